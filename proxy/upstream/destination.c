@@ -33,8 +33,7 @@ void destination_open(
 		d->plans[push] =
 		    session_plans_for_origin(upstream->env->protocols, origin, push == 1);
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++) {
-		list_init(&d->lines[kind].requests);
-		list_init(&d->lines[kind].pushes);
+		list_init(&d->waiting_pools[kind]);
 	}
 	list_init(&d->nameless);
 	list_init(&d->servers);
@@ -69,9 +68,19 @@ static bool may_be_chosen(const struct server *s)
 	return !s->is_leaving && !s->conf->is_down;
 }
 
+/* Backups serve what waits for others only when they are used at all. */
+static void mark_takers(struct destination *d, bool has_primary)
+{
+	for (size_t i = 0; i < d->member_count; i++) {
+		struct server *s = container_of(d->members[i], struct server, member);
+		s->takes_any = s->member.is_usable && !(s->member.is_backup && has_primary);
+	}
+}
+
 static void collect_members(struct destination *d)
 {
 	size_t count = 0;
+	bool has_primary = false;
 	list_for_each(&d->servers, s, struct server, link) count += may_be_chosen(s);
 	d->members = memory_resize(d->members, count + 1, sizeof(struct balance_member *));
 	d->member_count = 0;
@@ -79,9 +88,12 @@ static void collect_members(struct destination *d)
 	{
 		s->member.is_usable = health_state(s) == SERVER_UP;
 		s->member.is_late = s->is_slow;
+		has_primary = has_primary ||
+			      (may_be_chosen(s) && s->member.is_usable && !s->member.is_backup);
 		if (may_be_chosen(s))
 			d->members[d->member_count++] = &s->member;
 	}
+	mark_takers(d, has_primary);
 	balance_set(d->balance, d->members, d->member_count, d->upstream->env->relay->now);
 	d->is_stale = false;
 }
@@ -139,6 +151,7 @@ static void keep_address(struct exchange *x)
 static void take_back(struct exchange *x)
 {
 	struct server *s = x->context.server;
+	server_tunnel_ended(s, x);
 	x->context.server = NULL;
 	x->context.pool = NULL;
 	balance_count(s->destination->balance, &s->member, -1);
@@ -176,8 +189,12 @@ static enum pool_kind kind_of(const struct server *s, struct exchange *x)
 
 static void send_to(struct server *s, struct exchange *x)
 {
+	enum pool_kind kind = kind_of(s, x);
 	give(x, s);
-	pool_dispatch(server_pool(s, kind_of(s, x)), x);
+	/* Their numbers are bounded for each server. */
+	if (kind == POOL_SUBSCRIPTIONS || kind == POOL_TUNNELS)
+		x->context.is_bound = true;
+	pool_dispatch(server_pool(s, kind), x);
 }
 
 static void wait_for_name(struct destination *d, struct exchange *x)
@@ -237,8 +254,6 @@ void destination_exchange_ended(struct exchange *x)
 	struct server *s = x->context.server;
 	if (!s)
 		return;
-	if (x->tunnel.is_asked)
-		pool_tunnel_ended(x);
 	struct pool *p = x->context.pool;
 	bool may_send = s->destination->origin->max_requests > 0 && p && s->destination->queued > 0;
 	take_back(x);
@@ -354,5 +369,7 @@ static void give_out_again(struct wheel_node *node, usec now)
 	{
 		if (s->queued > 0 && (!balance_prefers(&s->member) || !may_be_chosen(s)))
 			empty_server(d, s);
+		if (d->queued > 0)
+			server_serve(s);
 	}
 }

@@ -2,16 +2,16 @@
 /*
  * Where requests go: a destination (an [origin]) with its servers, each of which is one address.
  *
- *   destination ─┬─ a line of waiting requests for each kind of pool
+ *   destination ─┬─ how many requests wait, and in which pools
  *                ├─ balance: which server gets a request
  *                ├─ names: addresses that come and go
  *                └─ server ─┬─ what is known of it, its health
  *                           └─ a pool of each kind, made when it is first used ─── origin connections
  *
  * The queue is the destination's: a server that dies keeps no request. A request is given to a server when it is
- * dispatched (exchange_context.server) and waits for that one's connections. Another server that has room takes it
- * if its own has more to do or is not in use, unless the request is bound to its server: by hash, by affinity, or
- * because others were tried in vain.
+ * dispatched (exchange_context.server) and waits for that one's connections. When those of another server, which
+ * has less to do, have room first, that one takes it over, unless the request is bound to its server: by hash, by affinity, or because
+ * others were tried in vain.
  */
 #ifndef PUSHGATE_UPSTREAM_DESTINATION_H
 #define PUSHGATE_UPSTREAM_DESTINATION_H
@@ -40,6 +40,8 @@ struct server {
 	    is_leaving; /* its name has it no more: it finishes what it has, and gets nothing new */
 	/* A connect takes longer than others should wait (RFC 8305 5), and there is no connection. */
 	bool is_slow;
+	/* May serve what was given to others: it is up, and no backup unless backups are used. */
+	bool takes_any;
 };
 
 /* A line `server` whose addresses come from a name. */
@@ -58,7 +60,8 @@ struct destination {
 	struct session_plan *plans[2];
 	struct net_tls *tls; /* NULL: cleartext. Shared by all origins with the same settings; */
 	bool owns_tls;       /* the first of them frees it */
-	struct waiting_line lines[POOL_KINDS];
+	/* Pools, by their member `waiting`, in which requests wait that any server may serve. */
+	struct list waiting_pools[POOL_KINDS];
 	struct list
 	    nameless; /* requests that wait for the first address: struct exchange, by `waiting` */
 	uint32_t queued;     /* all that wait */
@@ -68,6 +71,7 @@ struct destination {
 	size_t name_count;
 	struct balance_member **members; /* the servers that may be chosen */
 	size_t member_count;
+	size_t look; /* where the next look for a server with room begins, among `members` */
 	struct balance *balance;
 	struct wheel_node change_timer;
 	bool is_stale; /* `members` and the balance do not know of a change yet */
@@ -118,6 +122,7 @@ void server_check_gone(struct server *s); /* it may have nothing left */
 void server_close(struct server *s);      /* every connection at once */
 void server_free(struct server *s);       /* it has no connection */
 struct pool *server_pool(struct server *s, enum pool_kind kind);
+void server_serve(struct server *s); /* sends what waits, while its connections have room */
 /* The requests that it has sent and that are not over. */
 static inline uint32_t server_in_flight(const struct server *s)
 {

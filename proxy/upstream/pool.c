@@ -88,12 +88,14 @@ struct pool *pool_new(struct server *server, enum pool_kind kind)
 	p->plans = d->plans[push];
 	p->tls = d->tls;
 	p->kind = kind;
-	p->line = &d->lines[kind];
 	p->requests_most = kind == POOL_SUBSCRIPTIONS ? 1 : REQUESTS_MAX;
 	list_init(&p->conns);
 	list_init(&p->usable);
 	list_init(&p->bound.requests);
 	list_init(&p->bound.pushes);
+	list_init(&p->shared.requests);
+	list_init(&p->shared.pushes);
+	list_init(&p->waiting);
 	wheel_node_init(&p->grow_timer, may_grow_again);
 	wheel_node_init(&p->race_timer, connect_is_slow);
 	pool_pace_init(p);
@@ -371,9 +373,16 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 {
 	if (x->tunnel.is_asked && !pool_count_tunnel(p, x))
 		return;
-	struct exchange *before = p->server->destination->queued > 0 ? pool_first_waiting(p) : NULL;
+	struct exchange *before = p->queued > 0 ? pool_first_waiting(p) : NULL;
 	bool is_next = !before || before->needs_fresh || exchange_is_push(before);
 	struct origin_conn *c = is_next ? pool_conn_with_room(p, x) : NULL;
+	if (!c && is_next && pool_is_full(p) && !x->context.is_bound) {
+		struct pool *other = pool_with_room(p, x, &c);
+		if (other) {
+			take_over(other, x);
+			p = other;
+		}
+	}
 	x->context.pool = p;
 	if (!c) {
 		pool_enqueue(p, x);

@@ -63,6 +63,13 @@ struct pool *server_pool(struct server *s, enum pool_kind kind)
 	return s->pools[kind];
 }
 
+void server_serve(struct server *s)
+{
+	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
+		if (s->pools[kind] && pool_is_waiting(s->pools[kind]))
+			pool_serve(s->pools[kind]);
+}
+
 void server_close(struct server *s)
 {
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
