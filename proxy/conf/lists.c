@@ -89,7 +89,7 @@ static bool read_text(struct conf_loader *l, const char *path, struct slice *tex
 static bool read_list(struct conf_loader *l, const struct list_target *list, struct slice value)
 {
 	const char *path = conf_path(l, value);
-	struct slice text;
+	struct slice text = {0};
 
 	if (!l->follows_includes)
 		return true;
