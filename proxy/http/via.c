@@ -24,17 +24,6 @@ struct http_via http_via_make(struct slice pseudonym)
 	return via;
 }
 
-void http_via_add(struct http_head *head, const struct http_via *via)
-{
-	if (head->version == HTTP_VERSION_NONE)
-		return;
-	*http_head_add_slot(head) = (struct http_field){
-	    .name = http_token_name(HTTP_TOKEN_VIA),
-	    .value = slice_of(via->texts[head->version], via->lengths[head->version]),
-	    .token = HTTP_TOKEN_VIA,
-	};
-}
-
 /* Returns the rest after the comment that starts at s[0]. Comments nest (RFC 9110 5.6.5). */
 static struct slice skip_comment(struct slice s)
 {

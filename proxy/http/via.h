@@ -21,7 +21,17 @@ struct http_via {
 struct http_via http_via_make(struct slice pseudonym);
 /* Appends "<version> <pseudonym>" to Via: the version in which the message was received. A message that
  * this program has made, and that has no version, gets none. The head borrows the text. */
-void http_via_add(struct http_head *head, const struct http_via *via);
+static inline void http_via_add(struct http_head *head, const struct http_via *via)
+{
+	if (head->version == HTTP_VERSION_NONE)
+		return;
+	*http_head_add_slot(head) = (struct http_field){
+	    .name = http_token_name(HTTP_TOKEN_VIA),
+	    .value = slice_of(via->texts[head->version], via->lengths[head->version]),
+	    .token = HTTP_TOKEN_VIA,
+	};
+}
+
 /* True if this request has already passed a proxy with the pseudonym. */
 bool http_via_has(const struct http_head *head, struct slice pseudonym);
 

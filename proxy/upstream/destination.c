@@ -279,11 +279,10 @@ static void fail_with(struct exchange *x, const struct relay_cause *cause, const
 void destination_try_another(
     struct destination *d, struct exchange *x, const struct relay_cause *cause, const char *detail)
 {
-	bool may_more = x->context.tried_count < EXCHANGE_SERVERS_MOST;
-	if (may_more)
+	if (x->context.tried_count < EXCHANGE_SERVERS_MOST)
 		note_tried(x);
-	bool was_only = d->member_count == 1;
-	struct server *s = may_more && !was_only ? choose(d, x) : NULL;
+	bool may_more = x->context.tried_count < EXCHANGE_SERVERS_MOST && d->member_count != 1;
+	struct server *s = may_more ? choose(d, x) : NULL;
 	note_failure(x, cause, detail);
 	if (!s) {
 		fail_with(x, cause, detail);

@@ -371,7 +371,7 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 {
 	if (x->tunnel.is_asked && !pool_count_tunnel(p, x))
 		return;
-	struct exchange *before = pool_first_waiting(p);
+	struct exchange *before = p->server->destination->queued > 0 ? pool_first_waiting(p) : NULL;
 	bool is_next = !before || before->needs_fresh || exchange_is_push(before);
 	struct origin_conn *c = is_next ? pool_conn_with_room(p, x) : NULL;
 	x->context.pool = p;
