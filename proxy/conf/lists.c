@@ -33,6 +33,10 @@ static bool read_lines(
 {
 	uint32_t number = 0;
 	size_t before = *list->count;
+	struct slice mark = SLICE("\xef\xbb\xbf"); /* of UTF-8, as some editors write it */
+
+	if (slice_starts_with(text, mark))
+		text = slice_from(text, mark.len);
 
 	while (text.len > 0) {
 		struct slice line = next_line(&text);
