@@ -111,18 +111,27 @@ static bool is_placeholder(struct slice name)
 	       slice_equal(name, SLICE("query")) || slice_equal(name, SLICE("rest"));
 }
 
+/* Browsers pass over what is empty there: "https:///x" leads to the host x. */
+static bool begins_with_host(struct slice rest)
+{
+	if (rest.len == 0 || strchr("/?#:", rest.ptr[0]))
+		return false;
+	return rest.ptr[0] != '{' || slice_starts_with(rest, SLICE("{host}"));
+}
+
 /* What is wrong with the target, or NULL. */
 static const char *fault_of_target(struct slice target)
 {
 	bool is_absolute = slice_starts_with(target, SLICE("https://")) ||
 			   slice_starts_with(target, SLICE("http://"));
 	unsigned placeholders = 0;
-	size_t authority = is_absolute ? slice_find(target, ':') + 3 : 0;
 
 	if (!is_absolute && (target.len == 0 || target.ptr[0] != '/'))
 		return "write a target that begins with https://, http:// or /";
-	if (is_absolute && slice_find(slice_from(target, authority), '/') == 0)
-		return "write a host behind the scheme";
+	if (!is_absolute && slice_starts_with(target, SLICE("//")))
+		return "write https:// or http:// before a host";
+	if (is_absolute && !begins_with_host(slice_from(target, slice_find(target, ':') + 3)))
+		return "write a host or {host} behind the scheme";
 	for (size_t i = 0; i < target.len; i++) {
 		if (target.ptr[i] <= ' ' || target.ptr[i] == 0x7f ||
 		    strchr("\"<>\\^`|}", target.ptr[i]))

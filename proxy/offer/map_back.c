@@ -140,6 +140,17 @@ static struct slice map_absolute(
 	    SLICE_ARG(request->authority), SLICE_ARG(public));
 }
 
+/* Without the prefix of the origin a path may begin with what browsers take for the start of an authority: "//",
+ * with a backslash too, and tabs do not count. */
+static struct slice keep_host(const struct mapping *m, struct slice path)
+{
+	const struct http_head *request = m->x->request;
+	if (path.len < 2 || path.ptr[0] != '/' || !memchr("/\\\t", path.ptr[1], 3))
+		return path;
+	return arena_printf(m->arena, "%.*s://%.*s%.*s", SLICE_ARG(request->scheme),
+	    SLICE_ARG(request->authority), SLICE_ARG(path));
+}
+
 /* A relative reference mostly means the same for both. Not where it climbs out of the shorter path, or begins at
  * a prefix that the client has asked for without "/". */
 static struct slice map_relative(const struct mapping *m, struct slice reference)
@@ -155,7 +166,7 @@ static struct slice map_relative(const struct mapping *m, struct slice reference
 	    !offer_public_path(m->x->context.route, theirs.path, m->arena, &public) ||
 	    slice_equal(mine.path, public))
 		return reference;
-	return public;
+	return keep_host(m, public);
 }
 
 /* Returns the reference as it is if nothing is to be mapped. */
@@ -170,8 +181,9 @@ static struct slice map_reference(const struct mapping *m, struct slice referenc
 	if (split_absolute(m->x, head, &a))
 		mapped = map_absolute(m, &a, head);
 	else if (head.ptr[0] == '/')
-		mapped =
-		    offer_public_path(m->x->context.route, head, m->arena, &path) ? path : head;
+		mapped = offer_public_path(m->x->context.route, head, m->arena, &path)
+			     ? keep_host(m, path)
+			     : head;
 	else
 		mapped = map_relative(m, head);
 	if (mapped.ptr == head.ptr)

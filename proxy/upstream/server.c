@@ -22,13 +22,14 @@ static struct server *server_alloc(
     const struct conf_origin_server *conf, const struct net_address *address, const char *text)
 {
 	size_t copied = address == &conf->address ? 0 : sizeof(*address);
-	struct server *s = memory_zalloc(sizeof(*s) + copied + strlen(text) + 1);
+	size_t text_size = strlen(text) + 1;
+	struct server *s = memory_zalloc(sizeof(*s) + copied + text_size);
 	char *behind = (char *)(s + 1);
 	s->conf = conf;
 	s->address = address;
 	if (copied > 0)
 		s->address = memcpy(behind, address, copied);
-	s->text = strcpy(behind + copied, text);
+	s->text = memcpy(behind + copied, text, text_size);
 	return s;
 }
 

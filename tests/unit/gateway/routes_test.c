@@ -78,6 +78,7 @@ static void a_promise_that_points_out_of_the_prefix_is_refused(void **state)
 	    {API "/v1\n" REST, "/api/page", "/v1/page", "/api/a.css"},
 	    /* the client's own request for it would ask the origin for another path */
 	    {API "/v1\n" REST, "/page", "/page", "/api/a.css"},
+	    {"[route all]\norigin = a\nrewrite = /api /v1\n", "/page", "/page", "/api/a.css"},
 	    {API "/v1\n[route deep]\npath = /api/x\norigin = a\n", "/api/page", "/v1/page", "/v1/x/a.css"},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

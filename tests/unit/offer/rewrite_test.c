@@ -87,9 +87,11 @@ static void a_path_that_climbs_is_seen_in_each_spelling(void **state)
 {
 	(void)state;
 	static const char *const climbs[] = {"/..", "/../x", "/x/../../y", "/%2e%2E/x", "/.%2e/x", "/..%2fx", "/..\\x",
-	    "/..;a=b/x", "/x/..%5c..", "/x/../..?q", "//..", "/./.."};
+	    "/..;a=b/x", "/x/..%5c..", "/x/../..?q", "//..", "/./..",
+	    /* one segment for some servers, two for others */
+	    "/x%2fy/../../z", "/x%2Fy%2Fz/../../z", "/x\\y/../../z", "/x%5cy/../../z", "/x/..;%2fy/../z", "/%2fx/../z"};
 	static const char *const stays[] = {"", "/", "/x", "/x/..", "/x/../y", "/...", "/..x/y", "/x..", "/x?/../..", "/a;/../b",
-	    "/x/./y", "/%2e%2ex", "/x/y/../.."};
+	    "/x/./y", "/%2e%2ex", "/x/y/../..", "/x%2fy", "/x%2fy/..", "/x%2fy/z/../..", "/x%2f..", "/x\\y"};
 	for (size_t i = 0; i < sizeof(climbs) / sizeof(climbs[0]); i++)
 		if (!http_path_climbs(slice_of_string(climbs[i])))
 			fail_msg("%s", climbs[i]);
@@ -166,6 +168,13 @@ static void what_is_not_below_the_origins_prefix_stays(void **state)
 	check_forms("/api /v1", "/api/a/b", "location", FORMS(rows));
 	static const struct form deeper[] = {{"/x", NULL}, {"/v1/x", "/x"}, {"/v1", "/"}, {"/v1?q", "/?q"}, {"/v1/", "/"}};
 	check_forms("/ /v1", "/a", "location", FORMS(deeper));
+	/* A path never becomes another host: so servers answer for a directory that the client asked for with "//". */
+	static const struct form doubled[] = {
+	    {"/v1//evil.example/x/?q#f", "https://a.example//evil.example/x/?q#f"}, {"/v1/\\evil.example/x", "https://a.example/\\evil.example/x"},
+	    {"/v1/\t/evil.example", "https://a.example/\t/evil.example"}, {"https://app.internal/v1//x", "https://a.example//x"},
+	    {"/v1/x//y", "/x//y"},
+	};
+	check_forms("/ /v1", "//evil.example/x", "location", FORMS(doubled));
 	/* The client's URL has no "/" behind the prefix: what is relative to the origin's "/" is not to it. */
 	static const struct form bare[] = {{"x", "/api/x"}, {"./x?q", "/api/x?q"}, {"?q", NULL}};
 	check_forms("/api /", "/api", "location", FORMS(bare));

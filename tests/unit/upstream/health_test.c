@@ -217,6 +217,7 @@ static void checks_decide_without_a_board(void **state)
 	gate_world_free(w);
 }
 
+/* covers: R451 */
 static void when_all_servers_fail_they_are_used(void **state)
 {
 	(void)state;
