@@ -65,9 +65,10 @@ struct destination {
 	struct list waiting_pools[POOL_KINDS];
 	struct list
 	    nameless; /* requests that wait for the first address: struct exchange, by `waiting` */
-	uint32_t queued;     /* all that wait */
-	struct list servers; /* struct server, those that leave too */
-	size_t server_count; /* in it */
+	uint32_t queued;      /* all that wait */
+	struct list servers;  /* struct server, those that leave too */
+	size_t server_count;  /* in it */
+	size_t leaving_count; /* of these */
 	struct destination_name *names;
 	size_t name_count;
 	struct balance_member **members; /* the servers that may be chosen */
@@ -118,10 +119,12 @@ const char *destination_name_error(const struct destination *d);
 
 struct server *server_new(struct destination *d, const struct conf_origin_server *conf,
     const struct net_address *address, uint32_t weight);
-void server_leave(struct server *s);      /* finishes what it has, and is freed then */
-void server_check_gone(struct server *s); /* it may have nothing left */
-void server_close(struct server *s);      /* every connection at once */
-void server_free(struct server *s);       /* it has no connection */
+void server_leave(struct server *s);         /* finishes what it has, and is freed then */
+void server_return(struct server *s);        /* its name has the address again, before it is gone */
+void server_check_gone(struct server *s);    /* it may have nothing left */
+bool server_is_gone(const struct server *s); /* only its memory is left */
+void server_close(struct server *s);         /* every connection at once */
+void server_free(struct server *s);          /* it has no connection */
 struct pool *server_pool(struct server *s, enum pool_kind kind);
 /* x, which the server does not have yet, would be sent at once there, or on a connection that opens. */
 bool server_may_send_soon(const struct server *s, enum pool_kind kind, const struct exchange *x);

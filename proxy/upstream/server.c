@@ -96,6 +96,7 @@ void server_free(struct server *s)
 			pool_free(s->pools[kind]);
 	list_remove(&s->link);
 	s->destination->server_count--;
+	s->destination->leaving_count -= s->is_leaving;
 	free(s);
 }
 
@@ -118,10 +119,23 @@ void server_check_gone(struct server *s)
 void server_leave(struct server *s)
 {
 	s->is_leaving = true;
+	s->destination->leaving_count++;
 	health_fini(s);
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
 		if (s->pools[kind])
 			pool_retire(s->pools[kind]);
 	destination_changed(s->destination);
 	server_check_gone(s);
+}
+
+bool server_is_gone(const struct server *s)
+{
+	return list_is_linked(&s->deferred.link);
+}
+
+void server_return(struct server *s)
+{
+	s->is_leaving = false;
+	s->destination->leaving_count--;
+	health_init(s);
 }
