@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* The invariants of destinations; see destination_check.h. */
+#include "tests/support/destination_check.h"
+
+#include "proxy/base/ensure.h"
+
+static uint32_t length_of(const struct list *l)
+{
+	uint32_t n = 0;
+	for (const struct list *at = l->next; at != l; at = at->next)
+		n++;
+	return n;
+}
+
+static void check_pool(const struct pool *p)
+{
+	uint32_t count = 0, connecting = 0, usable = 0;
+	list_for_each(&p->conns, c, struct origin_conn, link)
+	{
+		ensure(c->pool == p && !c->is_gone);
+		count += !c->is_closing;
+		connecting += !c->is_closing && !c->is_ready;
+	}
+	list_for_each(&p->usable, c, struct origin_conn, usable)
+	{
+		ensure(c->is_ready && !c->is_closing);
+		usable++;
+	}
+	ensure(p->count == count && p->connecting == connecting && p->usable_count == usable);
+	ensure(p->in_line <= p->queued);
+	ensure(length_of(&p->bound.requests) + length_of(&p->bound.pushes) == p->queued - p->in_line);
+	list_for_each(&p->bound.requests, x, struct exchange, waiting) ensure(x->context.pool == p);
+	list_for_each(&p->bound.pushes, x, struct exchange, waiting) ensure(x->context.pool == p);
+}
+
+static void check_server(const struct server *s)
+{
+	const struct relay *r = s->destination->upstream->env->relay;
+	uint32_t queued = 0, connections = 0, connecting = 0, outstanding = 0, tunnels = 0;
+	for (unsigned kind = 0; kind < POOL_KINDS; kind++) {
+		const struct pool *p = s->pools[kind];
+		if (!p)
+			continue;
+		check_pool(p);
+		queued += p->queued;
+		connecting += p->connecting;
+		connections += length_of(&p->conns);
+	}
+	list_for_each(&r->live, x, struct exchange, link)
+	{
+		outstanding += x->context.server == s;
+		tunnels += x->context.server == s && x->tunnel.is_counted;
+	}
+	ensure(s->queued == queued && s->connections == connections);
+	ensure(s->member.outstanding == outstanding && s->queued <= outstanding);
+	ensure(s->known.tunnels == tunnels);
+	ensure(!s->is_slow || connecting > 0);
+	/* One that leaves is freed with its last exchange and connection, or will be in this loop pass. */
+	ensure(!s->is_leaving || outstanding > 0 || connections > 0 || list_is_linked(&s->deferred.link));
+}
+
+static void check_line(const struct destination *d, enum pool_kind kind)
+{
+	uint32_t in_line = 0, waiting = length_of(&d->lines[kind].requests) + length_of(&d->lines[kind].pushes);
+	list_for_each(&d->servers, s, struct server, link) in_line += s->pools[kind] ? s->pools[kind]->in_line : 0;
+	ensure(in_line == waiting);
+	list_for_each(&d->lines[kind].requests, x, struct exchange, waiting)
+	{
+		ensure(x->context.pool && x->context.pool->kind == kind && !x->context.is_bound);
+		ensure(x->context.pool->server == x->context.server);
+	}
+}
+
+static void check_destination(const struct destination *d)
+{
+	uint32_t queued = length_of(&d->nameless);
+	size_t servers = 0;
+	list_for_each(&d->servers, s, struct server, link)
+	{
+		check_server(s);
+		queued += s->queued;
+		servers++;
+	}
+	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
+		check_line(d, (enum pool_kind)kind);
+	ensure(d->queued == queued && d->server_count == servers);
+	ensure(d->queued <= d->origin->max_queue);
+}
+
+static size_t count_of(const struct upstream *u)
+{
+	return u->destinations ? u->env->conf->origin_count : 0;
+}
+
+void destinations_check(const struct upstream *u)
+{
+	for (size_t i = 0; i < count_of(u); i++)
+		check_destination(&u->destinations[i]);
+}
+
+void destinations_check_idle(const struct upstream *u)
+{
+	destinations_check(u);
+	for (size_t i = 0; i < count_of(u); i++) {
+		const struct destination *d = &u->destinations[i];
+		ensure(d->queued == 0);
+		list_for_each(&d->servers, s, struct server, link)
+			ensure(s->member.outstanding == 0 && !s->is_slow && s->known.tunnels == 0);
+	}
+}
