@@ -21,6 +21,8 @@ static bool may_take(const struct pool *p, const struct exchange *x)
 {
 	const struct balance_member *own = &p->server->member;
 	const struct balance_member *other = &x->context.server->member;
+	if (own->is_backup && !other->is_backup && balance_prefers(other))
+		return false;
 	if (x->tunnel.is_counted && own != other && !server_may_tunnel(p->server))
 		return false;
 	return own == other || !balance_prefers(other) || x->context.server->is_leaving ||
