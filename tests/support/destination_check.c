@@ -36,7 +36,7 @@ static void check_pool(const struct pool *p)
 static void check_server(const struct server *s)
 {
 	const struct relay *r = s->destination->upstream->env->relay;
-	uint32_t queued = 0, connections = 0, connecting = 0, outstanding = 0, tunnels = 0;
+	uint32_t queued = 0, connections = 0, retired = 0, connecting = 0, outstanding = 0, tunnels = 0;
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++) {
 		const struct pool *p = s->pools[kind];
 		if (!p)
@@ -45,12 +45,14 @@ static void check_server(const struct server *s)
 		queued += p->queued;
 		connecting += p->connecting;
 		connections += length_of(&p->conns);
+		retired += length_of(&p->conns) - p->count;
 	}
 	list_for_each(&r->live, x, struct exchange, link)
 	{
 		outstanding += x->context.server == s;
 		tunnels += x->context.server == s && x->tunnel.is_counted;
 	}
+	ensure(!s->is_leaving || retired == connections);
 	ensure(s->queued == queued && s->connections == connections);
 	ensure(s->member.outstanding == outstanding && s->queued <= outstanding);
 	ensure(s->known.tunnels == tunnels);
