@@ -397,6 +397,23 @@ static void serve_nameless(struct destination *d)
 	}
 }
 
+/* A server that has joined, or is back, has nothing to do: else it would wait for the next request, and so would those
+ * that others have no room for. */
+static void rouse(struct destination *d, struct server *s)
+{
+	for (unsigned kind = 0; kind < POOL_KINDS && s->member.outstanding == 0; kind++) {
+		struct pool *p = list_first(&d->waiting_pools[kind], struct pool, waiting);
+		struct exchange *x =
+		    p ? list_first(&p->shared.requests, struct exchange, waiting) : NULL;
+		if (!x || s->member.is_backup != x->context.server->member.is_backup ||
+		    may_send_soon(x->context.server, x) || !may_send_soon(s, x))
+			continue;
+		pool_unqueue(x->context.pool, x);
+		take_back(x);
+		send_to(s, x);
+	}
+}
+
 static void give_out_again(struct wheel_node *node, usec now)
 {
 	struct destination *d = container_of(node, struct destination, change_timer);
@@ -408,9 +425,12 @@ static void give_out_again(struct wheel_node *node, usec now)
 		serve_nameless(d);
 	list_for_each(&d->servers, s, struct server, link)
 	{
-		if (s->queued > 0 && (!balance_prefers(&s->member) || !may_be_chosen(s)))
+		bool is_in_use = balance_prefers(&s->member) && may_be_chosen(s);
+		if (!is_in_use && s->queued > 0)
 			empty_server(d, s);
 		if (d->queued > 0)
 			server_serve(s);
+		if (is_in_use && s->member.outstanding == 0 && d->queued > 0)
+			rouse(d, s);
 	}
 }

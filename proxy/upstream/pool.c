@@ -315,7 +315,7 @@ static void grow(struct pool *p)
 {
 	uint32_t most = pool_pace_bound(p, pool_first_waiting(p), pool_most_connections(p));
 	uint32_t wanted = room_wanted(p);
-	if (is_pausing(p) || !server_has_room(p->server))
+	if (is_pausing(p) || p->server->is_leaving || !server_has_room(p->server))
 		return;
 	while (p->count < most && p->queued > (uint64_t)p->connecting * streams_assumed(p))
 		origin_conn_open(p);
