@@ -9,7 +9,7 @@
 #define USERS_BITS 16
 #define USERS_MASK ((UINT64_C(1) << USERS_BITS) - 1)
 /* An entry is within so many of its key's place: then a search ends although entries are given back. */
-#define PROBES 64u
+#define PROBES 128u
 #define LEASE_BITS 16
 #define LEASE_MASK ((UINT64_C(1) << LEASE_BITS) - 1)
 #define SPARE_ENTRIES 1024u
@@ -53,9 +53,8 @@ const char *server_check_text(unsigned result, char buffer[SERVER_CHECK_TEXT])
 
 static uint32_t capacity_for(size_t servers, size_t from_names)
 {
-	/* A third of the entries stays free, so that a search ends soon. */
-	size_t wanted =
-	    servers + servers / 2 + (from_names > 0 ? 2 * from_names + SPARE_ENTRIES : 0);
+	/* Half of the entries stay free: then each key finds one within PROBES of its place. */
+	size_t wanted = 2 * servers + (from_names > 0 ? 4 * from_names + SPARE_ENTRIES : 0);
 	return wanted < 16 ? 16 : (uint32_t)wanted;
 }
 
@@ -83,9 +82,11 @@ struct server_board *server_board_new(void *memory, size_t servers, size_t from_
 
 /* ---- bits of workers ---- */
 
-static void set_bit(_Atomic uint64_t *words, uint32_t worker)
+/* Whether it was set. */
+static bool set_bit(_Atomic uint64_t *words, uint32_t worker)
 {
-	atomic_fetch_or(&words[worker / 64], UINT64_C(1) << worker % 64);
+	uint64_t bit = UINT64_C(1) << worker % 64;
+	return atomic_fetch_or(&words[worker / 64], bit) & bit;
 }
 
 /* Whether it was set. */
@@ -164,7 +165,8 @@ struct server_entry *server_board_join(
 	struct server_entry *e = worker < SERVER_ENTRY_WORKERS ? find(b, key) : NULL;
 	if (!e)
 		return NULL;
-	set_bit(e->used_by, worker);
+	if (set_bit(e->used_by, worker)) /* a worker counts once */
+		atomic_fetch_sub(&e->key, 1);
 	/* All workers write the same. */
 	if (atomic_load(&e->origin) == 0) {
 		size_t length = strnlen(text, sizeof(e->text) - 1);

@@ -68,14 +68,14 @@ struct server_entry {
 
 /* A process's own: what workers can write is no address and no size. */
 struct server_board {
-	uint32_t capacity;            /* a power of two */
+	uint32_t capacity;
 	_Atomic uint32_t *version;    /* shared: counts the changes of checks' states */
 	struct server_entry *entries; /* shared */
 };
 
 /* ---- the memory: for the process that shares it ---- */
 
-/* For so many servers, as many again that names may bring, and room to spare. */
+/* For so many servers with addresses, and so many names, of which each may bring some. */
 size_t server_board_bytes(size_t servers, size_t from_names);
 /* Over zeroed memory of server_board_bytes, which it borrows; to be freed with free(). */
 struct server_board *server_board_new(void *memory, size_t servers, size_t from_names);
@@ -84,7 +84,8 @@ void server_board_forget(struct server_board *b, uint32_t worker);
 
 /* ---- a worker ---- */
 
-/* The same key, origin and text in all workers. NULL: there is no room. */
+/* The same key, origin and text in all workers. NULL: there is no room. A worker that joins an entry several times
+ * leaves it once. */
 struct server_entry *server_board_join(
     struct server_board *b, uint32_t worker, uint64_t key, uint32_t origin, const char *text);
 void server_board_leave(struct server_board *b, uint32_t worker, struct server_entry *e);

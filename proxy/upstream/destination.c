@@ -33,8 +33,7 @@ void destination_open(
 		d->plans[push] =
 		    session_plans_for_origin(upstream->env->protocols, origin, push == 1);
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++) {
-		list_init(&d->lines[kind].requests);
-		list_init(&d->lines[kind].pushes);
+		list_init(&d->waiting_pools[kind]);
 	}
 	list_init(&d->nameless);
 	list_init(&d->servers);
@@ -69,9 +68,19 @@ static bool may_be_chosen(const struct server *s)
 	return !s->is_leaving && !s->conf->is_down;
 }
 
+/* Backups serve what waits for others only when they are used at all. */
+static void mark_takers(struct destination *d, bool has_primary)
+{
+	for (size_t i = 0; i < d->member_count; i++) {
+		struct server *s = container_of(d->members[i], struct server, member);
+		s->takes_any = s->member.is_usable && !(s->member.is_backup && has_primary);
+	}
+}
+
 static void collect_members(struct destination *d)
 {
 	size_t count = 0;
+	bool has_primary = false;
 	list_for_each(&d->servers, s, struct server, link) count += may_be_chosen(s);
 	d->members = memory_resize(d->members, count + 1, sizeof(struct balance_member *));
 	d->member_count = 0;
@@ -79,9 +88,12 @@ static void collect_members(struct destination *d)
 	{
 		s->member.is_usable = health_state(s) == SERVER_UP;
 		s->member.is_late = s->is_slow;
+		has_primary = has_primary ||
+			      (may_be_chosen(s) && s->member.is_usable && !s->member.is_backup);
 		if (may_be_chosen(s))
 			d->members[d->member_count++] = &s->member;
 	}
+	mark_takers(d, has_primary);
 	balance_set(d->balance, d->members, d->member_count, d->upstream->env->relay->now);
 	d->is_stale = false;
 }
@@ -98,61 +110,6 @@ static uint32_t preferred_for(const struct destination *d, const struct exchange
 	const struct server *s = parent ? parent->context.server : NULL;
 	return s && s->destination == d ? s->member.id : 0;
 }
-
-/* A destination of one server is tried again: on another connection. */
-static struct server *choose(struct destination *d, struct exchange *x)
-{
-	if (d->is_stale)
-		collect_members(d);
-	if (d->member_count == 1)
-		return server_of(d->members[0]);
-	if (d->member_count == 0)
-		return NULL;
-	struct balance_question question = {
-	    .preferred = preferred_for(d, x),
-	    .tried = x->context.tried,
-	    .tried_count = x->context.tried_count,
-	};
-	balance_ask(d, x, &question);
-	struct server *s =
-	    server_of(balance_choose(d->balance, &question, d->upstream->env->relay->now));
-	x->context.is_bound = s && (question.has_hash || question.affinity == s->member.key ||
-				       x->context.tried_count > 0 || !balance_prefers(&s->member));
-	return s;
-}
-
-static void give(struct exchange *x, struct server *s)
-{
-	ensure(!x->context.server);
-	x->context.server = s;
-	balance_count(s->destination->balance, &s->member, 1);
-}
-
-/* The log line may still name the server, which may be freed before that is written. */
-static void keep_address(struct exchange *x)
-{
-	if (x->context.up.address)
-		x->context.up.address =
-		    arena_printf(exchange_arena(x), "%s", x->context.up.address).ptr;
-}
-
-static void take_back(struct exchange *x)
-{
-	struct server *s = x->context.server;
-	x->context.server = NULL;
-	x->context.pool = NULL;
-	balance_count(s->destination->balance, &s->member, -1);
-	server_check_gone(s);
-}
-
-static void note_tried(struct exchange *x)
-{
-	ensure(x->context.tried_count < EXCHANGE_SERVERS_MOST);
-	x->context.tried[x->context.tried_count++] = x->context.server->member.id;
-	keep_address(x);
-}
-
-/* ---- requests ---- */
 
 /* Until the first connection has begun, it may have pushes. Without pushes the pools do not differ, and a
  * subscription is a request like any other. */
@@ -174,10 +131,110 @@ static enum pool_kind kind_of(const struct server *s, struct exchange *x)
 	return x->context.wants_pushes && !is_off && has_pushes ? POOL_PUSH : POOL_PLAIN;
 }
 
+static bool may_send_soon(struct server *s, struct exchange *x)
+{
+	return server_may_send_soon(s, kind_of(s, x), x);
+}
+
+/*
+ * x would wait at the server that the balance has chosen. The others are looked through for one that has nothing to
+ * wait for, unless others wait already: they have found none.
+ */
+static struct server *one_that_sends_soon(
+    struct destination *d, struct server *chosen, struct exchange *x)
+{
+	if (!list_is_empty(&d->waiting_pools[kind_of(chosen, x)]))
+		return chosen;
+	for (size_t i = 0; i < d->member_count; i++) {
+		struct server *s = server_of(d->members[d->next_look++ % d->member_count]);
+		if (balance_prefers(&s->member) &&
+		    s->member.is_backup == chosen->member.is_backup && !upstream_was_tried(x, s) &&
+		    may_send_soon(s, x))
+			return s;
+	}
+	return chosen;
+}
+
+/* A destination of one server is tried again: on another connection. */
+static struct server *choose(struct destination *d, struct exchange *x)
+{
+	if (d->is_stale)
+		collect_members(d);
+	if (d->member_count == 1)
+		return server_of(d->members[0]);
+	if (d->member_count == 0)
+		return NULL;
+	struct balance_question question = {
+	    .preferred = preferred_for(d, x),
+	    .tried = x->context.tried,
+	    .tried_count = x->context.tried_count,
+	};
+	balance_ask(d, x, &question);
+	struct server *s =
+	    server_of(balance_choose(d->balance, &question, d->upstream->env->relay->now));
+	bool may_move = s && !question.has_hash && question.affinity != s->member.key &&
+			question.preferred != s->member.id && balance_prefers(&s->member);
+	x->context.is_bound = s && (!may_move || x->context.tried_count > 0);
+	if (may_move && !may_send_soon(s, x))
+		s = one_that_sends_soon(d, s, x);
+	return s;
+}
+
+static void give(struct exchange *x, struct server *s)
+{
+	ensure(!x->context.server);
+	x->context.server = s;
+	balance_count(s->destination->balance, &s->member, 1);
+}
+
+/* The log line may still name the server, which may be freed before that is written. */
+static void keep_address(struct exchange *x)
+{
+	if (x->context.up.address)
+		x->context.up.address =
+		    arena_printf(exchange_arena(x), "%s", x->context.up.address).ptr;
+}
+
+static void take_back(struct exchange *x)
+{
+	struct server *s = x->context.server;
+	server_tunnel_left(s, x);
+	x->context.server = NULL;
+	x->context.pool = NULL;
+	balance_count(s->destination->balance, &s->member, -1);
+	server_check_gone(s);
+}
+
+/* A request has left the server: that may be room for one on any of its connections. Else those that carried it
+ * know of their room by themselves. */
+static void serve_next(struct server *s)
+{
+	const struct destination *d = s->destination;
+	if (d->origin->max_requests == 0 || d->queued == 0 || d->upstream->is_closed ||
+	    s->is_serving)
+		return;
+	s->is_serving = true;
+	server_serve(s);
+	s->is_serving = false;
+}
+
+static void note_tried(struct exchange *x)
+{
+	ensure(x->context.tried_count < EXCHANGE_SERVERS_MOST);
+	x->context.tried[x->context.tried_count++] = x->context.server->member.id;
+	keep_address(x);
+}
+
+/* ---- requests ---- */
+
 static void send_to(struct server *s, struct exchange *x)
 {
+	enum pool_kind kind = kind_of(s, x);
 	give(x, s);
-	pool_dispatch(server_pool(s, kind_of(s, x)), x);
+	/* Their numbers are bounded for each server. */
+	if (kind == POOL_SUBSCRIPTIONS || kind == POOL_TUNNELS)
+		x->context.is_bound = true;
+	pool_dispatch(server_pool(s, kind), x);
 }
 
 static void wait_for_name(struct destination *d, struct exchange *x)
@@ -207,7 +264,8 @@ static void fail(struct destination *d, struct exchange *x)
 
 void destination_dispatch(struct destination *d, struct exchange *x)
 {
-	if (x->context.server) { /* it was sent there before */
+	struct server *before = x->context.server; /* it was sent there */
+	if (before) {
 		if (x->context.tried_count < EXCHANGE_SERVERS_MOST)
 			note_tried(x);
 		take_back(x);
@@ -219,6 +277,8 @@ void destination_dispatch(struct destination *d, struct exchange *x)
 		wait_for_name(d, x);
 	else
 		fail(d, x);
+	if (before)
+		serve_next(before);
 }
 
 void destination_undispatch(struct destination *d, struct exchange *x)
@@ -237,13 +297,8 @@ void destination_exchange_ended(struct exchange *x)
 	struct server *s = x->context.server;
 	if (!s)
 		return;
-	if (x->tunnel.is_asked)
-		pool_tunnel_ended(x);
-	struct pool *p = x->context.pool;
-	bool may_send = s->destination->origin->max_requests > 0 && p && s->destination->queued > 0;
 	take_back(x);
-	if (may_send)
-		pool_serve(p);
+	serve_next(s);
 }
 
 void destination_adopt_push(struct server *s, struct exchange *push)
@@ -281,7 +336,10 @@ void destination_try_another(
 {
 	if (x->context.tried_count < EXCHANGE_SERVERS_MOST)
 		note_tried(x);
-	bool may_more = x->context.tried_count < EXCHANGE_SERVERS_MOST && d->member_count != 1;
+	if (d->is_stale)
+		collect_members(d);
+	bool was_only = d->member_count == 1 && d->members[0] == &x->context.server->member;
+	bool may_more = x->context.tried_count < EXCHANGE_SERVERS_MOST && !was_only;
 	struct server *s = may_more ? choose(d, x) : NULL;
 	note_failure(x, cause, detail);
 	if (!s) {
@@ -354,5 +412,7 @@ static void give_out_again(struct wheel_node *node, usec now)
 	{
 		if (s->queued > 0 && (!balance_prefers(&s->member) || !may_be_chosen(s)))
 			empty_server(d, s);
+		if (d->queued > 0)
+			server_serve(s);
 	}
 }

@@ -150,7 +150,7 @@ static void target_expired(struct wheel_node *timer, usec now)
 	struct health_target *t = container_of(timer, struct health_target, timer);
 	struct worker_env *env = env_of(t);
 	usec interval = rules_of(t)->interval;
-	if (env->is_draining || t->server->is_leaving) {
+	if (env->is_draining) {
 		if (t->server->health.entry)
 			server_entry_unlease(t->server->health.entry, env->observe->worker);
 		return;

@@ -71,13 +71,13 @@ struct pool {
 	struct list usable;
 	uint32_t usable_count;
 	struct pool_pace pace;
-	struct waiting_line *line;    /* of the destination: any server may serve them */
-	struct waiting_line bound;    /* this one alone */
-	uint32_t queued;              /* in both, those that were given to this server */
-	uint32_t in_line;             /* of these, those that any server may serve */
-	uint32_t count;               /* connections that are not retired */
-	uint32_t connecting;          /* how many of them are not ready */
-	usec grow_after;              /* after a failed connect: no further one before this time */
+	/* What was given to its server: what others may take over, and what they may not. */
+	struct waiting_line shared, bound;
+	struct list waiting; /* in destination->waiting_pools while something waits in `shared` */
+	uint32_t queued;     /* in both */
+	uint32_t count;      /* connections that are not retired */
+	uint32_t connecting; /* how many of them are not ready */
+	usec grow_after;     /* after a failed connect: no further one before this time */
 	struct wheel_node grow_timer; /* for the requests that wait then */
 	/* The first connection takes long: others are tried beside it (RFC 8305 5). */
 	struct wheel_node race_timer;
@@ -98,10 +98,7 @@ void pool_dispatch(struct pool *p, struct exchange *x);
 void pool_unqueue(struct pool *p, struct exchange *x);
 /* Moves those that wait and were given to this pool to another list; they are still counted as queued. */
 void pool_take_waiting(struct pool *p, struct list *waiting);
-/* Counts a tunnel that is asked for. False: there are too many, and x has failed. */
-bool pool_count_tunnel(struct pool *p, struct exchange *x);
-void pool_tunnel_ended(struct exchange *x); /* the exchange is over, a tunnel or not */
-void pool_serve(struct pool *p);            /* sends queued requests while a connection has room */
+void pool_serve(struct pool *p); /* sends queued requests while a connection has room */
 /* A connection is being opened; is ready for requests; was retired (was_ready: after that). */
 void pool_conn_opened(struct pool *p, struct origin_conn *c);
 void pool_conn_ready(struct pool *p, struct origin_conn *c);

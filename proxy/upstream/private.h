@@ -90,6 +90,11 @@ struct origin_conn {
 	struct refused_promises refused;
 };
 
+/* ---- other_server.c ---- */
+
+/* x was given to the server before, or is now. */
+bool upstream_was_tried(const struct exchange *x, const struct server *s);
+
 /* ---- upstream.c ---- */
 
 /* Where a walk over all pools is; all zero: before the first one. */
@@ -122,9 +127,14 @@ uint32_t pool_leaving(
 
 /* ---- pool_queue.c ---- */
 
-/* The next one that is sent when a connection has room; NULL: none waits. */
+/* What waits here waits for room, and not for the first connection. */
+static inline bool pool_is_full(const struct pool *p)
+{
+	return p->count > p->connecting;
+}
+/* The first of those that wait here; NULL: none does. */
 struct exchange *pool_first_waiting(const struct pool *p);
-/* The one that can be sent now, with its connection; NULL: none can. */
+/* The one that can be sent now, with its connection; NULL: none can. It may wait at the pool of another server. */
 struct exchange *pool_next_to_send(struct pool *p, struct origin_conn **c);
 /* x was given to the pool's server, and waits; or it fails, since too many wait. */
 void pool_enqueue(struct pool *p, struct exchange *x);
@@ -195,6 +205,11 @@ bool origin_single_is_silent(const struct origin_conn *c);
 
 /* ---- tunnels.c ---- */
 
+bool server_may_tunnel(const struct server *s); /* one more */
+/* Counts a tunnel that is asked for. False: there are too many, and x has failed. */
+bool server_count_tunnel(struct server *s, struct exchange *x);
+/* x, a tunnel or not, is over or goes to another server. */
+void server_tunnel_left(struct server *s, struct exchange *x);
 /* The origin has ended its side of a tunnel in good order. True: ours goes on, and so does the connection. */
 bool origin_conn_ends_tunnel(struct origin_conn *c, enum net_end end);
 /* The origin has agreed on no protocol by ALPN. Returns the cause that ends the requests that wait. */

@@ -64,6 +64,22 @@ struct pool *server_pool(struct server *s, enum pool_kind kind)
 	return s->pools[kind];
 }
 
+bool server_may_send_soon(const struct server *s, enum pool_kind kind, const struct exchange *x)
+{
+	struct pool *p = s->pools[kind];
+	if (!server_has_room(s) || (kind == POOL_TUNNELS && !server_may_tunnel(s)))
+		return false;
+	return !p || p->connecting > 0 || p->count < pool_most_connections(p) ||
+	       pool_conn_with_room(p, x);
+}
+
+void server_serve(struct server *s)
+{
+	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
+		if (s->pools[kind] && pool_is_waiting(s->pools[kind]))
+			pool_serve(s->pools[kind]);
+}
+
 void server_close(struct server *s)
 {
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
@@ -80,6 +96,7 @@ void server_free(struct server *s)
 			pool_free(s->pools[kind]);
 	list_remove(&s->link);
 	s->destination->server_count--;
+	s->destination->leaving_count -= s->is_leaving;
 	free(s);
 }
 
@@ -102,9 +119,23 @@ void server_check_gone(struct server *s)
 void server_leave(struct server *s)
 {
 	s->is_leaving = true;
+	s->destination->leaving_count++;
+	health_fini(s);
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
 		if (s->pools[kind])
 			pool_retire(s->pools[kind]);
 	destination_changed(s->destination);
 	server_check_gone(s);
+}
+
+bool server_is_gone(const struct server *s)
+{
+	return list_is_linked(&s->deferred.link);
+}
+
+void server_return(struct server *s)
+{
+	s->is_leaving = false;
+	s->destination->leaving_count--;
+	health_init(s);
 }

@@ -11,31 +11,30 @@
 
 /* ---- how many ---- */
 
-/* A tunnel that is tried again is counted already. */
-static bool may_tunnel(const struct pool *p, const struct exchange *x)
+bool server_may_tunnel(const struct server *s)
 {
-	return x->tunnel.is_counted || p->known->tunnels < p->origin->max_tunnels;
+	return s->known.tunnels < s->destination->origin->max_tunnels;
 }
 
-void pool_tunnel_ended(struct exchange *x)
+bool server_count_tunnel(struct server *s, struct exchange *x)
 {
-	if (!x->tunnel.is_counted)
-		return;
-	ensure(x->context.pool->known->tunnels > 0);
-	x->context.pool->known->tunnels--;
-	x->tunnel.is_counted = false;
-}
-
-bool pool_count_tunnel(struct pool *p, struct exchange *x)
-{
-	x->context.pool = p;
-	if (!may_tunnel(p, x)) {
+	ensure(!x->tunnel.is_counted);
+	if (!server_may_tunnel(s)) {
 		exchange_on_up_failed(x, &relay_cause_TUNNELS_FULL, 0, NULL);
 		return false;
 	}
-	p->known->tunnels += !x->tunnel.is_counted;
+	s->known.tunnels++;
 	x->tunnel.is_counted = true;
 	return true;
+}
+
+void server_tunnel_left(struct server *s, struct exchange *x)
+{
+	if (!x->tunnel.is_counted)
+		return;
+	ensure(s->known.tunnels > 0);
+	s->known.tunnels--;
+	x->tunnel.is_counted = false;
 }
 
 /* ---- the version ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A whole gateway with two servers: which ends of requests eject one, and what checks do without a board. */
+/* covers: R450 R451 */
 #include "tests/support/gateway_world.h"
 
 #include <netinet/in.h>
