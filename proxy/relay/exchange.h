@@ -341,6 +341,10 @@ void exchange_on_download_trailers(struct exchange *x, struct http_head *trailer
  * outcome table says what follows: a retry, an answer of our own, or a reset. */
 void exchange_on_up_failed(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
+/* A server that was reached has failed x in this way, and x is given to another one: told to the client if that
+ * one, and all others, cannot be reached. */
+void exchange_note_failure(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
 /*
  * The origin promises `head` (takes) on the stream of x. `up` is the promised stream's leg. Returns
  * the push, or NULL when it was refused: then the promised stream has been reset through up->ops.

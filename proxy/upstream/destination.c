@@ -314,19 +314,17 @@ static void note_failure(struct exchange *x, const struct relay_cause *cause, co
 {
 	bool was_reached = cause == &relay_cause_UP_TLS || cause == &relay_cause_UP_CERTIFICATE ||
 			   cause == &relay_cause_UP_ALERT || cause == &relay_cause_UP_NO_ALPN ||
-			   cause == &relay_cause_UP_NOT_HTTP2;
-	if (!was_reached)
-		return;
-	x->context.failure = cause;
-	x->context.failure_detail =
-	    detail ? arena_printf(exchange_arena(x), "%s", detail).ptr : NULL;
+			   cause == &relay_cause_UP_NOT_HTTP2 || cause == &relay_cause_UP_FAULT;
+	if (was_reached)
+		exchange_note_failure(x, cause, 0, detail);
 }
 
 static void fail_with(struct exchange *x, const struct relay_cause *cause, const char *detail)
 {
 	destination_note_queued(x);
 	if (x->context.failure)
-		exchange_on_up_failed(x, x->context.failure, 0, x->context.failure_detail);
+		exchange_on_up_failed(
+		    x, x->context.failure, x->context.failure_code, x->context.failure_detail);
 	else
 		exchange_on_up_failed(x, cause, 0, detail);
 }
