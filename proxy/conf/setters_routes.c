@@ -205,6 +205,17 @@ static const char *fault_of_test(struct slice name, bool is_absent, bool has_val
 	return NULL;
 }
 
+static void add_condition_field(struct conf *c, struct slice name)
+{
+	struct slice rest = c->condition_fields, member;
+
+	while (slice_next_member(&rest, &member))
+		if (slice_equal(member, name))
+			return;
+	c->condition_fields = arena_printf(&c->arena, "%.*s%s%.*s", SLICE_ARG(c->condition_fields),
+	    c->condition_fields.len > 0 ? ", " : "", SLICE_ARG(name));
+}
+
 bool conf_set_route_field(struct conf_loader *l, void *object, struct slice value)
 {
 	struct conf_route *route = object;
@@ -228,5 +239,6 @@ bool conf_set_route_field(struct conf_loader *l, void *object, struct slice valu
 		return false;
 	route->field_tests = conf_grow(l, route->field_tests, route->field_test_count, sizeof test);
 	route->field_tests[route->field_test_count++] = test;
+	add_condition_field(l->conf, test.name);
 	return true;
 }

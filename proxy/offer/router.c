@@ -32,6 +32,7 @@ struct last_host {
 struct path_table {
 	struct map_node node;
 	struct router_paths *paths; /* owned */
+	struct path_table *older;
 };
 
 struct router {
@@ -41,7 +42,8 @@ struct router {
 	struct router_host *hosts, *any; /* any: one of them, or NULL */
 	size_t host_count;
 	bool has_wildcards;
-	struct map tables; /* of struct path_table */
+	struct map tables;         /* of struct path_table */
+	struct path_table *newest; /* owned, with the older ones */
 };
 
 static bool is_any(struct slice pattern)
@@ -121,6 +123,8 @@ static const struct router_paths *table_of(
 	}
 	struct path_table *made = memory_new(struct path_table);
 	made->paths = router_paths_new(routes, count);
+	made->older = r->newest;
+	r->newest = made;
 	map_insert(&r->tables, &made->node, hash);
 	return made->paths;
 }
@@ -161,9 +165,9 @@ void router_free(struct router *r)
 {
 	if (!r)
 		return;
-	size_t cursor = 0;
-	for (struct map_node *n = NULL; (n = map_walk(&r->tables, &cursor, n));) {
-		struct path_table *t = container_of(n, struct path_table, node);
+	while (r->newest) {
+		struct path_table *t = r->newest;
+		r->newest = t->older;
 		router_paths_free(t->paths);
 		free(t);
 	}

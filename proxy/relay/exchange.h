@@ -241,6 +241,10 @@ struct relay_ops {
 	void (*response_head)(void *context, struct exchange *x, struct http_head *overlay);
 	/* The same for an interim response of the origin's. False: the client must not get it. */
 	bool (*interim_head)(void *context, struct exchange *x, struct http_head *overlay);
+	/* Whether the origin would be asked for x by the same path as for the held push, which has the URI and
+	 * the origin of x. May be NULL: always. */
+	bool (*same_at_origin)(
+	    void *context, const struct exchange *push, const struct exchange *x);
 	/* An answer of pushgate's own is about to be made: fills in what the owner's configuration has
 	 * for it, all but the details. Lent until the answer is made. May be NULL. */
 	void (*own_answer)(void *context, struct exchange *x, struct http_own_answer *answer);

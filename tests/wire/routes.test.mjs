@@ -192,6 +192,15 @@ scenario('conditions on method and fields choose the origin', { routes: CONDITIO
 	}
 });
 
+// covers: R490
+scenario('answers of a route tell caches which fields its conditions look at', {
+	routes: CONDITIONS + section('route moved', { path: '/moved', redirect: '301 /app' }) + section('route gone', { path: '/gone', answer: 410 }),
+	origins: { main: {}, other: {} },
+}, async (s) => {
+	assert.equal((await ask(s, '/moved')).headers.vary, 'cookie');
+	assert.equal((await ask(s, '/gone')).headers.vary, 'accept, cookie');
+});
+
 // covers: R496
 scenario('a client stays with its side, and explain names it', {
 	routes: section('route split', { origin: 'main 50, other 50' }), origins: { main: {}, other: {} },

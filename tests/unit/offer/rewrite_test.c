@@ -9,6 +9,7 @@
 // clang-format on
 
 #include "proxy/http/path.h"
+#include "proxy/limits.h"
 #include "proxy/offer/offer.h"
 
 #include <stdio.h>
@@ -335,6 +336,20 @@ static void clients_are_split_by_weight_and_stay(void **state)
 	conf_free(conf);
 }
 
+/* Each that climbs is resolved twice, against a path of any length. */
+static void few_references_that_climb_are_resolved(void **state)
+{
+	(void)state;
+	static char said[8192], wanted[8192];
+	size_t at = 0, to = 0;
+	for (unsigned i = 0; i < 2 * LIMIT_REFERENCES_RESOLVED; i++) {
+		bool is_mapped = i < LIMIT_REFERENCES_RESOLVED;
+		at += (size_t)snprintf(said + at, sizeof(said) - at, "<a%u>,<../../b>,", i);
+		to += (size_t)snprintf(wanted + to, sizeof(wanted) - to, "<a%u>,<%s>,", i, is_mapped ? "/api/b" : "../../b");
+	}
+	check_field("/api /", "/api/a/c", "link", said, wanted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -344,6 +359,7 @@ int main(void)
 	    cmocka_unit_test(what_is_not_below_the_origins_prefix_stays),
 	    cmocka_unit_test(a_cookie_gets_the_public_path),
 	    cmocka_unit_test(links_get_the_public_path),
+	    cmocka_unit_test(few_references_that_climb_are_resolved),
 	    cmocka_unit_test(nothing_is_mapped_where_nothing_was_rewritten),
 	    cmocka_unit_test(a_long_field_costs_a_few_copies_of_it),
 	    cmocka_unit_test(a_redirect_leads_where_its_target_says),
