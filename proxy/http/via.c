@@ -198,6 +198,8 @@ struct http_head *http_own_response(
 	http_head_add_token(head, HTTP_TOKEN_SERVER, SLICE("pushgate"));
 	if (answer->location.len > 0)
 		http_head_add_token(head, HTTP_TOKEN_LOCATION, answer->location);
+	if (answer->vary.len > 0 && may_be_stored(answer->status))
+		http_head_add_token(head, HTTP_TOKEN_VARY, answer->vary);
 	if (answer->retry_after > 0 && !is_call)
 		http_head_add_token(head, HTTP_TOKEN_RETRY_AFTER,
 		    arena_printf(&head->arena, "%u", (unsigned)answer->retry_after));

@@ -48,6 +48,7 @@ struct http_own_answer {
 	struct slice body;
 	const char *content_type;
 	struct slice location;           /* of a redirect; empty: none */
+	struct slice vary;               /* fields of the request that led to it; empty: none */
 	uint32_t retry_after;            /* seconds, for Retry-After (RFC 9110 10.2.3); 0: none */
 	struct slice transport_security; /* Strict-Transport-Security; empty: none */
 	/* The request is a call of gRPC, which has failed with this; GRPC_OK: it is none. */

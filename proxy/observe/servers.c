@@ -82,9 +82,11 @@ struct server_board *server_board_new(void *memory, size_t servers, size_t from_
 
 /* ---- bits of workers ---- */
 
-static void set_bit(_Atomic uint64_t *words, uint32_t worker)
+/* Whether it was set. */
+static bool set_bit(_Atomic uint64_t *words, uint32_t worker)
 {
-	atomic_fetch_or(&words[worker / 64], UINT64_C(1) << worker % 64);
+	uint64_t bit = UINT64_C(1) << worker % 64;
+	return atomic_fetch_or(&words[worker / 64], bit) & bit;
 }
 
 /* Whether it was set. */
@@ -163,7 +165,8 @@ struct server_entry *server_board_join(
 	struct server_entry *e = worker < SERVER_ENTRY_WORKERS ? find(b, key) : NULL;
 	if (!e)
 		return NULL;
-	set_bit(e->used_by, worker);
+	if (set_bit(e->used_by, worker)) /* a worker counts once */
+		atomic_fetch_sub(&e->key, 1);
 	/* All workers write the same. */
 	if (atomic_load(&e->origin) == 0) {
 		size_t length = strnlen(text, sizeof(e->text) - 1);

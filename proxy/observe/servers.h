@@ -84,7 +84,8 @@ void server_board_forget(struct server_board *b, uint32_t worker);
 
 /* ---- a worker ---- */
 
-/* The same key, origin and text in all workers. NULL: there is no room. */
+/* The same key, origin and text in all workers. NULL: there is no room. A worker that joins an entry several times
+ * leaves it once. */
 struct server_entry *server_board_join(
     struct server_board *b, uint32_t worker, uint64_t key, uint32_t origin, const char *text);
 void server_board_leave(struct server_board *b, uint32_t worker, struct server_entry *e);

@@ -23,7 +23,7 @@ struct exchange_tunnel {
 	bool is_open;
 	/* The client was the first to end its direction; with `ended`. */
 	bool client_ended_first;
-	bool is_counted; /* the owner's: among the tunnels of its origin */
+	bool is_counted; /* the owner's: among the tunnels of its server */
 	usec opened;
 	usec ended;          /* the first direction has; 0 = not yet */
 	uint64_t bytes_most; /* of both directions together; 0 = no limit */

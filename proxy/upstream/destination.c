@@ -111,6 +111,50 @@ static uint32_t preferred_for(const struct destination *d, const struct exchange
 	return s && s->destination == d ? s->member.id : 0;
 }
 
+/* Until the first connection has begun, it may have pushes. Without pushes the pools do not differ, and a
+ * subscription is a request like any other. */
+static enum pool_kind kind_of(const struct server *s, struct exchange *x)
+{
+	const struct upstream *u = s->destination->upstream;
+	const struct conf_route *route = x->context.route;
+	bool has_pushes = !s->known.protocol || (s->known.capabilities & SESSION_TAKES_PUSHES) != 0;
+	usec off_until = u->push_off_until[route - u->env->conf->routes];
+	bool is_off =
+	    s->destination->origin->push == CONF_PUSH_AUTO && off_until > u->env->relay->now;
+	if (route->subscription)
+		x->pushes.is_subscription =
+		    has_pushes && offer_is_subscription(x, x->context.wants_pushes);
+	if (x->tunnel.is_asked)
+		return POOL_TUNNELS;
+	if (x->pushes.is_subscription)
+		return POOL_SUBSCRIPTIONS;
+	return x->context.wants_pushes && !is_off && has_pushes ? POOL_PUSH : POOL_PLAIN;
+}
+
+static bool may_send_soon(struct server *s, struct exchange *x)
+{
+	return server_may_send_soon(s, kind_of(s, x), x);
+}
+
+/*
+ * x would wait at the server that the balance has chosen. The others are looked through for one that has nothing to
+ * wait for, unless others wait already: they have found none.
+ */
+static struct server *one_that_sends_soon(
+    struct destination *d, struct server *chosen, struct exchange *x)
+{
+	if (!list_is_empty(&d->waiting_pools[kind_of(chosen, x)]))
+		return chosen;
+	for (size_t i = 0; i < d->member_count; i++) {
+		struct server *s = server_of(d->members[d->next_look++ % d->member_count]);
+		if (balance_prefers(&s->member) &&
+		    s->member.is_backup == chosen->member.is_backup && !upstream_was_tried(x, s) &&
+		    may_send_soon(s, x))
+			return s;
+	}
+	return chosen;
+}
+
 /* A destination of one server is tried again: on another connection. */
 static struct server *choose(struct destination *d, struct exchange *x)
 {
@@ -128,8 +172,11 @@ static struct server *choose(struct destination *d, struct exchange *x)
 	balance_ask(d, x, &question);
 	struct server *s =
 	    server_of(balance_choose(d->balance, &question, d->upstream->env->relay->now));
-	x->context.is_bound = s && (question.has_hash || question.affinity == s->member.key ||
-				       x->context.tried_count > 0 || !balance_prefers(&s->member));
+	bool may_move = s && !question.has_hash && question.affinity != s->member.key &&
+			question.preferred != s->member.id && balance_prefers(&s->member);
+	x->context.is_bound = s && (!may_move || x->context.tried_count > 0);
+	if (may_move && !may_send_soon(s, x))
+		s = one_that_sends_soon(d, s, x);
 	return s;
 }
 
@@ -151,11 +198,24 @@ static void keep_address(struct exchange *x)
 static void take_back(struct exchange *x)
 {
 	struct server *s = x->context.server;
-	server_tunnel_ended(s, x);
+	server_tunnel_left(s, x);
 	x->context.server = NULL;
 	x->context.pool = NULL;
 	balance_count(s->destination->balance, &s->member, -1);
 	server_check_gone(s);
+}
+
+/* A request has left the server: that may be room for one on any of its connections. Else those that carried it
+ * know of their room by themselves. */
+static void serve_next(struct server *s)
+{
+	const struct destination *d = s->destination;
+	if (d->origin->max_requests == 0 || d->queued == 0 || d->upstream->is_closed ||
+	    s->is_serving)
+		return;
+	s->is_serving = true;
+	server_serve(s);
+	s->is_serving = false;
 }
 
 static void note_tried(struct exchange *x)
@@ -166,26 +226,6 @@ static void note_tried(struct exchange *x)
 }
 
 /* ---- requests ---- */
-
-/* Until the first connection has begun, it may have pushes. Without pushes the pools do not differ, and a
- * subscription is a request like any other. */
-static enum pool_kind kind_of(const struct server *s, struct exchange *x)
-{
-	const struct upstream *u = s->destination->upstream;
-	const struct conf_route *route = x->context.route;
-	bool has_pushes = !s->known.protocol || (s->known.capabilities & SESSION_TAKES_PUSHES) != 0;
-	usec off_until = u->push_off_until[route - u->env->conf->routes];
-	bool is_off =
-	    s->destination->origin->push == CONF_PUSH_AUTO && off_until > u->env->relay->now;
-	if (route->subscription)
-		x->pushes.is_subscription =
-		    has_pushes && offer_is_subscription(x, x->context.wants_pushes);
-	if (x->tunnel.is_asked)
-		return POOL_TUNNELS;
-	if (x->pushes.is_subscription)
-		return POOL_SUBSCRIPTIONS;
-	return x->context.wants_pushes && !is_off && has_pushes ? POOL_PUSH : POOL_PLAIN;
-}
 
 static void send_to(struct server *s, struct exchange *x)
 {
@@ -224,7 +264,8 @@ static void fail(struct destination *d, struct exchange *x)
 
 void destination_dispatch(struct destination *d, struct exchange *x)
 {
-	if (x->context.server) { /* it was sent there before */
+	struct server *before = x->context.server; /* it was sent there */
+	if (before) {
 		if (x->context.tried_count < EXCHANGE_SERVERS_MOST)
 			note_tried(x);
 		take_back(x);
@@ -236,6 +277,8 @@ void destination_dispatch(struct destination *d, struct exchange *x)
 		wait_for_name(d, x);
 	else
 		fail(d, x);
+	if (before)
+		serve_next(before);
 }
 
 void destination_undispatch(struct destination *d, struct exchange *x)
@@ -254,11 +297,8 @@ void destination_exchange_ended(struct exchange *x)
 	struct server *s = x->context.server;
 	if (!s)
 		return;
-	struct pool *p = x->context.pool;
-	bool may_send = s->destination->origin->max_requests > 0 && p && s->destination->queued > 0;
 	take_back(x);
-	if (may_send)
-		pool_serve(p);
+	serve_next(s);
 }
 
 void destination_adopt_push(struct server *s, struct exchange *push)
@@ -274,19 +314,17 @@ static void note_failure(struct exchange *x, const struct relay_cause *cause, co
 {
 	bool was_reached = cause == &relay_cause_UP_TLS || cause == &relay_cause_UP_CERTIFICATE ||
 			   cause == &relay_cause_UP_ALERT || cause == &relay_cause_UP_NO_ALPN ||
-			   cause == &relay_cause_UP_NOT_HTTP2;
-	if (!was_reached)
-		return;
-	x->context.failure = cause;
-	x->context.failure_detail =
-	    detail ? arena_printf(exchange_arena(x), "%s", detail).ptr : NULL;
+			   cause == &relay_cause_UP_NOT_HTTP2 || cause == &relay_cause_UP_FAULT;
+	if (was_reached)
+		exchange_note_failure(x, cause, 0, detail);
 }
 
 static void fail_with(struct exchange *x, const struct relay_cause *cause, const char *detail)
 {
 	destination_note_queued(x);
 	if (x->context.failure)
-		exchange_on_up_failed(x, x->context.failure, 0, x->context.failure_detail);
+		exchange_on_up_failed(
+		    x, x->context.failure, x->context.failure_code, x->context.failure_detail);
 	else
 		exchange_on_up_failed(x, cause, 0, detail);
 }
@@ -296,7 +334,10 @@ void destination_try_another(
 {
 	if (x->context.tried_count < EXCHANGE_SERVERS_MOST)
 		note_tried(x);
-	bool may_more = x->context.tried_count < EXCHANGE_SERVERS_MOST && d->member_count != 1;
+	if (d->is_stale)
+		collect_members(d);
+	bool was_only = d->member_count == 1 && d->members[0] == &x->context.server->member;
+	bool may_more = x->context.tried_count < EXCHANGE_SERVERS_MOST && !was_only;
 	struct server *s = may_more ? choose(d, x) : NULL;
 	note_failure(x, cause, detail);
 	if (!s) {
@@ -356,6 +397,23 @@ static void serve_nameless(struct destination *d)
 	}
 }
 
+/* A server that has joined, or is back, has nothing to do: else it would wait for the next request, and so would those
+ * that others have no room for. */
+static void rouse(struct destination *d, struct server *s)
+{
+	for (unsigned kind = 0; kind < POOL_KINDS && s->member.outstanding == 0; kind++) {
+		struct pool *p = list_first(&d->waiting_pools[kind], struct pool, waiting);
+		struct exchange *x =
+		    p ? list_first(&p->shared.requests, struct exchange, waiting) : NULL;
+		if (!x || s->member.is_backup != x->context.server->member.is_backup ||
+		    may_send_soon(x->context.server, x) || !may_send_soon(s, x))
+			continue;
+		pool_unqueue(x->context.pool, x);
+		take_back(x);
+		send_to(s, x);
+	}
+}
+
 static void give_out_again(struct wheel_node *node, usec now)
 {
 	struct destination *d = container_of(node, struct destination, change_timer);
@@ -367,9 +425,12 @@ static void give_out_again(struct wheel_node *node, usec now)
 		serve_nameless(d);
 	list_for_each(&d->servers, s, struct server, link)
 	{
-		if (s->queued > 0 && (!balance_prefers(&s->member) || !may_be_chosen(s)))
+		bool is_in_use = balance_prefers(&s->member) && may_be_chosen(s);
+		if (!is_in_use && s->queued > 0)
 			empty_server(d, s);
 		if (d->queued > 0)
 			server_serve(s);
+		if (is_in_use && s->member.outstanding == 0 && d->queued > 0)
+			rouse(d, s);
 	}
 }

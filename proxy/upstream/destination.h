@@ -9,8 +9,8 @@
  *                           └─ a pool of each kind, made when it is first used ─── origin connections
  *
  * The queue is the destination's: a server that dies keeps no request. A request is given to a server when it is
- * dispatched (exchange_context.server) and waits for that one's connections. When those of another server have
- * room first, that one takes it over, unless the request is bound to its server: by hash, by affinity, or because
+ * dispatched (exchange_context.server) and waits for that one's connections. When those of another server, which
+ * has less to do, have room first, that one takes it over, unless the request is bound to its server: by hash, by affinity, or because
  * others were tried in vain.
  */
 #ifndef PUSHGATE_UPSTREAM_DESTINATION_H
@@ -38,6 +38,7 @@ struct server {
 	struct deferred_free deferred;
 	bool
 	    is_leaving; /* its name has it no more: it finishes what it has, and gets nothing new */
+	bool is_serving; /* what waits, since a request has ended: those that fail now end there */
 	/* A connect takes longer than others should wait (RFC 8305 5), and there is no connection. */
 	bool is_slow;
 	/* May serve what was given to others: it is up, and no backup unless backups are used. */
@@ -72,7 +73,7 @@ struct destination {
 	size_t name_count;
 	struct balance_member **members; /* the servers that may be chosen */
 	size_t member_count;
-	size_t look; /* where the next look for a server with room begins, among `members` */
+	size_t next_look; /* of these, for one with room: where the next search begins */
 	struct balance *balance;
 	struct wheel_node change_timer;
 	bool is_stale; /* `members` and the balance do not know of a change yet */
@@ -125,11 +126,19 @@ bool server_is_gone(const struct server *s); /* only its memory is left */
 void server_close(struct server *s);         /* every connection at once */
 void server_free(struct server *s);          /* it has no connection */
 struct pool *server_pool(struct server *s, enum pool_kind kind);
-void server_serve(struct server *s); /* sends what waits, while its connections have room */
-/* The requests that it has sent and that are not over. */
+/* x, which the server does not have yet, would be sent at once there, or on a connection that opens. */
+bool server_may_send_soon(const struct server *s, enum pool_kind kind, const struct exchange *x);
+void server_serve(struct server *s); /* what waits, while it has room */
+/* The requests that it has and that do not wait. */
 static inline uint32_t server_in_flight(const struct server *s)
 {
 	return s->member.outstanding - s->queued;
+}
+/* For one more of those that wait (max-requests). */
+static inline bool server_has_room(const struct server *s)
+{
+	uint32_t most = s->destination->origin->max_requests;
+	return most == 0 || server_in_flight(s) < most;
 }
 
 #endif

@@ -49,6 +49,7 @@ void health_open(struct upstream *u);
 void health_close(struct upstream *u);
 
 void health_init(struct server *s);
+/* The server leaves, or is freed: it is not checked any more, and its requests say nothing of its address. */
 void health_fini(struct server *s);
 /* May eject the server: then destination_changed follows. */
 void health_report(struct server *s, enum health_result result);

@@ -2,7 +2,7 @@
 /* Whether a request that one server has failed can be given to another. */
 #include "proxy/upstream/private.h"
 
-static bool was_tried(const struct exchange *x, const struct server *s)
+bool upstream_was_tried(const struct exchange *x, const struct server *s)
 {
 	for (unsigned i = 0; i < x->context.tried_count; i++)
 		if (x->context.tried[i] == s->member.id)
@@ -17,7 +17,7 @@ static unsigned count_servers(
 	unsigned n = 0;
 	list_for_each(&d->servers, s, struct server, link)
 	{
-		bool is_tried = except && was_tried(except, s);
+		bool is_tried = except && upstream_was_tried(except, s);
 		n += !s->is_leaving && !s->conf->is_down && !is_tried;
 		if (n == most)
 			break;

@@ -199,15 +199,29 @@ void pool_make_unusable(struct pool *p, struct origin_conn *c)
 	p->usable_count--;
 }
 
+static void is_slow_no_more(struct server *s)
+{
+	if (!s->is_slow)
+		return;
+	s->is_slow = false;
+	destination_changed(s->destination);
+}
+
 void pool_conn_ready(struct pool *p, struct origin_conn *c)
 {
 	ensure(p->connecting > 0);
 	p->connecting--;
 	pool_make_usable(p, c);
-	if (p->server->is_slow) {
-		p->server->is_slow = false;
-		destination_changed(p->server->destination);
-	}
+	is_slow_no_more(p->server);
+}
+
+/* However the slow connect ends: else the server would never be used again. */
+static void look_whether_still_slow(struct server *s)
+{
+	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
+		if (s->pools[kind] && s->pools[kind]->connecting > 0)
+			return;
+	is_slow_no_more(s);
 }
 
 void pool_conn_retired(struct pool *p, struct origin_conn *c, bool was_ready)
@@ -219,6 +233,7 @@ void pool_conn_retired(struct pool *p, struct origin_conn *c, bool was_ready)
 		return;
 	ensure(p->connecting > 0);
 	p->connecting--;
+	look_whether_still_slow(p->server);
 }
 
 static bool may_open(const struct pool *p);
@@ -234,8 +249,7 @@ static bool is_fresh(const struct pool *p, const struct origin_conn *c)
 struct origin_conn *pool_conn_with_room(struct pool *p, const struct exchange *x)
 {
 	struct origin_conn *last_choice = NULL;
-	uint32_t most = p->origin->max_requests;
-	if (!pool_pace_allows(p, x) || (most > 0 && server_in_flight(p->server) >= most))
+	if (!pool_pace_allows(p, x))
 		return NULL;
 	list_for_each(&p->usable, c, struct origin_conn, usable)
 	{
@@ -301,7 +315,7 @@ static void grow(struct pool *p)
 {
 	uint32_t most = pool_pace_bound(p, pool_first_waiting(p), pool_most_connections(p));
 	uint32_t wanted = room_wanted(p);
-	if (is_pausing(p))
+	if (is_pausing(p) || p->server->is_leaving || !server_has_room(p->server))
 		return;
 	while (p->count < most && p->queued > (uint64_t)p->connecting * streams_assumed(p))
 		origin_conn_open(p);
@@ -371,19 +385,14 @@ void pool_serve(struct pool *p)
 
 void pool_dispatch(struct pool *p, struct exchange *x)
 {
-	if (x->tunnel.is_asked && !pool_count_tunnel(p, x))
+	x->context.pool = p;
+	if (x->tunnel.is_asked && !server_count_tunnel(p->server, x))
 		return;
+	uint32_t most = p->origin->max_requests;
+	bool has_room = most == 0 || server_in_flight(p->server) <= most; /* with x */
 	struct exchange *before = p->queued > 0 ? pool_first_waiting(p) : NULL;
 	bool is_next = !before || before->needs_fresh || exchange_is_push(before);
-	struct origin_conn *c = is_next ? pool_conn_with_room(p, x) : NULL;
-	if (!c && is_next && pool_is_full(p) && !x->context.is_bound) {
-		struct pool *other = pool_with_room(p, x, &c);
-		if (other) {
-			take_over(other, x);
-			p = other;
-		}
-	}
-	x->context.pool = p;
+	struct origin_conn *c = is_next && has_room ? pool_conn_with_room(p, x) : NULL;
 	if (!c) {
 		pool_enqueue(p, x);
 		if (p->queued > 0)
@@ -400,15 +409,10 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 /* Several connections to a server may fail, and one may be reported twice: by its session and by its transport. */
 static void report_failure(struct origin_conn *c)
 {
-	struct server *s = c->pool->server;
 	if (c->has_failed)
 		return;
 	c->has_failed = true;
-	health_report(s, HEALTH_CONNECT_FAILED);
-	if (s->is_slow) {
-		s->is_slow = false;
-		destination_changed(s->destination);
-	}
+	health_report(c->pool->server, HEALTH_CONNECT_FAILED);
 }
 
 void pool_failed(

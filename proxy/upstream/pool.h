@@ -98,10 +98,6 @@ void pool_dispatch(struct pool *p, struct exchange *x);
 void pool_unqueue(struct pool *p, struct exchange *x);
 /* Moves those that wait and were given to this pool to another list; they are still counted as queued. */
 void pool_take_waiting(struct pool *p, struct list *waiting);
-/* Counts a tunnel that is asked for. False: there are too many, and x has failed. */
-bool pool_count_tunnel(struct pool *p, struct exchange *x);
-/* x is over, or goes to another server: a tunnel or not. */
-void server_tunnel_ended(struct server *s, struct exchange *x);
 void pool_serve(struct pool *p); /* sends queued requests while a connection has room */
 /* A connection is being opened; is ready for requests; was retired (was_ready: after that). */
 void pool_conn_opened(struct pool *p, struct origin_conn *c);

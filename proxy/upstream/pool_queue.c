@@ -66,21 +66,6 @@ static struct pool *find_other(struct pool *p)
 	return NULL;
 }
 
-struct pool *pool_with_room(struct pool *p, struct exchange *x, struct origin_conn **c)
-{
-	struct destination *d = p->server->destination;
-	for (unsigned i = 0; i < POOLS_LOOKED_AT && i < d->member_count; i++) {
-		struct balance_member *m = d->members[d->look++ % d->member_count];
-		struct pool *other = container_of(m, struct server, member)->pools[p->kind];
-		if (!other || other == p || !may_take_any(other) || !may_take_from(other, p))
-			continue;
-		*c = pool_conn_with_room(other, x);
-		if (*c)
-			return other;
-	}
-	return NULL;
-}
-
 /* ---- in and out ---- */
 
 /* Why no further request may wait here, or NULL. */
@@ -186,7 +171,7 @@ static struct exchange *older_to_send(
 
 struct exchange *pool_next_to_send(struct pool *p, struct origin_conn **c)
 {
-	if (list_is_empty(&p->usable))
+	if (list_is_empty(&p->usable) || !server_has_room(p->server))
 		return NULL;
 	struct exchange *x = older_to_send(p, &p->bound.requests, &p->shared.requests, c);
 	struct pool *other = x ? NULL : find_other(p);

@@ -90,6 +90,11 @@ struct origin_conn {
 	struct refused_promises refused;
 };
 
+/* ---- other_server.c ---- */
+
+/* x was given to the server before, or is now. */
+bool upstream_was_tried(const struct exchange *x, const struct server *s);
+
 /* ---- upstream.c ---- */
 
 /* Where a walk over all pools is; all zero: before the first one. */
@@ -129,9 +134,6 @@ static inline bool pool_is_full(const struct pool *p)
 }
 /* The first of those that wait here; NULL: none does. */
 struct exchange *pool_first_waiting(const struct pool *p);
-/* x, which is not bound, was given to p, where it would have to wait: another pool that has room for it now, with
- * its connection. NULL: none was found. */
-struct pool *pool_with_room(struct pool *p, struct exchange *x, struct origin_conn **c);
 /* The one that can be sent now, with its connection; NULL: none can. It may wait at the pool of another server. */
 struct exchange *pool_next_to_send(struct pool *p, struct origin_conn **c);
 /* x was given to the pool's server, and waits; or it fails, since too many wait. */
@@ -203,6 +205,11 @@ bool origin_single_is_silent(const struct origin_conn *c);
 
 /* ---- tunnels.c ---- */
 
+bool server_may_tunnel(const struct server *s); /* one more */
+/* Counts a tunnel that is asked for. False: there are too many, and x has failed. */
+bool server_count_tunnel(struct server *s, struct exchange *x);
+/* x, a tunnel or not, is over or goes to another server. */
+void server_tunnel_left(struct server *s, struct exchange *x);
 /* The origin has ended its side of a tunnel in good order. True: ours goes on, and so does the connection. */
 bool origin_conn_ends_tunnel(struct origin_conn *c, enum net_end end);
 /* The origin has agreed on no protocol by ALPN. Returns the cause that ends the requests that wait. */

@@ -22,13 +22,14 @@ static struct server *server_alloc(
     const struct conf_origin_server *conf, const struct net_address *address, const char *text)
 {
 	size_t copied = address == &conf->address ? 0 : sizeof(*address);
-	struct server *s = memory_zalloc(sizeof(*s) + copied + strlen(text) + 1);
+	size_t text_size = strlen(text) + 1;
+	struct server *s = memory_zalloc(sizeof(*s) + copied + text_size);
 	char *behind = (char *)(s + 1);
 	s->conf = conf;
 	s->address = address;
 	if (copied > 0)
 		s->address = memcpy(behind, address, copied);
-	s->text = strcpy(behind + copied, text);
+	s->text = memcpy(behind + copied, text, text_size);
 	return s;
 }
 
@@ -61,6 +62,15 @@ struct pool *server_pool(struct server *s, enum pool_kind kind)
 	if (!s->pools[kind])
 		s->pools[kind] = pool_new(s, kind);
 	return s->pools[kind];
+}
+
+bool server_may_send_soon(const struct server *s, enum pool_kind kind, const struct exchange *x)
+{
+	struct pool *p = s->pools[kind];
+	if (!server_has_room(s) || (kind == POOL_TUNNELS && !server_may_tunnel(s)))
+		return false;
+	return !p || p->connecting > 0 || p->count < pool_most_connections(p) ||
+	       pool_conn_with_room(p, x);
 }
 
 void server_serve(struct server *s)

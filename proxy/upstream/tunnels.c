@@ -11,25 +11,30 @@
 
 /* ---- how many ---- */
 
-void server_tunnel_ended(struct server *s, struct exchange *x)
+bool server_may_tunnel(const struct server *s)
+{
+	return s->known.tunnels < s->destination->origin->max_tunnels;
+}
+
+bool server_count_tunnel(struct server *s, struct exchange *x)
+{
+	ensure(!x->tunnel.is_counted);
+	if (!server_may_tunnel(s)) {
+		exchange_on_up_failed(x, &relay_cause_TUNNELS_FULL, 0, NULL);
+		return false;
+	}
+	s->known.tunnels++;
+	x->tunnel.is_counted = true;
+	return true;
+}
+
+void server_tunnel_left(struct server *s, struct exchange *x)
 {
 	if (!x->tunnel.is_counted)
 		return;
 	ensure(s->known.tunnels > 0);
 	s->known.tunnels--;
 	x->tunnel.is_counted = false;
-}
-
-bool pool_count_tunnel(struct pool *p, struct exchange *x)
-{
-	x->context.pool = p;
-	if (p->known->tunnels >= p->origin->max_tunnels) {
-		exchange_on_up_failed(x, &relay_cause_TUNNELS_FULL, 0, NULL);
-		return false;
-	}
-	p->known->tunnels++;
-	x->tunnel.is_counted = true;
-	return true;
 }
 
 /* ---- the version ---- */

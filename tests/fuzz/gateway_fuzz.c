@@ -6,10 +6,14 @@
  * everything that was begun ends when its peers are gone and time has passed, and all gauges and
  * budgets return to where they were.
  *
+ * An origin may have several servers, some of them by a name whose addresses the input tells.
+ *
  * Input: one byte chooses the configuration, one what origins are (a bit each, in turn: raw),
  * then steps: a byte for the action, one for the peer, and what the action takes.
  */
 #include "tests/fuzz/input.h"
+#include "tests/fuzz/told_names.h"
+#include "tests/support/destination_check.h"
 #include "tests/support/h2_owner.h"
 #include "tests/support/memory_net.h"
 
@@ -91,9 +95,40 @@ static const char *const configurations[] = {
 	"[push own]\nsource = config\naction = forward\nmin-used = 50%\nmin-sample = 1\n"
 	"[push all]\naction = forward\n"
 	"[preload all]\nadd = /app.css as=style\nadd = /img/1.png as=image\n",
+
+	"[server]\ndefault-action = forward\n"
+	LISTEN
+	"[origin f]\nserver = h2c://127.0.0.1:8001\nserver = h2c://127.0.0.1:8002 weight=3\n"
+	"server = h2c://app.example:8003\nserver = h2c://127.0.0.1:8004 backup\n"
+	"max-connections = 2\nmax-requests = 3\nmax-queue = 4\nmax-tunnels = 2\n"
+	"eject-failures = 2\neject-time = 1s\nslow-start = 2s\naffinity-cookie = srv\n"
+	"queue-timeout = 5s\nresponse-timeout = 3s\n"
+	"[route f]\norigin = f\nretry-on = lost late 503 500\nretries = 3\nupgrade = websocket\n"
+	"[push all]\naction = forward\n",
+
+	"[server]\ndefault-action = hold\nhold-shared = yes\n"
+	LISTEN
+	"[origin f]\nserver = h2c://app.example:8003\nbalance = round-robin\n"
+	"max-connections = 1\nmax-subscriptions = 2\nmax-queue = 3\nqueue-timeout = 4s\n"
+	"health-check = /health\nhealth-interval = 2s\nhealth-fall = 1\nhealth-rise = 1\n"
+	"[origin g]\nserver = h2c://127.0.0.1:8001\nserver = h2c://127.0.0.1:8002\n"
+	"server = h2c://127.0.0.1:8004\nhash = path\nmax-requests = 1\neject-percent = 20\n"
+	"[route b]\nhost = b.example\norigin = f 50, g 50\nretry-on = lost late 503\n"
+	"[route s]\nhost = a.example\norigin = f\nsubscription = yes\n"
+	"[route g]\norigin = g\nrequest-timeout = 20s\nconnect-timeout = 1s\n",
 };
 // clang-format on
 #define CONFIGURATIONS (sizeof(configurations) / sizeof(configurations[0]))
+/* Of these, the last: each origin has several servers, and names. */
+#define FLEETS 2u
+#define BIT_FLEET 0x40u
+#define BIT_CUT 0x80u /* the world ends while all is under way */
+
+static unsigned configuration_of(uint8_t options)
+{
+	unsigned plain = CONFIGURATIONS - FLEETS;
+	return options & BIT_FLEET ? plain + options % FLEETS : options % plain;
+}
 
 /* Const, and the same for all inputs. */
 static const struct conf *configuration(unsigned i)
@@ -190,6 +225,7 @@ static void check(const struct world *w)
 	list_for_each(&g->clients.conns, c, struct client_conn, link) if (c->session) session_check(c->session);
 	upstream_for_each_pool(&g->upstream, p)
 		list_for_each(&p->conns, origin, struct origin_conn, link) if (origin->session) session_check(origin->session);
+	destinations_check(&g->upstream);
 }
 
 static bool loop_pass(struct world *w)
@@ -290,6 +326,7 @@ static void change_transport(struct world *w, struct peer *p, uint8_t argument)
 		break;
 	case 5:
 		w->net->connect_errno = argument & 8 ? ECONNREFUSED : EINPROGRESS;
+		w->net->errno_port = argument & 0x40 ? (uint16_t)(8001 + argument / 16 % 4) : 0;
 		break;
 	case 6:
 		w->net->connect_errno = 0;
@@ -324,6 +361,8 @@ static void step(struct world *w, struct input *in)
 		return;
 	}
 	if (action == STEP_TURN) {
+		if (w->gateway->names && which & 0x80)
+			names_tell(w->gateway->names, which);
 		loop_pass(w);
 		return;
 	}
@@ -409,6 +448,9 @@ static void end_all(struct world *w)
 		ensure(list_is_empty(&p->conns) && p->queued == 0);
 	ensure(w->gateway->relay.live_count == 0); /* what was held is too old, too */
 	ensure(w->gateway->hold_budget.used_bytes == 0);
+	destinations_check_idle(&w->gateway->upstream);
+	health_close(&w->gateway->upstream); /* checks never end */
+	loop_pass(w);
 	ensure(w->gateway->env.budget.used_bytes == learned_bytes(w));
 }
 
@@ -439,9 +481,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t options = input_byte(&in);
 	struct world *w = memory_new(struct world);
 	w->raw_origins = input_byte(&in);
-	open_world(w, configuration(options % CONFIGURATIONS));
+	open_world(w, configuration(configuration_of(options)));
 	run(w, &in);
-	if (!(options & 0x80))
+	if (!(options & BIT_CUT))
 		end_all(w);
 	close_world(w);
 	free(w);

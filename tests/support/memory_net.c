@@ -80,7 +80,7 @@ static int on_connect(int fd, const struct sockaddr *to, socklen_t length)
 	struct memory_socket *s = find(fd);
 	ensure(s && length == sizeof(struct sockaddr_in));
 	s->port = ntohs(((const struct sockaddr_in *)(const void *)to)->sin_port);
-	errno = net->connect_errno;
+	errno = net->errno_port == 0 || net->errno_port == s->port ? net->connect_errno : 0;
 	if (errno != 0 && errno != EINPROGRESS)
 		s->error = errno;
 	return errno ? -1 : 0;

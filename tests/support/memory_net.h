@@ -39,6 +39,7 @@ struct memory_net {
 	int listener; /* an eventfd; gateway_listen */
 	/* Of the next connect: 0, EINPROGRESS (which then succeeds), or why not. */
 	int connect_errno;
+	uint16_t errno_port; /* of connects to this port alone; 0: of all */
 };
 
 struct memory_net *memory_net_new(void);

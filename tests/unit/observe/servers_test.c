@@ -46,6 +46,21 @@ static size_t used(const struct server_board *b)
 	return count;
 }
 
+/* An address that leaves its name and comes back, while the first server of it still has requests. */
+static void a_worker_counts_once_in_an_entry(void **state)
+{
+	(void)state;
+	struct server_board *b = board(2);
+	struct server_entry *e = server_board_join(b, 0, key_of(1), 3, "192.0.2.1:80");
+	assert_ptr_equal(server_board_join(b, 0, key_of(1), 3, "192.0.2.1:80"), e);
+	assert_ptr_equal(server_board_join(b, 1, key_of(1), 3, "192.0.2.1:80"), e);
+	server_board_leave(b, 0, e);
+	assert_int_equal(used(b), 1);
+	server_board_leave(b, 1, e);
+	assert_int_equal(used(b), 0);
+	board_free(b);
+}
+
 static void workers_share_an_entry(void **state)
 {
 	(void)state;
@@ -254,6 +269,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(workers_share_an_entry),
+	    cmocka_unit_test(a_worker_counts_once_in_an_entry),
 	    cmocka_unit_test(a_long_address_is_cut),
 	    cmocka_unit_test(a_text_that_is_none_is_printable),
 	    cmocka_unit_test(one_worker_at_a_time_has_the_lease),

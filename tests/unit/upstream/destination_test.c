@@ -339,6 +339,25 @@ static void all_down_is_said(void **state)
 	gate_world_free(w);
 }
 
+static void reset_it(struct gate_stream *s)
+{
+	gate_reset_stream(s, H2_INTERNAL_ERROR);
+}
+
+/* A name such as localhost has two addresses, and only one has a server. */
+static void what_a_reached_server_failed_with_is_told(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, BOTH ROUTED);
+	gate_site_close(&w->sites[1]);
+	w->sites[0].serve = reset_it;
+	struct gate_peer *c = gate_client(w, NULL);
+	for (unsigned i = 0; i < 6; i++)
+		expect(w, gate_get(c, "/a"), 502);
+	assert_nothing_is_left(w);
+	gate_world_free(w);
+}
+
 /* A tunnel is counted at the server that it goes to in the end, and at no other. */
 static void tunnels_are_counted_where_they_are(void **state)
 {
@@ -472,6 +491,7 @@ int main(void)
 	    cmocka_unit_test(all_servers_dead_is_an_answer),
 	    cmocka_unit_test(backups_serve_while_the_others_are_gone),
 	    cmocka_unit_test(all_down_is_said),
+	    cmocka_unit_test(what_a_reached_server_failed_with_is_told),
 	    cmocka_unit_test(tunnels_are_counted_where_they_are),
 	    cmocka_unit_test(a_backup_takes_over_nothing),
 	    cmocka_unit_test_teardown(a_server_that_leaves_finishes_what_it_has, speak_again),

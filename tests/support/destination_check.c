@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* The invariants of destinations; see destination_check.h. */
+#include "tests/support/destination_check.h"
+
+#include "proxy/base/ensure.h"
+
+static uint32_t length_of(const struct list *l)
+{
+	uint32_t n = 0;
+	for (const struct list *at = l->next; at != l; at = at->next)
+		n++;
+	return n;
+}
+
+static void check_pool(const struct pool *p)
+{
+	uint32_t count = 0, connecting = 0, usable = 0;
+	list_for_each(&p->conns, c, struct origin_conn, link)
+	{
+		ensure(c->pool == p && !c->is_gone);
+		count += !c->is_closing;
+		connecting += !c->is_closing && !c->is_ready;
+	}
+	list_for_each(&p->usable, c, struct origin_conn, usable)
+	{
+		ensure(c->is_ready && !c->is_closing);
+		usable++;
+	}
+	ensure(p->count == count && p->connecting == connecting && p->usable_count == usable);
+	uint32_t shared = length_of(&p->shared.requests) + length_of(&p->shared.pushes);
+	ensure(length_of(&p->bound.requests) + length_of(&p->bound.pushes) + shared == p->queued);
+	ensure(list_is_linked(&p->waiting) == (shared > 0));
+	const struct list *lists[] = {&p->bound.requests, &p->bound.pushes, &p->shared.requests, &p->shared.pushes};
+	for (unsigned i = 0; i < 4; i++)
+		list_for_each(lists[i], x, struct exchange, waiting)
+		{
+			ensure(x->context.pool == p && x->context.server == p->server);
+			ensure(x->context.is_bound == (i < 2));
+		}
+}
+
+static void check_server(const struct server *s)
+{
+	const struct relay *r = s->destination->upstream->env->relay;
+	uint32_t queued = 0, connections = 0, retired = 0, connecting = 0, outstanding = 0, tunnels = 0;
+	for (unsigned kind = 0; kind < POOL_KINDS; kind++) {
+		const struct pool *p = s->pools[kind];
+		if (!p)
+			continue;
+		check_pool(p);
+		queued += p->queued;
+		connecting += p->connecting;
+		connections += length_of(&p->conns);
+		retired += length_of(&p->conns) - p->count;
+	}
+	list_for_each(&r->live, x, struct exchange, link)
+	{
+		outstanding += x->context.server == s;
+		tunnels += x->context.server == s && x->tunnel.is_counted;
+	}
+	ensure(!s->is_leaving || retired == connections);
+	ensure(s->queued == queued && s->connections == connections);
+	ensure(s->member.outstanding == outstanding && s->queued <= outstanding);
+	ensure(s->known.tunnels == tunnels);
+	ensure(!s->is_slow || connecting > 0);
+	/* One that leaves is freed with its last exchange and connection, or will be in this loop pass. */
+	ensure(!s->is_leaving || outstanding > 0 || connections > 0 || list_is_linked(&s->deferred.link));
+}
+
+static void check_waiting_pools(const struct destination *d, enum pool_kind kind)
+{
+	uint32_t pools = 0;
+	list_for_each(&d->servers, s, struct server, link)
+		pools += s->pools[kind] && list_is_linked(&s->pools[kind]->waiting);
+	ensure(length_of(&d->waiting_pools[kind]) == pools);
+	list_for_each(&d->waiting_pools[kind], p, struct pool, waiting)
+		ensure(p->kind == kind && p->server->destination == d);
+}
+
+static void check_destination(const struct destination *d)
+{
+	uint32_t queued = length_of(&d->nameless);
+	size_t servers = 0;
+	list_for_each(&d->servers, s, struct server, link)
+	{
+		check_server(s);
+		queued += s->queued;
+		servers++;
+	}
+	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
+		check_waiting_pools(d, (enum pool_kind)kind);
+	ensure(d->queued == queued && d->server_count == servers);
+	ensure(d->queued <= d->origin->max_queue);
+}
+
+static size_t count_of(const struct upstream *u)
+{
+	return u->destinations ? u->env->conf->origin_count : 0;
+}
+
+void destinations_check(const struct upstream *u)
+{
+	for (size_t i = 0; i < count_of(u); i++)
+		check_destination(&u->destinations[i]);
+}
+
+void destinations_check_idle(const struct upstream *u)
+{
+	destinations_check(u);
+	for (size_t i = 0; i < count_of(u); i++) {
+		const struct destination *d = &u->destinations[i];
+		ensure(d->queued == 0);
+		list_for_each(&d->servers, s, struct server, link)
+			ensure(s->member.outstanding == 0 && !s->is_slow && s->known.tunnels == 0);
+	}
+}
