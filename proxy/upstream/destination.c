@@ -193,13 +193,13 @@ static void take_back(struct exchange *x)
 	server_check_gone(s);
 }
 
-/* A request has left the server: that may be room for one on any of its connections. Else those that carried it
- * know of their room by themselves. */
+/* A request has left the server: there may be room for one on any of its connections, and it has less to do than
+ * another server. Without max-requests and others, the connection that carried the request knows of its room. */
 static void serve_next(struct server *s)
 {
 	const struct destination *d = s->destination;
-	if (d->origin->max_requests == 0 || d->queued == 0 || d->upstream->is_closed ||
-	    s->is_serving)
+	bool is_known = d->origin->max_requests == 0 && d->member_count < 2;
+	if (is_known || d->queued == 0 || d->upstream->is_closed || s->is_serving)
 		return;
 	s->is_serving = true;
 	server_serve(s);

@@ -160,7 +160,7 @@ static struct exchange *older_to_send(
 
 struct exchange *pool_next_to_send(struct pool *p, struct origin_conn **c)
 {
-	if (!server_has_room(p->server))
+	if (list_is_empty(&p->usable) || !server_has_room(p->server))
 		return NULL;
 	struct exchange *x = older_to_send(p, &p->bound.requests, &p->line->requests, c);
 	if (x)
