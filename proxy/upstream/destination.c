@@ -126,12 +126,16 @@ static bool may_send_soon(struct server *s, struct exchange *x)
 
 /*
  * x would wait at the server that the balance has chosen. The others are looked through for one that has nothing to
- * wait for, unless others wait already: they have found none.
+ * wait for, unless the first one that waits has found none.
  */
 static struct server *one_that_sends_soon(
     struct destination *d, struct server *chosen, struct exchange *x)
 {
-	if (!list_is_empty(&d->lines[kind_of(chosen, x)].requests))
+	enum pool_kind kind = kind_of(chosen, x);
+	const struct exchange *first =
+	    list_first(&d->lines[kind].requests, struct exchange, waiting);
+	if (first && first->context.pool->connecting == 0 &&
+	    !server_may_send_soon(first->context.server, kind, first))
 		return chosen;
 	for (size_t i = 0; i < d->member_count; i++) {
 		struct server *s = server_of(d->members[d->next_look++ % d->member_count]);
