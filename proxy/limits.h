@@ -23,6 +23,8 @@
 
 /* Fields in one head. Each costs 40 bytes of ours whatever its length on the wire. */
 #define LIMIT_FIELDS_PER_HEAD 1000u
+/* Relative references of one response that are resolved where its path was rewritten: those that climb. */
+#define LIMIT_REFERENCES_RESOLVED 64u
 
 /* CONTINUATION frames in one block: 256 KiB in frames of the smallest sensible size. */
 #define LIMIT_CONTINUATIONS 64u

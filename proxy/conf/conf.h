@@ -363,6 +363,7 @@ struct conf {
 	struct conf_route *routes;    /* in order of the file; the most specific one matches (offer/router.h) */
 	size_t route_count;
 	size_t request_limit_count;   /* of all routes */
+	struct slice condition_fields; /* names that the conditions of all routes look at, as in Vary; empty: none */
 	struct conf_preload *preloads; /* in order of the file; all that match a request are used */
 	size_t preload_count;
 	struct conf_error_body *error_bodies; /* of [errors]; each status at most once */

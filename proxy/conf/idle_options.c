@@ -103,7 +103,7 @@ static bool refuses_pushes(const struct conf *c, const void *object)
 static bool repeats_nothing(const struct conf_route *route)
 {
 	const struct conf_retry_on *on = &route->retry_on;
-	return !on->lost && !on->late && !memchr(on->statuses, true, sizeof on->statuses);
+	return !on->lost && !on->late && !memchr(on->statuses, 1, sizeof on->statuses);
 }
 
 static bool reaches_several_servers(const struct conf_route *route)

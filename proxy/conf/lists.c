@@ -33,6 +33,10 @@ static bool read_lines(
 {
 	uint32_t number = 0;
 	size_t before = *list->count;
+	struct slice mark = SLICE("\xef\xbb\xbf"); /* of UTF-8, as some editors write it */
+
+	if (slice_starts_with(text, mark))
+		text = slice_from(text, mark.len);
 
 	while (text.len > 0) {
 		struct slice line = next_line(&text);
@@ -89,7 +93,7 @@ static bool read_text(struct conf_loader *l, const char *path, struct slice *tex
 static bool read_list(struct conf_loader *l, const struct list_target *list, struct slice value)
 {
 	const char *path = conf_path(l, value);
-	struct slice text;
+	struct slice text = {0};
 
 	if (!l->follows_includes)
 		return true;

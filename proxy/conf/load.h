@@ -186,7 +186,8 @@ uint32_t conf_changed_line(const struct conf_section *s, const char *key);
 /*
  * conf.c: conf_load_text that also accepts unavailable options. Tests use it for the whole table.
  */
-struct conf *conf_load_everything(struct slice text, const char *name, bool opens_files, FILE *errors);
+struct conf *conf_load_everything(
+    struct slice text, const char *name, bool opens_files, FILE *errors);
 
 /*
  * validate.c: checks what involves more than one line; moves the objects into the snapshot's

@@ -481,7 +481,7 @@ const struct conf_option conf_options[] = {
         .example = "app",
         .type = CONF_TYPE_OTHER, .form = "NAME | NAME WEIGHT, ...", .is_required = true, .set = conf_set_route_origin,
         .sentence = "The [origin NAME] that the requests are sent to. Several with weights (a 90, b 10): each gets its part of the "
-        "clients, by their addresses; a client stays with its origin."},
+        "clients, by their addresses; a client stays with its origin. Not with redirect or answer."},
     {.section = CONF_SECTION_ROUTE, .key = "rewrite", .type = CONF_TYPE_OTHER, .form = "/FROM /TO",
         .example = "/ /app", .set = conf_set_rewrite,
         .sentence = "The origin gets paths that begin with /TO where the client's begin with /FROM; /TO may be /. Mapped back in Location, "

@@ -278,7 +278,7 @@ const char *conf_check_upgrade(struct slice member)
 const char *conf_check_route_path(struct slice member)
 {
 	for (size_t i = 0; i < member.len; i++)
-		if (strchr("*?#", member.ptr[i]))
-			return "write the beginning of a path, without '*', '?' and '#'";
+		if (strchr("*?# \t", member.ptr[i]))
+			return "write the beginning of a path, without '*', '?', '#' and spaces";
 	return member.len > 0 && member.ptr[0] == '/' ? NULL : "write a path that begins with '/'";
 }

@@ -103,6 +103,9 @@ static const char *set_word(struct conf_loader *l, struct conf_request_limit *li
 		bool has_number = value_next_word(rest, &text) == VALUE_WORD;
 		if (!(*seen & RATE) || !has_number || !number_of(text, &limit->burst))
 			right = "write burst NUMBER behind the rate";
+	} else if (cut_parameter(word, SLICE("burst="), &text)) {
+		part = BURST;
+		right = "write burst NUMBER behind the rate";
 	} else if (cut_parameter(word, SLICE("concurrent="), &text)) {
 		part = CONCURRENT;
 		if (!number_of(text, &limit->concurrent))
@@ -115,7 +118,7 @@ static const char *set_word(struct conf_loader *l, struct conf_request_limit *li
 		if (!set_rate(limit, word))
 			right = RIGHT;
 	}
-	if (*seen & part)
+	if (!right && (*seen & part))
 		right = "give each part once";
 	*seen |= part;
 	return right;

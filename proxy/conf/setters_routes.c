@@ -111,18 +111,27 @@ static bool is_placeholder(struct slice name)
 	       slice_equal(name, SLICE("query")) || slice_equal(name, SLICE("rest"));
 }
 
+/* Browsers pass over what is empty there: "https:///x" leads to the host x. */
+static bool begins_with_host(struct slice rest)
+{
+	if (rest.len == 0 || strchr("/?#:", rest.ptr[0]))
+		return false;
+	return rest.ptr[0] != '{' || slice_starts_with(rest, SLICE("{host}"));
+}
+
 /* What is wrong with the target, or NULL. */
 static const char *fault_of_target(struct slice target)
 {
 	bool is_absolute = slice_starts_with(target, SLICE("https://")) ||
 			   slice_starts_with(target, SLICE("http://"));
 	unsigned placeholders = 0;
-	size_t authority = is_absolute ? slice_find(target, ':') + 3 : 0;
 
 	if (!is_absolute && (target.len == 0 || target.ptr[0] != '/'))
 		return "write a target that begins with https://, http:// or /";
-	if (is_absolute && slice_find(slice_from(target, authority), '/') == 0)
-		return "write a host behind the scheme";
+	if (!is_absolute && slice_starts_with(target, SLICE("//")))
+		return "write https:// or http:// before a host";
+	if (is_absolute && !begins_with_host(slice_from(target, slice_find(target, ':') + 3)))
+		return "write a host or {host} behind the scheme";
 	for (size_t i = 0; i < target.len; i++) {
 		if (target.ptr[i] <= ' ' || target.ptr[i] == 0x7f ||
 		    strchr("\"<>\\^`|}", target.ptr[i]))
@@ -196,6 +205,17 @@ static const char *fault_of_test(struct slice name, bool is_absent, bool has_val
 	return NULL;
 }
 
+static void add_condition_field(struct conf *c, struct slice name)
+{
+	struct slice rest = c->condition_fields, member;
+
+	while (slice_next_member(&rest, &member))
+		if (slice_equal(member, name))
+			return;
+	c->condition_fields = arena_printf(&c->arena, "%.*s%s%.*s", SLICE_ARG(c->condition_fields),
+	    c->condition_fields.len > 0 ? ", " : "", SLICE_ARG(name));
+}
+
 bool conf_set_route_field(struct conf_loader *l, void *object, struct slice value)
 {
 	struct conf_route *route = object;
@@ -219,5 +239,6 @@ bool conf_set_route_field(struct conf_loader *l, void *object, struct slice valu
 		return false;
 	route->field_tests = conf_grow(l, route->field_tests, route->field_test_count, sizeof test);
 	route->field_tests[route->field_test_count++] = test;
+	add_condition_field(l->conf, test.name);
 	return true;
 }

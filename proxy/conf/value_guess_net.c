@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Guesses of addresses, servers, hosts and paths (value_guess.h). */
 #include "proxy/base/cidr.h"
-#include "proxy/conf/value.h"
 #include "proxy/conf/setters.h"
+#include "proxy/conf/value.h"
 #include "proxy/conf/value_guess.h"
 #include "proxy/http/authority.h"
 #include "proxy/net/net.h"

@@ -118,9 +118,13 @@ void gateway_own_answer(void *context, struct exchange *x, struct http_own_answe
 	answer->transport_security = gateway_transport_security(x);
 	answer->retry_after =
 	    x->context.retry_after ? x->context.retry_after : retry_after(x->ending.cause);
-	if (x->ending.cause == &relay_cause_ROUTE_REDIRECT)
+	bool is_redirect = x->ending.cause == &relay_cause_ROUTE_REDIRECT;
+	bool is_fixed = x->ending.cause == &relay_cause_FIXED_ANSWER;
+	if (is_redirect || is_fixed) /* by another field the request might have another route */
+		answer->vary = g->env.conf->condition_fields;
+	if (is_redirect)
 		answer->status = route->redirect.status;
-	if (x->ending.cause == &relay_cause_FIXED_ANSWER) {
+	if (is_fixed) {
 		answer->status = route->answer.status;
 		answer->details = NULL;
 	}
@@ -133,12 +137,12 @@ void gateway_own_answer(void *context, struct exchange *x, struct http_own_answe
 		answer->body = body->body;
 		answer->content_type = body->content_type;
 	}
-	if (x->ending.cause == &relay_cause_FIXED_ANSWER && route->answer.content_type) {
+	if (is_fixed && route->answer.content_type) {
 		answer->body = route->answer.body;
 		answer->content_type = route->answer.content_type;
 	}
 	if (x->ending.cause == &relay_cause_REDIRECT)
 		answer->location = secure_location(x);
-	if (x->ending.cause == &relay_cause_ROUTE_REDIRECT)
+	if (is_redirect)
 		answer->location = offer_redirect_target(&g->offers, x->request, exchange_arena(x));
 }

@@ -167,6 +167,12 @@ static uint32_t min_rate(void *context, const struct exchange *x, enum relay_sid
 	return o ? o->limits.min_rate : 0;
 }
 
+static bool same_at_origin(void *context, const struct exchange *push, const struct exchange *x)
+{
+	(void)context;
+	return offer_rewrites_alike(push->context.route, x->context.route, x->request->path);
+}
+
 const struct relay_ops gateway_relay_ops = {
     .dispatch = dispatch,
     .retries = gateway_retries,
@@ -177,6 +183,7 @@ const struct relay_ops gateway_relay_ops = {
     .push_promised = promise_made,
     .response_head = response_head,
     .interim_head = interim_head,
+    .same_at_origin = same_at_origin,
     .own_answer = gateway_own_answer,
     .ended = access_record_ended,
     .date = date,

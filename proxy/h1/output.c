@@ -8,7 +8,6 @@
 #include "proxy/base/ensure.h"
 #include "proxy/http/via.h"
 
-
 /* A buffer larger than this is not kept for the next head. */
 #define KEPT_BYTES 1024u
 /* What a head may need beside its fields: the first line, framing, Connection. */

@@ -27,23 +27,40 @@ static char next_char(struct slice path, size_t *at)
 	return path.ptr[(*at)++];
 }
 
+/* The next part of a path, up to what some server takes for the end of a segment. */
+struct part {
+	size_t dots, others;
+	bool ends_segment; /* of each server: not with "%2f" or a backslash */
+};
+
+static struct part next_part(struct slice path, size_t *at)
+{
+	struct part part = {0};
+	bool has_parameter = false;
+	char c = '\0';
+	while (*at < path.len && (c = next_char(path, at)) != '/' && c != '\\') {
+		has_parameter = has_parameter || c == ';';
+		part.dots += !has_parameter && c == '.';
+		part.others += !has_parameter && c != '.';
+	}
+	part.ends_segment = path.ptr[*at - 1] == '/';
+	return part;
+}
+
+/* Of the parts of one segment the first alone counts as a step down: a server that decodes nothing sees but one
+ * in "a%2fb". */
 bool http_path_climbs(struct slice path)
 {
 	size_t depth = 0, at = 0;
+	bool is_first = true;
 	path = slice_sub(path, 0, slice_find(path, '?'));
 	while (at < path.len) {
-		size_t dots = 0, others = 0;
-		bool has_parameter = false;
-		char c = '\0';
-		while (at < path.len && (c = next_char(path, &at)) != '/' && c != '\\') {
-			has_parameter = has_parameter || c == ';';
-			dots += !has_parameter && c == '.';
-			others += !has_parameter && c != '.';
-		}
-		if (others > 0 || dots > 2)
-			depth++;
-		else if (dots == 2 && depth-- == 0)
+		struct part part = next_part(path, &at);
+		if (part.others > 0 || part.dots > 2)
+			depth += is_first;
+		else if (part.dots == 2 && depth-- == 0)
 			return true;
+		is_first = part.ends_segment;
 	}
 	return false;
 }

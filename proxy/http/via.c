@@ -24,17 +24,6 @@ struct http_via http_via_make(struct slice pseudonym)
 	return via;
 }
 
-void http_via_add(struct http_head *head, const struct http_via *via)
-{
-	if (head->version == HTTP_VERSION_NONE)
-		return;
-	*http_head_add_slot(head) = (struct http_field){
-	    .name = http_token_name(HTTP_TOKEN_VIA),
-	    .value = slice_of(via->texts[head->version], via->lengths[head->version]),
-	    .token = HTTP_TOKEN_VIA,
-	};
-}
-
 /* Returns the rest after the comment that starts at s[0]. Comments nest (RFC 9110 5.6.5). */
 static struct slice skip_comment(struct slice s)
 {
@@ -209,6 +198,8 @@ struct http_head *http_own_response(
 	http_head_add_token(head, HTTP_TOKEN_SERVER, SLICE("pushgate"));
 	if (answer->location.len > 0)
 		http_head_add_token(head, HTTP_TOKEN_LOCATION, answer->location);
+	if (answer->vary.len > 0 && may_be_stored(answer->status))
+		http_head_add_token(head, HTTP_TOKEN_VARY, answer->vary);
 	if (answer->retry_after > 0 && !is_call)
 		http_head_add_token(head, HTTP_TOKEN_RETRY_AFTER,
 		    arena_printf(&head->arena, "%u", (unsigned)answer->retry_after));

@@ -21,7 +21,17 @@ struct http_via {
 struct http_via http_via_make(struct slice pseudonym);
 /* Appends "<version> <pseudonym>" to Via: the version in which the message was received. A message that
  * this program has made, and that has no version, gets none. The head borrows the text. */
-void http_via_add(struct http_head *head, const struct http_via *via);
+static inline void http_via_add(struct http_head *head, const struct http_via *via)
+{
+	if (head->version == HTTP_VERSION_NONE)
+		return;
+	*http_head_add_slot(head) = (struct http_field){
+	    .name = http_token_name(HTTP_TOKEN_VIA),
+	    .value = slice_of(via->texts[head->version], via->lengths[head->version]),
+	    .token = HTTP_TOKEN_VIA,
+	};
+}
+
 /* True if this request has already passed a proxy with the pseudonym. */
 bool http_via_has(const struct http_head *head, struct slice pseudonym);
 
@@ -38,6 +48,7 @@ struct http_own_answer {
 	struct slice body;
 	const char *content_type;
 	struct slice location;           /* of a redirect; empty: none */
+	struct slice vary;               /* fields of the request that led to it; empty: none */
 	uint32_t retry_after;            /* seconds, for Retry-After (RFC 9110 10.2.3); 0: none */
 	struct slice transport_security; /* Strict-Transport-Security; empty: none */
 	/* The request is a call of gRPC, which has failed with this; GRPC_OK: it is none. */

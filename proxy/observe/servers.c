@@ -9,7 +9,7 @@
 #define USERS_BITS 16
 #define USERS_MASK ((UINT64_C(1) << USERS_BITS) - 1)
 /* An entry is within so many of its key's place: then a search ends although entries are given back. */
-#define PROBES 64u
+#define PROBES 128u
 #define LEASE_BITS 16
 #define LEASE_MASK ((UINT64_C(1) << LEASE_BITS) - 1)
 #define SPARE_ENTRIES 1024u
@@ -53,9 +53,8 @@ const char *server_check_text(unsigned result, char buffer[SERVER_CHECK_TEXT])
 
 static uint32_t capacity_for(size_t servers, size_t from_names)
 {
-	/* A third of the entries stays free, so that a search ends soon. */
-	size_t wanted =
-	    servers + servers / 2 + (from_names > 0 ? 2 * from_names + SPARE_ENTRIES : 0);
+	/* Half of the entries stay free: then each key finds one within PROBES of its place. */
+	size_t wanted = 2 * servers + (from_names > 0 ? 4 * from_names + SPARE_ENTRIES : 0);
 	return wanted < 16 ? 16 : (uint32_t)wanted;
 }
 

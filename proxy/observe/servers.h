@@ -75,7 +75,7 @@ struct server_board {
 
 /* ---- the memory: for the process that shares it ---- */
 
-/* For so many servers, as many again that names may bring, and room to spare. */
+/* For so many servers with addresses, and so many names, of which each may bring some. */
 size_t server_board_bytes(size_t servers, size_t from_names);
 /* Over zeroed memory of server_board_bytes, which it borrows; to be freed with free(). */
 struct server_board *server_board_new(void *memory, size_t servers, size_t from_names);

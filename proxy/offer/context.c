@@ -286,11 +286,10 @@ static const struct conf_origin *origin_of(
 }
 
 /* Whether the client's own request for the promised resource would ask the origin for another path. */
-static bool has_other_path(const struct conf_route *route, const struct exchange *parent,
-    struct http_head *promised, struct slice theirs)
+static bool has_other_path(
+    const struct conf_route *route, struct http_head *promised, struct slice theirs)
 {
-	if (route == parent->context.route ||
-	    !(route->rewrite.is_given || theirs.ptr != promised->path.ptr))
+	if (!route->rewrite.is_given && theirs.ptr == promised->path.ptr)
 		return false;
 	struct slice sent = offer_origin_path(route, promised->path, &promised->arena);
 	return !slice_equal(sent, theirs);
@@ -306,7 +305,7 @@ static bool may_promise(const struct offer_env *env, const struct exchange *pare
 	    router_find(env->router, promised, &route, NULL) != ROUTER_FOUND ||
 	    origin_of(route, parent) != parent->context.origin)
 		return false;
-	*outside = has_other_path(route, parent, promised, theirs);
+	*outside = has_other_path(route, promised, theirs);
 	return !*outside;
 }
 

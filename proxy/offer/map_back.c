@@ -9,6 +9,7 @@
 #include "proxy/http/authority.h"
 #include "proxy/http/link.h"
 #include "proxy/http/path.h"
+#include "proxy/limits.h"
 
 /* ---- authorities ---- */
 
@@ -96,6 +97,7 @@ bool offer_is_outside(const struct exchange *x, const struct http_target *target
 struct mapping {
 	const struct exchange *x;
 	struct arena *arena;
+	unsigned resolved; /* relative references */
 };
 
 /* A reference with an authority: what precedes it, the authority, and the path. */
@@ -140,14 +142,36 @@ static struct slice map_absolute(
 	    SLICE_ARG(request->authority), SLICE_ARG(public));
 }
 
+/* Without the prefix of the origin a path may begin with what browsers take for the start of an authority: "//",
+ * with a backslash too, and tabs do not count. */
+static struct slice keep_host(const struct mapping *m, struct slice path)
+{
+	const struct http_head *request = m->x->request;
+	if (path.len < 2 || path.ptr[0] != '/' || !memchr("/\\\t", path.ptr[1], 3))
+		return path;
+	return arena_printf(m->arena, "%.*s://%.*s%.*s", SLICE_ARG(request->scheme),
+	    SLICE_ARG(request->authority), SLICE_ARG(path));
+}
+
+/* Without a look at what it is resolved against: it does not climb, and begins below the prefix. */
+static bool means_the_same(const struct mapping *m, struct slice path, struct slice reference)
+{
+	for (size_t at = 0; at + 1 < reference.len; at++)
+		if (reference.ptr[at] == '.' && reference.ptr[at + 1] == '.')
+			return false;
+	return path.len > m->x->context.route->rewrite.from.len;
+}
+
 /* A relative reference mostly means the same for both. Not where it climbs out of the shorter path, or begins at
  * a prefix that the client has asked for without "/". */
-static struct slice map_relative(const struct mapping *m, struct slice reference)
+static struct slice map_relative(struct mapping *m, struct slice reference)
 {
 	struct http_head base = *m->x->request;
 	struct http_target mine, theirs;
 	struct slice public;
 	base.path = slice_sub(base.path, 0, slice_find(base.path, '?'));
+	if (means_the_same(m, base.path, reference) || m->resolved++ >= LIMIT_REFERENCES_RESOLVED)
+		return reference;
 	if (!http_target_resolve(m->arena, &base, reference, &mine))
 		return reference;
 	base.path = offer_origin_path(m->x->context.route, base.path, m->arena);
@@ -155,11 +179,11 @@ static struct slice map_relative(const struct mapping *m, struct slice reference
 	    !offer_public_path(m->x->context.route, theirs.path, m->arena, &public) ||
 	    slice_equal(mine.path, public))
 		return reference;
-	return public;
+	return keep_host(m, public);
 }
 
 /* Returns the reference as it is if nothing is to be mapped. */
-static struct slice map_reference(const struct mapping *m, struct slice reference)
+static struct slice map_reference(struct mapping *m, struct slice reference)
 {
 	struct slice path, mapped;
 	struct absolute a;
@@ -170,8 +194,9 @@ static struct slice map_reference(const struct mapping *m, struct slice referenc
 	if (split_absolute(m->x, head, &a))
 		mapped = map_absolute(m, &a, head);
 	else if (head.ptr[0] == '/')
-		mapped =
-		    offer_public_path(m->x->context.route, head, m->arena, &path) ? path : head;
+		mapped = offer_public_path(m->x->context.route, head, m->arena, &path)
+			     ? keep_host(m, path)
+			     : head;
 	else
 		mapped = map_relative(m, head);
 	if (mapped.ptr == head.ptr)
@@ -181,7 +206,7 @@ static struct slice map_reference(const struct mapping *m, struct slice referenc
 
 static struct slice map_link(struct slice target, void *context)
 {
-	const struct mapping *m = context;
+	struct mapping *m = context;
 	return map_reference(m, target);
 }
 
@@ -234,7 +259,7 @@ static struct slice map_cookie(const struct mapping *m, struct slice value)
 
 void offer_map_response(const struct exchange *x, struct http_head *head)
 {
-	struct mapping m = {x, &head->arena};
+	struct mapping m = {x, &head->arena, 0};
 	if (!is_mapped(x))
 		return;
 	for (uint32_t i = 0; i < head->count; i++) {

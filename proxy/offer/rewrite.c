@@ -29,6 +29,15 @@ struct slice offer_origin_path(const struct conf_route *route, struct slice path
 	return offer_rewrites(route, path) ? exchange_prefix(path, r->from, r->to, a) : path;
 }
 
+bool offer_rewrites_alike(const struct conf_route *a, const struct conf_route *b, struct slice path)
+{
+	bool is_rewritten = offer_rewrites(a, path);
+	if (a == b || is_rewritten != offer_rewrites(b, path))
+		return a == b;
+	return !is_rewritten || (slice_equal(a->rewrite.from, b->rewrite.from) &&
+				    slice_equal(a->rewrite.to, b->rewrite.to));
+}
+
 bool offer_public_path(
     const struct conf_route *route, struct slice theirs, struct arena *a, struct slice *path)
 {

@@ -15,6 +15,9 @@ bool offer_rewrites(const struct conf_route *route, struct slice path);
 bool offer_leaves_rewrite(const struct conf_route *route, struct slice path);
 /* The path as the origin gets it: in the arena, or the same path. */
 struct slice offer_origin_path(const struct conf_route *route, struct slice path, struct arena *a);
+/* Whether both routes change the path in the same way, or not at all. */
+bool offer_rewrites_alike(
+    const struct conf_route *a, const struct conf_route *b, struct slice path);
 /* The path as clients know it, of one that an origin names. False: it is not below /TO. */
 bool offer_public_path(
     const struct conf_route *route, struct slice theirs, struct arena *a, struct slice *path);

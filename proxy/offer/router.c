@@ -10,7 +10,6 @@
 #include "proxy/offer/router_paths.h"
 
 #define HOST_BYTES_MAX 255u /* RFC 1035 2.3.4 */
-#define TABLES_TRIED 8u     /* of the paths, for a host: the last ones that were made */
 
 struct router_host {
 	struct map_node node;
@@ -29,6 +28,13 @@ struct last_host {
 	uint64_t hash; /* of the host */
 };
 
+/* One for each set of routes that some host has. */
+struct path_table {
+	struct map_node node;
+	struct router_paths *paths; /* owned */
+	struct path_table *older;
+};
+
 struct router {
 	uint64_t seed;
 	struct last_host *last;          /* owned; changes with each lookup */
@@ -36,8 +42,8 @@ struct router {
 	struct router_host *hosts, *any; /* any: one of them, or NULL */
 	size_t host_count;
 	bool has_wildcards;
-	struct router_paths **tables; /* one for each set of routes that some host has */
-	size_t table_count;
+	struct map tables;         /* of struct path_table */
+	struct path_table *newest; /* owned, with the older ones */
 };
 
 static bool is_any(struct slice pattern)
@@ -106,15 +112,21 @@ static void add_route(struct router *r, const struct conf_route *route, struct s
 	h->routes[h->route_count++] = route;
 }
 
-/* Hosts of one list mostly have the same routes, and follow each other. */
 static const struct router_paths *table_of(
     struct router *r, const struct conf_route *const *routes, size_t count)
 {
-	for (size_t i = r->table_count; i > 0 && i + TABLES_TRIED > r->table_count; i--)
-		if (router_paths_are_of(r->tables[i - 1], routes, count))
-			return r->tables[i - 1];
-	r->tables = memory_resize(r->tables, r->table_count + 1, sizeof(*r->tables));
-	return r->tables[r->table_count++] = router_paths_new(routes, count);
+	uint64_t hash = hash_bytes(r->seed, routes, count * sizeof(*routes));
+	for (struct map_node *n = map_find(&r->tables, hash); n; n = map_next(n)) {
+		struct path_table *t = container_of(n, struct path_table, node);
+		if (router_paths_are_of(t->paths, routes, count))
+			return t->paths;
+	}
+	struct path_table *made = memory_new(struct path_table);
+	made->paths = router_paths_new(routes, count);
+	made->older = r->newest;
+	r->newest = made;
+	map_insert(&r->tables, &made->node, hash);
+	return made->paths;
 }
 
 static size_t count_hosts(const struct conf *conf)
@@ -131,6 +143,7 @@ struct router *router_new(const struct conf *conf, uint64_t seed)
 	r->seed = seed;
 	r->last = memory_new(struct last_host);
 	map_init(&r->names);
+	map_init(&r->tables);
 	r->hosts = memory_zalloc((count_hosts(conf) + 1) * sizeof(*r->hosts));
 	for (size_t i = 0; i < conf->route_count; i++) {
 		const struct conf_route *route = &conf->routes[i];
@@ -152,9 +165,13 @@ void router_free(struct router *r)
 {
 	if (!r)
 		return;
-	for (size_t i = 0; i < r->table_count; i++)
-		router_paths_free(r->tables[i]);
-	free(r->tables);
+	while (r->newest) {
+		struct path_table *t = r->newest;
+		r->newest = t->older;
+		router_paths_free(t->paths);
+		free(t);
+	}
+	map_fini(&r->tables);
 	free(r->hosts);
 	map_fini(&r->names);
 	free(r->last);

@@ -71,18 +71,22 @@ static uint32_t find_above(const struct router_paths *p, size_t at)
 	return above;
 }
 
+static bool has_prefix(const struct router_paths *p, struct slice prefix)
+{
+	return p->entry_count > 0 && slice_equal(p->entries[p->entry_count - 1].prefix, prefix);
+}
+
 static void add_row(struct router_paths *p, const struct row *row, uint32_t takers)
 {
-	struct entry *last = p->entry_count > 0 ? &p->entries[p->entry_count - 1] : NULL;
-	if (!last || !slice_equal(last->prefix, row->prefix)) {
-		last = &p->entries[p->entry_count];
-		*last = (struct entry){.prefix = row->prefix,
+	if (!has_prefix(p, row->prefix)) {
+		struct entry *e = &p->entries[p->entry_count];
+		*e = (struct entry){.prefix = row->prefix,
 		    .first = takers,
 		    .has_conditions = conf_route_has_conditions(row->route)};
-		last->above = find_above(p, p->entry_count++);
+		e->above = find_above(p, p->entry_count++);
 	}
 	p->takers[takers] = row->route;
-	last->count++;
+	p->entries[p->entry_count - 1].count++;
 }
 
 struct router_paths *router_paths_new(const struct conf_route *const *routes, size_t count)

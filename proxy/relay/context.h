@@ -59,6 +59,7 @@ struct exchange_context {
 	 * request's arena. */
 	const struct relay_cause *failure;
 	const char *failure_detail;
+	uint32_t failure_code;
 	bool is_bound;     /* to `server`: it waits for that one's connections alone */
 	bool wants_pushes; /* the client can use pushes that come with the response */
 	uint64_t affinity; /* the key of the server that the client's cookie names; 0: none */

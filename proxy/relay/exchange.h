@@ -241,6 +241,10 @@ struct relay_ops {
 	void (*response_head)(void *context, struct exchange *x, struct http_head *overlay);
 	/* The same for an interim response of the origin's. False: the client must not get it. */
 	bool (*interim_head)(void *context, struct exchange *x, struct http_head *overlay);
+	/* Whether the origin would be asked for x by the same path as for the held push, which has the URI and
+	 * the origin of x. May be NULL: always. */
+	bool (*same_at_origin)(
+	    void *context, const struct exchange *push, const struct exchange *x);
 	/* An answer of pushgate's own is about to be made: fills in what the owner's configuration has
 	 * for it, all but the details. Lent until the answer is made. May be NULL. */
 	void (*own_answer)(void *context, struct exchange *x, struct http_own_answer *answer);
@@ -336,6 +340,10 @@ void exchange_on_download_trailers(struct exchange *x, struct http_head *trailer
 /* The origin's side ended otherwise than by END_STREAM: the leg (if there was one) is gone. The
  * outcome table says what follows: a retry, an answer of our own, or a reset. */
 void exchange_on_up_failed(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
+/* A server that was reached has failed x in this way, and x is given to another one: told to the client if that
+ * one, and all others, cannot be reached. */
+void exchange_note_failure(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
 /*
  * The origin promises `head` (takes) on the stream of x. `up` is the promised stream's leg. Returns

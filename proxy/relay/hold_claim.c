@@ -347,6 +347,14 @@ static bool must_wait_and_see(const struct held *h, const struct exchange *x)
 	return !h->is_admitted && !held_has_cookies_of(h, x->request);
 }
 
+/* The route may give the same URI of other requests, or of other clients, to another origin, or by another path. */
+static bool is_same_at_origin(const struct exchange *push, const struct exchange *x)
+{
+	const struct relay *r = x->relay;
+	return push->context.origin == x->context.origin &&
+	       (!r->ops->same_at_origin || r->ops->same_at_origin(r->context, push, x));
+}
+
 /* Finds the newest held response that fits. A map's chain has the newest first. */
 static void look(struct hold_store *store, const struct exchange *x, struct search *s)
 {
@@ -355,9 +363,8 @@ static void look(struct hold_store *store, const struct exchange *x, struct sear
 	for (struct map_node *n = map_find(&store->by_uri, hash); n; n = map_next(n)) {
 		struct held *h = container_of(n, struct held, node);
 		struct slice field = {0};
-		/* The route may give the same URI of other requests, or of other clients, to another origin. */
-		if (h->push->context.origin != x->context.origin ||
-		    !held_is_for(h, x->request->scheme, x->request->authority, x->request->path))
+		if (!held_is_for(h, x->request->scheme, x->request->authority, x->request->path) ||
+		    !is_same_at_origin(h->push, x))
 			continue;
 		enum hold_miss miss = consider(h, x, s, &field);
 		if (miss == HOLD_FITS && !must_wait_and_see(h, x)) {

@@ -173,7 +173,7 @@ void exchange_on_up_failed(
 			exchange_arm(x);
 		return;
 	}
-	if (exchange_retry_failed(x, cause, code))
+	if (exchange_retry_failed(x, cause, code, detail))
 		return;
 	if (!ends_after_rest(x, cause, code))
 		fail_downstream(x, cause, code, detail);

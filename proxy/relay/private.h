@@ -166,7 +166,8 @@ void exchange_drop_hints(struct exchange *x);
 /* retry.c: each returns true if the request has been dispatched again, so that nothing else is to be done */
 
 /* Its upstream leg is gone, or was not there yet. */
-bool exchange_retry_failed(struct exchange *x, const struct relay_cause *cause, uint32_t code);
+bool exchange_retry_failed(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
 /* A deadline has passed. */
 bool exchange_retry_late(struct exchange *x, const struct relay_cause *cause);
 /* The origin's final head has come, and has gone nowhere. If it returns true, it has freed the head. */

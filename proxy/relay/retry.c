@@ -42,12 +42,24 @@ static void send_again(struct exchange *x)
 	exchange_dispatch(x);
 }
 
-bool exchange_retry_failed(struct exchange *x, const struct relay_cause *cause, uint32_t code)
+void exchange_note_failure(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
+{
+	x->context.failure = cause;
+	x->context.failure_code = code;
+	x->context.failure_detail =
+	    detail ? arena_printf(exchange_arena(x), "%s", detail).ptr : NULL;
+}
+
+bool exchange_retry_failed(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
 	/* A reset with NO_ERROR says that the rest of the request is not wanted, not that it failed. */
 	bool is_end = cause == &relay_cause_UP_RESET && code == RELAY_NO_ERROR;
 	if (is_end || !is_retried(x, cause->retry, 0))
 		return false;
+	if (cause->retry == RELAY_IF_LOST)
+		exchange_note_failure(x, cause, code, detail);
 	x->needs_fresh = true;
 	send_again(x);
 	return true;
@@ -57,6 +69,7 @@ bool exchange_retry_late(struct exchange *x, const struct relay_cause *cause)
 {
 	if (cause->retry != RELAY_IF_LATE || !is_retried(x, RELAY_IF_LATE, 0))
 		return false;
+	exchange_note_failure(x, cause, 0, NULL);
 	x->needs_fresh = false;
 	x->context.avoid = x->up.carrier;
 	exchange_reset_leg(&x->up, relay_code_across(cause->up_code, RELAY_CANCEL));

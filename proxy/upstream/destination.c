@@ -33,8 +33,7 @@ void destination_open(
 		d->plans[push] =
 		    session_plans_for_origin(upstream->env->protocols, origin, push == 1);
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++) {
-		list_init(&d->lines[kind].requests);
-		list_init(&d->lines[kind].pushes);
+		list_init(&d->waiting_pools[kind]);
 	}
 	list_init(&d->nameless);
 	list_init(&d->servers);
@@ -69,9 +68,19 @@ static bool may_be_chosen(const struct server *s)
 	return !s->is_leaving && !s->conf->is_down;
 }
 
+/* Backups serve what waits for others only when they are used at all. */
+static void mark_takers(struct destination *d, bool has_primary)
+{
+	for (size_t i = 0; i < d->member_count; i++) {
+		struct server *s = container_of(d->members[i], struct server, member);
+		s->takes_any = s->member.is_usable && !(s->member.is_backup && has_primary);
+	}
+}
+
 static void collect_members(struct destination *d)
 {
 	size_t count = 0;
+	bool has_primary = false;
 	list_for_each(&d->servers, s, struct server, link) count += may_be_chosen(s);
 	d->members = memory_resize(d->members, count + 1, sizeof(struct balance_member *));
 	d->member_count = 0;
@@ -79,9 +88,12 @@ static void collect_members(struct destination *d)
 	{
 		s->member.is_usable = health_state(s) == SERVER_UP;
 		s->member.is_late = s->is_slow;
+		has_primary = has_primary ||
+			      (may_be_chosen(s) && s->member.is_usable && !s->member.is_backup);
 		if (may_be_chosen(s))
 			d->members[d->member_count++] = &s->member;
 	}
+	mark_takers(d, has_primary);
 	balance_set(d->balance, d->members, d->member_count, d->upstream->env->relay->now);
 	d->is_stale = false;
 }
@@ -132,10 +144,8 @@ static struct server *one_that_sends_soon(
     struct destination *d, struct server *chosen, struct exchange *x)
 {
 	enum pool_kind kind = kind_of(chosen, x);
-	const struct exchange *first =
-	    list_first(&d->lines[kind].requests, struct exchange, waiting);
-	if (first && first->context.pool->connecting == 0 &&
-	    !server_may_send_soon(first->context.server, kind, first))
+	const struct pool *first = list_first(&d->waiting_pools[kind], struct pool, waiting);
+	if (first && first->connecting == 0 && !server_may_send_soon(first->server, kind, x))
 		return chosen;
 	for (size_t i = 0; i < d->member_count; i++) {
 		struct server *s = server_of(d->members[d->next_look++ % d->member_count]);
@@ -221,8 +231,12 @@ static void note_tried(struct exchange *x)
 
 static void send_to(struct server *s, struct exchange *x)
 {
+	enum pool_kind kind = kind_of(s, x);
 	give(x, s);
-	pool_dispatch(server_pool(s, kind_of(s, x)), x);
+	/* Their numbers are bounded for each server. */
+	if (kind == POOL_SUBSCRIPTIONS || kind == POOL_TUNNELS)
+		x->context.is_bound = true;
+	pool_dispatch(server_pool(s, kind), x);
 }
 
 static void wait_for_name(struct destination *d, struct exchange *x)
@@ -302,19 +316,17 @@ static void note_failure(struct exchange *x, const struct relay_cause *cause, co
 {
 	bool was_reached = cause == &relay_cause_UP_TLS || cause == &relay_cause_UP_CERTIFICATE ||
 			   cause == &relay_cause_UP_ALERT || cause == &relay_cause_UP_NO_ALPN ||
-			   cause == &relay_cause_UP_NOT_HTTP2;
-	if (!was_reached)
-		return;
-	x->context.failure = cause;
-	x->context.failure_detail =
-	    detail ? arena_printf(exchange_arena(x), "%s", detail).ptr : NULL;
+			   cause == &relay_cause_UP_NOT_HTTP2 || cause == &relay_cause_UP_FAULT;
+	if (was_reached)
+		exchange_note_failure(x, cause, 0, detail);
 }
 
 static void fail_with(struct exchange *x, const struct relay_cause *cause, const char *detail)
 {
 	destination_note_queued(x);
 	if (x->context.failure)
-		exchange_on_up_failed(x, x->context.failure, 0, x->context.failure_detail);
+		exchange_on_up_failed(
+		    x, x->context.failure, x->context.failure_code, x->context.failure_detail);
 	else
 		exchange_on_up_failed(x, cause, 0, detail);
 }
@@ -322,13 +334,13 @@ static void fail_with(struct exchange *x, const struct relay_cause *cause, const
 void destination_try_another(
     struct destination *d, struct exchange *x, const struct relay_cause *cause, const char *detail)
 {
-	bool may_more = x->context.tried_count < EXCHANGE_SERVERS_MOST;
-	if (may_more)
+	if (x->context.tried_count < EXCHANGE_SERVERS_MOST)
 		note_tried(x);
 	if (d->is_stale)
 		collect_members(d);
 	bool was_only = d->member_count == 1 && d->members[0] == &x->context.server->member;
-	struct server *s = may_more && !was_only ? choose(d, x) : NULL;
+	bool may_more = x->context.tried_count < EXCHANGE_SERVERS_MOST && !was_only;
+	struct server *s = may_more ? choose(d, x) : NULL;
 	note_failure(x, cause, detail);
 	if (!s) {
 		fail_with(x, cause, detail);
@@ -391,9 +403,10 @@ static void serve_nameless(struct destination *d)
  * that others have no room for. */
 static void rouse(struct destination *d, struct server *s)
 {
-	server_serve(s);
 	for (unsigned kind = 0; kind < POOL_KINDS && s->member.outstanding == 0; kind++) {
-		struct exchange *x = list_first(&d->lines[kind].requests, struct exchange, waiting);
+		struct pool *p = list_first(&d->waiting_pools[kind], struct pool, waiting);
+		struct exchange *x =
+		    p ? list_first(&p->shared.requests, struct exchange, waiting) : NULL;
 		if (!x || s->member.is_backup != x->context.server->member.is_backup ||
 		    may_send_soon(x->context.server, x) || !may_send_soon(s, x))
 			continue;
@@ -417,7 +430,9 @@ static void give_out_again(struct wheel_node *node, usec now)
 		bool is_in_use = balance_prefers(&s->member) && may_be_chosen(s);
 		if (!is_in_use && s->queued > 0)
 			empty_server(d, s);
-		else if (is_in_use && s->member.outstanding == 0 && d->queued > 0)
+		if (d->queued > 0)
+			server_serve(s);
+		if (is_in_use && s->member.outstanding == 0 && d->queued > 0)
 			rouse(d, s);
 	}
 }

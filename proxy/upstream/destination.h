@@ -2,15 +2,15 @@
 /*
  * Where requests go: a destination (an [origin]) with its servers, each of which is one address.
  *
- *   destination ─┬─ a line of waiting requests for each kind of pool
+ *   destination ─┬─ how many requests wait, and in which pools
  *                ├─ balance: which server gets a request
  *                ├─ names: addresses that come and go
  *                └─ server ─┬─ what is known of it, its health
  *                           └─ a pool of each kind, made when it is first used ─── origin connections
  *
  * The queue is the destination's: a server that dies keeps no request. A request is given to a server when it is
- * dispatched (exchange_context.server) and waits for that one's connections. When those of another server have
- * room first, that one takes it, unless the request is bound to its server: by hash, by affinity, or because
+ * dispatched (exchange_context.server) and waits for that one's connections. When those of another server, which
+ * has less to do, have room first, that one takes it over, unless the request is bound to its server: by hash, by affinity, or because
  * others were tried in vain.
  */
 #ifndef PUSHGATE_UPSTREAM_DESTINATION_H
@@ -41,6 +41,8 @@ struct server {
 	bool is_serving; /* what waits, since a request has ended: those that fail now end there */
 	/* A connect takes longer than others should wait (RFC 8305 5), and there is no connection. */
 	bool is_slow;
+	/* May serve what was given to others: it is up, and no backup unless backups are used. */
+	bool takes_any;
 };
 
 /* A line `server` whose addresses come from a name. */
@@ -59,12 +61,14 @@ struct destination {
 	struct session_plan *plans[2];
 	struct net_tls *tls; /* NULL: cleartext. Shared by all origins with the same settings; */
 	bool owns_tls;       /* the first of them frees it */
-	struct waiting_line lines[POOL_KINDS];
+	/* Pools, by their member `waiting`, in which requests wait that any server may serve. */
+	struct list waiting_pools[POOL_KINDS];
 	struct list
 	    nameless; /* requests that wait for the first address: struct exchange, by `waiting` */
-	uint32_t queued;     /* all that wait */
-	struct list servers; /* struct server, those that leave too */
-	size_t server_count; /* in it */
+	uint32_t queued;      /* all that wait */
+	struct list servers;  /* struct server, those that leave too */
+	size_t server_count;  /* in it */
+	size_t leaving_count; /* of these */
 	struct destination_name *names;
 	size_t name_count;
 	struct balance_member **members; /* the servers that may be chosen */
@@ -115,10 +119,12 @@ const char *destination_name_error(const struct destination *d);
 
 struct server *server_new(struct destination *d, const struct conf_origin_server *conf,
     const struct net_address *address, uint32_t weight);
-void server_leave(struct server *s);      /* finishes what it has, and is freed then */
-void server_check_gone(struct server *s); /* it may have nothing left */
-void server_close(struct server *s);      /* every connection at once */
-void server_free(struct server *s);       /* it has no connection */
+void server_leave(struct server *s);         /* finishes what it has, and is freed then */
+void server_return(struct server *s);        /* its name has the address again, before it is gone */
+void server_check_gone(struct server *s);    /* it may have nothing left */
+bool server_is_gone(const struct server *s); /* only its memory is left */
+void server_close(struct server *s);         /* every connection at once */
+void server_free(struct server *s);          /* it has no connection */
 struct pool *server_pool(struct server *s, enum pool_kind kind);
 /* x, which the server does not have yet, would be sent at once there, or on a connection that opens. */
 bool server_may_send_soon(const struct server *s, enum pool_kind kind, const struct exchange *x);

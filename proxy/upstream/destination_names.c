@@ -4,12 +4,13 @@
 
 #include "proxy/base/memory.h"
 
+/* It may be leaving. */
 static struct server *find_server(
     const struct destination_name *name, const struct net_address *address)
 {
 	list_for_each(&name->destination->servers, s, struct server, link)
 	{
-		if (s->conf == name->conf && !s->is_leaving &&
+		if (s->conf == name->conf && !server_is_gone(s) &&
 		    net_address_equal(s->address, address))
 			return s;
 	}
@@ -42,16 +43,29 @@ static uint16_t first_priority(const struct name_answer *answer)
 	return first;
 }
 
+/* The server of the address, made if it must be. NULL: there are too many. */
+static struct server *get_server(struct destination_name *name, const struct net_address *address)
+{
+	struct destination *d = name->destination;
+	struct server *s = find_server(name, address);
+	if (s && !s->is_leaving)
+		return s;
+	/* Those that leave are bounded by what they still have to do. */
+	if (d->server_count - d->leaving_count >= LIMIT_SERVERS)
+		return NULL;
+	if (s)
+		server_return(s);
+	else
+		s = server_new(d, name->conf, address, 1);
+	/* The first ones have nobody to take their part meanwhile. */
+	s->member.joined = name->is_known ? d->upstream->env->relay->now : 0;
+	return s;
+}
+
 static void take_address(
     struct destination_name *name, const struct name_address *a, uint16_t first)
 {
-	struct destination *d = name->destination;
-	struct server *s = find_server(name, &a->address);
-	if (!s && d->server_count < LIMIT_SERVERS) {
-		s = server_new(d, name->conf, &a->address, 1);
-		/* The first ones have nobody to take their part meanwhile. */
-		s->member.joined = name->is_known ? d->upstream->env->relay->now : 0;
-	}
+	struct server *s = get_server(name, &a->address);
 	if (!s)
 		return;
 	s->member.weight = weight_of(name, a);

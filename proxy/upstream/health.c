@@ -73,6 +73,53 @@ void health_set_checked(struct server *s, bool fails)
 	has_changed(s, s->destination->upstream->env->relay->now);
 }
 
+/* ---- the board ---- */
+
+/* Several lines of an origin may lead to one address: for the other workers and for status that is one server. */
+static struct server *sharer(const struct server *s)
+{
+	list_for_each(&s->destination->servers, other, struct server, link)
+	{
+		if (other != s && other->health.entry && other->member.key == s->member.key)
+			return other;
+	}
+	return NULL;
+}
+
+static void join_board(struct server *s)
+{
+	struct worker_env *env = s->destination->upstream->env;
+	if (!env->board || s->health.entry)
+		return;
+	const struct server *other = sharer(s);
+	s->health.entry = other ? other->health.entry
+				: server_board_join(env->board, env->observe->worker, s->member.key,
+				      s->destination->origin->index, s->text);
+}
+
+static void leave_board(struct server *s)
+{
+	struct worker_env *env = s->destination->upstream->env;
+	struct server_entry *e = s->health.entry;
+	if (!e)
+		return;
+	if (!sharer(s))
+		server_board_leave(env->board, env->observe->worker, e);
+	else if (s->health.ejection.until > 0)
+		server_entry_return(e, env->observe->worker);
+	s->health.entry = NULL;
+}
+
+/* What is published is lost. */
+static void say_that_board_is_full(const struct server *s, const char *consequence)
+{
+	struct worker_env *env = s->destination->upstream->env;
+	if (env->board && !s->health.entry)
+		observe_log_fault(env->observe, OBSERVE_WARN, "the board is full", env->relay->now,
+		    "origin %s: server %s is one too many for status%s",
+		    s->destination->origin->name, s->text, consequence);
+}
+
 /* ---- ejection ---- */
 
 /* At most a share of the servers, so that a defect of all of them, or of what counts as failure, leaves some. */
@@ -124,6 +171,8 @@ static void eject(struct server *s, enum server_verdict verdict, usec now)
 	    "origin %s: server %s is ejected for %llu s: %s", o->name, s->text,
 	    (unsigned long long)(e->length / USEC_PER_SEC), why);
 	WORKER_COUNT(env, server_ejections, 1);
+	join_board(s);
+	say_that_board_is_full(s, "");
 	if (s->health.entry)
 		server_entry_eject(s->health.entry, env->observe->worker, e->until, verdict);
 	wheel_set(worker_wheel(env), &s->health.timer, e->until);
@@ -158,46 +207,25 @@ void health_report(struct server *s, enum health_result result)
 void health_init(struct server *s)
 {
 	const struct destination *d = s->destination;
-	struct worker_env *env = d->upstream->env;
 	const struct conf_origin *o = d->origin;
 	bool is_checked = o->check.kind != CONF_CHECK_OFF && s->address->length > 0;
 	s->health = (struct server_health){.may_eject = conf_origin_may_eject(o)};
 	wheel_node_init(&s->health.timer, come_back);
 	if (s->conf->is_down)
 		return;
-	if (env->board && (is_checked || s->health.may_eject)) {
-		s->health.entry = server_board_join(
-		    env->board, env->observe->worker, s->member.key, o->index, s->text);
-		if (!s->health.entry)
-			observe_log_fault(env->observe, OBSERVE_WARN, "the board is full",
-			    env->relay->now,
-			    "origin %s: server %s is one too many for status, and each worker "
-			    "checks it",
-			    o->name, s->text);
-	}
-	if (is_checked)
+	if (is_checked || s->health.may_eject)
+		join_board(s);
+	if (is_checked) {
+		say_that_board_is_full(s, ", and each worker checks it");
 		health_target_open(s);
-}
-
-/* Two lines, or two names, have the same address. */
-static bool is_entry_shared(const struct server *s)
-{
-	list_for_each(&s->destination->servers, other, struct server, link)
-	{
-		if (other != s && other->health.entry == s->health.entry)
-			return true;
 	}
-	return false;
 }
 
 void health_fini(struct server *s)
 {
-	struct worker_env *env = s->destination->upstream->env;
 	if (s->health.target)
 		health_target_close(s);
-	if (s->health.entry && !is_entry_shared(s))
-		server_board_leave(env->board, env->observe->worker, s->health.entry);
-	s->health.entry = NULL;
+	leave_board(s);
 	s->health.may_eject = false;
-	wheel_forget(worker_wheel(env), &s->health.timer);
+	wheel_forget(worker_wheel(s->destination->upstream->env), &s->health.timer);
 }

@@ -28,7 +28,8 @@ static unsigned count_servers(
 bool upstream_has_other_server(const struct exchange *x)
 {
 	const struct server *last = x->context.server;
-	return last && count_servers(last->destination, x, 1) > 0;
+	return last && x->context.tried_count + 1u < EXCHANGE_SERVERS_MOST &&
+	       count_servers(last->destination, x, 1) > 0;
 }
 
 bool upstream_may_try_again(const struct exchange *x)

@@ -88,12 +88,14 @@ struct pool *pool_new(struct server *server, enum pool_kind kind)
 	p->plans = d->plans[push];
 	p->tls = d->tls;
 	p->kind = kind;
-	p->line = &d->lines[kind];
 	p->requests_most = kind == POOL_SUBSCRIPTIONS ? 1 : REQUESTS_MAX;
 	list_init(&p->conns);
 	list_init(&p->usable);
 	list_init(&p->bound.requests);
 	list_init(&p->bound.pushes);
+	list_init(&p->shared.requests);
+	list_init(&p->shared.pushes);
+	list_init(&p->waiting);
 	wheel_node_init(&p->grow_timer, may_grow_again);
 	wheel_node_init(&p->race_timer, connect_is_slow);
 	pool_pace_init(p);
@@ -362,14 +364,10 @@ static void take_over(struct pool *p, struct exchange *x)
 {
 	if (x->context.server == p->server)
 		return;
-	bool is_tunnel = x->tunnel.is_counted;
-	server_tunnel_left(x->context.server, x);
 	balance_count(p->server->destination->balance, &x->context.server->member, -1);
 	balance_count(p->server->destination->balance, &p->server->member, 1);
 	server_check_gone(x->context.server);
 	x->context.server = p->server;
-	if (is_tunnel)
-		server_count_tunnel(p->server, x);
 }
 
 void pool_serve(struct pool *p)
@@ -399,7 +397,7 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 		return;
 	uint32_t most = p->origin->max_requests;
 	bool has_room = most == 0 || server_in_flight(p->server) <= most; /* with x */
-	struct exchange *before = pool_first_waiting(p);
+	struct exchange *before = p->queued > 0 ? pool_first_waiting(p) : NULL;
 	bool is_next = !before || before->needs_fresh || exchange_is_push(before);
 	struct origin_conn *c = is_next && has_room ? pool_conn_with_room(p, x) : NULL;
 	if (!c) {

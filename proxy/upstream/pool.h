@@ -71,13 +71,13 @@ struct pool {
 	struct list usable;
 	uint32_t usable_count;
 	struct pool_pace pace;
-	struct waiting_line *line;    /* of the destination: any server may serve them */
-	struct waiting_line bound;    /* this one alone */
-	uint32_t queued;              /* in both, those that were given to this server */
-	uint32_t in_line;             /* of these, those that any server may serve */
-	uint32_t count;               /* connections that are not retired */
-	uint32_t connecting;          /* how many of them are not ready */
-	usec grow_after;              /* after a failed connect: no further one before this time */
+	/* What was given to its server: what others may take over, and what they may not. */
+	struct waiting_line shared, bound;
+	struct list waiting; /* in destination->waiting_pools while something waits in `shared` */
+	uint32_t queued;     /* in both */
+	uint32_t count;      /* connections that are not retired */
+	uint32_t connecting; /* how many of them are not ready */
+	usec grow_after;     /* after a failed connect: no further one before this time */
 	struct wheel_node grow_timer; /* for the requests that wait then */
 	/* The first connection takes long: others are tried beside it (RFC 8305 5). */
 	struct wheel_node race_timer;

@@ -1,82 +1,72 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The requests that wait for a pool: those that any server of the destination may serve stand in its line, those
- * that are bound to this server in the pool's own.
+ * The requests that wait for a pool: those that are bound to its server, and those that a pool of another server may
+ * take over when it has room first. The destination has a list of the pools in which such requests wait, so that
+ * one is found without a search.
  */
 #include "proxy/upstream/private.h"
 
 #include "proxy/base/ensure.h"
 
-/* A server that is not in use gets what is bound to it alone: what waits for any goes to others. */
-static bool may_take_from_line(const struct pool *p)
-{
-	return balance_prefers(&p->server->member) && !p->server->is_leaving;
-}
-
-/*
- * What was given to another server is left to it, unless that one is not in use or has more to do: else the first
- * connection that opens, of a server that may be the slowest, would get all that waits.
- */
-static bool may_take(const struct pool *p, const struct exchange *x)
-{
-	const struct balance_member *own = &p->server->member;
-	const struct balance_member *other = &x->context.server->member;
-	if (own->is_backup && !other->is_backup && balance_prefers(other))
-		return false;
-	if (x->tunnel.is_counted && own != other && !server_may_tunnel(p->server))
-		return false;
-	return own == other || !balance_prefers(other) || x->context.server->is_leaving ||
-	       (uint64_t)(own->outstanding + 1) * other->weight <=
-		   (uint64_t)other->outstanding * own->weight;
-}
-
-/* How many requests of the line are looked at when none of them was given to this server. */
-#define LOOKED_AT 16u
-static uint32_t most_looks(const struct pool *p)
-{
-	return p->in_line > 0 ? UINT32_MAX : LOOKED_AT;
-}
-
-static struct exchange *first_to_take(const struct pool *p, const struct list *line)
-{
-	uint32_t looks = most_looks(p);
-	list_for_each(line, x, struct exchange, waiting)
-	{
-		if (may_take(p, x))
-			return x;
-		if (--looks == 0)
-			break;
-	}
-	return NULL;
-}
+/* So many other pools are looked at when this one has room and nothing waits for it. */
+#define POOLS_LOOKED_AT 8u
 
 static struct exchange *first_of(const struct list *l)
 {
 	return list_first(l, struct exchange, waiting);
 }
 
-struct exchange *pool_first_waiting(const struct pool *p)
+static bool is_empty(const struct waiting_line *line)
 {
-	if (p->server->destination->queued == 0)
-		return NULL;
-	bool takes = may_take_from_line(p);
-	struct exchange *own = first_of(&p->bound.requests);
-	struct exchange *common = takes ? first_to_take(p, &p->line->requests) : NULL;
-	if (own && common)
-		return own->timing.waits_since <= common->timing.waits_since ? own : common;
-	if (own || common)
-		return own ? own : common;
-	struct exchange *push = first_of(&p->bound.pushes);
-	return push || !takes ? push : first_to_take(p, &p->line->pushes);
+	return list_is_empty(&line->requests) && list_is_empty(&line->pushes);
 }
 
-bool pool_is_waiting(const struct pool *p)
+static struct list *waiting_pools(const struct pool *p)
 {
-	if (p->server->destination->queued == 0)
-		return false;
-	return p->queued > 0 || (!list_is_empty(&p->line->requests) && may_take_from_line(p)) ||
-	       (!list_is_empty(&p->line->pushes) && may_take_from_line(p));
+	return &p->server->destination->waiting_pools[p->kind];
 }
+
+/* ---- what this pool may take over ---- */
+
+/* A server that is not in use, or a backup that need not be, gets what was given to it alone. */
+static bool may_take_any(const struct pool *p)
+{
+	const struct server *s = p->server;
+	return s->takes_any && !s->is_leaving;
+}
+
+/*
+ * What was given to another server is left to it while its first connection is being opened, and unless it has more
+ * to do: else the first connection with room, of a server that may be the slowest, would get all that waits. One
+ * that is not in use any more keeps nothing.
+ */
+static bool may_take_from(const struct pool *p, const struct pool *other)
+{
+	const struct balance_member *own = &p->server->member;
+	const struct balance_member *theirs = &other->server->member;
+	if (!balance_prefers(theirs) || other->server->is_leaving)
+		return true;
+	return pool_is_full(other) && (uint64_t)(own->outstanding + 1) * theirs->weight <=
+					  (uint64_t)theirs->outstanding * own->weight;
+}
+
+/* A pool of another server whose requests this one may take over; each look begins behind the last one. */
+static struct pool *find_other(struct pool *p)
+{
+	struct list *pools = waiting_pools(p);
+	if (!may_take_any(p))
+		return NULL;
+	for (unsigned i = 0; i < POOLS_LOOKED_AT && !list_is_empty(pools); i++) {
+		struct pool *other = list_first(pools, struct pool, waiting);
+		list_remove(&other->waiting);
+		list_append(pools, &other->waiting);
+		if (other != p && may_take_from(p, other))
+			return other;
+	}
+	return NULL;
+}
+
+/* ---- in and out ---- */
 
 /* Why no further request may wait here, or NULL. */
 static const struct relay_cause *why_full(const struct pool *p)
@@ -96,43 +86,64 @@ void pool_enqueue(struct pool *p, struct exchange *x)
 		exchange_on_up_failed(x, full, 0, NULL);
 		return;
 	}
-	struct waiting_line *line = x->context.is_bound ? &p->bound : p->line;
+	struct waiting_line *line = x->context.is_bound ? &p->bound : &p->shared;
 	bool is_ahead_of_need = exchange_is_push(x) && x->pushed.claims == 0;
 	list_append(is_ahead_of_need ? &line->pushes : &line->requests, &x->waiting);
-	p->in_line += !x->context.is_bound;
+	if (!is_empty(&p->shared) && !list_is_linked(&p->waiting))
+		list_append(waiting_pools(p), &p->waiting);
 	p->server->queued++;
 	p->server->destination->queued++;
 	if (p->queued++ == 0)
 		pool_pace_queue_began(p);
 }
 
-/* It may leave for a connection of another server than it was given to. */
 void pool_unqueue(struct pool *p, struct exchange *x)
 {
 	struct server *s = p->server;
 	ensure(p->queued > 0 && s->queued > 0 && s->destination->queued > 0);
-	p->in_line -= !x->context.is_bound;
 	s->queued--;
 	s->destination->queued--;
 	if (--p->queued == 0)
 		pool_pace_queue_ended(p);
 	list_remove(&x->waiting);
+	if (is_empty(&p->shared))
+		list_remove(&p->waiting);
+}
+
+void pool_take_waiting(struct pool *p, struct list *waiting)
+{
+	list_splice(waiting, &p->bound.requests);
+	list_splice(waiting, &p->shared.requests);
+	list_splice(waiting, &p->bound.pushes);
+	list_splice(waiting, &p->shared.pushes);
+	list_remove(&p->waiting);
+}
+
+/* ---- the next one ---- */
+
+bool pool_is_waiting(const struct pool *p)
+{
+	return p->queued > 0 || (!list_is_empty(waiting_pools(p)) && may_take_any(p));
+}
+
+struct exchange *pool_first_waiting(const struct pool *p)
+{
+	struct exchange *own = first_of(&p->bound.requests);
+	struct exchange *shared = first_of(&p->shared.requests);
+	if (own && shared)
+		return own->timing.waits_since <= shared->timing.waits_since ? own : shared;
+	if (own || shared)
+		return own ? own : shared;
+	own = first_of(&p->bound.pushes);
+	return own ? own : first_of(&p->shared.pushes);
 }
 
 /* The first of a list that can be sent now, and its connection. A retry that waits for a fresh connection keeps
  * nobody waiting. */
 static struct exchange *first_to_send(struct pool *p, struct list *queue, struct origin_conn **c)
 {
-	uint32_t looks = most_looks(p);
-	if (list_is_empty(&p->usable))
-		return NULL;
 	list_for_each(queue, x, struct exchange, waiting)
 	{
-		if (!may_take(p, x)) {
-			if (--looks == 0)
-				return NULL;
-			continue;
-		}
 		*c = pool_conn_with_room(p, x);
 		if (*c)
 			return x;
@@ -142,49 +153,33 @@ static struct exchange *first_to_send(struct pool *p, struct list *queue, struct
 	return NULL;
 }
 
-/* The older of the two that can be sent now, one bound to this server and one that any may serve. */
+/* The older of the two that can be sent now, one that is bound to this server and one that is not. */
 static struct exchange *older_to_send(
-    struct pool *p, struct list *bound, struct list *line, struct origin_conn **c)
+    struct pool *p, struct list *bound, struct list *shared, struct origin_conn **c)
 {
 	struct origin_conn *other = NULL;
 	struct exchange *own = first_to_send(p, bound, c);
-	struct exchange *first = may_take_from_line(p) ? first_to_take(p, line) : NULL;
+	struct exchange *first = first_of(shared);
 	if (!first || (own && own->timing.waits_since <= first->timing.waits_since))
 		return own;
-	struct exchange *common = first_to_send(p, line, &other);
-	if (!common)
+	struct exchange *second = first_to_send(p, shared, &other);
+	if (!second)
 		return own;
 	*c = other;
-	return common;
+	return second;
 }
 
 struct exchange *pool_next_to_send(struct pool *p, struct origin_conn **c)
 {
 	if (list_is_empty(&p->usable) || !server_has_room(p->server))
 		return NULL;
-	struct exchange *x = older_to_send(p, &p->bound.requests, &p->line->requests, c);
-	if (x)
-		return x;
-	return older_to_send(p, &p->bound.pushes, &p->line->pushes, c);
-}
-
-static void take_given(struct pool *p, struct list *from, struct list *waiting)
-{
-	list_for_each(from, x, struct exchange, waiting)
-	{
-		if (x->context.pool != p)
-			continue;
-		list_remove(&x->waiting);
-		list_append(waiting, &x->waiting);
-	}
-}
-
-void pool_take_waiting(struct pool *p, struct list *waiting)
-{
-	if (p->queued == 0)
-		return;
-	list_splice(waiting, &p->bound.requests);
-	take_given(p, &p->line->requests, waiting);
-	list_splice(waiting, &p->bound.pushes);
-	take_given(p, &p->line->pushes, waiting);
+	struct exchange *x = older_to_send(p, &p->bound.requests, &p->shared.requests, c);
+	struct pool *other = x ? NULL : find_other(p);
+	if (!x && other)
+		x = first_to_send(p, &other->shared.requests, c);
+	if (!x)
+		x = older_to_send(p, &p->bound.pushes, &p->shared.pushes, c);
+	if (!x && other)
+		x = first_to_send(p, &other->shared.pushes, c);
+	return x;
 }

@@ -129,9 +129,14 @@ uint32_t pool_leaving(
 
 /* ---- pool_queue.c ---- */
 
-/* The next one that is sent when a connection has room; NULL: none waits. */
+/* What waits here waits for room, and not for the first connection. */
+static inline bool pool_is_full(const struct pool *p)
+{
+	return p->count > p->connecting;
+}
+/* The first of those that wait here; NULL: none does. */
 struct exchange *pool_first_waiting(const struct pool *p);
-/* The one that can be sent now, with its connection; NULL: none can. */
+/* The one that can be sent now, with its connection; NULL: none can. It may wait at the pool of another server. */
 struct exchange *pool_next_to_send(struct pool *p, struct origin_conn **c);
 /* x was given to the pool's server, and waits; or it fails, since too many wait. */
 void pool_enqueue(struct pool *p, struct exchange *x);

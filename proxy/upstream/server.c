@@ -22,13 +22,14 @@ static struct server *server_alloc(
     const struct conf_origin_server *conf, const struct net_address *address, const char *text)
 {
 	size_t copied = address == &conf->address ? 0 : sizeof(*address);
-	struct server *s = memory_zalloc(sizeof(*s) + copied + strlen(text) + 1);
+	size_t text_size = strlen(text) + 1;
+	struct server *s = memory_zalloc(sizeof(*s) + copied + text_size);
 	char *behind = (char *)(s + 1);
 	s->conf = conf;
 	s->address = address;
 	if (copied > 0)
 		s->address = memcpy(behind, address, copied);
-	s->text = strcpy(behind + copied, text);
+	s->text = memcpy(behind + copied, text, text_size);
 	return s;
 }
 
@@ -94,6 +95,7 @@ void server_free(struct server *s)
 			pool_free(s->pools[kind]);
 	list_remove(&s->link);
 	s->destination->server_count--;
+	s->destination->leaving_count -= s->is_leaving;
 	free(s);
 }
 
@@ -116,10 +118,23 @@ void server_check_gone(struct server *s)
 void server_leave(struct server *s)
 {
 	s->is_leaving = true;
+	s->destination->leaving_count++;
 	health_fini(s);
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
 		if (s->pools[kind])
 			pool_retire(s->pools[kind]);
 	destination_changed(s->destination);
 	server_check_gone(s);
+}
+
+bool server_is_gone(const struct server *s)
+{
+	return list_is_linked(&s->deferred.link);
+}
+
+void server_return(struct server *s)
+{
+	s->is_leaving = false;
+	s->destination->leaving_count--;
+	health_init(s);
 }

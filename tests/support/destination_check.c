@@ -27,10 +27,16 @@ static void check_pool(const struct pool *p)
 		usable++;
 	}
 	ensure(p->count == count && p->connecting == connecting && p->usable_count == usable);
-	ensure(p->in_line <= p->queued);
-	ensure(length_of(&p->bound.requests) + length_of(&p->bound.pushes) == p->queued - p->in_line);
-	list_for_each(&p->bound.requests, x, struct exchange, waiting) ensure(x->context.pool == p);
-	list_for_each(&p->bound.pushes, x, struct exchange, waiting) ensure(x->context.pool == p);
+	uint32_t shared = length_of(&p->shared.requests) + length_of(&p->shared.pushes);
+	ensure(length_of(&p->bound.requests) + length_of(&p->bound.pushes) + shared == p->queued);
+	ensure(list_is_linked(&p->waiting) == (shared > 0));
+	const struct list *lists[] = {&p->bound.requests, &p->bound.pushes, &p->shared.requests, &p->shared.pushes};
+	for (unsigned i = 0; i < 4; i++)
+		list_for_each(lists[i], x, struct exchange, waiting)
+		{
+			ensure(x->context.pool == p && x->context.server == p->server);
+			ensure(x->context.is_bound == (i < 2));
+		}
 }
 
 static void check_server(const struct server *s)
@@ -61,16 +67,14 @@ static void check_server(const struct server *s)
 	ensure(!s->is_leaving || outstanding > 0 || connections > 0 || list_is_linked(&s->deferred.link));
 }
 
-static void check_line(const struct destination *d, enum pool_kind kind)
+static void check_waiting_pools(const struct destination *d, enum pool_kind kind)
 {
-	uint32_t in_line = 0, waiting = length_of(&d->lines[kind].requests) + length_of(&d->lines[kind].pushes);
-	list_for_each(&d->servers, s, struct server, link) in_line += s->pools[kind] ? s->pools[kind]->in_line : 0;
-	ensure(in_line == waiting);
-	list_for_each(&d->lines[kind].requests, x, struct exchange, waiting)
-	{
-		ensure(x->context.pool && x->context.pool->kind == kind && !x->context.is_bound);
-		ensure(x->context.pool->server == x->context.server);
-	}
+	uint32_t pools = 0;
+	list_for_each(&d->servers, s, struct server, link)
+		pools += s->pools[kind] && list_is_linked(&s->pools[kind]->waiting);
+	ensure(length_of(&d->waiting_pools[kind]) == pools);
+	list_for_each(&d->waiting_pools[kind], p, struct pool, waiting)
+		ensure(p->kind == kind && p->server->destination == d);
 }
 
 static void check_destination(const struct destination *d)
@@ -84,7 +88,7 @@ static void check_destination(const struct destination *d)
 		servers++;
 	}
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
-		check_line(d, (enum pool_kind)kind);
+		check_waiting_pools(d, (enum pool_kind)kind);
 	ensure(d->queued == queued && d->server_count == servers);
 	ensure(d->queued <= d->origin->max_queue);
 }

@@ -280,7 +280,7 @@ class Site {
 		const other = await listen({ name: 'other', ...(secure ? { tls: certs().server } : {}) });
 		this.scenario = await new Scenario({
 			originTls: secure, origin: { push: 'accept', 'max-connections': 1, 'response-timeout': '60s', ...origin },
-			origins: { main: {}, other: { server: `${secure ? 'h2://localhost' : 'h2c://127.0.0.1'}:${other.port}` } },
+			origins: { main: {}, other: { server: `${secure ? 'h2' : 'h2c'}://127.0.0.1:${other.port}` } },
 			routes: section('route main', { origin: 'main' }) + section('route other', { path: '/far', origin: 'other' }),
 			...rest,
 		}).start();

@@ -106,7 +106,7 @@ const hadBegun = (line) => line.first_byte_us !== undefined && line.origin_addre
  * The show: three servers under load. One dies after a third of the time and comes back after the second, one takes two
  * seconds for each answer, and one flaps: it is there for a second, and away for the next. Gives the figures.
  */
-export async function showFleet({ version, seconds, origin = {}, single = true, slowMs = 2000, flapMs = 1000 }) {
+export async function showFleet({ version, seconds, origin = {}, single = true, slowMs = 2000, flapMs = 1000, streams = 10 }) {
 	const [dying, slow, flapping] = await fleet([{ version }, { version, delay: slowMs }, { version }]);
 	const servers = { dying, slow, flapping };
 	const dir = workDir();
@@ -141,7 +141,7 @@ export async function showFleet({ version, seconds, origin = {}, single = true, 
 		await gate.listening();
 		const third = seconds * 1000 / 3;
 		const times = [setTimeout(() => dying.shut(), third), setTimeout(() => dying.open(), 2 * third)];
-		const loaded = await load(`http://127.0.0.1:${port}/`, { seconds, dir });
+		const loaded = await load(`http://127.0.0.1:${port}/`, { seconds, dir, streams });
 		times.forEach(clearTimeout);
 		await sleep(100);
 		const figures = judge(loaded, gate.accessLines(), shares, servers);

@@ -295,10 +295,11 @@ export class Scenario {
 			if (rest.server === undefined) {
 				const server = await listen({ name, ...(o.originTls ? { tls: certs().server } : {}), ...rest });
 				this.servers[name] = server;
-				rest.server = `${o.originTls ? 'h2' : 'h2c'}://${o.originTls ? 'localhost' : '127.0.0.1'}:${server.port}`;
+				/* An address and not a name: localhost has two, which would be two servers. */
+				rest.server = `${o.originTls ? 'h2' : 'h2c'}://127.0.0.1:${server.port}`;
 			}
 			config += section(`origin ${name}`, {
-				server: rest.server, ...(o.originTls ? { 'tls-ca': certs().file('ca.pem') } : {}), ...o.origin, ...own,
+				server: rest.server, ...(o.originTls ? { 'tls-ca': certs().file('ca.pem'), 'tls-name': 'localhost' } : {}), ...o.origin, ...own,
 			});
 		}
 		config += o.routes ?? section('route main', { origin: Object.keys(o.origins ?? { main: {} })[0] });

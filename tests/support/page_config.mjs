@@ -11,7 +11,8 @@ export const isConfiguration = (text) => has(text, 'listen') && has(text, 'origi
 
 /* What the sections need to be a configuration: a listener, the origins that routes name, a route. */
 function completed(text) {
-	const wanted = new Set([...text.matchAll(/^origin = (\S+)/gm)].map(([, name]) => name));
+	/* Several with weights: "a 90, b 10". */
+	const wanted = new Set([...text.matchAll(/^origin = (.+)/gm)].flatMap(([, names]) => names.split(',').map((name) => name.trim().split(' ')[0])));
 	if (!has(text, 'route')) {
 		text += '\n[route for-the-test]\norigin = for-the-test\n';
 		wanted.add(/^\[origin (\S+)\]/m.exec(text)?.[1] ?? 'for-the-test');
@@ -27,9 +28,11 @@ function completed(text) {
 /* Folders that the package makes. */
 const INSTALLED = /\/(var\/log|var\/lib|run)\/pushgate(?=\/)/g;
 
-/* Why the sections are wrong; '' when they are right. */
+/* Why the sections are wrong; '' when they are right. A page that they answer with is there. */
 export function checkFragment(text, folder) {
 	const file = path.join(folder, 'fragment.ini');
+	for (const [, page] of text.matchAll(/^answer = \d+ (\w+\.html)$/gm))
+		fs.writeFileSync(path.join(folder, page), '<p>A page.\n');
 	fs.writeFileSync(file, completed(`${text}\n`.replace(INSTALLED, folder)));
 	const r = spawnSync(BINARY, ['check', '-c', file], { encoding: 'utf8' });
 	return r.status === 0 ? '' : `pushgate check says\n${r.stdout}${r.stderr}`;

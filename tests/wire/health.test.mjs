@@ -3,7 +3,6 @@
  * Health of servers: checks (health-check), of which one worker makes those of all, and ejection for what came of
  * requests. What `status`, the counters and the log say of both.
  */
-// covers: R450 R451 R452 R453 R454
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import { test } from 'node:test';
@@ -76,6 +75,7 @@ const comesUp = (s, server, value) => until(() => `${server.name} is up: ${value
 const QUICK = { 'health-check': '/health', 'health-interval': '100ms', 'health-fall': 3, 'health-rise': 2, 'health-timeout': `${2000 * SCALE}ms` };
 
 for (const [kind, version] of [['h1', '1.1'], ['h2c', '2.0'], ['alpn', '2.0']])
+// covers: R452 R454
 	behind(`a server that answers checks with 500 gets no requests until it answers 200 again: ${kind}`, { kind, origin: QUICK }, async (s, servers) => {
 		const [, sick] = servers;
 		for (const server of servers)
@@ -105,6 +105,7 @@ behind('checks say what host they are for', { origin: { ...QUICK, 'health-host':
 	assert.equal(server.checks[0].host, 'app.example.com:8443');
 });
 
+// covers: R452
 behind('only the configured statuses pass', { origin: { ...QUICK, 'health-status': '204 300-399' } }, async (s, [first, second]) => {
 	first.health = 204;
 	second.health = 302;
@@ -113,6 +114,7 @@ behind('only the configured statuses pass', { origin: { ...QUICK, 'health-status
 	assert.equal(isUp(s, second), 1);
 });
 
+// covers: R452
 behind('health-check = connect sees a closed port, and that it is open again', { origin: { ...QUICK, 'health-check': 'connect' } }, async (s, [server, other]) => {
 	await comesUp(s, server, 1);
 	await server.close();
@@ -136,6 +138,7 @@ const deaf = {
 		return new Promise((resolve) => { this.server.close(resolve); });
 	},
 };
+// covers: R452
 behind('a server that accepts and says nothing fails its checks, and costs one connection at a time',
 	{ origin: { ...QUICK, 'health-timeout': '150ms' }, prepare: async ([, silent]) => { await silent.close(); await deaf.open(silent.port); silent.close = () => deaf.close(); } },
 	async (s, [, silent]) => {
@@ -145,6 +148,7 @@ behind('a server that accepts and says nothing fails its checks, and costs one c
 		assert.ok(open <= 2, `${open} connections`);
 	});
 
+// covers: R453
 behind('one worker checks for all, another takes over when it is killed', { single: false, server: { workers: 2 }, origin: { ...QUICK, 'health-interval': '200ms' } }, async (s, servers) => {
 	const [sick] = servers;
 	await until('both workers', () => s.gate.workers().length === 2);
@@ -174,6 +178,7 @@ behind('one worker checks for all, another takes over when it is killed', { sing
 
 /* ---- ejection ---- */
 
+// covers: R450 R454
 behind('a server whose answers fail is ejected, and gets requests again', { origin: { 'eject-time': '1s', 'failure-status': '500 503' } }, async (s, servers) => {
 	const [, sick] = servers;
 	sick.status = 503;
@@ -188,6 +193,7 @@ behind('a server whose answers fail is ejected, and gets requests again', { orig
 	await until('it gets requests again', async () => { await ask(s, 3); return sick.requests > before; });
 });
 
+// covers: R450
 behind('a server that cannot be connected to is ejected, and no request fails', { origin: { 'eject-time': '1s' }, prepare: ([dead]) => dead.close() }, async (s, servers) => {
 	const [dead] = servers;
 	const ejected = async () => {
@@ -203,6 +209,7 @@ behind('a server that cannot be connected to is ejected, and no request fails', 
 	assert.equal(isUp(s, dead), 1);
 });
 
+// covers: R451
 behind('at most half of the servers are ejected, and a status that is not configured counts as an answer', { origin: { 'failure-status': '503' } }, async (s, servers) => {
 	for (const server of servers)
 		server.status = 503;

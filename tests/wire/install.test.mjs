@@ -113,3 +113,18 @@ test('manual has each command of `pushgate help`', () => {
 	for (const part of ['synopsis', 'commands'])
 		assert.ok(manual.includes(spawnSync(BINARY, ['manual', part], { encoding: 'utf8' }).stdout), part);
 });
+
+const HAS_DPKG = spawnSync('dpkg', ['--version']).status === 0 && spawnSync('readelf', ['--version']).status === 0;
+test('the package depends on those of the libraries that the program is linked with', { skip: !HAS_DPKG && 'no Debian' }, () => {
+	const script = fs.readFileSync(path.join(ROOT, 'scripts/make-deb'), 'utf8');
+	const depends = /^Depends: (.*)$/m.exec(script)[1].split(', ').map((text) => text.split(' ')[0]);
+	const headers = spawnSync('readelf', ['-d', BINARY], { encoding: 'utf8' }).stdout;
+	/* A sanitizer is in the build for tests alone. */
+	const needed = [...headers.matchAll(/\(NEEDED\).*\[(.*)\]/g)].map(([, name]) => name).filter((name) => !/^lib(asan|ubsan|gcc_s)\.|^ld-/.test(name));
+	assert.ok(needed.includes('libev.so.4'), needed.join(' '));
+	const owners = spawnSync('dpkg', ['-S', ...needed.map((name) => `*/${name}`)], { encoding: 'utf8' }).stdout.trim().split('\n');
+	for (const name of needed) {
+		const packages = owners.filter((line) => line.endsWith(`/${name}`)).map((line) => line.split(':')[0]);
+		assert.ok(packages.length === 0 || packages.some((each) => depends.includes(each)), `${name} is of ${packages}, which is not among ${depends}`);
+	}
+});

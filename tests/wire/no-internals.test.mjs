@@ -108,13 +108,21 @@ scenario('an origin that was lost in the middle: the client is told the kind', {
 	assert.match((await s.gate.access((l) => l.path === '/asked')).detail, /^127\.0\.0\.1:\d+/);
 });
 
-scenario('a name that cannot be resolved stops the start, where no client is told anything', {}, async (s) => {
-	const file = `${s.dir}/unknown.ini`;
-	const fs = await import('node:fs');
-	fs.writeFileSync(file, fs.readFileSync(s.gate.config, 'utf8').replace(/server = h2c:.*/, 'server = h2c://nowhere.invalid:80'));
-	const r = spawnSync(BINARY, ['run', '-c', file, '--single'], { encoding: 'utf8', timeout: 20000 });
-	assert.notEqual(r.status, 0);
-	assert.match(r.stderr, /nowhere\.invalid/);
+/* Nobody answers at the resolver's port. The start does not wait for it. */
+const noResolver = await freePort();
+scenario('a name that cannot be looked up: the client is told the kind, the log the rest', {
+	server: { resolver: `127.0.0.1:${noResolver}`, 'dns-timeout': '200ms' },
+	origins: { [ORIGIN]: { server: 'h2c://nowhere.internal.test:80' } },
+}, async (s) => {
+	const client = await s.connect();
+	client.request(1, { path: '/asked' });
+	const got = await client.response(1);
+	assertPublic(s, got, noResolver);
+	assert.doesNotMatch(JSON.stringify(got.headers) + String(got.body ?? ''), /nowhere|internal/);
+	assert.equal(got.headers[':status'], '503');
+	const line = await s.gate.access((l) => l.path === '/asked');
+	assert.match(`${line.outcome} ${line.detail}`, /resolver/);
+	await s.gate.error(new RegExp(`origin ${ORIGIN}: the name nowhere\\.internal\\.test cannot be looked up: there is no resolver at its address`));
 });
 
 const h1 = await freePort();

@@ -101,6 +101,16 @@ scenario('both protocols share what is counted for a client, and open requests c
 	assert.equal((await s.gate.access((l) => l.path === '/over')).detail, 'request-concurrency');
 });
 
+// covers: R472
+scenario('requests that are pipelined are open one after the other', limited('concurrent=1'), async (s) => {
+	const client = await client1(s);
+	for (const target of ['/1', '/2', '/3'])
+		client.request('GET', target, [['host', 'a.test']]);
+	await serve(s);
+	for (let i = 0; i < 3; i++)
+		assert.equal((await client.response()).status, 200);
+});
+
 // covers: R473
 scenario('values of a field count apart, in a table that stays as it is', {
 	...limited(['1/h by=field:X-Api-Key', 'concurrent=50 by=field:X-Api-Key']), server: { ...SERVER, 'limit-table': 1024 },

@@ -66,6 +66,42 @@ scenario('a promise gets the public path, or is refused when it points out of th
 	assert.equal((await s.gate.access((x) => x.reason === 'outside-prefix')).path, '/other/b.css');
 });
 
+// covers: R491 R493
+scenario('a hint, the diary and Vary know a resource by its public path', {
+	routes: API, origin: { push: 'accept' },
+	extra: section('push hints', { 'promised-path': '*.css', action: 'hint' }) + section('push held', { 'promised-path': '*.js', action: 'hold' }) + section('push rest', { action: 'forward' }),
+}, async (s) => {
+	const visit = { 'sec-fetch-mode': 'navigate', 'accept-language': 'de' };
+	const { client, origin, up } = await s.open({ path: '/api/page', request: visit });
+	origin.push(up, 2, '/v1/a.css');
+	await origin.expectReset(2, 'CANCEL');
+	const hint = await client.expectHead(1);
+	assert.equal(`${hint.headers[':status']} ${hint.headers.link}`, '103 </api/a.css>; rel=preload; as=style');
+	origin.push(up, 4, '/v1/b.js', { 'accept-language': 'de' });
+	origin.respond(4, { fields: { 'cache-control': 'max-age=60', vary: 'accept-language' }, body: 'held' });
+	origin.push(up, 6, '/v1/c.png');
+	origin.respond(6, { fields: { 'cache-control': 'max-age=60' }, body: 'pushed' });
+	const push = await client.expectPromise('/api/c.png');
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(push.promised);
+	await client.response(1);
+	client.request(3, { path: '/api/b.js', ...visit });
+	assert.equal(String((await client.response(3)).body), 'held');
+	/* what the client has is promised no more, and what varies is asked for */
+	client.request(5, { path: '/api/again', ...visit });
+	const again = await origin.expectRequest('/v1/again');
+	origin.push(again, 8, '/v1/c.png');
+	await origin.expectReset(8, 'CANCEL');
+	origin.push(again, 10, '/v1/d.js', { 'accept-language': 'de' });
+	origin.respond(10, { fields: { 'cache-control': 'max-age=60', vary: 'accept-language' }, body: 'German' });
+	origin.respond(again.stream, { body: 'page' });
+	await client.response(5);
+	assert.match((await s.gate.access((x) => x.path === '/api/c.png' && x.verdict === 'drop')).reason, /diary|known/);
+	client.request(7, { path: '/api/d.js', ...visit, 'accept-language': 'fr' });
+	origin.respond((await origin.expectRequest('/v1/d.js')).stream, { body: 'French' });
+	assert.equal(String((await client.response(7)).body), 'French');
+});
+
 scenario('explain shows the path of the origin, and the public one of its promise', { routes: API }, async (s) => {
 	const said = explain(s, '--promise', '/v1/a.css', '--promise', '/b.css', `http://www.example:${s.port}/api/page`);
 	assert.match(said, /the origin gets the path \/v1\/page\n/);
@@ -154,6 +190,15 @@ scenario('conditions on method and fields choose the origin', { routes: CONDITIO
 		origins[name].respond(up.stream, { body: name });
 		assert.equal(String((await client.response(id)).body), name);
 	}
+});
+
+// covers: R490
+scenario('answers of a route tell caches which fields its conditions look at', {
+	routes: CONDITIONS + section('route moved', { path: '/moved', redirect: '301 /app' }) + section('route gone', { path: '/gone', answer: 410 }),
+	origins: { main: {}, other: {} },
+}, async (s) => {
+	assert.equal((await ask(s, '/moved')).headers.vary, 'cookie');
+	assert.equal((await ask(s, '/gone')).headers.vary, 'accept, cookie');
 });
 
 // covers: R496

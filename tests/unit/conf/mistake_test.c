@@ -413,7 +413,7 @@ static void route_patterns_are_checked(void **state)
 	    "test.ini:9: bad value 'a:80' for host; write a host name without a port, *.NAME or *; did you mean host = a?\n"
 	    "test.ini:9: bad value '*a.b' for host; write a host name without a port, *.NAME or *, such as host = example.com *.example.com\n"
 	    "test.ini:10: bad value 'api' for path; write a path that begins with '/'; did you mean path = /api?\n"
-	    "test.ini:10: bad value '/a*' for path; write the beginning of a path, without '*', '?' and '#'; did you mean path = /a?\n");
+	    "test.ini:10: bad value '/a*' for path; write the beginning of a path, without '*', '?', '#' and spaces; did you mean path = /a?\n");
 }
 
 static void push_patterns_are_checked(void **state)

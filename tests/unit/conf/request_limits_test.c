@@ -86,6 +86,8 @@ static void what_says_nothing_or_cannot_be_is_refused(void **state)
 	    {"10/s by=field::path", "write by=client, by=field:NAME or by=all"},
 	    {"10/s by=field:Host", "name a field that is not of one hop and not Host"},
 	    {"10/s by=field:connection", "name a field that is not of one hop and not Host"},
+	    {"10/s burst=20", "write burst NUMBER behind the rate"},
+	    {"10/s per client", "write a rate"},
 	    {"10/s 20/s", "give each part once"},
 	    {"10/s by=client by=all", "give each part once"},
 	};

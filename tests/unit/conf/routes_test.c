@@ -21,7 +21,9 @@ static void bad_values_say_what_would_be_right(void **state)
 	    {"redirect = b.example", "write a target that begins with https://, http:// or /"},
 	    {"redirect = 304 /x", "write the status 301, 302, 303, 307 or 308"}, {"redirect = abc /x", "write the status"},
 	    {"redirect = /x y", "write the status"}, {"redirect = 301 /x y", "write a URI"},
-	    {"redirect = https://", "write a host behind the scheme"}, {"redirect = https:///x", "write a host behind the scheme"},
+	    {"redirect = https://", "write a host or {host} behind the scheme"}, {"redirect = https:///x", "write a host or"},
+	    {"redirect = https://{path}", "write a host or"}, {"redirect = http://{rest}", "write a host or"},
+	    {"redirect = https://?{host}", "write a host or"}, {"redirect = //b.example/x", "write https:// or http:// before a host"},
 	    {"redirect = /{uri}", "write {host}, {path}, {query} or {rest}"}, {"redirect = /{host", "write {host}"},
 	    {"redirect = /{path}{path}{path}{path}{path}{path}{path}{path}{path}", "write at most 8 placeholders"},
 	    {"redirect = /a}", "write a URI"}, {"redirect = /\\evil.example", "write a URI"},
@@ -144,7 +146,7 @@ static void refused_list(const char *key, const char *list, size_t bytes, const 
 static void lists_are_read_from_files(void **state)
 {
 	(void)state;
-	static const char hosts[] = "# ours\na.example\n  *.b.example\t# all\r\n\nC.Example";
+	static const char hosts[] = "\xef\xbb\xbf# ours\na.example\n  *.b.example\t# all\r\n\nC.Example";
 	struct load load = load_list("host-file", hosts, strlen(hosts));
 	assert_non_null(load.conf);
 	const struct conf_route *r = load.conf->routes;
@@ -169,6 +171,7 @@ static void bad_lists_name_file_and_line(void **state)
 	/* A route without hosts would be for all of them. */
 	refused_list("host-file", "# none\n\n", 8, "names none; write a host on each line, or remove host-file");
 	refused_list("host-file", "", 0, "names none");
+	refused_list("path-file", "/a b\n", 5, "without '*', '?', '#' and spaces");
 }
 
 static void lists_are_bounded(void **state)

@@ -78,6 +78,7 @@ static void a_promise_that_points_out_of_the_prefix_is_refused(void **state)
 	    {API "/v1\n" REST, "/api/page", "/v1/page", "/api/a.css"},
 	    /* the client's own request for it would ask the origin for another path */
 	    {API "/v1\n" REST, "/page", "/page", "/api/a.css"},
+	    {"[route all]\norigin = a\nrewrite = /api /v1\n", "/page", "/page", "/api/a.css"},
 	    {API "/v1\n[route deep]\npath = /api/x\norigin = a\n", "/api/page", "/v1/page", "/v1/x/a.css"},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -220,6 +221,29 @@ static void what_one_origin_pushed_answers_no_request_for_another(void **state)
 	gate_world_free(s.w);
 }
 
+static void what_is_held_answers_no_request_for_another_path_of_the_origin(void **state)
+{
+	(void)state;
+	const struct gate_peer_options options = {.no_push = true};
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, "[route beta]\nfield = x-beta\norigin = a\nrewrite = / /beta\n" REST HOLDS);
+	struct gate_peer *client = gate_client(w, &options);
+	struct gate_stream *page = gate_request(client, "GET", "example.com", "/page", true, "x-beta", "1", NULL);
+	UNTIL(w, gate_find(w, "/beta/page"));
+	struct gate_stream *promise =
+	    gate_promise_fields(gate_find(w, "/beta/page"), "http", "example.com", "/beta/a.css", "x-beta", "1", NULL);
+	gate_answer_fields(promise, 200, true, "cache-control", "max-age=60", NULL);
+	gate_answer(gate_find(w, "/beta/page"), 200, 1, true);
+	UNTIL(w, page->is_over);
+	gate_passes(w);
+	gate_get(client, "/a.css");
+	UNTIL(w, gate_seen(&w->sites[0], "/a.css") == 1);
+	struct gate_stream *claim = gate_request(client, "GET", "example.com", "/a.css", true, "x-beta", "1", NULL);
+	UNTIL(w, claim->is_over);
+	assert_int_equal(claim->status, 200);
+	assert_int_equal(gate_seen(&w->sites[0], "/beta/a.css"), 0);
+	gate_world_free(w);
+}
+
 /* ---- sides ---- */
 
 static void a_push_stays_at_the_side_of_its_page(void **state)
@@ -271,6 +295,7 @@ int main(void)
 	    cmocka_unit_test(a_held_response_is_claimed_by_the_public_path_and_mapped_once),
 	    cmocka_unit_test(a_location_in_the_origins_terms_invalidates_what_is_held),
 	    cmocka_unit_test(what_one_origin_pushed_answers_no_request_for_another),
+	    cmocka_unit_test(what_is_held_answers_no_request_for_another_path_of_the_origin),
 	    cmocka_unit_test(a_push_stays_at_the_side_of_its_page),
 	    cmocka_unit_test(an_offer_for_a_route_without_origin_is_dropped),
 	};

@@ -9,6 +9,7 @@
 // clang-format on
 
 #include "proxy/http/path.h"
+#include "proxy/limits.h"
 #include "proxy/offer/offer.h"
 
 #include <stdio.h>
@@ -87,9 +88,11 @@ static void a_path_that_climbs_is_seen_in_each_spelling(void **state)
 {
 	(void)state;
 	static const char *const climbs[] = {"/..", "/../x", "/x/../../y", "/%2e%2E/x", "/.%2e/x", "/..%2fx", "/..\\x",
-	    "/..;a=b/x", "/x/..%5c..", "/x/../..?q", "//..", "/./.."};
+	    "/..;a=b/x", "/x/..%5c..", "/x/../..?q", "//..", "/./..",
+	    /* one segment for some servers, two for others */
+	    "/x%2fy/../../z", "/x%2Fy%2Fz/../../z", "/x\\y/../../z", "/x%5cy/../../z", "/x/..;%2fy/../z", "/%2fx/../z"};
 	static const char *const stays[] = {"", "/", "/x", "/x/..", "/x/../y", "/...", "/..x/y", "/x..", "/x?/../..", "/a;/../b",
-	    "/x/./y", "/%2e%2ex", "/x/y/../.."};
+	    "/x/./y", "/%2e%2ex", "/x/y/../..", "/x%2fy", "/x%2fy/..", "/x%2fy/z/../..", "/x%2f..", "/x\\y"};
 	for (size_t i = 0; i < sizeof(climbs) / sizeof(climbs[0]); i++)
 		if (!http_path_climbs(slice_of_string(climbs[i])))
 			fail_msg("%s", climbs[i]);
@@ -166,6 +169,13 @@ static void what_is_not_below_the_origins_prefix_stays(void **state)
 	check_forms("/api /v1", "/api/a/b", "location", FORMS(rows));
 	static const struct form deeper[] = {{"/x", NULL}, {"/v1/x", "/x"}, {"/v1", "/"}, {"/v1?q", "/?q"}, {"/v1/", "/"}};
 	check_forms("/ /v1", "/a", "location", FORMS(deeper));
+	/* A path never becomes another host: so servers answer for a directory that the client asked for with "//". */
+	static const struct form doubled[] = {
+	    {"/v1//evil.example/x/?q#f", "https://a.example//evil.example/x/?q#f"}, {"/v1/\\evil.example/x", "https://a.example/\\evil.example/x"},
+	    {"/v1/\t/evil.example", "https://a.example/\t/evil.example"}, {"https://app.internal/v1//x", "https://a.example//x"},
+	    {"/v1/x//y", "/x//y"},
+	};
+	check_forms("/ /v1", "//evil.example/x", "location", FORMS(doubled));
 	/* The client's URL has no "/" behind the prefix: what is relative to the origin's "/" is not to it. */
 	static const struct form bare[] = {{"x", "/api/x"}, {"./x?q", "/api/x?q"}, {"?q", NULL}};
 	check_forms("/api /", "/api", "location", FORMS(bare));
@@ -326,6 +336,20 @@ static void clients_are_split_by_weight_and_stay(void **state)
 	conf_free(conf);
 }
 
+/* Each that climbs is resolved twice, against a path of any length. */
+static void few_references_that_climb_are_resolved(void **state)
+{
+	(void)state;
+	static char said[8192], wanted[8192];
+	size_t at = 0, to = 0;
+	for (unsigned i = 0; i < 2 * LIMIT_REFERENCES_RESOLVED; i++) {
+		bool is_mapped = i < LIMIT_REFERENCES_RESOLVED;
+		at += (size_t)snprintf(said + at, sizeof(said) - at, "<a%u>,<../../b>,", i);
+		to += (size_t)snprintf(wanted + to, sizeof(wanted) - to, "<a%u>,<%s>,", i, is_mapped ? "/api/b" : "../../b");
+	}
+	check_field("/api /", "/api/a/c", "link", said, wanted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -335,6 +359,7 @@ int main(void)
 	    cmocka_unit_test(what_is_not_below_the_origins_prefix_stays),
 	    cmocka_unit_test(a_cookie_gets_the_public_path),
 	    cmocka_unit_test(links_get_the_public_path),
+	    cmocka_unit_test(few_references_that_climb_are_resolved),
 	    cmocka_unit_test(nothing_is_mapped_where_nothing_was_rewritten),
 	    cmocka_unit_test(a_long_field_costs_a_few_copies_of_it),
 	    cmocka_unit_test(a_redirect_leads_where_its_target_says),

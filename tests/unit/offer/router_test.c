@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define HEAD "[listen l]\naddress = 127.0.0.1:1\n[origin o]\nserver = h2c://127.0.0.1:2\n"
 
@@ -388,6 +389,42 @@ static void one_host_may_have_ten_thousand_paths(void **state)
 	free(text);
 }
 
+/* Bytes, as many as the process ever had. */
+static size_t most_memory(void)
+{
+	struct rusage usage;
+	assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+	return (size_t)usage.ru_maxrss * 1024;
+}
+
+/* Twenty lists of hosts in turn, beside one route with all hosts and many paths: twenty tables of paths, not one for
+ * each host. */
+static void hosts_with_the_same_routes_share_their_paths(void **state)
+{
+	(void)state;
+	enum { HOSTS = 3000, PATHS = 3000, LISTS = 20, ROOM = 1 << 18 };
+	char *text = malloc(ROOM);
+	size_t at = (size_t)snprintf(text, ROOM, HEAD "[route all]\norigin = o\n");
+	for (unsigned i = 0; i < HOSTS; i++)
+		at += (size_t)snprintf(text + at, ROOM - at, "host = h%u.example\n", i);
+	for (unsigned i = 0; i < PATHS; i++)
+		at += (size_t)snprintf(text + at, ROOM - at, "path = /p%u\n", i);
+	for (unsigned list = 0; list < LISTS; list++) {
+		at += (size_t)snprintf(text + at, ROOM - at, "[route l%u]\norigin = o\n", list);
+		for (unsigned i = list; i < HOSTS; i += LISTS)
+			at += (size_t)snprintf(text + at, ROOM - at, "host = h%u.example\n", i);
+	}
+	struct case_map m = {.conf = conf_load_text(slice_of(text, at), "test.ini", false, stderr)};
+	assert_non_null(m.conf);
+	size_t before = most_memory();
+	m.router = router_new(m.conf, 7);
+	assert_true(most_memory() - before < 64u << 20);
+	assert_string_equal(where(&m, "h2999.example", "/p2999"), "all");
+	assert_string_equal(where(&m, "h2999.example", "/q"), "l19");
+	map_free(&m);
+	free(text);
+}
+
 static void no_routes_at_all_is_fine(void **state)
 {
 	(void)state;
@@ -421,6 +458,7 @@ int main(void)
 	    cmocka_unit_test(each_field_line_must_hold_by_any_field_of_its_name),
 	    cmocka_unit_test(prefixes_of_all_shapes_are_found),
 	    cmocka_unit_test(one_host_may_have_ten_thousand_paths),
+	    cmocka_unit_test(hosts_with_the_same_routes_share_their_paths),
 	    cmocka_unit_test(no_routes_at_all_is_fine),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

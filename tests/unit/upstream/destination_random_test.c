@@ -382,7 +382,8 @@ static void assert_nobody_waits_in_vain(struct scene *c)
 {
 	struct destination *d = fleet(c);
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++) {
-		struct exchange *x = list_first(&d->lines[kind].requests, struct exchange, waiting);
+		struct pool *p = list_first(&d->waiting_pools[kind], struct pool, waiting);
+		struct exchange *x = p ? list_first(&p->shared.requests, struct exchange, waiting) : NULL;
 		if (!x || x->needs_fresh || x->context.pool->connecting > 0)
 			continue;
 		list_for_each(&d->servers, s, struct server, link) assert_false(is_idle_with_room(s, x));

@@ -100,6 +100,19 @@ static int speak_again(void **state)
 	return 0;
 }
 
+/* The server has a connection, and the other one has not been asked for anything. */
+static void connect_alone(struct gate_world *w, struct gate_peer *c, unsigned site)
+{
+	struct server *other = server_at(w, 1 - site);
+	other->is_slow = true;
+	destination_changed(fleet(w));
+	gate_passes(w);
+	expect(w, gate_get(c, "/first"), 200);
+	other->is_slow = false;
+	destination_changed(fleet(w));
+	gate_passes(w);
+}
+
 static struct gate_stream *get_at(struct gate_world *w, struct gate_peer *c, unsigned site)
 {
 	for (unsigned i = 0; i < 64; i++) {
@@ -130,6 +143,8 @@ static void another_server_is_tried_beside_a_slow_connect(void **state)
 	let_be_silent(w, 0);
 	w->sites[1].serve = ok;
 	struct gate_peer *c = gate_client(w, NULL);
+	/* A connect that began during the test would be told of times that have not come yet. */
+	connect_alone(w, c, 1);
 	struct gate_stream *s = get_at(w, c, 0);
 	struct server *slow = server_at(w, 0);
 	struct pool *p = waiting_pool(slow);
@@ -324,6 +339,77 @@ static void all_down_is_said(void **state)
 	gate_world_free(w);
 }
 
+static void reset_it(struct gate_stream *s)
+{
+	gate_reset_stream(s, H2_INTERNAL_ERROR);
+}
+
+/* A name such as localhost has two addresses, and only one has a server. */
+static void what_a_reached_server_failed_with_is_told(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, BOTH ROUTED);
+	gate_site_close(&w->sites[1]);
+	w->sites[0].serve = reset_it;
+	struct gate_peer *c = gate_client(w, NULL);
+	for (unsigned i = 0; i < 6; i++)
+		expect(w, gate_get(c, "/a"), 502);
+	assert_nothing_is_left(w);
+	gate_world_free(w);
+}
+
+/* A tunnel is counted at the server that it goes to in the end, and at no other. */
+static void tunnels_are_counted_where_they_are(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(
+	    NULL, NULL, NULL, BOTH "[route r]\norigin = f\nupgrade = websocket\n");
+	w->sites[1].options.takes_tunnels = true;
+	gate_site_close(&w->sites[0]);
+	struct gate_peer *c = gate_client(w, NULL);
+	UNTIL(w, c->settings_came > 0);
+	struct gate_stream *s[8];
+	for (unsigned i = 0; i < 8; i++)
+		s[i] = gate_tunnel(c, "websocket", "/chat");
+	UNTIL(w, gate_seen(&w->sites[1], "/chat") == 8);
+	assert_int_equal(server_at(w, 1)->known.tunnels, 8);
+	assert_int_equal(server_at(w, 0)->known.tunnels, 0);
+	for (size_t i = 0; i < w->sites[1].peer_count; i++)
+		for (size_t k = 0; k < w->sites[1].peers[i]->stream_count; k++)
+			gate_answer(w->sites[1].peers[i]->streams[k], 404, 0, true);
+	for (unsigned i = 0; i < 8; i++)
+		expect(w, s[i], 404);
+	assert_int_equal(server_at(w, 1)->known.tunnels, 0);
+	assert_nothing_is_left(w);
+	gate_world_free(w);
+}
+
+/* A backup has idle connections from the time when it was needed, and serves nothing that waits for others. */
+static void a_backup_takes_over_nothing(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL,
+	    "[origin f]\nserver = %A\nserver = %B backup\nmax-connections = 1\n" ROUTED);
+	w->sites[0].options.max_streams = 1;
+	w->sites[1].serve = ok;
+	struct gate_peer *c = gate_client(w, NULL);
+	gate_site_close(&w->sites[0]);
+	expect(w, gate_get(c, "/first"), 200);
+	gate_site_open(&w->sites[0]);
+	struct gate_stream *s[4];
+	for (unsigned i = 0; i < 4; i++)
+		s[i] = gate_get(c, "/a");
+	UNTIL(w, gate_seen(&w->sites[0], "/a") == 1);
+	gate_passes(w);
+	assert_int_equal(gate_seen(&w->sites[1], "/a"), 0);
+	w->sites[0].serve = ok;
+	ok(gate_find(w, "/a"));
+	for (unsigned i = 0; i < 4; i++)
+		expect(w, s[i], 200);
+	assert_int_equal(gate_seen(&w->sites[1], "/a"), 0);
+	gate_world_free(w);
+}
+
 /* ---- a server that leaves ---- */
 
 static void a_server_that_leaves_finishes_what_it_has(void **state)
@@ -405,6 +491,9 @@ int main(void)
 	    cmocka_unit_test(all_servers_dead_is_an_answer),
 	    cmocka_unit_test(backups_serve_while_the_others_are_gone),
 	    cmocka_unit_test(all_down_is_said),
+	    cmocka_unit_test(what_a_reached_server_failed_with_is_told),
+	    cmocka_unit_test(tunnels_are_counted_where_they_are),
+	    cmocka_unit_test(a_backup_takes_over_nothing),
 	    cmocka_unit_test_teardown(a_server_that_leaves_finishes_what_it_has, speak_again),
 	    cmocka_unit_test_teardown(what_waits_for_a_server_that_leaves_goes_to_another, speak_again),
 	    cmocka_unit_test(a_push_counts_at_the_server_of_its_parent),

@@ -29,6 +29,7 @@ static usec length_of(struct ejection *e, const struct conf_eject *rules, usec n
 	return e->until - now;
 }
 
+/* covers: R450 */
 static void failures_in_a_row_eject(void **state)
 {
 	(void)state;
@@ -94,6 +95,7 @@ static void nothing_ejects_when_both_are_off(void **state)
 	assert_int_equal(count(&e, &rules, HEALTH_CONNECT_FAILED, 1000, SEC), SERVER_STAYS);
 }
 
+/* covers: R450 */
 static void the_first_failure_after_its_return_ejects_again(void **state)
 {
 	(void)state;
@@ -112,6 +114,7 @@ static void the_first_failure_after_its_return_ejects_again(void **state)
 	assert_int_equal(count(&e, &presets, HEALTH_FAILED, 1, 33 * SEC), SERVER_FAILED_IN_A_ROW);
 }
 
+/* covers: R450 */
 static void the_time_grows_and_shrinks(void **state)
 {
 	(void)state;

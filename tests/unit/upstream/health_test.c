@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A whole gateway with two servers: which ends of requests eject one, and what checks do without a board. */
+/* covers: R450 R451 */
 #include "tests/support/gateway_world.h"
 
 #include <netinet/in.h>
@@ -216,6 +217,7 @@ static void checks_decide_without_a_board(void **state)
 	gate_world_free(w);
 }
 
+/* covers: R451 */
 static void when_all_servers_fail_they_are_used(void **state)
 {
 	(void)state;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The requests that wait for any server of an origin: which of them a server takes that was given others. */
+/* The requests that wait for any server of an origin: which of them a server takes that was given others; and how many
+ * servers one request is given to. */
 #include "tests/support/gateway_world.h"
+#include "proxy/relay/exchange.h"
 #include <cmocka.h>
 
 enum { REQUESTS = 20 };
@@ -51,10 +53,35 @@ static void the_first_connection_does_not_get_all(void **state)
 	gate_world_free(w);
 }
 
+enum { FLEET = 2 * EXCHANGE_SERVERS_MOST + 3 };
+
+/* However many there are: when none can be connected to, a request knocks at a few of them, once each. */
+static void a_request_is_given_to_eight_servers_at_most(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	struct net_address addresses[FLEET];
+	const struct net_address *pointers[FLEET];
+	gate_site_close(&w->sites[0]);
+	for (unsigned i = 0; i < FLEET; i++) {
+		char text[32];
+		int n = snprintf(text, sizeof(text), "127.0.0.%u:%u", i + 1, w->sites[0].port);
+		assert_null(net_address_parse(slice_of(text, (size_t)n), &addresses[i]));
+		pointers[i] = &addresses[i];
+	}
+	gate_set_servers(w, 0, pointers, FLEET);
+	struct gate_stream *s = gate_get(gate_client(w, NULL), "/");
+	UNTIL(w, s->is_over);
+	assert_int_equal(w->counters.upstream_connections, EXCHANGE_SERVERS_MOST);
+	assert_int_equal(w->counters.upstream_failed, EXCHANGE_SERVERS_MOST);
+	gate_world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_first_connection_does_not_get_all),
+	    cmocka_unit_test(a_request_is_given_to_eight_servers_at_most),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
