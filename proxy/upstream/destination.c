@@ -138,12 +138,14 @@ static bool may_send_soon(struct server *s, struct exchange *x)
 
 /*
  * x would wait at the server that the balance has chosen. The others are looked through for one that has nothing to
- * wait for, unless others wait already: they have found none.
+ * wait for, unless the first one that waits has found none.
  */
 static struct server *one_that_sends_soon(
     struct destination *d, struct server *chosen, struct exchange *x)
 {
-	if (!list_is_empty(&d->waiting_pools[kind_of(chosen, x)]))
+	enum pool_kind kind = kind_of(chosen, x);
+	const struct pool *first = list_first(&d->waiting_pools[kind], struct pool, waiting);
+	if (first && first->connecting == 0 && !server_may_send_soon(first->server, kind, x))
 		return chosen;
 	for (size_t i = 0; i < d->member_count; i++) {
 		struct server *s = server_of(d->members[d->next_look++ % d->member_count]);
@@ -205,13 +207,13 @@ static void take_back(struct exchange *x)
 	server_check_gone(s);
 }
 
-/* A request has left the server: that may be room for one on any of its connections. Else those that carried it
- * know of their room by themselves. */
+/* A request has left the server: there may be room for one on any of its connections, and it has less to do than
+ * another server. Without max-requests and others, the connection that carried the request knows of its room. */
 static void serve_next(struct server *s)
 {
 	const struct destination *d = s->destination;
-	if (d->origin->max_requests == 0 || d->queued == 0 || d->upstream->is_closed ||
-	    s->is_serving)
+	bool is_known = d->origin->max_requests == 0 && d->member_count < 2;
+	if (is_known || d->queued == 0 || d->upstream->is_closed || s->is_serving)
 		return;
 	s->is_serving = true;
 	server_serve(s);

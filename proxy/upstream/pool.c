@@ -311,6 +311,13 @@ static bool may_open(const struct pool *p)
 	return p->count < pool_most_connections(p) && !is_pausing(p);
 }
 
+bool pool_may_send_soon(struct pool *p, const struct exchange *x)
+{
+	return p->count < pool_most_connections(p) ||
+	       p->queued < (uint64_t)p->connecting * streams_assumed(p) ||
+	       pool_conn_with_room(p, x);
+}
+
 static void grow(struct pool *p)
 {
 	uint32_t most = pool_pace_bound(p, pool_first_waiting(p), pool_most_connections(p));

@@ -120,6 +120,8 @@ void pool_conn_gone(struct pool *p, struct origin_conn *c);
 
 /* The connection that x is sent on; NULL: none has room. */
 struct origin_conn *pool_conn_with_room(struct pool *p, const struct exchange *x);
+/* x would be sent at once, or on a connection that opens and that nobody else waits for. */
+bool pool_may_send_soon(struct pool *p, const struct exchange *x);
 /* How many connections that are not retired there may be. */
 uint32_t pool_most_connections(const struct pool *p);
 uint32_t pool_leaving(

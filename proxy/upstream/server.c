@@ -69,8 +69,7 @@ bool server_may_send_soon(const struct server *s, enum pool_kind kind, const str
 	struct pool *p = s->pools[kind];
 	if (!server_has_room(s) || (kind == POOL_TUNNELS && !server_may_tunnel(s)))
 		return false;
-	return !p || p->connecting > 0 || p->count < pool_most_connections(p) ||
-	       pool_conn_with_room(p, x);
+	return !p || pool_may_send_soon(p, x);
 }
 
 void server_serve(struct server *s)

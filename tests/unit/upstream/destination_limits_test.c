@@ -223,6 +223,43 @@ static void a_request_does_not_wait_while_another_server_has_room(void **state)
 	gate_world_free(w);
 }
 
+/* Its connection was free before, but it had more to do than the other: responses that their client did not take. */
+static void a_server_whose_last_exchange_ends_takes_what_waits(void **state)
+{
+	(void)state;
+	struct gate_world *w = fleet_world("max-connections = 1\n", "");
+	w->sites[0].options.max_streams = w->sites[1].options.max_streams = 1;
+	struct gate_peer *c = gate_client(w, NULL);
+	struct gate_peer *slow = gate_client(w, &(struct gate_peer_options){.window = 1, .keeps_credit = true});
+	warm_up(w, c);
+	struct gate_stream *first = gate_get(slow, "/first");
+	gate_passes(w);
+	struct gate_stream *at = gate_find(w, "/first");
+	struct gate_site *free = at->peer->site, *busy = &w->sites[free == &w->sites[0]];
+	ok(at);
+	gate_passes(w);
+	struct gate_stream *kept = gate_get(c, "/kept");
+	gate_passes(w);
+	assert_int_equal(gate_seen(busy, "/kept"), 1);
+	struct gate_stream *second = gate_get(slow, "/second");
+	gate_passes(w);
+	assert_int_equal(gate_seen(free, "/second"), 1);
+	struct gate_stream *waits = gate_get(c, "/waits");
+	gate_passes(w);
+	ok(gate_find(w, "/second"));
+	gate_passes(w);
+	assert_int_equal(fleet(w)->queued, 1);
+	gate_reset_stream(first, H2_CANCEL);
+	gate_reset_stream(second, H2_CANCEL);
+	gate_passes(w);
+	assert_int_equal(gate_seen(free, "/waits"), 1);
+	ok(gate_find(w, "/waits"));
+	ok(gate_find(w, "/kept"));
+	expect(w, waits, 200);
+	expect(w, kept, 200);
+	gate_world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +270,7 @@ int main(void)
 	    cmocka_unit_test(the_end_of_a_push_makes_room),
 	    cmocka_unit_test(a_full_server_gets_no_more_connections),
 	    cmocka_unit_test(a_request_does_not_wait_while_another_server_has_room),
+	    cmocka_unit_test(a_server_whose_last_exchange_ends_takes_what_waits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
