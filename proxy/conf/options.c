@@ -363,7 +363,7 @@ const struct conf_option conf_options[] = {
     {ORIGIN(max_http1_connections), .key = "max-http1-connections", NUMBER(1, 100000), .preset = "128",
         .sentence = "Most HTTP/1.1 connections to each server in each worker: each carries one request at a time."},
     {ORIGIN(max_requests), .key = "max-requests", .example = "500", NUMBER(0, 1000000), .preset = "0",
-        .sentence = "Most requests that each server has at a time from each worker. More wait, and the next server with room takes "
+        .sentence = "Most requests that each server has at a time from each worker, pushes and tunnels among them. More wait, and the next server with room takes "
         "them. 0: as many as the connections carry."},
     {ORIGIN(max_subscriptions), .key = "max-subscriptions", NUMBER(1, 1000000), .preset = "100",
         .sentence = "Most subscriptions at a time to each server in each worker; each has a connection of its own. More "

@@ -65,10 +65,10 @@ struct destination {
 	struct list waiting_pools[POOL_KINDS];
 	struct list
 	    nameless; /* requests that wait for the first address: struct exchange, by `waiting` */
-	uint32_t queued;      /* all that wait */
-	struct list servers;  /* struct server, those that leave too */
-	size_t server_count;  /* in it */
-	size_t leaving_count; /* of these */
+	uint32_t queued;                                 /* all that wait */
+	struct list servers;                             /* struct server, those that leave too */
+	size_t server_count;                             /* in it */
+	size_t leaving_count, down_count, ejected_count; /* of these */
 	struct destination_name *names;
 	size_t name_count;
 	struct balance_member **members; /* the servers that may be chosen */

@@ -125,16 +125,9 @@ static void say_that_board_is_full(const struct server *s, const char *consequen
 /* At most a share of the servers, so that a defect of all of them, or of what counts as failure, leaves some. */
 static bool may_be_ejected(const struct destination *d)
 {
-	uint32_t servers = 0, ejected = 0;
-	list_for_each(&d->servers, s, struct server, link)
-	{
-		if (s->is_leaving || s->conf->is_down)
-			continue;
-		servers++;
-		ejected += s->health.ejection.until > 0;
-	}
-	return servers > 1 && (ejected == 0 || (uint64_t)(ejected + 1) * 100 <=
-						   (uint64_t)servers * d->origin->eject.most);
+	size_t servers = d->server_count - d->leaving_count - d->down_count;
+	return servers > 1 && (d->ejected_count == 0 ||
+				  (d->ejected_count + 1) * 100 <= servers * d->origin->eject.most);
 }
 
 /* "5 failures in a row". */
@@ -167,6 +160,7 @@ static void eject(struct server *s, enum server_verdict verdict, usec now)
 	char why[64];
 	say_verdict(e, verdict, why, sizeof(why));
 	ejection_begin(e, &o->eject, now);
+	s->destination->ejected_count++;
 	observe_log_fault(env->observe, OBSERVE_WARN, "ejections", now,
 	    "origin %s: server %s is ejected for %llu s: %s", o->name, s->text,
 	    (unsigned long long)(e->length / USEC_PER_SEC), why);
@@ -184,6 +178,7 @@ static void come_back(struct wheel_node *timer, usec now)
 	struct server *s = container_of(timer, struct server, health.timer);
 	struct worker_env *env = s->destination->upstream->env;
 	ejection_end(&s->health.ejection, now);
+	s->destination->ejected_count--;
 	observe_log_fault(env->observe, OBSERVE_INFO, "returns of servers", now,
 	    "origin %s: server %s is used again", s->destination->origin->name, s->text);
 	if (s->health.entry)
@@ -226,6 +221,9 @@ void health_fini(struct server *s)
 	if (s->health.target)
 		health_target_close(s);
 	leave_board(s);
+	if (s->health.ejection.until > 0)
+		s->destination->ejected_count--;
+	s->health.ejection.until = 0;
 	s->health.may_eject = false;
 	wheel_forget(worker_wheel(s->destination->upstream->env), &s->health.timer);
 }

@@ -52,6 +52,7 @@ struct server *server_new(struct destination *d, const struct conf_origin_server
 	list_init(&s->deferred.link);
 	list_append(&d->servers, &s->link);
 	d->server_count++;
+	d->down_count += conf->is_down;
 	know_beforehand(s);
 	health_init(s);
 	return s;

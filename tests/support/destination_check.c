@@ -80,9 +80,12 @@ static void check_waiting_pools(const struct destination *d, enum pool_kind kind
 static void check_destination(const struct destination *d)
 {
 	uint32_t queued = length_of(&d->nameless);
-	size_t servers = 0;
+	size_t servers = 0, leaving = 0, down = 0, ejected = 0;
 	list_for_each(&d->servers, s, struct server, link)
 	{
+		leaving += s->is_leaving;
+		down += s->conf->is_down;
+		ejected += s->health.ejection.until > 0;
 		check_server(s);
 		queued += s->queued;
 		servers++;
@@ -90,6 +93,7 @@ static void check_destination(const struct destination *d)
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
 		check_waiting_pools(d, (enum pool_kind)kind);
 	ensure(d->queued == queued && d->server_count == servers);
+	ensure(d->leaving_count == leaving && d->down_count == down && d->ejected_count == ejected);
 	ensure(d->queued <= d->origin->max_queue);
 }
 
