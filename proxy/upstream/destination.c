@@ -177,7 +177,8 @@ static struct server *choose(struct destination *d, struct exchange *x)
 	bool may_move = s && !question.has_hash && question.affinity != s->member.key &&
 			question.preferred != s->member.id && balance_prefers(&s->member);
 	x->context.is_bound = s && (!may_move || x->context.tried_count > 0);
-	if (may_move && !may_send_soon(s, x))
+	bool is_idle = s && s->member.outstanding == 0;
+	if (may_move && !is_idle && !may_send_soon(s, x))
 		s = one_that_sends_soon(d, s, x);
 	return s;
 }
