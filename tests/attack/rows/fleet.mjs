@@ -23,13 +23,22 @@ function attack(name, what, serve, { expect = {}, options, listen, evil = {}, ..
 	};
 }
 
-/* Listens, and does not, in turn. Whatever is under way is cut. */
+/* Listens, and does not, in turn. Whatever is under way is cut. Each turn counts as a frame: while it is ejected,
+ * nothing else comes of it. */
 class Flapping extends Evil {
 	async listen(port) {
 		this.port = port;
 		await super.listen(port);
-		this.timer = setInterval(() => (this.server.listening ? this.#leave() : super.listen(port)), 150);
+		this.timer = setInterval(() => this.#turn(port), 150);
 		return this;
+	}
+
+	#turn(port) {
+		this.tally.frames++;
+		if (this.server.listening)
+			this.#leave();
+		else
+			super.listen(port);
 	}
 
 	#leave() {
