@@ -16,9 +16,9 @@
 struct session_protocol;
 
 struct worker_env {
-	struct net_loop *loop;     /* borrows */
-	const struct conf *conf;   /* borrows */
-	struct observe *observe;   /* borrows */
+	struct net_loop *loop;   /* borrows */
+	const struct conf *conf; /* borrows */
+	struct observe *observe; /* borrows */
 	/* Borrows: what all workers know of the health of servers. NULL: each worker knows its own. */
 	struct server_board *board;
 	struct chunk_pool *chunks; /* borrows: the loop reads into its chunks */
