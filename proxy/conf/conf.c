@@ -108,7 +108,7 @@ bool conf_has_names(const struct conf *c)
 	for (size_t i = 0; i < c->origin_count; i++) {
 		const struct conf_origin *o = &c->origins[i];
 		for (size_t k = 0; k < o->server_count; k++)
-			if (o->servers[k].host && o->servers[k].address.length == 0)
+			if (conf_server_is_name(&o->servers[k]))
 				return true;
 	}
 	return false;

@@ -128,6 +128,11 @@ struct conf_origin_server {
 	bool is_down;                 /* gets no request */
 	usec demo_think, demo_rtt;    /* demo:?think=…&rtt=…: 0 */
 };
+/* Its addresses are looked up while pushgate runs. */
+static inline bool conf_server_is_name(const struct conf_origin_server *s)
+{
+	return s->host && s->address.length == 0;
+}
 
 /* How requests are shared among the servers of an origin. */
 enum conf_balance_kind { CONF_BALANCE_LEAST, CONF_BALANCE_ROUND_ROBIN };
@@ -212,8 +217,7 @@ struct conf_origin {
 /* More than one server, as far as the configuration says: a name may have several addresses. */
 static inline bool conf_origin_is_fleet(const struct conf_origin *o)
 {
-	return o->server_count > 1 || (o->server_count == 1 && o->kind != CONF_ORIGIN_DEMO &&
-					  o->servers[0].address.length == 0);
+	return o->server_count > 1 || (o->server_count == 1 && conf_server_is_name(o->servers));
 }
 static inline bool conf_origin_may_eject(const struct conf_origin *o)
 {

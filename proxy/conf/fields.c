@@ -13,8 +13,7 @@ bool conf_is_text(struct slice text)
 	return !ascii_has(text, ASCII_CONTROL);
 }
 
-/* Why the configuration may not change the field, or NULL. */
-static const char *forbidden(enum http_token token)
+bool conf_is_of_one_hop(enum http_token token)
 {
 	switch ((unsigned)token) {
 	case HTTP_TOKEN_CONNECTION:
@@ -22,10 +21,19 @@ static const char *forbidden(enum http_token token)
 	case HTTP_TOKEN_PROXY_CONNECTION:
 	case HTTP_TOKEN_UPGRADE:
 	case HTTP_TOKEN_TE:
-	case HTTP_TOKEN_TRAILER:
 	case HTTP_TOKEN_TRANSFER_ENCODING:
 	case HTTP_TOKEN_HTTP2_SETTINGS:
+		return true;
+	}
+	return false;
+}
+
+/* Why the configuration may not change the field, or NULL. */
+static const char *forbidden(enum http_token token)
+{
+	if (conf_is_of_one_hop(token) || token == HTTP_TOKEN_TRAILER)
 		return "pushgate itself sets the fields of one hop: name another field";
+	switch ((unsigned)token) {
 	case HTTP_TOKEN_CONTENT_LENGTH:
 		return "pushgate itself sets the length of a message: name another field";
 	case HTTP_TOKEN_HOST:

@@ -38,21 +38,10 @@ static bool set_rate(struct conf_request_limit *limit, struct slice word)
 	return limit->period > 0;
 }
 
-/* These fields are gone when the request is counted. */
+/* Host and the fields of one hop are gone when the request is counted. */
 static bool is_counted_field(enum http_token token)
 {
-	switch ((unsigned)token) {
-	case HTTP_TOKEN_HOST:
-	case HTTP_TOKEN_CONNECTION:
-	case HTTP_TOKEN_KEEP_ALIVE:
-	case HTTP_TOKEN_PROXY_CONNECTION:
-	case HTTP_TOKEN_UPGRADE:
-	case HTTP_TOKEN_TE:
-	case HTTP_TOKEN_TRANSFER_ENCODING:
-	case HTTP_TOKEN_HTTP2_SETTINGS:
-		return false;
-	}
-	return true;
+	return token != HTTP_TOKEN_HOST && !conf_is_of_one_hop(token);
 }
 
 /* NULL, or what to write. */

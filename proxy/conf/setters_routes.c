@@ -111,7 +111,7 @@ static bool is_placeholder(struct slice name)
 	       slice_equal(name, SLICE("query")) || slice_equal(name, SLICE("rest"));
 }
 
-/* Browsers pass over what is empty there: "https:///x" leads to the host x. */
+/* A browser skips an empty host: it takes "https:///x" for the host x. */
 static bool begins_with_host(struct slice rest)
 {
 	if (rest.len == 0 || strchr("/?#:", rest.ptr[0]))
@@ -119,7 +119,7 @@ static bool begins_with_host(struct slice rest)
 	return rest.ptr[0] != '{' || slice_starts_with(rest, SLICE("{host}"));
 }
 
-/* What is wrong with the target, or NULL. */
+/* Says what is wrong with the target; NULL: nothing is. */
 static const char *fault_of_target(struct slice target)
 {
 	bool is_absolute = slice_starts_with(target, SLICE("https://")) ||
@@ -190,18 +190,11 @@ static const char *fault_of_test(struct slice name, bool is_absent, bool has_val
 		return "write NAME: PATTERN, NAME or !NAME";
 	if (is_absent && has_value)
 		return "a field that is absent has no value; write !NAME";
-	switch ((unsigned)http_token_find(name)) {
-	case HTTP_TOKEN_HOST:
+	enum http_token token = http_token_find(name);
+	if (token == HTTP_TOKEN_HOST)
 		return "use the option host, and name another field here";
-	case HTTP_TOKEN_CONNECTION:
-	case HTTP_TOKEN_KEEP_ALIVE:
-	case HTTP_TOKEN_PROXY_CONNECTION:
-	case HTTP_TOKEN_UPGRADE:
-	case HTTP_TOKEN_TE:
-	case HTTP_TOKEN_TRANSFER_ENCODING:
-	case HTTP_TOKEN_HTTP2_SETTINGS:
+	if (conf_is_of_one_hop(token))
 		return "fields of one hop differ between versions of HTTP: name another field";
-	}
 	return NULL;
 }
 

@@ -46,7 +46,7 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 		WORKER_COUNT(&g->env, tunnels, 1);
 		WORKER_COUNT(&g->env, tunnels_open, 1);
 	}
-	/* First: what is known of responses is known by public paths. Rules may replace Location afterwards. */
+	/* Before the others: hold_invalidate reads public paths, and a rule of the route may replace Location. */
 	if (route && route->rewrite.is_given)
 		offer_map_response(x, head);
 	if (!list_is_empty(&g->hold.used))

@@ -8,7 +8,7 @@
 
 struct hosts;
 
-/* Lines that cannot be read are left out, and what is behind LIMIT_NAMES_FILE_BYTES. */
+/* Leaves out lines that are malformed, and all behind the first LIMIT_NAMES_FILE_BYTES. */
 struct hosts *hosts_new(struct slice text);
 void hosts_free(struct hosts *h); /* NULL is fine */
 /*

@@ -294,7 +294,7 @@ static const char *what_lacks(const struct reading *r, const struct dns_question
 	return q->type == DNS_SRV ? "the name has no SRV record" : "the name has no address";
 }
 
-/* From the host of the question along the aliases, until a name has what is asked for. */
+/* Follows the aliases from the host of the question to the name that has the records. */
 static void follow(const struct reading *r, const struct dns_question *q, struct dns_answer *a)
 {
 	char name[DNS_NAME_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All names of a worker: resolvers, hosts, and what is asked. See names.h. */
+/* Implements names.h: the resolvers, the hosts file, and the questions that watches share. */
 #include "proxy/names/names.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"

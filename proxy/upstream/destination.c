@@ -17,8 +17,7 @@ static void add_configured(struct destination *d)
 	const struct conf_origin *o = d->origin;
 	for (size_t i = 0; i < o->server_count; i++) {
 		const struct conf_origin_server *conf = &o->servers[i];
-		bool is_name = conf->host && conf->address.length == 0;
-		if (is_name)
+		if (conf_server_is_name(conf))
 			d->name_count++;
 		else
 			server_new(d, conf, &conf->address, conf->weight);

@@ -110,7 +110,7 @@ void destination_watch_names(struct destination *d)
 	for (size_t i = 0; i < o->server_count; i++) {
 		const struct conf_origin_server *conf = &o->servers[i];
 		struct destination_name *name = &d->names[n];
-		if (!conf->host || conf->address.length > 0)
+		if (!conf_server_is_name(conf))
 			continue;
 		n++;
 		*name = (struct destination_name){.destination = d, .conf = conf};

@@ -2,23 +2,6 @@
 /* Ejects servers whose requests fail, lets them return, and puts together what is known of a server's health. */
 #include "proxy/upstream/health_check.h"
 
-const char *server_state_name(enum server_state state)
-{
-	switch (state) {
-	case SERVER_UP:
-		return "up";
-	case SERVER_DOWN:
-		return "down";
-	case SERVER_EJECTED:
-		return "ejected";
-	case SERVER_FAILING:
-		return "failing";
-	case SERVER_LEAVING:
-		return "leaving";
-	}
-	return "";
-}
-
 enum server_state health_state(const struct server *s)
 {
 	if (s->conf->is_down)

@@ -23,7 +23,6 @@ enum server_state {
 	SERVER_FAILING, /* its checks */
 	SERVER_LEAVING, /* its name has it no more */
 };
-const char *server_state_name(enum server_state state); /* "up" */
 
 struct server_health {
 	struct ejection ejection;
