@@ -14,6 +14,7 @@
 #include "policy/policy.h"
 #include "proxy/base/arena.h"
 #include "proxy/base/rate.h"
+#include "proxy/conf/access.h"
 #include "proxy/net/net.h"
 #include <stdio.h>
 
@@ -25,7 +26,9 @@ enum conf_origin_kind {
 	CONF_ORIGIN_TLS,      /* https://host:port, h2://host:port */
 	CONF_ORIGIN_PLAIN,    /* http://host:port, h2c://host:port, h1+unix:/path, h2c+unix:/path */
 	CONF_ORIGIN_DEMO,     /* demo: */
+	CONF_ORIGIN_FORWARD,  /* forward: each request goes where it says itself */
 };
+enum conf_listen_mode { CONF_MODE_GATEWAY, CONF_MODE_FORWARD };
 /* The protocols that may be spoken on a connection: bits. */
 enum conf_protocol { CONF_HTTP2 = 1, CONF_HTTP1 = 2 };
 
@@ -91,6 +94,9 @@ struct conf_listen {
 	uint32_t line;
 	struct net_address address;
 	const char *address_text;
+	enum conf_listen_mode mode;
+	const char *access_name;      /* as written; NULL: not given */
+	const struct conf_access *access; /* NULL: every request is allowed; never in forward mode */
 	struct net_certificate *certificates;
 	size_t certificate_count;     /* 0 = plain h2c */
 	uint32_t protocols;           /* enum conf_protocol: both */
@@ -368,6 +374,8 @@ struct conf {
 	size_t route_count;
 	size_t request_limit_count;   /* of all routes */
 	struct slice condition_fields; /* names that the conditions of all routes look at, as in Vary; empty: none */
+	struct conf_access *accesses;
+	size_t access_count;
 	struct conf_preload *preloads; /* in order of the file; all that match a request are used */
 	size_t preload_count;
 	struct conf_error_body *error_bodies; /* of [errors]; each status at most once */

@@ -225,8 +225,9 @@ const struct conf_option conf_options[] = {
         .example = "127.0.0.1:8443", .type = CONF_TYPE_OTHER, .form = "IP:PORT | *:PORT | unix:/PATH",
         .is_required = true, .set = conf_set_address,
         .sentence = "The address to listen on, such as 127.0.0.1:8443, [::1]:8443 or *:8443."},
-    {LISTEN(address), .key = "mode", .type = CONF_TYPE_OTHER, .form = "gateway", .preset = "gateway",
-        .set = conf_set_mode, .sentence = "gateway: serves the hosts that have routes."},
+    {LISTEN(mode), .key = "mode", CHOICE("gateway forward"), .example = "forward", .preset = "gateway",
+        .sentence = "gateway: serves the hosts that have routes. forward: a proxy for clients that are configured to use it "
+        "(docs/FORWARD.md); requests go where they say themselves."},
     {LISTEN(certificates), .key = "certificate",
         .example = "/etc/pushgate/example.com.pem", .type = CONF_TYPE_OTHER, .form = "FILE", .repeats = true,
         .set = conf_set_certificate,

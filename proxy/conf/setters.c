@@ -173,14 +173,6 @@ bool conf_set_address(struct conf_loader *l, void *object, struct slice value)
 	return true;
 }
 
-bool conf_set_mode(struct conf_loader *l, void *object, struct slice value)
-{
-	(void)object;
-	if (slice_equal_nocase(value, SLICE("gateway")))
-		return true;
-	return conf_bad_value(l, value, NULL, "write gateway");
-}
-
 static bool add_file(struct conf_loader *l, const char *key, struct slice value,
     struct conf_file_ref **files, size_t *count)
 {

@@ -23,7 +23,6 @@ bool conf_set_diary_cookie(struct conf_loader *l, void *object, struct slice val
 bool conf_set_diary_cookie_key(struct conf_loader *l, void *object, struct slice value);
 /* [listen] */
 bool conf_set_address(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_mode(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_certificate(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_key(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_redirect(struct conf_loader *l, void *object, struct slice value);

@@ -8,7 +8,7 @@
 
 // clang-format off
 const struct conf_unavailable conf_unavailable_rows[] = {
-    {CONF_SECTION_LISTEN, "mode", "forward", "use gateway"},
+    {CONF_SECTION_COUNT, NULL, NULL, NULL},
 };
 // clang-format on
 const size_t conf_unavailable_count = sizeof conf_unavailable_rows / sizeof *conf_unavailable_rows;

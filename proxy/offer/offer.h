@@ -10,6 +10,7 @@
  *   split.c            the origin of a route with several
  *   rewrite.c          the paths of a route with rewrite; map_back.c what its origin says of them
  *   redirect.c         where a route with redirect leads
+ *   access.c           who may ask for what, and which addresses may be reached
  *   context.c          facts about a request and about an offer
  *   scheme.c           the scheme of a request, and which clients may choose it
  *   own_offers.c       offers from `add`, manifests and the learned table
@@ -24,6 +25,7 @@
 
 #include "proxy/conf/conf.h"
 #include "proxy/http/via.h"
+#include "proxy/offer/access.h"
 #include "proxy/offer/learned.h"
 #include "proxy/offer/manifests.h"
 #include "proxy/offer/rewrite.h"

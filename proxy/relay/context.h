@@ -17,8 +17,16 @@ struct conf_route;
 struct client_diary;
 struct limits_held;
 struct origin_conn;
+struct destination;
 struct pool;
 struct server;
+
+/* A user whose password was right. Counted by references: requests share what was found out once. */
+struct exchange_user {
+	uint32_t references;
+	uint32_t length;
+	char name[]; /* with a NUL behind it */
+};
 
 /* A request is given to at most so many servers, one after another. */
 #define EXCHANGE_SERVERS_MOST 8u
@@ -46,6 +54,10 @@ struct exchange_context {
 	const struct conf_route *route;
 	const struct conf_origin *origin;
 	struct address client;
+	struct exchange_user *user; /* one reference; NULL: nobody */
+	/* Forward mode: what the request names, made when it was first asked for (upstream/on_demand.h). NULL: that
+	 * of its origin. It lives as long as an exchange has it. */
+	struct destination *destination;
 	struct exchange_client_hop down; /* of a push: its parent's */
 	struct exchange_origin_hop up;   /* the last one that the request was sent on */
 	struct pool *pool;
