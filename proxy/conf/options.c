@@ -81,6 +81,9 @@ static_assert(CONF_HTTP2 == 1 && CONF_HTTP1 == 2, "protocols");
 static_assert(CONF_PUSH_AUTO == 0 && CONF_PUSH_ACCEPT == 1 && CONF_PUSH_REFUSE == 2, "push");
 static_assert(CONF_BALANCE_LEAST == 0 && CONF_BALANCE_ROUND_ROBIN == 1, "balance");
 static_assert(CONF_SCHEME_KEEP == 0 && CONF_SCHEME_HOP == 1, "scheme");
+static_assert(CONF_FORWARDED_AUTO == 0 && CONF_FORWARDED_KEEP == 1 && CONF_FORWARDED_REMOVE == 2 &&
+		  CONF_FORWARDED_ADD == 3,
+    "forwarded");
 static_assert(CONF_SANDBOX_ON == 0 && CONF_SANDBOX_OFF == 1 && CONF_SANDBOX_LOG == 2, "sandbox");
 static_assert(POLICY_ANY == 0 && POLICY_NO == 1 && POLICY_YES == 2, "push-enabled");
 static_assert(POLICY_RELAYED == 0 && POLICY_SOURCE_COUNT == 5, "source");
@@ -549,6 +552,14 @@ const struct conf_option conf_options[] = {
         .sentence = "yes: a GET here waits for pushes (RFC 8030, event feeds). It may be answered late or never while its "
         "pushes come, it may have any number of them, and it gets an origin connection of its own, which is not "
         "read from while the client is slow, so that no push is lost."},
+    {ROUTE_OPTION(forwarded), .key = "forwarded", CHOICE("auto keep remove add"), .example = "add", .preset = "auto",
+        .sentence = "What becomes of Forwarded, X-Forwarded-For, X-Forwarded-Proto, X-Forwarded-Host and X-Real-IP on the way to the "
+        "origin.\n"
+        "auto: as keep; on listeners with mode = forward as remove.\n"
+        "keep: they go on as they came.\n"
+        "remove: the origin gets none of them.\n"
+        "add: the origin gets the client's address, its scheme and its host in the first four. What came with the request is "
+        "replaced, unless trusted of [listen] names the client: then the address is added to its list."},
     {FIELDS(request_fields, CONF_FIELD_SET), .key = "request-set",
         .example = "X-Gate: pushgate", .form = "NAME: VALUE",
         .sentence = "Sets a field of the requests to the origin; replaces all fields of this name. All changes are made "
