@@ -5,11 +5,6 @@
  */
 #include "proxy/offer/offer.h"
 
-static bool is_forward(const struct exchange *x)
-{
-	return x->context.listen && x->context.listen->mode == CONF_MODE_FORWARD;
-}
-
 /* ---- Forwarded ---- */
 
 static const enum http_token claims[] = {HTTP_TOKEN_FORWARDED, HTTP_TOKEN_X_FORWARDED_FOR,
@@ -64,7 +59,8 @@ static enum conf_forwarded forwarded_of(const struct exchange *x)
 	enum conf_forwarded as_written = x->context.route->forwarded;
 	if (as_written != CONF_FORWARDED_AUTO)
 		return as_written;
-	return is_forward(x) ? CONF_FORWARDED_REMOVE : CONF_FORWARDED_KEEP;
+	return conf_listen_is_forward(x->context.listen) ? CONF_FORWARDED_REMOVE
+							 : CONF_FORWARDED_KEEP;
 }
 
 /* Only what a peer in `trusted` says of its own client is passed on with what we say of the peer. */
@@ -95,14 +91,14 @@ static void remove_proxy_authentication(struct http_head *head)
 void offer_request_of_proxy(const struct exchange *x, struct http_head *head)
 {
 	set_forwarded(head, x);
-	if (is_forward(x))
+	if (conf_listen_is_forward(x->context.listen))
 		remove_proxy_authentication(head);
 }
 
 void offer_response_of_proxy(
     const struct offer_env *env, const struct exchange *x, struct http_head *head)
 {
-	if (!is_forward(x))
+	if (!conf_listen_is_forward(x->context.listen))
 		return;
 	remove_proxy_authentication(head);
 	if (head->status != 407)

@@ -41,7 +41,7 @@ struct explain_scene {
 	bool wants_pushes, ignores_links;
 	/* Private. */
 	struct exchange_user *user;
-	struct router *router;
+	struct router *router, *forward_router;
 	struct offer_env base;
 	struct relay relay;
 	struct hold hold;
