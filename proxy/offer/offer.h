@@ -11,11 +11,13 @@
  *   rewrite.c          the paths of a route with rewrite; map_back.c what its origin says of them
  *   redirect.c         where a route with redirect leads
  *   access.c           who may ask for what, and which addresses may be reached
+ *   forward.c          requests in forward mode
  *   context.c          facts about a request and about an offer
  *   scheme.c           the scheme of a request, and which clients may choose it
  *   own_offers.c       offers from `add`, manifests and the learned table
  *   links.c            offers from Link fields; what is taken out of them
  *   origin_request.c   the request as its origin gets it; fields.c a route's changes of fields
+ *   proxy_fields.c     Forwarded and the like; what is between a client and its forward proxy
  *   manifest….c        manifest files
  *   learned….c         the learned table; learned_table.h is private
  *   json.c             reads JSON files for both; json.h is private
@@ -24,6 +26,7 @@
 #define PUSHGATE_OFFER_OFFER_H
 
 #include "proxy/conf/conf.h"
+#include "proxy/http/host.h"
 #include "proxy/http/via.h"
 #include "proxy/offer/access.h"
 #include "proxy/offer/learned.h"
@@ -40,6 +43,7 @@ void offer_seed(uint64_t seed);
 struct offer_env {
 	const struct conf *conf;
 	const struct router *router;
+	const struct router *forward_router; /* of listeners in forward mode; NULL: there are none */
 	struct slice pseudonym;
 	struct http_via via;
 	const struct manifests *manifests;   /* NULL = no manifest files are open */
@@ -80,6 +84,26 @@ void offer_adopt_scheme(
     const struct conf_listen *l, const struct address *peer, struct http_head *head);
 /* The cause with which a request is refused because of its scheme; NULL: it may be served. */
 const struct relay_cause *offer_check_scheme(const struct exchange *x, const char **detail);
+/* The router of the listener that x came to. */
+static inline const struct router *offer_router(
+    const struct offer_env *env, const struct exchange *x)
+{
+	return conf_listen_is_forward(x->context.listen) ? env->forward_router : env->router;
+}
+/* What a request must be, whatever may be asked for by whom: the first step. Returns the cause with which
+ * pushgate refuses x, or NULL. */
+const struct relay_cause *offer_admit(
+    const struct offer_env *env, const struct exchange *x, const char **detail);
+const struct relay_cause *offer_admit_forward(const struct exchange *x, const char **detail);
+/* Where a request goes by what it says itself (forward mode). */
+struct offer_target {
+	char host[HTTP_HOST_TEXT]; /* http_host_read */
+	struct address address;    /* with is_address */
+	uint16_t port;
+	bool is_tls, is_tunnel, is_address;
+};
+/* False: it names nothing that can be reached. */
+bool offer_read_target(const struct http_head *request, struct offer_target *target);
 /* Sets the route and the origin of x and returns NULL. Or returns the cause with which pushgate answers
  * x itself; *detail is for the response and the log. */
 const struct relay_cause *offer_route(
@@ -151,6 +175,16 @@ bool offer_on_interim(const struct offer_env *env, const struct client_facts *cl
 struct http_head *offer_origin_request(const struct offer_env *env, const struct exchange *x);
 /* The value of Max-Forwards (RFC 9110 7.6.2). False: it is no number and must be ignored. */
 bool offer_max_forwards(struct slice value, uint64_t *left);
+
+/* Makes Forwarded, X-Forwarded-… and X-Real-IP of a request to an origin what its route wants them to be. In
+ * forward mode also takes out what is between the client and us: Proxy-Authorization and the like. */
+void offer_request_of_proxy(const struct exchange *x, struct http_head *head);
+/* The same for a response. In forward mode a 407 becomes a 502: only we may ask the client for the credentials
+ * of its proxy, and a page could else ask for them. */
+void offer_response_of_proxy(
+    const struct offer_env *env, const struct exchange *x, struct http_head *head);
+/* Whether the function for requests may change what came with x of Forwarded and the like. */
+bool offer_changes_claims(const struct exchange *x);
 
 /* Applies a route's changes to the fields of a request or a response. */
 void offer_apply_fields(const struct conf_fields *rules, struct http_head *head);

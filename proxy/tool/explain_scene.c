@@ -7,6 +7,7 @@
  */
 #include "proxy/base/chunk.h"
 #include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
 #include "proxy/limits.h"
 #include "proxy/tool/explain.h"
 
@@ -220,10 +221,12 @@ void explain_scene_init(struct explain_scene *s)
 	s->chunks = chunk_pool_new(LIMIT_COPY_BELOW_BYTES, 0);
 	s->small = chunk_pool_new(LIMIT_COPY_BELOW_BYTES, 0);
 	s->heads = http_head_pool_new(16);
-	s->router = router_new(conf, 0);
+	s->router = router_new(conf, CONF_MODE_GATEWAY, 0);
+	s->forward_router = router_new(conf, CONF_MODE_FORWARD, 0);
 	s->base = (struct offer_env){
 	    .conf = conf,
 	    .router = s->router,
+	    .forward_router = s->forward_router,
 	    .pseudonym = slice_of_string(conf->server.pseudonym),
 	    .via = http_via_make(slice_of_string(conf->server.pseudonym)),
 	    .manifests = s->manifests,
@@ -279,13 +282,27 @@ void explain_end(struct explain_scene *s)
 void explain_scene_fini(struct explain_scene *s)
 {
 	end_all(s);
+	free(s->user);
 	hold_fini(&s->hold);
 	relay_fini(&s->relay);
 	router_free(s->router);
+	router_free(s->forward_router);
 	chunk_pool_free(s->small);
 	chunk_pool_free(s->chunks);
 	http_head_pool_free(s->heads);
 	budget_fini(&s->budget);
+}
+
+void explain_set_user(struct explain_scene *s, const char *name)
+{
+	size_t length = name ? strlen(name) : 0;
+	free(s->user);
+	s->user = NULL;
+	if (length == 0)
+		return;
+	s->user = memory_alloc(sizeof(*s->user) + length + 1);
+	*s->user = (struct exchange_user){.references = 1, .length = (uint32_t)length};
+	memcpy(s->user->name, name, length + 1);
 }
 
 struct http_head *explain_head(struct explain_scene *s)
@@ -305,10 +322,12 @@ const struct relay_cause *explain_ask(
 	s->ignores_links = false;
 	x->context.listen = s->listen;
 	x->context.client = s->client.address;
+	x->context.user = s->user;
 	x->context.hold_store = &s->held;
 	x->context.came_through = offer_came_through(request);
 	*detail = NULL;
-	return offer_route(&s->base, x, detail);
+	const struct relay_cause *refusal = offer_admit(&s->base, x, detail);
+	return refusal ? refusal : offer_route(&s->base, x, detail);
 }
 
 void explain_dispatch(struct explain_scene *s, bool with_offers)

@@ -90,6 +90,16 @@ struct origin_conn {
 	struct refused_promises refused;
 };
 
+/* ---- destination.c ---- */
+
+/* What change_timer does: what waits goes where it may go now. */
+void destination_give_out_again(struct wheel_node *node, usec now);
+
+/* ---- judge.c ---- */
+
+/* The connection has come out at a listener of ours. */
+bool origin_conn_is_own(const struct origin_conn *c);
+
 /* ---- other_server.c ---- */
 
 /* x was given to the server before, or is now. */
@@ -99,7 +109,7 @@ bool upstream_was_tried(const struct exchange *x, const struct server *s);
 
 /* Where a walk over all pools is; all zero: before the first one. */
 struct pool_place {
-	size_t destination;
+	struct destination *destination;
 	struct server *server;
 	unsigned kind;
 };
