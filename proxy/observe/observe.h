@@ -233,10 +233,11 @@ enum observe_level { OBSERVE_DEBUG, OBSERVE_INFO, OBSERVE_WARN, OBSERVE_ERROR };
 #define OBSERVE_BATCH_BYTES 4096u
 /* Copies of a constant length may end so far behind the line. */
 #define OBSERVE_BATCH_SLACK 32u
-/* `worker` of the master, the files process and the logger, which are no workers. */
+/* `worker` of the master and of the helpers, which are no workers. */
 #define OBSERVE_MASTER UINT32_MAX
 #define OBSERVE_FILES (UINT32_MAX - 1)
 #define OBSERVE_LOGGER (UINT32_MAX - 2)
+#define OBSERVE_PASSWORDS (UINT32_MAX - 3)
 
 /* Most lines per second of one kind that peers can cause. */
 #define OBSERVE_LINES_A_SECOND 5u
