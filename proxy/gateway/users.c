@@ -17,37 +17,19 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
-#include "proxy/gateway/limit_table.h"
+#include "proxy/gateway/user_failures.h"
+#include "proxy/gateway/user_results.h"
 #include "proxy/gateway/users.h"
 #include "proxy/http/basic.h"
 #include "proxy/limits.h"
 
-#define NSEC_PER_MINUTE (60 * UINT64_C(1000000000))
-#define MAC_BYTES NET_HMAC_BYTES
 /* How long a request waits for its answer. */
 #define WAIT_USEC (10 * USEC_PER_SEC)
-/* How long it is known that credentials are wrong. */
-#define WRONG_USEC (30 * USEC_PER_SEC)
-/* Results that are kept. */
-#define RIGHT_MOST 10000u
-#define WRONG_MOST 10000u
-/* Client addresses whose failures are counted. */
-#define FAILING_KEYS 65536u
-
-/* Credentials of which the result is known. */
-struct user_result {
-	struct map_node node;
-	struct list link; /* in users->right or users->wrong; the one that ends first is first */
-	uint8_t mac[MAC_BYTES];
-	uint32_t access;
-	usec until;
-	struct exchange_user *user; /* one reference; NULL: they are wrong */
-};
 
 struct user_question {
 	struct list link;  /* in users->questions, unless it is over */
 	struct list waits; /* struct user_wait */
-	uint8_t mac[MAC_BYTES];
+	uint8_t mac[USER_MAC_BYTES];
 	uint64_t id;
 	uint64_t turn;
 	uint64_t client; /* a hash of the address that has made it */
@@ -67,141 +49,17 @@ struct user_wait {
 };
 
 struct users {
-	uint8_t key[MAC_BYTES];
-	struct map results; /* by the beginning of the MAC */
-	struct list right, wrong;
-	size_t right_count, wrong_count;
+	struct gateway *gateway;
+	uint8_t key[USER_MAC_BYTES];
+	struct user_results results;
 	struct list questions; /* as they came */
 	size_t question_count, asked_count;
 	struct list waits; /* the first that came is first */
 	struct wheel_node timer;
 	uint64_t next_id;
 	uint64_t turn; /* of the question that was asked last */
-	struct limit_terms terms;
-	struct limit_table *failures; /* NULL: failures are not limited */
+	struct user_failures failures;
 };
-
-/* ---- results ---- */
-
-static uint64_t mac_hash(const uint8_t mac[MAC_BYTES])
-{
-	uint64_t hash;
-	memcpy(&hash, mac, sizeof(hash));
-	return hash;
-}
-
-static void drop_result(struct users *u, struct user_result *r)
-{
-	map_remove(&u->results, &r->node);
-	list_remove(&r->link);
-	u->right_count -= r->user != NULL;
-	u->wrong_count -= r->user == NULL;
-	exchange_user_release(r->user);
-	free(r);
-}
-
-/* The results that nobody may be answered by any more. */
-static void drop_old(struct users *u, usec now)
-{
-	struct list *const lists[] = {&u->right, &u->wrong};
-	for (size_t i = 0; i < 2; i++)
-		for (struct user_result *r; (r = list_first(lists[i], struct user_result, link)) &&
-					    r->until <= now;)
-			drop_result(u, r);
-}
-
-static struct user_result *find_result(struct users *u, const uint8_t mac[MAC_BYTES], usec now)
-{
-	drop_old(u, now);
-	struct map_node *n = map_find(&u->results, mac_hash(mac));
-	for (; n; n = map_next(n)) {
-		struct user_result *r = container_of(n, struct user_result, node);
-		/* uncovered[ 1]: two MACs that begin with the same 64 bits */
-		if (memcmp(r->mac, mac, MAC_BYTES) == 0)
-			return r;
-	}
-	return NULL;
-}
-
-/* user NULL: the credentials are wrong. Takes a reference of its own. */
-static void keep_result(
-    struct gateway *g, const struct user_question *q, struct exchange_user *user)
-{
-	struct users *u = g->users;
-	struct list *list = user ? &u->right : &u->wrong;
-	size_t count = user ? u->right_count : u->wrong_count;
-	if (count == (user ? RIGHT_MOST : WRONG_MOST))
-		drop_result(u, list_first(list, struct user_result, link));
-	struct user_result *r = memory_new(struct user_result);
-	memcpy(r->mac, q->mac, MAC_BYTES);
-	r->access = q->access;
-	r->user = exchange_user_hold(user);
-	r->until = g->relay.now + (user ? g->env.conf->server.users_cache_time : WRONG_USEC);
-	u->right_count += user != NULL;
-	u->wrong_count += user == NULL;
-	list_append(list, &r->link);
-	map_insert(&u->results, &r->node, mac_hash(r->mac));
-}
-
-/* A right password stays known while it is used: as long as its file has not changed, it is right. */
-static void renew(struct gateway *g, struct user_result *r)
-{
-	r->until = g->relay.now + g->env.conf->server.users_cache_time;
-	list_remove(&r->link);
-	list_append(&g->users->right, &r->link);
-}
-
-/* access UINT32_MAX: of all sections. */
-static void forget_results(struct users *u, uint32_t access)
-{
-	size_t cursor = 0;
-	for (struct map_node *n = NULL; (n = map_walk(&u->results, &cursor, n)) != NULL;) {
-		struct user_result *r = container_of(n, struct user_result, node);
-		if (access == UINT32_MAX || r->access == access)
-			drop_result(u, r);
-	}
-}
-
-/* ---- failures ---- */
-
-/* Clients on a unix socket count as one. */
-static uint64_t client_key(const struct gateway *g, const struct exchange *x)
-{
-	struct address a = client_subscriber(x->context.client);
-	return hash_bytes(g->env.seed ^ a.family, a.bytes, sizeof(a.bytes)) | 1;
-}
-
-static bool may_fail(struct gateway *g, struct exchange *x, uint64_t client)
-{
-	static const char what[] = "user failures";
-	struct users *u = g->users;
-	char text[64];
-	usec wait;
-	if (!u->failures || limit_table_ask(u->failures, &u->terms, client, g->relay.now, &wait) ==
-				LIMIT_PASSES)
-		return true;
-	x->context.retry_after = (uint32_t)((wait + USEC_PER_SEC - 1) / USEC_PER_SEC);
-	observe_log_fault(g->env.observe, OBSERVE_WARN, what, g->relay.now,
-	    "%s: client %s: too many wrong passwords (user-failures), answered 429",
-	    x->context.listen->name,
-	    x->context.client.family == 0 ? "unix"
-					  : address_format(&x->context.client, text, sizeof(text)));
-	return false;
-}
-
-static void pay(struct gateway *g, uint64_t client)
-{
-	struct users *u = g->users;
-	bool was_full = false;
-	if (u->failures)
-		(void)limit_table_take(u->failures, &u->terms, client, g->relay.now, &was_full);
-}
-
-static void pay_back(struct users *u, uint64_t client)
-{
-	if (u->failures)
-		limit_table_give(u->failures, &u->terms, client);
-}
 
 /* ---- questions ---- */
 
@@ -238,7 +96,7 @@ static void leave(struct gateway *g, struct user_wait *w)
 	w->exchange->context.user_wait = NULL;
 	free(w);
 	if (!q->is_over && !q->is_asked && list_is_empty(&q->waits)) {
-		pay_back(g->users, q->client);
+		user_failures_give(&g->users->failures, q->client);
 		end_question(g->users, q);
 		free_question(q);
 	}
@@ -255,8 +113,8 @@ static void tell(
 }
 
 /* All that wait for the question, which is over, get this answer. */
-static void tell_all(struct gateway *g, struct user_question *q, enum user_answer answer,
-    struct exchange_user *user)
+static void tell_all(
+    struct gateway *g, struct user_question *q, enum user_answer answer, struct exchange_user *user)
 {
 	for (struct user_wait *w; (w = list_first(&q->waits, struct user_wait, link)) != NULL;)
 		tell(g, w, answer, user);
@@ -265,8 +123,8 @@ static void tell_all(struct gateway *g, struct user_question *q, enum user_answe
 
 static bool is_on_the_way(const struct users *u, uint64_t client)
 {
-	list_for_each(&u->questions, q, struct user_question, link) if (
-	    q->is_asked && q->client == client) return true;
+	list_for_each(&u->questions, q, struct user_question,
+	    link) if (q->is_asked && q->client == client) return true;
 	return false;
 }
 
@@ -306,8 +164,8 @@ static void ask(struct gateway *g)
 static uint64_t turn_of(const struct users *u, uint64_t client)
 {
 	uint64_t turn = u->turn;
-	list_for_each(&u->questions, q, struct user_question, link) if (
-	    q->client == client && q->turn >= turn) turn = q->turn + 1;
+	list_for_each(&u->questions, q, struct user_question,
+	    link) if (q->client == client && q->turn >= turn) turn = q->turn + 1;
 	return turn;
 }
 
@@ -318,27 +176,27 @@ static bool make_room(struct gateway *g, uint64_t turn)
 	struct user_question *last = NULL;
 	if (u->question_count < LIMIT_PASSWORDS_WAITING)
 		return true;
-	list_for_each(&u->questions, q, struct user_question, link) if (
-	    !q->is_asked && (!last || q->turn >= last->turn)) last = q;
+	list_for_each(&u->questions, q, struct user_question,
+	    link) if (!q->is_asked && (!last || q->turn >= last->turn)) last = q;
 	if (!last || last->turn <= turn)
 		return false;
-	pay_back(u, last->client);
+	user_failures_give(&u->failures, last->client);
 	end_question(u, last);
 	tell_all(g, last, USER_BUSY, NULL);
 	return true;
 }
 
-static struct user_question *find_question(struct users *u, const uint8_t mac[MAC_BYTES])
+static struct user_question *find_question(struct users *u, const uint8_t mac[USER_MAC_BYTES])
 {
-	list_for_each(&u->questions, q, struct user_question, link) if (
-	    memcmp(q->mac, mac, MAC_BYTES) == 0) return q;
+	list_for_each(&u->questions, q, struct user_question,
+	    link) if (memcmp(q->mac, mac, USER_MAC_BYTES) == 0) return q;
 	return NULL;
 }
 
 struct credentials_text {
 	char buffer[HTTP_BASIC_BYTES];
 	struct slice name, password;
-	uint8_t mac[MAC_BYTES];
+	uint8_t mac[USER_MAC_BYTES];
 };
 
 static struct user_question *new_question(struct users *u, uint32_t access, uint64_t client,
@@ -346,7 +204,7 @@ static struct user_question *new_question(struct users *u, uint32_t access, uint
 {
 	struct user_question *q = memory_zalloc(sizeof(*q) + c->name.len + c->password.len);
 	list_init(&q->waits);
-	memcpy(q->mac, c->mac, MAC_BYTES);
+	memcpy(q->mac, c->mac, USER_MAC_BYTES);
 	q->id = ++u->next_id;
 	q->turn = turn;
 	q->client = client;
@@ -397,9 +255,31 @@ static void make_mac(const struct users *u, uint32_t access, struct credentials_
 	size_t length = c->name.len + 1 + c->password.len;
 	memcpy(text, &access, sizeof(access));
 	memcpy(text + sizeof(access), c->buffer, length);
-	net_hmac(slice_of((const char *)u->key, MAC_BYTES),
+	net_hmac(slice_of((const char *)u->key, USER_MAC_BYTES),
 	    slice_of(text, sizeof(access) + length), c->mac);
 	explicit_bzero(text, sizeof(text));
+}
+
+/* Clients on a unix socket count as one. */
+static uint64_t client_key(const struct gateway *g, const struct exchange *x)
+{
+	struct address a = client_subscriber(x->context.client);
+	return hash_bytes(g->env.seed ^ a.family, a.bytes, sizeof(a.bytes));
+}
+
+static bool may_fail(struct gateway *g, struct exchange *x, uint64_t client)
+{
+	static const char what[] = "user failures";
+	char text[64];
+	x->context.retry_after = user_failures_wait(&g->users->failures, client, g->relay.now);
+	if (x->context.retry_after == 0)
+		return true;
+	observe_log_fault(g->env.observe, OBSERVE_WARN, what, g->relay.now,
+	    "%s: client %s: too many wrong passwords (user-failures), answered 429",
+	    x->context.listen->name,
+	    x->context.client.family == 0 ? "unix"
+					  : address_format(&x->context.client, text, sizeof(text)));
+	return false;
 }
 
 static enum user_answer look_up(
@@ -407,13 +287,10 @@ static enum user_answer look_up(
 {
 	struct users *u = g->users;
 	make_mac(u, access, c);
-	struct user_result *r = find_result(u, c->mac, g->relay.now);
-	if (r && !r->user)
-		return USER_WRONG;
-	if (r) {
-		renew(g, r);
-		x->context.user = exchange_user_hold(r->user);
-		return USER_KNOWN;
+	struct exchange_user *user;
+	if (user_results_find(&u->results, c->mac, g->relay.now, &user)) {
+		x->context.user = exchange_user_hold(user);
+		return user ? USER_KNOWN : USER_WRONG;
 	}
 	struct user_question *q = find_question(u, c->mac);
 	if (q) {
@@ -426,7 +303,7 @@ static enum user_answer look_up(
 	uint64_t turn = turn_of(u, client);
 	if (!make_room(g, turn))
 		return USER_BUSY;
-	pay(g, client);
+	user_failures_take(&u->failures, client, g->relay.now);
 	wait_for(g, new_question(u, access, client, turn, c), x);
 	ask(g);
 	return USER_WAITS;
@@ -472,17 +349,18 @@ bool gateway_password_answer(struct gateway *g, uint64_t id, bool is_right)
 	struct users *u = g->users;
 	struct user_question *q = list_first(&u->questions, struct user_question, link);
 	while (q && (!q->is_asked || q->id != id))
-		q = q->link.next == &u->questions ? NULL
-						  : container_of(q->link.next, struct user_question, link);
+		q = q->link.next == &u->questions
+			? NULL
+			: container_of(q->link.next, struct user_question, link);
 	if (!q)
 		return false;
 	worker_now(&g->env);
 	struct exchange_user *user = is_right ? new_user(q) : NULL;
 	WORKER_COUNT(&g->env, passwords_wrong, !is_right);
 	if (is_right)
-		pay_back(u, q->client);
+		user_failures_give(&u->failures, q->client);
 	end_question(u, q);
-	keep_result(g, q, user);
+	user_results_add(&u->results, q->mac, q->access, user, g->relay.now);
 	ask(g);
 	tell_all(g, q, is_right ? USER_KNOWN : USER_WRONG, user);
 	exchange_user_release(user);
@@ -492,7 +370,7 @@ bool gateway_password_answer(struct gateway *g, uint64_t id, bool is_right)
 void gateway_passwords_open(struct gateway *g)
 {
 	worker_now(&g->env);
-	forget_results(g->users, UINT32_MAX);
+	user_results_forget(&g->users->results, UINT32_MAX);
 	ask(g);
 }
 
@@ -506,7 +384,7 @@ void gateway_passwords_lost(struct gateway *g)
 {
 	worker_now(&g->env);
 	for (struct user_question *q; (q = first_asked(g->users)) != NULL;) {
-		pay_back(g->users, q->client);
+		user_failures_give(&g->users->failures, q->client);
 		end_question(g->users, q);
 		tell_all(g, q, USER_BUSY, NULL);
 	}
@@ -516,7 +394,7 @@ bool gateway_passwords_changed(struct gateway *g, uint32_t access)
 {
 	if (access >= g->env.conf->access_count)
 		return false;
-	forget_results(g->users, access);
+	user_results_forget(&g->users->results, access);
 	return true;
 }
 
@@ -526,8 +404,8 @@ static void on_timer(struct wheel_node *timer, usec now)
 {
 	struct users *u = container_of(timer, struct users, timer);
 	struct gateway *g = u->gateway;
-	for (struct user_wait *w; (w = list_first(&u->waits, struct user_wait, order)) &&
-				  w->since + WAIT_USEC <= now;)
+	for (struct user_wait *w;
+	     (w = list_first(&u->waits, struct user_wait, order)) && w->since + WAIT_USEC <= now;)
 		tell(g, w, USER_BUSY, NULL);
 	set_timer(g);
 }
@@ -542,7 +420,6 @@ static bool some_has_users(const struct conf *c)
 
 void users_open(struct gateway *g, const struct gateway_env *env)
 {
-	uint32_t failures = g->env.conf->server.user_failures;
 	if (!env->ask_password || !some_has_users(g->env.conf))
 		return;
 	struct users *u = g->users = memory_new(struct users);
@@ -550,17 +427,11 @@ void users_open(struct gateway *g, const struct gateway_env *env)
 	g->ask_password = env->ask_password;
 	g->ask_context = env->ask_context;
 	hash_random(u->key, sizeof(u->key));
-	map_init(&u->results);
-	list_init(&u->right);
-	list_init(&u->wrong);
+	user_results_init(&u->results, g->env.conf->server.users_cache_time);
 	list_init(&u->questions);
 	list_init(&u->waits);
 	wheel_node_init(&u->timer, on_timer);
-	if (failures == 0)
-		return;
-	u->terms = (struct limit_terms){
-	    .interval_nsec = NSEC_PER_MINUTE / failures, .burst = failures};
-	u->failures = limit_table_new(FAILING_KEYS);
+	user_failures_init(&u->failures, g->env.conf->server.user_failures);
 }
 
 void users_close(struct gateway *g)
@@ -568,7 +439,7 @@ void users_close(struct gateway *g)
 	struct users *u = g->users;
 	if (!u)
 		return;
-	forget_results(u, UINT32_MAX);
+	user_results_fini(&u->results);
 	/* Nobody waits any more: what is left was asked for requests that are over. */
 	for (struct user_question *q;
 	     (q = list_first(&u->questions, struct user_question, link)) != NULL;) {
@@ -576,8 +447,7 @@ void users_close(struct gateway *g)
 		free_question(q);
 	}
 	wheel_forget(&g->relay.wheel, &u->timer);
-	limit_table_free(u->failures);
-	map_fini(&u->results);
+	user_failures_fini(&u->failures);
 	explicit_bzero(u->key, sizeof(u->key));
 	free(u);
 	g->users = NULL;

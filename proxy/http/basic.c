@@ -47,7 +47,8 @@ static bool decode(struct slice text, char buffer[HTTP_BASIC_BYTES], size_t *len
 		unsigned char out[3];
 		while (is_last && padding < 2 && text.ptr[i + 3 - padding] == '=')
 			padding++;
-		if (!decode_group(text.ptr + i, padding, out) || at + 3 - padding > HTTP_BASIC_BYTES)
+		if (!decode_group(text.ptr + i, padding, out) ||
+		    at + 3 - padding > HTTP_BASIC_BYTES)
 			return false;
 		for (size_t k = 0; k < 3 - padding; k++)
 			buffer[at++] = (char)out[k];
@@ -67,5 +68,6 @@ bool http_basic_parse(
 	size_t colon = slice_find(both, ':');
 	*name = slice_sub(both, 0, colon);
 	*password = slice_from(both, colon + 1);
-	return colon < length && !ascii_has(both, ASCII_CONTROL) && slice_find(both, '\t') == length;
+	return colon < length && !ascii_has(both, ASCII_CONTROL) &&
+	       slice_find(both, '\t') == length;
 }

@@ -13,7 +13,7 @@
  * is of another scheme, or malformed: base64 (RFC 4648 4) is read strictly, with its padding, and neither part may have
  * a control character.
  */
-bool http_basic_parse(struct slice value, char buffer[HTTP_BASIC_BYTES], struct slice *name,
-    struct slice *password);
+bool http_basic_parse(
+    struct slice value, char buffer[HTTP_BASIC_BYTES], struct slice *name, struct slice *password);
 
 #endif

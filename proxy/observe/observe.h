@@ -236,6 +236,7 @@ struct observe_exchange {
 	uint32_t weight;    /* of observe_weight */
 	const char *listen, *route; /* names of the configuration; NULL = none */
 	struct observe_client client;
+	struct slice user; /* whose password was right; empty = nobody */
 	struct observe_origin origin;
 	struct slice method, scheme, authority, path, user_agent, referer;
 	uint16_t status;         /* of the final response; 0 = none */

@@ -171,8 +171,7 @@ static bool make_pair(int pair[2])
 	return true;
 }
 
-bool master_connect_worker(
-    struct master *m, int control, enum message_kind kind, uint32_t index)
+bool master_connect_worker(struct master *m, int control, enum message_kind kind, uint32_t index)
 {
 	const struct message message = {
 	    .kind = kind, .worker = index, .is_behind = m->slots[index].is_behind};
@@ -194,8 +193,7 @@ static usec connect_workers(struct master *m)
 		struct worker_slot *slot = &m->slots[i];
 		if (!slot->pid || slot->has_files)
 			continue;
-		slot->has_files =
-		    master_connect_worker(m, m->files_control, MESSAGE_FILES, i);
+		slot->has_files = master_connect_worker(m, m->files_control, MESSAGE_FILES, i);
 		if (!slot->has_files)
 			next = m->now + LINK_AGAIN_USEC;
 	}
@@ -267,8 +265,7 @@ void master_end_helpers(struct master *m)
 	m->phase = MASTER_ENDED;
 	master_end_passwords(m);
 	disconnect_files(m);
-	wait_for_end(m, &m->passwords,
-	    "the password process did not end in time and is killed");
+	wait_for_end(m, &m->passwords, "the password process did not end in time and is killed");
 	wait_for_end(m, &m->files,
 	    m->start->conf->server.learned_file
 		? "the files process did not end in time and is killed: what was learned since "

@@ -66,8 +66,9 @@ static bool check_bcrypt(struct slice rest, struct htpasswd_mistake *m)
 	if (text.len != 2 || !slice_to_number(text, 99, &cost) || !is_hash_text(rest, 53, 53))
 		return fail(m, "the bcrypt hash is malformed; " RIGHT);
 	if (cost < 4 || cost > HTPASSWD_BCRYPT_COST)
-		return fail(m, "a bcrypt hash of cost %u is not used; make it with a cost from 4 to %u "
-			       "(htpasswd -B -C 12)",
+		return fail(m,
+		    "a bcrypt hash of cost %u is not used; make it with a cost from 4 to %u "
+		    "(htpasswd -B -C 12)",
 		    (unsigned)cost, HTPASSWD_BCRYPT_COST);
 	return true;
 }
@@ -101,8 +102,9 @@ static bool check_yescrypt(struct slice rest, struct htpasswd_mistake *m)
 		return fail(m, "the yescrypt hash is malformed; " RIGHT);
 	if (parameters.len != 3 || parameters.ptr[0] != 'j' || parameters.ptr[1] > 'B' ||
 	    parameters.ptr[2] > 'T')
-		return fail(m, "a yescrypt hash with the parameters %.*s is not used; make it with a cost "
-			       "from 1 to 7 (mkpasswd -m yescrypt -R 5)",
+		return fail(m,
+		    "a yescrypt hash with the parameters %.*s is not used; make it with a cost "
+		    "from 1 to 7 (mkpasswd -m yescrypt -R 5)",
 		    SLICE_ARG(slice_sub(parameters, 0, 16)));
 	return true;
 }
@@ -121,7 +123,8 @@ static bool check_hash(struct slice hash, struct htpasswd_mistake *m)
 		return check_yescrypt(slice_from(hash, 3), m);
 	if (slice_starts_with(hash, SLICE("$apr1$")) || slice_starts_with(hash, SLICE("{SHA}")))
 		return fail(m, "a hash of this kind is quick to guess; " RIGHT);
-	return fail(m, "what stands behind the name is no hash of yescrypt, bcrypt, SHA-512 or SHA-256; " RIGHT);
+	return fail(m, "what stands behind the name is no hash of yescrypt, bcrypt, SHA-512 or "
+		       "SHA-256; " RIGHT);
 }
 
 /* ---- lines ---- */
@@ -146,14 +149,16 @@ static struct htpasswd_user *find(const struct htpasswd *h, struct slice name)
 }
 
 /* line: in h->text, and writable. */
-static bool add_line(struct htpasswd *h, struct slice line, uint32_t number, struct htpasswd_mistake *m)
+static bool add_line(
+    struct htpasswd *h, struct slice line, uint32_t number, struct htpasswd_mistake *m)
 {
 	size_t colon = slice_find(line, ':');
 	struct slice name = slice_sub(line, 0, colon);
 	if (colon == line.len)
 		return fail(m, "there is no colon; write NAME:HASH, as htpasswd -B does");
 	if (!is_name(name))
-		return fail(m, "the name is empty, longer than %u bytes or has a control character", HTPASSWD_TEXT_BYTES);
+		return fail(m, "the name is empty, longer than %u bytes or has a control character",
+		    HTPASSWD_TEXT_BYTES);
 	struct slice hash = slice_from(line, colon + 1);
 	const struct htpasswd_user *before = find(h, name);
 	if (before)

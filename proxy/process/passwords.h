@@ -27,9 +27,9 @@ bool passwords_are_needed(const struct conf *conf);
 /* ---- the files (passwords.c) ---- */
 
 struct passwords_file {
-	const char *path; /* borrowed; NULL: the section has no users */
-	bool is_known;    /* it was looked for */
-	struct stat seen; /* the version that was read last; zeros: there was none */
+	const char *path;       /* borrowed; NULL: the section has no users */
+	bool is_known;          /* it was looked for */
+	struct stat seen;       /* the version that was read last; zeros: there was none */
 	struct htpasswd *users; /* NULL: nothing was read, so nobody is known */
 };
 
@@ -40,14 +40,16 @@ struct passwords {
 
 enum passwords_change { PASSWORDS_SAME, PASSWORDS_READ, PASSWORDS_UNUSABLE };
 
+/* What is logged of a file that cannot be used. */
+#define PASSWORDS_STAY "users: %s; the users that were read before stay"
+
 void passwords_open(struct passwords *p, const struct conf *conf); /* reads nothing yet */
 void passwords_close(struct passwords *p);
 /*
  * Reads a section's file if it has changed. line: what to log. Unusable: what was read before stays in use; at the start
  * nobody is known.
  */
-enum passwords_change passwords_check(
-    struct passwords *p, size_t access, char line[512]);
+enum passwords_change passwords_check(struct passwords *p, size_t access, char line[512]);
 /* Slow: htpasswd_is_right. */
 bool passwords_are_right(
     const struct passwords *p, size_t access, struct slice name, struct slice password);

@@ -41,8 +41,8 @@ static void close_link(struct process *p, uint32_t worker)
 
 static void tell(struct process *p, uint32_t worker, const struct passwords_answer *a)
 {
-	if (p->links[worker] >= 0 &&
-	    send(p->links[worker], a, sizeof(*a), MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)sizeof(*a))
+	if (p->links[worker] >= 0 && send(p->links[worker], a, sizeof(*a),
+					 MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)sizeof(*a))
 		close_link(p, worker);
 }
 
@@ -54,8 +54,7 @@ static void check_files(struct process *p)
 		char line[512] = "";
 		enum passwords_change change = passwords_check(&p->passwords, i, line);
 		if (change == PASSWORDS_UNUSABLE)
-			observe_log(&p->observe, OBSERVE_ERROR,
-			    "users: %s; the users that were read before stay", line);
+			observe_log(&p->observe, OBSERVE_ERROR, PASSWORDS_STAY, line);
 		if (change != PASSWORDS_READ)
 			continue;
 		observe_log(&p->observe, OBSERVE_INFO, "users: %s", line);
