@@ -39,3 +39,9 @@ bool conf_is_demo(const struct conf *c, const void *object)
 	(void)c;
 	return ((const struct conf_origin *)object)->kind == CONF_ORIGIN_DEMO;
 }
+
+bool conf_is_not_forward(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct conf_origin *)object)->kind != CONF_ORIGIN_FORWARD;
+}
