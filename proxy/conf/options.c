@@ -97,6 +97,9 @@ static_assert(CONF_HTTP2 == 1 && CONF_HTTP1 == 2, "protocols");
 static_assert(CONF_PUSH_AUTO == 0 && CONF_PUSH_ACCEPT == 1 && CONF_PUSH_REFUSE == 2, "push");
 static_assert(CONF_BALANCE_LEAST == 0 && CONF_BALANCE_ROUND_ROBIN == 1, "balance");
 static_assert(CONF_SCHEME_KEEP == 0 && CONF_SCHEME_HOP == 1, "scheme");
+static_assert(CONF_FORWARDED_AUTO == 0 && CONF_FORWARDED_KEEP == 1 && CONF_FORWARDED_REMOVE == 2 &&
+		  CONF_FORWARDED_ADD == 3,
+    "forwarded");
 static_assert(CONF_SANDBOX_ON == 0 && CONF_SANDBOX_OFF == 1 && CONF_SANDBOX_LOG == 2, "sandbox");
 static_assert(POLICY_ANY == 0 && POLICY_NO == 1 && POLICY_YES == 2, "push-enabled");
 static_assert(POLICY_RELAYED == 0 && POLICY_SOURCE_COUNT == 5, "source");
@@ -235,6 +238,13 @@ const struct conf_option conf_options[] = {
         .sentence = "How many clients or values of a field each line of limit-requests can tell apart, in each worker, with 16 bytes for "
         "each. When there are more, the one that has the most of its burst left is forgotten; what has open requests that "
         "concurrent counts never is."},
+    {SERVER(server.user_failures), .key = "user-failures", NUMBER(0, 100000), .preset = "10",
+        .sentence = "How many wrong passwords each client address (IPv4, or IPv6 /64) may try in a minute, where [access NAME] sections have users; "
+        "further ones are answered 429 without being checked. Passwords that are known to be right, and others that are known to be wrong, do not count. Each "
+        "worker counts on its own. 0: no limit."},
+    {SERVER(server.users_cache_time), .key = "users-cache-time", TIME(1 * USEC_PER_SEC), .preset = "5m",
+        .sentence = "For so long after its last use a right password is known, so that it is not hashed again. It is forgotten at once when "
+        "the file of users changes."},
 
     /* ---- [listen NAME] ---- */
     {LISTEN(address), .key = "address",
@@ -585,6 +595,14 @@ const struct conf_option conf_options[] = {
         .sentence = "yes: a GET here waits for pushes (RFC 8030, event feeds). It may be answered late or never while its "
         "pushes come, it may have any number of them, and it gets an origin connection of its own, which is not "
         "read from while the client is slow, so that no push is lost."},
+    {ROUTE_OPTION(forwarded), .key = "forwarded", CHOICE("auto keep remove add"), .example = "add", .preset = "auto",
+        .sentence = "What becomes of Forwarded, X-Forwarded-For, X-Forwarded-Proto, X-Forwarded-Host and X-Real-IP on the way to the "
+        "origin.\n"
+        "auto: as keep; on listeners with mode = forward as remove.\n"
+        "keep: they go on as they came.\n"
+        "remove: the origin gets none of them.\n"
+        "add: the origin gets the client's address, its scheme and its host in the first four. What came with the request is "
+        "replaced, unless trusted of [listen] names the client: then the address is added to its list."},
     {FIELDS(request_fields, CONF_FIELD_SET), .key = "request-set",
         .example = "X-Gate: pushgate", .form = "NAME: VALUE",
         .sentence = "Sets a field of the requests to the origin; replaces all fields of this name. All changes are made "
@@ -619,6 +637,14 @@ const struct conf_option conf_options[] = {
         .repeats = true, .offset = offsetof(struct policy_rule, clients),
         .count_offset = offsetof(struct policy_rule, client_count),
         .sentence = "The client's address, such as 192.0.2.0/24 or 2001:db8::/32."},
+    {PUSH(users), .key = "user", .example = "alice bob", .type = CONF_TYPE_LIST, .form = "NAME ... | *", .repeats = true,
+        .count_offset = offsetof(struct policy_rule, user_count), .check = conf_check_user,
+        .sentence = "The user of the client's request, whose password was right ([access NAME]). *: any user that is known."},
+    {PUSH(destinations), .key = "destination", .example = "*.example.com example.net:8443", .type = CONF_TYPE_LIST,
+        .form = "PATTERN[:PORT] ...", .repeats = true, .count_offset = offsetof(struct policy_rule, destination_count),
+        .check = conf_check_destination,
+        .sentence = "Where the client's request goes, as its URI says: the host, in which * and ? are as in host, and the port if one "
+        "is given. Mostly for mode = forward, where each request names its destination itself."},
     {PUSH(hosts), .key = "host",
         .example = "example.com *.example.com", PATTERNS_NOCASE, .form = "PATTERN ...", .check = conf_check_host_glob,
         .sentence = "The host of the client's request, without port. In patterns * matches any characters and ? any one. "
@@ -700,6 +726,12 @@ const struct conf_option conf_options[] = {
     {PRELOAD(when.clients), .key = "client",
         .example = "192.0.2.0/24 2001:db8::/32", .type = CONF_TYPE_CIDRS, .form = "ADDRESS[/BITS] ...", .repeats = true,
         .count_offset = offsetof(struct conf_preload, when.client_count), .sentence = "The client's address."},
+    {PRELOAD(when.users), .key = "user", .example = "alice bob", .type = CONF_TYPE_LIST, .form = "NAME ... | *", .repeats = true,
+        .count_offset = offsetof(struct conf_preload, when.user_count), .check = conf_check_user,
+        .sentence = "The user of the client's request, as in [push]."},
+    {PRELOAD(when.destinations), .key = "destination", .example = "*.example.com example.net:8443", .type = CONF_TYPE_LIST,
+        .form = "PATTERN[:PORT] ...", .repeats = true, .count_offset = offsetof(struct conf_preload, when.destination_count),
+        .check = conf_check_destination, .sentence = "Where the client's request goes, as in [push]."},
     {PRELOAD(when.user_agents), .key = "user-agent",
         .example = "curl/* \"*Example Browser 1.*\"", PATTERNS_NOCASE, .form = "PATTERN | \"PATTERN\" ...", .check = conf_check_user_agent_glob,
         .sentence = "The client's User-Agent; case does not matter."},

@@ -88,6 +88,8 @@ const char *conf_check_route_path(struct slice member);
 const char *conf_check_method(struct slice member);
 const char *conf_check_path_glob(struct slice member);
 const char *conf_check_host_glob(struct slice member);
+const char *conf_check_user(struct slice member);
+const char *conf_check_destination(struct slice member);
 const char *conf_check_user_agent_glob(struct slice member);
 const char *conf_check_media_glob(struct slice member);
 
