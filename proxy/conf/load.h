@@ -170,6 +170,9 @@ bool conf_ejects_longer(const struct conf *c, const void *object);
 bool conf_checks_nothing(const struct conf *c, const void *object);
 bool conf_asks_nothing(const struct conf *c, const void *object);
 bool conf_is_demo(const struct conf *c, const void *object);
+#define NO_FORWARD "the origin is not server = forward:"
+bool conf_is_no_forward(const struct conf *c, const void *object);
+bool conf_has_no_proxy(const struct conf *c, const void *object);
 /* no_effect.c: warns of sections and options that change nothing. For configurations without mistakes. */
 void conf_check_effects(struct conf_loader *l);
 
