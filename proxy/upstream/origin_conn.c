@@ -244,7 +244,9 @@ static void conn_opened(void *owner)
 {
 	struct origin_conn *c = owner;
 	worker_now(c->upstream->env);
-	if (c->asks_proxy)
+	if (c->pool->server->destination->is_on_demand && origin_conn_is_own(c))
+		origin_conn_lost(c, &relay_cause_OWN_ADDRESS, 0, "own-listener");
+	else if (c->asks_proxy)
 		upstream_proxy_opened(c);
 	else
 		origin_conn_opened(c);
