@@ -16,6 +16,7 @@
 #include "proxy/base/rate.h"
 #include "proxy/conf/access.h"
 #include "proxy/conf/server.h"
+#include "proxy/conf/upstream_proxy.h"
 #include "proxy/net/net.h"
 #include <stdio.h>
 
@@ -180,6 +181,8 @@ struct conf_origin {
 	usec connect_timeout, settings_timeout, queue_timeout, response_timeout, idle_timeout, keepalive, write_timeout, body_timeout, upload_linger;
 	struct conf_eject eject;
 	struct conf_check check;
+	struct conf_chain chain;      /* of CONF_ORIGIN_FORWARD */
+	const struct conf_upstream_proxy *proxy; /* of destinations that requests name: they go through it */
 	struct conf_limits limits;
 	uint32_t index;
 };

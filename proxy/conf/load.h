@@ -190,6 +190,8 @@ bool conf_rule_only_hints(const struct conf *c, const void *object);
 bool conf_rule_does_not_hint(const struct conf *c, const void *object);
 bool conf_rule_is_for_relayed(const struct conf *c, const void *object);
 bool conf_rule_never_pauses(const struct conf *c, const void *object);
+#define NO_FORWARD "the origin is not server = forward:"
+bool conf_has_no_proxy(const struct conf *c, const void *object);
 /* no_effect.c: warns of sections and options that change nothing. For configurations without mistakes. */
 void conf_check_effects(struct conf_loader *l);
 
