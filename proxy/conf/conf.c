@@ -29,6 +29,9 @@ static struct conf *load_begin(
 static struct conf *load_end(struct conf_loader *l)
 {
 	conf_finish_servers(l);
+	if (!l->is_foreign)
+		conf_add_forward_sections(l);
+	conf_finish_servers(l);
 	free(l->servers);
 	if (!l->is_foreign)
 		conf_finish(l);
@@ -107,6 +110,8 @@ bool conf_has_names(const struct conf *c)
 {
 	for (size_t i = 0; i < c->origin_count; i++) {
 		const struct conf_origin *o = &c->origins[i];
+		if (o->kind == CONF_ORIGIN_FORWARD)
+			return true;
 		for (size_t k = 0; k < o->server_count; k++)
 			if (conf_server_is_name(&o->servers[k]))
 				return true;

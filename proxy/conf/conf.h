@@ -121,6 +121,11 @@ struct conf_listen {
 	struct conf_limits limits;
 };
 
+static inline bool conf_listen_is_forward(const struct conf_listen *l)
+{
+	return l && l->mode == CONF_MODE_FORWARD;
+}
+
 /* One line `server` of an [origin]. All lines of an origin have the same kind and protocols. */
 struct conf_origin_server {
 	const char *text;             /* its URL as written, without the words behind it */
@@ -207,6 +212,7 @@ struct conf_origin {
 	uint32_t max_subscriptions;   /* per worker, each with a connection of its own: 100 */
 	uint32_t spare_connections;   /* opened in advance once in use: 0 */
 	uint32_t max_queue;           /* requests waiting for a stream: 10000 */
+	uint32_t max_destinations;    /* of forward:, per worker: 10000 */
 	uint32_t max_requests;        /* outstanding at each server, per worker; 0 = no limit */
 	uint32_t retry_budget;        /* of 10000 requests so many may be sent again: 2000 */
 	uint32_t stream_window_bytes; /* 256 KiB */
@@ -329,6 +335,7 @@ struct conf_route {
 	usec tunnel_half_closed_timeout; /* one direction has ended: 1 min */
 	usec tunnel_age;              /* 0 = no limit */
 	uint64_t tunnel_bytes;        /* both directions together; 0 = no limit */
+	bool is_forward;              /* its origin is forward: it is for listeners with mode = forward alone */
 	bool subscription;            /* its GETs wait for pushes (relay/subscription.c) */
 	struct conf_fields request_fields, response_fields;
 	struct conf_request_limit *request_limits; /* all count */

@@ -154,6 +154,13 @@ void conf_check_covered_hosts(struct conf_loader *l);
 /* Reports a tls-ca file without usable authorities. False: it has. */
 bool conf_check_authorities(struct conf_loader *l, const char *path);
 
+/* forward.c: adds the sections that forward mode needs and the file does not have; before conf_finish. */
+void conf_add_forward_sections(struct conf_loader *l);
+/* Checks a route whose origin is forward:, after that was found; notes that it is one. */
+void conf_check_forward_route(struct conf_loader *l, const struct conf_section *s);
+/* Warns of routes that no listener uses. */
+void conf_check_modes(struct conf_loader *l);
+
 /* routes.c: checks a [route NAME], and finds its origins. */
 void conf_check_route(struct conf_loader *l, struct conf_section *s);
 

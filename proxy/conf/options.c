@@ -310,7 +310,7 @@ const struct conf_option conf_options[] = {
     {ORIGIN(servers), .key = "server", .repeats = true,
         .example = "http://127.0.0.1:8080", .type = CONF_TYPE_OTHER,
         .form = "https://HOST:PORT | http://HOST:PORT | h2://HOST:PORT | h2c://HOST:PORT | h1+unix:/PATH | h2c+unix:/PATH | "
-        "[SCHEME+]srv:NAME | demo: [weight=NUMBER] [backup] [down]",
+        "[SCHEME+]srv:NAME | demo: | forward: [weight=NUMBER] [backup] [down]",
         .is_required = true,
         .set = conf_set_server,
         .sentence = "A server of the origin; several lines, all with the same scheme, are a fleet. https: over TLS; ALPN decides whether "
@@ -320,7 +320,7 @@ const struct conf_option conf_options[] = {
         "of the name's SRV records; srv:_http._tcp.NAME is spoken to as http, srv:_https._tcp.NAME as https, and others say how, such as "
         "h2c+srv:_grpc._tcp.NAME. "
         "demo: the built-in demo site; demo:?think=150ms&rtt=40ms: it takes 150 ms to make its page, and is a round trip of "
-        "40 ms away. weight=NUMBER: its share of the requests, from 1 to 256; 1 if not given. backup: used while no other "
+        "40 ms away. forward: for listeners with mode = forward: each request goes where it says itself. weight=NUMBER: its share of the requests, from 1 to 256; 1 if not given. backup: used while no other "
         "server is up. down: not used."},
     {ORIGIN(balance.kind), .key = "balance", CHOICE("least round-robin"), .preset = "least",
         .sentence = "Which server gets a request, when there are several. least: of two drawn by weight the one with fewer open "
@@ -363,6 +363,10 @@ const struct conf_option conf_options[] = {
         "Subscriptions have theirs beside these."},
     {ORIGIN(max_http1_connections), .key = "max-http1-connections", NUMBER(1, 100000), .preset = "128",
         .sentence = "Most HTTP/1.1 connections to each server in each worker: each carries one request at a time."},
+    {ORIGIN(max_destinations), .key = "max-destinations", NUMBER(16, 1000000), .preset = "10000",
+        .sentence = "Only with server = forward:. How many hosts with their ports each worker knows at a time, with about 2 KiB for "
+        "each. When there are more, the one that nobody has used for the longest is forgotten; when all are in use, a request "
+        "for another is answered 503."},
     {ORIGIN(max_requests), .key = "max-requests", .example = "500", NUMBER(0, 1000000), .preset = "0",
         .sentence = "Most requests that each server has at a time from each worker, pushes and tunnels among them. More wait, and the next server with room takes "
         "them. 0: as many as the connections carry."},

@@ -157,7 +157,9 @@ static void check_order(struct conf_loader *l, const struct conf_section *s)
 	{
 		if (earlier == s)
 			return;
-		if (earlier->is_broken || s->is_broken || !route_hides(earlier->object, s->object))
+		const struct conf_route *other = earlier->object, *route = s->object;
+		if (earlier->is_broken || s->is_broken || other->is_forward != route->is_forward ||
+		    !route_hides(other, route))
 			continue;
 		conf_warning(l, s->file, s->line,
 		    "%s never matches, because [route %s] at %s:%" PRIu32
@@ -170,6 +172,7 @@ static void check_order(struct conf_loader *l, const struct conf_section *s)
 void conf_check_route(struct conf_loader *l, struct conf_section *s)
 {
 	find_origins(l, s);
+	conf_check_forward_route(l, s);
 	check_one_deed(l, s);
 	check_rewrite(l, s);
 	check_order(l, s);

@@ -18,7 +18,7 @@ static bool bad_server(struct conf_loader *l, struct slice value, const char *wr
 {
 	return conf_bad_value(l, value, wrong,
 	    "write https://HOST:PORT, http://HOST:PORT, h2://HOST:PORT, h2c://HOST:PORT, "
-	    "h1+unix:/PATH, h2c+unix:/PATH, srv:NAME or demo:, and behind it weight=NUMBER, "
+	    "h1+unix:/PATH, h2c+unix:/PATH, srv:NAME, demo: or forward:, and behind it weight=NUMBER, "
 	    "backup or down");
 }
 
@@ -133,6 +133,15 @@ static bool read_demo(struct conf_loader *l, struct conf_origin_server *s, struc
 	return true;
 }
 
+/* "forward:": there is no server before a request names one. */
+static bool read_forward(struct conf_loader *l, struct conf_origin_server *s, struct slice value,
+    struct slice rest, enum conf_origin_kind kind)
+{
+	(void)s;
+	(void)kind;
+	return rest.len == 0 || bad_server(l, value, "nothing may follow forward:");
+}
+
 static const struct server_scheme {
 	struct slice prefix;
 	enum conf_origin_kind kind;
@@ -152,6 +161,7 @@ static const struct server_scheme {
     {SLICE_INIT("h2+srv:"), CONF_ORIGIN_TLS, CONF_HTTP2, read_srv},
     {SLICE_INIT("h2c+srv:"), CONF_ORIGIN_PLAIN, CONF_HTTP2, read_srv},
     {SLICE_INIT("demo:"), CONF_ORIGIN_DEMO, CONF_HTTP2, read_demo},
+    {SLICE_INIT("forward:"), CONF_ORIGIN_FORWARD, CONF_HTTP2 | CONF_HTTP1, read_forward},
 };
 
 static const struct server_scheme *scheme_of(struct slice url)

@@ -338,12 +338,12 @@ static void check_section(struct conf_loader *l, struct conf_section *s)
 /* Which clients are told that they may ask for tunnels follows from the routes. */
 static void note_tunnels(struct conf *c)
 {
-	bool any = false;
+	bool any[2] = {false, false};
 
 	for (size_t i = 0; i < c->route_count; i++)
-		any = any || c->routes[i].upgrade_count > 0;
+		any[c->routes[i].is_forward] |= c->routes[i].upgrade_count > 0;
 	for (size_t i = 0; i < c->listen_count; i++)
-		c->listens[i].takes_tunnels = any;
+		c->listens[i].takes_tunnels = any[c->listens[i].mode == CONF_MODE_FORWARD];
 }
 
 void conf_finish(struct conf_loader *l)
@@ -356,11 +356,11 @@ void conf_finish(struct conf_loader *l)
 	c->routes = collect(l, CONF_SECTION_ROUTE, &c->route_count);
 	c->policy.rules = collect(l, CONF_SECTION_PUSH, &c->policy.count);
 	c->preloads = collect(l, CONF_SECTION_PRELOAD, &c->preload_count);
-	note_tunnels(c);
 	for (struct conf_section *s = l->first; s; s = s->next)
 		set_position(s, indexes[s->kind]++);
 	for (struct conf_section *s = l->first; s; s = s->next)
 		check_section(l, s);
+	note_tunnels(c);
 	if (c->listen_count == 0)
 		conf_mistake(l, c->file, 1, "there is no [listen NAME]; add one with an address");
 	if (c->route_count == 0)

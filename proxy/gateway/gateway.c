@@ -125,7 +125,9 @@ static void open_hold(struct gateway *g)
 
 static void open_offers(struct gateway *g, const struct gateway_env *env)
 {
-	g->offers.router = g->router = router_new(g->env.conf, g->env.seed);
+	g->offers.router = g->router = router_new(g->env.conf, CONF_MODE_GATEWAY, g->env.seed);
+	g->offers.forward_router = g->forward_router =
+	    router_new(g->env.conf, CONF_MODE_FORWARD, g->env.seed);
 	g->offers.manifests = g->manifests = manifests_new(g->env.conf);
 	learned_open(g, env);
 }
@@ -218,6 +220,7 @@ void gateway_free(struct gateway *g)
 	net_timer_fini(&g->env.timer);
 	relay_fini(&g->relay);
 	router_free(g->router);
+	router_free(g->forward_router);
 	chunk_pool_free(g->small_chunks);
 	http_head_pool_free(g->env.heads);
 	net_set_closing_budget(g->env.loop, NULL);

@@ -83,7 +83,7 @@ struct gateway {
 	struct policy_feedback feedback; /* how many of each rule's pushes were used */
 	struct rule_misses *rule_misses; /* by policy_rule.index; owned */
 	struct offer_env offers;         /* borrows the members below */
-	struct router *router;
+	struct router *router, *forward_router; /* owned; the second may be NULL */
 	struct manifests *manifests;   /* owned */
 	struct offer_learned *learned; /* owned; NULL: no [preload] section uses it */
 	struct learned_saving saving;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Handles a new request: refuses it, answers it from a held response, or sends it to its origin. */
+/*
+ * Handles a new request: refuses it, answers it from a held response, or sends it to its origin. The steps: is it one
+ * for this listener, whose is it, may that user ask for it, which route takes it.
+ */
 #include "proxy/gateway/private.h"
+#include "proxy/gateway/users.h"
 
 /* The operator has probably forgotten the line that says where TLS ends. */
 static void log_untrusted_scheme(struct gateway *g, const struct exchange *x)
@@ -40,18 +44,11 @@ static void log_forgotten_upgrade(struct gateway *g, const struct exchange *x)
 	    (int)slice_find(head->path, '?'), head->path.ptr, x->context.route->name);
 }
 
-void gateway_request(void *context, struct exchange *x)
+/* ---- the steps ---- */
+
+/* The last step: the request is for an origin, or for a held response. */
+static void serve(struct gateway *g, struct exchange *x)
 {
-	struct gateway *g = context;
-	const char *detail = NULL;
-	const struct relay_cause *refusal = offer_route(&g->offers, x, &detail);
-	log_forgotten_upgrade(g, x);
-	if (refusal) {
-		if (refusal == &relay_cause_UNTRUSTED_SCHEME)
-			log_untrusted_scheme(g, x);
-		exchange_refuse(x, refusal, detail);
-		return;
-	}
 	if (x->context.origin->balance.affinity_cookie)
 		upstream_read_affinity(x);
 	if (x->context.route->request_limit_count > 0 && !request_limits_admit(g, x))
@@ -69,4 +66,73 @@ void gateway_request(void *context, struct exchange *x)
 	if (exchange_is_over(x) || (hold_may_answer(&g->hold) && hold_claim(&g->hold, x)))
 		return;
 	exchange_dispatch(x);
+}
+
+static void route(struct gateway *g, struct exchange *x)
+{
+	const char *detail = NULL;
+	const struct relay_cause *refusal = offer_route(&g->offers, x, &detail);
+	log_forgotten_upgrade(g, x);
+	if (refusal)
+		exchange_refuse(x, refusal, detail);
+	else
+		serve(g, x);
+}
+
+/* The listener has rules. */
+static void judge(struct gateway *g, struct exchange *x)
+{
+	const struct access_verdict verdict = offer_may_ask(x);
+	bool is_forward = conf_listen_is_forward(x->context.listen);
+	switch (verdict.answer) {
+	case ACCESS_ALLOW:
+		route(g, x);
+		return;
+	case ACCESS_DENY:
+		exchange_refuse(x, &relay_cause_ACCESS_DENIED, verdict.reason);
+		return;
+	case ACCESS_ASK:
+		exchange_refuse(x,
+		    is_forward ? &relay_cause_PROXY_USER_UNKNOWN : &relay_cause_USER_UNKNOWN,
+		    verdict.reason);
+		return;
+	}
+}
+
+void gateway_identified(struct gateway *g, struct exchange *x, enum user_answer answer)
+{
+	switch (answer) {
+	case USER_WAITS:
+		return;
+	case USER_BUSY:
+		exchange_refuse(x, &relay_cause_USERS_BUSY, NULL);
+		return;
+	case USER_LIMITED:
+		exchange_refuse(x, &relay_cause_USER_FAILURES, NULL);
+		return;
+	case USER_NONE:
+	case USER_KNOWN:
+	case USER_WRONG: /* the rules decide what nobody may have */
+		judge(g, x);
+		return;
+	}
+}
+
+void gateway_request(void *context, struct exchange *x)
+{
+	struct gateway *g = context;
+	const struct conf_listen *listen = x->context.listen;
+	const char *detail = NULL;
+	const struct relay_cause *refusal = offer_admit(&g->offers, x, &detail);
+	if (refusal) {
+		if (refusal == &relay_cause_UNTRUSTED_SCHEME)
+			log_untrusted_scheme(g, x);
+		exchange_refuse(x, refusal, detail);
+	} else if (!listen->access) {
+		route(g, x);
+	} else if (offer_asks_for_users(listen)) {
+		gateway_identified(g, x, users_identify(g, x));
+	} else {
+		judge(g, x);
+	}
 }

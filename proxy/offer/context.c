@@ -77,7 +77,7 @@ static const struct relay_cause *offer_tunnel(struct exchange *x, const char **d
 	struct slice offered = x->request->upgrade, protocol = x->request->protocol, upgrade;
 	if (protocol.len > 0 && !tunnel_of(route, protocol))
 		return *detail = "the route has no such upgrade", &relay_cause_NOT_IMPLEMENTED;
-	if (protocol.len > 0)
+	if (x->method == HTTP_METHOD_CONNECT)
 		exchange_ask_for_tunnel(x, SLICE(""));
 	while (!x->tunnel.is_asked && slice_next_member(&offered, &upgrade)) {
 		const struct slice *named = tunnel_of(route, upgrade);
@@ -103,21 +103,28 @@ static const struct relay_cause *answer_of_route(const struct exchange *x, const
 	return NULL;
 }
 
+const struct relay_cause *offer_admit(
+    const struct offer_env *env, const struct exchange *x, const char **detail)
+{
+	const struct http_head *head = x->request;
+	bool is_forward = conf_listen_is_forward(x->context.listen);
+	if (!is_forward && x->method == HTTP_METHOD_CONNECT && head->protocol.len == 0)
+		return *detail = "CONNECT is for forward proxies", &relay_cause_NOT_IMPLEMENTED;
+	if (x->context.came_through && http_via_has(head, env->pseudonym))
+		return *detail = "the request has been here before", &relay_cause_LOOP;
+	if (is_forward)
+		return offer_admit_forward(x, detail);
+	const struct relay_cause *refusal = offer_check_scheme(x, detail);
+	return refusal ? refusal : to_https(x, detail);
+}
+
 const struct relay_cause *offer_route(
     const struct offer_env *env, struct exchange *x, const char **detail)
 {
 	const struct http_head *head = x->request;
 	const struct conf_route *route = NULL;
-	if (x->method == HTTP_METHOD_CONNECT && head->protocol.len == 0)
-		return *detail = "CONNECT is for forward proxies", &relay_cause_NOT_IMPLEMENTED;
-	if (x->context.came_through && http_via_has(head, env->pseudonym))
-		return *detail = "the request has been here before", &relay_cause_LOOP;
-	const struct relay_cause *refusal = offer_check_scheme(x, detail);
-	if (!refusal)
-		refusal = to_https(x, detail);
-	if (refusal)
-		return refusal;
-	switch (router_find(env->router, head, &route, NULL)) {
+	const struct relay_cause *refusal;
+	switch (router_find(offer_router(env, x), head, &route, NULL)) {
 	case ROUTER_NO_HOST:
 		return *detail = "no route for this host", &relay_cause_MISDIRECTED;
 	case ROUTER_NO_PATH:
@@ -132,7 +139,7 @@ const struct relay_cause *offer_route(
 		return refusal;
 	bool is_call = http_is_grpc_call(head);
 	x->context.is_streaming = !x->upload.source_ended && (route->streaming || is_call);
-	if (head->protocol.len > 0 || head->upgrade.len > 0) {
+	if (x->method == HTTP_METHOD_CONNECT || head->upgrade.len > 0) {
 		refusal = offer_tunnel(x, detail);
 		if (refusal || x->tunnel.is_asked)
 			return refusal;
@@ -302,7 +309,7 @@ static bool may_promise(const struct offer_env *env, const struct exchange *pare
 	const struct conf_route *route;
 	struct slice theirs = promised->path;
 	if (!offer_map_promise(parent, promised, outside) || *outside ||
-	    router_find(env->router, promised, &route, NULL) != ROUTER_FOUND ||
+	    router_find(offer_router(env, parent), promised, &route, NULL) != ROUTER_FOUND ||
 	    origin_of(route, parent) != parent->context.origin)
 		return false;
 	*outside = has_other_path(route, promised, theirs);
@@ -315,7 +322,8 @@ static bool find_place(const struct offer_env *env, const struct exchange *paren
     const struct http_head *promised, struct relay_place *place)
 {
 	const struct conf_route *route;
-	if (router_find(env->router, promised, &route, NULL) != ROUTER_FOUND || !route->origin)
+	if (router_find(offer_router(env, parent), promised, &route, NULL) != ROUTER_FOUND ||
+	    !route->origin)
 		return false;
 	*place = (struct relay_place){route, origin_of(route, parent)};
 	return true;

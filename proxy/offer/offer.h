@@ -11,6 +11,7 @@
  *   rewrite.c          the paths of a route with rewrite; map_back.c what its origin says of them
  *   redirect.c         where a route with redirect leads
  *   access.c           who may ask for what, and which addresses may be reached
+ *   forward.c          requests in forward mode
  *   context.c          facts about a request and about an offer
  *   scheme.c           the scheme of a request, and which clients may choose it
  *   own_offers.c       offers from `add`, manifests and the learned table
@@ -24,6 +25,7 @@
 #define PUSHGATE_OFFER_OFFER_H
 
 #include "proxy/conf/conf.h"
+#include "proxy/http/host.h"
 #include "proxy/http/via.h"
 #include "proxy/offer/access.h"
 #include "proxy/offer/learned.h"
@@ -40,6 +42,7 @@ void offer_seed(uint64_t seed);
 struct offer_env {
 	const struct conf *conf;
 	const struct router *router;
+	const struct router *forward_router; /* of listeners in forward mode; NULL: there are none */
 	struct slice pseudonym;
 	struct http_via via;
 	const struct manifests *manifests;   /* NULL = no manifest files are open */
@@ -80,6 +83,26 @@ void offer_adopt_scheme(
     const struct conf_listen *l, const struct address *peer, struct http_head *head);
 /* The cause with which a request is refused because of its scheme; NULL: it may be served. */
 const struct relay_cause *offer_check_scheme(const struct exchange *x, const char **detail);
+/* The router of the listener that x came to. */
+static inline const struct router *offer_router(
+    const struct offer_env *env, const struct exchange *x)
+{
+	return conf_listen_is_forward(x->context.listen) ? env->forward_router : env->router;
+}
+/* What a request must be, whatever may be asked for by whom: the first step. Returns the cause with which
+ * pushgate refuses x, or NULL. */
+const struct relay_cause *offer_admit(
+    const struct offer_env *env, const struct exchange *x, const char **detail);
+const struct relay_cause *offer_admit_forward(const struct exchange *x, const char **detail);
+/* Where a request goes by what it says itself (forward mode). */
+struct offer_target {
+	char host[HTTP_HOST_TEXT]; /* http_host_read */
+	struct address address;    /* with is_address */
+	uint16_t port;
+	bool is_tls, is_tunnel, is_address;
+};
+/* False: it names nothing that can be reached. */
+bool offer_read_target(const struct http_head *request, struct offer_target *target);
 /* Sets the route and the origin of x and returns NULL. Or returns the cause with which pushgate answers
  * x itself; *detail is for the response and the log. */
 const struct relay_cause *offer_route(

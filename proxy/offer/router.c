@@ -137,8 +137,18 @@ static size_t count_hosts(const struct conf *conf)
 	return count;
 }
 
-struct router *router_new(const struct conf *conf, uint64_t seed)
+static bool has_listener(const struct conf *conf, enum conf_listen_mode mode)
 {
+	for (size_t i = 0; i < conf->listen_count; i++)
+		if (conf->listens[i].mode == mode)
+			return true;
+	return false;
+}
+
+struct router *router_new(const struct conf *conf, enum conf_listen_mode mode, uint64_t seed)
+{
+	if (mode == CONF_MODE_FORWARD && !has_listener(conf, mode))
+		return NULL;
 	struct router *r = memory_new(struct router);
 	r->seed = seed;
 	r->last = memory_new(struct last_host);
@@ -147,6 +157,8 @@ struct router *router_new(const struct conf *conf, uint64_t seed)
 	r->hosts = memory_zalloc((count_hosts(conf) + 1) * sizeof(*r->hosts));
 	for (size_t i = 0; i < conf->route_count; i++) {
 		const struct conf_route *route = &conf->routes[i];
+		if (route->is_forward != (mode == CONF_MODE_FORWARD))
+			continue;
 		for (size_t j = 0; j < route->host_count; j++)
 			add_route(r, route, route->hosts[j]);
 		if (route->host_count == 0)
@@ -241,7 +253,7 @@ enum router_answer router_find(const struct router *r, const struct http_head *r
 		return ROUTER_NO_HOST;
 	const struct slice host = slice_of(asked->host, asked->host_len);
 	l.path = slice_sub(request->path, 0, slice_find(request->path, '?'));
-	if (slice_equal(l.path, SLICE("*")))
+	if (l.path.len == 0 || slice_equal(l.path, SLICE("*")))
 		l.path = SLICE("/");
 	bool is_found = (r->names.count > 0 && host.ptr[0] != '.' &&
 			    look(&l, find_named(r, asked->hash, host))) ||

@@ -22,9 +22,10 @@ enum router_answer {
 	ROUTER_NO_PATH, /* no route of the host is for this path, with this method and these fields: 404 */
 };
 
-struct router *router_new(const struct conf *conf, uint64_t seed); /* borrows conf */
+/* Of the routes that listeners with this mode use; NULL: forward mode is not used. Borrows conf. */
+struct router *router_new(const struct conf *conf, enum conf_listen_mode mode, uint64_t seed);
 void router_free(struct router *r);
-/* request: its authority as the client sent it. The path's query is ignored; "*" (OPTIONS) counts as "/".
+/* request: its authority as the client sent it. The path's query is ignored; "*" (OPTIONS) and none (CONNECT) count as "/".
  * prefix: set to the path prefix by which the route was found; may be NULL. */
 enum router_answer router_find(const struct router *r, const struct http_head *request,
     const struct conf_route **route, struct slice *prefix);

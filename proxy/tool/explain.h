@@ -40,7 +40,7 @@ struct explain_scene {
 	 * not read the links of the final response, since it drops all of them in any case. */
 	bool wants_pushes, ignores_links;
 	/* Private. */
-	struct router *router;
+	struct router *router, *forward_router;
 	struct offer_env base;
 	struct relay relay;
 	struct hold hold;

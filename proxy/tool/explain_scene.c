@@ -220,10 +220,12 @@ void explain_scene_init(struct explain_scene *s)
 	s->chunks = chunk_pool_new(LIMIT_COPY_BELOW_BYTES, 0);
 	s->small = chunk_pool_new(LIMIT_COPY_BELOW_BYTES, 0);
 	s->heads = http_head_pool_new(16);
-	s->router = router_new(conf, 0);
+	s->router = router_new(conf, CONF_MODE_GATEWAY, 0);
+	s->forward_router = router_new(conf, CONF_MODE_FORWARD, 0);
 	s->base = (struct offer_env){
 	    .conf = conf,
 	    .router = s->router,
+	    .forward_router = s->forward_router,
 	    .pseudonym = slice_of_string(conf->server.pseudonym),
 	    .via = http_via_make(slice_of_string(conf->server.pseudonym)),
 	    .manifests = s->manifests,
@@ -282,6 +284,7 @@ void explain_scene_fini(struct explain_scene *s)
 	hold_fini(&s->hold);
 	relay_fini(&s->relay);
 	router_free(s->router);
+	router_free(s->forward_router);
 	chunk_pool_free(s->small);
 	chunk_pool_free(s->chunks);
 	http_head_pool_free(s->heads);
@@ -308,7 +311,8 @@ const struct relay_cause *explain_ask(
 	x->context.hold_store = &s->held;
 	x->context.came_through = offer_came_through(request);
 	*detail = NULL;
-	return offer_route(&s->base, x, detail);
+	const struct relay_cause *refusal = offer_admit(&s->base, x, detail);
+	return refusal ? refusal : offer_route(&s->base, x, detail);
 }
 
 void explain_dispatch(struct explain_scene *s, bool with_offers)

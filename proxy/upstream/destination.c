@@ -1,64 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Destinations: which server gets a request, and what becomes of the requests that wait when a server joins,
+ * Which server of a destination gets a request, and what becomes of the requests that wait when a server joins,
  * leaves or dies.
  */
+#include "proxy/upstream/on_demand.h"
 #include "proxy/upstream/private.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
-
-/* ---- life ---- */
-
-static void give_out_again(struct wheel_node *node, usec now);
-
-static void add_configured(struct destination *d)
-{
-	const struct conf_origin *o = d->origin;
-	for (size_t i = 0; i < o->server_count; i++) {
-		const struct conf_origin_server *conf = &o->servers[i];
-		if (conf_server_is_name(conf))
-			d->name_count++;
-		else
-			server_new(d, conf, &conf->address, conf->weight);
-	}
-}
-
-void destination_open(
-    struct destination *d, struct upstream *upstream, const struct conf_origin *origin)
-{
-	*d = (struct destination){.upstream = upstream, .origin = origin, .is_stale = true};
-	for (unsigned push = 0; push < 2; push++)
-		d->plans[push] =
-		    session_plans_for_origin(upstream->env->protocols, origin, push == 1);
-	for (unsigned kind = 0; kind < POOL_KINDS; kind++) {
-		list_init(&d->waiting_pools[kind]);
-	}
-	list_init(&d->nameless);
-	list_init(&d->servers);
-	wheel_node_init(&d->change_timer, give_out_again);
-	d->balance = balance_of_origin(origin, upstream->env->seed + origin->index);
-	add_configured(d);
-	destination_watch_names(d);
-}
-
-void destination_close(struct destination *d)
-{
-	destination_unwatch_names(d);
-	wheel_forget(worker_wheel(d->upstream->env), &d->change_timer);
-	list_for_each(&d->servers, s, struct server, link) server_close(s);
-}
-
-void destination_free(struct destination *d)
-{
-	ensure(d->queued == 0);
-	list_for_each(&d->servers, s, struct server, link) server_free(s);
-	session_plans_free(d->plans[0]);
-	session_plans_free(d->plans[1]);
-	balance_free(d->balance);
-	free(d->members);
-	free(d->names);
-}
 
 /* ---- the choice ---- */
 
@@ -161,6 +110,8 @@ static struct server *choose(struct destination *d, struct exchange *x)
 {
 	if (d->is_stale)
 		collect_members(d);
+	if (d->is_on_demand && !destination_is_open_to(d, x))
+		return NULL;
 	if (d->member_count == 1)
 		return server_of(d->members[0]);
 	if (d->member_count == 0)
@@ -233,8 +184,8 @@ static void send_to(struct server *s, struct exchange *x)
 {
 	enum pool_kind kind = kind_of(s, x);
 	give(x, s);
-	/* Their numbers are bounded for each server. */
-	if (kind == POOL_SUBSCRIPTIONS || kind == POOL_TUNNELS)
+	/* Their numbers are bounded for each server; on demand, the address was judged. */
+	if (kind == POOL_SUBSCRIPTIONS || kind == POOL_TUNNELS || s->destination->is_on_demand)
 		x->context.is_bound = true;
 	pool_dispatch(server_pool(s, kind), x);
 }
@@ -254,7 +205,10 @@ static void fail(struct destination *d, struct exchange *x)
 {
 	const char *why = destination_name_error(d);
 	destination_note_queued(x);
-	if (d->member_count > 0)
+	if (d->is_on_demand && x->context.failure)
+		exchange_on_up_failed(
+		    x, x->context.failure, x->context.failure_code, x->context.failure_detail);
+	else if (d->member_count > 0)
 		exchange_on_up_failed(
 		    x, &relay_cause_UP_UNREACHABLE, 0, "no server is left to try");
 	else if (why)
@@ -306,6 +260,8 @@ void destination_exchange_ended(struct exchange *x)
 void destination_adopt_push(struct server *s, struct exchange *push)
 {
 	give(push, s);
+	if (s->destination->is_on_demand)
+		on_demand_adopt(s->destination, push);
 }
 
 /* ---- another server ---- */
@@ -416,7 +372,7 @@ static void rouse(struct destination *d, struct server *s)
 	}
 }
 
-static void give_out_again(struct wheel_node *node, usec now)
+void destination_give_out_again(struct wheel_node *node, usec now)
 {
 	struct destination *d = container_of(node, struct destination, change_timer);
 	(void)now;

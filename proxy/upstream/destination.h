@@ -57,6 +57,13 @@ struct destination_name {
 struct destination {
 	struct upstream *upstream;
 	const struct conf_origin *origin;
+	struct list link; /* in upstream->destinations_open */
+	/* The lines `server`; in forward mode the one that stands for the host of the requests. */
+	const struct conf_origin_server *lines;
+	size_t line_count;
+	/* A request named it (on_demand.h): its addresses are judged for each request, and its plans are those of all
+	 * such destinations. */
+	bool is_on_demand;
 	/* The protocols that its connections may speak: without pushes, with them. Owned. */
 	struct session_plan *plans[2];
 	struct net_tls *tls; /* NULL: cleartext. Shared by all origins with the same settings; */
@@ -81,6 +88,10 @@ struct destination {
 
 void destination_open(
     struct destination *d, struct upstream *upstream, const struct conf_origin *origin);
+/* The two halves of it: between them the caller sets lines and plans. */
+void destination_init(struct destination *d, struct upstream *upstream,
+    const struct conf_origin *origin, bool is_on_demand);
+void destination_begin(struct destination *d);
 void destination_close(struct destination *d); /* every connection at once */
 void destination_free(struct destination *d);
 
@@ -105,6 +116,12 @@ void destination_changed(struct destination *d);
  * the cause. */
 void destination_try_another(
     struct destination *d, struct exchange *x, const struct relay_cause *cause, const char *detail);
+
+/* ---- judge.c ---- */
+
+/* Forward mode: whether x may go to each address that the destination has now. False: the reason is noted as the
+ * failure of x. */
+bool destination_is_open_to(const struct destination *d, struct exchange *x);
 
 /* ---- destination_names.c ---- */
 

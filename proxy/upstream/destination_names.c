@@ -104,11 +104,10 @@ static void name_changed(void *context, const struct name_answer *answer)
 
 void destination_watch_names(struct destination *d)
 {
-	const struct conf_origin *o = d->origin;
 	size_t n = 0;
 	d->names = memory_zalloc((d->name_count + 1) * sizeof(*d->names));
-	for (size_t i = 0; i < o->server_count; i++) {
-		const struct conf_origin_server *conf = &o->servers[i];
+	for (size_t i = 0; i < d->line_count; i++) {
+		const struct conf_origin_server *conf = &d->lines[i];
 		struct destination_name *name = &d->names[n];
 		if (!conf_server_is_name(conf))
 			continue;

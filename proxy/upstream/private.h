@@ -90,6 +90,11 @@ struct origin_conn {
 	struct refused_promises refused;
 };
 
+/* ---- destination.c ---- */
+
+/* What change_timer does: what waits goes where it may go now. */
+void destination_give_out_again(struct wheel_node *node, usec now);
+
 /* ---- other_server.c ---- */
 
 /* x was given to the server before, or is now. */
@@ -99,7 +104,7 @@ bool upstream_was_tried(const struct exchange *x, const struct server *s);
 
 /* Where a walk over all pools is; all zero: before the first one. */
 struct pool_place {
-	size_t destination;
+	struct destination *destination;
 	struct server *server;
 	unsigned kind;
 };

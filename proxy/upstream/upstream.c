@@ -3,6 +3,7 @@
 #include "proxy/upstream/private.h"
 
 #include "proxy/base/memory.h"
+#include "proxy/upstream/on_demand.h"
 
 #include <stdlib.h>
 
@@ -52,12 +53,13 @@ bool upstream_open(struct upstream *u, char *error, size_t error_size)
 	health_open(u);
 	u->push_off_until = memory_zalloc((conf->route_count + 1) * sizeof(*u->push_off_until));
 	u->destinations = memory_zalloc((conf->origin_count + 1) * sizeof(*u->destinations));
+	list_init(&u->destinations_open);
 	for (size_t i = 0; i < conf->origin_count; i++)
 		destination_open(&u->destinations[i], u, &conf->origins[i]);
 	for (size_t i = 0; i < conf->origin_count; i++)
 		if (!open_tls(u, &u->destinations[i], error, error_size))
 			return false;
-	return true;
+	return on_demand_open(u, error, error_size);
 }
 
 static size_t destination_count(const struct upstream *u)
@@ -71,6 +73,7 @@ void upstream_close(struct upstream *u)
 	health_close(u);
 	for (size_t i = 0; i < destination_count(u); i++)
 		destination_close(&u->destinations[i]);
+	on_demand_close(u->on_demand);
 }
 
 void upstream_free(struct upstream *u)
@@ -80,16 +83,32 @@ void upstream_free(struct upstream *u)
 	for (size_t i = 0; i < destination_count(u); i++)
 		if (u->destinations[i].owns_tls)
 			net_tls_free(u->destinations[i].tls);
+	on_demand_free(u->on_demand);
 	free(u->destinations);
 	free(u->push_off_until);
 }
 
+static struct destination *next_destination(const struct upstream *u, struct destination *d)
+{
+	const struct list *next = d ? d->link.next : u->destinations_open.next;
+	return !next || next == &u->destinations_open
+		   ? NULL
+		   : container_of((struct list *)(uintptr_t)next, struct destination, link);
+}
+
+static struct server *next_server(const struct destination *d, struct server *s)
+{
+	struct list *next = s ? s->link.next : d->servers.next;
+	return next == &d->servers ? NULL : container_of(next, struct server, link);
+}
+
 struct pool *upstream_next_pool(const struct upstream *u, struct pool_place *at)
 {
-	while (at->destination < destination_count(u)) {
-		struct destination *d = &u->destinations[at->destination];
+	if (!at->destination)
+		at->destination = next_destination(u, NULL);
+	while (at->destination) {
 		if (!at->server)
-			at->server = list_first(&d->servers, struct server, link);
+			at->server = next_server(at->destination, NULL);
 		while (at->server) {
 			while (at->kind < POOL_KINDS) {
 				struct pool *p = at->server->pools[at->kind++];
@@ -97,11 +116,9 @@ struct pool *upstream_next_pool(const struct upstream *u, struct pool_place *at)
 					return p;
 			}
 			at->kind = 0;
-			at->server = at->server->link.next == &d->servers
-					 ? NULL
-					 : container_of(at->server->link.next, struct server, link);
+			at->server = next_server(at->destination, at->server);
 		}
-		at->destination++;
+		at->destination = next_destination(u, at->destination);
 	}
 	return NULL;
 }
@@ -121,12 +138,16 @@ bool upstream_is_empty(const struct upstream *u)
 
 static struct destination *destination_of(const struct upstream *u, const struct exchange *x)
 {
-	return &u->destinations[x->context.origin->index];
+	return x->context.destination ? x->context.destination
+				      : &u->destinations[x->context.origin->index];
 }
 
 void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push)
 {
 	x->context.wants_pushes = wants_push;
+	bool is_forward = x->context.origin->kind == CONF_ORIGIN_FORWARD;
+	if (is_forward && !x->context.destination && !on_demand_get(u, x))
+		return;
 	destination_dispatch(destination_of(u, x), x);
 }
 
@@ -149,6 +170,8 @@ void upstream_exchange_ended(struct exchange *x)
 	if (x->ending.cause && x->ending.cause->is_timeout)
 		health_report_failure(x, x->ending.cause);
 	destination_exchange_ended(x);
+	if (x->context.destination)
+		on_demand_exchange_ended(x);
 }
 
 /* ---- one exchange's origin ---- */

@@ -264,7 +264,7 @@ static void check_redirect(const char *more, const char *host, const char *path,
 	snprintf(text, sizeof(text), "[listen l]\naddress = 127.0.0.1:1\n[route r]\n%s\n", more);
 	struct conf *conf = conf_load_text(slice_of_string(text), "test.ini", false, stderr);
 	assert_non_null(conf);
-	struct router *router = router_new(conf, 5);
+	struct router *router = router_new(conf, CONF_MODE_GATEWAY, 5);
 	const struct offer_env env = {.conf = conf, .router = router};
 	const struct http_head request = {.method = SLICE("GET"),
 	    .scheme = SLICE("https"), .authority = slice_of_string(host), .path = slice_of_string(path)};

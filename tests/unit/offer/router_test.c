@@ -30,7 +30,7 @@ static struct case_map map_new(const char *routes)
 	snprintf(text, sizeof(text), HEAD "%s", routes);
 	struct case_map m = {.conf = conf_load_text(slice_of_string(text), "test.ini", false, stderr)};
 	assert_non_null(m.conf);
-	m.router = router_new(m.conf, 7);
+	m.router = router_new(m.conf, CONF_MODE_GATEWAY, 7);
 	return m;
 }
 
@@ -205,7 +205,7 @@ static void many_hosts_are_all_found(void **state)
 		    text + n, sizeof(text) - n, "[route r%u]\nhost = h%u.test\norigin = o\n", i, i);
 	struct case_map m = {.conf = conf_load_text(slice_of_string(text), "test.ini", false, stderr)};
 	assert_non_null(m.conf);
-	m.router = router_new(m.conf, 99);
+	m.router = router_new(m.conf, CONF_MODE_GATEWAY, 99);
 	for (unsigned i = 0; i < 1000; i++) {
 		char host[32], name[32];
 		snprintf(host, sizeof(host), "h%u.test", i);
@@ -377,7 +377,7 @@ static void one_host_may_have_ten_thousand_paths(void **state)
 	snprintf(text + used, size - used, "origin = o\n");
 	struct case_map m = {.conf = conf_load_text(slice_of_string(text), "test.ini", false, stderr)};
 	assert_non_null(m.conf);
-	m.router = router_new(m.conf, 3);
+	m.router = router_new(m.conf, CONF_MODE_GATEWAY, 3);
 	for (unsigned i = 0; i < 10000; i++) {
 		char path[32];
 		snprintf(path, sizeof(path), "/p%u/x/y", i);
@@ -417,7 +417,7 @@ static void hosts_with_the_same_routes_share_their_paths(void **state)
 	struct case_map m = {.conf = conf_load_text(slice_of(text, at), "test.ini", false, stderr)};
 	assert_non_null(m.conf);
 	size_t before = most_memory();
-	m.router = router_new(m.conf, 7);
+	m.router = router_new(m.conf, CONF_MODE_GATEWAY, 7);
 	assert_true(most_memory() - before < 64u << 20);
 	assert_string_equal(where(&m, "h2999.example", "/p2999"), "all");
 	assert_string_equal(where(&m, "h2999.example", "/q"), "l19");
@@ -429,7 +429,7 @@ static void no_routes_at_all_is_fine(void **state)
 {
 	(void)state;
 	const struct conf none = {0};
-	struct router *r = router_new(&none, 1);
+	struct router *r = router_new(&none, CONF_MODE_GATEWAY, 1);
 	const struct conf_route *route;
 	const struct http_head request = {.authority = SLICE("example.com"), .path = SLICE("/")};
 	assert_int_equal(router_find(r, &request, &route, NULL), ROUTER_NO_HOST);

@@ -147,7 +147,9 @@ static const struct relay_cause *routed(const char *listen, const char *address,
 	x.method = http_method_find(slice_of_string(method));
 	x.context.listen = listener(listen);
 	x.context.client = peer(address);
-	const struct relay_cause *cause = offer_route(the_env, &x, &detail);
+	const struct relay_cause *cause = offer_admit(the_env, &x, &detail);
+	if (!cause)
+		cause = offer_route(the_env, &x, &detail);
 	http_head_free(head);
 	return cause;
 }
@@ -179,7 +181,7 @@ static int open_all(void **state)
 	heads = http_head_pool_new(2);
 	if (!conf)
 		return -1;
-	env = (struct offer_env){.conf = conf, .router = router_new(conf, 1), .pseudonym = SLICE("gate"), .via = http_via_make(SLICE("gate"))};
+	env = (struct offer_env){.conf = conf, .router = router_new(conf, CONF_MODE_GATEWAY, 1), .pseudonym = SLICE("gate"), .via = http_via_make(SLICE("gate"))};
 	the_env = &env;
 	((struct conf_listen *)(uintptr_t)listener("moved"))->redirect_to_https = true;
 	return 0;

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Forward mode: the route and the origin of a listener with mode = forward. They are sections like others, so that
+ * all options of routes and origins apply. What the file does not say is added here.
+ */
+#include "proxy/conf/load.h"
+
+/* ---- sections before the whole is checked ---- */
+
+static const struct conf_section *find_listener(
+    const struct conf_loader *l, enum conf_listen_mode mode)
+{
+	conf_for_each_section(l, s, CONF_SECTION_LISTEN)
+	{
+		if (((const struct conf_listen *)s->object)->mode == mode)
+			return s;
+	}
+	return NULL;
+}
+
+static const struct conf_section *find_forward_origin(const struct conf_loader *l, const char *name)
+{
+	conf_for_each_section(l, s, CONF_SECTION_ORIGIN)
+	{
+		if (((const struct conf_origin *)s->object)->kind == CONF_ORIGIN_FORWARD &&
+		    (!name || strcmp(s->name, name) == 0))
+			return s;
+	}
+	return NULL;
+}
+
+static bool has_section(const struct conf_loader *l, enum conf_kind kind, const char *name)
+{
+	conf_for_each_section(l, s, kind)
+	{
+		if (strcmp(s->name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A route that takes whatever no other route of forward mode takes. */
+static bool takes_everything(const struct conf_loader *l, const struct conf_route *r)
+{
+	return r->side_count > 0 && find_forward_origin(l, r->sides[0].name) &&
+	       r->host_count + r->path_count + r->method_count + r->field_test_count == 0;
+}
+
+static bool has_route_for_everything(const struct conf_loader *l)
+{
+	conf_for_each_section(l, s, CONF_SECTION_ROUTE)
+	{
+		if (takes_everything(l, s->object))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a section may have the name. */
+static bool is_free(struct conf_loader *l, enum conf_kind kind, const char *word)
+{
+	if (!has_section(l, kind, "forward"))
+		return true;
+	const struct conf_section *s = find_listener(l, CONF_MODE_FORWARD);
+	conf_mistake(l, s->file, conf_option_line(s, "mode"),
+	    "mode = forward needs an [%s forward], which it would make itself, but the section "
+	    "that is there is "
+	    "another one; give that another name",
+	    word);
+	return false;
+}
+
+/* ---- what is added ---- */
+
+void conf_add_forward_sections(struct conf_loader *l)
+{
+	static const char origin_text[] = "[origin forward]\nserver = forward:\n";
+	static const char route_text[] = "[route forward]\norigin = %s\nupgrade = websocket\n";
+
+	if (!find_listener(l, CONF_MODE_FORWARD) || l->counts.mistakes > 0)
+		return;
+	if (!find_forward_origin(l, NULL) && is_free(l, CONF_SECTION_ORIGIN, "origin"))
+		conf_read_text(l, "forward mode", slice_of_string(origin_text));
+	const struct conf_section *origin = find_forward_origin(l, NULL);
+	if (!origin || has_route_for_everything(l) || !is_free(l, CONF_SECTION_ROUTE, "route"))
+		return;
+	conf_read_text(l, "forward mode", arena_printf(&l->conf->arena, route_text, origin->name));
+}
+
+/* ---- routes ---- */
+
+void conf_check_forward_route(struct conf_loader *l, const struct conf_section *s)
+{
+	struct conf_route *route = s->object;
+	size_t forward = 0;
+
+	for (size_t i = 0; i < route->side_count; i++)
+		forward +=
+		    route->sides[i].origin && route->sides[i].origin->kind == CONF_ORIGIN_FORWARD;
+	route->is_forward = forward > 0;
+	if (forward == 0)
+		return;
+	if (route->side_count > 1)
+		conf_mistake(l, s->file, conf_option_line(s, "origin"),
+		    "an origin with server = forward: shares no route with others; name it alone");
+	else if (route->rewrite.is_given)
+		conf_mistake(l, s->file, conf_option_line(s, "rewrite"),
+		    "rewrite is for gateways, and the route has an origin with server = forward:; "
+		    "remove it");
+	else if (!find_listener(l, CONF_MODE_FORWARD))
+		conf_warning(l, s->file, s->line,
+		    "%s never matches, because no [listen NAME] has mode = forward; add that to "
+		    "one",
+		    conf_section_title(l, s));
+}
+
+void conf_check_modes(struct conf_loader *l)
+{
+	if (find_listener(l, CONF_MODE_GATEWAY))
+		return;
+	conf_for_each_section(l, s, CONF_SECTION_ROUTE)
+	{
+		const struct conf_route *route = s->object;
+		if (!route->is_forward)
+			conf_warning(l, s->file, s->line,
+			    "%s never matches, because every [listen NAME] has mode = forward; add "
+			    "one with mode = "
+			    "gateway, or remove the section",
+			    conf_section_title(l, s));
+	}
+}

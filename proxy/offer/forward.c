@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Forward mode: what a request must be, and where it goes by what it says itself. */
+#include "proxy/offer/offer.h"
+
+#include "proxy/http/authority.h"
+#include "proxy/relay/relay.h"
+
+/* RFC 9112 3.2.2: a client of a proxy names the whole URI; over HTTP/2 it always does. */
+static const struct relay_cause *check_target(const struct http_head *head, const char **detail)
+{
+	if (head->scheme_from_connection)
+		return *detail = "this is a proxy: the target must be a whole URI",
+		       &relay_cause_NO_TARGET;
+	if (head->scheme.len > 0 && !http_scheme_is_http(head->scheme))
+		return *detail = "no scheme that this proxy speaks", &relay_cause_NO_TARGET;
+	return NULL;
+}
+
+const struct relay_cause *offer_admit_forward(const struct exchange *x, const char **detail)
+{
+	struct http_authority authority;
+	char name[HTTP_HOST_TEXT];
+	struct address address;
+	const struct http_head *head = x->request;
+	const struct relay_cause *refusal = check_target(head, detail);
+	if (refusal)
+		return refusal;
+	/* uncovered: a head without a readable authority is malformed */
+	if (!http_authority_parse(head->authority, head->scheme, &authority) || authority.port == 0)
+		return *detail = "no host and port", &relay_cause_NO_TARGET;
+	if (http_host_read(authority.host, name, &address) == HTTP_HOST_STRANGE)
+		return *detail = "the host is neither a name nor an address in its usual form",
+		       &relay_cause_HOST_STRANGE;
+	return NULL;
+}
+
+bool offer_read_target(const struct http_head *request, struct offer_target *target)
+{
+	struct http_authority authority;
+	target->is_tunnel =
+	    request->method_token == HTTP_METHOD_CONNECT && request->protocol.len == 0;
+	target->is_tls = slice_equal_nocase(request->scheme, SLICE("https"));
+	if (!http_authority_parse(request->authority, request->scheme, &authority) ||
+	    authority.port == 0)
+		return false;
+	target->port = authority.port;
+	enum http_host_kind kind = http_host_read(authority.host, target->host, &target->address);
+	target->is_address = kind == HTTP_HOST_ADDRESS;
+	return kind != HTTP_HOST_STRANGE;
+}

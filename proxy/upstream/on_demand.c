@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* See on_demand.h. */
+#include "proxy/upstream/on_demand.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/base/hash.h"
+#include "proxy/base/memory.h"
+#include "proxy/upstream/private.h"
+
+/* What a connection carries, and so which protocols it speaks. */
+enum demand_kind { DEMAND_HTTP, DEMAND_HTTPS, DEMAND_TUNNEL, DEMAND_KINDS };
+
+struct template
+{
+	struct conf_origin conf;
+	struct session_plan *plans[2]; /* as in struct destination */
+	struct net_tls *tls;           /* owned; NULL: cleartext */
+};
+
+struct demand {
+	struct destination destination;
+	struct conf_origin_server line;
+	const struct template *template;
+	struct map_node node;
+	struct list link; /* in on_demand->unused, while no exchange has it */
+	usec unused_since;
+	uint32_t users; /* exchanges */
+	struct deferred_free deferred;
+	char host[]; /* http_host_read */
+};
+
+struct on_demand {
+	struct upstream *upstream;
+	struct template
+	    *templates; /* DEMAND_KINDS for each origin, by its index; those of others are empty */
+	struct map demands;
+	struct list unused; /* the one that is so for the longest comes first */
+	struct wheel_node timer;
+	bool is_closed;
+};
+
+/* Without a connection. A name is not looked up again meanwhile, and one that has no address is answered at once. */
+#define UNUSED_USEC (10 * USEC_PER_SEC)
+
+static struct demand *demand_of(struct destination *d)
+{
+	return container_of(d, struct demand, destination);
+}
+
+/* ---- templates ---- */
+
+static const struct session_protocol *const tunnel_protocols[] = {NULL};
+
+static const struct {
+	enum conf_origin_kind kind;
+	uint32_t protocols;
+} kinds[DEMAND_KINDS] = {
+    [DEMAND_HTTP] = {CONF_ORIGIN_PLAIN, CONF_HTTP1},
+    [DEMAND_HTTPS] = {CONF_ORIGIN_TLS, CONF_HTTP1 | CONF_HTTP2},
+    [DEMAND_TUNNEL] = {CONF_ORIGIN_PLAIN, CONF_HTTP1},
+};
+
+/* Addresses that nobody has configured have no health that workers could share. */
+static bool open_template(struct upstream *u, struct template *t, const struct conf_origin *o,
+    enum demand_kind kind, char *error, size_t error_size)
+{
+	char alpn[64];
+	t->conf = *o;
+	t->conf.kind = kinds[kind].kind;
+	t->conf.protocols = kinds[kind].protocols;
+	t->conf.check.kind = CONF_CHECK_OFF;
+	t->conf.eject.failures = t->conf.eject.percent = 0;
+	for (unsigned push = 0; push < 2; push++)
+		t->plans[push] = session_plans_for_origin(
+		    kind == DEMAND_TUNNEL ? tunnel_protocols : u->env->protocols, &t->conf,
+		    push == 1);
+	if (t->conf.kind != CONF_ORIGIN_TLS)
+		return true;
+	session_alpn_list(t->plans[0], false, alpn, sizeof(alpn));
+	const struct net_tls_client_options options = {
+	    .ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = alpn};
+	t->tls = net_tls_client_new(&options, error, error_size);
+	return t->tls != NULL;
+}
+
+static void close_template(struct template *t)
+{
+	session_plans_free(t->plans[0]);
+	session_plans_free(t->plans[1]);
+	net_tls_free(t->tls);
+}
+
+/* ---- life ---- */
+
+static bool is_used(const struct conf *conf)
+{
+	for (size_t i = 0; i < conf->origin_count; i++)
+		if (conf->origins[i].kind == CONF_ORIGIN_FORWARD)
+			return true;
+	return false;
+}
+
+static void look_at_unused(struct wheel_node *timer, usec now);
+
+bool on_demand_open(struct upstream *u, char *error, size_t error_size)
+{
+	const struct conf *conf = u->env->conf;
+	if (!is_used(conf))
+		return true;
+	struct on_demand *o = u->on_demand = memory_new(struct on_demand);
+	o->upstream = u;
+	o->templates = memory_zalloc(conf->origin_count * DEMAND_KINDS * sizeof(*o->templates));
+	map_init(&o->demands);
+	list_init(&o->unused);
+	wheel_node_init(&o->timer, look_at_unused);
+	for (size_t i = 0; i < conf->origin_count; i++)
+		for (unsigned kind = 0; kind < DEMAND_KINDS; kind++)
+			if (conf->origins[i].kind == CONF_ORIGIN_FORWARD &&
+			    !open_template(u, &o->templates[i * DEMAND_KINDS + kind],
+				&conf->origins[i], kind, error, error_size))
+				return false;
+	return true;
+}
+
+static void free_demand(struct deferred_free *deferred)
+{
+	struct demand *m = container_of(deferred, struct demand, deferred);
+	struct worker_env *env = m->destination.upstream->env;
+	/* Its connections have ended in the meantime, and that is a change. */
+	wheel_forget(worker_wheel(env), &m->destination.change_timer);
+	list_remove(&m->destination.link);
+	destination_free(&m->destination);
+	env->observe->counters->destinations--;
+	free(m);
+}
+
+/* Nobody can find it any more. */
+static void end_demand(struct on_demand *o, struct demand *m)
+{
+	ensure(m->users == 0);
+	map_remove(&o->demands, &m->node);
+	list_remove(&m->link);
+	destination_close(&m->destination);
+	m->deferred.free = free_demand;
+	worker_free_later(o->upstream->env, &m->deferred);
+}
+
+void on_demand_close(struct on_demand *o)
+{
+	if (!o)
+		return;
+	o->is_closed = true;
+	wheel_forget(worker_wheel(o->upstream->env), &o->timer);
+	list_for_each(&o->unused, m, struct demand, link) end_demand(o, m);
+}
+
+void on_demand_free(struct on_demand *o)
+{
+	if (!o)
+		return;
+	ensure(o->demands.count == 0);
+	for (size_t i = 0; i < o->upstream->env->conf->origin_count * DEMAND_KINDS; i++)
+		close_template(&o->templates[i]);
+	free(o->templates);
+	map_fini(&o->demands);
+	free(o);
+}
+
+/* ---- unused ones ---- */
+
+static bool has_connections(const struct destination *d)
+{
+	list_for_each(&d->servers, s, struct server, link)
+	{
+		if (s->connections > 0)
+			return true;
+	}
+	return false;
+}
+
+/* Those that still have connections are looked at again later. */
+static void look_at_unused(struct wheel_node *timer, usec now)
+{
+	struct on_demand *o = container_of(timer, struct on_demand, timer);
+	struct list kept;
+	list_init(&kept);
+	worker_now(o->upstream->env);
+	while (!list_is_empty(&o->unused)) {
+		struct demand *m = list_first(&o->unused, struct demand, link);
+		if (m->unused_since + UNUSED_USEC > now)
+			break;
+		if (!has_connections(&m->destination)) {
+			end_demand(o, m);
+			continue;
+		}
+		m->unused_since = now;
+		list_remove(&m->link);
+		list_append(&kept, &m->link);
+	}
+	list_splice(&o->unused, &kept);
+	if (!list_is_empty(&o->unused))
+		wheel_set(worker_wheel(o->upstream->env), &o->timer,
+		    list_first(&o->unused, struct demand, link)->unused_since + UNUSED_USEC);
+}
+
+static void use(struct demand *m, struct exchange *x)
+{
+	if (m->users++ == 0 && list_is_linked(&m->link))
+		list_remove(&m->link);
+	x->context.destination = &m->destination;
+}
+
+static void leave(struct on_demand *o, struct demand *m)
+{
+	struct worker_env *env = o->upstream->env;
+	ensure(m->users > 0);
+	if (--m->users > 0)
+		return;
+	m->unused_since = env->relay->now;
+	list_append(&o->unused, &m->link);
+	if (o->is_closed)
+		end_demand(o, m);
+	else if (o->timer.deadline == USEC_NEVER)
+		wheel_set(worker_wheel(env), &o->timer, m->unused_since + UNUSED_USEC);
+}
+
+/* ---- the one of a request ---- */
+
+static uint64_t hash_of(
+    const struct on_demand *o, const struct template *t, const struct offer_target *target)
+{
+	uint64_t seed =
+	    o->upstream->env->seed ^ (uint64_t)(t - o->templates) ^ (uint64_t)target->port << 32;
+	return hash_bytes(seed, target->host, strlen(target->host));
+}
+
+static struct demand *find(const struct on_demand *o, const struct template *t,
+    const struct offer_target *target, uint64_t hash)
+{
+	for (struct map_node *n = map_find(&o->demands, hash); n; n = map_next(n)) {
+		struct demand *m = container_of(n, struct demand, node);
+		if (m->template == t && m->line.port == target->port &&
+		    strcmp(m->host, target->host) == 0)
+			return m;
+	}
+	return NULL;
+}
+
+static struct demand *make(
+    struct on_demand *o, const struct template *t, const struct offer_target *target, uint64_t hash)
+{
+	struct upstream *u = o->upstream;
+	size_t size = strlen(target->host) + 1;
+	struct demand *m = memory_zalloc(sizeof(*m) + size);
+	memcpy(m->host, target->host, size);
+	m->template = t;
+	m->line = (struct conf_origin_server){.text = m->host,
+	    .host = m->host,
+	    .port = target->port,
+	    .tls_name = m->host,
+	    .weight = 1};
+	if (target->is_address)
+		net_address_set_ip(&m->line.address, &target->address, target->port);
+	list_init(&m->link);
+	list_init(&m->deferred.link);
+	map_insert(&o->demands, &m->node, hash);
+	WORKER_COUNT(u->env, destinations, 1);
+	WORKER_COUNT(u->env, destinations_made, 1);
+	struct destination *d = &m->destination;
+	destination_init(d, u, &t->conf, true);
+	d->plans[0] = t->plans[0];
+	d->plans[1] = t->plans[1];
+	d->tls = t->tls;
+	d->lines = &m->line;
+	d->line_count = 1;
+	destination_begin(d);
+	return m;
+}
+
+/* Makes room for one more. False: all are in use. */
+static bool make_room(struct on_demand *o, const struct conf_origin *origin)
+{
+	if (o->demands.count < origin->max_destinations)
+		return true;
+	if (list_is_empty(&o->unused))
+		return false;
+	end_demand(o, list_first(&o->unused, struct demand, link));
+	WORKER_COUNT(o->upstream->env, destinations_evicted, 1);
+	return true;
+}
+
+struct destination *on_demand_get(struct upstream *u, struct exchange *x)
+{
+	struct on_demand *o = u->on_demand;
+	const struct conf_origin *origin = x->context.origin;
+	struct offer_target target;
+	if (!offer_read_target(x->request, &target)) {
+		exchange_on_up_failed(x, &relay_cause_HOST_STRANGE, 0, NULL);
+		return NULL;
+	}
+	enum demand_kind kind = target.is_tunnel ? DEMAND_TUNNEL
+				: target.is_tls  ? DEMAND_HTTPS
+						 : DEMAND_HTTP;
+	const struct template *t = &o->templates[origin->index * DEMAND_KINDS + kind];
+	uint64_t hash = hash_of(o, t, &target);
+	struct demand *m = find(o, t, &target, hash);
+	if (!m && !make_room(o, origin)) {
+		exchange_on_up_failed(x, &relay_cause_DESTINATIONS_FULL, 0, NULL);
+		return NULL;
+	}
+	if (!m)
+		m = make(o, t, &target, hash);
+	use(m, x);
+	return &m->destination;
+}
+
+void on_demand_adopt(struct destination *d, struct exchange *push)
+{
+	use(demand_of(d), push);
+}
+
+void on_demand_exchange_ended(struct exchange *x)
+{
+	struct destination *d = x->context.destination;
+	x->context.destination = NULL;
+	leave(d->upstream->on_demand, demand_of(d));
+}
