@@ -176,16 +176,22 @@ static bool has_no_origin(const struct conf *c, const void *object)
 	return ((const struct conf_route *)object)->side_count == 0;
 }
 
+/* Those of forward mode take CONNECT. */
+static bool may_tunnel(const struct conf_route *route)
+{
+	return route->upgrade_count > 0 || route->is_forward;
+}
+
 static bool opens_no_tunnels(const struct conf *c, const void *object)
 {
 	(void)c;
-	return ((const struct conf_route *)object)->upgrade_count == 0;
+	return !may_tunnel(object);
 }
 
 static bool has_no_tunnels(const struct conf *c, const void *object)
 {
 	for (size_t i = 0; i < c->route_count; i++)
-		if (c->routes[i].upgrade_count > 0 && conf_route_uses(&c->routes[i], object))
+		if (may_tunnel(&c->routes[i]) && conf_route_uses(&c->routes[i], object))
 			return false;
 	return true;
 }
@@ -206,7 +212,7 @@ static bool nothing_tunnels(const struct conf *c, const void *object)
 {
 	(void)object;
 	for (size_t i = 0; i < c->route_count; i++)
-		if (c->routes[i].upgrade_count > 0)
+		if (may_tunnel(&c->routes[i]))
 			return false;
 	return true;
 }
@@ -215,6 +221,15 @@ static bool limits_no_requests(const struct conf *c, const void *object)
 {
 	(void)object;
 	return c->request_limit_count == 0;
+}
+
+static bool has_no_users(const struct conf *c, const void *object)
+{
+	(void)object;
+	for (size_t i = 0; i < c->access_count; i++)
+		if (c->accesses[i].users)
+			return false;
+	return true;
 }
 
 /* Clients on a unix socket have no address. */
@@ -309,6 +324,8 @@ static const struct idle {
     {CONF_SECTION_SERVER, "promise-refusals", conf_no_origin_promises, CONF_NO_PROMISES},
     {CONF_SECTION_SERVER, "reset-rate", conf_no_origin_promises, CONF_NO_PROMISES},
     {CONF_SECTION_SERVER, "limit-table", limits_no_requests, "no route has limit-requests"},
+    {CONF_SECTION_SERVER, "user-failures", has_no_users, "no [access NAME] has users"},
+    {CONF_SECTION_SERVER, "users-cache-time", has_no_users, "no [access NAME] has users"},
     {CONF_SECTION_LISTEN, "tls-timeout", is_cleartext, "the section has no certificate"},
     {CONF_SECTION_LISTEN, "max-concurrent-streams", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "connection-window", clients_speak_http1, CLIENTS_HTTP1},
