@@ -85,7 +85,8 @@ static bool is_cleartext(const struct conf *c, const void *object)
 static bool is_not_tls(const struct conf *c, const void *object)
 {
 	(void)c;
-	return ((const struct conf_origin *)object)->kind != CONF_ORIGIN_TLS;
+	enum conf_origin_kind kind = ((const struct conf_origin *)object)->kind;
+	return kind != CONF_ORIGIN_TLS && kind != CONF_ORIGIN_FORWARD;
 }
 
 static bool is_not_verified(const struct conf *c, const void *object)
