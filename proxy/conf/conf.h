@@ -28,6 +28,8 @@ enum conf_origin_kind {
 	CONF_ORIGIN_DEMO,     /* demo: */
 	CONF_ORIGIN_FORWARD,  /* forward: each request goes where it says itself */
 };
+/* What a route does with Forwarded and the like; auto: keep, and remove in forward mode. */
+enum conf_forwarded { CONF_FORWARDED_AUTO, CONF_FORWARDED_KEEP, CONF_FORWARDED_REMOVE, CONF_FORWARDED_ADD };
 enum conf_listen_mode { CONF_MODE_GATEWAY, CONF_MODE_FORWARD };
 /* The protocols that may be spoken on a connection: bits. */
 enum conf_protocol { CONF_HTTP2 = 1, CONF_HTTP1 = 2 };
@@ -74,6 +76,8 @@ struct conf_server {
 	bool hold_shared;             /* responses that a shared cache may store are served to all clients of the worker */
 	usec hint_wait;               /* how long a 103 gathers hints: 0 = one loop pass */
 	uint32_t limit_table_keys;    /* that each line of limit-requests can tell apart: 65536 */
+	uint32_t user_failures;       /* wrong passwords of a client address in a minute; 0 = no limit: 10 */
+	usec users_cache_time;        /* a right password is known so long after its last use: 5 min */
 };
 
 /* What the peer of one connection may do (docs/LIMITS.md). */
@@ -337,6 +341,7 @@ struct conf_route {
 	uint64_t tunnel_bytes;        /* both directions together; 0 = no limit */
 	bool is_forward;              /* its origin is forward: it is for listeners with mode = forward alone */
 	bool subscription;            /* its GETs wait for pushes (relay/subscription.c) */
+	enum conf_forwarded forwarded;
 	struct conf_fields request_fields, response_fields;
 	struct conf_request_limit *request_limits; /* all count */
 	size_t request_limit_count;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts an exchange that has ended and writes its line to the access log. */
 #include "proxy/gateway/private.h"
+#include "proxy/gateway/users.h"
+
+#include "proxy/gateway/users.h"
 
 static enum observe_outcome outcome_of(const struct exchange *x)
 {
@@ -208,6 +211,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 		return;
 	const struct conf_listen *listen = x->context.listen;
 	const struct conf_route *route = x->context.route;
+	const struct exchange_user *user = x->context.user;
 	const struct http_head *head = x->request;
 	const struct http_field *agent = http_head_find(head, HTTP_TOKEN_USER_AGENT);
 	const struct http_field *referer = http_head_find(head, HTTP_TOKEN_REFERER);
@@ -222,6 +226,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	    .listen = listen ? listen->name : NULL,
 	    .route = route ? route->name : NULL,
 	    .client = access_record_client(x),
+	    .user = user ? slice_of(user->name, user->length) : (struct slice){0},
 	    .origin = origin_of(x),
 	    .method = method_of(x),
 	    .scheme = x->request->scheme,
@@ -261,6 +266,8 @@ void access_record_ended(void *context, struct exchange *x)
 	enum observe_outcome outcome = outcome_of(x);
 	worker_schedule_drain_check(&g->env);
 	upstream_exchange_ended(x);
+	if (x->context.user_wait)
+		users_exchange_ended(g, x);
 	if (x->context.limits_held)
 		request_limits_ended(x);
 	count_exchange(g->env.observe->counters, x, outcome);
@@ -271,4 +278,6 @@ void access_record_ended(void *context, struct exchange *x)
 	learned_ended(g, x, outcome);
 	if (g->env.observe->access_fd >= 0)
 		log_exchange(g, x, outcome);
+	if (x->context.listen && x->context.listen->access) /* the line has its user */
+		users_exchange_ended(g, x);
 }

@@ -115,7 +115,7 @@ static struct slice parameters_of(struct arena *a, const struct http_own_answer 
 	return arena_printf(a, "%s; status-code=%u", answer->error, (unsigned)answer->status);
 }
 
-static void add_proxy_status(struct http_head *head, const struct http_own_answer *answer)
+void http_add_proxy_status(struct http_head *head, const struct http_own_answer *answer)
 {
 	struct arena *a = &head->arena;
 	struct slice name =
@@ -196,6 +196,11 @@ struct http_head *http_own_response(
 	else if (!http_response_is_bodyless(head, HTTP_METHOD_OTHER))
 		*body = add_body(head, answer);
 	http_head_add_token(head, HTTP_TOKEN_SERVER, SLICE("pushgate"));
+	if (answer->challenge.len > 0)
+		http_head_add_token(head,
+		    answer->status == 407 ? HTTP_TOKEN_PROXY_AUTHENTICATE
+					  : HTTP_TOKEN_WWW_AUTHENTICATE,
+		    answer->challenge);
 	if (answer->location.len > 0)
 		http_head_add_token(head, HTTP_TOKEN_LOCATION, answer->location);
 	if (answer->vary.len > 0 && may_be_stored(answer->status))
@@ -211,7 +216,7 @@ struct http_head *http_own_response(
 		http_head_add_token(
 		    head, HTTP_TOKEN_STRICT_TRANSPORT_SECURITY, answer->transport_security);
 	if (answer->error)
-		add_proxy_status(head, answer);
+		http_add_proxy_status(head, answer);
 	head->list_bytes = http_head_list_bytes(head);
 	return head;
 }
