@@ -54,9 +54,8 @@ struct conf_loader {
 	struct conf *conf;
 	FILE *errors;
 	bool opens_files, follows_includes;
-	bool accepts_unavailable; /* accept options that this version lacks */
-	const char *folder;       /* the working folder; NULL: relative paths stay as they are */
-	bool is_foreign;          /* a file is another program's: say nothing about the rest */
+	const char *folder; /* the working folder; NULL: relative paths stay as they are */
+	bool is_foreign;    /* a file is another program's: say nothing about the rest */
 	const struct conf_option *option; /* whose value is being stored */
 	struct conf_counts counts;
 	struct conf_section *first, *last;
@@ -189,12 +188,6 @@ const char *conf_section_title(struct conf_loader *l, const struct conf_section 
 uint32_t conf_option_line(const struct conf_section *s, const char *key);
 /* The same, and 0 if the option only repeats its default. */
 uint32_t conf_changed_line(const struct conf_section *s, const char *key);
-
-/*
- * conf.c: conf_load_text that also accepts unavailable options. Tests use it for the whole table.
- */
-struct conf *conf_load_everything(
-    struct slice text, const char *name, bool opens_files, FILE *errors);
 
 /*
  * validate.c: checks what involves more than one line; moves the objects into the snapshot's
