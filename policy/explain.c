@@ -33,6 +33,18 @@ static void copy_clients(struct policy_rule *to, const struct policy_rule *from)
 	to->client_count = from->client_count;
 }
 
+static void copy_users(struct policy_rule *to, const struct policy_rule *from)
+{
+	to->users = from->users;
+	to->user_count = from->user_count;
+}
+
+static void copy_destinations(struct policy_rule *to, const struct policy_rule *from)
+{
+	to->destinations = from->destinations;
+	to->destination_count = from->destination_count;
+}
+
 static void copy_rtt(struct policy_rule *to, const struct policy_rule *from)
 {
 	to->rtt_compare = from->rtt_compare;
@@ -45,6 +57,8 @@ static const struct condition {
 } conditions[] = {
     {"source", copy_sources},
     {"client", copy_clients},
+    {"user", copy_users},
+    {"destination", copy_destinations},
     {"host", copy_hosts},
     {"path", copy_paths},
     {"promised-path", copy_promised_paths},

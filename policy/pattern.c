@@ -175,3 +175,21 @@ bool policy_patterns_take(const struct policy_patterns *p, struct slice text, bo
 	}
 	return p->count == 0;
 }
+
+/* A colon inside the brackets of an IPv6 address begins no port. */
+bool policy_destination_of(struct slice text, struct policy_destination *out)
+{
+	size_t colon = text.len;
+	uint64_t port;
+
+	while (colon > 0 && text.ptr[colon - 1] != ':' && text.ptr[colon - 1] != ']')
+		colon--;
+	*out = (struct policy_destination){.host = text};
+	if (colon == 0 || text.ptr[colon - 1] == ']')
+		return text.len > 0;
+	out->host = slice_sub(text, 0, colon - 1);
+	if (!slice_to_number(slice_from(text, colon), UINT16_MAX, &port))
+		return false;
+	out->port = (uint16_t)port;
+	return port > 0 && out->host.len > 0;
+}

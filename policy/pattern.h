@@ -56,4 +56,12 @@ bool policy_regex_match(const struct policy_regex *regex, struct slice text);
  */
 bool policy_patterns_take(const struct policy_patterns *p, struct slice text, bool nocase);
 
+/* Where a request goes, as a condition: a glob for the host, and a port. */
+struct policy_destination {
+	struct slice host; /* borrows */
+	uint16_t port;     /* 0 = any */
+};
+/* False: the port is no number from 1 to 65535, or there is no host. */
+bool policy_destination_of(struct slice text, struct policy_destination *out);
+
 #endif

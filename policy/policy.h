@@ -108,6 +108,7 @@ struct policy_offer {
 	bool cross_origin;       /* scheme or authority differs from the parent's */
 	/* The client. */
 	struct address client;
+	struct slice user;           /* whose password was right; empty: nobody's */
 	bool client_push_enabled;    /* its ENABLE_PUSH */
 	bool client_accepts_streams; /* its MAX_CONCURRENT_STREAMS is not 0 */
 	bool client_going_away;      /* GOAWAY sent or received, or no stream ids left */
@@ -161,6 +162,10 @@ struct policy_rule {
 	uint32_t versions; /* of the client's request: bit 1 << enum http_version; 0 = any */
 	struct cidr *clients;
 	size_t client_count;
+	struct slice *users; /* names; "*": whoever is known */
+	size_t user_count;
+	struct slice *destinations; /* HOST or HOST:PORT (policy_destination_of) */
+	size_t destination_count;
 	struct policy_patterns hosts, paths, promised_paths, user_agents;
 	enum policy_tristate push_enabled, save_data;
 	enum policy_tristate navigation; /* unknown is neither yes nor no */

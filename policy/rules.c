@@ -4,6 +4,8 @@
  * is allocated.
  */
 #include "policy/rules.h"
+#include "proxy/base/glob.h"
+#include "proxy/http/authority.h"
 
 static struct slice host_of(struct slice authority)
 {
@@ -50,6 +52,31 @@ static bool clients_match(const struct policy_rule *rule, const struct address *
 		if (cidr_contains(&rule->clients[i], client))
 			return true;
 	return rule->client_count == 0;
+}
+
+static bool users_match(const struct policy_rule *rule, struct slice user)
+{
+	for (size_t i = 0; i < rule->user_count && user.len > 0; i++)
+		if (slice_equal(rule->users[i], user) || slice_equal(rule->users[i], SLICE("*")))
+			return true;
+	return rule->user_count == 0;
+}
+
+static bool destinations_match(const struct policy_rule *rule, const struct policy_facts *f)
+{
+	struct policy_destination d;
+	struct http_authority asked = {0};
+	const struct http_head *parent = f->offer->parent;
+
+	if (rule->destination_count == 0)
+		return true;
+	if (parent)
+		http_authority_parse(parent->authority, parent->scheme, &asked);
+	for (size_t i = 0; i < rule->destination_count; i++)
+		if (policy_destination_of(rule->destinations[i], &d) &&
+		    (d.port == 0 || d.port == asked.port) && glob_match_nocase(d.host, f->host))
+			return true;
+	return false;
 }
 
 static bool switch_matches(enum policy_tristate wanted, bool is_on)
@@ -104,8 +131,8 @@ bool policy_rule_takes_request(const struct policy_rule *rule, const struct poli
 	       navigation_matches(rule->navigation, offer->navigation) &&
 	       rtt_matches(rule, offer->rtt_usec) &&
 	       (rule->share == 0 || offer->draw < rule->share) &&
-	       clients_match(rule, &offer->client) &&
-	       policy_patterns_take(&rule->hosts, f->host, true) &&
+	       clients_match(rule, &offer->client) && users_match(rule, offer->user) &&
+	       destinations_match(rule, f) && policy_patterns_take(&rule->hosts, f->host, true) &&
 	       policy_patterns_take(&rule->paths, f->path, false) &&
 	       policy_patterns_take(&rule->user_agents, f->user_agent, true);
 }

@@ -20,7 +20,7 @@ struct policy_facts {
 void policy_facts_init(struct policy_facts *f, const struct policy_offer *offer);
 
 /*
- * Whether the conditions on the request match: source, version, client, host, path, user-agent, and
+ * Whether the conditions on the request match: source, version, client, user, destination, host, path, user-agent, and
  * the properties of its connection.
  */
 bool policy_rule_takes_request(const struct policy_rule *rule, const struct policy_facts *f);

@@ -67,6 +67,47 @@ static bool clients_cover(const struct policy_rule *earlier, const struct policy
 	return later->client_count != 0;
 }
 
+static bool users_cover(const struct policy_rule *earlier, const struct policy_rule *later)
+{
+	if (earlier->user_count == 0)
+		return true;
+	for (size_t i = 0; i < later->user_count; i++) {
+		bool is_covered = false;
+		for (size_t j = 0; j < earlier->user_count && !is_covered; j++)
+			is_covered = slice_equal(earlier->users[j], SLICE("*")) ||
+				     slice_equal(earlier->users[j], later->users[i]);
+		if (!is_covered)
+			return false;
+	}
+	return later->user_count != 0;
+}
+
+static bool destination_covers(
+    struct slice earlier, struct slice later, bool (*covers)(struct slice, struct slice))
+{
+	struct policy_destination outer, inner;
+
+	return policy_destination_of(earlier, &outer) && policy_destination_of(later, &inner) &&
+	       (outer.port == 0 || outer.port == inner.port) &&
+	       (slice_equal(outer.host, SLICE("*")) || covers(outer.host, inner.host));
+}
+
+static bool destinations_cover(const struct policy_rule *earlier, const struct policy_rule *later,
+    bool (*covers)(struct slice, struct slice))
+{
+	if (earlier->destination_count == 0)
+		return true;
+	for (size_t i = 0; i < later->destination_count; i++) {
+		bool is_covered = false;
+		for (size_t j = 0; j < earlier->destination_count && !is_covered; j++)
+			is_covered = destination_covers(
+			    earlier->destinations[j], later->destinations[i], covers);
+		if (!is_covered)
+			return false;
+	}
+	return later->destination_count != 0;
+}
+
 static bool tristate_covers(enum policy_tristate earlier, enum policy_tristate later)
 {
 	return earlier == POLICY_ANY || earlier == later;
@@ -115,7 +156,8 @@ static bool rule_covers(const struct policy_rule *earlier, const struct policy_r
 	       tristate_covers(earlier->save_data, later->save_data) &&
 	       tristate_covers(earlier->navigation, later->navigation) &&
 	       rtt_covers(earlier, later) && share_covers(earlier->share, later->share) &&
-	       clients_cover(earlier, later) &&
+	       clients_cover(earlier, later) && users_cover(earlier, later) &&
+	       destinations_cover(earlier, later, nocase) &&
 	       patterns_cover(&earlier->hosts, &later->hosts, nocase) &&
 	       patterns_cover(&earlier->paths, &later->paths, exact) &&
 	       patterns_cover(&earlier->promised_paths, &later->promised_paths, exact) &&

@@ -84,7 +84,10 @@
 /* The burst of such a line, and the requests that it allows in its time. */
 #define LIMIT_REQUEST_RATE 1000000u
 
-/* Lines and bytes of a host-file or path-file of a route, which is read at the start. */
+/* Lines allow, deny and ask of one [access NAME]: each request is held against them one after another. */
+#define LIMIT_ACCESS_RULES 1000u
+
+/* Lines and bytes of a host-file or path-file of a route or rule, which is read at the start. */
 #define LIMIT_LIST_LINES 100000u
 #define LIMIT_LIST_BYTES (8u << 20)
 

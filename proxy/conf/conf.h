@@ -28,6 +28,8 @@ enum conf_origin_kind {
 	CONF_ORIGIN_DEMO,     /* demo: */
 	CONF_ORIGIN_FORWARD,  /* forward: each request goes where it says itself */
 };
+/* What a route does with Forwarded and the like; auto: keep, and remove in forward mode. */
+enum conf_forwarded { CONF_FORWARDED_AUTO, CONF_FORWARDED_KEEP, CONF_FORWARDED_REMOVE, CONF_FORWARDED_ADD };
 enum conf_listen_mode { CONF_MODE_GATEWAY, CONF_MODE_FORWARD };
 /* The protocols that may be spoken on a connection: bits. */
 enum conf_protocol { CONF_HTTP2 = 1, CONF_HTTP1 = 2 };
@@ -337,6 +339,7 @@ struct conf_route {
 	uint64_t tunnel_bytes;        /* both directions together; 0 = no limit */
 	bool is_forward;              /* its origin is forward: it is for listeners with mode = forward alone */
 	bool subscription;            /* its GETs wait for pushes (relay/subscription.c) */
+	enum conf_forwarded forwarded;
 	struct conf_fields request_fields, response_fields;
 	struct conf_request_limit *request_limits; /* all count */
 	size_t request_limit_count;

@@ -36,6 +36,7 @@ static const struct {
 } shown[CONF_SECTION_COUNT] = {
     [CONF_SECTION_SERVER] = {"", false},
     [CONF_SECTION_LISTEN] = {" front", false},
+    [CONF_SECTION_ACCESS] = {" home", true},
     [CONF_SECTION_ORIGIN] = {" app", false},
     [CONF_SECTION_ROUTE] = {" everything", false},
     [CONF_SECTION_PUSH] = {" example", true},

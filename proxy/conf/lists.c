@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host-file and path-file of [route]: a host or path on each line. They are read with the
+ * host-file and path-file of [route], host-file of [access]: a host or path on each line. They are read with the
  * configuration, as included files are.
  */
 #include "proxy/conf/setters.h"
 #include "proxy/limits.h"
 #include <inttypes.h>
 #include <sys/stat.h>
-
-/* The list that the lines are added to. */
-struct list_target {
-	struct slice **items;
-	size_t *count;
-	const char *(*check)(struct slice member);
-	const char *what; /* "host" */
-};
 
 static struct slice next_line(struct slice *rest)
 {
@@ -29,7 +21,7 @@ static struct slice next_line(struct slice *rest)
 
 /* One mistake is reported: a list of another kind would be wrong in each line. */
 static bool read_lines(
-    struct conf_loader *l, const struct list_target *list, const char *path, struct slice text)
+    struct conf_loader *l, const struct conf_list *list, const char *path, struct slice text)
 {
 	uint32_t number = 0;
 	size_t before = *list->count;
@@ -42,8 +34,8 @@ static bool read_lines(
 		struct slice line = next_line(&text);
 		if (++number > LIMIT_LIST_LINES) {
 			conf_mistake(l, path, number,
-			    "the file has more than %u lines; divide it among several routes",
-			    LIMIT_LIST_LINES);
+			    "the file has more than %u lines; divide it among several %s",
+			    LIMIT_LIST_LINES, list->owners);
 			return false;
 		}
 		if (line.len == 0)
@@ -59,20 +51,21 @@ static bool read_lines(
 	}
 	if (*list->count > before)
 		return true;
-	/* A route without hosts is for all of them. */
+	/* A route or rule without hosts is for all of them. */
 	conf_mistake_here(l, "the %s file '%s' names none; write a %s on each line, or remove %s",
-	    l->option->key, path, list->what, l->option->key);
+	    list->key, path, list->what, list->key);
 	return false;
 }
 
 /* The text stays in the snapshot: the lines are slices of it. */
-static bool read_text(struct conf_loader *l, const char *path, struct slice *text)
+static bool read_text(
+    struct conf_loader *l, const struct conf_list *list, const char *path, struct slice *text)
 {
 	struct stat info;
 	FILE *in = fopen(path, "re");
 
 	if (!in)
-		return conf_no_file(l, l->option->key, path, "name a readable file");
+		return conf_no_file(l, list->key, path, "name a readable file");
 	bool is_file = fstat(fileno(in), &info) == 0 && S_ISREG(info.st_mode);
 	size_t most = is_file && info.st_size < LIMIT_LIST_BYTES ? (size_t)info.st_size + 1
 								 : LIMIT_LIST_BYTES + 1;
@@ -80,40 +73,39 @@ static bool read_text(struct conf_loader *l, const char *path, struct slice *tex
 	size_t n = is_file ? fread(bytes, 1, most, in) : 0;
 	fclose(in);
 	if (!is_file)
-		conf_mistake_here(
-		    l, "'%s' for %s is not a file; name a file", path, l->option->key);
+		conf_mistake_here(l, "'%s' for %s is not a file; name a file", path, list->key);
 	else if (n > LIMIT_LIST_BYTES)
 		conf_mistake_here(l,
-		    "the %s file '%s' is larger than %u bytes; divide it among several routes",
-		    l->option->key, path, LIMIT_LIST_BYTES);
+		    "the %s file '%s' is larger than %u bytes; divide it among several %s",
+		    list->key, path, LIMIT_LIST_BYTES, list->owners);
 	*text = slice_of(bytes, n);
 	return is_file && n <= LIMIT_LIST_BYTES;
 }
 
-static bool read_list(struct conf_loader *l, const struct list_target *list, struct slice value)
+bool conf_read_list(struct conf_loader *l, const struct conf_list *list, struct slice value)
 {
 	const char *path = conf_path(l, value);
 	struct slice text = {0};
 
 	if (!l->follows_includes)
 		return true;
-	return read_text(l, path, &text) && read_lines(l, list, path, text);
+	return read_text(l, list, path, &text) && read_lines(l, list, path, text);
 }
 
 bool conf_set_host_file(struct conf_loader *l, void *object, struct slice value)
 {
 	struct conf_route *route = object;
-	const struct list_target list = {
-	    &route->hosts, &route->host_count, conf_check_route_host, "host"};
+	const struct conf_list list = {&route->hosts, &route->host_count, conf_check_route_host,
+	    "host", "host-file", "routes"};
 
-	return read_list(l, &list, value);
+	return conf_read_list(l, &list, value);
 }
 
 bool conf_set_path_file(struct conf_loader *l, void *object, struct slice value)
 {
 	struct conf_route *route = object;
-	const struct list_target list = {
-	    &route->paths, &route->path_count, conf_check_route_path, "path"};
+	const struct conf_list list = {&route->paths, &route->path_count, conf_check_route_path,
+	    "path", "path-file", "routes"};
 
-	return read_list(l, &list, value);
+	return conf_read_list(l, &list, value);
 }

@@ -163,6 +163,10 @@ void conf_check_modes(struct conf_loader *l);
 /* routes.c: checks a [route NAME], and finds its origins. */
 void conf_check_route(struct conf_loader *l, struct conf_section *s);
 
+/* access.c: finds the [access NAME] of a listener; checks one. */
+void conf_find_access(struct conf_loader *l, const struct conf_section *s);
+void conf_check_access(struct conf_loader *l, const struct conf_section *s);
+
 /* idle_options.c: warns of options that another option makes idle. */
 void conf_check_idle_options(struct conf_loader *l, const struct conf_section *s);
 /* Predicates of its rows; no_effect.c asks them too. The object may be NULL. */

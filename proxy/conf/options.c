@@ -22,6 +22,18 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
 	"The whole process: user, logs, memory, and limits for pushes. At most one section."},
     [CONF_SECTION_LISTEN] = {"listen", true, sizeof(struct conf_listen),
 	"An address that clients connect to, with the settings and limits of these connections."},
+    [CONF_SECTION_ACCESS] = {"access", true, sizeof(struct conf_access),
+	"Rules that say which requests the listeners that name the section take. The lines allow, "
+	"deny and ask are tried in the order of the file, whatever their keys; the first whose "
+	"conditions all hold decides. A request that no line takes is denied (403). Conditions: "
+	"client=ADDRESS[/BITS], any, private (private networks, loopback, unix sockets) or unix. "
+	"user=NAME; * is any user. path=PATTERN with * and ?, without query; it is held against "
+	"the "
+	"path as sent and as a server may decode it: allow needs both, deny and ask one of them. "
+	"method=METHOD. time=DAYS/HOURS in local time: mon-fri/08:00-18:00, sat, 22:00-06:00. "
+	"host=NAME, *.NAME or an address: the host that is asked for; host-file=FILE has one on "
+	"each line. In forward mode alone address=ADDRESS[/BITS], any or global: what is connected "
+	"to; and port=N or N-M. Values are separated by commas; all stands for no condition."},
     [CONF_SECTION_ORIGIN] = {"origin", true, sizeof(struct conf_origin),
 	"A server that requests are sent to, with the settings and limits of these connections."},
     [CONF_SECTION_ROUTE] = {"route", true, sizeof(struct conf_route),
@@ -43,6 +55,7 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
 
 #define SERVER(field) .section = CONF_SECTION_SERVER, .offset = offsetof(struct conf, field)
 #define LISTEN(field) .section = CONF_SECTION_LISTEN, .offset = offsetof(struct conf_listen, field)
+#define ACCESS(field) .section = CONF_SECTION_ACCESS, .offset = offsetof(struct conf_access, field)
 #define ORIGIN(field) .section = CONF_SECTION_ORIGIN, .offset = offsetof(struct conf_origin, field)
 #define ROUTE(items, count)                                                                        \
 	.section = CONF_SECTION_ROUTE, .offset = offsetof(struct conf_route, items),               \
@@ -65,6 +78,9 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
 #define CHOICE(words) .type = CONF_TYPE_CHOICE, .choices = (words)
 #define BITS(words, first)                                                                         \
 	.type = CONF_TYPE_BITS, .choices = (words), .min = (first), .repeats = true
+#define ACCESS_RULE                                                                                \
+	.type = CONF_TYPE_OTHER, .form = "all | CONDITION=VALUE[,VALUE] ...", .repeats = true,     \
+	.set = conf_set_access_rule
 #define ERRORS(status, when)                                                                       \
 	{                                                                                          \
 		.section = CONF_SECTION_ERRORS, .key = (status),                                   \
@@ -81,6 +97,9 @@ static_assert(CONF_HTTP2 == 1 && CONF_HTTP1 == 2, "protocols");
 static_assert(CONF_PUSH_AUTO == 0 && CONF_PUSH_ACCEPT == 1 && CONF_PUSH_REFUSE == 2, "push");
 static_assert(CONF_BALANCE_LEAST == 0 && CONF_BALANCE_ROUND_ROBIN == 1, "balance");
 static_assert(CONF_SCHEME_KEEP == 0 && CONF_SCHEME_HOP == 1, "scheme");
+static_assert(CONF_FORWARDED_AUTO == 0 && CONF_FORWARDED_KEEP == 1 && CONF_FORWARDED_REMOVE == 2 &&
+		  CONF_FORWARDED_ADD == 3,
+    "forwarded");
 static_assert(CONF_SANDBOX_ON == 0 && CONF_SANDBOX_OFF == 1 && CONF_SANDBOX_LOG == 2, "sandbox");
 static_assert(POLICY_ANY == 0 && POLICY_NO == 1 && POLICY_YES == 2, "push-enabled");
 static_assert(POLICY_RELAYED == 0 && POLICY_SOURCE_COUNT == 5, "source");
@@ -228,6 +247,9 @@ const struct conf_option conf_options[] = {
     {LISTEN(mode), .key = "mode", CHOICE("gateway forward"), .example = "forward", .preset = "gateway",
         .sentence = "gateway: serves the hosts that have routes. forward: a proxy for clients that are configured to use it "
         "(docs/FORWARD.md); requests go where they say themselves."},
+    {LISTEN(access_name), .key = "access", .example = "home", .type = CONF_TYPE_TEXT, .form = "NAME",
+        .sentence = "The [access NAME] whose rules say which requests are taken. Not given: a gateway takes all of them; a "
+        "forward proxy takes those of clients in private networks to globally reachable addresses, ports 80 and 443 (CONNECT: 443)."},
     {LISTEN(certificates), .key = "certificate",
         .example = "/etc/pushgate/example.com.pem", .type = CONF_TYPE_OTHER, .form = "FILE", .repeats = true,
         .set = conf_set_certificate,
@@ -305,6 +327,19 @@ const struct conf_option conf_options[] = {
         "origin waits for before it answers. For others the route's stream-idle-timeout counts."},
     LIMITS_OF_CLIENTS(LISTEN),
     LIMITS_OF_BOTH(LISTEN, "client"),
+
+    /* ---- [access NAME] ---- */
+    {ACCESS(rules), .key = "allow", .example = "client=192.0.2.0/24 path=/admin/*", ACCESS_RULE,
+        .sentence = "Requests that are taken. In forward mode a line has usual conditions in place of those that it does not name: "
+        "client=private; address=global; port=80,443, and of CONNECT 443 alone. So a host that is allowed opens no private address."},
+    {ACCESS(rules), .key = "deny", .example = "path=/admin/*", ACCESS_RULE,
+        .sentence = "Requests that are answered 403, with conditions as those of allow. What a line does not name it does not look at."},
+    {ACCESS(rules), .key = "ask", .example = "path=/admin/*", ACCESS_RULE,
+        .sentence = "Requests that need a user: one without is answered 401, or 407 in forward mode. With a user the next lines decide."},
+    {ACCESS(users), .key = "users", .example = "/etc/pushgate/users", .type = CONF_TYPE_FILE, .form = "FILE",
+        .sentence = "The users and the hashes of their passwords, as htpasswd(1) and mkpasswd(1) write them: yescrypt, bcrypt or SHA-512."},
+    {ACCESS(realm), .key = "realm", .example = "home", .type = CONF_TYPE_TEXT, .form = "TEXT", .preset = "pushgate", .set = conf_set_realm,
+        .sentence = "What browsers show when they ask for a password."},
 
     /* ---- [origin NAME] ---- */
     {ORIGIN(servers), .key = "server", .repeats = true,
@@ -553,6 +588,14 @@ const struct conf_option conf_options[] = {
         .sentence = "yes: a GET here waits for pushes (RFC 8030, event feeds). It may be answered late or never while its "
         "pushes come, it may have any number of them, and it gets an origin connection of its own, which is not "
         "read from while the client is slow, so that no push is lost."},
+    {ROUTE_OPTION(forwarded), .key = "forwarded", CHOICE("auto keep remove add"), .example = "add", .preset = "auto",
+        .sentence = "What becomes of Forwarded, X-Forwarded-For, X-Forwarded-Proto, X-Forwarded-Host and X-Real-IP on the way to the "
+        "origin.\n"
+        "auto: as keep; on listeners with mode = forward as remove.\n"
+        "keep: they go on as they came.\n"
+        "remove: the origin gets none of them.\n"
+        "add: the origin gets the client's address, its scheme and its host in the first four. What came with the request is "
+        "replaced, unless trusted of [listen] names the client: then the address is added to its list."},
     {FIELDS(request_fields, CONF_FIELD_SET), .key = "request-set",
         .example = "X-Gate: pushgate", .form = "NAME: VALUE",
         .sentence = "Sets a field of the requests to the origin; replaces all fields of this name. All changes are made "
@@ -587,6 +630,14 @@ const struct conf_option conf_options[] = {
         .repeats = true, .offset = offsetof(struct policy_rule, clients),
         .count_offset = offsetof(struct policy_rule, client_count),
         .sentence = "The client's address, such as 192.0.2.0/24 or 2001:db8::/32."},
+    {PUSH(users), .key = "user", .example = "alice bob", .type = CONF_TYPE_LIST, .form = "NAME ... | *", .repeats = true,
+        .count_offset = offsetof(struct policy_rule, user_count), .check = conf_check_user,
+        .sentence = "The user of the client's request, whose password was right ([access NAME]). *: any user that is known."},
+    {PUSH(destinations), .key = "destination", .example = "*.example.com example.net:8443", .type = CONF_TYPE_LIST,
+        .form = "PATTERN[:PORT] ...", .repeats = true, .count_offset = offsetof(struct policy_rule, destination_count),
+        .check = conf_check_destination,
+        .sentence = "Where the client's request goes, as its URI says: the host, in which * and ? are as in host, and the port if one "
+        "is given. Mostly for mode = forward, where each request names its destination itself."},
     {PUSH(hosts), .key = "host",
         .example = "example.com *.example.com", PATTERNS_NOCASE, .form = "PATTERN ...", .check = conf_check_host_glob,
         .sentence = "The host of the client's request, without port. In patterns * matches any characters and ? any one. "
@@ -668,6 +719,12 @@ const struct conf_option conf_options[] = {
     {PRELOAD(when.clients), .key = "client",
         .example = "192.0.2.0/24 2001:db8::/32", .type = CONF_TYPE_CIDRS, .form = "ADDRESS[/BITS] ...", .repeats = true,
         .count_offset = offsetof(struct conf_preload, when.client_count), .sentence = "The client's address."},
+    {PRELOAD(when.users), .key = "user", .example = "alice bob", .type = CONF_TYPE_LIST, .form = "NAME ... | *", .repeats = true,
+        .count_offset = offsetof(struct conf_preload, when.user_count), .check = conf_check_user,
+        .sentence = "The user of the client's request, as in [push]."},
+    {PRELOAD(when.destinations), .key = "destination", .example = "*.example.com example.net:8443", .type = CONF_TYPE_LIST,
+        .form = "PATTERN[:PORT] ...", .repeats = true, .count_offset = offsetof(struct conf_preload, when.destination_count),
+        .check = conf_check_destination, .sentence = "Where the client's request goes, as in [push]."},
     {PRELOAD(when.user_agents), .key = "user-agent",
         .example = "curl/* \"*Example Browser 1.*\"", PATTERNS_NOCASE, .form = "PATTERN | \"PATTERN\" ...", .check = conf_check_user_agent_glob,
         .sentence = "The client's User-Agent; case does not matter."},

@@ -49,6 +49,9 @@ bool conf_set_host_file(struct conf_loader *l, void *object, struct slice value)
 bool conf_set_path_file(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_limit_requests(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_retry_on(struct conf_loader *l, void *object, struct slice value);
+/* [access] */
+bool conf_set_access_rule(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_realm(struct conf_loader *l, void *object, struct slice value);
 /* [push] */
 bool conf_set_rtt(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_share(struct conf_loader *l, void *object, struct slice value);
@@ -62,13 +65,31 @@ bool conf_set_error_body(struct conf_loader *l, void *object, struct slice value
 bool conf_store_field(
     struct conf_loader *l, const struct conf_option *o, void *object, struct slice value);
 
+/* lists.c: what the lines of a file are added to. */
+struct conf_list {
+	struct slice **items;
+	size_t *count;
+	const char *(*check)(struct slice member);
+	const char *what;   /* "host" */
+	const char *key;    /* "host-file" */
+	const char *owners; /* "routes": among which a long file can be divided */
+};
+bool conf_read_list(struct conf_loader *l, const struct conf_list *list, struct slice path);
+
+/* host_set.c: fills an empty set with patterns that conf_check_access_host accepts. */
+void conf_host_set_fill(
+    struct conf_loader *l, struct conf_host_set *s, const struct slice *patterns, size_t count);
+
 /* Members of lists. */
+const char *conf_check_access_host(struct slice member);
 const char *conf_check_route_host(struct slice member);
 const char *conf_check_upgrade(struct slice member);
 const char *conf_check_route_path(struct slice member);
 const char *conf_check_method(struct slice member);
 const char *conf_check_path_glob(struct slice member);
 const char *conf_check_host_glob(struct slice member);
+const char *conf_check_user(struct slice member);
+const char *conf_check_destination(struct slice member);
 const char *conf_check_user_agent_glob(struct slice member);
 const char *conf_check_media_glob(struct slice member);
 

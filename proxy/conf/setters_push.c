@@ -26,6 +26,28 @@ const char *conf_check_host_glob(struct slice member)
 	return NULL;
 }
 
+/* RFC 7617 2: a name with a colon could not be sent. */
+const char *conf_check_user(struct slice member)
+{
+	if (member.len == 0 || slice_find(member, ':') < member.len)
+		return "write the name of a user, without a colon";
+	return NULL;
+}
+
+const char *conf_check_destination(struct slice member)
+{
+	struct policy_destination d;
+
+	if (slice_find(member, '/') < member.len || policy_pattern_is_regex(member))
+		return "write a host name pattern, without scheme and path";
+	if (!policy_destination_of(member, &d))
+		return "write a port from 1 to 65535 behind the host";
+	size_t colon = slice_find(d.host, ':');
+	if (colon < d.host.len && d.host.ptr[0] != '[')
+		return "write an IPv6 address in brackets";
+	return NULL;
+}
+
 /* "(X11;" is the rest of a pattern that lacks its quotes; "(null)*" is an odd client. */
 const char *conf_check_user_agent_glob(struct slice member)
 {

@@ -274,6 +274,7 @@ static void *collect(struct conf_loader *l, enum conf_kind kind, size_t *count)
 static void set_position(struct conf_section *s, uint32_t index)
 {
 	struct conf_listen *listen;
+	struct conf_access *access;
 	struct conf_origin *origin;
 	struct conf_route *route;
 	struct policy_rule *rule;
@@ -282,6 +283,11 @@ static void set_position(struct conf_section *s, uint32_t index)
 	case CONF_SECTION_LISTEN:
 		listen = s->object;
 		listen->name = s->name, listen->file = s->file, listen->line = s->line;
+		return;
+	case CONF_SECTION_ACCESS:
+		access = s->object;
+		access->name = s->name;
+		access->index = index;
 		return;
 	case CONF_SECTION_ORIGIN:
 		origin = s->object;
@@ -313,7 +319,10 @@ static void check_section(struct conf_loader *l, struct conf_section *s)
 		conf_check_certificates(l, s);
 		check_address(l, s);
 		check_listen(l, s);
+		conf_find_access(l, s);
 		return;
+	case CONF_SECTION_ACCESS:
+		return; /* when all listeners have theirs */
 	case CONF_SECTION_ORIGIN:
 		check_origin(l, s);
 		return;
@@ -352,6 +361,7 @@ void conf_finish(struct conf_loader *l)
 	uint32_t indexes[CONF_SECTION_COUNT] = {0};
 
 	c->listens = collect(l, CONF_SECTION_LISTEN, &c->listen_count);
+	c->accesses = collect(l, CONF_SECTION_ACCESS, &c->access_count);
 	c->origins = collect(l, CONF_SECTION_ORIGIN, &c->origin_count);
 	c->routes = collect(l, CONF_SECTION_ROUTE, &c->route_count);
 	c->policy.rules = collect(l, CONF_SECTION_PUSH, &c->policy.count);
@@ -360,6 +370,7 @@ void conf_finish(struct conf_loader *l)
 		set_position(s, indexes[s->kind]++);
 	for (struct conf_section *s = l->first; s; s = s->next)
 		check_section(l, s);
+	conf_for_each_section(l, s, CONF_SECTION_ACCESS) conf_check_access(l, s);
 	note_tunnels(c);
 	if (c->listen_count == 0)
 		conf_mistake(l, c->file, 1, "there is no [listen NAME]; add one with an address");

@@ -22,6 +22,12 @@ bool value_percent(struct slice text, uint32_t *share);
 char *value_size_format(uint64_t bytes, char *buffer, size_t size);
 char *value_time_format(usec span, char *buffer, size_t size);
 
+/*
+ * "mon-fri/08:00-18:00", "sat", "22:00-06:00": sets the minutes of such times in a week (CONF_WEEK_WORDS). An interval
+ * that ends before it begins goes over midnight into the next day.
+ */
+bool value_week(struct slice text, uint64_t *minutes);
+
 /* Room for a guessed value or an example, in messages. */
 #define VALUE_GUESS 160
 

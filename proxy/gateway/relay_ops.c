@@ -46,6 +46,7 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 		WORKER_COUNT(&g->env, tunnels, 1);
 		WORKER_COUNT(&g->env, tunnels_open, 1);
 	}
+	offer_response_of_proxy(&g->offers, x, head);
 	/* Before the others: hold_invalidate reads public paths, and a rule of the route may replace Location. */
 	if (route && route->rewrite.is_given)
 		offer_map_response(x, head);
@@ -75,6 +76,7 @@ static bool interim_head(void *context, struct exchange *x, struct http_head *he
 	struct client_facts facts;
 	if (x->context.route && x->context.route->rewrite.is_given)
 		offer_map_response(x, head);
+	offer_response_of_proxy(&g->offers, x, head);
 	http_via_add(head, &g->offers.via);
 	return offer_on_interim(&g->offers, client_facts(x, &facts), x, head);
 }
@@ -200,7 +202,7 @@ static uint64_t epoch_sec(void *context)
 static struct http_head *origin_request(void *context, const struct exchange *x)
 {
 	const struct gateway *g = context;
-	if (x->context.route->request_fields.count == 0)
+	if (x->context.route->request_fields.count == 0 && !offer_changes_claims(x))
 		return NULL;
 	return offer_origin_request(&g->offers, x);
 }

@@ -154,8 +154,8 @@ static inline bool http_head_is_interim(const struct http_head *head)
 }
 
 /*
- * Prepares a validated head for the next hop: removes `http2-settings`, and `te` unless the head is a
- * request's (RFC 9110 7.6.1). `priority` (RFC 9218) is end-to-end and stays.
+ * Prepares a validated head for the next hop: removes `http2-settings`, `proxy-connection`, `proxy`, and `te`
+ * unless the head is a request's (RFC 9110 7.6.1); from trailers the fields of proxy authentication. `priority` (RFC 9218) is end-to-end and stays.
  */
 void http_head_strip_hop(struct http_head *head);
 

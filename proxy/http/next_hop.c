@@ -2,7 +2,8 @@
 /*
  * Removes the fields for one hop alone before a head goes to the next hop (RFC 9110 7.6.1). The fields that
  * Connection nominates are gone by then: h1/framing.c takes it out, and http_head_validate refuses Connection and
- * the fields that it must nominate.
+ * the fields that it must nominate. Proxy is no field of HTTP: CGI programs take it for the proxy that they shall
+ * use. Which heads have the fields of proxy authentication is for offer/proxy_fields.c to say.
  */
 #include "proxy/http/head.h"
 
@@ -11,11 +12,17 @@ enum hop_class {
 	ONE_HOP,
 	ONE_HOP_IN_REQUESTS, /* Host: :authority says the same, and must be the only one (RFC 9113
 				8.3.1) */
-	TE,                  /* stays once, in requests */
+	ONE_HOP_IN_TRAILERS,
+	TE, /* stays once, in requests */
 };
 
 static const uint8_t class_of[HTTP_TOKEN_COUNT] = {
     [HTTP_TOKEN_HTTP2_SETTINGS] = ONE_HOP,
+    [HTTP_TOKEN_PROXY] = ONE_HOP,
+    [HTTP_TOKEN_PROXY_CONNECTION] = ONE_HOP,
+    [HTTP_TOKEN_PROXY_AUTHENTICATE] = ONE_HOP_IN_TRAILERS,
+    [HTTP_TOKEN_PROXY_AUTHENTICATION_INFO] = ONE_HOP_IN_TRAILERS,
+    [HTTP_TOKEN_PROXY_AUTHORIZATION] = ONE_HOP_IN_TRAILERS,
     [HTTP_TOKEN_HOST] = ONE_HOP_IN_REQUESTS,
     [HTTP_TOKEN_TE] = TE,
 };
@@ -37,6 +44,8 @@ static bool stays(const struct http_head *head, const struct http_field *field, 
 		return is_request(head) && !had;
 	case ONE_HOP_IN_REQUESTS:
 		return !is_request(head);
+	case ONE_HOP_IN_TRAILERS:
+		return head->kind != HTTP_TRAILERS;
 	case ONE_HOP:
 		return false;
 	}

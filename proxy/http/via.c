@@ -115,7 +115,7 @@ static struct slice parameters_of(struct arena *a, const struct http_own_answer 
 	return arena_printf(a, "%s; status-code=%u", answer->error, (unsigned)answer->status);
 }
 
-static void add_proxy_status(struct http_head *head, const struct http_own_answer *answer)
+void http_add_proxy_status(struct http_head *head, const struct http_own_answer *answer)
 {
 	struct arena *a = &head->arena;
 	struct slice name =
@@ -211,7 +211,7 @@ struct http_head *http_own_response(
 		http_head_add_token(
 		    head, HTTP_TOKEN_STRICT_TRANSPORT_SECURITY, answer->transport_security);
 	if (answer->error)
-		add_proxy_status(head, answer);
+		http_add_proxy_status(head, answer);
 	head->list_bytes = http_head_list_bytes(head);
 	return head;
 }

@@ -69,6 +69,9 @@ struct http_own_answer {
 struct http_head *http_own_response(
     struct http_head_pool *pool, const struct http_own_answer *answer, struct slice *body);
 
+/* Adds Proxy-Status with the error and the details of the answer. */
+void http_add_proxy_status(struct http_head *head, const struct http_own_answer *answer);
+
 /* "Bad Gateway" for 502, …; "" if unknown (RFC 9110 15). */
 const char *http_status_reason(uint16_t status);
 

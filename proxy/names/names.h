@@ -50,6 +50,9 @@ void names_free(struct names *n); /* all watches have ended */
 void names_set_hosts(struct names *n, struct slice text);
 void names_set_resolv_conf(struct names *n, struct slice text);
 
+/* Whether the error of an answer says that the resolvers were too slow. */
+bool names_error_is_late(const char *error);
+
 /*
  * Watches a host name (no literal), or with is_srv the name of SRV records ("_http._tcp.example.com"), whose
  * own ports count then. `changed` is called from the loop, never within names_watch: for the first answer or

@@ -58,6 +58,14 @@ static void finish(struct name_query *q, const struct dns_answer *answer)
 
 /* ---- answers ---- */
 
+static const char no_answer[] = "the resolver does not answer";
+static const char no_answer_tcp[] = "the resolver does not answer over TCP";
+
+bool names_error_is_late(const char *error)
+{
+	return error == no_answer || error == no_answer_tcp;
+}
+
 static void ask_over_tcp(struct name_query *q);
 
 static void take(struct name_query *q, struct slice message)
@@ -120,7 +128,7 @@ static bool ask_over_udp(struct name_query *q)
 	q->socket = net_datagram_new(n->loop, &n->resolvers[q->resolver], on_datagram, q);
 	if (!q->socket || !net_datagram_send(q->socket, slice_of(message, length)))
 		return false;
-	q->error = "the resolver does not answer";
+	q->error = no_answer;
 	net_timer_set(&q->timer, net_now(n->loop) + n->timeout);
 	return true;
 }
@@ -177,7 +185,7 @@ static void on_ended(void *owner, enum net_end end, const char *text)
 {
 	(void)end, (void)text;
 	struct name_query *q = owner;
-	q->error = "the resolver does not answer over TCP";
+	q->error = no_answer_tcp;
 	try_next(q);
 }
 

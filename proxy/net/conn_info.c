@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Statistics of a connection from TCP_INFO (tcp(7)). Uses the kernel's struct, which has more members
+/* What the kernel knows of a connection: addresses, and statistics from TCP_INFO (tcp(7)). Uses the kernel's struct, which has more members
  * than libc's. */
 #include "proxy/net/conn.h"
 #include <linux/tcp.h>
@@ -30,4 +30,17 @@ uint64_t net_conn_delivered(const struct net_conn *c)
 {
 	struct tcp_info info;
 	return ask(c, &info) ? info.tcpi_bytes_acked : c->sent_bytes;
+}
+
+bool net_conn_is_to_itself(const struct net_conn *c)
+{
+	struct net_address peer, own = {.length = sizeof(own.storage)};
+	struct address a, b;
+	if (!net_conn_peer(c, &peer) ||
+	    getsockname(c->fd, (struct sockaddr *)&own.storage, &own.length) != 0)
+		return false;
+	net_address_ip(&peer, &a);
+	net_address_ip(&own, &b);
+	return a.family != 0 && a.family == b.family &&
+	       memcmp(a.bytes, b.bytes, sizeof(a.bytes)) == 0;
 }

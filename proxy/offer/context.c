@@ -248,12 +248,19 @@ static bool looks_at_requests(const struct conf *conf)
 	       fallback == POLICY_HINT_HOLD;
 }
 
+static struct slice user_of(const struct exchange *x)
+{
+	const struct exchange_user *user = x->context.user;
+	return user ? slice_of(user->name, user->length) : (struct slice){0};
+}
+
 void offer_request_context(const struct offer_env *env, const struct client_facts *client,
     const struct exchange *x, struct policy_offer *offer)
 {
 	if (!client)
 		return;
 	offer->client = client->address;
+	offer->user = user_of(x);
 	offer->client_push_enabled = client->push_enabled;
 	offer->client_accepts_streams = client->accepts_streams;
 	offer->client_going_away = client->is_going_away;

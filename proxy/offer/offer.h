@@ -17,6 +17,7 @@
  *   own_offers.c       offers from `add`, manifests and the learned table
  *   links.c            offers from Link fields; what is taken out of them
  *   origin_request.c   the request as its origin gets it; fields.c a route's changes of fields
+ *   proxy_fields.c     Forwarded and the like; what is between a client and its forward proxy
  *   manifest….c        manifest files
  *   learned….c         the learned table; learned_table.h is private
  *   json.c             reads JSON files for both; json.h is private
@@ -174,6 +175,16 @@ bool offer_on_interim(const struct offer_env *env, const struct client_facts *cl
 struct http_head *offer_origin_request(const struct offer_env *env, const struct exchange *x);
 /* The value of Max-Forwards (RFC 9110 7.6.2). False: it is no number and must be ignored. */
 bool offer_max_forwards(struct slice value, uint64_t *left);
+
+/* Makes Forwarded, X-Forwarded-… and X-Real-IP of a request to an origin what its route wants them to be. In
+ * forward mode also takes out what is between the client and us: Proxy-Authorization and the like. */
+void offer_request_of_proxy(const struct exchange *x, struct http_head *head);
+/* The same for a response. In forward mode a 407 becomes a 502: only we may ask the client for the credentials
+ * of its proxy, and a page could else ask for them. */
+void offer_response_of_proxy(
+    const struct offer_env *env, const struct exchange *x, struct http_head *head);
+/* Whether the function for requests may change what came with x of Forwarded and the like. */
+bool offer_changes_claims(const struct exchange *x);
 
 /* Applies a route's changes to the fields of a request or a response. */
 void offer_apply_fields(const struct conf_fields *rules, struct http_head *head);

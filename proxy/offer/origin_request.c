@@ -40,6 +40,7 @@ struct http_head *offer_origin_request(const struct offer_env *env, const struct
 	struct http_head *head = http_head_overlay(x->request);
 	count_hop(head);
 	http_via_add(head, &env->via);
+	offer_request_of_proxy(x, head);
 	if (x->context.route->rewrite.is_given)
 		head->path = offer_origin_path(x->context.route, head->path, &head->arena);
 	offer_apply_fields(&x->context.route->request_fields, head);

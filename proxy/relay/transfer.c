@@ -253,6 +253,7 @@ static struct http_head *overlay_for_client(struct exchange *x, const struct htt
 bool exchange_send_final(struct exchange *x, struct http_head *head, bool end)
 {
 	struct http_head *overlay = overlay_for_client(x, head);
+	uint16_t status = overlay ? overlay->status : head->status;
 	exchange_send_hints(x); /* that came before this head */
 	bool is_sent = x->down.ops->send_head(&x->down, overlay ? overlay : head, end);
 	http_head_free(overlay);
@@ -263,7 +264,7 @@ bool exchange_send_final(struct exchange *x, struct http_head *head, bool end)
 		exchange_charge(x);
 		return false;
 	}
-	x->response.status = head->status;
+	x->response.status = status;
 	x->timing.first_byte = x->relay->now;
 	flow_begin(&x->download, x->relay->now);
 	if (exchange_is_push(x) && !is_held(x))

@@ -40,6 +40,7 @@ struct explain_scene {
 	 * not read the links of the final response, since it drops all of them in any case. */
 	bool wants_pushes, ignores_links;
 	/* Private. */
+	struct exchange_user *user;
 	struct router *router, *forward_router;
 	struct offer_env base;
 	struct relay relay;
@@ -56,6 +57,8 @@ struct explain_scene {
 /* Call after the caller's members have been set. */
 void explain_scene_init(struct explain_scene *s);
 void explain_scene_fini(struct explain_scene *s);
+/* The user of the requests that follow; empty or NULL: nobody. */
+void explain_set_user(struct explain_scene *s, const char *name);
 struct http_head *explain_head(
     struct explain_scene *s); /* returns an empty head; the caller owns it */
 
@@ -87,7 +90,7 @@ struct explain_field {
 enum explain_kind { EXPLAIN_PUSH, EXPLAIN_CHROME, EXPLAIN_CURL, EXPLAIN_HTTP1 };
 
 struct explain_options {
-	const char *conf, *url, *log, *listen;
+	const char *conf, *url, *log, *listen, *user;
 	enum explain_kind kind;
 	struct address address;
 	bool has_kind, has_address; /* --client named one */

@@ -264,6 +264,7 @@ static bool send_parent_request(struct log_replay *r, const struct log_line *fir
 	address_parse(slice_of_string(log_line_text(parent, "client")), &client->address);
 	r->scene.listen = find_listen(r->conf, log_line_text(parent, "listen"));
 	explain_end(&r->scene);
+	explain_set_user(&r->scene, log_line_text(parent, "user"));
 	struct http_head *head = head_of(r, parent);
 	head->version = (uint8_t)version;
 	if (guess.navigates)

@@ -146,6 +146,10 @@ static const struct command_option options[] = {
 	    "push: accepts pushes (the default); chrome: ENABLE_PUSH=0, a navigation; curl: "
 	    "ENABLE_PUSH=0, no navigation; h1: HTTP/1.1, no navigation. Or the client's address "
 	    "(192.0.2.1); unix: a unix socket. May be given once for each of the two"},
+    {.name = "user",
+	.value = "NAME",
+	.at = AT(user),
+	.sentence = "the user whose password the client has sent (default: nobody)"},
     {.name = "listen",
 	.value = "NAME",
 	.at = AT(listen),

@@ -394,6 +394,7 @@ int explain_url(const struct explain_options *o, const struct conf *conf, FILE *
 		    .context = &r,
 		};
 		explain_scene_init(&r.scene);
+		explain_set_user(&r.scene, o->user);
 		status = play(&r, &url);
 		explain_scene_fini(&r.scene);
 		manifests_close(r.manifests);

@@ -7,6 +7,7 @@
  */
 #include "proxy/base/chunk.h"
 #include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
 #include "proxy/limits.h"
 #include "proxy/tool/explain.h"
 
@@ -281,6 +282,7 @@ void explain_end(struct explain_scene *s)
 void explain_scene_fini(struct explain_scene *s)
 {
 	end_all(s);
+	free(s->user);
 	hold_fini(&s->hold);
 	relay_fini(&s->relay);
 	router_free(s->router);
@@ -289,6 +291,18 @@ void explain_scene_fini(struct explain_scene *s)
 	chunk_pool_free(s->chunks);
 	http_head_pool_free(s->heads);
 	budget_fini(&s->budget);
+}
+
+void explain_set_user(struct explain_scene *s, const char *name)
+{
+	size_t length = name ? strlen(name) : 0;
+	free(s->user);
+	s->user = NULL;
+	if (length == 0)
+		return;
+	s->user = memory_alloc(sizeof(*s->user) + length + 1);
+	*s->user = (struct exchange_user){.references = 1, .length = (uint32_t)length};
+	memcpy(s->user->name, name, length + 1);
 }
 
 struct http_head *explain_head(struct explain_scene *s)
@@ -308,6 +322,7 @@ const struct relay_cause *explain_ask(
 	s->ignores_links = false;
 	x->context.listen = s->listen;
 	x->context.client = s->client.address;
+	x->context.user = s->user;
 	x->context.hold_store = &s->held;
 	x->context.came_through = offer_came_through(request);
 	*detail = NULL;

@@ -212,7 +212,9 @@ static void fail(struct destination *d, struct exchange *x)
 		exchange_on_up_failed(
 		    x, &relay_cause_UP_UNREACHABLE, 0, "no server is left to try");
 	else if (why)
-		exchange_on_up_failed(x, &relay_cause_UP_NAME, 0, why);
+		exchange_on_up_failed(x,
+		    names_error_is_late(why) ? &relay_cause_UP_NAME_LATE : &relay_cause_UP_NAME, 0,
+		    why);
 	else
 		exchange_on_up_failed(
 		    x, &relay_cause_UP_UNREACHABLE, 0, "all servers are configured as down");

@@ -14,6 +14,35 @@ static bool is_own(const struct conf *conf, const struct net_address *to)
 	return false;
 }
 
+static bool is_any(const struct net_address *a)
+{
+	struct address ip;
+	const struct address any4 = {.family = 4}, any6 = {.family = 6};
+	net_address_ip(a, &ip);
+	return memcmp(&ip, &any4, sizeof(ip)) == 0 || memcmp(&ip, &any6, sizeof(ip)) == 0;
+}
+
+/* Some listener takes connections to all addresses of the machine, whichever these are. */
+static bool is_own_port(const struct conf *conf, uint16_t port)
+{
+	for (size_t i = 0; i < conf->listen_count; i++) {
+		const struct net_address *a = &conf->listens[i].address;
+		if (net_address_port(a) == port && is_any(a))
+			return true;
+	}
+	return false;
+}
+
+bool origin_conn_is_own(const struct origin_conn *c)
+{
+	const struct conf *conf = c->upstream->env->conf;
+	struct net_address peer;
+	if (!net_conn_peer(c->net, &peer))
+		return false;
+	return is_own(conf, &peer) ||
+	       (is_own_port(conf, net_address_port(&peer)) && net_conn_is_to_itself(c->net));
+}
+
 bool destination_is_open_to(const struct destination *d, struct exchange *x)
 {
 	list_for_each(&d->servers, s, struct server, link)

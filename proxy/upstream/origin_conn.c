@@ -243,6 +243,10 @@ static void conn_opened(void *owner)
 {
 	struct origin_conn *c = owner;
 	worker_now(c->upstream->env);
+	if (c->pool->server->destination->is_on_demand && origin_conn_is_own(c)) {
+		origin_conn_lost(c, &relay_cause_OWN_ADDRESS, 0, "own-listener");
+		return;
+	}
 	const struct session_plan *plan = plan_of(c);
 	if (!plan) {
 		char text[ORIGIN_TEXT_BYTES];

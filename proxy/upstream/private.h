@@ -95,6 +95,11 @@ struct origin_conn {
 /* What change_timer does: what waits goes where it may go now. */
 void destination_give_out_again(struct wheel_node *node, usec now);
 
+/* ---- judge.c ---- */
+
+/* The connection has come out at a listener of ours. */
+bool origin_conn_is_own(const struct origin_conn *c);
+
 /* ---- other_server.c ---- */
 
 /* x was given to the server before, or is now. */

@@ -2,7 +2,8 @@
 /*
  * The honest client, a process of its own with Node's http2. It asks at a steady rate, whatever becomes of the answers,
  * over three kinds of connection: one that stays, one that takes pushes, and fresh ones; and, if told so, over HTTP/1.1,
- * with connections that it uses again. Each answer is compared with what the origin has. It is told which phase it is ({phase}); {tell} gives what came of each phase's requests.
+ * with connections that it uses again. Where the gate is a forward proxy it asks for everything at one authority, `forward`,
+ * and through tunnels too. Each answer is compared with what the origin has. It is told which phase it is ({phase}); {tell} gives what came of each phase's requests.
  */
 import http from 'node:http';
 import http2 from 'node:http2';
@@ -22,6 +23,7 @@ const record = () => { phases[phase] ??= { latencies: [], failures: [] }; return
 
 class Client {
 	constructor(target, pushes) {
+		this.more = target.forward ? { ':scheme': 'http', ':authority': target.forward } : {};
 		this.session = http2.connect(`${target.tls ? 'https' : 'http'}://localhost:${target.port}`, {
 			settings: { enablePush: pushes }, ca: target.ca, host: '127.0.0.1', localAddress: '127.0.0.1', family: 4,
 		});
@@ -42,7 +44,7 @@ class Client {
 		return timed(path, async () => {
 			if (this.session.destroyed || this.session.closed)
 				throw new Error(`its connection is over: ${this.fault}`);
-			const stream = this.session.request({ ':path': path });
+			const stream = this.session.request({ ':path': path, ...this.more });
 			let status;
 			stream.on('response', (headers) => { status = headers[':status']; });
 			const body = await gather(stream);
@@ -57,6 +59,7 @@ class Client1 {
 
 	constructor(target) {
 		this.module = target.tls ? https : http;
+		this.forward = target.forward;
 		this.options = { port: target.port, host: '127.0.0.1', localAddress: '127.0.0.1', ...(target.tls ? { ca: target.ca, servername: 'localhost' } : {}) };
 		/* It gives up an idle connection before the gate would, in the rows in which that is soon. */
 		this.agent = new this.module.Agent({ keepAlive: true, maxSockets: 16, timeout: 500 });
@@ -65,8 +68,13 @@ class Client1 {
 	/* `upload`: bytes of a POST, in chunks. */
 	get(path, { host = 'localhost', upload = 0, agent = this.agent } = {}) {
 		const target = `${path}?${this.#n++}`;
+		const saysPath = host === 'one.test' || this.forward;
+		if (this.forward)
+			host = this.forward;
 		return timed(`${host}${path} over HTTP/1.1`, () => new Promise((resolve, reject) => {
-			const request = this.module.request({ ...this.options, agent, path: host === 'one.test' ? target : path, method: upload ? 'POST' : 'GET', headers: { host } });
+			const request = this.module.request({
+				...this.options, agent, path: this.forward ? `http://${host}${target}` : saysPath ? target : path, method: upload ? 'POST' : 'GET', headers: { host },
+			});
 			const timer = setTimeout(() => request.destroy(new Error('no end')), PATIENCE);
 			request.on('error', reject);
 			request.on('close', () => clearTimeout(timer));
@@ -75,7 +83,7 @@ class Client1 {
 				try {
 					for await (const part of response)
 						parts.push(part);
-					if (host === 'one.test' && response.headers['x-path'] !== target)
+					if (saysPath && response.headers['x-path'] !== target)
 						throw new Error(`the answer to ${response.headers['x-path']}`);
 					compare(response.statusCode, Buffer.concat(parts), upload ? Buffer.from(String(upload)) : bodyOf(path));
 					resolve();
@@ -87,6 +95,43 @@ class Client1 {
 				request.write(Buffer.alloc(upload - 1));
 			request.end(upload ? Buffer.alloc(1) : undefined);
 		}));
+	}
+
+	/* A tunnel of its own, and in it one request. */
+	tunnelled(path) {
+		const target = `${path}?${this.#n++}`;
+		return timed(`CONNECT, ${path}`, async () => {
+			const socket = await this.#tunnel();
+			try {
+				const answer = await new Promise((resolve, reject) => {
+					http.get({ createConnection: () => socket, path: target, headers: { host: this.forward } }, resolve).on('error', reject);
+				});
+				const parts = [];
+				for await (const part of answer)
+					parts.push(part);
+				compare(answer.statusCode, Buffer.concat(parts), bodyOf(path));
+			} finally {
+				socket.destroy();
+			}
+		});
+	}
+
+	#tunnel() {
+		return new Promise((resolve, reject) => {
+			const request = this.module.request({ ...this.options, agent: false, method: 'CONNECT', path: this.forward, headers: { host: this.forward } });
+			const timer = setTimeout(() => request.destroy(new Error('no answer')), PATIENCE);
+			request.on('close', () => clearTimeout(timer));
+			request.on('error', reject);
+			request.on('response', (response) => { request.destroy(); reject(new Error(`CONNECT got ${response.statusCode}`)); });
+			request.on('connect', (response, socket) => {
+				socket.on('error', () => {});
+				if (response.statusCode === 200)
+					return resolve(socket);
+				socket.destroy();
+				return reject(new Error(`CONNECT got ${response.statusCode}`));
+			});
+			request.end();
+		});
 	}
 
 	close() { this.agent.destroy(); }
@@ -142,10 +187,12 @@ function tick(target, n) {
 	}
 }
 
-/* Of 20 over HTTP/1.1, 13 go to the origin of that version; 2 are uploads, 2 over fresh connections. */
+/* Of 20 over HTTP/1.1, 13 go to the origin of that version; 2 are uploads, 2 over fresh connections. In forward mode 2 more through tunnels. */
 function tick1(target, n) {
 	const turn = n % 20;
-	if (turn % 10 === 2)
+	if (target.forward && target.fresh && turn % 10 === 7)
+		clients.one.tunnelled('/small');
+	else if (turn % 10 === 2)
 		clients.one.get('/upload', { host: 'one.test', upload: 3000 });
 	else if (turn % 10 === 5 && target.fresh)
 		clients.one.get('/small', { host: 'one.test', agent: false });

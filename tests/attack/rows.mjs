@@ -8,6 +8,8 @@
  *   by                'client': though there is such an origin
  *   tls               over TLS
  *   http1             the honest client speaks HTTP/1.1 too, and an honest origin does, the one of the host one.test
+ *   forward           the gate is a forward proxy, whose destinations are on the loopback; the honest client uses it, in both versions
+ *                     and through tunnels. Of [origin …] and [route …] there is one each
  *   server, listener, evil    more lines of [server], [listen main], [origin evil]; of the first and the last also a function that gives
  *                     them: server(dir, env), evil(env), where env.honest is the port of the honest origin
  *   origin, route     more lines of each other [origin …], and of each [route …]
@@ -33,6 +35,7 @@ import { broken } from './rows/broken.mjs';
 import { crowds } from './rows/crowds.mjs';
 import { fleet } from './rows/fleet.mjs';
 import { floods } from './rows/floods.mjs';
+import { forward } from './rows/forward.mjs';
 import { http1 } from './rows/http1.mjs';
 import { http1Origins } from './rows/http1_origins.mjs';
 import { kept } from './rows/kept.mjs';
@@ -43,4 +46,4 @@ import { slow } from './rows/slow.mjs';
 import { tunnels } from './rows/tunnels.mjs';
 import { windows } from './rows/windows.mjs';
 
-export const rows = [...resets, ...floods, ...blocks, ...windows, ...slow, ...crowds, ...requestLimits, ...broken, ...http1, ...tunnels, ...kept, ...origins, ...http1Origins, ...fleet];
+export const rows = [...resets, ...floods, ...blocks, ...windows, ...slow, ...crowds, ...requestLimits, ...broken, ...http1, ...tunnels, ...kept, ...origins, ...http1Origins, ...fleet, ...forward];

@@ -14,6 +14,8 @@ import { judge } from './judge.mjs';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 
+const made = (lines, ...args) => (typeof lines === 'function' ? lines(...args) : lines);
+
 /* A process that is asked one thing at a time. */
 class Player {
 	constructor(file) {
@@ -96,16 +98,27 @@ export class Stage {
 			player.end();
 	}
 
+	/* The destinations are on the loopback, which forward mode does not reach unless it is told to. */
+	#forward(row) {
+		return section('access attack', { allow: 'address=127.0.0.0/8 port=1-65535' })
+			+ section('origin forward', { server: 'forward:', 'idle-timeout': '1s', ...row.origin })
+			+ section('route forward', { origin: 'forward', ...row.route }) + (row.rules ?? '');
+	}
+
 	#config(row, dir, port, evil) {
 		const env = { evil, honest: this.originPorts.port };
-		const made = (lines, ...args) => (typeof lines === 'function' ? lines(...args) : lines);
 		return section('server', {
 			workers: row.workers ?? 1, 'access-log': path.join(dir, 'access.log'), 'error-log': path.join(dir, 'error.log'),
 			'status-socket': path.join(dir, 'status'), 'drain-timeout': '1s', ...made(row.server, dir, env),
 		}) + section('listen main', {
 			address: `127.0.0.1:${port}`, ...(row.tls ? { certificate: certs().file('rsa.pem'), key: certs().file('rsa.key') } : {}),
-			...row.listener,
-		}) + section('origin main', {
+			...(row.forward ? { mode: 'forward', access: 'attack' } : {}), ...row.listener,
+		}) + (row.forward ? this.#forward(row) : this.#gateway(row, env));
+	}
+
+	#gateway(row, env) {
+		const { evil } = env;
+		return section('origin main', {
 			server: `h2c://127.0.0.1:${this.originPorts.port}`, 'idle-timeout': '1s', ...row.origin,
 		}) + section('route main', { origin: 'main', ...row.route }) + (row.http1 ? section('origin one', {
 			server: `http://127.0.0.1:${this.originPorts.port1}`, 'idle-timeout': '1s', ...row.origin,
@@ -118,7 +131,8 @@ export class Stage {
 	async play(row) {
 		const port = await freePort();
 		const evil = row.listen ? await freePort() : 0;
-		const env = { port, evil, tls: !!row.tls, scheme: row.tls ? 'https' : 'http', authority: row.http1 && !evil ? 'one.test' : `localhost:${port}` };
+		const one = `127.0.0.1:${this.originPorts.port1}`;
+		const env = { port, evil, tls: !!row.tls, scheme: row.tls ? 'https' : 'http', authority: row.forward ? one : row.http1 && !evil ? 'one.test' : `localhost:${port}` };
 		if (evil)
 			await this.attacker.ask({ run: 'listen', name: row.name, env });
 		const dir = workDir();
@@ -143,7 +157,7 @@ export class Stage {
 		await until('all workers are up', () => gate.workers().length === (row.workers ?? 1));
 		const meter = new Meter(gate);
 		out.workersBefore = String(meter.pids);
-		await this.honest.ask({ start: { port: env.port, tls: env.tls, ca: env.tls ? certs().ca : undefined, fresh: row.fresh ?? true, http1: row.http1 } });
+		await this.honest.ask({ start: { port: env.port, tls: env.tls, ca: env.tls ? certs().ca : undefined, fresh: row.fresh ?? true, http1: row.http1 || row.forward, forward: row.forward ? env.authority : undefined } });
 		meter.watch();
 		try {
 			await until('the honest client is served', async () => await this.#served('warm-up') >= this.options.warmUp, 20000 * SCALE);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The attacker's own end of tunnels: by Upgrade in HTTP/1.1, by extended CONNECT in HTTP/2. */
+/*
+ * The attacker's own end of tunnels: by Upgrade in HTTP/1.1, by extended CONNECT in HTTP/2; and by CONNECT in both, to a
+ * forward proxy. `path` is either a path, or connect(to), where to(i) gives the authority of the i-th tunnel.
+ */
 import { FLAG, frame, u32 } from '../support/frames.mjs';
+import { Encoder } from '../support/hpack.mjs';
 import { Line, Raw, Tally, addressOf, note, request, sleep } from './raw.mjs';
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';
@@ -8,15 +12,22 @@ export const upgrade = (env, path) => Buffer.from(`GET ${path} HTTP/1.1\r\nHost:
 	+ `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${KEY}\r\n\r\n`);
 export const extended = (env, id, path, flags = 0) => request(env, id, { path, method: 'CONNECT', ':protocol': 'websocket' }, flags);
 
-/* A connection in HTTP/1.1 that asks for one tunnel. `answer` resolves with the status of its answer, or null. */
+export const connect = (to) => ({
+	head1: (i) => Buffer.from(`CONNECT ${to(i)} HTTP/1.1\r\nHost: ${to(i)}\r\n\r\n`),
+	head2: (id) => frame('HEADERS', FLAG.END_HEADERS, id, new Encoder().encode({ ':method': 'CONNECT', ':authority': to(id >> 1) })),
+});
+const head1 = (env, path, i) => (path.head1 ? path.head1(i) : upgrade(env, path));
+const head2 = (env, path, id, flags) => (path.head2 ? path.head2(id) : extended(env, id, path, flags));
+
+/* A connection in HTTP/1.1 that asks for the i-th tunnel. `answer` resolves with the status of its answer, or null. */
 export class Tunnel1 extends Line {
 	received = 0; /* bytes of the tunnel */
 	status = null;
 	#head = '';
 
-	constructor(env, path, options = {}) {
+	constructor(env, path, i, options = {}) {
 		super(env, 'http/1.1', options);
-		this.bytes = upgrade(env, path);
+		this.bytes = head1(env, path, i);
 		this.answer = new Promise((resolve) => { this.answered = resolve; });
 		this.gone.then(() => this.answered(null));
 	}
@@ -47,7 +58,7 @@ export async function tunnels1(env, clock, count, path, life, { lives = Infinity
 	const tally = new Tally();
 	await Promise.all(Array.from({ length: count }, async (_, i) => {
 		for (let n = 0; clock.goesOn && n < lives; n++) {
-			const c = new Tunnel1(env, path, { from: addressOf(i), ...options });
+			const c = new Tunnel1(env, path, i + n * count, { from: addressOf(i), ...options });
 			await Promise.race([c.opened, c.gone, sleep(3000)]);
 			await c.open();
 			if (options.reads !== false)
@@ -84,7 +95,7 @@ export async function tunnels2(env, clock, count, each, path, life = () => {}, {
 		while (clock.goesOn && !c.over && !c.isLeaving) {
 			const part = [];
 			for (; open.size < each && (again || next < 2 * each) && next < 1 << 20; open.add(next), next += 2)
-				part.push(extended(env, next, path, flags));
+				part.push(head2(env, path, next, flags));
 			if (part.length)
 				await c.send(Buffer.concat(part), part.length);
 			await Promise.race([c.gone, sleep(pace)]);

@@ -2,9 +2,9 @@
 /*
  * How scripts/bench starts each proxy: one worker, the same certificate, connections to the origin kept and
  * as many of them as are needed, no access log. Each function writes a configuration and returns the command.
- * `origin` is a port, or for a fleet the ports of its servers.
+ * `origin` is a port, or for a fleet the ports of its servers. In a forward work the proxy may reach these alone.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const write = (dir, name, text) => {
@@ -15,7 +15,10 @@ const write = (dir, name, text) => {
 
 const portsOf = (origin) => [origin].flat();
 
+const isForward = (originKind) => originKind.startsWith('forward');
+
 function pushgate({ dir, id, ports, certificate, originKind, origin, binary }) {
+  const listen = `max-concurrent-streams = 1000\nmax-connections-per-client = 0\n${isForward(originKind) ? 'mode = forward\naccess = bench\n' : ''}`;
   return [binary, 'run', '--single', '-c', write(dir, `${id}.ini`, `[server]
 workers = 1
 error-log = ${join(dir, `${id}.log`)}
@@ -26,15 +29,13 @@ diary-entries = 0
 address = 127.0.0.1:${ports.tls}
 certificate = ${certificate.chain}
 key = ${certificate.key}
-max-concurrent-streams = 1000
-max-connections-per-client = 0
-
+${listen}
 [listen plain]
 address = 127.0.0.1:${ports.plain}
-max-concurrent-streams = 1000
-max-connections-per-client = 0
-
-[origin site]
+${listen}
+${isForward(originKind) ? `[access bench]
+allow = address=127.0.0.0/8 port=${portsOf(origin).join()}
+` : `[origin site]
 ${portsOf(origin).map((port) => `server = ${originKind.endsWith('h2c') ? 'h2c' : 'http'}://127.0.0.1:${port}`).join('\n')}
 
 [route all]
@@ -42,7 +43,7 @@ origin = site
 ${originKind.startsWith('tunnels') ? 'upgrade = websocket\n' : ''}
 [preload links]
 link = yes
-`)];
+`}`)];
 }
 
 function nghttpx({ dir, id, ports, certificate, originKind, origin }) {
@@ -53,7 +54,7 @@ function nghttpx({ dir, id, ports, certificate, originKind, origin }) {
     '--accesslog-file=/dev/null', `--errorlog-file=${join(dir, `${id}.log`)}`, certificate.key, certificate.chain];
 }
 
-function haproxy({ dir, id, ports, certificate, origin }) {
+function haproxy({ dir, id, ports, certificate, originKind, origin }) {
   const both = write(dir, `${id}.pem`, readBoth(certificate));
   return ['haproxy', '-db', '-f', write(dir, `${id}.cfg`, `global
   nbthread 1
@@ -72,7 +73,11 @@ frontend plain
   bind 127.0.0.1:${ports.plain}
   default_backend site
 backend site
-${portsOf(origin).map((port, i) => `  server s${i} 127.0.0.1:${port} pool-max-conn -1\n`).join('')}`)];
+${isForward(originKind) ? `  http-request set-dst url_ip
+  http-request set-dst-port url_port
+  http-request set-uri %[pathq]
+  server any 0.0.0.0:0 pool-max-conn -1
+` : portsOf(origin).map((port, i) => `  server s${i} 127.0.0.1:${port} pool-max-conn -1\n`).join('')}`)];
 }
 
 function nginx({ dir, id, ports, certificate, origin }) {
@@ -100,12 +105,47 @@ http {
 `)];
 }
 
+/* Forward proxies alone: they have no TLS listener. */
+function squid({ dir, id, ports, origin }) {
+  const own = join(dir, id);
+  mkdirSync(own);
+  chmodSync(own, 0o777);
+  return ['squid', '-N', '-f', write(dir, `${id}.conf`, `http_port 127.0.0.1:${ports.plain}
+acl bench dst 127.0.0.0/8
+acl ports port ${portsOf(origin).join(' ')}
+http_access allow bench ports
+http_access deny all
+cache deny all
+cache_mem 0 MB
+access_log none
+cache_store_log none
+cache_log ${own}/log
+pid_filename none
+coredump_dir ${own}
+pinger_enable off
+max_filedescriptors 8192
+shutdown_lifetime 0 seconds
+visible_hostname bench
+`)];
+}
+
+function tinyproxy({ dir, id, ports, origin }) {
+  return ['tinyproxy', '-d', '-c', write(dir, `${id}.conf`, `Listen 127.0.0.1
+Port ${ports.plain}
+LogFile "${join(dir, `${id}.log`)}"
+LogLevel Critical
+MaxClients 1000
+Timeout 60
+Allow 127.0.0.1
+${portsOf(origin).map((port) => `ConnectPort ${port}\n`).join('')}`)];
+}
+
 const temporaryPaths = (dir) => ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   .map((name) => `${name}_temp_path ${dir}/${name};`).join(' ');
 
 const readBoth = ({ chain, key }) => readFileSync(chain, 'latin1') + readFileSync(key, 'latin1');
 
-export const configurations = { pushgate, nghttpx, haproxy, nginx };
+export const configurations = { pushgate, nghttpx, haproxy, nginx, squid, tinyproxy };
 
 /* An origin that speaks HTTP/1.1: its /page.html has a Link field for each of the pushes. */
 export function originHttp1({ dir, site, port, pushes, id = 'origin' }) {

@@ -3,9 +3,11 @@
 //
 //   tunnel_peers.mjs origin http1|h2c PORT
 //   tunnel_peers.mjs tunnel|download 1.1|2 PORT tls|plain COUNT
+//   tunnel_peers.mjs connect 2 PORT tls|plain COUNT ORIGIN-PORT
 //
-// Both ways carry the same bytes: binary WebSocket messages of 64 KiB, COUNT times 64 MiB of them, one after the other.
-// A download is the body of a GET. Exit status 1 when a byte is missing.
+// All carry the same bytes: binary WebSocket messages of 64 KiB, COUNT times 64 MiB of them, one after the other.
+// A download is the body of a GET; connect sends that GET through a tunnel to the origin that a CONNECT opens.
+// Exit status 1 when a byte is missing.
 import { tunnelOrigin, openTunnel, session2 } from '../support/tunnel_ends.mjs';
 import http from 'node:http';
 import https from 'node:https';
@@ -70,16 +72,38 @@ function get1(port, secure) {
   });
 }
 
-async function client(what, version, port, secure, count) {
+/* Opens a tunnel with CONNECT, asks the origin in it, and gives what comes behind the head of its response. */
+function getThrough(session, originPort) {
+  const stream = session.request({ ':method': 'CONNECT', ':authority': `127.0.0.1:${originPort}` }, { endStream: false });
+  stream.write('GET /bulk HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  return new Promise((resolve, reject) => {
+    let head = Buffer.alloc(0);
+    stream.once('response', (fields) => (fields[':status'] === 200 ? undefined : reject(new Error(`the CONNECT got ${fields[':status']}`))));
+    stream.once('close', () => reject(new Error('the tunnel ended before the response')));
+    stream.on('data', function read(bytes) {
+      head = Buffer.concat([head, bytes]);
+      const end = head.indexOf('\r\n\r\n');
+      if (end < 0) return;
+      stream.pause();
+      stream.off('data', read);
+      stream.unshift(head.subarray(end + 4));
+      resolve(stream);
+    });
+    stream.on('error', reject);
+  });
+}
+
+async function client(what, version, port, secure, count, originPort) {
   const host = 'localhost';
   const session = version === '2' ? await session2({ port, secure, host }) : null;
   for (let i = 0; i < count; i++) {
     let stream;
     if (what === 'tunnel') stream = await openTunnel(version, { port, secure, host, session });
+    else if (what === 'connect') stream = await getThrough(session, originPort);
     else if (session) stream = session.request({ ':path': '/bulk', ':authority': host });
     else stream = await get1(port, secure);
     await receive(stream);
-    if (what === 'tunnel') stream.end();
+    if (what !== 'download') stream.end();
     if (version === '1.1') stream.destroy();
   }
   session?.destroy();
@@ -89,7 +113,7 @@ const [what, ...rest] = process.argv.slice(2);
 try {
   if (what === 'origin') await origin(rest[0], Number(rest[1]));
   else {
-    await client(what, rest[0], Number(rest[1]), rest[2] === 'tls', Number(rest[3]));
+    await client(what, rest[0], Number(rest[1]), rest[2] === 'tls', Number(rest[3]), Number(rest[4]));
     process.exit(0);
   }
 } catch (error) {

@@ -61,6 +61,32 @@ static void rule_gets_every_new_condition_and_limit(void **state)
 	load_free(&load);
 }
 
+static void users_and_destinations_are_lists(void **state)
+{
+	(void)state;
+	struct load load = fine(LOAD_REST "[push a]\naction = drop\nuser = alice, bob\nuser = carol\ndestination = *.example "
+					  "[::1]:8443\n[preload p]\nlink = yes\nuser = *\ndestination = a.example:80\n");
+	const struct policy_rule *rule = load.conf->policy.rules, *when = &load.conf->preloads[0].when;
+	assert_int_equal(rule->user_count, 3);
+	assert_true(slice_equal(rule->users[2], SLICE("carol")));
+	assert_int_equal(rule->destination_count, 2);
+	assert_true(slice_equal(rule->destinations[1], SLICE("[::1]:8443")));
+	assert_int_equal(when->user_count, 1);
+	assert_int_equal(when->destination_count, 1);
+	load_free(&load);
+	refused(LOAD_REST "[push a]\naction = drop\nuser = a:b\ndestination = a.example:0\ndestination = http://a\n"
+			  "destination = ~^a\ndestination = ::1\n",
+	    "test.ini:9: bad value 'a:b' for user; write the name of a user, without a colon, such as user = alice bob\n"
+	    "test.ini:10: bad value 'a.example:0' for destination; write a port from 1 to 65535 behind the host, such as "
+	    "destination = *.example.com example.net:8443\n"
+	    "test.ini:11: bad value 'http://a' for destination; write a host name pattern, without scheme and path, such as "
+	    "destination = *.example.com example.net:8443\n"
+	    "test.ini:12: bad value '~^a' for destination; write a host name pattern, without scheme and path, such as "
+	    "destination = *.example.com example.net:8443\n"
+	    "test.ini:13: bad value '::1' for destination; write an IPv6 address in brackets, such as "
+	    "destination = *.example.com example.net:8443\n");
+}
+
 static void bad_conditions_are_refused_with_what_would_be_right(void **state)
 {
 	(void)state;
@@ -329,6 +355,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_action_and_source_is_read),
 	    cmocka_unit_test(rule_gets_every_new_condition_and_limit),
+	    cmocka_unit_test(users_and_destinations_are_lists),
 	    cmocka_unit_test(bad_conditions_are_refused_with_what_would_be_right),
 	    cmocka_unit_test(server_gets_diary_hold_and_hint_options),
 	    cmocka_unit_test(cookie_needs_a_key_a_name_and_a_diary),

@@ -44,6 +44,32 @@ static void fields_of_one_hop_are_left_out(void **state)
 	overlay_is(RESPONSE("age: 1", "http2-settings: AA", "x-end: 1"), "age: 1\nx-end: 1\n");
 }
 
+static void proxy_is_no_field_of_http(void **state)
+{
+	(void)state;
+	overlay_is(REQUEST("proxy: http://evil.example", "x-end: 1"), "x-end: 1\n");
+	overlay_is(RESPONSE("proxy: x", "x-end: 1"), "x-end: 1\n");
+}
+
+static void proxy_authentication_is_in_no_trailers(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"proxy-authorization", "proxy-authenticate", "proxy-authentication-info"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char line[64];
+		snprintf(line, sizeof(line), "%s: Basic", names[i]);
+		struct http_head *head = built(HTTP_TRAILERS, LINES(line, "x-end: 1"));
+		http_head_strip_hop(head);
+		assert_int_equal(head->count, 1);
+		assert_slice(head->fields[0].name, "x-end");
+		http_head_free(head);
+		head = REQUEST(line);
+		http_head_strip_hop(head);
+		assert_int_equal(head->count, 1);
+		http_head_free(head);
+	}
+}
+
 static void te_stays_once_in_requests(void **state)
 {
 	(void)state;
@@ -161,7 +187,7 @@ static void empty_head_has_an_empty_overlay(void **state)
 
 /* ---- any head: the overlay is what stripping a copy gives, but for Host ---- */
 
-static const char *const names[] = {"http2-settings", "host", "te", "content-length", "cookie", "x-one", "x-two", "via", "trailer", "priority"};
+static const char *const names[] = {"http2-settings", "host", "te", "content-length", "proxy", "cookie", "x-one", "x-two", "via", "trailer", "priority"};
 static const char *const values[] = {"close", "x-one", "X-Two, close", "te, host", "content-length,cookie", "trailers",
     "gzip, trailers", "gzip", "", ", ,x-one", "via", "7"};
 #define ONE_OF(list) (list)[below(&random, sizeof(list) / sizeof((list)[0]))]
@@ -205,6 +231,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(fields_of_one_hop_are_left_out),
+	    cmocka_unit_test(proxy_is_no_field_of_http),
+	    cmocka_unit_test(proxy_authentication_is_in_no_trailers),
 	    cmocka_unit_test(te_stays_once_in_requests),
 	    cmocka_unit_test(host_goes_from_requests_alone),
 	    cmocka_unit_test(control_data_is_the_heads),

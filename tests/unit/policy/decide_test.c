@@ -306,6 +306,65 @@ static void round_trip_time_counts_only_when_it_was_measured(void **state)
 	}
 }
 
+static void user_is_known_by_name(void **state)
+{
+	struct scene *s = *state;
+	struct slice two[] = {SLICE("alice"), SLICE("bob")}, any = SLICE("*");
+	static const struct {
+		const char *user;
+		bool is_named, is_known;
+	} rows[] = {{"", false, false}, {"alice", true, true}, {"bob", true, true}, {"Alice", false, true},
+	    {"alic", false, true}, {"carol", false, true}, {"*", false, true}};
+	struct policy_rule *rule = scene_rule(s, "one", POLICY_DROP);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		s->offer.user = slice_of_string(rows[i].user);
+		rule->users = two;
+		rule->user_count = 2;
+		assert_int_equal(policy_decide(&s->set, &s->offer).action == POLICY_DROP, rows[i].is_named);
+		rule->users = &any;
+		rule->user_count = 1;
+		assert_int_equal(policy_decide(&s->set, &s->offer).action == POLICY_DROP, rows[i].is_known);
+		rule->user_count = 0;
+		assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
+	}
+}
+
+static void destination_is_host_and_port_of_the_request(void **state)
+{
+	struct scene *s = *state;
+	static const struct {
+		const char *scheme, *authority, *pattern;
+		bool holds;
+	} rows[] = {
+	    {"https", "www.example.com:8443", "*.Example.com", true},
+	    {"https", "www.example.com:8443", "*.example.com:8443", true},
+	    {"https", "www.example.com:8443", "*.example.com:443", false},
+	    {"https", "www.example.com:8443", "example.com:8443", false},
+	    {"https", "a.example", "a.example:443", true},
+	    {"http", "a.example", "a.example:443", false},
+	    {"http", "a.example", "a.example:80", true},
+	    {"http", "a.example.", "a.example", true},
+	    {"http", "a.example", "*:80", true},
+	    {"http", "a.example:81", "*:80", false},
+	    {"http", "[2001:db8::1]:81", "[2001:db8::1]", true},
+	    {"http", "[2001:db8::1]:81", "[2001:db8::1]:81", true},
+	    {"http", "[2001:db8::1]", "[2001:db8::1]:81", false},
+	    {"http", "192.0.2.1:8080", "192.0.2.*:8080", true},
+	};
+	struct policy_rule *rule = scene_rule(s, "one", POLICY_DROP);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct slice patterns[] = {SLICE("never.example"), slice_of_string(rows[i].pattern)};
+		s->parent->scheme = slice_of_string(rows[i].scheme);
+		s->parent->authority = slice_of_string(rows[i].authority);
+		rule->destinations = patterns;
+		rule->destination_count = 2;
+		if ((policy_decide(&s->set, &s->offer).action == POLICY_DROP) != rows[i].holds)
+			fail_msg("%s %s %s", rows[i].scheme, rows[i].authority, rows[i].pattern);
+		rule->destination_count = 1;
+		assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
+	}
+}
+
 static void share_takes_the_draws_below_it(void **state)
 {
 	struct scene *s = *state;
@@ -378,6 +437,8 @@ int main(void)
 	    DECIDE_TEST(each_condition_is_asked),
 	    DECIDE_TEST(navigation_that_is_unknown_is_neither),
 	    DECIDE_TEST(round_trip_time_counts_only_when_it_was_measured),
+	    DECIDE_TEST(user_is_known_by_name),
+	    DECIDE_TEST(destination_is_host_and_port_of_the_request),
 	    DECIDE_TEST(share_takes_the_draws_below_it),
 	    DECIDE_TEST(list_holds_when_one_member_does),
 	    DECIDE_TEST(hosts_lose_port_and_trailing_dot),

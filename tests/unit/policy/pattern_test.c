@@ -205,6 +205,35 @@ static void empty_patterns_and_empty_texts_are_compared_as_others(void **state)
 	assert_false(policy_pattern_is_regex(SLICE("")));
 }
 
+static void destination_has_a_host_and_may_have_a_port(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *host; /* NULL: none */
+		uint16_t port;
+	} rows[] = {
+	    {"a.example", "a.example", 0},
+	    {"*.example:8443", "*.example", 8443},
+	    {"[::1]", "[::1]", 0},
+	    {"[::1]:65535", "[::1]", 65535},
+	    {"*:1", "*", 1},
+	    {"", NULL, 0},
+	    {":80", NULL, 0},
+	    {"a:", NULL, 0},
+	    {"a:0", NULL, 0},
+	    {"a:65536", NULL, 0},
+	    {"a:https", NULL, 0},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct policy_destination d;
+		assert_int_equal(policy_destination_of(slice_of_string(rows[i].text), &d), rows[i].host != NULL);
+		if (!rows[i].host)
+			continue;
+		assert_true(slice_equal(d.host, slice_of_string(rows[i].host)));
+		assert_int_equal(d.port, rows[i].port);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +249,7 @@ int main(void)
 #endif
 		cmocka_unit_test(list_may_mix_globs_and_expressions),
 		cmocka_unit_test(rule_asks_its_expressions),
+		cmocka_unit_test(destination_has_a_host_and_may_have_a_port),
 		cmocka_unit_test(message_without_room_is_replaced_by_a_plain_one),
 		cmocka_unit_test(empty_patterns_and_empty_texts_are_compared_as_others),
 	};

@@ -99,6 +99,50 @@ static void address_blocks_hide_what_is_within(void **state)
 	assert_hidden(&later, &earlier, NOT);
 }
 
+static void users_hide_those_that_they_name(void **state)
+{
+	(void)state;
+	struct slice two[] = {SLICE("alice"), SLICE("bob")}, one_name = SLICE("bob"), known = SLICE("*"), other = SLICE("carol");
+	struct policy_rule any = {0}, both = {.users = two, .user_count = 2}, bob = {.users = &one_name, .user_count = 1};
+	struct policy_rule all = {.users = &known, .user_count = 1}, carol = {.users = &other, .user_count = 1};
+	assert_hidden(&any, &all, CERTAIN);
+	assert_hidden(&all, &any, NOT); /* nobody is known for some requests */
+	assert_hidden(&all, &both, CERTAIN);
+	assert_hidden(&both, &all, NOT);
+	assert_hidden(&both, &bob, CERTAIN);
+	assert_hidden(&bob, &both, NOT);
+	assert_hidden(&both, &carol, NOT);
+}
+
+static void destinations_hide_those_within(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *earlier, *later;
+		int how;
+	} rows[] = {
+	    {"a.example", "A.example", CERTAIN},
+	    {"a.example", "a.example:443", CERTAIN},
+	    {"a.example:443", "a.example", NOT},
+	    {"a.example:443", "a.example:443", CERTAIN},
+	    {"a.example:443", "a.example:80", NOT},
+	    {"*.example", "a.example", LOOKS},
+	    {"*.example:80", "a.example:80", LOOKS},
+	    {"*.example:80", "a.example", NOT},
+	    {"*", "a.example:80", CERTAIN},
+	    {"*:80", "a.example:80", CERTAIN},
+	    {"*:80", "a.example", NOT},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct slice e = slice_of_string(rows[i].earlier), l = slice_of_string(rows[i].later);
+		struct policy_rule earlier = {.destinations = &e, .destination_count = 1};
+		struct policy_rule later = {.destinations = &l, .destination_count = 1}, any = {0};
+		assert_hidden(&earlier, &later, rows[i].how);
+		assert_hidden(&any, &later, CERTAIN);
+		assert_hidden(&earlier, &any, NOT);
+	}
+}
+
 static void facts_of_the_connection_hide_what_they_contain(void **state)
 {
 	(void)state;
@@ -223,6 +267,8 @@ int main(void)
 	    cmocka_unit_test(case_counts_for_paths_alone),
 	    cmocka_unit_test(bits_hide_when_they_are_a_superset),
 	    cmocka_unit_test(address_blocks_hide_what_is_within),
+	    cmocka_unit_test(users_hide_those_that_they_name),
+	    cmocka_unit_test(destinations_hide_those_within),
 	    cmocka_unit_test(facts_of_the_connection_hide_what_they_contain),
 	    cmocka_unit_test(shadow_rule_hides_shadows_alone),
 	    cmocka_unit_test(expressions_hide_their_equals_alone),

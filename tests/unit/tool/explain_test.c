@@ -452,6 +452,8 @@ static void the_condition_that_fails_is_named(void **state)
 	    {"save-data", "save-data = yes"},
 	    {"navigation", "navigation = yes"},
 	    {"rtt", "rtt = >100ms"},
+	    {"user", "user = *"},
+	    {"destination", "destination = *.com:8080"},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char configuration[200], expected[200];
@@ -463,6 +465,9 @@ static void the_condition_that_fails_is_named(void **state)
 	}
 	has("[push r]\nrtt = >100ms\naction = drop\n",
 	    WORDS("http://example.com/", "--promise", "/a.css", "--rtt", "250"),
+	    "   rule     r (t.ini:12): matches\n");
+	has("[push r]\nuser = alice\ndestination = *.com:80\naction = drop\n",
+	    WORDS("http://example.com/", "--promise", "/a.css", "--user", "alice"),
 	    "   rule     r (t.ini:12): matches\n");
 }
 

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks [access NAME] sections, and finds those that the listeners name. */
+#include "proxy/conf/load.h"
+#include <inttypes.h>
+
+static struct conf_access_rule built_in_rule = {.deed = CONF_ACCESS_ALLOW, .text = "allow = all"};
+const struct conf_access conf_access_built_in = {.rules = &built_in_rule, .rule_count = 1};
+
+static bool has_conditions(const struct conf_access_rule *r)
+{
+	return conf_blocks_are_given(&r->clients) || conf_blocks_are_given(&r->addresses) ||
+	       r->user_count > 0 || r->method_count > 0 || r->path_count > 0 || r->minutes ||
+	       conf_host_set_is_given(&r->hosts) || r->port_count > 0;
+}
+
+/* ---- listeners ---- */
+
+/* A gateway has origins: what they are reached at is not the client's choice. */
+static void check_for_gateway(
+    struct conf_loader *l, const struct conf_section *s, const struct conf_access *a)
+{
+	for (size_t i = 0; i < a->rule_count; i++) {
+		const struct conf_access_rule *r = &a->rules[i];
+		if (r->port_count == 0 && !conf_blocks_are_given(&r->addresses))
+			continue;
+		conf_mistake(l, s->file, conf_option_line(s, "access"),
+		    "[access %s] has a rule with %s at %s:%" PRIu32
+		    ", but only forward mode has destinations; give %s rules without it",
+		    a->name, r->port_count > 0 ? "port=" : "address=", r->file, r->line,
+		    conf_section_title(l, s));
+		return;
+	}
+}
+
+static bool is_for_all_clients(const struct conf_access_rule *r)
+{
+	for (size_t i = 0; i < r->clients.count; i++)
+		if (r->clients.blocks[i].bits == 0)
+			return true;
+	return (r->clients.words & CONF_BLOCKS_ANY) != 0;
+}
+
+/* Clients of all the world reach destinations of all the world. */
+static void warn_of_open_proxy(
+    struct conf_loader *l, const struct conf_section *s, const struct conf_access *a)
+{
+	for (size_t i = 0; i < a->rule_count; i++) {
+		const struct conf_access_rule *r = &a->rules[i];
+		if (r->deed != CONF_ACCESS_ALLOW && !has_conditions(r))
+			return;
+		if (r->deed != CONF_ACCESS_ALLOW || !is_for_all_clients(r) || r->user_count > 0 ||
+		    conf_host_set_is_given(&r->hosts))
+			continue;
+		conf_warning(l, r->file, r->line,
+		    "%s is an open proxy by this rule: it takes clients of any address without a "
+		    "user; name clients (client=ADDRESS/BITS), or put ask = all before it and add "
+		    "user=*",
+		    conf_section_title(l, s));
+		return;
+	}
+}
+
+void conf_find_access(struct conf_loader *l, const struct conf_section *s)
+{
+	struct conf_listen *listen = s->object;
+	bool is_forward = listen->mode == CONF_MODE_FORWARD;
+
+	if (!listen->access_name) {
+		listen->access = is_forward ? &conf_access_built_in : NULL;
+		return;
+	}
+	for (size_t i = 0; i < l->conf->access_count; i++)
+		if (strcmp(l->conf->accesses[i].name, listen->access_name) == 0)
+			listen->access = &l->conf->accesses[i];
+	if (!listen->access) {
+		const char *near = conf_guess_section(l, CONF_SECTION_ACCESS, listen->access_name);
+		conf_mistake(l, s->file, conf_option_line(s, "access"),
+		    "there is no [access %s]; %s%s%s", listen->access_name,
+		    near ? "did you mean access = " : "add the section or name another",
+		    near ? near : "", near ? "?" : "");
+	} else if (is_forward) {
+		warn_of_open_proxy(l, s, listen->access);
+	} else {
+		check_for_gateway(l, s, listen->access);
+	}
+}
+
+/* ---- sections ---- */
+
+static const struct conf_access_rule *find_deed(
+    const struct conf_access *a, enum conf_access_deed deed)
+{
+	for (size_t i = 0; i < a->rule_count; i++)
+		if (a->rules[i].deed == deed)
+			return &a->rules[i];
+	return NULL;
+}
+
+static void check_users(struct conf_loader *l, const struct conf_access *a)
+{
+	if (a->users)
+		return;
+	for (size_t i = 0; i < a->rule_count; i++) {
+		const struct conf_access_rule *r = &a->rules[i];
+		if (r->deed != CONF_ACCESS_ASK && r->user_count == 0)
+			continue;
+		conf_mistake(l, r->file, r->line,
+		    "[access %s] has no users, so that nobody has a name; add users = FILE",
+		    a->name);
+		return;
+	}
+}
+
+/* Whether all listeners that name the section are gateways, whose allow has no usual conditions. */
+static bool is_of_gateways(const struct conf *c, const struct conf_access *a)
+{
+	for (size_t i = 0; i < c->listen_count; i++)
+		if (c->listens[i].access_name && strcmp(c->listens[i].access_name, a->name) == 0 &&
+		    c->listens[i].mode != CONF_MODE_GATEWAY)
+			return false;
+	return true;
+}
+
+/* A rule that takes all that gets to it hides those behind it. An ask does not: it asks those without a user. */
+static void check_order(struct conf_loader *l, const struct conf_access *a)
+{
+	for (size_t i = 0; i + 1 < a->rule_count; i++) {
+		const struct conf_access_rule *r = &a->rules[i], *next = &a->rules[i + 1];
+		bool takes_all = r->deed == CONF_ACCESS_DENY ||
+				 (r->deed == CONF_ACCESS_ALLOW && is_of_gateways(l->conf, a));
+		if (!takes_all || has_conditions(r))
+			continue;
+		conf_warning(l, next->file, next->line,
+		    "the rule is never reached, because that at %s:%" PRIu32
+		    " takes all requests; put it before that one",
+		    r->file, r->line);
+		return;
+	}
+}
+
+void conf_check_access(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_access *a = s->object;
+
+	if (s->is_broken)
+		return;
+	check_users(l, a);
+	if (!find_deed(a, CONF_ACCESS_ALLOW))
+		conf_warning(l, s->file, s->line,
+		    "%s has no allow, so that every request is denied; add one",
+		    conf_section_title(l, s));
+	check_order(l, a);
+	for (size_t i = 0; i < l->conf->listen_count; i++)
+		if (l->conf->listens[i].access == a)
+			return;
+	conf_warning(l, s->file, s->line,
+	    "%s is used by no listener; add access = %s to one, or remove the section",
+	    conf_section_title(l, s), s->name);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* Setters of [access]: the lines allow, deny and ask, one rule each, in the order of the file. */
+#include "proxy/base/ascii.h"
+#include "proxy/conf/setters.h"
+#include "proxy/conf/value.h"
+#include "proxy/limits.h"
+
+/* A rule, and what must be known until its line was read. */
+struct draft {
+	struct conf_access_rule rule;
+	struct slice *hosts;
+	size_t host_count;
+	bool is_reported; /* a mistake of a file */
+};
+
+static const char *add_text(
+    struct conf_loader *l, struct slice **items, size_t *count, struct slice text)
+{
+	*items = conf_grow(l, *items, *count, sizeof **items);
+	(*items)[(*count)++] = slice_of(conf_copy(l, text), text.len);
+	return NULL;
+}
+
+/* ---- conditions: NULL, or what is wrong ---- */
+
+static const char *add_block(struct conf_loader *l, struct conf_blocks *b, struct slice text)
+{
+	struct cidr block;
+	const char *wrong = cidr_parse(text, &block);
+	if (wrong)
+		return wrong;
+	b->blocks = conf_grow(l, b->blocks, b->count, sizeof block);
+	b->blocks[b->count++] = block;
+	return NULL;
+}
+
+static const char *add_client(struct conf_loader *l, struct draft *d, struct slice text)
+{
+	static const uint32_t words[] = {CONF_BLOCKS_ANY, CONF_BLOCKS_PRIVATE, CONF_BLOCKS_UNIX};
+	int word = value_choice(text, "any private unix");
+	if (word < 0)
+		return add_block(l, &d->rule.clients, text);
+	d->rule.clients.words |= words[word];
+	return NULL;
+}
+
+static const char *add_address(struct conf_loader *l, struct draft *d, struct slice text)
+{
+	static const uint32_t words[] = {CONF_BLOCKS_ANY, CONF_BLOCKS_GLOBAL};
+	int word = value_choice(text, "any global");
+	if (word < 0)
+		return add_block(l, &d->rule.addresses, text);
+	d->rule.addresses.words |= words[word];
+	return NULL;
+}
+
+static const char *add_user(struct conf_loader *l, struct draft *d, struct slice text)
+{
+	if (d->rule.deed == CONF_ACCESS_ASK)
+		return "ask is for requests whose user is not known";
+	if (slice_find(text, ':') < text.len)
+		return "no user's name has a colon";
+	d->rule.any_user = d->rule.any_user || slice_equal(text, SLICE("*"));
+	return add_text(l, &d->rule.users, &d->rule.user_count, text);
+}
+
+static const char *add_method(struct conf_loader *l, struct draft *d, struct slice text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (ascii_is(text.ptr[i], ASCII_LOWER))
+			return "methods are in upper case";
+	if (!ascii_is_token(text) || !ascii_is(text.ptr[0], ASCII_ALPHA))
+		return "not a method";
+	return add_text(l, &d->rule.methods, &d->rule.method_count, text);
+}
+
+static const char *add_path(struct conf_loader *l, struct draft *d, struct slice text)
+{
+	if (text.ptr[0] != '/' && text.ptr[0] != '*')
+		return "a path begins with '/', a pattern with '/' or '*'";
+	return add_text(l, &d->rule.paths, &d->rule.path_count, text);
+}
+
+static const char *add_time(struct conf_loader *l, struct draft *d, struct slice text)
+{
+	uint64_t *minutes = (uint64_t *)(uintptr_t)d->rule.minutes;
+	if (!minutes) {
+		minutes = arena_alloc(&l->conf->arena, CONF_WEEK_WORDS * sizeof *minutes);
+		memset(minutes, 0, CONF_WEEK_WORDS * sizeof *minutes);
+		d->rule.minutes = minutes;
+	}
+	return value_week(text, minutes)
+		   ? NULL
+		   : "times are written mon-fri/08:00-18:00, sat or 22:00-06:00";
+}
+
+static const char *add_host(struct conf_loader *l, struct draft *d, struct slice text)
+{
+	if (conf_check_access_host(text))
+		return "a host is a name without a port, *.NAME, an address or *";
+	return add_text(l, &d->hosts, &d->host_count, text);
+}
+
+static const char *add_host_file(struct conf_loader *l, struct draft *d, struct slice text)
+{
+	const struct conf_list list = {
+	    &d->hosts, &d->host_count, conf_check_access_host, "host", "host-file", "rules"};
+	d->is_reported = !conf_read_list(l, &list, text) || d->is_reported;
+	return NULL;
+}
+
+static const char *add_port(struct conf_loader *l, struct draft *d, struct slice text)
+{
+	size_t dash = slice_find(text, '-');
+	uint64_t first, last;
+	if (!slice_to_number(slice_sub(text, 0, dash), UINT16_MAX, &first) || first == 0)
+		return "a port is a number from 1 to 65535";
+	last = first;
+	if (dash < text.len &&
+	    (!slice_to_number(slice_from(text, dash + 1), UINT16_MAX, &last) || last < first))
+		return "ports are written FIRST-LAST";
+	d->rule.ports = conf_grow(l, d->rule.ports, d->rule.port_count, sizeof *d->rule.ports);
+	d->rule.ports[d->rule.port_count++] =
+	    (struct conf_port_range){(uint16_t)first, (uint16_t)last};
+	return NULL;
+}
+
+static const struct condition {
+	struct slice name;
+	bool is_whole; /* the value may have commas */
+	const char *(*add)(struct conf_loader *l, struct draft *d, struct slice text);
+} conditions[] = {
+    {SLICE_INIT("client"), false, add_client},
+    {SLICE_INIT("user"), false, add_user},
+    {SLICE_INIT("path"), false, add_path},
+    {SLICE_INIT("method"), false, add_method},
+    {SLICE_INIT("time"), false, add_time},
+    {SLICE_INIT("host"), false, add_host},
+    {SLICE_INIT("host-file"), true, add_host_file},
+    {SLICE_INIT("address"), false, add_address},
+    {SLICE_INIT("port"), false, add_port},
+};
+#define CONDITION_COUNT (sizeof conditions / sizeof *conditions)
+#define RIGHT                                                                                      \
+	"write all, or some of client=, user=, path=, method=, time=, host=, host-file=, "         \
+	"address= "                                                                                \
+	"and port="
+
+/* ---- lines ---- */
+
+/* Only spaces separate words: commas separate the values of a condition. Quotes keep spaces together. */
+static bool next_word(struct slice *rest, struct slice *word)
+{
+	*rest = slice_trim(*rest);
+	if (rest->len == 0)
+		return false;
+	bool is_quoted =
+	    rest->ptr[0] == '"' && slice_find(slice_from(*rest, 1), '"') + 1 < rest->len;
+	size_t from = is_quoted, end = from;
+	while (end < rest->len && (is_quoted ? rest->ptr[end] != '"'
+					     : rest->ptr[end] != ' ' && rest->ptr[end] != '\t'))
+		end++;
+	*word = slice_sub(*rest, from, end - from);
+	*rest = slice_from(*rest, end + is_quoted);
+	return true;
+}
+
+static const struct condition *find_condition(struct slice name)
+{
+	for (size_t i = 0; i < CONDITION_COUNT; i++)
+		if (slice_equal_nocase(name, conditions[i].name))
+			return &conditions[i];
+	return NULL;
+}
+
+static bool next_value(const struct condition *c, struct slice *rest, struct slice *value)
+{
+	if (!c->is_whole)
+		return slice_next_member(rest, value);
+	*value = *rest;
+	*rest = SLICE("");
+	return value->len > 0;
+}
+
+/* False: a mistake has been reported. */
+static bool add_condition(struct conf_loader *l, struct draft *d, struct slice word, unsigned *seen)
+{
+	size_t equals = slice_find(word, '=');
+	const struct condition *c = find_condition(slice_sub(word, 0, equals));
+	struct slice rest = slice_from(word, equals + 1), member;
+	if (!c)
+		return conf_bad_value(l, word, NULL, RIGHT);
+	unsigned bit = 1u << (c - conditions);
+	if (*seen & bit)
+		return conf_bad_value(l, word, NULL, "give each condition once, with commas");
+	*seen |= bit;
+	size_t count = 0;
+	while (next_value(c, &rest, &member)) {
+		const char *wrong = c->add(l, d, member);
+		if (wrong)
+			return conf_bad_value(l, word, wrong, "correct it");
+		count++;
+	}
+	if (count == 0)
+		return conf_bad_value(l, word, NULL, "write a value behind the '='");
+	return !d->is_reported;
+}
+
+static void note_needs(struct conf_access *a, const struct conf_access_rule *r)
+{
+	if (r->deed == CONF_ACCESS_ASK || r->user_count > 0)
+		a->needs |= CONF_ACCESS_USER;
+	if (r->path_count > 0)
+		a->needs |= CONF_ACCESS_PATH;
+	if (r->minutes)
+		a->needs |= CONF_ACCESS_TIME;
+	if (r->port_count > 0 || conf_blocks_are_given(&r->addresses))
+		a->needs |= CONF_ACCESS_DESTINATION;
+}
+
+static enum conf_access_deed deed_of(const struct conf_option *o)
+{
+	if (strcmp(o->key, "ask") == 0)
+		return CONF_ACCESS_ASK;
+	return strcmp(o->key, "deny") == 0 ? CONF_ACCESS_DENY : CONF_ACCESS_ALLOW;
+}
+
+bool conf_set_access_rule(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf_access *a = object;
+	struct draft d = {.rule = {.deed = deed_of(l->option), .file = l->file, .line = l->line}};
+	struct slice rest = value, word;
+	unsigned seen = 0, words = 0;
+	bool is_all = false;
+
+	while (next_word(&rest, &word)) {
+		words++;
+		bool is_this_all = slice_equal_nocase(word, SLICE("all"));
+		if (!is_this_all && !add_condition(l, &d, word, &seen))
+			return false;
+		is_all = is_all || is_this_all;
+	}
+	if (is_all && words > 1)
+		return conf_bad_value(l, value, NULL, "write all alone, or conditions without it");
+	if (a->rule_count == LIMIT_ACCESS_RULES)
+		return conf_bad_value(
+		    l, value, "the section has 1000 rules", "put hosts into a host-file");
+	if (d.host_count > 0)
+		conf_host_set_fill(l, &d.rule.hosts, d.hosts, d.host_count);
+	d.rule.text =
+	    arena_printf(&l->conf->arena, "%s = %.*s", l->option->key, SLICE_ARG(value)).ptr;
+	note_needs(a, &d.rule);
+	a->rules = conf_grow(l, a->rules, a->rule_count, sizeof d.rule);
+	a->rules[a->rule_count++] = d.rule;
+	return true;
+}
+
+bool conf_set_realm(struct conf_loader *l, void *object, struct slice value)
+{
+	(void)object;
+	if (conf_is_text(value) && slice_find(value, '"') == value.len &&
+	    slice_find(value, '\\') == value.len)
+		return true;
+	return conf_bad_value(l, value, NULL, "write a text without quotes and backslashes");
+}
