@@ -155,6 +155,7 @@ bool conf_check_authorities(struct conf_loader *l, const char *path);
 
 /* forward.c: adds the sections that forward mode needs and the file does not have; before conf_finish. */
 void conf_add_forward_sections(struct conf_loader *l);
+bool conf_has_forward_listener(const struct conf_loader *l);
 /* Checks a route whose origin is forward:, after that was found; notes that it is one. */
 void conf_check_forward_route(struct conf_loader *l, const struct conf_section *s);
 /* Warns of routes that no listener uses. */
