@@ -35,7 +35,7 @@ CC := clang
 endif
 CPPFLAGS += -I. -D_GNU_SOURCE $(SSL_CFLAGS)
 ALLFLAGS  = -std=c17 $(WARN) $(WERROR) $(CFLAGS_$(KIND)) $(CPPFLAGS) $(CFLAGS)
-LIBS     := -L$(SSL_LIBDIR) -Wl,-rpath,$(SSL_LIBDIR) -lssl -lcrypto -lev -linih -lpcre2-8 -ljansson -luriparser -lseccomp -lcap -lcares -lm
+LIBS     := -L$(SSL_LIBDIR) -Wl,-rpath,$(SSL_LIBDIR) -lssl -lcrypto -lev -linih -lpcre2-8 -ljansson -luriparser -lseccomp -lcap -lcares -lcrypt -lm
 TESTLIBS := -lcmocka -lnghttp2
 
 OUT  := build/$(KIND)

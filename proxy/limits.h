@@ -84,6 +84,14 @@
 /* The burst of such a line, and the requests that it allows in its time. */
 #define LIMIT_REQUEST_RATE 1000000u
 
+/* Of a user's name, and of a password: longer ones are wrong. The password process reads no more. */
+#define LIMIT_USER_BYTES 255u
+/* Different credentials that wait in a worker to be checked, and those of them that are on the way to the password
+ * process: one that it hashes, and the next. */
+#define LIMIT_PASSWORDS_WAITING 256u
+#define LIMIT_PASSWORDS_ASKED 2u
+
+/* Lines and bytes of a host-file or path-file of a route, which is read at the start. */
 /* Lines allow, deny and ask of one [access NAME]: each request is held against them one after another. */
 #define LIMIT_ACCESS_RULES 1000u
 

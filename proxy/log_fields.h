@@ -24,6 +24,7 @@
 	X(protocol, TEXT, "", 16, "stable", "0.1", "the client is known", "The version of HTTP in which the request came: `h2`, `http/1.1`, `http/1.0`. Of a push that of its page.") \
 	X(tls, TEXT, "", 16, "stable", "0.1", "the client uses TLS", "Version of TLS: `TLSv1.3`, `TLSv1.2`.") \
 	X(cipher, TEXT, "", 48, "stable", "0.1", "the client uses TLS", "The cipher suite, by its IANA name: `TLS_AES_128_GCM_SHA256`.") \
+	X(user, TEXT, "", 64, "stable", "0.1", "the user is known", "Name of the user whose password was right, by the rules of `[access NAME]`. Of a push that of its page.") \
 	X(route, TEXT, "", 64, "stable", "0.1", "a route matched", "Name of the `[route]` section.") \
 	X(origin, TEXT, "", 64, "stable", "0.1", "a route matched", "Name of the route's `[origin]` section, whether the origin was asked or not.") \
 	X(origin_address, TEXT, "address:port", 64, "stable", "0.1", "an origin was sent the request, or promised the push", "The address that was connected to. `unix:/path`: a unix socket; `demo`: the built-in origin.") \

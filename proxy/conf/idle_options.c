@@ -217,6 +217,15 @@ static bool limits_no_requests(const struct conf *c, const void *object)
 	return c->request_limit_count == 0;
 }
 
+static bool has_no_users(const struct conf *c, const void *object)
+{
+	(void)object;
+	for (size_t i = 0; i < c->access_count; i++)
+		if (c->accesses[i].users)
+			return false;
+	return true;
+}
+
 /* Clients on a unix socket have no address. */
 static bool counts_nobody(const struct conf *c, const void *object)
 {
@@ -309,6 +318,8 @@ static const struct idle {
     {CONF_SECTION_SERVER, "promise-refusals", conf_no_origin_promises, CONF_NO_PROMISES},
     {CONF_SECTION_SERVER, "reset-rate", conf_no_origin_promises, CONF_NO_PROMISES},
     {CONF_SECTION_SERVER, "limit-table", limits_no_requests, "no route has limit-requests"},
+    {CONF_SECTION_SERVER, "user-failures", has_no_users, "no [access NAME] has users"},
+    {CONF_SECTION_SERVER, "users-cache-time", has_no_users, "no [access NAME] has users"},
     {CONF_SECTION_LISTEN, "tls-timeout", is_cleartext, "the section has no certificate"},
     {CONF_SECTION_LISTEN, "max-concurrent-streams", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "connection-window", clients_speak_http1, CLIENTS_HTTP1},

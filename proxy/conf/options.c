@@ -238,6 +238,13 @@ const struct conf_option conf_options[] = {
         .sentence = "How many clients or values of a field each line of limit-requests can tell apart, in each worker, with 16 bytes for "
         "each. When there are more, the one that has the most of its burst left is forgotten; what has open requests that "
         "concurrent counts never is."},
+    {SERVER(server.user_failures), .key = "user-failures", NUMBER(0, 100000), .preset = "10",
+        .sentence = "How many wrong passwords each client address (IPv4, or IPv6 /64) may try in a minute, where [access NAME] sections have users; "
+        "further ones are answered 429 without being checked. Passwords that are known to be right, and others that are known to be wrong, do not count. Each "
+        "worker counts on its own. 0: no limit."},
+    {SERVER(server.users_cache_time), .key = "users-cache-time", TIME(1 * USEC_PER_SEC), .preset = "5m",
+        .sentence = "For so long after its last use a right password is known, so that it is not hashed again. It is forgotten at once when "
+        "the file of users changes."},
 
     /* ---- [listen NAME] ---- */
     {LISTEN(address), .key = "address",

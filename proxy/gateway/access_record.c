@@ -3,6 +3,8 @@
 #include "proxy/gateway/private.h"
 #include "proxy/gateway/users.h"
 
+#include "proxy/gateway/users.h"
+
 static enum observe_outcome outcome_of(const struct exchange *x)
 {
 	const struct relay_cause *cause = x->ending.cause;
@@ -209,6 +211,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 		return;
 	const struct conf_listen *listen = x->context.listen;
 	const struct conf_route *route = x->context.route;
+	const struct exchange_user *user = x->context.user;
 	const struct http_head *head = x->request;
 	const struct http_field *agent = http_head_find(head, HTTP_TOKEN_USER_AGENT);
 	const struct http_field *referer = http_head_find(head, HTTP_TOKEN_REFERER);
@@ -223,6 +226,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	    .listen = listen ? listen->name : NULL,
 	    .route = route ? route->name : NULL,
 	    .client = access_record_client(x),
+	    .user = user ? slice_of(user->name, user->length) : (struct slice){0},
 	    .origin = origin_of(x),
 	    .method = method_of(x),
 	    .scheme = x->request->scheme,
@@ -262,6 +266,8 @@ void access_record_ended(void *context, struct exchange *x)
 	enum observe_outcome outcome = outcome_of(x);
 	worker_schedule_drain_check(&g->env);
 	upstream_exchange_ended(x);
+	if (x->context.user_wait)
+		users_exchange_ended(g, x);
 	if (x->context.limits_held)
 		request_limits_ended(x);
 	count_exchange(g->env.observe->counters, x, outcome);

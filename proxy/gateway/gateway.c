@@ -181,6 +181,7 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	open_hold(g);
 	open_offers(g, env);
 	request_limits_open(g);
+	users_open(g, env);
 	drain_open(g);
 	memory_trim_open(g);
 	memory_pressure_open(g);
@@ -227,6 +228,7 @@ void gateway_free(struct gateway *g)
 	budget_fini(&g->hold_budget);
 	budget_fini(&g->env.budget);
 	request_limits_close(g);
+	users_close(g);
 	feedback_fini(g);
 	retries_close(g);
 	free(g);

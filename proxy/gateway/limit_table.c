@@ -111,3 +111,11 @@ void limit_entry_give(struct limit_entry *e)
 	ensure(e->open > 0);
 	e->open--;
 }
+
+/* A key that was forgotten meanwhile has a full bucket. */
+void limit_table_give(struct limit_table *t, const struct limit_terms *terms, uint64_t key)
+{
+	struct limit_entry *e = find(&t->sets[key & t->mask], key);
+	if (e && e->full_at_nsec >= terms->interval_nsec)
+		e->full_at_nsec -= terms->interval_nsec;
+}

@@ -54,5 +54,7 @@ enum limit_answer limit_table_ask(const struct limit_table *t, const struct limi
 struct limit_entry *limit_table_take(
     struct limit_table *t, const struct limit_terms *terms, uint64_t key, usec now, bool *was_full);
 void limit_entry_give(struct limit_entry *e);
+/* What was taken last with this key is given back to its bucket. */
+void limit_table_give(struct limit_table *t, const struct limit_terms *terms, uint64_t key);
 
 #endif

@@ -68,6 +68,8 @@ static const struct {
     {&relay_cause_UP_FIELDS_LARGE, GRPC_RESOURCE_EXHAUSTED},
     {&relay_cause_REQUEST_RATE, GRPC_RESOURCE_EXHAUSTED},
     {&relay_cause_REQUEST_CONCURRENCY, GRPC_RESOURCE_EXHAUSTED},
+    {&relay_cause_USER_FAILURES, GRPC_RESOURCE_EXHAUSTED},
+    {&relay_cause_PROXY_USER_UNKNOWN, GRPC_UNAUTHENTICATED},
     /* The origin may have processed the call: UNAVAILABLE would invite the client to send it again. */
     {&relay_cause_UP_MALFORMED, GRPC_INTERNAL},
     {&relay_cause_UP_FAULT, GRPC_INTERNAL},
@@ -104,11 +106,24 @@ static uint32_t retry_after(const struct relay_cause *cause)
 	    &relay_cause_UP_UNREACHABLE,
 	    &relay_cause_UP_UNROUTABLE,
 	    &relay_cause_UP_UNPROCESSED,
+	    &relay_cause_USERS_BUSY,
 	};
 	for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
 		if (passing[i] == cause)
 			return RETRY_AFTER_SEC;
 	return 0;
+}
+
+/* How a client shows who its user is (RFC 7617 2). */
+static struct slice challenge(struct exchange *x)
+{
+	const struct conf_access *access = x->context.listen->access;
+	bool asks = x->ending.cause == &relay_cause_USER_UNKNOWN ||
+		    x->ending.cause == &relay_cause_PROXY_USER_UNKNOWN;
+	if (!asks || !access)
+		return SLICE("");
+	return arena_printf(
+	    exchange_arena(x), "Basic realm=\"%s\", charset=\"UTF-8\"", access->realm);
 }
 
 void gateway_own_answer(void *context, struct exchange *x, struct http_own_answer *answer)
@@ -132,6 +147,7 @@ void gateway_own_answer(void *context, struct exchange *x, struct http_own_answe
 		answer->grpc_status = grpc_status_of(&x->ending, answer->status);
 	if (answer->grpc_status != GRPC_OK)
 		return;
+	answer->challenge = challenge(x);
 	const struct conf_error_body *body = find_body(g->env.conf, answer->status);
 	if (answer->status >= 400 && body) {
 		answer->body = body->body;

@@ -94,6 +94,9 @@ struct gateway {
 	struct long_pass long_pass;
 	struct drain drain;
 	struct request_limits *limits; /* owned; NULL: no route has limit-requests */
+	struct users *users;           /* owned; NULL: no [access NAME] section has users */
+	bool (*ask_password)(void *context, const struct gateway_question *q);
+	void *ask_context;
 	char pseudonym_text[80];
 	struct chunk_pool *small_chunks;
 };
@@ -119,6 +122,11 @@ void request_limits_close(struct gateway *g);
 bool request_limits_admit(struct gateway *g, struct exchange *x);
 /* It is over: it is not open any more where it was counted. */
 void request_limits_ended(struct exchange *x);
+
+/* ---- users.c: the rest is in users.h ---- */
+
+void users_open(struct gateway *g, const struct gateway_env *env);
+void users_close(struct gateway *g); /* after the last exchange */
 
 /* ---- own_answer.c ---- */
 

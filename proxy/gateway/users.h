@@ -22,7 +22,7 @@ enum user_answer {
 };
 
 enum user_answer users_identify(struct gateway *g, struct exchange *x);
-/* x is over: it waits no more, and gives its user back. */
+/* x is over: it waits no more. */
 void users_exchange_ended(struct gateway *g, struct exchange *x);
 
 /* request.c: the answer for a request that has waited. */

@@ -196,6 +196,11 @@ struct http_head *http_own_response(
 	else if (!http_response_is_bodyless(head, HTTP_METHOD_OTHER))
 		*body = add_body(head, answer);
 	http_head_add_token(head, HTTP_TOKEN_SERVER, SLICE("pushgate"));
+	if (answer->challenge.len > 0)
+		http_head_add_token(head,
+		    answer->status == 407 ? HTTP_TOKEN_PROXY_AUTHENTICATE
+					  : HTTP_TOKEN_WWW_AUTHENTICATE,
+		    answer->challenge);
 	if (answer->location.len > 0)
 		http_head_add_token(head, HTTP_TOKEN_LOCATION, answer->location);
 	if (answer->vary.len > 0 && may_be_stored(answer->status))

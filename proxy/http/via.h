@@ -48,6 +48,7 @@ struct http_own_answer {
 	struct slice body;
 	const char *content_type;
 	struct slice location;           /* of a redirect; empty: none */
+	struct slice challenge; /* of a 401 or 407: how to show who one is (RFC 9110 11.6.1); empty: none */
 	struct slice vary;               /* fields of the request that led to it; empty: none */
 	uint32_t retry_after;            /* seconds, for Retry-After (RFC 9110 10.2.3); 0: none */
 	struct slice transport_security; /* Strict-Transport-Security; empty: none */
@@ -57,7 +58,7 @@ struct http_own_answer {
 
 /*
  * Makes a final response: status, date, content-type, content-length, `server: pushgate`, allow,
- * location, retry-after, cache-control no-store for 5xx and 429, and Proxy-Status `<pseudonym>; error=<error>;
+ * www-authenticate or proxy-authenticate, location, retry-after, cache-control no-store for 5xx and 429, and Proxy-Status `<pseudonym>; error=<error>;
  * details="<details>"`, with status-code for http_request_error. *body is that of the answer, or a short
  * text in the head's arena ("502 Bad Gateway: <details>\n"), or, if the client prefers it, the same as
  * JSON (RFC 9457); Vary says so where the response may be stored. A redirect has an empty body. A 204

@@ -305,6 +305,7 @@ void observe_access(struct observe *o, const struct observe_exchange *x)
 	put_number(&a, LOG_FIELD_id, x->id);
 	put_piece(
 	    &a, &o->clients[client % OBSERVE_CLIENTS], client, x->client.protocol, put_client, x);
+	put_text(&a, LOG_FIELD_user, x->user);
 	put_name(&a, LOG_FIELD_route, x->route);
 	put_piece(
 	    &a, &o->origins[origin % OBSERVE_ORIGINS], origin, x->origin.protocol, put_origin, x);

@@ -40,6 +40,8 @@ static void put_prefix(struct line *l, struct observe *o, enum observe_level lev
 		LINE_LITERAL(l, "[files] ");
 	} else if (o->worker == OBSERVE_LOGGER) {
 		LINE_LITERAL(l, "[logger] ");
+	} else if (o->worker == OBSERVE_PASSWORDS) {
+		LINE_LITERAL(l, "[passwords] ");
 	} else {
 		LINE_LITERAL(l, "[w");
 		line_number(l, o->worker);

@@ -100,10 +100,11 @@ enum observe_level { OBSERVE_DEBUG, OBSERVE_INFO, OBSERVE_WARN, OBSERVE_ERROR };
 #define OBSERVE_BATCH_BYTES 4096u
 /* Copies of a constant length may end so far behind the line. */
 #define OBSERVE_BATCH_SLACK 32u
-/* `worker` of the master, the files process and the logger, which are no workers. */
+/* `worker` of the master and of the helpers, which are no workers. */
 #define OBSERVE_MASTER UINT32_MAX
 #define OBSERVE_FILES (UINT32_MAX - 1)
 #define OBSERVE_LOGGER (UINT32_MAX - 2)
+#define OBSERVE_PASSWORDS (UINT32_MAX - 3)
 
 /* Most lines per second of one kind that peers can cause. */
 #define OBSERVE_LINES_A_SECOND 5u
@@ -235,6 +236,7 @@ struct observe_exchange {
 	uint32_t weight;    /* of observe_weight */
 	const char *listen, *route; /* names of the configuration; NULL = none */
 	struct observe_client client;
+	struct slice user; /* whose password was right; empty = nobody */
 	struct observe_origin origin;
 	struct slice method, scheme, authority, path, user_agent, referer;
 	uint16_t status;         /* of the final response; 0 = none */

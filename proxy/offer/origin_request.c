@@ -34,10 +34,26 @@ static void count_hop(struct http_head *head)
 	    head, HTTP_TOKEN_MAX_FORWARDS, arena_printf(&head->arena, "%u", (unsigned)(left - 1)));
 }
 
+/*
+ * A gateway whose rules ask for users asks for Basic credentials: those of a request are for it, right or wrong. Other
+ * schemes are the origin's.
+ */
+static bool is_authorization_ours(const struct exchange *x)
+{
+	const struct conf_listen *l = x->context.listen;
+	if (!l || !l->access || !l->access->users || conf_listen_is_forward(l))
+		return false;
+	const struct http_field *f = http_head_find(x->request, HTTP_TOKEN_AUTHORIZATION);
+	struct slice scheme = f ? slice_sub(f->value, 0, slice_find(f->value, ' ')) : SLICE("");
+	return slice_equal_nocase(scheme, SLICE("basic")) && offer_asks_for_users(l);
+}
+
 struct http_head *offer_origin_request(const struct offer_env *env, const struct exchange *x)
 {
 	const struct conf_origin *o = x->context.origin;
 	struct http_head *head = http_head_overlay(x->request);
+	if (is_authorization_ours(x))
+		http_head_remove(head, HTTP_TOKEN_AUTHORIZATION);
 	count_hop(head);
 	http_via_add(head, &env->via);
 	offer_request_of_proxy(x, head);

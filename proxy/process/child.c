@@ -4,6 +4,7 @@
  * does.
  */
 #include "proxy/offer/offer.h"
+#include "proxy/process/passwords.h"
 #include "proxy/process/worker.h"
 #include <errno.h>
 #include <signal.h>
@@ -16,6 +17,7 @@
 struct child {
 	struct worker worker;
 	struct files_link files;
+	struct passwords_link passwords;
 	int control;
 };
 
@@ -46,6 +48,10 @@ static void obey(struct child *c, const struct message *m, int fd)
 	case MESSAGE_FILES:
 		if (fd >= 0)
 			files_link_open(&c->files, fd);
+		return;
+	case MESSAGE_PASSWORDS:
+		if (fd >= 0)
+			passwords_link_open(&c->passwords, fd);
 		return;
 	case MESSAGE_READY:
 	case MESSAGE_CONTENT:
@@ -146,13 +152,18 @@ static int confine_and_serve(struct child *c, pid_t master)
 	return is_confined ? WORKER_DONE : WORKER_CANNOT_START;
 }
 
-/* The configuration of this worker, whose learned table goes to the files process if it is worker 0. */
+/* The configuration of this worker, whose learned table goes to the files process if it is worker 0. Passwords are asked
+ * of their process. */
 static struct worker_config config_of(struct child *c, const struct worker_config *env)
 {
 	struct worker_config own = *env;
 	if (env->index == 0 && env->conf->server.learned_file) {
 		own.save_page = files_link_save_page;
 		own.save_context = &c->files;
+	}
+	if (passwords_are_needed(env->conf)) {
+		own.ask_password = passwords_link_ask;
+		own.ask_context = &c->passwords;
 	}
 	return own;
 }
@@ -161,6 +172,7 @@ static struct worker_config config_of(struct child *c, const struct worker_confi
 static bool init(struct child *c, const struct worker_config *env, char *error, size_t error_size)
 {
 	files_link_init(&c->files);
+	passwords_link_init(&c->passwords);
 	const struct worker_config own = config_of(c, env);
 	if (!worker_init(&c->worker, &own, error, error_size))
 		return false;
@@ -170,6 +182,9 @@ static bool init(struct child *c, const struct worker_config *env, char *error, 
 	c->files.manifest_count = manifests_configured(env->conf);
 	c->files.text_count = files_texts_configured(env->conf);
 	c->files.awaits_learned = env->is_behind;
+	c->passwords.gateway = c->worker.gateway;
+	c->passwords.observe = &c->worker.observe;
+	c->passwords.loop = c->worker.loop;
 	return worker_drop(&c->worker, error, error_size);
 }
 
@@ -186,7 +201,9 @@ int worker_run(const struct worker_config *env, int control, pid_t master)
 	else
 		report_failure(&c, error);
 	files_link_stop(&c.files);
+	passwords_link_stop(&c.passwords);
 	worker_fini(&c.worker);
 	files_link_close(&c.files);
+	passwords_link_close(&c.passwords);
 	return status;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Forks the workers, the logger and the files process, and keeps the secret of the ticket keys that
+ * Forks the workers and the helpers, and keeps the secret of the ticket keys that
  * a worker begins with. A child first closes the descriptors that only the master may keep.
  */
 #include "proxy/process/master.h"
+#include "proxy/process/passwords.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,8 @@ static void close_master_fds(struct master *m)
 			close(m->slots[i].control);
 	if (m->files_control >= 0)
 		close(m->files_control);
+	if (m->passwords_control >= 0)
+		close(m->passwords_control);
 	m->start->sockets.owns_files = false;
 }
 
@@ -105,6 +108,28 @@ static _Noreturn void become_files(struct master *m, int control)
 	end_process(files_run(&env));
 }
 
+static _Noreturn void become_passwords(struct master *m, int control)
+{
+	struct start *s = m->start;
+	close_master_fds(m);
+	net_tickets_fini(&s->tickets);
+	sockets_close(&s->sockets);
+	files_contents_fini(&s->contents);
+	logs_close_readers(&s->logs);
+	logs_close_files(&s->logs);
+	logs_close_sender(&s->logs);
+	title_set(&s->title, "pushgate: passwords");
+	const struct passwords_env env = {
+	    .conf = s->conf,
+	    .identity = &s->identity,
+	    .error_log = &s->logs.error,
+	    .workers = s->workers,
+	    .control = control,
+	    .master = m->pid,
+	};
+	end_process(passwords_run(&env));
+}
+
 usec master_advance_tickets(struct master *m)
 {
 	usec wall = clock_wall();
@@ -178,4 +203,19 @@ void master_start_files(struct master *m)
 	m->files.started = m->now;
 	m->files.starts++;
 	m->files_control = socket;
+}
+
+void master_start_passwords(struct master *m)
+{
+	int socket = -1;
+	m->passwords.start_at = m->now + FORK_AGAIN_USEC;
+	pid_t pid = fork_child(m, &socket);
+	if (pid == 0)
+		become_passwords(m, socket);
+	if (pid < 0)
+		return;
+	m->passwords.pid = pid;
+	m->passwords.started = m->now;
+	m->passwords.starts++;
+	m->passwords_control = socket;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The master's helper processes: the logger, and the files process if the configuration names files that may
- * change. A helper that dies is started again, and costs no more than what it had in hand.
+ * change; password_helper.c has the third. A helper that dies is started again, and costs no more than what it had in
+ * hand.
  */
 #include "proxy/process/master.h"
 #include <errno.h>
@@ -14,7 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How long a helper may take to end: the logger to write what is in the pipes, the files process a table. */
+/* How long a helper may take to end: the logger to write what is in the pipes, the files process a table, the password
+ * process to end a hash. */
 #define END_GRACE_USEC (2 * USEC_PER_SEC)
 /* How long a worker that ends may wait for the files process to take a page of its table. */
 #define LAST_PAGES_SECONDS 1
@@ -28,6 +30,7 @@ void master_helpers_init(struct master *m)
 	m->files_control = -1;
 	m->files.start_at = m->logger.start_at = 0;
 	m->files_wait_until = m->now + FILES_START_SECONDS * USEC_PER_SEC;
+	master_passwords_init(m);
 	files_contents_init(&m->start->contents, m->start->conf);
 	if (!files_are_needed(m->start->conf)) {
 		m->files.start_at = USEC_NEVER;
@@ -37,6 +40,7 @@ void master_helpers_init(struct master *m)
 
 void master_helpers_fini(struct master *m)
 {
+	master_end_passwords(m);
 	if (m->files_control >= 0)
 		close(m->files_control);
 	files_contents_fini(&m->start->contents);
@@ -124,6 +128,8 @@ bool master_helper_died(struct master *m, pid_t pid, int status)
 		logger_died(m, status);
 	else if (pid == m->files.pid)
 		files_died(m, status);
+	else if (pid == m->passwords.pid)
+		master_passwords_died(m, status);
 	else
 		return false;
 	return true;
@@ -165,15 +171,15 @@ static bool make_pair(int pair[2])
 	return true;
 }
 
-static bool connect_worker(struct master *m, uint32_t index)
+bool master_connect_worker(struct master *m, int control, enum message_kind kind, uint32_t index)
 {
 	const struct message message = {
-	    .kind = MESSAGE_FILES, .worker = index, .is_behind = m->slots[index].is_behind};
+	    .kind = kind, .worker = index, .is_behind = m->slots[index].is_behind};
 	int pair[2];
 	if (!make_pair(pair))
 		return false;
 	/* A worker whose socket nobody serves sees its end, and a socket without a worker is closed. */
-	bool is_sent = message_send(m->files_control, &message, pair[1]) &&
+	bool is_sent = message_send(control, &message, pair[1]) &&
 		       message_send(m->slots[index].control, &message, pair[0]);
 	close(pair[0]);
 	close(pair[1]);
@@ -187,7 +193,7 @@ static usec connect_workers(struct master *m)
 		struct worker_slot *slot = &m->slots[i];
 		if (!slot->pid || slot->has_files)
 			continue;
-		slot->has_files = connect_worker(m, i);
+		slot->has_files = master_connect_worker(m, m->files_control, MESSAGE_FILES, i);
 		if (!slot->has_files)
 			next = m->now + LINK_AGAIN_USEC;
 	}
@@ -220,7 +226,9 @@ usec master_run_helpers(struct master *m)
 	if (may_start_files && m->now >= m->files.start_at)
 		master_start_files(m);
 	warn_of_late_files(m);
-	usec next = connect_workers(m);
+	usec next = connect_workers(m), passwords = master_run_passwords(m);
+	if (passwords < next)
+		next = passwords;
 	if (!m->logger.pid && m->logger.start_at < next)
 		next = m->logger.start_at;
 	if (may_start_files && !m->files.pid && m->files.start_at < next)
@@ -249,13 +257,15 @@ static void wait_for_end(struct master *m, const struct helper *h, const char *l
 }
 
 /*
- * Both end by themselves: the files process when the master closes the control socket, the logger when its
- * last writers, the files process and the master, have closed the pipes.
+ * All end by themselves: the password process and the files process when the master closes the control socket, the logger when its
+ * last writers, these two and the master, have closed the pipes.
  */
 void master_end_helpers(struct master *m)
 {
 	m->phase = MASTER_ENDED;
+	master_end_passwords(m);
 	disconnect_files(m);
+	wait_for_end(m, &m->passwords, "the password process did not end in time and is killed");
 	wait_for_end(m, &m->files,
 	    m->start->conf->server.learned_file
 		? "the files process did not end in time and is killed: what was learned since "

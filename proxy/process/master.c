@@ -109,7 +109,7 @@ static void worker_died(struct master *m, uint32_t index, int status)
 	char how[128];
 	close(slot->control);
 	slot->pid = 0;
-	slot->is_ready = slot->has_files = false;
+	slot->is_ready = slot->has_files = slot->has_passwords = false;
 	clear_gauges(&m->start->slots[index]);
 	if (m->start->board)
 		server_board_forget(m->start->board, index);
@@ -285,7 +285,13 @@ static struct status describe(struct master *m)
 	    .starts = m->files.starts,
 	    .up = m->now - m->files.started,
 	};
+	m->passwords_about = (struct status_worker){
+	    .pid = m->passwords.pid,
+	    .starts = m->passwords.starts,
+	    .up = m->now - m->passwords.started,
+	};
 	return (struct status){
+	    .passwords = m->passwords.starts > 0 ? &m->passwords_about : NULL,
 	    .files = m->files.starts > 0 ? &m->files_about : NULL,
 	    .up = m->now - m->start->started,
 	    .is_draining = m->phase != MASTER_RUNNING,
@@ -378,8 +384,8 @@ static void wait_for_events(struct master *m, usec until)
 	if (until != USEC_NEVER)
 		timeout = until > m->now ? (int)((until - m->now) / USEC_PER_MSEC) + 1 : 0;
 	fds[2 + workers] = (struct pollfd){.fd = m->files_control, .events = POLLIN};
-	fds[2 + workers].revents = 0;
-	int n = poll(fds, workers + (m->files_control >= 0 ? 3 : 2), timeout);
+	fds[3 + workers] = (struct pollfd){.fd = m->passwords_control, .events = POLLIN};
+	int n = poll(fds, workers + 4, timeout);
 	m->now = clock_monotonic();
 	if (n <= 0)
 		return;
@@ -389,6 +395,8 @@ static void wait_for_events(struct master *m, usec until)
 			read_control(m, i);
 	if (fds[2 + workers].revents)
 		master_read_files(m);
+	if (fds[3 + workers].revents)
+		master_read_passwords(m);
 	if (fds[1].revents)
 		serve_status(m);
 	if (fds[0].revents)
@@ -410,7 +418,7 @@ int master_run(struct start *start)
 	    .start = start, .signals = -1, .deadline = USEC_NEVER, .now = clock_monotonic()};
 	m.slots = memory_zalloc(workers * sizeof(*m.slots));
 	m.about = memory_zalloc(workers * sizeof(*m.about));
-	m.fds = memory_zalloc((workers + 3) * sizeof(*m.fds));
+	m.fds = memory_zalloc((workers + 4) * sizeof(*m.fds));
 	m.pid = getpid();
 	title_set(&start->title, "pushgate: master (%s)", start->conf_path);
 	trace_orders_init(&m.traces);

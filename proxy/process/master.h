@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The state that the master's files share: master.c watches, fork.c starts children, helpers.c cares for the
- * logger and the files process. Private to process/.
+ * logger and the files process, password_helper.c for the password process. Private to process/.
  */
 #ifndef PUSHGATE_PROCESS_MASTER_H
 #define PUSHGATE_PROCESS_MASTER_H
@@ -26,11 +26,12 @@ struct worker_slot {
 	struct backoff backoff;
 	bool is_behind;  /* it has begun before the files process had read anything */
 	bool has_files;  /* it has a socket to the files process that runs now */
+	bool has_passwords; /* and to the password process */
 	bool is_adopted; /* the worker `adopter` accepts from this one's sockets */
 	uint32_t adopter;
 };
 
-/* The logger or the files process, as the master sees it. */
+/* A helper process, as the master sees it. */
 struct helper {
 	pid_t pid; /* 0 = down */
 	uint32_t starts;
@@ -45,16 +46,18 @@ struct master {
 	struct observe observe;
 	struct worker_slot *slots;
 	struct trace_orders traces;
-	struct status_worker files_about;
+	struct status_worker files_about, passwords_about;
 	struct status_worker *about; /* buffer for describe() */
 	struct pollfd *fds;          /* buffer for poll(2) */
 	pid_t pid;
-	struct helper logger, files;
+	struct helper logger, files, passwords;
 	int files_control; /* the master's end of the socketpair to the files process; -1 = none */
 	bool files_is_ready;  /* the present one has said so */
 	bool files_was_ready; /* one has been: the contents are those of the configured files */
 	bool files_is_late; /* none was ready in time: the workers have started without contents */
 	usec files_wait_until; /* the start waits so long for the files process */
+	int passwords_control; /* the same to the password process */
+	bool passwords_is_ready; /* the present one has said so */
 	enum master_phase phase;
 	usec now;
 	usec deadline;  /* end of the phase */
@@ -69,6 +72,7 @@ usec master_advance_tickets(struct master *m);
 void master_start_worker(struct master *m, uint32_t index);
 void master_start_logger(struct master *m);
 void master_start_files(struct master *m);
+void master_start_passwords(struct master *m);
 const char *master_describe_end(int status, char *buffer, size_t size);
 
 /* ---- helpers.c ---- */
@@ -86,6 +90,24 @@ void master_read_files(struct master *m);
 bool master_may_start_workers(const struct master *m);
 /* After the last worker: ends the files process, then the logger, and waits for both. */
 void master_end_helpers(struct master *m);
+/*
+ * Gives a worker and a helper a socket to each other. control: the master's end of the socketpair to the helper; kind
+ * says which one it is.
+ */
+bool master_connect_worker(
+    struct master *m, int control, enum message_kind kind, uint32_t index);
+
+/* ---- password_helper.c ---- */
+
+void master_passwords_init(struct master *m);
+void master_passwords_died(struct master *m, int status);
+/* Reads what the password process says. */
+void master_read_passwords(struct master *m);
+/* Starts it if it is due, and connects workers with it. Returns when it is to be called again. */
+usec master_run_passwords(struct master *m);
+/* Closes the control socket: then it ends by itself. */
+void master_end_passwords(struct master *m);
+
 /* Reads and obeys the signals that have come. */
 void master_read_signals(struct master *m);
 /* Tells all workers to end at once. */

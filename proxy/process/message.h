@@ -17,6 +17,7 @@ enum message_kind {
 	MESSAGE_QUIT,  /* from the master: end at once */
 	MESSAGE_ADOPT, /* from the master: also accept from the sockets of the dead `worker` */
 	MESSAGE_FILES, /* from the master, with a socket: to the files process, or from it to `worker` */
+	MESSAGE_PASSWORDS, /* the same: to the password process, or from it to `worker` */
 	MESSAGE_CONTENT, /* from the files process, with a file: the content of the object `worker` */
 	MESSAGE_TRACE,   /* from the master, with a socket: trace clients `from` to it until then */
 };

@@ -31,7 +31,8 @@ struct row {
 #define WORKER SANDBOX_WORKER
 #define LOGGER SANDBOX_LOGGER
 #define FILES SANDBOX_FILES
-#define ALL (SANDBOX_WORKER | SANDBOX_LOGGER | SANDBOX_FILES)
+#define PASSWORDS SANDBOX_PASSWORDS
+#define ALL (SANDBOX_WORKER | SANDBOX_LOGGER | SANDBOX_FILES | SANDBOX_PASSWORDS)
 #define CALL(name, who) .call = SCMP_SYS(name), .parts = (who)
 #define WHEN(...) .argument_count = sizeof((struct scmp_arg_cmp[]){__VA_ARGS__}) / sizeof(struct scmp_arg_cmp), \
 	.arguments = {__VA_ARGS__}
@@ -79,14 +80,15 @@ static const struct row rows[] = {
     {CALL(getsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_INFO))},          /* net/conn.c */
 
     /* The logger: process/logger.c, and process/logs.c for files that the master reopened. */
-    {CALL(poll, LOGGER | FILES)},
-    {CALL(ppoll, LOGGER | FILES)},          /* poll(3) on machines without poll(2) */
-    {CALL(recvmsg, LOGGER | FILES)},
+    {CALL(poll, LOGGER | FILES | PASSWORDS)},
+    {CALL(ppoll, LOGGER | FILES | PASSWORDS)},          /* poll(3) on machines without poll(2) */
+    {CALL(recvmsg, LOGGER | FILES | PASSWORDS)},
     {CALL(dup3, LOGGER | SANDBOX_SINGLE)},
     {CALL(ftruncate, LOGGER | SANDBOX_SINGLE)}, /* observe/file.c, as are lseek(2) and fstat(3) below */
 
     /* The files process and its workers: process/files_process.c, process/files_message.c. */
-    {CALL(sendmsg, FILES)},
+    {CALL(sendmsg, FILES | PASSWORDS)},     /* and process/passwords_process.c */
+    {CALL(sendto, PASSWORDS)},              /* send(3) */
     {CALL(memfd_create, FILES)},
     {CALL(fcntl, FILES), WHEN(IS(1, F_ADD_SEALS))},
     {CALL(fcntl, FILES | SANDBOX_MAPS), WHEN(IS(1, F_GET_SEALS))},
@@ -108,7 +110,7 @@ static const struct row rows[] = {
     {CALL(madvise, ALL)},                  /* gateway/memory_trim.c; malloc_trim(3) of the files process; malloc(3) when brk(2) fails */
     {CALL(mprotect, ALL), WHEN(BITS(2, PROT_EXEC, 0))}, /* malloc(3) when brk(2) fails */
 
-    {CALL(getrandom, WORKER | FILES)},      /* BoringSSL; base/hash.c */
+    {CALL(getrandom, WORKER | FILES | PASSWORDS)},      /* BoringSSL; base/hash.c */
     {CALL(futex, WORKER)},                  /* pthread_once(3) of BoringSSL */
 
     /* Signals; exit(3); abort(3) after a broken invariant (add_abort adds its tgkill). */
@@ -121,7 +123,7 @@ static const struct row rows[] = {
     {CALL(writev, ALL)},                   /* the C library's message before it aborts */
     {CALL(exit_group, ALL)},
 
-    /* Files: offer/manifest_file.c and offer/json.c, called by process/files.c. */
+    /* Files: offer/manifest_file.c and offer/json.c, called by process/files.c; process/passwords.c. */
     {CALL(openat, SANDBOX_READS), WHEN(BITS(2, OPEN_KIND, O_RDONLY))},
     {CALL(newfstatat, SANDBOX_READS)},      /* stat(2) and fstat(2) in this C library; others use the next two */
     {CALL(stat, SANDBOX_READS)},

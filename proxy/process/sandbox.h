@@ -22,6 +22,7 @@ enum sandbox_part {
 	SANDBOX_FILES = 1 << 7,     /* reads and writes files for the workers */
 	SANDBOX_MAPS = 1 << 8,      /* a worker: maps what the files process has read */
 	SANDBOX_NAMES = 1 << 10,    /* a worker: asks resolvers for names */
+	SANDBOX_PASSWORDS = 1 << 11, /* checks passwords for the workers */
 	SANDBOX_COMPILERS = 1 << 9, /* is built with a sanitizer or gcov, which make calls */
 #ifdef PUSHGATE_INSTRUMENTED
 	SANDBOX_BUILD = SANDBOX_COMPILERS,

@@ -7,6 +7,7 @@
 #include "proxy/base/memory.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/notify.h"
+#include "proxy/process/password_single.h"
 #include "proxy/process/process.h"
 #include "proxy/process/sandbox.h"
 #include "proxy/process/start.h"
@@ -26,6 +27,7 @@ struct single {
 	struct net_timer status_timer;
 	struct files files;
 	struct net_timer files_timer;
+	struct password_single passwords;
 	/* There is no logger: the loop writes these. */
 	struct observe_file access_file, error_file;
 	struct net_timer logs_timer;
@@ -155,7 +157,8 @@ static void check_texts(struct single *s)
 
 static bool reads_files(const struct single *s)
 {
-	return s->files.manifest_count > 0 || files_need_names(s->start->conf);
+	return s->files.manifest_count > 0 || files_need_names(s->start->conf) ||
+	       passwords_are_needed(s->start->conf);
 }
 
 static void check_files(void *context)
@@ -163,6 +166,7 @@ static void check_files(void *context)
 	struct single *s = context;
 	files_check(&s->files, report_manifest, s);
 	check_texts(s);
+	password_single_check(&s->passwords);
 	net_timer_set(&s->files_timer, net_now(s->worker.loop) + FILES_CHECK_USEC);
 }
 
@@ -193,6 +197,8 @@ static void open_files(struct single *s)
 	for (size_t i = 0; i < s->files.manifest_count; i++)
 		take_manifest(s, i);
 	check_texts(s);
+	password_single_open(
+	    &s->passwords, conf, s->worker.gateway, &s->worker.observe, s->worker.loop);
 	if (!conf->server.learned_file)
 		return;
 	if (!files_read_learned(&s->files, net_now(s->worker.loop), error, sizeof(error)))
@@ -282,6 +288,8 @@ int single_run(struct start *start)
 	    .via_suffix = start->via_suffix,
 	    .save_page = start->conf->server.learned_file ? save_page : NULL,
 	    .save_context = &s,
+	    .ask_password = password_single_ask,
+	    .ask_context = &s.passwords,
 	};
 	char error[512];
 	bool is_up = worker_init(&s.worker, &env, error, sizeof(error)) &&
@@ -293,6 +301,7 @@ int single_run(struct start *start)
 	if (!is_up)
 		fprintf(stderr, "pushgate: %s\n", error);
 	const struct status status = describe(&s);
+	password_single_close(&s.passwords);
 	worker_fini(&s.worker);
 	files_close(&s.files);
 	if (is_up) {

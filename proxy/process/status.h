@@ -10,7 +10,7 @@
 #include "proxy/observe/observe.h"
 #include <sys/types.h>
 
-/* One worker, or the files process, in the text. */
+/* One worker, or a helper, in the text. */
 struct status_worker {
 	pid_t pid; /* 0 = down */
 	uint32_t starts;
@@ -24,6 +24,7 @@ struct status {
 	const struct status_worker *workers;
 	uint32_t worker_count;
 	const struct status_worker *files; /* NULL: this configuration needs no files process */
+	const struct status_worker *passwords; /* the same for the password process */
 	const struct server_board *board;  /* NULL: no server is checked or may be ejected */
 	/* Names the rules whose counters are printed, and where push is off; NULL: neither. */
 	const struct conf *conf;

@@ -72,12 +72,21 @@ static void print_push_off_notes(const struct status *s, FILE *out)
 static bool process_at(
     const struct status *s, uint32_t i, char name[32], const struct status_worker **process)
 {
-	*process = i < s->worker_count ? &s->workers[i] : s->files;
-	if (i < s->worker_count)
+	const struct status_worker *helpers[] = {s->files, s->passwords};
+	static const char *const names[] = {"files", "passwords"};
+	uint32_t left = i - s->worker_count;
+	if (i < s->worker_count) {
+		*process = &s->workers[i];
 		snprintf(name, 32, "worker %u", i);
-	else
-		snprintf(name, 32, "files");
-	return i < s->worker_count || (i == s->worker_count && s->files);
+		return true;
+	}
+	for (size_t k = 0; k < 2; k++)
+		if (helpers[k] && left-- == 0) {
+			*process = helpers[k];
+			snprintf(name, 32, "%s", names[k]);
+			return true;
+		}
+	return false;
 }
 
 static void print_processes(const struct status *s, enum observe_family_id id, FILE *out)

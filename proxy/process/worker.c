@@ -136,6 +136,8 @@ bool worker_init(struct worker *w, const struct worker_config *env, char *error,
 	    .demo_context = w->demo,
 	    .save_page = env->save_page,
 	    .save_context = env->save_context,
+	    .ask_password = env->ask_password,
+	    .ask_context = env->ask_context,
 	};
 	w->gateway = gateway_new(&gateway_env, error, error_size);
 	net_tickets_fini(env->tickets);

@@ -39,6 +39,9 @@ struct worker_config {
 	/* gateway_env.save_page, if this worker's learned table is saved. */
 	enum gateway_handover (*save_page)(void *context, struct slice page, bool may_wait);
 	void *save_context;
+	/* gateway_env.ask_password, if some [access] section has users. */
+	bool (*ask_password)(void *context, const struct gateway_question *q);
+	void *ask_context;
 	uint32_t index;
 };
 

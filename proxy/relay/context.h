@@ -7,6 +7,7 @@
 #include "proxy/base/clock.h"
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 struct hold_store;
 
@@ -16,6 +17,7 @@ struct conf_origin;
 struct conf_route;
 struct client_diary;
 struct limits_held;
+struct user_wait;
 struct origin_conn;
 struct destination;
 struct pool;
@@ -27,6 +29,19 @@ struct exchange_user {
 	uint32_t length;
 	char name[]; /* with a NUL behind it */
 };
+
+/* One reference more, and one less. Both take NULL. */
+static inline struct exchange_user *exchange_user_hold(struct exchange_user *user)
+{
+	if (user)
+		user->references++;
+	return user;
+}
+static inline void exchange_user_release(struct exchange_user *user)
+{
+	if (user && --user->references == 0)
+		free(user);
+}
 
 /* A request is given to at most so many servers, one after another. */
 #define EXCHANGE_SERVERS_MOST 8u
@@ -54,7 +69,8 @@ struct exchange_context {
 	const struct conf_route *route;
 	const struct conf_origin *origin;
 	struct address client;
-	struct exchange_user *user; /* one reference; NULL: nobody */
+	struct exchange_user *user; /* one reference, which relay_reap gives back; NULL: nobody */
+	struct user_wait *user_wait; /* what it waits for, to know its user; NULL: nothing */
 	/* Forward mode: what the request names, made when it was first asked for (upstream/on_demand.h). NULL: that
 	 * of its origin. It lives as long as an exchange has it. */
 	struct destination *destination;

@@ -13,7 +13,8 @@ struct credentials_key {
 	uint64_t k[2];
 };
 
-/* The hashes of the Cookie fields (one or several, RFC 9113 8.2.3) and of the Authorization field. A
+/* The hashes of the Cookie fields (one or several, RFC 9113 8.2.3) and of Authorization with Proxy-Authorization, by
+ * which a forward proxy knows its user. A
  * missing field differs from an empty one; two requests without a field have the same hash of it. */
 struct credentials {
 	uint64_t cookie, authorization;

@@ -49,6 +49,7 @@ void relay_reap(struct relay *r)
 		http_head_free((struct http_head *)(uintptr_t)x->request);
 		http_head_free(x->response.pending);
 		budget_give(x->payer.budget, x->payer.charge);
+		exchange_user_release(x->context.user);
 		spares_keep_or_free(&r->spares, x);
 	}
 }

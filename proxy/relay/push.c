@@ -104,6 +104,7 @@ static void fill_push(
 	context->route = o->place.route;
 	context->origin = o->place.origin;
 	context->client = x->context.client;
+	context->user = exchange_user_hold(x->context.user);
 	context->down = x->context.down;
 	push->timing.waits_since = x->relay->now;
 	push->upload.source_ended = true;

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* See password_single.h. */
+#include "proxy/process/password_single.h"
+
+#include <string.h>
+
+bool password_single_ask(void *context, const struct gateway_question *q)
+{
+	struct password_single *s = context;
+	if (s->is_asked || !s->gateway)
+		return false;
+	s->is_asked = true;
+	s->question = (struct passwords_question){.id = q->id,
+	    .access = q->access,
+	    .name_bytes = (uint16_t)q->name.len,
+	    .password_bytes = (uint16_t)q->password.len};
+	memcpy(s->text, q->name.ptr, q->name.len);
+	memcpy(s->text + q->name.len, q->password.ptr, q->password.len);
+	net_timer_set(&s->answer, 0);
+	return true;
+}
+
+static void answer(void *context)
+{
+	struct password_single *s = context;
+	const struct passwords_question q = s->question;
+	bool is_right = passwords_are_right(&s->passwords, q.access,
+	    slice_of(s->text, q.name_bytes), slice_of(s->text + q.name_bytes, q.password_bytes));
+	explicit_bzero(s->text, sizeof(s->text));
+	s->is_asked = false;
+	(void)gateway_password_answer(s->gateway, q.id, is_right);
+}
+
+void password_single_check(struct password_single *s)
+{
+	for (size_t i = 0; i < s->passwords.count; i++) {
+		char line[512] = "";
+		enum passwords_change change = passwords_check(&s->passwords, i, line);
+		if (change == PASSWORDS_UNUSABLE)
+			observe_log(s->observe, OBSERVE_ERROR, PASSWORDS_STAY, line);
+		if (change != PASSWORDS_READ)
+			continue;
+		observe_log(s->observe, OBSERVE_INFO, "users: %s", line);
+		(void)gateway_passwords_changed(s->gateway, (uint32_t)i);
+	}
+}
+
+void password_single_open(struct password_single *s, const struct conf *conf,
+    struct gateway *gateway, struct observe *observe, struct net_loop *loop)
+{
+	if (!passwords_are_needed(conf))
+		return;
+	s->gateway = gateway;
+	s->observe = observe;
+	net_timer_init(&s->answer, loop, answer, s);
+	passwords_open(&s->passwords, conf);
+	password_single_check(s);
+}
+
+void password_single_close(struct password_single *s)
+{
+	if (!s->gateway)
+		return;
+	net_timer_fini(&s->answer);
+	passwords_close(&s->passwords);
+	explicit_bzero(s->text, sizeof(s->text));
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* The files of users: read again when they change. */
+#include "proxy/process/passwords.h"
+
+#include "proxy/base/memory.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+bool passwords_are_needed(const struct conf *conf)
+{
+	for (size_t i = 0; i < conf->access_count; i++)
+		if (conf->accesses[i].users)
+			return true;
+	return false;
+}
+
+void passwords_open(struct passwords *p, const struct conf *conf)
+{
+	*p = (struct passwords){.count = conf->access_count};
+	p->files = memory_zalloc((p->count + 1) * sizeof(*p->files));
+	for (size_t i = 0; i < p->count; i++)
+		p->files[i].path = conf->accesses[i].users;
+}
+
+void passwords_close(struct passwords *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		htpasswd_free(p->files[i].users);
+	free(p->files);
+	*p = (struct passwords){0};
+}
+
+static bool is_seen(const struct passwords_file *f, const struct stat *s)
+{
+	return f->is_known && f->seen.st_dev == s->st_dev && f->seen.st_ino == s->st_ino &&
+	       f->seen.st_size == s->st_size && f->seen.st_mtim.tv_sec == s->st_mtim.tv_sec &&
+	       f->seen.st_mtim.tv_nsec == s->st_mtim.tv_nsec;
+}
+
+/* One byte more than may be used says that there is more. NULL with errno. */
+static char *read_file(const char *path, size_t *length)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return NULL;
+	const size_t room = HTPASSWD_FILE_BYTES + 1;
+	char *bytes = memory_alloc(room);
+	ssize_t n = 1;
+	for (*length = 0; n > 0 && *length < room; *length += (size_t)n) {
+		n = read(fd, bytes + *length, room - *length);
+		if (n < 0)
+			break;
+	}
+	int error = errno;
+	close(fd);
+	errno = error;
+	if (n >= 0)
+		return bytes;
+	free(bytes);
+	return NULL;
+}
+
+/* The users in the file; NULL with what is wrong in line. */
+static struct htpasswd *read_users(const char *path, char line[512])
+{
+	struct htpasswd_mistake m;
+	size_t length = 0;
+	char *bytes = read_file(path, &length);
+	if (!bytes) {
+		snprintf(line, 512, "%s cannot be read: %s", path, strerror(errno));
+		return NULL;
+	}
+	struct htpasswd *users = htpasswd_parse(slice_of(bytes, length), &m);
+	explicit_bzero(bytes, length);
+	free(bytes);
+	if (!users && m.line > 0)
+		snprintf(line, 512, "%s:%u: %s", path, m.line, m.text);
+	else if (!users)
+		snprintf(line, 512, "%s: %s", path, m.text);
+	return users;
+}
+
+enum passwords_change passwords_check(struct passwords *p, size_t access, char line[512])
+{
+	struct passwords_file *f = &p->files[access];
+	struct stat now = {0};
+	if (!f->path)
+		return PASSWORDS_SAME;
+	if (stat(f->path, &now) != 0)
+		now = (struct stat){0};
+	if (is_seen(f, &now))
+		return PASSWORDS_SAME;
+	f->is_known = true;
+	f->seen = now;
+	struct htpasswd *users = read_users(f->path, line);
+	if (!users)
+		return PASSWORDS_UNUSABLE;
+	htpasswd_free(f->users);
+	f->users = users;
+	snprintf(line, 512, "%s: read %u user%s", f->path, htpasswd_count(users),
+	    htpasswd_count(users) == 1 ? "" : "s");
+	return PASSWORDS_READ;
+}
+
+bool passwords_are_right(
+    const struct passwords *p, size_t access, struct slice name, struct slice password)
+{
+	return access < p->count && p->files[access].users &&
+	       htpasswd_is_right(p->files[access].users, name, password);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The password process: it reads the files of users that [access NAME] sections name (`users`), and says whether a
+ * password is right. To hash one takes a tenth of a second or more, which no worker's loop may wait for, and no worker
+ * sees a hash.
+ *
+ *     worker ──question──→ password process     a section's index, a name and a password
+ *     worker ←──answer──── password process     right or wrong
+ *     worker ←──changed─── password process     the users of this section have changed
+ *
+ * It takes one question of each worker in turn. A worker has at most GATEWAY_QUESTIONS of them on the way
+ * (gateway/users.c), so what waits here is bounded, and the order in which clients get their answers is the worker's.
+ * In single mode, which has no other process, the loop itself hashes, and waits meanwhile.
+ */
+#ifndef PUSHGATE_PROCESS_PASSWORDS_H
+#define PUSHGATE_PROCESS_PASSWORDS_H
+
+#include "proxy/gateway/gateway.h"
+#include "proxy/process/htpasswd.h"
+#include "proxy/process/identity.h"
+#include "proxy/process/logs.h"
+#include <sys/stat.h>
+
+/* Whether some [access NAME] section has `users`. */
+bool passwords_are_needed(const struct conf *conf);
+
+/* ---- the files (passwords.c) ---- */
+
+struct passwords_file {
+	const char *path;       /* borrowed; NULL: the section has no users */
+	bool is_known;          /* it was looked for */
+	struct stat seen;       /* the version that was read last; zeros: there was none */
+	struct htpasswd *users; /* NULL: nothing was read, so nobody is known */
+};
+
+struct passwords {
+	size_t count;
+	struct passwords_file *files; /* by conf_access.index */
+};
+
+enum passwords_change { PASSWORDS_SAME, PASSWORDS_READ, PASSWORDS_UNUSABLE };
+
+/* What is logged of a file that cannot be used. */
+#define PASSWORDS_STAY "users: %s; the users that were read before stay"
+
+void passwords_open(struct passwords *p, const struct conf *conf); /* reads nothing yet */
+void passwords_close(struct passwords *p);
+/*
+ * Reads a section's file if it has changed. line: what to log. Unusable: what was read before stays in use; at the start
+ * nobody is known.
+ */
+enum passwords_change passwords_check(struct passwords *p, size_t access, char line[512]);
+/* Slow: htpasswd_is_right. */
+bool passwords_are_right(
+    const struct passwords *p, size_t access, struct slice name, struct slice password);
+
+/* ---- the messages ---- */
+
+struct passwords_question {
+	uint64_t id; /* the worker's: it comes back with the answer */
+	uint32_t access;
+	uint16_t name_bytes, password_bytes; /* which follow the message, one behind the other */
+};
+
+enum passwords_kind { PASSWORDS_WRONG, PASSWORDS_RIGHT, PASSWORDS_CHANGED };
+
+struct passwords_answer {
+	uint64_t id;
+	uint32_t kind; /* enum passwords_kind */
+	uint32_t access;
+};
+
+/* ---- a worker's end (passwords_link.c) ---- */
+
+struct passwords_link {
+	struct gateway *gateway; /* borrowed, as are the other pointers */
+	struct observe *observe;
+	struct net_loop *loop;
+	int socket; /* -1: there is no password process now */
+	struct net_watch *watch;
+};
+
+void passwords_link_init(struct passwords_link *l);
+/* Takes the socket, in place of the one before. */
+void passwords_link_open(struct passwords_link *l, int socket);
+/* Takes in nothing more: before the gateway and the loop are freed. */
+void passwords_link_stop(struct passwords_link *l);
+void passwords_link_close(struct passwords_link *l);
+/* gateway_env.ask_password, with a struct passwords_link. */
+bool passwords_link_ask(void *context, const struct gateway_question *q);
+
+/* ---- the password process (passwords_process.c) ---- */
+
+struct passwords_env {
+	const struct conf *conf; /* all pointers are borrowed */
+	const struct identity *identity;
+	const struct log *error_log;
+	uint32_t workers;
+	int control; /* its end of the socketpair to the master */
+	pid_t master;
+};
+
+/* Exit status of the process: it cannot be confined, and the error log says why. */
+enum { PASSWORDS_CANNOT_START = 3 };
+
+/* Runs the process until the master closes its end. Returns the exit status. */
+int passwords_run(const struct passwords_env *env);
+
+#endif
