@@ -23,7 +23,7 @@ static void unknown_section_is_named_with_a_guess(void **state)
 	(void)state;
 	assert_refused(LOAD_REST "[listn x]\naddress = 1\n[frobnicate]\na = b\n",
 	    "test.ini:7: unknown section [listn]; did you mean [listen NAME]?\n"
-	    "test.ini:9: unknown section [frobnicate]; write [server], [listen NAME], [origin "
+	    "test.ini:9: unknown section [frobnicate]; write [server], [listen NAME], [access NAME], [origin "
 	    "NAME], [route NAME], [push NAME], [preload NAME] or [errors]\n");
 }
 

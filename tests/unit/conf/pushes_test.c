@@ -64,8 +64,10 @@ static void rule_gets_every_new_condition_and_limit(void **state)
 static void users_and_destinations_are_lists(void **state)
 {
 	(void)state;
-	struct load load = fine(LOAD_REST "[push a]\naction = drop\nuser = alice, bob\nuser = carol\ndestination = *.example "
-					  "[::1]:8443\n[preload p]\nlink = yes\nuser = *\ndestination = a.example:80\n");
+	struct load load =
+	    load_fine(LOAD_REST "[push a]\naction = drop\nuser = alice, bob\nuser = carol\ndestination = *.example "
+				"[::1]:8443\n[preload p]\nlink = yes\nuser = *\ndestination = a.example:80\n",
+		"");
 	const struct policy_rule *rule = load.conf->policy.rules, *when = &load.conf->preloads[0].when;
 	assert_int_equal(rule->user_count, 3);
 	assert_true(slice_equal(rule->users[2], SLICE("carol")));
@@ -74,7 +76,7 @@ static void users_and_destinations_are_lists(void **state)
 	assert_int_equal(when->user_count, 1);
 	assert_int_equal(when->destination_count, 1);
 	load_free(&load);
-	refused(LOAD_REST "[push a]\naction = drop\nuser = a:b\ndestination = a.example:0\ndestination = http://a\n"
+	assert_refused(LOAD_REST "[push a]\naction = drop\nuser = a:b\ndestination = a.example:0\ndestination = http://a\n"
 			  "destination = ~^a\ndestination = ::1\n",
 	    "test.ini:9: bad value 'a:b' for user; write the name of a user, without a colon, such as user = alice bob\n"
 	    "test.ini:10: bad value 'a.example:0' for destination; write a port from 1 to 65535 behind the host, such as "
