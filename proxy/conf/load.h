@@ -181,6 +181,15 @@ bool conf_ejects_longer(const struct conf *c, const void *object);
 bool conf_checks_nothing(const struct conf *c, const void *object);
 bool conf_asks_nothing(const struct conf *c, const void *object);
 bool conf_is_demo(const struct conf *c, const void *object);
+bool conf_is_forward(const struct conf *c, const void *object);
+bool conf_has_servers(const struct conf *c, const void *object);
+bool conf_speaks_http1(const struct conf *c, const void *object);
+bool conf_speaks_http2(const struct conf *c, const void *object);
+bool conf_is_not_tls(const struct conf *c, const void *object);
+bool conf_is_not_verified(const struct conf *c, const void *object);
+bool conf_refuses_pushes(const struct conf *c, const void *object);
+bool conf_has_no_subscription(const struct conf *c, const void *object);
+bool conf_has_no_tunnels(const struct conf *c, const void *object);
 /* no_effect.c: warns of sections and options that change nothing. For configurations without mistakes. */
 void conf_check_effects(struct conf_loader *l);
 
