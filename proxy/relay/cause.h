@@ -26,6 +26,7 @@ enum relay_code {
 	RELAY_INTERNAL_ERROR = 0x2,
 	RELAY_REFUSED_STREAM = 0x7,
 	RELAY_CANCEL = 0x8,
+	RELAY_CONNECT_ERROR = 0xa,
 	/* The received code if it is CANCEL or REFUSED_STREAM, else INTERNAL_ERROR. NO_ERROR is not
 	 * passed on: clients take a response that ends with it for complete. */
 	RELAY_PASS = 0x100,
