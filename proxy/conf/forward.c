@@ -75,7 +75,7 @@ static bool is_free(struct conf_loader *l, enum conf_kind kind, const char *word
 void conf_add_forward_sections(struct conf_loader *l)
 {
 	static const char origin_text[] = "[origin forward]\nserver = forward:\n";
-	static const char route_text[] = "[route forward]\norigin = %s\nupgrade = websocket\n";
+	static const char route_text[] = "[route forward]\norigin = %s\nupgrade = websocket\nmax-tunnels-per-client = 1000\n";
 
 	if (!find_listener(l, CONF_MODE_FORWARD) || l->counts.mistakes > 0)
 		return;
