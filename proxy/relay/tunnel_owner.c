@@ -70,12 +70,20 @@ static bool is_owed(const struct flow *f)
 	return f->owed > 0 && !f->source_ended && f->source->ops;
 }
 
+/* What the bucket has, and what it gets until the next time. */
+static size_t bytes_of_part(const struct tunnel_owner *o)
+{
+	uint64_t nsec = now_nsec(o) + BURST_NSEC - o->full_at_nsec + PART_USEC * NSEC_PER_USEC;
+	if (nsec > NSEC_PER_SEC)
+		nsec = NSEC_PER_SEC;
+	size_t bytes = (size_t)(o->bytes_per_second * (nsec / NSEC_PER_USEC) / USEC_PER_SEC);
+	return bytes > PART_BYTES_LEAST ? bytes : PART_BYTES_LEAST;
+}
+
 /* Each tunnel that waits gets an equal part for each of its directions, while there is any. */
 static void give_out(struct tunnel_owner *o)
 {
-	size_t left = (size_t)(o->bytes_per_second * PART_USEC / USEC_PER_SEC), count = 0;
-	if (left < PART_BYTES_LEAST)
-		left = PART_BYTES_LEAST;
+	size_t left = bytes_of_part(o), count = 0;
 	list_for_each(&o->waiting, s, struct tunnel_share, waiting) count++;
 	size_t part = left / (2 * (count > 0 ? count : 1));
 	if (part < PART_BYTES_LEAST)

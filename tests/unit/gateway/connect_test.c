@@ -253,6 +253,8 @@ static void bytes_behind_a_refused_connect_are_no_request(void **state)
 	static const struct {
 		const char *authority, *fields, *status;
 	} rows[] = {
+	    {"127.0.0.1:80", "", "403"},                          /* a port that is not allowed */
+	    {"10.1.2.3:443", "", "403"},                          /* an address that is not */
 	    {"2130706433:443", "", "403"},                        /* a strange form of one */
 	    {"127.0.0.1:1", "", "403"},                           /* a listener of ours */
 	    {"127.0.0.1:0", "", "400"},
