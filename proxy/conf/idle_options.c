@@ -150,6 +150,16 @@ static bool opens_no_tunnels(const struct conf *c, const void *object)
 	return !may_tunnel(object);
 }
 
+static bool knows_no_users(const struct conf *c, const void *object)
+{
+	const struct conf_route *route = object;
+	for (size_t i = 0; i < c->listen_count; i++)
+		if (conf_listen_is_forward(&c->listens[i]) == route->is_forward &&
+		    c->listens[i].access_name)
+			return false;
+	return true;
+}
+
 static bool has_no_names(const struct conf *c, const void *object)
 {
 	(void)object;
@@ -355,6 +365,10 @@ static const struct idle {
     {CONF_SECTION_ROUTE, "tunnel-half-closed-timeout", opens_no_tunnels, NO_UPGRADE},
     {CONF_SECTION_ROUTE, "tunnel-age", opens_no_tunnels, NO_UPGRADE},
     {CONF_SECTION_ROUTE, "tunnel-bytes", opens_no_tunnels, NO_UPGRADE},
+    {CONF_SECTION_ROUTE, "max-tunnels-per-client", opens_no_tunnels, NO_UPGRADE},
+    {CONF_SECTION_ROUTE, "max-tunnels-per-user", opens_no_tunnels, NO_UPGRADE},
+    {CONF_SECTION_ROUTE, "max-tunnels-per-user", knows_no_users, "no listener that it serves has access"},
+    {CONF_SECTION_ROUTE, "tunnel-rate", opens_no_tunnels, NO_UPGRADE},
     {CONF_SECTION_ROUTE, "subscription", subscribes_to_nothing,
 	"the pushes that it waits for never come: its origin has push = refuse"},
     {CONF_SECTION_ROUTE, "subscription", subscribes_over_http1,
