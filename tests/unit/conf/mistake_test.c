@@ -25,7 +25,7 @@ static void unknown_section_is_named_with_a_guess(void **state)
 	char errors[512];
 	snprintf(errors, sizeof errors,
 	    "test.ini:7: unknown section [listn]; did you mean [listen NAME]?\n"
-	    "test.ini:9: unknown section [frobnicate]; write [server], [listen NAME], [origin "
+	    "test.ini:9: unknown section [frobnicate]; write [server], [listen NAME], [access NAME], [origin "
 	    "NAME], [route NAME], [push NAME]%s or [errors]\n",
 	    has_preload ? ", [preload NAME]" : "");
 	assert_refused(LOAD_REST "[listn x]\naddress = 1\n[frobnicate]\na = b\n", errors);
