@@ -89,6 +89,7 @@ static void judge(struct gateway *g, struct exchange *x)
 		route(g, x);
 		return;
 	case ACCESS_DENY:
+		x->context.denial = (uint8_t)(1 + verdict.why);
 		exchange_refuse(x,
 		    access_is_by_address(&verdict) ? &relay_cause_ADDRESS_DENIED
 						   : &relay_cause_ACCESS_DENIED,

@@ -55,6 +55,7 @@ bool destination_is_open_to(const struct destination *d, struct exchange *x)
 		}
 		const struct access_verdict verdict = offer_may_reach(x, s->address);
 		if (verdict.answer != ACCESS_ALLOW) {
+			x->context.denial = (uint8_t)(1 + verdict.why);
 			exchange_note_failure(x, &relay_cause_ADDRESS_DENIED, 0, verdict.reason);
 			return false;
 		}
