@@ -74,7 +74,7 @@ struct access_verdict access_judge(const struct conf_access *a, const struct acc
 
 /* The first judgement. ACCESS_ALLOW: it may go on, if in forward mode its address may be reached. */
 struct access_verdict offer_may_ask(const struct exchange *x);
-/* The second: whether x may go to this address. For forward mode. */
+/* The second: whether x may go to this address. NULL: it is not known, since an upstream proxy looks the name up. */
 struct access_verdict offer_may_reach(const struct exchange *x, const struct net_address *to);
 /* Whether some rule needs to know the user: else credentials are not looked at. */
 bool offer_asks_for_users(const struct conf_listen *l);
