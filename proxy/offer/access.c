@@ -98,3 +98,20 @@ bool offer_asks_for_users(const struct conf_listen *l)
 {
 	return l->access && (l->access->needs & CONF_ACCESS_USER) != 0;
 }
+
+/* RFC 9209 2.3.5: the destination's address has an error type of its own. */
+const struct relay_cause *offer_access_cause(
+    const struct conf_listen *l, const struct access_verdict *v)
+{
+	switch (v->answer) {
+	case ACCESS_ALLOW:
+		return NULL;
+	case ACCESS_ASK:
+		return conf_listen_is_forward(l) ? &relay_cause_PROXY_USER_UNKNOWN
+						 : &relay_cause_USER_UNKNOWN;
+	case ACCESS_DENY:
+		break;
+	}
+	return v->why >= ACCESS_REASON_ADDRESS ? &relay_cause_ADDRESS_DENIED
+					       : &relay_cause_ACCESS_DENIED;
+}

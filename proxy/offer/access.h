@@ -50,11 +50,9 @@ struct access_verdict {
 	enum access_reason why; /* of ACCESS_DENY */
 };
 
-/* The destination's address is why: error type destination_ip_prohibited (RFC 9209 2.3.5). */
-static inline bool access_is_by_address(const struct access_verdict *v)
-{
-	return v->answer == ACCESS_DENY && v->why >= ACCESS_REASON_ADDRESS;
-}
+/* The cause with which a request is refused; NULL: it is allowed. */
+const struct relay_cause *offer_access_cause(
+    const struct conf_listen *l, const struct access_verdict *v);
 
 /* What the rules look at. */
 struct access_facts {
