@@ -284,6 +284,8 @@ struct session_plan {
 
 extern const struct session_protocol session_h2;    /* HTTP/2 (RFC 9113) */
 extern const struct session_protocol session_http1; /* HTTP/1.1 and HTTP/1.0 (RFC 9112) */
+/* No HTTP: the bytes of one tunnel. With origins alone, and not among session_protocols: a CONNECT has it. */
+extern const struct session_protocol session_raw;
 /* All protocols of the program, the preferred first, NULL at the end. */
 extern const struct session_protocol *const session_protocols[];
 
