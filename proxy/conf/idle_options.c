@@ -84,8 +84,8 @@ static bool is_cleartext(const struct conf *c, const void *object)
 
 static bool is_not_tls(const struct conf *c, const void *object)
 {
-	enum conf_origin_kind kind = ((const struct conf_origin *)object)->kind;
 	(void)c;
+	enum conf_origin_kind kind = ((const struct conf_origin *)object)->kind;
 	return kind != CONF_ORIGIN_TLS && kind != CONF_ORIGIN_FORWARD;
 }
 
@@ -177,17 +177,22 @@ static bool has_no_origin(const struct conf *c, const void *object)
 	return ((const struct conf_route *)object)->side_count == 0;
 }
 
+/* Those of forward mode take CONNECT. */
+static bool may_tunnel(const struct conf_route *route)
+{
+	return route->upgrade_count > 0 || route->is_forward;
+}
+
 static bool opens_no_tunnels(const struct conf *c, const void *object)
 {
-	const struct conf_route *route = object;
 	(void)c;
-	return route->upgrade_count == 0 && !route->is_forward;
+	return !may_tunnel(object);
 }
 
 static bool has_no_tunnels(const struct conf *c, const void *object)
 {
 	for (size_t i = 0; i < c->route_count; i++)
-		if (!opens_no_tunnels(c, &c->routes[i]) && conf_route_uses(&c->routes[i], object))
+		if (may_tunnel(&c->routes[i]) && conf_route_uses(&c->routes[i], object))
 			return false;
 	return true;
 }
@@ -208,7 +213,7 @@ static bool nothing_tunnels(const struct conf *c, const void *object)
 {
 	(void)object;
 	for (size_t i = 0; i < c->route_count; i++)
-		if (c->routes[i].upgrade_count > 0)
+		if (may_tunnel(&c->routes[i]))
 			return false;
 	return true;
 }
