@@ -18,7 +18,7 @@ struct identity {
 	const char *miss; /* NULL: the same user */
 };
 
-/* covers: P-hold-private */
+/* covers: P-hold-private R564 */
 static void two_users_on_one_connection_never_get_each_others(void **state)
 {
 	(void)state;

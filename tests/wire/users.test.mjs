@@ -141,7 +141,7 @@ scenario('in single mode the loop itself hashes', withUsers([BOB], { single: tru
 	await until('nobody is known', async () => (await get(basic('bob:hunter'))).status === 401);
 });
 
-// covers: R563 R564
+// covers: R560 R563
 scenario('a user of a forward proxy is challenged with 407, and no origin reads the credentials', {
 	...withUsers([BOB]), listen: { mode: 'forward', access: 'home' }, origins: {}, routes: '',
 	extra: section('access home', { users: 'users', ask: 'host=*', allow: `user=bob address=127.0.0.0/8 port=${originPort} client=any` }),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Users in a whole gateway: what is asked of the password process, what waits for it, and what clients and origins read. */
 #include "proxy/gateway/user_results.h"
+#include "proxy/limits.h"
 #include "tests/support/gateway_world.h"
 
 #define RULES "[access home]\nusers = users\nrealm = a house\nallow = path=/open\nask = path=/*\nallow = path=/*\n"
@@ -187,6 +188,85 @@ static void one_address_has_one_question_on_the_way(void **state)
 	is_answered(w, s[0], 401);
 	is_answered(w, s[1], 401);
 	is_served(w, s[2]);
+	gate_world_free(w);
+}
+
+/* "Basic " and base64 of "bob:" and five digits. */
+static const char *guess(unsigned n)
+{
+	static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static char value[32];
+	char text[16], *at = value + 6;
+	strcpy(value, "Basic ");
+	snprintf(text, sizeof(text), "bob:%05u", n);
+	for (unsigned i = 0; i < 9; i += 3) {
+		unsigned bits = (unsigned)text[i] << 16 | (unsigned)text[i + 1] << 8 | (unsigned)text[i + 2];
+		for (unsigned k = 0; k < 4; k++)
+			*at++ = alphabet[bits >> (18 - 6 * k) & 63];
+	}
+	*at = '\0';
+	return value;
+}
+
+/* The client that connected last comes from 127.0.0.N. */
+static struct gate_peer *client_from(struct gate_world *w, uint8_t n)
+{
+	size_t before = 0, now = 0;
+	list_for_each(&w->gateway->clients.conns, conn, struct client_conn, link) before++;
+	struct gate_peer *c = gate_client(w, NULL);
+	do {
+		now = 0;
+		net_run_once(w->loop, USEC_PER_MSEC);
+		list_for_each(&w->gateway->clients.conns, conn, struct client_conn, link) now++;
+	} while (now == before);
+	list_for_each(&w->gateway->clients.conns, conn, struct client_conn, link) if (
+	    conn->address.bytes[3] == 1) conn->address.bytes[3] = n;
+	return c;
+}
+
+static void each_address_has_its_turn(void **state)
+{
+	(void)state;
+	struct gate_world *w = world(NULL);
+	struct gate_peer *c[4] = {client_from(w, 11), client_from(w, 12), client_from(w, 13), client_from(w, 14)};
+	for (unsigned i = 0; i < 4; i++)
+		asks(c[0], "/1", guess(i));
+	UNTIL(w, w->gateway->relay.live_count == 4);
+	for (unsigned i = 1; i < 4; i++) {
+		asks(c[i], "/1", guess(10 * i));
+		asks(c[i], "/1", guess(10 * i + 1));
+		UNTIL(w, w->gateway->relay.live_count == 4 + 2 * i);
+	}
+	static const char *const order[] = {
+	    "00000", "00010", "00020", "00030", "00001", "00011", "00021", "00031", "00002", "00003"};
+	for (size_t i = 0; i < 10; i++)
+		answer(w, i, false);
+	for (size_t i = 0; i < 10; i++)
+		assert_string_equal(w->questions[i].password, order[i]);
+	gate_world_free(w);
+}
+
+static void one_address_fills_the_queue_and_gives_way_to_others(void **state)
+{
+	(void)state;
+	struct gate_world *w = world("user-failures = 0");
+	struct gate_stream *s[LIMIT_PASSWORDS_WAITING + 1];
+	struct gate_peer *c = NULL;
+	for (unsigned i = 0; i < LIMIT_PASSWORDS_WAITING; i++) {
+		if (i % 64 == 0)
+			c = client_from(w, 11);
+		s[i] = asks(c, "/1", guess(i));
+		UNTIL(w, w->gateway->relay.live_count == i + 1);
+	}
+	is_answered(w, asks(c, "/1", guess(1000)), 503);
+	assert_int_equal(w->question_count, 1);
+	struct gate_stream *other = asks(client_from(w, 12), "/other", ALICE);
+	UNTIL(w, w->question_count == 2);
+	assert_string_equal(w->questions[1].name, "alice");
+	is_answered(w, s[LIMIT_PASSWORDS_WAITING - 1], 503);
+	answer(w, 1, true);
+	is_served(w, other);
+	assert_false(s[LIMIT_PASSWORDS_WAITING - 2]->is_over);
 	gate_world_free(w);
 }
 
@@ -420,6 +500,8 @@ int main(void)
 	    cmocka_unit_test(credentials_for_the_gateway_stay_here_and_others_go_on),
 	    cmocka_unit_test(requests_with_the_same_credentials_wait_for_one_answer),
 	    cmocka_unit_test(one_address_has_one_question_on_the_way),
+	    cmocka_unit_test(each_address_has_its_turn),
+	    cmocka_unit_test(one_address_fills_the_queue_and_gives_way_to_others),
 	    cmocka_unit_test(after_too_many_wrong_passwords_no_more_are_hashed),
 	    cmocka_unit_test(any_number_may_fail_without_a_limit),
 	    cmocka_unit_test(what_was_on_its_way_to_a_dead_process_is_answered_503),
