@@ -196,6 +196,13 @@ static bool has_no_users(const struct conf *c, const void *object)
 	return true;
 }
 
+static bool asks_for_no_user(const struct conf *c, const void *object)
+{
+	const struct conf_access *a = object;
+	(void)c;
+	return (a->needs & CONF_ACCESS_USER) == 0;
+}
+
 /* Clients on a unix socket have no address. */
 static bool counts_nobody(const struct conf *c, const void *object)
 {
@@ -260,6 +267,7 @@ static const struct idle {
     {CONF_SECTION_SERVER, "limit-table", limits_no_requests, "no route has limit-requests"},
     {CONF_SECTION_SERVER, "user-failures", has_no_users, "no [access NAME] has users"},
     {CONF_SECTION_SERVER, "users-cache-time", has_no_users, "no [access NAME] has users"},
+    {CONF_SECTION_ACCESS, "users", asks_for_no_user, "no line is ask or has user="},
     {CONF_SECTION_LISTEN, "tls-timeout", is_cleartext, "the section has no certificate"},
     {CONF_SECTION_LISTEN, "max-concurrent-streams", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "connection-window", clients_speak_http1, CLIENTS_HTTP1},
