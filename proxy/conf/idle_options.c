@@ -84,8 +84,9 @@ static bool is_cleartext(const struct conf *c, const void *object)
 
 static bool is_not_tls(const struct conf *c, const void *object)
 {
+	const struct conf_origin *o = object;
 	(void)c;
-	return ((const struct conf_origin *)object)->kind != CONF_ORIGIN_TLS;
+	return o->kind != CONF_ORIGIN_TLS && o->kind != CONF_ORIGIN_FORWARD;
 }
 
 static bool is_not_verified(const struct conf *c, const void *object)
@@ -182,8 +183,11 @@ static bool opens_no_tunnels(const struct conf *c, const void *object)
 	return ((const struct conf_route *)object)->upgrade_count == 0;
 }
 
+/* CONNECT opens tunnels in forward mode, whatever the routes say. */
 static bool has_no_tunnels(const struct conf *c, const void *object)
 {
+	if (((const struct conf_origin *)object)->kind == CONF_ORIGIN_FORWARD)
+		return false;
 	for (size_t i = 0; i < c->route_count; i++)
 		if (c->routes[i].upgrade_count > 0 && conf_route_uses(&c->routes[i], object))
 			return false;
@@ -284,6 +288,7 @@ static bool never_pauses(const struct conf *c, const void *object)
 #define NO_CHECK "health-check is off"
 #define CONNECTS "health-check = connect sends no request"
 #define REPEATS_TO_ONE "its origin has one server, and a request is not sent to the same one again"
+#define NOBODY_SHARES "every [listen NAME] has mode = forward without shares = yes"
 #define HINTS "no response follows a hint"
 
 /* The first row that holds for an option is reported. */
@@ -299,6 +304,11 @@ static const struct idle {
     {CONF_SECTION_SERVER, "hold-max-bytes", nothing_holds, HOLDS},
     {CONF_SECTION_SERVER, "hold-max-age", nothing_holds, HOLDS},
     {CONF_SECTION_SERVER, "hold-shared", nothing_holds, HOLDS},
+    {CONF_SECTION_SERVER, "hold-shared", conf_nobody_shares, NOBODY_SHARES},
+    {CONF_SECTION_SERVER, "diary-cookie", conf_nobody_shares, NOBODY_SHARES},
+    {CONF_SECTION_SERVER, "learned-file", conf_nobody_shares, NOBODY_SHARES},
+    {CONF_SECTION_PRELOAD, "learned", conf_nobody_shares, NOBODY_SHARES},
+    {CONF_SECTION_LISTEN, "shares", conf_is_gateway, "mode is gateway"},
     {CONF_SECTION_SERVER, "hint-wait", nothing_hints, "no rule and no default-action hints"},
     {CONF_SECTION_SERVER, "learned-file", nothing_learns,
 	"no [preload NAME] has learned = propose or learned = apply"},
@@ -404,6 +414,7 @@ static const struct idle {
     {CONF_SECTION_ROUTE, "upgrade", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "subscription", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "rewrite", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "forwarded", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "request-set", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "request-add", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "request-remove", has_no_origin, NO_ORIGIN},

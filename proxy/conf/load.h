@@ -181,6 +181,9 @@ bool conf_ejects_longer(const struct conf *c, const void *object);
 bool conf_checks_nothing(const struct conf *c, const void *object);
 bool conf_asks_nothing(const struct conf *c, const void *object);
 bool conf_is_demo(const struct conf *c, const void *object);
+/* idle_forward.c: more of them. */
+bool conf_is_gateway(const struct conf *c, const void *object);
+bool conf_nobody_shares(const struct conf *c, const void *object);
 /* no_effect.c: warns of sections and options that change nothing. For configurations without mistakes. */
 void conf_check_effects(struct conf_loader *l);
 
