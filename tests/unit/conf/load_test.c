@@ -481,7 +481,8 @@ static void examples_are_good_files(void **state)
 {
 	(void)state;
 	static const char *const files[] = {"etc/pushgate.ini", "etc/gateway.ini", "etc/strip.ini",
-	    "etc/per-path.ini", "etc/hold.ini", "etc/hint.ini", "etc/preload.ini", "etc/demo.ini"};
+	    "etc/per-path.ini", "etc/hold.ini", "etc/hint.ini", "etc/preload.ini", "etc/demo.ini",
+	    "etc/demo-forward.ini", "etc/forward.ini"};
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 		struct load load = load_file(files[i], false);
 		assert_string_equal(load.errors, "");
@@ -495,7 +496,7 @@ static void examples_without_certificates_pass_a_full_check(void **state)
 	(void)state;
 	static const char *const files[] = {
 	    "etc/pushgate.ini", "etc/gateway.ini", "etc/strip.ini", "etc/per-path.ini",
-	    "etc/hold.ini", "etc/hint.ini", "etc/preload.ini"};
+	    "etc/hold.ini", "etc/hint.ini", "etc/preload.ini", "etc/forward.ini"};
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 		struct load load = load_file(files[i], true);
 		assert_string_equal(load.errors, "");
@@ -677,7 +678,7 @@ static void topics_of_the_help_are_the_sections_and_the_example(void **state)
 {
 	(void)state;
 	static const char *const known[] = {
-	    "server", "listen", "origin", "route", "push", "preload", "errors", "example"};
+	    "server", "listen", "access", "origin", "route", "push", "preload", "errors", "example"};
 	const char *topic;
 	for (size_t i = 0; (topic = conf_help_topic(i)); i++) {
 		assert_true(i < sizeof(known) / sizeof(known[0]));
