@@ -187,6 +187,24 @@ static void routes_of_forward_mode_say_what_belongs_together(void **state)
 	end(&s);
 }
 
+/* ---- too many refusals ---- */
+
+static void one_destination_that_promises_too_much_loses_only_its_own_pushes(void **state)
+{
+	(void)state;
+	struct scene s = scene_new("reset-rate = 5\npromise-refusals = 1000", "", "", EVERYTHING, "");
+	struct gate_stream *at = page(&s, s.client, "/page");
+	for (unsigned i = 0; i < 10; i++)
+		refused(&s, gate_promise(at, "http", s.authority[0], "/http"), &policy_reason_AUTHORITY);
+	assert_int_equal(at->peer->enable_push, 1);
+	struct gate_stream *next = page(&s, s.client, "/next");
+	assert_int_equal(next->peer->enable_push, 0);
+	struct gate_stream *x = gate_request(s.client, "GET", s.authority[1], "/other", true, NULL);
+	UNTIL(s.w, x->is_over || gate_find(s.w, "/other"));
+	assert_int_equal(gate_find(s.w, "/other")->peer->enable_push, 1);
+	end(&s);
+}
+
 /* ---- rules ---- */
 
 static void rules_ask_where_the_request_goes(void **state)
@@ -292,6 +310,7 @@ int main(void)
 	    cmocka_unit_test(without_verification_a_certificate_says_nothing),
 	    cmocka_unit_test(promise_is_refused_where_its_request_would_be),
 	    cmocka_unit_test(routes_of_forward_mode_say_what_belongs_together),
+	    cmocka_unit_test(one_destination_that_promises_too_much_loses_only_its_own_pushes),
 	    cmocka_unit_test(rules_ask_where_the_request_goes),
 	    cmocka_unit_test(held_responses_stay_with_their_client),
 	    cmocka_unit_test(what_is_between_client_and_proxy_stays_there),
