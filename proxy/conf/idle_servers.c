@@ -40,7 +40,7 @@ bool conf_is_demo(const struct conf *c, const void *object)
 	return ((const struct conf_origin *)object)->kind == CONF_ORIGIN_DEMO;
 }
 
-bool conf_is_no_forward(const struct conf *c, const void *object)
+bool conf_is_not_forward(const struct conf *c, const void *object)
 {
 	(void)c;
 	return ((const struct conf_origin *)object)->kind != CONF_ORIGIN_FORWARD;

@@ -135,6 +135,7 @@ static void check_origin(struct conf_loader *l, const struct conf_section *s)
 
 	if (s->is_broken)
 		return;
+	conf_check_forward_origin(l, s);
 	if (o->max_stream_window_bytes < o->stream_window_bytes)
 		conf_mistake(l, s->file, line_of(s, "max-stream-window", "stream-window"),
 		    "max-stream-window is smaller than stream-window; make it at least as large");

@@ -59,7 +59,7 @@ static struct demand *demand_of(struct destination *d)
 
 /* ---- templates ---- */
 
-static const struct session_protocol *const tunnel_protocols[] = {NULL};
+static const struct session_protocol *const tunnel_protocols[] = {&session_raw, NULL};
 
 static const struct {
 	enum conf_origin_kind kind;
