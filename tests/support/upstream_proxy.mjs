@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A gate in forward mode behind a scripted upstream proxy, and destinations that only the proxy can find: every name is
- * 127.0.0.1 there, and the gate has no name server.
+ * 127.0.0.1 there, and the name server of the gate knows none.
  */
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import tls from 'node:tls';
-import { certs, freePort, scenario, section, until } from './gate.mjs';
+import { startDns } from './dns.mjs';
+import { certs, scenario, section, until } from './gate.mjs';
 import { versionedOrigins } from './versions.mjs';
 
 export const USER = 'ship', PASSWORD = 'p@ss:wörd', SECRET = Buffer.from(`${USER}:${PASSWORD}`).toString('base64');
@@ -116,6 +117,9 @@ export async function startProxy({ secure = false, answer, port = 0 } = {}) {
  */
 export function chain(name, { secure = false, answer, behind = '', user = true, origin, route, rules, kinds = [], serve, prepare, ...options }, body) {
 	const started = async (s) => {
+		const dns = await startDns({});
+		s.cleanups.push(() => dns.close());
+		s.options.server = { resolver: dns.address, ...options.server };
 		s.proxy = await startProxy({ secure, answer });
 		s.cleanups.push(() => s.proxy.close());
 		if (kinds.length > 0) {
@@ -149,5 +153,3 @@ export function chain(name, { secure = false, answer, behind = '', user = true, 
 					throw new Error(`the password is in a log:\n${text}`);
 	});
 }
-
-export { freePort };

@@ -58,7 +58,7 @@ for (const secure of [false, true]) {
 		let text = '';
 		while (text !== 'helloXYZ')
 			text += (await h2.expect('DATA', { stream: 1 })).data;
-		h2.reset(1, 'CANCEL');
+		h2.rst(1);
 	});
 
 	chain(`a request for https goes through a tunnel of ${how}, with TLS to its destination`, { secure, kinds: ['alpn', 'h1s'] }, async (s) => {
@@ -238,4 +238,31 @@ async (s) => {
 	assert.deepEqual(field(s.other.heads[0], 'proxy-authorization'), [`Basic ${SECRET}`]);
 	for (const host of ['a.test', 'no.a.test']) /* nobody here can find them */
 		assert.match(field((await ask(s, get(`http://${host}/`))).head, 'proxy-status')[0], /error=dns_/, host);
+});
+
+/* ---- what may be reached ---- */
+
+chain('a destination that is written as an address is judged, a name is not', { rules: 'host=* port=1-65535', kinds: ['alpn'] }, async (s) => {
+	for (const host of ['10.0.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1', '[fc00::1]', '[::ffff:10.0.0.1]', '[64:ff9b::a00:1]', '0.0.0.0', '127.0.0.1', 'localhost', 'x.localhost', '[::1]'])
+		for (const bytes of [get(`http://${host}/`), connect(`${host}:443`), get(`http://${host}:8080/`)]) {
+			const { head } = await ask(s, bytes);
+			assert.equal(statusOf(head), host.includes('localhost') && !head.includes('403') ? 503 : 403, `${host}\n${head}`);
+		}
+	for (const host of ['0x7f.1', '017700000001', '2130706433', '127.1'])
+		assert.equal(statusOf((await ask(s, get(`http://${host}/`))).head), 403, host);
+	assert.equal(s.proxy.heads.length, 0);
+	for (const host of ['one.test', '8.8.8.8', '[2606:4700::1111]'])
+		assert.equal(statusOf((await ask(s, get(`http://${host}/`))).head), 200, host);
+	assert.equal((await nodeClient(s).get({ ':scheme': 'https', ':authority': `10.0.0.1:${s.ports.alpn}`, ':path': '/' })).status, 403);
+	assert.equal(s.proxy.heads.length, 3);
+});
+
+chain('a rule for an address range takes no name that the proxy looks up', { rules: 'host=* address=127.0.0.0/8 port=1-65535', kinds: ['alpn'] }, async (s) => {
+	for (const bytes of [get('http://one.test/'), connect('one.test:443')]) {
+		const { head } = await ask(s, bytes);
+		assert.equal(statusOf(head), 403);
+		assert.match(field(head, 'proxy-status')[0], /error=(destination_ip_prohibited|http_request_denied); details="address"/);
+	}
+	assert.equal((await nodeClient(s).get({ ':scheme': 'https', ':authority': `a.test:${s.ports.alpn}`, ':path': '/' })).status, 403);
+	assert.equal(s.proxy.heads.length, 0);
 });
