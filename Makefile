@@ -240,7 +240,7 @@ install: $(BINARY)
 	install -m 644 README.md SECURITY.md CONTRIBUTING.md LICENSE $(DESTDIR)$(DOCDIR)/
 	install -m 644 docs/*.md docs/*.svg $(DESTDIR)$(DOCDIR)/docs/
 	install -m 644 docs/decisions/*.md $(DESTDIR)$(DOCDIR)/docs/decisions/
-	install -m 644 $(filter-out etc/demo.ini,$(wildcard etc/*.ini)) $(DESTDIR)$(DOCDIR)/examples/
+	install -m 644 $(filter-out etc/demo%.ini,$(wildcard etc/*.ini)) $(DESTDIR)$(DOCDIR)/examples/
 	ln -sfn examples $(DESTDIR)$(DOCDIR)/etc
 
 deb: build/pushgate

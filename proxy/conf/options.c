@@ -776,7 +776,10 @@ const struct conf_option conf_options[] = {
     /* ---- [errors] ---- */
     ERRORS("default", "Sent with each error status that has no file of its own."),
     ERRORS("400", "The request is malformed."),
+    ERRORS("401", "The request needs a user's name and password."),
+    ERRORS("403", "No rule of [access NAME] allows the request."),
     ERRORS("404", "No route has the path."),
+    ERRORS("407", "The same as 401, from a listener with mode = forward."),
     ERRORS("408", "The request, or its body, did not come in time."),
     ERRORS("411", "The origin speaks HTTP/1.0 and takes no body of unknown length."),
     ERRORS("413", "The request's body is larger than max-request-body."),

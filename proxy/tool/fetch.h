@@ -36,6 +36,8 @@ struct fetch_request {
 	const char *cacert, *output;
 	char *connect_host; /* owned; NULL = host */
 	uint16_t connect_port;
+	/* That is a forward proxy: it is spoken to, and its certificate is verified, instead of the URL's. */
+	bool has_proxy, proxy_is_https;
 	usec max_time; /* 0 = none */
 	char *text;    /* owned: the path, if the URL has none */
 };

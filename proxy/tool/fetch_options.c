@@ -138,6 +138,25 @@ static const char *set_connect(void *into, char *text)
 	return NULL;
 }
 
+static const char *set_proxy(void *into, char *text)
+{
+	struct fetch_request *r = into;
+	struct fetch_request proxy = {.url = NULL};
+	const char *wrong = fetch_parse_url(&proxy, text);
+	if (!wrong && !slice_equal(proxy.path, SLICE("/")))
+		wrong = "write http://HOST:PORT or https://HOST:PORT";
+	if (!wrong) {
+		free(r->connect_host);
+		r->connect_host = proxy.host;
+		r->connect_port = proxy.port;
+		r->has_proxy = true;
+		r->proxy_is_https = proxy.is_https;
+		proxy.host = NULL;
+	}
+	fetch_request_fini(&proxy);
+	return wrong;
+}
+
 static const char *set_url(void *into, char *text)
 {
 	return fetch_parse_url(into, text);
@@ -199,6 +218,11 @@ static const struct command_option options[] = {
 	.value = "HOST:PORT",
 	.set = set_connect,
 	.sentence = "connect to this address instead of the URL's"},
+    {.name = "proxy",
+	.value = "URL",
+	.set = set_proxy,
+	.sentence = "ask this forward proxy, http://HOST:PORT (h2c) or https://HOST:PORT (h2), "
+		    "without a tunnel, so that it sees the pushes"},
     {.value = "URL",
 	.rules = COMMAND_REQUIRED,
 	.set = set_url,
@@ -227,6 +251,9 @@ int fetch_parse(struct fetch_request *r, int argc, char **argv)
 		return command_usage_error(&tool_fetch_command,
 		    "--compare gets a page twice, with pushes and without: not with --http1.1, "
 		    "--no-push, -d, -X or -o");
+	if (status == COMMAND_PARSED && r->has_proxy && r->http1)
+		return command_usage_error(&tool_fetch_command,
+		    "--proxy asks over HTTP/2: not with --http1.1 (curl -x does that)");
 	if (!r->method)
 		r->method = r->has_body ? "POST" : "GET";
 	return status;

@@ -38,7 +38,8 @@ static const struct fetch_protocol *choose_protocol(const struct fetch *f)
 {
 	if (f->request->http1)
 		return &fetch_h1;
-	if (!f->tls || slice_equal(net_conn_alpn(f->net), slice_of_string(fetch_h2.alpn)))
+	if (!f->tls || f->request->has_proxy ||
+	    slice_equal(net_conn_alpn(f->net), slice_of_string(fetch_h2.alpn)))
 		return &fetch_h2;
 	return &fetch_h1;
 }
@@ -127,7 +128,17 @@ static const struct net_conn_ops fetch_net_ops = {
 static void connect_next(struct fetch *f)
 {
 	const struct net_address *to = &f->addresses[f->next_address++];
-	f->net = net_connect(f->loop, to, f->tls, f->request->host, &fetch_net_ops, f);
+	const struct fetch_request *r = f->request;
+	const char *name = r->has_proxy ? r->connect_host : r->host;
+	f->net = net_connect(f->loop, to, f->tls, name, &fetch_net_ops, f);
+}
+
+/* Over HTTP/1.1 a proxy is asked in another form. */
+static const char *alpn_of(const struct fetch_request *r)
+{
+	if (r->has_proxy)
+		return "h2";
+	return r->http1 ? "http/1.1" : "h2,http/1.1";
 }
 
 static bool prepare(struct fetch *f)
@@ -141,10 +152,9 @@ static bool prepare(struct fetch *f)
 		fetch_fail(f, FETCH_RESOLVE, "cannot resolve %s: %s", host, why);
 		return false;
 	}
-	if (r->is_https) {
-		const struct net_tls_client_options o = {.ca_file = r->cacert,
-		    .verify = !r->insecure,
-		    .alpn = r->http1 ? "http/1.1" : "h2,http/1.1"};
+	if (r->has_proxy ? r->proxy_is_https : r->is_https) {
+		const struct net_tls_client_options o = {
+		    .ca_file = r->cacert, .verify = !r->insecure, .alpn = alpn_of(r)};
 		char error[400];
 		f->tls = net_tls_client_new(&o, error, sizeof(error));
 		if (!f->tls) {

@@ -16,6 +16,7 @@ import tls from 'node:tls';
 import { Gate, ROOT, certs, freePort, section, sleep, until, workDir } from '../support/gate.mjs';
 import { openTunnel, session2, tunnelOrigin } from '../support/tunnel_ends.mjs';
 import { BODY_BYTES, Lockstep } from './lockstep.mjs';
+import { Lockstep1 } from './lockstep1.mjs';
 
 const BASELINE = path.join(ROOT, 'tests/bench/cost.baseline');
 const IDLE_LOAD = path.join(ROOT, 'build/release/tests/bench/idle_load');
@@ -69,6 +70,8 @@ const PRELOAD = '[preload links]\nlink = yes\n';
 const perRequest = { measure: instructions, unit: 'instructions/request', tolerance: '1%', streams: 32 };
 /* One request at a time: several at once share reads and writes, which more servers cannot. */
 const perServer = { ...perRequest, streams: 1, page: page(), seeds: [1, 2], origin: { 'idle-timeout': '1h' } };
+/* HTTP/1.1 on both sides, where a connection has one request at a time. */
+const perRequest1 = { ...perRequest, streams: 1, page: page(), seeds: [1, 2], protocol: 'http' };
 const perTunnel = { measure: pairs, unit: 'KiB/pair', tolerance: '10%', isTunnel: true };
 /* Its requests are all under way at once, and how much of that peak the heap keeps varies. */
 const perPair = { measure: pairs, unit: 'KiB/pair', tolerance: '20%' };
@@ -86,6 +89,10 @@ const WORKS = {
 	'request-1-server': { ...perServer, servers: 1 },
 	'request-10-servers': { ...perServer, servers: 10 },
 	'request-1000-servers': { ...perServer, servers: 1000, warmUp: WARM_UP_OF_SERVERS },
+	'request-http1': { ...perRequest1, way: 'origin' },
+	'request-absolute': { ...perRequest1, way: 'absolute' },
+	/* By CONNECT, 64 KiB each time. */
+	'connect-bytes': { ...perRequest1, way: 'tunnel', unit: 'instructions/64-KiB' },
 	/* Servers that nobody has asked for anything yet. */
 	'idle-server-kib': { measure: servers, unit: 'KiB/server', tolerance: '20%', most: 1 },
 	'idle-tls-kib': { measure: memory, unit: 'KiB/connection', tolerance: '3%' },
@@ -102,6 +109,8 @@ const WORKS = {
 const RELATIONS = [
 	/* Its client accepts no pushes, so its links need not be read. */
 	{ work: 'links-8', above: 'fields-8', most: 10 },
+	/* A forward proxy looks at where each request goes. */
+	{ work: 'request-absolute', above: 'request-http1', most: 15 },
 	{ work: 'request-10-servers', above: 'request-1-server', most: 2 },
 	{ work: 'request-1000-servers', above: 'request-1-server', most: 2 },
 	{ work: 'idle-tunnel-http1-kib', above: 'idle-pair-http1-kib', most: 50 },
@@ -118,15 +127,19 @@ function newDirectory() {
 /* Addresses of the loopback, all with one port. */
 const serverLines = (count, port) => Array.from({ length: count }, (_, i) => `h2c://127.0.${1 + (i >> 8)}.${i & 255}:${port}`);
 
-function configuration(dir, port, { originPort, originUrl, servers: count, isTls, server, listen, origin, route, extra = '' }) {
+const isForward = (work) => ['absolute', 'tunnel'].includes(work.way);
+
+function configuration(dir, port, work) {
+	const { originPort, originUrl, servers: count, isTls, protocol = 'h2c', server, listen, origin, route, extra = '' } = work;
 	return section('server', { workers: 1, 'error-log': path.join(dir, 'error.log'), 'drain-timeout': '1s', ...server })
 		+ section('listen main', {
 			address: `127.0.0.1:${port}`,
 			...(isTls ? { certificate: certs().file('ecdsa.pem'), key: certs().file('ecdsa.key') } : {}),
+			...(isForward(work) ? { mode: 'forward', access: 'main' } : {}),
 			...listen,
 		})
-		+ section('origin main', { server: count ? serverLines(count, originPort) : originUrl ?? `h2c://127.0.0.1:${originPort}`, 'max-connections': originUrl ? undefined : 1, ...origin })
-		+ section('route main', { origin: 'main', ...route }) + extra;
+		+ (isForward(work) ? section('access main', { allow: `address=127.0.0.0/8 port=${originPort}` }) : section('origin main', { server: count ? serverLines(count, originPort) : originUrl ?? `${protocol}://127.0.0.1:${originPort}`, 'max-connections': originUrl ? undefined : 1, ...origin })
+			+ section('route main', { origin: 'main', ...route })) + extra;
 }
 
 /* ---- instructions ---- */
@@ -138,7 +151,7 @@ const UNDER_VALGRIND = { sandbox: 'off', user: process.getuid() === 0 ? 'root' :
 async function countInstructions(work, pages, seed, keep) {
 	const dir = newDirectory();
 	const out = path.join(dir, 'callgrind.out');
-	const peers = new Lockstep(work);
+	const peers = work.way ? new Lockstep1(work) : new Lockstep(work);
 	let gate;
 	try {
 		const port = await freePort();

@@ -209,6 +209,24 @@ serving('a certificate that is not trusted: the options that help are named', { 
 	assert.match(run.err, /--cacert: \/nowhere: No such file/);
 });
 
+for (const isTls of [false, true])
+	serving(`a forward proxy ${isTls ? 'with TLS ' : ''}is asked for either scheme, and its pushes are taken`, isTls ? { tls: certs().server } : {}, async (c) => {
+		const up = await c.expectRequest();
+		const { ':scheme': scheme, ':authority': authority } = up.headers;
+		c.pushPromise(up.stream, 2, { ':method': 'GET', ':scheme': scheme, ':authority': authority, ':path': '/a.css' });
+		c.respond(2, { body: 'a' });
+		c.respond(up.stream, { body: `${scheme}://${authority}${up.headers[':path']}` });
+	}, async (server) => {
+		/* The certificate that counts is the proxy's. */
+		const proxy = ['--proxy', `${isTls ? 'https' : 'http'}://localhost:${server.port}`, '--cacert', certs().file('ca.pem')];
+		for (const url of ['http://elsewhere.test/x', 'https://elsewhere.test:8443/y']) {
+			const run = await fetch(...proxy, '-o', '-', url);
+			assert.equal(run.code, 0, run.err);
+			assert.equal(run.out, url);
+			assert.match(run.err, /1 push promised, 1 complete/);
+		}
+	});
+
 test('nobody listens, and a name without an address', async () => {
 	let run = await fetch(`http://127.0.0.1:${await freePort()}/`);
 	assert.equal(run.code, 7);

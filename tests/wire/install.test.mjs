@@ -68,7 +68,7 @@ test('each installed example is a good configuration, and the picture of README 
 	install(dir, 'PREFIX=/usr');
 	const doc = path.join(dir, 'usr/share/doc/pushgate');
 	const examples = files(path.join(doc, 'examples'));
-	for (const name of ['hold.ini', 'hint.ini', 'preload.ini', 'gateway.ini', 'strip.ini', 'per-path.ini'])
+	for (const name of ['hold.ini', 'hint.ini', 'preload.ini', 'gateway.ini', 'strip.ini', 'per-path.ini', 'forward.ini'])
 		assert.ok(examples.includes(name), name);
 	for (const name of examples) {
 		const { status, stderr } = spawnSync(BINARY, ['check', '-c', path.join(doc, 'examples', name)], { encoding: 'utf8' });

@@ -3,9 +3,9 @@
  * Attacks by one server of a fleet, whose other server is honest, and by a name server. What the one cannot or will
  * not answer the other one has to.
  */
-import dgram from 'node:dgram';
 import { Evil, visit, visitors } from '../evil.mjs';
-import { Tally, sleep } from '../raw.mjs';
+import { sleep } from '../raw.mjs';
+import { EvilResolver, address, answerTo, isForIpv4, withId } from '../resolver.mjs';
 
 const LIMIT = '700ms';
 
@@ -57,32 +57,6 @@ class Flapping extends Evil {
 
 /* ---- name servers ---- */
 
-/* Answers each query `serve(send, query)` as it likes. It counts what it has sent. */
-class EvilResolver {
-	frames = 0;
-
-	constructor(serve) { this.serve = serve; }
-
-	async listen(port) {
-		this.socket = dgram.createSocket('udp4');
-		this.socket.on('error', () => {});
-		this.socket.on('message', (query, peer) => this.serve((bytes) => new Promise((resolve) => {
-			this.frames++;
-			this.socket.send(bytes, peer.port, peer.address, resolve);
-		}), query));
-		await new Promise((resolve) => { this.socket.bind(port, '127.0.0.1', resolve); });
-		return this;
-	}
-
-	take() {
-		const tally = Object.assign(new Tally(), { frames: this.frames });
-		this.frames = 0;
-		return tally;
-	}
-
-	close() { this.socket.close(); }
-}
-
 function resolver(name, what, serve, { expect = {}, ...row } = {}) {
 	return {
 		name: `fleet: ${name}`, what, ms: 2500,
@@ -96,19 +70,6 @@ function resolver(name, what, serve, { expect = {}, ...row } = {}) {
 		expect: { end: null, resets: null, log: /evil|fleet\.test/, statuses: [503, 502, 504], ...expect },
 	};
 }
-
-const withId = (query, id, flags, counts, ...records) => {
-	const question = query.subarray(12, query.indexOf(0, 12) + 5);
-	const head = Buffer.alloc(12);
-	head.writeUInt16BE(id, 0);
-	head.writeUInt16BE(flags, 2);
-	head.writeUInt16BE(1, 4);
-	head.writeUInt16BE(counts, 6);
-	return Buffer.concat([head, question, ...records]);
-};
-/* One address of the name that was asked for, which a pointer names. It lives for no time. */
-const address = (...bytes) => Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...bytes]);
-const isForIpv4 = (query) => query.readUInt16BE(query.indexOf(0, 12) + 1) === 1;
 
 async function flood(send, query) {
 	const id = query.readUInt16BE(0);
@@ -128,7 +89,7 @@ function churn(send, query) {
 		turn++;
 		return address(127, 200 + (turn >> 16) % 50, (turn >> 8) & 255, turn & 255);
 	}) : [];
-	send(withId(query, query.readUInt16BE(0), 0x8180, records.length, ...records));
+	send(answerTo(query, records));
 }
 
 export const fleet = [

@@ -5,10 +5,10 @@
  */
 import net from 'node:net';
 import { frame, u32 } from '../../support/frames.mjs';
-import { startDns } from '../../support/dns.mjs';
 import { callers } from '../caller.mjs';
-import { Plain, plains, text } from '../plain.mjs';
-import { Tally, addressOf, note, sleep } from '../raw.mjs';
+import { plains, text } from '../plain.mjs';
+import { sleep } from '../raw.mjs';
+import { EvilResolver, address, answerTo, isForIpv4 } from '../resolver.mjs';
 import { END, connect, stay, sum, tunnels1, tunnels2 } from '../tunnel.mjs';
 
 const LIMIT = '1s';
@@ -59,10 +59,11 @@ const keep = destination((socket) => socket.on('end', () => {}));
 /* Ends its direction at once, and takes what comes. */
 const bye = destination((socket) => { socket.end(); });
 /* One response to whatever comes. */
-const page = destination((socket) => {
+const respond = (socket) => {
 	socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx'));
 	socket.on('end', () => socket.end());
-});
+};
+const page = destination(respond);
 
 /* The n-th address of the loopback that nobody else uses. */
 const loopback = (n) => `127.${100 + ((n >> 16) & 63)}.${(n >> 8) & 255}.${n & 255}`;
@@ -206,20 +207,27 @@ const wander = (targetOf, { width = 8, pace = 1 } = {}) => async (env, clock) =>
 	]));
 };
 
-/* A name server in the attacker's process, at the port of the evil destination, which is TCP. */
-class NamesAndDestination {
-	constructor(answer, accept) {
-		this.answer = answer;
-		this.destination = new Destination(accept);
+/* A name server beside the destination, which is TCP at the same port. */
+class Named extends Destination {
+	constructor(accept, serve) {
+		super(accept);
+		this.resolver = new EvilResolver(serve);
 	}
 
 	async listen(port) {
-		await this.destination.listen(port);
+		await super.listen(port);
+		await this.resolver.listen(port);
 		return this;
 	}
 
-	close() { this.destination.close(); }
+	close() {
+		this.resolver.close();
+		super.close();
+	}
 }
+const named = (accept, serve) => (env) => new Named(accept, serve).listen(env.evil);
+const resolver = (dir, env) => ({ resolver: `127.0.0.1:${env.evil}`, 'dns-min-ttl': '100ms', 'dns-timeout': '500ms' });
+const refuse = () => {};
 
 const masses = [
 	row('10,000 destinations', 'each request for another destination, by its address', {
@@ -236,4 +244,26 @@ const masses = [
 	}),
 ];
 
-export const forward = [...tunnels, ...hidden, ...masses];
+const names = [
+	row('10,000 names', 'each request for another name, all of which are one address', {
+		ms: 4000, server: resolver, origin: { 'idle-timeout': '10s' },
+		listen: named(respond, (send, query) => send(answerTo(query, isForIpv4(query) ? [address(127, 0, 0, 1)] : []))),
+		attack: wander((env, n) => `n${n % 10000}.test:${env.evil}`),
+		expect: { end: null, statuses: [200], cpu: 4000, counters: ['destinations_evicted'], log: /test/ },
+	}),
+	row('names that are not there', 'each request for another name that does not exist', {
+		ms: MS, server: resolver, listen: named(refuse, (send, query) => send(answerTo(query, [], 3))), attack: wander((env, n) => `n${n}.test:443`),
+		expect: { end: null, statuses: [503, 502], cpu: 4000, log: /test/ },
+	}),
+	row('names that nobody answers', 'each request for another name, and a name server that says nothing', {
+		ms: MS, server: resolver, listen: named(refuse, () => {}), attack: wander((env, n) => `n${n}.test:443`),
+		expect: { end: null, statuses: [504, 503], cpu: 4000, log: /test/ },
+	}),
+	row('a denied name kept warm', 'requests again and again for a name whose address may not be reached', {
+		ms: MS, server: resolver, listen: named(refuse, (send, query) => send(answerTo(query, isForIpv4(query) ? [address(10, 1, 2, 3)] : []))),
+		attack: wander((env, n) => `private${n % 4}.test`),
+		expect: { end: null, statuses: [403], counters: ended('address-denied'), cpu: 2000, rss: 16, log: /test/ },
+	}),
+];
+
+export const forward = [...tunnels, ...hidden, ...masses, ...names];

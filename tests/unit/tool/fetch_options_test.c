@@ -147,6 +147,25 @@ static void options_set_what_they_say(void **state)
 	fetch_request_fini(&r);
 }
 
+static void proxy_is_connected_to_and_spoken_to(void **state)
+{
+	(void)state;
+	struct fetch_request r;
+	assert_int_equal(
+	    PARSE(&r, "--proxy", "https://proxy.test", "http://a.test:81/x"), FETCH_OK);
+	assert_true(r.has_proxy && r.proxy_is_https && !r.is_https);
+	assert_string_equal(r.connect_host, "proxy.test");
+	assert_int_equal(r.connect_port, 443);
+	assert_string_equal(r.host, "a.test");
+	fetch_request_fini(&r);
+	assert_int_equal(
+	    PARSE(&r, "--proxy", "http://[::1]:3128/", "https://a.test/"), FETCH_OK);
+	assert_true(r.has_proxy && !r.proxy_is_https && r.is_https);
+	assert_string_equal(r.connect_host, "::1");
+	assert_int_equal(r.connect_port, 3128);
+	fetch_request_fini(&r);
+}
+
 static void wrong_use_has_its_own_status(void **state)
 {
 	(void)state;
@@ -163,6 +182,10 @@ static void wrong_use_has_its_own_status(void **state)
 	WRONG("--max-time", "-1", "http://a.test/");
 	WRONG("--max-time", "nan", "http://a.test/");
 	WRONG("--connect", "a.test", "http://a.test/");
+	WRONG("--proxy", "a.test:3128", "http://a.test/");
+	WRONG("--proxy", "http://a.test/path", "http://a.test/");
+	WRONG("--proxy", "http://anna:secret@a.test", "http://a.test/");
+	WRONG("--proxy", "http://a.test", "--http1.1", "http://a.test/");
 	WRONG("--cacert");
 	WRONG("-k");
 	unsilence(kept);
@@ -177,6 +200,7 @@ int main(void)
 	    cmocka_unit_test(body_may_come_from_a_file),
 	    cmocka_unit_test(header_names_become_lower_case_and_values_are_trimmed),
 	    cmocka_unit_test(options_set_what_they_say),
+	    cmocka_unit_test(proxy_is_connected_to_and_spoken_to),
 	    cmocka_unit_test(wrong_use_has_its_own_status),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
