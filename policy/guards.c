@@ -74,6 +74,11 @@ static bool relayed_is_not_covered(const struct policy_question *q)
 	return !is_own(q) && !q->offer->listener_covers;
 }
 
+static bool access_is_denied(const struct policy_question *q)
+{
+	return q->offer->access_denied;
+}
+
 static bool rate_is_exceeded(const struct policy_question *q)
 {
 	return q->offer->promise_rate_exceeded;
@@ -89,6 +94,7 @@ const struct policy_offer_guard policy_offer_guards[] = {
     {&policy_reason_OUTSIDE_PREFIX, is_outside_prefix},
     {&policy_reason_AUTHORITY, origin_may_not_promise},
     {&policy_reason_DOWNSTREAM_AUTHORITY, relayed_is_not_covered},
+    {&policy_reason_ACCESS_DENIED, access_is_denied},
     {&policy_reason_PROMISE_RATE, rate_is_exceeded},
     {NULL, NULL},
 };

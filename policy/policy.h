@@ -105,7 +105,8 @@ struct policy_offer {
 	bool outside_prefix;     /* a promise: the path is not below what the route rewrites to */
 	bool origin_may_promise; /* the promised request routes to the promising origin */
 	bool listener_covers;    /* the listener's certificate covers the promised authority */
-	bool cross_origin;       /* scheme or authority differs from the parent's */
+	bool access_denied; /* the listener's [access NAME] would refuse the client's own request */
+	bool cross_origin;  /* scheme or authority differs from the parent's */
 	/* The client. */
 	struct address client;
 	struct slice user;           /* whose password was right; empty: nobody's */

@@ -45,6 +45,9 @@ struct policy_reason {
 	X(DOWNSTREAM_AUTHORITY, "downstream-authority",                                               \
 	    "The listener or its certificate does not cover the promised scheme or authority.",       \
 	    "Add a certificate for that name to the listener.")                                       \
+	X(ACCESS_DENIED, "access-denied",                                                             \
+	    "The rules of the listener's [access NAME] would refuse the client's own request for it.", \
+	    "Allow it there, or make the origin name resources that this client may ask for.")        \
 	X(DUPLICATE, "duplicate", "The same resource is already being pushed, or was hinted.",                       \
 	    "Fix the origin if it promises a resource twice.")                             \
 	X(PARENT_CAP, "parent-cap", "The parent request has reached its maximum of open pushes.",     \

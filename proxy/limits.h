@@ -60,6 +60,9 @@
 /* Servers of one destination, whichever way they came: a name with more addresses has the first of them. */
 #define LIMIT_SERVERS 1024u
 
+/* Lines upstream-proxy of one [origin]. */
+#define LIMIT_UPSTREAM_PROXIES 64u
+
 /* Addresses of one host name, or of all targets of one SRV name. The rest is left out, the highest addresses first. */
 #define LIMIT_NAME_ADDRESSES 64u
 #define LIMIT_SRV_ADDRESSES 256u

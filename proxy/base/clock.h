@@ -17,6 +17,8 @@ typedef uint64_t usec;
 usec clock_monotonic(void);
 /* Since the Unix epoch, for logs only. */
 usec clock_wall(void);
+/* Minutes since Monday 0:00 in local time, in the zone that the process began with (tzset). */
+uint32_t clock_week_minute(void);
 
 /* now + span, or USEC_NEVER if span is 0 (no limit) or the sum would overflow. */
 static inline usec clock_after(usec now, usec span)

@@ -22,11 +22,11 @@ static void cut(struct client_conn *c, struct leg *leg, const char *detail)
 	exchange_on_down_ended(leg->exchange, &relay_cause_DOWN_LOST, SESSION_CANCEL, detail);
 }
 
-/* Nothing is missing, or nobody wants the rest. An Upgrade is a whole request; the end of the connection ends
- * the client's side of its tunnel. */
+/* Nothing is missing, or nobody wants the rest. In HTTP/1 a request for a tunnel is whole; the end of the connection
+ * ends the client's side of its tunnel. */
 static bool is_whole(const struct exchange *x)
 {
-	return x->upload.source_ended || x->upload.state == FLOW_ABORTED || x->tunnel.is_upgrade;
+	return x->upload.source_ended || x->upload.state == FLOW_ABORTED || x->tunnel.came_whole;
 }
 
 void client_half_close(struct client_conn *c)

@@ -140,6 +140,8 @@ const struct conf_option *conf_find_option(enum conf_kind section, struct slice 
 static bool check_text(struct conf_loader *l, const struct conf_option *o, struct slice value)
 {
 	char example[VALUE_GUESS];
+	if (o->set == conf_set_upstream_proxy)
+		value = conf_hide_user(l, value);
 	struct conf_raw_rule rule = {.key = o->key,
 	    .example = conf_option_example(o, example, sizeof example),
 	    .is_list = o->type == CONF_TYPE_LIST || o->type == CONF_TYPE_CIDRS ||

@@ -114,6 +114,21 @@ void conf_check_forward_route(struct conf_loader *l, const struct conf_section *
 		    conf_section_title(l, s));
 }
 
+/* What says one thing about one origin cannot be said about all hosts. */
+void conf_check_forward_origin(struct conf_loader *l, const struct conf_section *s)
+{
+	static const char *const keys[] = {"tls-name", "host", "affinity-cookie", "health-check"};
+	const struct conf_origin *o = s->object;
+
+	for (size_t i = 0; o->kind == CONF_ORIGIN_FORWARD && i < sizeof keys / sizeof *keys; i++)
+		if (conf_changed_line(s, keys[i]))
+			conf_mistake(l, s->file, conf_option_line(s, keys[i]),
+			    "%s is for the servers of one origin, and server = forward: stands for "
+			    "every host; "
+			    "remove it",
+			    keys[i]);
+}
+
 void conf_check_modes(struct conf_loader *l)
 {
 	if (find_listener(l, CONF_MODE_GATEWAY))

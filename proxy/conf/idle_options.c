@@ -84,8 +84,8 @@ static bool is_cleartext(const struct conf *c, const void *object)
 
 static bool is_not_tls(const struct conf *c, const void *object)
 {
-	(void)c;
 	enum conf_origin_kind kind = ((const struct conf_origin *)object)->kind;
+	(void)c;
 	return kind != CONF_ORIGIN_TLS && kind != CONF_ORIGIN_FORWARD;
 }
 
@@ -177,22 +177,17 @@ static bool has_no_origin(const struct conf *c, const void *object)
 	return ((const struct conf_route *)object)->side_count == 0;
 }
 
-/* Those of forward mode take CONNECT. */
-static bool may_tunnel(const struct conf_route *route)
-{
-	return route->upgrade_count > 0 || route->is_forward;
-}
-
 static bool opens_no_tunnels(const struct conf *c, const void *object)
 {
+	const struct conf_route *route = object;
 	(void)c;
-	return !may_tunnel(object);
+	return route->upgrade_count == 0 && !route->is_forward;
 }
 
 static bool has_no_tunnels(const struct conf *c, const void *object)
 {
 	for (size_t i = 0; i < c->route_count; i++)
-		if (may_tunnel(&c->routes[i]) && conf_route_uses(&c->routes[i], object))
+		if (!opens_no_tunnels(c, &c->routes[i]) && conf_route_uses(&c->routes[i], object))
 			return false;
 	return true;
 }
@@ -213,7 +208,7 @@ static bool nothing_tunnels(const struct conf *c, const void *object)
 {
 	(void)object;
 	for (size_t i = 0; i < c->route_count; i++)
-		if (may_tunnel(&c->routes[i]))
+		if (c->routes[i].upgrade_count > 0)
 			return false;
 	return true;
 }
@@ -244,37 +239,6 @@ static bool counts_nobody(const struct conf *c, const void *object)
 		if (route->request_limits[i].key != CONF_LIMIT_CLIENT)
 			return false;
 	return true;
-}
-
-static bool drops(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct policy_rule *)object)->action == POLICY_DROP;
-}
-
-static bool only_hints(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct policy_rule *)object)->action == POLICY_HINT;
-}
-
-static bool does_not_hint(const struct conf *c, const void *object)
-{
-	const struct policy_rule *rule = object;
-	(void)c;
-	return rule->action != POLICY_HINT && rule->action != POLICY_HINT_HOLD;
-}
-
-static bool is_for_relayed(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct policy_rule *)object)->sources == 1u << POLICY_RELAYED;
-}
-
-static bool never_pauses(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct policy_rule *)object)->min_used == 0;
 }
 
 #define HOLDS "no rule and no default-action holds responses"
@@ -342,6 +306,9 @@ static const struct idle {
     {CONF_SECTION_LISTEN, "limit-field-blocks", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "max-continuations", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "max-control-output", clients_speak_http1, CLIENTS_HTTP1},
+    {CONF_SECTION_ORIGIN, "upstream-proxy", conf_is_not_forward, NO_FORWARD},
+    {CONF_SECTION_ORIGIN, "no-proxy", conf_is_not_forward, NO_FORWARD},
+    {CONF_SECTION_ORIGIN, "no-proxy", conf_has_no_proxy, "the section has no upstream-proxy"},
     {CONF_SECTION_ORIGIN, "balance", conf_has_one_server, ONE_SERVER},
     {CONF_SECTION_ORIGIN, "hash", conf_has_one_server, ONE_SERVER},
     {CONF_SECTION_ORIGIN, "slow-start", conf_has_one_server, ONE_SERVER},
@@ -386,6 +353,7 @@ static const struct idle {
     {CONF_SECTION_ORIGIN, "eject-most", conf_never_ejects, NO_EJECT},
     {CONF_SECTION_ORIGIN, "failure-status", conf_never_ejects, NO_EJECT},
     {CONF_SECTION_ORIGIN, "eject-time-max", conf_ejects_longer, "it is below eject-time"},
+    {CONF_SECTION_ORIGIN, "max-destinations", conf_is_not_forward, "server is not forward:"},
     {CONF_SECTION_ORIGIN, "health-check", conf_is_demo, "the demo site always works"},
     {CONF_SECTION_ORIGIN, "health-host", conf_checks_nothing, NO_CHECK},
     {CONF_SECTION_ORIGIN, "health-interval", conf_checks_nothing, NO_CHECK},
@@ -428,20 +396,22 @@ static const struct idle {
 	"the pushes that it waits for never come: its origin speaks HTTP/1.1 alone"},
     {CONF_SECTION_ROUTE, "limit-requests", counts_nobody,
 	"clients on unix sockets, and there are no others, have no address to be counted by"},
-    {CONF_SECTION_PUSH, "max-per-parent", drops, DROPS},
-    {CONF_SECTION_PUSH, "max-bytes", drops, DROPS},
-    {CONF_SECTION_PUSH, "status", drops, DROPS},
-    {CONF_SECTION_PUSH, "content-type", drops, DROPS},
-    {CONF_SECTION_PUSH, "urgency", drops, DROPS},
-    {CONF_SECTION_PUSH, "min-used", drops, DROPS},
-    {CONF_SECTION_PUSH, "max-bytes", only_hints, HINTS},
-    {CONF_SECTION_PUSH, "status", only_hints, HINTS},
-    {CONF_SECTION_PUSH, "content-type", only_hints, HINTS},
-    {CONF_SECTION_PUSH, "urgency", only_hints, HINTS},
-    {CONF_SECTION_PUSH, "hint-clients", does_not_hint, "the rule does not hint"},
-    {CONF_SECTION_PUSH, "cross-origin", is_for_relayed, "it is for pushes that pushgate offers"},
-    {CONF_SECTION_PUSH, "on-revalidation", is_for_relayed, "it is for pushes that pushgate offers"},
-    {CONF_SECTION_PUSH, "min-sample", never_pauses, "min-used is 0%"},
+    {CONF_SECTION_PUSH, "max-per-parent", conf_rule_drops, DROPS},
+    {CONF_SECTION_PUSH, "max-bytes", conf_rule_drops, DROPS},
+    {CONF_SECTION_PUSH, "status", conf_rule_drops, DROPS},
+    {CONF_SECTION_PUSH, "content-type", conf_rule_drops, DROPS},
+    {CONF_SECTION_PUSH, "urgency", conf_rule_drops, DROPS},
+    {CONF_SECTION_PUSH, "min-used", conf_rule_drops, DROPS},
+    {CONF_SECTION_PUSH, "max-bytes", conf_rule_only_hints, HINTS},
+    {CONF_SECTION_PUSH, "status", conf_rule_only_hints, HINTS},
+    {CONF_SECTION_PUSH, "content-type", conf_rule_only_hints, HINTS},
+    {CONF_SECTION_PUSH, "urgency", conf_rule_only_hints, HINTS},
+    {CONF_SECTION_PUSH, "hint-clients", conf_rule_does_not_hint, "the rule does not hint"},
+    {CONF_SECTION_PUSH, "cross-origin", conf_rule_is_for_relayed,
+	"it is for pushes that pushgate offers"},
+    {CONF_SECTION_PUSH, "on-revalidation", conf_rule_is_for_relayed,
+	"it is for pushes that pushgate offers"},
+    {CONF_SECTION_PUSH, "min-sample", conf_rule_never_pauses, "min-used is 0%"},
 };
 
 /* Whether the row is the first one that holds for its option. */

@@ -39,3 +39,15 @@ bool conf_is_demo(const struct conf *c, const void *object)
 	(void)c;
 	return ((const struct conf_origin *)object)->kind == CONF_ORIGIN_DEMO;
 }
+
+bool conf_is_not_forward(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct conf_origin *)object)->kind != CONF_ORIGIN_FORWARD;
+}
+
+bool conf_has_no_proxy(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct conf_origin *)object)->chain.proxy_count == 0;
+}

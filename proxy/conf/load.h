@@ -156,6 +156,8 @@ bool conf_check_authorities(struct conf_loader *l, const char *path);
 
 /* forward.c: adds the sections that forward mode needs and the file does not have; before conf_finish. */
 void conf_add_forward_sections(struct conf_loader *l);
+/* Checks an origin with server = forward:. */
+void conf_check_forward_origin(struct conf_loader *l, const struct conf_section *s);
 /* Checks a route whose origin is forward:, after that was found; notes that it is one. */
 void conf_check_forward_route(struct conf_loader *l, const struct conf_section *s);
 /* Warns of routes that no listener uses. */
@@ -181,6 +183,15 @@ bool conf_ejects_longer(const struct conf *c, const void *object);
 bool conf_checks_nothing(const struct conf *c, const void *object);
 bool conf_asks_nothing(const struct conf *c, const void *object);
 bool conf_is_demo(const struct conf *c, const void *object);
+bool conf_is_not_forward(const struct conf *c, const void *object);
+/* idle_rules.c: of a [push] rule. */
+bool conf_rule_drops(const struct conf *c, const void *object);
+bool conf_rule_only_hints(const struct conf *c, const void *object);
+bool conf_rule_does_not_hint(const struct conf *c, const void *object);
+bool conf_rule_is_for_relayed(const struct conf *c, const void *object);
+bool conf_rule_never_pauses(const struct conf *c, const void *object);
+#define NO_FORWARD "the origin is not server = forward:"
+bool conf_has_no_proxy(const struct conf *c, const void *object);
 /* no_effect.c: warns of sections and options that change nothing. For configurations without mistakes. */
 void conf_check_effects(struct conf_loader *l);
 

@@ -364,6 +364,18 @@ const struct conf_option conf_options[] = {
         "demo: the built-in demo site; demo:?think=150ms&rtt=40ms: it takes 150 ms to make its page, and is a round trip of "
         "40 ms away. forward: for listeners with mode = forward: each request goes where it says itself. weight=NUMBER: its share of the requests, from 1 to 256; 1 if not given. backup: used while no other "
         "server is up. down: not used."},
+    {ORIGIN(chain.proxies), .key = "upstream-proxy", .repeats = true,
+        .example = "http://proxy.example.com:3128", .type = CONF_TYPE_OTHER,
+        .form = "http[s]://[USER[:PASSWORD]@]HOST:PORT [password-file=FILE] [NAME | *.NAME ...]", .set = conf_set_upstream_proxy,
+        .sentence = "For server = forward: a proxy that the requests go through. http://HOST:PORT is spoken to in cleartext, https:// over "
+        "TLS, in HTTP/1.1. It gets http requests in absolute-form, and a CONNECT for tunnels and https. With names behind it, it is for "
+        "these destinations alone; the first line that matches is used. The proxy resolves the names: rules of [access NAME] about "
+        "addresses do not hold for names that go through it. password-file: the password is the first line of the file."},
+    {ORIGIN(chain), .key = "no-proxy", .repeats = true,
+        .example = "*.internal.example.com 10.0.0.0/8", .type = CONF_TYPE_OTHER,
+        .form = "NAME | *.NAME | ADDRESS | ADDRESS/BITS ...", .set = conf_set_no_proxy,
+        .sentence = "Destinations that no upstream-proxy is used for. A range takes destinations that are written as addresses; names "
+        "are not looked up for it. localhost, 127.0.0.0/8 and ::1 never go through a proxy."},
     {ORIGIN(balance.kind), .key = "balance", CHOICE("least round-robin"), .preset = "least",
         .sentence = "Which server gets a request, when there are several. least: of two drawn by weight the one with fewer open "
         "requests for its weight; round-robin: in turns, each as often as its weight says. Each worker counts its own."},

@@ -49,20 +49,19 @@ bool conf_is_dns_name(struct slice name)
 	return true;
 }
 
-static bool read_tcp(struct conf_loader *l, struct conf_origin_server *s, struct slice value,
-    struct slice rest, enum conf_origin_kind kind)
+const char *conf_read_host_port(
+    struct conf_loader *l, struct conf_origin_server *s, struct slice text, struct slice scheme)
 {
 	struct http_authority a;
-	struct slice scheme = kind == CONF_ORIGIN_TLS ? SLICE("https") : SLICE("http");
 
-	if (rest.len > 0 && rest.ptr[rest.len - 1] == '/')
-		rest.len--;
-	if (slice_find(rest, '/') < rest.len)
-		return bad_server(l, value, "it must not have a path");
-	if (!http_authority_parse(rest, scheme, &a) || a.host.len == 0 || a.port == 0)
-		return bad_server(l, value, "it is not HOST:PORT");
+	if (text.len > 0 && text.ptr[text.len - 1] == '/')
+		text.len--;
+	if (slice_find(text, '/') < text.len)
+		return "it must not have a path";
+	if (!http_authority_parse(text, scheme, &a) || a.host.len == 0 || a.port == 0)
+		return "it is not HOST:PORT";
 	if (a.host.len > HOST_BYTES)
-		return bad_server(l, value, "the host name is too long");
+		return "the host name is too long";
 	struct slice host = a.host;
 	if (host.ptr[0] == '[')
 		host = slice_sub(host, 1, host.len - 2);
@@ -73,8 +72,16 @@ static bool read_tcp(struct conf_loader *l, struct conf_origin_server *s, struct
 	if (net_address_parse(literal, &s->address)) /* a name */
 		s->address = (struct net_address){.length = 0};
 	if (s->address.length == 0 && !conf_is_dns_name(a.host))
-		return bad_server(l, value, "its host is no name that can be looked up");
-	return true;
+		return "its host is no name that can be looked up";
+	return NULL;
+}
+
+static bool read_tcp(struct conf_loader *l, struct conf_origin_server *s, struct slice value,
+    struct slice rest, enum conf_origin_kind kind)
+{
+	struct slice scheme = kind == CONF_ORIGIN_TLS ? SLICE("https") : SLICE("http");
+	const char *wrong = conf_read_host_port(l, s, rest, scheme);
+	return wrong ? bad_server(l, value, wrong) : true;
 }
 
 /* Takes "_http." or "_tcp." from the front of a name. */

@@ -38,6 +38,8 @@ bool conf_set_failure_status(struct conf_loader *l, void *object, struct slice v
 bool conf_set_health_check(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_health_host(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_health_status(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_upstream_proxy(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_no_proxy(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_retry_budget(struct conf_loader *l, void *object, struct slice value);
 /* [route] */
 bool conf_set_route_origin(struct conf_loader *l, void *object, struct slice value);
@@ -95,6 +97,14 @@ const char *conf_check_media_glob(struct slice member);
 
 /* setters_balance.c: what the balance of an [origin] cannot have at the same time. */
 void conf_check_balance(struct conf_loader *l, const struct conf_section *s);
+
+/* servers.c: reads HOST:PORT into a server. NULL, or what is wrong with it. scheme empty: a port must be given. */
+const char *conf_read_host_port(
+    struct conf_loader *l, struct conf_origin_server *s, struct slice text, struct slice scheme);
+/* setters_proxies.c: the value with an asterisk for each byte of a user and a password, for messages. */
+struct slice conf_hide_user(struct conf_loader *l, struct slice value);
+/* What upstream-proxy cannot be together with the rest of the file. */
+void conf_check_proxies(struct conf_loader *l, const struct conf_section *s);
 
 /* RFC 1035 2.3.4: whether the labels of a name are such that it could be looked up. */
 bool conf_is_dns_name(struct slice name);

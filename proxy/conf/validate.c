@@ -135,6 +135,7 @@ static void check_origin(struct conf_loader *l, const struct conf_section *s)
 
 	if (s->is_broken)
 		return;
+	conf_check_forward_origin(l, s);
 	if (o->max_stream_window_bytes < o->stream_window_bytes)
 		conf_mistake(l, s->file, line_of(s, "max-stream-window", "stream-window"),
 		    "max-stream-window is smaller than stream-window; make it at least as large");
@@ -144,6 +145,7 @@ static void check_origin(struct conf_loader *l, const struct conf_section *s)
 		    "spare-connections is larger than %s; make it at most as large",
 		    is_http1 ? "max-http1-connections" : "max-connections");
 	conf_check_balance(l, s);
+	conf_check_proxies(l, s);
 	check_limits(l, s, &o->limits, o->max_header_list_bytes);
 	line = conf_option_line(s, "limit-promises");
 	if (!is_http1 && o->limits.promises.per_second < l->conf->server.promise_rate)

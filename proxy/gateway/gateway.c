@@ -173,8 +173,10 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	ensure(session_fault_count(g->env.protocols) <= OBSERVE_FAULTS &&
 	       RELAY_CAUSE_COUNT <= OBSERVE_CAUSES);
 	struct slice pseudonym = make_pseudonym(g, env->via_suffix);
-	g->offers = (struct offer_env){
-	    .conf = env->conf, .pseudonym = pseudonym, .via = http_via_make(pseudonym)};
+	g->offers = (struct offer_env){.conf = env->conf,
+	    .pseudonym = pseudonym,
+	    .via = http_via_make(pseudonym),
+	    .promiser = &upstream_promiser};
 	open_relay(g, pseudonym);
 	feedback_init(g);
 	retries_open(g);

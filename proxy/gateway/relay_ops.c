@@ -175,6 +175,12 @@ static bool same_at_origin(void *context, const struct exchange *push, const str
 	return offer_rewrites_alike(push->context.route, x->context.route, x->request->path);
 }
 
+static uint32_t week_minute(void *context)
+{
+	(void)context;
+	return clock_week_minute();
+}
+
 const struct relay_ops gateway_relay_ops = {
     .dispatch = dispatch,
     .retries = gateway_retries,
@@ -189,6 +195,7 @@ const struct relay_ops gateway_relay_ops = {
     .own_answer = gateway_own_answer,
     .ended = access_record_ended,
     .date = date,
+    .week_minute = week_minute,
     .time_limit = time_limit,
     .min_rate = min_rate,
 };

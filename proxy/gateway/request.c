@@ -89,7 +89,10 @@ static void judge(struct gateway *g, struct exchange *x)
 		route(g, x);
 		return;
 	case ACCESS_DENY:
-		exchange_refuse(x, &relay_cause_ACCESS_DENIED, verdict.reason);
+		exchange_refuse(x,
+		    access_is_by_address(&verdict) ? &relay_cause_ADDRESS_DENIED
+						   : &relay_cause_ACCESS_DENIED,
+		    verdict.reason);
 		return;
 	case ACCESS_ASK:
 		exchange_refuse(x,

@@ -50,6 +50,8 @@
 		"The transfer codings do not end in chunked, or have it twice.") \
 	X(CODING_UNKNOWN, "coding-unknown", "RFC 9112 6.1", 501, \
 		"A transfer coding other than chunked was applied.") \
+	X(CODING_CONNECT, "coding-in-connect", "RFC 9110 9.3.6", 400, \
+		"A CONNECT, which has no content, has Transfer-Encoding.") \
 	X(CODING_FORBIDDEN, "coding-without-body", "RFC 9112 6.1", 400, \
 		"A 1xx or 204 response has Transfer-Encoding.") \
 	X(CHUNK_SIZE, "chunk-size-bad", "RFC 9112 7.1", 400, \

@@ -223,6 +223,8 @@ const struct h1_fault *h1_frame_request(
 	const struct h1_fault *fault = check_codings(hop, is_old);
 	if (fault)
 		return fault;
+	if (hop->codings > 0 && head->method_token == HTTP_METHOD_CONNECT)
+		return &h1_faults[H1_FAULT_CODING_CONNECT];
 	/* A proxy keeps no connection with a client of HTTP/1.0 (RFC 9112 9.3). What follows a
 	 * CONNECT or an Upgrade may be for a tunnel, and is no request, even if none is opened. */
 	c->keeps = !is_old && !hop->closes && head->method_token != HTTP_METHOD_CONNECT &&

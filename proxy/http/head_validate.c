@@ -253,6 +253,8 @@ static const char *check_connect(const struct pass *p)
 		return "CONNECT without :authority (RFC 9113 8.5)";
 	if (!http_authority_parse(head->authority, SLICE(""), &authority) || !authority.port_given)
 		return "CONNECT needs host and port (RFC 9110 9.3.6)";
+	if (p->lengths > 0 && head->content_length > 0)
+		return "CONNECT with content (RFC 9110 9.3.6)";
 	return check_host(head, p->host, &authority);
 }
 
@@ -384,7 +386,7 @@ const char *http_head_validate(struct http_head *head, enum http_head_kind kind)
 	head->capacity -= pseudos;
 	if (p.lengths > 1)
 		drop_repeated_lengths(head);
-	if (p.lengths > 0 && head->protocol.len > 0)
+	if (p.lengths > 0 && kind == HTTP_REQUEST && head->method_token == HTTP_METHOD_CONNECT)
 		http_head_drop_length(head);
 	return NULL;
 }

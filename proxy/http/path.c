@@ -64,3 +64,63 @@ bool http_path_climbs(struct slice path)
 	}
 	return false;
 }
+
+/* ---- the path as a server may read it ---- */
+
+static int hex_digit(char c)
+{
+	if (ascii_is(c, ASCII_DIGIT))
+		return c - '0';
+	return ascii_is(c, ASCII_HEX) ? ascii_lower(c) - 'a' + 10 : -1;
+}
+
+static char decoded_char(struct slice path, size_t *at)
+{
+	char c = path.ptr[(*at)++];
+	if (c == '%' && path.len - *at >= 2 && hex_digit(path.ptr[*at]) >= 0 &&
+	    hex_digit(path.ptr[*at + 1]) >= 0) {
+		c = (char)(16 * hex_digit(path.ptr[*at]) + hex_digit(path.ptr[*at + 1]));
+		*at += 2;
+	}
+	return c == '\\' ? '/' : c;
+}
+
+/* Copies a segment without its parameters. False: it was the last one. */
+static bool copy_segment(struct slice path, size_t *at, char *out, size_t *n)
+{
+	bool has_parameter = false;
+	while (*at < path.len) {
+		char c = decoded_char(path, at);
+		if (c == '/')
+			return true;
+		has_parameter = has_parameter || c == ';';
+		if (!has_parameter)
+			out[(*n)++] = c;
+	}
+	return false;
+}
+
+struct slice http_path_plain(struct slice path, char *out)
+{
+	size_t n = 0, at = 1;
+	path = slice_sub(path, 0, slice_find(path, '?'));
+	if (path.len == 0 || path.ptr[0] != '/')
+		return path;
+	for (;;) {
+		size_t start = n;
+		out[n++] = '/';
+		bool is_last = !copy_segment(path, &at, out, &n);
+		struct slice segment = slice_of(out + start + 1, n - start - 1);
+		bool is_parent = slice_equal(segment, SLICE(".."));
+		bool is_gone = is_parent || segment.len == 0 || slice_equal(segment, SLICE("."));
+		if (is_gone)
+			n = start;
+		while (is_parent && n > 0 && out[--n] != '/')
+			continue;
+		if (!is_last)
+			continue;
+		if (is_gone)
+			out[n++] = '/';
+		return slice_of(out, n);
+	}
+}

@@ -16,4 +16,11 @@ bool http_path_is_below(struct slice path, struct slice prefix);
  */
 bool http_path_climbs(struct slice path);
 
+/*
+ * The path as a server may read it: percent-encoding decoded, a backslash as "/", without parameters (";x"), empty
+ * segments and dot segments. The query is left out. `out` has room for path.len bytes. A path that does not begin
+ * with "/" comes back as it is.
+ */
+struct slice http_path_plain(struct slice path, char *out);
+
 #endif

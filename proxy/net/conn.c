@@ -120,6 +120,15 @@ struct net_conn *net_conn_new(
 	return c;
 }
 
+/* A trailing dot is not part of SNI (RFC 6066 3), nor of the names in certificates. */
+static void set_server_name(struct net_conn *c, const char *name)
+{
+	c->server_name = name ? memory_strdup(name) : NULL;
+	size_t length = name ? strlen(name) : 0;
+	if (length > 1 && name[length - 1] == '.')
+		c->server_name[length - 1] = '\0';
+}
+
 struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, struct net_tls *tls,
     const char *server_name, const struct net_conn_ops *ops, void *owner)
 {
@@ -127,11 +136,7 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 	ensure(!tls || !tls->is_server);
 	c->phase = NET_PHASE_CONNECTING;
 	c->is_tcp = is_tcp(to);
-	c->server_name = server_name ? memory_strdup(server_name) : NULL;
-	/* A trailing dot is not part of SNI (RFC 6066 3), nor of the names in certificates. */
-	size_t length = server_name ? strlen(server_name) : 0;
-	if (length > 1 && server_name[length - 1] == '.')
-		c->server_name[length - 1] = '\0';
+	set_server_name(c, server_name);
 	int family = to->storage.ss_family;
 	c->fd = net_sys_socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (c->fd < 0) {
@@ -150,6 +155,22 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 	}
 	net_conn_arm(c);
 	return c;
+}
+
+/* As a connection whose connect is over: the handshake begins in the next loop pass. */
+void net_conn_start_tls(struct net_conn *c, struct net_tls *tls, const char *server_name)
+{
+	ensure(c->phase == NET_PHASE_OPEN && !c->outer_ssl && !c->unsent && !tls->is_server);
+	c->outer_tls = c->tls;
+	c->outer_ssl = c->ssl;
+	c->ssl = NULL;
+	c->outer_server_name = c->server_name; /* which its SSL borrows */
+	set_server_name(c, server_name);
+	c->tls = net_tls_hold(tls);
+	c->phase = NET_PHASE_CONNECTING;
+	list_remove(&c->dirty);
+	list_remove(&c->recheck);
+	net_conn_schedule_recheck(c);
 }
 
 void net_conn_opened(struct net_conn *c)
@@ -266,6 +287,9 @@ void net_conn_reap(struct net_loop *l)
 		free(c->pending_input);
 		SSL_free(c->ssl);
 		net_tls_free(c->tls);
+		SSL_free(c->outer_ssl);
+		net_tls_free(c->outer_tls);
+		free(c->outer_server_name);
 		free(c->server_name);
 		free(c);
 	}

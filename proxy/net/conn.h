@@ -84,6 +84,10 @@ struct net_conn {
 	struct list dirty, recheck, owner_link;
 	struct net_tls *tls;
 	SSL *ssl;
+	/* TLS in which `ssl` goes on: with the proxy that has opened a tunnel (net_conn_start_tls). NULL: none. */
+	struct net_tls *outer_tls;
+	SSL *outer_ssl;
+	char *outer_server_name;
 	char *server_name; /* client */
 	const char *alpn;  /* client: in place of the context's; borrows; NULL: that */
 	struct net_unsent *unsent;
@@ -178,6 +182,9 @@ void net_conn_tls_fail(struct net_conn *c, uint32_t code);
 
 /* tls_bio.c */
 BIO_METHOD *net_bio_method_new(void);
+BIO_METHOD *net_tunnel_bio_method_new(void);
 void net_bio_attach(struct net_conn *c);
+/* Bytes that the library has decrypted and not given out: no event tells of them. */
+bool net_bio_has_input(const struct net_conn *c);
 
 #endif

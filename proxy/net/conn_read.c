@@ -27,7 +27,7 @@ void net_conn_resume_reading(struct net_conn *c, enum net_pause reason)
 		return;
 	net_conn_arm(c);
 	/* Bytes that were read from the socket already cause no event. */
-	if (c->pending_input || c->has_close_notify || (c->ssl && SSL_pending(c->ssl) > 0))
+	if (c->pending_input || c->has_close_notify || net_bio_has_input(c))
 		net_conn_schedule_recheck(c);
 }
 

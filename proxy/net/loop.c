@@ -130,6 +130,7 @@ struct net_loop *net_loop_new(struct chunk_pool *chunks)
 	l->record = memory_alloc(NET_RECORD_BYTES);
 	l->input = memory_alloc(NET_INPUT_BYTES);
 	l->bio_method = net_bio_method_new();
+	l->tunnel_bio_method = net_tunnel_bio_method_new();
 	net_timer_init(&l->closing, l, net_closing_expired, l);
 	net_timer_init(&l->chunk_retry, l, net_chunk_retry_expired, l);
 	budget_init(&l->closing_budget, NULL, SIZE_MAX);
@@ -161,6 +162,7 @@ void net_loop_free(struct net_loop *l)
 	ev_loop_destroy(l->ev);
 	chunk_release(l->read_chunk);
 	BIO_meth_free(l->bio_method);
+	BIO_meth_free(l->tunnel_bio_method);
 	free(l->output.data);
 	free(l->record);
 	free(l->input);

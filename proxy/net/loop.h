@@ -61,7 +61,7 @@ struct net_loop {
 	size_t read_budget; /* bytes that the connection may still read in this loop pass */
 	bool read_drained, read_eof;
 	int read_errno;
-	BIO_METHOD *bio_method;
+	BIO_METHOD *bio_method, *tunnel_bio_method;
 };
 
 /* The loop's read chunk, unshared; NULL when that cannot be had for now. */

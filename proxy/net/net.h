@@ -300,6 +300,11 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
  * text for the life of the connection. */
 void net_conn_set_alpn(struct net_conn *c, const char *alpn);
 
+/* A connection that we began, that is open, and of which nothing is unsent: goes on as a TLS client, from the next
+ * byte on that the peer sends. `opened` is called again. For a tunnel that a proxy has opened; if the connection to
+ * that one is over TLS already, the new TLS is within it. Once in the life of a connection. */
+void net_conn_start_tls(struct net_conn *c, struct net_tls *tls, const char *server_name);
+
 /* The owner has output: puts the connection on the dirty list, so that `fill` is called at the end of
  * this loop pass. Cheap when the connection is on the list already. */
 void net_conn_dirty(struct net_conn *c);

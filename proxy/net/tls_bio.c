@@ -3,6 +3,9 @@
  * The BIO between BoringSSL and a connection. Written records are joined in the loop's output
  * buffer and leave in one system call; reads come from the loop's input buffer, so that the
  * library's habit of asking for a record's header and body apart costs no system calls.
+ *
+ * In a tunnel through a proxy that is spoken to over TLS, the records of the inner TLS are the payload of the outer
+ * one: the inner has a BIO that reads and writes there.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/net/conn.h"
@@ -86,20 +89,72 @@ static long bio_ctrl(BIO *bio, int command, long number, void *ptr)
 	return command == BIO_CTRL_FLUSH;
 }
 
-BIO_METHOD *net_bio_method_new(void)
+/* ---- TLS in TLS ---- */
+
+/* The outer TLS has ended: what was read is all there is, as if the socket had ended. */
+static int end_of_outer(struct net_conn *c, int error)
 {
-	BIO_METHOD *m = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "connection");
+	if (error == SSL_ERROR_ZERO_RETURN)
+		c->loop->read_eof = true;
+	return error == SSL_ERROR_ZERO_RETURN || c->loop->read_eof ? 0 : -1;
+}
+
+static int tunnel_read(BIO *bio, char *out, int size)
+{
+	struct net_conn *c = BIO_get_data(bio);
+	BIO_clear_retry_flags(bio);
+	if (size <= 0)
+		return 0;
+	int n = SSL_read(c->outer_ssl, out, size);
+	if (n > 0)
+		return n;
+	int error = SSL_get_error(c->outer_ssl, n);
+	if (error != SSL_ERROR_WANT_READ || c->loop->read_eof)
+		return end_of_outer(c, error);
+	BIO_set_retry_read(bio);
+	return -1;
+}
+
+static int tunnel_write(BIO *bio, const char *in, int size)
+{
+	struct net_conn *c = BIO_get_data(bio);
+	BIO_clear_retry_flags(bio);
+	return size <= 0 ? 0 : SSL_write(c->outer_ssl, in, size);
+}
+
+/* ---- methods ---- */
+
+static BIO_METHOD *method_new(const char *name, int (*read)(BIO *bio, char *out, int size),
+    int (*write)(BIO *bio, const char *in, int size))
+{
+	BIO_METHOD *m = BIO_meth_new(BIO_TYPE_SOURCE_SINK, name);
 	ensure(m != NULL);
-	ensure(BIO_meth_set_read(m, bio_read) && BIO_meth_set_write(m, bio_write));
+	ensure(BIO_meth_set_read(m, read) && BIO_meth_set_write(m, write));
 	ensure(BIO_meth_set_ctrl(m, bio_ctrl));
 	return m;
 }
 
+BIO_METHOD *net_bio_method_new(void)
+{
+	return method_new("connection", bio_read, bio_write);
+}
+
+BIO_METHOD *net_tunnel_bio_method_new(void)
+{
+	return method_new("tunnel", tunnel_read, tunnel_write);
+}
+
 void net_bio_attach(struct net_conn *c)
 {
-	BIO *bio = BIO_new(c->loop->bio_method);
+	BIO *bio = BIO_new(c->outer_ssl ? c->loop->tunnel_bio_method : c->loop->bio_method);
 	ensure(bio != NULL);
 	BIO_set_data(bio, c);
 	BIO_set_init(bio, 1);
 	SSL_set_bio(c->ssl, bio, bio);
+}
+
+bool net_bio_has_input(const struct net_conn *c)
+{
+	return (c->ssl && SSL_pending(c->ssl) > 0) ||
+	       (c->outer_ssl && SSL_pending(c->outer_ssl) > 0);
 }

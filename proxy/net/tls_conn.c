@@ -226,6 +226,8 @@ void net_conn_tls_close_notify(struct net_conn *c)
 	ERR_clear_error();
 	/* Writes close_notify into the output; the result concerns only the peer's close_notify. */
 	(void)SSL_shutdown(c->ssl);
+	if (c->outer_ssl)
+		(void)SSL_shutdown(c->outer_ssl);
 	ERR_clear_error();
 	net_conn_send_output(c);
 	c->has_sent_close_notify = true;

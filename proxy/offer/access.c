@@ -2,20 +2,96 @@
 /* Judges requests by the rules of an [access NAME] section; see access.h. */
 #include "proxy/offer/offer.h"
 
+#include "proxy/http/authority.h"
+#include "proxy/http/path.h"
+
+/* Longer paths are decoded in the request's arena. */
+#define PATH_BYTES 1024u
+
+struct judged {
+	struct access_facts facts;
+	struct offer_target target;
+	char path[PATH_BYTES];
+};
+
+static void read_path(struct judged *j, const struct exchange *x)
+{
+	struct slice path = slice_sub(x->request->path, 0, slice_find(x->request->path, '?'));
+	char *room = j->path;
+	if (path.len > sizeof j->path)
+		room = arena_bytes(exchange_arena((struct exchange *)(uintptr_t)x), path.len);
+	j->facts.path = path;
+	j->facts.plain_path = http_path_plain(path, room);
+}
+
+/* A gateway's hosts need not have a port that is known. */
+static void read_host(struct judged *j, const struct exchange *x)
+{
+	struct http_authority authority;
+	const struct http_head *head = x->request;
+	if (http_authority_parse(head->authority, head->scheme, &authority) &&
+	    http_host_read(authority.host, j->target.host, &j->target.address) != HTTP_HOST_STRANGE)
+		j->facts.host = slice_of_string(j->target.host);
+}
+
+static void read_target(struct judged *j, const struct exchange *x)
+{
+	if (!offer_read_target(x->request, &j->target))
+		return;
+	j->facts.host = slice_of_string(j->target.host);
+	j->facts.port = j->target.port;
+	if (j->target.is_address)
+		j->facts.to = &j->target.address;
+}
+
+static void read_facts(struct judged *j, const struct exchange *x)
+{
+	const struct http_head *head = x->request;
+	const struct conf_listen *l = x->context.listen;
+	const struct exchange_user *user = x->context.user;
+	bool is_connect = head->method_token == HTTP_METHOD_CONNECT;
+	bool is_for_protocol = is_connect && head->protocol.len > 0;
+	j->facts = (struct access_facts){
+	    .is_forward = conf_listen_is_forward(l),
+	    .is_connect = is_connect && !is_for_protocol,
+	    .client = x->context.client,
+	    .user = user ? slice_of(user->name, user->length) : SLICE(""),
+	    /* RFC 8441 5: what a GET with Upgrade is in HTTP/1.1. */
+	    .method = is_for_protocol ? SLICE("GET") : head->method,
+	};
+	if (l->access->needs & CONF_ACCESS_PATH)
+		read_path(j, x);
+	if ((l->access->needs & CONF_ACCESS_TIME) && x->relay->ops->week_minute)
+		j->facts.minute = x->relay->ops->week_minute(x->relay->context);
+	if (j->facts.is_forward)
+		read_target(j, x);
+	else
+		read_host(j, x);
+}
+
 struct access_verdict offer_may_ask(const struct exchange *x)
 {
-	(void)x;
-	return (struct access_verdict){.answer = ACCESS_ALLOW};
+	struct judged j;
+	if (!x->context.listen->access)
+		return (struct access_verdict){.answer = ACCESS_ALLOW};
+	read_facts(&j, x);
+	return access_judge(x->context.listen->access, &j.facts);
 }
 
 struct access_verdict offer_may_reach(const struct exchange *x, const struct net_address *to)
 {
-	(void)x;
-	(void)to;
-	return (struct access_verdict){.answer = ACCESS_ALLOW};
+	struct judged j;
+	struct address ip;
+	if (!x->context.listen->access)
+		return (struct access_verdict){.answer = ACCESS_ALLOW};
+	read_facts(&j, x);
+	net_address_ip(to, &ip);
+	j.facts.to = &ip;
+	j.facts.to_is_mapped = ip.family == 4 && to->storage.ss_family == AF_INET6;
+	return access_judge(x->context.listen->access, &j.facts);
 }
 
 bool offer_asks_for_users(const struct conf_listen *l)
 {
-	return l->access != NULL;
+	return l->access && (l->access->needs & CONF_ACCESS_USER) != 0;
 }

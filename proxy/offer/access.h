@@ -15,17 +15,66 @@
 
 enum access_answer { ACCESS_ALLOW, ACCESS_DENY, ACCESS_ASK };
 
+/* Why a request was denied: X(symbol, "code", "what it says"). The first was a line deny; the others say which
+ * condition the line allow lacked that came nearest to taking the request. docs/COUNTERS.md prints them. */
+#define ACCESS_REASONS(X)                                                                          \
+	X(RULE, "rule", "a line deny took the request")                                            \
+	X(NO_RULE, "no-rule", "the section has no line allow")                                     \
+	X(CLIENT, "client", "the client's address")                                                \
+	X(USER, "user", "the user, or that there is none")                                         \
+	X(METHOD, "method", "the method")                                                          \
+	X(TIME, "time", "the time")                                                                \
+	X(HOST, "host", "the host that was asked for")                                             \
+	X(PATH, "path", "the path")                                                                \
+	X(PORT, "port", "the destination's port")                                                  \
+	X(ADDRESS, "address", "the destination's address, which no line names")                    \
+	X(ADDRESS_NOT_GLOBAL, "address-not-global", "the same: it is not globally reachable")      \
+	X(ADDRESS_EMBEDDED, "address-embedded",                                                    \
+	    "the same: an IPv4 address that is not globally reachable, or is written as IPv6")
+
+/* In the order in which the conditions of a rule are looked at. */
+enum access_reason {
+#define ACCESS_REASON_SYMBOL(symbol, code, what) ACCESS_REASON_##symbol,
+	ACCESS_REASONS(ACCESS_REASON_SYMBOL)
+#undef ACCESS_REASON_SYMBOL
+	    ACCESS_REASON_COUNT
+};
+const char *access_reason_name(enum access_reason reason);
+
 struct access_verdict {
 	enum access_answer answer;
 	/* Why not: a constant code for the log and for Proxy-Status, such as "address-not-global". */
 	const char *reason;
 	/* The rule that has decided; NULL: none has, or it was built in. */
 	const struct conf_access_rule *rule;
+	enum access_reason why; /* of ACCESS_DENY */
 };
+
+/* The destination's address is why: error type destination_ip_prohibited (RFC 9209 2.3.5). */
+static inline bool access_is_by_address(const struct access_verdict *v)
+{
+	return v->answer == ACCESS_DENY && v->why >= ACCESS_REASON_ADDRESS;
+}
+
+/* What the rules look at. */
+struct access_facts {
+	bool is_forward;
+	bool is_connect; /* a tunnel to any port, and not one of RFC 8441 */
+	struct address client;
+	struct slice user; /* empty: nobody */
+	struct slice method;
+	struct slice path, plain_path; /* as sent; http_path_plain; without query */
+	struct slice host;             /* http_host_read; empty: none that a rule could name */
+	uint16_t port;                 /* in forward mode */
+	uint32_t minute;               /* of the week, in local time */
+	const struct address *to;      /* NULL: not known yet */
+	bool to_is_mapped;             /* it was an IPv4-mapped IPv6 address */
+};
+struct access_verdict access_judge(const struct conf_access *a, const struct access_facts *f);
 
 /* The first judgement. ACCESS_ALLOW: it may go on, if in forward mode its address may be reached. */
 struct access_verdict offer_may_ask(const struct exchange *x);
-/* The second: whether x may go to this address and port. For forward mode. */
+/* The second: whether x may go to this address. For forward mode. */
 struct access_verdict offer_may_reach(const struct exchange *x, const struct net_address *to);
 /* Whether some rule needs to know the user: else credentials are not looked at. */
 bool offer_asks_for_users(const struct conf_listen *l);

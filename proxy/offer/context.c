@@ -3,7 +3,8 @@
  * Gathers the facts that the policy decides by; see offer.h. Decides nothing.
  *
  * An origin may promise a resource only if this client's own request for it, on this listener, would be
- * routed to the same origin. What the origin's certificate covers does not matter.
+ * allowed, and routed to the same origin. What the origin's certificate covers does not matter, except in forward mode
+ * (forward.c).
  */
 #include "proxy/offer/offer.h"
 
@@ -280,6 +281,9 @@ static bool listener_covers(const struct client_facts *client, const struct exch
 {
 	struct http_authority a;
 	const struct exchange_context *c = &parent->context;
+	if (conf_listen_is_forward(
+		c->listen)) /* a proxy's own certificate says nothing of origins */
+		return true;
 	if (!slice_equal(promised->scheme, parent->request->scheme) &&
 	    !offer_may_use_scheme(c->listen, &c->client, promised->scheme))
 		return false;
@@ -315,7 +319,10 @@ static bool may_promise(const struct offer_env *env, const struct exchange *pare
 {
 	const struct conf_route *route;
 	struct slice theirs = promised->path;
-	if (!offer_map_promise(parent, promised, outside) || *outside ||
+	bool is_theirs = conf_listen_is_forward(parent->context.listen)
+			     ? offer_may_promise_forward(env, parent, promised)
+			     : offer_map_promise(parent, promised, outside);
+	if (!is_theirs || *outside ||
 	    router_find(offer_router(env, parent), promised, &route, NULL) != ROUTER_FOUND ||
 	    origin_of(route, parent) != parent->context.origin)
 		return false;
@@ -336,6 +343,21 @@ static bool find_place(const struct offer_env *env, const struct exchange *paren
 	return true;
 }
 
+/* Whether the rules of the listener would let the client ask for it itself: who, what, and in forward mode where.
+ * The address of an offer of our own is judged when it is requested. */
+static bool may_client_ask(const struct offer_env *env, const struct exchange *parent,
+    const struct http_head *promised, enum policy_source source)
+{
+	struct exchange asked = {.relay = parent->relay,
+	    .request = promised,
+	    .method = promised->method_token,
+	    .context = parent->context};
+	if (offer_may_ask(&asked).answer != ACCESS_ALLOW)
+		return false;
+	return source != POLICY_RELAYED || !conf_listen_is_forward(asked.context.listen) ||
+	       !env->promiser || env->promiser->may_reach(parent, &asked);
+}
+
 void offer_context(const struct offer_env *env, const struct client_facts *client,
     const struct exchange *parent, struct http_head *promised, struct policy_offer *offer,
     struct relay_place *place)
@@ -352,4 +374,6 @@ void offer_context(const struct offer_env *env, const struct client_facts *clien
 	else
 		offer->origin_may_promise = find_place(env, parent, promised, place);
 	offer->listener_covers = client && listener_covers(client, parent, promised);
+	if (offer->origin_may_promise && parent->context.listen && parent->context.listen->access)
+		offer->access_denied = !may_client_ask(env, parent, promised, offer->source);
 }

@@ -39,15 +39,25 @@
  * the JSON library, which would open /dev/urandom later, when the sandbox forbids it. */
 void offer_seed(uint64_t seed);
 
+/* What is known of the connection on which the parent's origin promises, in forward mode. */
+struct offer_promiser {
+	/* Whether the origin's certificate, which was verified, is valid for the host. */
+	bool (*covers)(const struct exchange *parent, struct slice host);
+	/* Whether a request for what is promised may go to the address of that connection. */
+	bool (*may_reach)(const struct exchange *parent, struct exchange *asked);
+};
+
 /* What all requests of a worker share. Borrows. */
 struct offer_env {
 	const struct conf *conf;
 	const struct router *router;
-	const struct router *forward_router; /* of listeners in forward mode; NULL: there are none */
+	const struct router
+	    *forward_router; /* of listeners in forward mode; NULL: there are none */
 	struct slice pseudonym;
 	struct http_via via;
-	const struct manifests *manifests;   /* NULL = no manifest files are open */
-	const struct offer_learned *learned; /* NULL = no section uses the learned table */
+	const struct manifests *manifests;     /* NULL = no manifest files are open */
+	const struct offer_learned *learned;   /* NULL = no section uses the learned table */
+	const struct offer_promiser *promiser; /* NULL = there are no connections, as in explain */
 };
 
 /*
@@ -95,6 +105,11 @@ static inline const struct router *offer_router(
 const struct relay_cause *offer_admit(
     const struct offer_env *env, const struct exchange *x, const char **detail);
 const struct relay_cause *offer_admit_forward(const struct exchange *x, const char **detail);
+/* Whether an origin may promise this in forward mode, whatever routes and rules say: a resource of the parent's
+ * scheme, host and port; or of https, the same port and a name that its verified certificate is valid for.
+ * Rewrites what it promises to the client's terms. */
+bool offer_may_promise_forward(
+    const struct offer_env *env, const struct exchange *parent, struct http_head *promised);
 /* Where a request goes by what it says itself (forward mode). */
 struct offer_target {
 	char host[HTTP_HOST_TEXT]; /* http_host_read */

@@ -41,8 +41,9 @@ static void close_link(struct process *p, uint32_t worker)
 
 static void tell(struct process *p, uint32_t worker, const struct passwords_answer *a)
 {
-	if (p->links[worker] >= 0 && send(p->links[worker], a, sizeof(*a),
-					 MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)sizeof(*a))
+	struct iovec part = {(void *)(uintptr_t)a, sizeof(*a)};
+	if (p->links[worker] >= 0 &&
+	    !message_send_parts(p->links[worker], &part, 1, -1, MSG_DONTWAIT))
 		close_link(p, worker);
 }
 

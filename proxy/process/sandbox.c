@@ -88,7 +88,6 @@ static const struct row rows[] = {
 
     /* The files process and its workers: process/files_process.c, process/files_message.c. */
     {CALL(sendmsg, FILES | PASSWORDS)},     /* and process/passwords_process.c */
-    {CALL(sendto, PASSWORDS)},              /* send(3) */
     {CALL(memfd_create, FILES)},
     {CALL(fcntl, FILES), WHEN(IS(1, F_ADD_SEALS))},
     {CALL(fcntl, FILES | SANDBOX_MAPS), WHEN(IS(1, F_GET_SEALS))},

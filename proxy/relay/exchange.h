@@ -252,6 +252,8 @@ struct relay_ops {
 	void (*ended)(void *context, struct exchange *x);
 	/* The current time as the value of a Date field; may be NULL. Borrowed until the next call. */
 	struct slice (*date)(void *context);
+	/* Minutes since Monday 0:00 in local time, below 7 * 24 * 60; may be NULL. */
+	uint32_t (*week_minute)(void *context);
 	/* A limit of this exchange; 0 = no limit now, and the clock starts anew. */
 	usec (*time_limit)(void *context, const struct exchange *x, enum relay_timeout what);
 	/* The least bytes a second at which this side must send and take; 0 = any byte is enough. */

@@ -15,6 +15,11 @@ static void drop_keys(struct http_head *head)
 	head->count = kept;
 }
 
+static bool is_http1(const struct http_head *head)
+{
+	return head->version == HTTP_VERSION_1_0 || head->version == HTTP_VERSION_1_1;
+}
+
 void exchange_ask_for_tunnel(struct exchange *x, struct slice upgrade)
 {
 	struct http_head *head = (struct http_head *)(uintptr_t)x->request;
@@ -26,8 +31,10 @@ void exchange_ask_for_tunnel(struct exchange *x, struct slice upgrade)
 		head->upgrade = SLICE("");
 		x->method = HTTP_METHOD_CONNECT;
 		x->tunnel.is_upgrade = true;
-		x->upload.source_ended = false;
 	}
+	x->tunnel.came_whole = x->tunnel.is_upgrade || is_http1(head);
+	if (x->tunnel.came_whole)
+		x->upload.source_ended = false;
 	drop_keys(head);
 	http_head_drop_length(head); /* of a request without a body; a tunnel has no length */
 	x->tunnel.is_asked = true;
@@ -60,7 +67,7 @@ static void open_tunnel(struct exchange *x, struct http_head *head)
 void tunnel_refused(struct exchange *x)
 {
 	exchange_discard_upload(x);
-	if (x->tunnel.is_upgrade) /* a request without a body, which has come long ago */
+	if (x->tunnel.came_whole) /* and what came behind it is dropped with the connection */
 		x->upload.source_ended = true;
 }
 

@@ -20,6 +20,9 @@ struct flow;
 struct exchange_tunnel {
 	bool is_asked;   /* the request is a CONNECT */
 	bool is_upgrade; /* it came as a GET with Upgrade: its opening answer is a 101 */
+	/* In HTTP/1 a request for a tunnel is complete with its head, and what follows is the tunnel's: the source
+	 * has ended only once that has. */
+	bool came_whole;
 	bool is_open;
 	/* The client was the first to end its direction; with `ended`. */
 	bool client_ended_first;

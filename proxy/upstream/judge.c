@@ -14,6 +14,27 @@ static bool is_own(const struct conf *conf, const struct net_address *to)
 	return false;
 }
 
+static bool may_reach(struct exchange *x, const struct net_address *to)
+{
+	const struct access_verdict verdict = offer_may_reach(x, to);
+	if (verdict.answer == ACCESS_ALLOW)
+		return true;
+	exchange_note_failure(x, &relay_cause_ADDRESS_DENIED, 0, verdict.reason);
+	return false;
+}
+
+/* The operator has chosen the proxy, so its address is not judged. A name is looked up there: only a destination that
+ * is written as an address has one here. */
+static bool is_open_through_proxy(struct exchange *x)
+{
+	struct offer_target target;
+	struct net_address to;
+	if (!offer_read_target(x->request, &target) || !target.is_address)
+		return may_reach(x, NULL);
+	net_address_set_ip(&to, &target.address, target.port);
+	return may_reach(x, &to);
+}
+
 static bool is_any(const struct net_address *a)
 {
 	struct address ip;
@@ -45,6 +66,8 @@ bool origin_conn_is_own(const struct origin_conn *c)
 
 bool destination_is_open_to(const struct destination *d, struct exchange *x)
 {
+	if (d->origin->proxy)
+		return is_open_through_proxy(x);
 	list_for_each(&d->servers, s, struct server, link)
 	{
 		if (s->is_leaving)
@@ -53,11 +76,8 @@ bool destination_is_open_to(const struct destination *d, struct exchange *x)
 			exchange_note_failure(x, &relay_cause_OWN_ADDRESS, 0, "own-listener");
 			return false;
 		}
-		const struct access_verdict verdict = offer_may_reach(x, s->address);
-		if (verdict.answer != ACCESS_ALLOW) {
-			exchange_note_failure(x, &relay_cause_ADDRESS_DENIED, 0, verdict.reason);
+		if (!may_reach(x, s->address))
 			return false;
-		}
 	}
 	return true;
 }

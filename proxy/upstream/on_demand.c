@@ -9,12 +9,17 @@
 
 /* What a connection carries, and so which protocols it speaks. */
 enum demand_kind { DEMAND_HTTP, DEMAND_HTTPS, DEMAND_TUNNEL, DEMAND_KINDS };
+/* The same with an upstream proxy. That one itself gets requests for http, and CONNECTs; the connections of the others
+ * begin with a CONNECT. */
+enum proxied_kind { PROXIED_NONE, PROXIED_HTTPS, PROXIED_UPGRADE, PROXIED_KINDS };
 
 struct template
 {
 	struct conf_origin conf;
 	struct session_plan *plans[2]; /* as in struct destination */
-	struct net_tls *tls;           /* owned; NULL: cleartext */
+	struct net_tls *tls;           /* NULL: cleartext */
+	struct net_tls *proxy_tls;     /* of conf.proxy, with which a tunnel is opened; NULL: cleartext */
+	bool owns_tls;
 };
 
 struct demand {
@@ -26,18 +31,23 @@ struct demand {
 	usec unused_since;
 	uint32_t users; /* exchanges */
 	struct deferred_free deferred;
-	char host[]; /* http_host_read */
+	uint16_t port;
+	char host[]; /* http_host_read; empty: of a destination that is an upstream proxy. Behind it: tunnel_to */
 };
 
 struct on_demand {
 	struct upstream *upstream;
 	struct template
 	    *templates; /* DEMAND_KINDS for each origin, by its index; those of others are empty */
+	struct template **proxied; /* by origin: PROXIED_KINDS for each of its upstream proxies */
 	struct map demands;
 	struct list unused; /* the one that is so for the longest comes first */
 	struct wheel_node timer;
 	bool is_closed;
 };
+
+/* In HOST:PORT beside a host of a target: brackets, colon, port. */
+#define TUNNEL_TO_MORE 8u
 
 /* Without a connection. A name is not looked up again meanwhile, and one that has no address is answered at once. */
 #define UNUSED_USEC (10 * USEC_PER_SEC)
@@ -49,7 +59,7 @@ static struct demand *demand_of(struct destination *d)
 
 /* ---- templates ---- */
 
-static const struct session_protocol *const tunnel_protocols[] = {NULL};
+static const struct session_protocol *const tunnel_protocols[] = {&session_raw, NULL};
 
 static const struct {
 	enum conf_origin_kind kind;
@@ -80,14 +90,69 @@ static bool open_template(struct upstream *u, struct template *t, const struct c
 	const struct net_tls_client_options options = {
 	    .ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = alpn};
 	t->tls = net_tls_client_new(&options, error, error_size);
+	t->owns_tls = true;
 	return t->tls != NULL;
+}
+
+/* Files of authorities are read once: what is like another one has its TLS. */
+static bool open_proxy_tls(struct template *t, const struct template *others, size_t count,
+    char *error, size_t error_size)
+{
+	const struct conf_origin *o = &t->conf;
+	for (size_t i = 0; i < count && !t->tls; i++)
+		if (others[i * PROXIED_KINDS].conf.proxy->is_tls)
+			t->tls = others[i * PROXIED_KINDS].tls;
+	if (t->tls)
+		return true;
+	const struct net_tls_client_options options = {
+	    .ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = "http/1.1"};
+	t->tls = net_tls_client_new(&options, error, error_size);
+	t->owns_tls = true;
+	return t->tls != NULL;
+}
+
+static void copy_template(struct template *t, const struct template *from,
+    const struct conf_upstream_proxy *p, struct upstream *u)
+{
+	t->conf = from->conf;
+	t->conf.proxy = p;
+	for (unsigned push = 0; push < 2; push++)
+		t->plans[push] =
+		    session_plans_for_origin(u->env->protocols, &t->conf, push == 1);
+	t->tls = from->tls;
+}
+
+/* The templates of an origin's upstream proxies. */
+static bool open_proxied(struct on_demand *o, const struct conf_origin *origin, char *error,
+    size_t error_size)
+{
+	const struct template *direct = &o->templates[origin->index * DEMAND_KINDS];
+	const struct conf_chain *chain = &origin->chain;
+	struct template *t = memory_zalloc((chain->proxy_count * PROXIED_KINDS + 1) * sizeof(*t));
+	o->proxied[origin->index] = t;
+	for (size_t i = 0; i < chain->proxy_count; i++) {
+		const struct conf_upstream_proxy *p = &chain->proxies[i];
+		struct template *own = &t[i * PROXIED_KINDS];
+		copy_template(&own[PROXIED_NONE], &direct[DEMAND_HTTP], p, o->upstream);
+		copy_template(&own[PROXIED_HTTPS], &direct[DEMAND_HTTPS], p, o->upstream);
+		copy_template(&own[PROXIED_UPGRADE], &direct[DEMAND_HTTP], p, o->upstream);
+		if (!p->is_tls)
+			continue;
+		own[PROXIED_NONE].conf.kind = CONF_ORIGIN_TLS;
+		if (!open_proxy_tls(&own[PROXIED_NONE], t, i, error, error_size))
+			return false;
+		own[PROXIED_HTTPS].proxy_tls = own[PROXIED_UPGRADE].proxy_tls =
+		    own[PROXIED_NONE].tls;
+	}
+	return true;
 }
 
 static void close_template(struct template *t)
 {
 	session_plans_free(t->plans[0]);
 	session_plans_free(t->plans[1]);
-	net_tls_free(t->tls);
+	if (t->owns_tls)
+		net_tls_free(t->tls);
 }
 
 /* ---- life ---- */
@@ -110,6 +175,7 @@ bool on_demand_open(struct upstream *u, char *error, size_t error_size)
 	struct on_demand *o = u->on_demand = memory_new(struct on_demand);
 	o->upstream = u;
 	o->templates = memory_zalloc(conf->origin_count * DEMAND_KINDS * sizeof(*o->templates));
+	o->proxied = memory_zalloc(conf->origin_count * sizeof(struct template *));
 	map_init(&o->demands);
 	list_init(&o->unused);
 	wheel_node_init(&o->timer, look_at_unused);
@@ -119,6 +185,11 @@ bool on_demand_open(struct upstream *u, char *error, size_t error_size)
 			    !open_template(u, &o->templates[i * DEMAND_KINDS + kind],
 				&conf->origins[i], kind, error, error_size))
 				return false;
+	for (size_t i = 0; i < conf->origin_count; i++)
+		if (conf->origins[i].chain.proxy_count > 0 &&
+		    conf->origins[i].kind == CONF_ORIGIN_FORWARD &&
+		    !open_proxied(o, &conf->origins[i], error, error_size))
+			return false;
 	return true;
 }
 
@@ -159,8 +230,16 @@ void on_demand_free(struct on_demand *o)
 	if (!o)
 		return;
 	ensure(o->demands.count == 0);
-	for (size_t i = 0; i < o->upstream->env->conf->origin_count * DEMAND_KINDS; i++)
+	const struct conf *conf = o->upstream->env->conf;
+	for (size_t i = 0; i < conf->origin_count * DEMAND_KINDS; i++)
 		close_template(&o->templates[i]);
+	for (size_t i = 0; i < conf->origin_count; i++) {
+		size_t count = conf->origins[i].chain.proxy_count * PROXIED_KINDS;
+		for (size_t k = 0; o->proxied[i] && k < count; k++)
+			close_template(&o->proxied[i][k]);
+		free(o->proxied[i]);
+	}
+	free(o->proxied);
 	free(o->templates);
 	map_fini(&o->demands);
 	free(o);
@@ -230,7 +309,7 @@ static uint64_t hash_of(
     const struct on_demand *o, const struct template *t, const struct offer_target *target)
 {
 	uint64_t seed =
-	    o->upstream->env->seed ^ (uint64_t)(t - o->templates) ^ (uint64_t)target->port << 32;
+	    o->upstream->env->seed ^ (uint64_t)(uintptr_t)t ^ (uint64_t)target->port << 48;
 	return hash_bytes(seed, target->host, strlen(target->host));
 }
 
@@ -239,11 +318,40 @@ static struct demand *find(const struct on_demand *o, const struct template *t,
 {
 	for (struct map_node *n = map_find(&o->demands, hash); n; n = map_next(n)) {
 		struct demand *m = container_of(n, struct demand, node);
-		if (m->template == t && m->line.port == target->port &&
+		if (m->template == t && m->port == target->port &&
 		    strcmp(m->host, target->host) == 0)
 			return m;
 	}
 	return NULL;
+}
+
+/* The line `server` that the target stands for; its texts lie in m. */
+static void fill_line(struct demand *m, const struct offer_target *target)
+{
+	const struct conf_upstream_proxy *p = m->template->conf.proxy;
+	struct destination *d = &m->destination;
+	size_t size = strlen(target->host) + 1;
+	memcpy(m->host, target->host, size);
+	m->port = target->port;
+	if (p)
+		m->line = *p->server;
+	else
+		m->line = (struct conf_origin_server){.text = m->host,
+		    .host = m->host,
+		    .port = target->port,
+		    .tls_name = m->host,
+		    .weight = 1};
+	if (!p && target->is_address)
+		net_address_set_ip(&m->line.address, &target->address, target->port);
+	d->speaks_to_proxy = p && size == 1;
+	if (!p || d->speaks_to_proxy)
+		return;
+	bool is_ipv6 = strchr(m->host, ':') != NULL;
+	m->line.tls_name = m->host;
+	d->tunnel_to = m->host + size;
+	d->proxy_tls = m->template->proxy_tls;
+	snprintf(m->host + size, size + TUNNEL_TO_MORE, is_ipv6 ? "[%s]:%u" : "%s:%u", m->host,
+	    (unsigned)target->port);
 }
 
 static struct demand *make(
@@ -251,23 +359,17 @@ static struct demand *make(
 {
 	struct upstream *u = o->upstream;
 	size_t size = strlen(target->host) + 1;
-	struct demand *m = memory_zalloc(sizeof(*m) + size);
-	memcpy(m->host, target->host, size);
+	struct demand *m =
+	    memory_zalloc(sizeof(*m) + size + (t->conf.proxy ? size + TUNNEL_TO_MORE : 0));
+	struct destination *d = &m->destination;
 	m->template = t;
-	m->line = (struct conf_origin_server){.text = m->host,
-	    .host = m->host,
-	    .port = target->port,
-	    .tls_name = m->host,
-	    .weight = 1};
-	if (target->is_address)
-		net_address_set_ip(&m->line.address, &target->address, target->port);
 	list_init(&m->link);
 	list_init(&m->deferred.link);
 	map_insert(&o->demands, &m->node, hash);
 	WORKER_COUNT(u->env, destinations, 1);
 	WORKER_COUNT(u->env, destinations_made, 1);
-	struct destination *d = &m->destination;
 	destination_init(d, u, &t->conf, true);
+	fill_line(m, target);
 	d->plans[0] = t->plans[0];
 	d->plans[1] = t->plans[1];
 	d->tls = t->tls;
@@ -289,6 +391,27 @@ static bool make_room(struct on_demand *o, const struct conf_origin *origin)
 	return true;
 }
 
+static const struct template *template_of(
+    const struct on_demand *o, const struct exchange *x, struct offer_target *target)
+{
+	const struct conf_origin *origin = x->context.origin;
+	const struct conf_upstream_proxy *p = conf_upstream_proxy_for(origin,
+	    slice_of_string(target->host), target->is_address ? &target->address : NULL);
+	enum demand_kind kind = target->is_tunnel ? DEMAND_TUNNEL
+				: target->is_tls  ? DEMAND_HTTPS
+						  : DEMAND_HTTP;
+	if (!p)
+		return &o->templates[origin->index * DEMAND_KINDS + kind];
+	const struct template *t = &o->proxied[origin->index][p->index * PROXIED_KINDS];
+	if (kind == DEMAND_HTTPS)
+		return &t[PROXIED_HTTPS];
+	if (kind == DEMAND_HTTP && x->tunnel.is_asked) /* RFC 6455 4.1 */
+		return &t[PROXIED_UPGRADE];
+	target->host[0] = '\0'; /* all have the same connections */
+	target->port = 0;
+	return &t[PROXIED_NONE];
+}
+
 struct destination *on_demand_get(struct upstream *u, struct exchange *x)
 {
 	struct on_demand *o = u->on_demand;
@@ -298,10 +421,7 @@ struct destination *on_demand_get(struct upstream *u, struct exchange *x)
 		exchange_on_up_failed(x, &relay_cause_HOST_STRANGE, 0, NULL);
 		return NULL;
 	}
-	enum demand_kind kind = target.is_tunnel ? DEMAND_TUNNEL
-				: target.is_tls  ? DEMAND_HTTPS
-						 : DEMAND_HTTP;
-	const struct template *t = &o->templates[origin->index * DEMAND_KINDS + kind];
+	const struct template *t = template_of(o, x, &target);
 	uint64_t hash = hash_of(o, t, &target);
 	struct demand *m = find(o, t, &target, hash);
 	if (!m && !make_room(o, origin)) {

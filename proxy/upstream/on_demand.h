@@ -4,6 +4,7 @@
  * all that follow, and evicted when nobody uses them. Private to upstream/.
  *
  *   on_demand ─┬─ templates: for each [origin] with server = forward:, how http, https and CONNECT are spoken
+ *              │               the same for each of its upstream proxies, and how that one itself is spoken to
  *              └─ demands, by origin, template, host and port ─── destination
  *
  * A demand is in use while an exchange has its destination. After that it stays for a while, and as long as its

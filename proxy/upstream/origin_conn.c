@@ -45,30 +45,12 @@ static void begin_session(struct origin_conn *c, const struct session_plan *plan
 	}
 }
 
-static struct net_conn *connect_to(struct origin_conn *c)
-{
-	struct pool *p = c->pool;
-	const struct conf_origin *o = p->origin;
-	struct upstream *u = c->upstream;
-	struct net_loop *loop = u->env->loop;
-	const struct server *server = p->server;
-	if (o->kind == CONF_ORIGIN_DEMO) {
-		int fd = u->demo_connect ? u->demo_connect(u->demo_context, server->conf) : -1;
-		return fd < 0 ? NULL : net_conn_new(loop, fd, NULL, &conn_ops, c);
-	}
-	const char *name = o->tls_name ? o->tls_name : server->conf->tls_name;
-	struct net_conn *net = net_connect(loop, server->address, p->tls, name, &conn_ops, c);
-	c->offers_http1_alone = pool_needs_http1(p);
-	if (c->offers_http1_alone)
-		net_conn_set_alpn(net, session_http1.alpn);
-	return net;
-}
-
 static void free_conn(struct deferred_free *deferred)
 {
 	struct origin_conn *c = container_of(deferred, struct origin_conn, deferred);
 	session_free(c->session);
-	budget_give(&c->upstream->env->budget, connection_bytes(c->pool->tls));
+	session_free(c->dialogue);
+	budget_give(&c->upstream->env->budget, origin_conn_bytes(c->pool));
 	budget_fini(&c->budget);
 	free(c);
 }
@@ -85,18 +67,18 @@ void origin_conn_open(struct pool *p)
 	c->hop.address = p->server->text;
 	origin_window_init(&c->window, p->origin);
 	budget_init(&c->budget, &env->budget, env->conf->server.connection_memory_bytes);
-	budget_force(&env->budget, connection_bytes(p->tls));
+	budget_force(&env->budget, origin_conn_bytes(p));
 	list_init(&c->legs);
 	list_init(&c->usable);
 	c->deferred.free = free_conn;
 	list_init(&c->deferred.link);
 	wheel_node_init(&c->timer, origin_conn_expired);
 	pool_conn_opened(p, c);
-	c->net = connect_to(c);
+	c->net = origin_conn_connect(c, &conn_ops);
 	if (c->net) {
 		net_conn_set_budget(c->net, &c->budget);
 		net_conn_keepalive(c->net, p->origin->keepalive, p->origin->write_timeout);
-		if (env->relay->unread_since != USEC_NEVER)
+		if (env->relay->unread_since != USEC_NEVER && !c->asks_proxy)
 			net_conn_pause_reading(c->net, NET_PAUSE_MEMORY);
 	}
 	WORKER_COUNT(env, upstream_connections, 1);
@@ -239,14 +221,8 @@ static const char *no_alpn(const struct origin_conn *c, char buffer[ORIGIN_TEXT_
 	    buffer);
 }
 
-static void conn_opened(void *owner)
+void origin_conn_opened(struct origin_conn *c)
 {
-	struct origin_conn *c = owner;
-	worker_now(c->upstream->env);
-	if (c->pool->server->destination->is_on_demand && origin_conn_is_own(c)) {
-		origin_conn_lost(c, &relay_cause_OWN_ADDRESS, 0, "own-listener");
-		return;
-	}
 	const struct session_plan *plan = plan_of(c);
 	if (!plan) {
 		char text[ORIGIN_TEXT_BYTES];
@@ -264,10 +240,26 @@ static void conn_opened(void *owner)
 	origin_conn_arm(c);
 }
 
+static void conn_opened(void *owner)
+{
+	struct origin_conn *c = owner;
+	worker_now(c->upstream->env);
+	if (c->pool->server->destination->is_on_demand && origin_conn_is_own(c))
+		origin_conn_lost(c, &relay_cause_OWN_ADDRESS, 0, "own-listener");
+	else if (c->asks_proxy)
+		upstream_proxy_opened(c);
+	else
+		origin_conn_opened(c);
+}
+
 static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length)
 {
 	struct origin_conn *c = owner;
 	peer_silence_heard(&c->silence, worker_now(c->upstream->env));
+	if (c->asks_proxy) {
+		upstream_proxy_received(c, chunk, offset, length);
+		return;
+	}
 	c->single.has_answered = true;
 	if (!c->is_ready)
 		status_line_add(&c->first_line, chunk->data + offset, length);
@@ -314,6 +306,10 @@ static void conn_fill(void *owner, struct net_out *out)
 	struct origin_conn *c = owner;
 	struct pool *p = c->pool;
 	worker_now(c->upstream->env);
+	if (c->asks_proxy) {
+		upstream_proxy_fill(c, out);
+		return;
+	}
 	if (pool_is_waiting(p)) /* we may have reset streams, so requests may start */
 		pool_serve(p);
 	session_fill(c->session, out);
@@ -384,6 +380,10 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 	worker_now(c->upstream->env);
 	bool has_no_alpn =
 	    end == NET_END_ALERT && !c->is_open && text && strstr(text, "no application protocol");
+	if (c->dialogue && !net_end_is_tls(end)) {
+		upstream_proxy_ended(c, text);
+		return;
+	}
 	text = has_no_alpn ? no_alpn(c, said) : origin_conn_say(c, text, said);
 	switch (end) {
 	case NET_END_CONNECT:

@@ -198,3 +198,19 @@ void origin_promise(struct origin_conn *c, struct session_event *e)
 	list_append(&c->legs, &push->up.link);
 	session_set_user(c->session, e->promised, &push->up);
 }
+
+/* ---- forward mode ---- */
+
+static bool covers(const struct exchange *parent, struct slice host)
+{
+	const struct origin_conn *c = origin_conn_of(parent);
+	return c && c->net && net_conn_peer_covers(c->net, host);
+}
+
+static bool may_reach(const struct exchange *parent, struct exchange *asked)
+{
+	const struct origin_conn *c = origin_conn_of(parent);
+	return c && destination_is_open_to(c->pool->server->destination, asked);
+}
+
+const struct offer_promiser upstream_promiser = {.covers = covers, .may_reach = may_reach};

@@ -52,6 +52,7 @@ struct origin_conn {
 	struct net_conn *net;
 	const struct session_plan *plan; /* borrows: of a pool of the origin */
 	struct session *session;         /* NULL until connected */
+	struct session *dialogue; /* with an upstream proxy, before the session; NULL: there is none */
 	struct budget budget;
 	struct list link;   /* in pool->conns */
 	struct list usable; /* in pool->usable */
@@ -73,6 +74,7 @@ struct origin_conn {
 	enum origin_transport transport;
 	enum net_end end;        /* with ORIGIN_TRANSPORT_ENDED */
 	bool offers_http1_alone; /* by ALPN: pool_needs_http1 */
+	bool asks_proxy;         /* the tunnel through its upstream proxy is not open yet */
 	/* The origin has ended its side of a tunnel, and ours goes on: net/ does not report what
 	 * becomes of it, so the timer asks. */
 	bool is_half_closed;
@@ -191,6 +193,28 @@ void origin_conn_end_exchanges(
 const struct relay_cause *origin_conn_loss(const struct origin_conn *c, const struct exchange *x);
 /* The transport has ended, and the session has nothing left for its owner. */
 void origin_conn_ended(struct origin_conn *c, const char *text);
+
+/* The transport is open, and so is the tunnel that it goes through: begins the session. */
+void origin_conn_opened(struct origin_conn *c);
+
+/* ---- upstream_proxy.c ---- */
+
+/* NULL: the demo origin cannot be connected to. */
+struct net_conn *origin_conn_connect(struct origin_conn *c, const struct net_conn_ops *ops);
+/* What a connection of this pool is charged for. */
+size_t origin_conn_bytes(const struct pool *p);
+/* The connection was given a response that the upstream proxy has made for itself, and that no client may have: asks
+ * for credentials, or opens no tunnel. True: the exchange has failed, and the head is freed. */
+bool upstream_proxy_refused(
+    struct origin_conn *c, struct leg *leg, struct http_head *head, bool end);
+/* Makes of the request of an exchange one for the upstream proxy. */
+void upstream_proxy_address(const struct origin_conn *c, struct http_head *head);
+/* While c->asks_proxy: the events of its transport. */
+void upstream_proxy_opened(struct origin_conn *c);
+void upstream_proxy_received(
+    struct origin_conn *c, struct chunk *chunk, size_t offset, size_t length);
+void upstream_proxy_fill(struct origin_conn *c, struct net_out *out);
+void upstream_proxy_ended(struct origin_conn *c, const char *text);
 
 /* ---- origin_conn_events.c ---- */
 

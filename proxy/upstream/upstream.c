@@ -214,7 +214,7 @@ void upstream_pause_reading(struct upstream *u, bool is_paused)
 	{
 		list_for_each(&p->conns, c, struct origin_conn, link)
 		{
-			if (c->net)
+			if (c->net && !c->asks_proxy)
 				set_paused(c->net, is_paused);
 			if (c->net && !is_paused)
 				origin_conn_read_again(c);

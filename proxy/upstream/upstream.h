@@ -77,6 +77,7 @@ usec origin_stall_limit(const struct exchange *x);
 /* The origin of x receives nothing: its flow-control window is 0, or its socket has been full since
  * `since` or earlier. */
 bool origin_is_stuck(const struct exchange *x, usec since);
+extern const struct offer_promiser upstream_promiser;
 /* Counts one promise against promise-rate of the parent's connection. False: the rate is
  * exceeded. */
 bool origin_may_promise_more(const struct exchange *parent);

@@ -679,6 +679,20 @@ struct gate_world *gate_world_new(
 	return gate_world_with(NULL, server, listen_lines, origin, more);
 }
 
+static bool ask_password(void *context, const struct gateway_question *q)
+{
+	struct gate_world *w = context;
+	if (w->asks_nobody)
+		return false;
+	if (w->question_count == sizeof(w->questions) / sizeof(w->questions[0]))
+		fail_msg("more questions than the world has room for");
+	struct gate_question *asked = &w->questions[w->question_count++];
+	*asked = (struct gate_question){.id = q->id, .access = q->access};
+	snprintf(asked->name, sizeof(asked->name), "%.*s", SLICE_ARG(q->name));
+	snprintf(asked->password, sizeof(asked->password), "%.*s", SLICE_ARG(q->password));
+	return true;
+}
+
 struct gate_world *gate_world_with(const struct session_protocol *const *protocols,
     const char *server, const char *listen_lines, const char *origin, const char *more)
 {
@@ -703,6 +717,8 @@ struct gate_world *gate_world_with(const struct session_protocol *const *protoco
 	    .via_suffix = 0x12345678,
 	    .seed = 42,
 	    .protocols = protocols,
+	    .ask_password = ask_password,
+	    .ask_context = w,
 	};
 	w->gateway = gateway_new(&env, error, sizeof(error));
 	if (!w->gateway)

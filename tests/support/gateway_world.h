@@ -90,6 +90,13 @@ struct gate_site {
 	void (*adopt)(struct gate_site *site, int fd);
 };
 
+/* A question of the gateway's whether a password is right. */
+struct gate_question {
+	uint64_t id;
+	uint32_t access;
+	char name[256], password[256];
+};
+
 struct gate_world {
 	struct chunk_pool *chunks;
 	struct http_head_pool *heads;
@@ -107,6 +114,10 @@ struct gate_world {
 	unsigned drained;
 	/* Peers of another protocol (script_peer.h), freed with the world; NULL: there are none. */
 	void *book;
+	/* What the gateway has asked, all of it; asks_nobody: it cannot ask now. */
+	struct gate_question questions[64];
+	size_t question_count;
+	bool asks_nobody;
 	void (*free_book)(struct gate_world *w);
 };
 

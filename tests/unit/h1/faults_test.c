@@ -89,6 +89,8 @@ static const struct fault_case cases[] = {
     {H1_FAULT_CODING_BAD, H1_EVENT_RESET, OK "Transfer-Encoding: gzip\r\n\r\n"},
     {H1_FAULT_CODING_UNKNOWN, H1_EVENT_HEAD,
 	"POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: gzip, chunked\r\n\r\n"},
+    {H1_FAULT_CODING_CONNECT, H1_EVENT_HEAD,
+	"CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\nTransfer-Encoding: chunked\r\n\r\n"},
     {H1_FAULT_CODING_FORBIDDEN, H1_EVENT_RESET,
 	"HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n"},
     {H1_FAULT_CODING_FORBIDDEN, H1_EVENT_RESET,

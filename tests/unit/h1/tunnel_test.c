@@ -177,9 +177,37 @@ static void only_a_request_for_a_tunnel_gets_one(void **state)
 	assert_false(open_with(b, "websocket", false));
 	assert_false(open_with(b, "", false));
 	assert_true(respond(b, 501, "0", true));
-	begin(b, H1_SERVER);
-	say(b, "CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\nContent-Length: 5\r\n\r\n");
-	assert_false(open_with(b, "", false)); /* its content has not come */
+}
+
+/* RFC 9110 9.3.6: what would be content to one proxy would be the tunnel's first bytes to another. */
+static void a_connect_has_no_content(void **state)
+{
+	struct bench *b = *state;
+	static const struct {
+		const char *fields;
+		bool is_refused;
+	} rows[] = {
+	    {"Content-Length: 0\r\n", false}, /* some clients say so */
+	    {"Content-Length: 0\r\nContent-Length: 0\r\n", false},
+	    {"Content-Length: 5\r\n", true},
+	    {"Transfer-Encoding: chunked\r\n", true},
+	    {"Transfer-Encoding: chunked\r\nContent-Length: 0\r\n", true},
+	    {"Transfer-Encoding: gzip, chunked\r\n", true},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[200];
+		begin(b, H1_SERVER);
+		snprintf(text, sizeof(text), "CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n%s\r\n0\r\n\r\n" GET, rows[i].fields);
+		say(b, text);
+		assert_string_equal(b->told, "H.");
+		assert_int_equal(b->fault != NULL, rows[i].is_refused);
+		if (rows[i].is_refused)
+			continue;
+		assert_null(strstr(b->fields, "content-length"));
+		assert_true(open_with(b, "", false));
+		send(b);
+		assert_string_equal(b->told, "H.0\r\n\r\n" GET);
+	}
 }
 
 /* None of it can be taken for a request, however the answer is framed. */
@@ -532,6 +560,7 @@ int main(void)
 	    TEST(the_answer_to_an_upgrade_is_a_101),
 	    TEST(the_answer_to_a_connect_is_a_200_without_framing),
 	    TEST(only_a_request_for_a_tunnel_gets_one),
+	    TEST(a_connect_has_no_content),
 	    TEST(what_follows_a_refused_tunnel_is_no_request),
 	    TEST(bytes_before_the_answer_wait_and_are_the_tunnels),
 	    TEST(a_tunnel_is_read_within_its_window),

@@ -405,6 +405,16 @@ static void connect_has_an_authority_with_port_and_nothing_else(void **state)
 	REFUSE(HTTP_REQUEST, "differs", ":method: CONNECT", ":authority: a:443", "host: b");
 	REFUSE(HTTP_REQUEST, "port", ":method: CONNECT", ":authority: a.example");
 	REFUSE(HTTP_REQUEST, "port", ":method: CONNECT", ":authority: ");
+	REFUSE(HTTP_REQUEST, "port", ":method: CONNECT", ":authority: a.example:");
+	REFUSE(HTTP_REQUEST, "port", ":method: CONNECT", ":authority: a.example:0");
+	REFUSE(HTTP_REQUEST, "port", ":method: CONNECT", ":authority: a.example:65536");
+	REFUSE(HTTP_REQUEST, "port", ":method: CONNECT", ":authority: :443");
+	REFUSE(HTTP_REQUEST, "port", ":method: CONNECT", ":authority: me@a.example:443");
+	REFUSE(HTTP_REQUEST, "port", ":method: CONNECT", ":authority: me:x@a.example:443");
+	REFUSE(HTTP_REQUEST, "port", ":method: CONNECT", ":authority: http://a.example:443");
+	REFUSE(HTTP_REQUEST, "port", ":method: CONNECT", ":authority: a.example:443/");
+	REFUSE(HTTP_REQUEST, "content", ":method: CONNECT", ":authority: a:1", "content-length: 1");
+	ACCEPT(HTTP_REQUEST, ":method: CONNECT", ":authority: a:1", "content-length: 0");
 	REFUSE(HTTP_REQUEST, "without :authority", ":method: CONNECT", "host: a.example:443");
 	REFUSE(HTTP_REQUEST, ":scheme or :path", ":method: CONNECT", ":authority: a:1", ":path: /");
 	REFUSE(HTTP_REQUEST, ":scheme or :path", ":method: CONNECT", ":authority: a:1",

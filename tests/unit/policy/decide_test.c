@@ -95,6 +95,7 @@ static void each_fact_of_the_offer_has_its_guard(void **state)
 	    {&s->offer.outside_prefix, false, &policy_reason_OUTSIDE_PREFIX},
 	    {&s->offer.origin_may_promise, true, &policy_reason_AUTHORITY},
 	    {&s->offer.listener_covers, true, &policy_reason_DOWNSTREAM_AUTHORITY},
+	    {&s->offer.access_denied, false, &policy_reason_ACCESS_DENIED},
 	    {&s->offer.promise_rate_exceeded, false, &policy_reason_PROMISE_RATE},
 	    {&s->offer.is_proposal, false, &policy_reason_LEARNED_PROPOSAL},
 	    {&s->offer.client_going_away, false, &policy_reason_CLIENT_GOING_AWAY},

@@ -4,6 +4,7 @@
  * it does is final. The parts are a release's, in whatever kind of build this runs.
  */
 #include "proxy/process/sandbox.h"
+#include <crypt.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -28,7 +29,9 @@
 
 #include <cmocka.h>
 
-enum { WORKER = SANDBOX_WORKER, LOGGER = SANDBOX_LOGGER, FILES = SANDBOX_FILES, EVERYTHING = 0x1ff };
+enum { WORKER = SANDBOX_WORKER, LOGGER = SANDBOX_LOGGER, FILES = SANDBOX_FILES, PASSWORDS = SANDBOX_PASSWORDS, EVERYTHING = 0x9ff };
+
+#define ALL (SANDBOX_WORKER | SANDBOX_LOGGER | SANDBOX_FILES | SANDBOX_PASSWORDS)
 
 /* Straight to the kernel: a library between could do something else before. */
 #define CALL(...) (void)syscall(__VA_ARGS__)
@@ -128,6 +131,16 @@ static void look_at_a_file(void)
 static void look_whether_a_file_is_there(void)
 {
 	(void)!access(path, F_OK);
+}
+
+/* It needs memory alone. */
+static void hash_passwords(void)
+{
+	static const char *const settings[] = {"$y$j75$wqlfEb4nWZ0dAGfVE0RhN/", "$2b$04$CCCCCCCCCCCCCCCCCCCCC.", "$6$rounds=1000$salt$", "$5$rounds=1000$salt$"};
+	struct crypt_data work = {0};
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		if (!crypt_r("password", settings[i], &work))
+			LEAVE(3);
 }
 
 static void make_a_memory_file(void)
@@ -420,11 +433,12 @@ static const struct attempt {
     TRY(ask_for_a_length, SANDBOX_FILES | SANDBOX_MAPS | SANDBOX_LOGGER | SANDBOX_SINGLE),
     TRY(cut_a_torn_line, SANDBOX_LOGGER | SANDBOX_SINGLE),
     TRY(look_whether_a_file_is_there, SANDBOX_FILES),
-    TRY(draw_at_random, SANDBOX_WORKER | SANDBOX_FILES),
-    TRY(poll_pipes, SANDBOX_LOGGER | SANDBOX_FILES),
-    TRY(write_and_read, SANDBOX_WORKER | SANDBOX_LOGGER | SANDBOX_FILES),
-    TRY(read_a_date, SANDBOX_WORKER | SANDBOX_LOGGER | SANDBOX_FILES),
-    TRY(ask_for_memory, SANDBOX_WORKER | SANDBOX_LOGGER | SANDBOX_FILES),
+    TRY(draw_at_random, SANDBOX_WORKER | SANDBOX_FILES | SANDBOX_PASSWORDS),
+    TRY(poll_pipes, SANDBOX_LOGGER | SANDBOX_FILES | SANDBOX_PASSWORDS),
+    TRY(write_and_read, ALL),
+    TRY(read_a_date, ALL),
+    TRY(hash_passwords, ALL),
+    TRY(ask_for_memory, ALL),
 };
 
 /* What became of a process that entered and tried. */
@@ -476,6 +490,7 @@ static void only_who_has_the_part_for_a_call_may_make_it(void **state)
 	static const unsigned parts[] = {WORKER, LOGGER, WORKER | SANDBOX_UNIX,
 	    WORKER | SANDBOX_DEMO, WORKER | SANDBOX_READS, WORKER | SANDBOX_SAVES,
 	    WORKER | SANDBOX_SINGLE, WORKER | SANDBOX_MAPS, FILES, FILES | SANDBOX_READS,
+	    PASSWORDS, PASSWORDS | SANDBOX_READS,
 	    EVERYTHING};
 	for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++)
 		for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++) {
@@ -504,6 +519,8 @@ static void broken_invariant_still_aborts(void **state)
 	status = status_of(LOGGER, CONF_SANDBOX_ON, abort);
 	assert_int_equal(WTERMSIG(status), SIGABRT);
 	status = status_of(FILES, CONF_SANDBOX_ON, abort);
+	assert_int_equal(WTERMSIG(status), SIGABRT);
+	status = status_of(PASSWORDS, CONF_SANDBOX_ON, abort);
 	assert_int_equal(WTERMSIG(status), SIGABRT);
 }
 

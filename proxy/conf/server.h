@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* The options of the [server] section. Included by conf.h. */
+#ifndef PUSHGATE_CONF_SERVER_H
+#define PUSHGATE_CONF_SERVER_H
+
+#include "policy/cookie.h"
+#include "proxy/base/cidr.h"
+#include "proxy/base/clock.h"
+#include "proxy/base/rate.h"
+#include "proxy/net/net.h"
+
+// clang-format off
+enum conf_sandbox { CONF_SANDBOX_ON, CONF_SANDBOX_OFF, CONF_SANDBOX_LOG };
+
+struct conf_server {
+	uint32_t workers;             /* 0 = auto: one per CPU */
+	const char *user;             /* NULL = the user that started pushgate; for root: pushgate or nobody */
+	enum conf_sandbox sandbox;    /* filter of system calls */
+	const char *access_log;       /* path, "-" = standard output, NULL = off */
+	uint64_t log_left_out;        /* fields that its lines do not have (log_fields.h) */
+	uint32_t log_sample;          /* one of so many pages has its lines there: 1 = all */
+	const char *error_log;        /* path, "-" = standard error */
+	struct cidr *traced;          /* frames of these clients go to the error log */
+	size_t traced_count;
+	const char *status_socket;    /* path of the master's unix socket, NULL = none */
+	const char *learned_file;     /* keeps learned resources over restarts; NULL = none */
+	const char *pseudonym;        /* in Via and Proxy-Status: "pushgate" by default */
+	/* Names of servers (names/names.h). */
+	struct net_address *resolvers; /* none: those of resolv_conf */
+	size_t resolver_count;
+	usec dns_min_ttl, dns_max_ttl; /* 5 s, 1 h */
+	usec dns_negative_ttl;        /* 5 s */
+	usec dns_timeout;             /* of one query: 2 s */
+	const char *hosts_file, *resolv_conf; /* paths in /etc */
+	uint64_t memory_bytes;        /* budget of one worker: 256 MiB */
+	uint64_t connection_memory_bytes; /* budget of one connection: 16 MiB */
+	usec drain_timeout;           /* 30 s */
+	usec tunnel_drain_timeout;    /* of tunnels, in a drain: 10 s */
+	/* Push allowances; the rest of the caps is in policy_rules. */
+	uint32_t promise_refusals;    /* refusals a minute on one origin connection before it turns push off: 1000 */
+	uint32_t promise_rate;        /* promises per second accepted from one origin connection: 100000 */
+	uint32_t reset_rate;          /* refused promises per second on one origin connection before its routes use the pool without push: 100 */
+	usec push_start_timeout;      /* longest wait of a promise for its response to begin: 10 s */
+	/* The diary of what a client has (policy/diary.h, cookie.h). */
+	uint32_t diary_entries;       /* of one client connection: 256; 0 = no diary */
+	const char *diary_cookie;     /* the cookie's name, NULL = none */
+	usec diary_cookie_age;        /* 7 days */
+	struct slice diary_keys[POLICY_COOKIE_KEYS]; /* secrets: the first signs. Empty when files are not opened */
+	uint32_t diary_key_count;
+	/* Held responses of one client connection. */
+	uint32_t hold_max_count;      /* 32 */
+	uint64_t hold_max_bytes;      /* 2 MiB */
+	usec hold_max_age;            /* 30 s */
+	bool hold_shared;             /* responses that a shared cache may store are served to all clients of the worker */
+	usec hint_wait;               /* how long a 103 gathers hints: 0 = one loop pass */
+	uint32_t limit_table_keys;    /* that each line of limit-requests can tell apart: 65536 */
+	uint32_t user_failures;       /* wrong passwords of a client address in a minute; 0 = no limit: 10 */
+	usec users_cache_time;        /* a right password is known so long after its last use: 5 min */
+};
+// clang-format on
+
+#endif

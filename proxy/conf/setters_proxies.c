@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lines upstream-proxy and no-proxy of an [origin] with server = forward:. A message never shows the user or the
+ * password that stand in the URL.
+ */
+#include "proxy/base/ascii.h"
+#include "proxy/base/base64.h"
+#include "proxy/conf/setters.h"
+#include "proxy/conf/value.h"
+#include "proxy/http/authority.h"
+#include "proxy/limits.h"
+#include <inttypes.h>
+
+/* Of a user, and of a password. */
+enum { CREDENTIAL_BYTES = 255 };
+
+struct credentials {
+	char user[CREDENTIAL_BYTES + 1], password[CREDENTIAL_BYTES + 1];
+	bool has_password;
+	size_t user_length, password_length;
+};
+
+/* ---- what is not shown ---- */
+
+/* RFC 3986 3.2.1: what is between "://" and the last '@' before the first space. */
+static struct slice find_user(struct slice value)
+{
+	struct slice url = slice_sub(value, 0, slice_find(value, ' '));
+	size_t begin = 0, at = url.len;
+	for (size_t i = 0; i + 3 <= url.len && begin == 0; i++)
+		begin = memcmp(url.ptr + i, "://", 3) == 0 ? i + 3 : 0;
+	for (size_t i = begin; i < url.len; i++)
+		at = url.ptr[i] == '@' ? i : at;
+	return slice_sub(url, begin, at == url.len ? 0 : at - begin);
+}
+
+struct slice conf_hide_user(struct conf_loader *l, struct slice value)
+{
+	struct slice user = find_user(value);
+	if (user.len == 0)
+		return value;
+	char *copy = conf_copy(l, value);
+	memset(copy + (user.ptr - value.ptr), '*', user.len);
+	return slice_of(copy, value.len);
+}
+
+static bool bad_proxy(struct conf_loader *l, struct slice value, const char *wrong)
+{
+	return conf_bad_value(l, conf_hide_user(l, value), wrong,
+	    "write http://HOST:PORT or https://HOST:PORT, USER@ or USER:PASSWORD@ before HOST if the proxy asks for it, "
+	    "and behind it password-file=FILE or the names of destinations");
+}
+
+/* ---- credentials ---- */
+
+static int hex_digit(char c)
+{
+	const char *digits = "0123456789abcdef", *at = strchr(digits, ascii_lower(c));
+	return c && at ? (int)(at - digits) : -1;
+}
+
+/* Percent-encoding (RFC 3986 2.1). False: it is wrong, too long, or has a control character. */
+static bool decode(struct slice text, char out[CREDENTIAL_BYTES + 1], size_t *length)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+		if (c == '%') {
+			int high = i + 2 < text.len ? hex_digit(text.ptr[i + 1]) : -1;
+			int low = high >= 0 ? hex_digit(text.ptr[i + 2]) : -1;
+			if (low < 0)
+				return false;
+			c = (char)(high << 4 | low);
+			i += 2;
+		}
+		if (n == CREDENTIAL_BYTES || ascii_is(c, ASCII_CONTROL))
+			return false;
+		out[n++] = c;
+	}
+	*length = n;
+	return true;
+}
+
+static bool read_user(
+    struct conf_loader *l, struct slice value, struct slice text, struct credentials *c)
+{
+	size_t colon = slice_find(text, ':');
+	c->has_password = colon < text.len;
+	if (!decode(slice_sub(text, 0, colon), c->user, &c->user_length) ||
+	    !decode(slice_from(text, colon + 1), c->password, &c->password_length))
+		return bad_proxy(l, value,
+		    "the user or the password is longer than 255 bytes, or has a '%' that no two hexadecimal digits follow");
+	/* RFC 7617 2 */
+	if (c->user_length == 0 || memchr(c->user, ':', c->user_length))
+		return bad_proxy(l, value, "a user must have a name without ':'");
+	return true;
+}
+
+static bool read_password_file(struct conf_loader *l, struct slice name, struct credentials *c)
+{
+	const char *path = conf_path(l, name);
+	char line[CREDENTIAL_BYTES + 3];
+
+	c->has_password = true;
+	if (!l->opens_files)
+		return true;
+	FILE *in = fopen(path, "re");
+	if (!in)
+		return conf_no_file(l, "password-file", path, "name a readable file");
+	size_t n = fread(line, 1, sizeof line, in);
+	fclose(in);
+	struct slice text = slice_sub(slice_of(line, n), 0, slice_find(slice_of(line, n), '\n'));
+	if (text.len > 0 && text.ptr[text.len - 1] == '\r')
+		text.len--;
+	if (text.len == 0 || text.len > CREDENTIAL_BYTES || ascii_has(text, ASCII_CONTROL)) {
+		conf_mistake_here(l,
+		    "the first line of the password-file '%s' is no password of 1 to 255 bytes; write the password there, and "
+		    "nothing else",
+		    path);
+		return false;
+	}
+	memcpy(c->password, text.ptr, text.len);
+	c->password_length = text.len;
+	return true;
+}
+
+/* RFC 7617 2 */
+static struct slice basic(struct conf_loader *l, const struct credentials *c)
+{
+	char pair[2 * CREDENTIAL_BYTES + 2];
+	size_t n = c->user_length;
+	memcpy(pair, c->user, n);
+	pair[n++] = ':';
+	memcpy(pair + n, c->password, c->password_length);
+	n += c->password_length;
+	char *text = arena_bytes(&l->conf->arena, strlen("Basic ") + BASE64_SIZE(n));
+	memcpy(text, "Basic ", strlen("Basic "));
+	return slice_of(
+	    text, strlen("Basic ") + base64_encode(slice_of(pair, n), text + strlen("Basic ")));
+}
+
+/* ---- upstream-proxy ---- */
+
+/* What stands behind the URL. */
+static bool read_words(struct conf_loader *l, struct conf_upstream_proxy *p, struct slice value,
+    struct slice rest, struct credentials *c)
+{
+	static const struct slice password = SLICE_INIT("password-file=");
+	struct slice word;
+	enum value_word kind;
+
+	while ((kind = value_next_word(&rest, &word)) == VALUE_WORD) {
+		if (slice_starts_with(word, password)) {
+			if (c->user_length == 0 || c->has_password)
+				return bad_proxy(l, value,
+				    "password-file needs a user without a password in the URL");
+			if (!read_password_file(l, slice_from(word, password.len), c))
+				return false;
+			continue;
+		}
+		const char *right = conf_check_route_host(word);
+		if (right)
+			return bad_proxy(l, value, "a word behind the URL is no name of hosts");
+		p->hosts = conf_grow(l, p->hosts, p->host_count, sizeof *p->hosts);
+		p->hosts[p->host_count++] = slice_of(conf_copy(l, word), word.len);
+	}
+	if (kind == VALUE_UNCLOSED)
+		return bad_proxy(l, value, "a quotation is not closed");
+	if (c->user_length > 0 && !c->has_password)
+		return bad_proxy(l, value,
+		    "the user has no password; USER:@ says that it is empty, password-file=FILE where it is");
+	return true;
+}
+
+static bool read_url(struct conf_loader *l, struct conf_upstream_proxy *p, struct slice value,
+    struct slice url, struct credentials *c)
+{
+	struct slice http = SLICE("http://"), https = SLICE("https://");
+	struct slice user = find_user(url);
+	p->is_tls = slice_starts_with(url, https);
+	if (!p->is_tls && !slice_starts_with(url, http))
+		return bad_proxy(l, value, "its scheme is neither http nor https");
+	struct slice place = slice_from(url, p->is_tls ? https.len : http.len);
+	if (user.len > 0) {
+		if (!read_user(l, value, user, c))
+			return false;
+		place = slice_from(place, user.len + 1);
+	}
+	p->server = arena_alloc(&l->conf->arena, sizeof *p->server);
+	*p->server = (struct conf_origin_server){.weight = 1};
+	const char *wrong = conf_read_host_port(l, p->server, place, SLICE(""));
+	if (wrong)
+		return bad_proxy(l, value, wrong);
+	bool is_ipv6 = strchr(p->server->host, ':') != NULL;
+	p->text = p->server->text = arena_printf(&l->conf->arena, "%s%s%s%s:%u",
+	    p->is_tls ? "https://" : "http://", is_ipv6 ? "[" : "", p->server->host,
+	    is_ipv6 ? "]" : "", (unsigned)p->server->port)
+					.ptr;
+	return true;
+}
+
+bool conf_set_upstream_proxy(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf_chain *chain = &((struct conf_origin *)object)->chain;
+	struct conf_upstream_proxy p = {.index = (uint32_t)chain->proxy_count};
+	struct slice url = slice_sub(value, 0, slice_find(value, ' '));
+	struct credentials c = {.user_length = 0};
+
+	if (!read_url(l, &p, value, url, &c) ||
+	    !read_words(l, &p, value, slice_from(value, url.len), &c))
+		return false;
+	if (c.user_length > 0)
+		p.authorization = basic(l, &c);
+	if (chain->proxy_count == LIMIT_UPSTREAM_PROXIES) {
+		conf_mistake_here(l, "an origin has at most %u lines upstream-proxy; remove some",
+		    LIMIT_UPSTREAM_PROXIES);
+		return false;
+	}
+	chain->proxies = conf_grow(l, chain->proxies, chain->proxy_count, sizeof p);
+	chain->proxies[chain->proxy_count++] = p;
+	return true;
+}
+
+/* ---- no-proxy ---- */
+
+static bool add_direct(struct conf_loader *l, struct conf_chain *chain, struct slice word)
+{
+	struct cidr range;
+	if (!cidr_parse(word, &range)) {
+		chain->direct_ranges = conf_grow(
+		    l, chain->direct_ranges, chain->direct_range_count, sizeof range);
+		chain->direct_ranges[chain->direct_range_count++] = range;
+		return true;
+	}
+	const char *right = conf_check_route_host(word);
+	if (right || slice_find(word, '/') < word.len)
+		return conf_bad_value(l, word, NULL, "write NAME, *.NAME, ADDRESS or ADDRESS/BITS");
+	struct slice name = slice_of(conf_copy(l, word), word.len);
+	chain->direct_hosts =
+	    conf_grow(l, chain->direct_hosts, chain->direct_host_count, sizeof name);
+	chain->direct_hosts[chain->direct_host_count++] = name;
+	return true;
+}
+
+bool conf_set_no_proxy(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf_chain *chain = &((struct conf_origin *)object)->chain;
+	struct slice rest = value, word;
+	enum value_word kind;
+
+	while ((kind = value_next_word(&rest, &word)) == VALUE_WORD)
+		if (!add_direct(l, chain, word))
+			return false;
+	if (kind == VALUE_UNCLOSED)
+		return conf_bad_value(l, word, NULL, "close the quotation with a '\"'");
+	return true;
+}
+
+/* ---- together with the rest ---- */
+
+static bool is_any(const struct address *ip)
+{
+	static const uint8_t zero[sizeof ip->bytes];
+	return memcmp(ip->bytes, zero, sizeof zero) == 0;
+}
+
+/* Whether the listener takes what is sent to the proxy, as far as the file says. */
+static bool is_listener(const struct conf_listen *listen, const struct conf_origin_server *s)
+{
+	struct address at, to;
+	if (net_address_port(&listen->address) != s->port || listen->address.length == 0)
+		return false;
+	net_address_ip(&listen->address, &at);
+	net_address_ip(&s->address, &to);
+	bool is_local =
+	    conf_is_localhost(slice_of_string(s->host), s->address.length > 0 ? &to : NULL);
+	if (is_any(&at) && at.family != 0)
+		return is_local;
+	if (s->address.length == 0)
+		return is_local && conf_is_localhost(SLICE(""), &at);
+	return net_address_equal(&listen->address, &s->address);
+}
+
+static void check_own_address(
+    struct conf_loader *l, const struct conf_section *s, const struct conf_upstream_proxy *p)
+{
+	for (size_t i = 0; i < l->conf->listen_count; i++) {
+		const struct conf_listen *listen = &l->conf->listens[i];
+		if (is_listener(listen, p->server))
+			conf_mistake(l, s->file, conf_option_line(s, "upstream-proxy"),
+			    "upstream-proxy %s is the address of [listen %s], so that its requests would come back; name "
+			    "another proxy",
+			    p->text, listen->name);
+	}
+}
+
+void conf_check_proxies(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_chain *chain = &((const struct conf_origin *)s->object)->chain;
+	for (size_t i = 0; i < chain->proxy_count; i++)
+		check_own_address(l, s, &chain->proxies[i]);
+	for (size_t i = 0; i + 1 < chain->proxy_count; i++) {
+		if (chain->proxies[i].host_count > 0)
+			continue;
+		conf_warning(l, s->file, conf_option_line(s, "upstream-proxy"),
+		    "upstream-proxy %s is never used, because %s before it is for every destination; put it first, or "
+		    "name destinations behind the other",
+		    chain->proxies[i + 1].text, chain->proxies[i].text);
+		return;
+	}
+}

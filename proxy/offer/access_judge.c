@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* Holds facts about a request against the rules of an [access NAME] section. Pure; see access.h. */
+#include "proxy/offer/access.h"
+
+#include "proxy/base/glob.h"
+#include "proxy/base/global_address.h"
+
+/* What a rule says of a request: the condition that does not hold, or one of these. */
+enum { TAKES = ACCESS_REASON_COUNT, NEEDS_ADDRESS };
+
+static const char *const reason_names[] = {
+#define REASON_NAME(symbol, code, what) code,
+    ACCESS_REASONS(REASON_NAME)
+#undef REASON_NAME
+};
+
+const char *access_reason_name(enum access_reason reason)
+{
+	return reason_names[reason];
+}
+
+/* ---- addresses ---- */
+
+static bool is_in_blocks(const struct conf_blocks *b, const struct address *a)
+{
+	for (size_t i = 0; i < b->count; i++)
+		if (cidr_contains(&b->blocks[i], a))
+			return true;
+	return false;
+}
+
+/* Networks of a household or a company, this machine, and unix sockets. Not 100.64.0.0/10: the customers of a
+ * provider do not know each other. */
+static bool is_private(const struct address *a)
+{
+	static const struct cidr blocks[] = {
+	    {{{10}, 4}, 8},
+	    {{{127}, 4}, 8},
+	    {{{169, 254}, 4}, 16},
+	    {{{172, 16}, 4}, 12},
+	    {{{192, 168}, 4}, 16},
+	    {{{[15] = 1}, 6}, 128},
+	    {{{0xfc}, 6}, 7},
+	    {{{0xfe, 0x80}, 6}, 10},
+	};
+	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+		if (cidr_contains(&blocks[i], a))
+			return true;
+	return a->family == 0;
+}
+
+static bool takes_client(const struct conf_access_rule *r, const struct access_facts *f)
+{
+	uint32_t words = r->clients.words;
+	if (!conf_blocks_are_given(&r->clients)) {
+		if (!f->is_forward || r->deed != CONF_ACCESS_ALLOW)
+			return true;
+		words = CONF_BLOCKS_PRIVATE;
+	}
+	return (words & CONF_BLOCKS_ANY) != 0 ||
+	       ((words & CONF_BLOCKS_UNIX) != 0 && f->client.family == 0) ||
+	       ((words & CONF_BLOCKS_PRIVATE) != 0 && is_private(&f->client)) ||
+	       is_in_blocks(&r->clients, &f->client);
+}
+
+static enum address_reach reach_of(const struct access_facts *f)
+{
+	return f->to_is_mapped ? ADDRESS_EMBEDS : address_reach(f->to);
+}
+
+/* A line allow takes an address that it names. */
+static unsigned allows_address(const struct conf_access_rule *r, const struct access_facts *f)
+{
+	uint32_t words = r->addresses.words;
+	if (!conf_blocks_are_given(&r->addresses))
+		words = CONF_BLOCKS_GLOBAL;
+	if (words & CONF_BLOCKS_ANY)
+		return TAKES;
+	if (!f->to_is_mapped && is_in_blocks(&r->addresses, f->to))
+		return TAKES;
+	if (!(words & CONF_BLOCKS_GLOBAL))
+		return ACCESS_REASON_ADDRESS;
+	switch (reach_of(f)) {
+	case ADDRESS_GLOBAL:
+		return TAKES;
+	case ADDRESS_EMBEDS:
+		return ACCESS_REASON_ADDRESS_EMBEDDED;
+	case ADDRESS_NOT_GLOBAL:
+		return ACCESS_REASON_ADDRESS_NOT_GLOBAL;
+	}
+	return ACCESS_REASON_ADDRESS_NOT_GLOBAL;
+}
+
+/* The others take an address that carries one which they name, too: a translator would lead to that. */
+static bool names_address(const struct conf_access_rule *r, const struct access_facts *f)
+{
+	struct address inner[ADDRESS_EMBEDDED_MOST];
+	if ((r->addresses.words & CONF_BLOCKS_ANY) || is_in_blocks(&r->addresses, f->to))
+		return true;
+	if ((r->addresses.words & CONF_BLOCKS_GLOBAL) && reach_of(f) == ADDRESS_GLOBAL)
+		return true;
+	size_t count = address_embedded(f->to, inner);
+	for (size_t i = 0; i < count; i++)
+		if (is_in_blocks(&r->addresses, &inner[i]))
+			return true;
+	return false;
+}
+
+static unsigned judge_address(const struct conf_access_rule *r, const struct access_facts *f)
+{
+	bool is_allow = r->deed == CONF_ACCESS_ALLOW;
+	if (!f->is_forward || (!is_allow && !conf_blocks_are_given(&r->addresses)))
+		return TAKES;
+	if (!f->to)
+		return r->addresses.words & CONF_BLOCKS_ANY ? TAKES : NEEDS_ADDRESS;
+	if (is_allow)
+		return allows_address(r, f);
+	return names_address(r, f) ? TAKES : ACCESS_REASON_ADDRESS;
+}
+
+/* ---- the other conditions ---- */
+
+static bool takes_user(const struct conf_access_rule *r, const struct access_facts *f)
+{
+	if (r->user_count == 0)
+		return true;
+	if (f->user.len == 0)
+		return false;
+	for (size_t i = 0; i < r->user_count; i++)
+		if (slice_equal(r->users[i], f->user))
+			return true;
+	return r->any_user;
+}
+
+static bool takes_method(const struct conf_access_rule *r, const struct access_facts *f)
+{
+	for (size_t i = 0; i < r->method_count; i++)
+		if (slice_equal(r->methods[i], f->method))
+			return true;
+	return r->method_count == 0;
+}
+
+static bool takes_time(const struct conf_access_rule *r, const struct access_facts *f)
+{
+	return !r->minutes || (r->minutes[f->minute / 64] >> f->minute % 64 & 1) != 0;
+}
+
+static bool takes_host(const struct conf_access_rule *r, const struct access_facts *f)
+{
+	return !conf_host_set_is_given(&r->hosts) || conf_host_set_has(&r->hosts, f->host);
+}
+
+static bool matches_path(const struct conf_access_rule *r, struct slice path)
+{
+	for (size_t i = 0; i < r->path_count; i++)
+		if (path.len > 0 && glob_match(r->paths[i], path))
+			return true;
+	return false;
+}
+
+/* Whoever decodes the path does not get around a rule: an allow needs both forms, the others one of them. */
+static bool takes_path(const struct conf_access_rule *r, const struct access_facts *f)
+{
+	if (r->path_count == 0)
+		return true;
+	bool as_sent = matches_path(r, f->path);
+	if (as_sent != (r->deed == CONF_ACCESS_ALLOW))
+		return as_sent;
+	return matches_path(r, f->plain_path);
+}
+
+static bool takes_port(const struct conf_access_rule *r, const struct access_facts *f)
+{
+	if (!f->is_forward)
+		return true;
+	for (size_t i = 0; i < r->port_count; i++)
+		if (f->port >= r->ports[i].first && f->port <= r->ports[i].last)
+			return true;
+	if (r->port_count > 0)
+		return false;
+	return r->deed != CONF_ACCESS_ALLOW || f->port == 443 || (f->port == 80 && !f->is_connect);
+}
+
+/* ---- rules ---- */
+
+static unsigned judge_rule(const struct conf_access_rule *r, const struct access_facts *f)
+{
+	if (!takes_client(r, f))
+		return ACCESS_REASON_CLIENT;
+	if (!takes_user(r, f))
+		return ACCESS_REASON_USER;
+	if (!takes_method(r, f))
+		return ACCESS_REASON_METHOD;
+	if (!takes_time(r, f))
+		return ACCESS_REASON_TIME;
+	if (!takes_host(r, f))
+		return ACCESS_REASON_HOST;
+	if (!takes_path(r, f))
+		return ACCESS_REASON_PATH;
+	if (!takes_port(r, f))
+		return ACCESS_REASON_PORT;
+	return judge_address(r, f);
+}
+
+static struct access_verdict denied(enum access_reason why, const struct conf_access_rule *rule)
+{
+	return (struct access_verdict){ACCESS_DENY, reason_names[why], rule, why};
+}
+
+struct access_verdict access_judge(const struct conf_access *a, const struct access_facts *f)
+{
+	unsigned nearest = ACCESS_REASON_NO_RULE;
+	for (size_t i = 0; i < a->rule_count; i++) {
+		const struct conf_access_rule *r = &a->rules[i];
+		const struct conf_access_rule *shown = a->name ? r : NULL;
+		unsigned answer = judge_rule(r, f);
+		switch (r->deed) {
+		case CONF_ACCESS_ALLOW:
+			if (answer == TAKES || answer == NEEDS_ADDRESS)
+				return (struct access_verdict){
+				    .answer = ACCESS_ALLOW, .rule = shown};
+			if (answer > nearest)
+				nearest = answer;
+			break;
+		case CONF_ACCESS_DENY:
+			if (answer == TAKES)
+				return denied(ACCESS_REASON_RULE, shown);
+			break;
+		case CONF_ACCESS_ASK:
+			if (answer == TAKES && f->user.len == 0)
+				return (struct access_verdict){
+				    .answer = ACCESS_ASK, .reason = "ask", .rule = shown};
+			break;
+		}
+	}
+	return denied((enum access_reason)nearest, NULL);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Upstream proxies: connections to them, and what is said to one. Requests for http go to it in absolute-form, and so
+ * does a client's CONNECT (RFC 9112 3.2.2, 3.2.3). Everything else is sent through a tunnel, which the proxy is asked
+ * for when a connection has opened:
+ *
+ *   connect ─── TLS with an https:// proxy ─── CONNECT, 2xx ─── TLS with the destination ─── session
+ *
+ * The CONNECT is a request on a session of its own, which ends with the answer. Nothing may follow that: no server
+ * speaks before its client does, in TLS or HTTP/1.1.
+ */
+#include "proxy/upstream/private.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/http/via.h"
+
+/* ---- the connection ---- */
+
+static const char *name_of(const struct origin_conn *c)
+{
+	const struct conf_origin *o = c->pool->origin;
+	const struct server *s = c->pool->server;
+	return o->tls_name && !s->destination->speaks_to_proxy ? o->tls_name : s->conf->tls_name;
+}
+
+struct net_conn *origin_conn_connect(struct origin_conn *c, const struct net_conn_ops *ops)
+{
+	struct pool *p = c->pool;
+	struct upstream *u = c->upstream;
+	struct net_loop *loop = u->env->loop;
+	const struct server *server = p->server;
+	const struct destination *d = server->destination;
+	if (p->origin->kind == CONF_ORIGIN_DEMO) {
+		int fd = u->demo_connect ? u->demo_connect(u->demo_context, server->conf) : -1;
+		return fd < 0 ? NULL : net_conn_new(loop, fd, NULL, ops, c);
+	}
+	c->offers_http1_alone = pool_needs_http1(p);
+	c->asks_proxy = d->tunnel_to != NULL;
+	if (c->asks_proxy)
+		return net_connect(loop, server->address, d->proxy_tls,
+		    p->origin->proxy->server->tls_name, ops, c);
+	struct net_conn *net = net_connect(loop, server->address, p->tls, name_of(c), ops, c);
+	if (c->offers_http1_alone)
+		net_conn_set_alpn(net, session_http1.alpn);
+	return net;
+}
+
+size_t origin_conn_bytes(const struct pool *p)
+{
+	bool has_outer = p->server->destination->proxy_tls != NULL;
+	return connection_bytes(p->tls) +
+	       (has_outer ? connection_bytes(true) - connection_bytes(false) : 0);
+}
+
+/* ---- its answers ---- */
+
+static const struct relay_cause *cause_of(unsigned status)
+{
+	return status == 407 ? &relay_cause_UP_PROXY_USER : &relay_cause_UP_PROXY_REFUSED;
+}
+
+/* For the log. */
+static const char *tell_status(
+    const struct origin_conn *c, unsigned status, char text[ORIGIN_TEXT_BYTES])
+{
+	char what[64];
+	snprintf(what, sizeof(what), "the upstream proxy answered %u", status);
+	const char *detail = origin_conn_say(c, what, text);
+	origin_log_fault(c, "upstream proxy refused", detail);
+	return detail;
+}
+
+bool upstream_proxy_refused(struct origin_conn *c, struct leg *leg, struct http_head *head, bool end)
+{
+	struct exchange *x = leg->exchange;
+	bool is_of_proxy = c->pool->server->destination->speaks_to_proxy;
+	bool opens_none = x->tunnel.is_asked && !head->opens_tunnel;
+	if (!is_of_proxy || http_head_is_interim(head) || (head->status != 407 && !opens_none))
+		return false;
+	char text[ORIGIN_TEXT_BYTES];
+	unsigned status = head->status;
+	http_head_free(head);
+	leg->ops->discard(leg, end);
+	exchange_on_up_failed(x, cause_of(status), 0, tell_status(c, status, text));
+	return true;
+}
+
+/* ---- requests to it ---- */
+
+static void authorize(struct http_head *head, const struct conf_upstream_proxy *p)
+{
+	http_head_remove(head, HTTP_TOKEN_PROXY_AUTHORIZATION);
+	if (p->authorization.len > 0)
+		http_head_add_token(head, HTTP_TOKEN_PROXY_AUTHORIZATION, p->authorization);
+}
+
+void upstream_proxy_address(const struct origin_conn *c, struct http_head *head)
+{
+	authorize(head, c->pool->origin->proxy);
+	if (head->method_token == HTTP_METHOD_CONNECT)
+		return;
+	/* RFC 9112 3.2.4: the last proxy makes an asterisk of an OPTIONS without a path. */
+	bool is_asterisk = slice_equal(head->path, SLICE("*"));
+	head->path = arena_printf(&head->arena, "http://%.*s%.*s", SLICE_ARG(head->authority),
+	    is_asterisk ? 0 : (int)head->path.len, head->path.ptr);
+}
+
+/* ---- the dialogue before a session ---- */
+
+static void fail(struct origin_conn *c, const struct relay_cause *cause, const char *detail)
+{
+	WORKER_COUNT(c->upstream->env, upstream_failed, 1);
+	origin_conn_lost(c, cause, 0, detail);
+}
+
+static void fail_for_answer(struct origin_conn *c, const char *what)
+{
+	char text[ORIGIN_TEXT_BYTES];
+	const char *detail = origin_conn_say(c, what, text);
+	origin_log_fault(c, "upstream proxy answered wrongly", detail);
+	fail(c, &relay_cause_UP_PROXY_ANSWER, detail);
+}
+
+static void ask(struct origin_conn *c)
+{
+	const struct upstream *u = c->upstream;
+	struct http_head *head = http_head_new(u->env->heads);
+	head->kind = HTTP_REQUEST;
+	head->method = SLICE("CONNECT");
+	head->method_token = HTTP_METHOD_CONNECT;
+	head->authority = slice_of_string(c->pool->server->destination->tunnel_to);
+	http_via_add(head, &u->offers->via);
+	authorize(head, c->pool->origin->proxy);
+	bool is_sent = session_request(c->dialogue, head, false, NULL) != NULL;
+	http_head_free(head);
+	ensure(is_sent);
+	net_conn_dirty(c->net);
+}
+
+enum answer { ANSWER_MORE, ANSWER_TUNNEL, ANSWER_OTHER };
+
+static const char *what_is_wrong(const struct session_event *e)
+{
+	if (e->kind == SESSION_EVENT_DATA)
+		return "bytes follow the answer that opens the tunnel";
+	if (e->kind == SESSION_EVENT_RESET || e->kind == SESSION_EVENT_FAILED)
+		return e->fault ? e->fault->text : "it broke off";
+	return NULL;
+}
+
+/* status: of ANSWER_OTHER; 0: it was no answer, and *what is wrong with it. */
+static enum answer read_answer(struct origin_conn *c, unsigned *status, const char **what)
+{
+	struct session_event e;
+	enum answer answer = ANSWER_MORE;
+	while (session_next_event(c->dialogue, &e)) {
+		bool is_final = e.kind == SESSION_EVENT_HEAD && !http_head_is_interim(e.head);
+		if (e.kind == SESSION_EVENT_READY) {
+			ask(c);
+		} else if (is_final && answer == ANSWER_MORE) {
+			answer = e.head->opens_tunnel ? ANSWER_TUNNEL : ANSWER_OTHER;
+			*status = e.head->status;
+		} else if (answer != ANSWER_OTHER && what_is_wrong(&e)) {
+			*what = what_is_wrong(&e);
+			*status = 0;
+			answer = ANSWER_OTHER;
+		}
+		if (e.kind == SESSION_EVENT_HEAD || e.kind == SESSION_EVENT_TRAILERS)
+			http_head_free(e.head);
+	}
+	return answer;
+}
+
+static void tunnel_is_open(struct origin_conn *c)
+{
+	const struct pool *p = c->pool;
+	session_free(c->dialogue);
+	c->dialogue = NULL;
+	c->asks_proxy = false;
+	if (c->upstream->env->relay->unread_since != USEC_NEVER)
+		net_conn_pause_reading(c->net, NET_PAUSE_MEMORY);
+	if (!p->tls) {
+		origin_conn_opened(c);
+		return;
+	}
+	if (c->offers_http1_alone)
+		net_conn_set_alpn(c->net, session_http1.alpn);
+	net_conn_start_tls(c->net, p->tls, name_of(c));
+}
+
+static void handle_answer(struct origin_conn *c)
+{
+	unsigned status = 0;
+	const char *what = NULL;
+	char text[ORIGIN_TEXT_BYTES];
+	switch (read_answer(c, &status, &what)) {
+	case ANSWER_MORE:
+		return;
+	case ANSWER_TUNNEL:
+		if (net_conn_is_blocked(c->net))
+			fail_for_answer(c, "it answered before it had read the request");
+		else
+			tunnel_is_open(c);
+		return;
+	case ANSWER_OTHER:
+		if (status == 0)
+			fail_for_answer(c, what);
+		else
+			fail(c, cause_of(status), tell_status(c, status, text));
+		return;
+	}
+}
+
+void upstream_proxy_opened(struct origin_conn *c)
+{
+	const struct session_conn conn = {.budget = &c->budget};
+	const struct session_plan *plan = session_by_alpn(c->pool->plans, SLICE("http/1.1"));
+	ensure(plan != NULL);
+	c->dialogue = session_begin(
+	    plan, &c->upstream->session_env, &conn, relay_origin_clock(c->upstream->env->relay));
+	handle_answer(c);
+}
+
+void upstream_proxy_received(
+    struct origin_conn *c, struct chunk *chunk, size_t offset, size_t length)
+{
+	usec now = relay_origin_clock(c->upstream->env->relay);
+	while (length > 0) {
+		size_t n = session_receive(c->dialogue, chunk, offset, length, now);
+		offset += n;
+		length -= n;
+		handle_answer(c);
+		if (!c->net || !c->dialogue)
+			return;
+	}
+}
+
+void upstream_proxy_fill(struct origin_conn *c, struct net_out *out)
+{
+	if (c->dialogue)
+		session_fill(c->dialogue, out);
+}
+
+void upstream_proxy_ended(struct origin_conn *c, const char *text)
+{
+	fail_for_answer(c, text);
+}
