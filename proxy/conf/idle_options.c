@@ -208,7 +208,7 @@ static bool nothing_tunnels(const struct conf *c, const void *object)
 {
 	(void)object;
 	for (size_t i = 0; i < c->route_count; i++)
-		if (c->routes[i].upgrade_count > 0)
+		if (!opens_no_tunnels(c, &c->routes[i]))
 			return false;
 	return true;
 }
