@@ -54,6 +54,7 @@ struct conf_listen {
 	struct net_address address;
 	const char *address_text;
 	enum conf_listen_mode mode;
+	bool shares;                  /* forward mode: conf_listen_shares */
 	const char *access_name;      /* as written; NULL: not given */
 	const struct conf_access *access; /* NULL: every request is allowed; never in forward mode */
 	struct net_certificate *certificates;
@@ -83,6 +84,12 @@ struct conf_listen {
 static inline bool conf_listen_is_forward(const struct conf_listen *l)
 {
 	return l && l->mode == CONF_MODE_FORWARD;
+}
+
+/* What is learned from one client's requests, or kept of them, may have an effect on another's. */
+static inline bool conf_listen_shares(const struct conf_listen *l)
+{
+	return !conf_listen_is_forward(l) || l->shares;
 }
 
 /* One line `server` of an [origin]. All lines of an origin have the same kind and protocols. */

@@ -283,6 +283,11 @@ const struct conf_option conf_options[] = {
     {LISTEN(clients_shared), .key = "clients", SWITCH("single shared"), .preset = "single",
         .sentence = "shared: one connection may carry requests of several users, such as one from a CDN or another "
         "proxy. single: each connection belongs to one user."},
+    {LISTEN(shares), .key = "shares", SWITCH("no yes"), .example = "yes", .preset = "no",
+        .sentence = "Only with mode = forward. no: what one client asks for has no effect on what another one gets, and nothing of it "
+        "outlives its connection: [preload] learns nothing from these clients and offers them nothing learned, hold-shared and "
+        "diary-cookie are not for them, and the latest version of a resource is not learned from them. yes: all this is as it is with "
+        "mode = gateway."},
     {LISTEN(trusted), .key = "trusted", .example = "192.0.2.10 2001:db8::/64 unix", .type = CONF_TYPE_CIDRS,
         .choices = "unix", .form = "ADDRESS[/BITS] | unix ...", .repeats = true,
         .count_offset = offsetof(struct conf_listen, trusted_count),

@@ -106,6 +106,10 @@ static void count_exchange(
 	c->requests_retried += exchange_retries(x) > 0;
 	if (x->ending.cause)
 		c->causes[relay_cause_index(x->ending.cause)]++;
+	_Static_assert(ACCESS_REASON_COUNT <= OBSERVE_DENIALS, "each reason has a counter");
+	if (x->context.denial > 0 && (x->ending.cause == &relay_cause_ACCESS_DENIED ||
+					 x->ending.cause == &relay_cause_ADDRESS_DENIED))
+		c->denials[x->context.denial - 1]++;
 	c->shed_offers += x->ending.cause == &relay_cause_SHED;
 	c->shed_streams += x->ending.cause == &relay_cause_MEMORY_STALLED ||
 			   x->ending.cause == &relay_cause_MEMORY_SHORT;

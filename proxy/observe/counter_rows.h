@@ -138,6 +138,7 @@
 	X(RULE_RESET, "pushgate_rule_reset_seconds_total", "counter", "rule", "sum of the times from a promise to the client's reset") \
 	X(RULE_USED, "pushgate_rule_used_ratio", "gauge", "rule", "share of these pushes that clients used, 0 to 1") \
 	X(FAULT, "pushgate_fault_total", "counter", "side, fault", "protocol faults of peers") \
+	X(DENIED, "pushgate_access_denied_total", "counter", "reason", "requests answered 403 because of an [access NAME]; the reasons are below") \
 	X(END, "pushgate_end_total", "counter", "cause", "exchanges that did not end with the origin's response") \
 	X(HOLD_MISSED, "pushgate_hold_missed_total", "counter", "cause", "requests that found a held response which could not answer them")
 
