@@ -150,6 +150,16 @@ static bool opens_no_tunnels(const struct conf *c, const void *object)
 	return !may_tunnel(object);
 }
 
+static bool knows_no_users(const struct conf *c, const void *object)
+{
+	const struct conf_route *route = object;
+	for (size_t i = 0; i < c->listen_count; i++)
+		if (conf_listen_is_forward(&c->listens[i]) == route->is_forward &&
+		    c->listens[i].access_name)
+			return false;
+	return true;
+}
+
 static bool has_no_names(const struct conf *c, const void *object)
 {
 	(void)object;
@@ -184,6 +194,13 @@ static bool has_no_users(const struct conf *c, const void *object)
 		if (c->accesses[i].users)
 			return false;
 	return true;
+}
+
+static bool asks_for_no_user(const struct conf *c, const void *object)
+{
+	const struct conf_access *a = object;
+	(void)c;
+	return (a->needs & CONF_ACCESS_USER) == 0;
 }
 
 /* Clients on a unix socket have no address. */
@@ -250,6 +267,7 @@ static const struct idle {
     {CONF_SECTION_SERVER, "limit-table", limits_no_requests, "no route has limit-requests"},
     {CONF_SECTION_SERVER, "user-failures", has_no_users, "no [access NAME] has users"},
     {CONF_SECTION_SERVER, "users-cache-time", has_no_users, "no [access NAME] has users"},
+    {CONF_SECTION_ACCESS, "users", asks_for_no_user, "no line is ask or has user="},
     {CONF_SECTION_LISTEN, "tls-timeout", is_cleartext, "the section has no certificate"},
     {CONF_SECTION_LISTEN, "max-concurrent-streams", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "connection-window", clients_speak_http1, CLIENTS_HTTP1},
@@ -355,6 +373,10 @@ static const struct idle {
     {CONF_SECTION_ROUTE, "tunnel-half-closed-timeout", opens_no_tunnels, NO_UPGRADE},
     {CONF_SECTION_ROUTE, "tunnel-age", opens_no_tunnels, NO_UPGRADE},
     {CONF_SECTION_ROUTE, "tunnel-bytes", opens_no_tunnels, NO_UPGRADE},
+    {CONF_SECTION_ROUTE, "max-tunnels-per-client", opens_no_tunnels, NO_UPGRADE},
+    {CONF_SECTION_ROUTE, "max-tunnels-per-user", opens_no_tunnels, NO_UPGRADE},
+    {CONF_SECTION_ROUTE, "max-tunnels-per-user", knows_no_users, "no listener that it serves has access"},
+    {CONF_SECTION_ROUTE, "tunnel-rate", opens_no_tunnels, NO_UPGRADE},
     {CONF_SECTION_ROUTE, "subscription", subscribes_to_nothing,
 	"the pushes that it waits for never come: its origin has push = refuse"},
     {CONF_SECTION_ROUTE, "subscription", subscribes_over_http1,

@@ -197,6 +197,14 @@ static uint16_t status_of(const struct exchange *x)
 	return x->tunnel.is_upgrade && exchange_is_tunnel(x) ? 101 : x->response.status;
 }
 
+/* The name of what it carries; a CONNECT does not say. */
+static struct slice tunnel_of(const struct exchange *x)
+{
+	if (!exchange_is_tunnel(x))
+		return SLICE("");
+	return x->request->protocol.len > 0 ? x->request->protocol : SLICE("connect");
+}
+
 static const char *who_ended(const struct exchange *x)
 {
 	static const char *const names[] = {
@@ -239,7 +247,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	    .user_agent = agent ? agent->value : (struct slice){0},
 	    .referer = referer ? referer->value : (struct slice){0},
 	    .status = status_of(x),
-	    .tunnel = exchange_is_tunnel(x) ? head->protocol : SLICE(""),
+	    .tunnel = tunnel_of(x),
 	    .tunnel_ended = exchange_is_tunnel(x) ? who_ended(x) : NULL,
 	    .request_bytes = x->upload.received,
 	    .response_bytes = bytes_to_client(x),
@@ -274,6 +282,8 @@ void access_record_ended(void *context, struct exchange *x)
 		users_exchange_ended(g, x);
 	if (x->context.limits_held)
 		request_limits_ended(x);
+	if (x->tunnel.share)
+		tunnel_limits_ended(g, x);
 	count_exchange(g->env.observe->counters, x, outcome);
 	if (x->context.was_forwarded)
 		feedback_ended(g, x, outcome);

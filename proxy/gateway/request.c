@@ -53,6 +53,9 @@ static void serve(struct gateway *g, struct exchange *x)
 		upstream_read_affinity(x);
 	if (x->context.route->request_limit_count > 0 && !request_limits_admit(g, x))
 		return;
+	if (x->tunnel.is_asked && conf_route_counts_tunnels(x->context.route) &&
+	    !tunnel_limits_admit(g, x))
+		return;
 	if (!x->tunnel.is_asked) /* which has tunnel-age */
 		x->context.request_timeout = x->context.route->request_timeout;
 	if (x->context.call_timeout > 0)

@@ -53,6 +53,7 @@
 	X(destinations_made, "hosts with their ports that requests in forward mode have named for the first time") \
 	X(destinations_evicted, "of these, forgotten because max-destinations was reached") \
 	X(tunnels_refused, "requests for a tunnel that opened none") \
+	X(tunnels_slowed, "ended tunnels that had to wait for the tunnel-rate of their client or user") \
 	X(tunnel_up_bytes, "bytes that ended tunnels have carried to origins") \
 	X(tunnel_down_bytes, "bytes that ended tunnels have carried to clients") \
 	X(upstream_failed, "connections to origins that failed to open or ended with an error") \
