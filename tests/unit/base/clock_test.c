@@ -35,8 +35,8 @@ static void minutes_begin_on_monday_in_local_time(void **state)
 {
 	(void)state;
 	check("UTC0", 0);
-	check("X-14", 14 * 60);
-	check("Y+11:30", -(11 * 60 + 30));
+	check("EAST-14", 14 * 60);
+	check("WEST+11:30", -(11 * 60 + 30));
 	check("UTC0", 0);
 }
 
