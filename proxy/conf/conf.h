@@ -54,6 +54,7 @@ struct conf_listen {
 	struct net_address address;
 	const char *address_text;
 	enum conf_listen_mode mode;
+	bool shares;                  /* forward mode: conf_listen_shares */
 	const char *access_name;      /* as written; NULL: not given */
 	const struct conf_access *access; /* NULL: every request is allowed; never in forward mode */
 	struct net_certificate *certificates;
@@ -63,6 +64,7 @@ struct conf_listen {
 	bool redirect_to_https;       /* cleartext: every request is answered 308 to https */
 	uint16_t redirect_port;       /* of that https: 443 */
 	const char *hsts;             /* TLS: the value of Strict-Transport-Security, NULL = none */
+	bool serves_pac;              /* forward mode: GET /proxy.pac */
 	bool clients_shared;          /* clients = shared: one connection may carry many users */
 	/* Peers whose :scheme need not be that of the connection; family 0: unix sockets. */
 	struct cidr *trusted;
@@ -83,6 +85,12 @@ struct conf_listen {
 static inline bool conf_listen_is_forward(const struct conf_listen *l)
 {
 	return l && l->mode == CONF_MODE_FORWARD;
+}
+
+/* What is learned from one client's requests, or kept of them, may have an effect on another's. */
+static inline bool conf_listen_shares(const struct conf_listen *l)
+{
+	return !conf_listen_is_forward(l) || l->shares;
 }
 
 /* One line `server` of an [origin]. All lines of an origin have the same kind and protocols. */

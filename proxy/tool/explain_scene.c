@@ -218,6 +218,7 @@ static void open_connection(struct explain_scene *s)
 	    .count = c->hold_max_count, .bytes = c->hold_max_bytes, .age = c->hold_max_age};
 	bool one_user = !s->listen || !s->listen->clients_shared;
 	hold_store_init(&s->held, &s->hold, &s->budget, &limits, one_user);
+	s->held.is_secluded = !conf_listen_shares(s->listen);
 	policy_diary_init(&s->diary, one_user ? c->diary_entries : 0);
 }
 

@@ -58,6 +58,7 @@ struct gate_peer_options {
 	bool takes_tunnels;   /* an origin: ENABLE_CONNECT_PROTOCOL=1 */
 	struct net_tls *tls;
 	const char *server_name;
+	const char *scheme; /* a client: of its requests; NULL: https over TLS, else http */
 };
 
 struct gate_peer {
