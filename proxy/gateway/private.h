@@ -94,6 +94,7 @@ struct gateway {
 	struct long_pass long_pass;
 	struct drain drain;
 	struct request_limits *limits; /* owned; NULL: no route has limit-requests */
+	char *pac_text;                /* owned; NULL until a client asks for /proxy.pac */
 	struct users *users;           /* owned; NULL: no [access NAME] section has users */
 	bool (*ask_password)(void *context, const struct gateway_question *q);
 	void *ask_context;
@@ -123,10 +124,24 @@ bool request_limits_admit(struct gateway *g, struct exchange *x);
 /* It is over: it is not open any more where it was counted. */
 void request_limits_ended(struct exchange *x);
 
+/* ---- tunnel_limits.c ---- */
+
+/* Counts a request for a tunnel by its client and its user. False: it is one too many, and has been answered. */
+bool tunnel_limits_admit(struct gateway *g, struct exchange *x);
+/* It is over; x->tunnel.share is not NULL. */
+void tunnel_limits_ended(struct gateway *g, struct exchange *x);
+
 /* ---- users.c: the rest is in users.h ---- */
 
 void users_open(struct gateway *g, const struct gateway_env *env);
 void users_close(struct gateway *g); /* after the last exchange */
+
+/* ---- pac.c ---- */
+
+/* The listener has pac = yes. True: x was a request for the file, and has been answered. */
+bool pac_serves(struct gateway *g, struct exchange *x);
+/* The body of that answer. */
+struct slice pac_text(const struct gateway *g, struct exchange *x);
 
 /* ---- own_answer.c ---- */
 
