@@ -5,6 +5,7 @@
  */
 #include "tests/support/gateway_world.h"
 
+#include "proxy/offer/learned_table.h"
 #include "tests/unit/conf/pem.h"
 
 #include <stdio.h>
@@ -267,6 +268,80 @@ static void held_responses_stay_with_their_client(void **state)
 	end(&s);
 }
 
+/* A page that is navigated to, and a resource that is asked for after it. */
+static void browse(struct scene *s)
+{
+	char referer[96];
+	snprintf(referer, sizeof(referer), "https://%s/index", s->authority[0]);
+	struct gate_stream *x = gate_request(
+	    s->client, "GET", s->authority[0], "/index", true, "sec-fetch-mode", "navigate", NULL);
+	UNTIL(s->w, gate_find(s->w, "/index"));
+	struct gate_stream *at = gate_find(s->w, "/index");
+	struct gate_stream *p = gate_promise(at, "https", s->authority[0], "/a.css");
+	gate_answer_fields(p, 200, true, SHAREABLE, "etag", "\"1\"", NULL);
+	gate_answer_fields(at, 200, true, "etag", "\"1\"", NULL);
+	UNTIL(s->w, x->is_over && gate_find_at(s->client, "/a.css") && gate_find_at(s->client, "/a.css")->is_over);
+	x = gate_request(s->client, "GET", s->authority[0], "/b.css", true, "referer", referer, NULL);
+	UNTIL(s->w, gate_find(s->w, "/b.css"));
+	gate_answer(gate_find(s->w, "/b.css"), 200, 5, true);
+	UNTIL(s->w, x->is_over);
+}
+
+static void nothing_is_learned_from_clients(void **state)
+{
+	(void)state;
+	for (unsigned shares = 0; shares < 2; shares++) {
+		struct scene s = scene_new(
+		    NULL, shares ? "shares = yes" : "", "", EVERYTHING, "[preload p]\nlearned = apply\n");
+		browse(&s);
+		assert_int_equal(s.w->gateway->learned->pages.count, shares);
+		assert_int_equal(s.w->gateway->clients.validators.entries != NULL, shares);
+		end(&s);
+	}
+}
+
+/* The diary of a connection is its own client's. */
+static void client_is_not_pushed_what_it_has(void **state)
+{
+	(void)state;
+	struct scene s = scene_of(EVERYTHING);
+	browse(&s);
+	struct gate_stream *at = page(&s, s.client, "/page");
+	struct gate_stream *again = gate_promise(at, "https", s.authority[0], "/a.css");
+	UNTIL(s.w, again->is_over);
+	assert_int_equal(dropped(&s, &policy_reason_KNOWN), 1);
+	struct gate_peer *other = gate_client(s.w, &https);
+	at = page(&s, other, "/other");
+	again = gate_promise(at, "https", s.authority[0], "/a.css");
+	UNTIL(s.w, again->is_over || gate_find_at(other, "/a.css"));
+	assert_false(again->is_over);
+	end(&s);
+}
+
+static const char *field(const struct gate_stream *s, const char *name);
+
+static void no_cookie_is_set_and_none_is_taken(void **state)
+{
+	(void)state;
+	char key[64], server[256];
+	write_file(key, sizeof(key), "0123456789abcdef0123456789abcdef");
+	snprintf(server, sizeof(server), "diary-cookie = seen\ndiary-cookie-key = %s", key);
+	for (unsigned shares = 0; shares < 2; shares++) {
+		struct scene s = scene_new(server, shares ? "shares = yes" : "", "", EVERYTHING, "");
+		browse(&s);
+		struct gate_stream *x = gate_request(s.client, "GET", s.authority[0], "/next", true, "sec-fetch-mode",
+		    "navigate", "cookie", "seen=1; own=2", NULL);
+		UNTIL(s.w, gate_find(s.w, "/next"));
+		assert_string_equal(field(gate_find(s.w, "/next"), "cookie"), shares ? "own=2" : "seen=1; own=2");
+		gate_answer(gate_find(s.w, "/next"), 200, 5, true);
+		UNTIL(s.w, x->is_over);
+		bool is_set = field(gate_find_at(s.client, "/index"), "set-cookie") || field(x, "set-cookie");
+		assert_int_equal(is_set, shares);
+		end(&s);
+	}
+	unlink(key);
+}
+
 /* ---- fields ---- */
 
 static const char *field(const struct gate_stream *s, const char *name)
@@ -313,6 +388,9 @@ int main(void)
 	    cmocka_unit_test(one_destination_that_promises_too_much_loses_only_its_own_pushes),
 	    cmocka_unit_test(rules_ask_where_the_request_goes),
 	    cmocka_unit_test(held_responses_stay_with_their_client),
+	    cmocka_unit_test(nothing_is_learned_from_clients),
+	    cmocka_unit_test(client_is_not_pushed_what_it_has),
+	    cmocka_unit_test(no_cookie_is_set_and_none_is_taken),
 	    cmocka_unit_test(what_is_between_client_and_proxy_stays_there),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
