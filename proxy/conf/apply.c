@@ -156,34 +156,6 @@ static bool check_text(struct conf_loader *l, const struct conf_option *o, struc
 	return false;
 }
 
-/* Reports a mistake and returns false if this version lacks the option or a word of its value. */
-static bool is_available(struct conf_loader *l, const struct conf_option *o, struct slice value)
-{
-	struct slice rest = value, word;
-	const struct conf_unavailable *row = conf_find_unavailable(o->section, o->key, SLICE(""));
-
-	if (row) {
-		conf_mistake_here(l, "%s is not available yet in this version; %s", o->key,
-		    row->right ? row->right : "remove it");
-		return false;
-	}
-	while (value_next_word(&rest, &word) == VALUE_WORD) {
-		row = conf_find_unavailable(o->section, o->key, word);
-		if (!row)
-			continue;
-		char right[160] = "use ";
-		if (o->choices)
-			conf_option_choices(o, ", ", " or ", right + 4, sizeof right - 4);
-		conf_mistake_here(l, "%s %.*s is not available yet in this version; %s", o->key,
-		    SLICE_ARG(slice_sub(word, 0, 80)),
-		    row->right   ? row->right
-		    : o->choices ? right
-				 : "remove it");
-		return false;
-	}
-	return true;
-}
-
 static void note_place(struct conf_loader *l, struct conf_section *s, const char *key)
 {
 	struct conf_option_place *p = arena_alloc(&l->conf->arena, sizeof *p);
@@ -221,8 +193,7 @@ void conf_apply(struct conf_loader *l, struct slice key, struct slice value)
 	note_place(l, s, o->key);
 	s->has_preset[o - conf_options] =
 	    o->preset && slice_equal(value, slice_of_string(o->preset));
-	if (!check_text(l, o, value) || !(l->accepts_unavailable || is_available(l, o, value)) ||
-	    !set_option(l, o, s->object, value))
+	if (!check_text(l, o, value) || !set_option(l, o, s->object, value))
 		s->is_broken = true;
 }
 
@@ -306,13 +277,6 @@ void conf_begin_section(struct conf_loader *l, struct slice header)
 		conf_mistake_here(l, "duplicate section %s, first at %s:%" PRIu32 "; %s",
 		    conf_section_title(l, earlier), earlier->file, earlier->line,
 		    name.len ? "give it another name" : "put its options there");
-	}
-	const struct conf_unavailable *row =
-	    conf_find_unavailable((enum conf_kind)kind, NULL, SLICE(""));
-	if (row && !l->accepts_unavailable) {
-		conf_mistake_here(l, "[%s] sections are not available yet in this version; %s",
-		    conf_section_types[kind].word, row->right ? row->right : "remove it");
-		return;
 	}
 	l->current = section_new(l, (enum conf_kind)kind, name);
 	/* Read the options of a duplicate section too, so that one run reports all mistakes. */

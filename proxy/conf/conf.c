@@ -86,17 +86,6 @@ struct conf *conf_load_text(struct slice text, const char *name, bool opens_file
 	return load_end(&l);
 }
 
-struct conf *conf_load_everything(
-    struct slice text, const char *name, bool opens_files, FILE *errors)
-{
-	struct conf_loader l;
-	struct conf *c = load_begin(&l, name, NULL, opens_files, errors);
-
-	l.accepts_unavailable = true;
-	conf_read_text(&l, c->file, text);
-	return load_end(&l);
-}
-
 void conf_free(struct conf *c)
 {
 	if (!c)

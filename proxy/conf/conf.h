@@ -303,6 +303,8 @@ struct conf_route {
 	usec tunnel_half_closed_timeout; /* one direction has ended: 1 min */
 	usec tunnel_age;              /* 0 = no limit */
 	uint64_t tunnel_bytes;        /* both directions together; 0 = no limit */
+	uint32_t max_tunnels_per_client, max_tunnels_per_user; /* 0 = no limit */
+	uint64_t tunnel_rate;         /* bytes a second of all tunnels of one user or client; 0 = any */
 	bool is_forward;              /* its origin is forward: it is for listeners with mode = forward alone */
 	bool subscription;            /* its GETs wait for pushes (relay/subscription.c) */
 	enum conf_forwarded forwarded;
@@ -310,6 +312,11 @@ struct conf_route {
 	struct conf_request_limit *request_limits; /* all count */
 	size_t request_limit_count;
 };
+
+static inline bool conf_route_counts_tunnels(const struct conf_route *route)
+{
+	return (route->max_tunnels_per_client | route->max_tunnels_per_user | route->tunnel_rate) != 0;
+}
 
 enum conf_learned { CONF_LEARNED_OFF, CONF_LEARNED_PROPOSE, CONF_LEARNED_APPLY };
 

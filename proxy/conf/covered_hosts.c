@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Compares the certificates of the listeners with the hosts of the routes. */
+/*
+ * Compares the certificates of the listeners with the hosts of the routes. In forward mode they have nothing in common:
+ * the certificate is for the proxy's own name, the hosts are those of others.
+ */
 #include "proxy/conf/load.h"
 #include <inttypes.h>
 
 static bool certificate_covers_route(
     const struct conf_loader *l, const struct net_tls *tls, size_t i)
 {
-	for (size_t r = 0; r < l->conf->route_count; r++)
-		for (size_t h = 0; h < l->conf->routes[r].host_count; h++)
-			if (net_tls_certificate_covers(tls, i, l->conf->routes[r].hosts[h]))
+	for (size_t r = 0; r < l->conf->route_count; r++) {
+		const struct conf_route *route = &l->conf->routes[r];
+		for (size_t h = 0; !route->is_forward && h < route->host_count; h++)
+			if (net_tls_certificate_covers(tls, i, route->hosts[h]))
 				return true;
+	}
 	return false;
 }
 
@@ -30,7 +35,7 @@ static void check_default(struct conf_loader *l, const struct conf_section *s)
 	const struct conf_listen *listen = s->object;
 
 	for (size_t r = 0; r < l->conf->route_count; r++)
-		if (takes_any_host(&l->conf->routes[r]))
+		if (!l->conf->routes[r].is_forward && takes_any_host(&l->conf->routes[r]))
 			return;
 	for (size_t i = 1; i < listen->certificate_count; i++) {
 		if (certificate_covers_route(l, s->tls, 0) ||
@@ -50,6 +55,8 @@ static bool is_covered(const struct conf_loader *l, struct slice host)
 	conf_for_each_section(l, s, CONF_SECTION_LISTEN)
 	{
 		const struct conf_listen *listen = s->object;
+		if (conf_listen_is_forward(listen))
+			continue;
 		for (size_t i = 0; s->tls && i < listen->certificate_count; i++)
 			if (net_tls_certificate_covers(s->tls, i, host))
 				return true;
@@ -90,6 +97,8 @@ void conf_check_covered_hosts(struct conf_loader *l)
 	conf_for_each_section(l, s, CONF_SECTION_LISTEN)
 	{
 		const struct conf_listen *listen = s->object;
+		if (conf_listen_is_forward(listen))
+			continue;
 		/* Something in front ends TLS for all hosts. */
 		if (listen->certificate_count == 0 && listen->trusted_count > 0)
 			return;
@@ -99,7 +108,7 @@ void conf_check_covered_hosts(struct conf_loader *l)
 	}
 	conf_for_each_section(l, s, CONF_SECTION_ROUTE)
 	{
-		if (has_tls)
+		if (has_tls && !((const struct conf_route *)s->object)->is_forward)
 			check_hosts_of(l, s);
 	}
 }

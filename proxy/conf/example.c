@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `pushgate help-config example`: prints a configuration with every available option and its
+ * `pushgate help-config example`: prints a configuration with every option and its
  * sentence above it. etc/pushgate.ini is this output. Required options are active, all others are
  * commented out.
  */
@@ -77,16 +77,12 @@ void conf_print_example(FILE *out)
 	fputs(introduction, out);
 	for (int kind = 0; kind < CONF_SECTION_COUNT; kind++) {
 		const struct conf_section_type *type = &conf_section_types[kind];
-		if (conf_find_unavailable((enum conf_kind)kind, NULL, SLICE("")))
-			continue;
 		fputs("\n\n", out);
 		print_comment(out, type->sentence);
 		fprintf(out, "%s[%s%s]\n", shown[kind].is_commented ? ";" : "", type->word,
 		    shown[kind].name);
 		for (size_t i = 0; i < conf_option_count; i++)
-			if (conf_options[i].section == (enum conf_kind)kind &&
-			    !conf_find_unavailable(
-				conf_options[i].section, conf_options[i].key, SLICE("")))
+			if (conf_options[i].section == (enum conf_kind)kind)
 				print_option(out, &conf_options[i]);
 	}
 }

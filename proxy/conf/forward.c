@@ -4,6 +4,7 @@
  * all options of routes and origins apply. What the file does not say is added here.
  */
 #include "proxy/conf/load.h"
+#include <inttypes.h>
 
 /* ---- sections before the whole is checked ---- */
 
@@ -29,21 +30,32 @@ static const struct conf_section *find_forward_origin(const struct conf_loader *
 	return NULL;
 }
 
-static bool has_section(const struct conf_loader *l, enum conf_kind kind, const char *name)
+static const struct conf_section *find_section(
+    const struct conf_loader *l, enum conf_kind kind, const char *name)
 {
 	conf_for_each_section(l, s, kind)
 	{
 		if (strcmp(s->name, name) == 0)
-			return true;
+			return s;
 	}
-	return false;
+	return NULL;
+}
+
+/* The list is empty, or has the member that stands for everything. */
+static bool has_all(const struct slice *list, size_t count, struct slice all)
+{
+	for (size_t i = 0; i < count; i++)
+		if (slice_equal(list[i], all))
+			return true;
+	return count == 0;
 }
 
 /* A route that takes whatever no other route of forward mode takes. */
 static bool takes_everything(const struct conf_loader *l, const struct conf_route *r)
 {
 	return r->side_count > 0 && find_forward_origin(l, r->sides[0].name) &&
-	       r->host_count + r->path_count + r->method_count + r->field_test_count == 0;
+	       has_all(r->hosts, r->host_count, SLICE("*")) &&
+	       has_all(r->paths, r->path_count, SLICE("/")) && !conf_route_has_conditions(r);
 }
 
 static bool has_route_for_everything(const struct conf_loader *l)
@@ -56,33 +68,43 @@ static bool has_route_for_everything(const struct conf_loader *l)
 	return false;
 }
 
-/* Whether a section may have the name. */
-static bool is_free(struct conf_loader *l, enum conf_kind kind, const char *word)
+/* Whether the built-in section's name is free; what is wrong with the section that has it. */
+static bool is_free(struct conf_loader *l, enum conf_kind kind, const char *wrong)
 {
-	if (!has_section(l, kind, "forward"))
+	const struct conf_section *listen = find_listener(l, CONF_MODE_FORWARD);
+	const struct conf_section *s = find_section(l, kind, "forward");
+
+	if (!s)
 		return true;
-	const struct conf_section *s = find_listener(l, CONF_MODE_FORWARD);
-	conf_mistake(l, s->file, conf_option_line(s, "mode"),
-	    "mode = forward needs an [%s forward], which it would make itself, but the section "
-	    "that is there is "
-	    "another one; give that another name",
-	    word);
+	if (!s->is_broken)
+		conf_mistake(l, s->file, s->line,
+		    "mode = forward at %s:%" PRIu32 " makes a section %s, but this one %s; give it "
+		    "another name",
+		    listen->file, conf_option_line(listen, "mode"), conf_section_title(l, s),
+		    wrong);
 	return false;
 }
 
 /* ---- what is added ---- */
 
+bool conf_has_forward_listener(const struct conf_loader *l)
+{
+	return find_listener(l, CONF_MODE_FORWARD) != NULL;
+}
+
 void conf_add_forward_sections(struct conf_loader *l)
 {
 	static const char origin_text[] = "[origin forward]\nserver = forward:\n";
-	static const char route_text[] = "[route forward]\norigin = %s\nupgrade = websocket\n";
+	static const char route_text[] = "[route forward]\norigin = %s\nupgrade = websocket\nmax-tunnels-per-client = 1000\n";
 
-	if (!find_listener(l, CONF_MODE_FORWARD) || l->counts.mistakes > 0)
+	if (!conf_has_forward_listener(l))
 		return;
-	if (!find_forward_origin(l, NULL) && is_free(l, CONF_SECTION_ORIGIN, "origin"))
+	if (!find_forward_origin(l, NULL) &&
+	    is_free(l, CONF_SECTION_ORIGIN, "has not server = forward:"))
 		conf_read_text(l, "forward mode", slice_of_string(origin_text));
 	const struct conf_section *origin = find_forward_origin(l, NULL);
-	if (!origin || has_route_for_everything(l) || !is_free(l, CONF_SECTION_ROUTE, "route"))
+	if (!origin || has_route_for_everything(l) ||
+	    !is_free(l, CONF_SECTION_ROUTE, "does not take every request of forward mode"))
 		return;
 	conf_read_text(l, "forward mode", arena_printf(&l->conf->arena, route_text, origin->name));
 }
@@ -107,7 +129,7 @@ void conf_check_forward_route(struct conf_loader *l, const struct conf_section *
 		conf_mistake(l, s->file, conf_option_line(s, "rewrite"),
 		    "rewrite is for gateways, and the route has an origin with server = forward:; "
 		    "remove it");
-	else if (!find_listener(l, CONF_MODE_FORWARD))
+	else if (!conf_has_forward_listener(l))
 		conf_warning(l, s->file, s->line,
 		    "%s never matches, because no [listen NAME] has mode = forward; add that to "
 		    "one",

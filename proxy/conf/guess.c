@@ -132,7 +132,7 @@ static const struct conf_option *nearest_option(enum conf_kind section, struct s
 			return conf_find_option(section, slice_of_string(aliases[i].ours));
 	for (size_t i = 0; i < conf_option_count; i++) {
 		const struct conf_option *o = &conf_options[i];
-		if (o->section != section || conf_find_unavailable(section, o->key, SLICE("")))
+		if (o->section != section)
 			continue;
 		unsigned d = slice_distance(word, slice_of_string(o->key), distance);
 		if (d < distance) {
@@ -264,8 +264,7 @@ static int nearest_section(struct slice word)
 		if (slice_equal(name, slice_of_string(section_aliases[i].theirs)))
 			return (int)section_aliases[i].ours;
 	for (int kind = 0; kind < CONF_SECTION_COUNT; kind++)
-		if (!conf_find_unavailable((enum conf_kind)kind, NULL, SLICE("")) &&
-		    slice_distance(name, slice_of_string(conf_section_types[kind].word), 2) <= 2)
+		if (slice_distance(name, slice_of_string(conf_section_types[kind].word), 2) <= 2)
 			return kind;
 	return -1;
 }
@@ -287,17 +286,14 @@ void conf_unknown_section(struct conf_loader *l, struct slice word)
 	}
 	char known[160] = "";
 	size_t used = 0;
-	int last = CONF_SECTION_COUNT - 1;
-	while (conf_find_unavailable((enum conf_kind)last, NULL, SLICE("")))
-		last--;
+	const int last = CONF_SECTION_COUNT - 1;
 	for (int kind = 0; kind <= last; kind++) {
 		const struct conf_section_type *type = &conf_section_types[kind];
-		if (!conf_find_unavailable((enum conf_kind)kind, NULL, SLICE("")))
-			used += (size_t)snprintf(known + used, sizeof known - used, "%s[%s%s]",
-			    kind == 0      ? ""
-			    : kind == last ? " or "
-					   : ", ",
-			    type->word, type->is_named ? " NAME" : "");
+		used += (size_t)snprintf(known + used, sizeof known - used, "%s[%s%s]",
+		    kind == 0      ? ""
+		    : kind == last ? " or "
+				   : ", ",
+		    type->word, type->is_named ? " NAME" : "");
 	}
 	conf_mistake_here(l, "unknown section [%.*s]; write %s", SLICE_ARG(word), known);
 }

@@ -25,11 +25,6 @@ static void print_wrapped(FILE *out, int indent, const char *text)
 	fputc('\n', out);
 }
 
-static bool is_available(const struct conf_option *o, struct slice word)
-{
-	return !conf_find_unavailable(o->section, o->key, word);
-}
-
 const char *conf_option_choices(const struct conf_option *o, const char *joint,
     const char *last_joint, char *buffer, size_t size)
 {
@@ -39,8 +34,6 @@ const char *conf_option_choices(const struct conf_option *o, const char *joint,
 	buffer[0] = '\0';
 	/* Print each word one round later, so that the last one is known. */
 	while (used < size && value_next_word(&rest, &word) == VALUE_WORD) {
-		if (!is_available(o, word))
-			continue;
 		if (previous.len > 0)
 			used += (size_t)snprintf(buffer + used, size - used, "%s%.*s",
 			    used ? joint : "", SLICE_ARG(previous));
@@ -61,28 +54,10 @@ const char *conf_option_example(const struct conf_option *o, char *buffer, size_
 	/* Of choices the first that is not the default: the default needs no line. */
 	rest = slice_of_string(o->choices);
 	while (value_next_word(&rest, &word) == VALUE_WORD)
-		if (is_available(o, word) && !slice_equal(word, slice_of_string(o->preset)))
+		if (!slice_equal(word, slice_of_string(o->preset)))
 			break;
 	snprintf(buffer, size, "%.*s", SLICE_ARG(word));
 	return buffer;
-}
-
-/* Copies the alternatives of the form (separated by " | ") that are available. */
-static void available_form(const struct conf_option *o, char *buffer, size_t size)
-{
-	const char *rest = o->form;
-	size_t used = 0;
-
-	buffer[0] = '\0';
-	while (rest && used < size) {
-		const char *bar = strstr(rest, " | ");
-		struct slice piece =
-		    bar ? slice_of(rest, (size_t)(bar - rest)) : slice_of_string(rest);
-		if (is_available(o, piece))
-			used += (size_t)snprintf(buffer + used, size - used, "%s%.*s",
-			    used ? " | " : "", SLICE_ARG(piece));
-		rest = bar ? bar + 3 : NULL;
-	}
 }
 
 const char *conf_option_form(const struct conf_option *o, char *buffer, size_t size)
@@ -90,7 +65,7 @@ const char *conf_option_form(const struct conf_option *o, char *buffer, size_t s
 	char least[VALUE_TEXT], most[VALUE_TEXT];
 
 	if (o->form) {
-		available_form(o, buffer, size);
+		snprintf(buffer, size, "%s", o->form);
 		return buffer;
 	}
 	switch (o->type) {
@@ -135,17 +110,10 @@ const char *conf_option_form(const struct conf_option *o, char *buffer, size_t s
 
 const char *conf_option_sentence(const struct conf_option *o, char *buffer, size_t size)
 {
-	size_t used = 0;
-
-	buffer[0] = '\0';
-	for (const char *line = o->sentence; *line && used < size;) {
-		struct slice whole = slice_of(line, strcspn(line, "\n"));
-		struct slice word = slice_sub(whole, 0, slice_find(whole, ':'));
-		if (word.len == whole.len || is_available(o, word))
-			used += (size_t)snprintf(buffer + used, size - used, "%s%.*s",
-			    used ? " " : "", SLICE_ARG(whole));
-		line += whole.len + (line[whole.len] == '\n');
-	}
+	snprintf(buffer, size, "%s", o->sentence);
+	for (char *c = buffer; *c; c++)
+		if (*c == '\n')
+			*c = ' ';
 	return buffer;
 }
 
@@ -172,7 +140,7 @@ static void print_section(FILE *out, enum conf_kind kind)
 	fprintf(out, "[%s%s]\n", type->word, type->is_named ? " NAME" : "");
 	print_wrapped(out, 2, type->sentence);
 	for (size_t i = 0; i < conf_option_count; i++)
-		if (conf_options[i].section == kind && is_available(&conf_options[i], SLICE("")))
+		if (conf_options[i].section == kind)
 			print_option(out, &conf_options[i]);
 }
 
@@ -196,7 +164,7 @@ static void print_syntax(FILE *out)
 const char *conf_help_topic(size_t index)
 {
 	for (int kind = 0; kind < CONF_SECTION_COUNT; kind++)
-		if (!conf_find_unavailable((enum conf_kind)kind, NULL, SLICE("")) && index-- == 0)
+		if (index-- == 0)
 			return conf_section_types[kind].word;
 	return index == 0 ? "example" : NULL;
 }
@@ -212,8 +180,6 @@ void conf_print_help(FILE *out, const char *topic)
 	if (!topic)
 		print_syntax(out);
 	for (int kind = 0; kind < CONF_SECTION_COUNT; kind++) {
-		if (conf_find_unavailable((enum conf_kind)kind, NULL, SLICE("")))
-			continue;
 		if (topic && strcmp(topic, conf_section_types[kind].word) != 0)
 			continue;
 		if (!topic || !is_first)

@@ -64,41 +64,10 @@ static bool clients_speak_http1(const struct conf *c, const void *object)
 	return ((const struct conf_listen *)object)->protocols == CONF_HTTP1;
 }
 
-static bool speaks_http1(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct conf_origin *)object)->protocols == CONF_HTTP1;
-}
-
-static bool speaks_http2(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct conf_origin *)object)->protocols == CONF_HTTP2;
-}
-
 static bool is_cleartext(const struct conf *c, const void *object)
 {
 	(void)c;
 	return ((const struct conf_listen *)object)->certificate_count == 0;
-}
-
-static bool is_not_tls(const struct conf *c, const void *object)
-{
-	(void)c;
-	enum conf_origin_kind kind = ((const struct conf_origin *)object)->kind;
-	return kind != CONF_ORIGIN_TLS && kind != CONF_ORIGIN_FORWARD;
-}
-
-static bool is_not_verified(const struct conf *c, const void *object)
-{
-	(void)c;
-	return !((const struct conf_origin *)object)->tls_verify;
-}
-
-static bool refuses_pushes(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct conf_origin *)object)->push == CONF_PUSH_REFUSE;
 }
 
 static bool repeats_nothing(const struct conf_route *route)
@@ -110,7 +79,7 @@ static bool repeats_nothing(const struct conf_route *route)
 static bool reaches_several_servers(const struct conf_route *route)
 {
 	for (size_t i = 0; i < route->side_count; i++)
-		if (conf_origin_is_fleet(route->sides[i].origin))
+		if (!conf_has_one_server(NULL, route->sides[i].origin))
 			return true;
 	return false;
 }
@@ -139,14 +108,6 @@ static bool has_no_repeating_route(const struct conf *c, const void *object)
 	for (size_t i = 0; i < c->route_count; i++)
 		if (conf_route_uses(&c->routes[i], object) && !repeats_nothing(&c->routes[i]) &&
 		    c->routes[i].retries > 0)
-			return false;
-	return true;
-}
-
-static bool has_no_subscription(const struct conf *c, const void *object)
-{
-	for (size_t i = 0; i < c->route_count; i++)
-		if (c->routes[i].subscription && conf_route_uses(&c->routes[i], object))
 			return false;
 	return true;
 }
@@ -189,10 +150,12 @@ static bool opens_no_tunnels(const struct conf *c, const void *object)
 	return !may_tunnel(object);
 }
 
-static bool has_no_tunnels(const struct conf *c, const void *object)
+static bool knows_no_users(const struct conf *c, const void *object)
 {
-	for (size_t i = 0; i < c->route_count; i++)
-		if (may_tunnel(&c->routes[i]) && conf_route_uses(&c->routes[i], object))
+	const struct conf_route *route = object;
+	for (size_t i = 0; i < c->listen_count; i++)
+		if (conf_listen_is_forward(&c->listens[i]) == route->is_forward &&
+		    c->listens[i].access_name)
 			return false;
 	return true;
 }
@@ -233,6 +196,13 @@ static bool has_no_users(const struct conf *c, const void *object)
 	return true;
 }
 
+static bool asks_for_no_user(const struct conf *c, const void *object)
+{
+	const struct conf_access *a = object;
+	(void)c;
+	return (a->needs & CONF_ACCESS_USER) == 0;
+}
+
 /* Clients on a unix socket have no address. */
 static bool counts_nobody(const struct conf *c, const void *object)
 {
@@ -255,6 +225,7 @@ static bool counts_nobody(const struct conf *c, const void *object)
 #define CLIENTS_HTTP1 "protocols is http/1.1"
 #define ONE_SERVER "the origin has one server"
 #define NOT_TLS "server is not https:// or h2://"
+#define FORWARD "server is forward:, and pushgate keeps no health of servers that requests name"
 #define NO_NAMES "no server has a name"
 #define NO_EJECT "eject-failures and eject-percent are 0"
 #define NO_CHECK "health-check is off"
@@ -302,6 +273,7 @@ static const struct idle {
     {CONF_SECTION_SERVER, "limit-table", limits_no_requests, "no route has limit-requests"},
     {CONF_SECTION_SERVER, "user-failures", has_no_users, "no [access NAME] has users"},
     {CONF_SECTION_SERVER, "users-cache-time", has_no_users, "no [access NAME] has users"},
+    {CONF_SECTION_ACCESS, "users", asks_for_no_user, "no line is ask or has user="},
     {CONF_SECTION_LISTEN, "tls-timeout", is_cleartext, "the section has no certificate"},
     {CONF_SECTION_LISTEN, "max-concurrent-streams", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "connection-window", clients_speak_http1, CLIENTS_HTTP1},
@@ -324,35 +296,41 @@ static const struct idle {
     {CONF_SECTION_ORIGIN, "hash", conf_has_one_server, ONE_SERVER},
     {CONF_SECTION_ORIGIN, "slow-start", conf_has_one_server, ONE_SERVER},
     {CONF_SECTION_ORIGIN, "affinity-cookie", conf_has_one_server, ONE_SERVER},
-    {CONF_SECTION_ORIGIN, "tls-ca", is_not_tls, NOT_TLS},
-    {CONF_SECTION_ORIGIN, "tls-verify", is_not_tls, NOT_TLS},
-    {CONF_SECTION_ORIGIN, "tls-name", is_not_tls, NOT_TLS},
-    {CONF_SECTION_ORIGIN, "tls-ca", is_not_verified, "tls-verify is no"},
-    {CONF_SECTION_ORIGIN, "push", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "max-concurrent-pushes", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "max-connections", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "max-subscriptions", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "connection-window", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "settings-timeout", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "limit-promises", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "max-reserved-pushes", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "limit-faults", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "limit-pings", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "limit-settings", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "limit-priorities", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "limit-empty-frames", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "limit-window-updates", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "limit-field-blocks", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "max-continuations", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "max-control-output", speaks_http1, HTTP1},
-    {CONF_SECTION_ORIGIN, "max-http1-connections", speaks_http2,
+    {CONF_SECTION_ORIGIN, "tls-ca", conf_is_not_tls, NOT_TLS},
+    {CONF_SECTION_ORIGIN, "tls-verify", conf_is_not_tls, NOT_TLS},
+    {CONF_SECTION_ORIGIN, "tls-name", conf_is_not_tls, NOT_TLS},
+    {CONF_SECTION_ORIGIN, "tls-ca", conf_is_not_verified, "tls-verify is no"},
+    {CONF_SECTION_ORIGIN, "push", conf_speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "max-concurrent-pushes", conf_speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "max-connections", conf_speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "max-subscriptions", conf_speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "connection-window", conf_speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "settings-timeout", conf_speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "limit-promises", conf_speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "max-reserved-pushes", conf_speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "limit-faults", conf_speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "limit-pings", conf_speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "limit-settings", conf_speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "limit-priorities", conf_speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "limit-empty-frames", conf_speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "limit-window-updates", conf_speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "limit-field-blocks", conf_speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "max-continuations", conf_speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "max-control-output", conf_speaks_http1, HTTP1},
+    {CONF_SECTION_ORIGIN, "max-http1-connections", conf_speaks_http2,
 	"the origin speaks HTTP/2 alone (h2://, h2c://, h2c+unix:)"},
-    {CONF_SECTION_ORIGIN, "max-concurrent-pushes", refuses_pushes, REFUSES},
-    {CONF_SECTION_ORIGIN, "max-reserved-pushes", refuses_pushes, REFUSES},
-    {CONF_SECTION_ORIGIN, "limit-promises", refuses_pushes, REFUSES},
-    {CONF_SECTION_ORIGIN, "max-subscriptions", has_no_subscription,
+    {CONF_SECTION_ORIGIN, "max-concurrent-pushes", conf_refuses_pushes, REFUSES},
+    {CONF_SECTION_ORIGIN, "max-reserved-pushes", conf_refuses_pushes, REFUSES},
+    {CONF_SECTION_ORIGIN, "limit-promises", conf_refuses_pushes, REFUSES},
+    {CONF_SECTION_ORIGIN, "max-subscriptions", conf_has_no_subscription,
 	"no route to it has subscription = yes"},
-    {CONF_SECTION_ORIGIN, "max-tunnels", has_no_tunnels, "no route to it has upgrade"},
+    {CONF_SECTION_ORIGIN, "max-tunnels", conf_has_no_tunnels, "no route to it has upgrade"},
+    {CONF_SECTION_ORIGIN, "eject-failures", conf_is_forward, FORWARD},
+    {CONF_SECTION_ORIGIN, "eject-percent", conf_is_forward, FORWARD},
+    {CONF_SECTION_ORIGIN, "eject-time", conf_is_forward, FORWARD},
+    {CONF_SECTION_ORIGIN, "eject-time-max", conf_is_forward, FORWARD},
+    {CONF_SECTION_ORIGIN, "eject-most", conf_is_forward, FORWARD},
+    {CONF_SECTION_ORIGIN, "failure-status", conf_is_forward, FORWARD},
     {CONF_SECTION_ORIGIN, "eject-failures", conf_has_one_server, ONE_SERVER},
     {CONF_SECTION_ORIGIN, "eject-percent", conf_has_one_server, ONE_SERVER},
     {CONF_SECTION_ORIGIN, "eject-time", conf_has_one_server, ONE_SERVER},
@@ -402,6 +380,10 @@ static const struct idle {
     {CONF_SECTION_ROUTE, "tunnel-half-closed-timeout", opens_no_tunnels, NO_UPGRADE},
     {CONF_SECTION_ROUTE, "tunnel-age", opens_no_tunnels, NO_UPGRADE},
     {CONF_SECTION_ROUTE, "tunnel-bytes", opens_no_tunnels, NO_UPGRADE},
+    {CONF_SECTION_ROUTE, "max-tunnels-per-client", opens_no_tunnels, NO_UPGRADE},
+    {CONF_SECTION_ROUTE, "max-tunnels-per-user", opens_no_tunnels, NO_UPGRADE},
+    {CONF_SECTION_ROUTE, "max-tunnels-per-user", knows_no_users, "no listener that it serves has access"},
+    {CONF_SECTION_ROUTE, "tunnel-rate", opens_no_tunnels, NO_UPGRADE},
     {CONF_SECTION_ROUTE, "subscription", subscribes_to_nothing,
 	"the pushes that it waits for never come: its origin has push = refuse"},
     {CONF_SECTION_ROUTE, "subscription", subscribes_over_http1,

@@ -54,9 +54,8 @@ struct conf_loader {
 	struct conf *conf;
 	FILE *errors;
 	bool opens_files, follows_includes;
-	bool accepts_unavailable; /* accept options that this version lacks */
-	const char *folder;       /* the working folder; NULL: relative paths stay as they are */
-	bool is_foreign;          /* a file is another program's: say nothing about the rest */
+	const char *folder; /* the working folder; NULL: relative paths stay as they are */
+	bool is_foreign;    /* a file is another program's: say nothing about the rest */
 	const struct conf_option *option; /* whose value is being stored */
 	struct conf_counts counts;
 	struct conf_section *first, *last;
@@ -158,6 +157,7 @@ bool conf_check_authorities(struct conf_loader *l, const char *path);
 void conf_add_forward_sections(struct conf_loader *l);
 /* Checks an origin with server = forward:. */
 void conf_check_forward_origin(struct conf_loader *l, const struct conf_section *s);
+bool conf_has_forward_listener(const struct conf_loader *l);
 /* Checks a route whose origin is forward:, after that was found; notes that it is one. */
 void conf_check_forward_route(struct conf_loader *l, const struct conf_section *s);
 /* Warns of routes that no listener uses. */
@@ -183,7 +183,6 @@ bool conf_ejects_longer(const struct conf *c, const void *object);
 bool conf_checks_nothing(const struct conf *c, const void *object);
 bool conf_asks_nothing(const struct conf *c, const void *object);
 bool conf_is_demo(const struct conf *c, const void *object);
-bool conf_is_not_forward(const struct conf *c, const void *object);
 /* idle_rules.c: of a [push] rule. */
 bool conf_rule_drops(const struct conf *c, const void *object);
 bool conf_rule_only_hints(const struct conf *c, const void *object);
@@ -192,6 +191,15 @@ bool conf_rule_is_for_relayed(const struct conf *c, const void *object);
 bool conf_rule_never_pauses(const struct conf *c, const void *object);
 #define NO_FORWARD "the origin is not server = forward:"
 bool conf_has_no_proxy(const struct conf *c, const void *object);
+bool conf_is_forward(const struct conf *c, const void *object);
+bool conf_is_not_forward(const struct conf *c, const void *object);
+bool conf_speaks_http1(const struct conf *c, const void *object);
+bool conf_speaks_http2(const struct conf *c, const void *object);
+bool conf_is_not_tls(const struct conf *c, const void *object);
+bool conf_is_not_verified(const struct conf *c, const void *object);
+bool conf_refuses_pushes(const struct conf *c, const void *object);
+bool conf_has_no_subscription(const struct conf *c, const void *object);
+bool conf_has_no_tunnels(const struct conf *c, const void *object);
 /* idle_forward.c: more of them. */
 bool conf_is_gateway(const struct conf *c, const void *object);
 bool conf_nobody_shares(const struct conf *c, const void *object);
@@ -207,12 +215,6 @@ const char *conf_section_title(struct conf_loader *l, const struct conf_section 
 uint32_t conf_option_line(const struct conf_section *s, const char *key);
 /* The same, and 0 if the option only repeats its default. */
 uint32_t conf_changed_line(const struct conf_section *s, const char *key);
-
-/*
- * conf.c: conf_load_text that also accepts unavailable options. Tests use it for the whole table.
- */
-struct conf *conf_load_everything(
-    struct slice text, const char *name, bool opens_files, FILE *errors);
 
 /*
  * validate.c: checks what involves more than one line; moves the objects into the snapshot's

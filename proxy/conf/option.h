@@ -65,8 +65,8 @@ struct conf_option {
 	/* For lists: NULL, or what is wrong with a member and what to write. */
 	const char *(*check)(struct slice member);
 	/*
-	 * For the operator; says what 0 means where it is allowed. A line that begins with "WORD: "
-	 * describes that choice.
+	 * For the operator; says what 0 means where it is allowed. May have several lines, such as
+	 * one for each choice; they are shown as one.
 	 */
 	const char *sentence;
 };
@@ -82,36 +82,16 @@ struct conf_section_type {
 };
 extern const struct conf_section_type conf_section_types[CONF_SECTION_COUNT];
 
-/*
- * Parts of the option table that the program does not support yet: a section (key NULL), an option
- * (value NULL), or a word of an option's value (a final '*' matches all words with this beginning).
- * Using one is a mistake, and the help does not show it. To make it available, delete its row.
- */
-struct conf_unavailable {
-	enum conf_kind section;
-	const char *key, *value;
-	/* What to write instead; NULL: the available choices, else "remove it". */
-	const char *right;
-};
-extern const struct conf_unavailable conf_unavailable_rows[];
-extern const size_t conf_unavailable_count;
-/*
- * The row that makes something unavailable, or NULL. key NULL: asks about the section. word empty:
- * about the option or its section. Otherwise: about this word of the option's value.
- */
-const struct conf_unavailable *conf_find_unavailable(
-    enum conf_kind section, const char *key, struct slice word);
-
-/* The syntax of an option's value, from its row or its type, without unavailable parts. */
+/* The syntax of an option's value, from its row or its type. */
 const char *conf_option_form(const struct conf_option *o, char *buffer, size_t size);
 /* A value that the option accepts, for messages; every option has one. */
 const char *conf_option_example(const struct conf_option *o, char *buffer, size_t size);
-/* The available choices, separated by joint; last_joint separates the last two. */
+/* The choices, separated by joint; last_joint separates the last two. */
 const char *conf_option_choices(const struct conf_option *o, const char *joint,
     const char *last_joint, char *buffer, size_t size);
-/* The sentence on one line, without lines about unavailable words. */
+/* The sentence on one line. */
 const char *conf_option_sentence(const struct conf_option *o, char *buffer, size_t size);
-/* example.c: prints a commented configuration with all available options. */
+/* example.c: prints a commented configuration with all options. */
 void conf_print_example(FILE *out);
 const struct conf_option *conf_find_option(enum conf_kind section, struct slice key);
 

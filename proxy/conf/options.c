@@ -596,6 +596,15 @@ const struct conf_option conf_options[] = {
         .sentence = "How long a tunnel may be open. 0: no limit."},
     {ROUTE_OPTION(tunnel_bytes), .key = "tunnel-bytes", SIZE(0, 1ll << 50), .preset = "0",
         .sentence = "How many bytes a tunnel may carry, both directions together. 0: no limit."},
+    {ROUTE_OPTION(max_tunnels_per_client), .key = "max-tunnels-per-client", .example = "100", NUMBER(0, 1000000), .preset = "0",
+        .sentence = "How many tunnels each client may have here at a time, those among them that are only asked for; more are answered 429 with "
+        "Retry-After. A client is an IPv4 address, or an IPv6 /64. Each worker counts on its own. 0: no limit; the [route forward] that "
+        "pushgate makes itself has 1000."},
+    {ROUTE_OPTION(max_tunnels_per_user), .key = "max-tunnels-per-user", .example = "100", NUMBER(0, 1000000), .preset = "0",
+        .sentence = "The same for each user whose password was right (access of the listener), from whichever addresses. 0: no limit."},
+    {ROUTE_OPTION(tunnel_rate), .key = "tunnel-rate", .example = "1M", SIZE(0, 1ll << 40), .preset = "0",
+        .sentence = "How many bytes a second all tunnels of one user carry here together, or of one client if there is no user; both directions "
+        "count. Whoever sends more is read from later: nothing is lost. Each worker counts on its own. 0: as many as come."},
     {.section = CONF_SECTION_ROUTE, .key = "limit-requests", .example = "100/s burst 200 by=client", .type = CONF_TYPE_OTHER,
         .form = "[NUMBER/s | NUMBER/m | NUMBER/h [burst NUMBER]] [concurrent=NUMBER] [by=client | by=field:NAME | by=all] [shadow]",
         .min = 1, .max = LIMIT_REQUEST_RATE, .repeats = true, .set = conf_set_limit_requests,
@@ -777,7 +786,10 @@ const struct conf_option conf_options[] = {
     /* ---- [errors] ---- */
     ERRORS("default", "Sent with each error status that has no file of its own."),
     ERRORS("400", "The request is malformed."),
+    ERRORS("401", "The request needs a user's name and password."),
+    ERRORS("403", "No rule of [access NAME] allows the request."),
     ERRORS("404", "No route has the path."),
+    ERRORS("407", "The same as 401, from a listener with mode = forward."),
     ERRORS("408", "The request, or its body, did not come in time."),
     ERRORS("411", "The origin speaks HTTP/1.0 and takes no body of unknown length."),
     ERRORS("413", "The request's body is larger than max-request-body."),

@@ -376,7 +376,8 @@ void conf_finish(struct conf_loader *l)
 	note_tunnels(c);
 	if (c->listen_count == 0)
 		conf_mistake(l, c->file, 1, "there is no [listen NAME]; add one with an address");
-	if (c->route_count == 0)
+	/* Forward mode has a route of its own, unless another mistake prevents that. */
+	if (c->route_count == 0 && !conf_has_forward_listener(l))
 		conf_mistake(l, c->file, 1, "there is no [route NAME]; add one with an origin");
 	if (l->counts.mistakes == 0) {
 		conf_check_covered_hosts(l);

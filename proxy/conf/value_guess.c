@@ -234,8 +234,7 @@ static const struct {
 
 static bool is_choice(const struct conf_option *o, struct slice word)
 {
-	return value_choice(word, o->choices) >= 0 &&
-	       !conf_find_unavailable(o->section, o->key, word);
+	return value_choice(word, o->choices) >= 0;
 }
 
 static bool put(struct slice word, char *guess, size_t size)

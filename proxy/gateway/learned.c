@@ -162,7 +162,8 @@ static struct offer_learned_request request_of(const struct exchange *x)
 	    .client = client_of(x),
 	    .is_get = x->method == HTTP_METHOD_GET,
 	    .is_navigation = policy_navigation_of(x->request) == POLICY_NAVIGATION_YES,
-	    .has_credentials = http_head_find(x->request, HTTP_TOKEN_AUTHORIZATION) ||
+	    .has_credentials = x->context.user ||
+			       http_head_find(x->request, HTTP_TOKEN_AUTHORIZATION) ||
 			       http_head_find(x->request, HTTP_TOKEN_COOKIE),
 	    .status = x->response.status,
 	};

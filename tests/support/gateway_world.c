@@ -429,6 +429,14 @@ struct gate_stream *gate_tunnel(struct gate_peer *p, const char *protocol, const
 	return ask(p, head, false);
 }
 
+struct gate_stream *gate_connect(struct gate_peer *p, const char *authority)
+{
+	struct http_head *head = http_head_new(p->world->heads);
+	http_head_add(head, SLICE(":method"), SLICE("CONNECT"));
+	http_head_add(head, SLICE(":authority"), slice_of_string(authority));
+	return ask(p, head, false);
+}
+
 struct gate_stream *gate_get(struct gate_peer *p, const char *path)
 {
 	return gate_request(p, "GET", "example.com", path, true, NULL);

@@ -163,7 +163,7 @@ static void bad_lines_of_errors_say_what_would_be_right(void **state)
 	(void)state;
 	assert_refused(LOAD_REST "[errors]\n502 = page\n418 = a.html\n5xx = a.html\nDefault = a.html\n503 = .html\n502 = b.html\n",
 	    "test.ini:8: bad value 'page' for 502; write a file whose name ends with .html, .txt or .json, such as 502 = /etc/pushgate/errors/502.html\n"
-	    "test.ini:9: pushgate never answers 418 by itself; write one of 400, 404, 408, 411, 413, 414, 421, 429, 431, 501, 502, 503, 504, 505, 508, or remove the line\n"
+	    "test.ini:9: pushgate never answers 418 by itself; write one of 400, 401, 403, 404, 407, 408, 411, 413, 414, 421, 429, 431, 501, 502, 503, 504, 505, 508, or remove the line\n"
 	    "test.ini:10: '5xx' is not one status; write a line for each, or default\n"
 	    "test.ini:11: [errors] has no option 'Default'; did you mean 'default'?\n"
 	    "test.ini:12: bad value '.html' for 503; write a file whose name ends with .html, .txt or .json, such as 503 = /etc/pushgate/errors/503.html\n"

@@ -4,7 +4,7 @@
 #include "proxy/limits.h"
 #include "tests/unit/conf/load.h"
 
-/* What the messages say may be written, which depends on what is available. */
+/* What the messages say may be written. */
 static const char *form_of(enum conf_kind section, const char *key)
 {
 	static char text[256];
@@ -21,14 +21,10 @@ static const char *choices_of(enum conf_kind section, const char *key)
 static void unknown_section_is_named_with_a_guess(void **state)
 {
 	(void)state;
-	bool has_preload = !conf_find_unavailable(CONF_SECTION_PRELOAD, NULL, SLICE(""));
-	char errors[512];
-	snprintf(errors, sizeof errors,
+	assert_refused(LOAD_REST "[listn x]\naddress = 1\n[frobnicate]\na = b\n",
 	    "test.ini:7: unknown section [listn]; did you mean [listen NAME]?\n"
-	    "test.ini:9: unknown section [frobnicate]; write [server], [listen NAME], [origin "
-	    "NAME], [route NAME], [push NAME]%s or [errors]\n",
-	    has_preload ? ", [preload NAME]" : "");
-	assert_refused(LOAD_REST "[listn x]\naddress = 1\n[frobnicate]\na = b\n", errors);
+	    "test.ini:9: unknown section [frobnicate]; write [server], [listen NAME], [access NAME], [origin "
+	    "NAME], [route NAME], [push NAME], [preload NAME] or [errors]\n");
 }
 
 static void unknown_option_is_named_with_a_guess(void **state)
@@ -316,48 +312,6 @@ static void servers_of_an_origin_fit_each_other(void **state)
 	    "test.ini:5: h2c://b:80 is spoken to otherwise than http://a:80, a server of the same origin; give both the same scheme, or each an [origin] of its own\n");
 	assert_refused(LOAD_LISTEN "[origin o]\nserver = http://a:80\nserver = http://a:80 backup\n" LOAD_ROUTE,
 	    "test.ini:5: http://a:80 is a server of this origin already; remove the line, or give the first one weight=2\n");
-}
-
-static void every_row_of_what_is_not_available_is_refused_as_such(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < conf_unavailable_count; i++) {
-		const struct conf_unavailable *row = &conf_unavailable_rows[i];
-		const struct conf_section_type *type = &conf_section_types[row->section];
-		const struct conf_option *o =
-		    row->key ? conf_find_option(row->section, slice_of_string(row->key)) : NULL;
-		char right[200] = "remove it";
-		char text[1024], message[512], value[64] = "1";
-		if (!row->key)
-			continue;
-		if (row->right)
-			snprintf(right, sizeof right, "%s", row->right);
-		else if (row->value && o->choices)
-			snprintf(right, sizeof right, "use %s", choices_of(row->section, row->key));
-		if (row->value) /* "http://" of "http://[*]" is followed by something */
-			snprintf(value, sizeof value, "%.*s%s", (int)strcspn(row->value, "*"),
-			    row->value, strchr(row->value, '*') ? "a:80" : "");
-		snprintf(text, sizeof text, LOAD_REST "[%s%s]\n%s = %s\n", type->word,
-		    type->is_named ? " x" : "", row->key, value);
-		snprintf(message, sizeof message,
-		    "test.ini:8: %s%s%s is not available yet in this version; %s\n", row->key,
-		    row->value ? " " : "", row->value ? value : "", right);
-		struct load load = load_text(text);
-		if (!strstr(load.errors, message))
-			fail_msg("'%s' lacks '%s'", load.errors, message);
-		assert_null(load.conf);
-		load_free(&load);
-	}
-}
-
-static void section_of_a_later_version_is_refused_with_one_line(void **state)
-{
-	(void)state;
-	if (!conf_find_unavailable(CONF_SECTION_PRELOAD, NULL, SLICE("")))
-		return;
-	assert_refused(LOAD_REST "[preload a]\nlink = yes\nnonsense = 1\n[server]\nworkers = x\n",
-	    "test.ini:7: [preload] sections are not available yet in this version; remove it\n"
-	    "test.ini:11: bad value 'x' for workers; write auto or a number from 1 to 256\n");
 }
 
 static void source_that_does_not_exist_is_refused(void **state)
@@ -684,8 +638,6 @@ int main(void)
 	    cmocka_unit_test(rule_behind_an_unconditional_one_is_refused),
 	    cmocka_unit_test(rule_equal_to_an_earlier_one_is_refused),
 	    cmocka_unit_test(rule_that_looks_shadowed_is_a_warning),
-	    cmocka_unit_test(every_row_of_what_is_not_available_is_refused_as_such),
-	    cmocka_unit_test(section_of_a_later_version_is_refused_with_one_line),
 	    cmocka_unit_test(source_that_does_not_exist_is_refused),
 	    cmocka_unit_test(bad_expressions_are_refused_with_the_byte),
 	    cmocka_unit_test(bad_media_types_are_refused),

@@ -1,35 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options that the table has and that are not all available yet: what they become, and their mistakes. Read past the
- * list of what is not available, so that these tests hold before and after.
+ * Options about pushes: rules, [preload NAME], diary, holds; and the fields that a route changes. What they become,
+ * and their mistakes.
  */
-#include "proxy/conf/load.h"
 #include "tests/unit/conf/load.h"
-
-static struct load everything(const char *text, bool opens_files)
-{
-	struct load load = {0};
-	FILE *errors = open_memstream(&load.errors, &load.errors_length);
-	load.conf = conf_load_everything(slice_of_string(text), "test.ini", opens_files, errors);
-	fclose(errors);
-	return load;
-}
-
-static struct load fine(const char *text)
-{
-	struct load load = everything(text, false);
-	assert_string_equal(load.errors, "");
-	assert_non_null(load.conf);
-	return load;
-}
-
-static void refused(const char *text, const char *errors)
-{
-	struct load load = everything(text, false);
-	assert_string_equal(load.errors, errors);
-	assert_null(load.conf);
-	load_free(&load);
-}
 
 static void assert_slice(struct slice s, const char *text)
 {
@@ -41,10 +15,10 @@ static void every_action_and_source_is_read(void **state)
 {
 	(void)state;
 	struct load load =
-	    fine(LOAD_REST "[push a]\nsource = link manifest\naction = hold\n"
+	    load_fine(LOAD_REST "[push a]\nsource = link manifest\naction = hold\n"
 			   "[push b]\nsource = config,learned\naction = Hint\n"
 			   "[push c]\naction = hint+hold\n[server]\ndefault-action = hint\n"
-			   "[preload p]\nlink = yes\nadd = /a.css\n");
+			   "[preload p]\nlink = yes\nadd = /a.css\n", "");
 	const struct policy_rule *rule = load.conf->policy.rules;
 	assert_int_equal(rule[0].sources, 1u << POLICY_LINK | 1u << POLICY_MANIFEST);
 	assert_int_equal(rule[0].action, POLICY_HOLD);
@@ -58,14 +32,14 @@ static void every_action_and_source_is_read(void **state)
 static void rule_gets_every_new_condition_and_limit(void **state)
 {
 	(void)state;
-	struct load load = fine(LOAD_REST "[push a]\naction = hint+hold\nsave-data = no\nnavigation "
+	struct load load = load_fine(LOAD_REST "[push a]\naction = hint+hold\nsave-data = no\nnavigation "
 					  "= yes\nrtt = <80ms\nshare = 12.5%\n"
 					  "shadow = yes\ncross-origin = yes\non-revalidation = "
 					  "yes\nhint-clients = all\ninterim = no\nmin-used = 20%\n"
 					  "min-sample = 7\nurgency = interleaved\n"
 					  "[push b]\naction = hold\nrtt = > 1s\nshare = "
 					  "0.01%\nmin-used = 0.5%\nurgency = before\n"
-					  "[push c]\naction = forward\nurgency = After\n");
+					  "[push c]\naction = forward\nurgency = After\n", "");
 	const struct policy_rule *rule = load.conf->policy.rules;
 	assert_int_equal(rule->save_data, POLICY_NO);
 	assert_int_equal(rule->navigation, POLICY_YES);
@@ -90,9 +64,10 @@ static void rule_gets_every_new_condition_and_limit(void **state)
 static void users_and_destinations_are_lists(void **state)
 {
 	(void)state;
-	struct load load = fine(LOAD_LISTEN "access = a\n[access a]\nusers = /etc/users\nallow = user=*\n" LOAD_ORIGIN LOAD_ROUTE
+	struct load load = load_fine(LOAD_LISTEN "access = a\n[access a]\nusers = /etc/users\nallow = user=*\n" LOAD_ORIGIN LOAD_ROUTE
 					  "[push a]\naction = drop\nuser = alice, bob\nuser = carol\ndestination = *.example "
-					  "[::1]:8443\n[preload p]\nlink = yes\nuser = *\ndestination = a.example:80\n");
+					  "[::1]:8443\n[preload p]\nlink = yes\nuser = *\ndestination = a.example:80\n",
+	    "");
 	const struct policy_rule *rule = load.conf->policy.rules, *when = &load.conf->preloads[0].when;
 	assert_int_equal(rule->user_count, 3);
 	assert_true(slice_equal(rule->users[2], SLICE("carol")));
@@ -101,7 +76,7 @@ static void users_and_destinations_are_lists(void **state)
 	assert_int_equal(when->user_count, 1);
 	assert_int_equal(when->destination_count, 1);
 	load_free(&load);
-	refused(LOAD_REST "[push a]\naction = drop\nuser = a:b\ndestination = a.example:0\ndestination = http://a\n"
+	assert_refused(LOAD_REST "[push a]\naction = drop\nuser = a:b\ndestination = a.example:0\ndestination = http://a\n"
 			  "destination = ~^a\ndestination = ::1\n",
 	    "test.ini:9: bad value 'a:b' for user; write the name of a user, without a colon, such as user = alice bob\n"
 	    "test.ini:10: bad value 'a.example:0' for destination; write a port from 1 to 65535 behind the host, such as "
@@ -168,7 +143,7 @@ static void forward_mode_shares_only_where_it_says_so(void **state)
 static void bad_conditions_are_refused_with_what_would_be_right(void **state)
 {
 	(void)state;
-	refused(LOAD_REST
+	assert_refused(LOAD_REST
 	    "[push a]\naction = drop\nsave-data = on\nnavigation = maybe\nrtt = 80ms\nshare = 0%\n"
 	    "shadow = perhaps\nmin-used = 101%\nmin-sample = 0\n[push b]\naction = drop\nrtt = "
 	    "<2m\nrtt = <\n"
@@ -194,11 +169,11 @@ static void bad_conditions_are_refused_with_what_would_be_right(void **state)
 static void server_gets_diary_hold_and_hint_options(void **state)
 {
 	(void)state;
-	struct load load = fine(LOAD_REST
+	struct load load = load_fine(LOAD_REST
 	    "[server]\ndiary-entries = 1000\ndiary-cookie = known\ndiary-cookie-key = "
 	    "a\ndiary-cookie-key = b\n"
 	    "diary-cookie-age = 24h\nhold-max-count = 5\nhold-max-bytes = 128k\nhold-max-age = 1s\n"
-	    "hold-shared = yes\nhint-wait = 20ms\ndefault-action = hint+hold\n");
+	    "hold-shared = yes\nhint-wait = 20ms\ndefault-action = hint+hold\n", "");
 	const struct conf_server *s = &load.conf->server;
 	assert_int_equal(s->diary_entries, 1000);
 	assert_string_equal(s->diary_cookie, "known");
@@ -216,10 +191,10 @@ static void server_gets_diary_hold_and_hint_options(void **state)
 static void cookie_needs_a_key_a_name_and_a_diary(void **state)
 {
 	(void)state;
-	refused(LOAD_REST "[server]\ndiary-cookie = known\ndiary-entries = 0\n",
+	assert_refused(LOAD_REST "[server]\ndiary-cookie = known\ndiary-entries = 0\n",
 	    "test.ini:8: diary-cookie has no key; add diary-cookie-key = FILE\n"
 	    "test.ini:8: diary-cookie needs a diary; set diary-entries to more than 0\n");
-	refused(LOAD_REST
+	assert_refused(LOAD_REST
 	    "[server]\ndiary-cookie = a=b\ndiary-cookie-key = a\ndiary-cookie-key = b\n"
 	    "diary-cookie-key = c\n",
 	    "test.ini:8: bad value 'a=b' for diary-cookie; write off or a cookie's name, such as diary-cookie = pushgate-diary\n"
@@ -252,7 +227,7 @@ static void keys_are_read_from_their_files(void **state)
 	    {16, NULL}, {1024, NULL}, {15, "too few"}, {1025, "too many"}, {100000, "too many"}};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		key_file(path, rows[i].bytes);
-		struct load load = everything(text, true);
+		struct load load = load_bytes(slice_of_string(text), true);
 		snprintf(errors, sizeof errors,
 		    "test.ini:9: the diary-cookie-key file '%s' has %s bytes; write 16 to 1024 random bytes into it\n",
 		    path, rows[i].wrong ? rows[i].wrong : "");
@@ -262,7 +237,7 @@ static void keys_are_read_from_their_files(void **state)
 		load_free(&load);
 	}
 	unlink(path);
-	struct load load = everything(text, true);
+	struct load load = load_bytes(slice_of_string(text), true);
 	assert_non_null(strstr(load.errors, "cannot be read: No such file"));
 	load_free(&load);
 }
@@ -270,11 +245,11 @@ static void keys_are_read_from_their_files(void **state)
 static void route_changes_fields_in_the_order_of_the_file(void **state)
 {
 	(void)state;
-	struct load load = fine(LOAD_LISTEN LOAD_ORIGIN
+	struct load load = load_fine(LOAD_LISTEN LOAD_ORIGIN
 	    "[route r]\norigin = o\nrequest-set = X-Gate: a: b = c\nrequest-remove = Cookie\n"
 	    "request-add = x-gate:\tsecond  \nresponse-set = Server: gate\nresponse-remove = "
 	    "x-powered-by\n"
-	    "response-add = X-Empty:\n");
+	    "response-add = X-Empty:\n", "");
 	const struct conf_route *r = &load.conf->routes[0];
 	assert_int_equal(r->request_fields.count, 3);
 	const struct conf_field *f = r->request_fields.fields;
@@ -301,7 +276,7 @@ static void route_changes_fields_in_the_order_of_the_file(void **state)
 static void fields_that_are_not_ours_to_change_are_refused(void **state)
 {
 	(void)state;
-	refused(LOAD_LISTEN LOAD_ORIGIN
+	assert_refused(LOAD_LISTEN LOAD_ORIGIN
 	    "[route r]\norigin = o\nrequest-set = :path: /x\nrequest-set = Connection: close\n"
 	    "request-remove = Transfer-Encoding\nresponse-set = Content-Length: 1\nrequest-set = "
 	    "host: a\n"
@@ -324,13 +299,13 @@ static void preload_gets_its_conditions_and_sources(void **state)
 {
 	(void)state;
 	struct load load =
-	    fine(LOAD_REST "[preload shop]\nhost = *.example\npath = /shop/* ~^/s[0-9]$\nclient = "
+	    load_fine(LOAD_REST "[preload shop]\nhost = *.example\npath = /shop/* ~^/s[0-9]$\nclient = "
 			   "192.0.2.0/24\nuser-agent = a*\n"
 			   "navigation = yes\nversion = 1.0\nlink = yes\nlearned = apply\nmanifest = "
 			   "m1.json\nmanifest = /m2.json\n"
 			   "add = /app.css?v=1 as=style type=text/css fetchpriority=high\n"
 			   "add = /f.woff2 as=font crossorigin=anonymous \"media=(min-width: "
-			   "600px)\"\n[preload rest]\nadd = /x\n");
+			   "600px)\"\n[preload rest]\nadd = /x\n", "");
 	assert_int_equal(load.conf->preload_count, 2);
 	const struct conf_preload *p = load.conf->preloads;
 	assert_int_equal(p->when.paths.count, 2);
@@ -360,7 +335,7 @@ static void preload_takes_the_requests_of_its_conditions(void **state)
 {
 	(void)state;
 	struct load load =
-	    fine(LOAD_REST "[preload a]\nlink = yes\npath = /shop/*\nnavigation = yes\n");
+	    load_fine(LOAD_REST "[preload a]\nlink = yes\npath = /shop/*\nnavigation = yes\n", "");
 	struct http_head_pool *pool = http_head_pool_new(1);
 	struct http_head *head = http_head_new(pool);
 	http_head_add(head, SLICE(":method"), SLICE("GET"));
@@ -386,7 +361,7 @@ static void preload_takes_the_requests_of_its_conditions(void **state)
 static void bad_adds_are_refused(void **state)
 {
 	(void)state;
-	refused(LOAD_REST "[preload a]\nadd = app.css\nadd = //other/x\nadd = /a#b\nadd = /a "
+	assert_refused(LOAD_REST "[preload a]\nadd = app.css\nadd = //other/x\nadd = /a#b\nadd = /a "
 			  "as=css\nadd = /a type=css\n"
 			  "add = /a fetchpriority=urgent\nadd = /a as=style as=style\nadd = /a "
 			  "rel=preload\nadd = /a \"media=x\n"
@@ -412,10 +387,9 @@ static void bad_adds_are_refused(void **state)
 static void preload_without_a_source_is_a_warning(void **state)
 {
 	(void)state;
-	struct load load = everything(LOAD_REST "[preload a]\npath = /x\n", false);
-	assert_string_equal(load.errors, "test.ini:7: warning: [preload a] offers nothing; add "
-					 "link = yes, add = /PATH or another source\n");
-	assert_non_null(load.conf);
+	struct load load = load_fine(LOAD_REST "[preload a]\npath = /x\n",
+	    "test.ini:7: warning: [preload a] offers nothing; add "
+	    "link = yes, add = /PATH or another source\n");
 	load_free(&load);
 }
 
@@ -423,7 +397,7 @@ static void preload_without_a_source_is_a_warning(void **state)
 static void manifest_that_is_not_there_is_no_mistake(void **state)
 {
 	(void)state;
-	struct load load = everything(LOAD_REST "[preload a]\nmanifest = /nowhere/m.json\n", true);
+	struct load load = load_bytes(SLICE(LOAD_REST "[preload a]\nmanifest = /nowhere/m.json\n"), true);
 	assert_string_equal(load.errors, "");
 	assert_non_null(load.conf);
 	load_free(&load);
