@@ -74,6 +74,7 @@ static struct client_conn *conn_new(struct client_listener *l)
 	budget_init(&c->hold_budget, clients->hold_budget, allowance);
 	hold_store_init(&c->held, clients->hold, &c->hold_budget, &clients->hold_limits,
 	    !l->conf->clients_shared);
+	c->held.is_secluded = !conf_listen_shares(l->conf);
 	client_diary_init(c);
 	list_append(&clients->conns, &c->link);
 	client_conn_is_quiet(c);

@@ -12,7 +12,8 @@
  *
  * The diary records from the first promise on; if the configuration makes offers of its own
  * ([preload] sections, rules that hold or hint), from the first request on. Nothing is recorded on
- * connections that carry several users, or for requests that came through another proxy.
+ * connections that carry several users, or for requests that came through another proxy. In forward mode a client's
+ * diary is its own unless `shares` says otherwise: there is no cookie, and nothing is learned for other clients.
  */
 #include "proxy/client/private.h"
 
@@ -93,9 +94,20 @@ static uint32_t sec_of(usec now)
  * resource, but not for how long: it counts for one page, which is loaded within this time. */
 #define TOLD_SEC 10u
 
+/* A connection may have several users, who share nothing. */
+static uint64_t key_for(
+    const struct exchange *x, struct slice method, struct slice authority, struct slice path)
+{
+	const struct exchange_user *user = x->context.user;
+	uint64_t key = policy_diary_key(method, authority, path);
+	if (!user)
+		return key;
+	return key ^ policy_diary_key(slice_of(user->name, user->length), SLICE("user"), SLICE(""));
+}
+
 static uint64_t key_of(struct slice method, const struct exchange *x)
 {
-	return policy_diary_key(method, x->request->authority, x->request->path);
+	return key_for(x, method, x->request->authority, x->request->path);
 }
 
 /* Adds or changes an entry. Leaves it out when the connection's budget is used up: the only harm is
@@ -134,7 +146,7 @@ static uint32_t latest_before(const struct exchange *x, uint64_t key)
 {
 	const struct clients *clients = conn_of(x->context.diary)->clients;
 	uint32_t coding, validator = 0;
-	if (coding_of(x, key, &coding))
+	if (conf_listen_shares(x->context.listen) && coding_of(x, key, &coding))
 		latest_validators_find(&clients->validators, key, coding, &validator);
 	return validator;
 }
@@ -250,10 +262,11 @@ enum policy_known client_diary_knows(
 	diary->is_recording = true;
 	if (diary->resources.count == 0 && !diary->cookie)
 		return POLICY_NOT_KNOWN;
-	uint64_t key = policy_diary_key(promised->method, promised->authority, promised->path);
+	uint64_t key = key_for(parent, promised->method, promised->authority, promised->path);
 	uint32_t latest = 0;
-	bool is_heard_of = latest_validators_find(&c->clients->validators, key,
-	    latest_validators_coding(promised, parent->request), &latest);
+	bool is_heard_of = conf_listen_shares(c->listener->conf) &&
+			   latest_validators_find(&c->clients->validators, key,
+			       latest_validators_coding(promised, parent->request), &latest);
 	struct policy_diary_note note;
 	if (!policy_diary_find(&diary->resources, key, &note))
 		return is_carried(diary, key, is_heard_of, latest) ? POLICY_KNOWN
@@ -294,7 +307,7 @@ void client_diary_hinted(const struct exchange *parent, const struct http_head *
 	    .state = POLICY_DIARY_HAD,
 	    .fresh_until_sec = sec_of(parent->relay->now) + TOLD_SEC,
 	};
-	record(&c->diary, policy_diary_key(promised->method, promised->authority, promised->path),
+	record(&c->diary, key_for(parent, promised->method, promised->authority, promised->path),
 	    &note);
 }
 
@@ -352,7 +365,8 @@ void client_diary_extract_cookie(
     struct client_conn *c, struct http_head *request, bool came_through)
 {
 	const struct clients *clients = c->clients;
-	if (!c->diary.is_recording || clients->cookie_keys.count == 0)
+	if (!c->diary.is_recording || clients->cookie_keys.count == 0 ||
+	    !conf_listen_shares(c->listener->conf))
 		return;
 	const char *name = clients->env->conf->server.diary_cookie;
 	struct slice ours = http_cookie_cut(request, slice_of_string(name));
@@ -390,7 +404,7 @@ static bool learn(
     const struct exchange *x, uint64_t key, uint32_t validator, const struct http_head *response)
 {
 	uint32_t coding;
-	return coding_of(x, key, &coding) &&
+	return conf_listen_shares(x->context.listen) && coding_of(x, key, &coding) &&
 	       latest_validators_learn(&conn_of(x->context.diary)->clients->validators, key, coding,
 		   validator, x->request, response);
 }
@@ -445,6 +459,7 @@ void client_diary_response(struct exchange *x, struct http_head *head)
 		learn_from_head(x, head);
 	else if (exchange_may_change(x) && head->status / 100 <= 3)
 		forget(x, key_of(SLICE("GET"), x));
-	if (conn_of(diary)->clients->cookie_keys.count > 0 && !x->context.was_forwarded)
+	if (conn_of(diary)->clients->cookie_keys.count > 0 && !x->context.was_forwarded &&
+	    conf_listen_shares(x->context.listen))
 		add_cookie(diary, x, head);
 }

@@ -54,6 +54,7 @@ struct conf_listen {
 	struct net_address address;
 	const char *address_text;
 	enum conf_listen_mode mode;
+	bool shares;                  /* forward mode: conf_listen_shares */
 	const char *access_name;      /* as written; NULL: not given */
 	const struct conf_access *access; /* NULL: every request is allowed; never in forward mode */
 	struct net_certificate *certificates;
@@ -84,6 +85,12 @@ struct conf_listen {
 static inline bool conf_listen_is_forward(const struct conf_listen *l)
 {
 	return l && l->mode == CONF_MODE_FORWARD;
+}
+
+/* What is learned from one client's requests, or kept of them, may have an effect on another's. */
+static inline bool conf_listen_shares(const struct conf_listen *l)
+{
+	return !conf_listen_is_forward(l) || l->shares;
 }
 
 /* One line `server` of an [origin]. All lines of an origin have the same kind and protocols. */
@@ -297,6 +304,8 @@ struct conf_route {
 	usec tunnel_half_closed_timeout; /* one direction has ended: 1 min */
 	usec tunnel_age;              /* 0 = no limit */
 	uint64_t tunnel_bytes;        /* both directions together; 0 = no limit */
+	uint32_t max_tunnels_per_client, max_tunnels_per_user; /* 0 = no limit */
+	uint64_t tunnel_rate;         /* bytes a second of all tunnels of one user or client; 0 = any */
 	bool is_forward;              /* its origin is forward: it is for listeners with mode = forward alone */
 	bool subscription;            /* its GETs wait for pushes (relay/subscription.c) */
 	enum conf_forwarded forwarded;
@@ -304,6 +313,11 @@ struct conf_route {
 	struct conf_request_limit *request_limits; /* all count */
 	size_t request_limit_count;
 };
+
+static inline bool conf_route_counts_tunnels(const struct conf_route *route)
+{
+	return (route->max_tunnels_per_client | route->max_tunnels_per_user | route->tunnel_rate) != 0;
+}
 
 enum conf_learned { CONF_LEARNED_OFF, CONF_LEARNED_PROPOSE, CONF_LEARNED_APPLY };
 

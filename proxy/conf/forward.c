@@ -95,7 +95,7 @@ bool conf_has_forward_listener(const struct conf_loader *l)
 void conf_add_forward_sections(struct conf_loader *l)
 {
 	static const char origin_text[] = "[origin forward]\nserver = forward:\n";
-	static const char route_text[] = "[route forward]\norigin = %s\nupgrade = websocket\n";
+	static const char route_text[] = "[route forward]\norigin = %s\nupgrade = websocket\nmax-tunnels-per-client = 1000\n";
 
 	if (!conf_has_forward_listener(l))
 		return;

@@ -156,6 +156,16 @@ static bool opens_no_tunnels(const struct conf *c, const void *object)
 	return !may_tunnel(object);
 }
 
+static bool knows_no_users(const struct conf *c, const void *object)
+{
+	const struct conf_route *route = object;
+	for (size_t i = 0; i < c->listen_count; i++)
+		if (conf_listen_is_forward(&c->listens[i]) == route->is_forward &&
+		    c->listens[i].access_name)
+			return false;
+	return true;
+}
+
 static bool has_no_names(const struct conf *c, const void *object)
 {
 	(void)object;
@@ -192,6 +202,13 @@ static bool has_no_users(const struct conf *c, const void *object)
 	return true;
 }
 
+static bool asks_for_no_user(const struct conf *c, const void *object)
+{
+	const struct conf_access *a = object;
+	(void)c;
+	return (a->needs & CONF_ACCESS_USER) == 0;
+}
+
 /* Clients on a unix socket have no address. */
 static bool counts_nobody(const struct conf *c, const void *object)
 {
@@ -220,6 +237,7 @@ static bool counts_nobody(const struct conf *c, const void *object)
 #define NO_CHECK "health-check is off"
 #define CONNECTS "health-check = connect sends no request"
 #define REPEATS_TO_ONE "its origin has one server, and a request is not sent to the same one again"
+#define NOBODY_SHARES "every [listen NAME] has mode = forward without shares = yes"
 #define HINTS "no response follows a hint"
 
 /* The first row that holds for an option is reported. */
@@ -235,6 +253,11 @@ static const struct idle {
     {CONF_SECTION_SERVER, "hold-max-bytes", nothing_holds, HOLDS},
     {CONF_SECTION_SERVER, "hold-max-age", nothing_holds, HOLDS},
     {CONF_SECTION_SERVER, "hold-shared", nothing_holds, HOLDS},
+    {CONF_SECTION_SERVER, "hold-shared", conf_nobody_shares, NOBODY_SHARES},
+    {CONF_SECTION_SERVER, "diary-cookie", conf_nobody_shares, NOBODY_SHARES},
+    {CONF_SECTION_SERVER, "learned-file", conf_nobody_shares, NOBODY_SHARES},
+    {CONF_SECTION_PRELOAD, "learned", conf_nobody_shares, NOBODY_SHARES},
+    {CONF_SECTION_LISTEN, "shares", conf_is_gateway, "mode is gateway"},
     {CONF_SECTION_SERVER, "hint-wait", nothing_hints, "no rule and no default-action hints"},
     {CONF_SECTION_SERVER, "learned-file", nothing_learns,
 	"no [preload NAME] has learned = propose or learned = apply"},
@@ -257,6 +280,7 @@ static const struct idle {
     {CONF_SECTION_SERVER, "user-failures", has_no_users, "no [access NAME] has users"},
     {CONF_SECTION_SERVER, "users-cache-time", has_no_users, "no [access NAME] has users"},
     {CONF_SECTION_LISTEN, "pac", is_gateway, "mode is gateway"},
+    {CONF_SECTION_ACCESS, "users", asks_for_no_user, "no line is ask or has user="},
     {CONF_SECTION_LISTEN, "tls-timeout", is_cleartext, "the section has no certificate"},
     {CONF_SECTION_LISTEN, "max-concurrent-streams", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "connection-window", clients_speak_http1, CLIENTS_HTTP1},
@@ -351,6 +375,7 @@ static const struct idle {
     {CONF_SECTION_ROUTE, "upgrade", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "subscription", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "rewrite", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "forwarded", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "request-set", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "request-add", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "request-remove", has_no_origin, NO_ORIGIN},
@@ -362,6 +387,10 @@ static const struct idle {
     {CONF_SECTION_ROUTE, "tunnel-half-closed-timeout", opens_no_tunnels, NO_UPGRADE},
     {CONF_SECTION_ROUTE, "tunnel-age", opens_no_tunnels, NO_UPGRADE},
     {CONF_SECTION_ROUTE, "tunnel-bytes", opens_no_tunnels, NO_UPGRADE},
+    {CONF_SECTION_ROUTE, "max-tunnels-per-client", opens_no_tunnels, NO_UPGRADE},
+    {CONF_SECTION_ROUTE, "max-tunnels-per-user", opens_no_tunnels, NO_UPGRADE},
+    {CONF_SECTION_ROUTE, "max-tunnels-per-user", knows_no_users, "no listener that it serves has access"},
+    {CONF_SECTION_ROUTE, "tunnel-rate", opens_no_tunnels, NO_UPGRADE},
     {CONF_SECTION_ROUTE, "subscription", subscribes_to_nothing,
 	"the pushes that it waits for never come: its origin has push = refuse"},
     {CONF_SECTION_ROUTE, "subscription", subscribes_over_http1,

@@ -80,10 +80,25 @@ static bool is_without_route(const struct conf *c, const struct policy_rule *whe
 	return true;
 }
 
+static bool has_users(const struct conf *c)
+{
+	for (size_t i = 0; i < c->access_count; i++)
+		if (c->accesses[i].users)
+			return true;
+	return false;
+}
+
 static void check_conditions(
     struct conf_loader *l, const struct conf_section *s, const struct policy_rule *when)
 {
 	uint32_t line = conf_option_line(s, "host");
+
+	if (when->user_count > 0 && !has_users(l->conf))
+		conf_warning(l, s->file, conf_option_line(s, "user"),
+		    "%s never matches, because no [access NAME] has users, so that no user is "
+		    "known; add "
+		    "them there, or remove the section",
+		    conf_section_title(l, s));
 
 	if (line == 0)
 		line = conf_option_line(s, "path");
@@ -161,6 +176,7 @@ static void check_sources(struct conf_loader *l, const struct conf_section *s)
 void conf_check_effects(struct conf_loader *l)
 {
 	conf_check_modes(l);
+	conf_check_proxied_rules(l);
 	for (const struct conf_section *s = l->first; s; s = s->next) {
 		conf_check_idle_options(l, s);
 		if (s->kind == CONF_SECTION_ORIGIN)

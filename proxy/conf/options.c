@@ -287,6 +287,11 @@ const struct conf_option conf_options[] = {
     {LISTEN(clients_shared), .key = "clients", SWITCH("single shared"), .preset = "single",
         .sentence = "shared: one connection may carry requests of several users, such as one from a CDN or another "
         "proxy. single: each connection belongs to one user."},
+    {LISTEN(shares), .key = "shares", SWITCH("no yes"), .example = "yes", .preset = "no",
+        .sentence = "Only with mode = forward. no: what one client asks for has no effect on what another one gets, and nothing of it "
+        "outlives its connection: [preload] learns nothing from these clients and offers them nothing learned, hold-shared and "
+        "diary-cookie are not for them, and the latest version of a resource is not learned from them. yes: all this is as it is with "
+        "mode = gateway."},
     {LISTEN(trusted), .key = "trusted", .example = "192.0.2.10 2001:db8::/64 unix", .type = CONF_TYPE_CIDRS,
         .choices = "unix", .form = "ADDRESS[/BITS] | unix ...", .repeats = true,
         .count_offset = offsetof(struct conf_listen, trusted_count),
@@ -595,6 +600,15 @@ const struct conf_option conf_options[] = {
         .sentence = "How long a tunnel may be open. 0: no limit."},
     {ROUTE_OPTION(tunnel_bytes), .key = "tunnel-bytes", SIZE(0, 1ll << 50), .preset = "0",
         .sentence = "How many bytes a tunnel may carry, both directions together. 0: no limit."},
+    {ROUTE_OPTION(max_tunnels_per_client), .key = "max-tunnels-per-client", .example = "100", NUMBER(0, 1000000), .preset = "0",
+        .sentence = "How many tunnels each client may have here at a time, those among them that are only asked for; more are answered 429 with "
+        "Retry-After. A client is an IPv4 address, or an IPv6 /64. Each worker counts on its own. 0: no limit; the [route forward] that "
+        "pushgate makes itself has 1000."},
+    {ROUTE_OPTION(max_tunnels_per_user), .key = "max-tunnels-per-user", .example = "100", NUMBER(0, 1000000), .preset = "0",
+        .sentence = "The same for each user whose password was right (access of the listener), from whichever addresses. 0: no limit."},
+    {ROUTE_OPTION(tunnel_rate), .key = "tunnel-rate", .example = "1M", SIZE(0, 1ll << 40), .preset = "0",
+        .sentence = "How many bytes a second all tunnels of one user carry here together, or of one client if there is no user; both directions "
+        "count. Whoever sends more is read from later: nothing is lost. Each worker counts on its own. 0: as many as come."},
     {.section = CONF_SECTION_ROUTE, .key = "limit-requests", .example = "100/s burst 200 by=client", .type = CONF_TYPE_OTHER,
         .form = "[NUMBER/s | NUMBER/m | NUMBER/h [burst NUMBER]] [concurrent=NUMBER] [by=client | by=field:NAME | by=all] [shadow]",
         .min = 1, .max = LIMIT_REQUEST_RATE, .repeats = true, .set = conf_set_limit_requests,

@@ -309,3 +309,38 @@ void conf_check_proxies(struct conf_loader *l, const struct conf_section *s)
 		return;
 	}
 }
+
+/* ---- rules that cannot hold ---- */
+
+static bool has_proxies(const struct conf *c)
+{
+	for (size_t i = 0; i < c->origin_count; i++)
+		if (c->origins[i].kind == CONF_ORIGIN_FORWARD && c->origins[i].chain.proxy_count > 0)
+			return true;
+	return false;
+}
+
+static bool is_of_forward_listener(const struct conf *c, const struct conf_access *a)
+{
+	for (size_t i = 0; i < c->listen_count; i++)
+		if (c->listens[i].access == a && conf_listen_is_forward(&c->listens[i]))
+			return true;
+	return false;
+}
+
+void conf_check_proxied_rules(struct conf_loader *l)
+{
+	const struct conf *c = l->conf;
+	for (size_t i = 0; has_proxies(c) && i < c->access_count; i++) {
+		const struct conf_access *a = &c->accesses[i];
+		for (size_t k = 0; is_of_forward_listener(c, a) && k < a->rule_count; k++) {
+			const struct conf_access_rule *r = &a->rules[k];
+			if (r->addresses.count == 0)
+				continue;
+			conf_warning(l, r->file, r->line,
+			    "this line takes no name that goes through an upstream-proxy, because the proxy looks it up; it takes "
+			    "what is written as an address, and what no-proxy names");
+			break;
+		}
+	}
+}

@@ -106,6 +106,10 @@ static void count_exchange(
 	c->requests_retried += exchange_retries(x) > 0;
 	if (x->ending.cause)
 		c->causes[relay_cause_index(x->ending.cause)]++;
+	_Static_assert(ACCESS_REASON_COUNT <= OBSERVE_DENIALS, "each reason has a counter");
+	if (x->context.denial > 0 && (x->ending.cause == &relay_cause_ACCESS_DENIED ||
+					 x->ending.cause == &relay_cause_ADDRESS_DENIED))
+		c->denials[x->context.denial - 1]++;
 	c->shed_offers += x->ending.cause == &relay_cause_SHED;
 	c->shed_streams += x->ending.cause == &relay_cause_MEMORY_STALLED ||
 			   x->ending.cause == &relay_cause_MEMORY_SHORT;
@@ -193,6 +197,14 @@ static uint16_t status_of(const struct exchange *x)
 	return x->tunnel.is_upgrade && exchange_is_tunnel(x) ? 101 : x->response.status;
 }
 
+/* The name of what it carries; a CONNECT does not say. */
+static struct slice tunnel_of(const struct exchange *x)
+{
+	if (!exchange_is_tunnel(x))
+		return SLICE("");
+	return x->request->protocol.len > 0 ? x->request->protocol : SLICE("connect");
+}
+
 static const char *who_ended(const struct exchange *x)
 {
 	static const char *const names[] = {
@@ -235,7 +247,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	    .user_agent = agent ? agent->value : (struct slice){0},
 	    .referer = referer ? referer->value : (struct slice){0},
 	    .status = status_of(x),
-	    .tunnel = exchange_is_tunnel(x) ? head->protocol : SLICE(""),
+	    .tunnel = tunnel_of(x),
 	    .tunnel_ended = exchange_is_tunnel(x) ? who_ended(x) : NULL,
 	    .request_bytes = x->upload.received,
 	    .response_bytes = bytes_to_client(x),
@@ -270,6 +282,8 @@ void access_record_ended(void *context, struct exchange *x)
 		users_exchange_ended(g, x);
 	if (x->context.limits_held)
 		request_limits_ended(x);
+	if (x->tunnel.share)
+		tunnel_limits_ended(g, x);
 	count_exchange(g->env.observe->counters, x, outcome);
 	if (x->context.was_forwarded)
 		feedback_ended(g, x, outcome);

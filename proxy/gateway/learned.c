@@ -162,15 +162,21 @@ static struct offer_learned_request request_of(const struct exchange *x)
 	    .client = client_of(x),
 	    .is_get = x->method == HTTP_METHOD_GET,
 	    .is_navigation = policy_navigation_of(x->request) == POLICY_NAVIGATION_YES,
-	    .has_credentials = http_head_find(x->request, HTTP_TOKEN_AUTHORIZATION) ||
+	    .has_credentials = x->context.user ||
+			       http_head_find(x->request, HTTP_TOKEN_AUTHORIZATION) ||
 			       http_head_find(x->request, HTTP_TOKEN_COOKIE),
 	    .status = x->response.status,
 	};
 }
 
+static bool learns_from(const struct gateway *g, const struct exchange *x)
+{
+	return g->learned && !x->context.came_through && conf_listen_shares(x->context.listen);
+}
+
 void learned_view(struct gateway *g, const struct exchange *x)
 {
-	if (!g->learned || x->context.came_through)
+	if (!learns_from(g, x))
 		return;
 	struct offer_learned_request r = request_of(x);
 	if (r.is_navigation)
@@ -188,7 +194,7 @@ void learned_offered(struct gateway *g, const struct exchange *page, struct slic
 /* Records a client's own request that was answered, or the result of a push from the table. */
 void learned_ended(struct gateway *g, const struct exchange *x, enum observe_outcome outcome)
 {
-	if (!g->learned || x->context.came_through)
+	if (!learns_from(g, x))
 		return;
 	struct offer_learned_request r = request_of(x);
 	if (!exchange_is_push(x)) {

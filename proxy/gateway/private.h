@@ -124,6 +124,13 @@ bool request_limits_admit(struct gateway *g, struct exchange *x);
 /* It is over: it is not open any more where it was counted. */
 void request_limits_ended(struct exchange *x);
 
+/* ---- tunnel_limits.c ---- */
+
+/* Counts a request for a tunnel by its client and its user. False: it is one too many, and has been answered. */
+bool tunnel_limits_admit(struct gateway *g, struct exchange *x);
+/* It is over; x->tunnel.share is not NULL. */
+void tunnel_limits_ended(struct gateway *g, struct exchange *x);
+
 /* ---- users.c: the rest is in users.h ---- */
 
 void users_open(struct gateway *g, const struct gateway_env *env);

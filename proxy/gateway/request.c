@@ -53,6 +53,9 @@ static void serve(struct gateway *g, struct exchange *x)
 		upstream_read_affinity(x);
 	if (x->context.route->request_limit_count > 0 && !request_limits_admit(g, x))
 		return;
+	if (x->tunnel.is_asked && conf_route_counts_tunnels(x->context.route) &&
+	    !tunnel_limits_admit(g, x))
+		return;
 	if (!x->tunnel.is_asked) /* which has tunnel-age */
 		x->context.request_timeout = x->context.route->request_timeout;
 	if (x->context.call_timeout > 0)
@@ -83,23 +86,13 @@ static void route(struct gateway *g, struct exchange *x)
 static void judge(struct gateway *g, struct exchange *x)
 {
 	const struct access_verdict verdict = offer_may_ask(x);
-	bool is_forward = conf_listen_is_forward(x->context.listen);
-	switch (verdict.answer) {
-	case ACCESS_ALLOW:
+	const struct relay_cause *refusal = offer_access_cause(x->context.listen, &verdict);
+	if (!refusal) {
 		route(g, x);
 		return;
-	case ACCESS_DENY:
-		exchange_refuse(x,
-		    access_is_by_address(&verdict) ? &relay_cause_ADDRESS_DENIED
-						   : &relay_cause_ACCESS_DENIED,
-		    verdict.reason);
-		return;
-	case ACCESS_ASK:
-		exchange_refuse(x,
-		    is_forward ? &relay_cause_PROXY_USER_UNKNOWN : &relay_cause_USER_UNKNOWN,
-		    verdict.reason);
-		return;
 	}
+	x->context.denial = (uint8_t)(1 + verdict.why);
+	exchange_refuse(x, refusal, verdict.reason);
 }
 
 void gateway_identified(struct gateway *g, struct exchange *x, enum user_answer answer)

@@ -23,6 +23,9 @@ struct user_results {
 	usec right_usec;
 };
 
+/* A user with one reference. */
+struct exchange_user *user_new(struct slice name);
+
 void user_results_init(struct user_results *u, usec right_usec);
 void user_results_fini(struct user_results *u);
 /*

@@ -335,15 +335,6 @@ void users_exchange_ended(struct gateway *g, struct exchange *x)
 
 /* ---- answers ---- */
 
-static struct exchange_user *new_user(const struct user_question *q)
-{
-	struct exchange_user *user = memory_alloc(sizeof(*user) + q->name_bytes + 1);
-	*user = (struct exchange_user){.references = 1, .length = q->name_bytes};
-	memcpy(user->name, q->text, q->name_bytes);
-	user->name[q->name_bytes] = '\0';
-	return user;
-}
-
 bool gateway_password_answer(struct gateway *g, uint64_t id, bool is_right)
 {
 	struct users *u = g->users;
@@ -355,7 +346,7 @@ bool gateway_password_answer(struct gateway *g, uint64_t id, bool is_right)
 	if (!q)
 		return false;
 	worker_now(&g->env);
-	struct exchange_user *user = is_right ? new_user(q) : NULL;
+	struct exchange_user *user = is_right ? user_new(slice_of(q->text, q->name_bytes)) : NULL;
 	WORKER_COUNT(&g->env, passwords_wrong, !is_right);
 	if (is_right)
 		user_failures_give(&u->failures, q->client);

@@ -53,6 +53,7 @@
 	X(destinations_made, "hosts with their ports that requests in forward mode have named for the first time") \
 	X(destinations_evicted, "of these, forgotten because max-destinations was reached") \
 	X(tunnels_refused, "requests for a tunnel that opened none") \
+	X(tunnels_slowed, "ended tunnels that had to wait for the tunnel-rate of their client or user") \
 	X(tunnel_up_bytes, "bytes that ended tunnels have carried to origins") \
 	X(tunnel_down_bytes, "bytes that ended tunnels have carried to clients") \
 	X(upstream_failed, "connections to origins that failed to open or ended with an error") \
@@ -137,6 +138,7 @@
 	X(RULE_RESET, "pushgate_rule_reset_seconds_total", "counter", "rule", "sum of the times from a promise to the client's reset") \
 	X(RULE_USED, "pushgate_rule_used_ratio", "gauge", "rule", "share of these pushes that clients used, 0 to 1") \
 	X(FAULT, "pushgate_fault_total", "counter", "side, fault", "protocol faults of peers") \
+	X(DENIED, "pushgate_access_denied_total", "counter", "reason", "requests answered 403 because of an [access NAME]; the reasons are below") \
 	X(END, "pushgate_end_total", "counter", "cause", "exchanges that did not end with the origin's response") \
 	X(HOLD_MISSED, "pushgate_hold_missed_total", "counter", "cause", "requests that found a held response which could not answer them")
 

@@ -35,6 +35,8 @@ void observe_counters_add(struct observe_counters *a, const struct observe_count
 		a->causes[i] += b->causes[i];
 	for (size_t i = 0; i < OBSERVE_MISSES; i++)
 		a->misses[i] += b->misses[i];
+	for (size_t i = 0; i < OBSERVE_DENIALS; i++)
+		a->denials[i] += b->denials[i];
 	for (size_t i = 0; i < OBSERVE_PLACES; i++) {
 		a->route_limited[i][0] += b->route_limited[i][0];
 		a->route_limited[i][1] += b->route_limited[i][1];

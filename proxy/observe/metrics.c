@@ -197,6 +197,14 @@ void observe_causes_print(
 		sample_count(&f, LABELS({"cause", name(i)}), c->causes[i]);
 }
 
+void observe_denials_print(
+    const struct observe_counters *c, const char *(*name)(size_t index), FILE *out)
+{
+	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_DENIED};
+	for (size_t i = 0; i < OBSERVE_DENIALS && name(i); i++)
+		sample_count(&f, LABELS({"reason", name(i)}), c->denials[i]);
+}
+
 void observe_misses_print(
     const struct observe_counters *c, const char *(*name)(size_t index), FILE *out)
 {

@@ -36,6 +36,8 @@ struct observe_rule {
 #define OBSERVE_FAULTS 128u
 #define OBSERVE_CAUSES 128u
 #define OBSERVE_MISSES 16u
+/* And of the reasons of [access] (offer). */
+#define OBSERVE_DENIALS 16u
 enum observe_side { OBSERVE_CLIENT, OBSERVE_ORIGIN };
 
 struct observe_counters {
@@ -48,6 +50,7 @@ struct observe_counters {
 	uint64_t faults[2][OBSERVE_FAULTS];           /* by enum observe_side */
 	uint64_t causes[OBSERVE_CAUSES];              /* why exchanges ended early */
 	uint64_t misses[OBSERVE_MISSES];              /* holds_missed, by cause */
+	uint64_t denials[OBSERVE_DENIALS];            /* by reason */
 	uint64_t route_limited[OBSERVE_PLACES][2]; /* by the route's index, and whether in shadow */
 	/* Gauges. By the route's index: on the monotonic clock, 0 or in the past = push is on. */
 	uint64_t push_off_until[OBSERVE_PLACES];
@@ -90,6 +93,8 @@ void observe_rules_print(
 void observe_faults_print(
     const struct observe_counters *c, const char *(*name)(size_t index), FILE *out);
 void observe_causes_print(
+    const struct observe_counters *c, const char *(*name)(size_t index), FILE *out);
+void observe_denials_print(
     const struct observe_counters *c, const char *(*name)(size_t index), FILE *out);
 void observe_misses_print(
     const struct observe_counters *c, const char *(*name)(size_t index), FILE *out);

@@ -85,17 +85,34 @@ struct access_verdict offer_may_reach(const struct exchange *x, const struct net
 	if (!x->context.listen->access)
 		return (struct access_verdict){.answer = ACCESS_ALLOW};
 	read_facts(&j, x);
-	if (!to) {
-		j.facts.is_looked_up_elsewhere = true;
-		return access_judge(x->context.listen->access, &j.facts);
+	j.facts.to = NULL;
+	j.facts.is_looked_up_elsewhere = !to;
+	if (to) {
+		net_address_ip(to, &ip);
+		j.facts.to = &ip;
+		j.facts.to_is_mapped = ip.family == 4 && to->storage.ss_family == AF_INET6;
 	}
-	net_address_ip(to, &ip);
-	j.facts.to = &ip;
-	j.facts.to_is_mapped = ip.family == 4 && to->storage.ss_family == AF_INET6;
 	return access_judge(x->context.listen->access, &j.facts);
 }
 
 bool offer_asks_for_users(const struct conf_listen *l)
 {
 	return l->access && (l->access->needs & CONF_ACCESS_USER) != 0;
+}
+
+/* RFC 9209 2.3.5: the destination's address has an error type of its own. */
+const struct relay_cause *offer_access_cause(
+    const struct conf_listen *l, const struct access_verdict *v)
+{
+	switch (v->answer) {
+	case ACCESS_ALLOW:
+		return NULL;
+	case ACCESS_ASK:
+		return conf_listen_is_forward(l) ? &relay_cause_PROXY_USER_UNKNOWN
+						 : &relay_cause_USER_UNKNOWN;
+	case ACCESS_DENY:
+		break;
+	}
+	return v->why >= ACCESS_REASON_ADDRESS ? &relay_cause_ADDRESS_DENIED
+					       : &relay_cause_ACCESS_DENIED;
 }

@@ -50,11 +50,9 @@ struct access_verdict {
 	enum access_reason why; /* of ACCESS_DENY */
 };
 
-/* The destination's address is why: error type destination_ip_prohibited (RFC 9209 2.3.5). */
-static inline bool access_is_by_address(const struct access_verdict *v)
-{
-	return v->answer == ACCESS_DENY && v->why >= ACCESS_REASON_ADDRESS;
-}
+/* The cause with which a request is refused; NULL: it is allowed. */
+const struct relay_cause *offer_access_cause(
+    const struct conf_listen *l, const struct access_verdict *v);
 
 /* What the rules look at. */
 struct access_facts {
@@ -79,8 +77,7 @@ bool access_takes_client(const struct conf_access *a, const struct address *clie
 
 /* The first judgement. ACCESS_ALLOW: it may go on, if in forward mode its address may be reached. */
 struct access_verdict offer_may_ask(const struct exchange *x);
-/* The second: whether x may go to this address. For forward mode. to NULL: nobody here knows it, because an upstream
- * proxy looks the name up. */
+/* The second: whether x may go to this address. NULL: it is not known, since an upstream proxy looks the name up. */
 struct access_verdict offer_may_reach(const struct exchange *x, const struct net_address *to);
 /* Whether some rule needs to know the user: else credentials are not looked at. */
 bool offer_asks_for_users(const struct conf_listen *l);

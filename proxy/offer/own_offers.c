@@ -68,7 +68,8 @@ static void offer_learned(
     const struct offer_env *env, struct exchange *x, const struct conf_preload *preload)
 {
 	struct offer_learned_item items[LEARNED_MOST];
-	if (!env->learned || preload->learned == CONF_LEARNED_OFF)
+	if (!env->learned || preload->learned == CONF_LEARNED_OFF ||
+	    !conf_listen_shares(x->context.listen))
 		return;
 	size_t count = offer_learned_offers(env->learned, x->request->authority, x->request->path,
 	    items, LEARNED_MOST, x->relay->now);

@@ -256,7 +256,7 @@ static bool can_be_right(struct slice password)
 
 bool htpasswd_is_right(const struct htpasswd *h, struct slice name, struct slice password)
 {
-	static struct crypt_data work; /* 32 KiB */
+	struct crypt_data work = {0}; /* 32 KiB */
 	char text[HTPASSWD_TEXT_BYTES + 1];
 	if (h->count == 0 || password.len == 0 || !can_be_right(password))
 		return false;

@@ -69,7 +69,9 @@ static struct htpasswd *read_users(const char *path, char line[512])
 	size_t length = 0;
 	char *bytes = read_file(path, &length);
 	if (!bytes) {
-		snprintf(line, 512, "%s cannot be read: %s", path, strerror(errno));
+		snprintf(line, 512,
+		    "%s cannot be read: %s; name a file that the user of the workers may read",
+		    path, strerror(errno));
 		return NULL;
 	}
 	struct htpasswd *users = htpasswd_parse(slice_of(bytes, length), &m);

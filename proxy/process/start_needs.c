@@ -166,6 +166,7 @@ static const struct {
     {"addresses to listen on", start_needs_addresses, false},
     {"files for the logs", start_needs_logs, false},
     {"manifests", start_needs_manifests, true},
+    {"files of users", start_needs_users, true},
     {"a place for the learned-file", start_needs_learned_file, true},
 };
 

@@ -46,6 +46,7 @@ void start_needs_status_socket(struct start_needs *n);
 void start_needs_addresses(struct start_needs *n);
 void start_needs_logs(struct start_needs *n);
 void start_needs_manifests(struct start_needs *n);
+void start_needs_users(struct start_needs *n);
 void start_needs_learned_file(struct start_needs *n);
 /*
  * Whether this user may make and replace files in the folder of `path`, which the option `key`

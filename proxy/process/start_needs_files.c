@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Logs, manifests and the learned-file: whether those who will open them can. Makes no file. */
+/* Logs, manifests, files of users and the learned-file: whether those who will open them can. Makes no file. */
 #include "proxy/base/clock.h"
 #include "proxy/process/files.h"
 #include "proxy/process/holder.h"
+#include "proxy/process/passwords.h"
 #include "proxy/process/start_needs.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -87,6 +88,19 @@ void start_needs_manifests(struct start_needs *n)
 				start_needs_report(n, NEED_WARNING,
 				    conf_find_place(n->conf, "preload", p, "manifest", i),
 				    "manifest %s", line);
+}
+
+/* Without its users nobody could pass: the start ends here, and not at the first request. */
+void start_needs_users(struct start_needs *n)
+{
+	struct passwords passwords;
+	char line[512];
+	passwords_open(&passwords, n->conf);
+	for (size_t i = 0; i < passwords.count; i++)
+		if (passwords_check(&passwords, i, line) == PASSWORDS_UNUSABLE)
+			start_needs_report(n, NEED_FAULT,
+			    conf_find_place(n->conf, "access", i, "users", 0), "users %s", line);
+	passwords_close(&passwords);
 }
 
 static void examine_learned_content(struct start_needs *n, struct conf_place at)

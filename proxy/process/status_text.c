@@ -5,6 +5,7 @@
  */
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
+#include "proxy/offer/offer.h"
 #include "proxy/process/status.h"
 #include "proxy/relay/relay.h"
 #include "proxy/session/session.h"
@@ -40,6 +41,11 @@ static const char *cause_name(size_t index)
 static const char *miss_name(size_t index)
 {
 	return index < HOLD_MISS_COUNT ? hold_miss_name((enum hold_miss)index) : NULL;
+}
+
+static const char *denial_name(size_t index)
+{
+	return index < ACCESS_REASON_COUNT ? access_reason_name((enum access_reason)index) : NULL;
 }
 
 static void print_push_off_notes(const struct status *s, FILE *out)
@@ -163,6 +169,7 @@ static void print_counters(const struct status *s, FILE *out)
 	observe_counters_print(sum, out);
 	observe_faults_print(sum, session_fault_name, out);
 	observe_causes_print(sum, cause_name, out);
+	observe_denials_print(sum, denial_name, out);
 	observe_misses_print(sum, miss_name, out);
 	if (s->conf) {
 		observe_rules_print(sum, &s->conf->policy, out);

@@ -26,6 +26,7 @@ enum relay_code {
 	RELAY_INTERNAL_ERROR = 0x2,
 	RELAY_REFUSED_STREAM = 0x7,
 	RELAY_CANCEL = 0x8,
+	RELAY_CONNECT_ERROR = 0xa,
 	/* The received code if it is CANCEL or REFUSED_STREAM, else INTERNAL_ERROR. NO_ERROR is not
 	 * passed on: clients take a response that ends with it for complete. */
 	RELAY_PASS = 0x100,
@@ -135,6 +136,8 @@ struct relay_cause {
 	X(LOOP,               "loop",                  RELAY_SELF,   RELAY_NEVER,   508, "proxy_loop_detected",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(REQUEST_RATE,       "request-rate",          RELAY_SELF,   RELAY_NEVER,   429, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
 	X(REQUEST_CONCURRENCY, "request-concurrency",  RELAY_SELF,   RELAY_NEVER,   429, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
+	X(TUNNELS_CLIENT,     "tunnels-per-client",    RELAY_SELF,   RELAY_NEVER,   429, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
+	X(TUNNELS_USER,       "tunnels-per-user",      RELAY_SELF,   RELAY_NEVER,   429, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
 	X(REDIRECT,           "redirect",              RELAY_SELF,   RELAY_NEVER,   308, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(ROUTE_REDIRECT,     "route-redirect",        RELAY_SELF,   RELAY_NEVER,   308, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(FIXED_ANSWER,       "fixed-answer",          RELAY_SELF,   RELAY_NEVER,   200, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \

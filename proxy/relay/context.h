@@ -74,6 +74,7 @@ struct exchange_context {
 	/* Forward mode: what the request names, made when it was first asked for (upstream/on_demand.h). NULL: that
 	 * of its origin. It lives as long as an exchange has it. */
 	struct destination *destination;
+	uint8_t denial; /* why [access NAME] denied it: 1 + enum access_reason (offer/access.h); 0: it did not */
 	struct exchange_client_hop down; /* of a push: its parent's */
 	struct exchange_origin_hop up;   /* the last one that the request was sent on */
 	struct pool *pool;

@@ -27,6 +27,7 @@
 #include "proxy/relay/phase.h"
 #include "proxy/relay/pushes.h"
 #include "proxy/relay/tunnel.h"
+#include "proxy/relay/tunnel_owner.h"
 
 struct exchange;
 struct hold_store;
@@ -281,6 +282,7 @@ struct relay {
 	size_t live_count;
 	uint64_t next_id;
 	struct spares spares; /* exchanges */
+	struct tunnel_owners tunnel_owners;
 	usec now;             /* of this loop pass: relay_advance */
 	/* Since when nothing is read from origins; USEC_NEVER: they are read. And how long they were
 	 * not read before that, in all. */

@@ -94,6 +94,11 @@ static inline usec held_now(const struct held *h)
 {
 	return h->store->hold->relay->now;
 }
+/* Whether what is in the store may go to the worker's, and its client may have what is there. */
+static inline bool hold_shares(const struct hold_store *s)
+{
+	return s->hold->shares && !s->is_secluded;
+}
 /* The head has come: moves it to the store where it may be. Returns NULL, or why it may not be held. */
 const struct policy_reason *held_admit(struct held *h);
 

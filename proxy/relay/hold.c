@@ -212,7 +212,7 @@ const struct policy_reason *hold_refusal(
 		return &policy_reason_HEAD;
 	if (promised && promised->method_token != HTTP_METHOD_GET)
 		return &policy_reason_METHOD;
-	if (!is_for_one_user(parent) && !s->hold->shares)
+	if (!is_for_one_user(parent) && !hold_shares(s))
 		return s->one_user ? &policy_reason_HOLD_FORWARDED : &policy_reason_HOLD_SHARED;
 	return s->limits.count == 0 ? &policy_reason_HOLD_COUNT : NULL;
 }
@@ -224,7 +224,8 @@ const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *
 	struct hold_store *s = parent->context.hold_store;
 	struct hold *hold = s->hold;
 	struct credentials credentials = credentials_of(&hold->key, parent->request);
-	if (hold_has(s, &credentials, push) || hold_has(&hold->shared, NULL, push))
+	if (hold_has(s, &credentials, push) ||
+	    (hold_shares(s) && hold_has(&hold->shared, NULL, push)))
 		return &policy_reason_DUPLICATE;
 	const struct policy_reason *refusal = hold_make_room(s, NULL, 1, 0);
 	if (refusal)
@@ -261,7 +262,8 @@ const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *
 static bool share(struct held *h)
 {
 	struct hold_store *to = &held_hold(h)->shared;
-	if (!held_may_be_shared(h) || hold_has(to, NULL, h->push) || hold_make_room(to, NULL, 1, 0))
+	if (!hold_shares(h->store) || !held_may_be_shared(h) || hold_has(to, NULL, h->push) ||
+	    hold_make_room(to, NULL, 1, 0))
 		return false;
 	held_move(h, to);
 	return true;

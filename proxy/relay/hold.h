@@ -14,8 +14,8 @@
  * and its bytes are taken only as fast as its claims are sent.
  *
  * There are two kinds of store. Each client connection has one: its responses are claimed on that
- * connection alone, by requests with the same authorization as the push's parent, and with the same
- * cookies unless the response says that it is the same for all; they end once a GET was answered. If
+ * connection alone, by requests of the same user and with the same authorization as the push's parent, and with the
+ * same cookies unless the response says that it is the same for all; they end once a GET was answered. If
  * the owner switches it on, the worker has one: it has what a shared cache may store, for every
  * client, until it is stale.
  *
@@ -81,6 +81,7 @@ struct hold_store {
 	bool
 	    /* false: the listener's connections carry several users, nothing private is held */
 	    one_user;
+	bool is_secluded; /* the client gives nothing to the worker's store and gets nothing from it */
 	struct map by_uri;
 	struct list entries; /* in the order of eviction */
 	struct list link;    /* in hold->used while anything is in it */

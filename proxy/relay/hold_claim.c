@@ -426,7 +426,8 @@ bool hold_claim(struct hold *hold, struct exchange *x)
 	struct search s = {0};
 	if (x->context.hold_store)
 		look(x->context.hold_store, x, &s);
-	if (!s.held && hold->shares)
+	if (!s.held && hold->shares &&
+	    !(x->context.hold_store && x->context.hold_store->is_secluded))
 		look(&hold->shared, x, &s);
 	if (!s.held && s.perhaps) {
 		s.held = s.perhaps;

@@ -101,6 +101,9 @@ uint32_t exchange_code_down(
     const struct exchange *x, const struct relay_cause *cause, uint32_t came)
 {
 	uint32_t code = relay_code_across(cause->down_code, came);
+	/* RFC 9113 8.5: any error of the connection that a CONNECT has asked for. */
+	if (cause == &relay_cause_UP_LOST && exchange_is_tunnel(x) && x->request->protocol.len == 0)
+		return RELAY_CONNECT_ERROR;
 	bool was_processed = exchange_has_begun(x) && !exchange_is_push(x);
 	return code == RELAY_REFUSED_STREAM && was_processed ? RELAY_INTERNAL_ERROR : code;
 }

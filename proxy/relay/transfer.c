@@ -115,11 +115,14 @@ static void flow_append(struct exchange *x, struct flow *f, struct piece piece)
 	body_append(&f->body, piece, x->relay->small_chunks, flow_budget(x, f));
 }
 
-/* While memory is short, credit is kept back until all bytes that came have been taken. */
+/* While memory is short, credit is kept back until all bytes that came have been taken; in a tunnel also while its
+ * owner's rate is used up. */
 static void give_credit(struct exchange *x, struct flow *f, size_t n)
 {
 	f->owed += n;
 	if (f->body.bytes > 0 && flow_is_short(x, f))
+		return;
+	if (x->tunnel.share && tunnel_share_waits(x->tunnel.share))
 		return;
 	n = f->owed;
 	f->owed = 0;
@@ -138,6 +141,8 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 			pace_excuse(&f->given, f->filled, x->relay->now);
 		if (f == &x->download && x->payer.buffered)
 			*x->payer.buffered -= n;
+		if (x->tunnel.share)
+			tunnel_share_charge(x->tunnel.share, n);
 		if (f->source->ops && !f->source_ended)
 			give_credit(x, f, n);
 	}

@@ -30,6 +30,7 @@ struct exchange_tunnel {
 	usec opened;
 	usec ended;          /* the first direction has; 0 = not yet */
 	uint64_t bytes_most; /* of both directions together; 0 = no limit */
+	struct tunnel_share *share; /* owned; NULL: it is not counted by client and user */
 };
 
 /*

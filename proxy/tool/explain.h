@@ -36,6 +36,8 @@ struct explain_scene {
 	/* Called with each verdict. */
 	void (*decided)(void *context, const struct explain_offer *offer);
 	void *context;
+	FILE *
+	    access; /* where the decision of [access NAME] is told; NULL: the request is not judged */
 	/* For the caller to read: the request goes to the origin with ENABLE_PUSH=1; the gateway does
 	 * not read the links of the final response, since it drops all of them in any case. */
 	bool wants_pushes, ignores_links;
@@ -112,6 +114,8 @@ int explain_parse(struct explain_options *o, int argc, char **argv);
 /* explain_request.c, explain_log.c. Both return the exit status. */
 int explain_url(const struct explain_options *o, const struct conf *conf, FILE *out, FILE *errors);
 int explain_log(const struct conf *conf, FILE *log, FILE *out, FILE *errors);
+/* explain_access.c: the cause with which the request is denied; NULL: it is not, or the listener has no rules. */
+const struct relay_cause *explain_access(FILE *out, const struct exchange *x, const char **detail);
 /* explain_show.c */
 void explain_show(
     FILE *out, unsigned number, const struct policy_rules *rules, const struct explain_offer *e);

@@ -391,6 +391,7 @@ int explain_url(const struct explain_options *o, const struct conf *conf, FILE *
 		    .client = client_of(o, r.tls),
 		    .manifests = r.manifests,
 		    .decided = on_decided,
+		    .access = out,
 		    .context = &r,
 		};
 		explain_scene_init(&r.scene);

@@ -169,6 +169,12 @@ static void ended(void *context, struct exchange *x)
 	(void)context, (void)x;
 }
 
+static uint32_t week_minute(void *context)
+{
+	(void)context;
+	return clock_week_minute();
+}
+
 static usec time_limit(void *context, const struct exchange *x, enum relay_timeout what)
 {
 	(void)context, (void)x, (void)what;
@@ -190,6 +196,7 @@ static const struct relay_ops relay_ops = {
     .response_head = response_head,
     .interim_head = interim_head,
     .ended = ended,
+    .week_minute = week_minute,
     .time_limit = time_limit,
     .min_rate = min_rate,
 };
@@ -211,6 +218,7 @@ static void open_connection(struct explain_scene *s)
 	    .count = c->hold_max_count, .bytes = c->hold_max_bytes, .age = c->hold_max_age};
 	bool one_user = !s->listen || !s->listen->clients_shared;
 	hold_store_init(&s->held, &s->hold, &s->budget, &limits, one_user);
+	s->held.is_secluded = !conf_listen_shares(s->listen);
 	policy_diary_init(&s->diary, one_user ? c->diary_entries : 0);
 }
 
@@ -282,7 +290,7 @@ void explain_end(struct explain_scene *s)
 void explain_scene_fini(struct explain_scene *s)
 {
 	end_all(s);
-	free(s->user);
+	exchange_user_release(s->user);
 	hold_fini(&s->hold);
 	relay_fini(&s->relay);
 	router_free(s->router);
@@ -296,7 +304,7 @@ void explain_scene_fini(struct explain_scene *s)
 void explain_set_user(struct explain_scene *s, const char *name)
 {
 	size_t length = name ? strlen(name) : 0;
-	free(s->user);
+	exchange_user_release(s->user);
 	s->user = NULL;
 	if (length == 0)
 		return;
@@ -322,11 +330,13 @@ const struct relay_cause *explain_ask(
 	s->ignores_links = false;
 	x->context.listen = s->listen;
 	x->context.client = s->client.address;
-	x->context.user = s->user;
+	x->context.user = exchange_user_hold(s->user);
 	x->context.hold_store = &s->held;
 	x->context.came_through = offer_came_through(request);
 	*detail = NULL;
 	const struct relay_cause *refusal = offer_admit(&s->base, x, detail);
+	if (!refusal && s->access)
+		refusal = explain_access(s->access, x, detail);
 	return refusal ? refusal : offer_route(&s->base, x, detail);
 }
 

@@ -66,7 +66,9 @@ static enum pool_kind kind_of(const struct server *s, struct exchange *x)
 	const struct upstream *u = s->destination->upstream;
 	const struct conf_route *route = x->context.route;
 	bool has_pushes = !s->known.protocol || (s->known.capabilities & SESSION_TAKES_PUSHES) != 0;
-	usec off_until = u->push_off_until[route - u->env->conf->routes];
+	usec off_until = s->destination->is_on_demand
+			     ? s->destination->push_off_until
+			     : u->push_off_until[route - u->env->conf->routes];
 	bool is_off =
 	    s->destination->origin->push == CONF_PUSH_AUTO && off_until > u->env->relay->now;
 	if (route->subscription)

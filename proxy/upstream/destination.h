@@ -64,10 +64,13 @@ struct destination {
 	/* A request named it (on_demand.h): its addresses are judged for each request, and its plans are those of all
 	 * such destinations. */
 	bool is_on_demand;
+	usec
+	    push_off_until; /* on demand: as upstream.push_off_until, which is of all its route's destinations */
 	/* On demand, with an upstream proxy (conf_origin.proxy). Its servers are the proxy's addresses. */
-	bool speaks_to_proxy;    /* requests are for the proxy: in absolute-form, or CONNECTs */
-	const char *tunnel_to;   /* else: HOST:PORT of the tunnel that each connection goes through */
-	struct net_tls *proxy_tls; /* with tunnel_to; NULL: the proxy is spoken to in cleartext. Borrows */
+	bool speaks_to_proxy;  /* requests are for the proxy: in absolute-form, or CONNECTs */
+	const char *tunnel_to; /* else: HOST:PORT of the tunnel that each connection goes through */
+	struct net_tls
+	    *proxy_tls; /* with tunnel_to; NULL: the proxy is spoken to in cleartext. Borrows */
 	/* The protocols that its connections may speak: without pushes, with them. Owned. */
 	struct session_plan *plans[2];
 	struct net_tls *tls; /* NULL: cleartext. Shared by all origins with the same settings; */

@@ -17,9 +17,11 @@ static bool is_own(const struct conf *conf, const struct net_address *to)
 static bool may_reach(struct exchange *x, const struct net_address *to)
 {
 	const struct access_verdict verdict = offer_may_reach(x, to);
-	if (verdict.answer == ACCESS_ALLOW)
+	const struct relay_cause *refusal = offer_access_cause(x->context.listen, &verdict);
+	if (!refusal)
 		return true;
-	exchange_note_failure(x, &relay_cause_ADDRESS_DENIED, 0, verdict.reason);
+	x->context.denial = (uint8_t)(1 + verdict.why);
+	exchange_note_failure(x, refusal, 0, verdict.reason);
 	return false;
 }
 

@@ -18,7 +18,8 @@ struct template
 	struct conf_origin conf;
 	struct session_plan *plans[2]; /* as in struct destination */
 	struct net_tls *tls;           /* NULL: cleartext */
-	struct net_tls *proxy_tls;     /* of conf.proxy, with which a tunnel is opened; NULL: cleartext */
+	struct net_tls
+	    *proxy_tls; /* of conf.proxy, with which a tunnel is opened; NULL: cleartext */
 	bool owns_tls;
 };
 
@@ -32,7 +33,8 @@ struct demand {
 	uint32_t users; /* exchanges */
 	struct deferred_free deferred;
 	uint16_t port;
-	char host[]; /* http_host_read; empty: of a destination that is an upstream proxy. Behind it: tunnel_to */
+	char host
+	    []; /* http_host_read; empty: of a destination that is an upstream proxy. Behind it: tunnel_to */
 };
 
 struct on_demand {
@@ -95,8 +97,8 @@ static bool open_template(struct upstream *u, struct template *t, const struct c
 }
 
 /* Files of authorities are read once: what is like another one has its TLS. */
-static bool open_proxy_tls(struct template *t, const struct template *others, size_t count,
-    char *error, size_t error_size)
+static bool open_proxy_tls(
+    struct template *t, const struct template *others, size_t count, char *error, size_t error_size)
 {
 	const struct conf_origin *o = &t->conf;
 	for (size_t i = 0; i < count && !t->tls; i++)
@@ -117,14 +119,13 @@ static void copy_template(struct template *t, const struct template *from,
 	t->conf = from->conf;
 	t->conf.proxy = p;
 	for (unsigned push = 0; push < 2; push++)
-		t->plans[push] =
-		    session_plans_for_origin(u->env->protocols, &t->conf, push == 1);
+		t->plans[push] = session_plans_for_origin(u->env->protocols, &t->conf, push == 1);
 	t->tls = from->tls;
 }
 
 /* The templates of an origin's upstream proxies. */
-static bool open_proxied(struct on_demand *o, const struct conf_origin *origin, char *error,
-    size_t error_size)
+static bool open_proxied(
+    struct on_demand *o, const struct conf_origin *origin, char *error, size_t error_size)
 {
 	const struct template *direct = &o->templates[origin->index * DEMAND_KINDS];
 	const struct conf_chain *chain = &origin->chain;
@@ -395,8 +396,8 @@ static const struct template *template_of(
     const struct on_demand *o, const struct exchange *x, struct offer_target *target)
 {
 	const struct conf_origin *origin = x->context.origin;
-	const struct conf_upstream_proxy *p = conf_upstream_proxy_for(origin,
-	    slice_of_string(target->host), target->is_address ? &target->address : NULL);
+	const struct conf_upstream_proxy *p = conf_upstream_proxy_for(
+	    origin, slice_of_string(target->host), target->is_address ? &target->address : NULL);
 	enum demand_kind kind = target->is_tunnel ? DEMAND_TUNNEL
 				: target->is_tls  ? DEMAND_HTTPS
 						  : DEMAND_HTTP;

@@ -15,6 +15,13 @@
 /* After so long without a refusal the next one begins a burst, and is logged. */
 #define BURST_GAP_USEC (10 * USEC_PER_SEC)
 
+/* In forward mode the host that was asked for. */
+static const char *place_of(const struct origin_conn *c)
+{
+	const struct server *s = c->pool->server;
+	return s->destination->is_on_demand ? s->conf->text : c->pool->origin->server_text;
+}
+
 void origin_promise_refused(const struct exchange *parent, const struct policy_reason *reason)
 {
 	struct origin_conn *c = origin_conn_of(parent);
@@ -30,8 +37,8 @@ void origin_promise_refused(const struct exchange *parent, const struct policy_r
 		observe_log_fault(c->upstream->env->observe, OBSERVE_WARN, reason->code, now,
 		    "origin %s (%s): promises are refused: %s: %s %s %llu refused on this "
 		    "connection so far",
-		    c->pool->origin->name, c->pool->origin->server_text, reason->code,
-		    reason->sentence, reason->advice, (unsigned long long)r->count);
+		    c->pool->origin->name, place_of(c), reason->code, reason->sentence,
+		    reason->advice, (unsigned long long)r->count);
 }
 
 /* The limit that refused the last promise; else it was policy's decision. */
@@ -40,16 +47,19 @@ static const char *last_reason(const struct origin_conn *c)
 	return c->refused.reason ? c->refused.reason->code : "dropped by policy";
 }
 
+/* What one destination of a forward proxy does ends no other's pushes. */
 static void suspend_route_push(struct origin_conn *c, const struct conf_route *route)
 {
 	struct upstream *u = c->upstream;
 	struct observe_counters *counters = u->env->observe->counters;
+	struct destination *d = c->pool->server->destination;
 	usec now = u->env->relay->now;
 	size_t index = (size_t)(route - u->env->conf->routes);
-	bool is_new = u->push_off_until[index] <= now;
-	u->push_off_until[index] = now + PUSH_OFF_USEC;
-	if (index < OBSERVE_PLACES)
-		counters->push_off_until[index] = now + PUSH_OFF_USEC;
+	usec *until = d->is_on_demand ? &d->push_off_until : &u->push_off_until[index];
+	bool is_new = *until <= now;
+	*until = now + PUSH_OFF_USEC;
+	if (index < OBSERVE_PLACES && !d->is_on_demand)
+		counters->push_off_until[index] = *until;
 	if (!is_new)
 		return;
 	counters->push_off_routes++;
@@ -57,7 +67,7 @@ static void suspend_route_push(struct origin_conn *c, const struct conf_route *r
 	    "origin %s (%s): push is off for route %s for %u s: %s: one connection had more "
 	    "refusals than reset-rate = %u a second or promise-refusals = %u a minute (%llu by "
 	    "limits so far, the last one: %s)",
-	    c->pool->origin->name, c->pool->origin->server_text, route->name,
+	    c->pool->origin->name, place_of(c), route->name,
 	    (unsigned)(PUSH_OFF_USEC / USEC_PER_SEC), policy_reason_RESET_BUDGET.code,
 	    u->env->conf->server.reset_rate, u->env->conf->server.promise_refusals,
 	    (unsigned long long)c->refused.count, last_reason(c));
@@ -83,8 +93,7 @@ static void withdraw_push(struct origin_conn *c)
 	observe_log(env->observe, OBSERVE_WARN,
 	    "origin %s (%s): push is off on this connection until it ends: more than "
 	    "promise-refusals = %u promises a minute were refused (the last one: %s)",
-	    c->pool->origin->name, c->pool->origin->server_text, env->conf->server.promise_refusals,
-	    last_reason(c));
+	    c->pool->origin->name, place_of(c), env->conf->server.promise_refusals, last_reason(c));
 }
 
 void origin_promises_ended(const struct origin_conn *c)

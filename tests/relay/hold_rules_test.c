@@ -18,7 +18,7 @@ struct identity {
 	const char *miss; /* NULL: the same user */
 };
 
-/* covers: P-hold-private */
+/* covers: P-hold-private R564 */
 static void two_users_on_one_connection_never_get_each_others(void **state)
 {
 	(void)state;
@@ -34,6 +34,9 @@ static void two_users_on_one_connection_never_get_each_others(void **state)
 	    "authorization", "Basic YTpi", "cookie", "session=alice", NULL};
 	static const char *const moved[] = {"authorization", "session=alice", NULL};
 	static const char *const empty[] = {"cookie", "", NULL};
+	/* of a forward proxy's user */
+	static const char *const proxy[] = {"proxy-authorization", "Basic YTpi", NULL};
+	static const char *const proxy_other[] = {"proxy-authorization", "Basic Yzpk", NULL};
 	const struct identity cases[] = {
 	    {none, none, NULL},
 	    {none, alice, "cookie"},
@@ -54,6 +57,11 @@ static void two_users_on_one_connection_never_get_each_others(void **state)
 	    {alice, moved, "authorization"},
 	    {none, empty, "cookie"},
 	    {empty, empty, NULL},
+	    {proxy, proxy, NULL},
+	    {proxy, proxy_other, "authorization"},
+	    {proxy, none, "authorization"},
+	    {none, proxy, "authorization"},
+	    {proxy, basic, "authorization"},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct hold_world *hw =

@@ -311,6 +311,38 @@ static void without_room_in_the_workers_store_it_stays_with_its_client(void **st
 	hold_world_free(hw);
 }
 
+/* covers: P-hold-shared */
+static void secluded_client_gives_nothing_and_gets_nothing(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_with(NULL, false, &hold_world_ample, &hold_world_ample);
+	struct hold_store other;
+	struct world_leg *down;
+	hold_store_init(&other, &hw->hold, &hw->w->budget, &hold_world_ample, true);
+	other.is_secluded = true;
+	hold_world_push(hw, "/shared", SHAREABLE, "abc");
+	assert_int_equal(hw->hold.shared.count, 1);
+	assert_false(hold_world_ask(hw, &other, "GET", "/shared", NULL, &down));
+	/* What the worker holds is no reason not to hold it for this client. */
+	another_page(hw, NULL);
+	hw->parent->context.hold_store = &other;
+	assert_null(hold_refusal(hw->parent, NULL));
+	hold_world_push(hw, "/shared", SHAREABLE, "abc");
+	hold_world_push(hw, "/own", SHAREABLE, "abc");
+	assert_int_equal(hw->hold.shared.count, 1);
+	assert_int_equal(other.count, 2);
+	assert_false(hold_world_get(hw, "/own", NULL, &down));
+	assert_true(hold_world_ask(hw, &other, "GET", "/own", NULL, &down));
+	/* Without a store of its own a connection of many users has none then. */
+	hw->parent->context.came_through = true;
+	assert_ptr_equal(hold_refusal(hw->parent, NULL), &policy_reason_HOLD_FORWARDED);
+	other.is_secluded = false;
+	assert_null(hold_refusal(hw->parent, NULL));
+	hold_world_lose(hw);
+	hold_store_fini(&other);
+	hold_world_free(hw);
+}
+
 /* RFC 9111 3.5.
  * covers: P-hold-shared */
 static void must_revalidate_allows_sharing_what_was_asked_for_with_authorization(void **state)
@@ -472,6 +504,7 @@ int main(void)
 	    cmocka_unit_test(what_the_worker_holds_is_not_held_again),
 	    cmocka_unit_test(second_of_two_in_flight_stays_with_its_client),
 	    cmocka_unit_test(without_room_in_the_workers_store_it_stays_with_its_client),
+	    cmocka_unit_test(secluded_client_gives_nothing_and_gets_nothing),
 	    cmocka_unit_test(must_revalidate_allows_sharing_what_was_asked_for_with_authorization),
 	    cmocka_unit_test(of_hint_and_hold_the_hint_is_left),
 	    cmocka_unit_test(answer_to_a_conditional_promise_is_withdrawn),

@@ -401,9 +401,9 @@ struct gate_stream *gate_request(
 	struct http_head *head = http_head_new(p->world->heads);
 	http_head_add(head, SLICE(":method"), slice_of_string(method));
 	bool is_connect = strcmp(method, "CONNECT") == 0;
+	const char *scheme = p->options.scheme ? p->options.scheme : p->options.tls ? "https" : "http";
 	if (!is_connect)
-		http_head_add(
-		    head, SLICE(":scheme"), p->options.tls ? SLICE("https") : SLICE("http"));
+		http_head_add(head, SLICE(":scheme"), slice_of_string(scheme));
 	http_head_add(head, SLICE(":authority"), slice_of_string(authority));
 	if (!is_connect)
 		http_head_add(head, SLICE(":path"), slice_of_string(path));
@@ -426,6 +426,14 @@ struct gate_stream *gate_tunnel(struct gate_peer *p, const char *protocol, const
 	http_head_add(head, SLICE(":scheme"), SLICE("http"));
 	http_head_add(head, SLICE(":authority"), SLICE("example.com"));
 	http_head_add(head, SLICE(":path"), slice_of_string(path));
+	return ask(p, head, false);
+}
+
+struct gate_stream *gate_connect(struct gate_peer *p, const char *authority)
+{
+	struct http_head *head = http_head_new(p->world->heads);
+	http_head_add(head, SLICE(":method"), SLICE("CONNECT"));
+	http_head_add(head, SLICE(":authority"), slice_of_string(authority));
 	return ask(p, head, false);
 }
 

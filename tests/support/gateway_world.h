@@ -58,6 +58,7 @@ struct gate_peer_options {
 	bool takes_tunnels;   /* an origin: ENABLE_CONNECT_PROTOCOL=1 */
 	struct net_tls *tls;
 	const char *server_name;
+	const char *scheme; /* a client: of its requests; NULL: https over TLS, else http */
 };
 
 struct gate_peer {
@@ -163,6 +164,8 @@ struct gate_stream *gate_request(
     struct gate_peer *p, const char *method, const char *authority, const char *path, int end, ...);
 /* An extended CONNECT; the gateway's SETTINGS must be there. */
 struct gate_stream *gate_tunnel(struct gate_peer *p, const char *protocol, const char *path);
+/* A CONNECT to this host and port. */
+struct gate_stream *gate_connect(struct gate_peer *p, const char *authority);
 /* The newest stream with this path at an origin; NULL: none has arrived. */
 struct gate_stream *gate_find(struct gate_world *w, const char *path);
 struct gate_stream *gate_find_at(struct gate_peer *p, const char *path);

@@ -264,6 +264,20 @@ need('a manifest that the workers\' user cannot read', 'warning', (folder, port)
 	fs.writeFileSync(`${folder}/m.json`, '{}', { mode: 0o600 });
 	return { config: whole({ user: 'nobody' }, `127.0.0.1:${port}`, preload('m.json')), at: 'manifest =', says: /m\.json: cannot be read: Permission denied/ };
 }, { skip: needsRoot });
+const users = (file) => section('access home', { users: file, ask: 'path=/*', allow: 'user=*' });
+/* On the listener that the file has anyway. */
+const guarded = (server, port, file) => whole(server, `127.0.0.1:${port}`, users(file)).replace('[listen main]', '[listen main]\naccess = home');
+need('a file of users that is not there', 'fault', (folder, port) => ({
+	config: guarded({}, port, 'gone'), at: 'users =', says: /users \S+gone cannot be read: No such file or directory; name a file/,
+}));
+need('a file of users with a hash that is quick to guess', 'fault', (folder, port) => {
+	fs.writeFileSync(`${folder}/users`, '# nobody yet\nbob:$apr1$salt$hash\n');
+	return { config: guarded({}, port, 'users'), at: 'users =', says: /users \S+users:2: a hash of this kind is quick to guess; make it with htpasswd -B or mkpasswd/ };
+});
+need('a file of users that the workers\' user cannot read', 'fault', (folder, port) => {
+	fs.writeFileSync(`${folder}/users`, '', { mode: 0o600 });
+	return { config: guarded({ user: 'nobody' }, port, 'users'), at: 'users =', says: /users \S+users cannot be read: Permission denied; name a file that/ };
+}, { skip: needsRoot });
 need('a learned-file in no folder', 'fault', (folder, port) => ({
 	config: whole({ 'learned-file': 'gone/l.json' }, `127.0.0.1:${port}`), at: 'learned-file', says: /the folder of learned-file .* does not exist; make it/,
 }));

@@ -174,7 +174,7 @@ const mistakes = [
 	['an error file that is empty', `${REST}[errors]\n502 = @/empty.html\n`, 8, /is empty/, /write the text into it/],
 	['an error file that is too large', `${REST}[errors]\n502 = @/large.txt\n`, 8, /is larger than 65536 bytes/, /make it smaller/],
 	['an error file of no known type', `${REST}[errors]\n502 = @/good.pem\n`, 8, /bad value '.*good\.pem' for 502/, /whose name ends with \.html, \.txt or \.json/],
-	['a status that pushgate never sends', `${REST}[errors]\n418 = @/manifest.json\n`, 8, /pushgate never answers 418/, /write one of 400, 404/],
+	['a status that pushgate never sends', `${REST}[errors]\n418 = @/manifest.json\n`, 8, /pushgate never answers 418/, /write one of 400, 401/],
 	['a server with a path', `${LISTEN}[origin app]\nserver = h2c://127.0.0.1:1/x\n${ROUTE}`, 4, /it must not have a path/, /did you mean server = h2c:\/\/127\.0\.0\.1:1\?/],
 	['a server behind a port that is none', `${LISTEN}[origin app]\nserver = h2c://127.0.0.1:99999\n${ROUTE}`, 4, /it is not HOST:PORT/, /such as server = http:/],
 	['a server whose name is none', `${LISTEN}[origin app]\nserver = h2c://no..where:81\n${ROUTE}`, 4, /its host is no name that can be looked up/, /such as server = http:\/\/127\.0\.0\.1:8080/],

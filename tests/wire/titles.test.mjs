@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { scenario, until, workDir } from '../support/gate.mjs';
+import { scenario, section, until, workDir } from '../support/gate.mjs';
 
 const read = (pid, name) => {
 	try {
@@ -21,15 +21,17 @@ const titles = (s) => children(s.gate.pid).map(title).sort();
 
 for (const [where, env] of [['with much environment', { FILLER: 'x'.repeat(500) }], ['with hardly any', undefined]])
 	scenario(`titles tell master, workers and helpers, ${where}`, {
-		single: false, server: { workers: 2, 'learned-file': path.join(workDir(), 'learned.json') }, env,
+		single: false, server: { workers: 2, 'learned-file': path.join(workDir(), 'learned.json') }, env, listen: { access: 'home' },
+		prepare: (s) => fs.writeFileSync(path.join(s.dir, 'users'), ''),
+		extra: section('access home', { users: 'users', ask: 'path=/never', allow: 'path=/*' }),
 	}, async (s) => {
 		const conf = s.gate.config;
-		const all = ['pushgate: files', 'pushgate: logger', 'pushgate: worker 0', 'pushgate: worker 1'];
+		const all = ['pushgate: files', 'pushgate: logger', 'pushgate: passwords', 'pushgate: worker 0', 'pushgate: worker 1'];
 		await until(() => `titles: ${titles(s)}`, () => String(titles(s)) === String(all));
 		assert.equal(title(s.gate.pid), `pushgate: master (${conf})`);
 		assert.equal(comm(s.gate.pid), 'pushgate');
 		await until('names', () => String(children(s.gate.pid).map(comm).sort())
-			=== String(['pushgate-files', 'pushgate-log', 'pushgate-w0', 'pushgate-w1']));
+			=== String(['pushgate-files', 'pushgate-log', 'pushgate-pass', 'pushgate-w0', 'pushgate-w1']));
 		const ps = spawnSync('ps', ['-o', 'args=', '-p', String(s.gate.pid)], { encoding: 'utf8' });
 		if (ps.status === 0) /* else there is no ps here */
 			assert.equal(ps.stdout.trimEnd(), `pushgate: master (${conf})`);

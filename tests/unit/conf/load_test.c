@@ -531,6 +531,9 @@ static void complete_example_is_good_with_every_option_uncommented(void **state)
 	memcpy(strstr(text, "diary-cookie = off"), "diary-cookie = abc", 18);
 	/* Nor has the host of checks without a check. */
 	memcpy(strstr(text, "health-check = off"), "health-check = /ok", 18);
+	/* They are for server = forward: alone. */
+	*(strstr(text, "\nupstream-proxy = ") + 1) = ';';
+	*(strstr(text, "\nno-proxy = ") + 1) = ';';
 	/* They stand in place of origin. */
 	*(strstr(text, "\nredirect = ") + 1) = ';';
 	*(strstr(text, "\nanswer = ") + 1) = ';';

@@ -64,10 +64,10 @@ static void rule_gets_every_new_condition_and_limit(void **state)
 static void users_and_destinations_are_lists(void **state)
 {
 	(void)state;
-	struct load load =
-	    load_fine(LOAD_REST "[push a]\naction = drop\nuser = alice, bob\nuser = carol\ndestination = *.example "
-				"[::1]:8443\n[preload p]\nlink = yes\nuser = *\ndestination = a.example:80\n",
-		"");
+	struct load load = load_fine(LOAD_LISTEN "access = a\n[access a]\nusers = /etc/users\nallow = user=*\n" LOAD_ORIGIN LOAD_ROUTE
+					  "[push a]\naction = drop\nuser = alice, bob\nuser = carol\ndestination = *.example "
+					  "[::1]:8443\n[preload p]\nlink = yes\nuser = *\ndestination = a.example:80\n",
+	    "");
 	const struct policy_rule *rule = load.conf->policy.rules, *when = &load.conf->preloads[0].when;
 	assert_int_equal(rule->user_count, 3);
 	assert_true(slice_equal(rule->users[2], SLICE("carol")));
@@ -87,6 +87,42 @@ static void users_and_destinations_are_lists(void **state)
 	    "destination = *.example.com example.net:8443\n"
 	    "test.ini:13: bad value '::1' for destination; write an IPv6 address in brackets, such as "
 	    "destination = *.example.com example.net:8443\n");
+}
+
+static void user_that_nobody_can_be_is_a_warning(void **state)
+{
+	(void)state;
+	struct load load = everything(LOAD_REST "[push a]\naction = drop\nuser = alice\n", false);
+	assert_string_equal(load.errors,
+	    "test.ini:9: warning: [push a] never matches, because no [access NAME] has users, so that no user is known; add them "
+	    "there, or remove the section\n");
+	load_free(&load);
+}
+
+static void forward_mode_shares_only_where_it_says_so(void **state)
+{
+	(void)state;
+	static const char text[] = "[server]\nhold-shared = yes\ndefault-action = hold\n" LOAD_LISTEN
+				   "mode = forward\n%s[preload p]\nlearned = apply\n";
+	char full[512];
+	snprintf(full, sizeof(full), text, "");
+	struct load load = everything(full, false);
+	assert_string_equal(load.errors,
+	    "test.ini:2: warning: hold-shared has no effect, because every [listen NAME] has mode = forward without shares = yes; "
+	    "remove it\n"
+	    "test.ini:8: warning: learned has no effect, because every [listen NAME] has mode = forward without shares = yes; "
+	    "remove it\n");
+	assert_false(conf_listen_shares(&load.conf->listens[0]));
+	load_free(&load);
+	snprintf(full, sizeof(full), text, "shares = yes\n");
+	load = fine(full);
+	assert_true(conf_listen_shares(&load.conf->listens[0]));
+	load_free(&load);
+	load = everything(LOAD_LISTEN "shares = yes\n" LOAD_ORIGIN LOAD_ROUTE, false);
+	assert_string_equal(
+	    load.errors, "test.ini:3: warning: shares has no effect, because mode is gateway; remove it\n");
+	assert_true(conf_listen_shares(&load.conf->listens[0]));
+	load_free(&load);
 }
 
 static void bad_conditions_are_refused_with_what_would_be_right(void **state)
@@ -358,6 +394,8 @@ int main(void)
 	    cmocka_unit_test(every_action_and_source_is_read),
 	    cmocka_unit_test(rule_gets_every_new_condition_and_limit),
 	    cmocka_unit_test(users_and_destinations_are_lists),
+	    cmocka_unit_test(user_that_nobody_can_be_is_a_warning),
+	    cmocka_unit_test(forward_mode_shares_only_where_it_says_so),
 	    cmocka_unit_test(bad_conditions_are_refused_with_what_would_be_right),
 	    cmocka_unit_test(server_gets_diary_hold_and_hint_options),
 	    cmocka_unit_test(cookie_needs_a_key_a_name_and_a_diary),

@@ -279,6 +279,37 @@ static void a_route_says_which_tunnels_may_be_opened(void **state)
 	    "tunnels may be opened here: websocket, mqtt\n");
 }
 
+/* The first [listen] of the file is BASE's; this one is named. */
+#define WITH_ACCESS(rules)                                                                         \
+	"[listen site]\naddress = 127.0.0.1:5\naccess = home\n[access home]\nusers = /u\n" rules
+
+static void the_line_that_decided_is_named(void **state)
+{
+	(void)state;
+	static const char rules[] =
+	    WITH_ACCESS("deny = path=/a*\nask = path=/b\nallow = client=192.0.2.0/24\n");
+	prints(rules, WORDS("--listen", "site", "http://a.test/a/b"),
+	    "GET http://a.test/a/b\nclient 192.0.2.1: HTTP/2, accepts pushes\n"
+	    "access home: denied by deny = path=/a* at t.ini:17\n"
+	    "listen site\nanswered 403 by the gateway itself: rule\n");
+	has(rules, WORDS("--listen", "site", "http://a.test/b"),
+	    "access home: needs a user (--user NAME) by ask = path=/b at t.ini:18\n"
+	    "listen site\nanswered 401 by the gateway itself: ask\n");
+	has(rules, WORDS("--listen", "site", "--user", "alice", "http://a.test/b"),
+	    "access home: allowed by allow = client=192.0.2.0/24 at t.ini:19\nlisten site, route all");
+	has(rules, WORDS("--listen", "site", "--client", "198.51.100.1", "http://a.test/"),
+	    "access home: denied: no line takes the request (client)\n");
+	static const char forward[] = "[listen proxy]\naddress = 127.0.0.1:5\nmode = forward\n";
+	has(forward, WORDS("--listen", "proxy", "--client", "10.0.0.1", "http://a.test/"),
+	    "access (built in): allowed by the usual rule of forward mode\n"
+	    "each address of the host is judged when it is known\nlisten proxy, route forward");
+	has(forward, WORDS("--listen", "proxy", "--client", "10.0.0.1", "http://127.0.0.1/"),
+	    "access (built in): denied: no line takes the request (address-not-global)\n"
+	    "listen proxy\nanswered 403 by the gateway itself: address-not-global\n");
+	has(forward, WORDS("--listen", "proxy", "--client", "10.0.0.1", "https://8.8.8.8/"),
+	    "access (built in): allowed by the usual rule of forward mode\nlisten proxy, route forward");
+}
+
 static void a_route_says_which_limits_count_a_request(void **state)
 {
 	(void)state;
@@ -680,6 +711,7 @@ int main(void)
 	    cmocka_unit_test(a_worker_that_counts_anew_is_not_mixed_up),
 	    cmocka_unit_test(the_nearest_request_of_a_name_is_the_parent),
 	    cmocka_unit_test(what_a_terminal_would_obey_is_not_printed),
+	    cmocka_unit_test(the_line_that_decided_is_named),
 	    cmocka_unit_test(wrong_words_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

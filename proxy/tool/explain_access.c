@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* What the rules of the listener's [access NAME] say of the request. */
+#include "proxy/tool/explain.h"
+#include <inttypes.h>
+
+static const char *deed_of(const struct access_verdict *v)
+{
+	switch (v->answer) {
+	case ACCESS_ALLOW:
+		return "allowed";
+	case ACCESS_DENY:
+		return "denied";
+	case ACCESS_ASK:
+		return "needs a user (--user NAME)";
+	}
+	return "?";
+}
+
+/* A name is looked up by the gateway alone. */
+static bool has_unknown_addresses(const struct exchange *x)
+{
+	struct offer_target target;
+	return conf_listen_is_forward(x->context.listen) &&
+	       offer_read_target(x->request, &target) && !target.is_address;
+}
+
+static void print(FILE *out, const struct exchange *x, const struct access_verdict *v)
+{
+	const struct conf_access *a = x->context.listen->access;
+	fprintf(out, "access %s: %s", a->name ? a->name : "(built in)", deed_of(v));
+	if (v->rule)
+		fprintf(
+		    out, " by %s at %s:%" PRIu32 "\n", v->rule->text, v->rule->file, v->rule->line);
+	else if (v->answer == ACCESS_DENY)
+		fprintf(out, ": no line takes the request (%s)\n", v->reason);
+	else
+		fputs(" by the usual rule of forward mode\n", out);
+	if (v->answer == ACCESS_ALLOW && has_unknown_addresses(x))
+		fputs("each address of the host is judged when it is known\n", out);
+}
+
+const struct relay_cause *explain_access(FILE *out, const struct exchange *x, const char **detail)
+{
+	const struct conf_listen *l = x->context.listen;
+	if (!l || !l->access)
+		return NULL;
+	const struct access_verdict verdict = offer_may_ask(x);
+	*detail = verdict.reason;
+	print(out, x, &verdict);
+	return offer_access_cause(l, &verdict);
+}

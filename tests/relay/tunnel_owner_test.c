@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* Tunnels by owner: how many there are, and how the rate of one owner is shared by all its tunnels. */
+#include "tests/support/relay_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CLIENT 0x1111u
+#define USER 0x2222u
+/* Bytes a second; a quarter of them may pass at once. */
+#define RATE 10240u
+
+struct tunnel {
+	struct exchange *x;
+	struct world_leg *down, *up;
+};
+
+static struct tunnel asked(struct world *w, uint64_t client, uint64_t user, uint64_t rate)
+{
+	struct tunnel t;
+	t.x = world_exchange(w, "GET", true, &t.down);
+	exchange_ask_for_tunnel(t.x, SLICE("websocket"));
+	const struct tunnel_keys keys = {client, user, rate};
+	tunnel_share_begin(t.x, &keys);
+	return t;
+}
+
+static struct tunnel opened(struct world *w, uint64_t client, uint64_t user, uint64_t rate)
+{
+	struct tunnel t = asked(w, client, user, rate);
+	exchange_dispatch(t.x);
+	t.up = world_leg_of(w, &t.x->up);
+	struct http_head *head = world_response(w, 200);
+	head->opens_tunnel = true;
+	exchange_on_response(t.x, head, false);
+	return t;
+}
+
+static void ends(struct tunnel *t)
+{
+	tunnel_share_end(t->x);
+	exchange_abort(t->x, &relay_cause_DRAINED, NULL);
+}
+
+/* The origin sends, and the client takes it: up to 1024 bytes at a time. */
+static void download(struct world *w, struct tunnel *t, size_t n)
+{
+	char text[1025];
+	while (n > 0) {
+		size_t part = n < 1024 ? n : 1024;
+		memset(text, 'd', part);
+		text[part] = '\0';
+		t->down->byte_count = 0;
+		world_download(w, t->x, text, false);
+		world_take(t->down);
+		n -= part;
+	}
+}
+
+static void upload(struct world *w, struct tunnel *t, size_t n)
+{
+	char text[1025];
+	assert_true(n <= 1024);
+	memset(text, 'u', n);
+	text[n] = '\0';
+	t->up->byte_count = 0;
+	world_upload(w, t->x, text, false);
+	world_take(t->up);
+}
+
+/* ---- the number ---- */
+
+static void tunnels_are_counted_by_each_owner(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct tunnel first = asked(w, CLIENT, USER, 0), second = asked(w, CLIENT, 0, 0);
+	struct tunnel nobody = asked(w, 0, 0, RATE);
+	assert_int_equal(tunnel_owner_count(&w->relay, CLIENT), 2);
+	assert_int_equal(tunnel_owner_count(&w->relay, USER), 1);
+	assert_int_equal(tunnel_owner_count(&w->relay, 0), 0);
+	assert_int_equal(w->relay.tunnel_owners.map.count, 2);
+	ends(&first);
+	assert_int_equal(tunnel_owner_count(&w->relay, CLIENT), 1);
+	assert_int_equal(tunnel_owner_count(&w->relay, USER), 0);
+	ends(&second);
+	ends(&nobody);
+	assert_int_equal(w->relay.tunnel_owners.map.count, 0);
+	world_end(w);
+}
+
+/* ---- the rate ---- */
+
+static void a_tunnel_within_the_rate_gets_credit_at_once(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct tunnel t = opened(w, CLIENT, 0, RATE);
+	for (unsigned i = 0; i < 10; i++) {
+		download(w, &t, RATE / 20);
+		upload(w, &t, RATE / 20);
+		assert_int_equal(t.up->credit, (i + 1) * (RATE / 20));
+		assert_int_equal(t.down->credit, (i + 1) * (RATE / 20));
+		world_pass(w, 100 * USEC_PER_MSEC);
+	}
+	assert_false(t.x->tunnel.share->has_waited);
+	ends(&t);
+	world_end(w);
+}
+
+/* Above it the source is owed its credit, and gets it as the time passes: nothing is dropped. */
+static void above_the_rate_credit_comes_later(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct tunnel t = opened(w, CLIENT, 0, RATE);
+	download(w, &t, 3 * RATE);
+	assert_int_equal(t.x->download.forwarded, 3 * RATE);
+	assert_true(t.up->credit < RATE / 2);
+	assert_true(t.x->tunnel.share->has_waited);
+	size_t at_once = t.up->credit;
+	world_pass(w, USEC_PER_SEC);
+	assert_int_equal(t.up->credit, at_once);
+	world_pass(w, 6 * USEC_PER_SEC);
+	assert_int_equal(t.up->credit, 3 * RATE);
+	ends(&t);
+	world_end(w);
+}
+
+/* A sender that sends whatever it has credit for: over a time, the owner's rate. */
+static void the_rate_is_of_all_tunnels_together(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct tunnel t[4];
+	size_t sent[4] = {0}, all = 0;
+	for (unsigned i = 0; i < 4; i++) {
+		t[i] = opened(w, CLIENT + i, USER, RATE);
+		t[i].up->credit = 4096; /* the first window */
+	}
+	usec begin = w->relay.now;
+	while (w->relay.now - begin < 20 * USEC_PER_SEC) {
+		for (unsigned i = 0; i < 4; i++) {
+			if (t[i].up->credit <= sent[i])
+				continue;
+			size_t n = t[i].up->credit - sent[i];
+			sent[i] += n;
+			all += n;
+			download(w, &t[i], n);
+		}
+		world_pass(w, 20 * USEC_PER_MSEC);
+	}
+	assert_in_range(all, 19 * RATE, 23 * RATE);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_in_range(sent[i], all / 6, all / 3); /* none has it all */
+		ends(&t[i]);
+	}
+	world_end(w);
+}
+
+static void both_directions_count_and_both_go_on(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct tunnel t = opened(w, CLIENT, 0, RATE);
+	download(w, &t, RATE);
+	for (unsigned i = 0; i < 4; i++)
+		upload(w, &t, 1024);
+	assert_int_equal(t.down->credit, 0);
+	world_pass(w, 2 * USEC_PER_SEC);
+	assert_int_equal(t.down->credit, 4096);
+	assert_int_equal(t.up->credit, RATE);
+	ends(&t);
+	world_end(w);
+}
+
+static void other_owners_are_not_slowed(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct tunnel greedy = opened(w, CLIENT, 0, RATE), modest = opened(w, CLIENT + 1, 0, RATE);
+	struct tunnel free_one = opened(w, CLIENT + 2, 0, 0);
+	download(w, &greedy, 5 * RATE);
+	download(w, &modest, 1000);
+	download(w, &free_one, 5 * RATE);
+	assert_int_equal(modest.up->credit, 1000);
+	assert_int_equal(free_one.up->credit, 5 * RATE);
+	ends(&greedy);
+	ends(&modest);
+	ends(&free_one);
+	world_end(w);
+}
+
+/* The rate of a user counts for tunnels from all its addresses, that of the client for those without a user. */
+static void a_user_is_rated_in_place_of_its_client(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct tunnel user = opened(w, CLIENT, USER, RATE), client = opened(w, CLIENT, 0, RATE);
+	download(w, &user, 5 * RATE);
+	download(w, &client, 1000);
+	assert_int_equal(client.up->credit, 1000);
+	ends(&user);
+	ends(&client);
+	world_end(w);
+}
+
+/* ---- what is remembered ---- */
+
+static void a_new_tunnel_gets_no_full_bucket(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct tunnel t = opened(w, CLIENT, 0, RATE);
+	download(w, &t, 2 * RATE);
+	ends(&t);
+	assert_int_equal(w->relay.tunnel_owners.map.count, 1);
+	assert_int_equal(tunnel_owner_count(&w->relay, CLIENT), 0);
+	t = opened(w, CLIENT, 0, RATE);
+	download(w, &t, 1000);
+	assert_int_equal(t.up->credit, 0);
+	world_pass(w, 4 * USEC_PER_SEC);
+	assert_int_equal(t.up->credit, 1000);
+	download(w, &t, RATE);
+	ends(&t);
+	world_pass(w, 4 * USEC_PER_SEC);
+	assert_int_equal(w->relay.tunnel_owners.map.count, 0);
+	world_end(w);
+}
+
+static void those_who_are_remembered_are_bounded(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	for (unsigned i = 0; i < 1100; i++) {
+		struct tunnel t = opened(w, CLIENT + i, 0, RATE);
+		download(w, &t, 100);
+		ends(&t);
+		relay_reap(&w->relay);
+		w->leg_count = 0;
+		w->dispatch_count = 0;
+	}
+	assert_int_equal(w->relay.tunnel_owners.map.count, 1024);
+	assert_int_equal(w->relay.tunnel_owners.resting_count, 1024);
+	world_end(w);
+}
+
+static void the_least_rate_still_moves(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct tunnel t = opened(w, CLIENT, 0, 1);
+	download(w, &t, 10);
+	assert_int_equal(t.up->credit, 0);
+	world_pass(w, 12 * USEC_PER_SEC);
+	assert_int_equal(t.up->credit, 10);
+	ends(&t);
+	world_end(w);
+}
+
+static void a_tunnel_that_waits_may_end(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct tunnel a = opened(w, CLIENT, 0, RATE), b = opened(w, CLIENT, 0, RATE);
+	download(w, &a, 2 * RATE);
+	download(w, &b, 1000);
+	assert_int_equal(b.up->credit, 0);
+	ends(&a);
+	world_pass(w, 4 * USEC_PER_SEC);
+	assert_int_equal(b.up->credit, 1000);
+	world_download(w, b.x, "last", true);
+	world_take(b.down);
+	ends(&b);
+	world_end(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(tunnels_are_counted_by_each_owner),
+	    cmocka_unit_test(a_tunnel_within_the_rate_gets_credit_at_once),
+	    cmocka_unit_test(above_the_rate_credit_comes_later),
+	    cmocka_unit_test(the_rate_is_of_all_tunnels_together),
+	    cmocka_unit_test(both_directions_count_and_both_go_on),
+	    cmocka_unit_test(other_owners_are_not_slowed),
+	    cmocka_unit_test(a_user_is_rated_in_place_of_its_client),
+	    cmocka_unit_test(a_new_tunnel_gets_no_full_bucket),
+	    cmocka_unit_test(those_who_are_remembered_are_bounded),
+	    cmocka_unit_test(the_least_rate_still_moves),
+	    cmocka_unit_test(a_tunnel_that_waits_may_end),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

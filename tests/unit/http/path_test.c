@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* Paths as a server may read them that decodes them. */
+#include "proxy/http/path.h"
+#include "tests/unit/http/heads.h"
+
+static void plain(const char *path, const char *expected)
+{
+	char out[256];
+	struct slice s = http_path_plain(slice_of_string(path), out);
+	if (!slice_equal(s, slice_of_string(expected)))
+		fail_msg("'%s' is '%.*s'", path, SLICE_ARG(s));
+}
+
+static void what_a_server_may_read(void **state)
+{
+	(void)state;
+	plain("/", "/");
+	plain("/a", "/a");
+	plain("/a/", "/a/");
+	plain("/a/b?c/../d", "/a/b");
+	plain("//a///b", "/a/b");
+	plain("/a/./b/.", "/a/b/");
+	plain("/a/../b", "/b");
+	plain("/a/..", "/");
+	plain("/a/b/..", "/a/");
+	plain("/../../a", "/a");
+	plain("/..", "/");
+	plain("/.../..a/b..", "/.../..a/b..");
+	plain("/%61%2F%62", "/a/b");
+	plain("/%2e%2e/a", "/a");
+	plain("/x/%2E%2e%2fa", "/a");
+	plain("/%", "/%");
+	plain("/%4", "/%4");
+	plain("/%zz", "/%zz");
+	plain("/%2541", "/%41"); /* once */
+	plain("/x\\..\\a", "/a");
+	plain("/x%5c..%5Ca", "/a");
+	plain("/a;v=1/b;c;d", "/a/b");
+	plain("/x/..;y/a", "/a");
+	plain("/x/;/a", "/x/a");
+	plain("*", "*");
+	plain("", "");
+	plain("a/b", "a/b");
+}
+
+static void the_result_is_never_longer(void **state)
+{
+	(void)state;
+	static const char letters[] = "/.a%2fe5c;\\?";
+	unsigned seed = 1;
+	for (int i = 0; i < 200000; i++) {
+		size_t length = (size_t)rand_r(&seed) % 16;
+		char *text = malloc(length + 1), *out = malloc(length > 0 ? length : 1);
+		text[0] = '/';
+		for (size_t k = 1; k < length; k++)
+			text[k] = letters[(size_t)rand_r(&seed) % (sizeof letters - 1)];
+		struct slice s = http_path_plain(slice_of(text, length), out);
+		assert_true(s.len <= length);
+		for (size_t k = 0; k + 1 < s.len; k++)
+			assert_false(s.ptr[k] == '/' && s.ptr[k + 1] == '/');
+		free(text);
+		free(out);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(what_a_server_may_read),
+	    cmocka_unit_test(the_result_is_never_longer),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * [access NAME] on real connections: what is denied, what the client and the logs are told of it, on gateway listeners
+ * and in forward mode, by the address that is connected to.
+ */
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { freePort, scenario, section } from '../support/gate.mjs';
+import { startDns } from '../support/dns.mjs';
+import { connect1, recordingOrigin } from '../support/http1.mjs';
+
+const SERVER = { 'status-socket': 'status' };
+
+async function client1(s, port = s.port) {
+	const client = await connect1(port);
+	s.cleanups.push(() => client.close());
+	return client;
+}
+
+async function origin1(s) {
+	const origin = await recordingOrigin();
+	s.cleanups.push(() => origin.close());
+	return origin;
+}
+
+const DENIED = /^[^;]+; error=http_request_denied; details="([a-z-]+)"$/;
+const PROHIBITED = /^[^;]+; error=destination_ip_prohibited; details="([a-z-]+)"$/;
+
+/* One request over HTTP/1.1 on a connection of its own: "200", or the status and the reason. */
+async function ask(s, target, { method = 'GET', host = 'a.test', port = s.port } = {}) {
+	const client = await client1(s, port);
+	client.request(method, target, [['host', host]]);
+	const { status, headers } = await client.response();
+	const [, reason] = DENIED.exec(headers['proxy-status'] ?? '') ?? PROHIBITED.exec(headers['proxy-status'] ?? '') ?? [];
+	return reason ? `${status} ${reason}` : String(status);
+}
+
+const days = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+const day = (more) => days[(new Date().getDay() + more + 7) % 7];
+
+// covers: R600
+scenario('a gateway: the first line that takes a request decides, over both versions', {
+	server: SERVER,
+	prepare: async (s) => {
+		s.other = await freePort();
+		fs.writeFileSync(path.join(s.dir, 'hosts'), 'bad.test\n*.worse.test\n');
+		s.origin = await origin1(s);
+		s.options.origins = { main: { server: `http://127.0.0.1:${s.origin.port}` } };
+		s.options.extra = section('access site', {
+			deny: ['path=/admin/* client=127.0.0.0/8', 'method=DELETE', 'host-file=hosts', `time=${day(2)},${day(3)} path=/day`,
+				`time=${day(-1)}-${day(1)} path=/now`],
+			allow: 'all',
+		}) + section('listen other', { address: `127.0.0.1:${s.other}`, access: 'nobody' })
+			+ section('access nobody', { allow: ['client=192.0.2.0/24', 'client=unix'] });
+	},
+	listen: { access: 'site' },
+}, async (s) => {
+	const h2 = await s.connect();
+	await h2.ready();
+	let id = 1;
+	for (const [target, method, host, expected] of [
+		['/', 'GET', 'a.test', '200'],
+		['/admin', 'GET', 'a.test', '200'],
+		['/admin/x?y', 'GET', 'a.test', '403 rule'],
+		['/%61dmin/x', 'GET', 'a.test', '403 rule'],
+		['/x/../admin/x', 'GET', 'a.test', '403 rule'],
+		['//admin;a=b/x', 'GET', 'a.test', '403 rule'],
+		['/x?/admin/x', 'GET', 'a.test', '200'],
+		['/', 'DELETE', 'a.test', '403 rule'],
+		['/', 'GET', 'BAD.test.', '403 rule'],
+		['/', 'GET', 'bad.test:80', '403 rule'],
+		['/', 'GET', 'x.bad.test', '200'],
+		['/', 'GET', 'x.y.worse.test', '403 rule'],
+		['/day', 'GET', 'a.test', '200'],
+		['/now', 'GET', 'a.test', '403 rule'],
+	]) {
+		const what = `${method} ${host}${target}`;
+		assert.equal(await ask(s, target, { method, host }), expected, what);
+		h2.request(id, { ':method': method, ':authority': host, path: target });
+		const r = await h2.response(id);
+		assert.equal(String(r.status), expected.slice(0, 3), what);
+		assert.equal(DENIED.exec(r.headers['proxy-status'] ?? '')?.[1], expected.split(' ')[1], what);
+		id += 2;
+	}
+	assert.equal(await ask(s, '/', { port: s.other }), '403 client');
+	const line = await s.gate.access((l) => l.path === '/admin/x?y');
+	assert.equal(`${line.status} ${line.outcome} ${line.detail}`, '403 refused rule');
+	assert.equal(s.gate.counters()['pushgate_access_denied_total{reason="rule"}'], 18);
+	assert.equal(s.gate.counters()['pushgate_access_denied_total{reason="client"}'], 1);
+	assert.equal(s.gate.counters()['pushgate_end_total{cause="access-denied"}'], 19);
+	assert.ok(s.origin.requests.every((r) => r.target === '/x?/admin/x' || !r.target.endsWith('min/x')), 'nothing that was denied came to the origin');
+});
+
+/* What a forward proxy reaches by these rules; the names are those of the resolver. */
+const forward = (rules) => ({
+	server: { ...SERVER, 'dns-min-ttl': '100ms' },
+	origins: {},
+	routes: '',
+	listen: { mode: 'forward', access: rules ? 'lan' : undefined },
+	prepare: async (s) => {
+		s.origin = await origin1(s);
+		s.dns = await startDns({ 'lan.test': { A: ['127.0.0.1'], ttl: 1 }, 'mixed.test': { A: ['127.0.0.1', '10.0.0.1'], ttl: 1 } });
+		s.cleanups.push(() => s.dns.close());
+		s.options.server.resolver = `127.0.0.1:${s.dns.port}`;
+		s.options.extra = rules ? section('access lan', rules(s)) : '';
+	},
+});
+
+// covers: R601
+scenario('forward mode without rules reaches no address that is not global', forward(), async (s) => {
+	const at = `127.0.0.1:${s.origin.port}`;
+	assert.equal(await ask(s, `http://${at}/`, { host: at }), '403 port');
+	assert.equal(await ask(s, 'http://127.0.0.1/', { host: '127.0.0.1' }), '403 address-not-global');
+	assert.equal(await ask(s, 'http://lan.test/', { host: 'lan.test' }), '403 address-not-global');
+	assert.equal(await ask(s, 'lan.test:443', { method: 'CONNECT', host: 'lan.test:443' }), '403 address-not-global');
+	assert.equal(await ask(s, 'lan.test:80', { method: 'CONNECT', host: 'lan.test:80' }), '403 port');
+	assert.equal(await ask(s, 'http://127.1/', { host: '127.1' }), '403');
+	assert.equal(s.origin.requests.length, 0);
+	assert.equal(s.gate.counters()['pushgate_access_denied_total{reason="address-not-global"}'], 3);
+});
+
+// covers: R601
+scenario('an address that a rule names is reached, and no other', forward((s) => ({
+	deny: 'address=10.0.0.0/24',
+	allow: [`host=*.test address=127.0.0.0/8 port=${s.origin.port}`, `address=127.0.0.1 port=${s.origin.port} method=GET`],
+})), async (s) => {
+	const { port } = s.origin;
+	const get = (host, more = {}) => ask(s, `http://${host}:${port}/`, { host: `${host}:${port}`, ...more });
+	assert.equal(await get('lan.test'), '200');
+	assert.equal(await get('127.0.0.1'), '200');
+	assert.equal(await get('127.0.0.1', { method: 'POST' }), '403 host'); /* nearer than by the second line, where the method is wrong */
+	assert.equal(await get('127.0.0.2'), '403 address');
+	/* One of its addresses is denied. */
+	assert.equal(await get('mixed.test'), '403 rule');
+	assert.equal(await ask(s, 'http://lan.test/', { host: 'lan.test' }), '403 port');
+	/* The name leads elsewhere now: an open connection to where it led is of no use. */
+	s.dns.names['lan.test'] = { A: ['10.0.0.1'], ttl: 1 };
+	for (let i = 0; (await get('lan.test')) === '200'; i++)
+		assert.ok(i < 1000, 'the name has another address');
+	assert.equal(await get('lan.test'), '403 rule');
+});
