@@ -70,12 +70,6 @@ static bool is_cleartext(const struct conf *c, const void *object)
 	return ((const struct conf_listen *)object)->certificate_count == 0;
 }
 
-static bool is_gateway(const struct conf *c, const void *object)
-{
-	(void)c;
-	return ((const struct conf_listen *)object)->mode == CONF_MODE_GATEWAY;
-}
-
 static bool repeats_nothing(const struct conf_route *route)
 {
 	const struct conf_retry_on *on = &route->retry_on;
@@ -279,8 +273,8 @@ static const struct idle {
     {CONF_SECTION_SERVER, "limit-table", limits_no_requests, "no route has limit-requests"},
     {CONF_SECTION_SERVER, "user-failures", has_no_users, "no [access NAME] has users"},
     {CONF_SECTION_SERVER, "users-cache-time", has_no_users, "no [access NAME] has users"},
-    {CONF_SECTION_LISTEN, "pac", is_gateway, "mode is gateway"},
     {CONF_SECTION_ACCESS, "users", asks_for_no_user, "no line is ask or has user="},
+    {CONF_SECTION_LISTEN, "pac", conf_is_gateway, "mode is gateway"},
     {CONF_SECTION_LISTEN, "tls-timeout", is_cleartext, "the section has no certificate"},
     {CONF_SECTION_LISTEN, "max-concurrent-streams", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "connection-window", clients_speak_http1, CLIENTS_HTTP1},

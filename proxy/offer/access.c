@@ -85,13 +85,13 @@ struct access_verdict offer_may_reach(const struct exchange *x, const struct net
 	if (!x->context.listen->access)
 		return (struct access_verdict){.answer = ACCESS_ALLOW};
 	read_facts(&j, x);
-	j.facts.to = NULL;
-	j.facts.is_looked_up_elsewhere = !to;
-	if (to) {
-		net_address_ip(to, &ip);
-		j.facts.to = &ip;
-		j.facts.to_is_mapped = ip.family == 4 && to->storage.ss_family == AF_INET6;
+	if (!to) { /* of a literal host it is known all the same */
+		j.facts.is_looked_up_elsewhere = true;
+		return access_judge(x->context.listen->access, &j.facts);
 	}
+	net_address_ip(to, &ip);
+	j.facts.to = &ip;
+	j.facts.to_is_mapped = ip.family == 4 && to->storage.ss_family == AF_INET6;
 	return access_judge(x->context.listen->access, &j.facts);
 }
 
