@@ -7,6 +7,8 @@
 #include "proxy/base/memory.h"
 #include "proxy/upstream/private.h"
 
+#include <sys/resource.h>
+
 /* What a connection carries, and so which protocols it speaks. */
 enum demand_kind { DEMAND_HTTP, DEMAND_HTTPS, DEMAND_TUNNEL, DEMAND_KINDS };
 /* The same with an upstream proxy. That one itself gets requests for http, and CONNECTs; the connections of the others
@@ -45,8 +47,9 @@ struct on_demand {
 	struct map demands;
 	struct list unused; /* the one that is so for the longest comes first */
 	struct wheel_node timer;
-	struct wheel_node spare_timer; /* descriptors are short: */
-	unsigned to_spare;             /* so many with connections are to end */
+	struct net_timer spare;
+	/* Those of all demands, and above how many the ones that nobody uses are closed. */
+	size_t connections, most_connections;
 	bool is_closed;
 };
 
@@ -61,9 +64,7 @@ static struct demand *demand_of(struct destination *d)
 	return container_of(d, struct demand, destination);
 }
 
-/* Ended for each descriptor that is short, so that the next connections find room too. */
-#define SPARED_FOR_EACH 4u
-/* Looked at for that in a loop pass. Most have no connection if their servers refuse any. */
+/* Destinations that are looked at in a loop pass when there are too many connections. */
 #define SPARED_LOOKS 256u
 
 /* ---- templates ---- */
@@ -173,9 +174,15 @@ static bool is_used(const struct conf *conf)
 	return false;
 }
 
+/* Half of the descriptors: idle connections to where nobody goes any more must not take the place of clients. */
+static size_t most_connections(void)
+{
+	struct rlimit limit;
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : SIZE_MAX;
+}
+
 static void look_at_unused(struct wheel_node *timer, usec now);
-static void spare(struct wheel_node *timer, usec now);
-static bool spare_soon(void *context);
+static void spare(void *context);
 
 bool on_demand_open(struct upstream *u, char *error, size_t error_size)
 {
@@ -189,8 +196,8 @@ bool on_demand_open(struct upstream *u, char *error, size_t error_size)
 	map_init(&o->demands);
 	list_init(&o->unused);
 	wheel_node_init(&o->timer, look_at_unused);
-	wheel_node_init(&o->spare_timer, spare);
-	net_when_descriptors_are_short(u->env->loop, spare_soon, o);
+	net_timer_init(&o->spare, u->env->loop, spare, o);
+	o->most_connections = most_connections();
 	for (size_t i = 0; i < conf->origin_count; i++)
 		for (unsigned kind = 0; kind < DEMAND_KINDS; kind++)
 			if (conf->origins[i].kind == CONF_ORIGIN_FORWARD &&
@@ -234,8 +241,7 @@ void on_demand_close(struct on_demand *o)
 		return;
 	o->is_closed = true;
 	wheel_forget(worker_wheel(o->upstream->env), &o->timer);
-	wheel_forget(worker_wheel(o->upstream->env), &o->spare_timer);
-	net_when_descriptors_are_short(o->upstream->env->loop, NULL, NULL);
+	net_timer_fini(&o->spare);
 	list_for_each(&o->unused, m, struct demand, link) end_demand(o, m);
 }
 
@@ -261,14 +267,11 @@ void on_demand_free(struct on_demand *o)
 
 /* ---- unused ones ---- */
 
-static bool has_connections(const struct destination *d)
+static size_t connections_of(const struct destination *d)
 {
-	list_for_each(&d->servers, s, struct server, link)
-	{
-		if (s->connections > 0)
-			return true;
-	}
-	return false;
+	size_t count = 0;
+	list_for_each(&d->servers, s, struct server, link) count += s->connections;
+	return count;
 }
 
 /* Those that still have connections are looked at again later. */
@@ -282,7 +285,7 @@ static void look_at_unused(struct wheel_node *timer, usec now)
 		struct demand *m = list_first(&o->unused, struct demand, link);
 		if (m->unused_since + UNUSED_USEC > now)
 			break;
-		if (!has_connections(&m->destination)) {
+		if (connections_of(&m->destination) == 0) {
 			end_demand(o, m);
 			continue;
 		}
@@ -302,33 +305,33 @@ static void evict(struct on_demand *o, struct demand *m)
 	WORKER_COUNT(o->upstream->env, destinations_evicted, 1);
 }
 
-/* Idle connections to where nobody goes any more must not take the place of clients and of new destinations. */
-static void spare(struct wheel_node *timer, usec now)
-{
-	struct on_demand *o = container_of(timer, struct on_demand, spare_timer);
-	(void)now;
-	worker_now(o->upstream->env);
-	for (unsigned i = 0; i < SPARED_LOOKS && o->to_spare > 0; i++) {
-		struct demand *m = list_first(&o->unused, struct demand, link);
-		if (!m)
-			break;
-		o->to_spare -= has_connections(&m->destination);
-		evict(o, m);
-	}
-	o->to_spare = 0;
-}
-
-/* Not at once: it may be asked from within a destination. */
-static bool spare_soon(void *context)
+/* An eighth fewer than there may be, so that this is not done for each new one. */
+static void spare(void *context)
 {
 	struct on_demand *o = context;
-	if (list_is_empty(&o->unused))
-		return false;
-	if (o->to_spare == 0)
-		wheel_set(
-		    worker_wheel(o->upstream->env), &o->spare_timer, o->upstream->env->relay->now);
-	o->to_spare += SPARED_FOR_EACH;
-	return true;
+	size_t target = o->most_connections - o->most_connections / 8;
+	size_t excess = o->connections > target ? o->connections - target : 0;
+	worker_now(o->upstream->env);
+	for (unsigned i = 0; i < SPARED_LOOKS && excess > 0; i++) {
+		struct demand *m = list_first(&o->unused, struct demand, link);
+		if (!m)
+			return;
+		size_t count = connections_of(&m->destination);
+		excess -= count < excess ? count : excess;
+		evict(o, m);
+	}
+}
+
+/* Not at once: the connection belongs to a destination that is at work. */
+void on_demand_conn_opened(struct on_demand *o)
+{
+	if (++o->connections > o->most_connections && o->spare.deadline == USEC_NEVER)
+		net_timer_set(&o->spare, net_now(o->upstream->env->loop));
+}
+
+void on_demand_conn_ended(struct on_demand *o)
+{
+	o->connections--;
 }
 
 static void use(struct demand *m, struct exchange *x)
