@@ -274,6 +274,7 @@ static const struct idle {
     {CONF_SECTION_SERVER, "user-failures", has_no_users, "no [access NAME] has users"},
     {CONF_SECTION_SERVER, "users-cache-time", has_no_users, "no [access NAME] has users"},
     {CONF_SECTION_ACCESS, "users", asks_for_no_user, "no line is ask or has user="},
+    {CONF_SECTION_LISTEN, "pac", conf_is_gateway, "mode is gateway"},
     {CONF_SECTION_LISTEN, "tls-timeout", is_cleartext, "the section has no certificate"},
     {CONF_SECTION_LISTEN, "max-concurrent-streams", clients_speak_http1, CLIENTS_HTTP1},
     {CONF_SECTION_LISTEN, "connection-window", clients_speak_http1, CLIENTS_HTTP1},

@@ -128,6 +128,7 @@ static void ask(struct origin_conn *c)
 	head->kind = HTTP_REQUEST;
 	head->method = SLICE("CONNECT");
 	head->method_token = HTTP_METHOD_CONNECT;
+	head->version = HTTP_VERSION_1_1;
 	head->authority = slice_of_string(c->pool->server->destination->tunnel_to);
 	http_via_add(head, &u->offers->via);
 	authorize(head, c->pool->origin->proxy);
