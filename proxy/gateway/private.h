@@ -84,8 +84,8 @@ struct gateway {
 	struct rule_misses *rule_misses; /* by policy_rule.index; owned */
 	struct offer_env offers;         /* borrows the members below */
 	struct router *router, *forward_router; /* owned; the second may be NULL */
-	struct manifests *manifests;   /* owned */
-	struct offer_learned *learned; /* owned; NULL: no [preload] section uses it */
+	struct manifests *manifests;            /* owned */
+	struct offer_learned *learned;          /* owned; NULL: no [preload] section uses it */
 	struct learned_saving saving;
 	struct list sockets;                /* struct listener_socket */
 	struct retry_budget *retry_budgets; /* by conf_origin.index; owned */

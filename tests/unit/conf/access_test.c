@@ -164,7 +164,7 @@ static void times_are_minutes_of_a_week(void **state)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		char line[128];
 		unsigned count = 0;
-		snprintf(line, sizeof line, "deny = time=%s", rows[i].text);
+		snprintf(line, sizeof line, "deny = user=x time=%s", rows[i].text);
 		struct load load = with_rule(GATEWAY, line);
 		assert_string_equal(load.errors, "");
 		const uint64_t *minutes = load.conf->accesses[0].rules[0].minutes;
