@@ -160,7 +160,7 @@ static const struct {
     {"redirect", GRPC_UNKNOWN},
     {"route-redirect", GRPC_UNKNOWN},
     {"fixed-answer", GRPC_UNKNOWN},
-    {"pac-file", GRPC_UNKNOWN},
+    {"pac-file", GRPC_OK},
     {"not-implemented", GRPC_UNIMPLEMENTED},
     {"final-recipient", GRPC_UNKNOWN},
     {"no-memory", GRPC_UNAVAILABLE},
