@@ -125,6 +125,7 @@ static struct gate_stream *promise(
 
 /* ---- which promises ---- */
 
+/* covers: P-fwd-own P-recv-authority */
 static void origin_may_promise_for_its_own_authority(void **state)
 {
 	(void)state;
@@ -137,6 +138,7 @@ static void origin_may_promise_for_its_own_authority(void **state)
 	end(&s);
 }
 
+/* covers: P-fwd-certificate */
 static void origin_may_promise_for_names_of_its_certificate(void **state)
 {
 	(void)state;
@@ -151,6 +153,7 @@ static void origin_may_promise_for_names_of_its_certificate(void **state)
 	end(&s);
 }
 
+/* covers: P-fwd-certificate */
 static void without_verification_a_certificate_says_nothing(void **state)
 {
 	(void)state;
@@ -163,6 +166,7 @@ static void without_verification_a_certificate_says_nothing(void **state)
 
 /* ---- access ---- */
 
+/* covers: P-fwd-access P-recv-access */
 static void promise_is_refused_where_its_request_would_be(void **state)
 {
 	(void)state;
@@ -178,6 +182,7 @@ static void promise_is_refused_where_its_request_would_be(void **state)
 	end(&s);
 }
 
+/* covers: P-fwd-routes */
 static void routes_of_forward_mode_say_what_belongs_together(void **state)
 {
 	(void)state;
@@ -189,7 +194,8 @@ static void routes_of_forward_mode_say_what_belongs_together(void **state)
 	end(&s);
 }
 
-/* A link of a page to another host: the rule wants it, the listener's rules decide. */
+/* A link of a page to another host: the rule wants it, the listener's rules decide.
+ * covers: P-fwd-offers P-recv-access */
 static void own_offers_are_for_what_the_client_may_ask_for(void **state)
 {
 	(void)state;
@@ -249,7 +255,8 @@ static void rules_ask_who_the_client_is(void **state)
 	end(&s);
 }
 
-/* Two users of one connection are two clients. */
+/* Two users of one connection are two clients.
+ * covers: P-fwd-users R564 */
 static void users_of_a_connection_share_nothing(void **state)
 {
 	(void)state;
@@ -279,6 +286,7 @@ static void users_of_a_connection_share_nothing(void **state)
 
 /* ---- too many refusals ---- */
 
+/* covers: P-fwd-refusals */
 static void one_destination_that_promises_too_much_loses_only_its_own_pushes(void **state)
 {
 	(void)state;
@@ -335,6 +343,7 @@ static void answer(struct gate_stream *s)
 		gate_answer(s, 204, 0, true);
 }
 
+/* covers: P-fwd-alone P-hold-shared */
 static void held_responses_stay_with_their_client(void **state)
 {
 	(void)state;
@@ -374,6 +383,7 @@ static void browse(struct scene *s)
 	UNTIL(s->w, x->is_over);
 }
 
+/* covers: P-fwd-alone */
 static void nothing_is_learned_from_clients(void **state)
 {
 	(void)state;
@@ -407,6 +417,7 @@ static void client_is_not_pushed_what_it_has(void **state)
 
 static const char *field(const struct gate_stream *s, const char *name);
 
+/* covers: P-fwd-alone */
 static void no_cookie_is_set_and_none_is_taken(void **state)
 {
 	(void)state;
@@ -443,6 +454,7 @@ static const char *field(const struct gate_stream *s, const char *name)
 	return NULL;
 }
 
+/* covers: R347 R498 R563 */
 static void what_is_between_client_and_proxy_stays_there(void **state)
 {
 	(void)state;
