@@ -64,6 +64,7 @@ struct conf_listen {
 	bool redirect_to_https;       /* cleartext: every request is answered 308 to https */
 	uint16_t redirect_port;       /* of that https: 443 */
 	const char *hsts;             /* TLS: the value of Strict-Transport-Security, NULL = none */
+	bool serves_pac;              /* forward mode: GET /proxy.pac */
 	bool clients_shared;          /* clients = shared: one connection may carry many users */
 	/* Peers whose :scheme need not be that of the connection; family 0: unix sockets. */
 	struct cidr *trusted;

@@ -257,6 +257,10 @@ const struct conf_option conf_options[] = {
     {LISTEN(access_name), .key = "access", .example = "home", .type = CONF_TYPE_TEXT, .form = "NAME",
         .sentence = "The [access NAME] whose rules say which requests are taken. Not given: a gateway takes all of them; a "
         "forward proxy takes those of clients in private networks to globally reachable addresses, ports 80 and 443 (CONNECT: 443)."},
+    {LISTEN(serves_pac), .key = "pac", SWITCH("no yes"), .example = "yes", .preset = "no",
+        .sentence = "For mode = forward. yes: http://PROXY:PORT/proxy.pac (https:// with a certificate) is a proxy auto-configuration "
+        "file that makes browsers use this listener, by the name or address that they have asked. The listener's clients may have it, without "
+        "a password. Plain names, addresses of private networks, and what no-proxy of the origins names, are not asked of the proxy."},
     {LISTEN(certificates), .key = "certificate",
         .example = "/etc/pushgate/example.com.pem", .type = CONF_TYPE_OTHER, .form = "FILE", .repeats = true,
         .set = conf_set_certificate,

@@ -173,6 +173,58 @@ static const struct condition *find_condition(struct slice name)
 	return NULL;
 }
 
+/* Words of other proxies. */
+static const struct {
+	struct slice theirs;
+	const char *ours;
+} aliases[] = {
+    {SLICE_INIT("src"), "client"},
+    {SLICE_INIT("source"), "client"},
+    {SLICE_INIT("from"), "client"},
+    {SLICE_INIT("dst"), "address"},
+    {SLICE_INIT("to"), "address"},
+    {SLICE_INIT("domain"), "host"},
+    {SLICE_INIT("dstdomain"), "host"},
+    {SLICE_INIT("url"), "path"},
+    {SLICE_INIT("uri"), "path"},
+};
+
+/* The condition that was probably meant; NULL: none is like it. */
+static const char *nearest_condition(struct slice name)
+{
+	const char *nearest = NULL;
+	unsigned distance = conf_guess_distance(name) + 1;
+	for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+		if (slice_equal_nocase(name, aliases[i].theirs))
+			return aliases[i].ours;
+	for (size_t i = 0; i < CONDITION_COUNT; i++) {
+		unsigned d = slice_distance(name, conditions[i].name, distance);
+		if (d < distance) {
+			distance = d;
+			nearest = conditions[i].name.ptr;
+		}
+	}
+	return nearest;
+}
+
+/* Reports it and returns false. */
+static bool unknown_condition(struct conf_loader *l, struct slice word, struct slice name)
+{
+	struct cidr block;
+	struct slice value = slice_from(word, name.len + 1);
+	bool is_block = name.len == word.len && !cidr_parse(word, &block);
+	const char *near = is_block ? "client" : nearest_condition(name);
+	if (!near)
+		return conf_bad_value(l, word, NULL, RIGHT);
+	if (is_block)
+		value = word;
+	conf_mistake_here(l,
+	    "bad value '%.*s' for %s: there is no such condition; did you mean %s=%.*s?",
+	    SLICE_ARG(slice_sub(word, 0, 80)), l->option->key, near,
+	    SLICE_ARG(slice_sub(value, 0, 80)));
+	return false;
+}
+
 static bool next_value(const struct condition *c, struct slice *rest, struct slice *value)
 {
 	if (!c->is_whole)
@@ -189,7 +241,7 @@ static bool add_condition(struct conf_loader *l, struct draft *d, struct slice w
 	const struct condition *c = find_condition(slice_sub(word, 0, equals));
 	struct slice rest = slice_from(word, equals + 1), member;
 	if (!c)
-		return conf_bad_value(l, word, NULL, RIGHT);
+		return unknown_condition(l, word, slice_sub(word, 0, equals));
 	unsigned bit = 1u << (c - conditions);
 	if (*seen & bit)
 		return conf_bad_value(l, word, NULL, "give each condition once, with commas");

@@ -231,6 +231,7 @@ void gateway_free(struct gateway *g)
 	budget_fini(&g->env.budget);
 	request_limits_close(g);
 	users_close(g);
+	free(g->pac_text);
 	feedback_fini(g);
 	retries_close(g);
 	free(g);

@@ -84,8 +84,8 @@ struct gateway {
 	struct rule_misses *rule_misses; /* by policy_rule.index; owned */
 	struct offer_env offers;         /* borrows the members below */
 	struct router *router, *forward_router; /* owned; the second may be NULL */
-	struct manifests *manifests;   /* owned */
-	struct offer_learned *learned; /* owned; NULL: no [preload] section uses it */
+	struct manifests *manifests;            /* owned */
+	struct offer_learned *learned;          /* owned; NULL: no [preload] section uses it */
 	struct learned_saving saving;
 	struct list sockets;                /* struct listener_socket */
 	struct retry_budget *retry_budgets; /* by conf_origin.index; owned */
@@ -94,6 +94,7 @@ struct gateway {
 	struct long_pass long_pass;
 	struct drain drain;
 	struct request_limits *limits; /* owned; NULL: no route has limit-requests */
+	char *pac_text;                /* owned; NULL until a client asks for /proxy.pac */
 	struct users *users;           /* owned; NULL: no [access NAME] section has users */
 	bool (*ask_password)(void *context, const struct gateway_question *q);
 	void *ask_context;
@@ -134,6 +135,13 @@ void tunnel_limits_ended(struct gateway *g, struct exchange *x);
 
 void users_open(struct gateway *g, const struct gateway_env *env);
 void users_close(struct gateway *g); /* after the last exchange */
+
+/* ---- pac.c ---- */
+
+/* The listener has pac = yes. True: x was a request for the file, and has been answered. */
+bool pac_serves(struct gateway *g, struct exchange *x);
+/* The body of that answer. */
+struct slice pac_text(const struct gateway *g, struct exchange *x);
 
 /* ---- own_answer.c ---- */
 

@@ -119,6 +119,8 @@ void gateway_request(void *context, struct exchange *x)
 	struct gateway *g = context;
 	const struct conf_listen *listen = x->context.listen;
 	const char *detail = NULL;
+	if (listen->serves_pac && conf_listen_is_forward(listen) && pac_serves(g, x))
+		return;
 	const struct relay_cause *refusal = offer_admit(&g->offers, x, &detail);
 	if (refusal) {
 		if (refusal == &relay_cause_UNTRUSTED_SCHEME)

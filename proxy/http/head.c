@@ -283,6 +283,20 @@ uint32_t http_head_remove(struct http_head *head, enum http_token token)
 	return count - kept;
 }
 
+uint32_t http_head_remove_all(struct http_head *head, const uint8_t set[HTTP_TOKEN_COUNT])
+{
+	uint32_t kept = 0, count = head->count;
+	for (uint32_t i = 0; i < count; i++) {
+		if (set[head->fields[i].token])
+			continue;
+		if (kept != i)
+			head->fields[kept] = head->fields[i];
+		kept++;
+	}
+	head->count = kept;
+	return count - kept;
+}
+
 const struct http_field *http_head_find(const struct http_head *head, enum http_token token)
 {
 	for (uint32_t i = 0; i < head->count; i++) {

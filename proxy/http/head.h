@@ -123,6 +123,8 @@ void http_head_add(struct http_head *head, struct slice name, struct slice value
 void http_head_add_token(struct http_head *head, enum http_token token, struct slice value);
 /* Removes every field with the token; keeps the order. Returns how many. */
 uint32_t http_head_remove(struct http_head *head, enum http_token token);
+/* The same for each token that has a value other than 0 in `set`. */
+uint32_t http_head_remove_all(struct http_head *head, const uint8_t set[HTTP_TOKEN_COUNT]);
 /* Returns the first field with the token, or NULL. */
 const struct http_field *http_head_find(const struct http_head *head, enum http_token token);
 

@@ -20,16 +20,21 @@ static enum http_host_kind read_literal(
 	return HTTP_HOST_ADDRESS;
 }
 
-static bool is_label(struct slice label)
+/* Labels of letters, digits, "-" and "_" with dots between them. name gets them in lower case. */
+static bool read_labels(struct slice host, char *name, struct slice *last)
 {
-	if (label.len == 0 || label.len > LABEL_BYTES)
-		return false;
-	for (size_t i = 0; i < label.len; i++) {
-		char c = label.ptr[i];
-		if (!ascii_is(c, ASCII_ALNUM) && c != '-' && c != '_')
+	size_t begin = 0;
+	for (size_t i = 0; i < host.len; i++) {
+		char c = host.ptr[i];
+		name[i] = ascii_lower(c);
+		if (ascii_is(c, ASCII_ALNUM) || c == '-' || c == '_')
+			continue;
+		if (c != '.' || i == begin || i - begin > LABEL_BYTES)
 			return false;
+		begin = i + 1;
 	}
-	return true;
+	*last = slice_from(host, begin);
+	return last->len > 0 && last->len <= LABEL_BYTES;
 }
 
 /* What inet_aton(3) and the URL standard of the WHATWG take for a part of an IPv4 address: decimal and octal, "0x"
@@ -41,14 +46,32 @@ static bool is_number(struct slice label)
 	return ascii_all(label, ASCII_DIGIT);
 }
 
-/* Four decimal numbers without leading zeros. */
+/*
+ * Four decimal numbers without leading zeros. Not with inet_pton(3): in forward mode this is on the way of each
+ * request.
+ */
 static bool is_dotted_decimal(struct slice host, struct address *address)
 {
-	char canonical[46];
-	if (!address_parse(host, address) || address->family != 4)
-		return false;
-	return slice_equal(
-	    slice_of_string(address_format(address, canonical, sizeof canonical)), host);
+	unsigned value = 0, dots = 0;
+	bool has_digit = false;
+	*address = (struct address){.family = 4};
+	for (size_t i = 0; i < host.len; i++) {
+		char c = host.ptr[i];
+		if (c == '.' && has_digit && dots < 3) {
+			dots++;
+			has_digit = false;
+			value = 0;
+			continue;
+		}
+		if (!ascii_is(c, ASCII_DIGIT) || (has_digit && value == 0))
+			return false;
+		has_digit = true;
+		value = value * 10 + (unsigned)(c - '0');
+		if (value > 255)
+			return false;
+		address->bytes[dots] = (uint8_t)value;
+	}
+	return dots == 3 && has_digit;
 }
 
 enum http_host_kind http_host_read(
@@ -56,25 +79,17 @@ enum http_host_kind http_host_read(
 {
 	if (host.len > 2 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']')
 		return read_literal(slice_sub(host, 1, host.len - 2), name, address);
-	struct slice given = host;
+	if (is_dotted_decimal(host, address)) {
+		memcpy(name, host.ptr, host.len);
+		name[host.len] = '\0';
+		return HTTP_HOST_ADDRESS;
+	}
 	if (host.len > 0 && host.ptr[host.len - 1] == '.')
 		host.len--;
-	if (host.len == 0 || host.len >= HTTP_HOST_TEXT)
+	struct slice last;
+	if (host.len == 0 || host.len >= HTTP_HOST_TEXT || !read_labels(host, name, &last))
 		return HTTP_HOST_STRANGE;
-	struct slice rest = host, label;
-	for (;;) {
-		size_t dot = slice_find(rest, '.');
-		label = slice_sub(rest, 0, dot);
-		if (!is_label(label))
-			return HTTP_HOST_STRANGE;
-		if (dot == rest.len)
-			break;
-		rest = slice_from(rest, dot + 1);
-	}
-	/* "192.0.2.1." is another text for an address, as "192.0.513" is. */
-	if (is_number(label) && !is_dotted_decimal(given, address))
-		return HTTP_HOST_STRANGE;
-	ascii_lower_copy(name, host);
 	name[host.len] = '\0';
-	return is_number(label) ? HTTP_HOST_ADDRESS : HTTP_HOST_NAME;
+	/* A number at the end, as of "192.0.513" or "192.0.2.1.": another text for an address. */
+	return is_number(last) ? HTTP_HOST_STRANGE : HTTP_HOST_NAME;
 }

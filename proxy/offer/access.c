@@ -2,26 +2,29 @@
 /* Judges requests by the rules of an [access NAME] section; see access.h. */
 #include "proxy/offer/offer.h"
 
+#include "proxy/base/memory.h"
 #include "proxy/http/authority.h"
 #include "proxy/http/path.h"
+#include <stdlib.h>
 
-/* Longer paths are decoded in the request's arena. */
+/* Longer paths are decoded on the heap. */
 #define PATH_BYTES 1024u
 
+/* A request is judged for each address of its destination: what that needs is not left in the request's arena. */
 struct judged {
 	struct access_facts facts;
 	struct offer_target target;
 	char path[PATH_BYTES];
+	char *long_path; /* owned */
 };
 
 static void read_path(struct judged *j, const struct exchange *x)
 {
 	struct slice path = slice_sub(x->request->path, 0, slice_find(x->request->path, '?'));
-	char *room = j->path;
 	if (path.len > sizeof j->path)
-		room = arena_bytes(exchange_arena((struct exchange *)(uintptr_t)x), path.len);
+		j->long_path = memory_alloc(path.len);
 	j->facts.path = path;
-	j->facts.plain_path = http_path_plain(path, room);
+	j->facts.plain_path = http_path_plain(path, j->long_path ? j->long_path : j->path);
 }
 
 /* A gateway's hosts need not have a port that is known. */
@@ -51,6 +54,7 @@ static void read_facts(struct judged *j, const struct exchange *x)
 	const struct exchange_user *user = x->context.user;
 	bool is_connect = head->method_token == HTTP_METHOD_CONNECT;
 	bool is_for_protocol = is_connect && head->protocol.len > 0;
+	j->long_path = NULL;
 	j->facts = (struct access_facts){
 	    .is_forward = conf_listen_is_forward(l),
 	    .is_connect = is_connect && !is_for_protocol,
@@ -69,13 +73,20 @@ static void read_facts(struct judged *j, const struct exchange *x)
 		read_host(j, x);
 }
 
+static struct access_verdict judge(const struct exchange *x, struct judged *j)
+{
+	const struct access_verdict verdict = access_judge(x->context.listen->access, &j->facts);
+	free(j->long_path);
+	return verdict;
+}
+
 struct access_verdict offer_may_ask(const struct exchange *x)
 {
 	struct judged j;
 	if (!x->context.listen->access)
 		return (struct access_verdict){.answer = ACCESS_ALLOW};
 	read_facts(&j, x);
-	return access_judge(x->context.listen->access, &j.facts);
+	return judge(x, &j);
 }
 
 struct access_verdict offer_may_reach(const struct exchange *x, const struct net_address *to)
@@ -85,13 +96,14 @@ struct access_verdict offer_may_reach(const struct exchange *x, const struct net
 	if (!x->context.listen->access)
 		return (struct access_verdict){.answer = ACCESS_ALLOW};
 	read_facts(&j, x);
-	j.facts.to = NULL;
-	if (to) {
-		net_address_ip(to, &ip);
-		j.facts.to = &ip;
-		j.facts.to_is_mapped = ip.family == 4 && to->storage.ss_family == AF_INET6;
+	if (!to) { /* of a literal host it is known all the same */
+		j.facts.is_looked_up_elsewhere = true;
+		return judge(x, &j);
 	}
-	return access_judge(x->context.listen->access, &j.facts);
+	net_address_ip(to, &ip);
+	j.facts.to = &ip;
+	j.facts.to_is_mapped = ip.family == 4 && to->storage.ss_family == AF_INET6;
+	return judge(x, &j);
 }
 
 bool offer_asks_for_users(const struct conf_listen *l)

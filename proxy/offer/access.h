@@ -67,8 +67,13 @@ struct access_facts {
 	uint32_t minute;               /* of the week, in local time */
 	const struct address *to;      /* NULL: not known yet */
 	bool to_is_mapped;             /* it was an IPv4-mapped IPv6 address */
+	/* It will not be: the host is a name, and an upstream proxy looks it up. */
+	bool is_looked_up_elsewhere;
 };
 struct access_verdict access_judge(const struct conf_access *a, const struct access_facts *f);
+
+/* Forward mode: whether a client at this address might be allowed anything, as some user. */
+bool access_takes_client(const struct conf_access *a, const struct address *client);
 
 /* The first judgement. ACCESS_ALLOW: it may go on, if in forward mode its address may be reached. */
 struct access_verdict offer_may_ask(const struct exchange *x);

@@ -106,11 +106,21 @@ static bool names_address(const struct conf_access_rule *r, const struct access_
 	return false;
 }
 
+/* An upstream proxy looks the name up: nobody here knows what it becomes. A condition that names addresses does not
+ * hold then; one that is for all that are globally reachable does, as that proxy has rules of its own. */
+static bool holds_anywhere(const struct conf_access_rule *r)
+{
+	return !conf_blocks_are_given(&r->addresses) ||
+	       (r->addresses.words & (CONF_BLOCKS_ANY | CONF_BLOCKS_GLOBAL)) != 0;
+}
+
 static unsigned judge_address(const struct conf_access_rule *r, const struct access_facts *f)
 {
 	bool is_allow = r->deed == CONF_ACCESS_ALLOW;
 	if (!f->is_forward || (!is_allow && !conf_blocks_are_given(&r->addresses)))
 		return TAKES;
+	if (f->is_looked_up_elsewhere)
+		return holds_anywhere(r) ? TAKES : ACCESS_REASON_ADDRESS;
 	if (!f->to)
 		return r->addresses.words & CONF_BLOCKS_ANY ? TAKES : NEEDS_ADDRESS;
 	if (is_allow)
@@ -200,6 +210,29 @@ static unsigned judge_rule(const struct conf_access_rule *r, const struct access
 	if (!takes_port(r, f))
 		return ACCESS_REASON_PORT;
 	return judge_address(r, f);
+}
+
+/* A rule that is about clients and nothing else. */
+static bool is_about_clients(const struct conf_access_rule *r)
+{
+	return r->user_count + r->method_count + r->path_count + r->port_count == 0 &&
+	       !r->any_user && !r->minutes && !conf_host_set_is_given(&r->hosts) &&
+	       !conf_blocks_are_given(&r->addresses);
+}
+
+bool access_takes_client(const struct conf_access *a, const struct address *client)
+{
+	const struct access_facts facts = {.is_forward = true, .client = *client};
+	for (size_t i = 0; i < a->rule_count; i++) {
+		const struct conf_access_rule *r = &a->rules[i];
+		if (!takes_client(r, &facts))
+			continue;
+		if (r->deed != CONF_ACCESS_DENY)
+			return true;
+		if (is_about_clients(r))
+			return false;
+	}
+	return false;
 }
 
 static struct access_verdict denied(enum access_reason why, const struct conf_access_rule *rule)

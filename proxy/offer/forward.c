@@ -29,8 +29,7 @@ const struct relay_cause *offer_admit_forward(const struct exchange *x, const ch
 	if (!http_authority_parse(head->authority, head->scheme, &authority) || authority.port == 0)
 		return *detail = "no host and port", &relay_cause_NO_TARGET;
 	if (http_host_read(authority.host, name, &address) == HTTP_HOST_STRANGE)
-		return *detail = "the host is neither a name nor an address in its usual form",
-		       &relay_cause_HOST_STRANGE;
+		return *detail = "host-strange", &relay_cause_HOST_STRANGE;
 	return NULL;
 }
 

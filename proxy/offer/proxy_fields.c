@@ -7,14 +7,13 @@
 
 /* ---- Forwarded ---- */
 
-static const enum http_token claims[] = {HTTP_TOKEN_FORWARDED, HTTP_TOKEN_X_FORWARDED_FOR,
-    HTTP_TOKEN_X_FORWARDED_PROTO, HTTP_TOKEN_X_FORWARDED_HOST, HTTP_TOKEN_X_REAL_IP};
-
-static void remove_claims(struct http_head *head)
-{
-	for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++)
-		http_head_remove(head, claims[i]);
-}
+static const uint8_t claims[HTTP_TOKEN_COUNT] = {
+    [HTTP_TOKEN_FORWARDED] = 1,
+    [HTTP_TOKEN_X_FORWARDED_FOR] = 1,
+    [HTTP_TOKEN_X_FORWARDED_PROTO] = 1,
+    [HTTP_TOKEN_X_FORWARDED_HOST] = 1,
+    [HTTP_TOKEN_X_REAL_IP] = 1,
+};
 
 /* To the end of the last line: a list may have several (RFC 9110 5.3), but not every origin knows. */
 static void append_member(struct http_head *head, enum http_token token, struct slice member)
@@ -71,7 +70,7 @@ static void set_forwarded(struct http_head *head, const struct exchange *x)
 	if (what == CONF_FORWARDED_KEEP)
 		return;
 	if (what == CONF_FORWARDED_REMOVE || !l || !conf_listen_trusts(l, &x->context.client))
-		remove_claims(head);
+		http_head_remove_all(head, claims);
 	if (what == CONF_FORWARDED_REMOVE)
 		return;
 	add_client(head, x);
@@ -81,18 +80,17 @@ static void set_forwarded(struct http_head *head, const struct exchange *x)
 
 /* ---- between the client and its proxy ---- */
 
-static void remove_proxy_authentication(struct http_head *head)
-{
-	http_head_remove(head, HTTP_TOKEN_PROXY_AUTHORIZATION);
-	http_head_remove(head, HTTP_TOKEN_PROXY_AUTHENTICATE);
-	http_head_remove(head, HTTP_TOKEN_PROXY_AUTHENTICATION_INFO);
-}
+static const uint8_t proxy_authentication[HTTP_TOKEN_COUNT] = {
+    [HTTP_TOKEN_PROXY_AUTHORIZATION] = 1,
+    [HTTP_TOKEN_PROXY_AUTHENTICATE] = 1,
+    [HTTP_TOKEN_PROXY_AUTHENTICATION_INFO] = 1,
+};
 
 void offer_request_of_proxy(const struct exchange *x, struct http_head *head)
 {
 	set_forwarded(head, x);
 	if (conf_listen_is_forward(x->context.listen))
-		remove_proxy_authentication(head);
+		http_head_remove_all(head, proxy_authentication);
 }
 
 void offer_response_of_proxy(
@@ -100,7 +98,7 @@ void offer_response_of_proxy(
 {
 	if (!conf_listen_is_forward(x->context.listen))
 		return;
-	remove_proxy_authentication(head);
+	http_head_remove_all(head, proxy_authentication);
 	if (head->status != 407)
 		return;
 	const struct http_own_answer answer = {

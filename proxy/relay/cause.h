@@ -141,6 +141,7 @@ struct relay_cause {
 	X(REDIRECT,           "redirect",              RELAY_SELF,   RELAY_NEVER,   308, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(ROUTE_REDIRECT,     "route-redirect",        RELAY_SELF,   RELAY_NEVER,   308, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(FIXED_ANSWER,       "fixed-answer",          RELAY_SELF,   RELAY_NEVER,   200, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
+	X(PAC_FILE,           "pac-file",              RELAY_SELF,   RELAY_NEVER,   200, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(NOT_IMPLEMENTED,    "not-implemented",       RELAY_SELF,   RELAY_NEVER,   501, "http_request_denied",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
 	X(FINAL_RECIPIENT,    "final-recipient",       RELAY_SELF,   RELAY_NEVER,   204, "proxy_internal_response",          RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
 	X(NO_MEMORY,          "no-memory",             RELAY_SELF,   RELAY_NEVER,   503, "proxy_internal_error",             RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_REFUSED_STREAM, BUDGET,             false, false) \

@@ -27,13 +27,17 @@ static bool may_reach(struct exchange *x, const struct net_address *to)
 
 /* The operator has chosen the proxy, so its address is not judged. A name is looked up there: only a destination that
  * is written as an address has one here. */
-static bool is_open_through_proxy(struct exchange *x)
+static bool is_open_through_proxy(const struct destination *d, struct exchange *x)
 {
 	struct offer_target target;
 	struct net_address to;
 	if (!offer_read_target(x->request, &target) || !target.is_address)
 		return may_reach(x, NULL);
 	net_address_set_ip(&to, &target.address, target.port);
+	if (is_own(d->upstream->env->conf, &to)) {
+		exchange_note_failure(x, &relay_cause_OWN_ADDRESS, 0, "own-listener");
+		return false;
+	}
 	return may_reach(x, &to);
 }
 
@@ -69,7 +73,7 @@ bool origin_conn_is_own(const struct origin_conn *c)
 bool destination_is_open_to(const struct destination *d, struct exchange *x)
 {
 	if (d->origin->proxy)
-		return is_open_through_proxy(x);
+		return is_open_through_proxy(d, x);
 	list_for_each(&d->servers, s, struct server, link)
 	{
 		if (s->is_leaving)

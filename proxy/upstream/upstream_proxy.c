@@ -70,7 +70,8 @@ static const char *tell_status(
 	return detail;
 }
 
-bool upstream_proxy_refused(struct origin_conn *c, struct leg *leg, struct http_head *head, bool end)
+bool upstream_proxy_refused(
+    struct origin_conn *c, struct leg *leg, struct http_head *head, bool end)
 {
 	struct exchange *x = leg->exchange;
 	bool is_of_proxy = c->pool->server->destination->speaks_to_proxy;
@@ -128,6 +129,7 @@ static void ask(struct origin_conn *c)
 	head->kind = HTTP_REQUEST;
 	head->method = SLICE("CONNECT");
 	head->method_token = HTTP_METHOD_CONNECT;
+	head->version = HTTP_VERSION_1_1;
 	head->authority = slice_of_string(c->pool->server->destination->tunnel_to);
 	http_via_add(head, &u->offers->via);
 	authorize(head, c->pool->origin->proxy);

@@ -419,12 +419,18 @@ struct gate_stream *gate_request(
 
 struct gate_stream *gate_tunnel(struct gate_peer *p, const char *protocol, const char *path)
 {
+	return gate_tunnel_to(p, protocol, "example.com", path);
+}
+
+struct gate_stream *gate_tunnel_to(
+    struct gate_peer *p, const char *protocol, const char *authority, const char *path)
+{
 	struct http_head *head = http_head_new(p->world->heads);
 	head->allows_protocol = true;
 	http_head_add(head, SLICE(":method"), SLICE("CONNECT"));
 	http_head_add(head, SLICE(":protocol"), slice_of_string(protocol));
 	http_head_add(head, SLICE(":scheme"), SLICE("http"));
-	http_head_add(head, SLICE(":authority"), SLICE("example.com"));
+	http_head_add(head, SLICE(":authority"), slice_of_string(authority));
 	http_head_add(head, SLICE(":path"), slice_of_string(path));
 	return ask(p, head, false);
 }

@@ -164,6 +164,8 @@ struct gate_stream *gate_request(
     struct gate_peer *p, const char *method, const char *authority, const char *path, int end, ...);
 /* An extended CONNECT; the gateway's SETTINGS must be there. */
 struct gate_stream *gate_tunnel(struct gate_peer *p, const char *protocol, const char *path);
+struct gate_stream *gate_tunnel_to(
+    struct gate_peer *p, const char *protocol, const char *authority, const char *path);
 /* A CONNECT to this host and port. */
 struct gate_stream *gate_connect(struct gate_peer *p, const char *authority);
 /* The newest stream with this path at an origin; NULL: none has arrived. */

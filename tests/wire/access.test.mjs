@@ -67,6 +67,7 @@ scenario('a gateway: the first line that takes a request decides, over both vers
 		['/x/../admin/x', 'GET', 'a.test', '403 rule'],
 		['//admin;a=b/x', 'GET', 'a.test', '403 rule'],
 		['/x?/admin/x', 'GET', 'a.test', '200'],
+		[`/${'y'.repeat(2000)}/../%61dmin/x`, 'GET', 'a.test', '403 rule'],
 		['/', 'DELETE', 'a.test', '403 rule'],
 		['/', 'GET', 'BAD.test.', '403 rule'],
 		['/', 'GET', 'bad.test:80', '403 rule'],
@@ -86,9 +87,9 @@ scenario('a gateway: the first line that takes a request decides, over both vers
 	assert.equal(await ask(s, '/', { port: s.other }), '403 client');
 	const line = await s.gate.access((l) => l.path === '/admin/x?y');
 	assert.equal(`${line.status} ${line.outcome} ${line.detail}`, '403 refused rule');
-	assert.equal(s.gate.counters()['pushgate_access_denied_total{reason="rule"}'], 18);
+	assert.equal(s.gate.counters()['pushgate_access_denied_total{reason="rule"}'], 20);
 	assert.equal(s.gate.counters()['pushgate_access_denied_total{reason="client"}'], 1);
-	assert.equal(s.gate.counters()['pushgate_end_total{cause="access-denied"}'], 19);
+	assert.equal(s.gate.counters()['pushgate_end_total{cause="access-denied"}'], 21);
 	assert.ok(s.origin.requests.every((r) => r.target === '/x?/admin/x' || !r.target.endsWith('min/x')), 'nothing that was denied came to the origin');
 });
 

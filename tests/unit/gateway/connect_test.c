@@ -27,17 +27,22 @@ static void adopt(struct gate_site *site, int fd)
 	server_fd = fd;
 }
 
-static struct scene scene(const char *route)
+static struct scene scene_with(const char *server, const char *route)
 {
 	char more[600];
 	snprintf(more, sizeof(more),
 	    ACCESS "[origin world]\nserver = forward:\n[route r]\norigin = world\n%s\n", route);
-	struct scene s = {.w = gate_world_new(NULL, "mode = forward\naccess = lab", NULL, more),
+	struct scene s = {.w = gate_world_new(server, "mode = forward\naccess = lab", NULL, more),
 	    .client = -1, .server = -1};
 	s.w->sites[0].adopt = adopt;
 	server_fd = -1;
 	net_address_format(gate_site_address(s.w, 0), s.to, sizeof(s.to));
 	return s;
+}
+
+static struct scene scene(const char *route)
+{
+	return scene_with(NULL, route);
 }
 
 static void end(struct scene *s)
@@ -386,6 +391,152 @@ static void over_http2_a_refused_connect_costs_its_stream_alone(void **state)
 	end(&s);
 }
 
+/* Its destination was asked for, and is connected to when nobody wants it any more. */
+static void an_abandoned_connect_leaves_no_connection(void **state)
+{
+	(void)state;
+	struct scene s = scene("");
+	s.peer = gate_client(s.w, NULL);
+	UNTIL(s.w, s.peer->settings_came);
+	s.stream = gate_connect(s.peer, s.to);
+	gate_reset_stream(s.stream, H2_CANCEL);
+	UNTIL(s.w, s.w->counters.upstream_connections == 1 && s.w->counters.upstream_connections_open == 0);
+	assert_int_equal(s.w->counters.tunnels, 0);
+	end(&s);
+}
+
+/* ---- tunnels to http destinations: Upgrade, and RFC 8441 ---- */
+
+static void an_upgrade_goes_to_the_destination_of_its_target(void **state)
+{
+	(void)state;
+	struct scene s = scene("upgrade = echo");
+	char text[300];
+	snprintf(text, sizeof(text), "GET http://%s/chat HTTP/1.1\r\nHost: %s\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n",
+	    s.to, s.to);
+	s.client = gate_raw(s.w);
+	writes(s.client, text);
+	UNTIL(s.w, server_fd >= 0);
+	assert_non_null(strstr(reads(&s, server_fd, "upgrade: echo\r\n"), "GET /chat HTTP/1.1\r\n"));
+	writes(server_fd, "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\nhello");
+	assert_non_null(strstr(reads(&s, s.client, "hello"), "HTTP/1.1 101 "));
+	writes(s.client, "and back");
+	reads(&s, server_fd, "and back");
+	end(&s);
+}
+
+static void an_extended_connect_goes_to_the_destination_of_its_authority(void **state)
+{
+	(void)state;
+	struct scene s = scene("upgrade = echo");
+	s.peer = gate_client(s.w, NULL);
+	UNTIL(s.w, s.peer->settings_came);
+	s.stream = gate_tunnel_to(s.peer, "echo", s.to, "/chat");
+	UNTIL(s.w, server_fd >= 0);
+	assert_non_null(strstr(reads(&s, server_fd, "upgrade: echo\r\n"), "GET /chat HTTP/1.1\r\n"));
+	writes(server_fd, "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\nhello");
+	UNTIL(s.w, s.stream->received == 5);
+	assert_int_equal(s.stream->status, 200);
+	/* The connection of an Upgrade that is lost is no CONNECT_ERROR: no CONNECT has asked for it. */
+	aborts(server_fd);
+	server_fd = -1;
+	UNTIL(s.w, s.stream->was_reset);
+	assert_int_equal(s.stream->code, H2_INTERNAL_ERROR);
+	end(&s);
+}
+
+/* ---- limits ---- */
+
+static void limits_end_a_tunnel(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *option;
+		const struct relay_cause *cause;
+		bool is_half, sends;
+	} rows[] = {
+	    {"tunnel-idle-timeout = 50ms", &relay_cause_TUNNEL_IDLE, false, false},
+	    {"tunnel-half-closed-timeout = 50ms", &relay_cause_TUNNEL_HALF, true, false},
+	    {"tunnel-age = 50ms", &relay_cause_TUNNEL_AGE, false, false},
+	    {"tunnel-bytes = 10", &relay_cause_TUNNEL_BYTES, false, true},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct scene s = scene(rows[i].option);
+		opens(&s);
+		if (rows[i].is_half)
+			shutdown(s.client, SHUT_WR);
+		if (rows[i].sends)
+			writes(s.server, "one, two, three");
+		is_over(&s);
+		assert_int_equal(s.w->counters.causes[relay_cause_index(rows[i].cause)], 1);
+		assert_true(was_reset(&s, s.server) || rows[i].is_half);
+		end(&s);
+	}
+}
+
+static void a_drain_ends_tunnels(void **state)
+{
+	(void)state;
+	struct scene s = scene_with("tunnel-drain-timeout = 50ms", "");
+	opens(&s);
+	gate_world_drain(s.w, 60 * USEC_PER_SEC);
+	writes(s.client, "still");
+	reads(&s, s.server, "still");
+	UNTIL(s.w, s.w->drained == 1);
+	end(&s);
+}
+
+static void a_client_has_so_many_tunnels_and_no_more(void **state)
+{
+	(void)state;
+	struct scene s = scene("max-tunnels-per-client = 2");
+	opens(&s);
+	int first = s.client, first_server = s.server;
+	s.peer = gate_client(s.w, NULL);
+	s.stream = gate_connect(s.peer, s.to);
+	UNTIL(s.w, s.stream->status == 200);
+	asks(&s, s.to, "1.1", "\r\n" EVIL);
+	const char *answer = reads(&s, s.client, "");
+	assert_true(strncmp(answer, "HTTP/1.1 429 ", 13) == 0);
+	assert_non_null(strstr(answer, "retry-after: 1\r\n"));
+	assert_non_null(strstr(answer, "tunnels-per-client"));
+	assert_int_equal(s.w->counters.causes[relay_cause_index(&relay_cause_TUNNELS_CLIENT)], 1);
+	close(s.client);
+	close(first);
+	close(first_server);
+	UNTIL(s.w, s.w->counters.tunnels_open == 1);
+	asks(&s, s.to, "1.1", "\r\n");
+	assert_non_null(strstr(reads(&s, s.client, "\r\n\r\n"), "HTTP/1.1 200 "));
+	end(&s);
+}
+
+/* The sender is slowed down; all that it sends arrives. */
+static void the_rate_of_a_client_slows_its_tunnels_down(void **state)
+{
+	(void)state;
+	enum { BYTES = 1000000 };
+	struct scene s = scene("tunnel-rate = 1000k");
+	static char bytes[65536];
+	opens(&s);
+	usec since = clock_monotonic();
+	for (size_t sent = 0, came = 0; came < BYTES;) {
+		size_t most = BYTES - sent < sizeof(bytes) ? BYTES - sent : sizeof(bytes);
+		ssize_t n = most ? send(s.server, bytes, most, MSG_DONTWAIT) : 0;
+		sent += n > 0 ? (size_t)n : 0;
+		n = recv(s.client, bytes, sizeof(bytes), MSG_DONTWAIT);
+		assert_true(n != 0);
+		came += n > 0 ? (size_t)n : 0;
+		net_run_once(s.w->loop, USEC_PER_MSEC);
+	}
+	/* A quarter of a second's bytes may pass at once, and the first window. */
+	assert_true(clock_monotonic() - since > 300 * USEC_PER_MSEC);
+	shutdown(s.client, SHUT_WR);
+	shutdown(s.server, SHUT_WR);
+	is_over(&s);
+	assert_int_equal(s.w->counters.tunnels_slowed, 1);
+	end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -401,6 +552,13 @@ int main(void)
 	    cmocka_unit_test(over_http2_a_reset_of_the_destination_is_a_connect_error),
 	    cmocka_unit_test(over_http2_a_reset_of_the_stream_resets_the_destination),
 	    cmocka_unit_test(over_http2_a_refused_connect_costs_its_stream_alone),
+	    cmocka_unit_test(an_abandoned_connect_leaves_no_connection),
+	    cmocka_unit_test(an_upgrade_goes_to_the_destination_of_its_target),
+	    cmocka_unit_test(an_extended_connect_goes_to_the_destination_of_its_authority),
+	    cmocka_unit_test(limits_end_a_tunnel),
+	    cmocka_unit_test(a_drain_ends_tunnels),
+	    cmocka_unit_test(a_client_has_so_many_tunnels_and_no_more),
+	    cmocka_unit_test(the_rate_of_a_client_slows_its_tunnels_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
