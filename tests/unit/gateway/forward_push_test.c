@@ -3,7 +3,7 @@
  * Pushes through a forward proxy: what an origin may promise, for whom, and that nothing of it reaches another client.
  * The origins speak HTTP/2 over TLS, with a certificate for test2.invalid and the names below it.
  */
-#include "tests/support/gateway_world.h"
+#include "tests/support/script_peer.h"
 
 #include "proxy/offer/learned_table.h"
 #include "tests/unit/conf/pem.h"
@@ -476,6 +476,44 @@ static void what_is_between_client_and_proxy_stays_there(void **state)
 	end(&s);
 }
 
+static void put(struct script_peer *p, const char *text)
+{
+	script_put(p, text, strlen(text));
+}
+
+/* The same in HTTP/1.1 on both sides, where trailers may have such fields too. */
+static void it_stays_there_in_http1_too(void **state)
+{
+	(void)state;
+	struct scene s = scene_of(EVERYTHING);
+	char request[512];
+	s.w->sites[1].options.tls = NULL;
+	script_site(&s.w->sites[1]);
+	struct script_peer *c = script_client_mute(s.w, NULL, NULL);
+	snprintf(request, sizeof(request),
+	    "GET http://%s/a HTTP/1.1\r\nHost: %s\r\nProxy-Authorization: Basic YTpi\r\nProxy-Connection: keep-alive\r\n"
+	    "Proxy: http://evil.invalid\r\nX-Forwarded-For: 192.0.2.1\r\nX-Real-IP: 192.0.2.1\r\nForwarded: for=192.0.2.1\r\n"
+	    "X-Own: 1\r\n\r\n",
+	    s.authority[1], s.authority[1]);
+	put(c, request);
+	UNTIL(s.w, script_origins(&s.w->sites[1]) == 1);
+	struct script_peer *at = script_origin(&s.w->sites[1], 0);
+	SCRIPT_SEES(at, "\r\n\r\n");
+	assert_true(script_saw(at, "GET /a HTTP/1.1\r\n"));
+	assert_true(script_saw(at, "x-own: 1\r\n"));
+	static const char *const gone[] = {"proxy", "forwarded", "real-ip", "192.0.2.1", "YTpi"};
+	for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++)
+		assert_false(script_saw(at, gone[i]));
+	put(at, "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=x\r\nProxy-Connection: close\r\n"
+		"Transfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\nProxy-Authentication-Info: a=b\r\nX-Own: 2\r\n\r\n");
+	SCRIPT_SEES(c, "x-own: 2\r\n\r\n");
+	assert_true(script_saw(c, "HTTP/1.1 502 Bad Gateway\r\n"));
+	assert_true(script_saw(c, "received-status=407"));
+	assert_false(script_saw(c, "roxy-auth"));
+	assert_false(script_saw(c, "roxy-connection"));
+	end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -494,6 +532,7 @@ int main(void)
 	    cmocka_unit_test(client_is_not_pushed_what_it_has),
 	    cmocka_unit_test(no_cookie_is_set_and_none_is_taken),
 	    cmocka_unit_test(what_is_between_client_and_proxy_stays_there),
+	    cmocka_unit_test(it_stays_there_in_http1_too),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
