@@ -69,7 +69,7 @@ struct exchange_context {
 	const struct conf_route *route;
 	const struct conf_origin *origin;
 	struct address client;
-	struct exchange_user *user; /* one reference, which relay_reap gives back; NULL: nobody */
+	struct exchange_user *user;  /* one reference, which relay_reap gives back; NULL: nobody */
 	struct user_wait *user_wait; /* what it waits for, to know its user; NULL: nothing */
 	/* Forward mode: what the request names, made when it was first asked for (upstream/on_demand.h). NULL: that
 	 * of its origin. It lives as long as an exchange has it. */

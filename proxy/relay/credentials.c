@@ -93,7 +93,8 @@ struct credentials credentials_of(
 	c.cookie = sip_end(&s);
 	sip_init(&s, key);
 	add_fields(&s, request, HTTP_TOKEN_AUTHORIZATION, slice_of("\0", 1));
-	add_fields(&s, request, HTTP_TOKEN_PROXY_AUTHORIZATION, slice_of("\0", 1));
+	if (http_head_find(request, HTTP_TOKEN_PROXY_AUTHORIZATION))
+		add_fields(&s, request, HTTP_TOKEN_PROXY_AUTHORIZATION, slice_of("\0", 1));
 	c.authorization = sip_end(&s);
 	return c;
 }

@@ -96,10 +96,13 @@ static void what_cannot_be_is_refused(void **state)
 	    {"allow = host=", "write a value behind the '='"},
 	    {"allow = host=,", "write a value behind the '='"},
 	    {"allow = frobnicate=1", "write all, or some of client=, user=, path="},
-	    {"allow = 10.0.0.0/8", "bad value '10.0.0.0/8' for allow: there is no such condition; did you mean client=10.0.0.0/8?"},
-	    {"allow = hosts=a", "there is no such condition; did you mean host=a?"},
-	    {"allow = SRC=10.0.0.0/8", "did you mean client=10.0.0.0/8?"},
-	    {"allow = dstdomain=.a.example", "did you mean host=.a.example?"},
+	    {"allow = 10.0.0.0/8", "bad value '10.0.0.0/8' for allow: there is no such condition; did you mean allow = client=10.0.0.0/8?"},
+	    {"allow = hosts=a", "there is no such condition; did you mean allow = host=a?"},
+	    {"allow = SRC=10.0.0.0/8", "did you mean allow = client=10.0.0.0/8?"},
+	    {"deny = dstdomain=a.example", "did you mean deny = host=a.example?"},
+	    {"allow = dstdomain=.a.example", "write all, or some of client=, user=, path="},
+	    {"allow = any", "did you mean allow = all?"},
+	    {"allow = none", "write all, or some of client=, user=, path="},
 	    {"allow = all host=a", "write all alone, or conditions without it"},
 	    {"allow = host=a host=b", "give each condition once, with commas"},
 	    {"allow = client=10.0.0.1/8", "the address has bits set behind the prefix"},
@@ -164,7 +167,7 @@ static void times_are_minutes_of_a_week(void **state)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		char line[128];
 		unsigned count = 0;
-		snprintf(line, sizeof line, "deny = time=%s", rows[i].text);
+		snprintf(line, sizeof line, "deny = user=x time=%s", rows[i].text);
 		struct load load = with_rule(GATEWAY, line);
 		assert_string_equal(load.errors, "");
 		const uint64_t *minutes = load.conf->accesses[0].rules[0].minutes;

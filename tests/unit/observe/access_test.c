@@ -406,7 +406,7 @@ static void each_field_can_be_written_alone(void **state)
 	x.client.tls = x.client.cipher = x.route = x.rule = x.code_name = x.detail = x.missed = "x";
 	x.origin = (struct observe_origin){"x", 1, "x", "x", 1, 1, 1, 1, 1, 1};
 	x.path = slice_of(path, sizeof(path));
-	x.user_agent = x.referer = SLICE("x");
+	x.user = x.user_agent = x.referer = SLICE("x");
 	x.joined = x.is_push = true;
 	x.tunnel = SLICE("x");
 	x.tunnel_ended = "x";
