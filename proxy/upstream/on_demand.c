@@ -6,24 +6,9 @@
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/upstream/private.h"
+#include "proxy/upstream/templates.h"
 
 #include <sys/resource.h>
-
-/* What a connection carries, and so which protocols it speaks. */
-enum demand_kind { DEMAND_HTTP, DEMAND_HTTPS, DEMAND_TUNNEL, DEMAND_KINDS };
-/* The same with an upstream proxy. That one itself gets requests for http, and CONNECTs; the connections of the others
- * begin with a CONNECT. */
-enum proxied_kind { PROXIED_NONE, PROXIED_HTTPS, PROXIED_UPGRADE, PROXIED_KINDS };
-
-struct template
-{
-	struct conf_origin conf;
-	struct session_plan *plans[2]; /* as in struct destination */
-	struct net_tls *tls;           /* NULL: cleartext */
-	struct net_tls
-	    *proxy_tls; /* of conf.proxy, with which a tunnel is opened; NULL: cleartext */
-	bool owns_tls;
-};
 
 struct demand {
 	struct destination destination;
@@ -41,9 +26,7 @@ struct demand {
 
 struct on_demand {
 	struct upstream *upstream;
-	struct template
-	    *templates; /* DEMAND_KINDS for each origin, by its index; those of others are empty */
-	struct template **proxied; /* by origin: PROXIED_KINDS for each of its upstream proxies */
+	struct templates *templates;
 	struct map demands;
 	struct list unused; /* the one that is so for the longest comes first */
 	struct wheel_node timer;
@@ -66,103 +49,6 @@ static struct demand *demand_of(struct destination *d)
 
 /* Destinations that are looked at in a loop pass when there are too many connections. */
 #define SPARED_LOOKS 256u
-
-/* ---- templates ---- */
-
-static const struct session_protocol *const tunnel_protocols[] = {&session_raw, NULL};
-
-static const struct {
-	enum conf_origin_kind kind;
-	uint32_t protocols;
-} kinds[DEMAND_KINDS] = {
-    [DEMAND_HTTP] = {CONF_ORIGIN_PLAIN, CONF_HTTP1},
-    [DEMAND_HTTPS] = {CONF_ORIGIN_TLS, CONF_HTTP1 | CONF_HTTP2},
-    [DEMAND_TUNNEL] = {CONF_ORIGIN_PLAIN, CONF_HTTP1},
-};
-
-/* Addresses that nobody has configured have no health that workers could share. */
-static bool open_template(struct upstream *u, struct template *t, const struct conf_origin *o,
-    enum demand_kind kind, char *error, size_t error_size)
-{
-	char alpn[64];
-	t->conf = *o;
-	t->conf.kind = kinds[kind].kind;
-	t->conf.protocols = kinds[kind].protocols;
-	t->conf.check.kind = CONF_CHECK_OFF;
-	t->conf.eject.failures = t->conf.eject.percent = 0;
-	for (unsigned push = 0; push < 2; push++)
-		t->plans[push] = session_plans_for_origin(
-		    kind == DEMAND_TUNNEL ? tunnel_protocols : u->env->protocols, &t->conf,
-		    push == 1);
-	if (t->conf.kind != CONF_ORIGIN_TLS)
-		return true;
-	session_alpn_list(t->plans[0], false, alpn, sizeof(alpn));
-	const struct net_tls_client_options options = {
-	    .ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = alpn};
-	t->tls = net_tls_client_new(&options, error, error_size);
-	t->owns_tls = true;
-	return t->tls != NULL;
-}
-
-/* Files of authorities are read once: what is like another one has its TLS. */
-static bool open_proxy_tls(
-    struct template *t, const struct template *others, size_t count, char *error, size_t error_size)
-{
-	const struct conf_origin *o = &t->conf;
-	for (size_t i = 0; i < count && !t->tls; i++)
-		if (others[i * PROXIED_KINDS].conf.proxy->is_tls)
-			t->tls = others[i * PROXIED_KINDS].tls;
-	if (t->tls)
-		return true;
-	const struct net_tls_client_options options = {
-	    .ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = "http/1.1"};
-	t->tls = net_tls_client_new(&options, error, error_size);
-	t->owns_tls = true;
-	return t->tls != NULL;
-}
-
-static void copy_template(struct template *t, const struct template *from,
-    const struct conf_upstream_proxy *p, struct upstream *u)
-{
-	t->conf = from->conf;
-	t->conf.proxy = p;
-	for (unsigned push = 0; push < 2; push++)
-		t->plans[push] = session_plans_for_origin(u->env->protocols, &t->conf, push == 1);
-	t->tls = from->tls;
-}
-
-/* The templates of an origin's upstream proxies. */
-static bool open_proxied(
-    struct on_demand *o, const struct conf_origin *origin, char *error, size_t error_size)
-{
-	const struct template *direct = &o->templates[origin->index * DEMAND_KINDS];
-	const struct conf_chain *chain = &origin->chain;
-	struct template *t = memory_zalloc((chain->proxy_count * PROXIED_KINDS + 1) * sizeof(*t));
-	o->proxied[origin->index] = t;
-	for (size_t i = 0; i < chain->proxy_count; i++) {
-		const struct conf_upstream_proxy *p = &chain->proxies[i];
-		struct template *own = &t[i * PROXIED_KINDS];
-		copy_template(&own[PROXIED_NONE], &direct[DEMAND_HTTP], p, o->upstream);
-		copy_template(&own[PROXIED_HTTPS], &direct[DEMAND_HTTPS], p, o->upstream);
-		copy_template(&own[PROXIED_UPGRADE], &direct[DEMAND_HTTP], p, o->upstream);
-		if (!p->is_tls)
-			continue;
-		own[PROXIED_NONE].conf.kind = CONF_ORIGIN_TLS;
-		if (!open_proxy_tls(&own[PROXIED_NONE], t, i, error, error_size))
-			return false;
-		own[PROXIED_HTTPS].proxy_tls = own[PROXIED_UPGRADE].proxy_tls =
-		    own[PROXIED_NONE].tls;
-	}
-	return true;
-}
-
-static void close_template(struct template *t)
-{
-	session_plans_free(t->plans[0]);
-	session_plans_free(t->plans[1]);
-	if (t->owns_tls)
-		net_tls_free(t->tls);
-}
 
 /* ---- life ---- */
 
@@ -191,25 +77,13 @@ bool on_demand_open(struct upstream *u, char *error, size_t error_size)
 		return true;
 	struct on_demand *o = u->on_demand = memory_new(struct on_demand);
 	o->upstream = u;
-	o->templates = memory_zalloc(conf->origin_count * DEMAND_KINDS * sizeof(*o->templates));
-	o->proxied = memory_zalloc(conf->origin_count * sizeof(struct template *));
 	map_init(&o->demands);
 	list_init(&o->unused);
 	wheel_node_init(&o->timer, look_at_unused);
 	net_timer_init(&o->spare, u->env->loop, spare, o);
 	o->most_connections = most_connections();
-	for (size_t i = 0; i < conf->origin_count; i++)
-		for (unsigned kind = 0; kind < DEMAND_KINDS; kind++)
-			if (conf->origins[i].kind == CONF_ORIGIN_FORWARD &&
-			    !open_template(u, &o->templates[i * DEMAND_KINDS + kind],
-				&conf->origins[i], kind, error, error_size))
-				return false;
-	for (size_t i = 0; i < conf->origin_count; i++)
-		if (conf->origins[i].chain.proxy_count > 0 &&
-		    conf->origins[i].kind == CONF_ORIGIN_FORWARD &&
-		    !open_proxied(o, &conf->origins[i], error, error_size))
-			return false;
-	return true;
+	o->templates = templates_open(u, error, error_size);
+	return o->templates != NULL;
 }
 
 static void free_demand(struct deferred_free *deferred)
@@ -250,17 +124,7 @@ void on_demand_free(struct on_demand *o)
 	if (!o)
 		return;
 	ensure(o->demands.count == 0);
-	const struct conf *conf = o->upstream->env->conf;
-	for (size_t i = 0; i < conf->origin_count * DEMAND_KINDS; i++)
-		close_template(&o->templates[i]);
-	for (size_t i = 0; i < conf->origin_count; i++) {
-		size_t count = conf->origins[i].chain.proxy_count * PROXIED_KINDS;
-		for (size_t k = 0; o->proxied[i] && k < count; k++)
-			close_template(&o->proxied[i][k]);
-		free(o->proxied[i]);
-	}
-	free(o->proxied);
-	free(o->templates);
+	templates_free(o->templates);
 	map_fini(&o->demands);
 	free(o);
 }
@@ -452,15 +316,14 @@ static const struct template *template_of(
 				: target->is_tls  ? DEMAND_HTTPS
 						  : DEMAND_HTTP;
 	if (!p)
-		return &o->templates[origin->index * DEMAND_KINDS + kind];
-	const struct template *t = &o->proxied[origin->index][p->index * PROXIED_KINDS];
+		return templates_get(o->templates, origin, kind);
 	if (kind == DEMAND_HTTPS)
-		return &t[PROXIED_HTTPS];
+		return templates_proxied(o->templates, origin, p, PROXIED_HTTPS);
 	if (kind == DEMAND_HTTP && x->tunnel.is_asked) /* RFC 6455 4.1 */
-		return &t[PROXIED_UPGRADE];
+		return templates_proxied(o->templates, origin, p, PROXIED_UPGRADE);
 	target->host[0] = '\0'; /* all have the same connections */
 	target->port = 0;
-	return &t[PROXIED_NONE];
+	return templates_proxied(o->templates, origin, p, PROXIED_NONE);
 }
 
 struct destination *on_demand_get(struct upstream *u, struct exchange *x)
