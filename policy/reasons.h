@@ -37,7 +37,8 @@ struct policy_reason {
 	    "Fix the origin: a promised request must not have a body.")                                       \
 	X(MALFORMED, "malformed", "The promised request is malformed.", "Fix the origin.")           \
 	X(AUTHORITY, "authority",                                                                     \
-	    "The promised authority or path does not route to the origin that promised it.",          \
+	    "The promised authority or path does not route to the origin that promised it; in forward mode: it is neither the " \
+	    "parent's nor one of the same port that the origin's certificate covers.", \
 	    "Add a route for it to this origin, or fix the origin.")                                 \
 	X(OUTSIDE_PREFIX, "outside-prefix",                                                           \
 	    "The route rewrites paths, and the origin's path does not lie below the rewritten prefix.", \

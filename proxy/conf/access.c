@@ -138,12 +138,26 @@ static void check_order(struct conf_loader *l, const struct conf_access *a)
 	}
 }
 
+/* Rules of pushes ask for users too. */
+static void note_users_of_rules(struct conf_loader *l, struct conf_access *a)
+{
+	bool is_asked = false;
+
+	conf_for_each_section(l, s, CONF_SECTION_PUSH) is_asked |=
+	    ((const struct policy_rule *)s->object)->user_count > 0;
+	conf_for_each_section(l, s, CONF_SECTION_PRELOAD) is_asked |=
+	    ((const struct conf_preload *)s->object)->when.user_count > 0;
+	if (is_asked && a->users)
+		a->needs |= CONF_ACCESS_USER;
+}
+
 void conf_check_access(struct conf_loader *l, const struct conf_section *s)
 {
-	const struct conf_access *a = s->object;
+	struct conf_access *a = s->object;
 
 	if (s->is_broken)
 		return;
+	note_users_of_rules(l, a);
 	check_users(l, a);
 	if (!find_deed(a, CONF_ACCESS_ALLOW))
 		conf_warning(l, s->file, s->line,

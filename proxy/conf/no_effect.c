@@ -176,6 +176,7 @@ static void check_sources(struct conf_loader *l, const struct conf_section *s)
 void conf_check_effects(struct conf_loader *l)
 {
 	conf_check_modes(l);
+	conf_check_proxied_rules(l);
 	for (const struct conf_section *s = l->first; s; s = s->next) {
 		conf_check_idle_options(l, s);
 		if (s->kind == CONF_SECTION_ORIGIN)

@@ -47,7 +47,8 @@ struct slice conf_hide_user(struct conf_loader *l, struct slice value)
 static bool bad_proxy(struct conf_loader *l, struct slice value, const char *wrong)
 {
 	return conf_bad_value(l, conf_hide_user(l, value), wrong,
-	    "write http://HOST:PORT or https://HOST:PORT, USER@ or USER:PASSWORD@ before HOST if the proxy asks for it, "
+	    "write http://HOST:PORT or https://HOST:PORT, USER@ or USER:PASSWORD@ before HOST if "
+	    "the proxy asks for it, "
 	    "and behind it password-file=FILE or the names of destinations");
 }
 
@@ -89,7 +90,8 @@ static bool read_user(
 	if (!decode(slice_sub(text, 0, colon), c->user, &c->user_length) ||
 	    !decode(slice_from(text, colon + 1), c->password, &c->password_length))
 		return bad_proxy(l, value,
-		    "the user or the password is longer than 255 bytes, or has a '%' that no two hexadecimal digits follow");
+		    "the user or the password is longer than 255 bytes, or has a '%' that no two "
+		    "hexadecimal digits follow");
 	/* RFC 7617 2 */
 	if (c->user_length == 0 || memchr(c->user, ':', c->user_length))
 		return bad_proxy(l, value, "a user must have a name without ':'");
@@ -114,7 +116,8 @@ static bool read_password_file(struct conf_loader *l, struct slice name, struct 
 		text.len--;
 	if (text.len == 0 || text.len > CREDENTIAL_BYTES || ascii_has(text, ASCII_CONTROL)) {
 		conf_mistake_here(l,
-		    "the first line of the password-file '%s' is no password of 1 to 255 bytes; write the password there, and "
+		    "the first line of the password-file '%s' is no password of 1 to 255 bytes; "
+		    "write the password there, and "
 		    "nothing else",
 		    path);
 		return false;
@@ -168,7 +171,8 @@ static bool read_words(struct conf_loader *l, struct conf_upstream_proxy *p, str
 		return bad_proxy(l, value, "a quotation is not closed");
 	if (c->user_length > 0 && !c->has_password)
 		return bad_proxy(l, value,
-		    "the user has no password; USER:@ says that it is empty, password-file=FILE where it is");
+		    "the user has no password; USER:@ says that it is empty, password-file=FILE "
+		    "where it is");
 	return true;
 }
 
@@ -192,10 +196,10 @@ static bool read_url(struct conf_loader *l, struct conf_upstream_proxy *p, struc
 	if (wrong)
 		return bad_proxy(l, value, wrong);
 	bool is_ipv6 = strchr(p->server->host, ':') != NULL;
-	p->text = p->server->text = arena_printf(&l->conf->arena, "%s%s%s%s:%u",
-	    p->is_tls ? "https://" : "http://", is_ipv6 ? "[" : "", p->server->host,
-	    is_ipv6 ? "]" : "", (unsigned)p->server->port)
-					.ptr;
+	p->text = p->server->text =
+	    arena_printf(&l->conf->arena, "%s%s%s%s:%u", p->is_tls ? "https://" : "http://",
+		is_ipv6 ? "[" : "", p->server->host, is_ipv6 ? "]" : "", (unsigned)p->server->port)
+		.ptr;
 	return true;
 }
 
@@ -227,8 +231,8 @@ static bool add_direct(struct conf_loader *l, struct conf_chain *chain, struct s
 {
 	struct cidr range;
 	if (!cidr_parse(word, &range)) {
-		chain->direct_ranges = conf_grow(
-		    l, chain->direct_ranges, chain->direct_range_count, sizeof range);
+		chain->direct_ranges =
+		    conf_grow(l, chain->direct_ranges, chain->direct_range_count, sizeof range);
 		chain->direct_ranges[chain->direct_range_count++] = range;
 		return true;
 	}
@@ -288,7 +292,8 @@ static void check_own_address(
 		const struct conf_listen *listen = &l->conf->listens[i];
 		if (is_listener(listen, p->server))
 			conf_mistake(l, s->file, conf_option_line(s, "upstream-proxy"),
-			    "upstream-proxy %s is the address of [listen %s], so that its requests would come back; name "
+			    "upstream-proxy %s is the address of [listen %s], so that its requests "
+			    "would come back; name "
 			    "another proxy",
 			    p->text, listen->name);
 	}
@@ -303,9 +308,47 @@ void conf_check_proxies(struct conf_loader *l, const struct conf_section *s)
 		if (chain->proxies[i].host_count > 0)
 			continue;
 		conf_warning(l, s->file, conf_option_line(s, "upstream-proxy"),
-		    "upstream-proxy %s is never used, because %s before it is for every destination; put it first, or "
+		    "upstream-proxy %s is never used, because %s before it is for every "
+		    "destination; put it first, or "
 		    "name destinations behind the other",
 		    chain->proxies[i + 1].text, chain->proxies[i].text);
 		return;
+	}
+}
+
+/* ---- rules that cannot hold ---- */
+
+static bool has_proxies(const struct conf *c)
+{
+	for (size_t i = 0; i < c->origin_count; i++)
+		if (c->origins[i].kind == CONF_ORIGIN_FORWARD &&
+		    c->origins[i].chain.proxy_count > 0)
+			return true;
+	return false;
+}
+
+static bool is_of_forward_listener(const struct conf *c, const struct conf_access *a)
+{
+	for (size_t i = 0; i < c->listen_count; i++)
+		if (c->listens[i].access == a && conf_listen_is_forward(&c->listens[i]))
+			return true;
+	return false;
+}
+
+void conf_check_proxied_rules(struct conf_loader *l)
+{
+	const struct conf *c = l->conf;
+	for (size_t i = 0; has_proxies(c) && i < c->access_count; i++) {
+		const struct conf_access *a = &c->accesses[i];
+		for (size_t k = 0; is_of_forward_listener(c, a) && k < a->rule_count; k++) {
+			const struct conf_access_rule *r = &a->rules[k];
+			if (r->addresses.count == 0)
+				continue;
+			conf_warning(l, r->file, r->line,
+			    "this line takes no name that goes through an upstream-proxy, because "
+			    "the proxy looks it up; it takes "
+			    "what is written as an address, and what no-proxy names");
+			break;
+		}
 	}
 }

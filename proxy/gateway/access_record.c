@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts an exchange that has ended and writes its line to the access log. */
 #include "proxy/gateway/private.h"
-#include "proxy/gateway/users.h"
 
 #include "proxy/gateway/users.h"
 
@@ -292,6 +291,4 @@ void access_record_ended(void *context, struct exchange *x)
 	learned_ended(g, x, outcome);
 	if (g->env.observe->access_fd >= 0)
 		log_exchange(g, x, outcome);
-	if (x->context.listen && x->context.listen->access) /* the line has its user */
-		users_exchange_ended(g, x);
 }

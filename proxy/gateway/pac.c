@@ -59,26 +59,28 @@ static char *make_text(const struct conf *conf)
 	    out);
 	write_chain(out, conf, true);
 	/* 10.0.0.0/8, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.168.0.0/16 */
-	fputs("];\n\tvar ranges = [[167772160, 16777216], [2130706432, 16777216], [2851995648, 65536], "
+	fputs("];\n\tvar ranges = [[167772160, 16777216], [2130706432, 16777216], [2851995648, "
+	      "65536], "
 	      "[2886729728, 1048576], [3232235520, 65536]",
 	    out);
 	write_chain(out, conf, false);
-	fputs(
-	    "];\n"
-	    "\tvar i, end, ip, m;\n"
-	    "\thost = host.toLowerCase().replace(/^\\[|\\]$|\\.$/g, \"\");\n"
-	    "\tif (host.indexOf(\":\") < 0 && host.indexOf(\".\") < 0 || /^(::1$|f[cd].*:|fe[89ab].*:)/.test(host))\n"
-	    "\t\treturn \"DIRECT\";\n"
-	    "\tm = /^(\\d+)\\.(\\d+)\\.(\\d+)\\.(\\d+)$/.exec(host);\n"
-	    "\tip = m ? ((m[1] * 256 + +m[2]) * 256 + +m[3]) * 256 + +m[4] : -1;\n"
-	    "\tfor (i = 0; m && i < ranges.length; i++)\n"
-	    "\t\tif (ip >= ranges[i][0] && ip < ranges[i][0] + ranges[i][1])\n"
-	    "\t\t\treturn \"DIRECT\";\n"
-	    "\tfor (i = 0; i < names.length; i++) {\n"
-	    "\t\tend = names[i].charAt(0) == \".\" ? host.substring(host.length - names[i].length) : host;\n"
-	    "\t\tif (names[i] == \"*\" || end == names[i])\n"
-	    "\t\t\treturn \"DIRECT\";\n"
-	    "\t}\n",
+	fputs("];\n"
+	      "\tvar i, end, ip, m;\n"
+	      "\thost = host.toLowerCase().replace(/^\\[|\\]$|\\.$/g, \"\");\n"
+	      "\tif (host.indexOf(\":\") < 0 && host.indexOf(\".\") < 0 || "
+	      "/^(::1$|f[cd].*:|fe[89ab].*:)/.test(host))\n"
+	      "\t\treturn \"DIRECT\";\n"
+	      "\tm = /^(\\d+)\\.(\\d+)\\.(\\d+)\\.(\\d+)$/.exec(host);\n"
+	      "\tip = m ? ((m[1] * 256 + +m[2]) * 256 + +m[3]) * 256 + +m[4] : -1;\n"
+	      "\tfor (i = 0; m && i < ranges.length; i++)\n"
+	      "\t\tif (ip >= ranges[i][0] && ip < ranges[i][0] + ranges[i][1])\n"
+	      "\t\t\treturn \"DIRECT\";\n"
+	      "\tfor (i = 0; i < names.length; i++) {\n"
+	      "\t\tend = names[i].charAt(0) == \".\" ? host.substring(host.length - "
+	      "names[i].length) : host;\n"
+	      "\t\tif (names[i] == \"*\" || end == names[i])\n"
+	      "\t\t\treturn \"DIRECT\";\n"
+	      "\t}\n",
 	    out);
 	fclose(out);
 	return text;

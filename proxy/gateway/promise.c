@@ -30,6 +30,7 @@ static void log_decision(struct gateway *g, const struct exchange *parent,
 	const struct conf_route *route = parent->context.route;
 	const struct conf_origin *origin = parent->context.origin;
 	const struct http_head *head = offer->promised;
+	const struct exchange_user *user = parent->context.user;
 	const struct observe_exchange line = {
 	    .started_wall = clock_wall(),
 	    .first_byte = USEC_NEVER,
@@ -38,6 +39,7 @@ static void log_decision(struct gateway *g, const struct exchange *parent,
 	    .listen = listen ? listen->name : NULL,
 	    .route = route ? route->name : NULL,
 	    .client = access_record_client(parent),
+	    .user = user ? slice_of(user->name, user->length) : (struct slice){0},
 	    .origin = {.name = origin ? origin->name : NULL},
 	    .method = head->method,
 	    .scheme = head->scheme,

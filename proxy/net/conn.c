@@ -157,7 +157,7 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 	return c;
 }
 
-/* As a connection whose connect is over: the handshake begins in the next loop pass. */
+/* The handshake begins in the next loop pass (net_conn_readable). */
 void net_conn_start_tls(struct net_conn *c, struct net_tls *tls, const char *server_name)
 {
 	ensure(c->phase == NET_PHASE_OPEN && !c->outer_ssl && !c->unsent && !tls->is_server);
@@ -167,9 +167,10 @@ void net_conn_start_tls(struct net_conn *c, struct net_tls *tls, const char *ser
 	c->outer_server_name = c->server_name; /* which its SSL borrows */
 	set_server_name(c, server_name);
 	c->tls = net_tls_hold(tls);
-	c->phase = NET_PHASE_CONNECTING;
+	c->phase = NET_PHASE_HANDSHAKE;
 	list_remove(&c->dirty);
 	list_remove(&c->recheck);
+	net_conn_arm(c);
 	net_conn_schedule_recheck(c);
 }
 

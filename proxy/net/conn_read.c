@@ -105,6 +105,8 @@ void net_conn_readable(struct net_conn *c)
 {
 	switch (c->phase) {
 	case NET_PHASE_HANDSHAKE:
+		if (!c->ssl)
+			net_conn_tls_start(c);
 		net_conn_tls_readable(c);
 		break;
 	case NET_PHASE_OPEN:

@@ -165,6 +165,23 @@ static void lines_without_effect_are_warned_of(void **state)
 	load_free(&load);
 }
 
+static void rule_about_addresses_is_warned_of_behind_a_proxy(void **state)
+{
+	(void)state;
+	static const char text[] = "[listen l]\naddress = 127.0.0.1:8443\nmode = forward\naccess = a\n"
+				   "[access a]\nallow = address=global\nallow = address=10.0.0.0/8\n"
+				   "[origin o]\nserver = forward:\n%s" LOAD_ROUTE;
+	char with_proxy[512], without[512];
+	snprintf(with_proxy, sizeof with_proxy, text, "upstream-proxy = http://one.test:1\n");
+	snprintf(without, sizeof without, text, "");
+	struct load load = load_fine(with_proxy,
+	    "test.ini:7: warning: this line takes no name that goes through an upstream-proxy, because the proxy looks it "
+	    "up; it takes what is written as an address, and what no-proxy names\n");
+	load_free(&load);
+	load = load_fine(without, "");
+	load_free(&load);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +191,7 @@ int main(void)
 	    cmocka_unit_test(password_may_stand_in_a_file),
 	    cmocka_unit_test(own_listener_is_no_upstream_proxy),
 	    cmocka_unit_test(lines_without_effect_are_warned_of),
+	    cmocka_unit_test(rule_about_addresses_is_warned_of_behind_a_proxy),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,6 +89,21 @@ static void users_and_destinations_are_lists(void **state)
 	    "destination = *.example.com example.net:8443\n");
 }
 
+/* Who a client is must be known to a listener whose own rules do not ask. */
+static void rule_on_a_user_makes_listeners_look_for_users(void **state)
+{
+	(void)state;
+	static const char *const rules[] = {"", "[push a]\naction = drop\nuser = alice\n", "[preload p]\nlink = yes\nuser = *\n"};
+	for (size_t i = 0; i < 3; i++) {
+		char text[512];
+		snprintf(text, sizeof(text), LOAD_LISTEN "access = a\n[access a]\nusers = /etc/users\nallow = path=/*\n%s" LOAD_ORIGIN
+			 LOAD_ROUTE, rules[i]);
+		struct load load = fine(text);
+		assert_int_equal(load.conf->accesses[0].needs & CONF_ACCESS_USER, i > 0);
+		load_free(&load);
+	}
+}
+
 static void user_that_nobody_can_be_is_a_warning(void **state)
 {
 	(void)state;
@@ -394,6 +409,7 @@ int main(void)
 	    cmocka_unit_test(every_action_and_source_is_read),
 	    cmocka_unit_test(rule_gets_every_new_condition_and_limit),
 	    cmocka_unit_test(users_and_destinations_are_lists),
+	    cmocka_unit_test(rule_on_a_user_makes_listeners_look_for_users),
 	    cmocka_unit_test(user_that_nobody_can_be_is_a_warning),
 	    cmocka_unit_test(forward_mode_shares_only_where_it_says_so),
 	    cmocka_unit_test(bad_conditions_are_refused_with_what_would_be_right),

@@ -5,6 +5,7 @@
  */
 #include "tests/support/gateway_world.h"
 
+#include "proxy/offer/learned_table.h"
 #include "tests/unit/conf/pem.h"
 
 #include <stdio.h>
@@ -13,6 +14,7 @@
 
 #define NAMES "127.0.0.1 test2.invalid a.test2.invalid b.test2.invalid other.invalid evil.test2.invalid\n"
 #define EVERYTHING "allow = client=any address=any port=1-65535\n"
+#define SHAREABLE "cache-control", "public, max-age=60"
 
 struct scene {
 	struct gate_world *w;
@@ -187,6 +189,94 @@ static void routes_of_forward_mode_say_what_belongs_together(void **state)
 	end(&s);
 }
 
+/* A link of a page to another host: the rule wants it, the listener's rules decide. */
+static void own_offers_are_for_what_the_client_may_ask_for(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, "", "",
+	    "deny = host=evil.test2.invalid\ndeny = path=/secret/*\n"
+	    "allow = host=b.test2.invalid client=any address=10.0.0.0/8 port=1-65535\ndeny = host=b.test2.invalid\n" EVERYTHING,
+	    "[push all]\ncross-origin = yes\naction = forward\n[preload p]\nlink = yes\n");
+	struct gate_stream *x = gate_request(s.client, "GET", s.authority[0], "/page", true, NULL);
+	UNTIL(s.w, gate_find(s.w, "/page"));
+	char links[512];
+	unsigned port = s.w->sites[0].port;
+	snprintf(links, sizeof(links),
+	    "</own>; rel=preload, </secret/a>; rel=preload, <https://test2.invalid:%u/other>; rel=preload, "
+	    "<https://evil.test2.invalid:%u/evil>; rel=preload, <https://b.test2.invalid:%u/b>; rel=preload",
+	    port, port, port);
+	gate_answer_fields(gate_find(s.w, "/page"), 200, true, "link", links, NULL);
+	UNTIL(s.w, x->is_over && gate_find(s.w, "/own") && gate_find(s.w, "/other"));
+	/* What its address forbids is found out when it is requested. */
+	UNTIL(s.w, gate_find_at(s.client, "/b") && gate_find_at(s.client, "/b")->is_over);
+	assert_true(gate_find_at(s.client, "/b")->was_reset);
+	assert_null(gate_find_at(s.client, "/evil"));
+	assert_null(gate_find_at(s.client, "/secret/a"));
+	assert_null(gate_find(s.w, "/b"));
+	size_t denied = policy_reason_position(&policy_reason_ACCESS_DENIED);
+	assert_int_equal(s.w->counters.push[POLICY_LINK][POLICY_DROP][denied], 2);
+	assert_string_equal(gate_find(s.w, "/own")->authority, s.authority[0]);
+	end(&s);
+}
+
+/* ---- users ---- */
+
+/* base64 of "alice:a" and "bob:b". */
+#define ALICE "Basic YWxpY2U6YQ=="
+#define BOB "Basic Ym9iOmI="
+#define USERS "users = users\nask = method=GET\n" EVERYTHING
+
+static struct gate_stream *page_of(struct scene *s, const char *path, const char *credentials)
+{
+	size_t asked = s->w->question_count;
+	struct gate_stream *x =
+	    gate_request(s->client, "GET", s->authority[0], path, true, "proxy-authorization", credentials, NULL);
+	UNTIL(s->w, x->is_over || gate_find(s->w, path) || s->w->question_count > asked);
+	if (s->w->question_count > asked)
+		assert_true(gateway_password_answer(s->w->gateway, s->w->questions[asked].id, true));
+	UNTIL(s->w, x->is_over || gate_find(s->w, path));
+	assert_false(x->is_over);
+	return gate_find(s->w, path);
+}
+
+static void rules_ask_who_the_client_is(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, "", "", USERS, "[push a]\nuser = alice\naction = drop\n[push b]\nuser = *\naction = forward\n");
+	/* Nothing that her origins push could be of use. */
+	assert_int_equal(page_of(&s, "/1", ALICE)->peer->enable_push, 0);
+	taken(&s, gate_promise(page_of(&s, "/2", BOB), "https", s.authority[0], "/b"));
+	end(&s);
+}
+
+/* Two users of one connection are two clients. */
+static void users_of_a_connection_share_nothing(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, "", "", USERS, "");
+	struct gate_stream *p = gate_promise(page_of(&s, "/1", ALICE), "https", s.authority[0], "/a");
+	gate_answer_fields(p, 200, true, SHAREABLE, NULL);
+	UNTIL(s.w, gate_find_at(s.client, "/a") && gate_find_at(s.client, "/a")->is_over);
+	struct gate_stream *again = gate_promise(page_of(&s, "/2", ALICE), "https", s.authority[0], "/a");
+	UNTIL(s.w, again->is_over);
+	assert_int_equal(dropped(&s, &policy_reason_KNOWN), 1);
+	size_t pushes = s.client->stream_count;
+	p = gate_promise(page_of(&s, "/3", BOB), "https", s.authority[0], "/a");
+	UNTIL(s.w, p->is_over || s.client->stream_count > pushes + 1);
+	assert_false(p->is_over);
+	end(&s);
+	s = scene_new("default-action = hold", "", "", USERS, "");
+	p = gate_promise(page_of(&s, "/1", ALICE), "https", s.authority[0], "/held");
+	gate_answer_fields(p, 200, true, SHAREABLE, NULL);
+	gate_passes(s.w);
+	page_of(&s, "/held", BOB); /* it gets to the origin */
+	struct gate_stream *x =
+	    gate_request(s.client, "GET", s.authority[0], "/held", true, "proxy-authorization", ALICE, NULL);
+	UNTIL(s.w, x->is_over);
+	assert_int_equal(x->status, 200);
+	end(&s);
+}
+
 /* ---- too many refusals ---- */
 
 static void one_destination_that_promises_too_much_loses_only_its_own_pushes(void **state)
@@ -221,8 +311,6 @@ static void rules_ask_where_the_request_goes(void **state)
 }
 
 /* ---- nothing is shared ---- */
-
-#define SHAREABLE "cache-control", "public, max-age=60"
 
 static struct gate_stream *get(struct scene *s, struct gate_peer *client, const char *path)
 {
@@ -265,6 +353,80 @@ static void held_responses_stay_with_their_client(void **state)
 	other = gate_client(s.w, &https);
 	assert_int_equal(get(&s, other, "/held")->status, 200);
 	end(&s);
+}
+
+/* A page that is navigated to, and a resource that is asked for after it. */
+static void browse(struct scene *s)
+{
+	char referer[96];
+	snprintf(referer, sizeof(referer), "https://%s/index", s->authority[0]);
+	struct gate_stream *x = gate_request(
+	    s->client, "GET", s->authority[0], "/index", true, "sec-fetch-mode", "navigate", NULL);
+	UNTIL(s->w, gate_find(s->w, "/index"));
+	struct gate_stream *at = gate_find(s->w, "/index");
+	struct gate_stream *p = gate_promise(at, "https", s->authority[0], "/a.css");
+	gate_answer_fields(p, 200, true, SHAREABLE, "etag", "\"1\"", NULL);
+	gate_answer_fields(at, 200, true, "etag", "\"1\"", NULL);
+	UNTIL(s->w, x->is_over && gate_find_at(s->client, "/a.css") && gate_find_at(s->client, "/a.css")->is_over);
+	x = gate_request(s->client, "GET", s->authority[0], "/b.css", true, "referer", referer, NULL);
+	UNTIL(s->w, gate_find(s->w, "/b.css"));
+	gate_answer(gate_find(s->w, "/b.css"), 200, 5, true);
+	UNTIL(s->w, x->is_over);
+}
+
+static void nothing_is_learned_from_clients(void **state)
+{
+	(void)state;
+	for (unsigned shares = 0; shares < 2; shares++) {
+		struct scene s = scene_new(
+		    NULL, shares ? "shares = yes" : "", "", EVERYTHING, "[preload p]\nlearned = apply\n");
+		browse(&s);
+		assert_int_equal(s.w->gateway->learned->pages.count, shares);
+		assert_int_equal(s.w->gateway->clients.validators.entries != NULL, shares);
+		end(&s);
+	}
+}
+
+/* The diary of a connection is its own client's. */
+static void client_is_not_pushed_what_it_has(void **state)
+{
+	(void)state;
+	struct scene s = scene_of(EVERYTHING);
+	browse(&s);
+	struct gate_stream *at = page(&s, s.client, "/page");
+	struct gate_stream *again = gate_promise(at, "https", s.authority[0], "/a.css");
+	UNTIL(s.w, again->is_over);
+	assert_int_equal(dropped(&s, &policy_reason_KNOWN), 1);
+	struct gate_peer *other = gate_client(s.w, &https);
+	at = page(&s, other, "/other");
+	again = gate_promise(at, "https", s.authority[0], "/a.css");
+	UNTIL(s.w, again->is_over || gate_find_at(other, "/a.css"));
+	assert_false(again->is_over);
+	end(&s);
+}
+
+static const char *field(const struct gate_stream *s, const char *name);
+
+static void no_cookie_is_set_and_none_is_taken(void **state)
+{
+	(void)state;
+	char key[64], server[256];
+	write_file(key, sizeof(key), "0123456789abcdef0123456789abcdef");
+	snprintf(server, sizeof(server), "diary-cookie = seen\ndiary-cookie-key = %s", key);
+	for (unsigned shares = 0; shares < 2; shares++) {
+		struct scene s = scene_new(server, shares ? "shares = yes" : "", "", EVERYTHING, "");
+		browse(&s);
+		struct gate_stream *x = gate_request(s.client, "GET", s.authority[0], "/next", true, "sec-fetch-mode",
+		    "navigate", "cookie", "seen=1; own=2", NULL);
+		UNTIL(s.w, gate_find(s.w, "/next"));
+		assert_string_equal(field(gate_find(s.w, "/next"), "cookie"), shares ? "own=2" : "seen=1; own=2");
+		gate_answer(gate_find(s.w, "/next"), 200, 5, true);
+		UNTIL(s.w, x->is_over);
+		bool is_set = field(gate_find_at(s.client, "/index"), "set-cookie") || field(x, "set-cookie");
+		assert_int_equal(is_set, shares);
+		end(&s);
+	}
+	unlink(key);
 }
 
 /* ---- fields ---- */
@@ -310,9 +472,15 @@ int main(void)
 	    cmocka_unit_test(without_verification_a_certificate_says_nothing),
 	    cmocka_unit_test(promise_is_refused_where_its_request_would_be),
 	    cmocka_unit_test(routes_of_forward_mode_say_what_belongs_together),
+	    cmocka_unit_test(own_offers_are_for_what_the_client_may_ask_for),
+	    cmocka_unit_test(rules_ask_who_the_client_is),
+	    cmocka_unit_test(users_of_a_connection_share_nothing),
 	    cmocka_unit_test(one_destination_that_promises_too_much_loses_only_its_own_pushes),
 	    cmocka_unit_test(rules_ask_where_the_request_goes),
 	    cmocka_unit_test(held_responses_stay_with_their_client),
+	    cmocka_unit_test(nothing_is_learned_from_clients),
+	    cmocka_unit_test(client_is_not_pushed_what_it_has),
+	    cmocka_unit_test(no_cookie_is_set_and_none_is_taken),
 	    cmocka_unit_test(what_is_between_client_and_proxy_stays_there),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,6 +128,21 @@ static void the_authority_that_we_sent_is_mapped_back(void **state)
 	    "/a.css");
 }
 
+/* covers: P-recv-access */
+static void what_the_client_may_not_ask_for_is_not_promised_to_it(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, "access = rules", NULL,
+	    "[access rules]\ndeny = path=/secret/*\nallow = path=/*\n[route a]\norigin = a\n");
+	struct scene s = scene_of(w, NULL);
+	struct gate_stream *promise = gate_promise(s.at, "http", "example.com", "/secret/a.css");
+	UNTIL(w, promise->is_over);
+	assert_int_equal(promise->code, H2_CANCEL);
+	size_t reason = policy_reason_position(&policy_reason_ACCESS_DENIED);
+	assert_int_equal(w->counters.push[POLICY_RELAYED][POLICY_DROP][reason], 1);
+	forwarded(&s, gate_promise(s.at, "http", "example.com", "/a.css"), "http", "example.com", "/a.css");
+}
+
 static void another_scheme_is_refused(void **state)
 {
 	(void)state;
@@ -692,6 +707,7 @@ int main(void)
 	    cmocka_unit_test(another_authority_of_the_same_origin_is_forwarded),
 	    cmocka_unit_test(the_origins_server_authority_is_mapped_back),
 	    cmocka_unit_test(the_authority_that_we_sent_is_mapped_back),
+	    cmocka_unit_test(what_the_client_may_not_ask_for_is_not_promised_to_it),
 	    cmocka_unit_test(another_scheme_is_refused),
 	    cmocka_unit_test(a_tls_client_before_a_cleartext_origin_gets_promises_it_can_accept),
 	    cmocka_unit_test(authority_outside_the_listeners_certificate_is_dropped),

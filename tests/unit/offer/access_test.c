@@ -370,6 +370,62 @@ static void random_rules_are_as_the_model_says(void **state)
 		play(&seed, i % 2 == 0);
 }
 
+/* An upstream proxy looks the name up, so that no condition about addresses can hold but one for all of them. */
+static void a_name_that_is_looked_up_elsewhere_meets_no_range(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *rules, *says;
+	} rows[] = {
+	    {"allow = all\n", "allow"},
+	    {"allow = host=*.example\n", "allow"},
+	    {"allow = address=any\n", "allow"},
+	    {"allow = address=global\n", "allow"},
+	    {"allow = address=8.0.0.0/8\n", "address"},
+	    {"deny = address=8.0.0.0/8\nallow = all\n", "allow"},
+	    {"deny = address=any\nallow = all\n", "rule"},
+	    {"deny = address=global\nallow = all\n", "rule"},
+	    {"ask = address=10.0.0.0/8\nallow = all\n", "allow"},
+	    {"ask = address=global\nallow = all\n", "ask"},
+	    {"allow = port=80\n", "port"},
+	};
+	const struct access_facts f = {.is_forward = true,
+	    .client = address_of("10.0.0.1"),
+	    .method = SLICE("GET"),
+	    .host = SLICE("www.example"),
+	    .port = 443,
+	    .is_looked_up_elsewhere = true};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct conf *c = load(true, rows[i].rules);
+		assert_string_equal(says(&c->accesses[0], &f), rows[i].says);
+		conf_free(c);
+	}
+}
+
+static void client_that_some_rule_might_allow_is_taken(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *rules, *client;
+		bool is_taken;
+	} rows[] = {
+	    {"allow = all\n", "192.168.0.1", true},
+	    {"allow = all\n", "9.9.9.9", false},
+	    {"allow = client=any host=a.example\n", "9.9.9.9", true},
+	    {"ask = client=9.0.0.0/8\n", "9.9.9.9", true},
+	    {"deny = client=9.9.9.9\nallow = client=any\n", "9.9.9.9", false},
+	    {"deny = client=9.9.9.9 method=PUT\nallow = client=any\n", "9.9.9.9", true},
+	    {"allow = client=any user=anna\ndeny = client=any\n", "9.9.9.9", true},
+	    {"deny = host=a.example\n", "10.0.0.1", false},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct conf *c = load(true, rows[i].rules);
+		struct address client = address_of(rows[i].client);
+		assert_int_equal(access_takes_client(&c->accesses[0], &client), rows[i].is_taken);
+		conf_free(c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -379,6 +435,8 @@ int main(void)
 	    cmocka_unit_test(users_are_asked_for_in_their_place),
 	    cmocka_unit_test(without_a_line_that_takes_it_a_request_is_denied),
 	    cmocka_unit_test(the_rule_that_decided_is_told),
+	    cmocka_unit_test(a_name_that_is_looked_up_elsewhere_meets_no_range),
+	    cmocka_unit_test(client_that_some_rule_might_allow_is_taken),
 	    cmocka_unit_test(random_rules_are_as_the_model_says),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
