@@ -70,13 +70,11 @@ static const char *tell_status(
 	return detail;
 }
 
-bool upstream_proxy_refused(
-    struct origin_conn *c, struct leg *leg, struct http_head *head, bool end)
+bool upstream_proxy_refused(struct origin_conn *c, struct leg *leg, struct http_head *head, bool end)
 {
 	struct exchange *x = leg->exchange;
-	bool is_of_proxy = c->pool->server->destination->speaks_to_proxy;
 	bool opens_none = x->tunnel.is_asked && !head->opens_tunnel;
-	if (!is_of_proxy || http_head_is_interim(head) || (head->status != 407 && !opens_none))
+	if (http_head_is_interim(head) || (head->status != 407 && !opens_none))
 		return false;
 	char text[ORIGIN_TEXT_BYTES];
 	unsigned status = head->status;

@@ -4,7 +4,12 @@
  * the client never sees. docs/FORWARD.md.
  */
 import assert from 'node:assert/strict';
-import { until } from '../support/gate.mjs';
+import { createHash } from 'node:crypto';
+import http from 'node:http';
+import http2 from 'node:http2';
+import https from 'node:https';
+import net from 'node:net';
+import { certs, until } from '../support/gate.mjs';
 import { nodeClient } from '../support/node.mjs';
 import { PASSWORD, SECRET, USER, chain, startProxy } from '../support/upstream_proxy.mjs';
 
@@ -91,7 +96,62 @@ for (const secure of [false, true]) {
 		assert.ok(Buffer.concat(got).equals(body));
 	});
 
-	chain(`a WebSocket over http asks ${how} for a tunnel`, { secure, kinds: ['h1'] }, async (s) => {
+	chain(`WebSockets over http and https, in HTTP/1.1 and HTTP/2, go through tunnels of ${how}`, { secure,
+		prepare: async (s) => {
+			const upgrade = (request, socket) => {
+				const accept = createHash('sha1').update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+				socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`);
+				socket.on('data', (bytes) => socket.write(bytes.toString('latin1').toUpperCase())).on('error', () => {});
+			};
+			s.ws = {};
+			for (const [scheme, server] of [['http', http.createServer()], ['https', https.createServer(certs().server)]]) {
+				server.on('upgrade', upgrade).on('connection', (socket) => s.cleanups.push(() => socket.destroy()));
+				await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+				s.cleanups.push(() => server.close());
+				s.ws[scheme] = server.address().port;
+			}
+		} }, async (s) => {
+		const h2 = await s.connect();
+		for (const [i, scheme] of ['http', 'https'].entries()) {
+			const to = `a.test:${s.ws[scheme]}`;
+			const client = s.client().send(get(`${scheme}://${to}/ws`, 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'));
+			assert.equal(statusOf(await client.head()), 101);
+			client.send('abc');
+			await client.expect(/^ABC$/);
+			const id = 2 * i + 1;
+			h2.headers(id, { ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': scheme, ':authority': to, ':path': '/ws', 'sec-websocket-version': '13' });
+			assert.equal((await h2.expectHead(id)).headers[':status'], '200');
+			h2.data(id, 'xyz', { endStream: false });
+			assert.equal(String((await h2.expect('DATA', { stream: id })).data), 'XYZ');
+			assert.equal(s.proxy.heads.filter((head) => head.startsWith(`CONNECT ${to} `)).length, 2);
+			h2.rst(id);
+		}
+	});
+
+	chain(`what an https site pushes comes through the tunnel of ${how}`, { secure, listen: { mode: 'forward', access: 'test' },
+		prepare: async (s) => {
+			const server = http2.createSecureServer(certs().server);
+			const sessions = [];
+			server.on('session', (session) => sessions.push(session.on('error', () => {})));
+			server.on('stream', (stream) => {
+				stream.pushStream({ ':path': '/pushed' }, (error, push) => {
+					push?.respond({ ':status': 200 });
+					push?.end('pushed');
+				});
+				stream.respond({ ':status': 200 });
+				stream.end('page');
+			});
+			await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+			s.cleanups.push(() => { sessions.forEach((session) => session.destroy()); server.close(); });
+			s.site = `a.test:${server.address().port}`;
+		} }, async (s) => {
+		const client = nodeClient(s);
+		const page = await client.get({ ':scheme': 'https', ':authority': s.site, ':path': '/' });
+		assert.equal(page.body, 'page');
+		assert.equal((await client.pushes.get('/pushed'))?.body, 'pushed');
+	});
+
+	chain(`a WebSocket over http that the site does not want asks ${how} for a tunnel`, { secure, kinds: ['h1'] }, async (s) => {
 		const key = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 		const client = s.client().send(get(`http://one.test:${s.ports.h1}/ws`, key));
 		assert.equal(statusOf(await client.head()), 200); /* the destination knows no WebSocket */
@@ -178,7 +238,6 @@ chain('an upstream proxy that answers slowly, in pieces, with interim responses 
 			s.cleanups.push(() => to.destroy());
 		}, 2);
 	};
-	const { default: net } = await import('node:net');
 	s.proxy.pipe = (head, socket) => {
 		const to = net.connect(s.ports.alpn, '127.0.0.1');
 		to.on('error', () => {});
