@@ -70,7 +70,8 @@ static const char *tell_status(
 	return detail;
 }
 
-bool upstream_proxy_refused(struct origin_conn *c, struct leg *leg, struct http_head *head, bool end)
+bool upstream_proxy_refused(
+    struct origin_conn *c, struct leg *leg, struct http_head *head, bool end)
 {
 	struct exchange *x = leg->exchange;
 	bool opens_none = x->tunnel.is_asked && !head->opens_tunnel;

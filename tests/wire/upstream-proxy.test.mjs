@@ -4,12 +4,13 @@
  * the client never sees. docs/FORWARD.md.
  */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import http from 'node:http';
 import http2 from 'node:http2';
 import https from 'node:https';
 import net from 'node:net';
-import { certs, until } from '../support/gate.mjs';
+import { BINARY, certs, until } from '../support/gate.mjs';
 import { nodeClient } from '../support/node.mjs';
 import { PASSWORD, SECRET, USER, chain, startProxy } from '../support/upstream_proxy.mjs';
 
@@ -324,4 +325,15 @@ chain('a rule for an address range takes no name that the proxy looks up', { rul
 	}
 	assert.equal((await nodeClient(s).get({ ':scheme': 'https', ':authority': `a.test:${s.ports.alpn}`, ':path': '/' })).status, 403);
 	assert.equal(s.proxy.heads.length, 0);
+});
+
+chain('explain says which proxy a request goes through, and nobody its password', { rules: 'host=*.a.test address=127.0.0.0/8', origin: { 'no-proxy': 'near.a.test' } }, async (s) => {
+	const told = (url) => {
+		const { stdout, stderr } = spawnSync(BINARY, ['explain', '-c', s.gate.config, '--client', '127.0.0.1', url], { encoding: 'utf8' });
+		assert.ok(!stdout.includes(PASSWORD) && !stdout.includes(SECRET) && !stdout.includes(USER), stdout);
+		assert.equal(stderr.includes(PASSWORD), false);
+		return stdout;
+	};
+	assert.match(told('http://www.a.test/'), new RegExp(`through upstream-proxy http://localhost:${s.proxy.port}, which looks the host up: no range of addresses holds, and so no line takes the request \\(address\\)`));
+	assert.ok(!told('http://near.a.test/').includes('upstream-proxy'));
 });
