@@ -226,6 +226,16 @@ chain('bytes behind the answer that opens a tunnel to a destination of TLS are r
 	await s.gate.error(/bytes follow the answer/);
 });
 
+chain('an upstream proxy that closes the tunnel that it has opened', { kinds: ['alpn'] }, async (s) => {
+	const https = { ':scheme': 'https', ':authority': `a.test:${s.ports.alpn}`, ':path': '/' };
+	const client = nodeClient(s);
+	s.proxy.answer = (_, socket) => { socket.end('HTTP/1.1 200 OK\r\n\r\n'); };
+	assert.equal((await client.get(https)).status, 503);
+	const tunnel = s.client().send(connect('one.test:443'));
+	assert.equal(statusOf(await tunnel.head()), 200);
+	assert.equal(await tunnel.over(), 'clean');
+});
+
 chain('an upstream proxy that answers slowly, in pieces, with interim responses first', { kinds: ['alpn'] }, async (s) => {
 	s.proxy.answer = (head, socket) => {
 		const text = 'HTTP/1.1 103 Wait\r\nA: b\r\n\r\nHTTP/1.1 200 OK\r\nB: c\r\n\r\n';
