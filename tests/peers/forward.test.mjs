@@ -78,7 +78,7 @@ forward('curl is refused a port and an address that no rule allows, with the rea
 	for (const url of ['http://a.test:9/', 'http://10.0.0.1/', 'http://[::1]/']) {
 		const refused = await curl(s, '-i', url);
 		assert.match(refused.stdout, /^HTTP\/1\.1 403/, url);
-		assert.match(refused.stdout, /^proxy-status: pushgate; error=\w+/im, url);
+		assert.match(refused.stdout, /^proxy-status: pushgate\S*; error=\w+/im, url);
 		const tunnel = await curl(s, '-p', '-v', url);
 		assert.match(tunnel.stderr, /< HTTP\/1\.1 403/, url);
 		assert.notEqual(tunnel.code, 0);
@@ -256,7 +256,7 @@ function session(s, isTls) {
 		ca: certs().ca, lookup: (_, o, done) => done(null, o?.all ? [{ address: '127.0.0.1', family: 4 }] : '127.0.0.1', 4),
 	});
 	made.on('error', () => {});
-	s.cleanups.push(() => made.destroy());
+	s.cleanups.push(() => made.close());
 	return made;
 }
 function answer(stream) {
@@ -277,7 +277,7 @@ for (const isTls of [false, true])
 			assert.equal(status, 200, body);
 			const echo = JSON.parse(body);
 			assert.equal(echo.version, scheme === 'http' ? '1.1' : '2.0');
-			assert.match(echo.headers.via, /^2\.0 pushgate/);
+			assert.match(echo.headers.via, /^2 pushgate/);
 		}
 		/* Ten tunnels on one connection. */
 		await Promise.all(Array.from({ length: 10 }, async (_, i) => {
@@ -293,13 +293,15 @@ for (const isTls of [false, true])
 			const { status, body } = await answer(inside.request({ ':path': `/mb1?${i}` }));
 			assert.equal(status, 200);
 			assert.equal(body.length, MIB);
+			/* Node.js 20 never returns from destroying a session while one of its streams carries TLS: let each end first. */
+			const ended = new Promise((resolve) => { tunnel.on('close', resolve).on('error', () => {}); });
 			inside.close();
-			tunnel.on('error', () => {});
+			await ended;
 		}));
 		/* A refused tunnel leaves the connection as it is. */
-		const refused = await answer(proxy.request({ ':method': 'CONNECT', ':authority': '10.0.0.1:443' }));
+		const refused = await answer(proxy.request({ ':method': 'CONNECT', ':authority': `10.0.0.1:${s.ports.h1}` }));
 		assert.equal(refused.status, 403);
-		assert.match(refused.headers['proxy-status'], /error=destination_ip_prohibited/);
+		assert.match(refused.headers['proxy-status'], /error=destination_ip_prohibited; details="address"/);
 		assert.equal((await answer(proxy.request({ ':scheme': 'http', ':authority': `www.a.test:${s.ports.h1}`, ':path': '/after' }))).body, 'here is /after');
 	});
 
