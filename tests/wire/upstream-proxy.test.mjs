@@ -6,11 +6,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import fs from 'node:fs';
 import http from 'node:http';
 import http2 from 'node:http2';
 import https from 'node:https';
 import net from 'node:net';
-import { BINARY, certs, until } from '../support/gate.mjs';
+import path from 'node:path';
+import { BINARY, Gate, certs, freePort, section, until } from '../support/gate.mjs';
 import { nodeClient } from '../support/node.mjs';
 import { PASSWORD, SECRET, USER, chain, startProxy } from '../support/upstream_proxy.mjs';
 
@@ -226,6 +228,21 @@ chain('bytes behind the answer that opens a tunnel to a destination of TLS are r
 	await s.gate.error(/bytes follow the answer/);
 });
 
+chain('an upstream proxy of HTTP/1.0', { kinds: ['alpn'] }, async (s) => {
+	s.proxy.answer = (head, socket) => {
+		if (!head.startsWith('CONNECT '))
+			return void socket.end('HTTP/1.0 200 OK\r\nContent-Length: 4\r\n\r\nthis');
+		socket.write('HTTP/1.0 200 Connection established\r\nProxy-agent: old\r\n\r\n');
+		const to = net.connect(s.ports.alpn, '127.0.0.1').on('error', () => {});
+		socket.pipe(to).pipe(socket);
+		s.cleanups.push(() => to.destroy());
+	};
+	for (let i = 0; i < 2; i++)
+		assert.equal((await ask(s, get('http://one.test/'))).body, 'this');
+	assert.equal((await nodeClient(s).get({ ':scheme': 'https', ':authority': `a.test:${s.ports.alpn}`, ':path': '/old' })).body, 'here is /old');
+	assert.equal(statusOf(await s.client().send(connect('one.test:443')).head()), 200);
+});
+
 chain('an upstream proxy that closes the tunnel that it has opened', { kinds: ['alpn'] }, async (s) => {
 	const https = { ':scheme': 'https', ':authority': `a.test:${s.ports.alpn}`, ':path': '/' };
 	const client = nodeClient(s);
@@ -346,4 +363,24 @@ chain('explain says which proxy a request goes through, and nobody its password'
 	};
 	assert.match(told('http://www.a.test/'), new RegExp(`through upstream-proxy http://localhost:${s.proxy.port}, which looks the host up: no range of addresses holds, and so no line takes the request \\(address\\)`));
 	assert.ok(!told('http://near.a.test/').includes('upstream-proxy'));
+});
+
+chain('two proxies that send each other what they get find the loop', {
+	prepare: async (s) => {
+		s.options.port = await freePort();
+		s.second = await freePort();
+		const dir = path.join(s.dir, 'second');
+		fs.mkdirSync(dir);
+		const gate = new Gate({ dir, ports: [s.second], config: section('server', { 'error-log': path.join(dir, 'error.log') })
+			+ section('listen second', { address: `127.0.0.1:${s.second}`, mode: 'forward' })
+			+ section('origin forward', { server: 'forward:', 'upstream-proxy': `http://127.0.0.1:${s.options.port}` }) + section('route forward', { origin: 'forward' }) });
+		await gate.listening();
+		s.cleanups.push(() => gate.stop());
+	},
+	origin: (s) => ({ 'upstream-proxy': `http://127.0.0.1:${s.second}` }) }, async (s) => {
+	const { head } = await ask(s, get('http://one.test/'));
+	assert.equal(statusOf(head), 508);
+	assert.match(field(head, 'proxy-status')[0], /error=proxy_loop_detected/);
+	assert.equal(statusOf((await ask(s, connect('one.test:443'))).head), 502);
+	assert.equal((await nodeClient(s).get({ ':scheme': 'https', ':authority': 'one.test', ':path': '/' })).status, 502);
 });
