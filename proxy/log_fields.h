@@ -53,7 +53,7 @@
 	X(detail, TEXT, "", 240, "text", "0.1", "it ended early", "Why: a cause of [COUNTERS.md](COUNTERS.md#causes), or a more exact text.") \
 	X(retried, FLAG, "", 4, "stable", "0.1", "true", "The request was sent again: the origin refused it or could not be connected to, or retry-on says so. Times and bytes of the origin are those of the last attempt, and queue_us is the sum.") \
 	X(retries, NUMBER, "", 3, "stable", "0.1", "not 0", "How often it was sent again.") \
-	X(tunnel, TEXT, "", 32, "stable", "0.1", "a tunnel was open", "Its protocol, such as `websocket`. The bytes of its two directions are request_bytes and response_bytes.") \
+	X(tunnel, TEXT, "", 32, "stable", "0.1", "a tunnel was open", "Its protocol, such as `websocket`, or `connect` for a CONNECT without one. The bytes of its two directions are request_bytes and response_bytes.") \
 	X(tunnel_ended, TEXT, "", 16, "stable", "0.1", "as tunnel", "Who ended it: `client`, `origin` or `pushgate` (then `detail` has the limit). When both sides ended in good order: the one that did first.") \
 	X(held, NUMBER, "", 20, "stable", "0.1", "a held response answered", "`id` of the push whose held response answered this request.") \
 	X(joined, FLAG, "", 4, "stable", "0.1", "true", "With `held`: that response was still arriving when this request came. Else it was complete.") \

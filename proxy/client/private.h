@@ -142,11 +142,20 @@ void client_address_detach(
 void client_diaries_open(struct clients *c);
 void client_diary_init(struct client_conn *c);
 void client_diary_fini(struct client_conn *c);
+/* Gives the exchange of a new request the connection's diary, if that is recording. */
+void client_diary_request(struct client_conn *c, struct exchange *x);
+
+/* ---- diary_cookie.c ---- */
+
 /* Removes the diary's cookie from a request that has just arrived, and reads it. */
 void client_diary_extract_cookie(
     struct client_conn *c, struct http_head *request, bool came_through);
-/* Gives the exchange of a new request the connection's diary, if that is recording. */
-void client_diary_request(struct client_conn *c, struct exchange *x);
+/* Whether the cookie has the version with the latest known validator, or any version that is fresh
+ * for as long as the cookie lives. */
+bool diary_cookie_has(
+    const struct client_diary *diary, uint64_t key, bool is_heard_of, uint32_t validator);
+/* Sets the cookie on a navigation's response if the client's set has changed. */
+void diary_cookie_add(struct client_conn *c, const struct exchange *x, struct http_head *head);
 
 /* ---- trace.c ---- */
 

@@ -173,58 +173,6 @@ static const struct condition *find_condition(struct slice name)
 	return NULL;
 }
 
-/* Words of other proxies. */
-static const struct {
-	struct slice theirs;
-	const char *ours;
-} aliases[] = {
-    {SLICE_INIT("src"), "client"},
-    {SLICE_INIT("source"), "client"},
-    {SLICE_INIT("from"), "client"},
-    {SLICE_INIT("dst"), "address"},
-    {SLICE_INIT("to"), "address"},
-    {SLICE_INIT("domain"), "host"},
-    {SLICE_INIT("dstdomain"), "host"},
-    {SLICE_INIT("url"), "path"},
-    {SLICE_INIT("uri"), "path"},
-};
-
-/* The condition that was probably meant; NULL: none is like it. */
-static const char *nearest_condition(struct slice name)
-{
-	const char *nearest = NULL;
-	unsigned distance = conf_guess_distance(name) + 1;
-	for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
-		if (slice_equal_nocase(name, aliases[i].theirs))
-			return aliases[i].ours;
-	for (size_t i = 0; i < CONDITION_COUNT; i++) {
-		unsigned d = slice_distance(name, conditions[i].name, distance);
-		if (d < distance) {
-			distance = d;
-			nearest = conditions[i].name.ptr;
-		}
-	}
-	return nearest;
-}
-
-/* Reports it and returns false. */
-static bool unknown_condition(struct conf_loader *l, struct slice word, struct slice name)
-{
-	struct cidr block;
-	struct slice value = slice_from(word, name.len + 1);
-	bool is_block = name.len == word.len && !cidr_parse(word, &block);
-	const char *near = is_block ? "client" : nearest_condition(name);
-	if (!near)
-		return conf_bad_value(l, word, NULL, RIGHT);
-	if (is_block)
-		value = word;
-	conf_mistake_here(l,
-	    "bad value '%.*s' for %s: there is no such condition; did you mean %s=%.*s?",
-	    SLICE_ARG(slice_sub(word, 0, 80)), l->option->key, near,
-	    SLICE_ARG(slice_sub(value, 0, 80)));
-	return false;
-}
-
 static bool next_value(const struct condition *c, struct slice *rest, struct slice *value)
 {
 	if (!c->is_whole)
@@ -234,6 +182,82 @@ static bool next_value(const struct condition *c, struct slice *rest, struct sli
 	return value->len > 0;
 }
 
+/* Words of other proxies. */
+static const struct {
+	struct slice theirs, ours;
+} aliases[] = {
+    {SLICE_INIT("src"), SLICE_INIT("client")},
+    {SLICE_INIT("source"), SLICE_INIT("client")},
+    {SLICE_INIT("from"), SLICE_INIT("client")},
+    {SLICE_INIT("dst"), SLICE_INIT("address")},
+    {SLICE_INIT("to"), SLICE_INIT("address")},
+    {SLICE_INIT("domain"), SLICE_INIT("host")},
+    {SLICE_INIT("dstdomain"), SLICE_INIT("host")},
+    {SLICE_INIT("url"), SLICE_INIT("path")},
+    {SLICE_INIT("uri"), SLICE_INIT("path")},
+};
+
+/* The condition that was probably meant; NULL: none is like it. */
+static const struct condition *nearest_condition(struct slice name)
+{
+	const struct condition *nearest = NULL;
+	unsigned distance = conf_guess_distance(name) + 1;
+	for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+		if (slice_equal_nocase(name, aliases[i].theirs))
+			return find_condition(aliases[i].ours);
+	for (size_t i = 0; i < CONDITION_COUNT; i++) {
+		unsigned d = slice_distance(name, conditions[i].name, distance);
+		if (d < distance) {
+			distance = d;
+			nearest = &conditions[i];
+		}
+	}
+	return nearest;
+}
+
+/* Files are not looked for. */
+static bool is_accepted(struct conf_loader *l, const struct condition *c, struct slice value)
+{
+	struct draft d = {0};
+	struct slice rest = value, member;
+	if (c->is_whole)
+		return value.len > 0;
+	while (next_value(c, &rest, &member))
+		if (c->add(l, &d, member))
+			return false;
+	return value.len > 0;
+}
+
+/* "10.0.0.0/8" or "any" alone. Empty: nothing is certain enough. */
+static struct slice guess_condition(struct conf_loader *l, struct slice word)
+{
+	struct cidr block;
+	size_t equals = slice_find(word, '=');
+	struct slice value = slice_from(word, equals + 1);
+	if (equals == word.len && !cidr_parse(word, &block))
+		return arena_printf(&l->conf->arena, "client=%.*s", SLICE_ARG(word));
+	if (equals == word.len)
+		return value_choice(word, "any everything everyone anyone *") >= 0 ? SLICE("all")
+										   : SLICE("");
+	const struct condition *near = nearest_condition(slice_sub(word, 0, equals));
+	if (!near || !is_accepted(l, near, value))
+		return SLICE("");
+	return arena_printf(&l->conf->arena, "%s=%.*s", near->name.ptr, SLICE_ARG(value));
+}
+
+/* Reports it and returns false. */
+static bool unknown_condition(struct conf_loader *l, struct slice word)
+{
+	struct slice guess = guess_condition(l, word);
+	if (guess.len == 0)
+		return conf_bad_value(l, word, NULL, RIGHT);
+	conf_mistake_here(l,
+	    "bad value '%.*s' for %s: there is no such condition; did you mean %s = %.*s?",
+	    SLICE_ARG(slice_sub(word, 0, 80)), l->option->key, l->option->key,
+	    SLICE_ARG(slice_sub(guess, 0, 100)));
+	return false;
+}
+
 /* False: a mistake has been reported. */
 static bool add_condition(struct conf_loader *l, struct draft *d, struct slice word, unsigned *seen)
 {
@@ -241,7 +265,7 @@ static bool add_condition(struct conf_loader *l, struct draft *d, struct slice w
 	const struct condition *c = find_condition(slice_sub(word, 0, equals));
 	struct slice rest = slice_from(word, equals + 1), member;
 	if (!c)
-		return unknown_condition(l, word, slice_sub(word, 0, equals));
+		return unknown_condition(l, word);
 	unsigned bit = 1u << (c - conditions);
 	if (*seen & bit)
 		return conf_bad_value(l, word, NULL, "give each condition once, with commas");

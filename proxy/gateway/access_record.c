@@ -291,6 +291,4 @@ void access_record_ended(void *context, struct exchange *x)
 	learned_ended(g, x, outcome);
 	if (g->env.observe->access_fd >= 0)
 		log_exchange(g, x, outcome);
-	if (x->context.listen && x->context.listen->access) /* the line has its user */
-		users_exchange_ended(g, x);
 }

@@ -301,7 +301,7 @@ static enum user_answer look_up(
 	if (!may_fail(g, x, client))
 		return USER_LIMITED;
 	uint64_t turn = turn_of(u, client);
-	if (!make_room(g, turn))
+	if (!make_room(g, turn) || exchange_is_over(x))
 		return USER_BUSY;
 	user_failures_take(&u->failures, client, g->relay.now);
 	wait_for(g, new_question(u, access, client, turn, c), x);

@@ -383,9 +383,14 @@ static void wait_for_events(struct master *m, usec until)
 	int timeout = -1;
 	if (until != USEC_NEVER)
 		timeout = until > m->now ? (int)((until - m->now) / USEC_PER_MSEC) + 1 : 0;
-	fds[2 + workers] = (struct pollfd){.fd = m->files_control, .events = POLLIN};
-	fds[3 + workers] = (struct pollfd){.fd = m->passwords_control, .events = POLLIN};
-	int n = poll(fds, workers + 4, timeout);
+	/* No more than there are: poll(2) takes at most as many as the process may have open. */
+	uint32_t count = 2 + workers, files = 0, passwords = 0;
+	if (m->files_control >= 0)
+		fds[files = count++] = (struct pollfd){.fd = m->files_control, .events = POLLIN};
+	if (m->passwords_control >= 0)
+		fds[passwords = count++] =
+		    (struct pollfd){.fd = m->passwords_control, .events = POLLIN};
+	int n = poll(fds, count, timeout);
 	m->now = clock_monotonic();
 	if (n <= 0)
 		return;
@@ -393,9 +398,9 @@ static void wait_for_events(struct master *m, usec until)
 	for (uint32_t i = 0; i < workers; i++)
 		if (fds[2 + i].revents & POLLIN)
 			read_control(m, i);
-	if (fds[2 + workers].revents)
+	if (files && fds[files].revents)
 		master_read_files(m);
-	if (fds[3 + workers].revents)
+	if (passwords && fds[passwords].revents)
 		master_read_passwords(m);
 	if (fds[1].revents)
 		serve_status(m);

@@ -370,8 +370,8 @@ static int play(struct request *r, const struct fetch_request *url)
 	print_certificate(r, url);
 	explain_dispatch(&r->scene, true);
 	explain_pass(&r->scene);
-	if (!r->scene.wants_pushes || r->scene.x->context.origin->protocols == CONF_HTTP1)
-		explain_no_pushes(r->out, r->scene.x->context.origin, r->o->promise_count > 0);
+	if (!r->scene.wants_pushes || explain_is_without_pushes(r->scene.x))
+		explain_no_pushes(r->out, r->scene.x, r->o->promise_count > 0);
 	if (r->scene.x->pushes.is_subscription)
 		fputs(
 		    "\nThe request is a subscription: it gets an origin connection of its own, and "

@@ -31,8 +31,24 @@ void explain_interim(FILE *out, const struct explain_scene *s)
 		    out);
 }
 
-void explain_no_pushes(FILE *out, const struct conf_origin *origin, bool has_promises)
+bool explain_is_without_pushes(const struct exchange *x)
 {
+	const struct conf_origin *origin = x->context.origin;
+	bool is_cleartext = slice_equal(x->request->scheme, SLICE("http"));
+	return origin->protocols == CONF_HTTP1 ||
+	       (origin->kind == CONF_ORIGIN_FORWARD && is_cleartext);
+}
+
+void explain_no_pushes(FILE *out, const struct exchange *x, bool has_promises)
+{
+	const struct conf_origin *origin = x->context.origin;
+	if (origin->kind == CONF_ORIGIN_FORWARD && explain_is_without_pushes(x)) {
+		fputs("\nIn forward mode origins of http are spoken to in HTTP/1.1, which has no "
+		      "pushes: they "
+		      "make no promises.\n",
+		    out);
+		return;
+	}
 	if (origin->protocols == CONF_HTTP1) {
 		fprintf(out,
 		    "\n[origin %s] speaks HTTP/1.1, which has no pushes: it makes no promises.\n",

@@ -45,6 +45,8 @@ struct on_demand {
 	struct map demands;
 	struct list unused; /* the one that is so for the longest comes first */
 	struct wheel_node timer;
+	struct wheel_node spare_timer; /* descriptors are short: */
+	unsigned to_spare;             /* so many with connections are to end */
 	bool is_closed;
 };
 
@@ -58,6 +60,11 @@ static struct demand *demand_of(struct destination *d)
 {
 	return container_of(d, struct demand, destination);
 }
+
+/* Ended for each descriptor that is short, so that the next connections find room too. */
+#define SPARED_FOR_EACH 4u
+/* Looked at for that in a loop pass. Most have no connection if their servers refuse any. */
+#define SPARED_LOOKS 256u
 
 /* ---- templates ---- */
 
@@ -167,6 +174,8 @@ static bool is_used(const struct conf *conf)
 }
 
 static void look_at_unused(struct wheel_node *timer, usec now);
+static void spare(struct wheel_node *timer, usec now);
+static bool spare_soon(void *context);
 
 bool on_demand_open(struct upstream *u, char *error, size_t error_size)
 {
@@ -180,6 +189,8 @@ bool on_demand_open(struct upstream *u, char *error, size_t error_size)
 	map_init(&o->demands);
 	list_init(&o->unused);
 	wheel_node_init(&o->timer, look_at_unused);
+	wheel_node_init(&o->spare_timer, spare);
+	net_when_descriptors_are_short(u->env->loop, spare_soon, o);
 	for (size_t i = 0; i < conf->origin_count; i++)
 		for (unsigned kind = 0; kind < DEMAND_KINDS; kind++)
 			if (conf->origins[i].kind == CONF_ORIGIN_FORWARD &&
@@ -223,6 +234,8 @@ void on_demand_close(struct on_demand *o)
 		return;
 	o->is_closed = true;
 	wheel_forget(worker_wheel(o->upstream->env), &o->timer);
+	wheel_forget(worker_wheel(o->upstream->env), &o->spare_timer);
+	net_when_descriptors_are_short(o->upstream->env->loop, NULL, NULL);
 	list_for_each(&o->unused, m, struct demand, link) end_demand(o, m);
 }
 
@@ -281,6 +294,41 @@ static void look_at_unused(struct wheel_node *timer, usec now)
 	if (!list_is_empty(&o->unused))
 		wheel_set(worker_wheel(o->upstream->env), &o->timer,
 		    list_first(&o->unused, struct demand, link)->unused_since + UNUSED_USEC);
+}
+
+static void evict(struct on_demand *o, struct demand *m)
+{
+	end_demand(o, m);
+	WORKER_COUNT(o->upstream->env, destinations_evicted, 1);
+}
+
+/* Idle connections to where nobody goes any more must not take the place of clients and of new destinations. */
+static void spare(struct wheel_node *timer, usec now)
+{
+	struct on_demand *o = container_of(timer, struct on_demand, spare_timer);
+	(void)now;
+	worker_now(o->upstream->env);
+	for (unsigned i = 0; i < SPARED_LOOKS && o->to_spare > 0; i++) {
+		struct demand *m = list_first(&o->unused, struct demand, link);
+		if (!m)
+			break;
+		o->to_spare -= has_connections(&m->destination);
+		evict(o, m);
+	}
+	o->to_spare = 0;
+}
+
+/* Not at once: it may be asked from within a destination. */
+static bool spare_soon(void *context)
+{
+	struct on_demand *o = context;
+	if (list_is_empty(&o->unused))
+		return false;
+	if (o->to_spare == 0)
+		wheel_set(
+		    worker_wheel(o->upstream->env), &o->spare_timer, o->upstream->env->relay->now);
+	o->to_spare += SPARED_FOR_EACH;
+	return true;
 }
 
 static void use(struct demand *m, struct exchange *x)
@@ -387,8 +435,7 @@ static bool make_room(struct on_demand *o, const struct conf_origin *origin)
 		return true;
 	if (list_is_empty(&o->unused))
 		return false;
-	end_demand(o, list_first(&o->unused, struct demand, link));
-	WORKER_COUNT(o->upstream->env, destinations_evicted, 1);
+	evict(o, list_first(&o->unused, struct demand, link));
 	return true;
 }
 

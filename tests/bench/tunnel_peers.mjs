@@ -62,6 +62,7 @@ function receive(stream) {
     });
     stream.once('error', reject);
     stream.once('close', () => (got === BYTES ? resolve() : reject(new Error(`${got} of ${BYTES} bytes came`))));
+    stream.resume();
   });
 }
 

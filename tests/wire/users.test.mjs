@@ -167,6 +167,33 @@ scenario('a user of a forward proxy is challenged with 407, and no origin reads 
 	assert.equal((await s.gate.access((l) => l.status === 200)).user, 'bob');
 });
 
+// covers: R560
+scenario('a CONNECT without its password opens nothing, and what stands behind it is no request', {
+	...withUsers([BOB]), listen: { mode: 'forward', access: 'home' }, origins: {}, routes: '',
+	extra: section('access home', { users: 'users', ask: 'host=*', allow: `user=bob address=127.0.0.0/8 port=${originPort} client=any` }),
+}, async (s) => {
+	let reached = 0;
+	const origin = net.createServer((socket) => { reached++; socket.on('error', () => {}).on('data', (bytes) => socket.end(`echo ${bytes}`)); });
+	await new Promise((resolve) => { origin.listen(originPort, '127.0.0.1', resolve); });
+	s.cleanups.push(() => new Promise((resolve) => { origin.close(resolve); }));
+	const connect = (credentials, behind) => new Promise((resolve) => {
+		const socket = net.connect(s.port, '127.0.0.1');
+		let text = '';
+		socket.setEncoding('latin1').on('data', (more) => { text += more; }).on('error', () => {}).on('close', () => resolve(text));
+		const fields = credentials ? `Proxy-Authorization: ${basic(credentials)}\r\n` : '';
+		socket.write(`CONNECT 127.0.0.1:${originPort} HTTP/1.1\r\nHost: 127.0.0.1:${originPort}\r\n${fields}\r\n${behind}`);
+	});
+	const hidden = `GET http://127.0.0.1:${originPort}/hidden HTTP/1.1\r\nHost: 127.0.0.1:${originPort}\r\nProxy-Authorization: ${basic('bob:hunter')}\r\n\r\n`;
+	for (const credentials of [null, 'bob:wrong', 'bob:wrong', 'nobody:hunter']) {
+		const text = await connect(credentials, hidden);
+		assert.match(text, /^HTTP\/1\.1 407 [^]*proxy-authenticate: Basic realm="pushgate"/i);
+		assert.equal(text.match(/HTTP\/1\.1/g).length, 1, text);
+	}
+	assert.equal(reached, 0);
+	assert.match(await connect('bob:hunter', 'hello'), /^HTTP\/1\.1 200 [^]*echo hello$/);
+	assert.ok(!s.gate.read('access.log').includes('/hidden'));
+});
+
 const WRONG = 10000;
 const FAILURES = 5;
 // covers: R565

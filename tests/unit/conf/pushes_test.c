@@ -107,7 +107,7 @@ static void rule_on_a_user_makes_listeners_look_for_users(void **state)
 static void user_that_nobody_can_be_is_a_warning(void **state)
 {
 	(void)state;
-	struct load load = everything(LOAD_REST "[push a]\naction = drop\nuser = alice\n", false);
+	struct load load = load_text(LOAD_REST "[push a]\naction = drop\nuser = alice\n");
 	assert_string_equal(load.errors,
 	    "test.ini:9: warning: [push a] never matches, because no [access NAME] has users, so that no user is known; add them "
 	    "there, or remove the section\n");
@@ -121,7 +121,7 @@ static void forward_mode_shares_only_where_it_says_so(void **state)
 				   "mode = forward\n%s[preload p]\nlearned = apply\n";
 	char full[512];
 	snprintf(full, sizeof(full), text, "");
-	struct load load = everything(full, false);
+	struct load load = load_text(full);
 	assert_string_equal(load.errors,
 	    "test.ini:2: warning: hold-shared has no effect, because every [listen NAME] has mode = forward without shares = yes; "
 	    "remove it\n"
@@ -130,10 +130,10 @@ static void forward_mode_shares_only_where_it_says_so(void **state)
 	assert_false(conf_listen_shares(&load.conf->listens[0]));
 	load_free(&load);
 	snprintf(full, sizeof(full), text, "shares = yes\n");
-	load = fine(full);
+	load = load_fine(full, "");
 	assert_true(conf_listen_shares(&load.conf->listens[0]));
 	load_free(&load);
-	load = everything(LOAD_LISTEN "shares = yes\n" LOAD_ORIGIN LOAD_ROUTE, false);
+	load = load_text(LOAD_LISTEN "shares = yes\n" LOAD_ORIGIN LOAD_ROUTE);
 	assert_string_equal(
 	    load.errors, "test.ini:3: warning: shares has no effect, because mode is gateway; remove it\n");
 	assert_true(conf_listen_shares(&load.conf->listens[0]));

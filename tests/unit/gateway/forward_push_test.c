@@ -3,7 +3,7 @@
  * Pushes through a forward proxy: what an origin may promise, for whom, and that nothing of it reaches another client.
  * The origins speak HTTP/2 over TLS, with a certificate for test2.invalid and the names below it.
  */
-#include "tests/support/gateway_world.h"
+#include "tests/support/script_peer.h"
 
 #include "proxy/offer/learned_table.h"
 #include "tests/unit/conf/pem.h"
@@ -125,6 +125,7 @@ static struct gate_stream *promise(
 
 /* ---- which promises ---- */
 
+/* covers: P-fwd-own P-recv-authority */
 static void origin_may_promise_for_its_own_authority(void **state)
 {
 	(void)state;
@@ -137,6 +138,7 @@ static void origin_may_promise_for_its_own_authority(void **state)
 	end(&s);
 }
 
+/* covers: P-fwd-certificate */
 static void origin_may_promise_for_names_of_its_certificate(void **state)
 {
 	(void)state;
@@ -151,6 +153,7 @@ static void origin_may_promise_for_names_of_its_certificate(void **state)
 	end(&s);
 }
 
+/* covers: P-fwd-certificate */
 static void without_verification_a_certificate_says_nothing(void **state)
 {
 	(void)state;
@@ -163,6 +166,7 @@ static void without_verification_a_certificate_says_nothing(void **state)
 
 /* ---- access ---- */
 
+/* covers: P-fwd-access P-recv-access */
 static void promise_is_refused_where_its_request_would_be(void **state)
 {
 	(void)state;
@@ -178,6 +182,7 @@ static void promise_is_refused_where_its_request_would_be(void **state)
 	end(&s);
 }
 
+/* covers: P-fwd-routes */
 static void routes_of_forward_mode_say_what_belongs_together(void **state)
 {
 	(void)state;
@@ -189,7 +194,8 @@ static void routes_of_forward_mode_say_what_belongs_together(void **state)
 	end(&s);
 }
 
-/* A link of a page to another host: the rule wants it, the listener's rules decide. */
+/* A link of a page to another host: the rule wants it, the listener's rules decide.
+ * covers: P-fwd-offers P-recv-access */
 static void own_offers_are_for_what_the_client_may_ask_for(void **state)
 {
 	(void)state;
@@ -249,7 +255,8 @@ static void rules_ask_who_the_client_is(void **state)
 	end(&s);
 }
 
-/* Two users of one connection are two clients. */
+/* Two users of one connection are two clients.
+ * covers: P-fwd-users R564 */
 static void users_of_a_connection_share_nothing(void **state)
 {
 	(void)state;
@@ -279,6 +286,7 @@ static void users_of_a_connection_share_nothing(void **state)
 
 /* ---- too many refusals ---- */
 
+/* covers: P-fwd-refusals */
 static void one_destination_that_promises_too_much_loses_only_its_own_pushes(void **state)
 {
 	(void)state;
@@ -335,6 +343,7 @@ static void answer(struct gate_stream *s)
 		gate_answer(s, 204, 0, true);
 }
 
+/* covers: P-fwd-alone P-hold-shared */
 static void held_responses_stay_with_their_client(void **state)
 {
 	(void)state;
@@ -374,6 +383,7 @@ static void browse(struct scene *s)
 	UNTIL(s->w, x->is_over);
 }
 
+/* covers: P-fwd-alone */
 static void nothing_is_learned_from_clients(void **state)
 {
 	(void)state;
@@ -407,6 +417,7 @@ static void client_is_not_pushed_what_it_has(void **state)
 
 static const char *field(const struct gate_stream *s, const char *name);
 
+/* covers: P-fwd-alone */
 static void no_cookie_is_set_and_none_is_taken(void **state)
 {
 	(void)state;
@@ -443,6 +454,7 @@ static const char *field(const struct gate_stream *s, const char *name)
 	return NULL;
 }
 
+/* covers: R347 R498 R563 */
 static void what_is_between_client_and_proxy_stays_there(void **state)
 {
 	(void)state;
@@ -464,6 +476,44 @@ static void what_is_between_client_and_proxy_stays_there(void **state)
 	end(&s);
 }
 
+static void put(struct script_peer *p, const char *text)
+{
+	script_put(p, text, strlen(text));
+}
+
+/* The same in HTTP/1.1 on both sides, where trailers may have such fields too. */
+static void it_stays_there_in_http1_too(void **state)
+{
+	(void)state;
+	struct scene s = scene_of(EVERYTHING);
+	char request[512];
+	s.w->sites[1].options.tls = NULL;
+	script_site(&s.w->sites[1]);
+	struct script_peer *c = script_client_mute(s.w, NULL, NULL);
+	snprintf(request, sizeof(request),
+	    "GET http://%s/a HTTP/1.1\r\nHost: %s\r\nProxy-Authorization: Basic YTpi\r\nProxy-Connection: keep-alive\r\n"
+	    "Proxy: http://evil.invalid\r\nX-Forwarded-For: 192.0.2.1\r\nX-Real-IP: 192.0.2.1\r\nForwarded: for=192.0.2.1\r\n"
+	    "X-Own: 1\r\n\r\n",
+	    s.authority[1], s.authority[1]);
+	put(c, request);
+	UNTIL(s.w, script_origins(&s.w->sites[1]) == 1);
+	struct script_peer *at = script_origin(&s.w->sites[1], 0);
+	SCRIPT_SEES(at, "\r\n\r\n");
+	assert_true(script_saw(at, "GET /a HTTP/1.1\r\n"));
+	assert_true(script_saw(at, "x-own: 1\r\n"));
+	static const char *const gone[] = {"proxy", "forwarded", "real-ip", "192.0.2.1", "YTpi"};
+	for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++)
+		assert_false(script_saw(at, gone[i]));
+	put(at, "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=x\r\nProxy-Connection: close\r\n"
+		"Transfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\nProxy-Authentication-Info: a=b\r\nX-Own: 2\r\n\r\n");
+	SCRIPT_SEES(c, "x-own: 2\r\n\r\n");
+	assert_true(script_saw(c, "HTTP/1.1 502 Bad Gateway\r\n"));
+	assert_true(script_saw(c, "received-status=407"));
+	assert_false(script_saw(c, "roxy-auth"));
+	assert_false(script_saw(c, "roxy-connection"));
+	end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -482,6 +532,7 @@ int main(void)
 	    cmocka_unit_test(client_is_not_pushed_what_it_has),
 	    cmocka_unit_test(no_cookie_is_set_and_none_is_taken),
 	    cmocka_unit_test(what_is_between_client_and_proxy_stays_there),
+	    cmocka_unit_test(it_stays_there_in_http1_too),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,6 +40,7 @@ static struct http_head *request(struct http_head_pool *heads, const char *schem
 	return head;
 }
 
+/* covers: P-fwd-own P-fwd-certificate */
 static void origin_speaks_for_the_authority_of_its_request(void **state)
 {
 	(void)state;

@@ -95,6 +95,7 @@ static void origin_gets(const char *listen, const char *route, const char *clien
 	"x-forwarded-proto: http\nx-forwarded-host: a.example:81\n"
 #define FORWARD "mode = forward"
 
+/* covers: R498 */
 static void what_proxies_say_of_the_client_is_kept_by_a_gateway_alone(void **state)
 {
 	(void)state;
@@ -106,6 +107,7 @@ static void what_proxies_say_of_the_client_is_kept_by_a_gateway_alone(void **sta
 	origin_gets(FORWARD, "forwarded = keep", "10.0.0.1", CLAIMS, CLAIMS);
 }
 
+/* covers: R497 */
 static void address_is_added_where_the_route_says_so(void **state)
 {
 	(void)state;
@@ -131,7 +133,8 @@ static void address_goes_behind_those_of_a_trusted_proxy(void **state)
 	    "x-forwarded-proto: http\nx-forwarded-host: a.example:81\n");
 }
 
-/* RFC 7239 6 */
+/* RFC 7239 6.
+ * covers: R497 */
 static void other_addresses_have_their_forms(void **state)
 {
 	(void)state;
@@ -166,6 +169,7 @@ static void held_responses_are_told_of_changes(void **state)
 
 #define LOGIN "authorization: Basic Yg==\nproxy-authorization: Basic YQ==\nproxy-authenticate: Basic\n"
 
+/* covers: R345 R347 R563 */
 static void credentials_of_a_forward_proxy_go_no_further(void **state)
 {
 	(void)state;
@@ -186,6 +190,7 @@ static struct http_head *response(struct made *m, uint16_t status)
 	return head;
 }
 
+/* covers: R347 */
 static void no_origin_asks_for_them(void **state)
 {
 	(void)state;

@@ -106,6 +106,46 @@ static void files_process_that_dies_is_started_again_and_later_each_time(void **
 	finish(&b);
 }
 
+static void password_process_that_dies_is_started_again_and_later_each_time(void **state)
+{
+	(void)state;
+	struct bench b;
+	begin(&b, "");
+	struct master *m = &b.master;
+	m->passwords.pid = 1005;
+	assert_true(master_helper_died(m, 1005, KILLED));
+	assert_int_equal(m->passwords.start_at, m->now);
+	assert_true(said(&b, "the password process was killed by signal 9"));
+	m->passwords.pid = 1006;
+	m->passwords.started = m->now;
+	assert_true(master_helper_died(m, 1006, KILLED));
+	assert_true(m->passwords.start_at > m->now);
+	m->phase = MASTER_ENDED;
+	m->passwords.pid = 1007;
+	assert_true(master_helper_died(m, 1007, 0));
+	assert_int_equal(m->status, PROCESS_DONE);
+	finish(&b);
+}
+
+static void password_process_that_cannot_be_confined_is_the_end_of_the_start(void **state)
+{
+	(void)state;
+	struct bench b;
+	begin(&b, "");
+	struct master *m = &b.master;
+	m->passwords.pid = 1005;
+	assert_true(master_helper_died(m, 1005, CANNOT_START));
+	assert_int_equal(m->status, PROCESS_BAD_CONF);
+	assert_int_equal(m->phase, MASTER_FORCED);
+	m->phase = MASTER_RUNNING;
+	m->status = PROCESS_DONE;
+	m->was_ready = true; /* workers serve: requests that need it wait */
+	m->passwords.pid = 1006;
+	assert_true(master_helper_died(m, 1006, CANNOT_START));
+	assert_int_equal(m->phase, MASTER_RUNNING);
+	finish(&b);
+}
+
 static void configuration_without_such_files_waits_for_nothing(void **state)
 {
 	(void)state;
@@ -124,6 +164,8 @@ int main(void)
 	    cmocka_unit_test(start_waits_for_the_files_process_but_not_for_ever),
 	    cmocka_unit_test(files_that_cannot_be_used_are_the_end_of_the_start),
 	    cmocka_unit_test(files_process_that_dies_is_started_again_and_later_each_time),
+	    cmocka_unit_test(password_process_that_dies_is_started_again_and_later_each_time),
+	    cmocka_unit_test(password_process_that_cannot_be_confined_is_the_end_of_the_start),
 	    cmocka_unit_test(configuration_without_such_files_waits_for_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

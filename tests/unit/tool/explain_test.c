@@ -505,6 +505,23 @@ static void the_condition_that_fails_is_named(void **state)
 	    "   rule     r (t.ini:12): matches\n");
 }
 
+/* ---- forward mode ---- */
+
+#define FORWARD "[listen proxy]\naddress = 127.0.0.1:9\nmode = forward\n"
+#define ASK(url, ...) WORDS(url, "--listen", "proxy", "--client", "10.0.0.1", __VA_ARGS__)
+
+static void promises_through_a_forward_proxy(void **state)
+{
+	(void)state;
+	has(FORWARD, ASK("https://a.example/", "--promise", "/a.css"),
+	    "   client   PUSH_PROMISE GET https://a.example/a.css\n");
+	has(FORWARD, ASK("https://a.example/", "--promise", "https://b.example/b.css"), "   guard    authority refuses\n");
+	has(FORWARD, ASK("https://a.example/", "--promise", "https://a.example:8443/b.css"), "   guard    authority refuses\n");
+	has(FORWARD "access = r\n[access r]\ndeny = path=/b*\nallow = client=any\n",
+	    ASK("https://a.example/", "--promise", "/b.css"), "   guard    access-denied refuses\n");
+	has(FORWARD, ASK("http://a.example/", "--promise", "/a.css"), "are spoken to in HTTP/1.1, which has no pushes");
+}
+
 /* ---- a log ---- */
 
 #define LINE(id, more)                                                                             \
@@ -707,6 +724,7 @@ int main(void)
 	    cmocka_unit_test(a_request_that_is_answered_here),
 	    cmocka_unit_test(each_guard_gives_its_reason),
 	    cmocka_unit_test(the_condition_that_fails_is_named),
+	    cmocka_unit_test(promises_through_a_forward_proxy),
 	    cmocka_unit_test(a_log_under_the_same_rules_differs_in_nothing),
 	    cmocka_unit_test(a_log_under_other_rules_shows_what_changes),
 	    cmocka_unit_test(a_sampled_log_says_what_its_pushes_stand_for),
