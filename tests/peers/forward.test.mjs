@@ -5,16 +5,19 @@
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
+import http from 'node:http';
 import http2 from 'node:http2';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import tls from 'node:tls';
 import { gzipSync } from 'node:zlib';
-import { createHash } from 'node:crypto';
 import { ROOT, certs } from '../support/gate.mjs';
 import { MIB, PASSWORD, USER, forward } from '../support/forward.mjs';
 import { run } from '../support/programs.mjs';
+import { Client, Peer, acceptOf, websocketOn } from './websocket-client.mjs';
+import { websocketOrigins } from './websocket-origin.mjs';
 
 const CA = certs().file('ca.pem');
 const CREDENTIALS = `${USER}:${PASSWORD}`;
@@ -304,6 +307,48 @@ for (const isTls of [false, true])
 		assert.match(refused.headers['proxy-status'], /error=destination_ip_prohibited; details="address"/);
 		assert.equal((await answer(proxy.request({ ':scheme': 'http', ':authority': `www.a.test:${s.ports.h1}`, ':path': '/after' }))).body, 'here is /after');
 	});
+
+/* ---- WebSockets without a CONNECT of the client's ---- */
+
+async function websockets(s) {
+	const { ports, close } = await websocketOrigins(['h1', 'h1s'], 0);
+	s.cleanups.push(close);
+	return { ...ports, alpn: ports.h1s };
+}
+async function assertEchoes(ws) {
+	const peer = new Peer(ws);
+	ws.send('by the proxy');
+	assert.equal(await peer.text(), 'by the proxy');
+	ws.close(4000, 'done');
+	assert.deepEqual(await peer.over(), { code: 4000, reason: 'done' });
+}
+
+for (const [down, isTls] of [['h2c', false], ['h2', true]])
+	forward(`a WebSocket by an extended CONNECT to an ${isTls ? 'https' : 'http'} destination, which speaks HTTP/1.1`, {
+		skip: noNpm, tls: isTls, start: websockets, route: { upgrade: 'websocket' },
+	}, async (s) => {
+		const client = new Client(down, s.port);
+		s.cleanups.push(() => client.close());
+		client.authority = `www.a.test:${isTls ? s.ports.h1s : s.ports.h1}`;
+		const { ws } = await client.open('/chat/echo');
+		await assertEchoes(ws);
+		const line = await s.gate.access((l) => l.path === '/chat/echo');
+		assert.equal(line.origin_protocol, 'http/1.1');
+	});
+
+forward('a WebSocket by Upgrade in absolute-form', { skip: noNpm, start: websockets, route: { upgrade: 'websocket' } }, async (s) => {
+	const key = randomBytes(16).toString('base64');
+	const { socket, first, response } = await new Promise((resolve, reject) => {
+		http.get({
+			port: s.port, host: '127.0.0.1', path: `${s.http}/chat/echo`, headers: {
+				host: s.http.slice('http://'.length), connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-key': key, 'sec-websocket-version': '13',
+			},
+		}).on('upgrade', (response, socket, first) => resolve({ response, socket, first })).on('response', (r) => reject(new Error(`status ${r.statusCode}`)))
+			.on('error', reject);
+	});
+	assert.equal(response.headers['sec-websocket-accept'], acceptOf(key));
+	await assertEchoes(websocketOn(socket, { isServer: false, first }));
+});
 
 /* ---- Java ---- */
 
