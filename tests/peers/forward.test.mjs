@@ -4,7 +4,7 @@
  * proxies, for http and https destinations, with and without a password.
  */
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import http from 'node:http';
@@ -15,6 +15,7 @@ import tls from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { ROOT, certs } from '../support/gate.mjs';
 import { MIB, PASSWORD, USER, forward } from '../support/forward.mjs';
+import { gitIn, makeRepository, serveRepository } from '../support/git.mjs';
 import { run } from '../support/programs.mjs';
 import { Client, Peer, acceptOf, websocketOn } from './websocket-client.mjs';
 import { websocketOrigins } from './websocket-origin.mjs';
@@ -103,38 +104,6 @@ forward('wget: pages of http and https, with a password', { asks: true }, async 
 
 /* ---- git ---- */
 
-/* git's own server as a CGI program, and what else is in `dir`. */
-function serveRepository(dir) {
-	return (request, response) => {
-		const { pathname, search } = new URL(request.url, 'http://a.test');
-		const child = spawn('git', ['http-backend'], {
-			env: {
-				...process.env, GIT_PROJECT_ROOT: dir, GIT_HTTP_EXPORT_ALL: '1', PATH_INFO: pathname, QUERY_STRING: search.slice(1),
-				REQUEST_METHOD: request.method, CONTENT_TYPE: request.headers['content-type'] ?? '', GIT_PROTOCOL: request.headers['git-protocol'] ?? '',
-				HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '', REMOTE_USER: 'somebody', REMOTE_ADDR: '127.0.0.1',
-				...(request.headers['content-length'] ? { CONTENT_LENGTH: request.headers['content-length'] } : {}),
-			},
-			stdio: ['pipe', 'pipe', 'inherit'],
-		});
-		child.stdin.on('error', () => {});
-		request.pipe(child.stdin);
-		let head = Buffer.alloc(0);
-		const onHead = (bytes) => {
-			head = Buffer.concat([head, bytes]);
-			const end = head.indexOf('\r\n\r\n');
-			if (end < 0)
-				return;
-			child.stdout.off('data', onHead);
-			const fields = head.toString('latin1', 0, end).split('\r\n').map((line) => line.split(/: */));
-			const status = fields.find(([name]) => name === 'Status')?.[1].split(' ')[0] ?? '200';
-			response.writeHead(Number(status), Object.fromEntries(fields.filter(([name]) => name !== 'Status')));
-			response.write(head.subarray(end + 4));
-			child.stdout.pipe(response);
-		};
-		child.stdout.on('data', onHead);
-	};
-}
-
 {
 	let serve;
 	forward('git clones and pushes over http and https, with a password in the proxy\'s URL', {
@@ -143,19 +112,8 @@ function serveRepository(dir) {
 			serve = serveRepository(s.dir);
 		},
 	}, async (s) => {
-		fs.mkdirSync(path.join(s.dir, 'home'));
-		const git = async (...args) => {
-			const { code, stdout, stderr } = await run('env', [`HOME=${s.dir}/home`, 'GIT_CONFIG_NOSYSTEM=1', 'GIT_TERMINAL_PROMPT=0', `GIT_SSL_CAINFO=${CA}`, 'git',
-				'-c', 'user.name=A', '-c', 'user.email=a@a.test', ...args], { cwd: s.dir });
-			return { code, said: stdout + stderr };
-		};
-		const good = async (...args) => {
-			const { code, said } = await git(...args);
-			assert.equal(code, 0, `git ${args.join(' ')}: ${said}`);
-			return said;
-		};
-		await good('init', '-q', '--bare', '-b', 'main', 'project.git');
-		await good('-C', 'project.git', 'config', 'http.receivepack', 'true');
+		const { git, good } = gitIn(s.dir);
+		await makeRepository(s.dir);
 		await good('init', '-q', '-b', 'main', 'first');
 		fs.writeFileSync(path.join(s.dir, 'first/file'), Buffer.alloc(3 * MIB, Buffer.from(Array.from({ length: 8191 }, (_, i) => (i * i) & 255))));
 		await good('-C', 'first', 'add', 'file');
