@@ -238,16 +238,14 @@ static void routes_of_the_two_modes_do_not_hide_each_other(void **state)
 	load_free(&load);
 }
 
-static void options_of_an_origin_that_forward_mode_has_not_are_warnings(void **state)
+static void options_of_an_origin_that_forward_mode_has_not_are_told(void **state)
 {
 	(void)state;
-	struct load load = load_fine(FORWARD_LISTEN FORWARD_ORIGIN
-	    "tls-name = a.example\neject-failures = 3\nhealth-check = /ok\n",
-	    "test.ini:6: warning: tls-name has no effect, because server is forward:, and the names are "
-	    "those of the requests; remove it\n"
-	    "test.ini:7: warning: eject-failures has no effect, because server is forward:, and pushgate "
-	    "keeps no health of servers that requests name; remove it\n"
-	    "test.ini:8: warning: health-check has no effect, because server is forward:, and pushgate "
+	assert_refused(FORWARD_LISTEN FORWARD_ORIGIN "tls-name = a.example\nhealth-check = /ok\n",
+	    "test.ini:6: tls-name is for the servers of one origin, and server = forward: stands for every host; remove it\n"
+	    "test.ini:7: health-check is for the servers of one origin, and server = forward: stands for every host; remove it\n");
+	struct load load = load_fine(FORWARD_LISTEN FORWARD_ORIGIN "eject-failures = 3\n",
+	    "test.ini:6: warning: eject-failures has no effect, because server is forward:, and pushgate "
 	    "keeps no health of servers that requests name; remove it\n");
 	load_free(&load);
 	load = load_fine(FORWARD_LISTEN FORWARD_ORIGIN
@@ -387,7 +385,7 @@ int main(void)
 	    cmocka_unit_test(other_mistakes_are_reported_alone),
 	    cmocka_unit_test(route_that_no_listener_uses_is_a_warning),
 	    cmocka_unit_test(routes_of_the_two_modes_do_not_hide_each_other),
-	    cmocka_unit_test(options_of_an_origin_that_forward_mode_has_not_are_warnings),
+	    cmocka_unit_test(options_of_an_origin_that_forward_mode_has_not_are_told),
 	    cmocka_unit_test(certificate_of_the_proxy_need_not_cover_hosts),
 	    cmocka_unit_test(certificate_of_the_proxy_covers_no_host_of_a_gateway),
 	    cmocka_unit_test(route_of_the_proxy_serves_no_certificate_of_a_gateway),
