@@ -33,7 +33,7 @@
 	X(requests_limited, "requests answered 429 because of limit-requests") \
 	X(requests_limited_shadow, "requests that a line of limit-requests with shadow would have refused") \
 	X(limit_table_full, "times that limit-table was too small: a client or a value was forgotten before its time, or not counted") \
-	X(password_hashes, "passwords that workers had the password process hash ([access NAME] users)") \
+	X(password_hashes, "passwords that workers asked the password process about ([access NAME] users); it hashes those that it has not just found right for another worker") \
 	X(passwords_wrong, "of these, wrong: the user is not known, or has another password") \
 	X(requests_retried, "requests tried more than once: the next counters say why") \
 	X(retries_unprocessed, "times that a request was tried again because no server had processed it: it could not be connected to, or refused the request") \
