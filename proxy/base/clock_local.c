@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The minute of the week, from the clock; apart from clock.c, in whose place a test may have clocks of its own. */
+/* The local time, as clock_wall tells it. A test with clocks of its own has this one by them. */
 #include "proxy/base/clock.h"
 
 #include "proxy/base/ensure.h"
