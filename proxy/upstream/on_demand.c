@@ -5,28 +5,13 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
+#include "proxy/upstream/demand_template.h"
 #include "proxy/upstream/private.h"
-
-/* What a connection carries, and so which protocols it speaks. */
-enum demand_kind { DEMAND_HTTP, DEMAND_HTTPS, DEMAND_TUNNEL, DEMAND_KINDS };
-/* The same with an upstream proxy. That one itself gets requests for http, and CONNECTs; the connections of the others
- * begin with a CONNECT. */
-enum proxied_kind { PROXIED_NONE, PROXIED_HTTPS, PROXIED_UPGRADE, PROXIED_KINDS };
-
-struct template
-{
-	struct conf_origin conf;
-	struct session_plan *plans[2]; /* as in struct destination */
-	struct net_tls *tls;           /* NULL: cleartext */
-	struct net_tls
-	    *proxy_tls; /* of conf.proxy, with which a tunnel is opened; NULL: cleartext */
-	bool owns_tls;
-};
 
 struct demand {
 	struct destination destination;
 	struct conf_origin_server line;
-	const struct template *template;
+	const struct demand_template *template;
 	struct map_node node;
 	struct list link; /* in on_demand->unused, while no exchange has it */
 	usec unused_since;
@@ -39,9 +24,7 @@ struct demand {
 
 struct on_demand {
 	struct upstream *upstream;
-	struct template
-	    *templates; /* DEMAND_KINDS for each origin, by its index; those of others are empty */
-	struct template **proxied; /* by origin: PROXIED_KINDS for each of its upstream proxies */
+	struct demand_templates templates;
 	struct map demands;
 	struct list unused; /* the one that is so for the longest comes first */
 	struct wheel_node timer;
@@ -66,104 +49,6 @@ static struct demand *demand_of(struct destination *d)
 /* Looked at for that in a loop pass. Most have no connection if their servers refuse any. */
 #define SPARED_LOOKS 256u
 
-/* ---- templates ---- */
-
-static const struct session_protocol *const tunnel_protocols[] = {&session_raw, NULL};
-
-static const struct {
-	enum conf_origin_kind kind;
-	uint32_t protocols;
-} kinds[DEMAND_KINDS] = {
-    [DEMAND_HTTP] = {CONF_ORIGIN_PLAIN, CONF_HTTP1},
-    [DEMAND_HTTPS] = {CONF_ORIGIN_TLS, CONF_HTTP1 | CONF_HTTP2},
-    [DEMAND_TUNNEL] = {CONF_ORIGIN_PLAIN, CONF_HTTP1},
-};
-
-/* Addresses that nobody has configured have no health that workers could share. */
-static bool open_template(struct upstream *u, struct template *t, const struct conf_origin *o,
-    enum demand_kind kind, char *error, size_t error_size)
-{
-	char alpn[64];
-	t->conf = *o;
-	t->conf.kind = kinds[kind].kind;
-	t->conf.protocols = kinds[kind].protocols;
-	t->conf.check.kind = CONF_CHECK_OFF;
-	t->conf.eject.failures = t->conf.eject.percent = 0;
-	for (unsigned push = 0; push < 2; push++)
-		t->plans[push] = session_plans_for_origin(
-		    kind == DEMAND_TUNNEL ? tunnel_protocols : u->env->protocols, &t->conf,
-		    push == 1);
-	if (t->conf.kind != CONF_ORIGIN_TLS)
-		return true;
-	session_alpn_list(t->plans[0], false, alpn, sizeof(alpn));
-	const struct net_tls_client_options options = {
-	    .ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = alpn};
-	t->tls = net_tls_client_new(&options, error, error_size);
-	t->owns_tls = true;
-	return t->tls != NULL;
-}
-
-/* Files of authorities are read once: what is like another one has its TLS. */
-static bool open_proxy_tls(
-    struct template *t, const struct template *others, size_t count, char *error, size_t error_size)
-{
-	const struct conf_origin *o = &t->conf;
-	for (size_t i = 0; i < count && !t->tls; i++)
-		if (others[i * PROXIED_KINDS].conf.proxy->is_tls)
-			t->tls = others[i * PROXIED_KINDS].tls;
-	if (t->tls)
-		return true;
-	const struct net_tls_client_options options = {
-	    .ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = "http/1.1"};
-	t->tls = net_tls_client_new(&options, error, error_size);
-	t->owns_tls = true;
-	return t->tls != NULL;
-}
-
-static void copy_template(struct template *t, const struct template *from,
-    const struct conf_upstream_proxy *p, struct upstream *u)
-{
-	t->conf = from->conf;
-	t->conf.proxy = p;
-	for (unsigned push = 0; push < 2; push++)
-		t->plans[push] = session_plans_for_origin(u->env->protocols, &t->conf, push == 1);
-	t->tls = from->tls;
-}
-
-/* The templates of an origin's upstream proxies. */
-static bool open_proxied(
-    struct on_demand *o, const struct conf_origin *origin, char *error, size_t error_size)
-{
-	const struct template *direct = &o->templates[origin->index * DEMAND_KINDS];
-	const struct conf_chain *chain = &origin->chain;
-	struct template *t = memory_zalloc((chain->proxy_count * PROXIED_KINDS + 1) * sizeof(*t));
-	o->proxied[origin->index] = t;
-	for (size_t i = 0; i < chain->proxy_count; i++) {
-		const struct conf_upstream_proxy *p = &chain->proxies[i];
-		struct template *own = &t[i * PROXIED_KINDS];
-		copy_template(&own[PROXIED_NONE], &direct[DEMAND_HTTP], p, o->upstream);
-		copy_template(&own[PROXIED_HTTPS], &direct[DEMAND_HTTPS], p, o->upstream);
-		copy_template(&own[PROXIED_UPGRADE], &direct[DEMAND_HTTP], p, o->upstream);
-		if (!p->is_tls)
-			continue;
-		own[PROXIED_NONE].conf.kind = CONF_ORIGIN_TLS;
-		/* uncovered: what the direct ones read was read again */
-		if (!open_proxy_tls(&own[PROXIED_NONE], t, i, error, error_size))
-			return false;
-		own[PROXIED_HTTPS].proxy_tls = own[PROXIED_UPGRADE].proxy_tls =
-		    own[PROXIED_NONE].tls;
-	}
-	return true;
-}
-
-static void close_template(struct template *t)
-{
-	session_plans_free(t->plans[0]);
-	session_plans_free(t->plans[1]);
-	if (t->owns_tls)
-		net_tls_free(t->tls);
-}
-
 /* ---- life ---- */
 
 static bool is_used(const struct conf *conf)
@@ -185,25 +70,12 @@ bool on_demand_open(struct upstream *u, char *error, size_t error_size)
 		return true;
 	struct on_demand *o = u->on_demand = memory_new(struct on_demand);
 	o->upstream = u;
-	o->templates = memory_zalloc(conf->origin_count * DEMAND_KINDS * sizeof(*o->templates));
-	o->proxied = memory_zalloc(conf->origin_count * sizeof(struct template *));
 	map_init(&o->demands);
 	list_init(&o->unused);
 	wheel_node_init(&o->timer, look_at_unused);
 	wheel_node_init(&o->spare_timer, spare);
 	net_when_descriptors_are_short(u->env->loop, spare_soon, o);
-	for (size_t i = 0; i < conf->origin_count; i++)
-		for (unsigned kind = 0; kind < DEMAND_KINDS; kind++)
-			if (conf->origins[i].kind == CONF_ORIGIN_FORWARD &&
-			    !open_template(u, &o->templates[i * DEMAND_KINDS + kind],
-				&conf->origins[i], kind, error, error_size))
-				return false;
-	for (size_t i = 0; i < conf->origin_count; i++)
-		if (conf->origins[i].chain.proxy_count > 0 &&
-		    conf->origins[i].kind == CONF_ORIGIN_FORWARD &&
-		    !open_proxied(o, &conf->origins[i], error, error_size))
-			return false;
-	return true;
+	return demand_templates_open(&o->templates, u, error, error_size);
 }
 
 static void free_demand(struct deferred_free *deferred)
@@ -245,17 +117,7 @@ void on_demand_free(struct on_demand *o)
 	if (!o)
 		return;
 	ensure(o->demands.count == 0);
-	const struct conf *conf = o->upstream->env->conf;
-	for (size_t i = 0; i < conf->origin_count * DEMAND_KINDS; i++)
-		close_template(&o->templates[i]);
-	for (size_t i = 0; i < conf->origin_count; i++) {
-		size_t count = conf->origins[i].chain.proxy_count * PROXIED_KINDS;
-		for (size_t k = 0; o->proxied[i] && k < count; k++)
-			close_template(&o->proxied[i][k]);
-		free(o->proxied[i]);
-	}
-	free(o->proxied);
-	free(o->templates);
+	demand_templates_close(&o->templates);
 	map_fini(&o->demands);
 	free(o);
 }
@@ -292,9 +154,10 @@ static void look_at_unused(struct wheel_node *timer, usec now)
 		list_append(&kept, &m->link);
 	}
 	list_splice(&o->unused, &kept);
-	if (!list_is_empty(&o->unused))
-		wheel_set(worker_wheel(o->upstream->env), &o->timer,
-		    list_first(&o->unused, struct demand, link)->unused_since + UNUSED_USEC);
+	struct demand *next = list_first(&o->unused, struct demand, link);
+	if (next)
+		wheel_set(
+		    worker_wheel(o->upstream->env), &o->timer, next->unused_since + UNUSED_USEC);
 }
 
 static void evict(struct on_demand *o, struct demand *m)
@@ -356,14 +219,14 @@ static void leave(struct on_demand *o, struct demand *m)
 /* ---- the one of a request ---- */
 
 static uint64_t hash_of(
-    const struct on_demand *o, const struct template *t, const struct offer_target *target)
+    const struct on_demand *o, const struct demand_template *t, const struct offer_target *target)
 {
 	uint64_t seed =
 	    o->upstream->env->seed ^ (uint64_t)(uintptr_t)t ^ (uint64_t)target->port << 48;
 	return hash_bytes(seed, target->host, strlen(target->host));
 }
 
-static struct demand *find(const struct on_demand *o, const struct template *t,
+static struct demand *find(const struct on_demand *o, const struct demand_template *t,
     const struct offer_target *target, uint64_t hash)
 {
 	for (struct map_node *n = map_find(&o->demands, hash); n; n = map_next(n)) {
@@ -404,8 +267,8 @@ static void fill_line(struct demand *m, const struct offer_target *target)
 	    (unsigned)target->port);
 }
 
-static struct demand *make(
-    struct on_demand *o, const struct template *t, const struct offer_target *target, uint64_t hash)
+static struct demand *make(struct on_demand *o, const struct demand_template *t,
+    const struct offer_target *target, uint64_t hash)
 {
 	struct upstream *u = o->upstream;
 	size_t size = strlen(target->host) + 1;
@@ -434,31 +297,11 @@ static bool make_room(struct on_demand *o, const struct conf_origin *origin)
 {
 	if (o->demands.count < origin->max_destinations)
 		return true;
-	if (list_is_empty(&o->unused))
+	struct demand *longest = list_first(&o->unused, struct demand, link);
+	if (!longest)
 		return false;
-	evict(o, list_first(&o->unused, struct demand, link));
+	evict(o, longest);
 	return true;
-}
-
-static const struct template *template_of(
-    const struct on_demand *o, const struct exchange *x, struct offer_target *target)
-{
-	const struct conf_origin *origin = x->context.origin;
-	const struct conf_upstream_proxy *p = conf_upstream_proxy_for(
-	    origin, slice_of_string(target->host), target->is_address ? &target->address : NULL);
-	enum demand_kind kind = target->is_tunnel ? DEMAND_TUNNEL
-				: target->is_tls  ? DEMAND_HTTPS
-						  : DEMAND_HTTP;
-	if (!p)
-		return &o->templates[origin->index * DEMAND_KINDS + kind];
-	const struct template *t = &o->proxied[origin->index][p->index * PROXIED_KINDS];
-	if (kind == DEMAND_HTTPS)
-		return &t[PROXIED_HTTPS];
-	if (kind == DEMAND_HTTP && x->tunnel.is_asked) /* RFC 6455 4.1 */
-		return &t[PROXIED_UPGRADE];
-	target->host[0] = '\0'; /* all have the same connections */
-	target->port = 0;
-	return &t[PROXIED_NONE];
 }
 
 struct destination *on_demand_get(struct upstream *u, struct exchange *x)
@@ -470,7 +313,7 @@ struct destination *on_demand_get(struct upstream *u, struct exchange *x)
 		exchange_on_up_failed(x, &relay_cause_HOST_STRANGE, 0, NULL);
 		return NULL;
 	}
-	const struct template *t = template_of(o, x, &target);
+	const struct demand_template *t = demand_template_of(&o->templates, x, &target);
 	uint64_t hash = hash_of(o, t, &target);
 	struct demand *m = find(o, t, &target, hash);
 	if (!m && !make_room(o, origin)) {

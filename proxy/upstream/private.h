@@ -52,7 +52,8 @@ struct origin_conn {
 	struct net_conn *net;
 	const struct session_plan *plan; /* borrows: of a pool of the origin */
 	struct session *session;         /* NULL until connected */
-	struct session *dialogue; /* with an upstream proxy, before the session; NULL: there is none */
+	struct session
+	    *dialogue; /* with an upstream proxy, before the session; NULL: there is none */
 	struct budget budget;
 	struct list link;   /* in pool->conns */
 	struct list usable; /* in pool->usable */
