@@ -5,13 +5,15 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
-#include "proxy/upstream/demand_template.h"
 #include "proxy/upstream/private.h"
+#include "proxy/upstream/templates.h"
+
+#include <sys/resource.h>
 
 struct demand {
 	struct destination destination;
 	struct conf_origin_server line;
-	const struct demand_template *template;
+	const struct template *template;
 	struct map_node node;
 	struct list link; /* in on_demand->unused, while no exchange has it */
 	usec unused_since;
@@ -24,12 +26,13 @@ struct demand {
 
 struct on_demand {
 	struct upstream *upstream;
-	struct demand_templates templates;
+	struct templates *templates;
 	struct map demands;
 	struct list unused; /* the one that is so for the longest comes first */
 	struct wheel_node timer;
-	struct wheel_node spare_timer; /* descriptors are short: */
-	unsigned to_spare;             /* so many with connections are to end */
+	struct net_timer spare;
+	/* Those of all demands, and above how many the ones that nobody uses are closed. */
+	size_t connections, most_connections;
 	bool is_closed;
 };
 
@@ -44,9 +47,7 @@ static struct demand *demand_of(struct destination *d)
 	return container_of(d, struct demand, destination);
 }
 
-/* Ended for each descriptor that is short, so that the next connections find room too. */
-#define SPARED_FOR_EACH 4u
-/* Looked at for that in a loop pass. Most have no connection if their servers refuse any. */
+/* Destinations that are looked at in a loop pass when there are too many connections. */
 #define SPARED_LOOKS 256u
 
 /* ---- life ---- */
@@ -59,9 +60,15 @@ static bool is_used(const struct conf *conf)
 	return false;
 }
 
+/* Half of the descriptors: idle connections to where nobody goes any more must not take the place of clients. */
+static size_t most_connections(void)
+{
+	struct rlimit limit;
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : SIZE_MAX;
+}
+
 static void look_at_unused(struct wheel_node *timer, usec now);
-static void spare(struct wheel_node *timer, usec now);
-static bool spare_soon(void *context);
+static void spare(void *context);
 
 bool on_demand_open(struct upstream *u, char *error, size_t error_size)
 {
@@ -73,9 +80,10 @@ bool on_demand_open(struct upstream *u, char *error, size_t error_size)
 	map_init(&o->demands);
 	list_init(&o->unused);
 	wheel_node_init(&o->timer, look_at_unused);
-	wheel_node_init(&o->spare_timer, spare);
-	net_when_descriptors_are_short(u->env->loop, spare_soon, o);
-	return demand_templates_open(&o->templates, u, error, error_size);
+	net_timer_init(&o->spare, u->env->loop, spare, o);
+	o->most_connections = most_connections();
+	o->templates = templates_open(u, error, error_size);
+	return o->templates != NULL;
 }
 
 static void free_demand(struct deferred_free *deferred)
@@ -107,8 +115,7 @@ void on_demand_close(struct on_demand *o)
 		return;
 	o->is_closed = true;
 	wheel_forget(worker_wheel(o->upstream->env), &o->timer);
-	wheel_forget(worker_wheel(o->upstream->env), &o->spare_timer);
-	net_when_descriptors_are_short(o->upstream->env->loop, NULL, NULL);
+	net_timer_fini(&o->spare);
 	list_for_each(&o->unused, m, struct demand, link) end_demand(o, m);
 }
 
@@ -117,21 +124,18 @@ void on_demand_free(struct on_demand *o)
 	if (!o)
 		return;
 	ensure(o->demands.count == 0);
-	demand_templates_close(&o->templates);
+	templates_free(o->templates);
 	map_fini(&o->demands);
 	free(o);
 }
 
 /* ---- unused ones ---- */
 
-static bool has_connections(const struct destination *d)
+static size_t connections_of(const struct destination *d)
 {
-	list_for_each(&d->servers, s, struct server, link)
-	{
-		if (s->connections > 0)
-			return true;
-	}
-	return false;
+	size_t count = 0;
+	list_for_each(&d->servers, s, struct server, link) count += s->connections;
+	return count;
 }
 
 /* Those that still have connections are looked at again later. */
@@ -145,7 +149,7 @@ static void look_at_unused(struct wheel_node *timer, usec now)
 		struct demand *m = list_first(&o->unused, struct demand, link);
 		if (m->unused_since + UNUSED_USEC > now)
 			break;
-		if (!has_connections(&m->destination)) {
+		if (connections_of(&m->destination) == 0) {
 			end_demand(o, m);
 			continue;
 		}
@@ -166,33 +170,33 @@ static void evict(struct on_demand *o, struct demand *m)
 	WORKER_COUNT(o->upstream->env, destinations_evicted, 1);
 }
 
-/* Idle connections to where nobody goes any more must not take the place of clients and of new destinations. */
-static void spare(struct wheel_node *timer, usec now)
-{
-	struct on_demand *o = container_of(timer, struct on_demand, spare_timer);
-	(void)now;
-	worker_now(o->upstream->env);
-	for (unsigned i = 0; i < SPARED_LOOKS && o->to_spare > 0; i++) {
-		struct demand *m = list_first(&o->unused, struct demand, link);
-		if (!m)
-			break;
-		o->to_spare -= has_connections(&m->destination);
-		evict(o, m);
-	}
-	o->to_spare = 0;
-}
-
-/* Not at once: it may be asked from within a destination. */
-static bool spare_soon(void *context)
+/* An eighth fewer than there may be, so that this is not done for each new one. */
+static void spare(void *context)
 {
 	struct on_demand *o = context;
-	if (list_is_empty(&o->unused))
-		return false;
-	if (o->to_spare == 0)
-		wheel_set(
-		    worker_wheel(o->upstream->env), &o->spare_timer, o->upstream->env->relay->now);
-	o->to_spare += SPARED_FOR_EACH;
-	return true;
+	size_t target = o->most_connections - o->most_connections / 8;
+	size_t excess = o->connections > target ? o->connections - target : 0;
+	worker_now(o->upstream->env);
+	for (unsigned i = 0; i < SPARED_LOOKS && excess > 0; i++) {
+		struct demand *m = list_first(&o->unused, struct demand, link);
+		if (!m)
+			return;
+		size_t count = connections_of(&m->destination);
+		excess -= count < excess ? count : excess;
+		evict(o, m);
+	}
+}
+
+/* Not at once: the connection belongs to a destination that is at work. */
+void on_demand_conn_opened(struct on_demand *o)
+{
+	if (++o->connections > o->most_connections && o->spare.deadline == USEC_NEVER)
+		net_timer_set(&o->spare, net_now(o->upstream->env->loop));
+}
+
+void on_demand_conn_ended(struct on_demand *o)
+{
+	o->connections--;
 }
 
 static void use(struct demand *m, struct exchange *x)
@@ -219,14 +223,14 @@ static void leave(struct on_demand *o, struct demand *m)
 /* ---- the one of a request ---- */
 
 static uint64_t hash_of(
-    const struct on_demand *o, const struct demand_template *t, const struct offer_target *target)
+    const struct on_demand *o, const struct template *t, const struct offer_target *target)
 {
 	uint64_t seed =
 	    o->upstream->env->seed ^ (uint64_t)(uintptr_t)t ^ (uint64_t)target->port << 48;
 	return hash_bytes(seed, target->host, strlen(target->host));
 }
 
-static struct demand *find(const struct on_demand *o, const struct demand_template *t,
+static struct demand *find(const struct on_demand *o, const struct template *t,
     const struct offer_target *target, uint64_t hash)
 {
 	for (struct map_node *n = map_find(&o->demands, hash); n; n = map_next(n)) {
@@ -267,8 +271,8 @@ static void fill_line(struct demand *m, const struct offer_target *target)
 	    (unsigned)target->port);
 }
 
-static struct demand *make(struct on_demand *o, const struct demand_template *t,
-    const struct offer_target *target, uint64_t hash)
+static struct demand *make(
+    struct on_demand *o, const struct template *t, const struct offer_target *target, uint64_t hash)
 {
 	struct upstream *u = o->upstream;
 	size_t size = strlen(target->host) + 1;
@@ -304,6 +308,26 @@ static bool make_room(struct on_demand *o, const struct conf_origin *origin)
 	return true;
 }
 
+static const struct template *template_of(
+    const struct on_demand *o, const struct exchange *x, struct offer_target *target)
+{
+	const struct conf_origin *origin = x->context.origin;
+	const struct conf_upstream_proxy *p = conf_upstream_proxy_for(
+	    origin, slice_of_string(target->host), target->is_address ? &target->address : NULL);
+	enum demand_kind kind = target->is_tunnel ? DEMAND_TUNNEL
+				: target->is_tls  ? DEMAND_HTTPS
+						  : DEMAND_HTTP;
+	if (!p)
+		return templates_get(o->templates, origin, kind);
+	if (kind == DEMAND_HTTPS)
+		return templates_proxied(o->templates, origin, p, PROXIED_HTTPS);
+	if (kind == DEMAND_HTTP && x->tunnel.is_asked) /* RFC 6455 4.1 */
+		return templates_proxied(o->templates, origin, p, PROXIED_UPGRADE);
+	target->host[0] = '\0'; /* all have the same connections */
+	target->port = 0;
+	return templates_proxied(o->templates, origin, p, PROXIED_NONE);
+}
+
 struct destination *on_demand_get(struct upstream *u, struct exchange *x)
 {
 	struct on_demand *o = u->on_demand;
@@ -313,7 +337,7 @@ struct destination *on_demand_get(struct upstream *u, struct exchange *x)
 		exchange_on_up_failed(x, &relay_cause_HOST_STRANGE, 0, NULL);
 		return NULL;
 	}
-	const struct demand_template *t = demand_template_of(&o->templates, x, &target);
+	const struct template *t = template_of(o, x, &target);
 	uint64_t hash = hash_of(o, t, &target);
 	struct demand *m = find(o, t, &target, hash);
 	if (!m && !make_room(o, origin)) {

@@ -46,6 +46,13 @@ enum origin_transport {
 	ORIGIN_TRANSPORT_ENDED,    /* the session still holds what the client has not taken */
 };
 
+/* Other hosts that were promised for, and whether the certificate of the connection is valid for them. */
+struct promised_hosts {
+	uint64_t hashes[LIMIT_PROMISED_HOSTS]; /* with a secret seed */
+	bool covered[LIMIT_PROMISED_HOSTS];
+	uint32_t count;
+};
+
 struct origin_conn {
 	struct upstream *upstream;
 	struct pool *pool;
@@ -91,6 +98,7 @@ struct origin_conn {
 	usec read_since;   /* when it was last held back no more; 0: never was */
 	struct bucket promises, refusals, resets;
 	struct refused_promises refused;
+	struct promised_hosts promised_hosts; /* forward mode */
 };
 
 /* ---- destination.c ---- */

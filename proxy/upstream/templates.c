@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* See demand_template.h. */
-#include "proxy/upstream/demand_template.h"
+/* See templates.h. */
+#include "proxy/upstream/templates.h"
 
 #include "proxy/base/memory.h"
 #include "proxy/upstream/private.h"
 
-/* What a connection carries, and so which protocols it speaks. */
-enum demand_kind { DEMAND_HTTP, DEMAND_HTTPS, DEMAND_TUNNEL, DEMAND_KINDS };
-/* The same with an upstream proxy. That one itself gets requests for http, and CONNECTs; the connections of the others
- * begin with a CONNECT. */
-enum proxied_kind { PROXIED_NONE, PROXIED_HTTPS, PROXIED_UPGRADE, PROXIED_KINDS };
+struct templates {
+	struct upstream *upstream;
+	struct template
+	    *direct; /* DEMAND_KINDS for each origin, by its index; those of others are empty */
+	struct template **proxied; /* by origin: PROXIED_KINDS for each of its upstream proxies */
+};
 
 static const struct session_protocol *const tunnel_protocols[] = {&session_raw, NULL};
 
@@ -23,8 +24,8 @@ static const struct {
 };
 
 /* Addresses that nobody has configured have no health that workers could share. */
-static bool open_template(const struct upstream *u, struct demand_template *t,
-    const struct conf_origin *o, enum demand_kind kind, char *error, size_t error_size)
+static bool open_template(struct upstream *u, struct template *t, const struct conf_origin *o,
+    enum demand_kind kind, char *error, size_t error_size)
 {
 	char alpn[64];
 	t->conf = *o;
@@ -47,8 +48,8 @@ static bool open_template(const struct upstream *u, struct demand_template *t,
 }
 
 /* Files of authorities are read once: what is like another one has its TLS. */
-static bool open_proxy_tls(struct demand_template *t, const struct demand_template *others,
-    size_t count, char *error, size_t error_size)
+static bool open_proxy_tls(
+    struct template *t, const struct template *others, size_t count, char *error, size_t error_size)
 {
 	const struct conf_origin *o = &t->conf;
 	for (size_t i = 0; i < count && !t->tls; i++)
@@ -63,8 +64,8 @@ static bool open_proxy_tls(struct demand_template *t, const struct demand_templa
 	return t->tls != NULL;
 }
 
-static void copy_template(struct demand_template *t, const struct demand_template *from,
-    const struct conf_upstream_proxy *p, const struct upstream *u)
+static void copy_template(struct template *t, const struct template *from,
+    const struct conf_upstream_proxy *p, struct upstream *u)
 {
 	t->conf = from->conf;
 	t->conf.proxy = p;
@@ -75,16 +76,15 @@ static void copy_template(struct demand_template *t, const struct demand_templat
 
 /* The templates of an origin's upstream proxies. */
 static bool open_proxied(
-    struct demand_templates *all, const struct conf_origin *origin, char *error, size_t error_size)
+    struct templates *all, const struct conf_origin *origin, char *error, size_t error_size)
 {
-	const struct demand_template *direct = &all->direct[origin->index * DEMAND_KINDS];
+	const struct template *direct = &all->direct[origin->index * DEMAND_KINDS];
 	const struct conf_chain *chain = &origin->chain;
-	struct demand_template *t =
-	    memory_zalloc((chain->proxy_count * PROXIED_KINDS + 1) * sizeof(*t));
+	struct template *t = memory_zalloc((chain->proxy_count * PROXIED_KINDS + 1) * sizeof(*t));
 	all->proxied[origin->index] = t;
 	for (size_t i = 0; i < chain->proxy_count; i++) {
 		const struct conf_upstream_proxy *p = &chain->proxies[i];
-		struct demand_template *own = &t[i * PROXIED_KINDS];
+		struct template *own = &t[i * PROXIED_KINDS];
 		copy_template(&own[PROXIED_NONE], &direct[DEMAND_HTTP], p, all->upstream);
 		copy_template(&own[PROXIED_HTTPS], &direct[DEMAND_HTTPS], p, all->upstream);
 		copy_template(&own[PROXIED_UPGRADE], &direct[DEMAND_HTTP], p, all->upstream);
@@ -100,7 +100,7 @@ static bool open_proxied(
 	return true;
 }
 
-static void close_template(struct demand_template *t)
+static void close_template(struct template *t)
 {
 	session_plans_free(t->plans[0]);
 	session_plans_free(t->plans[1]);
@@ -108,32 +108,40 @@ static void close_template(struct demand_template *t)
 		net_tls_free(t->tls);
 }
 
-static bool open_origin(
-    struct demand_templates *t, const struct conf_origin *o, char *error, size_t error_size)
+static bool open_all(struct templates *t, char *error, size_t error_size)
 {
-	for (unsigned kind = 0; kind < DEMAND_KINDS; kind++)
-		if (!open_template(t->upstream, &t->direct[o->index * DEMAND_KINDS + kind], o, kind,
-			error, error_size))
+	const struct conf *conf = t->upstream->env->conf;
+	for (size_t i = 0; i < conf->origin_count; i++) {
+		const struct conf_origin *o = &conf->origins[i];
+		struct template *direct = &t->direct[i * DEMAND_KINDS];
+		if (o->kind != CONF_ORIGIN_FORWARD)
+			continue;
+		for (unsigned kind = 0; kind < DEMAND_KINDS; kind++)
+			if (!open_template(t->upstream, &direct[kind], o, kind, error, error_size))
+				return false;
+		if (o->chain.proxy_count > 0 && !open_proxied(t, o, error, error_size))
 			return false;
-	return o->chain.proxy_count == 0 || open_proxied(t, o, error, error_size);
-}
-
-bool demand_templates_open(
-    struct demand_templates *t, const struct upstream *u, char *error, size_t error_size)
-{
-	const struct conf *conf = u->env->conf;
-	t->upstream = u;
-	t->direct = memory_zalloc(conf->origin_count * DEMAND_KINDS * sizeof(*t->direct));
-	t->proxied = memory_zalloc(conf->origin_count * sizeof(*t->proxied));
-	for (size_t i = 0; i < conf->origin_count; i++)
-		if (conf->origins[i].kind == CONF_ORIGIN_FORWARD &&
-		    !open_origin(t, &conf->origins[i], error, error_size))
-			return false;
+	}
 	return true;
 }
 
-void demand_templates_close(struct demand_templates *t)
+struct templates *templates_open(struct upstream *u, char *error, size_t error_size)
 {
+	size_t origins = u->env->conf->origin_count;
+	struct templates *t = memory_new(struct templates);
+	t->upstream = u;
+	t->direct = memory_zalloc(origins * DEMAND_KINDS * sizeof(*t->direct));
+	t->proxied = memory_zalloc(origins * sizeof(struct template *));
+	if (open_all(t, error, error_size))
+		return t;
+	templates_free(t);
+	return NULL;
+}
+
+void templates_free(struct templates *t)
+{
+	if (!t)
+		return;
 	const struct conf *conf = t->upstream->env->conf;
 	for (size_t i = 0; i < conf->origin_count * DEMAND_KINDS; i++)
 		close_template(&t->direct[i]);
@@ -145,25 +153,17 @@ void demand_templates_close(struct demand_templates *t)
 	}
 	free(t->proxied);
 	free(t->direct);
+	free(t);
 }
 
-const struct demand_template *demand_template_of(
-    const struct demand_templates *t, const struct exchange *x, struct offer_target *target)
+const struct template *templates_get(
+    const struct templates *t, const struct conf_origin *origin, enum demand_kind kind)
 {
-	const struct conf_origin *origin = x->context.origin;
-	const struct conf_upstream_proxy *p = conf_upstream_proxy_for(
-	    origin, slice_of_string(target->host), target->is_address ? &target->address : NULL);
-	enum demand_kind kind = target->is_tunnel ? DEMAND_TUNNEL
-				: target->is_tls  ? DEMAND_HTTPS
-						  : DEMAND_HTTP;
-	if (!p)
-		return &t->direct[origin->index * DEMAND_KINDS + kind];
-	const struct demand_template *own = &t->proxied[origin->index][p->index * PROXIED_KINDS];
-	if (kind == DEMAND_HTTPS)
-		return &own[PROXIED_HTTPS];
-	if (kind == DEMAND_HTTP && x->tunnel.is_asked) /* RFC 6455 4.1 */
-		return &own[PROXIED_UPGRADE];
-	target->host[0] = '\0'; /* all have the same connections */
-	target->port = 0;
-	return &own[PROXIED_NONE];
+	return &t->direct[origin->index * DEMAND_KINDS + kind];
+}
+
+const struct template *templates_proxied(const struct templates *t,
+    const struct conf_origin *origin, const struct conf_upstream_proxy *p, enum proxied_kind kind)
+{
+	return &t->proxied[origin->index][p->index * PROXIED_KINDS + kind];
 }
