@@ -51,7 +51,7 @@
 	X(subscriptions_held_back, "times that an origin was held back because a subscriber was slow") \
 	X(tunnels, "tunnels opened") \
 	X(destinations_made, "hosts with their ports that requests in forward mode have named for the first time") \
-	X(destinations_evicted, "of these, forgotten because max-destinations was reached, or because descriptors were short") \
+	X(destinations_evicted, "of these, forgotten because max-destinations was reached, or because half of the descriptors were connections to them") \
 	X(tunnels_refused, "requests for a tunnel that opened none") \
 	X(tunnels_slowed, "ended tunnels that had to wait for the tunnel-rate of their client or user") \
 	X(tunnel_up_bytes, "bytes that ended tunnels have carried to origins") \

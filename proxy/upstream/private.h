@@ -212,7 +212,7 @@ void origin_conn_opened(struct origin_conn *c);
 struct net_conn *origin_conn_connect(struct origin_conn *c, const struct net_conn_ops *ops);
 /* What a connection of this pool is charged for. */
 size_t origin_conn_bytes(const struct pool *p);
-/* The connection was given a response that the upstream proxy has made for itself, and that no client may have: asks
+/* The destination is an upstream proxy. Whether a response is one that this has made for itself, and that no client may have: asks
  * for credentials, or opens no tunnel. True: the exchange has failed, and the head is freed. */
 bool upstream_proxy_refused(
     struct origin_conn *c, struct leg *leg, struct http_head *head, bool end);
