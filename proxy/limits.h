@@ -35,6 +35,10 @@
 /* Promises kept unanswered on one origin connection. Each holds a stream of ours. */
 #define LIMIT_RESERVED_STREAMS 1000000u
 
+/* Hosts beside their own that the origins of one connection may promise for in forward mode: its certificate, which
+ * may have thousands of names, is looked through for each. */
+#define LIMIT_PROMISED_HOSTS 16u
+
 /* Streams we have reset and remember (RFC 9113 5.1): beyond the PING that shows that the peer has
  * seen it, as long as there is room. */
 #define LIMIT_REMEMBERED_RESETS 256u

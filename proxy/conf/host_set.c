@@ -2,7 +2,7 @@
 /* Sets of host patterns: a table with open addressing, never more than half full. */
 #include "proxy/conf/setters.h"
 
-#include "proxy/base/ascii.h"
+#include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
 #include "proxy/http/host.h"
 
@@ -42,8 +42,8 @@ void conf_host_set_fill(
 			s->has_any = true;
 			continue;
 		}
-		bool is_good = key_of(patterns[i], key);
-		struct slice name = slice_of_string(is_good ? key : "");
+		ensure(key_of(patterns[i], key));
+		struct slice name = slice_of_string(key);
 		uint64_t at = hash_bytes(s->seed, name.ptr, name.len);
 		while (s->slots[at & s->mask] != 0)
 			at++;

@@ -273,7 +273,7 @@ static const struct idle {
     {CONF_SECTION_SERVER, "limit-table", limits_no_requests, "no route has limit-requests"},
     {CONF_SECTION_SERVER, "user-failures", has_no_users, "no [access NAME] has users"},
     {CONF_SECTION_SERVER, "users-cache-time", has_no_users, "no [access NAME] has users"},
-    {CONF_SECTION_ACCESS, "users", asks_for_no_user, "no line is ask or has user="},
+    {CONF_SECTION_ACCESS, "users", asks_for_no_user, "no rule asks for users or looks at them"},
     {CONF_SECTION_LISTEN, "pac", conf_is_gateway, "mode is gateway"},
     {CONF_SECTION_LISTEN, "tls-timeout", is_cleartext, "the section has no certificate"},
     {CONF_SECTION_LISTEN, "max-concurrent-streams", clients_speak_http1, CLIENTS_HTTP1},

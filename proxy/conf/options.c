@@ -353,7 +353,8 @@ const struct conf_option conf_options[] = {
     {ACCESS(rules), .key = "ask", .example = "path=/admin/*", ACCESS_RULE,
         .sentence = "Requests that need a user: one without is answered 401, or 407 in forward mode. With a user the next lines decide."},
     {ACCESS(users), .key = "users", .example = "/etc/pushgate/users", .type = CONF_TYPE_FILE, .form = "FILE",
-        .sentence = "The users and the hashes of their passwords, as htpasswd(1) and mkpasswd(1) write them: yescrypt, bcrypt or SHA-512."},
+        .sentence = "The users and the hashes of their passwords, lines NAME:HASH as htpasswd -B writes them: bcrypt, or yescrypt, SHA-512 or SHA-256 of "
+        "mkpasswd(1). A changed file is used within seconds, one with a mistake never. The user that workers run as must be able to read it."},
     {ACCESS(realm), .key = "realm", .example = "home", .type = CONF_TYPE_TEXT, .form = "TEXT", .preset = "pushgate", .set = conf_set_realm,
         .sentence = "What browsers show when they ask for a password."},
 

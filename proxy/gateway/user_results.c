@@ -65,7 +65,7 @@ static struct user_result *find(struct user_results *u, const uint8_t mac[USER_M
 	struct map_node *n = map_find(&u->by_mac, hash_of(mac));
 	for (; n; n = map_next(n)) {
 		struct user_result *r = container_of(n, struct user_result, node);
-		/* uncovered[ 1]: two MACs that begin with the same 64 bits */
+		/* uncovered: two MACs that begin with the same 64 bits */
 		if (memcmp(r->mac, mac, USER_MAC_BYTES) == 0)
 			return r;
 	}

@@ -139,10 +139,8 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 	set_server_name(c, server_name);
 	int family = to->storage.ss_family;
 	c->fd = net_sys_socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	c->connect_errno = c->fd < 0 ? errno : 0;
-	if (c->fd >= l->reserve || c->connect_errno == EMFILE)
-		(void)net_closing_free_descriptor(l);
 	if (c->fd < 0) {
+		c->connect_errno = errno;
 		net_conn_schedule_recheck(c);
 		return c;
 	}

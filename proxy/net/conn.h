@@ -167,8 +167,7 @@ void net_conn_finish_step(struct net_conn *c);
 void net_conn_close_step(struct net_conn *c);
 void net_conn_discard(struct net_conn *c);
 void net_closing_expired(void *loop);
-/* Frees the descriptor of the closed connection whose deadline is nearest. If there is none, the owner of the loop is
- * asked for others (net_when_descriptors_are_short). False: there are none. */
+/* Frees the descriptor of the closed connection whose deadline is nearest. False: there is none. */
 bool net_closing_free_descriptor(struct net_loop *l);
 
 /* tls_conn.c */

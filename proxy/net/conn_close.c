@@ -47,10 +47,9 @@ bool net_closing_free_descriptor(struct net_loop *l)
 	struct net_conn *c = list_first(&l->lingering, struct net_conn, owner_link);
 	if (!c)
 		c = list_first(&l->draining, struct net_conn, owner_link);
-	if (!c)
-		return l->free_some && l->free_some(l->free_some_context);
-	net_conn_die(c);
-	return true;
+	if (c)
+		net_conn_die(c);
+	return c != NULL;
 }
 
 void net_conn_finish(struct net_conn *c)

@@ -215,7 +215,7 @@ struct net_listener *net_listener_new(struct net_loop *l, int fd,
 	n->accepted = accepted;
 	n->paused = paused;
 	n->context = context;
-	n->most = l->reserve = most_descriptors();
+	n->most = most_descriptors();
 	net_timer_init(&n->resume, l, on_resume, n);
 	ev_io_init(&n->io, on_acceptable, fd, EV_READ);
 	n->io.data = n;

@@ -10,7 +10,6 @@
 #include "proxy/base/memory.h"
 #include "proxy/net/conn.h"
 #include <errno.h>
-#include <limits.h>
 
 void net_buffer_append(struct net_buffer *b, const void *ptr, size_t len)
 {
@@ -105,13 +104,6 @@ static void on_idle(struct ev_loop *ev, ev_idle *w, int events)
 	(void)ev, (void)w, (void)events;
 }
 
-void net_when_descriptors_are_short(
-    struct net_loop *l, bool (*free_some)(void *context), void *context)
-{
-	l->free_some = free_some;
-	l->free_some_context = context;
-}
-
 void net_loop_run_again(struct net_loop *l)
 {
 	ev_idle_start(l->ev, &l->idle);
@@ -127,7 +119,6 @@ struct net_loop *net_loop_new(struct chunk_pool *chunks)
 	ensure(l->read_chunk != NULL);
 	l->now = clock_monotonic();
 	l->pass = 1;
-	l->reserve = INT_MAX;
 	list_init(&l->dirty);
 	list_init(&l->recheck);
 	list_init(&l->waiting_for_chunk);

@@ -62,10 +62,6 @@ struct net_loop {
 	bool read_drained, read_eof;
 	int read_errno;
 	BIO_METHOD *bio_method, *tunnel_bio_method;
-	/* net_when_descriptors_are_short */
-	bool (*free_some)(void *context);
-	void *free_some_context;
-	int reserve; /* the first descriptor number of the reserve (net_listener_new) */
 };
 
 /* The loop's read chunk, unshared; NULL when that cannot be had for now. */

@@ -394,10 +394,6 @@ struct net_listener *net_listener_new(struct net_loop *l, int fd,
     void (*accepted)(void *context, int fd, const struct net_address *peer),
     void (*paused)(void *context, int error), void *context);
 void net_listener_free(struct net_listener *n); /* NULL is fine */
-/* Called when only the reserve is left and no closed connection can be ended: has some of the owner's idle connections
- * end in the next loop pass. Returns whether there are any. NULL: nobody is asked. */
-void net_when_descriptors_are_short(
-    struct net_loop *l, bool (*free_some)(void *context), void *context);
 /* Closes an accepted socket that is refused. Takes fd. */
 void net_refuse(int fd);
 

@@ -33,7 +33,7 @@
 	X(requests_limited, "requests answered 429 because of limit-requests") \
 	X(requests_limited_shadow, "requests that a line of limit-requests with shadow would have refused") \
 	X(limit_table_full, "times that limit-table was too small: a client or a value was forgotten before its time, or not counted") \
-	X(password_hashes, "passwords that workers had the password process hash ([access NAME] users)") \
+	X(password_hashes, "passwords that workers asked the password process about ([access NAME] users); it hashes those that it has not just found right for another worker") \
 	X(passwords_wrong, "of these, wrong: the user is not known, or has another password") \
 	X(requests_retried, "requests tried more than once: the next counters say why") \
 	X(retries_unprocessed, "times that a request was tried again because no server had processed it: it could not be connected to, or refused the request") \
@@ -51,7 +51,7 @@
 	X(subscriptions_held_back, "times that an origin was held back because a subscriber was slow") \
 	X(tunnels, "tunnels opened") \
 	X(destinations_made, "hosts with their ports that requests in forward mode have named for the first time") \
-	X(destinations_evicted, "of these, forgotten because max-destinations was reached, or because descriptors were short") \
+	X(destinations_evicted, "of these, forgotten because max-destinations was reached, or because half of the descriptors were connections to them") \
 	X(tunnels_refused, "requests for a tunnel that opened none") \
 	X(tunnels_slowed, "ended tunnels that had to wait for the tunnel-rate of their client or user") \
 	X(tunnel_up_bytes, "bytes that ended tunnels have carried to origins") \

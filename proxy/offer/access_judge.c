@@ -80,15 +80,11 @@ static unsigned allows_address(const struct conf_access_rule *r, const struct ac
 		return TAKES;
 	if (!(words & CONF_BLOCKS_GLOBAL))
 		return ACCESS_REASON_ADDRESS;
-	switch (reach_of(f)) {
-	case ADDRESS_GLOBAL:
+	enum address_reach reach = reach_of(f);
+	if (reach == ADDRESS_GLOBAL)
 		return TAKES;
-	case ADDRESS_EMBEDS:
-		return ACCESS_REASON_ADDRESS_EMBEDDED;
-	case ADDRESS_NOT_GLOBAL:
-		return ACCESS_REASON_ADDRESS_NOT_GLOBAL;
-	}
-	return ACCESS_REASON_ADDRESS_NOT_GLOBAL;
+	return reach == ADDRESS_EMBEDS ? ACCESS_REASON_ADDRESS_EMBEDDED
+				       : ACCESS_REASON_ADDRESS_NOT_GLOBAL;
 }
 
 /* The others take an address that carries one which they name, too: a translator would lead to that. */

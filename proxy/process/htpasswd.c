@@ -141,7 +141,7 @@ static struct htpasswd_user *find(const struct htpasswd *h, struct slice name)
 	struct map_node *n = map_find(&h->by_name, hash_bytes(h->seed, name.ptr, name.len));
 	for (; n; n = map_next(n)) {
 		struct htpasswd_user *u = container_of(n, struct htpasswd_user, node);
-		/* uncovered[ 1]: another name with the same 64 bits of a hash with a random seed */
+		/* uncovered: another name with the same 64 bits of a hash with a random seed */
 		if (slice_equal(u->name, name))
 			return u;
 	}

@@ -24,8 +24,9 @@ static void answer(void *context)
 {
 	struct password_single *s = context;
 	const struct passwords_question q = s->question;
-	bool is_right = passwords_are_right(&s->passwords, q.access,
-	    slice_of(s->text, q.name_bytes), slice_of(s->text + q.name_bytes, q.password_bytes));
+	bool is_right =
+	    passwords_are_right(&s->passwords, q.access, slice_of(s->text, q.name_bytes),
+		slice_of(s->text + q.name_bytes, q.password_bytes), clock_monotonic());
 	explicit_bzero(s->text, sizeof(s->text));
 	s->is_asked = false;
 	(void)gateway_password_answer(s->gateway, q.id, is_right);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of users: read again when they change. */
+/* The files of users, read again when they change, and what was found out with them. */
 #include "proxy/process/passwords.h"
 
+#include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +21,9 @@ void passwords_open(struct passwords *p, const struct conf *conf)
 {
 	*p = (struct passwords){.count = conf->access_count};
 	p->files = memory_zalloc((p->count + 1) * sizeof(*p->files));
+	p->known = memory_zalloc(PASSWORDS_KNOWN * sizeof(*p->known));
+	p->known_usec = conf->server.users_cache_time;
+	hash_random(p->key, sizeof(p->key));
 	for (size_t i = 0; i < p->count; i++)
 		p->files[i].path = conf->accesses[i].users;
 }
@@ -29,6 +33,8 @@ void passwords_close(struct passwords *p)
 	for (size_t i = 0; i < p->count; i++)
 		htpasswd_free(p->files[i].users);
 	free(p->files);
+	free(p->known);
+	explicit_bzero(p->key, sizeof(p->key));
 	*p = (struct passwords){0};
 }
 
@@ -84,6 +90,13 @@ static struct htpasswd *read_users(const char *path, char line[512])
 	return users;
 }
 
+static void forget(struct passwords *p, size_t access)
+{
+	for (size_t i = 0; i < PASSWORDS_KNOWN; i++)
+		if (p->known[i].access == access)
+			p->known[i].until = 0;
+}
+
 enum passwords_change passwords_check(struct passwords *p, size_t access, char line[512])
 {
 	struct passwords_file *f = &p->files[access];
@@ -101,14 +114,47 @@ enum passwords_change passwords_check(struct passwords *p, size_t access, char l
 		return PASSWORDS_UNUSABLE;
 	htpasswd_free(f->users);
 	f->users = users;
+	forget(p, access);
 	snprintf(line, 512, "%s: read %u user%s", f->path, htpasswd_count(users),
 	    htpasswd_count(users) == 1 ? "" : "s");
 	return PASSWORDS_READ;
 }
 
-bool passwords_are_right(
-    const struct passwords *p, size_t access, struct slice name, struct slice password)
+/* ---- passwords ---- */
+
+/* A name has no colon, so that no two pairs have the same text. */
+static void make_mac(const struct passwords *p, size_t access, struct slice name,
+    struct slice password, uint8_t mac[NET_HMAC_BYTES])
 {
-	return access < p->count && p->files[access].users &&
-	       htpasswd_is_right(p->files[access].users, name, password);
+	char text[sizeof(access) + 2 * HTPASSWD_TEXT_BYTES + 1], *at = text;
+	memcpy(at, &access, sizeof(access));
+	at += sizeof(access);
+	memcpy(at, name.ptr, name.len);
+	at += name.len;
+	*at++ = ':';
+	memcpy(at, password.ptr, password.len);
+	at += password.len;
+	net_hmac(slice_of((const char *)p->key, sizeof(p->key)),
+	    slice_of(text, (size_t)(at - text)), mac);
+	explicit_bzero(text, sizeof(text));
+}
+
+bool passwords_are_right(
+    const struct passwords *p, size_t access, struct slice name, struct slice password, usec now)
+{
+	uint8_t mac[NET_HMAC_BYTES];
+	uint32_t place;
+	if (access >= p->count || !p->files[access].users || name.len > HTPASSWD_TEXT_BYTES ||
+	    password.len > HTPASSWD_TEXT_BYTES)
+		return false;
+	make_mac(p, access, name, password, mac);
+	memcpy(&place, mac, sizeof(place));
+	struct passwords_known *known = &p->known[place % PASSWORDS_KNOWN];
+	if (now < known->until && memcmp(known->mac, mac, sizeof(mac)) == 0)
+		return true;
+	if (!htpasswd_is_right(p->files[access].users, name, password))
+		return false;
+	*known = (struct passwords_known){.access = (uint32_t)access, .until = now + p->known_usec};
+	memcpy(known->mac, mac, sizeof(mac));
+	return true;
 }

@@ -33,9 +33,21 @@ struct passwords_file {
 	struct htpasswd *users; /* NULL: nothing was read, so nobody is known */
 };
 
+/* A password that was right, known by a keyed hash, so that several workers have it hashed once. */
+struct passwords_known {
+	uint8_t mac[NET_HMAC_BYTES];
+	uint32_t access;
+	usec until; /* 0: nothing is known here */
+};
+/* Each has one place, where it displaces another one. */
+#define PASSWORDS_KNOWN 4096u
+
 struct passwords {
 	size_t count;
 	struct passwords_file *files; /* by conf_access.index */
+	uint8_t key[NET_HMAC_BYTES];
+	struct passwords_known *known;
+	usec known_usec; /* users-cache-time */
 };
 
 enum passwords_change { PASSWORDS_SAME, PASSWORDS_READ, PASSWORDS_UNUSABLE };
@@ -50,9 +62,9 @@ void passwords_close(struct passwords *p);
  * nobody is known.
  */
 enum passwords_change passwords_check(struct passwords *p, size_t access, char line[512]);
-/* Slow: htpasswd_is_right. */
+/* Slow, unless the password was right a short time ago: htpasswd_is_right. */
 bool passwords_are_right(
-    const struct passwords *p, size_t access, struct slice name, struct slice password);
+    const struct passwords *p, size_t access, struct slice name, struct slice password, usec now);
 
 /* ---- the messages ---- */
 

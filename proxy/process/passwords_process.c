@@ -93,7 +93,7 @@ static bool serve_worker(struct process *p, uint32_t worker)
 		return false;
 	}
 	bool is_right = passwords_are_right(&p->passwords, q.access, slice_of(text, q.name_bytes),
-	    slice_of(text + q.name_bytes, q.password_bytes));
+	    slice_of(text + q.name_bytes, q.password_bytes), clock_monotonic());
 	explicit_bzero(text, sizeof(text));
 	const struct passwords_answer a = {
 	    .id = q.id, .access = q.access, .kind = is_right ? PASSWORDS_RIGHT : PASSWORDS_WRONG};

@@ -276,6 +276,7 @@ static void print_route(struct request *r)
 	const struct conf_route *route = x->context.route;
 	fprintf(r->out, "listen %s, route %s, origin %s\n",
 	    r->scene.listen ? r->scene.listen->name : "-", route->name, x->context.origin->name);
+	explain_upstream_proxy(r->out, x);
 	if (route->side_count > 1)
 		fprintf(r->out,
 		    "the route's origins are %s; this client's address is on the side of %s\n",

@@ -6,22 +6,9 @@
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/upstream/private.h"
+#include "proxy/upstream/templates.h"
 
-/* What a connection carries, and so which protocols it speaks. */
-enum demand_kind { DEMAND_HTTP, DEMAND_HTTPS, DEMAND_TUNNEL, DEMAND_KINDS };
-/* The same with an upstream proxy. That one itself gets requests for http, and CONNECTs; the connections of the others
- * begin with a CONNECT. */
-enum proxied_kind { PROXIED_NONE, PROXIED_HTTPS, PROXIED_UPGRADE, PROXIED_KINDS };
-
-struct template
-{
-	struct conf_origin conf;
-	struct session_plan *plans[2]; /* as in struct destination */
-	struct net_tls *tls;           /* NULL: cleartext */
-	struct net_tls
-	    *proxy_tls; /* of conf.proxy, with which a tunnel is opened; NULL: cleartext */
-	bool owns_tls;
-};
+#include <sys/resource.h>
 
 struct demand {
 	struct destination destination;
@@ -39,14 +26,13 @@ struct demand {
 
 struct on_demand {
 	struct upstream *upstream;
-	struct template
-	    *templates; /* DEMAND_KINDS for each origin, by its index; those of others are empty */
-	struct template **proxied; /* by origin: PROXIED_KINDS for each of its upstream proxies */
+	struct templates *templates;
 	struct map demands;
 	struct list unused; /* the one that is so for the longest comes first */
 	struct wheel_node timer;
-	struct wheel_node spare_timer; /* descriptors are short: */
-	unsigned to_spare;             /* so many with connections are to end */
+	struct net_timer spare;
+	/* Those of all demands, and above how many the ones that nobody uses are closed. */
+	size_t connections, most_connections;
 	bool is_closed;
 };
 
@@ -61,107 +47,8 @@ static struct demand *demand_of(struct destination *d)
 	return container_of(d, struct demand, destination);
 }
 
-/* Ended for each descriptor that is short, so that the next connections find room too. */
-#define SPARED_FOR_EACH 4u
-/* Looked at for that in a loop pass. Most have no connection if their servers refuse any. */
+/* Destinations that are looked at in a loop pass when there are too many connections. */
 #define SPARED_LOOKS 256u
-
-/* ---- templates ---- */
-
-static const struct session_protocol *const tunnel_protocols[] = {&session_raw, NULL};
-
-static const struct {
-	enum conf_origin_kind kind;
-	uint32_t protocols;
-} kinds[DEMAND_KINDS] = {
-    [DEMAND_HTTP] = {CONF_ORIGIN_PLAIN, CONF_HTTP1},
-    [DEMAND_HTTPS] = {CONF_ORIGIN_TLS, CONF_HTTP1 | CONF_HTTP2},
-    [DEMAND_TUNNEL] = {CONF_ORIGIN_PLAIN, CONF_HTTP1},
-};
-
-/* Addresses that nobody has configured have no health that workers could share. */
-static bool open_template(struct upstream *u, struct template *t, const struct conf_origin *o,
-    enum demand_kind kind, char *error, size_t error_size)
-{
-	char alpn[64];
-	t->conf = *o;
-	t->conf.kind = kinds[kind].kind;
-	t->conf.protocols = kinds[kind].protocols;
-	t->conf.check.kind = CONF_CHECK_OFF;
-	t->conf.eject.failures = t->conf.eject.percent = 0;
-	for (unsigned push = 0; push < 2; push++)
-		t->plans[push] = session_plans_for_origin(
-		    kind == DEMAND_TUNNEL ? tunnel_protocols : u->env->protocols, &t->conf,
-		    push == 1);
-	if (t->conf.kind != CONF_ORIGIN_TLS)
-		return true;
-	session_alpn_list(t->plans[0], false, alpn, sizeof(alpn));
-	const struct net_tls_client_options options = {
-	    .ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = alpn};
-	t->tls = net_tls_client_new(&options, error, error_size);
-	t->owns_tls = true;
-	return t->tls != NULL;
-}
-
-/* Files of authorities are read once: what is like another one has its TLS. */
-static bool open_proxy_tls(
-    struct template *t, const struct template *others, size_t count, char *error, size_t error_size)
-{
-	const struct conf_origin *o = &t->conf;
-	for (size_t i = 0; i < count && !t->tls; i++)
-		if (others[i * PROXIED_KINDS].conf.proxy->is_tls)
-			t->tls = others[i * PROXIED_KINDS].tls;
-	if (t->tls)
-		return true;
-	const struct net_tls_client_options options = {
-	    .ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = "http/1.1"};
-	t->tls = net_tls_client_new(&options, error, error_size);
-	t->owns_tls = true;
-	return t->tls != NULL;
-}
-
-static void copy_template(struct template *t, const struct template *from,
-    const struct conf_upstream_proxy *p, struct upstream *u)
-{
-	t->conf = from->conf;
-	t->conf.proxy = p;
-	for (unsigned push = 0; push < 2; push++)
-		t->plans[push] = session_plans_for_origin(u->env->protocols, &t->conf, push == 1);
-	t->tls = from->tls;
-}
-
-/* The templates of an origin's upstream proxies. */
-static bool open_proxied(
-    struct on_demand *o, const struct conf_origin *origin, char *error, size_t error_size)
-{
-	const struct template *direct = &o->templates[origin->index * DEMAND_KINDS];
-	const struct conf_chain *chain = &origin->chain;
-	struct template *t = memory_zalloc((chain->proxy_count * PROXIED_KINDS + 1) * sizeof(*t));
-	o->proxied[origin->index] = t;
-	for (size_t i = 0; i < chain->proxy_count; i++) {
-		const struct conf_upstream_proxy *p = &chain->proxies[i];
-		struct template *own = &t[i * PROXIED_KINDS];
-		copy_template(&own[PROXIED_NONE], &direct[DEMAND_HTTP], p, o->upstream);
-		copy_template(&own[PROXIED_HTTPS], &direct[DEMAND_HTTPS], p, o->upstream);
-		copy_template(&own[PROXIED_UPGRADE], &direct[DEMAND_HTTP], p, o->upstream);
-		if (!p->is_tls)
-			continue;
-		own[PROXIED_NONE].conf.kind = CONF_ORIGIN_TLS;
-		if (!open_proxy_tls(&own[PROXIED_NONE], t, i, error, error_size))
-			return false;
-		own[PROXIED_HTTPS].proxy_tls = own[PROXIED_UPGRADE].proxy_tls =
-		    own[PROXIED_NONE].tls;
-	}
-	return true;
-}
-
-static void close_template(struct template *t)
-{
-	session_plans_free(t->plans[0]);
-	session_plans_free(t->plans[1]);
-	if (t->owns_tls)
-		net_tls_free(t->tls);
-}
 
 /* ---- life ---- */
 
@@ -173,9 +60,15 @@ static bool is_used(const struct conf *conf)
 	return false;
 }
 
+/* Half of the descriptors: idle connections to where nobody goes any more must not take the place of clients. */
+static size_t most_connections(void)
+{
+	struct rlimit limit;
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : SIZE_MAX;
+}
+
 static void look_at_unused(struct wheel_node *timer, usec now);
-static void spare(struct wheel_node *timer, usec now);
-static bool spare_soon(void *context);
+static void spare(void *context);
 
 bool on_demand_open(struct upstream *u, char *error, size_t error_size)
 {
@@ -184,25 +77,13 @@ bool on_demand_open(struct upstream *u, char *error, size_t error_size)
 		return true;
 	struct on_demand *o = u->on_demand = memory_new(struct on_demand);
 	o->upstream = u;
-	o->templates = memory_zalloc(conf->origin_count * DEMAND_KINDS * sizeof(*o->templates));
-	o->proxied = memory_zalloc(conf->origin_count * sizeof(struct template *));
 	map_init(&o->demands);
 	list_init(&o->unused);
 	wheel_node_init(&o->timer, look_at_unused);
-	wheel_node_init(&o->spare_timer, spare);
-	net_when_descriptors_are_short(u->env->loop, spare_soon, o);
-	for (size_t i = 0; i < conf->origin_count; i++)
-		for (unsigned kind = 0; kind < DEMAND_KINDS; kind++)
-			if (conf->origins[i].kind == CONF_ORIGIN_FORWARD &&
-			    !open_template(u, &o->templates[i * DEMAND_KINDS + kind],
-				&conf->origins[i], kind, error, error_size))
-				return false;
-	for (size_t i = 0; i < conf->origin_count; i++)
-		if (conf->origins[i].chain.proxy_count > 0 &&
-		    conf->origins[i].kind == CONF_ORIGIN_FORWARD &&
-		    !open_proxied(o, &conf->origins[i], error, error_size))
-			return false;
-	return true;
+	net_timer_init(&o->spare, u->env->loop, spare, o);
+	o->most_connections = most_connections();
+	o->templates = templates_open(u, error, error_size);
+	return o->templates != NULL;
 }
 
 static void free_demand(struct deferred_free *deferred)
@@ -234,8 +115,7 @@ void on_demand_close(struct on_demand *o)
 		return;
 	o->is_closed = true;
 	wheel_forget(worker_wheel(o->upstream->env), &o->timer);
-	wheel_forget(worker_wheel(o->upstream->env), &o->spare_timer);
-	net_when_descriptors_are_short(o->upstream->env->loop, NULL, NULL);
+	net_timer_fini(&o->spare);
 	list_for_each(&o->unused, m, struct demand, link) end_demand(o, m);
 }
 
@@ -244,31 +124,18 @@ void on_demand_free(struct on_demand *o)
 	if (!o)
 		return;
 	ensure(o->demands.count == 0);
-	const struct conf *conf = o->upstream->env->conf;
-	for (size_t i = 0; i < conf->origin_count * DEMAND_KINDS; i++)
-		close_template(&o->templates[i]);
-	for (size_t i = 0; i < conf->origin_count; i++) {
-		size_t count = conf->origins[i].chain.proxy_count * PROXIED_KINDS;
-		for (size_t k = 0; o->proxied[i] && k < count; k++)
-			close_template(&o->proxied[i][k]);
-		free(o->proxied[i]);
-	}
-	free(o->proxied);
-	free(o->templates);
+	templates_free(o->templates);
 	map_fini(&o->demands);
 	free(o);
 }
 
 /* ---- unused ones ---- */
 
-static bool has_connections(const struct destination *d)
+static size_t connections_of(const struct destination *d)
 {
-	list_for_each(&d->servers, s, struct server, link)
-	{
-		if (s->connections > 0)
-			return true;
-	}
-	return false;
+	size_t count = 0;
+	list_for_each(&d->servers, s, struct server, link) count += s->connections;
+	return count;
 }
 
 /* Those that still have connections are looked at again later. */
@@ -282,7 +149,7 @@ static void look_at_unused(struct wheel_node *timer, usec now)
 		struct demand *m = list_first(&o->unused, struct demand, link);
 		if (m->unused_since + UNUSED_USEC > now)
 			break;
-		if (!has_connections(&m->destination)) {
+		if (connections_of(&m->destination) == 0) {
 			end_demand(o, m);
 			continue;
 		}
@@ -302,33 +169,33 @@ static void evict(struct on_demand *o, struct demand *m)
 	WORKER_COUNT(o->upstream->env, destinations_evicted, 1);
 }
 
-/* Idle connections to where nobody goes any more must not take the place of clients and of new destinations. */
-static void spare(struct wheel_node *timer, usec now)
-{
-	struct on_demand *o = container_of(timer, struct on_demand, spare_timer);
-	(void)now;
-	worker_now(o->upstream->env);
-	for (unsigned i = 0; i < SPARED_LOOKS && o->to_spare > 0; i++) {
-		struct demand *m = list_first(&o->unused, struct demand, link);
-		if (!m)
-			break;
-		o->to_spare -= has_connections(&m->destination);
-		evict(o, m);
-	}
-	o->to_spare = 0;
-}
-
-/* Not at once: it may be asked from within a destination. */
-static bool spare_soon(void *context)
+/* An eighth fewer than there may be, so that this is not done for each new one. */
+static void spare(void *context)
 {
 	struct on_demand *o = context;
-	if (list_is_empty(&o->unused))
-		return false;
-	if (o->to_spare == 0)
-		wheel_set(
-		    worker_wheel(o->upstream->env), &o->spare_timer, o->upstream->env->relay->now);
-	o->to_spare += SPARED_FOR_EACH;
-	return true;
+	size_t target = o->most_connections - o->most_connections / 8;
+	size_t excess = o->connections > target ? o->connections - target : 0;
+	worker_now(o->upstream->env);
+	for (unsigned i = 0; i < SPARED_LOOKS && excess > 0; i++) {
+		struct demand *m = list_first(&o->unused, struct demand, link);
+		if (!m)
+			return;
+		size_t count = connections_of(&m->destination);
+		excess -= count < excess ? count : excess;
+		evict(o, m);
+	}
+}
+
+/* Not at once: the connection belongs to a destination that is at work. */
+void on_demand_conn_opened(struct on_demand *o)
+{
+	if (++o->connections > o->most_connections && o->spare.deadline == USEC_NEVER)
+		net_timer_set(&o->spare, net_now(o->upstream->env->loop));
+}
+
+void on_demand_conn_ended(struct on_demand *o)
+{
+	o->connections--;
 }
 
 static void use(struct demand *m, struct exchange *x)
@@ -449,15 +316,14 @@ static const struct template *template_of(
 				: target->is_tls  ? DEMAND_HTTPS
 						  : DEMAND_HTTP;
 	if (!p)
-		return &o->templates[origin->index * DEMAND_KINDS + kind];
-	const struct template *t = &o->proxied[origin->index][p->index * PROXIED_KINDS];
+		return templates_get(o->templates, origin, kind);
 	if (kind == DEMAND_HTTPS)
-		return &t[PROXIED_HTTPS];
+		return templates_proxied(o->templates, origin, p, PROXIED_HTTPS);
 	if (kind == DEMAND_HTTP && x->tunnel.is_asked) /* RFC 6455 4.1 */
-		return &t[PROXIED_UPGRADE];
+		return templates_proxied(o->templates, origin, p, PROXIED_UPGRADE);
 	target->host[0] = '\0'; /* all have the same connections */
 	target->port = 0;
-	return &t[PROXIED_NONE];
+	return templates_proxied(o->templates, origin, p, PROXIED_NONE);
 }
 
 struct destination *on_demand_get(struct upstream *u, struct exchange *x)

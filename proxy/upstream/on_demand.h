@@ -27,5 +27,8 @@ struct destination *on_demand_get(struct upstream *u, struct exchange *x);
 /* A push that came on a connection to d uses it too. */
 void on_demand_adopt(struct destination *d, struct exchange *push);
 void on_demand_exchange_ended(struct exchange *x);
+/* A connection to one of its destinations. */
+void on_demand_conn_opened(struct on_demand *o);
+void on_demand_conn_ended(struct on_demand *o);
 
 #endif

@@ -4,6 +4,7 @@
  * pool decides which requests it gets. The session's events are in origin_conn_events.c, its streams
  * in origin_leg.c, its deadlines in origin_deadline.c, its window growth in origin_window.c.
  */
+#include "proxy/upstream/on_demand.h"
 #include "proxy/upstream/private.h"
 
 #include "proxy/base/ensure.h"
@@ -81,6 +82,8 @@ void origin_conn_open(struct pool *p)
 		if (env->relay->unread_since != USEC_NEVER && !c->asks_proxy)
 			net_conn_pause_reading(c->net, NET_PAUSE_MEMORY);
 	}
+	if (p->server->destination->is_on_demand)
+		on_demand_conn_opened(u->on_demand);
 	WORKER_COUNT(env, upstream_connections, 1);
 	WORKER_COUNT(env, upstream_connections_open, 1);
 	if (p->origin->kind == CONF_ORIGIN_DEMO && c->net) { /* a socketpair needs no connect */
@@ -110,6 +113,8 @@ static void dispose(struct origin_conn *c)
 	wheel_forget(worker_wheel(c->upstream->env), &c->timer);
 	worker_free_later(c->upstream->env, &c->deferred);
 	pool_conn_gone(c->pool, c);
+	if (c->pool->server->destination->is_on_demand)
+		on_demand_conn_ended(c->upstream->on_demand);
 	c->upstream->env->observe->counters->upstream_connections_open--;
 	worker_schedule_drain_check(c->upstream->env);
 }

@@ -6,6 +6,7 @@
 #include "proxy/upstream/private.h"
 
 #include "proxy/base/ensure.h"
+#include "proxy/base/hash.h"
 
 /* A route whose promises exceeded reset-rate uses connections without push for this long. */
 #define PUSH_OFF_USEC (60 * USEC_PER_SEC)
@@ -212,8 +213,19 @@ void origin_promise(struct origin_conn *c, struct session_event *e)
 
 static bool covers(const struct exchange *parent, struct slice host)
 {
-	const struct origin_conn *c = origin_conn_of(parent);
-	return c && c->net && net_conn_peer_covers(c->net, host);
+	struct origin_conn *c = origin_conn_of(parent);
+	/* uncovered: a promise comes with its connection */
+	if (!c || !c->net)
+		return false;
+	struct promised_hosts *p = &c->promised_hosts;
+	uint64_t hash = hash_bytes(c->upstream->env->seed, host.ptr, host.len);
+	for (uint32_t i = 0; i < p->count; i++)
+		if (p->hashes[i] == hash)
+			return p->covered[i];
+	if (p->count == LIMIT_PROMISED_HOSTS)
+		return false;
+	p->hashes[p->count] = hash;
+	return p->covered[p->count++] = net_conn_peer_covers(c->net, host);
 }
 
 static bool may_reach(const struct exchange *parent, struct exchange *asked)

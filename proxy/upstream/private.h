@@ -46,13 +46,21 @@ enum origin_transport {
 	ORIGIN_TRANSPORT_ENDED,    /* the session still holds what the client has not taken */
 };
 
+/* Other hosts that were promised for, and whether the certificate of the connection is valid for them. */
+struct promised_hosts {
+	uint64_t hashes[LIMIT_PROMISED_HOSTS]; /* with a secret seed */
+	bool covered[LIMIT_PROMISED_HOSTS];
+	uint32_t count;
+};
+
 struct origin_conn {
 	struct upstream *upstream;
 	struct pool *pool;
 	struct net_conn *net;
 	const struct session_plan *plan; /* borrows: of a pool of the origin */
 	struct session *session;         /* NULL until connected */
-	struct session *dialogue; /* with an upstream proxy, before the session; NULL: there is none */
+	struct session
+	    *dialogue; /* with an upstream proxy, before the session; NULL: there is none */
 	struct budget budget;
 	struct list link;   /* in pool->conns */
 	struct list usable; /* in pool->usable */
@@ -90,6 +98,7 @@ struct origin_conn {
 	usec read_since;   /* when it was last held back no more; 0: never was */
 	struct bucket promises, refusals, resets;
 	struct refused_promises refused;
+	struct promised_hosts promised_hosts; /* forward mode */
 };
 
 /* ---- destination.c ---- */
@@ -203,7 +212,7 @@ void origin_conn_opened(struct origin_conn *c);
 struct net_conn *origin_conn_connect(struct origin_conn *c, const struct net_conn_ops *ops);
 /* What a connection of this pool is charged for. */
 size_t origin_conn_bytes(const struct pool *p);
-/* The connection was given a response that the upstream proxy has made for itself, and that no client may have: asks
+/* The destination is an upstream proxy. Whether a response is one that this has made for itself, and that no client may have: asks
  * for credentials, or opens no tunnel. True: the exchange has failed, and the head is freed. */
 bool upstream_proxy_refused(
     struct origin_conn *c, struct leg *leg, struct http_head *head, bool end);

@@ -6,7 +6,8 @@
  * everything that was begun ends when its peers are gone and time has passed, and all gauges and
  * budgets return to where they were.
  *
- * An origin may have several servers, some of them by a name whose addresses the input tells.
+ * An origin may have several servers, some of them by a name whose addresses the input tells. In one configuration
+ * the listener is a forward proxy's, and clients choose the destinations, whose peers are all raw.
  *
  * Input: one byte chooses the configuration, one what origins are (a bit each, in turn: raw),
  * then steps: a byte for the action, one for the peer, and what the action takes.
@@ -116,17 +117,29 @@ static const char *const configurations[] = {
 	"[route b]\nhost = b.example\norigin = f 50, g 50\nretry-on = lost late 503\n"
 	"[route s]\nhost = a.example\norigin = f\nsubscription = yes\n"
 	"[route g]\norigin = g\nrequest-timeout = 20s\nconnect-timeout = 1s\n",
+
+	"[server]\nmemory = 16M\nconnection-memory = 1M\n"
+	LISTEN "mode = forward\naccess = any\nstream-window = 16k\n"
+	"[access any]\nallow = client=any address=any port=1-65535\n"
+	"[origin w]\nserver = forward:\nmax-destinations = 16\nmax-tunnels = 3\n"
+	"connect-timeout = 1s\nresponse-timeout = 3s\nqueue-timeout = 4s\n"
+	"[route w]\norigin = w\nupgrade = websocket\ntunnel-idle-timeout = 20s\n"
+	"tunnel-bytes = 50k\nmax-tunnels-per-client = 4\ntunnel-rate = 1k\n",
 };
 // clang-format on
 #define CONFIGURATIONS (sizeof(configurations) / sizeof(configurations[0]))
-/* Of these, the last: each origin has several servers, and names. */
+/* Of these, behind the plain ones: each origin has several servers, and names. The last is a forward proxy. */
 #define FLEETS 2u
+#define FORWARD (CONFIGURATIONS - 1)
 #define BIT_FLEET 0x40u
+#define BIT_FORWARD 0x20u /* with BIT_FLEET */
 #define BIT_CUT 0x80u /* the world ends while all is under way */
 
 static unsigned configuration_of(uint8_t options)
 {
-	unsigned plain = CONFIGURATIONS - FLEETS;
+	unsigned plain = CONFIGURATIONS - FLEETS - 1;
+	if (options & BIT_FLEET && options & BIT_FORWARD)
+		return FORWARD;
 	return options & BIT_FLEET ? plain + options % FLEETS : options % plain;
 }
 
@@ -161,6 +174,7 @@ struct world {
 	struct peer peers[PEERS];
 	unsigned peer_count;
 	uint8_t raw_origins;
+	bool has_raw_origins_alone;
 	bool is_over; /* nobody comes any more */
 	uint8_t output[OUTPUT_BYTES];
 };
@@ -193,9 +207,10 @@ static void origins_come(struct world *w)
 			memory_socket_end(s);
 			continue;
 		}
-		struct peer *p = peer_new(w, s, true, w->raw_origins & 1);
+		bool is_raw = w->raw_origins & 1 || w->has_raw_origins_alone;
+		struct peer *p = peer_new(w, s, true, is_raw);
 		w->raw_origins = (uint8_t)(w->raw_origins >> 1);
-		if (p->is_raw) /* else no request ever came */
+		if (p->is_raw && !w->has_raw_origins_alone) /* else no request ever came */
 			memory_socket_put(s, "\0\0\0\4\0\0\0\0\0", 9);
 	}
 }
@@ -481,6 +496,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t options = input_byte(&in);
 	struct world *w = memory_new(struct world);
 	w->raw_origins = input_byte(&in);
+	w->has_raw_origins_alone = configuration_of(options) == FORWARD;
 	open_world(w, configuration(configuration_of(options)));
 	run(w, &in);
 	if (!(options & BIT_CUT))

@@ -3,7 +3,8 @@
  * The soak: clients and origins that cancel, die, stall and push at random, for as long as one likes, and accounts at
  * the end. usage: node tests/soak/run.mjs [SECONDS [REQUESTS-A-SECOND [SEED]]]
  *
- * Beside them tunnels in all combinations of versions (tunnels.mjs). Some are silent for as long as the run lasts: half
+ * Beside them tunnels in all combinations of versions (tunnels.mjs), and a forward proxy in the same program: requests
+ * (forward.mjs) and CONNECTs. Some are silent for as long as the run lasts: half
  * an hour of it is half an hour of silence in real time. SOAK_SILENT is how many seconds a call is silent (180).
  *
  * What must hold: every byte that arrives is the right one, nothing incomplete looks complete, what was owed came,
@@ -55,13 +56,14 @@ function child(file, options) {
 }
 
 const dir = workDir();
-const ports = { plain: await freePort(), tls: await freePort(), calm: await freePort(), wild: await freePort() };
+const ports = { plain: await freePort(), tls: await freePort(), calm: await freePort(), wild: await freePort(), forward: await freePort(), forwardTls: await freePort() };
 const calm = child('origin.mjs', { name: 'calm', port: ports.calm, seed });
 const wild = child('origin.mjs', { name: 'wild', port: ports.wild, seed: seed + 1 });
 /* In a short run at least one silence is whole. */
 const silentMs = Math.min(Number(process.env.SOAK_SILENT ?? 180), seconds / 3) * 1000;
 const tunnels = child('tunnels.mjs', { seed: seed + 2, rate, silentMs, maxMs: MAX_STREAM_MS });
-const [, , { ports: tunnelPorts }] = await Promise.all([calm.next(), wild.next(), tunnels.next()]);
+const forward = child('forward.mjs', { seed: seed + 3, rate, maxMs: MAX_STREAM_MS });
+const [, , { ports: tunnelPorts }, { port: forwardPort }] = await Promise.all([calm.next(), wild.next(), tunnels.next(), forward.next()]);
 
 const tls = { certificate: certs().file('rsa.pem'), key: certs().file('rsa.key') };
 const listen = { 'idle-timeout': '8s', 'body-timeout': '8s', 'write-timeout': '8s', 'header-timeout': '5s', 'preface-timeout': '5s', 'tls-timeout': '5s' };
@@ -71,10 +73,15 @@ const socket = path.join(dir, 'status');
 /* The access log is read as it is written: half an hour of it would be large. */
 const log = reader();
 const gate = new Gate({
-	dir, ports: [ports.plain, ports.tls], single: false,
+	dir, ports: [ports.plain, ports.tls, ports.forward, ports.forwardTls], single: false,
 	config: section('server', { workers: 2, 'access-log': path.join(dir, 'access.fifo'), 'error-log': path.join(dir, 'error.log'), 'status-socket': socket, memory: '64M', 'drain-timeout': '10s', 'hold-max-age': '3s' })
 		+ section('listen plain', { address: `127.0.0.1:${ports.plain}`, ...listen })
 		+ section('listen tls', { address: `127.0.0.1:${ports.tls}`, ...tls, ...listen })
+		+ section('listen forward', { address: `127.0.0.1:${ports.forward}`, mode: 'forward', access: 'forward', ...listen })
+		+ section('listen forward-tls', { address: `127.0.0.1:${ports.forwardTls}`, mode: 'forward', access: 'forward', ...tls, ...listen })
+		+ section('access forward', { allow: `address=127.0.0.0/8 port=${tunnelPorts.raw},${forwardPort}` })
+		+ section('origin forward', { server: 'forward:', ...origin })
+		+ section('route forward', { origin: 'forward', 'tunnel-half-closed-timeout': '10s' })
 		+ section('origin calm', { server: `h2c://127.0.0.1:${ports.calm}`, ...origin })
 		+ section('origin wild', { server: `h2c://127.0.0.1:${ports.wild}`, ...origin })
 		+ section('origin http1', { server: `http://127.0.0.1:${tunnelPorts.http1}` })
@@ -121,6 +128,7 @@ const descriptorsBefore = descriptors();
 
 const client = child('client.mjs', { ports, ca: certs().ca.toString(), seed, sessions: 24, rate, maxMs: MAX_STREAM_MS });
 tunnels.process.send({ ports });
+forward.process.send({ ports });
 console.log(`soak: ${seconds} s, about ${rate} requests/s, seed ${seed}, ${workers.length} workers`);
 const memory = [];
 const began = Date.now();
@@ -130,27 +138,29 @@ while (Date.now() - began < seconds * 1000) {
 	memory.push(resident());
 	if (Date.now() >= told.at + 60000) {
 		told.at = Date.now();
-		const a = await client.accounts(), t = await tunnels.accounts(), s = status();
-		if (!a || !t)
+		const a = await client.accounts(), t = await tunnels.accounts(), f = await forward.accounts(), s = status();
+		if (!a || !t || !f)
 			break;
 		console.log(`${Math.round((Date.now() - began) / 1000)} s: ${a.ended} of ${a.begun} requests ended, ${a.pushes} pushes, ${(a.bytes / 1048576).toFixed(0)} MiB, `
-			+ `${(memory.at(-1) / 1048576).toFixed(1)} MiB resident, ${descriptors()} descriptors, ${s.connections_open} connections, ${t.ended} of ${t.begun} tunnels and silent streams ended, ${a.broken.length + t.broken.length} complaints`);
-		const complaints = [...a.broken, ...t.broken];
+			+ `${(memory.at(-1) / 1048576).toFixed(1)} MiB resident, ${descriptors()} descriptors, ${s.connections_open} connections, ${t.ended} of ${t.begun} tunnels and silent streams ended, ${f.ended} of ${f.begun} forward requests, ${a.broken.length + t.broken.length + f.broken.length} complaints`);
+		const complaints = [...a.broken, ...t.broken, ...f.broken];
 		for (; told.complaints < complaints.length; told.complaints++)
 			console.log(`    ${JSON.stringify(complaints[told.complaints])}`);
 	}
-	if (gate.exit || client.process.exitCode !== null || tunnels.process.exitCode !== null)
+	if (gate.exit || client.process.exitCode !== null || tunnels.process.exitCode !== null || forward.process.exitCode !== null)
 		break;
 }
 
-/* It may end before the other clients do. */
-const tunnelsLeft = new Promise((resolve) => { tunnels.process.connected ? tunnels.process.once('disconnect', () => resolve(null)) : resolve(null); });
-for (const { process: one } of [client, tunnels])
+/* They may end before the other clients do. */
+const left = (one) => new Promise((resolve) => { one.process.connected ? one.process.once('disconnect', () => resolve(null)) : resolve(null); });
+const tunnelsLeft = left(tunnels), forwardLeft = left(forward);
+for (const { process: one } of [client, tunnels, forward])
 	if (one.connected)
 		one.send('over');
 const limit = new Promise((resolve) => { setTimeout(resolve, MAX_STREAM_MS + 30000, null); });
 const end = (client.process.connected ? await Promise.race([client.finished, limit]) : null) ?? await client.accounts() ?? { broken: [] };
 const tunnelled = await Promise.race([tunnels.finished, tunnelsLeft, limit]) ?? await tunnels.accounts() ?? { broken: [] };
+const forwarded = await Promise.race([forward.finished, forwardLeft, limit]) ?? await forward.accounts() ?? { broken: [] };
 let s = status();
 for (let i = 0; i < 600 && (s.requests_open || s.pushes_open || s.connections_open || s.upstream_connections_open || descriptors() !== descriptorsBefore); i++) {
 	await sleep(100);
@@ -162,7 +172,7 @@ const descriptorsAfter = descriptors();
 for (let i = 0; i < 50 && log.requests < s.requests; i++)
 	await sleep(100);
 
-console.log(JSON.stringify({ client: { ...end, broken: undefined }, tunnels: { ...tunnelled, broken: undefined }, origins: origins.map((o) => ({ ...o, violations: undefined })), log: { requests: log.requests, pushes: log.pushes, outcomes: log.outcomes } }, null, 1));
+console.log(JSON.stringify({ client: { ...end, broken: undefined }, tunnels: { ...tunnelled, broken: undefined }, forward: { ...forwarded, broken: undefined }, origins: origins.map((o) => ({ ...o, violations: undefined })), log: { requests: log.requests, pushes: log.pushes, outcomes: log.outcomes } }, null, 1));
 check('the clients saw nothing broken', end.broken.length === 0, end.broken.slice(0, 10).map((b) => JSON.stringify(b)).join('\n    '));
 check('answers that were owed came', end.owed > 0, `${end.owed} of ${end.begun} requests were owed one`);
 check('every request of the clients ended', end.begun === end.ended, `${end.ended} of ${end.begun}`);
@@ -171,6 +181,8 @@ check('held responses were asked for', end.claims > 0, `${end.claims}`);
 check('no byte of a tunnel was lost', tunnelled.broken.length === 0 && tunnelled.owed > 0, `${tunnelled.owed} tunnels, ${(tunnelled.bytes / 1048576).toFixed(1)} MiB ${tunnelled.broken.slice(0, 10).map((b) => JSON.stringify(b)).join('\n    ')}`);
 check('every tunnel ended', tunnelled.begun === tunnelled.ended && tunnelled.atOrigin === tunnelled.endedAtOrigin, `${tunnelled.ended} of ${tunnelled.begun}; at the origins ${tunnelled.endedAtOrigin} of ${tunnelled.atOrigin}`);
 check('tunnels that were silent for the whole run carried every byte then', tunnelled.idle > 0 && tunnelled.idleWhole === tunnelled.idle, `${tunnelled.idleWhole} of ${tunnelled.idle}, ${seconds} s`);
+check('no byte was lost through the forward proxy', forwarded.broken.length === 0 && forwarded.owed > 0 && forwarded.refused > 0, `${forwarded.owed} requests, ${forwarded.refused} denied, ${(forwarded.bytes / 1048576).toFixed(1)} MiB ${forwarded.broken.slice(0, 10).map((b) => JSON.stringify(b)).join('\n    ')}`);
+check('every request through the forward proxy ended', forwarded.begun === forwarded.ended && forwarded.atOrigin === forwarded.endedAtOrigin, `${forwarded.ended} of ${forwarded.begun}; at the origin ${forwarded.endedAtOrigin} of ${forwarded.atOrigin}`);
 check('silent calls and event streams came whole', tunnelled.calls > 0 && tunnelled.events > 0, `${tunnelled.calls} calls and ${tunnelled.events} event streams, silent for ${silentMs / 1000} s`);
 for (const o of origins.filter(Boolean)) {
 	check(`every stream of ${o.name} ended`, o.begun === o.ended && o.pushes === o.pushesEnded, `${o.ended} of ${o.begun} requests, ${o.pushesEnded} of ${o.pushes} pushes`);
@@ -181,7 +193,7 @@ check('nothing is left open', !s.requests_open && !s.pushes_open && !s.connectio
 	`${s.requests_open} requests, ${s.pushes_open} pushes, ${s.connections_open} client and ${s.upstream_connections_open} origin connections`);
 check('each request has its line in the log', log.requests === s.requests && s.access_lines_dropped + s.access_lines_lost === 0, `${log.requests} lines, ${s.requests} requests, ${s.access_lines_dropped} dropped, ${s.access_lines_lost} lost`);
 /* What a vandal sends may be taken for a request in HTTP/1.1 that cannot be read, and is answered. */
-const made = end.begun + tunnelled.begun + end.vandals;
+const made = end.begun + tunnelled.begun + forwarded.begun + end.vandals;
 check('requests are not more than were made', s.requests <= made, `${s.requests} of ${made}`);
 check('descriptors came back', descriptorsAfter === descriptorsBefore, `${descriptorsBefore} before, ${descriptorsAfter} after`);
 /* What is held at quiet moments: above that it goes up and down with what is under way. */
@@ -198,6 +210,7 @@ for (const c of [calm, wild])
 		c.process.send('end');
 client.process.kill();
 tunnels.process.kill();
+forward.process.kill();
 try {
 	const stderr = gate.read('error.log');
 	check('no worker died', !/was killed|is started again/.test(stderr), stderr.match(/.*(was killed|is started again).*/)?.[0]);

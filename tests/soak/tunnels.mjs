@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tunnels of the soak, and the streams that are silent for long: both their ends are in this process. Tunnels come
- * and go in all four combinations of versions, over TLS and in cleartext; some are cut off. One of each combination is
+ * and go in all four combinations of versions, over TLS and in cleartext, and by CONNECT through the forward proxy to a
+ * third origin, which speaks no HTTP; some are cut off. One of each combination is
  * silent from the beginning of the run to its end, and still carries every byte then. Calls as those of gRPC and event
  * streams are silent for `silentMs` at a time.
  *
  * A tunnel is *owed* its bytes if neither end cuts it off.
  */
-import { openTunnel, session2, tunnelOrigin } from '../support/tunnel_ends.mjs';
+import net from 'node:net';
+import { openConnect, openTunnel, session2, tunnelOrigin } from '../support/tunnel_ends.mjs';
 import { Checker, Random, body } from './random.mjs';
 
 const { seed, rate, silentMs, maxMs } = JSON.parse(process.argv[2]);
@@ -50,6 +52,37 @@ function serve(stream, path) {
 	stream.on('data', (bytes) => checker.add(bytes));
 	stream.once('end', () => stream.end(checker.isWhole ? 'whole' : `${checker.received} of ${size} bytes, wrong: ${checker.isWrong}`));
 	return undefined;
+}
+
+/* By CONNECT: the path comes as the first line of the tunnel. */
+function serveRaw(socket) {
+	let line = Buffer.alloc(0);
+	socket.setNoDelay(true);
+	socket.on('error', () => {});
+	socket.on('readable', function read() {
+		for (let piece; (piece = socket.read()) !== null;) {
+			line = Buffer.concat([line, piece]);
+			const end = line.indexOf('\n');
+			if (end < 0)
+				continue;
+			socket.off('readable', read);
+			if (end + 1 < line.length)
+				socket.unshift(line.subarray(end + 1));
+			serve(socket, line.toString('latin1', 0, end));
+			return;
+		}
+	});
+}
+
+/* The port that serves such tunnels, by whether it speaks TLS. */
+const portFor = (origin, secure) => (origin === 'raw' ? secure ? ports.forwardTls : ports.forward : secure ? ports.tls : ports.plain);
+async function open(client, origin, secure, path, session) {
+	const port = portFor(origin, secure);
+	if (origin !== 'raw')
+		return openTunnel(client, { port, secure, host: HOSTS[origin], path, session });
+	const stream = await openConnect(client, { port, secure, to: `127.0.0.1:${origins.raw.port}`, session });
+	stream.write(`${path}\n`);
+	return stream;
 }
 
 /* Events, and a call's messages: one at the beginning, silence, and one at the end. */
@@ -142,7 +175,7 @@ async function tunnel(client, origin, secure, session) {
 	const note = { client, origin, secure, way, of, size, ...how };
 	const timer = setTimeout(() => complain('a tunnel did not end in time', note), maxMs);
 	try {
-		const stream = await openTunnel(client, { port: secure ? ports.tls : ports.plain, secure, host: HOSTS[origin], path: `/${way}/${of}/${size}`, session });
+		const stream = await open(client, origin, secure, `/${way}/${of}/${size}`, session);
 		const seen = await carry(stream, way, of, size, how);
 		if (how.cutMs !== undefined)
 			accounts.cutOff++;
@@ -161,7 +194,7 @@ async function tunnel(client, origin, secure, session) {
 /* Tunnels one after the other; in HTTP/2 several on a session. */
 async function visitor(client, origin, secure) {
 	while (!isOver) {
-		const session = client === '2' ? await session2({ port: secure ? ports.tls : ports.plain, secure, host: HOSTS[origin] }) : undefined;
+		const session = client === '2' ? await session2({ port: portFor(origin, secure), secure, host: HOSTS[origin] }) : undefined;
 		for (let left = random.int(1, 20); left > 0 && !isOver; left--) {
 			await Promise.all(Array.from({ length: session ? random.int(1, 4) : 1 }, () => tunnel(client, origin, secure, session)));
 			await sleep(random.next() * 120000 / rate);
@@ -177,7 +210,7 @@ async function idler(client, origin, secure) {
 	const note = { client, origin, secure };
 	try {
 		const of = nextSeed++;
-		const stream = await openTunnel(client, { port: secure ? ports.tls : ports.plain, secure, host: HOSTS[origin], path: `/echo/${of}/${IDLE_BYTES}` });
+		const stream = await open(client, origin, secure, `/echo/${of}/${IDLE_BYTES}`);
 		await Promise.race([over, closed(stream)]);
 		const seen = await carry(stream, 'echo', of, IDLE_BYTES, { halfCloses: true });
 		if (seen.endedWell && seen.isWhole)
@@ -235,19 +268,40 @@ async function listener(origin) {
 
 /* ---- the run ---- */
 
-const origins = { '1.1': await tunnelOrigin('1.1', { tunnel: serve, request: answer }), 2: await tunnelOrigin('2', { tunnel: serve, request: answer }) };
+async function rawOrigin() {
+	const sockets = new Set();
+	const server = net.createServer({ allowHalfOpen: true }, (socket) => {
+		sockets.add(socket);
+		socket.once('close', () => sockets.delete(socket));
+		serveRaw(socket);
+	});
+	await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+	return {
+		port: server.address().port,
+		close() {
+			for (const socket of sockets)
+				socket.destroy();
+			server.close();
+		},
+	};
+}
+
+const origins = { raw: await rawOrigin(), '1.1': await tunnelOrigin('1.1', { tunnel: serve, request: answer }), 2: await tunnelOrigin('2', { tunnel: serve, request: answer }) };
 process.on('message', (message) => {
 	if (message === 'accounts')
 		process.send({ accounts });
 });
 const begins = new Promise((resolve) => { process.on('message', (message) => message.ports && resolve(message.ports)); });
-process.send({ ready: true, ports: { http1: origins['1.1'].port, h2: origins[2].port } });
+process.send({ ready: true, ports: { http1: origins['1.1'].port, h2: origins[2].port, raw: origins.raw.port } });
 ports = await begins;
-const combinations = ['1.1', '2'].flatMap((client) => ['1.1', '2'].flatMap((origin) => [true, false].map((secure) => [client, origin, secure])));
+const combinations = ['1.1', '2'].flatMap((client) => ['1.1', '2', 'raw'].flatMap((origin) => [true, false].map((secure) => [client, origin, secure])));
 await Promise.all([
 	...combinations.flatMap((combination) => [visitor(...combination), idler(...combination)]),
 	caller(false), caller(true), listener('1.1'), listener('2'),
 ]);
+/* A client that closes its connection has only ended its direction of a CONNECT: the gate waits for the other one. */
+for (let i = 0; i < 300 && accounts.endedAtOrigin < accounts.atOrigin; i++)
+	await new Promise((resolve) => { setTimeout(resolve, 100); });
 for (const origin of Object.values(origins))
 	origin.close();
 process.send({ accounts, finished: true });

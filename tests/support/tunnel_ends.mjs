@@ -2,7 +2,7 @@
 /*
  * Both ends of tunnels with Node's own HTTP, for measures and the soak: what goes through a tunnel is bytes here, no
  * WebSocket messages. The client's end opens one over HTTP/1.1 (Upgrade) or HTTP/2 (RFC 8441); the origin's end takes
- * it in the version that its port speaks.
+ * it in the version that its port speaks. Or a forward proxy is asked for it by CONNECT, in either version.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import http from 'node:http';
@@ -103,10 +103,15 @@ function headOf(socket) {
 	});
 }
 
-async function open1({ port, secure, path, host }) {
-	const socket = socketTo({ port, secure, alpn: 'http/1.1' });
+function socket1(target) {
+	const socket = socketTo({ ...target, alpn: 'http/1.1' });
 	socket.on('error', () => {});
 	socket.setNoDelay?.(true);
+	return socket;
+}
+
+async function open1({ port, secure, path, host }) {
+	const socket = socket1({ port, secure });
 	const key = randomBytes(16).toString('base64');
 	socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n`
 		+ `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n\r\n`);
@@ -140,6 +145,10 @@ async function open2(session, { secure, path, host }) {
 		throw new Error('the gate has not announced ENABLE_CONNECT_PROTOCOL');
 	const stream = session.request({ ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': secure ? 'https' : 'http',
 		':authority': host, ':path': path, 'sec-websocket-version': '13' }, { endStream: false });
+	return answered(stream);
+}
+
+function answered(stream) {
 	return new Promise((resolve, reject) => {
 		stream.once('response', (headers) => {
 			if (headers[':status'] === 200)
@@ -159,6 +168,30 @@ export async function openTunnel(version, { port, secure = false, path = '/tunne
 	const own = session ?? await session2({ port, secure, host });
 	try {
 		const stream = await open2(own, { secure, path, host });
+		if (!session)
+			stream.once('close', () => own.close());
+		return stream;
+	} catch (error) {
+		if (!session)
+			own.destroy();
+		throw error;
+	}
+}
+
+/* The same through a forward proxy, by CONNECT to the authority `to`. */
+export async function openConnect(version, { port, secure = false, to, session }) {
+	if (version === '1.1') {
+		const socket = socket1({ port, secure });
+		socket.write(`CONNECT ${to} HTTP/1.1\r\nHost: ${to}\r\n\r\n`);
+		const status = Number((await headOf(socket)).slice(9, 12));
+		if (status === 200)
+			return socket;
+		socket.destroy();
+		throw new Refused(status);
+	}
+	const own = session ?? await session2({ port, secure });
+	try {
+		const stream = await answered(own.request({ ':method': 'CONNECT', ':authority': to }, { endStream: false }));
 		if (!session)
 			stream.once('close', () => own.close());
 		return stream;

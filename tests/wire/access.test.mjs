@@ -28,9 +28,9 @@ const DENIED = /^[^;]+; error=http_request_denied; details="([a-z-]+)"$/;
 const PROHIBITED = /^[^;]+; error=destination_ip_prohibited; details="([a-z-]+)"$/;
 
 /* One request over HTTP/1.1 on a connection of its own: "200", or the status and the reason. */
-async function ask(s, target, { method = 'GET', host = 'a.test', port = s.port } = {}) {
+async function ask(s, target, { method = 'GET', host = 'a.test', port = s.port, fields = [] } = {}) {
 	const client = await client1(s, port);
-	client.request(method, target, [['host', host]]);
+	client.request(method, target, [['host', host], ...fields]);
 	const { status, headers } = await client.response();
 	const [, reason] = DENIED.exec(headers['proxy-status'] ?? '') ?? PROHIBITED.exec(headers['proxy-status'] ?? '') ?? [];
 	return reason ? `${status} ${reason}` : String(status);
@@ -94,7 +94,8 @@ scenario('a gateway: the first line that takes a request decides, over both vers
 });
 
 /* What a forward proxy reaches by these rules; the names are those of the resolver. */
-const forward = (rules) => ({
+const forward = (rules, more = {}) => ({
+	...more,
 	server: { ...SERVER, 'dns-min-ttl': '100ms' },
 	origins: {},
 	routes: '',
@@ -116,7 +117,7 @@ scenario('forward mode without rules reaches no address that is not global', for
 	assert.equal(await ask(s, 'http://lan.test/', { host: 'lan.test' }), '403 address-not-global');
 	assert.equal(await ask(s, 'lan.test:443', { method: 'CONNECT', host: 'lan.test:443' }), '403 address-not-global');
 	assert.equal(await ask(s, 'lan.test:80', { method: 'CONNECT', host: 'lan.test:80' }), '403 port');
-	assert.equal(await ask(s, 'http://127.1/', { host: '127.1' }), '403');
+	assert.equal(await ask(s, 'http://127.1/', { host: '127.1' }), '403 host-strange');
 	assert.equal(s.origin.requests.length, 0);
 	assert.equal(s.gate.counters()['pushgate_access_denied_total{reason="address-not-global"}'], 3);
 });
@@ -140,4 +141,21 @@ scenario('an address that a rule names is reached, and no other', forward((s) =>
 	for (let i = 0; (await get('lan.test')) === '200'; i++)
 		assert.ok(i < 1000, 'the name has another address');
 	assert.equal(await get('lan.test'), '403 rule');
+});
+
+// covers: R600 R601
+scenario('a line ask behind one that names no address: whoever gets to it by an address is asked', forward((s) => {
+	fs.writeFileSync(path.join(s.dir, 'users'), 'bob:$2b$04$DDDDDDDDDDDDDDDDDDDDD./G8yeFqOwrkLaRfiIayxru6Hhx3l9he\n');
+	return {
+		users: 'users',
+		allow: `host=*.test port=${s.origin.port}`,
+		ask: 'all',
+	};
+}, { single: false }), async (s) => {
+	const target = `http://lan.test:${s.origin.port}/`, host = `lan.test:${s.origin.port}`;
+	assert.equal(await ask(s, target, { host }), '407 ask');
+	assert.equal(s.origin.requests.length, 0);
+	/* A user gets past the line, and there is no other one. */
+	const fields = [['proxy-authorization', `Basic ${Buffer.from('bob:hunter').toString('base64')}`]];
+	assert.equal(await ask(s, target, { host, fields }), '403 address-not-global');
 });

@@ -159,7 +159,7 @@ static void a_tunnel_opens_with_a_200_without_framing(void **state)
 	static const char *const versions[] = {"1.1", "1.0"};
 	for (size_t i = 0; i < 2; i++) {
 		struct scene s = scene("");
-		asks(&s, s.to, versions[i], "Proxy-Connection: Keep-Alive\r\nContent-Length: 0\r\n\r\n");
+		asks(&s, s.to, versions[i], "Proxy-Connection: Keep-Alive\r\nContent-Length: 0\r\nExpect: 100-continue\r\n\r\n");
 		const char *head = reads(&s, s.client, "\r\n\r\n");
 		assert_true(strncmp(head, "HTTP/1.1 200 OK\r\n", 17) == 0);
 		assert_null(strstr(head, "content-length"));
@@ -288,6 +288,7 @@ static void bytes_behind_a_refused_connect_are_no_request(void **state)
 	}
 }
 
+/* covers: R622 */
 static void bytes_behind_a_failed_connect_are_no_request(void **state)
 {
 	(void)state;
@@ -350,7 +351,7 @@ static void over_http2_each_direction_ends_with_end_stream(void **state)
 	}
 }
 
-/* RFC 9113 8.5: a TCP segment with RST is a stream error of type CONNECT_ERROR. */
+/* RFC 9113 8.5: a TCP segment with RST is a stream error of type CONNECT_ERROR. covers: R623 */
 static void over_http2_a_reset_of_the_destination_is_a_connect_error(void **state)
 {
 	(void)state;
@@ -389,6 +390,57 @@ static void over_http2_a_refused_connect_costs_its_stream_alone(void **state)
 	s.stream = gate_connect(s.peer, s.to);
 	UNTIL(s.w, s.stream->status == 200);
 	end(&s);
+}
+
+/* A browser opens several to one host, and none waits for another. */
+static void connects_to_one_destination_wait_for_no_other(void **state)
+{
+	(void)state;
+	struct scene s = scene("");
+	struct gate_stream *streams[6];
+	s.peer = gate_client(s.w, NULL);
+	UNTIL(s.w, s.peer->settings_came);
+	for (unsigned i = 0; i < 6; i++)
+		streams[i] = gate_connect(s.peer, s.to);
+	while (s.w->counters.upstream_connections == 0)
+		net_run_once(s.w->loop, USEC_PER_MSEC);
+	assert_int_equal(s.w->counters.upstream_connections, 6);
+	for (unsigned i = 0; i < 6; i++)
+		UNTIL(s.w, streams[i]->status == 200);
+	assert_int_equal(s.w->counters.destinations, 1);
+	end(&s);
+}
+
+/* A side that does not read stops the other, with little in between. */
+static void what_waits_in_a_tunnel_is_bounded(void **state)
+{
+	(void)state;
+	static char bytes[65536];
+	for (unsigned i = 0; i < 2; i++) {
+		struct scene s = scene("");
+		opens(&s);
+		int from = i ? s.client : s.server, to = i ? s.server : s.client;
+		size_t sent = 0, came = 0;
+		for (unsigned idle = 0; idle < 50; idle++) {
+			ssize_t n = send(from, bytes, sizeof(bytes), MSG_DONTWAIT);
+			if (n > 0) {
+				sent += (size_t)n;
+				idle = 0;
+			}
+			assert_true(sent < 64u << 20);
+			net_run_once(s.w->loop, USEC_PER_MSEC);
+		}
+		assert_true(s.w->budget.used_bytes < 4u << 20);
+		shutdown(from, SHUT_WR);
+		usec since = clock_monotonic();
+		for (ssize_t n; (n = recv(to, bytes, sizeof(bytes), MSG_DONTWAIT)) != 0;) {
+			came += n > 0 ? (size_t)n : 0;
+			assert_true(clock_monotonic() - since < 20 * USEC_PER_SEC);
+			net_run_once(s.w->loop, 0);
+		}
+		assert_int_equal(came, sent);
+		end(&s);
+	}
 }
 
 /* Its destination was asked for, and is connected to when nobody wants it any more. */
@@ -486,6 +538,7 @@ static void a_drain_ends_tunnels(void **state)
 	end(&s);
 }
 
+/* covers: R625 */
 static void a_client_has_so_many_tunnels_and_no_more(void **state)
 {
 	(void)state;
@@ -510,7 +563,7 @@ static void a_client_has_so_many_tunnels_and_no_more(void **state)
 	end(&s);
 }
 
-/* The sender is slowed down; all that it sends arrives. */
+/* The sender is slowed down; all that it sends arrives. covers: R626 */
 static void the_rate_of_a_client_slows_its_tunnels_down(void **state)
 {
 	(void)state;
@@ -552,6 +605,8 @@ int main(void)
 	    cmocka_unit_test(over_http2_a_reset_of_the_destination_is_a_connect_error),
 	    cmocka_unit_test(over_http2_a_reset_of_the_stream_resets_the_destination),
 	    cmocka_unit_test(over_http2_a_refused_connect_costs_its_stream_alone),
+	    cmocka_unit_test(connects_to_one_destination_wait_for_no_other),
+	    cmocka_unit_test(what_waits_in_a_tunnel_is_bounded),
 	    cmocka_unit_test(an_abandoned_connect_leaves_no_connection),
 	    cmocka_unit_test(an_upgrade_goes_to_the_destination_of_its_target),
 	    cmocka_unit_test(an_extended_connect_goes_to_the_destination_of_its_authority),

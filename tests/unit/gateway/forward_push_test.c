@@ -153,6 +153,26 @@ static void origin_may_promise_for_names_of_its_certificate(void **state)
 	end(&s);
 }
 
+/* Its certificate is not looked through without end.
+ * covers: P-fwd-certificate */
+static void origin_may_promise_for_some_other_hosts(void **state)
+{
+	(void)state;
+	struct scene s = scene_of(EVERYTHING);
+	struct gate_stream *at = page(&s, s.client, "/page");
+	char host[64], path[16];
+	taken(&s, promise(&s, at, "https", "b.test2.invalid", "/first"));
+	for (unsigned i = 1; i < LIMIT_PROMISED_HOSTS; i++) {
+		snprintf(host, sizeof(host), "h%u.test2.invalid", i);
+		snprintf(path, sizeof(path), "/%u", i);
+		taken(&s, promise(&s, at, "https", host, path));
+	}
+	refused(&s, promise(&s, at, "https", "one-more.test2.invalid", "/one-more"), &policy_reason_AUTHORITY);
+	taken(&s, promise(&s, at, "https", "b.test2.invalid", "/known"));
+	taken(&s, gate_promise(at, "https", s.authority[0], "/own"));
+	end(&s);
+}
+
 /* covers: P-fwd-certificate */
 static void without_verification_a_certificate_says_nothing(void **state)
 {
@@ -519,6 +539,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(origin_may_promise_for_its_own_authority),
 	    cmocka_unit_test(origin_may_promise_for_names_of_its_certificate),
+	    cmocka_unit_test(origin_may_promise_for_some_other_hosts),
 	    cmocka_unit_test(without_verification_a_certificate_says_nothing),
 	    cmocka_unit_test(promise_is_refused_where_its_request_would_be),
 	    cmocka_unit_test(routes_of_forward_mode_say_what_belongs_together),

@@ -119,14 +119,16 @@ SCRIPT_TEST(a_refused_tunnel_has_a_response_like_any_other)
 	script_close(s);
 }
 
-/* A content-length in a request for one means nothing either. */
+/* Nor does a request for one have content: a length that says so is a mistake, and one of 0 means nothing. */
 SCRIPT_TEST(a_request_for_a_tunnel_has_no_length)
 {
 	struct script *s = script_open(H2_SERVER);
 	script_sends_headers(s, 1, H2_END_STREAM, ":method", "CONNECT", ":authority",
-	    "example.org:443", "content-length", "5", NULL);
+	    "example.org:443", "content-length", "0", NULL);
 	script_expects_head(s, 1, true);
-	script_expects_nothing(s);
+	script_sends_headers(s, 3, H2_END_STREAM, ":method", "CONNECT", ":authority",
+	    "example.org:443", "content-length", "5", NULL);
+	script_expects_stream_error(s, 3, H2_PROTOCOL_ERROR);
 	script_close(s);
 }
 

@@ -82,14 +82,14 @@ static void file_is_read_when_it_changes(void **state)
 	assert_non_null(strstr(line, "users: read 1 user"));
 	assert_int_equal(passwords_check(&p, 0, line), PASSWORDS_SAME);
 	assert_int_equal(passwords_check(&p, 1, line), PASSWORDS_SAME);
-	assert_true(passwords_are_right(&p, 0, SLICE("alice"), secret));
-	assert_false(passwords_are_right(&p, 1, SLICE("alice"), secret));
-	assert_false(passwords_are_right(&p, 2, SLICE("alice"), secret));
+	assert_true(passwords_are_right(&p, 0, SLICE("alice"), secret, 1));
+	assert_false(passwords_are_right(&p, 1, SLICE("alice"), secret, 1));
+	assert_false(passwords_are_right(&p, 2, SLICE("alice"), secret, 1));
 	put(b, "alice:secret\n");
 	assert_int_equal(passwords_check(&p, 0, line), PASSWORDS_UNUSABLE);
 	assert_non_null(strstr(line, "users:1: what stands behind the name is no hash"));
 	assert_int_equal(passwords_check(&p, 0, line), PASSWORDS_SAME);
-	assert_true(passwords_are_right(&p, 0, SLICE("alice"), secret));
+	assert_true(passwords_are_right(&p, 0, SLICE("alice"), secret, 1));
 	unlink(b->path);
 	assert_int_equal(passwords_check(&p, 0, line), PASSWORDS_UNUSABLE);
 	assert_non_null(strstr(line, "cannot be read: No such file"));
@@ -97,7 +97,36 @@ static void file_is_read_when_it_changes(void **state)
 	put(b, BOB ALICE);
 	assert_int_equal(passwords_check(&p, 0, line), PASSWORDS_READ);
 	assert_non_null(strstr(line, "read 2 users"));
-	assert_true(passwords_are_right(&p, 0, SLICE("bob"), secret));
+	assert_true(passwords_are_right(&p, 0, SLICE("bob"), secret, 1));
+	passwords_close(&p);
+}
+
+static void right_password_is_known_until_its_file_changes(void **state)
+{
+	struct bench *b = *state;
+	struct passwords p;
+	char line[512], large[300];
+	const struct slice alice = SLICE("alice"), secret = SLICE("secret");
+	passwords_open(&p, b->conf);
+	assert_int_equal(passwords_check(&p, 0, line), PASSWORDS_READ);
+	assert_true(passwords_are_right(&p, 0, alice, secret, 1));
+	/* It is not looked at again: the users are others. */
+	struct htpasswd_mistake m;
+	struct htpasswd *users = p.files[0].users, *nobody = htpasswd_parse(SLICE(""), &m);
+	p.files[0].users = nobody;
+	assert_true(passwords_are_right(&p, 0, alice, secret, p.known_usec));
+	assert_false(passwords_are_right(&p, 0, alice, SLICE("Secret"), 2));
+	assert_false(passwords_are_right(&p, 0, SLICE("alic"), SLICE("esecret"), 2));
+	assert_false(passwords_are_right(&p, 0, alice, secret, p.known_usec + 1));
+	p.files[0].users = users;
+	htpasswd_free(nobody);
+	assert_true(passwords_are_right(&p, 0, alice, secret, 1));
+	put(b, BOB);
+	assert_int_equal(passwords_check(&p, 0, line), PASSWORDS_READ);
+	assert_false(passwords_are_right(&p, 0, alice, secret, 2));
+	memset(large, 'x', sizeof(large));
+	assert_false(passwords_are_right(&p, 0, slice_of(large, 256), secret, 2));
+	assert_false(passwords_are_right(&p, 0, alice, slice_of(large, 256), 2));
 	passwords_close(&p);
 }
 
@@ -244,6 +273,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(file_is_read_when_it_changes, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(right_password_is_known_until_its_file_changes, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(workers_get_their_answers_and_hear_of_changes, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(worker_that_sends_what_it_may_not_loses_its_socket, set_up, tear_down),
 	};

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What destinations on demand share: for each [origin] with server = forward:, how http, https and CONNECT are spoken,
+ * and the same through each of its upstream proxies. Private to upstream/.
+ */
+#ifndef PUSHGATE_UPSTREAM_TEMPLATES_H
+#define PUSHGATE_UPSTREAM_TEMPLATES_H
+
+#include "proxy/conf/conf.h"
+#include "proxy/upstream/upstream.h"
+
+/* What a connection carries, and so which protocols it speaks. */
+enum demand_kind { DEMAND_HTTP, DEMAND_HTTPS, DEMAND_TUNNEL, DEMAND_KINDS };
+/* The same with an upstream proxy. That one itself gets requests for http, and CONNECTs; the connections of the others
+ * begin with a CONNECT. */
+enum proxied_kind { PROXIED_NONE, PROXIED_HTTPS, PROXIED_UPGRADE, PROXIED_KINDS };
+
+struct template
+{
+	struct conf_origin conf;
+	struct session_plan *plans[2]; /* as in struct destination */
+	struct net_tls *tls;           /* NULL: cleartext */
+	struct net_tls
+	    *proxy_tls; /* of conf.proxy, with which a tunnel is opened; NULL: cleartext */
+	bool owns_tls;
+};
+
+struct templates;
+
+/* NULL, and a message: a CA file cannot be read. */
+struct templates *templates_open(struct upstream *u, char *error, size_t error_size);
+void templates_free(struct templates *t); /* accepts NULL */
+const struct template *templates_get(
+    const struct templates *t, const struct conf_origin *origin, enum demand_kind kind);
+const struct template *templates_proxied(const struct templates *t,
+    const struct conf_origin *origin, const struct conf_upstream_proxy *p, enum proxied_kind kind);
+
+#endif
