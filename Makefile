@@ -124,7 +124,8 @@ check-peers: build/pushgate
 check-browser: build/pushgate
 	$(Q)PUSHGATE=$(CURDIR)/build/pushgate tests/run -j 1 $(BROWSER_TESTS)
 
-# The commands and configurations of README.md and of RECIPES.md, MOVING.md and FLEET.md in docs/, as they stand there.
+# The commands and configurations of README.md and of RECIPES.md, MOVING.md, FLEET.md and FORWARD.md in docs/, as they stand
+# there.
 check-docs-run: build/pushgate
 	$(Q)PUSHGATE=$(CURDIR)/build/pushgate tests/run $(PAGE_TESTS)
 
@@ -254,7 +255,7 @@ help:
 	@echo 'make check          unit, pair, relay and wire tests and the fuzz corpus, under ASan and UBSan'
 	@echo 'make check-peers    against nghttp, nghttpd, curl, h2load, Node.js and Chromium'
 	@echo 'make check-browser  the part of it with Chromium'
-	@echo 'make check-docs-run the commands of README.md, docs/RECIPES.md, docs/MOVING.md and docs/FLEET.md, as they stand there'
+	@echo 'make check-docs-run the commands of README.md and docs/: RECIPES.md, MOVING.md, FLEET.md, FORWARD.md, as they stand there'
 	@echo 'make attack         floods, bombs, slow and broken peers, with an honest client beside them (attack-short: briefly)'
 	@echo 'make check-valgrind the unit tests under valgrind'
 	@echo 'make fuzz           each fuzz target for FUZZ_SECONDS (60)'

@@ -22,21 +22,27 @@ struct credentials {
 
 /* ---- what is not shown ---- */
 
-/* RFC 3986 3.2.1: what is between "://" and the last '@' before the first space. */
-static struct slice find_user(struct slice value)
+/* RFC 3986 3.2.1: what is between "://" and the last '@'. */
+static struct slice find_user(struct slice text)
 {
-	struct slice url = slice_sub(value, 0, slice_find(value, ' '));
-	size_t begin = 0, at = url.len;
-	for (size_t i = 0; i + 3 <= url.len && begin == 0; i++)
-		begin = memcmp(url.ptr + i, "://", 3) == 0 ? i + 3 : 0;
-	for (size_t i = begin; i < url.len; i++)
-		at = url.ptr[i] == '@' ? i : at;
-	return slice_sub(url, begin, at == url.len ? 0 : at - begin);
+	size_t begin = 0, at = text.len;
+	for (size_t i = 0; i + 3 <= text.len && begin == 0; i++)
+		begin = memcmp(text.ptr + i, "://", 3) == 0 ? i + 3 : 0;
+	for (size_t i = begin; i < text.len; i++)
+		at = text.ptr[i] == '@' ? i : at;
+	return slice_sub(text, begin, at == text.len ? 0 : at - begin);
+}
+
+static struct slice url_of(struct slice value)
+{
+	return slice_sub(value, 0, slice_find(value, ' '));
 }
 
 struct slice conf_hide_user(struct conf_loader *l, struct slice value)
 {
-	struct slice user = find_user(value);
+	struct slice user = find_user(url_of(value));
+	if (user.len == 0) /* a password may have a space, which is a mistake */
+		user = find_user(value);
 	if (user.len == 0)
 		return value;
 	char *copy = conf_copy(l, value);
@@ -207,7 +213,7 @@ bool conf_set_upstream_proxy(struct conf_loader *l, void *object, struct slice v
 {
 	struct conf_chain *chain = &((struct conf_origin *)object)->chain;
 	struct conf_upstream_proxy p = {.index = (uint32_t)chain->proxy_count};
-	struct slice url = slice_sub(value, 0, slice_find(value, ' '));
+	struct slice url = url_of(value);
 	struct credentials c = {.user_length = 0};
 
 	if (!read_url(l, &p, value, url, &c) ||

@@ -89,7 +89,8 @@ static char *make_text(const struct conf *conf)
 struct slice pac_text(const struct gateway *g, struct exchange *x)
 {
 	struct offer_target target;
-	if (!offer_read_target(x->request, &target)) /* uncovered: pac_serves has read it */
+	/* uncovered: pac_serves has read it */
+	if (!offer_read_target(x->request, &target))
 		return SLICE("");
 	bool is_ipv6 = strchr(target.host, ':') != NULL;
 	return arena_printf(exchange_arena(x), "%s\treturn \"%s %s%s%s:%u\";\n}\n", g->pac_text,

@@ -28,8 +28,8 @@ struct exchange_tunnel {
 	bool client_ended_first;
 	bool is_counted; /* the owner's: among the tunnels of its server */
 	usec opened;
-	usec ended;          /* the first direction has; 0 = not yet */
-	uint64_t bytes_most; /* of both directions together; 0 = no limit */
+	usec ended;                 /* the first direction has; 0 = not yet */
+	uint64_t bytes_most;        /* of both directions together; 0 = no limit */
 	struct tunnel_share *share; /* owned; NULL: it is not counted by client and user */
 };
 

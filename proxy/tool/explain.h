@@ -116,6 +116,8 @@ int explain_url(const struct explain_options *o, const struct conf *conf, FILE *
 int explain_log(const struct conf *conf, FILE *log, FILE *out, FILE *errors);
 /* explain_access.c: the cause with which the request is denied; NULL: it is not, or the listener has no rules. */
 const struct relay_cause *explain_access(FILE *out, const struct exchange *x, const char **detail);
+/* The upstream proxy that the request goes through, if there is one; after it has a route. */
+void explain_upstream_proxy(FILE *out, const struct exchange *x);
 /* explain_show.c */
 void explain_show(
     FILE *out, unsigned number, const struct policy_rules *rules, const struct explain_offer *e);

@@ -49,3 +49,26 @@ const struct relay_cause *explain_access(FILE *out, const struct exchange *x, co
 	print(out, x, &verdict);
 	return offer_access_cause(l, &verdict);
 }
+
+void explain_upstream_proxy(FILE *out, const struct exchange *x)
+{
+	struct offer_target target;
+	const struct conf_origin *o = x->context.origin;
+	if (o->kind != CONF_ORIGIN_FORWARD || !offer_read_target(x->request, &target))
+		return;
+	const struct conf_upstream_proxy *p = conf_upstream_proxy_for(
+	    o, slice_of_string(target.host), target.is_address ? &target.address : NULL);
+	if (!p)
+		return;
+	fprintf(out, "through upstream-proxy %s", p->text);
+	if (target.is_address) {
+		fputs("\n", out);
+		return;
+	}
+	const struct access_verdict v = offer_may_reach(x, NULL);
+	fputs(", which looks the host up: no range of addresses holds", out);
+	if (v.answer == ACCESS_ALLOW)
+		fputs("\n", out);
+	else
+		fprintf(out, ", and so no line takes the request (%s)\n", v.reason);
+}

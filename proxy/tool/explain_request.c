@@ -5,6 +5,9 @@
 #include "proxy/tool/explain.h"
 #include "proxy/tool/fetch.h"
 
+/* Of a private network (RFC 1918). */
+#define PROXY_CLIENT SLICE("10.0.0.1")
+
 struct request {
 	const struct explain_options *o;
 	const struct conf *conf;
@@ -43,6 +46,18 @@ static const struct conf_listen *find_listen(const struct request *r, bool is_ht
 			return l;
 	}
 	return r->o->listen || c->listen_count == 0 ? NULL : &c->listens[0];
+}
+
+static bool is_proxy(const struct conf_listen *l)
+{
+	return l && l->mode == CONF_MODE_FORWARD;
+}
+
+/* Nobody from the address for examples may use a proxy that has no rule for it. */
+static void choose_address(struct explain_options *o, const struct conf_listen *l)
+{
+	if (!o->has_address && is_proxy(l))
+		address_parse(PROXY_CLIENT, &o->address);
 }
 
 static void load_certificates(struct request *r, const struct conf_listen *l)
@@ -261,6 +276,7 @@ static void print_route(struct request *r)
 	const struct conf_route *route = x->context.route;
 	fprintf(r->out, "listen %s, route %s, origin %s\n",
 	    r->scene.listen ? r->scene.listen->name : "-", route->name, x->context.origin->name);
+	explain_upstream_proxy(r->out, x);
 	if (route->side_count > 1)
 		fprintf(r->out,
 		    "the route's origins are %s; this client's address is on the side of %s\n",
@@ -295,11 +311,12 @@ static void print_own_answer(struct request *r)
 	fputc('\n', r->out);
 }
 
-/* The gateway answers under any name that has a route; the client looks at the certificate before. */
+/* The gateway answers under any name that has a route; the client looks at the certificate before. Clients of a proxy
+ * look for the proxy's own name there. */
 static void print_certificate(struct request *r, const struct fetch_request *url)
 {
 	struct slice host = slice_of_string(url->host);
-	if (!r->tls || net_tls_covers(r->tls, host))
+	if (!r->tls || is_proxy(r->scene.listen) || net_tls_covers(r->tls, host))
 		return;
 	fprintf(r->out, "no certificate of [listen %s] covers ", r->scene.listen->name);
 	explain_print(r->out, host);
@@ -371,8 +388,10 @@ static int play(struct request *r, const struct fetch_request *url)
 	return status;
 }
 
-int explain_url(const struct explain_options *o, const struct conf *conf, FILE *out, FILE *errors)
+int explain_url(
+    const struct explain_options *given, const struct conf *conf, FILE *out, FILE *errors)
 {
+	struct explain_options own = *given, *o = &own;
 	struct request r = {.o = o, .conf = conf, .out = out, .errors = errors};
 	struct fetch_request url = {0};
 	const char *wrong = fetch_parse_url(&url, o->url);
@@ -383,6 +402,7 @@ int explain_url(const struct explain_options *o, const struct conf *conf, FILE *
 	} else if (o->listen && !listen) {
 		print_error(&r, "--listen", o->listen, "there is no such [listen] section");
 	} else {
+		choose_address(o, listen);
 		load_certificates(&r, listen);
 		open_manifests(&r);
 		r.scene = (struct explain_scene){

@@ -111,7 +111,8 @@ static void head_event(struct origin_conn *c, const struct session_event *e)
 		http_head_free(e->head);
 		return;
 	}
-	if (upstream_proxy_refused(c, leg, e->head, e->end))
+	if (c->pool->server->destination->speaks_to_proxy &&
+	    upstream_proxy_refused(c, leg, e->head, e->end))
 		return;
 	if (!http_head_is_interim(e->head)) {
 		c->pool->known->needs_length = e->head->version == HTTP_VERSION_1_0;

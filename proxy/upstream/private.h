@@ -98,7 +98,7 @@ struct origin_conn {
 	usec read_since;   /* when it was last held back no more; 0: never was */
 	struct bucket promises, refusals, resets;
 	struct refused_promises refused;
-	struct promised_hosts promised_hosts; /* forward mode */
+	struct promised_hosts *promised_hosts; /* owned; NULL: for none yet */
 };
 
 /* ---- destination.c ---- */
@@ -212,7 +212,7 @@ void origin_conn_opened(struct origin_conn *c);
 struct net_conn *origin_conn_connect(struct origin_conn *c, const struct net_conn_ops *ops);
 /* What a connection of this pool is charged for. */
 size_t origin_conn_bytes(const struct pool *p);
-/* The connection was given a response that the upstream proxy has made for itself, and that no client may have: asks
+/* The destination is an upstream proxy. Whether a response is one that this has made for itself, and that no client may have: asks
  * for credentials, or opens no tunnel. True: the exchange has failed, and the head is freed. */
 bool upstream_proxy_refused(
     struct origin_conn *c, struct leg *leg, struct http_head *head, bool end);

@@ -91,6 +91,7 @@ static bool open_proxied(
 		if (!p->is_tls)
 			continue;
 		own[PROXIED_NONE].conf.kind = CONF_ORIGIN_TLS;
+		/* uncovered: what the direct ones read was read again */
 		if (!open_proxy_tls(&own[PROXIED_NONE], t, i, error, error_size))
 			return false;
 		own[PROXIED_HTTPS].proxy_tls = own[PROXIED_UPGRADE].proxy_tls =

@@ -74,9 +74,8 @@ bool upstream_proxy_refused(
     struct origin_conn *c, struct leg *leg, struct http_head *head, bool end)
 {
 	struct exchange *x = leg->exchange;
-	bool is_of_proxy = c->pool->server->destination->speaks_to_proxy;
 	bool opens_none = x->tunnel.is_asked && !head->opens_tunnel;
-	if (!is_of_proxy || http_head_is_interim(head) || (head->status != 407 && !opens_none))
+	if (http_head_is_interim(head) || (head->status != 407 && !opens_none))
 		return false;
 	char text[ORIGIN_TEXT_BYTES];
 	unsigned status = head->status;
@@ -199,6 +198,7 @@ static void handle_answer(struct origin_conn *c)
 	case ANSWER_MORE:
 		return;
 	case ANSWER_TUNNEL:
+		/* uncovered: a socket takes so few bytes at once */
 		if (net_conn_is_blocked(c->net))
 			fail_for_answer(c, "it answered before it had read the request");
 		else
@@ -239,8 +239,7 @@ void upstream_proxy_received(
 
 void upstream_proxy_fill(struct origin_conn *c, struct net_out *out)
 {
-	if (c->dialogue)
-		session_fill(c->dialogue, out);
+	session_fill(c->dialogue, out);
 }
 
 void upstream_proxy_ended(struct origin_conn *c, const char *text)

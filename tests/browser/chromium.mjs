@@ -43,3 +43,17 @@ export async function browse(s, args = []) {
 	await cdp.send('Network.enable');
 	return { page, cdp, complaints };
 }
+
+/* What a person would type when asked for a password, in turn; then the person gives up. Gives the list of what was asked. */
+export async function typePasswords(cdp, username, passwords) {
+	const asked = [];
+	await cdp.send('Fetch.enable', { handleAuthRequests: true });
+	cdp.on('Fetch.requestPaused', ({ requestId }) => { cdp.send('Fetch.continueRequest', { requestId }).catch(() => {}); });
+	cdp.on('Fetch.authRequired', ({ requestId, authChallenge }) => {
+		asked.push(authChallenge);
+		const password = passwords.shift();
+		cdp.send('Fetch.continueWithAuth', { requestId, authChallengeResponse: password === undefined
+			? { response: 'CancelAuth' } : { response: 'ProvideCredentials', username, password } }).catch(() => {});
+	});
+	return asked;
+}

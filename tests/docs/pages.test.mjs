@@ -12,7 +12,7 @@ import { runPage } from '../support/pages.mjs';
 
 const MOVING = fs.readFileSync(path.join(ROOT, 'docs/MOVING.md'), 'utf8');
 const FLEET = fs.readFileSync(path.join(ROOT, 'docs/FLEET.md'), 'utf8');
-const PAGES = ['README.md', 'docs/RECIPES.md', 'docs/MOVING.md', 'docs/FLEET.md'];
+const PAGES = ['README.md', 'docs/RECIPES.md', 'docs/MOVING.md', 'docs/FLEET.md', 'docs/FORWARD.md'];
 
 for (const page of PAGES) {
 	test(page, async (t) => {

@@ -4,17 +4,21 @@
  * proxies, for http and https destinations, with and without a password.
  */
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
+import http from 'node:http';
 import http2 from 'node:http2';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import tls from 'node:tls';
 import { gzipSync } from 'node:zlib';
-import { createHash } from 'node:crypto';
 import { ROOT, certs } from '../support/gate.mjs';
 import { MIB, PASSWORD, USER, forward } from '../support/forward.mjs';
+import { gitIn, makeRepository, serveRepository } from '../support/git.mjs';
 import { run } from '../support/programs.mjs';
+import { Client, Peer, acceptOf, websocketOn } from './websocket-client.mjs';
+import { websocketOrigins } from './websocket-origin.mjs';
 
 const CA = certs().file('ca.pem');
 const CREDENTIALS = `${USER}:${PASSWORD}`;
@@ -100,38 +104,6 @@ forward('wget: pages of http and https, with a password', { asks: true }, async 
 
 /* ---- git ---- */
 
-/* git's own server as a CGI program, and what else is in `dir`. */
-function serveRepository(dir) {
-	return (request, response) => {
-		const { pathname, search } = new URL(request.url, 'http://a.test');
-		const child = spawn('git', ['http-backend'], {
-			env: {
-				...process.env, GIT_PROJECT_ROOT: dir, GIT_HTTP_EXPORT_ALL: '1', PATH_INFO: pathname, QUERY_STRING: search.slice(1),
-				REQUEST_METHOD: request.method, CONTENT_TYPE: request.headers['content-type'] ?? '', GIT_PROTOCOL: request.headers['git-protocol'] ?? '',
-				HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '', REMOTE_USER: 'somebody', REMOTE_ADDR: '127.0.0.1',
-				...(request.headers['content-length'] ? { CONTENT_LENGTH: request.headers['content-length'] } : {}),
-			},
-			stdio: ['pipe', 'pipe', 'inherit'],
-		});
-		child.stdin.on('error', () => {});
-		request.pipe(child.stdin);
-		let head = Buffer.alloc(0);
-		const onHead = (bytes) => {
-			head = Buffer.concat([head, bytes]);
-			const end = head.indexOf('\r\n\r\n');
-			if (end < 0)
-				return;
-			child.stdout.off('data', onHead);
-			const fields = head.toString('latin1', 0, end).split('\r\n').map((line) => line.split(/: */));
-			const status = fields.find(([name]) => name === 'Status')?.[1].split(' ')[0] ?? '200';
-			response.writeHead(Number(status), Object.fromEntries(fields.filter(([name]) => name !== 'Status')));
-			response.write(head.subarray(end + 4));
-			child.stdout.pipe(response);
-		};
-		child.stdout.on('data', onHead);
-	};
-}
-
 {
 	let serve;
 	forward('git clones and pushes over http and https, with a password in the proxy\'s URL', {
@@ -140,19 +112,8 @@ function serveRepository(dir) {
 			serve = serveRepository(s.dir);
 		},
 	}, async (s) => {
-		fs.mkdirSync(path.join(s.dir, 'home'));
-		const git = async (...args) => {
-			const { code, stdout, stderr } = await run('env', [`HOME=${s.dir}/home`, 'GIT_CONFIG_NOSYSTEM=1', 'GIT_TERMINAL_PROMPT=0', `GIT_SSL_CAINFO=${CA}`, 'git',
-				'-c', 'user.name=A', '-c', 'user.email=a@a.test', ...args], { cwd: s.dir });
-			return { code, said: stdout + stderr };
-		};
-		const good = async (...args) => {
-			const { code, said } = await git(...args);
-			assert.equal(code, 0, `git ${args.join(' ')}: ${said}`);
-			return said;
-		};
-		await good('init', '-q', '--bare', '-b', 'main', 'project.git');
-		await good('-C', 'project.git', 'config', 'http.receivepack', 'true');
+		const { git, good } = gitIn(s.dir);
+		await makeRepository(s.dir);
 		await good('init', '-q', '-b', 'main', 'first');
 		fs.writeFileSync(path.join(s.dir, 'first/file'), Buffer.alloc(3 * MIB, Buffer.from(Array.from({ length: 8191 }, (_, i) => (i * i) & 255))));
 		await good('-C', 'first', 'add', 'file');
@@ -304,6 +265,48 @@ for (const isTls of [false, true])
 		assert.match(refused.headers['proxy-status'], /error=destination_ip_prohibited; details="address"/);
 		assert.equal((await answer(proxy.request({ ':scheme': 'http', ':authority': `www.a.test:${s.ports.h1}`, ':path': '/after' }))).body, 'here is /after');
 	});
+
+/* ---- WebSockets without a CONNECT of the client's ---- */
+
+async function websockets(s) {
+	const { ports, close } = await websocketOrigins(['h1', 'h1s'], 0);
+	s.cleanups.push(close);
+	return { ...ports, alpn: ports.h1s };
+}
+async function assertEchoes(ws) {
+	const peer = new Peer(ws);
+	ws.send('by the proxy');
+	assert.equal(await peer.text(), 'by the proxy');
+	ws.close(4000, 'done');
+	assert.deepEqual(await peer.over(), { code: 4000, reason: 'done' });
+}
+
+for (const [down, isTls] of [['h2c', false], ['h2', true]])
+	forward(`a WebSocket by an extended CONNECT to an ${isTls ? 'https' : 'http'} destination, which speaks HTTP/1.1`, {
+		skip: noNpm, tls: isTls, start: websockets, route: { upgrade: 'websocket' },
+	}, async (s) => {
+		const client = new Client(down, s.port);
+		s.cleanups.push(() => client.close());
+		client.authority = `www.a.test:${isTls ? s.ports.h1s : s.ports.h1}`;
+		const { ws } = await client.open('/chat/echo');
+		await assertEchoes(ws);
+		const line = await s.gate.access((l) => l.path === '/chat/echo');
+		assert.equal(line.origin_protocol, 'http/1.1');
+	});
+
+forward('a WebSocket by Upgrade in absolute-form', { skip: noNpm, start: websockets, route: { upgrade: 'websocket' } }, async (s) => {
+	const key = randomBytes(16).toString('base64');
+	const { socket, first, response } = await new Promise((resolve, reject) => {
+		http.get({
+			port: s.port, host: '127.0.0.1', path: `${s.http}/chat/echo`, headers: {
+				host: s.http.slice('http://'.length), connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-key': key, 'sec-websocket-version': '13',
+			},
+		}).on('upgrade', (response, socket, first) => resolve({ response, socket, first })).on('response', (r) => reject(new Error(`status ${r.statusCode}`)))
+			.on('error', reject);
+	});
+	assert.equal(response.headers['sec-websocket-accept'], acceptOf(key));
+	await assertEchoes(websocketOn(socket, { isServer: false, first }));
+});
 
 /* ---- Java ---- */
 

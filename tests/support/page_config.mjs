@@ -7,10 +7,23 @@ import { BINARY } from './gate.mjs';
 
 const has = (text, kind) => new RegExp(`^\\[${kind}\\b`, 'm').test(text);
 
-export const isConfiguration = (text) => has(text, 'listen') && has(text, 'origin');
+/* A forward proxy needs no origin. */
+const isForward = (text) => /^mode = forward$/m.test(text) || (has(text, 'access') && !has(text, 'listen')) || /^server = forward:$/m.test(text);
+
+export const isConfiguration = (text) => has(text, 'listen') && (has(text, 'origin') || isForward(text));
+
+/* The same for a forward proxy: a listener that has the rules, if there are some. */
+function completedProxy(text) {
+	if (has(text, 'listen'))
+		return text;
+	const access = /^\[access (\S+)\]/m.exec(text);
+	return `${text}\n[listen for-the-test]\naddress = 127.0.0.1:8443\nmode = forward\n${access ? `access = ${access[1]}\n` : ''}`;
+}
 
 /* What the sections need to be a configuration: a listener, the origins that routes name, a route. */
 function completed(text) {
+	if (isForward(text))
+		return completedProxy(text);
 	/* Several with weights: "a 90, b 10". */
 	const wanted = new Set([...text.matchAll(/^origin = (.+)/gm)].flatMap(([, names]) => names.split(',').map((name) => name.trim().split(' ')[0])));
 	if (!has(text, 'route')) {

@@ -8,9 +8,10 @@ import fs from 'node:fs';
 import http2 from 'node:http2';
 import net from 'node:net';
 import path from 'node:path';
+import { after } from 'node:test';
 import tls from 'node:tls';
 import { startDns } from '../support/dns.mjs';
-import { certs, freePort, scenario, section, until } from '../support/gate.mjs';
+import { certs, freePort, scenario, section, until, workDir } from '../support/gate.mjs';
 
 /* The password is "hunter"; bcrypt with cost 4. */
 const BOB = 'bob:$2b$04$DDDDDDDDDDDDDDDDDDDDD./G8yeFqOwrkLaRfiIayxru6Hhx3l9he';
@@ -49,9 +50,9 @@ function ask(s, bytes) {
 }
 
 /* An open tunnel over HTTP/1.1. */
-function open(s, authority, fields = '') {
+function open(s, authority, fields = '', begin = dial) {
 	return new Promise((resolve, reject) => {
-		const socket = dial(s);
+		const socket = begin(s);
 		let got = '';
 		socket.setEncoding('latin1').on('error', reject).on('data', function read(text) {
 			got += text;
@@ -193,4 +194,23 @@ scenario('a user has so many tunnels, from whichever addresses', {
 	const third = await open(s, authority, asBob);
 	assert.match(third.head, /^HTTP\/1\.1 200 /);
 	assert.doesNotMatch(to.bytes, /Proxy-Authorization/i);
+});
+
+const dir = workDir();
+after(() => fs.rmSync(dir, { recursive: true }));
+const local = path.join(dir, 'local');
+// covers: R625
+scenario('each address has so many tunnels, and clients on a unix socket, which have none, any number', {
+	...proxy(), extra: section('listen local', { address: `unix:${local}`, mode: 'forward', access: 'lab' })
+		+ section('access lab', { allow: 'client=any address=127.0.0.0/8 port=1024-65535' })
+		+ section('origin world', { server: 'forward:' }) + section('route all', { origin: 'world', 'max-tunnels-per-client': 1 }),
+}, async (s) => {
+	const to = await echo(s);
+	const authority = `127.0.0.1:${to.port}`;
+	const heads = [];
+	for (const target of [{ path: local }, { path: local }, { port: s.port, host: '127.0.0.1' }, { port: s.port, host: '127.0.0.1' }]) {
+		const { head } = await open(s, authority, '', () => net.connect(target));
+		heads.push(head.split(' ')[1]);
+	}
+	assert.deepEqual(heads, ['200', '200', '200', '429']);
 });

@@ -109,6 +109,14 @@ scenario('a name that no certificate covers is said', { tls: true }, async (s) =
 	assert.doesNotMatch(explain(s, 'https://localhost/'), /no certificate/);
 });
 
+scenario('a forward proxy with TLS needs no certificate for where its clients go', {
+	tls: true, listen: { mode: 'forward' }, origins: {}, routes: '',
+}, async (s) => {
+	const said = explain(s, 'https://elsewhere.example/');
+	assert.match(said, /listen main, route forward/);
+	assert.doesNotMatch(said, /no certificate/);
+});
+
 scenario('a host without a route is answered as told', { routes: section('route main', { host: 'localhost', origin: 'main' }) }, async (s) => {
 	assert.match(explain(s, 'http://elsewhere.example/'),
 		/answered 421 by the gateway itself: no route for this host {2}A \[route\] section with this host, or one without host, would take it\./);

@@ -4,7 +4,15 @@
  * the client never sees. docs/FORWARD.md.
  */
 import assert from 'node:assert/strict';
-import { until } from '../support/gate.mjs';
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import http from 'node:http';
+import http2 from 'node:http2';
+import https from 'node:https';
+import net from 'node:net';
+import path from 'node:path';
+import { BINARY, Gate, certs, freePort, section, until } from '../support/gate.mjs';
 import { nodeClient } from '../support/node.mjs';
 import { PASSWORD, SECRET, USER, chain, startProxy } from '../support/upstream_proxy.mjs';
 
@@ -17,6 +25,7 @@ const say = (text) => (head, socket) => { socket.write(text, 'latin1'); };
 for (const secure of [false, true]) {
 	const how = secure ? 'an https proxy' : 'an http proxy';
 
+	// covers: R610
 	chain(`${how} gets http requests in absolute-form, on connections that all hosts share`, { secure }, async (s) => {
 		const client = s.client().send(get('http://one.test/a?b=c', 'Proxy-Authorization: Basic bXk6b3du\r\n'));
 		assert.equal(statusOf(await client.head()), 200);
@@ -61,6 +70,7 @@ for (const secure of [false, true]) {
 		h2.rst(1);
 	});
 
+	// covers: R611
 	chain(`a request for https goes through a tunnel of ${how}, with TLS to its destination`, { secure, kinds: ['alpn', 'h1s'] }, async (s) => {
 		const client = nodeClient(s);
 		for (const kind of ['alpn', 'h1s', 'alpn', 'h1s']) {
@@ -91,7 +101,63 @@ for (const secure of [false, true]) {
 		assert.ok(Buffer.concat(got).equals(body));
 	});
 
-	chain(`a WebSocket over http asks ${how} for a tunnel`, { secure, kinds: ['h1'] }, async (s) => {
+	// covers: R611
+	chain(`WebSockets over http and https, in HTTP/1.1 and HTTP/2, go through tunnels of ${how}`, { secure,
+		prepare: async (s) => {
+			const upgrade = (request, socket) => {
+				const accept = createHash('sha1').update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+				socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`);
+				socket.on('data', (bytes) => socket.write(bytes.toString('latin1').toUpperCase())).on('error', () => {});
+			};
+			s.ws = {};
+			for (const [scheme, server] of [['http', http.createServer()], ['https', https.createServer(certs().server)]]) {
+				server.on('upgrade', upgrade).on('connection', (socket) => s.cleanups.push(() => socket.destroy()));
+				await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+				s.cleanups.push(() => server.close());
+				s.ws[scheme] = server.address().port;
+			}
+		} }, async (s) => {
+		const h2 = await s.connect();
+		for (const [i, scheme] of ['http', 'https'].entries()) {
+			const to = `a.test:${s.ws[scheme]}`;
+			const client = s.client().send(get(`${scheme}://${to}/ws`, 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'));
+			assert.equal(statusOf(await client.head()), 101);
+			client.send('abc');
+			await client.expect(/^ABC$/);
+			const id = 2 * i + 1;
+			h2.headers(id, { ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': scheme, ':authority': to, ':path': '/ws', 'sec-websocket-version': '13' });
+			assert.equal((await h2.expectHead(id)).headers[':status'], '200');
+			h2.data(id, 'xyz', { endStream: false });
+			assert.equal(String((await h2.expect('DATA', { stream: id })).data), 'XYZ');
+			assert.equal(s.proxy.heads.filter((head) => head.startsWith(`CONNECT ${to} `)).length, 2);
+			h2.rst(id);
+		}
+	});
+
+	chain(`what an https site pushes comes through the tunnel of ${how}`, { secure, listen: { mode: 'forward', access: 'test' },
+		prepare: async (s) => {
+			const server = http2.createSecureServer(certs().server);
+			const sessions = [];
+			server.on('session', (session) => sessions.push(session.on('error', () => {})));
+			server.on('stream', (stream) => {
+				stream.pushStream({ ':path': '/pushed' }, (error, push) => {
+					push?.respond({ ':status': 200 });
+					push?.end('pushed');
+				});
+				stream.respond({ ':status': 200 });
+				stream.end('page');
+			});
+			await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+			s.cleanups.push(() => { sessions.forEach((session) => session.destroy()); server.close(); });
+			s.site = `a.test:${server.address().port}`;
+		} }, async (s) => {
+		const client = nodeClient(s);
+		const page = await client.get({ ':scheme': 'https', ':authority': s.site, ':path': '/' });
+		assert.equal(page.body, 'page');
+		assert.equal((await client.pushes.get('/pushed'))?.body, 'pushed');
+	});
+
+	chain(`a WebSocket over http that the site does not want asks ${how} for a tunnel`, { secure, kinds: ['h1'] }, async (s) => {
 		const key = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 		const client = s.client().send(get(`http://one.test:${s.ports.h1}/ws`, key));
 		assert.equal(statusOf(await client.head()), 200); /* the destination knows no WebSocket */
@@ -128,6 +194,7 @@ async function ask(s, bytes) {
 	return { client, head, body: client.text };
 }
 
+// covers: R612
 chain('no answer of an upstream proxy to a CONNECT but an opening one reaches the client', { kinds: ['alpn'] }, async (s) => {
 	const h2 = nodeClient(s);
 	for (const [name, bytes, error, cause] of ANSWERS) {
@@ -157,12 +224,38 @@ chain('a 407 to a request is no answer for the client, other answers are', {}, a
 	assert.equal(answer.body, 'this');
 });
 
+// covers: R612
 chain('bytes behind the answer that opens a tunnel to a destination of TLS are refused', { kinds: ['alpn'] }, async (s) => {
 	s.proxy.answer = say('HTTP/1.1 200 OK\r\n\r\n\x15\x03\x03\0\x02\x02\x28');
 	const answer = await nodeClient(s).get({ ':scheme': 'https', ':authority': `a.test:${s.ports.alpn}`, ':path': '/' });
 	assert.equal(answer.status, 502);
 	assert.match(answer.headers['proxy-status'], /error=http_protocol_error/);
 	await s.gate.error(/bytes follow the answer/);
+});
+
+chain('an upstream proxy of HTTP/1.0', { kinds: ['alpn'] }, async (s) => {
+	s.proxy.answer = (head, socket) => {
+		if (!head.startsWith('CONNECT '))
+			return void socket.end('HTTP/1.0 200 OK\r\nContent-Length: 4\r\n\r\nthis');
+		socket.write('HTTP/1.0 200 Connection established\r\nProxy-agent: old\r\n\r\n');
+		const to = net.connect(s.ports.alpn, '127.0.0.1').on('error', () => {});
+		socket.pipe(to).pipe(socket);
+		s.cleanups.push(() => to.destroy());
+	};
+	for (let i = 0; i < 2; i++)
+		assert.equal((await ask(s, get('http://one.test/'))).body, 'this');
+	assert.equal((await nodeClient(s).get({ ':scheme': 'https', ':authority': `a.test:${s.ports.alpn}`, ':path': '/old' })).body, 'here is /old');
+	assert.equal(statusOf(await s.client().send(connect('one.test:443')).head()), 200);
+});
+
+chain('an upstream proxy that closes the tunnel that it has opened', { kinds: ['alpn'] }, async (s) => {
+	const https = { ':scheme': 'https', ':authority': `a.test:${s.ports.alpn}`, ':path': '/' };
+	const client = nodeClient(s);
+	s.proxy.answer = (_, socket) => { socket.end('HTTP/1.1 200 OK\r\n\r\n'); };
+	assert.equal((await client.get(https)).status, 503);
+	const tunnel = s.client().send(connect('one.test:443'));
+	assert.equal(statusOf(await tunnel.head()), 200);
+	assert.equal(await tunnel.over(), 'clean');
 });
 
 chain('an upstream proxy that answers slowly, in pieces, with interim responses first', { kinds: ['alpn'] }, async (s) => {
@@ -178,7 +271,6 @@ chain('an upstream proxy that answers slowly, in pieces, with interim responses 
 			s.cleanups.push(() => to.destroy());
 		}, 2);
 	};
-	const { default: net } = await import('node:net');
 	s.proxy.pipe = (head, socket) => {
 		const to = net.connect(s.ports.alpn, '127.0.0.1');
 		to.on('error', () => {});
@@ -242,6 +334,7 @@ async (s) => {
 
 /* ---- what may be reached ---- */
 
+// covers: R613
 chain('a destination that is written as an address is judged, a name is not', { rules: 'host=* port=1-65535', kinds: ['alpn'] }, async (s) => {
 	for (const host of ['10.0.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1', '[fc00::1]', '[::ffff:10.0.0.1]', '[64:ff9b::a00:1]', '0.0.0.0', '127.0.0.1', 'localhost', 'x.localhost', '[::1]'])
 		for (const bytes of [get(`http://${host}/`), connect(`${host}:443`), get(`http://${host}:8080/`)]) {
@@ -265,4 +358,35 @@ chain('a rule for an address range takes no name that the proxy looks up', { rul
 	}
 	assert.equal((await nodeClient(s).get({ ':scheme': 'https', ':authority': `a.test:${s.ports.alpn}`, ':path': '/' })).status, 403);
 	assert.equal(s.proxy.heads.length, 0);
+});
+
+chain('explain says which proxy a request goes through, and nobody its password', { rules: 'host=*.a.test address=127.0.0.0/8', origin: { 'no-proxy': 'near.a.test' } }, async (s) => {
+	const told = (url) => {
+		const { stdout, stderr } = spawnSync(BINARY, ['explain', '-c', s.gate.config, '--client', '127.0.0.1', url], { encoding: 'utf8' });
+		assert.ok(!stdout.includes(PASSWORD) && !stdout.includes(SECRET) && !stdout.includes(USER), stdout);
+		assert.equal(stderr.includes(PASSWORD), false);
+		return stdout;
+	};
+	assert.match(told('http://www.a.test/'), new RegExp(`through upstream-proxy http://localhost:${s.proxy.port}, which looks the host up: no range of addresses holds, and so no line takes the request \\(address\\)`));
+	assert.ok(!told('http://near.a.test/').includes('upstream-proxy'));
+});
+
+chain('two proxies that send each other what they get find the loop', {
+	prepare: async (s) => {
+		s.options.port = await freePort();
+		s.second = await freePort();
+		const dir = path.join(s.dir, 'second');
+		fs.mkdirSync(dir);
+		const gate = new Gate({ dir, ports: [s.second], config: section('server', { 'error-log': path.join(dir, 'error.log') })
+			+ section('listen second', { address: `127.0.0.1:${s.second}`, mode: 'forward' })
+			+ section('origin forward', { server: 'forward:', 'upstream-proxy': `http://127.0.0.1:${s.options.port}` }) + section('route forward', { origin: 'forward' }) });
+		await gate.listening();
+		s.cleanups.push(() => gate.stop());
+	},
+	origin: (s) => ({ 'upstream-proxy': `http://127.0.0.1:${s.second}` }) }, async (s) => {
+	const { head } = await ask(s, get('http://one.test/'));
+	assert.equal(statusOf(head), 508);
+	assert.match(field(head, 'proxy-status')[0], /error=proxy_loop_detected/);
+	assert.equal(statusOf((await ask(s, connect('one.test:443'))).head), 502);
+	assert.equal((await nodeClient(s).get({ ':scheme': 'https', ':authority': 'one.test', ':path': '/' })).status, 502);
 });

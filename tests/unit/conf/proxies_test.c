@@ -103,6 +103,9 @@ static void mistakes_say_what_is_wrong_and_hide_passwords(void **state)
 	mistake("upstream-proxy = http://hidden:hidden@proxy.test:80 # why", "comment");
 	mistake("upstream-proxy = http://hidden:hidden@proxy.test:80;", "ends with ';'");
 	mistake("upstream-proxy = 'http://hidden:hidden@proxy.test:80'", "in quotes");
+	mistake("upstream-proxy = http://hidden:hidden hidden@proxy.test:80", "it is not HOST:PORT");
+	mistake("upstream-proxies = http://hidden:hidden@proxy.test:80", "upstream-proxies");
+	mistake("upstream-proxy http://hidden:hidden@proxy.test:80", "test.ini:6");
 	mistake("no-proxy = http://a.test", "bad value 'http://a.test' for no-proxy");
 	mistake("no-proxy = 10.0.0.1/8", "bad value '10.0.0.1/8' for no-proxy");
 	mistake("no-proxy = \"a", "close the quotation");

@@ -288,6 +288,7 @@ static void bytes_behind_a_refused_connect_are_no_request(void **state)
 	}
 }
 
+/* covers: R622 */
 static void bytes_behind_a_failed_connect_are_no_request(void **state)
 {
 	(void)state;
@@ -350,7 +351,7 @@ static void over_http2_each_direction_ends_with_end_stream(void **state)
 	}
 }
 
-/* RFC 9113 8.5: a TCP segment with RST is a stream error of type CONNECT_ERROR. */
+/* RFC 9113 8.5: a TCP segment with RST is a stream error of type CONNECT_ERROR. covers: R623 */
 static void over_http2_a_reset_of_the_destination_is_a_connect_error(void **state)
 {
 	(void)state;
@@ -537,6 +538,7 @@ static void a_drain_ends_tunnels(void **state)
 	end(&s);
 }
 
+/* covers: R625 */
 static void a_client_has_so_many_tunnels_and_no_more(void **state)
 {
 	(void)state;
@@ -561,7 +563,7 @@ static void a_client_has_so_many_tunnels_and_no_more(void **state)
 	end(&s);
 }
 
-/* The sender is slowed down; all that it sends arrives. */
+/* The sender is slowed down; all that it sends arrives. covers: R626 */
 static void the_rate_of_a_client_slows_its_tunnels_down(void **state)
 {
 	(void)state;

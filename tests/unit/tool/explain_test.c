@@ -303,6 +303,9 @@ static void the_line_that_decided_is_named(void **state)
 	has(forward, WORDS("--listen", "proxy", "--client", "10.0.0.1", "http://a.test/"),
 	    "access (built in): allowed by the usual rule of forward mode\n"
 	    "each address of the host is judged when it is known\nlisten proxy, route forward");
+	/* Unless it is said, a client that may use a proxy. */
+	has(forward, WORDS("--listen", "proxy", "http://a.test/"),
+	    "client 10.0.0.1: HTTP/2, accepts pushes\naccess (built in): allowed");
 	has(forward, WORDS("--listen", "proxy", "--client", "10.0.0.1", "http://127.0.0.1/"),
 	    "access (built in): denied: no line takes the request (address-not-global)\n"
 	    "listen proxy\nanswered 403 by the gateway itself: address-not-global\n");

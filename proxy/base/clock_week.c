@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The local time as people write it in a timetable. */
+/* The minute of the week, from the clock; apart from clock.c, in whose place a test may have clocks of its own. */
 #include "proxy/base/clock.h"
 
 #include "proxy/base/ensure.h"
