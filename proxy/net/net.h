@@ -367,7 +367,7 @@ const char *net_conn_tls_version(const struct net_conn *c);
 const char *net_conn_tls_cipher(const struct net_conn *c);
 /* Asks the kernel for the peer's address. False, with *peer empty: the socket is not connected. */
 bool net_conn_peer(const struct net_conn *c, struct net_address *peer);
-/* Whether both ends have the same IP address: the peer is on this machine. */
+/* Whether the peer is on this machine: both ends have the same IP address, or all goes by the loopback interface. */
 bool net_conn_is_to_itself(const struct net_conn *c);
 /* From TCP_INFO; 0 when unknown. */
 uint32_t net_conn_rtt_usec(const struct net_conn *c);

@@ -8,7 +8,7 @@
 //     "_http._tcp.test": { SRV: [{ priority: 0, weight: 1, port: 80, target: "www.test" }], ttl: 1 },
 //     "broken.test": { rcode: 2 },                       // SERVFAIL
 //     "silent.test": { isSilent: true },
-//     "slow.test": { A: ["127.0.0.1"], delay: 1500 },    // ms
+//     "slow.test": { A: ["127.0.0.1"], delay: 1500 },    // ms; { AAAA: 1500 }: of that type alone
 //     "lying.test": { A: ["127.0.0.1"], lie: "id" },     // id, question, giant, truncated, garbage, short
 //   });
 //   dns.names["www.test"] = { A: ["127.0.0.3"], ttl: 1 };
@@ -163,7 +163,8 @@ export async function startDns(names = {}) {
     const reply = respond(server, query, transport);
     if (!reply)
       return;
-    const delay = server.names[query.name.toLowerCase()]?.delay ?? server.delay;
+    const named = server.names[query.name.toLowerCase()]?.delay ?? server.delay;
+    const delay = typeof named === "object" ? named[query.type] : named;
     if (!delay)
       return send(reply);
     const timer = setTimeout(() => { timers.delete(timer); send(reply); }, delay);

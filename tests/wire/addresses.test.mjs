@@ -14,7 +14,7 @@ const skip = enterOwnNetwork(import.meta.url);
 
 const { ANSWERS, LITERALS } = await import('../support/address_forms.mjs');
 const { startDns } = await import('../support/dns.mjs');
-const { scenario, section, sleep, until } = await import('../support/gate.mjs');
+const { freePort, scenario, section, sleep, until } = await import('../support/gate.mjs');
 const { SCALE } = await import('../support/peer.mjs');
 
 const PATIENCE = 10000 * SCALE;
@@ -35,6 +35,10 @@ async function world(s) {
 	});
 	s.secure = await catchAll(443, (socket, address) => { socket.end(address); });
 	s.cleanups.push(() => s.dns.close(), () => s.web.close(), () => s.secure.close());
+	if (s.options.everywhere) {
+		s.options.port = await freePort();
+		s.options.listen.address = `*:${s.options.port}`;
+	}
 	s.options.server = { resolver: s.dns.address, 'dns-min-ttl': '1s', ...s.options.own };
 }
 const seen = (s) => [...s.web.seen, ...s.secure.seen];
@@ -113,11 +117,11 @@ const isRefused = (got, row) => {
 /* The address as the kernel says it; embedded ones are connected to as they stand. */
 const isReached = (got) => (got.status === 200 && net.isIP(got.body) ? '' : 'not reached');
 
-/* options: rules (lines of [access test]; without: the built-in ones), server. */
+/* options: rules (lines of [access test]; without: the built-in ones), server, everywhere (it listens on all addresses). */
 const routes = section('origin forward', { server: 'forward:' }) + section('route forward', { origin: 'forward' });
-function proxy(name, { rules, server }, body) {
+function proxy(name, { rules, server, everywhere }, body) {
 	scenario(name, {
-		skip, own: server, origins: {}, prepare: world, listen: { mode: 'forward', ...(rules ? { access: 'test' } : {}) },
+		skip, own: server, everywhere, origins: {}, prepare: world, listen: { mode: 'forward', ...(rules ? { access: 'test' } : {}) },
 		routes: rules ? `${routes}[access test]\n${rules.join('\n')}\n` : routes,
 	}, body);
 }
@@ -204,6 +208,33 @@ proxy('a name that is another one with each answer is never reached at its priva
 		await sleep(400);
 	}
 	assert.deepEqual([...new Set(seen(s))], ['8.8.8.8']);
+});
+
+proxy('a private address of a name that comes later than its public one is never reached', {}, async (s) => {
+	const names = Object.keys(WAYS).map((_, i) => `late${i}.test`);
+	for (const name of names)
+		s.dns.names[name] = { A: ['8.8.8.8'], AAAA: ['::1'], ttl: 1, delay: { AAAA: 300 } };
+	await Promise.all(Object.values(WAYS).map(async (ask, i) => {
+		for (let n = 0; n < 4; n++) {
+			const { status, body } = await ask(s, names[i]);
+			assert.ok(status === 403 || (status === 200 && body === '8.8.8.8'), `${status} ${body}`);
+			await sleep(150);
+		}
+		assert.equal((await ask(s, names[i])).status, 403, 'all of its addresses are known by now');
+	}));
+	assert.ok(seen(s).every((address) => address === '8.8.8.8'), `${seen(s)}`);
+});
+
+proxy('a listener on all addresses is no destination, by whatever address', { rules: ['allow = address=any port=1-65535'], everywhere: true }, async (s) => {
+	for (const host of ['127.0.0.1', '127.0.0.2', '8.8.8.8', '[::1]', '[2606:4700::1]']) {
+		const authority = `${host}:${s.port}`;
+		const { status, fields } = await ask1(s, `GET http://${authority}/ HTTP/1.1\r\nhost: ${authority}\r\nconnection: close\r\n\r\n`, false);
+		assert.equal(status, 403, host);
+		assert.match(fields['proxy-status'], /error=proxy_loop_detected/, host);
+		const tunnel = await ask1(s, `CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\n\r\n`, true);
+		assert.equal(tunnel.status, 403, host);
+	}
+	assert.equal(s.gate.accessLines().filter((l) => l.status !== 403).length, 0, 'no request came in by itself');
 });
 
 proxy('the proxy\'s own address is refused although a rule allows it', { rules: ['allow = address=127.0.0.0/8 port=1-65535'] }, async (s) => {
