@@ -117,7 +117,7 @@ static void tell_all(
     struct gateway *g, struct user_question *q, enum user_answer answer, struct exchange_user *user)
 {
 	for (struct user_wait *w; (w = list_first(&q->waits, struct user_wait, link)) != NULL;)
-		tell(g, w, answer, user);
+		tell(g, w, answer, user); /* NOLINT(clang-analyzer-unix.Malloc): see list_remove */
 	free_question(q);
 }
 
@@ -395,8 +395,9 @@ static void on_timer(struct wheel_node *timer, usec now)
 {
 	struct users *u = container_of(timer, struct users, timer);
 	struct gateway *g = u->gateway;
-	for (struct user_wait *w;
-	     (w = list_first(&u->waits, struct user_wait, order)) && w->since + WAIT_USEC <= now;)
+	struct user_wait *w;
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): as above */
+	while ((w = list_first(&u->waits, struct user_wait, order)) && w->since + WAIT_USEC <= now)
 		tell(g, w, USER_BUSY, NULL);
 	set_timer(g);
 }
@@ -432,9 +433,9 @@ void users_close(struct gateway *g)
 		return;
 	user_results_fini(&u->results);
 	/* Nobody waits any more: what is left was asked for requests that are over. */
-	for (struct user_question *q;
-	     (q = list_first(&u->questions, struct user_question, link)) != NULL;) {
-		end_question(u, q);
+	struct user_question *q;
+	while ((q = list_first(&u->questions, struct user_question, link)) != NULL) {
+		end_question(u, q); /* NOLINT(clang-analyzer-unix.Malloc): as above */
 		free_question(q);
 	}
 	wheel_forget(&g->relay.wheel, &u->timer);

@@ -24,10 +24,10 @@ struct worker_slot {
 	bool is_ready;
 	usec started, start_at;
 	struct backoff backoff;
-	bool is_behind;  /* it has begun before the files process had read anything */
-	bool has_files;  /* it has a socket to the files process that runs now */
+	bool is_behind;     /* it has begun before the files process had read anything */
+	bool has_files;     /* it has a socket to the files process that runs now */
 	bool has_passwords; /* and to the password process */
-	bool is_adopted; /* the worker `adopter` accepts from this one's sockets */
+	bool is_adopted;    /* the worker `adopter` accepts from this one's sockets */
 	uint32_t adopter;
 };
 
@@ -55,8 +55,8 @@ struct master {
 	bool files_is_ready;  /* the present one has said so */
 	bool files_was_ready; /* one has been: the contents are those of the configured files */
 	bool files_is_late; /* none was ready in time: the workers have started without contents */
-	usec files_wait_until; /* the start waits so long for the files process */
-	int passwords_control; /* the same to the password process */
+	usec files_wait_until;   /* the start waits so long for the files process */
+	int passwords_control;   /* the same to the password process */
 	bool passwords_is_ready; /* the present one has said so */
 	enum master_phase phase;
 	usec now;
@@ -94,8 +94,7 @@ void master_end_helpers(struct master *m);
  * Gives a worker and a helper a socket to each other. control: the master's end of the socketpair to the helper; kind
  * says which one it is.
  */
-bool master_connect_worker(
-    struct master *m, int control, enum message_kind kind, uint32_t index);
+bool master_connect_worker(struct master *m, int control, enum message_kind kind, uint32_t index);
 
 /* ---- password_helper.c ---- */
 

@@ -12,18 +12,18 @@
 
 /* What a process does: flags, to be combined. */
 enum sandbox_part {
-	SANDBOX_WORKER = 1 << 0,    /* serves clients over TCP */
-	SANDBOX_LOGGER = 1 << 1,    /* copies lines into files that the master opened */
-	SANDBOX_UNIX = 1 << 2,      /* a worker: connects to unix sockets */
-	SANDBOX_DEMO = 1 << 3,      /* a worker: has the demo origin in it */
-	SANDBOX_READS = 1 << 4,     /* reads manifests and texts when they change */
-	SANDBOX_SAVES = 1 << 5,     /* writes the learned-file */
-	SANDBOX_SINGLE = 1 << 6,    /* a worker: does the master's work too */
-	SANDBOX_FILES = 1 << 7,     /* reads and writes files for the workers */
-	SANDBOX_MAPS = 1 << 8,      /* a worker: maps what the files process has read */
-	SANDBOX_NAMES = 1 << 10,    /* a worker: asks resolvers for names */
+	SANDBOX_WORKER = 1 << 0,     /* serves clients over TCP */
+	SANDBOX_LOGGER = 1 << 1,     /* copies lines into files that the master opened */
+	SANDBOX_UNIX = 1 << 2,       /* a worker: connects to unix sockets */
+	SANDBOX_DEMO = 1 << 3,       /* a worker: has the demo origin in it */
+	SANDBOX_READS = 1 << 4,      /* reads manifests and texts when they change */
+	SANDBOX_SAVES = 1 << 5,      /* writes the learned-file */
+	SANDBOX_SINGLE = 1 << 6,     /* a worker: does the master's work too */
+	SANDBOX_FILES = 1 << 7,      /* reads and writes files for the workers */
+	SANDBOX_MAPS = 1 << 8,       /* a worker: maps what the files process has read */
+	SANDBOX_NAMES = 1 << 10,     /* a worker: asks resolvers for names */
 	SANDBOX_PASSWORDS = 1 << 11, /* checks passwords for the workers */
-	SANDBOX_COMPILERS = 1 << 9, /* is built with a sanitizer or gcov, which make calls */
+	SANDBOX_COMPILERS = 1 << 9,  /* is built with a sanitizer or gcov, which make calls */
 #ifdef PUSHGATE_INSTRUMENTED
 	SANDBOX_BUILD = SANDBOX_COMPILERS,
 #else

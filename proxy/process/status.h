@@ -23,9 +23,9 @@ struct status {
 	const struct observe_counters *slots; /* the workers', then the master's */
 	const struct status_worker *workers;
 	uint32_t worker_count;
-	const struct status_worker *files; /* NULL: this configuration needs no files process */
+	const struct status_worker *files;     /* NULL: this configuration needs no files process */
 	const struct status_worker *passwords; /* the same for the password process */
-	const struct server_board *board;  /* NULL: no server is checked or may be ejected */
+	const struct server_board *board;      /* NULL: no server is checked or may be ejected */
 	/* Names the rules whose counters are printed, and where push is off; NULL: neither. */
 	const struct conf *conf;
 	/* A request of `pushgate trace` came, with its name; takes socket. */

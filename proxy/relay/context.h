@@ -74,7 +74,6 @@ struct exchange_context {
 	/* Forward mode: what the request names, made when it was first asked for (upstream/on_demand.h). NULL: that
 	 * of its origin. It lives as long as an exchange has it. */
 	struct destination *destination;
-	uint8_t denial; /* why [access NAME] denied it: 1 + enum access_reason (offer/access.h); 0: it did not */
 	struct exchange_client_hop down; /* of a push: its parent's */
 	struct exchange_origin_hop up;   /* the last one that the request was sent on */
 	struct pool *pool;
@@ -84,6 +83,8 @@ struct exchange_context {
 	/* The servers that it was given to in vain, by their ids, so that it is given to none twice. */
 	uint32_t tried[EXCHANGE_SERVERS_MOST];
 	uint8_t tried_count;
+	/* Why [access NAME] denied it: 1 + enum access_reason (offer/access.h); 0: it did not. */
+	uint8_t denial;
 	/* What one of them failed with that could be connected to; NULL: none could be. The text is in the
 	 * request's arena. */
 	const struct relay_cause *failure;

@@ -158,9 +158,10 @@ static void look_at_unused(struct wheel_node *timer, usec now)
 		list_append(&kept, &m->link);
 	}
 	list_splice(&o->unused, &kept);
-	if (!list_is_empty(&o->unused))
-		wheel_set(worker_wheel(o->upstream->env), &o->timer,
-		    list_first(&o->unused, struct demand, link)->unused_since + UNUSED_USEC);
+	struct demand *next = list_first(&o->unused, struct demand, link);
+	if (next)
+		wheel_set(
+		    worker_wheel(o->upstream->env), &o->timer, next->unused_since + UNUSED_USEC);
 }
 
 static void evict(struct on_demand *o, struct demand *m)
@@ -300,9 +301,10 @@ static bool make_room(struct on_demand *o, const struct conf_origin *origin)
 {
 	if (o->demands.count < origin->max_destinations)
 		return true;
-	if (list_is_empty(&o->unused))
+	struct demand *longest = list_first(&o->unused, struct demand, link);
+	if (!longest)
 		return false;
-	evict(o, list_first(&o->unused, struct demand, link));
+	evict(o, longest);
 	return true;
 }
 

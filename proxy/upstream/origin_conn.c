@@ -53,6 +53,7 @@ static void free_conn(struct deferred_free *deferred)
 	session_free(c->dialogue);
 	budget_give(&c->upstream->env->budget, origin_conn_bytes(c->pool));
 	budget_fini(&c->budget);
+	free(c->promised_hosts);
 	free(c);
 }
 

@@ -7,6 +7,7 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
+#include "proxy/base/memory.h"
 
 /* A route whose promises exceeded reset-rate uses connections without push for this long. */
 #define PUSH_OFF_USEC (60 * USEC_PER_SEC)
@@ -217,7 +218,9 @@ static bool covers(const struct exchange *parent, struct slice host)
 	/* uncovered: a promise comes with its connection */
 	if (!c || !c->net)
 		return false;
-	struct promised_hosts *p = &c->promised_hosts;
+	if (!c->promised_hosts)
+		c->promised_hosts = memory_new(struct promised_hosts);
+	struct promised_hosts *p = c->promised_hosts;
 	uint64_t hash = hash_bytes(c->upstream->env->seed, host.ptr, host.len);
 	for (uint32_t i = 0; i < p->count; i++)
 		if (p->hashes[i] == hash)

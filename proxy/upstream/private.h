@@ -98,7 +98,7 @@ struct origin_conn {
 	usec read_since;   /* when it was last held back no more; 0: never was */
 	struct bucket promises, refusals, resets;
 	struct refused_promises refused;
-	struct promised_hosts promised_hosts; /* forward mode */
+	struct promised_hosts *promised_hosts; /* owned; NULL: for none yet */
 };
 
 /* ---- destination.c ---- */

@@ -24,9 +24,9 @@ struct upstream {
 	 * whose other end speaks h2c as a server, or -1. NULL when no origin is demo:. */
 	int (*demo_connect)(void *context, const struct conf_origin_server *server);
 	void *demo_context;
-	struct destination *destinations;     /* by the index of the origin */
-	struct on_demand *on_demand;          /* owned; NULL: no origin is forward: */
-	struct list destinations_open;        /* all: struct destination, by `link` */
+	struct destination *destinations; /* by the index of the origin */
+	struct on_demand *on_demand;      /* owned; NULL: no origin is forward: */
+	struct list destinations_open;    /* all: struct destination, by `link` */
 	/* For each route: until this time its requests use connections without push, because its
 	 * promises were refused too often. */
 	usec *push_off_until;

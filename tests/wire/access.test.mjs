@@ -109,7 +109,7 @@ const forward = (rules, more = {}) => ({
 	},
 });
 
-// covers: R601
+// covers: R601 R602
 scenario('forward mode without rules reaches no address that is not global', forward(), async (s) => {
 	const at = `127.0.0.1:${s.origin.port}`;
 	assert.equal(await ask(s, `http://${at}/`, { host: at }), '403 port');

@@ -54,6 +54,7 @@ scenario('the file sends a browser to the proxy that it was asked of, and past i
 		assert.equal((await getPac(s, host, { target: `http://${host}/proxy.pac` })).status, 200, host);
 });
 
+// covers: R614
 scenario('nothing that a client writes comes into the file but a name or an address', options(), async (s) => {
 	for (const host of ['a"+alert(1)+"', 'a\\x22', "a'b", 'a;b', 'a b', 'a%22b', 'a:80"', '[::1"]', '0x7f.1', 'a..b', '[fe80::1%25eth0]', '', 'a:0', 'a:99999']) {
 		const { status, body } = await getPac(s, host);

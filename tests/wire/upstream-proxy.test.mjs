@@ -25,6 +25,7 @@ const say = (text) => (head, socket) => { socket.write(text, 'latin1'); };
 for (const secure of [false, true]) {
 	const how = secure ? 'an https proxy' : 'an http proxy';
 
+	// covers: R610
 	chain(`${how} gets http requests in absolute-form, on connections that all hosts share`, { secure }, async (s) => {
 		const client = s.client().send(get('http://one.test/a?b=c', 'Proxy-Authorization: Basic bXk6b3du\r\n'));
 		assert.equal(statusOf(await client.head()), 200);
@@ -69,6 +70,7 @@ for (const secure of [false, true]) {
 		h2.rst(1);
 	});
 
+	// covers: R611
 	chain(`a request for https goes through a tunnel of ${how}, with TLS to its destination`, { secure, kinds: ['alpn', 'h1s'] }, async (s) => {
 		const client = nodeClient(s);
 		for (const kind of ['alpn', 'h1s', 'alpn', 'h1s']) {
@@ -99,6 +101,7 @@ for (const secure of [false, true]) {
 		assert.ok(Buffer.concat(got).equals(body));
 	});
 
+	// covers: R611
 	chain(`WebSockets over http and https, in HTTP/1.1 and HTTP/2, go through tunnels of ${how}`, { secure,
 		prepare: async (s) => {
 			const upgrade = (request, socket) => {
@@ -191,6 +194,7 @@ async function ask(s, bytes) {
 	return { client, head, body: client.text };
 }
 
+// covers: R612
 chain('no answer of an upstream proxy to a CONNECT but an opening one reaches the client', { kinds: ['alpn'] }, async (s) => {
 	const h2 = nodeClient(s);
 	for (const [name, bytes, error, cause] of ANSWERS) {
@@ -220,6 +224,7 @@ chain('a 407 to a request is no answer for the client, other answers are', {}, a
 	assert.equal(answer.body, 'this');
 });
 
+// covers: R612
 chain('bytes behind the answer that opens a tunnel to a destination of TLS are refused', { kinds: ['alpn'] }, async (s) => {
 	s.proxy.answer = say('HTTP/1.1 200 OK\r\n\r\n\x15\x03\x03\0\x02\x02\x28');
 	const answer = await nodeClient(s).get({ ':scheme': 'https', ':authority': `a.test:${s.ports.alpn}`, ':path': '/' });
@@ -329,6 +334,7 @@ async (s) => {
 
 /* ---- what may be reached ---- */
 
+// covers: R613
 chain('a destination that is written as an address is judged, a name is not', { rules: 'host=* port=1-65535', kinds: ['alpn'] }, async (s) => {
 	for (const host of ['10.0.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1', '[fc00::1]', '[::ffff:10.0.0.1]', '[64:ff9b::a00:1]', '0.0.0.0', '127.0.0.1', 'localhost', 'x.localhost', '[::1]'])
 		for (const bytes of [get(`http://${host}/`), connect(`${host}:443`), get(`http://${host}:8080/`)]) {

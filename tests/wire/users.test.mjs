@@ -37,18 +37,17 @@ const echo = (s) => nodeOrigin(s, originPort, (stream, headers) => {
 	stream.end('served');
 });
 
-/* A client in HTTP/2 from an address of its own. get gives {status, headers, took}. */
+/* A client in HTTP/2 from an address of its own. get gives {status, headers}. */
 function client(s, localAddress = '127.0.0.1') {
 	const session = http2.connect(`http://127.0.0.1:${s.port}`, { createConnection: () => net.connect({ port: s.port, host: '127.0.0.1', localAddress }) });
 	session.on('error', () => {});
 	s.cleanups.push(() => session.destroy());
 	return (authorization, asked = '/') => new Promise((resolve, reject) => {
-		const since = performance.now();
 		const stream = session.request({ ':path': asked, ...(authorization ? { authorization } : {}) });
 		let headers;
 		stream.on('response', (h) => { headers = h; });
 		stream.on('error', reject);
-		stream.on('close', () => resolve({ status: headers?.[':status'], headers, took: performance.now() - since }));
+		stream.on('close', () => resolve({ status: headers?.[':status'], headers }));
 		stream.resume();
 	});
 }
@@ -195,7 +194,7 @@ scenario('a CONNECT without its password opens nothing, and what stands behind i
 });
 
 const WRONG = 10000;
-const FAILURES = 5;
+const FAILURES = 3;
 // covers: R565
 scenario(`${WRONG} wrong passwords: at most ${FAILURES} hashes are begun for their address, and honest users are served`, {
 	...withUsers([ALICE, BOB_SLOW], { server: { 'status-socket': 'status', 'user-failures': FAILURES } }), timeout: 120000,
@@ -213,31 +212,30 @@ scenario(`${WRONG} wrong passwords: at most ${FAILURES} hashes are begun for the
 		}
 	};
 	let goesOn = true;
-	const waits = [];
+	let served = 0;
 	const honest = async () => {
 		while (goesOn) {
-			const got = await alice(basic('alice:secret'));
-			assert.equal(got.status, 200);
-			waits.push(got.took);
+			assert.equal((await alice(basic('alice:secret'))).status, 200);
+			served++;
 		}
 	};
 	const serving = honest();
 	const flood = Promise.all(Array.from({ length: 50 }, guess));
 	/* One whom the worker does not know yet waits for a few hashes at most: each address has its turn. */
-	const late = await bob(basic('bob:hunter'));
-	assert.equal(late.status, 200);
+	assert.equal((await bob(basic('bob:hunter'))).status, 200);
 	await flood;
 	goesOn = false;
 	await serving;
 	const counters = s.gate.counters();
 	const refilled = Math.ceil((Date.now() - since) / 60000 * FAILURES);
 	assert.ok(counters.password_hashes <= 2 + FAILURES + refilled, `${counters.password_hashes} hashes`);
-	assert.equal(statuses[401] + statuses[429], WRONG);
-	assert.ok(statuses[401] <= FAILURES + refilled, `${statuses[401]} were hashed`);
+	/* On a machine that does too much else, some wait for their hash in vain: 503. */
+	const hashed = (statuses[401] ?? 0) + (statuses[503] ?? 0);
+	assert.equal(hashed + statuses[429], WRONG);
+	assert.ok(hashed <= FAILURES + refilled, `${hashed} were hashed`);
 	assert.equal(counters['pushgate_end_total{cause="user-failures"}'], statuses[429]);
-	/* A hash takes a quarter of a second: who had to wait for one would show it. */
-	const slow = waits.filter((took) => took > 200).length;
-	assert.ok(slow <= waits.length / 100, `${slow} of ${waits.length} requests took long`);
+	/* One after the other, and each hash takes a quarter of a second: had they waited for hashes, they would be few. */
+	assert.ok(served > 20 * counters.password_hashes, `${served} requests of an honest user during ${counters.password_hashes} hashes`);
 	const interrupted = s.gate.workers().reduce((n, pid) => n + Number(/nonvoluntary_ctxt_switches:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))[1]), 0);
 	assert.ok(isSlow || counters.loop_passes_over_5ms <= 10 + interrupted, `${counters.loop_passes_over_5ms} long passes`);
 	await s.gate.error(/client 127\.0\.0\.2: too many wrong passwords \(user-failures\), answered 429/);

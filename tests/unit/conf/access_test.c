@@ -101,6 +101,7 @@ static void what_cannot_be_is_refused(void **state)
 	    {"allow = SRC=10.0.0.0/8", "did you mean allow = client=10.0.0.0/8?"},
 	    {"deny = dstdomain=a.example", "did you mean deny = host=a.example?"},
 	    {"allow = dstdomain=.a.example", "write all, or some of client=, user=, path="},
+	    {"allow = hostfile=x", "did you mean allow = host-file=x?"},
 	    {"allow = any", "did you mean allow = all?"},
 	    {"allow = none", "write all, or some of client=, user=, path="},
 	    {"allow = all host=a", "write all alone, or conditions without it"},
