@@ -87,3 +87,15 @@ bool destination_is_open_to(const struct destination *d, struct exchange *x)
 	}
 	return true;
 }
+
+bool upstream_is_open_to(const struct exchange *push, const struct exchange *x)
+{
+	const struct destination *d = push->context.destination;
+	const struct server *s = push->context.server;
+	struct exchange asked = {
+	    .relay = x->relay, .request = x->request, .method = x->method, .context = x->context};
+	if (!d)
+		return true;
+	return s && !d->origin->proxy ? may_reach(&asked, s->address)
+				      : destination_is_open_to(d, &asked);
+}
