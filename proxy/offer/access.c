@@ -25,6 +25,7 @@ static void read_path(struct judged *j, const struct exchange *x)
 		j->long_path = memory_alloc(path.len);
 	j->facts.path = path;
 	j->facts.plain_path = http_path_plain(path, j->long_path ? j->long_path : j->path);
+	j->facts.path_is_ambiguous = http_path_is_ambiguous(path);
 }
 
 /* A gateway's hosts need not have a port that is known. */
