@@ -106,7 +106,7 @@ static const struct relay_cause *answer_of_route(const struct exchange *x, const
 }
 
 const struct relay_cause *offer_admit(
-    const struct offer_env *env, const struct exchange *x, const char **detail)
+    const struct offer_env *env, struct exchange *x, const char **detail)
 {
 	const struct http_head *head = x->request;
 	const struct conf_listen *l = x->context.listen;
