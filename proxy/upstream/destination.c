@@ -107,17 +107,10 @@ static struct server *one_that_sends_soon(
 	return chosen;
 }
 
-/* A destination of one server is tried again: on another connection. */
-static struct server *choose(struct destination *d, struct exchange *x)
+/* Not inlined: most destinations have one server, and need not ask. */
+static __attribute__((noinline)) struct server *choose_of_several(
+    struct destination *d, struct exchange *x)
 {
-	if (d->is_stale)
-		collect_members(d);
-	if (d->is_on_demand && !destination_is_open_to(d, x))
-		return NULL;
-	if (d->member_count == 1)
-		return server_of(d->members[0]);
-	if (d->member_count == 0)
-		return NULL;
 	struct balance_question question = {
 	    .preferred = preferred_for(d, x),
 	    .tried = x->context.tried,
@@ -133,6 +126,18 @@ static struct server *choose(struct destination *d, struct exchange *x)
 	if (may_move && !is_idle && !may_send_soon(s, x))
 		s = one_that_sends_soon(d, s, x);
 	return s;
+}
+
+/* A destination of one server is tried again: on another connection. */
+static struct server *choose(struct destination *d, struct exchange *x)
+{
+	if (d->is_stale)
+		collect_members(d);
+	if (d->is_on_demand && !destination_is_open_to(d, x))
+		return NULL;
+	if (d->member_count > 1)
+		return choose_of_several(d, x);
+	return d->member_count == 1 ? server_of(d->members[0]) : NULL;
 }
 
 static void give(struct exchange *x, struct server *s)
