@@ -84,6 +84,8 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 	enum session_fit fit = fit_of(c, head, end);
 	struct session_stream *stream =
 	    fit == SESSION_FITS ? session_request(c->session, head, end, &x->up) : NULL;
+	bool is_last =
+	    c->requests + 1 >= c->pool->requests_most || origin_single_is_of_user(c, head);
 	http_head_free(head);
 	if (!stream)
 		return why_unsent[fit];
@@ -97,7 +99,8 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 		c->quiet_since = USEC_NEVER;
 		origin_conn_arm(c);
 	}
-	if (++c->requests >= c->pool->requests_most)
+	c->requests++;
+	if (is_last)
 		origin_conn_retire(c);
 	x->context.up = c->hop;
 	exchange_on_connected(x, &leg);

@@ -172,6 +172,29 @@ scenario('a user of a forward proxy is challenged with 407, and no origin reads 
 	assert.equal((await s.gate.access((l) => l.status === 400)).authority, `127.0.0.1:${originPort}`);
 });
 
+// covers: R564
+scenario('a connection that a user has authenticated at the site carries no other request', {
+	...withUsers([BOB]), listen: { mode: 'forward', access: 'home' }, origins: {}, routes: '',
+	extra: section('access home', { allow: `address=127.0.0.0/8 port=${originPort}` }),
+}, async (s) => {
+	const origin = http.createServer((request, response) => response.end(String(request.socket.remotePort)));
+	await new Promise((resolve) => { origin.listen(originPort, '127.0.0.1', resolve); });
+	s.cleanups.push(() => new Promise((resolve) => { origin.close(resolve); origin.closeAllConnections(); }));
+	const c = await connect1(s.port);
+	s.cleanups.push(() => c.close());
+	const port = async (...authorization) => {
+		c.request('GET', `http://127.0.0.1:${originPort}/`, [['host', `127.0.0.1:${originPort}`], ...authorization.map((value) => ['authorization', value])]);
+		return String((await c.response()).body);
+	};
+	const first = await port();
+	assert.equal(await port('Basic Zm9yIHRoZSBvcmlnaW4='), first);
+	assert.equal(await port('Negotiate YII='), first);
+	const second = await port();
+	assert.notEqual(second, first);
+	assert.equal(await port('Bearer x', 'ntlm TlRMTVNTUAAD'), second);
+	assert.notEqual(await port(), second);
+});
+
 // covers: R560
 scenario('a CONNECT without its password opens nothing, and what stands behind it is no request', {
 	...withUsers([BOB]), listen: { mode: 'forward', access: 'home' }, origins: {}, routes: '',
