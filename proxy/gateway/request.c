@@ -6,8 +6,11 @@
 #include "proxy/gateway/private.h"
 #include "proxy/gateway/users.h"
 
+/* Not inlined: what few requests need, and needs room on the stack. */
+#define RARE __attribute__((noinline))
+
 /* The operator has probably forgotten the line that says where TLS ends. */
-static void log_untrusted_scheme(struct gateway *g, const struct exchange *x)
+static RARE void log_untrusted_scheme(struct gateway *g, const struct exchange *x)
 {
 	static const char what[] = "untrusted scheme";
 	char text[64];
@@ -29,13 +32,12 @@ static bool wants_websocket(const struct http_head *head)
 }
 
 /* Without the option the origin gets an ordinary GET. Its answer does not tell the operator to add the option. */
-static void log_forgotten_upgrade(struct gateway *g, const struct exchange *x)
+static RARE void log_forgotten_upgrade(struct gateway *g, const struct exchange *x)
 {
 	static const char what[] = "forgotten upgrade";
 	char text[64];
 	const struct http_head *head = x->request;
-	if (head->upgrade.len + head->protocol.len == 0 || x->tunnel.is_asked ||
-	    !x->context.origin || !wants_websocket(head))
+	if (x->tunnel.is_asked || !x->context.origin || !wants_websocket(head))
 		return;
 	observe_log_fault(g->env.observe, OBSERVE_INFO, what, g->relay.now,
 	    "%s: client %s asks for a WebSocket at %.*s; if it is to get one, add upgrade = "
@@ -45,6 +47,14 @@ static void log_forgotten_upgrade(struct gateway *g, const struct exchange *x)
 }
 
 /* ---- the steps ---- */
+
+/* A page that is answered from a held response wants its resources too. */
+static RARE void offer_own(struct gateway *g, struct exchange *x)
+{
+	struct client_facts facts;
+	learned_view(g, x);
+	offer_on_request(&g->offers, client_facts(x, &facts), x);
+}
 
 /* The last step: the request is for an origin, or for a held response. */
 static void serve(struct gateway *g, struct exchange *x)
@@ -60,12 +70,8 @@ static void serve(struct gateway *g, struct exchange *x)
 		x->context.request_timeout = x->context.route->request_timeout;
 	if (x->context.call_timeout > 0)
 		client_bound_call(x);
-	/* A page that is answered from a held response wants its resources too. */
-	if (g->env.conf->preload_count > 0) {
-		struct client_facts facts;
-		learned_view(g, x);
-		offer_on_request(&g->offers, client_facts(x, &facts), x);
-	}
+	if (g->env.conf->preload_count > 0)
+		offer_own(g, x);
 	if (exchange_is_over(x) || (hold_may_answer(&g->hold) && hold_claim(&g->hold, x)))
 		return;
 	exchange_dispatch(x);
@@ -75,17 +81,20 @@ static void route(struct gateway *g, struct exchange *x)
 {
 	const char *detail = NULL;
 	const struct relay_cause *refusal = offer_route(&g->offers, x, &detail);
-	log_forgotten_upgrade(g, x);
+	if (x->request->upgrade.len + x->request->protocol.len > 0)
+		log_forgotten_upgrade(g, x);
 	if (refusal)
 		exchange_refuse(x, refusal, detail);
 	else
 		serve(g, x);
 }
 
-/* The listener has rules. */
-static void judge(struct gateway *g, struct exchange *x)
+/* The listener has rules. Who sent wrong credentials and is asked again should find that in the log. */
+static void judge(struct gateway *g, struct exchange *x, enum user_answer user)
 {
-	const struct access_verdict verdict = offer_may_ask(x);
+	struct access_verdict verdict = offer_may_ask(x);
+	if (verdict.answer == ACCESS_ASK && user == USER_WRONG)
+		verdict.reason = "credentials-wrong";
 	const struct relay_cause *refusal = offer_access_cause(x->context.listen, &verdict);
 	if (!refusal) {
 		route(g, x);
@@ -109,7 +118,7 @@ void gateway_identified(struct gateway *g, struct exchange *x, enum user_answer 
 	case USER_NONE:
 	case USER_KNOWN:
 	case USER_WRONG: /* the rules decide what nobody may have */
-		judge(g, x);
+		judge(g, x, answer);
 		return;
 	}
 }
@@ -131,6 +140,6 @@ void gateway_request(void *context, struct exchange *x)
 	} else if (offer_asks_for_users(listen)) {
 		gateway_identified(g, x, users_identify(g, x));
 	} else {
-		judge(g, x);
+		judge(g, x, USER_NONE);
 	}
 }

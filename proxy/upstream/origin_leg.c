@@ -69,6 +69,22 @@ static enum session_fit fit_of(const struct origin_conn *c, const struct http_he
 				       : session_request_fits(c->session, head, end);
 }
 
+/* Some servers take whatever follows on the connection for requests of the user who has logged in with these schemes
+ * (RFC 4559 6; HTTP's own are for one request, RFC 9110 11.6.2). */
+static bool logs_connection_in(const struct http_head *head)
+{
+	for (uint32_t i = 0; i < head->count; i++) {
+		const struct http_field *f = &head->fields[i];
+		if (f->token != HTTP_TOKEN_AUTHORIZATION)
+			continue;
+		struct slice scheme = slice_sub(f->value, 0, slice_find(f->value, ' '));
+		if (slice_equal_nocase(scheme, SLICE("negotiate")) ||
+		    slice_equal_nocase(scheme, SLICE("ntlm")))
+			return true;
+	}
+	return false;
+}
+
 const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchange *x)
 {
 	if (x->context.is_call && !session_can(c->session, SESSION_CALLS))
@@ -84,8 +100,6 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 	enum session_fit fit = fit_of(c, head, end);
 	struct session_stream *stream =
 	    fit == SESSION_FITS ? session_request(c->session, head, end, &x->up) : NULL;
-	bool is_last =
-	    c->requests + 1 >= c->pool->requests_most || origin_single_is_of_user(c, head);
 	http_head_free(head);
 	if (!stream)
 		return why_unsent[fit];
@@ -93,13 +107,15 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 	    .ops = &origin_leg_ops, .carrier = c, .stream = stream, .budget = &c->budget};
 	list_append(&c->legs, &x->up.link);
 	c->single.has_answered = false;
-	if (!session_can(c->session, SESSION_MULTIPLEXES))
+	bool is_last = ++c->requests >= c->pool->requests_most;
+	if (!session_can(c->session, SESSION_MULTIPLEXES)) {
 		pool_make_unusable(c->pool, c);
+		is_last = is_last || logs_connection_in(x->request);
+	}
 	if (c->quiet_since != USEC_NEVER) {
 		c->quiet_since = USEC_NEVER;
 		origin_conn_arm(c);
 	}
-	c->requests++;
 	if (is_last)
 		origin_conn_retire(c);
 	x->context.up = c->hop;

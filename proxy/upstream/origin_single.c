@@ -32,25 +32,6 @@ void origin_single_update(struct origin_conn *c)
 		pool_make_usable(c->pool, c);
 }
 
-/* ---- users ---- */
-
-/* RFC 4559 6: these schemes are about the connection. The origin may take all that follows on it for the same user's. */
-bool origin_single_is_of_user(const struct origin_conn *c, const struct http_head *head)
-{
-	if (session_can(c->session, SESSION_MULTIPLEXES))
-		return false;
-	for (uint32_t i = 0; i < head->count; i++) {
-		const struct http_field *f = &head->fields[i];
-		if (f->token != HTTP_TOKEN_AUTHORIZATION)
-			continue;
-		struct slice scheme = slice_sub(f->value, 0, slice_find(f->value, ' '));
-		if (slice_equal_nocase(scheme, SLICE("ntlm")) ||
-		    slice_equal_nocase(scheme, SLICE("negotiate")))
-			return true;
-	}
-	return false;
-}
-
 /* ---- cancelled requests ---- */
 
 /*

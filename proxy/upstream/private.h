@@ -245,8 +245,6 @@ usec origin_single_discard_deadline(const struct origin_conn *c);
 /* How long the connection may be idle; 0: no limit. */
 usec origin_single_idle_limit(const struct origin_conn *c);
 /* The request has not left, or the origin has not begun to answer it. */
-/* Whether the request authenticates the connection, which then must not carry another user's. */
-bool origin_single_is_of_user(const struct origin_conn *c, const struct http_head *head);
 bool origin_single_is_unsent(const struct origin_conn *c);
 bool origin_single_is_silent(const struct origin_conn *c);
 
