@@ -7,6 +7,7 @@
 #include "proxy/gateway/private.h"
 
 #include "proxy/base/hash.h"
+#include "proxy/base/rare.h"
 
 /* What sets the hashes of both kinds of owners apart. */
 enum owner_kind { OWNER_CLIENT = 1, OWNER_USER = 2 };
@@ -71,7 +72,7 @@ bool tunnel_limits_admit(struct gateway *g, struct exchange *x)
 	return true;
 }
 
-void tunnel_limits_ended(struct gateway *g, struct exchange *x)
+RARE void tunnel_limits_ended(struct gateway *g, struct exchange *x)
 {
 	g->env.observe->counters->tunnels_slowed += x->tunnel.share->has_waited;
 	tunnel_share_end(x);

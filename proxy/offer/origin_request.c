@@ -6,6 +6,7 @@
 #include "proxy/offer/offer.h"
 
 #include "proxy/base/ascii.h"
+#include "proxy/base/rare.h"
 #include "proxy/http/via.h"
 
 /* Larger values of Max-Forwards count as this one. */
@@ -38,22 +39,21 @@ static void count_hop(struct http_head *head)
  * A gateway whose rules ask for users asks for Basic credentials: those of a request are for it, right or wrong. Other
  * schemes are the origin's.
  */
-static bool is_authorization_ours(const struct exchange *x)
+static RARE void drop_authorization(const struct exchange *x, struct http_head *head)
 {
-	const struct conf_listen *l = x->context.listen;
-	if (!l || !l->access || !l->access->users || conf_listen_is_forward(l))
-		return false;
 	const struct http_field *f = http_head_find(x->request, HTTP_TOKEN_AUTHORIZATION);
 	struct slice scheme = f ? slice_sub(f->value, 0, slice_find(f->value, ' ')) : SLICE("");
-	return slice_equal_nocase(scheme, SLICE("basic")) && offer_asks_for_users(l);
+	if (slice_equal_nocase(scheme, SLICE("basic")) && offer_asks_for_users(x->context.listen))
+		http_head_remove(head, HTTP_TOKEN_AUTHORIZATION);
 }
 
 struct http_head *offer_origin_request(const struct offer_env *env, const struct exchange *x)
 {
 	const struct conf_origin *o = x->context.origin;
+	const struct conf_listen *l = x->context.listen;
 	struct http_head *head = http_head_overlay(x->request);
-	if (is_authorization_ours(x))
-		http_head_remove(head, HTTP_TOKEN_AUTHORIZATION);
+	if (l && l->access && l->access->users && !conf_listen_is_forward(l))
+		drop_authorization(x, head);
 	count_hop(head);
 	http_via_add(head, &env->via);
 	offer_request_of_proxy(x, head);
