@@ -52,7 +52,7 @@ static bool is_too_many(const struct gateway *g, uint64_t key, uint32_t most)
 	return most > 0 && key != 0 && tunnel_owner_count(&g->relay, key) >= most;
 }
 
-bool tunnel_limits_admit(struct gateway *g, struct exchange *x)
+RARE bool tunnel_limits_admit(struct gateway *g, struct exchange *x)
 {
 	const struct conf_route *route = x->context.route;
 	const struct tunnel_keys keys = {.client = client_key(g, x),

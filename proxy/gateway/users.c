@@ -310,7 +310,7 @@ static enum user_answer look_up(
 	return USER_WAITS;
 }
 
-enum user_answer users_identify(struct gateway *g, struct exchange *x)
+RARE enum user_answer users_identify(struct gateway *g, struct exchange *x)
 {
 	const struct conf_access *access = x->context.listen->access;
 	struct credentials_text c;
