@@ -6,8 +6,11 @@
 #include "proxy/gateway/private.h"
 #include "proxy/gateway/users.h"
 
+/* Not inlined: what few requests need, and needs room on the stack. */
+#define RARE __attribute__((noinline))
+
 /* The operator has probably forgotten the line that says where TLS ends. */
-static void log_untrusted_scheme(struct gateway *g, const struct exchange *x)
+static RARE void log_untrusted_scheme(struct gateway *g, const struct exchange *x)
 {
 	static const char what[] = "untrusted scheme";
 	char text[64];
@@ -29,13 +32,12 @@ static bool wants_websocket(const struct http_head *head)
 }
 
 /* Without the option the origin gets an ordinary GET. Its answer does not tell the operator to add the option. */
-static void log_forgotten_upgrade(struct gateway *g, const struct exchange *x)
+static RARE void log_forgotten_upgrade(struct gateway *g, const struct exchange *x)
 {
 	static const char what[] = "forgotten upgrade";
 	char text[64];
 	const struct http_head *head = x->request;
-	if (head->upgrade.len + head->protocol.len == 0 || x->tunnel.is_asked ||
-	    !x->context.origin || !wants_websocket(head))
+	if (x->tunnel.is_asked || !x->context.origin || !wants_websocket(head))
 		return;
 	observe_log_fault(g->env.observe, OBSERVE_INFO, what, g->relay.now,
 	    "%s: client %s asks for a WebSocket at %.*s; if it is to get one, add upgrade = "
@@ -45,6 +47,14 @@ static void log_forgotten_upgrade(struct gateway *g, const struct exchange *x)
 }
 
 /* ---- the steps ---- */
+
+/* A page that is answered from a held response wants its resources too. */
+static RARE void offer_own(struct gateway *g, struct exchange *x)
+{
+	struct client_facts facts;
+	learned_view(g, x);
+	offer_on_request(&g->offers, client_facts(x, &facts), x);
+}
 
 /* The last step: the request is for an origin, or for a held response. */
 static void serve(struct gateway *g, struct exchange *x)
@@ -60,12 +70,8 @@ static void serve(struct gateway *g, struct exchange *x)
 		x->context.request_timeout = x->context.route->request_timeout;
 	if (x->context.call_timeout > 0)
 		client_bound_call(x);
-	/* A page that is answered from a held response wants its resources too. */
-	if (g->env.conf->preload_count > 0) {
-		struct client_facts facts;
-		learned_view(g, x);
-		offer_on_request(&g->offers, client_facts(x, &facts), x);
-	}
+	if (g->env.conf->preload_count > 0)
+		offer_own(g, x);
 	if (exchange_is_over(x) || (hold_may_answer(&g->hold) && hold_claim(&g->hold, x)))
 		return;
 	exchange_dispatch(x);
@@ -75,7 +81,8 @@ static void route(struct gateway *g, struct exchange *x)
 {
 	const char *detail = NULL;
 	const struct relay_cause *refusal = offer_route(&g->offers, x, &detail);
-	log_forgotten_upgrade(g, x);
+	if (x->request->upgrade.len + x->request->protocol.len > 0)
+		log_forgotten_upgrade(g, x);
 	if (refusal)
 		exchange_refuse(x, refusal, detail);
 	else

@@ -238,6 +238,17 @@ static void ignore_expectation(struct http_head *head)
 		http_head_remove(head, HTTP_TOKEN_EXPECT);
 }
 
+/* The target counts; the next hop gets a Host that is made of it. Of several Host fields none is right, and of a
+ * CONNECT both say the same. */
+static void ignore_host(struct http_head *head)
+{
+	uint32_t hosts = 0;
+	for (uint32_t i = 0; i < head->count; i++)
+		hosts += head->fields[i].token == HTTP_TOKEN_HOST;
+	if (hosts == 1 && !slice_equal(head->fields[0].value, SLICE("CONNECT")))
+		http_head_remove(head, HTTP_TOKEN_HOST);
+}
+
 const struct h1_fault *h1_read_request(struct h1_conn *c, struct slice bytes,
     struct http_head *head, struct h1_hop *hop, bool *oversize, const char **reason)
 {
@@ -257,6 +268,8 @@ const struct h1_fault *h1_read_request(struct h1_conn *c, struct slice bytes,
 	if (!hop->has_host && head->version == HTTP_VERSION_1_1)
 		return &h1_faults[H1_FAULT_HOST_MISSING];
 	ignore_expectation(head);
+	if (c->env.is_proxy && !head->scheme_from_connection)
+		ignore_host(head);
 	if ((fault = validate(head, HTTP_REQUEST, reason)) != NULL)
 		return fault;
 	if ((fault = h1_frame_request(c, head, hop)) == NULL)

@@ -45,12 +45,13 @@ static const struct relay_cause *last_hop(const struct http_head *head, const ch
 							 : &relay_cause_NOT_IMPLEMENTED;
 }
 
-/* redirect-to-https: whatever is asked for, in cleartext and through no proxy that ended TLS. */
-static const struct relay_cause *to_https(const struct exchange *x, const char **detail)
+/* redirect-to-https: whatever is asked for, in cleartext and through no proxy that ended TLS. Not inlined: few listeners
+ * have it. */
+static __attribute__((noinline)) const struct relay_cause *to_https(
+    const struct exchange *x, const char **detail)
 {
-	const struct conf_listen *l = x->context.listen;
 	struct http_authority authority;
-	if (!l || !l->redirect_to_https || slice_equal_nocase(x->request->scheme, SLICE("https")))
+	if (slice_equal_nocase(x->request->scheme, SLICE("https")))
 		return NULL;
 	if (!http_authority_parse(x->request->authority, x->request->scheme, &authority))
 		return *detail = "no host to be redirected to", &relay_cause_DOWN_MALFORMED;
@@ -105,10 +106,11 @@ static const struct relay_cause *answer_of_route(const struct exchange *x, const
 }
 
 const struct relay_cause *offer_admit(
-    const struct offer_env *env, const struct exchange *x, const char **detail)
+    const struct offer_env *env, struct exchange *x, const char **detail)
 {
 	const struct http_head *head = x->request;
-	bool is_forward = conf_listen_is_forward(x->context.listen);
+	const struct conf_listen *l = x->context.listen;
+	bool is_forward = conf_listen_is_forward(l);
 	if (!is_forward && x->method == HTTP_METHOD_CONNECT && head->protocol.len == 0)
 		return *detail = "CONNECT is for forward proxies", &relay_cause_NOT_IMPLEMENTED;
 	if (x->context.came_through && http_via_has(head, env->pseudonym))
@@ -116,7 +118,7 @@ const struct relay_cause *offer_admit(
 	if (is_forward)
 		return offer_admit_forward(x, detail);
 	const struct relay_cause *refusal = offer_check_scheme(x, detail);
-	return refusal ? refusal : to_https(x, detail);
+	return !refusal && l && l->redirect_to_https ? to_https(x, detail) : refusal;
 }
 
 const struct relay_cause *offer_route(

@@ -16,21 +16,19 @@ static const struct relay_cause *check_target(const struct http_head *head, cons
 	return NULL;
 }
 
-const struct relay_cause *offer_admit_forward(const struct exchange *x, const char **detail)
+const struct relay_cause *offer_admit_forward(struct exchange *x, const char **detail)
 {
 	struct http_authority authority;
-	char name[HTTP_HOST_TEXT];
-	struct address address;
 	const struct http_head *head = x->request;
 	const struct relay_cause *refusal = check_target(head, detail);
 	if (refusal)
 		return refusal;
+	if (offer_target_of(x))
+		return NULL;
 	/* uncovered: a head without a readable authority is malformed */
 	if (!http_authority_parse(head->authority, head->scheme, &authority) || authority.port == 0)
 		return *detail = "no host and port", &relay_cause_NO_TARGET;
-	if (http_host_read(authority.host, name, &address) == HTTP_HOST_STRANGE)
-		return *detail = "host-strange", &relay_cause_HOST_STRANGE;
-	return NULL;
+	return *detail = "host-strange", &relay_cause_HOST_STRANGE;
 }
 
 bool offer_read_target(const struct http_head *request, struct offer_target *target)
@@ -43,6 +41,7 @@ bool offer_read_target(const struct http_head *request, struct offer_target *tar
 	    authority.port == 0)
 		return false;
 	target->port = authority.port;
+	target->request = request;
 	enum http_host_kind kind = http_host_read(authority.host, target->host, &target->address);
 	target->is_address = kind == HTTP_HOST_ADDRESS;
 	return kind != HTTP_HOST_STRANGE;
@@ -78,4 +77,15 @@ bool offer_may_promise_forward(
 	if (!slice_equal(promised->authority, request->authority))
 		promised->authority = arena_copy(&promised->arena, request->authority);
 	return true;
+}
+
+const struct offer_target *offer_target_of(struct exchange *x)
+{
+	struct offer_target target;
+	if (!offer_known_target(x) && offer_read_target(x->request, &target)) {
+		struct offer_target *kept = arena_alloc(exchange_arena(x), sizeof(target));
+		*kept = target;
+		x->context.target = kept;
+	}
+	return offer_known_target(x);
 }

@@ -93,11 +93,10 @@ void offer_request_of_proxy(const struct exchange *x, struct http_head *head)
 		http_head_remove_all(head, proxy_authentication);
 }
 
-void offer_response_of_proxy(
-    const struct offer_env *env, const struct exchange *x, struct http_head *head)
+/* Not inlined: most responses are not for a client of a proxy. */
+static __attribute__((noinline)) void hide_proxy_authentication(
+    const struct offer_env *env, struct http_head *head)
 {
-	if (!conf_listen_is_forward(x->context.listen))
-		return;
 	http_head_remove_all(head, proxy_authentication);
 	if (head->status != 407)
 		return;
@@ -109,6 +108,13 @@ void offer_response_of_proxy(
 	};
 	head->status = answer.status;
 	http_add_proxy_status(head, &answer);
+}
+
+void offer_response_of_proxy(
+    const struct offer_env *env, const struct exchange *x, struct http_head *head)
+{
+	if (conf_listen_is_forward(x->context.listen))
+		hide_proxy_authentication(env, head);
 }
 
 bool offer_changes_claims(const struct exchange *x)

@@ -17,6 +17,7 @@ struct conf_origin;
 struct conf_route;
 struct client_diary;
 struct limits_held;
+struct offer_target;
 struct user_wait;
 struct origin_conn;
 struct destination;
@@ -74,6 +75,9 @@ struct exchange_context {
 	/* Forward mode: what the request names, made when it was first asked for (upstream/on_demand.h). NULL: that
 	 * of its origin. It lives as long as an exchange has it. */
 	struct destination *destination;
+	/* Forward mode: what the request names, in the exchange's arena. NULL: it was not read yet, or the arena has been
+	 * given back (tunnel.c). */
+	const struct offer_target *target;
 	struct exchange_client_hop down; /* of a push: its parent's */
 	struct exchange_origin_hop up;   /* the last one that the request was sent on */
 	struct pool *pool;

@@ -33,22 +33,25 @@ struct h1_limits http1_options_limits_for_origin(const struct conf_origin *conf)
 	return limits;
 }
 
-static struct session_config *config_of(enum h1_role role, struct h1_limits limits)
+static struct session_config *config_of(
+    enum h1_role role, bool is_proxy, struct h1_limits limits)
 {
 	struct session_config *config = memory_new(struct session_config);
-	*config = (struct session_config){role, limits};
+	*config = (struct session_config){role, is_proxy, limits};
 	return config;
 }
 
 struct session_config *http1_options_for_clients(const struct conf_listen *conf)
 {
-	bool is_spoken = conf->protocols & CONF_HTTP1;
-	return is_spoken ? config_of(H1_SERVER, http1_options_limits_for_client(conf)) : NULL;
+	if (!(conf->protocols & CONF_HTTP1))
+		return NULL;
+	return config_of(
+	    H1_SERVER, conf_listen_is_forward(conf), http1_options_limits_for_client(conf));
 }
 
 struct session_config *http1_options_for_origin(const struct conf_origin *conf, bool push)
 {
 	(void)push;
 	bool is_spoken = conf->protocols & CONF_HTTP1;
-	return is_spoken ? config_of(H1_CLIENT, http1_options_limits_for_origin(conf)) : NULL;
+	return is_spoken ? config_of(H1_CLIENT, false, http1_options_limits_for_origin(conf)) : NULL;
 }

@@ -8,6 +8,7 @@
 
 struct session_config {
 	enum h1_role role;
+	bool is_proxy; /* h1_env */
 	struct h1_limits limits;
 };
 

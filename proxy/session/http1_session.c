@@ -413,6 +413,7 @@ static struct session *begin(const struct session_plan *plan, const struct sessi
 	    .heads = env->heads,
 	    .budget = conn->budget,
 	    .is_tls = conn->is_tls,
+	    .is_proxy = config->is_proxy,
 	    .fault = on_fault,
 	    .fault_context = s,
 	    .trace = conn->traced ? env->trace : NULL,

@@ -107,17 +107,10 @@ static struct server *one_that_sends_soon(
 	return chosen;
 }
 
-/* A destination of one server is tried again: on another connection. */
-static struct server *choose(struct destination *d, struct exchange *x)
+/* Not inlined: most destinations have one server, and need not ask. */
+static __attribute__((noinline)) struct server *choose_of_several(
+    struct destination *d, struct exchange *x)
 {
-	if (d->is_stale)
-		collect_members(d);
-	if (d->is_on_demand && !destination_is_open_to(d, x))
-		return NULL;
-	if (d->member_count == 1)
-		return server_of(d->members[0]);
-	if (d->member_count == 0)
-		return NULL;
 	struct balance_question question = {
 	    .preferred = preferred_for(d, x),
 	    .tried = x->context.tried,
@@ -133,6 +126,18 @@ static struct server *choose(struct destination *d, struct exchange *x)
 	if (may_move && !is_idle && !may_send_soon(s, x))
 		s = one_that_sends_soon(d, s, x);
 	return s;
+}
+
+/* A destination of one server is tried again: on another connection. */
+static struct server *choose(struct destination *d, struct exchange *x)
+{
+	if (d->is_stale)
+		collect_members(d);
+	if (d->is_on_demand && !destination_is_open_to(d, x))
+		return NULL;
+	if (d->member_count > 1)
+		return choose_of_several(d, x);
+	return d->member_count == 1 ? server_of(d->members[0]) : NULL;
 }
 
 static void give(struct exchange *x, struct server *s)
@@ -274,12 +279,12 @@ void destination_adopt_push(struct server *s, struct exchange *push)
  * that is what is told when none is left, whichever was tried last. */
 static void note_failure(struct exchange *x, const struct relay_cause *cause, const char *detail)
 {
-	bool was_reached = cause == &relay_cause_UP_TLS || cause == &relay_cause_UP_CERTIFICATE ||
-			   cause == &relay_cause_UP_ALERT || cause == &relay_cause_UP_NO_ALPN ||
-			   cause == &relay_cause_UP_NOT_HTTP2 || cause == &relay_cause_UP_FAULT ||
-			   cause == &relay_cause_UP_PROXY_REFUSED ||
-			   cause == &relay_cause_UP_PROXY_USER ||
-			   cause == &relay_cause_UP_PROXY_ANSWER;
+	bool was_reached =
+	    cause == &relay_cause_UP_TLS || cause == &relay_cause_UP_CERTIFICATE ||
+	    cause == &relay_cause_UP_ALERT || cause == &relay_cause_UP_NO_ALPN ||
+	    cause == &relay_cause_UP_NOT_HTTP2 || cause == &relay_cause_UP_FAULT ||
+	    cause == &relay_cause_NO_TUNNEL || cause == &relay_cause_UP_PROXY_REFUSED ||
+	    cause == &relay_cause_UP_PROXY_USER || cause == &relay_cause_UP_PROXY_ANSWER;
 	if (was_reached)
 		exchange_note_failure(x, cause, 0, detail);
 }

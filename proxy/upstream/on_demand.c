@@ -332,11 +332,12 @@ struct destination *on_demand_get(struct upstream *u, struct exchange *x)
 {
 	struct on_demand *o = u->on_demand;
 	const struct conf_origin *origin = x->context.origin;
-	struct offer_target target;
-	if (!offer_read_target(x->request, &target)) {
+	const struct offer_target *named = offer_target_of(x);
+	if (!named) {
 		exchange_on_up_failed(x, &relay_cause_HOST_STRANGE, 0, NULL);
 		return NULL;
 	}
+	struct offer_target target = *named;
 	const struct template *t = template_of(o, x, &target);
 	uint64_t hash = hash_of(o, t, &target);
 	struct demand *m = find(o, t, &target, hash);

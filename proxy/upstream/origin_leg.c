@@ -69,6 +69,16 @@ static enum session_fit fit_of(const struct origin_conn *c, const struct http_he
 				       : session_request_fits(c->session, head, end);
 }
 
+/* Some servers take whatever follows on the connection for requests of the user who has logged in with these schemes
+ * (RFC 4559 6; HTTP's own are for one request, RFC 9110 11.6.2). */
+static bool logs_connection_in(const struct http_head *head)
+{
+	const struct http_field *f = http_head_find(head, HTTP_TOKEN_AUTHORIZATION);
+	struct slice scheme = f ? slice_sub(f->value, 0, slice_find(f->value, ' ')) : SLICE("");
+	return slice_equal_nocase(scheme, SLICE("negotiate")) ||
+	       slice_equal_nocase(scheme, SLICE("ntlm"));
+}
+
 const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchange *x)
 {
 	if (x->context.is_call && !session_can(c->session, SESSION_CALLS))
@@ -91,13 +101,16 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 	    .ops = &origin_leg_ops, .carrier = c, .stream = stream, .budget = &c->budget};
 	list_append(&c->legs, &x->up.link);
 	c->single.has_answered = false;
-	if (!session_can(c->session, SESSION_MULTIPLEXES))
+	bool is_last = ++c->requests >= c->pool->requests_most;
+	if (!session_can(c->session, SESSION_MULTIPLEXES)) {
 		pool_make_unusable(c->pool, c);
+		is_last = is_last || logs_connection_in(x->request);
+	}
 	if (c->quiet_since != USEC_NEVER) {
 		c->quiet_since = USEC_NEVER;
 		origin_conn_arm(c);
 	}
-	if (++c->requests >= c->pool->requests_most)
+	if (is_last)
 		origin_conn_retire(c);
 	x->context.up = c->hop;
 	exchange_on_connected(x, &leg);

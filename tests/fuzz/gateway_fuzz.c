@@ -7,7 +7,8 @@
  * budgets return to where they were.
  *
  * An origin may have several servers, some of them by a name whose addresses the input tells. In one configuration
- * the listener is a forward proxy's, and clients choose the destinations, whose peers are all raw.
+ * the listener is a forward proxy's, and clients choose the destinations, whose peers are all raw; the input also says
+ * what the password process answers, and when.
  *
  * Input: one byte chooses the configuration, one what origins are (a bit each, in turn: raw),
  * then steps: a byte for the action, one for the peer, and what the action takes.
@@ -120,7 +121,7 @@ static const char *const configurations[] = {
 
 	"[server]\nmemory = 16M\nconnection-memory = 1M\n"
 	LISTEN "mode = forward\naccess = any\nstream-window = 16k\n"
-	"[access any]\nallow = client=any address=any port=1-65535\n"
+	"[access any]\nusers = /nobody\nask = path=/ask*\nallow = client=any address=any port=1-65535\n"
 	"[origin w]\nserver = forward:\nmax-destinations = 16\nmax-tunnels = 3\n"
 	"connect-timeout = 1s\nresponse-timeout = 3s\nqueue-timeout = 4s\n"
 	"[route w]\norigin = w\nupgrade = websocket\ntunnel-idle-timeout = 20s\n"
@@ -175,6 +176,9 @@ struct world {
 	unsigned peer_count;
 	uint8_t raw_origins;
 	bool has_raw_origins_alone;
+	uint64_t asked[LIMIT_PASSWORDS_ASKED]; /* ids of the passwords that were asked about */
+	unsigned asked_count;
+	bool answers_no_passwords;
 	bool is_over; /* nobody comes any more */
 	uint8_t output[OUTPUT_BYTES];
 };
@@ -293,6 +297,50 @@ static void pass(struct world *w, usec span)
 	}
 }
 
+/* ---- the password process ---- */
+
+static bool ask_password(void *context, const struct gateway_question *q)
+{
+	struct world *w = context;
+	if (w->answers_no_passwords)
+		return false;
+	ensure(w->asked_count < LIMIT_PASSWORDS_ASKED && q->name.len > 0 && q->password.len > 0);
+	w->asked[w->asked_count++] = q->id;
+	return true;
+}
+
+static void answer_password(struct world *w, bool is_right)
+{
+	uint64_t id = w->asked[0];
+	if (w->asked_count == 0)
+		return;
+	memmove(w->asked, w->asked + 1, --w->asked_count * sizeof(*w->asked));
+	ensure(gateway_password_answer(w->gateway, id, is_right));
+}
+
+static void change_passwords(struct world *w, uint8_t argument)
+{
+	if (!w->gateway->users)
+		return;
+	switch (argument % 8) {
+	case 0:
+		w->asked_count = 0;
+		w->answers_no_passwords = true;
+		gateway_passwords_lost(w->gateway);
+		break;
+	case 1:
+		w->answers_no_passwords = false;
+		gateway_passwords_open(w->gateway);
+		break;
+	case 2:
+		ensure(gateway_passwords_changed(w->gateway, 0));
+		break;
+	default:
+		answer_password(w, argument & 1);
+		break;
+	}
+}
+
 /* ---- steps ---- */
 
 static void dial(struct world *w, uint8_t argument)
@@ -378,6 +426,8 @@ static void step(struct world *w, struct input *in)
 	if (action == STEP_TURN) {
 		if (w->gateway->names && which & 0x80)
 			names_tell(w->gateway->names, which);
+		else if (which & 0x40)
+			change_passwords(w, which);
 		loop_pass(w);
 		return;
 	}
@@ -433,6 +483,8 @@ static void open_world(struct world *w, const struct conf *conf)
 	    .chunks = w->chunks,
 	    .conf = conf,
 	    .observe = &w->observe,
+	    .ask_password = ask_password,
+	    .ask_context = w,
 	    .via_suffix = 0x12345678,
 	    .seed = 42};
 	w->gateway = gateway_new(&env, error, sizeof(error));
@@ -476,7 +528,7 @@ static void close_world(struct world *w)
 	gateway_free(w->gateway);
 	const struct observe_counters *c = &w->counters;
 	ensure(c->connections_open == 0 && c->requests_open == 0 && c->pushes_open == 0);
-	ensure(c->upstream_connections_open == 0);
+	ensure(c->upstream_connections_open == 0 && c->destinations == 0 && c->tunnels_open == 0);
 	ensure(c->pushes_offered ==
 	       c->pushes_forwarded + c->pushes_dropped + c->pushes_held + c->pushes_hinted);
 	for (unsigned i = 0; i < w->peer_count; i++)

@@ -90,12 +90,12 @@ for (const name of Object.keys(UPSTREAMS)) {
 		assert.match((await s.curl(`${http}/one`, `${http}/two`)).stdout, /here is \/one, .*pushgate.*here is \/two, /s);
 		for (const version of ['--http1.1', '--http2'])
 			assert.equal((await s.curl(version, `${https}/three`)).stdout, 'here is /three, undefined');
-		assert.equal((await s.curl(`${http}/mb20`)).raw.length, 20 * MIB);
-		assert.equal((await s.curl(`${https}/mb20`)).raw.length, 20 * MIB);
+		assert.equal((await s.curl(`${http}/mb4`)).raw.length, 4 * MIB);
+		assert.equal((await s.curl(`${https}/mb4`)).raw.length, 4 * MIB);
 		const client = nodeClient(s);
 		const ours = { ':scheme': 'https', ':authority': `www.a.test:${s.ports.alpn}` };
 		assert.match((await client.get({ ...ours, ':path': '/four' })).body, /here is \/four, .*pushgate/);
-		assert.equal((await client.get({ ...ours, ':path': '/mb20' })).body.length, 20 * MIB);
+		assert.equal((await client.get({ ...ours, ':path': '/mb4' })).body.length, 4 * MIB);
 	});
 
 	behind(name, 'a wrong password', 'wrong', async (s) => {

@@ -165,6 +165,12 @@ scenario('a user of a forward proxy is challenged with 407, and no origin reads 
 	assert.equal(seen.authorization, 'Basic Zm9yIHRoZSBvcmlnaW4=');
 	assert.equal(seen['proxy-authorization'], undefined);
 	assert.equal((await s.gate.access((l) => l.status === 200)).user, 'bob');
+	/* In a URL they are malformed, and not logged either. */
+	const other = await connect1(s.port);
+	s.cleanups.push(() => other.close());
+	other.request('GET', `http://bob:hun@ter@127.0.0.1:${originPort}/`, [['host', `127.0.0.1:${originPort}`]]);
+	assert.equal((await other.response()).status, 400);
+	assert.equal((await s.gate.access((l) => l.status === 400)).authority, `127.0.0.1:${originPort}`);
 });
 
 // covers: R560

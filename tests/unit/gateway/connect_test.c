@@ -292,16 +292,21 @@ static void bytes_behind_a_refused_connect_are_no_request(void **state)
 static void bytes_behind_a_failed_connect_are_no_request(void **state)
 {
 	(void)state;
-	struct scene s = scene("");
-	gate_site_close(&s.w->sites[0]);
-	asks(&s, s.to, "1.1", "\r\n" EVIL);
-	const char *answer = reads(&s, s.client, "");
-	assert_true(strncmp(answer, "HTTP/1.1 503 ", 13) == 0);
-	assert_non_null(strstr(answer, "; error=connection_refused; details=\"origin-unreachable\""));
-	assert_null(strstr(answer + 1, "HTTP/1.1 "));
-	assert_int_equal(s.w->counters.requests, 1);
-	assert_int_equal(s.w->counters.tunnels_refused, 1);
-	end(&s);
+	for (unsigned i = 0; i < 2; i++) {
+		struct scene s = scene("");
+		gate_site_close(&s.w->sites[0]);
+		asks(&s, s.to, "1.1", "\r\n" EVIL);
+		if (i) /* the client waits for the answer alone */
+			shutdown(s.client, SHUT_WR);
+		const char *answer = reads(&s, s.client, "");
+		assert_true(strncmp(answer, "HTTP/1.1 503 ", 13) == 0);
+		assert_non_null(
+		    strstr(answer, "; error=connection_refused; details=\"origin-unreachable\""));
+		assert_null(strstr(answer + 1, "HTTP/1.1 "));
+		assert_int_equal(s.w->counters.requests, 1);
+		assert_int_equal(s.w->counters.tunnels_refused, 1);
+		end(&s);
+	}
 }
 
 /* ---- HTTP/2 (RFC 9113 8.5) ---- */

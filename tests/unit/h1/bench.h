@@ -26,7 +26,7 @@ struct bench {
 	struct h1_conn *conn;
 	struct h1_limits limits;
 	usec now;
-	bool is_tls;
+	bool is_tls, is_proxy;
 	bool is_traced; /* lines go to `told` too */
 	char told[2048]; /* one letter or text for each event, bodies as they are */
 	/* Of the last head that came, NAME=VALUE; each, behind the pseudo-fields; then [UPGRADE], or <PROTOCOL>
@@ -169,6 +169,7 @@ static inline void begin(struct bench *b, enum h1_role role)
 	    .heads = b->heads,
 	    .budget = &b->budget,
 	    .is_tls = b->is_tls,
+	    .is_proxy = b->is_proxy,
 	    .fault = bench_fault,
 	    .fault_context = b,
 	    .trace = bench_traced,

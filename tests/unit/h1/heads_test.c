@@ -86,6 +86,21 @@ static void the_scheme_is_that_of_the_connection(void **state)
 	PLAY(b, rows, H1_SERVER);
 }
 
+/* RFC 9112 3.2.2. A CONNECT names its target alone, and of two Hosts neither counts. */
+static void a_proxy_ignores_the_host_beside_a_whole_uri(void **state)
+{
+	struct bench *b = *state;
+	static const struct row rows[] = {
+	    {"GET http://a/ HTTP/1.1\r\nHost: b\r\n\r\n", NULL, "GET http a /;"},
+	    {"GET http://a/ HTTP/1.1\r\nHost:\r\n\r\n", NULL, "GET http a /;"},
+	    {"GET http://a/ HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "message-malformed", NULL},
+	    {"GET / HTTP/1.1\r\nHost: b\r\n\r\n", NULL, "GET http b /;host=b;"},
+	    {"CONNECT a:443 HTTP/1.1\r\nHost: b:443\r\n\r\n", "message-malformed", NULL},
+	};
+	b->is_proxy = true;
+	PLAY(b, rows, H1_SERVER);
+}
+
 static void a_host_is_missing_in_http_1_1_alone(void **state)
 {
 	struct bench *b = *state;
@@ -262,6 +277,7 @@ int main(void)
 	    TEST(a_request_line_has_three_parts_and_a_version_that_is_spoken),
 	    TEST(a_target_has_one_of_four_forms),
 	    TEST(the_scheme_is_that_of_the_connection),
+	    TEST(a_proxy_ignores_the_host_beside_a_whole_uri),
 	    TEST(a_host_is_missing_in_http_1_1_alone),
 	    TEST(a_status_line_has_a_version_and_three_digits),
 	    TEST(an_origin_that_speaks_something_else_is_told_by_its_first_byte),

@@ -68,6 +68,32 @@ static void requests_for_one_host_share_its_destination(void **state)
 	gate_world_free(w);
 }
 
+/* Servers take what follows such a login on its connection for requests of the same user. */
+static void a_login_of_a_connection_is_nobody_elses(void **state)
+{
+	(void)state;
+	static const char *const values[] = {"Negotiate YIIJ", "NTLM TlRM", "Basic YTpi"};
+	for (size_t i = 0; i < 3; i++) {
+		struct gate_world *w = world(LOCAL, RULES);
+		struct gate_site *site = &w->sites[0];
+		char authority[64];
+		script_site(site);
+		snprintf(authority, sizeof(authority), "127.0.0.1:%u", site->port);
+		struct gate_peer *c = gate_client(w, NULL);
+		struct gate_stream *s =
+		    gate_request(c, "GET", authority, "/1", true, "authorization", values[i], NULL);
+		SCRIPT_SEES(script_origin(site, 0), "GET /1 HTTP/1.1\r\n");
+		answer(script_origin(site, 0));
+		expect(w, s, 200, NULL);
+		s = ask(c, "127.0.0.1", site->port, "/2");
+		size_t at = i < 2;
+		SCRIPT_SEES(script_origin(site, at), "GET /2 HTTP/1.1\r\n");
+		answer(script_origin(site, at));
+		expect(w, s, 200, NULL);
+		gate_world_free(w);
+	}
+}
+
 /* ---- bounded ---- */
 
 static void the_one_unused_for_the_longest_is_evicted(void **state)
@@ -210,6 +236,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(requests_for_one_host_share_its_destination),
+	    cmocka_unit_test(a_login_of_a_connection_is_nobody_elses),
 	    cmocka_unit_test(the_one_unused_for_the_longest_is_evicted),
 	    cmocka_unit_test(when_all_are_in_use_the_next_is_refused),
 	    cmocka_unit_test(a_listener_of_ours_is_no_destination),
