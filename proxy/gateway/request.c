@@ -93,7 +93,7 @@ static void judge(struct gateway *g, struct exchange *x, enum user_answer user)
 {
 	struct access_verdict verdict = offer_may_ask(x);
 	if (verdict.answer == ACCESS_ASK && user == USER_WRONG)
-		verdict.reason = "credentials-wrong";
+		verdict.reason = "credentials-refused";
 	const struct relay_cause *refusal = offer_access_cause(x->context.listen, &verdict);
 	if (!refusal) {
 		route(g, x);
