@@ -6,8 +6,7 @@
 #include "proxy/gateway/private.h"
 #include "proxy/gateway/users.h"
 
-/* Not inlined: what few requests need, and needs room on the stack. */
-#define RARE __attribute__((noinline))
+#include "proxy/base/rare.h"
 
 /* The operator has probably forgotten the line that says where TLS ends. */
 static RARE void log_untrusted_scheme(struct gateway *g, const struct exchange *x)
@@ -94,7 +93,7 @@ static void judge(struct gateway *g, struct exchange *x, enum user_answer user)
 {
 	struct access_verdict verdict = offer_may_ask(x);
 	if (verdict.answer == ACCESS_ASK && user == USER_WRONG)
-		verdict.reason = "credentials-wrong";
+		verdict.reason = "credentials-refused";
 	const struct relay_cause *refusal = offer_access_cause(x->context.listen, &verdict);
 	if (!refusal) {
 		route(g, x);

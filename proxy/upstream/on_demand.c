@@ -5,6 +5,7 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/rare.h"
 #include "proxy/upstream/private.h"
 #include "proxy/upstream/templates.h"
 
@@ -364,7 +365,7 @@ void on_demand_adopt(struct destination *d, struct exchange *push)
 	use(demand_of(d), push);
 }
 
-void on_demand_exchange_ended(struct exchange *x)
+RARE void on_demand_exchange_ended(struct exchange *x)
 {
 	struct destination *d = x->context.destination;
 	x->context.destination = NULL;

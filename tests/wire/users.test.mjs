@@ -76,7 +76,8 @@ scenario('curl is challenged, shows who it is, and is served; log and status say
 	const line = await s.gate.access((l) => l.user);
 	assert.equal(`${line.user} ${line.status}`, 'bob 200');
 	const denied = await s.gate.access((l) => l.status === 401);
-	assert.equal(`${denied.outcome} ${denied.user}`, 'refused undefined');
+	assert.equal(`${denied.outcome} ${denied.user} ${denied.detail}`, 'refused undefined ask');
+	await s.gate.access((l) => l.status === 401 && l.detail === 'credentials-refused');
 	const text = s.gate.read('access.log') + s.gate.read('error.log');
 	for (const secret of ['hunter', 'hunted', 'nobody', Buffer.from('bob:hunter').toString('base64').slice(0, 12)])
 		assert.ok(!text.includes(secret), secret);
