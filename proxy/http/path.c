@@ -127,17 +127,28 @@ struct slice http_path_plain(struct slice path, char *out)
 
 /* ---- what servers read differently ---- */
 
-static bool is_plain_text(struct slice text)
+/* A segment that is being read: what stands before its parameters, and whether it has some. */
+struct segment {
+	size_t dots, others;
+	bool in_parameter;
+};
+
+static bool is_parent(const struct segment *s)
 {
-	for (size_t i = 0; i < text.len; i++)
-		if (strchr("%;\\", text.ptr[i]))
-			return false;
-	return true;
+	return s->dots == 2 && s->others == 0;
+}
+
+static void add_char(struct segment *s, char c)
+{
+	s->in_parameter = s->in_parameter || c == ';';
+	s->dots += !s->in_parameter && c == '.';
+	s->others += !s->in_parameter && c != '.';
 }
 
 bool http_path_is_ambiguous(struct slice path)
 {
-	bool has_parent = false, is_plain = true;
+	struct segment segment = {0};
+	bool has_parent = false, is_plain = true, has_parameter = false;
 	size_t at = 1;
 	path = slice_sub(path, 0, slice_find(path, '?'));
 	if (path.len < 2 || path.ptr[0] != '/')
@@ -145,11 +156,20 @@ bool http_path_is_ambiguous(struct slice path)
 	if (path.ptr[1] == '/' || path.ptr[1] == '\\')
 		return true;
 	while (at < path.len) {
-		size_t start = at;
-		struct part part = next_part(path, &at);
-		has_parent = has_parent || (part.dots == 2 && part.others == 0);
-		is_plain = is_plain && path.ptr[start] != '/' &&
-			   is_plain_text(slice_sub(path, start, at - start));
+		char sent = path.ptr[at], before = path.ptr[at - 1];
+		char c = decoded_char(path, &at);
+		is_plain = is_plain && sent == c && sent != '%' && c != ';' &&
+			   !(c == '/' && before == '/');
+		if (c != '/') {
+			add_char(&segment, c);
+			has_parameter = has_parameter || c == ';';
+			continue;
+		}
+		if (sent != '/' && has_parameter) /* is it in the parameter, or behind it? */
+			return true;
+		has_parent = has_parent || is_parent(&segment);
+		has_parameter = false;
+		segment = (struct segment){0};
 	}
-	return has_parent && !is_plain;
+	return (has_parent || is_parent(&segment)) && !is_plain;
 }

@@ -58,6 +58,9 @@ static void what_servers_read_in_more_ways(void **state)
 	ambiguous("/x//../admin", true); /* or /x/admin */
 	ambiguous("/x;y/../admin", true);
 	ambiguous("/a/..;/b", true);
+	ambiguous("/admin%5c..%3b", true);
+	ambiguous("/;%2fx/admin", true);
+	ambiguous("/x%3ba\\b", true);
 	ambiguous("//x/admin", true); /* or /admin of the host x */
 	ambiguous("/\\x/admin", true);
 	ambiguous("/x/../admin", false);
