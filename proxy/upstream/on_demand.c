@@ -48,8 +48,8 @@ static struct demand *demand_of(struct destination *d)
 	return container_of(d, struct demand, destination);
 }
 
-/* Destinations that are looked at in a loop pass when there are too many connections. */
-#define SPARED_LOOKS 256u
+/* Destinations that are looked at in a loop pass, of those that nobody uses. */
+#define LOOKS_AT_ONCE 256u
 
 /* ---- life ---- */
 
@@ -146,9 +146,9 @@ static void look_at_unused(struct wheel_node *timer, usec now)
 	struct list kept;
 	list_init(&kept);
 	worker_now(o->upstream->env);
-	while (!list_is_empty(&o->unused)) {
+	for (unsigned i = 0; i < LOOKS_AT_ONCE; i++) {
 		struct demand *m = list_first(&o->unused, struct demand, link);
-		if (m->unused_since + UNUSED_USEC > now)
+		if (!m || m->unused_since + UNUSED_USEC > now)
 			break;
 		if (connections_of(&m->destination) == 0) {
 			end_demand(o, m);
@@ -160,9 +160,11 @@ static void look_at_unused(struct wheel_node *timer, usec now)
 	}
 	list_splice(&o->unused, &kept);
 	struct demand *next = list_first(&o->unused, struct demand, link);
-	if (next)
-		wheel_set(
-		    worker_wheel(o->upstream->env), &o->timer, next->unused_since + UNUSED_USEC);
+	if (!next)
+		return;
+	usec due = next->unused_since + UNUSED_USEC;
+	usec soonest = now + WHEEL_TICK_USEC; /* in another loop pass */
+	wheel_set(worker_wheel(o->upstream->env), &o->timer, due > soonest ? due : soonest);
 }
 
 static void evict(struct on_demand *o, struct demand *m)
@@ -178,7 +180,7 @@ static void spare(void *context)
 	size_t target = o->most_connections - o->most_connections / 8;
 	size_t excess = o->connections > target ? o->connections - target : 0;
 	worker_now(o->upstream->env);
-	for (unsigned i = 0; i < SPARED_LOOKS && excess > 0; i++) {
+	for (unsigned i = 0; i < LOOKS_AT_ONCE && excess > 0; i++) {
 		struct demand *m = list_first(&o->unused, struct demand, link);
 		if (!m)
 			return;
