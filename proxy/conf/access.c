@@ -122,7 +122,7 @@ static bool is_of_gateways(const struct conf *c, const struct conf_access *a)
 }
 
 /* A rule that takes all that gets to it hides those behind it. An ask does not: it asks those without a user. */
-static void check_order(struct conf_loader *l, const struct conf_access *a)
+static bool warn_of_hidden_rule(struct conf_loader *l, const struct conf_access *a)
 {
 	for (size_t i = 0; i + 1 < a->rule_count; i++) {
 		const struct conf_access_rule *r = &a->rules[i], *next = &a->rules[i + 1];
@@ -134,8 +134,57 @@ static void check_order(struct conf_loader *l, const struct conf_access *a)
 		    "the rule is never reached, because that at %s:%" PRIu32
 		    " takes all requests; put it before that one",
 		    r->file, r->line);
+		return true;
+	}
+	return false;
+}
+
+/* What no line takes is denied: behind the last allow there is nothing left to deny or to ask for. */
+static void warn_of_late_rule(
+    struct conf_loader *l, const struct conf_access *a, const struct conf_access_rule *last_allow)
+{
+	for (const struct conf_access_rule *r = a->rules + a->rule_count; --r > last_allow;) {
+		if (r->deed == CONF_ACCESS_DENY && !has_conditions(r))
+			continue;
+		conf_warning(l, r->file, r->line,
+		    r->deed == CONF_ACCESS_ASK
+			? "ask lets nobody in, because no allow is behind it; put it before "
+			  "that at %s:%" PRIu32
+			: "deny has no effect, because no allow is behind it, and what no line "
+			  "takes is denied; put it before that at %s:%" PRIu32,
+		    last_allow->file, last_allow->line);
 		return;
 	}
+}
+
+/* Browsers send a password when they were asked for it, and not before. */
+static void warn_of_users_not_asked(struct conf_loader *l, const struct conf_access *a)
+{
+	if (find_deed(a, CONF_ACCESS_ASK))
+		return;
+	for (size_t i = 0; i < a->rule_count; i++) {
+		const struct conf_access_rule *r = &a->rules[i];
+		if (r->deed != CONF_ACCESS_ALLOW || r->user_count == 0)
+			continue;
+		conf_warning(l, r->file, r->line,
+		    "nobody is asked for a password, and browsers send none that was not asked "
+		    "for; put ask = all before this line");
+		return;
+	}
+}
+
+static void check_order(struct conf_loader *l, const struct conf_access *a)
+{
+	const struct conf_access_rule *last = find_deed(a, CONF_ACCESS_ALLOW);
+
+	if (warn_of_hidden_rule(l, a) || !last)
+		return;
+	for (size_t i = 0; i < a->rule_count; i++)
+		if (a->rules[i].deed == CONF_ACCESS_ALLOW)
+			last = &a->rules[i];
+	warn_of_late_rule(l, a, last);
+	if (a->users)
+		warn_of_users_not_asked(l, a);
 }
 
 /* Rules of pushes ask for users too. */

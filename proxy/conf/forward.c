@@ -95,7 +95,8 @@ bool conf_has_forward_listener(const struct conf_loader *l)
 void conf_add_forward_sections(struct conf_loader *l)
 {
 	static const char origin_text[] = "[origin forward]\nserver = forward:\n";
-	static const char route_text[] = "[route forward]\norigin = %s\nupgrade = websocket\nmax-tunnels-per-client = 1000\n";
+	static const char route_text[] =
+	    "[route forward]\norigin = %s\nupgrade = websocket\nmax-tunnels-per-client = 1000\n";
 
 	if (!conf_has_forward_listener(l))
 		return;
@@ -134,6 +135,20 @@ void conf_check_forward_route(struct conf_loader *l, const struct conf_section *
 		    "%s never matches, because no [listen NAME] has mode = forward; add that to "
 		    "one",
 		    conf_section_title(l, s));
+}
+
+/* A proxy must not speak of https in the name of sites that are not its own. */
+void conf_check_forward_listen(struct conf_loader *l, const struct conf_section *s)
+{
+	static const char *const keys[] = {"hsts", "redirect-to-https"};
+	const struct conf_listen *listen = s->object;
+
+	for (size_t i = 0; conf_listen_is_forward(listen) && i < sizeof keys / sizeof *keys; i++)
+		if (conf_changed_line(s, keys[i]))
+			conf_mistake(l, s->file, conf_option_line(s, keys[i]),
+			    "%s is about the hosts of a gateway, and mode = forward is for every "
+			    "host; remove it",
+			    keys[i]);
 }
 
 /* What says one thing about one origin cannot be said about all hosts. */

@@ -155,6 +155,8 @@ bool conf_check_authorities(struct conf_loader *l, const char *path);
 
 /* forward.c: adds the sections that forward mode needs and the file does not have; before conf_finish. */
 void conf_add_forward_sections(struct conf_loader *l);
+/* Checks a listener with mode = forward. */
+void conf_check_forward_listen(struct conf_loader *l, const struct conf_section *s);
 /* Checks an origin with server = forward:. */
 void conf_check_forward_origin(struct conf_loader *l, const struct conf_section *s);
 bool conf_has_forward_listener(const struct conf_loader *l);

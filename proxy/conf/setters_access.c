@@ -3,6 +3,7 @@
 #include "proxy/base/ascii.h"
 #include "proxy/conf/setters.h"
 #include "proxy/conf/value.h"
+#include "proxy/conf/value_guess.h"
 #include "proxy/limits.h"
 
 /* A rule, and what must be known until its line was read. */
@@ -125,20 +126,31 @@ static const char *add_port(struct conf_loader *l, struct draft *d, struct slice
 	return NULL;
 }
 
+static bool guess_method(struct slice value, char *guess, size_t size)
+{
+	snprintf(guess, size, "%.*s", SLICE_ARG(value));
+	for (char *c = guess; *c; c++)
+		if (ascii_is(*c, ASCII_LOWER))
+			*c = (char)(*c - 'a' + 'A');
+	return true;
+}
+
 static const struct condition {
 	struct slice name;
 	bool is_whole; /* the value may have commas */
 	const char *(*add)(struct conf_loader *l, struct draft *d, struct slice text);
+	const char *example;
+	bool (*guess)(struct slice value, char *guess, size_t size); /* or NULL */
 } conditions[] = {
-    {SLICE_INIT("client"), false, add_client},
-    {SLICE_INIT("user"), false, add_user},
-    {SLICE_INIT("path"), false, add_path},
-    {SLICE_INIT("method"), false, add_method},
-    {SLICE_INIT("time"), false, add_time},
-    {SLICE_INIT("host"), false, add_host},
-    {SLICE_INIT("host-file"), true, add_host_file},
-    {SLICE_INIT("address"), false, add_address},
-    {SLICE_INIT("port"), false, add_port},
+    {SLICE_INIT("client"), false, add_client, "192.0.2.0/24,2001:db8::/32", value_guess_cidr},
+    {SLICE_INIT("user"), false, add_user, "alice,bob", NULL},
+    {SLICE_INIT("path"), false, add_path, "/admin/*", value_guess_path},
+    {SLICE_INIT("method"), false, add_method, "GET,HEAD", guess_method},
+    {SLICE_INIT("time"), false, add_time, "mon-fri/08:00-18:00", NULL},
+    {SLICE_INIT("host"), false, add_host, "www.example.com,*.example.org", value_guess_host},
+    {SLICE_INIT("host-file"), true, add_host_file, "hosts", NULL},
+    {SLICE_INIT("address"), false, add_address, "192.0.2.0/24", value_guess_cidr},
+    {SLICE_INIT("port"), false, add_port, "80,8000-8999", NULL},
 };
 #define CONDITION_COUNT (sizeof conditions / sizeof *conditions)
 #define RIGHT                                                                                      \
@@ -258,6 +270,21 @@ static bool unknown_condition(struct conf_loader *l, struct slice word)
 	return false;
 }
 
+/* Reports it and returns false. With what the value was probably meant to be, if the condition takes that. */
+static bool bad_condition(struct conf_loader *l, const struct condition *c, struct slice word,
+    struct slice member, const char *wrong)
+{
+	char guess[VALUE_GUESS];
+	bool is_alone = word.len == c->name.len + 1 + member.len && member.len < 100;
+	bool is_guessed = is_alone && c->guess && c->guess(member, guess, sizeof guess) &&
+			  is_accepted(l, c, slice_of_string(guess));
+	conf_mistake_here(l, "bad value '%.*s' for %s: %s; %s %s = %s=%s%s",
+	    SLICE_ARG(slice_sub(word, 0, 80)), l->option->key, wrong,
+	    is_guessed ? "did you mean" : "correct it, such as", l->option->key, c->name.ptr,
+	    is_guessed ? guess : c->example, is_guessed ? "?" : "");
+	return false;
+}
+
 /* False: a mistake has been reported. */
 static bool add_condition(struct conf_loader *l, struct draft *d, struct slice word, unsigned *seen)
 {
@@ -274,7 +301,7 @@ static bool add_condition(struct conf_loader *l, struct draft *d, struct slice w
 	while (next_value(c, &rest, &member)) {
 		const char *wrong = c->add(l, d, member);
 		if (wrong)
-			return conf_bad_value(l, word, wrong, "correct it");
+			return bad_condition(l, c, word, member, wrong);
 		count++;
 	}
 	if (count == 0)

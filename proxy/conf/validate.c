@@ -120,6 +120,7 @@ static void check_listen(struct conf_loader *l, const struct conf_section *s)
 	const struct conf_listen *listen = s->object;
 
 	check_tls_options(l, s);
+	conf_check_forward_listen(l, s);
 	check_limits(l, s, &listen->limits, listen->max_header_list_bytes);
 	if ((listen->protocols & CONF_HTTP2) &&
 	    listen->limits.resets.burst < listen->max_concurrent_streams)

@@ -218,6 +218,16 @@ static const char *who_ended(const struct exchange *x)
 	return names[x->tunnel.client_ended_first ? RELAY_CLIENT : RELAY_ORIGIN];
 }
 
+/* An authority with a user is malformed (RFC 9110 4.2.4), and before the "@" may stand a password. */
+static struct slice authority_of(const struct exchange *x)
+{
+	struct slice authority = x->request->authority;
+	size_t at = slice_find(authority, '@');
+	for (; at < authority.len; at = slice_find(authority, '@'))
+		authority = slice_from(authority, at + 1);
+	return authority;
+}
+
 static void log_exchange(struct gateway *g, const struct exchange *x, enum observe_outcome outcome)
 {
 	bool is_push = exchange_is_push(x);
@@ -246,7 +256,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	    .origin = origin_of(x),
 	    .method = method_of(x),
 	    .scheme = x->request->scheme,
-	    .authority = x->request->authority,
+	    .authority = authority_of(x),
 	    .path = head->path,
 	    .user_agent = agent ? agent->value : (struct slice){0},
 	    .referer = referer ? referer->value : (struct slice){0},

@@ -172,7 +172,8 @@ static uint32_t min_rate(void *context, const struct exchange *x, enum relay_sid
 static bool same_at_origin(void *context, const struct exchange *push, const struct exchange *x)
 {
 	(void)context;
-	return offer_rewrites_alike(push->context.route, x->context.route, x->request->path);
+	return offer_rewrites_alike(push->context.route, x->context.route, x->request->path) &&
+	       upstream_is_open_to(push, x);
 }
 
 static uint32_t week_minute(void *context)

@@ -88,10 +88,12 @@ static void route(struct gateway *g, struct exchange *x)
 		serve(g, x);
 }
 
-/* The listener has rules. */
-static void judge(struct gateway *g, struct exchange *x)
+/* The listener has rules. Who sent wrong credentials and is asked again should find that in the log. */
+static void judge(struct gateway *g, struct exchange *x, enum user_answer user)
 {
-	const struct access_verdict verdict = offer_may_ask(x);
+	struct access_verdict verdict = offer_may_ask(x);
+	if (verdict.answer == ACCESS_ASK && user == USER_WRONG)
+		verdict.reason = "credentials-refused";
 	const struct relay_cause *refusal = offer_access_cause(x->context.listen, &verdict);
 	if (!refusal) {
 		route(g, x);
@@ -115,7 +117,7 @@ void gateway_identified(struct gateway *g, struct exchange *x, enum user_answer 
 	case USER_NONE:
 	case USER_KNOWN:
 	case USER_WRONG: /* the rules decide what nobody may have */
-		judge(g, x);
+		judge(g, x, answer);
 		return;
 	}
 }
@@ -137,6 +139,6 @@ void gateway_request(void *context, struct exchange *x)
 	} else if (offer_asks_for_users(listen)) {
 		gateway_identified(g, x, users_identify(g, x));
 	} else {
-		judge(g, x);
+		judge(g, x, USER_NONE);
 	}
 }

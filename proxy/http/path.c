@@ -124,3 +124,32 @@ struct slice http_path_plain(struct slice path, char *out)
 		return slice_of(out, n);
 	}
 }
+
+/* ---- what servers read differently ---- */
+
+static bool is_plain_text(struct slice text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (strchr("%;\\", text.ptr[i]))
+			return false;
+	return true;
+}
+
+bool http_path_is_ambiguous(struct slice path)
+{
+	bool has_parent = false, is_plain = true;
+	size_t at = 1;
+	path = slice_sub(path, 0, slice_find(path, '?'));
+	if (path.len < 2 || path.ptr[0] != '/')
+		return false;
+	if (path.ptr[1] == '/' || path.ptr[1] == '\\')
+		return true;
+	while (at < path.len) {
+		size_t start = at;
+		struct part part = next_part(path, &at);
+		has_parent = has_parent || (part.dots == 2 && part.others == 0);
+		is_plain = is_plain && path.ptr[start] != '/' &&
+			   is_plain_text(slice_sub(path, start, at - start));
+	}
+	return has_parent && !is_plain;
+}

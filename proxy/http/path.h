@@ -23,4 +23,11 @@ bool http_path_climbs(struct slice path);
  */
 struct slice http_path_plain(struct slice path, char *out);
 
+/*
+ * Whether servers may read the path in more ways than as it is and as http_path_plain reads it. They do not agree on
+ * what ".." takes away when it is not among plain segments ("/a%2fb/../c", "/a//../c"), and some take what follows
+ * "//" for a host, as in a relative reference (RFC 3986 4.2).
+ */
+bool http_path_is_ambiguous(struct slice path);
+
 #endif

@@ -25,6 +25,7 @@ static void read_path(struct judged *j, const struct exchange *x)
 		j->long_path = memory_alloc(path.len);
 	j->facts.path = path;
 	j->facts.plain_path = http_path_plain(path, j->long_path ? j->long_path : j->path);
+	j->facts.path_is_ambiguous = http_path_is_ambiguous(path);
 }
 
 /* A gateway's hosts need not have a port that is known. */
@@ -37,10 +38,10 @@ static void read_host(struct judged *j, const struct exchange *x)
 		j->facts.host = slice_of_string(j->target.host);
 }
 
-/* It was read when the request was admitted; `explain` judges without that. */
+/* It was read when the request was admitted; what a page's own requests would be is judged without that. */
 static void read_target(struct judged *j, const struct exchange *x)
 {
-	const struct offer_target *target = x->context.target;
+	const struct offer_target *target = offer_known_target(x);
 	if (!target && offer_read_target(x->request, &j->target))
 		target = &j->target;
 	if (!target)

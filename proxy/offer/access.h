@@ -62,6 +62,7 @@ struct access_facts {
 	struct slice user; /* empty: nobody */
 	struct slice method;
 	struct slice path, plain_path; /* as sent; http_path_plain; without query */
+	bool path_is_ambiguous;        /* http_path_is_ambiguous */
 	struct slice host;             /* http_host_read; empty: none that a rule could name */
 	uint16_t port;                 /* in forward mode */
 	uint32_t minute;               /* of the week, in local time */

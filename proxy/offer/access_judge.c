@@ -164,11 +164,14 @@ static bool matches_path(const struct conf_access_rule *r, struct slice path)
 	return false;
 }
 
-/* Whoever decodes the path does not get around a rule: an allow needs both forms, the others one of them. */
+/* Whoever decodes the path does not get around a rule: an allow needs both forms, the others one of them. Of a path
+ * that has more forms nobody knows which the server sees. */
 static bool takes_path(const struct conf_access_rule *r, const struct access_facts *f)
 {
 	if (r->path_count == 0)
 		return true;
+	if (f->path_is_ambiguous)
+		return r->deed != CONF_ACCESS_ALLOW;
 	bool as_sent = matches_path(r, f->path);
 	if (as_sent != (r->deed == CONF_ACCESS_ALLOW))
 		return as_sent;

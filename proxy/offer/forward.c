@@ -42,6 +42,7 @@ bool offer_read_target(const struct http_head *request, struct offer_target *tar
 	    authority.port == 0)
 		return false;
 	target->port = authority.port;
+	target->request = request;
 	enum http_host_kind kind = http_host_read(authority.host, target->host, &target->address);
 	target->is_address = kind == HTTP_HOST_ADDRESS;
 	return kind != HTTP_HOST_STRANGE;
@@ -82,10 +83,10 @@ bool offer_may_promise_forward(
 const struct offer_target *offer_target_of(struct exchange *x)
 {
 	struct offer_target target;
-	if (!x->context.target && offer_read_target(x->request, &target)) {
+	if (!offer_known_target(x) && offer_read_target(x->request, &target)) {
 		struct offer_target *kept = arena_alloc(exchange_arena(x), sizeof(target));
 		*kept = target;
 		x->context.target = kept;
 	}
-	return x->context.target;
+	return offer_known_target(x);
 }

@@ -116,11 +116,18 @@ struct offer_target {
 	struct address address;    /* with is_address */
 	uint16_t port;
 	bool is_tls, is_tunnel, is_address;
+	const struct http_head *request; /* that names it */
 };
 /* False: it names nothing that can be reached. */
 bool offer_read_target(const struct http_head *request, struct offer_target *target);
 /* The same, of a request in forward mode, which is read once: several steps ask. NULL: it names nothing. */
 const struct offer_target *offer_target_of(struct exchange *x);
+/* NULL: it was not read yet, or of another request. */
+static inline const struct offer_target *offer_known_target(const struct exchange *x)
+{
+	const struct offer_target *target = x->context.target;
+	return target && target->request == x->request ? target : NULL;
+}
 /* Sets the route and the origin of x and returns NULL. Or returns the cause with which pushgate answers
  * x itself; *detail is for the response and the log. */
 const struct relay_cause *offer_route(

@@ -35,16 +35,27 @@ static void count_hop(struct http_head *head)
 	    head, HTTP_TOKEN_MAX_FORWARDS, arena_printf(&head->arena, "%u", (unsigned)(left - 1)));
 }
 
+static bool is_basic(struct slice value)
+{
+	size_t end = slice_find(value, ' '), tab = slice_find(value, '\t');
+	return slice_equal_nocase(slice_sub(value, 0, end < tab ? end : tab), SLICE("basic"));
+}
+
 /*
- * A gateway whose rules ask for users asks for Basic credentials: those of a request are for it, right or wrong. Other
- * schemes are the origin's.
+ * A gateway whose rules ask for users asks for Basic credentials: those of a request are for it, right or wrong, and
+ * beside others too. Other schemes are the origin's.
  */
 static RARE void drop_authorization(const struct exchange *x, struct http_head *head)
 {
-	const struct http_field *f = http_head_find(x->request, HTTP_TOKEN_AUTHORIZATION);
-	struct slice scheme = f ? slice_sub(f->value, 0, slice_find(f->value, ' ')) : SLICE("");
-	if (slice_equal_nocase(scheme, SLICE("basic")) && offer_asks_for_users(x->context.listen))
+	if (!offer_asks_for_users(x->context.listen))
+		return;
+	for (uint32_t i = 0; i < x->request->count; i++) {
+		const struct http_field *f = &x->request->fields[i];
+		if (f->token != HTTP_TOKEN_AUTHORIZATION || !is_basic(f->value))
+			continue;
 		http_head_remove(head, HTTP_TOKEN_AUTHORIZATION);
+		return;
+	}
 }
 
 struct http_head *offer_origin_request(const struct offer_env *env, const struct exchange *x)

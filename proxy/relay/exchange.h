@@ -243,7 +243,7 @@ struct relay_ops {
 	/* The same for an interim response of the origin's. False: the client must not get it. */
 	bool (*interim_head)(void *context, struct exchange *x, struct http_head *overlay);
 	/* Whether the origin would be asked for x by the same path as for the held push, which has the URI and
-	 * the origin of x. May be NULL: always. */
+	 * the origin of x, and whether the rules let x go where its response came from. May be NULL: always. */
 	bool (*same_at_origin)(
 	    void *context, const struct exchange *push, const struct exchange *x);
 	/* An answer of pushgate's own is about to be made: fills in what the owner's configuration has
@@ -283,7 +283,7 @@ struct relay {
 	uint64_t next_id;
 	struct spares spares; /* exchanges */
 	struct tunnel_owners tunnel_owners;
-	usec now;             /* of this loop pass: relay_advance */
+	usec now; /* of this loop pass: relay_advance */
 	/* Since when nothing is read from origins; USEC_NEVER: they are read. And how long they were
 	 * not read before that, in all. */
 	usec unread_since, unread_usec;

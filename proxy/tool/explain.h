@@ -118,6 +118,10 @@ int explain_log(const struct conf *conf, FILE *log, FILE *out, FILE *errors);
 const struct relay_cause *explain_access(FILE *out, const struct exchange *x, const char **detail);
 /* The upstream proxy that the request goes through, if there is one; after it has a route. */
 void explain_upstream_proxy(FILE *out, const struct exchange *x);
+/* "HOST:PORT" of "CONNECT HOST:PORT"; empty: it is a URL. */
+struct slice explain_connect(const char *text);
+/* A CONNECT that has a route. */
+void explain_tunnel(FILE *out, const struct exchange *x);
 /* explain_show.c */
 void explain_show(
     FILE *out, unsigned number, const struct policy_rules *rules, const struct explain_offer *e);

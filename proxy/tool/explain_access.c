@@ -36,7 +36,9 @@ static void print(FILE *out, const struct exchange *x, const struct access_verdi
 	else
 		fputs(" by the usual rule of forward mode\n", out);
 	if (v->answer == ACCESS_ALLOW && has_unknown_addresses(x))
-		fputs("each address of the host is judged when it is known\n", out);
+		fputs("the host is not looked up here: the gateway judges each of its addresses, "
+		      "and may refuse one\n",
+		    out);
 }
 
 const struct relay_cause *explain_access(FILE *out, const struct exchange *x, const char **detail)
@@ -48,6 +50,25 @@ const struct relay_cause *explain_access(FILE *out, const struct exchange *x, co
 	*detail = verdict.reason;
 	print(out, x, &verdict);
 	return offer_access_cause(l, &verdict);
+}
+
+struct slice explain_connect(const char *text)
+{
+	struct slice request = slice_of_string(text);
+	if (!slice_starts_with(request, SLICE("CONNECT ")))
+		return SLICE("");
+	return slice_trim(slice_from(request, strlen("CONNECT ")));
+}
+
+void explain_tunnel(FILE *out, const struct exchange *x)
+{
+	fprintf(out, "listen %s, route %s, origin %s\n", x->context.listen->name,
+	    x->context.route->name, x->context.origin->name);
+	explain_upstream_proxy(out, x);
+	for (size_t i = 0; i < x->context.route->request_limit_count; i++)
+		fprintf(out, "counted by limit-requests = %s\n",
+		    x->context.route->request_limits[i].text);
+	fputs("a tunnel is opened: what is in it, pushes too, the gateway does not see\n", out);
 }
 
 void explain_upstream_proxy(FILE *out, const struct exchange *x)

@@ -184,7 +184,7 @@ static const struct command_option options[] = {
     {.value = "URL",
 	.rules = COMMAND_REQUIRED,
 	.at = AT(url),
-	.sentence = "what the client requests"},
+	.sentence = "what the client requests; or 'CONNECT HOST:PORT', of a forward proxy"},
 };
 
 const struct command tool_explain_command = {

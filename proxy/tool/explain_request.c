@@ -39,9 +39,11 @@ static const struct conf_listen *find_listen(const struct request *r, bool is_ht
 {
 	const struct conf *c = r->conf;
 	struct slice scheme = is_https ? SLICE("https") : SLICE("http");
+	bool is_connect = explain_connect(r->o->url).len > 0;
 	for (size_t i = 0; i < c->listen_count; i++) {
 		const struct conf_listen *l = &c->listens[i];
 		if (r->o->listen ? strcmp(l->name, r->o->listen) == 0
+		    : is_connect ? conf_listen_is_forward(l)
 				 : offer_may_use_scheme(l, &r->o->address, scheme))
 			return l;
 	}
@@ -160,11 +162,17 @@ static struct http_head *make_request(struct request *r, const struct fetch_requ
 	const struct explain_options *o = r->o;
 	struct http_head *head = explain_head(&r->scene);
 	head->version = o->kind == EXPLAIN_HTTP1 ? HTTP_VERSION_1_1 : HTTP_VERSION_2;
-	http_head_add_token(head, HTTP_TOKEN_PSEUDO_METHOD, SLICE("GET"));
-	http_head_add_token(
-	    head, HTTP_TOKEN_PSEUDO_SCHEME, url->is_https ? SLICE("https") : SLICE("http"));
-	http_head_add_token(head, HTTP_TOKEN_PSEUDO_AUTHORITY, authority_of(o, url));
-	http_head_add_token(head, HTTP_TOKEN_PSEUDO_PATH, url->path);
+	struct slice connect = explain_connect(o->url);
+	if (connect.len > 0) {
+		http_head_add_token(head, HTTP_TOKEN_PSEUDO_METHOD, SLICE("CONNECT"));
+		http_head_add_token(head, HTTP_TOKEN_PSEUDO_AUTHORITY, connect);
+	} else {
+		http_head_add_token(head, HTTP_TOKEN_PSEUDO_METHOD, SLICE("GET"));
+		http_head_add_token(
+		    head, HTTP_TOKEN_PSEUDO_SCHEME, url->is_https ? SLICE("https") : SLICE("http"));
+		http_head_add_token(head, HTTP_TOKEN_PSEUDO_AUTHORITY, authority_of(o, url));
+		http_head_add_token(head, HTTP_TOKEN_PSEUDO_PATH, url->path);
+	}
 	for (size_t i = 0; i < sizeof(usual_fields) / sizeof(usual_fields[0]); i++)
 		if (usual_fields[i].kind == o->kind && !is_given(o, usual_fields[i].name))
 			http_head_add(head, usual_fields[i].name, usual_fields[i].value);
@@ -264,7 +272,7 @@ static void print_request(struct request *r)
 {
 	char address[64];
 	const struct explain_options *o = r->o;
-	fputs("GET ", r->out);
+	fputs(explain_connect(o->url).len > 0 ? "" : "GET ", r->out);
 	explain_print(r->out, slice_of_string(o->url));
 	fprintf(r->out, "\nclient %s: %s\n", address_format(&o->address, address, sizeof(address)),
 	    kind_text(o->kind));
@@ -367,6 +375,10 @@ static int play(struct request *r, const struct fetch_request *url)
 		explain_refusal(r->out, r->scene.x, refusal, detail);
 		return EXPLAIN_OK;
 	}
+	if (explain_connect(r->o->url).len > 0) {
+		explain_tunnel(r->out, r->scene.x);
+		return EXPLAIN_OK;
+	}
 	print_route(r);
 	print_certificate(r, url);
 	explain_dispatch(&r->scene, true);
@@ -394,7 +406,7 @@ int explain_url(
 	struct explain_options own = *given, *o = &own;
 	struct request r = {.o = o, .conf = conf, .out = out, .errors = errors};
 	struct fetch_request url = {0};
-	const char *wrong = fetch_parse_url(&url, o->url);
+	const char *wrong = explain_connect(o->url).len > 0 ? NULL : fetch_parse_url(&url, o->url);
 	int status = EXPLAIN_USAGE;
 	const struct conf_listen *listen = find_listen(&r, url.is_https);
 	if (wrong) {

@@ -5,12 +5,20 @@
  */
 #include "proxy/upstream/private.h"
 
-/* Without this a proxy could be made to talk to itself, or to what it serves as a gateway. */
+/* Without this a proxy could be made to talk to itself, or to what it serves as a gateway. By the address that it is, not
+ * as it is written: IPv4-mapped in IPv6 it leads to the same listener. */
 static bool is_own(const struct conf *conf, const struct net_address *to)
 {
-	for (size_t i = 0; i < conf->listen_count; i++)
-		if (net_address_equal(&conf->listens[i].address, to))
+	struct address own, ip;
+	for (size_t i = 0; i < conf->listen_count; i++) {
+		const struct net_address *a = &conf->listens[i].address;
+		if (net_address_port(a) != net_address_port(to))
+			continue;
+		net_address_ip(a, &own);
+		net_address_ip(to, &ip);
+		if (own.family != 0 && memcmp(&own, &ip, sizeof(ip)) == 0)
 			return true;
+	}
 	return false;
 }
 
@@ -86,4 +94,16 @@ bool destination_is_open_to(const struct destination *d, struct exchange *x)
 			return false;
 	}
 	return true;
+}
+
+bool upstream_is_open_to(const struct exchange *push, const struct exchange *x)
+{
+	const struct destination *d = push->context.destination;
+	const struct server *s = push->context.server;
+	struct exchange asked = {
+	    .relay = x->relay, .request = x->request, .method = x->method, .context = x->context};
+	if (!d)
+		return true;
+	return s && !d->origin->proxy ? may_reach(&asked, s->address)
+				      : destination_is_open_to(d, &asked);
 }

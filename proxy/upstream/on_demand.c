@@ -296,8 +296,15 @@ static void fill_line(struct demand *m, const struct offer_target *target)
 	    (unsigned)target->port);
 }
 
-static struct demand *make(
-    struct on_demand *o, const struct template *t, const struct offer_target *target, uint64_t hash)
+/* An IPv6 subscriber has a /64. */
+static uint64_t asker_of(const struct on_demand *o, const struct address *client)
+{
+	size_t bytes = client->family == 6 ? 8 : sizeof(client->bytes);
+	return hash_bytes(o->upstream->env->seed, client->bytes, bytes) | 1;
+}
+
+static struct demand *make(struct on_demand *o, const struct template *t,
+    const struct offer_target *target, uint64_t hash, const struct address *client)
 {
 	struct upstream *u = o->upstream;
 	size_t size = strlen(target->host) + 1;
@@ -319,6 +326,7 @@ static struct demand *make(
 	d->tls = t->tls;
 	d->lines = &m->line;
 	d->line_count = 1;
+	d->asker = asker_of(o, client);
 	destination_begin(d);
 	return m;
 }
@@ -374,7 +382,7 @@ struct destination *on_demand_get(struct upstream *u, struct exchange *x)
 		return NULL;
 	}
 	if (!m)
-		m = make(o, t, &target, hash);
+		m = make(o, t, &target, hash, &x->context.client);
 	use(m, x);
 	return &m->destination;
 }

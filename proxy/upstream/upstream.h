@@ -62,6 +62,9 @@ void upstream_undispatch(struct upstream *u, struct exchange *x);
 /* The exchange is over. */
 void upstream_exchange_ended(struct exchange *x);
 
+/* Forward mode: whether x may go where the response of push, which is held, came from. */
+bool upstream_is_open_to(const struct exchange *push, const struct exchange *x);
+
 /* ---- affinity-cookie ---- */
 
 /* The origin of x has an affinity-cookie: takes it out of the request, and notes the server that it names. An

@@ -41,12 +41,13 @@ function completed(text) {
 /* Folders that the package makes. */
 const INSTALLED = /\/(var\/log|var\/lib|run)\/pushgate(?=\/)/g;
 
-/* Why the sections are wrong; '' when they are right. A page that they answer with is there. */
+/* Why the sections are wrong; '' when they are right. A page that they answer with is there, and a file of users. */
 export function checkFragment(text, folder) {
 	const file = path.join(folder, 'fragment.ini');
 	for (const [, page] of text.matchAll(/^answer = \d+ (\w+\.html)$/gm))
 		fs.writeFileSync(path.join(folder, page), '<p>A page.\n');
-	fs.writeFileSync(file, completed(`${text}\n`.replace(INSTALLED, folder)));
+	fs.writeFileSync(path.join(folder, 'users'), 'anna:$6$saltsalt$' + 'a'.repeat(86) + '\n', { mode: 0o644 });
+	fs.writeFileSync(file, completed(`${text}\n`.replace(INSTALLED, folder).replace(/^users = \/.*$/gm, 'users = users')));
 	const r = spawnSync(BINARY, ['check', '-c', file], { encoding: 'utf8' });
 	return r.status === 0 ? '' : `pushgate check says\n${r.stdout}${r.stderr}`;
 }

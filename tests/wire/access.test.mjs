@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { freePort, scenario, section } from '../support/gate.mjs';
+import { freePort, scenario, section, sleep } from '../support/gate.mjs';
 import { startDns } from '../support/dns.mjs';
 import { connect1, recordingOrigin } from '../support/http1.mjs';
 
@@ -66,6 +66,8 @@ scenario('a gateway: the first line that takes a request decides, over both vers
 		['/%61dmin/x', 'GET', 'a.test', '403 rule'],
 		['/x/../admin/x', 'GET', 'a.test', '403 rule'],
 		['//admin;a=b/x', 'GET', 'a.test', '403 rule'],
+		['/x%2fy/../admin/x', 'GET', 'a.test', '403 rule'],
+		['//x/admin/x', 'GET', 'a.test', '403 rule'],
 		['/x?/admin/x', 'GET', 'a.test', '200'],
 		[`/${'y'.repeat(2000)}/../%61dmin/x`, 'GET', 'a.test', '403 rule'],
 		['/', 'DELETE', 'a.test', '403 rule'],
@@ -87,9 +89,9 @@ scenario('a gateway: the first line that takes a request decides, over both vers
 	assert.equal(await ask(s, '/', { port: s.other }), '403 client');
 	const line = await s.gate.access((l) => l.path === '/admin/x?y');
 	assert.equal(`${line.status} ${line.outcome} ${line.detail}`, '403 refused rule');
-	assert.equal(s.gate.counters()['pushgate_access_denied_total{reason="rule"}'], 20);
+	assert.equal(s.gate.counters()['pushgate_access_denied_total{reason="rule"}'], 24);
 	assert.equal(s.gate.counters()['pushgate_access_denied_total{reason="client"}'], 1);
-	assert.equal(s.gate.counters()['pushgate_end_total{cause="access-denied"}'], 21);
+	assert.equal(s.gate.counters()['pushgate_end_total{cause="access-denied"}'], 25);
 	assert.ok(s.origin.requests.every((r) => r.target === '/x?/admin/x' || !r.target.endsWith('min/x')), 'nothing that was denied came to the origin');
 });
 
@@ -138,9 +140,21 @@ scenario('an address that a rule names is reached, and no other', forward((s) =>
 	assert.equal(await ask(s, 'http://lan.test/', { host: 'lan.test' }), '403 port');
 	/* The name leads elsewhere now: an open connection to where it led is of no use. */
 	s.dns.names['lan.test'] = { A: ['10.0.0.1'], ttl: 1 };
-	for (let i = 0; (await get('lan.test')) === '200'; i++)
-		assert.ok(i < 1000, 'the name has another address');
+	for (let i = 0; (await get('lan.test')) === '200'; i++) {
+		assert.ok(i < 300, 'the name has another address');
+		await sleep(20);
+	}
 	assert.equal(await get('lan.test'), '403 rule');
+});
+
+// covers: R601
+scenario('the proxy is no destination, by whichever form of its address', forward(() => ({ allow: 'address=any port=1-65535' })), async (s) => {
+	s.dns.names['self.test'] = { A: ['127.0.0.1'], ttl: 1 };
+	s.dns.names['mapped.test'] = { AAAA: ['::ffff:7f00:1'], ttl: 1 };
+	for (const host of ['self.test', 'mapped.test', '127.0.0.1', '0.0.0.0'])
+		assert.equal(await ask(s, `${host}:${s.port}`, { method: 'CONNECT', host: `${host}:${s.port}` }), '403', host);
+	const there = `mapped.test:${s.origin.port}`;
+	assert.equal(await ask(s, `http://${there}/`, { host: there }), '200');
 });
 
 // covers: R600 R601

@@ -109,6 +109,6 @@ export const fleet = [
 	attack('a server that flaps', 'one of two servers comes and goes', never, {
 		listen: (env) => new Flapping((line) => { line.frames++; }).listen(env.evil), evil: { 'response-timeout': LIMIT }, expect: { statuses: [200, 504] },
 	}),
-	resolver('a flood of answers', 'a name server sends 5,000 wrong answers for each query', flood),
+	resolver('a flood of answers', 'a name server sends 5,000 wrong answers for each query', flood, { expect: { statuses: [504, 503] } }),
 	resolver('addresses that never stay', 'a name server gives another 64 addresses each time, at which nobody listens', churn),
 ];

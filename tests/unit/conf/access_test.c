@@ -9,7 +9,7 @@
 static struct load with_rule(const char *mode, const char *line)
 {
 	char text[4096];
-	snprintf(text, sizeof text, "%s[access a]\nusers = /u\n%s\nallow = all\n", mode, line);
+	snprintf(text, sizeof text, "%s[access a]\nusers = /u\n%s\nask = all\nallow = all\n", mode, line);
 	return load_text(text);
 }
 
@@ -106,15 +106,16 @@ static void what_cannot_be_is_refused(void **state)
 	    {"allow = none", "write all, or some of client=, user=, path="},
 	    {"allow = all host=a", "write all alone, or conditions without it"},
 	    {"allow = host=a host=b", "give each condition once, with commas"},
-	    {"allow = client=10.0.0.1/8", "the address has bits set behind the prefix"},
+	    {"allow = client=10.0.0.1/8", "the address has bits set behind the prefix; did you mean allow = client=10.0.0.0/8?"},
 	    {"allow = client=global", "not an IPv4 or IPv6 address"},
 	    {"allow = address=private", "not an IPv4 or IPv6 address"},
 	    {"allow = address=10.0.0.0/33", "the prefix length is not a number from 0 to 32"},
 	    {"ask = user=alice", "ask is for requests whose user is not known"},
 	    {"allow = user=a:b", "no user's name has a colon"},
-	    {"allow = method=get", "methods are in upper case"},
+	    {"allow = method=get", "methods are in upper case; did you mean allow = method=GET?"},
+	    {"allow = method=GET,head", "methods are in upper case; correct it, such as allow = method=GET,HEAD"},
 	    {"allow = method=G:T", "not a method"},
-	    {"allow = path=admin", "a path begins with '/', a pattern with '/' or '*'"},
+	    {"allow = path=admin", "a path begins with '/', a pattern with '/' or '*'; did you mean allow = path=/admin?"},
 	    {"allow = time=monday", "times are written mon-fri/08:00-18:00"},
 	    {"allow = time=mon/8:00-9:00", "times are written"},
 	    {"allow = time=mon/", "times are written"},
@@ -126,11 +127,11 @@ static void what_cannot_be_is_refused(void **state)
 	    {"allow = time=24:00-08:00", "times are written"},
 	    {"allow = time=mon-", "times are written"},
 	    {"allow = host=127.1", "a host is a name without a port"},
-	    {"allow = host=a.example:80", "a host is a name without a port"},
+	    {"allow = host=a.example:80", "a host is a name without a port, *.NAME, an address or *; did you mean allow = host=a.example?"},
 	    {"allow = host=*.127.0.0.1", "a host is a name without a port"},
 	    {"allow = host=a.*.example", "a host is a name without a port"},
-	    {"allow = host=.example", "a host is a name without a port"},
-	    {"allow = port=0", "a port is a number from 1 to 65535"},
+	    {"deny = host=.example", "an address or *; did you mean deny = host=*.example?"},
+	    {"allow = port=0", "a port is a number from 1 to 65535; correct it, such as allow = port=80,8000-8999"},
 	    {"allow = port=65536", "a port is a number from 1 to 65535"},
 	    {"allow = port=80-", "ports are written FIRST-LAST"},
 	    {"allow = port=90-80", "ports are written FIRST-LAST"},
@@ -227,6 +228,32 @@ static void what_does_nothing_is_a_warning(void **state)
 	load_free(&load);
 	/* It allows what is usual, and the next one more. */
 	load = load_fine(FORWARD "[access a]\nallow = all\nallow = address=10.0.0.0/8\n", "");
+	load_free(&load);
+	/* What is not taken is denied anyway, so that these come too late. */
+	load = load_fine(FORWARD "[access a]\nallow = all\ndeny = host=a.example\n",
+	    "test.ini:7: warning: deny has no effect, because no allow is behind it, and what no line "
+	    "takes is denied; put it before that at test.ini:6\n");
+	load_free(&load);
+	load = load_fine(FORWARD "[access a]\nusers = /u\nallow = all\nask = all\n",
+	    "test.ini:8: warning: ask lets nobody in, because no allow is behind it; put it before that at "
+	    "test.ini:7\n");
+	load_free(&load);
+	load = load_fine(FORWARD "[access a]\nallow = host=a.example\ndeny = all\n", "");
+	load_free(&load);
+	load = load_fine(FORWARD "[access a]\nallow = all\ndeny = host=a.example\nallow = port=8080\n", "");
+	load_free(&load);
+}
+
+static void users_whom_nobody_asks_are_a_warning(void **state)
+{
+	(void)state;
+	struct load load = load_fine(FORWARD "[access a]\nusers = /u\nallow = host=a.example\nallow = user=*\n",
+	    "test.ini:8: warning: nobody is asked for a password, and browsers send none that was not asked "
+	    "for; put ask = all before this line\n");
+	load_free(&load);
+	load = load_fine(FORWARD "[access a]\nusers = /u\nask = all\nallow = user=*\n", "");
+	load_free(&load);
+	load = load_fine(FORWARD "[access a]\nusers = /u\ndeny = user=bob\nallow = all\n", "");
 	load_free(&load);
 }
 
@@ -345,6 +372,7 @@ int main(void)
 	    cmocka_unit_test(times_are_minutes_of_a_week),
 	    cmocka_unit_test(listeners_find_their_access),
 	    cmocka_unit_test(what_does_nothing_is_a_warning),
+	    cmocka_unit_test(users_whom_nobody_asks_are_a_warning),
 	    cmocka_unit_test(open_proxies_are_a_warning),
 	    cmocka_unit_test(host_files_are_read_whole),
 	    cmocka_unit_test(a_section_has_at_most_1000_rules),

@@ -187,6 +187,18 @@ static void rewrite_is_for_gateways(void **state)
 	    "remove it\n");
 }
 
+static void a_proxy_says_nothing_of_https_for_others(void **state)
+{
+	(void)state;
+	assert_refused(FORWARD_LISTEN "redirect-to-https = yes\n",
+	    "test.ini:4: redirect-to-https is about the hosts of a gateway, and mode = forward is for every host; "
+	    "remove it\n");
+	assert_refused(FORWARD_LISTEN "hsts = 365d\n",
+	    "test.ini:4: hsts is for TLS, but the section has no certificate (browsers ignore it in cleartext); put it "
+	    "into the [listen NAME] with the certificate\n"
+	    "test.ini:4: hsts is about the hosts of a gateway, and mode = forward is for every host; remove it\n");
+}
+
 static void forward_origin_has_one_line_server(void **state)
 {
 	(void)state;
@@ -381,6 +393,7 @@ int main(void)
 	    cmocka_unit_test(names_that_the_built_in_sections_need_are_not_for_others),
 	    cmocka_unit_test(forward_origin_shares_no_route),
 	    cmocka_unit_test(rewrite_is_for_gateways),
+	    cmocka_unit_test(a_proxy_says_nothing_of_https_for_others),
 	    cmocka_unit_test(forward_origin_has_one_line_server),
 	    cmocka_unit_test(other_mistakes_are_reported_alone),
 	    cmocka_unit_test(route_that_no_listener_uses_is_a_warning),

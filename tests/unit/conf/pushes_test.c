@@ -64,7 +64,7 @@ static void rule_gets_every_new_condition_and_limit(void **state)
 static void users_and_destinations_are_lists(void **state)
 {
 	(void)state;
-	struct load load = load_fine(LOAD_LISTEN "access = a\n[access a]\nusers = /etc/users\nallow = user=*\n" LOAD_ORIGIN LOAD_ROUTE
+	struct load load = load_fine(LOAD_LISTEN "access = a\n[access a]\nusers = /etc/users\nask = all\nallow = user=*\n" LOAD_ORIGIN LOAD_ROUTE
 					  "[push a]\naction = drop\nuser = alice, bob\nuser = carol\ndestination = *.example "
 					  "[::1]:8443\n[preload p]\nlink = yes\nuser = *\ndestination = a.example:80\n",
 	    "");

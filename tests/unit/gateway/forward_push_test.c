@@ -384,6 +384,34 @@ static void held_responses_stay_with_their_client(void **state)
 	end(&s);
 }
 
+/* What came from an address that only she may reach is not for him, though their clients share.
+ * covers: P-fwd-alone */
+static void held_responses_are_judged_by_where_they_came_from(void **state)
+{
+	(void)state;
+	struct scene s = scene_new("hold-shared = yes\ndefault-action = hold", "shares = yes", "",
+	    "users = users\nask = all\nallow = user=alice client=any address=127.0.0.0/8 port=1-65535\n"
+	    "allow = user=bob client=any port=1-65535\n",
+	    "");
+	struct gate_stream *p = gate_promise(page_of(&s, "/page", ALICE), "https", s.authority[0], "/held");
+	gate_answer_fields(p, 200, false, SHAREABLE, NULL);
+	gate_more(p, 10, true);
+	UNTIL(s.w, p->is_over);
+	gate_passes(s.w);
+	struct gate_stream *x;
+	s.client = gate_client(s.w, &https);
+	x = gate_request(s.client, "GET", s.authority[0], "/held", true, "proxy-authorization", BOB, NULL);
+	UNTIL(s.w, s.w->question_count > 1);
+	assert_true(gateway_password_answer(s.w->gateway, s.w->questions[1].id, true));
+	UNTIL(s.w, x->is_over);
+	assert_int_equal(x->status, 403);
+	s.client = gate_client(s.w, &https);
+	x = gate_request(s.client, "GET", s.authority[0], "/held", true, "proxy-authorization", ALICE, NULL);
+	UNTIL(s.w, x->is_over);
+	assert_int_equal(x->status, 200);
+	end(&s);
+}
+
 /* A page that is navigated to, and a resource that is asked for after it. */
 static void browse(struct scene *s)
 {
@@ -549,6 +577,7 @@ int main(void)
 	    cmocka_unit_test(one_destination_that_promises_too_much_loses_only_its_own_pushes),
 	    cmocka_unit_test(rules_ask_where_the_request_goes),
 	    cmocka_unit_test(held_responses_stay_with_their_client),
+	    cmocka_unit_test(held_responses_are_judged_by_where_they_came_from),
 	    cmocka_unit_test(nothing_is_learned_from_clients),
 	    cmocka_unit_test(client_is_not_pushed_what_it_has),
 	    cmocka_unit_test(no_cookie_is_set_and_none_is_taken),

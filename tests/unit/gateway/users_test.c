@@ -110,6 +110,7 @@ static void who_has_no_password_or_a_wrong_one_is_challenged(void **state)
 	is_answered(w, s, 401);
 	assert_string_equal(field_of(s, "www-authenticate"), "Basic realm=\"a house\", charset=\"UTF-8\"");
 	assert_null(strstr((const char *)s->text, "wrong"));
+	assert_non_null(strstr((const char *)s->text, "credentials-refused"));
 	is_answered(w, asks(c, "/3", MALLORY), 401); /* known to be wrong */
 	assert_int_equal(w->question_count, 1);
 	assert_int_equal(w->counters.passwords_wrong, 1);

@@ -164,6 +164,22 @@ static void copies_know_of_the_tunnel(void **state)
 	http_head_free(head);
 }
 
+static void remove_all_takes_each_token_of_the_set(void **state)
+{
+	(void)state;
+	static const uint8_t set[HTTP_TOKEN_COUNT] = {[HTTP_TOKEN_LINK] = 1, [HTTP_TOKEN_AGE] = 1};
+	struct http_head *head = http_head_new(pool);
+	http_head_add(head, SLICE("link"), SLICE("1"));
+	http_head_add(head, SLICE("x-z"), SLICE("2"));
+	http_head_add(head, SLICE("age"), SLICE("3"));
+	http_head_add(head, SLICE("vary"), SLICE("4"));
+	assert_int_equal(http_head_remove_all(head, set), 2);
+	assert_int_equal(head->count, 2);
+	assert_true(slice_equal(head->fields[0].value, SLICE("2")));
+	assert_true(slice_equal(head->fields[1].value, SLICE("4")));
+	http_head_free(head);
+}
+
 static void remove_takes_all_of_a_token_and_keeps_order(void **state)
 {
 	(void)state;
@@ -311,6 +327,7 @@ int main(void)
 	    cmocka_unit_test(copy_survives_its_original),
 	    cmocka_unit_test(copies_know_of_the_tunnel),
 	    cmocka_unit_test(remove_takes_all_of_a_token_and_keeps_order),
+    cmocka_unit_test(remove_all_takes_each_token_of_the_set),
 	    cmocka_unit_test(strip_removes_what_is_for_one_hop),
 	    cmocka_unit_test(strip_keeps_one_te_of_requests),
 	    cmocka_unit_test(bodyless_responses_are_those_of_the_rules),

@@ -43,6 +43,33 @@ static void what_a_server_may_read(void **state)
 	plain("a/b", "a/b");
 }
 
+static void ambiguous(const char *path, bool is)
+{
+	if (http_path_is_ambiguous(slice_of_string(path)) != is)
+		fail_msg("%s", path);
+}
+
+static void what_servers_read_in_more_ways(void **state)
+{
+	(void)state;
+	ambiguous("/x%2fy/../admin", true); /* or /x/admin */
+	ambiguous("/x\\y/../admin", true);
+	ambiguous("/x%5Cy/%2e%2E/admin", true);
+	ambiguous("/x//../admin", true); /* or /x/admin */
+	ambiguous("/x;y/../admin", true);
+	ambiguous("/a/..;/b", true);
+	ambiguous("//x/admin", true); /* or /admin of the host x */
+	ambiguous("/\\x/admin", true);
+	ambiguous("/x/../admin", false);
+	ambiguous("/x/..", false);
+	ambiguous("/x%2fy/a", false);
+	ambiguous("/x//a;b", false);
+	ambiguous("/x?a=%2f/../b", false);
+	ambiguous("/", false);
+	ambiguous("", false);
+	ambiguous("*", false);
+}
+
 static void the_result_is_never_longer(void **state)
 {
 	(void)state;
@@ -67,6 +94,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(what_a_server_may_read),
+	    cmocka_unit_test(what_servers_read_in_more_ways),
 	    cmocka_unit_test(the_result_is_never_longer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -189,6 +189,19 @@ static void the_rule_that_decided_is_told(void **state)
 	conf_free(c);
 }
 
+/* What the server makes of "/x%2fy/../a" is not known here. */
+static void an_ambiguous_path_is_taken_by_what_denies_alone(void **state)
+{
+	(void)state;
+	struct conf *c = load(false, "deny = path=/a\nallow = all\n");
+	struct access_facts f = {.path = SLICE("/x%2fy/../a"), .plain_path = SLICE("/x/a"), .path_is_ambiguous = true};
+	assert_int_equal(access_judge(&c->accesses[0], &f).answer, ACCESS_DENY);
+	conf_free(c);
+	c = load(false, "allow = path=/x*\n");
+	assert_int_equal(access_judge(&c->accesses[0], &f).answer, ACCESS_DENY);
+	conf_free(c);
+}
+
 /* ---- random rules ---- */
 
 enum { VALUES = 6, FORMS = 7 };
@@ -435,6 +448,7 @@ int main(void)
 	    cmocka_unit_test(users_are_asked_for_in_their_place),
 	    cmocka_unit_test(without_a_line_that_takes_it_a_request_is_denied),
 	    cmocka_unit_test(the_rule_that_decided_is_told),
+	    cmocka_unit_test(an_ambiguous_path_is_taken_by_what_denies_alone),
 	    cmocka_unit_test(a_name_that_is_looked_up_elsewhere_meets_no_range),
 	    cmocka_unit_test(client_that_some_rule_might_allow_is_taken),
 	    cmocka_unit_test(random_rules_are_as_the_model_says),

@@ -179,6 +179,19 @@ static void credentials_of_a_forward_proxy_go_no_further(void **state)
 	origin_gets(FORWARD, "", "10.0.0.1", "proxy: http://evil.example\n", "");
 }
 
+/* covers: R563 */
+static void credentials_of_a_gateway_go_no_further(void **state)
+{
+	(void)state;
+	static const char asks[] = "access = a\n[access a]\nusers = users\nask = all\nallow = user=*";
+	origin_gets(asks, "", "10.0.0.1", "authorization: Basic YQ==\n", "");
+	origin_gets(asks, "", "10.0.0.1", "authorization: basic\tYQ==\n", "");
+	origin_gets(asks, "", "10.0.0.1", "authorization: Bearer x\nauthorization: Basic YQ==\n", "");
+	origin_gets(asks, "", "10.0.0.1", "authorization: Bearer x\n", "authorization: Bearer x\n");
+	origin_gets("access = a\n[access a]\nallow = all", "", "10.0.0.1", "authorization: Basic YQ==\n",
+	    "authorization: Basic YQ==\n");
+}
+
 static struct http_head *response(struct made *m, uint16_t status)
 {
 	struct http_head *head = http_head_new(m->heads);
@@ -229,6 +242,7 @@ int main(void)
 	    cmocka_unit_test(rules_of_the_route_have_the_last_word),
 	    cmocka_unit_test(held_responses_are_told_of_changes),
 	    cmocka_unit_test(credentials_of_a_forward_proxy_go_no_further),
+	    cmocka_unit_test(credentials_of_a_gateway_go_no_further),
 	    cmocka_unit_test(no_origin_asks_for_them),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -302,7 +302,8 @@ static void the_line_that_decided_is_named(void **state)
 	static const char forward[] = "[listen proxy]\naddress = 127.0.0.1:5\nmode = forward\n";
 	has(forward, WORDS("--listen", "proxy", "--client", "10.0.0.1", "http://a.test/"),
 	    "access (built in): allowed by the usual rule of forward mode\n"
-	    "each address of the host is judged when it is known\nlisten proxy, route forward");
+	    "the host is not looked up here: the gateway judges each of its addresses, and may refuse one\n"
+	    "listen proxy, route forward");
 	/* Unless it is said, a client that may use a proxy. */
 	has(forward, WORDS("--listen", "proxy", "http://a.test/"),
 	    "client 10.0.0.1: HTTP/2, accepts pushes\naccess (built in): allowed");
@@ -311,6 +312,24 @@ static void the_line_that_decided_is_named(void **state)
 	    "listen proxy\nanswered 403 by the gateway itself: address-not-global\n");
 	has(forward, WORDS("--listen", "proxy", "--client", "10.0.0.1", "https://8.8.8.8/"),
 	    "access (built in): allowed by the usual rule of forward mode\nlisten proxy, route forward");
+}
+
+static void a_connect_is_explained_as_the_proxy_answers_it(void **state)
+{
+	(void)state;
+	static const char forward[] = "[listen proxy]\naddress = 127.0.0.1:5\nmode = forward\n";
+	/* The first listener that is a proxy takes it. */
+	prints(forward, WORDS("CONNECT a.test:443"),
+	    "CONNECT a.test:443\n"
+	    "client 10.0.0.1: HTTP/2, accepts pushes\n"
+	    "access (built in): allowed by the usual rule of forward mode\n"
+	    "the host is not looked up here: the gateway judges each of its addresses, and may refuse one\n"
+	    "listen proxy, route forward, origin forward\n"
+	    "a tunnel is opened: what is in it, pushes too, the gateway does not see\n");
+	has(forward, WORDS("CONNECT a.test:80"), "answered 403 by the gateway itself: port\n");
+	has(forward, WORDS("CONNECT 10.0.0.9:443"), "answered 403 by the gateway itself: address-not-global\n");
+	has(forward, WORDS("CONNECT 127.1:443"), "answered 403 by the gateway itself: host-strange\n");
+	has("", WORDS("CONNECT a.test:443"), "answered 501 by the gateway itself");
 }
 
 static void a_route_says_which_limits_count_a_request(void **state)
@@ -715,6 +734,7 @@ int main(void)
 	    cmocka_unit_test(an_origin_with_push_refuse_makes_no_promises_whatever_the_rules_say),
 	    cmocka_unit_test(an_origin_with_push_accept_has_its_promise_reset),
 	    cmocka_unit_test(a_route_says_which_tunnels_may_be_opened),
+	    cmocka_unit_test(a_connect_is_explained_as_the_proxy_answers_it),
 	    cmocka_unit_test(a_route_says_which_limits_count_a_request),
 	    cmocka_unit_test(a_client_with_http1_is_promised_nothing_and_hinted_by_a_rule_alone),
 	    cmocka_unit_test(the_origins_103_goes_to_a_client_with_http1_unless_a_rule_keeps_it_back),
