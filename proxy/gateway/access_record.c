@@ -93,6 +93,15 @@ static void count_tunnel(struct observe_counters *c, const struct exchange *x)
 	c->tunnel_down_bytes += x->download.forwarded;
 }
 
+static void count_cause(struct observe_counters *c, const struct exchange *x)
+{
+	_Static_assert(ACCESS_REASON_COUNT <= OBSERVE_DENIALS, "each reason has a counter");
+	c->causes[relay_cause_index(x->ending.cause)]++;
+	if (x->context.denial > 0 && (x->ending.cause == &relay_cause_ACCESS_DENIED ||
+					 x->ending.cause == &relay_cause_ADDRESS_DENIED))
+		c->denials[x->context.denial - 1]++;
+}
+
 static void count_exchange(
     struct observe_counters *c, const struct exchange *x, enum observe_outcome outcome)
 {
@@ -104,11 +113,7 @@ static void count_exchange(
 	c->responses_own += exchange_is_own_answer(x);
 	c->requests_retried += exchange_retries(x) > 0;
 	if (x->ending.cause)
-		c->causes[relay_cause_index(x->ending.cause)]++;
-	_Static_assert(ACCESS_REASON_COUNT <= OBSERVE_DENIALS, "each reason has a counter");
-	if (x->context.denial > 0 && (x->ending.cause == &relay_cause_ACCESS_DENIED ||
-					 x->ending.cause == &relay_cause_ADDRESS_DENIED))
-		c->denials[x->context.denial - 1]++;
+		count_cause(c, x);
 	c->shed_offers += x->ending.cause == &relay_cause_SHED;
 	c->shed_streams += x->ending.cause == &relay_cause_MEMORY_STALLED ||
 			   x->ending.cause == &relay_cause_MEMORY_SHORT;

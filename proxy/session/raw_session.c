@@ -140,7 +140,7 @@ static bool is_full(const struct session *session)
 static void ended(struct session *session, bool is_clean)
 {
 	struct raw_session *s = of(session);
-	s->has_ended = is_clean;
+	s->has_ended = s->has_ended || is_clean;
 	if (s->phase != RAW_BUSY)
 		s->phase = RAW_OVER;
 }

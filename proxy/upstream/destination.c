@@ -60,18 +60,21 @@ static uint32_t preferred_for(const struct destination *d, const struct exchange
 	return s && s->destination == d ? s->member.id : 0;
 }
 
+/* For too many promises that were refused (origin_promise.c). */
+static bool is_push_off(const struct destination *d, const struct conf_route *route)
+{
+	const struct upstream *u = d->upstream;
+	usec until =
+	    d->is_on_demand ? d->push_off_until : u->push_off_until[route - u->env->conf->routes];
+	return d->origin->push == CONF_PUSH_AUTO && until > u->env->relay->now;
+}
+
 /* Until the first connection has begun, it may have pushes. Without pushes the pools do not differ, and a
  * subscription is a request like any other. */
 static enum pool_kind kind_of(const struct server *s, struct exchange *x)
 {
-	const struct upstream *u = s->destination->upstream;
 	const struct conf_route *route = x->context.route;
 	bool has_pushes = !s->known.protocol || (s->known.capabilities & SESSION_TAKES_PUSHES) != 0;
-	usec off_until = s->destination->is_on_demand
-			     ? s->destination->push_off_until
-			     : u->push_off_until[route - u->env->conf->routes];
-	bool is_off =
-	    s->destination->origin->push == CONF_PUSH_AUTO && off_until > u->env->relay->now;
 	if (route->subscription)
 		x->pushes.is_subscription =
 		    has_pushes && offer_is_subscription(x, x->context.wants_pushes);
@@ -79,7 +82,9 @@ static enum pool_kind kind_of(const struct server *s, struct exchange *x)
 		return POOL_TUNNELS;
 	if (x->pushes.is_subscription)
 		return POOL_SUBSCRIPTIONS;
-	return x->context.wants_pushes && !is_off && has_pushes ? POOL_PUSH : POOL_PLAIN;
+	bool may_push =
+	    x->context.wants_pushes && has_pushes && !is_push_off(s->destination, route);
+	return may_push ? POOL_PUSH : POOL_PLAIN;
 }
 
 static bool may_send_soon(struct server *s, struct exchange *x)

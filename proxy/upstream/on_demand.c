@@ -16,7 +16,8 @@ struct demand {
 	struct conf_origin_server line;
 	const struct template *template;
 	struct map_node node;
-	struct list link; /* in on_demand->unused, while no exchange has it */
+	/* While no exchange has it: in on_demand->unused, and in that of its origin. */
+	struct list link, sibling;
 	usec unused_since;
 	uint32_t users; /* exchanges */
 	struct deferred_free deferred;
@@ -25,11 +26,18 @@ struct demand {
 	    []; /* http_host_read; empty: of a destination that is an upstream proxy. Behind it: tunnel_to */
 };
 
+/* Those of one origin. */
+struct origin_demands {
+	size_t count;
+	struct list unused; /* as they were left, by `sibling` */
+};
+
 struct on_demand {
 	struct upstream *upstream;
 	struct templates *templates;
 	struct map demands;
-	struct list unused; /* the one that is so for the longest comes first */
+	struct origin_demands *origins; /* by conf_origin.index */
+	struct list unused;             /* the one that is so for the longest comes first */
 	struct wheel_node timer;
 	struct net_timer spare;
 	/* Those of all demands, and above how many the ones that nobody uses are closed. */
@@ -48,10 +56,15 @@ static struct demand *demand_of(struct destination *d)
 	return container_of(d, struct demand, destination);
 }
 
-/* Destinations that are looked at in a loop pass when there are too many connections. */
-#define SPARED_LOOKS 256u
+/* Destinations that are looked at in a loop pass, of those that nobody uses. */
+#define LOOKS_AT_ONCE 256u
 
 /* ---- life ---- */
+
+static struct origin_demands *siblings_of(const struct on_demand *o, const struct demand *m)
+{
+	return &o->origins[m->template->conf.index];
+}
 
 static bool is_used(const struct conf *conf)
 {
@@ -79,6 +92,9 @@ bool on_demand_open(struct upstream *u, char *error, size_t error_size)
 	struct on_demand *o = u->on_demand = memory_new(struct on_demand);
 	o->upstream = u;
 	map_init(&o->demands);
+	o->origins = memory_zalloc(conf->origin_count * sizeof(*o->origins));
+	for (size_t i = 0; i < conf->origin_count; i++)
+		list_init(&o->origins[i].unused);
 	list_init(&o->unused);
 	wheel_node_init(&o->timer, look_at_unused);
 	net_timer_init(&o->spare, u->env->loop, spare, o);
@@ -104,7 +120,9 @@ static void end_demand(struct on_demand *o, struct demand *m)
 {
 	ensure(m->users == 0);
 	map_remove(&o->demands, &m->node);
+	siblings_of(o, m)->count--;
 	list_remove(&m->link);
+	list_remove(&m->sibling);
 	destination_close(&m->destination);
 	m->deferred.free = free_demand;
 	worker_free_later(o->upstream->env, &m->deferred);
@@ -127,6 +145,7 @@ void on_demand_free(struct on_demand *o)
 	ensure(o->demands.count == 0);
 	templates_free(o->templates);
 	map_fini(&o->demands);
+	free(o->origins);
 	free(o);
 }
 
@@ -146,9 +165,9 @@ static void look_at_unused(struct wheel_node *timer, usec now)
 	struct list kept;
 	list_init(&kept);
 	worker_now(o->upstream->env);
-	while (!list_is_empty(&o->unused)) {
+	for (unsigned i = 0; i < LOOKS_AT_ONCE; i++) {
 		struct demand *m = list_first(&o->unused, struct demand, link);
-		if (m->unused_since + UNUSED_USEC > now)
+		if (!m || m->unused_since + UNUSED_USEC > now)
 			break;
 		if (connections_of(&m->destination) == 0) {
 			end_demand(o, m);
@@ -160,9 +179,11 @@ static void look_at_unused(struct wheel_node *timer, usec now)
 	}
 	list_splice(&o->unused, &kept);
 	struct demand *next = list_first(&o->unused, struct demand, link);
-	if (next)
-		wheel_set(
-		    worker_wheel(o->upstream->env), &o->timer, next->unused_since + UNUSED_USEC);
+	if (!next)
+		return;
+	usec due = next->unused_since + UNUSED_USEC;
+	usec soonest = now + WHEEL_TICK_USEC; /* in another loop pass */
+	wheel_set(worker_wheel(o->upstream->env), &o->timer, due > soonest ? due : soonest);
 }
 
 static void evict(struct on_demand *o, struct demand *m)
@@ -178,7 +199,7 @@ static void spare(void *context)
 	size_t target = o->most_connections - o->most_connections / 8;
 	size_t excess = o->connections > target ? o->connections - target : 0;
 	worker_now(o->upstream->env);
-	for (unsigned i = 0; i < SPARED_LOOKS && excess > 0; i++) {
+	for (unsigned i = 0; i < LOOKS_AT_ONCE && excess > 0; i++) {
 		struct demand *m = list_first(&o->unused, struct demand, link);
 		if (!m)
 			return;
@@ -202,8 +223,10 @@ void on_demand_conn_ended(struct on_demand *o)
 
 static void use(struct demand *m, struct exchange *x)
 {
-	if (m->users++ == 0 && list_is_linked(&m->link))
+	if (m->users++ == 0) {
 		list_remove(&m->link);
+		list_remove(&m->sibling);
+	}
 	x->context.destination = &m->destination;
 }
 
@@ -215,6 +238,7 @@ static void leave(struct on_demand *o, struct demand *m)
 		return;
 	m->unused_since = env->relay->now;
 	list_append(&o->unused, &m->link);
+	list_append(&siblings_of(o, m)->unused, &m->sibling);
 	if (o->is_closed)
 		end_demand(o, m);
 	else if (o->timer.deadline == USEC_NEVER)
@@ -289,8 +313,10 @@ static struct demand *make(struct on_demand *o, const struct template *t,
 	struct destination *d = &m->destination;
 	m->template = t;
 	list_init(&m->link);
+	list_init(&m->sibling);
 	list_init(&m->deferred.link);
 	map_insert(&o->demands, &m->node, hash);
+	siblings_of(o, m)->count++;
 	WORKER_COUNT(u->env, destinations, 1);
 	WORKER_COUNT(u->env, destinations_made, 1);
 	destination_init(d, u, &t->conf, true);
@@ -308,9 +334,10 @@ static struct demand *make(struct on_demand *o, const struct template *t,
 /* Makes room for one more. False: all are in use. */
 static bool make_room(struct on_demand *o, const struct conf_origin *origin)
 {
-	if (o->demands.count < origin->max_destinations)
+	const struct origin_demands *own = &o->origins[origin->index];
+	if (own->count < origin->max_destinations)
 		return true;
-	struct demand *longest = list_first(&o->unused, struct demand, link);
+	struct demand *longest = list_first(&own->unused, struct demand, sibling);
 	if (!longest)
 		return false;
 	evict(o, longest);

@@ -371,6 +371,19 @@ static void each_direction_ends_by_itself(void **state)
 	}
 }
 
+static void an_end_stays_an_end_when_the_transport_fails_behind_it(void **state)
+{
+	(void)state;
+	struct bench b;
+	open_tunnel(&b);
+	end_theirs(&b);
+	session_ended(b.session, false);
+	session_check(b.session);
+	drain(&b);
+	assert_string_equal(b.told, "dD");
+	finish(&b);
+}
+
 static void a_client_that_has_ended_before_the_answer_still_gets_one(void **state)
 {
 	(void)state;
@@ -522,6 +535,7 @@ int main(void)
 	    cmocka_unit_test(without_credit_the_session_is_full),
 	    cmocka_unit_test(our_bytes_leave_as_they_are_in_sends_of_any_size),
 	    cmocka_unit_test(each_direction_ends_by_itself),
+	    cmocka_unit_test(an_end_stays_an_end_when_the_transport_fails_behind_it),
 	    cmocka_unit_test(a_client_that_has_ended_before_the_answer_still_gets_one),
 	    cmocka_unit_test(an_end_that_comes_before_the_request_leaves_no_room_for_it),
 	    cmocka_unit_test(whatever_is_cut_off_aborts_the_transport),

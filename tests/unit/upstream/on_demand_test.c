@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "proxy/gateway/private.h"
 #include "proxy/upstream/on_demand.h"
 
 #define LOCAL "access = a\nmode = forward\n"
@@ -153,6 +154,51 @@ static void when_all_are_in_use_the_next_is_refused(void **state)
 	gate_world_free(w);
 }
 
+static void each_origin_has_room_of_its_own(void **state)
+{
+	(void)state;
+	struct gate_world *w = world(LOCAL, RULES
+	    "[origin small]\nserver = forward:\nmax-destinations = 16\n[route small]\nhost = one.test\norigin = small\n"
+	    "[origin large]\nserver = forward:\n[route large]\norigin = large\n");
+	struct gate_peer *c = gate_client(w, NULL);
+	gateway_set_hosts(w->gateway, SLICE("127.0.0.9 one.test\n"));
+	for (unsigned i = 0; i < 20; i++) {
+		char host[32];
+		snprintf(host, sizeof(host), "127.0.1.%u", 1 + i);
+		expect(w, ask(c, host, 1, "/"), 503, NULL);
+	}
+	for (unsigned port = 1; port <= 17; port++)
+		expect(w, ask(c, "one.test", port, "/"), 503, NULL);
+	gate_passes(w);
+	assert_int_equal(w->counters.destinations, 20 + 16);
+	assert_int_equal(w->counters.destinations_evicted, 1);
+	gate_world_free(w);
+}
+
+/* So that no loop pass takes long, however many were named at once. */
+static void those_that_nobody_uses_are_forgotten_in_parts(void **state)
+{
+	(void)state;
+	enum { COUNT = 300, AT_ONCE = 256 };
+	struct gate_world *w = world(LOCAL, RULES);
+	struct gate_peer *c = gate_client(w, NULL);
+	for (unsigned i = 0; i < COUNT; i++) {
+		char host[32];
+		snprintf(host, sizeof(host), "127.0.%u.%u", 1 + i / 200, 1 + i % 200);
+		expect(w, ask(c, host, 1, "/"), 503, NULL); /* nobody listens there */
+	}
+	gate_passes(w);
+	assert_int_equal(w->counters.destinations, COUNT);
+	usec later = w->gateway->relay.now + 20 * USEC_PER_SEC;
+	relay_advance(&w->gateway->relay, later);
+	gate_passes(w);
+	assert_int_equal(w->counters.destinations, COUNT - AT_ONCE);
+	relay_advance(&w->gateway->relay, later + 4 * WHEEL_TICK_USEC);
+	gate_passes(w);
+	assert_int_equal(w->counters.destinations, 0);
+	gate_world_free(w);
+}
+
 /* ---- judged ---- */
 
 static void a_listener_of_ours_is_no_destination(void **state)
@@ -239,6 +285,8 @@ int main(void)
 	    cmocka_unit_test(a_login_of_a_connection_is_nobody_elses),
 	    cmocka_unit_test(the_one_unused_for_the_longest_is_evicted),
 	    cmocka_unit_test(when_all_are_in_use_the_next_is_refused),
+	    cmocka_unit_test(each_origin_has_room_of_its_own),
+	    cmocka_unit_test(those_that_nobody_uses_are_forgotten_in_parts),
 	    cmocka_unit_test(a_listener_of_ours_is_no_destination),
 	    cmocka_unit_test(each_request_is_judged_on_a_connection_that_is_open),
 	    cmocka_unit_test(a_name_that_nobody_knows_says_so),
