@@ -78,6 +78,9 @@
 #define LIMIT_DNS_RECORDS 256u
 /* Questions to resolvers at a time; others wait. Each has a socket. */
 #define LIMIT_DNS_QUERIES 64u
+/* Of these, for names that one client's requests have named (forward mode): so many that no resolver answers leave
+ * room for the names of others. */
+#define LIMIT_DNS_QUERIES_OF_ONE 16u
 /* Datagrams that are no answer to the question: the resolver is then asked over TCP, which nobody can forge blindly. */
 #define LIMIT_DNS_STRANGERS 16u
 /* Resolvers of option resolver, or of resolv.conf; further ones are left out. */

@@ -6,8 +6,7 @@
 #include "proxy/gateway/private.h"
 #include "proxy/gateway/users.h"
 
-/* Not inlined: what few requests need, and needs room on the stack. */
-#define RARE __attribute__((noinline))
+#include "proxy/base/rare.h"
 
 /* The operator has probably forgotten the line that says where TLS ends. */
 static RARE void log_untrusted_scheme(struct gateway *g, const struct exchange *x)

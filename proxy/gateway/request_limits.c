@@ -7,6 +7,7 @@
 
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/rare.h"
 #include "proxy/gateway/limit_table.h"
 #include "proxy/limits.h"
 
@@ -197,7 +198,7 @@ static struct limit_entry *count_in(
 	return e;
 }
 
-bool request_limits_admit(struct gateway *g, struct exchange *x)
+RARE bool request_limits_admit(struct gateway *g, struct exchange *x)
 {
 	const struct conf_route *route = x->context.route;
 	uint64_t keys[LIMIT_REQUEST_LIMITS];

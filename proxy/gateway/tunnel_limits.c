@@ -7,6 +7,7 @@
 #include "proxy/gateway/private.h"
 
 #include "proxy/base/hash.h"
+#include "proxy/base/rare.h"
 
 /* What sets the hashes of both kinds of owners apart. */
 enum owner_kind { OWNER_CLIENT = 1, OWNER_USER = 2 };
@@ -51,7 +52,7 @@ static bool is_too_many(const struct gateway *g, uint64_t key, uint32_t most)
 	return most > 0 && key != 0 && tunnel_owner_count(&g->relay, key) >= most;
 }
 
-bool tunnel_limits_admit(struct gateway *g, struct exchange *x)
+RARE bool tunnel_limits_admit(struct gateway *g, struct exchange *x)
 {
 	const struct conf_route *route = x->context.route;
 	const struct tunnel_keys keys = {.client = client_key(g, x),
@@ -71,7 +72,7 @@ bool tunnel_limits_admit(struct gateway *g, struct exchange *x)
 	return true;
 }
 
-void tunnel_limits_ended(struct gateway *g, struct exchange *x)
+RARE void tunnel_limits_ended(struct gateway *g, struct exchange *x)
 {
 	g->env.observe->counters->tunnels_slowed += x->tunnel.share->has_waited;
 	tunnel_share_end(x);

@@ -17,6 +17,7 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/rare.h"
 #include "proxy/gateway/user_failures.h"
 #include "proxy/gateway/user_results.h"
 #include "proxy/gateway/users.h"
@@ -309,7 +310,7 @@ static enum user_answer look_up(
 	return USER_WAITS;
 }
 
-enum user_answer users_identify(struct gateway *g, struct exchange *x)
+RARE enum user_answer users_identify(struct gateway *g, struct exchange *x)
 {
 	const struct conf_access *access = x->context.listen->access;
 	struct credentials_text c;
@@ -327,7 +328,7 @@ enum user_answer users_identify(struct gateway *g, struct exchange *x)
 	return answer;
 }
 
-void users_exchange_ended(struct gateway *g, struct exchange *x)
+RARE void users_exchange_ended(struct gateway *g, struct exchange *x)
 {
 	if (x->context.user_wait)
 		leave(g, x->context.user_wait);

@@ -9,6 +9,7 @@
 
 #include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
+#include "proxy/base/rare.h"
 #include "proxy/http/accept.h"
 
 struct http_via http_via_make(struct slice pseudonym)
@@ -70,7 +71,7 @@ static bool via_value_has(struct slice rest, struct slice pseudonym)
 	return false;
 }
 
-bool http_via_has(const struct http_head *head, struct slice pseudonym)
+RARE bool http_via_has(const struct http_head *head, struct slice pseudonym)
 {
 	for (uint32_t i = 0; i < head->count; i++) {
 		if (head->fields[i].token == HTTP_TOKEN_VIA &&

@@ -60,6 +60,9 @@ bool names_error_is_late(const char *error);
  */
 struct name_watch *names_watch(struct names *n, const char *host, uint16_t port, bool is_srv,
     void (*changed)(void *context, const struct name_answer *answer), void *context);
+/* Who has made the owner watch the name, as a hash, not 0: the queries of one asker get a part of the places alone. If
+ * another one watches the name already, its part counts. Call at once. */
+void names_asked_by(struct name_watch *w, uint64_t asker);
 void names_unwatch(struct name_watch *w); /* no callback follows */
 
 #endif

@@ -34,6 +34,49 @@ static void ask_soon(struct names *n)
 	net_timer_set(&n->ask, net_now(n->loop));
 }
 
+/* ---- askers ---- */
+
+static uint32_t *count_of(struct names *n, uint64_t asker)
+{
+	for (size_t i = 0; i < n->asker_count; i++)
+		if (n->askers[i].asker == asker)
+			return &n->askers[i].count;
+	return NULL;
+}
+
+static bool may_begin(struct names *n, const struct name_query *q)
+{
+	const uint32_t *count = q->asker ? count_of(n, q->asker) : NULL;
+	return !count || *count < LIMIT_DNS_QUERIES_OF_ONE;
+}
+
+/* It has a place from now on. */
+static void begin(struct names *n, struct name_query *q)
+{
+	uint32_t *count = q->asker ? count_of(n, q->asker) : NULL;
+	q->is_active = true;
+	n->query_count++;
+	if (count) {
+		++*count;
+	} else if (q->asker) {
+		n->askers[n->asker_count].asker = q->asker;
+		n->askers[n->asker_count++].count = 1;
+	}
+}
+
+static void give_place_back(struct names *n, const struct name_query *q)
+{
+	uint32_t *count = q->asker ? count_of(n, q->asker) : NULL;
+	n->query_count--;
+	if (!count || --*count > 0)
+		return;
+	for (size_t i = 0; i < n->asker_count; i++)
+		if (n->askers[i].asker == q->asker)
+			n->askers[i] = n->askers[--n->asker_count];
+}
+
+/* ---- the end ---- */
+
 void name_query_stop(struct name_query *q)
 {
 	struct names *n = q->names;
@@ -43,7 +86,8 @@ void name_query_stop(struct name_query *q)
 	net_timer_fini(&q->timer);
 	list_remove(&q->link);
 	q->names = NULL;
-	n->query_count -= q->is_active;
+	if (q->is_active)
+		give_place_back(n, q);
 	if (!list_is_empty(&n->waiting))
 		ask_soon(n);
 }
@@ -231,19 +275,30 @@ static void ask(struct name_query *q)
 	finish(q, &failure);
 }
 
+/* The first that may begin: those of an asker who has its part already are passed over. */
+static struct name_query *next_waiting(struct names *n)
+{
+	if (n->query_count >= LIMIT_DNS_QUERIES)
+		return NULL;
+	list_for_each(&n->waiting, q, struct name_query, link)
+	{
+		if (may_begin(n, q))
+			return q;
+	}
+	return NULL;
+}
+
 static struct name_query *take_next(struct names *n)
 {
 	struct name_query *q = list_first(&n->retrying, struct name_query, link);
-	if (!q && n->query_count < LIMIT_DNS_QUERIES) {
-		q = list_first(&n->waiting, struct name_query, link);
+	if (!q) {
+		q = next_waiting(n);
 		if (!q)
 			return NULL;
-		q->is_active = true;
-		n->query_count++;
+		begin(n, q);
 		q->first = n->best_resolver;
 	}
-	if (q)
-		list_remove(&q->link);
+	list_remove(&q->link);
 	return q;
 }
 

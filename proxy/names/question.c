@@ -108,6 +108,7 @@ static void ask(struct name_question *q)
 	q->is_asking = true;
 	net_timer_set(&q->timer, USEC_NEVER);
 	name_query_start(&q->query, q->names, q->host, q->type, on_answer, q);
+	q->query.asker = q->asker;
 }
 
 static void on_timer(void *context)

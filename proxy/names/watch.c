@@ -248,6 +248,19 @@ struct name_watch *names_watch(struct names *n, const char *host, uint16_t port,
 	return w;
 }
 
+void names_asked_by(struct name_watch *w, uint64_t asker)
+{
+	list_for_each(&w->links, l, struct watch_link, of_watch)
+	{
+		struct name_question *q = l->question;
+		bool is_new = q->links.next == q->links.prev && !q->query.is_active;
+		if (!is_new)
+			continue;
+		q->asker = asker;
+		q->query.asker = asker;
+	}
+}
+
 void names_unwatch(struct name_watch *w)
 {
 	list_for_each(&w->links, l, struct watch_link, of_watch) unlink_question(l);

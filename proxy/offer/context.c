@@ -9,6 +9,7 @@
 #include "proxy/offer/offer.h"
 
 #include "proxy/base/ascii.h"
+#include "proxy/base/rare.h"
 #include "proxy/http/authority.h"
 #include "proxy/http/grpc.h"
 #include "proxy/http/via.h"
@@ -45,10 +46,8 @@ static const struct relay_cause *last_hop(const struct http_head *head, const ch
 							 : &relay_cause_NOT_IMPLEMENTED;
 }
 
-/* redirect-to-https: whatever is asked for, in cleartext and through no proxy that ended TLS. Not inlined: few listeners
- * have it. */
-static __attribute__((noinline)) const struct relay_cause *to_https(
-    const struct exchange *x, const char **detail)
+/* redirect-to-https: whatever is asked for, in cleartext and through no proxy that ended TLS. */
+static RARE const struct relay_cause *to_https(const struct exchange *x, const char **detail)
 {
 	struct http_authority authority;
 	if (slice_equal_nocase(x->request->scheme, SLICE("https")))
@@ -73,7 +72,7 @@ static const struct slice *tunnel_of(const struct conf_route *route, struct slic
  * first that the route takes is asked for. If there is none, the offer is ignored, and the request is a
  * request (RFC 9110 7.8).
  */
-static const struct relay_cause *offer_tunnel(struct exchange *x, const char **detail)
+static RARE const struct relay_cause *offer_tunnel(struct exchange *x, const char **detail)
 {
 	const struct conf_route *route = x->context.route;
 	struct slice offered = x->request->upgrade, protocol = x->request->protocol, upgrade;

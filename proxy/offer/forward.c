@@ -2,6 +2,7 @@
 /* Forward mode: what a request must be, where it goes by what it says itself, and what its origin may promise. */
 #include "proxy/offer/offer.h"
 
+#include "proxy/base/rare.h"
 #include "proxy/http/authority.h"
 #include "proxy/relay/relay.h"
 
@@ -16,7 +17,7 @@ static const struct relay_cause *check_target(const struct http_head *head, cons
 	return NULL;
 }
 
-const struct relay_cause *offer_admit_forward(struct exchange *x, const char **detail)
+RARE const struct relay_cause *offer_admit_forward(struct exchange *x, const char **detail)
 {
 	struct http_authority authority;
 	const struct http_head *head = x->request;

@@ -6,6 +6,7 @@
 #include "proxy/offer/offer.h"
 
 #include "proxy/base/ascii.h"
+#include "proxy/base/rare.h"
 #include "proxy/http/via.h"
 
 /* Larger values of Max-Forwards count as this one. */
@@ -44,26 +45,26 @@ static bool is_basic(struct slice value)
  * A gateway whose rules ask for users asks for Basic credentials: those of a request are for it, right or wrong, and
  * beside others too. Other schemes are the origin's.
  */
-static bool is_authorization_ours(const struct exchange *x)
+static RARE void drop_authorization(const struct exchange *x, struct http_head *head)
 {
-	const struct conf_listen *l = x->context.listen;
-	if (!l || !l->access || !l->access->users || conf_listen_is_forward(l) ||
-	    !offer_asks_for_users(l))
-		return false;
+	if (!offer_asks_for_users(x->context.listen))
+		return;
 	for (uint32_t i = 0; i < x->request->count; i++) {
 		const struct http_field *f = &x->request->fields[i];
-		if (f->token == HTTP_TOKEN_AUTHORIZATION && is_basic(f->value))
-			return true;
+		if (f->token != HTTP_TOKEN_AUTHORIZATION || !is_basic(f->value))
+			continue;
+		http_head_remove(head, HTTP_TOKEN_AUTHORIZATION);
+		return;
 	}
-	return false;
 }
 
 struct http_head *offer_origin_request(const struct offer_env *env, const struct exchange *x)
 {
 	const struct conf_origin *o = x->context.origin;
+	const struct conf_listen *l = x->context.listen;
 	struct http_head *head = http_head_overlay(x->request);
-	if (is_authorization_ours(x))
-		http_head_remove(head, HTTP_TOKEN_AUTHORIZATION);
+	if (l && l->access && l->access->users && !conf_listen_is_forward(l))
+		drop_authorization(x, head);
 	count_hop(head);
 	http_via_add(head, &env->via);
 	offer_request_of_proxy(x, head);

@@ -5,6 +5,8 @@
  */
 #include "proxy/offer/offer.h"
 
+#include "proxy/base/rare.h"
+
 /* ---- Forwarded ---- */
 
 static const uint8_t claims[HTTP_TOKEN_COUNT] = {
@@ -93,9 +95,7 @@ void offer_request_of_proxy(const struct exchange *x, struct http_head *head)
 		http_head_remove_all(head, proxy_authentication);
 }
 
-/* Not inlined: most responses are not for a client of a proxy. */
-static __attribute__((noinline)) void hide_proxy_authentication(
-    const struct offer_env *env, struct http_head *head)
+static RARE void hide_proxy_authentication(const struct offer_env *env, struct http_head *head)
 {
 	http_head_remove_all(head, proxy_authentication);
 	if (head->status != 407)

@@ -6,6 +6,7 @@
  */
 #include "proxy/offer/offer.h"
 
+#include "proxy/base/rare.h"
 #include "proxy/http/authority.h"
 #include "proxy/relay/relay.h"
 
@@ -20,13 +21,11 @@ bool offer_may_use_scheme(
 	return !l || slice_equal_nocase(scheme, scheme_of(l)) || conf_listen_trusts(l, peer);
 }
 
-/* The usual scheme is compared first. */
-const struct relay_cause *offer_check_scheme(const struct exchange *x, const char **detail)
+static RARE const struct relay_cause *check_other_scheme(
+    const struct exchange *x, const char **detail)
 {
 	const struct conf_listen *l = x->context.listen;
 	struct slice scheme = x->request->scheme;
-	if (l && slice_equal(scheme, scheme_of(l)))
-		return NULL;
 	if (!http_scheme_is_http(scheme))
 		return *detail = "no scheme that is served here", &relay_cause_MISDIRECTED;
 	if (offer_may_use_scheme(l, &x->context.client, scheme))
@@ -34,6 +33,14 @@ const struct relay_cause *offer_check_scheme(const struct exchange *x, const cha
 	*detail = l->certificate_count > 0 ? "http over TLS, and the client is not in trusted"
 					   : "https in cleartext, and the client is not in trusted";
 	return &relay_cause_UNTRUSTED_SCHEME;
+}
+
+const struct relay_cause *offer_check_scheme(const struct exchange *x, const char **detail)
+{
+	const struct conf_listen *l = x->context.listen;
+	if (l && slice_equal(x->request->scheme, scheme_of(l)))
+		return NULL;
+	return check_other_scheme(x, detail);
 }
 
 /* ---- what a proxy before us says ---- */

@@ -8,6 +8,7 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/rare.h"
 
 struct h2_session {
 	struct session session;
@@ -102,8 +103,7 @@ static void fill_event(struct session_event *event, const struct h2_event *e)
 	event->fault = NULL;
 }
 
-/* Not inlined: most events have no fault. */
-static __attribute__((noinline)) void add_fault(
+static RARE void add_fault(
     const struct h2_session *s, struct session_event *event, const struct h2_fault *fault)
 {
 	event->fault_copy = fault_from(s, fault);

@@ -8,6 +8,7 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/rare.h"
 
 /* ---- the choice ---- */
 
@@ -107,9 +108,7 @@ static struct server *one_that_sends_soon(
 	return chosen;
 }
 
-/* Not inlined: most destinations have one server, and need not ask. */
-static __attribute__((noinline)) struct server *choose_of_several(
-    struct destination *d, struct exchange *x)
+static RARE struct server *choose_of_several(struct destination *d, struct exchange *x)
 {
 	struct balance_question question = {
 	    .preferred = preferred_for(d, x),

@@ -64,6 +64,7 @@ struct destination {
 	/* A request named it (on_demand.h): its addresses are judged for each request, and its plans are those of all
 	 * such destinations. */
 	bool is_on_demand;
+	uint64_t asker; /* of its name: names_asked_by */
 	usec
 	    push_off_until; /* on demand: as upstream.push_off_until, which is of all its route's destinations */
 	/* On demand, with an upstream proxy (conf_origin.proxy). Its servers are the proxy's addresses. */

@@ -115,11 +115,13 @@ void destination_watch_names(struct destination *d)
 			continue;
 		n++;
 		*name = (struct destination_name){.destination = d, .conf = conf};
-		if (d->upstream->names && !conf->is_down)
-			name->watch = names_watch(d->upstream->names, conf->host, conf->port,
-			    conf->is_srv, name_changed, name);
-		else
-			name->is_known = true;
+		name->is_known = !d->upstream->names || conf->is_down;
+		if (name->is_known)
+			continue;
+		name->watch = names_watch(d->upstream->names, conf->host, conf->port, conf->is_srv,
+		    name_changed, name);
+		if (d->asker)
+			names_asked_by(name->watch, d->asker);
 	}
 }
 

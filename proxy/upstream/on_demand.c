@@ -5,6 +5,7 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/rare.h"
 #include "proxy/upstream/private.h"
 #include "proxy/upstream/templates.h"
 
@@ -271,8 +272,15 @@ static void fill_line(struct demand *m, const struct offer_target *target)
 	    (unsigned)target->port);
 }
 
-static struct demand *make(
-    struct on_demand *o, const struct template *t, const struct offer_target *target, uint64_t hash)
+/* An IPv6 subscriber has a /64. */
+static uint64_t asker_of(const struct on_demand *o, const struct address *client)
+{
+	size_t bytes = client->family == 6 ? 8 : sizeof(client->bytes);
+	return hash_bytes(o->upstream->env->seed, client->bytes, bytes) | 1;
+}
+
+static struct demand *make(struct on_demand *o, const struct template *t,
+    const struct offer_target *target, uint64_t hash, const struct address *client)
 {
 	struct upstream *u = o->upstream;
 	size_t size = strlen(target->host) + 1;
@@ -292,6 +300,7 @@ static struct demand *make(
 	d->tls = t->tls;
 	d->lines = &m->line;
 	d->line_count = 1;
+	d->asker = asker_of(o, client);
 	destination_begin(d);
 	return m;
 }
@@ -346,7 +355,7 @@ struct destination *on_demand_get(struct upstream *u, struct exchange *x)
 		return NULL;
 	}
 	if (!m)
-		m = make(o, t, &target, hash);
+		m = make(o, t, &target, hash, &x->context.client);
 	use(m, x);
 	return &m->destination;
 }
@@ -356,7 +365,7 @@ void on_demand_adopt(struct destination *d, struct exchange *push)
 	use(demand_of(d), push);
 }
 
-void on_demand_exchange_ended(struct exchange *x)
+RARE void on_demand_exchange_ended(struct exchange *x)
 {
 	struct destination *d = x->context.destination;
 	x->context.destination = NULL;

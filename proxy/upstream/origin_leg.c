@@ -73,10 +73,16 @@ static enum session_fit fit_of(const struct origin_conn *c, const struct http_he
  * (RFC 4559 6; HTTP's own are for one request, RFC 9110 11.6.2). */
 static bool logs_connection_in(const struct http_head *head)
 {
-	const struct http_field *f = http_head_find(head, HTTP_TOKEN_AUTHORIZATION);
-	struct slice scheme = f ? slice_sub(f->value, 0, slice_find(f->value, ' ')) : SLICE("");
-	return slice_equal_nocase(scheme, SLICE("negotiate")) ||
-	       slice_equal_nocase(scheme, SLICE("ntlm"));
+	for (uint32_t i = 0; i < head->count; i++) {
+		const struct http_field *f = &head->fields[i];
+		if (f->token != HTTP_TOKEN_AUTHORIZATION)
+			continue;
+		struct slice scheme = slice_sub(f->value, 0, slice_find(f->value, ' '));
+		if (slice_equal_nocase(scheme, SLICE("negotiate")) ||
+		    slice_equal_nocase(scheme, SLICE("ntlm")))
+			return true;
+	}
+	return false;
 }
 
 const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchange *x)

@@ -70,7 +70,7 @@ scenario('curl is challenged, shows who it is, and is served; log and status say
 	const get = async (...args) => (await run('curl', ['-s', '-D', '-', '-o', '/dev/null', ...args, `http://127.0.0.1:${s.port}/`])).stdout;
 	assert.match(await get(), /^HTTP\/1\.1 401 .*www-authenticate: Basic realm="a house", charset="UTF-8"/is);
 	assert.match(await get('--anyauth', '-u', 'bob:hunter'), /^HTTP\/1\.1 401 .*HTTP\/1\.1 200 .*x-authorization: none/is);
-	assert.match(await get('-u', 'bob:wrong'), /^HTTP\/1\.1 401 /);
+	assert.match(await get('-u', 'bob:hunted'), /^HTTP\/1\.1 401 /);
 	assert.match(await get('-u', 'nobody:hunter'), /^HTTP\/1\.1 401 /);
 	assert.match(await get('--http2-prior-knowledge', '-u', 'bob:hunter'), /^HTTP\/2 200 /);
 	const line = await s.gate.access((l) => l.user);
@@ -79,7 +79,7 @@ scenario('curl is challenged, shows who it is, and is served; log and status say
 	assert.equal(`${denied.outcome} ${denied.user} ${denied.detail}`, 'refused undefined ask');
 	await s.gate.access((l) => l.status === 401 && l.detail === 'credentials-refused');
 	const text = s.gate.read('access.log') + s.gate.read('error.log');
-	for (const secret of ['hunter', 'wrong', 'nobody', Buffer.from('bob:hunter').toString('base64').slice(0, 12)])
+	for (const secret of ['hunter', 'hunted', 'nobody', Buffer.from('bob:hunter').toString('base64').slice(0, 12)])
 		assert.ok(!text.includes(secret), secret);
 	assert.match(s.gate.status(), /pushgate_process_up\{process="passwords"\} 1/);
 	const counters = s.gate.counters();
@@ -171,6 +171,29 @@ scenario('a user of a forward proxy is challenged with 407, and no origin reads 
 	other.request('GET', `http://bob:hun@ter@127.0.0.1:${originPort}/`, [['host', `127.0.0.1:${originPort}`]]);
 	assert.equal((await other.response()).status, 400);
 	assert.equal((await s.gate.access((l) => l.status === 400)).authority, `127.0.0.1:${originPort}`);
+});
+
+// covers: R564
+scenario('a connection that a user has authenticated at the site carries no other request', {
+	...withUsers([BOB]), listen: { mode: 'forward', access: 'home' }, origins: {}, routes: '',
+	extra: section('access home', { allow: `address=127.0.0.0/8 port=${originPort}` }),
+}, async (s) => {
+	const origin = http.createServer((request, response) => response.end(String(request.socket.remotePort)));
+	await new Promise((resolve) => { origin.listen(originPort, '127.0.0.1', resolve); });
+	s.cleanups.push(() => new Promise((resolve) => { origin.close(resolve); origin.closeAllConnections(); }));
+	const c = await connect1(s.port);
+	s.cleanups.push(() => c.close());
+	const port = async (...authorization) => {
+		c.request('GET', `http://127.0.0.1:${originPort}/`, [['host', `127.0.0.1:${originPort}`], ...authorization.map((value) => ['authorization', value])]);
+		return String((await c.response()).body);
+	};
+	const first = await port();
+	assert.equal(await port('Basic Zm9yIHRoZSBvcmlnaW4='), first);
+	assert.equal(await port('Negotiate YII='), first);
+	const second = await port();
+	assert.notEqual(second, first);
+	assert.equal(await port('Bearer x', 'ntlm TlRMTVNTUAAD'), second);
+	assert.notEqual(await port(), second);
 });
 
 // covers: R560
