@@ -94,6 +94,12 @@ struct destination {
 	bool is_stale; /* `members` and the balance do not know of a change yet */
 };
 
+/* A client has chosen where to connect to, not whoever runs this: what fails there is for nobody here to mend. */
+static inline bool destination_is_of_a_client(const struct destination *d)
+{
+	return d->is_on_demand && !d->speaks_to_proxy && !d->tunnel_to;
+}
+
 void destination_open(
     struct destination *d, struct upstream *upstream, const struct conf_origin *origin);
 /* The two halves of it: between them the caller sets lines and plans. */

@@ -76,8 +76,10 @@ static void log_change(const struct destination_name *name, const struct name_an
 {
 	const struct worker_env *env = name->destination->upstream->env;
 	const char *origin = name->destination->origin->name;
+	bool is_theirs = destination_is_of_a_client(name->destination);
 	if (answer->error)
-		observe_log_fault(env->observe, OBSERVE_WARN, "names", env->relay->now,
+		observe_log_fault(env->observe, is_theirs ? OBSERVE_INFO : OBSERVE_WARN,
+		    is_theirs ? "names of clients" : "names", env->relay->now,
 		    "origin %s: the name %s cannot be looked up: %s%s", origin, name->conf->host,
 		    answer->error,
 		    answer->count > 0 ? "; its last addresses stay" : "; it has no address");

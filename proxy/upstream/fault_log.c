@@ -9,9 +9,11 @@ void origin_log_fault(const struct origin_conn *c, const char *what, const char 
 {
 	const struct worker_env *env = c->upstream->env;
 	const struct server *s = c->pool->server;
-	observe_log_fault(env->observe, OBSERVE_WARN, what, env->relay->now,
-	    "origin %s (%s): %s%s%s", s->destination->origin->name, s->conf->text, what,
-	    more ? ": " : "", more ? more : "");
+	bool is_theirs = destination_is_of_a_client(s->destination);
+	/* A kind of their own, so that they leave room for lines about other origins. */
+	observe_log_fault(env->observe, is_theirs ? OBSERVE_INFO : OBSERVE_WARN,
+	    is_theirs ? "a client's destination" : what, env->relay->now, "origin %s (%s): %s%s%s",
+	    s->destination->origin->name, s->conf->text, what, more ? ": " : "", more ? more : "");
 }
 
 void origin_log_cut_response(const struct origin_conn *c)

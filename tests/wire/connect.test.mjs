@@ -123,6 +123,9 @@ for (const secure of [false, true]) {
 		assert.equal(lines.length, rows.length);
 		assert.ok(lines.every((l) => l.method === 'CONNECT' && l.path !== '/evil'), JSON.stringify(lines));
 		assert.equal(evil.connections, 0);
+		/* Where clients go is their affair. */
+		await s.gate.error(/ info \[w0\] origin world \(127\.0\.0\.1\): cannot connect: /);
+		assert.doesNotMatch(s.gate.read('error.log'), / warn /);
 	});
 
 	// covers: R620 R624

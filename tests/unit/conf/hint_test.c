@@ -332,6 +332,8 @@ static void files_of_other_programs_get_one_hint(void **state)
 	    {"[Unit]\nDescription=x\n", "a systemd unit", 1},
 	    {"example.com {\n}\n", "a Caddyfile", 1},
 	    {"vcl 4.1;\n", "a Varnish configuration", 1},
+	    {"# ours\nacl localnet src 10.0.0.0/8\nhttp_access allow localnet\n", "a Squid configuration", 2},
+	    {"User nobody\nPort 8888\nAllow 127.0.0.1\n", "a tinyproxy configuration", 2},
 	    {"<?xml version=\"1.0\"?>\n", "an XML or HTML file", 1},
 	    {"-----BEGIN CERTIFICATE-----\n", "a PEM file", 1},
 	};
