@@ -345,13 +345,13 @@ const struct conf_option conf_options[] = {
     LIMITS_OF_BOTH(LISTEN, "client"),
 
     /* ---- [access NAME] ---- */
+    {ACCESS(rules), .key = "deny", .example = "path=/admin/*", ACCESS_RULE,
+        .sentence = "Requests that are answered 403, with conditions as those of allow. What a line does not name it does not look at."},
+    {ACCESS(rules), .key = "ask", .example = "path=/private/*", ACCESS_RULE,
+        .sentence = "Requests that need a user: one without is answered 401, or 407 in forward mode. With a user the next lines decide."},
     {ACCESS(rules), .key = "allow", .example = "client=192.0.2.0/24 path=/admin/*", ACCESS_RULE,
         .sentence = "Requests that are taken. In forward mode a line has usual conditions in place of those that it does not name: "
         "client=private; address=global; port=80,443, and of CONNECT 443 alone. So a host that is allowed opens no private address."},
-    {ACCESS(rules), .key = "deny", .example = "path=/admin/*", ACCESS_RULE,
-        .sentence = "Requests that are answered 403, with conditions as those of allow. What a line does not name it does not look at."},
-    {ACCESS(rules), .key = "ask", .example = "path=/admin/*", ACCESS_RULE,
-        .sentence = "Requests that need a user: one without is answered 401, or 407 in forward mode. With a user the next lines decide."},
     {ACCESS(users), .key = "users", .example = "/etc/pushgate/users", .type = CONF_TYPE_FILE, .form = "FILE",
         .sentence = "The users and the hashes of their passwords, lines NAME:HASH as htpasswd -B writes them: bcrypt, or yescrypt, SHA-512 or SHA-256 of "
         "mkpasswd(1). A changed file is used within seconds, one with a mistake never. The user that workers run as must be able to read it."},
