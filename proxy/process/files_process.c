@@ -12,6 +12,7 @@
 #include "proxy/base/rate.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/files.h"
+#include "proxy/process/helper.h"
 #include "proxy/process/message.h"
 #include "proxy/process/sandbox.h"
 #include <errno.h>
@@ -275,17 +276,6 @@ static void serve(struct process *p)
 
 /* ---- the start ---- */
 
-static void set_signals(void)
-{
-	/* A terminal sends its signals to all processes: the master decides what they mean. */
-	static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE};
-	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
-		signal(ignored[i], SIG_IGN);
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 static bool confine(const struct process *p, char *error, size_t error_size)
 {
 	const struct files_env *env = p->env;
@@ -364,7 +354,7 @@ int files_run(const struct files_env *env)
 	struct process *p = memory_new(struct process);
 	char error[512] = "";
 	prctl(PR_SET_NAME, "pushgate-files");
-	set_signals();
+	helper_ignore_signals();
 	init(p, env);
 	offer_seed(hash_random_seed());
 	bool is_up = confine(p, error, sizeof(error));

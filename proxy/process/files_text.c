@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The hosts file and resolv.conf: read again when they change, and handed on as they are. */
-#include "proxy/base/memory.h"
 #include "proxy/limits.h"
 #include "proxy/process/files.h"
+#include "proxy/process/helper.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
+#include <stdlib.h>
 
 bool files_need_names(const struct conf *conf)
 {
@@ -34,35 +33,6 @@ void files_texts_close(struct files *f)
 		free(f->texts[i].bytes);
 }
 
-static bool is_seen(const struct files_text *t, const struct stat *s)
-{
-	return t->is_known && t->seen.st_dev == s->st_dev && t->seen.st_ino == s->st_ino &&
-	       t->seen.st_size == s->st_size && t->seen.st_mtim.tv_sec == s->st_mtim.tv_sec &&
-	       t->seen.st_mtim.tv_nsec == s->st_mtim.tv_nsec;
-}
-
-/* One byte more than is used says that there is more. NULL with errno. */
-static char *read_text(const char *path, size_t *length)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return NULL;
-	char *bytes = memory_alloc(LIMIT_NAMES_FILE_BYTES + 1);
-	ssize_t n = 1;
-	for (*length = 0; n > 0 && *length <= LIMIT_NAMES_FILE_BYTES; *length += (size_t)n) {
-		n = read(fd, bytes + *length, LIMIT_NAMES_FILE_BYTES + 1 - *length);
-		if (n < 0)
-			break;
-	}
-	int error = errno;
-	close(fd);
-	errno = error;
-	if (n >= 0)
-		return bytes;
-	free(bytes);
-	return NULL;
-}
-
 static void replace(struct files_text *t, char *bytes, size_t length)
 {
 	free(t->bytes);
@@ -80,12 +50,12 @@ enum files_text_change files_check_text(struct files_text *t, char *line, size_t
 	int error = errno;
 	if (!is_there)
 		now = (struct stat){0};
-	if (is_seen(t, &now))
+	if (t->is_known && helper_is_same_file(&t->seen, &now))
 		return FILES_TEXT_SAME;
 	bool is_first = !t->is_known;
 	t->is_known = true;
 	t->seen = now;
-	char *bytes = is_there ? read_text(t->path, &length) : NULL;
+	char *bytes = is_there ? helper_read_file(t->path, LIMIT_NAMES_FILE_BYTES, &length) : NULL;
 	if (!bytes) {
 		snprintf(line, size, "%s cannot be read: %s; %s", t->path,
 		    strerror(is_there ? errno : error),

@@ -4,10 +4,10 @@
 
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
+#include "proxy/process/helper.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
+#include <stdlib.h>
 
 bool passwords_are_needed(const struct conf *conf)
 {
@@ -38,42 +38,12 @@ void passwords_close(struct passwords *p)
 	*p = (struct passwords){0};
 }
 
-static bool is_seen(const struct passwords_file *f, const struct stat *s)
-{
-	return f->is_known && f->seen.st_dev == s->st_dev && f->seen.st_ino == s->st_ino &&
-	       f->seen.st_size == s->st_size && f->seen.st_mtim.tv_sec == s->st_mtim.tv_sec &&
-	       f->seen.st_mtim.tv_nsec == s->st_mtim.tv_nsec;
-}
-
-/* One byte more than may be used says that there is more. NULL with errno. */
-static char *read_file(const char *path, size_t *length)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return NULL;
-	const size_t room = HTPASSWD_FILE_BYTES + 1;
-	char *bytes = memory_alloc(room);
-	ssize_t n = 1;
-	for (*length = 0; n > 0 && *length < room; *length += (size_t)n) {
-		n = read(fd, bytes + *length, room - *length);
-		if (n < 0)
-			break;
-	}
-	int error = errno;
-	close(fd);
-	errno = error;
-	if (n >= 0)
-		return bytes;
-	free(bytes);
-	return NULL;
-}
-
 /* The users in the file; NULL with what is wrong in line. */
 static struct htpasswd *read_users(const char *path, char line[512])
 {
 	struct htpasswd_mistake m;
 	size_t length = 0;
-	char *bytes = read_file(path, &length);
+	char *bytes = helper_read_file(path, HTPASSWD_FILE_BYTES, &length);
 	if (!bytes) {
 		snprintf(line, 512,
 		    "%s cannot be read: %s; name a file that the user of the workers may read",
@@ -105,7 +75,7 @@ enum passwords_change passwords_check(struct passwords *p, size_t access, char l
 		return PASSWORDS_SAME;
 	if (stat(f->path, &now) != 0)
 		now = (struct stat){0};
-	if (is_seen(f, &now))
+	if (f->is_known && helper_is_same_file(&f->seen, &now))
 		return PASSWORDS_SAME;
 	f->is_known = true;
 	f->seen = now;

@@ -9,6 +9,7 @@
  */
 #include "proxy/base/memory.h"
 #include "proxy/process/files.h"
+#include "proxy/process/helper.h"
 #include "proxy/process/message.h"
 #include "proxy/process/passwords.h"
 #include "proxy/process/sandbox.h"
@@ -160,17 +161,6 @@ static void serve(struct process *p)
 
 /* ---- the start ---- */
 
-static void set_signals(void)
-{
-	/* A terminal sends its signals to all processes: the master decides what they mean. */
-	static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE};
-	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
-		signal(ignored[i], SIG_IGN);
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 static bool confine(const struct process *p, char *error, size_t error_size)
 {
 	const struct passwords_env *env = p->env;
@@ -213,7 +203,7 @@ int passwords_run(const struct passwords_env *env)
 	struct process *p = memory_new(struct process);
 	char error[512] = "";
 	prctl(PR_SET_NAME, "pushgate-pass");
-	set_signals();
+	helper_ignore_signals();
 	init(p, env);
 	bool is_up = confine(p, error, sizeof(error));
 	if (is_up) {
