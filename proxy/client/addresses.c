@@ -11,21 +11,11 @@
 
 #include <stdlib.h>
 
-/* Leading bytes of an IPv6 address that identify the subscriber. */
-#define SUBSCRIBER_BYTES 8u
-
 struct client_address {
 	struct map_node node;
 	struct address address;
 	uint32_t connections;
 };
-
-struct address client_subscriber(struct address a)
-{
-	if (a.family == 6)
-		memset(a.bytes + SUBSCRIBER_BYTES, 0, sizeof(a.bytes) - SUBSCRIBER_BYTES);
-	return a;
-}
 
 static struct client_address *find(
     const struct map *addresses, const struct address *a, uint64_t hash)
@@ -48,7 +38,7 @@ bool client_address_attach(
 	*counted = NULL;
 	if (most == 0 || from->family == 0)
 		return true;
-	struct address a = client_subscriber(*from);
+	struct address a = address_subscriber(*from);
 	uint64_t hash = hash_bytes(l->clients->env->seed, a.bytes, sizeof(a.bytes)) ^ a.family;
 	struct client_address *c = find(&l->addresses, &a, hash);
 	if (c && c->connections >= most)

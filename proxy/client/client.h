@@ -93,9 +93,6 @@ bool client_shed_unread(struct exchange *x, size_t bytes, usec since);
  * `since` or earlier. */
 bool client_is_stuck(const struct exchange *x, usec since);
 
-/* What limits count as one client: an IPv4 address, or an IPv6 /64, which belongs to one subscriber. */
-struct address client_subscriber(struct address a);
-
 /* ---- one exchange's client ---- */
 
 /* x is a call with a deadline. If its client has had too many deadlines that are near, this one is put off. */

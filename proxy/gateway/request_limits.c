@@ -74,7 +74,7 @@ static uint64_t key_of_client(const struct exchange *x, uint64_t seed)
 {
 	if (x->context.client.family == 0)
 		return NO_KEY;
-	struct address a = client_subscriber(x->context.client);
+	struct address a = address_subscriber(x->context.client);
 	return as_key(hash_bytes(seed ^ a.family, a.bytes, sizeof(a.bytes)));
 }
 

@@ -33,7 +33,7 @@ static uint64_t client_key(const struct gateway *g, const struct exchange *x)
 {
 	if (x->context.client.family == 0) /* a unix socket */
 		return 0;
-	struct address a = client_subscriber(x->context.client);
+	struct address a = address_subscriber(x->context.client);
 	uint64_t seed = seed_of(g, x->context.route, OWNER_CLIENT) ^ a.family;
 	return as_key(hash_bytes(seed, a.bytes, sizeof(a.bytes)));
 }

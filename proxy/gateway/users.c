@@ -264,7 +264,7 @@ static void make_mac(const struct users *u, uint32_t access, struct credentials_
 /* Clients on a unix socket count as one. */
 static uint64_t client_key(const struct gateway *g, const struct exchange *x)
 {
-	struct address a = client_subscriber(x->context.client);
+	struct address a = address_subscriber(x->context.client);
 	return hash_bytes(g->env.seed ^ a.family, a.bytes, sizeof(a.bytes));
 }
 

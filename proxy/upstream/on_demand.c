@@ -296,11 +296,10 @@ static void fill_line(struct demand *m, const struct offer_target *target)
 	    (unsigned)target->port);
 }
 
-/* An IPv6 subscriber has a /64. */
 static uint64_t asker_of(const struct on_demand *o, const struct address *client)
 {
-	size_t bytes = client->family == 6 ? 8 : sizeof(client->bytes);
-	return hash_bytes(o->upstream->env->seed, client->bytes, bytes) | 1;
+	const struct address a = address_subscriber(*client);
+	return hash_bytes(o->upstream->env->seed, a.bytes, sizeof(a.bytes)) | 1;
 }
 
 static struct demand *make(struct on_demand *o, const struct template *t,
