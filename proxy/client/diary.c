@@ -92,7 +92,8 @@ static uint32_t sec_of(usec now)
  * resource, but not for how long: it counts for one page, which is loaded within this time. */
 #define TOLD_SEC 10u
 
-/* A connection may have several users, who share nothing. */
+/* The key of a resource in the diary. The name of the user is a part of it: requests of several users may come on one
+ * connection, and one of them does not have what another one got. */
 static uint64_t key_for(
     const struct exchange *x, struct slice method, struct slice authority, struct slice path)
 {

@@ -39,7 +39,8 @@ struct conf_port_range {
 #define CONF_WEEK_MINUTES (7u * 24 * 60)
 #define CONF_WEEK_WORDS ((CONF_WEEK_MINUTES + 63) / 64)
 
-/* One line allow, deny or ask; an empty list takes everything, or what is usual (docs/FORWARD.md). */
+/* One line allow, deny or ask. A condition whose list is empty is not given: it takes every request, or in forward
+ * mode those that are usual (docs/FORWARD.md). */
 struct conf_access_rule {
 	enum conf_access_deed deed;
 	const char *text; /* as written, with its deed */

@@ -87,7 +87,7 @@ static inline bool conf_listen_is_forward(const struct conf_listen *l)
 	return l && l->mode == CONF_MODE_FORWARD;
 }
 
-/* What is learned from one client's requests, or kept of them, may have an effect on another's. */
+/* Whether what pushgate has learned from the requests of one client, or holds for it, may be used for other clients. */
 static inline bool conf_listen_shares(const struct conf_listen *l)
 {
 	return !conf_listen_is_forward(l) || l->shares;

@@ -68,7 +68,8 @@ static bool has_route_for_everything(const struct conf_loader *l)
 	return false;
 }
 
-/* Whether the built-in section's name is free; what is wrong with the section that has it. */
+/* Whether no section of the file has the name "forward". If one has it, reports a mistake: `wrong` says what that
+ * section lacks. */
 static bool is_free(struct conf_loader *l, enum conf_kind kind, const char *wrong)
 {
 	const struct conf_section *listen = find_listener(l, CONF_MODE_FORWARD);
@@ -85,7 +86,7 @@ static bool is_free(struct conf_loader *l, enum conf_kind kind, const char *wron
 	return false;
 }
 
-/* ---- what is added ---- */
+/* ---- the built-in sections ---- */
 
 bool conf_has_forward_listener(const struct conf_loader *l)
 {

@@ -98,7 +98,8 @@ const char *conf_check_media_glob(struct slice member);
 /* setters_balance.c: what the balance of an [origin] cannot have at the same time. */
 void conf_check_balance(struct conf_loader *l, const struct conf_section *s);
 
-/* servers.c: reads HOST:PORT into a server. NULL, or what is wrong with it. scheme empty: a port must be given. */
+/* servers.c: reads HOST:PORT into a server. Returns NULL, or what is wrong with the text. The scheme has a default
+ * port; without a scheme the text must name a port. */
 const char *conf_read_host_port(
     struct conf_loader *l, struct conf_origin_server *s, struct slice text, struct slice scheme);
 /* setters_proxies.c: the value with an asterisk for each byte of a user and a password, for messages. */

@@ -22,7 +22,7 @@ static const char *add_text(
 	return NULL;
 }
 
-/* ---- conditions: NULL, or what is wrong ---- */
+/* ---- conditions: each function returns NULL, or what is wrong with the text ---- */
 
 static const char *add_block(struct conf_loader *l, struct conf_blocks *b, struct slice text)
 {

@@ -20,7 +20,7 @@ struct credentials {
 	size_t user_length, password_length;
 };
 
-/* ---- what is not shown ---- */
+/* ---- passwords are left out of messages ---- */
 
 /* RFC 3986 3.2.1: what is between "://" and the last '@'. */
 static struct slice find_user(struct slice text)
