@@ -18,7 +18,8 @@ static bool bad_server(struct conf_loader *l, struct slice value, const char *wr
 {
 	return conf_bad_value(l, value, wrong,
 	    "write https://HOST:PORT, http://HOST:PORT, h2://HOST:PORT, h2c://HOST:PORT, "
-	    "h1+unix:/PATH, h2c+unix:/PATH, srv:NAME, demo: or forward:, and behind it weight=NUMBER, "
+	    "h1+unix:/PATH, h2c+unix:/PATH, srv:NAME, demo: or forward:, and behind it "
+	    "weight=NUMBER, "
 	    "backup or down");
 }
 

@@ -12,13 +12,13 @@ struct conf_origin_server;
 
 /* One line upstream-proxy. */
 struct conf_upstream_proxy {
-	const char *text;             /* https://HOST:PORT, without the user and what is behind it */
+	const char *text; /* https://HOST:PORT, without the user and what is behind it */
 	struct conf_origin_server *server;
 	bool is_tls;
-	struct slice authorization;   /* the value of Proxy-Authorization; empty: none. Never shown */
-	struct slice *hosts;          /* patterns for http_host_matches; none = any */
+	struct slice authorization; /* the value of Proxy-Authorization; empty: none. Never shown */
+	struct slice *hosts;        /* patterns for http_host_matches; none = any */
 	size_t host_count;
-	uint32_t index;               /* among the lines of the origin */
+	uint32_t index; /* among the lines of the origin */
 };
 
 struct conf_chain {
@@ -27,7 +27,7 @@ struct conf_chain {
 	/* Lines no-proxy: these destinations are connected to. */
 	struct slice *direct_hosts;
 	size_t direct_host_count;
-	struct cidr *direct_ranges;   /* for destinations that are written as addresses */
+	struct cidr *direct_ranges; /* for destinations that are written as addresses */
 	size_t direct_range_count;
 };
 

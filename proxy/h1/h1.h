@@ -79,7 +79,7 @@ struct h1_env {
 	const struct h1_websocket *websocket; /* NULL: no WebSocket is opened or asked for */
 	struct http_head_pool *heads;         /* borrows */
 	struct budget *budget;                /* borrows: the connection's; pays for what waits */
-	bool is_tls; /* server: the scheme of requests that do not name one */
+	bool is_tls;   /* server: the scheme of requests that do not name one */
 	bool is_proxy; /* server: what Host says beside a whole URI is ignored (RFC 9112 3.2.2) */
 	void (*fault)(void *context, const struct h1_fault *fault); /* optional, for counters */
 	void *fault_context;

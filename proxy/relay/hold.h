@@ -81,7 +81,8 @@ struct hold_store {
 	bool
 	    /* false: the listener's connections carry several users, nothing private is held */
 	    one_user;
-	bool is_secluded; /* the client gives nothing to the worker's store and gets nothing from it */
+	bool
+	    is_secluded; /* the client gives nothing to the worker's store and gets nothing from it */
 	struct map by_uri;
 	struct list entries; /* in the order of eviction */
 	struct list link;    /* in hold->used while anything is in it */

@@ -33,8 +33,7 @@ struct h1_limits http1_options_limits_for_origin(const struct conf_origin *conf)
 	return limits;
 }
 
-static struct session_config *config_of(
-    enum h1_role role, bool is_proxy, struct h1_limits limits)
+static struct session_config *config_of(enum h1_role role, bool is_proxy, struct h1_limits limits)
 {
 	struct session_config *config = memory_new(struct session_config);
 	*config = (struct session_config){role, is_proxy, limits};
@@ -53,5 +52,6 @@ struct session_config *http1_options_for_origin(const struct conf_origin *conf, 
 {
 	(void)push;
 	bool is_spoken = conf->protocols & CONF_HTTP1;
-	return is_spoken ? config_of(H1_CLIENT, false, http1_options_limits_for_origin(conf)) : NULL;
+	return is_spoken ? config_of(H1_CLIENT, false, http1_options_limits_for_origin(conf))
+			 : NULL;
 }

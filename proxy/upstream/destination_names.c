@@ -118,8 +118,8 @@ void destination_watch_names(struct destination *d)
 		name->is_known = !d->upstream->names || conf->is_down;
 		if (name->is_known)
 			continue;
-		name->watch = names_watch(d->upstream->names, conf->host, conf->port, conf->is_srv,
-		    name_changed, name);
+		name->watch = names_watch(
+		    d->upstream->names, conf->host, conf->port, conf->is_srv, name_changed, name);
 		if (d->asker)
 			names_asked_by(name->watch, d->asker);
 	}
