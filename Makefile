@@ -192,15 +192,12 @@ cover:
 
 # ---- lint ----
 
-LINT_SRC := $(SRC) proxy/main.c $(wildcard proxy/*/*.h policy/*.h)
-lint: build/pushgate
-	scripts/check-layers
-	scripts/check-docs
-	scripts/check-sizes
-	scripts/make-docs --check
-	scripts/coverage-report --strict
-	clang-format --dry-run --Werror $(LINT_SRC)
+lint: lint-quick
 	$(Q)$(MAKE) --no-print-directory KIND=tidy WERROR=-Werror tidy
+
+# All of it but clang-tidy: a minute at most.
+lint-quick: build/pushgate
+	$(Q)scripts/lint-quick
 
 TIDY := $(SRC:%=tidy-%) tidy-proxy/main.c
 .PHONY: $(TIDY)
@@ -264,7 +261,8 @@ help:
 	@echo 'make bench          CPU time beside nghttpx, micro benchmarks, and load times in Chromium'
 	@echo 'make cover          branch coverage of h1, h2, HPACK, relay and policy, compared with the marks of what no test takes'
 	@echo 'make cost           instructions per request and push, memory per idle connection, beside tests/bench/cost.baseline'
-	@echo 'make lint install deb clean'
+	@echo 'make lint           layers, sizes, documents, requirements, clang-format; clang-tidy last (lint-quick: without clang-tidy)'
+	@echo 'make install deb clean'
 
 .SECONDARY:
-.PHONY: all tests check check-peers check-browser check-docs-run attack attack-short soak fleet check-valgrind fuzz fuzzers replays bench cost cost-tools cover lint tidy install deb clean help
+.PHONY: all tests check check-peers check-browser check-docs-run attack attack-short soak fleet check-valgrind fuzz fuzzers replays bench cost cost-tools cover lint lint-quick tidy install deb clean help

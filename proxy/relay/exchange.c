@@ -52,6 +52,7 @@ void relay_reap(struct relay *r)
 		http_head_free(x->response.pending);
 		budget_give(x->payer.budget, x->payer.charge);
 		exchange_user_release(x->context.user);
+		x->context.user = NULL;
 		spares_keep_or_free(&r->spares, x);
 	}
 }

@@ -193,7 +193,7 @@ static void rest(struct tunnel_owner *o)
 	list_append(&owners->resting, &o->resting);
 	wheel_set(&o->relay->wheel, &o->timer, (usec)(o->full_at_nsec / NSEC_PER_USEC) + 1);
 	if (++owners->resting_count > RESTING_MOST)
-		owner_free(list_first(&owners->resting, struct tunnel_owner, resting));
+		owner_free(container_of(owners->resting.next, struct tunnel_owner, resting));
 }
 
 static void leave(struct tunnel_owner *o)
