@@ -108,9 +108,9 @@ void client_set_priority(struct exchange *push, struct http_priority priority);
 
 /* ---- the diary: which resources the client has ---- */
 
-/* Whether the diary of the parent's client knows the promised resource. */
-enum policy_known client_diary_knows(
-    const struct exchange *parent, const struct http_head *promised, enum policy_source source);
+/* Whether the diary of the parent's client knows the promised resource. route: by which the origin is asked. */
+enum policy_known client_diary_knows(const struct exchange *parent,
+    const struct http_head *promised, enum policy_source source, const struct conf_route *route);
 void client_diary_promised(struct exchange *push);
 void client_diary_hinted(const struct exchange *parent, const struct http_head *promised);
 /* x has a diary: a push, or the client's own request. */

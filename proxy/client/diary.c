@@ -140,13 +140,22 @@ static bool coding_of(const struct exchange *x, uint64_t key, uint32_t *coding)
 	return true;
 }
 
+/* Routes that give the origin other fields may get other responses of one URL: validators that came by one of them
+ * say nothing of what comes by the other. The diary itself has one entry for both, as the client's cache has. route
+ * NULL: a request that none takes. */
+static uint64_t validator_key(uint64_t key, const struct conf_route *route)
+{
+	return route ? key ^ offer_fields_key(&route->request_fields) : key;
+}
+
 /* The latest known validator of the resource; 0: none is known. */
 static uint32_t latest_before(const struct exchange *x, uint64_t key)
 {
 	const struct clients *clients = conn_of(x->context.diary)->clients;
 	uint32_t coding, validator = 0;
 	if (conf_listen_shares(x->context.listen) && coding_of(x, key, &coding))
-		latest_validators_find(&clients->validators, key, coding, &validator);
+		latest_validators_find(
+		    &clients->validators, validator_key(key, x->context.route), coding, &validator);
 	return validator;
 }
 
@@ -171,8 +180,8 @@ static void forget(const struct exchange *x, uint64_t key)
 
 /* ---- offers ---- */
 
-enum policy_known client_diary_knows(
-    const struct exchange *parent, const struct http_head *promised, enum policy_source source)
+enum policy_known client_diary_knows(const struct exchange *parent,
+    const struct http_head *promised, enum policy_source source, const struct conf_route *route)
 {
 	struct client_conn *c = client_conn_of(parent);
 	if (!c || c->diary.resources.most == 0 || parent->context.came_through)
@@ -183,9 +192,10 @@ enum policy_known client_diary_knows(
 		return POLICY_NOT_KNOWN;
 	uint64_t key = key_for(parent, promised->method, promised->authority, promised->path);
 	uint32_t latest = 0;
-	bool is_heard_of = conf_listen_shares(c->listener->conf) &&
-			   latest_validators_find(&c->clients->validators, key,
-			       latest_validators_coding(promised, parent->request), &latest);
+	bool is_heard_of =
+	    conf_listen_shares(c->listener->conf) &&
+	    latest_validators_find(&c->clients->validators, validator_key(key, route),
+		latest_validators_coding(promised, parent->request), &latest);
 	struct policy_diary_note note;
 	if (!policy_diary_find(&diary->resources, key, &note))
 		return diary_cookie_has(diary, key, is_heard_of, latest) ? POLICY_KNOWN
@@ -308,8 +318,8 @@ static bool learn(
 {
 	uint32_t coding;
 	return conf_listen_shares(x->context.listen) && coding_of(x, key, &coding) &&
-	       latest_validators_learn(&conn_of(x->context.diary)->clients->validators, key, coding,
-		   validator, x->request, response);
+	       latest_validators_learn(&conn_of(x->context.diary)->clients->validators,
+		   validator_key(key, x->context.route), coding, validator, x->request, response);
 }
 
 static void record_ok(const struct exchange *x, const struct http_head *response)

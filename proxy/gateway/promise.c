@@ -11,7 +11,7 @@ void promise_facts(void *context, struct exchange *parent, struct http_head *pro
 	struct gateway *g = context;
 	struct client_facts facts;
 	offer_context(&g->offers, client_facts(parent, &facts), parent, promised, offer, place);
-	offer->known = client_diary_knows(parent, promised, offer->source);
+	offer->known = client_diary_knows(parent, promised, offer->source, place->route);
 	if (offer->source != POLICY_RELAYED)
 		return;
 	offer->promise_rate_exceeded = !origin_may_promise_more(parent);

@@ -215,8 +215,16 @@ static struct http_head *origin_request(void *context, const struct exchange *x)
 	return offer_origin_request(&g->offers, x);
 }
 
+static bool same_changes(void *context, const struct exchange *a, const struct exchange *b)
+{
+	(void)context;
+	const struct conf_route *left = a->context.route, *right = b->context.route;
+	return left == right || offer_fields_alike(&left->request_fields, &right->request_fields);
+}
+
 const struct hold_ops gateway_hold_ops = {
     .epoch_sec = epoch_sec,
     .origin_request = origin_request,
+    .same_changes = same_changes,
     .note = access_record_held,
 };

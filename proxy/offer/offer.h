@@ -212,5 +212,9 @@ bool offer_changes_claims(const struct exchange *x);
 
 /* Applies a route's changes to the fields of a request or a response. */
 void offer_apply_fields(const struct conf_fields *rules, struct http_head *head);
+/* Whether both make the same changes in the same order. */
+bool offer_fields_alike(const struct conf_fields *a, const struct conf_fields *b);
+/* A number that is the same for all that are alike; 0: no changes. */
+uint64_t offer_fields_key(const struct conf_fields *rules);
 
 #endif

@@ -31,8 +31,9 @@ struct held {
 	size_t charge;                  /* charged for everything but the body */
 	struct credentials credentials; /* of the push's parent */
 	bool parent_was_authorized;
-	bool for_one_user;    /* it may be in the store of its client connection */
-	bool is_same_for_all; /* its cookies do not matter; false until it is admitted */
+	bool for_one_user;      /* it may be in the store of its client connection */
+	bool is_same_for_all;   /* its cookies do not matter; false until it is admitted */
+	bool is_for_all_routes; /* nor do the fields of its route; false until it is admitted */
 	/* The response. */
 	struct http_head *head; /* owned; NULL until it came */
 	struct http_head
@@ -139,8 +140,10 @@ bool hold_is_authorized(const struct hold *hold, const struct exchange *x);
 bool held_may_be_shared(const struct held *h);
 /* Whether cookies do not matter, because the response says that it is the same for all. */
 bool held_ignores_cookies(const struct held *h);
-/* Whether the request has the cookies that the push's parent had. */
-bool held_has_cookies_of(const struct held *h, const struct http_head *request);
+/* Whether the fields of its route do not matter, for the same reason. */
+bool held_ignores_routes(const struct held *h);
+/* Whether the request has the cookies that the push's parent had, and gets to the origin with the same changes. */
+bool held_is_by(const struct held *h, const struct exchange *x);
 /* Why such a request must be answered by the origin, whatever is held. */
 enum hold_miss hold_request_busts(const struct http_head *request);
 /* May this request be answered from it, as far as the response's head does not matter? */

@@ -280,6 +280,7 @@ const struct policy_reason *held_admit(struct held *h)
 	h->age_sec = http_age_sec(h->head);
 	h->fresh_sec = held_good_for_sec(h, is_shared);
 	h->is_same_for_all = held_ignores_cookies(h);
+	h->is_for_all_routes = held_ignores_routes(h);
 	h->is_admitted = true;
 	if (list_is_empty(&h->claims) && held_is_useless(h)) {
 		hold_gone_note(h);

@@ -19,6 +19,10 @@
  * the owner switches it on, the worker has one: it has what a shared cache may store, for every
  * client, until it is stale.
  *
+ * In either store, what the origin said to one route is no answer to requests of another one that gives the
+ * origin other fields (request-set and the like): they may be credentials, whatever their names are. Only
+ * what would be the same even with Authorization (RFC 9111 3.5) is for both.
+ *
  * It knows no sockets, no engine and no clock. Legs are called in hold_run only, once in a loop pass.
  */
 #ifndef PUSHGATE_RELAY_HOLD_H
@@ -65,6 +69,9 @@ struct hold_ops {
 	/* The fields that the origin gets with x when the route of x changes them: an overlay, for
 	 * the hold to free. NULL: those of x->request. May be NULL itself. */
 	struct http_head *(*origin_request)(void *context, const struct exchange *x);
+	/* Whether the routes of both change the fields of their requests alike. May be NULL itself: they
+	 * always do. */
+	bool (*same_changes)(void *context, const struct exchange *a, const struct exchange *b);
 	/* Reports what became of a held response, or of a request for its URI: for feedback and counters.
 	 * The note is borrowed. May be NULL itself. */
 	void (*note)(void *context, const struct hold_note *note);

@@ -254,11 +254,11 @@ static bool begin(struct held *h, struct claim *c)
 	return !exchange_is_over(x);
 }
 
-/* Interim responses go to the same user alone: what they tell may be private. They are freed when the
- * final head has come. */
+/* Interim responses go to the same user and the same route alone: what they tell may be private. They are
+ * freed when the final head has come. */
 static void feed_interims(const struct held *h, struct exchange *x)
 {
-	if (!h->interims || !held_has_cookies_of(h, x->request))
+	if (!h->interims || !held_is_by(h, x))
 		return;
 	for (struct http_head *i = h->interims; i; i = i->next)
 		exchange_on_response(x, http_head_copy(i), false);
@@ -344,7 +344,7 @@ static enum hold_miss consider(
 
 static bool must_wait_and_see(const struct held *h, const struct exchange *x)
 {
-	return !h->is_admitted && !held_has_cookies_of(h, x->request);
+	return !h->is_admitted && !held_is_by(h, x);
 }
 
 /* The route may give the same URI of other requests, or of other clients, to another origin, or by another path. */

@@ -17,6 +17,8 @@
 	    "Send it with Cache-Control: public or max-age, and without Set-Cookie, if it is the same for all users.") \
 	X(AUTHORIZATION, "authorization", "The request has another Authorization than the page had.", \
 	    "None needed: what one user may see is not given to another.") \
+	X(ROUTE, "route", "Another route sends the request, and gives the origin other fields (request-set and the like) than the one of the page.", \
+	    "Send it with Cache-Control: public if it is the same for all, or let both routes give the origin the same fields.") \
 	X(NOT_FRESH, "not-fresh", "The response was not fresh any more, or never was.", \
 	    "Send it with Cache-Control: max-age, or with Last-Modified or ETag.") \
 	X(RANGE, "range", "The request asks for a part of the resource.", \

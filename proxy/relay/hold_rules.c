@@ -158,6 +158,21 @@ bool held_ignores_cookies(const struct held *h)
 		   (!h->parent_was_authorized && !hold_is_authorized(hold, h->push)));
 }
 
+/* A field that a route sets counts as Authorization does, whatever its name is. */
+bool held_ignores_routes(const struct held *h)
+{
+	const struct hold *hold = held_hold(h);
+	return http_is_same_for_all(h->head, hold->ops->epoch_sec(hold->context)) &&
+	       http_permits_authorization(h->head);
+}
+
+/* The origin's answer to the parent, or to our own request, is one to the fields that the route gave it. */
+static bool has_changes_of(const struct held *h, const struct exchange *x)
+{
+	const struct hold *hold = held_hold(h);
+	return !hold->ops->same_changes || hold->ops->same_changes(hold->context, h->push, x);
+}
+
 /* The fields that the origin got with x. What an origin promises has its own view already. */
 static struct http_head *changed_request(const struct hold *hold, const struct exchange *x)
 {
@@ -200,7 +215,9 @@ bool hold_has(
 		struct slice field;
 		if ((!s->is_shared && !is_same_user(h, credentials)) ||
 		    !held_is_for(
-			h, push->request->scheme, push->request->authority, push->request->path))
+			h, push->request->scheme, push->request->authority, push->request->path) ||
+		    h->push->context.origin != push->context.origin ||
+		    (!h->is_for_all_routes && !has_changes_of(h, push)))
 			continue;
 		if (!h->is_admitted)
 			return true;
@@ -232,9 +249,14 @@ enum hold_miss hold_request_busts(const struct http_head *request)
 	return HOLD_FITS;
 }
 
-bool held_has_cookies_of(const struct held *h, const struct http_head *request)
+static bool has_cookies_of(const struct held *h, const struct http_head *request)
 {
 	return credentials_of(&held_hold(h)->key, request).cookie == h->credentials.cookie;
+}
+
+bool held_is_by(const struct held *h, const struct exchange *x)
+{
+	return has_cookies_of(h, x->request) && has_changes_of(h, x);
 }
 
 enum hold_miss held_lets(const struct held *h, const struct exchange *x)
@@ -279,7 +301,9 @@ enum hold_miss held_fits(const struct held *h, const struct exchange *x, bool jo
 	*not_modified = false;
 	if (!vary_matches(h, x, field))
 		return HOLD_MISS_VARY;
-	if (!h->store->is_shared && !h->is_same_for_all && !held_has_cookies_of(h, x->request))
+	if (!h->is_for_all_routes && !has_changes_of(h, x))
+		return HOLD_MISS_ROUTE;
+	if (!h->store->is_shared && !h->is_same_for_all && !has_cookies_of(h, x->request))
 		return HOLD_MISS_COOKIE;
 	/* While the promised stream is open the response counts as validated (RFC 9113 8.4), for
 	 * its own client. */

@@ -412,6 +412,40 @@ static void held_responses_are_judged_by_where_they_came_from(void **state)
 	end(&s);
 }
 
+/* Two routes with fields of their own share nothing, on one connection and where clients share.
+ * covers: P-fwd-alone P-hold-private */
+static void held_responses_stay_with_the_fields_that_their_route_sets(void **state)
+{
+	(void)state;
+	static const char routes[] = "field = X-Tenant: a\nrequest-set = X-Api-Key: KEY-A\n"
+				     "[route b]\norigin = f\nfield = X-Tenant: b\nrequest-set = X-Api-Key: KEY-B\n";
+	static const char server[] = "hold-shared = yes\ndefault-action = hold";
+	for (unsigned shares = 0; shares < 2; shares++) {
+		struct scene s = scene_new(server, shares ? "shares = yes" : "", "", EVERYTHING, routes);
+		s.w->sites[0].serve = answer;
+		gate_request(s.client, "GET", s.authority[0], "/page", true, "x-tenant", "a", NULL);
+		UNTIL(s.w, gate_find(s.w, "/page"));
+		struct gate_stream *p = gate_promise_fields(
+		    gate_find(s.w, "/page"), "https", s.authority[0], "/held", "x-tenant", "a", NULL);
+		gate_answer_fields(p, 200, false, "cache-control", "max-age=60", NULL);
+		gate_more(p, 10, true);
+		UNTIL(s.w, p->is_over);
+		gate_passes(s.w);
+		struct gate_peer *asker = shares ? gate_client(s.w, &https) : s.client;
+		static const struct {
+			const char *tenant;
+			unsigned status;
+		} rows[] = {{"b", 204}, {"a", 200}};
+		for (size_t i = 0; i < 2; i++) {
+			struct gate_stream *x =
+			    gate_request(asker, "GET", s.authority[0], "/held", true, "x-tenant", rows[i].tenant, NULL);
+			UNTIL(s.w, x->is_over);
+			assert_int_equal(x->status, rows[i].status);
+		}
+		end(&s);
+	}
+}
+
 /* A page that is navigated to, and a resource that is asked for after it. */
 static void browse(struct scene *s)
 {
@@ -578,6 +612,7 @@ int main(void)
 	    cmocka_unit_test(rules_ask_where_the_request_goes),
 	    cmocka_unit_test(held_responses_stay_with_their_client),
 	    cmocka_unit_test(held_responses_are_judged_by_where_they_came_from),
+	    cmocka_unit_test(held_responses_stay_with_the_fields_that_their_route_sets),
 	    cmocka_unit_test(nothing_is_learned_from_clients),
 	    cmocka_unit_test(client_is_not_pushed_what_it_has),
 	    cmocka_unit_test(no_cookie_is_set_and_none_is_taken),
