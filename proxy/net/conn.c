@@ -256,10 +256,14 @@ void net_conn_end_errno(struct net_conn *c, enum net_end end, const char *what, 
 
 void net_conn_forbid_fin(struct net_conn *c)
 {
-	const struct linger none = {.l_onoff = 1};
+	/*
+	 * Disconnects, which sends a RST. SO_LINGER would do it too, but the sandbox forbids that: a descriptor that
+	 * lingers makes another process wait that gets it in a message and closes it.
+	 */
+	const struct sockaddr none = {.sa_family = AF_UNSPEC};
 	/* Over TLS too: many clients overlook a missing close_notify. A unix socket has no RST. */
 	if (c->is_tcp && c->fd >= 0)
-		(void)net_sys_setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+		(void)net_sys_connect(c->fd, &none, sizeof(none));
 }
 
 void net_conn_die(struct net_conn *c)

@@ -123,7 +123,7 @@ void net_conn_opened(struct net_conn *c);
 /* Calls `ended`, once; fails the connection unless only the peer's sending side has ended. */
 void net_conn_end(struct net_conn *c, enum net_end end, const char *text);
 void net_conn_end_errno(struct net_conn *c, enum net_end end, const char *what, int error);
-/* The peer sees a failure in place of our FIN. */
+/* The peer sees a failure in place of our FIN. Right before the descriptor is closed. */
 void net_conn_forbid_fin(struct net_conn *c);
 void net_conn_die(struct net_conn *c);
 void net_conn_reap(struct net_loop *l);

@@ -24,12 +24,9 @@ static void close_master_fds(struct master *m)
 	if (m->start->notify_fd >= 0)
 		close(m->start->notify_fd);
 	for (uint32_t i = 0; i < m->start->workers; i++)
-		if (m->slots[i].pid)
-			close(m->slots[i].control);
-	if (m->files_control >= 0)
-		close(m->files_control);
-	if (m->passwords_control >= 0)
-		close(m->passwords_control);
+		control_close(&m->slots[i].control);
+	control_close(&m->files.control);
+	control_close(&m->passwords.control);
 	m->start->sockets.owns_files = false;
 }
 
@@ -169,7 +166,7 @@ void master_start_worker(struct master *m, uint32_t index)
 	if (pid < 0)
 		return;
 	slot->pid = pid;
-	slot->control = socket;
+	control_open(&slot->control, socket);
 	slot->started = m->now;
 	slot->is_behind = !m->files_was_ready;
 	slot->starts++;
@@ -202,7 +199,7 @@ void master_start_files(struct master *m)
 	m->files.pid = pid;
 	m->files.started = m->now;
 	m->files.starts++;
-	m->files_control = socket;
+	control_open(&m->files.control, socket);
 }
 
 void master_start_passwords(struct master *m)
@@ -217,5 +214,5 @@ void master_start_passwords(struct master *m)
 	m->passwords.pid = pid;
 	m->passwords.started = m->now;
 	m->passwords.starts++;
-	m->passwords_control = socket;
+	control_open(&m->passwords.control, socket);
 }

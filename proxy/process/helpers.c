@@ -27,7 +27,8 @@
 
 void master_helpers_init(struct master *m)
 {
-	m->files_control = -1;
+	control_init(&m->files.control);
+	control_init(&m->logger.control);
 	m->files.start_at = m->logger.start_at = 0;
 	m->files_wait_until = m->now + FILES_START_SECONDS * USEC_PER_SEC;
 	master_passwords_init(m);
@@ -41,8 +42,7 @@ void master_helpers_init(struct master *m)
 void master_helpers_fini(struct master *m)
 {
 	master_end_passwords(m);
-	if (m->files_control >= 0)
-		close(m->files_control);
+	control_close(&m->files.control);
 	files_contents_fini(&m->start->contents);
 }
 
@@ -85,10 +85,7 @@ static void logger_died(struct master *m, int status)
 
 static void disconnect_files(struct master *m)
 {
-	if (m->files_control >= 0)
-		close(m->files_control);
-	m->files_control = -1;
-	m->files_is_ready = false;
+	control_close(&m->files.control);
 	for (uint32_t i = 0; i < m->start->workers; i++)
 		m->slots[i].has_files = false;
 }
@@ -137,25 +134,32 @@ bool master_helper_died(struct master *m, pid_t pid, int status)
 
 /* ---- what the files process says ---- */
 
+/*
+ * The files process looks at its files every two seconds (FILES_CHECK_USEC), and sends each object at most once then, and
+ * each of them once at its start.
+ */
+static struct rate contents_rate(const struct master *m)
+{
+	uint32_t objects = (uint32_t)m->start->contents.count;
+	return (struct rate){.per_second = objects, .burst = 4 * objects};
+}
+
 void master_read_files(struct master *m)
 {
-	for (unsigned left = MESSAGES_AT_ONCE; left > 0 && m->files_control >= 0; left--) {
-		struct message message;
+	const struct rate rate = contents_rate(m);
+	for (unsigned left = MESSAGES_AT_ONCE; left > 0; left--) {
+		uint32_t object;
 		int fd;
-		ssize_t n = message_receive(m->files_control, &message, &fd);
-		bool is_whole = n == (ssize_t)sizeof(message);
-		if (is_whole && message.kind == MESSAGE_READY)
-			m->files_is_ready = m->files_was_ready = true;
-		if (is_whole && message.kind == MESSAGE_CONTENT && fd >= 0)
-			files_contents_set(&m->start->contents, message.worker, fd);
-		else if (is_whole && message.kind == MESSAGE_CONTENT)
-			m->observe.counters->files_unusable++;
-		else if (fd >= 0)
-			close(fd);
-		if (n < 0)
+		enum control_heard heard =
+		    control_hear(&m->files.control, &rate, m->now, &object, &fd);
+		if (heard == CONTROL_NOTHING)
 			return;
-		if (n == 0) /* it is about to die: do not poll its end any more */
-			disconnect_files(m);
+		if (heard == CONTROL_READY)
+			m->files_was_ready = true;
+		else if (fd >= 0)
+			files_contents_set(&m->start->contents, object, fd);
+		else
+			m->observe.counters->files_unusable++;
 	}
 }
 
@@ -171,7 +175,8 @@ static bool make_pair(int pair[2])
 	return true;
 }
 
-bool master_connect_worker(struct master *m, int control, enum message_kind kind, uint32_t index)
+bool master_connect_worker(
+    struct master *m, const struct helper *helper, enum message_kind kind, uint32_t index)
 {
 	const struct message message = {
 	    .kind = kind, .worker = index, .is_behind = m->slots[index].is_behind};
@@ -179,8 +184,8 @@ bool master_connect_worker(struct master *m, int control, enum message_kind kind
 	if (!make_pair(pair))
 		return false;
 	/* A worker whose socket nobody serves sees its end, and a socket without a worker is closed. */
-	bool is_sent = message_send(control, &message, pair[1]) &&
-		       message_send(m->slots[index].control, &message, pair[0]);
+	bool is_sent = message_send(helper->control.socket, &message, pair[1]) &&
+		       master_tell_worker(m, index, &message, pair[0]);
 	close(pair[0]);
 	close(pair[1]);
 	return is_sent;
@@ -189,11 +194,11 @@ bool master_connect_worker(struct master *m, int control, enum message_kind kind
 static usec connect_workers(struct master *m)
 {
 	usec next = USEC_NEVER;
-	for (uint32_t i = 0; m->files_is_ready && i < m->start->workers; i++) {
+	for (uint32_t i = 0; m->files.control.is_ready && i < m->start->workers; i++) {
 		struct worker_slot *slot = &m->slots[i];
-		if (!slot->pid || slot->has_files)
+		if (slot->control.socket < 0 || slot->has_files)
 			continue;
-		slot->has_files = master_connect_worker(m, m->files_control, MESSAGE_FILES, i);
+		slot->has_files = master_connect_worker(m, &m->files, MESSAGE_FILES, i);
 		if (!slot->has_files)
 			next = m->now + LINK_AGAIN_USEC;
 	}
@@ -227,8 +232,12 @@ usec master_run_helpers(struct master *m)
 		master_start_files(m);
 	warn_of_late_files(m);
 	usec next = connect_workers(m), passwords = master_run_passwords(m);
+	usec due = control_enforce(
+	    &m->files.control, m->files.pid, "the files process", &m->observe, m->now);
 	if (passwords < next)
 		next = passwords;
+	if (due < next)
+		next = due;
 	if (!m->logger.pid && m->logger.start_at < next)
 		next = m->logger.start_at;
 	if (may_start_files && !m->files.pid && m->files.start_at < next)

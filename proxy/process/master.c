@@ -26,56 +26,11 @@
 #define DRAIN_GRACE_USEC (2 * USEC_PER_SEC)
 #define QUIT_GRACE_USEC USEC_PER_SEC
 
-static void send_message(
-    const struct master *m, uint32_t worker, enum message_kind kind, uint32_t about)
-{
-	const struct worker_slot *slot = &m->slots[worker];
-	const struct message message = {.kind = kind, .worker = about};
-	if (slot->pid)
-		(void)message_send(slot->control, &message, -1);
-}
-
 static void send_to_all(const struct master *m, enum message_kind kind)
 {
+	const struct message message = {.kind = kind};
 	for (uint32_t i = 0; i < m->start->workers; i++)
-		send_message(m, i, kind, 0);
-}
-
-/* ---- sockets of dead workers ---- */
-
-static bool can_adopt(const struct master *m, uint32_t candidate)
-{
-	return m->slots[candidate].pid && m->slots[candidate].is_ready;
-}
-
-/*
- * The kernel keeps giving a dead worker's sockets their share of new connections. A sibling
- * therefore accepts from these sockets too. It continues when the worker is back: two processes may
- * accept from one socket.
- */
-void master_find_adopters(struct master *m)
-{
-	uint32_t count = m->start->workers;
-	for (uint32_t i = 0; i < count; i++) {
-		struct worker_slot *slot = &m->slots[i];
-		if (slot->pid || slot->is_adopted)
-			continue;
-		for (uint32_t step = 1; step < count && !slot->is_adopted; step++) {
-			uint32_t candidate = (i + step) % count;
-			if (!can_adopt(m, candidate))
-				continue;
-			send_message(m, candidate, MESSAGE_ADOPT, i);
-			slot->adopter = candidate;
-			slot->is_adopted = true;
-		}
-	}
-}
-
-static void forget_adopter(struct master *m, uint32_t dead)
-{
-	for (uint32_t i = 0; i < m->start->workers; i++)
-		if (m->slots[i].is_adopted && m->slots[i].adopter == dead)
-			m->slots[i].is_adopted = false;
+		(void)master_tell_worker(m, i, &message, -1);
 }
 
 /* ---- deaths ---- */
@@ -91,55 +46,6 @@ const char *master_describe_end(int status, char *buffer, size_t size)
 	return buffer;
 }
 
-/* The counters outlive the worker, but its connections and requests do not. */
-static void clear_gauges(struct observe_counters *c)
-{
-#define CLEAR(name, text) c->name = 0;
-	OBSERVE_GAUGES(CLEAR)
-#undef CLEAR
-	memset(c->push_off_until, 0, sizeof(c->push_off_until));
-	memset(c->push_off_connections_open, 0, sizeof(c->push_off_connections_open));
-}
-
-static void worker_died(struct master *m, uint32_t index, int status)
-{
-	struct worker_slot *slot = &m->slots[index];
-	bool was_ready = slot->is_ready;
-	pid_t pid = slot->pid;
-	char how[128];
-	close(slot->control);
-	slot->pid = 0;
-	slot->is_ready = slot->has_files = slot->has_passwords = false;
-	clear_gauges(&m->start->slots[index]);
-	if (m->start->board)
-		server_board_forget(m->start->board, index);
-	forget_adopter(m, index);
-	if (m->phase != MASTER_RUNNING) {
-		if (status != 0)
-			observe_log(&m->observe, OBSERVE_WARN, "worker %u (process %d) %s", index,
-			    (int)pid, master_describe_end(status, how, sizeof(how)));
-		return;
-	}
-	if (!m->was_ready && !was_ready && WIFEXITED(status) &&
-	    WEXITSTATUS(status) == WORKER_CANNOT_START) {
-		/*
-		 * The worker has logged why. Since no worker has ever been ready, a restart would
-		 * fail too: end.
-		 */
-		m->status = PROCESS_BAD_CONF;
-		master_force(m);
-		return;
-	}
-	usec wait = backoff_after_death(&slot->backoff, m->now - slot->started);
-	slot->start_at = m->now + wait;
-	observe_log(&m->observe, OBSERVE_ERROR,
-	    "worker %u (process %d) %s; it is started again in %llu ms", index, (int)pid,
-	    master_describe_end(status, how, sizeof(how)),
-	    (unsigned long long)(wait / USEC_PER_MSEC));
-	if (wait > 0)
-		master_find_adopters(m);
-}
-
 static void reap(struct master *m)
 {
 	int status;
@@ -149,7 +55,7 @@ static void reap(struct master *m)
 			continue;
 		for (uint32_t i = 0; i < m->start->workers; i++)
 			if (m->slots[i].pid == pid)
-				worker_died(m, i, status);
+				master_worker_died(m, i, status);
 	}
 }
 
@@ -247,7 +153,7 @@ static void send_trace(const struct master *m, uint32_t worker, const struct tra
 {
 	const struct message message = {
 	    .kind = MESSAGE_TRACE, .from = o->request.from, .until = o->until};
-	(void)message_send(m->slots[worker].control, &message, o->socket);
+	(void)master_tell_worker(m, worker, &message, o->socket);
 }
 
 static void begin_trace(void *context, struct slice name, int socket)
@@ -255,15 +161,14 @@ static void begin_trace(void *context, struct slice name, int socket)
 	struct master *m = context;
 	const struct trace_order *o = trace_orders_add(&m->traces, name, socket, m->now);
 	for (uint32_t i = 0; o && i < m->start->workers; i++)
-		if (m->slots[i].pid && m->slots[i].is_ready)
+		if (m->slots[i].control.is_ready)
 			send_trace(m, i, o);
 	/* Last: a client that connects after the answer is traced from its first frame. */
 	if (o)
 		trace_accept(socket, &o->request);
 }
 
-/* A worker is ready: it may have missed traces that are on. */
-static void send_traces(const struct master *m, uint32_t worker)
+void master_send_traces(struct master *m, uint32_t worker)
 {
 	for (size_t i = 0; i < LIMIT_TRACES; i++)
 		if (m->traces.orders[i].socket >= 0)
@@ -314,28 +219,6 @@ static void serve_status(struct master *m)
 
 /* ---- the loop ---- */
 
-static void read_control(struct master *m, uint32_t index)
-{
-	struct worker_slot *slot = &m->slots[index];
-	struct message message;
-	while (recv(slot->control, &message, sizeof(message), MSG_DONTWAIT) ==
-	       (ssize_t)sizeof(message)) {
-		if (message.kind != MESSAGE_READY)
-			continue;
-		slot->is_ready = true;
-		send_traces(m, index);
-		if (!m->was_ready) {
-			observe_log(&m->observe, OBSERVE_INFO, "ready");
-			notify_ready(m->start->notify_fd);
-		} else if (slot->starts > 1) {
-			observe_log(&m->observe, OBSERVE_INFO, "worker %u (process %d) is up again",
-			    index, (int)slot->pid);
-		}
-		m->was_ready = true;
-		master_find_adopters(m);
-	}
-}
-
 static bool any_worker(const struct master *m)
 {
 	for (uint32_t i = 0; i < m->start->workers; i++)
@@ -357,9 +240,11 @@ static usec run_due_tasks(struct master *m)
 		next = m->deadline;
 	if (m->now < m->status_at && m->status_at < next)
 		next = m->status_at;
-	usec helpers = master_run_helpers(m);
+	usec helpers = master_run_helpers(m), misbehaved = master_enforce_workers(m);
 	if (helpers < next)
 		next = helpers;
+	if (misbehaved < next)
+		next = misbehaved;
 	bool may_start = m->phase == MASTER_RUNNING && master_may_start_workers(m);
 	for (uint32_t i = 0; may_start && i < m->start->workers; i++) {
 		if (!m->slots[i].pid && m->now >= m->slots[i].start_at)
@@ -378,26 +263,26 @@ static void wait_for_events(struct master *m, usec until)
 	fds[1] = (struct pollfd){
 	    .fd = m->now < m->status_at ? -1 : m->start->status_fd, .events = POLLIN};
 	for (uint32_t i = 0; i < workers; i++)
-		fds[2 + i] = (struct pollfd){
-		    .fd = m->slots[i].pid ? m->slots[i].control : -1, .events = POLLIN};
+		fds[2 + i] = (struct pollfd){.fd = m->slots[i].control.socket, .events = POLLIN};
 	int timeout = -1;
 	if (until != USEC_NEVER)
 		timeout = until > m->now ? (int)((until - m->now) / USEC_PER_MSEC) + 1 : 0;
 	/* No more than there are: poll(2) takes at most as many as the process may have open. */
 	uint32_t count = 2 + workers, files = 0, passwords = 0;
-	if (m->files_control >= 0)
-		fds[files = count++] = (struct pollfd){.fd = m->files_control, .events = POLLIN};
-	if (m->passwords_control >= 0)
+	if (m->files.control.socket >= 0)
+		fds[files = count++] =
+		    (struct pollfd){.fd = m->files.control.socket, .events = POLLIN};
+	if (m->passwords.control.socket >= 0)
 		fds[passwords = count++] =
-		    (struct pollfd){.fd = m->passwords_control, .events = POLLIN};
+		    (struct pollfd){.fd = m->passwords.control.socket, .events = POLLIN};
 	int n = poll(fds, count, timeout);
 	m->now = clock_monotonic();
 	if (n <= 0)
 		return;
 	/* Read a worker's messages before SIGCHLD closes its socket. */
 	for (uint32_t i = 0; i < workers; i++)
-		if (fds[2 + i].revents & POLLIN)
-			read_control(m, i);
+		if (fds[2 + i].revents)
+			master_read_worker(m, i);
 	if (files && fds[files].revents)
 		master_read_files(m);
 	if (passwords && fds[passwords].revents)
@@ -421,7 +306,7 @@ int master_run(struct start *start)
 	uint32_t workers = start->workers;
 	struct master m = {
 	    .start = start, .signals = -1, .deadline = USEC_NEVER, .now = clock_monotonic()};
-	m.slots = memory_zalloc(workers * sizeof(*m.slots));
+	master_slots_init(&m);
 	m.about = memory_zalloc(workers * sizeof(*m.about));
 	m.fds = memory_zalloc((workers + 4) * sizeof(*m.fds));
 	m.pid = getpid();
@@ -442,7 +327,7 @@ int master_run(struct start *start)
 	}
 	master_helpers_fini(&m);
 	trace_orders_close(&m.traces);
-	free(m.slots);
+	master_slots_fini(&m);
 	free(m.about);
 	free(m.fds);
 	return m.status;

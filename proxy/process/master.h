@@ -7,6 +7,7 @@
 #define PUSHGATE_PROCESS_MASTER_H
 
 #include "proxy/process/backoff.h"
+#include "proxy/process/control.h"
 #include "proxy/process/process.h"
 #include "proxy/process/start.h"
 #include "proxy/process/trace.h"
@@ -18,10 +19,9 @@ enum master_phase { MASTER_RUNNING, MASTER_DRAINING, MASTER_FORCED, MASTER_ENDED
  * dies.
  */
 struct worker_slot {
-	pid_t pid;   /* 0 = down */
-	int control; /* the master's end of the socketpair, while the worker is up */
+	pid_t pid; /* 0 = down */
+	struct control control;
 	uint32_t starts;
-	bool is_ready;
 	usec started, start_at;
 	struct backoff backoff;
 	bool is_behind;     /* it has begun before the files process had read anything */
@@ -33,7 +33,8 @@ struct worker_slot {
 
 /* A helper process, as the master sees it. */
 struct helper {
-	pid_t pid; /* 0 = down */
+	pid_t pid;              /* 0 = down */
+	struct control control; /* the logger has none */
 	uint32_t starts;
 	usec started, start_at;
 	struct backoff backoff;
@@ -51,13 +52,9 @@ struct master {
 	struct pollfd *fds;          /* buffer for poll(2) */
 	pid_t pid;
 	struct helper logger, files, passwords;
-	int files_control; /* the master's end of the socketpair to the files process; -1 = none */
-	bool files_is_ready;  /* the present one has said so */
 	bool files_was_ready; /* one has been: the contents are those of the configured files */
 	bool files_is_late; /* none was ready in time: the workers have started without contents */
-	usec files_wait_until;   /* the start waits so long for the files process */
-	int passwords_control;   /* the same to the password process */
-	bool passwords_is_ready; /* the present one has said so */
+	usec files_wait_until; /* the start waits so long for the files process */
 	enum master_phase phase;
 	usec now;
 	usec deadline;  /* end of the phase */
@@ -75,6 +72,21 @@ void master_start_files(struct master *m);
 void master_start_passwords(struct master *m);
 const char *master_describe_end(int status, char *buffer, size_t size);
 
+/* ---- worker_slots.c ---- */
+
+void master_slots_init(struct master *m);
+void master_slots_fini(struct master *m);
+/* Sends a worker a message, with a duplicate of fd unless that is -1. False: it is down, or does not read. */
+bool master_tell_worker(
+    const struct master *m, uint32_t index, const struct message *message, int fd);
+/* Reads what the worker says. */
+void master_read_worker(struct master *m, uint32_t index);
+/* Kills workers that have misbehaved. Returns when it is to be called again. */
+usec master_enforce_workers(struct master *m);
+void master_worker_died(struct master *m, uint32_t index, int status);
+/* Finds a sibling to accept from the sockets of each worker that is down. */
+void master_find_adopters(struct master *m);
+
 /* ---- helpers.c ---- */
 
 void master_helpers_init(struct master *m);
@@ -90,11 +102,9 @@ void master_read_files(struct master *m);
 bool master_may_start_workers(const struct master *m);
 /* After the last worker: ends the files process, then the logger, and waits for both. */
 void master_end_helpers(struct master *m);
-/*
- * Gives a worker and a helper a socket to each other. control: the master's end of the socketpair to the helper; kind
- * says which one it is.
- */
-bool master_connect_worker(struct master *m, int control, enum message_kind kind, uint32_t index);
+/* Gives a worker and a helper a socket to each other. kind says which helper it is. */
+bool master_connect_worker(
+    struct master *m, const struct helper *helper, enum message_kind kind, uint32_t index);
 
 /* ---- password_helper.c ---- */
 
@@ -104,14 +114,14 @@ void master_passwords_died(struct master *m, int status);
 void master_read_passwords(struct master *m);
 /* Starts it if it is due, and connects workers with it. Returns when it is to be called again. */
 usec master_run_passwords(struct master *m);
-/* Closes the control socket: then it ends by itself. */
+/* Closes its control socket: then it ends by itself. */
 void master_end_passwords(struct master *m);
 
 /* Reads and obeys the signals that have come. */
 void master_read_signals(struct master *m);
 /* Tells all workers to end at once. */
 void master_force(struct master *m);
-/* Finds a sibling to accept from the sockets of each worker that is down. */
-void master_find_adopters(struct master *m);
+/* Asks worker `index` for each trace that is on: it was not ready when they began. */
+void master_send_traces(struct master *m, uint32_t index);
 
 #endif

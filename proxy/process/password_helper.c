@@ -13,16 +13,13 @@
 
 void master_passwords_init(struct master *m)
 {
-	m->passwords_control = -1;
+	control_init(&m->passwords.control);
 	m->passwords.start_at = passwords_are_needed(m->start->conf) ? 0 : USEC_NEVER;
 }
 
 void master_end_passwords(struct master *m)
 {
-	if (m->passwords_control >= 0)
-		close(m->passwords_control);
-	m->passwords_control = -1;
-	m->passwords_is_ready = false;
+	control_close(&m->passwords.control);
 	for (uint32_t i = 0; i < m->start->workers; i++)
 		m->slots[i].has_passwords = false;
 }
@@ -52,26 +49,19 @@ void master_passwords_died(struct master *m, int status)
 
 void master_read_passwords(struct master *m)
 {
-	struct message message;
+	uint32_t object;
 	int fd;
-	ssize_t n = message_receive(m->passwords_control, &message, &fd);
-	if (n == (ssize_t)sizeof(message) && message.kind == MESSAGE_READY)
-		m->passwords_is_ready = true;
-	if (fd >= 0)
-		close(fd);
-	if (n == 0) /* it is about to die: do not poll its end any more */
-		master_end_passwords(m);
+	(void)control_hear(&m->passwords.control, NULL, m->now, &object, &fd);
 }
 
 static usec connect_workers(struct master *m)
 {
 	usec next = USEC_NEVER;
-	for (uint32_t i = 0; m->passwords_is_ready && i < m->start->workers; i++) {
+	for (uint32_t i = 0; m->passwords.control.is_ready && i < m->start->workers; i++) {
 		struct worker_slot *slot = &m->slots[i];
-		if (!slot->pid || slot->has_passwords)
+		if (slot->control.socket < 0 || slot->has_passwords)
 			continue;
-		slot->has_passwords =
-		    master_connect_worker(m, m->passwords_control, MESSAGE_PASSWORDS, i);
+		slot->has_passwords = master_connect_worker(m, &m->passwords, MESSAGE_PASSWORDS, i);
 		if (!slot->has_passwords)
 			next = m->now + LINK_AGAIN_USEC;
 	}
@@ -85,6 +75,10 @@ usec master_run_passwords(struct master *m)
 	if (may_start && m->now >= m->passwords.start_at)
 		master_start_passwords(m);
 	usec next = connect_workers(m);
+	usec due = control_enforce(
+	    &m->passwords.control, m->passwords.pid, "the password process", &m->observe, m->now);
+	if (due < next)
+		next = due;
 	if (may_start && !m->passwords.pid && m->passwords.start_at < next)
 		next = m->passwords.start_at;
 	return next;

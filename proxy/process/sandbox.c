@@ -70,7 +70,6 @@ static const struct row rows[] = {
     {CALL(socketpair, SANDBOX_DEMO), WHEN(IS(0, AF_UNIX), BITS(1, SOCKET_KIND, SOCK_STREAM))}, /* tool/demo.c */
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_NODELAY))},       /* net/conn.c */
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_NOTSENT_LOWAT))}, /* net/conn.c */
-    {CALL(setsockopt, WORKER), WHEN(IS(1, SOL_SOCKET), IS(2, SO_LINGER))},          /* net/conn.c */
     {CALL(setsockopt, WORKER), WHEN(IS(1, SOL_SOCKET), IS(2, SO_KEEPALIVE))},       /* net/keepalive.c, and below */
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_KEEPIDLE))},
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_KEEPINTVL))},

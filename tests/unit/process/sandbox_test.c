@@ -253,6 +253,13 @@ static void set_another_protocol_upon_tcp(void)
 	CALL(SYS_setsockopt, in[0], IPPROTO_TCP, TCP_ULP, "tls", 4);
 }
 
+/* Its last owner waits when it closes the socket. A worker could give it to another process. */
+static void make_closing_wait(void)
+{
+	const struct linger linger = {.l_onoff = 1, .l_linger = 1000};
+	CALL(SYS_setsockopt, in[0], SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+}
+
 static void set_an_option_of_ip(void)
 {
 	CALL(SYS_setsockopt, in[0], IPPROTO_IP, 64, NULL, 0);
@@ -401,6 +408,7 @@ static const struct attempt {
     TRY(bind_and_listen, 0),
     TRY(set_another_protocol_upon_tcp, 0),
     TRY(set_an_option_of_ip, 0),
+    TRY(make_closing_wait, 0),
     TRY(control_a_device, 0),
     TRY(map_code, 0),
     TRY(make_code_of_data, 0),

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* See control.h. */
+#include "proxy/process/control.h"
+#include "proxy/base/ensure.h"
+#include <errno.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+void control_init(struct control *c)
+{
+	*c = (struct control){.socket = -1, .kill_at = USEC_NEVER};
+}
+
+void control_open(struct control *c, int socket)
+{
+	control_close(c);
+	c->socket = socket;
+}
+
+void control_close(struct control *c)
+{
+	if (c->socket >= 0)
+		close(c->socket);
+	control_init(c);
+}
+
+static enum control_heard stop_listening(struct control *c, const char *misdeed, usec kill_at)
+{
+	control_close(c);
+	c->misdeed = misdeed;
+	c->kill_at = kill_at;
+	return CONTROL_NOTHING;
+}
+
+/* Judges a whole message. */
+static enum control_heard judge(
+    struct control *c, const struct message *m, const struct rate *contents, int fd, usec now)
+{
+	if (m->kind == MESSAGE_READY && fd < 0) {
+		if (c->is_ready)
+			return stop_listening(c, "has said twice that it is ready", now);
+		c->is_ready = true;
+		return CONTROL_READY;
+	}
+	if (m->kind != MESSAGE_CONTENT || !contents)
+		return stop_listening(c, "has sent the master a message that it may not send", now);
+	if (!bucket_take(&c->spent, contents, 1, now))
+		return stop_listening(c, "has sent the master too many messages", now);
+	return CONTROL_CONTENT;
+}
+
+enum control_heard control_hear(
+    struct control *c, const struct rate *contents, usec now, uint32_t *object, int *fd)
+{
+	struct message m;
+	struct iovec part = {&m, sizeof(m)};
+	int flags = 0;
+	*fd = -1;
+	if (c->socket < 0)
+		return CONTROL_NOTHING;
+	ssize_t n = message_receive_parts(c->socket, &part, 1, fd, &flags);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return CONTROL_NOTHING;
+	/* ECONNRESET: the child has closed its end without having read all. */
+	if (n < 0 || (n == 0 && *fd < 0))
+		return stop_listening(
+		    c, "has closed its socket to the master", now + CONTROL_END_USEC);
+	enum control_heard heard = CONTROL_NOTHING;
+	if (n != (ssize_t)sizeof(m) || (flags & (MSG_TRUNC | MSG_CTRUNC)))
+		stop_listening(c, "has sent the master a malformed message", now);
+	else
+		heard = judge(c, &m, contents, *fd, now);
+	if (heard == CONTROL_CONTENT) {
+		*object = m.worker;
+		return heard;
+	}
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	return heard;
+}
+
+usec control_enforce(
+    struct control *c, pid_t pid, const char *name, struct observe *observe, usec now)
+{
+	if (now < c->kill_at)
+		return c->kill_at;
+	ensure(pid > 0);
+	observe_log(
+	    observe, OBSERVE_ERROR, "%s (process %d) %s; it is killed", name, (int)pid, c->misdeed);
+	kill(pid, SIGKILL);
+	control_init(c);
+	return USEC_NEVER;
+}

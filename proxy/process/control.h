@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The master's end of the socketpair to a child: a worker, the files process or the password process. An attacker who
+ * takes over a child may send the master anything, so the master believes a child's message only as far as it knows
+ * what this kind of child has to say:
+ *
+ *     a worker, the password process   READY, once
+ *     the files process                the same, and CONTENT messages at a bounded rate
+ *
+ * At the first message that is anything else the master stops listening and kills the child. So does a child that
+ * closes its end and goes on living: nobody could tell it to end. The death is seen to like any other, and the child
+ * is started again with a backoff.
+ */
+#ifndef PUSHGATE_PROCESS_CONTROL_H
+#define PUSHGATE_PROCESS_CONTROL_H
+
+#include "proxy/base/rate.h"
+#include "proxy/observe/observe.h"
+#include "proxy/process/message.h"
+
+struct control {
+	int socket;          /* -1: the child is down, or the master has stopped listening to it */
+	bool is_ready;       /* the child has said so */
+	struct bucket spent; /* by CONTENT messages */
+	const char *misdeed; /* why the master has stopped listening; NULL: it has not */
+	usec kill_at;        /* when the child is killed for it; USEC_NEVER: it is not */
+};
+
+/* A child that ends by itself closes its socket a moment before the master gets SIGCHLD: it may take so long. */
+#define CONTROL_END_USEC USEC_PER_SEC
+
+enum control_heard { CONTROL_NOTHING, CONTROL_READY, CONTROL_CONTENT };
+
+void control_init(struct control *c);
+/* Takes the socket of a child that was just started. */
+void control_open(struct control *c, int socket);
+/* The child is down, or is to end by itself. Idempotent. */
+void control_close(struct control *c);
+/*
+ * Reads a message; never waits. contents: the rate at which the child may send CONTENT messages; NULL: it may send
+ * none. With CONTROL_CONTENT *object is the message's object, and *fd its descriptor, which the caller closes, or -1.
+ * NOTHING: no message is there, or the master has just stopped listening.
+ */
+enum control_heard control_hear(
+    struct control *c, const struct rate *contents, usec now, uint32_t *object, int *fd);
+/*
+ * Kills the child if it is time for that, and logs why. name: as a line of the error log begins. Returns when to call
+ * it again.
+ */
+usec control_enforce(
+    struct control *c, pid_t pid, const char *name, struct observe *observe, usec now);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The workers as the master sees them: what they say, what they are told, their deaths, and who accepts from the sockets
+ * of one that is down.
+ */
+#include "proxy/base/memory.h"
+#include "proxy/process/master.h"
+#include "proxy/process/notify.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+void master_slots_init(struct master *m)
+{
+	m->slots = memory_zalloc(m->start->workers * sizeof(*m->slots));
+	for (uint32_t i = 0; i < m->start->workers; i++)
+		control_init(&m->slots[i].control);
+}
+
+void master_slots_fini(struct master *m)
+{
+	for (uint32_t i = 0; i < m->start->workers; i++)
+		control_close(&m->slots[i].control);
+	free(m->slots);
+}
+
+bool master_tell_worker(
+    const struct master *m, uint32_t index, const struct message *message, int fd)
+{
+	int socket = m->slots[index].control.socket;
+	return socket >= 0 && message_send(socket, message, fd);
+}
+
+/* ---- sockets of dead workers ---- */
+
+/* False: the candidate is not up, or does not read its messages. */
+static bool ask_to_adopt(const struct master *m, uint32_t candidate, uint32_t dead)
+{
+	const struct message message = {.kind = MESSAGE_ADOPT, .worker = dead};
+	return m->slots[candidate].control.is_ready &&
+	       master_tell_worker(m, candidate, &message, -1);
+}
+
+/*
+ * The kernel keeps giving a dead worker's sockets their share of new connections. A sibling
+ * therefore accepts from these sockets too. It continues when the worker is back: two processes may
+ * accept from one socket.
+ */
+void master_find_adopters(struct master *m)
+{
+	uint32_t count = m->start->workers;
+	for (uint32_t i = 0; i < count; i++) {
+		struct worker_slot *slot = &m->slots[i];
+		if (slot->pid || slot->is_adopted)
+			continue;
+		for (uint32_t step = 1; step < count && !slot->is_adopted; step++) {
+			uint32_t candidate = (i + step) % count;
+			if (!ask_to_adopt(m, candidate, i))
+				continue;
+			slot->adopter = candidate;
+			slot->is_adopted = true;
+		}
+	}
+}
+
+static void forget_adopter(struct master *m, uint32_t dead)
+{
+	for (uint32_t i = 0; i < m->start->workers; i++)
+		if (m->slots[i].is_adopted && m->slots[i].adopter == dead)
+			m->slots[i].is_adopted = false;
+}
+
+/* ---- deaths ---- */
+
+/* The counters outlive the worker, but its connections and requests do not. */
+static void clear_gauges(struct observe_counters *c)
+{
+#define CLEAR(name, text) c->name = 0;
+	OBSERVE_GAUGES(CLEAR)
+#undef CLEAR
+	memset(c->push_off_until, 0, sizeof(c->push_off_until));
+	memset(c->push_off_connections_open, 0, sizeof(c->push_off_connections_open));
+}
+
+void master_worker_died(struct master *m, uint32_t index, int status)
+{
+	struct worker_slot *slot = &m->slots[index];
+	bool was_ready = slot->control.is_ready;
+	pid_t pid = slot->pid;
+	char how[128];
+	control_close(&slot->control);
+	slot->pid = 0;
+	slot->has_files = slot->has_passwords = false;
+	clear_gauges(&m->start->slots[index]);
+	if (m->start->board)
+		server_board_forget(m->start->board, index);
+	forget_adopter(m, index);
+	if (m->phase != MASTER_RUNNING) {
+		if (status != 0)
+			observe_log(&m->observe, OBSERVE_WARN, "worker %u (process %d) %s", index,
+			    (int)pid, master_describe_end(status, how, sizeof(how)));
+		return;
+	}
+	if (!m->was_ready && !was_ready && WIFEXITED(status) &&
+	    WEXITSTATUS(status) == WORKER_CANNOT_START) {
+		/*
+		 * The worker has logged why. Since no worker has ever been ready, a restart would
+		 * fail too: end.
+		 */
+		m->status = PROCESS_BAD_CONF;
+		master_force(m);
+		return;
+	}
+	usec wait = backoff_after_death(&slot->backoff, m->now - slot->started);
+	slot->start_at = m->now + wait;
+	observe_log(&m->observe, OBSERVE_ERROR,
+	    "worker %u (process %d) %s; it is started again in %llu ms", index, (int)pid,
+	    master_describe_end(status, how, sizeof(how)),
+	    (unsigned long long)(wait / USEC_PER_MSEC));
+	if (wait > 0)
+		master_find_adopters(m);
+}
+
+/* ---- what workers say ---- */
+
+static void worker_is_ready(struct master *m, uint32_t index)
+{
+	const struct worker_slot *slot = &m->slots[index];
+	/* It may have missed traces that are on. */
+	master_send_traces(m, index);
+	if (!m->was_ready) {
+		observe_log(&m->observe, OBSERVE_INFO, "ready");
+		notify_ready(m->start->notify_fd);
+	} else if (slot->starts > 1) {
+		observe_log(&m->observe, OBSERVE_INFO, "worker %u (process %d) is up again", index,
+		    (int)slot->pid);
+	}
+	m->was_ready = true;
+	master_find_adopters(m);
+}
+
+void master_read_worker(struct master *m, uint32_t index)
+{
+	uint32_t object;
+	int fd;
+	while (control_hear(&m->slots[index].control, NULL, m->now, &object, &fd) == CONTROL_READY)
+		worker_is_ready(m, index);
+}
+
+usec master_enforce_workers(struct master *m)
+{
+	usec next = USEC_NEVER;
+	for (uint32_t i = 0; i < m->start->workers; i++) {
+		struct worker_slot *slot = &m->slots[i];
+		char name[32];
+		snprintf(name, sizeof(name), "worker %u", i);
+		usec due = control_enforce(&slot->control, slot->pid, name, &m->observe, m->now);
+		if (due < next)
+			next = due;
+	}
+	return next;
+}
