@@ -64,6 +64,22 @@ static inline char ascii_lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
+/* Of a hexadecimal digit; -1: it is none. */
+static inline int ascii_hex_value(char c)
+{
+	if (ascii_is(c, ASCII_DIGIT))
+		return c - '0';
+	return ascii_is(c, ASCII_HEX) ? ascii_lower(c) - 'a' + 10 : -1;
+}
+
+/* The byte, 0 to 255, that s begins with as percent-encoding (RFC 3986 2.1); -1: it begins with none. */
+static inline int ascii_percent_byte(struct slice s)
+{
+	int high = s.len >= 3 && s.ptr[0] == '%' ? ascii_hex_value(s.ptr[1]) : -1;
+	int low = high >= 0 ? ascii_hex_value(s.ptr[2]) : -1;
+	return low >= 0 ? high << 4 | low : -1;
+}
+
 /* Eight bytes at a time: the sums carry into a byte's highest bit when it is at least 'A', and when it is
  * above 'Z'. Bytes from 128 on stay as they are. */
 static inline uint64_t ascii_lower_word(uint64_t word)

@@ -60,12 +60,6 @@ static bool bad_proxy(struct conf_loader *l, struct slice value, const char *wro
 
 /* ---- credentials ---- */
 
-static int hex_digit(char c)
-{
-	const char *digits = "0123456789abcdef", *at = strchr(digits, ascii_lower(c));
-	return c && at ? (int)(at - digits) : -1;
-}
-
 /* Percent-encoding (RFC 3986 2.1). False: it is wrong, too long, or has a control character. */
 static bool decode(struct slice text, char out[CREDENTIAL_BYTES + 1], size_t *length)
 {
@@ -73,11 +67,10 @@ static bool decode(struct slice text, char out[CREDENTIAL_BYTES + 1], size_t *le
 	for (size_t i = 0; i < text.len; i++) {
 		char c = text.ptr[i];
 		if (c == '%') {
-			int high = i + 2 < text.len ? hex_digit(text.ptr[i + 1]) : -1;
-			int low = high >= 0 ? hex_digit(text.ptr[i + 2]) : -1;
-			if (low < 0)
+			int byte = ascii_percent_byte(slice_from(text, i));
+			if (byte < 0)
 				return false;
-			c = (char)(high << 4 | low);
+			c = (char)byte;
 			i += 2;
 		}
 		if (n == CREDENTIAL_BYTES || ascii_is(c, ASCII_CONTROL))

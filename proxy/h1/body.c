@@ -57,16 +57,9 @@ static bool read_to_end(struct h1_conn *c, struct h1_event *event)
 
 /* ---- chunks ---- */
 
-static int hex_value(char c)
-{
-	if (ascii_is(c, ASCII_DIGIT))
-		return c - '0';
-	return ascii_is(c, ASCII_HEX) ? ascii_lower(c) - 'a' + 10 : -1;
-}
-
 static const struct h1_fault *size_byte(struct h1_conn *c, char byte)
 {
-	int value = hex_value(byte);
+	int value = ascii_hex_value(byte);
 	if (value >= 0) {
 		if (++c->size_digits > SIZE_DIGITS_MOST)
 			return &h1_faults[H1_FAULT_CHUNK_SIZE];

@@ -1,27 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Authorities: host and port, checked by the grammar of RFC 3986 3.2.2 and 3.2.3 as RFC 9110 4.2
- * narrows it (no empty host, no userinfo). Nothing is resolved or decoded here.
+ * narrows it (no empty host, no userinfo). A host is refused too if no reading of it is a host name: dots
+ * alone, and percent-encoding of bytes that no host name has. Programs that decode "a%00.b", "a%2fb" or
+ * "a%40b" would find another host there. Nothing is resolved or decoded here.
  */
 #include "proxy/http/authority.h"
 
 #include "proxy/base/ascii.h"
 #include "proxy/base/cidr.h"
+#include "proxy/base/rare.h"
 
-/* Length of the registered name or IPv4 address at the start. */
+/* Percent-encoding at the start, of a byte that may stand in a host as it is, or is not of ASCII. */
+static RARE bool is_encoded(struct slice s)
+{
+	int byte = ascii_percent_byte(s);
+	return byte >= 0x80 || (byte >= 0 && ascii_is((char)byte, ASCII_ALNUM | ASCII_HOST_MARK));
+}
+
+static RARE bool is_dots(struct slice s)
+{
+	for (size_t i = 0; i < s.len; i++)
+		if (s.ptr[i] != '.')
+			return false;
+	return true;
+}
+
+/* Length of the registered name or IPv4 address at the start, or 0. */
 static size_t name_length(struct slice s)
 {
 	size_t i = 0;
 	while (i < s.len) {
 		if (ascii_is(s.ptr[i], ASCII_ALNUM | ASCII_HOST_MARK))
 			i++;
-		else if (s.ptr[i] == '%' && s.len - i > 2 && ascii_is(s.ptr[i + 1], ASCII_HEX) &&
-			 ascii_is(s.ptr[i + 2], ASCII_HEX))
+		else if (s.ptr[i] == '%' && is_encoded(slice_from(s, i)))
 			i += 3;
 		else
 			break;
 	}
-	return i;
+	return s.len > 0 && s.ptr[0] == '.' && is_dots(slice_sub(s, 0, i)) ? 0 : i;
 }
 
 /* Length of "[" IPv6 "]" at the start, or 0. */

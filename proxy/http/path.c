@@ -67,21 +67,11 @@ bool http_path_climbs(struct slice path)
 
 /* ---- the path as a server may read it ---- */
 
-static int hex_digit(char c)
-{
-	if (ascii_is(c, ASCII_DIGIT))
-		return c - '0';
-	return ascii_is(c, ASCII_HEX) ? ascii_lower(c) - 'a' + 10 : -1;
-}
-
 static char decoded_char(struct slice path, size_t *at)
 {
-	char c = path.ptr[(*at)++];
-	if (c == '%' && path.len - *at >= 2 && hex_digit(path.ptr[*at]) >= 0 &&
-	    hex_digit(path.ptr[*at + 1]) >= 0) {
-		c = (char)(16 * hex_digit(path.ptr[*at]) + hex_digit(path.ptr[*at + 1]));
-		*at += 2;
-	}
+	int byte = ascii_percent_byte(slice_from(path, *at));
+	char c = byte >= 0 ? (char)byte : path.ptr[*at];
+	*at += byte >= 0 ? 3 : 1;
 	return c == '\\' ? '/' : c;
 }
 

@@ -33,8 +33,10 @@ static void read_host(struct judged *j, const struct exchange *x)
 {
 	struct http_authority authority;
 	const struct http_head *head = x->request;
-	if (http_authority_parse(head->authority, head->scheme, &authority) &&
-	    http_host_read(authority.host, j->target.host, &j->target.address) != HTTP_HOST_STRANGE)
+	j->facts.host_is_ambiguous =
+	    !http_authority_parse(head->authority, head->scheme, &authority) ||
+	    http_host_read(authority.host, j->target.host, &j->target.address) == HTTP_HOST_STRANGE;
+	if (!j->facts.host_is_ambiguous)
 		j->facts.host = slice_of_string(j->target.host);
 }
 
@@ -44,6 +46,7 @@ static void read_target(struct judged *j, const struct exchange *x)
 	const struct offer_target *target = offer_known_target(x);
 	if (!target && offer_read_target(x->request, &j->target))
 		target = &j->target;
+	j->facts.host_is_ambiguous = !target;
 	if (!target)
 		return;
 	j->facts.host = slice_of_string(target->host);

@@ -63,11 +63,12 @@ struct access_facts {
 	struct slice method;
 	struct slice path, plain_path; /* as sent; http_path_plain; without query */
 	bool path_is_ambiguous;        /* http_path_is_ambiguous */
-	struct slice host;             /* http_host_read; empty: none that a rule could name */
-	uint16_t port;                 /* in forward mode */
-	uint32_t minute;               /* of the week, in local time */
-	const struct address *to;      /* NULL: not known yet */
-	bool to_is_mapped;             /* it was an IPv4-mapped IPv6 address */
+	struct slice host;             /* http_host_read; empty: it is ambiguous */
+	bool host_is_ambiguous; /* other programs may read another host in it, or it is not known */
+	uint16_t port;          /* in forward mode */
+	uint32_t minute;        /* of the week, in local time */
+	const struct address *to; /* NULL: not known yet */
+	bool to_is_mapped;        /* it was an IPv4-mapped IPv6 address */
 	/* It will not be: the host is a name, and an upstream proxy looks it up. */
 	bool is_looked_up_elsewhere;
 };

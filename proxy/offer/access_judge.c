@@ -151,9 +151,14 @@ static bool takes_time(const struct conf_access_rule *r, const struct access_fac
 	return !r->minutes || (r->minutes[f->minute / 64] >> f->minute % 64 & 1) != 0;
 }
 
+/* Nobody here knows whether the server takes "%69nternal.example" or "10.1" for a host that the rule names. */
 static bool takes_host(const struct conf_access_rule *r, const struct access_facts *f)
 {
-	return !conf_host_set_is_given(&r->hosts) || conf_host_set_has(&r->hosts, f->host);
+	if (!conf_host_set_is_given(&r->hosts))
+		return true;
+	if (f->host_is_ambiguous)
+		return r->deed != CONF_ACCESS_ALLOW;
+	return conf_host_set_has(&r->hosts, f->host);
 }
 
 static bool matches_path(const struct conf_access_rule *r, struct slice path)

@@ -2,18 +2,20 @@
 /* The route table: hosts and wildcards in a map with a random seed, and the paths of each (router_paths.c). */
 #include "proxy/offer/router.h"
 
+#include "proxy/base/arena.h"
 #include "proxy/base/ascii.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/map.h"
 #include "proxy/base/memory.h"
 #include "proxy/http/authority.h"
+#include "proxy/http/host.h"
 #include "proxy/offer/router_paths.h"
 
 #define HOST_BYTES_MAX 255u /* RFC 1035 2.3.4 */
 
 struct router_host {
 	struct map_node node;
-	struct slice pattern;             /* empty = any */
+	struct slice key;                 /* fold; of a wildcard ".example.com"; empty: any host */
 	const struct conf_route **routes; /* while the table is made */
 	size_t route_count;
 	const struct router_paths *paths;
@@ -25,7 +27,8 @@ struct last_host {
 	size_t authority_len; /* 0: none yet */
 	char host[HOST_BYTES_MAX];
 	size_t host_len;
-	uint64_t hash; /* of the host */
+	bool is_strange; /* HTTP_HOST_STRANGE */
+	uint64_t hash;   /* of the host */
 };
 
 /* One for each set of routes that some host has. */
@@ -37,8 +40,9 @@ struct path_table {
 
 struct router {
 	uint64_t seed;
-	struct last_host *last;          /* owned; changes with each lookup */
-	struct map names;                /* exact hosts, and wildcards without the '*' */
+	struct last_host *last; /* owned; changes with each lookup */
+	struct map names;       /* by their keys */
+	struct arena keys;
 	struct router_host *hosts, *any; /* any: one of them, or NULL */
 	size_t host_count;
 	bool has_wildcards;
@@ -51,30 +55,48 @@ static bool is_any(struct slice pattern)
 	return pattern.len == 0 || slice_equal(pattern, SLICE("*"));
 }
 
-/* Writes the host in lower case, without a trailing dot. False: the host is empty or too long. */
-static bool fold(struct slice host, char *out, struct slice *folded)
+/*
+ * Writes the host as it is compared. Rules read it in the same way (http_host_read): without a final dot, an IPv6
+ * address in its shortest form. A strange host is its whole text in lower case, so that it is no other host.
+ * out: HOST_BYTES_MAX bytes. False: the host is too long.
+ */
+static bool fold(struct slice host, char *out, struct slice *folded, bool *is_strange)
 {
-	if (host.len > 0 && host.ptr[host.len - 1] == '.')
-		host.len--;
-	if (host.len == 0 || host.len > HOST_BYTES_MAX)
+	struct address address;
+	*is_strange = http_host_read(host, out, &address) == HTTP_HOST_STRANGE;
+	if (!*is_strange) {
+		*folded = slice_of_string(out);
+		return true;
+	}
+	if (host.len > HOST_BYTES_MAX)
 		return false;
 	ascii_lower_copy(out, host);
 	*folded = slice_of(out, host.len);
 	return true;
 }
 
+/* The same of a pattern that is not for any host; a wildcard has the key ".example.com". */
+static bool fold_pattern(struct slice pattern, char *out, struct slice *folded)
+{
+	bool is_strange;
+	if (pattern.ptr[0] != '*')
+		return fold(pattern, out, folded, &is_strange);
+	pattern = slice_from(pattern, 1);
+	pattern.len -= pattern.ptr[pattern.len - 1] == '.';
+	if (pattern.len > HOST_BYTES_MAX)
+		return false;
+	ascii_lower_copy(out, pattern);
+	*folded = slice_of(out, pattern.len);
+	return true;
+}
+
 /* ---- the table ---- */
 
-/* In the map a wildcard has the key ".example.com", which is no host. */
 static struct router_host *find_named(const struct router *r, uint64_t hash, struct slice key)
 {
-	bool is_wildcard = key.ptr[0] == '.';
 	for (struct map_node *n = map_find(&r->names, hash); n; n = map_next(n)) {
 		struct router_host *h = container_of(n, struct router_host, node);
-		struct slice name = slice_from(h->pattern, is_wildcard);
-		if (name.ptr[name.len - 1] == '.')
-			name.len--;
-		if ((h->pattern.ptr[0] == '*') == is_wildcard && slice_equal_nocase(name, key))
+		if (slice_equal(h->key, key))
 			return h;
 	}
 	return NULL;
@@ -85,21 +107,18 @@ static struct router_host *host_of(struct router *r, struct slice pattern)
 {
 	char buffer[HOST_BYTES_MAX];
 	struct slice key = {0};
-	bool is_wildcard = pattern.len > 0 && pattern.ptr[0] == '*';
-	if (is_any(pattern) && r->any)
-		return r->any;
-	if (!is_any(pattern) && !fold(slice_from(pattern, is_wildcard), buffer, &key))
+	if (is_any(pattern))
+		return r->any ? r->any : (r->any = &r->hosts[r->host_count++]);
+	if (!fold_pattern(pattern, buffer, &key))
 		return NULL;
 	uint64_t hash = hash_bytes(r->seed, key.ptr, key.len);
-	struct router_host *h = is_any(pattern) ? NULL : find_named(r, hash, key);
+	struct router_host *h = find_named(r, hash, key);
 	if (h)
 		return h;
 	h = &r->hosts[r->host_count++];
-	h->pattern = pattern;
-	if (is_any(pattern))
-		return r->any = h;
+	h->key = arena_copy(&r->keys, key);
 	map_insert(&r->names, &h->node, hash);
-	r->has_wildcards = r->has_wildcards || is_wildcard;
+	r->has_wildcards = r->has_wildcards || pattern.ptr[0] == '*';
 	return h;
 }
 
@@ -154,6 +173,7 @@ struct router *router_new(const struct conf *conf, enum conf_listen_mode mode, u
 	r->last = memory_new(struct last_host);
 	map_init(&r->names);
 	map_init(&r->tables);
+	arena_init(&r->keys, NULL, 0);
 	r->hosts = memory_zalloc((count_hosts(conf) + 1) * sizeof(*r->hosts));
 	for (size_t i = 0; i < conf->route_count; i++) {
 		const struct conf_route *route = &conf->routes[i];
@@ -186,13 +206,14 @@ void router_free(struct router *r)
 	map_fini(&r->tables);
 	free(r->hosts);
 	map_fini(&r->names);
+	arena_fini(&r->keys);
 	free(r->last);
 	free(r);
 }
 
 /* ---- lookups ---- */
 
-/* The host of an authority in lower case, with its hash. NULL: it is no host name. */
+/* The host of an authority as fold writes it, with its hash. NULL: it is no host name. */
 static const struct last_host *host_of_authority(const struct router *r, struct slice authority)
 {
 	struct last_host *last = r->last;
@@ -203,7 +224,7 @@ static const struct last_host *host_of_authority(const struct router *r, struct 
 		return last;
 	last->authority_len = 0;
 	if (!http_authority_parse(authority, (struct slice){0}, &parsed) ||
-	    !fold(parsed.host, last->host, &host))
+	    !fold(parsed.host, last->host, &host, &last->is_strange))
 		return NULL;
 	last->host_len = host.len;
 	last->hash = hash_bytes(r->seed, host.ptr, host.len);
@@ -255,9 +276,11 @@ enum router_answer router_find(const struct router *r, const struct http_head *r
 	l.path = slice_sub(request->path, 0, slice_find(request->path, '?'));
 	if (l.path.len == 0 || slice_equal(l.path, SLICE("*")))
 		l.path = SLICE("/");
-	bool is_found = (r->names.count > 0 && host.ptr[0] != '.' &&
-			    look(&l, find_named(r, asked->hash, host))) ||
-			(r->has_wildcards && look_at_wildcards(r, &l, host)) || look(&l, r->any);
+	bool is_found =
+	    (r->names.count > 0 && host.ptr[0] != '.' &&
+		look(&l, find_named(r, asked->hash, host))) ||
+	    (r->has_wildcards && !asked->is_strange && look_at_wildcards(r, &l, host)) ||
+	    look(&l, r->any);
 	if (!is_found)
 		return l.host_known ? ROUTER_NO_PATH : ROUTER_NO_HOST;
 	*route = l.route;

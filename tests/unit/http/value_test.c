@@ -25,6 +25,8 @@ static void authority_is_cut_into_host_and_port(void **state)
 	assert_authority("a.example:", "https", "a.example", 443, false);
 	assert_authority("A_b~!$&'()*+,;=-.", "http", "A_b~!$&'()*+,;=-.", 80, false);
 	assert_authority("%41b", "http", "%41b", 80, false);
+	assert_authority("a%2Eb%ef%bd%89%7E.", "http", "a%2Eb%ef%bd%89%7E.", 80, false);
+	assert_authority("..a..b..", "http", "..a..b..", 80, false);
 	assert_authority("192.0.2.1:65535", "http", "192.0.2.1", 65535, true);
 	assert_authority("[::1]", "http", "[::1]", 80, false);
 	assert_authority("[2001:db8::1]:8443", "https", "[2001:db8::1]", 8443, true);
@@ -36,7 +38,9 @@ static void malformed_authorities_are_refused(void **state)
 	const char *bad[] = {"", ":80", "u@a", "u:p@a:1", "a:b", "a:-1", "a:0", "a:65536",
 	    "a:80:80", "a/", "a?", "a#", "a b", "a\\", "a%4", "a%zz", "%", "[::1", "[]",
 	    "[1.2.3.4]", "[::1]x", "[::1]:x", "::1", "[::g]", "[fe80::1%25lo]", "a\x7f", "\xc3\xa4",
-	    "a\n"};
+	    "a\n", ".", "...", ".:80", "%", "a%", "a%0", "%00", "a%00.b", "a%1f", "a%20", "a%22b", "a%23", "a%25b", "a%2541",
+	    "a%2fb", "a%2F", "a%3A80", "a%3c", "a%3eb", "a%3f", "u%40a", "%5b::1%5D", "a%5c", "a%5eb", "a%60", "a%7bb",
+	    "a%7c", "a%7D", "a%7f"};
 	struct http_authority a;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		if (http_authority_parse(slice_of_string(bad[i]), SLICE("https"), &a))

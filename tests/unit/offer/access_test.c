@@ -202,6 +202,29 @@ static void an_ambiguous_path_is_taken_by_what_denies_alone(void **state)
 	conf_free(c);
 }
 
+/* As with paths, also by a pattern that is for each host: "*" is for each that is known. */
+static void an_ambiguous_host_is_taken_by_what_denies_alone(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *rules, *says;
+	} rows[] = {
+	    {"deny = host=a.example\nallow = all\n", "rule"},
+	    {"deny = host=*\nallow = all\n", "rule"},
+	    {"ask = host=a.example\nallow = all\n", "ask"},
+	    {"allow = host=a.example,*.example\n", "host"},
+	    {"allow = host=*\n", "host"},
+	    {"deny = host=a.example method=PUT\nallow = all\n", "allow"},
+	    {"allow = all\n", "allow"},
+	};
+	const struct access_facts f = {.method = SLICE("GET"), .host_is_ambiguous = true};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct conf *c = load(false, rows[i].rules);
+		assert_string_equal(says(&c->accesses[0], &f), rows[i].says);
+		conf_free(c);
+	}
+}
+
 /* ---- random rules ---- */
 
 enum { VALUES = 6, FORMS = 7 };
@@ -225,8 +248,8 @@ static const struct condition {
 	{{"", NULL, "1111"}, {"time=mon/00:00-08:00", NULL, "1100"}, {"time=mon", NULL, "1110"},
 	    {"time=23:00-00:01", NULL, "1001"}}},
     {ACCESS_REASON_HOST, false, {"a.example", "x.a.example", "8.8.8.8", ""},
-	{{"", NULL, "1111"}, {"host=a.example", NULL, "1000"}, {"host=*.example", NULL, "1100"},
-	    {"host=8.8.8.8,*.a.example", NULL, "0110"}, {"host=*", NULL, "1111"}}},
+	{{"", NULL, "1111"}, {"host=a.example", "1000", "1001"}, {"host=*.example", "1100", "1101"},
+	    {"host=8.8.8.8,*.a.example", "0110", "0111"}, {"host=*", "1110", "1111"}}},
     {ACCESS_REASON_PATH, false, {"/a/x", "/b/../a/x", "/%61/x", "/b", ""},
 	{{"", NULL, "11111"}, {"path=/a/*", "10000", "11100"}, {"path=/b*", "00010", "01010"},
 	    {"path=/b*,*/x", "11110", "11110"}}},
@@ -323,6 +346,7 @@ static void facts_of(struct access_facts *f, struct address *to, char *plain, co
 	f->method = slice_of_string(conditions[2].values[values[2]]);
 	f->minute = (uint32_t)atoi(conditions[3].values[values[3]]);
 	f->host = slice_of_string(conditions[4].values[values[4]]);
+	f->host_is_ambiguous = f->host.len == 0;
 	f->path = slice_of_string(path);
 	f->plain_path = http_path_plain(f->path, plain);
 	f->port = (uint16_t)atoi(conditions[6].values[values[6]]);
@@ -449,6 +473,7 @@ int main(void)
 	    cmocka_unit_test(without_a_line_that_takes_it_a_request_is_denied),
 	    cmocka_unit_test(the_rule_that_decided_is_told),
 	    cmocka_unit_test(an_ambiguous_path_is_taken_by_what_denies_alone),
+	    cmocka_unit_test(an_ambiguous_host_is_taken_by_what_denies_alone),
 	    cmocka_unit_test(a_name_that_is_looked_up_elsewhere_meets_no_range),
 	    cmocka_unit_test(client_that_some_rule_might_allow_is_taken),
 	    cmocka_unit_test(random_rules_are_as_the_model_says),

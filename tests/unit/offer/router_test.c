@@ -195,6 +195,32 @@ static void addresses_are_hosts_too(void **state)
 	map_free(&m);
 }
 
+/* Routes take one reading of a host, that of rules: a host that other programs may read as another one is only what it is
+ * written as. */
+static void a_strange_host_is_none_of_those_that_it_resembles(void **state)
+{
+	(void)state;
+	struct case_map m = map_new("[route name]\nhost = internal.example *.wild.example\norigin = o\n"
+				    "[route address]\nhost = 10.0.0.1 [2001:DB8:0::1] *.0.0.1\norigin = o\n"
+				    "[route strange]\nhost = 10.2 A!B.wild.example\norigin = o\n"
+				    "[route any]\norigin = o\n");
+	static const struct {
+		const char *host, *route;
+	} rows[] = {
+	    {"internal.example", "name"}, {"INTERNAL.example.", "name"}, {"internal.example.:80", "name"},
+	    {"x.wild.example.", "name"}, {"internal.example..", "any"}, {".internal.example", "any"},
+	    {"%69nternal.example", "any"}, {"internal%2eexample", "any"}, {".wild.example", "any"},
+	    {"x..wild.example", "any"}, {"x.wild.example..", "any"}, {"%78.wild.example", "any"},
+	    {"10.0.0.1", "address"}, {"10.0.0.1.", "any"}, {"10.1", "any"}, {"0xa.0.0.1", "any"},
+	    {"[::ffff:10.0.0.1]", "any"}, {"[2001:db8::1]", "address"}, {"[2001:DB8:0:0::0001]:80", "address"},
+	    {"[2001:db8::2]", "any"}, {"10.2", "strange"}, {"a!b.wild.example", "strange"}, {"10.2.", "any"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(where(&m, rows[i].host, "/"), rows[i].route) != 0)
+			fail_msg("%s: %s", rows[i].host, where(&m, rows[i].host, "/"));
+	map_free(&m);
+}
+
 static void many_hosts_are_all_found(void **state)
 {
 	(void)state;
@@ -450,6 +476,7 @@ int main(void)
 	    cmocka_unit_test(one_route_may_have_many_hosts_and_paths),
 	    cmocka_unit_test(options_star_goes_where_the_root_goes),
 	    cmocka_unit_test(addresses_are_hosts_too),
+	    cmocka_unit_test(a_strange_host_is_none_of_those_that_it_resembles),
 	    cmocka_unit_test(many_hosts_are_all_found),
 	    cmocka_unit_test(the_authority_of_the_lookup_before_does_not_matter),
 	    cmocka_unit_test(a_route_with_conditions_comes_before_those_without),
