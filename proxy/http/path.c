@@ -117,6 +117,54 @@ struct slice http_path_plain(struct slice path, char *out)
 
 /* ---- what servers read differently ---- */
 
+/* Of the bytes that were decoded last; 0 is the very last one. */
+static uint8_t nth_last(uint64_t decoded, unsigned n)
+{
+	return (uint8_t)(decoded >> 8 * n);
+}
+
+static bool ends_in_digits(uint64_t decoded, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (!ascii_is((char)nth_last(decoded, i), ASCII_HEX))
+			return false;
+	return true;
+}
+
+/* Two bytes with which UTF-8 would write a character in more bytes than it needs (RFC 3629 3, 10): of "%c0%ae" some
+ * decoders make a dot. */
+static bool ends_in_overlong(uint64_t decoded)
+{
+	uint8_t lead = nth_last(decoded, 1), next = nth_last(decoded, 0);
+	if ((next & 0xc0) != 0x80)
+		return false;
+	return lead == 0xc0 || lead == 0xc1 || (lead == 0xe0 && next < 0xa0) ||
+	       (lead == 0xf0 && next < 0x90);
+}
+
+/*
+ * Whether decoders disagree about the path: it has percent-encoding when it is decoded ("%2561"), or "%u0061", which
+ * is none in RFC 3986, or an overlong character, or a NUL, at which a text in C ends.
+ */
+static bool has_more_decodings(struct slice path)
+{
+	uint64_t decoded = 0;
+	for (size_t at = 0; at < path.len;) {
+		int byte = ascii_percent_byte(slice_from(path, at));
+		uint8_t c = byte >= 0 ? (uint8_t)byte : (uint8_t)path.ptr[at];
+		at += byte >= 0 ? 3 : 1;
+		decoded = decoded << 8 | c;
+		if (c == '\0' || ends_in_overlong(decoded))
+			return true;
+		if (ends_in_digits(decoded, 2) && nth_last(decoded, 2) == '%')
+			return true;
+		if (ends_in_digits(decoded, 4) && (nth_last(decoded, 4) | 0x20) == 'u' &&
+		    nth_last(decoded, 5) == '%')
+			return true;
+	}
+	return false;
+}
+
 /* A segment that is being read: what stands before its parameters, and whether it has some. */
 struct segment {
 	size_t dots, others;
@@ -144,6 +192,8 @@ bool http_path_is_ambiguous(struct slice path)
 	if (path.len < 2 || path.ptr[0] != '/')
 		return false;
 	if (path.ptr[1] == '/' || path.ptr[1] == '\\')
+		return true;
+	if (slice_find(path, '%') < path.len && has_more_decodings(path))
 		return true;
 	while (at < path.len) {
 		char sent = path.ptr[at], before = path.ptr[at - 1];

@@ -26,7 +26,8 @@ struct slice http_path_plain(struct slice path, char *out);
 /*
  * Whether servers may read the path in more ways than as it is and as http_path_plain reads it. They do not agree on
  * what ".." takes away when it is not among plain segments ("/a%2fb/../c", "/a//../c"), nor on where a parameter ends
- * ("/;%2fa/b"), and some take what follows "//" for a host, as in a relative reference (RFC 3986 4.2).
+ * ("/;%2fa/b"), and some take what follows "//" for a host, as in a relative reference (RFC 3986 4.2). Some decode
+ * twice ("%2561"), end a path at "%00", or decode "%u0061" and overlong UTF-8.
  */
 bool http_path_is_ambiguous(struct slice path);
 

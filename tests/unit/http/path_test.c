@@ -63,6 +63,34 @@ static void what_servers_read_in_more_ways(void **state)
 	ambiguous("/x%3ba\\b", true);
 	ambiguous("//x/admin", true); /* or /admin of the host x */
 	ambiguous("/\\x/admin", true);
+	ambiguous("/%2561dmin", true); /* decoded twice: /admin */
+	ambiguous("/%25%36%31dmin", true);
+	ambiguous("/%%361dmin", true);
+	ambiguous("/%6%31dmin", true);
+	ambiguous("/%252fadmin", true);
+	ambiguous("/%25252fadmin", true);
+	ambiguous("/x%2", false);
+	ambiguous("/admin%00", true);
+	ambiguous("/%00admin", true);
+	ambiguous("/admin%00.css", true);
+	ambiguous("/%u0061dmin", true);
+	ambiguous("/%U0061dmin", true);
+	ambiguous("/%25u0061dmin", true);
+	ambiguous("/%u006dmin", true); /* "m" is no digit, but "006d" is four */
+	ambiguous("/%u061min", false);
+	ambiguous("/%c0%af", true);
+	ambiguous("/%C1%a1dmin", true);
+	ambiguous("/%e0%81%a1dmin", true);
+	ambiguous("/%f0%80%81%a1dmin", true);
+	ambiguous("/\xc1\xa1" "dmin%20", true);
+	ambiguous("/%c3%a4%20%e2%82%ac%e0%a4%85%f0%9f%98%80", false);
+	ambiguous("/%c0a", false);
+	ambiguous("/100%25", false);
+	ambiguous("/100%25off", false);
+	ambiguous("/100%2", false);
+	ambiguous("/%zz%", false);
+	ambiguous("/%2041", false);
+	ambiguous("/x?a=%2561%00", false);
 	ambiguous("/x/../admin", false);
 	ambiguous("/x/..", false);
 	ambiguous("/x%2fy/a", false);
