@@ -35,6 +35,8 @@ const EXTENSION = `([ \\t]*);([ \\t]*)[${TCHAR}]+(?:([ \\t]*)=([ \\t]*)(?:[${TCH
 const CHUNK = new RegExp(`^([0-9A-Fa-f]+)((?:${EXTENSION})*)$`);
 const PCHAR = "A-Za-z0-9\\-._~!$&'()*+,;=:@%";
 const PATH = new RegExp(`^/[${PCHAR}/?]*$`);
+/* Dots alone, or percent-encoding of a byte that no host has: by the grammar of RFC 3986 a host, and none to any program. */
+export const NO_HOST = /^\.+(?::|$)|%(?![89A-Fa-f]|2[146-9A-Ea-e]|3[0-9BDbd]|[46][1-9A-Fa-f]|5[0-9AaFf]|7[0-9AaEe])/;
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*)(?::[0-9]*)?$/;
 /* A message stays the same without these; what stands in them concerns one connection (RFC 9110 7.6.1). */
 export const HOP_BY_HOP = ['connection', 'proxy-connection', 'keep-alive', 'te', 'transfer-encoding', 'upgrade', 'http2-settings'];
@@ -259,6 +261,8 @@ export class Reader {
 		const host = hosts[0] ?? '';
 		if (!HOST.test(host))
 			this.#fail(0, 'RFC 9110 7.2', `Host ${JSON.stringify(host)}`);
+		if (NO_HOST.test(host))
+			this.#mayRefuse('Host is no host to any program');
 		if (!host || host.startsWith(':') || !Number(/:([0-9]+)$/.exec(host)?.[1] ?? 1) || Number(/:([0-9]+)$/.exec(host)?.[1]) > 65535)
 			this.#mayRefuse('Host has no name, or its port is none');
 		this.#target(m, host, hosts.length > 0);

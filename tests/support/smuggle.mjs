@@ -11,7 +11,7 @@
 import assert from 'node:assert/strict';
 import http2 from 'node:http2';
 import { sleep } from './gate.mjs';
-import { FRAMING, HOP_BY_HOP, connect1, read, recordingOrigin, response } from './http1.mjs';
+import { FRAMING, HOP_BY_HOP, NO_HOST, connect1, read, recordingOrigin, response } from './http1.mjs';
 import { SCALE, connect } from './peer.mjs';
 import { AUTHORITY, last, numberOf } from './smuggle_forms.mjs';
 import { evilResponse } from './smuggle_forms_response.mjs';
@@ -359,7 +359,7 @@ function wrongWith({ fields, data = '', trailers = [] }) {
 	const hosts = rest.filter(([n]) => n === 'host').map(([, v]) => v);
 	const authority = pseudo[':authority'] ?? hosts[0];
 	const same = (x) => x.toLowerCase().replace(/(:(0*80)?)$/, '');
-	if (hosts.length > 1 || !AUTHORITIES.test(authority ?? '') || hosts.some((h) => same(h) !== same(authority)))
+	if (hosts.length > 1 || !AUTHORITIES.test(authority ?? '') || NO_HOST.test(authority) || hosts.some((h) => same(h) !== same(authority)))
 		return 'the authority';
 	if (method === 'CONNECT')
 		return 'CONNECT';
