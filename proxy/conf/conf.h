@@ -186,6 +186,7 @@ struct conf_origin {
 	uint32_t max_stream_window_bytes; /* grows with the bandwidth-delay product up to: 4 MiB */
 	uint32_t connection_window_bytes; /* 16 MiB */
 	uint32_t max_header_list_bytes;   /* 64 KiB */
+	uint32_t max_request_list_bytes;  /* over HTTP/2, where the server announces none: 64 KiB */
 	usec connect_timeout, settings_timeout, queue_timeout, response_timeout, idle_timeout, keepalive, write_timeout, body_timeout, upload_linger;
 	struct conf_eject eject;
 	struct conf_check check;

@@ -316,7 +316,8 @@ const struct conf_option conf_options[] = {
         .sentence = "Size of the HPACK table that the client may use (SETTINGS_HEADER_TABLE_SIZE)."},
     {LISTEN(max_header_list_bytes), .key = "max-header-list", WINDOW(4 * KIB, LIMIT_FIELD_BLOCK_BYTES),
         .preset = "64k",
-        .sentence = "Largest size of a request's fields (SETTINGS_MAX_HEADER_LIST_SIZE), and of its trailers. Larger ones get 431."},
+        .sentence = "Largest size of a request's fields, its target among them (SETTINGS_MAX_HEADER_LIST_SIZE), and of its trailers. "
+        "Larger ones get 431. A target in HTTP/1.1 that is larger by itself gets 414."},
     {LISTEN(max_request_body_bytes), .key = "max-request-body", .example = "10M", SIZE(0, 1024 * GIB), .preset = "0",
         .sentence = "Largest size of a request's body. Larger ones get 413. 0: no limit."},
     {LISTEN(tls_timeout), .key = "tls-timeout", TIME(0), .preset = "10s",
@@ -459,6 +460,10 @@ const struct conf_option conf_options[] = {
         .sentence = "Flow-control window of all responses of a connection."},
     {ORIGIN(max_header_list_bytes), .key = "max-header-list", WINDOW(4 * KIB, LIMIT_FIELD_BLOCK_BYTES),
         .preset = "64k", .sentence = "Largest size of the fields of a response or a promise."},
+    {ORIGIN(max_request_list_bytes), .key = "max-request-list", WINDOW(4 * KIB, LIMIT_FIELD_BLOCK_BYTES), .preset = "64k",
+        .sentence = "Largest size of the fields of a request, its target among them, that a server in HTTP/2 is sent if it announces no limit "
+        "itself (SETTINGS_MAX_HEADER_LIST_SIZE). Larger ones get 431. Servers built on nghttp2, such as Apache httpd, announce none "
+        "and end the connection, with all its requests, above 64k."},
     {ORIGIN(connect_timeout), .key = "connect-timeout", TIME(0), .preset = "5s",
         .sentence = "How long connecting may take, TLS handshake included. 0: no limit, as with the other timeouts."},
     {ORIGIN(settings_timeout), .key = "settings-timeout", TIME(0), .preset = "10s",
@@ -801,7 +806,7 @@ const struct conf_option conf_options[] = {
     ERRORS("414", "The request's target is too long."),
     ERRORS("421", "No route has the host, or the scheme is not served here."),
     ERRORS("429", "The client has reached a limit of limit-requests."),
-    ERRORS("431", "The request's fields are larger than max-header-list."),
+    ERRORS("431", "The request's fields are larger than max-header-list, or than its server takes (max-request-list)."),
     ERRORS("501", "A method or a transfer coding that pushgate does not serve."),
     ERRORS("502", "The origin's response was malformed or broken off."),
     ERRORS("503", "The origin cannot be reached, or pushgate is too busy."),

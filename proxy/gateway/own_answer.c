@@ -65,6 +65,7 @@ static const struct {
     {&relay_cause_UPLOAD_LATE, GRPC_DEADLINE_EXCEEDED},
     {&relay_cause_UPLOAD_LARGE, GRPC_RESOURCE_EXHAUSTED},
     {&relay_cause_HEAD_LARGE, GRPC_RESOURCE_EXHAUSTED},
+    {&relay_cause_UP_TAKES_LESS, GRPC_RESOURCE_EXHAUSTED},
     {&relay_cause_UP_FIELDS_LARGE, GRPC_RESOURCE_EXHAUSTED},
     {&relay_cause_REQUEST_RATE, GRPC_RESOURCE_EXHAUSTED},
     {&relay_cause_REQUEST_CONCURRENCY, GRPC_RESOURCE_EXHAUSTED},
@@ -73,6 +74,7 @@ static const struct {
     /* The origin may have processed the call: UNAVAILABLE would invite the client to send it again. */
     {&relay_cause_UP_MALFORMED, GRPC_INTERNAL},
     {&relay_cause_UP_FAULT, GRPC_INTERNAL},
+    {&relay_cause_UP_ERROR, GRPC_INTERNAL},
     {&relay_cause_LOOP, GRPC_INTERNAL},
     {&relay_cause_MISDIRECTED, GRPC_UNIMPLEMENTED},
     {&relay_cause_UNTRUSTED_SCHEME, GRPC_UNIMPLEMENTED},

@@ -17,7 +17,7 @@
 	X(TARGET, "request-target-bad", "RFC 9112 3.2", 400, \
 		"The request target has none of the four forms.") \
 	X(TARGET_LONG, "request-target-long", "RFC 9112 3", 414, \
-		"The request line is longer than max-field-block.") \
+		"The request target is longer than max-header-list, or its line than max-field-block.") \
 	X(VERSION, "http-version-unknown", "RFC 9112 2.3", 505, \
 		"The version of HTTP is neither 1.1 nor 1.0.") \
 	X(STATUS_LINE, "status-line-bad", "RFC 9112 4", 400, \

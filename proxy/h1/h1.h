@@ -53,8 +53,10 @@ size_t h1_fault_index(const struct h1_fault *fault);
 const char *h1_fault_name(size_t index); /* NULL after the last */
 
 struct h1_limits {
-	uint32_t head_bytes;      /* of one head on the wire, its first line included: 431, 414 */
-	uint32_t list_bytes;      /* of its fields as RFC 9113 6.5.2 counts them: oversize */
+	uint32_t head_bytes; /* of one head on the wire, its first line included: 431, 414 */
+	/* Of its fields as RFC 9113 6.5.2 counts them, the request's target among them: oversize. A target that is
+	 * larger by itself: 414. */
+	uint32_t list_bytes;
 	uint32_t trailer_bytes;   /* of one trailer section on the wire */
 	uint32_t extension_bytes; /* of all chunk extensions of one message */
 	uint32_t window_bytes;    /* of a body that the owner has not credited yet; then is_full */

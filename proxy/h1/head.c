@@ -70,6 +70,7 @@ static void add_pseudo(struct http_head *head, enum http_token token, struct sli
 	struct http_field *f = http_head_add_slot(head);
 	*f = (struct http_field){
 	    .name = http_token_name(token), .value = value, .token = (uint16_t)token};
+	head->list_bytes += f->name.len + value.len + HTTP_FIELD_OVERHEAD;
 }
 
 /* What every hop of ours can carry, so it survives (RFC 9110 10.1.4). */
@@ -191,7 +192,7 @@ static const struct h1_fault *add_field(
 	}
 	struct http_field *f = http_head_add_slot(head);
 	*f = (struct http_field){.name = name, .value = value, .token = (uint16_t)token};
-	head->list_bytes += name.len + value.len + 32;
+	head->list_bytes += name.len + value.len + HTTP_FIELD_OVERHEAD;
 	return NULL;
 }
 
@@ -256,7 +257,8 @@ const struct h1_fault *h1_read_request(struct h1_conn *c, struct slice bytes,
 	const struct h1_fault *fault = add_request_line(c, head, cut_line(&rest));
 	*oversize = false;
 	*reason = NULL;
-	head->list_bytes = 0;
+	if (!fault && head->list_bytes > c->limits.list_bytes)
+		fault = &h1_faults[H1_FAULT_TARGET_LONG];
 	if (fault || (fault = add_fields(head, rest, hop)) != NULL)
 		return fault;
 	if (head->list_bytes > c->limits.list_bytes) {

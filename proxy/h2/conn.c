@@ -300,6 +300,12 @@ const struct h2_settings *h2_peer_settings(const struct h2_conn *c)
 	return &c->peer;
 }
 
+uint32_t h2_list_bytes_most(const struct h2_conn *c)
+{
+	uint32_t announced = c->peer.max_header_list_size;
+	return announced == UINT32_MAX ? c->limits->request_list_bytes : announced;
+}
+
 bool h2_has_failed(const struct h2_conn *c)
 {
 	return c->has_failed;

@@ -87,16 +87,21 @@ const struct h2_fault *h2_recv_ping(struct h2_conn *c, const uint8_t *payload)
 	return fault;
 }
 
-/* RFC 9113 6.8: the peer has not processed and will not process our streams above this id. */
-static void abort_above(struct h2_conn *c, uint32_t last_id)
+/* RFC 9113 6.8: the peer has not processed and will not process our streams above this id. Returns the lowest of
+ * them, or NULL. */
+static struct h2_stream *abort_above(struct h2_conn *c, uint32_t last_id)
 {
+	struct h2_stream *lowest = NULL;
 	size_t cursor = 0;
 	for (struct map_node *n = NULL; (n = map_walk(&c->streams, &cursor, n)) != NULL;) {
 		struct h2_stream *s = container_of(n, struct h2_stream, node);
-		if (h2_id_is_own(c, s->id) && s->id > last_id)
-			h2_stream_abort(
-			    c, s, H2_INPUT_RECV_RST_STREAM, NULL, H2_REFUSED_STREAM, true);
+		if (!h2_id_is_own(c, s->id) || s->id <= last_id)
+			continue;
+		if (!lowest || s->id < lowest->id)
+			lowest = s;
+		h2_stream_abort(c, s, H2_INPUT_RECV_RST_STREAM, NULL, H2_REFUSED_STREAM, true);
 	}
+	return lowest;
 }
 
 const struct h2_fault *h2_recv_goaway(struct h2_conn *c, const uint8_t *payload)
@@ -114,7 +119,7 @@ const struct h2_fault *h2_recv_goaway(struct h2_conn *c, const uint8_t *payload)
 	event->last_id = last_id;
 	event->code = code;
 	event->debug = slice_of(payload + 8, c->reader.frame.length - 8);
-	abort_above(c, last_id);
+	event->stream = abort_above(c, last_id);
 	if (code != H2_NO_ERROR)
 		h2_conn_fail(c, NULL, code, false);
 	return NULL;

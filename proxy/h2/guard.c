@@ -16,6 +16,7 @@ const struct h2_limits h2_limits_default = {
     .interim_responses = 32,
     .reserved_streams = 4096,
     .control_bytes = 262144,
+    .request_list_bytes = UINT32_MAX,
     /* A hundred responses with heads of 10 KiB each. */
     .output_bytes = 1u << 20,
     /*

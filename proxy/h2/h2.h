@@ -97,11 +97,13 @@ struct h2_limits {
 	uint32_t continuations;       /* in one block */
 	uint32_t encoder_table_bytes; /* highest table size used, whatever the peer allows */
 	uint32_t interim_responses;   /* client: of one request; above: the stream is reset */
-	uint32_t reserved_streams; /* client: promised and unanswered at a time; above: the engine
+	uint32_t reserved_streams;   /* client: promised and unanswered at a time; above: the engine
 	                                   refuses with REFUSED_STREAM by itself */
-	uint32_t control_bytes;    /* queued control output that the peer provoked (acks, pings,
+	uint32_t control_bytes;      /* queued control output that the peer provoked (acks, pings,
 	                                   resets); above: ENHANCE_YOUR_CALM */
-	uint32_t output_bytes;     /* server: queued heads and promises; above: requests are
+	uint32_t request_list_bytes; /* client: of a request's fields, unless the peer announces
+	                                   SETTINGS_MAX_HEADER_LIST_SIZE; UINT32_MAX: any */
+	uint32_t output_bytes;       /* server: queued heads and promises; above: requests are
 	                                   refused with REFUSED_STREAM, and interim responses left
 	                                   out, until the peer has read */
 	/* Floods. */
@@ -340,6 +342,9 @@ uint32_t h2_stream_window(const struct h2_conn *c, const struct h2_stream *s);
 bool h2_stream_is_shut(const struct h2_stream *s);
 const struct h2_settings *h2_peer_settings(const struct h2_conn *c);
 const struct h2_settings *h2_local_settings(const struct h2_conn *c); /* announced last */
+/* The largest field section that may be sent: the peer's SETTINGS_MAX_HEADER_LIST_SIZE, else the limit
+ * request_list_bytes. */
+uint32_t h2_list_bytes_most(const struct h2_conn *c);
 /*
  * No stream is open, and GOAWAY was sent or received or the connection has failed: flush the
  * output, then close the transport.

@@ -328,12 +328,9 @@ void http_response_strip_length(struct http_head *response)
 	http_head_drop_length(response);
 }
 
-/* RFC 9113 6.5.2: bytes that each field counts besides its name and value. */
-#define LIST_FIELD_OVERHEAD 32u
-
 static size_t pseudo_bytes(enum http_token token, struct slice value)
 {
-	return value.len ? http_token_name(token).len + value.len + LIST_FIELD_OVERHEAD : 0;
+	return value.len ? http_token_name(token).len + value.len + HTTP_FIELD_OVERHEAD : 0;
 }
 
 size_t http_head_list_bytes(const struct http_head *head)
@@ -346,6 +343,6 @@ size_t http_head_list_bytes(const struct http_head *head)
 	if (head->kind == HTTP_RESPONSE)
 		bytes += pseudo_bytes(HTTP_TOKEN_PSEUDO_STATUS, SLICE("200"));
 	for (uint32_t i = 0; i < head->count; i++)
-		bytes += head->fields[i].name.len + head->fields[i].value.len + LIST_FIELD_OVERHEAD;
+		bytes += head->fields[i].name.len + head->fields[i].value.len + HTTP_FIELD_OVERHEAD;
 	return bytes;
 }

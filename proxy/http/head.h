@@ -141,6 +141,8 @@ const struct http_field *http_head_find(const struct http_head *head, enum http_
  */
 const char *http_head_validate(struct http_head *head, enum http_head_kind kind);
 
+/* RFC 9113 6.5.2: bytes that each field counts besides its name and value. */
+#define HTTP_FIELD_OVERHEAD 32u
 /* The present size of a validated head, as RFC 9113 6.5.2 counts it. */
 size_t http_head_list_bytes(const struct http_head *head);
 

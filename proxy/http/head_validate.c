@@ -355,7 +355,7 @@ static size_t list_bytes_of(const struct http_head *head)
 {
 	size_t bytes = 0;
 	for (uint32_t i = 0; i < head->count; i++)
-		bytes += head->fields[i].name.len + head->fields[i].value.len + 32;
+		bytes += head->fields[i].name.len + head->fields[i].value.len + HTTP_FIELD_OVERHEAD;
 	return bytes;
 }
 

@@ -95,6 +95,7 @@ struct relay_cause {
 	X(UP_NOT_HTTP2,       "origin-not-http2",      RELAY_ORIGIN, RELAY_NEVER,   502, "http_protocol_error",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
 	X(UP_NO_ALPN,         "origin-no-alpn",        RELAY_ORIGIN, RELAY_NEVER,   503, "tls_protocol_error",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
 	X(UP_LOST,            "origin-lost",           RELAY_ORIGIN, RELAY_IF_LOST, 502, "connection_terminated",            RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_ERROR,           "origin-ended-by-request", RELAY_ORIGIN, RELAY_NEVER, 502, "connection_terminated",            RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
 	X(UP_FAULT,           "origin-fault",          RELAY_ORIGIN, RELAY_NEVER,   502, "http_protocol_error",              RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
 	X(UP_MALFORMED,       "response-malformed",    RELAY_ORIGIN, RELAY_NEVER,   502, "http_protocol_error",              RELAY_PROTOCOL_ERROR, RELAY_PROTOCOL_ERROR, RELAY_PROTOCOL_ERROR, RESPONSE_MALFORMED, false, true ) \
 	X(UP_FIELDS_LARGE,    "response-fields-large", RELAY_ORIGIN, RELAY_NEVER,   502, "http_response_header_section_size", RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         RESPONSE_MALFORMED, false, false) \
@@ -120,6 +121,7 @@ struct relay_cause {
 	X(UPLOAD_LARGE,       "request-too-large",     RELAY_CLIENT, RELAY_NEVER,   413, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
 	X(UPLOAD_LINGER,      "upload-linger",         RELAY_CLIENT, RELAY_NEVER,   0,   NULL,                               RELAY_NO_ERROR,       RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       true,  false) \
 	X(HEAD_LARGE,         "fields-too-large",      RELAY_CLIENT, RELAY_NEVER,   431, "http_request_error",               RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         CLIENT_RESET,       false, false) \
+	X(UP_TAKES_LESS,      "fields-too-large-for-origin", RELAY_SELF, RELAY_NEVER, 431, "http_request_error",              RELAY_CANCEL,         RELAY_CANCEL,         RELAY_CANCEL,         METHOD,             false, false) \
 	X(MISDIRECTED,        "misdirected",           RELAY_SELF,   RELAY_NEVER,   421, "destination_not_found",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(UNTRUSTED_SCHEME,   "untrusted-scheme",      RELAY_SELF,   RELAY_NEVER,   421, "destination_not_found",            RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \
 	X(ACCESS_DENIED,      "access-denied",         RELAY_SELF,   RELAY_NEVER,   403, "http_request_denied",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         AUTHORITY,          false, false) \

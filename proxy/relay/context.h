@@ -94,7 +94,9 @@ struct exchange_context {
 	const struct relay_cause *failure;
 	const char *failure_detail;
 	uint32_t failure_code;
-	bool is_bound;     /* to `server`: it waits for that one's connections alone */
+	bool
+	    broke_off; /* an origin has ended its connection with an error before it was answered */
+	bool is_bound; /* to `server`: it waits for that one's connections alone */
 	bool wants_pushes; /* the client can use pushes that come with the response */
 	uint64_t affinity; /* the key of the server that the client's cookie names; 0: none */
 	/* The origin connection that just failed. dispatch prefers any other; never dereferenced. */

@@ -63,7 +63,20 @@ struct h2_limits h2_options_limits_for_origin(const struct conf_origin *conf)
 	limits.promises = conf->limits.promises;
 	limits.reserved_streams = conf->limits.reserved_pushes;
 	limits.interim_responses = conf->limits.interim_responses;
+	limits.request_list_bytes = conf->max_request_list_bytes;
 	return limits;
+}
+
+/* A head that came with so little is not counted anew where the limit is many times as high: what pushgate itself
+ * adds is some hundred bytes. */
+#define LITTLE_BYTES 8192u
+
+bool h2_options_list_fits(const struct http_head *head, uint32_t most)
+{
+	bool is_little = head->list_bytes > 0 && head->list_bytes <= LITTLE_BYTES;
+	if (is_little && most >= 4 * LITTLE_BYTES)
+		return true;
+	return most == UINT32_MAX || http_head_list_bytes(head) <= most;
 }
 
 struct session_config *h2_options_for_clients(const struct conf_listen *conf)

@@ -17,6 +17,9 @@ struct session_config {
 struct session_config *h2_options_for_clients(const struct conf_listen *conf);
 struct session_config *h2_options_for_origin(const struct conf_origin *conf, bool push);
 
+/* Whether a request's fields are at most so large (RFC 9113 6.5.2). */
+bool h2_options_list_fits(const struct http_head *head, uint32_t most);
+
 struct h2_settings h2_options_settings_for_client(const struct conf_listen *conf);
 struct h2_limits h2_options_limits_for_client(const struct conf_listen *conf);
 struct h2_settings h2_options_settings_for_origin(const struct conf_origin *conf, bool push);

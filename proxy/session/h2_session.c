@@ -205,8 +205,7 @@ static enum session_fit request_fits(
 	(void)end;
 	if (head->protocol.len > 0 && !takes_tunnels(conn_of(s)))
 		return SESSION_NO_TUNNEL;
-	uint32_t most = h2_peer_settings(conn_of(s))->max_header_list_size;
-	bool fits = most == UINT32_MAX || http_head_list_bytes(head) <= most;
+	bool fits = h2_options_list_fits(head, h2_list_bytes_most(conn_of(s)));
 	return fits ? SESSION_FITS : SESSION_HEAD_LARGE;
 }
 

@@ -36,9 +36,16 @@ struct session_stream;
 /* Codes that end a stream or a connection (RFC 9113 7); a version without codes maps them. */
 enum session_code {
 	SESSION_NO_ERROR = 0x0,
+	SESSION_PROTOCOL_ERROR = 0x1,
+	SESSION_INTERNAL_ERROR = 0x2,
+	SESSION_FLOW_CONTROL_ERROR = 0x3,
 	SESSION_SETTINGS_TIMEOUT = 0x4,
+	SESSION_STREAM_CLOSED = 0x5,
+	SESSION_FRAME_SIZE_ERROR = 0x6,
 	SESSION_REFUSED_STREAM = 0x7,
 	SESSION_CANCEL = 0x8,
+	SESSION_COMPRESSION_ERROR = 0x9,
+	SESSION_HTTP_1_1_REQUIRED = 0xd,
 };
 const char *session_code_name(uint32_t code); /* "CANCEL"; "UNKNOWN" for any other number */
 
@@ -85,7 +92,9 @@ enum session_event_kind {
 	 * `unprocessed`: the peer did not process the request, so it may be sent again */
 	SESSION_EVENT_RESET,
 	SESSION_EVENT_CLOSED, /* both sides of the stream ended normally */
-	SESSION_EVENT_GOAWAY, /* the peer accepts no new streams; `code` */
+	/* The peer accepts no new streams; `code`. `stream`: the first one that it has not processed; NULL: it has
+	 * processed all */
+	SESSION_EVENT_GOAWAY,
 	SESSION_EVENT_PONG,   /* a session_ping came back */
 	SESSION_EVENT_FAILED, /* the connection is over: flush the output, then close */
 };

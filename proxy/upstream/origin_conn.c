@@ -152,7 +152,7 @@ void origin_conn_end_exchanges(
 		origin_leg_cut(leg);
 		const struct relay_cause *why = is_lost ? origin_conn_loss(c, x) : cause;
 		health_report_failure(x, why);
-		exchange_on_up_failed(x, why, code, detail);
+		exchange_on_up_failed(x, origin_breakage_cause(c, leg, why), code, detail);
 	}
 }
 

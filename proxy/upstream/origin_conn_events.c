@@ -27,7 +27,7 @@ static void reset_event(struct origin_conn *c, const struct session_event *e)
 	origin_leg_read_on(leg);
 	origin_leg_cut(leg);
 	health_report_failure(leg->exchange, cause);
-	exchange_on_up_failed(leg->exchange, cause, e->code, detail);
+	exchange_on_up_failed(leg->exchange, origin_breakage_cause(c, leg, cause), e->code, detail);
 }
 
 /* "HTTP/1." cannot begin a SETTINGS frame, which is the first thing that an origin has to send. */
@@ -166,8 +166,10 @@ static void on_event(struct origin_conn *c, struct session_event *e)
 		break;
 	case SESSION_EVENT_GOAWAY:
 		origin_conn_retire(c);
-		if (e->code != SESSION_NO_ERROR)
+		if (e->code != SESSION_NO_ERROR) {
 			origin_log_fault(c, "sent GOAWAY", session_code_name(e->code));
+			origin_breakage_came(c, e);
+		}
 		break;
 	case SESSION_EVENT_PONG:
 		origin_window_grow(c);

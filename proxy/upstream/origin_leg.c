@@ -48,7 +48,7 @@ bool origin_conn_has_room(const struct origin_conn *c)
 
 static const struct relay_cause *const why_unsent[] = {
     [SESSION_FITS] = &relay_cause_NO_MEMORY,
-    [SESSION_HEAD_LARGE] = &relay_cause_HEAD_LARGE,
+    [SESSION_HEAD_LARGE] = &relay_cause_UP_TAKES_LESS,
     [SESSION_NEEDS_LENGTH] = &relay_cause_NEEDS_LENGTH,
     [SESSION_NO_TUNNEL] = &relay_cause_NO_TUNNEL,
 };

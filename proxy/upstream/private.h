@@ -37,6 +37,12 @@ struct origin_single {
 	size_t discarded_bytes;
 };
 
+/* The origin has ended the connection with an error that a request may have caused (origin_breakage.c). */
+struct origin_breakage {
+	bool has_come;
+	const struct leg *blamed; /* compared only; NULL: no request of those that are left */
+};
+
 /* How a connection that is not whole any more goes on. */
 enum origin_transport {
 	ORIGIN_TRANSPORT_OPEN,
@@ -79,6 +85,7 @@ struct origin_conn {
 	uint64_t cancels;              /* how many of the requests we have reset */
 	struct origin_window window;
 	struct origin_single single;
+	struct origin_breakage breakage;
 	enum origin_transport transport;
 	enum net_end end;        /* with ORIGIN_TRANSPORT_ENDED */
 	bool offers_http1_alone; /* by ALPN: pool_needs_http1 */
@@ -266,6 +273,15 @@ bool origin_conn_ignores_http1(const struct origin_conn *c);
 void origin_conn_finish_tunnel(struct origin_conn *c);
 /* Ends the transport at once, with what it has not sent. */
 void origin_conn_cut(struct origin_conn *c);
+
+/* ---- origin_breakage.c ---- */
+
+/* The origin has sent GOAWAY with this error. */
+void origin_breakage_came(struct origin_conn *c, const struct session_event *goaway);
+/* The cause with which the exchange of a leg ends that was ended by the same error: one that repeats the request, or
+ * not. */
+const struct relay_cause *origin_breakage_cause(
+    const struct origin_conn *c, const struct leg *leg, const struct relay_cause *cause);
 
 /* ---- origin_promise.c ---- */
 

@@ -157,3 +157,17 @@ chain('nghttpd killed in the middle of a body: a reset in front, then it is back
 	const refused = await run('nghttp', ['-nv', `${url}/index.html`]);
 	assert.match(refused.stdout, /:status: 50[234]/);
 });
+
+/* nghttpd ends a connection with GOAWAY at a field above 64 KiB. */
+// covers: R163
+chain('targets that are too long for nghttpd harm nobody else', { listen: { 'max-header-list': '128k' } }, async (s, url) => {
+	const download = run('nghttp', ['-n', '--no-push', '-m', '8', `${url}/big`]);
+	for (let i = 0; i < 4; i++) {
+		const { stdout } = await run('curl', ['-s', '-o', '/dev/null', '-w', '%{http_code}', `http://127.0.0.1:${s.port}/?${'x'.repeat(66000 + 10000 * i)}`]);
+		assert.equal(stdout.trim(), '431');
+	}
+	assert.equal((await download).code, 0);
+	await s.gate.access((l) => l.path === '/big' && l.status === 200 && !l.detail);
+	for (const c of s.back.connections)
+		assert.deepEqual(c.of('server', 'GOAWAY'), []);
+});

@@ -197,6 +197,7 @@ static void origin_defaults_are_those_of_the_header(void **state)
 	assert_int_equal(o->max_stream_window_bytes, 4 << 20);
 	assert_int_equal(o->connection_window_bytes, 16 << 20);
 	assert_int_equal(o->max_header_list_bytes, 64 << 10);
+	assert_int_equal(o->max_request_list_bytes, 64 << 10);
 	assert_int_equal(o->connect_timeout, 5 * USEC_PER_SEC);
 	assert_int_equal(o->settings_timeout, 10 * USEC_PER_SEC);
 	assert_int_equal(o->queue_timeout, 10 * USEC_PER_SEC);

@@ -26,15 +26,39 @@ static void a_head_may_have_as_many_bytes_as_the_limit_says(void **state)
 	}
 }
 
+/* RFC 9113 6.5.2: what GET and a response's first line count with the pseudo-fields that they become. */
+#define LIST_OF_GET (7 + 3 + 32 + 7 + 4 + 32 + 5 + 1 + 32 + 4 + 1 + 32) /* method, scheme, path, Host: a */
+#define LIST_OF_STATUS (7 + 3 + 32)
+
+/* The answer is 414: nothing but the target is too large. */
+static void a_target_counts_and_may_be_too_large_by_itself(void **state)
+{
+	struct bench *b = *state;
+	const char *const lines[] = {
+	    "GET /aaaaaaaaaaaaaaaa HTTP/1.1\r\nHost: a\r\n\r\n",
+	    "GET http://a/aaaaaaaaaaaaaaa HTTP/1.1\r\nHost: a\r\n\r\n",
+	    "CONNECT aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:80 HTTP/1.1\r\nHost: a\r\n\r\n",
+	};
+	b->limits.list_bytes = 7 + 3 + 32 + 7 + 4 + 32 + 5 + 16 + 32; /* a path of 16 bytes */
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		begin(b, H1_SERVER);
+		say(b, lines[i]);
+		assert_string_equal(b->fault, "request-target-long");
+	}
+	b->limits.list_bytes += 4 + 1 + 32;
+	begin(b, H1_SERVER);
+	say(b, "GET /aaaaaaaaaaaaaaa HTTP/1.1\r\nHost: a\r\n\r\n");
+	assert_string_equal(b->told, "H.");
+}
+
 static void fields_over_the_list_size_are_told_and_nothing_behind_them_is_read(void **state)
 {
 	struct bench *b = *state;
 	struct h1_event e;
-	b->limits.list_bytes = 4 + 1 + 32; /* Host: a */
+	b->limits.list_bytes = LIST_OF_GET;
 	begin(b, H1_SERVER);
 	say(b, GET);
 	assert_string_equal(b->told, "H.");
-	b->limits.list_bytes--;
 	begin(b, H1_SERVER);
 	put_bytes(b, POST "Content-Length: 3\r\n\r\nabc" GET, 70);
 	assert_true(h1_next_event(b->conn, &e));
@@ -48,6 +72,7 @@ static void fields_over_the_list_size_are_told_and_nothing_behind_them_is_read(v
 	    "HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
 	assert_true(h1_is_done(b->conn));
 	/* An origin's. */
+	b->limits.list_bytes = LIST_OF_STATUS + 1 + 6 + 32 - 1;
 	begin(b, H1_CLIENT);
 	assert_true(ask(b, "GET", NULL, true));
 	send(b);
@@ -95,11 +120,12 @@ static void what_trailers_may_not_have(void **state)
 	    {"X\r\n\r\n", "field-line-bad"},
 	    {" X: 1\r\n\r\n", "line-folding"},
 	    {"X: 1\n\r\n", "line-end-bare"},
-	    {"X: 12345678901234567890\r\n\r\n", "trailers-too-large"}, /* by the list's size */
+	    {"A:1\r\nB:1\r\nC:1\r\nD:1\r\n\r\n", NULL},
+	    {"A:1\r\nB:1\r\nC:1\r\nD:1\r\nE:1\r\n\r\n", "trailers-too-large"}, /* by the list's size */
 	    {"X: 1234567890123456789012345678901234567890\r\n\r\n", "trailers-too-large"},
 	};
 	b->limits.trailer_bytes = 40;
-	b->limits.list_bytes = 1 + 19 + 32;
+	b->limits.list_bytes = LIST_OF_GET + 1; /* of the POST */
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		begin(b, H1_SERVER);
 		say(b, POST CHUNKED "0\r\n");
@@ -326,6 +352,7 @@ int main(void)
 	    TEST(a_head_may_have_as_many_bytes_as_the_limit_says),
 	    TEST(fields_over_the_list_size_are_told_and_nothing_behind_them_is_read),
 	    TEST(lines_that_come_in_pieces_are_kept_until_the_head_is_complete),
+	    TEST(a_target_counts_and_may_be_too_large_by_itself),
 	    TEST(what_trailers_may_not_have),
 	    TEST(a_size_is_hexadecimal),
 	    TEST(extensions_are_counted_over_the_whole_message),

@@ -123,7 +123,7 @@ static struct h1_limits limits(void)
 {
 	return (struct h1_limits){
 	    .head_bytes = 190,
-	    .list_bytes = 180,
+	    .list_bytes = 230,
 	    .trailer_bytes = 60,
 	    .extension_bytes = 20,
 	    .window_bytes = 65536,

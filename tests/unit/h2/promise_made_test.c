@@ -286,7 +286,7 @@ SCRIPT_TEST(pushes_above_the_clients_last_id_are_over)
 		assert_int_equal(script_promises(s, 1, "/"), id);
 	script_clears(s);
 	script_sends_goaway(s, 4, H2_NO_ERROR, "");
-	script_expects_event(s, H2_EVENT_GOAWAY, 0);
+	script_expects_event(s, H2_EVENT_GOAWAY, 6);
 	struct script_event *e = script_expects_event(s, H2_EVENT_RESET, 6);
 	assert_true(e->unprocessed);
 	script_expects_no_event(s);

@@ -32,6 +32,7 @@ static void open_bench(struct bench *b)
 	    .stream_window_bytes = 65535,
 	    .connection_window_bytes = 65535,
 	    .max_header_list_bytes = 1 << 16,
+	    .max_request_list_bytes = 1 << 16,
 	    .limits = {.settings = {100, 100}, .field_block_bytes = 1 << 16, .control_bytes = 1 << 16}};
 	const struct session_conn conn = {.budget = &b->budget};
 	*b = (struct bench){.chunks = chunk_pool_new(4096, 4), .heads = http_head_pool_new(4)};
