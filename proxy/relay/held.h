@@ -132,7 +132,8 @@ uint32_t held_good_for_sec(const struct held *h, bool is_shared);
 /* Why the response may not be held. */
 const struct policy_reason *held_storable(const struct held *h);
 bool held_varies_by_all(const struct held *h); /* Vary: * */
-/* Whether no request that comes from now on could be answered with it. */
+/* Whether it is not kept, or fetched, for requests that come from now on: none could be answered with it, or only by
+ * chance while the origin still sends it. */
 bool held_is_useless(const struct held *h);
 /* Which miss such a request would be. */
 enum hold_miss held_useless_cause(const struct held *h);

@@ -113,9 +113,23 @@ bool held_varies_by_all(const struct held *h)
 	return http_vary_names(h->head, HTTP_TOKEN_NONE);
 }
 
+/*
+ * Is it worth to be fetched for requests that may come before its end (RFC 9113 8.4)? If it was fresh when it
+ * came, if it can be validated, or if it says no-cache, by which an origin marks what is for the page that is
+ * being loaded. Of what says nothing else than that it is stale, requests that have come by now get their answer.
+ */
+static bool is_for_requests_to_come(const struct held *h)
+{
+	return h->fresh_sec > 0 || http_head_find(h->head, HTTP_TOKEN_ETAG) ||
+	       http_head_find(h->head, HTTP_TOKEN_LAST_MODIFIED) ||
+	       http_cache_control(h->head).no_cache;
+}
+
 bool held_is_useless(const struct held *h)
 {
-	return (!held_is_fresh(h) && !held_is_open(h)) || held_varies_by_all(h);
+	if (held_varies_by_all(h))
+		return true;
+	return !held_is_fresh(h) && (!held_is_open(h) || !is_for_requests_to_come(h));
 }
 
 enum hold_miss held_useless_cause(const struct held *h)

@@ -93,6 +93,42 @@ static void no_cache_is_given_while_the_promised_stream_is_open(void **state)
 	hold_world_free(j.hw);
 }
 
+/* Nobody knows how long it is good for: it is for those that have asked by the time that its head comes, and while one
+ * of them gets it, others may join.
+ * covers: P-hold-fresh P-hold-join */
+static void what_is_never_fresh_is_fetched_for_requests_that_have_joined(void **state)
+{
+	(void)state;
+	static const char *const nothing[] = {"x-none", "nothing said", NULL};
+	struct world_leg *second;
+	struct joined j = join(false, NULL);
+	hold_world_head(j.hw, j.push, 200, nothing, false);
+	hold_world_pass(j.hw);
+	assert_false(exchange_is_over(j.push));
+	world_download(j.hw->w, j.push, "abc", false);
+	assert_true(hold_world_get(j.hw, "/a", NULL, &second));
+	world_download(j.hw->w, j.push, "def", true);
+	hold_world_pass(j.hw);
+	hold_world_take(j.hw, j.down);
+	hold_world_take(j.hw, second);
+	assert_string_equal(j.down->bytes, "abcdef");
+	assert_string_equal(second->bytes, "abcdef");
+	hold_world_free(j.hw);
+
+	/* One that waited, and cannot be answered with it, is none. */
+	static const char *const cookie[] = {"cookie", "user=b", NULL};
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *up;
+	struct exchange *push = hold_world_promise(hw, "/a", NULL, &up);
+	assert_true(hold_world_get(hw, "/a", cookie, &second));
+	hold_world_head(hw, push, 200, nothing, false);
+	hold_world_pass(hw);
+	assert_true(exchange_is_over(push));
+	assert_string_equal(up->said, "reset 8");
+	assert_string_equal(hw->notes, "missed cookie; expired hold-not-fresh 0");
+	hold_world_free(hw);
+}
+
 /* covers: P-hold-claim */
 static void several_requests_join_one_response(void **state)
 {
@@ -598,6 +634,7 @@ int main(void)
 	    cmocka_unit_test(response_in_flight_is_joined_as_it_comes),
 	    cmocka_unit_test(joined_before_the_head_gets_the_head_when_it_comes),
 	    cmocka_unit_test(no_cache_is_given_while_the_promised_stream_is_open),
+	    cmocka_unit_test(what_is_never_fresh_is_fetched_for_requests_that_have_joined),
 	    cmocka_unit_test(several_requests_join_one_response),
 	    cmocka_unit_test(trailers_of_a_joined_response_pass),
 	    cmocka_unit_test(join_that_fails_half_way_is_reset_as_the_outcome_table_says),

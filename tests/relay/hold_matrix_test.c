@@ -199,8 +199,10 @@ static void write_cell(FILE *out, const struct row *r, const struct column *c, b
 		fputs(" **yes** |", out);
 	else if (got[OPEN])
 		fputs(" open |", out);
-	else
-		fprintf(out, " %s |", cause[OPEN]);
+	else if (got[BEFORE_THE_HEAD])
+		fputs(" waiting |", out);
+	else /* what was given up with its head is not fresh for anybody: what keeps it from a request that waited says more */
+		fprintf(out, " %s |", cause[strcmp(cause[OPEN], "not-fresh") == 0 ? BEFORE_THE_HEAD : OPEN]);
 }
 
 static void write_table(FILE *out, bool shares)

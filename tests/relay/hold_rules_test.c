@@ -453,9 +453,9 @@ static void without_freshness_nothing_stays_when_the_promised_stream_is_over(voi
 {
 	(void)state;
 	hold_fields responses[] = {FIELDS("cache-control", "no-cache"),
-	    FIELDS("cache-control", "max-age=0"), FIELDS("x-none", "nothing said"),
+	    FIELDS("cache-control", "max-age=0", "etag", "\"1\""),
 	    FIELDS("cache-control", "no-cache", "etag", "\"1\""),
-	    FIELDS("cache-control", "max-age=5", "age", "5")};
+	    FIELDS("cache-control", "max-age=5", "age", "5", "last-modified", "Sun, 09 Sep 2001 01:45:00 GMT")};
 	for (size_t i = 0; i < sizeof(responses) / sizeof(responses[0]); i++) {
 		struct hold_world *hw = hold_world_new();
 		struct world_leg *down;
@@ -554,6 +554,11 @@ static void what_nobody_could_claim_is_given_up_when_its_head_comes(void **state
 	    {FIELDS("cache-control", "no-cache"), POLICY_LINK, "not-fresh"},
 	    {FIELDS("x-none", "nothing said"), POLICY_CONFIG, "not-fresh"},
 	    {FIELDS("etag", "\"1\""), POLICY_LINK, NULL},
+	    {FIELDS("x-none", "nothing said"), POLICY_RELAYED, "not-fresh"},
+	    {FIELDS("cache-control", "public"), POLICY_RELAYED, "not-fresh"},
+	    {FIELDS("cache-control", "max-age=0"), POLICY_RELAYED, "not-fresh"},
+	    {FIELDS("cache-control", "max-age=5", "age", "5"), POLICY_RELAYED, "not-fresh"},
+	    {FIELDS("cache-control", "max-age=0", "etag", "\"1\""), POLICY_RELAYED, NULL},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct hold_world *hw = hold_world_new();

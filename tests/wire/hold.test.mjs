@@ -273,6 +273,30 @@ scenario('what no request could claim is given up when its head comes: Vary: *',
 	assert.equal(line.verdict, 'drop');
 	assert.equal(line.reason, 'hold-not-fresh');
 });
+scenario('what says nothing of its freshness is given up when its head comes, and its body is not fetched', HOLD, async (s) => {
+	const { client, origin, up } = await s.open(refusing);
+	origin.push(up, 2, '/a.css').headers(2, { ':status': 200, 'content-length': 400_000 });
+	await origin.expectReset(2, 'CANCEL');
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(1);
+	const line = await pushLine(s, '/a.css');
+	assert.equal(line.verdict, 'drop');
+	assert.equal(line.reason, 'hold-not-fresh');
+	client.request(3, { path: '/a.css' });
+	await goesToTheOrigin(client, origin, 3);
+	assert.equal((await requestLine(s, '/a.css')).missed, 'not-fresh');
+});
+scenario('unless a request waits for it', HOLD, async (s) => {
+	const { client, origin, up } = await s.open(refusing);
+	origin.push(up, 2, '/a.css');
+	await s.settle(client, origin);
+	client.request(3, { path: '/a.css' });
+	await s.settle(client, origin);
+	origin.respond(2, { fields: { 'content-length': 16_000 }, body: Buffer.alloc(16_000, 'x') });
+	assert.equal((await client.response(3)).body.length, 16_000);
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(1);
+});
 scenario('what no request could claim is given up when its head comes: no-cache, promised by nobody', {
 	extra: HOLD.extra + section('preload own', { add: '/own.css as=style' }),
 }, async (s) => {
