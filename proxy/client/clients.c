@@ -24,6 +24,7 @@ static bool open_tls(struct client_listener *l, char *error, size_t error_size)
 	    .certificate_count = conf->certificate_count,
 	    .alpn = alpn,
 	    .tickets = l->clients->env->tickets,
+	    .files = l->clients->env->conf->sealed,
 	};
 	l->tls = net_tls_server_new(&o, error, error_size);
 	return l->tls != NULL;

@@ -4,6 +4,7 @@
  * of what clients will refuse, and of a route whose host no certificate covers.
  */
 #include "proxy/base/clock.h"
+#include "proxy/base/sealed.h"
 #include "proxy/conf/load.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -99,13 +100,13 @@ static void not_a_key(struct conf_loader *l, const struct pair *p, const struct 
 /* ---- whether they belong together ---- */
 
 /* The line of the section's certificate that the key belongs to; 0: of none. */
-static uint32_t owner_of_key(const struct pair *p)
+static uint32_t owner_of_key(const struct conf_loader *l, const struct pair *p)
 {
 	struct net_chain_link links[NET_CHAIN_MOST];
 
 	for (size_t i = 0; i < p->section->chain_count; i++) {
 		const struct conf_file_ref *chain = &p->section->chains[i];
-		size_t count = net_chain_read(chain->path, p->key->path, links);
+		size_t count = net_chain_read(l->conf->sealed, chain->path, p->key->path, links);
 		if (count > 0 && links[0].has_key)
 			return chain->line;
 	}
@@ -146,7 +147,7 @@ static void other_key(
 		    i + 1, p->chain->path);
 		return;
 	}
-	uint32_t line = owner_of_key(p);
+	uint32_t line = owner_of_key(l, p);
 	if (line)
 		conf_mistake(l, file, p->key->line,
 		    "the key '%s' belongs to the certificate of line %" PRIu32
@@ -258,8 +259,11 @@ static bool check_pair(struct conf_loader *l, const struct pair *p)
 	struct net_pem_file chain, key;
 	struct net_chain_link links[NET_CHAIN_MOST];
 
-	net_pem_look(p->chain->path, &chain);
-	net_pem_look(p->key->path, &key);
+	/* From here on the files are what they are now. What is wrong with reading them, net_pem_look says. */
+	(void)sealed_add(l->conf->sealed, p->chain->path);
+	(void)sealed_add(l->conf->sealed, p->key->path);
+	net_pem_look(l->conf->sealed, p->chain->path, &chain);
+	net_pem_look(l->conf->sealed, p->key->path, &key);
 	if (chain.certificates == 0)
 		not_a_certificate(l, p, &chain, &key);
 	/* Of two swapped files one message is enough. */
@@ -267,7 +271,7 @@ static bool check_pair(struct conf_loader *l, const struct pair *p)
 		not_a_key(l, p, &key);
 	if (chain.certificates == 0 || key.keys == 0)
 		return false;
-	size_t count = net_chain_read(p->chain->path, p->key->path, links);
+	size_t count = net_chain_read(l->conf->sealed, p->chain->path, p->key->path, links);
 	if (count > 0 && is_unusable(l, p, &links[0]))
 		return false;
 	if (count > 0 && !links[0].has_key) {
@@ -286,7 +290,8 @@ static void make_context(
 	char error[256] = "";
 	struct net_tls_server_options options = {.certificates = listen->certificates,
 	    .certificate_count = listen->certificate_count,
-	    .alpn = "h2"};
+	    .alpn = "h2",
+	    .files = l->conf->sealed};
 
 	s->tls = net_tls_server_new(&options, error, sizeof error);
 	if (!s->tls)
@@ -328,9 +333,11 @@ bool conf_check_authorities(struct conf_loader *l, const char *path)
 {
 	char error[256] = "";
 	struct net_pem_file f;
-	struct net_tls_client_options options = {.ca_file = path, .verify = true, .alpn = "h2"};
+	struct net_tls_client_options options = {
+	    .ca_file = path, .verify = true, .alpn = "h2", .files = l->conf->sealed};
 
-	net_pem_look(path, &f);
+	(void)sealed_add(l->conf->sealed, path);
+	net_pem_look(l->conf->sealed, path, &f);
 	errno = f.error;
 	if (f.error)
 		return conf_no_file(l, "tls-ca", path, "name a PEM file of authorities");
@@ -350,4 +357,17 @@ bool conf_check_authorities(struct conf_loader *l, const char *path)
 		    l, "tls-ca cannot be used: %s; name a PEM file of authorities", error);
 	net_tls_free(tls);
 	return tls != NULL;
+}
+
+void conf_read_system_authorities(struct conf_loader *l)
+{
+	const struct conf *c = l->conf;
+
+	for (size_t i = 0; l->opens_files && i < c->origin_count; i++) {
+		const struct conf_origin *o = &c->origins[i];
+		bool may_be_tls = o->kind == CONF_ORIGIN_TLS || o->kind == CONF_ORIGIN_FORWARD;
+		/* A worker says that it cannot be read. */
+		if (may_be_tls && o->tls_verify && !o->tls_ca)
+			(void)sealed_add(c->sealed, NET_SYSTEM_CA_FILE);
+	}
 }

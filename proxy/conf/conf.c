@@ -5,6 +5,7 @@
  */
 #include "proxy/conf/conf.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/sealed.h"
 #include "proxy/conf/load.h"
 #include <stdlib.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@ static struct conf *load_begin(
 	struct conf *c = memory_new(struct conf);
 
 	arena_init(&c->arena, NULL, 0);
+	c->sealed = opens_files ? sealed_new() : NULL;
 	*l = (struct conf_loader){
 	    .conf = c, .errors = errors, .opens_files = opens_files, .folder = folder};
 	c->file = conf_copy(l, slice_of_string(name));
@@ -36,6 +38,8 @@ static struct conf *load_end(struct conf_loader *l)
 	if (!l->is_foreign)
 		conf_finish(l);
 	l->conf->sections = l->first;
+	if (l->conf->sealed)
+		sealed_seal(l->conf->sealed);
 	if (l->counts.mistakes == 0)
 		return l->conf;
 	conf_free(l->conf);
@@ -91,6 +95,7 @@ void conf_free(struct conf *c)
 	if (!c)
 		return;
 	policy_regexes_free(c->regexes);
+	sealed_free(c->sealed);
 	arena_fini(&c->arena);
 	free(c);
 }

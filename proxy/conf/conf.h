@@ -348,6 +348,8 @@ struct conf_error_body {
 struct conf_section;
 struct conf {
 	struct arena arena;           /* everything below lives here */
+	/* Certificates, keys and authorities as they were checked; NULL: no file was opened. */
+	struct sealed *sealed;
 	const char *file;
 	const struct conf_section *sections; /* for conf_find_place */
 	struct conf_server server;

@@ -150,6 +150,8 @@ bool conf_is_foreign(struct conf_loader *l, struct slice text);
 void conf_check_certificates(struct conf_loader *l, struct conf_section *s);
 /* covered_hosts.c: checks the certificates against the hosts of the routes. */
 void conf_check_covered_hosts(struct conf_loader *l);
+/* Keeps the system's authorities for workers that verify an origin by them. */
+void conf_read_system_authorities(struct conf_loader *l);
 /* Reports a tls-ca file without usable authorities. False: it has. */
 bool conf_check_authorities(struct conf_loader *l, const char *path);
 

@@ -375,6 +375,7 @@ void conf_finish(struct conf_loader *l)
 		check_section(l, s);
 	conf_for_each_section(l, s, CONF_SECTION_ACCESS) conf_check_access(l, s);
 	note_tunnels(c);
+	conf_read_system_authorities(l);
 	if (c->listen_count == 0)
 		conf_mistake(l, c->file, 1, "there is no [listen NAME]; add one with an address");
 	/* Forward mode has a route of its own, unless another mistake prevents that. */

@@ -152,6 +152,7 @@ void net_tickets_fini(struct net_tickets *t); /* erases it */
 
 /* ---- TLS ---- */
 
+struct sealed;  /* base/sealed.h */
 struct net_tls; /* a context; connections hold it, so its owner may free it before them */
 
 struct net_certificate {
@@ -167,13 +168,18 @@ struct net_tls_server_options {
 	const char *alpn; /* "h2": accepted protocols, comma-separated, preferred first */
 	/* Copied; workers that are given the same ones resume each other's sessions. NULL: random. */
 	const struct net_tickets *tickets;
+	const struct sealed *files; /* the files are read from there; NULL: from the disk */
 };
 
 struct net_tls_client_options {
 	const char *ca_file; /* NULL = the system's */
 	bool verify;         /* chain and name */
 	const char *alpn;
+	const struct sealed *files; /* as above */
 };
+
+/* The file of the authorities that the system trusts. */
+#define NET_SYSTEM_CA_FILE "/etc/ssl/certs/ca-certificates.crt"
 
 /*
  * TLS 1.2 and 1.3; for TLS 1.2 only the ECDHE AEAD suites that RFC 9113 9.2.2 and appendix A allow,
@@ -203,7 +209,7 @@ struct net_pem_file {
 	bool is_pkcs12; /* a certificate and its key in one binary file */
 	uint32_t certificates, keys, encrypted_keys, public_keys, requests;
 };
-void net_pem_look(const char *file, struct net_pem_file *f);
+void net_pem_look(const struct sealed *files, const char *file, struct net_pem_file *f);
 
 /* One certificate of a file. Times in seconds since the Unix epoch. */
 struct net_chain_link {
@@ -219,8 +225,8 @@ struct net_chain_link {
 #define NET_CHAIN_MOST 16
 /* Reads the certificates of the file, at most NET_CHAIN_MOST, and returns their number. key_file may
  * be NULL. What cannot be read is left out. */
-size_t net_chain_read(
-    const char *chain_file, const char *key_file, struct net_chain_link links[NET_CHAIN_MOST]);
+size_t net_chain_read(const struct sealed *files, const char *chain_file, const char *key_file,
+    struct net_chain_link links[NET_CHAIN_MOST]);
 
 /* ---- connections ---- */
 

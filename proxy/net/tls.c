@@ -4,7 +4,6 @@
 #include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
-#include <errno.h>
 #include <openssl/err.h>
 #include <stdio.h>
 
@@ -122,14 +121,4 @@ const char *tls_reason(uint32_t code, char *buffer, size_t size)
 	for (char *p = buffer; *p; p++)
 		*p = ascii_lower(*p);
 	return buffer;
-}
-
-struct net_tls *tls_refuse(struct net_tls *t, char *error, size_t size, const char *file)
-{
-	char reason[128];
-	uint32_t code = ERR_get_error();
-	snprintf(error, size, "%s: %s", file, tls_reason(code, reason, sizeof(reason)));
-	ERR_clear_error();
-	net_tls_free(t);
-	return NULL;
 }

@@ -3,6 +3,7 @@
 #ifndef PUSHGATE_NET_TLS_H
 #define PUSHGATE_NET_TLS_H
 
+#include "proxy/base/sealed.h"
 #include "proxy/net/net.h"
 #include <openssl/ssl.h>
 
@@ -48,10 +49,18 @@ struct net_tls *net_tls_hold(struct net_tls *t);
 /* tls.c: what both roles set. */
 struct net_tls *tls_new(bool is_server, const char *alpn);
 SSL_CTX *tls_context_new(struct net_tls *t);
-/* "FILE: reason" into error; NULL. */
-struct net_tls *tls_refuse(struct net_tls *t, char *error, size_t size, const char *file);
 /* The reason of an error code as text; uses buffer if the text must be composed. */
 const char *tls_reason(uint32_t code, char *buffer, size_t size);
+
+/* tls_load.c: what a file has, into a context. False: the reason is in the library's queue of errors. */
+bool tls_load_chain(SSL_CTX *x, const struct sealed_view *v);
+bool tls_load_key(SSL_CTX *x, const struct sealed_view *v);
+bool tls_load_authorities(SSL_CTX *x, const struct sealed_view *v);
+/* Reads the bytes of a view, which must outlive it. */
+BIO *tls_reader(const struct sealed_view *v);
+/* False with "FILE: reason" in error. */
+bool tls_view_open(
+    const struct sealed *files, const char *file, struct sealed_view *v, char *error, size_t size);
 
 /* tls_tickets.c: the tickets of this context come from those of its struct net_tls. */
 void tls_tickets_set(SSL_CTX *x);

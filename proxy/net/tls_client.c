@@ -9,8 +9,7 @@
 #include "proxy/net/tls.h"
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
-
-#define SYSTEM_CA_FILE "/etc/ssl/certs/ca-certificates.crt"
+#include <stdio.h>
 
 static int on_session(SSL *ssl, SSL_SESSION *session)
 {
@@ -27,16 +26,34 @@ static int on_session(SSL *ssl, SSL_SESSION *session)
 	return 1; /* 1: we keep the reference */
 }
 
+static bool trust(
+    SSL_CTX *x, const char *file, const struct sealed *files, char *error, size_t error_size)
+{
+	struct sealed_view v;
+	char reason[128];
+	ERR_clear_error();
+	if (!tls_view_open(files, file, &v, error, error_size))
+		return false;
+	bool is_good = tls_load_authorities(x, &v);
+	sealed_view_close(&v);
+	if (!is_good)
+		snprintf(error, error_size, "%s: %s", file,
+		    tls_reason(ERR_get_error(), reason, sizeof(reason)));
+	ERR_clear_error();
+	return is_good;
+}
+
 struct net_tls *net_tls_client_new(
     const struct net_tls_client_options *o, char *error, size_t error_size)
 {
-	const char *file = o->ca_file ? o->ca_file : SYSTEM_CA_FILE;
+	const char *file = o->ca_file ? o->ca_file : NET_SYSTEM_CA_FILE;
 	struct net_tls *t = tls_new(false, o->alpn);
 	t->verify = o->verify;
 	t->context = tls_context_new(t);
-	ERR_clear_error();
-	if (o->verify && !SSL_CTX_load_verify_locations(t->context, file, NULL))
-		return tls_refuse(t, error, error_size, file);
+	if (o->verify && !trust(t->context, file, o->files, error, error_size)) {
+		net_tls_free(t);
+		return NULL;
+	}
 	SSL_CTX_set_verify(t->context, o->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
 	if (t->alpn_length)
 		ensure(SSL_CTX_set_alpn_protos(t->context, t->alpn, (unsigned)t->alpn_length) == 0);

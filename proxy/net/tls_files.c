@@ -1,40 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Looks into the files of certificates and keys, so that a message can say what is wrong with them. To
- * serve, the TLS contexts read the same files themselves.
+ * serve, the TLS contexts read the same sealed bytes themselves (tls_load.c).
  */
 #include "proxy/base/ensure.h"
-#include "proxy/base/memory.h"
 #include "proxy/net/tls.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
-#include <unistd.h>
-
-/* Files of certificates are small; a larger one was named by mistake. */
-enum { TLS_FILE_BYTES = 1 << 20 };
-
-/* Returns the file's bytes, which the caller frees; NULL with errno set. */
-static char *read_file(const char *file, size_t *length)
-{
-	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return NULL;
-	char *bytes = memory_alloc(TLS_FILE_BYTES);
-	ssize_t n = 1;
-	for (*length = 0; n > 0 && *length<TLS_FILE_BYTES; *length += n> 0 ? (size_t)n : 0)
-		n = read(fd, bytes + *length, TLS_FILE_BYTES - *length);
-	int error = n < 0 ? errno : 0;
-	close(fd);
-	if (!error)
-		return bytes;
-	free(bytes);
-	errno = error;
-	return NULL;
-}
 
 /* ---- PEM blocks ---- */
 
@@ -74,21 +48,20 @@ static void count_blocks(struct net_pem_file *f, struct slice text)
 	}
 }
 
-void net_pem_look(const char *file, struct net_pem_file *f)
+void net_pem_look(const struct sealed *files, const char *file, struct net_pem_file *f)
 {
-	size_t length = 0;
-	*f = (struct net_pem_file){0};
-	char *bytes = read_file(file, &length);
-	if (!bytes) {
-		f->error = errno;
+	struct sealed_view v;
+	*f = (struct net_pem_file){.error = sealed_view_open(files, file, &v)};
+	if (f->error)
 		return;
-	}
+	const char *bytes = v.bytes.ptr;
+	size_t length = v.bytes.len;
 	f->is_empty = length == 0;
-	count_blocks(f, slice_of(bytes, length));
+	count_blocks(f, v.bytes);
 	/* A DER SEQUENCE of more than 255 bytes; that of PKCS #12 begins with the INTEGER 3. */
 	f->is_der = length > 8 && bytes[0] == 0x30 && bytes[1] == (char)0x82;
 	f->is_pkcs12 = f->is_der && memcmp(bytes + 4, "\2\1\3", 3) == 0;
-	free(bytes);
+	sealed_view_close(&v);
 }
 
 /* ---- certificates ---- */
@@ -119,31 +92,42 @@ static void describe(struct net_chain_link *link, X509 *certificate)
 	link->is_self_signed = X509_NAME_cmp(subject, X509_get_issuer_name(certificate)) == 0;
 }
 
-static EVP_PKEY *read_key(const char *file)
+static EVP_PKEY *read_key(const struct sealed *files, const char *file)
 {
-	BIO *in = file ? BIO_new_file(file, "r") : NULL;
+	struct sealed_view v;
+	if (!file || sealed_view_open(files, file, &v) != 0)
+		return NULL;
+	BIO *in = tls_reader(&v);
 	/* No password: the key is not encrypted, or it cannot be read. */
-	EVP_PKEY *key = in ? PEM_read_bio_PrivateKey(in, NULL, NULL, (void *)(uintptr_t) "") : NULL;
+	EVP_PKEY *key = PEM_read_bio_PrivateKey(in, NULL, NULL, (void *)(uintptr_t) "");
 	BIO_free(in);
+	sealed_view_close(&v);
 	return key;
 }
 
-size_t net_chain_read(
-    const char *chain_file, const char *key_file, struct net_chain_link links[NET_CHAIN_MOST])
+static void compare_with_key(struct net_chain_link *link, X509 *certificate, EVP_PKEY *key)
+{
+	EVP_PKEY *public_key = X509_get_pubkey(certificate);
+	link->is_key_read = key != NULL;
+	link->is_for_known_key = public_key != NULL;
+	EVP_PKEY_free(public_key);
+	link->has_key = key && X509_check_private_key(certificate, key) == 1;
+}
+
+size_t net_chain_read(const struct sealed *files, const char *chain_file, const char *key_file,
+    struct net_chain_link links[NET_CHAIN_MOST])
 {
 	size_t count = 0;
 	X509 *previous = NULL, *next;
-	EVP_PKEY *key = read_key(key_file);
-	BIO *in = BIO_new_file(chain_file, "r");
-	while (
-	    in && count < NET_CHAIN_MOST && (next = PEM_read_bio_X509_AUX(in, NULL, NULL, NULL))) {
+	struct sealed_view v;
+	if (sealed_view_open(files, chain_file, &v) != 0)
+		return 0;
+	EVP_PKEY *key = read_key(files, key_file);
+	BIO *in = tls_reader(&v);
+	while (count < NET_CHAIN_MOST && (next = PEM_read_bio_X509_AUX(in, NULL, NULL, NULL))) {
 		links[count] = (struct net_chain_link){0};
 		describe(&links[count], next);
-		links[count].is_key_read = key != NULL;
-		EVP_PKEY *public_key = X509_get_pubkey(next);
-		links[count].is_for_known_key = public_key != NULL;
-		EVP_PKEY_free(public_key);
-		links[count].has_key = key && X509_check_private_key(next, key) == 1;
+		compare_with_key(&links[count], next, key);
 		if (count > 0)
 			links[count - 1].is_signed_by_next =
 			    X509_check_issued(next, previous) == X509_V_OK;
@@ -154,6 +138,7 @@ size_t net_chain_read(
 	X509_free(previous);
 	EVP_PKEY_free(key);
 	BIO_free(in);
+	sealed_view_close(&v);
 	ERR_clear_error();
 	return count;
 }

@@ -7,11 +7,8 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include "proxy/net/tls.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <openssl/err.h>
 #include <stdio.h>
-#include <unistd.h>
 
 /* ---- whether the client can verify a certificate ---- */
 
@@ -136,18 +133,6 @@ static int on_alpn(SSL *ssl, const uint8_t **out, uint8_t *out_length, const uin
 
 /* ---- loading ---- */
 
-/* Checks readability first: the library's own message does not tell why a file is unreadable. */
-static bool can_read(const char *file, char *error, size_t size)
-{
-	int fd = open(file, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		snprintf(error, size, "%s: %s", file, strerrordesc_np(errno));
-		return false;
-	}
-	close(fd);
-	return true;
-}
-
 static uint16_t sigalg_of_curve(const EVP_PKEY *key)
 {
 	const EC_KEY *ec = EVP_PKEY_get0_EC_KEY(key);
@@ -159,25 +144,37 @@ static uint16_t sigalg_of_curve(const EVP_PKEY *key)
 	return SSL_SIGN_ECDSA_SECP521R1_SHA512;
 }
 
-static bool load(struct net_tls *t, const struct net_certificate *from, char *error, size_t size)
+/* False with "FILE: reason" in error. */
+static bool use(SSL_CTX *x, bool (*load)(SSL_CTX *, const struct sealed_view *), const char *file,
+    const struct sealed *files, char *error, size_t size)
+{
+	struct sealed_view v;
+	char reason[128];
+	ERR_clear_error();
+	if (!tls_view_open(files, file, &v, error, size))
+		return false;
+	bool is_good = load(x, &v);
+	sealed_view_close(&v);
+	if (!is_good)
+		snprintf(error, size, "%s: %s", file,
+		    tls_reason(ERR_get_error(), reason, sizeof(reason)));
+	ERR_clear_error();
+	return is_good;
+}
+
+static bool load(struct net_tls *t, const struct net_certificate *from, const struct sealed *files,
+    char *error, size_t size)
 {
 	struct tls_certificate *c = &t->certificates[t->certificate_count++];
 	c->context = tls_context_new(t);
 	if (t->certificate_count == 1)
 		t->context = c->context;
-	char reason[128];
-	const char *wrong = NULL;
-	if (!can_read(from->chain_file, error, size) || !can_read(from->key_file, error, size))
+	if (!use(c->context, tls_load_chain, from->chain_file, files, error, size) ||
+	    !use(c->context, tls_load_key, from->key_file, files, error, size))
 		return false;
-	ERR_clear_error();
-	if (!SSL_CTX_use_certificate_chain_file(c->context, from->chain_file))
-		wrong = from->chain_file;
-	else if (!SSL_CTX_use_PrivateKey_file(c->context, from->key_file, SSL_FILETYPE_PEM))
-		wrong = from->key_file;
-	else if (!SSL_CTX_check_private_key(c->context))
-		wrong = from->key_file;
-	if (wrong) {
-		snprintf(error, size, "%s: %s", wrong,
+	if (!SSL_CTX_check_private_key(c->context)) {
+		char reason[128];
+		snprintf(error, size, "%s: %s", from->key_file,
 		    tls_reason(ERR_get_error(), reason, sizeof(reason)));
 		ERR_clear_error();
 		return false;
@@ -213,7 +210,7 @@ struct net_tls *net_tls_server_new(
 	struct net_tls *t = tls_new(true, o->alpn);
 	t->certificates = memory_zalloc(o->certificate_count * sizeof(*t->certificates));
 	for (size_t i = 0; i < o->certificate_count; i++) {
-		if (!load(t, &o->certificates[i], error, error_size)) {
+		if (!load(t, &o->certificates[i], o->files, error, error_size)) {
 			net_tls_free(t);
 			return NULL;
 		}

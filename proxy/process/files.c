@@ -85,8 +85,8 @@ void files_open(struct files *f, const struct conf *conf, files_report *report, 
 static struct offer_manifest *map_manifest(int fd)
 {
 	size_t length;
-	void *bytes = fd < 0 ? NULL : files_map(fd, OFFER_MANIFEST_FLAT_BYTES, &length);
-	return bytes ? offer_manifest_of_flat(bytes, length, files_unmap) : NULL;
+	void *bytes = fd < 0 ? NULL : sealed_map(fd, OFFER_MANIFEST_FLAT_BYTES, &length);
+	return bytes ? offer_manifest_of_flat(bytes, length, sealed_unmap) : NULL;
 }
 
 void files_resume(struct files *f, const struct conf *conf, const struct files_contents *contents)

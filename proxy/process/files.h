@@ -22,6 +22,7 @@
 #ifndef PUSHGATE_PROCESS_FILES_H
 #define PUSHGATE_PROCESS_FILES_H
 
+#include "proxy/base/sealed.h"
 #include "proxy/conf/conf.h"
 #include "proxy/gateway/gateway.h"
 #include "proxy/process/identity.h"
@@ -51,15 +52,6 @@ void files_contents_init(struct files_contents *c, const struct conf *conf);
 /* Takes fd. Does nothing but close it if there is no such object. */
 void files_contents_set(struct files_contents *c, size_t object, int fd);
 void files_contents_fini(struct files_contents *c);
-
-/* A memory file with these bytes that nobody can change any more, or -1. */
-int files_seal(struct slice bytes);
-/*
- * The bytes of such a file, mapped; NULL unless it is sealed and has at most `most` bytes, and not 0. Does not
- * close fd. files_unmap frees them.
- */
-void *files_map(int fd, size_t most, size_t *length);
-void files_unmap(void *bytes, size_t length);
 
 /* ---- the files themselves (files.c) ---- */
 

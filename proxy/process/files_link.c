@@ -29,10 +29,10 @@ static bool take_manifest(struct files_link *l, size_t at, int fd)
 {
 	size_t length;
 	void *bytes = fd >= 0 && at < l->manifest_count
-			  ? files_map(fd, OFFER_MANIFEST_FLAT_BYTES, &length)
+			  ? sealed_map(fd, OFFER_MANIFEST_FLAT_BYTES, &length)
 			  : NULL;
 	struct offer_manifest *m =
-	    bytes ? offer_manifest_of_flat(bytes, length, files_unmap) : NULL;
+	    bytes ? offer_manifest_of_flat(bytes, length, sealed_unmap) : NULL;
 	if (!m)
 		return false;
 	gateway_set_manifest(l->gateway, at, m);
@@ -46,11 +46,11 @@ static bool take_learned(struct files_link *l, int fd)
 	size_t length;
 	if (!l->awaits_learned)
 		return false;
-	void *bytes = fd < 0 ? NULL : files_map(fd, FILES_LEARNED_BYTES, &length);
+	void *bytes = fd < 0 ? NULL : sealed_map(fd, FILES_LEARNED_BYTES, &length);
 	bool is_good =
 	    fd < 0 || (bytes && !gateway_load_learned(l->gateway, slice_of(bytes, length)));
 	if (bytes)
-		files_unmap(bytes, length);
+		sealed_unmap(bytes, length);
 	l->awaits_learned = !is_good;
 	return is_good;
 }
@@ -58,14 +58,14 @@ static bool take_learned(struct files_link *l, int fd)
 bool files_take_text(struct gateway *g, size_t text, int fd)
 {
 	size_t length;
-	void *bytes = fd < 0 ? NULL : files_map(fd, LIMIT_NAMES_FILE_BYTES + 1, &length);
+	void *bytes = fd < 0 ? NULL : sealed_map(fd, LIMIT_NAMES_FILE_BYTES + 1, &length);
 	if (!bytes)
 		return false;
 	if (text == FILES_HOSTS)
 		gateway_set_hosts(g, slice_of(bytes, length));
 	else
 		gateway_set_resolv_conf(g, slice_of(bytes, length));
-	files_unmap(bytes, length);
+	sealed_unmap(bytes, length);
 	return true;
 }
 

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages with bytes and a descriptor (unix(7)); sealed memory files (memfd_create(2)). */
+/* Messages with bytes and a descriptor (unix(7)), and the contents that they are about. */
 #include "proxy/base/memory.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/files.h"
 #include "proxy/process/message.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-/* linux/memfd.h, Linux 6.3. Where vm.memfd_noexec is 2, some kernels make no memory file without it. */
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 8U
-#endif
-#define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 /* ---- messages ---- */
 
@@ -43,54 +35,6 @@ ssize_t files_receive(int socket, struct files_message *m, void *bytes, size_t s
 	*fd = -1;
 	errno = EPROTO;
 	return -1;
-}
-
-/* ---- sealed memory files ---- */
-
-static bool write_all(int fd, struct slice bytes)
-{
-	while (bytes.len > 0) {
-		ssize_t n = write(fd, bytes.ptr, bytes.len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		bytes = slice_from(bytes, (size_t)n);
-	}
-	return true;
-}
-
-int files_seal(struct slice bytes)
-{
-	const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-	int fd = memfd_create("pushgate-file", flags | MFD_NOEXEC_SEAL);
-	if (fd < 0 && errno == EINVAL) /* the kernel is older than this flag */
-		fd = memfd_create("pushgate-file", flags);
-	if (fd < 0)
-		return -1;
-	if (write_all(fd, bytes) && fcntl(fd, F_ADD_SEALS, SEALS) == 0)
-		return fd;
-	close(fd);
-	return -1;
-}
-
-void *files_map(int fd, size_t most, size_t *length)
-{
-	/* Unsealed, its other owners could change or cut it off while it is read. */
-	int seals = fcntl(fd, F_GET_SEALS);
-	if (seals < 0 || (seals & SEALS) != SEALS) /* the kernel may add F_SEAL_EXEC */
-		return NULL;
-	off_t size = lseek(fd, 0, SEEK_END);
-	if (size <= 0 || (uint64_t)size > most)
-		return NULL;
-	*length = (size_t)size;
-	void *bytes = mmap(NULL, *length, PROT_READ, MAP_SHARED, fd, 0);
-	return bytes == MAP_FAILED ? NULL : bytes;
-}
-
-void files_unmap(void *bytes, size_t length)
-{
-	munmap(bytes, length);
 }
 
 /* ---- contents ---- */

@@ -59,7 +59,7 @@ static void tell_master(const struct process *p, enum message_kind kind, size_t 
 /* Keeps the bytes as the object's content, and tells the master. */
 static void publish(struct process *p, size_t object, struct slice bytes)
 {
-	int fd = files_seal(bytes);
+	int fd = sealed_make(bytes);
 	if (fd < 0) {
 		observe_log(
 		    &p->observe, OBSERVE_ERROR, "cannot make a memory file: %s", strerror(errno));
@@ -112,10 +112,10 @@ static void report_resumed(void *context, size_t at, bool is_changed, const char
 	struct process *p = context;
 	size_t length;
 	int fd = p->env->contents->fds[at];
-	void *bytes = fd < 0 ? NULL : files_map(fd, OFFER_MANIFEST_FLAT_BYTES, &length);
+	void *bytes = fd < 0 ? NULL : sealed_map(fd, OFFER_MANIFEST_FLAT_BYTES, &length);
 	bool is_same = bytes && slice_equal(slice_of(bytes, length), files_manifest(&p->files, at));
 	if (bytes)
-		files_unmap(bytes, length);
+		sealed_unmap(bytes, length);
 	if (!is_changed || !is_same)
 		report_manifest(p, at, is_changed, line);
 }

@@ -66,6 +66,7 @@ static _Noreturn void become_logger(struct master *m)
 	struct start *s = m->start;
 	close_master_fds(m);
 	net_tickets_fini(&s->tickets);
+	sealed_close(s->conf->sealed);
 	sockets_close(&s->sockets);
 	files_contents_fini(&s->contents);
 	logs_close_writers(&s->logs);
@@ -87,6 +88,7 @@ static _Noreturn void become_files(struct master *m, int control)
 	struct start *s = m->start;
 	close_master_fds(m);
 	net_tickets_fini(&s->tickets);
+	sealed_close(s->conf->sealed);
 	sockets_close(&s->sockets);
 	logs_close_readers(&s->logs);
 	logs_close_files(&s->logs);
@@ -110,6 +112,7 @@ static _Noreturn void become_passwords(struct master *m, int control)
 	struct start *s = m->start;
 	close_master_fds(m);
 	net_tickets_fini(&s->tickets);
+	sealed_close(s->conf->sealed);
 	sockets_close(&s->sockets);
 	files_contents_fini(&s->contents);
 	logs_close_readers(&s->logs);

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 
 static uint32_t count_cpus(void)
 {
@@ -183,6 +184,8 @@ int process_run(const char *conf_path, bool single)
 		return PROCESS_BAD_CONF;
 	}
 	title_init(&s.title);
+	/* Workers inherit the time zone: the C library reads the file again only if TZ has changed. */
+	tzset();
 	signal(SIGPIPE, SIG_IGN);
 	raise_descriptor_limit();
 	s.workers = start_count_workers(s.conf, single);

@@ -4,6 +4,7 @@
  * user, in a process of its own that becomes it; its findings come back through a pipe.
  */
 #include "proxy/process/start_needs.h"
+#include "proxy/base/sealed.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/sandbox.h"
 #include <errno.h>
@@ -182,6 +183,7 @@ static _Noreturn void examine_as_workers(struct start_needs *n, int records)
 {
 	char error[256];
 	n->records = records;
+	sealed_close(n->conf->sealed);
 	if (identity_assume(&n->identity, error, sizeof(error)))
 		walk(n, true);
 	else

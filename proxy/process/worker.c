@@ -69,9 +69,9 @@ static void refuse_content(struct worker *w, const char *what)
 static void take_manifest(struct worker *w, size_t at, int fd)
 {
 	size_t length;
-	void *bytes = files_map(fd, OFFER_MANIFEST_FLAT_BYTES, &length);
+	void *bytes = sealed_map(fd, OFFER_MANIFEST_FLAT_BYTES, &length);
 	struct offer_manifest *m =
-	    bytes ? offer_manifest_of_flat(bytes, length, files_unmap) : NULL;
+	    bytes ? offer_manifest_of_flat(bytes, length, sealed_unmap) : NULL;
 	if (m)
 		gateway_set_manifest(w->gateway, at, m);
 	else
@@ -81,11 +81,11 @@ static void take_manifest(struct worker *w, size_t at, int fd)
 static void take_learned(struct worker *w, int fd)
 {
 	size_t length;
-	void *bytes = files_map(fd, FILES_LEARNED_BYTES, &length);
+	void *bytes = sealed_map(fd, FILES_LEARNED_BYTES, &length);
 	if (!bytes || gateway_load_learned(w->gateway, slice_of(bytes, length)))
 		refuse_content(w, "learned table");
 	if (bytes)
-		files_unmap(bytes, length);
+		sealed_unmap(bytes, length);
 }
 
 void worker_take_contents(struct worker *w)
@@ -141,6 +141,7 @@ bool worker_init(struct worker *w, const struct worker_config *env, char *error,
 	};
 	w->gateway = gateway_new(&gateway_env, error, error_size);
 	net_tickets_fini(env->tickets);
+	sealed_close(env->conf->sealed);
 	if (!w->gateway)
 		return false;
 	ensure_set_dumper(dump, w->gateway);

@@ -40,16 +40,18 @@ static bool open_template(struct upstream *u, struct template *t, const struct c
 	if (t->conf.kind != CONF_ORIGIN_TLS)
 		return true;
 	session_alpn_list(t->plans[0], false, alpn, sizeof(alpn));
-	const struct net_tls_client_options options = {
-	    .ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = alpn};
+	const struct net_tls_client_options options = {.ca_file = o->tls_ca,
+	    .verify = o->tls_verify,
+	    .alpn = alpn,
+	    .files = u->env->conf->sealed};
 	t->tls = net_tls_client_new(&options, error, error_size);
 	t->owns_tls = true;
 	return t->tls != NULL;
 }
 
 /* Files of authorities are read once: what is like another one has its TLS. */
-static bool open_proxy_tls(
-    struct template *t, const struct template *others, size_t count, char *error, size_t error_size)
+static bool open_proxy_tls(struct template *t, const struct template *others, size_t count,
+    const struct sealed *files, char *error, size_t error_size)
 {
 	const struct conf_origin *o = &t->conf;
 	for (size_t i = 0; i < count && !t->tls; i++)
@@ -58,7 +60,7 @@ static bool open_proxy_tls(
 	if (t->tls)
 		return true;
 	const struct net_tls_client_options options = {
-	    .ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = "http/1.1"};
+	    .ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = "http/1.1", .files = files};
 	t->tls = net_tls_client_new(&options, error, error_size);
 	t->owns_tls = true;
 	return t->tls != NULL;
@@ -91,8 +93,9 @@ static bool open_proxied(
 		if (!p->is_tls)
 			continue;
 		own[PROXIED_NONE].conf.kind = CONF_ORIGIN_TLS;
-		/* uncovered: what the direct ones read was read again */
-		if (!open_proxy_tls(&own[PROXIED_NONE], t, i, error, error_size))
+		/* uncovered: it was read before, from the same sealed bytes */
+		if (!open_proxy_tls(&own[PROXIED_NONE], t, i, all->upstream->env->conf->sealed,
+			error, error_size))
 			return false;
 		own[PROXIED_HTTPS].proxy_tls = own[PROXIED_UPGRADE].proxy_tls =
 		    own[PROXIED_NONE].tls;

@@ -32,8 +32,10 @@ static bool open_tls(struct upstream *u, struct destination *d, char *error, siz
 	if (d->tls)
 		return true;
 	session_alpn_list(d->plans[0], false, alpn, sizeof(alpn));
-	const struct net_tls_client_options options = {
-	    .ca_file = o->tls_ca, .verify = o->tls_verify, .alpn = alpn};
+	const struct net_tls_client_options options = {.ca_file = o->tls_ca,
+	    .verify = o->tls_verify,
+	    .alpn = alpn,
+	    .files = u->env->conf->sealed};
 	d->tls = net_tls_client_new(&options, error, error_size);
 	d->owns_tls = true;
 	return d->tls != NULL;

@@ -418,7 +418,7 @@ RIG struct net_tls *server_with(
 	if (ecdsa)
 		list[count++] = (struct net_certificate){c->ecdsa, c->ecdsa_key};
 	char error[256] = "";
-	struct net_tls_server_options o = {list, count, alpn, tickets};
+	struct net_tls_server_options o = {list, count, alpn, tickets, NULL};
 	struct net_tls *t = net_tls_server_new(&o, error, sizeof(error));
 	if (!t)
 		fail_msg("%s", error);
@@ -428,7 +428,7 @@ RIG struct net_tls *server_with(
 RIG struct net_tls *client_with(const struct certs *c, bool verify, const char *alpn)
 {
 	char error[256] = "";
-	struct net_tls_client_options o = {c->ca, verify, alpn};
+	struct net_tls_client_options o = {c->ca, verify, alpn, NULL};
 	struct net_tls *t = net_tls_client_new(&o, error, sizeof(error));
 	if (!t)
 		fail_msg("%s", error);

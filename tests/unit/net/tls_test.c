@@ -241,7 +241,7 @@ static void sni_chooses_the_certificate(void **state)
 	    {certs.ecdsa, certs.ecdsa_key}, {others.ecdsa, others.ecdsa_key}};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char error[256];
-		struct net_tls_server_options o = {list, 2, "h2", NULL};
+		struct net_tls_server_options o = {list, 2, "h2", NULL, NULL};
 		struct meeting m;
 		meet(&m, net_tls_server_new(&o, error, sizeof(error)),
 		    client_with(cases[i].ca, true, "h2"), cases[i].name);
@@ -257,7 +257,7 @@ static void an_unknown_name_gets_the_default_certificate(void **state)
 	struct net_certificate list[] = {
 	    {others.ecdsa, others.ecdsa_key}, {certs.rsa, certs.rsa_key}};
 	char error[256];
-	struct net_tls_server_options o = {list, 2, "h2", NULL};
+	struct net_tls_server_options o = {list, 2, "h2", NULL, NULL};
 	struct meeting m;
 	meet(&m, net_tls_server_new(&o, error, sizeof(error)), client_with(&certs, false, "h2"),
 	    "nobody.invalid");
@@ -636,7 +636,7 @@ static void unusable_files_are_named(void **state)
 	(void)state;
 	char error[256], expected[256];
 	struct net_certificate one = {"/nonexistent/chain.pem", certs.rsa_key};
-	struct net_tls_server_options o = {&one, 1, "h2", NULL};
+	struct net_tls_server_options o = {&one, 1, "h2", NULL, NULL};
 	assert_null(net_tls_server_new(&o, error, sizeof(error)));
 	assert_string_equal(error, "/nonexistent/chain.pem: No such file or directory");
 	one = (struct net_certificate){certs.rsa, certs.ecdsa_key};
@@ -648,7 +648,7 @@ static void unusable_files_are_named(void **state)
 	assert_string_equal(error, expected);
 	o.certificate_count = 0;
 	assert_null(net_tls_server_new(&o, error, sizeof(error)));
-	struct net_tls_client_options c = {"/nonexistent/ca.pem", true, "h2"};
+	struct net_tls_client_options c = {"/nonexistent/ca.pem", true, "h2", NULL};
 	assert_null(net_tls_client_new(&c, error, sizeof(error)));
 	assert_non_null(strstr(error, "/nonexistent/ca.pem: "));
 }
@@ -682,7 +682,7 @@ static void certificate_with_another_key_type_is_chosen_if_the_client_supports_i
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		make_certificate(kinds[i].options, chain, key);
 		struct net_certificate list[] = {{certs.rsa, certs.rsa_key}, {chain, key}};
-		struct net_tls_server_options o = {list, 2, "h2", NULL};
+		struct net_tls_server_options o = {list, 2, "h2", NULL, NULL};
 		const uint16_t schemes[] = {
 		    kinds[i].scheme, SSL_SIGN_ECDSA_SECP256R1_SHA256, SSL_SIGN_RSA_PSS_RSAE_SHA256};
 		for (size_t with = 0; with < 2; with++) {

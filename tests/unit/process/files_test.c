@@ -152,9 +152,9 @@ static int tear_down(void **state)
 static void assert_first(int fd, const char *target)
 {
 	size_t length;
-	void *bytes = files_map(fd, OFFER_MANIFEST_FLAT_BYTES, &length);
+	void *bytes = sealed_map(fd, OFFER_MANIFEST_FLAT_BYTES, &length);
 	assert_non_null(bytes);
-	struct offer_manifest *m = offer_manifest_of_flat(bytes, length, files_unmap);
+	struct offer_manifest *m = offer_manifest_of_flat(bytes, length, sealed_unmap);
 	assert_non_null(m);
 	struct offer_manifest_resources r = offer_manifest_find(m, SLICE("/"));
 	if (!target) {
@@ -293,10 +293,10 @@ static void table_of_the_first_worker_is_written_and_kept_for_later_ones(void **
 	assert_true(hear(b, false));
 	assert_int_equal(stat(b->learned, &st), 0);
 	size_t mapped;
-	void *bytes = files_map(b->contents.fds[LEARNED], FILES_LEARNED_BYTES, &mapped);
+	void *bytes = sealed_map(b->contents.fds[LEARNED], FILES_LEARNED_BYTES, &mapped);
 	assert_int_equal(mapped, length);
 	assert_memory_equal(bytes, page, length);
-	files_unmap(bytes, mapped);
+	sealed_unmap(bytes, mapped);
 	/* The last table, which is on its way when the process is to end. */
 	assert_int_equal(unlink(b->learned), 0);
 	save(b, 0, slice_of(page, length));
@@ -359,22 +359,22 @@ static void memory_file_that_is_not_sealed_is_not_mapped(void **state)
 {
 	(void)state;
 	size_t length;
-	int sealed = files_seal(SLICE("0123456789")), open_file = memfd_create("x", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int sealed = sealed_make(SLICE("0123456789")), open_file = memfd_create("x", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	assert_int_equal(write(open_file, "0123456789", 10), 10);
-	void *bytes = files_map(sealed, 10, &length);
+	void *bytes = sealed_map(sealed, 10, &length);
 	assert_non_null(bytes);
 	assert_int_equal(length, 10);
 	assert_memory_equal(bytes, "0123456789", 10);
-	files_unmap(bytes, length);
+	sealed_unmap(bytes, length);
 	assert_int_equal(write(sealed, "x", 1), -1);
-	assert_null(files_map(sealed, 9, &length)); /* more than expected */
-	assert_null(files_map(open_file, 100, &length));
+	assert_null(sealed_map(sealed, 9, &length)); /* more than expected */
+	assert_null(sealed_map(open_file, 100, &length));
 	assert_int_equal(fcntl(open_file, F_ADD_SEALS, F_SEAL_SHRINK), 0);
-	assert_null(files_map(open_file, 100, &length));
-	assert_null(files_map(STDIN_FILENO, 100, &length));
-	assert_null(files_map(-1, 100, &length));
-	int empty = files_seal(SLICE(""));
-	assert_null(files_map(empty, 100, &length));
+	assert_null(sealed_map(open_file, 100, &length));
+	assert_null(sealed_map(STDIN_FILENO, 100, &length));
+	assert_null(sealed_map(-1, 100, &length));
+	int empty = sealed_make(SLICE(""));
+	assert_null(sealed_map(empty, 100, &length));
 	close(empty);
 	close(sealed);
 	close(open_file);
@@ -388,11 +388,11 @@ static void memory_file_with_more_seals_is_mapped(void **state)
 	int file = memfd_create("x", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	assert_int_equal(write(file, "0123456789", 10), 10);
 	assert_int_equal(fcntl(file, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
-	assert_null(files_map(file, 10, &length));
+	assert_null(sealed_map(file, 10, &length));
 	assert_int_equal(fcntl(file, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE), 0);
-	void *bytes = files_map(file, 10, &length);
+	void *bytes = sealed_map(file, 10, &length);
 	assert_non_null(bytes);
-	files_unmap(bytes, length);
+	sealed_unmap(bytes, length);
 	close(file);
 }
 
@@ -466,7 +466,7 @@ static void worker_refuses_what_is_no_manifest_and_goes_on(void **state)
 	files_link_open(&link, pair[0]);
 	struct offer_manifest *m =
 	    offer_manifest_parse(SLICE("{\"/a.css\": {\"type\": \"style\"}}"), "m", stderr);
-	int good = files_seal(offer_manifest_flat(m)), bad = files_seal(SLICE("nonsense"));
+	int good = sealed_make(offer_manifest_flat(m)), bad = sealed_make(SLICE("nonsense"));
 	offer_manifest_free(m);
 	struct files_message message = {.kind = FILES_CONTENT, .object = 0};
 	assert_true(files_send(pair[1], &message, SLICE(""), good, false)); /* of another index */

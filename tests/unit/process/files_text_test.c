@@ -148,7 +148,7 @@ static void worker_takes_texts_and_refuses_what_is_none(void **state)
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
 	struct files_link link;
-	int pair[2], text = files_seal(SLICE("127.0.0.1 a\n")), empty = files_seal(SLICE(""));
+	int pair[2], text = sealed_make(SLICE("127.0.0.1 a\n")), empty = sealed_make(SLICE(""));
 	files_link_init(&link);
 	link.gateway = w->gateway;
 	link.observe = &w->observe;

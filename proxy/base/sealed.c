@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory files with seals (memfd_create(2), fcntl(2)). Of a set of files each begins on a page, so that it can be
+ * mapped alone. The bytes of a key pass through no memory that is not erased.
+ */
+#include "proxy/base/sealed.h"
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* linux/memfd.h, Linux 6.3. Where vm.memfd_noexec is 2, some kernels make no memory file without it. */
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
+#define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+/* ---- single memory files ---- */
+
+static int make_memory_file(const char *name)
+{
+	const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	int fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
+	if (fd < 0 && errno == EINVAL) /* the kernel is older than this flag */
+		fd = memfd_create(name, flags);
+	return fd;
+}
+
+static bool write_all(int fd, struct slice bytes)
+{
+	while (bytes.len > 0) {
+		ssize_t n = write(fd, bytes.ptr, bytes.len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		bytes = slice_from(bytes, (size_t)n);
+	}
+	return true;
+}
+
+int sealed_make(struct slice bytes)
+{
+	int fd = make_memory_file("pushgate-file");
+	if (fd < 0)
+		return -1;
+	if (write_all(fd, bytes) && fcntl(fd, F_ADD_SEALS, SEALS) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+void *sealed_map(int fd, size_t most, size_t *length)
+{
+	/* Unsealed, its other owners could change or cut it off while it is read. */
+	int seals = fcntl(fd, F_GET_SEALS);
+	if (seals < 0 || (seals & SEALS) != SEALS) /* the kernel may add F_SEAL_EXEC */
+		return NULL;
+	off_t size = lseek(fd, 0, SEEK_END);
+	if (size <= 0 || (uint64_t)size > most)
+		return NULL;
+	*length = (size_t)size;
+	void *bytes = mmap(NULL, *length, PROT_READ, MAP_SHARED, fd, 0);
+	return bytes == MAP_FAILED ? NULL : bytes;
+}
+
+void sealed_unmap(void *bytes, size_t length)
+{
+	munmap(bytes, length);
+}
+
+/* ---- a set of files ---- */
+
+struct entry {
+	char *path;
+	int error; /* of reading it; 0 = it was read */
+	off_t at;
+	size_t length;
+};
+
+struct sealed {
+	int fd; /* -1: nothing was read, or it was closed */
+	off_t end;
+	struct entry *entries;
+	size_t count, capacity;
+	bool is_sealed;
+};
+
+struct sealed *sealed_new(void)
+{
+	struct sealed *s = memory_new(struct sealed);
+	s->fd = -1;
+	return s;
+}
+
+void sealed_close(struct sealed *s)
+{
+	if (s && s->fd >= 0)
+		close(s->fd);
+	if (s)
+		s->fd = -1;
+}
+
+void sealed_free(struct sealed *s)
+{
+	if (!s)
+		return;
+	sealed_close(s);
+	for (size_t i = 0; i < s->count; i++)
+		free(s->entries[i].path);
+	free(s->entries);
+	free(s);
+}
+
+static struct entry *find(const struct sealed *s, const char *path)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (strcmp(s->entries[i].path, path) == 0)
+			return &s->entries[i];
+	return NULL;
+}
+
+/* Copies what `from` has behind what `to` has. Returns 0 or errno. */
+static int copy(int from, int to, size_t *length)
+{
+	char piece[4096];
+	int error = 0;
+	*length = 0;
+	while (!error) {
+		ssize_t n = read(from, piece, sizeof(piece));
+		if (n == 0)
+			break;
+		if (n < 0)
+			error = errno == EINTR ? 0 : errno;
+		else if (*length + (size_t)n > SEALED_FILE_BYTES)
+			error = EFBIG;
+		else if (!write_all(to, slice_of(piece, (size_t)n)))
+			error = errno;
+		else
+			*length += (size_t)n;
+	}
+	explicit_bzero(piece, sizeof(piece));
+	return error;
+}
+
+/* Copies a file of the disk to the position of `to`. Returns 0 or errno. */
+static int copy_file(const char *path, int to, size_t *length)
+{
+	int from = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (from < 0)
+		return errno;
+	int error = copy(from, to, length);
+	close(from);
+	return error;
+}
+
+static off_t next_page(off_t at)
+{
+	off_t page = (off_t)sysconf(_SC_PAGESIZE);
+	return (at + page - 1) / page * page;
+}
+
+static int read_entry(struct sealed *s, struct entry *e)
+{
+	if (s->fd < 0)
+		s->fd = make_memory_file("pushgate-start");
+	if (s->fd < 0 || lseek(s->fd, s->end, SEEK_SET) < 0)
+		return errno;
+	int error = copy_file(e->path, s->fd, &e->length);
+	if (error) {
+		(void)!ftruncate(s->fd, s->end);
+		return error;
+	}
+	e->at = s->end;
+	s->end = next_page(s->end + (off_t)e->length);
+	return 0;
+}
+
+int sealed_add(struct sealed *s, const char *path)
+{
+	struct entry *e = find(s, path);
+	ensure(!s->is_sealed);
+	if (e)
+		return e->error;
+	if (s->count == s->capacity) {
+		s->capacity = 2 * s->capacity + 8;
+		s->entries = memory_resize(s->entries, s->capacity, sizeof(*s->entries));
+	}
+	e = &s->entries[s->count++];
+	*e = (struct entry){.path = memory_strdup(path)};
+	e->error = read_entry(s, e);
+	return e->error;
+}
+
+void sealed_seal(struct sealed *s)
+{
+	ensure(s->fd < 0 || fcntl(s->fd, F_ADD_SEALS, SEALS) == 0);
+	s->is_sealed = true;
+}
+
+/* ---- views ---- */
+
+/* Does not close fd. */
+static int map(struct sealed_view *v, int fd, off_t at, size_t length)
+{
+	v->bytes = slice_of("", 0);
+	if (length == 0)
+		return 0;
+	void *bytes = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, at);
+	if (bytes == MAP_FAILED)
+		return errno;
+	v->bytes = slice_of(bytes, length);
+	return 0;
+}
+
+/* By way of a memory file too: its bytes lie in no memory that is used again. */
+static int map_from_disk(struct sealed_view *v, const char *path)
+{
+	size_t length;
+	int fd = make_memory_file("pushgate-start");
+	if (fd < 0)
+		return errno;
+	int error = copy_file(path, fd, &length);
+	if (!error)
+		error = map(v, fd, 0, length);
+	close(fd);
+	return error;
+}
+
+int sealed_view_open(const struct sealed *s, const char *path, struct sealed_view *v)
+{
+	const struct entry *e = s ? find(s, path) : NULL;
+	v->bytes = slice_of("", 0);
+	if (!e)
+		return map_from_disk(v, path);
+	if (e->error)
+		return e->error;
+	return s->fd < 0 ? EBADF : map(v, s->fd, e->at, e->length);
+}
+
+void sealed_view_close(struct sealed_view *v)
+{
+	if (v->bytes.len > 0)
+		munmap((void *)(uintptr_t)v->bytes.ptr, v->bytes.len);
+	v->bytes = slice_of("", 0);
+}

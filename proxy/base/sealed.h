@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files that are read once, and memory that nobody can change any more.
+ *
+ * A start reads the files of certificates, keys and authorities into one memory file (memfd_create(2)), seals it, and
+ * looks for mistakes in that. Each worker begins with the same bytes, also one that is started again when the files on
+ * the disk are others. A forked process inherits the memory file; one that does not need it calls sealed_close, and a
+ * worker does so as soon as it has read what it serves with.
+ */
+#ifndef PUSHGATE_BASE_SEALED_H
+#define PUSHGATE_BASE_SEALED_H
+
+#include "proxy/base/slice.h"
+
+/* ---- a set of files, by their paths ---- */
+
+/* A larger file was named by mistake. */
+enum { SEALED_FILE_BYTES = 16 << 20 };
+
+struct sealed;
+
+struct sealed *sealed_new(void);
+void sealed_free(struct sealed *s); /* accepts NULL */
+/* Reads the file unless it was read before. Returns 0, or errno as it was when the file was read. */
+int sealed_add(struct sealed *s, const char *path);
+/* Nothing can be added or changed from now on, in no process. */
+void sealed_seal(struct sealed *s);
+/* This process reads no file of the set any more. Accepts NULL; idempotent. */
+void sealed_close(struct sealed *s);
+
+/* The bytes of one file, mapped for reading. */
+struct sealed_view {
+	struct slice bytes;
+};
+
+/*
+ * The bytes of a file, as the set has them; of one that the set has not, or without a set (NULL), those of the disk.
+ * Returns 0 or errno; the caller closes the view.
+ */
+int sealed_view_open(const struct sealed *s, const char *path, struct sealed_view *v);
+void sealed_view_close(struct sealed_view *v);
+
+/* ---- single memory files ---- */
+
+/* A memory file with these bytes that nobody can change any more, or -1. */
+int sealed_make(struct slice bytes);
+/*
+ * The bytes of such a file, mapped; NULL unless it is sealed and has at most `most` bytes, and not 0. Does not close
+ * fd. sealed_unmap frees them.
+ */
+void *sealed_map(int fd, size_t most, size_t *length);
+void sealed_unmap(void *bytes, size_t length);
+
+#endif
