@@ -109,7 +109,7 @@ uint32_t conf_changed_line(const struct conf_section *s, const char *key)
 	return s->has_preset[o - conf_options] ? 0 : s->lines[o - conf_options];
 }
 
-static bool set_option(
+bool conf_set_option(
     struct conf_loader *l, const struct conf_option *o, void *object, struct slice value)
 {
 	l->option = o;
@@ -120,8 +120,8 @@ void conf_apply_presets(struct conf_loader *l, enum conf_kind kind, void *object
 {
 	for (size_t i = 0; i < conf_option_count; i++) {
 		const struct conf_option *o = &conf_options[i];
-		if (o->section == kind && o->preset)
-			set_option(l, o, object, slice_of_string(o->preset));
+		if (o->section == conf_kind_of_rows(kind) && o->preset)
+			conf_set_option(l, o, object, slice_of_string(o->preset));
 	}
 }
 
@@ -130,10 +130,18 @@ void conf_apply_presets(struct conf_loader *l, enum conf_kind kind, void *object
 const struct conf_option *conf_find_option(enum conf_kind section, struct slice key)
 {
 	for (size_t i = 0; i < conf_option_count; i++)
-		if (conf_options[i].section == section &&
+		if (conf_options[i].section == conf_kind_of_rows(section) &&
 		    slice_equal(key, slice_of_string(conf_options[i].key)))
 			return &conf_options[i];
 	return NULL;
+}
+
+void conf_no_value(struct conf_loader *l, const struct conf_option *o)
+{
+	char example[VALUE_GUESS];
+
+	conf_mistake_here(l, "%s has no value; remove the line or give one, such as %s = %s",
+	    o->key, o->key, conf_option_example(o, example, sizeof example));
 }
 
 /* The value has what no value may have, or it is empty. Reports that and returns false. */
@@ -151,8 +159,7 @@ static bool check_text(struct conf_loader *l, const struct conf_option *o, struc
 
 	if (value.len > 0)
 		return conf_check_raw(l, &rule, value);
-	conf_mistake_here(l, "%s has no value; remove the line or give one, such as %s = %s",
-	    o->key, o->key, rule.example);
+	conf_no_value(l, o);
 	return false;
 }
 
@@ -162,6 +169,37 @@ static void note_place(struct conf_loader *l, struct conf_section *s, const char
 	*p = (struct conf_option_place){.key = key, .at = {l->file, l->line}};
 	*(s->last_option ? &s->last_option->next : &s->first_option) = p;
 	s->last_option = p;
+}
+
+/* Lines of [routes] are read into a route that is none: what they add to the whole is taken back. */
+static bool set_default(
+    struct conf_loader *l, const struct conf_option *o, void *object, struct slice value)
+{
+	const size_t limits = l->conf->request_limit_count;
+	const struct slice fields = l->conf->condition_fields;
+	bool is_good = conf_set_option(l, o, object, value);
+
+	l->conf->request_limit_count = limits;
+	l->conf->condition_fields = fields;
+	if (is_good)
+		conf_note_default(l, o, value);
+	return is_good;
+}
+
+/* Takes the value of an option in the current section. False: a mistake has been reported. */
+static bool take_value(struct conf_loader *l, const struct conf_option *o, struct slice value)
+{
+	struct conf_section *s = l->current;
+
+	if (value.len == 0 && s->kind == CONF_SECTION_ROUTE && conf_may_be_emptied(o)) {
+		conf_note_emptied(l, s, o);
+		s->has_preset[o - conf_options] = true;
+		return true;
+	}
+	if (!check_text(l, o, value))
+		return false;
+	return s->kind == CONF_SECTION_ROUTES ? set_default(l, o, s->object, value)
+					      : conf_set_option(l, o, s->object, value);
 }
 
 void conf_apply(struct conf_loader *l, struct slice key, struct slice value)
@@ -193,7 +231,7 @@ void conf_apply(struct conf_loader *l, struct slice key, struct slice value)
 	note_place(l, s, o->key);
 	s->has_preset[o - conf_options] =
 	    o->preset && slice_equal(value, slice_of_string(o->preset));
-	if (!check_text(l, o, value) || !set_option(l, o, s->object, value))
+	if (!take_value(l, o, value))
 		s->is_broken = true;
 }
 
@@ -212,7 +250,10 @@ static bool check_name(struct conf_loader *l, enum conf_kind kind, struct slice 
 	const struct conf_section_type *type = &conf_section_types[kind];
 
 	if (!type->is_named && name.len != 0)
-		conf_mistake_here(l, "[%s] takes no name; write [%s]", type->word, type->word);
+		conf_mistake_here(l, "[%s] takes no name; write [%s]%s%.*s%s", type->word,
+		    type->word, kind == CONF_SECTION_ROUTES ? ", or for one route [route " : "",
+		    SLICE_ARG(kind == CONF_SECTION_ROUTES ? name : SLICE("")),
+		    kind == CONF_SECTION_ROUTES ? "]" : "");
 	else if (type->is_named && name.len == 0)
 		conf_mistake_here(l, "[%s] has no name; write [%s NAME]", type->word, type->word);
 	else if (type->is_named && !value_is_name(name))

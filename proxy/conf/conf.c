@@ -32,6 +32,8 @@ static struct conf *load_end(struct conf_loader *l)
 {
 	conf_finish_servers(l);
 	if (!l->is_foreign)
+		conf_apply_route_defaults(l);
+	if (!l->is_foreign)
 		conf_add_forward_sections(l);
 	conf_finish_servers(l);
 	free(l->servers);

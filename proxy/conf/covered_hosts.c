@@ -75,6 +75,8 @@ static void check_hosts_of(struct conf_loader *l, const struct conf_section *s)
 
 	if (line == 0)
 		line = conf_option_line(s, "host-file");
+	if (line == 0)
+		return; /* hosts of [routes] are named there */
 	for (size_t h = 0; h < route->host_count; h++) {
 		struct slice host = route->hosts[h];
 		if (slice_equal(host, SLICE("*")) || is_covered(l, host) || ++found > HOSTS_NAMED)
@@ -105,6 +107,11 @@ void conf_check_covered_hosts(struct conf_loader *l)
 		if (s->tls)
 			check_default(l, s);
 		has_tls = has_tls || s->tls;
+	}
+	conf_for_each_section(l, s, CONF_SECTION_ROUTES)
+	{
+		if (has_tls)
+			check_hosts_of(l, s);
 	}
 	conf_for_each_section(l, s, CONF_SECTION_ROUTE)
 	{

@@ -39,6 +39,7 @@ static const struct {
     [CONF_SECTION_ACCESS] = {" home", true},
     [CONF_SECTION_ORIGIN] = {" app", false},
     [CONF_SECTION_ROUTE] = {" everything", false},
+    [CONF_SECTION_ROUTES] = {"", true},
     [CONF_SECTION_PUSH] = {" example", true},
     [CONF_SECTION_PRELOAD] = {" example", true},
     [CONF_SECTION_ERRORS] = {"", true},

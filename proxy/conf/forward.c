@@ -50,11 +50,15 @@ static bool has_all(const struct slice *list, size_t count, struct slice all)
 	return count == 0;
 }
 
+bool conf_is_forward_route(const struct conf_loader *l, const struct conf_route *r)
+{
+	return r->side_count > 0 && find_forward_origin(l, r->sides[0].name);
+}
+
 /* A route that takes whatever no other route of forward mode takes. */
 static bool takes_everything(const struct conf_loader *l, const struct conf_route *r)
 {
-	return r->side_count > 0 && find_forward_origin(l, r->sides[0].name) &&
-	       has_all(r->hosts, r->host_count, SLICE("*")) &&
+	return conf_is_forward_route(l, r) && has_all(r->hosts, r->host_count, SLICE("*")) &&
 	       has_all(r->paths, r->path_count, SLICE("/")) && !conf_route_has_conditions(r);
 }
 
@@ -122,7 +126,8 @@ void conf_check_forward_route(struct conf_loader *l, const struct conf_section *
 		forward +=
 		    route->sides[i].origin && route->sides[i].origin->kind == CONF_ORIGIN_FORWARD;
 	route->is_forward = forward > 0;
-	if (forward == 0)
+	/* [routes] has no such origin: that has been told. */
+	if (forward == 0 || conf_option_line(s, "origin") == 0)
 		return;
 	if (route->side_count > 1)
 		conf_mistake(l, s->file, conf_option_line(s, "origin"),

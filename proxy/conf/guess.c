@@ -107,6 +107,8 @@ static const struct {
     {"upstream", CONF_SECTION_ORIGIN},
     {"location", CONF_SECTION_ROUTE},
     {"host", CONF_SECTION_ROUTE},
+    {"defaults", CONF_SECTION_ROUTES},
+    {"common", CONF_SECTION_ROUTES},
     {"rule", CONF_SECTION_PUSH},
     {"policy", CONF_SECTION_PUSH},
 };
@@ -128,6 +130,7 @@ static struct slice folded(struct slice word, char *buffer, size_t size)
 static const struct conf_option *nearest_option(enum conf_kind section, struct slice word)
 {
 	const struct conf_option *best = NULL;
+	section = conf_kind_of_rows(section);
 	unsigned distance = conf_guess_distance(word) + 1;
 
 	for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)

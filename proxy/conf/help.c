@@ -139,6 +139,8 @@ static void print_section(FILE *out, enum conf_kind kind)
 
 	fprintf(out, "[%s%s]\n", type->word, type->is_named ? " NAME" : "");
 	print_wrapped(out, 2, type->sentence);
+	if (kind == CONF_SECTION_ROUTES)
+		print_wrapped(out, 2, "Its options: pushgate help-config route.");
 	for (size_t i = 0; i < conf_option_count; i++)
 		if (conf_options[i].section == kind)
 			print_option(out, &conf_options[i]);

@@ -410,12 +410,21 @@ static const struct idle {
     {CONF_SECTION_PUSH, "min-sample", conf_rule_never_pauses, "min-used is 0%"},
 };
 
-/* Whether the row is the first one that holds for its option. */
-static bool is_first(const struct conf *c, const struct idle *row, const void *object)
+const char *conf_why_idle(
+    const struct conf *c, enum conf_kind kind, const char *key, const void *object)
+{
+	for (size_t i = 0; i < sizeof idles / sizeof *idles; i++)
+		if (idles[i].section == kind && strcmp(idles[i].key, key) == 0 &&
+		    idles[i].is_idle(c, object))
+			return idles[i].why;
+	return NULL;
+}
+
+/* The rows of one option may be apart: it is looked at for the first of them. */
+static bool is_first(const struct idle *row)
 {
 	for (const struct idle *earlier = idles; earlier < row; earlier++)
-		if (earlier->section == row->section && strcmp(earlier->key, row->key) == 0 &&
-		    earlier->is_idle(c, object))
+		if (earlier->section == row->section && strcmp(earlier->key, row->key) == 0)
 			return false;
 	return true;
 }
@@ -425,8 +434,11 @@ void conf_check_idle_options(struct conf_loader *l, const struct conf_section *s
 	for (size_t i = 0; i < sizeof idles / sizeof *idles; i++) {
 		const struct idle *row = &idles[i];
 		uint32_t line = row->section == s->kind ? conf_changed_line(s, row->key) : 0;
-		if (line && row->is_idle(l->conf, s->object) && is_first(l->conf, row, s->object))
+		const char *why = line && is_first(row)
+				      ? conf_why_idle(l->conf, s->kind, row->key, s->object)
+				      : NULL;
+		if (why)
 			conf_warning(l, s->file, line, "%s has no effect, because %s; remove it",
-			    row->key, row->why);
+			    row->key, why);
 	}
 }

@@ -19,6 +19,9 @@ struct conf_option_place {
 	struct conf_place at;
 };
 
+struct conf_default;
+struct conf_emptied;
+
 struct conf_section {
 	struct conf_section *next;
 	enum conf_kind kind;
@@ -66,6 +69,9 @@ struct conf_loader {
 	uint32_t line;
 	uint32_t depth;
 	struct conf_seen *seen;
+	/* route_defaults.c: lines of [routes], and lines of routes that take one of them away. */
+	struct conf_default *first_default, *last_default;
+	struct conf_emptied *emptied;
 	/* The origin whose servers are being read, and those, until it has them in the arena: an array that
 	 * grew there would leave more bytes behind than it has. */
 	struct conf_origin *origin;
@@ -167,7 +173,25 @@ void conf_check_forward_route(struct conf_loader *l, const struct conf_section *
 /* Warns of routes that no listener uses. */
 void conf_check_modes(struct conf_loader *l);
 
-/* routes.c: checks a [route NAME], and finds its origins. */
+/* Whether its origin, as named, is forward:. */
+bool conf_is_forward_route(const struct conf_loader *l, const struct conf_route *route);
+
+/* route_defaults.c: [routes]. Notes one of its lines, which has no mistake. */
+void conf_note_default(struct conf_loader *l, const struct conf_option *o, struct slice value);
+/* Notes a line of a route that has no value, so that the default is not taken. */
+void conf_note_emptied(struct conf_loader *l, struct conf_section *s, const struct conf_option *o);
+bool conf_may_be_emptied(const struct conf_option *o);
+/* Gives each route the defaults that it takes. */
+void conf_apply_route_defaults(struct conf_loader *l);
+/* Whether [routes] has the option, with or without a mistake; whether it says what routes do. */
+bool conf_has_default(const struct conf_loader *l, const char *key);
+bool conf_has_default_deed(const struct conf_loader *l);
+void conf_check_forward_default(struct conf_loader *l, const struct conf_section *s);
+/* Warns of defaults that no route uses. */
+void conf_check_idle_defaults(struct conf_loader *l, const struct conf_section *s);
+
+/* routes.c: checks [routes]; checks a [route NAME], and finds its origins. */
+void conf_check_routes(struct conf_loader *l, const struct conf_section *s);
 void conf_check_route(struct conf_loader *l, struct conf_section *s);
 
 /* access.c: finds the [access NAME] of a listener; checks one. */
@@ -176,6 +200,9 @@ void conf_check_access(struct conf_loader *l, const struct conf_section *s);
 
 /* idle_options.c: warns of options that another option makes idle. */
 void conf_check_idle_options(struct conf_loader *l, const struct conf_section *s);
+/* Why an option of this object is idle, or NULL. */
+const char *conf_why_idle(
+    const struct conf *c, enum conf_kind kind, const char *key, const void *object);
 /* Predicates of its rows; no_effect.c asks them too. The object may be NULL. */
 #define CONF_NO_PROMISES "no origin promises: each has push = refuse or speaks HTTP/1.1 alone"
 bool conf_all_refuse(const struct conf *c, const void *object);
@@ -215,6 +242,11 @@ void conf_check_effects(struct conf_loader *l);
 /* apply.c: applies a section header, an option, the defaults. */
 void conf_begin_section(struct conf_loader *l, struct slice header);
 void conf_apply(struct conf_loader *l, struct slice key, struct slice value);
+/* Sets one value, which l->file and l->line have. False: a mistake has been reported. */
+bool conf_set_option(
+    struct conf_loader *l, const struct conf_option *o, void *object, struct slice value);
+/* Reports that the option has no value. */
+void conf_no_value(struct conf_loader *l, const struct conf_option *o);
 void conf_apply_presets(struct conf_loader *l, enum conf_kind kind, void *object);
 const char *conf_section_title(struct conf_loader *l, const struct conf_section *s);
 /* The line of an option in a section; 0 = not given. */

@@ -179,6 +179,8 @@ void conf_check_effects(struct conf_loader *l)
 	conf_check_proxied_rules(l);
 	for (const struct conf_section *s = l->first; s; s = s->next) {
 		conf_check_idle_options(l, s);
+		if (s->kind == CONF_SECTION_ROUTES)
+			conf_check_idle_defaults(l, s);
 		if (s->kind == CONF_SECTION_ORIGIN)
 			check_origin(l, s);
 		if (s->kind == CONF_SECTION_PUSH) {

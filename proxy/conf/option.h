@@ -16,6 +16,7 @@ enum conf_kind {
 	CONF_SECTION_ACCESS,
 	CONF_SECTION_ORIGIN,
 	CONF_SECTION_ROUTE,
+	CONF_SECTION_ROUTES, /* has the options of CONF_SECTION_ROUTE */
 	CONF_SECTION_PUSH,
 	CONF_SECTION_PRELOAD,
 	CONF_SECTION_ERRORS,
@@ -94,5 +95,10 @@ const char *conf_option_sentence(const struct conf_option *o, char *buffer, size
 /* example.c: prints a commented configuration with all options. */
 void conf_print_example(FILE *out);
 const struct conf_option *conf_find_option(enum conf_kind section, struct slice key);
+/* The kind whose rows of conf_options are the options of this kind. */
+static inline enum conf_kind conf_kind_of_rows(enum conf_kind kind)
+{
+	return kind == CONF_SECTION_ROUTES ? CONF_SECTION_ROUTE : kind;
+}
 
 #endif

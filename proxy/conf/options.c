@@ -39,6 +39,13 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
     [CONF_SECTION_ROUTE] = {"route", true, sizeof(struct conf_route),
 	"Sends requests to an origin, or answers them. The most specific route wins: an exact host "
 	"before a wildcard, then the longest path, then one with conditions (method, field)."},
+    [CONF_SECTION_ROUTES] = {"routes", false, sizeof(struct conf_route),
+	"Defaults for the routes: each option of [route NAME] may stand here, wherever the section "
+	"is in the file. An option that a route gives replaces the default, also that of a list; "
+	"one without a value (upgrade =) takes it away. host and host-file replace each other, "
+	"and so do path and path-file; and origin, redirect and answer. Changes of fields are made "
+	"before those of the route. limit-requests counts for each route by itself. Routes whose "
+	"origin has server = forward: take no defaults. At most one section."},
     [CONF_SECTION_PUSH] = {"push", true, sizeof(struct policy_rule),
 	"A rule that decides about pushes. Rules are tried in the order of the file; the first "
 	"whose "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks a [route NAME]: what it does with its requests, the origins that it names, and whether an
+ * Checks [routes], and a [route NAME]: what it does with its requests, the origins that it names, and whether an
  * earlier route takes all of them.
  */
 #include "proxy/conf/load.h"
@@ -30,7 +30,8 @@ static void find_origins(struct conf_loader *l, const struct conf_section *s)
 		for (size_t o = 0; o < l->conf->origin_count; o++)
 			if (strcmp(l->conf->origins[o].name, side->name) == 0)
 				side->origin = &l->conf->origins[o];
-		if (!side->origin)
+		/* An origin that is missing in [routes] is told there. */
+		if (!side->origin && conf_option_line(s, "origin"))
 			no_origin(l, s, side->name);
 	}
 	if (route->side_count > 0)
@@ -78,10 +79,14 @@ static bool may_have(const struct conf_route *route, struct slice prefix)
 
 static void check_rewrite(struct conf_loader *l, const struct conf_section *s)
 {
-	const struct conf_route *route = s->object;
+	struct conf_route *route = s->object;
 
 	if (!route->rewrite.is_given || may_have(route, route->rewrite.from))
 		return;
+	if (conf_option_line(s, "rewrite") == 0) {
+		route->rewrite = (struct conf_rewrite){0};
+		return;
+	}
 	conf_mistake(l, s->file, conf_option_line(s, "rewrite"),
 	    "no path of %s begins with %.*s, so that nothing is rewritten; write one of its paths",
 	    conf_section_title(l, s), SLICE_ARG(route->rewrite.from));
@@ -167,6 +172,13 @@ static void check_order(struct conf_loader *l, const struct conf_section *s)
 		    conf_section_title(l, s), earlier->name, earlier->file, earlier->line);
 		return;
 	}
+}
+
+void conf_check_routes(struct conf_loader *l, const struct conf_section *s)
+{
+	find_origins(l, s);
+	check_one_deed(l, s);
+	conf_check_forward_default(l, s);
 }
 
 void conf_check_route(struct conf_loader *l, struct conf_section *s)

@@ -32,11 +32,12 @@ static const char *example_for(
 	return conf_option_example(o, buffer, size);
 }
 
-/* A route that needs no origin. */
-static bool answers_itself(const struct conf_section *s)
+/* A route that needs no origin, or has one from [routes]. */
+static bool needs_no_origin(const struct conf_loader *l, const struct conf_section *s)
 {
 	return s->kind == CONF_SECTION_ROUTE &&
-	       (conf_option_line(s, "redirect") || conf_option_line(s, "answer"));
+	       (conf_option_line(s, "redirect") || conf_option_line(s, "answer") ||
+		   conf_has_default_deed(l));
 }
 
 static void check_required(struct conf_loader *l, const struct conf_section *s)
@@ -46,7 +47,7 @@ static void check_required(struct conf_loader *l, const struct conf_section *s)
 	for (size_t i = 0; i < conf_option_count; i++) {
 		const struct conf_option *o = &conf_options[i];
 		if (o->section == s->kind && o->is_required && s->lines[i] == 0 &&
-		    !answers_itself(s))
+		    !needs_no_origin(l, s))
 			conf_mistake(l, s->file, s->line,
 			    "%s has no %s; add a line such as %s = %s", conf_section_title(l, s),
 			    o->key, o->key, example_for(l, o, example, sizeof example));
@@ -306,6 +307,7 @@ static void set_position(struct conf_section *s, uint32_t index)
 		rule->name = s->name, rule->file = s->file, rule->line = s->line;
 		rule->index = index;
 		return;
+	case CONF_SECTION_ROUTES:
 	case CONF_SECTION_PRELOAD:
 	case CONF_SECTION_SERVER:
 	case CONF_SECTION_ERRORS:
@@ -331,6 +333,9 @@ static void check_section(struct conf_loader *l, struct conf_section *s)
 		return;
 	case CONF_SECTION_ROUTE:
 		conf_check_route(l, s);
+		return;
+	case CONF_SECTION_ROUTES:
+		conf_check_routes(l, s);
 		return;
 	case CONF_SECTION_PUSH:
 		check_rule(l, s);

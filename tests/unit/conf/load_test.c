@@ -678,7 +678,7 @@ static void topics_of_the_help_are_the_sections_and_the_example(void **state)
 {
 	(void)state;
 	static const char *const known[] = {
-	    "server", "listen", "access", "origin", "route", "push", "preload", "errors", "example"};
+	    "server", "listen", "access", "origin", "route", "routes", "push", "preload", "errors", "example"};
 	const char *topic;
 	for (size_t i = 0; (topic = conf_help_topic(i)); i++) {
 		assert_true(i < sizeof(known) / sizeof(known[0]));

@@ -24,7 +24,7 @@ static void unknown_section_is_named_with_a_guess(void **state)
 	assert_refused(LOAD_REST "[listn x]\naddress = 1\n[frobnicate]\na = b\n",
 	    "test.ini:7: unknown section [listn]; did you mean [listen NAME]?\n"
 	    "test.ini:9: unknown section [frobnicate]; write [server], [listen NAME], [access NAME], [origin "
-	    "NAME], [route NAME], [push NAME], [preload NAME] or [errors]\n");
+	    "NAME], [route NAME], [routes], [push NAME], [preload NAME] or [errors]\n");
 }
 
 static void unknown_option_is_named_with_a_guess(void **state)

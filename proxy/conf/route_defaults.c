@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * [routes]: defaults for each option of a route. Its lines are read into a route that takes no
+ * requests, so that each mistake is told once and where it stands. When the whole file is known,
+ * the lines are read again into each route that does not give the option itself.
+ *
+ * Routes of forward mode take none of them: a credential that is meant for an origin must not go to
+ * every host that somebody asks for.
+ */
+#include "proxy/conf/load.h"
+#include <inttypes.h>
+
+struct conf_default {
+	struct conf_default *next;
+	const struct conf_option *option;
+	struct slice value;
+	struct conf_place at;
+};
+
+/* A line of a [route NAME] such as `upgrade =`: the route has no value, and takes no default. */
+struct conf_emptied {
+	struct conf_emptied *next;
+	struct conf_section *section;
+	const struct conf_option *option;
+	struct conf_place at;
+};
+
+/* Options of which one, given in a route, replaces the defaults of all. */
+enum { GROUP_MOST = 3 };
+static const char *const groups[][GROUP_MOST] = {
+    {"host", "host-file", NULL},
+    {"path", "path-file", NULL},
+    {"origin", "redirect", "answer"},
+};
+
+static const struct conf_section *defaults_of(const struct conf_loader *l)
+{
+	conf_for_each_section(l, s, CONF_SECTION_ROUTES) return s;
+	return NULL;
+}
+
+bool conf_has_default(const struct conf_loader *l, const char *key)
+{
+	const struct conf_section *s = defaults_of(l);
+
+	return s && conf_option_line(s, key) != 0;
+}
+
+bool conf_has_default_deed(const struct conf_loader *l)
+{
+	return conf_has_default(l, "origin") || conf_has_default(l, "redirect") ||
+	       conf_has_default(l, "answer");
+}
+
+/* ---- while the file is read ---- */
+
+void conf_note_default(struct conf_loader *l, const struct conf_option *o, struct slice value)
+{
+	struct conf_default *d = arena_alloc(&l->conf->arena, sizeof *d);
+
+	*d = (struct conf_default){.option = o, .at = {l->file, l->line}};
+	d->value = slice_of(conf_copy(l, value), value.len);
+	*(l->last_default ? &l->last_default->next : &l->first_default) = d;
+	l->last_default = d;
+}
+
+bool conf_may_be_emptied(const struct conf_option *o)
+{
+	for (size_t i = 0; i < GROUP_MOST; i++)
+		if (strcmp(o->key, groups[2][i]) == 0)
+			return false;
+	return true;
+}
+
+void conf_note_emptied(struct conf_loader *l, struct conf_section *s, const struct conf_option *o)
+{
+	struct conf_emptied *e = arena_alloc(&l->conf->arena, sizeof *e);
+
+	*e = (struct conf_emptied){l->emptied, s, o, {l->file, l->line}};
+	l->emptied = e;
+}
+
+/* ---- when it has been read ---- */
+
+static bool is_in(const char *const group[GROUP_MOST], const char *key)
+{
+	for (size_t i = 0; i < GROUP_MOST; i++)
+		if (group[i] && strcmp(group[i], key) == 0)
+			return true;
+	return false;
+}
+
+/* Whether the route gives the option, or one that stands in its place. */
+static bool gives(const struct conf_section *s, const char *key)
+{
+	for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
+		for (size_t i = 0; is_in(groups[g], key) && i < GROUP_MOST; i++)
+			if (groups[g][i] && conf_option_line(s, groups[g][i]))
+				return true;
+	return conf_option_line(s, key) != 0;
+}
+
+static bool takes(const struct conf_loader *l, const struct conf_section *s, const char *key)
+{
+	return !gives(s, key) && !conf_is_forward_route(l, s->object);
+}
+
+/* All changes are made in this order. */
+static void put_behind(struct conf_loader *l, struct conf_fields *f, struct conf_fields own)
+{
+	for (size_t i = 0; i < own.count; i++) {
+		f->fields = conf_grow(l, f->fields, f->count, sizeof *f->fields);
+		f->fields[f->count++] = own.fields[i];
+	}
+}
+
+static void apply_to(struct conf_loader *l, struct conf_section *s)
+{
+	struct conf_route *route = s->object;
+	const struct conf_fields request = route->request_fields;
+	const struct conf_fields response = route->response_fields;
+	const bool is_forward = conf_is_forward_route(l, route);
+
+	route->request_fields = route->response_fields = (struct conf_fields){0};
+	for (const struct conf_default *d = l->first_default; d && !is_forward; d = d->next) {
+		if (gives(s, d->option->key))
+			continue;
+		l->file = d->at.file;
+		l->line = d->at.line;
+		if (!conf_set_option(l, d->option, route, d->value))
+			s->is_broken = true;
+	}
+	put_behind(l, &route->request_fields, request);
+	put_behind(l, &route->response_fields, response);
+}
+
+/* A line without a value is a mistake where there is no default that it could take away. */
+static void check_emptied(struct conf_loader *l)
+{
+	for (const struct conf_emptied *e = l->emptied; e; e = e->next) {
+		if (conf_has_default(l, e->option->key))
+			continue;
+		l->file = e->at.file;
+		l->line = e->at.line;
+		conf_no_value(l, e->option);
+		e->section->is_broken = true;
+	}
+}
+
+void conf_apply_route_defaults(struct conf_loader *l)
+{
+	const char *file = l->file;
+	uint32_t line = l->line;
+
+	check_emptied(l);
+	conf_for_each_section(l, s, CONF_SECTION_ROUTE)
+	{
+		if (l->first_default)
+			apply_to(l, s);
+	}
+	l->file = file;
+	l->line = line;
+}
+
+void conf_check_forward_default(struct conf_loader *l, const struct conf_section *s)
+{
+	if (conf_is_forward_route(l, s->object))
+		conf_mistake(l, s->file, conf_option_line(s, "origin"),
+		    "an origin with server = forward: is no default, because it is for listeners "
+		    "with mode = forward alone; name it in a [route NAME]");
+}
+
+/* ---- defaults that change nothing ---- */
+
+/* Why the default is of no use to a route that takes it, or NULL. */
+static const char *why_idle(const struct conf *c, const struct conf_route *route, const char *key)
+{
+	if (strcmp(key, "rewrite") == 0 && !route->rewrite.is_given)
+		return "none of its paths begins with what rewrite replaces";
+	return conf_why_idle(c, CONF_SECTION_ROUTE, key, route);
+}
+
+static void check_effect(
+    struct conf_loader *l, const struct conf_section *defaults, const char *key, uint32_t line)
+{
+	const char *why = NULL, *title = NULL;
+
+	conf_for_each_section(l, s, CONF_SECTION_ROUTE)
+	{
+		if (!takes(l, s, key))
+			continue;
+		why = why_idle(l->conf, s->object, key);
+		if (!why)
+			return;
+		title = conf_section_title(l, s);
+	}
+	if (why)
+		conf_warning(l, defaults->file, line,
+		    "%s has no effect in any route (in %s, because %s); remove it", key, title,
+		    why);
+	else
+		conf_warning(l, defaults->file, line,
+		    "no route takes this %s: each has its own or is for mode = forward; remove it",
+		    key);
+}
+
+void conf_check_idle_defaults(struct conf_loader *l, const struct conf_section *s)
+{
+	for (size_t i = 0; i < conf_option_count; i++) {
+		const struct conf_option *o = &conf_options[i];
+		uint32_t line = o->section == CONF_SECTION_ROUTE ? conf_changed_line(s, o->key) : 0;
+		if (line)
+			check_effect(l, s, o->key, line);
+	}
+}
