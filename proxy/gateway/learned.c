@@ -171,7 +171,8 @@ static struct offer_learned_request request_of(const struct exchange *x)
 
 static bool learns_from(const struct gateway *g, const struct exchange *x)
 {
-	return g->learned && !x->context.came_through && conf_listen_shares(x->context.listen);
+	return g->learned && !x->context.came_through && x->request->authority.len > 0 &&
+	       conf_listen_shares(x->context.listen);
 }
 
 void learned_view(struct gateway *g, const struct exchange *x)

@@ -224,6 +224,13 @@ static const char *check_host(const struct http_head *head, const struct http_fi
 	return NULL;
 }
 
+/* RFC 9112 3.2: a request in HTTP/1.0 may name no host. Its authority stays empty. */
+static bool may_lack_host(const struct http_head *head)
+{
+	return !http_scheme_is_http(head->scheme) ||
+	       (head->version == HTTP_VERSION_1_0 && head->scheme_from_connection);
+}
+
 /* Takes the authority from :authority, or from Host without it; both must be equal. */
 static const char *validate_authority(struct pass *p)
 {
@@ -231,9 +238,8 @@ static const char *validate_authority(struct pass *p)
 	struct http_authority authority;
 	if (!(p->seen & HTTP_PSEUDO_AUTHORITY)) {
 		if (!p->host)
-			return http_scheme_is_http(head->scheme)
-				   ? "neither authority nor host (RFC 9110 7.2)"
-				   : NULL;
+			return may_lack_host(head) ? NULL
+						   : "neither authority nor host (RFC 9110 7.2)";
 		head->authority = p->host->value;
 		head->authority_from_host = true;
 	}

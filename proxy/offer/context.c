@@ -93,6 +93,10 @@ static RARE const struct relay_cause *offer_tunnel(struct exchange *x, const cha
 static const struct relay_cause *answer_of_route(const struct exchange *x, const char **detail)
 {
 	const struct conf_route *route = x->context.route;
+	if (route->redirect.status && x->request->authority.len == 0 &&
+	    offer_redirect_needs_host(route))
+		return *detail = "no Host, and the route redirects to it",
+		       &relay_cause_DOWN_MALFORMED;
 	if (route->redirect.status)
 		return *detail = "the route redirects", &relay_cause_ROUTE_REDIRECT;
 	if (route->answer.status)
@@ -128,6 +132,9 @@ const struct relay_cause *offer_route(
 	const struct relay_cause *refusal;
 	switch (router_find(offer_router(env, x), head, &route, NULL)) {
 	case ROUTER_NO_HOST:
+		if (head->authority.len == 0)
+			return *detail = "no Host, and no route is for any host",
+			       &relay_cause_DOWN_MALFORMED;
 		return *detail = "no route for this host", &relay_cause_MISDIRECTED;
 	case ROUTER_NO_PATH:
 		return *detail = "no route for this path", &relay_cause_NO_ROUTE;
@@ -194,7 +201,8 @@ bool offer_wants_pushes(
 	case CONF_PUSH_AUTO:
 		break;
 	}
-	if (exchange_is_push(x)) /* an origin must not push for a pushed request */
+	/* An origin must not push for a pushed request, and promises name a host. */
+	if (exchange_is_push(x) || x->request->authority.len == 0)
 		return false;
 	struct policy_offer facts = {
 	    .source = POLICY_RELAYED, .parent = x->request, .now = x->relay->now};

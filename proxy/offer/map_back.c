@@ -66,6 +66,8 @@ static bool is_mapped(const struct exchange *x)
 bool offer_map_promise(const struct exchange *x, struct http_head *promised, bool *outside)
 {
 	const struct conf_origin *o = x->context.origin;
+	if (x->request->authority.len == 0) /* a resource of no host that the client knows */
+		return false;
 	struct slice hops_scheme = o->kind == CONF_ORIGIN_TLS ? SLICE("https") : SLICE("http");
 	struct slice theirs = promised->scheme, path;
 	bool is_own = slice_equal(promised->authority, x->request->authority) ||
@@ -125,12 +127,25 @@ static bool split_absolute(const struct exchange *x, struct slice reference, str
 	return true;
 }
 
+/* The path at the client's host. A client that has named none takes the path at the host that it has asked; "/."
+ * before "//" keeps that from being the start of an authority (RFC 3986 4.2, 5.2.4). */
+static struct slice with_host(const struct mapping *m, struct slice path)
+{
+	const struct http_head *request = m->x->request;
+	if (request->authority.len == 0)
+		return arena_printf(m->arena, "%s%.*s",
+		    path.len > 1 && memchr("/\\\t", path.ptr[1], 3) ? "/." : "", SLICE_ARG(path));
+	return arena_printf(m->arena, "%.*s://%.*s%.*s", SLICE_ARG(request->scheme),
+	    SLICE_ARG(request->authority), SLICE_ARG(path));
+}
+
 static struct slice map_absolute(
     const struct mapping *m, const struct absolute *a, struct slice reference)
 {
 	const struct http_head *request = m->x->request;
 	struct slice path = a->path.len > 0 ? a->path : SLICE("/"), public;
-	bool is_clients = same_authority(a->authority, request->authority, a->scheme);
+	bool is_clients = request->authority.len > 0 &&
+			  same_authority(a->authority, request->authority, a->scheme);
 	if (!is_clients && !is_origins(m->x, a->authority, a->scheme))
 		return reference;
 	if (!offer_public_path(m->x->context.route, path, m->arena, &public))
@@ -138,19 +153,16 @@ static struct slice map_absolute(
 	if (is_clients) /* its scheme may be another on purpose: from http to https */
 		return arena_printf(m->arena, "%.*s%.*s%.*s", SLICE_ARG(a->start),
 		    SLICE_ARG(a->authority), SLICE_ARG(public));
-	return arena_printf(m->arena, "%.*s://%.*s%.*s", SLICE_ARG(request->scheme),
-	    SLICE_ARG(request->authority), SLICE_ARG(public));
+	return with_host(m, public);
 }
 
 /* Without the prefix of the origin a path may begin with what browsers take for the start of an authority: "//",
  * with a backslash too, and tabs do not count. */
 static struct slice keep_host(const struct mapping *m, struct slice path)
 {
-	const struct http_head *request = m->x->request;
 	if (path.len < 2 || path.ptr[0] != '/' || !memchr("/\\\t", path.ptr[1], 3))
 		return path;
-	return arena_printf(m->arena, "%.*s://%.*s%.*s", SLICE_ARG(request->scheme),
-	    SLICE_ARG(request->authority), SLICE_ARG(path));
+	return with_host(m, path);
 }
 
 /* Without a look at what it is resolved against: it does not climb, and begins below the prefix. */

@@ -135,6 +135,8 @@ const struct relay_cause *offer_route(
 /* The origin of the route that has requests of this client; NULL: the route has no origin. Its choice depends on
  * the client's address and on the names of the origins alone. */
 const struct conf_origin *offer_side(const struct conf_route *route, const struct address *client);
+/* Whether the target of the route's redirect has the host of the request in it. */
+bool offer_redirect_needs_host(const struct conf_route *route);
 /* The Location of a request to a route with redirect, in the arena. */
 struct slice offer_redirect_target(
     const struct offer_env *env, const struct http_head *request, struct arena *a);

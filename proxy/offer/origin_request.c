@@ -58,6 +58,20 @@ static RARE void drop_authorization(const struct exchange *x, struct http_head *
 	}
 }
 
+/* The Host of a request in HTTP/1.0 that names none: that of the first server, as a client of it would write. */
+static RARE struct slice host_of_origin(const struct conf_origin *o, struct arena *arena)
+{
+	const struct conf_origin_server *s = &o->servers[0];
+	const char *host = s->tls_name; /* without the labels of an SRV record */
+	if (!host)
+		return SLICE("localhost"); /* a unix socket */
+	bool is_ipv6 = strchr(host, ':') != NULL;
+	struct slice name = is_ipv6 ? arena_printf(arena, "[%s]", host) : slice_of_string(host);
+	if (s->port == 0 || s->port == (o->kind == CONF_ORIGIN_TLS ? 443 : 80))
+		return name;
+	return arena_printf(arena, "%.*s:%u", SLICE_ARG(name), (unsigned)s->port);
+}
+
 struct http_head *offer_origin_request(const struct offer_env *env, const struct exchange *x)
 {
 	const struct conf_origin *o = x->context.origin;
@@ -71,6 +85,8 @@ struct http_head *offer_origin_request(const struct offer_env *env, const struct
 	if (x->context.route->rewrite.is_given)
 		head->path = offer_origin_path(x->context.route, head->path, &head->arena);
 	offer_apply_fields(&x->context.route->request_fields, head);
+	if (head->authority.len == 0)
+		head->authority = host_of_origin(o, &head->arena);
 	if (o->host_override)
 		head->authority = slice_of_string(o->host_override);
 	if (o->scheme == CONF_SCHEME_HOP)

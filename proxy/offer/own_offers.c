@@ -104,7 +104,9 @@ void offer_on_request(
 {
 	const struct conf *conf = env->conf;
 	struct policy_offer facts = {.parent = x->request, .now = x->relay->now};
-	if (conf->preload_count == 0 || x->method != HTTP_METHOD_GET || exchange_is_push(x))
+	/* Without a host nobody could ask for the resource by its URI. */
+	if (conf->preload_count == 0 || x->method != HTTP_METHOD_GET || exchange_is_push(x) ||
+	    x->request->authority.len == 0)
 		return;
 	offer_request_context(env, client, x, &facts);
 	for (size_t use = 0; use < sizeof(uses) / sizeof(uses[0]); use++)

@@ -47,10 +47,12 @@ static void add_client(struct http_head *head, const struct exchange *x)
 	struct arena *a = &head->arena;
 	const char *node = client->family ? address_format(client, text, sizeof(text)) : "unknown";
 	bool is_v6 = client->family == 6;
+	struct slice host = x->request->authority;
+	if (host.len > 0) /* not of a request in HTTP/1.0 that names none */
+		host = arena_printf(a, ";host=\"%.*s\"", SLICE_ARG(host));
 	append_member(head, HTTP_TOKEN_FORWARDED,
-	    arena_printf(a, "for=%s%s%s;host=\"%.*s\";proto=%.*s", is_v6 ? "\"[" : "", node,
-		is_v6 ? "]\"" : "", SLICE_ARG(x->request->authority),
-		SLICE_ARG(x->request->scheme)));
+	    arena_printf(a, "for=%s%s%s%.*s;proto=%.*s", is_v6 ? "\"[" : "", node,
+		is_v6 ? "]\"" : "", SLICE_ARG(host), SLICE_ARG(x->request->scheme)));
 	if (client->family)
 		append_member(head, HTTP_TOKEN_X_FORWARDED_FOR, arena_printf(a, "%s", node));
 }
@@ -77,7 +79,8 @@ static void set_forwarded(struct http_head *head, const struct exchange *x)
 		return;
 	add_client(head, x);
 	set_once(head, HTTP_TOKEN_X_FORWARDED_PROTO, x->request->scheme);
-	set_once(head, HTTP_TOKEN_X_FORWARDED_HOST, x->request->authority);
+	if (x->request->authority.len > 0)
+		set_once(head, HTTP_TOKEN_X_FORWARDED_HOST, x->request->authority);
 }
 
 /* ---- between the client and its proxy ---- */

@@ -47,6 +47,15 @@ static struct slice without_second_slash(struct slice target)
 	return slashes > 1 && target.ptr[0] == '/' ? slice_from(target, slashes - 1) : target;
 }
 
+bool offer_redirect_needs_host(const struct conf_route *route)
+{
+	const struct slice mark = SLICE("{host}");
+	struct slice rest = route->redirect.target;
+	while (rest.len > 0 && !slice_starts_with(rest, mark))
+		rest = slice_from(rest, 1);
+	return rest.len > 0;
+}
+
 struct slice offer_redirect_target(
     const struct offer_env *env, const struct http_head *request, struct arena *a)
 {

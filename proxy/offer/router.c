@@ -7,6 +7,7 @@
 #include "proxy/base/hash.h"
 #include "proxy/base/map.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/rare.h"
 #include "proxy/http/authority.h"
 #include "proxy/http/host.h"
 #include "proxy/offer/router_paths.h"
@@ -265,22 +266,34 @@ static bool look_at_wildcards(const struct router *r, struct lookup *l, struct s
 	return false;
 }
 
+/* A request in HTTP/1.0 without Host: it may be for any host, so that no route for some may take it. */
+static RARE const struct router_host *table_without_host(
+    const struct router *r, const struct http_head *request)
+{
+	return request->authority.len == 0 ? r->any : NULL;
+}
+
+static void set_path(struct lookup *l)
+{
+	l->path = slice_sub(l->request->path, 0, slice_find(l->request->path, '?'));
+	if (l->path.len == 0 || slice_equal(l->path, SLICE("*")))
+		l->path = SLICE("/");
+}
+
 enum router_answer router_find(const struct router *r, const struct http_head *request,
     const struct conf_route **route, struct slice *prefix)
 {
 	const struct last_host *asked = host_of_authority(r, request->authority);
 	struct lookup l = {.request = request};
-	if (!asked)
-		return ROUTER_NO_HOST;
-	const struct slice host = slice_of(asked->host, asked->host_len);
-	l.path = slice_sub(request->path, 0, slice_find(request->path, '?'));
-	if (l.path.len == 0 || slice_equal(l.path, SLICE("*")))
-		l.path = SLICE("/");
-	bool is_found =
-	    (r->names.count > 0 && host.ptr[0] != '.' &&
-		look(&l, find_named(r, asked->hash, host))) ||
-	    (r->has_wildcards && !asked->is_strange && look_at_wildcards(r, &l, host)) ||
-	    look(&l, r->any);
+	const struct slice host =
+	    asked ? slice_of(asked->host, asked->host_len) : (struct slice){0};
+	set_path(&l);
+	bool is_found = !asked ? look(&l, table_without_host(r, request))
+			       : (r->names.count > 0 && host.ptr[0] != '.' &&
+				     look(&l, find_named(r, asked->hash, host))) ||
+				     (r->has_wildcards && !asked->is_strange &&
+					 look_at_wildcards(r, &l, host)) ||
+				     look(&l, r->any);
 	if (!is_found)
 		return l.host_known ? ROUTER_NO_PATH : ROUTER_NO_HOST;
 	*route = l.route;

@@ -61,7 +61,7 @@ requests('requests', [
 
 	/* ---- 3.2: Host ---- */
 	refused('R306', '3.2. no Host', line('GET PATH HTTP/1.1', null)),
-	refused('R306', '3.2. no Host in HTTP/1.0', line('GET PATH HTTP/1.0', null), 400, { version: 'HTTP/1.0' }),
+	refused('R306', '3.2. no Host in HTTP/1.0, and no route for any host', line('GET PATH HTTP/1.0', null), 400, { version: 'HTTP/1.0' }),
 	refused('R306', '3.2. two Hosts', get('Host: elsewhere.test')),
 	refused('R306', '3.2. the same Host twice', get('host: HOST')),
 	refused('R306', '3.2. two Hosts in HTTP/1.0', 'GET PATH HTTP/1.0\r\nHost: HOST\r\nHost: HOST\r\n\r\n', 400, { version: 'HTTP/1.0' }),

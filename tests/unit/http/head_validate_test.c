@@ -376,6 +376,25 @@ static void http_request_without_any_authority_is_malformed(void **state)
 	ACCEPT(HTTP_REQUEST, ":method: GET", ":scheme: coap", ":path: /");
 }
 
+/* RFC 9112 3.2: only in HTTP/1.0, and only where the target has no authority either. */
+static void old_request_may_name_no_host(void **state)
+{
+	(void)state;
+	static const struct {
+		enum http_version version;
+		bool scheme_from_connection, is_good;
+	} rows[] = {{HTTP_VERSION_1_0, true, true}, {HTTP_VERSION_1_0, false, false},
+	    {HTTP_VERSION_1_1, true, false}, {HTTP_VERSION_2, true, false}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct http_head *head = decoded(LINES(":method: GET", ":scheme: http", ":path: /"));
+		head->version = (uint8_t)rows[i].version;
+		head->scheme_from_connection = rows[i].scheme_from_connection;
+		assert_int_equal(http_head_validate(head, HTTP_REQUEST) == NULL, rows[i].is_good);
+		assert_int_equal(head->authority.len, 0);
+		http_head_free(head);
+	}
+}
+
 static void host_agrees_with_the_authority(void **state)
 {
 	(void)state;
@@ -566,6 +585,7 @@ int main(void)
 	    cmocka_unit_test(authority_is_a_host_and_perhaps_a_port),
 	    cmocka_unit_test(host_stands_in_for_a_missing_authority),
 	    cmocka_unit_test(http_request_without_any_authority_is_malformed),
+	    cmocka_unit_test(old_request_may_name_no_host),
 	    cmocka_unit_test(host_agrees_with_the_authority),
 	    cmocka_unit_test(connect_has_an_authority_with_port_and_nothing_else),
 	    cmocka_unit_test(extended_connect_is_a_request_with_a_protocol),
