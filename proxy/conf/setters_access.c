@@ -59,8 +59,8 @@ static const char *add_user(struct conf_loader *l, struct draft *d, struct slice
 {
 	if (d->rule.deed == CONF_ACCESS_ASK)
 		return "ask is for requests whose user is not known";
-	if (slice_find(text, ':') < text.len)
-		return "no user's name has a colon";
+	if (conf_check_user(text))
+		return "no name of a user has ':', '=' or '/' here";
 	d->rule.any_user = d->rule.any_user || slice_equal(text, SLICE("*"));
 	return add_text(l, &d->rule.users, &d->rule.user_count, text);
 }
@@ -270,11 +270,41 @@ static bool unknown_condition(struct conf_loader *l, struct slice word)
 	return false;
 }
 
+/* "user=bob,path=/x" is meant to be "user=bob path=/x". False: such a word would be wrong too. */
+static bool guess_words(struct conf_loader *l, struct slice word, char *guess, size_t size)
+{
+	bool is_changed = false;
+	if (word.len >= size)
+		return false;
+	for (size_t i = 0; i < word.len; i++) {
+		struct slice behind = slice_from(word, i + 1);
+		bool begins = word.ptr[i] == ',' &&
+			      find_condition(slice_sub(behind, 0, slice_find(behind, '=')));
+		guess[i] = begins ? ' ' : word.ptr[i];
+		is_changed = is_changed || begins;
+	}
+	struct slice rest = slice_of(guess, word.len), part;
+	guess[word.len] = '\0';
+	while (is_changed && next_word(&rest, &part)) {
+		size_t equals = slice_find(part, '=');
+		const struct condition *c = find_condition(slice_sub(part, 0, equals));
+		is_changed = c && is_accepted(l, c, slice_from(part, equals + 1));
+	}
+	return is_changed;
+}
+
 /* Reports it and returns false. With what the value was probably meant to be, if the condition takes that. */
 static bool bad_condition(struct conf_loader *l, const struct condition *c, struct slice word,
     struct slice member, const char *wrong)
 {
 	char guess[VALUE_GUESS];
+	if (guess_words(l, word, guess, sizeof guess)) {
+		conf_mistake_here(l,
+		    "bad value '%.*s' for %s: conditions are separated by spaces; did you mean %s "
+		    "= %s?",
+		    SLICE_ARG(slice_sub(word, 0, 80)), l->option->key, l->option->key, guess);
+		return false;
+	}
 	bool is_alone = word.len == c->name.len + 1 + member.len && member.len < 100;
 	bool is_guessed = is_alone && c->guess && c->guess(member, guess, sizeof guess) &&
 			  is_accepted(l, c, slice_of_string(guess));

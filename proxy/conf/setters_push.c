@@ -29,9 +29,10 @@ const char *conf_check_host_glob(struct slice member)
 /* RFC 7617 2: a name with a colon could not be sent. */
 const char *conf_check_user(struct slice member)
 {
-	if (member.len == 0 || slice_find(member, ':') < member.len)
-		return "write the name of a user, without a colon";
-	return NULL;
+	for (size_t i = 0; i < member.len; i++)
+		if (strchr(":=/", member.ptr[i]))
+			return "write the name of a user, without ':', '=' and '/'";
+	return member.len > 0 ? NULL : "write the name of a user";
 }
 
 const char *conf_check_destination(struct slice member)

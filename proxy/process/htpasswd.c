@@ -234,6 +234,11 @@ uint32_t htpasswd_count(const struct htpasswd *h)
 	return h->count;
 }
 
+bool htpasswd_has(const struct htpasswd *h, struct slice name)
+{
+	return find(h, name) != NULL;
+}
+
 /* ---- passwords ---- */
 
 /* Takes the same time wherever the two differ. */

@@ -30,6 +30,7 @@ struct htpasswd_mistake {
 struct htpasswd *htpasswd_parse(struct slice text, struct htpasswd_mistake *m);
 void htpasswd_free(struct htpasswd *h);
 uint32_t htpasswd_count(const struct htpasswd *h);
+bool htpasswd_has(const struct htpasswd *h, struct slice name);
 /*
  * Hashes the password, which takes the time that the file's hashes are made to take. An unknown name costs what one
  * of the known ones does, always the same, so that the time does not tell which names there are.

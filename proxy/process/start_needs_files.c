@@ -90,16 +90,76 @@ void start_needs_manifests(struct start_needs *n)
 				    "manifest %s", line);
 }
 
+/* ---- users ---- */
+
+static bool is_anybody(struct slice name)
+{
+	return slice_equal(name, SLICE("*"));
+}
+
+/* Names that a rule of an [access NAME] section has, and the file of that section lacks. */
+static void examine_rule(
+    struct start_needs *n, const struct passwords_file *f, const struct conf_access_rule *r)
+{
+	for (size_t i = 0; i < r->user_count; i++)
+		if (!is_anybody(r->users[i]) && !htpasswd_has(f->users, r->users[i]))
+			start_needs_report(n, NEED_WARNING, (struct conf_place){r->file, r->line},
+			    "the user %.*s is not in %s; correct the name, or add the user "
+			    "(htpasswd -B %s %.*s)",
+			    SLICE_ARG(r->users[i]), f->path, f->path, SLICE_ARG(r->users[i]));
+}
+
+static bool is_in_a_file(const struct passwords *p, struct slice name)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->files[i].users && htpasswd_has(p->files[i].users, name))
+			return true;
+	return false;
+}
+
+/* The same of [push] and [preload] sections, whose users may be those of any listener. */
+static void examine_push_rule(struct start_needs *n, const struct passwords *p,
+    const struct policy_rule *r, struct conf_place at)
+{
+	for (size_t i = 0; i < r->user_count; i++)
+		if (!is_anybody(r->users[i]) && !is_in_a_file(p, r->users[i]))
+			start_needs_report(n, NEED_WARNING, at,
+			    "the user %.*s is in no file of users; correct the name, or add the "
+			    "user",
+			    SLICE_ARG(r->users[i]));
+}
+
+static void examine_names(struct start_needs *n, const struct passwords *p)
+{
+	const struct conf *c = n->conf;
+	for (size_t i = 0; i < p->count; i++)
+		for (size_t k = 0; p->files[i].users && k < c->accesses[i].rule_count; k++)
+			examine_rule(n, &p->files[i], &c->accesses[i].rules[k]);
+	for (size_t i = 0; i < c->policy.count; i++)
+		examine_push_rule(
+		    n, p, &c->policy.rules[i], conf_find_place(c, "push", i, "user", 0));
+	for (size_t i = 0; i < c->preload_count; i++)
+		examine_push_rule(
+		    n, p, &c->preloads[i].when, conf_find_place(c, "preload", i, "user", 0));
+}
+
 /* Without its users nobody could pass: the start ends here, and not at the first request. */
 void start_needs_users(struct start_needs *n)
 {
 	struct passwords passwords;
 	char line[512];
+	size_t unusable = 0;
+	if (!passwords_are_needed(n->conf))
+		return;
 	passwords_open(&passwords, n->conf);
 	for (size_t i = 0; i < passwords.count; i++)
-		if (passwords_check(&passwords, i, line) == PASSWORDS_UNUSABLE)
+		if (passwords_check(&passwords, i, line) == PASSWORDS_UNUSABLE) {
 			start_needs_report(n, NEED_FAULT,
 			    conf_find_place(n->conf, "access", i, "users", 0), "users %s", line);
+			unusable++;
+		}
+	if (unusable == 0)
+		examine_names(n, &passwords);
 	passwords_close(&passwords);
 }
 

@@ -278,6 +278,21 @@ need('a file of users that the workers\' user cannot read', 'fault', (folder, po
 	fs.writeFileSync(`${folder}/users`, '', { mode: 0o600 });
 	return { config: guarded({ user: 'nobody' }, port, 'users'), at: 'users =', says: /users \S+users cannot be read: Permission denied; name a file that/ };
 }, { skip: needsRoot });
+const BOB = 'bob:$2b$04$DDDDDDDDDDDDDDDDDDDDD./G8yeFqOwrkLaRfiIayxru6Hhx3l9he\n';
+need('a user of a rule whom the file of users lacks', 'warning', (folder, port) => {
+	fs.writeFileSync(`${folder}/users`, BOB);
+	return {
+		config: guarded({}, port, 'users').replace('allow = user=*', 'allow = user=bob,*\nallow = user=bbo,bob'),
+		at: 'user=bbo', says: /warning: the user bbo is not in \S+users; correct the name, or add the user \(htpasswd -B \S+users bbo\)$/,
+	};
+});
+need('a user of a [push] whom no file of users has', 'warning', (folder, port) => {
+	fs.writeFileSync(`${folder}/users`, BOB);
+	return {
+		config: `${guarded({}, port, 'users')}[push few]\naction = drop\nhost = few\nuser = *\n[push some]\naction = drop\nhost = demo\nuser = anna bob\n`,
+		at: 'user = anna', says: /warning: the user anna is in no file of users; correct/,
+	};
+});
 need('a learned-file in no folder', 'fault', (folder, port) => ({
 	config: whole({ 'learned-file': 'gone/l.json' }, `127.0.0.1:${port}`), at: 'learned-file', says: /the folder of learned-file .* does not exist; make it/,
 }));

@@ -78,7 +78,7 @@ static void users_and_destinations_are_lists(void **state)
 	load_free(&load);
 	assert_refused(LOAD_REST "[push a]\naction = drop\nuser = a:b\ndestination = a.example:0\ndestination = http://a\n"
 			  "destination = ~^a\ndestination = ::1\n",
-	    "test.ini:9: bad value 'a:b' for user; write the name of a user, without a colon, such as user = alice bob\n"
+	    "test.ini:9: bad value 'a:b' for user; write the name of a user, without ':', '=' and '/', such as user = alice bob\n"
 	    "test.ini:10: bad value 'a.example:0' for destination; write a port from 1 to 65535 behind the host, such as "
 	    "destination = *.example.com example.net:8443\n"
 	    "test.ini:11: bad value 'http://a' for destination; write a host name pattern, without scheme and path, such as "
