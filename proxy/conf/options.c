@@ -393,7 +393,7 @@ const struct conf_option conf_options[] = {
         .example = "*.internal.example.com 10.0.0.0/8", .type = CONF_TYPE_OTHER,
         .form = "NAME | *.NAME | ADDRESS | ADDRESS/BITS ...", .set = conf_set_no_proxy,
         .sentence = "Destinations that no upstream-proxy is used for. A range takes destinations that are written as addresses; names "
-        "are not looked up for it. localhost, 127.0.0.0/8 and ::1 never go through a proxy."},
+        "are not looked up for it. localhost, 127.0.0.0/8, ::1, 0.0.0.0 and :: never go through a proxy."},
     {ORIGIN(balance.kind), .key = "balance", CHOICE("least round-robin"), .preset = "least",
         .sentence = "Which server gets a request, when there are several. least: of two drawn by weight the one with fewer open "
         "requests for its weight; round-robin: in turns, each as often as its weight says. Each worker counts its own."},

@@ -3,18 +3,25 @@
 #include "proxy/conf/conf.h"
 #include "proxy/http/authority.h"
 
-static bool is_loopback(const struct address *a)
+/* Loopback, and the addresses 0.0.0.0 and ::, which a connection takes for loopback. */
+static bool is_this_machine(const struct address *a)
 {
-	static const struct address loopback6 = {.family = 6, .bytes = {[15] = 1}};
-	if (a->family == 4)
-		return a->bytes[0] == 127;
-	return memcmp(a->bytes, loopback6.bytes, sizeof a->bytes) == 0;
+	static const struct cidr blocks[] = {
+	    {{{127}, 4}, 8},
+	    {{{0}, 4}, 32},
+	    {{{[15] = 1}, 6}, 128},
+	    {{{0}, 6}, 128},
+	};
+	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+		if (cidr_contains(&blocks[i], a))
+			return true;
+	return false;
 }
 
 bool conf_is_localhost(struct slice host, const struct address *literal)
 {
 	/* RFC 6761 6.3 */
-	return literal ? is_loopback(literal)
+	return literal ? is_this_machine(literal)
 		       : http_host_matches(SLICE("localhost"), host) ||
 			     http_host_matches(SLICE("*.localhost"), host);
 }

@@ -34,7 +34,7 @@ struct conf_chain {
 /*
  * The upstream proxy for a destination; NULL: none, it is connected to. host: as http_host_read gives it. literal:
  * the address that the host is; NULL: it is a name. This machine's own names and addresses (localhost, 127.0.0.0/8,
- * ::1) would mean another machine there: they never go through a proxy.
+ * ::1, 0.0.0.0, ::) would mean another machine there: they never go through a proxy.
  */
 const struct conf_upstream_proxy *conf_upstream_proxy_for(
     const struct conf_origin *o, struct slice host, const struct address *literal);

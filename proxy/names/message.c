@@ -287,10 +287,15 @@ static void fail(struct dns_answer *a, const char *error)
 	a->error = error;
 }
 
-static const char *what_lacks(const struct reading *r, const struct dns_question *q)
+static void lack(const struct reading *r, struct dns_answer *a, const char *what)
 {
-	if ((number16(r->bytes + 2) & MASK_CODE) == CODE_NO_NAME)
-		return "there is no such name";
+	a->outcome = DNS_NEGATIVE;
+	a->error = what;
+	take_negative_ttl(r, a);
+}
+
+static const char *what_lacks(const struct dns_question *q)
+{
 	return q->type == DNS_SRV ? "the name has no SRV record" : "the name has no address";
 }
 
@@ -306,9 +311,7 @@ static void follow(const struct reading *r, const struct dns_question *q, struct
 		}
 		const struct record *alias = find_alias(r, name);
 		if (!alias) {
-			a->outcome = DNS_NEGATIVE;
-			a->error = what_lacks(r, q);
-			take_negative_ttl(r, a);
+			lack(r, a, what_lacks(q));
 			return;
 		}
 		lower_ttl(a, alias->ttl);
@@ -338,6 +341,9 @@ void dns_read_answer(struct slice message, const struct dns_question *q, struct 
 			fail(a, failure_of(code));
 		else if (!read_records(r))
 			fail(a, "the answer of the resolver is malformed");
+		else if (code ==
+			 CODE_NO_NAME) /* nor is there what its aliases lead to: RFC 6604 3 */
+			lack(r, a, "there is no such name");
 		else
 			follow(r, q, a);
 	}

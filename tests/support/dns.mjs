@@ -6,7 +6,7 @@
 //     "www.test": { A: ["127.0.0.1", "127.0.0.2"], AAAA: ["::1"], ttl: 1 },
 //     "alias.test": { CNAME: "www.test" },
 //     "_http._tcp.test": { SRV: [{ priority: 0, weight: 1, port: 80, target: "www.test" }], ttl: 1 },
-//     "broken.test": { rcode: 2 },                       // SERVFAIL
+//     "broken.test": { rcode: 2 },                       // SERVFAIL; { rcode: 3, A: […] }: NXDOMAIN, with addresses all the same
 //     "silent.test": { isSilent: true },
 //     "slow.test": { A: ["127.0.0.1"], delay: 1500 },    // ms; { AAAA: 1500 }: of that type alone
 //     "lying.test": { A: ["127.0.0.1"], lie: "id" },     // id, question, giant, truncated, garbage, short
@@ -75,7 +75,7 @@ function answerTo(server, question) {
     if (!known)
       return { records, rcode: 3, isNegative: true };
     if (known.rcode)
-      return { records, rcode: known.rcode };
+      return { records: (known[question.type] ?? []).map((value) => record(name, question.type, known.ttl ?? 60, value)), rcode: known.rcode };
     const ttl = known.ttl ?? 60;
     if (!known.CNAME) {
       const own = known[question.type] ?? [];

@@ -154,6 +154,20 @@ scenario('an address that a rule names is reached, and no other', forward((s) =>
 	assert.equal(await get('lan.test'), '403 rule');
 });
 
+// covers: R434
+scenario('an answer with an error code gives no address, whatever is in it', forward((s) => ({ allow: `address=any port=${s.origin.port}` })), async (s) => {
+	for (const rcode of [1, 2, 3, 5]) {
+		const name = `code${rcode}.test`, host = `${name}:${s.origin.port}`;
+		s.dns.names[name] = { rcode, A: ['127.0.0.1'], ttl: 1 };
+		const client = await client1(s);
+		client.request('GET', `http://${host}/`, [['host', host]]);
+		const { status, headers } = await client.response();
+		assert.ok(status === 502 || status === 503, `${name}: ${status}`);
+		assert.match(headers['proxy-status'], /error=dns_error/, name);
+	}
+	assert.equal(s.origin.requests.length, 0);
+});
+
 // covers: R601
 scenario('the proxy is no destination, by whichever form of its address', forward(() => ({ allow: 'address=any port=1-65535' })), async (s) => {
 	s.dns.names['self.test'] = { A: ['127.0.0.1'], ttl: 1 };

@@ -350,6 +350,18 @@ chain('a destination that is written as an address is judged, a name is not', { 
 	assert.equal(s.proxy.heads.length, 3);
 });
 
+/* A connection to 0.0.0.0 or :: is one to this machine, as one to 127.0.0.1 is. */
+chain('no address of this machine is asked of the proxy, even where each address may be reached', { rules: 'address=any port=1-65535', kinds: ['h1'] }, async (s) => {
+	for (const host of ['127.0.0.1', '0.0.0.0'])
+		assert.match((await ask(s, get(`http://${host}:${s.ports.h1}/near`))).body, /here is \/near/, host);
+	for (const host of ['[::]', '[0:0::0]', '[::1]', '127.1.2.3', 'localhost', '0.0.0.0'])
+		for (const bytes of [get(`http://${host}:1/`), connect(`${host}:1`)])
+			assert.equal(statusOf((await ask(s, bytes)).head), 503, host);
+	assert.equal(s.proxy.heads.length, 0);
+	assert.equal(statusOf((await ask(s, get('http://10.0.0.1/'))).head), 200);
+	assert.equal(s.proxy.heads.length, 1);
+});
+
 chain('a rule for an address range takes no name that the proxy looks up', { rules: 'host=* address=127.0.0.0/8 port=1-65535', kinds: ['alpn'] }, async (s) => {
 	for (const bytes of [get('http://one.test/'), connect('one.test:443')]) {
 		const { head } = await ask(s, bytes);

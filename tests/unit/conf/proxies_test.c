@@ -63,7 +63,7 @@ static void first_proxy_that_is_for_a_destination_is_used(void **state)
 	assert_string_equal(proxy_of(&load, "example.com")->text, "http://three.test:3");
 	assert_string_equal(proxy_of(&load, "192.0.2.8")->text, "http://three.test:3");
 	static const char *const direct[] = {"near.a.test", "y.local.test", "10.1.2.3", "2001:db8::1",
-	    "192.0.2.7", "localhost", "x.localhost", "127.0.0.1", "127.9.9.9", "::1"};
+	    "192.0.2.7", "localhost", "x.localhost", "127.0.0.1", "127.9.9.9", "::1", "0.0.0.0", "::"};
 	for (size_t i = 0; i < sizeof direct / sizeof *direct; i++)
 		assert_null(proxy_of(&load, direct[i]));
 	load_free(&load);

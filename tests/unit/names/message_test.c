@@ -112,6 +112,12 @@ static void codes_have_their_meaning(void **state)
 		put_question(&m, 7, 0x8180 | rows[i].code, "www.test", DNS_A);
 		read_as("www.test", DNS_A);
 		assert_failed(rows[i].error);
+		/* Whatever its sections hold. */
+		put_question(&m, 7, 0x8180 | rows[i].code, "www.test", DNS_A);
+		put_address(&m, "www.test", 60, "192.0.2.1");
+		read_as("www.test", DNS_A);
+		assert_failed(rows[i].error);
+		assert_int_equal(answer.count, 0);
 	}
 	put_question(&m, 7, 0x8380, "www.test", DNS_A);
 	read_as("www.test", DNS_A);
@@ -138,6 +144,28 @@ static void negative_answer_has_the_lesser_ttl_of_the_soa(void **state)
 	read_as("www.test", DNS_SRV);
 	assert_string_equal(answer.error, "the name has no SRV record");
 	assert_int_equal(answer.ttl, UINT32_MAX);
+}
+
+/* covers: R434. Records in an answer that says there is no such name are not of that name; an alias may lead there. */
+static void answer_without_the_name_gives_no_record(void **state)
+{
+	(void)state;
+	for (unsigned code = 1; code < 16; code++) {
+		put_question(&m, 7, 0x8180 | code, "www.test", DNS_A);
+		put_alias(&m, "www.test", 60, "b.test");
+		put_address(&m, "www.test", 60, "192.0.2.1");
+		put_address(&m, "b.test", 60, "192.0.2.2");
+		read_as("www.test", DNS_A);
+		assert_int_equal(answer.outcome, code == 3 ? DNS_NEGATIVE : DNS_FAILED);
+		assert_int_equal(answer.count, 0);
+	}
+	put_question(&m, 7, 0x8183, "www.test", DNS_A);
+	put_alias(&m, "www.test", 3, "b.test");
+	put_soa(&m, 300, 20);
+	read_as("www.test", DNS_A);
+	assert_int_equal(answer.outcome, DNS_NEGATIVE);
+	assert_string_equal(answer.error, "there is no such name");
+	assert_int_equal(answer.ttl, 20);
 }
 
 /* covers: R433 */
@@ -287,6 +315,7 @@ int main(void)
 	    cmocka_unit_test(another_id_question_type_or_direction_is_foreign),
 	    cmocka_unit_test(codes_have_their_meaning),
 	    cmocka_unit_test(negative_answer_has_the_lesser_ttl_of_the_soa),
+	    cmocka_unit_test(answer_without_the_name_gives_no_record),
 	    cmocka_unit_test(aliases_are_followed_in_any_order),
 	    cmocka_unit_test(aliases_that_loop_or_lead_nowhere_fail),
 	    cmocka_unit_test(services_come_by_priority_with_the_ttl_of_the_answer),
