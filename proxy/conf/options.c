@@ -153,7 +153,7 @@ const struct conf_option conf_options[] = {
     {SERVER(server.status_socket), .key = "status-socket", .example = "/run/pushgate/status.sock", .type = CONF_TYPE_OTHER, .form = "FILE | off",
         .preset = "off", .set = conf_set_status_socket,
         .sentence = "The unix socket for `pushgate status` and `pushgate trace`. Only the user and the group that start pushgate "
-        "may use it (mode 0660)."},
+        "may use it (mode 0660). A pushgate that drains gives it up, so that the next one may start with it."},
     {SERVER(server.traced), .key = "trace", .example = "192.0.2.0/24 2001:db8::/32", .type = CONF_TYPE_CIDRS,
         .form = "ADDRESS[/BITS] ...", .repeats = true, .count_offset = offsetof(struct conf, server.traced_count),
         .sentence = "Clients whose connections are traced: each HTTP/2 frame, or head in HTTP/1.1, is a line in the error log, with stream, "

@@ -41,11 +41,13 @@ static const char *clear_path(const struct net_address *at)
 	if (fd < 0)
 		return reason();
 	int r = net_sys_connect(fd, (const struct sockaddr *)&at->storage, at->length);
-	bool is_refused = r != 0 && errno == ECONNREFUSED;
+	int error = r != 0 ? errno : 0;
 	net_sys_close(fd);
-	if (!is_refused)
+	if (error == ENOENT) /* a process that drains has just removed it */
+		return NULL;
+	if (error != ECONNREFUSED)
 		return "another process listens there";
-	return unlink(path) == 0 ? NULL : reason();
+	return unlink(path) == 0 || errno == ENOENT ? NULL : reason();
 }
 
 static int bind_and_listen(int fd, const struct net_address *at, int backlog)

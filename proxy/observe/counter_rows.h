@@ -122,7 +122,6 @@
 #define OBSERVE_FAMILIES(X) \
 	X(INFO, "pushgate_info", "gauge", "version", "always 1; the version is its label") \
 	X(UPTIME, "pushgate_uptime_seconds", "gauge", "", "time since the start") \
-	X(DRAINING, "pushgate_draining", "gauge", "", "1: pushgate ends, and waits for requests that are open") \
 	X(PROCESS_UP, "pushgate_process_up", "gauge", "process", "1: this process runs") \
 	X(PROCESS_PID, "pushgate_process_pid", "gauge", "process", "its process id; 0: it is down") \
 	X(PROCESS_UPTIME, "pushgate_process_uptime_seconds", "gauge", "process", "time since its last start; 0: it is down") \

@@ -70,6 +70,7 @@ static void drain(struct master *m)
 	observe_log(&m->observe, OBSERVE_INFO, "draining");
 	notify_stopping(m->start->notify_fd, limit);
 	sockets_close(&m->start->sockets);
+	start_give_up_status(m->start);
 	send_to_all(m, MESSAGE_DRAIN);
 }
 
@@ -199,7 +200,6 @@ static struct status describe(struct master *m)
 	    .passwords = m->passwords.starts > 0 ? &m->passwords_about : NULL,
 	    .files = m->files.starts > 0 ? &m->files_about : NULL,
 	    .up = m->now - m->start->started,
-	    .is_draining = m->phase != MASTER_RUNNING,
 	    .slots = m->start->slots,
 	    .workers = m->about,
 	    .worker_count = m->start->workers,

@@ -152,9 +152,15 @@ static bool open_all(struct start *s, bool single, char *error, size_t error_siz
 	       (single || identity_limit(error, error_size));
 }
 
-static void close_all(struct start *s)
+void start_give_up_status(struct start *s)
 {
 	status_close(s->status_fd, s->conf->server.status_socket);
+	s->status_fd = -1;
+}
+
+static void close_all(struct start *s)
+{
+	start_give_up_status(s);
 	sockets_fini(&s->sockets);
 	logs_close_readers(&s->logs);
 	logs_close_writers(&s->logs);

@@ -53,7 +53,6 @@ static struct status describe(struct single *s)
 	s->about = (struct status_worker){getpid(), 1, up};
 	return (struct status){
 	    .up = up,
-	    .is_draining = s->worker.is_draining,
 	    .slots = s->start->slots,
 	    .workers = &s->about,
 	    .worker_count = 1,
@@ -73,6 +72,10 @@ static void on_end(void *context)
 	}
 	title_set(&s->start->title, "pushgate: single, draining (%s)", s->start->conf_path);
 	notify_stopping(s->start->notify_fd, s->start->conf->server.drain_timeout);
+	net_watch_free(s->status);
+	s->status = NULL;
+	net_timer_set(&s->status_timer, USEC_NEVER);
+	start_give_up_status(s->start);
 	worker_drain(&s->worker);
 }
 

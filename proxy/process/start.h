@@ -34,6 +34,12 @@ uint32_t start_count_workers(const struct conf *conf, bool single);
 void start_observe(const struct start *s, struct observe *o);
 void start_announce(const struct start *s, struct observe *o);
 
+/*
+ * From now on another pushgate may have the status socket: for one that drains. It ends by itself for hours
+ * perhaps, and the next one starts meanwhile.
+ */
+void start_give_up_status(struct start *s);
+
 /* Both return the exit status. */
 int master_run(struct start *s);
 int single_run(struct start *s);

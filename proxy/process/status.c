@@ -46,8 +46,9 @@ void status_close(int listener, const char *path)
 {
 	if (listener < 0)
 		return;
-	close(listener);
+	/* In this order: between the two the next start finds no file, and makes one that nobody removes. */
 	unlink(path);
+	close(listener);
 }
 
 static void send_text(int fd, const char *text, size_t size)

@@ -19,7 +19,6 @@ struct status_worker {
 
 struct status {
 	usec up;
-	bool is_draining;
 	const struct observe_counters *slots; /* the workers', then the master's */
 	const struct status_worker *workers;
 	uint32_t worker_count;

@@ -114,10 +114,8 @@ static void print_whole(const struct status *s, FILE *out)
 {
 	struct observe_family info = {.out = out, .id = OBSERVE_FAMILY_INFO};
 	struct observe_family up = {.out = out, .id = OBSERVE_FAMILY_UPTIME};
-	struct observe_family draining = {.out = out, .id = OBSERVE_FAMILY_DRAINING};
 	observe_sample(&info, LABELS({"version", PUSHGATE_VERSION}), "1");
 	observe_sample(&up, NO_LABELS, "%llu", (unsigned long long)(s->up / USEC_PER_SEC));
-	observe_sample(&draining, NO_LABELS, "%d", s->is_draining);
 	print_processes(s, OBSERVE_FAMILY_PROCESS_UP, out);
 	print_processes(s, OBSERVE_FAMILY_PROCESS_PID, out);
 	print_processes(s, OBSERVE_FAMILY_PROCESS_UPTIME, out);
@@ -181,9 +179,9 @@ static void print_counters(const struct status *s, FILE *out)
 
 void status_print(const struct status *s, FILE *out)
 {
-	fprintf(out, "# pushgate %s, process %d, up %llu s, %u worker%s%s\n", PUSHGATE_VERSION,
+	fprintf(out, "# pushgate %s, process %d, up %llu s, %u worker%s\n", PUSHGATE_VERSION,
 	    (int)getpid(), (unsigned long long)(s->up / USEC_PER_SEC), s->worker_count,
-	    s->worker_count == 1 ? "" : "s", s->is_draining ? ", draining" : "");
+	    s->worker_count == 1 ? "" : "s");
 	for (uint32_t i = 0; i < s->worker_count; i++) {
 		fprintf(out, "# worker %u: ", i);
 		print_process(&s->workers[i], out);

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
-import { BINARY, ROOT, scenario, section, until, workDir } from '../support/gate.mjs';
+import { BINARY, Gate, ROOT, scenario, section, until, workDir } from '../support/gate.mjs';
 import { u32 } from '../support/frames.mjs';
 import { families, lint } from '../support/prometheus.mjs';
 import { run } from '../support/programs.mjs';
@@ -88,6 +88,38 @@ scenario('at a terminal the lines for programs are left out', { server: SERVER, 
 	assert.ok(lines.includes('pushgate_requests_total 0'), stdout);
 	assert.deepEqual(lines.filter((line) => /^# (HELP|TYPE|EOF)/.test(line)), []);
 });
+
+for (const single of [true, false]) {
+	// covers: R232
+	scenario(`a pushgate that drains leaves the status socket to the next one: ${single ? '--single' : 'master and worker'}`,
+		{ single, server: { 'status-socket': 'status', 'drain-timeout': '10m' } }, async (s) => {
+			const holder = () => s.gate.status().match(/^# pushgate \S+, process (\d+),/)[1];
+			const { client, origin, up } = await s.open();
+			assert.equal(holder(), String(s.gate.pid));
+			s.gate.child.kill('SIGTERM');
+			await until('it has given up its socket', () => !fs.existsSync(path.join(s.dir, 'status')));
+			/* Its listening sockets are closed a moment later, in the worker. */
+			const config = fs.readFileSync(s.gate.config, 'utf8');
+			const next = await until('the next one starts', async () => {
+				const gate = new Gate({ config, dir: s.dir, ports: s.gate.ports, single });
+				await until('it serves or ends', () => gate.exit || fs.existsSync(path.join(s.dir, 'status')));
+				return !gate.exit && gate;
+			});
+			try {
+				await next.listening();
+				assert.equal(holder(), String(next.pid));
+				assert.equal(s.gate.exit, null, 'the first one drains');
+				origin.respond(up.stream, { body: 'late' });
+				assert.equal(String((await client.response(1)).body), 'late');
+				client.close();
+				await s.gate.ended();
+				assert.equal(holder(), String(next.pid));
+			} finally {
+				next.child.kill('SIGTERM');
+				await next.ended();
+			}
+		});
+}
 
 /* What listens on the socket gives this answer to whoever connects. */
 async function answering(answer, body) {
