@@ -43,9 +43,10 @@ SRC  := $(wildcard proxy/*/*.c) $(wildcard policy/*.c)
 OBJ  := $(SRC:%.c=$(OUT)/%.o)
 LIB  := $(OUT)/libpushgate.a
 TEST_SRC := $(wildcard tests/unit/*/*_test.c tests/pair/*_test.c tests/relay/*_test.c)
-# Linked into each test program as objects. net_sys.o stands in for proxy/net/sys.o: an object comes before a library's
-# member of the same names. Nothing of the program refers to leak_check.o, so a library's member would be left out.
-TEST_OWN := $(OUT)/tests/support/net_sys.o $(OUT)/tests/support/leak_check.o
+# Linked into each test program as objects. net_sys.o and heap.o stand in for proxy/net/sys.o and proxy/base/heap.o: an
+# object comes before a library's member of the same names. Nothing of the program refers to leak_check.o, so a
+# library's member would be left out.
+TEST_OWN := $(OUT)/tests/support/net_sys.o $(OUT)/tests/support/heap.o $(OUT)/tests/support/leak_check.o
 SUPPORT_OBJ := $(filter-out $(TEST_OWN),$(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support/*.c)))
 SUPPORT  := $(OUT)/libsupport.a
 TEST_BIN := $(TEST_SRC:%.c=$(OUT)/%)

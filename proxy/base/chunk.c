@@ -6,7 +6,9 @@
 #include "proxy/base/chunk.h"
 
 #include "proxy/base/ensure.h"
+#include "proxy/base/heap.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/reserve.h"
 #include "proxy/base/spares.h"
 
 struct chunk_pool {
@@ -55,7 +57,11 @@ static struct chunk *spare_or_new(struct chunk_pool *pool)
 	if (__builtin_expect(pool->fail_in > 0, 0) && --pool->fail_in == 0)
 		return NULL;
 	struct chunk *c = spares_take(&pool->spares);
-	return c ? c : malloc(pool->spares.bytes);
+	if (!c)
+		c = heap_alloc(pool->spares.bytes);
+	if (__builtin_expect(!c, 0))
+		reserve_note_refusal();
+	return c;
 }
 
 struct chunk *chunk_acquire(struct chunk_pool *pool)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Heap allocation that aborts on failure, for memory that peers cannot make grow (budget.h). */
+/*
+ * Heap allocation that never fails. What peers can make grow is charged to a budget first, which refuses in time
+ * (budget.h). Where the system refuses all the same, the reserve helps until load was shed (reserve.h).
+ */
 #ifndef PUSHGATE_BASE_MEMORY_H
 #define PUSHGATE_BASE_MEMORY_H
 

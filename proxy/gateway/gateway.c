@@ -50,6 +50,7 @@ static void on_pass(void *context)
 	relay_send_hints(&g->relay);
 	hold_run(&g->hold);
 	gateway_reap(g);
+	memory_squeeze_pass(g);
 	memory_pressure_pass(g);
 	memory_trim_pass(g);
 	gateway_set_timer(g);
@@ -187,6 +188,7 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	drain_open(g);
 	memory_trim_open(g);
 	memory_pressure_open(g);
+	memory_squeeze_open(g);
 	g->upstream = (struct upstream){.env = &g->env,
 	    .offers = &g->offers,
 	    .demo_connect = env->demo_connect,
@@ -215,6 +217,7 @@ void gateway_free(struct gateway *g)
 	clients_close(&g->clients);
 	upstream_free(&g->upstream);
 	names_free(g->names);
+	memory_squeeze_close();
 	memory_trim_close(g);
 	wheel_forget(&g->relay.wheel, &g->drain.timer);
 	wheel_forget(&g->relay.wheel, &g->drain.tunnel_timer);

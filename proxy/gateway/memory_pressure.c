@@ -155,11 +155,16 @@ static void shed(struct worker_env *env)
 	p->has_more = true;
 }
 
-void memory_pressure_open(struct gateway *g)
+void memory_pressure_set_marks(struct gateway *g)
 {
 	size_t sixteenth = g->env.budget.limit_bytes / 16;
-	g->pressure = (struct memory_pressure){.low_bytes = sixteenth * LOW_SIXTEENTHS};
+	g->pressure.low_bytes = sixteenth * LOW_SIXTEENTHS;
 	g->env.memory_high_bytes = sixteenth * HIGH_SIXTEENTHS;
+}
+
+void memory_pressure_open(struct gateway *g)
+{
+	memory_pressure_set_marks(g);
 	g->env.shed = shed;
 }
 
@@ -182,7 +187,7 @@ void memory_pressure_pass(struct gateway *g)
 usec memory_pressure_due(const struct gateway *g)
 {
 	const struct memory_pressure *p = &g->pressure;
-	if (!g->env.memory_is_short)
+	if (!g->env.memory_is_short && !g->squeeze.is_on)
 		return USEC_NEVER;
 	return p->has_more ? g->relay.now : g->relay.now + RECHECK_USEC;
 }

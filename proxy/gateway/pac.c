@@ -3,6 +3,7 @@
  * The proxy auto-configuration file of a listener in forward mode: a function in JavaScript that tells a browser, for
  * each URL, whether to ask the proxy. Names in it have been checked (http_host_read) or are written with escapes.
  */
+#include "proxy/base/reserve.h"
 #include "proxy/gateway/private.h"
 
 #include "proxy/base/ascii.h"
@@ -54,6 +55,10 @@ static char *make_text(const struct conf *conf)
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
+	if (!out && reserve_give_way())
+		out = open_memstream(&text, &size);
+	if (!out)
+		reserve_is_used_up();
 	fputs("function FindProxyForURL(url, host) {\n"
 	      "\tvar names = [\".localhost\"",
 	    out);

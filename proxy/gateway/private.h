@@ -28,6 +28,13 @@ struct memory_pressure {
 	usec next_log;        /* no warning in the error log before this time */
 };
 
+/* What becomes of `memory` when the system refuses some (memory_squeeze.c). */
+struct memory_squeeze {
+	bool is_on;        /* the budget is smaller than it is configured */
+	uint64_t refusals; /* not yet counted and logged */
+	usec grow_at, next_log;
+};
+
 /* Returns unused memory to the system after a peak (memory_trim.c). */
 struct memory_trim {
 	struct wheel_node timer; /* set after a peak */
@@ -90,6 +97,7 @@ struct gateway {
 	struct list sockets;                /* struct listener_socket */
 	struct retry_budget *retry_budgets; /* by conf_origin.index; owned */
 	struct memory_pressure pressure;
+	struct memory_squeeze squeeze;
 	struct memory_trim trim;
 	struct long_pass long_pass;
 	struct drain drain;
@@ -199,6 +207,15 @@ void memory_pressure_open(struct gateway *g);
 void memory_pressure_pass(struct gateway *g);
 /* When the next loop pass must run even without an event; USEC_NEVER: memory is not short. */
 usec memory_pressure_due(const struct gateway *g);
+
+/* After a change of the budget's limit. */
+void memory_pressure_set_marks(struct gateway *g);
+
+/* ---- memory_squeeze.c ---- */
+
+void memory_squeeze_open(struct gateway *g);
+void memory_squeeze_close(void);
+void memory_squeeze_pass(struct gateway *g); /* call at the end of each loop pass */
 
 /* ---- memory_trim.c ---- */
 

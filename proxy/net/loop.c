@@ -109,9 +109,19 @@ void net_loop_run_again(struct net_loop *l)
 	ev_idle_start(l->ev, &l->idle);
 }
 
+/* libev ends the program when it gets no memory; this has a reserve. */
+static void *resize_for_ev(void *old, long bytes)
+{
+	if (bytes > 0)
+		return memory_resize(old, (size_t)bytes, 1);
+	free(old);
+	return NULL;
+}
+
 struct net_loop *net_loop_new(struct chunk_pool *chunks)
 {
 	struct net_loop *l = memory_new(struct net_loop);
+	ev_set_allocator(resize_for_ev);
 	l->ev = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
 	ensure(l->ev != NULL);
 	l->chunks = chunks;

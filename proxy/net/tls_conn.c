@@ -6,6 +6,7 @@
  */
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/reserve.h"
 #include "proxy/limits.h"
 #include "proxy/net/conn.h"
 #include <openssl/err.h>
@@ -55,7 +56,10 @@ static void offer_alpn(SSL *ssl, const char *alpn)
 void net_conn_tls_start(struct net_conn *c)
 {
 	c->ssl = SSL_new(c->tls->context);
-	ensure(c->ssl != NULL);
+	if (!c->ssl && reserve_give_way())
+		c->ssl = SSL_new(c->tls->context);
+	if (!c->ssl)
+		reserve_is_used_up();
 	SSL_set_shed_handshake_config(c->ssl, 1);
 	net_bio_attach(c);
 	if (c->tls->is_server) {

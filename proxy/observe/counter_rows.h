@@ -88,6 +88,7 @@
 	X(memory_trims, "times that a worker returned memory to the system after a peak") \
 	X(memory_refused, "requests, pushes and connections that a memory budget refused") \
 	X(streams_refused_memory, "requests refused (REFUSED_STREAM) because memory was short") \
+	X(memory_refusals, "times that the system gave no memory below the configured limit") \
 	X(shed_holds, "held responses dropped because the worker's memory was short") \
 	X(shed_offers, "pushes not made, or ended before they began, because memory was short") \
 	X(shed_connections, "client connections closed because memory was short: idle ones, and ones with much unread data") \

@@ -163,6 +163,7 @@ static const struct {
     {"the user of workers and helpers", need_user, false},
     {"a kernel that can confine them", need_sandbox, false},
     {"enough descriptors", need_descriptors, false},
+    {"enough memory", start_needs_memory, false},
     {"a place for the status socket", start_needs_status_socket, false},
     {"addresses to listen on", start_needs_addresses, false},
     {"files for the logs", start_needs_logs, false},

@@ -42,6 +42,16 @@ bool start_needs_walk(struct start_needs *n);
 void start_needs_report(struct start_needs *n, enum need_weight weight, struct conf_place at,
     const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+void start_needs_memory(struct start_needs *n);
+/* In bytes; UINT64_MAX: no limit. */
+struct memory_limits {
+	uint64_t process; /* address space of one process */
+	uint64_t present; /* how much of that a worker begins with */
+	uint64_t group;   /* memory of all processes of the control group */
+};
+void start_needs_judge_memory(struct start_needs *n, const struct memory_limits *l);
+/* The least memory.max of the control group (version 2) that the file `groups` names, and of those around it. */
+uint64_t start_needs_group_limit(const char *root, const char *groups);
 void start_needs_status_socket(struct start_needs *n);
 void start_needs_addresses(struct start_needs *n);
 void start_needs_logs(struct start_needs *n);

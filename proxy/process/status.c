@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The status socket: who connects to it gets the text of status_text.c. */
 #include "proxy/process/status.h"
+#include "proxy/base/reserve.h"
 #include "proxy/process/trace.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -64,16 +65,29 @@ static void send_text(int fd, const char *text, size_t size)
 	}
 }
 
+/* The text into *text, which the caller frees. False: there is no memory for it. */
+static bool write_text(const struct status *s, char **text, size_t *size)
+{
+	FILE *out = open_memstream(text, size);
+	if (!out)
+		return false;
+	status_print(s, out);
+	bool is_whole = !ferror(out);
+	return fclose(out) == 0 && is_whole;
+}
+
 static void answer(int fd, const struct status *s)
 {
 	char *text = NULL;
 	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-	if (!out)
-		return;
-	status_print(s, out);
-	fclose(out);
-	send_text(fd, text, size);
+	bool is_whole = write_text(s, &text, &size);
+	if (!is_whole && reserve_give_way()) {
+		free(text);
+		text = NULL;
+		is_whole = write_text(s, &text, &size);
+	}
+	if (is_whole)
+		send_text(fd, text, size);
 	free(text);
 }
 

@@ -268,6 +268,7 @@ export function workDir() {
  *   extra        text behind all that
  *   prepare      called before the configuration is written: starts what that names
  *   single       false: master and workers
+ *   wrap         a command and its arguments that the program is run by
  */
 export class Scenario {
 	connections = [];
@@ -304,7 +305,7 @@ export class Scenario {
 		}
 		config += o.routes ?? section('route main', { origin: Object.keys(o.origins ?? { main: {} })[0] });
 		config += o.extra ?? '';
-		this.gate = new Gate({ config, dir: this.dir, ports: [port], single: o.single ?? true, env: o.env });
+		this.gate = new Gate({ config, dir: this.dir, ports: [port], single: o.single ?? true, env: o.env, wrap: o.wrap });
 		await this.gate.listening();
 		return this;
 	}

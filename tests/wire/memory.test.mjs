@@ -106,3 +106,45 @@ scenario('clients that take nothing use up the memory: an honest one is served, 
 		await honest.ask(`/after/${i}`);
 	assert.equal(honest.refused, refused);
 });
+
+/* Address space: what the program begins with, and some tens of MiB. */
+const LIMIT_KIB = 44 * 1024;
+
+// covers: R233
+scenario('the system gives less than `memory`: the start says so, load is shed, and an honest client is served', {
+	skip: MEASURED ? false : 'a sanitizer needs terabytes of address space',
+	origins: { main: { server: `h2c://127.0.0.1:${originPort}` } },
+	server: { memory: '1G', 'connection-memory': '16M', 'status-socket': 'status' },
+	wrap: ['sh', '-c', `ulimit -v ${LIMIT_KIB} && exec "$@"`, 'sh'],
+}, async (s) => {
+	assert.match(s.gate.stderr, /a process may have 44 MiB, too few for a worker, which may want \d+ MiB: 1024 of memory/);
+	await nodeOrigin(s, originPort, (stream, headers) => {
+		stream.respond({ ':status': 200 });
+		if (headers[':path'].startsWith('/large'))
+			Readable.from(Array(256).fill(PIECE)).pipe(stream);
+		else
+			stream.end(headers[':path']);
+	});
+	const honest = new Honest(s);
+	await honest.ask('/first');
+	const stuck = [];
+	for (let i = 0; i < 200 && !/the system refuses memory/.test(s.gate.read('error.log')); i++) {
+		const c = await s.connect({ auto: { window: false } }).catch(() => null);
+		if (!c)
+			continue;
+		c.checking = false;
+		stuck.push(c);
+		for (let j = 0; j < 20; j++)
+			c.request(2 * j + 1, { path: `/large/${i}/${j}` });
+		await honest.ask(`/meanwhile/${i}`);
+	}
+	await s.gate.error(/the system refuses memory with \d+ bytes in use/);
+	for (let i = 0; i < 50; i++)
+		await honest.ask(`/short/${i}`);
+	assert.ok(counters(s).memory_refusals > 0);
+	for (const c of stuck)
+		c.close();
+	await until(() => `memory comes back: ${counters(s).memory_used_bytes}`, () => counters(s).memory_used_bytes < MIB);
+	for (let i = 0; i < 20; i++)
+		await honest.ask(`/after/${i}`);
+});

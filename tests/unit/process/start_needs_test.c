@@ -233,6 +233,86 @@ static void fifo_is_read_only_by_who_has_it_open_for_reading(void **state)
 	close(writer);
 }
 
+/* covers: R233 */
+static void memory_that_the_system_does_not_give_is_a_warning_with_numbers(void **state)
+{
+	struct bench *b = *state;
+	free_port(b);
+	assert_true(walk(b, false, "memory = 256M", ""));
+	static const struct {
+		struct memory_limits limits; /* in MiB */
+		uint32_t workers;
+		const char *said[2];
+	} rows[] = {
+	    {{UINT64_MAX, 60, UINT64_MAX}, 1, {NULL}},
+	    {{380, 60, 256}, 1, {NULL}},
+	    {{379, 60, UINT64_MAX}, 1, {"t.ini:2: warning: a process may have 379 MiB, too few for a worker, which may want 380 MiB: 256 of memory and what it has besides; it sheds load before that; raise it (ulimit -v, LimitAS= of systemd) or set memory = 255M\n"}},
+	    {{236, 60, UINT64_MAX}, 1, {"a process may have 236 MiB", "or set memory = 128M\n"}},
+	    {{92, 60, UINT64_MAX}, 1, {"a process may have 92 MiB", "raise it (ulimit -v, LimitAS= of systemd)\n"}},
+	    {{UINT64_MAX, 60, 255}, 1, {"t.ini:2: warning: the control group may have 255 MiB (memory.max), too few for 1 worker with 256 MiB of memory each: the kernel ends a process when it is used up; raise it (MemoryMax= of systemd, or the container's limit) or set memory = 227M\n"}},
+	    {{UINT64_MAX, 60, 1023}, 4, {"too few for 4 workers with 256 MiB", "or set memory = 227M\n"}},
+	    {{UINT64_MAX, 60, 1024}, 4, {NULL}},
+	    {{UINT64_MAX, 60, 40}, 4, {"the control group may have 40 MiB", "or the container's limit)\n"}},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct memory_limits l = rows[i].limits;
+		free(b->said);
+		b->needs.out = open_memstream(&b->said, &b->length);
+		b->needs.records = -1;
+		b->needs.is_check = true;
+		b->needs.workers = rows[i].workers;
+		l.process = l.process == UINT64_MAX ? UINT64_MAX : l.process << 20;
+		l.present <<= 20;
+		l.group = l.group == UINT64_MAX ? UINT64_MAX : l.group << 20;
+		start_needs_judge_memory(&b->needs, &l);
+		fclose(b->needs.out);
+		if (!rows[i].said[0])
+			assert_string_equal(b->said, "");
+		for (size_t j = 0; j < 2 && rows[i].said[j]; j++)
+			assert_said(b, rows[i].said[j]);
+	}
+}
+
+static void write_text(const char *path, const char *text)
+{
+	FILE *out = fopen(path, "we");
+	assert_non_null(out);
+	fputs(text, out);
+	fclose(out);
+}
+
+static void limit_of_a_control_group_is_the_least_around_it(void **state)
+{
+	struct bench *b = *state;
+	char a[64], ab[64], groups[64], limit_a[96], limit_ab[96], limit[96];
+	snprintf(a, sizeof(a), "%s/a", b->dir);
+	snprintf(ab, sizeof(ab), "%s/a/b", b->dir);
+	snprintf(groups, sizeof(groups), "%s/groups", b->dir);
+	snprintf(limit, sizeof(limit), "%s/memory.max", b->dir);
+	snprintf(limit_a, sizeof(limit_a), "%s/memory.max", a);
+	snprintf(limit_ab, sizeof(limit_ab), "%s/memory.max", ab);
+	assert_int_equal(mkdir(a, 0700), 0);
+	assert_int_equal(mkdir(ab, 0700), 0);
+	assert_true(start_needs_group_limit(b->dir, groups) == UINT64_MAX);
+	write_text(groups, "4:memory:/elsewhere\n0::/a/b\n");
+	assert_true(start_needs_group_limit(b->dir, groups) == UINT64_MAX);
+	write_text(limit_ab, "max\n");
+	write_text(limit_a, "1000\n");
+	assert_true(start_needs_group_limit(b->dir, groups) == 1000);
+	write_text(limit_ab, "999\n");
+	assert_true(start_needs_group_limit(b->dir, groups) == 999);
+	write_text(limit, "500\n");
+	assert_true(start_needs_group_limit(b->dir, groups) == 500);
+	write_text(groups, "0::/\n");
+	assert_true(start_needs_group_limit(b->dir, groups) == 500);
+	unlink(limit);
+	unlink(limit_a);
+	unlink(limit_ab);
+	unlink(groups);
+	rmdir(ab);
+	rmdir(a);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -242,6 +322,8 @@ int main(void)
 	    TEST(fault_is_one_for_both_and_all_are_found_at_once),
 	    TEST(each_manifest_has_its_own_line_and_run_leaves_it_to_the_files_process),
 	    TEST(stale_socket_is_no_finding_and_stays),
+	    TEST(memory_that_the_system_does_not_give_is_a_warning_with_numbers),
+	    TEST(limit_of_a_control_group_is_the_least_around_it),
 	    TEST(addresses_that_need_the_same_port_are_a_fault),
 	    TEST(holder_is_found_by_any_address_that_overlaps),
 	    TEST(fifo_is_read_only_by_who_has_it_open_for_reading),
