@@ -369,13 +369,15 @@ const struct conf_option conf_options[] = {
     /* ---- [origin NAME] ---- */
     {ORIGIN(servers), .key = "server", .repeats = true,
         .example = "http://127.0.0.1:8080", .type = CONF_TYPE_OTHER,
-        .form = "https://HOST:PORT | http://HOST:PORT | h2://HOST:PORT | h2c://HOST:PORT | h1+unix:/PATH | h2c+unix:/PATH | "
+        .form = "https://HOST:PORT | http://HOST:PORT | https1://HOST:PORT | h2://HOST:PORT | h2c://HOST:PORT | h1+unix:/PATH | "
+        "h2c+unix:/PATH | "
         "[SCHEME+]srv:NAME | demo: | forward: [weight=NUMBER] [backup] [down]",
         .is_required = true,
         .set = conf_set_server,
         .sentence = "A server of the origin; several lines, all with the same scheme, are a fleet. https: over TLS; ALPN decides whether "
-        "HTTP/2 or HTTP/1.1 is spoken. http, and h1+unix for a unix socket: "
-        "cleartext HTTP/1.1. h2: HTTP/2 alone, over TLS. h2c, and h2c+unix: cleartext HTTP/2. The port is 443 over TLS and 80 in "
+        "HTTP/2 or HTTP/1.1 is spoken, and a server that demands HTTP/1.1 of a request (HTTP_1_1_REQUIRED) gets that for five minutes. "
+        "http, and h1+unix for a unix socket: "
+        "cleartext HTTP/1.1. https1: HTTP/1.1 alone, over TLS. h2: HTTP/2 alone, over TLS. h2c, and h2c+unix: cleartext HTTP/2. The port is 443 over TLS and 80 in "
         "cleartext by default. A name is looked up while pushgate runs, and each of its addresses is a server. srv: the servers and ports "
         "of the name's SRV records; srv:_http._tcp.NAME is spoken to as http, srv:_https._tcp.NAME as https, and others say how, such as "
         "h2c+srv:_grpc._tcp.NAME. "

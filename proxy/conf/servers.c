@@ -17,7 +17,8 @@ enum { HOST_BYTES = 253 };
 static bool bad_server(struct conf_loader *l, struct slice value, const char *wrong)
 {
 	return conf_bad_value(l, value, wrong,
-	    "write https://HOST:PORT, http://HOST:PORT, h2://HOST:PORT, h2c://HOST:PORT, "
+	    "write https://HOST:PORT, http://HOST:PORT, https1://HOST:PORT, h2://HOST:PORT, "
+	    "h2c://HOST:PORT, "
 	    "h1+unix:/PATH, h2c+unix:/PATH, srv:NAME, demo: or forward:, and behind it "
 	    "weight=NUMBER, "
 	    "backup or down");
@@ -157,6 +158,7 @@ static const struct server_scheme {
 	read_server *read;
 } server_schemes[] = {
     {SLICE_INIT("https://"), CONF_ORIGIN_TLS, CONF_HTTP2 | CONF_HTTP1, read_tcp},
+    {SLICE_INIT("https1://"), CONF_ORIGIN_TLS, CONF_HTTP1, read_tcp},
     {SLICE_INIT("http://"), CONF_ORIGIN_PLAIN, CONF_HTTP1, read_tcp},
     {SLICE_INIT("h2://"), CONF_ORIGIN_TLS, CONF_HTTP2, read_tcp},
     {SLICE_INIT("h2c://"), CONF_ORIGIN_PLAIN, CONF_HTTP2, read_tcp},
@@ -165,6 +167,7 @@ static const struct server_scheme {
     {SLICE_INIT("srv:_https."), CONF_ORIGIN_TLS, CONF_HTTP2 | CONF_HTTP1, read_srv},
     {SLICE_INIT("srv:_http."), CONF_ORIGIN_PLAIN, CONF_HTTP1, read_srv},
     {SLICE_INIT("https+srv:"), CONF_ORIGIN_TLS, CONF_HTTP2 | CONF_HTTP1, read_srv},
+    {SLICE_INIT("https1+srv:"), CONF_ORIGIN_TLS, CONF_HTTP1, read_srv},
     {SLICE_INIT("http+srv:"), CONF_ORIGIN_PLAIN, CONF_HTTP1, read_srv},
     {SLICE_INIT("h2+srv:"), CONF_ORIGIN_TLS, CONF_HTTP2, read_srv},
     {SLICE_INIT("h2c+srv:"), CONF_ORIGIN_PLAIN, CONF_HTTP2, read_srv},

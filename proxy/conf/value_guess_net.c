@@ -18,6 +18,9 @@ static const struct scheme {
 } schemes[] = {
     {SLICE_INIT("https://"), "https", "https"},
     {SLICE_INIT("http://"), "http", "http"},
+    {SLICE_INIT("https1://"), "https1", "https1"},
+    {SLICE_INIT("https1.1://"), "https1", "https1"},
+    {SLICE_INIT("h1s://"), "https1", "https1"},
     {SLICE_INIT("h2://"), "h2", "h2"},
     {SLICE_INIT("h2c://"), "h2c", "h2c"},
     {SLICE_INIT("h1://"), "http", "http"},

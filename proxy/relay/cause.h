@@ -94,6 +94,7 @@ struct relay_cause {
 	X(UP_RESET,           "origin-reset",          RELAY_ORIGIN, RELAY_IF_LOST, 502, "http_response_incomplete",         RELAY_PASS,           RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_RESET,       false, false) \
 	X(UP_NOT_HTTP2,       "origin-not-http2",      RELAY_ORIGIN, RELAY_NEVER,   502, "http_protocol_error",              RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
 	X(UP_NO_ALPN,         "origin-no-alpn",        RELAY_ORIGIN, RELAY_NEVER,   503, "tls_protocol_error",               RELAY_REFUSED_STREAM, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
+	X(UP_NEEDS_HTTP1,     "origin-needs-http1",    RELAY_ORIGIN, RELAY_AGAIN,   502, "http_protocol_error",              RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_RESET,       false, false) \
 	X(UP_LOST,            "origin-lost",           RELAY_ORIGIN, RELAY_IF_LOST, 502, "connection_terminated",            RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
 	X(UP_ERROR,           "origin-ended-by-request", RELAY_ORIGIN, RELAY_NEVER, 502, "connection_terminated",            RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \
 	X(UP_FAULT,           "origin-fault",          RELAY_ORIGIN, RELAY_NEVER,   502, "http_protocol_error",              RELAY_INTERNAL_ERROR, RELAY_CANCEL,         RELAY_CANCEL,         ORIGIN_LOST,        false, false) \

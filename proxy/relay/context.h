@@ -94,6 +94,8 @@ struct exchange_context {
 	const struct relay_cause *failure;
 	const char *failure_detail;
 	uint32_t failure_code;
+	/* Its server demands another version for it: it may be given to that one once more. */
+	bool may_return;
 	bool
 	    broke_off; /* an origin has ended its connection with an error before it was answered */
 	bool is_bound; /* to `server`: it waits for that one's connections alone */

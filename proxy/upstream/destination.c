@@ -235,8 +235,9 @@ void destination_dispatch(struct destination *d, struct exchange *x)
 {
 	struct server *before = x->context.server; /* it was sent there */
 	if (before) {
-		if (x->context.tried_count < EXCHANGE_SERVERS_MOST)
+		if (x->context.tried_count < EXCHANGE_SERVERS_MOST && !x->context.may_return)
 			note_tried(x);
+		x->context.may_return = false;
 		take_back(x);
 	}
 	struct server *s = choose(d, x);

@@ -152,7 +152,8 @@ void origin_conn_end_exchanges(
 		origin_leg_cut(leg);
 		const struct relay_cause *why = is_lost ? origin_conn_loss(c, x) : cause;
 		health_report_failure(x, why);
-		exchange_on_up_failed(x, origin_breakage_cause(c, leg, why), code, detail);
+		why = origin_breakage_cause(c, leg, origin_http1_cause(c, leg, why, code));
+		exchange_on_up_failed(x, why, code, detail);
 	}
 }
 
@@ -216,9 +217,7 @@ static const struct session_plan *plan_of(const struct origin_conn *c)
 static const char *no_alpn(const struct origin_conn *c, char buffer[ORIGIN_TEXT_BYTES])
 {
 	if (c->offers_http1_alone)
-		return origin_conn_say(c,
-		    "it speaks HTTP/2 without tunnels (RFC 8441) and refused http/1.1 by ALPN",
-		    buffer);
+		return origin_conn_say(c, pool_why_no_http1(c->pool), buffer);
 	bool has_choice = c->pool->plans[0].protocol && c->pool->plans[1].protocol;
 	return origin_conn_say(c,
 	    has_choice ? "it refused both h2 and http/1.1 by ALPN; it must offer one of them"

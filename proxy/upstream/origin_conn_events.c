@@ -26,6 +26,9 @@ static void reset_event(struct origin_conn *c, const struct session_event *e)
 		return;
 	origin_leg_read_on(leg);
 	origin_leg_cut(leg);
+	if (!e->fault && e->code == SESSION_HTTP_1_1_REQUIRED && !leg->exchange->context.is_call)
+		origin_conn_demands_http1(c);
+	cause = origin_http1_cause(c, leg, cause, e->code);
 	health_report_failure(leg->exchange, cause);
 	exchange_on_up_failed(leg->exchange, origin_breakage_cause(c, leg, cause), e->code, detail);
 }
@@ -169,6 +172,8 @@ static void on_event(struct origin_conn *c, struct session_event *e)
 		if (e->code != SESSION_NO_ERROR) {
 			origin_log_fault(c, "sent GOAWAY", session_code_name(e->code));
 			origin_breakage_came(c, e);
+			if (e->code == SESSION_HTTP_1_1_REQUIRED)
+				origin_conn_demands_http1(c);
 		}
 		break;
 	case SESSION_EVENT_PONG:

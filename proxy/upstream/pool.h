@@ -37,6 +37,9 @@ struct origin_known {
 	bool needs_length;
 	struct bucket cancels; /* of requests that had a connection for themselves */
 	uint32_t tunnels;      /* open, or asked for */
+	usec http1_until;      /* it has demanded HTTP/1.1 (http1_required.c); 0: it has not */
+	usec
+	    http1_refused; /* and has refused that then: until this time its demands are not followed */
 	/* It speaks HTTP/2 without :protocol (RFC 8441), and HTTP/1.1 as well: tunnels use that. */
 	bool tunnels_need_http1;
 };
@@ -113,7 +116,8 @@ static inline bool pool_needs_http1(const struct pool *p)
 {
 	return p->kind == POOL_TUNNELS && p->known->tunnels_need_http1;
 }
-/* A connection for tunnels has come up that cannot carry any. True: the next ones will use HTTP/1.1. */
+/* A connection has come up whose protocol is not the one that is needed: it can carry no tunnels, or its server has
+ * demanded HTTP/1.1 since it was opened. True: the next ones will use HTTP/1.1. */
 bool pool_changes_to_http1(struct pool *p, const struct session *s);
 /* Whether one of the connections may be retired and replaced by a new one. */
 bool pool_may_replace(const struct pool *p);

@@ -88,7 +88,8 @@ struct origin_conn {
 	struct origin_breakage breakage;
 	enum origin_transport transport;
 	enum net_end end;        /* with ORIGIN_TRANSPORT_ENDED */
-	bool offers_http1_alone; /* by ALPN: pool_needs_http1 */
+	bool offers_http1_alone; /* by ALPN: pool_offers_http1_alone */
+	bool demands_http1;      /* HTTP_1_1_REQUIRED came on it, and its server gets HTTP/1.1 */
 	bool asks_proxy;         /* the tunnel through its upstream proxy is not open yet */
 	/* The origin has ended its side of a tunnel, and ours goes on: net/ does not report what
 	 * becomes of it, so the timer asks. */
@@ -282,6 +283,23 @@ void origin_breakage_came(struct origin_conn *c, const struct session_event *goa
  * not. */
 const struct relay_cause *origin_breakage_cause(
     const struct origin_conn *c, const struct leg *leg, const struct relay_cause *cause);
+
+/* ---- http1_required.c ---- */
+
+/* The connections of the pool that open now offer HTTP/1.1 alone. */
+bool pool_offers_http1_alone(const struct pool *p);
+/* A stream or the connection has ended with HTTP_1_1_REQUIRED (RFC 9113 7). If its server can be asked by HTTP/1.1, it
+ * is from now on, for a time. */
+void origin_conn_demands_http1(struct origin_conn *c);
+/* The cause with which the exchange of a leg ends: one that repeats the request over HTTP/1.1, or the given one. */
+const struct relay_cause *origin_http1_cause(const struct origin_conn *c, const struct leg *leg,
+    const struct relay_cause *cause, uint32_t code);
+/* A connection has come up, with this session, that was opened before the server demanded HTTP/1.1. */
+bool pool_demands_http1(struct pool *p, const struct session *s);
+/* What is wrong with a server that was offered HTTP/1.1 alone and has refused it. */
+const char *pool_why_no_http1(const struct pool *p);
+/* The server has refused HTTP/1.1, though it has demanded it. Returns the cause for the requests that wait. */
+const struct relay_cause *pool_http1_refused(struct pool *p);
 
 /* ---- origin_promise.c ---- */
 

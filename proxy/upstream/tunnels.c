@@ -42,8 +42,10 @@ void server_tunnel_left(struct server *s, struct exchange *x)
 bool pool_changes_to_http1(struct pool *p, const struct session *s)
 {
 	const struct conf_origin *o = p->origin;
+	if (p->kind != POOL_TUNNELS)
+		return pool_demands_http1(p, s);
 	bool has_choice = o->kind == CONF_ORIGIN_TLS && (o->protocols & CONF_HTTP1);
-	if (p->kind != POOL_TUNNELS || !has_choice || session_peer(s).takes_tunnels)
+	if (!has_choice || session_peer(s).takes_tunnels)
 		return false;
 	p->known->tunnels_need_http1 = true;
 	return true;
@@ -59,6 +61,8 @@ const struct relay_cause *origin_conn_refuses_alpn(const struct origin_conn *c)
 {
 	if (!c->offers_http1_alone)
 		return &relay_cause_UP_NO_ALPN;
+	if (c->pool->kind != POOL_TUNNELS)
+		return pool_http1_refused(c->pool);
 	/* The next one finds out what the origin can do then. */
 	c->pool->known->tunnels_need_http1 = false;
 	return &relay_cause_NO_TUNNEL;

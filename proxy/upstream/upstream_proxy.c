@@ -34,7 +34,7 @@ struct net_conn *origin_conn_connect(struct origin_conn *c, const struct net_con
 		int fd = u->demo_connect ? u->demo_connect(u->demo_context, server->conf) : -1;
 		return fd < 0 ? NULL : net_conn_new(loop, fd, NULL, ops, c);
 	}
-	c->offers_http1_alone = pool_needs_http1(p);
+	c->offers_http1_alone = pool_offers_http1_alone(p);
 	c->asks_proxy = d->tunnel_to != NULL;
 	if (c->asks_proxy)
 		return net_connect(loop, server->address, d->proxy_tls,

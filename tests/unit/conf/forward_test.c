@@ -204,7 +204,7 @@ static void forward_origin_has_one_line_server(void **state)
 	(void)state;
 	assert_refused(FORWARD_LISTEN "[origin web]\nserver = forward:x\n",
 	    "test.ini:5: bad value 'forward:x' for server: nothing may follow forward:; write "
-	    "https://HOST:PORT, http://HOST:PORT, h2://HOST:PORT, h2c://HOST:PORT, h1+unix:/PATH, "
+	    "https://HOST:PORT, http://HOST:PORT, https1://HOST:PORT, h2://HOST:PORT, h2c://HOST:PORT, h1+unix:/PATH, "
 	    "h2c+unix:/PATH, srv:NAME, demo: or forward:, and behind it weight=NUMBER, backup or down, "
 	    "such as server = http://127.0.0.1:8080\n");
 }

@@ -262,12 +262,23 @@ static void every_server_form_is_understood(void **state)
 					     "[origin p]\nserver = h2c://127.0.0.1:81/\n"
 					     "[origin q]\nserver = h2c://[::1]\n"
 					     "[origin r]\nserver = h2c+unix:/run/o.sock\n"
+					     "[origin s]\nserver = https1://example.com:8443 weight=2\n"
+					     "[origin t]\nserver = https1+srv:_app._tcp.example.com\n"
+					     "[route t]\norigin = s\nhost = t\n"
+					     "[route u]\norigin = t\nhost = u\n"
 					     "[route p]\norigin = p\nhost = p\n"
 					     "[route q]\norigin = q\nhost = q\n"
 					     "[route s]\norigin = r\nhost = s\n",
 		"");
 	const struct conf_origin *o = load.conf->origins;
-	assert_int_equal(load.conf->origin_count, 4);
+	assert_int_equal(load.conf->origin_count, 6);
+	for (size_t i = 4; i < 6; i++) {
+		assert_int_equal(o[i].kind, CONF_ORIGIN_TLS);
+		assert_int_equal(o[i].protocols, CONF_HTTP1);
+		assert_string_equal(o[i].servers[0].tls_name, "example.com");
+	}
+	assert_int_equal(o[4].servers[0].port, 8443);
+	assert_true(o[5].servers[0].is_srv);
 	assert_int_equal(o[0].kind, CONF_ORIGIN_TLS);
 	assert_string_equal(o[0].servers[0].host, "example.com");
 	assert_string_equal(o[0].servers[0].tls_name, "example.com");

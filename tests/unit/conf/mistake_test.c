@@ -257,7 +257,7 @@ static void server_that_is_none_is_refused(void **state)
 {
 	(void)state;
 	static const char right[] =
-	    "write https://HOST:PORT, http://HOST:PORT, h2://HOST:PORT, h2c://HOST:PORT, h1+unix:/PATH, h2c+unix:/PATH, srv:NAME, demo: or forward:, and behind it weight=NUMBER, backup or down";
+	    "write https://HOST:PORT, http://HOST:PORT, https1://HOST:PORT, h2://HOST:PORT, h2c://HOST:PORT, h1+unix:/PATH, h2c+unix:/PATH, srv:NAME, demo: or forward:, and behind it weight=NUMBER, backup or down";
 	static const struct {
 		const char *server, *wrong, *meant;
 	} cases[] = {

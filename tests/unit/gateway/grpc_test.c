@@ -118,6 +118,7 @@ static const struct {
     {"origin-reset", GRPC_CANCELLED}, /* by its code */
     {"origin-not-http2", GRPC_UNAVAILABLE},
     {"origin-no-alpn", GRPC_UNAVAILABLE},
+    {"origin-needs-http1", GRPC_UNAVAILABLE},
     {"origin-lost", GRPC_UNAVAILABLE},
     {"origin-ended-by-request", GRPC_INTERNAL},
     {"origin-fault", GRPC_INTERNAL},

@@ -154,6 +154,50 @@ static void what_alpn_chooses_may_change_with_each_connection(void **state)
 	end(&s);
 }
 
+static struct scene *demanding;
+
+/* The next connection speaks HTTP/1.1. */
+static void demand_http1(struct gate_stream *s)
+{
+	gate_reset_stream(s, SESSION_HTTP_1_1_REQUIRED);
+	speak_http1(demanding);
+}
+
+static void asks_over_http1(struct scene *s, const char *path)
+{
+	char line[64];
+	struct gate_stream *x = gate_get(s->client, path);
+	snprintf(line, sizeof(line), "GET %s HTTP/1.1\r\n", path);
+	UNTIL(s->w, script_origins(s->site) > 0);
+	SCRIPT_SEES(script_origin(s->site, 0), line);
+	put(script_origin(s->site, 0), OK);
+	done(s, x, 200);
+}
+
+/* RFC 9113 7. Behind that time the server may speak HTTP/2 again. */
+static void a_server_that_demands_http1_gets_it_for_a_time(void **state)
+{
+	(void)state;
+	struct scene s = scene("", NULL);
+	demanding = &s;
+	speak_http2(&s);
+	s.site->serve = demand_http1;
+	asks_over_http1(&s, "/a");
+	asks_over_http1(&s, "/b");
+	assert_int_equal(script_origins(s.site), 1);
+	assert_int_equal(s.w->counters.retries_unprocessed, 1);
+	struct pool *p = pool_of(&s, POOL_PLAIN);
+	assert_true(pool_offers_http1_alone(p));
+	p->known->http1_until = s.w->gateway->relay.now; /* the time is over */
+	assert_false(pool_offers_http1_alone(p));
+	script_abort(script_origin(s.site, 0));
+	UNTIL(s.w, s.w->counters.upstream_connections_open == 0);
+	speak_http2(&s);
+	struct gate_stream *x = gate_get(s.client, "/c");
+	done(&s, x, 204);
+	end(&s);
+}
+
 /* ---- subscriptions ---- */
 
 /* Before the first connection nobody knows that the origin has no pushes. */
@@ -282,6 +326,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(what_alpn_chooses_may_change_with_each_connection),
+	    cmocka_unit_test(a_server_that_demands_http1_gets_it_for_a_time),
 	    cmocka_unit_test(a_subscription_to_an_origin_without_pushes_is_a_request_like_any_other),
 	    cmocka_unit_test(an_origin_that_learns_to_carry_tunnels_gets_them),
 	    cmocka_unit_test(a_response_that_waits_for_its_client_outlives_its_connection),
