@@ -789,7 +789,8 @@ const struct conf_option conf_options[] = {
         "origin, the links that a [push] rule drops are removed; to refuse pushes alone, give that rule "
         "source = relayed. Where no verdict could use them, the fields of the final response are not read."},
     {PRELOAD(learned), .key = "learned", CHOICE("off propose apply"), .preset = "off",
-        .sentence = "Learns which resources clients request right after a page.\n"
+        .sentence = "Learns which style sheets, scripts, images and fonts clients request right after a page; by "
+        "their type, without a query, and only what a shared cache may store.\n"
         "propose: counts and shows them.\n"
         "apply: also offers them."},
     {PRELOAD(manifests), .key = "manifest",

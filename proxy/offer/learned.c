@@ -112,8 +112,25 @@ void offer_learned_on_navigation(
 	if (!p || open_view(c, p))
 		return;
 	struct offer_learned_view *v = offer_learned_view_new(t, c, p, now);
-	if (v)
-		v->counts = offer_learned_page_has_vote(t, p, c->node.hash, now);
+	if (!v)
+		return;
+	v->counts = offer_learned_page_has_vote(t, p, c->node.hash, now);
+	v->is_unanswered = request->is_unanswered;
+}
+
+void offer_learned_on_page(
+    struct offer_learned *t, const struct offer_learned_request *request, usec now)
+{
+	struct offer_learned_name name;
+	offer_learned_tick(t, now);
+	if (!offer_learned_name_set(&name, request->authority, request->path, true))
+		return;
+	const struct offer_learned_client *c =
+	    offer_learned_client_find(t, offer_learned_client_key(t, request->client));
+	const struct offer_learned_page *p = offer_learned_page_find(t, &name);
+	struct offer_learned_view *v = c && p ? open_view(c, p) : NULL;
+	if (v && !request->has_credentials)
+		v->is_unanswered = false;
 }
 
 /* ---- to which view a request belongs ---- */
@@ -199,7 +216,8 @@ static void note_asked(
     struct offer_learned *t, struct offer_learned_view *v, struct slice path, usec now)
 {
 	int i = offer_learned_resource_find(v->page, path);
-	if (i < 0 && v->counts && v->added < VIEW_NEW) {
+	bool may_add = v->counts && !v->is_unanswered && v->added < VIEW_NEW;
+	if (i < 0 && may_add && offer_learned_is_asset(path)) {
 		i = offer_learned_resource_add(t, v->page, path, now);
 		v->added++;
 	}
@@ -224,7 +242,7 @@ void offer_learned_on_request(
 	struct slice plain = slice_sub(name.path, 0, slice_find(name.path, '?'));
 	if (v && !slice_equal(plain, page_path(v->page))) {
 		int i = offer_learned_resource_find(v->page, name.path);
-		if (request->status == 200 && !request->has_credentials)
+		if (request->status == 200 && !request->has_credentials && !request->is_unfit)
 			note_asked(t, v, name.path, now);
 		else if (i >= 0)
 			v->excused |= UINT64_C(1) << i;

@@ -6,10 +6,16 @@
  * The table opens no socket and reads no clock. Only offer_learned_save and offer_learned_load touch
  * files.
  *
- * A page view begins with a navigation. A later GET of the same client for the same authority belongs
+ * A page view begins with a navigation. It counts, and adds resources to its page, once that was answered with
+ * a page: what clients make up is none. A later GET of the same client for the same authority belongs
  * to the view if it is answered with 200 within the window, and its Referer is the page or a resource
  * of the page (a style sheet, say). A request without a Referer belongs to the client's open view, if
  * the client has just one.
+ *
+ * Resources are style sheets, scripts, images and fonts alone, by the extension of their path and by the type
+ * of the response, and only those that a shared cache could give to every client. A path with a query, or with
+ * what some servers take for the beginning of one, is never learned: to request it might change something,
+ * and whoever asks for it may have made it up.
  *
  * When the window is over the view is counted: a hit for each resource that was requested, a miss for
  * each other resource of the page. Some resources count neither way, as the client probably has them in
@@ -76,12 +82,19 @@ struct offer_learned_request {
 	bool is_get, is_navigation;
 	bool has_credentials; /* Authorization or a cookie: nothing is learned from the request */
 	uint16_t status;      /* of the response; not read for a navigation */
+	/* The response is of another type than its path, or for one client: it is not learned. */
+	bool is_unfit;
+	/* A navigation whose answer has not come: offer_learned_on_page will tell if it is a page. */
+	bool is_unanswered;
 };
 
 /* In all calls `now` must not be earlier than in the call before. */
 
 /* A navigation has arrived: begins a view. Other requests, and requests with credentials, are ignored. */
 void offer_learned_on_navigation(
+    struct offer_learned *t, const struct offer_learned_request *request, usec now);
+/* A navigation is answered with a page (200, or 304; HTML where it says so). */
+void offer_learned_on_page(
     struct offer_learned *t, const struct offer_learned_request *request, usec now);
 /* A request that is no navigation has been answered. */
 void offer_learned_on_request(

@@ -120,7 +120,9 @@ void offer_learned_view_count(struct offer_learned *t, struct offer_learned_view
 {
 	struct offer_learned_page *p = v->page;
 	check_cache(t, v);
-	if (!(v->asked | v->taken))
+	if (v->is_unanswered)
+		t->unanswered++;
+	else if (!(v->asked | v->taken))
 		t->silent++;
 	else if (!v->counts)
 		t->repeated++;

@@ -139,7 +139,7 @@ const char *offer_learned_numbers_add(struct offer_learned *t, struct offer_lear
 		return "\"came_true\" is more than \"proposed\"";
 	if (offer_learned_resource_find(p, name.path) >= 0)
 		return "\"path\" is there twice";
-	if (numbers.earlier < t->options.support)
+	if (numbers.earlier < t->options.support || !offer_learned_is_asset(name.path))
 		return NULL;
 	int i = offer_learned_resource_add(t, p, name.path, now);
 	if (i < 0)

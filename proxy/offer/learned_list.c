@@ -66,11 +66,11 @@ size_t offer_learned_describe(const struct offer_learned *t, char *buffer, size_
 {
 	int n = snprintf(buffer, size,
 	    "learned pages=%zu/%u clients=%zu/%u views=%u/%u resources=%u bytes=%llu/%llu "
-	    "counted=%llu silent=%llu repeated=%llu refused=%llu\n",
+	    "counted=%llu silent=%llu repeated=%llu unanswered=%llu refused=%llu\n",
 	    t->pages.count, t->options.pages, t->clients.count, t->options.clients, t->view_count,
 	    t->options.views, t->resource_count, (unsigned long long)t->budget.used_bytes,
 	    (unsigned long long)t->budget.limit_bytes, (unsigned long long)t->counted,
 	    (unsigned long long)t->silent, (unsigned long long)t->repeated,
-	    (unsigned long long)t->refused);
+	    (unsigned long long)t->unanswered, (unsigned long long)t->refused);
 	return n > 0 && (size_t)n < size ? (size_t)n : 0;
 }

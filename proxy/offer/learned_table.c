@@ -4,6 +4,8 @@
  * client alone has asked for is forgotten before what several clients asked for.
  */
 #include "proxy/offer/learned_table.h"
+
+#include "policy/policy.h"
 #include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
@@ -31,6 +33,30 @@ bool offer_learned_name_set(
 	name->authority = slice_of(name->bytes, authority.len);
 	name->path = path;
 	return true;
+}
+
+/* Some servers end the path at a semicolon, or where an escaped character stands, and run what is before it. */
+bool offer_learned_is_asset(struct slice path)
+{
+	static const char unsafe[] = {'?', ';', '%', '\\'};
+	for (size_t i = 0; i < sizeof(unsafe); i++)
+		if (slice_find(path, unsafe[i]) < path.len)
+			return false;
+	/* uncovered: a value outside the enum */
+	switch (policy_type_of_path(path)) {
+	case POLICY_TYPE_STYLE:
+	case POLICY_TYPE_SCRIPT:
+	case POLICY_TYPE_IMAGE:
+	case POLICY_TYPE_FONT:
+		return true;
+	case POLICY_TYPE_UNKNOWN:
+	case POLICY_TYPE_DOCUMENT:
+	case POLICY_TYPE_JSON:
+	case POLICY_TYPE_MEDIA:
+	case POLICY_TYPE_COUNT:
+		break;
+	}
+	return false;
 }
 
 /* ---- pages ---- */

@@ -78,6 +78,7 @@ struct offer_learned_view {
 	struct offer_learned_page *page;
 	usec begun;
 	bool counts; /* it counts: the client was not among the page's voters when it began */
+	bool is_unanswered; /* nobody knows yet whether there is such a page: it does not count */
 	uint32_t added;
 	uint64_t asked, taken; /* bit i: of page->resources[i] */
 	uint64_t excused;      /* these are no misses: the client has them, or was offered them */
@@ -94,7 +95,7 @@ struct offer_learned {
 	struct list clients_by_use;
 	struct list views; /* open, oldest first */
 	uint32_t view_count, resource_count;
-	uint64_t counted, silent, repeated, refused;
+	uint64_t counted, silent, repeated, unanswered, refused;
 };
 
 static inline struct slice page_authority(const struct offer_learned_page *p)
@@ -120,6 +121,9 @@ struct offer_learned_name {
 /* False: too long, or not of a URI's characters. Borrows the path; is_page: cuts off the query. */
 bool offer_learned_name_set(
     struct offer_learned_name *name, struct slice authority, struct slice path, bool is_page);
+
+/* Whether it looks like the path of a style sheet, script, image or font that is the same for everybody. */
+bool offer_learned_is_asset(struct slice path);
 
 struct offer_learned_page *offer_learned_page_find(
     const struct offer_learned *t, const struct offer_learned_name *name);
@@ -168,8 +172,8 @@ void offer_learned_view_free(struct offer_learned *t, struct offer_learned_view 
  * of the mistake. */
 const char *offer_learned_page_add(struct offer_learned *t, struct slice authority,
     struct slice path, struct offer_learned_page **page, usec now);
-/* Adds a resource with these numbers, of which `earlier` is the number of clients. One of too few clients is
- * left out without a mistake: the options may have changed. */
+/* Adds a resource with these numbers, of which `earlier` is the number of clients. One of too few clients, or
+ * of a path that is not learned, is left out without a mistake: another version may have written it. */
 const char *offer_learned_numbers_add(struct offer_learned *t, struct offer_learned_page *p,
     struct slice path, struct offer_learned_resource numbers, usec now);
 /* Whether the resource is worth to be kept beyond the life of the process. */

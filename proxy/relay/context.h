@@ -114,6 +114,8 @@ struct exchange_context {
 	 * may speak for several users. */
 	bool came_through;
 	bool was_forwarded; /* a push: the client was sent a PUSH_PROMISE */
+	bool
+	    is_unfit_to_learn; /* its response is of another type than its path, or for one client */
 	/* The request's body is a stream of messages: the client may be silent before it ends. */
 	bool is_streaming;
 	/* A call of gRPC: the origin may be silent too, before its response as well. Nothing but the

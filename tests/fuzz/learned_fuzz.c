@@ -85,6 +85,8 @@ static void step(struct offer_learned *t, struct input *in, usec *now)
 	    .is_navigation = action % 8 == 0,
 	    .has_credentials = action == 200,
 	    .status = action == 201 ? 304 : 200,
+	    .is_unfit = action == 202,
+	    .is_unanswered = action % 16 == 0,
 	};
 	uint8_t argument = input_byte(in);
 	*now += (usec)argument * argument * USEC_PER_MSEC * 10;
@@ -95,6 +97,8 @@ static void step(struct offer_learned *t, struct input *in, usec *now)
 	else if (action % 8 == 6)
 		offer_learned_on_outcome(t, &request, slice_of_string(paths[page / 8 % 8]),
 		    (enum offer_learned_outcome)(action / 8 % 4), *now);
+	else if (action % 16 == 7)
+		offer_learned_on_page(t, &request, *now);
 	else
 		offer_learned_tick(t, *now);
 }

@@ -82,7 +82,7 @@ static void look(struct offer_learned *t, usec *now, const char *page, int clien
 /* Four clients ask for two resources of a page, and one of them for another one. */
 static void learn(struct fixture *f)
 {
-	static const char *const paths[] = {"/a.css", "/b.js?v=1", "/mine.png"};
+	static const char *const paths[] = {"/a.css", "/b.js", "/mine.png"};
 	for (int client = 1; client <= 4; client++)
 		look(f->t, &f->now, "/page", client, paths, client == 4 ? 3 : 2);
 }
@@ -160,12 +160,12 @@ static void support_beyond_what_is_counted_is_cut(void **state)
 	struct fixture *f = *state;
 	struct offer_learned_item items[OFFER_LEARNED_RESOURCES];
 	put(f, STATE(PAGE("A.example", "/page?x",
-		   "[" KNOWN_OF("/a", "5", "6", "4000000", "2") ", " KNOWN_OF(
-		       "/weak", "5", "6", "1", "0") "]")));
+		   "[" KNOWN_OF("/a.css", "5", "6", "4000000", "2") ", " KNOWN_OF(
+		       "/weak.css", "5", "6", "1", "0") "]")));
 	assert_true(offer_learned_load(f->t, f->path, START, f->stream));
 	/* What too few stand behind is left out. */
 	assert_int_equal(offers(f->t, items, START), 1);
-	assert_true(slice_equal(items[0].path, SLICE("/a")));
+	assert_true(slice_equal(items[0].path, SLICE("/a.css")));
 	assert_int_equal(items[0].clients, OFFER_LEARNED_SUPPORTERS);
 }
 

@@ -161,21 +161,129 @@ static void what_is_no_plain_same_origin_get_is_not_learned(void **state)
 	}
 }
 
+/* Whatever so many clients agree on that it would be proposed. */
+static void only_plain_paths_of_assets_are_learned(void **state)
+{
+	struct fixture *f = *state;
+	static const struct {
+		const char *path;
+		bool is_learned;
+	} rows[] = {
+	    {"/logout", false},
+	    {"/cart/add?item=9", false},
+	    {"/cart/add?item=9.css", false},
+	    {"/u/alice/inbox.css?token=4711", false},
+	    {"/app.css?v=2", false},
+	    {"/app.css?", false},
+	    {"/logout/", false},
+	    {"/logout.php", false},
+	    {"/logout.html", false},
+	    {"/api/cart.json", false},
+	    {"/film.mp4", false},
+	    {"/logout;x.css", false},
+	    {"/logout%3fx.css", false},
+	    {"/logout%00.css", false},
+	    {"/..%2flogout%23.css", false},
+	    {"/logout\\x.css", false},
+	    {"/css", false},
+	    {"/.css", true}, /* a name as any other */
+	    {"/app.css", true},
+	    {"/app.min.JS", true},
+	    {"/module.mjs", true},
+	    {"/a/logo.svg", true},
+	    {"/font.woff2", true},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		offer_learned_clear(f->t);
+		visits(f, 0, 6, "/page", rows[i].path);
+		if (offer_count(f, "/page") != rows[i].is_learned)
+			fail_msg("%s: learned %d", rows[i].path, !rows[i].is_learned);
+		assert_int_equal(offer_learned_stats(f->t).resources, rows[i].is_learned);
+	}
+}
+
+/* A response that contradicts its path, or is for one client alone: the owner says so. */
+static void what_its_response_makes_unfit_is_not_learned(void **state)
+{
+	struct fixture *f = *state;
+	for (int i = 0; i < 6; i++) {
+		struct offer_learned_request r = request(names[i], "/logout.php/x.css", "https://" HOST "/");
+		r.is_unfit = true;
+		view(f, names[i], "/");
+		offer_learned_on_request(f->t, &r, f->now++);
+		wait_for_window(f);
+	}
+	assert_int_equal(offer_count(f, "/"), 0);
+	assert_int_equal(offer_learned_stats(f->t).resources, 0);
+}
+
+static struct offer_learned_request navigation(const char *client, const char *path)
+{
+	struct offer_learned_request r = request(client, path, "");
+	r.is_navigation = r.is_unanswered = true;
+	return r;
+}
+
+/* covers: P-src-learned */
+static void a_page_that_was_never_answered_teaches_nothing(void **state)
+{
+	struct fixture *f = *state;
+	for (int round = 0; round < 2; round++) {
+		bool is_answered = round == 1;
+		offer_learned_clear(f->t);
+		for (int i = 0; i < 6; i++) {
+			struct offer_learned_request r = navigation(names[i], "/made-up?by=me");
+			offer_learned_on_navigation(f->t, &r, f->now++);
+			ask(f, names[i], "/early.css", "https://" HOST "/made-up");
+			if (is_answered)
+				offer_learned_on_page(f->t, &r, f->now++);
+			ask(f, names[i], "/app.css", "https://" HOST "/made-up");
+			wait_for_window(f);
+		}
+		assert_int_equal(offer_count(f, "/made-up"), is_answered);
+		assert_int_equal(offer_learned_stats(f->t).resources, is_answered);
+		assert_int_equal(offer_learned_stats(f->t).counted, is_answered ? 6 : 0);
+	}
+}
+
+/* The answer to another page, of another client, or with credentials, is none to this view. */
+static void only_its_own_answer_makes_a_view_count(void **state)
+{
+	struct fixture *f = *state;
+	struct offer_learned_request mine = navigation("c0", "/page"), r;
+	offer_learned_on_navigation(f->t, &mine, f->now++);
+	r = navigation("c0", "/other");
+	offer_learned_on_page(f->t, &r, f->now++);
+	r = navigation("c1", "/page");
+	offer_learned_on_page(f->t, &r, f->now++);
+	r = mine;
+	r.has_credentials = true;
+	offer_learned_on_page(f->t, &r, f->now++);
+	r = mine;
+	r.path = SLICE("");
+	offer_learned_on_page(f->t, &r, f->now++);
+	ask(f, "c0", "/app.css", "https://" HOST "/page");
+	assert_int_equal(offer_learned_stats(f->t).resources, 0);
+	offer_learned_on_page(f->t, &mine, f->now++);
+	ask(f, "c0", "/app.css", "https://" HOST "/page");
+	assert_int_equal(offer_learned_stats(f->t).resources, 1);
+}
+
 static void paths_that_no_uri_has_are_not_learned(void **state)
 {
 	struct fixture *f = *state;
 	char path[OFFER_LEARNED_PATH_BYTES + 2];
 	memset(path, 'a', sizeof(path));
 	path[0] = '/';
-	path[sizeof(path) - 1] = '\0';
+	memcpy(path + sizeof(path) - 4, ".js", 4);
 	view(f, "c0", "/");
 	ask(f, "c0", path, "https://" HOST "/");
-	ask(f, "c0", "/\xff", "https://" HOST "/");
-	ask(f, "c0", "/a b", "https://" HOST "/");
+	ask(f, "c0", "/\xff.js", "https://" HOST "/");
+	ask(f, "c0", "/a b.js", "https://" HOST "/");
 	ask(f, "c0", "*", "https://" HOST "/");
 	ask(f, "c0", "", "https://" HOST "/");
 	assert_int_equal(offer_learned_stats(f->t).resources, 0);
-	path[OFFER_LEARNED_PATH_BYTES] = '\0';
+	memcpy(path + sizeof(path) - 5, ".js", 4);
 	ask(f, "c0", path, "https://" HOST "/");
 	assert_int_equal(offer_learned_stats(f->t).resources, 1);
 }
@@ -277,8 +385,8 @@ static void what_a_style_sheet_asks_for_belongs_to_its_page(void **state)
 	for (int i = 0; i < 4; i++) {
 		view(f, names[i], "/a");
 		view(f, names[i], "/b");
-		ask(f, names[i], "/a.css?v=1", "https://" HOST "/a");
-		ask(f, names[i], "/font.woff2", "https://" HOST "/a.css?v=1");
+		ask(f, names[i], "/a.css", "https://" HOST "/a");
+		ask(f, names[i], "/font.woff2", "https://" HOST "/a.css");
 		wait_for_window(f);
 	}
 	assert_int_equal(offers(f, "/a", items), 2);
@@ -484,6 +592,10 @@ int main(void)
 	    TEST(three_clients_make_a_proposal_and_two_do_not),
 	    TEST(one_client_that_comes_back_stays_one),
 	    TEST(what_is_no_plain_same_origin_get_is_not_learned),
+	    TEST(only_plain_paths_of_assets_are_learned),
+	    TEST(what_its_response_makes_unfit_is_not_learned),
+	    TEST(a_page_that_was_never_answered_teaches_nothing),
+	    TEST(only_its_own_answer_makes_a_view_count),
 	    TEST(paths_that_no_uri_has_are_not_learned),
 	    TEST(what_comes_after_the_window_is_not_learned),
 	    TEST(a_page_with_credentials_begins_no_view),

@@ -55,7 +55,7 @@ static void page_path(char *out, int page)
 static void resource_path(char *out, int i)
 {
 	static const char *const kinds[] = {"css", "js", "png", "woff2"};
-	sprintf(out, "/static/%d.%s?v=%d", i, kinds[i % 4], i / 7);
+	sprintf(out, "/static/%d.%d.%s", i, i / 7, kinds[i % 4]);
 }
 
 static void add_need(struct site *s, int page, int resource)
@@ -368,9 +368,9 @@ static void bounds_hold_under_a_million_random_observations(void **state)
 	for (int i = 0; i < 1000000; i++) {
 		char path[80], client[24], referer[128];
 		uint64_t d = draw(&s, UINT64_C(1) << 40);
-		sprintf(path, "/%d", (int)(d % 400));
+		sprintf(path, "/%d.css", (int)(d % 400));
 		sprintf(client, "%d", (int)(d >> 9) % 120);
-		sprintf(referer, "https://h%d/%d", (int)(d >> 17) % 3, (int)(d >> 20) % 400);
+		sprintf(referer, "https://h%d/%d.css", (int)(d >> 17) % 3, (int)(d >> 20) % 400);
 		struct offer_learned_request r = {.authority = slice_of(&"h0h1h2"[d % 3 * 2], 2),
 		    .path = slice_of_string(path),
 		    .client = slice_of_string(client),

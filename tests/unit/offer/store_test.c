@@ -82,7 +82,7 @@ static void what_was_saved_is_loaded(void **state)
 	struct fixture *f = *state;
 	struct offer_learned_item before[8], after[8];
 	visits(f, 0, 4, "/", "/a.css");
-	visits(f, 4, 9, "/", "/b.js?x=\"\\");
+	visits(f, 4, 9, "/", "/b\".js");
 	visits(f, 0, 4, "/b", "/c.woff2");
 	assert_true(offer_learned_save(f->t, f->path, f->now, f->stream));
 	struct offer_learned *loaded =
@@ -171,7 +171,7 @@ static void a_file_that_is_not_there_is_no_mistake(void **state)
 #define COUNTS                                                                                     \
 	"\"clients\": 4, \"proposed\": 0, \"came_true\": 0, \"offered\": 0, \"taken\": 0, "        \
 	"\"refused\": 0}"
-#define GOOD "{\"path\": \"/a\", \"hits\": 4, \"views\": 4.5, " COUNTS
+#define GOOD "{\"path\": \"/a.css\", \"hits\": 4, \"views\": 4.5, " COUNTS
 #define TAIL "]}]}"
 
 static void put(struct fixture *f, const char *text)
@@ -206,15 +206,15 @@ static void hostile_files_are_refused_and_leave_nothing(void **state)
 	    HEAD GOOD "," GOOD TAIL,
 	    HEAD GOOD ", 7" TAIL,
 	    HEAD "{\"path\": \"a\", \"hits\": 4, \"views\": 4, " COUNTS TAIL,
-	    HEAD "{\"path\": \"/a\\u0001\", \"hits\": 4, \"views\": 4, " COUNTS TAIL,
-	    HEAD "{\"path\": \"/a\", \"hits\": 5, \"views\": 4, " COUNTS TAIL,
-	    HEAD "{\"path\": \"/a\", \"hits\": -1, \"views\": 4, " COUNTS TAIL,
-	    HEAD "{\"path\": \"/a\", \"hits\": 1e300, \"views\": 1e300, " COUNTS TAIL,
-	    HEAD "{\"path\": \"/a\", \"hits\": \"4\", \"views\": 4, " COUNTS TAIL,
-	    HEAD "{\"path\": \"/a\", \"hits\": 4, \"views\": 4, \"clients\": 4}" TAIL,
+	    HEAD "{\"path\": \"/a\\u0001.css\", \"hits\": 4, \"views\": 4, " COUNTS TAIL,
+	    HEAD "{\"path\": \"/a.css\", \"hits\": 5, \"views\": 4, " COUNTS TAIL,
+	    HEAD "{\"path\": \"/a.css\", \"hits\": -1, \"views\": 4, " COUNTS TAIL,
+	    HEAD "{\"path\": \"/a.css\", \"hits\": 1e300, \"views\": 1e300, " COUNTS TAIL,
+	    HEAD "{\"path\": \"/a.css\", \"hits\": \"4\", \"views\": 4, " COUNTS TAIL,
+	    HEAD "{\"path\": \"/a.css\", \"hits\": 4, \"views\": 4, \"clients\": 4}" TAIL,
 	    HEAD
-	    "{\"path\": \"/a\", \"hits\": 4, \"views\": 4, \"clients\": -4, \"proposed\": 0}" TAIL,
-	    HEAD "{\"path\": \"/a\", \"hits\": 4, \"views\": 4, \"clients\": 4, \"proposed\": 1, "
+	    "{\"path\": \"/a.css\", \"hits\": 4, \"views\": 4, \"clients\": -4, \"proposed\": 0}" TAIL,
+	    HEAD "{\"path\": \"/a.css\", \"hits\": 4, \"views\": 4, \"clients\": 4, \"proposed\": 1, "
 		 "\"came_true\": 2, \"offered\": 0, \"taken\": 0, \"refused\": 0}" TAIL,
 	    HEAD GOOD TAIL "x",
 	    HEAD GOOD
