@@ -93,6 +93,9 @@ struct policy_reason {
 	    "Raise hold-max-count, or hold less.")                                      \
 	X(HOLD_BYTES, "hold-bytes", "The connection has reached its maximum of held bytes.",                \
 	    "Raise hold-max-bytes, or hold less.")                                      \
+	X(HOLD_PAUSED, "hold-paused",                                                                 \
+	    "What was held of the resource could not answer requests, twice for the same cause, so it is not held for a while.", \
+	    "See missed in the access log; docs/HOLD.md says what to do about each cause.")           \
 	X(HOLD_SHED, "hold-shed",                                                                     \
 	    "The worker's memory was short: it dropped held responses that had not been requested.",              \
 	    "Raise memory, or hold less.")                                                            \

@@ -375,13 +375,14 @@ void offer_context(const struct offer_env *env, const struct client_facts *clien
 	/* asked about pushgate's own offers alone */
 	offer->parent_revalidates =
 	    offer->source != POLICY_RELAYED && policy_revalidates(parent->request);
-	offer->hold_refusal = hold_refusal(parent, promised);
 	offer->hint_refusal = hint_refusal(env, client, parent, offer);
 	if (offer->source == POLICY_RELAYED)
 		offer->origin_may_promise =
 		    may_promise(env, parent, promised, &offer->outside_prefix);
 	else
 		offer->origin_may_promise = find_place(env, parent, promised, place);
+	/* by its public path */
+	offer->hold_refusal = hold_refusal(parent, promised);
 	offer->listener_covers = client && listener_covers(client, parent, promised);
 	if (offer->origin_may_promise && parent->context.listen && parent->context.listen->access)
 		offer->access_denied = !may_client_ask(env, parent, promised, offer->source);

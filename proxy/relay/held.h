@@ -165,6 +165,17 @@ void hold_gone_note(const struct held *h);
 enum hold_miss hold_gone_take(struct hold_store *s, const struct exchange *x);
 void hold_gone_fini(struct hold_store *s);
 
+/* ---- hold_pause.c: what is not held for a while ---- */
+
+/* The first request of a client for what was held of the push, x, could not be answered with it; or none could
+ * have been: then x is the push. */
+void hold_pause_missed(
+    struct hold *hold, const struct exchange *push, const struct exchange *x, enum hold_miss miss);
+void hold_pause_claimed(struct hold *hold, const struct exchange *push);
+bool hold_is_paused(
+    const struct hold *hold, const struct exchange *parent, const struct http_head *promised);
+void hold_pauses_fini(struct hold *hold);
+
 /* ---- hold_claim.c: claims ---- */
 
 void held_feed(struct held *h); /* gives all claims what they may have */

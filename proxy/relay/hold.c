@@ -44,6 +44,7 @@ static void bury(struct hold *hold)
 void hold_fini(struct hold *hold)
 {
 	hold_store_fini(&hold->shared);
+	hold_pauses_fini(hold);
 	bury(hold);
 	ensure(list_is_empty(&hold->dirty) && list_is_empty(&hold->used));
 	ensure(hold->by_uri.count == 0);
@@ -157,6 +158,8 @@ void held_end(
 		    .wasted_bytes = wasted_bytes,
 		};
 		hold_note(held_hold(h), &note);
+		if (was_useless && !h->push->ending.missed)
+			hold_pause_missed(held_hold(h), h->push, h->push, note.miss);
 	}
 	end_push(h, outcome, reason, code);
 	held_free(h);
@@ -214,7 +217,10 @@ const struct policy_reason *hold_refusal(
 		return &policy_reason_METHOD;
 	if (!is_for_one_user(parent) && !hold_shares(s))
 		return s->one_user ? &policy_reason_HOLD_FORWARDED : &policy_reason_HOLD_SHARED;
-	return s->limits.count == 0 ? &policy_reason_HOLD_COUNT : NULL;
+	if (s->limits.count == 0)
+		return &policy_reason_HOLD_COUNT;
+	bool is_paused = promised && s->hold->pauses && hold_is_paused(s->hold, parent, promised);
+	return is_paused ? &policy_reason_HOLD_PAUSED : NULL;
 }
 
 const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *push)

@@ -79,6 +79,7 @@ struct hold_ops {
 
 struct hold;
 struct hold_gone;
+struct hold_pauses;
 
 struct hold_store {
 	struct hold *hold;
@@ -113,6 +114,7 @@ struct hold {
 	struct list dirty;     /* held responses that hold_run must look at */
 	struct list dead;      /* held responses that are over; freed at the end of the loop pass */
 	uint32_t gone_count;   /* stores that remember what was given up */
+	struct hold_pauses *pauses; /* what is not held for a while; NULL: nothing has missed yet */
 };
 
 /* shared: limits of the worker's store, NULL = there is none. Everything is borrowed but the

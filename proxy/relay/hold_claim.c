@@ -38,6 +38,8 @@ static void note_miss(struct hold *hold, const struct held *h, struct exchange *
 	    .field = miss == HOLD_MISS_VARY ? field : (struct slice){0},
 	};
 	keep_cause(x, miss, note.field);
+	if (h && !h->push->ending.missed)
+		hold_pause_missed(hold, h->push, x, miss);
 	if (h)
 		keep_cause(h->push, miss, note.field);
 	hold_note(hold, &note);
@@ -136,6 +138,8 @@ static void leg_detach(struct leg *leg)
 	    .is_live = is_live,
 	};
 	hold_note(hold, &note);
+	if (hold->pauses)
+		hold_pause_claimed(hold, h->push);
 	claim_free(c);
 	held_mark(h);
 }

@@ -444,6 +444,35 @@ scenario('what is claimed, and what was not asked for, has no miss', COUNTED, as
 	assert.doesNotMatch(status(s), /^pushgate_hold_missed_total/m);
 });
 
+// covers: P-hold-paused
+scenario('an asset that sets a cookie each time is held twice and then no more', {
+	...HOLD, server: { 'hold-max-age': '100ms' },
+}, async (s) => {
+	const { client, origin, up } = await s.open({ ...refusing, path: '/page1', request: { cookie: 'n=1' } });
+	const fields = { ...FRESH, 'set-cookie': 'n=0' };
+	let page = up, stream = 1;
+	for (const n of [1, 2, 3]) {
+		origin.push(page, 2 * n, '/a.css');
+		if (n < 3)
+			origin.respond(2 * n, { fields, body: 'css' });
+		else
+			await origin.expectReset(6, 'CANCEL');
+		origin.respond(page.stream, { body: 'page' });
+		await client.response(stream);
+		await s.settle(client, origin);
+		client.request(stream + 2, { path: '/a.css', cookie: `n=${n + 1}` }); /* the page has set another one */
+		await goesToTheOrigin(client, origin, stream + 2);
+		if (n === 3)
+			break;
+		/* what is held goes, so that the next push is no duplicate of it */
+		await until(`the end of push ${n}`, () => s.gate.accessLines().filter((l) => l.push).length === n);
+		stream += 4;
+		client.request(stream, { path: `/page${n + 1}`, cookie: `n=${n + 1}` });
+		page = await origin.expectRequest(`/page${n + 1}`);
+	}
+	assert.equal((await s.gate.access((l) => l.push && l.reason === 'hold-paused')).verdict, 'drop');
+});
+
 scenario('a rule whose pushes are never fresh is told so when it pauses', {
 	extra: section('push css', { action: 'hold', 'min-used': '50%', 'min-sample': 5 }),
 }, async (s) => {
