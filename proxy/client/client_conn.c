@@ -154,15 +154,33 @@ static void cut_transport(struct client_conn *c)
 	dispose(c);
 }
 
+static void terminate(struct client_conn *c)
+{
+	if (list_is_empty(&c->legs))
+		return;
+	ensure(c->session);
+	session_terminate(c->session, SESSION_CANCEL, SLICE(""));
+}
+
 void client_conn_abort(struct client_conn *c, const char *detail)
 {
 	if (!c->net)
 		return;
-	if (!list_is_empty(&c->legs)) {
-		ensure(c->session);
-		session_terminate(c->session, SESSION_CANCEL, SLICE(""));
-	}
+	terminate(c);
 	client_conn_end_exchanges(c, &relay_cause_DOWN_LOST, SESSION_CANCEL, detail);
+	cut_transport(c);
+}
+
+void client_conn_closed(struct client_conn *c)
+{
+	if (!c->net)
+		return;
+	terminate(c);
+	while (!list_is_empty(&c->legs)) {
+		struct leg *leg = list_first(&c->legs, struct leg, link);
+		client_leg_cut(leg);
+		exchange_on_client_closed(leg->exchange, &relay_cause_DOWN_LOST, SESSION_CANCEL, NULL);
+	}
 	cut_transport(c);
 }
 
@@ -409,6 +427,8 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 	}
 	if (is_half_closed && is_owed_anything(c))
 		client_half_close(c);
+	else if (end == NET_END_EOF || end == NET_END_TRUNCATED)
+		client_conn_closed(c);
 	else
 		client_conn_abort(c, NULL);
 }

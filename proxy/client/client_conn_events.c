@@ -12,9 +12,13 @@ static void reset_event(struct client_conn *c, const struct session_event *e)
 	if (!leg)
 		return;
 	client_leg_cut(leg);
-	exchange_on_down_ended(leg->exchange,
-	    e->fault ? &relay_cause_DOWN_MALFORMED : &relay_cause_DOWN_RESET, e->code,
-	    e->fault ? e->fault->name : NULL);
+	if (e->fault)
+		exchange_on_down_ended(
+		    leg->exchange, &relay_cause_DOWN_MALFORMED, e->code, e->fault->name);
+	else if (e->code == SESSION_NO_ERROR || e->code == SESSION_CANCEL)
+		exchange_on_client_closed(leg->exchange, &relay_cause_DOWN_RESET, e->code, NULL);
+	else
+		exchange_on_down_ended(leg->exchange, &relay_cause_DOWN_RESET, e->code, NULL);
 }
 
 /* The stream is still there: the client gets an answer if it got none yet. */

@@ -19,7 +19,7 @@ static void cut(struct client_conn *c, struct leg *leg, const char *detail)
 	client_leg_cut(leg);
 	session_reset(c->session, stream, SESSION_CANCEL);
 	net_conn_dirty(c->net);
-	exchange_on_down_ended(leg->exchange, &relay_cause_DOWN_LOST, SESSION_CANCEL, detail);
+	exchange_on_client_closed(leg->exchange, &relay_cause_DOWN_LOST, SESSION_CANCEL, detail);
 }
 
 /* Nothing is missing, or nobody wants the rest. In HTTP/1 a request for a tunnel is whole; the end of the connection
@@ -70,7 +70,7 @@ bool client_half_closed_check(struct client_conn *c, usec now)
 	if (!client_conn_is_half_closed(c))
 		return false;
 	if (net_conn_is_lost(c->net)) {
-		client_conn_abort(c, NULL);
+		client_conn_closed(c);
 		return true;
 	}
 	if (net_conn_is_blocked(c->net)) /* the write-timeout of blocked connections counts */

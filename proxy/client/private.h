@@ -74,6 +74,8 @@ void client_conn_shutdown(struct client_conn *c); /* GOAWAY; open streams go on 
 /* Closes the connection at once, without GOAWAY. detail (may be NULL) goes to the log lines of its
  * exchanges. */
 void client_conn_abort(struct client_conn *c, const char *detail);
+/* The client has closed the connection, in both directions. */
+void client_conn_closed(struct client_conn *c);
 /* Starts waiting pushed responses, in order, while the client's stream limit allows. */
 void client_conn_start_waiting(struct client_conn *c);
 /* Ends the downstream side of every exchange on the connection. */

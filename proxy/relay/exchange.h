@@ -325,6 +325,10 @@ void exchange_on_upload_trailers(struct exchange *x, struct http_head *trailers)
 /* The client reset the stream (the leg is gone), or its connection is lost. */
 void exchange_on_down_ended(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
+/* The client has closed its connection, or given up the stream. That is the good end of a tunnel which has carried bytes
+ * both ways; anything else ends with `cause`, as by exchange_on_down_ended. */
+void exchange_on_client_closed(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
 /* A push that had to wait may begin its response now. */
 void exchange_on_start(struct exchange *x);
 

@@ -168,6 +168,8 @@ void exchange_on_up_failed(
 		/* The response is complete, and the origin does not want the rest of the request (RFC
 		 * 9113 8.1). Of a tunnel, the client's direction is cut off. */
 		bool wants_no_more = cause == &relay_cause_UP_RESET && code == RELAY_NO_ERROR;
+		if (cause == &relay_cause_UP_LOST && tunnel_has_served(x))
+			wants_no_more = true;
 		if (exchange_is_tunnel(x) && x->upload.state != FLOW_DONE && !wants_no_more)
 			exchange_note_cause(x, cause, code, detail);
 		exchange_discard_upload(x);

@@ -142,6 +142,9 @@ bool tunnel_answer(struct exchange *x, struct http_head *head);
 void tunnel_begin_upload(struct exchange *x);
 /* There will be no tunnel: drops what the client sent for it. */
 void tunnel_refused(struct exchange *x);
+/* It has carried bytes in both directions, and the origin's connection has taken all that the client sent. A side that
+ * closes its connection then ends the tunnel in good order (RFC 9110 9.3.6). */
+bool tunnel_has_served(const struct exchange *x);
 /* Both directions together have carried more than they may. */
 bool tunnel_is_too_long(const struct exchange *x);
 /* A direction has ended. */

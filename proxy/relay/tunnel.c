@@ -103,6 +103,27 @@ void tunnel_begin_upload(struct exchange *x)
 	flow_moved(x, &x->upload);
 }
 
+bool tunnel_has_served(const struct exchange *x)
+{
+	return exchange_is_tunnel(x) && x->upload.received > 0 && x->download.received > 0 &&
+	       x->upload.body.bytes == 0;
+}
+
+void exchange_on_client_closed(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
+{
+	if (exchange_is_over(x))
+		return;
+	if (!tunnel_has_served(x)) {
+		exchange_on_down_ended(x, cause, code, detail);
+		return;
+	}
+	tunnel_note_end(x, &x->upload);
+	exchange_on_leg_closed(&x->down);
+	exchange_reset_leg(&x->up, RELAY_CANCEL);
+	exchange_finish(x, NULL, 0, NULL);
+}
+
 bool tunnel_is_too_long(const struct exchange *x)
 {
 	uint64_t most = x->tunnel.bytes_most;

@@ -165,6 +165,77 @@ static void an_origin_that_is_lost_after_its_end_is_no_good_end(void **state)
 	world_free(s.w);
 }
 
+/* Bytes have gone both ways, and all that came has left. */
+static struct scene served(void)
+{
+	struct scene s = opened(false);
+	world_upload(s.w, s.x, "asked", false);
+	world_take(s.up);
+	world_download(s.w, s.x, "answered", false);
+	world_take(s.down);
+	return s;
+}
+
+static void a_client_that_closes_a_tunnel_which_has_served_ends_it_in_good_order(void **state)
+{
+	(void)state;
+	struct scene s = served();
+	exchange_on_client_closed(s.x, &relay_cause_DOWN_LOST, RELAY_CANCEL, NULL);
+	assert_true(s.x->tunnel.client_ended_first);
+	assert_non_null(strstr(s.up->said, "reset 8"));
+	assert_string_equal(s.w->ended, "x1 complete 200");
+	world_free(s.w);
+	s = served(); /* what it did not take is its own affair */
+	world_download(s.w, s.x, "more", false);
+	exchange_on_client_closed(s.x, &relay_cause_DOWN_RESET, RELAY_CANCEL, NULL);
+	assert_string_equal(s.w->ended, "x1 complete 200");
+	world_free(s.w);
+}
+
+static void a_tunnel_that_has_not_served_is_lost_with_its_client(void **state)
+{
+	(void)state;
+	struct scene s = opened(false); /* not a byte */
+	exchange_on_client_closed(s.x, &relay_cause_DOWN_LOST, RELAY_CANCEL, NULL);
+	assert_string_equal(s.w->ended, "x1 client-lost 200");
+	world_free(s.w);
+	s = opened(false); /* bytes in one direction alone */
+	world_upload(s.w, s.x, "asked", false);
+	world_take(s.up);
+	exchange_on_client_closed(s.x, &relay_cause_DOWN_RESET, RELAY_CANCEL, NULL);
+	assert_string_equal(s.w->ended, "x1 client-reset 200");
+	world_free(s.w);
+	s = served(); /* some of the client's bytes have not left */
+	world_upload(s.w, s.x, "never taken", false);
+	exchange_on_client_closed(s.x, &relay_cause_DOWN_LOST, RELAY_CANCEL, NULL);
+	assert_string_equal(s.w->ended, "x1 client-lost 200");
+	world_free(s.w);
+	s = served(); /* the client's host has died */
+	exchange_on_down_ended(s.x, &relay_cause_DOWN_LOST, RELAY_CANCEL, NULL);
+	assert_string_equal(s.w->ended, "x1 client-lost 200");
+	world_free(s.w);
+}
+
+/* It answers what the client still says with a reset, as the kernel does for a closed socket. */
+static void an_origin_that_closes_a_tunnel_which_has_served_ends_it_in_good_order(void **state)
+{
+	(void)state;
+	struct scene s = served();
+	world_download(s.w, s.x, "", true);
+	world_take(s.down);
+	world_upload(s.w, s.x, "taken by nobody", false);
+	world_take(s.up);
+	exchange_on_up_failed(s.x, &relay_cause_UP_LOST, 0, NULL);
+	assert_false(s.x->tunnel.client_ended_first);
+	assert_non_null(strstr(s.down->said, "reset 0"));
+	assert_string_equal(s.w->ended, "x1 complete 200");
+	world_free(s.w);
+	s = served(); /* without an end before, it is a loss */
+	exchange_on_up_failed(s.x, &relay_cause_UP_LOST, 0, NULL);
+	assert_string_equal(s.w->ended, "x1 origin-lost 200");
+	world_free(s.w);
+}
+
 /* A refusal is an answer like any other; no byte for the tunnel reaches the origin. */
 static void a_refusal_arrives_and_drops_what_was_sent(void **state)
 {
@@ -304,6 +375,9 @@ int main(void)
 	    cmocka_unit_test(each_direction_ends_by_itself),
 	    cmocka_unit_test(an_end_before_the_answer_counts),
 	    cmocka_unit_test(an_origin_that_is_lost_after_its_end_is_no_good_end),
+	    cmocka_unit_test(a_client_that_closes_a_tunnel_which_has_served_ends_it_in_good_order),
+	    cmocka_unit_test(a_tunnel_that_has_not_served_is_lost_with_its_client),
+	    cmocka_unit_test(an_origin_that_closes_a_tunnel_which_has_served_ends_it_in_good_order),
 	    cmocka_unit_test(a_refusal_arrives_and_drops_what_was_sent),
 	    cmocka_unit_test(a_2xx_that_opens_nothing),
 	    cmocka_unit_test(every_limit_ends_it_with_its_cause),

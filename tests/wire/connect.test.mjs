@@ -155,10 +155,64 @@ for (const secure of [false, true]) {
 	});
 }
 
+/* Goes on talking behind the client's end, and closes when that is answered with a reset. */
+async function talker(s) {
+	const sockets = new Set();
+	const server = net.createServer({ allowHalfOpen: true }, (socket) => {
+		sockets.add(socket);
+		let timer;
+		socket.on('error', () => {}).on('close', () => clearInterval(timer));
+		socket.on('data', () => socket.write('answer')).on('end', () => {
+			timer = setInterval(() => socket.write('and more'), 5);
+		});
+	});
+	await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+	s.cleanups.push(() => { sockets.forEach((socket) => socket.destroy()); server.close(); });
+	return server.address().port;
+}
+
+const overHttp2 = (s) => http2.connect(`https://a.test:${s.port}`, { createConnection: () => tls.connect({ port: s.port, host: '127.0.0.1', servername: 'a.test', ca: certs().ca, ALPNProtocols: ['h2'] }) });
+
+// covers: R620
+for (const [how, options, leave] of [
+	['closes its connection', {}, (socket) => socket.destroy()],
+	['closes its connection without a close_notify', { tls: true }, (socket) => { socket._handle.close(); socket.destroy(); }],
+	['ends its connection and goes', { tls: true }, (socket) => { socket.end(); setTimeout(() => socket.destroy(), 20); }],
+]) {
+	scenario(`a client that ${how} has ended its tunnel well, over ${options.tls ? 'TLS' : 'cleartext'}`, proxy(options), async (s) => {
+		const authority = `127.0.0.1:${await talker(s)}`;
+		const { socket } = await open(s, authority);
+		const answered = new Promise((resolve) => { socket.on('data', resolve); });
+		socket.on('error', () => {}).write('question');
+		await answered;
+		leave(socket);
+		const line = await s.gate.access();
+		assert.deepEqual([line.outcome, line.tunnel_ended, line.detail], ['complete', 'client', undefined]);
+	});
+}
+
+// covers: R623
+for (const [how, leave] of [
+	['cancels the stream', (stream) => stream.close(http2.constants.NGHTTP2_CANCEL)],
+	['closes the connection', (stream, session) => session.destroy()],
+]) {
+	scenario(`a client that ${how} has ended its tunnel well, over HTTP/2`, proxy({ tls: true }), async (s) => {
+		const session = overHttp2(s);
+		s.cleanups.push(() => session.destroy());
+		const stream = session.request({ ':method': 'CONNECT', ':authority': `127.0.0.1:${await talker(s)}` }, { endStream: false });
+		const answered = new Promise((resolve) => { stream.on('data', resolve); });
+		stream.on('error', () => {}).write('question');
+		await answered;
+		leave(stream, session);
+		const line = await s.gate.access();
+		assert.deepEqual([line.outcome, line.tunnel_ended, line.detail], ['complete', 'client', undefined]);
+	});
+}
+
 // covers: R623
 scenario('over HTTP/2 each tunnel is a stream, and one that is refused costs no other', proxy({ tls: true }), async (s) => {
 	const to = await echo(s);
-	const session = http2.connect(`https://a.test:${s.port}`, { createConnection: () => tls.connect({ port: s.port, host: '127.0.0.1', servername: 'a.test', ca: certs().ca, ALPNProtocols: ['h2'] }) });
+	const session = overHttp2(s);
 	s.cleanups.push(() => session.destroy());
 	const connect = (authority, bytes) => new Promise((resolve) => {
 		const stream = session.request({ ':method': 'CONNECT', ':authority': authority }, { endStream: false });
