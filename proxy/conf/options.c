@@ -495,7 +495,8 @@ const struct conf_option conf_options[] = {
         .sentence = "How long the origin may send nothing, or less than min-rate, of a response with content-length. For others the "
         "route's stream-idle-timeout counts."},
     {ORIGIN(upload_linger), .key = "upload-linger", TIME(USEC_PER_MSEC), .preset = "10s",
-        .sentence = "How long an upload may continue after the response is complete."},
+        .sentence = "How long an upload may continue after the response is complete. What the origin does not want of it is read and dropped, since "
+        "many clients lose a response whose stream is reset while they send."},
     {ORIGIN(eject.failures), .key = "eject-failures", NUMBER(0, 10000), .preset = "5",
         .sentence = "After so many failures in a row a server is ejected: it gets no requests for eject-time. A failure is a status of "
         "failure-status, a response that does not come in time or is malformed, and a lost connection. Two failed connects in a "

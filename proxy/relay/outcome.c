@@ -184,6 +184,16 @@ void exchange_on_up_failed(
 		fail_downstream(x, cause, code, detail);
 }
 
+/* An exchange whose client has the whole response, and of whose request nobody wants the rest, ends well in any case. */
+static void finish(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
+{
+	if (exchange_is_in(x, PHASE_BIT(EXCHANGE_LINGERING)) && x->upload.state == FLOW_ABORTED)
+		exchange_finish(x, NULL, 0, NULL);
+	else
+		exchange_finish(x, cause, code, detail);
+}
+
 void exchange_on_down_ended(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
@@ -192,7 +202,7 @@ void exchange_on_down_ended(
 	exchange_on_leg_closed(&x->down);
 	uint32_t rule = exchange_is_push(x) ? cause->push_up_code : cause->up_code;
 	exchange_reset_leg(&x->up, relay_code_across(rule, code));
-	exchange_finish(x, cause, code, detail);
+	finish(x, cause, code, detail);
 }
 
 void exchange_abort(struct exchange *x, const struct relay_cause *cause, const char *detail)
@@ -205,7 +215,7 @@ void exchange_abort(struct exchange *x, const struct relay_cause *cause, const c
 	exchange_reset_leg(&x->up, relay_code_across(rule, RELAY_CANCEL));
 	if (x->download.state == FLOW_DONE) { /* the client has the whole response */
 		exchange_reset_leg(&x->down, RELAY_NO_ERROR);
-		exchange_finish(x, cause, 0, detail);
+		finish(x, cause, 0, detail);
 		return;
 	}
 	fail_downstream(x, cause, 0, detail);

@@ -16,6 +16,7 @@
  *   CONNECT from new: a promised stream is there from the start, and so is a held response.
  *   DISPATCH from queued, and from sent back to queued: a retry, or a request that had joined a held
  *     response which is not for it after all.
+ *   RESPONSE_ENDED leads from refused to lingering too: the rest of the request is read and dropped.
  *   HEAD_WAITS in ready: the push was told to start, and there still is no room.
  *   FINISH: from every phase to over. Nothing leaves over.
  */
@@ -33,9 +34,9 @@ enum exchange_phase {
 	/* The origin reset the stream with NO_ERROR in the middle of the response: what came goes
 	 * downstream, and a reset behind it. */
 	EXCHANGE_CUT_SHORT,
-	EXCHANGE_LINGERING, /* the response has ended, the request body has not */
-	EXCHANGE_REFUSED,   /* an answer of our own goes downstream */
-	EXCHANGE_OVER,      /* no legs any more; freed at the end of the loop pass */
+	EXCHANGE_LINGERING, /* the response has ended, ours or the origin's, and the request body has not */
+	EXCHANGE_REFUSED, /* an answer of our own goes downstream */
+	EXCHANGE_OVER,    /* no legs any more; freed at the end of the loop pass */
 	EXCHANGE_PHASE_COUNT
 };
 

@@ -67,6 +67,10 @@ static void what_nobody_wants_of_an_upload_is_credited(void **state)
 	assert_int_equal(down->credit, 13);
 	assert_int_equal(x->upload.body.bytes, 0);
 	world_take(down);
+	assert_string_equal(down->said, "head 403; end");
+	world_upload(w, x, "more", false);
+	assert_int_equal(down->credit, 17);
+	world_pass(w, 2 * USEC_PER_SEC);
 	assert_string_equal(down->said, "head 403; end; reset 0");
 	assert_null(x->ending.cause);
 	world_free(w);
@@ -86,6 +90,7 @@ static void an_upload_that_nobody_wants_is_not_late(void **state)
 	assert_false(exchange_is_over(x));
 	/* The client ends it in good order. */
 	world_take(down);
+	world_upload(w, x, "", true);
 	assert_true(exchange_is_over(x));
 	assert_null(x->ending.cause);
 	world_free(w);

@@ -250,6 +250,7 @@ static void too_large_a_request_body_is_answered_413(void **state)
 	world_upload(w, x, "e", false);
 	assert_string_equal(up->said, "reset 8");
 	world_take(down);
+	world_pass(w, 2 * USEC_PER_SEC);
 	assert_string_equal(down->said, "head 413; end; reset 0");
 	world_free(w);
 }
@@ -265,6 +266,7 @@ static void retry_is_over_once_a_body_byte_has_left(void **state)
 	exchange_on_up_failed(x, &relay_cause_UP_UNPROCESSED, 7, NULL);
 	assert_int_equal(w->dispatch_count, 1);
 	world_take(down);
+	world_pass(w, 2 * USEC_PER_SEC);
 	assert_string_equal(down->said, "head 503; end; reset 0");
 	world_free(w);
 }
@@ -302,6 +304,7 @@ static void early_response_and_no_error_reach_the_client_whole(void **state)
 	assert_false(exchange_is_over(x));
 	world_take(down);
 	assert_memory_equal(down->bytes, "whole", 5);
+	world_pass(w, 2 * USEC_PER_SEC);
 	assert_string_equal(down->said, "head 200; end; reset 0");
 	assert_string_equal(w->ended, "x1 complete 200");
 	world_free(w);
@@ -373,6 +376,52 @@ static void upload_that_outlasts_its_linger_is_stopped(void **state)
 	assert_string_equal(down->said, "head 200 end; reset 0");
 	assert_true(exchange_is_over(x));
 	world_free(w);
+}
+
+/* Nobody wants the rest of the request: it is read and dropped, and however it ends, the exchange ends well. */
+static void unwanted_upload_is_read_for_its_linger_and_ends_well(void **state)
+{
+	(void)state;
+	for (unsigned end = 0; end < 3; end++) {
+		struct world *w = world_new();
+		struct world_leg *down, *up;
+		w->limits[RELAY_TIMEOUT_LINGER] = 5 * USEC_PER_SEC;
+		struct exchange *x = world_connected(w, "POST", false, &down, &up);
+		exchange_on_response(x, world_response(w, 401), true);
+		exchange_on_up_failed(x, &relay_cause_UP_LOST, 0, NULL);
+		world_pass(w, 2 * USEC_PER_SEC);
+		world_upload(w, x, "more", false);
+		assert_int_equal(down->credit, 4);
+		assert_string_equal(down->said, "head 401 end");
+		if (end == 0)
+			world_upload(w, x, "", true);
+		else if (end == 1)
+			exchange_on_down_ended(x, &relay_cause_DOWN_RESET, RELAY_CANCEL, NULL);
+		else
+			world_pass(w, 4 * USEC_PER_SEC);
+		assert_int_equal(strstr(down->said, "reset 0") != NULL, end == 2);
+		assert_string_equal(w->ended, "x1 complete 401");
+		world_free(w);
+	}
+}
+
+/* Reading on would help nobody: the reset follows the answer at once. */
+static void upload_is_not_read_on_where_that_is_of_no_use(void **state)
+{
+	(void)state;
+	const struct relay_cause *causes[] = {&relay_cause_UPLOAD_LATE, &relay_cause_DOWN_MALFORMED,
+	    &relay_cause_MEMORY_SHORT, &relay_cause_NO_MEMORY, &relay_cause_MEMORY_STALLED, &relay_cause_HEAD_LATE};
+	for (unsigned i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
+		struct world *w = world_new();
+		struct world_leg *down, *up;
+		struct exchange *x = world_connected(w, "POST", false, &down, &up);
+		x->context.is_streaming = causes[i] == &relay_cause_HEAD_LATE; /* of a stream of messages */
+		exchange_abort(x, causes[i], NULL);
+		world_take(down);
+		assert_non_null(strstr(down->said, "end; reset 0"));
+		assert_true(exchange_is_over(x));
+		world_free(w);
+	}
 }
 
 static void late_origins_are_answered_504_or_reset(void **state)
@@ -449,6 +498,7 @@ static void origin_that_takes_nothing_of_an_upload_is_given_up(void **state)
 	world_pass(w, 4 * USEC_PER_SEC);
 	assert_string_equal(up->said, "reset 8");
 	world_take(down);
+	world_pass(w, 2 * USEC_PER_SEC);
 	assert_string_equal(down->said, "head 504; end; reset 0");
 	world_free(w);
 }
@@ -684,6 +734,8 @@ int main(void)
 	    cmocka_unit_test(no_error_after_all_announced_bytes_is_a_normal_end),
 	    cmocka_unit_test(upload_goes_on_after_the_response_within_its_linger),
 	    cmocka_unit_test(upload_that_outlasts_its_linger_is_stopped),
+	    cmocka_unit_test(unwanted_upload_is_read_for_its_linger_and_ends_well),
+	    cmocka_unit_test(upload_is_not_read_on_where_that_is_of_no_use),
 	    cmocka_unit_test(late_origins_are_answered_504_or_reset),
 	    cmocka_unit_test(slow_client_is_not_held_against_the_origin),
 	    cmocka_unit_test(client_that_takes_nothing_is_reset),

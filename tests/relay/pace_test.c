@@ -360,6 +360,7 @@ static void origin_that_takes_a_byte_now_and_then_is_too_slow(void **state)
 	}
 	assert_string_equal(s.up->said, "reset 8");
 	world_take(s.down);
+	seconds(&s, 2);
 	assert_string_equal(s.down->said, "head 504; end; reset 0");
 	assert_string_equal(s.w->ended, "x1 origin-stalled 504");
 	scene_end(&s);

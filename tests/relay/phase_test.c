@@ -92,6 +92,13 @@ static void be_refused(struct scene *s)
 	exchange_refuse(s->x, &relay_cause_NO_ROUTE, NULL);
 }
 
+/* With memory short, nothing more is read of the request. */
+static void be_refused_for_memory(struct scene *s)
+{
+	be_new(s);
+	exchange_refuse(s->x, &relay_cause_NO_MEMORY, NULL);
+}
+
 /* ---- what happens then ---- */
 
 static void dispatch(struct scene *s)
@@ -208,7 +215,8 @@ static const struct play {
     {EXCHANGE_ANSWERING, EXCHANGE_FINISH, EXCHANGE_OVER, be_answering, lose_the_origin},
     {EXCHANGE_CUT_SHORT, EXCHANGE_FINISH, EXCHANGE_OVER, be_cut_short, let_the_client_take},
     {EXCHANGE_LINGERING, EXCHANGE_FINISH, EXCHANGE_OVER, be_lingering, end_the_request},
-    {EXCHANGE_REFUSED, EXCHANGE_FINISH, EXCHANGE_OVER, be_refused, let_the_client_take},
+    {EXCHANGE_REFUSED, EXCHANGE_RESPONSE_ENDED, EXCHANGE_LINGERING, be_refused, let_the_client_take},
+    {EXCHANGE_REFUSED, EXCHANGE_FINISH, EXCHANGE_OVER, be_refused_for_memory, let_the_client_take},
 };
 
 static const struct play *play_of(unsigned phase, unsigned event)

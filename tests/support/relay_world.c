@@ -247,6 +247,7 @@ struct world *world_new(void)
 	    .per_parent = 100, .per_parent_life = 1000, .per_connection = 256, .bytes_in_flight = 4 << 20};
 	w->rules.fallback = POLICY_FORWARD;
 	w->connects = true;
+	w->limits[RELAY_TIMEOUT_LINGER] = USEC_PER_SEC;
 	w->origin_may_promise = w->listener_covers = w->push_enabled = true;
 	w->relay = (struct relay){
 	    .ops = &relay_ops,

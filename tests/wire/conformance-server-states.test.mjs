@@ -175,4 +175,4 @@ conformance('streams', [
 		assert.equal(String(answer.body), 'too large');
 		await c.expectReset(1, 'NO_ERROR');
 	} },
-]);
+], { origin: { 'upload-linger': '300ms' } });

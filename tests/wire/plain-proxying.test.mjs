@@ -279,7 +279,7 @@ scenario('a client that cancels cancels at the origin, and the connection is use
 	client.rst(3, 'CANCEL');
 	await origin.expectReset(next.stream, 'CANCEL');
 });
-scenario('an early response followed by RST_STREAM NO_ERROR reaches the client whole', async (s) => {
+scenario('an early response followed by RST_STREAM NO_ERROR reaches the client whole', { origin: { 'upload-linger': '300ms' } }, async (s) => {
 	const { client, origin, up } = await s.open({ request: { method: 'POST' }, options: { endStream: false } });
 	client.data(1, 'part');
 	await origin.expect('DATA', { stream: up.stream });
