@@ -179,7 +179,8 @@ void client_conn_closed(struct client_conn *c)
 	while (!list_is_empty(&c->legs)) {
 		struct leg *leg = list_first(&c->legs, struct leg, link);
 		client_leg_cut(leg);
-		exchange_on_client_closed(leg->exchange, &relay_cause_DOWN_LOST, SESSION_CANCEL, NULL);
+		exchange_on_client_closed(
+		    leg->exchange, &relay_cause_DOWN_LOST, SESSION_CANCEL, NULL);
 	}
 	cut_transport(c);
 }
