@@ -35,7 +35,7 @@
 	X(authority, TEXT, "", 260, "stable", "0.1", "known", "Host, and port if one was given.") \
 	X(path, TEXT, "", 1024, "stable", "0.1", "known", "With the query.") \
 	X(user_agent, TEXT, "", 256, "stable", "0.1", "the field was sent", "The request's User-Agent.") \
-	X(referer, TEXT, "", 360, "stable", "0.1", "the field was sent", "The request's Referer.") \
+	X(referer, TEXT, "", 288, "stable", "0.1", "the field was sent", "The request's Referer.") \
 	X(status, NUMBER, "", 5, "stable", "0.1", "always", "Of the final response to the client, or of the held response. 0: there was none.") \
 	X(request_bytes, NUMBER, "bytes", 20, "stable", "0.1", "always", "Of the request's body, received from the client.") \
 	X(response_bytes, NUMBER, "bytes", 20, "stable", "0.1", "always", "Of the response's body, sent to the client. Of a held push 0: its requests have them.") \
@@ -51,6 +51,7 @@
 	X(code, NUMBER, "", 10, "stable", "0.1", "an error code ended it", "HTTP/2 error code: of the peer's RST_STREAM or GOAWAY, or of pushgate's own when the peer broke a rule or left; for HTTP/1.1, which has no codes, the one that HTTP/2 has for it. A time limit has none.") \
 	X(code_name, TEXT, "", 24, "stable", "0.1", "as code", "The code's name.") \
 	X(detail, TEXT, "", 240, "text", "0.1", "it ended early", "Why: a cause of [COUNTERS.md](COUNTERS.md#causes), or a more exact text.") \
+	X(refused_address, TEXT, "address:port", 48, "stable", "0.1", "an address was refused", "Forward mode: the address of the destination that the rules of access refuse, or that is a listener of pushgate's. Without port: the client named the address itself. No client is told it.") \
 	X(retried, FLAG, "", 4, "stable", "0.1", "true", "The request was sent again: the origin refused it or could not be connected to, or retry-on says so. Times and bytes of the origin are those of the last attempt, and queue_us is the sum.") \
 	X(retries, NUMBER, "", 3, "stable", "0.1", "not 0", "How often it was sent again.") \
 	X(tunnel, TEXT, "", 32, "stable", "0.1", "a tunnel was open", "Its protocol, such as `websocket`, or `connect` for a CONNECT without one. The bytes of its two directions are request_bytes and response_bytes.") \

@@ -423,4 +423,9 @@ bool conf_listen_trusts(const struct conf_listen *l, const struct address *peer)
 void conf_print_help(FILE *out, const char *topic);
 const char *conf_help_topic(size_t index); /* NULL after the last one */
 
+/* Whether an address with its port is that of a listener. */
+bool conf_is_own_address(const struct conf *conf, const struct net_address *to);
+/* Whether a listener takes connections with this port to all addresses of the machine, whichever these are. */
+bool conf_listens_everywhere(const struct conf *conf, uint16_t port);
+
 #endif

@@ -272,6 +272,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	    .detail = x->ending.detail  ? x->ending.detail
 		      : x->ending.cause ? x->ending.cause->name
 					: NULL,
+	    .refused_address = x->context.refused_address,
 	    .retries = exchange_retries(x),
 	    .joined = x->response.joined,
 	    .held = x->response.held,

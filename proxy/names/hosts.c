@@ -7,6 +7,7 @@
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
 #include "proxy/names/message.h"
+#include "proxy/names/names.h"
 
 struct entry {
 	struct map_node node;
@@ -124,22 +125,55 @@ static bool has(const struct address *list, size_t count, const struct address *
 	return false;
 }
 
-size_t hosts_find(const struct hosts *h, const char *host, struct address *out, size_t most)
+static const struct address loopback[2] = {{{[15] = 1}, 6}, {{127, 0, 0, 1}, 4}};
+
+static bool is_loopback(const struct address *a)
 {
-	static const struct address loopback[2] = {{{[15] = 1}, 6}, {{127, 0, 0, 1}, 4}};
-	struct slice name = slice_of_string(host);
+	return a->family == 4 ? a->bytes[0] == 127 : memcmp(a, &loopback[0], sizeof(*a)) == 0;
+}
+
+static size_t find(const struct hosts *h, struct slice name, struct address *out, size_t most)
+{
 	size_t count = 0;
-	if (is_localhost(name)) {
-		for (; count < 2 && count < most; count++)
-			out[count] = loopback[count];
-		return count;
-	}
 	struct map_node *node = map_find(&h->entries, hash_bytes(h->seed, name.ptr, name.len));
 	for (; node && count < most; node = map_next(node)) {
 		const struct entry *e = container_of(node, struct entry, node);
 		if (slice_equal(e->name, name) && !has(out, count, &e->address))
 			out[count++] = e->address;
 	}
+	return count;
+}
+
+static size_t find_loopback(
+    const struct hosts *h, struct slice name, struct address *out, size_t most)
+{
+	size_t all = find(h, name, out, most), count = 0;
+	for (size_t i = 0; i < all; i++)
+		if (is_loopback(&out[i]))
+			out[count++] = out[i];
+	return count;
+}
+
+size_t hosts_find(const struct hosts *h, const char *host, struct address *out, size_t most)
+{
+	struct slice name = slice_of_string(host);
+	if (!is_localhost(name))
+		return find(h, name, out, most);
+	size_t count = find_loopback(h, name, out, most);
+	if (count == 0)
+		count = find_loopback(h, SLICE("localhost"), out, most);
+	if (count > 0)
+		return count;
+	for (; count < 2 && count < most; count++)
+		out[count] = loopback[count];
+	return count;
+}
+
+size_t names_find_in_hosts(struct slice text, const char *host, struct address *out, size_t most)
+{
+	struct hosts *h = hosts_new(text);
+	size_t count = hosts_find(h, host, out, most);
+	hosts_free(h);
 	return count;
 }
 

@@ -13,7 +13,8 @@ struct hosts *hosts_new(struct slice text);
 void hosts_free(struct hosts *h); /* NULL is fine */
 /*
  * The addresses that the file has for the host (lower case), of any family; writes at most `most`. 0: the file does
- * not name it. `localhost` and the names below it have the loopback addresses whatever a file says (RFC 6761 6.3).
+ * not name it. `localhost` and the names below it have loopback addresses whatever a file says (RFC 6761
+ * 6.3): those that the file gives to the name, or else to `localhost`, or else ::1 and 127.0.0.1.
  */
 size_t hosts_find(const struct hosts *h, const char *host, struct address *out, size_t most);
 

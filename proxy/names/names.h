@@ -50,6 +50,10 @@ void names_free(struct names *n); /* all watches have ended */
 void names_set_hosts(struct names *n, struct slice text);
 void names_set_resolv_conf(struct names *n, struct slice text);
 
+/* The addresses that a text in the form of hosts(5) gives the host (lower case), as a watch of that name finds them.
+ * Writes at most `most` and returns their number. */
+size_t names_find_in_hosts(struct slice text, const char *host, struct address *out, size_t most);
+
 /* Whether the error of an answer says that the resolvers were too slow. */
 bool names_error_is_late(const char *error);
 

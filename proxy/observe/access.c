@@ -194,6 +194,7 @@ static void put_end(struct access *a, const struct observe_exchange *x)
 		put_number(a, LOG_FIELD_code, x->code);
 	put_name(a, LOG_FIELD_code_name, x->code_name);
 	put_name(a, LOG_FIELD_detail, x->detail);
+	put_name(a, LOG_FIELD_refused_address, x->refused_address);
 	put_flag(a, LOG_FIELD_retried, x->retries > 0);
 	put_if_any(a, LOG_FIELD_retries, x->retries);
 	put_text(a, LOG_FIELD_tunnel, x->tunnel);

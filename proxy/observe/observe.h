@@ -249,14 +249,15 @@ struct observe_exchange {
 	uint64_t response_bytes; /* body bytes sent to the client */
 	uint64_t wasted_bytes;   /* body bytes of a held response that no client was sent */
 	enum observe_outcome outcome;
-	uint32_t code;            /* HTTP/2 code that ended it */
-	const char *code_name;    /* NULL = no code did */
-	const char *detail;       /* a text or a fault's name; NULL = none */
-	uint32_t retries;         /* times that the request was sent again */
-	bool joined;              /* with `held`: the response was still arriving */
-	const char *tunnel_ended; /* who ended it: "client"; NULL = it was no tunnel */
-	struct slice tunnel;      /* its protocol */
-	uint64_t held;            /* the push whose held response answered it; 0 = none */
+	uint32_t code;               /* HTTP/2 code that ended it */
+	const char *code_name;       /* NULL = no code did */
+	const char *detail;          /* a text or a fault's name; NULL = none */
+	const char *refused_address; /* NULL = none was refused */
+	uint32_t retries;            /* times that the request was sent again */
+	bool joined;                 /* with `held`: the response was still arriving */
+	const char *tunnel_ended;    /* who ended it: "client"; NULL = it was no tunnel */
+	struct slice tunnel;         /* its protocol */
+	uint64_t held;               /* the push whose held response answered it; 0 = none */
 	const char
 	    *missed; /* why no held response answered it, or a held push nobody; NULL = none */
 	/* Pushes and refused offers. */

@@ -89,6 +89,8 @@ struct exchange_context {
 	uint8_t tried_count;
 	/* Why [access NAME] denied it: 1 + enum access_reason (offer/access.h); 0: it did not. */
 	uint8_t denial;
+	/* The address for which its destination was refused, with the port, in the request's arena. NULL: none was. */
+	const char *refused_address;
 	/* What one of them failed with that could be connected to; NULL: none could be. The text is in the
 	 * request's arena. */
 	const struct relay_cause *failure;

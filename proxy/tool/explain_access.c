@@ -16,14 +16,6 @@ static const char *deed_of(const struct access_verdict *v)
 	return "?";
 }
 
-/* A name is looked up by the gateway alone. */
-static bool has_unknown_addresses(const struct exchange *x)
-{
-	struct offer_target target;
-	return conf_listen_is_forward(x->context.listen) &&
-	       offer_read_target(x->request, &target) && !target.is_address;
-}
-
 static void print(FILE *out, const struct exchange *x, const struct access_verdict *v)
 {
 	const struct conf_access *a = x->context.listen->access;
@@ -35,10 +27,6 @@ static void print(FILE *out, const struct exchange *x, const struct access_verdi
 		fprintf(out, ": no line takes the request (%s)\n", v->reason);
 	else
 		fputs(" by the usual rule of forward mode\n", out);
-	if (v->answer == ACCESS_ALLOW && has_unknown_addresses(x))
-		fputs("the host is not looked up here: the gateway judges each of its addresses, "
-		      "and may refuse one\n",
-		    out);
 }
 
 const struct relay_cause *explain_access(FILE *out, const struct exchange *x, const char **detail)

@@ -337,7 +337,9 @@ const struct relay_cause *explain_ask(
 	const struct relay_cause *refusal = offer_admit(&s->base, x, detail);
 	if (!refusal && s->access)
 		refusal = explain_access(s->access, x, detail);
-	return refusal ? refusal : offer_route(&s->base, x, detail);
+	if (!refusal)
+		refusal = offer_route(&s->base, x, detail);
+	return refusal || !s->access ? refusal : explain_reach(s->access, s->conf, x, detail);
 }
 
 void explain_dispatch(struct explain_scene *s, bool with_offers)

@@ -292,6 +292,8 @@ static void note_failure(struct exchange *x, const struct relay_cause *cause, co
 	    cause == &relay_cause_UP_PROXY_USER || cause == &relay_cause_UP_PROXY_ANSWER;
 	if (was_reached)
 		exchange_note_failure(x, cause, 0, detail);
+	if (cause == &relay_cause_OWN_ADDRESS) /* found when it was connected to */
+		destination_note_refused(x, x->context.server->address);
 }
 
 static void fail_with(struct exchange *x, const struct relay_cause *cause, const char *detail)

@@ -5,21 +5,21 @@
  */
 #include "proxy/upstream/private.h"
 
-/* Without this a proxy could be made to talk to itself, or to what it serves as a gateway. By the address that it is, not
- * as it is written: IPv4-mapped in IPv6 it leads to the same listener. */
-static bool is_own(const struct conf *conf, const struct net_address *to)
+void destination_note_refused(struct exchange *x, const struct net_address *to)
 {
-	struct address own, ip;
-	for (size_t i = 0; i < conf->listen_count; i++) {
-		const struct net_address *a = &conf->listens[i].address;
-		if (net_address_port(a) != net_address_port(to))
-			continue;
-		net_address_ip(a, &own);
-		net_address_ip(to, &ip);
-		if (own.family != 0 && memcmp(&own, &ip, sizeof(ip)) == 0)
-			return true;
-	}
-	return false;
+	char text[NET_ADDRESS_TEXT];
+	net_address_format(to, text, sizeof(text));
+	x->context.refused_address = arena_printf(exchange_arena(x), "%s", text).ptr;
+}
+
+/* Without this a proxy could be made to talk to itself, or to what it serves as a gateway. */
+static bool is_own(const struct destination *d, struct exchange *x, const struct net_address *to)
+{
+	if (!conf_is_own_address(d->upstream->env->conf, to))
+		return false;
+	destination_note_refused(x, to);
+	exchange_note_failure(x, &relay_cause_OWN_ADDRESS, 0, "own-listener");
+	return true;
 }
 
 static bool may_reach(struct exchange *x, const struct net_address *to)
@@ -29,6 +29,8 @@ static bool may_reach(struct exchange *x, const struct net_address *to)
 	if (!refusal)
 		return true;
 	x->context.denial = (uint8_t)(1 + verdict.why);
+	if (to)
+		destination_note_refused(x, to);
 	exchange_note_failure(x, refusal, 0, verdict.reason);
 	return false;
 }
@@ -42,30 +44,7 @@ static bool is_open_through_proxy(const struct destination *d, struct exchange *
 	if (!offer_read_target(x->request, &target) || !target.is_address)
 		return may_reach(x, NULL);
 	net_address_set_ip(&to, &target.address, target.port);
-	if (is_own(d->upstream->env->conf, &to)) {
-		exchange_note_failure(x, &relay_cause_OWN_ADDRESS, 0, "own-listener");
-		return false;
-	}
-	return may_reach(x, &to);
-}
-
-static bool is_any(const struct net_address *a)
-{
-	struct address ip;
-	const struct address any4 = {.family = 4}, any6 = {.family = 6};
-	net_address_ip(a, &ip);
-	return memcmp(&ip, &any4, sizeof(ip)) == 0 || memcmp(&ip, &any6, sizeof(ip)) == 0;
-}
-
-/* Some listener takes connections to all addresses of the machine, whichever these are. */
-static bool is_own_port(const struct conf *conf, uint16_t port)
-{
-	for (size_t i = 0; i < conf->listen_count; i++) {
-		const struct net_address *a = &conf->listens[i].address;
-		if (net_address_port(a) == port && is_any(a))
-			return true;
-	}
-	return false;
+	return !is_own(d, x, &to) && may_reach(x, &to);
 }
 
 bool origin_conn_is_own(const struct origin_conn *c)
@@ -74,8 +53,9 @@ bool origin_conn_is_own(const struct origin_conn *c)
 	struct net_address peer;
 	if (!net_conn_peer(c->net, &peer))
 		return false;
-	return is_own(conf, &peer) ||
-	       (is_own_port(conf, net_address_port(&peer)) && net_conn_is_to_itself(c->net));
+	return conf_is_own_address(conf, &peer) ||
+	       (conf_listens_everywhere(conf, net_address_port(&peer)) &&
+		   net_conn_is_to_itself(c->net));
 }
 
 bool destination_is_open_to(const struct destination *d, struct exchange *x)
@@ -86,11 +66,7 @@ bool destination_is_open_to(const struct destination *d, struct exchange *x)
 	{
 		if (s->is_leaving)
 			continue;
-		if (is_own(d->upstream->env->conf, s->address)) {
-			exchange_note_failure(x, &relay_cause_OWN_ADDRESS, 0, "own-listener");
-			return false;
-		}
-		if (!may_reach(x, s->address))
+		if (is_own(d, x, s->address) || !may_reach(x, s->address))
 			return false;
 	}
 	return true;

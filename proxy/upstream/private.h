@@ -118,6 +118,8 @@ void destination_give_out_again(struct wheel_node *node, usec now);
 
 /* The connection has come out at a listener of ours. */
 bool origin_conn_is_own(const struct origin_conn *c);
+/* For the log. */
+void destination_note_refused(struct exchange *x, const struct net_address *to);
 
 /* ---- other_server.c ---- */
 

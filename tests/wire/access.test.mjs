@@ -4,9 +4,10 @@
  * and in forward mode, by the address that is connected to.
  */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { freePort, scenario, section, sleep } from '../support/gate.mjs';
+import { BINARY, freePort, scenario, section, sleep } from '../support/gate.mjs';
 import { startDns } from '../support/dns.mjs';
 import { connect1, recordingOrigin } from '../support/http1.mjs';
 
@@ -176,6 +177,75 @@ scenario('the proxy is no destination, by whichever form of its address', forwar
 		assert.equal(await ask(s, `${host}:${s.port}`, { method: 'CONNECT', host: `${host}:${s.port}` }), '403', host);
 	const there = `mapped.test:${s.origin.port}`;
 	assert.equal(await ask(s, `http://${there}/`, { host: there }), '200');
+});
+
+// covers: R601
+scenario('the access log has the address that was refused, and the client is not told it', forward((s) => ({
+	deny: 'address=10.0.0.0/24', allow: `address=127.0.0.0/8 port=1-65535`,
+})), async (s) => {
+	const { port } = s.origin;
+	s.dns.names['six.test'] = { A: ['127.0.0.1'], AAAA: ['fd00::7'], ttl: 1 };
+	s.dns.names['mapped.test'] = { AAAA: ['::ffff:a00:1'], ttl: 1 };
+	s.dns.names['self.test'] = { A: ['127.0.0.1'], ttl: 1 };
+	for (const [host, at, reason, address] of [
+		['mixed.test', port, 'rule', `10.0.0.1:${port}`],
+		['six.test', port, 'address', `[fd00::7]:${port}`],
+		['192.168.0.1', port, 'address', '192.168.0.1'],
+		['[fd00::8]', port, 'address', 'fd00::8'],
+		['self.test', s.port, 'own-listener', `127.0.0.1:${s.port}`],
+		['127.0.0.1', s.port, 'own-listener', `127.0.0.1:${s.port}`],
+	]) {
+		const client = await client1(s), authority = `${host}:${at}`;
+		client.request('GET', `http://${authority}/`, [['host', authority]]);
+		const { status, headers, body } = await client.response();
+		assert.equal(status, 403, host);
+		assert.ok(headers['proxy-status'].endsWith(`; details="${reason}"`), `${host}: ${headers['proxy-status']}`);
+		if (/^[a-z]/.test(host))
+			assert.ok(!/\d\.\d+\.\d|::/.test(headers['proxy-status'] + body), host);
+		const line = await s.gate.access((l) => l.authority === authority);
+		assert.equal(`${line.detail} ${line.refused_address}`, `${reason} ${address}`, host);
+	}
+	assert.equal(await ask(s, `http://lan.test:${port}/`, { host: `lan.test:${port}` }), '200');
+	assert.equal((await s.gate.access((l) => l.authority === `lan.test:${port}`)).refused_address, undefined);
+});
+
+/* What explain says of a GET, and what the running proxy answers. */
+// covers: R601
+scenario('explain refuses its own listeners, and addresses of the hosts file, as the proxy does', (() => {
+	const options = forward((s) => ({ allow: 'address=127.0.0.0/8 port=1-65535' }));
+	return {
+		...options,
+		prepare: async (s) => {
+			await options.prepare(s);
+			fs.writeFileSync(path.join(s.dir, 'hosts'), '127.0.0.1 localhost near.test\n10.0.0.9 far.test near2.test\n127.0.0.1 near2.test\n');
+			s.options.server['hosts-file'] = path.join(s.dir, 'hosts');
+			/* The second listener is on all addresses. */
+			s.all = await freePort();
+			s.options.extra += section('listen all', { address: `0.0.0.0:${s.all}`, mode: 'forward', access: 'lan' });
+		},
+	};
+})(), async (s) => {
+	const { port } = s.origin;
+	for (const [host, at, status, says] of [
+		['127.0.0.1', s.port, 403, /127\.0\.0\.1:\d+ is a listener of this gateway, which is no destination/],
+		['0.0.0.0', s.port, 403, null],
+		['localhost', s.port, 403, /127\.0\.0\.1:\d+ is a listener of this gateway/],
+		['x.localhost', s.port, 403, /is a listener of this gateway/],
+		['127.0.0.7', s.all, 403, /127\.0\.0\.7:\d+ is a listener of this gateway/],
+		['near.test', s.all, 403, /is a listener of this gateway/],
+		['localhost', port, 200, /access lan: allowed/],
+		['near.test', port, 200, /access lan: allowed/],
+		['near2.test', port, 403, /near2\.test has the address 10\.0\.0\.9:\d+, which is refused \(address\)/],
+		['lan.test', port, 200, /the host is not looked up here/],
+	]) {
+		const authority = `${host}:${at}`;
+		assert.equal((await ask(s, `http://${authority}/`, { host: authority })).slice(0, 3), String(status), authority);
+		const { stdout } = spawnSync(BINARY, ['explain', '-c', s.gate.config, '--listen', 'main', '--client', '127.0.0.1', `http://${authority}/`],
+			{ encoding: 'utf8', cwd: s.dir });
+		if (says)
+			assert.match(stdout, says, authority);
+		assert.equal(/answered 403|403/.test(stdout), status === 403, `${authority}\n${stdout}`);
+	}
 });
 
 // covers: R600 R601

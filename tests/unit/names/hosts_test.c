@@ -40,6 +40,13 @@ static void localhost_is_this_host_whatever_the_file_says(void **state)
 	(void)state;
 	look("192.0.2.1 localhost x.localhost", "localhost", "::1 127.0.0.1");
 	look("", "a.b.localhost", "::1 127.0.0.1");
+	/* A machine without IPv6 has no ::1, and a rule for 127.0.0.0/8 is meant to take localhost there. */
+	look("127.0.0.1 localhost", "localhost", "127.0.0.1");
+	look("127.0.0.1 localhost", "a.localhost", "127.0.0.1");
+	look("127.0.0.1 localhost\n::1 LOCALHOST", "localhost", "::1 127.0.0.1");
+	look("127.0.0.1 localhost\n127.0.0.2 b.localhost", "b.localhost", "127.0.0.2");
+	look("::1 localhost\n192.0.2.1 localhost b.localhost", "localhost", "::1");
+	look("::1 localhost\n192.0.2.1 localhost b.localhost", "b.localhost", "::1");
 	look("", "notlocalhost", "");
 }
 

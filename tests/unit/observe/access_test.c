@@ -404,6 +404,7 @@ static void each_field_can_be_written_alone(void **state)
 	memset(path, 'x', sizeof(path));
 	struct observe_exchange x = plain_exchange();
 	x.client.tls = x.client.cipher = x.route = x.rule = x.code_name = x.detail = x.missed = "x";
+	x.refused_address = "x";
 	x.origin = (struct observe_origin){"x", 1, "x", "x", 1, 1, 1, 1, 1, 1};
 	x.path = slice_of(path, sizeof(path));
 	x.user = x.user_agent = x.referer = SLICE("x");
