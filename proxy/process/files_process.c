@@ -39,7 +39,8 @@ struct process {
 	int *links; /* by worker; -1: none */
 	bool *due;  /* by worker and object: its content is still to be sent */
 	struct bucket saves;
-	struct pollfd *fds; /* the control socket, then the links */
+	bool has_said_too_often; /* since the last save */
+	struct pollfd *fds;      /* the control socket, then the links */
 	uint8_t page[OFFER_LEARNED_PAGE_BYTES];
 };
 
@@ -153,9 +154,15 @@ static void save(struct process *p)
 {
 	char error[512];
 	usec now = clock_monotonic();
-	if (!bucket_take(&p->saves, &save_rate, SAVE_TOKENS, now))
+	bool is_too_often = !bucket_take(&p->saves, &save_rate, SAVE_TOKENS, now);
+	if (is_too_often && !p->has_said_too_often)
 		observe_log(&p->observe, OBSERVE_WARN, "learned: saved too often; left out");
-	else if (files_save_learned(&p->files, now, error, sizeof(error)))
+	p->has_said_too_often = is_too_often;
+	if (is_too_often) {
+		files_forget_pages(&p->files);
+		return;
+	}
+	if (files_save_learned(&p->files, now, error, sizeof(error)))
 		publish(p, p->files.manifest_count, slice_of(p->files.pages, p->files.length));
 	else
 		observe_log(&p->observe, OBSERVE_WARN, "learned: %s", error);

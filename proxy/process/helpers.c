@@ -141,7 +141,7 @@ bool master_helper_died(struct master *m, pid_t pid, int status)
 static struct rate contents_rate(const struct master *m)
 {
 	uint32_t objects = (uint32_t)m->start->contents.count;
-	return (struct rate){.per_second = objects, .burst = 4 * objects};
+	return (struct rate){.per_second = objects, .burst = 8 * objects};
 }
 
 void master_read_files(struct master *m)

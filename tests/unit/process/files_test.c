@@ -211,6 +211,25 @@ static void contents_come_at_the_start_with_each_worker_and_with_each_change(voi
 	assert_int_equal(end(b), 0);
 }
 
+static void worker_that_saves_for_ever_is_a_line_in_the_log(void **state)
+{
+	struct bench *b = *state;
+	static char text[65536];
+	const struct files_message m = {.kind = FILES_SAVE, .object = LEARNED};
+	start(b, true);
+	assert_true(hear(b, true));
+	connect_worker(b, 0);
+	for (unsigned i = 0; i < 500; i++)
+		assert_true(files_send(b->links[0], &m, (struct slice){0}, -1, true));
+	int said = dup(b->said);
+	assert_int_equal(end(b), 0);
+	ssize_t n = read(said, text, sizeof(text) - 1), lines = 0;
+	close(said);
+	for (const char *at = text; n > 0 && (at = strstr(at, "saved too often")); at++)
+		lines++;
+	assert_int_equal(lines, 1);
+}
+
 static void next_process_begins_with_what_the_last_one_read(void **state)
 {
 	struct bench *b = *state;
@@ -505,6 +524,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(contents_come_at_the_start_with_each_worker_and_with_each_change),
+	    TEST(worker_that_saves_for_ever_is_a_line_in_the_log),
 	    TEST(next_process_begins_with_what_the_last_one_read),
 	    TEST(bad_manifest_at_the_first_start_is_empty_until_it_is_good),
 	    TEST(table_of_the_first_worker_is_written_and_kept_for_later_ones),
