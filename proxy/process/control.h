@@ -7,9 +7,9 @@
  *     a worker, the password process   READY, once
  *     the files process                the same, and CONTENT messages at a bounded rate
  *
- * At the first message that is anything else the master stops listening and kills the child. So does a child that
- * closes its end and goes on living: nobody could tell it to end. The death is seen to like any other, and the child
- * is started again with a backoff.
+ * At the first message that is anything else the master stops listening and kills the child. It does the same to a
+ * child that closes its end and goes on living, which nobody could tell to end. The death is one like any other: the
+ * child is started again with a backoff.
  */
 #ifndef PUSHGATE_PROCESS_CONTROL_H
 #define PUSHGATE_PROCESS_CONTROL_H

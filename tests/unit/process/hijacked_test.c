@@ -415,7 +415,7 @@ static const char MALFORMED[] = "has sent the master a malformed message";
 static const char FORBIDDEN[] = "has sent the master a message that it may not send";
 static const char TWICE[] = "has said twice that it is ready";
 
-/* One that says nothing of use: for all kinds of children. */
+/* What no kind of child may do. */
 static const struct {
 	misdeed_function *misdeed;
 	const char *why;
