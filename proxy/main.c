@@ -406,5 +406,6 @@ static int help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	tool_explain_asks(process_status_text);
 	return command_main(&table, argc, argv);
 }

@@ -98,6 +98,36 @@ static void save_all(struct gateway *g)
 		give_up(g);
 }
 
+/* ---- what `status` says ---- */
+
+/* Often enough for somebody who tries it. */
+#define SHOW_USEC (2 * USEC_PER_SEC)
+
+/* Writes what is being learned, as long as views are open; the next view begins it again. */
+static void show_expired(struct wheel_node *node, usec now)
+{
+	struct gateway *g = container_of(node, struct gateway, learned_shown);
+	struct observe_learned *rows = g->env.observe->counters->learned;
+	char lines[OFFER_LEARNED_LINES][OFFER_LEARNED_LINE];
+	_Static_assert((int)OFFER_LEARNED_LINES == (int)OBSERVE_LEARNED_PAGES &&
+			   (int)OFFER_LEARNED_LINE == (int)OBSERVE_LEARNED_TEXT,
+	    "each line has a row");
+	net_note(g->env.loop, "told what is being learned");
+	offer_learned_tick(g->learned, now);
+	size_t count = offer_learned_lines(g->learned, lines, now);
+	for (size_t i = 0; i < OFFER_LEARNED_LINES; i++)
+		observe_learned_write(&rows[i], i < count ? lines[i] : "");
+	if (offer_learned_has_views(g->learned))
+		wheel_set(&g->relay.wheel, node, clock_after(now, SHOW_USEC));
+}
+
+static void show_soon(struct gateway *g)
+{
+	bool is_set = list_is_linked(&g->learned_shown.link);
+	if (g->env.conf->server.status_socket && !is_set)
+		wheel_set(&g->relay.wheel, &g->learned_shown, clock_after(g->relay.now, SHOW_USEC));
+}
+
 static bool uses_learned(const struct conf *conf)
 {
 	for (size_t i = 0; i < conf->preload_count; i++)
@@ -109,6 +139,7 @@ static bool uses_learned(const struct conf *conf)
 void learned_open(struct gateway *g, const struct gateway_env *env)
 {
 	wheel_node_init(&g->saving.timer, save_expired);
+	wheel_node_init(&g->learned_shown, show_expired);
 	if (!uses_learned(g->env.conf))
 		return;
 	const struct offer_learned_options defaults = {0};
@@ -126,6 +157,7 @@ void learned_open(struct gateway *g, const struct gateway_env *env)
 void learned_close(struct gateway *g)
 {
 	wheel_forget(&g->relay.wheel, &g->saving.timer);
+	wheel_forget(&g->relay.wheel, &g->learned_shown);
 	if (!g->learned)
 		return;
 	if (g->saving.page)
@@ -143,6 +175,7 @@ const char *gateway_load_learned(struct gateway *g, struct slice pages)
 	const char *mistake = offer_learned_import(g->learned, pages, g->relay.now);
 	if (mistake)
 		offer_learned_clear(g->learned);
+	show_soon(g);
 	return mistake;
 }
 
@@ -226,8 +259,10 @@ void learned_view(struct gateway *g, const struct exchange *x)
 		return;
 	struct offer_learned_request r = request_of(x);
 	r.is_unanswered = true;
-	if (r.is_navigation)
-		offer_learned_on_navigation(g->learned, &r, g->relay.now);
+	if (!r.is_navigation)
+		return;
+	offer_learned_on_navigation(g->learned, &r, g->relay.now);
+	show_soon(g);
 }
 
 void learned_answered(struct gateway *g, struct exchange *x, const struct http_head *response)

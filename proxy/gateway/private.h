@@ -94,6 +94,7 @@ struct gateway {
 	struct manifests *manifests;            /* owned */
 	struct offer_learned *learned;          /* owned; NULL: no [preload] section uses it */
 	struct learned_saving saving;
+	struct wheel_node learned_shown;    /* writes what is being learned for `status` */
 	struct list sockets;                /* struct listener_socket */
 	struct retry_budget *retry_budgets; /* by conf_origin.index; owned */
 	struct memory_pressure pressure;

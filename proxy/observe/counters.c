@@ -2,9 +2,34 @@
 /* Adds up the workers' counters; names of outcomes. */
 #include "proxy/base/ensure.h"
 #include "proxy/observe/observe.h"
+#include <string.h>
 
 _Static_assert(
     sizeof(struct observe_counters) % sizeof(uint64_t) == 0, "the struct holds only counters");
+
+/* ---- what is being learned ---- */
+
+void observe_learned_write(struct observe_learned *l, const char *text)
+{
+	if (strncmp(l->text, text, sizeof(l->text)) == 0)
+		return;
+	atomic_fetch_add(&l->version, 1);
+	memset(l->text, 0, sizeof(l->text));
+	memcpy(l->text, text, strnlen(text, sizeof(l->text) - 1));
+	atomic_fetch_add(&l->version, 1);
+}
+
+bool observe_learned_read(const struct observe_learned *l, char text[OBSERVE_LEARNED_TEXT])
+{
+	uint32_t before = atomic_load(&l->version);
+	memcpy(text, l->text, OBSERVE_LEARNED_TEXT);
+	text[OBSERVE_LEARNED_TEXT - 1] = '\0';
+	for (char *p = text; *p; p++)
+		*p = *p >= ' ' && *p <= '~' ? *p : '?';
+	return before % 2 == 0 && atomic_load(&l->version) == before && *text;
+}
+
+/* ---- sums ---- */
 
 static void add_rule(struct observe_rule *a, const struct observe_rule *b)
 {

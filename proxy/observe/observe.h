@@ -38,6 +38,13 @@ struct observe_rule {
 #define OBSERVE_MISSES 16u
 /* And of the reasons of [access] (offer). */
 #define OBSERVE_DENIALS 16u
+/* The pages of which `status` says what a worker is learning for them (offer/learned.h). */
+#define OBSERVE_LEARNED_PAGES 16u
+#define OBSERVE_LEARNED_TEXT 252u
+struct observe_learned {
+	_Atomic uint32_t version; /* odd: it is being written */
+	char text[OBSERVE_LEARNED_TEXT];
+};
 enum observe_side { OBSERVE_CLIENT, OBSERVE_ORIGIN };
 
 struct observe_counters {
@@ -56,7 +63,15 @@ struct observe_counters {
 	uint64_t push_off_until[OBSERVE_PLACES];
 	/* By the origin's index: its connections on which push was turned off. */
 	uint64_t push_off_connections_open[OBSERVE_PLACES];
+	/* One worker's own: not added up. */
+	struct observe_learned learned[OBSERVE_LEARNED_PAGES];
 };
+
+/* For the worker; text "": nothing. */
+void observe_learned_write(struct observe_learned *l, const char *text);
+/* For another process, whatever a worker has written there: printable, and with an end. False: there is nothing, or it
+ * is being written. */
+bool observe_learned_read(const struct observe_learned *l, char text[OBSERVE_LEARNED_TEXT]);
 
 /* Adds all counters of b to a. */
 void observe_counters_add(struct observe_counters *a, const struct observe_counters *b);

@@ -9,7 +9,7 @@
 
 /* ---- life ---- */
 
-static void set_defaults(struct offer_learned_options *o)
+void offer_learned_set_defaults(struct offer_learned_options *o)
 {
 	o->pages = o->pages ? o->pages : 1000;
 	o->clients = o->clients ? o->clients : 4096;
@@ -29,7 +29,7 @@ struct offer_learned *offer_learned_new(
 {
 	struct offer_learned *t = memory_new(struct offer_learned);
 	t->options = *options;
-	set_defaults(&t->options);
+	offer_learned_set_defaults(&t->options);
 	t->seed = seed;
 	budget_init(&t->budget, parent, t->options.bytes);
 	map_init(&t->pages);

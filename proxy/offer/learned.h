@@ -102,6 +102,9 @@ void offer_learned_on_request(
 /* Counts the views whose window is over. The other calls that change the table do it too. */
 void offer_learned_tick(struct offer_learned *t, usec now);
 
+/* False: no window is open. */
+bool offer_learned_has_views(const struct offer_learned *t);
+
 /* One resource of one page. Slices are lent until the next call that may change the table. */
 struct offer_learned_item {
 	struct slice authority, page, path;
@@ -134,6 +137,21 @@ enum offer_learned_outcome {
  * resource's. */
 void offer_learned_on_outcome(struct offer_learned *t, const struct offer_learned_request *view,
     struct slice path, enum offer_learned_outcome outcome, usec now);
+
+/*
+ * What is being learned, as lines without line breaks: first the pages that several clients have loaded. A line
+ * begins with the name of its page and a colon:
+ *
+ *   www.example/page: 2 clients, 2 loads so far; 0 of 1 resource proposed; /app.css lacks 1 more client
+ */
+enum { OFFER_LEARNED_LINES = 16, OFFER_LEARNED_LINE = 252 };
+size_t offer_learned_lines(
+    const struct offer_learned *t, char (*lines)[OFFER_LEARNED_LINE], usec now);
+/* The name of a page as the lines have it; empty: it is none that is learned. */
+void offer_learned_page_name(
+    struct slice authority, struct slice path, char name[OFFER_LEARNED_LINE]);
+/* What a resource needs to be proposed. t NULL: in a table without options. */
+void offer_learned_needs(const struct offer_learned *t, char text[OFFER_LEARNED_LINE]);
 
 /* One line: how much the table holds, and how many views counted. */
 size_t offer_learned_describe(const struct offer_learned *t, char *buffer, size_t size);

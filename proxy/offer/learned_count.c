@@ -46,7 +46,7 @@ bool offer_learned_page_has_vote(
 	return true;
 }
 
-static uint32_t distinct_voters(const struct offer_learned_page *p)
+uint32_t offer_learned_page_voters(const struct offer_learned_page *p)
 {
 	uint32_t count = 0;
 	for (int i = 0; i < OFFER_LEARNED_VOTERS; i++) {
@@ -63,7 +63,7 @@ static void note_vote(
 {
 	p->voters[p->voter_at] = (struct offer_learned_vote){client, now};
 	p->voter_at = (p->voter_at + 1) % OFFER_LEARNED_VOTERS;
-	if (!p->is_established && distinct_voters(p) >= t->options.support)
+	if (!p->is_established && offer_learned_page_voters(p) >= t->options.support)
 		offer_learned_page_establish(t, p);
 }
 
@@ -128,6 +128,7 @@ void offer_learned_view_count(struct offer_learned *t, struct offer_learned_view
 		t->repeated++;
 	else {
 		t->counted++;
+		p->loads++;
 		offer_learned_page_decay(t, p, now);
 		for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++)
 			if (p->used >> i & 1)

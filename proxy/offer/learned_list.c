@@ -25,6 +25,11 @@ struct offer_learned_item offer_learned_item_of(const struct offer_learned *t,
 	};
 }
 
+bool offer_learned_has_views(const struct offer_learned *t)
+{
+	return t->view_count > 0;
+}
+
 /* Orders by confidence, then by hits, then by path, so that the order is stable. */
 static bool is_surer(const struct offer_learned_item *a, const struct offer_learned_item *b)
 {

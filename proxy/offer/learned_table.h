@@ -10,6 +10,7 @@
  * learned_cache.c     what a client probably has in its cache
  * learned_table.c     makes, finds and forgets all objects
  * learned_list.c      reads the proposals
+ * learned_progress.c  says what is being learned, and what is missing
  * learned_flat.c      pages as bytes, for another process
  * learned_store.c     saves and loads
  */
@@ -50,6 +51,7 @@ struct offer_learned_page {
 	uint32_t exported;   /* the round of the last offer_learned_export that wrote it */
 	bool is_established; /* enough distinct clients have viewed it */
 	usec decayed_at;     /* the time that hits and views of all resources are decayed to */
+	uint32_t loads;      /* views that counted, in this process */
 	uint32_t voter_at;   /* ring */
 	struct offer_learned_vote voters[OFFER_LEARNED_VOTERS];
 	uint64_t used; /* bit i: resources[i] is there */
@@ -112,6 +114,9 @@ static inline struct slice resource_path(const struct offer_learned_resource *r)
 {
 	return slice_of(r->path, r->path_len);
 }
+
+/* learned.c */
+void offer_learned_set_defaults(struct offer_learned_options *o);
 
 /* An authority and a path in the form that the table has them. */
 struct offer_learned_name {
@@ -188,6 +193,8 @@ struct offer_learned_item offer_learned_item_of(const struct offer_learned *t,
 /* Whether another view of the page may count for this client. */
 bool offer_learned_page_has_vote(
     const struct offer_learned *t, const struct offer_learned_page *p, uint64_t client, usec now);
+/* How many distinct clients have counted, of the last OFFER_LEARNED_VOTERS. */
+uint32_t offer_learned_page_voters(const struct offer_learned_page *p);
 /* Counts a view that is over, and frees it. */
 void offer_learned_view_count(struct offer_learned *t, struct offer_learned_view *v, usec now);
 

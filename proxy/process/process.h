@@ -30,6 +30,8 @@ int process_run(const char *conf_path, bool single);
  * format, at a terminal without the lines for programs, or as JSON. Returns the exit status.
  */
 int process_status(const char *socket_path, bool as_json);
+/* The same text, which the caller frees. NULL: nobody answers. */
+char *process_status_text(const char *socket_path);
 /*
  * `pushgate trace`: has the running pushgate trace these clients, and prints the lines for so many
  * seconds (at most LIMIT_TRACE_SECONDS), or until the process is ended. Returns the exit status.

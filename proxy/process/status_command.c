@@ -96,6 +96,16 @@ static void print_for_reader(const char *text, FILE *out)
 	}
 }
 
+char *process_status_text(const char *socket_path)
+{
+	const char *error;
+	int fd = status_connect(socket_path, slice_of("", 0), &error);
+	char *text = fd >= 0 ? receive(fd, &error) : NULL;
+	if (fd >= 0)
+		close(fd);
+	return text;
+}
+
 int process_status(const char *socket_path, bool as_json)
 {
 	const char *error;

@@ -177,6 +177,23 @@ static void print_counters(const struct status *s, FILE *out)
 	free(sum);
 }
 
+/* Each worker learns for itself. */
+static void print_learning(const struct status *s, FILE *out)
+{
+	char text[OBSERVE_LEARNED_TEXT], needs[OFFER_LEARNED_LINE];
+	bool has_begun = false;
+	for (uint32_t i = 0; i < s->worker_count; i++)
+		for (size_t row = 0; row < OBSERVE_LEARNED_PAGES; row++) {
+			if (!observe_learned_read(&s->slots[i].learned[row], text))
+				continue;
+			offer_learned_needs(NULL, needs);
+			if (!has_begun)
+				fprintf(out, "# learned: %s\n", needs);
+			fprintf(out, "# learned by worker %u: %s\n", i, text);
+			has_begun = true;
+		}
+}
+
 void status_print(const struct status *s, FILE *out)
 {
 	fprintf(out, "# pushgate %s, process %d, up %llu s, %u worker%s\n", PUSHGATE_VERSION,
@@ -194,6 +211,7 @@ void status_print(const struct status *s, FILE *out)
 		print_push_off_notes(s, out);
 	if (s->conf && s->board)
 		status_server_notes(s, out);
+	print_learning(s, out);
 	print_whole(s, out);
 	if (s->conf && s->board)
 		status_servers_print(s, out);

@@ -126,6 +126,8 @@ void explain_upstream_proxy(FILE *out, const struct exchange *x);
 struct slice explain_connect(const char *text);
 /* A CONNECT that has a route. */
 void explain_tunnel(FILE *out, const struct exchange *x);
+/* explain_learned.c: what is being learned for the page, and what is missing */
+void explain_learned(FILE *out, const struct explain_scene *s);
 /* explain_show.c */
 void explain_show(
     FILE *out, unsigned number, const struct policy_rules *rules, const struct explain_offer *e);

@@ -381,6 +381,7 @@ static int play(struct request *r, const struct fetch_request *url)
 	}
 	print_route(r);
 	print_certificate(r, url);
+	explain_learned(r->out, &r->scene);
 	explain_dispatch(&r->scene, true);
 	explain_pass(&r->scene);
 	if (!r->scene.wants_pushes || explain_is_without_pushes(r->scene.x))

@@ -14,6 +14,9 @@
 extern const struct command tool_fetch_command, tool_explain_command;
 int tool_fetch(int argc, char **argv);
 int tool_explain(int argc, char **argv);
+/* How explain gets the text of `pushgate status` (process/process.h), to be freed; NULL: no pushgate runs. To be set
+ * before the command runs: a tool knows no processes. */
+void tool_explain_asks(char *(*status_text)(const char *socket_path));
 
 /*
  * The demo origin: an HTTP/2 server in the same loop, reached over socketpairs. It serves a small

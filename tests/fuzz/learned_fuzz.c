@@ -45,6 +45,11 @@ static void check(const struct offer_learned *t, usec now)
 	offer_learned_each(t, false, check_item, &known, now);
 	offer_learned_each(t, true, check_item, &proposed, now);
 	ensure(known == s.resources && proposed <= known);
+	char lines[OFFER_LEARNED_LINES][OFFER_LEARNED_LINE];
+	size_t line_count = offer_learned_lines(t, lines, now);
+	ensure(line_count <= s.pages && line_count <= OFFER_LEARNED_LINES);
+	for (size_t i = 0; i < line_count; i++)
+		ensure(strnlen(lines[i], OFFER_LEARNED_LINE) < OFFER_LEARNED_LINE && strstr(lines[i], " so far; "));
 	size_t n = offer_learned_offers(
 	    t, SLICE("a.example"), SLICE("/"), items, OFFER_LEARNED_RESOURCES, now);
 	for (size_t i = 0; i < n; i++)

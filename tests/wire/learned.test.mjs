@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What clients ask for after a page is learned, proposed, and offered where the configuration says so. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { Scenario, section, sleep, workDir } from '../support/gate.mjs';
+import { BINARY, Scenario, scenario, section, sleep, until, workDir } from '../support/gate.mjs';
 
 const WINDOW = 10_000; /* in which a request belongs to the page before it */
 const dir = workDir();
@@ -48,6 +49,41 @@ async function learn(s) {
 	await client.expectNone('PUSH_PROMISE');
 	assert.equal((await s.gate.access((l) => l.push)).source, 'learned');
 }
+
+/* What `pushgate explain` says of the page, in one line. */
+function explain(s, ...args) {
+	const run = spawnSync(BINARY, ['explain', '-c', s.gate.config, ...args, `http://localhost:${s.port}/page`], { encoding: 'utf8' });
+	assert.equal(run.status, 0, run.stderr);
+	return run.stdout.replace(/\n/g, ' ');
+}
+const learning = (s) => s.gate.status().split('\n').filter((line) => line.startsWith('# learned'));
+
+// covers: P-src-learned-shown
+scenario('status and explain say what is being learned, and what is missing', {
+	server: { 'status-socket': 'status' }, origin: { push: 'refuse' }, extra: section('preload learned', { learned: 'propose' }),
+}, async (s) => {
+	const NEEDS = /when 3 clients have requested it after the page, in 3 loads and 35 % of all; each client counts once in 7 days/;
+	assert.deepEqual(learning(s), []);
+	assert.match(explain(s), NEEDS);
+	assert.match(explain(s), /learned = propose: .* no load of this page has counted yet/);
+	let origin;
+	for (const n of [1, 2])
+		origin = await visit(s, origin, `127.0.0.${n}`);
+	const page = `localhost:${s.port}/page: 2 clients, 2 loads so far; 0 of 1 resource proposed; /dep.css lacks 1 more client`;
+	await until('both loads have counted', () => learning(s).length === 2, 60_000);
+	const [needs, line] = learning(s);
+	assert.match(needs, NEEDS);
+	assert.equal(line, `# learned by worker 0: ${page}`);
+	assert.ok(explain(s).includes(`by worker 0: ${page}`), explain(s));
+	assert.doesNotMatch(explain(s, '-H', 'x: y'), /no load of this page/);
+});
+scenario('without a status socket explain says how to learn it, and without learned nothing', {
+	extra: section('preload learned', { learned: 'apply', path: '/page' }) + section('preload other', { path: '/other', link: 'yes' }),
+}, async (s) => {
+	assert.match(explain(s), /learned = apply: .* how far it is: set status-socket/);
+	const other = spawnSync(BINARY, ['explain', '-c', s.gate.config, `http://localhost:${s.port}/other`], { encoding: 'utf8' });
+	assert.doesNotMatch(other.stdout, /learned/);
+});
 
 // covers: P-src-learned P-src-learned-private
 test('what several clients ask for after a page is offered with it, and what they ask for with credentials is not', { timeout: 120_000 }, async () => {

@@ -565,6 +565,103 @@ static void the_surest_is_offered_first(void **state)
 	assert_memory_equal(items[1].path.ptr, "/z.css", 6);
 }
 
+/* ---- what is being learned ---- */
+
+static void the_only_line_is(struct fixture *f, const char *wanted)
+{
+	char lines[OFFER_LEARNED_LINES][OFFER_LEARNED_LINE];
+	size_t count = offer_learned_lines(f->t, lines, f->now);
+	assert_int_equal(count, wanted != NULL);
+	if (wanted)
+		assert_string_equal(lines[0], wanted);
+}
+
+/* covers: P-src-learned-shown */
+static void a_line_says_what_is_missing(void **state)
+{
+	struct fixture *f = *state;
+	the_only_line_is(f, NULL);
+	view(f, "c0", "/page?q");
+	the_only_line_is(f, NULL); /* its window is open */
+	ask(f, "c0", "/app.css", "https://" HOST "/page");
+	wait_for_window(f);
+	the_only_line_is(f, HOST "/page: 1 client, 1 load so far; 0 of 1 resource proposed; /app.css lacks 2 more clients");
+	visits(f, 1, 2, "/page", "/app.css");
+	the_only_line_is(f, HOST "/page: 2 clients, 2 loads so far; 0 of 1 resource proposed; /app.css lacks 1 more client");
+	visits(f, 1, 2, "/page", "/app.css"); /* the same client once more */
+	the_only_line_is(f, HOST "/page: 2 clients, 2 loads so far; 0 of 1 resource proposed; /app.css lacks 1 more client");
+	visits(f, 2, 3, "/page", "/app.css");
+	the_only_line_is(f, HOST "/page: 3 clients, 3 loads so far; 1 of 1 resource proposed");
+	visits(f, 3, 12, "/page", "/other.js");
+	the_only_line_is(f, HOST "/page: 12 clients, 12 loads so far; 1 of 2 resources proposed");
+	/* Three months later the clients are there, and what they did has faded. */
+	offer_learned_clear(f->t);
+	visits(f, 0, 3, "/page", "/app.css");
+	f->now += (usec)26 * 86400 * SEC;
+	the_only_line_is(f, HOST "/page: 3 clients, 3 loads so far; 0 of 1 resource proposed; /app.css lacks 3 more loads with it");
+}
+
+static void what_is_requested_too_seldom_lacks_a_share(void **state)
+{
+	struct fixture *f = *state;
+	char path[32];
+	visits(f, 0, 3, "/page", "/rare.css");
+	for (int i = 3; i < 12; i++) {
+		snprintf(path, sizeof(path), "/%d.css", i);
+		visits(f, i, i + 1, "/page", path);
+	}
+	the_only_line_is(f, HOST "/page: 12 clients, 12 loads so far; 0 of 10 resources proposed; /rare.css lacks a larger "
+				 "share of the loads: 25 % of 35 %");
+}
+
+static void a_long_name_is_cut_and_a_made_up_page_has_no_line(void **state)
+{
+	struct fixture *f = *state;
+	char page[97], name[OFFER_LEARNED_LINE], lines[OFFER_LEARNED_LINES][OFFER_LEARNED_LINE];
+	memset(page, 'p', sizeof(page));
+	page[0] = '/';
+	page[sizeof(page) - 1] = '\0';
+	visits(f, 0, 2, page, "/a-style-sheet-with-a-name-that-is-longer-than-anybody-would-read-in-one-line.css");
+	offer_learned_page_name(SLICE(HOST), slice_of_string(page), name);
+	assert_int_equal(strlen(name), 100);
+	assert_int_equal(offer_learned_lines(f->t, lines, f->now), 1);
+	assert_memory_equal(lines[0], name, 100);
+	assert_non_null(strstr(lines[0], ": 2 clients, 2 loads so far; 0 of 1 resource proposed; /a-style"));
+	assert_non_null(strstr(lines[0], " lacks 1 more client"));
+	struct offer_learned_request r = navigation("c5", "/made-up");
+	offer_learned_on_navigation(f->t, &r, f->now++);
+	wait_for_window(f);
+	assert_int_equal(offer_learned_lines(f->t, lines, f->now), 1);
+	offer_learned_page_name(SLICE(""), SLICE("/"), name);
+	assert_string_equal(name, "");
+}
+
+static void the_pages_of_several_clients_have_lines_first(void **state)
+{
+	struct fixture *f = *state;
+	char lines[OFFER_LEARNED_LINES][OFFER_LEARNED_LINE], page[32];
+	for (int i = 0; i < 40; i++) {
+		snprintf(page, sizeof(page), "/%d", i);
+		visits(f, 0, i == 3 ? 3 : i == 30 ? 5 : i == 39 ? 2 : 1, page, "/app.css");
+	}
+	assert_int_equal(offer_learned_lines(f->t, lines, f->now), OFFER_LEARNED_LINES);
+	assert_non_null(strstr(lines[0], HOST "/30: 5 clients"));
+	assert_non_null(strstr(lines[1], HOST "/3: 3 clients"));
+	assert_non_null(strstr(lines[2], HOST "/39: 2 clients"));
+	assert_non_null(strstr(lines[3], ": 1 client,"));
+}
+
+static void what_is_needed_is_said(void **state)
+{
+	struct fixture *f = *state;
+	char needs[OFFER_LEARNED_LINE], same[OFFER_LEARNED_LINE];
+	offer_learned_needs(f->t, needs);
+	offer_learned_needs(NULL, same);
+	assert_string_equal(needs, same);
+	assert_string_equal(needs, "a resource is proposed when 3 clients have requested it after the page, in 3 loads and 35 % of "
+				   "all; each client counts once in 7 days, without credentials");
+}
+
 static void count_item(const struct offer_learned_item *item, void *context)
 {
 	size_t *counts = context;
@@ -613,6 +710,11 @@ int main(void)
 	    TEST(pushes_do_not_make_what_is_pushed_look_unused),
 	    TEST(what_is_gone_stops_being_proposed),
 	    TEST(the_surest_is_offered_first),
+	    TEST(a_line_says_what_is_missing),
+	    TEST(what_is_requested_too_seldom_lacks_a_share),
+	    TEST(a_long_name_is_cut_and_a_made_up_page_has_no_line),
+	    TEST(the_pages_of_several_clients_have_lines_first),
+	    TEST(what_is_needed_is_said),
 	    TEST(the_list_has_proposals_and_candidates_apart),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
