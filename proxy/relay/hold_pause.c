@@ -38,6 +38,7 @@ struct hold_pauses {
 /* The other causes are in the request or in our own state, and say little of the next request. */
 static bool is_of_the_resource(enum hold_miss miss)
 {
+	/* uncovered: a value outside the enum */
 	switch (miss) {
 	case HOLD_MISS_VARY:
 	case HOLD_MISS_COOKIE:
@@ -61,7 +62,7 @@ static bool is_of_the_resource(enum hold_miss miss)
 static uint64_t uri_of(const struct hold *hold, const struct http_head *request)
 {
 	uint64_t uri = hold_uri_hash(hold, request->scheme, request->authority, request->path);
-	return uri ? uri : 1;
+	return uri | 1; /* 0 is no URI */
 }
 
 static uint64_t client_of(const struct hold *hold, const struct exchange *x)
@@ -70,9 +71,14 @@ static uint64_t client_of(const struct hold *hold, const struct exchange *x)
 	return hash_bytes(hold->seed ^ a.family, a.bytes, sizeof(a.bytes));
 }
 
+static struct pause *set_of(const struct hold *hold, uint64_t uri)
+{
+	return &hold->pauses->entries[uri / 2 % SETS * WAYS];
+}
+
 static struct pause *find(const struct hold *hold, uint64_t uri)
 {
-	struct pause *set = &hold->pauses->entries[uri % SETS * WAYS];
+	struct pause *set = set_of(hold, uri);
 	for (unsigned i = 0; i < WAYS; i++)
 		if (set[i].uri == uri)
 			return &set[i];
@@ -82,7 +88,7 @@ static struct pause *find(const struct hold *hold, uint64_t uri)
 /* The entry of the URI; else the one to be replaced by it. */
 static struct pause *place_for(const struct hold *hold, uint64_t uri)
 {
-	struct pause *found = find(hold, uri), *set = &hold->pauses->entries[uri % SETS * WAYS];
+	struct pause *found = find(hold, uri), *set = set_of(hold, uri);
 	struct pause *oldest = &set[0];
 	for (unsigned i = 1; i < WAYS; i++)
 		if (set[i].since < oldest->since)

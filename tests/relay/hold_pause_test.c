@@ -165,6 +165,58 @@ static void misses_are_forgotten_in_time(void **state)
 	hold_world_free(hw);
 }
 
+/* Three pages had it before the second of them missed. */
+static void what_was_held_before_a_pause_does_not_lengthen_it(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct hold_store stores[2];
+	struct exchange *first = hw->parent, *parents[2];
+	struct world_leg *down;
+	for (unsigned i = 0; i < 2; i++) {
+		hold_store_init(&stores[i], &hw->hold, &hw->w->budget, &hold_world_ample, true);
+		parents[i] = hold_world_request(hw, &stores[i], "GET", "/", NULL, &down);
+		exchange_dispatch(parents[i]);
+	}
+	assert_true(is_held(hw, 0, "/a", PRIVATE));
+	for (unsigned i = 0; i < 2; i++) {
+		hw->parent = parents[i];
+		assert_true(is_held(hw, 0, "/a", PRIVATE));
+	}
+	hw->parent = first;
+	assert_false(hold_world_get(hw, "/a", OTHER_COOKIE, &down));
+	for (unsigned i = 0; i < 2; i++)
+		assert_false(hold_world_ask(hw, &stores[i], "GET", "/a", OTHER_COOKIE, &down));
+	hold_world_wait(hw, 59 * USEC_PER_SEC);
+	first->context.client = (struct address){0};
+	struct http_head *promised = world_request(hw->w, "GET", "/a");
+	assert_ptr_equal(hold_refusal(first, promised), &policy_reason_HOLD_PAUSED);
+	hold_world_wait(hw, 2 * USEC_PER_SEC);
+	assert_null(hold_refusal(first, promised));
+	http_head_free(promised);
+	for (unsigned i = 0; i < 2; i++)
+		hold_store_fini(&stores[i]);
+	hold_world_free(hw);
+}
+
+static void no_pause_is_longer_than_an_hour(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct http_head *promised = world_request(hw->w, "GET", "/a");
+	assert_true(load(hw, 1, PRIVATE, OTHER_COOKIE));
+	for (unsigned minutes = 1; minutes < 200; minutes *= 2) {
+		assert_true(load(hw, 1, PRIVATE, OTHER_COOKIE));
+		usec pause = (minutes < 60 ? minutes : 60) * 60 * USEC_PER_SEC;
+		hw->w->relay.now += pause - 30 * USEC_PER_SEC; /* load waits for 25 s */
+		assert_ptr_equal(hold_refusal(hw->parent, promised), &policy_reason_HOLD_PAUSED);
+		hold_world_wait(hw, 6 * USEC_PER_SEC);
+		assert_null(hold_refusal(hw->parent, promised));
+	}
+	http_head_free(promised);
+	hold_world_free(hw);
+}
+
 static void the_table_is_bounded(void **state)
 {
 	(void)state;
@@ -218,6 +270,8 @@ int main(void)
 	    cmocka_unit_test(what_one_client_misses_is_paused_for_that_client),
 	    cmocka_unit_test(what_no_request_could_claim_is_paused_too),
 	    cmocka_unit_test(misses_are_forgotten_in_time),
+	    cmocka_unit_test(what_was_held_before_a_pause_does_not_lengthen_it),
+	    cmocka_unit_test(no_pause_is_longer_than_an_hour),
 	    cmocka_unit_test(the_table_is_bounded),
 	    cmocka_unit_test(without_memory_nothing_is_paused),
 	};
