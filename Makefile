@@ -25,9 +25,11 @@ CFLAGS_release := -O2 -g -ffile-prefix-map=$(CURDIR)=. -flto=auto -fno-plt -fPIE
 CFLAGS_asan    := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -DPUSHGATE_INSTRUMENTED
 CFLAGS_debug   := -O1 -g
 CFLAGS_cover   := -O0 -g --coverage -DPUSHGATE_INSTRUMENTED
+CFLAGS_mutants := -O1 -fPIC -fsanitize=address,undefined -fno-sanitize-recover=all -DPUSHGATE_INSTRUMENTED
 CFLAGS_fuzz    := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -DPUSHGATE_FUZZ
 LDFLAGS_release := -flto=auto -O2 -pie -Wl,-z,relro,-z,now
 LDFLAGS_asan    := -fsanitize=address,undefined
+LDFLAGS_mutants := $(LDFLAGS_asan)
 LDFLAGS_cover   := --coverage
 LDFLAGS_fuzz    := -fsanitize=address,undefined
 ifeq ($(KIND),fuzz)
@@ -41,7 +43,7 @@ TESTLIBS := -lcmocka -lnghttp2
 OUT  := build/$(KIND)
 SRC  := $(wildcard proxy/*/*.c) $(wildcard policy/*.c)
 OBJ  := $(SRC:%.c=$(OUT)/%.o)
-LIB  := $(OUT)/libpushgate.a
+LIB  := $(OUT)/libpushgate.$(if $(filter mutants,$(KIND)),so,a)
 TEST_SRC := $(wildcard tests/unit/*/*_test.c tests/pair/*_test.c tests/relay/*_test.c)
 # Linked into each test program as objects. net_sys.o and heap.o stand in for proxy/net/sys.o and proxy/base/heap.o: an
 # object comes before a library's member of the same names. Nothing of the program refers to leak_check.o, so a
@@ -64,10 +66,16 @@ $(OUT)/pushgate: $(OUT)/proxy/main.o $(LIB)
 	$(SAY) "  LINK $@"
 	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(LIB): $(OBJ)
+$(OUT)/libpushgate.a: $(OBJ)
 	@rm -f $@
 	$(SAY) "  AR   $@"
 	$(Q)$(if $(filter release,$(KIND)),gcc-ar,ar) rcs $@ $^
+
+# For scripts/mutants.mjs alone: a test program need not be linked again when one object has changed. It has no sys.o, for
+# which tests have their own.
+$(OUT)/libpushgate.so: $(filter-out $(OUT)/proxy/net/sys.o,$(OBJ))
+	$(SAY) "  LINK $@"
+	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) -shared -o $@ $^
 
 $(OUT)/libsupport.a: $(SUPPORT_OBJ)
 	$(SAY) "  AR   $@"
@@ -191,6 +199,13 @@ cover:
 	$(Q)tests/run $(COVER_BIN)
 	$(Q)scripts/cover.mjs build/cover
 
+# Changes the program at MUTANTS random places of the files that differ from BASE, or of the files and folders in PLACES,
+# and says which changes no test noticed. SEED= makes the same changes again.
+MUTANTS ?= 20
+BASE    ?= HEAD^
+mutants:
+	$(Q)scripts/mutants.mjs -n $(MUTANTS) -b $(BASE) $(SEED:%=-s %) $(PLACES)
+
 # ---- lint ----
 
 lint: lint-quick
@@ -261,9 +276,10 @@ help:
 	@echo 'make fleet          three servers of which one dies, one is slow and one flaps, for FLEET_SECONDS (60), under h2load'
 	@echo 'make bench          CPU time beside nghttpx, micro benchmarks, and load times in Chromium'
 	@echo 'make cover          branch coverage of h1, h2, HPACK, relay and policy, compared with the marks of what no test takes'
+	@echo 'make mutants        changes the program at MUTANTS (20) random places of what differs from BASE (HEAD^), or of PLACES; prints what no test noticed'
 	@echo 'make cost           instructions per request and push, memory per idle connection, beside tests/bench/cost.baseline'
 	@echo 'make lint           layers, sizes, documents, requirements, clang-format; clang-tidy last (lint-quick: without clang-tidy)'
 	@echo 'make install deb clean'
 
 .SECONDARY:
-.PHONY: all tests check check-peers check-browser check-docs-run attack attack-short soak fleet check-valgrind fuzz fuzzers replays bench cost cost-tools cover lint lint-quick tidy install deb clean help
+.PHONY: all tests check check-peers check-browser check-docs-run attack attack-short soak fleet check-valgrind fuzz fuzzers replays bench cost cost-tools cover mutants lint lint-quick tidy install deb clean help

@@ -16,11 +16,11 @@ static bool can_be_sent_again(const struct exchange *x)
 	       x->attempts < EXCHANGE_SERVERS_MOST;
 }
 
-/* To send it to two servers must do the same as to send it to one (RFC 9110 9.2.2). Streams of messages
- * have their own ways to go on. */
+/* To send it to two servers must do the same as to send it to one (RFC 9110 9.2.2): so no tunnel, whose
+ * method is CONNECT even if an Upgrade asked for it. Streams of messages have their own ways to go on. */
 static bool may_be_processed_twice(const struct exchange *x)
 {
-	return http_method_is_idempotent(x->method) && !x->tunnel.is_asked && !x->context.is_call &&
+	return http_method_is_idempotent(x->method) && !x->context.is_call &&
 	       !x->pushes.is_subscription;
 }
 

@@ -728,7 +728,7 @@ static void request_that_wants_the_origin_goes_there(void **state)
 		    : strcmp(requests[i][0], "expect") == 0 ? "missed method"
 							    : "missed range");
 		assert_true(hold_world_get(
-		    hw, "/a", FIELDS("cache-control", "max-age=9, min-fresh=9"), &down));
+		    hw, "/a", FIELDS("cache-control", "max-age=2, min-fresh=58"), &down));
 		hold_world_free(hw);
 	}
 }

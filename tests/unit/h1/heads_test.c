@@ -202,6 +202,11 @@ static void fields_of_the_hop_go_no_further(void **state)
 		NULL, GET_PSEUDO "host=a;te=trailers;x-two=2;"},
 	    {"GET / HTTP/1.1\r\n" HOST "Connection: , x ,\r\n\r\n", NULL, GET_PSEUDO "host=a;"},
 	    {"GET / HTTP/1.1\r\n" HOST "Connection: :path\r\n\r\n", "connection-nominates", NULL},
+	    {"GET / HTTP/1.1\r\n" HOST "Connection: Transfer-Encoding\r\n\r\n", "connection-nominates", NULL},
+	    {"GET / HTTP/1.1\r\n" HOST "Connection: x, via\r\n\r\n", "connection-nominates", NULL},
+	    {"GET / HTTP/1.1\r\n" HOST "Connection: Max-Forwards\r\n\r\n", "connection-nominates", NULL},
+	    {"GET / HTTP/1.1\r\n" HOST "Connection: Forwarded\r\n\r\n", "connection-nominates", NULL},
+	    {"GET / HTTP/1.1\r\n" HOST "Connection: expect\r\n\r\n", "connection-nominates", NULL},
 	    {"GET / HTTP/1.1\r\n" HOST "Connection: Trailer\r\n\r\n", "connection-nominates", NULL},
 	    {"GET / HTTP/1.1\r\n" HOST "Keep-Alive: a\x7f\r\n\r\n", "hop-field-bad", NULL},
 	};

@@ -3,6 +3,7 @@
  * The memory of streams that we have reset: what was under way for them is no error (RFC 9113 5.1),
  * until a PING sent after the RST_STREAM has come back, and whatever was forgotten meanwhile.
  */
+#include "proxy/h2/forgotten.h"
 #include "proxy/limits.h"
 #include "tests/support/h2_script.h"
 
@@ -96,6 +97,30 @@ SCRIPT_TEST(oldest_confirmed_reset_is_forgotten_when_room_is_needed)
 	script_sends_data(s, 1, 0, 10);
 	script_expects_connection_error(s, H2_STREAM_CLOSED);
 	script_close(s);
+}
+
+/* The id that took the place of a confirmed one while a PING was in transit needs a PING of its own. */
+static void ping_in_transit_confirms_only_what_it_followed(void **state)
+{
+	(void)state;
+	struct h2_forgotten f;
+	h2_forgotten_init(&f);
+	for (uint32_t i = 0; i < LIMIT_REMEMBERED_RESETS - 1; i++)
+		h2_forgotten_add(&f, 2 * i + 1);
+	h2_forgotten_pinged(&f);
+	h2_forgotten_ponged(&f);
+	h2_forgotten_add(&f, 10001);
+	h2_forgotten_pinged(&f);
+	h2_forgotten_add(&f, 10003); /* instead of 1 */
+	assert_false(h2_forgotten_has(&f, 1));
+	assert_false(h2_forgotten_wants_ping(&f));
+	h2_forgotten_ponged(&f);
+	assert_true(h2_forgotten_wants_ping(&f));
+	assert_int_equal(f.confirmed, LIMIT_REMEMBERED_RESETS - 1);
+	h2_forgotten_pinged(&f);
+	h2_forgotten_ponged(&f);
+	assert_false(h2_forgotten_wants_ping(&f));
+	h2_forgotten_fini(&f);
 }
 
 /* A PING that was sent before the reset proves nothing. */
@@ -319,6 +344,7 @@ int main(void)
 	    cmocka_unit_test(everything_for_a_reset_stream_is_ignored_until_the_ping_is_back),
 	    cmocka_unit_test(reset_stream_is_remembered_after_the_ping_came_back),
 	    cmocka_unit_test(oldest_confirmed_reset_is_forgotten_when_room_is_needed),
+	    cmocka_unit_test(ping_in_transit_confirms_only_what_it_followed),
 	    cmocka_unit_test(answer_to_an_earlier_ping_does_not_forget),
 	    cmocka_unit_test(more_resets_than_are_remembered_make_no_errors),
 	    cmocka_unit_test(churn_of_promises_and_resets_with_pings_never_answered),
