@@ -2,9 +2,10 @@
 # Objects live under build/KIND/, so the kinds (release, asan, cover, fuzz) never mix.
 
 KIND      ?= release
-# V=1 shows the commands.
+# V=1 shows the commands; -s shows nothing. Of MAKEFLAGS the first word has the letters, if there are any.
 Q         := $(if $(V),,@)
-SAY        = $(if $(V),@:,@echo)
+LETTERS    = $(foreach word,$(filter-out -%,$(firstword $(MAKEFLAGS))),$(if $(findstring =,$(word)),,$(word)))
+SAY        = $(if $(V)$(findstring s,$(LETTERS)),@:,@echo)
 CC        ?= cc
 MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
 # BoringSSL: Debian's build by default, `make BORINGSSL=DIR` for another (DIR/include, DIR/lib).

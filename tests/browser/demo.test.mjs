@@ -32,7 +32,7 @@ scenario('the demo page loads whole, and its table has a row for the page and ea
 
 /* What scripts/run shows a browser. */
 scenario('the demo site\'s pushes are held for a browser, which asks for all of them because of the hint', {
-	skip, tls: true, origins: { demo: { server: 'demo:?think=150ms&rtt=40ms' } }, timeout: 90000,
+	skip, tls: true, origins: { demo: { server: 'demo:?think=200ms&rtt=300ms' } }, timeout: 90000,
 	extra: section('push browsers', { navigation: 'yes', action: 'hint+hold' }),
 }, async (s) => {
 	const { page, complaints } = await browse(s);
