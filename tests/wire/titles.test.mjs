@@ -28,7 +28,7 @@ for (const [where, env] of [['with much environment', { FILLER: 'x'.repeat(500) 
 		const conf = s.gate.config;
 		const all = ['pushgate: files', 'pushgate: logger', 'pushgate: passwords', 'pushgate: worker 0', 'pushgate: worker 1'];
 		await until(() => `titles: ${titles(s)}`, () => String(titles(s)) === String(all));
-		assert.equal(title(s.gate.pid), `pushgate: master (${conf})`);
+		await until(() => title(s.gate.pid), () => title(s.gate.pid) === `pushgate: master (${conf})`);
 		assert.equal(comm(s.gate.pid), 'pushgate');
 		await until('names', () => String(children(s.gate.pid).map(comm).sort())
 			=== String(['pushgate-files', 'pushgate-log', 'pushgate-pass', 'pushgate-w0', 'pushgate-w1']));
@@ -50,7 +50,7 @@ for (const [where, env] of [['with much environment', { FILLER: 'x'.repeat(500) 
 	});
 
 scenario('the only process says that it is', { server: { 'drain-timeout': '5s' } }, async (s) => {
-	assert.equal(title(s.gate.pid), `pushgate: single (${s.gate.config})`);
+	await until(() => title(s.gate.pid), () => title(s.gate.pid) === `pushgate: single (${s.gate.config})`);
 	const { client } = await s.open();
 	process.kill(s.gate.pid, 'SIGTERM');
 	await until(() => title(s.gate.pid), () => title(s.gate.pid) === `pushgate: single, draining (${s.gate.config})`);

@@ -23,8 +23,10 @@ export const requestLimits = [
 	{
 		covers: 'R473', name: 'random values of a counted field',
 		what: 'a new one in each request, more than the table has room for',
+		/* None of them has its whole burst again before an hour is over: however slowly they come, the table fills. */
+		ms: 2500,
 		server: { 'limit-table': 1024 },
-		route: { 'limit-requests': ['3600/h burst 100000 by=field:x-key', 'concurrent=1000 by=field:x-key'] },
+		route: { 'limit-requests': ['1/h burst 100000 by=field:x-key', 'concurrent=1000 by=field:x-key'] },
 		tape: ask(() => ({ 'x-key': crypto.randomBytes(12).toString('hex') })),
 		expect: { end: null, statuses: [200], counters: ['limit_table_full'], rss: 16, cpu: 100 },
 	},

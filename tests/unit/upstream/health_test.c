@@ -310,7 +310,8 @@ static void few_checks_run_at_a_time(void **state)
 	assert_int_equal(bind(fd, (struct sockaddr *)&any, length), 0);
 	assert_int_equal(listen(fd, 256), 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&any, &length), 0);
-	char more[8192] = "[origin f]\nhealth-check = /health\nhealth-interval = 1s\nhealth-timeout = 300ms\n";
+	/* None of them is late while this test looks. */
+	char more[8192] = "[origin f]\nhealth-check = /health\nhealth-interval = 1s\nhealth-timeout = 1h\n";
 	for (unsigned i = 0; i < LIMIT_HEALTH_CHECKS + 20; i++)
 		snprintf(more + strlen(more), sizeof(more) - strlen(more), "server = http://127.0.1.%u:%u\n", i + 1, ntohs(any.sin_port));
 	strcat(more, "[route r]\norigin = f\n");
@@ -318,12 +319,12 @@ static void few_checks_run_at_a_time(void **state)
 	const struct health_checks *checks = &w->gateway->upstream.checks;
 	UNTIL(w, !list_is_empty(&checks->waiting));
 	assert_int_equal(checks->running, LIMIT_HEALTH_CHECKS);
-	/* Those that wait begin when others have ended. */
-	UNTIL(w, list_is_empty(&checks->waiting));
+	/* Those that wait begin when others have ended: here all that wait in the kernel, by a reset. */
+	close(fd);
+	UNTIL(w, w->counters.health_checks > LIMIT_HEALTH_CHECKS + 10);
 	assert_true(w->counters.health_checks_failed > 0);
 	assert_true(checks->running <= LIMIT_HEALTH_CHECKS);
 	gate_world_free(w);
-	close(fd);
 }
 
 int main(void)
