@@ -55,7 +55,7 @@ static void act(struct h2_owner *o, uint8_t step, uint8_t argument)
 		h2_owner_act(o, (enum h2_owner_action)action, step >> 4 & 7, argument);
 		return;
 	}
-	h2_check(o->conn);
+	h2_owner_check(o);
 	h2_owner_drain(o);
 }
 
@@ -106,6 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		h2_owner_receive(&o, "\0\0\0\4\0\0\0\0\0", 9);
 	}
 	run(&o, &in);
+	h2_check(o.conn);
 	h2_owner_fini(&o);
 	http_head_pool_free(o.heads);
 	chunk_pool_free(o.chunks);

@@ -20,6 +20,7 @@ struct h2_owner {
 	struct h2_stream *handles[H2_OWNER_HANDLES];
 	size_t count;
 	usec now;
+	uint32_t steps; /* tests/support/seldom.h */
 	bool gives_credit; /* gives credit for bytes as they arrive; otherwise only on command */
 };
 
@@ -49,6 +50,8 @@ void h2_owner_receive(struct h2_owner *o, const void *bytes, size_t n);
 /* which: one of the streams, for the actions that have one. */
 void h2_owner_act(struct h2_owner *o, enum h2_owner_action action, uint8_t which, uint8_t argument);
 void h2_owner_drain(struct h2_owner *o);
+/* Walks the engine's invariants after a step. */
+void h2_owner_check(struct h2_owner *o);
 /* Frames for the peer, as many as are ready and have room. Returns how many bytes. */
 size_t h2_owner_output(struct h2_owner *o, uint8_t *buffer, size_t size);
 

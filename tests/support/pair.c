@@ -11,6 +11,7 @@
 // clang-format on
 
 #include "tests/support/h2_inside.h"
+#include "tests/support/seldom.h"
 #include "proxy/limits.h"
 
 #include <stdio.h>
@@ -50,6 +51,7 @@ struct pair {
 	struct exchange all[EXCHANGES];
 	uint32_t count;
 	uint32_t random, seed;
+	uint32_t steps; /* tests/support/seldom.h */
 	struct slice input; /* the input that is left; then random numbers are used */
 	usec now;
 	bool may_leave; /* an end may shut down before all bodies are complete */
@@ -72,9 +74,21 @@ static uint32_t dice(struct pair *p, uint32_t sides)
 	return (p->random >> 4) % sides;
 }
 
-static uint8_t byte(uint32_t id, enum h2_role from, size_t at)
+/* Bodies are parts of one text, whose bytes repeat only after a prime number of them: a piece that is lost, doubled or
+ * of another stream does not fit. */
+#define TEXT_PERIOD 65521u
+#define TEXT_PIECE 65536u /* no frame and no chunk is longer */
+
+/* The next bytes, at most TEXT_PIECE, of the body that one end of a stream sends. */
+static const uint8_t *text_of(uint32_t id, enum h2_role from, size_t at)
 {
-	return (uint8_t)(at * 31 + at / 251 + id * 3 + (uint32_t)from * 7);
+	static uint8_t text[TEXT_PERIOD + TEXT_PIECE];
+	if (text[1] == 0)
+		for (size_t i = 0; i < sizeof text; i++) {
+			uint32_t n = (uint32_t)(i % TEXT_PERIOD + 1) * 2654435761u;
+			text[i] = (uint8_t)(n >> 24 | 1);
+		}
+	return text + (at + (size_t)id * 97 + (size_t)from * 61) % TEXT_PERIOD;
 }
 
 static struct exchange *exchange_with(struct pair *p, uint32_t id)
@@ -101,9 +115,11 @@ static struct exchange *any_alive(struct pair *p, enum h2_role role)
 static void on_data(struct exchange *x, enum h2_role role, const struct h2_event *e)
 {
 	struct slice bytes = e->piece.length ? piece_slice(e->piece) : SLICE("");
-	for (size_t i = 0; i < bytes.len; i++)
-		assert_int_equal((uint8_t)bytes.ptr[i],
-		    byte(x->id, role == H2_SERVER ? H2_CLIENT : H2_SERVER, x->got[role] + i));
+	enum h2_role from = role == H2_SERVER ? H2_CLIENT : H2_SERVER;
+	assert_true(bytes.len <= TEXT_PIECE);
+	if (bytes.len > 0)
+		assert_int_equal(
+		    memcmp(bytes.ptr, text_of(x->id, from, x->got[role]), bytes.len), 0);
 	x->got[role] += bytes.len;
 	x->owed[role] += bytes.len;
 	assert_true(x->head_got[role]);
@@ -194,12 +210,9 @@ static void output_body(struct end *end, const struct h2_data_frame *frame)
 	assert_non_null(x);
 	assert_int_equal(h2_stream_id(frame->stream), x->id);
 	assert_true(frame->length <= x->offered[end->role]);
-	uint8_t *body = malloc(frame->length + 1u);
-	for (uint32_t i = 0; i < frame->length; i++)
-		body[i] = byte(x->id, end->role, x->sent[end->role] + i);
+	assert_true(frame->length <= TEXT_PIECE);
 	puts_out(end, frame->header, 9);
-	puts_out(end, body, frame->length);
-	free(body);
+	puts_out(end, text_of(x->id, end->role, x->sent[end->role]), frame->length);
 	x->sent[end->role] += frame->length;
 	x->offered[end->role] -= frame->length;
 	if (frame->end)
@@ -486,6 +499,7 @@ static void end_init(struct pair *p, enum h2_role role)
 
 static void step(struct pair *p)
 {
+	bool is_looked_at = seldom(&p->steps);
 	p->now += dice(p, 1000);
 	moves_out(p, H2_CLIENT);
 	moves_out(p, H2_SERVER);
@@ -494,7 +508,8 @@ static void step(struct pair *p)
 	for (int i = 0; i < 2; i++) {
 		h2_tick(p->end[i].conn, p->now);
 		drain(p, (enum h2_role)i);
-		h2_check(p->end[i].conn);
+		if (is_looked_at)
+			h2_check(p->end[i].conn);
 	}
 }
 
