@@ -72,6 +72,8 @@ void conf_find_access(struct conf_loader *l, const struct conf_section *s)
 	for (size_t i = 0; i < l->conf->access_count; i++)
 		if (strcmp(l->conf->accesses[i].name, listen->access_name) == 0)
 			listen->access = &l->conf->accesses[i];
+	if (!listen->access && conf_has_misspelt(l, CONF_SECTION_ACCESS))
+		return;
 	if (!listen->access) {
 		const char *near = conf_guess_section(l, CONF_SECTION_ACCESS, listen->access_name);
 		conf_mistake(l, s->file, conf_option_line(s, "access"),

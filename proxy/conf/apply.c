@@ -191,7 +191,7 @@ static bool take_value(struct conf_loader *l, const struct conf_option *o, struc
 {
 	struct conf_section *s = l->current;
 
-	if (value.len == 0 && s->kind == CONF_SECTION_ROUTE && conf_may_be_emptied(o)) {
+	if (value.len == 0 && s->kind == CONF_SECTION_ROUTE && !conf_is_deed(o)) {
 		conf_note_emptied(l, s, o);
 		s->has_preset[o - conf_options] = true;
 		return true;

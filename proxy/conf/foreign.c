@@ -8,7 +8,7 @@
 #include <fnmatch.h>
 
 /* The beginning of a file gives it away, and a short line does. */
-enum { FOREIGN_LINES = 200, FOREIGN_LINE_BYTES = 127 };
+enum { FOREIGN_LINES = 200, FOREIGN_LINE_BYTES = 127, BINARY_BYTES = 4096 };
 
 /* The first row that matches a line counts. */
 static const struct foreign {
@@ -116,11 +116,57 @@ static bool is_wide(struct slice text)
 	       (text.ptr[2] == '\0') != (text.ptr[3] == '\0');
 }
 
+/* What a file without lines begins with. */
+static const struct {
+	const char *what;
+	struct slice begin;
+} magics[] = {
+    {"a program", SLICE_INIT("\x7f"
+			     "ELF")},
+    {"compressed (gzip)", SLICE_INIT("\x1f\x8b")},
+    {"compressed (zstd)", SLICE_INIT("\x28\xb5\x2f\xfd")},
+    {"compressed (xz)", SLICE_INIT("\xfd"
+				   "7zXZ")},
+    {"a zip file", SLICE_INIT("PK\x03\x04")},
+    {"a certificate or a key in DER", SLICE_INIT("\x30\x82")},
+};
+
+/* Text has no control characters but those of lines. Of random bytes one in ten is one. */
+static bool is_binary(struct slice text)
+{
+	size_t controls = 0;
+
+	text = slice_sub(text, 0, BINARY_BYTES);
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.ptr[i];
+		controls += (c < ' ' && !is_space((char)c) && c != 0x1b) || c == 0x7f;
+	}
+	return controls > 1 && controls > text.len / 32;
+}
+
+static void tell_binary(struct conf_loader *l, struct slice text)
+{
+	const char *what = "binary";
+
+	for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
+		if (slice_starts_with(text, magics[i].begin))
+			what = magics[i].what;
+	l->is_foreign = true;
+	conf_mistake(l, l->file, 1,
+	    "the file is %s, not a text with lines; name a configuration, or begin one: pushgate "
+	    "help-config example",
+	    what);
+}
+
 bool conf_is_foreign(struct conf_loader *l, struct slice text)
 {
 	if (is_wide(text)) {
 		l->is_foreign = true;
 		conf_mistake(l, l->file, 1, "the file is UTF-16 or UTF-32; save it as UTF-8");
+		return true;
+	}
+	if (is_binary(text)) {
+		tell_binary(l, text);
 		return true;
 	}
 	for (uint32_t number = 1; text.len > 0 && number <= FOREIGN_LINES; number++) {

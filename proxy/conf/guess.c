@@ -5,6 +5,7 @@
  */
 #include "proxy/base/ascii.h"
 #include "proxy/conf/load.h"
+#include "proxy/conf/setters.h"
 #include "proxy/conf/value.h"
 #include <dirent.h>
 #include <errno.h>
@@ -150,6 +151,14 @@ static const struct conf_option *nearest_option(enum conf_kind section, struct s
 	return best;
 }
 
+/* The section needs not be told that it lacks what this line has meant. */
+static void note_meant(struct conf_loader *l, const struct conf_option *near)
+{
+	if (near &&
+	    (near->is_required || (near->section == CONF_SECTION_ROUTE && conf_is_deed(near))))
+		l->current->has_misspelt = true;
+}
+
 static bool is_ascii(struct slice text)
 {
 	for (size_t i = 0; i < text.len; i++)
@@ -216,6 +225,7 @@ void conf_unknown_option(struct conf_loader *l, struct slice key)
 	const struct conf_option *near =
 	    nearest_option(kind, folded(first_word(key), buffer, sizeof buffer));
 
+	note_meant(l, near);
 	if (!is_ascii(key))
 		conf_mistake_here(l,
 		    "[%s] has no option '%.*s': the name has a character that is not ASCII, such "
@@ -238,19 +248,23 @@ void conf_not_an_option(struct conf_loader *l, struct slice line)
 	char buffer[GUESS_NAME_BYTES];
 	struct slice word = first_word(line), rest = slice_trim(slice_from(line, word.len));
 	const struct conf_option *near = NULL;
+	const char *lack = slice_find(line, '=') < line.len
+			       ? "there is no '=' behind the first word"
+			       : "the line has no '='";
 
 	if (l->current && rest.len > 0)
 		near = nearest_option(l->current->kind, folded(word, buffer, sizeof buffer));
+	note_meant(l, near);
 	if (slice_starts_with(line, SLICE("//")) || slice_starts_with(line, SLICE("--")) ||
 	    slice_starts_with(line, SLICE("/*")))
 		conf_mistake_here(l, "the line is not a section, option or comment; begin a "
 				     "comment with ';' or '#'");
 	else if (home_of(word) && rest.len > 0)
-		conf_mistake_here(l, "the line has no '='; write %.*s = %.*s", SLICE_ARG(word),
-		    SLICE_ARG(slice_sub(rest, 0, 80)));
+		conf_mistake_here(l, "%s; write %.*s = %.*s", lack, SLICE_ARG(word),
+		    SLICE_ARG(slice_sub(conf_hide_user(l, rest), 0, 80)));
 	else if (near)
-		conf_mistake_here(l, "the line has no '='; did you mean '%s'? Write %s = VALUE",
-		    near->key, near->key);
+		conf_mistake_here(
+		    l, "%s; did you mean '%s'? Write %s = VALUE", lack, near->key, near->key);
 	else
 		conf_mistake_here(
 		    l, "the line is not a section, option or comment; write key = value");
@@ -276,6 +290,26 @@ static int nearest_section(struct slice word)
 	return -1;
 }
 
+/* Whether the word is an option, or resembles one of the section. */
+static bool is_like_option(const struct conf_loader *l, struct slice word)
+{
+	char buffer[GUESS_NAME_BYTES];
+
+	return home_of(word) || (l->current && nearest_option(l->current->kind,
+						   folded(word, buffer, sizeof buffer)));
+}
+
+bool conf_lacks_equals(const struct conf_loader *l, struct slice line, struct slice key)
+{
+	struct slice word = first_word(key);
+
+	if (word.len == key.len)
+		return false;
+	/* "max streams = 5" has its '='. */
+	return slice_find(line, ':') < slice_find(line, '=') || home_of(word) ||
+	       (slice_find(line, '=') == line.len && is_like_option(l, word));
+}
+
 bool conf_is_like_section(struct slice word)
 {
 	return nearest_section(word) >= 0;
@@ -286,6 +320,7 @@ void conf_unknown_section(struct conf_loader *l, struct slice word)
 	int near = nearest_section(word);
 
 	if (near >= 0) {
+		l->misspelt_kinds |= 1u << near;
 		const struct conf_section_type *type = &conf_section_types[near];
 		conf_mistake_here(l, "unknown section [%.*s]; did you mean [%s%s]?",
 		    SLICE_ARG(word), type->word, type->is_named ? " NAME" : "");

@@ -37,7 +37,8 @@ struct conf_section {
 	struct net_tls
 	    *tls; /* of a [listen NAME] whose certificates are good; conf_finish frees it */
 	size_t chain_count, key_count;
-	bool is_broken; /* one of its options was wrong: do not report what follows from that */
+	bool has_misspelt; /* a line has probably meant the option that the section must have */
+	bool is_broken;    /* one of its options was wrong: do not report what follows from that */
 };
 
 /* A file that was read; detects include cycles. */
@@ -69,6 +70,7 @@ struct conf_loader {
 	uint32_t line;
 	uint32_t depth;
 	struct conf_seen *seen;
+	uint32_t misspelt_kinds; /* bits: headers that have probably meant these sections */
 	/* route_defaults.c: lines of [routes], and lines of routes that take one of them away. */
 	struct conf_default *first_default, *last_default;
 	struct conf_emptied *emptied;
@@ -78,6 +80,12 @@ struct conf_loader {
 	struct conf_origin_server *servers; /* owned */
 	size_t server_room;
 };
+
+/* A header has probably meant a section of this kind: what is missing may be that. */
+static inline bool conf_has_misspelt(const struct conf_loader *l, enum conf_kind kind)
+{
+	return (l->misspelt_kinds >> kind & 1) != 0;
+}
 
 /*
  * Print "file:line: text\n", with '?' for control characters. conf_mistake also counts the mistake.
@@ -137,6 +145,8 @@ unsigned conf_guess_distance(struct slice word); /* the most edits that still re
 void conf_unknown_option(struct conf_loader *l, struct slice key);
 void conf_unknown_section(struct conf_loader *l, struct slice word);
 bool conf_is_like_section(struct slice word); /* what follows the header's bracket */
+/* The key has several words: the first one is the option, and '=' is missing behind it. */
+bool conf_lacks_equals(const struct conf_loader *l, struct slice line, struct slice key);
 /* The line is no option; names the one that was probably meant. */
 void conf_not_an_option(struct conf_loader *l, struct slice line);
 /* The name of a section of this kind that resembles `name`, or NULL. */
@@ -180,7 +190,8 @@ bool conf_is_forward_route(const struct conf_loader *l, const struct conf_route 
 void conf_note_default(struct conf_loader *l, const struct conf_option *o, struct slice value);
 /* Notes a line of a route that has no value, so that the default is not taken. */
 void conf_note_emptied(struct conf_loader *l, struct conf_section *s, const struct conf_option *o);
-bool conf_may_be_emptied(const struct conf_option *o);
+/* The option says what the route does: origin, redirect, answer. */
+bool conf_is_deed(const struct conf_option *o);
 /* Gives each route the defaults that it takes. */
 void conf_apply_route_defaults(struct conf_loader *l);
 /* Whether [routes] has the option, with or without a mistake; whether it says what routes do. */
@@ -189,6 +200,10 @@ bool conf_has_default_deed(const struct conf_loader *l);
 void conf_check_forward_default(struct conf_loader *l, const struct conf_section *s);
 /* Warns of defaults that no route uses. */
 void conf_check_idle_defaults(struct conf_loader *l, const struct conf_section *s);
+
+/* own_servers.c: whether the listener takes what is sent to the server, as far as the file says. */
+bool conf_is_listener(const struct conf_listen *listen, const struct conf_origin_server *s);
+void conf_check_own_servers(struct conf_loader *l, const struct conf_section *s);
 
 /* routes.c: checks [routes]; checks a [route NAME], and finds its origins. */
 void conf_check_routes(struct conf_loader *l, const struct conf_section *s);

@@ -3,6 +3,7 @@
  * Warnings about what changes nothing: origins without a route, rules whose pushes never come, and
  * idle_options.c. Each configuration that gets here is without mistakes.
  */
+#include "proxy/base/ascii.h"
 #include "proxy/conf/load.h"
 #include "proxy/http/authority.h"
 #include <unistd.h>
@@ -74,7 +75,8 @@ static bool may_be_path(const struct policy_patterns *paths, const struct conf_r
 static bool is_without_route(const struct conf *c, const struct policy_rule *when)
 {
 	for (size_t i = 0; i < c->route_count; i++)
-		if (may_be_host(&when->hosts, &c->routes[i]) &&
+		/* A route that answers by itself pushes nothing. */
+		if (c->routes[i].side_count > 0 && may_be_host(&when->hosts, &c->routes[i]) &&
 		    may_be_path(&when->paths, &c->routes[i]))
 			return false;
 	return true;
@@ -104,7 +106,8 @@ static void check_conditions(
 		line = conf_option_line(s, "path");
 	if (is_without_route(l->conf, when))
 		conf_warning(l, s->file, line ? line : s->line,
-		    "%s never matches, because no route has such a host and path; correct them or "
+		    "%s never matches, because no route has such a host and path; "
+		    "correct them or "
 		    "remove the section",
 		    conf_section_title(l, s));
 }
@@ -121,6 +124,54 @@ static void check_manifests(struct conf_loader *l, const struct conf_section *s)
 			conf_warning(l, s->file, conf_option_line(s, "manifest"),
 			    "there is no manifest '%s'; did you mean '%s'?", path, near);
 	}
+}
+
+/* On a proxy for every site a resource of one site would be asked of all of them. */
+static void check_sites(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_preload *p = s->object;
+	uint32_t line = conf_option_line(s, p->add_count > 0 ? "add" : "manifest");
+
+	if (p->add_count + p->manifest_count == 0 || p->when.hosts.count > 0 ||
+	    p->when.destination_count > 0)
+		return;
+	for (size_t i = 0; i < l->conf->listen_count; i++)
+		if (!conf_listen_is_forward(&l->conf->listens[i]))
+			return;
+	conf_warning(l, s->file, line,
+	    "%s is for no site: every [listen NAME] has mode = forward, and each site would be "
+	    "asked "
+	    "for these resources; name theirs with host, or remove the section",
+	    conf_section_title(l, s));
+}
+
+/* ---- upgrade ---- */
+
+/* Any protocol may be named, but there is hardly one that is so like this one. */
+static bool resembles_websocket(struct slice protocol)
+{
+	const struct slice websocket = SLICE("websocket");
+	char text[16];
+
+	if (slice_equal_nocase(protocol, websocket) || protocol.len >= sizeof text)
+		return false;
+	ascii_lower_copy(text, protocol);
+	struct slice lower = slice_of(text, protocol.len);
+	return slice_equal(lower, SLICE("ws")) || slice_equal(lower, SLICE("wss")) ||
+	       slice_distance(lower, websocket, 3) <= 2;
+}
+
+static void check_upgrades(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_route *route = s->object;
+
+	/* Those of [routes] are looked at there. */
+	for (size_t i = 0; conf_option_line(s, "upgrade") && i < route->upgrade_count; i++)
+		if (resembles_websocket(route->upgrades[i]))
+			conf_warning(l, s->file, conf_option_line(s, "upgrade"),
+			    "no client asks for the protocol %.*s; did you mean upgrade = "
+			    "websocket?",
+			    SLICE_ARG(route->upgrades[i]));
 }
 
 /* ---- sources ---- */
@@ -179,6 +230,8 @@ void conf_check_effects(struct conf_loader *l)
 	conf_check_proxied_rules(l);
 	for (const struct conf_section *s = l->first; s; s = s->next) {
 		conf_check_idle_options(l, s);
+		if (s->kind == CONF_SECTION_ROUTE || s->kind == CONF_SECTION_ROUTES)
+			check_upgrades(l, s);
 		if (s->kind == CONF_SECTION_ROUTES)
 			conf_check_idle_defaults(l, s);
 		if (s->kind == CONF_SECTION_ORIGIN)
@@ -190,6 +243,7 @@ void conf_check_effects(struct conf_loader *l)
 		if (s->kind == CONF_SECTION_PRELOAD) {
 			check_conditions(l, s, &((const struct conf_preload *)s->object)->when);
 			check_manifests(l, s);
+			check_sites(l, s);
 		}
 	}
 }

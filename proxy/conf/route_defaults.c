@@ -64,12 +64,12 @@ void conf_note_default(struct conf_loader *l, const struct conf_option *o, struc
 	l->last_default = d;
 }
 
-bool conf_may_be_emptied(const struct conf_option *o)
+bool conf_is_deed(const struct conf_option *o)
 {
 	for (size_t i = 0; i < GROUP_MOST; i++)
 		if (strcmp(o->key, groups[2][i]) == 0)
-			return false;
-	return true;
+			return true;
+	return false;
 }
 
 void conf_note_emptied(struct conf_loader *l, struct conf_section *s, const struct conf_option *o)

@@ -13,6 +13,8 @@ static void no_origin(struct conf_loader *l, const struct conf_section *s, const
 {
 	const char *near = conf_guess_section(l, CONF_SECTION_ORIGIN, name);
 
+	if (conf_has_misspelt(l, CONF_SECTION_ORIGIN))
+		return;
 	if (near)
 		conf_mistake(l, s->file, conf_option_line(s, "origin"),
 		    "there is no [origin %s]; did you mean origin = %s?", name, near);

@@ -261,35 +261,12 @@ bool conf_set_no_proxy(struct conf_loader *l, void *object, struct slice value)
 
 /* ---- together with the rest ---- */
 
-static bool is_any(const struct address *ip)
-{
-	static const uint8_t zero[sizeof ip->bytes];
-	return memcmp(ip->bytes, zero, sizeof zero) == 0;
-}
-
-/* Whether the listener takes what is sent to the proxy, as far as the file says. */
-static bool is_listener(const struct conf_listen *listen, const struct conf_origin_server *s)
-{
-	struct address at, to;
-	if (net_address_port(&listen->address) != s->port || listen->address.length == 0)
-		return false;
-	net_address_ip(&listen->address, &at);
-	net_address_ip(&s->address, &to);
-	bool is_local =
-	    conf_is_localhost(slice_of_string(s->host), s->address.length > 0 ? &to : NULL);
-	if (is_any(&at) && at.family != 0)
-		return is_local;
-	if (s->address.length == 0)
-		return is_local && conf_is_localhost(SLICE(""), &at);
-	return net_address_equal(&listen->address, &s->address);
-}
-
 static void check_own_address(
     struct conf_loader *l, const struct conf_section *s, const struct conf_upstream_proxy *p)
 {
 	for (size_t i = 0; i < l->conf->listen_count; i++) {
 		const struct conf_listen *listen = &l->conf->listens[i];
-		if (is_listener(listen, p->server))
+		if (conf_is_listener(listen, p->server))
 			conf_mistake(l, s->file, conf_option_line(s, "upstream-proxy"),
 			    "upstream-proxy %s is the address of [listen %s], so that its requests "
 			    "would come back; name "

@@ -83,7 +83,7 @@ static bool check_line(struct conf_loader *l, struct slice line)
 	size_t equals = slice_find(line, '='), colon = slice_find(line, ':');
 	size_t end = equals < colon ? equals : colon;
 	struct slice key = trim(slice_sub(line, 0, end));
-	if (end == line.len || key.len == 0) {
+	if (end == line.len || key.len == 0 || conf_lacks_equals(l, line, key)) {
 		conf_not_an_option(l, line);
 		return false;
 	}

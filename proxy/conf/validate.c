@@ -47,7 +47,7 @@ static void check_required(struct conf_loader *l, const struct conf_section *s)
 	for (size_t i = 0; i < conf_option_count; i++) {
 		const struct conf_option *o = &conf_options[i];
 		if (o->section == s->kind && o->is_required && s->lines[i] == 0 &&
-		    !needs_no_origin(l, s))
+		    !s->has_misspelt && !needs_no_origin(l, s))
 			conf_mistake(l, s->file, s->line,
 			    "%s has no %s; add a line such as %s = %s", conf_section_title(l, s),
 			    o->key, o->key, example_for(l, o, example, sizeof example));
@@ -146,6 +146,7 @@ static void check_origin(struct conf_loader *l, const struct conf_section *s)
 		conf_mistake(l, s->file, conf_option_line(s, "spare-connections"),
 		    "spare-connections is larger than %s; make it at most as large",
 		    is_http1 ? "max-http1-connections" : "max-connections");
+	conf_check_own_servers(l, s);
 	conf_check_balance(l, s);
 	conf_check_proxies(l, s);
 	check_limits(l, s, &o->limits, o->max_header_list_bytes);
@@ -316,6 +317,14 @@ static void set_position(struct conf_section *s, uint32_t index)
 	}
 }
 
+/* No section of this kind is there, unless it is one whose header is misspelt. */
+static void tell_missing(struct conf_loader *l, enum conf_kind kind, const char *with)
+{
+	if (!conf_has_misspelt(l, kind))
+		conf_mistake(l, l->conf->file, 1, "there is no [%s NAME]; add one with %s",
+		    conf_section_types[kind].word, with);
+}
+
 static void check_section(struct conf_loader *l, struct conf_section *s)
 {
 	check_required(l, s);
@@ -382,10 +391,10 @@ void conf_finish(struct conf_loader *l)
 	note_tunnels(c);
 	conf_read_system_authorities(l);
 	if (c->listen_count == 0)
-		conf_mistake(l, c->file, 1, "there is no [listen NAME]; add one with an address");
+		tell_missing(l, CONF_SECTION_LISTEN, "an address");
 	/* Forward mode has a route of its own, unless another mistake prevents that. */
 	if (c->route_count == 0 && !conf_has_forward_listener(l))
-		conf_mistake(l, c->file, 1, "there is no [route NAME]; add one with an origin");
+		tell_missing(l, CONF_SECTION_ROUTE, "an origin");
 	if (l->counts.mistakes == 0) {
 		conf_check_covered_hosts(l);
 		conf_check_effects(l);

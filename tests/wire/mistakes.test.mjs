@@ -6,6 +6,7 @@
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
+import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, test } from 'node:test';
@@ -88,6 +89,8 @@ const mistakes = [
 	['a certificate', fs.readFileSync(file('good.pem'), 'utf8'), 1, /looks like a PEM file/, /write \[section NAME\]/],
 	['UTF-16', Buffer.from(`\ufeff${REST}`, 'utf16le'), 1, /is UTF-16/, /save it as UTF-8/],
 	['a NUL byte', `${REST}[server]\nworkers = 1\0\n`, 8, /contains a NUL byte/, /save the file as plain text/],
+	['a program', fs.readFileSync(BINARY).subarray(0, 5000), 1, /the file is a program/, /help-config example/],
+	['random bytes', crypto.randomBytes(1000), 1, /the file is binary/, /help-config example/],
 	['an empty file', '', 1, /there is no \[listen NAME\]/, /add one with an address/],
 	['an include that is not there', `include = gone.ini\n${REST}`, 1, /gone\.ini' cannot be read: No such file/, /name a readable file/],
 	['an included file with a similar name', `include = @/manfest.json\n${REST}`, 1, /manfest\.json' cannot be read/, /did you mean '.*\/manifest\.json'\?/],
@@ -96,6 +99,8 @@ const mistakes = [
 
 	/* lines and sections */
 	['no equals sign', server('workers 2'), 8, /the line has no '='/, /write workers = 2/],
+	['no equals sign before a URL', REST.replace('server = demo:', 'server http://127.0.0.1:9'), 4, /the line has no '='/, /write server = http:\/\/127\.0\.0\.1:9/],
+	['no equals sign behind the first word', `${REST}request-set X-A: b=c\n`, 7, /there is no '=' behind the first word/, /write request-set = X-A: b=c/],
 	['a line that is nothing', server('hello'), 8, /not a section, option or comment/, /write key = value/],
 	['a comment of another language', server('// two workers'), 8, /not a section, option or comment/, /begin a comment with ';' or '#'/],
 	['an option before any section', `workers = 2\n${REST}`, 1, /'workers' is before the first section/, /put it below \[server\]/],

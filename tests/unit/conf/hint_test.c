@@ -232,7 +232,7 @@ static void names_that_resemble_known_ones_are_recognized(void **state)
 		"again"},
 	    {"[rout x]\nbackend = app\n", "unknown section [rout]; did you mean [route NAME]?"},
 	    {"[route s]\nproxy_pass http://127.0.0.1:80;\n",
-		"[route] has no option 'proxy_pass http'; did you mean 'origin'?"},
+		"test.ini:8: the line has no '='; did you mean 'origin'? Write origin = VALUE\n"},
 	    {"[route s]\nproxy.websocket = ON\n",
 		"[route] has no option 'proxy.websocket'; did you mean 'upgrade'?"},
 	    {"[route s]\nupgrade_configs = websocket\n",
