@@ -309,6 +309,7 @@ struct conf_route {
 	uint64_t tunnel_rate;         /* bytes a second of all tunnels of one user or client; 0 = any */
 	bool is_forward;              /* its origin is forward: it is for listeners with mode = forward alone */
 	bool subscription;            /* its GETs wait for pushes (relay/subscription.c) */
+	bool maps_referer;            /* Referer to the origin has its scheme, host and path */
 	enum conf_forwarded forwarded;
 	struct conf_fields request_fields, response_fields;
 	struct conf_request_limit *request_limits; /* all count */

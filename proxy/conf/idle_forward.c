@@ -8,6 +8,12 @@ bool conf_is_gateway(const struct conf *c, const void *object)
 	return !conf_listen_is_forward(object);
 }
 
+bool conf_is_forward_only(const struct conf *c, const void *object)
+{
+	(void)c;
+	return ((const struct conf_route *)object)->is_forward;
+}
+
 bool conf_nobody_shares(const struct conf *c, const void *object)
 {
 	(void)object;

@@ -248,6 +248,7 @@ bool conf_has_no_subscription(const struct conf *c, const void *object);
 bool conf_has_no_tunnels(const struct conf *c, const void *object);
 /* idle_forward.c: more of them. */
 bool conf_is_gateway(const struct conf *c, const void *object);
+bool conf_is_forward_only(const struct conf *c, const void *object);
 bool conf_nobody_shares(const struct conf *c, const void *object);
 /* setters_proxies.c: warns of rules about addresses that an upstream proxy finds. */
 void conf_check_proxied_rules(struct conf_loader *l);

@@ -569,7 +569,10 @@ const struct conf_option conf_options[] = {
     {.section = CONF_SECTION_ROUTE, .key = "rewrite", .type = CONF_TYPE_OTHER, .form = "/FROM /TO",
         .example = "/ /app", .set = conf_set_rewrite,
         .sentence = "The origin gets paths that begin with /TO where the client's begin with /FROM; /TO may be /. Mapped back in Location, "
-        "Content-Location, Link, the Path of Set-Cookie, and promised requests."},
+        "Content-Location, Link, Refresh, Path and Domain of Set-Cookie, and promised requests."},
+    {ROUTE_OPTION(maps_referer), .key = "map-referer", SWITCH("no yes"), .preset = "no",
+        .sentence = "yes: the origin gets Referer with its own scheme, host and path where it names the client's host, as it always "
+        "gets Destination (COPY and MOVE of WebDAV). no: as the client sent it."},
     {.section = CONF_SECTION_ROUTE, .key = "redirect", .type = CONF_TYPE_OTHER, .form = "[STATUS] TARGET",
         .example = "301 https://www.example.com{path}{query}", .set = conf_set_route_redirect,
         .sentence = "In place of origin: requests are answered with this Location, and with 301, 302, 303, 307 or 308 (the default). "

@@ -105,6 +105,10 @@ static const struct relay_cause *answer_of_route(const struct exchange *x, const
 	    offer_leaves_rewrite(route, x->request->path))
 		return *detail = "the path points out of what is rewritten",
 		       &relay_cause_DOWN_MALFORMED;
+	if (x->method == HTTP_METHOD_OTHER && route->rewrite.is_given &&
+	    offer_destination_leaves(x))
+		return *detail = "Destination points out of what is rewritten",
+		       &relay_cause_DOWN_MALFORMED;
 	return NULL;
 }
 

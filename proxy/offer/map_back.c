@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What an origin says in its own terms, in those of the client: promises on every route; URIs and cookies in
- * responses where the path was rewritten. Refresh and bodies are left as they are.
+ * responses where the path was rewritten. Bodies are left as they are.
  */
 #include "proxy/offer/offer.h"
 
@@ -235,36 +235,96 @@ static struct slice map_cookie_path(const struct mapping *m, struct slice path)
 	return offer_public_path(m->x->context.route, path, m->arena, &public) ? public : path;
 }
 
-/* The value of a Path attribute, within the member of a Set-Cookie. */
-static bool find_path(struct slice attribute, struct slice *path)
+/* The value of an attribute with this name, within the member of a Set-Cookie. */
+static bool find_attribute(struct slice attribute, struct slice name, struct slice *value)
 {
 	size_t equals = slice_find(attribute, '=');
-	*path = slice_trim(slice_from(attribute, equals + 1));
-	return equals < attribute.len &&
-	       slice_equal_nocase(slice_trim(slice_sub(attribute, 0, equals)), SLICE("path")) &&
-	       path->len > 0 && path->ptr[0] == '/';
+	*value = slice_trim(slice_from(attribute, equals + 1));
+	return equals < attribute.len && value->len > 0 &&
+	       slice_equal_nocase(slice_trim(slice_sub(attribute, 0, equals)), name);
+}
+
+static struct slice last_attribute(struct slice value, struct slice name)
+{
+	struct slice rest = slice_from(value, slice_find(value, ';')), last = {0}, found;
+	while (rest.len > 0) {
+		rest = slice_from(rest, 1);
+		struct slice attribute = slice_sub(rest, 0, slice_find(rest, ';'));
+		rest = slice_from(rest, attribute.len);
+		if (find_attribute(attribute, name, &found))
+			last = found;
+	}
+	return last;
+}
+
+/* The value with other bytes in place of those of a part. */
+static struct slice replace(
+    const struct mapping *m, struct slice value, struct slice part, struct slice other)
+{
+	if (other.ptr == part.ptr)
+		return value;
+	size_t before = (size_t)(part.ptr - value.ptr);
+	return arena_printf(m->arena, "%.*s%.*s%.*s", SLICE_ARG(slice_sub(value, 0, before)),
+	    SLICE_ARG(other), SLICE_ARG(slice_from(value, before + part.len)));
+}
+
+/* Whether the host is the domain or below it (RFC 6265 5.1.3). */
+static bool is_within(struct slice host, struct slice domain)
+{
+	if (host.len < domain.len ||
+	    !slice_equal_nocase(slice_from(host, host.len - domain.len), domain))
+		return false;
+	return host.len == domain.len || host.ptr[host.len - domain.len - 1] == '.';
+}
+
+/* The client's host in place of the origin's own, or of a domain that it is in: the client would refuse a cookie for
+ * that (RFC 6265 5.3). */
+static struct slice map_cookie_domain(const struct mapping *m, struct slice domain)
+{
+	const struct conf_origin *o = m->x->context.origin;
+	struct http_authority client;
+	struct slice bare = domain.len > 1 && domain.ptr[0] == '.' ? slice_from(domain, 1) : domain;
+	if (!http_authority_parse(m->x->request->authority, m->x->request->scheme, &client) ||
+	    is_within(client.host, bare))
+		return domain;
+	struct http_authority own;
+	bool is_own =
+	    o->host_override &&
+	    http_authority_parse(slice_of_string(o->host_override), SLICE("http"), &own) &&
+	    is_within(own.host, bare);
+	for (size_t i = 0; i < o->server_count && !is_own; i++)
+		is_own = o->servers[i].tls_name &&
+			 is_within(slice_of_string(o->servers[i].tls_name), bare);
+	return is_own ? client.host : domain;
 }
 
 /* Without a Path the client takes that of its own request, and of several the last one (RFC 6265 5.3). __Host-
  * demands the path "/" (RFC 6265bis 4.1.3.2). */
 static struct slice map_cookie(const struct mapping *m, struct slice value)
 {
-	struct slice rest = slice_from(value, slice_find(value, ';')), last = {0}, path;
 	if (slice_equal_nocase(slice_sub(slice_trim(value), 0, 7), SLICE("__Host-")))
 		return value;
-	while (rest.len > 0) {
+	struct slice path = last_attribute(value, SLICE("path"));
+	if (path.len > 0 && path.ptr[0] == '/')
+		value = replace(m, value, path, map_cookie_path(m, path));
+	struct slice domain = last_attribute(value, SLICE("domain"));
+	return domain.len > 0 ? replace(m, value, domain, map_cookie_domain(m, domain)) : value;
+}
+
+/* "5; url=/x": the URL may be in quotes. */
+static struct slice map_refresh(struct mapping *m, struct slice value)
+{
+	struct slice rest = value;
+	while (rest.len > 4 && !slice_equal_nocase(slice_sub(rest, 0, 4), SLICE("url=")))
 		rest = slice_from(rest, 1);
-		struct slice attribute = slice_sub(rest, 0, slice_find(rest, ';'));
-		rest = slice_from(rest, attribute.len);
-		if (find_path(attribute, &path))
-			last = path;
+	struct slice url = slice_from(rest, 4);
+	if (url.len > 0 && (url.ptr[0] == '"' || url.ptr[0] == '\'')) {
+		char quote = url.ptr[0];
+		url = slice_from(url, 1);
+		url = slice_sub(url, 0, slice_find(url, quote));
 	}
-	struct slice mapped = last.len > 0 ? map_cookie_path(m, last) : last;
-	if (mapped.ptr == last.ptr)
-		return value;
-	size_t before = (size_t)(last.ptr - value.ptr);
-	return arena_printf(m->arena, "%.*s%.*s%.*s", SLICE_ARG(slice_sub(value, 0, before)),
-	    SLICE_ARG(mapped), SLICE_ARG(slice_from(value, before + last.len)));
+	struct slice mapped = map_reference(m, url);
+	return url.len == 0 ? value : replace(m, value, url, mapped);
 }
 
 /* ---- responses ---- */
@@ -281,6 +341,8 @@ void offer_map_response(const struct exchange *x, struct http_head *head)
 			value = map_reference(&m, value);
 		else if (f->token == HTTP_TOKEN_SET_COOKIE)
 			value = map_cookie(&m, value);
+		else if (f->token == HTTP_TOKEN_REFRESH)
+			value = map_refresh(&m, value);
 		if (value.ptr == f->value.ptr)
 			continue;
 		f->value = value;

@@ -135,6 +135,10 @@ const struct relay_cause *offer_route(
 /* The origin of the route that has requests of this client; NULL: the route has no origin. Its choice depends on
  * the client's address and on the names of the origins alone. */
 const struct conf_origin *offer_side(const struct conf_route *route, const struct address *client);
+/* Maps Destination, and Referer if the route says so, in the overlay for the origin, whose authority is set. */
+void offer_map_urls(const struct exchange *x, struct http_head *head);
+/* Whether a Destination of the request is none that its route, which rewrites, may write to. */
+bool offer_destination_leaves(const struct exchange *x);
 /* Whether the target of the route's redirect has the host of the request in it. */
 bool offer_redirect_needs_host(const struct conf_route *route);
 /* The Location of a request to a route with redirect, in the arena. */

@@ -91,5 +91,8 @@ struct http_head *offer_origin_request(const struct offer_env *env, const struct
 		head->authority = slice_of_string(o->host_override);
 	if (o->scheme == CONF_SCHEME_HOP)
 		head->scheme = o->kind == CONF_ORIGIN_TLS ? SLICE("https") : SLICE("http");
+	/* COPY and MOVE are among the other methods. */
+	if (x->method == HTTP_METHOD_OTHER || x->context.route->maps_referer)
+		offer_map_urls(x, head);
 	return head;
 }

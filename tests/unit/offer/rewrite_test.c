@@ -101,6 +101,83 @@ static void a_path_that_climbs_is_seen_in_each_spelling(void **state)
 			fail_msg("%s", stays[i]);
 }
 
+/* ---- URLs in fields of the request ---- */
+
+/* The field as the origin gets it; wanted NULL: as it came. */
+static void check_request(const char *rewrite, const char *options, const char *name, const char *value, const char *wanted)
+{
+	char rules[256];
+	snprintf(rules, sizeof rules, "%s\n%s", rewrite ? rewrite : "/ /", options);
+	struct made m = made_new(rules, "/api/x");
+	struct http_head *head = http_head_overlay(m.x.request), *sent;
+	http_head_add(head, slice_of_string(name), slice_of_string(value));
+	struct http_head *asked = http_head_new(m.heads);
+	http_head_add(asked, SLICE(":method"), SLICE("MOVE"));
+	http_head_add(asked, SLICE(":scheme"), SLICE("https"));
+	http_head_add(asked, SLICE(":authority"), SLICE("a.example"));
+	http_head_add(asked, SLICE(":path"), SLICE("/api/x"));
+	http_head_add(asked, slice_of_string(name), slice_of_string(value));
+	assert_null(http_head_validate(asked, HTTP_REQUEST));
+	http_head_free(head);
+	http_head_free((struct http_head *)(uintptr_t)m.x.request);
+	m.x.request = asked;
+	m.x.method = HTTP_METHOD_OTHER;
+	struct conf_listen listen = m.conf->listens[0];
+	m.x.context.listen = &listen;
+	sent = offer_origin_request(&m.env, &m.x);
+	struct slice got = {0};
+	for (uint32_t i = 0; i < sent->count; i++)
+		if (slice_equal(sent->fields[i].name, slice_of_string(name)))
+			got = sent->fields[i].value;
+	if (!slice_equal(got, slice_of_string(wanted ? wanted : value)))
+		fail_msg("%s, %s: %s became %.*s, not %s", rules, name, value, SLICE_ARG(got), wanted ? wanted : value);
+	http_head_free(sent);
+	made_free(&m);
+}
+
+static void destination_names_the_resource_as_the_origin_knows_it(void **state)
+{
+	(void)state; /* covers: R489 */
+	static const struct {
+		const char *said, *wanted;
+	} rows[] = {
+	    {"https://a.example/api/y", "http://app.internal/v1/y"}, {"HTTPS://A.example:443/api/y?q", "http://app.internal/v1/y?q"},
+	    {"/api/y", "/v1/y"}, {"https://a.example/api", "http://app.internal/v1"},
+	    /* another host, another port, what is no URL of HTTP */
+	    {"https://b.example/api/y", NULL}, {"https://a.example:8443/api/y", NULL}, {"//a.example/api/y", NULL}, {"mailto:x", NULL},
+	    {"https://u@a.example/api/y", NULL}, {"https:/api/y", NULL}, {"", NULL}, {"api/y", NULL},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		check_request("/api /v1", "", "destination", rows[i].said, rows[i].wanted);
+		check_request("/api /v1", "map-referer = yes", "referer", rows[i].said, rows[i].wanted);
+		check_request("/api /v1", "", "referer", rows[i].said, NULL);
+		check_request("/api /v1", "map-referer = yes", "origin", rows[i].said, NULL);
+	}
+	check_request(NULL, "", "destination", "https://a.example/z", "http://app.internal/z");
+}
+
+/* Access rules and routes have looked at the path of the request alone. */
+static void destination_does_not_lead_out_of_what_is_rewritten(void **state)
+{
+	(void)state; /* covers: R489 */
+	static const struct {
+		const char *said;
+		bool leaves;
+	} rows[] = {
+	    {"https://a.example/api/y", false}, {"/api/y", false}, {"/api", false}, {"/apix", true}, {"/other/y", true},
+	    {"https://a.example/other", true}, {"https://b.example/api/y", true}, {"http://app.internal/v1/y", true},
+	    {"/api/../y", true}, {"/api/%2e%2e/y", true}, {"https://a.example/api/..;x/y", true}, {"//evil/api/y", true},
+	    {"https://a.example\\/api/y", true}, {"", true},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct made m = made_new("/api /v1", "/api/x");
+		http_head_add((struct http_head *)(uintptr_t)m.x.request, SLICE("destination"), slice_of_string(rows[i].said));
+		if (offer_destination_leaves(&m.x) != rows[i].leaves)
+			fail_msg("%s", rows[i].said);
+		made_free(&m);
+	}
+}
+
 /* ---- the response ---- */
 
 static void check_field(const char *rewrite, const char *path, const char *name, const char *value, const char *wanted)
@@ -156,6 +233,29 @@ static void a_location_gets_the_public_path(void **state)
 	};
 	check_forms("/api /", "/api/a/b?q", "location", FORMS(stripped));
 	check_forms("/api /", "/api/a/b?q", "content-location", FORMS(stripped));
+}
+
+static void a_refresh_gets_the_public_path(void **state)
+{
+	(void)state;
+	static const struct form rows[] = {
+	    {"1; url=/x", "1; url=/api/x"}, {"0;URL=/x?q", "0;URL=/api/x?q"}, {"1, url='/x'", "1, url='/api/x'"},
+	    {"1; url=\"http://app.internal/x\"; y", "1; url=\"https://a.example/api/x\"; y"}, {"5", NULL}, {"5; url=", NULL},
+	    {"5; url=https://b.example/x", NULL}, {"", NULL}, {"url", NULL},
+	};
+	check_forms("/api /", "/api/a/b", "refresh", FORMS(rows));
+}
+
+static void a_cookie_of_the_origins_host_is_for_the_clients(void **state)
+{
+	(void)state;
+	static const struct form rows[] = {
+	    {"a=1; Domain=app.internal", "a=1; Domain=a.example"}, {"a=1; domain = .APP.internal ;Path=/x", "a=1; domain = a.example ;Path=/api/x"},
+	    {"a=1; Domain=internal", "a=1; Domain=a.example"}, {"a=1; Domain=b.internal; Domain=10.1.2.3", "a=1; Domain=b.internal; Domain=a.example"},
+	    {"a=1; Domain=a.example", NULL}, {"a=1; Domain=example", NULL}, {"a=1; Domain=.example", NULL}, {"a=1; Domain=other.internal", NULL},
+	    {"a=1; Domain=pp.internal", NULL}, {"a=1; Domain=", NULL}, {"Domain=app.internal", NULL}, {"__Host-a=1; Domain=app.internal", NULL},
+	};
+	check_forms("/api /", "/api/a/b", "set-cookie", FORMS(rows));
 }
 
 static void what_is_not_below_the_origins_prefix_stays(void **state)
@@ -225,7 +325,7 @@ static void nothing_is_mapped_where_nothing_was_rewritten(void **state)
 	check_field("/api /", "/other", "location", "/x", "/x");
 	check_field("/api /", "/other", "set-cookie", "a=b; Path=/x", "a=b; Path=/x");
 	check_field("/api /", "/apix", "link", "</x>; rel=preload", "</x>; rel=preload");
-	check_field("/api /", "/api/x", "refresh", "1; url=/x", "1; url=/x");
+	check_field(NULL, "/api/x", "refresh", "1; url=/x", "1; url=/x");
 }
 
 /* A value of 60 KiB with thousands of attributes costs one copy, not one for each. */
@@ -356,6 +456,10 @@ int main(void)
 	    cmocka_unit_test(the_prefix_is_exchanged_at_the_border_of_a_segment),
 	    cmocka_unit_test(a_path_that_climbs_is_seen_in_each_spelling),
 	    cmocka_unit_test(a_location_gets_the_public_path),
+	    cmocka_unit_test(destination_names_the_resource_as_the_origin_knows_it),
+	    cmocka_unit_test(destination_does_not_lead_out_of_what_is_rewritten),
+	    cmocka_unit_test(a_refresh_gets_the_public_path),
+	    cmocka_unit_test(a_cookie_of_the_origins_host_is_for_the_clients),
 	    cmocka_unit_test(what_is_not_below_the_origins_prefix_stays),
 	    cmocka_unit_test(a_cookie_gets_the_public_path),
 	    cmocka_unit_test(links_get_the_public_path),
