@@ -3,8 +3,10 @@
 #include "proxy/base/cidr.h"
 #include "proxy/base/glob.h"
 
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -85,6 +87,134 @@ static void many_stars_stay_linear(void **state)
 	assert_false(glob_match(slice_of(pattern, sizeof(pattern)), slice_of(text, TEXT)));
 	assert_true(glob_match(slice_of(pattern, sizeof(pattern) - 1), slice_of(text, TEXT)));
 	free(text);
+}
+
+/* By the definition: of each beginning of the text, whether the pattern up to here matches it. */
+static bool reference(const char *pattern, const char *text, bool nocase)
+{
+	size_t length = strlen(text);
+	bool matches[1001] = {true};
+	for (; *pattern; pattern++) {
+		bool is_escaped = *pattern == '\\' && pattern[1];
+		bool is_star = !is_escaped && *pattern == '*';
+		bool is_any = !is_escaped && *pattern == '?';
+		pattern += is_escaped;
+		for (size_t i = 1; is_star && i <= length; i++)
+			matches[i] = matches[i] || matches[i - 1];
+		for (size_t i = length + 1; !is_star && i-- > 1;) {
+			bool is_same =
+			    nocase ? tolower((uint8_t)*pattern) == tolower((uint8_t)text[i - 1])
+				   : *pattern == text[i - 1];
+			matches[i] = matches[i - 1] && (is_any || is_same);
+		}
+		matches[0] = matches[0] && is_star;
+	}
+	return matches[length];
+}
+
+static void fill_randomly(char *out, size_t most, const char *letters)
+{
+	size_t n = (size_t)rand() % most;
+	for (size_t i = 0; i < n; i++)
+		out[i] = letters[(size_t)rand() % strlen(letters)];
+	out[n] = '\0';
+}
+
+/* Short and long texts, so that each of the searches is used. */
+static void random_globs_match_as_defined(void **state)
+{
+	(void)state;
+	static const char *const letters[] = {"ab", "abA*", "a[{*"};
+	char pattern[12], tail[8], text[600], all[24];
+	unsigned matches = 0;
+	srand(7);
+	for (unsigned i = 0; i < 60000; i++) {
+		fill_randomly(pattern, sizeof(pattern), "aabB*?*\\[");
+		fill_randomly(tail, sizeof(tail), "ab?");
+		snprintf(all, sizeof(all), i % 3 ? "%s" : "*%s*%s", pattern, tail);
+		fill_randomly(text, i % 5 ? 12 : sizeof(text), letters[i % 3]);
+		for (int nocase = 0; nocase < 2; nocase++) {
+			struct effort e = effort_of(UINT64_MAX);
+			bool expected = reference(all, text, nocase);
+			matches += expected;
+			if (glob_match_within(slice_of_string(all), slice_of_string(text), nocase,
+				&e) != expected)
+				fail_msg("%s: %s, %d", all, text, nocase);
+		}
+	}
+	assert_in_range(matches, 5000, 100000);
+}
+
+static void piece_longer_than_a_word_is_found(void **state)
+{
+	(void)state;
+	char pattern[200], text[1000];
+	for (size_t items = 60; items < 140; items += 3) {
+		for (int nocase = 0; nocase < 2; nocase++) {
+			memset(text, 'a', sizeof(text));
+			memset(pattern, 'a', sizeof(pattern));
+			pattern[0] = '*';
+			pattern[7] = '?';
+			pattern[items] = 'B';
+			pattern[items + 1] = '*';
+			struct slice glob = slice_of(pattern, items + 2);
+			struct slice within = slice_of(text, sizeof(text));
+			struct effort e = effort_of(UINT64_MAX);
+			assert_false(glob_match_within(glob, within, nocase, &e));
+			text[sizeof(text) - 1] = nocase ? 'b' : 'B';
+			assert_true(glob_match_within(glob, within, nocase, &e));
+			assert_false(glob_match_within(
+			    glob, slice_sub(within, sizeof(text) - items + 1, items), nocase, &e));
+		}
+	}
+}
+
+/* The effort of a match is at most the length of the text, whatever the pattern. */
+static void each_byte_is_searched_once(void **state)
+{
+	(void)state;
+	static const char *const patterns[] = {"*aaaaaaaaab*", "*a?a?a?a?a?b*", "*a*a*a*a*a*a*b",
+	    "*aab*aab*c*", "*?*?*?*?*?*?*b*", "*\\a\\a\\a\\a\\b*", "*Googlebot/*", "/*/*/*/*.css"};
+	enum { TEXT = 60000 };
+	char *text = malloc(TEXT);
+	assert_non_null(text);
+	for (size_t i = 0; i < TEXT; i++)
+		text[i] = "a/aaGooglebot "[i % 8 ? 0 : i % 14];
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+		for (int nocase = 0; nocase < 2; nocase++) {
+			struct effort e = effort_of(TEXT);
+			glob_match_within(
+			    slice_of_string(patterns[i]), slice_of(text, TEXT), nocase, &e);
+			assert_false(e.is_used_up);
+		}
+	/* An end of the pattern that does not fit costs nothing. */
+	struct effort none = effort_of(0);
+	assert_false(glob_match_within(SLICE("/x*a*a*"), slice_of(text, TEXT), false, &none));
+	assert_false(glob_match_within(SLICE("*a*b*.css"), slice_of(text, TEXT), false, &none));
+	assert_false(none.is_used_up);
+	free(text);
+}
+
+static void nobody_knows_when_the_effort_is_used_up(void **state)
+{
+	(void)state;
+	char text[1000];
+	memset(text, 'a', sizeof(text));
+	memcpy(text + 800, "found", 5);
+	const struct slice all = slice_of(text, sizeof(text));
+	static const char *const patterns[] = {"*found*", "*fo?nd*"};
+	for (size_t i = 0; i < 2; i++) {
+		const struct slice pattern = slice_of_string(patterns[i]);
+		struct effort e = effort_of(700);
+		assert_false(glob_match_within(pattern, all, false, &e));
+		assert_true(e.is_used_up);
+		e = effort_of(805);
+		assert_true(glob_match_within(pattern, all, false, &e));
+		assert_false(e.is_used_up);
+		assert_int_equal(e.left, 0);
+		assert_false(glob_match_within(pattern, all, false, &e));
+		assert_true(e.is_used_up);
+	}
 }
 
 static struct address address(const char *text)
@@ -195,6 +325,10 @@ int main(void)
 	    cmocka_unit_test(backslash_takes_the_next_byte_as_itself),
 	    cmocka_unit_test(case_counts_unless_asked_not_to),
 	    cmocka_unit_test(many_stars_stay_linear),
+	    cmocka_unit_test(random_globs_match_as_defined),
+	    cmocka_unit_test(piece_longer_than_a_word_is_found),
+	    cmocka_unit_test(each_byte_is_searched_once),
+	    cmocka_unit_test(nobody_knows_when_the_effort_is_used_up),
 	    cmocka_unit_test(addresses_come_back_as_they_went_in),
 	    cmocka_unit_test(mapped_address_is_ipv4),
 	    cmocka_unit_test(malformed_addresses_are_refused),
