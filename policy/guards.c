@@ -59,6 +59,11 @@ static bool parent_is_gone(const struct policy_question *q)
 	return q->offer->parent_gone;
 }
 
+static bool effort_is_used_up(const struct policy_question *q)
+{
+	return q->offer->effort && q->offer->effort->is_used_up;
+}
+
 static bool is_outside_prefix(const struct policy_question *q)
 {
 	return !is_own(q) && q->offer->outside_prefix;
@@ -91,6 +96,7 @@ const struct policy_offer_guard policy_offer_guards[] = {
     {&policy_reason_BODY, has_body},
     {&policy_reason_PARENT_PUSHED, parent_is_push},
     {&policy_reason_PARENT_GONE, parent_is_gone},
+    {&policy_reason_MATCH_LIMIT, effort_is_used_up},
     {&policy_reason_OUTSIDE_PREFIX, is_outside_prefix},
     {&policy_reason_AUTHORITY, origin_may_not_promise},
     {&policy_reason_DOWNSTREAM_AUTHORITY, relayed_is_not_covered},

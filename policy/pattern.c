@@ -128,19 +128,26 @@ const struct policy_regex *policy_regex_compile(struct policy_regexes *all, stru
 	return regex;
 }
 
-bool policy_regex_match(const struct policy_regex *regex, struct slice text)
+bool policy_regex_match(const struct policy_regex *regex, struct slice text, struct effort *e)
 {
 	const char *subject = text.len ? text.ptr : "";
-	struct step_budget left = {
-	    POLICY_REGEX_STEPS + (uint64_t)text.len * POLICY_REGEX_STEPS_PER_BYTE, 0};
+	const uint64_t own = POLICY_REGEX_STEPS + (uint64_t)text.len * POLICY_REGEX_STEPS_PER_BYTE;
 
+	if (!effort_spend(e, POLICY_REGEX_EFFORT))
+		return false;
+	const uint64_t allowed = e->left / POLICY_REGEX_STEP_EFFORT;
+	const uint64_t most = own < allowed ? own : allowed;
+	struct step_budget left = {.steps = most};
 	pcre2_set_callout(regex->all->limits, count_step, &left);
 	/*
 	 * 0 means a match with more groups than the match data has room for. A reached bound is
 	 * negative.
 	 */
-	return pcre2_match(regex->code, (PCRE2_SPTR)subject, text.len, 0, PCRE2_NO_JIT,
-		   regex->all->scratch, regex->all->limits) >= 0;
+	int result = pcre2_match(regex->code, (PCRE2_SPTR)subject, text.len, 0, PCRE2_NO_JIT,
+	    regex->all->scratch, regex->all->limits);
+	bool is_cut = result == PCRE2_ERROR_CALLOUT && most == allowed;
+	effort_spend(e, is_cut ? e->left + 1 : (most - left.steps) * POLICY_REGEX_STEP_EFFORT);
+	return result >= 0;
 }
 
 static bool is_plain(char c)
@@ -161,15 +168,15 @@ static bool ends_fit(struct slice glob, struct slice text)
 	       (!is_plain(last) || ((last ^ text.ptr[text.len - 1]) & ~0x20) == 0);
 }
 
-bool policy_patterns_take(const struct policy_patterns *p, struct slice text, bool nocase)
+bool policy_patterns_take(
+    const struct policy_patterns *p, struct slice text, bool nocase, struct effort *e)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		if (p->regexes && p->regexes[i]) {
-			if (policy_regex_match(p->regexes[i], text))
+			if (policy_regex_match(p->regexes[i], text, e))
 				return true;
 		} else if (ends_fit(p->globs[i], text) &&
-			   (nocase ? glob_match_nocase(p->globs[i], text)
-				   : glob_match(p->globs[i], text))) {
+			   glob_match_within(p->globs[i], text, nocase, e)) {
 			return true;
 		}
 	}

@@ -9,6 +9,7 @@
 #ifndef PUSHGATE_POLICY_PATTERN_H
 #define PUSHGATE_POLICY_PATTERN_H
 
+#include "proxy/base/effort.h"
 #include "proxy/base/slice.h"
 
 struct policy_regex;
@@ -32,6 +33,9 @@ enum {
 	POLICY_REGEX_BYTES_PER_STEP = 64, /* bytes that one item, as [a-z]+, may pass in one step */
 	POLICY_REGEX_DEPTH = 2000,
 	POLICY_REGEX_HEAP_KIB = 256,
+	POLICY_REGEX_STEP_EFFORT =
+	    25, /* units of effort: a step takes as long as so many bytes of a glob */
+	POLICY_REGEX_EFFORT = 100, /* of a match, beside its steps */
 };
 
 struct policy_regexes *policy_regexes_new(void);
@@ -48,13 +52,15 @@ static inline bool policy_pattern_is_regex(struct slice text)
  */
 const struct policy_regex *policy_regex_compile(struct policy_regexes *all, struct slice text,
     bool nocase, size_t *at, char *what, size_t what_size);
-bool policy_regex_match(const struct policy_regex *regex, struct slice text);
+/* No match with e->is_used_up: nobody knows. */
+bool policy_regex_match(const struct policy_regex *regex, struct slice text, struct effort *e);
 
 /*
  * True if any pattern matches. nocase is for globs; an expression was compiled with its own
- * setting.
+ * setting. False with e->is_used_up: nobody knows.
  */
-bool policy_patterns_take(const struct policy_patterns *p, struct slice text, bool nocase);
+bool policy_patterns_take(
+    const struct policy_patterns *p, struct slice text, bool nocase, struct effort *e);
 
 /* Where a request goes, as a condition: a glob for the host, and a port. */
 struct policy_destination {

@@ -49,9 +49,10 @@ static struct policy_verdict decide_action(const struct policy_question *q)
 }
 
 /*
- * Finds the first live rule that matches the offer, and the first matching shadow rule before it.
+ * Finds the first live rule that matches the offer, and the first matching shadow rule before it. False: nobody knows
+ * which, since the request's patterns have cost as much as they may.
  */
-static void match(const struct policy_question *q, const struct policy_rule **live,
+static bool match(const struct policy_question *q, const struct policy_rule **live,
     const struct policy_rule **shadow)
 {
 	const struct policy_rules *rules = q->rules;
@@ -64,15 +65,18 @@ static void match(const struct policy_question *q, const struct policy_rule **li
 		if (rule->shadow && *shadow)
 			continue;
 		bool takes = policy_rule_takes_promise(rule, &facts) &&
-			     policy_rule_takes_request(rule, &facts);
+			     policy_rule_takes_remembered(rules, rule, &facts);
+		if (facts.effort->is_used_up)
+			return false;
 		if (q->watch)
 			q->watch->rule(q->watch, rule, &facts, takes);
 		if (!takes)
 			continue;
 		*(rule->shadow ? shadow : live) = rule;
 		if (!rule->shadow)
-			return;
+			return true;
 	}
+	return true;
 }
 
 struct policy_verdict policy_decide_watched(const struct policy_rules *rules,
@@ -92,7 +96,8 @@ struct policy_verdict policy_decide_watched(const struct policy_rules *rules,
 		if (holds_up)
 			return (struct policy_verdict){POLICY_DROP, guard->reason, NULL, NULL};
 	}
-	match(&q, &live, &shadowed);
+	if (!match(&q, &live, &shadowed))
+		return (struct policy_verdict){POLICY_DROP, &policy_reason_MATCH_LIMIT, NULL, NULL};
 	if (shadow && shadowed) {
 		q.rule = shadowed;
 		q.watch = NULL;
@@ -141,7 +146,12 @@ static __attribute__((noinline)) bool rules_want(
 	policy_facts_init(&f, &request);
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct policy_rule *rule = &rules->rules[i];
-		if ((rule->shadow && !wants_shadow) || !policy_rule_takes_request(rule, &f))
+		if (rule->shadow && !wants_shadow)
+			continue;
+		bool takes = policy_rule_takes_remembered(rules, rule, &f);
+		if (f.effort->is_used_up) /* every offer would be dropped */
+			return false;
+		if (!takes)
 			continue;
 		if (action_is_useful(rule->action, rule, facts))
 			return true;
@@ -211,7 +221,12 @@ static __attribute__((noinline)) bool withholds_interim(
 	policy_facts_init(&f, &request);
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct policy_rule *rule = &rules->rules[i];
-		if (rule->shadow || !policy_rule_takes_request(rule, &f))
+		if (rule->shadow)
+			continue;
+		bool takes = policy_rule_takes_remembered(rules, rule, &f);
+		if (f.effort->is_used_up)
+			return true;
+		if (!takes)
 			continue;
 		if (rule->no_interim)
 			return true;

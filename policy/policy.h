@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Push policy: offers in, verdicts out. Pure: no I/O, no clock, no allocation in the decision. All
- * inputs are const, so that a logged offer can be decided again offline.
+ * inputs are const, so that a logged offer can be decided again offline. Only `effort` and `request` of an offer change:
+ * patterns cost work, and an offer that is decided when that is used up is dropped (match-limit).
  *
  *   policy_decide_with   when the offer comes (for a relayed one: at the PUSH_PROMISE)
  *   policy_review        when the pushed response begins
@@ -23,6 +24,8 @@
 #include "proxy/base/clock.h"
 #include "proxy/http/head.h"
 #include "proxy/http/priority.h"
+
+struct policy_request;
 
 enum policy_source {
 	POLICY_RELAYED, /* the origin promised it */
@@ -135,6 +138,10 @@ struct policy_offer {
 	 */
 	bool duplicate;
 	usec now;
+	/* For patterns, shared by the decisions of a loop pass; NULL: as much as one request has. */
+	struct effort *effort;
+	/* What other decisions for the parent have found out (policy/request.h), and this one adds to; NULL: nothing. */
+	struct policy_request *request;
 };
 
 enum policy_tristate { POLICY_ANY, POLICY_NO, POLICY_YES };

@@ -40,6 +40,10 @@ struct policy_reason {
 	    "The promised authority or path does not route to the origin that promised it; in forward mode: it is neither the " \
 	    "parent's nor one of the same port that the origin's certificate covers.", \
 	    "Add a route for it to this origin, or fix the origin.")                                 \
+	X(MATCH_LIMIT, "match-limit",                                                                 \
+	    "The patterns of rules have cost as much for this request as they may: its texts are too long, or the patterns " \
+	    "too costly.", \
+	    "None needed if the client or the page is a strange one; else write simpler patterns, above all expressions.") \
 	X(OUTSIDE_PREFIX, "outside-prefix",                                                           \
 	    "The route rewrites paths, and the origin's path does not lie below the rewritten prefix.", \
 	    "Make the origin name resources below the /TO of rewrite, or write a rewrite that covers them.") \

@@ -4,6 +4,7 @@
  */
 #include "policy/guards.h"
 #include "policy/pattern.h"
+#include "proxy/limits.h"
 
 static bool status_is_allowed(
     const struct policy_rule *rule, enum policy_source source, uint16_t status)
@@ -23,7 +24,8 @@ static bool media_is_allowed(const struct policy_rule *rule, const struct http_h
 	if (!field)
 		return false;
 	struct slice media = slice_sub(field->value, 0, slice_find(field->value, ';'));
-	return policy_patterns_take(&rule->media_types, slice_trim(media), true);
+	struct effort effort = effort_of(LIMIT_EFFORT_OF_REQUEST);
+	return policy_patterns_take(&rule->media_types, slice_trim(media), true, &effort);
 }
 
 static bool length_is_allowed(const struct policy_rule *rule, const struct policy_offer *offer,

@@ -4,8 +4,10 @@
  * is allocated.
  */
 #include "policy/rules.h"
+#include "policy/request.h"
 #include "proxy/base/glob.h"
 #include "proxy/http/authority.h"
+#include "proxy/limits.h"
 
 static struct slice host_of(struct slice authority)
 {
@@ -24,7 +26,8 @@ static struct slice host_of(struct slice authority)
 
 void policy_facts_init(struct policy_facts *f, const struct policy_offer *offer)
 {
-	*f = (struct policy_facts){.offer = offer};
+	*f = (struct policy_facts){.offer = offer, .own = effort_of(LIMIT_EFFORT_OF_REQUEST)};
+	f->effort = offer->effort ? offer->effort : &f->own;
 	if (offer->parent) {
 		const struct http_field *agent =
 		    http_head_find(offer->parent, HTTP_TOKEN_USER_AGENT);
@@ -32,7 +35,7 @@ void policy_facts_init(struct policy_facts *f, const struct policy_offer *offer)
 		f->host = host_of(offer->parent->authority);
 		f->path = policy_path_without_query(offer->parent->path);
 		if (agent)
-			f->user_agent = agent->value;
+			f->user_agent = slice_sub(agent->value, 0, LIMIT_USER_AGENT_BYTES);
 	}
 	if (offer->promised) {
 		f->promised_path = policy_path_without_query(offer->promised->path);
@@ -74,7 +77,8 @@ static bool destinations_match(const struct policy_rule *rule, const struct poli
 		http_authority_parse(parent->authority, parent->scheme, &asked);
 	for (size_t i = 0; i < rule->destination_count; i++)
 		if (policy_destination_of(rule->destinations[i], &d) &&
-		    (d.port == 0 || d.port == asked.port) && glob_match_nocase(d.host, f->host))
+		    (d.port == 0 || d.port == asked.port) &&
+		    glob_match_within(d.host, f->host, true, f->effort))
 			return true;
 	return false;
 }
@@ -121,7 +125,8 @@ static bool rtt_matches(const struct policy_rule *rule, usec rtt)
 	return false;
 }
 
-bool policy_rule_takes_request(const struct policy_rule *rule, const struct policy_facts *f)
+/* What may be another with the next offer of the request: it costs little. */
+static bool takes_moment(const struct policy_rule *rule, const struct policy_facts *f)
 {
 	const struct policy_offer *offer = f->offer;
 
@@ -130,18 +135,48 @@ bool policy_rule_takes_request(const struct policy_rule *rule, const struct poli
 	       switch_matches(rule->save_data, offer->save_data) &&
 	       navigation_matches(rule->navigation, offer->navigation) &&
 	       rtt_matches(rule, offer->rtt_usec) &&
-	       (rule->share == 0 || offer->draw < rule->share) &&
-	       clients_match(rule, &offer->client) && users_match(rule, offer->user) &&
-	       destinations_match(rule, f) && policy_patterns_take(&rule->hosts, f->host, true) &&
-	       policy_patterns_take(&rule->paths, f->path, false) &&
-	       policy_patterns_take(&rule->user_agents, f->user_agent, true);
+	       (rule->share == 0 || offer->draw < rule->share);
+}
+
+/* What is the same for each offer of the request. */
+static bool takes_texts(const struct policy_rule *rule, const struct policy_facts *f)
+{
+	return clients_match(rule, &f->offer->client) && users_match(rule, f->offer->user) &&
+	       destinations_match(rule, f) &&
+	       policy_patterns_take(&rule->hosts, f->host, true, f->effort) &&
+	       policy_patterns_take(&rule->paths, f->path, false, f->effort) &&
+	       policy_patterns_take(&rule->user_agents, f->user_agent, true, f->effort);
+}
+
+bool policy_rule_takes_request(const struct policy_rule *rule, const struct policy_facts *f)
+{
+	return takes_moment(rule, f) && takes_texts(rule, f);
+}
+
+bool policy_rule_takes_remembered(
+    const struct policy_rules *rules, const struct policy_rule *rule, const struct policy_facts *f)
+{
+	struct policy_request *known = f->offer->request;
+
+	if (!takes_moment(rule, f))
+		return false;
+	if (!known || known->rule_count != rules->count) /* of other rules */
+		return takes_texts(rule, f);
+	uint8_t *match = &known->matches[rule - rules->rules];
+	if (*match == POLICY_MATCH_UNKNOWN) {
+		bool takes = takes_texts(rule, f);
+		if (f->effort->is_used_up) /* nobody knows */
+			return false;
+		*match = takes ? POLICY_MATCH_YES : POLICY_MATCH_NO;
+	}
+	return *match == POLICY_MATCH_YES;
 }
 
 bool policy_rule_takes_promise(const struct policy_rule *rule, const struct policy_facts *f)
 {
 	return bits_match(rule->types, f->type) &&
 	       bits_match(rule->methods, f->offer->promised->method_token) &&
-	       policy_patterns_take(&rule->promised_paths, f->promised_path, false);
+	       policy_patterns_take(&rule->promised_paths, f->promised_path, false, f->effort);
 }
 
 bool policy_rule_asks_promise(const struct policy_rule *rule)
@@ -156,5 +191,5 @@ bool policy_rule_takes(const struct policy_rule *rule, const struct policy_offer
 
 	request.promised = NULL;
 	policy_facts_init(&f, &request);
-	return policy_rule_takes_request(rule, &f);
+	return policy_rule_takes_request(rule, &f) && !f.effort->is_used_up;
 }

@@ -14,6 +14,8 @@ struct policy_facts {
 	struct slice user_agent;    /* empty when there is none */
 	struct slice promised_path; /* without query */
 	enum policy_type type;
+	struct effort *effort; /* the offer's, or `own` */
+	struct effort own;
 };
 
 /* With offer->promised NULL only policy_rule_takes_request may be called. */
@@ -24,6 +26,9 @@ void policy_facts_init(struct policy_facts *f, const struct policy_offer *offer)
  * the properties of its connection.
  */
 bool policy_rule_takes_request(const struct policy_rule *rule, const struct policy_facts *f);
+/* The same for a rule of the offer's rules. What does not change while the request lasts is found out once. */
+bool policy_rule_takes_remembered(
+    const struct policy_rules *rules, const struct policy_rule *rule, const struct policy_facts *f);
 /* Whether the conditions on the promised resource match: promised-path, type, method. */
 bool policy_rule_takes_promise(const struct policy_rule *rule, const struct policy_facts *f);
 /* Whether the rule has conditions on the promised resource. */

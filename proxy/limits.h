@@ -43,6 +43,15 @@
  * seen it, as long as there is room. */
 #define LIMIT_REMEMBERED_RESETS 256u
 
+/* The bytes that the patterns of access rules, routes and pushes may search for one request and its
+ * resources: in each loop pass so many, which takes a millisecond or two, whatever the request holds and however many
+ * patterns there are. */
+#define LIMIT_EFFORT_OF_REQUEST 1048576u
+/* Of a User-Agent, what rules look at: longer ones are not of browsers. */
+#define LIMIT_USER_AGENT_BYTES 2048u
+/* A field that is copied from a request into those for its resources: a page may have a hundred of them. */
+#define LIMIT_COPIED_FIELD_BYTES 4096u
+
 /* A URI reference in a Link field or a manifest; longer ones name nothing worth pushing. */
 #define LIMIT_REFERENCE_BYTES 4096u
 /* Resources hinted to one request, by the origin's 103 responses and by pushgate's: each is remembered,
@@ -101,7 +110,6 @@
 #define LIMIT_PASSWORDS_WAITING 256u
 #define LIMIT_PASSWORDS_ASKED 2u
 
-/* Lines and bytes of a host-file or path-file of a route, which is read at the start. */
 /* Lines allow, deny and ask of one [access NAME]: each request is held against them one after another. */
 #define LIMIT_ACCESS_RULES 1000u
 

@@ -28,7 +28,22 @@ struct conf_host_set {
 	uint32_t *slots; /* 1 + the index of a name, 0: none; NULL: no names */
 	size_t mask;
 	uint64_t seed;
-	bool has_any, has_wildcards;
+	bool has_any;
+	uint64_t
+	    wildcard_labels; /* a bit for each number of labels that a wildcard has behind its star */
+};
+
+/* A host, hashed once for all the sets of a section: the whole name, and each part of it behind a dot. */
+#define CONF_HOST_LABELS 128u /* of 255 bytes (RFC 1035 2.3.4) */
+struct conf_host_keys {
+	struct slice host; /* borrows */
+	uint64_t seed, hash;
+	uint64_t labels; /* a bit for each number of labels that some suffix has */
+	size_t count;
+	struct {
+		size_t at;
+		uint64_t hash;
+	} suffixes[CONF_HOST_LABELS]; /* the shortest first */
 };
 
 struct conf_port_range {
@@ -66,6 +81,7 @@ enum conf_access_need {
 	CONF_ACCESS_PATH = 2,
 	CONF_ACCESS_TIME = 4,
 	CONF_ACCESS_DESTINATION = 8, /* address or port */
+	CONF_ACCESS_HOST = 16,
 };
 
 struct conf_access {
@@ -76,7 +92,8 @@ struct conf_access {
 	const char *users; /* path of an htpasswd file; NULL: nobody has a password */
 	const char *realm;
 	uint32_t index;
-	uint32_t needs; /* enum conf_access_need */
+	uint32_t needs;     /* enum conf_access_need */
+	uint64_t host_seed; /* of the host sets of all rules */
 };
 
 /* The access of forward listeners without `access`: one rule, "allow = all". Not of the snapshot's accesses. */
@@ -92,5 +109,8 @@ static inline bool conf_host_set_is_given(const struct conf_host_set *s)
 }
 /* host: as http_host_read writes it. */
 bool conf_host_set_has(const struct conf_host_set *s, struct slice host);
+/* The same for many sets of one seed. The host is borrowed. */
+void conf_host_keys_init(struct conf_host_keys *k, struct slice host, uint64_t seed);
+bool conf_host_set_has_keys(const struct conf_host_set *s, const struct conf_host_keys *k);
 
 #endif

@@ -25,14 +25,28 @@ const char *conf_check_access_host(struct slice member)
 	return "write a host name without a port, *.NAME, an address or *";
 }
 
-void conf_host_set_fill(
-    struct conf_loader *l, struct conf_host_set *s, const struct slice *patterns, size_t count)
+static size_t count_labels(struct slice name)
+{
+	size_t count = 0;
+	for (size_t dot = slice_find(name, '.'); dot < name.len; count++)
+		dot += 1 + slice_find(slice_from(name, dot + 1), '.');
+	return count;
+}
+
+/* Names have few labels. Those that have many share the last bit. */
+static uint64_t labels_bit(size_t labels)
+{
+	return (uint64_t)1 << (labels < 63 ? labels : 63);
+}
+
+void conf_host_set_fill(struct conf_loader *l, struct conf_host_set *s, uint64_t seed,
+    const struct slice *patterns, size_t count)
 {
 	char key[1 + HTTP_HOST_TEXT];
 	size_t slots = 4;
 	while (slots < 2 * count)
 		slots *= 2;
-	s->seed = hash_random_seed();
+	s->seed = seed;
 	s->mask = slots - 1;
 	s->names = arena_alloc(&l->conf->arena, count * sizeof *s->names);
 	s->slots = arena_alloc(&l->conf->arena, slots * sizeof *s->slots);
@@ -49,14 +63,14 @@ void conf_host_set_fill(
 			at++;
 		s->names[s->count++] = slice_of(conf_copy(l, name), name.len);
 		s->slots[at & s->mask] = (uint32_t)s->count;
-		s->has_wildcards = s->has_wildcards || key[0] == '.';
+		if (key[0] == '.')
+			s->wildcard_labels |= labels_bit(count_labels(name));
 	}
 }
 
-static bool has_name(const struct conf_host_set *s, struct slice name)
+static bool has_name(const struct conf_host_set *s, struct slice name, uint64_t hash)
 {
-	uint64_t at = hash_bytes(s->seed, name.ptr, name.len);
-	for (;; at++) {
+	for (uint64_t at = hash;; at++) {
 		uint32_t slot = s->slots[at & s->mask];
 		if (slot == 0)
 			return false;
@@ -65,17 +79,45 @@ static bool has_name(const struct conf_host_set *s, struct slice name)
 	}
 }
 
-bool conf_host_set_has(const struct conf_host_set *s, struct slice host)
+/* From the right, so that the labels of each suffix are counted on the way. */
+void conf_host_keys_init(struct conf_host_keys *k, struct slice host, uint64_t seed)
+{
+	k->host = host;
+	k->seed = seed;
+	k->hash = host.len > 0 ? hash_bytes(seed, host.ptr, host.len) : 0;
+	k->count = 0;
+	k->labels = 0;
+	for (size_t at = host.len; at-- > 1 && k->count < CONF_HOST_LABELS;) {
+		if (host.ptr[at] != '.')
+			continue;
+		struct slice suffix = slice_from(host, at);
+		k->suffixes[k->count].at = at;
+		k->suffixes[k->count].hash = hash_bytes(seed, suffix.ptr, suffix.len);
+		k->labels |= labels_bit(++k->count);
+	}
+}
+
+bool conf_host_set_has_keys(const struct conf_host_set *s, const struct conf_host_keys *k)
 {
 	if (s->has_any)
 		return true;
-	if (s->count == 0 || host.len == 0)
+	if (s->count == 0 || k->host.len == 0)
 		return false;
-	if (host.ptr[0] != '.' && has_name(s, host))
+	if (k->host.ptr[0] != '.' && has_name(s, k->host, k->hash))
 		return true;
-	for (size_t dot = slice_find(host, '.'); s->has_wildcards && dot < host.len;
-	     dot += 1 + slice_find(slice_from(host, dot + 1), '.'))
-		if (dot > 0 && has_name(s, slice_from(host, dot)))
+	if ((s->wildcard_labels & k->labels) == 0)
+		return false;
+	for (size_t i = 0; i < k->count; i++)
+		if ((s->wildcard_labels & labels_bit(i + 1)) != 0 &&
+		    has_name(s, slice_from(k->host, k->suffixes[i].at), k->suffixes[i].hash))
 			return true;
 	return false;
+}
+
+bool conf_host_set_has(const struct conf_host_set *s, struct slice host)
+{
+	struct conf_host_keys keys;
+
+	conf_host_keys_init(&keys, host, s->seed);
+	return conf_host_set_has_keys(s, &keys);
 }

@@ -705,7 +705,8 @@ const struct conf_option conf_options[] = {
         .example = "*.css /img/* \"~^/fonts/[a-z]{1,20}[.]woff2$\"", PATTERNS, .form = "PATTERN ...", .check = conf_check_path_glob,
         .sentence = "The path of the pushed resource, without its query."},
     {PUSH(user_agents), .key = "user-agent", .example = "curl/* \"*Example Browser 1.*\"", PATTERNS_NOCASE, .form = "PATTERN | \"PATTERN\" ...", .check = conf_check_user_agent_glob,
-        .sentence = "The client's User-Agent; case does not matter. Write a pattern with spaces or commas in double quotes."},
+        .sentence = "The client's User-Agent, as far as its first 2,048 bytes; case does not matter. Write a pattern with spaces or "
+        "commas in double quotes."},
     {PUSH(types), .key = "type", .example = "style script image", BITS("unknown document style script image font json media", POLICY_TYPE_UNKNOWN),
         .sentence = "The type of the pushed resource, from the extension of its path."},
     {PUSH(methods), .key = "method", .example = "GET HEAD", BITS("GET HEAD", HTTP_METHOD_GET),
@@ -783,7 +784,7 @@ const struct conf_option conf_options[] = {
         .check = conf_check_destination, .sentence = "Where the client's request goes, as in [push]."},
     {PRELOAD(when.user_agents), .key = "user-agent",
         .example = "curl/* \"*Example Browser 1.*\"", PATTERNS_NOCASE, .form = "PATTERN | \"PATTERN\" ...", .check = conf_check_user_agent_glob,
-        .sentence = "The client's User-Agent; case does not matter."},
+        .sentence = "The client's User-Agent, as in [push]."},
     {PRELOAD(when.versions), .key = "version", .example = "2", BITS("1.0 1.1 2", HTTP_VERSION_1_0),
         .sentence = "The version of HTTP of the client's request: 1.0, 1.1 or 2."},
     {PRELOAD(when.navigation), .key = "navigation", CHOICE("any no yes"), .preset = "any",

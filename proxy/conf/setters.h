@@ -79,8 +79,8 @@ struct conf_list {
 bool conf_read_list(struct conf_loader *l, const struct conf_list *list, struct slice path);
 
 /* host_set.c: fills an empty set with patterns that conf_check_access_host accepts. */
-void conf_host_set_fill(
-    struct conf_loader *l, struct conf_host_set *s, const struct slice *patterns, size_t count);
+void conf_host_set_fill(struct conf_loader *l, struct conf_host_set *s, uint64_t seed,
+    const struct slice *patterns, size_t count);
 
 /* Members of lists. */
 const char *conf_check_access_host(struct slice member);

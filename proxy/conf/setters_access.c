@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Setters of [access]: the lines allow, deny and ask, one rule each, in the order of the file. */
 #include "proxy/base/ascii.h"
+#include "proxy/base/hash.h"
 #include "proxy/conf/setters.h"
 #include "proxy/conf/value.h"
 #include "proxy/conf/value_guess.h"
@@ -345,6 +346,8 @@ static void note_needs(struct conf_access *a, const struct conf_access_rule *r)
 		a->needs |= CONF_ACCESS_USER;
 	if (r->path_count > 0)
 		a->needs |= CONF_ACCESS_PATH;
+	if (conf_host_set_is_given(&r->hosts))
+		a->needs |= CONF_ACCESS_HOST;
 	if (r->minutes)
 		a->needs |= CONF_ACCESS_TIME;
 	if (r->port_count > 0 || conf_blocks_are_given(&r->addresses))
@@ -378,8 +381,10 @@ bool conf_set_access_rule(struct conf_loader *l, void *object, struct slice valu
 	if (a->rule_count == LIMIT_ACCESS_RULES)
 		return conf_bad_value(
 		    l, value, "the section has 1000 rules", "put hosts into a host-file");
+	if (a->host_seed == 0)
+		a->host_seed = hash_random_seed();
 	if (d.host_count > 0)
-		conf_host_set_fill(l, &d.rule.hosts, d.hosts, d.host_count);
+		conf_host_set_fill(l, &d.rule.hosts, a->host_seed, d.hosts, d.host_count);
 	d.rule.text =
 	    arena_printf(&l->conf->arena, "%s = %.*s", l->option->key, SLICE_ARG(value)).ptr;
 	note_needs(a, &d.rule);

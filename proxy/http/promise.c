@@ -4,6 +4,7 @@
 
 #include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
+#include "proxy/limits.h"
 
 /* The accept fields that browsers send for each destination (Fetch). */
 static const struct {
@@ -28,7 +29,7 @@ static void copy_fields(struct http_head *to, const struct http_head *from, enum
 {
 	for (uint32_t i = 0; i < from->count; i++) {
 		const struct http_field *f = &from->fields[i];
-		if (f->token != token)
+		if (f->token != token || f->value.len > LIMIT_COPIED_FIELD_BYTES)
 			continue;
 		http_head_add_token(to, token, f->value);
 		to->fields[to->count - 1].never_index = f->never_index;

@@ -18,7 +18,18 @@ struct judged {
 	char *long_path; /* owned */
 };
 
-static void read_path(struct judged *j, const struct exchange *x)
+/* A proxy judges a request once for each address of its destination, and its path only the first time. */
+static uint8_t *path_answers(struct exchange *x)
+{
+	const struct conf_listen *l = x->context.listen;
+	if (conf_listen_is_forward(l) && !x->context.path_answers) {
+		x->context.path_answers = arena_alloc(exchange_arena(x), l->access->rule_count);
+		memset(x->context.path_answers, ACCESS_PATH_UNKNOWN, l->access->rule_count);
+	}
+	return x->context.path_answers;
+}
+
+static void read_path(struct judged *j, struct exchange *x)
 {
 	struct slice path = slice_sub(x->request->path, 0, slice_find(x->request->path, '?'));
 	if (path.len > sizeof j->path)
@@ -26,6 +37,7 @@ static void read_path(struct judged *j, const struct exchange *x)
 	j->facts.path = path;
 	j->facts.plain_path = http_path_plain(path, j->long_path ? j->long_path : j->path);
 	j->facts.path_is_ambiguous = http_path_is_ambiguous(path);
+	j->facts.path_answers = path_answers(x);
 }
 
 /* A gateway's hosts need not have a port that is known. */
@@ -55,8 +67,10 @@ static void read_target(struct judged *j, const struct exchange *x)
 		j->facts.to = &target->address;
 }
 
-static void read_facts(struct judged *j, const struct exchange *x)
+/* Judging changes no fact about the exchange: it spends effort, and keeps what it has found out of the path. */
+static void read_facts(struct judged *j, const struct exchange *asked)
 {
+	struct exchange *x = (struct exchange *)(uintptr_t)asked;
 	const struct http_head *head = x->request;
 	const struct conf_listen *l = x->context.listen;
 	const struct exchange_user *user = x->context.user;
@@ -70,6 +84,7 @@ static void read_facts(struct judged *j, const struct exchange *x)
 	    .user = user ? slice_of(user->name, user->length) : SLICE(""),
 	    /* RFC 8441 5: what a GET with Upgrade is in HTTP/1.1. */
 	    .method = is_for_protocol ? SLICE("GET") : head->method,
+	    .effort = exchange_effort(x),
 	};
 	if (l->access->needs & CONF_ACCESS_PATH)
 		read_path(j, x);

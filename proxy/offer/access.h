@@ -10,6 +10,7 @@
 #ifndef PUSHGATE_OFFER_ACCESS_H
 #define PUSHGATE_OFFER_ACCESS_H
 
+#include "proxy/base/effort.h"
 #include "proxy/conf/conf.h"
 #include "proxy/relay/relay.h"
 
@@ -71,7 +72,13 @@ struct access_facts {
 	bool to_is_mapped;        /* it was an IPv4-mapped IPv6 address */
 	/* It will not be: the host is a name, and an upstream proxy looks it up. */
 	bool is_looked_up_elsewhere;
+	/* For patterns of paths; NULL: as much as one request has. Once it is used up, the path counts as ambiguous. */
+	struct effort *effort;
+	/* NULL, or of each rule what came of its paths: a path is the same for each address. */
+	uint8_t *path_answers; /* enum access_path_answer */
 };
+enum access_path_answer { ACCESS_PATH_UNKNOWN, ACCESS_PATH_TAKEN, ACCESS_PATH_OTHER };
+
 struct access_verdict access_judge(const struct conf_access *a, const struct access_facts *f);
 
 /* Forward mode: whether a client at this address might be allowed anything, as some user. */

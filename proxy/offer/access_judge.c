@@ -4,6 +4,7 @@
 
 #include "proxy/base/glob.h"
 #include "proxy/base/global_address.h"
+#include "proxy/limits.h"
 
 /* What a rule says of a request: the condition that does not hold, or one of these. */
 enum { TAKES = ACCESS_REASON_COUNT, NEEDS_ADDRESS };
@@ -18,6 +19,13 @@ const char *access_reason_name(enum access_reason reason)
 {
 	return reason_names[reason];
 }
+
+/* What one request's judgement needs beside the facts. */
+struct judging {
+	const struct access_facts *facts;
+	struct effort own, *effort;
+	struct conf_host_keys host;
+};
 
 /* ---- addresses ---- */
 
@@ -152,35 +160,49 @@ static bool takes_time(const struct conf_access_rule *r, const struct access_fac
 }
 
 /* Nobody here knows whether the server takes "%69nternal.example" or "10.1" for a host that the rule names. */
-static bool takes_host(const struct conf_access_rule *r, const struct access_facts *f)
+static bool takes_host(const struct conf_access_rule *r, const struct judging *j)
 {
 	if (!conf_host_set_is_given(&r->hosts))
 		return true;
-	if (f->host_is_ambiguous)
+	if (j->facts->host_is_ambiguous)
 		return r->deed != CONF_ACCESS_ALLOW;
-	return conf_host_set_has(&r->hosts, f->host);
+	return conf_host_set_has_keys(&r->hosts, &j->host);
 }
 
-static bool matches_path(const struct conf_access_rule *r, struct slice path)
+static bool matches_path(const struct conf_access_rule *r, struct slice path, struct effort *effort)
 {
 	for (size_t i = 0; i < r->path_count; i++)
-		if (path.len > 0 && glob_match(r->paths[i], path))
+		if (path.len > 0 && glob_match_within(r->paths[i], path, false, effort))
 			return true;
 	return false;
 }
 
 /* Whoever decodes the path does not get around a rule: an allow needs both forms, the others one of them. Of a path
- * that has more forms nobody knows which the server sees. */
-static bool takes_path(const struct conf_access_rule *r, const struct access_facts *f)
+ * that has more forms nobody knows which the server sees. Nor is it known whether a pattern takes a path that is too long
+ * to be searched for all of them. */
+static bool compare_path(const struct conf_access_rule *r, struct judging *j)
 {
+	const struct access_facts *f = j->facts;
+	bool is_allow = r->deed == CONF_ACCESS_ALLOW;
+	if (f->path_is_ambiguous || j->effort->is_used_up)
+		return !is_allow;
+	bool takes = matches_path(r, f->path, j->effort);
+	if (takes == is_allow)
+		takes = matches_path(r, f->plain_path, j->effort);
+	return j->effort->is_used_up ? !is_allow : takes;
+}
+
+static bool takes_path(const struct conf_access_rule *r, size_t index, struct judging *j)
+{
+	uint8_t *answers = j->facts->path_answers;
 	if (r->path_count == 0)
 		return true;
-	if (f->path_is_ambiguous)
-		return r->deed != CONF_ACCESS_ALLOW;
-	bool as_sent = matches_path(r, f->path);
-	if (as_sent != (r->deed == CONF_ACCESS_ALLOW))
-		return as_sent;
-	return matches_path(r, f->plain_path);
+	if (answers && answers[index] != ACCESS_PATH_UNKNOWN)
+		return answers[index] == ACCESS_PATH_TAKEN;
+	bool takes = compare_path(r, j);
+	if (answers)
+		answers[index] = takes ? ACCESS_PATH_TAKEN : ACCESS_PATH_OTHER;
+	return takes;
 }
 
 static bool takes_port(const struct conf_access_rule *r, const struct access_facts *f)
@@ -197,8 +219,9 @@ static bool takes_port(const struct conf_access_rule *r, const struct access_fac
 
 /* ---- rules ---- */
 
-static unsigned judge_rule(const struct conf_access_rule *r, const struct access_facts *f)
+static unsigned judge_rule(const struct conf_access_rule *r, size_t index, struct judging *j)
 {
+	const struct access_facts *f = j->facts;
 	if (!takes_client(r, f))
 		return ACCESS_REASON_CLIENT;
 	if (!takes_user(r, f))
@@ -207,9 +230,9 @@ static unsigned judge_rule(const struct conf_access_rule *r, const struct access
 		return ACCESS_REASON_METHOD;
 	if (!takes_time(r, f))
 		return ACCESS_REASON_TIME;
-	if (!takes_host(r, f))
+	if (!takes_host(r, j))
 		return ACCESS_REASON_HOST;
-	if (!takes_path(r, f))
+	if (!takes_path(r, index, j))
 		return ACCESS_REASON_PATH;
 	if (!takes_port(r, f))
 		return ACCESS_REASON_PORT;
@@ -244,13 +267,24 @@ static struct access_verdict denied(enum access_reason why, const struct conf_ac
 	return (struct access_verdict){ACCESS_DENY, reason_names[why], rule, why};
 }
 
+static void begin(struct judging *j, const struct conf_access *a, const struct access_facts *f)
+{
+	j->facts = f;
+	j->own = effort_of(LIMIT_EFFORT_OF_REQUEST);
+	j->effort = f->effort ? f->effort : &j->own;
+	if (a->needs & CONF_ACCESS_HOST)
+		conf_host_keys_init(&j->host, f->host, a->host_seed);
+}
+
 struct access_verdict access_judge(const struct conf_access *a, const struct access_facts *f)
 {
 	unsigned nearest = ACCESS_REASON_NO_RULE;
+	struct judging j;
+	begin(&j, a, f);
 	for (size_t i = 0; i < a->rule_count; i++) {
 		const struct conf_access_rule *r = &a->rules[i];
 		const struct conf_access_rule *shown = a->name ? r : NULL;
-		unsigned answer = judge_rule(r, f);
+		unsigned answer = judge_rule(r, i, &j);
 		switch (r->deed) {
 		case CONF_ACCESS_ALLOW:
 			if (answer == TAKES || answer == NEEDS_ADDRESS)

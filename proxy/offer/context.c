@@ -8,6 +8,7 @@
  */
 #include "proxy/offer/offer.h"
 
+#include "policy/request.h"
 #include "proxy/base/ascii.h"
 #include "proxy/base/rare.h"
 #include "proxy/http/authority.h"
@@ -134,7 +135,7 @@ const struct relay_cause *offer_route(
 	const struct http_head *head = x->request;
 	const struct conf_route *route = NULL;
 	const struct relay_cause *refusal;
-	switch (router_find(offer_router(env, x), head, &route, NULL)) {
+	switch (router_find_within(offer_router(env, x), head, &route, NULL, exchange_effort(x))) {
 	case ROUTER_NO_HOST:
 		if (head->authority.len == 0)
 			return *detail = "no Host, and no route is for any host",
@@ -193,6 +194,12 @@ static const struct policy_reason *hint_refusal(const struct offer_env *env,
 	return hint_client_refusal(env, client, offer);
 }
 
+/* The effort is no fact about the exchange: asking spends it. */
+static struct effort *effort_for(const struct exchange *x)
+{
+	return exchange_effort((struct exchange *)(uintptr_t)x);
+}
+
 bool offer_wants_pushes(
     const struct offer_env *env, const struct client_facts *client, const struct exchange *x)
 {
@@ -208,8 +215,11 @@ bool offer_wants_pushes(
 	/* An origin must not push for a pushed request, and promises name a host. */
 	if (exchange_is_push(x) || x->request->authority.len == 0)
 		return false;
-	struct policy_offer facts = {
-	    .source = POLICY_RELAYED, .parent = x->request, .now = x->relay->now};
+	struct policy_offer facts = {.source = POLICY_RELAYED,
+	    .parent = x->request,
+	    .now = x->relay->now,
+	    .effort = effort_for(x),
+	    .request = x->pushes.request};
 	offer_request_context(env, client, x, &facts);
 	facts.hold_refusal = hold_refusal(x, NULL);
 	facts.hint_refusal = hint_refusal(env, client, x, &facts);
@@ -226,8 +236,11 @@ bool offer_reads_links(
 	    client->push_enabled && client->accepts_streams && !client->is_going_away;
 	if (!accepts_pushes && !policy_holds_or_hints(rules))
 		return false;
-	struct policy_offer facts = {
-	    .source = POLICY_LINK, .parent = x->request, .now = x->relay->now};
+	struct policy_offer facts = {.source = POLICY_LINK,
+	    .parent = x->request,
+	    .now = x->relay->now,
+	    .effort = effort_for(x),
+	    .request = x->pushes.request};
 	offer_request_context(env, client, x, &facts);
 	facts.hold_refusal = hold_refusal(x, NULL);
 	/* Without policy_reason_HINT_LATE: where a rule would hint, the log says why it does not. */
@@ -240,7 +253,10 @@ bool offer_withholds_interim(
 {
 	/* The origin chose the fields of a promised request: they do not name the client. */
 	const struct exchange *asked = x->pushed.parent ? x->pushed.parent : x;
-	struct policy_offer facts = {.parent = asked->request, .now = x->relay->now};
+	struct policy_offer facts = {.parent = asked->request,
+	    .now = x->relay->now,
+	    .effort = effort_for(asked),
+	    .request = asked->pushes.request};
 	offer_request_context(env, client, asked, &facts);
 	return policy_withholds_interim(&env->conf->policy, &facts);
 }
@@ -278,7 +294,11 @@ void offer_request_context(const struct offer_env *env, const struct client_fact
 	offer->client_push_enabled = client->push_enabled;
 	offer->client_accepts_streams = client->accepts_streams;
 	offer->client_going_away = client->is_going_away;
-	if (looks_at_requests(env->conf)) {
+	if (offer->request) {
+		offer->save_data = offer->request->save_data;
+		offer->navigation = offer->request->navigation;
+		offer->draw = offer->request->draw;
+	} else if (looks_at_requests(env->conf)) {
 		offer->save_data = policy_save_data_of(x->request);
 		offer->navigation = policy_navigation_of(x->request);
 		offer->draw =
@@ -327,8 +347,8 @@ static bool has_other_path(
 }
 
 /* For a promise: whether this client's own request would be routed to the same origin. */
-static bool may_promise(const struct offer_env *env, const struct exchange *parent,
-    struct http_head *promised, bool *outside)
+static bool may_promise(
+    const struct offer_env *env, struct exchange *parent, struct http_head *promised, bool *outside)
 {
 	const struct conf_route *route;
 	struct slice theirs = promised->path;
@@ -336,7 +356,8 @@ static bool may_promise(const struct offer_env *env, const struct exchange *pare
 			     ? offer_may_promise_forward(env, parent, promised)
 			     : offer_map_promise(parent, promised, outside);
 	if (!is_theirs || *outside ||
-	    router_find(offer_router(env, parent), promised, &route, NULL) != ROUTER_FOUND ||
+	    router_find_within(offer_router(env, parent), promised, &route, NULL,
+		exchange_effort(parent)) != ROUTER_FOUND ||
 	    origin_of(route, parent) != parent->context.origin)
 		return false;
 	*outside = has_other_path(route, promised, theirs);
@@ -345,11 +366,12 @@ static bool may_promise(const struct offer_env *env, const struct exchange *pare
 
 /* For an offer of pushgate's own: finds the route and the origin. False: no route matches, or none with an
  * origin. */
-static bool find_place(const struct offer_env *env, const struct exchange *parent,
+static bool find_place(const struct offer_env *env, struct exchange *parent,
     const struct http_head *promised, struct relay_place *place)
 {
 	const struct conf_route *route;
-	if (router_find(offer_router(env, parent), promised, &route, NULL) != ROUTER_FOUND ||
+	if (router_find_within(offer_router(env, parent), promised, &route, NULL,
+		exchange_effort(parent)) != ROUTER_FOUND ||
 	    !route->origin)
 		return false;
 	*place = (struct relay_place){route, origin_of(route, parent)};
@@ -358,27 +380,33 @@ static bool find_place(const struct offer_env *env, const struct exchange *paren
 
 /* Whether the rules of the listener would let the client ask for it itself: who, what, and in forward mode where.
  * The address of an offer of our own is judged when it is requested. */
-static bool may_client_ask(const struct offer_env *env, const struct exchange *parent,
+static bool may_client_ask(const struct offer_env *env, struct exchange *parent,
     const struct http_head *promised, enum policy_source source)
 {
 	struct exchange asked = {.relay = parent->relay,
 	    .request = promised,
 	    .method = promised->method_token,
-	    .context = parent->context};
-	if (offer_may_ask(&asked).answer != ACCESS_ALLOW)
+	    .context = parent->context,
+	    .effort = *exchange_effort(parent),
+	    .effort_since = parent->relay->now};
+	asked.context.path_answers = NULL; /* of the parent's path */
+	bool may_ask = offer_may_ask(&asked).answer == ACCESS_ALLOW;
+	parent->effort = asked.effort;
+	if (!may_ask)
 		return false;
 	return source != POLICY_RELAYED || !conf_listen_is_forward(asked.context.listen) ||
 	       !env->promiser || env->promiser->may_reach(parent, &asked);
 }
 
 void offer_context(const struct offer_env *env, const struct client_facts *client,
-    const struct exchange *parent, struct http_head *promised, struct policy_offer *offer,
+    struct exchange *parent, struct http_head *promised, struct policy_offer *offer,
     struct relay_place *place)
 {
 	offer_request_context(env, client, parent, offer);
 	/* asked about pushgate's own offers alone */
 	offer->parent_revalidates =
-	    offer->source != POLICY_RELAYED && policy_revalidates(parent->request);
+	    offer->source != POLICY_RELAYED &&
+	    (offer->request ? offer->request->revalidates : policy_revalidates(parent->request));
 	offer->hint_refusal = hint_refusal(env, client, parent, offer);
 	if (offer->source == POLICY_RELAYED)
 		offer->origin_may_promise =

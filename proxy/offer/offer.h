@@ -177,7 +177,7 @@ void offer_request_context(const struct offer_env *env, const struct client_fact
  * and authority. place: where pushgate requests a resource that it offers itself; only set for these.
  */
 void offer_context(const struct offer_env *env, const struct client_facts *client,
-    const struct exchange *parent, struct http_head *promised, struct policy_offer *offer,
+    struct exchange *parent, struct http_head *promised, struct policy_offer *offer,
     struct relay_place *place);
 
 /* Whether the target has another scheme or authority than the request. */

@@ -5,6 +5,7 @@
  */
 #include "proxy/offer/offer.h"
 
+#include "proxy/base/memory.h"
 #include "proxy/http/link.h"
 
 enum relay_offer_flags offer_place(const struct exchange *x, const struct http_target *target)
@@ -99,18 +100,30 @@ static void (*const uses[])(
     const struct offer_env *env, struct exchange *x, const struct conf_preload *preload) = {
     look_for_links, offer_adds, offer_manifests, offer_learned};
 
+/* More sections than these take memory for each request. */
+#define PRELOADS_FEW 64u
+
 void offer_on_request(
     const struct offer_env *env, const struct client_facts *client, struct exchange *x)
 {
 	const struct conf *conf = env->conf;
-	struct policy_offer facts = {.parent = x->request, .now = x->relay->now};
+	struct policy_offer facts = {
+	    .parent = x->request, .now = x->relay->now, .effort = exchange_effort(x)};
 	/* Without a host nobody could ask for the resource by its URI. */
 	if (conf->preload_count == 0 || x->method != HTTP_METHOD_GET || exchange_is_push(x) ||
 	    x->request->authority.len == 0)
 		return;
 	offer_request_context(env, client, x, &facts);
+	bool few[PRELOADS_FEW];
+	bool *takes = conf->preload_count <= PRELOADS_FEW
+			  ? few
+			  : memory_alloc(conf->preload_count * sizeof(*takes));
+	for (size_t i = 0; i < conf->preload_count; i++)
+		takes[i] = policy_rule_takes(&conf->preloads[i].when, &facts);
 	for (size_t use = 0; use < sizeof(uses) / sizeof(uses[0]); use++)
 		for (size_t i = 0; i < conf->preload_count && !exchange_is_over(x); i++)
-			if (policy_rule_takes(&conf->preloads[i].when, &facts))
+			if (takes[i])
 				uses[use](env, x, &conf->preloads[i]);
+	if (takes != few)
+		free(takes);
 }

@@ -10,6 +10,7 @@
 #include "proxy/base/rare.h"
 #include "proxy/http/authority.h"
 #include "proxy/http/host.h"
+#include "proxy/limits.h"
 #include "proxy/offer/router_paths.h"
 
 #define HOST_BYTES_MAX 255u /* RFC 1035 2.3.4 */
@@ -239,6 +240,7 @@ static const struct last_host *host_of_authority(const struct router *r, struct 
 /* What is asked for, and what was found. */
 struct lookup {
 	const struct http_head *request;
+	struct effort *effort;
 	struct slice path;
 	bool host_known;
 	const struct conf_route *route;
@@ -250,7 +252,7 @@ static bool look(struct lookup *l, const struct router_host *h)
 	if (!h)
 		return false;
 	l->host_known = true;
-	l->route = router_paths_find(h->paths, l->path, l->request, &l->prefix);
+	l->route = router_paths_find(h->paths, l->path, l->request, &l->prefix, l->effort);
 	return l->route != NULL;
 }
 
@@ -283,8 +285,16 @@ static void set_path(struct lookup *l)
 enum router_answer router_find(const struct router *r, const struct http_head *request,
     const struct conf_route **route, struct slice *prefix)
 {
+	struct effort effort = effort_of(LIMIT_EFFORT_OF_REQUEST);
+
+	return router_find_within(r, request, route, prefix, &effort);
+}
+
+enum router_answer router_find_within(const struct router *r, const struct http_head *request,
+    const struct conf_route **route, struct slice *prefix, struct effort *effort)
+{
 	const struct last_host *asked = host_of_authority(r, request->authority);
-	struct lookup l = {.request = request};
+	struct lookup l = {.request = request, .effort = effort};
 	const struct slice host =
 	    asked ? slice_of(asked->host, asked->host_len) : (struct slice){0};
 	set_path(&l);

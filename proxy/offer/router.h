@@ -29,5 +29,9 @@ void router_free(struct router *r);
  * prefix: set to the path prefix by which the route was found; may be NULL. */
 enum router_answer router_find(const struct router *r, const struct http_head *request,
     const struct conf_route **route, struct slice *prefix);
+/* The same with what is left of the effort of a request. Once it is used up, no further route is taken whose conditions
+ * have patterns. */
+enum router_answer router_find_within(const struct router *r, const struct http_head *request,
+    const struct conf_route **route, struct slice *prefix, struct effort *effort);
 
 #endif

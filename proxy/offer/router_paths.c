@@ -126,25 +126,28 @@ bool router_paths_are_of(
 
 /* ---- lookups ---- */
 
-static bool has_value(const struct conf_field_test *test, const struct http_head *request)
+static bool has_value(
+    const struct conf_field_test *test, const struct http_head *request, struct effort *effort)
 {
 	for (uint32_t i = 0; i < request->count; i++) {
 		const struct http_field *f = &request->fields[i];
 		bool is_it =
 		    test->token ? f->token == test->token : slice_equal(f->name, test->name);
-		if (is_it && policy_patterns_take(&test->values, f->value, false))
+		if (is_it && policy_patterns_take(&test->values, f->value, false, effort))
 			return true;
 	}
 	return false;
 }
 
-static bool takes(const struct conf_route *route, const struct http_head *request)
+static bool takes(
+    const struct conf_route *route, const struct http_head *request, struct effort *effort)
 {
 	bool is_method = route->method_count == 0;
 	for (size_t i = 0; i < route->method_count && !is_method; i++)
 		is_method = slice_equal(route->methods[i], request->method);
 	for (size_t i = 0; i < route->field_test_count && is_method; i++)
-		if (has_value(&route->field_tests[i], request) == route->field_tests[i].is_absent)
+		if (has_value(&route->field_tests[i], request, effort) ==
+		    route->field_tests[i].is_absent)
 			return false;
 	return is_method;
 }
@@ -174,13 +177,14 @@ static bool path_has_prefix(struct slice path, struct slice prefix)
 	       path.ptr[prefix.len] == '/';
 }
 
-static const struct conf_route *find_taker(
-    const struct router_paths *p, const struct entry *e, const struct http_head *request)
+static const struct conf_route *find_taker(const struct router_paths *p, const struct entry *e,
+    const struct http_head *request, struct effort *effort)
 {
 	if (!e->has_conditions)
 		return p->takers[e->first];
 	for (uint32_t i = e->first; i < e->first + e->count; i++)
-		if (!conf_route_has_conditions(p->takers[i]) || takes(p->takers[i], request))
+		if (!conf_route_has_conditions(p->takers[i]) ||
+		    takes(p->takers[i], request, effort))
 			return p->takers[i];
 	return NULL;
 }
@@ -190,13 +194,13 @@ static const struct conf_route *find_taker(
  * begin with it: so it is that entry, or what it begins with.
  */
 const struct conf_route *router_paths_find(const struct router_paths *p, struct slice path,
-    const struct http_head *request, struct slice *prefix)
+    const struct http_head *request, struct slice *prefix, struct effort *effort)
 {
 	for (size_t at = last_not_behind(p, path); at > 0; at = p->entries[at - 1].above) {
 		const struct entry *e = &p->entries[at - 1];
 		if (!path_has_prefix(path, e->prefix))
 			continue;
-		const struct conf_route *route = find_taker(p, e, request);
+		const struct conf_route *route = find_taker(p, e, request, effort);
 		if (!route)
 			continue;
 		*prefix = e->prefix;

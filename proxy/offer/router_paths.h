@@ -18,6 +18,6 @@ bool router_paths_are_of(
     const struct router_paths *p, const struct conf_route *const *routes, size_t count);
 /* path: without query. NULL: no route takes the request. */
 const struct conf_route *router_paths_find(const struct router_paths *p, struct slice path,
-    const struct http_head *request, struct slice *prefix);
+    const struct http_head *request, struct slice *prefix, struct effort *effort);
 
 #endif

@@ -78,6 +78,8 @@ struct exchange_context {
 	/* Forward mode: what the request names, in the exchange's arena. NULL: it was not read yet, or the arena has been
 	 * given back (tunnel.c). */
 	const struct offer_target *target;
+	/* Forward mode: what the rules' paths said of the request's (offer/access.h), as `target` is. */
+	uint8_t *path_answers;
 	struct exchange_client_hop down; /* of a push: its parent's */
 	struct exchange_origin_hop up;   /* the last one that the request was sent on */
 	struct pool *pool;

@@ -6,6 +6,7 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include "proxy/http/cookie.h"
+#include "proxy/limits.h"
 
 #include <stdio.h>
 
@@ -72,6 +73,7 @@ struct exchange *exchange_alloc(struct relay *r, struct budget *budget, struct h
 	    .request = head,
 	    .method = (enum http_method)head->method_token,
 	    .timing = {.started = r->now},
+	    .effort_since = USEC_NEVER,
 	};
 	flow_begin(&x->upload, r->now);
 	flow_begin(&x->download, r->now);
@@ -102,6 +104,15 @@ struct exchange *exchange_new(
 	exchange_bind(&x->down, down);
 	x->upload.source_ended = end;
 	return x;
+}
+
+struct effort *exchange_effort(struct exchange *x)
+{
+	if (x->effort_since != x->relay->now) {
+		x->effort = effort_of(LIMIT_EFFORT_OF_REQUEST);
+		x->effort_since = x->relay->now;
+	}
+	return &x->effort;
 }
 
 struct slice exchange_cut_cookie(struct exchange *x, struct slice name)

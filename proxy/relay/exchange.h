@@ -17,6 +17,7 @@
 
 #include "policy/policy.h"
 #include "proxy/base/budget.h"
+#include "proxy/base/effort.h"
 #include "proxy/base/list.h"
 #include "proxy/base/spares.h"
 #include "proxy/base/wheel.h"
@@ -154,6 +155,8 @@ struct exchange {
 	struct exchange_tunnel tunnel;
 	struct exchange_ending ending;
 	struct exchange_context context;
+	struct effort effort; /* exchange_effort */
+	usec effort_since;    /* the loop pass that it is for */
 	/* In a queue of the owner's: for an upstream leg (EXCHANGE_QUEUED), or for the start of a
 	 * push (EXCHANGE_READY). */
 	struct list waiting;
@@ -165,6 +168,9 @@ static inline struct arena *exchange_arena(struct exchange *x)
 {
 	return (struct arena *)(uintptr_t)&x->request->arena;
 }
+
+/* For the patterns that its request is held against: anew in each loop pass, which it keeps short. */
+struct effort *exchange_effort(struct exchange *x);
 
 static inline bool exchange_is_in(const struct exchange *x, unsigned phases)
 {

@@ -7,6 +7,7 @@
  */
 #include "proxy/relay/private.h"
 
+#include "policy/request.h"
 #include "proxy/base/ensure.h"
 #include "proxy/relay/hold.h"
 
@@ -171,6 +172,18 @@ static const struct policy_reason *hint_refusal(const struct offering *o)
 	return exchange_hint_refusal(o->parent, &target);
 }
 
+/* Made when the first offer of a request is decided. */
+static struct policy_request *request_of(struct exchange *x)
+{
+	const struct policy_rules *rules = x->relay->policy;
+	if (!x->pushes.request) {
+		x->pushes.request = arena_alloc(exchange_arena(x), policy_request_bytes(rules));
+		policy_request_init(x->pushes.request, rules, x->request, &x->context.client);
+		exchange_charge(x);
+	}
+	return x->pushes.request;
+}
+
 /* Gathers the facts, decides, acts. */
 static struct exchange *decide(struct offering *o, struct policy_verdict *decided)
 {
@@ -185,6 +198,8 @@ static struct exchange *decide(struct offering *o, struct policy_verdict *decide
 	o->offer.parent_pushes = x->pushes.open;
 	o->offer.parent_pushes_ever = x->pushes.ever;
 	o->offer.now = r->now;
+	o->offer.effort = exchange_effort(x);
+	o->offer.request = request_of(x);
 	o->place = (struct relay_place){x->context.route, x->context.origin};
 	r->ops->offer_facts(r->context, x, o->head, &o->offer, &o->place);
 	/* A subscription's origin that pushes a resource again means a new message. */

@@ -5,14 +5,19 @@
 
 #include "proxy/base/list.h"
 
+struct policy_request;
+
 #include <stdbool.h>
 #include <stdint.h>
 
 /* The pushes of an exchange: those that the origin promised on it, and offers of our own with it. */
 struct exchange_pushes {
-	struct list list;     /* of pushed.sibling; those that are not over */
-	uint32_t open;        /* how many are in the list */
-	uint32_t ever;        /* how many have ever been */
+	struct list list; /* of pushed.sibling; those that are not over */
+	uint32_t open;    /* how many are in the list */
+	uint32_t ever;    /* how many have ever been */
+	/* What policy need not find out again for each of them (policy/request.h), in the request's arena; NULL: none
+	 * has been decided yet. */
+	struct policy_request *request;
 	bool is_subscription; /* the client waits for them; set when it is dispatched */
 	bool is_held_back;    /* a subscription: its origin connection is not read from now */
 };

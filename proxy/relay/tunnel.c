@@ -92,6 +92,8 @@ static void compact_request(struct exchange *x)
 	if (x->hints.capacity > 0 || x->ending.missed || x->ending.detail)
 		return;
 	x->context.target = NULL;
+	x->context.path_answers = NULL;
+	x->pushes.request = NULL;
 	x->request = http_head_compact((struct http_head *)(uintptr_t)x->request);
 	exchange_charge(x);
 }

@@ -76,8 +76,11 @@ bool upstream_is_open_to(const struct exchange *push, const struct exchange *x)
 {
 	const struct destination *d = push->context.destination;
 	const struct server *s = push->context.server;
-	struct exchange asked = {
-	    .relay = x->relay, .request = x->request, .method = x->method, .context = x->context};
+	struct exchange asked = {.relay = x->relay,
+	    .request = x->request,
+	    .method = x->method,
+	    .context = x->context,
+	    .effort_since = USEC_NEVER};
 	if (!d)
 		return true;
 	return s && !d->origin->proxy ? may_reach(&asked, s->address)

@@ -30,7 +30,7 @@ const LINKS = Array.from({ length: 100 }, (_, i) => `</static/${i}/app.css>; rel
 const page = (conf) => `[preload p]\nlink = yes\n${route()}\n${conf}`;
 const guarded = (lines) => `[access a]\n${lines}\n${route()}`;
 const labels = fill('a.', 244) + 'example';
-const nested = '~^/(a+)+b';
+const nested = '~^/(a+)+(b|c)';
 
 // name, configuration, what of a request is long: { path, fields, host, links (of the response), listen }
 const cases = [

@@ -3,6 +3,7 @@
  * Any bytes as a configuration: either a snapshot comes out, or at least one mistake is named,
  * each with its line. Files and names are not touched. What comes out can be decided with.
  */
+#include "tests/support/patterns.h"
 #include "tests/fuzz/input.h"
 
 #include "proxy/base/ensure.h"
@@ -46,7 +47,7 @@ static void check_snapshot(const struct conf *c)
 	for (size_t i = 0; i < c->policy.count; i++) {
 		const struct policy_rule *rule = &c->policy.rules[i];
 		ensure(rule->index == i && (unsigned)rule->action < POLICY_ACTION_COUNT);
-		policy_patterns_take(&rule->paths, SLICE("/some/path.css"), false);
+		patterns_take(&rule->paths, SLICE("/some/path.css"), false);
 	}
 	policy_wants_pushes(&c->policy, &facts);
 }

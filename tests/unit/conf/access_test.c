@@ -68,7 +68,8 @@ static void each_condition_is_read(void **state)
 	for (size_t i = 0; i < sizeof out / sizeof *out; i++)
 		assert_false(conf_host_set_has(&r->hosts, slice_of_string(out[i])));
 	assert_int_equal(load.conf->accesses[0].needs,
-	    CONF_ACCESS_USER | CONF_ACCESS_PATH | CONF_ACCESS_TIME | CONF_ACCESS_DESTINATION);
+	    CONF_ACCESS_USER | CONF_ACCESS_PATH | CONF_ACCESS_TIME | CONF_ACCESS_DESTINATION |
+		CONF_ACCESS_HOST);
 	load_free(&load);
 }
 

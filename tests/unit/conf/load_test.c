@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a good configuration becomes: values, defaults, lists; and the files in etc/ are good ones. */
+#include "tests/support/patterns.h"
 #include "proxy/conf/option.h"
 #include "proxy/conf/value.h"
 #include "proxy/log_fields.h"
@@ -449,11 +450,11 @@ static void expressions_are_compiled_as_their_option_compares(void **state)
 	    {"/i.html", true}, {"/i.htmlx", false}};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		assert_int_equal(
-		    policy_patterns_take(&rule->paths, slice_of_string(rows[i].path), false),
+		    patterns_take(&rule->paths, slice_of_string(rows[i].path), false),
 		    rows[i].is_taken);
-	assert_true(policy_patterns_take(&rule->user_agents, SLICE("CURL/8"), true));
-	assert_true(policy_patterns_take(&rule->media_types, SLICE("image/png"), true));
-	assert_true(policy_patterns_take(&rule->media_types, SLICE("Text/CSS"), true));
+	assert_true(patterns_take(&rule->user_agents, SLICE("CURL/8"), true));
+	assert_true(patterns_take(&rule->media_types, SLICE("image/png"), true));
+	assert_true(patterns_take(&rule->media_types, SLICE("Text/CSS"), true));
 	load_free(&load);
 }
 

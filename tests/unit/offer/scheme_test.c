@@ -142,7 +142,8 @@ static void target_with_a_scheme_is_taken_at_its_word(void **state)
 static const struct relay_cause *routed(const char *listen, const char *address, const char *scheme, const char *method)
 {
 	const char *detail = NULL;
-	struct exchange x = {.request = request(scheme, true)};
+	struct relay relay = {.now = 1};
+	struct exchange x = {.relay = &relay, .request = request(scheme, true)};
 	struct http_head *head = (struct http_head *)(uintptr_t)x.request;
 	x.method = http_method_find(slice_of_string(method));
 	x.context.listen = listener(listen);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Regular expressions among patterns: what they match, their mistakes, and that they are bounded. */
+#include "tests/support/patterns.h"
 #include "tests/unit/policy/offer.h"
 #include <malloc.h>
 
@@ -18,14 +19,14 @@ static void expression_matches_anywhere_unless_anchored(void **state)
 {
 	(void)state;
 	struct policy_regexes *all = policy_regexes_new();
-	assert_true(policy_regex_match(compiled(all, "~b+c", false), SLICE("abbcd")));
-	assert_false(policy_regex_match(compiled(all, "~^b", false), SLICE("abbcd")));
-	assert_true(policy_regex_match(
+	assert_true(regex_matches(compiled(all, "~b+c", false), SLICE("abbcd")));
+	assert_false(regex_matches(compiled(all, "~^b", false), SLICE("abbcd")));
+	assert_true(regex_matches(
 	    compiled(all, "~^/(css|js)/[a-z]{1,3}\\.(css|js)$", false), SLICE("/js/abc.js")));
-	assert_false(policy_regex_match(compiled(all, "~\\.js$", false), SLICE("/a.js\n")));
-	assert_true(policy_regex_match(
+	assert_false(regex_matches(compiled(all, "~\\.js$", false), SLICE("/a.js\n")));
+	assert_true(regex_matches(
 	    compiled(all, "~(a)(b)(c)\\3", false), SLICE("abcc"))); /* more groups than room */
-	assert_true(policy_regex_match(compiled(all, "~^$", false), (struct slice){NULL, 0}));
+	assert_true(regex_matches(compiled(all, "~^$", false), (struct slice){NULL, 0}));
 	policy_regexes_free(all);
 }
 
@@ -33,8 +34,8 @@ static void case_is_ignored_where_the_patterns_ignore_it(void **state)
 {
 	(void)state;
 	struct policy_regexes *all = policy_regexes_new();
-	assert_false(policy_regex_match(compiled(all, "~^curl/", false), SLICE("Curl/8")));
-	assert_true(policy_regex_match(compiled(all, "~^curl/", true), SLICE("Curl/8")));
+	assert_false(regex_matches(compiled(all, "~^curl/", false), SLICE("Curl/8")));
+	assert_true(regex_matches(compiled(all, "~^curl/", true), SLICE("Curl/8")));
 	policy_regexes_free(all);
 }
 
@@ -42,7 +43,7 @@ static void bytes_above_ascii_are_bytes(void **state)
 {
 	(void)state;
 	struct policy_regexes *all = policy_regexes_new();
-	assert_true(policy_regex_match(compiled(all, "~^.\\xff.$", false), SLICE("\xc3\xff\x80")));
+	assert_true(regex_matches(compiled(all, "~^.\\xff.$", false), SLICE("\xc3\xff\x80")));
 	policy_regexes_free(all);
 }
 
@@ -98,11 +99,11 @@ static void expression_that_explodes_ends_without_a_match(void **state)
 	memset(text, 'a', sizeof text);
 	/* 2^4096 ways, were there no bound. */
 	assert_false(
-	    policy_regex_match(compiled(all, "~^(a+)+b", false), slice_of(text, sizeof text)));
+	    regex_matches(compiled(all, "~^(a+)+b", false), slice_of(text, sizeof text)));
 	assert_false(
-	    policy_regex_match(compiled(all, "~^(?:a|aa)*$x", false), slice_of(text, sizeof text)));
+	    regex_matches(compiled(all, "~^(?:a|aa)*$x", false), slice_of(text, sizeof text)));
 	/* The next is none the worse for it. */
-	assert_true(policy_regex_match(compiled(all, "~a$", false), slice_of(text, sizeof text)));
+	assert_true(regex_matches(compiled(all, "~a$", false), slice_of(text, sizeof text)));
 	policy_regexes_free(all);
 }
 
@@ -118,15 +119,15 @@ static void places_of_a_long_text_are_bounded_together(void **state)
 	memset(text, 'a', sizeof text);
 	memcpy(text + sizeof text - 12, "/ab/a.js/axs", 12);
 	for (size_t i = 0; i < sizeof squares / sizeof *squares; i++)
-		assert_false(policy_regex_match(
+		assert_false(regex_matches(
 		    compiled(all, squares[i], false), slice_of(text, sizeof text)));
 	/* A text of usual length has steps enough for the same, */
 	for (size_t i = 0; i < sizeof squares / sizeof *squares; i++)
-		assert_true(policy_regex_match(compiled(all, squares[i], false),
+		assert_true(regex_matches(compiled(all, squares[i], false),
 		    slice_of(text + sizeof text - 300, i == 2 ? 296 : 300)));
 	/* and one without squares is looked at to its end. */
 	assert_true(
-	    policy_regex_match(compiled(all, "~/a[x]s$", false), slice_of(text, sizeof text)));
+	    regex_matches(compiled(all, "~/a[x]s$", false), slice_of(text, sizeof text)));
 	policy_regexes_free(all);
 }
 
@@ -140,7 +141,7 @@ static void match_takes_nothing_from_the_heap(void **state)
 	memset(text, 'a', sizeof text);
 	size_t before = mallinfo2().uordblks;
 	for (size_t n = 1; n < sizeof text; n += 97)
-		policy_regex_match(deep, slice_of(text, n));
+		regex_matches(deep, slice_of(text, n));
 	assert_int_equal(mallinfo2().uordblks, before);
 	policy_regexes_free(all);
 }
@@ -153,10 +154,10 @@ static void list_may_mix_globs_and_expressions(void **state)
 	struct slice texts[] = {SLICE("/a/*"), SLICE("~^/b[0-9]+$")};
 	const struct policy_regex *regexes[] = {NULL, compiled(all, "~^/b[0-9]+$", false)};
 	struct policy_patterns p = {texts, regexes, 2};
-	assert_true(policy_patterns_take(&p, SLICE("/a/x"), false));
-	assert_true(policy_patterns_take(&p, SLICE("/b17"), false));
-	assert_false(policy_patterns_take(&p, SLICE("/bx"), false));
-	assert_false(policy_patterns_take(&p, SLICE("~^/b[0-9]+$"), false));
+	assert_true(patterns_take(&p, SLICE("/a/x"), false));
+	assert_true(patterns_take(&p, SLICE("/b17"), false));
+	assert_false(patterns_take(&p, SLICE("/bx"), false));
+	assert_false(patterns_take(&p, SLICE("~^/b[0-9]+$"), false));
 	policy_regexes_free(all);
 }
 
@@ -196,12 +197,12 @@ static void empty_patterns_and_empty_texts_are_compared_as_others(void **state)
 	(void)state;
 	struct slice glob = SLICE("");
 	struct policy_patterns p = {&glob, NULL, 1};
-	assert_true(policy_patterns_take(&p, SLICE(""), false));
-	assert_false(policy_patterns_take(&p, SLICE("a"), false));
+	assert_true(patterns_take(&p, SLICE(""), false));
+	assert_false(patterns_take(&p, SLICE("a"), false));
 	glob = SLICE("*");
-	assert_true(policy_patterns_take(&p, SLICE(""), false));
+	assert_true(patterns_take(&p, SLICE(""), false));
 	glob = SLICE("a*");
-	assert_false(policy_patterns_take(&p, SLICE(""), false));
+	assert_false(patterns_take(&p, SLICE(""), false));
 	assert_false(policy_pattern_is_regex(SLICE("")));
 }
 
