@@ -42,7 +42,8 @@ struct conf_limits {
 	uint32_t continuations;       /* of one field block: 32 */
 	uint32_t control_bytes;       /* queued replies (acknowledgements, resets): 256 KiB */
 	uint32_t min_rate;            /* least bytes a second that the peer must send or read: 100; 0 = any */
-	struct rate resets;           /* clients */
+	struct rate resets;           /* this and the next one: clients */
+	struct rate expansion;        /* KiB of fields beyond their blocks */
 	struct rate promises;         /* this and the next two: origins */
 	uint32_t reserved_pushes;     /* promises without a response: 4096 */
 	uint32_t interim_responses;   /* to one request: 32 */

@@ -50,7 +50,10 @@
     {SECTION(limits.resets), .key = "limit-resets", RATE, .preset = "100/s burst 200", \
         .sentence = "Requests that the client resets (RST_STREAM) on one connection. Each completed exchange allows half of one " \
         "more, each promise sent allows one more. Beyond this rate the connection ends with ENHANCE_YOUR_CALM. Set the " \
-        "burst to at least max-concurrent-streams: a user who leaves a page resets all its requests."}
+        "burst to at least max-concurrent-streams: a user who leaves a page resets all its requests."}, \
+    {SECTION(limits.expansion), .key = "limit-expansion", RATE, .preset = "4096/s burst 4096", \
+        .sentence = "KiB that the fields of the client's requests on one connection have beyond what was sent for them: in " \
+        "HTTP/2 a byte may stand for a field that came before. Each completed exchange allows 8 more."}
 
 #define LIMITS_OF_ORIGINS(SECTION) \
     {SECTION(limits.promises), .key = "limit-promises", RATE, .preset = "400000/s burst 400000", \

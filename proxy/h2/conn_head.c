@@ -7,6 +7,8 @@
 #include "proxy/h2/conn.h"
 #include "proxy/limits.h"
 
+#define KIB 1024u
+
 /* RFC 7541 4.2: a lower announced table size takes effect when the peer has acknowledged it. */
 static struct hpack_decoder *decoder(struct h2_conn *c)
 {
@@ -16,6 +18,20 @@ static struct hpack_decoder *decoder(struct h2_conn *c)
 			hpack_decoder_set_limit(c->decoder, c->acked.header_table_size);
 	}
 	return c->decoder;
+}
+
+/*
+ * RFC 7541 7.3: a byte may stand for a field of 4 KiB, whose bytes we keep, validate and send on. What the fields of a
+ * block have beyond the block counts, by whole KiB, so that usual requests cost nothing.
+ */
+static const struct h2_fault *count_expansion(
+    struct h2_conn *c, size_t block_bytes, const struct http_head *head)
+{
+	size_t bytes = head->list_bytes - (size_t)head->count * HTTP_FIELD_OVERHEAD;
+	if (c->role != H2_SERVER || bytes < block_bytes + KIB)
+		return NULL;
+	return h2_guard_take(
+	    &c->guard, H2_GUARDED_EXPANSION, (uint32_t)((bytes - block_bytes) / KIB), c->now);
 }
 
 const struct h2_fault *h2_decode(
@@ -34,18 +50,21 @@ const struct h2_fault *h2_decode(
 	enum hpack_result result = hpack_decode(decoder(c), block, limit, *head);
 	budget_adjust(c->env.budget, &c->decoder_charged, hpack_decoder_bytes(c->decoder));
 	/* uncovered: a value outside the enum */
+	const struct h2_fault *fault = h2_fault(COMPRESSION);
 	switch (result) {
 	case HPACK_OK:
-		return NULL;
 	case HPACK_TOO_LARGE:
-		*too_large = true;
-		return NULL;
+		*too_large = result == HPACK_TOO_LARGE;
+		fault = count_expansion(c, block.len, *head);
+		break;
 	case HPACK_BAD:
 		break;
 	}
-	http_head_free(*head);
-	*head = NULL;
-	return h2_fault(COMPRESSION);
+	if (fault) {
+		http_head_free(*head);
+		*head = NULL;
+	}
+	return fault;
 }
 
 static const struct h2_fault *validate(struct h2_conn *c, struct http_head *head,

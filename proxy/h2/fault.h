@@ -206,6 +206,8 @@
 		"Far more promises than requests.") \
 	X(FLOOD_BLOCKS, "field-block-flood", "RFC 9113 10.5", ENHANCE_YOUR_CALM, CONNECTION, \
 		"Far more field blocks than completed requests.") \
+	X(FLOOD_EXPANSION, "expansion-flood", "RFC 7541 7.3", ENHANCE_YOUR_CALM, CONNECTION, \
+		"Indexed fields that are far larger than what was sent for them.") \
 	X(FLOOD_CONTROL, "control-output-flood", "RFC 9113 10.5", ENHANCE_YOUR_CALM, CONNECTION, \
 		"The peer makes us answer and does not read the answers.")
 // clang-format on

@@ -37,6 +37,8 @@ const struct h2_limits h2_limits_default = {
      */
     .promises = {.per_second = 400000, .burst = 400000},
     .field_blocks = {.per_second = 10000, .burst = 20000},
+    /* A thousand requests in a second with cookies of 4 KiB, even if none is completed. */
+    .expansion = {.per_second = 4096, .burst = 4096},
     .preface_timeout = 10 * USEC_PER_SEC,
     .settings_timeout = 10 * USEC_PER_SEC,
     .block_timeout = 10 * USEC_PER_SEC,
@@ -63,6 +65,9 @@ const struct h2_guard_row h2_guard_rows[H2_GUARDED_COUNT] = {
 		{[H2_WORK_REQUEST] = 32000}},
 	[H2_GUARDED_BLOCKS] = {"field-blocks", AT(field_blocks), H2_FAULT_FLOOD_BLOCKS,
 		{[H2_WORK_EXCHANGE] = 3000, [H2_WORK_REQUEST] = 32000}},
+	/* 8 KiB of fields are usual, however many requests have them. */
+	[H2_GUARDED_EXPANSION] = {"expansion", AT(expansion), H2_FAULT_FLOOD_EXPANSION,
+		{[H2_WORK_EXCHANGE] = 8000}},
 };
 // clang-format on
 
@@ -73,13 +78,14 @@ void h2_guard_init(struct h2_guard *g, const struct h2_limits *limits, usec now)
 		g->buckets[i].at = now;
 }
 
-const struct h2_fault *h2_guard_count(struct h2_guard *g, enum h2_guarded what, usec now)
+const struct h2_fault *h2_guard_take(
+    struct h2_guard *g, enum h2_guarded what, uint32_t tokens, usec now)
 {
 	const struct h2_guard_row *row = &h2_guard_rows[what];
 	struct rate rate;
 	memcpy(&rate, (const char *)g->limits + row->offset, sizeof(rate));
 	g->in_debt |= 1u << what;
-	return bucket_take(&g->buckets[what], &rate, 1, now) ? NULL : &h2_faults[row->fault];
+	return bucket_take(&g->buckets[what], &rate, tokens, now) ? NULL : &h2_faults[row->fault];
 }
 
 void h2_guard_refund(struct h2_guard *g, enum h2_work work)

@@ -19,6 +19,7 @@ enum h2_guarded {
 	H2_GUARDED_WINDOWS,
 	H2_GUARDED_PROMISES,
 	H2_GUARDED_BLOCKS,
+	H2_GUARDED_EXPANSION, /* a token for each KiB */
 	H2_GUARDED_COUNT
 };
 
@@ -47,8 +48,14 @@ struct h2_guard {
 };
 
 void h2_guard_init(struct h2_guard *g, const struct h2_limits *limits, usec now);
-/* Takes a token. NULL, or the row's fault if the bucket is empty. */
-const struct h2_fault *h2_guard_count(struct h2_guard *g, enum h2_guarded what, usec now);
+/* Takes tokens, or one. NULL, or the row's fault if the bucket has not so many. */
+const struct h2_fault *h2_guard_take(
+    struct h2_guard *g, enum h2_guarded what, uint32_t tokens, usec now);
+static inline const struct h2_fault *h2_guard_count(
+    struct h2_guard *g, enum h2_guarded what, usec now)
+{
+	return h2_guard_take(g, what, 1, now);
+}
 void h2_guard_refund(struct h2_guard *g, enum h2_work work);
 
 #endif

@@ -112,6 +112,8 @@ struct h2_limits {
 	struct rate pings, settings, priorities, empty_frames, window_updates;
 	struct rate promises; /* received promises */
 	struct rate field_blocks;
+	struct rate
+	    expansion; /* server: KiB of fields beyond those of their blocks (RFC 7541 7.3) */
 	/* Time. */
 	usec preface_timeout;  /* server: the client's preface and first SETTINGS */
 	usec settings_timeout; /* our SETTINGS to be acknowledged: SETTINGS_TIMEOUT */

@@ -280,6 +280,7 @@ enum hpack_result hpack_decode(
 	arena_init(&r.scratch, NULL, 0);
 	bool is_good = read_updates(d, &at, end) && read_fields(&r, at, end);
 	arena_fini(&r.scratch);
+	head->list_bytes = list_limit - r.room;
 	if (!is_good)
 		return HPACK_BAD;
 	return r.is_discarding ? HPACK_TOO_LARGE : HPACK_OK;

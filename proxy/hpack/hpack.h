@@ -40,7 +40,7 @@ void hpack_decoder_set_limit(struct hpack_decoder *d, uint32_t table_bytes);
 /*
  * Decodes one complete field block into a fresh head (http_head_add_slot per field, tokens and
  * hashes filled, not validated). list_limit: SETTINGS_MAX_HEADER_LIST_SIZE, counted as RFC 9113
- * 6.5.2 says; also bounded by LIMIT_FIELDS_PER_HEAD. After HPACK_BAD the decoder must not be used.
+ * 6.5.2 says; also bounded by LIMIT_FIELDS_PER_HEAD. head->list_bytes: of the fields until then. After HPACK_BAD the decoder must not be used.
  */
 enum hpack_result hpack_decode(
     struct hpack_decoder *d, struct slice block, size_t list_limit, struct http_head *head);

@@ -49,6 +49,7 @@ struct h2_limits h2_options_limits_for_client(const struct conf_listen *conf)
 	struct h2_limits limits = limits_of(&conf->limits);
 	limits.connection_window = conf->connection_window_bytes;
 	limits.resets_received = conf->limits.resets;
+	limits.expansion = conf->limits.expansion;
 	limits.preface_timeout = conf->preface_timeout;
 	limits.settings_timeout = conf->settings_timeout;
 	limits.block_timeout = conf->header_timeout;

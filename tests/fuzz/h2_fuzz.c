@@ -94,6 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		limits.resets_received = limits.resets_provoked = limits.pings = rate;
 		limits.settings = limits.priorities = limits.empty_frames = rate;
 		limits.promises = limits.field_blocks = limits.window_updates = rate;
+		limits.expansion = rate;
 		limits.control_bytes = 200;
 		limits.output_bytes = 1000;
 	}

@@ -478,7 +478,7 @@ static void end_init(struct pair *p, enum h2_role role)
 	struct h2_limits limits = h2_limits_default;
 	limits.resets_received = limits.resets_provoked = limits.pings = limits.settings = endless;
 	limits.priorities = limits.empty_frames = limits.window_updates = endless;
-	limits.promises = limits.field_blocks = endless;
+	limits.promises = limits.field_blocks = limits.expansion = endless;
 	limits.control_bytes = 1 << 24;
 	limits.reserved_streams = 20;
 	limits.connection_window = 65535 + dice(p, 200000);

@@ -26,6 +26,8 @@ const CLIENT = [
 	['limit-empty-frames', 'empty-frame-flood', (c, i) => (i === 0 ? c.request(1, { method: 'POST' }, { endStream: false }) : c).data(1, '')],
 	['limit-window-updates', 'window-update-flood', (c) => c.windowUpdate(0, 1)],
 	['limit-field-blocks', 'field-block-flood', (c, i) => c.request(2 * i + 1, { path: `/${i}` })],
+	/* A field of 3,000 bytes that is sent once: then each request has it for a byte. */
+	['limit-expansion', 'expansion-flood', (c, i) => c.request(2 * i + 1, { path: `/${i}`, 'x-large': 'v'.repeat(3000) }, { as: 'incremental' })],
 ];
 
 for (const [option, fault, act] of CLIENT) {

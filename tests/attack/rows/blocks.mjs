@@ -83,6 +83,14 @@ export const blocks = [
 		},
 	},
 	{
+		covers: 'R478', name: 'HPACK amplifier',
+		what: 'good requests of 30 bytes, each with the same 4 KB twelve times: 47 KB for the origin',
+		lives: 4,
+		tape: (env) => ({ parts: reel(4000, 10, (i) => [whole(2 * i + 1, i ? Buffer.concat([block(env), Buffer.alloc(12, newest)])
+			: Buffer.concat([block(env), entry('large', 'x'.repeat(3900))]))]), pace: 20 }),
+		expect: { ...calm('expansion-flood'), cpu: 400, rss: 64 },
+	},
+	{
 		name: 'thousands of fields',
 		what: 'fields of the static table, a byte each',
 		tape: (env) => ({ parts: reel(2000, 4, (i) => [whole(2 * i + 1, Buffer.concat([block(env), Buffer.alloc(5000, 0x90)]))]), pace: 4 }),

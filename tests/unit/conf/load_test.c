@@ -110,6 +110,7 @@ static void limits_have_the_defaults_of_the_header(void **state)
 	const struct conf_origin *o = &load.conf->origins[0];
 	assert_limits(&l->limits);
 	assert_rate(l->limits.resets, 100, 200);
+	assert_rate(l->limits.expansion, 4096, 4096);
 	assert_limits(&o->limits);
 	assert_rate(o->limits.promises, 400000, 400000);
 	assert_int_equal(o->limits.reserved_pushes, 4096);

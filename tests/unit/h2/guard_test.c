@@ -18,7 +18,7 @@ static struct h2_limits wide(void)
 	struct h2_limits limits = h2_limits_default;
 	limits.resets_received = limits.resets_provoked = limits.pings = limits.settings = endless;
 	limits.priorities = limits.empty_frames = limits.window_updates = endless;
-	limits.promises = limits.field_blocks = endless;
+	limits.promises = limits.field_blocks = limits.expansion = endless;
 	limits.control_bytes = 100000000;
 	return limits;
 }
@@ -310,6 +310,70 @@ SCRIPT_TEST(completed_exchanges_pay_for_their_blocks)
 	script_close(s);
 }
 
+/* ---- fields that are larger than what was sent for them ---- */
+
+enum { FIELD = 3000 };
+
+/* One field of 3,000 bytes is sent with the first request: then each has it for a byte. */
+static void large_request(struct script *s, uint32_t i)
+{
+	static char value[FIELD + 1];
+	memset(value, 'v', FIELD);
+	script_sends_headers(s, 2 * i + 1, H2_END_STREAM, ":method", "GET", ":scheme", "https", ":path",
+	    "/", ":authority", "a", "x-large", value, NULL);
+	script_pumps(s);
+}
+
+/* covers: R478 */
+SCRIPT_TEST(expansion_of_indexed_fields_is_bounded)
+{
+	struct h2_limits limits = wide();
+	limits.expansion = (struct rate){10, BURST};
+	struct script *s = open_wide(H2_SERVER, &limits);
+	uint32_t i = 0;
+	for (; i < 2 * BURST && !h2_has_failed(s->conn); i++)
+		large_request(s, i);
+	assert_true(h2_has_failed(s->conn));
+	/* Two whole KiB each, but of the first. */
+	assert_int_equal(i - 1, 1 + BURST / 2);
+	const struct script_event *e = s->events[s->events_tail - 1];
+	assert_string_equal(e->fault->name, "expansion-flood");
+	assert_int_equal(e->fault->code, H2_ENHANCE_YOUR_CALM);
+	script_close(s);
+}
+
+SCRIPT_TEST(completed_exchanges_pay_for_their_large_fields)
+{
+	struct h2_limits limits = wide();
+	limits.expansion = (struct rate){1, BURST};
+	struct script *s = open_wide(H2_SERVER, &limits);
+	for (uint32_t i = 0; i < 10 * BURST; i++) {
+		large_request(s, i);
+		script_responds(s, 2 * i + 1, true, "200");
+		script_pumps(s);
+	}
+	script_clears(s);
+	script_expects_alive(s);
+	script_close(s);
+}
+
+/* Less than a KiB more than the block is not counted. */
+SCRIPT_TEST(usual_fields_expand_for_nothing)
+{
+	struct h2_limits limits = wide();
+	char value[901];
+	memset(value, 'v', 900);
+	value[900] = '\0';
+	limits.expansion = (struct rate){1, 1};
+	struct script *s = open_wide(H2_SERVER, &limits);
+	for (uint32_t i = 0; i < 10 * BURST; i++)
+		script_sends_headers(s, 2 * i + 1, H2_END_STREAM, ":method", "GET", ":scheme", "https",
+		    ":path", "/", ":authority", "a", "x-usual", value, NULL);
+	script_clears(s);
+	script_expects_alive(s);
+	script_close(s);
+}
+
 /* ---- what is not read ---- */
 
 /* covers: R65 */
@@ -551,6 +615,9 @@ int main(void)
 	    cmocka_unit_test(header_blocks_are_bounded),
 	    cmocka_unit_test(acknowledgements_and_goaways_without_end_are_bounded),
 	    cmocka_unit_test(completed_exchanges_pay_for_their_blocks),
+	    cmocka_unit_test(expansion_of_indexed_fields_is_bounded),
+	    cmocka_unit_test(completed_exchanges_pay_for_their_large_fields),
+	    cmocka_unit_test(usual_fields_expand_for_nothing),
 	    cmocka_unit_test(answers_that_the_peer_does_not_read_are_bounded),
 	    cmocka_unit_test(answers_that_the_peer_reads_are_not),
 	    cmocka_unit_test(what_the_owner_sends_is_not_counted_as_provoked),

@@ -284,8 +284,10 @@ static void list_limit_counts_32_for_each_field(void **state)
 
 	assert_int_equal(hpack_decode(f->d, block, 85, f->head), HPACK_OK);
 	assert_int_equal(f->head->count, 2);
+	assert_int_equal(f->head->list_bytes, 85);
 	struct http_head *head = http_head_new(f->pool);
 	assert_int_equal(hpack_decode(f->d, block, 84, head), HPACK_TOO_LARGE);
+	assert_int_equal(head->list_bytes, 42); /* until it was too large */
 	http_head_free(head);
 	free((void *)block.ptr);
 }

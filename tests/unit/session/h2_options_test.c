@@ -22,6 +22,7 @@ static const struct row {
     {BOTH, "limit-empty-frames", "8/s burst 8000", AT(empty_frames), 8},
     {BOTH, "limit-window-updates", "9/s burst 9000", AT(window_updates), 9},
     {BOTH, "limit-field-blocks", "10/s burst 10000", AT(field_blocks), 10},
+    {1, "limit-expansion", "1/s burst 1000", AT(expansion), 1},
     {2, "limit-promises", "2/s burst 2000", AT(promises), 2},
     {BOTH, "max-field-block", "100k", AT(field_block_bytes), 100 << 10},
     {BOTH, "max-continuations", "11", AT(continuations), 11},
