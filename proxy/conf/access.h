@@ -107,10 +107,8 @@ static inline bool conf_host_set_is_given(const struct conf_host_set *s)
 {
 	return s->count > 0 || s->has_any;
 }
-/* host: as http_host_read writes it. */
-bool conf_host_set_has(const struct conf_host_set *s, struct slice host);
-/* The same for many sets of one seed. The host is borrowed. */
+/* host: borrowed, as http_host_read writes it. The keys are for all sets of the seed. */
 void conf_host_keys_init(struct conf_host_keys *k, struct slice host, uint64_t seed);
-bool conf_host_set_has_keys(const struct conf_host_set *s, const struct conf_host_keys *k);
+bool conf_host_set_has(const struct conf_host_set *s, const struct conf_host_keys *k);
 
 #endif

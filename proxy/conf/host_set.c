@@ -97,7 +97,7 @@ void conf_host_keys_init(struct conf_host_keys *k, struct slice host, uint64_t s
 	}
 }
 
-bool conf_host_set_has_keys(const struct conf_host_set *s, const struct conf_host_keys *k)
+bool conf_host_set_has(const struct conf_host_set *s, const struct conf_host_keys *k)
 {
 	if (s->has_any)
 		return true;
@@ -112,12 +112,4 @@ bool conf_host_set_has_keys(const struct conf_host_set *s, const struct conf_hos
 		    has_name(s, slice_from(k->host, k->suffixes[i].at), k->suffixes[i].hash))
 			return true;
 	return false;
-}
-
-bool conf_host_set_has(const struct conf_host_set *s, struct slice host)
-{
-	struct conf_host_keys keys;
-
-	conf_host_keys_init(&keys, host, s->seed);
-	return conf_host_set_has_keys(s, &keys);
 }

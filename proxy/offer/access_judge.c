@@ -166,7 +166,7 @@ static bool takes_host(const struct conf_access_rule *r, const struct judging *j
 		return true;
 	if (j->facts->host_is_ambiguous)
 		return r->deed != CONF_ACCESS_ALLOW;
-	return conf_host_set_has_keys(&r->hosts, &j->host);
+	return conf_host_set_has(&r->hosts, &j->host);
 }
 
 static bool matches_path(const struct conf_access_rule *r, struct slice path, struct effort *effort)
