@@ -180,6 +180,7 @@ struct conf_origin {
 	uint32_t max_subscriptions;   /* per worker, each with a connection of its own: 100 */
 	uint32_t spare_connections;   /* opened in advance once in use: 0 */
 	uint32_t max_queue;           /* requests waiting for a stream: 10000 */
+	uint32_t slow_share;          /* of the connections, in percent: 75 */
 	uint32_t max_destinations;    /* of forward:, per worker: 10000 */
 	uint32_t max_requests;        /* outstanding at each server, per worker; 0 = no limit */
 	uint32_t retry_budget;        /* of 10000 requests so many may be sent again: 2000 */
@@ -273,6 +274,12 @@ struct conf_answer {
 	const char *content_type;     /* NULL without a file */
 };
 
+/* Which requests to servers in HTTP/1.1 are sent when they are whole. */
+struct conf_request_buffer {
+	bool is_given;                /* else those with a content-length of at most 64 KiB */
+	uint32_t bytes;               /* of the body, whether it is announced or not; 0 = none */
+};
+
 /* Exactly one of origin, redirect and answer is given. */
 struct conf_route {
 	const char *name;
@@ -298,6 +305,7 @@ struct conf_route {
 	uint32_t retries;             /* by retry_on, for each request: 2 */
 	usec connect_timeout, response_timeout; /* 0 = queue_timeout and response_timeout of the origin */
 	usec request_timeout;         /* arrival … end of the response; 0 = no limit */
+	struct conf_request_buffer request_buffer;
 	bool streaming;               /* uploads are streams of messages, as those of gRPC always are */
 	usec stream_idle_timeout;     /* of a stream without content-length: 10 min */
 	struct slice *upgrades;       /* protocols of tunnels: "websocket"; none = no tunnel is opened */

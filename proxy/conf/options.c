@@ -437,6 +437,9 @@ const struct conf_option conf_options[] = {
         "Subscriptions have theirs beside these."},
     {ORIGIN(max_http1_connections), .key = "max-http1-connections", NUMBER(1, 100000), .preset = "128",
         .sentence = "Most HTTP/1.1 connections to each server in each worker: each carries one request at a time."},
+    {ORIGIN(slow_share), .key = "slow-share", NUMBER(1, 100), .preset = "75",
+        .sentence = "The share in percent of a server's HTTP/1.1 connections, and of max-requests, that requests may take whose body has "
+        "not wholly come. More of them wait, and no other request waits for them. 100: all."},
     {ORIGIN(max_destinations), .key = "max-destinations", NUMBER(16, 1000000), .preset = "10000",
         .sentence = "Only with server = forward:. How many hosts with their ports each worker knows at a time, with about 2 KiB for "
         "each. When there are more, the one that nobody has used for the longest is forgotten; when all are in use, a request "
@@ -607,6 +610,12 @@ const struct conf_option conf_options[] = {
     {ROUTE_OPTION(streaming), .key = "streaming", SWITCH("no yes"), .preset = "no",
         .sentence = "yes: uploads without content-length are streams of messages: the client may be silent before the end. response-timeout "
         "counts from the end of the upload. Calls of gRPC always stream."},
+    {ROUTE_OPTION(request_buffer), .key = "request-buffer", .example = "128k", .type = CONF_TYPE_OTHER, .form = "off | SIZE",
+        .set = conf_set_request_buffer,
+        .sentence = "A request to a server in HTTP/1.1 is sent when its body has wholly come, if that has at most this size; a larger one as it "
+        "comes. So a slow upload takes no connection. At most stream-window of the listener counts. Not given: 64k, and only with "
+        "content-length and without Expect: 100-continue, which the origin answers; with this option pushgate does. Calls of gRPC, "
+        "uploads that stream (streaming) and tunnels are always sent as they come. off: all are."},
     {ROUTE(upgrades, upgrade_count), .key = "upgrade", .example = "websocket", .type = CONF_TYPE_LIST,
         .form = "PROTOCOL ...", .repeats = true, .check = conf_check_upgrade,
         .sentence = "Protocols of the tunnels that clients may open here: by Upgrade in HTTP/1.1, by an extended CONNECT (RFC 8441) in "

@@ -40,6 +40,7 @@ bool conf_set_health_host(struct conf_loader *l, void *object, struct slice valu
 bool conf_set_health_status(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_upstream_proxy(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_no_proxy(struct conf_loader *l, void *object, struct slice value);
+bool conf_set_request_buffer(struct conf_loader *l, void *object, struct slice value);
 bool conf_set_retry_budget(struct conf_loader *l, void *object, struct slice value);
 /* [route] */
 bool conf_set_route_origin(struct conf_loader *l, void *object, struct slice value);

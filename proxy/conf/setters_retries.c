@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Setters for retries: after what a request is sent again, and for how many requests of an origin. */
+/* Setters for when a request is sent: when it is whole; again, after what; and for how many of an origin. */
 #include "proxy/base/ascii.h"
 #include "proxy/conf/setters.h"
 #include "proxy/conf/value.h"
+
+#define BUFFER_MOST (1u << 30)
 
 /* ---- [route] ---- */
 
@@ -39,4 +41,15 @@ bool conf_set_retry_budget(struct conf_loader *l, void *object, struct slice val
 {
 	return value_percent(value, &((struct conf_origin *)object)->retry_budget) ||
 	       conf_bad_value(l, value, NULL, "give a share from 0% to 100%");
+}
+
+bool conf_set_request_buffer(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf_route *route = object;
+	uint64_t bytes = 0;
+	if (!slice_equal(value, SLICE("off")) &&
+	    (!value_size(value, &bytes) || bytes > BUFFER_MOST))
+		return conf_bad_value(l, value, NULL, "write off, or a size of at most 1G");
+	route->request_buffer = (struct conf_request_buffer){true, (uint32_t)bytes};
+	return true;
 }

@@ -31,6 +31,12 @@ static void undispatch(void *context, struct exchange *x)
 	upstream_undispatch(&g->upstream, x);
 }
 
+static void upload_grew(void *context, struct exchange *x)
+{
+	struct gateway *g = context;
+	upstream_upload_grew(&g->upstream, x);
+}
+
 static void add_transport_security(const struct exchange *x, struct http_head *head)
 {
 	struct slice value = gateway_transport_security(x);
@@ -98,6 +104,8 @@ static usec queue_limit(const struct exchange *x)
 {
 	const struct conf_origin *o = x->context.origin;
 	const struct conf_route *route = x->context.route;
+	if (x->context.upload_wait == UPLOAD_GATHERS) /* it waits for its client */
+		return 0;
 	if (route && route->connect_timeout > 0)
 		return route->connect_timeout;
 	return o ? o->queue_timeout : 0;
@@ -188,6 +196,7 @@ const struct relay_ops gateway_relay_ops = {
     .dispatch = dispatch,
     .retries = gateway_retries,
     .undispatch = undispatch,
+    .upload_grew = upload_grew,
     .offer_facts = promise_facts,
     .offer_decided = promise_decided,
     .offer_shadowed = feedback_shadowed,

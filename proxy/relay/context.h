@@ -65,6 +65,13 @@ struct exchange_origin_hop {
  * exchange_dispatch. A push inherits the client, the listener and the pool of its parent; its route
  * and origin are those of its struct relay_place.
  */
+/* What a request waits for whose body has not wholly come, and that no server has been sent yet. */
+enum upload_wait {
+	UPLOAD_WAITS_NOT,
+	UPLOAD_GATHERS, /* for the rest of its body (upstream/gathering.c) */
+	UPLOAD_IS_SLOW, /* for a connection of those that such requests may take (upstream/pool_slow.c) */
+};
+
 struct exchange_context {
 	const struct conf_listen *listen;
 	const struct conf_route *route;
@@ -89,6 +96,7 @@ struct exchange_context {
 	/* The servers that it was given to in vain, by their ids, so that it is given to none twice. */
 	uint32_t tried[EXCHANGE_SERVERS_MOST];
 	uint8_t tried_count;
+	uint8_t upload_wait; /* enum upload_wait */
 	/* Why [access NAME] denied it: 1 + enum access_reason (offer/access.h); 0: it did not. */
 	uint8_t denial;
 	/* The address for which its destination was refused, with the port, in the request's arena. NULL: none was. */

@@ -262,6 +262,8 @@ static unsigned facts_of(const struct exchange *x)
 	const struct flow *up = &x->upload, *down = &x->download;
 	bool down_is_open = !down->source_ended;
 	bool down_is_owed = x->response.length != HTTP_LENGTH_UNKNOWN; /* before it begins, too */
+	/* While a body is gathered, its bytes wait for nothing but the client. */
+	bool up_waits = (up->body.bytes > 0) & (x->context.upload_wait != UPLOAD_GATHERS);
 	bool is_unclaimed = x->pushed.claims == 0;
 	bool is_unread = x->relay->unread_since != USEC_NEVER;
 	bool is_unanswered_call = x->context.is_call & (x->phase == EXCHANGE_SENT);
@@ -269,7 +271,7 @@ static unsigned facts_of(const struct exchange *x)
 	    (down_is_open & !down_is_owed) | x->pushes.is_subscription | is_unanswered_call;
 	unsigned facts = (unsigned)!exchange_is_push(x) * DEADLINE_REQUEST |
 			 ((unsigned)exchange_is_push(x) & is_unclaimed) * DEADLINE_PUSH |
-			 (unsigned)(up->body.bytes > 0) * DEADLINE_UPLOAD_WAITS |
+			 (unsigned)up_waits * DEADLINE_UPLOAD_WAITS |
 			 (unsigned)(down->body.bytes > 0) * DEADLINE_DOWNLOAD_WAITS |
 			 (unsigned)up->source_ended * DEADLINE_UPLOAD_ENDED |
 			 (unsigned)down_is_open * DEADLINE_DOWNLOAD_OPEN |

@@ -133,6 +133,15 @@ void exchange_dispatch(struct exchange *x)
 		exchange_arm(x);
 }
 
+void exchange_queued_upload_grew(struct exchange *x)
+{
+	if (!exchange_is_queued(x)) /* it was answered meanwhile */
+		return;
+	x->relay->ops->upload_grew(x->relay->context, x);
+	if (exchange_is_queued(x)) /* it may wait for something else now */
+		exchange_arm(x);
+}
+
 void exchange_leave_queue(struct exchange *x)
 {
 	if (list_is_linked(&x->waiting))

@@ -227,6 +227,9 @@ struct relay_ops {
 	/* A request failed, or was answered with the error `status` (else 0), and can be sent again: whether it
 	 * is. Counts the retry. NULL: once, if no server has processed it (RELAY_AGAIN). */
 	bool (*retries)(void *context, struct exchange *x, enum relay_retry why, uint16_t status);
+	/* More of the body of a queued request has come, or its end; called while context.upload_wait says that
+	 * this counts. May be NULL. */
+	void (*upload_grew)(void *context, struct exchange *x);
 	/* Takes the exchange out of the queue that its member `waiting` is linked in. */
 	void (*undispatch)(void *context, struct exchange *x);
 	/* Fills in the facts that the relay does not have (offer/offer.h), and in *place, which has the
@@ -344,7 +347,8 @@ void exchange_on_start(struct exchange *x);
 void exchange_on_connected(struct exchange *x, const struct leg *up);
 /*
  * The origin of x will not answer Expect: 100-continue (HTTP/1.0 knows none): sends 100 (Continue) for it,
- * if the client waits for one. Call it behind exchange_on_connected, when the request went without Expect.
+ * if the client waits for one. Call it behind exchange_on_connected, when the request went without Expect; or
+ * before, when the request will go without it.
  */
 void exchange_continue(struct exchange *x);
 /* A response head, interim or final. Takes. */

@@ -59,8 +59,11 @@ static bool is_held(const struct exchange *x)
 
 void flow_moved(struct exchange *x, struct flow *f)
 {
-	if (!f->sink->ops || f->state != FLOW_BODY)
+	if (!f->sink->ops || f->state != FLOW_BODY) {
+		if (x->context.upload_wait != UPLOAD_WAITS_NOT && f == &x->upload)
+			exchange_queued_upload_grew(x);
 		return;
+	}
 	if (f->body.bytes > 0 || flow_may_end(f) || is_held(x)) {
 		f->sink->ops->send_body(f->sink, f);
 		return;
@@ -270,8 +273,8 @@ void exchange_continue(struct exchange *x)
 	const struct flow *f = &x->upload;
 	if (f->source_ended || f->received > 0 || x->response.interims > 0 ||
 	    /* uncovered: while a request's body is coming, the leg that it comes from is there */
-	    !exchange_is_in(x, PHASE_BIT(EXCHANGE_SENT)) || !x->down.ops ||
-	    !http_expects_continue(x->request))
+	    !exchange_is_in(x, PHASE_BIT(EXCHANGE_QUEUED) | PHASE_BIT(EXCHANGE_SENT)) ||
+	    !x->down.ops || !http_expects_continue(x->request))
 		return;
 	struct http_head *head = http_head_new(x->relay->heads);
 	http_head_add_token(head, HTTP_TOKEN_PSEUDO_STATUS, SLICE("100"));

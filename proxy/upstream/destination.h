@@ -81,6 +81,7 @@ struct destination {
 	struct list
 	    nameless; /* requests that wait for the first address: struct exchange, by `waiting` */
 	uint32_t queued;                                 /* all that wait */
+	uint32_t slow_queued;                            /* of these, in pool_slow.waiting */
 	struct list servers;                             /* struct server, those that leave too */
 	size_t server_count;                             /* in it */
 	size_t leaving_count, down_count, ejected_count; /* of these */

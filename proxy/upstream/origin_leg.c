@@ -33,6 +33,8 @@ void origin_leg_cut(struct leg *leg)
 {
 	struct origin_conn *c = conn_of(leg);
 	session_set_user(c->session, leg->stream, NULL);
+	if (c->carries_slow)
+		pool_slow_ended(c);
 	list_remove(&leg->link);
 	leg->ops = NULL;
 	if (c->transport != ORIGIN_TRANSPORT_OPEN)
@@ -95,7 +97,7 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 	bool end = x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers &&
 		   !x->tunnel.is_asked;
 	bool must_continue = !end && http_expects_continue(head) && is_old(c);
-	if (must_continue)
+	if (must_continue || x->response.continued)
 		http_head_remove(head, HTTP_TOKEN_EXPECT);
 	enum session_fit fit = fit_of(c, head, end);
 	struct session_stream *stream =
@@ -110,6 +112,8 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 	bool is_last = ++c->requests >= c->pool->requests_most;
 	if (!session_can(c->session, SESSION_MULTIPLEXES)) {
 		pool_make_unusable(c->pool, c);
+		if (pool_slow_applies(c->pool, x))
+			pool_slow_began(c);
 		is_last = is_last || logs_connection_in(x->request);
 	}
 	if (c->quiet_since != USEC_NEVER) {
@@ -145,6 +149,8 @@ static bool leg_promise(struct leg *leg, const struct http_head *request, struct
 static void leg_send_body(struct leg *leg, const struct flow *flow)
 {
 	struct origin_conn *c = conn_of(leg);
+	if (c->carries_slow && flow->source_ended)
+		pool_slow_ended(c);
 	session_offer(c->session, leg->stream, flow->body.bytes, flow_may_end(flow));
 	net_conn_dirty(c->net);
 }

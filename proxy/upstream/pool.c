@@ -96,6 +96,7 @@ struct pool *pool_new(struct server *server, enum pool_kind kind)
 	list_init(&p->shared.requests);
 	list_init(&p->shared.pushes);
 	list_init(&p->waiting);
+	list_init(&p->slow.waiting);
 	wheel_node_init(&p->grow_timer, may_grow_again);
 	wheel_node_init(&p->race_timer, connect_is_slow);
 	pool_pace_init(p);
@@ -112,7 +113,7 @@ static void forget_timers(struct pool *p)
 
 void pool_close(struct pool *p)
 {
-	ensure(p->queued == 0);
+	ensure(p->queued == 0 && p->slow.queued == 0);
 	forget_timers(p);
 	list_for_each(&p->conns, c, struct origin_conn, link)
 	    origin_conn_kill(c, &relay_cause_DRAINED);
@@ -120,7 +121,7 @@ void pool_close(struct pool *p)
 
 void pool_free(struct pool *p)
 {
-	ensure(list_is_empty(&p->conns) && p->queued == 0);
+	ensure(list_is_empty(&p->conns) && p->queued == 0 && p->slow.queued == 0);
 	forget_timers(p);
 	free(p);
 }
@@ -313,6 +314,8 @@ static bool may_open(const struct pool *p)
 
 bool pool_may_send_soon(struct pool *p, const struct exchange *x)
 {
+	if (pool_slow_applies(p, x) && !pool_slow_has_room(p))
+		return false;
 	return p->count < pool_most_connections(p) ||
 	       p->queued < (uint64_t)p->connecting * streams_assumed(p) ||
 	       pool_conn_with_room(p, x);
@@ -321,10 +324,10 @@ bool pool_may_send_soon(struct pool *p, const struct exchange *x)
 static void grow(struct pool *p)
 {
 	uint32_t most = pool_pace_bound(p, pool_first_waiting(p), pool_most_connections(p));
-	uint32_t wanted = room_wanted(p);
+	uint32_t wanted = room_wanted(p), queued = p->queued + pool_slow_wanted(p);
 	if (is_pausing(p) || p->server->is_leaving || !server_has_room(p->server))
 		return;
-	while (p->count < most && p->queued > (uint64_t)p->connecting * streams_assumed(p))
+	while (p->count < most && queued > (uint64_t)p->connecting * streams_assumed(p))
 		origin_conn_open(p);
 	if (p->kind == POOL_SUBSCRIPTIONS) /* none in advance: each is for one request */
 		return;
@@ -359,26 +362,16 @@ static void fail_unsent(struct exchange *x, const struct relay_cause *cause)
 	    x, cause, 0, needs_other ? "gRPC needs HTTP/2, and the origin speaks HTTP/1.1" : NULL);
 }
 
-/* It was given to another server, and is sent by this one. */
-static void take_over(struct pool *p, struct exchange *x)
-{
-	if (x->context.server == p->server)
-		return;
-	balance_count(p->server->destination->balance, &x->context.server->member, -1);
-	balance_count(p->server->destination->balance, &p->server->member, 1);
-	server_check_gone(x->context.server);
-	x->context.server = p->server;
-}
-
 void pool_serve(struct pool *p)
 {
 	struct exchange *x;
 	struct origin_conn *c;
 	pool_pace_update(p);
 	while (pool_is_waiting(p) && (x = pool_next_to_send(p, &c))) {
+		if (pool_slow_defers(p, x))
+			continue;
 		pool_unqueue(x->context.pool, x);
-		take_over(p, x);
-		x->context.pool = p;
+		pool_take_over(p, x);
 		p->pace.sent++;
 		destination_note_queued(x);
 		x->timing.connecting += time_connecting(c, x);
@@ -386,7 +379,7 @@ void pool_serve(struct pool *p)
 		if (refusal)
 			fail_unsent(x, refusal);
 	}
-	if (p->queued > 0)
+	if (p->queued + p->slow.queued > 0)
 		grow(p);
 }
 
@@ -396,13 +389,15 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 	if (x->tunnel.is_asked && !server_count_tunnel(p->server, x))
 		return;
 	uint32_t most = p->origin->max_requests;
-	bool has_room = most == 0 || server_in_flight(p->server) <= most; /* with x */
+	bool is_slow = pool_slow_applies(p, x);
+	bool has_room = (most == 0 || server_in_flight(p->server) <= most) && /* with x */
+			(!is_slow || pool_slow_has_room(p));
 	struct exchange *before = p->queued > 0 ? pool_first_waiting(p) : NULL;
 	bool is_next = !before || before->needs_fresh || exchange_is_push(before);
 	struct origin_conn *c = is_next && has_room ? pool_conn_with_room(p, x) : NULL;
 	if (!c) {
-		pool_enqueue(p, x);
-		if (p->queued > 0)
+		(is_slow ? pool_slow_enqueue : pool_enqueue)(p, x);
+		if (p->queued + p->slow.queued > 0)
 			grow(p);
 		return;
 	}

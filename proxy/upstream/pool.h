@@ -60,6 +60,13 @@ struct pool_pace {
 	bool is_settling;
 };
 
+/* Requests over connections that carry one at a time, while their body has not wholly come. */
+struct pool_slow {
+	struct list waiting; /* struct exchange, by `waiting` */
+	uint32_t queued;     /* in it; not in pool.queued */
+	uint32_t open;       /* connections that carry such a request */
+};
+
 struct pool {
 	struct upstream *upstream;
 	const struct conf_origin *origin;
@@ -76,6 +83,7 @@ struct pool {
 	struct pool_pace pace;
 	/* What was given to its server: what others may take over, and what they may not. */
 	struct waiting_line shared, bound;
+	struct pool_slow slow;
 	struct list waiting; /* in destination->waiting_pools while something waits in `shared` */
 	uint32_t queued;     /* in both */
 	uint32_t count;      /* connections that are not retired */

@@ -24,9 +24,11 @@ static bool applies(const struct pool *p)
 	return p->kind == POOL_PLAIN && (p->known->capabilities & SESSION_MULTIPLEXES) == 0;
 }
 
+/* Those of slow uploads have nothing to do most of the time. */
 static uint32_t busy_connections(const struct pool *p)
 {
-	return p->count - p->connecting - p->usable_count;
+	uint32_t busy = p->count - p->connecting - p->usable_count;
+	return busy > p->slow.open ? busy - p->slow.open : 0;
 }
 
 static void measure_again(struct pool *p, usec now)
@@ -140,7 +142,7 @@ bool pool_pace_allows(const struct pool *p, const struct exchange *x)
 
 uint32_t pool_pace_bound(const struct pool *p, const struct exchange *first, uint32_t most)
 {
-	uint32_t bound = p->pace.bound;
+	uint32_t bound = p->pace.bound > 0 ? p->pace.bound + p->slow.open : 0;
 	if (bound == 0 || bound >= most)
 		return most;
 	if (first && exchange_was_retried(first) && p->connecting == 0 && p->count >= bound)

@@ -100,6 +100,10 @@ void pool_enqueue(struct pool *p, struct exchange *x)
 void pool_unqueue(struct pool *p, struct exchange *x)
 {
 	struct server *s = p->server;
+	if (x->context.upload_wait == UPLOAD_IS_SLOW) {
+		pool_slow_unqueue(p, x);
+		return;
+	}
 	ensure(p->queued > 0 && s->queued > 0 && s->destination->queued > 0);
 	s->queued--;
 	s->destination->queued--;
@@ -116,6 +120,7 @@ void pool_take_waiting(struct pool *p, struct list *waiting)
 	list_splice(waiting, &p->shared.requests);
 	list_splice(waiting, &p->bound.pushes);
 	list_splice(waiting, &p->shared.pushes);
+	list_splice(waiting, &p->slow.waiting);
 	list_remove(&p->waiting);
 }
 
@@ -123,7 +128,8 @@ void pool_take_waiting(struct pool *p, struct list *waiting)
 
 bool pool_is_waiting(const struct pool *p)
 {
-	return p->queued > 0 || (!list_is_empty(waiting_pools(p)) && may_take_any(p));
+	return p->queued + p->slow.queued > 0 ||
+	       (!list_is_empty(waiting_pools(p)) && may_take_any(p));
 }
 
 struct exchange *pool_first_waiting(const struct pool *p)
@@ -169,7 +175,7 @@ static struct exchange *older_to_send(
 	return second;
 }
 
-struct exchange *pool_next_to_send(struct pool *p, struct origin_conn **c)
+static struct exchange *next_of_lines(struct pool *p, struct origin_conn **c)
 {
 	if (list_is_empty(&p->usable) || !server_has_room(p->server))
 		return NULL;
@@ -182,4 +188,26 @@ struct exchange *pool_next_to_send(struct pool *p, struct origin_conn **c)
 	if (!x && other)
 		x = first_to_send(p, &other->shared.pushes, c);
 	return x;
+}
+
+struct exchange *pool_next_to_send(struct pool *p, struct origin_conn **c)
+{
+	struct origin_conn *other = NULL;
+	struct exchange *x = next_of_lines(p, c);
+	struct exchange *slow = p->slow.queued > 0 ? pool_slow_next(p, &other) : NULL;
+	if (!slow || (x && x->timing.waits_since <= slow->timing.waits_since))
+		return x;
+	*c = other;
+	return slow;
+}
+
+void pool_take_over(struct pool *p, struct exchange *x)
+{
+	x->context.pool = p;
+	if (x->context.server == p->server)
+		return;
+	balance_count(p->server->destination->balance, &x->context.server->member, -1);
+	balance_count(p->server->destination->balance, &p->server->member, 1);
+	server_check_gone(x->context.server);
+	x->context.server = p->server;
 }

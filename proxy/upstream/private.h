@@ -101,6 +101,7 @@ struct origin_conn {
 	bool has_failed; /* before it was ready, and that was reported */
 	/* Push was turned off on this connection because too many promises were refused. */
 	bool push_was_withdrawn;
+	bool carries_slow; /* a request whose body has not wholly come (pool_slow.c) */
 	bool is_held_back; /* not read from, because a subscriber is slow (relay/subscription.c) */
 	bool is_full;      /* not read from, because the session is full: its client is slow */
 	usec read_since;   /* when it was last held back no more; 0: never was */
@@ -169,8 +170,44 @@ static inline bool pool_is_full(const struct pool *p)
 struct exchange *pool_first_waiting(const struct pool *p);
 /* The one that can be sent now, with its connection; NULL: none can. It may wait at the pool of another server. */
 struct exchange *pool_next_to_send(struct pool *p, struct origin_conn **c);
+/* x, which does not wait any more, is sent by this pool, whichever it was given to. */
+void pool_take_over(struct pool *p, struct exchange *x);
 /* x was given to the pool's server, and waits; or it fails, since too many wait. */
 void pool_enqueue(struct pool *p, struct exchange *x);
+
+/* ---- gathering.c ---- */
+
+/* x is to be dispatched, and its body has not wholly come. True: it waits for the rest. */
+bool gathering_begins(const struct destination *d, struct exchange *x);
+/* More has come of it. */
+void gathering_grew(struct destination *d, struct exchange *x);
+
+/* ---- pool_slow.c ---- */
+
+/* Its connections carry one request at a time, so that a slow one holds what others wait for. */
+bool pool_slow_is_bounded(const struct pool *p);
+/* x would take one of the connections that requests may have whose body has not wholly come. */
+static inline bool pool_slow_applies(const struct pool *p, const struct exchange *x)
+{
+	return !x->upload.source_ended && pool_slow_is_bounded(p);
+}
+/* One of them is free, and no other request waits for it. */
+bool pool_slow_has_room(const struct pool *p);
+/* x waits for one of them; or it fails, since too many wait. */
+void pool_slow_enqueue(struct pool *p, struct exchange *x);
+void pool_slow_unqueue(struct pool *p, struct exchange *x);
+/* The first that waits, if it can be sent now, with its connection; NULL: none can. */
+struct exchange *pool_slow_next(struct pool *p, struct origin_conn **c);
+/* x, which waits, was given to the pool before its protocol was known, or to another server: whether it must wait for
+ * one of them, and does so from now on. */
+bool pool_slow_defers(struct pool *p, struct exchange *x);
+/* How many of those that wait may have a connection. */
+uint32_t pool_slow_wanted(const struct pool *p);
+/* x waits, and its body has wholly come. */
+void pool_slow_is_whole(struct exchange *x);
+/* The connection carries such a request from now on; does not any more. */
+void pool_slow_began(struct origin_conn *c);
+void pool_slow_ended(struct origin_conn *c);
 
 /* ---- pool_pace.c ---- */
 

@@ -150,7 +150,17 @@ void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push)
 	bool is_forward = x->context.origin->kind == CONF_ORIGIN_FORWARD;
 	if (is_forward && !x->context.destination && !on_demand_get(u, x))
 		return;
-	destination_dispatch(destination_of(u, x), x);
+	struct destination *d = destination_of(u, x);
+	if (x->upload.source_ended || !gathering_begins(d, x))
+		destination_dispatch(d, x);
+}
+
+void upstream_upload_grew(struct upstream *u, struct exchange *x)
+{
+	if (x->context.upload_wait == UPLOAD_GATHERS)
+		gathering_grew(destination_of(u, x), x);
+	else if (x->upload.source_ended)
+		pool_slow_is_whole(x);
 }
 
 void upstream_undispatch(struct upstream *u, struct exchange *x)

@@ -36,7 +36,16 @@ static void check_pool(const struct pool *p)
 		{
 			ensure(x->context.pool == p && x->context.server == p->server);
 			ensure(x->context.is_bound == (i < 2));
+			ensure(x->context.upload_wait == UPLOAD_WAITS_NOT);
 		}
+	uint32_t open = 0;
+	list_for_each(&p->conns, c, struct origin_conn, link) open += c->carries_slow;
+	ensure(p->slow.open == open && p->slow.queued == length_of(&p->slow.waiting));
+	list_for_each(&p->slow.waiting, x, struct exchange, waiting)
+	{
+		ensure(x->context.pool == p && x->context.server == p->server);
+		ensure(x->context.upload_wait == UPLOAD_IS_SLOW && !x->upload.source_ended);
+	}
 }
 
 static void check_server(const struct server *s)
@@ -48,7 +57,7 @@ static void check_server(const struct server *s)
 		if (!p)
 			continue;
 		check_pool(p);
-		queued += p->queued;
+		queued += p->queued + p->slow.queued;
 		connecting += p->connecting;
 		connections += length_of(&p->conns);
 		retired += length_of(&p->conns) - p->count;
@@ -79,7 +88,7 @@ static void check_waiting_pools(const struct destination *d, enum pool_kind kind
 
 static void check_destination(const struct destination *d)
 {
-	uint32_t queued = length_of(&d->nameless);
+	uint32_t queued = length_of(&d->nameless), slow = 0;
 	size_t servers = 0, leaving = 0, down = 0, ejected = 0;
 	list_for_each(&d->servers, s, struct server, link)
 	{
@@ -88,13 +97,15 @@ static void check_destination(const struct destination *d)
 		ejected += s->health.ejection.until > 0;
 		check_server(s);
 		queued += s->queued;
+		for (unsigned kind = 0; kind < POOL_KINDS; kind++)
+			slow += s->pools[kind] ? s->pools[kind]->slow.queued : 0;
 		servers++;
 	}
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
 		check_waiting_pools(d, (enum pool_kind)kind);
 	ensure(d->queued == queued && d->server_count == servers);
 	ensure(d->leaving_count == leaving && d->down_count == down && d->ejected_count == ejected);
-	ensure(d->queued <= d->origin->max_queue);
+	ensure(d->queued <= d->origin->max_queue && d->slow_queued == slow);
 }
 
 static size_t count_of(const struct upstream *u)

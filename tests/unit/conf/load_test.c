@@ -195,6 +195,7 @@ static void origin_defaults_are_those_of_the_header(void **state)
 	assert_int_equal(o->max_connections, 4);
 	assert_int_equal(o->spare_connections, 0);
 	assert_int_equal(o->max_queue, 10000);
+	assert_int_equal(o->slow_share, 75);
 	assert_int_equal(o->stream_window_bytes, 64 << 10);
 	assert_int_equal(o->max_stream_window_bytes, 4 << 20);
 	assert_int_equal(o->connection_window_bytes, 16 << 20);
