@@ -173,8 +173,9 @@ const struct conf_option conf_options[] = {
         .form = "ADDRESS[:PORT] ...", .repeats = true, .set = conf_set_resolver,
         .sentence = "Resolvers that are asked for the names of servers, at most 8, over UDP and TCP. The one that answered last is asked "
         "first. Not given: those of resolv-conf. Names are complete: search domains are not tried."},
-    {SERVER(server.dns_min_ttl), .key = "dns-min-ttl", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = DAY, .preset = "5s",
-        .sentence = "How long the addresses of a name count at least, whatever their TTL. A name that no resolver answers "
+    {SERVER(server.dns_min_ttl), .key = "dns-min-ttl", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = DAY, .example = "5s",
+        .sentence = "How long the addresses of a name count at least, whatever their TTL. Not given: 5s, and 1s for hosts that requests name "
+        "in forward mode. A name that no resolver answers "
         "is asked for again after this time, then after twice as long each time, up to 30s; its last addresses stay."},
     {SERVER(server.dns_max_ttl), .key = "dns-max-ttl", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = 7 * DAY, .preset = "1h",
         .sentence = "How long they count at most."},
@@ -486,7 +487,8 @@ const struct conf_option conf_options[] = {
         .sentence = "How long the final response may take to begin after the request; then the client gets 504. Calls of gRPC have "
         "their own deadline, and the route's stream-idle-timeout."},
     {ORIGIN(idle_timeout), .key = "idle-timeout", TIME(0), .preset = "60s",
-        .sentence = "How long a connection without open requests stays open. An HTTP/1.1 connection is closed earlier if its "
+        .sentence = "How long a connection without open requests stays open. With server = forward: one to a host that was asked once "
+        "stays for 5s. An HTTP/1.1 connection is closed earlier if its "
         "origin announces a shorter time (Keep-Alive)."},
     {ORIGIN(keepalive), .key = "keepalive", .type = CONF_TYPE_TIME, .min = 0, .max = KEEPALIVE_MOST, .preset = "60s",
         .sentence = "How long the origin may be silent before its TCP is probed. It is gone when it has answered nothing for as long "

@@ -28,7 +28,8 @@ struct conf_server {
 	/* Names of servers (names/names.h). */
 	struct net_address *resolvers; /* none: those of resolv_conf */
 	size_t resolver_count;
-	usec dns_min_ttl, dns_max_ttl; /* 5 s, 1 h */
+	usec dns_min_ttl;             /* 0 = not given: conf_dns_min_ttl */
+	usec dns_max_ttl;             /* 1 h */
 	usec dns_negative_ttl;        /* 5 s */
 	usec dns_timeout;             /* of one query: 2 s */
 	const char *hosts_file, *resolv_conf; /* paths in /etc */
@@ -58,5 +59,13 @@ struct conf_server {
 	usec users_cache_time;        /* a right password is known so long after its last use: 5 min */
 };
 // clang-format on
+
+/* is_asked: of a host that a request has named, in forward mode. */
+static inline usec conf_dns_min_ttl(const struct conf_server *s, bool is_asked)
+{
+	if (s->dns_min_ttl > 0)
+		return s->dns_min_ttl;
+	return is_asked ? USEC_PER_SEC : 5 * USEC_PER_SEC;
+}
 
 #endif

@@ -239,7 +239,7 @@ static void check_server(struct conf_loader *l, const struct conf_section *s)
 		conf_warning(l, s->file, line_of(s, "hold-max-bytes", "connection-memory"),
 		    "hold-max-bytes is larger than connection-memory, which is reached first; "
 		    "make it smaller");
-	if (server->dns_min_ttl > server->dns_max_ttl)
+	if (conf_dns_min_ttl(server, false) > server->dns_max_ttl)
 		conf_mistake(l, s->file, line_of(s, "dns-min-ttl", "dns-max-ttl"),
 		    "dns-min-ttl is longer than dns-max-ttl; make it at most as long");
 }

@@ -139,7 +139,8 @@ static bool open_names(struct gateway *g, char *error, size_t error_size)
 	const struct conf_server *c = &g->env.conf->server;
 	const struct names_options o = {.resolvers = c->resolvers,
 	    .resolver_count = c->resolver_count,
-	    .min_ttl = c->dns_min_ttl,
+	    .min_ttl = conf_dns_min_ttl(c, false),
+	    .asked_min_ttl = conf_dns_min_ttl(c, true),
 	    .max_ttl = c->dns_max_ttl,
 	    .negative_ttl = c->dns_negative_ttl,
 	    .timeout = c->dns_timeout};

@@ -27,6 +27,7 @@ struct names *names_new(
 	struct names *n = memory_new(struct names);
 	n->loop = loop;
 	n->min_ttl = o->min_ttl;
+	n->asked_min_ttl = o->asked_min_ttl;
 	n->max_ttl = o->max_ttl;
 	n->negative_ttl = o->negative_ttl;
 	n->timeout = o->timeout;

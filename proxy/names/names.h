@@ -21,6 +21,7 @@ struct names_options {
 	const struct net_address *resolvers;
 	size_t resolver_count;
 	usec min_ttl, max_ttl; /* bounds of what a TTL counts for */
+	usec asked_min_ttl;    /* min_ttl of names that have an asker (names_asked_by) */
 	usec negative_ttl;     /* the same for an answer that says that there is none: at most */
 	usec timeout;          /* of one query at one resolver */
 };

@@ -20,7 +20,7 @@
 
 struct names {
 	struct net_loop *loop;
-	usec min_ttl, max_ttl, negative_ttl, timeout;
+	usec min_ttl, asked_min_ttl, max_ttl, negative_ttl, timeout;
 	struct net_address resolvers[LIMIT_RESOLVERS];
 	size_t resolver_count;
 	bool has_own_resolvers; /* of the configuration: resolv.conf says nothing */

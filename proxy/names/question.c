@@ -63,9 +63,11 @@ static void ask_after(struct name_question *q, usec span)
 	net_timer_set(&q->timer, net_now(q->names->loop) + span);
 }
 
-static usec positive_span(const struct names *n, uint32_t ttl)
+static usec positive_span(const struct name_question *q, uint32_t ttl)
 {
-	return most(n->min_ttl, least(n->max_ttl, ttl * USEC_PER_SEC));
+	const struct names *n = q->names;
+	usec floor = q->asker != 0 ? n->asked_min_ttl : n->min_ttl;
+	return most(floor, least(n->max_ttl, ttl * USEC_PER_SEC));
 }
 
 /* A name that comes into being is to be found soon, and an answer of TTL 0 is not to be asked for all the time. */
@@ -83,7 +85,7 @@ static void on_answer(void *context, const struct dns_answer *answer)
 	switch (answer->outcome) {
 	case DNS_ANSWERED:
 		q->backoff = 0;
-		ask_after(q, positive_span(n, answer->ttl));
+		ask_after(q, positive_span(q, answer->ttl));
 		set(q, NULL, answer->addresses, answer->count);
 		return;
 	case DNS_NEGATIVE:

@@ -19,7 +19,8 @@ struct demand {
 	/* While no exchange has it: in on_demand->unused, and in that of its origin. */
 	struct list link, sibling;
 	usec unused_since;
-	uint32_t users; /* exchanges */
+	uint32_t users;       /* exchanges */
+	bool was_asked_again; /* more than one request has named it */
 	struct deferred_free deferred;
 	uint16_t port;
 	char host
@@ -50,6 +51,10 @@ struct on_demand {
 
 /* Without a connection. A name is not looked up again meanwhile, and one that has no address is answered at once. */
 #define UNUSED_USEC (10 * USEC_PER_SEC)
+
+/* Of a connection to where one request went. Most of such hosts are never asked again, and a flood of them would leave
+ * as many connections for idle-timeout. */
+#define ASKED_ONCE_IDLE_USEC (5 * USEC_PER_SEC)
 
 static struct demand *demand_of(struct destination *d)
 {
@@ -380,10 +385,20 @@ struct destination *on_demand_get(struct upstream *u, struct exchange *x)
 		exchange_on_up_failed(x, &relay_cause_DESTINATIONS_FULL, 0, NULL);
 		return NULL;
 	}
-	if (!m)
+	if (m)
+		m->was_asked_again = true;
+	else
 		m = make(o, t, &target, hash, &x->context.client);
 	use(m, x);
 	return &m->destination;
+}
+
+usec on_demand_idle_timeout(const struct destination *d)
+{
+	const struct demand *m = container_of(d, const struct demand, destination);
+	usec limit = d->origin->idle_timeout;
+	bool is_short = !m->was_asked_again && (limit == 0 || limit > ASKED_ONCE_IDLE_USEC);
+	return is_short ? ASKED_ONCE_IDLE_USEC : limit;
 }
 
 void on_demand_adopt(struct destination *d, struct exchange *push)

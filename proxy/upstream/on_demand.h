@@ -31,4 +31,7 @@ void on_demand_exchange_ended(struct exchange *x);
 void on_demand_conn_opened(struct on_demand *o);
 void on_demand_conn_ended(struct on_demand *o);
 
+/* How long a connection to the destination may be idle; 0: no limit. */
+usec on_demand_idle_timeout(const struct destination *d);
+
 #endif

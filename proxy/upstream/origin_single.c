@@ -3,6 +3,7 @@
  * Connections that carry one request at a time. They are used again when the request and its response
  * are complete, the last used first, so that those which are not needed become idle and are closed.
  */
+#include "proxy/upstream/on_demand.h"
 #include "proxy/upstream/private.h"
 
 /* ---- free again ---- */
@@ -12,7 +13,9 @@
 
 usec origin_single_idle_limit(const struct origin_conn *c)
 {
-	usec limit = c->pool->origin->idle_timeout, theirs = session_peer(c->session).keepalive;
+	const struct destination *d = c->pool->server->destination;
+	usec theirs = session_peer(c->session).keepalive;
+	usec limit = d->is_on_demand ? on_demand_idle_timeout(d) : c->pool->origin->idle_timeout;
 	if (theirs <= KEEPALIVE_MARGIN_USEC)
 		return limit;
 	theirs -= KEEPALIVE_MARGIN_USEC;

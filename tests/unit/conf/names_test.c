@@ -19,7 +19,8 @@ static void nothing_is_given(void **state)
 	struct load load = load_fine(NAMED, "");
 	const struct conf_server *s = &load.conf->server;
 	assert_int_equal(s->resolver_count, 0);
-	assert_int_equal(s->dns_min_ttl, 5 * USEC_PER_SEC);
+	assert_int_equal(conf_dns_min_ttl(s, false), 5 * USEC_PER_SEC);
+	assert_int_equal(conf_dns_min_ttl(s, true), USEC_PER_SEC);
 	assert_int_equal(s->dns_max_ttl, 3600 * USEC_PER_SEC);
 	assert_int_equal(s->dns_negative_ttl, 5 * USEC_PER_SEC);
 	assert_int_equal(s->dns_timeout, 2 * USEC_PER_SEC);

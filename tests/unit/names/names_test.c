@@ -215,6 +215,7 @@ static void begin(size_t resolvers, usec timeout)
 	const struct names_options o = {.resolvers = list,
 	    .resolver_count = resolvers,
 	    .min_ttl = 20 * USEC_PER_MSEC,
+	    .asked_min_ttl = 20 * USEC_PER_MSEC,
 	    .max_ttl = 3600 * USEC_PER_SEC,
 	    .negative_ttl = 30 * USEC_PER_MSEC,
 	    .timeout = timeout};
@@ -315,6 +316,30 @@ static void record_that_changes_is_found_when_its_ttl_is_over(void **state)
 	r->addresses[0] = NULL;
 	UNTIL(last_is("/0"));
 	assert_string_equal(w.error, "the name has no address");
+	names_unwatch(watched);
+	end();
+}
+
+/* covers: R433 */
+static void a_name_that_a_request_named_may_count_for_less(void **state)
+{
+	(void)state;
+	begin(1, LONG);
+	struct resolver *r = &w.resolvers[0];
+	w.names->min_ttl = LONG;
+	r->ttl = 0;
+	r->addresses[0] = "127.0.0.2";
+	struct name_watch *watched = watch("www.test");
+	UNTIL(w.reports);
+	struct name_question *q = name_question_get(w.names, "www.test", DNS_A);
+	assert_true(q->timer.deadline > net_now(w.loop) + LONG / 2);
+	names_unwatch(watched);
+	w.reports = 0;
+	watched = watch("www.test");
+	names_asked_by(watched, 7);
+	UNTIL(r->by_type[DNS_A] > 5);
+	r->addresses[0] = "127.0.0.3";
+	UNTIL(last_is("127.0.0.3:80/1"));
 	names_unwatch(watched);
 	end();
 }
@@ -787,6 +812,7 @@ int main(void)
 	    cmocka_unit_test(one_name_is_asked_once_for_all_its_watches),
 	    cmocka_unit_test(watch_that_ends_at_once_is_never_told),
 	    cmocka_unit_test(record_that_changes_is_found_when_its_ttl_is_over),
+	    cmocka_unit_test(a_name_that_a_request_named_may_count_for_less),
 	    cmocka_unit_test(ttl_is_kept_within_its_bounds),
 	    cmocka_unit_test(name_that_comes_into_being_is_found_soon),
 	    cmocka_unit_test(last_good_answer_stays_while_the_resolver_fails),

@@ -69,6 +69,45 @@ static void requests_for_one_host_share_its_destination(void **state)
 	gate_world_free(w);
 }
 
+/* How long the newest connection, which is idle, stays open. */
+static usec stays(struct gate_world *w)
+{
+	struct origin_conn *c = gate_newest_conn(w);
+	UNTIL(w, c->quiet_since != USEC_NEVER);
+	gate_passes(w);
+	return c->timer.deadline - c->quiet_since;
+}
+
+/* A flood of hosts that are asked once must not keep a connection to each of them for idle-timeout. */
+static void a_connection_to_a_host_that_was_asked_once_is_soon_closed(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *option;
+		usec once, again;
+	} rows[] = {
+	    {"", 5 * USEC_PER_SEC, 60 * USEC_PER_SEC},
+	    {"idle-timeout = 2s\n", 2 * USEC_PER_SEC, 2 * USEC_PER_SEC},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char more[256];
+		snprintf(more, sizeof(more), RULES "[origin o]\nserver = forward:\n%s", rows[i].option);
+		struct gate_world *w = world(LOCAL, more);
+		struct gate_site *site = &w->sites[0];
+		script_site(site);
+		struct gate_peer *c = gate_client(w, NULL);
+		for (unsigned n = 0; n < 2; n++) {
+			struct gate_stream *s = ask(c, "127.0.0.1", site->port, n ? "/2" : "/1");
+			SCRIPT_SEES(script_origin(site, 0), n ? "GET /2 HTTP/1.1\r\n" : "GET /1 HTTP/1.1\r\n");
+			answer(script_origin(site, 0));
+			expect(w, s, 200, NULL);
+			usec wanted = n ? rows[i].again : rows[i].once, got = stays(w);
+			assert_true(got >= wanted && got < wanted + USEC_PER_SEC);
+		}
+		gate_world_free(w);
+	}
+}
+
 /* Servers take what follows such a login on its connection for requests of the same user. */
 static void a_login_of_a_connection_is_nobody_elses(void **state)
 {
@@ -282,6 +321,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(requests_for_one_host_share_its_destination),
+	    cmocka_unit_test(a_connection_to_a_host_that_was_asked_once_is_soon_closed),
 	    cmocka_unit_test(a_login_of_a_connection_is_nobody_elses),
 	    cmocka_unit_test(the_one_unused_for_the_longest_is_evicted),
 	    cmocka_unit_test(when_all_are_in_use_the_next_is_refused),
