@@ -51,9 +51,13 @@ static void check_texts(struct slice text)
 	struct net_address resolvers[LIMIT_RESOLVERS];
 	struct hosts *h = hosts_new(text);
 	ensure(hosts_find(h, "a.test", found, 4) <= 4);
-	ensure(hosts_find(h, "localhost", found, 4) == 2);
+	/* Whatever the text says, localhost has an address, and each of them is loopback. */
+	size_t count = hosts_find(h, "x.localhost", found, 4);
+	ensure(count >= 1 && count <= 4);
+	for (size_t i = 0; i < count; i++)
+		ensure(found[i].family == 4 ? found[i].bytes[0] == 127 : found[i].bytes[15] == 1);
 	hosts_free(h);
-	size_t count = resolv_conf_read(text, resolvers, LIMIT_RESOLVERS);
+	count = resolv_conf_read(text, resolvers, LIMIT_RESOLVERS);
 	ensure(count >= 1 && count <= LIMIT_RESOLVERS);
 	for (size_t i = 0; i < count; i++)
 		ensure(net_address_port(&resolvers[i]) == 53);
