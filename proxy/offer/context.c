@@ -50,10 +50,9 @@ static const struct relay_cause *last_hop(const struct http_head *head, const ch
 /* redirect-to-https: whatever is asked for, in cleartext and through no proxy that ended TLS. */
 static RARE const struct relay_cause *to_https(const struct exchange *x, const char **detail)
 {
-	struct http_authority authority;
 	if (slice_equal_nocase(x->request->scheme, SLICE("https")))
 		return NULL;
-	if (!http_authority_parse(x->request->authority, x->request->scheme, &authority))
+	if (!offer_host_is_plain(x->request))
 		return *detail = "no host to be redirected to", &relay_cause_DOWN_MALFORMED;
 	return *detail = "http is redirected to https here", &relay_cause_REDIRECT;
 }
@@ -94,9 +93,11 @@ static RARE const struct relay_cause *offer_tunnel(struct exchange *x, const cha
 static const struct relay_cause *answer_of_route(const struct exchange *x, const char **detail)
 {
 	const struct conf_route *route = x->context.route;
-	if (route->redirect.status && x->request->authority.len == 0 &&
-	    offer_redirect_needs_host(route))
-		return *detail = "no Host, and the route redirects to it",
+	if (route->redirect.status && offer_redirect_needs_host(route) &&
+	    !offer_host_is_plain(x->request))
+		return *detail = x->request->authority.len == 0
+				     ? "no Host, and the route redirects to it"
+				     : "no host to be redirected to",
 		       &relay_cause_DOWN_MALFORMED;
 	if (route->redirect.status)
 		return *detail = "the route redirects", &relay_cause_ROUTE_REDIRECT;

@@ -142,6 +142,9 @@ bool offer_destination_leaves(const struct exchange *x);
 /* Whether the target of the route's redirect has the host of the request in it. */
 bool offer_redirect_needs_host(const struct conf_route *route);
 /* The Location of a request to a route with redirect, in the arena. */
+/* Whether the request's host may stand in a Location: it is a name or an address. Of other texts browsers make other
+ * hosts than servers do. */
+bool offer_host_is_plain(const struct http_head *request);
 struct slice offer_redirect_target(
     const struct offer_env *env, const struct http_head *request, struct arena *a);
 /* Whether a push for this request could be of use. If so, the request is sent on a connection with

@@ -3,6 +3,7 @@
 #include "proxy/offer/offer.h"
 
 #include "proxy/http/authority.h"
+#include "proxy/http/host.h"
 
 /* What the placeholders stand for. */
 struct parts {
@@ -38,13 +39,24 @@ static struct slice part_named(const struct parts *p, struct slice name)
 	return slice_equal(name, SLICE("query")) ? p->query : p->rest;
 }
 
-/* "//host" and "/\\host" would lead to another host. */
-static struct slice without_second_slash(struct slice target)
+/* "//host" and "/\\host" lead browsers to another host, and so does "\\host" without a slash before it. */
+static struct slice with_one_slash(struct arena *a, struct slice target)
 {
 	size_t slashes = 0;
 	while (slashes < target.len && (target.ptr[slashes] == '/' || target.ptr[slashes] == '\\'))
 		slashes++;
-	return slashes > 1 && target.ptr[0] == '/' ? slice_from(target, slashes - 1) : target;
+	if (slashes <= 1)
+		return target;
+	return arena_printf(a, "/%.*s", SLICE_ARG(slice_from(target, slashes)));
+}
+
+bool offer_host_is_plain(const struct http_head *request)
+{
+	char name[HTTP_HOST_TEXT];
+	struct address address;
+	struct http_authority authority;
+	return http_authority_parse(request->authority, request->scheme, &authority) &&
+	       http_host_read(authority.host, name, &address) != HTTP_HOST_STRANGE;
 }
 
 bool offer_redirect_needs_host(const struct conf_route *route)
@@ -77,5 +89,5 @@ struct slice offer_redirect_target(
 		made = arena_printf(
 		    a, "%.*s%.*s%.*s", SLICE_ARG(made), SLICE_ARG(text), SLICE_ARG(part));
 	}
-	return route->redirect.target.ptr[0] == '/' ? without_second_slash(made) : made;
+	return route->redirect.target.ptr[0] == '/' ? with_one_slash(a, made) : made;
 }

@@ -117,6 +117,7 @@ const OWN = [
 	section('route old', { path: '/old', redirect: '301 https://new.example/base{rest}' }),
 	section('route moved', { path: '/moved', redirect: '/new{rest}' }),
 	section('route root', { path: '/strip', redirect: '302 /{rest}' }),
+	section('route www', { path: '/www', redirect: '301 https://www.{host}/' }),
 	section('route closed', { path: '/closed', answer: `503 ${path.join(dir, 'closed.html')}` }),
 	section('route health', { path: '/health', answer: `200 ${path.join(dir, 'ok.txt')}` }),
 	section('route empty', { path: '/empty', answer: 204 }),
@@ -129,7 +130,7 @@ scenario('redirects lead where their targets say, over both versions', { routes:
 	let id = -1;
 	for (const [url, status, location] of [
 		['/old/a/b?c=d', 301, 'https://new.example/base/a/b?c=d'], ['/old', 301, 'https://new.example/base'], ['/moved/x', 308, '/new/x'],
-		['/strip//evil.example/', 302, '/evil.example/'], ['/strip', 302, '/'],
+		['/strip//evil.example/', 302, '/evil.example/'], ['/strip/\\evil.example', 302, '/evil.example'], ['/strip', 302, '/'],
 	]) {
 		client.request(id += 2, { path: url });
 		for (const r of [await client.response(id), await ask(s, url), await ask(s, url, { method: 'HEAD' })]) {
@@ -143,6 +144,23 @@ scenario('redirects lead where their targets say, over both versions', { routes:
 	assert.equal(line.route, 'old');
 	assert.match(explain(s, `http://www.example:${s.port}/old/x`), /redirected with 301 by the route, to https:\/\/new\.example\/base\/x/);
 });
+
+/* Browsers and servers read some texts as different hosts. */
+const STRANGE = ['10.1', '0x0a.0.0.1', '10.0.0.1.', 'a..example', '.a.example', 'a.example..', '%61.example', '[::ffff:10.0.0.1]', 'a,b.example', '0'];
+// covers: R494
+for (const [what, more, asked] of [['{host}', {}, '/www'], ['redirect-to-https', { listen: { 'redirect-to-https': '8443' } }, '/x']])
+	scenario(`${what} leads to hosts alone that are names or addresses`, { routes: OWN, origins: {}, ...more }, async (s) => {
+		const client = await s.connect();
+		const target = (host) => (asked === '/www' ? `https://www.${host}/` : `https://${host}:8443/x`);
+		let id = -1;
+		for (const host of ['a.example', 'A_b.example', 'a.example.', '192.0.2.1', '[2001:db8::1]', ...STRANGE]) {
+			client.request(id += 2, { path: asked, ':authority': `${host}:8080` });
+			for (const r of [await client.response(id), await ask(s, asked, { headers: { host: `${host}:8080` } })]) {
+				assert.equal(r.headers.location, STRANGE.includes(host) ? undefined : target(host), host);
+				assert.equal(r.status, STRANGE.includes(host) ? 400 : asked === '/www' ? 301 : 308, host);
+			}
+		}
+	});
 
 // covers: R495
 scenario('fixed answers have their status and file', { routes: OWN, origins: {} }, async (s) => {

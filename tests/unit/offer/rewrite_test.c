@@ -396,7 +396,11 @@ static void a_redirect_leads_where_its_target_says(void **state)
 	    {"path = /old\nredirect = /{rest}", "/old/x", "/x"},
 	    /* no other host */
 	    {"path = /old\nredirect = /{rest}", "/old//evil.example/x", "/evil.example/x"},
-	    {"path = /old\nredirect = /{rest}", "/old/\\evil.example", "\\evil.example"},
+	    {"path = /old\nredirect = /{rest}", "/old/\\evil.example", "/evil.example"},
+	    {"redirect = /{rest}", "/\\evil.example", "/evil.example"},
+	    {"redirect = /{rest}", "//\\/evil.example", "/evil.example"},
+	    {"redirect = /{path}", "/\\", "/"},
+	    {"path = /old\nredirect = /new{rest}", "/old/\\evil.example", "/new/\\evil.example"},
 	    {"redirect = /{path}", "/evil.example", "/evil.example"},
 	    {"redirect = https://b.example{rest}", "//evil.example", "https://b.example//evil.example"},
 	    {"redirect = /x?to={path}", "/y", "/x?to=/y"},
