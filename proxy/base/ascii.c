@@ -2,7 +2,7 @@
 /* The table of byte classes; see ascii.h. */
 #include "proxy/base/ascii.h"
 
-const uint8_t ascii_classes[256] = {
+const uint16_t ascii_classes[256] = {
     [0x00 ... 0x08] = ASCII_CONTROL,
     [0x0a ... 0x1f] = ASCII_CONTROL,
     [0x7f] = ASCII_CONTROL,
@@ -22,7 +22,7 @@ const uint8_t ascii_classes[256] = {
     ['*'] = ASCII_TOKEN_MARK | ASCII_HOST_MARK,
     ['+'] = ASCII_SCHEME_MARK | ASCII_HOST_MARK,
     [','] = ASCII_HOST_MARK,
-    ['-'] = ASCII_SCHEME_MARK | ASCII_HOST_MARK,
+    ['-'] = ASCII_SCHEME_MARK | ASCII_HOST_MARK | ASCII_DASH,
     ['.'] = ASCII_SCHEME_MARK | ASCII_HOST_MARK,
     [';'] = ASCII_HOST_MARK,
     ['='] = ASCII_HOST_MARK,

@@ -16,17 +16,19 @@ enum {
 	ASCII_TOKEN_MARK = 16, /* the other marks of a tchar */
 	ASCII_HEX_LETTER = 32, /* of either case */
 	ASCII_HOST_MARK = 64,  /* RFC 3986: marks of unreserved and sub-delims */
-	ASCII_CONTROL = 128,   /* and DEL, without HTAB: in no field value (RFC 9110 5.5) */
+	ASCII_DASH = 128,      /* - alone */
+	ASCII_CONTROL = 256,   /* and DEL, without HTAB: in no field value (RFC 9110 5.5) */
 
 	ASCII_ALPHA = ASCII_UPPER | ASCII_LOWER,
 	ASCII_ALNUM = ASCII_ALPHA | ASCII_DIGIT,
 	ASCII_HEX = ASCII_DIGIT | ASCII_HEX_LETTER,
-	ASCII_SCHEME = ASCII_ALNUM | ASCII_SCHEME_MARK,          /* RFC 3986 3.1 */
-	ASCII_TOKEN = ASCII_SCHEME | ASCII_TOKEN_MARK,           /* RFC 9110 5.6.2 tchar */
-	ASCII_LOWER_TOKEN = ASCII_TOKEN & ~(unsigned)ASCII_UPPER /* RFC 9113 8.2.1 */
+	ASCII_SCHEME = ASCII_ALNUM | ASCII_SCHEME_MARK,           /* RFC 3986 3.1 */
+	ASCII_TOKEN = ASCII_SCHEME | ASCII_TOKEN_MARK,            /* RFC 9110 5.6.2 tchar */
+	ASCII_LOWER_TOKEN = ASCII_TOKEN & ~(unsigned)ASCII_UPPER, /* RFC 9113 8.2.1 */
+	ASCII_USUAL_NAME = ASCII_LOWER | ASCII_DIGIT | ASCII_DASH /* most names of fields */
 };
 
-extern const uint8_t ascii_classes[256];
+extern const uint16_t ascii_classes[256];
 
 /* Is the byte in one of the classes? */
 static inline bool ascii_is(char c, unsigned classes)

@@ -88,13 +88,36 @@ bool cidr_contains(const struct cidr *c, const struct address *a)
 	return rest == 0 || (a->bytes[whole] ^ c->base.bytes[whole]) >> (8 - rest) == 0;
 }
 
+static char *put_decimal(char *at, unsigned byte)
+{
+	if (byte >= 100)
+		*at++ = (char)('0' + byte / 100);
+	if (byte >= 10)
+		*at++ = (char)('0' + byte / 10 % 10);
+	*at++ = (char)('0' + byte % 10);
+	return at;
+}
+
+/* Not with inet_ntop(3): this is on the way of each request. */
+static void format_ipv4(const uint8_t *bytes, char *at)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		if (i > 0)
+			*at++ = '.';
+		at = put_decimal(at, bytes[i]);
+	}
+	*at = 0;
+}
+
 char *address_format(const struct address *a, char *buffer, size_t size)
 {
 	char string[INET6_ADDRSTRLEN] = "-";
 	if (size == 0)
 		return buffer;
-	if (a->family != 0)
-		inet_ntop(a->family == 4 ? AF_INET : AF_INET6, a->bytes, string, sizeof(string));
+	if (a->family == 4)
+		format_ipv4(a->bytes, string);
+	else if (a->family == 6)
+		inet_ntop(AF_INET6, a->bytes, string, sizeof(string));
 	size_t n = strnlen(string, size - 1);
 	memcpy(buffer, string, n);
 	buffer[n] = 0;

@@ -29,8 +29,10 @@ enum conf_origin_kind {
 	CONF_ORIGIN_DEMO,     /* demo: */
 	CONF_ORIGIN_FORWARD,  /* forward: each request goes where it says itself */
 };
-/* What a route does with Forwarded and the like; auto: keep, and remove in forward mode. */
-enum conf_forwarded { CONF_FORWARDED_AUTO, CONF_FORWARDED_KEEP, CONF_FORWARDED_REMOVE, CONF_FORWARDED_ADD };
+/* What a route does with Forwarded and the like; auto: replace, and remove in forward mode. */
+enum conf_forwarded { CONF_FORWARDED_AUTO, CONF_FORWARDED_KEEP, CONF_FORWARDED_REMOVE, CONF_FORWARDED_ADD, CONF_FORWARDED_REPLACE };
+/* What a route does with fields of requests whose names have "_" or the like; auto: only while the file is read. */
+enum conf_underscores { CONF_UNDERSCORES_AUTO, CONF_UNDERSCORES_PASS, CONF_UNDERSCORES_DROP };
 enum conf_listen_mode { CONF_MODE_GATEWAY, CONF_MODE_FORWARD };
 /* The protocols that may be spoken on a connection: bits. */
 enum conf_protocol { CONF_HTTP2 = 1, CONF_HTTP1 = 2 };
@@ -213,7 +215,8 @@ enum conf_field_change { CONF_FIELD_SET, CONF_FIELD_ADD, CONF_FIELD_REMOVE };
 struct conf_field {
 	enum conf_field_change change;
 	struct slice name, value;     /* lower case; no value to remove */
-	enum http_token token;
+	bool is_marked;               /* the name has a mark other than "-" (http/spelling.h) */
+	enum http_token token;        /* of the known name that this is, or is another spelling of */
 };
 struct conf_fields {
 	struct conf_field *fields;
@@ -320,6 +323,7 @@ struct conf_route {
 	bool subscription;            /* its GETs wait for pushes (relay/subscription.c) */
 	bool maps_referer;            /* Referer to the origin has its scheme, host and path */
 	enum conf_forwarded forwarded;
+	enum conf_underscores underscores;
 	struct conf_fields request_fields, response_fields;
 	struct conf_request_limit *request_limits; /* all count */
 	size_t request_limit_count;

@@ -6,6 +6,7 @@
 #include "proxy/conf/setters.h"
 
 #include "proxy/base/ascii.h"
+#include "proxy/http/spelling.h"
 
 /* RFC 9110 5.5: no control characters but HTAB. The caller has trimmed the value. */
 bool conf_is_text(struct slice text)
@@ -67,13 +68,13 @@ bool conf_store_field(
 	struct slice lower = slice_sub(slice_of_string(name), 0, colon);
 	ascii_lower_copy(name, lower);
 	struct slice text = slice_trim(slice_from(value, colon + 1));
-	enum http_token token = http_token_find(lower);
+	enum http_token token = http_token_alike(lower);
 	const char *wrong =
 	    fault_of(lower, text, token, change != CONF_FIELD_REMOVE, colon < value.len);
 	if (wrong)
 		return conf_bad_value(l, value, NULL, wrong);
 	f->fields = conf_grow(l, f->fields, f->count, sizeof *f->fields);
-	f->fields[f->count++] =
-	    (struct conf_field){change, lower, slice_of(conf_copy(l, text), text.len), token};
+	f->fields[f->count++] = (struct conf_field){change, lower,
+	    slice_of(conf_copy(l, text), text.len), http_name_is_marked(lower), token};
 	return true;
 }

@@ -373,6 +373,7 @@ static const struct idle {
     {CONF_SECTION_ROUTE, "map-referer", conf_is_forward_only,
 	"hosts stay as they are in forward mode"},
     {CONF_SECTION_ROUTE, "forwarded", has_no_origin, NO_ORIGIN},
+    {CONF_SECTION_ROUTE, "underscores", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "request-set", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "request-add", has_no_origin, NO_ORIGIN},
     {CONF_SECTION_ROUTE, "request-remove", has_no_origin, NO_ORIGIN},

@@ -105,8 +105,11 @@ static_assert(CONF_PUSH_AUTO == 0 && CONF_PUSH_ACCEPT == 1 && CONF_PUSH_REFUSE =
 static_assert(CONF_BALANCE_LEAST == 0 && CONF_BALANCE_ROUND_ROBIN == 1, "balance");
 static_assert(CONF_SCHEME_KEEP == 0 && CONF_SCHEME_HOP == 1, "scheme");
 static_assert(CONF_FORWARDED_AUTO == 0 && CONF_FORWARDED_KEEP == 1 && CONF_FORWARDED_REMOVE == 2 &&
-		  CONF_FORWARDED_ADD == 3,
+		  CONF_FORWARDED_ADD == 3 && CONF_FORWARDED_REPLACE == 4,
     "forwarded");
+static_assert(
+    CONF_UNDERSCORES_AUTO == 0 && CONF_UNDERSCORES_PASS == 1 && CONF_UNDERSCORES_DROP == 2,
+    "underscores");
 static_assert(CONF_SANDBOX_ON == 0 && CONF_SANDBOX_OFF == 1 && CONF_SANDBOX_LOG == 2, "sandbox");
 static_assert(POLICY_ANY == 0 && POLICY_NO == 1 && POLICY_YES == 2, "push-enabled");
 static_assert(POLICY_RELAYED == 0 && POLICY_SOURCE_COUNT == 5, "source");
@@ -655,14 +658,22 @@ const struct conf_option conf_options[] = {
         .sentence = "yes: a GET here waits for pushes (RFC 8030, event feeds). It may be answered late or never while its "
         "pushes come, it may have any number of them, and it gets an origin connection of its own, which is not "
         "read from while the client is slow, so that no push is lost."},
-    {ROUTE_OPTION(forwarded), .key = "forwarded", CHOICE("auto keep remove add"), .example = "add", .preset = "auto",
-        .sentence = "What becomes of Forwarded, X-Forwarded-For, X-Forwarded-Proto, X-Forwarded-Host and X-Real-IP on the way to the "
-        "origin.\n"
-        "auto: as keep; on listeners with mode = forward as remove.\n"
-        "keep: they go on as they came.\n"
+    {ROUTE_OPTION(forwarded), .key = "forwarded", CHOICE("auto keep remove add replace"), .example = "remove", .preset = "auto",
+        .sentence = "What the origin is told of the client, in Forwarded, X-Real-IP and all fields that begin with X-Forwarded-.\n"
+        "auto: as replace; on listeners with mode = forward as remove.\n"
+        "keep: the fields go on as they came.\n"
         "remove: the origin gets none of them.\n"
-        "add: the origin gets the client's address, its scheme and its host in the first four. What came with the request is "
-        "replaced, unless trusted of [listen] names the client: then the address is added to its list."},
+        "add: as replace, but X-Forwarded-Port and X-Real-IP are not written.\n"
+        "replace: what the client sends of them is removed. The origin gets the client's address in Forwarded, X-Forwarded-For "
+        "and X-Real-IP, and what it asked for in X-Forwarded-Proto, X-Forwarded-Host and X-Forwarded-Port. If trusted of [listen] "
+        "names the client, its fields stay: its address is added to its lists, and the scheme and the host where they are missing."},
+    {ROUTE_OPTION(underscores), .key = "underscores", CHOICE("auto pass drop"), .example = "drop", .preset = "auto",
+        .sentence = "What becomes of a request's fields whose names have an underscore, or any other mark than '-': CGI, WSGI, PHP "
+        "and the like read X_Auth as X-Auth. Other spellings of what the route sets or removes, and of Forwarded and the like, never "
+        "go on; this is for all others.\n"
+        "auto: as drop if the route has request-set or request-remove, or sets forwarded to remove, add or replace; else as pass.\n"
+        "pass: they go on.\n"
+        "drop: the origin gets none of them."},
     {FIELDS(request_fields, CONF_FIELD_SET), .key = "request-set",
         .example = "X-Gate: pushgate", .form = "NAME: VALUE",
         .sentence = "Sets a field of the requests to the origin; replaces all fields of this name. All changes are made "

@@ -372,6 +372,22 @@ static void note_tunnels(struct conf *c)
 		c->listens[i].takes_tunnels = any[c->listens[i].mode == CONF_MODE_FORWARD];
 }
 
+/* A route that changes fields is for an origin that believes them. */
+static void decide_underscores(struct conf *c)
+{
+	for (size_t i = 0; i < c->route_count; i++) {
+		struct conf_route *r = &c->routes[i];
+		bool drops = r->forwarded == CONF_FORWARDED_REMOVE ||
+			     r->forwarded == CONF_FORWARDED_ADD ||
+			     r->forwarded == CONF_FORWARDED_REPLACE;
+		if (r->underscores != CONF_UNDERSCORES_AUTO)
+			continue;
+		for (size_t k = 0; k < r->request_fields.count; k++)
+			drops |= r->request_fields.fields[k].change != CONF_FIELD_ADD;
+		r->underscores = drops ? CONF_UNDERSCORES_DROP : CONF_UNDERSCORES_PASS;
+	}
+}
+
 void conf_finish(struct conf_loader *l)
 {
 	struct conf *c = l->conf;
@@ -390,6 +406,7 @@ void conf_finish(struct conf_loader *l)
 	conf_for_each_section(l, s, CONF_SECTION_ACCESS) conf_check_access(l, s);
 	note_tunnels(c);
 	conf_read_system_authorities(l);
+	decide_underscores(c);
 	if (c->listen_count == 0)
 		tell_missing(l, CONF_SECTION_LISTEN, "an address");
 	/* Forward mode has a route of its own, unless another mistake prevents that. */

@@ -130,6 +130,7 @@ static void open_offers(struct gateway *g, const struct gateway_env *env)
 	g->offers.forward_router = g->forward_router =
 	    router_new(g->env.conf, CONF_MODE_FORWARD, g->env.seed);
 	g->offers.manifests = g->manifests = manifests_new(g->env.conf);
+	g->offers.forwarding = g->forwarding = forwarding_table_new(g->env.seed);
 	learned_open(g, env);
 }
 
@@ -228,6 +229,7 @@ void gateway_free(struct gateway *g)
 	relay_fini(&g->relay);
 	router_free(g->router);
 	router_free(g->forward_router);
+	forwarding_table_free(g->forwarding);
 	chunk_pool_free(g->small_chunks);
 	http_head_pool_free(g->env.heads);
 	net_set_closing_budget(g->env.loop, NULL);

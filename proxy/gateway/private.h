@@ -91,6 +91,7 @@ struct gateway {
 	struct rule_misses *rule_misses; /* by policy_rule.index; owned */
 	struct offer_env offers;         /* borrows the members below */
 	struct router *router, *forward_router; /* owned; the second may be NULL */
+	struct forwarding_table *forwarding;    /* owned */
 	struct manifests *manifests;            /* owned */
 	struct offer_learned *learned;          /* owned; NULL: no [preload] section uses it */
 	struct learned_saving saving;

@@ -89,6 +89,16 @@ static bool interim_head(void *context, struct exchange *x, struct http_head *he
 	return offer_on_interim(&g->offers, client_facts(x, &facts), x, head);
 }
 
+static void trailers(
+    void *context, const struct exchange *x, struct http_head *head, bool is_request)
+{
+	(void)context;
+	if (is_request)
+		offer_request_trailers(x, head);
+	else
+		offer_response_trailers(x, head);
+}
+
 /* A subscription is ended by stream-idle-timeout alone, whether it was answered or not. So is a call of gRPC
  * that has no deadline: its head often comes with the first message, or with the status. */
 static usec response_limit(const struct exchange *x)
@@ -203,6 +213,7 @@ const struct relay_ops gateway_relay_ops = {
     .push_promised = promise_made,
     .response_head = response_head,
     .interim_head = interim_head,
+    .trailers = trailers,
     .same_at_origin = same_at_origin,
     .own_answer = gateway_own_answer,
     .ended = access_record_ended,
@@ -221,9 +232,12 @@ static uint64_t epoch_sec(void *context)
 static struct http_head *origin_request(void *context, const struct exchange *x)
 {
 	const struct gateway *g = context;
-	if (x->context.route->request_fields.count == 0 && !offer_changes_claims(x))
+	if (x->context.route->request_fields.count == 0 && !offer_changes_forwarding(x))
 		return NULL;
-	return offer_origin_request(&g->offers, x);
+	/* Two of these overlays may be compared, so none borrows from the table. */
+	struct offer_env env = g->offers;
+	env.forwarding = NULL;
+	return offer_origin_request(&env, x);
 }
 
 static bool same_changes(void *context, const struct exchange *a, const struct exchange *b)

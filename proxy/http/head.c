@@ -75,6 +75,7 @@ static void clear(struct http_head *head)
 	head->method_token = HTTP_METHOD_OTHER;
 	head->status = 0;
 	head->never_index_pseudo = 0;
+	head->noted = 0;
 	head->version = HTTP_VERSION_NONE;
 	head->scheme_from_connection = false;
 	head->allows_protocol = head->opens_tunnel = false;
@@ -239,6 +240,7 @@ static void copy_all(struct http_head *copy, const struct http_head *head, char 
 	copy->method_token = head->method_token;
 	copy->status = head->status;
 	copy->never_index_pseudo = head->never_index_pseudo;
+	copy->noted = head->noted;
 	copy->authority_from_host = head->authority_from_host;
 	copy->content_length = head->content_length;
 	copy->list_bytes = head->list_bytes;

@@ -45,6 +45,15 @@ enum {
 	HTTP_PSEUDO_PROTOCOL = 32,
 };
 
+/* Bits of `noted`: fields that few heads have, so that nobody looks for them in the others. */
+enum {
+	/* By http_head_validate: a name that can be another spelling of a name that a rule has, or an unknown
+	 * X-Forwarded- name (spelling.h). */
+	HTTP_NOTED_NAMES = 1,
+	/* By http_head_overlay: a forwarding field whose name has a token. */
+	HTTP_NOTED_FORWARDING = 2,
+};
+
 #define HTTP_LENGTH_UNKNOWN UINT64_MAX
 
 struct http_head {
@@ -63,6 +72,7 @@ struct http_head {
 	uint16_t method_token; /* enum http_method */
 	uint16_t status;       /* 100…999, 0 for requests */
 	uint8_t never_index_pseudo;
+	uint8_t noted;   /* HTTP_NOTED_… bits */
 	uint8_t version; /* enum http_version: in which it was received; for Via, rules and log */
 	/* Of a request in HTTP/1: its target has no scheme, `scheme` is that of the connection. */
 	bool scheme_from_connection;

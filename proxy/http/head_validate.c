@@ -8,6 +8,7 @@
 #include "proxy/base/ascii.h"
 #include "proxy/http/authority.h"
 #include "proxy/http/head.h"
+#include "proxy/http/spelling.h"
 
 #define ONES UINT64_C(0x0101010101010101)
 #define HIGHS (ONES * 0x80)
@@ -70,14 +71,22 @@ static inline const char *check_value(struct slice value)
 	return NULL;
 }
 
-static const char *check_name(struct slice name)
+/* A name without a token. */
+static const char *check_name(struct http_head *head, struct slice name)
 {
 	if (name.len == 0)
 		return "empty field name (RFC 9110 5.1)";
+	if (ascii_all(name, ASCII_USUAL_NAME)) {
+		if (slice_starts_with(name, SLICE(HTTP_X_FORWARDED)))
+			head->noted |= HTTP_NOTED_NAMES;
+		return NULL;
+	}
 	if (name.ptr[0] == ':')
 		return "unknown pseudo-field (RFC 9113 8.3)";
-	if (ascii_all(name, ASCII_LOWER_TOKEN))
+	if (ascii_all(name, ASCII_LOWER_TOKEN)) {
+		head->noted |= HTTP_NOTED_NAMES;
 		return NULL;
+	}
 	if (ascii_all(name, ASCII_TOKEN))
 		return "field name in upper case (RFC 9113 8.2.1)";
 	return "field name is not a token (RFC 9110 5.1)";
@@ -157,7 +166,7 @@ static const char *check_field(struct pass *p, const struct http_field *field)
 {
 	switch (field->token) {
 	case HTTP_TOKEN_NONE: {
-		const char *fault = check_name(field->name);
+		const char *fault = check_name(p->head, field->name);
 		if (fault)
 			return fault;
 		break;

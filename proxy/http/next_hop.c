@@ -3,17 +3,21 @@
  * Removes the fields for one hop alone before a head goes to the next hop (RFC 9110 7.6.1). The fields that
  * Connection nominates are gone by then: h1/framing.c takes it out, and http_head_validate refuses Connection and
  * the fields that it must nominate. Proxy is no field of HTTP: CGI programs take it for the proxy that they shall
- * use. Which heads have the fields of proxy authentication is for offer/proxy_fields.c to say.
+ * use. Which heads have the fields of proxy authentication, and forwarding fields, is for offer/proxy_fields.c to
+ * say.
  */
 #include "proxy/http/head.h"
 
+/* Bits. */
 enum hop_class {
-	END_TO_END,
-	ONE_HOP,
-	ONE_HOP_IN_REQUESTS, /* Host: :authority says the same, and must be the only one (RFC 9113
-				8.3.1) */
-	ONE_HOP_IN_TRAILERS,
-	TE, /* stays once, in requests */
+	END_TO_END = 0,
+	ONE_HOP = 1,
+	ONE_HOP_IN_REQUESTS =
+	    2, /* Host: :authority says the same, and must be the only one (RFC 9113
+				    8.3.1) */
+	ONE_HOP_IN_TRAILERS = 4,
+	TE = 8,          /* stays once, in requests */
+	FORWARDING = 16, /* stays, and is noted */
 };
 
 static const uint8_t class_of[HTTP_TOKEN_COUNT] = {
@@ -25,6 +29,12 @@ static const uint8_t class_of[HTTP_TOKEN_COUNT] = {
     [HTTP_TOKEN_PROXY_AUTHORIZATION] = ONE_HOP_IN_TRAILERS,
     [HTTP_TOKEN_HOST] = ONE_HOP_IN_REQUESTS,
     [HTTP_TOKEN_TE] = TE,
+    [HTTP_TOKEN_FORWARDED] = FORWARDING,
+    [HTTP_TOKEN_X_FORWARDED_FOR] = FORWARDING,
+    [HTTP_TOKEN_X_FORWARDED_PROTO] = FORWARDING,
+    [HTTP_TOKEN_X_FORWARDED_HOST] = FORWARDING,
+    [HTTP_TOKEN_X_FORWARDED_PORT] = FORWARDING,
+    [HTTP_TOKEN_X_REAL_IP] = FORWARDING,
 };
 
 static bool is_request(const struct http_head *head)
@@ -38,6 +48,7 @@ static bool stays(const struct http_head *head, const struct http_field *field, 
 	bool had = *had_te;
 	switch ((enum hop_class)class_of[field->token]) {
 	case END_TO_END:
+	case FORWARDING:
 		return true;
 	case TE:
 		*had_te = true;
@@ -52,19 +63,22 @@ static bool stays(const struct http_head *head, const struct http_field *field, 
 	return false;
 }
 
-static bool is_end_to_end(const struct http_head *head)
+static unsigned classes_of(const struct http_head *head)
 {
+	unsigned classes = 0;
 	for (uint32_t i = 0; i < head->count; i++)
-		if (class_of[head->fields[i].token] != END_TO_END)
-			return false;
-	return true;
+		classes |= class_of[head->fields[i].token];
+	return classes;
 }
 
 static void strip(struct http_head *head, bool keeps_host)
 {
 	bool had_te = false;
 	uint32_t kept = 0;
-	if (is_end_to_end(head)) /* the usual head */
+	unsigned classes = classes_of(head);
+	if (classes & FORWARDING)
+		head->noted |= HTTP_NOTED_FORWARDING;
+	if ((classes & ~(unsigned)FORWARDING) == 0) /* the usual head */
 		return;
 	for (uint32_t i = 0; i < head->count; i++) {
 		const struct http_field *field = &head->fields[i];

@@ -41,7 +41,7 @@
 	X(PROXY_STATUS, "proxy-status") X(CACHE_STATUS, "cache-status")                            \
 	X(FORWARDED, "forwarded") X(X_FORWARDED_FOR, "x-forwarded-for")                            \
 	X(X_FORWARDED_PROTO, "x-forwarded-proto") X(X_FORWARDED_HOST, "x-forwarded-host")          \
-	X(X_REAL_IP, "x-real-ip")                                                                  \
+	X(X_FORWARDED_PORT, "x-forwarded-port") X(X_REAL_IP, "x-real-ip")                          \
 	X(X_HTTP2_PUSH_ONLY, "x-http2-push-only") X(SAVE_DATA, "save-data")                        \
 	X(SEC_FETCH_MODE, "sec-fetch-mode") X(SEC_FETCH_DEST, "sec-fetch-dest")                    \
 	X(SEC_FETCH_SITE, "sec-fetch-site") X(SEC_FETCH_USER, "sec-fetch-user")                    \

@@ -3,17 +3,25 @@
 #include "proxy/offer/offer.h"
 
 #include "proxy/base/hash.h"
+#include "proxy/http/spelling.h"
 
-/* A name that the program knows has a token, so that no text need be compared. */
-static void remove_field(struct http_head *head, const struct conf_field *field)
+static bool is_meant(const struct conf_field *rule, const struct http_field *f)
 {
-	if (field->token != HTTP_TOKEN_NONE) {
-		http_head_remove(head, field->token);
+	if (f->token != HTTP_TOKEN_NONE)
+		return f->token == rule->token;
+	return http_names_alike(f->name, rule->token ? http_token_name(rule->token) : rule->name);
+}
+
+/* In each spelling of its name that an origin may take for it. */
+static void remove_field(struct http_head *head, const struct conf_field *rule)
+{
+	if (rule->token && !(head->noted & HTTP_NOTED_NAMES)) {
+		http_head_remove(head, rule->token);
 		return;
 	}
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < head->count; i++)
-		if (!slice_equal(head->fields[i].name, field->name))
+		if (!is_meant(rule, &head->fields[i]))
 			head->fields[kept++] = head->fields[i];
 	head->count = kept;
 }
@@ -42,10 +50,20 @@ uint64_t offer_fields_key(const struct conf_fields *rules)
 void offer_apply_fields(const struct conf_fields *rules, struct http_head *head)
 {
 	for (size_t i = 0; i < rules->count; i++) {
-		const struct conf_field *field = &rules->fields[i];
-		if (field->change != CONF_FIELD_ADD)
-			remove_field(head, field);
-		if (field->change != CONF_FIELD_REMOVE)
-			http_head_add(head, field->name, field->value);
+		const struct conf_field *rule = &rules->fields[i];
+		if (rule->change != CONF_FIELD_ADD)
+			remove_field(head, rule);
+		if (rule->change == CONF_FIELD_REMOVE)
+			continue;
+		http_head_add(head, rule->name, rule->value);
+		if (rule->is_marked)
+			head->noted |= HTTP_NOTED_NAMES;
 	}
+}
+
+void offer_remove_fields(const struct conf_fields *rules, struct http_head *trailers)
+{
+	for (size_t i = 0; i < rules->count; i++)
+		if (rules->fields[i].change != CONF_FIELD_ADD)
+			remove_field(trailers, &rules->fields[i]);
 }

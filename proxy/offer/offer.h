@@ -17,7 +17,8 @@
  *   own_offers.c       offers from `add`, manifests and the learned table
  *   links.c            offers from Link fields; what is taken out of them
  *   origin_request.c   the request as its origin gets it; fields.c a route's changes of fields
- *   proxy_fields.c     Forwarded and the like; what is between a client and its forward proxy
+ *   forwarding….c      Forwarded and the like; proxy_fields.c what is between a client and its forward proxy
+ *   spellings.c        fields that origins may take for others; trailers.c trailers
  *   manifest….c        manifest files
  *   learned….c         the learned table; learned_table.h is private
  *   json.c             reads JSON files for both; json.h is private
@@ -58,7 +59,13 @@ struct offer_env {
 	const struct manifests *manifests;     /* NULL = no manifest files are open */
 	const struct offer_learned *learned;   /* NULL = no section uses the learned table */
 	const struct offer_promiser *promiser; /* NULL = there are no connections, as in explain */
+	/* What origins were told of clients lately. NULL = it is made anew for each request. */
+	struct forwarding_table *forwarding;
 };
+
+/* seed: of the worker (http/field_key.h). */
+struct forwarding_table *forwarding_table_new(uint64_t seed);
+void forwarding_table_free(struct forwarding_table *t); /* accepts NULL */
 
 /*
  * The state of one client connection at the moment of a decision. The caller fills it in: client/ from a
@@ -141,10 +148,10 @@ void offer_map_urls(const struct exchange *x, struct http_head *head);
 bool offer_destination_leaves(const struct exchange *x);
 /* Whether the target of the route's redirect has the host of the request in it. */
 bool offer_redirect_needs_host(const struct conf_route *route);
-/* The Location of a request to a route with redirect, in the arena. */
 /* Whether the request's host may stand in a Location: it is a name or an address. Of other texts browsers make other
  * hosts than servers do. */
 bool offer_host_is_plain(const struct http_head *request);
+/* The Location of a request to a route with redirect, in the arena. */
 struct slice offer_redirect_target(
     const struct offer_env *env, const struct http_head *request, struct arena *a);
 /* Whether a push for this request could be of use. If so, the request is sent on a connection with
@@ -204,26 +211,43 @@ bool offer_on_interim(const struct offer_env *env, const struct client_facts *cl
     struct exchange *x, struct http_head *head);
 
 /* The request of x as its origin gets it: an overlay of the client's request. The caller frees it before
- * the exchange is over. */
+ * the exchange is over, and, if env has `forwarding`, before the next call. */
 struct http_head *offer_origin_request(const struct offer_env *env, const struct exchange *x);
 /* The value of Max-Forwards (RFC 9110 7.6.2). False: it is no number and must be ignored. */
 bool offer_max_forwards(struct slice value, uint64_t *left);
 
-/* Makes Forwarded, X-Forwarded-… and X-Real-IP of a request to an origin what its route wants them to be. In
- * forward mode also takes out what is between the client and us: Proxy-Authorization and the like. */
-void offer_request_of_proxy(const struct exchange *x, struct http_head *head);
+/* Makes the forwarding fields (Forwarded, X-Real-IP, all X-Forwarded-…) of a request to an origin what its route
+ * wants them to be. */
+void offer_set_forwarding(
+    const struct offer_env *env, const struct exchange *x, struct http_head *head);
+/* Whether that may change them in x. */
+bool offer_changes_forwarding(const struct exchange *x);
+/* Removes all of them. head: of http_head_overlay or http_head_strip_hop, which have noted them. */
+void offer_remove_forwarding(struct http_head *head);
+/* Removes the fields of a request, or of its trailers, whose names an origin may take for others: for forwarding
+ * fields, in forward mode for Proxy-Authorization and the like, and with the route's underscores = drop for any. */
+void offer_drop_spellings(const struct exchange *x, struct http_head *head);
+
+/* Sets the forwarding fields. In forward mode also takes out of a request to an origin what is between the client and
+ * us: Proxy-Authorization and the like. */
+void offer_request_of_proxy(
+    const struct offer_env *env, const struct exchange *x, struct http_head *head);
 /* The same for a response. In forward mode a 407 becomes a 502: only we may ask the client for the credentials
  * of its proxy, and a page could else ask for them. */
 void offer_response_of_proxy(
     const struct offer_env *env, const struct exchange *x, struct http_head *head);
-/* Whether the function for requests may change what came with x of Forwarded and the like. */
-bool offer_changes_claims(const struct exchange *x);
-
 /* Applies a route's changes to the fields of a request or a response. */
 void offer_apply_fields(const struct conf_fields *rules, struct http_head *head);
 /* Whether both make the same changes in the same order. */
 bool offer_fields_alike(const struct conf_fields *a, const struct conf_fields *b);
 /* A number that is the same for all that are alike; 0: no changes. */
 uint64_t offer_fields_key(const struct conf_fields *rules);
+/* Removes what they set or remove: from trailers. */
+void offer_remove_fields(const struct conf_fields *rules, struct http_head *trailers);
+
+/* Trailers of a request and of its response, without the fields of one hop (http_head_strip_hop): removes the
+ * forwarding fields, what the route sets or removes, and credentials that are for pushgate. */
+void offer_request_trailers(const struct exchange *x, struct http_head *trailers);
+void offer_response_trailers(const struct exchange *x, struct http_head *trailers);
 
 #endif

@@ -79,9 +79,10 @@ struct http_head *offer_origin_request(const struct offer_env *env, const struct
 	struct http_head *head = http_head_overlay(x->request);
 	if (l && l->access && l->access->users && !conf_listen_is_forward(l))
 		drop_authorization(x, head);
+	offer_drop_spellings(x, head);
 	count_hop(head);
 	http_via_add(head, &env->via);
-	offer_request_of_proxy(x, head);
+	offer_request_of_proxy(env, x, head);
 	if (x->context.route->rewrite.is_given)
 		head->path = offer_origin_path(x->context.route, head->path, &head->arena);
 	offer_apply_fields(&x->context.route->request_fields, head);

@@ -251,6 +251,9 @@ struct relay_ops {
 	void (*response_head)(void *context, struct exchange *x, struct http_head *overlay);
 	/* The same for an interim response of the origin's. False: the client must not get it. */
 	bool (*interim_head)(void *context, struct exchange *x, struct http_head *overlay);
+	/* Trailers of the request, or of the response, have come for the other side: to be changed. May be NULL. */
+	void (*trailers)(
+	    void *context, const struct exchange *x, struct http_head *head, bool is_request);
 	/* Whether the origin would be asked for x by the same path as for the held push, which has the URI and
 	 * the origin of x, and whether the rules let x go where its response came from. May be NULL: always. */
 	bool (*same_at_origin)(

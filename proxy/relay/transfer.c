@@ -8,9 +8,19 @@
 #include "proxy/base/ensure.h"
 #include "proxy/limits.h"
 
+/* A held response's leg takes bytes and the end by itself, in hold_run. */
+static bool is_held(const struct exchange *x)
+{
+	return x->pushed.state == PUSH_HELD;
+}
+
+/* What is held stays as it came: the owner changes it for the client that claims it. */
 static void keep_trailers(struct exchange *x, struct flow *f, struct http_head *trailers)
 {
+	const struct relay *r = x->relay;
 	http_head_strip_hop(trailers);
+	if (r->ops->trailers && !is_held(x))
+		r->ops->trailers(r->context, x, trailers, f == &x->upload);
 	f->trailers = trailers;
 	exchange_charge(x);
 	exchange_stir(x);
@@ -49,12 +59,6 @@ void exchange_discard_upload(struct exchange *x)
 	exchange_drop_body(x, &x->upload);
 	if (bytes > 0 && x->down.ops && !x->upload.source_ended)
 		x->down.ops->credit(&x->down, bytes);
-}
-
-/* A held response's leg takes bytes and the end by itself, in hold_run. */
-static bool is_held(const struct exchange *x)
-{
-	return x->pushed.state == PUSH_HELD;
 }
 
 void flow_moved(struct exchange *x, struct flow *f)

@@ -24,6 +24,7 @@ static void each_class_has_the_bytes_of_its_grammar(void **state)
 	    {ASCII_SCHEME, LETTERS DIGITS "+-."},
 	    {ASCII_TOKEN, LETTERS DIGITS "!#$%&'*+-.^_`|~"},
 	    {ASCII_LOWER_TOKEN, "abcdefghijklmnopqrstuvwxyz" DIGITS "!#$%&'*+-.^_`|~"},
+	    {ASCII_USUAL_NAME, "abcdefghijklmnopqrstuvwxyz" DIGITS "-"},
 	    {ASCII_ALNUM | ASCII_HOST_MARK, LETTERS DIGITS "-._~!$&'()*+,;="},
 	};
 	(void)state;

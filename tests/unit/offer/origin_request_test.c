@@ -29,7 +29,7 @@ static struct made made_new(const char *origin, const char *rules, const char *m
 	char text[4096];
 	struct made m = {.heads = http_head_pool_new(4)};
 	snprintf(text, sizeof(text),
-	    "[listen l]\naddress = 127.0.0.1:1\n[origin o]\n%s%s\n[route r]\norigin = o\n%s\n",
+	    "[listen l]\naddress = 127.0.0.1:1\n[origin o]\n%s%s\n[route r]\norigin = o\nforwarded = keep\n%s\n",
 	    origin && strstr(origin, "server =") ? "" : "server = h2c://127.0.0.1:2\n", origin ? origin : "",
 	    rules ? rules : "");
 	m.conf = conf_load_text(slice_of_string(text), "test.ini", false, stderr);

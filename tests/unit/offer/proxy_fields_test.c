@@ -1,91 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What becomes of Forwarded and of the fields of proxy authentication, in both modes. */
-// clang-format off
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-// clang-format on
+#include "tests/unit/offer/made_request.h"
 
-#include "proxy/offer/offer.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-struct made {
-	struct http_head_pool *heads;
-	struct conf *conf;
-	struct offer_env env;
-	struct exchange x;
-};
-
-/* A request on a listener with more lines, to a route with more lines; fields: "name: value\n…". */
-static struct made made_new(const char *listen, const char *route, const char *client, const char *fields)
-{
-	char text[2048], line[256];
-	struct made m = {.heads = http_head_pool_new(4)};
-	snprintf(text, sizeof(text),
-	    "[listen l]\naddress = 127.0.0.1:1\n%s\n[origin o]\nserver = h2c://127.0.0.1:2\n[route r]\norigin = o\n%s\n", listen,
-	    route);
-	m.conf = conf_load_text(slice_of_string(text), "test.ini", false, stderr);
-	assert_non_null(m.conf);
-	m.env = (struct offer_env){.conf = m.conf, .pseudonym = SLICE("gate"), .via = http_via_make(SLICE("gate"))};
-	struct http_head *head = http_head_new(m.heads);
-	head->version = HTTP_VERSION_2;
-	http_head_add(head, SLICE(":method"), SLICE("GET"));
-	http_head_add(head, SLICE(":scheme"), SLICE("http"));
-	http_head_add(head, SLICE(":authority"), SLICE("a.example:81"));
-	http_head_add(head, SLICE(":path"), SLICE("/"));
-	for (const char *at = fields; *at;) {
-		size_t end = strcspn(at, "\n");
-		snprintf(line, sizeof(line), "%.*s", (int)end, at);
-		char *colon = strchr(line, ':');
-		http_head_add(head, slice_of(line, (size_t)(colon - line)), slice_of_string(colon + 2));
-		at += end + (at[end] == '\n');
-	}
-	assert_null(http_head_validate(head, HTTP_REQUEST));
-	m.x.request = head;
-	m.x.method = head->method_token;
-	m.x.context.listen = &m.conf->listens[0];
-	m.x.context.route = &m.conf->routes[0];
-	m.x.context.origin = m.conf->routes[0].origin;
-	if (*client)
-		assert_true(address_parse(slice_of_string(client), &m.x.context.client));
-	return m;
-}
-
-static void made_free(struct made *m)
-{
-	http_head_free((struct http_head *)(uintptr_t)m->x.request);
-	conf_free(m->conf);
-	http_head_pool_free(m->heads);
-}
-
-static void text_is(const struct http_head *head, const char *wanted)
-{
-	char text[4096] = "";
-	for (uint32_t i = 0; i < head->count; i++) {
-		size_t n = strlen(text);
-		snprintf(text + n, sizeof(text) - n, "%.*s: %.*s\n", SLICE_ARG(head->fields[i].name),
-		    SLICE_ARG(head->fields[i].value));
-	}
-	assert_string_equal(text, wanted);
-}
-
-/* The origin gets these fields, and Via. */
-static void origin_gets(const char *listen, const char *route, const char *client, const char *fields, const char *wanted)
-{
-	char all[2048];
-	struct made m = made_new(listen, route, client, fields);
-	struct http_head *head = offer_origin_request(&m.env, &m.x);
-	http_head_remove(head, HTTP_TOKEN_VIA);
-	snprintf(all, sizeof(all), "%s", wanted);
-	text_is(head, all);
-	http_head_free(head);
-	made_free(&m);
-}
+#include "proxy/http/field_key.h"
 
 #define CLAIMS                                                                                                         \
 	"forwarded: for=192.0.2.1\nx-forwarded-for: 192.0.2.1\nx-forwarded-proto: https\nx-forwarded-host: b.example\n" \
@@ -93,18 +10,78 @@ static void origin_gets(const char *listen, const char *route, const char *clien
 #define OURS                                                                                    \
 	"forwarded: for=10.0.0.1;host=\"a.example:81\";proto=http\nx-forwarded-for: 10.0.0.1\n" \
 	"x-forwarded-proto: http\nx-forwarded-host: a.example:81\n"
+#define ALL_OURS OURS "x-forwarded-port: 81\nx-real-ip: 10.0.0.1\n"
 #define FORWARD "mode = forward"
 
 /* covers: R498 */
-static void what_proxies_say_of_the_client_is_kept_by_a_gateway_alone(void **state)
+static void what_proxies_say_of_the_client_goes_no_further(void **state)
 {
 	(void)state;
-	origin_gets("", "", "10.0.0.1", CLAIMS, CLAIMS);
 	origin_gets(FORWARD, "", "10.0.0.1", CLAIMS, "");
-	origin_gets("", "forwarded = auto", "10.0.0.1", CLAIMS, CLAIMS);
 	origin_gets(FORWARD, "forwarded = auto", "10.0.0.1", "accept: */*\n" CLAIMS "x-own: 1\n", "accept: */*\nx-own: 1\n");
 	origin_gets("", "forwarded = remove", "10.0.0.1", CLAIMS, "");
+	origin_gets("trusted = 10.0.0.1", "forwarded = remove", "10.0.0.1", CLAIMS, "");
+	origin_gets("", "forwarded = keep", "10.0.0.1", CLAIMS, CLAIMS);
 	origin_gets(FORWARD, "forwarded = keep", "10.0.0.1", CLAIMS, CLAIMS);
+}
+
+/* covers: R640 */
+static void origin_is_told_what_pushgate_knows_of_a_client_that_is_not_trusted(void **state)
+{
+	(void)state;
+	static const char *const routes[] = {"", "forwarded = auto", "forwarded = replace"};
+	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
+		origin_gets("", routes[i], "10.0.0.1", "", ALL_OURS);
+		origin_gets("", routes[i], "10.0.0.1", "accept: */*\n" CLAIMS "x-own: 1\n", "accept: */*\nx-own: 1\n" ALL_OURS);
+		origin_gets("trusted = 10.0.0.2", routes[i], "10.0.0.1", CLAIMS CLAIMS, ALL_OURS);
+	}
+	origin_gets(FORWARD, "forwarded = replace", "10.0.0.1", CLAIMS, ALL_OURS);
+	origin_gets("", "", "10.0.0.1", "x-forwarded-ssl: on\nx-forwarded-prefix: /a\nx-forwarded: 1\n",
+	    "x-forwarded: 1\n" ALL_OURS);
+}
+
+/* covers: R640 */
+static void of_a_trusted_proxy_origin_is_told_what_that_proxy_says(void **state)
+{
+	(void)state;
+	static const char said[] = "x-real-ip: 192.0.2.1\nx-forwarded-port: 8443\nx-forwarded-ssl: on\nforwarded: for=192.0.2.1\n"
+				   "x-forwarded-for: 192.0.2.1\nx-forwarded-proto: https\nx-forwarded-host: b.example\n";
+	origin_gets("trusted = 10.0.0.0/8", "", "10.0.0.1", said,
+	    "x-real-ip: 192.0.2.1\nx-forwarded-port: 8443\nx-forwarded-ssl: on\n"
+	    "forwarded: for=192.0.2.1, for=10.0.0.1;host=\"a.example:81\";proto=http\nx-forwarded-for: 192.0.2.1, 10.0.0.1\n"
+	    "x-forwarded-proto: https\nx-forwarded-host: b.example\n");
+	/* The proxy's own address is not that of its client. */
+	origin_gets("trusted = 10.0.0.0/8", "", "10.0.0.1", "", OURS);
+}
+
+/* The port that the client has asked for: what is before pushgate may have mapped that of the listener. */
+static void port_is_that_of_the_request(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *scheme, *authority, *port;
+	} rows[] = {
+	    {"http", "a.example:81", "81"},
+	    {"http", "a.example", "80"},
+	    {"https", "a.example", "443"},
+	    {"https", "a.example:", "443"},
+	    {"https", "a443", "443"},
+	    {"https", "192.0.2.1", "443"},
+	    {"http", "[2001:db8::1]", "80"},
+	    {"https", "[2001:db8::1]:8443", "8443"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct made m = made_new("", "", "10.0.0.1", "");
+		struct http_head *request = (struct http_head *)(uintptr_t)m.x.request;
+		request->scheme = slice_of_string(rows[i].scheme);
+		request->authority = slice_of_string(rows[i].authority);
+		struct http_head *head = offer_origin_request(&m.env, &m.x);
+		const struct http_field *port = http_head_find(head, HTTP_TOKEN_X_FORWARDED_PORT);
+		assert_non_null(port);
+		assert_true(slice_equal(port->value, slice_of_string(rows[i].port)));
+		http_head_free(head);
+		made_free(&m);
+	}
 }
 
 /* covers: R497 */
@@ -146,6 +123,55 @@ static void other_addresses_have_their_forms(void **state)
 	    "x-forwarded-proto: http\nx-forwarded-host: a.example:81\n");
 }
 
+/* Clients that share a place in the table, authorities of all lengths, both schemes, several modes: each request gets what it
+ * would get without the table, and what it borrows is right until the next one. */
+static void what_is_kept_for_one_client_is_told_of_no_other(void **state)
+{
+	(void)state;
+	static const char *const listens[] = {"", "trusted = 10.0.0.0/9"};
+	static const char *const routes[] = {"", "forwarded = add", "forwarded = remove", "forwarded = keep"};
+	static const char *const schemes[] = {"https", "http", "HTTPS"};
+	char authority[200], address[64];
+	struct forwarding_table *table = forwarding_table_new(7);
+	uint64_t random = 1;
+	for (size_t i = 0; i < 16; i++) {
+		struct made m = made_new(listens[i % 2], routes[i / 2 % 4], "10.0.0.1", "x-forwarded-for: 192.0.2.1\n");
+		struct http_head *request = (struct http_head *)(uintptr_t)m.x.request;
+		for (int n = 0; n < 2000; n++) {
+			random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+			unsigned pick = (unsigned)(random >> 33);
+			memset(authority, 'a', sizeof(authority));
+			request->authority = slice_of(authority, 1 + (pick >> 4) % (pick % 16 == 0 ? sizeof(authority) : 3));
+			if (pick % 3 == 0)
+				memcpy(authority, "a:9", 3);
+			request->scheme = slice_of_string(schemes[pick % 7 == 0 ? 2 : pick % 2]);
+			const char *form = pick % 5 == 0 ? "2001:db8::%x:%x" : "10.%u.0.%u";
+			snprintf(address, sizeof(address), form, pick >> 8 & 255, pick >> 16 & 255);
+			assert_true(address_parse(slice_of_string(address), &m.x.context.client));
+			if (pick % 31 == 0)
+				m.x.context.client = (struct address){0};
+			m.env.forwarding = NULL;
+			struct http_head *alone = offer_origin_request(&m.env, &m.x);
+			for (int again = 0; again < 2; again++) {
+				m.env.forwarding = table;
+				struct http_head *kept = offer_origin_request(&m.env, &m.x);
+				assert_int_equal(kept->count, alone->count);
+				for (uint32_t f = 0; f < kept->count; f++) {
+					const struct http_field *a = &kept->fields[f], *b = &alone->fields[f];
+					assert_int_equal(a->token, b->token);
+					assert_true(slice_equal(a->name, b->name) && slice_equal(a->value, b->value));
+					assert_true(a->hash == 0 || a->hash == http_field_key(7, a->token, a->name, a->value));
+				}
+				http_head_free(kept);
+			}
+			http_head_free(alone);
+		}
+		made_free(&m);
+	}
+	forwarding_table_free(table);
+	forwarding_table_free(NULL);
+}
+
 static void rules_of_the_route_have_the_last_word(void **state)
 {
 	(void)state;
@@ -157,11 +183,14 @@ static void rules_of_the_route_have_the_last_word(void **state)
 static void held_responses_are_told_of_changes(void **state)
 {
 	(void)state;
-	struct made m = made_new("", "", "10.0.0.1", "");
-	assert_false(offer_changes_claims(&m.x));
+	struct made m = made_new("", "forwarded = keep", "10.0.0.1", "");
+	assert_false(offer_changes_forwarding(&m.x));
+	made_free(&m);
+	m = made_new("", "", "10.0.0.1", "");
+	assert_true(offer_changes_forwarding(&m.x));
 	made_free(&m);
 	m = made_new(FORWARD, "", "10.0.0.1", "");
-	assert_true(offer_changes_claims(&m.x));
+	assert_true(offer_changes_forwarding(&m.x));
 	made_free(&m);
 }
 
@@ -174,8 +203,8 @@ static void credentials_of_a_forward_proxy_go_no_further(void **state)
 {
 	(void)state;
 	origin_gets(FORWARD, "", "10.0.0.1", LOGIN, "authorization: Basic Yg==\n");
-	origin_gets("", "", "10.0.0.1", LOGIN, LOGIN); /* the origin may be the proxy that is meant */
-	origin_gets("", "", "10.0.0.1", "proxy: http://evil.example\nx-own: 1\n", "x-own: 1\n");
+	origin_gets("", "forwarded = keep", "10.0.0.1", LOGIN, LOGIN); /* the origin may be the proxy that is meant */
+	origin_gets("", "forwarded = keep", "10.0.0.1", "proxy: http://evil.example\nx-own: 1\n", "x-own: 1\n");
 	origin_gets(FORWARD, "", "10.0.0.1", "proxy: http://evil.example\n", "");
 }
 
@@ -184,11 +213,11 @@ static void credentials_of_a_gateway_go_no_further(void **state)
 {
 	(void)state;
 	static const char asks[] = "access = a\n[access a]\nusers = users\nask = all\nallow = user=*";
-	origin_gets(asks, "", "10.0.0.1", "authorization: Basic YQ==\n", "");
-	origin_gets(asks, "", "10.0.0.1", "authorization: basic\tYQ==\n", "");
-	origin_gets(asks, "", "10.0.0.1", "authorization: Bearer x\nauthorization: Basic YQ==\n", "");
-	origin_gets(asks, "", "10.0.0.1", "authorization: Bearer x\n", "authorization: Bearer x\n");
-	origin_gets("access = a\n[access a]\nallow = all", "", "10.0.0.1", "authorization: Basic YQ==\n",
+	origin_gets(asks, "forwarded = keep", "10.0.0.1", "authorization: Basic YQ==\n", "");
+	origin_gets(asks, "forwarded = keep", "10.0.0.1", "authorization: basic\tYQ==\n", "");
+	origin_gets(asks, "forwarded = keep", "10.0.0.1", "authorization: Bearer x\nauthorization: Basic YQ==\n", "");
+	origin_gets(asks, "forwarded = keep", "10.0.0.1", "authorization: Bearer x\n", "authorization: Bearer x\n");
+	origin_gets("access = a\n[access a]\nallow = all", "forwarded = keep", "10.0.0.1", "authorization: Basic YQ==\n",
 	    "authorization: Basic YQ==\n");
 }
 
@@ -235,10 +264,14 @@ static void no_origin_asks_for_them(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(what_proxies_say_of_the_client_is_kept_by_a_gateway_alone),
+	    cmocka_unit_test(what_proxies_say_of_the_client_goes_no_further),
+	    cmocka_unit_test(origin_is_told_what_pushgate_knows_of_a_client_that_is_not_trusted),
+	    cmocka_unit_test(of_a_trusted_proxy_origin_is_told_what_that_proxy_says),
+	    cmocka_unit_test(port_is_that_of_the_request),
 	    cmocka_unit_test(address_is_added_where_the_route_says_so),
 	    cmocka_unit_test(address_goes_behind_those_of_a_trusted_proxy),
 	    cmocka_unit_test(other_addresses_have_their_forms),
+	    cmocka_unit_test(what_is_kept_for_one_client_is_told_of_no_other),
 	    cmocka_unit_test(rules_of_the_route_have_the_last_word),
 	    cmocka_unit_test(held_responses_are_told_of_changes),
 	    cmocka_unit_test(credentials_of_a_forward_proxy_go_no_further),

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Trailers (RFC 9110 6.5). Some recipients merge them into the fields of the head: what may not stand there, because
+ * the route sets or removes it or pushgate writes it, must not come behind it either.
+ */
+#include "proxy/offer/offer.h"
+
+/* A gateway that asks for users takes Authorization for its own; it cannot be sent as a trailer at all. */
+static bool asks_for_users(const struct conf_listen *l)
+{
+	return l && l->access && l->access->users && !conf_listen_is_forward(l) &&
+	       offer_asks_for_users(l);
+}
+
+void offer_request_trailers(const struct exchange *x, struct http_head *trailers)
+{
+	offer_drop_spellings(x, trailers);
+	offer_remove_forwarding(trailers);
+	if (asks_for_users(x->context.listen))
+		http_head_remove(trailers, HTTP_TOKEN_AUTHORIZATION);
+	if (x->context.route)
+		offer_remove_fields(&x->context.route->request_fields, trailers);
+}
+
+void offer_response_trailers(const struct exchange *x, struct http_head *trailers)
+{
+	offer_remove_forwarding(trailers);
+	if (x->context.route)
+		offer_remove_fields(&x->context.route->response_fields, trailers);
+}
