@@ -165,12 +165,6 @@ static inline enum indexing choose(const struct hpack_encoder *e, const struct h
 	return indexing;
 }
 
-static inline uint32_t find_pair(
-    const struct hpack_encoder *e, uint32_t key, const struct http_field *f)
-{
-	return index_find_pair(&e->index, &e->table, key, f->token, f->name, f->value);
-}
-
 static uint8_t *put_field(struct hpack_encoder *e, uint8_t *at, const struct http_field *f)
 {
 	uint32_t key = f->hash;
@@ -184,7 +178,7 @@ static uint8_t *put_field(struct hpack_encoder *e, uint8_t *at, const struct htt
 		key = 0;
 	}
 	/* A field in the table has passed the checks for indexing before. */
-	uint32_t age = key ? find_pair(e, key, f) : 0;
+	uint32_t age = key ? index_find_pair(&e->index, &e->table, key, f) : 0;
 	if (age)
 		return put_indexed(at, STATIC_ENTRIES + age);
 	enum indexing indexing = choose(e, f);
@@ -194,7 +188,7 @@ static uint8_t *put_field(struct hpack_encoder *e, uint8_t *at, const struct htt
 		key = key_of_field(e->seed, f->token, f->name, f->value);
 		if (key_is_static(key))
 			return put_indexed(at, key);
-		age = find_pair(e, key, f);
+		age = index_find_pair(&e->index, &e->table, key, f);
 		if (age)
 			return put_indexed(at, STATIC_ENTRIES + age);
 	}

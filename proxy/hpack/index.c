@@ -4,6 +4,7 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/rare.h"
 
 void index_fini(struct index *x)
 {
@@ -76,26 +77,54 @@ static inline bool has_name(
 	return e->token == token && (e->name || slice_equal(table_name(t, e), name));
 }
 
-uint32_t index_find_pair(const struct index *x, const struct table *t, uint32_t key, uint16_t token,
-    struct slice name, struct slice value)
+static inline bool is_field(
+    const struct table *t, const struct table_entry *e, const struct http_field *f)
 {
-	uint32_t mask = x->slots - 1, last = 0;
+	return has_name(t, e, f->token, f->name) && slice_equal(table_value(t, e), f->value);
+}
 
-	if (t->count == 0)
-		return 0;
+/* From the entry with this number on; last: the age of the one before it in the chain, 0 if there is none. No call is
+ * made before an entry with the key is found, which nearly always is the one. */
+static inline uint32_t find_key(
+    const struct index *x, const struct table *t, uint32_t key, uint32_t *number, uint32_t last)
+{
+	uint32_t mask = x->slots - 1;
 	/* Ages increase along a chain. A number reused after 2^32 insertions ends it too. */
-	for (uint32_t number = x->pairs[key & mask];;) {
-		uint32_t age = t->next - number;
+	for (;;) {
+		uint32_t age = t->next - *number;
 		/* uncovered: a number that was used again after 2^32 inserts */
 		if (age > t->count || age <= last)
 			return 0;
-		const struct table_entry *e = &t->entries[number & mask];
-		if (e->key == key && has_name(t, e, token, name) &&
-		    slice_equal(table_value(t, e), value))
+		if (t->entries[*number & mask].key == key)
 			return age;
 		last = age;
-		number = x->links[number & mask].next_pair;
+		*number = x->links[*number & mask].next_pair;
 	}
+}
+
+/* Another field has the same key. */
+static RARE uint32_t find_further(const struct index *x, const struct table *t, uint32_t key,
+    const struct http_field *f, uint32_t number)
+{
+	for (uint32_t age = t->next - number; age > 0;) {
+		number = x->links[number & (x->slots - 1)].next_pair;
+		age = find_key(x, t, key, &number, age);
+		if (age > 0 && is_field(t, &t->entries[number & (x->slots - 1)], f))
+			return age;
+	}
+	return 0;
+}
+
+uint32_t index_find_pair(
+    const struct index *x, const struct table *t, uint32_t key, const struct http_field *f)
+{
+	if (t->count == 0)
+		return 0;
+	uint32_t number = x->pairs[key & (x->slots - 1)];
+	uint32_t age = find_key(x, t, key, &number, 0);
+	if (age == 0 || is_field(t, &t->entries[number & (x->slots - 1)], f))
+		return age;
+	return find_further(x, t, key, f, number);
 }
 
 uint32_t index_find_name(const struct index *x, const struct table *t, uint32_t name_key,
@@ -154,7 +183,9 @@ void index_check(const struct index *x, const struct table *t)
 		const struct table_entry *e = table_at(t, age);
 		uint32_t name_key = x->links[(t->next - age) & (x->slots - 1)].name_key;
 		struct slice name = table_name(t, e);
-		uint32_t pair = index_find_pair(x, t, e->key, e->token, name, table_value(t, e));
+		const struct http_field f = {
+		    .name = name, .value = table_value(t, e), .token = e->token};
+		uint32_t pair = index_find_pair(x, t, e->key, &f);
 		uint32_t newest = index_find_name(x, t, name_key, e->token, name);
 
 		ensure(pair >= 1 && pair <= age && newest >= 1 && newest <= age);

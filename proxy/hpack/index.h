@@ -8,6 +8,7 @@
 #define PUSHGATE_HPACK_INDEX_H
 
 #include "proxy/hpack/table.h"
+#include "proxy/http/head.h"
 
 /* Sets of four, so that up to four keys can share a set. */
 #define INDEX_SEEN 128u
@@ -31,9 +32,9 @@ void index_follow(struct index *x, const struct table *t);
 /* Indexes the table's newest entry. */
 void index_insert(struct index *x, const struct table *t, uint32_t name_key);
 
-/* The age of the entry with this name and value, 0 if there is none. */
-uint32_t index_find_pair(const struct index *x, const struct table *t, uint32_t key, uint16_t token,
-    struct slice name, struct slice value);
+/* The age of the entry with the name and the value of the field, whose key this is; 0 if there is none. */
+uint32_t index_find_pair(
+    const struct index *x, const struct table *t, uint32_t key, const struct http_field *f);
 /* The age of the newest entry with this name, 0 if there is none. */
 uint32_t index_find_name(const struct index *x, const struct table *t, uint32_t name_key,
     uint16_t token, struct slice name);
