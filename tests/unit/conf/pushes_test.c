@@ -283,7 +283,7 @@ static void fields_that_are_not_ours_to_change_are_refused(void **state)
 	    "host: a\n"
 	    "request-set = X-A\nrequest-remove = X-A: b\nresponse-add = X A: b\nresponse-add = "
 	    "x-a: \001\n"
-	    "request-remove = a b\n",
+	    "request-remove = a b\nrequest-remove = Transfer_Encoding\n",
 	    "test.ini:7: bad value ':path: /x' for request-set; pseudo-fields cannot be changed; name a field" SET
 	    "test.ini:8: bad value 'Connection: close' for request-set; pushgate itself sets the fields of one hop: name another field" SET
 	    "test.ini:9: bad value 'Transfer-Encoding' for request-remove; pushgate itself sets the fields of one hop: name another field" REMOVE
@@ -293,7 +293,32 @@ static void fields_that_are_not_ours_to_change_are_refused(void **state)
 	    "test.ini:13: bad value 'X-A: b' for request-remove; write the field's NAME alone" REMOVE
 	    "test.ini:14: bad value 'X A: b' for response-add; write NAME: VALUE" ADDED
 	    "test.ini:15: bad value 'x-a: ?' for response-add; the value has control characters; remove them" ADDED
-	    "test.ini:16: bad value 'a b' for request-remove; write the field's NAME alone" REMOVE);
+	    "test.ini:16: bad value 'a b' for request-remove; write the field's NAME alone" REMOVE
+	    "test.ini:17: bad value 'Transfer_Encoding' for request-remove; pushgate itself sets the fields of one hop: name another field" REMOVE);
+}
+
+/* By default where a route takes fields away from its clients' requests, and as written elsewhere. */
+static void underscores_are_decided_with_the_whole_route(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *lines;
+		enum conf_underscores wanted;
+	} rows[] = {
+	    {"", CONF_UNDERSCORES_PASS},
+	    {"[routes]\nrequest-set = X-A: b\n", CONF_UNDERSCORES_DROP},
+	    {"[routes]\nforwarded = remove\n", CONF_UNDERSCORES_DROP},
+	    {"[routes]\nunderscores = drop\n", CONF_UNDERSCORES_DROP},
+	    {"[routes]\nunderscores = pass\nrequest-remove = X-A\n", CONF_UNDERSCORES_PASS},
+	    {"[routes]\nrequest-add = X-A: b\nforwarded = keep\n", CONF_UNDERSCORES_PASS},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[512];
+		snprintf(text, sizeof(text), LOAD_REST "%s", rows[i].lines);
+		struct load load = load_fine(text, "");
+		assert_int_equal(load.conf->routes[0].underscores, rows[i].wanted);
+		load_free(&load);
+	}
 }
 
 static void preload_gets_its_conditions_and_sources(void **state)
@@ -419,6 +444,7 @@ int main(void)
 	    cmocka_unit_test(keys_are_read_from_their_files),
 	    cmocka_unit_test(route_changes_fields_in_the_order_of_the_file),
 	    cmocka_unit_test(fields_that_are_not_ours_to_change_are_refused),
+	    cmocka_unit_test(underscores_are_decided_with_the_whole_route),
 	    cmocka_unit_test(preload_gets_its_conditions_and_sources),
 	    cmocka_unit_test(preload_takes_the_requests_of_its_conditions),
 	    cmocka_unit_test(bad_adds_are_refused),
