@@ -27,6 +27,7 @@
 #include "proxy/upstream/private.h"
 #include "proxy/limits.h"
 #include "proxy/offer/learned_table.h"
+#include "proxy/relay/held.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -522,6 +523,7 @@ static void end_all(struct world *w)
 	destinations_check_idle(&w->gateway->upstream);
 	health_close(&w->gateway->upstream); /* checks never end */
 	loop_pass(w);
+	hold_pauses_fini(&w->gateway->hold); /* what is not held for a while outlives those that missed it */
 	ensure(w->gateway->env.budget.used_bytes == learned_bytes(w));
 }
 
