@@ -11,6 +11,7 @@
 #include "proxy/base/glob.h"
 
 #include "proxy/base/ascii.h"
+#include "proxy/base/ensure.h"
 
 /* Below so many comparisons the simplest search is the fastest. */
 #define FEW_COMPARISONS 512u
@@ -115,6 +116,7 @@ static size_t search_items(
 {
 	uint64_t items_of[256], fitting = 0;
 	size_t count = read_items(piece->pattern, nocase, items_of);
+	ensure(count > 0);
 	const uint64_t last = (uint64_t)1 << (count - 1);
 
 	for (size_t i = 0; i + piece->items < text.len + count; i++) {

@@ -219,7 +219,7 @@ static int map(struct sealed_view *v, int fd, off_t at, size_t length)
 /* By way of a memory file too: its bytes lie in no memory that is used again. */
 static int map_from_disk(struct sealed_view *v, const char *path)
 {
-	size_t length;
+	size_t length = 0;
 	int fd = make_memory_file("pushgate-start");
 	if (fd < 0)
 		return errno;

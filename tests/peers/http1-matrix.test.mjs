@@ -102,7 +102,7 @@ async function start() {
 				config: { ...(isTls ? { 'tls-ca': certs().file('ca.pem') } : {}) },
 			}];
 		})),
-		routes: Object.keys(VERSIONS).map((name) => section(`route ${name}`, { path: `/${name}`, origin: name })).join(''),
+		routes: Object.keys(VERSIONS).map((name) => section(`route ${name}`, { path: `/${name}`, origin: name, forwarded: 'keep' })).join(''),
 		extra: section('listen tls', { address: `127.0.0.1:${tlsPort}`, certificate: certs().file('rsa.pem'), key: certs().file('rsa.key') }),
 	});
 	scenario.cleanups.push(() => origins.close());
