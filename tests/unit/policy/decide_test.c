@@ -366,6 +366,35 @@ static void destination_is_host_and_port_of_the_request(void **state)
 	}
 }
 
+/* Nothing is asked for: only a rule for any host is for it. One that cannot be read is for none. */
+static void destination_of_nothing_is_any_host(void **state)
+{
+	struct scene *s = *state;
+	static const struct {
+		const char *pattern;
+		bool has_parent, holds;
+	} rows[] = {
+	    {"*", false, true},
+	    {"*:443", false, false},
+	    {"www.example.com", false, false},
+	    {"*", true, true},
+	    {"*:https", true, false},
+	    {"", true, false},
+	};
+	struct policy_rule *rule = scene_rule(s, "one", POLICY_DROP);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct slice pattern = slice_of_string(rows[i].pattern);
+		struct policy_offer offer = s->offer;
+		if (!rows[i].has_parent)
+			offer.parent = NULL;
+		rule->destinations = &pattern;
+		rule->destination_count = 1;
+		if (policy_rule_takes(rule, &offer) != rows[i].holds)
+			fail_msg("%s", rows[i].pattern);
+	}
+	rule->destination_count = 0;
+}
+
 static void share_takes_the_draws_below_it(void **state)
 {
 	struct scene *s = *state;
@@ -440,6 +469,7 @@ int main(void)
 	    DECIDE_TEST(round_trip_time_counts_only_when_it_was_measured),
 	    DECIDE_TEST(user_is_known_by_name),
 	    DECIDE_TEST(destination_is_host_and_port_of_the_request),
+	    DECIDE_TEST(destination_of_nothing_is_any_host),
 	    DECIDE_TEST(share_takes_the_draws_below_it),
 	    DECIDE_TEST(list_holds_when_one_member_does),
 	    DECIDE_TEST(hosts_lose_port_and_trailing_dot),

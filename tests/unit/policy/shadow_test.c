@@ -112,6 +112,8 @@ static void users_hide_those_that_they_name(void **state)
 	assert_hidden(&both, &bob, CERTAIN);
 	assert_hidden(&bob, &both, NOT);
 	assert_hidden(&both, &carol, NOT);
+	struct policy_rule alice = {.users = two, .user_count = 1};
+	assert_hidden(&both, &alice, CERTAIN);
 }
 
 static void destinations_hide_those_within(void **state)
@@ -132,6 +134,8 @@ static void destinations_hide_those_within(void **state)
 	    {"*", "a.example:80", CERTAIN},
 	    {"*:80", "a.example:80", CERTAIN},
 	    {"*:80", "a.example", NOT},
+	    {"a.example:x", "a.example:x", NOT}, /* which no rule has */
+	    {"*", "a.example:x", NOT},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct slice e = slice_of_string(rows[i].earlier), l = slice_of_string(rows[i].later);
@@ -141,6 +145,12 @@ static void destinations_hide_those_within(void **state)
 		assert_hidden(&any, &later, CERTAIN);
 		assert_hidden(&earlier, &any, NOT);
 	}
+	struct slice two[] = {SLICE("a.example"), SLICE("b.example")};
+	struct policy_rule both = {.destinations = two, .destination_count = 2};
+	struct policy_rule first = {.destinations = two, .destination_count = 1};
+	assert_hidden(&both, &first, CERTAIN);
+	assert_hidden(&both, &both, CERTAIN);
+	assert_hidden(&first, &both, NOT);
 }
 
 static void facts_of_the_connection_hide_what_they_contain(void **state)
