@@ -201,8 +201,10 @@ static void a_connect_has_no_content(void **state)
 		say(b, text);
 		assert_string_equal(b->told, "H.");
 		assert_int_equal(b->fault != NULL, rows[i].is_refused);
-		if (rows[i].is_refused)
+		if (rows[i].is_refused) {
+			assert_false(open_with(b, "", false));
 			continue;
+		}
 		assert_null(strstr(b->fields, "content-length"));
 		assert_true(open_with(b, "", false));
 		send(b);

@@ -53,6 +53,20 @@ SCRIPT_TEST(requests_above_the_last_id_are_unprocessed_and_others_go_on)
 	script_close(s);
 }
 
+/* In whatever order they are kept. */
+SCRIPT_TEST(the_first_of_many_requests_above_the_last_id_is_told)
+{
+	for (uint32_t last = 1; last < 40; last += 2) {
+		struct script *s = requesting(20);
+		script_sends_goaway(s, last, H2_NO_ERROR, "");
+		if (last < 39)
+			script_expects_event(s, H2_EVENT_GOAWAY, last + 2);
+		else
+			script_expects_event(s, H2_EVENT_GOAWAY, 0); /* none is */
+		script_close(s);
+	}
+}
+
 /* covers: R73 */
 SCRIPT_TEST(no_request_after_goaway)
 {
@@ -361,6 +375,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(requests_above_the_last_id_are_unprocessed_and_others_go_on),
+	    cmocka_unit_test(the_first_of_many_requests_above_the_last_id_is_told),
 	    cmocka_unit_test(no_request_after_goaway),
 	    cmocka_unit_test(second_goaway_may_lower_the_last_id),
 	    cmocka_unit_test(goaway_that_raises_the_last_id_is_protocol_error),

@@ -111,6 +111,29 @@ SCRIPT_TEST(wrong_value_counts_even_when_a_right_one_follows)
 	script_close(s);
 }
 
+SCRIPT_TEST(field_lists_are_as_large_as_the_peer_says_or_else_as_we_do)
+{
+	static const struct {
+		uint32_t ours, theirs, most;
+	} rows[] = {
+	    {UINT32_MAX, UINT32_MAX, UINT32_MAX},
+	    {1000, UINT32_MAX, 1000},
+	    {1000, 2000, 2000},
+	    {1000, 10, 10},
+	    {UINT32_MAX, 0, 0},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct h2_limits limits = h2_limits_default;
+		limits.request_list_bytes = rows[i].ours;
+		struct script *s = script_open_with(H2_CLIENT, &(struct script_options){.limits = &limits});
+		assert_int_equal(h2_list_bytes_most(s->conn), rows[i].ours); /* nothing is announced yet */
+		script_sends_settings(s, SCRIPT_LIST_SIZE, rows[i].theirs, SCRIPT_SETTINGS_END);
+		script_pumps(s);
+		assert_int_equal(h2_list_bytes_most(s->conn), rows[i].most);
+		script_close(s);
+	}
+}
+
 /* covers: R28 */
 SCRIPT_TEST(what_the_peer_leaves_out_has_the_rfcs_value)
 {
@@ -365,6 +388,7 @@ int main(void)
 	    cmocka_unit_test(unknown_settings_are_ignored),
 	    cmocka_unit_test(last_of_two_values_in_one_frame_counts),
 	    cmocka_unit_test(wrong_value_counts_even_when_a_right_one_follows),
+	    cmocka_unit_test(field_lists_are_as_large_as_the_peer_says_or_else_as_we_do),
 	    cmocka_unit_test(what_the_peer_leaves_out_has_the_rfcs_value),
 	    cmocka_unit_test(each_settings_frame_gets_one_acknowledgement),
 	    cmocka_unit_test(settings_hold_from_their_acknowledgement_on),
