@@ -357,7 +357,7 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 		end = false;
 	if (exchange_send_final(x, head, end) && end)
 		exchange_check_done(x);
-	if (exchange_is_tunnel(x) && !exchange_is_over(x))
+	if (exchange_is_tunnel(x)) /* it has just opened, so neither side has ended */
 		tunnel_begin_upload(x);
 	if (!exchange_is_over(x)) {
 		exchange_stir(x);

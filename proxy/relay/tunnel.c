@@ -89,7 +89,7 @@ bool tunnel_answer(struct exchange *x, struct http_head *head)
  * is if something of the exchange lies in its arena (exchange_arena). */
 static void compact_request(struct exchange *x)
 {
-	if (x->hints.capacity > 0 || x->ending.missed || x->ending.detail)
+	if (x->hints.capacity > 0 || x->ending.missed)
 		return;
 	x->context.target = NULL;
 	x->context.path_answers = NULL;

@@ -53,21 +53,22 @@ static void set_timer(struct tunnel_owner *o)
 
 /* ---- credit ---- */
 
+static bool is_owed(const struct flow *f)
+{
+	/* uncovered: a direction that has not ended has the leg that it comes from */
+	return f->owed > 0 && !f->source_ended && f->source->ops;
+}
+
 /* Gives the source at most `most` bytes of credit. Returns how much. */
 static size_t give(struct exchange *x, struct flow *f, size_t most)
 {
 	size_t n = f->owed < most ? f->owed : most;
 	bool is_kept = f->body.bytes > 0 && flow_is_short(x, f); /* transfer.c gives it */
-	if (n == 0 || is_kept || f->source_ended || !f->source->ops)
+	if (is_kept || !is_owed(f))
 		return 0;
 	f->owed -= n;
 	f->source->ops->credit(f->source, n);
 	return n;
-}
-
-static bool is_owed(const struct flow *f)
-{
-	return f->owed > 0 && !f->source_ended && f->source->ops;
 }
 
 /* What the bucket has, and what it gets until the next time. */
@@ -89,7 +90,8 @@ static void give_out(struct tunnel_owner *o)
 	if (part < PART_BYTES_LEAST)
 		part = PART_BYTES_LEAST;
 	for (; count > 0 && left > 0; count--) {
-		struct tunnel_share *s = list_first(&o->waiting, struct tunnel_share, waiting);
+		struct tunnel_share *s =
+		    container_of(o->waiting.next, struct tunnel_share, waiting);
 		struct exchange *x = s->exchange;
 		size_t given = give(x, &x->upload, part) + give(x, &x->download, part);
 		left -= given < left ? given : left;

@@ -146,6 +146,22 @@ static void a_request_is_given_to_a_bounded_number_of_servers(void **state)
 	world_end(w);
 }
 
+/* If no other server can be reached, the client is told this failure. */
+static void what_failed_first_is_remembered(void **state)
+{
+	(void)state;
+	struct world *w = owner_that_agrees(1);
+	struct world_leg *down;
+	struct exchange *x = sent(w, "GET", &down);
+	char detail[] = "read: connection reset";
+	exchange_on_up_failed(x, &relay_cause_UP_LOST, 3, detail);
+	memset(detail, 'x', sizeof(detail) - 1); /* it was lent */
+	assert_ptr_equal(x->context.failure, &relay_cause_UP_LOST);
+	assert_int_equal(x->context.failure_code, 3);
+	assert_string_equal(x->context.failure_detail, "read: connection reset");
+	world_end(w);
+}
+
 /* ---- what is not sent again ---- */
 
 enum kind { CALL, TUNNEL, SUBSCRIPTION, BODY_HAS_LEFT, KINDS };
@@ -380,6 +396,7 @@ int main(void)
 	    cmocka_unit_test(the_cause_says_whether_the_owner_is_asked),
 	    cmocka_unit_test(a_request_that_the_owner_does_not_retry_is_answered),
 	    cmocka_unit_test(a_request_is_given_to_a_bounded_number_of_servers),
+	    cmocka_unit_test(what_failed_first_is_remembered),
 	    cmocka_unit_test(what_a_server_may_have_processed_is_sent_again_only_if_that_is_harmless),
 	    cmocka_unit_test(what_no_server_has_processed_is_sent_again_whatever_it_is),
 	    cmocka_unit_test(a_push_is_never_sent_again),

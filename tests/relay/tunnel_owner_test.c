@@ -278,6 +278,78 @@ static void a_tunnel_that_waits_may_end(void **state)
 	world_end(w);
 }
 
+/* The owner's time comes, and none of its tunnels waits any more. */
+static void the_only_tunnel_that_waits_may_end(void **state)
+{
+	(void)state;
+	static const size_t overdrawn[] = {RATE / 4 + 512, 2 * RATE}; /* for less than a part of its time, and for longer */
+	for (size_t i = 0; i < 2; i++) {
+		struct world *w = world_new();
+		struct tunnel a = opened(w, CLIENT, 0, RATE), b = opened(w, CLIENT, 0, RATE);
+		download(w, &a, overdrawn[i]);
+		assert_true(a.x->tunnel.share->has_waited);
+		ends(&a);
+		world_pass(w, 4 * USEC_PER_SEC);
+		download(w, &b, 1000);
+		assert_int_equal(b.up->credit, 1000);
+		ends(&b);
+		world_end(w);
+	}
+}
+
+/* Nothing can come from it that would need credit; the other direction gets its own. */
+static void a_direction_that_has_ended_is_owed_nothing(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct tunnel t = opened(w, CLIENT, 0, RATE);
+	download(w, &t, 2 * RATE);
+	upload(w, &t, 1000);
+	size_t at_once = t.up->credit;
+	world_download(w, t.x, "", true);
+	world_take(t.down);
+	world_pass(w, 8 * USEC_PER_SEC);
+	assert_int_equal(t.up->credit, at_once);
+	assert_int_equal(t.down->credit, 1000);
+	ends(&t);
+	world_end(w);
+}
+
+/* Credit then brings bytes for which there is no room: it comes when those that wait here have been taken. */
+static void while_memory_is_short_a_tunnel_gets_none_in_its_turn(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct tunnel t = opened(w, CLIENT, 0, RATE);
+	download(w, &t, 2 * RATE);
+	size_t at_once = t.up->credit, limit = w->down_budget.limit_bytes;
+	world_download(w, t.x, "waits here", false);
+	w->down_budget.limit_bytes = w->down_budget.used_bytes;
+	world_pass(w, 8 * USEC_PER_SEC);
+	assert_int_equal(t.up->credit, at_once);
+	w->down_budget.limit_bytes = limit;
+	t.down->byte_count = 0;
+	world_take(t.down);
+	world_pass(w, 8 * USEC_PER_SEC);
+	assert_int_equal(t.up->credit, 2 * RATE + 10);
+	ends(&t);
+	world_end(w);
+}
+
+/* Bytes that wait for a slow client are no reason as long as there is room for more. */
+static void bytes_that_wait_keep_no_credit_back_while_there_is_room(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct tunnel t = opened(w, CLIENT, 0, RATE);
+	download(w, &t, 2 * RATE);
+	world_download(w, t.x, "waits here", false);
+	world_pass(w, 8 * USEC_PER_SEC);
+	assert_int_equal(t.up->credit, 2 * RATE);
+	ends(&t);
+	world_end(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +364,10 @@ int main(void)
 	    cmocka_unit_test(those_who_are_remembered_are_bounded),
 	    cmocka_unit_test(the_least_rate_still_moves),
 	    cmocka_unit_test(a_tunnel_that_waits_may_end),
+	    cmocka_unit_test(the_only_tunnel_that_waits_may_end),
+	    cmocka_unit_test(a_direction_that_has_ended_is_owed_nothing),
+	    cmocka_unit_test(while_memory_is_short_a_tunnel_gets_none_in_its_turn),
+	    cmocka_unit_test(bytes_that_wait_keep_no_credit_back_while_there_is_room),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
 /* Tunnels in the relay: what waits for the answer, how each direction ends, and every limit. */
 #include "tests/support/relay_world.h"
 
+#include "proxy/relay/private.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -33,6 +35,22 @@ static struct scene asked(bool is_upgrade)
 	return s;
 }
 
+/* A CONNECT of an HTTP/1 client, which opens no stream of another protocol. end: as its request came. */
+static struct scene asked_by_connect(enum http_version version, bool end)
+{
+	struct scene s = {.w = world_new()};
+	s.x = world_exchange(s.w, "GET", end, &s.down);
+	struct http_head *head = world_request_of(s.x);
+	head->method = SLICE("CONNECT");
+	head->method_token = HTTP_METHOD_CONNECT;
+	head->version = version;
+	s.x->method = HTTP_METHOD_CONNECT;
+	exchange_ask_for_tunnel(s.x, SLICE(""));
+	exchange_dispatch(s.x);
+	s.up = world_leg_of(s.w, &s.x->up);
+	return s;
+}
+
 static struct http_head *opening(struct world *w)
 {
 	struct http_head *head = world_response(w, 200);
@@ -57,6 +75,85 @@ static void an_upgrade_becomes_a_connect(void **state)
 	assert_int_equal(s.x->method, HTTP_METHOD_CONNECT);
 	assert_false(s.x->upload.source_ended);
 	world_end(s.w);
+}
+
+/* The head of an HTTP/1 request has an end of its own; in HTTP/2 it would be the end of the client's direction. */
+static void what_follows_a_connect_of_http_1_is_the_tunnels(void **state)
+{
+	(void)state;
+	static const enum http_version versions[] = {HTTP_VERSION_1_0, HTTP_VERSION_1_1, HTTP_VERSION_2};
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		struct scene s = asked_by_connect(versions[i], true);
+		bool is_http1 = versions[i] != HTTP_VERSION_2;
+		assert_int_equal(s.x->upload.source_ended, !is_http1);
+		exchange_on_response(s.x, opening(s.w), false);
+		assert_int_equal(s.x->tunnel.ended > 0, !is_http1);
+		if (is_http1) {
+			world_upload(s.w, s.x, "hello", false);
+			world_take(s.up);
+			assert_string_equal(s.up->bytes, "hello");
+		}
+		world_end(s.w);
+	}
+}
+
+static bool has_field(const struct http_head *head, struct slice name)
+{
+	for (uint32_t i = 0; i < head->count; i++)
+		if (slice_equal(head->fields[i].name, name))
+			return true;
+	return false;
+}
+
+static const struct http_head *head_to_client;
+
+static void note_response_head(void *context, struct exchange *x, struct http_head *head)
+{
+	(void)context, (void)x;
+	head_to_client = head;
+	assert_true(has_field(head, SLICE("sec-websocket-protocol")));
+	assert_false(has_field(head, SLICE("sec-websocket-accept")));
+}
+
+/* Each hop has keys of its own; all other fields are for both ends. */
+static void the_keys_of_a_hop_stay_there(void **state)
+{
+	(void)state;
+	struct scene s = {.w = world_new()};
+	struct relay_ops ops = *s.w->relay.ops;
+	ops.response_head = note_response_head;
+	s.w->relay.ops = &ops;
+	s.x = world_exchange(s.w, "GET", true, &s.down);
+	struct http_head *head = world_request_of(s.x);
+	http_head_add(head, SLICE("sec-websocket-key"), SLICE("dGhlIHNhbXBsZSBub25jZQ=="));
+	http_head_add(head, SLICE("sec-websocket-protocol"), SLICE("chat"));
+	exchange_ask_for_tunnel(s.x, SLICE("websocket"));
+	assert_true(has_field(s.x->request, SLICE("sec-websocket-protocol")));
+	assert_false(has_field(s.x->request, SLICE("sec-websocket-key")));
+	exchange_dispatch(s.x);
+	head = opening(s.w);
+	http_head_add(head, SLICE("sec-websocket-accept"), SLICE("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
+	http_head_add(head, SLICE("sec-websocket-protocol"), SLICE("chat"));
+	head_to_client = NULL;
+	exchange_on_response(s.x, head, false);
+	assert_non_null(head_to_client);
+	world_end(s.w);
+}
+
+/* Of a connection that carries one exchange at a time: is that a tunnel? */
+static void the_first_leg_of_a_connection_is_a_tunnels_or_not(void **state)
+{
+	(void)state;
+	struct list legs;
+	list_init(&legs);
+	assert_false(exchange_tunnel_is_first(&legs));
+	struct scene s = asked(true);
+	list_append(&legs, &s.x->down.link);
+	assert_false(exchange_tunnel_is_first(&legs)); /* it is not open */
+	exchange_on_response(s.x, opening(s.w), false);
+	assert_true(exchange_tunnel_is_first(&legs));
+	world_end(s.w);
+	assert_true(list_is_empty(&legs));
 }
 
 static void what_the_client_sends_waits_for_the_answer(void **state)
@@ -86,6 +183,29 @@ static void an_open_tunnel_keeps_no_more_of_its_request_than_it_needs(void **sta
 	assert_int_equal(s.x->request->path.len, path.len);
 	exchange_abort(s.x, &relay_cause_TUNNEL_AGE, "a detail in the request's arena");
 	assert_string_equal(s.x->ending.detail, "a detail in the request's arena");
+	world_end(s.w);
+}
+
+/* Its hints, and why no held response answered it, lie in the request's arena, and are logged at its end. */
+static void a_tunnel_whose_request_is_still_looked_into_keeps_it(void **state)
+{
+	(void)state;
+	struct scene s = asked(true);
+	const struct http_head *request = s.x->request;
+	s.x->ending.missed = arena_printf(&world_request_of(s.x)->arena, "vary %s", "cookie").ptr;
+	exchange_on_response(s.x, opening(s.w), false);
+	assert_ptr_equal(s.x->request, request);
+	assert_string_equal(s.x->ending.missed, "vary cookie");
+	world_end(s.w);
+
+	static const struct http_target css = {
+	    SLICE_INIT("https"), SLICE_INIT("example.com"), SLICE_INIT("/a.css")};
+	s = asked(true);
+	request = s.x->request;
+	exchange_note_hinted(s.x, &css);
+	exchange_on_response(s.x, opening(s.w), false);
+	assert_ptr_equal(s.x->request, request);
+	assert_true(exchange_was_hinted(s.x, &css));
 	world_end(s.w);
 }
 
@@ -165,6 +285,22 @@ static void an_origin_that_is_lost_after_its_end_is_no_good_end(void **state)
 	world_free(s.w);
 }
 
+/* It has the end of either direction: what is left is the client's to take. */
+static void an_origin_that_has_all_may_be_lost(void **state)
+{
+	(void)state;
+	struct scene s = opened(false);
+	world_upload(s.w, s.x, "", true);
+	world_take(s.up);
+	world_download(s.w, s.x, "last words", true);
+	exchange_on_up_failed(s.x, &relay_cause_UP_LOST, 0, NULL);
+	assert_false(exchange_is_over(s.x));
+	world_take(s.down);
+	assert_string_equal(s.down->bytes, "last words");
+	assert_string_equal(s.w->ended, "x1 complete 200");
+	world_free(s.w);
+}
+
 /* Bytes have gone both ways, and all that came has left. */
 static struct scene served(void)
 {
@@ -209,6 +345,8 @@ static void a_tunnel_that_has_not_served_is_lost_with_its_client(void **state)
 	world_upload(s.w, s.x, "never taken", false);
 	exchange_on_client_closed(s.x, &relay_cause_DOWN_LOST, RELAY_CANCEL, NULL);
 	assert_string_equal(s.w->ended, "x1 client-lost 200");
+	exchange_on_client_closed(s.x, &relay_cause_DOWN_RESET, RELAY_CANCEL, NULL);
+	assert_string_equal(s.w->ended, "x1 client-lost 200"); /* said twice, it counts once */
 	world_free(s.w);
 	s = served(); /* the client's host has died */
 	exchange_on_down_ended(s.x, &relay_cause_DOWN_LOST, RELAY_CANCEL, NULL);
@@ -316,6 +454,28 @@ static void bytes_of_both_directions_are_limited(void **state)
 	world_download(s.w, s.x, "g", false);
 	assert_string_equal(s.w->ended, "x1 tunnel-bytes 200");
 	world_free(s.w);
+	s = opened(true);
+	s.x->tunnel.bytes_most = 6;
+	world_download(s.w, s.x, "defg", false);
+	world_take(s.down);
+	world_upload(s.w, s.x, "abc", false);
+	assert_string_equal(s.w->ended, "x1 tunnel-bytes 200");
+	world_free(s.w);
+}
+
+/* What comes before the answer is bounded by the client's window. A refusal may be longer than any tunnel. */
+static void bytes_are_limited_from_the_opening_on(void **state)
+{
+	(void)state;
+	struct scene s = asked(true);
+	s.x->tunnel.bytes_most = 2;
+	world_upload(s.w, s.x, "abc", false);
+	exchange_on_response(s.x, world_response(s.w, 403), false);
+	world_download(s.w, s.x, "not here", true);
+	world_take(s.down);
+	assert_string_equal(s.down->bytes, "not here");
+	assert_string_equal(s.w->ended, "x1 complete 403");
+	world_free(s.w);
 }
 
 /* Half an hour without a byte: none of the limits for requests and responses counts. */
@@ -366,15 +526,32 @@ static void a_reset_of_one_side_resets_the_other(void **state)
 	world_free(s.w);
 }
 
+/* RFC 9113 8.5. A connection that the client has not asked for by CONNECT alone has no such error. */
+static void an_error_of_the_connection_that_connect_asked_for_is_named(void **state)
+{
+	(void)state;
+	struct scene s = asked_by_connect(HTTP_VERSION_2, false);
+	exchange_on_response(s.x, opening(s.w), false);
+	exchange_on_up_failed(s.x, &relay_cause_UP_LOST, 0, NULL);
+	assert_non_null(strstr(s.down->said, "reset 10"));
+	assert_string_equal(s.w->ended, "x1 origin-lost 200");
+	world_free(s.w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(an_upgrade_becomes_a_connect),
+	    cmocka_unit_test(what_follows_a_connect_of_http_1_is_the_tunnels),
+	    cmocka_unit_test(the_keys_of_a_hop_stay_there),
+	    cmocka_unit_test(the_first_leg_of_a_connection_is_a_tunnels_or_not),
 	    cmocka_unit_test(what_the_client_sends_waits_for_the_answer),
 	    cmocka_unit_test(an_open_tunnel_keeps_no_more_of_its_request_than_it_needs),
+	    cmocka_unit_test(a_tunnel_whose_request_is_still_looked_into_keeps_it),
 	    cmocka_unit_test(each_direction_ends_by_itself),
 	    cmocka_unit_test(an_end_before_the_answer_counts),
 	    cmocka_unit_test(an_origin_that_is_lost_after_its_end_is_no_good_end),
+	    cmocka_unit_test(an_origin_that_has_all_may_be_lost),
 	    cmocka_unit_test(a_client_that_closes_a_tunnel_which_has_served_ends_it_in_good_order),
 	    cmocka_unit_test(a_tunnel_that_has_not_served_is_lost_with_its_client),
 	    cmocka_unit_test(an_origin_that_closes_a_tunnel_which_has_served_ends_it_in_good_order),
@@ -382,9 +559,11 @@ int main(void)
 	    cmocka_unit_test(a_2xx_that_opens_nothing),
 	    cmocka_unit_test(every_limit_ends_it_with_its_cause),
 	    cmocka_unit_test(bytes_of_both_directions_are_limited),
+	    cmocka_unit_test(bytes_are_limited_from_the_opening_on),
 	    cmocka_unit_test(a_silent_tunnel_stays),
 	    cmocka_unit_test(an_answer_that_does_not_come_is_late),
 	    cmocka_unit_test(a_reset_of_one_side_resets_the_other),
+	    cmocka_unit_test(an_error_of_the_connection_that_connect_asked_for_is_named),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
