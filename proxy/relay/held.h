@@ -171,6 +171,7 @@ void hold_gone_fini(struct hold_store *s);
  * have been: then x is the push. */
 void hold_pause_missed(
     struct hold *hold, const struct exchange *push, const struct exchange *x, enum hold_miss miss);
+/* While hold->pauses is there: it was claimed; whether it is paused. */
 void hold_pause_claimed(struct hold *hold, const struct exchange *push);
 bool hold_is_paused(
     const struct hold *hold, const struct exchange *parent, const struct http_head *promised);

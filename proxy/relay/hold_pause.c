@@ -134,7 +134,7 @@ void hold_pause_missed(
 
 void hold_pause_claimed(struct hold *hold, const struct exchange *push)
 {
-	struct pause *p = hold->pauses ? find(hold, uri_of(hold, push->request)) : NULL;
+	struct pause *p = find(hold, uri_of(hold, push->request));
 	if (p)
 		*p = (struct pause){0};
 }
@@ -142,7 +142,7 @@ void hold_pause_claimed(struct hold *hold, const struct exchange *push)
 bool hold_is_paused(
     const struct hold *hold, const struct exchange *parent, const struct http_head *promised)
 {
-	const struct pause *p = hold->pauses ? find(hold, uri_of(hold, promised)) : NULL;
+	const struct pause *p = find(hold, uri_of(hold, promised));
 	return p && hold->relay->now < p->until &&
 	       (p->is_for_all || p->client == client_of(hold, parent));
 }

@@ -158,7 +158,7 @@ bool held_may_be_shared(const struct held *h)
 	struct hold *hold = held_hold(h);
 	const struct http_cache_control cc = http_cache_control(h->head);
 	bool is_said_to_be = cc.is_public || cc.has_s_maxage || cc.must_revalidate;
-	return hold->shares && http_may_store_shared(h->push->request, h->head) &&
+	return http_may_store_shared(h->push->request, h->head) &&
 	       http_freshness_sec(h->head, true, hold->ops->epoch_sec(hold->context)) > 0 &&
 	       !http_head_find(h->head, HTTP_TOKEN_SET_COOKIE) &&
 	       (is_said_to_be || (!h->parent_was_authorized && !hold_is_authorized(hold, h->push)));

@@ -39,6 +39,25 @@ static void the_response_is_charged_to_the_clients_side(void **state)
 	world_end(w);
 }
 
+/* Pushgate's own cookie is for nobody else. */
+static void a_cookie_that_is_cut_out_of_the_request_is_not_paid_for(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down;
+	struct exchange *x = world_exchange(w, "GET", true, &down);
+	assert_null(exchange_cut_cookie(x, SLICE("server")).ptr);
+	http_head_add(world_request_of(x), SLICE("cookie"), SLICE("user=a; server=7; theme=dark"));
+	assert_null(exchange_cut_cookie(x, SLICE("serve")).ptr);
+	assert_true(slice_equal(exchange_cut_cookie(x, SLICE("server")), SLICE("7")));
+	const struct http_field *left = http_head_find(x->request, HTTP_TOKEN_COOKIE);
+	assert_non_null(left);
+	assert_true(slice_equal(left->value, SLICE("user=a; theme=dark")));
+	assert_int_equal(w->down_budget.used_bytes, own_bytes(x));
+	exchange_dispatch(x);
+	world_end(w);
+}
+
 /* covers: R63 */
 static void the_request_body_is_charged_where_it_waits(void **state)
 {
@@ -236,6 +255,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_response_is_charged_to_the_clients_side),
+	    cmocka_unit_test(a_cookie_that_is_cut_out_of_the_request_is_not_paid_for),
 	    cmocka_unit_test(the_request_body_is_charged_where_it_waits),
 	    cmocka_unit_test(heads_that_wait_are_charged),
 	    cmocka_unit_test(what_outlives_its_connection_is_the_workers),

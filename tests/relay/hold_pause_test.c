@@ -130,6 +130,11 @@ static void what_one_client_misses_is_paused_for_that_client(void **state)
 	assert_true(load(hw, 2, PRIVATE, OTHER_COOKIE)); /* the miss of another one */
 	assert_false(is_held(hw, 3, "/a", PRIVATE));
 	assert_false(is_held(hw, 1, "/a", PRIVATE));
+	/* The next pause is for all again, whoever misses. */
+	hold_world_wait(hw, 60 * USEC_PER_SEC);
+	assert_true(load(hw, 3, PRIVATE, OTHER_COOKIE));
+	assert_false(is_held(hw, 3, "/a", PRIVATE));
+	assert_false(is_held(hw, 4, "/a", PRIVATE));
 	hold_world_free(hw);
 }
 

@@ -225,6 +225,87 @@ static void request_that_came_through_a_proxy_claims_nothing_private(void **stat
 	hold_world_free(hw);
 }
 
+/* ---- routes ---- */
+
+static bool route_gets(struct hold_world *hw, unsigned route, const char *path, struct world_leg **down)
+{
+	struct exchange *x = hold_world_request(hw, &hw->store, "GET", path, NULL, down);
+	x->context.route = hold_world_route(route);
+	bool is_claimed = hold_claim(&hw->hold, x);
+	if (!is_claimed)
+		exchange_dispatch(x);
+	hold_world_pass(hw);
+	hold_world_take(hw, *down);
+	return is_claimed;
+}
+
+/* The routes change the fields of their requests each in its own way.
+ * covers: P-hold-private P-hold-claim */
+static void what_an_origin_said_to_one_route_is_not_for_another(void **state)
+{
+	(void)state;
+	for (unsigned is_public = 0; is_public < 2; is_public++) {
+		struct hold_world *hw = hold_world_new();
+		struct hold_ops ops = *hw->hold.ops;
+		struct world_leg *down;
+		ops.same_changes = hold_world_same_route;
+		hw->hold.ops = &ops;
+		hw->parent->context.route = hold_world_route(0);
+		hold_world_push(hw, "/a", FIELDS("cache-control", is_public ? "public, max-age=60" : "max-age=60"), "abc");
+		assert_int_equal(route_gets(hw, 1, "/a", &down), is_public);
+		assert_string_equal(hw->notes, is_public ? "claimed" : "missed route");
+		assert_string_equal(down->bytes, is_public ? "abc" : "");
+		if (!is_public)
+			assert_true(route_gets(hw, 0, "/a", &down));
+		hold_world_free(hw);
+	}
+}
+
+/* covers: P-hold-private P-hold-join */
+static void request_of_another_route_waits_for_the_head_and_gets_nothing_before(void **state)
+{
+	(void)state;
+	for (unsigned is_public = 0; is_public < 2; is_public++) {
+		struct hold_world *hw = hold_world_new();
+		struct hold_ops ops = *hw->hold.ops;
+		struct world_leg *down;
+		ops.same_changes = hold_world_same_route;
+		hw->hold.ops = &ops;
+		hw->parent->context.route = hold_world_route(0);
+		struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
+		assert_true(route_gets(hw, 1, "/a", &down));
+		unsigned dispatched = hw->w->dispatch_count;
+		exchange_on_response(push, world_response(hw->w, 103), false);
+		hold_world_pass(hw);
+		assert_string_equal(down->said, "");
+		hold_world_head(hw, push, 200,
+		    FIELDS("cache-control", is_public ? "public, max-age=60" : "max-age=60"), false);
+		world_download(hw->w, push, "abc", true);
+		hold_world_pass(hw);
+		hold_world_take(hw, down);
+		assert_string_equal(down->bytes, is_public ? "abc" : "");
+		assert_int_equal(hw->w->dispatch_count, dispatched + !is_public);
+		hold_world_free(hw);
+	}
+}
+
+/* The route of the request leads to the same origin, but not as the push came from there.
+ * covers: P-hold-claim */
+static void request_that_goes_another_way_finds_nothing(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	hw->ops.same_at_origin = hold_world_same_route;
+	hw->parent->context.route = hold_world_route(0);
+	hold_world_push(hw, "/a", FRESH, "abc");
+	assert_false(route_gets(hw, 1, "/a", &down));
+	assert_string_equal(hw->notes, "");
+	assert_true(route_gets(hw, 0, "/a", &down));
+	assert_string_equal(down->bytes, "abc");
+	hold_world_free(hw);
+}
+
 /* ---- the worker's store ---- */
 
 /* covers: P-hold-shared */
@@ -896,6 +977,9 @@ int main(void)
 	    cmocka_unit_test(nothing_private_is_held_where_clients_are_shared),
 	    cmocka_unit_test(nothing_private_is_held_for_a_request_that_came_through_a_proxy),
 	    cmocka_unit_test(request_that_came_through_a_proxy_claims_nothing_private),
+	    cmocka_unit_test(what_an_origin_said_to_one_route_is_not_for_another),
+	    cmocka_unit_test(request_of_another_route_waits_for_the_head_and_gets_nothing_before),
+	    cmocka_unit_test(request_that_goes_another_way_finds_nothing),
 	    cmocka_unit_test(what_a_shared_cache_may_store_serves_every_client_until_it_is_stale),
 	    cmocka_unit_test(what_a_shared_cache_may_not_store_is_not_shared),
 	    cmocka_unit_test(

@@ -67,6 +67,31 @@ static void what_is_the_same_for_all_is_held_once_whatever_the_cookies(void **st
 	hold_world_free(hw);
 }
 
+/* covers: P-hold-claim P-hold-private */
+static void same_uri_from_another_origin_or_for_another_route_is_no_duplicate(void **state)
+{
+	(void)state;
+	static const char another_origin;
+	struct hold_world *hw = hold_world_new();
+	struct hold_ops ops = *hw->hold.ops;
+	ops.same_changes = hold_world_same_route;
+	hw->hold.ops = &ops;
+	hw->parent->context.route = hold_world_route(0);
+	hold_world_push(hw, "/a", FRESH, "abc");
+	another_page(hw, NULL);
+	hw->parent->context.route = hold_world_route(0);
+	assert_null(hold_world_promise(hw, "/a", NULL, NULL));
+	another_page(hw, NULL);
+	hw->parent->context.route = hold_world_route(1);
+	assert_non_null(hold_world_promise(hw, "/a", NULL, NULL));
+	another_page(hw, NULL);
+	hw->parent->context.route = hold_world_route(0);
+	hw->parent->context.origin = (const struct conf_origin *)(const void *)&another_origin;
+	assert_non_null(hold_world_promise(hw, "/a", NULL, NULL));
+	assert_string_equal(hw->w->refused, "duplicate");
+	hold_world_free(hw);
+}
+
 /* It is not stored for long: whoever is being given it may have it, and a promise is as good as new. */
 static void stale_response_that_is_being_given_is_no_duplicate(void **state)
 {
@@ -491,6 +516,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(promise_is_a_duplicate_while_the_first_is_in_flight),
 	    cmocka_unit_test(same_uri_for_another_user_or_another_variant_is_no_duplicate),
+	    cmocka_unit_test(same_uri_from_another_origin_or_for_another_route_is_no_duplicate),
 	    cmocka_unit_test(what_is_the_same_for_all_is_held_once_whatever_the_cookies),
 	    cmocka_unit_test(stale_response_that_is_being_given_is_no_duplicate),
 	    cmocka_unit_test(host_is_the_same_however_it_is_written),

@@ -43,6 +43,29 @@ static void push_outlives_its_parent(void **state)
 	world_free(w);
 }
 
+/* Also when the request is over and its record is gone. */
+static void push_is_its_parents_users(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	struct exchange_user *user = malloc(sizeof(*user) + sizeof("alice"));
+	assert_non_null(user);
+	user->references = 1;
+	user->length = 5;
+	memcpy(user->name, "alice", sizeof("alice"));
+	x->context.user = user;
+	struct exchange *push = world_promise(w, x, "/a.css", &push_up, &push_down);
+	assert_ptr_equal(push->context.user, user);
+	assert_int_equal(user->references, 2);
+	exchange_on_down_ended(x, &relay_cause_DOWN_RESET, 8, NULL);
+	relay_reap(&w->relay);
+	assert_int_equal(user->references, 1);
+	assert_string_equal(push->context.user->name, "alice");
+	world_end(w);
+}
+
 static void refused_promise_is_reset_with_the_code_of_its_reason(void **state)
 {
 	(void)state; /* covers: R21 R27 R32 */
@@ -354,6 +377,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(promise_is_passed_on_at_once_and_before_the_response),
 	    cmocka_unit_test(push_outlives_its_parent),
+	    cmocka_unit_test(push_is_its_parents_users),
 	    cmocka_unit_test(refused_promise_is_reset_with_the_code_of_its_reason),
 	    cmocka_unit_test(same_resource_is_promised_once_per_parent),
 	    cmocka_unit_test(parent_cap_refuses_what_is_above_it),

@@ -281,6 +281,19 @@ void hold_world_take(struct hold_world *hw, struct world_leg *down)
 	}
 }
 
+bool hold_world_same_route(void *context, const struct exchange *a, const struct exchange *b)
+{
+	(void)context;
+	return a->context.route == b->context.route;
+}
+
+const struct conf_route *hold_world_route(unsigned number)
+{
+	static const char routes[4];
+	ensure(number < sizeof(routes));
+	return (const struct conf_route *)(const void *)&routes[number];
+}
+
 const char *hold_world_field(struct hold_world *hw, uint64_t id, const char *name)
 {
 	char *value = hw->value;
