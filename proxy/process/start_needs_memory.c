@@ -16,28 +16,24 @@
 
 /* ---- what the system says ---- */
 
+/* The number that the file begins with. None, as of "max" or without the file: `otherwise`. */
+static uint64_t first_number(const char *path, uint64_t otherwise)
+{
+	char text[32] = "", *end = text;
+	uint64_t number = otherwise;
+	FILE *in = fopen(path, "re");
+	if (!in)
+		return otherwise;
+	if (fgets(text, sizeof(text), in))
+		number = strtoull(text, &end, 10);
+	fclose(in);
+	return end > text ? number : otherwise;
+}
+
 /* Address space that this process has now; a worker begins with as much. */
 static uint64_t present_bytes(void)
 {
-	uint64_t pages = 0;
-	FILE *in = fopen("/proc/self/statm", "re");
-	if (in && fscanf(in, "%" SCNu64, &pages) != 1)
-		pages = 0;
-	if (in)
-		fclose(in);
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-/* One number, or "max". */
-static uint64_t read_limit(const char *path)
-{
-	uint64_t bytes = UINT64_MAX;
-	FILE *in = fopen(path, "re");
-	if (in && fscanf(in, "%" SCNu64, &bytes) != 1)
-		bytes = UINT64_MAX;
-	if (in)
-		fclose(in);
-	return bytes;
+	return first_number("/proc/self/statm", 0) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 /* The least of the group and those around it. path: as /proc/self/cgroup has it; it is cut shorter. */
@@ -48,7 +44,7 @@ static uint64_t least_of_groups(const char *root, char *path)
 		char file[4400];
 		*end = '\0';
 		snprintf(file, sizeof(file), "%s%s/memory.max", root, path);
-		uint64_t bytes = read_limit(file);
+		uint64_t bytes = first_number(file, UINT64_MAX);
 		if (bytes < least)
 			least = bytes;
 	}

@@ -77,6 +77,8 @@ const perTunnel = { measure: pairs, unit: 'KiB/pair', tolerance: '10%', isTunnel
 const perPair = { measure: pairs, unit: 'KiB/pair', tolerance: '20%' };
 const WORKS = {
 	'request-h2c': { ...perRequest, page: page() },
+	/* The origin is told of the client, in six fields: the default. */
+	'request-forwarded': { ...perRequest, page: page(), route: { forwarded: 'replace' } },
 	'request-logged': { ...perRequest, page: page(), server: { 'access-log': '/dev/null' } },
 	'request-tls': { ...perRequest, page: page({ scheme: 'https' }), isTls: true },
 	/* A page and its 8 pushes are 9 responses. Without a diary each page is pushed anew. */
@@ -139,7 +141,8 @@ function configuration(dir, port, work) {
 			...listen,
 		})
 		+ (isForward(work) ? section('access main', { allow: `address=127.0.0.0/8 port=${originPort}` }) : section('origin main', { server: count ? serverLines(count, originPort) : originUrl ?? `${protocol}://127.0.0.1:${originPort}`, 'max-connections': originUrl ? undefined : 1, ...origin })
-			+ section('route main', { origin: 'main', ...route })) + extra;
+			/* What is written of the client has a work of its own. */
+			+ section('route main', { origin: 'main', forwarded: 'keep', ...route })) + extra;
 }
 
 /* ---- instructions ---- */
