@@ -49,8 +49,8 @@ const struct h2_fault *h2_decode(
 	(*head)->version = HTTP_VERSION_2;
 	enum hpack_result result = hpack_decode(decoder(c), block, limit, *head);
 	budget_adjust(c->env.budget, &c->decoder_charged, hpack_decoder_bytes(c->decoder));
-	/* uncovered: a value outside the enum */
 	const struct h2_fault *fault = h2_fault(COMPRESSION);
+	/* uncovered: a value outside the enum */
 	switch (result) {
 	case HPACK_OK:
 	case HPACK_TOO_LARGE:

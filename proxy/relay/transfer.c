@@ -64,6 +64,7 @@ void exchange_discard_upload(struct exchange *x)
 void flow_moved(struct exchange *x, struct flow *f)
 {
 	if (!f->sink->ops || f->state != FLOW_BODY) {
+		/* uncovered: while a request waits so, nothing comes from an origin */
 		if (x->context.upload_wait != UPLOAD_WAITS_NOT && f == &x->upload)
 			exchange_queued_upload_grew(x);
 		return;
@@ -276,8 +277,8 @@ void exchange_continue(struct exchange *x)
 {
 	const struct flow *f = &x->upload;
 	if (f->source_ended || f->received > 0 || x->response.interims > 0 ||
-	    /* uncovered: while a request's body is coming, the leg that it comes from is there */
 	    !exchange_is_in(x, PHASE_BIT(EXCHANGE_QUEUED) | PHASE_BIT(EXCHANGE_SENT)) ||
+	    /* uncovered: while a request's body is coming, the leg that it comes from is there */
 	    !x->down.ops || !http_expects_continue(x->request))
 		return;
 	struct http_head *head = http_head_new(x->relay->heads);

@@ -47,6 +47,21 @@ static void answered_once_for_an_origin_that_does_not(void **state)
 	}
 }
 
+/* The owner knows before it has a connection that none will be asked: what it waits for is the body. */
+static void answered_while_it_is_queued(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down;
+	w->connects = false;
+	struct exchange *x = asked(w, "100-continue", &down);
+	exchange_dispatch(x);
+	exchange_continue(x);
+	exchange_continue(x);
+	assert_string_equal(down->said, "head 100");
+	world_end(w);
+}
+
 static void origins_own_100_behind_ours_is_left_out(void **state)
 {
 	(void)state;
@@ -130,6 +145,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(answered_once_for_an_origin_that_does_not),
+	    cmocka_unit_test(answered_while_it_is_queued),
 	    cmocka_unit_test(origins_own_100_behind_ours_is_left_out),
 	    cmocka_unit_test(origins_100_alone_is_passed_on),
 	    cmocka_unit_test(retry_says_it_once),

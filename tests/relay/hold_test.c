@@ -140,6 +140,50 @@ static void claim_by_a_head_request_alone_is_no_waste(void **state)
 	hold_world_free(hw);
 }
 
+static unsigned changed[2]; /* trailers of responses, of requests */
+
+static void change_trailers(void *context, const struct exchange *x, struct http_head *head, bool is_request)
+{
+	(void)context, (void)x;
+	changed[is_request]++;
+	http_head_add(head, SLICE("x-changed"), SLICE("1"));
+}
+
+/* What is held stays as it came: each client that claims it gets it changed by its own rules, once. */
+static void trailers_are_changed_for_the_client_that_claims_them(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	changed[0] = changed[1] = 0;
+	hw->ops.trailers = change_trailers;
+	struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
+	hold_world_head(hw, push, 200, FRESH, false);
+	world_download(hw->w, push, "abc", false);
+	exchange_on_download_trailers(push, world_trailers(hw->w));
+	hold_world_pass(hw);
+	assert_int_equal(changed[0], 0);
+	assert_true(hold_world_get(hw, "/a", NULL, &down));
+	assert_string_equal(down->said, "head 200; trailers 2; detach");
+	assert_int_equal(changed[0], 1);
+	hold_world_free(hw);
+}
+
+static void trailers_of_a_request_are_changed_for_its_origin(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down, *up;
+	changed[0] = changed[1] = 0;
+	hw->ops.trailers = change_trailers;
+	struct exchange *x = world_connected(hw->w, "POST", false, &down, &up);
+	exchange_on_upload_trailers(x, world_trailers(hw->w));
+	assert_int_equal(changed[1], 1);
+	assert_string_equal(up->said, "trailers 2");
+	assert_int_equal(changed[0], 0);
+	hold_world_free(hw);
+}
+
 /* covers: P-hold-private */
 static void set_cookie_in_trailers_goes_to_nobody(void **state)
 {
@@ -527,6 +571,8 @@ int main(void)
 	    cmocka_unit_test(answer_says_hit_and_its_age),
 	    cmocka_unit_test(head_is_answered_from_a_held_get_which_stays),
 	    cmocka_unit_test(claim_by_a_head_request_alone_is_no_waste),
+	    cmocka_unit_test(trailers_are_changed_for_the_client_that_claims_them),
+	    cmocka_unit_test(trailers_of_a_request_are_changed_for_its_origin),
 	    cmocka_unit_test(set_cookie_in_trailers_goes_to_nobody),
 	    cmocka_unit_test(response_without_a_body_and_one_with_trailers_are_answered_whole),
 	    cmocka_unit_test(large_response_is_answered_in_windows),
