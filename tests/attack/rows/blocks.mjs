@@ -94,7 +94,7 @@ export const blocks = [
 		name: 'thousands of fields',
 		what: 'fields of the static table, a byte each',
 		tape: (env) => ({ parts: reel(2000, 4, (i) => [whole(2 * i + 1, Buffer.concat([block(env), Buffer.alloc(5000, 0x90)]))]), pace: 4 }),
-		expect: { cpu: 200, judge: (r) => (r.statuses[431] > 10 ? null : `answers: ${JSON.stringify(r.statuses)}`) },
+		expect: { ...calm('expansion-flood'), cpu: 200 },
 	},
 	{
 		covers: 'R65', name: 'table thrash',
