@@ -85,7 +85,7 @@ export const blocks = [
 	{
 		covers: 'R478', name: 'HPACK amplifier',
 		what: 'good requests of 30 bytes, each with the same 4 KB twelve times: 47 KB for the origin',
-		lives: 4,
+		lives: 1, /* the test's origin takes 5 ms for each of them, and the honest client waits for it */
 		tape: (env) => ({ parts: reel(4000, 10, (i) => [whole(2 * i + 1, i ? Buffer.concat([block(env), Buffer.alloc(12, newest)])
 			: Buffer.concat([block(env), entry('large', 'x'.repeat(3900))]))]), pace: 20 }),
 		expect: { ...calm('expansion-flood'), cpu: 400, rss: 64 },
