@@ -21,6 +21,10 @@ static void keep_trailers(struct exchange *x, struct flow *f, struct http_head *
 	http_head_strip_hop(trailers);
 	if (r->ops->trailers && !is_held(x))
 		r->ops->trailers(r->context, x, trailers, f == &x->upload);
+	if (trailers->count == 0) { /* nothing is left of them: the message ends without */
+		http_head_free(trailers);
+		return;
+	}
 	f->trailers = trailers;
 	exchange_charge(x);
 	exchange_stir(x);

@@ -124,6 +124,29 @@ static void an_own_answer_that_nobody_takes_is_given_up(void **state)
 	world_free(w);
 }
 
+/* Fields of one hop alone, or those that the owner takes out. */
+static void trailers_of_which_nothing_is_left_are_none(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	struct exchange *x = world_connected(w, "POST", false, &down, &up);
+	struct http_head *trailers = world_trailers(w);
+	trailers->count = 0;
+	exchange_on_upload_trailers(x, trailers);
+	world_take(up);
+	assert_string_equal(up->said, "end");
+	trailers = world_trailers(w);
+	trailers->count = 0;
+	exchange_on_response(x, world_response(w, 200), false);
+	exchange_on_download_trailers(x, trailers);
+	world_take(down);
+	assert_non_null(strstr(down->said, "end"));
+	assert_null(strstr(down->said, "trailers"));
+	assert_string_equal(w->ended, "x1 complete 200");
+	world_free(w);
+}
+
 static void trailers_that_were_sent_make_a_request_unrepeatable(void **state)
 {
 	(void)state;
@@ -230,6 +253,7 @@ int main(void)
 	    cmocka_unit_test(an_upload_that_nobody_wants_is_not_late),
 	    cmocka_unit_test(the_end_of_an_upload_that_is_too_large_is_noticed),
 	    cmocka_unit_test(an_own_answer_that_nobody_takes_is_given_up),
+	    cmocka_unit_test(trailers_of_which_nothing_is_left_are_none),
 	    cmocka_unit_test(trailers_that_were_sent_make_a_request_unrepeatable),
 	    cmocka_unit_test(an_interim_response_takes_the_place_of_a_push),
 	    cmocka_unit_test(a_slow_response_ends_when_memory_is_used_up),
