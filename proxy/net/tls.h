@@ -61,6 +61,9 @@ BIO *tls_reader(const struct sealed_view *v);
 /* False with "FILE: reason" in error. */
 bool tls_view_open(
     const struct sealed *files, const char *file, struct sealed_view *v, char *error, size_t size);
+/* Loads what the file, one of `files`, has. False with "FILE: reason" in error. */
+bool tls_load_file(SSL_CTX *x, bool (*load)(SSL_CTX *, const struct sealed_view *),
+    const char *file, const struct sealed *files, char *error, size_t size);
 
 /* tls_tickets.c: the tickets of this context come from those of its struct net_tls. */
 void tls_tickets_set(SSL_CTX *x);

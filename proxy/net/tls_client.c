@@ -26,23 +26,6 @@ static int on_session(SSL *ssl, SSL_SESSION *session)
 	return 1; /* 1: we keep the reference */
 }
 
-static bool trust(
-    SSL_CTX *x, const char *file, const struct sealed *files, char *error, size_t error_size)
-{
-	struct sealed_view v;
-	char reason[128];
-	ERR_clear_error();
-	if (!tls_view_open(files, file, &v, error, error_size))
-		return false;
-	bool is_good = tls_load_authorities(x, &v);
-	sealed_view_close(&v);
-	if (!is_good)
-		snprintf(error, error_size, "%s: %s", file,
-		    tls_reason(ERR_get_error(), reason, sizeof(reason)));
-	ERR_clear_error();
-	return is_good;
-}
-
 struct net_tls *net_tls_client_new(
     const struct net_tls_client_options *o, char *error, size_t error_size)
 {
@@ -50,7 +33,8 @@ struct net_tls *net_tls_client_new(
 	struct net_tls *t = tls_new(false, o->alpn);
 	t->verify = o->verify;
 	t->context = tls_context_new(t);
-	if (o->verify && !trust(t->context, file, o->files, error, error_size)) {
+	if (o->verify &&
+	    !tls_load_file(t->context, tls_load_authorities, file, o->files, error, error_size)) {
 		net_tls_free(t);
 		return NULL;
 	}

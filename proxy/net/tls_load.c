@@ -82,3 +82,20 @@ bool tls_load_authorities(SSL_CTX *x, const struct sealed_view *v)
 		ERR_clear_error();
 	return count > 0;
 }
+
+bool tls_load_file(SSL_CTX *x, bool (*load)(SSL_CTX *, const struct sealed_view *),
+    const char *file, const struct sealed *files, char *error, size_t size)
+{
+	struct sealed_view v;
+	char reason[128];
+	ERR_clear_error();
+	if (!tls_view_open(files, file, &v, error, size))
+		return false;
+	bool is_good = load(x, &v);
+	sealed_view_close(&v);
+	if (!is_good)
+		snprintf(error, size, "%s: %s", file,
+		    tls_reason(ERR_get_error(), reason, sizeof(reason)));
+	ERR_clear_error();
+	return is_good;
+}

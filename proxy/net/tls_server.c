@@ -144,24 +144,6 @@ static uint16_t sigalg_of_curve(const EVP_PKEY *key)
 	return SSL_SIGN_ECDSA_SECP521R1_SHA512;
 }
 
-/* False with "FILE: reason" in error. */
-static bool use(SSL_CTX *x, bool (*load)(SSL_CTX *, const struct sealed_view *), const char *file,
-    const struct sealed *files, char *error, size_t size)
-{
-	struct sealed_view v;
-	char reason[128];
-	ERR_clear_error();
-	if (!tls_view_open(files, file, &v, error, size))
-		return false;
-	bool is_good = load(x, &v);
-	sealed_view_close(&v);
-	if (!is_good)
-		snprintf(error, size, "%s: %s", file,
-		    tls_reason(ERR_get_error(), reason, sizeof(reason)));
-	ERR_clear_error();
-	return is_good;
-}
-
 static bool load(struct net_tls *t, const struct net_certificate *from, const struct sealed *files,
     char *error, size_t size)
 {
@@ -169,8 +151,8 @@ static bool load(struct net_tls *t, const struct net_certificate *from, const st
 	c->context = tls_context_new(t);
 	if (t->certificate_count == 1)
 		t->context = c->context;
-	if (!use(c->context, tls_load_chain, from->chain_file, files, error, size) ||
-	    !use(c->context, tls_load_key, from->key_file, files, error, size))
+	if (!tls_load_file(c->context, tls_load_chain, from->chain_file, files, error, size) ||
+	    !tls_load_file(c->context, tls_load_key, from->key_file, files, error, size))
 		return false;
 	if (!SSL_CTX_check_private_key(c->context)) {
 		char reason[128];
