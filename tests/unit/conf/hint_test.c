@@ -199,8 +199,8 @@ static void value_that_cannot_be_guessed_is_shown_the_example(void **state)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const struct conf_option *o = conf_find_option(rows[i].section, slice_of_string(rows[i].key));
 		char *errors = mistakes_of(o, rows[i].value, strlen(rows[i].value));
-		char example[256];
-		conf_option_example(o, example, sizeof example);
+		char buffer[256];
+		const char *example = conf_option_example(o, buffer, sizeof buffer);
 		const char *line = mistake_in_line_8(errors);
 		if (!line || strstr(line, "did you mean") || !strstr(line, example))
 			fail_msg("%s = %s: '%s' lacks '%s'", rows[i].key, rows[i].value, errors, example);

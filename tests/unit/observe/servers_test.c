@@ -245,8 +245,10 @@ static void processes_share_a_board(void **state)
 				server_entry_publish(b, e, (struct server_check){SERVER_CHECK_FAILS, 500, 0});
 			server_entry_eject(e, w, round, SERVER_FAILED_OFTEN);
 			server_board_leave(b, w, e);
-			if (w > 0 && round == 20000)
+			if (w > 0 && round == 20000) {
+				free(b);
 				_exit(0);
+			}
 		}
 	}
 	for (uint32_t w = 1; w < WORKERS; w++) {
