@@ -14,6 +14,10 @@
 // a statement dropped, a row of a table dropped, or its value swapped with the next row's, true for
 // false, + for -. Lines of ensure() are spared, and so are those that are marked `uncovered`.
 //
+// A change is noticed when a test program fails with it twice, so that a slow machine notices nothing, or when the
+// program uses far more processor time than without it. All programs of the folder and of those in ALSO have passed
+// before a change is called a survivor. A program ends at its first failed test.
+//
 // All happens in a copy of the source, build/mutants/tree. The library is a shared one there (KIND=mutants),
 // so that a change costs one object and one link, and the test programs stay as they are.
 import { execFileSync, spawn } from "node:child_process";
@@ -28,7 +32,7 @@ const LIBRARY = "build/mutants/libpushgate.so";
 
 // Which tests a folder has besides tests/unit/FOLDER: what is further away is run last.
 const ALSO = {
-	client: ["unit/gateway", "unit/session"], gateway: ["unit/session"], h1: ["unit/session", "unit/gateway"],
+	client: ["unit/gateway", "unit/session"], gateway: ["unit/session", "unit/upstream"], h1: ["unit/session", "unit/gateway"],
 	h2: ["pair", "unit/session", "unit/gateway"], hpack: ["unit/h2", "pair"], offer: ["unit/gateway"],
 	policy: ["unit/offer", "unit/gateway"], relay: ["relay", "unit/gateway"], session: ["unit/gateway"],
 	upstream: ["unit/gateway", "unit/session"],
@@ -220,55 +224,80 @@ function copyTree() {
 const make = (...words) => execFileSync("make", ["--no-print-directory", "KIND=mutants", ...words],
 	{ cwd: TREE, maxBuffer: 1 << 26, stdio: ["ignore", "pipe", "pipe"] }).toString();
 
-/** The test programs of a folder, the nearest first. */
+/** The test programs of a file's folder and of those in ALSO. */
 function programsOf(file) {
-	const folder = basename(dirname(file)), name = basename(file, ".c");
-	const folders = [`unit/${folder}`, ...(ALSO[folder] ?? [])];
-	const programs = folders.flatMap((tests) => {
+	const folder = basename(dirname(file)), folders = [`unit/${folder}`, ...(ALSO[folder] ?? [])];
+	return folders.flatMap((tests) => {
 		const here = join(TREE, "tests", tests);
 		return !existsSync(here) ? [] : readdirSync(here).filter((test) => test.endsWith("_test.c"))
 			.map((test) => `build/mutants/tests/${tests}/${test.slice(0, -2)}`);
 	});
-	const first = programs.filter((program) => basename(program).startsWith(name));
-	return [...new Set([...first, ...programs])];
 }
 
 // ---- running ----
 
-/** Runs a program in the copy: its exit status, or "too long". It may take no more memory than a machine has. */
-function run(words, seconds, stops) {
+const WHAT_LOADS = 'ulimit -c 0; ulimit -t "$1"; exec "$0"', WHAT_MEASURES = 'ulimit -c 0; "$0"; status=$?; times >&3; exit $status';
+
+/**
+ * Runs a program in the copy, at most `limit` ({seconds, processor}, in seconds, both of them), or without `limit` to learn
+ * how much it uses. Returns {status, seconds, processor}; status: what it exits with, "signal NAME", "too long", or "too
+ * much" processor time. It may take no more memory than a machine has.
+ */
+function run(program, limit, stops = new Set()) {
 	return new Promise((done) => {
-		const child = spawn(words[0], words.slice(1), {
-			cwd: TREE, detached: true, stdio: ["ignore", "ignore", "ignore"],
-			env: { ...process.env, ASAN_OPTIONS: "detect_odr_violation=0:hard_rss_limit_mb=1500" },
+		const begin = Date.now();
+		const child = spawn("sh", ["-c", limit ? WHAT_LOADS : WHAT_MEASURES, program, limit ? String(limit.processor) : ""], {
+			cwd: TREE, detached: true, stdio: ["ignore", "ignore", "ignore", "pipe"],
+			env: { ...process.env, ASAN_OPTIONS: "detect_odr_violation=0:hard_rss_limit_mb=1500", CMOCKA_TEST_ABORT: "1" },
 		});
-		let late = false;
+		let late = false, times = "";
+		child.stdio[3].on("data", (text) => { times += text; });
 		const end = () => { try { process.kill(-child.pid, "SIGKILL"); } catch { /* it has ended */ } };
-		const timer = setTimeout(() => { late = true; end(); }, seconds * 1000);
+		const timer = setTimeout(() => { late = true; end(); }, (limit?.seconds ?? 600) * 1000);
 		stops.add(end);
-		child.on("close", (code) => {
+		child.on("close", (code, signal) => {
 			clearTimeout(timer);
 			stops.delete(end);
-			done(late ? "too long" : code);
+			const status = late ? "too long" : signal === "SIGXCPU" ? "too much" : code ?? `signal ${signal}`;
+			const used = [...(times.split("\n")[1] ?? "").matchAll(/(\d+)m([\d.]+)s/g)].reduce((sum, [, m, s]) => sum + m * 60 + Number(s), 0);
+			done({ status, seconds: (Date.now() - begin) / 1000, processor: used });
 		});
 	});
 }
 
-/** Runs programs, some at a time, until one fails: that one's name, or null. */
-async function firstFailure(programs, limits) {
-	const waiting = [...programs], stops = new Set();
-	let failed = null;
+/** Calls work(item) for each item of a list, some at a time, which takes them out of it. Goes no further once work has returned true. */
+async function each(items, work) {
+	let ended = false;
 	const worker = async () => {
-		while (failed === null && waiting.length > 0) {
-			const program = waiting.shift(), status = await run([program], limits.get(program), stops);
-			if (status !== 0 && failed === null) {
-				failed = `${program.replace("build/mutants/", "")}${status === "too long" ? " (too long)" : ""}`;
-				stops.forEach((stop) => stop());
-			}
-		}
+		while (!ended && items.length > 0)
+			ended = await work(items.shift()) || ended;
 	};
 	await Promise.all(Array.from({ length: availableParallelism() }, worker));
-	return failed;
+}
+
+/** The first of the programs that fails twice, {program, status}, or null; `once` gets the names of those that failed once alone. */
+async function firstFailure(programs, uses, once) {
+	const waiting = [...programs];
+	while (waiting.length > 0) {
+		const stops = new Set();
+		let failed = null;
+		await each(waiting, async (program) => {
+			const { status } = await run(program, uses.get(program).limit, stops);
+			if (failed !== null)
+				waiting.unshift(program); // it was stopped
+			else if (status !== 0) {
+				failed = { program, status };
+				stops.forEach((stop) => stop());
+			}
+			return failed !== null;
+		});
+		// Processor time does not depend on what else the machine does.
+		if (failed && (failed.status === "too much" || (await run(failed.program, uses.get(failed.program).limit)).status !== 0))
+			return failed;
+		if (failed)
+			once.push(`${failed.program.replace("build/mutants/", "")} (${failed.status})`);
+	}
+	return null;
 }
 
 /** Builds one changed object and the library. False: the compiler refuses it. */
@@ -305,19 +334,28 @@ try {
 	console.error(`mutants: the source as it stands cannot be built\n${error.stderr}`);
 	process.exit(2);
 }
-// How long each program takes as it stands; a change that makes it take twenty times as long is noticed.
-const limits = new Map();
-for (const program of programs) {
-	const begin = Date.now(), status = await run([program], 600, new Set());
-	if (status !== 0) {
-		console.error(`mutants: ${program} fails as the source stands (status ${status})`);
+// What each program uses as the source stands. Ten times as much processor time is noticed.
+const uses = new Map();
+await each([...programs], async (program) => {
+	let used = await run(program);
+	if (used.status !== 0)
+		used = await run(program);
+	if (used.status !== 0) {
+		console.error(`mutants: ${program} fails as the source stands (status ${used.status})`);
 		process.exit(2);
 	}
-	limits.set(program, 20 + (Date.now() - begin) / 50);
+	uses.set(program, { ...used, limit: { seconds: 60 + 4 * used.seconds, processor: Math.ceil(5 + 10 * used.processor) } });
+});
+
+/** The test programs of a file in the order in which they run: the nearest first, then those that noticed most for their time. */
+function orderOf(file, noticed) {
+	const isNear = (program) => basename(program).startsWith(basename(file, ".c"));
+	const worth = (program) => (1 + 4 * (noticed.get(program) ?? 0)) / (0.3 + uses.get(program).seconds + uses.get(program).processor);
+	return programsOf(file).sort((a, b) => isNear(b) - isNear(a) || worth(b) - worth(a));
 }
 
 const tally = { killed: 0, survived: 0 };
-const killers = new Map(); // program → how many changes it noticed: the sharpest are run first
+const noticed = new Map(); // program → how many changes it noticed
 const commands = new Map();
 while (all.length > 0 && (takesAll || tally.killed + tally.survived < chosen.number)) {
 	const [change] = all.splice(takesAll ? 0 : random(all.length), 1);
@@ -326,17 +364,14 @@ while (all.length > 0 && (takesAll || tally.killed + tally.survived < chosen.num
 		commands.set(file, commandsOf(file));
 	copyFileSync(object, `${object}.kept`);
 	if (build(change, commands.get(file))) {
-		const near = programsOf(file), nearest = new Set(near.filter((p) => basename(p).startsWith(basename(file, ".c"))));
-		const rank = (program) => (nearest.has(program) ? 1000 : 0) + (killers.get(program) ?? 0);
-		const killer = await firstFailure(near.map((p, i) => [p, i]).sort((a, b) => rank(b[0]) - rank(a[0]) || a[1] - b[1]).map(([p]) => p), limits);
-		if (killer) {
-			const name = `build/mutants/${killer.replace(/ .*/, "")}`;
-			killers.set(name, (killers.get(name) ?? 0) + 1);
+		const once = [], failed = await firstFailure(orderOf(file, noticed), uses, once);
+		if (failed) {
+			noticed.set(failed.program, (noticed.get(failed.program) ?? 0) + 1);
 			tally.killed++;
-			console.log(`ok ${file}:${change.line} noticed by ${killer}`);
+			console.log(`ok ${file}:${change.line} noticed by ${failed.program.replace("build/mutants/", "")} (${failed.status})`);
 		} else {
 			tally.survived++;
-			console.log(`SURVIVED ${file}:${change.line}\n${shown(change)}`);
+			console.log(`SURVIVED ${file}:${change.line}${once.length > 0 ? ` (failed once: ${once.join(", ")})` : ""}\n${shown(change)}`);
 		}
 	}
 	writeFileSync(join(TREE, file), change.source);
