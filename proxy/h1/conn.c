@@ -268,14 +268,13 @@ void h1_trace_head(const struct h1_conn *c, bool out, const struct http_head *he
 	char line[96];
 	if (!c->env.trace)
 		return;
-	int n = snprintf(line, sizeof(line), "%s ", out ? "->" : "<-");
-	size_t used = (size_t)n;
+	const char *way = out ? "->" : "<-";
 	bool is_switch = head->opens_tunnel && head->protocol.len > 0;
 	if (head->status > 0)
-		snprintf(line + used, sizeof(line) - used, "response %u len=%zu",
+		snprintf(line, sizeof(line), "%s response %u len=%zu", way,
 		    is_switch ? 101u : (unsigned)head->status, bytes);
 	else
-		snprintf(line + used, sizeof(line) - used, "%s len=%zu",
+		snprintf(line, sizeof(line), "%s %s len=%zu", way,
 		    head->kind == HTTP_TRAILERS ? "trailers" : "request", bytes);
 	c->env.trace(c->env.trace_context, line);
 }

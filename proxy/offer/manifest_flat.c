@@ -282,13 +282,12 @@ struct offer_manifest_resources offer_manifest_find(
 	size_t low = 0, high = m->page_count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		int order = compare(wanted, m->pages[middle].path);
-		if (order == 0)
-			return m->pages[middle].resources;
-		if (order < 0)
-			high = middle;
-		else
+		if (compare(m->pages[middle].path, wanted) < 0)
 			low = middle + 1;
+		else
+			high = middle;
 	}
+	if (low < m->page_count && slice_equal(m->pages[low].path, wanted))
+		return m->pages[low].resources;
 	return (struct offer_manifest_resources){0};
 }

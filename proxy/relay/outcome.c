@@ -174,8 +174,6 @@ void exchange_on_up_failed(
 			exchange_note_cause(x, cause, code, detail);
 		exchange_discard_upload(x);
 		exchange_check_done(x);
-		if (!exchange_is_over(x))
-			exchange_arm(x);
 		return;
 	}
 	if (exchange_retry_failed(x, cause, code, detail))

@@ -194,7 +194,7 @@ struct exchange *pool_next_to_send(struct pool *p, struct origin_conn **c)
 {
 	struct origin_conn *other = NULL;
 	struct exchange *x = next_of_lines(p, c);
-	struct exchange *slow = p->slow.queued > 0 ? pool_slow_next(p, &other) : NULL;
+	struct exchange *slow = pool_slow_next(p, &other);
 	if (!slow || (x && x->timing.waits_since <= slow->timing.waits_since))
 		return x;
 	*c = other;
