@@ -110,6 +110,24 @@ static void heads_that_wait_are_charged(void **state)
 
 /* The client's connection is gone when the upload is over at last.
  * covers: R63 */
+static void trailers_that_wait_are_charged(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up;
+	struct exchange *x = world_connected(w, "POST", false, &down, &up);
+	exchange_on_response(x, world_response(w, 200), false);
+	world_upload(w, x, "some", false);
+	world_download(w, x, "some", false);
+	struct http_head *of_request = world_trailers(w), *of_response = world_trailers(w);
+	size_t request_bytes = http_head_bytes(of_request), response_bytes = http_head_bytes(of_response);
+	exchange_on_upload_trailers(x, of_request);
+	assert_int_equal(w->down_budget.used_bytes, own_bytes(x) + SMALL + request_bytes);
+	exchange_on_download_trailers(x, of_response);
+	assert_int_equal(w->down_budget.used_bytes, own_bytes(x) + SMALL + request_bytes + response_bytes);
+	world_end(w);
+}
+
 static void what_outlives_its_connection_is_the_workers(void **state)
 {
 	(void)state;
@@ -258,6 +276,7 @@ int main(void)
 	    cmocka_unit_test(a_cookie_that_is_cut_out_of_the_request_is_not_paid_for),
 	    cmocka_unit_test(the_request_body_is_charged_where_it_waits),
 	    cmocka_unit_test(heads_that_wait_are_charged),
+	    cmocka_unit_test(trailers_that_wait_are_charged),
 	    cmocka_unit_test(what_outlives_its_connection_is_the_workers),
 	    cmocka_unit_test(a_used_up_allowance_refuses_its_own_and_nobody_elses),
 	    cmocka_unit_test(a_source_gets_no_credit_while_the_allowance_is_used_up),

@@ -487,6 +487,30 @@ static void client_that_takes_nothing_is_reset(void **state)
 	world_free(w);
 }
 
+/* The origin has sent the whole response and does not want the rest of the request, or is gone. */
+static void client_that_takes_nothing_is_reset_also_when_its_origin_is_gone(void **state)
+{
+	(void)state; /* covers: R65 */
+	const struct relay_cause *causes[] = {&relay_cause_UP_RESET, &relay_cause_UP_LOST};
+	for (unsigned i = 0; i < 2; i++) {
+		struct world *w = world_new();
+		struct world_leg *down, *up;
+		w->limits[RELAY_TIMEOUT_TAKE_DOWN] = 2 * USEC_PER_SEC;
+		struct exchange *x = world_connected(w, "POST", false, &down, &up);
+		world_upload(w, x, "some", false);
+		exchange_on_response(x, world_response(w, 200), false);
+		world_pass(w, 30 * USEC_PER_SEC);
+		world_download(w, x, "whole", true);
+		exchange_on_up_failed(x, causes[i], RELAY_NO_ERROR, NULL);
+		world_pass(w, USEC_PER_SEC);
+		assert_string_equal(down->said, "head 200");
+		world_pass(w, 3 * USEC_PER_SEC);
+		assert_string_equal(down->said, "head 200; reset 8");
+		assert_true(exchange_is_over(x));
+		world_free(w);
+	}
+}
+
 static void origin_that_takes_nothing_of_an_upload_is_given_up(void **state)
 {
 	(void)state;
@@ -739,6 +763,7 @@ int main(void)
 	    cmocka_unit_test(late_origins_are_answered_504_or_reset),
 	    cmocka_unit_test(slow_client_is_not_held_against_the_origin),
 	    cmocka_unit_test(client_that_takes_nothing_is_reset),
+	    cmocka_unit_test(client_that_takes_nothing_is_reset_also_when_its_origin_is_gone),
 	    cmocka_unit_test(origin_that_takes_nothing_of_an_upload_is_given_up),
 	    cmocka_unit_test(request_that_waits_too_long_for_a_stream_is_answered_504),
 	    cmocka_unit_test(push_that_never_starts_is_cancelled_on_both_sides),

@@ -312,9 +312,24 @@ static void every_other_event_is_fatal_and_names_itself_and_the_phase(void **sta
 	}
 }
 
+/* As people read them in the log and in a dump. */
+static void phases_and_events_have_names(void **state)
+{
+	(void)state;
+	const char *const phases[EXCHANGE_PHASE_COUNT] = {"new", "queued", "sent", "ready", "answering",
+	    "cut-short", "lingering", "refused", "over"};
+	const char *const events[EXCHANGE_EVENT_COUNT] = {"dispatch", "connect", "head-waits", "head-sent",
+	    "cut", "response-ended", "refuse", "finish"};
+	for (unsigned i = 0; i < EXCHANGE_PHASE_COUNT; i++)
+		assert_string_equal(exchange_phase_name(i), phases[i]);
+	for (unsigned i = 0; i < EXCHANGE_EVENT_COUNT; i++)
+		assert_string_equal(exchange_event_name(i), events[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(phases_and_events_have_names),
 	    cmocka_unit_test(every_transition_is_reached),
 	    cmocka_unit_test(no_two_events_lead_from_one_phase_to_the_same),
 	    cmocka_unit_test(every_other_event_is_fatal_and_names_itself_and_the_phase),

@@ -161,6 +161,41 @@ static void the_rate_is_of_all_tunnels_together(void **state)
 	world_end(w);
 }
 
+/* Each gets a least part in its turn, and all parts of one time are not much more than what the bucket has then: its burst,
+ * and the bytes of a tenth of a second. */
+static void many_tunnels_are_served_in_turn(void **state)
+{
+	(void)state;
+	enum { TUNNELS = 12, BUCKET = RATE / 4 + RATE / 10, LEAST = 1024 };
+	struct world *w = world_new();
+	struct tunnel t[TUNNELS];
+	size_t sent[TUNNELS], all = 0;
+	for (unsigned i = 0; i < TUNNELS; i++) {
+		t[i] = opened(w, CLIENT + i, USER, RATE);
+		sent[i] = 2 * LEAST;
+	}
+	for (unsigned i = 0; i < TUNNELS; i++)
+		download(w, &t[i], sent[i]);
+	usec begin = w->relay.now;
+	for (unsigned step = 0; w->relay.now - begin < 20 * USEC_PER_SEC; step++) {
+		size_t given = 0;
+		world_pass(w, 20 * USEC_PER_MSEC);
+		for (unsigned i = 0; i < TUNNELS; i++) {
+			size_t n = t[i].up->credit + 2 * LEAST - sent[i];
+			download(w, &t[i], n);
+			sent[i] += n;
+			given += n;
+		}
+		if (step > 0) /* before that, what the first tunnels got at once */
+			assert_true(given <= BUCKET + LEAST);
+		all += given;
+	}
+	assert_in_range(all, 17 * RATE, 21 * RATE);
+	for (unsigned i = 0; i < TUNNELS; i++)
+		ends(&t[i]);
+	world_end(w);
+}
+
 static void both_directions_count_and_both_go_on(void **state)
 {
 	(void)state;
@@ -357,6 +392,7 @@ int main(void)
 	    cmocka_unit_test(a_tunnel_within_the_rate_gets_credit_at_once),
 	    cmocka_unit_test(above_the_rate_credit_comes_later),
 	    cmocka_unit_test(the_rate_is_of_all_tunnels_together),
+	    cmocka_unit_test(many_tunnels_are_served_in_turn),
 	    cmocka_unit_test(both_directions_count_and_both_go_on),
 	    cmocka_unit_test(other_owners_are_not_slowed),
 	    cmocka_unit_test(a_user_is_rated_in_place_of_its_client),

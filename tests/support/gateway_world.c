@@ -156,6 +156,8 @@ static void on_head(struct gate_peer *p, struct h2_event *e)
 		return;
 	} else if (s && http_head_is_interim(e->head)) {
 		s->interims++;
+		keep_head(s, e->head);
+		return;
 	} else if (s) {
 		if (s->parent)
 			begun(p);

@@ -42,7 +42,7 @@ struct gate_stream {
 	uint32_t code;
 	bool unprocessed;
 	struct gate_stream *parent; /* of a promise */
-	struct http_head *head;     /* that came last: of a request, a promise or a final response; NULL: none */
+	struct http_head *head;     /* that came last: of a request, a promise or a response; NULL: none */
 	/* The body that is still to be sent: this many bytes of 'x', then the end if out_end. */
 	size_t out;
 	bool out_end;

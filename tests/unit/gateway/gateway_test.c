@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Plain proxying: our own answers, forwarded messages, and the ends of client connections. */
 #include "tests/support/gateway_world.h"
+#include "tests/support/head_names.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -180,6 +181,7 @@ static void trailers_and_interim_responses_pass_both_ways(void **state)
 	struct gate_stream *at = gate_find(w, "/a");
 	gate_answer(at, 100, 0, false);
 	UNTIL(w, s->interims == 1);
+	assert_non_null(http_head_find_name(s->head, SLICE("via"))); /* RFC 9110 7.6.3 */
 	gate_answer(at, 103, 0, false);
 	gate_more(s, 30000, false);
 	UNTIL(w, at->received == 30000);
@@ -188,6 +190,7 @@ static void trailers_and_interim_responses_pass_both_ways(void **state)
 	assert_int_equal(at->trailers, 1);
 	gate_answer(at, 200, 40000, false);
 	UNTIL(w, s->received == 40000);
+	assert_non_null(http_head_find_name(s->head, SLICE("via")));
 	gate_trailers(at);
 	expect(w, s, 200);
 	assert_int_equal(s->trailers, 1);

@@ -439,6 +439,65 @@ static void a_name_that_is_looked_up_elsewhere_meets_no_range(void **state)
 	}
 }
 
+/* ---- of a request ---- */
+
+/* What is said of a request to a forward listener; protocol "": it is no extended CONNECT. */
+static const char *says_of(const char *rules, const char *method, const char *protocol, const char *authority)
+{
+	bool is_plain_connect = strcmp(method, "CONNECT") == 0 && !*protocol;
+	struct conf *c = load(true, rules);
+	struct http_head_pool *heads = http_head_pool_new(1);
+	struct http_head *head = http_head_new(heads);
+	head->version = HTTP_VERSION_2;
+	head->allows_protocol = true;
+	http_head_add(head, SLICE(":method"), slice_of_string(method));
+	if (!is_plain_connect) {
+		http_head_add(head, SLICE(":scheme"), SLICE("http"));
+		http_head_add(head, SLICE(":path"), SLICE("/"));
+	}
+	http_head_add(head, SLICE(":authority"), slice_of_string(authority));
+	if (*protocol)
+		http_head_add(head, SLICE(":protocol"), slice_of_string(protocol));
+	const char *fault = http_head_validate(head, HTTP_REQUEST);
+	if (fault)
+		fail_msg("%s %s: %s", method, authority, fault);
+	struct relay relay = {.now = USEC_PER_SEC};
+	struct exchange x = {.relay = &relay, .request = head,
+	    .context = {.listen = &c->listens[0], .client = address_of("10.0.0.1")}};
+	struct access_verdict v = offer_may_ask(&x);
+	http_head_free(head);
+	http_head_pool_free(heads);
+	conf_free(c);
+	return v.answer == ACCESS_ALLOW ? "allow" : v.reason;
+}
+
+/* CONNECT is for 443 alone; what Upgrade asks for in HTTP/1.1, and an extended CONNECT in HTTP/2, is a GET. */
+static void a_request_is_judged_by_its_method_and_its_port(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *rules, *method, *protocol, *authority, *says;
+	} rows[] = {
+	    {"allow = all\n", "CONNECT", "", "www.example:443", "allow"},
+	    {"allow = all\n", "CONNECT", "", "www.example:80", "port"},
+	    {"allow = all\n", "CONNECT", "websocket", "www.example:80", "allow"},
+	    {"allow = all\n", "GET", "", "www.example", "allow"},
+	    {"allow = all\n", "GET", "", "www.example:8080", "port"},
+	    {"allow = method=GET\n", "CONNECT", "websocket", "www.example", "allow"},
+	    {"allow = method=GET\n", "CONNECT", "", "www.example:443", "method"},
+	    {"allow = method=GET\n", "POST", "", "www.example", "method"},
+	    {"allow = method=CONNECT\n", "CONNECT", "", "www.example:443", "allow"},
+	    {"allow = method=CONNECT\n", "CONNECT", "websocket", "www.example", "method"},
+	    {"allow = host=www.example\n", "GET", "", "www.example", "allow"},
+	    {"allow = host=www.example\n", "GET", "", "other.example", "host"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *said = says_of(rows[i].rules, rows[i].method, rows[i].protocol, rows[i].authority);
+		if (strcmp(said, rows[i].says) != 0)
+			fail_msg("%s%s %s %s: %s", rows[i].rules, rows[i].method, rows[i].protocol, rows[i].authority, said);
+	}
+}
+
 static void client_that_some_rule_might_allow_is_taken(void **state)
 {
 	(void)state;
@@ -475,6 +534,7 @@ int main(void)
 	    cmocka_unit_test(an_ambiguous_path_is_taken_by_what_denies_alone),
 	    cmocka_unit_test(an_ambiguous_host_is_taken_by_what_denies_alone),
 	    cmocka_unit_test(a_name_that_is_looked_up_elsewhere_meets_no_range),
+	    cmocka_unit_test(a_request_is_judged_by_its_method_and_its_port),
 	    cmocka_unit_test(client_that_some_rule_might_allow_is_taken),
 	    cmocka_unit_test(random_rules_are_as_the_model_says),
 	};

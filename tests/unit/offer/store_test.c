@@ -237,6 +237,18 @@ static void hostile_files_are_refused_and_leave_nothing(void **state)
 	assert_int_equal(offers(f->t, "/", item, f->now), 1);
 }
 
+/* The two are rounded one by one when they are written. */
+static void hits_that_are_rounded_above_the_views_are_all_of_them(void **state)
+{
+	struct fixture *f = *state;
+	struct offer_learned_item item[8];
+	put(f, HEAD "{\"path\": \"/a.css\", \"hits\": 4.0000005, \"views\": 4, " COUNTS TAIL);
+	assert_true(offer_learned_load(f->t, f->path, f->now, f->stream));
+	assert_int_equal(offers(f->t, "/", item, f->now), 1);
+	assert_true(item[0].hits <= item[0].views);
+	assert_int_equal(item[0].confidence, 10000);
+}
+
 static void a_file_that_claims_more_than_fits_is_loaded_within_bounds(void **state)
 {
 	struct fixture *f = *state;
@@ -283,6 +295,7 @@ int main(void)
 	    TEST(saving_replaces_the_file_whole_or_not_at_all),
 	    TEST(a_file_that_is_not_there_is_no_mistake),
 	    TEST(hostile_files_are_refused_and_leave_nothing),
+	    TEST(hits_that_are_rounded_above_the_views_are_all_of_them),
 	    TEST(a_file_that_claims_more_than_fits_is_loaded_within_bounds),
 	    TEST(support_is_not_gathered_over_restarts),
 	};

@@ -536,6 +536,50 @@ static void an_origin_of_http10_gets_no_body_of_unknown_length(void **state)
 
 /* ---- back-pressure ---- */
 
+/* Who meets an expectation of 100: the server, or pushgate for one of HTTP/1.0 and where it waits for the whole body; the
+ * server is then asked for nothing that has been done. */
+static void an_expectation_is_met_once(void **state)
+{
+	(void)state; /* covers: R136 R650 */
+	static const struct {
+		const char *version, *route;
+		bool is_ours;
+	} rows[] = {
+	    {"1.1", "", false},
+	    {"1.0", "", true},
+	    {"1.1", "request-buffer = 1k", true},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char more[256], ok[128];
+		snprintf(more, sizeof(more),
+		    "[origin c]\nserver = http://%%a\n[route r]\nhost = example.com\norigin = c\n%s\n", rows[i].route);
+		snprintf(ok, sizeof(ok), "HTTP/%s 200 OK\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\nok", rows[i].version);
+		struct scene s = {.w = gate_world_new(NULL, NULL, NULL, more)};
+		s.site = &s.w->sites[0];
+		script_site(s.site);
+		s.client = gate_client(s.w, NULL);
+		struct gate_stream *first = gate_get(s.client, "/warm");
+		ASKED(&s, 0, "GET /warm");
+		put(script_origin(s.site, 0), ok);
+		done(&s, first, 200);
+		struct gate_stream *x = gate_request(s.client, "POST", "example.com", "/a", false,
+		    "content-length", "4", "expect", "100-continue", NULL);
+		if (!rows[i].is_ours) {
+			ASKED(&s, 0, "POST /a");
+			assert_int_equal(x->interims, 0);
+			put(script_origin(s.site, 0), "HTTP/1.1 100 Continue\r\n\r\n");
+		}
+		UNTIL(s.w, x->interims == 1);
+		gate_more(x, 4, true);
+		UNTIL(s.w, script_times(script_origin(s.site, 0), "\r\n\r\n") == 2);
+		assert_int_equal(script_saw(script_origin(s.site, 0), "expect: 100-continue"), !rows[i].is_ours);
+		put(script_origin(s.site, 0), ok);
+		done(&s, x, 200);
+		assert_int_equal(x->interims, 1);
+		gate_world_free(s.w);
+	}
+}
+
 static void a_slow_client_stops_the_origin(void **state)
 {
 	(void)state;
@@ -697,6 +741,7 @@ int main(void)
 	    cmocka_unit_test(a_response_reaches_the_client_while_the_upload_goes_on),
 	    cmocka_unit_test(a_response_before_a_reset_reaches_the_client),
 	    cmocka_unit_test(an_origin_of_http10_gets_no_body_of_unknown_length),
+	    cmocka_unit_test(an_expectation_is_met_once),
 	    cmocka_unit_test(a_slow_client_stops_the_origin),
 	    cmocka_unit_test(a_cancelled_request_ends_its_connection),
 	    cmocka_unit_test(a_flood_of_cancellations_opens_few_connections),
