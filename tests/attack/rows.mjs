@@ -5,7 +5,7 @@
  *   tape(env)         what each connection sends (raw.mjs), with lives, reads; or
  *   attack(env, clock, origin)    anything else; gives a Tally
  *   listen(env)       an attack by an origin (Evil), at env.evil: serves what is asked for at the host evil.test
- *   by                'client': though there is such an origin
+ *   by                'client': though there is such an origin, the attack is a client's
  *   tls               over TLS
  *   http1             the honest client speaks HTTP/1.1 too, and an honest origin does, the one of the host one.test
  *   forward           the gate is a forward proxy, whose destinations are on the loopback; the honest client uses it, in both versions

@@ -357,6 +357,19 @@ SCRIPT_TEST(completed_exchanges_pay_for_their_large_fields)
 	script_close(s);
 }
 
+/* Three pages at once, of 200 requests each, that have 5 KiB of fields that came before. */
+SCRIPT_TEST(busy_pages_stay_below_the_default_limit_of_expansion)
+{
+	struct h2_limits limits = wide();
+	limits.expansion = h2_limits_default.expansion;
+	struct script *s = open_wide(H2_SERVER, &limits);
+	for (uint32_t i = 0; i < 3 * 200 * 5 / 2; i++) /* two KiB each */
+		large_request(s, i);
+	script_clears(s);
+	script_expects_alive(s);
+	script_close(s);
+}
+
 /* Less than a KiB more than the block is not counted. */
 SCRIPT_TEST(usual_fields_expand_for_nothing)
 {
@@ -616,6 +629,7 @@ int main(void)
 	    cmocka_unit_test(acknowledgements_and_goaways_without_end_are_bounded),
 	    cmocka_unit_test(completed_exchanges_pay_for_their_blocks),
 	    cmocka_unit_test(expansion_of_indexed_fields_is_bounded),
+	    cmocka_unit_test(busy_pages_stay_below_the_default_limit_of_expansion),
 	    cmocka_unit_test(completed_exchanges_pay_for_their_large_fields),
 	    cmocka_unit_test(usual_fields_expand_for_nothing),
 	    cmocka_unit_test(answers_that_the_peer_does_not_read_are_bounded),
