@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which requests the rules of [access NAME] allow: tables, and random rules against a plain model. */
-#include "proxy/offer/access.h"
+#include "proxy/offer/offer.h"
 
 #include "proxy/http/path.h"
 
@@ -490,11 +490,42 @@ static void a_request_is_judged_by_its_method_and_its_port(void **state)
 	    {"allow = method=CONNECT\n", "CONNECT", "websocket", "www.example", "method"},
 	    {"allow = host=www.example\n", "GET", "", "www.example", "allow"},
 	    {"allow = host=www.example\n", "GET", "", "other.example", "host"},
+	    {"deny = port=443\nallow = host=www.example port=1-65535\n", "GET", "", "www.example:1", "allow"},
+	    {"deny = port=443\nallow = host=www.example port=1-65535\n", "GET", "", "www.example:443", "rule"},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const char *said = says_of(rows[i].rules, rows[i].method, rows[i].protocol, rows[i].authority);
 		if (strcmp(said, rows[i].says) != 0)
 			fail_msg("%s%s %s %s: %s", rows[i].rules, rows[i].method, rows[i].protocol, rows[i].authority, said);
+	}
+}
+
+static void a_target_is_read_with_its_port(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *scheme, *authority, *host;
+		uint16_t port; /* 0: it has none */
+		bool is_tls;
+	} rows[] = {
+	    {"http", "www.example", "www.example", 80, false},
+	    {"https", "WWW.example", "www.example", 443, true},
+	    {"https", "www.example:8443", "www.example", 8443, true},
+	    {"HTTP", "192.0.2.1:81", "192.0.2.1", 81, false},
+	    {"ftp", "www.example", NULL, 0, false},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct offer_target target;
+		const struct http_head head = {.method = SLICE("GET"), .scheme = slice_of_string(rows[i].scheme),
+		    .authority = slice_of_string(rows[i].authority)};
+		assert_int_equal(offer_read_target(&head, &target), rows[i].port != 0);
+		if (rows[i].port == 0)
+			continue;
+		assert_string_equal(target.host, rows[i].host);
+		assert_int_equal(target.port, rows[i].port);
+		assert_int_equal(target.is_tls, rows[i].is_tls);
+		assert_false(target.is_tunnel);
+		assert_int_equal(target.is_address, rows[i].port == 81);
 	}
 }
 
@@ -535,6 +566,7 @@ int main(void)
 	    cmocka_unit_test(an_ambiguous_host_is_taken_by_what_denies_alone),
 	    cmocka_unit_test(a_name_that_is_looked_up_elsewhere_meets_no_range),
 	    cmocka_unit_test(a_request_is_judged_by_its_method_and_its_port),
+	    cmocka_unit_test(a_target_is_read_with_its_port),
 	    cmocka_unit_test(client_that_some_rule_might_allow_is_taken),
 	    cmocka_unit_test(random_rules_are_as_the_model_says),
 	};

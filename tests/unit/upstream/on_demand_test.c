@@ -2,6 +2,8 @@
 /* Destinations that requests name, in a whole gateway: shared, bounded, evicted, and judged for each request. */
 #include "tests/support/script_peer.h"
 
+#include <sys/resource.h>
+
 #include <stdio.h>
 
 #include "proxy/gateway/private.h"
@@ -214,6 +216,47 @@ static void each_origin_has_room_of_its_own(void **state)
 	gate_world_free(w);
 }
 
+/* The limit of descriptors is looked at when the gateway begins: half of them, and an eighth fewer once that is passed. */
+static void no_more_are_evicted_for_their_connections_than_need_be(void **state)
+{
+	(void)state;
+	enum { MOST = 16, LEFT = MOST - MOST / 8 };
+	struct rlimit usual, low;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+	low = usual;
+	low.rlim_cur = 2 * MOST;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	struct gate_world *w = world(LOCAL, RULES "[origin o]\nserver = forward:\n");
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+	struct gate_site *site = &w->sites[0];
+	gate_site_close(site); /* the site's listener has looked at the limit, too */
+	gate_site_open(site);
+	script_site(site);
+	struct gate_peer *c = gate_client(w, NULL);
+	char hosts[1024];
+	size_t n = 0;
+	for (unsigned i = 0; i <= MOST; i++)
+		n += (size_t)snprintf(hosts + n, sizeof(hosts) - n, "127.0.0.1 n%u.test\n", i);
+	gateway_set_hosts(w->gateway, slice_of_string(hosts));
+	for (unsigned i = 0; i <= MOST; i++) {
+		char host[32];
+		snprintf(host, sizeof(host), "n%u.test", i);
+		for (unsigned k = 1; k <= 2; k++) { /* what is asked for once is idle for a short time alone */
+			struct gate_stream *s = ask(c, host, site->port, "/");
+			UNTIL(w, script_origins(site) > i && script_times(script_origin(site, i), "GET / HTTP/1.1\r\n") == k);
+			answer(script_origin(site, i));
+			expect(w, s, 200, NULL);
+		}
+	}
+	UNTIL(w, w->counters.destinations_evicted > 0);
+	gate_passes(w);
+	assert_int_equal(w->counters.destinations_evicted, MOST + 1 - LEFT);
+	assert_int_equal(w->counters.destinations, LEFT);
+	UNTIL(w, script_origin(site, 0)->ended); /* unused for the longest */
+	assert_false(script_origin(site, MOST + 1 - LEFT)->ended);
+	gate_world_free(w);
+}
+
 /* So that no loop pass takes long, however many were named at once. */
 static void those_that_nobody_uses_are_forgotten_in_parts(void **state)
 {
@@ -324,6 +367,7 @@ int main(void)
 	    cmocka_unit_test(a_connection_to_a_host_that_was_asked_once_is_soon_closed),
 	    cmocka_unit_test(a_login_of_a_connection_is_nobody_elses),
 	    cmocka_unit_test(the_one_unused_for_the_longest_is_evicted),
+	    cmocka_unit_test(no_more_are_evicted_for_their_connections_than_need_be),
 	    cmocka_unit_test(when_all_are_in_use_the_next_is_refused),
 	    cmocka_unit_test(each_origin_has_room_of_its_own),
 	    cmocka_unit_test(those_that_nobody_uses_are_forgotten_in_parts),
