@@ -205,6 +205,31 @@ static void every_cause_has_a_status_of_grpc(void **state)
 	gate_world_free(w);
 }
 
+/* A client that is told to come back later does not make it last, so it is told for what passes by itself alone. */
+static void what_passes_by_itself_says_when_to_come_back(void **state)
+{
+	(void)state;
+	const struct relay_cause *const passing[] = {&relay_cause_QUEUE_FULL, &relay_cause_TUNNELS_FULL,
+	    &relay_cause_SUBSCRIPTIONS_FULL, &relay_cause_NO_MEMORY, &relay_cause_MEMORY_SHORT,
+	    &relay_cause_MEMORY_STALLED, &relay_cause_SHED, &relay_cause_UP_UNREACHABLE,
+	    &relay_cause_UP_UNROUTABLE, &relay_cause_UP_UNPROCESSED, &relay_cause_USERS_BUSY};
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	call(w, false, NULL);
+	struct exchange *x = only_exchange(w);
+	for (size_t i = 0; i < RELAY_CAUSE_COUNT; i++) {
+		bool passes = false;
+		for (size_t k = 0; k < sizeof(passing) / sizeof(passing[0]); k++)
+			passes = passes || passing[k] == relay_cause_table[i];
+		struct http_own_answer answer = {.status = 503};
+		x->ending.cause = relay_cause_table[i];
+		gateway_own_answer(w->gateway, x, &answer);
+		if ((answer.retry_after > 0) != passes)
+			fail_msg("%s: %u", relay_cause_table[i]->name, (unsigned)answer.retry_after);
+	}
+	x->ending.cause = NULL;
+	gate_world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +237,7 @@ int main(void)
 	    cmocka_unit_test(a_calls_own_deadline_counts_from_its_arrival),
 	    cmocka_unit_test(near_deadlines_beyond_the_rate_of_resets_are_put_off),
 	    cmocka_unit_test(every_cause_has_a_status_of_grpc),
+	    cmocka_unit_test(what_passes_by_itself_says_when_to_come_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -314,6 +314,42 @@ static void a_description_fits_where_it_is_written(void **state)
 	    text, "http/1 client reading=nothing input=0 owed=0 unsent=0 last failed\n");
 }
 
+static void is_reading(struct bench *b, const char *bytes, const char *what)
+{
+	char text[300], wanted[32];
+	say(b, bytes);
+	h1_describe(b->conn, text, sizeof(text));
+	snprintf(wanted, sizeof(wanted), "reading=%s ", what);
+	if (!strstr(text, wanted))
+		fail_msg("not %s: %s", what, text);
+}
+
+static void a_description_says_what_is_read(void **state)
+{
+	struct bench *b = *state;
+	begin(b, H1_SERVER);
+	is_reading(b, "", "start");
+	is_reading(b, POST, "head");
+	is_reading(b, "Content-Length: 5\r\n\r\nab", "length");
+	is_reading(b, "cde", "done");
+	begin(b, H1_SERVER);
+	is_reading(b, POST "Transfer-Encoding: chunked\r\n\r\n5\r\nab", "chunks");
+	is_reading(b, "cde\r\n0\r\nx: 1\r\n", "trailers");
+	is_reading(b, "\r\n", "done");
+	begin(b, H1_CLIENT);
+	assert_true(ask(b, "GET", NULL, true));
+	send(b);
+	is_reading(b, "HTTP/1.1 200 OK\r\n\r\nab", "to-end");
+	begin(b, H1_CLIENT);
+	struct http_head *head = request_of(b, "CONNECT");
+	head->protocol = SLICE("websocket");
+	assert_true(h1_request(b->conn, head, false, b));
+	http_head_free(head);
+	send(b);
+	is_reading(b, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+		      "Sec-WebSocket-Accept: " ACCEPT "\r\n\r\n", "tunnel");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -330,6 +366,7 @@ int main(void)
 	    TEST(interim_responses_that_nobody_takes_are_left_out),
 	    TEST(the_trace_has_a_line_for_each_head),
 	    TEST(a_description_fits_where_it_is_written),
+	    TEST(a_description_says_what_is_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
