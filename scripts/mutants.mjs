@@ -30,12 +30,18 @@ const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const TREE = join(ROOT, "build/mutants/tree");
 const LIBRARY = "build/mutants/libpushgate.so";
 
-// Which tests a folder has besides tests/unit/FOLDER: what is further away is run last.
+// Which tests a folder has besides tests/unit/FOLDER.
 const ALSO = {
-	client: ["unit/gateway", "unit/session"], gateway: ["unit/session", "unit/upstream"], h1: ["unit/session", "unit/gateway"],
-	h2: ["pair", "unit/session", "unit/gateway"], hpack: ["unit/h2", "pair"], offer: ["unit/gateway"],
-	policy: ["unit/offer", "unit/gateway"], relay: ["relay", "unit/gateway"], session: ["unit/gateway"],
-	upstream: ["unit/gateway", "unit/session"],
+	client: ["unit/gateway", "unit/session"],
+	gateway: ["unit/session", "unit/upstream", "unit/client"],
+	h1: ["unit/session", "unit/gateway", "unit/upstream", "unit/client"],
+	h2: ["pair", "unit/session", "unit/gateway", "unit/upstream"],
+	hpack: ["unit/h2", "pair"],
+	offer: ["unit/gateway", "unit/upstream", "unit/tool"],
+	policy: ["unit/offer", "unit/gateway", "unit/tool"],
+	relay: ["relay", "unit/gateway", "unit/upstream", "unit/client"],
+	session: ["unit/gateway"],
+	upstream: ["unit/gateway", "unit/session", "unit/client"],
 };
 
 function usage(text) {
