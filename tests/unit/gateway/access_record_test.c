@@ -219,12 +219,46 @@ static void each_end_of_a_push_has_its_line_and_its_counters(void **state)
 	}
 }
 
+/* ---- held responses ---- */
+
+static void each_outcome_of_a_held_response_has_its_counter(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	const struct observe_counters *c = &w->counters;
+	const struct {
+		struct hold_note note;
+		const uint64_t *counters[2]; /* of which each goes up by one, and no other */
+	} rows[] = {
+	    {{.outcome = HOLD_CLAIMED}, {&c->holds_claimed}},
+	    {{.outcome = HOLD_CLAIMED, .is_live = true}, {&c->holds_claimed, &c->holds_joined}},
+	    {{.outcome = HOLD_MISSED, .is_live = true, .miss = HOLD_MISS_LOST}, {&c->holds_missed, &c->misses[HOLD_MISS_LOST]}},
+	    {{.outcome = HOLD_EXPIRED}, {&c->holds_expired}},
+	    {{.outcome = HOLD_EVICTED}, {&c->holds_evicted}},
+	    {{.outcome = HOLD_EVICTED, .reason = &policy_reason_HOLD_SHED}, {&c->holds_evicted, &c->shed_holds}},
+	    {{.outcome = HOLD_INVALIDATED}, {&c->holds_invalidated}},
+	    {{.outcome = HOLD_FAILED}, {&c->holds_failed}},
+	    {{.outcome = HOLD_WITHDRAWN}, {NULL}},
+	};
+	const uint64_t *const all[] = {&c->holds_claimed, &c->holds_joined, &c->holds_missed, &c->misses[HOLD_MISS_LOST],
+	    &c->holds_expired, &c->holds_evicted, &c->shed_holds, &c->holds_invalidated, &c->holds_failed};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		w->counters = (struct observe_counters){0};
+		access_record_held(w->gateway, &rows[i].note);
+		for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
+			if (*all[k] != (all[k] == rows[i].counters[0] || all[k] == rows[i].counters[1]))
+				fail_msg("row %zu: counter %zu is %llu", i, k, (unsigned long long)*all[k]);
+	}
+	gate_world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(each_end_of_a_request_has_its_line_and_its_counters),
 	    cmocka_unit_test(a_tunnel_has_its_bytes_and_says_who_ended_it),
 	    cmocka_unit_test(each_end_of_a_push_has_its_line_and_its_counters),
+	    cmocka_unit_test(each_outcome_of_a_held_response_has_its_counter),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
