@@ -309,6 +309,8 @@ struct world {
 	struct gateway *gateway;
 	struct observe observe;
 	struct observe_counters counters;
+	struct h1_limits h1_limits; /* of its origins: no head is over them */
+	struct h2_limits h2_limits;
 	struct origin origins[ORIGINS_MOST];
 	unsigned origin_count;
 	FILE *seen;       /* what the origins have received */
@@ -455,16 +457,19 @@ static void origins_come(struct world *w)
 		const struct h1_env h1 = {.heads = w->heads, .budget = &o->budget};
 		const struct h2_env h2 = {.heads = w->heads, .budget = &o->budget, .seed = 1};
 		if (w->speaks_http2)
-			o->h2 = h2_new(H2_SERVER, &h2_settings_initial, &h2_limits_default, &h2,
+			o->h2 = h2_new(H2_SERVER, &h2_settings_initial, &w->h2_limits, &h2,
 			    USEC_PER_SEC);
 		else
-			o->h1 = h1_new(H1_SERVER, &h1_limits_default, &h1, USEC_PER_SEC);
+			o->h1 = h1_new(H1_SERVER, &w->h1_limits, &h1, USEC_PER_SEC);
 	}
 }
 
 /* ---- the world ---- */
 
-#define LISTEN "[listen l]\naddress = 127.0.0.1:1\n[route a]\norigin = a\n[origin a]\n"
+/* No head is over a limit: the versions count heads differently, and max-request-list is for HTTP/2 alone. */
+#define LISTEN                                                                                     \
+	"[listen l]\naddress = 127.0.0.1:1\nmax-header-list = 256k\nmax-field-block = 256k\n"      \
+	"[route a]\norigin = a\n[origin a]\nmax-request-list = 256k\n"
 static const char *const configurations[] = {
     LISTEN "server = http://127.0.0.1:8001\n",
     LISTEN "server = h2c://127.0.0.1:8001\n",
@@ -487,6 +492,10 @@ static void open_world(struct world *w, bool speaks_http2)
 	const struct conf *conf = configuration(speaks_http2);
 	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	w->speaks_http2 = speaks_http2;
+	w->h1_limits = h1_limits_default;
+	w->h1_limits.head_bytes = w->h1_limits.list_bytes = w->h1_limits.trailer_bytes = 1u << 20;
+	w->h2_limits = h2_limits_default;
+	w->h2_limits.field_block_bytes = LIMIT_FIELD_BLOCK_BYTES;
 	w->chunks = chunk_pool_new(LIMIT_CHUNK_BYTES, 16);
 	w->peer_chunks = chunk_pool_new(LIMIT_CHUNK_BYTES, 4);
 	w->heads = http_head_pool_new(16);
