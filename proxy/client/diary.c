@@ -97,7 +97,7 @@ static uint32_t sec_of(usec now)
 static uint64_t key_for(
     const struct exchange *x, struct slice method, struct slice authority, struct slice path)
 {
-	const struct exchange_user *user = x->context.user;
+	const struct exchange_user *user = x->facts.user;
 	uint64_t key = policy_diary_key(method, authority, path);
 	if (!user)
 		return key;
@@ -153,9 +153,9 @@ static uint32_t latest_before(const struct exchange *x, uint64_t key)
 {
 	const struct clients *clients = conn_of(x->context.diary)->clients;
 	uint32_t coding, validator = 0;
-	if (conf_listen_shares(x->context.listen) && coding_of(x, key, &coding))
+	if (conf_listen_shares(x->facts.listener) && coding_of(x, key, &coding))
 		latest_validators_find(
-		    &clients->validators, validator_key(key, x->context.route), coding, &validator);
+		    &clients->validators, validator_key(key, x->place.route), coding, &validator);
 	return validator;
 }
 
@@ -184,7 +184,7 @@ enum policy_known client_diary_knows(const struct exchange *parent,
     const struct http_head *promised, enum policy_source source, const struct conf_route *route)
 {
 	struct client_conn *c = client_conn_of(parent);
-	if (!c || c->diary.resources.most == 0 || parent->context.came_through)
+	if (!c || c->diary.resources.most == 0 || parent->facts.came_through)
 		return POLICY_NOT_KNOWN;
 	struct client_diary *diary = &c->diary;
 	diary->is_recording = true;
@@ -211,7 +211,7 @@ void client_diary_promised(struct exchange *push)
 {
 	const struct exchange *parent = push->pushed.parent;
 	struct client_conn *c = push->down.carrier;
-	if (c->diary.resources.most == 0 || parent->context.came_through ||
+	if (c->diary.resources.most == 0 || parent->facts.came_through ||
 	    push->method != HTTP_METHOD_GET)
 		return;
 	push->context.diary = &c->diary;
@@ -230,7 +230,7 @@ void client_diary_promised(struct exchange *push)
 void client_diary_hinted(const struct exchange *parent, const struct http_head *promised)
 {
 	struct client_conn *c = client_conn_of(parent);
-	if (!c || c->diary.resources.most == 0 || parent->context.came_through)
+	if (!c || c->diary.resources.most == 0 || parent->facts.came_through)
 		return;
 	const struct policy_diary_note note = {
 	    .state = POLICY_DIARY_HAD,
@@ -289,7 +289,7 @@ void client_diary_ended(struct exchange *x, enum observe_outcome outcome)
 
 void client_diary_request(struct client_conn *c, struct exchange *x)
 {
-	if (c->diary.is_recording && c->diary.resources.most > 0 && !x->context.came_through)
+	if (c->diary.is_recording && c->diary.resources.most > 0 && !x->facts.came_through)
 		x->context.diary = &c->diary;
 }
 
@@ -317,9 +317,9 @@ static bool learn(
     const struct exchange *x, uint64_t key, uint32_t validator, const struct http_head *response)
 {
 	uint32_t coding;
-	return conf_listen_shares(x->context.listen) && coding_of(x, key, &coding) &&
+	return conf_listen_shares(x->facts.listener) && coding_of(x, key, &coding) &&
 	       latest_validators_learn(&conn_of(x->context.diary)->clients->validators,
-		   validator_key(key, x->context.route), coding, validator, x->request, response);
+		   validator_key(key, x->place.route), coding, validator, x->request, response);
 }
 
 static void record_ok(const struct exchange *x, const struct http_head *response)
@@ -373,6 +373,6 @@ void client_diary_response(struct exchange *x, struct http_head *head)
 	else if (exchange_may_change(x) && head->status / 100 <= 3)
 		forget(x, key_of(SLICE("GET"), x));
 	if (conn_of(diary)->clients->cookie_keys.count > 0 && !x->context.was_forwarded &&
-	    conf_listen_shares(x->context.listen))
+	    conf_listen_shares(x->facts.listener))
 		diary_cookie_add(conn_of(diary), x, head);
 }

@@ -57,8 +57,8 @@ static struct exchange *begin_exchange(struct client_conn *c, struct session_eve
 	list_append(&c->legs, &x->down.link);
 	WORKER_COUNT(env, requests_open, 1);
 	client_conn_is_busy(c);
-	x->context.listen = c->listener->conf;
-	x->context.client = c->address;
+	x->facts.listener = c->listener->conf;
+	x->facts.client = c->address;
 	x->context.down = c->hop;
 	if (e->head->version != HTTP_VERSION_NONE) /* HTTP/1.0 and 1.1 may share a connection */
 		x->context.down.protocol = http_version_name(e->head->version);
@@ -96,7 +96,7 @@ void client_request(struct client_conn *c, struct session_event *e)
 		refuse(c, x, e);
 		return;
 	}
-	x->context.came_through = came_through;
+	x->facts.came_through = came_through;
 	client_diary_request(c, x);
 	c->clients->ops->request(c->clients->context, x);
 }

@@ -150,7 +150,7 @@ struct observe_client access_record_client(const struct exchange *x)
 	const struct exchange_client_hop *hop = &x->context.down;
 	return (struct observe_client){
 	    .connection = hop->connection,
-	    .address = x->context.client,
+	    .address = x->facts.client,
 	    .protocol = hop->protocol,
 	    .tls = hop->tls,
 	    .cipher = hop->cipher,
@@ -167,7 +167,7 @@ static struct observe_origin origin_of(const struct exchange *x)
 {
 	const struct exchange_origin_hop *hop = &x->context.up;
 	const struct exchange_timing *t = &x->timing;
-	const struct conf_origin *conf = x->context.origin;
+	const struct conf_origin *conf = x->place.origin;
 	struct observe_origin origin = {
 	    .name = conf ? conf->name : NULL, .queue = t->queued, .connect = t->connecting};
 	if (hop->connection == 0)
@@ -235,9 +235,9 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	uint32_t weight = observe_weight(g->env.observe, page, is_failure(x, outcome));
 	if (weight == 0)
 		return;
-	const struct conf_listen *listen = x->context.listen;
-	const struct conf_route *route = x->context.route;
-	const struct exchange_user *user = x->context.user;
+	const struct conf_listen *listen = x->facts.listener;
+	const struct conf_route *route = x->place.route;
+	const struct exchange_user *user = x->facts.user;
 	const struct http_head *head = x->request;
 	const struct http_field *agent = http_head_find(head, HTTP_TOKEN_USER_AGENT);
 	const struct http_field *referer = http_head_find(head, HTTP_TOKEN_REFERER);

@@ -182,9 +182,9 @@ const char *gateway_load_learned(struct gateway *g, struct slice pages)
 /* Identifies a client on all of its connections: its IPv4 address or its IPv6 /64. */
 static struct slice client_of(const struct exchange *x)
 {
-	return slice_of(x->context.client.bytes, x->context.client.family == 4   ? 4
-						 : x->context.client.family == 6 ? 8
-										 : 0);
+	return slice_of(x->facts.client.bytes, x->facts.client.family == 4   ? 4
+					       : x->facts.client.family == 6 ? 8
+									     : 0);
 }
 
 static struct offer_learned_request request_of(const struct exchange *x)
@@ -197,7 +197,7 @@ static struct offer_learned_request request_of(const struct exchange *x)
 	    .client = client_of(x),
 	    .is_get = x->method == HTTP_METHOD_GET,
 	    .is_navigation = policy_navigation_of(x->request) == POLICY_NAVIGATION_YES,
-	    .has_credentials = x->context.user ||
+	    .has_credentials = x->facts.user ||
 			       http_head_find(x->request, HTTP_TOKEN_AUTHORIZATION) ||
 			       http_head_find(x->request, HTTP_TOKEN_COOKIE),
 	    .status = x->response.status,
@@ -207,8 +207,8 @@ static struct offer_learned_request request_of(const struct exchange *x)
 
 static bool learns_from(const struct gateway *g, const struct exchange *x)
 {
-	return g->learned && !x->context.came_through && x->request->authority.len > 0 &&
-	       conf_listen_shares(x->context.listen);
+	return g->learned && !x->facts.came_through && x->request->authority.len > 0 &&
+	       conf_listen_shares(x->facts.listener);
 }
 
 /* The content types of what is learned: how each begins, without regard to case. */

@@ -28,7 +28,7 @@ static struct slice secure_location(struct exchange *x)
 	/* uncovered: offer_route has parsed it */
 	if (!http_authority_parse(request->authority, request->scheme, &authority))
 		return SLICE("");
-	uint16_t port = x->context.listen->redirect_port;
+	uint16_t port = x->facts.listener->redirect_port;
 	struct slice path = request->path;
 	if (slice_equal(path, SLICE("*")))
 		path = SLICE("");
@@ -41,7 +41,7 @@ static struct slice secure_location(struct exchange *x)
 
 struct slice gateway_transport_security(const struct exchange *x)
 {
-	const struct conf_listen *l = x->context.listen;
+	const struct conf_listen *l = x->facts.listener;
 	const char *tls = x->context.down.tls;
 	/* RFC 6797 7.2: never in cleartext */
 	return l && l->hsts && tls && *tls ? slice_of_string(l->hsts) : SLICE("");
@@ -119,7 +119,7 @@ static uint32_t retry_after(const struct relay_cause *cause)
 /* How a client shows who its user is (RFC 7617 2). */
 static struct slice challenge(struct exchange *x)
 {
-	const struct conf_access *access = x->context.listen->access;
+	const struct conf_access *access = x->facts.listener->access;
 	bool asks = x->ending.cause == &relay_cause_USER_UNKNOWN ||
 		    x->ending.cause == &relay_cause_PROXY_USER_UNKNOWN;
 	if (!asks || !access)
@@ -131,7 +131,7 @@ static struct slice challenge(struct exchange *x)
 void gateway_own_answer(void *context, struct exchange *x, struct http_own_answer *answer)
 {
 	const struct gateway *g = context;
-	const struct conf_route *route = x->context.route;
+	const struct conf_route *route = x->place.route;
 	answer->transport_security = gateway_transport_security(x);
 	answer->retry_after =
 	    x->context.retry_after ? x->context.retry_after : retry_after(x->ending.cause);

@@ -93,22 +93,22 @@ static char *make_text(const struct conf *conf)
 
 struct slice pac_text(const struct gateway *g, struct exchange *x)
 {
-	struct offer_target target;
+	struct request_target target;
 	/* uncovered: pac_serves has read it */
 	if (!offer_read_target(x->request, &target))
 		return SLICE("");
 	bool is_ipv6 = strchr(target.host, ':') != NULL;
 	return arena_printf(exchange_arena(x), "%s\treturn \"%s %s%s%s:%u\";\n}\n", g->pac_text,
-	    x->context.listen->certificate_count > 0 ? "HTTPS" : "PROXY", is_ipv6 ? "[" : "",
+	    x->facts.listener->certificate_count > 0 ? "HTTPS" : "PROXY", is_ipv6 ? "[" : "",
 	    target.host, is_ipv6 ? "]" : "", (unsigned)target.port);
 }
 
 /* ---- requests for it ---- */
 
 /* The whole URI names this listener: by its address, as localhost, or by a name of its certificates. */
-static bool names_listener(const struct exchange *x, const struct offer_target *target)
+static bool names_listener(const struct exchange *x, const struct request_target *target)
 {
-	const struct conf_listen *l = x->context.listen;
+	const struct conf_listen *l = x->facts.listener;
 	struct client_facts facts;
 	struct address own;
 	if (target->is_tls != (l->certificate_count > 0) ||
@@ -126,16 +126,16 @@ static bool names_listener(const struct exchange *x, const struct offer_target *
 bool pac_serves(struct gateway *g, struct exchange *x)
 {
 	const struct http_head *head = x->request;
-	const struct conf_listen *l = x->context.listen;
+	const struct conf_listen *l = x->facts.listener;
 	struct slice path = slice_sub(head->path, 0, slice_find(head->path, '?'));
-	struct offer_target target;
+	struct request_target target;
 	if (!slice_equal(path, SLICE("/proxy.pac")) ||
 	    (head->method_token != HTTP_METHOD_GET && head->method_token != HTTP_METHOD_HEAD))
 		return false;
 	bool is_read = offer_read_target(head, &target);
 	if (!head->scheme_from_connection && !(is_read && names_listener(x, &target)))
 		return false;
-	if (!access_takes_client(l->access, &x->context.client)) {
+	if (!access_takes_client(l->access, &x->facts.client)) {
 		exchange_refuse(
 		    x, &relay_cause_ACCESS_DENIED, access_reason_name(ACCESS_REASON_CLIENT));
 		return true;

@@ -172,7 +172,7 @@ bool gateway_retries(void *gateway, struct exchange *x, enum relay_retry why, ui
 static inline struct retry_budget *gateway_retry_budget(
     const struct gateway *g, const struct exchange *x)
 {
-	return &g->retry_budgets[x->context.origin->index];
+	return &g->retry_budgets[x->place.origin->index];
 }
 
 /* ---- promise.c: the facts of an offer; counts and logs once it is decided ---- */

@@ -26,11 +26,11 @@ static void log_decision(struct gateway *g, const struct exchange *parent,
 	uint32_t weight = observe_weight(g->env.observe, parent->id, false);
 	if (weight == 0)
 		return;
-	const struct conf_listen *listen = parent->context.listen;
-	const struct conf_route *route = parent->context.route;
-	const struct conf_origin *origin = parent->context.origin;
+	const struct conf_listen *listen = parent->facts.listener;
+	const struct conf_route *route = parent->place.route;
+	const struct conf_origin *origin = parent->place.origin;
 	const struct http_head *head = offer->promised;
-	const struct exchange_user *user = parent->context.user;
+	const struct exchange_user *user = parent->facts.user;
 	const struct observe_exchange line = {
 	    .started_wall = clock_wall(),
 	    .first_byte = USEC_NEVER,

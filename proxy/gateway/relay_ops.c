@@ -19,7 +19,7 @@ static void dispatch(void *context, struct exchange *x)
 	struct client_facts facts;
 	if (!exchange_was_retried(x))
 		retry_budget_earn(gateway_retry_budget(g, x));
-	if (exchange_is_push(x) && x->context.origin->balance.affinity_cookie)
+	if (exchange_is_push(x) && x->place.origin->balance.affinity_cookie)
 		upstream_read_affinity(x);
 	upstream_dispatch(
 	    &g->upstream, x, offer_wants_pushes(&g->offers, client_facts(x, &facts), x));
@@ -47,24 +47,24 @@ static void add_transport_security(const struct exchange *x, struct http_head *h
 static void response_head(void *context, struct exchange *x, struct http_head *head)
 {
 	struct gateway *g = context;
-	const struct conf_route *route = x->context.route;
+	const struct conf_route *route = x->place.route;
 	if (exchange_is_tunnel(x)) {
 		WORKER_COUNT(&g->env, tunnels, 1);
 		WORKER_COUNT(&g->env, tunnels_open, 1);
 	}
 	if (g->learned)
 		learned_answered(g, x, head);
-	offer_response_of_proxy(&g->offers, x, head);
+	offer_response_of_proxy(&g->offers, x->facts.listener, head);
 	/* Before the others: hold_invalidate reads public paths, and a rule of the route may replace Location. */
 	if (route && route->rewrite.is_given)
-		offer_map_response(x, head);
+		offer_map_response(x->request, &x->place, head);
 	if (!list_is_empty(&g->hold.used))
 		hold_invalidate(&g->hold, x, head);
 	if (route)
 		offer_apply_fields(&route->response_fields, head);
-	if (x->context.listen && x->context.listen->hsts)
+	if (x->facts.listener && x->facts.listener->hsts)
 		add_transport_security(x, head);
-	if (x->context.origin && x->context.origin->balance.affinity_cookie)
+	if (x->place.origin && x->place.origin->balance.affinity_cookie)
 		upstream_add_affinity(x, head);
 	if (offer_has_links(x, head)) {
 		struct client_facts facts;
@@ -82,9 +82,9 @@ static bool interim_head(void *context, struct exchange *x, struct http_head *he
 {
 	struct gateway *g = context;
 	struct client_facts facts;
-	if (x->context.route && x->context.route->rewrite.is_given)
-		offer_map_response(x, head);
-	offer_response_of_proxy(&g->offers, x, head);
+	if (x->place.route && x->place.route->rewrite.is_given)
+		offer_map_response(x->request, &x->place, head);
+	offer_response_of_proxy(&g->offers, x->facts.listener, head);
 	http_via_add(head, &g->offers.via);
 	return offer_on_interim(&g->offers, client_facts(x, &facts), x, head);
 }
@@ -94,17 +94,17 @@ static void trailers(
 {
 	(void)context;
 	if (is_request)
-		offer_request_trailers(x, head);
+		offer_request_trailers(x->facts.listener, x->place.route, head);
 	else
-		offer_response_trailers(x, head);
+		offer_response_trailers(x->place.route, head);
 }
 
 /* A subscription is ended by stream-idle-timeout alone, whether it was answered or not. So is a call of gRPC
  * that has no deadline: its head often comes with the first message, or with the status. */
 static usec response_limit(const struct exchange *x)
 {
-	const struct conf_origin *o = x->context.origin;
-	const struct conf_route *route = x->context.route;
+	const struct conf_origin *o = x->place.origin;
+	const struct conf_route *route = x->place.route;
 	if (!o || x->pushes.is_subscription || x->context.is_call)
 		return 0;
 	return route && route->response_timeout > 0 ? route->response_timeout : o->response_timeout;
@@ -112,8 +112,8 @@ static usec response_limit(const struct exchange *x)
 
 static usec queue_limit(const struct exchange *x)
 {
-	const struct conf_origin *o = x->context.origin;
-	const struct conf_route *route = x->context.route;
+	const struct conf_origin *o = x->place.origin;
+	const struct conf_route *route = x->place.route;
 	if (x->context.upload_wait == UPLOAD_GATHERS) /* it waits for its client */
 		return 0;
 	if (route && route->connect_timeout > 0)
@@ -123,7 +123,7 @@ static usec queue_limit(const struct exchange *x)
 
 static usec stream_idle_limit(const struct exchange *x)
 {
-	const struct conf_route *route = x->context.route;
+	const struct conf_route *route = x->place.route;
 	if (!route || exchange_is_held_back(x))
 		return 0;
 	return exchange_is_tunnel(x) ? route->tunnel_idle_timeout : route->stream_idle_timeout;
@@ -140,14 +140,14 @@ static usec push_start_limit(const struct gateway *g, const struct exchange *x)
 {
 	if (!x->pushed.is_expected)
 		return g->env.conf->server.push_start_timeout;
-	return x->pushed.parent ? 0 : x->context.origin->response_timeout;
+	return x->pushed.parent ? 0 : x->place.origin->response_timeout;
 }
 
 static usec time_limit(void *context, const struct exchange *x, enum relay_timeout what)
 {
 	struct gateway *g = context;
-	const struct conf_origin *o = x->context.origin;
-	const struct conf_listen *l = x->context.listen;
+	const struct conf_origin *o = x->place.origin;
+	const struct conf_listen *l = x->facts.listener;
 	switch (what) {
 	case RELAY_TIMEOUT_BODY_UP:
 		return l ? l->body_timeout : 0;
@@ -170,9 +170,9 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 	case RELAY_TIMEOUT_REQUEST: /* a subscription is no response that could be late */
 		return x->pushes.is_subscription ? 0 : x->context.request_timeout;
 	case RELAY_TIMEOUT_TUNNEL_AGE:
-		return x->context.route->tunnel_age;
+		return x->place.route->tunnel_age;
 	case RELAY_TIMEOUT_TUNNEL_HALF:
-		return half_closed_limit(x->context.route);
+		return half_closed_limit(x->place.route);
 	case RELAY_TIMEOUT_LINGER:
 		return o ? o->upload_linger : USEC_PER_SEC;
 	}
@@ -182,8 +182,8 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 static uint32_t min_rate(void *context, const struct exchange *x, enum relay_side side)
 {
 	(void)context;
-	const struct conf_origin *o = x->context.origin;
-	const struct conf_listen *l = x->context.listen;
+	const struct conf_origin *o = x->place.origin;
+	const struct conf_listen *l = x->facts.listener;
 	if (side == RELAY_CLIENT)
 		return l ? l->limits.min_rate : 0;
 	return o ? o->limits.min_rate : 0;
@@ -192,14 +192,8 @@ static uint32_t min_rate(void *context, const struct exchange *x, enum relay_sid
 static bool same_at_origin(void *context, const struct exchange *push, const struct exchange *x)
 {
 	(void)context;
-	return offer_rewrites_alike(push->context.route, x->context.route, x->request->path) &&
-	       upstream_is_open_to(push, x);
-}
-
-static uint32_t week_minute(void *context)
-{
-	(void)context;
-	return clock_week_minute();
+	return offer_rewrites_alike(push->place.route, x->place.route, x->request->path) &&
+	       upstream_is_open_to(push, &x->facts);
 }
 
 const struct relay_ops gateway_relay_ops = {
@@ -218,7 +212,6 @@ const struct relay_ops gateway_relay_ops = {
     .own_answer = gateway_own_answer,
     .ended = access_record_ended,
     .date = date,
-    .week_minute = week_minute,
     .time_limit = time_limit,
     .min_rate = min_rate,
 };
@@ -232,18 +225,19 @@ static uint64_t epoch_sec(void *context)
 static struct http_head *origin_request(void *context, const struct exchange *x)
 {
 	const struct gateway *g = context;
-	if (x->context.route->request_fields.count == 0 && !offer_changes_forwarding(x))
+	if (x->place.route->request_fields.count == 0 &&
+	    !offer_changes_forwarding(x->facts.listener, x->place.route))
 		return NULL;
 	/* Two of these overlays may be compared, so none borrows from the table. */
 	struct offer_env env = g->offers;
 	env.forwarding = NULL;
-	return offer_origin_request(&env, x);
+	return offer_origin_request(&env, &x->facts, &x->place);
 }
 
 static bool same_changes(void *context, const struct exchange *a, const struct exchange *b)
 {
 	(void)context;
-	const struct conf_route *left = a->context.route, *right = b->context.route;
+	const struct conf_route *left = a->place.route, *right = b->place.route;
 	return left == right || offer_fields_alike(&left->request_fields, &right->request_fields);
 }
 

@@ -13,12 +13,12 @@ static RARE void log_untrusted_scheme(struct gateway *g, const struct exchange *
 {
 	static const char what[] = "untrusted scheme";
 	char text[64];
-	const struct conf_listen *l = x->context.listen;
-	const char *client = address_format(&x->context.client, text, sizeof(text));
+	const struct conf_listen *l = x->facts.listener;
+	const char *client = address_format(&x->facts.client, text, sizeof(text));
 	observe_log_fault(g->env.observe, OBSERVE_WARN, what, g->relay.now,
 	    "%s: client %s: %s, answered 421; if TLS ends there, add trusted = %s to [listen %s]",
 	    l->name, client, l->certificate_count > 0 ? "http over TLS" : "https in cleartext",
-	    x->context.client.family == 0 ? "unix" : client, l->name);
+	    x->facts.client.family == 0 ? "unix" : client, l->name);
 }
 
 static bool wants_websocket(const struct http_head *head)
@@ -36,13 +36,13 @@ static RARE void log_forgotten_upgrade(struct gateway *g, const struct exchange 
 	static const char what[] = "forgotten upgrade";
 	char text[64];
 	const struct http_head *head = x->request;
-	if (x->tunnel.is_asked || !x->context.origin || !wants_websocket(head))
+	if (x->tunnel.is_asked || !x->place.origin || !wants_websocket(head))
 		return;
 	observe_log_fault(g->env.observe, OBSERVE_INFO, what, g->relay.now,
 	    "%s: client %s asks for a WebSocket at %.*s; if it is to get one, add upgrade = "
 	    "websocket to [route %s]",
-	    x->context.listen->name, address_format(&x->context.client, text, sizeof(text)),
-	    (int)slice_find(head->path, '?'), head->path.ptr, x->context.route->name);
+	    x->facts.listener->name, address_format(&x->facts.client, text, sizeof(text)),
+	    (int)slice_find(head->path, '?'), head->path.ptr, x->place.route->name);
 }
 
 /* ---- the steps ---- */
@@ -58,15 +58,15 @@ static RARE void offer_own(struct gateway *g, struct exchange *x)
 /* The last step: the request is for an origin, or for a held response. */
 static void serve(struct gateway *g, struct exchange *x)
 {
-	if (x->context.origin->balance.affinity_cookie)
+	if (x->place.origin->balance.affinity_cookie)
 		upstream_read_affinity(x);
-	if (x->context.route->request_limit_count > 0 && !request_limits_admit(g, x))
+	if (x->place.route->request_limit_count > 0 && !request_limits_admit(g, x))
 		return;
-	if (x->tunnel.is_asked && conf_route_counts_tunnels(x->context.route) &&
+	if (x->tunnel.is_asked && conf_route_counts_tunnels(x->place.route) &&
 	    !tunnel_limits_admit(g, x))
 		return;
 	if (!x->tunnel.is_asked) /* which has tunnel-age */
-		x->context.request_timeout = x->context.route->request_timeout;
+		x->context.request_timeout = x->place.route->request_timeout;
 	if (x->context.call_timeout > 0)
 		client_bound_call(x);
 	if (g->env.conf->preload_count > 0)
@@ -79,7 +79,10 @@ static void serve(struct gateway *g, struct exchange *x)
 static void route(struct gateway *g, struct exchange *x)
 {
 	const char *detail = NULL;
-	const struct relay_cause *refusal = offer_route(&g->offers, x, &detail);
+	struct request_routing routing;
+	const struct relay_cause *refusal =
+	    offer_route(&g->offers, &x->facts, exchange_effort(x), &routing, &detail);
+	exchange_set_routing(x, &routing);
 	if (x->request->upgrade.len + x->request->protocol.len > 0)
 		log_forgotten_upgrade(g, x);
 	if (refusal)
@@ -91,16 +94,16 @@ static void route(struct gateway *g, struct exchange *x)
 /* The listener has rules. Who sent wrong credentials and is asked again should find that in the log. */
 static void judge(struct gateway *g, struct exchange *x, enum user_answer user)
 {
-	struct access_verdict verdict = offer_may_ask(x);
+	struct access_verdict verdict = offer_may_ask(&x->facts, exchange_effort(x));
 	if (verdict.answer == ACCESS_ASK && user == USER_WRONG)
 		verdict.reason = "credentials-refused";
-	const struct relay_cause *refusal = offer_access_cause(x->context.listen, &verdict);
+	const struct relay_cause *refusal = offer_access_cause(x->facts.listener, &verdict);
 	if (!refusal) {
 		route(g, x);
 		return;
 	}
 	x->context.denial = (uint8_t)(1 + verdict.why);
-	const struct offer_target *target = offer_known_target(x);
+	const struct request_target *target = x->facts.target;
 	if (refusal == &relay_cause_ADDRESS_DENIED && target)
 		x->context.refused_address = target->host; /* which is that address */
 	exchange_refuse(x, refusal, verdict.reason);
@@ -128,11 +131,12 @@ void gateway_identified(struct gateway *g, struct exchange *x, enum user_answer 
 void gateway_request(void *context, struct exchange *x)
 {
 	struct gateway *g = context;
-	const struct conf_listen *listen = x->context.listen;
+	const struct conf_listen *listen = x->facts.listener;
 	const char *detail = NULL;
 	if (listen->serves_pac && conf_listen_is_forward(listen) && pac_serves(g, x))
 		return;
-	const struct relay_cause *refusal = offer_admit(&g->offers, x, &detail);
+	const struct relay_cause *refusal =
+	    offer_admit(&g->offers, &x->facts, exchange_arena(x), &detail);
 	if (refusal) {
 		if (refusal == &relay_cause_UNTRUSTED_SCHEME)
 			log_untrusted_scheme(g, x);

@@ -72,9 +72,9 @@ static uint64_t as_key(uint64_t hash)
 
 static uint64_t key_of_client(const struct exchange *x, uint64_t seed)
 {
-	if (x->context.client.family == 0)
+	if (x->facts.client.family == 0)
 		return NO_KEY;
-	struct address a = address_subscriber(x->context.client);
+	struct address a = address_subscriber(x->facts.client);
 	return as_key(hash_bytes(seed ^ a.family, a.bytes, sizeof(a.bytes)));
 }
 
@@ -122,7 +122,7 @@ static void count_limited(
     struct gateway *g, const struct exchange *x, const struct conf_request_limit *limit)
 {
 	struct observe_counters *c = g->env.observe->counters;
-	size_t route = (size_t)(x->context.route - g->env.conf->routes);
+	size_t route = (size_t)(x->place.route - g->env.conf->routes);
 	c->requests_limited += !limit->is_shadow;
 	c->requests_limited_shadow += limit->is_shadow;
 	if (route < OBSERVE_PLACES)
@@ -136,10 +136,10 @@ static void log_limit(
 	char text[64];
 	observe_log_fault(g->env.observe, OBSERVE_INFO, limit->is_shadow ? shadow : over,
 	    g->relay.now, "%s: client %s: route %s: over limit-requests = %s, %s",
-	    x->context.listen->name,
-	    x->context.client.family == 0 ? "unix"
-					  : address_format(&x->context.client, text, sizeof(text)),
-	    x->context.route->name, limit->text,
+	    x->facts.listener->name,
+	    x->facts.client.family == 0 ? "unix"
+					: address_format(&x->facts.client, text, sizeof(text)),
+	    x->place.route->name, limit->text,
 	    limit->is_shadow ? "which is in shadow: passes" : "answered 429");
 }
 
@@ -155,7 +155,7 @@ static void refuse(struct exchange *x, enum limit_answer answer, usec wait)
 /* Asks the lines that are not in shadow. The one with the longest wait makes the answer. */
 static bool is_refused(struct gateway *g, struct exchange *x, const uint64_t *keys)
 {
-	const struct conf_route *route = x->context.route;
+	const struct conf_route *route = x->place.route;
 	const struct conf_request_limit *refusing = NULL;
 	enum limit_answer answer = LIMIT_PASSES;
 	usec longest = 0, wait;
@@ -200,7 +200,7 @@ static struct limit_entry *count_in(
 
 RARE bool request_limits_admit(struct gateway *g, struct exchange *x)
 {
-	const struct conf_route *route = x->context.route;
+	const struct conf_route *route = x->place.route;
 	uint64_t keys[LIMIT_REQUEST_LIMITS];
 	struct limit_entry *entries[LIMIT_REQUEST_LIMITS];
 	size_t count = 0;

@@ -45,12 +45,12 @@ static bool is_wanted(const struct conf_retry_on *on, enum relay_retry why, uint
 static bool is_repeated(
     struct gateway *g, struct exchange *x, enum relay_retry why, uint16_t status)
 {
-	const struct conf_route *route = x->context.route;
+	const struct conf_route *route = x->place.route;
 	if (!is_wanted(&route->retry_on, why, status) || x->repeats >= route->retries ||
 	    !upstream_has_other_server(x))
 		return false;
 	if (!retry_budget_take(
-		gateway_retry_budget(g, x), x->context.origin->retry_budget, g->relay.now)) {
+		gateway_retry_budget(g, x), x->place.origin->retry_budget, g->relay.now)) {
 		WORKER_COUNT(&g->env, retries_over_budget, 1);
 		return false;
 	}

@@ -31,20 +31,19 @@ static uint64_t as_key(uint64_t hash)
 
 static uint64_t client_key(const struct gateway *g, const struct exchange *x)
 {
-	if (x->context.client.family == 0) /* a unix socket */
+	if (x->facts.client.family == 0) /* a unix socket */
 		return 0;
-	struct address a = address_subscriber(x->context.client);
-	uint64_t seed = seed_of(g, x->context.route, OWNER_CLIENT) ^ a.family;
+	struct address a = address_subscriber(x->facts.client);
+	uint64_t seed = seed_of(g, x->place.route, OWNER_CLIENT) ^ a.family;
 	return as_key(hash_bytes(seed, a.bytes, sizeof(a.bytes)));
 }
 
 static uint64_t user_key(const struct gateway *g, const struct exchange *x)
 {
-	const struct exchange_user *user = x->context.user;
+	const struct exchange_user *user = x->facts.user;
 	if (!user)
 		return 0;
-	return as_key(
-	    hash_bytes(seed_of(g, x->context.route, OWNER_USER), user->name, user->length));
+	return as_key(hash_bytes(seed_of(g, x->place.route, OWNER_USER), user->name, user->length));
 }
 
 static bool is_too_many(const struct gateway *g, uint64_t key, uint32_t most)
@@ -54,7 +53,7 @@ static bool is_too_many(const struct gateway *g, uint64_t key, uint32_t most)
 
 RARE bool tunnel_limits_admit(struct gateway *g, struct exchange *x)
 {
-	const struct conf_route *route = x->context.route;
+	const struct conf_route *route = x->place.route;
 	const struct tunnel_keys keys = {.client = client_key(g, x),
 	    .user = user_key(g, x),
 	    .bytes_per_second = route->tunnel_rate};

@@ -109,7 +109,7 @@ static void tell(
 {
 	struct exchange *x = w->exchange;
 	leave(g, w);
-	x->context.user = exchange_user_hold(user);
+	x->facts.user = exchange_user_hold(user);
 	gateway_identified(g, x, answer);
 }
 
@@ -236,7 +236,7 @@ static void wait_for(struct gateway *g, struct user_question *q, struct exchange
 /* The field with credentials for us; NULL: there is none. *is_one: it is the only one. */
 static const struct http_field *find_field(const struct exchange *x, bool *is_one)
 {
-	enum http_token token = x->context.listen->mode == CONF_MODE_FORWARD
+	enum http_token token = x->facts.listener->mode == CONF_MODE_FORWARD
 				    ? HTTP_TOKEN_PROXY_AUTHORIZATION
 				    : HTTP_TOKEN_AUTHORIZATION;
 	const struct http_field *found = NULL;
@@ -264,7 +264,7 @@ static void make_mac(const struct users *u, uint32_t access, struct credentials_
 /* Clients on a unix socket count as one. */
 static uint64_t client_key(const struct gateway *g, const struct exchange *x)
 {
-	struct address a = address_subscriber(x->context.client);
+	struct address a = address_subscriber(x->facts.client);
 	return hash_bytes(g->env.seed ^ a.family, a.bytes, sizeof(a.bytes));
 }
 
@@ -277,9 +277,9 @@ static bool may_fail(struct gateway *g, struct exchange *x, uint64_t client)
 		return true;
 	observe_log_fault(g->env.observe, OBSERVE_WARN, what, g->relay.now,
 	    "%s: client %s: too many wrong passwords (user-failures), answered 429",
-	    x->context.listen->name,
-	    x->context.client.family == 0 ? "unix"
-					  : address_format(&x->context.client, text, sizeof(text)));
+	    x->facts.listener->name,
+	    x->facts.client.family == 0 ? "unix"
+					: address_format(&x->facts.client, text, sizeof(text)));
 	return false;
 }
 
@@ -290,7 +290,7 @@ static enum user_answer look_up(
 	make_mac(u, access, c);
 	struct exchange_user *user;
 	if (user_results_find(&u->results, c->mac, g->relay.now, &user)) {
-		x->context.user = exchange_user_hold(user);
+		x->facts.user = exchange_user_hold(user);
 		return user ? USER_KNOWN : USER_WRONG;
 	}
 	struct user_question *q = find_question(u, c->mac);
@@ -312,7 +312,7 @@ static enum user_answer look_up(
 
 RARE enum user_answer users_identify(struct gateway *g, struct exchange *x)
 {
-	const struct conf_access *access = x->context.listen->access;
+	const struct conf_access *access = x->facts.listener->access;
 	struct credentials_text c;
 	bool is_one;
 	const struct http_field *field = find_field(x, &is_one);

@@ -14,7 +14,7 @@ struct gateway;
 
 enum user_answer {
 	USER_NONE,    /* no credentials */
-	USER_KNOWN,   /* x->context.user is set */
+	USER_KNOWN,   /* x->facts.user is set */
 	USER_WRONG,   /* unknown name, wrong password, another scheme than Basic */
 	USER_WAITS,   /* gateway_identified will be called, unless x ends before */
 	USER_BUSY,    /* too many wait: 503 */

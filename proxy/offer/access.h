@@ -84,10 +84,12 @@ struct access_verdict access_judge(const struct conf_access *a, const struct acc
 /* Forward mode: whether a client at this address might be allowed anything, as some user. */
 bool access_takes_client(const struct conf_access *a, const struct address *client);
 
-/* The first judgement. ACCESS_ALLOW: it may go on, if in forward mode its address may be reached. */
-struct access_verdict offer_may_ask(const struct exchange *x);
-/* The second: whether x may go to this address. NULL: it is not known, since an upstream proxy looks the name up. */
-struct access_verdict offer_may_reach(const struct exchange *x, const struct net_address *to);
+/* The first judgement. ACCESS_ALLOW: it may go on, if in forward mode its address may be reached.
+ * effort: that is left to the request; may be NULL, as in access_facts. */
+struct access_verdict offer_may_ask(const struct request_facts *f, struct effort *effort);
+/* The second: whether it may go to this address. NULL: that is not known, since an upstream proxy looks the name up. */
+struct access_verdict offer_may_reach(
+    const struct request_facts *f, const struct net_address *to, struct effort *effort);
 /* Whether some rule needs to know the user: else credentials are not looked at. */
 bool offer_asks_for_users(const struct conf_listen *l);
 

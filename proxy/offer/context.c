@@ -10,163 +10,8 @@
 
 #include "policy/request.h"
 #include "proxy/base/ascii.h"
-#include "proxy/base/rare.h"
 #include "proxy/http/authority.h"
-#include "proxy/http/grpc.h"
-#include "proxy/http/via.h"
 #include "proxy/relay/relay.h"
-
-/* ---- the request ---- */
-
-bool offer_came_through(const struct http_head *request)
-{
-	for (uint32_t i = 0; i < request->count; i++) {
-		uint16_t token = request->fields[i].token;
-		if (token == HTTP_TOKEN_VIA || token == HTTP_TOKEN_FORWARDED ||
-		    token == HTTP_TOKEN_X_FORWARDED_FOR)
-			return true;
-	}
-	return false;
-}
-
-/*
- * RFC 9110 7.6.2: if Max-Forwards is 0, pushgate answers as the final recipient; returns how. TRACE
- * is not reflected, although 9.3.8 suggests it: a web page must not learn the fields that its browser
- * added, such as cookies.
- */
-static const struct relay_cause *last_hop(const struct http_head *head, const char **detail)
-{
-	uint64_t left;
-	if (head->method_token != HTTP_METHOD_OPTIONS && head->method_token != HTTP_METHOD_TRACE)
-		return NULL;
-	const struct http_field *f = http_head_find(head, HTTP_TOKEN_MAX_FORWARDS);
-	if (!f || !offer_max_forwards(f->value, &left) || left > 0)
-		return NULL;
-	*detail = "Max-Forwards is used up";
-	return head->method_token == HTTP_METHOD_OPTIONS ? &relay_cause_FINAL_RECIPIENT
-							 : &relay_cause_NOT_IMPLEMENTED;
-}
-
-/* redirect-to-https: whatever is asked for, in cleartext and through no proxy that ended TLS. */
-static RARE const struct relay_cause *to_https(const struct exchange *x, const char **detail)
-{
-	if (slice_equal_nocase(x->request->scheme, SLICE("https")))
-		return NULL;
-	if (!offer_host_is_plain(x->request))
-		return *detail = "no host to be redirected to", &relay_cause_DOWN_MALFORMED;
-	return *detail = "http is redirected to https here", &relay_cause_REDIRECT;
-}
-
-/* The protocol as the route names it: case does not count in an Upgrade (RFC 9110 7.8), but :protocol has a
- * name of a registry, in lower case. NULL: the route does not take it. */
-static const struct slice *tunnel_of(const struct conf_route *route, struct slice protocol)
-{
-	for (size_t i = 0; i < route->upgrade_count; i++)
-		if (slice_equal_nocase(route->upgrades[i], protocol))
-			return &route->upgrades[i];
-	return NULL;
-}
-
-/*
- * An extended CONNECT (RFC 8441), or a request that offers to change the protocol: of those that it offers the
- * first that the route takes is asked for. If there is none, the offer is ignored, and the request is a
- * request (RFC 9110 7.8).
- */
-static RARE const struct relay_cause *offer_tunnel(struct exchange *x, const char **detail)
-{
-	const struct conf_route *route = x->context.route;
-	struct slice offered = x->request->upgrade, protocol = x->request->protocol, upgrade;
-	if (protocol.len > 0 && !tunnel_of(route, protocol))
-		return *detail = "the route has no such upgrade", &relay_cause_NOT_IMPLEMENTED;
-	if (x->method == HTTP_METHOD_CONNECT)
-		exchange_ask_for_tunnel(x, SLICE(""));
-	while (!x->tunnel.is_asked && slice_next_member(&offered, &upgrade)) {
-		const struct slice *named = tunnel_of(route, upgrade);
-		if (named)
-			exchange_ask_for_tunnel(x, *named);
-	}
-	x->tunnel.bytes_most = route->tunnel_bytes;
-	return NULL;
-}
-
-/* What the route itself answers, or why it does not send the request to its origin. */
-static const struct relay_cause *answer_of_route(const struct exchange *x, const char **detail)
-{
-	const struct conf_route *route = x->context.route;
-	if (route->redirect.status && offer_redirect_needs_host(route) &&
-	    !offer_host_is_plain(x->request))
-		return *detail = x->request->authority.len == 0
-				     ? "no Host, and the route redirects to it"
-				     : "no host to be redirected to",
-		       &relay_cause_DOWN_MALFORMED;
-	if (route->redirect.status)
-		return *detail = "the route redirects", &relay_cause_ROUTE_REDIRECT;
-	if (route->answer.status)
-		return *detail = "the route answers", &relay_cause_FIXED_ANSWER;
-	if (offer_rewrites(route, x->request->path) &&
-	    offer_leaves_rewrite(route, x->request->path))
-		return *detail = "the path points out of what is rewritten",
-		       &relay_cause_DOWN_MALFORMED;
-	if (x->method == HTTP_METHOD_OTHER && route->rewrite.is_given &&
-	    offer_destination_leaves(x))
-		return *detail = "Destination points out of what is rewritten",
-		       &relay_cause_DOWN_MALFORMED;
-	return NULL;
-}
-
-const struct relay_cause *offer_admit(
-    const struct offer_env *env, struct exchange *x, const char **detail)
-{
-	const struct http_head *head = x->request;
-	const struct conf_listen *l = x->context.listen;
-	bool is_forward = conf_listen_is_forward(l);
-	if (!is_forward && x->method == HTTP_METHOD_CONNECT && head->protocol.len == 0)
-		return *detail = "CONNECT is for forward proxies", &relay_cause_NOT_IMPLEMENTED;
-	if (x->context.came_through && http_via_has(head, env->pseudonym))
-		return *detail = "the request has been here before", &relay_cause_LOOP;
-	if (is_forward)
-		return offer_admit_forward(x, detail);
-	const struct relay_cause *refusal = offer_check_scheme(x, detail);
-	return !refusal && l && l->redirect_to_https ? to_https(x, detail) : refusal;
-}
-
-const struct relay_cause *offer_route(
-    const struct offer_env *env, struct exchange *x, const char **detail)
-{
-	const struct http_head *head = x->request;
-	const struct conf_route *route = NULL;
-	const struct relay_cause *refusal;
-	switch (router_find_within(offer_router(env, x), head, &route, NULL, exchange_effort(x))) {
-	case ROUTER_NO_HOST:
-		if (head->authority.len == 0)
-			return *detail = "no Host, and no route is for any host",
-			       &relay_cause_DOWN_MALFORMED;
-		return *detail = "no route for this host", &relay_cause_MISDIRECTED;
-	case ROUTER_NO_PATH:
-		return *detail = "no route for this path", &relay_cause_NO_ROUTE;
-	case ROUTER_FOUND:
-		break;
-	}
-	x->context.route = route;
-	x->context.origin = offer_side(route, &x->context.client);
-	refusal = answer_of_route(x, detail);
-	if (refusal)
-		return refusal;
-	bool is_call = http_is_grpc_call(head);
-	x->context.is_streaming = !x->upload.source_ended && (route->streaming || is_call);
-	if (x->method == HTTP_METHOD_CONNECT || head->upgrade.len > 0) {
-		refusal = offer_tunnel(x, detail);
-		if (refusal || x->tunnel.is_asked)
-			return refusal;
-	}
-	x->context.is_call = is_call;
-	if (is_call)
-		x->context.call_timeout = http_grpc_timeout(head);
-	if (x->context.upload_limit_bytes && head->content_length != HTTP_LENGTH_UNKNOWN &&
-	    head->content_length > x->context.upload_limit_bytes)
-		return &relay_cause_UPLOAD_LARGE;
-	return last_hop(head, detail);
-}
 
 /* Why this client gets no hints with this request, whenever the offer comes. */
 static const struct policy_reason *hint_client_refusal(const struct offer_env *env,
@@ -204,7 +49,7 @@ static struct effort *effort_for(const struct exchange *x)
 bool offer_wants_pushes(
     const struct offer_env *env, const struct client_facts *client, const struct exchange *x)
 {
-	const struct conf_origin *o = x->context.origin;
+	const struct conf_origin *o = x->place.origin;
 	switch (o->push) {
 	case CONF_PUSH_ACCEPT:
 		return true;
@@ -264,7 +109,7 @@ bool offer_withholds_interim(
 
 bool offer_is_subscription(const struct exchange *x, bool wants_pushes)
 {
-	return x->context.route->subscription && wants_pushes && x->method == HTTP_METHOD_GET &&
+	return x->place.route->subscription && wants_pushes && x->method == HTTP_METHOD_GET &&
 	       !exchange_is_push(x);
 }
 
@@ -281,7 +126,7 @@ static bool looks_at_requests(const struct conf *conf)
 
 static struct slice user_of(const struct exchange *x)
 {
-	const struct exchange_user *user = x->context.user;
+	const struct exchange_user *user = x->facts.user;
 	return user ? slice_of(user->name, user->length) : (struct slice){0};
 }
 
@@ -314,12 +159,11 @@ static bool listener_covers(const struct client_facts *client, const struct exch
     const struct http_head *promised)
 {
 	struct http_authority a;
-	const struct exchange_context *c = &parent->context;
-	if (conf_listen_is_forward(
-		c->listen)) /* a proxy's own certificate says nothing of origins */
+	const struct conf_listen *l = parent->facts.listener;
+	if (conf_listen_is_forward(l)) /* a proxy's own certificate says nothing of origins */
 		return true;
 	if (!slice_equal(promised->scheme, parent->request->scheme) &&
-	    !offer_may_use_scheme(c->listen, &c->client, promised->scheme))
+	    !offer_may_use_scheme(l, &parent->facts.client, promised->scheme))
 		return false;
 	if (slice_equal(promised->authority, parent->request->authority) || !client->covers)
 		return true;
@@ -332,9 +176,9 @@ static bool listener_covers(const struct client_facts *client, const struct exch
 static const struct conf_origin *origin_of(
     const struct conf_route *route, const struct exchange *parent)
 {
-	if (conf_route_uses(route, parent->context.origin))
-		return parent->context.origin;
-	return offer_side(route, &parent->context.client);
+	if (conf_route_uses(route, parent->place.origin))
+		return parent->place.origin;
+	return offer_side(route, &parent->facts.client);
 }
 
 /* Whether the client's own request for the promised resource would ask the origin for another path. */
@@ -353,13 +197,14 @@ static bool may_promise(
 {
 	const struct conf_route *route;
 	struct slice theirs = promised->path;
-	bool is_theirs = conf_listen_is_forward(parent->context.listen)
-			     ? offer_may_promise_forward(env, parent, promised)
-			     : offer_map_promise(parent, promised, outside);
+	bool is_theirs =
+	    conf_listen_is_forward(parent->facts.listener)
+		? offer_may_promise_forward(env, parent, promised)
+		: offer_map_promise(parent->request, &parent->place, promised, outside);
 	if (!is_theirs || *outside ||
-	    router_find_within(offer_router(env, parent), promised, &route, NULL,
+	    router_find_within(offer_router(env, parent->facts.listener), promised, &route, NULL,
 		exchange_effort(parent)) != ROUTER_FOUND ||
-	    origin_of(route, parent) != parent->context.origin)
+	    origin_of(route, parent) != parent->place.origin)
 		return false;
 	*outside = has_other_path(route, promised, theirs);
 	return !*outside;
@@ -371,7 +216,7 @@ static bool find_place(const struct offer_env *env, struct exchange *parent,
     const struct http_head *promised, struct relay_place *place)
 {
 	const struct conf_route *route;
-	if (router_find_within(offer_router(env, parent), promised, &route, NULL,
+	if (router_find_within(offer_router(env, parent->facts.listener), promised, &route, NULL,
 		exchange_effort(parent)) != ROUTER_FOUND ||
 	    !route->origin)
 		return false;
@@ -382,21 +227,19 @@ static bool find_place(const struct offer_env *env, struct exchange *parent,
 /* Whether the rules of the listener would let the client ask for it itself: who, what, and in forward mode where.
  * The address of an offer of our own is judged when it is requested. */
 static bool may_client_ask(const struct offer_env *env, struct exchange *parent,
-    const struct http_head *promised, enum policy_source source)
+    struct http_head *promised, enum policy_source source)
 {
-	struct exchange asked = {.relay = parent->relay,
-	    .request = promised,
-	    .method = promised->method_token,
-	    .context = parent->context,
-	    .effort = *exchange_effort(parent),
-	    .effort_since = parent->relay->now};
-	asked.context.path_answers = NULL; /* of the parent's path */
-	bool may_ask = offer_may_ask(&asked).answer == ACCESS_ALLOW;
-	parent->effort = asked.effort;
-	if (!may_ask)
+	bool is_forward = conf_listen_is_forward(parent->facts.listener);
+	struct effort *effort = exchange_effort(parent);
+	struct request_facts asked = parent->facts;
+	asked.head = promised;
+	asked.target = NULL;
+	if (is_forward)
+		offer_target_of(&asked, &promised->arena);
+	if (offer_may_ask(&asked, effort).answer != ACCESS_ALLOW)
 		return false;
-	return source != POLICY_RELAYED || !conf_listen_is_forward(asked.context.listen) ||
-	       !env->promiser || env->promiser->may_reach(parent, &asked);
+	return source != POLICY_RELAYED || !is_forward || !env->promiser ||
+	       env->promiser->may_reach(parent, &asked, effort);
 }
 
 void offer_context(const struct offer_env *env, const struct client_facts *client,
@@ -417,6 +260,6 @@ void offer_context(const struct offer_env *env, const struct client_facts *clien
 	/* by its public path */
 	offer->hold_refusal = hold_refusal(parent, promised);
 	offer->listener_covers = client && listener_covers(client, parent, promised);
-	if (offer->origin_may_promise && parent->context.listen && parent->context.listen->access)
+	if (offer->origin_may_promise && parent->facts.listener && parent->facts.listener->access)
 		offer->access_denied = !may_client_ask(env, parent, promised, offer->source);
 }

@@ -40,10 +40,10 @@ void offer_remove_forwarding(struct http_head *head)
 /* ---- what pushgate says ---- */
 
 /* All six fields, or the first four. The head borrows the values until the next request is made. */
-static void tell(
-    const struct offer_env *env, struct http_head *head, const struct exchange *x, bool tells_all)
+static void tell(const struct offer_env *env, struct http_head *head, const struct request_facts *f,
+    bool tells_all)
 {
-	const struct forwarding_values *v = forwarding_values_of(env->forwarding, &head->arena, x);
+	const struct forwarding_values *v = forwarding_values_of(env->forwarding, &head->arena, f);
 	uint32_t count = tells_all ? v->count : v->count_without;
 	http_head_reserve_fields(head, head->count + count);
 	memcpy(&head->fields[head->count], v->fields, count * sizeof(*v->fields));
@@ -74,50 +74,49 @@ static void add_once(struct http_head *head, enum http_token token, struct slice
 		http_head_add_token(head, token, value);
 }
 
-static RARE void add_to_trusted(struct http_head *head, const struct exchange *x)
+static RARE void add_to_trusted(struct http_head *head, const struct request_facts *f)
 {
 	struct slice node;
-	append_member(head, HTTP_TOKEN_FORWARDED, forwarding_element(&head->arena, x, &node));
+	append_member(head, HTTP_TOKEN_FORWARDED, forwarding_element(&head->arena, f, &node));
 	if (node.len > 0)
 		append_member(head, HTTP_TOKEN_X_FORWARDED_FOR, node);
-	add_once(head, HTTP_TOKEN_X_FORWARDED_PROTO, x->request->scheme);
-	if (x->request->authority.len > 0)
-		add_once(head, HTTP_TOKEN_X_FORWARDED_HOST, x->request->authority);
+	add_once(head, HTTP_TOKEN_X_FORWARDED_PROTO, f->head->scheme);
+	if (f->head->authority.len > 0)
+		add_once(head, HTTP_TOKEN_X_FORWARDED_HOST, f->head->authority);
 }
 
 /* ---- a request ---- */
 
-static enum conf_forwarded forwarded_of(const struct exchange *x)
+static enum conf_forwarded forwarded_of(const struct conf_listen *l, const struct conf_route *route)
 {
-	enum conf_forwarded as_written = x->context.route->forwarded;
+	enum conf_forwarded as_written = route->forwarded;
 	if (as_written != CONF_FORWARDED_AUTO)
 		return as_written;
-	return conf_listen_is_forward(x->context.listen) ? CONF_FORWARDED_REMOVE
-							 : CONF_FORWARDED_REPLACE;
+	return conf_listen_is_forward(l) ? CONF_FORWARDED_REMOVE : CONF_FORWARDED_REPLACE;
 }
 
-static bool is_trusted(const struct exchange *x)
+static bool is_trusted(const struct request_facts *f)
 {
-	const struct conf_listen *l = x->context.listen;
-	return l && l->trusted_count > 0 && conf_listen_trusts(l, &x->context.client);
+	const struct conf_listen *l = f->listener;
+	return l && l->trusted_count > 0 && conf_listen_trusts(l, &f->client);
 }
 
-void offer_set_forwarding(
-    const struct offer_env *env, const struct exchange *x, struct http_head *head)
+void offer_set_forwarding(const struct offer_env *env, const struct request_facts *f,
+    const struct conf_route *route, struct http_head *head)
 {
-	enum conf_forwarded what = forwarded_of(x);
+	enum conf_forwarded what = forwarded_of(f->listener, route);
 	if (what == CONF_FORWARDED_KEEP)
 		return;
-	if (what != CONF_FORWARDED_REMOVE && is_trusted(x)) {
-		add_to_trusted(head, x);
+	if (what != CONF_FORWARDED_REMOVE && is_trusted(f)) {
+		add_to_trusted(head, f);
 		return;
 	}
 	offer_remove_forwarding(head);
 	if (what != CONF_FORWARDED_REMOVE)
-		tell(env, head, x, what == CONF_FORWARDED_REPLACE);
+		tell(env, head, f, what == CONF_FORWARDED_REPLACE);
 }
 
-bool offer_changes_forwarding(const struct exchange *x)
+bool offer_changes_forwarding(const struct conf_listen *l, const struct conf_route *route)
 {
-	return forwarded_of(x) != CONF_FORWARDED_KEEP;
+	return forwarded_of(l, route) != CONF_FORWARDED_KEEP;
 }

@@ -65,10 +65,10 @@ static char *put_node(char *at, const struct address *client, struct slice *node
 
 /* text: of ELEMENT_BYTES and the lengths of authority and scheme. */
 static struct slice write_element(
-    char *text, const struct exchange *x, struct slice *node, struct slice *authority)
+    char *text, const struct request_facts *f, struct slice *node, struct slice *authority)
 {
-	const struct http_head *request = x->request;
-	char *at = put_node(put(text, SLICE("for=")), &x->context.client, node);
+	const struct http_head *request = f->head;
+	char *at = put_node(put(text, SLICE("for=")), &f->client, node);
 	*authority = SLICE("");
 	if (request->authority.len > 0) { /* not of a request in HTTP/1.0 that names none */
 		at = put(at, SLICE(";host=\""));
@@ -79,11 +79,11 @@ static struct slice write_element(
 	return slice_of(text, (size_t)(put(at, request->scheme) - text));
 }
 
-struct slice forwarding_element(struct arena *a, const struct exchange *x, struct slice *node)
+struct slice forwarding_element(struct arena *a, const struct request_facts *f, struct slice *node)
 {
 	struct slice authority;
-	size_t most = ELEMENT_BYTES + x->request->authority.len + x->request->scheme.len;
-	return write_element(arena_bytes(a, most), x, node, &authority);
+	size_t most = ELEMENT_BYTES + f->head->authority.len + f->head->scheme.len;
+	return write_element(arena_bytes(a, most), f, node, &authority);
 }
 
 /* That the client asked for: what stands between it and pushgate may have mapped the listener's port. */
@@ -110,18 +110,18 @@ static void add(
 
 /* seed 0: without keys. */
 static void write_values(
-    struct forwarding_values *v, char *text, const struct exchange *x, uint64_t seed)
+    struct forwarding_values *v, char *text, const struct request_facts *f, uint64_t seed)
 {
 	struct slice node;
-	struct slice element = write_element(text, x, &node, &v->authority);
-	v->client = x->context.client;
-	v->is_https = is_https(x->request);
+	struct slice element = write_element(text, f, &node, &v->authority);
+	v->client = f->client;
+	v->is_https = is_https(f->head);
 	v->count = 0;
 	add(v, seed, HTTP_TOKEN_FORWARDED, element);
 	if (node.len > 0)
 		add(v, seed, HTTP_TOKEN_X_FORWARDED_FOR, node);
 	add(v, seed, HTTP_TOKEN_X_FORWARDED_PROTO,
-	    slice_from(element, element.len - x->request->scheme.len));
+	    slice_from(element, element.len - f->head->scheme.len));
 	if (v->authority.len > 0)
 		add(v, seed, HTTP_TOKEN_X_FORWARDED_HOST, v->authority);
 	v->count_without = v->count;
@@ -133,42 +133,44 @@ static void write_values(
 
 /* ---- the table ---- */
 
-static struct place *place_of(struct forwarding_table *t, const struct exchange *x, bool is_https)
+static struct place *place_of(
+    struct forwarding_table *t, const struct request_facts *f, bool is_https)
 {
 	uint64_t word[2];
-	memcpy(word, x->context.client.bytes, sizeof(word));
+	memcpy(word, f->client.bytes, sizeof(word));
 	uint64_t hash =
-	    (word[0] ^ word[1] << 7 ^ x->request->authority.len << 1 ^ is_https ^ t->seed) *
+	    (word[0] ^ word[1] << 7 ^ f->head->authority.len << 1 ^ is_https ^ t->seed) *
 	    UINT64_C(0x9e3779b97f4a7c15);
 	return &t->places[hash >> (64 - PLACES_BITS)];
 }
 
-static bool is_for(const struct forwarding_values *v, const struct exchange *x, bool is_https)
+static bool is_for(const struct forwarding_values *v, const struct request_facts *f, bool is_https)
 {
-	const struct address *client = &x->context.client;
+	const struct address *client = &f->client;
 	return v->count > 0 && v->is_https == is_https && v->client.family == client->family &&
 	       memcmp(v->client.bytes, client->bytes, sizeof(client->bytes)) == 0 &&
-	       slice_equal(v->authority, x->request->authority);
+	       slice_equal(v->authority, f->head->authority);
 }
 
-static RARE const struct forwarding_values *make_once(struct arena *a, const struct exchange *x)
+static RARE const struct forwarding_values *make_once(
+    struct arena *a, const struct request_facts *f)
 {
 	struct forwarding_values *v = arena_alloc(a, sizeof(*v));
-	size_t most = ELEMENT_BYTES + x->request->authority.len + x->request->scheme.len;
-	write_values(v, arena_bytes(a, most), x, 0);
+	size_t most = ELEMENT_BYTES + f->head->authority.len + f->head->scheme.len;
+	write_values(v, arena_bytes(a, most), f, 0);
 	return v;
 }
 
 const struct forwarding_values *forwarding_values_of(
-    struct forwarding_table *t, struct arena *a, const struct exchange *x)
+    struct forwarding_table *t, struct arena *a, const struct request_facts *f)
 {
-	const struct http_head *request = x->request;
+	const struct http_head *request = f->head;
 	bool has_tls = is_https(request);
 	bool is_known = has_tls || slice_equal(request->scheme, SLICE("http"));
 	if (!t || !is_known || request->authority.len > AUTHORITY_MOST)
-		return make_once(a, x);
-	struct place *p = place_of(t, x, has_tls);
-	if (!is_for(&p->values, x, has_tls))
-		write_values(&p->values, p->text, x, t->seed);
+		return make_once(a, f);
+	struct place *p = place_of(t, f, has_tls);
+	if (!is_for(&p->values, f, has_tls))
+		write_values(&p->values, p->text, f, t->seed);
 	return &p->values;
 }

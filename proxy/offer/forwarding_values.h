@@ -21,10 +21,10 @@ struct forwarding_values {
 };
 
 /* The element of Forwarded for this client, in the arena (RFC 7239 4). *node: the client's address within it, or empty. */
-struct slice forwarding_element(struct arena *a, const struct exchange *x, struct slice *node);
+struct slice forwarding_element(struct arena *a, const struct request_facts *f, struct slice *node);
 
-/* All values, valid until the next call; or, if the table is NULL or cannot hold them, as long as the arena and x. */
+/* All values, valid until the next call; or, if the table is NULL or cannot hold them, as long as the arena and the head. */
 const struct forwarding_values *forwarding_values_of(
-    struct forwarding_table *t, struct arena *a, const struct exchange *x);
+    struct forwarding_table *t, struct arena *a, const struct request_facts *f);
 
 #endif

@@ -16,10 +16,8 @@
 static void skip_link(
     struct exchange *x, const struct http_link *link, const struct policy_reason *reason)
 {
-	struct policy_offer offer = {.source = POLICY_LINK,
-	    .parent = x->request,
-	    .client = x->context.client,
-	    .as = link->as};
+	struct policy_offer offer = {
+	    .source = POLICY_LINK, .parent = x->request, .client = x->facts.client, .as = link->as};
 	/* A shallow copy, read only: a real one for each link would be costly. */
 	struct http_head named = *x->request;
 	named.path = link->target;
@@ -44,7 +42,7 @@ static const struct policy_reason *read_link(struct arena *a, const struct excha
 		return &policy_reason_LINK_ANCHOR;
 	if (!http_target_resolve(a, x->request, link->target, &resource->target))
 		return &policy_reason_LINK_TARGET;
-	if (offer_is_outside(x, &resource->target))
+	if (offer_is_outside(x->request, &x->place, &resource->target))
 		return &policy_reason_OUTSIDE_PREFIX;
 	if (offer_place(x, &resource->target) == RELAY_OFFER_PLAIN &&
 	    slice_equal(resource->target.path, x->request->path))

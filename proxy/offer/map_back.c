@@ -41,63 +41,65 @@ static bool is_hops_own(const struct conf_origin *o, struct slice authority, str
 	return false;
 }
 
-static bool is_origins(const struct exchange *x, struct slice authority, struct slice scheme)
+static bool is_origins(const struct conf_origin *o, struct slice authority, struct slice scheme)
 {
-	const struct conf_origin *o = x->context.origin;
 	return (o->host_override &&
 		   same_authority(authority, slice_of_string(o->host_override), scheme)) ||
 	       is_hops_own(o, authority, scheme);
 }
 
-bool offer_is_own_authority(const struct exchange *x, struct slice authority, struct slice scheme)
+bool offer_is_own_authority(const struct http_head *request, const struct conf_origin *o,
+    struct slice authority, struct slice scheme)
 {
-	return is_origins(x, authority, scheme) ||
-	       same_authority(authority, x->request->authority, scheme);
+	return is_origins(o, authority, scheme) ||
+	       same_authority(authority, request->authority, scheme);
 }
 
-static bool is_mapped(const struct exchange *x)
+static bool is_mapped(const struct http_head *request, const struct relay_place *p)
 {
-	return x->context.route && x->context.origin &&
-	       offer_rewrites(x->context.route, x->request->path);
+	return p->route && p->origin && offer_rewrites(p->route, request->path);
 }
 
 /* ---- promises ---- */
 
-bool offer_map_promise(const struct exchange *x, struct http_head *promised, bool *outside)
+bool offer_map_promise(const struct http_head *request, const struct relay_place *p,
+    struct http_head *promised, bool *outside)
 {
-	const struct conf_origin *o = x->context.origin;
-	if (x->request->authority.len == 0) /* a resource of no host that the client knows */
+	const struct conf_origin *o = p->origin;
+	if (request->authority.len == 0) /* a resource of no host that the client knows */
 		return false;
 	struct slice hops_scheme = o->kind == CONF_ORIGIN_TLS ? SLICE("https") : SLICE("http");
 	struct slice theirs = promised->scheme, path;
-	bool is_own = slice_equal(promised->authority, x->request->authority) ||
-		      offer_is_own_authority(x, promised->authority, theirs);
-	if (!slice_equal_nocase(theirs, x->request->scheme) &&
+	bool is_own = slice_equal(promised->authority, request->authority) ||
+		      offer_is_own_authority(request, o, promised->authority, theirs);
+	if (!slice_equal_nocase(theirs, request->scheme) &&
 	    !slice_equal_nocase(theirs, hops_scheme))
 		return false;
-	promised->scheme = arena_copy(&promised->arena, x->request->scheme);
-	if (is_own && !slice_equal(promised->authority, x->request->authority))
-		promised->authority = arena_copy(&promised->arena, x->request->authority);
+	promised->scheme = arena_copy(&promised->arena, request->scheme);
+	if (is_own && !slice_equal(promised->authority, request->authority))
+		promised->authority = arena_copy(&promised->arena, request->authority);
 	http_head_remove(promised, HTTP_TOKEN_HOST);
-	if (!is_own || !is_mapped(x))
+	if (!is_own || !is_mapped(request, p))
 		return true;
-	*outside = !offer_public_path(x->context.route, promised->path, &promised->arena, &path);
+	*outside = !offer_public_path(p->route, promised->path, &promised->arena, &path);
 	if (!*outside)
 		promised->path = path;
 	return true;
 }
 
-bool offer_is_outside(const struct exchange *x, const struct http_target *target)
+bool offer_is_outside(
+    const struct http_head *request, const struct relay_place *p, const struct http_target *target)
 {
-	return is_mapped(x) &&
-	       same_authority(target->authority, x->request->authority, target->scheme) &&
-	       !offer_rewrites(x->context.route, target->path);
+	return is_mapped(request, p) &&
+	       same_authority(target->authority, request->authority, target->scheme) &&
+	       !offer_rewrites(p->route, target->path);
 }
 
 /* ---- URI references ---- */
 
 struct mapping {
-	const struct exchange *x;
+	const struct http_head *request;
+	const struct relay_place *place;
 	struct arena *arena;
 	unsigned resolved; /* relative references */
 };
@@ -108,7 +110,8 @@ struct absolute {
 };
 
 /* False: it is no http(s) URI and no network-path reference. */
-static bool split_absolute(const struct exchange *x, struct slice reference, struct absolute *out)
+static bool split_absolute(
+    const struct http_head *request, struct slice reference, struct absolute *out)
 {
 	size_t colon = slice_find(reference, ':');
 	struct slice scheme = slice_sub(reference, 0, colon);
@@ -120,7 +123,7 @@ static bool split_absolute(const struct exchange *x, struct slice reference, str
 	size_t end = slice_find(rest, '/');
 	*out = (struct absolute){
 	    .start = slice_sub(reference, 0, (size_t)(rest.ptr - reference.ptr)),
-	    .scheme = has_scheme ? scheme : x->request->scheme,
+	    .scheme = has_scheme ? scheme : request->scheme,
 	    .authority = slice_sub(rest, 0, end),
 	    .path = slice_from(rest, end),
 	};
@@ -131,7 +134,7 @@ static bool split_absolute(const struct exchange *x, struct slice reference, str
  * before "//" keeps that from being the start of an authority (RFC 3986 4.2, 5.2.4). */
 static struct slice with_host(const struct mapping *m, struct slice path)
 {
-	const struct http_head *request = m->x->request;
+	const struct http_head *request = m->request;
 	if (request->authority.len == 0)
 		return arena_printf(m->arena, "%s%.*s",
 		    path.len > 1 && memchr("/\\\t", path.ptr[1], 3) ? "/." : "", SLICE_ARG(path));
@@ -142,13 +145,13 @@ static struct slice with_host(const struct mapping *m, struct slice path)
 static struct slice map_absolute(
     const struct mapping *m, const struct absolute *a, struct slice reference)
 {
-	const struct http_head *request = m->x->request;
+	const struct http_head *request = m->request;
 	struct slice path = a->path.len > 0 ? a->path : SLICE("/"), public;
 	bool is_clients = request->authority.len > 0 &&
 			  same_authority(a->authority, request->authority, a->scheme);
-	if (!is_clients && !is_origins(m->x, a->authority, a->scheme))
+	if (!is_clients && !is_origins(m->place->origin, a->authority, a->scheme))
 		return reference;
-	if (!offer_public_path(m->x->context.route, path, m->arena, &public))
+	if (!offer_public_path(m->place->route, path, m->arena, &public))
 		return reference;
 	if (is_clients) /* its scheme may be another on purpose: from http to https */
 		return arena_printf(m->arena, "%.*s%.*s%.*s", SLICE_ARG(a->start),
@@ -171,14 +174,14 @@ static bool means_the_same(const struct mapping *m, struct slice path, struct sl
 	for (size_t at = 0; at + 1 < reference.len; at++)
 		if (reference.ptr[at] == '.' && reference.ptr[at + 1] == '.')
 			return false;
-	return path.len > m->x->context.route->rewrite.from.len;
+	return path.len > m->place->route->rewrite.from.len;
 }
 
 /* A relative reference mostly means the same for both. Not where it climbs out of the shorter path, or begins at
  * a prefix that the client has asked for without "/". */
 static struct slice map_relative(struct mapping *m, struct slice reference)
 {
-	struct http_head base = *m->x->request;
+	struct http_head base = *m->request;
 	struct http_target mine, theirs;
 	struct slice public;
 	base.path = slice_sub(base.path, 0, slice_find(base.path, '?'));
@@ -186,9 +189,9 @@ static struct slice map_relative(struct mapping *m, struct slice reference)
 		return reference;
 	if (!http_target_resolve(m->arena, &base, reference, &mine))
 		return reference;
-	base.path = offer_origin_path(m->x->context.route, base.path, m->arena);
+	base.path = offer_origin_path(m->place->route, base.path, m->arena);
 	if (!http_target_resolve(m->arena, &base, reference, &theirs) ||
-	    !offer_public_path(m->x->context.route, theirs.path, m->arena, &public) ||
+	    !offer_public_path(m->place->route, theirs.path, m->arena, &public) ||
 	    slice_equal(mine.path, public))
 		return reference;
 	return keep_host(m, public);
@@ -203,10 +206,10 @@ static struct slice map_reference(struct mapping *m, struct slice reference)
 	struct slice head = slice_sub(reference, 0, end), tail = slice_from(reference, end);
 	if (head.len == 0)
 		return reference;
-	if (split_absolute(m->x, head, &a))
+	if (split_absolute(m->request, head, &a))
 		mapped = map_absolute(m, &a, head);
 	else if (head.ptr[0] == '/')
-		mapped = offer_public_path(m->x->context.route, head, m->arena, &path)
+		mapped = offer_public_path(m->place->route, head, m->arena, &path)
 			     ? keep_host(m, path)
 			     : head;
 	else
@@ -228,11 +231,11 @@ static struct slice map_link(struct slice target, void *context)
  * (RFC 6265 5.1.4). */
 static struct slice map_cookie_path(const struct mapping *m, struct slice path)
 {
-	const struct conf_rewrite *r = &m->x->context.route->rewrite;
+	const struct conf_rewrite *r = &m->place->route->rewrite;
 	struct slice public;
 	if (r->to.len == 0 && r->from.len > 0 && slice_equal(path, SLICE("/")))
 		return r->from;
-	return offer_public_path(m->x->context.route, path, m->arena, &public) ? public : path;
+	return offer_public_path(m->place->route, path, m->arena, &public) ? public : path;
 }
 
 /* The value of an attribute with this name, within the member of a Set-Cookie. */
@@ -281,10 +284,10 @@ static bool is_within(struct slice host, struct slice domain)
  * that (RFC 6265 5.3). */
 static struct slice map_cookie_domain(const struct mapping *m, struct slice domain)
 {
-	const struct conf_origin *o = m->x->context.origin;
+	const struct conf_origin *o = m->place->origin;
 	struct http_authority client;
 	struct slice bare = domain.len > 1 && domain.ptr[0] == '.' ? slice_from(domain, 1) : domain;
-	if (!http_authority_parse(m->x->request->authority, m->x->request->scheme, &client) ||
+	if (!http_authority_parse(m->request->authority, m->request->scheme, &client) ||
 	    is_within(client.host, bare))
 		return domain;
 	struct http_authority own;
@@ -329,10 +332,11 @@ static struct slice map_refresh(struct mapping *m, struct slice value)
 
 /* ---- responses ---- */
 
-void offer_map_response(const struct exchange *x, struct http_head *head)
+void offer_map_response(
+    const struct http_head *request, const struct relay_place *p, struct http_head *head)
 {
-	struct mapping m = {x, &head->arena, 0};
-	if (!is_mapped(x))
+	struct mapping m = {request, p, &head->arena, 0};
+	if (!is_mapped(request, p))
 		return;
 	for (uint32_t i = 0; i < head->count; i++) {
 		struct http_field *f = &head->fields[i];

@@ -33,10 +33,9 @@ static bool split(struct slice text, struct url *url)
 	return url->path.len == 0 || url->path.ptr[0] == '/';
 }
 
-static bool is_of_request(const struct exchange *x, const struct url *url)
+static bool is_of_request(const struct http_head *request, const struct url *url)
 {
 	struct http_authority own, theirs;
-	const struct http_head *request = x->request;
 	return url->authority.len == 0 ||
 	       (http_authority_parse(request->authority, request->scheme, &own) &&
 		   http_authority_parse(url->authority, url->scheme, &theirs) &&
@@ -44,15 +43,15 @@ static bool is_of_request(const struct exchange *x, const struct url *url)
 }
 
 /* Returns the text as it is if it names no resource of the client's host. */
-static struct slice map_url(
-    const struct exchange *x, const struct http_head *head, struct slice text, struct arena *arena)
+static struct slice map_url(const struct request_facts *f, const struct relay_place *p,
+    const struct http_head *head, struct slice text, struct arena *arena)
 {
 	struct url url;
-	const struct conf_origin *o = x->context.origin;
-	if (!split(text, &url) || !is_of_request(x, &url))
+	const struct conf_origin *o = p->origin;
+	if (!split(text, &url) || !is_of_request(f->head, &url))
 		return text;
 	struct slice path = url.path.len > 0 ? url.path : SLICE("/");
-	path = offer_origin_path(x->context.route, path, arena);
+	path = offer_origin_path(p->route, path, arena);
 	if (url.authority.len == 0)
 		return path;
 	return arena_printf(arena, "%s://%.*s%.*s", o->kind == CONF_ORIGIN_TLS ? "https" : "http",
@@ -64,36 +63,37 @@ static bool is_destination(const struct http_field *f)
 	return slice_equal(f->name, SLICE("destination"));
 }
 
-RARE void offer_map_urls(const struct exchange *x, struct http_head *head)
+RARE void offer_map_urls(
+    const struct request_facts *facts, const struct relay_place *p, struct http_head *head)
 {
-	bool maps_referer = x->context.route->maps_referer;
-	if (conf_listen_is_forward(x->context.listen))
+	bool maps_referer = p->route->maps_referer;
+	if (conf_listen_is_forward(facts->listener))
 		return;
 	for (uint32_t i = 0; i < head->count; i++) {
 		struct http_field *f = &head->fields[i];
 		if (!is_destination(f) && !(maps_referer && f->token == HTTP_TOKEN_REFERER))
 			continue;
-		f->value = map_url(x, head, f->value, &head->arena);
+		f->value = map_url(facts, p, head, f->value, &head->arena);
 		f->hash = 0;
 	}
 }
 
 /* Whether the Destination is a path that the route rewrites: any other would lead the origin out of /TO. */
-static bool stays_in(const struct exchange *x, struct slice destination)
+static bool stays_in(
+    const struct http_head *request, const struct conf_route *route, struct slice destination)
 {
 	struct url url;
-	const struct conf_route *route = x->context.route;
-	if (!split(destination, &url) || !is_of_request(x, &url))
+	if (!split(destination, &url) || !is_of_request(request, &url))
 		return false;
 	struct slice path = url.path.len > 0 ? url.path : SLICE("/");
 	return offer_rewrites(route, path) && !offer_leaves_rewrite(route, path);
 }
 
-RARE bool offer_destination_leaves(const struct exchange *x)
+RARE bool offer_destination_leaves(const struct http_head *request, const struct conf_route *route)
 {
-	for (uint32_t i = 0; i < x->request->count; i++) {
-		const struct http_field *f = &x->request->fields[i];
-		if (is_destination(f) && !stays_in(x, f->value))
+	for (uint32_t i = 0; i < request->count; i++) {
+		const struct http_field *f = &request->fields[i];
+		if (is_destination(f) && !stays_in(request, route, f->value))
 			return true;
 	}
 	return false;

@@ -3,15 +3,16 @@
  * Everything between a request and the policy: the route of a request, the offers that pushgate makes
  * itself, and the facts about each offer that the policy decides by.
  *
- * No connection, no socket and no clock in here. The data plane and `pushgate explain` call the same
+ * No connection and no socket in here. The data plane and `pushgate explain` call the same
  * functions, so that explain shows what would happen.
  *
+ *   route.c            what a request must be, and which route takes it
  *   router.c           host, path and conditions to route; router_paths.c the paths of one host
  *   split.c            the origin of a route with several
  *   rewrite.c          the paths of a route with rewrite; map_back.c what its origin says of them
  *   redirect.c         where a route with redirect leads
  *   access.c           who may ask for what, and which addresses may be reached
- *   forward.c          requests in forward mode
+ *   forward.c          requests in forward mode; forward_promise.c what their origins may promise
  *   context.c          facts about a request and about an offer
  *   scheme.c           the scheme of a request, and which clients may choose it
  *   own_offers.c       offers from `add`, manifests and the learned table
@@ -45,7 +46,8 @@ struct offer_promiser {
 	/* Whether the origin's certificate, which was verified, is valid for the host. */
 	bool (*covers)(const struct exchange *parent, struct slice host);
 	/* Whether a request for what is promised may go to the address of that connection. */
-	bool (*may_reach)(const struct exchange *parent, struct exchange *asked);
+	bool (*may_reach)(const struct exchange *parent, const struct request_facts *asked,
+	    struct effort *effort);
 };
 
 /* What all requests of a worker share. Borrows. */
@@ -100,52 +102,41 @@ bool offer_may_use_scheme(
 void offer_adopt_scheme(
     const struct conf_listen *l, const struct address *peer, struct http_head *head);
 /* The cause with which a request is refused because of its scheme; NULL: it may be served. */
-const struct relay_cause *offer_check_scheme(const struct exchange *x, const char **detail);
-/* The router of the listener that x came to. */
+const struct relay_cause *offer_check_scheme(const struct request_facts *f, const char **detail);
+/* The router of a listener. */
 static inline const struct router *offer_router(
-    const struct offer_env *env, const struct exchange *x)
+    const struct offer_env *env, const struct conf_listen *l)
 {
-	return conf_listen_is_forward(x->context.listen) ? env->forward_router : env->router;
+	return conf_listen_is_forward(l) ? env->forward_router : env->router;
 }
 /* What a request must be, whatever may be asked for by whom: the first step. Returns the cause with which
- * pushgate refuses x, or NULL. */
+ * pushgate refuses it, or NULL. In forward mode reads its target: into the arena of its head. */
 const struct relay_cause *offer_admit(
-    const struct offer_env *env, struct exchange *x, const char **detail);
-const struct relay_cause *offer_admit_forward(struct exchange *x, const char **detail);
+    const struct offer_env *env, struct request_facts *f, struct arena *a, const char **detail);
+const struct relay_cause *offer_admit_forward(
+    struct request_facts *f, struct arena *a, const char **detail);
 /* Whether an origin may promise this in forward mode, whatever routes and rules say: a resource of the parent's
  * scheme, host and port; or of https, the same port and a name that its verified certificate is valid for.
  * Rewrites what it promises to the client's terms. */
 bool offer_may_promise_forward(
     const struct offer_env *env, const struct exchange *parent, struct http_head *promised);
-/* Where a request goes by what it says itself (forward mode). */
-struct offer_target {
-	char host[HTTP_HOST_TEXT]; /* http_host_read */
-	struct address address;    /* with is_address */
-	uint16_t port;
-	bool is_tls, is_tunnel, is_address;
-	const struct http_head *request; /* that names it */
-};
 /* False: it names nothing that can be reached. */
-bool offer_read_target(const struct http_head *request, struct offer_target *target);
-/* The same, of a request in forward mode, which is read once: several steps ask. NULL: it names nothing. */
-const struct offer_target *offer_target_of(struct exchange *x);
-/* NULL: it was not read yet, or of another request. */
-static inline const struct offer_target *offer_known_target(const struct exchange *x)
-{
-	const struct offer_target *target = x->context.target;
-	return target && target->request == x->request ? target : NULL;
-}
-/* Sets the route and the origin of x and returns NULL. Or returns the cause with which pushgate answers
- * x itself; *detail is for the response and the log. */
-const struct relay_cause *offer_route(
-    const struct offer_env *env, struct exchange *x, const char **detail);
+bool offer_read_target(const struct http_head *request, struct request_target *target);
+/* The same, of a request in forward mode, which is read once, into the arena: several steps ask. NULL: it names
+ * nothing. */
+const struct request_target *offer_target_of(struct request_facts *f, struct arena *a);
+/* Finds the route and the origin of a request, and returns NULL. Or returns the cause with which pushgate answers it
+ * itself; *detail is for the response and the log. */
+const struct relay_cause *offer_route(const struct offer_env *env, const struct request_facts *f,
+    struct effort *effort, struct request_routing *r, const char **detail);
 /* The origin of the route that has requests of this client; NULL: the route has no origin. Its choice depends on
  * the client's address and on the names of the origins alone. */
 const struct conf_origin *offer_side(const struct conf_route *route, const struct address *client);
 /* Maps Destination, and Referer if the route says so, in the overlay for the origin, whose authority is set. */
-void offer_map_urls(const struct exchange *x, struct http_head *head);
+void offer_map_urls(
+    const struct request_facts *f, const struct relay_place *p, struct http_head *head);
 /* Whether a Destination of the request is none that its route, which rewrites, may write to. */
-bool offer_destination_leaves(const struct exchange *x);
+bool offer_destination_leaves(const struct http_head *request, const struct conf_route *route);
 /* Whether the target of the route's redirect has the host of the request in it. */
 bool offer_redirect_needs_host(const struct conf_route *route);
 /* Whether the request's host may stand in a Location: it is a name or an address. Of other texts browsers make other
@@ -210,32 +201,34 @@ void offer_hide_links(struct http_head *head);
 bool offer_on_interim(const struct offer_env *env, const struct client_facts *client,
     struct exchange *x, struct http_head *head);
 
-/* The request of x as its origin gets it: an overlay of the client's request. The caller frees it before
- * the exchange is over, and, if env has `forwarding`, before the next call. */
-struct http_head *offer_origin_request(const struct offer_env *env, const struct exchange *x);
+/* The request as its origin gets it: an overlay of the client's request. The caller frees it before
+ * that one, and, if env has `forwarding`, before the next call. */
+struct http_head *offer_origin_request(
+    const struct offer_env *env, const struct request_facts *f, const struct relay_place *p);
 /* The value of Max-Forwards (RFC 9110 7.6.2). False: it is no number and must be ignored. */
 bool offer_max_forwards(struct slice value, uint64_t *left);
 
 /* Makes the forwarding fields (Forwarded, X-Real-IP, all X-Forwarded-…) of a request to an origin what its route
  * wants them to be. */
-void offer_set_forwarding(
-    const struct offer_env *env, const struct exchange *x, struct http_head *head);
-/* Whether that may change them in x. */
-bool offer_changes_forwarding(const struct exchange *x);
+void offer_set_forwarding(const struct offer_env *env, const struct request_facts *f,
+    const struct conf_route *route, struct http_head *head);
+/* Whether that may change them. */
+bool offer_changes_forwarding(const struct conf_listen *l, const struct conf_route *route);
 /* Removes all of them. head: of http_head_overlay or http_head_strip_hop, which have noted them. */
 void offer_remove_forwarding(struct http_head *head);
 /* Removes the fields of a request, or of its trailers, whose names an origin may take for others: for forwarding
  * fields, in forward mode for Proxy-Authorization and the like, and with the route's underscores = drop for any. */
-void offer_drop_spellings(const struct exchange *x, struct http_head *head);
+void offer_drop_spellings(
+    const struct conf_listen *l, const struct conf_route *route, struct http_head *head);
 
 /* Sets the forwarding fields. In forward mode also takes out of a request to an origin what is between the client and
  * us: Proxy-Authorization and the like. */
-void offer_request_of_proxy(
-    const struct offer_env *env, const struct exchange *x, struct http_head *head);
+void offer_request_of_proxy(const struct offer_env *env, const struct request_facts *f,
+    const struct conf_route *route, struct http_head *head);
 /* The same for a response. In forward mode a 407 becomes a 502: only we may ask the client for the credentials
  * of its proxy, and a page could else ask for them. */
 void offer_response_of_proxy(
-    const struct offer_env *env, const struct exchange *x, struct http_head *head);
+    const struct offer_env *env, const struct conf_listen *l, struct http_head *head);
 /* Applies a route's changes to the fields of a request or a response. */
 void offer_apply_fields(const struct conf_fields *rules, struct http_head *head);
 /* Whether both make the same changes in the same order. */
@@ -246,8 +239,9 @@ uint64_t offer_fields_key(const struct conf_fields *rules);
 void offer_remove_fields(const struct conf_fields *rules, struct http_head *trailers);
 
 /* Trailers of a request and of its response, without the fields of one hop (http_head_strip_hop): removes the
- * forwarding fields, what the route sets or removes, and credentials that are for pushgate. */
-void offer_request_trailers(const struct exchange *x, struct http_head *trailers);
-void offer_response_trailers(const struct exchange *x, struct http_head *trailers);
+ * forwarding fields, what the route (NULL: there is none) sets or removes, and credentials that are for pushgate. */
+void offer_request_trailers(
+    const struct conf_listen *l, const struct conf_route *route, struct http_head *trailers);
+void offer_response_trailers(const struct conf_route *route, struct http_head *trailers);
 
 #endif

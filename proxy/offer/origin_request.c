@@ -45,12 +45,12 @@ static bool is_basic(struct slice value)
  * A gateway whose rules ask for users asks for Basic credentials: those of a request are for it, right or wrong, and
  * beside others too. Other schemes are the origin's.
  */
-static RARE void drop_authorization(const struct exchange *x, struct http_head *head)
+static RARE void drop_authorization(const struct request_facts *facts, struct http_head *head)
 {
-	if (!offer_asks_for_users(x->context.listen))
+	if (!offer_asks_for_users(facts->listener))
 		return;
-	for (uint32_t i = 0; i < x->request->count; i++) {
-		const struct http_field *f = &x->request->fields[i];
+	for (uint32_t i = 0; i < facts->head->count; i++) {
+		const struct http_field *f = &facts->head->fields[i];
 		if (f->token != HTTP_TOKEN_AUTHORIZATION || !is_basic(f->value))
 			continue;
 		http_head_remove(head, HTTP_TOKEN_AUTHORIZATION);
@@ -72,20 +72,21 @@ static RARE struct slice host_of_origin(const struct conf_origin *o, struct aren
 	return arena_printf(arena, "%.*s:%u", SLICE_ARG(name), (unsigned)s->port);
 }
 
-struct http_head *offer_origin_request(const struct offer_env *env, const struct exchange *x)
+struct http_head *offer_origin_request(
+    const struct offer_env *env, const struct request_facts *f, const struct relay_place *p)
 {
-	const struct conf_origin *o = x->context.origin;
-	const struct conf_listen *l = x->context.listen;
-	struct http_head *head = http_head_overlay(x->request);
+	const struct conf_origin *o = p->origin;
+	const struct conf_listen *l = f->listener;
+	struct http_head *head = http_head_overlay(f->head);
 	if (l && l->access && l->access->users && !conf_listen_is_forward(l))
-		drop_authorization(x, head);
-	offer_drop_spellings(x, head);
+		drop_authorization(f, head);
+	offer_drop_spellings(l, p->route, head);
 	count_hop(head);
 	http_via_add(head, &env->via);
-	offer_request_of_proxy(env, x, head);
-	if (x->context.route->rewrite.is_given)
-		head->path = offer_origin_path(x->context.route, head->path, &head->arena);
-	offer_apply_fields(&x->context.route->request_fields, head);
+	offer_request_of_proxy(env, f, p->route, head);
+	if (p->route->rewrite.is_given)
+		head->path = offer_origin_path(p->route, head->path, &head->arena);
+	offer_apply_fields(&p->route->request_fields, head);
 	if (head->authority.len == 0)
 		head->authority = host_of_origin(o, &head->arena);
 	if (o->host_override)
@@ -93,7 +94,7 @@ struct http_head *offer_origin_request(const struct offer_env *env, const struct
 	if (o->scheme == CONF_SCHEME_HOP)
 		head->scheme = o->kind == CONF_ORIGIN_TLS ? SLICE("https") : SLICE("http");
 	/* COPY and MOVE are among the other methods. */
-	if (x->method == HTTP_METHOD_OTHER || x->context.route->maps_referer)
-		offer_map_urls(x, head);
+	if (f->head->method_token == HTTP_METHOD_OTHER || p->route->maps_referer)
+		offer_map_urls(f, p, head);
 	return head;
 }

@@ -70,7 +70,7 @@ static void offer_learned(
 {
 	struct offer_learned_item items[LEARNED_MOST];
 	if (!env->learned || preload->learned == CONF_LEARNED_OFF ||
-	    !conf_listen_shares(x->context.listen))
+	    !conf_listen_shares(x->facts.listener))
 		return;
 	size_t count = offer_learned_offers(env->learned, x->request->authority, x->request->path,
 	    items, LEARNED_MOST, x->relay->now);

@@ -10,11 +10,11 @@ static const uint8_t proxy_authentication[HTTP_TOKEN_COUNT] = {
     [HTTP_TOKEN_PROXY_AUTHENTICATION_INFO] = 1,
 };
 
-void offer_request_of_proxy(
-    const struct offer_env *env, const struct exchange *x, struct http_head *head)
+void offer_request_of_proxy(const struct offer_env *env, const struct request_facts *f,
+    const struct conf_route *route, struct http_head *head)
 {
-	offer_set_forwarding(env, x, head);
-	if (conf_listen_is_forward(x->context.listen))
+	offer_set_forwarding(env, f, route, head);
+	if (conf_listen_is_forward(f->listener))
 		http_head_remove_all(head, proxy_authentication);
 }
 
@@ -34,8 +34,8 @@ static RARE void hide_proxy_authentication(const struct offer_env *env, struct h
 }
 
 void offer_response_of_proxy(
-    const struct offer_env *env, const struct exchange *x, struct http_head *head)
+    const struct offer_env *env, const struct conf_listen *l, struct http_head *head)
 {
-	if (conf_listen_is_forward(x->context.listen))
+	if (conf_listen_is_forward(l))
 		hide_proxy_authentication(env, head);
 }

@@ -22,15 +22,19 @@ bool offer_rewrites_alike(
 bool offer_public_path(
     const struct conf_route *route, struct slice theirs, struct arena *a, struct slice *path);
 
-/* Whether the origin of x may use this authority for what the client calls by that of x. */
-bool offer_is_own_authority(const struct exchange *x, struct slice authority, struct slice scheme);
-/* A promise to x: replaces the scheme, authority and path that the origin knows by the client's. False: its
+/* Whether the origin may use this authority for what the client calls by that of its request. */
+bool offer_is_own_authority(const struct http_head *request, const struct conf_origin *o,
+    struct slice authority, struct slice scheme);
+/* A promise with the request: replaces the scheme, authority and path that the origin knows by the client's. False: its
  * scheme is neither's. *outside: its path is not below /TO, and stays. */
-bool offer_map_promise(const struct exchange *x, struct http_head *promised, bool *outside);
-/* A response to x, if its path was rewritten: Location, Content-Location, Link, and the Path of Set-Cookie. What
+bool offer_map_promise(const struct http_head *request, const struct relay_place *p,
+    struct http_head *promised, bool *outside);
+/* A response to the request, if its path was rewritten: Location, Content-Location, Link, and the Path of Set-Cookie. What
  * points out of /TO or to another host stays. */
-void offer_map_response(const struct exchange *x, struct http_head *head);
-/* Whether a resource that a response names is on the host of x, and not below /FROM. */
-bool offer_is_outside(const struct exchange *x, const struct http_target *target);
+void offer_map_response(
+    const struct http_head *request, const struct relay_place *p, struct http_head *head);
+/* Whether a resource that a response names is on the host of the request, and not below /FROM. */
+bool offer_is_outside(
+    const struct http_head *request, const struct relay_place *p, const struct http_target *target);
 
 #endif

@@ -22,25 +22,25 @@ bool offer_may_use_scheme(
 }
 
 static RARE const struct relay_cause *check_other_scheme(
-    const struct exchange *x, const char **detail)
+    const struct request_facts *f, const char **detail)
 {
-	const struct conf_listen *l = x->context.listen;
-	struct slice scheme = x->request->scheme;
+	const struct conf_listen *l = f->listener;
+	struct slice scheme = f->head->scheme;
 	if (!http_scheme_is_http(scheme))
 		return *detail = "no scheme that is served here", &relay_cause_MISDIRECTED;
-	if (offer_may_use_scheme(l, &x->context.client, scheme))
+	if (offer_may_use_scheme(l, &f->client, scheme))
 		return NULL;
 	*detail = l->certificate_count > 0 ? "http over TLS, and the client is not in trusted"
 					   : "https in cleartext, and the client is not in trusted";
 	return &relay_cause_UNTRUSTED_SCHEME;
 }
 
-const struct relay_cause *offer_check_scheme(const struct exchange *x, const char **detail)
+const struct relay_cause *offer_check_scheme(const struct request_facts *f, const char **detail)
 {
-	const struct conf_listen *l = x->context.listen;
-	if (l && slice_equal(x->request->scheme, scheme_of(l)))
+	const struct conf_listen *l = f->listener;
+	if (l && slice_equal(f->head->scheme, scheme_of(l)))
 		return NULL;
-	return check_other_scheme(x, detail);
+	return check_other_scheme(f, detail);
 }
 
 /* ---- what a proxy before us says ---- */

@@ -13,30 +13,32 @@ static bool is_proxy_authentication(enum http_token token)
 	       token == HTTP_TOKEN_PROXY_AUTHORIZATION;
 }
 
-static bool is_dropped(const struct exchange *x, struct slice name)
+static bool is_dropped(
+    const struct conf_listen *l, const struct conf_route *route, struct slice name)
 {
 	if (!http_name_is_marked(name))
 		return false;
-	if (x->context.route && x->context.route->underscores == CONF_UNDERSCORES_DROP)
+	if (route && route->underscores == CONF_UNDERSCORES_DROP)
 		return true;
 	return http_name_is_forwarding(name) ||
-	       (conf_listen_is_forward(x->context.listen) &&
-		   is_proxy_authentication(http_token_alike(name)));
+	       (conf_listen_is_forward(l) && is_proxy_authentication(http_token_alike(name)));
 }
 
-static RARE void drop(const struct exchange *x, struct http_head *head)
+static RARE void drop(
+    const struct conf_listen *l, const struct conf_route *route, struct http_head *head)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < head->count; i++) {
 		const struct http_field *f = &head->fields[i];
-		if (f->token || !is_dropped(x, f->name))
+		if (f->token || !is_dropped(l, route, f->name))
 			head->fields[kept++] = *f;
 	}
 	head->count = kept;
 }
 
-void offer_drop_spellings(const struct exchange *x, struct http_head *head)
+void offer_drop_spellings(
+    const struct conf_listen *l, const struct conf_route *route, struct http_head *head)
 {
 	if (head->noted & HTTP_NOTED_NAMES)
-		drop(x, head);
+		drop(l, route, head);
 }

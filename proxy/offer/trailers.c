@@ -12,19 +12,20 @@ static bool asks_for_users(const struct conf_listen *l)
 	       offer_asks_for_users(l);
 }
 
-void offer_request_trailers(const struct exchange *x, struct http_head *trailers)
+void offer_request_trailers(
+    const struct conf_listen *l, const struct conf_route *route, struct http_head *trailers)
 {
-	offer_drop_spellings(x, trailers);
+	offer_drop_spellings(l, route, trailers);
 	offer_remove_forwarding(trailers);
-	if (asks_for_users(x->context.listen))
+	if (asks_for_users(l))
 		http_head_remove(trailers, HTTP_TOKEN_AUTHORIZATION);
-	if (x->context.route)
-		offer_remove_fields(&x->context.route->request_fields, trailers);
+	if (route)
+		offer_remove_fields(&route->request_fields, trailers);
 }
 
-void offer_response_trailers(const struct exchange *x, struct http_head *trailers)
+void offer_response_trailers(const struct conf_route *route, struct http_head *trailers)
 {
 	offer_remove_forwarding(trailers);
-	if (x->context.route)
-		offer_remove_fields(&x->context.route->response_fields, trailers);
+	if (route)
+		offer_remove_fields(&route->response_fields, trailers);
 }

@@ -3,46 +3,20 @@
 #ifndef PUSHGATE_RELAY_CONTEXT_H
 #define PUSHGATE_RELAY_CONTEXT_H
 
-#include "proxy/base/cidr.h"
 #include "proxy/base/clock.h"
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 struct hold_store;
 
-/* Types of the data plane and of the configuration. */
-struct conf_listen;
-struct conf_origin;
-struct conf_route;
+/* Types of the data plane. */
 struct client_diary;
 struct limits_held;
-struct offer_target;
 struct user_wait;
 struct origin_conn;
 struct destination;
 struct pool;
 struct server;
-
-/* A user whose password was right. Counted by references: requests share what was found out once. */
-struct exchange_user {
-	uint32_t references;
-	uint32_t length;
-	char name[]; /* with a NUL behind it */
-};
-
-/* One reference more, and one less. Both take NULL. */
-static inline struct exchange_user *exchange_user_hold(struct exchange_user *user)
-{
-	if (user)
-		user->references++;
-	return user;
-}
-static inline void exchange_user_release(struct exchange_user *user)
-{
-	if (user && --user->references == 0)
-		free(user);
-}
 
 /* A request is given to at most so many servers, one after another. */
 #define EXCHANGE_SERVERS_MOST 8u
@@ -62,8 +36,7 @@ struct exchange_origin_hop {
 
 /*
  * What the data plane keeps for an exchange. It fills this in between exchange_new and
- * exchange_dispatch. A push inherits the client, the listener and the pool of its parent; its route
- * and origin are those of its struct relay_place.
+ * exchange_dispatch.
  */
 /* What a request waits for whose body has not wholly come, and that no server has been sent yet. */
 enum upload_wait {
@@ -73,20 +46,10 @@ enum upload_wait {
 };
 
 struct exchange_context {
-	const struct conf_listen *listen;
-	const struct conf_route *route;
-	const struct conf_origin *origin;
-	struct address client;
-	struct exchange_user *user;  /* one reference, which relay_reap gives back; NULL: nobody */
 	struct user_wait *user_wait; /* what it waits for, to know its user; NULL: nothing */
 	/* Forward mode: what the request names, made when it was first asked for (upstream/on_demand.h). NULL: that
 	 * of its origin. It lives as long as an exchange has it. */
 	struct destination *destination;
-	/* Forward mode: what the request names, in the exchange's arena. NULL: it was not read yet, or the arena has been
-	 * given back (tunnel.c). */
-	const struct offer_target *target;
-	/* Forward mode: what the rules' paths said of the request's (offer/access.h), as `target` is. */
-	uint8_t *path_answers;
 	struct exchange_client_hop down; /* of a push: its parent's */
 	struct exchange_origin_hop up;   /* the last one that the request was sent on */
 	struct pool *pool;
@@ -122,10 +85,7 @@ struct exchange_context {
 	uint32_t retry_after;            /* seconds, for an answer of our own; 0 = none */
 	uint64_t upload_limit_bytes;     /* 0 = none */
 	bool takes_links;                /* Link fields of the response are offers */
-	/* Via, Forwarded or X-Forwarded-For came with the request: its client is a proxy, which
-	 * may speak for several users. */
-	bool came_through;
-	bool was_forwarded; /* a push: the client was sent a PUSH_PROMISE */
+	bool was_forwarded;              /* a push: the client was sent a PUSH_PROMISE */
 	bool
 	    is_unfit_to_learn; /* its response is of another type than its path, or for one client */
 	/* The request's body is a stream of messages: the client may be silent before it ends. */

@@ -52,8 +52,8 @@ void relay_reap(struct relay *r)
 		http_head_free((struct http_head *)(uintptr_t)x->request);
 		http_head_free(x->response.pending);
 		budget_give(x->payer.budget, x->payer.charge);
-		exchange_user_release(x->context.user);
-		x->context.user = NULL;
+		exchange_user_release(x->facts.user);
+		x->facts.user = NULL;
 		spares_keep_or_free(&r->spares, x);
 	}
 }
@@ -71,6 +71,7 @@ struct exchange *exchange_alloc(struct relay *r, struct budget *budget, struct h
 	    .id = r->next_id++,
 	    .payer = {.budget = budget, .charge = charge},
 	    .request = head,
+	    .facts = {.head = head},
 	    .method = (enum http_method)head->method_token,
 	    .timing = {.started = r->now},
 	    .effort_since = USEC_NEVER,
@@ -121,6 +122,18 @@ struct slice exchange_cut_cookie(struct exchange *x, struct slice name)
 	if (value.ptr)
 		exchange_charge(x);
 	return value;
+}
+
+void exchange_set_routing(struct exchange *x, const struct request_routing *routing)
+{
+	x->place = routing->place;
+	x->tunnel.bytes_most = routing->tunnel_bytes;
+	if (routing->is_tunnel)
+		exchange_ask_for_tunnel(x, routing->upgrade);
+	else
+		x->context.is_streaming = routing->is_streaming && !x->upload.source_ended;
+	x->context.is_call = routing->is_call;
+	x->context.call_timeout = routing->call_timeout;
 }
 
 void exchange_dispatch(struct exchange *x)

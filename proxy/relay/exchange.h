@@ -27,6 +27,7 @@
 #include "proxy/relay/leg.h"
 #include "proxy/relay/phase.h"
 #include "proxy/relay/pushes.h"
+#include "proxy/relay/request_facts.h"
 #include "proxy/relay/tunnel.h"
 #include "proxy/relay/tunnel_owner.h"
 
@@ -144,7 +145,9 @@ struct exchange {
 	bool needs_fresh;
 	struct leg down, up;
 	struct flow upload, download;    /* request body, response body */
-	const struct http_head *request; /* as the client sent it; owned */
+	const struct http_head *request; /* as the client sent it; owned; facts.head is the same */
+	struct request_facts facts;
+	struct relay_place place; /* NULL until the request is routed */
 	struct exchange_response response;
 	struct exchange_hints hints;
 	struct exchange_pushes pushes;
@@ -214,12 +217,6 @@ static inline bool exchange_is_own_answer(const struct exchange *x)
 
 /* ---- the relay: what all exchanges of a worker share ---- */
 
-/* Where a request goes. */
-struct relay_place {
-	const struct conf_route *route;
-	const struct conf_origin *origin;
-};
-
 /* What the relay asks of its owner. */
 struct relay_ops {
 	/* Finds an upstream leg: now or later calls exchange_on_connected or exchange_on_up_failed. */
@@ -265,8 +262,6 @@ struct relay_ops {
 	void (*ended)(void *context, struct exchange *x);
 	/* The current time as the value of a Date field; may be NULL. Borrowed until the next call. */
 	struct slice (*date)(void *context);
-	/* Minutes since Monday 0:00 in local time, below 7 * 24 * 60; may be NULL. */
-	uint32_t (*week_minute)(void *context);
 	/* A limit of this exchange; 0 = no limit now, and the clock starts anew. */
 	usec (*time_limit)(void *context, const struct exchange *x, enum relay_timeout what);
 	/* The least bytes a second at which this side must send and take; 0 = any byte is enough. */
@@ -319,7 +314,7 @@ static inline usec relay_origin_clock(const struct relay *r)
 
 /*
  * A request came on `down` (ops, carrier and stream are copied from it). Takes head. end: it has no
- * body. The budget may refuse: NULL, and head is freed. The owner fills in x->context and then
+ * body. The budget may refuse: NULL, and head is freed. The owner fills in x->facts and x->context and then
  * calls exchange_dispatch.
  */
 struct exchange *exchange_new(
@@ -327,6 +322,8 @@ struct exchange *exchange_new(
 /* Takes a cookie of pushgate's own out of the request, so that nothing that reads the request sees it, and
  * returns its value (http_cookie_cut). Before exchange_dispatch. */
 struct slice exchange_cut_cookie(struct exchange *x, struct slice name);
+/* Sends the request where routing has found that it goes, as what it is there. Before exchange_dispatch. */
+void exchange_set_routing(struct exchange *x, const struct request_routing *routing);
 /* Asks the owner for an upstream leg (relay_ops.dispatch). */
 void exchange_dispatch(struct exchange *x);
 /* Answers the request here, in place of exchange_dispatch. */

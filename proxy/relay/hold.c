@@ -202,7 +202,7 @@ static void expired(struct wheel_node *node, usec now)
 
 static bool is_for_one_user(const struct exchange *parent)
 {
-	return parent->context.hold_store->one_user && !parent->context.came_through;
+	return parent->context.hold_store->one_user && !parent->facts.came_through;
 }
 
 const struct policy_reason *hold_refusal(

@@ -355,7 +355,7 @@ static bool must_wait_and_see(const struct held *h, const struct exchange *x)
 static bool is_same_at_origin(const struct exchange *push, const struct exchange *x)
 {
 	const struct relay *r = x->relay;
-	return push->context.origin == x->context.origin &&
+	return push->place.origin == x->place.origin &&
 	       (!r->ops->same_at_origin || r->ops->same_at_origin(r->context, push, x));
 }
 

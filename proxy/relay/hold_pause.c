@@ -67,7 +67,7 @@ static uint64_t uri_of(const struct hold *hold, const struct http_head *request)
 
 static uint64_t client_of(const struct hold *hold, const struct exchange *x)
 {
-	struct address a = address_subscriber(x->context.client);
+	struct address a = address_subscriber(x->facts.client);
 	return hash_bytes(hold->seed ^ a.family, a.bytes, sizeof(a.bytes));
 }
 

@@ -230,7 +230,7 @@ bool hold_has(
 		if ((!s->is_shared && !is_same_user(h, credentials)) ||
 		    !held_is_for(
 			h, push->request->scheme, push->request->authority, push->request->path) ||
-		    h->push->context.origin != push->context.origin ||
+		    h->push->place.origin != push->place.origin ||
 		    (!h->is_for_all_routes && !has_changes_of(h, push)))
 			continue;
 		if (!h->is_admitted)
@@ -280,7 +280,7 @@ enum hold_miss held_lets(const struct held *h, const struct exchange *x)
 	if (!is_asked)
 		return HOLD_MISS_METHOD;
 	if (!h->store->is_shared) {
-		if (x->context.came_through || !h->for_one_user)
+		if (x->facts.came_through || !h->for_one_user)
 			return HOLD_MISS_OUTSIDE;
 		if (credentials_of(&held_hold(h)->key, x->request).authorization !=
 		    h->credentials.authorization)

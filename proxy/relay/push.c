@@ -100,13 +100,11 @@ static void fill_push(
     struct exchange *push, const struct offering *o, struct policy_verdict verdict)
 {
 	struct exchange *x = o->parent;
-	struct exchange_context *context = &push->context;
-	context->listen = x->context.listen;
-	context->route = o->place.route;
-	context->origin = o->place.origin;
-	context->client = x->context.client;
-	context->user = exchange_user_hold(x->context.user);
-	context->down = x->context.down;
+	push->facts.listener = x->facts.listener;
+	push->facts.client = x->facts.client;
+	push->facts.user = exchange_user_hold(x->facts.user);
+	push->place = o->place;
+	push->context.down = x->context.down;
 	push->timing.waits_since = x->relay->now;
 	push->upload.source_ended = true;
 	push->upload.state = FLOW_DONE;
@@ -178,7 +176,7 @@ static struct policy_request *request_of(struct exchange *x)
 	const struct policy_rules *rules = x->relay->policy;
 	if (!x->pushes.request) {
 		x->pushes.request = arena_alloc(exchange_arena(x), policy_request_bytes(rules));
-		policy_request_init(x->pushes.request, rules, x->request, &x->context.client);
+		policy_request_init(x->pushes.request, rules, x->request, &x->facts.client);
 		exchange_charge(x);
 	}
 	return x->pushes.request;
@@ -200,7 +198,7 @@ static struct exchange *decide(struct offering *o, struct policy_verdict *decide
 	o->offer.now = r->now;
 	o->offer.effort = exchange_effort(x);
 	o->offer.request = request_of(x);
-	o->place = (struct relay_place){x->context.route, x->context.origin};
+	o->place = x->place;
 	r->ops->offer_facts(r->context, x, o->head, &o->offer, &o->place);
 	/* A subscription's origin that pushes a resource again means a new message. */
 	if (!o->offer.is_expected)

@@ -91,10 +91,10 @@ static void compact_request(struct exchange *x)
 {
 	if (x->hints.capacity > 0 || x->ending.missed)
 		return;
-	x->context.target = NULL;
-	x->context.path_answers = NULL;
+	x->facts.target = NULL;
 	x->pushes.request = NULL;
 	x->request = http_head_compact((struct http_head *)(uintptr_t)x->request);
+	x->facts.head = x->request;
 	exchange_charge(x);
 }
 

@@ -115,17 +115,17 @@ int explain_parse(struct explain_options *o, int argc, char **argv);
 int explain_url(const struct explain_options *o, const struct conf *conf, FILE *out, FILE *errors);
 int explain_log(const struct conf *conf, FILE *log, FILE *out, FILE *errors);
 /* explain_access.c: the cause with which the request is denied; NULL: it is not, or the listener has no rules. */
-const struct relay_cause *explain_access(FILE *out, const struct exchange *x, const char **detail);
+const struct relay_cause *explain_access(FILE *out, struct exchange *x, const char **detail);
 /* explain_reach.c: the cause with which an address of the destination is refused in forward mode; after it has a route.
  * NULL: none is, or none is known. */
 const struct relay_cause *explain_reach(
-    FILE *out, const struct conf *conf, const struct exchange *x, const char **detail);
+    FILE *out, const struct conf *conf, struct exchange *x, const char **detail);
 /* The upstream proxy that the request goes through, if there is one; after it has a route. */
-void explain_upstream_proxy(FILE *out, const struct exchange *x);
+void explain_upstream_proxy(FILE *out, struct exchange *x);
 /* "HOST:PORT" of "CONNECT HOST:PORT"; empty: it is a URL. */
 struct slice explain_connect(const char *text);
 /* A CONNECT that has a route. */
-void explain_tunnel(FILE *out, const struct exchange *x);
+void explain_tunnel(FILE *out, struct exchange *x);
 /* explain_learned.c: what is being learned for the page, and what is missing */
 void explain_learned(FILE *out, const struct explain_scene *s);
 /* explain_show.c */

@@ -18,7 +18,7 @@ static const char *deed_of(const struct access_verdict *v)
 
 static void print(FILE *out, const struct exchange *x, const struct access_verdict *v)
 {
-	const struct conf_access *a = x->context.listen->access;
+	const struct conf_access *a = x->facts.listener->access;
 	fprintf(out, "access %s: %s", a->name ? a->name : "(built in)", deed_of(v));
 	if (v->rule)
 		fprintf(
@@ -29,12 +29,12 @@ static void print(FILE *out, const struct exchange *x, const struct access_verdi
 		fputs(" by the usual rule of forward mode\n", out);
 }
 
-const struct relay_cause *explain_access(FILE *out, const struct exchange *x, const char **detail)
+const struct relay_cause *explain_access(FILE *out, struct exchange *x, const char **detail)
 {
-	const struct conf_listen *l = x->context.listen;
+	const struct conf_listen *l = x->facts.listener;
 	if (!l || !l->access)
 		return NULL;
-	const struct access_verdict verdict = offer_may_ask(x);
+	const struct access_verdict verdict = offer_may_ask(&x->facts, exchange_effort(x));
 	*detail = verdict.reason;
 	print(out, x, &verdict);
 	return offer_access_cause(l, &verdict);
@@ -48,21 +48,21 @@ struct slice explain_connect(const char *text)
 	return slice_trim(slice_from(request, strlen("CONNECT ")));
 }
 
-void explain_tunnel(FILE *out, const struct exchange *x)
+void explain_tunnel(FILE *out, struct exchange *x)
 {
-	fprintf(out, "listen %s, route %s, origin %s\n", x->context.listen->name,
-	    x->context.route->name, x->context.origin->name);
+	fprintf(out, "listen %s, route %s, origin %s\n", x->facts.listener->name,
+	    x->place.route->name, x->place.origin->name);
 	explain_upstream_proxy(out, x);
-	for (size_t i = 0; i < x->context.route->request_limit_count; i++)
+	for (size_t i = 0; i < x->place.route->request_limit_count; i++)
 		fprintf(out, "counted by limit-requests = %s\n",
-		    x->context.route->request_limits[i].text);
+		    x->place.route->request_limits[i].text);
 	fputs("a tunnel is opened: what is in it, pushes too, the gateway does not see\n", out);
 }
 
-void explain_upstream_proxy(FILE *out, const struct exchange *x)
+void explain_upstream_proxy(FILE *out, struct exchange *x)
 {
-	struct offer_target target;
-	const struct conf_origin *o = x->context.origin;
+	struct request_target target;
+	const struct conf_origin *o = x->place.origin;
 	if (o->kind != CONF_ORIGIN_FORWARD || !offer_read_target(x->request, &target))
 		return;
 	const struct conf_upstream_proxy *p = conf_upstream_proxy_for(
@@ -74,7 +74,7 @@ void explain_upstream_proxy(FILE *out, const struct exchange *x)
 		fputs("\n", out);
 		return;
 	}
-	const struct access_verdict v = offer_may_reach(x, NULL);
+	const struct access_verdict v = offer_may_reach(&x->facts, NULL, exchange_effort(x));
 	fputs(", which looks the host up: no range of addresses holds", out);
 	if (v.answer == ACCESS_ALLOW)
 		fputs("\n", out);

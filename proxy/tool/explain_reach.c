@@ -60,8 +60,8 @@ static size_t look_up(const struct conf *conf, const char *name, struct address 
 }
 
 /* NULL: it may be reached. */
-static const struct relay_cause *judge(FILE *out, const struct conf *conf, const struct exchange *x,
-    const struct offer_target *target, const struct address *ip, const char **detail)
+static const struct relay_cause *judge(FILE *out, const struct conf *conf, struct exchange *x,
+    const struct request_target *target, const struct address *ip, const char **detail)
 {
 	struct net_address to;
 	char text[NET_ADDRESS_TEXT];
@@ -72,8 +72,8 @@ static const struct relay_cause *judge(FILE *out, const struct conf *conf, const
 		*detail = "own-listener";
 		return &relay_cause_OWN_ADDRESS;
 	}
-	const struct access_verdict v = offer_may_reach(x, &to);
-	const struct relay_cause *refusal = offer_access_cause(x->context.listen, &v);
+	const struct access_verdict v = offer_may_reach(&x->facts, &to, exchange_effort(x));
+	const struct relay_cause *refusal = offer_access_cause(x->facts.listener, &v);
 	if (refusal) {
 		fprintf(out, "%s has the address %s, which is refused (%s)\n", target->host, text,
 		    v.reason);
@@ -83,11 +83,11 @@ static const struct relay_cause *judge(FILE *out, const struct conf *conf, const
 }
 
 const struct relay_cause *explain_reach(
-    FILE *out, const struct conf *conf, const struct exchange *x, const char **detail)
+    FILE *out, const struct conf *conf, struct exchange *x, const char **detail)
 {
 	struct address found[ADDRESSES_MOST];
-	struct offer_target target;
-	const struct conf_origin *o = x->context.origin;
+	struct request_target target;
+	const struct conf_origin *o = x->place.origin;
 	if (!o || o->kind != CONF_ORIGIN_FORWARD || !offer_read_target(x->request, &target))
 		return NULL;
 	if (target.is_address)

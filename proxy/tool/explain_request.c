@@ -205,7 +205,7 @@ static int promise(struct request *r, const char *text)
 	base->scheme = x->request->scheme;
 	base->authority = x->request->authority;
 	/* The origin names it, by the paths that it knows. */
-	base->path = offer_origin_path(x->context.route, x->request->path, &base->arena);
+	base->path = offer_origin_path(x->place.route, x->request->path, &base->arena);
 	const char *wrong = "not a path or URL";
 	if (http_target_resolve(&head->arena, base, reference, &target)) {
 		http_head_add_token(head, HTTP_TOKEN_PSEUDO_METHOD, method);
@@ -223,8 +223,7 @@ static int promise(struct request *r, const char *text)
 		http_head_free(head);
 		return print_error(r, "--promise", text, wrong);
 	}
-	if (x->context.origin->push == CONF_PUSH_REFUSE ||
-	    x->context.origin->protocols == CONF_HTTP1) {
+	if (x->place.origin->push == CONF_PUSH_REFUSE || x->place.origin->protocols == CONF_HTTP1) {
 		fprintf(r->out, "\n%u. relayed ", ++r->shown);
 		explain_print(r->out, slice_of_string(text));
 		fputs(": does not come\n", r->out);
@@ -280,17 +279,17 @@ static void print_request(struct request *r)
 
 static void print_route(struct request *r)
 {
-	const struct exchange *x = r->scene.x;
-	const struct conf_route *route = x->context.route;
+	struct exchange *x = r->scene.x;
+	const struct conf_route *route = x->place.route;
 	fprintf(r->out, "listen %s, route %s, origin %s\n",
-	    r->scene.listen ? r->scene.listen->name : "-", route->name, x->context.origin->name);
+	    r->scene.listen ? r->scene.listen->name : "-", route->name, x->place.origin->name);
 	explain_upstream_proxy(r->out, x);
 	if (route->side_count > 1)
 		fprintf(r->out,
 		    "the route's origins are %s; this client's address is on the side of %s\n",
-		    route->origin_text, x->context.origin->name);
+		    route->origin_text, x->place.origin->name);
 	if (offer_rewrites(route, x->request->path)) {
-		struct http_head *sent = offer_origin_request(&r->scene.base, x);
+		struct http_head *sent = offer_origin_request(&r->scene.base, &x->facts, &x->place);
 		fputs("the origin gets the path ", r->out);
 		explain_print(r->out, sent->path);
 		fputc('\n', r->out);
@@ -307,7 +306,7 @@ static void print_route(struct request *r)
 static void print_own_answer(struct request *r)
 {
 	struct exchange *x = r->scene.x;
-	const struct conf_route *route = x->context.route;
+	const struct conf_route *route = x->place.route;
 	fprintf(r->out, "listen %s, route %s\n", r->scene.listen ? r->scene.listen->name : "-",
 	    route->name);
 	if (route->answer.status) {

@@ -99,7 +99,7 @@ static void offer_facts(void *context, struct exchange *parent, struct http_head
 	struct explain_scene *s = context;
 	offer_context(&s->base, &s->client, parent, promised, offer, place);
 	struct policy_diary_note note;
-	if (!parent->context.came_through && policy_diary_find(&s->diary, key_of(promised), &note))
+	if (!parent->facts.came_through && policy_diary_find(&s->diary, key_of(promised), &note))
 		offer->known = policy_diary_answer(
 		    &note, offer->source != POLICY_RELAYED, (uint32_t)parent->id, 0);
 	if (s->correct)
@@ -118,7 +118,7 @@ static void report_verdict(struct explain_scene *s, const struct exchange *paren
 		e.hint = hints->list[hints->count - 1].link;
 	s->decided(s->context, &e);
 	s->deciding = NULL;
-	if (parent->context.came_through)
+	if (parent->facts.came_through)
 		return;
 	const struct policy_diary_note hinted = {
 	    .state = POLICY_DIARY_HAD, .fresh_until_sec = UINT32_MAX};
@@ -145,9 +145,9 @@ static void push_promised(void *context, struct exchange *push)
 static void response_head(void *context, struct exchange *x, struct http_head *head)
 {
 	struct explain_scene *s = context;
-	const struct conf_route *route = x->context.route;
+	const struct conf_route *route = x->place.route;
 	if (route)
-		offer_map_response(x, head);
+		offer_map_response(x->request, &x->place, head);
 	if (route)
 		offer_apply_fields(&route->response_fields, head);
 	if (!offer_has_links(x, head))
@@ -160,19 +160,13 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 static bool interim_head(void *context, struct exchange *x, struct http_head *head)
 {
 	struct explain_scene *s = context;
-	offer_map_response(x, head);
+	offer_map_response(x->request, &x->place, head);
 	return offer_on_interim(&s->base, &s->client, x, head);
 }
 
 static void ended(void *context, struct exchange *x)
 {
 	(void)context, (void)x;
-}
-
-static uint32_t week_minute(void *context)
-{
-	(void)context;
-	return clock_week_minute();
 }
 
 static usec time_limit(void *context, const struct exchange *x, enum relay_timeout what)
@@ -196,7 +190,6 @@ static const struct relay_ops relay_ops = {
     .response_head = response_head,
     .interim_head = interim_head,
     .ended = ended,
-    .week_minute = week_minute,
     .time_limit = time_limit,
     .min_rate = min_rate,
 };
@@ -320,6 +313,16 @@ struct http_head *explain_head(struct explain_scene *s)
 
 /* ---- events ---- */
 
+static const struct relay_cause *find_route(
+    struct explain_scene *s, struct exchange *x, const char **detail)
+{
+	struct request_routing routing;
+	const struct relay_cause *refusal =
+	    offer_route(&s->base, &x->facts, exchange_effort(x), &routing, detail);
+	exchange_set_routing(x, &routing);
+	return refusal;
+}
+
 const struct relay_cause *explain_ask(
     struct explain_scene *s, struct http_head *request, const char **detail)
 {
@@ -328,17 +331,18 @@ const struct relay_cause *explain_ask(
 	ensure(x != NULL);
 	s->x = x;
 	s->ignores_links = false;
-	x->context.listen = s->listen;
-	x->context.client = s->client.address;
-	x->context.user = exchange_user_hold(s->user);
+	x->facts.listener = s->listen;
+	x->facts.client = s->client.address;
+	x->facts.user = exchange_user_hold(s->user);
 	x->context.hold_store = &s->held;
-	x->context.came_through = offer_came_through(request);
+	x->facts.came_through = offer_came_through(request);
 	*detail = NULL;
-	const struct relay_cause *refusal = offer_admit(&s->base, x, detail);
+	const struct relay_cause *refusal =
+	    offer_admit(&s->base, &x->facts, exchange_arena(x), detail);
 	if (!refusal && s->access)
 		refusal = explain_access(s->access, x, detail);
 	if (!refusal)
-		refusal = offer_route(&s->base, x, detail);
+		refusal = find_route(s, x, detail);
 	return refusal || !s->access ? refusal : explain_reach(s->access, s->conf, x, detail);
 }
 

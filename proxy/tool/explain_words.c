@@ -33,7 +33,7 @@ void explain_interim(FILE *out, const struct explain_scene *s)
 
 bool explain_is_without_pushes(const struct exchange *x)
 {
-	const struct conf_origin *origin = x->context.origin;
+	const struct conf_origin *origin = x->place.origin;
 	bool is_cleartext = slice_equal(x->request->scheme, SLICE("http"));
 	return origin->protocols == CONF_HTTP1 ||
 	       (origin->kind == CONF_ORIGIN_FORWARD && is_cleartext);
@@ -41,7 +41,7 @@ bool explain_is_without_pushes(const struct exchange *x)
 
 void explain_no_pushes(FILE *out, const struct exchange *x, bool has_promises)
 {
-	const struct conf_origin *origin = x->context.origin;
+	const struct conf_origin *origin = x->place.origin;
 	if (origin->kind == CONF_ORIGIN_FORWARD && explain_is_without_pushes(x)) {
 		fputs("\nIn forward mode origins of http are spoken to in HTTP/1.1, which has no "
 		      "pushes: they "
@@ -70,7 +70,7 @@ void explain_no_pushes(FILE *out, const struct exchange *x, bool has_promises)
 
 static const char *advice_for(const struct exchange *x, const struct relay_cause *cause)
 {
-	const struct conf_listen *listen = x->context.listen;
+	const struct conf_listen *listen = x->facts.listener;
 	if (cause == &relay_cause_UNTRUSTED_SCHEME && listen->certificate_count > 0)
 		return "This listener speaks TLS: a client with http cannot use it. `trusted` is "
 		       "for "
@@ -92,8 +92,8 @@ void explain_refusal(
     FILE *out, const struct exchange *x, const struct relay_cause *cause, const char *detail)
 {
 	const char *advice = advice_for(x, cause);
-	if (x->context.listen)
-		fprintf(out, "listen %s\n", x->context.listen->name);
+	if (x->facts.listener)
+		fprintf(out, "listen %s\n", x->facts.listener->name);
 	fprintf(out, "answered %u by the gateway itself: %s\n", cause->status,
 	    detail ? detail : cause->name);
 	if (advice)

@@ -30,11 +30,11 @@ static uint64_t read_key(struct slice text)
 
 void upstream_read_affinity(struct exchange *x)
 {
-	const char *name = x->context.origin->balance.affinity_cookie;
+	const char *name = x->place.origin->balance.affinity_cookie;
 	const struct exchange *parent = x->pushed.parent;
 	uint64_t key = read_key(exchange_cut_cookie(x, slice_of_string(name)));
 
-	if (key == 0 && parent && parent->context.origin == x->context.origin)
+	if (key == 0 && parent && parent->place.origin == x->place.origin)
 		key = parent->context.affinity;
 	if (key != 0)
 		x->context.affinity = key;
@@ -49,7 +49,7 @@ void upstream_add_affinity(const struct exchange *x, struct http_head *response)
 	bool is_secure = slice_equal(x->request->scheme, SLICE("https"));
 	http_head_add_token(response, HTTP_TOKEN_SET_COOKIE,
 	    arena_printf(&response->arena, "%s=%016" PRIx64 "; Path=/; HttpOnly; SameSite=Lax%s",
-		x->context.origin->balance.affinity_cookie, s->member.key,
+		x->place.origin->balance.affinity_cookie, s->member.key,
 		is_secure ? "; Secure" : ""));
 	if (!http_cache_control(response).no_store)
 		http_head_add_token(response, HTTP_TOKEN_CACHE_CONTROL, SLICE("private"));

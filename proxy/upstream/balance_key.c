@@ -48,7 +48,7 @@ static struct slice value_of_field(const struct http_head *head, const struct co
 /* What requests that belong together have in common. ptr NULL: this one has no such thing. */
 static struct slice text_of(const struct exchange *x, const struct conf_balance *b)
 {
-	const struct address *client = &x->context.client;
+	const struct address *client = &x->facts.client;
 
 	switch (b->hash) {
 	case CONF_HASH_CLIENT:

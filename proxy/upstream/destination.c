@@ -73,7 +73,7 @@ static bool is_push_off(const struct destination *d, const struct conf_route *ro
  * subscription is a request like any other. */
 static enum pool_kind kind_of(const struct server *s, struct exchange *x)
 {
-	const struct conf_route *route = x->context.route;
+	const struct conf_route *route = x->place.route;
 	bool has_pushes = !s->known.protocol || (s->known.capabilities & SESSION_TAKES_PUSHES) != 0;
 	if (route->subscription)
 		x->pushes.is_subscription =
@@ -137,7 +137,7 @@ static struct server *choose(struct destination *d, struct exchange *x)
 {
 	if (d->is_stale)
 		collect_members(d);
-	if (d->is_on_demand && !destination_is_open_to(d, x))
+	if (d->is_on_demand && !destination_admits(d, x))
 		return NULL;
 	if (d->member_count > 1)
 		return choose_of_several(d, x);

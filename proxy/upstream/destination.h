@@ -134,9 +134,11 @@ void destination_try_another(
 
 /* ---- judge.c ---- */
 
-/* Forward mode: whether x may go to each address that the destination has now. False: the reason is noted as the
- * failure of x. */
-bool destination_is_open_to(const struct destination *d, struct exchange *x);
+/* Forward mode: whether the request may go to each address that the destination has now. */
+bool destination_is_open_to(
+    const struct destination *d, const struct request_facts *f, struct effort *effort);
+/* The same for x itself. False: the reason is noted as its failure. */
+bool destination_admits(const struct destination *d, struct exchange *x);
 
 /* ---- destination_names.c ---- */
 

@@ -26,9 +26,9 @@ static bool speaks_http1(const struct destination *d)
 /* The window of its stream bounds what a client may send before any of it is taken. */
 static uint32_t most_bytes(const struct exchange *x)
 {
-	const struct conf_request_buffer *conf = &x->context.route->request_buffer;
+	const struct conf_request_buffer *conf = &x->place.route->request_buffer;
 	uint32_t bytes = conf->is_given ? conf->bytes : ANNOUNCED_MOST;
-	uint32_t window = x->context.listen->stream_window_bytes - 1;
+	uint32_t window = x->facts.listener->stream_window_bytes - 1;
 	return bytes < window ? bytes : window;
 }
 
@@ -36,7 +36,7 @@ static bool is_small(const struct exchange *x)
 {
 	uint64_t length = x->request->content_length;
 	bool is_announced = length != HTTP_LENGTH_UNKNOWN;
-	if (!is_announced && !x->context.route->request_buffer.is_given)
+	if (!is_announced && !x->place.route->request_buffer.is_given)
 		return false;
 	return (is_announced ? length : x->upload.received) <= most_bytes(x);
 }
@@ -44,7 +44,7 @@ static bool is_small(const struct exchange *x)
 /* The server may want to refuse the request before its body is sent (RFC 9110 10.1.1). */
 static bool waits_for_server(const struct exchange *x)
 {
-	return !x->context.route->request_buffer.is_given && http_expects_continue(x->request);
+	return !x->place.route->request_buffer.is_given && http_expects_continue(x->request);
 }
 
 static bool may_gather(const struct exchange *x)
@@ -55,7 +55,7 @@ static bool may_gather(const struct exchange *x)
 bool gathering_begins(const struct destination *d, struct exchange *x)
 {
 	bool is_stream = x->context.is_streaming || x->context.is_call || x->tunnel.is_asked;
-	if (is_stream || exchange_is_push(x) || !x->context.listen || !speaks_http1(d) ||
+	if (is_stream || exchange_is_push(x) || !x->facts.listener || !speaks_http1(d) ||
 	    !may_gather(x) || waits_for_server(x))
 		return false;
 	x->context.upload_wait = UPLOAD_GATHERS;

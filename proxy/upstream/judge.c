@@ -5,6 +5,8 @@
  */
 #include "proxy/upstream/private.h"
 
+#include "proxy/limits.h"
+
 void destination_note_refused(struct exchange *x, const struct net_address *to)
 {
 	char text[NET_ADDRESS_TEXT];
@@ -12,39 +14,88 @@ void destination_note_refused(struct exchange *x, const struct net_address *to)
 	x->context.refused_address = arena_printf(exchange_arena(x), "%s", text).ptr;
 }
 
+/* Why a request may not go somewhere. */
+struct refusal {
+	const struct relay_cause *cause;
+	const char *detail; /* constant */
+	uint8_t denial;     /* of exchange_context */
+	bool has_address;   /* `to` is the address that it is refused for */
+	struct net_address to;
+};
+
 /* Without this a proxy could be made to talk to itself, or to what it serves as a gateway. */
-static bool is_own(const struct destination *d, struct exchange *x, const struct net_address *to)
+static bool is_own(
+    const struct destination *d, const struct net_address *to, struct refusal *refusal)
 {
 	if (!conf_is_own_address(d->upstream->env->conf, to))
 		return false;
-	destination_note_refused(x, to);
-	exchange_note_failure(x, &relay_cause_OWN_ADDRESS, 0, "own-listener");
+	*refusal = (struct refusal){&relay_cause_OWN_ADDRESS, "own-listener", 0, true, *to};
 	return true;
 }
 
-static bool may_reach(struct exchange *x, const struct net_address *to)
+/* to NULL: a name that an upstream proxy looks up. */
+static bool may_reach(const struct request_facts *f, const struct net_address *to,
+    struct effort *effort, struct refusal *refusal)
 {
-	const struct access_verdict verdict = offer_may_reach(x, to);
-	const struct relay_cause *refusal = offer_access_cause(x->context.listen, &verdict);
-	if (!refusal)
+	const struct access_verdict verdict = offer_may_reach(f, to, effort);
+	const struct relay_cause *cause = offer_access_cause(f->listener, &verdict);
+	if (!cause)
 		return true;
-	x->context.denial = (uint8_t)(1 + verdict.why);
+	*refusal = (struct refusal){.cause = cause,
+	    .detail = verdict.reason,
+	    .denial = (uint8_t)(1 + verdict.why),
+	    .has_address = to != NULL};
 	if (to)
-		destination_note_refused(x, to);
-	exchange_note_failure(x, refusal, 0, verdict.reason);
+		refusal->to = *to;
 	return false;
 }
 
 /* The operator has chosen the proxy, so its address is not judged. A name is looked up there: only a destination that
  * is written as an address has one here. */
-static bool is_open_through_proxy(const struct destination *d, struct exchange *x)
+static bool is_open_through_proxy(const struct destination *d, const struct request_facts *f,
+    struct effort *effort, struct refusal *refusal)
 {
-	struct offer_target target;
+	struct request_target target;
 	struct net_address to;
-	if (!offer_read_target(x->request, &target) || !target.is_address)
-		return may_reach(x, NULL);
+	if (!offer_read_target(f->head, &target) || !target.is_address)
+		return may_reach(f, NULL, effort, refusal);
 	net_address_set_ip(&to, &target.address, target.port);
-	return !is_own(d, x, &to) && may_reach(x, &to);
+	return !is_own(d, &to, refusal) && may_reach(f, &to, effort, refusal);
+}
+
+static bool is_open(const struct destination *d, const struct request_facts *f,
+    struct effort *effort, struct refusal *refusal)
+{
+	if (d->origin->proxy)
+		return is_open_through_proxy(d, f, effort, refusal);
+	list_for_each(&d->servers, s, struct server, link)
+	{
+		if (s->is_leaving)
+			continue;
+		if (is_own(d, s->address, refusal) || !may_reach(f, s->address, effort, refusal))
+			return false;
+	}
+	return true;
+}
+
+bool destination_is_open_to(
+    const struct destination *d, const struct request_facts *f, struct effort *effort)
+{
+	struct refusal refusal;
+	return is_open(d, f, effort, &refusal);
+}
+
+bool destination_admits(const struct destination *d, struct exchange *x)
+{
+	struct refusal refusal;
+	if (is_open(d, &x->facts, exchange_effort(x), &refusal))
+		return true;
+	if (refusal.denial > 0)
+		x->context.denial = refusal.denial;
+	if (refusal.has_address)
+		destination_note_refused(x, &refusal.to);
+	exchange_note_failure(x, refusal.cause, 0, refusal.detail);
+	return false;
 }
 
 bool origin_conn_is_own(const struct origin_conn *c)
@@ -58,31 +109,14 @@ bool origin_conn_is_own(const struct origin_conn *c)
 		   net_conn_is_to_itself(c->net));
 }
 
-bool destination_is_open_to(const struct destination *d, struct exchange *x)
-{
-	if (d->origin->proxy)
-		return is_open_through_proxy(d, x);
-	list_for_each(&d->servers, s, struct server, link)
-	{
-		if (s->is_leaving)
-			continue;
-		if (is_own(d, x, s->address) || !may_reach(x, s->address))
-			return false;
-	}
-	return true;
-}
-
-bool upstream_is_open_to(const struct exchange *push, const struct exchange *x)
+bool upstream_is_open_to(const struct exchange *push, const struct request_facts *f)
 {
 	const struct destination *d = push->context.destination;
 	const struct server *s = push->context.server;
-	struct exchange asked = {.relay = x->relay,
-	    .request = x->request,
-	    .method = x->method,
-	    .context = x->context,
-	    .effort_since = USEC_NEVER};
+	struct effort effort = effort_of(LIMIT_EFFORT_OF_REQUEST);
+	struct refusal refusal;
 	if (!d)
 		return true;
-	return s && !d->origin->proxy ? may_reach(&asked, s->address)
-				      : destination_is_open_to(d, &asked);
+	return s && !d->origin->proxy ? may_reach(f, s->address, &effort, &refusal)
+				      : is_open(d, f, &effort, &refusal);
 }

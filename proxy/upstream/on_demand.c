@@ -253,7 +253,7 @@ static void leave(struct on_demand *o, struct demand *m)
 /* ---- the one of a request ---- */
 
 static uint64_t hash_of(
-    const struct on_demand *o, const struct template *t, const struct offer_target *target)
+    const struct on_demand *o, const struct template *t, const struct request_target *target)
 {
 	uint64_t seed =
 	    o->upstream->env->seed ^ (uint64_t)(uintptr_t)t ^ (uint64_t)target->port << 48;
@@ -261,7 +261,7 @@ static uint64_t hash_of(
 }
 
 static struct demand *find(const struct on_demand *o, const struct template *t,
-    const struct offer_target *target, uint64_t hash)
+    const struct request_target *target, uint64_t hash)
 {
 	for (struct map_node *n = map_find(&o->demands, hash); n; n = map_next(n)) {
 		struct demand *m = container_of(n, struct demand, node);
@@ -273,7 +273,7 @@ static struct demand *find(const struct on_demand *o, const struct template *t,
 }
 
 /* The line `server` that the target stands for; its texts lie in m. */
-static void fill_line(struct demand *m, const struct offer_target *target)
+static void fill_line(struct demand *m, const struct request_target *target)
 {
 	const struct conf_upstream_proxy *p = m->template->conf.proxy;
 	struct destination *d = &m->destination;
@@ -308,7 +308,7 @@ static uint64_t asker_of(const struct on_demand *o, const struct address *client
 }
 
 static struct demand *make(struct on_demand *o, const struct template *t,
-    const struct offer_target *target, uint64_t hash, const struct address *client)
+    const struct request_target *target, uint64_t hash, const struct address *client)
 {
 	struct upstream *u = o->upstream;
 	size_t size = strlen(target->host) + 1;
@@ -349,9 +349,9 @@ static bool make_room(struct on_demand *o, const struct conf_origin *origin)
 }
 
 static const struct template *template_of(
-    const struct on_demand *o, const struct exchange *x, struct offer_target *target)
+    const struct on_demand *o, const struct exchange *x, struct request_target *target)
 {
-	const struct conf_origin *origin = x->context.origin;
+	const struct conf_origin *origin = x->place.origin;
 	const struct conf_upstream_proxy *p = conf_upstream_proxy_for(
 	    origin, slice_of_string(target->host), target->is_address ? &target->address : NULL);
 	enum demand_kind kind = target->is_tunnel ? DEMAND_TUNNEL
@@ -371,13 +371,13 @@ static const struct template *template_of(
 struct destination *on_demand_get(struct upstream *u, struct exchange *x)
 {
 	struct on_demand *o = u->on_demand;
-	const struct conf_origin *origin = x->context.origin;
-	const struct offer_target *named = offer_target_of(x);
+	const struct conf_origin *origin = x->place.origin;
+	const struct request_target *named = offer_target_of(&x->facts, exchange_arena(x));
 	if (!named) {
 		exchange_on_up_failed(x, &relay_cause_HOST_STRANGE, 0, NULL);
 		return NULL;
 	}
-	struct offer_target target = *named;
+	struct request_target target = *named;
 	const struct template *t = template_of(o, x, &target);
 	uint64_t hash = hash_of(o, t, &target);
 	struct demand *m = find(o, t, &target, hash);
@@ -388,7 +388,7 @@ struct destination *on_demand_get(struct upstream *u, struct exchange *x)
 	if (m)
 		m->was_asked_again = true;
 	else
-		m = make(o, t, &target, hash, &x->context.client);
+		m = make(o, t, &target, hash, &x->facts.client);
 	use(m, x);
 	return &m->destination;
 }

@@ -119,7 +119,7 @@ static void charge_reset(struct origin_conn *c, struct exchange *parent)
 	const struct rate refusals = {s->promise_refusals, s->promise_refusals * 60};
 	bool is_flood = !bucket_take(&c->refusals, &refusals, 60, now);
 	if (is_shared && (is_often || is_flood))
-		suspend_route_push(c, parent->context.route);
+		suspend_route_push(c, parent->place.route);
 	if (!is_flood)
 		return;
 	withdraw_push(c);
@@ -170,7 +170,7 @@ static void report_malformed(
 	const struct policy_offer offer = {.source = POLICY_RELAYED,
 	    .promised = &unknown,
 	    .parent = parent->request,
-	    .client = parent->context.client};
+	    .client = parent->facts.client};
 	const struct policy_verdict dropped = {
 	    .action = POLICY_DROP, .reason = &policy_reason_MALFORMED};
 	parent->relay->ops->offer_decided(parent->relay->context, parent, &offer, dropped);
@@ -231,10 +231,11 @@ static bool covers(const struct exchange *parent, struct slice host)
 	return p->covered[p->count++] = net_conn_peer_covers(c->net, host);
 }
 
-static bool may_reach(const struct exchange *parent, struct exchange *asked)
+static bool may_reach(
+    const struct exchange *parent, const struct request_facts *asked, struct effort *effort)
 {
 	const struct origin_conn *c = origin_conn_of(parent);
-	return c && destination_is_open_to(c->pool->server->destination, asked);
+	return c && destination_is_open_to(c->pool->server->destination, asked, effort);
 }
 
 const struct offer_promiser upstream_promiser = {.covers = covers, .may_reach = may_reach};

@@ -141,13 +141,13 @@ bool upstream_is_empty(const struct upstream *u)
 static struct destination *destination_of(const struct upstream *u, const struct exchange *x)
 {
 	return x->context.destination ? x->context.destination
-				      : &u->destinations[x->context.origin->index];
+				      : &u->destinations[x->place.origin->index];
 }
 
 void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push)
 {
 	x->context.wants_pushes = wants_push;
-	bool is_forward = x->context.origin->kind == CONF_ORIGIN_FORWARD;
+	bool is_forward = x->place.origin->kind == CONF_ORIGIN_FORWARD;
 	if (is_forward && !x->context.destination && !on_demand_get(u, x))
 		return;
 	struct destination *d = destination_of(u, x);

@@ -64,8 +64,8 @@ void upstream_upload_grew(struct upstream *u, struct exchange *x);
 /* The exchange is over. */
 void upstream_exchange_ended(struct exchange *x);
 
-/* Forward mode: whether x may go where the response of push, which is held, came from. */
-bool upstream_is_open_to(const struct exchange *push, const struct exchange *x);
+/* Forward mode: whether the request may go where the response of push, which is held, came from. */
+bool upstream_is_open_to(const struct exchange *push, const struct request_facts *f);
 
 /* ---- affinity-cookie ---- */
 

@@ -418,7 +418,7 @@ static void begin_request(struct world *w, uint8_t which, uint8_t argument)
 	w->begun++;
 	s->leg = &x->down;
 	x->context.hold_store = &w->stores[s->client];
-	x->context.came_through = which & 128;
+	x->facts.came_through = which & 128;
 	x->context.upload_limit_bytes = argument & 128 ? 20000 : 0;
 	if (!list_is_empty(&w->hold.used) && hold_claim(&w->hold, x))
 		return;

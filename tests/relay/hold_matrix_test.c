@@ -141,7 +141,7 @@ static bool gets(const struct row *r, const struct column *c, enum moment when, 
 		answer(hw, push, r, when == WHOLE ? "mine" : "mi", when == WHOLE);
 	struct exchange *x =
 	    hold_world_request(hw, c->from == OTHER_CONNECTION ? &other : &hw->store, "GET", "/a", c->request, &down);
-	x->context.came_through = c->from == THROUGH_A_PROXY;
+	x->facts.came_through = c->from == THROUGH_A_PROXY;
 	if (!hold_claim(&hw->hold, x))
 		exchange_dispatch(x);
 	hold_world_pass(hw);

@@ -20,7 +20,7 @@ static void ask(struct hold_world *hw, uint8_t client, const char *path, hold_fi
 {
 	struct world_leg *down;
 	struct exchange *x = hold_world_request(hw, &hw->store, "GET", path, fields, &down);
-	x->context.client = (struct address){.family = 4, .bytes = {192, 0, 2, client}};
+	x->facts.client = (struct address){.family = 4, .bytes = {192, 0, 2, client}};
 	if (!hold_claim(&hw->hold, x))
 		exchange_dispatch(x);
 	hold_world_pass(hw);
@@ -31,7 +31,7 @@ static void ask(struct hold_world *hw, uint8_t client, const char *path, hold_fi
 static bool is_held(struct hold_world *hw, uint8_t client, const char *path, hold_fields fields)
 {
 	struct world_leg *up;
-	hw->parent->context.client = (struct address){.family = 4, .bytes = {192, 0, 2, client}};
+	hw->parent->facts.client = (struct address){.family = 4, .bytes = {192, 0, 2, client}};
 	struct exchange *push = hold_world_promise(hw, path, NULL, &up);
 	if (!push)
 		return false;
@@ -193,7 +193,7 @@ static void what_was_held_before_a_pause_does_not_lengthen_it(void **state)
 	for (unsigned i = 0; i < 2; i++)
 		assert_false(hold_world_ask(hw, &stores[i], "GET", "/a", OTHER_COOKIE, &down));
 	hold_world_wait(hw, 59 * USEC_PER_SEC);
-	first->context.client = (struct address){0};
+	first->facts.client = (struct address){0};
 	struct http_head *promised = world_request(hw->w, "GET", "/a");
 	assert_ptr_equal(hold_refusal(first, promised), &policy_reason_HOLD_PAUSED);
 	hold_world_wait(hw, 2 * USEC_PER_SEC);

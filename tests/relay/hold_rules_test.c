@@ -219,7 +219,7 @@ static void request_that_came_through_a_proxy_claims_nothing_private(void **stat
 	struct world_leg *down;
 	hold_world_push(hw, "/a", FRESH, "abc");
 	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
-	x->context.came_through = true;
+	x->facts.came_through = true;
 	assert_false(hold_claim(&hw->hold, x));
 	assert_string_equal(hw->notes, "missed outside");
 	hold_world_free(hw);
@@ -230,7 +230,7 @@ static void request_that_came_through_a_proxy_claims_nothing_private(void **stat
 static bool route_gets(struct hold_world *hw, unsigned route, const char *path, struct world_leg **down)
 {
 	struct exchange *x = hold_world_request(hw, &hw->store, "GET", path, NULL, down);
-	x->context.route = hold_world_route(route);
+	x->place.route = hold_world_route(route);
 	bool is_claimed = hold_claim(&hw->hold, x);
 	if (!is_claimed)
 		exchange_dispatch(x);
@@ -250,7 +250,7 @@ static void what_an_origin_said_to_one_route_is_not_for_another(void **state)
 		struct world_leg *down;
 		ops.same_changes = hold_world_same_route;
 		hw->hold.ops = &ops;
-		hw->parent->context.route = hold_world_route(0);
+		hw->parent->place.route = hold_world_route(0);
 		hold_world_push(hw, "/a", FIELDS("cache-control", is_public ? "public, max-age=60" : "max-age=60"), "abc");
 		assert_int_equal(route_gets(hw, 1, "/a", &down), is_public);
 		assert_string_equal(hw->notes, is_public ? "claimed" : "missed route");
@@ -271,7 +271,7 @@ static void request_of_another_route_waits_for_the_head_and_gets_nothing_before(
 		struct world_leg *down;
 		ops.same_changes = hold_world_same_route;
 		hw->hold.ops = &ops;
-		hw->parent->context.route = hold_world_route(0);
+		hw->parent->place.route = hold_world_route(0);
 		struct exchange *push = hold_world_promise(hw, "/a", NULL, NULL);
 		assert_true(route_gets(hw, 1, "/a", &down));
 		unsigned dispatched = hw->w->dispatch_count;
@@ -297,7 +297,7 @@ static void request_that_goes_another_way_finds_nothing(void **state)
 	struct hold_world *hw = hold_world_new();
 	struct world_leg *down;
 	hw->ops.same_at_origin = hold_world_same_route;
-	hw->parent->context.route = hold_world_route(0);
+	hw->parent->place.route = hold_world_route(0);
 	hold_world_push(hw, "/a", FRESH, "abc");
 	assert_false(route_gets(hw, 1, "/a", &down));
 	assert_string_equal(hw->notes, "");
@@ -325,7 +325,7 @@ static void what_a_shared_cache_may_store_serves_every_client_until_it_is_stale(
 	assert_string_equal(down->bytes, "abc");
 	struct exchange *x =
 	    hold_world_request(hw, NULL, "GET", "/style", NULL, &down); /* HTTP/1.1, say */
-	x->context.came_through = true;
+	x->facts.came_through = true;
 	assert_true(hold_claim(&hw->hold, x));
 	hold_world_pass(hw);
 	hold_world_take(hw, down);

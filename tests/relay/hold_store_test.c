@@ -76,17 +76,17 @@ static void same_uri_from_another_origin_or_for_another_route_is_no_duplicate(vo
 	struct hold_ops ops = *hw->hold.ops;
 	ops.same_changes = hold_world_same_route;
 	hw->hold.ops = &ops;
-	hw->parent->context.route = hold_world_route(0);
+	hw->parent->place.route = hold_world_route(0);
 	hold_world_push(hw, "/a", FRESH, "abc");
 	another_page(hw, NULL);
-	hw->parent->context.route = hold_world_route(0);
+	hw->parent->place.route = hold_world_route(0);
 	assert_null(hold_world_promise(hw, "/a", NULL, NULL));
 	another_page(hw, NULL);
-	hw->parent->context.route = hold_world_route(1);
+	hw->parent->place.route = hold_world_route(1);
 	assert_non_null(hold_world_promise(hw, "/a", NULL, NULL));
 	another_page(hw, NULL);
-	hw->parent->context.route = hold_world_route(0);
-	hw->parent->context.origin = (const struct conf_origin *)(const void *)&another_origin;
+	hw->parent->place.route = hold_world_route(0);
+	hw->parent->place.origin = (const struct conf_origin *)(const void *)&another_origin;
 	assert_non_null(hold_world_promise(hw, "/a", NULL, NULL));
 	assert_string_equal(hw->w->refused, "duplicate");
 	hold_world_free(hw);
@@ -359,7 +359,7 @@ static void secluded_client_gives_nothing_and_gets_nothing(void **state)
 	assert_false(hold_world_get(hw, "/own", NULL, &down));
 	assert_true(hold_world_ask(hw, &other, "GET", "/own", NULL, &down));
 	/* Without a store of its own a connection of many users has none then. */
-	hw->parent->context.came_through = true;
+	hw->parent->facts.came_through = true;
 	assert_ptr_equal(hold_refusal(hw->parent, NULL), &policy_reason_HOLD_FORWARDED);
 	other.is_secluded = false;
 	assert_null(hold_refusal(hw->parent, NULL));

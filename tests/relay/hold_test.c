@@ -80,10 +80,10 @@ static void requests_for_another_origin_are_dispatched(void **state)
 	struct world_leg *down;
 	hold_world_push(hw, "/a", FRESH, "abc");
 	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/a", NULL, &down);
-	const struct conf_origin *own = x->context.origin;
-	x->context.origin = (const void *)&another;
+	const struct conf_origin *own = x->place.origin;
+	x->place.origin = (const void *)&another;
 	assert_false(hold_claim(&hw->hold, x));
-	x->context.origin = own;
+	x->place.origin = own;
 	assert_true(hold_claim(&hw->hold, x));
 	hold_world_pass(hw);
 	hold_world_free(hw);

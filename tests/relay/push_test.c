@@ -55,14 +55,14 @@ static void push_is_its_parents_users(void **state)
 	user->references = 1;
 	user->length = 5;
 	memcpy(user->name, "alice", sizeof("alice"));
-	x->context.user = user;
+	x->facts.user = user;
 	struct exchange *push = world_promise(w, x, "/a.css", &push_up, &push_down);
-	assert_ptr_equal(push->context.user, user);
+	assert_ptr_equal(push->facts.user, user);
 	assert_int_equal(user->references, 2);
 	exchange_on_down_ended(x, &relay_cause_DOWN_RESET, 8, NULL);
 	relay_reap(&w->relay);
 	assert_int_equal(user->references, 1);
-	assert_string_equal(push->context.user->name, "alice");
+	assert_string_equal(push->facts.user->name, "alice");
 	world_end(w);
 }
 

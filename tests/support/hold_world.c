@@ -132,7 +132,7 @@ struct hold_world *hold_world_with(hold_fields parent, bool came_through,
 	hold_init(&hw->hold, &hw->w->relay, &hold_ops, hw, shared);
 	hold_store_init(&hw->store, &hw->hold, &hw->w->budget, own, true);
 	hw->parent = hold_world_request(hw, &hw->store, "GET", "/", parent, &hw->parent_down);
-	hw->parent->context.came_through = came_through;
+	hw->parent->facts.came_through = came_through;
 	exchange_dispatch(hw->parent);
 	hw->parent_up = world_leg_of(hw->w, &hw->parent->up);
 	return hw;
@@ -284,7 +284,7 @@ void hold_world_take(struct hold_world *hw, struct world_leg *down)
 bool hold_world_same_route(void *context, const struct exchange *a, const struct exchange *b)
 {
 	(void)context;
-	return a->context.route == b->context.route;
+	return a->place.route == b->place.route;
 }
 
 const struct conf_route *hold_world_route(unsigned number)

@@ -400,8 +400,8 @@ static void push_has_the_user_of_its_page(void **state)
 	UNTIL(w, w->gateway->relay.live_count == 2);
 	list_for_each(&w->gateway->relay.live, x, struct exchange, link)
 	{
-		assert_non_null(x->context.user);
-		assert_string_equal(x->context.user->name, "alice");
+		assert_non_null(x->facts.user);
+		assert_string_equal(x->facts.user->name, "alice");
 	}
 	gate_answer(gate_find(w, "/"), 200, 0, true);
 	UNTIL(w, s->is_over);

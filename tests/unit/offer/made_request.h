@@ -56,13 +56,13 @@ static inline struct made made_new(const char *listen, const char *route, const 
 	http_head_add(head, SLICE(":path"), SLICE("/"));
 	add_fields(head, fields);
 	assert_null(http_head_validate(head, HTTP_REQUEST));
-	m.x.request = head;
+	m.x.request = m.x.facts.head = head;
 	m.x.method = head->method_token;
-	m.x.context.listen = &m.conf->listens[0];
-	m.x.context.route = &m.conf->routes[0];
-	m.x.context.origin = m.conf->routes[0].origin;
+	m.x.facts.listener = &m.conf->listens[0];
+	m.x.place.route = &m.conf->routes[0];
+	m.x.place.origin = m.conf->routes[0].origin;
 	if (*client)
-		assert_true(address_parse(slice_of_string(client), &m.x.context.client));
+		assert_true(address_parse(slice_of_string(client), &m.x.facts.client));
 	return m;
 }
 
@@ -89,7 +89,7 @@ static inline void origin_gets(const char *listen, const char *route, const char
 {
 	char all[2048];
 	struct made m = made_new(listen, route, client, fields);
-	struct http_head *head = offer_origin_request(&m.env, &m.x);
+	struct http_head *head = offer_origin_request(&m.env, &m.x.facts, &m.x.place);
 	http_head_remove(head, HTTP_TOKEN_VIA);
 	snprintf(all, sizeof(all), "%s", wanted);
 	text_is(head, all);

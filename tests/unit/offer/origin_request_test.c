@@ -44,10 +44,10 @@ static struct made made_new(const char *origin, const char *rules, const char *m
 	for (; fields && *fields; fields += 2)
 		http_head_add(head, slice_of_string(fields[0]), slice_of_string(fields[1]));
 	assert_null(http_head_validate(head, HTTP_REQUEST));
-	m.x.request = head;
+	m.x.request = m.x.facts.head = head;
 	m.x.method = head->method_token;
-	m.x.context.route = &m.conf->routes[0];
-	m.x.context.origin = m.conf->routes[0].origin;
+	m.x.place.route = &m.conf->routes[0];
+	m.x.place.origin = m.conf->routes[0].origin;
 	return m;
 }
 
@@ -81,7 +81,7 @@ static void origin_gets(struct made *m, const char *wanted)
 	char before[4096];
 	text_of(m->x.request, before, sizeof(before));
 	for (int i = 0; i < 2; i++) {
-		struct http_head *head = offer_origin_request(&m->env, &m->x);
+		struct http_head *head = offer_origin_request(&m->env, &m->x.facts, &m->x.place);
 		text_is(head, wanted);
 		assert_ptr_not_equal(head, m->x.request);
 		http_head_free(head);
@@ -144,7 +144,7 @@ static void never_indexed_fields_stay_so(void **state)
 	(void)state;
 	struct made m = made_new(NULL, NULL, "GET", FIELDS("x-key", "secret", "x-open", "1"));
 	((struct http_head *)(uintptr_t)m.x.request)->fields[0].never_index = true;
-	struct http_head *head = offer_origin_request(&m.env, &m.x);
+	struct http_head *head = offer_origin_request(&m.env, &m.x.facts, &m.x.place);
 	assert_true(head->fields[0].never_index);
 	assert_false(head->fields[1].never_index);
 	http_head_free(head);
@@ -201,7 +201,7 @@ static void pseudo_fields_are_the_clients_unless_the_origin_has_its_own(void **s
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct made m = made_new(rows[i].origin, NULL, "GET", NULL);
-		struct http_head *head = offer_origin_request(&m.env, &m.x);
+		struct http_head *head = offer_origin_request(&m.env, &m.x.facts, &m.x.place);
 		assert_true(slice_equal(head->authority, slice_of_string(rows[i].authority)));
 		assert_true(slice_equal(head->scheme, slice_of_string(rows[i].scheme)));
 		assert_true(slice_equal(head->method, SLICE("GET")));

@@ -75,7 +75,7 @@ static void port_is_that_of_the_request(void **state)
 		struct http_head *request = (struct http_head *)(uintptr_t)m.x.request;
 		request->scheme = slice_of_string(rows[i].scheme);
 		request->authority = slice_of_string(rows[i].authority);
-		struct http_head *head = offer_origin_request(&m.env, &m.x);
+		struct http_head *head = offer_origin_request(&m.env, &m.x.facts, &m.x.place);
 		const struct http_field *port = http_head_find(head, HTTP_TOKEN_X_FORWARDED_PORT);
 		assert_non_null(port);
 		assert_true(slice_equal(port->value, slice_of_string(rows[i].port)));
@@ -147,14 +147,14 @@ static void what_is_kept_for_one_client_is_told_of_no_other(void **state)
 			request->scheme = slice_of_string(schemes[pick % 7 == 0 ? 2 : pick % 2]);
 			const char *form = pick % 5 == 0 ? "2001:db8::%x:%x" : "10.%u.0.%u";
 			snprintf(address, sizeof(address), form, pick >> 8 & 255, pick >> 16 & 255);
-			assert_true(address_parse(slice_of_string(address), &m.x.context.client));
+			assert_true(address_parse(slice_of_string(address), &m.x.facts.client));
 			if (pick % 31 == 0)
-				m.x.context.client = (struct address){0};
+				m.x.facts.client = (struct address){0};
 			m.env.forwarding = NULL;
-			struct http_head *alone = offer_origin_request(&m.env, &m.x);
+			struct http_head *alone = offer_origin_request(&m.env, &m.x.facts, &m.x.place);
 			for (int again = 0; again < 2; again++) {
 				m.env.forwarding = table;
-				struct http_head *kept = offer_origin_request(&m.env, &m.x);
+				struct http_head *kept = offer_origin_request(&m.env, &m.x.facts, &m.x.place);
 				assert_int_equal(kept->count, alone->count);
 				for (uint32_t f = 0; f < kept->count; f++) {
 					const struct http_field *a = &kept->fields[f], *b = &alone->fields[f];
@@ -184,13 +184,13 @@ static void held_responses_are_told_of_changes(void **state)
 {
 	(void)state;
 	struct made m = made_new("", "forwarded = keep", "10.0.0.1", "");
-	assert_false(offer_changes_forwarding(&m.x));
+	assert_false(offer_changes_forwarding(m.x.facts.listener, m.x.place.route));
 	made_free(&m);
 	m = made_new("", "", "10.0.0.1", "");
-	assert_true(offer_changes_forwarding(&m.x));
+	assert_true(offer_changes_forwarding(m.x.facts.listener, m.x.place.route));
 	made_free(&m);
 	m = made_new(FORWARD, "", "10.0.0.1", "");
-	assert_true(offer_changes_forwarding(&m.x));
+	assert_true(offer_changes_forwarding(m.x.facts.listener, m.x.place.route));
 	made_free(&m);
 }
 
@@ -253,7 +253,7 @@ static void no_origin_asks_for_them(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct made m = made_new(rows[i].listen, "", "10.0.0.1", "");
 		struct http_head *head = response(&m, rows[i].status);
-		offer_response_of_proxy(&m.env, &m.x, head);
+		offer_response_of_proxy(&m.env, m.x.facts.listener, head);
 		assert_int_equal(head->status, rows[i].wanted);
 		text_is(head, rows[i].fields);
 		http_head_free(head);

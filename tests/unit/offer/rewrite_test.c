@@ -42,10 +42,10 @@ static struct made made_new(const char *rewrite, const char *path)
 	http_head_add(head, SLICE(":authority"), SLICE("a.example"));
 	http_head_add(head, SLICE(":path"), slice_of_string(path));
 	assert_null(http_head_validate(head, HTTP_REQUEST));
-	m.x.request = head;
+	m.x.request = m.x.facts.head = head;
 	m.x.method = head->method_token;
-	m.x.context.route = &m.conf->routes[0];
-	m.x.context.origin = m.conf->routes[0].origin;
+	m.x.place.route = &m.conf->routes[0];
+	m.x.place.origin = m.conf->routes[0].origin;
 	return m;
 }
 
@@ -75,7 +75,7 @@ static void the_prefix_is_exchanged_at_the_border_of_a_segment(void **state)
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct made m = made_new(rows[i].rewrite, rows[i].path);
-		struct http_head *sent = offer_origin_request(&m.env, &m.x);
+		struct http_head *sent = offer_origin_request(&m.env, &m.x.facts, &m.x.place);
 		if (!slice_equal(sent->path, slice_of_string(rows[i].wanted)))
 			fail_msg("%s %s: %.*s", rows[i].rewrite, rows[i].path, SLICE_ARG(sent->path));
 		assert_true(slice_equal(m.x.request->path, slice_of_string(rows[i].path)));
@@ -120,11 +120,11 @@ static void check_request(const char *rewrite, const char *options, const char *
 	assert_null(http_head_validate(asked, HTTP_REQUEST));
 	http_head_free(head);
 	http_head_free((struct http_head *)(uintptr_t)m.x.request);
-	m.x.request = asked;
+	m.x.request = m.x.facts.head = asked;
 	m.x.method = HTTP_METHOD_OTHER;
 	struct conf_listen listen = m.conf->listens[0];
-	m.x.context.listen = &listen;
-	sent = offer_origin_request(&m.env, &m.x);
+	m.x.facts.listener = &listen;
+	sent = offer_origin_request(&m.env, &m.x.facts, &m.x.place);
 	struct slice got = {0};
 	for (uint32_t i = 0; i < sent->count; i++)
 		if (slice_equal(sent->fields[i].name, slice_of_string(name)))
@@ -172,7 +172,7 @@ static void destination_does_not_lead_out_of_what_is_rewritten(void **state)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct made m = made_new("/api /v1", "/api/x");
 		http_head_add((struct http_head *)(uintptr_t)m.x.request, SLICE("destination"), slice_of_string(rows[i].said));
-		if (offer_destination_leaves(&m.x) != rows[i].leaves)
+		if (offer_destination_leaves(m.x.request, m.x.place.route) != rows[i].leaves)
 			fail_msg("%s", rows[i].said);
 		made_free(&m);
 	}
@@ -188,7 +188,7 @@ static void check_field(const char *rewrite, const char *path, const char *name,
 	http_head_add(response, slice_of_string(name), slice_of_string(value));
 	assert_null(http_head_validate(response, HTTP_RESPONSE));
 	overlay = http_head_overlay(response);
-	offer_map_response(&m.x, overlay);
+	offer_map_response(m.x.request, &m.x.place, overlay);
 	if (!slice_equal(overlay->fields[0].value, slice_of_string(wanted)))
 		fail_msg("rewrite = %s, %s: %s: %s became %.*s, not %s", rewrite, path, name, value,
 		    SLICE_ARG(overlay->fields[0].value), wanted);
@@ -348,7 +348,7 @@ static void a_long_field_costs_a_few_copies_of_it(void **state)
 		http_head_add(response, slice_of_string(rows[i].name), slice_of_string(text));
 		assert_null(http_head_validate(response, HTTP_RESPONSE));
 		struct http_head *overlay = http_head_overlay(response);
-		offer_map_response(&m.x, overlay);
+		offer_map_response(m.x.request, &m.x.place, overlay);
 		assert_in_range(http_head_bytes(overlay), 0, 10u * 60000);
 		http_head_free(overlay);
 		http_head_free(response);

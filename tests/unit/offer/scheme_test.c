@@ -142,15 +142,14 @@ static void target_with_a_scheme_is_taken_at_its_word(void **state)
 static const struct relay_cause *routed(const char *listen, const char *address, const char *scheme, const char *method)
 {
 	const char *detail = NULL;
-	struct relay relay = {.now = 1};
-	struct exchange x = {.relay = &relay, .request = request(scheme, true)};
-	struct http_head *head = (struct http_head *)(uintptr_t)x.request;
-	x.method = http_method_find(slice_of_string(method));
-	x.context.listen = listener(listen);
-	x.context.client = peer(address);
-	const struct relay_cause *cause = offer_admit(the_env, &x, &detail);
+	struct request_routing routing;
+	struct effort effort = effort_of(1000);
+	struct http_head *head = request(scheme, true);
+	head->method_token = (uint16_t)http_method_find(slice_of_string(method));
+	struct request_facts f = {.listener = listener(listen), .client = peer(address), .head = head};
+	const struct relay_cause *cause = offer_admit(the_env, &f, &head->arena, &detail);
 	if (!cause)
-		cause = offer_route(the_env, &x, &detail);
+		cause = offer_route(the_env, &f, &effort, &routing, &detail);
 	http_head_free(head);
 	return cause;
 }

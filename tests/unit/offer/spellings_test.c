@@ -149,9 +149,9 @@ static void trailers_are(const char *listen, const char *route, bool is_request,
 	assert_null(http_head_validate(trailers, HTTP_TRAILERS));
 	http_head_strip_hop(trailers);
 	if (is_request)
-		offer_request_trailers(&m.x, trailers);
+		offer_request_trailers(m.x.facts.listener, m.x.place.route, trailers);
 	else
-		offer_response_trailers(&m.x, trailers);
+		offer_response_trailers(m.x.place.route, trailers);
 	text_is(trailers, wanted);
 	http_head_free(trailers);
 	made_free(&m);

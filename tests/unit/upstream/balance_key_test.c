@@ -23,7 +23,7 @@ static struct balance_question ask(const struct asked *a, struct http_head *head
 {
 	struct conf_origin origin = {.name = a->origin ? a->origin : "o", .balance = a->balance};
 	struct destination d = {.origin = &origin};
-	struct exchange x = {.request = head, .context = {.client = a->client, .affinity = 77}};
+	struct exchange x = {.request = head, .facts = {.head = head, .client = a->client}, .context = {.affinity = 77}};
 	struct balance_question q = {.preferred = 5};
 	if (a->path)
 		head->path = slice_of_string(a->path);

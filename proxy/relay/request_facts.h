@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A request before it is routed: what routing and the access rules look at, and what routing answers. They take these
+ * and never an exchange, so that they can be asked about a request that nobody has made: one that an origin promises,
+ * or one that a held response might answer. Included by exchange.h.
+ */
+#ifndef PUSHGATE_RELAY_REQUEST_FACTS_H
+#define PUSHGATE_RELAY_REQUEST_FACTS_H
+
+#include "proxy/base/cidr.h"
+#include "proxy/base/clock.h"
+#include "proxy/http/head.h"
+#include "proxy/http/host.h"
+#include <stdlib.h>
+
+/* Types of the configuration. */
+struct conf_listen;
+struct conf_origin;
+struct conf_route;
+
+/* A user whose password was right. Counted by references: requests share what was found out once. */
+struct exchange_user {
+	uint32_t references;
+	uint32_t length;
+	char name[]; /* with a NUL behind it */
+};
+
+/* One reference more, and one less. Both take NULL. */
+static inline struct exchange_user *exchange_user_hold(struct exchange_user *user)
+{
+	if (user)
+		user->references++;
+	return user;
+}
+static inline void exchange_user_release(struct exchange_user *user)
+{
+	if (user && --user->references == 0)
+		free(user);
+}
+
+/* Forward mode: where a request goes by what it says itself. */
+struct request_target {
+	char host[HTTP_HOST_TEXT]; /* http_host_read */
+	struct address address;    /* with is_address */
+	uint16_t port;
+	bool is_tls, is_tunnel, is_address;
+	/* What the paths of each access rule have said of the request's; NULL: this is not kept. */
+	uint8_t *path_answers;
+};
+
+/*
+ * The exchange owns those of its own request, for as long as it lives. Whoever asks about another request copies them
+ * and puts that one's head in: the copy is on the stack and borrows everything.
+ */
+struct request_facts {
+	const struct conf_listen *listener; /* NULL: there is none, as in some tests */
+	struct address client;
+	struct exchange_user
+	    *user; /* an exchange's has a reference, which relay_reap gives back; NULL: nobody */
+	const struct http_head *head; /* as the client sent it */
+	/* Forward mode: in the arena of the head. NULL: it was not read yet, or the arena has been given back. */
+	struct request_target *target;
+	/* Via, Forwarded or X-Forwarded-For came with the request: its client is a proxy, which may speak for several
+	 * users. */
+	bool came_through;
+};
+
+/* Where a request goes. */
+struct relay_place {
+	const struct conf_route *route;
+	const struct conf_origin *origin;
+};
+
+/* What routing has found out about a request. */
+struct request_routing {
+	struct relay_place place; /* route NULL: none takes it */
+	bool is_tunnel;           /* to become one by exchange_ask_for_tunnel */
+	struct slice upgrade;     /* of a tunnel: exchange_ask_for_tunnel's */
+	uint64_t tunnel_bytes;    /* of a tunnel: its bytes_most */
+	bool is_streaming;        /* its body is a stream of messages */
+	bool is_call;             /* of gRPC */
+	usec call_timeout;        /* of a call; 0: it names none */
+};
+
+#endif
