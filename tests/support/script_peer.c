@@ -39,12 +39,13 @@ static void on_received(void *owner, struct chunk *chunk, size_t offset, size_t 
 static void on_fill(void *owner, struct net_out *out)
 {
 	struct script_peer *p = owner;
-	size_t room = net_out_room(out), n = p->out_bytes < room ? p->out_bytes : room;
+	size_t room = net_out_room(out), left = p->out_bytes - p->out_sent, n = left < room ? left : room;
 	if (n == 0)
 		return;
-	net_out_copy(out, p->out, n);
-	p->out_bytes -= n;
-	memmove(p->out, p->out + n, p->out_bytes);
+	net_out_copy(out, p->out + p->out_sent, n);
+	p->out_sent += n;
+	if (p->out_sent == p->out_bytes)
+		p->out_bytes = p->out_sent = 0;
 }
 
 static void on_ended(void *owner, enum net_end end, const char *text)
@@ -109,8 +110,11 @@ void script_put(struct script_peer *p, const char *bytes, size_t n)
 {
 	if (!p->net)
 		return;
-	p->out = realloc(p->out, p->out_bytes + n);
-	ensure(p->out);
+	if (!p->out || p->out_bytes + n > p->out_room) {
+		p->out_room = 2 * (p->out_bytes + n);
+		p->out = realloc(p->out, p->out_room);
+		ensure(p->out);
+	}
 	memcpy(p->out + p->out_bytes, bytes, n);
 	p->out_bytes += n;
 	if (net_conn_is_open(p->net))

@@ -18,8 +18,8 @@ struct script_peer {
 	size_t in_bytes;
 	size_t came; /* bytes, those that were forgotten included */
 	bool forgets; /* only counts what comes */
-	char *out;
-	size_t out_bytes;
+	char *out; /* what it says: so many bytes, those sent at the front included */
+	size_t out_bytes, out_sent, out_room;
 	bool ended;
 	enum net_end end; /* how, when the gateway ended it */
 };
