@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import http2 from 'node:http2';
-import { certs, freePort, scenario, sleep, until } from '../support/gate.mjs';
+import { certs, freePort, scenario, until } from '../support/gate.mjs';
 import { SCALE } from '../support/peer.mjs';
 
 const { constants } = http2;
@@ -247,5 +247,4 @@ await node('a client that asks for no push through node gets none, and pages wor
 	await within(page.closed, 'the page');
 	assert.equal(String(page.body()), 'page');
 	assert.equal(s.allowed, false);
-	await sleep(0);
 });

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import http from 'node:http';
 import http2 from 'node:http2';
 import path from 'node:path';
-import { BINARY, Gate, freePort, samples, section, sleep, workDir } from './gate.mjs';
+import { BINARY, Gate, freePort, samples, section, until, workDir } from './gate.mjs';
 import { run } from './programs.mjs';
 import { SCALE } from './peer.mjs';
 
@@ -143,9 +143,10 @@ export async function showFleet({ version, seconds, origin = {}, single = true, 
 		const times = [setTimeout(() => dying.shut(), third), setTimeout(() => dying.open(), 2 * third)];
 		const loaded = await load(`http://127.0.0.1:${port}/`, { seconds, dir, streams });
 		times.forEach(clearTimeout);
-		await sleep(100);
-		const figures = judge(loaded, gate.accessLines(), shares, servers);
-		return { ...figures, seen, errors: gate.read('error.log'), counters: gate.counters() };
+		const figures = () => judge(loaded, gate.accessLines(), shares, servers);
+		/* The lines of the last requests may come a moment later. */
+		await until('all requests are accounted for', () => figures().lost === 0).catch(() => {});
+		return { ...figures(), seen, errors: gate.read('error.log'), counters: gate.counters() };
 	} catch (error) {
 		error.message += `\n${gate.report()}`;
 		throw error;

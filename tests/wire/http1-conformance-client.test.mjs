@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict';
 import net from 'node:net';
-import { sleep } from '../support/gate.mjs';
+import { sleep, until } from '../support/gate.mjs';
 import { requests, whole } from '../support/http1_rows.mjs';
 import { SCALE } from '../support/peer.mjs';
 
@@ -173,12 +173,7 @@ requests('a client', [
 		const c = await row.connect1();
 		const waits = row.site.h2.server.connections;
 		c.send(`POST ${row.path} HTTP/1.1\r\nHost: ${row.host}\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n`, [{ method: 'POST' }]);
-		let at;
-		await c.until(() => { at = waits.flatMap((o) => o.trace.map((l) => [o, l])).find(([, l]) => l.includes(row.path)); return at; }, 'the head').catch(async () => {});
-		for (let i = 0; i < 500 && !at; i++) {
-			at = waits.flatMap((o) => o.trace.map((l) => [o, l])).find(([, l]) => l.includes(row.path));
-			await sleep(10);
-		}
+		const at = await until('the head', () => waits.flatMap((o) => o.trace.map((l) => [o, l])).find(([, l]) => l.includes(row.path)));
 		const stream = Number(/s(\d+) HEADERS/.exec(at[1])[1]);
 		at[0].headers(stream, [[':status', '100']]);
 		await c.until(() => c.interim.length > 0, '100');

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import net from 'node:net';
 import tls from 'node:tls';
-import { certs, freePort, scenario, section, until } from '../support/gate.mjs';
+import { certs, freePort, scenario, section, sleep, until } from '../support/gate.mjs';
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ==', ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=';
 const acceptOf = (key) => createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
@@ -156,8 +156,12 @@ async function open(site, path) {
 		const client = site.connect().send(`${asked('/early')}${SMUGGLED}`);
 		const { up, head } = await site.accept();
 		client.send('more');
-		await new Promise((resolve) => setTimeout(resolve, 100));
+		/* A request that was sent later has come: so would those bytes have. */
+		const other = site.connect().send(asked('/behind'));
+		const { up: behind } = await site.accept();
 		assert.equal(up.text, '');
+		behind.send('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno');
+		await other.expect(/no$/);
 		up.send(opening(head));
 		assert.match(await client.head(), /^HTTP\/1\.1 101 /);
 		assert.equal((await up.expect(/^.*more$/s))[0], `${SMUGGLED}more`);
@@ -254,7 +258,7 @@ async function open(site, path) {
 			a.pause().end();
 			await until('the end of the first direction', () => ended);
 			b.end(Buffer.alloc(LENGTH, 'x'));
-			await new Promise((resolve) => { setTimeout(resolve, 200); });
+			await sleep(200); /* in which all that is between the two becomes full */
 			a.on('data', (d) => { came += d.length; }).on('end', () => { over = true; }).resume();
 			await until('the end of the second direction', () => over);
 			assert.equal(came, LENGTH);

@@ -17,7 +17,7 @@ function talk(port, bytes) {
 	});
 }
 
-scenario('garbage ends the connection', async (s) => {
+scenario('garbage ends the connection', { listen: { 'header-timeout': '1s' } }, async (s) => {
 	await talk(s.port, Buffer.from('160301020001000100', 'hex'));
 	const client = await s.connect();
 	await client.ready();
