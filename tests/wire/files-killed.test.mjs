@@ -47,7 +47,7 @@ scenario('the files process is killed twenty times under load', {
 			const got = await client.get({ ':path': '/other.html', 'sec-fetch-mode': 'navigate' });
 			assert.deepEqual([got.status, got.body], [200, '/other.html']);
 			answered++;
-			await sleep(5);
+			await sleep(25);
 		}
 	});
 	let last;

@@ -171,8 +171,8 @@ function otherLosses() {
 			for (let i = 0; goesOn; i += 20) {
 				await Promise.all(Array.from({ length: 20 }, (_, k) => client.get({ ':path': `/${at}/${i + k}?${PAD}` })));
 				answered += 20;
-				/* What waits in the pipe while there is no logger must fit into it. */
-				await sleep(20);
+				/* What waits in the pipe while there is no logger must fit into it: up to five seconds. */
+				await sleep(100);
 			}
 		});
 		s.cleanups.push(() => { goesOn = false; return Promise.allSettled(loads); });
