@@ -2,7 +2,7 @@
 /*
  * The smuggling matrix before real servers of HTTP/1.1: Apache httpd, nginx, Node, and HAProxy before Node. Each reads in
  * its own way what the gate writes, and logs as many requests as the clients' framing says were sent. (What a recording
- * origin sees, byte by byte, is in tests/wire/smuggling-http1.test.mjs.)
+ * origin sees, byte by byte, is in tests/wire/smuggling-matrices.mjs.)
  */
 import fs from 'node:fs';
 import http from 'node:http';
