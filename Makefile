@@ -114,26 +114,29 @@ $(OUT)/tests/fuzz/%_replay: $(OUT)/tests/fuzz/%_fuzz.o $(OUT)/tests/fuzz/replay.
 # ---- tests ----
 
 WIRE_TESTS := $(wildcard tests/support/*.test.mjs tests/wire/*.test.mjs)
-# More than a minute each: they begin first, so that the rest fills the time beside them.
-LONG_WIRE_TESTS := $(patsubst %,tests/wire/%.test.mjs,lost-lines smuggling-responses files-killed smuggling-http1)
 PEER_TESTS := $(wildcard tests/peers/*.test.mjs)
 BROWSER_TESTS := $(wildcard tests/browser/*.test.mjs)
 PAGE_TESTS := $(wildcard tests/docs/*.test.mjs)
+ATTACKS := $(wildcard tests/attack/rows/*.mjs)
+CHECKS := $(WIRE_TESTS) $(TEST_SRC:%.c=build/asan/%) $(REPLAYS:%=build/asan/%)
 
 tests: $(TEST_BIN) $(OUT)/pushgate
 
-# Wire tests mostly wait, so they begin first, and the other programs fill the time.
-check:
-	$(Q)$(MAKE) --no-print-directory KIND=asan tests replays
-	$(Q)PUSHGATE=$(CURDIR)/build/asan/pushgate tests/run $(LONG_WIRE_TESTS) $(filter-out $(LONG_WIRE_TESTS),$(WIRE_TESTS)) $(TEST_SRC:%.c=build/asan/%) $(REPLAYS:%=build/asan/%)
+# Both builds at once, and then one queue of all test programs. Browsers measure times, so they run alone.
+everything: asan-tests release-tests
+	$(Q)tests/run -s 10 $(CHECKS) $(PEER_TESTS) $(PAGE_TESTS) $(ATTACKS) scripts/lint-quick --alone $(BROWSER_TESTS)
 
-# The longest begin first. Browsers measure times, so they run alone.
-LONG_PEER_TESTS := tests/peers/http1-matrix.test.mjs tests/peers/smuggling-origins.test.mjs
-check-peers: build/pushgate
+asan-tests:
+	$(Q)$(MAKE) --no-print-directory KIND=asan tests replays
+
+release-tests: build/pushgate
 	$(Q)$(MAKE) --no-print-directory $(OUT)/tests/bench/push_load
-	$(Q)status=0; export PUSHGATE=$(CURDIR)/build/pushgate; \
-	tests/run -j 2 $(LONG_PEER_TESTS) $(filter-out $(LONG_PEER_TESTS),$(PEER_TESTS)) || status=1; \
-	tests/run -j 1 $(BROWSER_TESTS) || status=1; exit $$status
+
+check: asan-tests
+	$(Q)PUSHGATE=$(CURDIR)/build/asan/pushgate tests/run $(CHECKS)
+
+check-peers: release-tests
+	$(Q)PUSHGATE=$(CURDIR)/build/pushgate tests/run -j 2 $(PEER_TESTS) --alone $(BROWSER_TESTS)
 
 # PUSHGATE_NO_BROWSER=1 where there can be none; otherwise it must be there.
 check-browser: build/pushgate
@@ -275,6 +278,7 @@ clean:
 
 help:
 	@echo 'make                build/pushgate (release, hardened); BORINGSSL=DIR for another build of it'
+	@echo 'make everything     all of the tests below that scripts/test runs, as one queue'
 	@echo 'make check          unit, pair, relay and wire tests and the fuzz corpus, under ASan and UBSan'
 	@echo 'make check-peers    against nghttp, nghttpd, curl, h2load, Node.js and Chromium'
 	@echo 'make check-browser  the part of it with Chromium'
@@ -292,4 +296,4 @@ help:
 	@echo 'make install deb clean'
 
 .SECONDARY:
-.PHONY: all tests check check-peers check-browser check-docs-run attack attack-short soak fleet check-valgrind fuzz fuzzers replays bench cost cost-tools cover mutants lint lint-quick tidy install deb clean help
+.PHONY: all tests everything asan-tests release-tests check check-peers check-browser check-docs-run attack attack-short soak fleet check-valgrind fuzz fuzzers replays bench cost cost-tools cover mutants lint lint-quick tidy install deb clean help

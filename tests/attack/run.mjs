@@ -3,12 +3,13 @@
 /*
  * Attacks on the release binary, with an honest client beside each:
  *
- *   tests/attack/run.mjs [--short] [--details] [--out FILE] [--list] [NAME …]
+ *   tests/attack/run.mjs [--short] [--details] [--out FILE] [--list] [--rows FILE] [NAME …]
  *
- * NAME: those whose name has it in it. --short: one brief round each. --details: what the attacker saw. PUSHGATE names the binary. Prints a table and, with
- * --out, writes it as Markdown. The last line is "N passed, N failed"; the exit status is 0 when none failed.
+ * NAME: those whose name has it in it. --rows: those of one file of rows/, one at a time. --short: one brief round each. --details: what the attacker saw.
+ * PUSHGATE names the binary. Prints a table and, with --out, writes it as Markdown. The last line is "N passed, N failed"; the exit status is 0 when none failed.
  */
 import fs from 'node:fs';
+import path from 'node:path';
 import { Stage } from './stage.mjs';
 import { rows } from './rows.mjs';
 
@@ -19,6 +20,7 @@ const isShort = flag('--short');
 const details = flag('--details');
 const list = flag('--list');
 const file = option('--out');
+const part = option('--rows');
 
 const HEAD = ['attack', 'frames', 'end', 'honest %', 'p50 ms', 'p99 ms', 'RSS MB', 'descriptors', 'µs/frame', 'verdict'];
 const arrow = ([a, b], digits = 0) => `${a.toFixed(digits)} → ${b.toFixed(digits)}`;
@@ -44,15 +46,17 @@ function markdown(table) {
 	].join('\n')}\n`;
 }
 
-const wanted = rows.filter((r) => !args.length || args.some((a) => r.name.includes(a)));
+const ofPart = part && Object.values(await import(path.resolve(part))).flat();
+const wanted = rows.filter((r) => (!part || ofPart.includes(r)) && (!args.length || args.some((a) => r.name.includes(a))));
 if (list) {
 	for (const r of wanted)
 		console.log(`${r.name}: ${r.what}`);
 	process.exit(0);
 }
 
-/* A short run plays three rows at a time: they mostly wait. A full run plays one at a time, because it measures. */
-const stages = isShort ? 3 : 1;
+/* A short run plays three rows at a time: they mostly wait. A full run plays one at a time, because it measures, and one file's rows
+ * are played beside those of other files. */
+const stages = isShort && !part ? 3 : 1;
 /* Of one brief round the 99th percentile is the slowest of some forty requests. */
 const options = isShort ? { warmUp: 15, rounds: 1, quiet: 300, attacked: 600, p99: 2000 }
 	: { warmUp: 50, rounds: 3, quiet: 1000, attacked: 1500, p99: 500 };

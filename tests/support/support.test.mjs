@@ -340,6 +340,52 @@ test('tests/run: says how long a program took', (t) => {
 	assert.match(runner([program]).lines[0], /^ok .*slow_test \(1 passed, [2-9] s\)$/);
 });
 
+/* A program that says when it begins and when it ends. */
+function tellsWhen(dir, name, seconds) {
+	const program = path.join(dir, name);
+	fs.writeFileSync(program, `#!/bin/sh
+echo "begins ${name}" >>${dir}/story
+sleep ${seconds}
+echo "ends ${name}" >>${dir}/story
+echo "1 passed, 0 failed"
+`, { mode: 0o755 });
+	return program;
+}
+const story = (dir) => fs.readFileSync(path.join(dir, 'story'), 'utf8').trim().split('\n');
+
+test('tests/run: what tests/longest lists begins first, whatever its build', (t) => {
+	const dir = runnerDir(t);
+	const listed = 'build/kind/tests/second_test';
+	fs.mkdirSync(path.join(dir, 'tests'));
+	fs.mkdirSync(path.join(dir, path.dirname(listed)), { recursive: true });
+	fs.copyFileSync(path.join(TESTS, 'run'), path.join(dir, 'tests/run'));
+	fs.writeFileSync(path.join(dir, 'tests/longest'), '# a comment\ntests/first_test\ntests/second_test\n');
+	const [last, first] = ['tests/another_test', 'tests/first_test'].map((name) => tellsWhen(dir, name, 0));
+	const second = tellsWhen(dir, listed, 0);
+	const { status } = spawnSync('tests/run', ['-j', '1', ...[last, second, first].map((program) => path.relative(dir, program))], { cwd: dir });
+	assert.equal(status, 0);
+	assert.deepEqual(story(dir).filter((l) => l.startsWith('begins')), ['begins tests/first_test', `begins ${listed}`, 'begins tests/another_test']);
+});
+
+test('tests/run: what is behind --alone runs afterwards, one at a time', (t) => {
+	const dir = runnerDir(t);
+	const programs = ['a', 'b', 'c', 'd'].map((name) => tellsWhen(dir, name, 0.1));
+	const { lines, status } = runner(['-j', '2', programs[0], programs[1], '--alone', programs[2], programs[3]]);
+	assert.deepEqual([lines.at(-2), status], ['4 passed, 0 failed', 0]);
+	const told = story(dir);
+	assert.deepEqual(told.slice(0, 4).sort(), ['begins a', 'begins b', 'ends a', 'ends b']);
+	assert.deepEqual(told.slice(4), ['begins c', 'ends c', 'begins d', 'ends d']);
+});
+
+test('tests/run: -s says which programs took longest', (t) => {
+	const dir = runnerDir(t);
+	const slow = tellsWhen(dir, 'slow', 2);
+	const { lines } = runner(['-s', '1', tellsWhen(dir, 'quick', 0), slow]);
+	assert.equal(lines.at(-4), 'The slowest:');
+	assert.match(lines.at(-3), /^ +\d+ s \(processor 0 s\)  \/.*\/slow$/);
+	assert.equal(lines.at(-2), '2 passed, 0 failed');
+});
+
 test('tests/run: -r runs each file so many times', (t) => {
 	const program = path.join(runnerDir(t), 'short_test');
 	fs.writeFileSync(program, '#!/bin/sh\necho "[==========] Running 2 test(s)."\necho "[  PASSED  ] 2 test(s)."\n', { mode: 0o755 });
