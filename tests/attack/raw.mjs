@@ -68,7 +68,7 @@ function statusOf(fragment) {
 	return null;
 }
 
-/* Ends and resets that there have been in this round. */
+/* Ends, resets and statuses that there have been in this round. */
 const seen = new Set();
 export const note = (word) => seen.add(word);
 
@@ -226,8 +226,10 @@ export class Raw extends Line {
 			this.isLeaving = true;
 		} else if (f.type === 'HEADERS' || f.type === 'DATA') {
 			const status = f.type === 'HEADERS' ? statusOf(f.fragment) : null;
-			if (status)
+			if (status) {
 				a.statuses[status] = (a.statuses[status] ?? 0) + 1;
+				note(String(status));
+			}
 			a.responses += f.endStream ? 1 : 0;
 		}
 		this.onFrame?.(f);
