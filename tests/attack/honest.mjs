@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The honest client, a process of its own with Node's http2. It asks at a steady rate, whatever becomes of the answers,
+ * The honest client, a process of its own with Node's http2. It asks every `period` ms, whatever becomes of the answers,
  * over three kinds of connection: one that stays, one that takes pushes, and fresh ones; and, if told so, over HTTP/1.1,
  * with connections that it uses again. Where the gate is a forward proxy it asks for everything at one authority, `forward`,
  * and through tunnels too. Each answer is compared with what the origin has. It is told which phase it is ({phase}); {tell} gives what came of each phase's requests.
@@ -12,7 +12,6 @@ import { bodyOf } from './bodies.mjs';
 import { SCALE } from '../support/peer.mjs';
 
 const PATIENCE = 10000 * SCALE;
-const PERIOD = 20; /* ms, from one request to the next */
 
 let phases = {};
 let phase = 'warm-up';
@@ -216,7 +215,7 @@ function start(target) {
 			tick1(target, turn >> 1);
 		else
 			tick(target, turn >> 1);
-	}, PERIOD);
+	}, target.period);
 }
 
 async function stop() {

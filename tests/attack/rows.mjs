@@ -16,7 +16,8 @@
  *   rules             more sections
  *   workers           of the program, 1 if not given
  *   limit             descriptors that the program may have
- *   ms, rounds        another time than the others, a fixed number of rounds
+ *   ms, rounds        another time than the others, a fixed number of rounds; brief: the time in a short run,
+ *                     longer where a time limit must end what an origin does
  *   fresh: false      new honest connections are not expected to be served meanwhile
  *   expect            what must have come of it:
  *     end             how connections end: 'GOAWAY CODE debug' or 'closed', or a list of those that may be, of which the first

@@ -57,16 +57,19 @@ if (list) {
 /* A short run plays three rows at a time: they mostly wait. A full run plays one at a time, because it measures, and one file's rows
  * are played beside those of other files. */
 const stages = isShort && !part ? 3 : 1;
-/* Of one brief round the 99th percentile is the slowest of some forty requests. */
-const options = isShort ? { warmUp: 15, rounds: 1, quiet: 300, attacked: 600, p99: 2000 }
-	: { warmUp: 50, rounds: 3, quiet: 1000, attacked: 1500, p99: 500 };
+/* Of one brief round the 99th percentile is the slowest of some twenty requests. */
+const options = isShort ? { isShort, period: 40, warmUp: 10, rounds: 1, quiet: 300, attacked: 600, p99: 2000 }
+	: { period: 20, warmUp: 50, rounds: 3, quiet: 1000, attacked: 1500, p99: 500 };
 const table = new Map();
 let failed = 0;
 
 async function play(stage, row) {
 	let out = await stage.play(row);
-	/* Late answers alone may be some other program's doing: they count if they come again. */
-	if (out.isSlow && out.faults.length === 1)
+	/*
+	 * Late answers alone may be some other program's doing, and so may descriptors: on a busy machine the honest client opens more
+	 * connections, and uses them from then on. They count if they come again.
+	 */
+	if ((out.isSlow || out.isCrowded) && out.faults.length === 1)
 		out = await stage.play(row);
 	table.set(row, cells(out));
 	console.log(line(table.get(row)));

@@ -67,7 +67,7 @@ class Meter {
 	/* Looks every now and then, and keeps the most of each. */
 	watch() {
 		this.forget();
-		this.timer = setInterval(() => { try { this.look(); } catch { /* it ended; seen elsewhere */ } }, 20);
+		this.timer = setInterval(() => { try { this.look(); } catch { /* it ended; seen elsewhere */ } }, 50);
 	}
 	look() {
 		for (const what of ['rss', 'descriptors'])
@@ -81,7 +81,7 @@ class Meter {
 }
 
 export class Stage {
-	/* options: warmUp (requests), rounds, quiet and attacked (ms of each), p99 (ms at most) */
+	/* options: isShort, period (ms, from one honest request to the next), warmUp (requests), rounds, quiet and attacked (ms of each), p99 (ms at most) */
 	constructor(options) {
 		this.options = options;
 	}
@@ -157,7 +157,7 @@ export class Stage {
 		await until('all workers are up', () => gate.workers().length === (row.workers ?? 1));
 		const meter = new Meter(gate);
 		out.workersBefore = String(meter.pids);
-		await this.honest.ask({ start: { port: env.port, tls: env.tls, ca: env.tls ? certs().ca : undefined, fresh: row.fresh ?? true, http1: row.http1 || row.forward, forward: row.forward ? env.authority : undefined } });
+		await this.honest.ask({ start: { period: this.options.period, port: env.port, tls: env.tls, ca: env.tls ? certs().ca : undefined, fresh: row.fresh ?? true, http1: row.http1 || row.forward, forward: row.forward ? env.authority : undefined } });
 		meter.watch();
 		try {
 			await until('the honest client is served', async () => await this.#served('warm-up') >= this.options.warmUp, 20000 * SCALE);
@@ -190,7 +190,7 @@ export class Stage {
 
 	/* Quiet and attacked rounds in turn; what the honest client costs in the quiet ones is not the attacker's. */
 	async #alternate(row, env, meter, out) {
-		const { quiet, attacked } = this.options;
+		const { quiet, attacked, isShort } = this.options;
 		const spent = { quiet: 0, attacked: 0 };
 		const asked = { quiet: 0, attacked: 0 };
 		const span = async (phase, ...work) => {
@@ -201,7 +201,7 @@ export class Stage {
 			asked[phase] += await this.#served(phase) - before;
 			return result;
 		};
-		const attack = () => this.attacker.ask({ run: 'attack', name: row.name, env, ms: row.ms ?? attacked });
+		const attack = () => this.attacker.ask({ run: 'attack', name: row.name, env, ms: (isShort && row.brief) || (row.ms ?? attacked) });
 		out.results = [];
 		for (let i = 0; i < (row.rounds ?? this.options.rounds); i++) {
 			await span('quiet', () => sleep(quiet));

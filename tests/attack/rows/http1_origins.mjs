@@ -46,7 +46,7 @@ const sendAndEnd = (make, how = 'end') => async (line, m) => {
 
 function attack(name, what, serve, { expect = {}, options, visitors, ...row }) {
 	return {
-		name: `HTTP/1.1 origin: ${name}`, what, http1: true, ms: 2000, ...row,
+		name: `HTTP/1.1 origin: ${name}`, what, http1: true, ms: 2000, brief: row.ms ?? (row.evil ? 2000 : 1000), ...row,
 		listen: (env) => new Evil1(serve, options).listen(env.evil),
 		attack: (env, clock, origin) => visit1(env, clock, origin, visitors),
 		expect: { end: null, log: /evil/, ...expect },

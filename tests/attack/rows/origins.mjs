@@ -26,7 +26,7 @@ const pouring = (make, size = 100) => (line, id) => {
 
 function attack(name, what, serve, { expect = {}, options, visitors, listen, ...row }) {
 	return {
-		name: `origin: ${name}`, what, ms: 2000, ...row,
+		name: `origin: ${name}`, what, ms: 2000, brief: row.ms ?? (row.evil ? 2000 : 1000), ...row,
 		listen: listen ?? ((env) => new Evil(serve, options).listen(env.evil)),
 		attack: (env, clock, origin) => visit(env, clock, origin, visitors),
 		expect: { log: /evil/, ...expect },
