@@ -10,7 +10,7 @@
  */
 import assert from 'node:assert/strict';
 import http2 from 'node:http2';
-import { sleep } from './gate.mjs';
+import { until } from './gate.mjs';
 import { FRAMING, HOP_BY_HOP, NO_HOST, connect1, read, recordingOrigin, response } from './http1.mjs';
 import { SCALE, connect } from './peer.mjs';
 import { AUTHORITY, last, numberOf } from './smuggle_forms.mjs';
@@ -218,11 +218,20 @@ export class Outcome {
 	}
 }
 
+/* One more request, and its answer: what left the gate before is at the origin by then. */
+export async function roundTrip(port, path, host = AUTHORITY) {
+	const client = await connect1(port, { keep: false });
+	client.request('GET', path, [['Host', host], ['Connection', 'close']]);
+	await client.over(20000 * SCALE);
+	client.close();
+	assert.equal(client.responses.length, 1);
+}
+
 /* target: {port}; record: the origin's. */
 export async function matrix1(forms, target, record, width = 48) {
 	const outcome = new Outcome();
 	const played = await spread(forms, width, (form, i) => play(i, form, target));
-	await sleep(300 * SCALE); /* what left the gate late is here by now */
+	await roundTrip(target.port, `/n${forms.length}n`);
 	for (const p of played)
 		try {
 			const result = judge(p, record.of(p.n), new URL(record.server).host);
@@ -301,9 +310,9 @@ export async function matrixLogged(forms, target, lines, width = 32) {
 		} catch (error) {
 			outcome.fail(p.form, p.bytes, error);
 		}
-	for (let tries = 0; tries < 50 && lines().filter(Boolean).length < least; tries++)
-		await sleep(100);
-	await sleep(300 * SCALE);
+	await roundTrip(target.port, `/n${forms.length}n`);
+	const lastName = `own ${forms.length}`;
+	await until('the last lines', () => lines().includes(lastName) && lines().filter(Boolean).length > least).catch(() => {});
 	const all = counts(lines());
 	for (const j of judged)
 		try {
@@ -437,7 +446,7 @@ export async function matrix2(forms, target, record) {
 	const items = forms.map((form, n) => ({ n, form, request: form.write(n) }));
 	const connections = Array.from({ length: Math.ceil(items.length / 60) }, (_, i) => items.slice(60 * i, 60 * i + 60));
 	await spread(connections, 6, (list) => play2(list, target));
-	await sleep(300 * SCALE);
+	await roundTrip(target.port, `/n${items.length}n`);
 	for (const item of items)
 		try {
 			outcome.count(item.form.row, judge2(item, record.of(item.n)));

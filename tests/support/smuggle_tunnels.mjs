@@ -21,7 +21,7 @@ import { Endpoint } from './endpoint.mjs';
 import { sleep } from './gate.mjs';
 import { Reader, read, response } from './http1.mjs';
 import { SCALE } from './peer.mjs';
-import { spread } from './smuggle.mjs';
+import { roundTrip, spread } from './smuggle.mjs';
 import { evilTarget, numberOf } from './smuggle_forms.mjs';
 
 const latin1 = (text) => Buffer.from(text, 'latin1');
@@ -559,7 +559,7 @@ export async function playTunnels(vectors, origin, port, { first = 0, width = 32
 			return { error };
 		}
 	});
-	await sleep(200 * SCALE); /* what left the gate late is here by now */
+	await roundTrip(port, `/next/n${first + vectors.length}n`, 'a.test');
 	const evil = origin.evil();
 	for (const [i, v] of vectors.entries()) {
 		const n = first + i;
