@@ -71,6 +71,14 @@ function statusOf(fragment) {
 /* Ends, resets and statuses that there have been in this round. */
 const seen = new Set();
 export const note = (word) => seen.add(word);
+/* A status says little before there are many of it: the first may be that of a page which an attack begins with. */
+const MANY = 200;
+const counts = new Map();
+function noteMany(word) {
+	counts.set(word, (counts.get(word) ?? 0) + 1);
+	if (counts.get(word) >= MANY)
+		note(word);
+}
 
 /*
  * How long an attack goes on: for its time, and longer while what must come of it has not come yet, since on a busy
@@ -79,6 +87,7 @@ export const note = (word) => seen.add(word);
 export class Clock {
 	constructor(ms, expect = {}) {
 		seen.clear();
+		counts.clear();
 		this.until = Date.now() + ms;
 		this.last = this.until + 8000 * SCALE;
 		this.wanted = [expect.end, expect.resets, expect.statuses].filter(Boolean).map((words) => String([words].flat()[0]));
@@ -228,7 +237,7 @@ export class Raw extends Line {
 			const status = f.type === 'HEADERS' ? statusOf(f.fragment) : null;
 			if (status) {
 				a.statuses[status] = (a.statuses[status] ?? 0) + 1;
-				note(String(status));
+				noteMany(String(status));
 			}
 			a.responses += f.endStream ? 1 : 0;
 		}
