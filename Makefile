@@ -127,7 +127,7 @@ ALONE := tests/browser/far.test.mjs
 
 # Both builds at once, and then one queue of all test programs.
 everything: asan-tests release-tests
-	$(Q)tests/run -s 10 $(CHECKS) $(PEER_TESTS) $(filter-out $(ALONE),$(BROWSER_TESTS)) $(PAGE_TESTS) $(ATTACKS) scripts/lint-quick --alone $(ALONE)
+	$(Q)env -u PUSHGATE tests/run -s 10 $(CHECKS) $(PEER_TESTS) $(filter-out $(ALONE),$(BROWSER_TESTS)) $(PAGE_TESTS) $(ATTACKS) scripts/lint-quick --alone $(ALONE)
 
 asan-tests:
 	$(Q)$(MAKE) --no-print-directory KIND=asan tests replays

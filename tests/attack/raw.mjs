@@ -72,11 +72,11 @@ function statusOf(fragment) {
 const seen = new Set();
 export const note = (word) => seen.add(word);
 /* A status says little before there are many of it: the first may be that of a page which an attack begins with. */
-const MANY = 200;
+let many;
 const counts = new Map();
 function noteMany(word) {
 	counts.set(word, (counts.get(word) ?? 0) + 1);
-	if (counts.get(word) >= MANY)
+	if (counts.get(word) >= many)
 		note(word);
 }
 
@@ -88,6 +88,7 @@ export class Clock {
 	constructor(ms, expect = {}) {
 		seen.clear();
 		counts.clear();
+		many = expect.many ?? 200;
 		this.until = Date.now() + ms;
 		this.last = this.until + 8000 * SCALE;
 		this.wanted = [expect.end, expect.resets, expect.statuses].filter(Boolean).map((words) => String([words].flat()[0]));

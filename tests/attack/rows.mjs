@@ -24,6 +24,7 @@
  *                     must occur; not given: none may end before the attacker ends it; null: anything
  *     resets          codes of RST_STREAM that may come; the first must
  *     statuses        of responses (of an evil origin's clients: to those of HTTP/2 and to those of HTTP/1.1): the first must come, no other than those may
+ *     many            so many of the first status, over HTTP/2, may end the attack when its time is over, 200 if not given
  *     strangers       true: answers to something else than what was asked for may come (Plain)
  *     faults, counters    of `pushgate status` that must have moved; that of a GOAWAY's fault must anyway
  *     cpu             µs per frame at most
