@@ -199,7 +199,7 @@ bool conf_has_default(const struct conf_loader *l, const char *key);
 bool conf_has_default_deed(const struct conf_loader *l);
 void conf_check_forward_default(struct conf_loader *l, const struct conf_section *s);
 /* Warns of defaults that no route uses. */
-void conf_check_idle_defaults(struct conf_loader *l, const struct conf_section *s);
+void conf_check_unused_defaults(struct conf_loader *l, const struct conf_section *s);
 
 /* own_servers.c: whether the listener takes what is sent to the server, as far as the file says. */
 bool conf_is_listener(const struct conf_listen *listen, const struct conf_origin_server *s);
@@ -213,43 +213,14 @@ void conf_check_route(struct conf_loader *l, struct conf_section *s);
 void conf_find_access(struct conf_loader *l, const struct conf_section *s);
 void conf_check_access(struct conf_loader *l, const struct conf_section *s);
 
-/* idle_options.c: warns of options that another option makes idle. */
-void conf_check_idle_options(struct conf_loader *l, const struct conf_section *s);
-/* Why an option of this object is idle, or NULL. */
-const char *conf_why_idle(
+/* unused_options.c: warns of options that change nothing because of others. */
+void conf_check_unused_options(struct conf_loader *l, const struct conf_section *s);
+/* Why an option of this object changes nothing, or NULL. */
+const char *conf_why_unused(
     const struct conf *c, enum conf_kind kind, const char *key, const void *object);
-/* Predicates of its rows; no_effect.c asks them too. The object may be NULL. */
 #define CONF_NO_PROMISES "no origin promises: each has push = refuse or speaks HTTP/1.1 alone"
-bool conf_all_refuse(const struct conf *c, const void *object);
-bool conf_no_origin_promises(const struct conf *c, const void *object);
-/* idle_servers.c: more of them, for origins. */
-bool conf_has_one_server(const struct conf *c, const void *object);
-bool conf_never_ejects(const struct conf *c, const void *object);
-bool conf_ejects_longer(const struct conf *c, const void *object);
-bool conf_checks_nothing(const struct conf *c, const void *object);
-bool conf_asks_nothing(const struct conf *c, const void *object);
-bool conf_is_demo(const struct conf *c, const void *object);
-/* idle_rules.c: of a [push] rule. */
-bool conf_rule_drops(const struct conf *c, const void *object);
-bool conf_rule_only_hints(const struct conf *c, const void *object);
-bool conf_rule_does_not_hint(const struct conf *c, const void *object);
-bool conf_rule_is_for_relayed(const struct conf *c, const void *object);
-bool conf_rule_never_pauses(const struct conf *c, const void *object);
-#define NO_FORWARD "the origin is not server = forward:"
-bool conf_has_no_proxy(const struct conf *c, const void *object);
-bool conf_is_forward(const struct conf *c, const void *object);
-bool conf_is_not_forward(const struct conf *c, const void *object);
-bool conf_speaks_http1(const struct conf *c, const void *object);
-bool conf_speaks_http2(const struct conf *c, const void *object);
-bool conf_is_not_tls(const struct conf *c, const void *object);
-bool conf_is_not_verified(const struct conf *c, const void *object);
-bool conf_refuses_pushes(const struct conf *c, const void *object);
-bool conf_has_no_subscription(const struct conf *c, const void *object);
-bool conf_has_no_tunnels(const struct conf *c, const void *object);
-/* idle_forward.c: more of them. */
-bool conf_is_gateway(const struct conf *c, const void *object);
-bool conf_is_forward_only(const struct conf *c, const void *object);
-bool conf_nobody_shares(const struct conf *c, const void *object);
+bool conf_all_refuse(const struct conf *c);
+bool conf_no_origin_promises(const struct conf *c);
 /* setters_proxies.c: warns of rules about addresses that an upstream proxy finds. */
 void conf_check_proxied_rules(struct conf_loader *l);
 /* no_effect.c: warns of sections and options that change nothing. For configurations without mistakes. */

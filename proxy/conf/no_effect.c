@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Warnings about what changes nothing: origins without a route, rules whose pushes never come, and
- * idle_options.c. Each configuration that gets here is without mistakes.
+ * unused_options.c. Each configuration that gets here is without mistakes.
  */
 #include "proxy/base/ascii.h"
 #include "proxy/conf/load.h"
@@ -181,7 +181,7 @@ static bool has_source(const struct conf *c, enum policy_source source)
 	bool is_there = false;
 
 	if (source == POLICY_RELAYED)
-		return !conf_no_origin_promises(c, NULL);
+		return !conf_no_origin_promises(c);
 	for (size_t i = 0; i < c->preload_count; i++) {
 		const struct conf_preload *p = &c->preloads[i];
 		is_there = is_there || (source == POLICY_LINK && p->link) ||
@@ -217,7 +217,7 @@ static void check_sources(struct conf_loader *l, const struct conf_section *s)
 		conf_warning(l, s->file, conf_option_line(s, "source"),
 		    "%s never matches, because no push has the source %s: %s, or remove the rule",
 		    conf_section_title(l, s), policy_source_name((enum policy_source)first),
-		    first == POLICY_RELAYED && !conf_all_refuse(l->conf, NULL)
+		    first == POLICY_RELAYED && !conf_all_refuse(l->conf)
 			? CONF_NO_PROMISES "; make one an https://, h2:// or h2c:// server"
 			: source_remedies[first]);
 }
@@ -229,11 +229,11 @@ void conf_check_effects(struct conf_loader *l)
 	conf_check_modes(l);
 	conf_check_proxied_rules(l);
 	for (const struct conf_section *s = l->first; s; s = s->next) {
-		conf_check_idle_options(l, s);
+		conf_check_unused_options(l, s);
 		if (s->kind == CONF_SECTION_ROUTE || s->kind == CONF_SECTION_ROUTES)
 			check_upgrades(l, s);
 		if (s->kind == CONF_SECTION_ROUTES)
-			conf_check_idle_defaults(l, s);
+			conf_check_unused_defaults(l, s);
 		if (s->kind == CONF_SECTION_ORIGIN)
 			check_origin(l, s);
 		if (s->kind == CONF_SECTION_PUSH) {

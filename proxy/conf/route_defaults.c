@@ -173,11 +173,11 @@ void conf_check_forward_default(struct conf_loader *l, const struct conf_section
 /* ---- defaults that change nothing ---- */
 
 /* Why the default is of no use to a route that takes it, or NULL. */
-static const char *why_idle(const struct conf *c, const struct conf_route *route, const char *key)
+static const char *why_unused(const struct conf *c, const struct conf_route *route, const char *key)
 {
 	if (strcmp(key, "rewrite") == 0 && !route->rewrite.is_given)
 		return "none of its paths begins with what rewrite replaces";
-	return conf_why_idle(c, CONF_SECTION_ROUTE, key, route);
+	return conf_why_unused(c, CONF_SECTION_ROUTE, key, route);
 }
 
 static void check_effect(
@@ -189,7 +189,7 @@ static void check_effect(
 	{
 		if (!takes(l, s, key))
 			continue;
-		why = why_idle(l->conf, s->object, key);
+		why = why_unused(l->conf, s->object, key);
 		if (!why)
 			return;
 		title = conf_section_title(l, s);
@@ -204,7 +204,7 @@ static void check_effect(
 		    key);
 }
 
-void conf_check_idle_defaults(struct conf_loader *l, const struct conf_section *s)
+void conf_check_unused_defaults(struct conf_loader *l, const struct conf_section *s)
 {
 	for (size_t i = 0; i < conf_option_count; i++) {
 		const struct conf_option *o = &conf_options[i];
