@@ -138,7 +138,7 @@ const struct conf_option *conf_find_option(enum conf_kind section, struct slice 
 
 void conf_no_value(struct conf_loader *l, const struct conf_option *o)
 {
-	char example[VALUE_GUESS];
+	char example[VALUE_SUGGESTED];
 
 	conf_mistake_here(l, "%s has no value; remove the line or give one, such as %s = %s",
 	    o->key, o->key, conf_option_example(o, example, sizeof example));
@@ -147,7 +147,7 @@ void conf_no_value(struct conf_loader *l, const struct conf_option *o)
 /* The value has what no value may have, or it is empty. Reports that and returns false. */
 static bool check_text(struct conf_loader *l, const struct conf_option *o, struct slice value)
 {
-	char example[VALUE_GUESS];
+	char example[VALUE_SUGGESTED];
 	if (o->set == conf_set_upstream_proxy)
 		value = conf_hide_user(l, value);
 	struct conf_raw_rule rule = {.key = o->key,

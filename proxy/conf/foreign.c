@@ -1,75 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files of other programs. One hint on the first line that gives the program away is worth more than
- * a mistake for each line. Only lines above the first section header are looked at, and each pattern
- * is one that no good line of a pushgate configuration has.
+ * Files that are no configuration of pushgate. One hint on the first line that gives the file away is
+ * worth more than a mistake for each line. The first line that is no comment and no include decides.
  */
 #include "proxy/conf/load.h"
 #include <fnmatch.h>
 
-/* The beginning of a file gives it away, and a short line does. */
-enum { FOREIGN_LINES = 200, FOREIGN_LINE_BYTES = 127, BINARY_BYTES = 4096 };
+enum { LINE_BYTES = 127, BINARY_BYTES = 4096 };
 
-/* The first row that matches a line counts. */
-static const struct foreign {
+/* Beginnings of other formats. The first row that matches counts. */
+static const struct {
 	const char *what, *pattern;
-} rows[] = {
+} formats[] = {
     {"a PEM file", "-----BEGIN *"},
     {"an XML or HTML file", "<[?!]*"},
     {"an XML or HTML file", "<html*"},
-    {"an Apache configuration", "<*>"},
-    {"an Apache configuration", "ServerRoot *"},
-    {"an Apache configuration", "ServerName *"},
-    {"an Apache configuration", "LoadModule *"},
-    {"an Apache configuration", "Listen [0-9]*"},
-    {"an Apache configuration", "ProxyPass *"},
-    {"an nghttpx configuration", "frontend=*"},
-    {"an nghttpx configuration", "frontend *=*"},
-    {"an nghttpx configuration", "backend=*"},
-    {"an nghttpx configuration", "backend *=*"},
-    {"an nghttpx configuration", "private-key-file*=*"},
-    {"an nghttpx configuration", "certificate-file*=*"},
-    {"a HAProxy configuration", "global"},
-    {"a HAProxy configuration", "defaults"},
-    {"a HAProxy configuration", "frontend [!=]*"},
-    {"a HAProxy configuration", "backend [!=]*"},
-    {"a Varnish configuration", "vcl [0-9]*;"},
-    {"a Squid configuration", "http_port *"},
-    {"a Squid configuration", "https_port *"},
-    {"a Squid configuration", "http_access *"},
-    {"a Squid configuration", "acl [!=]*"},
-    {"a tinyproxy configuration", "Port [0-9]*"},
-    {"a tinyproxy configuration", "Allow [0-9a-f]*"},
-    {"a tinyproxy configuration", "MaxClients [0-9]*"},
-    {"a lighttpd configuration", "server.*=*"},
-    {"an nginx configuration", "http*{"},
-    {"an nginx configuration", "events*{"},
-    {"an nginx configuration", "stream*{"},
-    {"an nginx configuration", "server*{"},
-    {"an nginx configuration", "upstream *{"},
-    {"an nginx configuration", "location *{"},
-    {"an nginx configuration", "user [!=]*;"},
-    {"an nginx configuration", "worker_processes [!=]*;"},
-    {"an nginx configuration", "load_module [!=]*;"},
-    {"an nginx configuration", "listen [!=]*;"},
-    {"an nginx configuration", "pid [!=]*;"},
-    {"an nginx configuration", "include [!=]*;"},
-    {"an nginx configuration", "error_log [!=]*;"},
-    {"a Caddyfile", "[!{]*{"},
     {"JSON", "{*"},
     {"JSON", "[[]"},
     {"JSON", "[[]{*"},
     {"TOML", "[[][[]*"},
-    {"a Traefik configuration", "[[]entryPoints*"},
-    {"a systemd unit", "[[]Unit]"},
-    {"a systemd unit", "[[]Service]"},
-    {"a systemd unit", "[[]Socket]"},
-    {"an Envoy configuration", "static_resources:*"},
-    {"an Envoy configuration", "dynamic_resources:*"},
-    {"an h2o configuration", "hosts:"},
-    {"an h2o configuration", "listen:"},
-    {"an h2o configuration", "proxy.reverse.url:*"},
-    {"a Traefik configuration", "entryPoints:"},
     {"YAML", "---*"},
     {"YAML", "- *"},
     {"YAML", "?*:"},
@@ -80,30 +29,40 @@ static bool is_space(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static bool is_own_header(struct slice line)
+/* The format that the line is the beginning of; NULL: a line that a configuration may begin with. */
+static const char *format_of(struct slice line)
 {
-	for (int kind = 0; kind < CONF_SECTION_COUNT; kind++) {
-		struct slice word = slice_of_string(conf_section_types[kind].word);
-		if (line.len > word.len + 1 && line.ptr[0] == '[' &&
-		    slice_starts_with(slice_from(line, 1), word) &&
-		    (line.ptr[word.len + 1] == ']' || is_space(line.ptr[word.len + 1])))
-			return true;
-	}
-	return false;
-}
+	char text[LINE_BYTES + 1];
 
-static const struct foreign *row_of(struct slice line)
-{
-	char text[FOREIGN_LINE_BYTES + 1];
-
-	if (line.len > FOREIGN_LINE_BYTES)
+	if (line.len > LINE_BYTES)
 		return NULL;
 	memcpy(text, line.ptr, line.len);
 	text[line.len] = '\0';
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (fnmatch(rows[i].pattern, text, FNM_NOESCAPE) == 0)
-			return &rows[i];
-	return NULL;
+	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+		if (fnmatch(formats[i].pattern, text, FNM_NOESCAPE) == 0)
+			return formats[i].what;
+	/* What is wrong with these is told line by line. */
+	if (line.ptr[0] == '[' || conf_begins_with_option(line) ||
+	    slice_starts_with(line, SLICE("//")))
+		return NULL;
+	return "a file of another program";
+}
+
+/* The first line that is no comment and no include; empty: there is none. */
+static struct slice first_line(struct slice text, uint32_t *number)
+{
+	for (*number = 1; text.len > 0; ++*number) {
+		struct slice line = slice_sub(text, 0, slice_find(text, '\n'));
+		text = slice_from(text, line.len + 1);
+		while (line.len > 0 && is_space(line.ptr[0]))
+			line = slice_from(line, 1);
+		while (line.len > 0 && is_space(line.ptr[line.len - 1]))
+			line.len--;
+		if (line.len > 0 && line.ptr[0] != ';' && line.ptr[0] != '#' &&
+		    !slice_starts_with(line, SLICE("include")))
+			return line;
+	}
+	return SLICE("");
 }
 
 /* UTF-16 and UTF-32 begin with a byte order mark, or have NUL bytes among the first letters. */
@@ -169,30 +128,18 @@ bool conf_is_foreign(struct conf_loader *l, struct slice text)
 		tell_binary(l, text);
 		return true;
 	}
-	for (uint32_t number = 1; text.len > 0 && number <= FOREIGN_LINES; number++) {
-		struct slice line = slice_sub(text, 0, slice_find(text, '\n'));
-		text = slice_from(text, line.len + 1);
-		while (line.len > 0 && is_space(line.ptr[0]))
-			line = slice_from(line, 1);
-		while (line.len > 0 && is_space(line.ptr[line.len - 1]))
-			line.len--;
-		if (line.len == 0 || line.ptr[0] == ';' || line.ptr[0] == '#')
-			continue;
-		if (is_own_header(line))
-			break;
-		const struct foreign *row = row_of(line);
-		/* A misspelt header: the lines below it are the section's. */
-		if (!row && line.ptr[0] == '[' && conf_is_like_section(slice_from(line, 1)))
-			break;
-		if (!row)
-			continue;
-		l->is_foreign = true;
-		conf_mistake(l, l->file, number,
-		    "this looks like %s ('%.*s'), not like a configuration of pushgate; write "
-		    "[section NAME] headers with key = value lines below them: docs/MOVING.md "
-		    "translates, and pushgate help-config example prints a whole file",
-		    row->what, SLICE_ARG(slice_sub(line, 0, 60)));
-		return true;
-	}
-	return false;
+	if (slice_starts_with(text, SLICE("\xef\xbb\xbf")))
+		text = slice_from(text, 3);
+	uint32_t number;
+	struct slice line = first_line(text, &number);
+	const char *what = line.len > 0 ? format_of(line) : NULL;
+	if (!what)
+		return false;
+	l->is_foreign = true;
+	conf_mistake(l, l->file, number,
+	    "this looks like %s ('%.*s'), not like a configuration of pushgate; write [section "
+	    "NAME] headers with key = value lines below them: docs/MOVING.md translates, and "
+	    "pushgate help-config example prints a whole file",
+	    what, SLICE_ARG(slice_sub(line, 0, 60)));
+	return true;
 }

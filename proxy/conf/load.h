@@ -137,29 +137,30 @@ struct conf_raw_rule {
 };
 bool conf_check_raw(struct conf_loader *l, const struct conf_raw_rule *rule, struct slice value);
 
-/* value_guess.c: the value that was probably meant; the option accepts it. False: none is known. */
-bool conf_guess_value(const struct conf_option *o, struct slice value, char *guess, size_t size);
+/* suggest_value.c: the value that was probably meant; the option accepts it. False: none is known. */
+bool conf_suggest_value(const struct conf_option *o, struct slice value, char *text, size_t size);
 
-/* guess.c: which known name an unknown one resembles, and reports about unknown names. */
-unsigned conf_guess_distance(struct slice word); /* the most edits that still resemble it */
+/* unknown.c: reports unknown names, with the known one that was probably meant. */
 void conf_unknown_option(struct conf_loader *l, struct slice key);
 void conf_unknown_section(struct conf_loader *l, struct slice word);
-bool conf_is_like_section(struct slice word); /* what follows the header's bracket */
+bool conf_begins_with_option(
+    struct slice line); /* its first word is an option, with '=' behind it */
 /* The key has several words: the first one is the option, and '=' is missing behind it. */
 bool conf_lacks_equals(const struct conf_loader *l, struct slice line, struct slice key);
 /* The line is no option; names the one that was probably meant. */
 void conf_not_an_option(struct conf_loader *l, struct slice line);
 /* The name of a section of this kind that resembles `name`, or NULL. */
-const char *conf_guess_section(const struct conf_loader *l, enum conf_kind kind, const char *name);
+const char *conf_suggest_section(
+    const struct conf_loader *l, enum conf_kind kind, const char *name);
 /* The path of a file with a similar name in the same folder, or NULL. */
-const char *conf_guess_file(struct conf_loader *l, const char *path);
+const char *conf_suggest_file(struct conf_loader *l, const char *path);
 /*
  * Reports that a file cannot be read, and why (errno). The message names a file of the same folder with a
  * similar name, or the folder if that is missing; otherwise it ends with `right`. Returns false.
  */
 bool conf_no_file(struct conf_loader *l, const char *what, const char *path, const char *right);
 
-/* foreign.c: reports a file that looks like another program's, and returns true. */
+/* foreign.c: reports a file that is no configuration of pushgate, and returns true. */
 bool conf_is_foreign(struct conf_loader *l, struct slice text);
 
 /* certificates.c: pairs certificates with keys and checks them. */

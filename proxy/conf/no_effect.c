@@ -119,7 +119,7 @@ static void check_manifests(struct conf_loader *l, const struct conf_section *s)
 
 	for (size_t i = 0; l->opens_files && i < p->manifest_count; i++) {
 		const char *path = p->manifests[i];
-		const char *near = access(path, F_OK) != 0 ? conf_guess_file(l, path) : NULL;
+		const char *near = access(path, F_OK) != 0 ? conf_suggest_file(l, path) : NULL;
 		if (near)
 			conf_warning(l, s->file, conf_option_line(s, "manifest"),
 			    "there is no manifest '%s'; did you mean '%s'?", path, near);

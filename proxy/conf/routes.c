@@ -11,7 +11,7 @@
 
 static void no_origin(struct conf_loader *l, const struct conf_section *s, const char *name)
 {
-	const char *near = conf_guess_section(l, CONF_SECTION_ORIGIN, name);
+	const char *near = conf_suggest_section(l, CONF_SECTION_ORIGIN, name);
 
 	if (conf_has_misspelt(l, CONF_SECTION_ORIGIN))
 		return;

@@ -3,8 +3,9 @@
 #include "proxy/base/ascii.h"
 #include "proxy/base/hash.h"
 #include "proxy/conf/setters.h"
+#include "proxy/conf/suggest.h"
+#include "proxy/conf/suggest_value.h"
 #include "proxy/conf/value.h"
-#include "proxy/conf/value_guess.h"
 #include "proxy/limits.h"
 
 /* A rule, and what must be known until its line was read. */
@@ -127,10 +128,10 @@ static const char *add_port(struct conf_loader *l, struct draft *d, struct slice
 	return NULL;
 }
 
-static bool guess_method(struct slice value, char *guess, size_t size)
+static bool suggest_method(struct slice value, char *text, size_t size)
 {
-	snprintf(guess, size, "%.*s", SLICE_ARG(value));
-	for (char *c = guess; *c; c++)
+	snprintf(text, size, "%.*s", SLICE_ARG(value));
+	for (char *c = text; *c; c++)
 		if (ascii_is(*c, ASCII_LOWER))
 			*c = (char)(*c - 'a' + 'A');
 	return true;
@@ -141,16 +142,16 @@ static const struct condition {
 	bool is_whole; /* the value may have commas */
 	const char *(*add)(struct conf_loader *l, struct draft *d, struct slice text);
 	const char *example;
-	bool (*guess)(struct slice value, char *guess, size_t size); /* or NULL */
+	bool (*suggest)(struct slice value, char *text, size_t size); /* or NULL */
 } conditions[] = {
-    {SLICE_INIT("client"), false, add_client, "192.0.2.0/24,2001:db8::/32", value_guess_cidr},
+    {SLICE_INIT("client"), false, add_client, "192.0.2.0/24,2001:db8::/32", suggest_cidr},
     {SLICE_INIT("user"), false, add_user, "alice,bob", NULL},
-    {SLICE_INIT("path"), false, add_path, "/admin/*", value_guess_path},
-    {SLICE_INIT("method"), false, add_method, "GET,HEAD", guess_method},
+    {SLICE_INIT("path"), false, add_path, "/admin/*", suggest_path},
+    {SLICE_INIT("method"), false, add_method, "GET,HEAD", suggest_method},
     {SLICE_INIT("time"), false, add_time, "mon-fri/08:00-18:00", NULL},
-    {SLICE_INIT("host"), false, add_host, "www.example.com,*.example.org", value_guess_host},
+    {SLICE_INIT("host"), false, add_host, "www.example.com,*.example.org", suggest_host},
     {SLICE_INIT("host-file"), true, add_host_file, "hosts", NULL},
-    {SLICE_INIT("address"), false, add_address, "192.0.2.0/24", value_guess_cidr},
+    {SLICE_INIT("address"), false, add_address, "192.0.2.0/24", suggest_cidr},
     {SLICE_INIT("port"), false, add_port, "80,8000-8999", NULL},
 };
 #define CONDITION_COUNT (sizeof conditions / sizeof *conditions)
@@ -195,37 +196,13 @@ static bool next_value(const struct condition *c, struct slice *rest, struct sli
 	return value->len > 0;
 }
 
-/* Words of other proxies. */
-static const struct {
-	struct slice theirs, ours;
-} aliases[] = {
-    {SLICE_INIT("src"), SLICE_INIT("client")},
-    {SLICE_INIT("source"), SLICE_INIT("client")},
-    {SLICE_INIT("from"), SLICE_INIT("client")},
-    {SLICE_INIT("dst"), SLICE_INIT("address")},
-    {SLICE_INIT("to"), SLICE_INIT("address")},
-    {SLICE_INIT("domain"), SLICE_INIT("host")},
-    {SLICE_INIT("dstdomain"), SLICE_INIT("host")},
-    {SLICE_INIT("url"), SLICE_INIT("path")},
-    {SLICE_INIT("uri"), SLICE_INIT("path")},
-};
-
 /* The condition that was probably meant; NULL: none is like it. */
 static const struct condition *nearest_condition(struct slice name)
 {
-	const struct condition *nearest = NULL;
-	unsigned distance = conf_guess_distance(name) + 1;
-	for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
-		if (slice_equal_nocase(name, aliases[i].theirs))
-			return find_condition(aliases[i].ours);
-	for (size_t i = 0; i < CONDITION_COUNT; i++) {
-		unsigned d = slice_distance(name, conditions[i].name, distance);
-		if (d < distance) {
-			distance = d;
-			nearest = &conditions[i];
-		}
-	}
-	return nearest;
+	struct suggestion s = suggest_for(name);
+	for (size_t i = 0; i < CONDITION_COUNT; i++)
+		suggest_compare(&s, conditions[i].name, &conditions[i]);
+	return s.item;
 }
 
 /* Files are not looked for. */
@@ -242,7 +219,7 @@ static bool is_accepted(struct conf_loader *l, const struct condition *c, struct
 }
 
 /* "10.0.0.0/8" or "any" alone. Empty: nothing is certain enough. */
-static struct slice guess_condition(struct conf_loader *l, struct slice word)
+static struct slice meant_condition(struct conf_loader *l, struct slice word)
 {
 	struct cidr block;
 	size_t equals = slice_find(word, '=');
@@ -250,8 +227,7 @@ static struct slice guess_condition(struct conf_loader *l, struct slice word)
 	if (equals == word.len && !cidr_parse(word, &block))
 		return arena_printf(&l->conf->arena, "client=%.*s", SLICE_ARG(word));
 	if (equals == word.len)
-		return value_choice(word, "any everything everyone anyone *") >= 0 ? SLICE("all")
-										   : SLICE("");
+		return value_choice(word, "any *") >= 0 ? SLICE("all") : SLICE("");
 	const struct condition *near = nearest_condition(slice_sub(word, 0, equals));
 	if (!near || !is_accepted(l, near, value))
 		return SLICE("");
@@ -261,18 +237,18 @@ static struct slice guess_condition(struct conf_loader *l, struct slice word)
 /* Reports it and returns false. */
 static bool unknown_condition(struct conf_loader *l, struct slice word)
 {
-	struct slice guess = guess_condition(l, word);
-	if (guess.len == 0)
+	struct slice meant = meant_condition(l, word);
+	if (meant.len == 0)
 		return conf_bad_value(l, word, NULL, RIGHT);
 	conf_mistake_here(l,
 	    "bad value '%.*s' for %s: there is no such condition; did you mean %s = %.*s?",
 	    SLICE_ARG(slice_sub(word, 0, 80)), l->option->key, l->option->key,
-	    SLICE_ARG(slice_sub(guess, 0, 100)));
+	    SLICE_ARG(slice_sub(meant, 0, 100)));
 	return false;
 }
 
 /* "user=bob,path=/x" is meant to be "user=bob path=/x". False: such a word would be wrong too. */
-static bool guess_words(struct conf_loader *l, struct slice word, char *guess, size_t size)
+static bool meant_words(struct conf_loader *l, struct slice word, char *meant, size_t size)
 {
 	bool is_changed = false;
 	if (word.len >= size)
@@ -281,11 +257,11 @@ static bool guess_words(struct conf_loader *l, struct slice word, char *guess, s
 		struct slice behind = slice_from(word, i + 1);
 		bool begins = word.ptr[i] == ',' &&
 			      find_condition(slice_sub(behind, 0, slice_find(behind, '=')));
-		guess[i] = begins ? ' ' : word.ptr[i];
+		meant[i] = begins ? ' ' : word.ptr[i];
 		is_changed = is_changed || begins;
 	}
-	struct slice rest = slice_of(guess, word.len), part;
-	guess[word.len] = '\0';
+	struct slice rest = slice_of(meant, word.len), part;
+	meant[word.len] = '\0';
 	while (is_changed && next_word(&rest, &part)) {
 		size_t equals = slice_find(part, '=');
 		const struct condition *c = find_condition(slice_sub(part, 0, equals));
@@ -298,21 +274,21 @@ static bool guess_words(struct conf_loader *l, struct slice word, char *guess, s
 static bool bad_condition(struct conf_loader *l, const struct condition *c, struct slice word,
     struct slice member, const char *wrong)
 {
-	char guess[VALUE_GUESS];
-	if (guess_words(l, word, guess, sizeof guess)) {
+	char meant[VALUE_SUGGESTED];
+	if (meant_words(l, word, meant, sizeof meant)) {
 		conf_mistake_here(l,
 		    "bad value '%.*s' for %s: conditions are separated by spaces; did you mean %s "
 		    "= %s?",
-		    SLICE_ARG(slice_sub(word, 0, 80)), l->option->key, l->option->key, guess);
+		    SLICE_ARG(slice_sub(word, 0, 80)), l->option->key, l->option->key, meant);
 		return false;
 	}
 	bool is_alone = word.len == c->name.len + 1 + member.len && member.len < 100;
-	bool is_guessed = is_alone && c->guess && c->guess(member, guess, sizeof guess) &&
-			  is_accepted(l, c, slice_of_string(guess));
+	bool is_meant = is_alone && c->suggest && c->suggest(member, meant, sizeof meant) &&
+			is_accepted(l, c, slice_of_string(meant));
 	conf_mistake_here(l, "bad value '%.*s' for %s: %s; %s %s = %s=%s%s",
 	    SLICE_ARG(slice_sub(word, 0, 80)), l->option->key, wrong,
-	    is_guessed ? "did you mean" : "correct it, such as", l->option->key, c->name.ptr,
-	    is_guessed ? guess : c->example, is_guessed ? "?" : "");
+	    is_meant ? "did you mean" : "correct it, such as", l->option->key, c->name.ptr,
+	    is_meant ? meant : c->example, is_meant ? "?" : "");
 	return false;
 }
 

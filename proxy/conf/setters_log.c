@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Setters of the options that say what the access log has: log-fields and log-sample. */
 #include "proxy/conf/setters.h"
+#include "proxy/conf/suggest.h"
 #include "proxy/conf/value.h"
 #include "proxy/log_fields.h"
 
@@ -15,18 +16,14 @@ static const uint64_t every_field = LOG_FIELD_BIT(COUNT) - 1;
 /* The field's bit. 0: there is no such field, which has been reported. */
 static uint64_t bit_of(struct conf_loader *l, struct slice word)
 {
-	const struct slice *near = NULL;
-	unsigned distance = conf_guess_distance(word) + 1;
+	struct suggestion s = suggest_for(word);
 
 	for (size_t i = 0; i < LOG_FIELD_COUNT; i++) {
-		unsigned d = slice_distance(word, names[i], distance);
-		if (d == 0)
+		if (slice_equal(word, names[i]))
 			return UINT64_C(1) << i;
-		if (d < distance) {
-			distance = d;
-			near = &names[i];
-		}
+		suggest_compare(&s, names[i], &names[i]);
 	}
+	const struct slice *near = s.item;
 	if (near)
 		conf_mistake_here(l, "the access log has no field '%.*s'; did you mean '%.*s'?",
 		    SHOWN(word), SLICE_ARG(*near));

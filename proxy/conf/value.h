@@ -28,8 +28,8 @@ char *value_time_format(usec span, char *buffer, size_t size);
  */
 bool value_week(struct slice text, uint64_t *minutes);
 
-/* Room for a guessed value or an example, in messages. */
-#define VALUE_GUESS 160
+/* Room for a suggested value or an example, in messages. */
+#define VALUE_SUGGESTED 160
 
 /*
  * Position of the word among choices (separated by spaces), ignoring case; -1 if it is none of

@@ -11,14 +11,14 @@
 bool conf_bad_value(struct conf_loader *l, struct slice value, const char *wrong, const char *right)
 {
 	const struct conf_option *o = l->option;
-	char guess[VALUE_GUESS], example[VALUE_GUESS];
-	bool is_guessed = conf_guess_value(o, value, guess, sizeof guess);
+	char meant[VALUE_SUGGESTED], example[VALUE_SUGGESTED];
+	bool is_meant = conf_suggest_value(o, value, meant, sizeof meant);
 
 	conf_mistake_here(l, "bad value '%.*s' for %s%s%s; %s%s%s = %s%s",
 	    SLICE_ARG(slice_sub(value, 0, 80)), o->key, wrong ? ": " : "", wrong ? wrong : "",
-	    right, is_guessed ? "; did you mean " : ", such as ", o->key,
-	    is_guessed ? guess : conf_option_example(o, example, sizeof example),
-	    is_guessed ? "?" : "");
+	    right, is_meant ? "; did you mean " : ", such as ", o->key,
+	    is_meant ? meant : conf_option_example(o, example, sizeof example),
+	    is_meant ? "?" : "");
 	return false;
 }
 

@@ -18,7 +18,7 @@ static void one_slip_is_one_mistake(void **state)
 	    {LISTEN "[origin o]\nsever = http://127.0.0.1:9\n" ROUTE, "4: [origin] has no option 'sever'; did you mean 'server'?"},
 	    {LISTEN "[origin o]\nserver http://127.0.0.1:9\n" ROUTE, "4: the line has no '='; write server = http://127.0.0.1:9"},
 	    {"[listen l]\nadress = 127.0.0.1:8081\n" ORIGIN ROUTE, "2: [listen] has no option 'adress'; did you mean 'address'?"},
-	    {"[listen l]\nlisten 8081\n" ORIGIN ROUTE, "2: the line has no '='; did you mean 'address'? Write address = VALUE"},
+	    {"[listen l]\nadress 8081\n" ORIGIN ROUTE, "2: the line has no '='; did you mean 'address'? Write address = VALUE"},
 	    {LISTEN ORIGIN "[route r]\norigni = o\n", "6: [route] has no option 'origni'; did you mean 'origin'?"},
 	    {LISTEN ORIGIN "[route r]\nrediret = /x\n", "6: [route] has no option 'rediret'; did you mean 'redirect'?"},
 	    {LISTEN ORIGIN "[route r]\nanswer 503\n", "6: the line has no '='; write answer = 503"},
@@ -31,7 +31,7 @@ static void one_slip_is_one_mistake(void **state)
 	    /* an equals sign that is missing before a value with a colon or an equals sign */
 	    {REST "request-set X-A: b=c\n", "7: there is no '=' behind the first word; write request-set = X-A: b=c"},
 	    {LISTEN "access = x\n" ORIGIN ROUTE "[access x]\ndeny host=a.test\nallow = all\n", "9: there is no '=' behind the first word; write deny = host=a.test"},
-	    {REST "[route s]\npath = /s\nproxy_pass http://127.0.0.1:80;\n", "9: the line has no '='; did you mean 'origin'? Write origin = VALUE"},
+	    {REST "[route s]\npath = /s\norigni http://127.0.0.1:80;\n", "9: the line has no '='; did you mean 'origin'? Write origin = VALUE"},
 	    {REST "max tunnels = 5\n", "7: [route] has no option 'max tunnels'; see pushgate help-config route"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -183,8 +183,8 @@ static void mistakes_are_told_once(void **state)
 	    "test.ini:7: [route r] has no origin; add a line such as origin = a\n");
 	assert_refused(TOP "[routes app]\norigin = a\n[route r]\norigin = a\n",
 	    "test.ini:5: [routes] takes no name; write [routes], or for one route [route app]\n");
-	assert_refused(TOP "[defaults]\n[route r]\norigin = a\n",
-	    "test.ini:5: unknown section [defaults]; did you mean [routes]?\n");
+	assert_refused(TOP "[rotes]\n[route r]\norigin = a\n",
+	    "test.ini:5: unknown section [rotes]; did you mean [routes]?\n");
 }
 
 /* Vary names the fields that conditions of routes look at: those of defaults that a route takes. */

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a bad value probably meant: a unit that is spelt out, a word for yes or no, an address without
+ * its port. A suggestion is a value that the option accepts; where none is certain enough, there is
+ * none. suggest_net.c suggests addresses, servers and hosts.
+ */
+#include "proxy/conf/suggest_value.h"
+#include "proxy/base/ascii.h"
+#include "proxy/conf/load.h"
+#include "proxy/conf/setters.h"
+#include "proxy/conf/suggest.h"
+#include "proxy/conf/value.h"
+#include <inttypes.h>
+
+struct word_unit {
+	const char *words; /* separated by spaces */
+	uint64_t factor;
+};
+
+static const struct word_unit time_words[] = {
+    {"ms msec milliseconds", USEC_PER_MSEC},
+    {"s sec second seconds", USEC_PER_SEC},
+    {"m min minute minutes", 60 * USEC_PER_SEC},
+    {"h hour hours", 3600 * USEC_PER_SEC},
+    {"d day days", 86400 * USEC_PER_SEC},
+    {"w week weeks", 604800 * USEC_PER_SEC},
+};
+static const struct word_unit size_words[] = {
+    {"b byte bytes", 1},
+    {"k kb kib", UINT64_C(1) << 10},
+    {"m mb mib", UINT64_C(1) << 20},
+    {"g gb gib", UINT64_C(1) << 30},
+    {"t tb tib", UINT64_C(1) << 40},
+};
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- numbers with units ---- */
+
+static size_t count_digits(struct slice s)
+{
+	size_t n = 0;
+	while (n < s.len && ascii_is(s.ptr[n], ASCII_DIGIT))
+		n++;
+	return n;
+}
+
+/* Cuts "12" or "1.5" and its unit off. The fraction has at most three digits. */
+static bool cut_amount(
+    struct slice *rest, const struct word_unit *units, size_t count, size_t *unit, uint64_t *amount)
+{
+	uint64_t whole, fraction = 0, scale = 1;
+	struct slice s = *rest;
+	size_t digits = count_digits(s), end = 0;
+
+	if (!slice_to_number(slice_sub(s, 0, digits), UINT32_MAX, &whole))
+		return false;
+	s = slice_from(s, digits);
+	if (s.len > 0 && s.ptr[0] == '.') {
+		digits = count_digits(slice_from(s, 1));
+		if (digits > 3 || !slice_to_number(slice_sub(s, 1, digits), 999, &fraction))
+			return false;
+		for (size_t i = 0; i < digits; i++)
+			scale *= 10;
+		s = slice_from(s, 1 + digits);
+	}
+	s = slice_trim(s);
+	while (end < s.len && ascii_is(s.ptr[end], ASCII_ALPHA))
+		end++;
+	for (size_t i = 0; i < count; i++) {
+		if (value_choice(slice_sub(s, 0, end), units[i].words) < 0)
+			continue;
+		*amount = whole * units[i].factor + fraction * units[i].factor / scale;
+		*rest = slice_trim(slice_from(s, end));
+		*unit = i;
+		return whole < UINT64_MAX / 2 / units[i].factor;
+	}
+	return false;
+}
+
+/* "1h30m", "2 min", "1.5s", "30": of a bare number the unit is `bare`. */
+static bool suggest_time(
+    struct slice value, usec bare, usec least, usec most, char *text, size_t size)
+{
+	usec sum = 0, part;
+	size_t unit, last = COUNT(time_words);
+	uint64_t number;
+
+	if (slice_to_number(value, UINT32_MAX, &number)) {
+		sum = number * bare;
+		value = SLICE("");
+	}
+	while (value.len > 0) {
+		/* "75s 60s" are two values, and not their sum. */
+		if (!cut_amount(&value, time_words, COUNT(time_words), &unit, &part) ||
+		    unit >= last)
+			return false;
+		sum += part;
+		last = unit;
+	}
+	if (sum < least || sum > most || sum % USEC_PER_MSEC != 0)
+		return false;
+	value_time_format(sum, text, size);
+	return true;
+}
+
+static bool suggest_size(const struct conf_option *o, struct slice value, char *text, size_t size)
+{
+	uint64_t bytes;
+	size_t unit;
+
+	if (!cut_amount(&value, size_words, COUNT(size_words), &unit, &bytes) || value.len > 0 ||
+	    bytes < o->min || bytes > o->max)
+		return false;
+	value_size_format(bytes, text, size);
+	return true;
+}
+
+/* "1,000" or "1_000" or "10k". */
+static bool suggest_number(
+    struct slice value, uint64_t least, uint64_t most, char *text, size_t size)
+{
+	uint64_t number = 0, factor = 1;
+	bool has_digit = false;
+
+	for (size_t i = 0; i < value.len; i++) {
+		char c = ascii_lower(value.ptr[i]);
+		if (ascii_is(c, ASCII_DIGIT) && number <= most) {
+			number = 10 * number + (uint64_t)(c - '0');
+			has_digit = true;
+		} else if (i + 1 == value.len && (c == 'k' || c == 'm')) {
+			factor = c == 'k' ? 1000 : 1000000;
+		} else if (!has_digit || (c != ',' && c != '_' && c != '\'')) {
+			return false;
+		}
+	}
+	if (!has_digit || number > most / factor || number * factor < least)
+		return false;
+	snprintf(text, size, "%" PRIu64, number * factor);
+	return true;
+}
+
+/* A bare number, and the unit that it lacks: "100" for "100/s", "10" for "10%". */
+static bool suggest_unit(
+    struct slice value, uint64_t least, uint64_t most, const char *unit, char *text, size_t size)
+{
+	uint64_t number;
+
+	if (!slice_to_number(value, most, &number) || number < least)
+		return false;
+	snprintf(text, size, "%" PRIu64 "%s", number, unit);
+	return true;
+}
+
+/* "80ms" and "<=80ms" for "<80ms". */
+static bool suggest_rtt(struct slice value, char *text, size_t size)
+{
+	bool is_above = value.len > 0 && value.ptr[0] == '>';
+
+	while (value.len > 0 && strchr("<>= ", value.ptr[0]))
+		value = slice_from(value, 1);
+	text[0] = is_above ? '>' : '<';
+	return suggest_time(value, USEC_PER_MSEC, 1, 60 * USEC_PER_SEC, text + 1, size - 1);
+}
+
+/* "31536000", and "max-age=31536000; includeSubDomains" as the field has it (RFC 6797 6.1). */
+static bool suggest_hsts(struct slice value, char *text, size_t size)
+{
+	const struct slice age = SLICE("max-age=");
+	uint64_t seconds;
+
+	if (slice_equal_nocase(slice_sub(value, 0, age.len), age))
+		value = slice_from(value, age.len);
+	size_t end = slice_find(value, ';');
+	if (!slice_to_number(slice_sub(value, 0, end), 315360000, &seconds))
+		return false;
+	bool is_days = seconds % 86400 == 0 && seconds > 0;
+	snprintf(text, size, "%" PRIu64 "%c%s", is_days ? seconds / 86400 : seconds,
+	    is_days ? 'd' : 's', end < value.len ? " include-subdomains" : "");
+	return true;
+}
+
+/* ---- words ---- */
+
+static const struct {
+	const char *words, *choices; /* words, and the choices that they may stand for */
+} synonyms[] = {
+    {"yes true on 1 enabled", "yes on accept"},
+    {"no false off 0 disabled never", "no off refuse"},
+    {"h2 http2 http/2 http/2.0 2.0", "h2 2"},
+    {"h1 http1 http/1 http1.1 http/1.1", "http/1.1 1.1"},
+    {"http1.0 http/1.0", "http/1.1 1.0"},
+};
+
+static bool put(struct slice word, char *text, size_t size)
+{
+	snprintf(text, size, "%.*s", SLICE_ARG(word));
+	return true;
+}
+
+/* "200" for "2xx", a synonym, or a choice that is misspelt. */
+static bool suggest_choice(const struct conf_option *o, struct slice value, char *text, size_t size)
+{
+	char lower[SUGGEST_NAME_BYTES], status[] = "0xx";
+	struct slice rest, word;
+
+	if (value.len > sizeof lower)
+		return false;
+	if (value.len == 3 && count_digits(value) == 3) {
+		status[0] = value.ptr[0];
+		value = slice_of(status, 3);
+	}
+	for (size_t i = 0; i < COUNT(synonyms); i++) {
+		rest = slice_of_string(
+		    value_choice(value, synonyms[i].words) < 0 ? "" : synonyms[i].choices);
+		while (value_next_word(&rest, &word) == VALUE_WORD)
+			if (value_choice(word, o->choices) >= 0)
+				return put(word, text, size);
+	}
+	ascii_lower_copy(lower, value);
+	struct suggestion s = suggest_for(slice_of(lower, value.len));
+	rest = slice_of_string(o->choices);
+	while (value_next_word(&rest, &word) == VALUE_WORD)
+		if (suggest_compare(&s, word, o))
+			put(word, text, size);
+	return s.item;
+}
+
+/* ---- the option ---- */
+
+static bool suggest_other(const struct conf_option *o, struct slice value, char *text, size_t size)
+{
+	if (o->set == conf_set_rtt)
+		return suggest_rtt(value, text, size);
+	if (o->set == conf_set_share || o->set == conf_set_min_used)
+		return suggest_unit(value, 1, 100, "%", text, size);
+	if (o->set == conf_set_hsts)
+		return suggest_hsts(value, text, size);
+	if (o->set == conf_set_limit_requests)
+		return suggest_unit(value, 1, UINT32_MAX, "/s", text, size);
+	if (o->set == conf_set_workers)
+		return suggest_number(value, 1, 256, text, size);
+	if (o->set == conf_set_address)
+		return suggest_address(value, text, size);
+	return o->set == conf_set_server && suggest_server(value, text, size);
+}
+
+static bool suggest_member(const struct conf_option *o, struct slice value, char *text, size_t size)
+{
+	bool is_meant = false;
+
+	if (o->check == conf_check_route_host || o->check == conf_check_host_glob)
+		is_meant = suggest_host(value, text, size);
+	else if (o->check == conf_check_route_path || o->check == conf_check_path_glob)
+		is_meant = suggest_path(value, text, size);
+	else if (o->check == conf_check_media_glob)
+		is_meant = put(slice_sub(value, 0, slice_find(value, ';')), text, size);
+	else if (o->check == conf_check_upgrade)
+		is_meant = value_choice(value, "yes on true ws wss websockets") >= 0 &&
+			   put(SLICE("websocket"), text, size);
+	return is_meant && !o->check(slice_of_string(text)) &&
+	       !slice_equal(slice_of_string(text), value);
+}
+
+bool conf_suggest_value(const struct conf_option *o, struct slice value, char *text, size_t size)
+{
+	if (value.len == 0 || value.len > 100 || value.ptr[0] == '"' || value.ptr[0] == '~')
+		return false;
+	for (size_t i = 0; i < value.len; i++)
+		if ((unsigned char)value.ptr[i] < ' ' || (unsigned char)value.ptr[i] >= 0x7f)
+			return false;
+	switch (o->type) {
+	case CONF_TYPE_NUMBER:
+		return suggest_number(value, o->min, o->max, text, size);
+	case CONF_TYPE_SIZE:
+	case CONF_TYPE_WINDOW:
+		return suggest_size(o, value, text, size);
+	case CONF_TYPE_TIME:
+		return suggest_time(value, USEC_PER_SEC, o->min, o->max, text, size);
+	case CONF_TYPE_RATE:
+		return suggest_unit(value, o->min, o->max, "/s", text, size);
+	case CONF_TYPE_SWITCH:
+	case CONF_TYPE_CHOICE:
+	case CONF_TYPE_BITS:
+		return suggest_choice(o, value, text, size);
+	case CONF_TYPE_CIDRS:
+		return suggest_cidr(value, text, size);
+	case CONF_TYPE_LIST:
+	case CONF_TYPE_PATTERNS:
+		return suggest_member(o, value, text, size);
+	case CONF_TYPE_OTHER:
+		return suggest_other(o, value, text, size);
+	case CONF_TYPE_TEXT:
+	case CONF_TYPE_FILE:
+	case CONF_TYPE_FILES:
+	case CONF_TYPE_FIELDS:
+		return false;
+	}
+	return false;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reports names that are unknown: options, sections and files, with the known name that was probably
+ * meant.
+ */
+#include "proxy/base/ascii.h"
+#include "proxy/conf/load.h"
+#include "proxy/conf/setters.h"
+#include "proxy/conf/suggest.h"
+#include <dirent.h>
+#include <errno.h>
+#include <unistd.h>
+
+/* A folder may have any number of files: only so many are compared. */
+enum { FILES_COMPARED = 2000 };
+
+/* ---- options ---- */
+
+/* The option of the section that the word resembles; NULL: none does. */
+static const struct conf_option *nearest_option(enum conf_kind section, struct slice word)
+{
+	char buffer[SUGGEST_NAME_BYTES];
+	struct suggestion s = suggest_for(suggest_fold(word, buffer));
+
+	for (size_t i = 0; i < conf_option_count; i++)
+		if (conf_options[i].section == conf_kind_of_rows(section))
+			suggest_compare(&s, slice_of_string(conf_options[i].key), &conf_options[i]);
+	return s.item;
+}
+
+/* The section needs not be told that it lacks what this line has meant. */
+static void note_meant(struct conf_loader *l, const struct conf_option *near)
+{
+	if (near &&
+	    (near->is_required || (near->section == CONF_SECTION_ROUTE && conf_is_deed(near))))
+		l->current->has_misspelt = true;
+}
+
+static bool is_ascii(struct slice text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if ((unsigned char)text.ptr[i] >= 0x80)
+			return false;
+	return true;
+}
+
+/* The section that has an option of this name; NULL: none has. */
+static const struct conf_section_type *home_of(struct slice key)
+{
+	for (size_t i = 0; i < conf_option_count; i++)
+		if (slice_equal(key, slice_of_string(conf_options[i].key)))
+			return &conf_section_types[conf_options[i].section];
+	return NULL;
+}
+
+static struct slice first_word(struct slice line)
+{
+	size_t end = 0;
+
+	while (end < line.len && line.ptr[end] != ' ' && line.ptr[end] != '\t')
+		end++;
+	return slice_sub(line, 0, end);
+}
+
+/* "418", "5xx", "50x": reports a status that has no option in [errors], and returns true. */
+static bool is_other_status(struct conf_loader *l, struct slice key)
+{
+	char known[160] = "";
+	size_t used = 0;
+	const char *mark = "";
+
+	if (l->current->kind != CONF_SECTION_ERRORS || key.len != 3 ||
+	    !ascii_is(key.ptr[0], ASCII_DIGIT))
+		return false;
+	if (!ascii_is(key.ptr[1], ASCII_DIGIT) || !ascii_is(key.ptr[2], ASCII_DIGIT)) {
+		conf_mistake_here(l, "'%.*s' is not one status; write a line for each, or default",
+		    SLICE_ARG(key));
+		return true;
+	}
+	for (size_t i = 0; i < conf_option_count && used < sizeof known; i++) {
+		const struct conf_option *o = &conf_options[i];
+		if (o->section != CONF_SECTION_ERRORS || !ascii_is(o->key[0], ASCII_DIGIT))
+			continue;
+		used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", mark, o->key);
+		mark = ", ";
+	}
+	conf_mistake_here(l,
+	    "pushgate never answers %.*s by itself; write one of %s, or remove the line",
+	    SLICE_ARG(key), known);
+	return true;
+}
+
+void conf_unknown_option(struct conf_loader *l, struct slice key)
+{
+	if (is_other_status(l, key))
+		return;
+	enum conf_kind kind = l->current->kind;
+	const char *word = conf_section_types[kind].word;
+	const struct conf_section_type *home = home_of(key);
+	/* "proxy_pass http://127.0.0.1:80;" is split at its colon: no option has two words. */
+	const struct conf_option *near = nearest_option(kind, first_word(key));
+
+	note_meant(l, near);
+	if (!is_ascii(key))
+		conf_mistake_here(l,
+		    "[%s] has no option '%.*s': the name has a character that is not ASCII, such "
+		    "as a no-break space; type it again",
+		    word, SLICE_ARG(key));
+	else if (home)
+		conf_mistake_here(l, "[%s] has no option '%.*s'; it belongs to [%s%s]%s%s%s", word,
+		    SLICE_ARG(key), home->word, home->is_named ? " NAME" : "",
+		    near ? ", or did you mean '" : "", near ? near->key : "", near ? "'?" : "");
+	else if (near)
+		conf_mistake_here(l, "[%s] has no option '%.*s'; did you mean '%s'?", word,
+		    SLICE_ARG(key), near->key);
+	else
+		conf_mistake_here(l, "[%s] has no option '%.*s'; see pushgate help-config %s", word,
+		    SLICE_ARG(key), word);
+}
+
+void conf_not_an_option(struct conf_loader *l, struct slice line)
+{
+	struct slice word = first_word(line), rest = slice_trim(slice_from(line, word.len));
+	const struct conf_option *near = NULL;
+	const char *lack = slice_find(line, '=') < line.len
+			       ? "there is no '=' behind the first word"
+			       : "the line has no '='";
+
+	if (l->current && rest.len > 0)
+		near = nearest_option(l->current->kind, word);
+	note_meant(l, near);
+	if (slice_starts_with(line, SLICE("//")) || slice_starts_with(line, SLICE("--")) ||
+	    slice_starts_with(line, SLICE("/*")))
+		conf_mistake_here(l, "the line is not a section, option or comment; begin a "
+				     "comment with ';' or '#'");
+	else if (home_of(word) && rest.len > 0)
+		conf_mistake_here(l, "%s; write %.*s = %.*s", lack, SLICE_ARG(word),
+		    SLICE_ARG(slice_sub(conf_hide_user(l, rest), 0, 80)));
+	else if (near)
+		conf_mistake_here(
+		    l, "%s; did you mean '%s'? Write %s = VALUE", lack, near->key, near->key);
+	else
+		conf_mistake_here(
+		    l, "the line is not a section, option or comment; write key = value");
+}
+
+/* ---- sections ---- */
+
+/* The kind that the header's word resembles; "listen.front" and "Listen:front" too. -1: none. */
+static int nearest_section(struct slice word)
+{
+	char buffer[SUGGEST_NAME_BYTES];
+	size_t end = 0;
+
+	while (end < word.len && ascii_is(word.ptr[end], ASCII_ALNUM))
+		end++;
+	/* There are few sections: a word of two edits is like one even if it is short. */
+	struct suggestion s = {suggest_fold(slice_sub(word, 0, end), buffer), 3, NULL};
+	for (int kind = 0; kind < CONF_SECTION_COUNT; kind++)
+		suggest_compare(&s, slice_of_string(conf_section_types[kind].word),
+		    &conf_section_types[kind]);
+	const struct conf_section_type *near = s.item;
+	return near ? (int)(near - conf_section_types) : -1;
+}
+
+/* Whether the word is an option, or resembles one of the section. */
+static bool is_like_option(const struct conf_loader *l, struct slice word)
+{
+	return home_of(word) || (l->current && nearest_option(l->current->kind, word));
+}
+
+bool conf_lacks_equals(const struct conf_loader *l, struct slice line, struct slice key)
+{
+	struct slice word = first_word(key);
+
+	if (word.len == key.len)
+		return false;
+	/* "max streams = 5" has its '='. */
+	return slice_find(line, ':') < slice_find(line, '=') || home_of(word) ||
+	       (slice_find(line, '=') == line.len && is_like_option(l, word));
+}
+
+bool conf_begins_with_option(struct slice line)
+{
+	size_t end = 0;
+
+	while (end < line.len && (ascii_is(line.ptr[end], ASCII_ALNUM) || line.ptr[end] == '-'))
+		end++;
+	struct slice rest = slice_trim(slice_from(line, end));
+	return home_of(slice_sub(line, 0, end)) && rest.len > 0 && strchr("=:", rest.ptr[0]);
+}
+
+void conf_unknown_section(struct conf_loader *l, struct slice word)
+{
+	int near = nearest_section(word);
+
+	if (near >= 0) {
+		l->misspelt_kinds |= 1u << near;
+		const struct conf_section_type *type = &conf_section_types[near];
+		conf_mistake_here(l, "unknown section [%.*s]; did you mean [%s%s]?",
+		    SLICE_ARG(word), type->word, type->is_named ? " NAME" : "");
+		return;
+	}
+	char known[160] = "";
+	size_t used = 0;
+	const int last = CONF_SECTION_COUNT - 1;
+	for (int kind = 0; kind <= last; kind++) {
+		const struct conf_section_type *type = &conf_section_types[kind];
+		used += (size_t)snprintf(known + used, sizeof known - used, "%s[%s%s]",
+		    kind == 0      ? ""
+		    : kind == last ? " or "
+				   : ", ",
+		    type->word, type->is_named ? " NAME" : "");
+	}
+	conf_mistake_here(l, "unknown section [%.*s]; write %s", SLICE_ARG(word), known);
+}
+
+const char *conf_suggest_section(const struct conf_loader *l, enum conf_kind kind, const char *name)
+{
+	char a[SUGGEST_NAME_BYTES], b[SUGGEST_NAME_BYTES];
+	struct suggestion near = suggest_for(suggest_fold(slice_of_string(name), a));
+
+	conf_for_each_section(l, s, kind)
+	    suggest_compare(&near, suggest_fold(slice_of_string(s->name), b), s->name);
+	return near.item;
+}
+
+/* ---- files ---- */
+
+/* Equal but for the ending: "app.crt" and "app.pem". */
+static bool is_kin(struct slice a, struct slice b)
+{
+	size_t dot = slice_find(a, '.');
+
+	return dot > 1 && dot < a.len && dot == slice_find(b, '.') &&
+	       slice_equal(slice_sub(a, 0, dot), slice_sub(b, 0, dot));
+}
+
+/* Copies the name in the folder that resembles `name` to `best`. False: there is none. */
+static bool nearest_file(DIR *folder, struct slice name, char best[SUGGEST_NAME_BYTES + 1])
+{
+	struct suggestion s = suggest_for(name);
+	const struct dirent *entry = NULL;
+
+	best[0] = '\0';
+	for (int i = 0; i < FILES_COMPARED && (entry = readdir(folder)); i++) {
+		struct slice other = slice_of_string(entry->d_name);
+		if (other.ptr[0] == '.' || other.len > SUGGEST_NAME_BYTES)
+			continue;
+		/* One of the same stem is better than none. */
+		if (suggest_compare(&s, other, best) || (!best[0] && is_kin(name, other)))
+			memcpy(best, entry->d_name, other.len + 1);
+	}
+	return best[0] != '\0';
+}
+
+/* The folder that the path's file is in, with its '/' at the end. */
+static const char *folder_of(struct conf_loader *l, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? conf_copy(l, slice_of(path, (size_t)(slash - path) + 1)) : "./";
+}
+
+const char *conf_suggest_file(struct conf_loader *l, const char *path)
+{
+	char near[SUGGEST_NAME_BYTES + 1];
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	DIR *d = opendir(folder_of(l, path));
+	bool is_found = d && nearest_file(d, slice_of_string(name), near);
+
+	if (d)
+		closedir(d);
+	if (!is_found)
+		return NULL;
+	return arena_printf(&l->conf->arena, "%.*s%s", (int)(name - path), path, near).ptr;
+}
+
+bool conf_no_file(struct conf_loader *l, const char *what, const char *path, const char *right)
+{
+	int error = errno;
+	const char *folder = folder_of(l, path);
+	const char *near = error == ENOENT ? conf_suggest_file(l, path) : NULL;
+
+	if (near)
+		conf_mistake_here(l, "the %s file '%s' cannot be read: %s; did you mean '%s'?",
+		    what, path, strerror(error), near);
+	else if (error == ENOENT && access(folder, F_OK) != 0)
+		conf_mistake_here(l,
+		    "the %s file '%s' cannot be read: there is no folder '%s'; correct the path",
+		    what, path, folder);
+	else
+		conf_mistake_here(l, "the %s file '%s' cannot be read: %s; %s", what, path,
+		    strerror(error), right);
+	return false;
+}
