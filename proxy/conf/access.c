@@ -75,7 +75,8 @@ void conf_find_access(struct conf_loader *l, const struct conf_section *s)
 	if (!listen->access && conf_has_misspelt(l, CONF_SECTION_ACCESS))
 		return;
 	if (!listen->access) {
-		const char *near = conf_suggest_section(l, CONF_SECTION_ACCESS, listen->access_name);
+		const char *near =
+		    conf_suggest_section(l, CONF_SECTION_ACCESS, listen->access_name);
 		conf_mistake(l, s->file, conf_option_line(s, "access"),
 		    "there is no [access %s]; %s%s%s", listen->access_name,
 		    near ? "did you mean access = " : "add the section or name another",

@@ -52,6 +52,11 @@ char *conf_copy(struct conf_loader *l, struct slice s)
 	return copy;
 }
 
+struct slice conf_copy_slice(struct conf_loader *l, struct slice s)
+{
+	return slice_of(conf_copy(l, s), s.len);
+}
+
 char *conf_written_path(struct conf_loader *l, struct slice s)
 {
 	const char *slash = strrchr(l->file, '/');

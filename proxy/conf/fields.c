@@ -73,8 +73,8 @@ bool conf_store_field(
 	    fault_of(lower, text, token, change != CONF_FIELD_REMOVE, colon < value.len);
 	if (wrong)
 		return conf_bad_value(l, value, NULL, wrong);
-	f->fields = conf_grow(l, f->fields, f->count, sizeof *f->fields);
-	f->fields[f->count++] = (struct conf_field){change, lower,
-	    slice_of(conf_copy(l, text), text.len), http_name_is_marked(lower), token};
+	conf_append(l, f->fields, f->count,
+	    (struct conf_field){
+		change, lower, conf_copy_slice(l, text), http_name_is_marked(lower), token});
 	return true;
 }

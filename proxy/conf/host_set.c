@@ -61,7 +61,7 @@ void conf_host_set_fill(struct conf_loader *l, struct conf_host_set *s, uint64_t
 		uint64_t at = hash_bytes(s->seed, name.ptr, name.len);
 		while (s->slots[at & s->mask] != 0)
 			at++;
-		s->names[s->count++] = slice_of(conf_copy(l, name), name.len);
+		s->names[s->count++] = conf_copy_slice(l, name);
 		s->slots[at & s->mask] = (uint32_t)s->count;
 		if (key[0] == '.')
 			s->wildcard_labels |= labels_bit(count_labels(name));

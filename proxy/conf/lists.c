@@ -46,8 +46,7 @@ static bool read_lines(
 			    SLICE_ARG(slice_sub(line, 0, 80)), right);
 			return false;
 		}
-		*list->items = conf_grow(l, *list->items, *list->count, sizeof line);
-		(*list->items)[(*list->count)++] = line;
+		conf_append(l, *list->items, *list->count, line);
 	}
 	if (*list->count > before)
 		return true;

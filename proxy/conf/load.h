@@ -99,6 +99,7 @@ void conf_warning(struct conf_loader *l, const char *file, uint32_t line, const 
 
 /* NUL-terminated copy in the snapshot's arena. */
 char *conf_copy(struct conf_loader *l, struct slice s);
+struct slice conf_copy_slice(struct conf_loader *l, struct slice s);
 /*
  * The path to open: a relative one starts at the folder of the file that is being read, and the
  * result does not depend on the working folder any more. Symbolic links are not followed here.
@@ -108,6 +109,12 @@ char *conf_path(struct conf_loader *l, struct slice s);
 char *conf_written_path(struct conf_loader *l, struct slice s);
 /* Makes room for one more item after `count` items. Returns the array, which may have moved. */
 void *conf_grow(struct conf_loader *l, void *items, size_t count, size_t item_bytes);
+/* Puts an item behind the others of an array; `count` is the number of them. */
+#define conf_append(l, items, count, ...)                                                          \
+	do {                                                                                       \
+		(items) = conf_grow(l, items, count, sizeof *(items));                             \
+		(items)[(count)++] = (__VA_ARGS__);                                                \
+	} while (0)
 
 /* source.c: reads the lines of a file and passes them to apply.c. */
 void conf_read_file(struct conf_loader *l, const char *path);

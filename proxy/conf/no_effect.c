@@ -217,9 +217,9 @@ static void check_sources(struct conf_loader *l, const struct conf_section *s)
 		conf_warning(l, s->file, conf_option_line(s, "source"),
 		    "%s never matches, because no push has the source %s: %s, or remove the rule",
 		    conf_section_title(l, s), policy_source_name((enum policy_source)first),
-		    first == POLICY_RELAYED && !conf_all_refuse(l->conf)
-			? CONF_NO_PROMISES "; make one an https://, h2:// or h2c:// server"
-			: source_remedies[first]);
+		    first == POLICY_RELAYED && !conf_all_refuse(l->conf) ? CONF_NO_PROMISES
+			"; make one an https://, h2:// or h2c:// server"
+									 : source_remedies[first]);
 }
 
 /* ---- the whole ---- */

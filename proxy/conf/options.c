@@ -85,6 +85,7 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
 #define CHOICE(words) .type = CONF_TYPE_CHOICE, .choices = (words)
 #define BITS(words, first)                                                                         \
 	.type = CONF_TYPE_BITS, .choices = (words), .min = (first), .repeats = true
+#define OTHER(syntax, setter) .type = CONF_TYPE_OTHER, .form = (syntax), .set = (setter)
 #define ACCESS_RULE                                                                                \
 	.type = CONF_TYPE_OTHER, .form = "all | CONDITION=VALUE[,VALUE] ...", .repeats = true,     \
 	.set = conf_set_access_rule
@@ -126,207 +127,192 @@ static_assert(HTTP_METHOD_HEAD == HTTP_METHOD_GET + 1, "method");
 // clang-format off
 const struct conf_option conf_options[] = {
     /* ---- [server] ---- */
-    {SERVER(server.workers), .key = "workers", .example = "4", .type = CONF_TYPE_OTHER, .form = "auto | 1 ... 256",
-        .preset = "auto", .set = conf_set_workers,
+    {SERVER(server.workers), .key = "workers", OTHER("auto | 1 ... 256", conf_set_workers), .example = "4", .preset = "auto",
         .sentence = "Number of worker processes. auto: one for each processor."},
-    {SERVER(server.user), .key = "user",
-        .example = "pushgate", .type = CONF_TYPE_TEXT, .form = "NAME", .set = conf_set_user,
-        .sentence = "The user that workers and helpers run as when root starts pushgate. Not given: the user pushgate if "
-        "it exists, else nobody. root: they stay root, without its capabilities. This user must be able to read "
-        "the manifests and to write in the folder of learned-file."},
+    {SERVER(server.user), .key = "user", .example = "pushgate", .type = CONF_TYPE_TEXT, .form = "NAME", .set = conf_set_user,
+        .sentence = "The user that workers and helpers run as when root starts pushgate. Not given: the user pushgate if it exists, else "
+        "nobody. root: they stay root, without its capabilities. This user must be able to read the manifests and to write in the folder "
+        "of learned-file."},
     {SERVER(server.sandbox), .key = "sandbox", CHOICE("on off log"), .preset = "on",
-        .sentence = "Whether a filter (seccomp) allows workers and helpers only the system calls that they need. A "
-        "process that makes another call is killed and restarted.\noff: no filter.\nlog: other calls are allowed and "
-        "written to the kernel's log."},
-    {SERVER(server.access_log), .key = "access-log", .example = "/var/log/pushgate/access.log", .type = CONF_TYPE_OTHER, .form = "FILE | - | off",
-        .preset = "off", .set = conf_set_access_log,
+        .sentence = "Whether a filter (seccomp) allows workers and helpers only the system calls that they need. A process that makes "
+        "another call is killed and restarted.\n"
+        "off: no filter.\n"
+        "log: other calls are allowed and written to the kernel's log."},
+    {SERVER(server.access_log), .key = "access-log", OTHER("FILE | - | off", conf_set_access_log),
+        .example = "/var/log/pushgate/access.log", .preset = "off",
         .sentence = "File for one line of JSON for each request and each push. -: standard output."},
-    {SERVER(server.log_left_out), .key = "log-fields", .example = "all -user_agent -referer", .type = CONF_TYPE_OTHER, .form = "FIELD ... | all [-FIELD ...]",
-        .preset = "all", .set = conf_set_log_fields,
-        .sentence = "The fields that a line of the access log has: those named, or all but those with a '-' before "
-        "them, such as all -user_agent -referer. docs/LOG.md explains them."},
-    {SERVER(server.log_sample), .key = "log-sample", .example = "1/100", .type = CONF_TYPE_OTHER, .form = "1/NUMBER",
-        .preset = "1/1", .set = conf_set_log_sample,
-        .sentence = "The share of the requests that have lines in the access log, such as 1/100. A page is written with "
-        "all of its pushes, or without any of them. Failures are always written. What is left out is counted."},
-    {SERVER(server.error_log), .key = "error-log", .example = "/var/log/pushgate/error.log", .type = CONF_TYPE_OTHER, .form = "FILE | - | off",
-        .preset = "-", .set = conf_set_error_log,
-        .sentence = "File for errors and events. -: standard error. Lines for systemd's journal begin with "
-        "their level (sd-daemon) and have no time."},
-    {SERVER(server.status_socket), .key = "status-socket", .example = "/run/pushgate/status.sock", .type = CONF_TYPE_OTHER, .form = "FILE | off",
-        .preset = "off", .set = conf_set_status_socket,
-        .sentence = "The unix socket for `pushgate status` and `pushgate trace`. Only the user and the group that start pushgate "
-        "may use it (mode 0660). A pushgate that drains gives it up, so that the next one may start with it."},
-    {SERVER(server.traced), .key = "trace", .example = "192.0.2.0/24 2001:db8::/32", .type = CONF_TYPE_CIDRS,
-        .form = "ADDRESS[/BITS] ...", .repeats = true, .count_offset = offsetof(struct conf, server.traced_count),
-        .sentence = "Clients whose connections are traced: each HTTP/2 frame, or head in HTTP/1.1, is a line in the error log, with stream, "
-        "type and length, without its content. Each worker writes at most 500 such lines a second on average. "
-        "Connections to origins are not traced. `pushgate trace` does the same for a while and without the log."},
-    {SERVER(server.learned_file), .key = "learned-file", .example = "/var/lib/pushgate/learned.json", .type = CONF_TYPE_OTHER, .form = "FILE | off",
-        .preset = "off", .set = conf_set_learned_file,
-        .sentence = "JSON file that keeps what [preload] sections learn over restarts and shows what is proposed. One "
-        "that is no such file is a warning at the start, and is replaced. "
-        "The first worker's table is written to it once a minute and at its end."},
-    {SERVER(server.pseudonym), .key = "pseudonym", .example = "edge1", .type = CONF_TYPE_TEXT, .form = "NAME",
-        .preset = "pushgate", .set = conf_set_pseudonym,
-        .sentence = "The name of this proxy in Via and Proxy-Status (RFC 9110 7.6.3). A request whose Via already "
-        "has the name is in a loop and gets 508, so proxies in a chain need different names: the default gets a "
-        "random suffix at each start."},
-    {SERVER(server.resolvers), .key = "resolver", .example = "192.0.2.53 [2001:db8::53]:5353", .type = CONF_TYPE_OTHER,
-        .form = "ADDRESS[:PORT] ...", .repeats = true, .set = conf_set_resolver,
+    {SERVER(server.log_left_out), .key = "log-fields", OTHER("FIELD ... | all [-FIELD ...]", conf_set_log_fields),
+        .example = "all -user_agent -referer", .preset = "all",
+        .sentence = "The fields that a line of the access log has: those named, or all but those with a '-' before them, such as all "
+        "-user_agent -referer. docs/LOG.md explains them."},
+    {SERVER(server.log_sample), .key = "log-sample", OTHER("1/NUMBER", conf_set_log_sample), .example = "1/100", .preset = "1/1",
+        .sentence = "The share of the requests that have lines in the access log, such as 1/100. A page is written with all of its pushes, "
+        "or without any of them. Failures are always written. What is left out is counted."},
+    {SERVER(server.error_log), .key = "error-log", OTHER("FILE | - | off", conf_set_error_log), .example = "/var/log/pushgate/error.log",
+        .preset = "-",
+        .sentence = "File for errors and events. -: standard error. Lines for systemd's journal begin with their level (sd-daemon) and "
+        "have no time."},
+    {SERVER(server.status_socket), .key = "status-socket", OTHER("FILE | off", conf_set_status_socket),
+        .example = "/run/pushgate/status.sock", .preset = "off",
+        .sentence = "The unix socket for `pushgate status` and `pushgate trace`. Only the user and the group that start pushgate may use "
+        "it (mode 0660). A pushgate that drains gives it up, so that the next one may start with it."},
+    {SERVER(server.traced), .key = "trace", .example = "192.0.2.0/24 2001:db8::/32", .type = CONF_TYPE_CIDRS, .repeats = true,
+        .count_offset = offsetof(struct conf, server.traced_count), .form = "ADDRESS[/BITS] ...",
+        .sentence = "Clients whose connections are traced: each HTTP/2 frame, or head in HTTP/1.1, is a line in the error log, with "
+        "stream, type and length, without its content. Each worker writes at most 500 such lines a second on average. Connections to "
+        "origins are not traced. `pushgate trace` does the same for a while and without the log."},
+    {SERVER(server.learned_file), .key = "learned-file", OTHER("FILE | off", conf_set_learned_file),
+        .example = "/var/lib/pushgate/learned.json", .preset = "off",
+        .sentence = "JSON file that keeps what [preload] sections learn over restarts and shows what is proposed. One that is no such file "
+        "is a warning at the start, and is replaced. The first worker's table is written to it once a minute and at its end."},
+    {SERVER(server.pseudonym), .key = "pseudonym", .example = "edge1", .type = CONF_TYPE_TEXT, .preset = "pushgate", .form = "NAME",
+        .set = conf_set_pseudonym,
+        .sentence = "The name of this proxy in Via and Proxy-Status (RFC 9110 7.6.3). A request whose Via already has the name is in a "
+        "loop and gets 508, so proxies in a chain need different names: the default gets a random suffix at each start."},
+    {SERVER(server.resolvers), .key = "resolver", OTHER("ADDRESS[:PORT] ...", conf_set_resolver),
+        .example = "192.0.2.53 [2001:db8::53]:5353", .repeats = true,
         .sentence = "Resolvers that are asked for the names of servers, at most 8, over UDP and TCP. The one that answered last is asked "
         "first. Not given: those of resolv-conf. Names are complete: search domains are not tried."},
     {SERVER(server.dns_min_ttl), .key = "dns-min-ttl", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = DAY, .example = "5s",
-        .sentence = "How long the addresses of a name count at least, whatever their TTL. Not given: 5s, and 1s for hosts that requests name "
-        "in forward mode. A name that no resolver answers "
-        "is asked for again after this time, then after twice as long each time, up to 30s; its last addresses stay."},
+        .sentence = "How long the addresses of a name count at least, whatever their TTL. Not given: 5s, and 1s for hosts that requests "
+        "name in forward mode. A name that no resolver answers is asked for again after this time, then after twice as long each time, up "
+        "to 30s; its last addresses stay."},
     {SERVER(server.dns_max_ttl), .key = "dns-max-ttl", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = 7 * DAY, .preset = "1h",
         .sentence = "How long they count at most."},
-    {SERVER(server.dns_negative_ttl), .key = "dns-negative-ttl", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = DAY, .preset = "5s",
-        .sentence = "How long an answer counts at most that says that a name has no address."},
-    {SERVER(server.dns_timeout), .key = "dns-timeout", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = 60 * USEC_PER_SEC, .preset = "2s",
-        .sentence = "How long a resolver may take for an answer; then the next one is asked. Each is asked twice."},
-    {SERVER(server.hosts_file), .key = "hosts-file", .type = CONF_TYPE_FILE, .form = "FILE", .preset = "/etc/hosts",
-        .sentence = "The file whose names need no resolver (hosts(5)). Read again when it changes; lines behind its first 64 KiB "
-        "are left out."},
-    {SERVER(server.resolv_conf), .key = "resolv-conf", .type = CONF_TYPE_FILE, .form = "FILE", .preset = "/etc/resolv.conf",
-        .sentence = "The file that names the resolvers (resolv.conf(5)) if resolver is not given: its lines nameserver alone. Read again when it "
-        "changes. Without such a line: 127.0.0.1."},
+    {SERVER(server.dns_negative_ttl), .key = "dns-negative-ttl", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = DAY,
+        .preset = "5s", .sentence = "How long an answer counts at most that says that a name has no address."},
+    {SERVER(server.dns_timeout), .key = "dns-timeout", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = 60 * USEC_PER_SEC,
+        .preset = "2s", .sentence = "How long a resolver may take for an answer; then the next one is asked. Each is asked twice."},
+    {SERVER(server.hosts_file), .key = "hosts-file", .type = CONF_TYPE_FILE, .preset = "/etc/hosts", .form = "FILE",
+        .sentence = "The file whose names need no resolver (hosts(5)). Read again when it changes; lines behind its first 64 KiB are left "
+        "out."},
+    {SERVER(server.resolv_conf), .key = "resolv-conf", .type = CONF_TYPE_FILE, .preset = "/etc/resolv.conf", .form = "FILE",
+        .sentence = "The file that names the resolvers (resolv.conf(5)) if resolver is not given: its lines nameserver alone. Read again "
+        "when it changes. Without such a line: 127.0.0.1."},
     {SERVER(server.memory_bytes), .key = "memory", SIZE(16 * MIB, 1024 * GIB), .preset = "256M",
         .sentence = "Memory that one worker may use for its peers. Beyond it new streams are refused."},
-    {SERVER(server.connection_memory_bytes), .key = "connection-memory", SIZE(1 * MIB, 64 * GIB),
-        .preset = "16M", .sentence = "The part of memory that one connection may use."},
+    {SERVER(server.connection_memory_bytes), .key = "connection-memory", SIZE(1 * MIB, 64 * GIB), .preset = "16M",
+        .sentence = "The part of memory that one connection may use."},
     {SERVER(server.drain_timeout), .key = "drain-timeout", TIME(0), .preset = "30s",
         .sentence = "How long open requests may take to finish when pushgate is stopped. 0: no limit."},
     {SERVER(server.tunnel_drain_timeout), .key = "tunnel-drain-timeout", TIME(0), .preset = "10s",
         .sentence = "The same for tunnels, which often end only when somebody ends them. 0: as drain-timeout."},
-    {SERVER(policy.fallback), .key = "default-action", CHOICE("forward drop hold hint hint+hold"),
-        .preset = "forward", .sentence = "What happens to a push that no [push] rule matches."},
+    {SERVER(policy.fallback), .key = "default-action", CHOICE("forward drop hold hint hint+hold"), .preset = "forward",
+        .sentence = "What happens to a push that no [push] rule matches."},
     {SERVER(policy.caps.per_parent), .key = "max-pushes-per-parent", NUMBER(1, 100000), .preset = "100",
-        .sentence = "Most open pushes of one request: promised, and not delivered yet. More are refused; in a "
-        "subscription the origin is held back instead."},
+        .sentence = "Most open pushes of one request: promised, and not delivered yet. More are refused; in a subscription the origin is "
+        "held back instead."},
     {SERVER(policy.caps.per_parent_life), .key = "max-pushes-per-parent-life", NUMBER(1, 100000000), .preset = "1000",
-        .sentence = "Most pushes of one request, however long it lives. More are refused. Does not count in routes with "
-        "subscription = yes."},
-    {SERVER(policy.caps.per_connection), .key = "max-pushes-per-connection", NUMBER(1, 100000),
-        .preset = "256", .sentence = "Most open pushes on one client connection. More are refused."},
+        .sentence = "Most pushes of one request, however long it lives. More are refused. Does not count in routes with subscription = yes."},
+    {SERVER(policy.caps.per_connection), .key = "max-pushes-per-connection", NUMBER(1, 100000), .preset = "256",
+        .sentence = "Most open pushes on one client connection. More are refused."},
     {SERVER(policy.caps.bytes_in_flight), .key = "max-push-bytes", SIZE(64 * KIB, 1 * GIB), .preset = "4M",
-        .sentence = "Pushed bytes that may be queued for one client connection, heads and promises included. While "
-        "more are queued, pushes are refused."},
+        .sentence = "Pushed bytes that may be queued for one client connection, heads and promises included. While more are queued, pushes "
+        "are refused."},
     {SERVER(server.promise_rate), .key = "promise-rate", NUMBER(1, 1000000), .preset = "100000",
         .sentence = "Most promises a second from one origin connection. More are refused."},
     {SERVER(server.promise_refusals), .key = "promise-refusals", NUMBER(1, 1000000), .preset = "1000",
         .sentence = "Refused promises a minute on one origin connection. Beyond it push is turned off on the connection."},
     {SERVER(server.reset_rate), .key = "reset-rate", NUMBER(1, 1000000), .preset = "100",
-        .sentence = "Refused promises a second on one origin connection. Beyond it the routes that cause them use "
-        "connections without push, so that the origin does not mistake the resets for an attack."},
+        .sentence = "Refused promises a second on one origin connection. Beyond it the routes that cause them use connections without "
+        "push, so that the origin does not mistake the resets for an attack."},
     {SERVER(server.push_start_timeout), .key = "push-start-timeout", TIME(0), .preset = "10s",
         .sentence = "How long a promise may wait for its response to begin; then it is cancelled. 0: no limit."},
     {SERVER(server.diary_entries), .key = "diary-entries", NUMBER(0, POLICY_DIARY_MOST), .preset = "256",
-        .sentence = "Size of the diary: how many resources pushgate remembers for one client connection, so that it "
-        "does not push them again while they are fresh or unchanged. 0: no diary."},
-    {SERVER(server.diary_cookie), .key = "diary-cookie", .example = "pushgate-diary", .type = CONF_TYPE_OTHER, .form = "NAME | off",
-        .preset = "off", .set = conf_set_diary_cookie,
-        .sentence = "Name of a cookie that carries the diary to the client's next connection."},
-    {SERVER(server.diary_keys), .key = "diary-cookie-key",
-        .example = "/etc/pushgate/diary.key", .type = CONF_TYPE_OTHER, .form = "FILE", .repeats = true,
-        .set = conf_set_diary_cookie_key,
-        .sentence = "File with the secret that signs the cookie, 16 bytes or more. The first secret signs; cookies signed "
-        "with a second one are still accepted, so that the secret can be changed."},
-    {SERVER(server.diary_cookie_age), .key = "diary-cookie-age", .type = CONF_TYPE_TIME, .min = 60 * USEC_PER_SEC,
-        .max = 365 * DAY, .preset = "168h", .sentence = "How long the cookie is valid."},
+        .sentence = "Size of the diary: how many resources pushgate remembers for one client connection, so that it does not push them "
+        "again while they are fresh or unchanged. 0: no diary."},
+    {SERVER(server.diary_cookie), .key = "diary-cookie", OTHER("NAME | off", conf_set_diary_cookie), .example = "pushgate-diary",
+        .preset = "off", .sentence = "Name of a cookie that carries the diary to the client's next connection."},
+    {SERVER(server.diary_keys), .key = "diary-cookie-key", OTHER("FILE", conf_set_diary_cookie_key), .example = "/etc/pushgate/diary.key",
+        .repeats = true,
+        .sentence = "File with the secret that signs the cookie, 16 bytes or more. The first secret signs; cookies signed with a second "
+        "one are still accepted, so that the secret can be changed."},
+    {SERVER(server.diary_cookie_age), .key = "diary-cookie-age", .type = CONF_TYPE_TIME, .min = 60 * USEC_PER_SEC, .max = 365 * DAY,
+        .preset = "168h", .sentence = "How long the cookie is valid."},
     {SERVER(server.hold_max_count), .key = "hold-max-count", NUMBER(1, 10000), .preset = "32",
         .sentence = "Most responses held for one client connection. More pushes are dropped."},
     {SERVER(server.hold_max_bytes), .key = "hold-max-bytes", SIZE(64 * KIB, 1 * GIB), .preset = "2M",
         .sentence = "Most bytes held for one client connection."},
-    {SERVER(server.hold_max_age), .key = "hold-max-age", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = DAY,
-        .preset = "30s", .sentence = "How long a response is held if no request for it comes."},
+    {SERVER(server.hold_max_age), .key = "hold-max-age", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = DAY, .preset = "30s",
+        .sentence = "How long a response is held if no request for it comes."},
     {SERVER(server.hold_shared), .key = "hold-shared", SWITCH("no yes"), .preset = "no",
         .sentence = "yes: a held response that a shared cache may store (RFC 9111) is served to all clients of the worker."},
     {SERVER(server.hint_wait), .key = "hint-wait", .example = "20ms", .type = CONF_TYPE_TIME, .min = 0, .max = 1 * USEC_PER_SEC,
         .preset = "0", .sentence = "How long a 103 (Early Hints) from pushgate waits for more hints. 0: it does not wait."},
     {SERVER(server.limit_table_keys), .key = "limit-table", NUMBER(1024, 16777216), .preset = "65536",
         .sentence = "How many clients or values of a field each line of limit-requests can tell apart, in each worker, with 16 bytes for "
-        "each. When there are more, the one that has the most of its burst left is forgotten; what has open requests that "
-        "concurrent counts never is."},
+        "each. When there are more, the one that has the most of its burst left is forgotten; what has open requests that concurrent "
+        "counts never is."},
     {SERVER(server.user_failures), .key = "user-failures", NUMBER(0, 100000), .preset = "10",
-        .sentence = "How many wrong passwords each client address (IPv4, or IPv6 /64) may try in a minute, where [access NAME] sections have users; "
-        "further ones are answered 429 without being checked. Passwords that are known to be right, and others that are known to be wrong, do not count. Each "
-        "worker counts on its own. 0: no limit."},
+        .sentence = "How many wrong passwords each client address (IPv4, or IPv6 /64) may try in a minute, where [access NAME] sections "
+        "have users; further ones are answered 429 without being checked. Passwords that are known to be right, and others that are known "
+        "to be wrong, do not count. Each worker counts on its own. 0: no limit."},
     {SERVER(server.users_cache_time), .key = "users-cache-time", TIME(1 * USEC_PER_SEC), .preset = "5m",
-        .sentence = "For so long after its last use a right password is known, so that it is not hashed again. It is forgotten at once when "
-        "the file of users changes."},
+        .sentence = "For so long after its last use a right password is known, so that it is not hashed again. It is forgotten at once "
+        "when the file of users changes."},
 
     /* ---- [listen NAME] ---- */
-    {LISTEN(address), .key = "address",
-        .example = "127.0.0.1:8443", .type = CONF_TYPE_OTHER, .form = "IP:PORT | *:PORT | unix:/PATH",
-        .is_required = true, .set = conf_set_address,
-        .sentence = "The address to listen on, such as 127.0.0.1:8443, [::1]:8443 or *:8443."},
+    {LISTEN(address), .key = "address", OTHER("IP:PORT | *:PORT | unix:/PATH", conf_set_address), .example = "127.0.0.1:8443",
+        .is_required = true, .sentence = "The address to listen on, such as 127.0.0.1:8443, [::1]:8443 or *:8443."},
     {LISTEN(mode), .key = "mode", CHOICE("gateway forward"), .example = "forward", .preset = "gateway",
         .sentence = "gateway: serves the hosts that have routes. forward: a proxy for clients that are configured to use it "
         "(docs/FORWARD.md); requests go where they say themselves."},
     {LISTEN(access_name), .key = "access", .example = "home", .type = CONF_TYPE_TEXT, .form = "NAME",
-        .sentence = "The [access NAME] whose rules say which requests are taken. Not given: a gateway takes all of them; a "
-        "forward proxy takes those of clients in private networks to globally reachable addresses, ports 80 and 443 (CONNECT: 443)."},
+        .sentence = "The [access NAME] whose rules say which requests are taken. Not given: a gateway takes all of them; a forward proxy "
+        "takes those of clients in private networks to globally reachable addresses, ports 80 and 443 (CONNECT: 443)."},
     {LISTEN(serves_pac), .key = "pac", SWITCH("no yes"), .example = "yes", .preset = "no",
-        .sentence = "For mode = forward. yes: http://PROXY:PORT/proxy.pac (https:// with a certificate) is a proxy auto-configuration "
-        "file that makes browsers use this listener, by the name or address that they have asked. The listener's clients may have it, without "
-        "a password. Plain names, addresses of private networks, and what no-proxy of the origins names, are not asked of the proxy."},
-    {LISTEN(certificates), .key = "certificate",
-        .example = "/etc/pushgate/example.com.pem", .type = CONF_TYPE_OTHER, .form = "FILE", .repeats = true,
-        .set = conf_set_certificate,
-        .sentence = "A certificate with its chain (PEM); each needs a key. Of several, the one for the name that "
-        "the client asks for (SNI) is used; the first is the default, for clients that ask for none or for an unknown one. "
-        "None: cleartext HTTP/1.1, and HTTP/2 with prior knowledge (h2c)."},
-    {LISTEN(certificates), .key = "key",
-        .example = "/etc/pushgate/example.com.key", .type = CONF_TYPE_OTHER, .form = "FILE", .repeats = true,
-        .set = conf_set_key, .sentence = "The private key (PEM) of a certificate; the first belongs to the first certificate."},
-    {LISTEN(protocols), .key = "protocols", .example = "h2", .type = CONF_TYPE_BITS, .choices = "h2 http/1.1",
-        .preset = "h2 http/1.1",
-        .sentence = "What clients may speak. Over TLS, ALPN decides, and a client without ALPN speaks HTTP/1.1; in cleartext "
-        "the first bytes do. http/1.1 stands for HTTP/1.0 too."},
-    {LISTEN(redirect_to_https), .key = "redirect-to-https", .example = "yes", .type = CONF_TYPE_OTHER, .form = "no | yes | PORT",
-        .preset = "no", .set = conf_set_redirect,
-        .sentence = "Only without certificates. yes: each request is answered 308 (Permanent Redirect) to https with the same host, "
-        "path and query; no origin is asked. PORT: the same, to this port; yes is 443."},
-    {LISTEN(hsts), .key = "hsts", .example = "365d include-subdomains", .type = CONF_TYPE_OTHER,
-        .form = "off | TIME [include-subdomains] [preload]", .preset = "off", .set = conf_set_hsts,
-        .sentence = "Only with certificates. Responses without a Strict-Transport-Security field (RFC 6797) get one: for this "
-        "time, such as 365d, browsers use https alone for the host. include-subdomains: for the names below it too. preload: the "
-        "owner agrees to the lists that browsers are shipped with. 0s: browsers forget it. Begin with a short time, since no "
-        "browser asks again before it is over."},
+        .sentence = "For mode = forward. yes: http://PROXY:PORT/proxy.pac (https:// with a certificate) is a proxy auto-configuration file "
+        "that makes browsers use this listener, by the name or address that they have asked. The listener's clients may have it, without a "
+        "password. Plain names, addresses of private networks, and what no-proxy of the origins names, are not asked of the proxy."},
+    {LISTEN(certificates), .key = "certificate", OTHER("FILE", conf_set_certificate), .example = "/etc/pushgate/example.com.pem",
+        .repeats = true,
+        .sentence = "A certificate with its chain (PEM); each needs a key. Of several, the one for the name that the client asks for (SNI) "
+        "is used; the first is the default, for clients that ask for none or for an unknown one. None: cleartext HTTP/1.1, and HTTP/2 with "
+        "prior knowledge (h2c)."},
+    {LISTEN(certificates), .key = "key", OTHER("FILE", conf_set_key), .example = "/etc/pushgate/example.com.key", .repeats = true,
+        .sentence = "The private key (PEM) of a certificate; the first belongs to the first certificate."},
+    {LISTEN(protocols), .key = "protocols", .example = "h2", .type = CONF_TYPE_BITS, .choices = "h2 http/1.1", .preset = "h2 http/1.1",
+        .sentence = "What clients may speak. Over TLS, ALPN decides, and a client without ALPN speaks HTTP/1.1; in cleartext the first "
+        "bytes do. http/1.1 stands for HTTP/1.0 too."},
+    {LISTEN(redirect_to_https), .key = "redirect-to-https", OTHER("no | yes | PORT", conf_set_redirect), .example = "yes", .preset = "no",
+        .sentence = "Only without certificates. yes: each request is answered 308 (Permanent Redirect) to https with the same host, path "
+        "and query; no origin is asked. PORT: the same, to this port; yes is 443."},
+    {LISTEN(hsts), .key = "hsts", OTHER("off | TIME [include-subdomains] [preload]", conf_set_hsts), .example = "365d include-subdomains",
+        .preset = "off",
+        .sentence = "Only with certificates. Responses without a Strict-Transport-Security field (RFC 6797) get one: for this time, such "
+        "as 365d, browsers use https alone for the host. include-subdomains: for the names below it too. preload: the owner agrees to the "
+        "lists that browsers are shipped with. 0s: browsers forget it. Begin with a short time, since no browser asks again before it is "
+        "over."},
     {LISTEN(clients_shared), .key = "clients", SWITCH("single shared"), .preset = "single",
-        .sentence = "shared: one connection may carry requests of several users, such as one from a CDN or another "
-        "proxy. single: each connection belongs to one user."},
+        .sentence = "shared: one connection may carry requests of several users, such as one from a CDN or another proxy. single: each "
+        "connection belongs to one user."},
     {LISTEN(shares), .key = "shares", SWITCH("no yes"), .example = "yes", .preset = "no",
         .sentence = "Only with mode = forward. no: what one client asks for has no effect on what another one gets, and nothing of it "
         "outlives its connection: [preload] learns nothing from these clients and offers them nothing learned, hold-shared and "
-        "diary-cookie are not for them, and the latest version of a resource is not learned from them. yes: all this is as it is with "
-        "mode = gateway."},
-    {LISTEN(trusted), .key = "trusted", .example = "192.0.2.10 2001:db8::/64 unix", .type = CONF_TYPE_CIDRS,
-        .choices = "unix", .form = "ADDRESS[/BITS] | unix ...", .repeats = true,
-        .count_offset = offsetof(struct conf_listen, trusted_count),
-        .sentence = "Clients that end TLS in front of pushgate, such as a load balancer that speaks h2c from there on: "
-        "addresses of TCP connections, and unix for those through a unix socket. The scheme of their requests may be "
-        "https or http. Requests of others get 421 unless it is that of the connection: https over TLS, http in cleartext. A "
-        "request in HTTP/1.1 names no scheme unless its target is in absolute form."},
+        "diary-cookie are not for them, and the latest version of a resource is not learned from them. yes: all this is as it is with mode "
+        "= gateway."},
+    {LISTEN(trusted), .key = "trusted", .example = "192.0.2.10 2001:db8::/64 unix", .type = CONF_TYPE_CIDRS, .choices = "unix",
+        .repeats = true, .count_offset = offsetof(struct conf_listen, trusted_count), .form = "ADDRESS[/BITS] | unix ...",
+        .sentence = "Clients that end TLS in front of pushgate, such as a load balancer that speaks h2c from there on: addresses of TCP "
+        "connections, and unix for those through a unix socket. The scheme of their requests may be https or http. Requests of others get "
+        "421 unless it is that of the connection: https over TLS, http in cleartext. A request in HTTP/1.1 names no scheme unless its "
+        "target is in absolute form."},
     {LISTEN(max_connections), .key = "max-connections", NUMBER(1, 1000000), .preset = "10000",
         .sentence = "Most client connections in each worker. More are closed at once."},
     {LISTEN(max_connections_per_client), .key = "max-connections-per-client", NUMBER(0, 1000000), .preset = "1000",
-        .sentence = "Most connections of one client (an IPv4 address or an IPv6 /64) in each worker. Connections over "
-        "unix sockets do not count. 0: no limit."},
+        .sentence = "Most connections of one client (an IPv4 address or an IPv6 /64) in each worker. Connections over unix sockets do not "
+        "count. 0: no limit."},
     {LISTEN(max_concurrent_streams), .key = "max-concurrent-streams", NUMBER(1, 65536), .preset = "100",
-        .sentence = "Most open requests on one connection (SETTINGS_MAX_CONCURRENT_STREAMS). In HTTP/1.1 it is one: requests "
-        "behind it wait unread."},
+        .sentence = "Most open requests on one connection (SETTINGS_MAX_CONCURRENT_STREAMS). In HTTP/1.1 it is one: requests behind it "
+        "wait unread."},
     {LISTEN(stream_window_bytes), .key = "stream-window", WINDOW(16 * KIB, 1 * GIB), .preset = "256k",
-        .sentence = "Flow-control window of one upload (SETTINGS_INITIAL_WINDOW_SIZE). In HTTP/1.1: while so many bytes of an upload "
-        "wait for the origin, the connection is not read from."},
+        .sentence = "Flow-control window of one upload (SETTINGS_INITIAL_WINDOW_SIZE). In HTTP/1.1: while so many bytes of an upload wait "
+        "for the origin, the connection is not read from."},
     {LISTEN(connection_window_bytes), .key = "connection-window", WINDOW(64 * KIB, 1 * GIB), .preset = "1M",
         .sentence = "Flow-control window of all uploads of a connection."},
     {LISTEN(header_table_bytes), .key = "header-table", WINDOW(0, 64 * KIB), .preset = "4k",
         .sentence = "Size of the HPACK table that the client may use (SETTINGS_HEADER_TABLE_SIZE)."},
-    {LISTEN(max_header_list_bytes), .key = "max-header-list", WINDOW(4 * KIB, LIMIT_FIELD_BLOCK_BYTES),
-        .preset = "64k",
+    {LISTEN(max_header_list_bytes), .key = "max-header-list", WINDOW(4 * KIB, LIMIT_FIELD_BLOCK_BYTES), .preset = "64k",
         .sentence = "Largest size of a request's fields, its target among them (SETTINGS_MAX_HEADER_LIST_SIZE), and of its trailers. "
         "Larger ones get 431. A target in HTTP/1.1 that is larger by itself gets 414."},
     {LISTEN(max_request_body_bytes), .key = "max-request-body", .example = "10M", SIZE(0, 1024 * GIB), .preset = "0",
@@ -334,20 +320,18 @@ const struct conf_option conf_options[] = {
     {LISTEN(tls_timeout), .key = "tls-timeout", TIME(0), .preset = "10s",
         .sentence = "How long the TLS handshake may take. 0: no limit, as with the other timeouts."},
     {LISTEN(preface_timeout), .key = "preface-timeout", TIME(0), .preset = "10s",
-        .sentence = "How long the client may take to begin after the handshake: to send its HTTP/2 preface, or the first byte of a "
-        "request in HTTP/1.1."},
+        .sentence = "How long the client may take to begin after the handshake: to send its HTTP/2 preface, or the first byte of a request "
+        "in HTTP/1.1."},
     {LISTEN(settings_timeout), .key = "settings-timeout", TIME(0), .preset = "10s",
         .sentence = "How long the client may take to acknowledge SETTINGS."},
     {LISTEN(header_timeout), .key = "header-timeout", TIME(0), .preset = "10s",
-        .sentence = "How long a request's field block, or its head in HTTP/1.1, may take from its first byte to its last. In "
-        "HTTP/1.1 a head that takes longer gets 408; the first one's time begins with the connection."},
+        .sentence = "How long a request's field block, or its head in HTTP/1.1, may take from its first byte to its last. In HTTP/1.1 a "
+        "head that takes longer gets 408; the first one's time begins with the connection."},
     {LISTEN(idle_timeout), .key = "idle-timeout", TIME(0), .preset = "3m",
-        .sentence = "How long a connection without open requests stays open. In HTTP/1.1 it is the wait for the next request "
-        "(keep-alive)."},
+        .sentence = "How long a connection without open requests stays open. In HTTP/1.1 it is the wait for the next request (keep-alive)."},
     {LISTEN(keepalive), .key = "keepalive", .type = CONF_TYPE_TIME, .min = 0, .max = KEEPALIVE_MOST, .preset = "60s",
         .sentence = "How long the client may be silent before its TCP is probed. It is gone when it has answered nothing for as long "
-        "again. While requests are open and nothing comes, it also gets a PING every five minutes, and 30 seconds to answer. "
-        "0: neither."},
+        "again. While requests are open and nothing comes, it also gets a PING every five minutes, and 30 seconds to answer. 0: neither."},
     {LISTEN(write_timeout), .key = "write-timeout", TIME(0), .preset = "60s",
         .sentence = "How long the client may read nothing, or less than min-rate, of the data queued for it."},
     {LISTEN(body_timeout), .key = "body-timeout", TIME(0), .preset = "30s",
@@ -365,74 +349,66 @@ const struct conf_option conf_options[] = {
         .sentence = "Requests that are taken. In forward mode a line has usual conditions in place of those that it does not name: "
         "client=private; address=global; port=80,443, and of CONNECT 443 alone. So a host that is allowed opens no private address."},
     {ACCESS(users), .key = "users", .example = "/etc/pushgate/users", .type = CONF_TYPE_FILE, .form = "FILE",
-        .sentence = "The users and the hashes of their passwords, lines NAME:HASH as htpasswd -B writes them: bcrypt, or yescrypt, SHA-512 or SHA-256 of "
-        "mkpasswd(1). A changed file is used within seconds, one with a mistake never. The user that workers run as must be able to read it."},
-    {ACCESS(realm), .key = "realm", .example = "home", .type = CONF_TYPE_TEXT, .form = "TEXT", .preset = "pushgate", .set = conf_set_realm,
+        .sentence = "The users and the hashes of their passwords, lines NAME:HASH as htpasswd -B writes them: bcrypt, or yescrypt, SHA-512 "
+        "or SHA-256 of mkpasswd(1). A changed file is used within seconds, one with a mistake never. The user that workers run as must be "
+        "able to read it."},
+    {ACCESS(realm), .key = "realm", .example = "home", .type = CONF_TYPE_TEXT, .preset = "pushgate", .form = "TEXT", .set = conf_set_realm,
         .sentence = "What browsers show when they ask for a password."},
 
     /* ---- [origin NAME] ---- */
-    {ORIGIN(servers), .key = "server", .repeats = true,
-        .example = "http://127.0.0.1:8080", .type = CONF_TYPE_OTHER,
-        .form = "https://HOST:PORT | http://HOST:PORT | https1://HOST:PORT | h2://HOST:PORT | h2c://HOST:PORT | h1+unix:/PATH | "
-        "h2c+unix:/PATH | "
-        "[SCHEME+]srv:NAME | demo: | forward: [weight=NUMBER] [backup] [down]",
-        .is_required = true,
-        .set = conf_set_server,
+    {ORIGIN(servers), .key = "server",
+        OTHER("https://HOST:PORT | http://HOST:PORT | https1://HOST:PORT | h2://HOST:PORT | h2c://HOST:PORT | h1+unix:/PATH | h2c+unix:/PATH | [SCHEME+]srv:NAME | demo: | forward: [weight=NUMBER] [backup] [down]", conf_set_server),
+        .repeats = true, .example = "http://127.0.0.1:8080", .is_required = true,
         .sentence = "A server of the origin; several lines, all with the same scheme, are a fleet. https: over TLS; ALPN decides whether "
         "HTTP/2 or HTTP/1.1 is spoken, and a server that demands HTTP/1.1 of a request (HTTP_1_1_REQUIRED) gets that for five minutes. "
-        "http, and h1+unix for a unix socket: "
-        "cleartext HTTP/1.1. https1: HTTP/1.1 alone, over TLS. h2: HTTP/2 alone, over TLS. h2c, and h2c+unix: cleartext HTTP/2. The port is 443 over TLS and 80 in "
-        "cleartext by default. A name is looked up while pushgate runs, and each of its addresses is a server. srv: the servers and ports "
-        "of the name's SRV records; srv:_http._tcp.NAME is spoken to as http, srv:_https._tcp.NAME as https, and others say how, such as "
-        "h2c+srv:_grpc._tcp.NAME. "
-        "demo: the built-in demo site; demo:?think=150ms&rtt=40ms: it takes 150 ms to make its page, and is a round trip of "
-        "40 ms away. forward: for listeners with mode = forward: each request goes where it says itself. weight=NUMBER: its share of the requests, from 1 to 256; 1 if not given. backup: used while no other "
-        "server is up. down: not used."},
-    {ORIGIN(chain.proxies), .key = "upstream-proxy", .repeats = true,
-        .example = "http://proxy.example.com:3128", .type = CONF_TYPE_OTHER,
-        .form = "http[s]://[USER[:PASSWORD]@]HOST:PORT [password-file=FILE] [NAME | *.NAME ...]", .set = conf_set_upstream_proxy,
+        "http, and h1+unix for a unix socket: cleartext HTTP/1.1. https1: HTTP/1.1 alone, over TLS. h2: HTTP/2 alone, over TLS. h2c, and "
+        "h2c+unix: cleartext HTTP/2. The port is 443 over TLS and 80 in cleartext by default. A name is looked up while pushgate runs, and "
+        "each of its addresses is a server. srv: the servers and ports of the name's SRV records; srv:_http._tcp.NAME is spoken to as "
+        "http, srv:_https._tcp.NAME as https, and others say how, such as h2c+srv:_grpc._tcp.NAME. demo: the built-in demo site; "
+        "demo:?think=150ms&rtt=40ms: it takes 150 ms to make its page, and is a round trip of 40 ms away. forward: for listeners with mode "
+        "= forward: each request goes where it says itself. weight=NUMBER: its share of the requests, from 1 to 256; 1 if not given. "
+        "backup: used while no other server is up. down: not used."},
+    {ORIGIN(chain.proxies), .key = "upstream-proxy",
+        OTHER("http[s]://[USER[:PASSWORD]@]HOST:PORT [password-file=FILE] [NAME | *.NAME ...]", conf_set_upstream_proxy), .repeats = true,
+        .example = "http://proxy.example.com:3128",
         .sentence = "For server = forward: a proxy that the requests go through. http://HOST:PORT is spoken to in cleartext, https:// over "
         "TLS, in HTTP/1.1. It gets http requests in absolute-form, and a CONNECT for tunnels and https. With names behind it, it is for "
         "these destinations alone; the first line that matches is used. The proxy resolves the names: rules of [access NAME] about "
         "addresses do not hold for names that go through it. password-file: the password is the first line of the file."},
-    {ORIGIN(chain), .key = "no-proxy", .repeats = true,
-        .example = "*.internal.example.com 10.0.0.0/8", .type = CONF_TYPE_OTHER,
-        .form = "NAME | *.NAME | ADDRESS | ADDRESS/BITS ...", .set = conf_set_no_proxy,
-        .sentence = "Destinations that no upstream-proxy is used for. A range takes destinations that are written as addresses; names "
-        "are not looked up for it. localhost, 127.0.0.0/8, ::1, 0.0.0.0 and :: never go through a proxy."},
+    {ORIGIN(chain), .key = "no-proxy", OTHER("NAME | *.NAME | ADDRESS | ADDRESS/BITS ...", conf_set_no_proxy), .repeats = true,
+        .example = "*.internal.example.com 10.0.0.0/8",
+        .sentence = "Destinations that no upstream-proxy is used for. A range takes destinations that are written as addresses; names are "
+        "not looked up for it. localhost, 127.0.0.0/8, ::1, 0.0.0.0 and :: never go through a proxy."},
     {ORIGIN(balance.kind), .key = "balance", CHOICE("least round-robin"), .preset = "least",
-        .sentence = "Which server gets a request, when there are several. least: of two drawn by weight the one with fewer open "
-        "requests for its weight; round-robin: in turns, each as often as its weight says. Each worker counts its own."},
-    {ORIGIN(balance.hash), .key = "hash", .example = "client", .type = CONF_TYPE_OTHER,
-        .form = "off | client | path | cookie NAME | header NAME", .preset = "off", .set = conf_set_hash,
-        .sentence = "Not off: in place of balance, requests with the same client address (IPv6: the same /64), path without query, "
-        "cookie, or field of the request go to the same server, in all workers and after a restart. When a server leaves, only its "
-        "requests move. A server that has a quarter more open requests than its share gets no more: they go to the next one, "
-        "for each key always the same. A request without the cookie or field goes to a server as with balance = least."},
+        .sentence = "Which server gets a request, when there are several. least: of two drawn by weight the one with fewer open requests "
+        "for its weight; round-robin: in turns, each as often as its weight says. Each worker counts its own."},
+    {ORIGIN(balance.hash), .key = "hash", OTHER("off | client | path | cookie NAME | header NAME", conf_set_hash), .example = "client",
+        .preset = "off",
+        .sentence = "Not off: in place of balance, requests with the same client address (IPv6: the same /64), path without query, cookie, "
+        "or field of the request go to the same server, in all workers and after a restart. When a server leaves, only its requests move. "
+        "A server that has a quarter more open requests than its share gets no more: they go to the next one, for each key always the "
+        "same. A request without the cookie or field goes to a server as with balance = least."},
     {ORIGIN(balance.slow_start), .key = "slow-start", .example = "30s", TIME(0), .preset = "0",
-        .sentence = "A server that joins, or comes back, gets a tenth of its share at first, and all of it after this time. 0: all of "
-        "it at once. What is there at the start begins with its whole share."},
-    {ORIGIN(balance.affinity_cookie), .key = "affinity-cookie", .example = "pushgate-server", .type = CONF_TYPE_OTHER,
-        .form = "NAME | off", .preset = "off", .set = conf_set_affinity_cookie,
-        .sentence = "Name of a cookie that keeps a client at the server that it had, while that one is in use, whatever balance and "
-        "hash say. The first response sets it, and becomes private to its client (Cache-Control). Origins do not see it; give "
-        "those that serve the same host different names."},
-    {ORIGIN(tls_ca), .key = "tls-ca",
-        .example = "/etc/pushgate/origin-ca.pem", .type = CONF_TYPE_FILE, .form = "FILE", .set = conf_set_tls_ca,
-        .sentence = "Certificate authorities (PEM) that verify the origin's certificate. Not given: the system's."},
+        .sentence = "A server that joins, or comes back, gets a tenth of its share at first, and all of it after this time. 0: all of it "
+        "at once. What is there at the start begins with its whole share."},
+    {ORIGIN(balance.affinity_cookie), .key = "affinity-cookie", OTHER("NAME | off", conf_set_affinity_cookie), .example = "pushgate-server",
+        .preset = "off",
+        .sentence = "Name of a cookie that keeps a client at the server that it had, while that one is in use, whatever balance and hash "
+        "say. The first response sets it, and becomes private to its client (Cache-Control). Origins do not see it; give those that serve "
+        "the same host different names."},
+    {ORIGIN(tls_ca), .key = "tls-ca", .example = "/etc/pushgate/origin-ca.pem", .type = CONF_TYPE_FILE, .form = "FILE",
+        .set = conf_set_tls_ca, .sentence = "Certificate authorities (PEM) that verify the origin's certificate. Not given: the system's."},
     {ORIGIN(tls_verify), .key = "tls-verify", SWITCH("no yes"), .preset = "yes",
         .sentence = "no: accept any certificate. Only for tests: it makes TLS useless."},
-    {ORIGIN(tls_name), .key = "tls-name",
-        .example = "origin.example.com", .type = CONF_TYPE_TEXT, .form = "NAME", .set = conf_set_tls_name,
+    {ORIGIN(tls_name), .key = "tls-name", .example = "origin.example.com", .type = CONF_TYPE_TEXT, .form = "NAME", .set = conf_set_tls_name,
         .sentence = "The name to send as SNI and to verify. Not given: the host of each server."},
     {ORIGIN(push), .key = "push", CHOICE("auto accept refuse"), .preset = "auto",
-        .sentence = "The SETTINGS_ENABLE_PUSH sent to an origin that speaks HTTP/2. auto: 1 on connections for requests whose pushes "
-        "could be used, 0 on the others; accept: always 1; refuse: always 0."},
+        .sentence = "The SETTINGS_ENABLE_PUSH sent to an origin that speaks HTTP/2. auto: 1 on connections for requests whose pushes could "
+        "be used, 0 on the others; accept: always 1; refuse: always 0."},
     {ORIGIN(scheme), .key = "scheme", CHOICE("keep hop"), .preset = "keep",
-        .sentence = "Scheme of requests to the origin (:scheme). keep: as the client sent it; hop: https over TLS, http in "
-        "cleartext. A request in HTTP/1.1 carries no scheme."},
-    {ORIGIN(host_override), .key = "host", .example = "app.internal:8080", .type = CONF_TYPE_OTHER, .form = "keep | NAME[:PORT]",
-        .preset = "keep", .set = conf_set_host,
+        .sentence = "Scheme of requests to the origin (:scheme). keep: as the client sent it; hop: https over TLS, http in cleartext. A "
+        "request in HTTP/1.1 carries no scheme."},
+    {ORIGIN(host_override), .key = "host", OTHER("keep | NAME[:PORT]", conf_set_host), .example = "app.internal:8080", .preset = "keep",
         .sentence = "Host of requests to the origin (:authority, or Host in HTTP/1.1). keep: as the client sent it."},
     {ORIGIN(max_concurrent_pushes), .key = "max-concurrent-pushes", NUMBER(1, 100000), .preset = "1000",
         .sentence = "Most open pushed responses on one origin connection (SETTINGS_MAX_CONCURRENT_STREAMS)."},
@@ -445,40 +421,37 @@ const struct conf_option conf_options[] = {
         .sentence = "The share in percent of a server's HTTP/1.1 connections, and of max-requests, that requests may take whose body has "
         "not wholly come. More of them wait, and no other request waits for them. 100: all."},
     {ORIGIN(max_destinations), .key = "max-destinations", NUMBER(16, 1000000), .preset = "10000",
-        .sentence = "Only with server = forward:. How many hosts with their ports each worker knows at a time, with about 2 KiB for "
-        "each. When there are more, the one that nobody has used for the longest is forgotten; when all are in use, a request "
-        "for another is answered 503."},
+        .sentence = "Only with server = forward:. How many hosts with their ports each worker knows at a time, with about 2 KiB for each. "
+        "When there are more, the one that nobody has used for the longest is forgotten; when all are in use, a request for another is "
+        "answered 503."},
     {ORIGIN(max_requests), .key = "max-requests", .example = "500", NUMBER(0, 1000000), .preset = "0",
-        .sentence = "Most requests that each server has at a time from each worker, pushes and tunnels among them. More wait, and the next server with room takes "
-        "them. 0: as many as the connections carry."},
+        .sentence = "Most requests that each server has at a time from each worker, pushes and tunnels among them. More wait, and the next "
+        "server with room takes them. 0: as many as the connections carry."},
     {ORIGIN(max_subscriptions), .key = "max-subscriptions", NUMBER(1, 1000000), .preset = "100",
-        .sentence = "Most subscriptions at a time to each server in each worker; each has a connection of its own. More "
-        "get 503."},
+        .sentence = "Most subscriptions at a time to each server in each worker; each has a connection of its own. More get 503."},
     {ORIGIN(max_tunnels), .key = "max-tunnels", NUMBER(1, 1000000), .preset = "1000",
-        .sentence = "Most tunnels (upgrade of a route) to each server at a time in each worker, those that wait for its answer "
-        "included. More get 503. They have connections of their own, so that they take none from requests."},
+        .sentence = "Most tunnels (upgrade of a route) to each server at a time in each worker, those that wait for its answer included. "
+        "More get 503. They have connections of their own, so that they take none from requests."},
     {ORIGIN(spare_connections), .key = "spare-connections", .example = "1", NUMBER(0, 10000), .preset = "0",
         .sentence = "Connections to open in advance once the origin is in use."},
     {ORIGIN(max_queue), .key = "max-queue", NUMBER(0, 1000000), .preset = "10000",
         .sentence = "Most requests that may wait for a stream, or for an HTTP/1.1 connection, of any of the servers. More get 503."},
-    {ORIGIN(retry_budget), .key = "retry-budget", .example = "10%", .type = CONF_TYPE_OTHER, .form = "0% ... 100%", .preset = "20%",
-        .set = conf_set_retry_budget,
-        .sentence = "The share of the origin's requests in each worker that may be sent again by a route's retry-on, so that "
-        "retries do not multiply the load of servers that have too much; three a second may be beside. 0%: none. What no "
-        "server has processed does not count."},
+    {ORIGIN(retry_budget), .key = "retry-budget", OTHER("0% ... 100%", conf_set_retry_budget), .example = "10%", .preset = "20%",
+        .sentence = "The share of the origin's requests in each worker that may be sent again by a route's retry-on, so that retries do "
+        "not multiply the load of servers that have too much; three a second may be beside. 0%: none. What no server has processed does "
+        "not count."},
     {ORIGIN(stream_window_bytes), .key = "stream-window", WINDOW(16 * KIB, 1 * GIB), .preset = "64k",
-        .sentence = "Initial flow-control window of one response; it grows to four times this size if the client "
-                    "reads fast enough. In HTTP/1.1: while so many bytes of a response wait for the client, the connection is not "
-                    "read from."},
+        .sentence = "Initial flow-control window of one response; it grows to four times this size if the client reads fast enough. In "
+        "HTTP/1.1: while so many bytes of a response wait for the client, the connection is not read from."},
     {ORIGIN(max_stream_window_bytes), .key = "max-stream-window", WINDOW(16 * KIB, 1 * GIB), .preset = "4M",
         .sentence = "The size to which stream-window may grow if the round trip to the origin is long."},
     {ORIGIN(connection_window_bytes), .key = "connection-window", WINDOW(64 * KIB, 1 * GIB), .preset = "16M",
         .sentence = "Flow-control window of all responses of a connection."},
-    {ORIGIN(max_header_list_bytes), .key = "max-header-list", WINDOW(4 * KIB, LIMIT_FIELD_BLOCK_BYTES),
-        .preset = "64k", .sentence = "Largest size of the fields of a response or a promise."},
+    {ORIGIN(max_header_list_bytes), .key = "max-header-list", WINDOW(4 * KIB, LIMIT_FIELD_BLOCK_BYTES), .preset = "64k",
+        .sentence = "Largest size of the fields of a response or a promise."},
     {ORIGIN(max_request_list_bytes), .key = "max-request-list", WINDOW(4 * KIB, LIMIT_FIELD_BLOCK_BYTES), .preset = "64k",
-        .sentence = "Largest size of the fields of a request, its target among them, that a server in HTTP/2 is sent if it announces no limit "
-        "itself (SETTINGS_MAX_HEADER_LIST_SIZE). Larger ones get 431. Servers built on nghttp2, such as Apache httpd, announce none "
+        .sentence = "Largest size of the fields of a request, its target among them, that a server in HTTP/2 is sent if it announces no "
+        "limit itself (SETTINGS_MAX_HEADER_LIST_SIZE). Larger ones get 431. Servers built on nghttp2, such as Apache httpd, announce none "
         "and end the connection, with all its requests, above 64k."},
     {ORIGIN(connect_timeout), .key = "connect-timeout", TIME(0), .preset = "5s",
         .sentence = "How long connecting may take, TLS handshake included. 0: no limit, as with the other timeouts."},
@@ -487,50 +460,47 @@ const struct conf_option conf_options[] = {
     {ORIGIN(queue_timeout), .key = "queue-timeout", TIME(0), .preset = "10s",
         .sentence = "How long a request may wait for a stream or a connection; then it gets 504."},
     {ORIGIN(response_timeout), .key = "response-timeout", TIME(0), .preset = "60s",
-        .sentence = "How long the final response may take to begin after the request; then the client gets 504. Calls of gRPC have "
-        "their own deadline, and the route's stream-idle-timeout."},
+        .sentence = "How long the final response may take to begin after the request; then the client gets 504. Calls of gRPC have their "
+        "own deadline, and the route's stream-idle-timeout."},
     {ORIGIN(idle_timeout), .key = "idle-timeout", TIME(0), .preset = "60s",
         .sentence = "How long a connection without open requests stays open. With server = forward: one to a host that was asked once "
-        "stays for 5s. An HTTP/1.1 connection is closed earlier if its "
-        "origin announces a shorter time (Keep-Alive)."},
+        "stays for 5s. An HTTP/1.1 connection is closed earlier if its origin announces a shorter time (Keep-Alive)."},
     {ORIGIN(keepalive), .key = "keepalive", .type = CONF_TYPE_TIME, .min = 0, .max = KEEPALIVE_MOST, .preset = "60s",
         .sentence = "How long the origin may be silent before its TCP is probed. It is gone when it has answered nothing for as long "
-        "again. While requests are open and nothing comes, it also gets a PING every five minutes, and 30 seconds to answer. "
-        "0: neither."},
+        "again. While requests are open and nothing comes, it also gets a PING every five minutes, and 30 seconds to answer. 0: neither."},
     {ORIGIN(write_timeout), .key = "write-timeout", TIME(0), .preset = "60s",
         .sentence = "How long the origin may read nothing, or less than min-rate, of the data queued for it."},
     {ORIGIN(body_timeout), .key = "body-timeout", TIME(0), .preset = "60s",
         .sentence = "How long the origin may send nothing, or less than min-rate, of a response with content-length. For others the "
         "route's stream-idle-timeout counts."},
     {ORIGIN(upload_linger), .key = "upload-linger", TIME(USEC_PER_MSEC), .preset = "10s",
-        .sentence = "How long an upload may continue after the response is complete. What the origin does not want of it is read and dropped, since "
-        "many clients lose a response whose stream is reset while they send."},
+        .sentence = "How long an upload may continue after the response is complete. What the origin does not want of it is read and "
+        "dropped, since many clients lose a response whose stream is reset while they send."},
     {ORIGIN(eject.failures), .key = "eject-failures", NUMBER(0, 10000), .preset = "5",
         .sentence = "After so many failures in a row a server is ejected: it gets no requests for eject-time. A failure is a status of "
-        "failure-status, a response that does not come in time or is malformed, and a lost connection. Two failed connects in a "
-        "row eject too. When the server returns, the first failure ejects it again. Each worker ejects by itself; an "
-        "origin's only server is never ejected. 0: neither ejects."},
+        "failure-status, a response that does not come in time or is malformed, and a lost connection. Two failed connects in a row eject "
+        "too. When the server returns, the first failure ejects it again. Each worker ejects by itself; an origin's only server is never "
+        "ejected. 0: neither ejects."},
     {ORIGIN(eject.percent), .key = "eject-percent", NUMBER(0, 100), .preset = "50",
         .sentence = "A server is ejected too when of its requests of the last 10 seconds so many percent have failed, and there were at "
         "least 20. 0: off."},
     {ORIGIN(eject.time), .key = "eject-time", TIME(USEC_PER_SEC), .preset = "10s",
-        .sentence = "How long a server stays ejected the first time. Each further time doubles it; each time that the server works as "
-        "long as it was ejected halves it again."},
+        .sentence = "How long a server stays ejected the first time. Each further time doubles it; each time that the server works as long "
+        "as it was ejected halves it again."},
     {ORIGIN(eject.time_max), .key = "eject-time-max", TIME(USEC_PER_SEC), .preset = "5m",
         .sentence = "The longest time that a server stays ejected."},
     {ORIGIN(eject.most), .key = "eject-most", NUMBER(1, 100), .preset = "50",
         .sentence = "Most servers of an origin that may be ejected at a time, in percent; of several servers one may be in any case."},
-    {ORIGIN(eject.failure_status), .key = "failure-status", .example = "500 502-504", .type = CONF_TYPE_OTHER,
-        .form = "STATUS | STATUS-STATUS ...", .preset = "502 503 504", .set = conf_set_failure_status,
-        .sentence = "Statuses of responses that count as failures of the server. A status that clients can cause at will, such as 500 "
-        "by a broken page, lets them eject servers."},
-    {ORIGIN(check.kind), .key = "health-check", .example = "/health", .type = CONF_TYPE_OTHER, .form = "off | connect | /PATH",
-        .preset = "off", .set = conf_set_health_check,
-        .sentence = "How pushgate finds out by itself whether a server works. connect: it connects, over TLS with the handshake; /PATH: "
-        "it also sends a GET for this path. A server that fails gets no requests while another works. One worker checks, for "
-        "all. Not for the demo site."},
-    {ORIGIN(check.host), .key = "health-host", .example = "app.example.com", .type = CONF_TYPE_OTHER, .form = "NAME[:PORT]",
-        .set = conf_set_health_host,
+    {ORIGIN(eject.failure_status), .key = "failure-status", OTHER("STATUS | STATUS-STATUS ...", conf_set_failure_status),
+        .example = "500 502-504", .preset = "502 503 504",
+        .sentence = "Statuses of responses that count as failures of the server. A status that clients can cause at will, such as 500 by a "
+        "broken page, lets them eject servers."},
+    {ORIGIN(check.kind), .key = "health-check", OTHER("off | connect | /PATH", conf_set_health_check), .example = "/health",
+        .preset = "off",
+        .sentence = "How pushgate finds out by itself whether a server works. connect: it connects, over TLS with the handshake; /PATH: it "
+        "also sends a GET for this path. A server that fails gets no requests while another works. One worker checks, for all. Not for the "
+        "demo site."},
+    {ORIGIN(check.host), .key = "health-host", OTHER("NAME[:PORT]", conf_set_health_host), .example = "app.example.com",
         .sentence = "Host of the requests of health-check. Not given: host, if that names one, else the host of server."},
     {ORIGIN(check.interval), .key = "health-interval", TIME(100 * USEC_PER_MSEC), .preset = "5s",
         .sentence = "Time between two checks of a server, give or take a tenth."},
@@ -540,196 +510,176 @@ const struct conf_option conf_options[] = {
         .sentence = "After so many passed checks in a row a server that failed gets requests again."},
     {ORIGIN(check.fall), .key = "health-fall", NUMBER(1, 100), .preset = "3",
         .sentence = "After so many failed checks in a row a server gets no requests."},
-    {ORIGIN(check.statuses), .key = "health-status", .example = "200 204", .type = CONF_TYPE_OTHER,
-        .form = "STATUS | STATUS-STATUS ...", .preset = "200-399", .set = conf_set_health_status,
-        .sentence = "Statuses with which a server passes a check."},
+    {ORIGIN(check.statuses), .key = "health-status", OTHER("STATUS | STATUS-STATUS ...", conf_set_health_status), .example = "200 204",
+        .preset = "200-399", .sentence = "Statuses with which a server passes a check."},
     LIMITS_OF_BOTH(ORIGIN, "origin"),
     LIMITS_OF_ORIGINS(ORIGIN),
 
     /* ---- [route NAME] ---- */
-    {ROUTE(hosts, host_count), .key = "host",
-        .example = "example.com *.example.com", .type = CONF_TYPE_LIST, .form = "NAME | *.NAME | * ...",
-        .repeats = true, .check = conf_check_route_host,
+    {ROUTE(hosts, host_count), .key = "host", .example = "example.com *.example.com", .type = CONF_TYPE_LIST, .repeats = true,
+        .check = conf_check_route_host, .form = "NAME | *.NAME | * ...",
         .sentence = "Hosts of the requests. *.example.com: all names below example.com. Not given: any host."},
-    {.section = CONF_SECTION_ROUTE, .key = "host-file", .type = CONF_TYPE_OTHER, .form = "FILE", .example = "hosts.txt",
-        .repeats = true, .set = conf_set_host_file,
+    {.section = CONF_SECTION_ROUTE, .key = "host-file", OTHER("FILE", conf_set_host_file), .example = "hosts.txt", .repeats = true,
         .sentence = "More hosts, one on each line of the file; # begins a comment. At most 100000 lines and 8 MiB. Read at the start."},
-    {ROUTE(paths, path_count), .key = "path",
-        .example = "/", .type = CONF_TYPE_LIST, .form = "/PATH ...", .repeats = true,
-        .check = conf_check_route_path,
-        .sentence = "Path prefixes of whole segments: /api matches /api and /api/x, not /apix. Not given: /."},
-    {.section = CONF_SECTION_ROUTE, .key = "path-file", .type = CONF_TYPE_OTHER, .form = "FILE", .example = "paths.txt",
-        .repeats = true, .set = conf_set_path_file,
+    {ROUTE(paths, path_count), .key = "path", .example = "/", .type = CONF_TYPE_LIST, .repeats = true, .check = conf_check_route_path,
+        .form = "/PATH ...", .sentence = "Path prefixes of whole segments: /api matches /api and /api/x, not /apix. Not given: /."},
+    {.section = CONF_SECTION_ROUTE, .key = "path-file", OTHER("FILE", conf_set_path_file), .example = "paths.txt", .repeats = true,
         .sentence = "More path prefixes, one on each line of the file, as in host-file."},
-    {ROUTE(methods, method_count), .key = "method", .example = "GET HEAD", .type = CONF_TYPE_LIST,
-        .form = "METHOD ...", .repeats = true, .check = conf_check_method,
-        .sentence = "A condition: the request has one of these methods. Routes with conditions are tried before those of the same "
-        "host and path that have none, in the order of the file. A request that does not meet them goes to the next route that matches."},
-    {.section = CONF_SECTION_ROUTE, .key = "field", .type = CONF_TYPE_OTHER, .form = "NAME: PATTERN | NAME | !NAME",
-        .example = "Cookie: *beta=1*", .repeats = true, .set = conf_set_route_field,
+    {ROUTE(methods, method_count), .key = "method", .example = "GET HEAD", .type = CONF_TYPE_LIST, .repeats = true,
+        .check = conf_check_method, .form = "METHOD ...",
+        .sentence = "A condition: the request has one of these methods. Routes with conditions are tried before those of the same host and "
+        "path that have none, in the order of the file. A request that does not meet them goes to the next route that matches."},
+    {.section = CONF_SECTION_ROUTE, .key = "field", OTHER("NAME: PATTERN | NAME | !NAME", conf_set_route_field),
+        .example = "Cookie: *beta=1*", .repeats = true,
         .sentence = "A condition: the request has a field of this name with a value that matches the pattern (* and ?, or a regular "
         "expression after ~); has the field; or does not have it. All lines must hold."},
-    {.section = CONF_SECTION_ROUTE, .key = "origin",
-        .example = "app",
-        .type = CONF_TYPE_OTHER, .form = "NAME | NAME WEIGHT, ...", .is_required = true, .set = conf_set_route_origin,
+    {.section = CONF_SECTION_ROUTE, .key = "origin", OTHER("NAME | NAME WEIGHT, ...", conf_set_route_origin), .example = "app",
+        .is_required = true,
         .sentence = "The [origin NAME] that the requests are sent to. Several with weights (a 90, b 10): each gets its part of the "
         "clients, by their addresses; a client stays with its origin. Not with redirect or answer."},
-    {.section = CONF_SECTION_ROUTE, .key = "rewrite", .type = CONF_TYPE_OTHER, .form = "/FROM /TO",
-        .example = "/ /app", .set = conf_set_rewrite,
+    {.section = CONF_SECTION_ROUTE, .key = "rewrite", OTHER("/FROM /TO", conf_set_rewrite), .example = "/ /app",
         .sentence = "The origin gets paths that begin with /TO where the client's begin with /FROM; /TO may be /. Mapped back in Location, "
         "Content-Location, Link, Refresh, Path and Domain of Set-Cookie, and promised requests."},
     {ROUTE_OPTION(maps_referer), .key = "map-referer", SWITCH("no yes"), .preset = "no",
-        .sentence = "yes: the origin gets Referer with its own scheme, host and path where it names the client's host, as it always "
-        "gets Destination (COPY and MOVE of WebDAV). no: as the client sent it."},
-    {.section = CONF_SECTION_ROUTE, .key = "redirect", .type = CONF_TYPE_OTHER, .form = "[STATUS] TARGET",
-        .example = "301 https://www.example.com{path}{query}", .set = conf_set_route_redirect,
+        .sentence = "yes: the origin gets Referer with its own scheme, host and path where it names the client's host, as it always gets "
+        "Destination (COPY and MOVE of WebDAV). no: as the client sent it."},
+    {.section = CONF_SECTION_ROUTE, .key = "redirect", OTHER("[STATUS] TARGET", conf_set_route_redirect),
+        .example = "301 https://www.example.com{path}{query}",
         .sentence = "In place of origin: requests are answered with this Location, and with 301, 302, 303, 307 or 308 (the default). "
         "{host}, {path}, {query} (with its ?) and {rest} (what follows the route's path, with the query) are those of the request."},
-    {.section = CONF_SECTION_ROUTE, .key = "answer", .type = CONF_TYPE_OTHER, .form = "STATUS [FILE]",
-        .example = "503", .set = conf_set_route_answer,
-        .sentence = "In place of origin: requests are answered with this status, and with the file, of at most 64 KiB, read at the start. Its ending "
-        "tells its type: .html, .txt or .json."},
-    {ROUTE_OPTION(retry_on), .key = "retry-on", .example = "lost 502 503", .type = CONF_TYPE_OTHER, .form = "off | lost | late | 500 ... 599 ...",
-        .preset = "lost", .set = conf_set_retry_on,
+    {.section = CONF_SECTION_ROUTE, .key = "answer", OTHER("STATUS [FILE]", conf_set_route_answer), .example = "503",
+        .sentence = "In place of origin: requests are answered with this status, and with the file, of at most 64 KiB, read at the start. "
+        "Its ending tells its type: .html, .txt or .json."},
+    {ROUTE_OPTION(retry_on), .key = "retry-on", OTHER("off | lost | late | 500 ... 599 ...", conf_set_retry_on), .example = "lost 502 503",
+        .preset = "lost",
         .sentence = "After what a request is sent again, to another server, though the first one may have processed it: only with an "
-        "idempotent method (not POST or PATCH), and while nothing of its body has left. What no server has processed is always "
-        "sent again. Calls of gRPC, tunnels and subscriptions are not sent again otherwise.\n"
+        "idempotent method (not POST or PATCH), and while nothing of its body has left. What no server has processed is always sent again. "
+        "Calls of gRPC, tunnels and subscriptions are not sent again otherwise.\n"
         "lost: the connection was lost, or the stream reset, before the response.\n"
         "late: response-timeout.\n"
         "500 ... 599: the response has this status; if no other server may be asked, the client gets it."},
     {ROUTE_OPTION(retries), .key = "retries", .example = "1", NUMBER(0, 7), .preset = "2",
         .sentence = "How often one request may be sent again by retry-on. 0: never."},
     {ROUTE_OPTION(connect_timeout), .key = "connect-timeout", .example = "2s", TIME(USEC_PER_MSEC),
-        .sentence = "How long a request may wait until it is sent to a server: for a connection to open, or for room on one; then it "
-        "gets 504. Each retry has as long. Not given: queue-timeout of the origin."},
+        .sentence = "How long a request may wait until it is sent to a server: for a connection to open, or for room on one; then it gets "
+        "504. Each retry has as long. Not given: queue-timeout of the origin."},
     {ROUTE_OPTION(response_timeout), .key = "response-timeout", .example = "5s", TIME(USEC_PER_MSEC),
-        .sentence = "How long the final response may take to begin after the request, in place of response-timeout of the origin. "
-        "Not given: as that says."},
+        .sentence = "How long the final response may take to begin after the request, in place of response-timeout of the origin. Not "
+        "given: as that says."},
     {ROUTE_OPTION(request_timeout), .key = "request-timeout", .example = "30s", TIME(0), .preset = "0",
-        .sentence = "How long a request may take in all, from its arrival to the end of the response, retries included. Then the "
-        "client gets 504, or a reset if the response has begun. Does not count for tunnels and subscriptions. 0: no limit."},
+        .sentence = "How long a request may take in all, from its arrival to the end of the response, retries included. Then the client "
+        "gets 504, or a reset if the response has begun. Does not count for tunnels and subscriptions. 0: no limit."},
     {ROUTE_OPTION(stream_idle_timeout), .key = "stream-idle-timeout", TIME(0), .preset = "10m",
-        .sentence = "How long nothing may move, in either direction, while a response without content-length (events, "
-        "messages) or a streaming upload is open, or a call of gRPC is not answered. body-timeout does not count for these. "
-        "0: no limit."},
+        .sentence = "How long nothing may move, in either direction, while a response without content-length (events, messages) or a "
+        "streaming upload is open, or a call of gRPC is not answered. body-timeout does not count for these. 0: no limit."},
     {ROUTE_OPTION(streaming), .key = "streaming", SWITCH("no yes"), .preset = "no",
-        .sentence = "yes: uploads without content-length are streams of messages: the client may be silent before the end. response-timeout "
-        "counts from the end of the upload. Calls of gRPC always stream."},
-    {ROUTE_OPTION(request_buffer), .key = "request-buffer", .example = "128k", .type = CONF_TYPE_OTHER, .form = "off | SIZE",
-        .set = conf_set_request_buffer,
-        .sentence = "A request to a server in HTTP/1.1 is sent when its body has wholly come, if that has at most this size; a larger one as it "
-        "comes. So a slow upload takes no connection. At most stream-window of the listener counts. Not given: 64k, and only with "
-        "content-length and without Expect: 100-continue, which the origin answers; with this option pushgate does. Calls of gRPC, "
-        "uploads that stream (streaming) and tunnels are always sent as they come. off: all are."},
-    {ROUTE(upgrades, upgrade_count), .key = "upgrade", .example = "websocket", .type = CONF_TYPE_LIST,
-        .form = "PROTOCOL ...", .repeats = true, .check = conf_check_upgrade,
+        .sentence = "yes: uploads without content-length are streams of messages: the client may be silent before the end. "
+        "response-timeout counts from the end of the upload. Calls of gRPC always stream."},
+    {ROUTE_OPTION(request_buffer), .key = "request-buffer", OTHER("off | SIZE", conf_set_request_buffer), .example = "128k",
+        .sentence = "A request to a server in HTTP/1.1 is sent when its body has wholly come, if that has at most this size; a larger one "
+        "as it comes. So a slow upload takes no connection. At most stream-window of the listener counts. Not given: 64k, and only with "
+        "content-length and without Expect: 100-continue, which the origin answers; with this option pushgate does. Calls of gRPC, uploads "
+        "that stream (streaming) and tunnels are always sent as they come. off: all are."},
+    {ROUTE(upgrades, upgrade_count), .key = "upgrade", .example = "websocket", .type = CONF_TYPE_LIST, .repeats = true,
+        .check = conf_check_upgrade, .form = "PROTOCOL ...",
         .sentence = "Protocols of the tunnels that clients may open here: by Upgrade in HTTP/1.1, by an extended CONNECT (RFC 8441) in "
         "HTTP/2, whichever version the origin speaks. Not given: none; an Upgrade is not passed on."},
     {ROUTE_OPTION(tunnel_idle_timeout), .key = "tunnel-idle-timeout", TIME(0), .preset = "1h",
         .sentence = "How long nothing may move in a tunnel, in either direction. 0: no limit."},
     {ROUTE_OPTION(tunnel_half_closed_timeout), .key = "tunnel-half-closed-timeout", TIME(0), .preset = "1m",
         .sentence = "The same for a tunnel of which one direction has ended. 0: as tunnel-idle-timeout."},
-    {ROUTE_OPTION(tunnel_age), .key = "tunnel-age", TIME(0), .preset = "0",
-        .sentence = "How long a tunnel may be open. 0: no limit."},
+    {ROUTE_OPTION(tunnel_age), .key = "tunnel-age", TIME(0), .preset = "0", .sentence = "How long a tunnel may be open. 0: no limit."},
     {ROUTE_OPTION(tunnel_bytes), .key = "tunnel-bytes", SIZE(0, 1ll << 50), .preset = "0",
         .sentence = "How many bytes a tunnel may carry, both directions together. 0: no limit."},
     {ROUTE_OPTION(max_tunnels_per_client), .key = "max-tunnels-per-client", .example = "100", NUMBER(0, 1000000), .preset = "0",
-        .sentence = "How many tunnels each client may have here at a time, those among them that are only asked for; more are answered 429 with "
-        "Retry-After. A client is an IPv4 address, or an IPv6 /64. Each worker counts on its own. 0: no limit; the [route forward] that "
-        "pushgate makes itself has 1000."},
+        .sentence = "How many tunnels each client may have here at a time, those among them that are only asked for; more are answered 429 "
+        "with Retry-After. A client is an IPv4 address, or an IPv6 /64. Each worker counts on its own. 0: no limit; the [route forward] "
+        "that pushgate makes itself has 1000."},
     {ROUTE_OPTION(max_tunnels_per_user), .key = "max-tunnels-per-user", .example = "100", NUMBER(0, 1000000), .preset = "0",
         .sentence = "The same for each user whose password was right (access of the listener), from whichever addresses. 0: no limit."},
     {ROUTE_OPTION(tunnel_rate), .key = "tunnel-rate", .example = "1M", SIZE(0, 1ll << 40), .preset = "0",
-        .sentence = "How many bytes a second all tunnels of one user carry here together, or of one client if there is no user; both directions "
-        "count. Whoever sends more is read from later: nothing is lost. Each worker counts on its own. 0: as many as come."},
-    {.section = CONF_SECTION_ROUTE, .key = "limit-requests", .example = "100/s burst 200 by=client", .type = CONF_TYPE_OTHER,
-        .form = "[NUMBER/s | NUMBER/m | NUMBER/h [burst NUMBER]] [concurrent=NUMBER] [by=client | by=field:NAME | by=all] [shadow]",
-        .min = 1, .max = LIMIT_REQUEST_RATE, .repeats = true, .set = conf_set_limit_requests,
-        .sentence = "How many requests in a second, a minute or an hour, and how many open at a time (tunnels included), each client may have "
-        "here; more are answered 429 with Retry-After. Each worker counts on its own, so all together allow at most as many times the "
-        "number as there are workers. Several lines, at most 16, count all. Not counted: requests that pushgate refuses for another reason, and pushes.\n"
+        .sentence = "How many bytes a second all tunnels of one user carry here together, or of one client if there is no user; both "
+        "directions count. Whoever sends more is read from later: nothing is lost. Each worker counts on its own. 0: as many as come."},
+    {.section = CONF_SECTION_ROUTE, .key = "limit-requests",
+        OTHER("[NUMBER/s | NUMBER/m | NUMBER/h [burst NUMBER]] [concurrent=NUMBER] [by=client | by=field:NAME | by=all] [shadow]", conf_set_limit_requests),
+        .example = "100/s burst 200 by=client", .min = 1, .max = LIMIT_REQUEST_RATE, .repeats = true,
+        .sentence = "How many requests in a second, a minute or an hour, and how many open at a time (tunnels included), each client may "
+        "have here; more are answered 429 with Retry-After. Each worker counts on its own, so all together allow at most as many times the "
+        "number as there are workers. Several lines, at most 16, count all. Not counted: requests that pushgate refuses for another "
+        "reason, and pushes.\n"
         "burst: so many at once; not given: as many as the rate's number.\n"
-        "by=client: each IPv4 address, or IPv6 /64, of a connection; X-Forwarded-For is not looked at. A client on a unix socket is not limited.\n"
+        "by=client: each IPv4 address, or IPv6 /64, of a connection; X-Forwarded-For is not looked at. A client on a unix socket is not "
+        "limited.\n"
         "by=field:NAME: each value of a field of the request; a request without the field counts by client.\n"
         "by=all: all requests of the route together.\n"
         "shadow: nothing is refused; what would be is counted and logged."},
-    {.section = CONF_SECTION_ROUTE, .offset = offsetof(struct conf_route, subscription), .key = "subscription",
-        SWITCH("no yes"), .preset = "no",
-        .sentence = "yes: a GET here waits for pushes (RFC 8030, event feeds). It may be answered late or never while its "
-        "pushes come, it may have any number of them, and it gets an origin connection of its own, which is not "
-        "read from while the client is slow, so that no push is lost."},
+    {.section = CONF_SECTION_ROUTE, .key = "subscription", .offset = offsetof(struct conf_route, subscription), SWITCH("no yes"),
+        .preset = "no",
+        .sentence = "yes: a GET here waits for pushes (RFC 8030, event feeds). It may be answered late or never while its pushes come, it "
+        "may have any number of them, and it gets an origin connection of its own, which is not read from while the client is slow, so "
+        "that no push is lost."},
     {ROUTE_OPTION(forwarded), .key = "forwarded", CHOICE("auto keep remove add replace"), .example = "remove", .preset = "auto",
         .sentence = "What the origin is told of the client, in Forwarded, X-Real-IP and all fields that begin with X-Forwarded-.\n"
         "auto: as replace; on listeners with mode = forward as remove.\n"
         "keep: the fields go on as they came.\n"
         "remove: the origin gets none of them.\n"
         "add: as replace, but X-Forwarded-Port and X-Real-IP are not written.\n"
-        "replace: what the client sends of them is removed. The origin gets the client's address in Forwarded, X-Forwarded-For "
-        "and X-Real-IP, and what it asked for in X-Forwarded-Proto, X-Forwarded-Host and X-Forwarded-Port. If trusted of [listen] "
-        "names the client, its fields stay: its address is added to its lists, and the scheme and the host where they are missing."},
+        "replace: what the client sends of them is removed. The origin gets the client's address in Forwarded, X-Forwarded-For and "
+        "X-Real-IP, and what it asked for in X-Forwarded-Proto, X-Forwarded-Host and X-Forwarded-Port. If trusted of [listen] names the "
+        "client, its fields stay: its address is added to its lists, and the scheme and the host where they are missing."},
     {ROUTE_OPTION(underscores), .key = "underscores", CHOICE("auto pass drop"), .example = "drop", .preset = "auto",
-        .sentence = "What becomes of a request's fields whose names have an underscore, or any other mark than '-': CGI, WSGI, PHP "
-        "and the like read X_Auth as X-Auth. Other spellings of what the route sets or removes, and of Forwarded and the like, never "
-        "go on; this is for all others.\n"
+        .sentence = "What becomes of a request's fields whose names have an underscore, or any other mark than '-': CGI, WSGI, PHP and the "
+        "like read X_Auth as X-Auth. Other spellings of what the route sets or removes, and of Forwarded and the like, never go on; this "
+        "is for all others.\n"
         "auto: as drop if the route has request-set or request-remove, or sets forwarded to remove, add or replace; else as pass.\n"
         "pass: they go on.\n"
         "drop: the origin gets none of them."},
-    {FIELDS(request_fields, CONF_FIELD_SET), .key = "request-set",
-        .example = "X-Gate: pushgate", .form = "NAME: VALUE",
-        .sentence = "Sets a field of the requests to the origin; replaces all fields of this name. All changes are made "
-        "in the order of the file."},
-    {FIELDS(request_fields, CONF_FIELD_ADD), .key = "request-add",
-        .example = "X-Environment: staging", .form = "NAME: VALUE",
+    {FIELDS(request_fields, CONF_FIELD_SET), .key = "request-set", .example = "X-Gate: pushgate", .form = "NAME: VALUE",
+        .sentence = "Sets a field of the requests to the origin; replaces all fields of this name. All changes are made in the order of "
+        "the file."},
+    {FIELDS(request_fields, CONF_FIELD_ADD), .key = "request-add", .example = "X-Environment: staging", .form = "NAME: VALUE",
         .sentence = "Adds a field to the requests to the origin; fields of this name stay."},
-    {FIELDS(request_fields, CONF_FIELD_REMOVE), .key = "request-remove",
-        .example = "X-Debug", .form = "NAME",
+    {FIELDS(request_fields, CONF_FIELD_REMOVE), .key = "request-remove", .example = "X-Debug", .form = "NAME",
         .sentence = "Removes all fields of this name from the requests to the origin."},
-    {FIELDS(response_fields, CONF_FIELD_SET), .key = "response-set",
-        .example = "Referrer-Policy: same-origin", .form = "NAME: VALUE",
+    {FIELDS(response_fields, CONF_FIELD_SET), .key = "response-set", .example = "Referrer-Policy: same-origin", .form = "NAME: VALUE",
         .sentence = "Sets a field of the responses to the client; replaces all fields of this name."},
-    {FIELDS(response_fields, CONF_FIELD_ADD), .key = "response-add",
-        .example = "X-Served-For: example.com", .form = "NAME: VALUE",
+    {FIELDS(response_fields, CONF_FIELD_ADD), .key = "response-add", .example = "X-Served-For: example.com", .form = "NAME: VALUE",
         .sentence = "Adds a field to the responses to the client; fields of this name stay."},
-    {FIELDS(response_fields, CONF_FIELD_REMOVE), .key = "response-remove",
-        .example = "X-Powered-By", .form = "NAME",
+    {FIELDS(response_fields, CONF_FIELD_REMOVE), .key = "response-remove", .example = "X-Powered-By", .form = "NAME",
         .sentence = "Removes all fields of this name from the responses to the client."},
 
     /* ---- [push NAME] ---- */
-    {PUSH(sources), .key = "source",
-        .example = "relayed", BITS("relayed link config manifest learned", POLICY_RELAYED),
+    {PUSH(sources), .key = "source", .example = "relayed", BITS("relayed link config manifest learned", POLICY_RELAYED),
         .sentence = "The source of the push.\n"
         "relayed: a promise of the origin.\n"
         "link: a Link field of the response.\n"
         "config: add of [preload].\n"
         "manifest: manifest of [preload].\n"
         "learned: requests of earlier clients."},
-    {.section = CONF_SECTION_PUSH, .key = "client",
-        .example = "192.0.2.0/24 2001:db8::/32", .type = CONF_TYPE_CIDRS, .form = "ADDRESS[/BITS] ...",
-        .repeats = true, .offset = offsetof(struct policy_rule, clients),
-        .count_offset = offsetof(struct policy_rule, client_count),
-        .sentence = "The client's address, such as 192.0.2.0/24 or 2001:db8::/32."},
-    {PUSH(users), .key = "user", .example = "alice bob", .type = CONF_TYPE_LIST, .form = "NAME ... | *", .repeats = true,
-        .count_offset = offsetof(struct policy_rule, user_count), .check = conf_check_user,
+    {.section = CONF_SECTION_PUSH, .key = "client", .example = "192.0.2.0/24 2001:db8::/32", .type = CONF_TYPE_CIDRS, .repeats = true,
+        .offset = offsetof(struct policy_rule, clients), .count_offset = offsetof(struct policy_rule, client_count),
+        .form = "ADDRESS[/BITS] ...", .sentence = "The client's address, such as 192.0.2.0/24 or 2001:db8::/32."},
+    {PUSH(users), .key = "user", .example = "alice bob", .type = CONF_TYPE_LIST, .repeats = true,
+        .count_offset = offsetof(struct policy_rule, user_count), .check = conf_check_user, .form = "NAME ... | *",
         .sentence = "The user of the client's request, whose password was right ([access NAME]). *: any user that is known."},
-    {PUSH(destinations), .key = "destination", .example = "*.example.com example.net:8443", .type = CONF_TYPE_LIST,
-        .form = "PATTERN[:PORT] ...", .repeats = true, .count_offset = offsetof(struct policy_rule, destination_count),
-        .check = conf_check_destination,
-        .sentence = "Where the client's request goes, as its URI says: the host, in which * and ? are as in host, and the port if one "
-        "is given. Mostly for mode = forward, where each request names its destination itself."},
-    {PUSH(hosts), .key = "host",
-        .example = "example.com *.example.com", PATTERNS_NOCASE, .form = "PATTERN ...", .check = conf_check_host_glob,
-        .sentence = "The host of the client's request, without port. In patterns * matches any characters and ? any one. "
-        "A pattern that begins with ~ is a regular expression (PCRE2); write it in double quotes if it has commas or spaces."},
-    {PUSH(paths), .key = "path",
-        .example = "/app/* *.html", PATTERNS, .form = "PATTERN ...", .check = conf_check_path_glob,
+    {PUSH(destinations), .key = "destination", .example = "*.example.com example.net:8443", .type = CONF_TYPE_LIST, .repeats = true,
+        .count_offset = offsetof(struct policy_rule, destination_count), .check = conf_check_destination, .form = "PATTERN[:PORT] ...",
+        .sentence = "Where the client's request goes, as its URI says: the host, in which * and ? are as in host, and the port if one is "
+        "given. Mostly for mode = forward, where each request names its destination itself."},
+    {PUSH(hosts), .key = "host", .example = "example.com *.example.com", PATTERNS_NOCASE, .check = conf_check_host_glob,
+        .form = "PATTERN ...",
+        .sentence = "The host of the client's request, without port. In patterns * matches any characters and ? any one. A pattern that "
+        "begins with ~ is a regular expression (PCRE2); write it in double quotes if it has commas or spaces."},
+    {PUSH(paths), .key = "path", .example = "/app/* *.html", PATTERNS, .check = conf_check_path_glob, .form = "PATTERN ...",
         .sentence = "The path of the client's request, without its query."},
-    {PUSH(promised_paths), .key = "promised-path",
-        .example = "*.css /img/* \"~^/fonts/[a-z]{1,20}[.]woff2$\"", PATTERNS, .form = "PATTERN ...", .check = conf_check_path_glob,
-        .sentence = "The path of the pushed resource, without its query."},
-    {PUSH(user_agents), .key = "user-agent", .example = "curl/* \"*Example Browser 1.*\"", PATTERNS_NOCASE, .form = "PATTERN | \"PATTERN\" ...", .check = conf_check_user_agent_glob,
-        .sentence = "The client's User-Agent, as far as its first 2,048 bytes; case does not matter. Write a pattern with spaces or "
-        "commas in double quotes."},
-    {PUSH(types), .key = "type", .example = "style script image", BITS("unknown document style script image font json media", POLICY_TYPE_UNKNOWN),
+    {PUSH(promised_paths), .key = "promised-path", .example = "*.css /img/* \"~^/fonts/[a-z]{1,20}[.]woff2$\"", PATTERNS,
+        .check = conf_check_path_glob, .form = "PATTERN ...", .sentence = "The path of the pushed resource, without its query."},
+    {PUSH(user_agents), .key = "user-agent", .example = "curl/* \"*Example Browser 1.*\"", PATTERNS_NOCASE,
+        .check = conf_check_user_agent_glob, .form = "PATTERN | \"PATTERN\" ...",
+        .sentence = "The client's User-Agent, as far as its first 2,048 bytes; case does not matter. Write a pattern with spaces or commas "
+        "in double quotes."},
+    {PUSH(types), .key = "type", .example = "style script image",
+        BITS("unknown document style script image font json media", POLICY_TYPE_UNKNOWN),
         .sentence = "The type of the pushed resource, from the extension of its path."},
     {PUSH(methods), .key = "method", .example = "GET HEAD", BITS("GET HEAD", HTTP_METHOD_GET),
         .sentence = "The method of the promised request."},
@@ -737,16 +687,14 @@ const struct conf_option conf_options[] = {
         .sentence = "The version of HTTP of the client's request: 1.0, 1.1 or 2."},
     {PUSH(push_enabled), .key = "push-enabled", CHOICE("any no yes"), .preset = "any",
         .sentence = "Whether the client accepts pushes (its SETTINGS_ENABLE_PUSH). HTTP/1.1 has none: no."},
-    {PUSH(save_data), .key = "save-data", CHOICE("any no yes"), .preset = "any",
-        .sentence = "Whether the request has Save-Data: on."},
+    {PUSH(save_data), .key = "save-data", CHOICE("any no yes"), .preset = "any", .sentence = "Whether the request has Save-Data: on."},
     {PUSH(navigation), .key = "navigation", CHOICE("any no yes"), .preset = "any",
-        .sentence = "Whether the request loads a page (Sec-Fetch-Mode: navigate). A request without that field matches "
-        "neither yes nor no."},
-    {PUSH(rtt_usec), .key = "rtt", .example = "<80ms", .type = CONF_TYPE_OTHER, .form = "<TIME | >TIME", .set = conf_set_rtt,
+        .sentence = "Whether the request loads a page (Sec-Fetch-Mode: navigate). A request without that field matches neither yes nor no."},
+    {PUSH(rtt_usec), .key = "rtt", OTHER("<TIME | >TIME", conf_set_rtt), .example = "<80ms",
         .sentence = "The round-trip time of the client's connection, such as <80ms; at most 60s."},
-    {PUSH(share), .key = "share", .example = "10%", .type = CONF_TYPE_OTHER, .form = "0.01% ... 100%", .preset = "100%", .set = conf_set_share,
-        .sentence = "The share of requests that the rule applies to. It depends on client, host and path, so that a "
-        "repeated request gets the same decision."},
+    {PUSH(share), .key = "share", OTHER("0.01% ... 100%", conf_set_share), .example = "10%", .preset = "100%",
+        .sentence = "The share of requests that the rule applies to. It depends on client, host and path, so that a repeated request gets "
+        "the same decision."},
     {PUSH(action), .key = "action", .example = "forward", CHOICE("forward drop hold hint hint+hold"), .is_required = true,
         .sentence = "forward: the push is sent to the client.\n"
         "drop: the push is refused.\n"
@@ -756,15 +704,16 @@ const struct conf_option conf_options[] = {
     {PUSH(shadow), .key = "shadow", SWITCH("no yes"), .preset = "no",
         .sentence = "yes: the rule has no effect, but its decisions are counted."},
     {PUSH(max_per_parent), .key = "max-per-parent", .example = "20", NUMBER(0, 100000), .preset = "0",
-        .sentence = "Most pushes of one request that the rule allows, all of its pushes counted. 0: "
-        "only max-pushes-per-parent and max-pushes-per-parent-life apply."},
+        .sentence = "Most pushes of one request that the rule allows, all of its pushes counted. 0: only max-pushes-per-parent and "
+        "max-pushes-per-parent-life apply."},
     {PUSH(max_bytes), .key = "max-bytes", .example = "256k", SIZE(0, 1024 * GIB), .preset = "0",
         .sentence = "A push with a larger content-length is cancelled. 0: no limit."},
     {PUSH(statuses_allowed), .key = "status", .example = "2xx 3xx", BITS("2xx 3xx 4xx 5xx", 2),
         .sentence = "A push whose response has another status is cancelled. Not given: any status."},
-    {PUSH(media_types), .key = "content-type", .example = "text/css image/*", PATTERNS_NOCASE, .form = "TYPE/SUBTYPE ...", .check = conf_check_media_glob,
-        .sentence = "A push whose response has another content-type, or none, is cancelled. Not given: any."},
-    {PUSH(urgency), .key = "urgency", .example = "1", .type = CONF_TYPE_OTHER, .form = "auto | after | before | interleaved | 0 ... 7", .preset = "auto", .set = conf_set_urgency,
+    {PUSH(media_types), .key = "content-type", .example = "text/css image/*", PATTERNS_NOCASE, .check = conf_check_media_glob,
+        .form = "TYPE/SUBTYPE ...", .sentence = "A push whose response has another content-type, or none, is cancelled. Not given: any."},
+    {PUSH(urgency), .key = "urgency", OTHER("auto | after | before | interleaved | 0 ... 7", conf_set_urgency), .example = "1",
+        .preset = "auto",
         .sentence = "The urgency of the pushed response (RFC 9218): 0 is the most urgent, 7 the least.\n"
         "auto: after its parent.\n"
         "after: one step less urgent than its parent.\n"
@@ -775,59 +724,54 @@ const struct conf_option conf_options[] = {
     {PUSH(on_revalidation), .key = "on-revalidation", SWITCH("no yes"), .preset = "no",
         .sentence = "yes: pushgate also offers pushes for conditional requests (a reload)."},
     {PUSH(hint_anyone), .key = "hint-clients", SWITCH("navigating all"), .preset = "navigating",
-        .sentence = "Which requests get hints. navigating: only HTTP/2 requests that load a page, as browsers ignore "
-        "hints for others.\nall: all requests but those in HTTP/1.0. Over HTTP/1.1 a 103 (Early Hints) of pushgate's own goes out by a "
-        "rule that says all, and not otherwise: many clients mishandle it there. That of the origin is passed on; interim = no "
-        "keeps it back."},
-    {PUSH(min_used), .key = "min-used", .example = "20%", .type = CONF_TYPE_OTHER, .form = "0% ... 100%", .preset = "0%", .set = conf_set_min_used,
-        .sentence = "The rule pauses if clients use a smaller share of its pushes than this; later it tries a few "
-        "pushes again. 0%: it never pauses."},
+        .sentence = "Which requests get hints. navigating: only HTTP/2 requests that load a page, as browsers ignore hints for others.\n"
+        "all: all requests but those in HTTP/1.0. Over HTTP/1.1 a 103 (Early Hints) of pushgate's own goes out by a rule that says all, "
+        "and not otherwise: many clients mishandle it there. That of the origin is passed on; interim = no keeps it back."},
+    {PUSH(min_used), .key = "min-used", OTHER("0% ... 100%", conf_set_min_used), .example = "20%", .preset = "0%",
+        .sentence = "The rule pauses if clients use a smaller share of its pushes than this; later it tries a few pushes again. 0%: it "
+        "never pauses."},
     {PUSH(min_sample), .key = "min-sample", NUMBER(1, 1000000), .preset = "100",
         .sentence = "How many pushes must have ended before min-used applies."},
     {PUSH(no_interim), .key = "interim", SWITCH("yes no"), .preset = "yes",
-        .sentence = "no: the clients that the rule matches get no interim (1xx) responses but 100 (Continue), neither "
-        "of the origin nor of pushgate. Such a rule has no conditions on the pushed resource or its source."},
+        .sentence = "no: the clients that the rule matches get no interim (1xx) responses but 100 (Continue), neither of the origin nor of "
+        "pushgate. Such a rule has no conditions on the pushed resource or its source."},
 
     /* ---- [preload NAME] ---- */
-    {PRELOAD(when.hosts), .key = "host",
-        .example = "example.com *.example.com", PATTERNS_NOCASE, .form = "PATTERN ...", .check = conf_check_host_glob,
-        .sentence = "The host of the client's request, without port; patterns are those of [push]."},
-    {PRELOAD(when.paths), .key = "path",
-        .example = "/app/* *.html", PATTERNS, .form = "PATTERN ...", .check = conf_check_path_glob,
+    {PRELOAD(when.hosts), .key = "host", .example = "example.com *.example.com", PATTERNS_NOCASE, .check = conf_check_host_glob,
+        .form = "PATTERN ...", .sentence = "The host of the client's request, without port; patterns are those of [push]."},
+    {PRELOAD(when.paths), .key = "path", .example = "/app/* *.html", PATTERNS, .check = conf_check_path_glob, .form = "PATTERN ...",
         .sentence = "The path of the client's request, without its query."},
-    {PRELOAD(when.clients), .key = "client",
-        .example = "192.0.2.0/24 2001:db8::/32", .type = CONF_TYPE_CIDRS, .form = "ADDRESS[/BITS] ...", .repeats = true,
-        .count_offset = offsetof(struct conf_preload, when.client_count), .sentence = "The client's address."},
-    {PRELOAD(when.users), .key = "user", .example = "alice bob", .type = CONF_TYPE_LIST, .form = "NAME ... | *", .repeats = true,
-        .count_offset = offsetof(struct conf_preload, when.user_count), .check = conf_check_user,
+    {PRELOAD(when.clients), .key = "client", .example = "192.0.2.0/24 2001:db8::/32", .type = CONF_TYPE_CIDRS, .repeats = true,
+        .count_offset = offsetof(struct conf_preload, when.client_count), .form = "ADDRESS[/BITS] ...",
+        .sentence = "The client's address."},
+    {PRELOAD(when.users), .key = "user", .example = "alice bob", .type = CONF_TYPE_LIST, .repeats = true,
+        .count_offset = offsetof(struct conf_preload, when.user_count), .check = conf_check_user, .form = "NAME ... | *",
         .sentence = "The user of the client's request, as in [push]."},
-    {PRELOAD(when.destinations), .key = "destination", .example = "*.example.com example.net:8443", .type = CONF_TYPE_LIST,
-        .form = "PATTERN[:PORT] ...", .repeats = true, .count_offset = offsetof(struct conf_preload, when.destination_count),
-        .check = conf_check_destination, .sentence = "Where the client's request goes, as in [push]."},
-    {PRELOAD(when.user_agents), .key = "user-agent",
-        .example = "curl/* \"*Example Browser 1.*\"", PATTERNS_NOCASE, .form = "PATTERN | \"PATTERN\" ...", .check = conf_check_user_agent_glob,
-        .sentence = "The client's User-Agent, as in [push]."},
+    {PRELOAD(when.destinations), .key = "destination", .example = "*.example.com example.net:8443", .type = CONF_TYPE_LIST, .repeats = true,
+        .count_offset = offsetof(struct conf_preload, when.destination_count), .check = conf_check_destination,
+        .form = "PATTERN[:PORT] ...", .sentence = "Where the client's request goes, as in [push]."},
+    {PRELOAD(when.user_agents), .key = "user-agent", .example = "curl/* \"*Example Browser 1.*\"", PATTERNS_NOCASE,
+        .check = conf_check_user_agent_glob, .form = "PATTERN | \"PATTERN\" ...", .sentence = "The client's User-Agent, as in [push]."},
     {PRELOAD(when.versions), .key = "version", .example = "2", BITS("1.0 1.1 2", HTTP_VERSION_1_0),
         .sentence = "The version of HTTP of the client's request: 1.0, 1.1 or 2."},
     {PRELOAD(when.navigation), .key = "navigation", CHOICE("any no yes"), .preset = "any",
         .sentence = "Whether the request loads a page (Sec-Fetch-Mode: navigate)."},
     {PRELOAD(link), .key = "link", SWITCH("no yes"), .preset = "no",
-        .sentence = "yes: offers the Link fields of the response that have rel=preload. From a 103 (Early Hints) of the "
-        "origin, the links that a [push] rule drops are removed; to refuse pushes alone, give that rule "
-        "source = relayed. Where no verdict could use them, the fields of the final response are not read."},
+        .sentence = "yes: offers the Link fields of the response that have rel=preload. From a 103 (Early Hints) of the origin, the links "
+        "that a [push] rule drops are removed; to refuse pushes alone, give that rule source = relayed. Where no verdict could use them, "
+        "the fields of the final response are not read."},
     {PRELOAD(learned), .key = "learned", CHOICE("off propose apply"), .preset = "off",
-        .sentence = "Learns which style sheets, scripts, images and fonts clients request right after a page; by "
-        "their type, without a query, and only what a shared cache may store.\n"
+        .sentence = "Learns which style sheets, scripts, images and fonts clients request right after a page; by their type, without a "
+        "query, and only what a shared cache may store.\n"
         "propose: counts and shows them.\n"
         "apply: also offers them."},
-    {PRELOAD(manifests), .key = "manifest",
-        .example = "/etc/pushgate/manifest.json", .type = CONF_TYPE_FILES, .form = "FILE", .repeats = true,
-        .count_offset = offsetof(struct conf_preload, manifest_count),
-        .sentence = "A push manifest (JSON). It is reread when it changes. One that cannot be used is a warning at the "
-        "start and empty until it is good; later what was read before stays."},
+    {PRELOAD(manifests), .key = "manifest", .example = "/etc/pushgate/manifest.json", .type = CONF_TYPE_FILES, .repeats = true,
+        .count_offset = offsetof(struct conf_preload, manifest_count), .form = "FILE",
+        .sentence = "A push manifest (JSON). It is reread when it changes. One that cannot be used is a warning at the start and empty "
+        "until it is good; later what was read before stays."},
     {PRELOAD(adds), .key = "add",
-        .example = "/app.css as=style", .type = CONF_TYPE_OTHER, .repeats = true, .set = conf_set_add,
-        .form = "/PATH [as=WORD] [type=TYPE] [crossorigin=WORD] [fetchpriority=WORD] [\"media=QUERY\"]",
+        OTHER("/PATH [as=WORD] [type=TYPE] [crossorigin=WORD] [fetchpriority=WORD] [\"media=QUERY\"]", conf_set_add),
+        .example = "/app.css as=style", .repeats = true,
         .sentence = "A resource to offer with each request, before the origin has answered."},
 
     /* ---- [errors] ---- */

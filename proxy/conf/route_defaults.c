@@ -59,7 +59,7 @@ void conf_note_default(struct conf_loader *l, const struct conf_option *o, struc
 	struct conf_default *d = arena_alloc(&l->conf->arena, sizeof *d);
 
 	*d = (struct conf_default){.option = o, .at = {l->file, l->line}};
-	d->value = slice_of(conf_copy(l, value), value.len);
+	d->value = conf_copy_slice(l, value);
 	*(l->last_default ? &l->last_default->next : &l->first_default) = d;
 	l->last_default = d;
 }
@@ -109,8 +109,7 @@ static bool takes(const struct conf_loader *l, const struct conf_section *s, con
 static void put_behind(struct conf_loader *l, struct conf_fields *f, struct conf_fields own)
 {
 	for (size_t i = 0; i < own.count; i++) {
-		f->fields = conf_grow(l, f->fields, f->count, sizeof *f->fields);
-		f->fields[f->count++] = own.fields[i];
+		conf_append(l, f->fields, f->count, own.fields[i]);
 	}
 }
 

@@ -178,8 +178,7 @@ static bool add_file(struct conf_loader *l, const char *key, struct slice value,
 {
 	char *path = conf_path(l, value);
 
-	*files = conf_grow(l, *files, *count, sizeof **files);
-	(*files)[(*count)++] = (struct conf_file_ref){path, l->line};
+	conf_append(l, *files, *count, (struct conf_file_ref){path, l->line});
 	if (l->opens_files && access(path, R_OK) != 0)
 		return conf_no_file(l, key, path, "name a PEM file");
 	return true;

@@ -19,8 +19,7 @@ struct draft {
 static const char *add_text(
     struct conf_loader *l, struct slice **items, size_t *count, struct slice text)
 {
-	*items = conf_grow(l, *items, *count, sizeof **items);
-	(*items)[(*count)++] = slice_of(conf_copy(l, text), text.len);
+	conf_append(l, *items, *count, conf_copy_slice(l, text));
 	return NULL;
 }
 
@@ -32,8 +31,7 @@ static const char *add_block(struct conf_loader *l, struct conf_blocks *b, struc
 	const char *wrong = cidr_parse(text, &block);
 	if (wrong)
 		return wrong;
-	b->blocks = conf_grow(l, b->blocks, b->count, sizeof block);
-	b->blocks[b->count++] = block;
+	conf_append(l, b->blocks, b->count, block);
 	return NULL;
 }
 
@@ -122,9 +120,8 @@ static const char *add_port(struct conf_loader *l, struct draft *d, struct slice
 	if (dash < text.len &&
 	    (!slice_to_number(slice_from(text, dash + 1), UINT16_MAX, &last) || last < first))
 		return "ports are written FIRST-LAST";
-	d->rule.ports = conf_grow(l, d->rule.ports, d->rule.port_count, sizeof *d->rule.ports);
-	d->rule.ports[d->rule.port_count++] =
-	    (struct conf_port_range){(uint16_t)first, (uint16_t)last};
+	conf_append(l, d->rule.ports, d->rule.port_count,
+	    (struct conf_port_range){(uint16_t)first, (uint16_t)last});
 	return NULL;
 }
 
@@ -364,8 +361,7 @@ bool conf_set_access_rule(struct conf_loader *l, void *object, struct slice valu
 	d.rule.text =
 	    arena_printf(&l->conf->arena, "%s = %.*s", l->option->key, SLICE_ARG(value)).ptr;
 	note_needs(a, &d.rule);
-	a->rules = conf_grow(l, a->rules, a->rule_count, sizeof d.rule);
-	a->rules[a->rule_count++] = d.rule;
+	conf_append(l, a->rules, a->rule_count, d.rule);
 	return true;
 }
 

@@ -154,8 +154,7 @@ bool conf_set_error_body(struct conf_loader *l, void *object, struct slice value
 	e.status = (uint16_t)status;
 	if (l->opens_files && !read_body(l, "error", conf_path(l, value), &e.body))
 		return false;
-	c->error_bodies = conf_grow(l, c->error_bodies, c->error_body_count, sizeof e);
-	c->error_bodies[c->error_body_count++] = e;
+	conf_append(l, c->error_bodies, c->error_body_count, e);
 	return true;
 }
 

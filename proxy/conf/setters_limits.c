@@ -131,8 +131,6 @@ bool conf_set_limit_requests(struct conf_loader *l, void *object, struct slice v
 		return conf_bad_value(
 		    l, value, "the route has 16 of these lines", "remove one of them");
 	limit.index = l->conf->request_limit_count++;
-	route->request_limits =
-	    conf_grow(l, route->request_limits, route->request_limit_count, sizeof limit);
-	route->request_limits[route->request_limit_count++] = limit;
+	conf_append(l, route->request_limits, route->request_limit_count, limit);
 	return true;
 }

@@ -37,9 +37,7 @@ bool conf_set_resolver(struct conf_loader *l, void *object, struct slice value)
 			    l, "there are more than %u resolvers; remove some", LIMIT_RESOLVERS);
 			return false;
 		}
-		server->resolvers = conf_grow(
-		    l, server->resolvers, server->resolver_count, sizeof(*server->resolvers));
-		server->resolvers[server->resolver_count++] = a;
+		conf_append(l, server->resolvers, server->resolver_count, a);
 	}
 	if (kind == VALUE_UNCLOSED)
 		return conf_bad_value(l, word, NULL, "close the quotation with a '\"'");

@@ -163,8 +163,7 @@ static bool read_words(struct conf_loader *l, struct conf_upstream_proxy *p, str
 		const char *right = conf_check_route_host(word);
 		if (right)
 			return bad_proxy(l, value, "a word behind the URL is no name of hosts");
-		p->hosts = conf_grow(l, p->hosts, p->host_count, sizeof *p->hosts);
-		p->hosts[p->host_count++] = slice_of(conf_copy(l, word), word.len);
+		conf_append(l, p->hosts, p->host_count, conf_copy_slice(l, word));
 	}
 	if (kind == VALUE_UNCLOSED)
 		return bad_proxy(l, value, "a quotation is not closed");
@@ -219,8 +218,7 @@ bool conf_set_upstream_proxy(struct conf_loader *l, void *object, struct slice v
 		    LIMIT_UPSTREAM_PROXIES);
 		return false;
 	}
-	chain->proxies = conf_grow(l, chain->proxies, chain->proxy_count, sizeof p);
-	chain->proxies[chain->proxy_count++] = p;
+	conf_append(l, chain->proxies, chain->proxy_count, p);
 	return true;
 }
 
@@ -230,18 +228,14 @@ static bool add_direct(struct conf_loader *l, struct conf_chain *chain, struct s
 {
 	struct cidr range;
 	if (!cidr_parse(word, &range)) {
-		chain->direct_ranges =
-		    conf_grow(l, chain->direct_ranges, chain->direct_range_count, sizeof range);
-		chain->direct_ranges[chain->direct_range_count++] = range;
+		conf_append(l, chain->direct_ranges, chain->direct_range_count, range);
 		return true;
 	}
 	const char *right = conf_check_route_host(word);
 	if (right || slice_find(word, '/') < word.len)
 		return conf_bad_value(l, word, NULL, "write NAME, *.NAME, ADDRESS or ADDRESS/BITS");
-	struct slice name = slice_of(conf_copy(l, word), word.len);
-	chain->direct_hosts =
-	    conf_grow(l, chain->direct_hosts, chain->direct_host_count, sizeof name);
-	chain->direct_hosts[chain->direct_host_count++] = name;
+	struct slice name = conf_copy_slice(l, word);
+	conf_append(l, chain->direct_hosts, chain->direct_host_count, name);
 	return true;
 }
 

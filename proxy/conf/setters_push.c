@@ -192,7 +192,7 @@ static const char *set_parameter(struct conf_loader *l, struct conf_add *add, st
 		struct slice *slot = (struct slice *)(void *)((char *)add + p->offset);
 		if (slot->len > 0)
 			return "give each parameter once";
-		*slot = slice_of(conf_copy(l, text), text.len);
+		*slot = conf_copy_slice(l, text);
 		return NULL;
 	}
 	return "write as=, type=, crossorigin=, fetchpriority= or media= after the path";
@@ -209,7 +209,7 @@ bool conf_set_add(struct conf_loader *l, void *object, struct slice value)
 		return conf_bad_value(l, value, NULL, "write a path that begins with '/'");
 	if (word.ptr[word.len - 1] == ';')
 		return conf_bad_value(l, word, NULL, "write spaces and no ';' between the parts");
-	add.path = slice_of(conf_copy(l, word), word.len);
+	add.path = conf_copy_slice(l, word);
 	while ((kind = value_next_word(&rest, &word)) == VALUE_WORD) {
 		const char *right = set_parameter(l, &add, word);
 		if (right)
@@ -217,7 +217,6 @@ bool conf_set_add(struct conf_loader *l, void *object, struct slice value)
 	}
 	if (kind == VALUE_UNCLOSED)
 		return conf_bad_value(l, word, NULL, "close the quotation with a '\"'");
-	preload->adds = conf_grow(l, preload->adds, preload->add_count, sizeof add);
-	preload->adds[preload->add_count++] = add;
+	conf_append(l, preload->adds, preload->add_count, add);
 	return true;
 }

@@ -38,8 +38,7 @@ static const char *add_side(
 			return "write each origin once";
 	if (route->side_count == SIDES_MOST)
 		return "write at most 16 origins";
-	route->sides = conf_grow(l, route->sides, route->side_count, sizeof *side);
-	route->sides[route->side_count++] = *side;
+	conf_append(l, route->sides, route->side_count, *side);
 	route->side_weights += side->weight;
 	/* Not from the weights: when one changes, only so many clients change sides. */
 	route->side_seed = hash_bytes(route->side_seed, side->name, strlen(side->name) + 1);
@@ -83,7 +82,7 @@ static struct slice without_last_slash(struct conf_loader *l, struct slice path)
 {
 	if (path.len > 0 && path.ptr[path.len - 1] == '/')
 		path.len--;
-	return slice_of(conf_copy(l, path), path.len);
+	return conf_copy_slice(l, path);
 }
 
 bool conf_set_rewrite(struct conf_loader *l, void *object, struct slice value)
@@ -166,8 +165,7 @@ bool conf_set_route_redirect(struct conf_loader *l, void *object, struct slice v
 	const char *right = fault_of_target(target);
 	if (right)
 		return conf_bad_value(l, value, NULL, right);
-	route->redirect =
-	    (struct conf_redirect){(uint16_t)status, slice_of(conf_copy(l, target), target.len)};
+	route->redirect = (struct conf_redirect){(uint16_t)status, conf_copy_slice(l, target)};
 	return true;
 }
 
@@ -230,8 +228,7 @@ bool conf_set_route_field(struct conf_loader *l, void *object, struct slice valu
 		    l, value, NULL, "write a pattern behind the colon, or no colon");
 	if (pattern.len > 0 && !conf_add_pattern(l, l->option, &test.values, pattern))
 		return false;
-	route->field_tests = conf_grow(l, route->field_tests, route->field_test_count, sizeof test);
-	route->field_tests[route->field_test_count++] = test;
+	conf_append(l, route->field_tests, route->field_test_count, test);
 	add_condition_field(l->conf, test.name);
 	return true;
 }

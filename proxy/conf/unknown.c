@@ -157,8 +157,8 @@ static int nearest_section(struct slice word)
 	/* There are few sections: a word of two edits is like one even if it is short. */
 	struct suggestion s = {suggest_fold(slice_sub(word, 0, end), buffer), 3, NULL};
 	for (int kind = 0; kind < CONF_SECTION_COUNT; kind++)
-		suggest_compare(&s, slice_of_string(conf_section_types[kind].word),
-		    &conf_section_types[kind]);
+		suggest_compare(
+		    &s, slice_of_string(conf_section_types[kind].word), &conf_section_types[kind]);
 	const struct conf_section_type *near = s.item;
 	return near ? (int)(near - conf_section_types) : -1;
 }

@@ -165,8 +165,7 @@ static bool store_list(
 			is_good = conf_bad_value(l, word, NULL, right);
 			continue;
 		}
-		*items = conf_grow(l, *items, *count, sizeof **items);
-		(*items)[(*count)++] = slice_of(conf_copy(l, word), word.len);
+		conf_append(l, *items, *count, conf_copy_slice(l, word));
 	}
 	return is_good;
 }
@@ -189,8 +188,7 @@ static bool store_cidrs(
 				       : "write addresses or blocks (ADDRESS/BITS)");
 			continue;
 		}
-		*items = conf_grow(l, *items, *count, sizeof **items);
-		(*items)[(*count)++] = block;
+		conf_append(l, *items, *count, block);
 	}
 	return is_good;
 }
@@ -225,7 +223,7 @@ bool conf_add_pattern(struct conf_loader *l, const struct conf_option *o, struct
 		return false;
 	p->globs = conf_grow(l, p->globs, p->count, sizeof *p->globs);
 	p->regexes = conf_grow(l, (void *)p->regexes, p->count, sizeof *p->regexes);
-	p->globs[p->count] = slice_of(conf_copy(l, word), word.len);
+	p->globs[p->count] = conf_copy_slice(l, word);
 	p->regexes[p->count++] = regex;
 	return true;
 }
@@ -249,8 +247,7 @@ static bool store_files(
 	size_t *count = (size_t *)(void *)(object + o->count_offset);
 	char *path = conf_path(l, value);
 
-	*files = conf_grow(l, (void *)*files, *count, sizeof **files);
-	(*files)[(*count)++] = path;
+	conf_append(l, *files, *count, path);
 	return true;
 }
 
