@@ -326,10 +326,10 @@ static void decide_again(struct log_replay *r, const struct log_line *line)
 		r->unread++;
 }
 
-static void decide_all(struct log_replay *r)
+static void decide_group(struct log_replay *r, size_t first, size_t end)
 {
 	const struct log_line *asked = NULL;
-	for (size_t i = 0; i < r->log.count; i++) {
+	for (size_t i = first; i < end; i++) {
 		const struct log_line *line = &r->log.lines[i];
 		if (!line->is_push)
 			continue;
@@ -341,6 +341,27 @@ static void decide_all(struct log_replay *r)
 			explain_end(&r->scene);
 		asked = line->parent;
 		decide_again(r, line);
+	}
+}
+
+static bool has_push(const struct log_replay *r, size_t first, size_t end)
+{
+	for (size_t i = first; i < end; i++)
+		if (r->log.lines[i].is_push)
+			return true;
+	return false;
+}
+
+static void decide_all(struct log_replay *r)
+{
+	for (size_t i = 0, end; i < r->log.count; i = end) {
+		end = log_lines_group(&r->log, i);
+		if (!has_push(r, i, end))
+			continue;
+		log_lines_load(&r->log, i, end);
+		decide_group(r, i, end);
+		explain_end(&r->scene);
+		log_lines_unload(&r->log, i, end);
 	}
 }
 

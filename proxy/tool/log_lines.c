@@ -47,7 +47,8 @@ static int64_t number_of(const json_t *json, const char *key)
 	return (int64_t)json_integer_value(json_object_get(json, key));
 }
 
-static void add_line(struct log_lines *l, const char *text, size_t len, size_t number)
+static void add_line(
+    struct log_lines *l, const char *text, size_t len, size_t number, int64_t offset)
 {
 	json_error_t error;
 	json_t *json = json_loadb(text, len, 0, &error);
@@ -64,13 +65,14 @@ static void add_line(struct log_lines *l, const char *text, size_t len, size_t n
 	int64_t sample = number_of(json, "sample");
 	note_fields(l, json);
 	l->lines[l->count++] = (struct log_line){
-	    .json = json,
+	    .offset = offset,
 	    .number = number,
 	    .worker = number_of(json, "worker"),
 	    .id = number_of(json, is_push ? "parent" : "id"),
 	    .weight = sample > 1 && sample <= 1000000 ? (uint32_t)sample : 1,
 	    .is_push = is_push,
 	};
+	json_decref(json);
 }
 
 static int compare_ids(const struct log_line *a, const struct log_line *b)
@@ -131,12 +133,51 @@ void log_lines_read(struct log_lines *l, FILE *log)
 {
 	char *text = NULL;
 	size_t size = 0, number = 0;
-	for (ssize_t n; (n = getline(&text, &size, log)) > 0;)
-		add_line(l, text, (size_t)n, ++number);
+	off_t offset = ftello(log);
+	l->copy = offset < 0 ? tmpfile() : NULL; /* a pipe */
+	l->file = l->copy ? l->copy : log;
+	if (offset < 0)
+		offset = 0;
+	for (ssize_t n; (n = getline(&text, &size, log)) > 0; offset += n) {
+		add_line(l, text, (size_t)n, ++number, offset);
+		if (l->copy)
+			fwrite(text, 1, (size_t)n, l->copy);
+	}
 	free(text);
 	if (l->count > 0)
 		qsort(l->lines, l->count, sizeof(*l->lines), compare_ids_and_lines);
 	find_parents(l);
+}
+
+size_t log_lines_group(const struct log_lines *l, size_t first)
+{
+	size_t end = first + 1;
+	while (end < l->count && compare_ids(&l->lines[first], &l->lines[end]) == 0)
+		end++;
+	return end;
+}
+
+void log_lines_load(struct log_lines *l, size_t first, size_t end)
+{
+	char *text = NULL;
+	size_t size = 0;
+	for (size_t i = first; i < end; i++) {
+		json_error_t error;
+		ssize_t n = fseeko(l->file, l->lines[i].offset, SEEK_SET) == 0
+				? getline(&text, &size, l->file)
+				: -1;
+		/* What a file no longer has is not understood later. */
+		l->lines[i].json = n > 0 ? json_loadb(text, (size_t)n, 0, &error) : NULL;
+	}
+	free(text);
+}
+
+void log_lines_unload(struct log_lines *l, size_t first, size_t end)
+{
+	for (size_t i = first; i < end; i++) {
+		json_decref(l->lines[i].json);
+		l->lines[i].json = NULL;
+	}
 }
 
 const char *log_line_text(const struct log_line *line, const char *key)
@@ -147,7 +188,7 @@ const char *log_line_text(const struct log_line *line, const char *key)
 
 void log_lines_free(struct log_lines *l)
 {
-	for (size_t i = 0; i < l->count; i++)
-		json_decref(l->lines[i].json);
 	free(l->lines);
+	if (l->copy)
+		fclose(l->copy);
 }

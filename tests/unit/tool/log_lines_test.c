@@ -13,13 +13,16 @@
 #define REQUEST(id) "{\"worker\":0,\"id\":" #id ",\"path\":\"/page\"}\n"
 #define PUSH(parent) "{\"worker\":0,\"push\":true,\"parent\":" #parent "}\n"
 
+static FILE *log_file;
+
 static struct log_lines read_text(const char *text)
 {
 	struct log_lines l = {0};
-	FILE *log = fmemopen((void *)(uintptr_t)text, strlen(text), "r"); /* read alone */
-	assert_non_null(log);
-	log_lines_read(&l, log);
-	fclose(log);
+	if (log_file)
+		fclose(log_file);
+	log_file = fmemopen((void *)(uintptr_t)text, strlen(text), "r"); /* read alone */
+	assert_non_null(log_file);
+	log_lines_read(&l, log_file);
 	return l;
 }
 
@@ -102,10 +105,43 @@ static void members_are_strings_or_empty(void **state)
 {
 	(void)state;
 	struct log_lines l = read_text("{\"path\":\"/a\",\"status\":200,\"rule\":null}\n");
+	assert_string_equal(log_line_text(&l.lines[0], "path"), "");
+	log_lines_load(&l, 0, 1);
 	assert_string_equal(log_line_text(&l.lines[0], "path"), "/a");
 	assert_string_equal(log_line_text(&l.lines[0], "status"), "");
 	assert_string_equal(log_line_text(&l.lines[0], "rule"), "");
 	assert_string_equal(log_line_text(&l.lines[0], "other"), "");
+	log_lines_unload(&l, 0, 1);
+	log_lines_free(&l);
+}
+
+static void lines_of_one_request_are_loaded_together(void **state)
+{
+	(void)state;
+	struct log_lines l = read_text(REQUEST(2) PUSH(1) REQUEST(1) PUSH(1) REQUEST(1));
+	assert_int_equal(log_lines_group(&l, 0), 4);
+	assert_int_equal(log_lines_group(&l, 4), 5);
+	log_lines_load(&l, 0, 4);
+	assert_string_equal(log_line_text(&l.lines[1], "path"), "/page");
+	assert_string_equal(log_line_text(&l.lines[4], "path"), "");
+	log_lines_unload(&l, 0, 4);
+	assert_null(l.lines[1].json);
+	log_lines_free(&l);
+}
+
+/* A pipe is copied to a file without a name, since each line is read twice. */
+static void log_that_comes_through_a_pipe_can_be_loaded(void **state)
+{
+	(void)state;
+	FILE *pipe = popen("printf '%s\\n' '{\"worker\":0,\"id\":1,\"path\":\"/a\"}' '{\"worker\":0,\"id\":2,\"path\":\"/b\"}'", "r");
+	struct log_lines l = {0};
+	assert_non_null(pipe);
+	log_lines_read(&l, pipe);
+	pclose(pipe);
+	assert_int_equal(l.count, 2);
+	log_lines_load(&l, 1, 2);
+	assert_string_equal(log_line_text(&l.lines[1], "path"), "/b");
+	log_lines_unload(&l, 1, 2);
 	log_lines_free(&l);
 }
 
@@ -118,6 +154,10 @@ int main(void)
 	    cmocka_unit_test(workers_count_each_for_itself),
 	    cmocka_unit_test(what_is_no_line_of_a_log_is_counted),
 	    cmocka_unit_test(members_are_strings_or_empty),
+	    cmocka_unit_test(lines_of_one_request_are_loaded_together),
+	    cmocka_unit_test(log_that_comes_through_a_pipe_can_be_loaded),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	fclose(log_file);
+	return failed;
 }
