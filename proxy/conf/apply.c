@@ -8,118 +8,6 @@
 #include "proxy/conf/value.h"
 #include "proxy/limits.h"
 #include <inttypes.h>
-#include <stdarg.h>
-
-static void vreport(struct conf_loader *l, const char *file, uint32_t line, const char *kind,
-    const char *format, va_list arguments)
-{
-	char text[1024];
-
-	vsnprintf(text, sizeof text, format, arguments);
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-	if (l->errors)
-		fprintf(l->errors, "%s:%" PRIu32 ": %s%s\n", file, line, kind, text);
-}
-
-void conf_mistake(struct conf_loader *l, const char *file, uint32_t line, const char *format, ...)
-{
-	va_list arguments;
-	va_start(arguments, format);
-	vreport(l, file, line, "", format, arguments);
-	va_end(arguments);
-	l->counts.mistakes++;
-}
-
-void conf_warning(struct conf_loader *l, const char *file, uint32_t line, const char *format, ...)
-{
-	va_list arguments;
-	if (l->is_silent)
-		return;
-	va_start(arguments, format);
-	vreport(l, file, line, "warning: ", format, arguments);
-	va_end(arguments);
-	l->counts.warnings++;
-}
-
-char *conf_copy(struct conf_loader *l, struct slice s)
-{
-	char *copy = arena_bytes(&l->conf->arena, s.len + 1);
-	if (s.len > 0)
-		memcpy(copy, s.ptr, s.len);
-	copy[s.len] = '\0';
-	return copy;
-}
-
-struct slice conf_copy_slice(struct conf_loader *l, struct slice s)
-{
-	return slice_of(conf_copy(l, s), s.len);
-}
-
-char *conf_written_path(struct conf_loader *l, struct slice s)
-{
-	const char *slash = strrchr(l->file, '/');
-	if ((s.len > 0 && s.ptr[0] == '/') || !slash)
-		return conf_copy(l, s);
-	size_t folder = (size_t)(slash - l->file) + 1;
-	char *path = arena_bytes(&l->conf->arena, folder + s.len + 1);
-	memcpy(path, l->file, folder);
-	memcpy(path + folder, s.ptr, s.len);
-	path[folder + s.len] = '\0';
-	return path;
-}
-
-char *conf_path(struct conf_loader *l, struct slice s)
-{
-	char *path = conf_written_path(l, s);
-	if (path[0] == '/' || !l->folder)
-		return path;
-	struct slice whole = arena_printf(
-	    &l->conf->arena, "%s/%s", strcmp(l->folder, "/") == 0 ? "" : l->folder, path);
-	return conf_copy(l, whole);
-}
-
-void *conf_grow(struct conf_loader *l, void *items, size_t count, size_t item_bytes)
-{
-	/*
-	 * The capacity is always a power of two: a count that is one means that the array is full.
-	 */
-	if ((count & (count - 1)) != 0)
-		return items;
-	void *more = arena_alloc(&l->conf->arena, (count ? 2 * count : 1) * item_bytes);
-	if (count > 0)
-		memcpy(more, items, count * item_bytes);
-	return more;
-}
-
-const char *conf_section_title(struct conf_loader *l, const struct conf_section *s)
-{
-	const char *word = conf_section_types[s->kind].word;
-	const char *space = s->name[0] ? " " : "";
-	return arena_printf(&l->conf->arena, "[%s%s%s]", word, space, s->name).ptr;
-}
-
-uint32_t conf_option_line(const struct conf_section *s, const char *key)
-{
-	const struct conf_option *o = conf_find_option(s->kind, slice_of_string(key));
-
-	return s->lines[o - conf_options];
-}
-
-uint32_t conf_changed_line(const struct conf_section *s, const char *key)
-{
-	const struct conf_option *o = conf_find_option(s->kind, slice_of_string(key));
-
-	return s->has_preset[o - conf_options] ? 0 : s->lines[o - conf_options];
-}
-
-bool conf_set_option(
-    struct conf_loader *l, const struct conf_option *o, void *object, struct slice value)
-{
-	l->option = o;
-	return conf_store_value(l, o, object, value) && (!o->set || o->set(l, object, value));
-}
 
 void conf_apply_presets(struct conf_loader *l, enum conf_kind kind, void *object)
 {
@@ -141,25 +29,16 @@ const struct conf_option *conf_find_option(enum conf_kind section, struct slice 
 	return NULL;
 }
 
-void conf_no_value(struct conf_loader *l, const struct conf_option *o)
-{
-	char example[VALUE_SUGGESTED];
-
-	conf_mistake_here(l, "%s has no value; remove the line or give one, such as %s = %s",
-	    o->key, o->key, conf_option_example(o, example, sizeof example));
-}
-
 /* The value has what no value may have, or it is empty. Reports that and returns false. */
 static bool check_text(struct conf_loader *l, const struct conf_option *o, struct slice value)
 {
 	char example[VALUE_SUGGESTED];
-	if (o->set == conf_set_upstream_proxy)
+	if (o->hides_user)
 		value = conf_hide_user(l, value);
 	struct conf_raw_rule rule = {.key = o->key,
 	    .example = conf_option_example(o, example, sizeof example),
 	    .is_list = o->type == CONF_TYPE_LIST || o->type == CONF_TYPE_CIDRS ||
-		       o->type == CONF_TYPE_PATTERNS || o->type == CONF_TYPE_BITS ||
-		       o->set == conf_set_add,
+		       o->type == CONF_TYPE_PATTERNS || o->type == CONF_TYPE_BITS || o->has_words,
 	    .is_free = o->type == CONF_TYPE_FIELDS};
 
 	if (value.len > 0)
@@ -168,10 +47,12 @@ static bool check_text(struct conf_loader *l, const struct conf_option *o, struc
 	return false;
 }
 
-static void note_place(struct conf_loader *l, struct conf_section *s, const char *key)
+static void note_place(
+    struct conf_loader *l, struct conf_section *s, const struct conf_option *o, struct slice value)
 {
 	struct conf_option_place *p = arena_alloc(&l->conf->arena, sizeof *p);
-	*p = (struct conf_option_place){.key = key, .at = {l->file, l->line}};
+	*p = (struct conf_option_place){.key = o->key, .at = {l->file, l->line}};
+	p->is_preset = o->preset && slice_equal(value, slice_of_string(o->preset));
 	*(s->last_option ? &s->last_option->next : &s->first_option) = p;
 	s->last_option = p;
 }
@@ -198,7 +79,7 @@ static bool take_value(struct conf_loader *l, const struct conf_option *o, struc
 
 	if (value.len == 0 && s->kind == CONF_SECTION_ROUTE && !conf_is_deed(o)) {
 		conf_note_emptied(l, s, o);
-		s->has_preset[o - conf_options] = true;
+		s->last_option->is_preset = true;
 		return true;
 	}
 	if (!check_text(l, o, value))
@@ -225,17 +106,14 @@ void conf_apply(struct conf_loader *l, struct slice key, struct slice value)
 		s->is_broken = true;
 		return;
 	}
-	uint32_t *line = &s->lines[o - conf_options];
-	if (*line != 0 && !o->repeats) {
+	uint32_t line = conf_option_line(s, o->key);
+	if (line != 0 && !o->repeats) {
 		conf_mistake_here(l,
 		    "duplicate option '%.*s', first at %s:%" PRIu32 "; remove one of them",
-		    SLICE_ARG(key), s->file, *line);
+		    SLICE_ARG(key), s->file, line);
 		return;
 	}
-	*line = l->line;
-	note_place(l, s, o->key);
-	s->has_preset[o - conf_options] =
-	    o->preset && slice_equal(value, slice_of_string(o->preset));
+	note_place(l, s, o, value);
 	if (!take_value(l, o, value))
 		s->is_broken = true;
 }
@@ -269,15 +147,6 @@ static bool check_name(struct conf_loader *l, enum conf_kind kind, struct slice 
 	return false;
 }
 
-static const struct conf_section *find_section(
-    const struct conf_loader *l, enum conf_kind kind, struct slice name)
-{
-	for (const struct conf_section *s = l->first; s; s = s->next)
-		if (s->kind == kind && slice_equal(name, slice_of_string(s->name)))
-			return s;
-	return NULL;
-}
-
 static struct conf_section *section_new(
     struct conf_loader *l, enum conf_kind kind, struct slice name)
 {
@@ -287,10 +156,6 @@ static struct conf_section *section_new(
 
 	*s = (struct conf_section){.kind = kind, .file = l->file, .line = l->line};
 	s->name = conf_copy(l, name);
-	s->lines = arena_alloc(arena, conf_option_count * sizeof *s->lines);
-	memset(s->lines, 0, conf_option_count * sizeof *s->lines);
-	s->has_preset = arena_alloc(arena, conf_option_count * sizeof *s->has_preset);
-	memset(s->has_preset, 0, conf_option_count * sizeof *s->has_preset);
 	s->object = l->conf;
 	if (bytes > 0) {
 		s->object = arena_alloc(arena, bytes);
@@ -318,7 +183,7 @@ void conf_begin_section(struct conf_loader *l, struct slice header)
 	}
 	if (!check_name(l, (enum conf_kind)kind, name))
 		return;
-	const struct conf_section *earlier = find_section(l, (enum conf_kind)kind, name);
+	const struct conf_section *earlier = conf_find_section(l, (enum conf_kind)kind, name);
 	if (earlier) {
 		conf_mistake_here(l, "duplicate section %s, first at %s:%" PRIu32 "; %s",
 		    conf_section_title(l, earlier), earlier->file, earlier->line,

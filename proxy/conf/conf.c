@@ -102,38 +102,6 @@ void conf_free(struct conf *c)
 	free(c);
 }
 
-bool conf_has_names(const struct conf *c)
-{
-	for (size_t i = 0; i < c->origin_count; i++) {
-		const struct conf_origin *o = &c->origins[i];
-		if (o->kind == CONF_ORIGIN_FORWARD)
-			return true;
-		for (size_t k = 0; k < o->server_count; k++)
-			if (conf_server_is_name(&o->servers[k]))
-				return true;
-	}
-	return false;
-}
-
-bool conf_route_uses(const struct conf_route *r, const struct conf_origin *o)
-{
-	for (size_t i = 0; i < r->side_count; i++)
-		if (r->sides[i].origin == o)
-			return true;
-	return false;
-}
-
-bool conf_listen_trusts(const struct conf_listen *l, const struct address *peer)
-{
-	for (size_t i = 0; i < l->trusted_count; i++) {
-		const struct cidr *t = &l->trusted[i];
-		bool is_unix = t->base.family == 0 && peer->family == 0;
-		if (is_unix || cidr_contains(t, peer))
-			return true;
-	}
-	return false;
-}
-
 static const struct conf_section *find_nth(const struct conf *c, const char *word, size_t index)
 {
 	for (const struct conf_section *s = c->sections; s; s = s->next)

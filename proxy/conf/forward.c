@@ -19,28 +19,6 @@ static const struct conf_section *find_listener(
 	return NULL;
 }
 
-static const struct conf_section *find_forward_origin(const struct conf_loader *l, const char *name)
-{
-	conf_for_each_section(l, s, CONF_SECTION_ORIGIN)
-	{
-		if (((const struct conf_origin *)s->object)->kind == CONF_ORIGIN_FORWARD &&
-		    (!name || strcmp(s->name, name) == 0))
-			return s;
-	}
-	return NULL;
-}
-
-static const struct conf_section *find_section(
-    const struct conf_loader *l, enum conf_kind kind, const char *name)
-{
-	conf_for_each_section(l, s, kind)
-	{
-		if (strcmp(s->name, name) == 0)
-			return s;
-	}
-	return NULL;
-}
-
 /* The list is empty, or has the member that stands for everything. */
 static bool has_all(const struct slice *list, size_t count, struct slice all)
 {
@@ -48,11 +26,6 @@ static bool has_all(const struct slice *list, size_t count, struct slice all)
 		if (slice_equal(list[i], all))
 			return true;
 	return count == 0;
-}
-
-bool conf_is_forward_route(const struct conf_loader *l, const struct conf_route *r)
-{
-	return r->side_count > 0 && find_forward_origin(l, r->sides[0].name);
 }
 
 /* A route that takes whatever no other route of forward mode takes. */
@@ -77,7 +50,7 @@ static bool has_route_for_everything(const struct conf_loader *l)
 static bool is_free(struct conf_loader *l, enum conf_kind kind, const char *wrong)
 {
 	const struct conf_section *listen = find_listener(l, CONF_MODE_FORWARD);
-	const struct conf_section *s = find_section(l, kind, "forward");
+	const struct conf_section *s = conf_find_section(l, kind, SLICE("forward"));
 
 	if (!s)
 		return true;
@@ -105,10 +78,10 @@ void conf_add_forward_sections(struct conf_loader *l)
 
 	if (!conf_has_forward_listener(l))
 		return;
-	if (!find_forward_origin(l, NULL) &&
+	if (!conf_find_forward_origin(l, NULL) &&
 	    is_free(l, CONF_SECTION_ORIGIN, "has not server = forward:"))
 		conf_read_text(l, "forward mode", slice_of_string(origin_text));
-	const struct conf_section *origin = find_forward_origin(l, NULL);
+	const struct conf_section *origin = conf_find_forward_origin(l, NULL);
 	if (!origin || has_route_for_everything(l) ||
 	    !is_free(l, CONF_SECTION_ROUTE, "does not take every request of forward mode"))
 		return;

@@ -17,6 +17,7 @@ struct conf_option_place {
 	struct conf_option_place *next;
 	const char *key;
 	struct conf_place at;
+	bool is_preset; /* its value is the default */
 };
 
 struct conf_default;
@@ -28,9 +29,7 @@ struct conf_section {
 	const char *name; /* "" for [server] */
 	const char *file;
 	uint32_t line;
-	void *object;     /* of the kind's type; validate.c moves it into the snapshot's array */
-	uint32_t *lines;  /* for each row of conf_options: the option's line, 0 = not given */
-	bool *has_preset; /* the same: the option is given, and with its default value */
+	void *object; /* of the kind's type; validate.c moves it into the snapshot's array */
 	struct conf_option_place *first_option, *last_option; /* in the order of the file */
 	/* Used by validate.c and certificates.c only. */
 	struct conf_file_ref *chains, *keys;
@@ -144,9 +143,6 @@ struct conf_raw_rule {
 };
 bool conf_check_raw(struct conf_loader *l, const struct conf_raw_rule *rule, struct slice value);
 
-/* suggest_value.c: the value that was probably meant; the option accepts it. False: none is known. */
-bool conf_suggest_value(const struct conf_option *o, struct slice value, char *text, size_t size);
-
 /* unknown.c: reports unknown names, with the known one that was probably meant. */
 void conf_unknown_option(struct conf_loader *l, struct slice key);
 void conf_unknown_section(struct conf_loader *l, struct slice word);
@@ -156,7 +152,7 @@ bool conf_begins_with_option(
 bool conf_lacks_equals(const struct conf_loader *l, struct slice line, struct slice key);
 /* The line is no option; names the one that was probably meant. */
 void conf_not_an_option(struct conf_loader *l, struct slice line);
-/* The name of a section of this kind that resembles `name`, or NULL. */
+/* suggest_place.c: the name of a section of this kind that resembles `name`, or NULL. */
 const char *conf_suggest_section(
     const struct conf_loader *l, enum conf_kind kind, const char *name);
 /* The path of a file with a similar name in the same folder, or NULL. */
@@ -243,7 +239,12 @@ bool conf_set_option(
 /* Reports that the option has no value. */
 void conf_no_value(struct conf_loader *l, const struct conf_option *o);
 void conf_apply_presets(struct conf_loader *l, enum conf_kind kind, void *object);
+/* sections.c: "[route NAME]"; a section by its name, or NULL. */
 const char *conf_section_title(struct conf_loader *l, const struct conf_section *s);
+const struct conf_section *conf_find_section(
+    const struct conf_loader *l, enum conf_kind kind, struct slice name);
+/* An origin with server = forward:, of this name or (NULL) of any. */
+const struct conf_section *conf_find_forward_origin(const struct conf_loader *l, const char *name);
 /* The line of an option in a section; 0 = not given. */
 uint32_t conf_option_line(const struct conf_section *s, const char *key);
 /* The same, and 0 if the option only repeats its default. */

@@ -57,6 +57,8 @@ struct conf_option {
 	uint64_t min, max;
 	const char *choices; /* separated by spaces */
 	bool is_required, repeats;
+	bool has_words;  /* for CONF_TYPE_OTHER: words may stand in double quotes */
+	bool hides_user; /* a user and a password may be in it, which no message shows */
 	size_t offset, count_offset;
 	/*
 	 * Checks the value (and stores it, for CONF_TYPE_OTHER). False: a mistake has been
@@ -65,6 +67,8 @@ struct conf_option {
 	bool (*set)(struct conf_loader *l, void *object, struct slice value);
 	/* For lists: NULL, or what is wrong with a member and what to write. */
 	const char *(*check)(struct slice member);
+	/* What a bad value, or a bad member, probably meant (suggest_value.h); NULL: as its type says. */
+	bool (*suggest)(struct slice value, char *text, size_t size);
 	/*
 	 * For the operator; says what 0 means where it is allowed. May have several lines, such as
 	 * one for each choice; they are shown as one.

@@ -7,6 +7,7 @@
 #include "proxy/conf/option.h"
 #include "proxy/conf/option_limits.h"
 #include "proxy/conf/setters.h"
+#include "proxy/conf/suggest_value.h"
 #include "proxy/limits.h"
 #include <assert.h>
 
@@ -16,49 +17,6 @@
 #define DAY (86400 * USEC_PER_SEC)
 /* Linux takes no longer times (TCP_KEEPIDLE). */
 #define KEEPALIVE_MOST (9 * 3600 * USEC_PER_SEC)
-
-const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
-    [CONF_SECTION_SERVER] = {"server", false, 0,
-	"The whole process: user, logs, memory, and limits for pushes. At most one section."},
-    [CONF_SECTION_LISTEN] = {"listen", true, sizeof(struct conf_listen),
-	"An address that clients connect to, with the settings and limits of these connections."},
-    [CONF_SECTION_ACCESS] = {"access", true, sizeof(struct conf_access),
-	"Rules that say which requests the listeners that name the section take. The lines allow, "
-	"deny and ask are tried in the order of the file, whatever their keys; the first whose "
-	"conditions all hold decides. A request that no line takes is denied (403). Conditions: "
-	"client=ADDRESS[/BITS], any, private (private networks, loopback, unix sockets) or unix. "
-	"user=NAME; * is any user. path=PATTERN with * and ?, without query; it is held against "
-	"the "
-	"path as sent and as a server may decode it: allow needs both, deny and ask one of them. "
-	"method=METHOD. time=DAYS/HOURS in local time: mon-fri/08:00-18:00, sat, 22:00-06:00. "
-	"host=NAME, *.NAME or an address: the host that is asked for; host-file=FILE has one on "
-	"each line. In forward mode alone address=ADDRESS[/BITS], any or global: what is connected "
-	"to; and port=N or N-M. Values are separated by commas; all stands for no condition."},
-    [CONF_SECTION_ORIGIN] = {"origin", true, sizeof(struct conf_origin),
-	"A server that requests are sent to, with the settings and limits of these connections."},
-    [CONF_SECTION_ROUTE] = {"route", true, sizeof(struct conf_route),
-	"Sends requests to an origin, or answers them. The most specific route wins: an exact host "
-	"before a wildcard, then the longest path, then one with conditions (method, field)."},
-    [CONF_SECTION_ROUTES] = {"routes", false, sizeof(struct conf_route),
-	"Defaults for the routes: each option of [route NAME] may stand here, wherever the section "
-	"is in the file. An option that a route gives replaces the default, also that of a list; "
-	"one without a value (upgrade =) takes it away. host and host-file replace each other, "
-	"and so do path and path-file; and origin, redirect and answer. Changes of fields are made "
-	"before those of the route. limit-requests counts for each route by itself. Routes whose "
-	"origin has server = forward: take no defaults. At most one section."},
-    [CONF_SECTION_PUSH] = {"push", true, sizeof(struct policy_rule),
-	"A rule that decides about pushes. Rules are tried in the order of the file; the first "
-	"whose "
-	"conditions all match decides. A condition that is not given always matches; one with "
-	"several values matches if one of them does."},
-    [CONF_SECTION_PRELOAD] = {"preload", true, sizeof(struct conf_preload),
-	"Pushes that pushgate itself offers: for which requests, and from which sources. All "
-	"sections whose conditions match are used; the [push] rules decide on each offered push."},
-    [CONF_SECTION_ERRORS] = {"errors", false, 0,
-	"What pushgate's own answers with an error status say in place of a short text: a file for "
-	"each status, of at most 64 KiB, read once at the start. Its ending tells its type: .html, "
-	".txt or .json. Responses of origins stay as they are. At most one section."},
-};
 
 #define SERVER(field) .section = CONF_SECTION_SERVER, .offset = offsetof(struct conf, field)
 #define LISTEN(field) .section = CONF_SECTION_LISTEN, .offset = offsetof(struct conf_listen, field)
@@ -127,7 +85,7 @@ static_assert(HTTP_METHOD_HEAD == HTTP_METHOD_GET + 1, "method");
 // clang-format off
 const struct conf_option conf_options[] = {
     /* ---- [server] ---- */
-    {SERVER(server.workers), .key = "workers", OTHER("auto | 1 ... 256", conf_set_workers), .example = "4", .preset = "auto",
+    {SERVER(server.workers), .key = "workers", OTHER("auto | 1 ... 256", conf_set_workers), .suggest = suggest_workers, .example = "4", .preset = "auto",
         .sentence = "Number of worker processes. auto: one for each processor."},
     {SERVER(server.user), .key = "user", .example = "pushgate", .type = CONF_TYPE_TEXT, .form = "NAME", .set = conf_set_user,
         .sentence = "The user that workers and helpers run as when root starts pushgate. Not given: the user pushgate if it exists, else "
@@ -252,7 +210,7 @@ const struct conf_option conf_options[] = {
         "when the file of users changes."},
 
     /* ---- [listen NAME] ---- */
-    {LISTEN(address), .key = "address", OTHER("IP:PORT | *:PORT | unix:/PATH", conf_set_address), .example = "127.0.0.1:8443",
+    {LISTEN(address), .key = "address", OTHER("IP:PORT | *:PORT | unix:/PATH", conf_set_address), .suggest = suggest_address, .example = "127.0.0.1:8443",
         .is_required = true, .sentence = "The address to listen on, such as 127.0.0.1:8443, [::1]:8443 or *:8443."},
     {LISTEN(mode), .key = "mode", CHOICE("gateway forward"), .example = "forward", .preset = "gateway",
         .sentence = "gateway: serves the hosts that have routes. forward: a proxy for clients that are configured to use it "
@@ -277,7 +235,7 @@ const struct conf_option conf_options[] = {
     {LISTEN(redirect_to_https), .key = "redirect-to-https", OTHER("no | yes | PORT", conf_set_redirect), .example = "yes", .preset = "no",
         .sentence = "Only without certificates. yes: each request is answered 308 (Permanent Redirect) to https with the same host, path "
         "and query; no origin is asked. PORT: the same, to this port; yes is 443."},
-    {LISTEN(hsts), .key = "hsts", OTHER("off | TIME [include-subdomains] [preload]", conf_set_hsts), .example = "365d include-subdomains",
+    {LISTEN(hsts), .key = "hsts", OTHER("off | TIME [include-subdomains] [preload]", conf_set_hsts), .suggest = suggest_hsts, .example = "365d include-subdomains",
         .preset = "off",
         .sentence = "Only with certificates. Responses without a Strict-Transport-Security field (RFC 6797) get one: for this time, such "
         "as 365d, browsers use https alone for the host. include-subdomains: for the names below it too. preload: the owner agrees to the "
@@ -357,7 +315,7 @@ const struct conf_option conf_options[] = {
 
     /* ---- [origin NAME] ---- */
     {ORIGIN(servers), .key = "server",
-        OTHER("https://HOST:PORT | http://HOST:PORT | https1://HOST:PORT | h2://HOST:PORT | h2c://HOST:PORT | h1+unix:/PATH | h2c+unix:/PATH | [SCHEME+]srv:NAME | demo: | forward: [weight=NUMBER] [backup] [down]", conf_set_server),
+        OTHER("https://HOST:PORT | http://HOST:PORT | https1://HOST:PORT | h2://HOST:PORT | h2c://HOST:PORT | h1+unix:/PATH | h2c+unix:/PATH | [SCHEME+]srv:NAME | demo: | forward: [weight=NUMBER] [backup] [down]", conf_set_server), .suggest = suggest_server,
         .repeats = true, .example = "http://127.0.0.1:8080", .is_required = true,
         .sentence = "A server of the origin; several lines, all with the same scheme, are a fleet. https: over TLS; ALPN decides whether "
         "HTTP/2 or HTTP/1.1 is spoken, and a server that demands HTTP/1.1 of a request (HTTP_1_1_REQUIRED) gets that for five minutes. "
@@ -369,7 +327,7 @@ const struct conf_option conf_options[] = {
         "= forward: each request goes where it says itself. weight=NUMBER: its share of the requests, from 1 to 256; 1 if not given. "
         "backup: used while no other server is up. down: not used."},
     {ORIGIN(chain.proxies), .key = "upstream-proxy",
-        OTHER("http[s]://[USER[:PASSWORD]@]HOST:PORT [password-file=FILE] [NAME | *.NAME ...]", conf_set_upstream_proxy), .repeats = true,
+        OTHER("http[s]://[USER[:PASSWORD]@]HOST:PORT [password-file=FILE] [NAME | *.NAME ...]", conf_set_upstream_proxy), .hides_user = true, .repeats = true,
         .example = "http://proxy.example.com:3128",
         .sentence = "For server = forward: a proxy that the requests go through. http://HOST:PORT is spoken to in cleartext, https:// over "
         "TLS, in HTTP/1.1. It gets http requests in absolute-form, and a CONNECT for tunnels and https. With names behind it, it is for "
@@ -517,11 +475,11 @@ const struct conf_option conf_options[] = {
 
     /* ---- [route NAME] ---- */
     {ROUTE(hosts, host_count), .key = "host", .example = "example.com *.example.com", .type = CONF_TYPE_LIST, .repeats = true,
-        .check = conf_check_route_host, .form = "NAME | *.NAME | * ...",
+        .check = conf_check_route_host, .suggest = suggest_host, .form = "NAME | *.NAME | * ...",
         .sentence = "Hosts of the requests. *.example.com: all names below example.com. Not given: any host."},
     {.section = CONF_SECTION_ROUTE, .key = "host-file", OTHER("FILE", conf_set_host_file), .example = "hosts.txt", .repeats = true,
         .sentence = "More hosts, one on each line of the file; # begins a comment. At most 100000 lines and 8 MiB. Read at the start."},
-    {ROUTE(paths, path_count), .key = "path", .example = "/", .type = CONF_TYPE_LIST, .repeats = true, .check = conf_check_route_path,
+    {ROUTE(paths, path_count), .key = "path", .example = "/", .type = CONF_TYPE_LIST, .repeats = true, .check = conf_check_route_path, .suggest = suggest_path,
         .form = "/PATH ...", .sentence = "Path prefixes of whole segments: /api matches /api and /api/x, not /apix. Not given: /."},
     {.section = CONF_SECTION_ROUTE, .key = "path-file", OTHER("FILE", conf_set_path_file), .example = "paths.txt", .repeats = true,
         .sentence = "More path prefixes, one on each line of the file, as in host-file."},
@@ -581,7 +539,7 @@ const struct conf_option conf_options[] = {
         "content-length and without Expect: 100-continue, which the origin answers; with this option pushgate does. Calls of gRPC, uploads "
         "that stream (streaming) and tunnels are always sent as they come. off: all are."},
     {ROUTE(upgrades, upgrade_count), .key = "upgrade", .example = "websocket", .type = CONF_TYPE_LIST, .repeats = true,
-        .check = conf_check_upgrade, .form = "PROTOCOL ...",
+        .check = conf_check_upgrade, .suggest = suggest_upgrade, .form = "PROTOCOL ...",
         .sentence = "Protocols of the tunnels that clients may open here: by Upgrade in HTTP/1.1, by an extended CONNECT (RFC 8441) in "
         "HTTP/2, whichever version the origin speaks. Not given: none; an Upgrade is not passed on."},
     {ROUTE_OPTION(tunnel_idle_timeout), .key = "tunnel-idle-timeout", TIME(0), .preset = "1h",
@@ -601,7 +559,7 @@ const struct conf_option conf_options[] = {
         .sentence = "How many bytes a second all tunnels of one user carry here together, or of one client if there is no user; both "
         "directions count. Whoever sends more is read from later: nothing is lost. Each worker counts on its own. 0: as many as come."},
     {.section = CONF_SECTION_ROUTE, .key = "limit-requests",
-        OTHER("[NUMBER/s | NUMBER/m | NUMBER/h [burst NUMBER]] [concurrent=NUMBER] [by=client | by=field:NAME | by=all] [shadow]", conf_set_limit_requests),
+        OTHER("[NUMBER/s | NUMBER/m | NUMBER/h [burst NUMBER]] [concurrent=NUMBER] [by=client | by=field:NAME | by=all] [shadow]", conf_set_limit_requests), .suggest = suggest_rate,
         .example = "100/s burst 200 by=client", .min = 1, .max = LIMIT_REQUEST_RATE, .repeats = true,
         .sentence = "How many requests in a second, a minute or an hour, and how many open at a time (tunnels included), each client may "
         "have here; more are answered 429 with Retry-After. Each worker counts on its own, so all together allow at most as many times the "
@@ -666,14 +624,14 @@ const struct conf_option conf_options[] = {
         .count_offset = offsetof(struct policy_rule, destination_count), .check = conf_check_destination, .form = "PATTERN[:PORT] ...",
         .sentence = "Where the client's request goes, as its URI says: the host, in which * and ? are as in host, and the port if one is "
         "given. Mostly for mode = forward, where each request names its destination itself."},
-    {PUSH(hosts), .key = "host", .example = "example.com *.example.com", PATTERNS_NOCASE, .check = conf_check_host_glob,
+    {PUSH(hosts), .key = "host", .example = "example.com *.example.com", PATTERNS_NOCASE, .check = conf_check_host_glob, .suggest = suggest_host,
         .form = "PATTERN ...",
         .sentence = "The host of the client's request, without port. In patterns * matches any characters and ? any one. A pattern that "
         "begins with ~ is a regular expression (PCRE2); write it in double quotes if it has commas or spaces."},
-    {PUSH(paths), .key = "path", .example = "/app/* *.html", PATTERNS, .check = conf_check_path_glob, .form = "PATTERN ...",
+    {PUSH(paths), .key = "path", .example = "/app/* *.html", PATTERNS, .check = conf_check_path_glob, .suggest = suggest_path, .form = "PATTERN ...",
         .sentence = "The path of the client's request, without its query."},
     {PUSH(promised_paths), .key = "promised-path", .example = "*.css /img/* \"~^/fonts/[a-z]{1,20}[.]woff2$\"", PATTERNS,
-        .check = conf_check_path_glob, .form = "PATTERN ...", .sentence = "The path of the pushed resource, without its query."},
+        .check = conf_check_path_glob, .suggest = suggest_path, .form = "PATTERN ...", .sentence = "The path of the pushed resource, without its query."},
     {PUSH(user_agents), .key = "user-agent", .example = "curl/* \"*Example Browser 1.*\"", PATTERNS_NOCASE,
         .check = conf_check_user_agent_glob, .form = "PATTERN | \"PATTERN\" ...",
         .sentence = "The client's User-Agent, as far as its first 2,048 bytes; case does not matter. Write a pattern with spaces or commas "
@@ -690,9 +648,9 @@ const struct conf_option conf_options[] = {
     {PUSH(save_data), .key = "save-data", CHOICE("any no yes"), .preset = "any", .sentence = "Whether the request has Save-Data: on."},
     {PUSH(navigation), .key = "navigation", CHOICE("any no yes"), .preset = "any",
         .sentence = "Whether the request loads a page (Sec-Fetch-Mode: navigate). A request without that field matches neither yes nor no."},
-    {PUSH(rtt_usec), .key = "rtt", OTHER("<TIME | >TIME", conf_set_rtt), .example = "<80ms",
+    {PUSH(rtt_usec), .key = "rtt", OTHER("<TIME | >TIME", conf_set_rtt), .suggest = suggest_rtt, .example = "<80ms",
         .sentence = "The round-trip time of the client's connection, such as <80ms; at most 60s."},
-    {PUSH(share), .key = "share", OTHER("0.01% ... 100%", conf_set_share), .example = "10%", .preset = "100%",
+    {PUSH(share), .key = "share", OTHER("0.01% ... 100%", conf_set_share), .suggest = suggest_percent, .example = "10%", .preset = "100%",
         .sentence = "The share of requests that the rule applies to. It depends on client, host and path, so that a repeated request gets "
         "the same decision."},
     {PUSH(action), .key = "action", .example = "forward", CHOICE("forward drop hold hint hint+hold"), .is_required = true,
@@ -710,7 +668,7 @@ const struct conf_option conf_options[] = {
         .sentence = "A push with a larger content-length is cancelled. 0: no limit."},
     {PUSH(statuses_allowed), .key = "status", .example = "2xx 3xx", BITS("2xx 3xx 4xx 5xx", 2),
         .sentence = "A push whose response has another status is cancelled. Not given: any status."},
-    {PUSH(media_types), .key = "content-type", .example = "text/css image/*", PATTERNS_NOCASE, .check = conf_check_media_glob,
+    {PUSH(media_types), .key = "content-type", .example = "text/css image/*", PATTERNS_NOCASE, .check = conf_check_media_glob, .suggest = suggest_media_type,
         .form = "TYPE/SUBTYPE ...", .sentence = "A push whose response has another content-type, or none, is cancelled. Not given: any."},
     {PUSH(urgency), .key = "urgency", OTHER("auto | after | before | interleaved | 0 ... 7", conf_set_urgency), .example = "1",
         .preset = "auto",
@@ -727,7 +685,7 @@ const struct conf_option conf_options[] = {
         .sentence = "Which requests get hints. navigating: only HTTP/2 requests that load a page, as browsers ignore hints for others.\n"
         "all: all requests but those in HTTP/1.0. Over HTTP/1.1 a 103 (Early Hints) of pushgate's own goes out by a rule that says all, "
         "and not otherwise: many clients mishandle it there. That of the origin is passed on; interim = no keeps it back."},
-    {PUSH(min_used), .key = "min-used", OTHER("0% ... 100%", conf_set_min_used), .example = "20%", .preset = "0%",
+    {PUSH(min_used), .key = "min-used", OTHER("0% ... 100%", conf_set_min_used), .suggest = suggest_percent, .example = "20%", .preset = "0%",
         .sentence = "The rule pauses if clients use a smaller share of its pushes than this; later it tries a few pushes again. 0%: it "
         "never pauses."},
     {PUSH(min_sample), .key = "min-sample", NUMBER(1, 1000000), .preset = "100",
@@ -737,9 +695,9 @@ const struct conf_option conf_options[] = {
         "pushgate. Such a rule has no conditions on the pushed resource or its source."},
 
     /* ---- [preload NAME] ---- */
-    {PRELOAD(when.hosts), .key = "host", .example = "example.com *.example.com", PATTERNS_NOCASE, .check = conf_check_host_glob,
+    {PRELOAD(when.hosts), .key = "host", .example = "example.com *.example.com", PATTERNS_NOCASE, .check = conf_check_host_glob, .suggest = suggest_host,
         .form = "PATTERN ...", .sentence = "The host of the client's request, without port; patterns are those of [push]."},
-    {PRELOAD(when.paths), .key = "path", .example = "/app/* *.html", PATTERNS, .check = conf_check_path_glob, .form = "PATTERN ...",
+    {PRELOAD(when.paths), .key = "path", .example = "/app/* *.html", PATTERNS, .check = conf_check_path_glob, .suggest = suggest_path, .form = "PATTERN ...",
         .sentence = "The path of the client's request, without its query."},
     {PRELOAD(when.clients), .key = "client", .example = "192.0.2.0/24 2001:db8::/32", .type = CONF_TYPE_CIDRS, .repeats = true,
         .count_offset = offsetof(struct conf_preload, when.client_count), .form = "ADDRESS[/BITS] ...",
@@ -770,7 +728,7 @@ const struct conf_option conf_options[] = {
         .sentence = "A push manifest (JSON). It is reread when it changes. One that cannot be used is a warning at the start and empty "
         "until it is good; later what was read before stays."},
     {PRELOAD(adds), .key = "add",
-        OTHER("/PATH [as=WORD] [type=TYPE] [crossorigin=WORD] [fetchpriority=WORD] [\"media=QUERY\"]", conf_set_add),
+        OTHER("/PATH [as=WORD] [type=TYPE] [crossorigin=WORD] [fetchpriority=WORD] [\"media=QUERY\"]", conf_set_add), .has_words = true,
         .example = "/app.css as=style", .repeats = true,
         .sentence = "A resource to offer with each request, before the origin has answered."},
 

@@ -40,17 +40,6 @@ static bool read_unix(struct conf_loader *l, struct conf_origin_server *s, struc
 	return wrong ? bad_server(l, value, wrong) : true;
 }
 
-bool conf_is_dns_name(struct slice name)
-{
-	while (name.len > 0) {
-		size_t length = slice_find(name, '.');
-		if (length == 0 || length > 63)
-			return false;
-		name = slice_from(name, length < name.len ? length + 1 : length);
-	}
-	return true;
-}
-
 const char *conf_read_host_port(
     struct conf_loader *l, struct conf_origin_server *s, struct slice text, struct slice scheme)
 {
@@ -73,7 +62,7 @@ const char *conf_read_host_port(
 	    arena_printf(&l->conf->arena, "%.*s:%u", SLICE_ARG(a.host), (unsigned)a.port);
 	if (net_address_parse(literal, &s->address)) /* a name */
 		s->address = (struct net_address){.length = 0};
-	if (s->address.length == 0 && !conf_is_dns_name(a.host))
+	if (s->address.length == 0 && !value_is_dns_name(a.host))
 		return "its host is no name that can be looked up";
 	return NULL;
 }
@@ -107,7 +96,7 @@ static bool read_srv(struct conf_loader *l, struct conf_origin_server *s, struct
 	(void)kind;
 	if (!take_label(&domain, &service) || !take_label(&domain, &transport) ||
 	    !slice_equal_nocase(transport, SLICE("_tcp")) || domain.len > HOST_BYTES ||
-	    rest.len > HOST_BYTES || !conf_is_dns_name(rest) ||
+	    rest.len > HOST_BYTES || !value_is_dns_name(rest) ||
 	    !http_authority_parse(domain, SLICE("http"), &a) || a.port_given)
 		return bad_server(l, value, "it is not srv:_SERVICE._tcp.NAME");
 	s->host = conf_copy(l, rest);

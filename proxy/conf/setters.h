@@ -108,8 +108,6 @@ struct slice conf_hide_user(struct conf_loader *l, struct slice value);
 /* What upstream-proxy cannot be together with the rest of the file. */
 void conf_check_proxies(struct conf_loader *l, const struct conf_section *s);
 
-/* RFC 1035 2.3.4: whether the labels of a name are such that it could be looked up. */
-bool conf_is_dns_name(struct slice name);
 /* The field ends at this hop (RFC 9110 7.6.1): origins and rules never see it. */
 bool conf_is_of_one_hop(enum http_token token);
 /* RFC 9110 5.5: a field value without control characters but HTAB. */

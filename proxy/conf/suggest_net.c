@@ -2,8 +2,8 @@
 /* Suggestions of addresses, servers, hosts and paths (suggest_value.h). */
 #include "proxy/base/ascii.h"
 #include "proxy/base/cidr.h"
-#include "proxy/conf/setters.h"
 #include "proxy/conf/suggest_value.h"
+#include "proxy/conf/value.h"
 #include "proxy/http/authority.h"
 #include "proxy/net/net.h"
 #include <stdio.h>
@@ -60,7 +60,7 @@ static bool read_authority(struct slice text, struct http_authority *a)
 {
 	return text.len > 0 && text.ptr[text.len - 1] != ':' && slice_find(text, ',') == text.len &&
 	       http_authority_parse(text, SLICE("http"), a) && a->host.len > 0 && a->port != 0 &&
-	       (a->host.ptr[0] == '[' || conf_is_dns_name(a->host));
+	       (a->host.ptr[0] == '[' || value_is_dns_name(a->host));
 }
 
 /* "/run/app.sock", "unix:/run/app.sock:", "http://unix:/run/app.sock". */

@@ -7,7 +7,6 @@
 #include "proxy/conf/suggest_value.h"
 #include "proxy/base/ascii.h"
 #include "proxy/conf/load.h"
-#include "proxy/conf/setters.h"
 #include "proxy/conf/suggest.h"
 #include "proxy/conf/value.h"
 #include <inttypes.h>
@@ -152,7 +151,7 @@ static bool suggest_unit(
 }
 
 /* "80ms" and "<=80ms" for "<80ms". */
-static bool suggest_rtt(struct slice value, char *text, size_t size)
+bool suggest_rtt(struct slice value, char *text, size_t size)
 {
 	bool is_above = value.len > 0 && value.ptr[0] == '>';
 
@@ -163,7 +162,7 @@ static bool suggest_rtt(struct slice value, char *text, size_t size)
 }
 
 /* "31536000", and "max-age=31536000; includeSubDomains" as the field has it (RFC 6797 6.1). */
-static bool suggest_hsts(struct slice value, char *text, size_t size)
+bool suggest_hsts(struct slice value, char *text, size_t size)
 {
 	const struct slice age = SLICE("max-age=");
 	uint64_t seconds;
@@ -177,6 +176,21 @@ static bool suggest_hsts(struct slice value, char *text, size_t size)
 	snprintf(text, size, "%" PRIu64 "%c%s", is_days ? seconds / 86400 : seconds,
 	    is_days ? 'd' : 's', end < value.len ? " include-subdomains" : "");
 	return true;
+}
+
+bool suggest_percent(struct slice value, char *text, size_t size)
+{
+	return suggest_unit(value, 1, 100, "%", text, size);
+}
+
+bool suggest_rate(struct slice value, char *text, size_t size)
+{
+	return suggest_unit(value, 1, UINT32_MAX, "/s", text, size);
+}
+
+bool suggest_workers(struct slice value, char *text, size_t size)
+{
+	return suggest_number(value, 1, 256, text, size);
 }
 
 /* ---- words ---- */
@@ -225,43 +239,27 @@ static bool suggest_choice(const struct conf_option *o, struct slice value, char
 	return s.item;
 }
 
-/* ---- the option ---- */
-
-static bool suggest_other(const struct conf_option *o, struct slice value, char *text, size_t size)
+bool suggest_media_type(struct slice value, char *text, size_t size)
 {
-	if (o->set == conf_set_rtt)
-		return suggest_rtt(value, text, size);
-	if (o->set == conf_set_share || o->set == conf_set_min_used)
-		return suggest_unit(value, 1, 100, "%", text, size);
-	if (o->set == conf_set_hsts)
-		return suggest_hsts(value, text, size);
-	if (o->set == conf_set_limit_requests)
-		return suggest_unit(value, 1, UINT32_MAX, "/s", text, size);
-	if (o->set == conf_set_workers)
-		return suggest_number(value, 1, 256, text, size);
-	if (o->set == conf_set_address)
-		return suggest_address(value, text, size);
-	return o->set == conf_set_server && suggest_server(value, text, size);
+	return put(slice_sub(value, 0, slice_find(value, ';')), text, size);
 }
 
+bool suggest_upgrade(struct slice value, char *text, size_t size)
+{
+	return value_choice(value, "yes on true ws wss websockets") >= 0 &&
+	       put(SLICE("websocket"), text, size);
+}
+
+/* ---- the option ---- */
+
+/* A member of a list is suggested if its check accepts it. */
 static bool suggest_member(const struct conf_option *o, struct slice value, char *text, size_t size)
 {
-	bool is_meant = false;
-
-	if (o->check == conf_check_route_host || o->check == conf_check_host_glob)
-		is_meant = suggest_host(value, text, size);
-	else if (o->check == conf_check_route_path || o->check == conf_check_path_glob)
-		is_meant = suggest_path(value, text, size);
-	else if (o->check == conf_check_media_glob)
-		is_meant = put(slice_sub(value, 0, slice_find(value, ';')), text, size);
-	else if (o->check == conf_check_upgrade)
-		is_meant = value_choice(value, "yes on true ws wss websockets") >= 0 &&
-			   put(SLICE("websocket"), text, size);
-	return is_meant && !o->check(slice_of_string(text)) &&
+	return o->suggest && o->suggest(value, text, size) && !o->check(slice_of_string(text)) &&
 	       !slice_equal(slice_of_string(text), value);
 }
 
-bool conf_suggest_value(const struct conf_option *o, struct slice value, char *text, size_t size)
+static bool suggest_value(const struct conf_option *o, struct slice value, char *text, size_t size)
 {
 	if (value.len == 0 || value.len > 100 || value.ptr[0] == '"' || value.ptr[0] == '~')
 		return false;
@@ -288,7 +286,7 @@ bool conf_suggest_value(const struct conf_option *o, struct slice value, char *t
 	case CONF_TYPE_PATTERNS:
 		return suggest_member(o, value, text, size);
 	case CONF_TYPE_OTHER:
-		return suggest_other(o, value, text, size);
+		return o->suggest && o->suggest(value, text, size);
 	case CONF_TYPE_TEXT:
 	case CONF_TYPE_FILE:
 	case CONF_TYPE_FILES:
@@ -296,4 +294,28 @@ bool conf_suggest_value(const struct conf_option *o, struct slice value, char *t
 		return false;
 	}
 	return false;
+}
+
+/* ---- reports ---- */
+
+bool conf_bad_value(struct conf_loader *l, struct slice value, const char *wrong, const char *right)
+{
+	const struct conf_option *o = l->option;
+	char meant[VALUE_SUGGESTED], example[VALUE_SUGGESTED];
+	bool is_meant = suggest_value(o, value, meant, sizeof meant);
+
+	conf_mistake_here(l, "bad value '%.*s' for %s%s%s; %s%s%s = %s%s",
+	    SLICE_ARG(slice_sub(value, 0, 80)), o->key, wrong ? ": " : "", wrong ? wrong : "",
+	    right, is_meant ? "; did you mean " : ", such as ", o->key,
+	    is_meant ? meant : conf_option_example(o, example, sizeof example),
+	    is_meant ? "?" : "");
+	return false;
+}
+
+void conf_no_value(struct conf_loader *l, const struct conf_option *o)
+{
+	char example[VALUE_SUGGESTED];
+
+	conf_mistake_here(l, "%s has no value; remove the line or give one, such as %s = %s",
+	    o->key, o->key, conf_option_example(o, example, sizeof example));
 }

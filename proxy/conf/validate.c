@@ -26,7 +26,7 @@ static const char *example_for(
 {
 	conf_for_each_section(l, s, CONF_SECTION_ORIGIN)
 	{
-		if (o->set == conf_set_route_origin)
+		if (strcmp(o->key, "origin") == 0)
 			return s->name;
 	}
 	return conf_option_example(o, buffer, size);
@@ -46,7 +46,7 @@ static void check_required(struct conf_loader *l, const struct conf_section *s)
 
 	for (size_t i = 0; i < conf_option_count; i++) {
 		const struct conf_option *o = &conf_options[i];
-		if (o->section == s->kind && o->is_required && s->lines[i] == 0 &&
+		if (o->section == s->kind && o->is_required && conf_option_line(s, o->key) == 0 &&
 		    !s->has_misspelt && !needs_no_origin(l, s))
 			conf_mistake(l, s->file, s->line,
 			    "%s has no %s; add a line such as %s = %s", conf_section_title(l, s),

@@ -185,3 +185,14 @@ bool value_is_name(struct slice text)
 	}
 	return text.len > 0;
 }
+
+bool value_is_dns_name(struct slice name)
+{
+	while (name.len > 0) {
+		size_t length = slice_find(name, '.');
+		if (length == 0 || length > 63)
+			return false;
+		name = slice_from(name, length < name.len ? length + 1 : length);
+	}
+	return true;
+}

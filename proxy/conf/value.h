@@ -46,5 +46,7 @@ enum value_word value_next_word(struct slice *rest, struct slice *word);
 
 /* Letters, digits, '.', '_', '-'; at least one. */
 bool value_is_name(struct slice text);
+/* RFC 1035 2.3.4: whether the labels of a name are such that it could be looked up. */
+bool value_is_dns_name(struct slice name);
 
 #endif

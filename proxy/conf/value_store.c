@@ -8,20 +8,6 @@
 #include "proxy/conf/value.h"
 #include <inttypes.h>
 
-bool conf_bad_value(struct conf_loader *l, struct slice value, const char *wrong, const char *right)
-{
-	const struct conf_option *o = l->option;
-	char meant[VALUE_SUGGESTED], example[VALUE_SUGGESTED];
-	bool is_meant = conf_suggest_value(o, value, meant, sizeof meant);
-
-	conf_mistake_here(l, "bad value '%.*s' for %s%s%s; %s%s%s = %s%s",
-	    SLICE_ARG(slice_sub(value, 0, 80)), o->key, wrong ? ": " : "", wrong ? wrong : "",
-	    right, is_meant ? "; did you mean " : ", such as ", o->key,
-	    is_meant ? meant : conf_option_example(o, example, sizeof example),
-	    is_meant ? "?" : "");
-	return false;
-}
-
 static bool store_number(
     struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
 {
@@ -291,4 +277,11 @@ bool conf_store_value(
 		return true;
 	}
 	return false;
+}
+
+bool conf_set_option(
+    struct conf_loader *l, const struct conf_option *o, void *object, struct slice value)
+{
+	l->option = o;
+	return conf_store_value(l, o, object, value) && (!o->set || o->set(l, object, value));
 }

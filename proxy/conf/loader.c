@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* What every step of a load uses: reports, copies, paths, arrays. It knows no option and no section. */
+#include "proxy/conf/load.h"
+#include <inttypes.h>
+#include <stdarg.h>
+
+static void vreport(struct conf_loader *l, const char *file, uint32_t line, const char *kind,
+    const char *format, va_list arguments)
+{
+	char text[1024];
+
+	vsnprintf(text, sizeof text, format, arguments);
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	if (l->errors)
+		fprintf(l->errors, "%s:%" PRIu32 ": %s%s\n", file, line, kind, text);
+}
+
+void conf_mistake(struct conf_loader *l, const char *file, uint32_t line, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	vreport(l, file, line, "", format, arguments);
+	va_end(arguments);
+	l->counts.mistakes++;
+}
+
+void conf_warning(struct conf_loader *l, const char *file, uint32_t line, const char *format, ...)
+{
+	va_list arguments;
+	if (l->is_silent)
+		return;
+	va_start(arguments, format);
+	vreport(l, file, line, "warning: ", format, arguments);
+	va_end(arguments);
+	l->counts.warnings++;
+}
+
+char *conf_copy(struct conf_loader *l, struct slice s)
+{
+	char *copy = arena_bytes(&l->conf->arena, s.len + 1);
+	if (s.len > 0)
+		memcpy(copy, s.ptr, s.len);
+	copy[s.len] = '\0';
+	return copy;
+}
+
+struct slice conf_copy_slice(struct conf_loader *l, struct slice s)
+{
+	return slice_of(conf_copy(l, s), s.len);
+}
+
+char *conf_written_path(struct conf_loader *l, struct slice s)
+{
+	const char *slash = strrchr(l->file, '/');
+	if ((s.len > 0 && s.ptr[0] == '/') || !slash)
+		return conf_copy(l, s);
+	size_t folder = (size_t)(slash - l->file) + 1;
+	char *path = arena_bytes(&l->conf->arena, folder + s.len + 1);
+	memcpy(path, l->file, folder);
+	memcpy(path + folder, s.ptr, s.len);
+	path[folder + s.len] = '\0';
+	return path;
+}
+
+char *conf_path(struct conf_loader *l, struct slice s)
+{
+	char *path = conf_written_path(l, s);
+	if (path[0] == '/' || !l->folder)
+		return path;
+	struct slice whole = arena_printf(
+	    &l->conf->arena, "%s/%s", strcmp(l->folder, "/") == 0 ? "" : l->folder, path);
+	return conf_copy(l, whole);
+}
+
+void *conf_grow(struct conf_loader *l, void *items, size_t count, size_t item_bytes)
+{
+	/*
+	 * The capacity is always a power of two: a count that is one means that the array is full.
+	 */
+	if ((count & (count - 1)) != 0)
+		return items;
+	void *more = arena_alloc(&l->conf->arena, (count ? 2 * count : 1) * item_bytes);
+	if (count > 0)
+		memcpy(more, items, count * item_bytes);
+	return more;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* The kinds of sections, the sections that have been read, and the lines of their options. */
+#include "proxy/conf/load.h"
+
+const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
+    [CONF_SECTION_SERVER] = {"server", false, 0,
+	"The whole process: user, logs, memory, and limits for pushes. At most one section."},
+    [CONF_SECTION_LISTEN] = {"listen", true, sizeof(struct conf_listen),
+	"An address that clients connect to, with the settings and limits of these connections."},
+    [CONF_SECTION_ACCESS] = {"access", true, sizeof(struct conf_access),
+	"Rules that say which requests the listeners that name the section take. The lines allow, "
+	"deny and ask are tried in the order of the file, whatever their keys; the first whose "
+	"conditions all hold decides. A request that no line takes is denied (403). Conditions: "
+	"client=ADDRESS[/BITS], any, private (private networks, loopback, unix sockets) or unix. "
+	"user=NAME; * is any user. path=PATTERN with * and ?, without query; it is held against "
+	"the "
+	"path as sent and as a server may decode it: allow needs both, deny and ask one of them. "
+	"method=METHOD. time=DAYS/HOURS in local time: mon-fri/08:00-18:00, sat, 22:00-06:00. "
+	"host=NAME, *.NAME or an address: the host that is asked for; host-file=FILE has one on "
+	"each line. In forward mode alone address=ADDRESS[/BITS], any or global: what is connected "
+	"to; and port=N or N-M. Values are separated by commas; all stands for no condition."},
+    [CONF_SECTION_ORIGIN] = {"origin", true, sizeof(struct conf_origin),
+	"A server that requests are sent to, with the settings and limits of these connections."},
+    [CONF_SECTION_ROUTE] = {"route", true, sizeof(struct conf_route),
+	"Sends requests to an origin, or answers them. The most specific route wins: an exact host "
+	"before a wildcard, then the longest path, then one with conditions (method, field)."},
+    [CONF_SECTION_ROUTES] = {"routes", false, sizeof(struct conf_route),
+	"Defaults for the routes: each option of [route NAME] may stand here, wherever the section "
+	"is in the file. An option that a route gives replaces the default, also that of a list; "
+	"one without a value (upgrade =) takes it away. host and host-file replace each other, "
+	"and so do path and path-file; and origin, redirect and answer. Changes of fields are made "
+	"before those of the route. limit-requests counts for each route by itself. Routes whose "
+	"origin has server = forward: take no defaults. At most one section."},
+    [CONF_SECTION_PUSH] = {"push", true, sizeof(struct policy_rule),
+	"A rule that decides about pushes. Rules are tried in the order of the file; the first "
+	"whose "
+	"conditions all match decides. A condition that is not given always matches; one with "
+	"several values matches if one of them does."},
+    [CONF_SECTION_PRELOAD] = {"preload", true, sizeof(struct conf_preload),
+	"Pushes that pushgate itself offers: for which requests, and from which sources. All "
+	"sections whose conditions match are used; the [push] rules decide on each offered push."},
+    [CONF_SECTION_ERRORS] = {"errors", false, 0,
+	"What pushgate's own answers with an error status say in place of a short text: a file for "
+	"each status, of at most 64 KiB, read once at the start. Its ending tells its type: .html, "
+	".txt or .json. Responses of origins stay as they are. At most one section."},
+};
+
+const char *conf_section_title(struct conf_loader *l, const struct conf_section *s)
+{
+	const char *word = conf_section_types[s->kind].word;
+	const char *space = s->name[0] ? " " : "";
+	return arena_printf(&l->conf->arena, "[%s%s%s]", word, space, s->name).ptr;
+}
+
+/* The last line of the option; NULL: it is not given. */
+static const struct conf_option_place *place_of(const struct conf_section *s, const char *key)
+{
+	const struct conf_option_place *found = NULL;
+
+	for (const struct conf_option_place *p = s->first_option; p; p = p->next)
+		if (strcmp(p->key, key) == 0)
+			found = p;
+	return found;
+}
+
+uint32_t conf_option_line(const struct conf_section *s, const char *key)
+{
+	const struct conf_option_place *p = place_of(s, key);
+	return p ? p->at.line : 0;
+}
+
+uint32_t conf_changed_line(const struct conf_section *s, const char *key)
+{
+	const struct conf_option_place *p = place_of(s, key);
+	return p && !p->is_preset ? p->at.line : 0;
+}
+
+const struct conf_section *conf_find_section(
+    const struct conf_loader *l, enum conf_kind kind, struct slice name)
+{
+	for (const struct conf_section *s = l->first; s; s = s->next)
+		if (s->kind == kind && slice_equal(name, slice_of_string(s->name)))
+			return s;
+	return NULL;
+}
+
+const struct conf_section *conf_find_forward_origin(const struct conf_loader *l, const char *name)
+{
+	conf_for_each_section(l, s, CONF_SECTION_ORIGIN)
+	{
+		if (((const struct conf_origin *)s->object)->kind == CONF_ORIGIN_FORWARD &&
+		    (!name || strcmp(s->name, name) == 0))
+			return s;
+	}
+	return NULL;
+}
+
+bool conf_is_forward_route(const struct conf_loader *l, const struct conf_route *r)
+{
+	return r->side_count > 0 && conf_find_forward_origin(l, r->sides[0].name);
+}
