@@ -135,6 +135,9 @@ bool conf_add_pattern(struct conf_loader *l, const struct conf_option *o, struct
 bool conf_bad_value(
     struct conf_loader *l, struct slice value, const char *wrong, const char *right);
 
+/* The next word of a list. False at the end, and after a quotation that is not closed, which it reports. */
+bool conf_next_word(struct conf_loader *l, struct slice *rest, struct slice *word, bool *is_good);
+
 /* raw_value.c: what no value may have: a comment behind it, quotes around it, a variable. */
 struct conf_raw_rule {
 	const char *key, *example;
@@ -210,7 +213,7 @@ bool conf_is_listener(const struct conf_listen *listen, const struct conf_origin
 void conf_check_own_servers(struct conf_loader *l, const struct conf_section *s);
 
 /* routes.c: checks [routes]; checks a [route NAME], and finds its origins. */
-void conf_check_routes(struct conf_loader *l, const struct conf_section *s);
+void conf_check_routes(struct conf_loader *l, struct conf_section *s);
 void conf_check_route(struct conf_loader *l, struct conf_section *s);
 
 /* access.c: finds the [access NAME] of a listener; checks one. */

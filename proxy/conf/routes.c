@@ -176,7 +176,7 @@ static void check_order(struct conf_loader *l, const struct conf_section *s)
 	}
 }
 
-void conf_check_routes(struct conf_loader *l, const struct conf_section *s)
+void conf_check_routes(struct conf_loader *l, struct conf_section *s)
 {
 	find_origins(l, s);
 	check_one_deed(l, s);

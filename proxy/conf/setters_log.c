@@ -37,11 +37,10 @@ static uint64_t bit_of(struct conf_loader *l, struct slice word)
 bool conf_set_log_fields(struct conf_loader *l, void *object, struct slice value)
 {
 	struct slice rest = value, word;
-	bool is_first = true, is_all = false;
+	bool is_first = true, is_all = false, is_good = true;
 	uint64_t fields = 0;
-	enum value_word kind;
 
-	while ((kind = value_next_word(&rest, &word)) == VALUE_WORD) {
+	while (conf_next_word(l, &rest, &word, &is_good)) {
 		if (is_first && slice_equal(word, SLICE("all"))) {
 			is_all = true;
 			is_first = false;
@@ -58,8 +57,8 @@ bool conf_set_log_fields(struct conf_loader *l, void *object, struct slice value
 			return false;
 		fields = is_all ? fields & ~bit : fields | bit;
 	}
-	if (kind == VALUE_UNCLOSED)
-		return conf_bad_value(l, word, NULL, "close the quotation with a '\"'");
+	if (!is_good)
+		return false;
 	if (fields == 0) {
 		conf_mistake_here(
 		    l, "log-fields leaves no field; write all, or the names of fields");

@@ -25,9 +25,9 @@ bool conf_set_resolver(struct conf_loader *l, void *object, struct slice value)
 {
 	struct conf_server *server = &((struct conf *)object)->server;
 	struct slice rest = value, word;
-	enum value_word kind;
+	bool is_good = true;
 
-	while ((kind = value_next_word(&rest, &word)) == VALUE_WORD) {
+	while (conf_next_word(l, &rest, &word, &is_good)) {
 		struct net_address a;
 		if (!read_resolver(word, &a))
 			return conf_bad_value(
@@ -39,7 +39,5 @@ bool conf_set_resolver(struct conf_loader *l, void *object, struct slice value)
 		}
 		conf_append(l, server->resolvers, server->resolver_count, a);
 	}
-	if (kind == VALUE_UNCLOSED)
-		return conf_bad_value(l, word, NULL, "close the quotation with a '\"'");
-	return true;
+	return is_good;
 }

@@ -243,14 +243,12 @@ bool conf_set_no_proxy(struct conf_loader *l, void *object, struct slice value)
 {
 	struct conf_chain *chain = &((struct conf_origin *)object)->chain;
 	struct slice rest = value, word;
-	enum value_word kind;
+	bool is_good = true;
 
-	while ((kind = value_next_word(&rest, &word)) == VALUE_WORD)
+	while (conf_next_word(l, &rest, &word, &is_good))
 		if (!add_direct(l, chain, word))
 			return false;
-	if (kind == VALUE_UNCLOSED)
-		return conf_bad_value(l, word, NULL, "close the quotation with a '\"'");
-	return true;
+	return is_good;
 }
 
 /* ---- together with the rest ---- */

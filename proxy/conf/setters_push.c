@@ -203,20 +203,20 @@ bool conf_set_add(struct conf_loader *l, void *object, struct slice value)
 	struct conf_preload *preload = object;
 	struct conf_add add = {.path = SLICE("")};
 	struct slice rest = value, word;
-	enum value_word kind = value_next_word(&rest, &word);
+	bool is_good = true;
 
-	if (kind != VALUE_WORD || !is_target(word))
+	if (value_next_word(&rest, &word) != VALUE_WORD || !is_target(word))
 		return conf_bad_value(l, value, NULL, "write a path that begins with '/'");
 	if (word.ptr[word.len - 1] == ';')
 		return conf_bad_value(l, word, NULL, "write spaces and no ';' between the parts");
 	add.path = conf_copy_slice(l, word);
-	while ((kind = value_next_word(&rest, &word)) == VALUE_WORD) {
+	while (conf_next_word(l, &rest, &word, &is_good)) {
 		const char *right = set_parameter(l, &add, word);
 		if (right)
 			return conf_bad_value(l, word, NULL, right);
 	}
-	if (kind == VALUE_UNCLOSED)
-		return conf_bad_value(l, word, NULL, "close the quotation with a '\"'");
+	if (!is_good)
+		return false;
 	conf_append(l, preload->adds, preload->add_count, add);
 	return true;
 }

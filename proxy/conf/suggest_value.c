@@ -319,3 +319,12 @@ void conf_no_value(struct conf_loader *l, const struct conf_option *o)
 	conf_mistake_here(l, "%s has no value; remove the line or give one, such as %s = %s",
 	    o->key, o->key, conf_option_example(o, example, sizeof example));
 }
+
+bool conf_next_word(struct conf_loader *l, struct slice *rest, struct slice *word, bool *is_good)
+{
+	enum value_word kind = value_next_word(rest, word);
+
+	if (kind == VALUE_UNCLOSED)
+		*is_good = conf_bad_value(l, *word, NULL, "close the quotation with a '\"'");
+	return kind == VALUE_WORD;
+}

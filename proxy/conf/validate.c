@@ -116,10 +116,12 @@ static void check_tls_options(struct conf_loader *l, const struct conf_section *
 		    "cleartext); put it into the [listen NAME] with the certificate");
 }
 
-static void check_listen(struct conf_loader *l, const struct conf_section *s)
+static void check_listen(struct conf_loader *l, struct conf_section *s)
 {
 	const struct conf_listen *listen = s->object;
 
+	conf_check_certificates(l, s);
+	check_address(l, s);
 	check_tls_options(l, s);
 	conf_check_forward_listen(l, s);
 	check_limits(l, s, &listen->limits, listen->max_header_list_bytes);
@@ -128,9 +130,10 @@ static void check_listen(struct conf_loader *l, const struct conf_section *s)
 		conf_warning(l, s->file, line_of(s, "limit-resets", "max-concurrent-streams"),
 		    "the burst of limit-resets is smaller than max-concurrent-streams, so that a "
 		    "client may not cancel all its requests at once; make it larger");
+	conf_find_access(l, s);
 }
 
-static void check_origin(struct conf_loader *l, const struct conf_section *s)
+static void check_origin(struct conf_loader *l, struct conf_section *s)
 {
 	const struct conf_origin *o = s->object;
 	uint32_t line;
@@ -171,7 +174,7 @@ static void check_interim(struct conf_loader *l, const struct conf_section *s)
 		    "promised-path; write a rule without them");
 }
 
-static void check_rule(struct conf_loader *l, const struct conf_section *s)
+static void check_rule(struct conf_loader *l, struct conf_section *s)
 {
 	if (s->is_broken)
 		return;
@@ -203,7 +206,7 @@ static void check_rule(struct conf_loader *l, const struct conf_section *s)
 
 /* ---- [preload], [server] ---- */
 
-static void check_preload(struct conf_loader *l, const struct conf_section *s)
+static void check_preload(struct conf_loader *l, struct conf_section *s)
 {
 	const struct conf_preload *p = s->object;
 
@@ -214,7 +217,7 @@ static void check_preload(struct conf_loader *l, const struct conf_section *s)
 		    conf_section_title(l, s));
 }
 
-static void check_server(struct conf_loader *l, const struct conf_section *s)
+static void check_server(struct conf_loader *l, struct conf_section *s)
 {
 	const struct conf_server *server = &l->conf->server;
 
@@ -278,42 +281,21 @@ static void *collect(struct conf_loader *l, enum conf_kind kind, size_t *count)
 /* Sets name, file, line and index of a section's object. */
 static void set_position(struct conf_section *s, uint32_t index)
 {
-	struct conf_listen *listen;
-	struct conf_access *access;
-	struct conf_origin *origin;
-	struct conf_route *route;
-	struct policy_rule *rule;
-
-	switch (s->kind) {
-	case CONF_SECTION_LISTEN:
-		listen = s->object;
+	if (s->kind == CONF_SECTION_LISTEN) {
+		struct conf_listen *listen = s->object;
 		listen->name = s->name, listen->file = s->file, listen->line = s->line;
-		return;
-	case CONF_SECTION_ACCESS:
-		access = s->object;
-		access->name = s->name;
-		access->index = index;
-		return;
-	case CONF_SECTION_ORIGIN:
-		origin = s->object;
-		origin->name = s->name;
-		origin->index = index;
-		return;
-	case CONF_SECTION_ROUTE:
-		route = s->object;
-		route->name = s->name;
-		return;
-	case CONF_SECTION_PUSH:
-		rule = s->object;
+	} else if (s->kind == CONF_SECTION_ACCESS) {
+		struct conf_access *access = s->object;
+		access->name = s->name, access->index = index;
+	} else if (s->kind == CONF_SECTION_ORIGIN) {
+		struct conf_origin *origin = s->object;
+		origin->name = s->name, origin->index = index;
+	} else if (s->kind == CONF_SECTION_ROUTE) {
+		((struct conf_route *)s->object)->name = s->name;
+	} else if (s->kind == CONF_SECTION_PUSH) {
+		struct policy_rule *rule = s->object;
 		rule->name = s->name, rule->file = s->file, rule->line = s->line;
 		rule->index = index;
-		return;
-	case CONF_SECTION_ROUTES:
-	case CONF_SECTION_PRELOAD:
-	case CONF_SECTION_SERVER:
-	case CONF_SECTION_ERRORS:
-	case CONF_SECTION_COUNT:
-		return;
 	}
 }
 
@@ -325,41 +307,16 @@ static void tell_missing(struct conf_loader *l, enum conf_kind kind, const char 
 		    conf_section_types[kind].word, with);
 }
 
-static void check_section(struct conf_loader *l, struct conf_section *s)
-{
-	check_required(l, s);
-	switch (s->kind) {
-	case CONF_SECTION_LISTEN:
-		conf_check_certificates(l, s);
-		check_address(l, s);
-		check_listen(l, s);
-		conf_find_access(l, s);
-		return;
-	case CONF_SECTION_ACCESS:
-		return; /* when all listeners have theirs */
-	case CONF_SECTION_ORIGIN:
-		check_origin(l, s);
-		return;
-	case CONF_SECTION_ROUTE:
-		conf_check_route(l, s);
-		return;
-	case CONF_SECTION_ROUTES:
-		conf_check_routes(l, s);
-		return;
-	case CONF_SECTION_PUSH:
-		check_rule(l, s);
-		return;
-	case CONF_SECTION_PRELOAD:
-		check_preload(l, s);
-		return;
-	case CONF_SECTION_SERVER:
-		check_server(l, s);
-		return;
-	case CONF_SECTION_ERRORS:
-	case CONF_SECTION_COUNT:
-		return;
-	}
-}
+/* Checks by kind. Sections of the other kinds are checked when all listeners are known, or line by line. */
+static void (*const checks[CONF_SECTION_COUNT])(struct conf_loader *l, struct conf_section *s) = {
+    [CONF_SECTION_LISTEN] = check_listen,
+    [CONF_SECTION_ORIGIN] = check_origin,
+    [CONF_SECTION_ROUTE] = conf_check_route,
+    [CONF_SECTION_ROUTES] = conf_check_routes,
+    [CONF_SECTION_PUSH] = check_rule,
+    [CONF_SECTION_PRELOAD] = check_preload,
+    [CONF_SECTION_SERVER] = check_server,
+};
 
 /* Which clients are told that they may ask for tunnels follows from the routes. */
 static void note_tunnels(struct conf *c)
@@ -401,8 +358,11 @@ void conf_finish(struct conf_loader *l)
 	c->preloads = collect(l, CONF_SECTION_PRELOAD, &c->preload_count);
 	for (struct conf_section *s = l->first; s; s = s->next)
 		set_position(s, indexes[s->kind]++);
-	for (struct conf_section *s = l->first; s; s = s->next)
-		check_section(l, s);
+	for (struct conf_section *s = l->first; s; s = s->next) {
+		check_required(l, s);
+		if (checks[s->kind])
+			checks[s->kind](l, s);
+	}
 	conf_for_each_section(l, s, CONF_SECTION_ACCESS) conf_check_access(l, s);
 	note_tunnels(c);
 	conf_read_system_authorities(l);

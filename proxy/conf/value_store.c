@@ -101,21 +101,6 @@ static bool store_choice(
 	return true;
 }
 
-/* Cuts the next word off. False at the end, and after an unclosed quote, which it reports. */
-static bool next_word(struct conf_loader *l, struct slice *rest, struct slice *word, bool *is_good)
-{
-	switch (value_next_word(rest, word)) {
-	case VALUE_WORD:
-		return true;
-	case VALUE_END:
-		return false;
-	case VALUE_UNCLOSED:
-		*is_good = conf_bad_value(l, *word, NULL, "close the quotation with a '\"'");
-		return false;
-	}
-	return false;
-}
-
 static bool store_bits(
     struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
 {
@@ -126,7 +111,7 @@ static bool store_bits(
 	/* A value replaces the default; several lines of an option that repeats add up. */
 	if (!o->repeats)
 		*(uint32_t *)at = 0;
-	while (next_word(l, &rest, &word, &is_good)) {
+	while (conf_next_word(l, &rest, &word, &is_good)) {
 		int choice = value_choice(word, o->choices);
 		if (choice >= 0)
 			*(uint32_t *)at |= 1u << (o->min + (unsigned)choice);
@@ -145,7 +130,7 @@ static bool store_list(
 	struct slice rest = value, word;
 	bool is_good = true;
 
-	while (next_word(l, &rest, &word, &is_good)) {
+	while (conf_next_word(l, &rest, &word, &is_good)) {
 		const char *right = o->check ? o->check(word) : NULL;
 		if (right) {
 			is_good = conf_bad_value(l, word, NULL, right);
@@ -164,7 +149,7 @@ static bool store_cidrs(
 	struct slice rest = value, word;
 	bool is_good = true;
 
-	while (next_word(l, &rest, &word, &is_good)) {
+	while (conf_next_word(l, &rest, &word, &is_good)) {
 		struct cidr block = {0};
 		bool is_word = o->choices && slice_equal(word, slice_of_string(o->choices));
 		const char *wrong = is_word ? NULL : cidr_parse(word, &block);
@@ -220,7 +205,7 @@ static bool store_patterns(
 	struct slice rest = value, word;
 	bool is_good = true;
 
-	while (next_word(l, &rest, &word, &is_good))
+	while (conf_next_word(l, &rest, &word, &is_good))
 		is_good = conf_add_pattern(l, o, at, word) && is_good;
 	return is_good;
 }
