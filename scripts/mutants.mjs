@@ -38,8 +38,9 @@ const ALSO = {
 	h2: ["pair", "unit/session", "unit/gateway", "unit/upstream"],
 	hpack: ["unit/h2", "pair"],
 	offer: ["unit/gateway", "unit/upstream", "unit/tool"],
-	policy: ["unit/offer", "unit/gateway", "unit/tool"],
+	policy: ["unit/offer", "unit/route", "unit/gateway", "unit/tool"],
 	relay: ["relay", "unit/gateway", "unit/upstream", "unit/client"],
+	route: ["unit/offer", "unit/gateway", "unit/upstream", "unit/tool"],
 	session: ["unit/gateway"],
 	upstream: ["unit/gateway", "unit/session", "unit/client"],
 };

@@ -11,6 +11,7 @@
 #include "proxy/client/latest_validators.h"
 #include "proxy/limits.h"
 #include "proxy/offer/offer.h"
+#include "proxy/route/route.h"
 #include "proxy/session/session.h"
 #include "proxy/worker_env.h"
 

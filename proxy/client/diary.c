@@ -145,7 +145,7 @@ static bool coding_of(const struct exchange *x, uint64_t key, uint32_t *coding)
  * NULL: a request that none takes. */
 static uint64_t validator_key(uint64_t key, const struct conf_route *route)
 {
-	return route ? key ^ offer_fields_key(&route->request_fields) : key;
+	return route ? key ^ route_fields_key(&route->request_fields) : key;
 }
 
 /* The latest known validator of the resource; 0: none is known. */

@@ -84,9 +84,9 @@ void client_request(struct client_conn *c, struct session_event *e)
 	if (e->oversize || e->refusal)
 		find_pseudo_fields(e->head);
 	bool is_readable = !e->oversize && e->refusal == SESSION_REFUSAL_NONE;
-	bool came_through = offer_came_through(e->head);
+	bool came_through = route_came_through(e->head);
 	if (is_readable)
-		offer_adopt_scheme(c->listener->conf, &c->address, e->head);
+		route_adopt_scheme(c->listener->conf, &c->address, e->head);
 	if (is_readable)
 		client_diary_extract_cookie(c, e->head, came_through);
 	struct exchange *x = begin_exchange(c, e);

@@ -371,7 +371,7 @@ struct conf {
 	size_t listen_count;
 	struct conf_origin *origins;
 	size_t origin_count;
-	struct conf_route *routes;    /* in order of the file; the most specific one matches (offer/router.h) */
+	struct conf_route *routes;    /* in order of the file; the most specific one matches (route/router.h) */
 	size_t route_count;
 	size_t request_limit_count;   /* of all routes */
 	struct slice condition_fields; /* names that the conditions of all routes look at, as in Vary; empty: none */

@@ -126,11 +126,11 @@ static void open_hold(struct gateway *g)
 
 static void open_offers(struct gateway *g, const struct gateway_env *env)
 {
-	g->offers.router = g->router = router_new(g->env.conf, CONF_MODE_GATEWAY, g->env.seed);
-	g->offers.forward_router = g->forward_router =
+	g->routes.router = g->router = router_new(g->env.conf, CONF_MODE_GATEWAY, g->env.seed);
+	g->routes.forward_router = g->forward_router =
 	    router_new(g->env.conf, CONF_MODE_FORWARD, g->env.seed);
 	g->offers.manifests = g->manifests = manifests_new(g->env.conf);
-	g->offers.forwarding = g->forwarding = forwarding_table_new(g->env.seed);
+	g->routes.forwarding = g->forwarding = forwarding_table_new(g->env.seed);
 	learned_open(g, env);
 }
 
@@ -176,10 +176,9 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	ensure(session_fault_count(g->env.protocols) <= OBSERVE_FAULTS &&
 	       RELAY_CAUSE_COUNT <= OBSERVE_CAUSES);
 	struct slice pseudonym = make_pseudonym(g, env->via_suffix);
-	g->offers = (struct offer_env){.conf = env->conf,
-	    .pseudonym = pseudonym,
-	    .via = http_via_make(pseudonym),
-	    .promiser = &upstream_promiser};
+	g->routes = (struct route_env){.pseudonym = pseudonym, .via = http_via_make(pseudonym)};
+	g->offers = (struct offer_env){
+	    .conf = env->conf, .route = &g->routes, .promiser = &upstream_promiser};
 	open_relay(g, pseudonym);
 	feedback_init(g);
 	retries_open(g);
@@ -192,7 +191,7 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	memory_pressure_open(g);
 	memory_squeeze_open(g);
 	g->upstream = (struct upstream){.env = &g->env,
-	    .offers = &g->offers,
+	    .routes = &g->routes,
 	    .demo_connect = env->demo_connect,
 	    .demo_context = env->demo_context};
 	if (!open_names(g, error, error_size) || !open_clients(g, error, error_size) ||

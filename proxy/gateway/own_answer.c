@@ -25,7 +25,7 @@ static struct slice secure_location(struct exchange *x)
 	const struct http_head *request = x->request;
 	struct arena *a = exchange_arena(x);
 	struct http_authority authority;
-	/* uncovered: offer_route has parsed it */
+	/* uncovered: route_find has parsed it */
 	if (!http_authority_parse(request->authority, request->scheme, &authority))
 		return SLICE("");
 	uint16_t port = x->facts.listener->redirect_port;
@@ -168,5 +168,5 @@ void gateway_own_answer(void *context, struct exchange *x, struct http_own_answe
 	if (x->ending.cause == &relay_cause_REDIRECT)
 		answer->location = secure_location(x);
 	if (is_redirect)
-		answer->location = offer_redirect_target(&g->offers, x->request, exchange_arena(x));
+		answer->location = route_redirect_target(&g->routes, x->request, exchange_arena(x));
 }

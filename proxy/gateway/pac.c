@@ -95,7 +95,7 @@ struct slice pac_text(const struct gateway *g, struct exchange *x)
 {
 	struct request_target target;
 	/* uncovered: pac_serves has read it */
-	if (!offer_read_target(x->request, &target))
+	if (!route_read_target(x->request, &target))
 		return SLICE("");
 	bool is_ipv6 = strchr(target.host, ':') != NULL;
 	return arena_printf(exchange_arena(x), "%s\treturn \"%s %s%s%s:%u\";\n}\n", g->pac_text,
@@ -132,7 +132,7 @@ bool pac_serves(struct gateway *g, struct exchange *x)
 	if (!slice_equal(path, SLICE("/proxy.pac")) ||
 	    (head->method_token != HTTP_METHOD_GET && head->method_token != HTTP_METHOD_HEAD))
 		return false;
-	bool is_read = offer_read_target(head, &target);
+	bool is_read = route_read_target(head, &target);
 	if (!head->scheme_from_connection && !(is_read && names_listener(x, &target)))
 		return false;
 	if (!access_takes_client(l->access, &x->facts.client)) {

@@ -89,7 +89,8 @@ struct gateway {
 	struct budget hold_budget;       /* the part of the worker's memory that they may use */
 	struct policy_feedback feedback; /* how many of each rule's pushes were used */
 	struct rule_misses *rule_misses; /* by policy_rule.index; owned */
-	struct offer_env offers;         /* borrows the members below */
+	struct route_env routes;         /* borrows the members below, as the next */
+	struct offer_env offers;
 	struct router *router, *forward_router; /* owned; the second may be NULL */
 	struct forwarding_table *forwarding;    /* owned */
 	struct manifests *manifests;            /* owned */

@@ -54,14 +54,14 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	}
 	if (g->learned)
 		learned_answered(g, x, head);
-	offer_response_of_proxy(&g->offers, x->facts.listener, head);
+	route_response_of_proxy(&g->routes, x->facts.listener, head);
 	/* Before the others: hold_invalidate reads public paths, and a rule of the route may replace Location. */
 	if (route && route->rewrite.is_given)
-		offer_map_response(x->request, &x->place, head);
+		route_map_response(x->request, &x->place, head);
 	if (!list_is_empty(&g->hold.used))
 		hold_invalidate(&g->hold, x, head);
 	if (route)
-		offer_apply_fields(&route->response_fields, head);
+		route_apply_fields(&route->response_fields, head);
 	if (x->facts.listener && x->facts.listener->hsts)
 		add_transport_security(x, head);
 	if (x->place.origin && x->place.origin->balance.affinity_cookie)
@@ -75,7 +75,7 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	}
 	if (x->context.diary)
 		client_diary_response(x, head);
-	http_via_add(head, &g->offers.via);
+	http_via_add(head, &g->routes.via);
 }
 
 static bool interim_head(void *context, struct exchange *x, struct http_head *head)
@@ -83,9 +83,9 @@ static bool interim_head(void *context, struct exchange *x, struct http_head *he
 	struct gateway *g = context;
 	struct client_facts facts;
 	if (x->place.route && x->place.route->rewrite.is_given)
-		offer_map_response(x->request, &x->place, head);
-	offer_response_of_proxy(&g->offers, x->facts.listener, head);
-	http_via_add(head, &g->offers.via);
+		route_map_response(x->request, &x->place, head);
+	route_response_of_proxy(&g->routes, x->facts.listener, head);
+	http_via_add(head, &g->routes.via);
 	return offer_on_interim(&g->offers, client_facts(x, &facts), x, head);
 }
 
@@ -94,9 +94,9 @@ static void trailers(
 {
 	(void)context;
 	if (is_request)
-		offer_request_trailers(x->facts.listener, x->place.route, head);
+		route_request_trailers(x->facts.listener, x->place.route, head);
 	else
-		offer_response_trailers(x->place.route, head);
+		route_response_trailers(x->place.route, head);
 }
 
 /* A subscription is ended by stream-idle-timeout alone, whether it was answered or not. So is a call of gRPC
@@ -192,7 +192,7 @@ static uint32_t min_rate(void *context, const struct exchange *x, enum relay_sid
 static bool same_at_origin(void *context, const struct exchange *push, const struct exchange *x)
 {
 	(void)context;
-	return offer_rewrites_alike(push->place.route, x->place.route, x->request->path) &&
+	return route_rewrites_alike(push->place.route, x->place.route, x->request->path) &&
 	       upstream_is_open_to(push, &x->facts);
 }
 
@@ -226,19 +226,19 @@ static struct http_head *origin_request(void *context, const struct exchange *x)
 {
 	const struct gateway *g = context;
 	if (x->place.route->request_fields.count == 0 &&
-	    !offer_changes_forwarding(x->facts.listener, x->place.route))
+	    !route_changes_forwarding(x->facts.listener, x->place.route))
 		return NULL;
 	/* Two of these overlays may be compared, so none borrows from the table. */
-	struct offer_env env = g->offers;
+	struct route_env env = g->routes;
 	env.forwarding = NULL;
-	return offer_origin_request(&env, &x->facts, &x->place);
+	return route_origin_request(&env, &x->facts, &x->place);
 }
 
 static bool same_changes(void *context, const struct exchange *a, const struct exchange *b)
 {
 	(void)context;
 	const struct conf_route *left = a->place.route, *right = b->place.route;
-	return left == right || offer_fields_alike(&left->request_fields, &right->request_fields);
+	return left == right || route_fields_alike(&left->request_fields, &right->request_fields);
 }
 
 const struct hold_ops gateway_hold_ops = {

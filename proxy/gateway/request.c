@@ -81,7 +81,7 @@ static void route(struct gateway *g, struct exchange *x)
 	const char *detail = NULL;
 	struct request_routing routing;
 	const struct relay_cause *refusal =
-	    offer_route(&g->offers, &x->facts, exchange_effort(x), &routing, &detail);
+	    route_find(&g->routes, &x->facts, exchange_effort(x), &routing, &detail);
 	exchange_set_routing(x, &routing);
 	if (x->request->upgrade.len + x->request->protocol.len > 0)
 		log_forgotten_upgrade(g, x);
@@ -94,10 +94,10 @@ static void route(struct gateway *g, struct exchange *x)
 /* The listener has rules. Who sent wrong credentials and is asked again should find that in the log. */
 static void judge(struct gateway *g, struct exchange *x, enum user_answer user)
 {
-	struct access_verdict verdict = offer_may_ask(&x->facts, exchange_effort(x));
+	struct access_verdict verdict = access_may_ask(&x->facts, exchange_effort(x));
 	if (verdict.answer == ACCESS_ASK && user == USER_WRONG)
 		verdict.reason = "credentials-refused";
-	const struct relay_cause *refusal = offer_access_cause(x->facts.listener, &verdict);
+	const struct relay_cause *refusal = access_cause(x->facts.listener, &verdict);
 	if (!refusal) {
 		route(g, x);
 		return;
@@ -136,14 +136,14 @@ void gateway_request(void *context, struct exchange *x)
 	if (listen->serves_pac && conf_listen_is_forward(listen) && pac_serves(g, x))
 		return;
 	const struct relay_cause *refusal =
-	    offer_admit(&g->offers, &x->facts, exchange_arena(x), &detail);
+	    route_admit(&g->routes, &x->facts, exchange_arena(x), &detail);
 	if (refusal) {
 		if (refusal == &relay_cause_UNTRUSTED_SCHEME)
 			log_untrusted_scheme(g, x);
 		exchange_refuse(x, refusal, detail);
 	} else if (!listen->access) {
 		route(g, x);
-	} else if (offer_asks_for_users(listen)) {
+	} else if (access_asks_for_users(listen)) {
 		gateway_identified(g, x, users_identify(g, x));
 	} else {
 		judge(g, x, USER_NONE);

@@ -3,7 +3,7 @@
  * Removes the fields for one hop alone before a head goes to the next hop (RFC 9110 7.6.1). The fields that
  * Connection nominates are gone by then: h1/framing.c takes it out, and http_head_validate refuses Connection and
  * the fields that it must nominate. Proxy is no field of HTTP: CGI programs take it for the proxy that they shall
- * use. Which heads have the fields of proxy authentication, and forwarding fields, is for offer/proxy_fields.c to
+ * use. Which heads have the fields of proxy authentication, and forwarding fields, is for route/proxy_fields.c to
  * say.
  */
 #include "proxy/http/head.h"

@@ -4,7 +4,7 @@
  *
  * An origin may promise a resource only if this client's own request for it, on this listener, would be
  * allowed, and routed to the same origin. What the origin's certificate covers does not matter, except in forward mode
- * (forward.c).
+ * (forward_promise.c).
  */
 #include "proxy/offer/offer.h"
 
@@ -12,6 +12,7 @@
 #include "proxy/base/ascii.h"
 #include "proxy/http/authority.h"
 #include "proxy/relay/relay.h"
+#include "proxy/route/route.h"
 
 /* Why this client gets no hints with this request, whenever the offer comes. */
 static const struct policy_reason *hint_client_refusal(const struct offer_env *env,
@@ -163,7 +164,7 @@ static bool listener_covers(const struct client_facts *client, const struct exch
 	if (conf_listen_is_forward(l)) /* a proxy's own certificate says nothing of origins */
 		return true;
 	if (!slice_equal(promised->scheme, parent->request->scheme) &&
-	    !offer_may_use_scheme(l, &parent->facts.client, promised->scheme))
+	    !route_may_use_scheme(l, &parent->facts.client, promised->scheme))
 		return false;
 	if (slice_equal(promised->authority, parent->request->authority) || !client->covers)
 		return true;
@@ -178,7 +179,7 @@ static const struct conf_origin *origin_of(
 {
 	if (conf_route_uses(route, parent->place.origin))
 		return parent->place.origin;
-	return offer_side(route, &parent->facts.client);
+	return route_side(route, &parent->facts.client);
 }
 
 /* Whether the client's own request for the promised resource would ask the origin for another path. */
@@ -187,7 +188,7 @@ static bool has_other_path(
 {
 	if (!route->rewrite.is_given && theirs.ptr == promised->path.ptr)
 		return false;
-	struct slice sent = offer_origin_path(route, promised->path, &promised->arena);
+	struct slice sent = route_origin_path(route, promised->path, &promised->arena);
 	return !slice_equal(sent, theirs);
 }
 
@@ -200,10 +201,10 @@ static bool may_promise(
 	bool is_theirs =
 	    conf_listen_is_forward(parent->facts.listener)
 		? offer_may_promise_forward(env, parent, promised)
-		: offer_map_promise(parent->request, &parent->place, promised, outside);
+		: route_map_promise(parent->request, &parent->place, promised, outside);
 	if (!is_theirs || *outside ||
-	    router_find_within(offer_router(env, parent->facts.listener), promised, &route, NULL,
-		exchange_effort(parent)) != ROUTER_FOUND ||
+	    router_find_within(route_router(env->route, parent->facts.listener), promised, &route,
+		NULL, exchange_effort(parent)) != ROUTER_FOUND ||
 	    origin_of(route, parent) != parent->place.origin)
 		return false;
 	*outside = has_other_path(route, promised, theirs);
@@ -216,8 +217,8 @@ static bool find_place(const struct offer_env *env, struct exchange *parent,
     const struct http_head *promised, struct relay_place *place)
 {
 	const struct conf_route *route;
-	if (router_find_within(offer_router(env, parent->facts.listener), promised, &route, NULL,
-		exchange_effort(parent)) != ROUTER_FOUND ||
+	if (router_find_within(route_router(env->route, parent->facts.listener), promised, &route,
+		NULL, exchange_effort(parent)) != ROUTER_FOUND ||
 	    !route->origin)
 		return false;
 	*place = (struct relay_place){route, origin_of(route, parent)};
@@ -235,8 +236,8 @@ static bool may_client_ask(const struct offer_env *env, struct exchange *parent,
 	asked.head = promised;
 	asked.target = NULL;
 	if (is_forward)
-		offer_target_of(&asked, &promised->arena);
-	if (offer_may_ask(&asked, effort).answer != ACCESS_ALLOW)
+		route_target_of(&asked, &promised->arena);
+	if (access_may_ask(&asked, effort).answer != ACCESS_ALLOW)
 		return false;
 	return source != POLICY_RELAYED || !is_forward || !env->promiser ||
 	       env->promiser->may_reach(parent, &asked, effort);

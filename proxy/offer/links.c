@@ -9,6 +9,7 @@
 #include "proxy/base/ascii.h"
 #include "proxy/http/link.h"
 #include "proxy/limits.h"
+#include "proxy/route/route.h"
 
 /* ---- one link ---- */
 
@@ -42,7 +43,7 @@ static const struct policy_reason *read_link(struct arena *a, const struct excha
 		return &policy_reason_LINK_ANCHOR;
 	if (!http_target_resolve(a, x->request, link->target, &resource->target))
 		return &policy_reason_LINK_TARGET;
-	if (offer_is_outside(x->request, &x->place, &resource->target))
+	if (route_is_outside(x->request, &x->place, &resource->target))
 		return &policy_reason_OUTSIDE_PREFIX;
 	if (offer_place(x, &resource->target) == RELAY_OFFER_PLAIN &&
 	    slice_equal(resource->target.path, x->request->path))

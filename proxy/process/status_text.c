@@ -8,6 +8,7 @@
 #include "proxy/offer/offer.h"
 #include "proxy/process/status.h"
 #include "proxy/relay/relay.h"
+#include "proxy/route/route.h"
 #include "proxy/session/session.h"
 #include <unistd.h>
 

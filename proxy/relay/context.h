@@ -60,7 +60,7 @@ struct exchange_context {
 	uint32_t tried[EXCHANGE_SERVERS_MOST];
 	uint8_t tried_count;
 	uint8_t upload_wait; /* enum upload_wait */
-	/* Why [access NAME] denied it: 1 + enum access_reason (offer/access.h); 0: it did not. */
+	/* Why [access NAME] denied it: 1 + enum access_reason (route/access.h); 0: it did not. */
 	uint8_t denial;
 	/* The address for which its destination was refused, with the port, in the request's arena. NULL: none was. */
 	const char *refused_address;

@@ -8,6 +8,7 @@
 
 #include "policy/diary.h"
 #include "proxy/offer/offer.h"
+#include "proxy/route/route.h"
 #include <stdio.h>
 
 /* ---- a simulated request (explain_scene.c) ---- */
@@ -44,6 +45,7 @@ struct explain_scene {
 	/* Private. */
 	struct exchange_user *user;
 	struct router *router, *forward_router;
+	struct route_env routes;
 	struct offer_env base;
 	struct relay relay;
 	struct hold hold;

@@ -34,10 +34,10 @@ const struct relay_cause *explain_access(FILE *out, struct exchange *x, const ch
 	const struct conf_listen *l = x->facts.listener;
 	if (!l || !l->access)
 		return NULL;
-	const struct access_verdict verdict = offer_may_ask(&x->facts, exchange_effort(x));
+	const struct access_verdict verdict = access_may_ask(&x->facts, exchange_effort(x));
 	*detail = verdict.reason;
 	print(out, x, &verdict);
-	return offer_access_cause(l, &verdict);
+	return access_cause(l, &verdict);
 }
 
 struct slice explain_connect(const char *text)
@@ -63,7 +63,7 @@ void explain_upstream_proxy(FILE *out, struct exchange *x)
 {
 	struct request_target target;
 	const struct conf_origin *o = x->place.origin;
-	if (o->kind != CONF_ORIGIN_FORWARD || !offer_read_target(x->request, &target))
+	if (o->kind != CONF_ORIGIN_FORWARD || !route_read_target(x->request, &target))
 		return;
 	const struct conf_upstream_proxy *p = conf_upstream_proxy_for(
 	    o, slice_of_string(target.host), target.is_address ? &target.address : NULL);
@@ -74,7 +74,7 @@ void explain_upstream_proxy(FILE *out, struct exchange *x)
 		fputs("\n", out);
 		return;
 	}
-	const struct access_verdict v = offer_may_reach(&x->facts, NULL, exchange_effort(x));
+	const struct access_verdict v = access_may_reach(&x->facts, NULL, exchange_effort(x));
 	fputs(", which looks the host up: no range of addresses holds", out);
 	if (v.answer == ACCESS_ALLOW)
 		fputs("\n", out);

@@ -72,8 +72,8 @@ static const struct relay_cause *judge(FILE *out, const struct conf *conf, struc
 		*detail = "own-listener";
 		return &relay_cause_OWN_ADDRESS;
 	}
-	const struct access_verdict v = offer_may_reach(&x->facts, &to, exchange_effort(x));
-	const struct relay_cause *refusal = offer_access_cause(x->facts.listener, &v);
+	const struct access_verdict v = access_may_reach(&x->facts, &to, exchange_effort(x));
+	const struct relay_cause *refusal = access_cause(x->facts.listener, &v);
 	if (refusal) {
 		fprintf(out, "%s has the address %s, which is refused (%s)\n", target->host, text,
 		    v.reason);
@@ -88,7 +88,7 @@ const struct relay_cause *explain_reach(
 	struct address found[ADDRESSES_MOST];
 	struct request_target target;
 	const struct conf_origin *o = x->place.origin;
-	if (!o || o->kind != CONF_ORIGIN_FORWARD || !offer_read_target(x->request, &target))
+	if (!o || o->kind != CONF_ORIGIN_FORWARD || !route_read_target(x->request, &target))
 		return NULL;
 	if (target.is_address)
 		return judge(out, conf, x, &target, &target.address, detail);

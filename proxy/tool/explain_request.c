@@ -44,7 +44,7 @@ static const struct conf_listen *find_listen(const struct request *r, bool is_ht
 		const struct conf_listen *l = &c->listens[i];
 		if (r->o->listen ? strcmp(l->name, r->o->listen) == 0
 		    : is_connect ? conf_listen_is_forward(l)
-				 : offer_may_use_scheme(l, &r->o->address, scheme))
+				 : route_may_use_scheme(l, &r->o->address, scheme))
 			return l;
 	}
 	return r->o->listen || c->listen_count == 0 ? NULL : &c->listens[0];
@@ -205,7 +205,7 @@ static int promise(struct request *r, const char *text)
 	base->scheme = x->request->scheme;
 	base->authority = x->request->authority;
 	/* The origin names it, by the paths that it knows. */
-	base->path = offer_origin_path(x->place.route, x->request->path, &base->arena);
+	base->path = route_origin_path(x->place.route, x->request->path, &base->arena);
 	const char *wrong = "not a path or URL";
 	if (http_target_resolve(&head->arena, base, reference, &target)) {
 		http_head_add_token(head, HTTP_TOKEN_PSEUDO_METHOD, method);
@@ -288,8 +288,9 @@ static void print_route(struct request *r)
 		fprintf(r->out,
 		    "the route's origins are %s; this client's address is on the side of %s\n",
 		    route->origin_text, x->place.origin->name);
-	if (offer_rewrites(route, x->request->path)) {
-		struct http_head *sent = offer_origin_request(&r->scene.base, &x->facts, &x->place);
+	if (route_rewrites(route, x->request->path)) {
+		struct http_head *sent =
+		    route_origin_request(&r->scene.routes, &x->facts, &x->place);
 		fputs("the origin gets the path ", r->out);
 		explain_print(r->out, sent->path);
 		fputc('\n', r->out);
@@ -314,7 +315,8 @@ static void print_own_answer(struct request *r)
 		return;
 	}
 	fprintf(r->out, "redirected with %u by the route, to ", route->redirect.status);
-	explain_print(r->out, offer_redirect_target(&r->scene.base, x->request, exchange_arena(x)));
+	explain_print(
+	    r->out, route_redirect_target(&r->scene.routes, x->request, exchange_arena(x)));
 	fputc('\n', r->out);
 }
 

@@ -147,9 +147,9 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	struct explain_scene *s = context;
 	const struct conf_route *route = x->place.route;
 	if (route)
-		offer_map_response(x->request, &x->place, head);
+		route_map_response(x->request, &x->place, head);
 	if (route)
-		offer_apply_fields(&route->response_fields, head);
+		route_apply_fields(&route->response_fields, head);
 	if (!offer_has_links(x, head))
 		return;
 	/* Explained even if the gateway would not read them. */
@@ -160,7 +160,7 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 static bool interim_head(void *context, struct exchange *x, struct http_head *head)
 {
 	struct explain_scene *s = context;
-	offer_map_response(x->request, &x->place, head);
+	route_map_response(x->request, &x->place, head);
 	return offer_on_interim(&s->base, &s->client, x, head);
 }
 
@@ -224,14 +224,13 @@ void explain_scene_init(struct explain_scene *s)
 	s->heads = http_head_pool_new(16);
 	s->router = router_new(conf, CONF_MODE_GATEWAY, 0);
 	s->forward_router = router_new(conf, CONF_MODE_FORWARD, 0);
-	s->base = (struct offer_env){
-	    .conf = conf,
+	s->routes = (struct route_env){
 	    .router = s->router,
 	    .forward_router = s->forward_router,
 	    .pseudonym = slice_of_string(conf->server.pseudonym),
 	    .via = http_via_make(slice_of_string(conf->server.pseudonym)),
-	    .manifests = s->manifests,
 	};
+	s->base = (struct offer_env){.conf = conf, .route = &s->routes, .manifests = s->manifests};
 	s->relay = (struct relay){
 	    .ops = &relay_ops,
 	    .context = s,
@@ -240,7 +239,7 @@ void explain_scene_init(struct explain_scene *s)
 	    .small_chunks = s->small,
 	    .heads = s->heads,
 	    .budget = &s->budget,
-	    .pseudonym = s->base.pseudonym,
+	    .pseudonym = s->routes.pseudonym,
 	    .hint_wait = conf->server.hint_wait,
 	    .now = NOW_USEC,
 	};
@@ -318,7 +317,7 @@ static const struct relay_cause *find_route(
 {
 	struct request_routing routing;
 	const struct relay_cause *refusal =
-	    offer_route(&s->base, &x->facts, exchange_effort(x), &routing, detail);
+	    route_find(&s->routes, &x->facts, exchange_effort(x), &routing, detail);
 	exchange_set_routing(x, &routing);
 	return refusal;
 }
@@ -335,10 +334,10 @@ const struct relay_cause *explain_ask(
 	x->facts.client = s->client.address;
 	x->facts.user = exchange_user_hold(s->user);
 	x->context.hold_store = &s->held;
-	x->facts.came_through = offer_came_through(request);
+	x->facts.came_through = route_came_through(request);
 	*detail = NULL;
 	const struct relay_cause *refusal =
-	    offer_admit(&s->base, &x->facts, exchange_arena(x), detail);
+	    route_admit(&s->routes, &x->facts, exchange_arena(x), detail);
 	if (!refusal && s->access)
 		refusal = explain_access(s->access, x, detail);
 	if (!refusal)

@@ -37,8 +37,8 @@ static bool is_own(
 static bool may_reach(const struct request_facts *f, const struct net_address *to,
     struct effort *effort, struct refusal *refusal)
 {
-	const struct access_verdict verdict = offer_may_reach(f, to, effort);
-	const struct relay_cause *cause = offer_access_cause(f->listener, &verdict);
+	const struct access_verdict verdict = access_may_reach(f, to, effort);
+	const struct relay_cause *cause = access_cause(f->listener, &verdict);
 	if (!cause)
 		return true;
 	*refusal = (struct refusal){.cause = cause,
@@ -57,7 +57,7 @@ static bool is_open_through_proxy(const struct destination *d, const struct requ
 {
 	struct request_target target;
 	struct net_address to;
-	if (!offer_read_target(f->head, &target) || !target.is_address)
+	if (!route_read_target(f->head, &target) || !target.is_address)
 		return may_reach(f, NULL, effort, refusal);
 	net_address_set_ip(&to, &target.address, target.port);
 	return !is_own(d, &to, refusal) && may_reach(f, &to, effort, refusal);

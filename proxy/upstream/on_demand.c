@@ -372,7 +372,7 @@ struct destination *on_demand_get(struct upstream *u, struct exchange *x)
 {
 	struct on_demand *o = u->on_demand;
 	const struct conf_origin *origin = x->place.origin;
-	const struct request_target *named = offer_target_of(&x->facts, exchange_arena(x));
+	const struct request_target *named = route_target_of(&x->facts, exchange_arena(x));
 	if (!named) {
 		exchange_on_up_failed(x, &relay_cause_HOST_STRANGE, 0, NULL);
 		return NULL;

@@ -91,7 +91,7 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 {
 	if (x->context.is_call && !session_can(c->session, SESSION_CALLS))
 		return &relay_cause_NEEDS_HTTP2;
-	struct http_head *head = offer_origin_request(c->upstream->offers, &x->facts, &x->place);
+	struct http_head *head = route_origin_request(c->upstream->routes, &x->facts, &x->place);
 	if (c->pool->server->destination->speaks_to_proxy)
 		upstream_proxy_address(c, head);
 	bool end = x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers &&

@@ -7,6 +7,7 @@
 #define PUSHGATE_UPSTREAM_UPSTREAM_H
 
 #include "proxy/offer/offer.h"
+#include "proxy/route/route.h"
 #include "proxy/session/session.h"
 #include "proxy/upstream/health.h"
 #include "proxy/worker_env.h"
@@ -18,7 +19,7 @@ struct on_demand;
 /* All origins of a worker. */
 struct upstream {
 	struct worker_env *env;         /* borrows */
-	const struct offer_env *offers; /* borrows: makes the requests that origins receive */
+	const struct route_env *routes; /* borrows: makes the requests that origins receive */
 	struct names *names;            /* borrows; NULL when no server has a name */
 	/* Connects to the built-in demo origin, which behaves as `server` says: a connected socket
 	 * whose other end speaks h2c as a server, or -1. NULL when no origin is demo:. */

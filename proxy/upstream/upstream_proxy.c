@@ -130,7 +130,7 @@ static void ask(struct origin_conn *c)
 	head->method_token = HTTP_METHOD_CONNECT;
 	head->version = HTTP_VERSION_1_1;
 	head->authority = slice_of_string(c->pool->server->destination->tunnel_to);
-	http_via_add(head, &u->offers->via);
+	http_via_add(head, &u->routes->via);
 	authorize(head, c->pool->origin->proxy);
 	bool is_sent = session_request(c->dialogue, head, false, NULL) != NULL;
 	http_head_free(head);

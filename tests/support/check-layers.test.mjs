@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// scripts/check-layers: a tree that keeps the four rules passes, and one that breaks a rule is refused with file and line.
+// scripts/check-layers: a tree that keeps the five rules passes, and one that breaks a rule is refused with file and line.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -66,6 +66,8 @@ const mistakes = [
 		'proxy/h2/other.c:1: <nghttp2/nghttp2.h> may be named by tests alone'],
 	['a call into the engine', 'proxy/upstream/conn.c', 'void f(void)\n{\n\th2_reset(0);\n}\n',
 		'proxy/upstream/conn.c:3: upstream may not call an engine: \th2_reset(0);'],
+	['a route that asks an exchange', 'proxy/route/access.c', '\nbool f(const struct exchange *x);\n',
+		'proxy/route/access.c:2: route may not know an exchange: bool f(const struct exchange *x);'],
 	['a folder that is not in the table', 'proxy/extra/extra.c', '#include "proxy/base/base.h"\n',
 		'proxy/extra/extra.c:1: module extra is not in the table of layers'],
 	['a header that is not there', 'proxy/client/leg.c', '#include "proxy/base/gone.h"\n',

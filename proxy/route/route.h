@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which route takes a request, who may ask for it, and what its origin gets. From struct request_facts and the
+ * configuration alone: these files know no exchange, no connection and no socket. The data plane and `pushgate
+ * explain` call the same functions, so that explain shows what would happen.
+ *
+ *   route.c            what a request must be, which route takes it, and what that makes of it
+ *   router.c           host, path and conditions to route; router_paths.c the paths of one host
+ *   split.c            the origin of a route with several
+ *   scheme.c           the scheme of a request, and which clients may choose it
+ *   forward.c          requests in forward mode
+ *   access.c           who may ask for what, and which addresses may be reached; access_judge.c the rules
+ *   rewrite.c          the paths of a route with rewrite; map_urls.c those in a request's fields
+ *   map_back.c         what an origin says, in the client's terms
+ *   redirect.c         where a route with redirect leads
+ *   origin_request.c   the request as its origin gets it; fields.c a route's changes of fields
+ *   forwarding….c      Forwarded and the like; proxy_fields.c what is between a client and its forward proxy
+ *   spellings.c        fields that origins may take for others; trailers.c trailers
+ */
+#ifndef PUSHGATE_ROUTE_ROUTE_H
+#define PUSHGATE_ROUTE_ROUTE_H
+
+#include "proxy/conf/conf.h"
+#include "proxy/http/host.h"
+#include "proxy/http/via.h"
+#include "proxy/relay/relay.h"
+#include "proxy/route/access.h"
+#include "proxy/route/rewrite.h"
+#include "proxy/route/router.h"
+
+/* What all requests of a worker share. Borrows. */
+struct route_env {
+	const struct router *router;
+	const struct router
+	    *forward_router; /* of listeners in forward mode; NULL: there are none */
+	struct slice pseudonym;
+	struct http_via via;
+	/* What origins were told of clients lately. NULL = it is made anew for each request. */
+	struct forwarding_table *forwarding;
+};
+
+/* ---- a request that has come ---- */
+
+/* Whether another proxy sent the request (Via, Forwarded, X-Forwarded-For): its connection may carry the
+ * requests of many users. */
+bool route_came_through(const struct http_head *request);
+/* Whether this peer of the listener (NULL: of no known one) may ask for http and https URIs with this
+ * scheme: it is that of the connection, or `trusted` names the peer (conf_listen_trusts). */
+bool route_may_use_scheme(
+    const struct conf_listen *l, const struct address *peer, struct slice scheme);
+/* A request in HTTP/1 whose target has no scheme, from a `trusted` peer: sets the scheme that the peer
+ * says. Before anybody else reads the request. */
+void route_adopt_scheme(
+    const struct conf_listen *l, const struct address *peer, struct http_head *head);
+/* The cause with which a request is refused because of its scheme; NULL: it may be served. */
+const struct relay_cause *route_check_scheme(const struct request_facts *f, const char **detail);
+/* The router of a listener. */
+static inline const struct router *route_router(
+    const struct route_env *env, const struct conf_listen *l)
+{
+	return conf_listen_is_forward(l) ? env->forward_router : env->router;
+}
+/* What a request must be, whatever may be asked for by whom: the first step. Returns the cause with which
+ * pushgate refuses it, or NULL. In forward mode reads its target: into the arena of its head. */
+const struct relay_cause *route_admit(
+    const struct route_env *env, struct request_facts *f, struct arena *a, const char **detail);
+const struct relay_cause *route_admit_forward(
+    struct request_facts *f, struct arena *a, const char **detail);
+/* False: it names nothing that can be reached. */
+bool route_read_target(const struct http_head *request, struct request_target *target);
+/* The same, of a request in forward mode, which is read once, into the arena: several steps ask. NULL: it names
+ * nothing. */
+const struct request_target *route_target_of(struct request_facts *f, struct arena *a);
+/* Finds the route and the origin of a request, and returns NULL. Or returns the cause with which pushgate answers it
+ * itself; *detail is for the response and the log. */
+const struct relay_cause *route_find(const struct route_env *env, const struct request_facts *f,
+    struct effort *effort, struct request_routing *r, const char **detail);
+/* The origin of the route that has requests of this client; NULL: the route has no origin. Its choice depends on
+ * the client's address and on the names of the origins alone. */
+const struct conf_origin *route_side(const struct conf_route *route, const struct address *client);
+/* Whether a Destination of the request is none that its route, which rewrites, may write to. */
+bool route_destination_leaves(const struct http_head *request, const struct conf_route *route);
+/* Whether the target of the route's redirect has the host of the request in it. */
+bool route_redirect_needs_host(const struct conf_route *route);
+/* Whether the request's host may stand in a Location: it is a name or an address. Of other texts browsers make other
+ * hosts than servers do. */
+bool route_host_is_plain(const struct http_head *request);
+/* The Location of a request to a route with redirect, in the arena. */
+struct slice route_redirect_target(
+    const struct route_env *env, const struct http_head *request, struct arena *a);
+
+/* ---- what its origin gets ---- */
+
+/* seed: of the worker (http/field_key.h). */
+struct forwarding_table *forwarding_table_new(uint64_t seed);
+void forwarding_table_free(struct forwarding_table *t); /* accepts NULL */
+
+/* The request as its origin gets it: an overlay of the client's request. The caller frees it before
+ * that one, and, if env has `forwarding`, before the next call. */
+struct http_head *route_origin_request(
+    const struct route_env *env, const struct request_facts *f, const struct relay_place *p);
+/* Maps Destination, and Referer if the route says so, in the overlay for the origin, whose authority is set. */
+void route_map_urls(
+    const struct request_facts *f, const struct relay_place *p, struct http_head *head);
+/* The value of Max-Forwards (RFC 9110 7.6.2). False: it is no number and must be ignored. */
+bool route_max_forwards(struct slice value, uint64_t *left);
+
+/* Makes the forwarding fields (Forwarded, X-Real-IP, all X-Forwarded-…) of a request to an origin what its route
+ * wants them to be. */
+void route_set_forwarding(const struct route_env *env, const struct request_facts *f,
+    const struct conf_route *route, struct http_head *head);
+/* Whether that may change them. */
+bool route_changes_forwarding(const struct conf_listen *l, const struct conf_route *route);
+/* Removes all of them. head: of http_head_overlay or http_head_strip_hop, which have noted them. */
+void route_remove_forwarding(struct http_head *head);
+/* Removes the fields of a request, or of its trailers, whose names an origin may take for others: for forwarding
+ * fields, in forward mode for Proxy-Authorization and the like, and with the route's underscores = drop for any. */
+void route_drop_spellings(
+    const struct conf_listen *l, const struct conf_route *route, struct http_head *head);
+
+/* Sets the forwarding fields. In forward mode also takes out of a request to an origin what is between the client and
+ * us: Proxy-Authorization and the like. */
+void route_request_of_proxy(const struct route_env *env, const struct request_facts *f,
+    const struct conf_route *route, struct http_head *head);
+/* The same for a response. In forward mode a 407 becomes a 502: only we may ask the client for the credentials
+ * of its proxy, and a page could else ask for them. */
+void route_response_of_proxy(
+    const struct route_env *env, const struct conf_listen *l, struct http_head *head);
+/* Applies a route's changes to the fields of a request or a response. */
+void route_apply_fields(const struct conf_fields *rules, struct http_head *head);
+/* Whether both make the same changes in the same order. */
+bool route_fields_alike(const struct conf_fields *a, const struct conf_fields *b);
+/* A number that is the same for all that are alike; 0: no changes. */
+uint64_t route_fields_key(const struct conf_fields *rules);
+/* Removes what they set or remove: from trailers. */
+void route_remove_fields(const struct conf_fields *rules, struct http_head *trailers);
+
+/* Trailers of a request and of its response, without the fields of one hop (http_head_strip_hop): removes the
+ * forwarding fields, what the route (NULL: there is none) sets or removes, and credentials that are for pushgate. */
+void route_request_trailers(
+    const struct conf_listen *l, const struct conf_route *route, struct http_head *trailers);
+void route_response_trailers(const struct conf_route *route, struct http_head *trailers);
+
+#endif

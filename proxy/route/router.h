@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Routing by authority, path, method and fields. The most specific route wins: an exact host goes before a
+ * wildcard, a longer wildcard before a shorter one, and a route for any host is last. For one host the longest
+ * path prefix wins. Of routes with the same prefix those with conditions are tried first, in the order of the
+ * file, then the first one without. A request that meets no conditions goes to shorter prefixes, then to less
+ * specific hosts. Included by route.h.
+ *
+ * A lookup costs one hash of the host (and one for each of its labels, if there are wildcards), and the
+ * logarithm of the number of paths.
+ */
+#ifndef PUSHGATE_ROUTE_ROUTER_H
+#define PUSHGATE_ROUTE_ROUTER_H
+
+#include "proxy/conf/conf.h"
+
+struct router;
+
+enum router_answer {
+	ROUTER_FOUND,
+	ROUTER_NO_HOST, /* no route is for this host: 421 */
+	ROUTER_NO_PATH, /* no route of the host is for this path, with this method and these fields: 404 */
+};
+
+/* Of the routes that listeners with this mode use; NULL: forward mode is not used. Borrows conf. */
+struct router *router_new(const struct conf *conf, enum conf_listen_mode mode, uint64_t seed);
+void router_free(struct router *r);
+/* request: its authority as the client sent it. The path's query is ignored; "*" (OPTIONS) and none (CONNECT) count as "/".
+ * prefix: set to the path prefix by which the route was found; may be NULL. */
+enum router_answer router_find(const struct router *r, const struct http_head *request,
+    const struct conf_route **route, struct slice *prefix);
+/* The same with what is left of the effort of a request. Once it is used up, no further route is taken whose conditions
+ * have patterns. */
+enum router_answer router_find_within(const struct router *r, const struct http_head *request,
+    const struct conf_route **route, struct slice *prefix, struct effort *effort);
+
+#endif

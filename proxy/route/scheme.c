@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The scheme of a request (RFC 9110 7.4): that of the connection that it came on, unless the TCP peer is
+ * in the listener's `trusted`. A trusted peer may say another one: in the target, or, when that has no
+ * scheme, in X-Forwarded-Proto or Forwarded (RFC 7239).
+ */
+#include "proxy/route/route.h"
+
+#include "proxy/base/rare.h"
+#include "proxy/http/authority.h"
+#include "proxy/relay/relay.h"
+
+static struct slice scheme_of(const struct conf_listen *l)
+{
+	return l->certificate_count > 0 ? SLICE("https") : SLICE("http");
+}
+
+bool route_may_use_scheme(
+    const struct conf_listen *l, const struct address *peer, struct slice scheme)
+{
+	return !l || slice_equal_nocase(scheme, scheme_of(l)) || conf_listen_trusts(l, peer);
+}
+
+static RARE const struct relay_cause *check_other_scheme(
+    const struct request_facts *f, const char **detail)
+{
+	const struct conf_listen *l = f->listener;
+	struct slice scheme = f->head->scheme;
+	if (!http_scheme_is_http(scheme))
+		return *detail = "no scheme that is served here", &relay_cause_MISDIRECTED;
+	if (route_may_use_scheme(l, &f->client, scheme))
+		return NULL;
+	*detail = l->certificate_count > 0 ? "http over TLS, and the client is not in trusted"
+					   : "https in cleartext, and the client is not in trusted";
+	return &relay_cause_UNTRUSTED_SCHEME;
+}
+
+const struct relay_cause *route_check_scheme(const struct request_facts *f, const char **detail)
+{
+	const struct conf_listen *l = f->listener;
+	if (l && slice_equal(f->head->scheme, scheme_of(l)))
+		return NULL;
+	return check_other_scheme(f, detail);
+}
+
+/* ---- what a proxy before us says ---- */
+
+/* "https" or "http"; empty: any other text. */
+static struct slice known_scheme(struct slice text)
+{
+	if (slice_equal_nocase(text, SLICE("https")))
+		return SLICE("https");
+	return slice_equal_nocase(text, SLICE("http")) ? SLICE("http") : SLICE("");
+}
+
+static struct slice unquoted(struct slice s)
+{
+	bool is_quoted = s.len >= 2 && s.ptr[0] == '"' && s.ptr[s.len - 1] == '"';
+	return is_quoted ? slice_sub(s, 1, s.len - 2) : s;
+}
+
+/* `proto` of the last element, which the nearest proxy has added; empty: it has none, or several. */
+static struct slice forwarded_proto(struct slice value)
+{
+	struct slice element, pair, last = SLICE(""), proto = SLICE("");
+	while (slice_next_member(&value, &element))
+		last = element;
+	while (slice_next_parameter(&last, &pair)) {
+		if (!slice_equal_nocase(slice_sub(pair, 0, 6), SLICE("proto=")))
+			continue;
+		if (proto.len > 0)
+			return SLICE("");
+		proto = unquoted(slice_from(pair, 6));
+	}
+	return proto;
+}
+
+/* The last field with the token; *count: how many there are. */
+static const struct http_field *last_field(
+    const struct http_head *head, enum http_token token, unsigned *count)
+{
+	const struct http_field *last = NULL;
+	*count = 0;
+	for (uint32_t i = 0; i < head->count; i++) {
+		if (head->fields[i].token != token)
+			continue;
+		last = &head->fields[i];
+		++*count;
+	}
+	return last;
+}
+
+void route_adopt_scheme(
+    const struct conf_listen *l, const struct address *peer, struct http_head *head)
+{
+	unsigned lines, ignored;
+	if (!head->scheme_from_connection || !conf_listen_trusts(l, peer))
+		return;
+	const struct http_field *x = last_field(head, HTTP_TOKEN_X_FORWARDED_PROTO, &lines);
+	const struct http_field *f = last_field(head, HTTP_TOKEN_FORWARDED, &ignored);
+	struct slice proto = f ? forwarded_proto(f->value) : SLICE("");
+	/* A proxy sets one of them, and may pass on the other as its client has sent it: both must say
+	 * the same. */
+	if (x) {
+		struct slice said = lines == 1 ? known_scheme(x->value) : SLICE("");
+		if (said.len > 0 && (proto.len == 0 || slice_equal_nocase(said, proto)))
+			head->scheme = said;
+	} else if (known_scheme(proto).len > 0) {
+		head->scheme = known_scheme(proto);
+	}
+}
