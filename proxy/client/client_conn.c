@@ -134,14 +134,21 @@ static void close_conn(struct client_conn *c)
 	dispose(c);
 }
 
-void client_conn_end_exchanges(
-    struct client_conn *c, const struct relay_cause *cause, uint32_t code, const char *detail)
+static void end_exchanges(struct client_conn *c,
+    void (*end)(struct exchange *, const struct relay_cause *, uint32_t, const char *),
+    const struct relay_cause *cause, uint32_t code, const char *detail)
 {
 	while (!list_is_empty(&c->legs)) {
 		struct leg *leg = list_first(&c->legs, struct leg, link);
 		client_leg_cut(leg);
-		exchange_on_down_ended(leg->exchange, cause, code, detail);
+		end(leg->exchange, cause, code, detail);
 	}
+}
+
+void client_conn_end_exchanges(
+    struct client_conn *c, const struct relay_cause *cause, uint32_t code, const char *detail)
+{
+	end_exchanges(c, exchange_on_down_ended, cause, code, detail);
 }
 
 /* Without close_notify; nor with a FIN, where that would make a response look complete. */
@@ -176,12 +183,7 @@ void client_conn_closed(struct client_conn *c)
 	if (!c->net)
 		return;
 	terminate(c);
-	while (!list_is_empty(&c->legs)) {
-		struct leg *leg = list_first(&c->legs, struct leg, link);
-		client_leg_cut(leg);
-		exchange_on_client_closed(
-		    leg->exchange, &relay_cause_DOWN_LOST, SESSION_CANCEL, NULL);
-	}
+	end_exchanges(c, exchange_on_client_closed, &relay_cause_DOWN_LOST, SESSION_CANCEL, NULL);
 	cut_transport(c);
 }
 

@@ -18,6 +18,15 @@ void exchange_charge(struct exchange *x)
 	budget_adjust(x->payer.budget, &x->payer.charge, EXCHANGE_BYTES + heads_bytes(x));
 }
 
+const char *exchange_keep_text(struct exchange *x, const char *text)
+{
+	if (!text)
+		return NULL;
+	const char *kept = arena_printf(exchange_arena(x), "%s", text).ptr;
+	exchange_charge(x);
+	return kept;
+}
+
 struct budget *flow_budget(const struct exchange *x, const struct flow *f)
 {
 	return f == &x->upload && x->up.budget ? x->up.budget : x->payer.budget;

@@ -127,13 +127,14 @@ struct slice exchange_cut_cookie(struct exchange *x, struct slice name)
 void exchange_set_routing(struct exchange *x, const struct request_routing *routing)
 {
 	x->place = routing->place;
-	x->tunnel.bytes_most = routing->tunnel_bytes;
-	if (routing->is_tunnel)
+	if (routing->is_tunnel) {
+		x->tunnel.bytes_most = routing->tunnel_bytes;
 		exchange_ask_for_tunnel(x, routing->upgrade);
-	else
-		x->context.is_streaming = routing->is_streaming && !x->upload.source_ended;
-	x->context.is_call = routing->is_call;
-	x->context.call_timeout = routing->call_timeout;
+	} else if (routing->is_streaming) {
+		x->context.is_streaming = !x->upload.source_ended;
+		x->context.is_call = routing->is_call;
+		x->context.call_timeout = routing->call_timeout;
+	}
 }
 
 void exchange_dispatch(struct exchange *x)
@@ -166,7 +167,7 @@ void exchange_note_cause(
 {
 	x->ending.cause = cause;
 	x->ending.code = code;
-	x->ending.detail = detail ? arena_printf(exchange_arena(x), "%s", detail).ptr : NULL;
+	x->ending.detail = exchange_keep_text(x, detail);
 }
 
 /* pushed.parent stays, for the log. */

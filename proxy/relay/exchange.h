@@ -172,6 +172,9 @@ static inline struct arena *exchange_arena(struct exchange *x)
 	return (struct arena *)(uintptr_t)&x->request->arena;
 }
 
+/* Keeps a copy of the text until the end of the exchange, which pays for it. NULL: returns NULL. */
+const char *exchange_keep_text(struct exchange *x, const char *text);
+
 /* For the patterns that its request is held against: anew in each loop pass, which it keeps short. */
 struct effort *exchange_effort(struct exchange *x);
 

@@ -77,7 +77,7 @@ struct request_routing {
 	bool is_tunnel;           /* to become one by exchange_ask_for_tunnel */
 	struct slice upgrade;     /* of a tunnel: exchange_ask_for_tunnel's */
 	uint64_t tunnel_bytes;    /* of a tunnel: its bytes_most */
-	bool is_streaming;        /* its body is a stream of messages */
+	bool is_streaming;        /* its body is a stream of messages: that of a call always */
 	bool is_call;             /* of gRPC */
 	usec call_timeout;        /* of a call; 0: it names none */
 };

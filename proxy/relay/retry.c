@@ -47,8 +47,7 @@ void exchange_note_failure(
 {
 	x->context.failure = cause;
 	x->context.failure_code = code;
-	x->context.failure_detail =
-	    detail ? arena_printf(exchange_arena(x), "%s", detail).ptr : NULL;
+	x->context.failure_detail = exchange_keep_text(x, detail);
 }
 
 bool exchange_retry_failed(

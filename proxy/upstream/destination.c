@@ -154,9 +154,7 @@ static void give(struct exchange *x, struct server *s)
 /* The log line may still name the server, which may be freed before that is written. */
 static void keep_address(struct exchange *x)
 {
-	if (x->context.up.address)
-		x->context.up.address =
-		    arena_printf(exchange_arena(x), "%s", x->context.up.address).ptr;
+	x->context.up.address = exchange_keep_text(x, x->context.up.address);
 }
 
 static void take_back(struct exchange *x)

@@ -11,7 +11,7 @@ void destination_note_refused(struct exchange *x, const struct net_address *to)
 {
 	char text[NET_ADDRESS_TEXT];
 	net_address_format(to, text, sizeof(text));
-	x->context.refused_address = arena_printf(exchange_arena(x), "%s", text).ptr;
+	x->context.refused_address = exchange_keep_text(x, text);
 }
 
 /* Why a request may not go somewhere. */

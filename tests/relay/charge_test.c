@@ -58,6 +58,28 @@ static void a_cookie_that_is_cut_out_of_the_request_is_not_paid_for(void **state
 	world_end(w);
 }
 
+/* Of a failure, of an address that was refused: as often as another server is asked. */
+static void the_texts_that_are_kept_of_an_attempt_are_charged(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down;
+	char text[5000];
+	memset(text, 'a', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	struct exchange *x = world_exchange(w, "GET", true, &down);
+	size_t before = w->down_budget.used_bytes;
+	exchange_note_failure(x, &relay_cause_UP_TLS, 0, text);
+	assert_int_equal(w->down_budget.used_bytes, own_bytes(x));
+	assert_true(w->down_budget.used_bytes >= before + sizeof(text));
+	assert_string_equal(exchange_keep_text(x, text), text);
+	assert_int_equal(w->down_budget.used_bytes, own_bytes(x));
+	assert_true(w->down_budget.used_bytes >= before + 2 * sizeof(text));
+	assert_null(exchange_keep_text(x, NULL));
+	exchange_dispatch(x);
+	world_end(w);
+}
+
 /* covers: R63 */
 static void the_request_body_is_charged_where_it_waits(void **state)
 {
@@ -274,6 +296,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_response_is_charged_to_the_clients_side),
 	    cmocka_unit_test(a_cookie_that_is_cut_out_of_the_request_is_not_paid_for),
+	    cmocka_unit_test(the_texts_that_are_kept_of_an_attempt_are_charged),
 	    cmocka_unit_test(the_request_body_is_charged_where_it_waits),
 	    cmocka_unit_test(heads_that_wait_are_charged),
 	    cmocka_unit_test(trailers_that_wait_are_charged),
