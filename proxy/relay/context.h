@@ -14,12 +14,6 @@ struct client_diary;
 struct limits_held;
 struct user_wait;
 struct origin_conn;
-struct destination;
-struct pool;
-struct server;
-
-/* A request is given to at most so many servers, one after another. */
-#define EXCHANGE_SERVERS_MOST 8u
 
 /* The connections that an exchange used, for the log: their ids, unique in the worker (0 = none), and
  * constant texts. */
@@ -46,20 +40,10 @@ enum upload_wait {
 };
 
 struct exchange_context {
-	struct user_wait *user_wait; /* what it waits for, to know its user; NULL: nothing */
-	/* Forward mode: what the request names, made when it was first asked for (upstream/on_demand.h). NULL: that
-	 * of its origin. It lives as long as an exchange has it. */
-	struct destination *destination;
+	struct user_wait *user_wait;     /* what it waits for, to know its user; NULL: nothing */
 	struct exchange_client_hop down; /* of a push: its parent's */
 	struct exchange_origin_hop up;   /* the last one that the request was sent on */
-	struct pool *pool;
-	/* The server that the request was given to; NULL: to none yet, or to none any more. It lives as long
-	 * as an exchange counts as outstanding there. */
-	struct server *server;
-	/* The servers that it was given to in vain, by their ids, so that it is given to none twice. */
-	uint32_t tried[EXCHANGE_SERVERS_MOST];
-	uint8_t tried_count;
-	uint8_t upload_wait; /* enum upload_wait */
+	uint8_t upload_wait;             /* enum upload_wait */
 	/* Why [access NAME] denied it: 1 + enum access_reason (route/access.h); 0: it did not. */
 	uint8_t denial;
 	/* The address for which its destination was refused, with the port, in the request's arena. NULL: none was. */
@@ -69,13 +53,6 @@ struct exchange_context {
 	const struct relay_cause *failure;
 	const char *failure_detail;
 	uint32_t failure_code;
-	/* Its server demands another version for it: it may be given to that one once more. */
-	bool may_return;
-	bool
-	    broke_off; /* an origin has ended its connection with an error before it was answered */
-	bool is_bound; /* to `server`: it waits for that one's connections alone */
-	bool wants_pushes; /* the client can use pushes that come with the response */
-	uint64_t affinity; /* the key of the server that the client's cookie names; 0: none */
 	/* The origin connection that just failed. dispatch prefers any other; never dereferenced. */
 	const struct origin_conn *avoid;
 	/* borrows: pushes for this client are held here; NULL = they cannot be held */

@@ -132,6 +132,11 @@ struct exchange_payer {
 	uint64_t *buffered;
 };
 
+/* A request is given to at most so many servers, one after another. */
+#define EXCHANGE_SERVERS_MOST 8u
+/* Room for struct upstream_attempt (upstream/attempt.h). */
+#define EXCHANGE_ATTEMPT_BYTES 72u
+
 struct exchange {
 	struct relay *relay;
 	uint64_t id;
@@ -158,6 +163,8 @@ struct exchange {
 	struct exchange_tunnel tunnel;
 	struct exchange_ending ending;
 	struct exchange_context context;
+	/* What upstream/ knows of the attempts to get an answer, in a type of its own; all 0 in a new exchange. */
+	_Alignas(uint64_t) unsigned char attempt[EXCHANGE_ATTEMPT_BYTES];
 	struct effort effort; /* exchange_effort */
 	usec effort_since;    /* the loop pass that it is for */
 	/* In a queue of the owner's: for an upstream leg (EXCHANGE_QUEUED), or for the start of a

@@ -35,16 +35,16 @@ void upstream_read_affinity(struct exchange *x)
 	uint64_t key = read_key(exchange_cut_cookie(x, slice_of_string(name)));
 
 	if (key == 0 && parent && parent->place.origin == x->place.origin)
-		key = parent->context.affinity;
+		key = attempt_of(parent)->affinity;
 	if (key != 0)
-		x->context.affinity = key;
+		attempt_of(x)->affinity = key;
 }
 
 void upstream_add_affinity(const struct exchange *x, struct http_head *response)
 {
-	const struct server *s = x->context.server;
+	const struct server *s = attempt_of(x)->server;
 
-	if (!s || exchange_is_push(x) || s->member.key == x->context.affinity)
+	if (!s || exchange_is_push(x) || s->member.key == attempt_of(x)->affinity)
 		return;
 	bool is_secure = slice_equal(x->request->scheme, SLICE("https"));
 	http_head_add_token(response, HTTP_TOKEN_SET_COOKIE,

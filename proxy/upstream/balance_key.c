@@ -72,7 +72,7 @@ void balance_ask(const struct destination *d, const struct exchange *x, struct b
 {
 	const struct conf_origin *o = d->origin;
 
-	q->affinity = x->context.affinity;
+	q->affinity = attempt_of(x)->affinity;
 	q->has_hash = false;
 	if (o->balance.hash == CONF_HASH_OFF)
 		return;

@@ -56,7 +56,7 @@ static struct server *server_of(struct balance_member *m)
 static uint32_t preferred_for(const struct destination *d, const struct exchange *x)
 {
 	const struct exchange *parent = exchange_is_push(x) ? x->pushed.parent : NULL;
-	const struct server *s = parent ? parent->context.server : NULL;
+	const struct server *s = parent ? attempt_of(parent)->server : NULL;
 	return s && s->destination == d ? s->member.id : 0;
 }
 
@@ -77,13 +77,13 @@ static enum pool_kind kind_of(const struct server *s, struct exchange *x)
 	bool has_pushes = !s->known.protocol || (s->known.capabilities & SESSION_TAKES_PUSHES) != 0;
 	if (route->subscription)
 		x->pushes.is_subscription =
-		    has_pushes && offer_is_subscription(x, x->context.wants_pushes);
+		    has_pushes && offer_is_subscription(x, attempt_of(x)->wants_pushes);
 	if (x->tunnel.is_asked)
 		return POOL_TUNNELS;
 	if (x->pushes.is_subscription)
 		return POOL_SUBSCRIPTIONS;
 	bool may_push =
-	    x->context.wants_pushes && has_pushes && !is_push_off(s->destination, route);
+	    attempt_of(x)->wants_pushes && has_pushes && !is_push_off(s->destination, route);
 	return may_push ? POOL_PUSH : POOL_PLAIN;
 }
 
@@ -117,15 +117,15 @@ static RARE struct server *choose_of_several(struct destination *d, struct excha
 {
 	struct balance_question question = {
 	    .preferred = preferred_for(d, x),
-	    .tried = x->context.tried,
-	    .tried_count = x->context.tried_count,
+	    .tried = attempt_of(x)->tried,
+	    .tried_count = attempt_of(x)->tried_count,
 	};
 	balance_ask(d, x, &question);
 	struct server *s =
 	    server_of(balance_choose(d->balance, &question, d->upstream->env->relay->now));
 	bool may_move = s && !question.has_hash && question.affinity != s->member.key &&
 			question.preferred != s->member.id && balance_prefers(&s->member);
-	x->context.is_bound = s && (!may_move || x->context.tried_count > 0);
+	attempt_of(x)->is_bound = s && (!may_move || attempt_of(x)->tried_count > 0);
 	bool is_idle = s && s->member.outstanding == 0;
 	if (may_move && !is_idle && !may_send_soon(s, x))
 		s = one_that_sends_soon(d, s, x);
@@ -146,8 +146,8 @@ static struct server *choose(struct destination *d, struct exchange *x)
 
 static void give(struct exchange *x, struct server *s)
 {
-	ensure(!x->context.server);
-	x->context.server = s;
+	ensure(!attempt_of(x)->server);
+	attempt_of(x)->server = s;
 	balance_count(s->destination->balance, &s->member, 1);
 }
 
@@ -159,10 +159,10 @@ static void keep_address(struct exchange *x)
 
 static void take_back(struct exchange *x)
 {
-	struct server *s = x->context.server;
+	struct server *s = attempt_of(x)->server;
 	server_tunnel_left(s, x);
-	x->context.server = NULL;
-	x->context.pool = NULL;
+	attempt_of(x)->server = NULL;
+	attempt_of(x)->pool = NULL;
 	balance_count(s->destination->balance, &s->member, -1);
 	server_check_gone(s);
 }
@@ -182,8 +182,8 @@ static void serve_next(struct server *s)
 
 static void note_tried(struct exchange *x)
 {
-	ensure(x->context.tried_count < EXCHANGE_SERVERS_MOST);
-	x->context.tried[x->context.tried_count++] = x->context.server->member.id;
+	ensure(attempt_of(x)->tried_count < EXCHANGE_SERVERS_MOST);
+	attempt_of(x)->tried[attempt_of(x)->tried_count++] = attempt_of(x)->server->member.id;
 	keep_address(x);
 }
 
@@ -195,7 +195,7 @@ static void send_to(struct server *s, struct exchange *x)
 	give(x, s);
 	/* Their numbers are bounded for each server; on demand, the address was judged. */
 	if (kind == POOL_SUBSCRIPTIONS || kind == POOL_TUNNELS || s->destination->is_on_demand)
-		x->context.is_bound = true;
+		attempt_of(x)->is_bound = true;
 	pool_dispatch(server_pool(s, kind), x);
 }
 
@@ -231,11 +231,12 @@ static void fail(struct destination *d, struct exchange *x)
 
 void destination_dispatch(struct destination *d, struct exchange *x)
 {
-	struct server *before = x->context.server; /* it was sent there */
+	struct server *before = attempt_of(x)->server; /* it was sent there */
 	if (before) {
-		if (x->context.tried_count < EXCHANGE_SERVERS_MOST && !x->context.may_return)
+		if (attempt_of(x)->tried_count < EXCHANGE_SERVERS_MOST &&
+		    !attempt_of(x)->may_return)
 			note_tried(x);
-		x->context.may_return = false;
+		attempt_of(x)->may_return = false;
 		take_back(x);
 	}
 	struct server *s = choose(d, x);
@@ -252,8 +253,8 @@ void destination_dispatch(struct destination *d, struct exchange *x)
 void destination_undispatch(struct destination *d, struct exchange *x)
 {
 	destination_note_queued(x);
-	if (x->context.pool) {
-		pool_unqueue(x->context.pool, x);
+	if (attempt_of(x)->pool) {
+		pool_unqueue(attempt_of(x)->pool, x);
 		return;
 	}
 	d->queued--;
@@ -262,7 +263,7 @@ void destination_undispatch(struct destination *d, struct exchange *x)
 
 void destination_exchange_ended(struct exchange *x)
 {
-	struct server *s = x->context.server;
+	struct server *s = attempt_of(x)->server;
 	if (!s)
 		return;
 	take_back(x);
@@ -291,7 +292,7 @@ static void note_failure(struct exchange *x, const struct relay_cause *cause, co
 	if (was_reached)
 		exchange_note_failure(x, cause, 0, detail);
 	if (cause == &relay_cause_OWN_ADDRESS) /* found when it was connected to */
-		destination_note_refused(x, x->context.server->address);
+		destination_note_refused(x, attempt_of(x)->server->address);
 }
 
 static void fail_with(struct exchange *x, const struct relay_cause *cause, const char *detail)
@@ -307,12 +308,12 @@ static void fail_with(struct exchange *x, const struct relay_cause *cause, const
 void destination_try_another(
     struct destination *d, struct exchange *x, const struct relay_cause *cause, const char *detail)
 {
-	if (x->context.tried_count < EXCHANGE_SERVERS_MOST)
+	if (attempt_of(x)->tried_count < EXCHANGE_SERVERS_MOST)
 		note_tried(x);
 	if (d->is_stale)
 		collect_members(d);
-	bool was_only = d->member_count == 1 && d->members[0] == &x->context.server->member;
-	bool may_more = x->context.tried_count < EXCHANGE_SERVERS_MOST && !was_only;
+	bool was_only = d->member_count == 1 && d->members[0] == &attempt_of(x)->server->member;
+	bool may_more = attempt_of(x)->tried_count < EXCHANGE_SERVERS_MOST && !was_only;
 	struct server *s = may_more ? choose(d, x) : NULL;
 	note_failure(x, cause, detail);
 	if (!s) {
@@ -345,7 +346,7 @@ static void empty_server(struct destination *d, struct server *s)
 			pool_take_waiting(s->pools[kind], &waiting);
 	while (!list_is_empty(&waiting)) {
 		struct exchange *x = list_first(&waiting, struct exchange, waiting);
-		pool_unqueue(x->context.pool, x);
+		pool_unqueue(attempt_of(x)->pool, x);
 		struct server *other = choose(d, x);
 		take_back(x);
 		if (other)
@@ -380,10 +381,10 @@ static void rouse(struct destination *d, struct server *s)
 		struct pool *p = list_first(&d->waiting_pools[kind], struct pool, waiting);
 		struct exchange *x =
 		    p ? list_first(&p->shared.requests, struct exchange, waiting) : NULL;
-		if (!x || s->member.is_backup != x->context.server->member.is_backup ||
-		    may_send_soon(x->context.server, x) || !may_send_soon(s, x))
+		if (!x || s->member.is_backup != attempt_of(x)->server->member.is_backup ||
+		    may_send_soon(attempt_of(x)->server, x) || !may_send_soon(s, x))
 			continue;
-		pool_unqueue(x->context.pool, x);
+		pool_unqueue(attempt_of(x)->pool, x);
 		take_back(x);
 		send_to(s, x);
 	}

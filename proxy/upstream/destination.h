@@ -9,7 +9,7 @@
  *                           └─ a pool of each kind, made when it is first used ─── origin connections
  *
  * The queue is the destination's: a server that dies keeps no request. A request is given to a server when it is
- * dispatched (exchange_context.server) and waits for that one's connections. When those of another server, which
+ * dispatched (upstream_attempt.server) and waits for that one's connections. When those of another server, which
  * has less to do, have room first, that one takes it over, unless the request is bound to its server: by hash, by affinity, or because
  * others were tried in vain.
  */

@@ -31,7 +31,7 @@ static bool is_failure(const struct relay_cause *cause)
 
 void health_report_failure(const struct exchange *x, const struct relay_cause *cause)
 {
-	struct server *s = x->context.server;
+	struct server *s = attempt_of(x)->server;
 	bool counts = s && s->health.may_eject && !exchange_is_push(x) && !exchange_is_tunnel(x);
 	bool is_whole = x->download.source_ended && x->response.answered_by == ANSWERED_BY_ORIGIN;
 	if (counts && !is_whole && is_failure(cause))

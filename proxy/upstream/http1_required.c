@@ -89,7 +89,7 @@ const struct relay_cause *origin_http1_cause(const struct origin_conn *c, const 
 	    (cause == &relay_cause_UP_RESET ||
 		(cause == &relay_cause_UP_LOST && http_method_is_idempotent(x->method))))
 		cause = &relay_cause_UP_NEEDS_HTTP1;
-	x->context.may_return =
+	attempt_of(x)->may_return =
 	    cause == &relay_cause_UP_NEEDS_HTTP1 || cause == &relay_cause_UP_UNPROCESSED;
 	return cause;
 }

@@ -111,8 +111,8 @@ bool origin_conn_is_own(const struct origin_conn *c)
 
 bool upstream_is_open_to(const struct exchange *push, const struct request_facts *f)
 {
-	const struct destination *d = push->context.destination;
-	const struct server *s = push->context.server;
+	const struct destination *d = attempt_of(push)->destination;
+	const struct server *s = attempt_of(push)->server;
 	struct effort effort = effort_of(LIMIT_EFFORT_OF_REQUEST);
 	struct refusal refusal;
 	if (!d)

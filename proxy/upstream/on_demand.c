@@ -232,7 +232,7 @@ static void use(struct demand *m, struct exchange *x)
 		list_remove(&m->link);
 		list_remove(&m->sibling);
 	}
-	x->context.destination = &m->destination;
+	attempt_of(x)->destination = &m->destination;
 }
 
 static void leave(struct on_demand *o, struct demand *m)
@@ -408,7 +408,7 @@ void on_demand_adopt(struct destination *d, struct exchange *push)
 
 RARE void on_demand_exchange_ended(struct exchange *x)
 {
-	struct destination *d = x->context.destination;
-	x->context.destination = NULL;
+	struct destination *d = attempt_of(x)->destination;
+	attempt_of(x)->destination = NULL;
 	leave(d->upstream->on_demand, demand_of(d));
 }

@@ -22,7 +22,7 @@ struct on_demand;
 bool on_demand_open(struct upstream *u, char *error, size_t error_size);
 void on_demand_close(struct on_demand *o); /* every connection at once; accepts NULL, as the next */
 void on_demand_free(struct on_demand *o);
-/* The destination of x, in forward mode; it is x->context.destination from now on. NULL: x has failed. */
+/* The destination of x, in forward mode; it is that of its attempt from now on. NULL: x has failed. */
 struct destination *on_demand_get(struct upstream *u, struct exchange *x);
 /* A push that came on a connection to d uses it too. */
 void on_demand_adopt(struct destination *d, struct exchange *push);

@@ -58,8 +58,8 @@ const struct relay_cause *origin_breakage_cause(
 	bool may_repeat = cause == &relay_cause_UP_UNPROCESSED || cause == &relay_cause_UP_LOST;
 	if (!c->breakage.has_come || !may_repeat || !is_unanswered(leg))
 		return cause;
-	struct exchange_context *context = &leg->exchange->context;
-	bool was_before = context->broke_off;
-	context->broke_off = true;
+	struct upstream_attempt *attempt = attempt_of(leg->exchange);
+	bool was_before = attempt->has_seen_breakage;
+	attempt->has_seen_breakage = true;
 	return leg == c->breakage.blamed || was_before ? &relay_cause_UP_ERROR : cause;
 }

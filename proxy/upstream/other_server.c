@@ -4,10 +4,10 @@
 
 bool upstream_was_tried(const struct exchange *x, const struct server *s)
 {
-	for (unsigned i = 0; i < x->context.tried_count; i++)
-		if (x->context.tried[i] == s->member.id)
+	for (unsigned i = 0; i < attempt_of(x)->tried_count; i++)
+		if (attempt_of(x)->tried[i] == s->member.id)
 			return true;
-	return s == x->context.server;
+	return s == attempt_of(x)->server;
 }
 
 /* except: those that x was given to do not count; NULL: all count. At most `most` are counted. */
@@ -27,14 +27,14 @@ static unsigned count_servers(
 
 bool upstream_has_other_server(const struct exchange *x)
 {
-	const struct server *last = x->context.server;
-	return last && x->context.tried_count + 1u < EXCHANGE_SERVERS_MOST &&
+	const struct server *last = attempt_of(x)->server;
+	return last && attempt_of(x)->tried_count + 1u < EXCHANGE_SERVERS_MOST &&
 	       count_servers(last->destination, x, 1) > 0;
 }
 
 bool upstream_may_try_again(const struct exchange *x)
 {
-	const struct server *last = x->context.server;
+	const struct server *last = attempt_of(x)->server;
 	return last &&
 	       (upstream_has_other_server(x) || count_servers(last->destination, NULL, 2) < 2);
 }

@@ -370,7 +370,7 @@ void pool_serve(struct pool *p)
 	while (pool_is_waiting(p) && (x = pool_next_to_send(p, &c))) {
 		if (pool_slow_defers(p, x))
 			continue;
-		pool_unqueue(x->context.pool, x);
+		pool_unqueue(attempt_of(x)->pool, x);
 		pool_take_over(p, x);
 		p->pace.sent++;
 		destination_note_queued(x);
@@ -385,7 +385,7 @@ void pool_serve(struct pool *p)
 
 void pool_dispatch(struct pool *p, struct exchange *x)
 {
-	x->context.pool = p;
+	attempt_of(x)->pool = p;
 	if (x->tunnel.is_asked && !server_count_tunnel(p->server, x))
 		return;
 	uint32_t most = p->origin->max_requests;

@@ -11,6 +11,7 @@
 #include "proxy/conf/conf.h"
 #include "proxy/net/net.h"
 #include "proxy/relay/relay.h"
+#include "proxy/upstream/attempt.h"
 
 struct session;
 struct session_plan;

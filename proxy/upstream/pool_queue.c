@@ -81,12 +81,12 @@ static const struct relay_cause *why_full(const struct pool *p)
 void pool_enqueue(struct pool *p, struct exchange *x)
 {
 	const struct relay_cause *full = why_full(p);
-	x->context.pool = p;
+	attempt_of(x)->pool = p;
 	if (full) {
 		exchange_on_up_failed(x, full, 0, NULL);
 		return;
 	}
-	struct waiting_line *line = x->context.is_bound ? &p->bound : &p->shared;
+	struct waiting_line *line = attempt_of(x)->is_bound ? &p->bound : &p->shared;
 	bool is_ahead_of_need = exchange_is_push(x) && x->pushed.claims == 0;
 	list_append(is_ahead_of_need ? &line->pushes : &line->requests, &x->waiting);
 	if (!is_empty(&p->shared) && !list_is_linked(&p->waiting))
@@ -203,11 +203,11 @@ struct exchange *pool_next_to_send(struct pool *p, struct origin_conn **c)
 
 void pool_take_over(struct pool *p, struct exchange *x)
 {
-	x->context.pool = p;
-	if (x->context.server == p->server)
+	attempt_of(x)->pool = p;
+	if (attempt_of(x)->server == p->server)
 		return;
-	balance_count(p->server->destination->balance, &x->context.server->member, -1);
+	balance_count(p->server->destination->balance, &attempt_of(x)->server->member, -1);
 	balance_count(p->server->destination->balance, &p->server->member, 1);
-	server_check_gone(x->context.server);
-	x->context.server = p->server;
+	server_check_gone(attempt_of(x)->server);
+	attempt_of(x)->server = p->server;
 }

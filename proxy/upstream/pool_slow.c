@@ -42,7 +42,7 @@ uint32_t pool_slow_wanted(const struct pool *p)
 void pool_slow_enqueue(struct pool *p, struct exchange *x)
 {
 	struct destination *d = p->server->destination;
-	x->context.pool = p;
+	attempt_of(x)->pool = p;
 	if (d->queued >= p->origin->max_queue ||
 	    d->slow_queued >= share_of(p, p->origin->max_queue)) {
 		exchange_on_up_failed(x, &relay_cause_QUEUE_FULL, 0, NULL);
@@ -73,7 +73,7 @@ bool pool_slow_defers(struct pool *p, struct exchange *x)
 	bool is_apart = x->context.upload_wait == UPLOAD_IS_SLOW;
 	if (is_apart || !pool_slow_applies(p, x) || pool_slow_has_room(p))
 		return false;
-	pool_unqueue(x->context.pool, x);
+	pool_unqueue(attempt_of(x)->pool, x);
 	pool_take_over(p, x);
 	pool_slow_enqueue(p, x);
 	return true;
@@ -90,7 +90,7 @@ struct exchange *pool_slow_next(struct pool *p, struct origin_conn **c)
 
 void pool_slow_is_whole(struct exchange *x)
 {
-	struct pool *p = x->context.pool;
+	struct pool *p = attempt_of(x)->pool;
 	pool_slow_unqueue(p, x);
 	pool_dispatch(p, x);
 }

@@ -140,15 +140,15 @@ bool upstream_is_empty(const struct upstream *u)
 
 static struct destination *destination_of(const struct upstream *u, const struct exchange *x)
 {
-	return x->context.destination ? x->context.destination
-				      : &u->destinations[x->place.origin->index];
+	return attempt_of(x)->destination ? attempt_of(x)->destination
+					  : &u->destinations[x->place.origin->index];
 }
 
 void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push)
 {
-	x->context.wants_pushes = wants_push;
+	attempt_of(x)->wants_pushes = wants_push;
 	bool is_forward = x->place.origin->kind == CONF_ORIGIN_FORWARD;
-	if (is_forward && !x->context.destination && !on_demand_get(u, x))
+	if (is_forward && !attempt_of(x)->destination && !on_demand_get(u, x))
 		return;
 	struct destination *d = destination_of(u, x);
 	if (x->upload.source_ended || !gathering_begins(d, x))
@@ -182,7 +182,7 @@ void upstream_exchange_ended(struct exchange *x)
 	if (x->ending.cause && x->ending.cause->is_timeout)
 		health_report_failure(x, x->ending.cause);
 	destination_exchange_ended(x);
-	if (x->context.destination)
+	if (attempt_of(x)->destination)
 		on_demand_exchange_ended(x);
 }
 

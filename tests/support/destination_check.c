@@ -34,8 +34,8 @@ static void check_pool(const struct pool *p)
 	for (unsigned i = 0; i < 4; i++)
 		list_for_each(lists[i], x, struct exchange, waiting)
 		{
-			ensure(x->context.pool == p && x->context.server == p->server);
-			ensure(x->context.is_bound == (i < 2));
+			ensure(attempt_of(x)->pool == p && attempt_of(x)->server == p->server);
+			ensure(attempt_of(x)->is_bound == (i < 2));
 			ensure(x->context.upload_wait == UPLOAD_WAITS_NOT);
 		}
 	uint32_t open = 0;
@@ -43,7 +43,7 @@ static void check_pool(const struct pool *p)
 	ensure(p->slow.open == open && p->slow.queued == length_of(&p->slow.waiting));
 	list_for_each(&p->slow.waiting, x, struct exchange, waiting)
 	{
-		ensure(x->context.pool == p && x->context.server == p->server);
+		ensure(attempt_of(x)->pool == p && attempt_of(x)->server == p->server);
 		ensure(x->context.upload_wait == UPLOAD_IS_SLOW && !x->upload.source_ended);
 	}
 }
@@ -64,8 +64,8 @@ static void check_server(const struct server *s)
 	}
 	list_for_each(&r->live, x, struct exchange, link)
 	{
-		outstanding += x->context.server == s;
-		tunnels += x->context.server == s && x->tunnel.is_counted;
+		outstanding += attempt_of(x)->server == s;
+		tunnels += attempt_of(x)->server == s && x->tunnel.is_counted;
 	}
 	ensure(!s->is_leaving || retired == connections);
 	ensure(s->queued == queued && s->connections == connections);

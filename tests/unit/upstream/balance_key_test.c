@@ -23,8 +23,9 @@ static struct balance_question ask(const struct asked *a, struct http_head *head
 {
 	struct conf_origin origin = {.name = a->origin ? a->origin : "o", .balance = a->balance};
 	struct destination d = {.origin = &origin};
-	struct exchange x = {.request = head, .facts = {.head = head, .client = a->client}, .context = {.affinity = 77}};
+	struct exchange x = {.request = head, .facts = {.head = head, .client = a->client}};
 	struct balance_question q = {.preferred = 5};
+	attempt_of(&x)->affinity = 77;
 	if (a->path)
 		head->path = slice_of_string(a->path);
 	if (a->authority)

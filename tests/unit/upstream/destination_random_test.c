@@ -372,7 +372,7 @@ static void the_fleet_changes(struct scene *c)
 
 static bool is_idle_with_room(struct server *s, const struct exchange *x)
 {
-	struct pool *p = x->context.pool;
+	struct pool *p = attempt_of(x)->pool;
 	struct pool *own = s->pools[p->kind];
 	return own && balance_prefers(&s->member) && !s->is_leaving && s->member.outstanding == 0 &&
 	       server_may_send_soon(s, p->kind, x) && own->connecting == 0 && pool_conn_with_room(own, x);
@@ -384,7 +384,7 @@ static void assert_nobody_waits_in_vain(struct scene *c)
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++) {
 		struct pool *p = list_first(&d->waiting_pools[kind], struct pool, waiting);
 		struct exchange *x = p ? list_first(&p->shared.requests, struct exchange, waiting) : NULL;
-		if (!x || x->needs_fresh || x->context.pool->connecting > 0)
+		if (!x || x->needs_fresh || attempt_of(x)->pool->connecting > 0)
 			continue;
 		list_for_each(&d->servers, s, struct server, link) assert_false(is_idle_with_room(s, x));
 	}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What upstream/ knows of a request's attempts to get an answer: where it was given to, where in vain, where it waits.
+ * Private to upstream/. It lies in the exchange, which has room for it and knows no more of it, and is gone with that.
+ */
+#ifndef PUSHGATE_UPSTREAM_ATTEMPT_H
+#define PUSHGATE_UPSTREAM_ATTEMPT_H
+
+#include "proxy/relay/relay.h"
+
+struct destination;
+struct pool;
+struct server;
+
+/* may_alias: the exchange has an array of bytes in its place. */
+struct __attribute__((may_alias)) upstream_attempt {
+	/* Forward mode: what the request names, made when it was first asked for (on_demand.h). NULL: that of its
+	 * origin. It lives as long as an exchange has it. */
+	struct destination *destination;
+	struct pool *pool;
+	/* The server that the request was given to; NULL: to none yet, or to none any more. It lives as long
+	 * as an exchange counts as outstanding there. */
+	struct server *server;
+	/* The servers that it was given to in vain, by their ids, so that it is given to none twice. */
+	uint32_t tried[EXCHANGE_SERVERS_MOST];
+	uint64_t affinity; /* the key of the server that the client's cookie names; 0: none */
+	uint8_t tried_count;
+	/* Its server demands another version for it: it may be given to that one once more. */
+	bool may_return;
+	/* An origin has ended its connection with an error before it was answered. */
+	bool has_seen_breakage;
+	bool is_bound;     /* to `server`: it waits for that one's connections alone */
+	bool wants_pushes; /* the client can use pushes that come with the response */
+};
+_Static_assert(sizeof(struct upstream_attempt) <= EXCHANGE_ATTEMPT_BYTES, "it has room there");
+
+static inline struct upstream_attempt *attempt_of(const struct exchange *x)
+{
+	return (struct upstream_attempt *)(uintptr_t)x->attempt;
+}
+
+#endif
