@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The facts about a request that all decisions on its offers share; see request.h. */
 #include "policy/request.h"
 
 size_t policy_request_bytes(const struct policy_rules *rules)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Paths as a tree of segments: what lies below a prefix, and what climbs above it; see path.h. */
 #include "proxy/http/path.h"
 
 #include "proxy/base/ascii.h"

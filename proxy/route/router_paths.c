@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The prefixes of a router, sorted, with a binary search for the longest one; see router_paths.h. */
 #include "proxy/route/router_paths.h"
 
 #include "proxy/base/memory.h"
