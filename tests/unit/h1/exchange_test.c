@@ -356,10 +356,35 @@ static void the_end_can_be_ordered_at_any_time(void **state)
 	}
 }
 
+/* Some pieces have been read before the one in which the body begins. */
+static void a_request_is_skipped_over_any_number_of_pieces(void **state)
+{
+	struct bench *b = *state;
+	static const char all[] = GET POST "Content-Length: 9\r\n\r\nskip this" GET;
+	for (size_t size = 1; size <= sizeof(all); size++) {
+		begin(b, H1_SERVER);
+		for (size_t at = 0; at < sizeof(all) - 1; at += size)
+			put_bytes(b, all + at, sizeof(all) - 1 - at < size ? sizeof(all) - 1 - at : size);
+		for (unsigned i = 0; i < 2; i++) {
+			struct h1_event e;
+			struct h1_output o;
+			while (h1_next_event(b->conn, &e) && e.kind != H1_EVENT_HEAD)
+				assert_int_equal(e.kind, H1_EVENT_CLOSED);
+			http_head_free(e.head);
+			assert_true(respond(b, 204, NULL, true));
+			while (h1_next_output(b->conn, 8, &o)) {}
+		}
+		h1_reset(b->conn);
+		drain(b);
+		assert_string_equal(b->told, "H.");
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
+	    TEST(a_request_is_skipped_over_any_number_of_pieces),
 	    TEST(each_message_is_the_same_wherever_it_is_cut),
 	    TEST(pipelined_requests_are_answered_in_order_one_at_a_time),
 	    TEST(a_body_of_unknown_length_is_chunked_but_not_for_http_1_0),
