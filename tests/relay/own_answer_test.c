@@ -95,6 +95,27 @@ static void json_has_no_more_of_the_detail_than_the_text(void **state)
 	world_free(w);
 }
 
+/* What is known of an origin is for the log, except what it was that made its response no response. */
+static void details_of_origins_are_not_for_clients(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < RELAY_CAUSE_COUNT; i++) {
+		const struct relay_cause *cause = relay_cause_table[i];
+		bool is_public = cause == &relay_cause_UP_FAULT || cause == &relay_cause_UP_MALFORMED ||
+				 cause == &relay_cause_UP_FIELDS_LARGE ||
+				 (cause->side != RELAY_ORIGIN && cause != &relay_cause_NO_TUNNEL);
+		if (cause->status < 400)
+			continue;
+		struct world *w = world_new();
+		char wanted[64];
+		snprintf(wanted, sizeof(wanted), ": %s\n", is_public ? "10.1.2.3" : cause->name);
+		const char *body = refused(w, "GET", NULL, cause, "10.1.2.3");
+		if (!strstr(body, wanted))
+			fail_msg("%s: %s", cause->name, body);
+		world_free(w);
+	}
+}
+
 static char page[20000];
 static const char *page_type;
 
@@ -236,6 +257,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(client_that_prefers_json_gets_it),
 	    cmocka_unit_test(json_has_no_more_of_the_detail_than_the_text),
+	    cmocka_unit_test(details_of_origins_are_not_for_clients),
 	    cmocka_unit_test(owners_body_takes_the_place_of_the_text),
 	    cmocka_unit_test(owners_json_is_not_replaced_by_ours),
 	    cmocka_unit_test(body_for_which_there_is_no_room_becomes_the_text),

@@ -377,6 +377,7 @@ static void a_request_is_skipped_over_any_number_of_pieces(void **state)
 		h1_reset(b->conn);
 		drain(b);
 		assert_string_equal(b->told, "H.");
+		assert_memory_equal(b->fields, "GET http a /;", 13);
 	}
 }
 

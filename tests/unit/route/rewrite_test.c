@@ -454,9 +454,39 @@ static void few_references_that_climb_are_resolved(void **state)
 	check_field("/api /", "/api/a/c", "link", said, wanted);
 }
 
+/* ---- two routes ---- */
+
+/* Whether a response that was fetched by one route may answer a request for the other. */
+static void routes_rewrite_alike_what_they_send_as_the_same_path(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *one, *other, *path; /* rewrite of each, NULL: none */
+		bool is_alike;
+	} rows[] = {
+	    {NULL, NULL, "/a/x", true},
+	    {"/a /b", NULL, "/a/x", false},
+	    {NULL, "/a /b", "/a/x", false},
+	    {"/a /b", NULL, "/c/x", true},
+	    {NULL, "/a /b", "/c/x", true},
+	    {"/a /b", "/a /b", "/a/x", true},
+	    {"/a /b", "/a /c", "/a/x", false},
+	    {"/a /b", "/a/x /b", "/a/x", false},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct made one = made_new(rows[i].one, rows[i].path), other = made_new(rows[i].other, rows[i].path);
+		const struct conf_route *a = one.x.context.route, *b = other.x.context.route;
+		assert_int_equal(offer_rewrites_alike(a, b, slice_of_string(rows[i].path)), rows[i].is_alike);
+		assert_true(offer_rewrites_alike(a, a, slice_of_string(rows[i].path)));
+		made_free(&one);
+		made_free(&other);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(routes_rewrite_alike_what_they_send_as_the_same_path),
 	    cmocka_unit_test(the_prefix_is_exchanged_at_the_border_of_a_segment),
 	    cmocka_unit_test(a_path_that_climbs_is_seen_in_each_spelling),
 	    cmocka_unit_test(a_location_gets_the_public_path),
