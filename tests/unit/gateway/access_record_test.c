@@ -219,6 +219,32 @@ static void each_end_of_a_push_has_its_line_and_its_counters(void **state)
 	}
 }
 
+/* ---- causes ---- */
+
+static void each_cause_is_counted_and_those_of_memory_twice(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	struct gate_peer *client = gate_client(w, NULL);
+	const struct observe_counters *c = &w->counters;
+	for (size_t i = 0; i < RELAY_CAUSE_COUNT; i++) {
+		const struct relay_cause *cause = relay_cause_table[i];
+		if (cause->status > 0 && cause->status < 400) /* an answer of a route */
+			continue;
+		gate_get(client, "/a");
+		UNTIL(w, c->requests_open == 1);
+		const struct observe_counters before = *c;
+		exchange_abort(list_first(&w->gateway->relay.live, struct exchange, link), cause, NULL);
+		UNTIL(w, c->requests_open == 0);
+		for (size_t k = 0; k < RELAY_CAUSE_COUNT; k++)
+			assert_int_equal(c->causes[k] - before.causes[k], k == i);
+		assert_int_equal(c->shed_offers - before.shed_offers, cause == &relay_cause_SHED);
+		assert_int_equal(c->shed_streams - before.shed_streams,
+		    cause == &relay_cause_MEMORY_STALLED || cause == &relay_cause_MEMORY_SHORT);
+	}
+	gate_world_free(w);
+}
+
 /* ---- held responses ---- */
 
 static void each_outcome_of_a_held_response_has_its_counter(void **state)
@@ -258,6 +284,7 @@ int main(void)
 	    cmocka_unit_test(each_end_of_a_request_has_its_line_and_its_counters),
 	    cmocka_unit_test(a_tunnel_has_its_bytes_and_says_who_ended_it),
 	    cmocka_unit_test(each_end_of_a_push_has_its_line_and_its_counters),
+	    cmocka_unit_test(each_cause_is_counted_and_those_of_memory_twice),
 	    cmocka_unit_test(each_outcome_of_a_held_response_has_its_counter),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

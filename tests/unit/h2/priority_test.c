@@ -155,6 +155,10 @@ SCRIPT_TEST(many_priority_updates_for_idle_streams_are_bounded)
 	assert_true(s->budget.used_bytes < 100000);
 	requests(s, 1, NULL); /* the oldest are forgotten */
 	priority_is(s, 1, 3, false);
+	requests(s, 2743, NULL);
+	priority_is(s, 2743, 3, false);
+	requests(s, 2745, NULL); /* the last 128 are known */
+	priority_is(s, 2745, 1, false);
 	requests(s, 2999, NULL);
 	priority_is(s, 2999, 1, false);
 	script_close(s);

@@ -154,6 +154,23 @@ static void what_alpn_chooses_may_change_with_each_connection(void **state)
 	end(&s);
 }
 
+static void a_server_that_chooses_no_protocol_fails_each_connection(void **state)
+{
+	(void)state;
+	struct scene s = scene("[origin d]\nserver = h2://%a\ntls-verify = no\n[route d]\nhost = d.example\norigin = d", NULL);
+	struct net_tls *silent = server_of(&s, NULL);
+	s.site->options.tls = silent;
+	struct gate_stream *x = gate_request(s.client, "GET", "d.example", "/a", true, NULL);
+	done(&s, x, 503);
+	assert_true(s.w->counters.upstream_failed > 0);
+	assert_int_equal(s.w->counters.upstream_failed, s.w->counters.upstream_connections);
+	assert_int_equal(s.w->counters.causes[relay_cause_index(&relay_cause_UP_NO_ALPN)], 1);
+	gate_world_free_gateway(s.w);
+	s.site->options.tls = s.h2;
+	end(&s);
+	net_tls_free(silent);
+}
+
 static struct scene *demanding;
 
 /* The next connection speaks HTTP/1.1. */
@@ -326,6 +343,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(what_alpn_chooses_may_change_with_each_connection),
+	    cmocka_unit_test(a_server_that_chooses_no_protocol_fails_each_connection),
 	    cmocka_unit_test(a_server_that_demands_http1_gets_it_for_a_time),
 	    cmocka_unit_test(a_subscription_to_an_origin_without_pushes_is_a_request_like_any_other),
 	    cmocka_unit_test(an_origin_that_learns_to_carry_tunnels_gets_them),
