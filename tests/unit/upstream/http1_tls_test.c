@@ -180,6 +180,39 @@ static void demand_http1(struct gate_stream *s)
 	speak_http1(demanding);
 }
 
+static void demand_http1_at_its_site(struct gate_stream *s)
+{
+	gate_reset_stream(s, SESSION_HTTP_1_1_REQUIRED);
+	s->peer->site->options.tls = demanding->http1;
+	script_site(s->peer->site);
+}
+
+static struct script_peer *asked_over_http1(struct gate_site *site)
+{
+	bool is_there = script_origins(site) > 0 && script_saw(script_origin(site, 0), "GET /a HTTP/1.1\r\n");
+	return is_there ? script_origin(site, 0) : NULL;
+}
+
+/* A server has not failed by that: it may be the next one too, and so may the other. */
+static void servers_that_all_demand_http1_get_it(void **state)
+{
+	(void)state;
+	struct scene s = scene("[origin d]\nserver = https://%a\nserver = https://%b\ntls-verify = no\n"
+			       "balance = round-robin\n[route d]\nhost = d.example\norigin = d", NULL);
+	demanding = &s;
+	struct gate_site *sites = s.w->sites;
+	for (unsigned i = 0; i < 2; i++) {
+		sites[i].options.tls = s.h2;
+		sites[i].serve = demand_http1_at_its_site;
+	}
+	struct gate_stream *x = gate_request(s.client, "GET", "d.example", "/a", true, NULL);
+	UNTIL(s.w, x->is_over || asked_over_http1(&sites[0]) || asked_over_http1(&sites[1]));
+	assert_false(x->is_over);
+	put(asked_over_http1(&sites[0]) ? asked_over_http1(&sites[0]) : asked_over_http1(&sites[1]), OK);
+	done(&s, x, 200);
+	end(&s);
+}
+
 static void asks_over_http1(struct scene *s, const char *path)
 {
 	char line[64];
@@ -345,6 +378,7 @@ int main(void)
 	    cmocka_unit_test(what_alpn_chooses_may_change_with_each_connection),
 	    cmocka_unit_test(a_server_that_chooses_no_protocol_fails_each_connection),
 	    cmocka_unit_test(a_server_that_demands_http1_gets_it_for_a_time),
+	    cmocka_unit_test(servers_that_all_demand_http1_get_it),
 	    cmocka_unit_test(a_subscription_to_an_origin_without_pushes_is_a_request_like_any_other),
 	    cmocka_unit_test(an_origin_that_learns_to_carry_tunnels_gets_them),
 	    cmocka_unit_test(a_response_that_waits_for_its_client_outlives_its_connection),
