@@ -4,6 +4,7 @@
 #include "proxy/offer/offer.h"
 #include "tests/support/learned_look.h"
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -157,6 +158,37 @@ static void saving_replaces_the_file_whole_or_not_at_all(void **state)
 	assert_int_equal(stat(f->path, &second), 0);
 }
 
+/* In place of the library's. */
+static unsigned syncs;
+static bool sync_fails;
+
+int fsync(int fd)
+{
+	assert_true(fd >= 0);
+	syncs++;
+	errno = EIO;
+	return sync_fails ? -1 : 0;
+}
+
+/* It is there whole before it replaces another one: after a power failure the folder may know the new name alone. */
+static void a_file_that_is_not_on_the_disk_replaces_none(void **state)
+{
+	struct fixture *f = *state;
+	struct stat first, second;
+	visits(f, 0, 3, "/", "/a.css");
+	syncs = 0;
+	assert_true(offer_learned_save(f->t, f->path, f->now, f->stream));
+	assert_int_equal(syncs, 1);
+	assert_int_equal(stat(f->path, &first), 0);
+	sync_fails = true;
+	assert_false(offer_learned_save(f->t, f->path, f->now, f->stream));
+	sync_fails = false;
+	assert_int_equal(stat(f->path, &second), 0);
+	assert_int_equal(first.st_ino, second.st_ino);
+	fflush(f->stream);
+	assert_non_null(strstr(f->errors, "Input/output error"));
+}
+
 static void a_file_that_is_not_there_is_no_mistake(void **state)
 {
 	struct fixture *f = *state;
@@ -293,6 +325,7 @@ int main(void)
 	    TEST(what_two_clients_asked_for_is_not_written),
 	    TEST(what_a_killed_process_left_is_replaced),
 	    TEST(saving_replaces_the_file_whole_or_not_at_all),
+	    TEST(a_file_that_is_not_on_the_disk_replaces_none),
 	    TEST(a_file_that_is_not_there_is_no_mistake),
 	    TEST(hostile_files_are_refused_and_leave_nothing),
 	    TEST(hits_that_are_rounded_above_the_views_are_all_of_them),
