@@ -11,35 +11,97 @@ bool http_path_is_below(struct slice path, struct slice prefix)
 	return path.len == prefix.len || path.ptr[prefix.len] == '/' || path.ptr[prefix.len] == '?';
 }
 
-/* The next character of a path, with "%2e", "%2f" and "%5c" decoded; advances *at. */
-static char next_char(struct slice path, size_t *at)
+/* A hexadecimal digit, which may be percent-encoded itself; advances *at. -1: there is none. */
+static int next_digit(struct slice path, size_t *at)
 {
-	static const struct {
-		struct slice code;
-		char byte;
-	} codes[] = {{SLICE_INIT("%2e"), '.'}, {SLICE_INIT("%2f"), '/'}, {SLICE_INIT("%5c"), '\\'}};
-
-	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
-		if (!slice_equal_nocase(slice_sub(path, *at, 3), codes[i].code))
-			continue;
-		*at += 3;
-		return codes[i].byte;
-	}
-	return path.ptr[(*at)++];
+	int byte = ascii_percent_byte(slice_from(path, *at));
+	char c = byte >= 0 ? (char)byte : *at < path.len ? path.ptr[*at] : '\0';
+	*at += byte >= 0 ? 3 : 1;
+	return ascii_hex_value(c);
 }
 
-/* The next part of a path, up to what some server takes for the end of a segment. */
+/* The number of so many digits; advances *at. -1: there are not so many. */
+static int next_digits(struct slice path, size_t *at, unsigned count)
+{
+	size_t end = *at;
+	int number = 0;
+	for (unsigned i = 0; i < count; i++) {
+		int digit = next_digit(path, &end);
+		if (digit < 0)
+			return -1;
+		number = number << 4 | digit;
+	}
+	*at = end;
+	return number;
+}
+
+/* The next byte, decoded as often as it is encoded; advances *at. */
+static uint8_t next_byte(struct slice path, size_t *at)
+{
+	int byte = (uint8_t)path.ptr[(*at)++], inner;
+	while (byte == '%' && (inner = next_digits(path, at, 2)) >= 0)
+		byte = inner;
+	return (uint8_t)byte;
+}
+
+/* What follows "%u"; 0xff: no ASCII. */
+static uint8_t next_unicode(struct slice path, size_t *at)
+{
+	size_t end = *at;
+	if (end == path.len || (next_byte(path, &end) | 0x20) != 'u')
+		return '%';
+	int number = next_digits(path, &end, 4);
+	if (number < 0)
+		return '%';
+	*at = end;
+	return number < 0x80 ? (uint8_t)number : 0xff;
+}
+
+/* What follows the first byte of a character in more bytes of UTF-8 than it needs; that byte: it is none, or no ASCII. */
+static uint8_t next_overlong(struct slice path, size_t *at, uint8_t lead)
+{
+	unsigned more = lead < 0xe0 ? 1 : lead == 0xe0 ? 2 : 3;
+	uint32_t number = lead < 0xe0 ? lead & 1 : 0;
+	size_t end = *at;
+	for (unsigned i = 0; i < more; i++) {
+		uint8_t byte = end < path.len ? next_byte(path, &end) : 0;
+		if ((byte & 0xc0) != 0x80)
+			return lead;
+		number = number << 6 | (byte & 0x3f);
+	}
+	if (number >= 0x80)
+		return lead;
+	*at = end;
+	return (uint8_t)number;
+}
+
+/* The next character of a path as those read it that decode most; advances *at. */
+static uint8_t next_char(struct slice path, size_t *at)
+{
+	uint8_t c = next_byte(path, at);
+	if (c == '%')
+		return next_unicode(path, at);
+	bool is_lead = c == 0xc0 || c == 0xc1 || c == 0xe0 || c == 0xf0;
+	return is_lead ? next_overlong(path, at, c) : c;
+}
+
+/* The next part of a path, up to what some server takes for the end of a segment, or of the path (NUL). */
 struct part {
 	size_t dots, others;
-	bool ends_segment; /* of each server: not with "%2f" or a backslash */
+	bool ends_segment; /* of each server: "/" as it stands */
 };
+
+static bool ends_part(uint8_t c)
+{
+	return c == '/' || c == '\\' || c == '\0';
+}
 
 static struct part next_part(struct slice path, size_t *at)
 {
 	struct part part = {0};
 	bool has_parameter = false;
-	char c = '\0';
-	while (*at < path.len && (c = next_char(path, at)) != '/' && c != '\\') {
+	uint8_t c;
+	while (*at < path.len && !ends_part(c = next_char(path, at))) {
 		has_parameter = has_parameter || c == ';';
 		part.dots += !has_parameter && c == '.';
 		part.others += !has_parameter && c != '.';

@@ -11,8 +11,9 @@ bool http_path_is_below(struct slice path, struct slice prefix);
 
 /*
  * Whether a server that removes dot segments may find a place above where the path begins. Sees what
- * some servers take for a dot or for the end of a segment: %2e, %2f, a backslash, and parameters
- * ("..;x"). The query is not looked at.
+ * some servers take for a dot, for the end of a segment or for that of the path: %2e, %2f, a backslash,
+ * parameters ("..;x"), and all that is decoded more than once or in ways of its own: %252e, %u002e,
+ * %c0%ae (overlong UTF-8), %00. The query is not looked at.
  */
 bool http_path_climbs(struct slice path);
 

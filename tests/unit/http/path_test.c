@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Paths as a server may read them that decodes them. */
+#include "proxy/base/ascii.h"
 #include "proxy/http/path.h"
 #include "tests/unit/http/heads.h"
 
@@ -121,12 +122,92 @@ static void the_result_is_never_longer(void **state)
 	}
 }
 
+/* ---- climbing ---- */
+
+/* How a server reads paths. */
+struct reader {
+	unsigned decodings;
+	bool takes_backslash, drops_parameters;
+};
+
+/* Decodes in place, once. */
+static size_t decode(char *text, size_t length)
+{
+	size_t n = 0;
+	for (size_t at = 0; at < length;) {
+		int byte = ascii_percent_byte(slice_of(text + at, length - at));
+		text[n++] = byte >= 0 ? (char)byte : text[at];
+		at += byte >= 0 ? 3 : 1;
+	}
+	return n;
+}
+
+static bool leads_above(const struct reader *r, const char *path, size_t length)
+{
+	char text[32];
+	int depth = 0;
+	memcpy(text, path, length);
+	for (unsigned i = 0; i < r->decodings; i++)
+		length = decode(text, length);
+	for (size_t at = 0; at <= length; at++) {
+		size_t begin = at, end;
+		while (at < length && text[at] != '/' && (text[at] != '\\' || !r->takes_backslash))
+			at++;
+		struct slice segment = slice_of(text + begin, at - begin);
+		end = r->drops_parameters ? slice_find(segment, ';') : segment.len;
+		segment = slice_sub(segment, 0, end);
+		if (slice_equal(segment, SLICE("..")))
+			depth--;
+		else if (segment.len > 0 && !slice_equal(segment, SLICE(".")))
+			depth++;
+		if (depth < 0)
+			return true;
+	}
+	return false;
+}
+
+static bool leads_some_reader_above(const char *path, size_t length)
+{
+	for (unsigned i = 0; i < 16; i++) {
+		const struct reader r = {i / 4, i & 1, i & 2};
+		if (leads_above(&r, path, length))
+			return true;
+	}
+	return false;
+}
+
+static void a_path_that_leads_some_reader_above_its_beginning_climbs(void **state)
+{
+	(void)state;
+	static const char *const pieces[] = {"/", "/..", "/..", "..", ".", "%2e", "%2f", "%25", "%", "2", "25", "2e", "5", "c", "%32", "%65",
+	    "\\", ";", "a", "%252e", "%5c", "%3b"};
+	unsigned seed = 1, climbing = 0;
+	for (int i = 0; i < 200000; i++) {
+		char text[32] = "/";
+		size_t length = 1, most = 1 + (size_t)rand_r(&seed) % 24;
+		while (length < most) {
+			const char *piece = pieces[(size_t)rand_r(&seed) % (sizeof(pieces) / sizeof(pieces[0]))];
+			length += (size_t)snprintf(text + length, sizeof(text) - length, "%s", piece);
+		}
+		bool climbs = leads_some_reader_above(text, length);
+		climbing += climbs;
+		if (climbs && !http_path_climbs(slice_of(text, length)))
+			fail_msg("%s", text);
+		const struct reader simple = {0};
+		bool is_simple = strcspn(text, "%\\;") == length;
+		if (is_simple && http_path_climbs(slice_of(text, length)) != leads_above(&simple, text, length))
+			fail_msg("%s", text);
+	}
+	assert_in_range(climbing, 10000, 190000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(what_a_server_may_read),
 	    cmocka_unit_test(what_servers_read_in_more_ways),
 	    cmocka_unit_test(the_result_is_never_longer),
+	    cmocka_unit_test(a_path_that_leads_some_reader_above_its_beginning_climbs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

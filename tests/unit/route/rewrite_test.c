@@ -90,9 +90,19 @@ static void a_path_that_climbs_is_seen_in_each_spelling(void **state)
 	static const char *const climbs[] = {"/..", "/../x", "/x/../../y", "/%2e%2E/x", "/.%2e/x", "/..%2fx", "/..\\x",
 	    "/..;a=b/x", "/x/..%5c..", "/x/../..?q", "//..", "/./..",
 	    /* one segment for some servers, two for others */
-	    "/x%2fy/../../z", "/x%2Fy%2Fz/../../z", "/x\\y/../../z", "/x%5cy/../../z", "/x/..;%2fy/../z", "/%2fx/../z"};
+	    "/x%2fy/../../z", "/x%2Fy%2Fz/../../z", "/x\\y/../../z", "/x%5cy/../../z", "/x/..;%2fy/../z", "/%2fx/../z",
+	    /* more than one decoding */
+	    "/%252e%252e/x", "/%252E./x", "/%25252e%2e/x", "/x/%252e%252e/..", "/..%252fx", "/..%255cx", "/x%252fy/../../z",
+	    "/%%32e./x", "/%%32%65./x", "/%2%65./x", "/%25%32%65./x", "/..%3bx/y", "/..%253bx/y",
+	    /* decodings of their own */
+	    "/%u002e./x", "/%U002E%u002e/x", "/..%u002fx", "/%25u002e./x", "/%u00%32e./x", "/%%75002e./x",
+	    "/%c0%ae%c0%AE/x", "/..%c0%afx", "/..%c1%9cx", "/%e0%80%ae./x", "/%f0%80%80%ae./x", "/%25c0%ae./x", "/\xc0\xae./x",
+	    "/..%00x", "/..%2500/x", "/..%c0%80/x"};
 	static const char *const stays[] = {"", "/", "/x", "/x/..", "/x/../y", "/...", "/..x/y", "/x..", "/x?/../..", "/a;/../b",
-	    "/x/./y", "/%2e%2ex", "/x/y/../..", "/x%2fy", "/x%2fy/..", "/x%2fy/z/../..", "/x%2f..", "/x\\y"};
+	    "/x/./y", "/%2e%2ex", "/x/y/../..", "/x%2fy", "/x%2fy/..", "/x%2fy/z/../..", "/x%2f..", "/x\\y",
+	    "/%252e%252ex", "/x%252fy", "/x/%252e%252e", "/http%253a%252f%252fx%252fy", "/100%25/..", "/x%25", "/x%", "/x%2",
+	    "/%u002", "/%u/..", "/%ux/..", "/x%u", "/%uff0e./x", "/%u0080/..", "/%c0", "/%c0./x", "/%c2%ae./x", "/%c3%a4/..",
+	    "/%e0%81%80./x", "/%e0%a4%85/..", "/%e0%80", "/%f0%9f%98%80/..", "/%f0%80%80./x", "/x%00y", "/x%00.."};
 	for (size_t i = 0; i < sizeof(climbs) / sizeof(climbs[0]); i++)
 		if (!http_path_climbs(slice_of_string(climbs[i])))
 			fail_msg("%s", climbs[i]);
