@@ -50,26 +50,25 @@ static void print_comment(FILE *out, const char *text)
 	int column = 0;
 
 	while (*text) {
-		int word = (int)strcspn(text, " ");
+		int word = (int)strcspn(text, " \n");
 		if (column > 0 && column + 1 + word > EXAMPLE_COLUMNS) {
 			fputc('\n', out);
 			column = 0;
 		}
 		column += fprintf(out, "%s %.*s", column ? "" : ";", word, text);
 		text += word;
-		text += strspn(text, " ");
+		text += strspn(text, " \n");
 	}
 	fputc('\n', out);
 }
 
 static void print_option(FILE *out, const struct conf_option *o)
 {
-	char sentence[1024];
 	const char *value = o->preset ? o->preset : o->example;
 	bool is_needed = o->is_required && !shown[o->section].is_commented;
 
 	fputc('\n', out);
-	print_comment(out, conf_option_sentence(o, sentence, sizeof sentence));
+	print_comment(out, o->sentence);
 	fprintf(out, "%s%s = %s\n", is_needed ? "" : ";", o->key, value);
 }
 

@@ -4,13 +4,13 @@
 
 enum { HELP_COLUMNS = 80 };
 
-/* Prints text wrapped at HELP_COLUMNS, each line indented. */
+/* Prints text wrapped at HELP_COLUMNS, each line indented. A newline in it is a space. */
 static void print_wrapped(FILE *out, int indent, const char *text)
 {
 	int column = 0;
 
 	while (*text) {
-		int word = (int)strcspn(text, " ");
+		int word = (int)strcspn(text, " \n");
 		if (column == 0)
 			column = fprintf(out, "%*s%.*s", indent, "", word, text);
 		else if (column + 1 + word <= HELP_COLUMNS)
@@ -18,14 +18,14 @@ static void print_wrapped(FILE *out, int indent, const char *text)
 		else
 			column = fprintf(out, "\n%*s%.*s", indent, "", word, text) - 1;
 		text += word;
-		text += strspn(text, " ");
+		text += strspn(text, " \n");
 	}
 	fputc('\n', out);
 }
 
 static void print_option(FILE *out, const struct conf_option *o)
 {
-	char form[256], line[512], sentence[1024];
+	char form[256], line[512];
 
 	conf_option_form(o, form, sizeof form);
 	const char *repeats = o->repeats ? " May be given several times." : "";
@@ -36,7 +36,7 @@ static void print_option(FILE *out, const struct conf_option *o)
 		fprintf(out, "      Default: %s.%s\n", o->preset, repeats);
 	else
 		fprintf(out, "      %s.%s\n", o->is_required ? "Required" : "No default", repeats);
-	print_wrapped(out, 6, conf_option_sentence(o, sentence, sizeof sentence));
+	print_wrapped(out, 6, o->sentence);
 }
 
 static void print_section(FILE *out, enum conf_kind kind)

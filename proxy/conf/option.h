@@ -94,8 +94,6 @@ const char *conf_option_example(const struct conf_option *o, char *buffer, size_
 /* The choices, separated by joint; last_joint separates the last two. */
 const char *conf_option_choices(const struct conf_option *o, const char *joint,
     const char *last_joint, char *buffer, size_t size);
-/* The sentence on one line. */
-const char *conf_option_sentence(const struct conf_option *o, char *buffer, size_t size);
 /* example.c: prints a commented configuration with all options. */
 void conf_print_example(FILE *out);
 const struct conf_option *conf_find_option(enum conf_kind section, struct slice key);

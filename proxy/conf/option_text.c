@@ -86,12 +86,3 @@ const char *conf_option_form(const struct conf_option *o, char *buffer, size_t s
 	}
 	return buffer;
 }
-
-const char *conf_option_sentence(const struct conf_option *o, char *buffer, size_t size)
-{
-	snprintf(buffer, size, "%s", o->sentence);
-	for (char *c = buffer; *c; c++)
-		if (*c == '\n')
-			*c = ' ';
-	return buffer;
-}
