@@ -248,6 +248,63 @@ static void a_server_that_demands_http1_gets_it_for_a_time(void **state)
 	end(&s);
 }
 
+static struct gate_stream *call(struct scene *s, const char *path)
+{
+	return gate_request(s->client, "POST", "example.com", path, true, "content-type",
+	    "application/grpc", "te", "trailers", NULL);
+}
+
+static void assert_call_failed(struct scene *s, const struct gate_stream *x, const char *grpc_status)
+{
+	struct slice got = SLICE("");
+	done(s, x, 200);
+	for (uint32_t i = 0; i < x->head->count; i++)
+		if (slice_equal(x->head->fields[i].name, SLICE("grpc-status")))
+			got = x->head->fields[i].value;
+	assert_true(slice_equal(got, slice_of_string(grpc_status)));
+}
+
+/* A call needs HTTP/2, which is not offered to the server until that time is over. */
+static void calls_fail_while_the_server_gets_http1(void **state)
+{
+	(void)state;
+	struct scene s = scene("", NULL);
+	demanding = &s;
+	speak_http2(&s);
+	s.site->serve = demand_http1;
+	asks_over_http1(&s, "/a");
+	assert_call_failed(&s, call(&s, "/call"), "12"); /* UNIMPLEMENTED */
+	assert_false(script_saw(script_origin(s.site, 0), "/call"));
+	pool_of(&s, POOL_PLAIN)->known->http1_until = s.w->gateway->relay.now;
+	script_abort(script_origin(s.site, 0));
+	UNTIL(s.w, s.w->counters.upstream_connections_open == 0);
+	speak_http2(&s);
+	done(&s, call(&s, "/later"), 204);
+	end(&s);
+}
+
+static void refuse_call(struct gate_stream *s)
+{
+	if (strcmp(s->path, "/call") == 0)
+		gate_reset_stream(s, SESSION_HTTP_1_1_REQUIRED);
+	else
+		gate_answer(s, 204, 0, true);
+}
+
+static void a_call_of_which_http1_is_demanded_fails_alone(void **state)
+{
+	(void)state;
+	struct scene s = scene("", NULL);
+	speak_http2(&s);
+	s.site->serve = refuse_call;
+	assert_call_failed(&s, call(&s, "/call"), "2"); /* UNKNOWN */
+	assert_false(pool_offers_http1_alone(pool_of(&s, POOL_PLAIN)));
+	done(&s, call(&s, "/other"), 204);
+	done(&s, gate_get(s.client, "/page"), 204);
+	assert_int_equal(s.site->peer_count, 1);
+	end(&s);
+}
+
 /* ---- subscriptions ---- */
 
 /* Before the first connection nobody knows that the origin has no pushes. */
@@ -379,6 +436,8 @@ int main(void)
 	    cmocka_unit_test(a_server_that_chooses_no_protocol_fails_each_connection),
 	    cmocka_unit_test(a_server_that_demands_http1_gets_it_for_a_time),
 	    cmocka_unit_test(servers_that_all_demand_http1_get_it),
+	    cmocka_unit_test(calls_fail_while_the_server_gets_http1),
+	    cmocka_unit_test(a_call_of_which_http1_is_demanded_fails_alone),
 	    cmocka_unit_test(a_subscription_to_an_origin_without_pushes_is_a_request_like_any_other),
 	    cmocka_unit_test(an_origin_that_learns_to_carry_tunnels_gets_them),
 	    cmocka_unit_test(a_response_that_waits_for_its_client_outlives_its_connection),
