@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import { samples, scenario, until } from '../support/gate.mjs';
+import { forward } from '../support/forward.mjs';
 import { frame, u32 } from '../support/frames.mjs';
 
 const status = (s) => s.gate.status();
@@ -51,6 +52,30 @@ for (const [option, fault, act] of CLIENT) {
 		assert.equal((await honest.response(1)).status, 200);
 	});
 }
+
+// covers: R65
+forward('forward mode: limit-expansion counts what a client sends for all destinations', {
+	server: SERVER, listen: { 'limit-expansion': '1/s burst 20' },
+	serve(request, response) { /* an exchange that completes would pay for others */
+		if (request.url === '/honest')
+			response.end('here');
+	},
+}, async (s) => {
+	const www = s.http.replace('http://', '');
+	const honest = await s.connect();
+	await honest.ready();
+	const c = await s.connect();
+	await c.ready();
+	c.checking = false;
+	for (let i = 0; i < 60; i++)
+		c.request(2 * i + 1, { ':authority': i % 2 ? www : www.replace('www.', ''), path: `/${i}`, 'x-large': 'v'.repeat(3000) }, { as: 'incremental' });
+	assert.equal((await c.expectConnectionError('ENHANCE_YOUR_CALM')).debug, 'expansion-flood');
+	counted(s, 'pushgate_fault_total{side="client",fault="expansion-flood"}');
+	counted(s, 'guard_down');
+	/* What is sent in full, and sent once, costs nothing. */
+	honest.request(1, { ':authority': www, path: '/honest', 'x-large': 'v'.repeat(12000) });
+	assert.equal(String((await honest.response(1)).body), 'here');
+});
 
 // covers: R64
 scenario('max-field-block and max-continuations', { server: SERVER, listen: { 'max-field-block': '4k', 'max-header-list': '4k', 'max-continuations': 2 } }, async (s) => {

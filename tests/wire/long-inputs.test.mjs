@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
+import { forward } from '../support/forward.mjs';
 import { scenario, section, until } from '../support/gate.mjs';
 import { connect1, recordingOrigin, response } from '../support/http1.mjs';
 
@@ -79,15 +80,41 @@ for (const version of Object.keys(ask)) {
 	});
 }
 
+/* The same through a forward proxy: to the first destination of the test. */
+const askThrough = {
+	'1.1': (s, path, fields) => ask['1.1'](s, `${s.http}${path}`, fields, new URL(s.http).host),
+	2: (s, path, fields) => ask[2](s, path, fields, new URL(s.http).host),
+};
+
+// covers: R476
+for (const version of Object.keys(ask)) {
+	const seen = [];
+	forward(`forward mode: a path that 998 patterns cannot search is denied, and a usual one is not (HTTP/${version})`, {
+		serve(request, response) {
+			seen.push(request.url);
+			response.end();
+		},
+		rules: (s) => [...times(998, (i) => `deny = path=*aaaa${i}aab*`), `allow = address=127.0.0.0/8 port=${s.ports.h1}`],
+	}, async (s) => {
+		const usual = ['/short', `/${'a'.repeat(500)}`];
+		for (const path of usual)
+			assert.equal(await askThrough[version](s, path), 200);
+		assert.equal(await within(s, 60, () => askThrough[version](s, `/${fill('a')}`)), 403);
+		assert.equal(await askThrough[version](s, '/aaaa7aab/x'), 403);
+		assert.deepEqual(seen, usual);
+	});
+}
+
 /* A page with 100 links behind the rules. */
+const links = times(100, (i) => `</${'a'.repeat(30)}/${i}>; rel=preload; as=style`).join(', ');
+const behind = (rules) => section('preload all', { link: 'yes' }) + rules + section('push all', { action: 'hint', 'hint-clients': 'all' });
 const page = (rules) => ({
 	prepare: async (s) => {
-		const links = times(100, (i) => `</${'a'.repeat(30)}/${i}>; rel=preload; as=style`).join(', ');
 		s.origin = await recordingOrigin({ respond: (m, c) => c.send(response(200, [['link', links]], { body: 'page' })) });
 		s.cleanups.push(() => s.origin.close());
 		s.options.origins = { main: { server: `http://127.0.0.1:${s.origin.port}` } };
 	},
-	extra: section('preload all', { link: 'yes' }) + rules + section('push all', { action: 'hint', 'hint-clients': 'all' }),
+	extra: behind(rules),
 });
 /* The reasons of the 100 offers of the n-th page, which come too late to be hinted. */
 async function reasons(s, n = 1) {
@@ -113,11 +140,19 @@ for (const version of Object.keys(ask)) {
 			assert.deepEqual(await reasons(s, 3), { 'hint-late': 100 });
 		});
 
-	scenario(`the links of a page share what an expression may cost (HTTP/${version})`,
-		page(section('push costly', { 'promised-path': '~^/(a+)+(b|c)', action: 'drop' })), async (s) => {
-			assert.equal(await within(s, 40, () => ask[version](s, '/')), 200);
-			const { 'match-limit': limited, 'hint-late': late } = await reasons(s);
-			assert.ok(limited > 90, `${limited} of 100`);
-			assert.equal(late ?? 0, 100 - limited);
-		});
+	const costly = section('push costly', { 'promised-path': '~^/(a+)+(b|c)', action: 'drop' });
+	const shares = async (s, asking) => {
+		assert.equal(await within(s, 40, () => asking[version](s, '/')), 200);
+		const { 'match-limit': limited, 'hint-late': late } = await reasons(s);
+		assert.ok(limited > 90, `${limited} of 100`);
+		assert.equal(late ?? 0, 100 - limited);
+	};
+	scenario(`the links of a page share what an expression may cost (HTTP/${version})`, page(costly), (s) => shares(s, ask));
+
+	forward(`forward mode: the links of a page share what an expression may cost (HTTP/${version})`, {
+		extra: behind(costly),
+		serve(request, response) {
+			response.writeHead(200, { link: links }).end('page');
+		},
+	}, (s) => shares(s, askThrough));
 }
