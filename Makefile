@@ -195,7 +195,7 @@ bench: build/pushgate $(BENCH_BIN)
 	[ "$(PUSHGATE_NO_BROWSER)" = 1 ] || { scripts/setup test && tests/bench/far_load.mjs; }
 
 # Instructions and memory beside the committed baseline; COST='NAME …' for some works.
-COST_TOOLS := $(OUT)/tests/bench/idle_load $(OUT)/tests/bench/fixed_random.so
+COST_TOOLS := $(OUT)/tests/bench/idle_load $(OUT)/tests/bench/fixed_random.so $(OUT)/tests/bench/still_clock.so
 $(OUT)/tests/bench/%.so: tests/bench/preload/%.c
 	@mkdir -p $(@D)
 	$(SAY) "  LINK $@"

@@ -18,6 +18,9 @@
 /* At most this much is read from one connection in one loop pass: nobody starves the others. */
 #define LIMIT_READ_PER_PASS_BYTES 65536u
 
+/* The work that a head makes beside that for its fields, as so many bytes of them: how soon a loop pass looks at the clock. */
+#define LIMIT_HEAD_WORK_BYTES 1024u
+
 /* A field block on the wire, HEADERS or PUSH_PROMISE with its CONTINUATIONs (RFC 9113 10.5.1). */
 #define LIMIT_FIELD_BLOCK_BYTES 262144u
 

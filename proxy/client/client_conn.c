@@ -317,6 +317,7 @@ static bool identify_protocol(struct client_conn *c, const uint8_t *bytes, size_
 
 /* ---- input ---- */
 
+/* Each request may take long: those behind it wait if the loop pass has no time left. */
 static void receive(struct client_conn *c, struct chunk *chunk, size_t offset, size_t length)
 {
 	usec now = c->clients->env->relay->now;
@@ -325,6 +326,8 @@ static void receive(struct client_conn *c, struct chunk *chunk, size_t offset, s
 		offset += n;
 		length -= n;
 		client_conn_handle_events(c);
+		if (length > 0 && c->net && net_conn_postpone(c->net, chunk, offset, length))
+			return;
 	}
 }
 
@@ -340,7 +343,7 @@ static bool replay_first_bytes(struct client_conn *c, size_t n)
 		return false;
 	}
 	memcpy(copy->data, c->first_bytes, n);
-	receive(c, copy, 0, n);
+	receive(c, copy, 0, n); /* they cause no event, so none of them is postponed */
 	chunk_release(copy);
 	return true;
 }

@@ -2,6 +2,8 @@
 /* Makes an exchange from a request's head and gives it to the gateway. */
 #include "proxy/client/private.h"
 
+#include "proxy/limits.h"
+
 /* For a request that is refused with 431: the session decoded its field block without validating it.
  * Finds the pseudo-fields for the log; they may be malformed. */
 static void find_pseudo_fields(struct http_head *head)
@@ -85,6 +87,7 @@ void client_request(struct client_conn *c, struct session_event *e)
 		find_pseudo_fields(e->head);
 	bool is_readable = !e->oversize && e->refusal == SESSION_REFUSAL_NONE;
 	bool came_through = route_came_through(e->head);
+	net_worked(c->clients->env->loop, LIMIT_HEAD_WORK_BYTES + e->head->list_bytes);
 	if (is_readable)
 		route_adopt_scheme(c->listener->conf, &c->address, e->head);
 	if (is_readable)

@@ -160,7 +160,8 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 /* The handshake begins in the next loop pass (net_conn_readable). */
 void net_conn_start_tls(struct net_conn *c, struct net_tls *tls, const char *server_name)
 {
-	ensure(c->phase == NET_PHASE_OPEN && !c->outer_ssl && !c->unsent && !tls->is_server);
+	ensure(c->phase == NET_PHASE_OPEN && !c->outer_ssl && !c->unsent && !c->postponed &&
+	       !tls->is_server);
 	c->outer_tls = c->tls;
 	c->outer_ssl = c->ssl;
 	c->ssl = NULL;
@@ -187,6 +188,8 @@ void net_conn_opened(struct net_conn *c)
 
 static void connect_done(struct net_conn *c)
 {
+	if (!net_conn_has_turn(c)) /* the owner may have requests for it, or a handshake begins */
+		return;
 	int error = c->connect_errno;
 	socklen_t size = sizeof(error);
 	if (error == 0 && net_sys_getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
@@ -274,6 +277,7 @@ void net_conn_die(struct net_conn *c)
 	ev_io_stop(c->loop->ev, &c->io);
 	c->phase = NET_PHASE_DEAD;
 	c->ops = NULL;
+	net_conn_drop_postponed(c);
 	net_unsent_drop(c);
 	list_remove(&c->dirty);
 	list_remove(&c->recheck);

@@ -93,11 +93,12 @@ struct net_conn {
 	struct net_unsent *unsent;
 	struct budget *budget; /* borrows: pays for `unsent`; NULL: nothing is charged */
 	struct net_pending_input *pending_input;
-	usec write_progress; /* when the socket last accepted a byte */
-	usec blocked_since;  /* valid while `unsent` is not NULL */
-	uint64_t sent_bytes; /* accepted by the socket */
-	usec deadline;       /* while draining or lingering */
-	uint64_t pass;       /* the loop pass of the last flush */
+	struct net_postponed *postponed; /* turn.c */
+	usec write_progress;             /* when the socket last accepted a byte */
+	usec blocked_since;              /* valid while `unsent` is not NULL */
+	uint64_t sent_bytes;             /* accepted by the socket */
+	usec deadline;                   /* while draining or lingering */
+	uint64_t pass;                   /* the loop pass of the last flush */
 	int fd;
 	int connect_errno;
 	int send_errno; /* with NET_SENDING_BROKEN */
@@ -132,6 +133,11 @@ static inline bool net_conn_can_read(const struct net_conn *c)
 {
 	return c->phase == NET_PHASE_OPEN && c->pauses == 0 && !c->is_eof;
 }
+/* The same, and the owner has looked at all that was read. */
+static inline bool net_conn_reads_on(const struct net_conn *c)
+{
+	return net_conn_can_read(c) && !c->postponed;
+}
 /* The next loop pass calls net_conn_recheck, even without an event on the socket. */
 void net_conn_schedule_recheck(struct net_conn *c);
 void net_conn_recheck(struct net_conn *c);
@@ -142,6 +148,15 @@ void net_conn_deliver(struct net_conn *c, size_t length);
 /* No chunk is free to read into: pauses reading and tries again soon. */
 void net_conn_wait_for_chunk(struct net_conn *c);
 void net_chunk_retry_expired(void *loop);
+
+/* turn.c */
+/* A connection has had its turn in this loop pass, and there is no time for another. */
+bool net_turns_are_over(struct net_loop *l);
+/* Whether the connection may read in this loop pass, or be opened; else it has its turn in the next one. */
+bool net_conn_has_turn(struct net_conn *c);
+/* Gives the owner what it has postponed. False: nothing more can be read now. */
+bool net_conn_deliver_postponed(struct net_conn *c);
+void net_conn_drop_postponed(struct net_conn *c);
 
 /* conn_send.c */
 void net_conn_flush(struct net_conn *c);

@@ -125,6 +125,7 @@ void net_conn_close(struct net_conn *c)
 	bool has_words = (c->phase == NET_PHASE_OPEN && c->sending != NET_SENDING_BROKEN) ||
 			 (c->phase == NET_PHASE_FAILED && c->has_alerted);
 	c->ops = NULL;
+	net_conn_drop_postponed(c);
 	net_unsent_charge(c, &c->loop->closing_budget);
 	if (!has_words) {
 		net_conn_die(c);

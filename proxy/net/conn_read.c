@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reading. Connections read into the loop's chunk and have no read buffer of their own. A loop pass
- * reads at most LIMIT_READ_PER_PASS_BYTES from each socket; the poll is level-triggered, so the next
- * pass reads more. When the pool has no free chunk, the bytes wait in the socket.
+ * reads at most LIMIT_READ_PER_PASS_BYTES from each socket that has its turn (turn.c); the poll is
+ * level-triggered, so the next pass reads more. When the pool has no free chunk, the bytes wait in the socket.
  */
 #include "proxy/limits.h"
 #include "proxy/net/conn.h"
@@ -27,7 +27,7 @@ void net_conn_resume_reading(struct net_conn *c, enum net_pause reason)
 		return;
 	net_conn_arm(c);
 	/* Bytes that were read from the socket already cause no event. */
-	if (c->pending_input || c->has_close_notify || net_bio_has_input(c))
+	if (c->postponed || c->pending_input || c->has_close_notify || net_bio_has_input(c))
 		net_conn_schedule_recheck(c);
 }
 
@@ -39,6 +39,7 @@ bool net_conn_is_paused(const struct net_conn *c)
 void net_conn_deliver(struct net_conn *c, size_t length)
 {
 	struct chunk *chunk = c->loop->read_chunk;
+	c->loop->worked_bytes += length;
 	c->ops->received(c->owner, chunk, 0, length);
 }
 
@@ -76,7 +77,7 @@ static void read_plain(struct net_conn *c)
 {
 	struct net_loop *l = c->loop;
 	size_t budget = LIMIT_READ_PER_PASS_BYTES;
-	while (budget > 0 && net_conn_can_read(c)) {
+	while (budget > 0 && net_conn_reads_on(c)) {
 		struct chunk *chunk = net_loop_read_chunk(l);
 		if (!chunk) {
 			net_conn_wait_for_chunk(c);
@@ -105,12 +106,15 @@ void net_conn_readable(struct net_conn *c)
 {
 	switch (c->phase) {
 	case NET_PHASE_HANDSHAKE:
+		if (!net_conn_has_turn(c))
+			break;
 		if (!c->ssl)
 			net_conn_tls_start(c);
 		net_conn_tls_readable(c);
 		break;
 	case NET_PHASE_OPEN:
-		if (!net_conn_can_read(c))
+		if (!net_conn_can_read(c) || !net_conn_has_turn(c) ||
+		    !net_conn_deliver_postponed(c))
 			break;
 		if (c->ssl)
 			net_conn_tls_readable(c);

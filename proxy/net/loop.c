@@ -34,20 +34,30 @@ void net_buffer_reset(struct net_buffer *b, size_t capacity)
 	}
 }
 
+/* Those that asked for it before this loop pass. Who is left when the pass is used up keeps its place, ahead of those that
+ * were put off in this pass. */
+static void recheck(struct net_loop *l)
+{
+	struct list asked;
+	list_init(&asked);
+	list_splice(&asked, &l->recheck);
+	struct net_conn *c;
+	while (!net_turns_are_over(l) && (c = list_first(&asked, struct net_conn, recheck))) {
+		list_remove(&c->recheck);
+		net_conn_recheck(c);
+	}
+	list_splice(&asked, &l->recheck);
+	list_splice(&l->recheck, &asked);
+}
+
 static void pass_begins(struct net_loop *l)
 {
 	l->now = clock_monotonic();
 	l->pass++;
 	l->in_pass = true;
 	l->note = NULL;
-	struct list recheck;
-	list_init(&recheck);
-	list_splice(&recheck, &l->recheck);
-	struct net_conn *c;
-	while ((c = list_first(&recheck, struct net_conn, recheck))) {
-		list_remove(&c->recheck);
-		net_conn_recheck(c);
-	}
+	l->worked_bytes = 0;
+	recheck(l);
 }
 
 static void measure_pass(struct net_loop *l)

@@ -35,6 +35,8 @@ struct net_loop {
 	struct chunk *read_chunk;
 	usec now;
 	uint64_t pass;
+	size_t worked_bytes; /* since the clock was last looked at (turn.c) */
+	uint64_t turns_pass; /* the last loop pass in which a connection had its turn to read */
 	void (*work)(void *context);
 	void *work_context;
 	bool in_pass; /* `now` is the begin of a loop pass that has not ended */

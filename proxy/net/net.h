@@ -3,9 +3,9 @@
  * Sockets, TLS and time: the only folder that names libev and BoringSSL. Everything here belongs
  * to one worker's loop; there are no threads and no globals.
  *
- * One loop pass: read from the ready connections (at most LIMIT_READ_PER_PASS_BYTES from each) and
- * call their owners; then walk the dirty list once and send each connection's output in as few
- * system calls as possible; then free the closed connections.
+ * One loop pass: read from the ready connections (at most LIMIT_READ_PER_PASS_BYTES from each, and from
+ * no further one after NET_PASS_USEC) and call their owners; then walk the dirty list once and send each
+ * connection's output in as few system calls as possible; then free the closed connections.
  */
 #ifndef PUSHGATE_NET_NET_H
 #define PUSHGATE_NET_NET_H
@@ -32,6 +32,8 @@ void net_run_once(struct net_loop *l, usec most);
  * callback. */
 void net_on_pass(struct net_loop *l, void (*work)(void *context), void *context);
 
+/* After this time in a loop pass no further connection is read from before the next pass. */
+#define NET_PASS_USEC USEC_PER_MSEC
 /* A loop pass that takes longer delays every connection of the worker. */
 #define NET_LONG_PASS_USEC (5 * USEC_PER_MSEC)
 /* Calls report(context) at the end of each loop pass that took longer, with the time since the end of
@@ -317,6 +319,13 @@ void net_conn_dirty(struct net_conn *c);
 /* Charges the connection's unsent bytes to `budget` (borrows) until the owner closes the connection;
  * from then on the loop's closing budget pays. */
 void net_conn_set_budget(struct net_conn *c, struct budget *budget);
+/* For an owner that works on more than the bytes that it received: fields that stood for others (HPACK), and what follows
+ * from a head. The loop reads the clock only after some of it. */
+void net_worked(struct net_loop *l, size_t bytes);
+/* Within `received`, when some of the bytes may wait: if the loop pass has taken NET_PASS_USEC, `received` gets a copy of
+ * them in the next pass, before anything else is read. The copy is charged to the connection's budget. False: there is
+ * time left, or the budget has no room; the owner goes on with them. */
+bool net_conn_postpone(struct net_conn *c, const struct chunk *chunk, size_t offset, size_t length);
 /* Why a connection is not read from (back-pressure): one bit for each reason. */
 enum net_pause {
 	NET_PAUSE_MEMORY = 1, /* the worker is short of memory */

@@ -153,12 +153,12 @@ static void handshake(struct net_conn *c)
 		net_conn_opened(c);
 }
 
-/* The owner has paused reading when it got the last bytes: as in cleartext, it does not hear of the
- * peer's end before it reads on. */
+/* The owner has paused reading when it got the last bytes, or has postponed some: as in cleartext, it does
+ * not hear of the peer's end before it reads on. */
 static bool end_waits(struct net_conn *c, int error, uint32_t code)
 {
 	const struct net_loop *l = c->loop;
-	if (c->pauses == 0 || code || l->read_errno)
+	if ((c->pauses == 0 && !c->postponed) || code || l->read_errno)
 		return false;
 	c->has_close_notify = error == SSL_ERROR_ZERO_RETURN;
 	return c->has_close_notify || l->read_eof;
@@ -204,7 +204,7 @@ void net_conn_tls_readable(struct net_conn *c)
 	net_conn_tls_begin(c);
 	if (c->phase == NET_PHASE_HANDSHAKE)
 		handshake(c);
-	while (net_conn_can_read(c) && read_some(c))
+	while (net_conn_reads_on(c) && read_some(c))
 		;
 	net_conn_tls_finish(c);
 	net_conn_report_blocked(c);

@@ -276,6 +276,9 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 		length -= n;
 		origin_conn_handle_events(c);
 		is_open = c->net != NULL;
+		if (length > 0 && is_open && c->is_ready &&
+		    net_conn_postpone(c->net, chunk, offset, length))
+			break;
 	}
 	if (is_open) {
 		if (pool_is_waiting(c->pool))

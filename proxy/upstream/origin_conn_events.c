@@ -5,6 +5,8 @@
  */
 #include "proxy/upstream/private.h"
 
+#include "proxy/limits.h"
+
 static void reset_event(struct origin_conn *c, const struct session_event *e)
 {
 	struct leg *leg = e->user;
@@ -141,6 +143,7 @@ static void on_event(struct origin_conn *c, struct session_event *e)
 		settings_event(c);
 		break;
 	case SESSION_EVENT_HEAD:
+		net_worked(c->upstream->env->loop, LIMIT_HEAD_WORK_BYTES + e->head->list_bytes);
 		head_event(c, e);
 		break;
 	case SESSION_EVENT_DATA:
@@ -153,6 +156,7 @@ static void on_event(struct origin_conn *c, struct session_event *e)
 			http_head_free(e->head);
 		break;
 	case SESSION_EVENT_PROMISE:
+		net_worked(c->upstream->env->loop, LIMIT_HEAD_WORK_BYTES);
 		origin_promise(c, e);
 		break;
 	case SESSION_EVENT_REFUSED: /* clients' alone */

@@ -20,7 +20,7 @@ import { Lockstep1 } from './lockstep1.mjs';
 
 const BASELINE = path.join(ROOT, 'tests/bench/cost.baseline');
 const IDLE_LOAD = path.join(ROOT, 'build/release/tests/bench/idle_load');
-const FIXED_RANDOM = path.join(ROOT, 'build/release/tests/bench/fixed_random.so');
+const PRELOADS = ['fixed_random', 'still_clock'].map((name) => path.join(ROOT, `build/release/tests/bench/${name}.so`)).join(':');
 
 const SEEDS = [1, 2, 3, 4];
 const CONNECTIONS = 4;
@@ -164,7 +164,7 @@ async function countInstructions(work, pages, seed, keep) {
 			dir,
 			ports: [port],
 			wrap: ['valgrind', '-q', '--vgdb=no', '--tool=callgrind', `--callgrind-out-file=${out}`],
-			env: { LD_PRELOAD: FIXED_RANDOM, COST_SEED: String(seed) },
+			env: { LD_PRELOAD: PRELOADS, COST_SEED: String(seed) },
 		});
 		await gate.listening();
 		await peers.connect(port, { connections: CONNECTIONS, isTls: work.isTls });

@@ -2,21 +2,31 @@
 // SPDX-License-Identifier: MIT
 //
 // Processor time of a worker for one request, by pattern and list option, with the longest input that the default
-// limits permit, beside that of a short input. One request may not keep a worker from the others for longer than 5 ms.
+// limits permit, beside that of a short input. And the longest pass of the worker's loop, in processor time too, while an
+// honest client asks for short things: beside one such request at a time, and beside as many of them as one connection may
+// have in one write. One client may not keep a worker from the others for longer than 5 ms.
 //
 //   tests/bench/long_inputs.mjs [--only TEXT] [--most MS]
 //
-// PUSHGATE names the binary (build/pushgate by default). --most: exits with 1 if a request takes longer.
-import { spawn } from 'node:child_process';
+// PUSHGATE names the binary (build/pushgate by default). --most: exits with 1 if a request or a pass takes longer.
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { Raw } from '../attack/raw.mjs';
+import { FLAG, frame } from '../support/frames.mjs';
 import { BINARY, freePort, sleep } from '../support/gate.mjs';
+import { integer, string } from '../support/hpack.mjs';
 
 const { values: options } = parseArgs({ options: { only: { type: 'string', default: '' }, most: { type: 'string' } } });
 const ROUNDS = 11;
+const ROUNDS_OF_MANY = 5;
+const STREAMS = 100; // max-concurrent-streams
+const root = join(import.meta.dirname, '../..');
+const SHIM = join(root, 'build/release/tests/bench/pass_times.so');
 const LONG = 59000;
 const dir = mkdtempSync(join(tmpdir(), 'pushgate-long-'));
 
@@ -129,6 +139,103 @@ function requestText(c, isLong) {
 	return [`GET ${path} HTTP/1.1`, `Host: ${isLong && c.host || 'www.example'}`, ...fields, ...lines, '', ''].join('\r\n');
 }
 
+// ---- the longest loop pass (preload/pass_times.c) ----
+
+const timesFile = join(dir, 'times');
+const forgetTimes = () => writeFileSync(timesFile, Buffer.alloc(16), { flag: 'r+' });
+const longestPass = () => Number(readFileSync(timesFile).readBigUInt64LE(0)) / 1e6;
+
+/* While `work` goes on, an honest client asks for short things all the time. */
+async function passBeside(port, work) {
+	const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+	let goesOn = true;
+	const get = () => new Promise((resolve) => {
+		const request = http.get({ port, agent, path: '/1', headers: { host: 'honest.example' } }, (response) => response.resume().on('close', resolve));
+		request.on('error', resolve);
+	});
+	const honest = (async () => {
+		for (; goesOn; await sleep(1))
+			await get();
+	})();
+	await sleep(30);
+	forgetTimes();
+	await work();
+	const longest = longestPass();
+	goesOn = false;
+	await honest;
+	agent.destroy();
+	return longest;
+}
+
+// ---- many requests in one write ----
+
+const TABLE = 4000; // of the 4,096 bytes of the dynamic table (RFC 7541 4.1)
+const EXPANDED = 38000; // bytes of fields of each request: with more, limit-expansion would end the connection
+
+/* The first request puts the fields into the dynamic table; the others name them, as often as a request may have them. */
+function manyRequests(c) {
+	const lines = [...new Set(c.lines ?? [])].slice(0, 80).map((line) => line.split(': '));
+	const list = [[':authority', c.host ?? 'www.example'], [':path', c.path ?? '/page'], ...Object.entries(c.fields ?? {}), ...lines];
+	const isLong = ([, value]) => value.length > 1000;
+	const rest = list.filter((f) => !isLong(f)).reduce((sum, [name, value]) => sum + 32 + name.length + value.length, 0);
+	const share = Math.floor((TABLE - rest) / Math.max(1, list.filter(isLong).length));
+	const entries = list.map(([name, value]) => [name, value.slice(0, share - 32 - name.length).trimEnd()]);
+	const index = entries.map((_, i) => integer(62 + entries.length - 1 - i, 7, 0x80));
+	const pseudo = Buffer.from([0x82, 0x86]); // GET, http
+	const first = entries.map(([name, value]) => Buffer.concat([Buffer.from([0x40]), string(name), string(value)]));
+	const regular = entries.slice(2);
+	const bytes = regular.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+	const times = regular.length ? Math.max(1, Math.min(Math.floor(EXPANDED / bytes), Math.floor(900 / regular.length))) : 0;
+	const others = [...index.slice(0, 2), ...Array.from({ length: times }, () => index.slice(2)).flat()];
+	return Buffer.concat(Array.from({ length: STREAMS }, (_, i) => frame('HEADERS', FLAG.END_HEADERS | FLAG.END_STREAM, 2 * i + 1,
+		Buffer.concat([pseudo, ...(i ? others : first)]))));
+}
+
+async function sendMany(port, bytes, seen) {
+	const line = new Raw({ port, tls: false });
+	await line.begin();
+	await line.send(bytes);
+	const { answers } = line;
+	const count = () => answers.responses + Object.values(answers.resets).reduce((a, b) => a + b, 0);
+	for (const end = Date.now() + 20000; count() < STREAMS && !line.over && Date.now() < end;)
+		await sleep(5);
+	for (const [what, n] of [...Object.entries(answers.statuses), ...Object.entries(answers.resets), ...(line.over ? [[line.end, 1]] : [])])
+		seen[what] = (seen[what] ?? 0) + n;
+	await line.close();
+}
+
+/* HTTP/2 has no fields of the connection: in HTTP/1.1 they come one behind the other. */
+function sendPipelined(port, text, count) {
+	return new Promise((resolve) => {
+		const socket = net.connect(port, '127.0.0.1');
+		let got = '';
+		const end = () => { socket.destroy(); resolve(); };
+		const timer = setTimeout(end, 20000);
+		socket.on('close', () => { clearTimeout(timer); resolve(); });
+		socket.on('error', end);
+		socket.on('data', (bytes) => {
+			got += bytes.toString('latin1');
+			if (got.split('HTTP/1.1 200').length > count)
+				end();
+		});
+		socket.write(text.repeat(count), 'latin1');
+	});
+}
+
+async function longestPasses(port, c) {
+	const one = await passBeside(port, async () => {
+		for (let i = 0; i < ROUNDS; i++)
+			await ask(port, requestText(c, true));
+	});
+	const seen = {};
+	const bytes = c.fields?.connection ? null : manyRequests(c);
+	const many = await passBeside(port, async () => {
+		for (let i = 0; i < ROUNDS_OF_MANY; i++)
+			await (bytes ? sendMany(port, bytes, seen) : sendPipelined(port, requestText(c, true), 20));
+	});
+	return { one, many, seen };
+}
+
 async function measure([name, conf, c], origin) {
 	const port = await freePort();
 	const file = join(dir, 'pushgate.ini');
@@ -136,7 +243,10 @@ async function measure([name, conf, c], origin) {
 	answers.set('page', `HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: text/html\r\n${c.links ? `Link: ${c.links}\r\n` : ''}${response}\r\nok`);
 	writeFileSync(file, `[server]\nworkers = 1\naccess-log = off\nerror-log = ${join(dir, 'error.log')}\n${c.server ?? ''}\n[listen l]\naddress = 127.0.0.1:${port}\n`
 		+ `${conf.includes('[access a]') ? 'access = a\n' : ''}[origin o]\nserver = http://127.0.0.1:${origin.address().port}\n${c.origin ?? ''}\n${conf}\n`);
-	const child = spawn(BINARY, ['run', '-c', file, '--single'], { stdio: ['ignore', 'pipe', 'pipe'] });
+	writeFileSync(timesFile, Buffer.alloc(16));
+	const child = spawn(BINARY, ['run', '-c', file, '--single'], {
+		stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, LD_PRELOAD: SHIM, PASS_TIMES: timesFile },
+	});
 	let errors = '';
 	child.stderr.on('data', (text) => { errors += text; });
 	try {
@@ -161,7 +271,7 @@ async function measure([name, conf, c], origin) {
 			}
 			result.push({ ms: median(spent), status });
 		}
-		return result;
+		return [...result, await longestPasses(port, c)];
 	} finally {
 		child.kill('SIGKILL');
 	}
@@ -170,11 +280,16 @@ async function measure([name, conf, c], origin) {
 writeFileSync(join(dir, 'key'), `${'0123456789abcdef'.repeat(4)}\n`, { mode: 0o600 });
 const origin = await startOrigin();
 let longest = 0;
-console.log(`${'ms of processor time for one request'.padEnd(52)} ${'short'.padStart(8)} ${'long'.padStart(8)}  status`);
+if (spawnSync('make', ['-s', '-C', root, SHIM.slice(root.length + 1)], { stdio: 'inherit' }).status !== 0)
+	process.exit(2);
+console.log(`${''.padEnd(52)} ${'one request'.padStart(17)}    ${'longest pass beside'.padStart(19)}`);
+console.log(`${'ms of processor time'.padEnd(52)} ${'short'.padStart(8)} ${'long'.padStart(8)}    ${'one long'.padStart(8)}   ${'many'.padStart(8)}  status`);
 for (const c of cases.filter(([name]) => name.includes(options.only))) {
-	const [short, long] = await measure(c, origin);
-	longest = Math.max(longest, long.ms);
-	console.log(`${c[0].padEnd(52)} ${short.ms.toFixed(3).padStart(8)} ${long.ms.toFixed(3).padStart(8)}  ${short.status} ${long.status}`);
+	const [short, long, passes] = await measure(c, origin);
+	longest = Math.max(longest, long.ms, passes.one, passes.many);
+	const ms = (value) => value.toFixed(3).padStart(8);
+	const seen = Object.entries(passes.seen).map(([what, n]) => `${what} ×${n}`).join(', ');
+	console.log(`${c[0].padEnd(52)} ${ms(short.ms)} ${ms(long.ms)}    ${ms(passes.one)}   ${ms(passes.many)}  ${short.status} ${long.status}${seen && `; many: ${seen}`}`);
 }
 rmSync(dir, { recursive: true, force: true });
 process.exit(options.most && longest > Number(options.most) ? 1 : 0);
