@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which requests the rules of [access NAME] allow: tables, and random rules against a plain model. */
-#include "proxy/route/access.h"
+#include "proxy/route/route.h"
 
 #include "proxy/http/path.h"
 
@@ -461,10 +461,9 @@ static const char *says_of(const char *rules, const char *method, const char *pr
 	const char *fault = http_head_validate(head, HTTP_REQUEST);
 	if (fault)
 		fail_msg("%s %s: %s", method, authority, fault);
-	struct relay relay = {.now = USEC_PER_SEC};
-	struct exchange x = {.relay = &relay, .request = head,
-	    .context = {.listen = &c->listens[0], .client = address_of("10.0.0.1")}};
-	struct access_verdict v = offer_may_ask(&x);
+	struct effort effort = effort_of(1000);
+	const struct request_facts f = {.listener = &c->listens[0], .client = address_of("10.0.0.1"), .head = head};
+	struct access_verdict v = access_may_ask(&f, &effort);
 	http_head_free(head);
 	http_head_pool_free(heads);
 	conf_free(c);
@@ -515,10 +514,10 @@ static void a_target_is_read_with_its_port(void **state)
 	    {"ftp", "www.example", NULL, 0, false},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct offer_target target;
+		struct request_target target;
 		const struct http_head head = {.method = SLICE("GET"), .scheme = slice_of_string(rows[i].scheme),
 		    .authority = slice_of_string(rows[i].authority)};
-		assert_int_equal(offer_read_target(&head, &target), rows[i].port != 0);
+		assert_int_equal(route_read_target(&head, &target), rows[i].port != 0);
 		if (rows[i].port == 0)
 			continue;
 		assert_string_equal(target.host, rows[i].host);

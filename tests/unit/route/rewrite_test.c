@@ -485,9 +485,9 @@ static void routes_rewrite_alike_what_they_send_as_the_same_path(void **state)
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct made one = made_new(rows[i].one, rows[i].path), other = made_new(rows[i].other, rows[i].path);
-		const struct conf_route *a = one.x.context.route, *b = other.x.context.route;
-		assert_int_equal(offer_rewrites_alike(a, b, slice_of_string(rows[i].path)), rows[i].is_alike);
-		assert_true(offer_rewrites_alike(a, a, slice_of_string(rows[i].path)));
+		const struct conf_route *a = one.x.place.route, *b = other.x.place.route;
+		assert_int_equal(route_rewrites_alike(a, b, slice_of_string(rows[i].path)), rows[i].is_alike);
+		assert_true(route_rewrites_alike(a, a, slice_of_string(rows[i].path)));
 		made_free(&one);
 		made_free(&other);
 	}

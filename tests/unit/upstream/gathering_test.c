@@ -83,8 +83,8 @@ static void assert_gathers(struct scene *s, const struct exchange *x)
 {
 	assert_int_equal(x->context.upload_wait, UPLOAD_GATHERS);
 	assert_true(exchange_is_queued(x));
-	assert_null(x->context.server);
-	assert_null(x->context.pool);
+	assert_null(attempt_of(x)->server);
+	assert_null(attempt_of(x)->pool);
 	assert_int_equal(s->destination->queued, 0);
 	assert_int_equal(script_origins(s->site), 0);
 }
@@ -130,7 +130,7 @@ static void is_push(struct look *l)
 
 static void has_no_listener(struct look *l)
 {
-	l->x->context.listen = NULL;
+	l->x->facts.listener = NULL;
 }
 
 static void has_come(struct look *l)
@@ -285,12 +285,14 @@ static void small_bodies_for_servers_in_http1_gather(void **state)
 		const struct http_head *request = x->request;
 		const struct conf_origin *origin = s.destination->origin;
 		const struct exchange_context context = x->context;
+		const struct relay_place place = x->place;
+		const struct request_facts facts = x->facts;
 		struct server *server = list_first(&s.destination->servers, struct server, link);
 		const struct origin_known known = server->known;
 		const size_t limit = x->payer.budget->limit_bytes;
-		struct look l = {x, *context.route, *context.listen, *request, *origin, &server->known};
-		x->context.route = &l.route;
-		x->context.listen = &l.listen;
+		struct look l = {x, *x->place.route, *x->facts.listener, *request, *origin, &server->known};
+		x->place.route = &l.route;
+		x->facts.listener = &l.listen;
 		x->request = &l.request;
 		s.destination->origin = &l.origin;
 		x->context.upload_wait = UPLOAD_WAITS_NOT;
@@ -307,6 +309,8 @@ static void small_bodies_for_servers_in_http1_gather(void **state)
 		server->known = known;
 		x->request = request;
 		x->context = context;
+		x->place = place;
+		x->facts = facts;
 		x->payer.budget->limit_bytes = limit;
 		x->tunnel.is_asked = false;
 		x->pushed.state = PUSH_NONE;
@@ -410,7 +414,7 @@ static void one_whose_memory_is_used_up_is_sent_as_it_comes(void **state)
 	gathering_grew(s.destination, x);
 	x->payer.budget->limit_bytes = limit;
 	/* It has a server, and waits for the connection that is being opened there. */
-	assert_non_null(x->context.server);
+	assert_non_null(attempt_of(x)->server);
 	assert_int_equal(x->context.upload_wait, UPLOAD_IS_SLOW);
 	SENT(&s, "POST /a");
 	assert_int_equal(x->context.upload_wait, UPLOAD_WAITS_NOT);

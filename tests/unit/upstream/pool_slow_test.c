@@ -165,7 +165,7 @@ static void others_wait_in_a_line_of_their_own(void **state)
 	assert_int_equal(destination(&s)->queued, 2);
 	list_for_each(&s.pool->slow.waiting, x, struct exchange, waiting)
 	{
-		assert_ptr_equal(x->context.pool, s.pool);
+		assert_ptr_equal(attempt_of(x)->pool, s.pool);
 		assert_int_equal(x->context.upload_wait, UPLOAD_IS_SLOW);
 	}
 	/* No connection is opened for them, and other requests do not wait. */
@@ -457,8 +457,8 @@ static void one_that_another_server_takes_over_waits_for_the_share_of_that(void 
 	assert_false(pool_slow_defers(p, x)); /* it is whole */
 	x->upload.source_ended = false;
 	assert_true(pool_slow_defers(p, x));
-	assert_ptr_equal(x->context.pool, p);
-	assert_ptr_equal(x->context.server, to);
+	assert_ptr_equal(attempt_of(x)->pool, p);
+	assert_ptr_equal(attempt_of(x)->server, to);
 	assert_int_equal(x->context.upload_wait, UPLOAD_IS_SLOW);
 	assert_int_equal(from->queued, 0);
 	assert_int_equal(from->pools[POOL_PLAIN]->queued, 0);
