@@ -72,7 +72,7 @@ static struct balance_member *next_in_order(struct balance *b, const struct bala
 {
 	uint32_t at = (uint32_t)(((balance_random(b) >> 32) * t->count) >> 32);
 	/* Of so many in a row one is neither. */
-	for (uint32_t i = 0; i < t->count && i < q->tried_count + 2; i++) {
+	for (uint32_t i = 0; i < q->tried_count + 2; i++) {
 		struct balance_member *m = t->members[(at + i) % t->count];
 		if (m != other && !balance_was_tried(q, m))
 			return m;
