@@ -281,6 +281,25 @@ static void hits_that_are_rounded_above_the_views_are_all_of_them(void **state)
 	assert_int_equal(item[0].confidence, 10000);
 }
 
+/* What is proposed needs fewer hits to stay so than to become so: it is the same after a restart. */
+static void what_was_proposed_before_needs_fewer_hits(void **state)
+{
+	struct fixture *f = *state;
+	static const char few[] = "{\"path\": \"/a.css\", \"hits\": 2, \"views\": 2, \"clients\": 4, \"proposed\": %u, "
+				  "\"came_true\": 0, \"offered\": 0, \"taken\": 0, \"refused\": 0}";
+	for (unsigned proposed = 0; proposed < 2; proposed++) {
+		struct offer_learned_item item[8];
+		char text[512], resource[256];
+		snprintf(resource, sizeof(resource), few, proposed);
+		snprintf(text, sizeof(text), "%s%s%s", HEAD, resource, TAIL);
+		put(f, text);
+		struct offer_learned *t = offer_learned_new(&(struct offer_learned_options){0}, 1, NULL);
+		assert_true(offer_learned_load(t, f->path, f->now, f->stream));
+		assert_int_equal(offers(t, "/", item, f->now), proposed);
+		offer_learned_free(t);
+	}
+}
+
 static void a_file_that_claims_more_than_fits_is_loaded_within_bounds(void **state)
 {
 	struct fixture *f = *state;
@@ -329,6 +348,7 @@ int main(void)
 	    TEST(a_file_that_is_not_there_is_no_mistake),
 	    TEST(hostile_files_are_refused_and_leave_nothing),
 	    TEST(hits_that_are_rounded_above_the_views_are_all_of_them),
+	    TEST(what_was_proposed_before_needs_fewer_hits),
 	    TEST(a_file_that_claims_more_than_fits_is_loaded_within_bounds),
 	    TEST(support_is_not_gathered_over_restarts),
 	};
