@@ -2,23 +2,22 @@
 /* The rows of the outcome table; see cause.h. */
 #include "proxy/relay/cause.h"
 
-#define ROW(symbol, name_, side_, retry_, status_, error_, down_, up_, push_up_, reason_,          \
-    timeout_, malformed_)                                                                          \
-	const struct relay_cause relay_cause_##symbol = {                                          \
-	    .name = (name_),                                                                       \
+/* A row overrides the defaults, which come first. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverride-init"
+#define ROW(symbol, name_, side_, status_, error_, down_, reason_, ...)                            \
+	const struct relay_cause relay_cause_##symbol = {.name = (name_),                          \
 	    .side = (side_),                                                                       \
-	    .retry = (retry_),                                                                     \
 	    .status = (status_),                                                                   \
 	    .error = (error_),                                                                     \
 	    .down_code = (down_),                                                                  \
-	    .up_code = (up_),                                                                      \
-	    .push_up_code = (push_up_),                                                            \
 	    .push_reason = &policy_reason_##reason_,                                               \
-	    .is_timeout = (timeout_),                                                              \
-	    .is_malformed = (malformed_),                                                          \
-	};
+	    .up_code = RELAY_CANCEL,                                                               \
+	    .push_up_code = RELAY_CANCEL,                                                          \
+	    __VA_ARGS__};
 RELAY_CAUSES(ROW)
 #undef ROW
+#pragma GCC diagnostic pop
 
 const struct relay_cause *const relay_cause_table[RELAY_CAUSE_COUNT] = {
 #define POINTER(symbol, ...) &relay_cause_##symbol,

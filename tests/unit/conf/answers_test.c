@@ -126,7 +126,7 @@ static void each_status_that_pushgate_sends_has_an_option(void **state)
 {
 	(void)state;
 	static const uint16_t statuses[] = {
-#define STATUS(symbol, name, side, retry, status, ...) status,
+#define STATUS(symbol, name, side, status, ...) status,
 	    RELAY_CAUSES(STATUS)
 #undef STATUS
 	};
