@@ -4,6 +4,7 @@
  * all options of routes and origins apply. What the file does not say is added here.
  */
 #include "proxy/conf/load.h"
+#include "proxy/conf/value.h"
 #include <inttypes.h>
 
 /* ---- sections before the whole is checked ---- */
@@ -116,33 +117,34 @@ void conf_check_forward_route(struct conf_loader *l, const struct conf_section *
 		    conf_section_title(l, s));
 }
 
+/* Reports each of the options, separated by spaces, that the section has with another value than the default. */
+static void forbid(
+    struct conf_loader *l, const struct conf_section *s, const char *keys, const char *why)
+{
+	struct slice rest = slice_of_string(keys), word;
+
+	while (value_next_word(&rest, &word) == VALUE_WORD) {
+		const char *key = conf_copy(l, word);
+		if (conf_changed_line(s, key))
+			conf_mistake(
+			    l, s->file, conf_option_line(s, key), "%s is %s; remove it", key, why);
+	}
+}
+
 /* A proxy must not speak of https in the name of sites that are not its own. */
 void conf_check_forward_listen(struct conf_loader *l, const struct conf_section *s)
 {
-	static const char *const keys[] = {"hsts", "redirect-to-https"};
-	const struct conf_listen *listen = s->object;
-
-	for (size_t i = 0; conf_listen_is_forward(listen) && i < sizeof keys / sizeof *keys; i++)
-		if (conf_changed_line(s, keys[i]))
-			conf_mistake(l, s->file, conf_option_line(s, keys[i]),
-			    "%s is about the hosts of a gateway, and mode = forward is for every "
-			    "host; remove it",
-			    keys[i]);
+	if (conf_listen_is_forward(s->object))
+		forbid(l, s, "hsts redirect-to-https",
+		    "about the hosts of a gateway, and mode = forward is for every host");
 }
 
 /* What says one thing about one origin cannot be said about all hosts. */
 void conf_check_forward_origin(struct conf_loader *l, const struct conf_section *s)
 {
-	static const char *const keys[] = {"tls-name", "host", "affinity-cookie", "health-check"};
-	const struct conf_origin *o = s->object;
-
-	for (size_t i = 0; o->kind == CONF_ORIGIN_FORWARD && i < sizeof keys / sizeof *keys; i++)
-		if (conf_changed_line(s, keys[i]))
-			conf_mistake(l, s->file, conf_option_line(s, keys[i]),
-			    "%s is for the servers of one origin, and server = forward: stands for "
-			    "every host; "
-			    "remove it",
-			    keys[i]);
+	if (((const struct conf_origin *)s->object)->kind == CONF_ORIGIN_FORWARD)
+		forbid(l, s, "tls-name host affinity-cookie health-check",
+		    "for the servers of one origin, and server = forward: stands for every host");
 }
 
 void conf_check_modes(struct conf_loader *l)

@@ -43,6 +43,11 @@ enum conf_type {
 	CONF_TYPE_OTHER,  /* set() stores the value */
 };
 
+/* Takes the value of an option into the object of its section. */
+typedef bool conf_setter(struct conf_loader *l, void *object, struct slice value);
+typedef const char *conf_member_check(struct slice member);
+typedef bool conf_suggester(struct slice value, char *text, size_t size);
+
 struct conf_option {
 	enum conf_kind section;
 	enum conf_type type;
@@ -64,11 +69,11 @@ struct conf_option {
 	 * Checks the value (and stores it, for CONF_TYPE_OTHER). False: a mistake has been
 	 * reported.
 	 */
-	bool (*set)(struct conf_loader *l, void *object, struct slice value);
+	conf_setter *set;
 	/* For lists: NULL, or what is wrong with a member and what to write. */
-	const char *(*check)(struct slice member);
+	conf_member_check *check;
 	/* What a bad value, or a bad member, probably meant (suggest_value.h); NULL: as its type says. */
-	bool (*suggest)(struct slice value, char *text, size_t size);
+	conf_suggester *suggest;
 	/*
 	 * For the operator; says what 0 means where it is allowed. May have several lines, such as
 	 * one for each choice; they are shown as one.

@@ -107,18 +107,19 @@ bool conf_set_pseudonym(struct conf_loader *l, void *object, struct slice value)
 	return true;
 }
 
+bool conf_set_cookie(struct conf_loader *l, const char **name, struct slice value)
+{
+	bool is_off = slice_equal(value, SLICE("off"));
+
+	if (!is_off && !ascii_is_token(value))
+		return conf_bad_value(l, value, NULL, "write off or a cookie's name");
+	*name = is_off ? NULL : conf_copy(l, value);
+	return true;
+}
+
 bool conf_set_diary_cookie(struct conf_loader *l, void *object, struct slice value)
 {
-	struct conf *c = object;
-
-	if (slice_equal(value, SLICE("off"))) {
-		c->server.diary_cookie = NULL;
-		return true;
-	}
-	if (!ascii_is_token(value))
-		return conf_bad_value(l, value, NULL, "write off or a cookie's name");
-	c->server.diary_cookie = conf_copy(l, value);
-	return true;
+	return conf_set_cookie(l, &((struct conf *)object)->server.diary_cookie, value);
 }
 
 /* Reads a secret of 16 to 1024 bytes, without a newline at its end. */

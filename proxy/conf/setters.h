@@ -9,61 +9,30 @@
 #include "proxy/conf/load.h"
 
 /* [server] */
-bool conf_set_workers(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_user(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_access_log(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_log_fields(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_log_sample(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_error_log(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_learned_file(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_status_socket(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_pseudonym(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_resolver(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_diary_cookie(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_diary_cookie_key(struct conf_loader *l, void *object, struct slice value);
+conf_setter conf_set_workers, conf_set_user, conf_set_access_log, conf_set_log_fields,
+    conf_set_log_sample, conf_set_error_log, conf_set_learned_file, conf_set_status_socket,
+    conf_set_pseudonym, conf_set_resolver, conf_set_diary_cookie, conf_set_diary_cookie_key;
 /* [listen] */
-bool conf_set_address(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_certificate(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_key(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_redirect(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_hsts(struct conf_loader *l, void *object, struct slice value);
+conf_setter conf_set_address, conf_set_certificate, conf_set_key, conf_set_redirect, conf_set_hsts;
 /* [origin] */
-bool conf_set_server(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_hash(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_affinity_cookie(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_tls_ca(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_tls_name(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_host(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_failure_status(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_health_check(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_health_host(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_health_status(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_upstream_proxy(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_no_proxy(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_request_buffer(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_retry_budget(struct conf_loader *l, void *object, struct slice value);
+conf_setter conf_set_server, conf_set_hash, conf_set_affinity_cookie, conf_set_tls_ca,
+    conf_set_tls_name, conf_set_host, conf_set_failure_status, conf_set_health_check,
+    conf_set_health_host, conf_set_health_status, conf_set_upstream_proxy, conf_set_no_proxy,
+    conf_set_request_buffer, conf_set_retry_budget;
 /* [route] */
-bool conf_set_route_origin(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_route_redirect(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_route_answer(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_route_field(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_rewrite(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_host_file(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_path_file(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_limit_requests(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_retry_on(struct conf_loader *l, void *object, struct slice value);
+conf_setter conf_set_route_origin, conf_set_route_redirect, conf_set_route_answer,
+    conf_set_route_field, conf_set_rewrite, conf_set_host_file, conf_set_path_file,
+    conf_set_limit_requests, conf_set_retry_on;
 /* [access] */
-bool conf_set_access_rule(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_realm(struct conf_loader *l, void *object, struct slice value);
+conf_setter conf_set_access_rule, conf_set_realm;
 /* [push] */
-bool conf_set_rtt(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_share(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_min_used(struct conf_loader *l, void *object, struct slice value);
-bool conf_set_urgency(struct conf_loader *l, void *object, struct slice value);
+conf_setter conf_set_rtt, conf_set_share, conf_set_min_used, conf_set_urgency;
 /* [preload] */
-bool conf_set_add(struct conf_loader *l, void *object, struct slice value);
+conf_setter conf_set_add;
 /* [errors] */
-bool conf_set_error_body(struct conf_loader *l, void *object, struct slice value);
+conf_setter conf_set_error_body;
+/* The name of a cookie; NULL for off. */
+bool conf_set_cookie(struct conf_loader *l, const char **name, struct slice value);
 /* CONF_TYPE_FIELDS */
 bool conf_store_field(
     struct conf_loader *l, const struct conf_option *o, void *object, struct slice value);
@@ -84,17 +53,9 @@ void conf_host_set_fill(struct conf_loader *l, struct conf_host_set *s, uint64_t
     const struct slice *patterns, size_t count);
 
 /* Members of lists. */
-const char *conf_check_access_host(struct slice member);
-const char *conf_check_route_host(struct slice member);
-const char *conf_check_upgrade(struct slice member);
-const char *conf_check_route_path(struct slice member);
-const char *conf_check_method(struct slice member);
-const char *conf_check_path_glob(struct slice member);
-const char *conf_check_host_glob(struct slice member);
-const char *conf_check_user(struct slice member);
-const char *conf_check_destination(struct slice member);
-const char *conf_check_user_agent_glob(struct slice member);
-const char *conf_check_media_glob(struct slice member);
+conf_member_check conf_check_access_host, conf_check_route_host, conf_check_upgrade,
+    conf_check_route_path, conf_check_method, conf_check_path_glob, conf_check_host_glob,
+    conf_check_user, conf_check_destination, conf_check_user_agent_glob, conf_check_media_glob;
 
 /* setters_balance.c: what the balance of an [origin] cannot have at the same time. */
 void conf_check_balance(struct conf_loader *l, const struct conf_section *s);

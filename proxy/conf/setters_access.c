@@ -139,7 +139,7 @@ static const struct condition {
 	bool is_whole; /* the value may have commas */
 	const char *(*add)(struct conf_loader *l, struct draft *d, struct slice text);
 	const char *example;
-	bool (*suggest)(struct slice value, char *text, size_t size); /* or NULL */
+	conf_suggester *suggest; /* or NULL */
 } conditions[] = {
     {SLICE_INIT("client"), false, add_client, "192.0.2.0/24,2001:db8::/32", suggest_cidr},
     {SLICE_INIT("user"), false, add_user, "alice,bob", NULL},

@@ -55,16 +55,7 @@ bool conf_set_hash(struct conf_loader *l, void *object, struct slice value)
 
 bool conf_set_affinity_cookie(struct conf_loader *l, void *object, struct slice value)
 {
-	struct conf_balance *b = &((struct conf_origin *)object)->balance;
-
-	if (slice_equal(value, SLICE("off"))) {
-		b->affinity_cookie = NULL;
-		return true;
-	}
-	if (!ascii_is_token(value))
-		return conf_bad_value(l, value, NULL, "write off or a cookie's name");
-	b->affinity_cookie = conf_copy(l, value);
-	return true;
+	return conf_set_cookie(l, &((struct conf_origin *)object)->balance.affinity_cookie, value);
 }
 
 /* The cookie is taken out of requests before hash reads them, and the diary's before that. */

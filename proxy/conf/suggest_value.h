@@ -6,21 +6,12 @@
 #ifndef PUSHGATE_CONF_SUGGEST_VALUE_H
 #define PUSHGATE_CONF_SUGGEST_VALUE_H
 
-#include "proxy/base/slice.h"
+#include "proxy/conf/option.h"
 
 /* suggest_net.c */
-bool suggest_address(struct slice value, char *text, size_t size);
-bool suggest_server(struct slice value, char *text, size_t size);
-bool suggest_host(struct slice value, char *text, size_t size);
-bool suggest_path(struct slice value, char *text, size_t size);
-bool suggest_cidr(struct slice value, char *text, size_t size);
+conf_suggester suggest_address, suggest_server, suggest_host, suggest_path, suggest_cidr;
 /* suggest_value.c */
-bool suggest_workers(struct slice value, char *text, size_t size);
-bool suggest_percent(struct slice value, char *text, size_t size);
-bool suggest_rate(struct slice value, char *text, size_t size);
-bool suggest_rtt(struct slice value, char *text, size_t size);
-bool suggest_hsts(struct slice value, char *text, size_t size);
-bool suggest_media_type(struct slice value, char *text, size_t size);
-bool suggest_upgrade(struct slice value, char *text, size_t size);
+conf_suggester suggest_workers, suggest_percent, suggest_rate, suggest_rtt, suggest_hsts,
+    suggest_media_type, suggest_upgrade;
 
 #endif
