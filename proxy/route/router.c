@@ -26,7 +26,7 @@ struct router_host {
 /* Requests in a row mostly name the same authority: its host is parsed once. */
 struct last_host {
 	char authority[HOST_BYTES_MAX]; /* a longer one is parsed each time */
-	size_t authority_len; /* 0: none yet */
+	size_t authority_len;           /* 0: none yet */
 	char host[HOST_BYTES_MAX];
 	size_t host_len;
 	bool is_strange; /* HTTP_HOST_STRANGE */
