@@ -87,7 +87,7 @@ void client_request(struct client_conn *c, struct session_event *e)
 		find_pseudo_fields(e->head);
 	bool is_readable = !e->oversize && e->refusal == SESSION_REFUSAL_NONE;
 	bool came_through = route_came_through(e->head);
-	net_worked(c->clients->env->loop, LIMIT_HEAD_WORK_BYTES + e->head->list_bytes);
+	size_t work = LIMIT_HEAD_WORK_BYTES + e->head->list_bytes;
 	if (is_readable)
 		route_adopt_scheme(c->listener->conf, &c->address, e->head);
 	if (is_readable)
@@ -102,6 +102,7 @@ void client_request(struct client_conn *c, struct session_event *e)
 	x->facts.came_through = came_through;
 	client_diary_request(c, x);
 	c->clients->ops->request(c->clients->context, x);
+	net_worked(c->clients->env->loop, work + exchange_effort_spent(x));
 }
 
 /* A call that lasts so long holds one of the client's streams for long enough. */

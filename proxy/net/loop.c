@@ -57,7 +57,8 @@ static void pass_begins(struct net_loop *l)
 	l->in_pass = true;
 	l->note = NULL;
 	l->worked_bytes = 0;
-	recheck(l);
+	if (!list_is_empty(&l->recheck))
+		recheck(l);
 }
 
 static void measure_pass(struct net_loop *l)

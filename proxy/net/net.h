@@ -320,7 +320,7 @@ void net_conn_dirty(struct net_conn *c);
  * from then on the loop's closing budget pays. */
 void net_conn_set_budget(struct net_conn *c, struct budget *budget);
 /* For an owner that works on more than the bytes that it received: fields that stood for others (HPACK), and what follows
- * from a head. The loop reads the clock only after some of it. */
+ * from a head. A unit of effort counts as a byte. The loop reads the clock only after some of it. */
 void net_worked(struct net_loop *l, size_t bytes);
 /* Within `received`, when some of the bytes may wait: if the loop pass has taken NET_PASS_USEC, `received` gets a copy of
  * them in the next pass, before anything else is read. The copy is charged to the connection's budget. False: there is

@@ -8,6 +8,7 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/rare.h"
 
 /* Bytes that were read and that the owner has not looked at. */
 struct net_postponed {
@@ -22,7 +23,7 @@ static size_t charge_of(size_t length)
 }
 
 /* The clock is read only after so much work: that of some usual requests. */
-#define LOOK_BYTES 8192u
+#define LOOK_BYTES 16384u
 
 /* Once true in a loop pass, it stays true. */
 static bool is_over_time(struct net_loop *l)
@@ -40,9 +41,20 @@ void net_worked(struct net_loop *l, size_t bytes)
 	l->worked_bytes += bytes;
 }
 
-bool net_turns_are_over(struct net_loop *l)
+static RARE bool takes_too_long(struct net_loop *l)
 {
 	return l->turns_pass == l->pass && is_over_time(l);
+}
+
+bool net_turns_are_over(struct net_loop *l)
+{
+	return l->worked_bytes >= LOOK_BYTES && takes_too_long(l);
+}
+
+static RARE bool put_off(struct net_conn *c)
+{
+	net_conn_schedule_recheck(c);
+	return false;
 }
 
 bool net_conn_has_turn(struct net_conn *c)
@@ -50,17 +62,16 @@ bool net_conn_has_turn(struct net_conn *c)
 	struct net_loop *l = c->loop;
 	if (list_is_linked(&c->recheck))
 		return false;
-	if (net_turns_are_over(l)) {
-		net_conn_schedule_recheck(c);
-		return false;
-	}
+	if (net_turns_are_over(l))
+		return put_off(c);
 	l->turns_pass = l->pass;
 	/* A handshake, and what waits for a new connection, may take long. */
-	l->worked_bytes += c->phase == NET_PHASE_OPEN ? 0 : LOOK_BYTES;
+	if (c->phase != NET_PHASE_OPEN)
+		l->worked_bytes += LOOK_BYTES;
 	return true;
 }
 
-bool net_conn_postpone(struct net_conn *c, const struct chunk *chunk, size_t offset, size_t length)
+static RARE bool keep(struct net_conn *c, const uint8_t *bytes, size_t length)
 {
 	if (!is_over_time(c->loop) || (c->budget && !budget_take(c->budget, charge_of(length))))
 		return false;
@@ -68,10 +79,15 @@ bool net_conn_postpone(struct net_conn *c, const struct chunk *chunk, size_t off
 	struct net_postponed *p = memory_alloc(charge_of(length));
 	p->budget = c->budget;
 	p->length = length;
-	memcpy(p->data, chunk->data + offset, length);
+	memcpy(p->data, bytes, length);
 	c->postponed = p;
 	net_conn_schedule_recheck(c);
 	return true;
+}
+
+bool net_conn_postpone(struct net_conn *c, const struct chunk *chunk, size_t offset, size_t length)
+{
+	return c->loop->worked_bytes >= LOOK_BYTES && keep(c, chunk->data + offset, length);
 }
 
 void net_conn_drop_postponed(struct net_conn *c)

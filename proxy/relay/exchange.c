@@ -116,6 +116,11 @@ struct effort *exchange_effort(struct exchange *x)
 	return &x->effort;
 }
 
+uint64_t exchange_effort_spent(const struct exchange *x)
+{
+	return x->effort_since == x->relay->now ? LIMIT_EFFORT_OF_REQUEST - x->effort.left : 0;
+}
+
 struct slice exchange_cut_cookie(struct exchange *x, struct slice name)
 {
 	struct slice value = http_cookie_cut((struct http_head *)(uintptr_t)x->request, name);

@@ -184,6 +184,8 @@ const char *exchange_keep_text(struct exchange *x, const char *text);
 
 /* For the patterns that its request is held against: anew in each loop pass, which it keeps short. */
 struct effort *exchange_effort(struct exchange *x);
+/* What was spent of it in this loop pass. */
+uint64_t exchange_effort_spent(const struct exchange *x);
 
 static inline bool exchange_is_in(const struct exchange *x, unsigned phases)
 {

@@ -130,7 +130,9 @@ static void head_event(struct origin_conn *c, const struct session_event *e)
 	struct exchange *x = leg->exchange;
 	if (!http_head_is_interim(e->head) && !exchange_is_push(x))
 		report_status(c->pool->server, e->head->status);
+	size_t work = LIMIT_HEAD_WORK_BYTES + e->head->list_bytes;
 	exchange_on_response(x, e->head, e->end);
+	net_worked(c->upstream->env->loop, work + exchange_effort_spent(x));
 	if (exchange_is_tunnel(x) && !session_can(c->session, SESSION_MULTIPLEXES))
 		origin_conn_retire(c); /* no request can follow */
 }
@@ -143,7 +145,6 @@ static void on_event(struct origin_conn *c, struct session_event *e)
 		settings_event(c);
 		break;
 	case SESSION_EVENT_HEAD:
-		net_worked(c->upstream->env->loop, LIMIT_HEAD_WORK_BYTES + e->head->list_bytes);
 		head_event(c, e);
 		break;
 	case SESSION_EVENT_DATA:
