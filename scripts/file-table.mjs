@@ -39,7 +39,7 @@ function rowsOf(folder) {
 
 const folders = ['policy', ...readdirSync('proxy').map((name) => join('proxy', name)).filter((path) => statSync(path).isDirectory()).sort(), 'proxy'];
 console.log('# Where is …\n');
-console.log('Every source file of pushgate, by folder, with the first sentence of its first comment. scripts/make-docs');
-console.log('writes this page. [ARCHITECTURE.md](ARCHITECTURE.md) says what the folders are.');
+console.log('Every source file of pushgate, by folder, with the first sentence of its first comment.');
+console.log('scripts/make-docs writes this page. [ARCHITECTURE.md](ARCHITECTURE.md) says what the folders are.');
 for (const folder of folders)
 	console.log(`\n## ${folder}/\n\n| file | about |\n|---|---|\n${rowsOf(folder).join('\n')}`);

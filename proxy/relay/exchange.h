@@ -184,8 +184,7 @@ const char *exchange_keep_text(struct exchange *x, const char *text);
 
 /* For the patterns that its request is held against: anew in each loop pass, which it keeps short. */
 struct effort *exchange_effort(struct exchange *x);
-/* What was spent of it in this loop pass. */
-uint64_t exchange_effort_spent(const struct exchange *x);
+uint64_t exchange_effort_spent(const struct exchange *x); /* of it, in this loop pass */
 
 static inline bool exchange_is_in(const struct exchange *x, unsigned phases)
 {
@@ -429,8 +428,7 @@ usec relay_hints_due(const struct relay *r);
  * credit. end: and the end of the stream was sent behind them. */
 void exchange_on_taken(struct leg *sink, size_t n, bool end);
 
-/* The leg's stream has ended in good order: the leg is gone. */
-void exchange_on_leg_closed(struct leg *leg);
+void exchange_on_leg_closed(struct leg *leg); /* its stream has ended in good order */
 
 /* The flow towards a leg, and the one from it. */
 static inline struct flow *exchange_flow_to(struct leg *leg)
