@@ -7,6 +7,7 @@ import { Tally } from './raw.mjs';
 export class EvilResolver {
 	frames = 0;
 	queries = 0;
+	isClosed = false;
 
 	constructor(serve) { this.serve = serve; }
 
@@ -16,6 +17,10 @@ export class EvilResolver {
 		this.socket.on('message', (query, peer) => {
 			this.queries++;
 			this.serve((bytes) => new Promise((resolve) => {
+				if (this.isClosed) { /* an answer in many parts that was not over */
+					resolve();
+					return;
+				}
 				this.frames++;
 				this.socket.send(bytes, peer.port, peer.address, resolve);
 			}), query);
@@ -30,7 +35,10 @@ export class EvilResolver {
 		return tally;
 	}
 
-	close() { this.socket.close(); }
+	close() {
+		this.isClosed = true;
+		this.socket.close();
+	}
 }
 
 /* The answer to `query`, with any id and flags and `counts` records. */
