@@ -332,6 +332,51 @@ static void request_with_trailers_alone_has_its_end_behind_the_head(void **state
 	world_free(w);
 }
 
+/* A tunnel is a stream of its own, whatever else routing says of the request. */
+static void routing_is_taken_over_by_kind_of_request(void **state)
+{
+	(void)state;
+	static const struct {
+		struct request_routing routing;
+		bool ended, is_asked, is_streaming, is_call;
+	} rows[] = {
+	    {{.is_call = true, .call_timeout = 7, .tunnel_bytes = 5}, false, false, false, false},
+	    {{.is_streaming = true}, false, false, true, false},
+	    {{.is_streaming = true}, true, false, false, false},
+	    {{.is_streaming = true, .is_call = true, .call_timeout = 7}, false, false, true, true},
+	    {{.is_tunnel = true, .upgrade = SLICE_INIT("websocket"), .tunnel_bytes = 5, .is_streaming = true}, false, true, true, false},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct world *w = world_new();
+		struct world_leg *down;
+		struct exchange *x = world_exchange(w, rows[i].routing.is_tunnel ? "GET" : "POST", rows[i].ended, &down);
+		exchange_set_routing(x, &rows[i].routing);
+		assert_int_equal(x->tunnel.is_asked, rows[i].is_asked);
+		assert_int_equal(x->tunnel.bytes_most, rows[i].is_asked ? 5 : 0);
+		assert_int_equal(x->context.is_streaming, rows[i].is_streaming);
+		assert_int_equal(x->context.is_call, rows[i].is_call);
+		assert_int_equal(x->context.call_timeout, rows[i].is_call ? 7 : 0);
+		exchange_dispatch(x);
+		world_end(w);
+	}
+}
+
+static void effort_is_spent_within_a_loop_pass(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down;
+	struct exchange *x = world_exchange(w, "GET", true, &down);
+	assert_int_equal(exchange_effort_spent(x), 0);
+	assert_true(effort_spend(exchange_effort(x), 100));
+	assert_int_equal(exchange_effort_spent(x), 100);
+	w->relay.now++;
+	assert_int_equal(exchange_effort_spent(x), 0);
+	assert_int_equal(exchange_effort(x)->left, LIMIT_EFFORT_OF_REQUEST);
+	exchange_dispatch(x);
+	world_end(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -350,6 +395,8 @@ int main(void)
 	    cmocka_unit_test(upload_that_nobody_wants_is_given_up_with_the_origin),
 	    cmocka_unit_test(upload_after_an_answer_of_our_own_is_credited_and_forgotten),
 	    cmocka_unit_test(request_with_trailers_alone_has_its_end_behind_the_head),
+	    cmocka_unit_test(routing_is_taken_over_by_kind_of_request),
+	    cmocka_unit_test(effort_is_spent_within_a_loop_pass),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
