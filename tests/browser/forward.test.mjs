@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { websocketOrigins } from '../peers/websocket-origin.mjs';
 import { MIB, PASSWORD, USER, forward, serveAll } from '../support/forward.mjs';
+import { until } from '../support/gate.mjs';
 import { browse, skip, typePasswords } from './chromium.mjs';
 
 const COUNT = 50;
@@ -68,8 +69,10 @@ for (const isTls of [true, false])
 		await loadAll(page, `http://127.0.0.1:${s.ports.h1}/page`);
 		assert.deepEqual(complaints, []);
 		/* Of https the proxy sees tunnels alone. */
-		const images = s.gate.accessLines().filter((l) => l.path?.endsWith('.svg'));
-		assert.equal(images.filter((l) => l.status === 200).length, 2 * COUNT);
+		const ofImages = () => s.gate.accessLines().filter((l) => l.path?.endsWith('.svg') && l.status === 200);
+		await until(() => `${2 * COUNT} images in the access log; it has ${ofImages().length}`, () => ofImages().length >= 2 * COUNT);
+		const images = ofImages();
+		assert.equal(images.length, 2 * COUNT);
 		assert.ok(s.gate.accessLines().some((l) => l.method === 'CONNECT'));
 		if (isTls)
 			assert.deepEqual([...new Set(images.map((l) => l.protocol))], ['h2']);
