@@ -140,7 +140,7 @@ struct policy_offer {
 	usec now;
 	/* For patterns, shared by the decisions of a loop pass; NULL: as much as one request has. */
 	struct effort *effort;
-	/* What other decisions for the parent have found out (policy/request.h), and this one adds to; NULL: nothing. */
+	/* What other decisions for the parent have found out (policy/request_answers.h), and this one adds to; NULL: nothing. */
 	struct policy_request *request;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fields of an access log line, in their order. The writer (observe/access.c), the option log-fields
+ * The fields of an access log line, in their order. The writer (observe/access_log.c), the option log-fields
  * (conf/setters_log.c) and docs/LOG.md (scripts/make-docs) are made from these rows.
  */
 #ifndef PUSHGATE_LOG_FIELDS_H
@@ -10,7 +10,7 @@
  * X(name, type, unit, most, stability, "since", "present when", "meaning")
  *
  * type: TEXT, NUMBER or FLAG (true, or absent). most: bytes that the value takes in the line. The sum of all
- * must fit into one write to the pipe (observe/access.c). stability: "stable", or "text" when the value is
+ * must fit into one write to the pipe (observe/access_log.c). stability: "stable", or "text" when the value is
  * for people and may be worded differently in any version.
  */
 // clang-format off

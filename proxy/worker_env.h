@@ -20,7 +20,7 @@ struct worker_env {
 	const struct conf *conf; /* borrows */
 	struct observe *observe; /* borrows */
 	/* Borrows: what all workers know of the health of servers. NULL: each worker knows its own. */
-	struct server_board *board;
+	struct health_table *health_table;
 	struct chunk_pool *chunks; /* borrows: the loop reads into its chunks */
 	/* Lent until gateway_new returns: shared by all workers; NULL: each listener has its own. */
 	const struct net_tickets *tickets;

@@ -4,7 +4,7 @@
  * IPv6 /64, which belongs to one subscriber. An address is in the table only while it has a
  * connection, so max-connections bounds the table.
  */
-#include "proxy/client/private.h"
+#include "proxy/client/client_private.h"
 
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"

@@ -7,7 +7,7 @@
 #ifndef PUSHGATE_CLIENT_CLIENT_H
 #define PUSHGATE_CLIENT_CLIENT_H
 
-#include "policy/cookie.h"
+#include "policy/known_cookie.h"
 #include "proxy/client/latest_validators.h"
 #include "proxy/limits.h"
 #include "proxy/offer/offer.h"

@@ -3,7 +3,7 @@
  * A client's connection: its transport and its session. The session's events are in
  * client_conn_events.c, its streams in client_leg.c, its deadlines in client_deadline.c.
  */
-#include "proxy/client/private.h"
+#include "proxy/client/client_private.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"

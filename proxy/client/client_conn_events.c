@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Passes the events of a client connection's session to the exchanges on the connection. */
-#include "proxy/client/private.h"
+#include "proxy/client/client_private.h"
 
 static void reset_event(struct client_conn *c, const struct session_event *e)
 {

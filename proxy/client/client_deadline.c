@@ -4,7 +4,7 @@
  * idle time without a stream, and for writes that the client does not read. Each connection has one
  * timer, set to the nearest deadline.
  */
-#include "proxy/client/private.h"
+#include "proxy/client/client_private.h"
 
 static usec now_of(const struct client_conn *c)
 {

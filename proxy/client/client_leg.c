@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The downstream leg of an exchange: a stream on a client connection. */
-#include "proxy/client/private.h"
+#include "proxy/client/client_private.h"
 
 #include "proxy/base/ensure.h"
 

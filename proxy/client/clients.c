@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* All client connections of a worker: opens the [listen] sections, and ends all connections. */
-#include "proxy/client/private.h"
+#include "proxy/client/client_private.h"
 
 #include "proxy/base/memory.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cookie that carries a client's diary to its next connection (policy/cookie.h, RFC 6265). In forward mode there
+ * The cookie that carries a client's diary to its next connection (policy/known_cookie.h, RFC 6265). In forward mode there
  * is none unless `shares` says otherwise: it would be set in the name of origins that know nothing of it.
  */
-#include "proxy/client/private.h"
+#include "proxy/client/client_private.h"
 
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"

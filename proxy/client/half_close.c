@@ -8,7 +8,7 @@
  * An end that only means that the client is gone looks the same at first. Our GOAWAY is then answered
  * with a reset of the connection, which net/ does not report after an end: the timer asks for it.
  */
-#include "proxy/client/private.h"
+#include "proxy/client/client_private.h"
 
 /* The first look at the connection after the client's end; later ones are BLOCKED_CHECK_USEC apart. */
 #define FIRST_CHECK_USEC (50 * USEC_PER_MSEC)

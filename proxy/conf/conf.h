@@ -10,13 +10,13 @@
 #ifndef PUSHGATE_CONF_CONF_H
 #define PUSHGATE_CONF_CONF_H
 
-#include "policy/cookie.h"
+#include "policy/known_cookie.h"
 #include "policy/policy.h"
 #include "proxy/base/arena.h"
 #include "proxy/base/rate.h"
-#include "proxy/conf/access.h"
+#include "proxy/conf/access_rules.h"
 #include "proxy/conf/server.h"
-#include "proxy/conf/upstream_proxy.h"
+#include "proxy/conf/upstream_proxies.h"
 #include "proxy/net/net.h"
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #ifndef PUSHGATE_CONF_SERVER_H
 #define PUSHGATE_CONF_SERVER_H
 
-#include "policy/cookie.h"
+#include "policy/known_cookie.h"
 #include "proxy/base/cidr.h"
 #include "proxy/base/clock.h"
 #include "proxy/base/rate.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts an exchange that has ended and writes its line to the access log. */
-#include "proxy/gateway/private.h"
+#include "proxy/gateway/gateway_private.h"
 
 #include "proxy/gateway/users.h"
 

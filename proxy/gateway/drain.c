@@ -3,7 +3,7 @@
  * The graceful end of a worker: stops accepting, sends GOAWAY to the clients, lets exchanges go on
  * until the deadline (tunnels until theirs), and sends GOAWAY to the origins last.
  */
-#include "proxy/gateway/private.h"
+#include "proxy/gateway/gateway_private.h"
 
 /* Time for the frames sent last: after the deadline the exchanges left are reset or answered 503. */
 #define FINAL_FLUSH_USEC USEC_PER_SEC

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The data plane: opens and closes its parts in order, and runs the end of each loop pass. */
-#include "proxy/gateway/private.h"
+#include "proxy/gateway/gateway_private.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
@@ -66,7 +66,7 @@ static void open_env(struct gateway *g, const struct gateway_env *env)
 	    .loop = env->loop,
 	    .conf = env->conf,
 	    .observe = env->observe,
-	    .board = env->board,
+	    .health_table = env->health_table,
 	    .chunks = env->chunks,
 	    .tickets = env->tickets,
 	    .seed = env->seed,

@@ -35,7 +35,7 @@ struct gateway_env {
 	const struct conf *conf;   /* borrows, const for the life of the gateway */
 	struct observe *observe;   /* borrows */
 	/* Borrows: shared by all workers. NULL: this gateway keeps to itself what it knows of servers. */
-	struct server_board *board;
+	struct health_table *health_table;
 	/* Shared by all workers; lent until gateway_new returns. NULL: each listener has its own. */
 	const struct net_tickets *tickets;
 	/* The default name in Via is "pushgate-" and this number; the same in all workers. */

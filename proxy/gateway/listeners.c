@@ -3,7 +3,7 @@
  * Listening sockets, each for one [listen] section. A worker may have several for one section: it
  * also accepts from the sockets of a worker that died until that is replaced.
  */
-#include "proxy/gateway/private.h"
+#include "proxy/gateway/gateway_private.h"
 
 #include "proxy/base/memory.h"
 

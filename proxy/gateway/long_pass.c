@@ -4,7 +4,7 @@
  * machine can cause one too, so it is no warning: the time is that of a clock on the wall, not that of
  * the processor.
  */
-#include "proxy/gateway/private.h"
+#include "proxy/gateway/gateway_private.h"
 
 #define LOG_INTERVAL_USEC (60 * USEC_PER_SEC)
 

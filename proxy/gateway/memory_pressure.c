@@ -14,7 +14,7 @@
  * arrive: an eighth above the limit, reading from origins pauses until the worker is below the limit.
  * Meanwhile no origin is late (relay_pause_origins).
  */
-#include "proxy/gateway/private.h"
+#include "proxy/gateway/gateway_private.h"
 
 /* The two marks, in sixteenths of the limit. */
 #define HIGH_SIXTEENTHS 14u

@@ -6,7 +6,7 @@
  * the reserve (base/reserve.h), the budget grows in steps to what is configured.
  */
 #include "proxy/base/reserve.h"
-#include "proxy/gateway/private.h"
+#include "proxy/gateway/gateway_private.h"
 
 /* A worker with less could not serve one client. */
 #define LEAST_BYTES ((size_t)1 << 20)

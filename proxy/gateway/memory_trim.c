@@ -14,7 +14,7 @@
  * A step has a bound in bytes and in pieces. It begins some time after the peak, and only if much can
  * be returned in comparison with the memory in use.
  */
-#include "proxy/gateway/private.h"
+#include "proxy/gateway/gateway_private.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the gateway adds to pushgate's own answers: bodies of the configuration, where a redirect leads, HSTS,
  * and the status that a call of gRPC gets. */
-#include "proxy/gateway/private.h"
+#include "proxy/gateway/gateway_private.h"
 
 #include "proxy/http/authority.h"
 #include "proxy/http/via.h"

@@ -4,7 +4,7 @@
  * each URL, whether to ask the proxy. Names in it have been checked (http_host_read) or are written with escapes.
  */
 #include "proxy/base/reserve.h"
-#include "proxy/gateway/private.h"
+#include "proxy/gateway/gateway_private.h"
 
 #include "proxy/base/ascii.h"
 #include "proxy/http/authority.h"

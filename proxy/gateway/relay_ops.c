@@ -3,7 +3,7 @@
  * The relay's callbacks (struct relay_ops, struct hold_ops): dispatches requests to origins, edits
  * response heads, and looks up timeouts in the configuration of both sides.
  */
-#include "proxy/gateway/private.h"
+#include "proxy/gateway/gateway_private.h"
 
 #include "proxy/http/via.h"
 

@@ -3,7 +3,7 @@
  * Limits on the requests of a route (limit-requests): each line has a table of what it has counted
  * (limit_table.h). A request that one line refuses is counted in none of them.
  */
-#include "proxy/gateway/private.h"
+#include "proxy/gateway/gateway_private.h"
 
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"

@@ -4,7 +4,7 @@
  * who they are, and the answer for one tunnel too many. The counts and the rate are the relay's
  * (relay/tunnel_owner.h).
  */
-#include "proxy/gateway/private.h"
+#include "proxy/gateway/gateway_private.h"
 
 #include "proxy/base/hash.h"
 #include "proxy/base/rare.h"

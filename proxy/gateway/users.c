@@ -12,7 +12,7 @@
  *
  * The address pays for a question when it is made, and gets that back unless the password is wrong.
  */
-#include "proxy/gateway/private.h"
+#include "proxy/gateway/gateway_private.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"

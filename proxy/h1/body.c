@@ -3,7 +3,7 @@
  * The body of the incoming message (RFC 9112 6 and 7). Its bytes go to the owner where they lie; of the
  * chunks' framing nothing is kept but where it stands.
  */
-#include "proxy/h1/conn.h"
+#include "proxy/h1/h1_conn.h"
 
 #include "proxy/base/ascii.h"
 

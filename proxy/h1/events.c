@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One event at a time, out of what the peer sent: heads, bodies, and the ends of both. */
-#include "proxy/h1/conn.h"
+#include "proxy/h1/h1_conn.h"
 
 void h1_read_no_more(struct h1_conn *c)
 {

@@ -4,7 +4,7 @@
  * that nothing behind this folder can mistake them for its own; how the message is framed follows from
  * them (RFC 9112 6.3), and whether the connection goes on (RFC 9112 9.3).
  */
-#include "proxy/h1/conn.h"
+#include "proxy/h1/h1_conn.h"
 
 #include "proxy/base/ascii.h"
 

@@ -4,7 +4,7 @@
  * wait while a body has no credit, and while a pipelined request waits for its turn; the owner stops
  * reading from the transport then, so they are few.
  */
-#include "proxy/h1/conn.h"
+#include "proxy/h1/h1_conn.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"

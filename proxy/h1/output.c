@@ -3,7 +3,7 @@
  * What goes to the peer. A head is written into a buffer, with the framing that the peer's version
  * allows; body bytes never come here: the owner is told how many of them belong between which bytes.
  */
-#include "proxy/h1/conn.h"
+#include "proxy/h1/h1_conn.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/http/via.h"

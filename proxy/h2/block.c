@@ -5,7 +5,7 @@
  */
 #include "proxy/h2/block.h"
 #include "proxy/base/memory.h"
-#include "proxy/h2/conn.h"
+#include "proxy/h2/h2_conn.h"
 
 void h2_block_init(struct h2_block *b)
 {

@@ -3,7 +3,7 @@
  * Receives DATA (RFC 9113 6.1): windows, padding, content-length. The bytes go to the owner piece
  * by piece. Connection credit is given here at once; the owner gives stream credit (h2_credit).
  */
-#include "proxy/h2/conn.h"
+#include "proxy/h2/h2_conn.h"
 
 void h2_credit_stream(struct h2_conn *c, struct h2_stream *s, uint32_t bytes)
 {

@@ -3,7 +3,7 @@
  * Receives the small frames (RFC 9113 6.3, 6.4, 6.7, 6.8, 6.9; RFC 9218 7.1). SETTINGS:
  * conn_settings.c; DATA: conn_data.c; field blocks: block.c.
  */
-#include "proxy/h2/conn.h"
+#include "proxy/h2/h2_conn.h"
 
 /* Checks only the form: RFC 7540's weights and dependencies are not used (RFC 9113 5.3.2). */
 const struct h2_fault *h2_recv_priority(struct h2_conn *c, const uint8_t *payload)

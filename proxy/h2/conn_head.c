@@ -4,7 +4,7 @@
  * trailers. The block is always decoded, even if the stream is refused, because the next block
  * depends on it (4.3).
  */
-#include "proxy/h2/conn.h"
+#include "proxy/h2/h2_conn.h"
 #include "proxy/limits.h"
 
 #define KIB 1024u

@@ -3,7 +3,7 @@
  * Server push (RFC 9113 8.4, 6.6): receives promises (as client) and makes promises (as server).
  * The policy, not this file, decides whether a promise is wanted and authorized.
  */
-#include "proxy/h2/conn.h"
+#include "proxy/h2/h2_conn.h"
 
 /* ---- received ---- */
 

@@ -3,7 +3,7 @@
  * Receives bytes: the preface (RFC 9113 3.4), frame headers (4.1), and payloads, whole or streamed
  * as the frame table says. The handlers interpret the frames.
  */
-#include "proxy/h2/conn.h"
+#include "proxy/h2/h2_conn.h"
 
 /* Continues with the next frame, or skips the rest of the payload first. */
 static void after_payload(struct h2_conn *c)

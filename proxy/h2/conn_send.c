@@ -3,7 +3,7 @@
  * Sends frames: queues control frames, makes DATA frames one at a time (RFC 9113 6.1, RFC 9218),
  * and runs the owner's commands on streams. Promises: conn_push.c; GOAWAY: conn_shutdown.c.
  */
-#include "proxy/h2/conn.h"
+#include "proxy/h2/h2_conn.h"
 
 /* ---- frames ---- */
 

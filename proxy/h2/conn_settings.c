@@ -4,7 +4,7 @@
  * Ours bind the peer when it has acknowledged them; a more generous value applies at once.
  */
 #include "proxy/base/memory.h"
-#include "proxy/h2/conn.h"
+#include "proxy/h2/h2_conn.h"
 
 /* ---- ours ---- */
 

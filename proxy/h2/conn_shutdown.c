@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Ends a connection from this side: GOAWAY, gracefully or at once (RFC 9113 6.8). */
-#include "proxy/h2/conn.h"
+#include "proxy/h2/h2_conn.h"
 
 /*
  * Requests sent before the first GOAWAY arrived come within a round trip. A peer that does not

@@ -3,7 +3,7 @@
  * Describes a connection and its streams as text, for the status page and the crash dump. Allocates
  * nothing.
  */
-#include "proxy/h2/conn.h"
+#include "proxy/h2/h2_conn.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * block.c have the handlers.
  */
 #include "proxy/h2/frame.h"
-#include "proxy/h2/conn.h"
+#include "proxy/h2/h2_conn.h"
 
 #define NO_LIMIT 0xffffffu
 

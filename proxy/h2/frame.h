@@ -6,7 +6,7 @@
 #ifndef PUSHGATE_H2_FRAME_H
 #define PUSHGATE_H2_FRAME_H
 
-#include "proxy/h2/fault.h"
+#include "proxy/h2/h2_fault.h"
 
 #define H2_FRAME_HEADER_LEN 9u
 /* RFC 9113 4.1: the reserved bit of a stream id is ignored. */

@@ -7,7 +7,7 @@
 #ifndef PUSHGATE_H2_GUARD_H
 #define PUSHGATE_H2_GUARD_H
 
-#include "proxy/h2/fault.h"
+#include "proxy/h2/h2_fault.h"
 
 enum h2_guarded {
 	H2_GUARDED_RESETS,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks every invariant of a connection, in tests, debug and fuzz builds. */
-#include "proxy/h2/conn.h"
+#include "proxy/h2/h2_conn.h"
 
 static void check_stream(const struct h2_conn *c, const struct h2_stream *s)
 {

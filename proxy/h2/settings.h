@@ -3,7 +3,7 @@
 #ifndef PUSHGATE_H2_SETTINGS_H
 #define PUSHGATE_H2_SETTINGS_H
 
-#include "proxy/h2/fault.h"
+#include "proxy/h2/h2_fault.h"
 
 #define H2_SETTING_LEN 6u
 #define H2_SETTING_COUNT 8u

@@ -19,7 +19,7 @@
 #ifndef PUSHGATE_H2_STATE_H
 #define PUSHGATE_H2_STATE_H
 
-#include "proxy/h2/fault.h"
+#include "proxy/h2/h2_fault.h"
 
 enum h2_state {
 	H2_STATE_IDLE,

@@ -4,7 +4,7 @@
  * state (state.c) and counts them.
  */
 #include "proxy/base/memory.h"
-#include "proxy/h2/conn.h"
+#include "proxy/h2/h2_conn.h"
 
 /* A one-to-one hash: equal hashes mean equal ids. Ids at regular distances do not collide. */
 static uint64_t hash_of(const struct h2_conn *c, uint32_t id)

@@ -9,9 +9,9 @@
 #include "proxy/base/memory.h"
 #include "proxy/hpack/huffman.h"
 #include "proxy/hpack/index.h"
+#include "proxy/hpack/index_policy.h"
 #include "proxy/hpack/integer.h"
 #include "proxy/hpack/key.h"
-#include "proxy/hpack/policy.h"
 
 #define FLAG_INDEXED 0x80
 #define FLAG_INCREMENTAL 0x40

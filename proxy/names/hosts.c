@@ -6,7 +6,7 @@
 #include "proxy/base/map.h"
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
-#include "proxy/names/message.h"
+#include "proxy/names/dns_message.h"
 #include "proxy/names/names.h"
 
 struct entry {

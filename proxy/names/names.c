@@ -4,7 +4,7 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
-#include "proxy/names/private.h"
+#include "proxy/names/names_private.h"
 #include <ares.h>
 #include <stdio.h>
 

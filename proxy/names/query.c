@@ -6,7 +6,7 @@
  */
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
-#include "proxy/names/private.h"
+#include "proxy/names/names_private.h"
 
 /* Each resolver is asked so often before a query fails: a datagram may be lost. */
 #define ROUNDS 2u

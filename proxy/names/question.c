@@ -9,7 +9,7 @@
  */
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
-#include "proxy/names/private.h"
+#include "proxy/names/names_private.h"
 
 #define BACKOFF_MOST (30 * USEC_PER_SEC)
 

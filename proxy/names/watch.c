@@ -6,8 +6,8 @@
  */
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
+#include "proxy/names/names_private.h"
 #include "proxy/names/order.h"
-#include "proxy/names/private.h"
 
 /* RFC 8305 8: the resolution delay. */
 #define PATIENCE (50 * USEC_PER_MSEC)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Peers that are gone without a word: TCP keep-alive and TCP_USER_TIMEOUT (tcp(7)). A connection does not
  * inherit them from its listening socket: the kernel accepts connections before a worker has begun. */
-#include "proxy/net/conn.h"
+#include "proxy/net/net_conn.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

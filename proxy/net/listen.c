@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Listening sockets, and accepting from them; pauses when descriptors or memory are short. */
 #include "proxy/base/memory.h"
-#include "proxy/net/conn.h"
+#include "proxy/net/net_conn.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

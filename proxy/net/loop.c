@@ -8,7 +8,7 @@
 #include "proxy/net/loop.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
-#include "proxy/net/conn.h"
+#include "proxy/net/net_conn.h"
 #include <errno.h>
 
 void net_buffer_append(struct net_buffer *b, const void *ptr, size_t len)

@@ -8,7 +8,7 @@
  * one: the inner has a BIO that reads and writes there.
  */
 #include "proxy/base/ensure.h"
-#include "proxy/net/conn.h"
+#include "proxy/net/net_conn.h"
 #include <errno.h>
 
 static int serve(struct net_conn *c, char *out, int size)

@@ -8,7 +8,7 @@
 #include "proxy/base/memory.h"
 #include "proxy/base/reserve.h"
 #include "proxy/limits.h"
-#include "proxy/net/conn.h"
+#include "proxy/net/net_conn.h"
 #include <openssl/err.h>
 #include <stdio.h>
 

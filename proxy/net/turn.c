@@ -4,7 +4,7 @@
  * the pass has taken NET_PASS_USEC. The others, and what an owner has postponed, come first in the next pass, in the
  * order in which they were put off. So a pass ends soon however much work one connection makes, or many together.
  */
-#include "proxy/net/conn.h"
+#include "proxy/net/net_conn.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"

@@ -16,7 +16,7 @@
 #include "proxy/log_fields.h"
 #include "proxy/net/net.h"
 #include "proxy/observe/counter_rows.h"
-#include "proxy/observe/servers.h"
+#include "proxy/observe/health_table.h"
 #include <stdio.h>
 
 /* Rules with counters of their own; all further rules share one more. */

@@ -8,7 +8,7 @@
  */
 #include "proxy/offer/offer.h"
 
-#include "policy/request.h"
+#include "policy/request_answers.h"
 #include "proxy/base/ascii.h"
 #include "proxy/http/authority.h"
 #include "proxy/relay/relay.h"

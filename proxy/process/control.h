@@ -16,7 +16,7 @@
 
 #include "proxy/base/rate.h"
 #include "proxy/observe/observe.h"
-#include "proxy/process/message.h"
+#include "proxy/process/child_message.h"
 
 struct control {
 	int socket;          /* -1: the child is down, or the master has stopped listening to it */

@@ -2,8 +2,8 @@
 /* Messages with bytes and a descriptor (unix(7)), and the contents that they are about. */
 #include "proxy/base/memory.h"
 #include "proxy/offer/offer.h"
+#include "proxy/process/child_message.h"
 #include "proxy/process/files.h"
-#include "proxy/process/message.h"
 #include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -11,9 +11,9 @@
 #include "proxy/base/memory.h"
 #include "proxy/base/rate.h"
 #include "proxy/offer/offer.h"
+#include "proxy/process/child_message.h"
 #include "proxy/process/files.h"
 #include "proxy/process/helper.h"
-#include "proxy/process/message.h"
 #include "proxy/process/sandbox.h"
 #include <errno.h>
 #include <malloc.h>

@@ -50,7 +50,7 @@ static _Noreturn void become_worker(struct master *m, uint32_t index, int contro
 	    .sockets = &s->sockets,
 	    .logs = &s->logs,
 	    .counters = &s->slots[index],
-	    .board = s->board,
+	    .health_table = s->health_table,
 	    .identity = &s->identity,
 	    .tickets = &s->tickets,
 	    .via_suffix = s->via_suffix,

@@ -203,7 +203,7 @@ static struct status describe(struct master *m)
 	    .slots = m->start->slots,
 	    .workers = m->about,
 	    .worker_count = m->start->workers,
-	    .board = m->start->board,
+	    .health_table = m->start->health_table,
 	    .conf = m->start->conf,
 	    .trace = begin_trace,
 	    .trace_context = m,

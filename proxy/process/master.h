@@ -10,7 +10,7 @@
 #include "proxy/process/control.h"
 #include "proxy/process/process.h"
 #include "proxy/process/start.h"
-#include "proxy/process/trace.h"
+#include "proxy/process/trace_request.h"
 
 enum master_phase { MASTER_RUNNING, MASTER_DRAINING, MASTER_FORCED, MASTER_ENDED };
 

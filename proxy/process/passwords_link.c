@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A worker's end of the socket to the password process. Takes in one answer in a loop pass. */
-#include "proxy/process/message.h"
+#include "proxy/process/child_message.h"
 #include "proxy/process/passwords.h"
 #include <errno.h>
 #include <sys/socket.h>

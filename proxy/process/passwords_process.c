@@ -8,9 +8,9 @@
  * does not read its few answers loses its socket too.
  */
 #include "proxy/base/memory.h"
+#include "proxy/process/child_message.h"
 #include "proxy/process/files.h"
 #include "proxy/process/helper.h"
-#include "proxy/process/message.h"
 #include "proxy/process/passwords.h"
 #include "proxy/process/sandbox.h"
 #include <errno.h>

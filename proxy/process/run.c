@@ -60,7 +60,7 @@ static bool map_slots(struct start *s, char *error, size_t error_size)
 }
 
 /* The servers that may be ejected or are checked. */
-static bool map_board(struct start *s, char *error, size_t error_size)
+static bool map_health_table(struct start *s, char *error, size_t error_size)
 {
 	size_t servers = 0, names = 0;
 	for (size_t i = 0; i < s->conf->origin_count; i++) {
@@ -75,16 +75,16 @@ static bool map_board(struct start *s, char *error, size_t error_size)
 	}
 	if (servers + names == 0)
 		return true;
-	s->board_bytes = server_board_bytes(servers, names);
-	void *p =
-	    mmap(NULL, s->board_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	s->health_table_bytes = health_table_bytes(servers, names);
+	void *p = mmap(
+	    NULL, s->health_table_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED) {
 		snprintf(
 		    error, error_size, "cannot map the health of servers: %s", strerror(errno));
 		return false;
 	}
-	s->board_memory = p;
-	s->board = server_board_new(p, servers, names);
+	s->health_table_memory = p;
+	s->health_table = health_table_new(p, servers, names);
 	return true;
 }
 
@@ -148,7 +148,7 @@ static bool open_all(struct start *s, bool single, char *error, size_t error_siz
 		if (s->status_fd < 0)
 			return false;
 	}
-	return map_slots(s, error, error_size) && map_board(s, error, error_size) &&
+	return map_slots(s, error, error_size) && map_health_table(s, error, error_size) &&
 	       (single || identity_limit(error, error_size));
 }
 
@@ -169,9 +169,9 @@ static void close_all(struct start *s)
 		close(s->notify_fd);
 	if (s->slots)
 		munmap(s->slots, (s->workers + 1) * sizeof(*s->slots));
-	if (s->board)
-		munmap(s->board_memory, s->board_bytes);
-	free(s->board);
+	if (s->health_table)
+		munmap(s->health_table_memory, s->health_table_bytes);
+	free(s->health_table);
 	net_tickets_fini(&s->tickets);
 	conf_free(s->conf);
 }

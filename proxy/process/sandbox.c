@@ -47,20 +47,20 @@ static const struct row rows[] = {
     /* The loop and its connections: net/, gateway/. Log lines: observe/, process/logger.c. */
     {CALL(epoll_wait, WORKER)},             /* libev */
     {CALL(epoll_pwait, WORKER)},            /* the same where there is no epoll_wait */
-    {CALL(recvfrom, WORKER)},               /* recv(3): net/conn_read.c, net/tls_bio.c, client/trace.c */
+    {CALL(recvfrom, WORKER)},               /* recv(3): net/net_conn_read.c, net/tls_bio.c, client/client_trace.c */
     {CALL(sendto, WORKER)},                 /* send(3): net/tls_bio.c, observe/log.c, process/child.c, process/status.c */
-    {CALL(sendmsg, WORKER)},                /* net/conn_send.c */
-    {CALL(recvmsg, WORKER)},                /* process/message.c */
+    {CALL(sendmsg, WORKER)},                /* net/net_conn_send.c */
+    {CALL(recvmsg, WORKER)},                /* process/child_message.c */
     {CALL(write, ALL)},                    /* logs; libev's eventfd */
     {CALL(read, ALL)},                     /* libev's eventfd; files; the logger's pipes and signals */
     {CALL(epoll_ctl, WORKER)},              /* libev */
     {CALL(accept4, WORKER)},                /* net/listen.c */
     {CALL(close, ALL)},
     {CALL(prlimit64, WORKER), WHEN(IS(0, 0), {2, SCMP_CMP_EQ, 0, 0})}, /* getrlimit(3): net/listen.c */
-    {CALL(shutdown, WORKER)},               /* net/conn_close.c */
-    {CALL(getpeername, WORKER)},            /* net/conn.c */
+    {CALL(shutdown, WORKER)},               /* net/net_conn_close.c */
+    {CALL(getpeername, WORKER)},            /* net/net_conn.c */
     {CALL(fcntl, WORKER), WHEN(IS(1, F_DUPFD_CLOEXEC))}, /* net/listen.c: how many descriptors are in use */
-    {CALL(connect, WORKER)},                /* net/conn.c */
+    {CALL(connect, WORKER)},                /* net/net_conn.c */
     {CALL(socket, WORKER), WHEN(IS(0, AF_INET), BITS(1, SOCKET_KIND, SOCK_STREAM))},
     {CALL(socket, WORKER), WHEN(IS(0, AF_INET6), BITS(1, SOCKET_KIND, SOCK_STREAM))},
     {CALL(socket, SANDBOX_UNIX), WHEN(IS(0, AF_UNIX), BITS(1, SOCKET_KIND, SOCK_STREAM))},
@@ -68,15 +68,15 @@ static const struct row rows[] = {
     {CALL(socket, SANDBOX_NAMES), WHEN(IS(0, AF_INET6), BITS(1, SOCKET_KIND, SOCK_DGRAM))},
     {CALL(getsockname, SANDBOX_NAMES)},     /* from where an address is reached */
     {CALL(socketpair, SANDBOX_DEMO), WHEN(IS(0, AF_UNIX), BITS(1, SOCKET_KIND, SOCK_STREAM))}, /* tool/demo.c */
-    {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_NODELAY))},       /* net/conn.c */
-    {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_NOTSENT_LOWAT))}, /* net/conn.c */
+    {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_NODELAY))},       /* net/net_conn.c */
+    {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_NOTSENT_LOWAT))}, /* net/net_conn.c */
     {CALL(setsockopt, WORKER), WHEN(IS(1, SOL_SOCKET), IS(2, SO_KEEPALIVE))},       /* net/keepalive.c, and below */
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_KEEPIDLE))},
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_KEEPINTVL))},
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_KEEPCNT))},
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_USER_TIMEOUT))},
-    {CALL(getsockopt, WORKER), WHEN(IS(1, SOL_SOCKET), IS(2, SO_ERROR))},           /* net/conn.c */
-    {CALL(getsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_INFO))},          /* net/conn.c */
+    {CALL(getsockopt, WORKER), WHEN(IS(1, SOL_SOCKET), IS(2, SO_ERROR))},           /* net/net_conn.c */
+    {CALL(getsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_INFO))},          /* net/net_conn.c */
 
     /* The logger: process/logger.c, and process/logs.c for files that the master reopened. */
     {CALL(poll, LOGGER | FILES | PASSWORDS)},

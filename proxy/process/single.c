@@ -11,7 +11,7 @@
 #include "proxy/process/process.h"
 #include "proxy/process/sandbox.h"
 #include "proxy/process/start.h"
-#include "proxy/process/trace.h"
+#include "proxy/process/trace_request.h"
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -56,7 +56,7 @@ static struct status describe(struct single *s)
 	    .slots = s->start->slots,
 	    .workers = &s->about,
 	    .worker_count = 1,
-	    .board = s->start->board,
+	    .health_table = s->start->health_table,
 	    .conf = s->start->conf,
 	    .trace = begin_trace,
 	    .trace_context = s,
@@ -285,7 +285,7 @@ int single_run(struct start *start)
 	    .sockets = &start->sockets,
 	    .logs = &start->logs,
 	    .counters = &start->slots[0],
-	    .board = start->board,
+	    .health_table = start->health_table,
 	    .identity = &start->identity,
 	    .tickets = &start->tickets,
 	    .via_suffix = start->via_suffix,

@@ -20,10 +20,10 @@ struct start {
 	int notify_fd;                  /* to the service manager; -1 = none */
 	uint32_t workers;
 	struct observe_counters *slots; /* shared memory: one for each worker, then the master's */
-	struct server_board
-	    *board;         /* the same, for all: the health of servers; NULL: nothing to know */
-	void *board_memory; /* its shared part */
-	size_t board_bytes;
+	struct health_table
+	    *health_table; /* the same, for all: the health of servers; NULL: nothing to know */
+	void *health_table_memory; /* its shared part */
+	size_t health_table_bytes;
 	struct net_tickets tickets; /* the master advances it, and each worker begins with it */
 	uint32_t via_suffix;        /* random */
 	usec started;

@@ -2,7 +2,7 @@
 /* The status socket: who connects to it gets the text of status_text.c. */
 #include "proxy/process/status.h"
 #include "proxy/base/reserve.h"
-#include "proxy/process/trace.h"
+#include "proxy/process/trace_request.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The status socket: each connection gets the text and is closed, but for those of `pushgate trace`
- * (process/trace.h). Nothing is read from it, so it needs no protocol and keeps no state.
+ * (process/trace_request.h). Nothing is read from it, so it needs no protocol and keeps no state.
  */
 #ifndef PUSHGATE_PROCESS_STATUS_H
 #define PUSHGATE_PROCESS_STATUS_H
@@ -24,7 +24,7 @@ struct status {
 	uint32_t worker_count;
 	const struct status_worker *files;     /* NULL: this configuration needs no files process */
 	const struct status_worker *passwords; /* the same for the password process */
-	const struct server_board *board;      /* NULL: no server is checked or may be ejected */
+	const struct health_table *health_table; /* NULL: no server is checked or may be ejected */
 	/* Names the rules whose counters are printed, and where push is off; NULL: neither. */
 	const struct conf *conf;
 	/* A request of `pushgate trace` came, with its name; takes socket. */

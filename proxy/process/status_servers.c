@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `pushgate status` says of the health of servers, from the board that the workers write. */
+/* What `pushgate status` says of the health of servers, from the health table that the workers write. */
 #include "proxy/process/status.h"
 
 /* The text stays within a socket's buffer. */
@@ -18,9 +18,10 @@ static void each_server(const struct status *s, void *context,
 	usec now = clock_monotonic();
 	size_t named = 0;
 	for (int wants_up = 0; wants_up < 2; wants_up++)
-		for (size_t i = 0; i < s->board->capacity && named < SERVERS_MOST; i++) {
+		for (size_t i = 0; i < s->health_table->capacity && named < SERVERS_MOST; i++) {
 			size_t origin;
-			const struct server_entry *e = server_board_entry(s->board, i, &origin);
+			const struct server_entry *e =
+			    health_table_entry(s->health_table, i, &origin);
 			if (!e || origin >= s->conf->origin_count || is_up(e, now) != wants_up)
 				continue;
 			print(context, s->conf->origins[origin].name, e, now);

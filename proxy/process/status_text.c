@@ -210,11 +210,11 @@ void status_print(const struct status *s, FILE *out)
 	}
 	if (s->conf)
 		print_push_off_notes(s, out);
-	if (s->conf && s->board)
+	if (s->conf && s->health_table)
 		status_server_notes(s, out);
 	print_learning(s, out);
 	print_whole(s, out);
-	if (s->conf && s->board)
+	if (s->conf && s->health_table)
 		status_servers_print(s, out);
 	print_counters(s, out);
 	fputs(STATUS_END, out);

@@ -3,7 +3,7 @@
 #include "proxy/base/hash.h"
 #include "proxy/process/process.h"
 #include "proxy/process/status.h"
-#include "proxy/process/trace.h"
+#include "proxy/process/trace_request.h"
 #include <errno.h>
 #include <stdio.h>
 #include <sys/socket.h>

@@ -8,10 +8,10 @@
 #define PUSHGATE_PROCESS_WORKER_H
 
 #include "proxy/gateway/gateway.h"
+#include "proxy/process/child_message.h"
 #include "proxy/process/files.h"
 #include "proxy/process/identity.h"
 #include "proxy/process/logs.h"
-#include "proxy/process/message.h"
 #include "proxy/process/sockets.h"
 #include "proxy/process/title.h"
 #include "proxy/tool/tool.h"
@@ -28,7 +28,7 @@ struct worker_config {
 	struct sockets *sockets;
 	struct logs *logs;
 	struct observe_counters *counters;
-	struct server_board *board; /* NULL: the configuration needs none */
+	struct health_table *health_table; /* NULL: the configuration needs none */
 	const struct identity *identity;
 	struct net_tickets *tickets; /* worker_init erases it: the listeners have copies */
 	uint32_t via_suffix;

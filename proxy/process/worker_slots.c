@@ -93,8 +93,8 @@ void master_worker_died(struct master *m, uint32_t index, int status)
 	slot->pid = 0;
 	slot->has_files = slot->has_passwords = false;
 	clear_gauges(&m->start->slots[index]);
-	if (m->start->board)
-		server_board_forget(m->start->board, index);
+	if (m->start->health_table)
+		health_table_forget(m->start->health_table, index);
 	forget_adopter(m, index);
 	if (m->phase != MASTER_RUNNING) {
 		if (status != 0)

@@ -5,7 +5,7 @@
  * that wait for the origin; the hold store for a push that is held. An exchange that outlives its
  * client connection is charged to the worker.
  */
-#include "proxy/relay/private.h"
+#include "proxy/relay/relay_private.h"
 
 static size_t heads_bytes(const struct exchange *x)
 {

@@ -6,7 +6,7 @@
  */
 #include "proxy/relay/deadline.h"
 
-#include "proxy/relay/private.h"
+#include "proxy/relay/relay_private.h"
 
 /* ---- clocks ---- */
 

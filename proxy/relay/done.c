@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* When an exchange is done, and what becomes of the rest of a request whose response is complete. */
-#include "proxy/relay/private.h"
+#include "proxy/relay/relay_private.h"
 
 /* Many clients lose a response whose stream is reset, or whose connection is closed, while they still send their
  * request: the rest of the request is read for upload-linger and dropped. But not a stream of messages, whose client sees

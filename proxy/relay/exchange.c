@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The life of an exchange. How bytes flow through it is in transfer.c, how long it may take in
  * deadline.c. */
-#include "proxy/relay/private.h"
+#include "proxy/relay/relay_private.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"

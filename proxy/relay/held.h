@@ -4,7 +4,7 @@
 #define PUSHGATE_RELAY_HELD_H
 
 #include "proxy/relay/hold.h"
-#include "proxy/relay/private.h"
+#include "proxy/relay/relay_private.h"
 
 /* What a held response is charged for, beside its body and its head: the struct, and two slots of each
  * map. What a claim is charged for. */

@@ -5,7 +5,7 @@
  * before that, the hints are added to it. And a list of what was hinted to a request, by pushgate or by
  * the origin, so that the client gets no hint twice.
  */
-#include "proxy/relay/private.h"
+#include "proxy/relay/relay_private.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/limits.h"

@@ -7,7 +7,7 @@
 #include "proxy/base/list.h"
 #include "proxy/base/pace.h"
 #include "proxy/http/head.h"
-#include "proxy/relay/body.h"
+#include "proxy/relay/body_queue.h"
 
 struct exchange;
 struct flow;

@@ -3,7 +3,7 @@
  * Applies the outcome table (cause.h) when one side of an exchange fails: a retry, a response of
  * pushgate's own, or a reset of the other side.
  */
-#include "proxy/relay/private.h"
+#include "proxy/relay/relay_private.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/http/via.h"

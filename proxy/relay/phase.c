@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The phases of an exchange as a table; see phase.h for the diagram. */
-#include "proxy/relay/private.h"
+#include "proxy/relay/relay_private.h"
 
 #include <stdio.h>
 

@@ -5,9 +5,9 @@
  * the bytes that refer to the resource. An offer of our own is decided before the head that names it is
  * sent.
  */
-#include "proxy/relay/private.h"
+#include "proxy/relay/relay_private.h"
 
-#include "policy/request.h"
+#include "policy/request_answers.h"
 #include "proxy/base/ensure.h"
 #include "proxy/relay/hold.h"
 

@@ -7,7 +7,7 @@
  * has left is not kept: a request whose body has begun to leave is not sent again. Interim responses may
  * come to the client once more; a final head never does.
  */
-#include "proxy/relay/private.h"
+#include "proxy/relay/relay_private.h"
 
 static bool can_be_sent_again(const struct exchange *x)
 {

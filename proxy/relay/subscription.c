@@ -13,7 +13,7 @@
  * origin is read from however much waits; max-reserved-pushes and the budgets of memory are the
  * bounds that remain.
  */
-#include "proxy/relay/private.h"
+#include "proxy/relay/relay_private.h"
 
 static bool client_waits_for_origin(const struct push_backlog *b)
 {

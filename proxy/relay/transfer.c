@@ -3,7 +3,7 @@
  * Heads, bytes and trailers on their way through an exchange. Stream credit goes to the source
  * only for bytes that the sink took, so that what waits here is bounded by the source's window.
  */
-#include "proxy/relay/private.h"
+#include "proxy/relay/relay_private.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/limits.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How a request becomes a tunnel (tunnel.h), how the tunnel opens, and how it is refused. */
-#include "proxy/relay/private.h"
+#include "proxy/relay/relay_private.h"
 
 /* Keys are of one hop: a session makes its own where its version has them (RFC 8441 5.1). */
 static void drop_keys(struct http_head *head)

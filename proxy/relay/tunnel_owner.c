@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See tunnel_owner.h. */
-#include "proxy/relay/private.h"
+#include "proxy/relay/relay_private.h"
 
 #include "proxy/base/memory.h"
 

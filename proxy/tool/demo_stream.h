@@ -4,7 +4,7 @@
 #define PUSHGATE_TOOL_DEMO_STREAM_H
 
 #include "proxy/tool/demo_body.h"
-#include "proxy/tool/link.h"
+#include "proxy/tool/tool_conn.h"
 
 struct demo_asset;
 struct demo_origin;

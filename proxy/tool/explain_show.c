@@ -3,7 +3,7 @@
  * Prints one offer: its resource, the guards and rules that were asked, the verdict, and what the
  * client gets.
  */
-#include "policy/explain.h"
+#include "policy/explanation.h"
 #include "proxy/tool/explain.h"
 
 void explain_print(FILE *out, struct slice text)

@@ -4,7 +4,7 @@
 #include "proxy/base/memory.h"
 #include "proxy/http/status_line.h"
 #include "proxy/tool/fetch_state.h"
-#include "proxy/tool/link.h"
+#include "proxy/tool/tool_conn.h"
 #include <stdlib.h>
 
 #define CONNECTION_WINDOW_BYTES (16u << 20)

@@ -4,7 +4,7 @@
  * leaves or dies.
  */
 #include "proxy/upstream/on_demand.h"
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Destinations: how they begin and end. */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 #include "proxy/base/ensure.h"
 

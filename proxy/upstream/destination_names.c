@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The servers of a destination that come from names: each address is a server as long as the name has it. */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 #include "proxy/base/memory.h"
 

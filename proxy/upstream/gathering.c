@@ -9,7 +9,7 @@
  * answered by the server, and its request is sent at once, unless the route has request-buffer: then 100 comes from
  * here.
  */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 /* Without request-buffer: of bodies whose length is announced. */
 #define ANNOUNCED_MOST 65536u

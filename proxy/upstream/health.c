@@ -56,7 +56,7 @@ void health_set_checked(struct server *s, bool fails)
 	has_changed(s, s->destination->upstream->env->relay->now);
 }
 
-/* ---- the board ---- */
+/* ---- the health table ---- */
 
 /* Several lines of an origin may lead to one address: for the other workers and for status that is one server. */
 static struct server *sharer(const struct server *s)
@@ -69,37 +69,37 @@ static struct server *sharer(const struct server *s)
 	return NULL;
 }
 
-static void join_board(struct server *s)
+static void join_health_table(struct server *s)
 {
 	struct worker_env *env = s->destination->upstream->env;
-	if (!env->board || s->health.entry)
+	if (!env->health_table || s->health.entry)
 		return;
 	const struct server *other = sharer(s);
 	s->health.entry = other ? other->health.entry
-				: server_board_join(env->board, env->observe->worker, s->member.key,
-				      s->destination->origin->index, s->text);
+				: health_table_join(env->health_table, env->observe->worker,
+				      s->member.key, s->destination->origin->index, s->text);
 }
 
-static void leave_board(struct server *s)
+static void leave_health_table(struct server *s)
 {
 	struct worker_env *env = s->destination->upstream->env;
 	struct server_entry *e = s->health.entry;
 	if (!e)
 		return;
 	if (!sharer(s))
-		server_board_leave(env->board, env->observe->worker, e);
+		health_table_leave(env->health_table, env->observe->worker, e);
 	else if (s->health.ejection.until > 0)
 		server_entry_return(e, env->observe->worker);
 	s->health.entry = NULL;
 }
 
 /* What is published is lost. */
-static void say_that_board_is_full(const struct server *s, const char *consequence)
+static void say_that_health_table_is_full(const struct server *s, const char *consequence)
 {
 	struct worker_env *env = s->destination->upstream->env;
-	if (env->board && !s->health.entry)
-		observe_log_fault(env->observe, OBSERVE_WARN, "the board is full", env->relay->now,
-		    "origin %s: server %s is one too many for status%s",
+	if (env->health_table && !s->health.entry)
+		observe_log_fault(env->observe, OBSERVE_WARN, "the health table is full",
+		    env->relay->now, "origin %s: server %s is one too many for status%s",
 		    s->destination->origin->name, s->text, consequence);
 }
 
@@ -148,8 +148,8 @@ static void eject(struct server *s, enum server_verdict verdict, usec now)
 	    "origin %s: server %s is ejected for %llu s: %s", o->name, s->text,
 	    (unsigned long long)(e->length / USEC_PER_SEC), why);
 	WORKER_COUNT(env, server_ejections, 1);
-	join_board(s);
-	say_that_board_is_full(s, "");
+	join_health_table(s);
+	say_that_health_table_is_full(s, "");
 	if (s->health.entry)
 		server_entry_eject(s->health.entry, env->observe->worker, e->until, verdict);
 	wheel_set(worker_wheel(env), &s->health.timer, e->until);
@@ -192,9 +192,9 @@ void health_init(struct server *s)
 	if (s->conf->is_down)
 		return;
 	if (is_checked || s->health.may_eject)
-		join_board(s);
+		join_health_table(s);
 	if (is_checked) {
-		say_that_board_is_full(s, ", and each worker checks it");
+		say_that_health_table_is_full(s, ", and each worker checks it");
 		health_target_open(s);
 	}
 }
@@ -203,7 +203,7 @@ void health_fini(struct server *s)
 {
 	if (s->health.target)
 		health_target_close(s);
-	leave_board(s);
+	leave_health_table(s);
 	if (s->health.ejection.until > 0)
 		s->destination->ejected_count--;
 	s->health.ejection.until = 0;

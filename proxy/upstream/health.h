@@ -27,7 +27,7 @@ enum server_state {
 struct server_health {
 	struct ejection ejection;
 	struct wheel_node timer;      /* its return */
-	struct server_entry *entry;   /* borrows: on the board; NULL: none */
+	struct server_entry *entry;   /* borrows: on the health table; NULL: none */
 	struct health_target *target; /* owned; NULL: it is not checked */
 	bool may_eject;               /* what comes of its requests counts */
 	bool check_fails;
@@ -38,9 +38,9 @@ struct health_checks {
 	struct list targets; /* struct health_target */
 	struct list waiting; /* of these, whose checks wait for others to end */
 	uint32_t running;
-	uint32_t seen;           /* the version of the board that has been read */
+	uint32_t seen;           /* the version of the health table that has been read */
 	uint64_t draws;          /* of random times */
-	struct wheel_node timer; /* reads the board */
+	struct wheel_node timer; /* reads the health table */
 };
 
 /* Before the first server; and before the last one is gone: ends all checks. */

@@ -6,7 +6,7 @@
 #include "proxy/base/memory.h"
 
 /* How often a worker looks whether another has published something. */
-#define BOARD_USEC (250 * USEC_PER_MSEC)
+#define HEALTH_TABLE_USEC (250 * USEC_PER_MSEC)
 /* A lease lasts so many intervals: one that checks on time never loses it. */
 #define LEASE_INTERVALS 3u
 
@@ -32,7 +32,7 @@ static usec draw(const struct health_target *t, usec most)
 	return most > 0 ? hash_bytes(env_of(t)->seed, &n, sizeof(n)) % most : 0;
 }
 
-/* ---- the board ---- */
+/* ---- the health table ---- */
 
 static void take_published(struct health_target *t)
 {
@@ -41,14 +41,14 @@ static void take_published(struct health_target *t)
 		health_set_checked(t->server, server_entry_check(e).state == SERVER_CHECK_FAILS);
 }
 
-static void read_board(struct wheel_node *timer, usec now)
+static void read_health_table(struct wheel_node *timer, usec now)
 {
 	struct upstream *u = container_of(timer, struct upstream, checks.timer);
-	uint32_t version = atomic_load(u->env->board->version);
+	uint32_t version = atomic_load(u->env->health_table->version);
 	if (version != u->checks.seen)
 		list_for_each(&u->checks.targets, t, struct health_target, link) take_published(t);
 	u->checks.seen = version;
-	wheel_set(worker_wheel(u->env), timer, now + BOARD_USEC);
+	wheel_set(worker_wheel(u->env), timer, now + HEALTH_TABLE_USEC);
 }
 
 /* ---- results ---- */
@@ -69,7 +69,7 @@ static void change(struct health_target *t, enum server_check_state state, unsig
 		    "origin %s: server %s passes its checks: %s, %u in a row", name, s->text, text,
 		    t->passed);
 	if (s->health.entry)
-		server_entry_publish(env->board, s->health.entry,
+		server_entry_publish(env->health_table, s->health.entry,
 		    (struct server_check){state, result, env->relay->now});
 	health_set_checked(s, state == SERVER_CHECK_FAILS);
 }
@@ -166,7 +166,7 @@ void health_open(struct upstream *u)
 {
 	list_init(&u->checks.targets);
 	list_init(&u->checks.waiting);
-	wheel_node_init(&u->checks.timer, read_board);
+	wheel_node_init(&u->checks.timer, read_health_table);
 }
 
 void health_close(struct upstream *u)
@@ -196,7 +196,7 @@ void health_target_open(struct server *s)
 	wheel_set(worker_wheel(u->env), &t->timer, now + draw(t, rules_of(t)->interval / 5));
 	take_published(t);
 	if (s->health.entry && u->checks.timer.deadline == USEC_NEVER)
-		wheel_set(worker_wheel(u->env), &u->checks.timer, now + BOARD_USEC);
+		wheel_set(worker_wheel(u->env), &u->checks.timer, now + HEALTH_TABLE_USEC);
 }
 
 void health_target_close(struct server *s)

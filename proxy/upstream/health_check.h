@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Active checks. Each checked server has a target, in each worker. At its time the worker that has the lease of
- * the server's entry (observe/servers.h) begins a probe, a connection of its own, counts what comes of it and
- * publishes a change. The other workers look at the board several times a second.
+ * the server's entry (observe/health_table.h) begins a probe, a connection of its own, counts what comes of it and
+ * publishes a change. The other workers look at the health table several times a second.
  *
  *   target ── its time has come ─┬─ another worker has the lease: until the next time
  *                                ├─ too many checks run: waits in a line
@@ -11,7 +11,7 @@
 #ifndef PUSHGATE_UPSTREAM_HEALTH_CHECK_H
 #define PUSHGATE_UPSTREAM_HEALTH_CHECK_H
 
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 struct health_probe;
 

@@ -11,7 +11,7 @@
  *
  * The HTTP/2 connections that there are finish what they have. A call of gRPC, which needs HTTP/2, changes nothing.
  */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 #define REMEMBERED_USEC (5 * 60 * USEC_PER_SEC)
 

@@ -3,7 +3,7 @@
  * Whether a request in forward mode may go to the addresses of its destination. A name is refused if one of its
  * addresses is: one that mixes addresses of a private network with others is how a page reaches into that network.
  */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 #include "proxy/limits.h"
 

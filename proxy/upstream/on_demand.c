@@ -6,8 +6,8 @@
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/base/rare.h"
-#include "proxy/upstream/private.h"
 #include "proxy/upstream/templates.h"
+#include "proxy/upstream/upstream_private.h"
 
 #include <sys/resource.h>
 

@@ -8,7 +8,7 @@
  * The ids of some origins are wrong. A request that was not answered on two connections that ended so is not
  * repeated either.
  */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 /* Others are about the connection as a whole: too much of something, a timeout, another version. */
 static bool may_be_for_a_request(uint32_t code)

@@ -5,7 +5,7 @@
  * in origin_leg.c, its deadlines in origin_deadline.c, its window growth in origin_window.c.
  */
 #include "proxy/upstream/on_demand.h"
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"

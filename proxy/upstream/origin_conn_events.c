@@ -3,7 +3,7 @@
  * Passes the events of an origin connection's session to the exchanges on the connection and to its
  * pool.
  */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 #include "proxy/limits.h"
 

@@ -5,7 +5,7 @@
  * to the nearest deadline. While pushgate does not read from origins, what they owe is not late: the
  * clock of their sessions stands still (relay_origin_clock).
  */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 /* ---- the deadlines ---- */
 

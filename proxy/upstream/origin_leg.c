@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The upstream leg of an exchange: a stream on an origin connection. */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 #include "proxy/base/ensure.h"
 

@@ -3,7 +3,7 @@
  * Passes an origin's promises to the relay, which asks the policy, and limits how many are refused:
  * each refusal is a RST_STREAM, and an origin that receives too many treats us as an attacker.
  */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"

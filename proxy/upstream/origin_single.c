@@ -4,7 +4,7 @@
  * are complete, the last used first, so that those which are not needed become idle and are closed.
  */
 #include "proxy/upstream/on_demand.h"
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 /* ---- free again ---- */
 

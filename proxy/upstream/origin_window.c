@@ -5,7 +5,7 @@
  * Without PINGs a stream that its client keeps up with has the size of before the first measurement: what
  * is under way waits in the socket's buffer, which the kernel sizes.
  */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 /* A DATA frame with fewer bytes does not start a measurement. */
 #define PROBE_FROM_BYTES 8192u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether a request that one server has failed can be given to another. */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 bool upstream_was_tried(const struct exchange *x, const struct server *s)
 {

@@ -11,7 +11,7 @@
  * connection carries at a time follows from the protocol. Until that is known one connection is opened, and the
  * requests wait for it.
  */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"

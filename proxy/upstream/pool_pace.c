@@ -7,7 +7,7 @@
  * many: it keeps the smaller number unless the queue moves slower with it. A queue that moves slowly
  * has no such bound.
  */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 /* Measured over this time, in which some request always waited. */
 #define WINDOW_USEC ((usec)30000)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What follows for a server's pools when the protocol is known that it speaks. */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 static void move_conn(struct pool *from, struct pool *to, struct origin_conn *c)
 {

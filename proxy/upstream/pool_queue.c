@@ -4,7 +4,7 @@
  * take over when it has room first. The destination has a list of the pools in which such requests wait, so that
  * one is found without a search.
  */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 #include "proxy/base/ensure.h"
 

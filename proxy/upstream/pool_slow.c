@@ -4,7 +4,7 @@
  * connection for as long as its client likes. They take at most slow-share of what there is, and wait in a line of their
  * own for it, so that no other request ever waits for them. With its last byte such a request becomes one like any other.
  */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 #include "proxy/base/ensure.h"
 

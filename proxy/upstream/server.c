@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One server of a destination: an address, its pools, and its end. */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"

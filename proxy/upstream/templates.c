@@ -3,7 +3,7 @@
 #include "proxy/upstream/templates.h"
 
 #include "proxy/base/memory.h"
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 struct templates {
 	struct upstream *upstream;

@@ -5,7 +5,7 @@
  * is a stream like others, if the origin has announced that it takes :protocol (RFC 8441 3); an origin that
  * has not is asked by HTTP/1.1, if it speaks that too.
  */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 #include "proxy/base/ensure.h"
 

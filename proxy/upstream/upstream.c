@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* All origins of a worker: opens and closes their destinations, and walks over the pools of all. */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 #include "proxy/base/memory.h"
 #include "proxy/upstream/on_demand.h"

@@ -9,7 +9,7 @@
  * The CONNECT is a request on a session of its own, which ends with the answer. Nothing may follow that: no server
  * speaks before its client does, in TLS or HTTP/1.1.
  */
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/http/via.h"

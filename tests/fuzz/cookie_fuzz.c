@@ -6,7 +6,7 @@
  */
 #include "tests/fuzz/input.h"
 
-#include "policy/cookie.h"
+#include "policy/known_cookie.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
 

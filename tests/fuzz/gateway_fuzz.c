@@ -22,9 +22,9 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
-#include "proxy/client/private.h"
-#include "proxy/gateway/private.h"
-#include "proxy/upstream/private.h"
+#include "proxy/client/client_private.h"
+#include "proxy/gateway/gateway_private.h"
+#include "proxy/upstream/upstream_private.h"
 #include "proxy/limits.h"
 #include "proxy/offer/learned_table.h"
 #include "proxy/relay/held.h"

@@ -10,7 +10,7 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/names/hosts.h"
-#include "proxy/names/message.h"
+#include "proxy/names/dns_message.h"
 
 static void check_items(const struct dns_answer *a, enum dns_type type)
 {

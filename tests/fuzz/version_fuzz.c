@@ -19,7 +19,7 @@
 #include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
-#include "proxy/gateway/private.h"
+#include "proxy/gateway/gateway_private.h"
 #include "proxy/h1/h1.h"
 #include "proxy/h2/h2.h"
 #include "proxy/limits.h"

@@ -2,7 +2,7 @@
 /* The queue of pieces: order, copies of small ones, references to large ones, what it charges. */
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
-#include "proxy/relay/body.h"
+#include "proxy/relay/body_queue.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

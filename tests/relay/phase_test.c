@@ -5,7 +5,7 @@
  */
 #include "tests/support/hold_world.h"
 
-#include "proxy/relay/private.h"
+#include "proxy/relay/relay_private.h"
 
 #include <setjmp.h>
 #include <signal.h>

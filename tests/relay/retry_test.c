@@ -2,7 +2,7 @@
 /* Which requests are sent again, after which failures, and what is asked of the owner before. */
 #include "tests/support/relay_world.h"
 
-#include "proxy/relay/private.h"
+#include "proxy/relay/relay_private.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #include "tests/support/hold_world.h"
 
 #include "proxy/relay/deadline.h"
-#include "proxy/relay/private.h"
+#include "proxy/relay/relay_private.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /* Tunnels in the relay: what waits for the answer, how each direction ends, and every limit. */
 #include "tests/support/relay_world.h"
 
-#include "proxy/relay/private.h"
+#include "proxy/relay/relay_private.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #ifndef PUSHGATE_TESTS_DESTINATION_CHECK_H
 #define PUSHGATE_TESTS_DESTINATION_CHECK_H
 
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 /* Counts match what is counted, for all destinations. */
 void destinations_check(const struct upstream *u);

@@ -16,10 +16,10 @@
 #include <cmocka.h>
 // clang-format on
 
-#include "proxy/client/private.h"
-#include "proxy/gateway/private.h"
+#include "proxy/client/client_private.h"
+#include "proxy/gateway/gateway_private.h"
 #include "proxy/h2/h2.h"
-#include "proxy/upstream/private.h"
+#include "proxy/upstream/upstream_private.h"
 
 #define GATE_SITES 2u
 #define GATE_PEER_STREAMS 512u

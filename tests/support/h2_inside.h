@@ -3,7 +3,7 @@
 #ifndef PUSHGATE_TESTS_H2_INSIDE_H
 #define PUSHGATE_TESTS_H2_INSIDE_H
 
-#include "proxy/h2/conn.h"
+#include "proxy/h2/h2_conn.h"
 
 static inline void *h2_stream_user(const struct h2_stream *s)
 {

@@ -7,7 +7,7 @@
 #ifndef PUSHGATE_TESTS_H2_OWNER_H
 #define PUSHGATE_TESTS_H2_OWNER_H
 
-#include "proxy/h2/conn.h"
+#include "proxy/h2/h2_conn.h"
 
 #define H2_OWNER_HANDLES 512u
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* max-connections-per-client: how many connections a client may have, and which addresses are one client. */
-#include "proxy/client/private.h"
+#include "proxy/client/client_private.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

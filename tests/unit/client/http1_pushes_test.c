@@ -3,8 +3,8 @@
  * its connection remembers, costs and shows in traces. */
 #include "tests/unit/client/http1_client.h"
 
-#include "proxy/h1/conn.h"
-#include "proxy/h2/conn.h"
+#include "proxy/h1/h1_conn.h"
+#include "proxy/h2/h2_conn.h"
 
 #define ROUTE "[route r]\norigin = a\n"
 #define HOLD ROUTE "[push h]\naction = hold\n"

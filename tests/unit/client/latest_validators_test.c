@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The latest validators of resources: what replaces one, and which responses count. */
-#include "proxy/gateway/private.h"
+#include "proxy/gateway/gateway_private.h"
 #include "tests/unit/http/heads.h"
 
 #define KEY UINT64_C(77)

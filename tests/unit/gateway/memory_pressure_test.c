@@ -5,7 +5,7 @@
  */
 #include "tests/support/gateway_world.h"
 
-#include "proxy/net/conn.h"
+#include "proxy/net/net_conn.h"
 #include "tests/support/net_faults.h"
 
 #include <errno.h>

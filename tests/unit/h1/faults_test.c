@@ -4,7 +4,7 @@
  * owner hears of it. A row without a case fails.
  */
 #include "proxy/base/memory.h"
-#include "proxy/h1/fault.h"
+#include "proxy/h1/h1_fault.h"
 #include "proxy/h1/h1.h"
 #include <setjmp.h>
 #include <stdarg.h>

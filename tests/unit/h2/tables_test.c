@@ -3,8 +3,8 @@
  * The engine's tables themselves: what holds for every row, and for the settings each row's borders on the
  * wire. What single rows mean is tested from the outside in the other suites.
  */
-#include "proxy/h2/conn.h"
-#include "proxy/h2/fault.h"
+#include "proxy/h2/h2_conn.h"
+#include "proxy/h2/h2_fault.h"
 #include "proxy/h2/frame.h"
 #include "proxy/h2/settings.h"
 #include "proxy/h2/state.h"

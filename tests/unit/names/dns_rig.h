@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "proxy/base/memory.h"
-#include "proxy/names/message.h"
+#include "proxy/names/dns_message.h"
 #include "proxy/names/names.h"
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Names kept up to date, with resolvers that the test plays over loopback sockets. */
 #include "proxy/base/chunk.h"
-#include "proxy/names/private.h"
+#include "proxy/names/names_private.h"
 #include "tests/unit/names/dns_rig.h"
 #include <arpa/inet.h>
 #include <fcntl.h>

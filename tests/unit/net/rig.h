@@ -15,7 +15,7 @@
 
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
-#include "proxy/net/conn.h"
+#include "proxy/net/net_conn.h"
 #include "tests/support/net_sys.h"
 #include <errno.h>
 #include <netinet/in.h>

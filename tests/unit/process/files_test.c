@@ -8,7 +8,7 @@
 #include "proxy/base/memory.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/files.h"
-#include "proxy/process/message.h"
+#include "proxy/process/child_message.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The password process from outside: its files, what it answers, and which workers it does not listen to. */
 #include "proxy/process/files.h"
-#include "proxy/process/message.h"
+#include "proxy/process/child_message.h"
 #include "proxy/process/passwords.h"
 #include <poll.h>
 #include <setjmp.h>

@@ -39,7 +39,7 @@ struct scene {
 	struct conf_origin origins[2];
 	struct conf conf;
 	void *memory;
-	struct server_board *board;
+	struct health_table *health_table;
 	struct status status;
 };
 
@@ -50,9 +50,9 @@ static struct scene *scene(size_t servers)
 	s->origins[1].name = "b";
 	s->conf.origins = s->origins;
 	s->conf.origin_count = 2;
-	s->memory = calloc(1, server_board_bytes(servers, 0));
-	s->board = server_board_new(s->memory, servers, 0);
-	s->status = (struct status){.conf = &s->conf, .board = s->board};
+	s->memory = calloc(1, health_table_bytes(servers, 0));
+	s->health_table = health_table_new(s->memory, servers, 0);
+	s->status = (struct status){.conf = &s->conf, .health_table = s->health_table};
 	return s;
 }
 
@@ -60,13 +60,13 @@ static struct server_entry *add(struct scene *s, unsigned number, uint32_t worke
 {
 	char text[32];
 	snprintf(text, sizeof(text), "192.0.2.%u:80", number);
-	return server_board_join(s->board, worker, hash_bytes(7, &number, sizeof(number)), number % 2, text);
+	return health_table_join(s->health_table, worker, hash_bytes(7, &number, sizeof(number)), number % 2, text);
 }
 
 static void scene_free(struct scene *s)
 {
 	free(s->memory);
-	free(s->board);
+	free(s->health_table);
 	free(s);
 }
 
@@ -78,7 +78,7 @@ static void each_state_is_told(void **state)
 	add(s, 0, 0);
 	struct server_entry *failing = add(s, 1, 0), *ejected = add(s, 2, 0);
 	add(s, 2, 3);
-	server_entry_publish(s->board, failing, (struct server_check){SERVER_CHECK_FAILS, SERVER_CHECK_REFUSED, now - 90 * USEC_PER_SEC});
+	server_entry_publish(s->health_table, failing, (struct server_check){SERVER_CHECK_FAILS, SERVER_CHECK_REFUSED, now - 90 * USEC_PER_SEC});
 	server_entry_eject(ejected, 0, now + 100 * USEC_PER_SEC, SERVER_FAILED_CONNECTS);
 	server_entry_eject(ejected, 3, now + 50 * USEC_PER_SEC, SERVER_FAILED_OFTEN);
 	struct text notes = print(&s->status, status_server_notes), families = print(&s->status, status_servers_print);
@@ -113,7 +113,7 @@ static void those_that_are_not_up_come_first(void **state)
 	for (unsigned i = 0; i < 200; i++) {
 		struct server_entry *e = add(s, i, 0);
 		if (i >= 197)
-			server_entry_publish(s->board, e, (struct server_check){SERVER_CHECK_FAILS, 500, 0});
+			server_entry_publish(s->health_table, e, (struct server_check){SERVER_CHECK_FAILS, 500, 0});
 	}
 	struct text families = print(&s->status, status_servers_print);
 	assert_int_equal(count(families.bytes, "\npushgate_server_up{"), 128);

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 // clang-format on
 
-#include "proxy/net/conn.h"
+#include "proxy/net/net_conn.h"
 #include "proxy/session/session.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* The demo origin, asked by a client engine of ours over its socketpair. */
 #include "proxy/base/memory.h"
 #include "proxy/tool/demo.h"
-#include "proxy/tool/link.h"
+#include "proxy/tool/tool_conn.h"
 #include "proxy/tool/tool.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
 #include "proxy/tool/fetch.h"
-#include "proxy/tool/link.h"
+#include "proxy/tool/tool_conn.h"
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 /* An origin ends its connection with an error: the request that it is for is answered, and the others are asked again. */
 #include "tests/support/gateway_world.h"
 
-#include "proxy/net/conn.h"
+#include "proxy/net/net_conn.h"
 
 #include <stdio.h>
 #include <sys/mman.h>

@@ -72,25 +72,25 @@ static void an_address_that_comes_back_is_the_same_server(void **state)
 	gate_world_free(w);
 }
 
-/* ---- the board ---- */
+/* ---- the health table ---- */
 
-static size_t entries(const struct server_board *b)
+static size_t entries(const struct health_table *b)
 {
 	size_t count = 0, origin;
 	for (size_t i = 0; i < b->capacity; i++)
-		count += server_board_entry(b, i, &origin) != NULL;
+		count += health_table_entry(b, i, &origin) != NULL;
 	return count;
 }
 
 /* Before any server is there: that is from names alone. */
-static struct server_board *give_board(struct gate_world *w)
+static struct health_table *give_board(struct gate_world *w)
 {
-	struct server_board *b = server_board_new(calloc(1, server_board_bytes(2, 2)), 2, 2);
-	w->gateway->env.board = b;
+	struct health_table *b = health_table_new(calloc(1, health_table_bytes(2, 2)), 2, 2);
+	w->gateway->env.health_table = b;
 	return b;
 }
 
-static void free_board(struct server_board *b)
+static void free_health_table(struct health_table *b)
 {
 	free((void *)b->version);
 	free(b);
@@ -100,7 +100,7 @@ static void two_names_of_one_address_have_one_entry(void **state)
 {
 	(void)state;
 	struct gate_world *w = world("server = h2c://a.%a\nserver = h2c://b.%a\n");
-	struct server_board *b = give_board(w);
+	struct health_table *b = give_board(w);
 	for (unsigned i = 0; i < 3; i++) {
 		set_hosts(w, "127.0.0.1 a.127.0.0.1 b.127.0.0.1\n");
 		UNTIL(w, fleet(w)->server_count == 2 && entries(b) == 1);
@@ -112,7 +112,7 @@ static void two_names_of_one_address_have_one_entry(void **state)
 	gate_world_free_gateway(w);
 	for (size_t i = 0; i < b->capacity; i++)
 		assert_int_equal(b->entries[i].key, 0);
-	free_board(b);
+	free_health_table(b);
 	gate_world_free(w);
 }
 
@@ -121,7 +121,7 @@ static void a_server_that_leaves_gives_its_entry_back(void **state)
 {
 	(void)state;
 	struct gate_world *w = world("server = h2c://f.%a\n");
-	struct server_board *b = give_board(w);
+	struct health_table *b = give_board(w);
 	set_hosts(w, "127.0.0.1 f.127.0.0.1\n");
 	UNTIL(w, entries(b) == 1);
 	struct gate_peer *c = gate_client(w, NULL);
@@ -137,7 +137,7 @@ static void a_server_that_leaves_gives_its_entry_back(void **state)
 	UNTIL(w, fleet(w)->server_count == 1);
 	gate_world_free_gateway(w);
 	assert_int_equal(entries(b), 0);
-	free_board(b);
+	free_health_table(b);
 	gate_world_free(w);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A whole gateway with two servers: which ends of requests eject one, and what checks do without a board. */
+/* A whole gateway with two servers: which ends of requests eject one, and what checks do without a health table. */
 /* covers: R450 R451 */
 #include "tests/support/gateway_world.h"
 
@@ -196,7 +196,7 @@ static void two_failed_connects_eject(void **state)
 
 #define CHECKED "health-check = /health\nhealth-interval = 100ms\nhealth-fall = 2\nhealth-rise = 2"
 
-static void checks_decide_without_a_board(void **state)
+static void checks_decide_without_a_health_table(void **state)
 {
 	(void)state;
 	struct gate_world *w = fleet(CHECKED);
@@ -339,7 +339,7 @@ int main(void)
 	    cmocka_unit_test(other_statuses_do_not_eject),
 	    cmocka_unit_test(a_server_returns_on_trial),
 	    cmocka_unit_test(two_failed_connects_eject),
-	    cmocka_unit_test(checks_decide_without_a_board),
+	    cmocka_unit_test(checks_decide_without_a_health_table),
 	    cmocka_unit_test(when_all_servers_fail_they_are_used),
 	    cmocka_unit_test(each_end_of_a_check_is_a_failure),
 	    cmocka_unit_test(a_gateway_ends_while_it_checks),

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "proxy/net/conn.h"
+#include "proxy/net/net_conn.h"
 
 #define OK "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 

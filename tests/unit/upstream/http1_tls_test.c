@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "proxy/net/conn.h"
+#include "proxy/net/net_conn.h"
 #include "tests/support/net_sys.h"
 #include "tests/unit/conf/pem.h"
 

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "proxy/gateway/private.h"
+#include "proxy/gateway/gateway_private.h"
 #include "proxy/upstream/on_demand.h"
 
 #define LOCAL "access = a\nmode = forward\n"

@@ -3,7 +3,7 @@
 #include "tests/support/gateway_world.h"
 
 #include "proxy/limits.h"
-#include "proxy/net/conn.h"
+#include "proxy/net/net_conn.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counts the faults of clients by the fault's row and logs them; the error log limits the number of
+ * lines per second. Also counts responses by status class.
+ */
+#include "proxy/client/client_private.h"
+
+static void log_fault(const struct client_listener *l, const struct address *client,
+    const char *what, const char *more)
+{
+	char text[64];
+	struct worker_env *env = l->clients->env;
+	observe_log_fault(env->observe, OBSERVE_INFO, what, env->relay->now,
+	    "%s: client %s: %s%s%s", l->conf->name, address_format(client, text, sizeof(text)),
+	    what, more ? ": " : "", more ? more : "");
+}
+
+void client_log_refused(struct client_listener *l, const struct address *from, const char *what)
+{
+	log_fault(l, from, what, NULL);
+}
+
+void client_log_fault(const struct client_conn *c, const char *what, const char *more)
+{
+	log_fault(c->listener, &c->address, what, more);
+}
+
+void client_count_fault(void *context, const struct session_fault *fault)
+{
+	const struct clients *clients = context;
+	struct observe_counters *counters = clients->env->observe->counters;
+	counters->faults[OBSERVE_CLIENT][fault->index]++;
+	counters->guard_down += fault->is_flood;
+	counters->streams_refused_memory += strcmp(fault->name, "no-memory-for-stream") == 0;
+}
+
+void client_count_status(struct clients *clients, uint16_t status)
+{
+	struct observe_counters *c = clients->env->observe->counters;
+	switch (status / 100) {
+	case 1:
+		c->responses_1xx++;
+		break;
+	case 2:
+		c->responses_2xx++;
+		break;
+	case 3:
+		c->responses_3xx++;
+		break;
+	case 4:
+		c->responses_4xx++;
+		break;
+	case 5:
+		c->responses_5xx++;
+		break;
+	}
+}

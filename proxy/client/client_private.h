@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Private to client/: the listener, and a client's connection with its session, legs and diary.
+ *
+ *   clients ─── listener ─── client_conn ─┬─ session ─── streams ─── legs of exchanges
+ *                                         ├─ diary
+ *                                         └─ store of held responses
+ */
+#ifndef PUSHGATE_CLIENT_CLIENT_PRIVATE_H
+#define PUSHGATE_CLIENT_CLIENT_PRIVATE_H
+
+#include "proxy/base/map.h"
+#include "proxy/client/client.h"
+
+struct client_address;
+
+struct client_listener {
+	struct clients *clients;
+	const struct conf_listen *conf;
+	struct session_plan *plans; /* owned: the protocols that its connections may speak */
+	struct net_tls *tls;        /* owned; NULL: cleartext */
+	uint32_t connections;
+	struct map addresses; /* of struct client_address: connections per client address */
+};
+
+struct client_diary {
+	struct policy_diary resources;    /* its member `most` is 0: it stores nothing */
+	struct policy_cookie_set *cookie; /* owned; the set in the client's cookie; NULL: none */
+	uint64_t cookie_text;             /* hash of the cookie that was parsed last */
+	uint64_t cookie_hash;             /* of the set as the client has it; 0: it is empty */
+	bool is_recording; /* an offer was made on this connection, or may be at any time */
+};
+
+struct client_conn {
+	struct clients *clients;
+	struct client_listener *listener;
+	struct net_conn *net;    /* NULL once closed */
+	struct session *session; /* NULL until the protocol is known */
+	struct budget budget;
+	struct budget hold_budget; /* pays for the responses held for this client */
+	struct list link;          /* in clients->conns */
+	struct deferred_free deferred;
+	struct list legs;
+	struct list waiting;  /* pushes whose response waits for the client's stream limit */
+	struct list idle;     /* in clients->idle while quiet_since is not USEC_NEVER */
+	size_t closing_bytes; /* this connection's share of clients->closing_bytes */
+	struct wheel_node timer;
+	struct address address;
+	struct exchange_client_hop hop; /* for the log lines of its exchanges */
+	struct client_address *counted; /* NULL: no limit per client address applies */
+	usec opened, quiet_since;
+	/* The client has ended its sending side, and only reads: when something last left for it.
+	 * USEC_NEVER: it may still send. */
+	usec half_closed;
+	struct peer_progress progress;
+	struct peer_silence silence;
+	struct bucket near_deadlines; /* of its calls: client_bound_call */
+	struct hold_store held;
+	struct client_diary diary;
+	uint64_t push_buffered; /* bytes of pushed responses that wait to be sent */
+	uint32_t pushes_open;
+	uint8_t first_bytes[SESSION_MATCH_BYTES]; /* until the protocol is known */
+	uint8_t first_count;
+	bool is_open, is_closing;
+	bool is_unread; /* the session is full: nothing is read from the client */
+	/* Our side of its tunnel has ended, and nothing is sent any more; the client's goes on. */
+	bool is_finished;
+	uint16_t port; /* the client's, for traces */
+};
+
+/* ---- client_conn.c ---- */
+
+void client_conn_shutdown(struct client_conn *c); /* GOAWAY; open streams go on */
+/* Closes the connection at once, without GOAWAY. detail (may be NULL) goes to the log lines of its
+ * exchanges. */
+void client_conn_abort(struct client_conn *c, const char *detail);
+/* The client has closed the connection, in both directions. */
+void client_conn_closed(struct client_conn *c);
+/* Starts waiting pushed responses, in order, while the client's stream limit allows. */
+void client_conn_start_waiting(struct client_conn *c);
+/* Ends the downstream side of every exchange on the connection. */
+void client_conn_end_exchanges(
+    struct client_conn *c, const struct relay_cause *cause, uint32_t code, const char *detail);
+
+/* ---- client_conn_events.c ---- */
+
+void client_conn_handle_events(struct client_conn *c); /* all pending events of its session */
+/* The session was given credit: it may have room again for what the client sends. */
+void client_conn_credited(struct client_conn *c);
+
+/* ---- client_deadline.c ---- */
+
+/* The last stream has ended: starts (or restarts) the idle time. */
+void client_conn_is_quiet(struct client_conn *c);
+void client_conn_is_busy(struct client_conn *c);    /* a request arrived: stops the idle time */
+void client_conn_arm(struct client_conn *c);        /* sets the timer to the nearest deadline */
+void client_conn_arm_sooner(struct client_conn *c); /* only if that is earlier than it is set */
+void client_conn_expired(struct wheel_node *timer, usec now);
+
+/* ---- half_close.c ---- */
+
+static inline bool client_conn_is_half_closed(const struct client_conn *c)
+{
+	return c->half_closed != USEC_NEVER;
+}
+/* The client has ended its sending side: what it asked for is still answered. */
+void client_half_close(struct client_conn *c);
+/* After a fill, which sent something or did not: ends the responses whose windows are used up. */
+void client_half_closed_filled(struct client_conn *c, bool has_sent);
+/* When the client is given up, because nothing has left for it; USEC_NEVER: not half-closed. */
+usec client_half_closed_deadline(const struct client_conn *c);
+/* The timer's: returns true when it has found that the client is gone, and closed the connection. */
+bool client_half_closed_check(struct client_conn *c, usec now);
+
+/* ---- client_leg.c ---- */
+
+extern const struct leg_ops client_leg_ops;
+/* The client connection of x; NULL: the exchange has none, or it is gone. */
+static inline struct client_conn *client_conn_of(const struct exchange *x)
+{
+	return x->down.ops == &client_leg_ops ? x->down.carrier : NULL;
+}
+/* Unlinks a leg from its connection and its stream; does not reset the stream. */
+void client_leg_cut(struct leg *leg);
+
+/* ---- request.c ---- */
+
+/* The outcome of a request that cannot be read. */
+const struct relay_cause *client_refusal_cause(enum session_refusal refusal);
+/* A request's head arrived. Takes e->head. */
+void client_request(struct client_conn *c, struct session_event *e);
+
+/* ---- addresses.c ---- */
+
+/* Counts another connection from this address. Returns false when the address has reached
+ * max-connections-per-client. */
+bool client_address_attach(
+    struct client_listener *l, const struct address *from, struct client_address **counted);
+void client_address_detach(
+    struct client_listener *l, struct client_address *counted); /* NULL is fine */
+
+/* ---- diary.c ---- */
+
+void client_diaries_open(struct clients *c);
+void client_diary_init(struct client_conn *c);
+void client_diary_fini(struct client_conn *c);
+/* Gives the exchange of a new request the connection's diary, if that is recording. */
+void client_diary_request(struct client_conn *c, struct exchange *x);
+
+/* ---- diary_cookie.c ---- */
+
+/* Removes the diary's cookie from a request that has just arrived, and reads it. */
+void client_diary_extract_cookie(
+    struct client_conn *c, struct http_head *request, bool came_through);
+/* Whether the cookie has the version with the latest known validator, or any version that is fresh
+ * for as long as the cookie lives. */
+bool diary_cookie_has(
+    const struct client_diary *diary, uint64_t key, bool is_heard_of, uint32_t validator);
+/* Sets the cookie on a navigation's response if the client's set has changed. */
+void diary_cookie_add(struct client_conn *c, const struct exchange *x, struct http_head *head);
+
+/* ---- trace.c ---- */
+
+void client_traces_open(struct clients *c);
+void client_traces_close(struct clients *c);
+bool client_is_traced(const struct client_conn *c);
+void client_trace_frame(void *conn, const char *line); /* for session_env */
+
+/* ---- fault_log.c: logs and counts the faults of clients; `what` is a constant string ---- */
+
+void client_log_refused(struct client_listener *l, const struct address *from, const char *what);
+void client_log_fault(const struct client_conn *c, const char *what, const char *more);
+/* The `fault` callback of session_env; its context is struct clients. */
+void client_count_fault(void *clients, const struct session_fault *fault);
+/* Counts a response sent to a client by its status class. */
+void client_count_status(struct clients *c, uint16_t status);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes an exchange from a request's head and gives it to the gateway. */
+#include "proxy/client/client_private.h"
+
+#include "proxy/limits.h"
+
+/* For a request that is refused with 431: the session decoded its field block without validating it.
+ * Finds the pseudo-fields for the log; they may be malformed. */
+static void find_pseudo_fields(struct http_head *head)
+{
+	for (uint32_t i = 0; i < head->count; i++) {
+		const struct http_field *f = &head->fields[i];
+		switch (f->token) {
+		case HTTP_TOKEN_PSEUDO_METHOD:
+			head->method = f->value;
+			head->method_token = (uint16_t)http_method_find(f->value);
+			break;
+		case HTTP_TOKEN_PSEUDO_SCHEME:
+			head->scheme = f->value;
+			break;
+		case HTTP_TOKEN_PSEUDO_AUTHORITY:
+			head->authority = f->value;
+			break;
+		case HTTP_TOKEN_PSEUDO_PATH:
+			head->path = f->value;
+			break;
+		}
+	}
+}
+
+const struct relay_cause *client_refusal_cause(enum session_refusal refusal)
+{
+	static const struct relay_cause *const causes[] = {
+	    [SESSION_REFUSAL_MALFORMED] = &relay_cause_DOWN_MALFORMED,
+	    [SESSION_REFUSAL_LATE] = &relay_cause_REQUEST_LATE,
+	    [SESSION_REFUSAL_TARGET] = &relay_cause_TARGET_LARGE,
+	    [SESSION_REFUSAL_FIELDS] = &relay_cause_HEAD_LARGE,
+	    [SESSION_REFUSAL_CODING] = &relay_cause_CODING_UNKNOWN,
+	    [SESSION_REFUSAL_VERSION] = &relay_cause_VERSION_UNKNOWN,
+	};
+	return causes[refusal];
+}
+
+/* Makes the exchange of a request. Resets the stream and returns NULL when memory is short. */
+static struct exchange *begin_exchange(struct client_conn *c, struct session_event *e)
+{
+	struct worker_env *env = c->clients->env;
+	const struct leg leg = {
+	    .ops = &client_leg_ops, .carrier = c, .stream = e->stream, .budget = &c->budget};
+	struct exchange *x = exchange_new(env->relay, &leg, e->head, e->end);
+	WORKER_COUNT(env, requests, 1);
+	if (!x) {
+		WORKER_COUNT(env, memory_refused, 1);
+		WORKER_COUNT(env, streams_refused_memory, 1);
+		session_reset(c->session, e->stream, SESSION_REFUSED_STREAM);
+		return NULL;
+	}
+	session_set_user(c->session, e->stream, &x->down);
+	list_append(&c->legs, &x->down.link);
+	WORKER_COUNT(env, requests_open, 1);
+	client_conn_is_busy(c);
+	x->facts.listener = c->listener->conf;
+	x->facts.client = c->address;
+	x->context.down = c->hop;
+	if (e->head->version != HTTP_VERSION_NONE) /* HTTP/1.0 and 1.1 may share a connection */
+		x->context.down.protocol = http_version_name(e->head->version);
+	x->context.hold_store = &c->held;
+	x->context.upload_limit_bytes = c->listener->conf->max_request_body_bytes;
+	return x;
+}
+
+static void refuse(struct client_conn *c, struct exchange *x, const struct session_event *e)
+{
+	if (e->oversize) {
+		exchange_refuse(x, &relay_cause_HEAD_LARGE, NULL);
+		return;
+	}
+	WORKER_COUNT(c->clients->env, peer_faults_down, 1);
+	client_log_fault(c, e->fault->name, e->reason ? e->reason : e->fault->text);
+	exchange_refuse(
+	    x, client_refusal_cause(e->refusal), e->reason ? e->reason : e->fault->name);
+}
+
+void client_request(struct client_conn *c, struct session_event *e)
+{
+	if (e->oversize || e->refusal)
+		find_pseudo_fields(e->head);
+	bool is_readable = !e->oversize && e->refusal == SESSION_REFUSAL_NONE;
+	bool came_through = route_came_through(e->head);
+	size_t work = LIMIT_HEAD_WORK_BYTES + e->head->list_bytes;
+	if (is_readable)
+		route_adopt_scheme(c->listener->conf, &c->address, e->head);
+	if (is_readable)
+		client_diary_extract_cookie(c, e->head, came_through);
+	struct exchange *x = begin_exchange(c, e);
+	if (!x)
+		return;
+	if (!is_readable) {
+		refuse(c, x, e);
+		return;
+	}
+	x->facts.came_through = came_through;
+	client_diary_request(c, x);
+	c->clients->ops->request(c->clients->context, x);
+	net_worked(c->clients->env->loop, work + exchange_effort_spent(x));
+}
+
+/* A call that lasts so long holds one of the client's streams for long enough. */
+#define DEADLINE_NEAR_USEC USEC_PER_SEC
+
+/*
+ * At its deadline a call is cancelled at the origin, as if the client had reset it, but no RST_STREAM of the
+ * client's is needed: calls of a millisecond would be a rapid reset (CVE-2023-44487) that limit-resets does not
+ * count. So near deadlines have the same rate here. Beyond it the call goes on for a while: the client and
+ * the origin know the deadline themselves.
+ */
+void client_bound_call(struct exchange *x)
+{
+	struct client_conn *c = client_conn_of(x);
+	/* uncovered: a request that has just come has its client */
+	if (!c || x->context.call_timeout >= DEADLINE_NEAR_USEC)
+		return;
+	if (!bucket_take(&c->near_deadlines, &c->listener->conf->limits.resets, 1, x->relay->now))
+		x->context.call_timeout = DEADLINE_NEAR_USEC;
+}

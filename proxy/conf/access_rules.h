@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* The rules of an [access NAME] section. Included by conf.h. */
+#ifndef PUSHGATE_CONF_ACCESS_RULES_H
+#define PUSHGATE_CONF_ACCESS_RULES_H
+
+#include "policy/policy.h"
+#include "proxy/base/cidr.h"
+
+enum conf_access_deed { CONF_ACCESS_ALLOW, CONF_ACCESS_DENY, CONF_ACCESS_ASK };
+
+/* Addresses of clients or destinations; no words and no blocks: the condition is not given. */
+enum conf_block_word {
+	CONF_BLOCKS_ANY = 1,
+	CONF_BLOCKS_PRIVATE = 2, /* private networks, loopback and unix sockets */
+	CONF_BLOCKS_GLOBAL = 4,  /* base/global_address.h */
+	CONF_BLOCKS_UNIX = 8,    /* unix sockets */
+};
+struct conf_blocks {
+	struct cidr *blocks;
+	size_t count;
+	uint32_t words; /* enum conf_block_word */
+};
+
+/* Host patterns as http_host_matches has them, looked up by their hashes. */
+struct conf_host_set {
+	struct slice *names; /* lower case, no final dot; "*.example.com" is ".example.com" */
+	size_t count;
+	uint32_t *slots; /* 1 + the index of a name, 0: none; NULL: no names */
+	size_t mask;
+	uint64_t seed;
+	bool has_any;
+	uint64_t
+	    wildcard_labels; /* a bit for each number of labels that a wildcard has behind its star */
+};
+
+/* A host, hashed once for all the sets of a section: the whole name, and each part of it behind a dot. */
+#define CONF_HOST_LABELS 128u /* of 255 bytes (RFC 1035 2.3.4) */
+struct conf_host_keys {
+	struct slice host; /* borrows */
+	uint64_t seed, hash;
+	uint64_t labels; /* a bit for each number of labels that some suffix has */
+	size_t count;
+	struct {
+		size_t at;
+		uint64_t hash;
+	} suffixes[CONF_HOST_LABELS]; /* the shortest first */
+};
+
+struct conf_port_range {
+	uint16_t first, last;
+};
+
+/* The minutes of a week since Monday 0:00, as bits. */
+#define CONF_WEEK_MINUTES (7u * 24 * 60)
+#define CONF_WEEK_WORDS ((CONF_WEEK_MINUTES + 63) / 64)
+
+/* One line allow, deny or ask. A condition whose list is empty is not given: it takes every request, or in forward
+ * mode those that are usual (docs/FORWARD.md). */
+struct conf_access_rule {
+	enum conf_access_deed deed;
+	const char *text; /* as written, with its deed */
+	const char *file;
+	uint32_t line;
+	struct conf_blocks clients, addresses;
+	struct slice *users;
+	size_t user_count;
+	bool any_user; /* user=* */
+	struct slice *methods;
+	size_t method_count;
+	struct slice *paths; /* globs */
+	size_t path_count;
+	const uint64_t *minutes; /* NULL: at any time */
+	struct conf_host_set hosts;
+	struct conf_port_range *ports;
+	size_t port_count;
+};
+
+/* What the rules look at. */
+enum conf_access_need {
+	CONF_ACCESS_USER = 1,
+	CONF_ACCESS_PATH = 2,
+	CONF_ACCESS_TIME = 4,
+	CONF_ACCESS_DESTINATION = 8, /* address or port */
+	CONF_ACCESS_HOST = 16,
+};
+
+struct conf_access {
+	const char *name; /* NULL: built in */
+	struct conf_access_rule
+	    *rules; /* in the order of the file; the first that takes a request decides */
+	size_t rule_count;
+	const char *users; /* path of an htpasswd file; NULL: nobody has a password */
+	const char *realm;
+	uint32_t index;
+	uint32_t needs;     /* enum conf_access_need */
+	uint64_t host_seed; /* of the host sets of all rules */
+};
+
+/* The access of forward listeners without `access`: one rule, "allow = all". Not of the snapshot's accesses. */
+extern const struct conf_access conf_access_built_in;
+
+static inline bool conf_blocks_are_given(const struct conf_blocks *b)
+{
+	return b->count > 0 || b->words != 0;
+}
+static inline bool conf_host_set_is_given(const struct conf_host_set *s)
+{
+	return s->count > 0 || s->has_any;
+}
+/* host: borrowed, as http_host_read writes it. The keys are for all sets of the seed. */
+void conf_host_keys_init(struct conf_host_keys *k, struct slice host, uint64_t seed);
+bool conf_host_set_has(const struct conf_host_set *s, const struct conf_host_keys *k);
+
+#endif

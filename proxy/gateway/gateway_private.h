@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Private to gateway/: the data plane and its parts.
+ *
+ *   gateway ─┬─ worker_env: loop, configuration, memory, time
+ *            ├─ listeners (sockets) ──► clients ─── client connections ─── downstream legs
+ *            ├─ relay ─── exchanges, held responses
+ *            └─ upstream ─── pools ─── origin connections ─── upstream legs
+ *
+ * Objects that have ended are freed at the end of the loop pass: by relay_reap, or from env.dead.
+ */
+#ifndef PUSHGATE_GATEWAY_GATEWAY_PRIVATE_H
+#define PUSHGATE_GATEWAY_GATEWAY_PRIVATE_H
+
+#include "proxy/client/client.h"
+#include "proxy/gateway/gateway.h"
+#include "proxy/gateway/retry_budget.h"
+#include "proxy/names/names.h"
+#include "proxy/upstream/upstream.h"
+
+/* The state of shedding while the worker's memory is short (memory_pressure.c). */
+struct memory_pressure {
+	size_t low_bytes;     /* shedding starts at env.memory_high_bytes and stops here */
+	size_t leaving_bytes; /* will be freed at the end of this loop pass */
+	unsigned checks_left; /* exchanges that may still be examined in this loop pass */
+	bool has_more;        /* the limit of one loop pass was reached: go on in the next one */
+	bool pauses_origins;  /* reading from origins is paused */
+	usec next_log;        /* no warning in the error log before this time */
+};
+
+/* What becomes of `memory` when the system refuses some (memory_squeeze.c). */
+struct memory_squeeze {
+	bool is_on;        /* the budget is smaller than it is configured */
+	uint64_t refusals; /* not yet counted and logged */
+	usec grow_at, next_log;
+};
+
+/* Returns unused memory to the system after a peak (memory_trim.c). */
+struct memory_trim {
+	struct wheel_node timer; /* set after a peak */
+	size_t freed_bytes;      /* spares that were freed but that malloc still keeps */
+	bool is_under_way;
+	unsigned size; /* of the pieces that are taken now, an index; the last: all are taken */
+	struct memory_piece *taken; /* to be freed again */
+};
+
+/* How the learned table is handed over to be saved (learned.c). */
+struct learned_saving {
+	enum gateway_handover (*save_page)(void *context, struct slice page, bool may_wait);
+	void *context; /* for save_page */
+	struct wheel_node timer;
+	uint32_t round;     /* of offer_learned_export */
+	bool is_under_way;  /* pages of this round are left */
+	usec next_begin;    /* of the next round */
+	size_t page_length; /* a page that was not taken yet; 0: none */
+	uint8_t *page;      /* OFFER_LEARNED_PAGE_BYTES; NULL: the table is not saved */
+};
+
+/* Loop passes that took long, since the last line about them (long_pass.c). */
+struct long_pass {
+	usec longest;
+	const char *note; /* what the longest did; NULL: not known */
+	uint32_t unlogged;
+	usec next_log; /* no line in the error log before this time */
+};
+
+/* The graceful end of the worker (drain.c). */
+struct drain {
+	bool is_over;            /* `drained` was called */
+	bool is_late;            /* the deadline has passed */
+	bool is_closing_origins; /* GOAWAY was sent to the origins */
+	struct wheel_node timer, tunnel_timer;
+	void (*drained)(void *context);
+	void *context;
+};
+
+/* How often what a rule held could not answer a request for it, by cause. */
+struct rule_misses {
+	uint32_t count[HOLD_MISS_COUNT];
+};
+
+struct gateway {
+	struct worker_env env;
+	struct relay relay;
+	struct clients clients;
+	struct upstream upstream;
+	struct names *names;             /* owned; NULL: no server has one */
+	struct hold hold;                /* the held responses */
+	struct budget hold_budget;       /* the part of the worker's memory that they may use */
+	struct policy_feedback feedback; /* how many of each rule's pushes were used */
+	struct rule_misses *rule_misses; /* by policy_rule.index; owned */
+	struct route_env routes;         /* borrows the members below, as the next */
+	struct offer_env offers;
+	struct router *router, *forward_router; /* owned; the second may be NULL */
+	struct forwarding_table *forwarding;    /* owned */
+	struct manifests *manifests;            /* owned */
+	struct offer_learned *learned;          /* owned; NULL: no [preload] section uses it */
+	struct learned_saving saving;
+	struct wheel_node learned_shown;    /* writes what is being learned for `status` */
+	struct list sockets;                /* struct listener_socket */
+	struct retry_budget *retry_budgets; /* by conf_origin.index; owned */
+	struct memory_pressure pressure;
+	struct memory_squeeze squeeze;
+	struct memory_trim trim;
+	struct long_pass long_pass;
+	struct drain drain;
+	struct request_limits *limits; /* owned; NULL: no route has limit-requests */
+	char *pac_text;                /* owned; NULL until a client asks for /proxy.pac */
+	struct users *users;           /* owned; NULL: no [access NAME] section has users */
+	bool (*ask_password)(void *context, const struct gateway_question *q);
+	void *ask_context;
+	char pseudonym_text[80];
+	struct chunk_pool *small_chunks;
+};
+
+/* ---- gateway.c ---- */
+
+void gateway_reap(struct gateway *g);      /* frees the objects that ended in this loop pass */
+void gateway_set_timer(struct gateway *g); /* to the nearest deadline */
+
+/* ---- listeners.c ---- */
+
+void listeners_stop(struct gateway *g); /* stops accepting; the master owns the sockets */
+
+/* ---- request.c ---- */
+
+void gateway_request(void *gateway, struct exchange *x);
+
+/* ---- request_limits.c ---- */
+
+void request_limits_open(struct gateway *g);
+void request_limits_close(struct gateway *g);
+/* Counts the request in the lines of its route. False: one of them refuses it, and it has been answered. */
+bool request_limits_admit(struct gateway *g, struct exchange *x);
+/* It is over: it is not open any more where it was counted. */
+void request_limits_ended(struct exchange *x);
+
+/* ---- tunnel_limits.c ---- */
+
+/* Counts a request for a tunnel by its client and its user. False: it is one too many, and has been answered. */
+bool tunnel_limits_admit(struct gateway *g, struct exchange *x);
+/* It is over; x->tunnel.share is not NULL. */
+void tunnel_limits_ended(struct gateway *g, struct exchange *x);
+
+/* ---- users.c: the rest is in users.h ---- */
+
+void users_open(struct gateway *g, const struct gateway_env *env);
+void users_close(struct gateway *g); /* after the last exchange */
+
+/* ---- pac.c ---- */
+
+/* The listener has pac = yes. True: x was a request for the file, and has been answered. */
+bool pac_serves(struct gateway *g, struct exchange *x);
+/* The body of that answer. */
+struct slice pac_text(const struct gateway *g, struct exchange *x);
+
+/* ---- own_answer.c ---- */
+
+void gateway_own_answer(void *gateway, struct exchange *x, struct http_own_answer *answer);
+/* The value of Strict-Transport-Security for the responses to x; empty: none. */
+struct slice gateway_transport_security(const struct exchange *x);
+
+/* ---- relay_ops.c ---- */
+
+extern const struct relay_ops gateway_relay_ops;
+extern const struct hold_ops gateway_hold_ops;
+
+/* ---- retry.c ---- */
+
+void retries_open(struct gateway *g);
+void retries_close(struct gateway *g);
+bool gateway_retries(void *gateway, struct exchange *x, enum relay_retry why, uint16_t status);
+static inline struct retry_budget *gateway_retry_budget(
+    const struct gateway *g, const struct exchange *x)
+{
+	return &g->retry_budgets[x->place.origin->index];
+}
+
+/* ---- promise.c: the facts of an offer; counts and logs once it is decided ---- */
+
+void promise_facts(void *gateway, struct exchange *parent, struct http_head *promised,
+    struct policy_offer *offer, struct relay_place *place);
+void promise_decided(void *gateway, struct exchange *parent, const struct policy_offer *offer,
+    struct policy_verdict verdict);
+void promise_made(void *gateway, struct exchange *push);
+
+/* ---- feedback.c: reports the results of pushes to the policy ---- */
+
+void feedback_init(struct gateway *g);
+void feedback_fini(struct gateway *g);
+void feedback_decided(struct gateway *g, const struct policy_verdict *verdict);
+void feedback_made(struct gateway *g, const struct exchange *push);
+void feedback_shadowed(
+    void *gateway, struct exchange *parent, const struct policy_verdict *verdict);
+void feedback_ended(struct gateway *g, const struct exchange *push, enum observe_outcome outcome);
+void feedback_held(struct gateway *g, const struct hold_note *held);
+
+/* ---- learned.c: updates the learned table ---- */
+
+void learned_open(struct gateway *g, const struct gateway_env *env);
+void learned_close(struct gateway *g);
+void learned_view(struct gateway *g, const struct exchange *x); /* a request has arrived */
+/* The final head of the response to x has come. */
+void learned_answered(struct gateway *g, struct exchange *x, const struct http_head *response);
+void learned_offered(struct gateway *g, const struct exchange *page, struct slice path);
+void learned_ended(struct gateway *g, const struct exchange *x, enum observe_outcome outcome);
+
+/* ---- memory_pressure.c ---- */
+
+void memory_pressure_open(struct gateway *g);
+/* Call at the end of each loop pass, after gateway_reap. */
+void memory_pressure_pass(struct gateway *g);
+/* When the next loop pass must run even without an event; USEC_NEVER: memory is not short. */
+usec memory_pressure_due(const struct gateway *g);
+
+/* After a change of the budget's limit. */
+void memory_pressure_set_marks(struct gateway *g);
+
+/* ---- memory_squeeze.c ---- */
+
+void memory_squeeze_open(struct gateway *g);
+void memory_squeeze_close(void);
+void memory_squeeze_pass(struct gateway *g); /* call at the end of each loop pass */
+
+/* ---- memory_trim.c ---- */
+
+void memory_trim_open(struct gateway *g);
+void memory_trim_close(struct gateway *g);
+void memory_trim_pass(struct gateway *g); /* call at the end of each loop pass */
+
+/* ---- long_pass.c ---- */
+
+void long_pass_open(struct gateway *g);
+void long_pass_close(struct gateway *g);
+
+/* ---- access_record.c ---- */
+
+void access_record_ended(void *gateway, struct exchange *x);
+/* The client's part of the log line of x, or of an offer that came with x. */
+struct observe_client access_record_client(const struct exchange *x);
+void access_record_held(void *gateway, const struct hold_note *note);
+
+/* ---- drain.c ---- */
+
+void drain_open(struct gateway *g);
+void drain_check(struct gateway *g); /* ends the drain after the last exchange */
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts of a push decision that need both connections: gathers the facts for the policy (most of
+ * them in offer/context.c), and counts and logs the decision.
+ */
+#include "proxy/gateway/gateway_private.h"
+
+void promise_facts(void *context, struct exchange *parent, struct http_head *promised,
+    struct policy_offer *offer, struct relay_place *place)
+{
+	struct gateway *g = context;
+	struct client_facts facts;
+	offer_context(&g->offers, client_facts(parent, &facts), parent, promised, offer, place);
+	offer->known = client_diary_knows(parent, promised, offer->source, place->route);
+	if (offer->source != POLICY_RELAYED)
+		return;
+	offer->promise_rate_exceeded = !origin_may_promise_more(parent);
+}
+
+/* ---- verdicts ---- */
+
+/* The line of an offer that became no push. */
+static void log_decision(struct gateway *g, const struct exchange *parent,
+    const struct policy_offer *offer, const struct policy_verdict *verdict)
+{
+	uint32_t weight = observe_weight(g->env.observe, parent->id, false);
+	if (weight == 0)
+		return;
+	const struct conf_listen *listen = parent->facts.listener;
+	const struct conf_route *route = parent->place.route;
+	const struct conf_origin *origin = parent->place.origin;
+	const struct http_head *head = offer->promised;
+	const struct exchange_user *user = parent->facts.user;
+	const struct observe_exchange line = {
+	    .started_wall = clock_wall(),
+	    .first_byte = USEC_NEVER,
+	    .parent_id = parent->id,
+	    .weight = weight,
+	    .listen = listen ? listen->name : NULL,
+	    .route = route ? route->name : NULL,
+	    .client = access_record_client(parent),
+	    .user = user ? slice_of(user->name, user->length) : (struct slice){0},
+	    .origin = {.name = origin ? origin->name : NULL},
+	    .method = head->method,
+	    .scheme = head->scheme,
+	    .authority = head->authority,
+	    .path = head->path,
+	    .outcome = verdict->action == POLICY_DROP ? OBSERVE_REFUSED : OBSERVE_COMPLETE,
+	    .is_push = true,
+	    .source = offer->source,
+	    .verdict = verdict->action,
+	    .rule = verdict->rule ? verdict->rule->name : NULL,
+	    .reason = verdict->reason,
+	};
+	observe_access(g->env.observe, &line);
+}
+
+void promise_decided(void *context, struct exchange *parent, const struct policy_offer *offer,
+    struct policy_verdict verdict)
+{
+	struct gateway *g = context;
+	const struct http_head *head = offer->promised;
+	struct observe_counters *counters = g->env.observe->counters;
+	counters->pushes_offered++;
+	bool is_hinted = verdict.action == POLICY_HINT || verdict.action == POLICY_HINT_HOLD;
+	counters->pushes_hinted += is_hinted;
+	counters->pushes_dropped += !is_hinted;
+	counters->shed_offers += verdict.reason == &policy_reason_PUSH_SHED;
+	counters->memory_refused += verdict.reason == &policy_reason_BUDGET;
+	counters->push[offer->source][verdict.action][policy_reason_position(verdict.reason)]++;
+	feedback_decided(g, &verdict);
+	if (offer->source == POLICY_RELAYED && verdict.action == POLICY_DROP)
+		origin_promise_refused(parent, verdict.reason);
+	if (is_hinted) {
+		client_diary_hinted(parent, head);
+		if (offer->source == POLICY_LEARNED)
+			learned_offered(g, parent, head->path);
+	}
+	log_decision(g, parent, offer, &verdict);
+}
+
+void promise_made(void *context, struct exchange *push)
+{
+	struct gateway *g = context;
+	struct observe_counters *counters = g->env.observe->counters;
+	const struct policy_verdict *verdict = &push->pushed.verdict;
+	bool is_held = push->pushed.state == PUSH_HELD;
+	counters->pushes_offered++;
+	counters->pushes_forwarded += !is_held;
+	counters->pushes_held += is_held;
+	counters->pushes_open++;
+	counters->requests_open++;
+	counters
+	    ->push[push->pushed.source][verdict->action][policy_reason_position(verdict->reason)]++;
+	feedback_made(g, push);
+	if (push->pushed.source == POLICY_LEARNED)
+		learned_offered(g, push->pushed.parent, push->request->path);
+	if (is_held) {
+		if (verdict->action == POLICY_HINT_HOLD)
+			client_diary_hinted(push->pushed.parent, push->request);
+		return;
+	}
+	push->context.was_forwarded = true;
+	client_diary_promised(push);
+	const struct exchange *parent = push->pushed.parent;
+	const struct http_field *own = http_head_find(push->request, HTTP_TOKEN_PRIORITY);
+	/* Equally urgent pushes are sent in the order of their promises. */
+	enum policy_type type = push->pushed.is_expected ? POLICY_TYPE_UNKNOWN
+							 : policy_type_of_path(push->request->path);
+	client_set_priority(push, policy_urgency(verdict->rule, type, client_priority(parent),
+				      own ? own->value : (struct slice){0}));
+}

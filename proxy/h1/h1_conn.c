@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* A connection's life, what its owner may ask of it, and its time. */
+#include "proxy/h1/h1_conn.h"
+
+#include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
+
+#include <stdio.h>
+
+const struct h1_limits h1_limits_default = {
+    .head_bytes = 131072,
+    .list_bytes = 65536,
+    .trailer_bytes = 16384,
+    .extension_bytes = 4096,
+    .window_bytes = 65536,
+    .interim_responses = 32,
+    .head_timeout = 10 * USEC_PER_SEC,
+};
+
+/* ---- life ---- */
+
+struct h1_conn *h1_new(
+    enum h1_role role, const struct h1_limits *limits, const struct h1_env *env, usec now)
+{
+	struct h1_conn *c = memory_new(struct h1_conn);
+	c->role = role;
+	c->limits = *limits;
+	c->env = *env;
+	c->now = now;
+	c->keeps = true;
+	c->window = limits->window_bytes;
+	c->head_since = role == H1_SERVER ? now : USEC_NEVER;
+	return c;
+}
+
+void h1_free(struct h1_conn *c)
+{
+	if (!c)
+		return;
+	h1_input_fini(c);
+	h1_buffer_free(&c->output);
+	h1_buffer_free(&c->nominated);
+	h1_buffer_free(&c->asked_protocol);
+	budget_adjust(c->env.budget, &c->charged, 0);
+	free(c);
+}
+
+void h1_count_fault(struct h1_conn *c, const struct h1_fault *fault)
+{
+	if (c->env.fault)
+		c->env.fault(c->env.fault_context, fault);
+}
+
+void h1_end_stream(struct h1_conn *c)
+{
+	c->stream = (struct h1_stream){0};
+	c->body_follows = false;
+}
+
+void h1_fail(struct h1_conn *c, const struct h1_fault *fault)
+{
+	ensure(!c->has_failed);
+	c->has_failed = c->failure_is_due = true;
+	c->failure = fault;
+	h1_read_no_more(c);
+}
+
+/* ---- input ---- */
+
+void h1_receive(struct h1_conn *c, struct chunk *chunk, size_t offset, size_t length, usec now)
+{
+	c->now = now;
+	c->now_is_old = false;
+	if (c->reading != H1_READ_NOTHING)
+		h1_input_add(c, chunk, offset, length);
+}
+
+void h1_receive_end(struct h1_conn *c, bool is_clean)
+{
+	c->input.was_cut |= !is_clean;
+	if ((c->reading == H1_READ_TO_END || c->reading == H1_READ_TUNNEL) && !is_clean)
+		return; /* it never ends then, and the owner finds that it is lost */
+	c->input.has_ended = true;
+}
+
+/* To be asked when h1_next_event has returned false: bytes that are left then wait for credit, or for the
+ * end of the present exchange. */
+bool h1_is_full(const struct h1_conn *c)
+{
+	return c->reading != H1_READ_NOTHING && h1_input_bytes(c) > 0;
+}
+
+/* ---- the stream ---- */
+
+bool h1_has_stream(const struct h1_conn *c)
+{
+	return c->stream.is_open;
+}
+
+void h1_set_user(struct h1_conn *c, void *user)
+{
+	c->stream.user = user;
+}
+
+uint32_t h1_request_room(const struct h1_conn *c)
+{
+	bool is_free = c->role == H1_CLIENT && !c->stream.is_open && c->reading == H1_READ_START;
+	return is_free && !c->is_going && !c->input.has_ended && h1_input_bytes(c) == 0;
+}
+
+bool h1_peer_is_old(const struct h1_conn *c)
+{
+	return c->peer_is_old;
+}
+
+usec h1_peer_keepalive(const struct h1_conn *c)
+{
+	return c->peer_keepalive;
+}
+
+bool h1_takes_interim(const struct h1_conn *c)
+{
+	return c->stream.is_open && !c->stream.is_old && !c->stream.has_answer;
+}
+
+/* A clean end of the transport would complete a response that only it can end, or a direction of a tunnel.
+ * An origin should stop at once. */
+static bool is_cut_off(const struct h1_conn *c)
+{
+	bool has_two_ends = c->role == H1_CLIENT || c->writing == H1_WRITE_TUNNEL;
+	bool is_complete = c->stream.was_written && (!has_two_ends || c->stream.was_read);
+	return c->stream.is_open && !is_complete && (has_two_ends || c->writing == H1_WRITE_TO_END);
+}
+
+bool h1_request_is_here(const struct h1_conn *c)
+{
+	return c->stream.was_read ||
+	       (c->reading == H1_READ_LENGTH && c->body_left <= h1_input_bytes(c));
+}
+
+/* The client was told that the connection goes on: skips the rest of a request whose response is
+ * complete. False: the rest has not come. */
+static bool skip_request(struct h1_conn *c)
+{
+	if (c->role == H1_CLIENT || !c->keeps || !c->stream.was_written || !h1_request_is_here(c))
+		return false;
+	if (c->reading == H1_READ_LENGTH)
+		h1_input_skip(c, (size_t)c->body_left);
+	c->reading = H1_READ_START;
+	c->now_is_old = true;
+	return true;
+}
+
+void h1_reset(struct h1_conn *c)
+{
+	if (!c->stream.is_open)
+		return;
+	c->must_abort = c->must_abort || is_cut_off(c);
+	bool goes_on = skip_request(c);
+	h1_end_stream(c);
+	if (!goes_on)
+		h1_read_no_more(c);
+}
+
+void h1_credit(struct h1_conn *c, size_t bytes)
+{
+	c->owed -= bytes < c->owed ? bytes : c->owed;
+}
+
+void h1_widen(struct h1_conn *c, uint32_t window)
+{
+	if (window > c->window)
+		c->window = window;
+}
+
+bool h1_has_finished(const struct h1_conn *c)
+{
+	return c->writing == H1_WRITE_TUNNEL && c->stream.was_written && h1_unsent_bytes(c) == 0;
+}
+
+/* ---- the end ---- */
+
+void h1_shutdown(struct h1_conn *c)
+{
+	c->is_going = true;
+}
+
+void h1_half_close(struct h1_conn *c)
+{
+	c->is_going = c->input.has_ended = true;
+}
+
+void h1_terminate(struct h1_conn *c)
+{
+	c->must_abort = c->must_abort || is_cut_off(c);
+	c->has_failed = true;
+	c->failure_is_due = false;
+	h1_end_stream(c);
+	h1_read_no_more(c);
+}
+
+bool h1_is_going_away(const struct h1_conn *c)
+{
+	return c->is_going || !c->keeps;
+}
+
+bool h1_is_done(const struct h1_conn *c)
+{
+	if (c->has_failed)
+		return true;
+	if (c->stream.is_open || h1_input_bytes(c) > 0)
+		return false;
+	bool is_between = c->reading == H1_READ_START && c->is_going;
+	return c->reading == H1_READ_NOTHING || is_between || c->input.has_ended;
+}
+
+bool h1_has_failed(const struct h1_conn *c)
+{
+	return c->has_failed;
+}
+
+bool h1_must_abort(const struct h1_conn *c)
+{
+	return c->must_abort;
+}
+
+/* ---- time ---- */
+
+static bool waits_for_head(const struct h1_conn *c)
+{
+	return c->role == H1_SERVER && !c->is_late &&
+	       (c->reading == H1_READ_START || c->reading == H1_READ_HEAD);
+}
+
+usec h1_deadline(const struct h1_conn *c)
+{
+	if (!waits_for_head(c) || c->head_since == USEC_NEVER || c->limits.head_timeout == 0)
+		return USEC_NEVER;
+	return c->head_since == 0 ? 1 : clock_after(c->head_since, c->limits.head_timeout);
+}
+
+void h1_tick(struct h1_conn *c, usec now)
+{
+	c->now = now;
+	c->now_is_old = false;
+	if (h1_deadline(c) > now)
+		return;
+	if (c->head_since == 0) {
+		c->head_since = now;
+	} else if (c->reading == H1_READ_HEAD) {
+		c->is_late = true; /* it gets an answer: the next event says so */
+	} else {
+		h1_count_fault(c, &h1_faults[H1_FAULT_HEAD_LATE]);
+		h1_fail(c, &h1_faults[H1_FAULT_HEAD_LATE]);
+	}
+}
+
+/* ---- for people ---- */
+
+void h1_set_trace(struct h1_conn *c, void (*trace)(void *context, const char *line), void *context)
+{
+	c->env.trace = trace;
+	c->env.trace_context = context;
+}
+
+void h1_trace_head(const struct h1_conn *c, bool out, const struct http_head *head, size_t bytes)
+{
+	char line[96];
+	if (!c->env.trace)
+		return;
+	const char *way = out ? "->" : "<-";
+	bool is_switch = head->opens_tunnel && head->protocol.len > 0;
+	if (head->status > 0)
+		snprintf(line, sizeof(line), "%s response %u len=%zu", way,
+		    is_switch ? 101u : (unsigned)head->status, bytes);
+	else
+		snprintf(line, sizeof(line), "%s %s len=%zu", way,
+		    head->kind == HTTP_TRAILERS ? "trailers" : "request", bytes);
+	c->env.trace(c->env.trace_context, line);
+}
+
+size_t h1_describe(const struct h1_conn *c, char *buffer, size_t size)
+{
+	static const char *const readings[] = {
+	    "start", "head", "length", "chunks", "trailers", "to-end", "tunnel", "done", "nothing"};
+	int n =
+	    snprintf(buffer, size, "http/1 %s reading=%s input=%zu owed=%zu unsent=%zu%s%s%s%s%s\n",
+		c->role == H1_SERVER ? "server" : "client", readings[c->reading], h1_input_bytes(c),
+		c->owed, h1_unsent_bytes(c), c->stream.is_open ? " stream" : "",
+		c->stream.was_read ? " read" : "", c->stream.was_written ? " written" : "",
+		c->keeps ? "" : " last", c->has_failed ? " failed" : "");
+	size_t length = (size_t)n;
+	if (length < size)
+		return length;
+	return size > 0 ? size - 1 : 0;
+}
+
+void h1_check(const struct h1_conn *c)
+{
+	const struct h1_input *in = &c->input;
+	ensure(in->first + in->count <= in->capacity || in->capacity == 0);
+	ensure(in->count == 0 || in->at.chunk);
+	ensure(!c->body_follows || (c->stream.is_open && !c->stream.was_written));
+	ensure(c->stream.is_open || (!c->stream.was_read && !c->stream.was_written));
+	ensure(!c->failure_is_due || c->has_failed);
+	ensure(!c->has_failed || c->reading == H1_READ_NOTHING);
+	ensure(c->reading != H1_READ_NOTHING || !c->keeps);
+	ensure(c->reading != H1_READ_START || c->stream.is_open || c->keeps);
+	ensure(
+	    c->role == H1_CLIENT || !c->has_failed || !c->stream.is_open || c->stream.has_answer);
+	ensure(c->output.length <= c->output.capacity);
+	ensure(
+	    in->head.length <= c->limits.head_bytes || in->head.length <= c->limits.trailer_bytes);
+	ensure(c->reading != H1_READ_TO_END || c->role == H1_CLIENT);
+	ensure(c->reading != H1_READ_TUNNEL || (c->stream.has_answer && !c->keeps));
+	ensure(c->reading != H1_READ_TUNNEL || c->writing == H1_WRITE_TUNNEL);
+	ensure(c->writing != H1_WRITE_HELD || c->role == H1_CLIENT);
+}

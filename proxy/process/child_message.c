@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages between the master and its children, with a descriptor if need be (SCM_RIGHTS, unix(7)). */
+#include "proxy/process/child_message.h"
+#include <sys/socket.h>
+
+struct packet {
+	struct msghdr header;
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+};
+
+static struct msghdr *prepare(struct packet *p, struct iovec *parts, size_t count)
+{
+	*p = (struct packet){0};
+	p->header = (struct msghdr){
+	    .msg_iov = parts,
+	    .msg_iovlen = count,
+	    .msg_control = p->control,
+	    /* Not sizeof(control): its padding would take in a second descriptor, which nobody closes. */
+	    .msg_controllen = CMSG_LEN(sizeof(int)),
+	};
+	return &p->header;
+}
+
+bool message_send_parts(int socket, struct iovec *parts, size_t count, int fd, int flags)
+{
+	struct packet p;
+	struct msghdr *header = prepare(&p, parts, count);
+	if (fd >= 0) {
+		struct cmsghdr *c = CMSG_FIRSTHDR(header);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	} else {
+		header->msg_control = NULL;
+		header->msg_controllen = 0;
+	}
+	return sendmsg(socket, header, MSG_NOSIGNAL | flags) >= 0;
+}
+
+ssize_t message_receive_parts(
+    int socket, struct iovec *parts, size_t count, int *fd, int *header_flags)
+{
+	struct packet p;
+	struct msghdr *header = prepare(&p, parts, count);
+	*fd = -1;
+	ssize_t n = recvmsg(socket, header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *c = n >= 0 ? CMSG_FIRSTHDR(header) : NULL;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+		memcpy(fd, CMSG_DATA(c), sizeof(int));
+	*header_flags = header->msg_flags;
+	return n;
+}
+
+static bool send_with(int control, const struct message *m, int fd, int flags)
+{
+	struct message copy = *m;
+	struct iovec part = {&copy, sizeof(copy)};
+	return message_send_parts(control, &part, 1, fd, flags);
+}
+
+bool message_send(int control, const struct message *m, int fd)
+{
+	return send_with(control, m, fd, MSG_DONTWAIT);
+}
+
+bool message_send_waiting(int control, const struct message *m, int fd)
+{
+	return send_with(control, m, fd, 0);
+}
+
+ssize_t message_receive(int control, struct message *m, int *fd)
+{
+	struct iovec part = {m, sizeof(*m)};
+	int flags;
+	return message_receive_parts(control, &part, 1, fd, &flags);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `pushgate trace`: the request, and what the master keeps of it. The command connects to the status
+ * socket. The request is the name that it binds its own socket to first (an abstract one, unix(7)):
+ * accept(2) gives it together with the connection. So the server reads nothing, waits for nothing,
+ * and knows at once that this connection is not one for the status text. It answers with one line
+ * and hands the socket to the workers, which send their lines to it and close it when the time is
+ * over.
+ */
+#ifndef PUSHGATE_PROCESS_TRACE_REQUEST_H
+#define PUSHGATE_PROCESS_TRACE_REQUEST_H
+
+#include "proxy/base/cidr.h"
+#include "proxy/base/clock.h"
+#include "proxy/limits.h"
+
+struct trace_request {
+	struct cidr from;
+	uint32_t seconds;
+};
+
+/* A name behind the NUL of an abstract address holds any request. */
+#define TRACE_NAME_BYTES 107u
+/*
+ * Writes "pushgate trace ADDRESS/BITS SECONDS ID"; the id makes the name unique. Returns its length.
+ */
+size_t trace_request_write(const struct trace_request *r, uint64_t id, char name[TRACE_NAME_BYTES]);
+/* Is this name a request, well-formed or not? */
+bool trace_is_request(struct slice name);
+/* NULL, or what is wrong. */
+const char *trace_request_parse(struct slice name, struct trace_request *r);
+
+/* The traces that are on, for workers that start meanwhile. */
+struct trace_order {
+	struct trace_request request;
+	usec until;
+	int socket; /* owned; -1: free */
+};
+struct trace_orders {
+	struct trace_order orders[LIMIT_TRACES];
+};
+
+void trace_orders_init(struct trace_orders *t);
+/* Takes socket. NULL: the request was refused. Else the caller answers with trace_accept. */
+const struct trace_order *trace_orders_add(
+    struct trace_orders *t, struct slice name, int socket, usec now);
+/* Closes those whose time is over. Returns when to call again. */
+usec trace_orders_expire(struct trace_orders *t, usec now);
+/* Closes all sockets, for the end and for a forked child. */
+void trace_orders_close(struct trace_orders *t);
+
+/* The answer's line, by which the command knows what became of its request. */
+void trace_accept(int socket, const struct trace_request *r);
+void trace_refuse(int socket, const char *why);
+#define TRACE_ACCEPTED "tracing "
+#define TRACE_REFUSED "refused: "
+#define TRACE_TOO_MANY "too many traces are on; wait until one of them is over"
+
+#endif

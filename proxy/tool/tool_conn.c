@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Passes bytes to the engine, events to the owner, frames to the socket, and the time to the
+ * engine.
+ */
+#include "proxy/tool/tool_conn.h"
+#include "proxy/base/ensure.h"
+
+#define FRAME_BYTES 16384u
+
+static void drain_events(struct link *l)
+{
+	struct h2_event event;
+	while (h2_next_event(l->h2, &event))
+		l->ops->event(l->owner, &event);
+}
+
+static void tick(void *context)
+{
+	struct link *l = context;
+	h2_tick(l->h2, net_now(l->loop));
+	drain_events(l);
+	link_wake(l);
+}
+
+void link_init(struct link *l, struct net_loop *loop, const struct link_ops *ops, void *owner)
+{
+	*l = (struct link){.ops = ops, .owner = owner, .loop = loop};
+	net_timer_init(&l->timer, loop, tick, l);
+}
+
+void link_start_http2(struct link *l, enum h2_role role, const struct h2_settings *settings,
+    const struct h2_limits *limits, const struct h2_env *env)
+{
+	ensure(!l->h2);
+	l->h2 = h2_new(role, settings, limits, env, net_now(l->loop));
+	link_wake(l);
+}
+
+void link_wake(struct link *l)
+{
+	if (!l->net || !l->h2)
+		return;
+	net_conn_dirty(l->net);
+	net_timer_set(&l->timer, h2_deadline(l->h2));
+}
+
+void link_close(struct link *l)
+{
+	net_timer_set(&l->timer, USEC_NEVER);
+	if (l->net)
+		net_conn_close(l->net);
+	l->net = NULL;
+}
+
+void link_fini(struct link *l)
+{
+	if (l->net)
+		net_conn_abort(l->net);
+	l->net = NULL;
+	net_timer_fini(&l->timer);
+	h2_free(l->h2);
+	l->h2 = NULL;
+}
+
+void link_received(void *link, struct chunk *chunk, size_t offset, size_t length)
+{
+	struct link *l = link;
+	while (length > 0 && l->net) {
+		size_t n = h2_receive(l->h2, chunk, offset, length, net_now(l->loop));
+		offset += n;
+		length -= n;
+		drain_events(l);
+	}
+	link_wake(l);
+}
+
+static bool fill_once(struct link *l, struct net_out *out, size_t room)
+{
+	struct slice control = h2_control(l->h2);
+	if (control.len > 0) {
+		net_out_copy(out, control.ptr, control.len);
+		h2_control_taken(l->h2, control.len);
+		return true;
+	}
+	struct h2_data_frame frame;
+	if (!h2_next_data(l->h2, room < FRAME_BYTES ? (uint32_t)room : FRAME_BYTES, &frame))
+		return false;
+	net_out_copy(out, frame.header, sizeof(frame.header));
+	l->ops->payload(l->owner, out, &frame);
+	return true;
+}
+
+void link_fill(void *link, struct net_out *out)
+{
+	struct link *l = link;
+	size_t room;
+	while ((room = net_out_room(out)) > 0 && fill_once(l, out, room))
+		;
+	drain_events(l);
+	if (l->net && h2_is_done(l->h2) && !h2_wants_write(l->h2))
+		l->ops->finished(l->owner);
+}
+
+void link_ended(void *link, enum net_end end, const char *text)
+{
+	struct link *l = link;
+	if (l->h2) {
+		h2_receive_eof(l->h2);
+		drain_events(l);
+	}
+	l->ops->ended(l->owner, end, text);
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Private to upstream/: an origin connection with its session, legs and window growth.
+ *
+ *   upstream ─── destination (destination.h) ─── server ─── pool (pool.h) ─── origin_conn ─── session
+ *                                                                                  └─ legs
+ */
+#ifndef PUSHGATE_UPSTREAM_UPSTREAM_PRIVATE_H
+#define PUSHGATE_UPSTREAM_UPSTREAM_PRIVATE_H
+
+#include "proxy/base/rate.h"
+#include "proxy/http/status_line.h"
+#include "proxy/upstream/balance_key.h"
+#include "proxy/upstream/destination.h"
+#include "proxy/upstream/upstream.h"
+
+/* The receive window that a connection's streams may have (origin_window.c). */
+struct origin_window {
+	uint32_t bytes;
+	uint64_t probe_bytes; /* received since the PING was sent */
+	bool is_probing;      /* the PING has not been answered yet */
+};
+
+/* The promises that some limit refused on one connection, for the log. */
+struct refused_promises {
+	uint64_t count;
+	usec last;
+	const struct policy_reason *reason; /* of the last one; NULL: none was refused */
+};
+
+/* A connection that carries one request at a time (origin_single.c). */
+struct origin_single {
+	uint64_t filled;   /* requests that have been given to session_fill */
+	bool has_answered; /* a byte has come since the last request was sent */
+	/* A cancelled request: its response is read to the end, and dropped. 0: none is. */
+	usec discards_since;
+	size_t discarded_bytes;
+};
+
+/* The origin has ended the connection with an error that a request may have caused (origin_breakage.c). */
+struct origin_breakage {
+	bool has_come;
+	const struct leg *blamed; /* compared only; NULL: no request of those that are left */
+};
+
+/* How a connection that is not whole any more goes on. */
+enum origin_transport {
+	ORIGIN_TRANSPORT_OPEN,
+	/* Our side of its tunnel has ended, and nothing is sent any more; the origin's goes on. */
+	ORIGIN_TRANSPORT_FINISHED,
+	ORIGIN_TRANSPORT_READABLE, /* nothing can be sent; what the origin has sent is still read */
+	ORIGIN_TRANSPORT_ENDED,    /* the session still holds what the client has not taken */
+};
+
+/* Other hosts that were promised for, and whether the certificate of the connection is valid for them. */
+struct promised_hosts {
+	uint64_t hashes[LIMIT_PROMISED_HOSTS]; /* with a secret seed */
+	bool covered[LIMIT_PROMISED_HOSTS];
+	uint32_t count;
+};
+
+struct origin_conn {
+	struct upstream *upstream;
+	struct pool *pool;
+	struct net_conn *net;
+	const struct session_plan *plan; /* borrows: of a pool of the origin */
+	struct session *session;         /* NULL until connected */
+	struct session
+	    *dialogue; /* with an upstream proxy, before the session; NULL: there is none */
+	struct budget budget;
+	struct list link;   /* in pool->conns */
+	struct list usable; /* in pool->usable */
+	struct deferred_free deferred;
+	struct list legs;
+	struct wheel_node timer;
+	usec started; /* of the connect; once connected, of the session (relay_origin_clock) */
+	/* For the log lines of its exchanges. */
+	struct exchange_origin_hop hop;
+	usec opened, ready; /* the connect began; the origin's SETTINGS came, 0 = not yet */
+	usec quiet_since;   /* the end of the last stream; USEC_NEVER while there is one */
+	struct peer_progress progress;
+	struct peer_silence silence;
+	struct status_line first_line; /* until it is ready: does it answer in HTTP/1? */
+	uint64_t requests;             /* sent so far */
+	uint64_t cancels;              /* how many of the requests we have reset */
+	struct origin_window window;
+	struct origin_single single;
+	struct origin_breakage breakage;
+	enum origin_transport transport;
+	enum net_end end;        /* with ORIGIN_TRANSPORT_ENDED */
+	bool offers_http1_alone; /* by ALPN: pool_offers_http1_alone */
+	bool demands_http1;      /* HTTP_1_1_REQUIRED came on it, and its server gets HTTP/1.1 */
+	bool asks_proxy;         /* the tunnel through its upstream proxy is not open yet */
+	/* The origin has ended its side of a tunnel, and ours goes on: net/ does not report what
+	 * becomes of it, so the timer asks. */
+	bool is_half_closed;
+	bool is_open;    /* connected */
+	bool is_ready;   /* requests may be sent: over HTTP/2, the origin's SETTINGS have arrived */
+	bool is_closing; /* retired: gets no more requests */
+	bool is_gone;    /* will be freed at the end of the loop pass */
+	bool has_failed; /* before it was ready, and that was reported */
+	/* Push was turned off on this connection because too many promises were refused. */
+	bool push_was_withdrawn;
+	bool carries_slow; /* a request whose body has not wholly come (pool_slow.c) */
+	bool is_held_back; /* not read from, because a subscriber is slow (relay/subscription.c) */
+	bool is_full;      /* not read from, because the session is full: its client is slow */
+	usec read_since;   /* when it was last held back no more; 0: never was */
+	struct bucket promises, refusals, resets;
+	struct refused_promises refused;
+	struct promised_hosts *promised_hosts; /* owned; NULL: for none yet */
+};
+
+/* ---- destination.c ---- */
+
+/* What change_timer does: what waits goes where it may go now. */
+void destination_give_out_again(struct wheel_node *node, usec now);
+
+/* ---- judge.c ---- */
+
+/* The connection has come out at a listener of ours. */
+bool origin_conn_is_own(const struct origin_conn *c);
+/* For the log. */
+void destination_note_refused(struct exchange *x, const struct net_address *to);
+
+/* ---- other_server.c ---- */
+
+/* x was given to the server before, or is now. */
+bool upstream_was_tried(const struct exchange *x, const struct server *s);
+
+/* ---- upstream.c ---- */
+
+/* Where a walk over all pools is; all zero: before the first one. */
+struct pool_place {
+	struct destination *destination;
+	struct server *server;
+	unsigned kind;
+};
+/* The next pool, or NULL after the last one. */
+struct pool *upstream_next_pool(const struct upstream *u, struct pool_place *at);
+#define upstream_for_each_pool(u, p)                                                               \
+	for (struct pool_place at_##p = {0}, *once_##p = &at_##p; once_##p; once_##p = NULL)       \
+		for (struct pool *p = upstream_next_pool((u), &at_##p); p;                         \
+		     p = upstream_next_pool((u), &at_##p))
+
+/* ---- pool.c ---- */
+
+/* The connection may get requests; gets none for now. */
+void pool_make_usable(struct pool *p, struct origin_conn *c);
+void pool_make_unusable(struct pool *p, struct origin_conn *c);
+/* The connection is no more. */
+void pool_conn_gone(struct pool *p, struct origin_conn *c);
+
+/* The connection that x is sent on; NULL: none has room. */
+struct origin_conn *pool_conn_with_room(struct pool *p, const struct exchange *x);
+/* x would be sent at once, or on a connection that opens and that nobody else waits for. */
+bool pool_may_send_soon(struct pool *p, const struct exchange *x);
+/* How many connections that are not retired there may be. */
+uint32_t pool_most_connections(const struct pool *p);
+uint32_t pool_leaving(
+    const struct pool *p); /* connections that stay open for their last exchanges */
+
+/* ---- pool_queue.c ---- */
+
+/* What waits here waits for room, and not for the first connection. */
+static inline bool pool_is_full(const struct pool *p)
+{
+	return p->count > p->connecting;
+}
+/* The first of those that wait here; NULL: none does. */
+struct exchange *pool_first_waiting(const struct pool *p);
+/* The one that can be sent now, with its connection; NULL: none can. It may wait at the pool of another server. */
+struct exchange *pool_next_to_send(struct pool *p, struct origin_conn **c);
+/* x, which does not wait any more, is sent by this pool, whichever it was given to. */
+void pool_take_over(struct pool *p, struct exchange *x);
+/* x was given to the pool's server, and waits; or it fails, since too many wait. */
+void pool_enqueue(struct pool *p, struct exchange *x);
+
+/* ---- gathering.c ---- */
+
+/* x is to be dispatched, and its body has not wholly come. True: it waits for the rest. */
+bool gathering_begins(const struct destination *d, struct exchange *x);
+/* More has come of it. */
+void gathering_grew(struct destination *d, struct exchange *x);
+
+/* ---- pool_slow.c ---- */
+
+/* Its connections carry one request at a time, so that a slow one holds what others wait for. */
+bool pool_slow_is_bounded(const struct pool *p);
+/* x would take one of the connections that requests may have whose body has not wholly come. */
+static inline bool pool_slow_applies(const struct pool *p, const struct exchange *x)
+{
+	return !x->upload.source_ended && pool_slow_is_bounded(p);
+}
+/* One of them is free, and no other request waits for it. */
+bool pool_slow_has_room(const struct pool *p);
+/* x waits for one of them; or it fails, since too many wait. */
+void pool_slow_enqueue(struct pool *p, struct exchange *x);
+void pool_slow_unqueue(struct pool *p, struct exchange *x);
+/* The first that waits, if it can be sent now, with its connection; NULL: none can. */
+struct exchange *pool_slow_next(struct pool *p, struct origin_conn **c);
+/* x, which waits, was given to the pool before its protocol was known, or to another server: whether it must wait for
+ * one of them, and does so from now on. */
+bool pool_slow_defers(struct pool *p, struct exchange *x);
+/* How many of those that wait may have a connection. */
+uint32_t pool_slow_wanted(const struct pool *p);
+/* x waits, and its body has wholly come. */
+void pool_slow_is_whole(struct exchange *x);
+/* The connection carries such a request from now on; does not any more. */
+void pool_slow_began(struct origin_conn *c);
+void pool_slow_ended(struct origin_conn *c);
+
+/* ---- pool_pace.c ---- */
+
+void pool_pace_init(struct pool *p);
+void pool_pace_fini(struct pool *p);
+/* The first request waits; none waits any more. */
+void pool_pace_queue_began(struct pool *p);
+void pool_pace_queue_ended(struct pool *p);
+/* While requests wait: ends a measurement whose time is over. */
+void pool_pace_update(struct pool *p);
+/* Whether a connection that is free may be used for x. */
+bool pool_pace_allows(const struct pool *p, const struct exchange *x);
+/* How many connections there may be for a queue that begins with `first`, where `most` is allowed. */
+uint32_t pool_pace_bound(const struct pool *p, const struct exchange *first, uint32_t most);
+
+/* ---- origin_conn.c ---- */
+
+void origin_conn_open(struct pool *p);
+/* Closes the connection at once, without GOAWAY. */
+void origin_conn_kill(struct origin_conn *c, const struct relay_cause *cause);
+/* Closes the connection when what was sent has left; at once if that would look like another end than it is. */
+void origin_conn_close(struct origin_conn *c);
+/* Sends GOAWAY, then closes. */
+void origin_conn_terminate(struct origin_conn *c, uint32_t code, struct slice why);
+/* The connection gets no more requests and closes after its last exchange. */
+void origin_conn_retire(struct origin_conn *c);
+/* The connection has failed: ends its exchanges, frees it and tells the pool. */
+void origin_conn_lost(
+    struct origin_conn *c, const struct relay_cause *cause, uint32_t code, const char *detail);
+/* Room for origin_conn_say. */
+#define ORIGIN_TEXT_BYTES 512
+/* For the log alone: "the origin at ADDRESS" and the text, which tells what it did. */
+const char *origin_conn_say(
+    const struct origin_conn *c, const char *text, char buffer[ORIGIN_TEXT_BYTES]);
+/* Fails all exchanges on the connection; the relay retries those that may be retried. */
+void origin_conn_end_exchanges(
+    struct origin_conn *c, const struct relay_cause *cause, uint32_t code, const char *detail);
+/* The cause for an exchange whose connection has ended: whether its request may be sent again. */
+const struct relay_cause *origin_conn_loss(const struct origin_conn *c, const struct exchange *x);
+/* The transport has ended, and the session has nothing left for its owner. */
+void origin_conn_ended(struct origin_conn *c, const char *text);
+
+/* The transport is open, and so is the tunnel that it goes through: begins the session. */
+void origin_conn_opened(struct origin_conn *c);
+
+/* ---- upstream_proxy.c ---- */
+
+/* NULL: the demo origin cannot be connected to. */
+struct net_conn *origin_conn_connect(struct origin_conn *c, const struct net_conn_ops *ops);
+/* What a connection of this pool is charged for. */
+size_t origin_conn_bytes(const struct pool *p);
+/* The destination is an upstream proxy. Whether a response is one that this has made for itself, and that no client may have: asks
+ * for credentials, or opens no tunnel. True: the exchange has failed, and the head is freed. */
+bool upstream_proxy_refused(
+    struct origin_conn *c, struct leg *leg, struct http_head *head, bool end);
+/* Makes of the request of an exchange one for the upstream proxy. */
+void upstream_proxy_address(const struct origin_conn *c, struct http_head *head);
+/* While c->asks_proxy: the events of its transport. */
+void upstream_proxy_opened(struct origin_conn *c);
+void upstream_proxy_received(
+    struct origin_conn *c, struct chunk *chunk, size_t offset, size_t length);
+void upstream_proxy_fill(struct origin_conn *c, struct net_out *out);
+void upstream_proxy_ended(struct origin_conn *c, const char *text);
+
+/* ---- origin_conn_events.c ---- */
+
+void origin_conn_handle_events(struct origin_conn *c); /* all pending events of its session */
+
+/* ---- origin_single.c ---- */
+
+/* All events have been handled: the connection may be free for the next request. */
+void origin_single_update(struct origin_conn *c);
+/* The only request of the connection is cancelled; the leg of x is cut already. */
+void origin_single_cancel(
+    struct origin_conn *c, const struct exchange *x, struct session_stream *stream, uint32_t code);
+/* The same, but for a response that has begun: reads it to its end if that can come soon. */
+void origin_single_drop(
+    struct origin_conn *c, const struct exchange *x, struct session_stream *stream, uint32_t code);
+/* Bytes of a response that nobody wants. */
+void origin_single_discard(struct origin_conn *c, size_t bytes);
+usec origin_single_discard_deadline(const struct origin_conn *c);
+/* How long the connection may be idle; 0: no limit. */
+usec origin_single_idle_limit(const struct origin_conn *c);
+/* The request has not left, or the origin has not begun to answer it. */
+bool origin_single_is_unsent(const struct origin_conn *c);
+bool origin_single_is_silent(const struct origin_conn *c);
+
+/* ---- tunnels.c ---- */
+
+bool server_may_tunnel(const struct server *s); /* one more */
+/* Counts a tunnel that is asked for. False: there are too many, and x has failed. */
+bool server_count_tunnel(struct server *s, struct exchange *x);
+/* x, a tunnel or not, is over or goes to another server. */
+void server_tunnel_left(struct server *s, struct exchange *x);
+/* The origin has ended its side of a tunnel in good order. True: ours goes on, and so does the connection. */
+bool origin_conn_ends_tunnel(struct origin_conn *c, enum net_end end);
+/* The origin has agreed on no protocol by ALPN. Returns the cause that ends the requests that wait. */
+const struct relay_cause *origin_conn_refuses_alpn(const struct origin_conn *c);
+/* HTTP/1.1 alone was offered, and the origin has agreed on nothing and ended the connection behind the request:
+ * some do that in place of a TLS alert. */
+bool origin_conn_ignores_http1(const struct origin_conn *c);
+/* If our side has ended, and all of it is in this fill: ends the sending side of the transport. */
+void origin_conn_finish_tunnel(struct origin_conn *c);
+/* Ends the transport at once, with what it has not sent. */
+void origin_conn_cut(struct origin_conn *c);
+
+/* ---- origin_breakage.c ---- */
+
+/* The origin has sent GOAWAY with this error. */
+void origin_breakage_came(struct origin_conn *c, const struct session_event *goaway);
+/* The cause with which the exchange of a leg ends that was ended by the same error: one that repeats the request, or
+ * not. */
+const struct relay_cause *origin_breakage_cause(
+    const struct origin_conn *c, const struct leg *leg, const struct relay_cause *cause);
+
+/* ---- http1_required.c ---- */
+
+/* The connections of the pool that open now offer HTTP/1.1 alone. */
+bool pool_offers_http1_alone(const struct pool *p);
+/* A stream or the connection has ended with HTTP_1_1_REQUIRED (RFC 9113 7). If its server can be asked by HTTP/1.1, it
+ * is from now on, for a time. */
+void origin_conn_demands_http1(struct origin_conn *c);
+/* The cause with which the exchange of a leg ends: one that repeats the request over HTTP/1.1, or the given one. */
+const struct relay_cause *origin_http1_cause(const struct origin_conn *c, const struct leg *leg,
+    const struct relay_cause *cause, uint32_t code);
+/* A connection has come up, with this session, that was opened before the server demanded HTTP/1.1. */
+bool pool_demands_http1(struct pool *p, const struct session *s);
+/* What is wrong with a server that was offered HTTP/1.1 alone and has refused it. */
+const char *pool_why_no_http1(const struct pool *p);
+/* The server has refused HTTP/1.1, though it has demanded it. Returns the cause for the requests that wait. */
+const struct relay_cause *pool_http1_refused(struct pool *p);
+
+/* ---- origin_promise.c ---- */
+
+/* The origin promised a resource on this connection. */
+void origin_promise(struct origin_conn *c, struct session_event *e);
+void origin_promises_ended(const struct origin_conn *c); /* the connection is gone */
+
+/* ---- origin_window.c ---- */
+
+void origin_window_init(struct origin_window *w, const struct conf_origin *o);
+/* This many bytes of a body have arrived: may start a measurement. */
+void origin_window_probe(struct origin_conn *c, size_t received);
+void origin_window_grow(struct origin_conn *c); /* the PING was answered */
+/* Widens the window of the exchange's stream to the measured size if its client keeps up. */
+void origin_window_widen(struct origin_conn *c, struct exchange *x);
+
+/* ---- origin_deadline.c ---- */
+
+void origin_conn_arm(struct origin_conn *c);
+/* The connection's output cannot be filled now: looks at the session in the next loop pass. */
+void origin_conn_look_soon(struct origin_conn *c);
+void origin_conn_expired(struct wheel_node *timer, usec now);
+/* Reading from origins has resumed: the deadlines go on. */
+void origin_conn_read_again(struct origin_conn *c);
+
+/* ---- origin_leg.c ---- */
+
+extern const struct leg_ops origin_leg_ops;
+/* The origin connection of x; NULL: the exchange has none, or it is gone. */
+static inline struct origin_conn *origin_conn_of(const struct exchange *x)
+{
+	return x->up.ops == &origin_leg_ops ? x->up.carrier : NULL;
+}
+void origin_leg_cut(struct leg *leg);
+void origin_conn_hold_back(struct origin_conn *c, bool is_held_back);
+/* To be called before a leg is cut. Once a subscription has no leg, the relay cannot end that its
+ * connection is held back, and the connection would never be read from again. */
+static inline void origin_leg_read_on(const struct leg *leg)
+{
+	struct origin_conn *c = leg->carrier;
+	if (c->is_held_back && !exchange_is_push(leg->exchange))
+		origin_conn_hold_back(c, false);
+}
+bool origin_conn_has_room(const struct origin_conn *c);
+/* Sends the exchange's request. Returns NULL, or why it cannot be sent: no memory, or a head too
+ * large for this origin. */
+const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchange *x);
+
+/* ---- fault_log.c: logs and counts the faults of origins; `what` is a constant string ---- */
+
+void origin_log_fault(const struct origin_conn *c, const char *what, const char *more);
+/* The origin has ended the connection while it owed a response; a failure of the transport has been logged. */
+void origin_log_cut_response(const struct origin_conn *c);
+/* The `fault` callback of session_env; its context is struct upstream. */
+void origin_count_fault(void *upstream, const struct session_fault *fault);
+
+#endif

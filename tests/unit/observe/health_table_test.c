@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/* the health table: entries, leases, what a dead worker leaves behind, and a health table that is full. */
+// clang-format off
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+
+#include "proxy/base/hash.h"
+#include "proxy/observe/health_table.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SEC USEC_PER_SEC
+
+static void *memory;
+static struct health_table *new_health_table(size_t servers)
+{
+	memory = calloc(1, health_table_bytes(servers, 0));
+	assert_non_null(memory);
+	return health_table_new(memory, servers, 0);
+}
+
+static void board_free(struct health_table *b)
+{
+	free(memory);
+	free(b);
+}
+
+static uint64_t key_of(unsigned number)
+{
+	return hash_bytes(7, &number, sizeof(number));
+}
+
+static size_t used(const struct health_table *b)
+{
+	size_t count = 0, origin;
+	for (size_t i = 0; i < b->capacity; i++)
+		count += health_table_entry(b, i, &origin) != NULL;
+	return count;
+}
+
+/* An address that leaves its name and comes back, while the first server of it still has requests. */
+static void a_worker_counts_once_in_an_entry(void **state)
+{
+	(void)state;
+	struct health_table *b = new_health_table(2);
+	struct server_entry *e = health_table_join(b, 0, key_of(1), 3, "192.0.2.1:80");
+	assert_ptr_equal(health_table_join(b, 0, key_of(1), 3, "192.0.2.1:80"), e);
+	assert_ptr_equal(health_table_join(b, 1, key_of(1), 3, "192.0.2.1:80"), e);
+	health_table_leave(b, 0, e);
+	assert_int_equal(used(b), 1);
+	health_table_leave(b, 1, e);
+	assert_int_equal(used(b), 0);
+	board_free(b);
+}
+
+static void workers_share_an_entry(void **state)
+{
+	(void)state;
+	struct health_table *b = new_health_table(2);
+	struct server_entry *e = health_table_join(b, 0, key_of(1), 3, "192.0.2.1:80");
+	assert_non_null(e);
+	assert_ptr_equal(health_table_join(b, 255, key_of(1), 3, "192.0.2.1:80"), e);
+	assert_ptr_not_equal(health_table_join(b, 0, key_of(2), 3, "192.0.2.2:80"), e);
+	size_t origin = 99;
+	assert_ptr_equal(health_table_entry(b, (size_t)(e - b->entries), &origin), e);
+	assert_int_equal(origin, 3);
+	assert_string_equal(e->text, "192.0.2.1:80");
+	health_table_leave(b, 0, e);
+	assert_int_equal(used(b), 2);
+	health_table_leave(b, 255, e);
+	assert_int_equal(used(b), 1);
+	/* An entry that is taken again knows nothing of the one before. */
+	server_entry_publish(b, e, (struct server_check){SERVER_CHECK_FAILS, 500, SEC});
+	struct server_entry *again = health_table_join(b, 1, key_of(1), 4, "192.0.2.1:80");
+	server_entry_eject(again, 1, 100 * SEC, SERVER_FAILED_OFTEN);
+	health_table_leave(b, 1, again);
+	again = health_table_join(b, 2, key_of(1), 4, "192.0.2.1:80");
+	assert_int_equal(server_entry_check(again).state, SERVER_CHECK_UNKNOWN);
+	assert_int_equal(server_entry_ejected(again, SEC), 0);
+	board_free(b);
+}
+
+static void a_long_address_is_cut(void **state)
+{
+	(void)state;
+	struct health_table *b = new_health_table(1);
+	char path[120];
+	memset(path, 'p', sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	struct server_entry *e = health_table_join(b, 0, key_of(1), 0, path);
+	assert_int_equal(strlen(e->text), SERVER_ENTRY_TEXT - 1);
+	board_free(b);
+}
+
+/* The master, which is privileged, prints what workers have written. */
+static void a_text_that_is_none_is_printable(void **state)
+{
+	(void)state;
+	struct health_table *b = new_health_table(1);
+	struct server_entry *e = health_table_join(b, 0, key_of(1), 0, "a");
+	char text[SERVER_ENTRY_TEXT];
+	memset(e->text, '\n', sizeof(e->text));
+	server_entry_text(e, text);
+	assert_int_equal(strlen(text), SERVER_ENTRY_TEXT - 1);
+	assert_int_equal(strspn(text, "?"), SERVER_ENTRY_TEXT - 1);
+	board_free(b);
+}
+
+static void one_worker_at_a_time_has_the_lease(void **state)
+{
+	(void)state;
+	struct health_table *b = new_health_table(1);
+	struct server_entry *e = health_table_join(b, 0, key_of(1), 0, "a");
+	assert_true(server_entry_lease(e, 0, 10 * SEC, 25 * SEC));
+	assert_false(server_entry_lease(e, 1, 11 * SEC, 26 * SEC));
+	assert_true(server_entry_lease(e, 0, 15 * SEC, 30 * SEC));
+	/* A worker that hangs or is gone: the lease runs out. */
+	assert_false(server_entry_lease(e, 1, 29 * SEC, 44 * SEC));
+	assert_true(server_entry_lease(e, 1, 30 * SEC, 45 * SEC));
+	assert_false(server_entry_lease(e, 0, 31 * SEC, 46 * SEC));
+	server_entry_unlease(e, 0); /* not its own */
+	assert_false(server_entry_lease(e, 0, 31 * SEC, 46 * SEC));
+	server_entry_unlease(e, 1);
+	assert_true(server_entry_lease(e, 0, 31 * SEC, 46 * SEC));
+	board_free(b);
+}
+
+static void what_is_published_is_read(void **state)
+{
+	(void)state;
+	struct health_table *b = new_health_table(1);
+	struct server_entry *e = health_table_join(b, 0, key_of(1), 0, "a");
+	uint32_t version = atomic_load(b->version);
+	assert_int_equal(server_entry_check(e).state, SERVER_CHECK_UNKNOWN);
+	server_entry_publish(b, e, (struct server_check){SERVER_CHECK_FAILS, 503, 123456 * USEC_PER_MSEC});
+	assert_int_not_equal(atomic_load(b->version), version);
+	struct server_check check = server_entry_check(e);
+	assert_int_equal(check.state, SERVER_CHECK_FAILS);
+	assert_int_equal(check.result, 503);
+	assert_int_equal(check.since, 123456 * USEC_PER_MSEC);
+	char text[SERVER_CHECK_TEXT];
+	assert_string_equal(server_check_text(check.result, text), "status 503");
+	assert_string_equal(server_check_text(SERVER_CHECK_LATE, text), "no answer in time");
+	board_free(b);
+}
+
+static void ejections_of_workers_add_up(void **state)
+{
+	(void)state;
+	struct health_table *b = new_health_table(1);
+	struct server_entry *e = health_table_join(b, 0, key_of(1), 0, "a");
+	health_table_join(b, 70, key_of(1), 0, "a");
+	server_entry_eject(e, 0, 20 * SEC, SERVER_FAILED_CONNECTS);
+	server_entry_eject(e, 70, 15 * SEC, SERVER_FAILED_IN_A_ROW);
+	assert_int_equal(server_entry_ejected(e, 10 * SEC), 2);
+	assert_int_equal(atomic_load(&e->ejected_until), 20 * SEC);
+	server_entry_return(e, 70);
+	assert_int_equal(server_entry_ejected(e, 16 * SEC), 1);
+	/* A worker that hangs lets nobody return: its time is over nevertheless. */
+	assert_int_equal(server_entry_ejected(e, 20 * SEC), 0);
+	board_free(b);
+}
+
+static void a_dead_worker_leaves_nothing(void **state)
+{
+	(void)state;
+	struct health_table *b = new_health_table(20);
+	struct server_entry *shared = NULL;
+	for (unsigned i = 0; i < 20; i++) {
+		struct server_entry *e = health_table_join(b, 5, key_of(i), 0, "a");
+		assert_true(server_entry_lease(e, 5, SEC, 100 * SEC));
+		server_entry_eject(e, 5, 100 * SEC, SERVER_FAILED_CONNECTS);
+		if (i == 7)
+			shared = health_table_join(b, 6, key_of(i), 0, "a");
+	}
+	health_table_forget(b, 5);
+	assert_int_equal(used(b), 1);
+	assert_int_equal(server_entry_ejected(shared, SEC), 0);
+	assert_true(server_entry_lease(shared, 6, 2 * SEC, 100 * SEC));
+	health_table_forget(b, 5); /* nothing of the other's */
+	assert_int_equal(used(b), 1);
+	health_table_leave(b, 6, shared);
+	assert_int_equal(used(b), 0);
+	board_free(b);
+}
+
+static void a_full_health_table_refuses(void **state)
+{
+	(void)state;
+	struct health_table *b = new_health_table(8);
+	unsigned joined = 0;
+	for (unsigned i = 0; i < 100; i++)
+		joined += health_table_join(b, 0, key_of(i), 0, "a") != NULL;
+	assert_int_equal(joined, b->capacity);
+	assert_null(health_table_join(b, 1, key_of(100), 0, "a"));
+	assert_non_null(health_table_join(b, 1, key_of(3), 0, "a"));
+	assert_null(health_table_join(b, 256, key_of(3), 0, "a")); /* no number of a worker */
+	health_table_forget(b, 1);
+	health_table_forget(b, 0);
+	assert_non_null(health_table_join(b, 1, key_of(100), 0, "a"));
+	board_free(b);
+}
+
+/* Whatever the keys are: they come from names and addresses. */
+static void all_configured_servers_find_an_entry(void **state)
+{
+	(void)state;
+	enum { SERVERS = 10000 };
+	for (unsigned keys = 0; keys < 50; keys++) {
+		struct health_table *b = new_health_table(SERVERS);
+		for (unsigned i = 0; i < SERVERS; i++)
+			assert_non_null(health_table_join(b, 0, key_of(keys * SERVERS + i), 0, "a"));
+		board_free(b);
+	}
+	assert_true(health_table_bytes(SERVERS, 0) < SERVERS * 512);
+}
+
+/* Processes join, lease and leave the same servers at the same time, and some are killed. */
+static void processes_share_a_board(void **state)
+{
+	(void)state;
+	enum { WORKERS = 4, SERVERS = 6 };
+	size_t bytes = health_table_bytes(SERVERS, 0);
+	void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(shared != MAP_FAILED);
+	struct health_table *b = health_table_new(shared, SERVERS, 0);
+	pid_t pids[WORKERS];
+	for (uint32_t w = 0; w < WORKERS; w++) {
+		pids[w] = fork();
+		if (pids[w] != 0)
+			continue;
+		for (unsigned round = 0;; round++) {
+			struct server_entry *e = health_table_join(b, w, key_of(round % SERVERS), 0, "a");
+			if (!e)
+				_exit(2);
+			if (server_entry_lease(e, w, round, round + 5000))
+				server_entry_publish(b, e, (struct server_check){SERVER_CHECK_FAILS, 500, 0});
+			server_entry_eject(e, w, round, SERVER_FAILED_OFTEN);
+			health_table_leave(b, w, e);
+			if (w > 0 && round == 20000) {
+				free(b);
+				_exit(0);
+			}
+		}
+	}
+	for (uint32_t w = 1; w < WORKERS; w++) {
+		int status = 0;
+		assert_int_equal(waitpid(pids[w], &status, 0), pids[w]);
+		assert_int_equal(status, 0);
+	}
+	kill(pids[0], SIGKILL);
+	int status = 0;
+	assert_int_equal(waitpid(pids[0], &status, 0), pids[0]);
+	assert_true(WIFSIGNALED(status));
+	health_table_forget(b, 0);
+	/* Killed between two words, it may leave one entry in use, which only takes room. */
+	assert_true(used(b) <= 1);
+	munmap(shared, bytes);
+	free(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(workers_share_an_entry),
+	    cmocka_unit_test(a_worker_counts_once_in_an_entry),
+	    cmocka_unit_test(a_long_address_is_cut),
+	    cmocka_unit_test(a_text_that_is_none_is_printable),
+	    cmocka_unit_test(one_worker_at_a_time_has_the_lease),
+	    cmocka_unit_test(what_is_published_is_read),
+	    cmocka_unit_test(ejections_of_workers_add_up),
+	    cmocka_unit_test(a_dead_worker_leaves_nothing),
+	    cmocka_unit_test(a_full_health_table_refuses),
+	    cmocka_unit_test(all_configured_servers_find_an_entry),
+	    cmocka_unit_test(processes_share_a_board),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
