@@ -38,6 +38,9 @@ export async function until(what, condition, timeout = PATIENCE) {
 	}
 }
 
+/* ms in which the first thread of a process could have run, but others had the processors. */
+export const waitedForProcessor = (pid) => Number(fs.readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ')[1]) / 1e6;
+
 /*
  * A port that nobody listens on right now. From below the kernel's own range (ip_local_port_range), so that nobody
  * who asks for any port gets it meanwhile, and each test process begins somewhere else.

@@ -5,7 +5,7 @@ import http from 'node:http';
 import path from 'node:path';
 import { test } from 'node:test';
 import { assertShown, showFleet, tell } from '../support/fleet.mjs';
-import { Gate, freePort, section, workDir } from '../support/gate.mjs';
+import { Gate, freePort, section, waitedForProcessor, workDir } from '../support/gate.mjs';
 import { SCALE } from '../support/peer.mjs';
 
 const SECONDS = 6;
@@ -33,7 +33,7 @@ test(`${ORIGINS} origins of ${SERVERS} servers start within ${START_MS} ms`, { t
 	}) + section(`route r${i}`, { host: `h${i}.test`, origin: `o${i}` }));
 	const config = section('server', { workers: 1, 'error-log': path.join(dir, 'error.log'), 'drain-timeout': '1s' })
 		+ section('listen main', { address: `127.0.0.1:${port}` }) + origins.join('');
-	const begun = Date.now();
+	const begun = Date.now(), waited = waitedForProcessor(process.pid);
 	const gate = new Gate({ config, dir, ports: [port] });
 	try {
 		await gate.listening();
@@ -41,7 +41,8 @@ test(`${ORIGINS} origins of ${SERVERS} servers start within ${START_MS} ms`, { t
 		const status = await new Promise((resolve, reject) => {
 			http.get({ port, host: '127.0.0.1', headers: { host: `h${ORIGINS - 1}.test` }, agent: false }, (r) => resolve(r.resume().statusCode)).on('error', reject);
 		});
-		const took = Date.now() - begun;
+		/* As on a machine that has nothing else to do: without the time in which others had the processors. */
+		const took = Date.now() - begun - waitedForProcessor(gate.pid) - (waitedForProcessor(process.pid) - waited);
 		assert.ok(status >= 500, `status ${status}`);
 		t.diagnostic(`${took} ms`);
 		assert.ok(took < START_MS, `${took} ms`);

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import { test } from 'node:test';
-import { Scenario, certs, sleep, until } from '../support/gate.mjs';
+import { Scenario, certs, samples, sleep, until } from '../support/gate.mjs';
 import { nodeClient } from '../support/node.mjs';
 import { SCALE } from '../support/peer.mjs';
 import { versionedOrigins } from '../support/versions.mjs';
@@ -70,7 +70,7 @@ async function ask(s, count) {
 	return statuses;
 }
 
-const isUp = (s, server) => s.gate.counters()[`pushgate_server_up{origin="main",server="${server.address}"}`];
+const isUp = (s, server, status = s.gate.status()) => samples(status)[`pushgate_server_up{origin="main",server="${server.address}"}`];
 const comesUp = (s, server, value) => until(() => `${server.name} is up: ${value}\n${s.gate.status()}`, () => isUp(s, server) === value);
 const QUICK = { 'health-check': '/health', 'health-interval': '100ms', 'health-fall': 3, 'health-rise': 2, 'health-timeout': `${2000 * SCALE}ms` };
 
@@ -183,8 +183,9 @@ behind('one worker checks for all, another takes over when it is killed', { sing
 behind('a server whose answers fail is ejected, and gets requests again', { origin: { 'eject-time': '1s', 'failure-status': '500 503' } }, async (s, servers) => {
 	const [, sick] = servers;
 	sick.status = 503;
-	await until('it is ejected', async () => { await ask(s, 3); return isUp(s, sick) === 0; });
-	assert.match(s.gate.status(), new RegExp(`\n# origin main: server ${sick.address} is ejected for \\d+ s more by 1 worker \\(`));
+	let status;
+	await until('it is ejected', async () => { await ask(s, 3); status = s.gate.status(); return isUp(s, sick, status) === 0; });
+	assert.match(status, new RegExp(`\n# origin main: server ${sick.address} is ejected for \\d+ s more by 1 worker \\(`));
 	await s.gate.error(new RegExp(`warn .*origin main: server ${sick.address} is ejected for 1 s: 5 failures in a row\n`));
 	assert.ok(s.gate.counters().server_ejections >= 1);
 	sick.status = 200;

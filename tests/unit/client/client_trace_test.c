@@ -237,7 +237,9 @@ static void flood_of_frames_is_no_flood_of_log_lines(void **state)
 	traces->log_lines.at = now(w) + 3600 * USEC_PER_SEC;
 	read_all(fd, text, sizeof(text), &over);
 	request(w, c);
-	assert_int_equal(read_all(fd, text, sizeof(text), &over), 0);
+	/* The log has lines of other kinds: that a pass of the loop took long, for example. */
+	read_all(fd, text, sizeof(text), &over);
+	assert_null(strstr(text, " trace"));
 	assert_true(traces->left_out > 0);
 	assert_int_equal(w->counters.log_left_out, traces->left_out);
 	traces->log_lines = (struct bucket){0};
