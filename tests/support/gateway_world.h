@@ -20,6 +20,7 @@
 #include "proxy/gateway/gateway_private.h"
 #include "proxy/h2/h2.h"
 #include "proxy/upstream/upstream_private.h"
+#include "tests/support/patience.h"
 
 #define GATE_SITES 2u
 #define GATE_PEER_STREAMS 512u
@@ -195,9 +196,9 @@ void gate_passes(struct gate_world *w);
 /* Runs the loop until the condition holds; the test fails when it does not within 20 seconds. */
 #define UNTIL(w, condition)                                                                        \
 	do {                                                                                       \
-		usec since_ = clock_monotonic();                                                   \
+		struct patience patience_ = {0};                                                   \
 		while (!(condition)) {                                                             \
-			if (clock_monotonic() - since_ > 20 * USEC_PER_SEC)                        \
+			if (patience_is_over(&patience_))                                          \
 				fail_msg("never: %s", #condition);                                 \
 			net_run_once((w)->loop, USEC_PER_MSEC);                                    \
 		}                                                                                  \

@@ -44,7 +44,7 @@ const tls = { cert: certs().server.cert, key: certs().server.key };
 const cases = [
 	['refuses connections', 'h2c', () => null, 503, 'connection_refused', 'origin-unreachable', /^127\.0\.0\.1:PORT: connect: Connection refused$/],
 	['resets', 'h2c', () => tcp((c) => c.once('data', () => c.resetAndDestroy())), 503, 'connection_terminated', 'origin-unprocessed', /^127\.0\.0\.1:PORT: .*Connection reset/],
-	['is silent', 'h2c', () => tcp(() => {}), 504, 'connection_timeout', 'connect-late', /^127\.0\.0\.1:PORT: no SETTINGS/],
+	['is silent', 'h2c', () => tcp(() => {}), 504, 'connection_timeout', 'connect-late', /^127\.0\.0\.1:PORT: no SETTINGS/, { 'settings-timeout': '300ms' }],
 	['sends garbage', 'h2c', () => tcp((c) => c.end('garbage that is no frame')), 502, 'http_protocol_error', undefined, /./],
 	['has a certificate of another name', 'h2', () => https.createServer({ ...tls, ALPNProtocols: ['h2'] }), 503, 'tls_certificate_error', 'origin-certificate', /^127\.0\.0\.1:PORT: /, { 'tls-name': 'elsewhere.test' }],
 	['speaks no TLS', 'h2', () => tcp((c) => c.end('no TLS')), 503, 'tls_protocol_error', 'origin-tls', /^127\.0\.0\.1:PORT: /],
@@ -74,7 +74,7 @@ for (const [what, scheme, make, status, error, details, detail, config = {}] of 
 	const port = await freePort();
 	scenario(`an origin that ${what}: the client is told the kind, the log the rest`, {
 		origins: { [ORIGIN]: { server: `${scheme}://${scheme === 'h2' ? 'localhost' : '127.0.0.1'}:${port}`,
-			config: { 'tls-ca': scheme === 'h2' ? certs().file('ca.pem') : undefined, 'settings-timeout': '300ms', ...config } } },
+			config: { 'tls-ca': scheme === 'h2' ? certs().file('ca.pem') : undefined, ...config } } },
 	}, async (s) => {
 		const server = make();
 		if (server) {
