@@ -62,7 +62,7 @@ export function judge(out, slowest) {
 	say(out.growth > (expect.rss ?? 32), `RSS grew by ${out.growth.toFixed(1)} MB`);
 	/* A fresh connection of the honest client may be there just now, or a tunnel, with its connection to the origin. */
 	out.isCrowded = out.fdsAfter > out.fdsBefore + (row.forward ? 3 : 1);
-	say(out.isCrowded, `${out.fdsAfter} descriptors, ${out.fdsBefore} before`);
+	say(out.isCrowded, `${out.fdsAfter} descriptors, ${out.fdsBefore} before: ${out.left}`);
 	say(expect.cpu !== undefined && out.perFrame > expect.cpu, `${out.perFrame.toFixed(1)} µs per frame, at most ${expect.cpu}`);
 	say(out.workersBefore !== out.workersAfter, `workers ${out.workersBefore} became ${out.workersAfter}`);
 

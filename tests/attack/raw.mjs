@@ -90,12 +90,15 @@ export class Clock {
 		counts.clear();
 		many = expect.many ?? 200;
 		this.until = Date.now() + ms;
-		this.last = this.until + 8000 * SCALE;
+		this.last = this.until + 30000 * SCALE;
 		this.wanted = [expect.end, expect.resets, expect.statuses].filter(Boolean).map((words) => String([words].flat()[0]));
 	}
 
-	get goesOn() {
-		return Date.now() < (this.wanted.every((word) => seen.has(word)) ? this.until : this.last);
+	get goesOn() { return this.goesOnUntil(true); }
+
+	/* isEnough: what the attack itself must have done has been done too. */
+	goesOnUntil(isEnough) {
+		return Date.now() < (isEnough && this.wanted.every((word) => seen.has(word)) ? this.until : this.last);
 	}
 }
 

@@ -173,6 +173,7 @@ export class Stage {
 			}
 			meter.look();
 			out.fdsAfter = meter.descriptors;
+			out.left = descriptorsOf(meter.pids);
 			out.fdsMost = meter.most.descriptors;
 			out.rssMost = meter.most.rss;
 			out.workersAfter = String(gate.workers());
@@ -212,6 +213,27 @@ export class Stage {
 		}
 		out.cpu = Math.max(0, spent.attacked - asked.attacked * spent.quiet / Math.max(1, asked.quiet));
 	}
+}
+
+/* What the descriptors of processes are, as text: "TCP from 8080 to 35377 state 01". A socket in no table of the kernel is closed. */
+function descriptorsOf(pids) {
+	const port = (cell) => parseInt(cell.split(':')[1], 16);
+	const known = new Map(['tcp', 'tcp6', 'udp', 'udp6', 'unix'].flatMap((kind) => fs.readFileSync(`/proc/net/${kind}`, 'latin1').split('\n').slice(1).filter(Boolean).map((line) => {
+		const cells = line.trim().split(/\s+/);
+		return kind === 'unix' ? [cells[6], kind] : [cells[9], `${kind} from ${port(cells[1])} to ${port(cells[2])} state ${cells[3]}`];
+	})));
+	const words = {};
+	for (const pid of pids)
+		for (const fd of fs.readdirSync(`/proc/${pid}/fd`)) {
+			let word = 'gone';
+			try {
+				word = fs.readlinkSync(`/proc/${pid}/fd/${fd}`);
+			} catch { /* it was closed meanwhile */ }
+			const inode = /^socket:\[(\d+)\]$/.exec(word)?.[1];
+			word = inode ? known.get(inode) ?? 'closed socket' : word.replace(/\[\d+\]/, '');
+			words[word] = (words[word] ?? 0) + 1;
+		}
+	return Object.entries(words).map(([word, n]) => `${word} ×${n}`).join(', ');
 }
 
 const firstLines = (error) => `${error.message}`.split('\n').slice(0, 6).join(' | ');

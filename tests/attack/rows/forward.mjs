@@ -5,6 +5,7 @@
  */
 import net from 'node:net';
 import { frame, u32 } from '../../support/frames.mjs';
+import { SCALE } from '../../support/peer.mjs';
 import { callers } from '../caller.mjs';
 import { plains, text } from '../plain.mjs';
 import { sleep } from '../raw.mjs';
@@ -183,13 +184,14 @@ const hidden = [
 
 /* ---- destinations in masses ---- */
 
-/* Each request for another destination: targetOf(n) gives its authority. Half of them in either version. */
-const wander = (targetOf, { width = 8, pace = 1 } = {}) => async (env, clock) => {
+/* Each request for another destination: targetOf(n) gives its authority; at least so many. Half of them in either version. */
+const wander = (targetOf, { width = 8, pace = 1, least = 0 } = {}) => async (env, clock) => {
 	let next = 0;
+	const goesOn = () => clock.goesOnUntil(next >= least);
 	const target = () => targetOf(env, next++);
 	return sum(...await Promise.all([
 		plains(env, clock, width, async (c) => {
-			while (clock.goesOn && !c.over) {
+			while (goesOn() && !c.over) {
 				const to = target();
 				await c.send(text([`GET http://${to}/ HTTP/1.1`, `Host: ${to}`, '']), 0);
 				if (!await c.call(Buffer.alloc(0), { target: `http://${to}/` }))
@@ -198,9 +200,10 @@ const wander = (targetOf, { width = 8, pace = 1 } = {}) => async (env, clock) =>
 			}
 		}),
 		callers(env, clock, width, async (c) => {
-			while (clock.goesOn && c.mayAsk) {
+			while (goesOn() && c.mayAsk) {
 				await c.ask(Array.from({ length: 20 }, () => ({ ':authority': target() })));
-				await c.rest();
+				/* No more than these at a time, however late they are: it is not the number of open requests that attacks. */
+				await c.rest(10000 * SCALE);
 				await sleep(pace);
 			}
 		}),
@@ -226,7 +229,7 @@ class Named extends Destination {
 	}
 }
 const named = (accept, serve) => (env) => new Named(accept, serve).listen(env.evil);
-const resolver = (dir, env) => ({ resolver: `127.0.0.1:${env.evil}`, 'dns-timeout': '500ms' });
+const resolver = (dir, env) => ({ resolver: `127.0.0.1:${env.evil}` });
 const refuse = () => {};
 
 /* More destinations than there may be, or none are counted. */
@@ -234,11 +237,11 @@ const few = (out, most) => (out.status.destinations > most || out.status.destina
 
 const masses = [
 	row('10,000 destinations', 'each request for another destination, by its address, and connections that stay', {
-		ms: MS, listen: page, origin: { 'idle-timeout': '10s', 'max-destinations': 1000 }, attack: wander((env, n) => `${loopback(n % 10000)}:${env.evil}`),
+		ms: MS, listen: page, origin: { 'idle-timeout': '10s', 'max-destinations': 1000 }, attack: wander((env, n) => `${loopback(n % 10000)}:${env.evil}`, { least: 1500 }),
 		expect: { end: null, statuses: [200], cpu: 2000, counters: ['destinations_evicted'], rss: 32, judge: (result, out) => few(out, 1000) },
 	}),
 	row('10,000 destinations, few descriptors', 'the same, and a connection to each is more than there are descriptors', {
-		ms: MS, listen: page, limit: 400, origin: { 'idle-timeout': '10s' }, attack: wander((env, n) => `${loopback(n % 10000)}:${env.evil}`),
+		ms: MS, listen: page, limit: 400, origin: { 'idle-timeout': '10s' }, attack: wander((env, n) => `${loopback(n % 10000)}:${env.evil}`, { least: 800 }),
 		expect: { end: null, statuses: [200, 503], cpu: 2000, rss: 32, counters: ['destinations_evicted'], log: /accepting pauses|Too many open files/ },
 	}),
 	row('ports that accept and never answer', 'requests to destinations that take them and say nothing', {
@@ -255,7 +258,7 @@ const names = [
 	row('10,000 names', 'each request for another name, all of which are one address', {
 		ms: MS, server: resolver, origin: { 'idle-timeout': '10s', 'max-destinations': 300 },
 		listen: named(respond, (send, query) => send(answerTo(query, isForIpv4(query) ? [address(127, 0, 0, 1)] : []))),
-		attack: wander((env, n) => `n${n % 10000}.test:${env.evil}`),
+		attack: wander((env, n) => `n${n % 10000}.test:${env.evil}`, { least: 600 }),
 		expect: { end: null, statuses: [200], cpu: 4000, counters: ['destinations_evicted'], log: /test/, judge: (result, out) => few(out, 300) },
 	}),
 	row('names that are not there', 'each request for another name that does not exist', {
@@ -263,7 +266,7 @@ const names = [
 		expect: { end: null, statuses: [503, 502], cpu: 4000, log: /test/ },
 	}),
 	row('names that nobody answers', 'each request for another name, and a name server that says nothing', {
-		ms: MS, server: resolver, listen: named(refuse, () => {}), attack: wander((env, n) => `n${n}.test:443`),
+		ms: MS, server: (dir, env) => ({ ...resolver(dir, env), 'dns-timeout': '500ms' }), listen: named(refuse, () => {}), attack: wander((env, n) => `n${n}.test:443`),
 		expect: { end: null, statuses: [504, 503], cpu: 4000, log: /test/ },
 	}),
 	row('a denied name kept warm', 'requests again and again for a name whose address may not be reached', {
