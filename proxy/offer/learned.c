@@ -9,7 +9,7 @@
 
 /* ---- life ---- */
 
-void offer_learned_set_defaults(struct offer_learned_options *o)
+void learned_set_defaults(struct offer_learned_options *o)
 {
 	o->pages = o->pages ? o->pages : 1000;
 	o->clients = o->clients ? o->clients : 4096;
@@ -29,7 +29,7 @@ struct offer_learned *offer_learned_new(
 {
 	struct offer_learned *t = memory_new(struct offer_learned);
 	t->options = *options;
-	offer_learned_set_defaults(&t->options);
+	learned_set_defaults(&t->options);
 	t->seed = seed;
 	budget_init(&t->budget, parent, t->options.bytes);
 	map_init(&t->pages);
@@ -43,12 +43,10 @@ struct offer_learned *offer_learned_new(
 
 void offer_learned_clear(struct offer_learned *t)
 {
-	list_for_each(&t->clients_by_use, c, struct offer_learned_client, by_use)
-	    offer_learned_client_free(t, c);
-	list_for_each(&t->candidates, p, struct offer_learned_page, by_use)
-	    offer_learned_page_free(t, p);
-	list_for_each(&t->established, p, struct offer_learned_page, by_use)
-	    offer_learned_page_free(t, p);
+	list_for_each(&t->clients_by_use, c, struct learned_client, by_use)
+	    learned_client_free(t, c);
+	list_for_each(&t->candidates, p, struct learned_page, by_use) learned_page_free(t, p);
+	list_for_each(&t->established, p, struct learned_page, by_use) learned_page_free(t, p);
 	ensure(t->view_count == 0 && t->resource_count == 0 && t->established_count == 0);
 }
 
@@ -68,67 +66,63 @@ void offer_learned_free(struct offer_learned *t)
 
 void offer_learned_tick(struct offer_learned *t, usec now)
 {
-	struct offer_learned_view *v;
-	while ((v = list_first(&t->views, struct offer_learned_view, by_time)) &&
+	struct learned_view *v;
+	while ((v = list_first(&t->views, struct learned_view, by_time)) &&
 	       now >= clock_after(v->begun, t->options.window_usec))
-		offer_learned_view_count(t, v, now);
+		learned_view_count(t, v, now);
 }
 
-static struct offer_learned_view *open_view(
-    const struct offer_learned_client *c, const struct offer_learned_page *p)
+static struct learned_view *open_view(const struct learned_client *c, const struct learned_page *p)
 {
-	list_for_each(
-	    &c->views, v, struct offer_learned_view, of_client) if (v->page == p) return v;
+	list_for_each(&c->views, v, struct learned_view, of_client) if (v->page == p) return v;
 	return NULL;
 }
 
-static void make_room_for_view(struct offer_learned *t, struct offer_learned_client *c, usec now)
+static void make_room_for_view(struct offer_learned *t, struct learned_client *c, usec now)
 {
 	if (c->view_count >= CLIENT_VIEWS)
-		offer_learned_view_count(
-		    t, container_of(c->views.prev, struct offer_learned_view, of_client), now);
+		learned_view_count(
+		    t, container_of(c->views.prev, struct learned_view, of_client), now);
 	if (t->view_count >= t->options.views)
-		offer_learned_view_count(
-		    t, list_first(&t->views, struct offer_learned_view, by_time), now);
+		learned_view_count(t, list_first(&t->views, struct learned_view, by_time), now);
 }
 
 void offer_learned_on_navigation(
     struct offer_learned *t, const struct offer_learned_request *request, usec now)
 {
-	struct offer_learned_name name;
+	struct learned_name name;
 	offer_learned_tick(t, now);
 	if (!request->is_navigation || !request->is_get || request->has_credentials ||
 	    request->client.len == 0 ||
-	    !offer_learned_name_set(&name, request->authority, request->path, true))
+	    !learned_name_set(&name, request->authority, request->path, true))
 		return;
-	struct offer_learned_client *c =
-	    offer_learned_client_get(t, offer_learned_client_key(t, request->client));
+	struct learned_client *c = learned_client_get(t, learned_client_key(t, request->client));
 	if (!c)
 		return;
 	/* Before a page is looked up: counting a view may free a page. */
 	make_room_for_view(t, c, now);
-	struct offer_learned_page *p = offer_learned_page_get(t, &name, now);
+	struct learned_page *p = learned_page_get(t, &name, now);
 	/* A page that is loaded twice at the same time is one view. */
 	if (!p || open_view(c, p))
 		return;
-	struct offer_learned_view *v = offer_learned_view_new(t, c, p, now);
+	struct learned_view *v = learned_view_new(t, c, p, now);
 	if (!v)
 		return;
-	v->counts = offer_learned_page_has_vote(t, p, c->node.hash, now);
+	v->counts = learned_page_has_vote(t, p, c->node.hash, now);
 	v->is_unanswered = request->is_unanswered;
 }
 
 void offer_learned_on_page(
     struct offer_learned *t, const struct offer_learned_request *request, usec now)
 {
-	struct offer_learned_name name;
+	struct learned_name name;
 	offer_learned_tick(t, now);
-	if (!offer_learned_name_set(&name, request->authority, request->path, true))
+	if (!learned_name_set(&name, request->authority, request->path, true))
 		return;
-	const struct offer_learned_client *c =
-	    offer_learned_client_find(t, offer_learned_client_key(t, request->client));
-	const struct offer_learned_page *p = offer_learned_page_find(t, &name);
-	struct offer_learned_view *v = c && p ? open_view(c, p) : NULL;
+	const struct learned_client *c =
+	    learned_client_find(t, learned_client_key(t, request->client));
+	const struct learned_page *p = learned_page_find(t, &name);
+	struct learned_view *v = c && p ? open_view(c, p) : NULL;
 	if (v && !request->has_credentials)
 		v->is_unanswered = false;
 }
@@ -151,11 +145,10 @@ static bool split_referer(struct slice referer, struct slice *authority, struct 
 	return true;
 }
 
-static struct offer_learned_view *only_view(
-    const struct offer_learned_client *c, struct slice authority)
+static struct learned_view *only_view(const struct learned_client *c, struct slice authority)
 {
-	struct offer_learned_view *only = NULL;
-	list_for_each(&c->views, v, struct offer_learned_view, of_client)
+	struct learned_view *only = NULL;
+	list_for_each(&c->views, v, struct learned_view, of_client)
 	{
 		if (!slice_equal(page_authority(v->page), authority))
 			continue;
@@ -168,15 +161,15 @@ static struct offer_learned_view *only_view(
 
 /* The view whose page has the referring style sheet or script. A view that requested it goes before one
  * whose page is only known to have it. NULL: none, or several. */
-static struct offer_learned_view *view_of_resource(
-    const struct offer_learned_client *c, const struct offer_learned_name *from)
+static struct learned_view *view_of_resource(
+    const struct learned_client *c, const struct learned_name *from)
 {
-	struct offer_learned_view *found[2] = {NULL, NULL};
+	struct learned_view *found[2] = {NULL, NULL};
 	uint32_t count[2] = {0, 0};
-	list_for_each(&c->views, v, struct offer_learned_view, of_client)
+	list_for_each(&c->views, v, struct learned_view, of_client)
 	{
 		int i = slice_equal(page_authority(v->page), from->authority)
-			    ? offer_learned_resource_find(v->page, from->path)
+			    ? learned_resource_find(v->page, from->path)
 			    : -1;
 		if (i < 0)
 			continue;
@@ -189,18 +182,18 @@ static struct offer_learned_view *view_of_resource(
 	return count[0] == 1 ? found[0] : NULL;
 }
 
-static struct offer_learned_view *view_of_request(const struct offer_learned_client *c,
-    const struct offer_learned_name *name, struct slice referer)
+static struct learned_view *view_of_request(
+    const struct learned_client *c, const struct learned_name *name, struct slice referer)
 {
 	struct slice authority, path;
-	struct offer_learned_name from;
+	struct learned_name from;
 	if (referer.len == 0)
 		return only_view(c, name->authority);
 	if (!split_referer(referer, &authority, &path) ||
 	    !slice_equal_nocase(authority, name->authority) ||
-	    !offer_learned_name_set(&from, authority, path, true))
+	    !learned_name_set(&from, authority, path, true))
 		return NULL;
-	list_for_each(&c->views, v, struct offer_learned_view,
+	list_for_each(&c->views, v, struct learned_view,
 	    of_client) if (slice_equal(page_path(v->page), from.path) &&
 			   slice_equal(page_authority(v->page), from.authority)) return v;
 	/* Referrer-Policy: origin sends no path: treat it as a request without a Referer. */
@@ -212,13 +205,12 @@ static struct offer_learned_view *view_of_request(const struct offer_learned_cli
 
 /* ---- requests ---- */
 
-static void note_asked(
-    struct offer_learned *t, struct offer_learned_view *v, struct slice path, usec now)
+static void note_asked(struct offer_learned *t, struct learned_view *v, struct slice path, usec now)
 {
-	int i = offer_learned_resource_find(v->page, path);
+	int i = learned_resource_find(v->page, path);
 	bool may_add = v->counts && !v->is_unanswered && v->added < VIEW_NEW;
-	if (i < 0 && may_add && offer_learned_is_asset(path)) {
-		i = offer_learned_resource_add(t, v->page, path, now);
+	if (i < 0 && may_add && learned_is_asset(path)) {
+		i = learned_resource_add(t, v->page, path, now);
 		v->added++;
 	}
 	if (i >= 0)
@@ -228,34 +220,32 @@ static void note_asked(
 void offer_learned_on_request(
     struct offer_learned *t, const struct offer_learned_request *request, usec now)
 {
-	struct offer_learned_name name;
+	struct learned_name name;
 	offer_learned_tick(t, now);
 	if (request->is_navigation || !request->is_get ||
 	    (request->status != 200 && request->status != 304) ||
-	    !offer_learned_name_set(&name, request->authority, request->path, false))
+	    !learned_name_set(&name, request->authority, request->path, false))
 		return;
-	struct offer_learned_client *c =
-	    offer_learned_client_find(t, offer_learned_client_key(t, request->client));
+	struct learned_client *c = learned_client_find(t, learned_client_key(t, request->client));
 	if (!c)
 		return;
-	struct offer_learned_view *v = view_of_request(c, &name, request->referer);
+	struct learned_view *v = view_of_request(c, &name, request->referer);
 	struct slice plain = slice_sub(name.path, 0, slice_find(name.path, '?'));
 	if (v && !slice_equal(plain, page_path(v->page))) {
-		int i = offer_learned_resource_find(v->page, name.path);
+		int i = learned_resource_find(v->page, name.path);
 		if (request->status == 200 && !request->has_credentials && !request->is_unfit)
 			note_asked(t, v, name.path, now);
 		else if (i >= 0)
 			v->excused |= UINT64_C(1) << i;
 	}
 	if (!request->has_credentials)
-		offer_learned_cache_note(
-		    &c->cache, offer_learned_mark(t, name.authority, name.path), now);
+		learned_cache_note(&c->cache, learned_mark(t, name.authority, name.path), now);
 }
 
 /* ---- outcomes ---- */
 
-static void note_outcome(struct offer_learned_resource *r, struct offer_learned_view *v,
-    uint64_t bit, enum offer_learned_outcome outcome, bool has_credentials)
+static void note_outcome(struct learned_resource *r, struct learned_view *v, uint64_t bit,
+    enum offer_learned_outcome outcome, bool has_credentials)
 {
 	uint64_t none = 0;
 	uint64_t *excused = v ? &v->excused : &none, *taken = v ? &v->taken : &none;
@@ -283,22 +273,19 @@ static void note_outcome(struct offer_learned_resource *r, struct offer_learned_
 void offer_learned_on_outcome(struct offer_learned *t, const struct offer_learned_request *view,
     struct slice path, enum offer_learned_outcome outcome, usec now)
 {
-	struct offer_learned_name name;
+	struct learned_name name;
 	offer_learned_tick(t, now);
-	struct offer_learned_page *p =
-	    offer_learned_name_set(&name, view->authority, view->path, true)
-		? offer_learned_page_find(t, &name)
-		: NULL;
-	int i = p ? offer_learned_resource_find(p, path) : -1;
+	struct learned_page *p = learned_name_set(&name, view->authority, view->path, true)
+				     ? learned_page_find(t, &name)
+				     : NULL;
+	int i = p ? learned_resource_find(p, path) : -1;
 	if (i < 0)
 		return;
-	struct offer_learned_client *c =
-	    offer_learned_client_find(t, offer_learned_client_key(t, view->client));
+	struct learned_client *c = learned_client_find(t, learned_client_key(t, view->client));
 	/* The client may have requested the page without credentials too, and have a view of it. */
 	note_outcome(p->resources[i], c ? open_view(c, p) : NULL, UINT64_C(1) << i, outcome,
 	    view->has_credentials);
 	if (c && !view->has_credentials &&
 	    (outcome == OFFER_LEARNED_TAKEN || outcome == OFFER_LEARNED_REFUSED))
-		offer_learned_cache_note(
-		    &c->cache, offer_learned_mark(t, name.authority, path), now);
+		learned_cache_note(&c->cache, learned_mark(t, name.authority, path), now);
 }

@@ -9,21 +9,21 @@
  * If a client requests again most of the resources that it should have, its cache has been emptied.
  * Then forgets what it got before this view, and before other tabs that were opened at the same time.
  */
-static void check_cache(const struct offer_learned *t, const struct offer_learned_view *v)
+static void check_cache(const struct offer_learned *t, const struct learned_view *v)
 {
-	const struct offer_learned_page *p = v->page;
-	struct offer_learned_client *c = v->client;
-	uint32_t begun = offer_learned_cache_sec(v->begun);
-	uint32_t tabs = offer_learned_cache_sec(t->options.window_usec);
+	const struct learned_page *p = v->page;
+	struct learned_client *c = v->client;
+	uint32_t begun = learned_cache_sec(v->begun);
+	uint32_t tabs = learned_cache_sec(t->options.window_usec);
 	int again = 0, spared = 0;
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
-		const struct offer_learned_resource *r = p->resources[i];
+		const struct learned_resource *r = p->resources[i];
 		/* A resource without enough views for a confidence counts as needed. */
-		bool is_needed = r && (r->views < 1 || offer_learned_resource_confidence(r) >=
-							   t->options.confidence);
+		bool is_needed =
+		    r && (r->views < 1 || learned_resource_confidence(r) >= t->options.confidence);
 		if (!is_needed || v->excused >> i & 1 ||
-		    !offer_learned_cache_has(&c->cache,
-			offer_learned_mark(t, page_authority(p), resource_path(r)), begun))
+		    !learned_cache_has(
+			&c->cache, learned_mark(t, page_authority(p), resource_path(r)), begun))
 			continue;
 		if (v->asked >> i & 1)
 			again++;
@@ -31,13 +31,13 @@ static void check_cache(const struct offer_learned *t, const struct offer_learne
 			spared++;
 	}
 	if (again > spared && begun > tabs)
-		offer_learned_cache_forget(&c->cache, begun - tabs);
+		learned_cache_forget(&c->cache, begun - tabs);
 }
 
 /* ---- counting ---- */
 
-bool offer_learned_page_has_vote(
-    const struct offer_learned *t, const struct offer_learned_page *p, uint64_t client, usec now)
+bool learned_page_has_vote(
+    const struct offer_learned *t, const struct learned_page *p, uint64_t client, usec now)
 {
 	for (int i = 0; i < OFFER_LEARNED_VOTERS; i++)
 		if (p->voters[i].at && p->voters[i].client == client &&
@@ -46,7 +46,7 @@ bool offer_learned_page_has_vote(
 	return true;
 }
 
-uint32_t offer_learned_page_voters(const struct offer_learned_page *p)
+uint32_t learned_page_voters(const struct learned_page *p)
 {
 	uint32_t count = 0;
 	for (int i = 0; i < OFFER_LEARNED_VOTERS; i++) {
@@ -58,21 +58,20 @@ uint32_t offer_learned_page_voters(const struct offer_learned_page *p)
 	return count;
 }
 
-static void note_vote(
-    struct offer_learned *t, struct offer_learned_page *p, uint64_t client, usec now)
+static void note_vote(struct offer_learned *t, struct learned_page *p, uint64_t client, usec now)
 {
-	p->voters[p->voter_at] = (struct offer_learned_vote){client, now};
+	p->voters[p->voter_at] = (struct learned_vote){client, now};
 	p->voter_at = (p->voter_at + 1) % OFFER_LEARNED_VOTERS;
-	if (!p->is_established && offer_learned_page_voters(p) >= t->options.support)
-		offer_learned_page_establish(t, p);
+	if (!p->is_established && learned_page_voters(p) >= t->options.support)
+		learned_page_establish(t, p);
 }
 
 /* Notes that the client requested the resource; replaces the oldest note. */
-static void note_supporter(struct offer_learned_resource *r, uint64_t client, usec now)
+static void note_supporter(struct learned_resource *r, uint64_t client, usec now)
 {
-	struct offer_learned_vote *place = &r->supporters[0];
+	struct learned_vote *place = &r->supporters[0];
 	for (int i = 0; i < OFFER_LEARNED_SUPPORTERS; i++) {
-		struct offer_learned_vote *s = &r->supporters[i];
+		struct learned_vote *s = &r->supporters[i];
 		if (s->at && s->client == client) {
 			s->at = now;
 			return;
@@ -80,29 +79,28 @@ static void note_supporter(struct offer_learned_resource *r, uint64_t client, us
 		if (s->at < place->at)
 			place = s;
 	}
-	*place = (struct offer_learned_vote){client, now};
+	*place = (struct learned_vote){client, now};
 }
 
-static void count_resource(
-    struct offer_learned *t, const struct offer_learned_view *v, int i, usec now)
+static void count_resource(struct offer_learned *t, const struct learned_view *v, int i, usec now)
 {
-	struct offer_learned_resource *r = v->page->resources[i];
+	struct learned_resource *r = v->page->resources[i];
 	uint64_t bit = UINT64_C(1) << i;
-	uint32_t mark = offer_learned_mark(t, page_authority(v->page), resource_path(r));
+	uint32_t mark = learned_mark(t, page_authority(v->page), resource_path(r));
 	bool is_taken = v->taken & bit, is_hit = v->asked & bit || is_taken;
 	/* A client that has the resource counts neither way: a missing request is no miss, and a request
 	 * means that the resource cannot be cached. */
-	uint32_t before = is_hit ? offer_learned_cache_sec(v->begun) : UINT32_MAX;
-	if (!is_taken && ((!is_hit && v->excused & bit) ||
-			     offer_learned_cache_has(&v->client->cache, mark, before)))
+	uint32_t before = is_hit ? learned_cache_sec(v->begun) : UINT32_MAX;
+	if (!is_taken &&
+	    ((!is_hit && v->excused & bit) || learned_cache_has(&v->client->cache, mark, before)))
 		return;
-	if (offer_learned_resource_is_proposed(t, r, 1, now)) {
+	if (learned_resource_is_proposed(t, r, 1, now)) {
 		r->proposed++;
 		r->came_true += is_hit;
 		/* Other clients request it here, so this one probably cached it before this process began:
 		 * count one miss, not one for each view. */
 		if (!is_hit)
-			offer_learned_cache_note(&v->client->cache, mark, now);
+			learned_cache_note(&v->client->cache, mark, now);
 	}
 	r->views += 1;
 	if (is_hit) {
@@ -113,12 +111,12 @@ static void count_resource(
 		r->hits *= WEIGHT_MOST / r->views;
 		r->views = WEIGHT_MOST;
 	}
-	r->stands = offer_learned_resource_is_proposed(t, r, 1, now);
+	r->stands = learned_resource_is_proposed(t, r, 1, now);
 }
 
-void offer_learned_view_count(struct offer_learned *t, struct offer_learned_view *v, usec now)
+void learned_view_count(struct offer_learned *t, struct learned_view *v, usec now)
 {
-	struct offer_learned_page *p = v->page;
+	struct learned_page *p = v->page;
 	check_cache(t, v);
 	if (v->is_unanswered)
 		t->unanswered++;
@@ -129,11 +127,11 @@ void offer_learned_view_count(struct offer_learned *t, struct offer_learned_view
 	else {
 		t->counted++;
 		p->loads++;
-		offer_learned_page_decay(t, p, now);
+		learned_page_decay(t, p, now);
 		for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++)
 			if (p->used >> i & 1)
 				count_resource(t, v, i, now);
 		note_vote(t, p, v->client->node.hash, now);
 	}
-	offer_learned_view_free(t, v);
+	learned_view_free(t, v);
 }

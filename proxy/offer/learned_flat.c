@@ -23,11 +23,11 @@ _Static_assert(
 	OFFER_LEARNED_PAGE_BYTES,
     "the largest page has room");
 
-bool offer_learned_resource_is_kept(
-    const struct offer_learned *t, const struct offer_learned_resource *r, double fade, usec now)
+bool learned_resource_is_kept(
+    const struct offer_learned *t, const struct learned_resource *r, double fade, usec now)
 {
-	return offer_learned_resource_has_hits(t, r, fade) &&
-	       offer_learned_resource_clients(t, r, now) >= t->options.support;
+	return learned_resource_has_hits(t, r, fade) &&
+	       learned_resource_clients(t, r, now) >= t->options.support;
 }
 
 /* ---- writing ---- */
@@ -39,12 +39,12 @@ static uint8_t *put(uint8_t *at, const void *from, size_t length)
 }
 
 static uint8_t *put_resource(uint8_t *at, const struct offer_learned *t,
-    const struct offer_learned_resource *r, double fade, usec now)
+    const struct learned_resource *r, double fade, usec now)
 {
 	const struct flat_resource flat = {
 	    .hits = r->hits * fade,
 	    .views = r->views * fade,
-	    .clients = offer_learned_resource_clients(t, r, now),
+	    .clients = learned_resource_clients(t, r, now),
 	    .proposed = r->proposed,
 	    .came_true = r->came_true,
 	    .offered = r->offered,
@@ -57,15 +57,15 @@ static uint8_t *put_resource(uint8_t *at, const struct offer_learned *t,
 
 /* 0: no resource of the page is worth to be kept. */
 static size_t put_page(
-    uint8_t *buffer, const struct offer_learned *t, const struct offer_learned_page *p, usec now)
+    uint8_t *buffer, const struct offer_learned *t, const struct learned_page *p, usec now)
 {
 	struct flat_page flat = {
 	    .authority_length = (uint32_t)p->authority_len, .path_length = (uint32_t)p->path_len};
-	double fade = offer_learned_page_fade(t, p, now);
+	double fade = learned_page_fade(t, p, now);
 	uint8_t *at = put(buffer + sizeof(flat), p->name, p->authority_len + p->path_len);
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
-		const struct offer_learned_resource *r = p->resources[i];
-		if (!r || !offer_learned_resource_is_kept(t, r, fade, now))
+		const struct learned_resource *r = p->resources[i];
+		if (!r || !learned_resource_is_kept(t, r, fade, now))
 			continue;
 		at = put_resource(at, t, r, fade, now);
 		flat.resource_count++;
@@ -81,7 +81,7 @@ size_t offer_learned_export(
 {
 	const struct list *lists[] = {&t->candidates, &t->established};
 	for (size_t i = 0; i < 2; i++)
-		list_for_each(lists[i], p, struct offer_learned_page, by_use)
+		list_for_each(lists[i], p, struct learned_page, by_use)
 		{
 			if (p->exported == round)
 				continue;
@@ -97,27 +97,27 @@ size_t offer_learned_export(
 
 static bool has_room(const struct offer_learned *t)
 {
-	size_t page = sizeof(struct offer_learned_page) + OFFER_LEARNED_AUTHORITY_BYTES +
-		      OFFER_LEARNED_PATH_BYTES;
-	size_t known = sizeof(struct offer_learned_resource) + OFFER_LEARNED_PATH_BYTES;
+	size_t page =
+	    sizeof(struct learned_page) + OFFER_LEARNED_AUTHORITY_BYTES + OFFER_LEARNED_PATH_BYTES;
+	size_t known = sizeof(struct learned_resource) + OFFER_LEARNED_PATH_BYTES;
 	return t->pages.count < t->options.pages - (t->options.pages + 7) / 8 &&
 	       budget_room(&t->budget) >= page + OFFER_LEARNED_RESOURCES * known;
 }
 
-const char *offer_learned_page_add(struct offer_learned *t, struct slice authority,
-    struct slice path, struct offer_learned_page **page, usec now)
+const char *learned_page_add(struct offer_learned *t, struct slice authority, struct slice path,
+    struct learned_page **page, usec now)
 {
-	struct offer_learned_name name;
+	struct learned_name name;
 	*page = NULL;
-	if (!offer_learned_name_set(&name, authority, path, true))
+	if (!learned_name_set(&name, authority, path, true))
 		return "\"authority\" and \"path\" name no page";
-	if (offer_learned_page_find(t, &name))
+	if (learned_page_find(t, &name))
 		return "the page is there twice";
 	if (!has_room(t))
 		return NULL;
-	*page = offer_learned_page_get(t, &name, now);
+	*page = learned_page_get(t, &name, now);
 	if (*page)
-		offer_learned_page_establish(t, *page);
+		learned_page_establish(t, *page);
 	return NULL;
 }
 
@@ -126,25 +126,25 @@ static bool is_weight(double value)
 	return value >= 0 && value <= WEIGHT_MOST;
 }
 
-const char *offer_learned_numbers_add(struct offer_learned *t, struct offer_learned_page *p,
-    struct slice path, struct offer_learned_resource numbers, usec now)
+const char *learned_numbers_add(struct offer_learned *t, struct learned_page *p, struct slice path,
+    struct learned_resource numbers, usec now)
 {
-	struct offer_learned_name name;
-	if (!offer_learned_name_set(&name, page_authority(p), path, false))
+	struct learned_name name;
+	if (!learned_name_set(&name, page_authority(p), path, false))
 		return "\"path\" is no path";
 	if (!is_weight(numbers.views) || !is_weight(numbers.hits) ||
 	    numbers.hits > numbers.views + 1e-6)
 		return "\"hits\" and \"views\" are no numbers that views can give";
 	if (numbers.came_true > numbers.proposed)
 		return "\"came_true\" is more than \"proposed\"";
-	if (offer_learned_resource_find(p, name.path) >= 0)
+	if (learned_resource_find(p, name.path) >= 0)
 		return "\"path\" is there twice";
-	if (numbers.earlier < t->options.support || !offer_learned_is_asset(name.path))
+	if (numbers.earlier < t->options.support || !learned_is_asset(name.path))
 		return NULL;
-	int i = offer_learned_resource_add(t, p, name.path, now);
+	int i = learned_resource_add(t, p, name.path, now);
 	if (i < 0)
 		return NULL;
-	struct offer_learned_resource *r = p->resources[i];
+	struct learned_resource *r = p->resources[i];
 	numbers.path = r->path;
 	numbers.path_len = r->path_len;
 	if (numbers.earlier > OFFER_LEARNED_SUPPORTERS)
@@ -153,7 +153,7 @@ const char *offer_learned_numbers_add(struct offer_learned *t, struct offer_lear
 		numbers.hits = numbers.views;
 	*r = numbers;
 	r->stands = r->proposed > 0;
-	r->stands = offer_learned_resource_is_proposed(t, r, 1, now);
+	r->stands = learned_resource_is_proposed(t, r, 1, now);
 	return NULL;
 }
 
@@ -167,8 +167,8 @@ static bool cut(struct slice *bytes, size_t length, struct slice *out)
 	return true;
 }
 
-static const char *import_resources(struct offer_learned *t, struct offer_learned_page *p,
-    uint32_t count, struct slice rest, usec now)
+static const char *import_resources(
+    struct offer_learned *t, struct learned_page *p, uint32_t count, struct slice rest, usec now)
 {
 	const char *mistake = NULL;
 	for (uint32_t i = 0; i < count && !mistake; i++) {
@@ -179,7 +179,7 @@ static const char *import_resources(struct offer_learned *t, struct offer_learne
 		memcpy(&flat, bytes.ptr, sizeof(flat));
 		if (!cut(&rest, flat.path_length, &path))
 			return "a path is cut off";
-		const struct offer_learned_resource numbers = {
+		const struct learned_resource numbers = {
 		    .hits = flat.hits,
 		    .views = flat.views,
 		    .earlier = flat.clients,
@@ -189,7 +189,7 @@ static const char *import_resources(struct offer_learned *t, struct offer_learne
 		    .taken = flat.taken,
 		    .refused = flat.refused,
 		};
-		mistake = offer_learned_numbers_add(t, p, path, numbers, now);
+		mistake = learned_numbers_add(t, p, path, numbers, now);
 	}
 	return !mistake && rest.len > 0 ? "there are more bytes than resources" : mistake;
 }
@@ -206,18 +206,17 @@ static const char *import_page(struct offer_learned *t, struct slice *bytes, use
 	    !cut(&page, sizeof(flat), &head) || !cut(&page, flat.authority_length, &authority) ||
 	    !cut(&page, flat.path_length, &path) || flat.resource_count > OFFER_LEARNED_RESOURCES)
 		return "a page's lengths are wrong";
-	struct offer_learned_name name;
+	struct learned_name name;
 	/* The table forgot the page and learned it again while it was copied. */
-	if (offer_learned_name_set(&name, authority, path, true) &&
-	    offer_learned_page_find(t, &name))
+	if (learned_name_set(&name, authority, path, true) && learned_page_find(t, &name))
 		return NULL;
-	struct offer_learned_page *p;
-	const char *mistake = offer_learned_page_add(t, authority, path, &p, now);
+	struct learned_page *p;
+	const char *mistake = learned_page_add(t, authority, path, &p, now);
 	if (mistake || !p)
 		return mistake;
 	mistake = import_resources(t, p, flat.resource_count, page, now);
 	if (!p->used)
-		offer_learned_page_free(t, p);
+		learned_page_free(t, p);
 	return mistake;
 }
 

@@ -3,10 +3,10 @@
 #include "policy/policy.h"
 #include "proxy/offer/learned_table.h"
 
-struct offer_learned_item offer_learned_item_of(const struct offer_learned *t,
-    const struct offer_learned_page *p, const struct offer_learned_resource *r, usec now)
+struct offer_learned_item learned_item_of(const struct offer_learned *t,
+    const struct learned_page *p, const struct learned_resource *r, usec now)
 {
-	double fade = offer_learned_page_fade(t, p, now);
+	double fade = learned_page_fade(t, p, now);
 	return (struct offer_learned_item){
 	    .authority = page_authority(p),
 	    .page = page_path(p),
@@ -14,9 +14,9 @@ struct offer_learned_item offer_learned_item_of(const struct offer_learned *t,
 	    .as = slice_of_string(policy_type_as(policy_type_of_path(resource_path(r)))),
 	    .hits = r->hits * fade,
 	    .views = r->views * fade,
-	    .clients = offer_learned_resource_clients(t, r, now),
-	    .confidence = offer_learned_resource_confidence(r),
-	    .is_proposed = offer_learned_resource_is_proposed(t, r, fade, now),
+	    .clients = learned_resource_clients(t, r, now),
+	    .confidence = learned_resource_confidence(r),
+	    .is_proposed = learned_resource_is_proposed(t, r, fade, now),
 	    .proposed = r->proposed,
 	    .came_true = r->came_true,
 	    .offered = r->offered,
@@ -46,15 +46,14 @@ size_t offer_learned_offers(const struct offer_learned *t, struct slice authorit
     struct slice page, struct offer_learned_item *items, size_t most, usec now)
 {
 	struct offer_learned_item sorted[OFFER_LEARNED_RESOURCES];
-	struct offer_learned_name name;
+	struct learned_name name;
 	size_t count = 0;
-	const struct offer_learned_page *p = offer_learned_name_set(&name, authority, page, true)
-						 ? offer_learned_page_find(t, &name)
-						 : NULL;
+	const struct learned_page *p =
+	    learned_name_set(&name, authority, page, true) ? learned_page_find(t, &name) : NULL;
 	for (int i = 0; p && i < OFFER_LEARNED_RESOURCES; i++) {
 		if (!(p->used >> i & 1))
 			continue;
-		struct offer_learned_item item = offer_learned_item_of(t, p, p->resources[i], now);
+		struct offer_learned_item item = learned_item_of(t, p, p->resources[i], now);
 		if (!item.is_proposed)
 			continue;
 		size_t at = count++;

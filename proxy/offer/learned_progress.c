@@ -35,10 +35,10 @@ static const char *plural(uint32_t n)
 void offer_learned_page_name(
     struct slice authority, struct slice path, char name[OFFER_LEARNED_LINE])
 {
-	struct offer_learned_name n;
+	struct learned_name n;
 	struct line l = {name, NAME_BYTES + 1, 0};
 	name[0] = '\0';
-	if (offer_learned_name_set(&n, authority, path, true))
+	if (learned_name_set(&n, authority, path, true))
 		add(&l, "%.*s%.*s", SLICE_ARG(n.authority), SLICE_ARG(n.path));
 }
 
@@ -47,7 +47,7 @@ void offer_learned_needs(const struct offer_learned *t, char text[OFFER_LEARNED_
 	struct offer_learned_options o = {0};
 	if (t)
 		o = t->options;
-	offer_learned_set_defaults(&o);
+	learned_set_defaults(&o);
 	struct line l = {text, OFFER_LEARNED_LINE, 0};
 	add(&l,
 	    "a resource is proposed when %u clients have requested it after the page, in %u loads "
@@ -57,14 +57,14 @@ void offer_learned_needs(const struct offer_learned *t, char text[OFFER_LEARNED_
 }
 
 /* The resource that lacks least. NULL: the page has none. */
-static const struct offer_learned_resource *nearest(
-    const struct offer_learned *t, const struct offer_learned_page *p, usec now)
+static const struct learned_resource *nearest(
+    const struct offer_learned *t, const struct learned_page *p, usec now)
 {
-	const struct offer_learned_resource *best = NULL;
+	const struct learned_resource *best = NULL;
 	uint32_t most = 0;
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
-		const struct offer_learned_resource *r = p->resources[i];
-		uint32_t clients = r ? offer_learned_resource_clients(t, r, now) : 0;
+		const struct learned_resource *r = p->resources[i];
+		uint32_t clients = r ? learned_resource_clients(t, r, now) : 0;
 		if (r && (!best || clients > most || (clients == most && r->hits > best->hits))) {
 			best = r;
 			most = clients;
@@ -73,13 +73,13 @@ static const struct offer_learned_resource *nearest(
 	return best;
 }
 
-static void add_lack(struct line *l, const struct offer_learned *t,
-    const struct offer_learned_page *p, const struct offer_learned_resource *r, usec now)
+static void add_lack(struct line *l, const struct offer_learned *t, const struct learned_page *p,
+    const struct learned_resource *r, usec now)
 {
 	const struct offer_learned_options *o = &t->options;
-	uint32_t clients = offer_learned_resource_clients(t, r, now);
-	uint32_t hits = (uint32_t)(r->hits * offer_learned_page_fade(t, p, now) + 0.5);
-	uint32_t confidence = offer_learned_resource_confidence(r);
+	uint32_t clients = learned_resource_clients(t, r, now);
+	uint32_t hits = (uint32_t)(r->hits * learned_page_fade(t, p, now) + 0.5);
+	uint32_t confidence = learned_resource_confidence(r);
 	int path = r->path_len < RESOURCE_BYTES ? (int)r->path_len : RESOURCE_BYTES;
 	add(l, "; %.*s lacks", path, r->path);
 	if (clients < o->support)
@@ -92,25 +92,25 @@ static void add_lack(struct line *l, const struct offer_learned *t,
 }
 
 static uint32_t proposed_of(
-    const struct offer_learned *t, const struct offer_learned_page *p, uint32_t *known, usec now)
+    const struct offer_learned *t, const struct learned_page *p, uint32_t *known, usec now)
 {
-	double fade = offer_learned_page_fade(t, p, now);
+	double fade = learned_page_fade(t, p, now);
 	uint32_t proposed = 0;
 	*known = 0;
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
-		const struct offer_learned_resource *r = p->resources[i];
+		const struct learned_resource *r = p->resources[i];
 		*known += r != NULL;
-		proposed += r && offer_learned_resource_is_proposed(t, r, fade, now);
+		proposed += r && learned_resource_is_proposed(t, r, fade, now);
 	}
 	return proposed;
 }
 
-static void write_line(const struct offer_learned *t, const struct offer_learned_page *p,
+static void write_line(const struct offer_learned *t, const struct learned_page *p,
     char text[OFFER_LEARNED_LINE], usec now)
 {
 	struct line l = {text, OFFER_LEARNED_LINE, 0};
 	uint32_t known, proposed = proposed_of(t, p, &known, now);
-	uint32_t clients = offer_learned_page_voters(p);
+	uint32_t clients = learned_page_voters(p);
 	offer_learned_page_name(page_authority(p), page_path(p), text);
 	l.used = strlen(text);
 	add(&l, ": %u client%s, %u load%s so far; ", clients, plural(clients), p->loads,
@@ -124,7 +124,7 @@ static void write_line(const struct offer_learned *t, const struct offer_learned
 }
 
 /* What several clients have loaded goes first. */
-static bool goes_before(const struct offer_learned_page *a, const struct offer_learned_page *b)
+static bool goes_before(const struct learned_page *a, const struct learned_page *b)
 {
 	return a->is_established != b->is_established ? a->is_established : a->loads > b->loads;
 }
@@ -132,11 +132,11 @@ static bool goes_before(const struct offer_learned_page *a, const struct offer_l
 size_t offer_learned_lines(
     const struct offer_learned *t, char (*lines)[OFFER_LEARNED_LINE], usec now)
 {
-	const struct offer_learned_page *chosen[OFFER_LEARNED_LINES];
+	const struct learned_page *chosen[OFFER_LEARNED_LINES];
 	const struct list *lists[] = {&t->established, &t->candidates};
 	size_t count = 0;
 	for (size_t i = 0; i < 2; i++)
-		list_for_each(lists[i], p, struct offer_learned_page, by_use)
+		list_for_each(lists[i], p, struct learned_page, by_use)
 		{
 			if (!p->is_established && p->loads == 0) /* made up, or not counted yet */
 				continue;

@@ -21,8 +21,7 @@ static json_t *text_of(struct slice s)
 	return json_stringn(s.ptr, s.len);
 }
 
-static json_t *resource_to_json(
-    const struct offer_learned_resource *r, uint32_t clients, double fade)
+static json_t *resource_to_json(const struct learned_resource *r, uint32_t clients, double fade)
 {
 	return json_pack("{s:o, s:f, s:f, s:i, s:I, s:I, s:I, s:I, s:I}", "path",
 	    text_of(resource_path(r)), "hits", r->hits * fade, "views", r->views * fade, "clients",
@@ -32,16 +31,15 @@ static json_t *resource_to_json(
 }
 
 /* NULL: no resource of the page has enough hits and clients. */
-static json_t *page_to_json(
-    const struct offer_learned *t, const struct offer_learned_page *p, usec now)
+static json_t *page_to_json(const struct offer_learned *t, const struct learned_page *p, usec now)
 {
 	json_t *resources = json_array();
-	double fade = offer_learned_page_fade(t, p, now);
+	double fade = learned_page_fade(t, p, now);
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
-		const struct offer_learned_resource *r = p->resources[i];
-		if (r && offer_learned_resource_is_kept(t, r, fade, now))
+		const struct learned_resource *r = p->resources[i];
+		if (r && learned_resource_is_kept(t, r, fade, now))
 			json_array_append_new(resources,
-			    resource_to_json(r, offer_learned_resource_clients(t, r, now), fade));
+			    resource_to_json(r, learned_resource_clients(t, r, now), fade));
 	}
 	if (json_array_size(resources) == 0) {
 		json_decref(resources);
@@ -57,7 +55,7 @@ static json_t *table_to_json(const struct offer_learned *t, usec now)
 	json_t *pages = json_array();
 	const struct list *lists[] = {&t->candidates, &t->established};
 	for (size_t i = 0; i < 2; i++)
-		list_for_each(lists[i], p, struct offer_learned_page, by_use)
+		list_for_each(lists[i], p, struct learned_page, by_use)
 		{
 			json_t *page = page_to_json(t, p, now);
 			if (page)
@@ -135,9 +133,9 @@ static struct slice read_text(const json_t *object, const char *key)
 }
 
 static const char *load_resource(
-    struct offer_learned *t, struct offer_learned_page *p, const json_t *object, usec now)
+    struct offer_learned *t, struct learned_page *p, const json_t *object, usec now)
 {
-	struct offer_learned_resource read = {0};
+	struct learned_resource read = {0};
 	if (!read_weight(object, "views", &read.views) || !read_weight(object, "hits", &read.hits))
 		return "\"hits\" and \"views\" are no numbers that views can give";
 	if (!read_count(object, "clients", &read.earlier) ||
@@ -147,16 +145,16 @@ static const char *load_resource(
 	    !read_count(object, "taken", &read.taken) ||
 	    !read_count(object, "refused", &read.refused))
 		return "a count is missing, or no whole number";
-	return offer_learned_numbers_add(t, p, read_text(object, "path"), read, now);
+	return learned_numbers_add(t, p, read_text(object, "path"), read, now);
 }
 
 static const char *load_page(struct offer_learned *t, const json_t *object, usec now)
 {
 	const json_t *resources = json_object_get(object, "resources"), *resource;
-	struct offer_learned_page *p;
+	struct learned_page *p;
 	size_t i;
-	const char *mistake = offer_learned_page_add(
-	    t, read_text(object, "authority"), read_text(object, "path"), &p, now);
+	const char *mistake =
+	    learned_page_add(t, read_text(object, "authority"), read_text(object, "path"), &p, now);
 	if (mistake)
 		return mistake;
 	if (!json_is_array(resources) || json_array_size(resources) > OFFER_LEARNED_RESOURCES)
@@ -170,7 +168,7 @@ static const char *load_page(struct offer_learned *t, const json_t *object, usec
 			return mistake;
 	}
 	if (!p->used)
-		offer_learned_page_free(t, p);
+		learned_page_free(t, p);
 	return NULL;
 }
 

@@ -20,8 +20,8 @@ static bool is_visible(struct slice s)
 	return true;
 }
 
-bool offer_learned_name_set(
-    struct offer_learned_name *name, struct slice authority, struct slice path, bool is_page)
+bool learned_name_set(
+    struct learned_name *name, struct slice authority, struct slice path, bool is_page)
 {
 	if (is_page)
 		path.len = slice_find(path, '?');
@@ -36,7 +36,7 @@ bool offer_learned_name_set(
 }
 
 /* Some servers end the path at a semicolon, or where an escaped character stands, and run what is before it. */
-bool offer_learned_is_asset(struct slice path)
+bool learned_is_asset(struct slice path)
 {
 	static const char unsafe[] = {'?', ';', '%', '\\'};
 	for (size_t i = 0; i < sizeof(unsafe); i++)
@@ -61,17 +61,17 @@ bool offer_learned_is_asset(struct slice path)
 
 /* ---- pages ---- */
 
-static uint64_t name_hash(const struct offer_learned *t, const struct offer_learned_name *name)
+static uint64_t name_hash(const struct offer_learned *t, const struct learned_name *name)
 {
 	uint64_t hash = hash_bytes(t->seed, name->authority.ptr, name->authority.len);
 	return hash_bytes(hash, name->path.ptr, name->path.len);
 }
 
-struct offer_learned_page *offer_learned_page_find(
-    const struct offer_learned *t, const struct offer_learned_name *name)
+struct learned_page *learned_page_find(
+    const struct offer_learned *t, const struct learned_name *name)
 {
 	for (struct map_node *n = map_find(&t->pages, name_hash(t, name)); n; n = map_next(n)) {
-		struct offer_learned_page *p = container_of(n, struct offer_learned_page, node);
+		struct learned_page *p = container_of(n, struct learned_page, node);
 		if (slice_equal(page_path(p), name->path) &&
 		    slice_equal(page_authority(p), name->authority))
 			return p;
@@ -92,18 +92,17 @@ static void charge_slots(struct offer_learned *t)
 	    t->budget.parent, &t->slots_charged, slot_bytes(&t->pages) + slot_bytes(&t->clients));
 }
 
-static size_t page_bytes(const struct offer_learned_page *p)
+static size_t page_bytes(const struct learned_page *p)
 {
 	return sizeof(*p) + p->authority_len + p->path_len;
 }
 
-void offer_learned_page_free(struct offer_learned *t, struct offer_learned_page *p)
+void learned_page_free(struct offer_learned *t, struct learned_page *p)
 {
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++)
 		if (p->used >> i & 1)
-			offer_learned_resource_remove(t, p, i);
-	list_for_each(&p->views, v, struct offer_learned_view, of_page)
-	    offer_learned_view_free(t, v);
+			learned_resource_remove(t, p, i);
+	list_for_each(&p->views, v, struct learned_view, of_page) learned_view_free(t, v);
 	map_remove(&t->pages, &p->node);
 	list_remove(&p->by_use);
 	t->established_count -= p->is_established;
@@ -114,12 +113,11 @@ void offer_learned_page_free(struct offer_learned *t, struct offer_learned_page 
 /* Frees a candidate if there is one: a client that requests random paths displaces only such paths. */
 static bool drop_page(struct offer_learned *t)
 {
-	struct offer_learned_page *p =
-	    list_first(&t->candidates, struct offer_learned_page, by_use);
+	struct learned_page *p = list_first(&t->candidates, struct learned_page, by_use);
 	if (!p)
-		p = list_first(&t->established, struct offer_learned_page, by_use);
+		p = list_first(&t->established, struct learned_page, by_use);
 	if (p)
-		offer_learned_page_free(t, p);
+		learned_page_free(t, p);
 	return p != NULL;
 }
 
@@ -128,10 +126,9 @@ static bool take(struct offer_learned *t, size_t bytes)
 	if (budget_take(&t->budget, bytes))
 		return true;
 	/* Only a candidate page without open views is freed for something new. */
-	struct offer_learned_page *p =
-	    list_first(&t->candidates, struct offer_learned_page, by_use);
+	struct learned_page *p = list_first(&t->candidates, struct learned_page, by_use);
 	if (p && list_is_empty(&p->views)) {
-		offer_learned_page_free(t, p);
+		learned_page_free(t, p);
 		if (budget_take(&t->budget, bytes))
 			return true;
 	}
@@ -145,16 +142,16 @@ static uint32_t most_established(const struct offer_learned *t)
 	return t->options.pages - (t->options.pages + 7) / 8;
 }
 
-void offer_learned_page_establish(struct offer_learned *t, struct offer_learned_page *p)
+void learned_page_establish(struct offer_learned *t, struct learned_page *p)
 {
 	if (p->is_established)
 		return;
 	if (t->established_count >= most_established(t)) {
-		struct offer_learned_page *oldest =
-		    list_first(&t->established, struct offer_learned_page, by_use);
+		struct learned_page *oldest =
+		    list_first(&t->established, struct learned_page, by_use);
 		if (!oldest)
 			return;
-		offer_learned_page_free(t, oldest);
+		learned_page_free(t, oldest);
 	}
 	p->is_established = true;
 	t->established_count++;
@@ -162,10 +159,10 @@ void offer_learned_page_establish(struct offer_learned *t, struct offer_learned_
 	list_append(&t->established, &p->by_use);
 }
 
-struct offer_learned_page *offer_learned_page_get(
-    struct offer_learned *t, const struct offer_learned_name *name, usec now)
+struct learned_page *learned_page_get(
+    struct offer_learned *t, const struct learned_name *name, usec now)
 {
-	struct offer_learned_page *p = offer_learned_page_find(t, name);
+	struct learned_page *p = learned_page_find(t, name);
 	if (p) {
 		list_remove(&p->by_use);
 		list_append(p->is_established ? &t->established : &t->candidates, &p->by_use);
@@ -190,17 +187,16 @@ struct offer_learned_page *offer_learned_page_get(
 	return p;
 }
 
-double offer_learned_page_fade(
-    const struct offer_learned *t, const struct offer_learned_page *p, usec now)
+double learned_page_fade(const struct offer_learned *t, const struct learned_page *p, usec now)
 {
 	if (now <= p->decayed_at)
 		return 1;
 	return exp2(-(double)(now - p->decayed_at) / (double)t->options.half_life_usec);
 }
 
-void offer_learned_page_decay(const struct offer_learned *t, struct offer_learned_page *p, usec now)
+void learned_page_decay(const struct offer_learned *t, struct learned_page *p, usec now)
 {
-	double fade = offer_learned_page_fade(t, p, now);
+	double fade = learned_page_fade(t, p, now);
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
 		if (!(p->used >> i & 1))
 			continue;
@@ -213,7 +209,7 @@ void offer_learned_page_decay(const struct offer_learned *t, struct offer_learne
 
 /* ---- resources ---- */
 
-int offer_learned_resource_find(const struct offer_learned_page *p, struct slice path)
+int learned_resource_find(const struct learned_page *p, struct slice path)
 {
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++)
 		if (p->used >> i & 1 && slice_equal(resource_path(p->resources[i]), path))
@@ -221,12 +217,12 @@ int offer_learned_resource_find(const struct offer_learned_page *p, struct slice
 	return -1;
 }
 
-void offer_learned_resource_remove(struct offer_learned *t, struct offer_learned_page *p, int i)
+void learned_resource_remove(struct offer_learned *t, struct learned_page *p, int i)
 {
-	struct offer_learned_resource *r = p->resources[i];
+	struct learned_resource *r = p->resources[i];
 	uint64_t bit = UINT64_C(1) << i;
 	/* The next resource at this index must not inherit the bits of the open views. */
-	list_for_each(&p->views, v, struct offer_learned_view, of_page)
+	list_for_each(&p->views, v, struct learned_view, of_page)
 	{
 		v->asked &= ~bit;
 		v->taken &= ~bit;
@@ -240,12 +236,12 @@ void offer_learned_resource_remove(struct offer_learned *t, struct offer_learned
 	free(r);
 }
 
-uint32_t offer_learned_resource_clients(
-    const struct offer_learned *t, const struct offer_learned_resource *r, usec now)
+uint32_t learned_resource_clients(
+    const struct offer_learned *t, const struct learned_resource *r, usec now)
 {
 	uint32_t count = 0;
 	for (int i = 0; i < OFFER_LEARNED_SUPPORTERS; i++) {
-		const struct offer_learned_vote *s = &r->supporters[i];
+		const struct learned_vote *s = &r->supporters[i];
 		if (s->at &&
 		    (now < s->at || (now - s->at) / SUPPORT_LIVES < t->options.half_life_usec))
 			count++;
@@ -253,7 +249,7 @@ uint32_t offer_learned_resource_clients(
 	return count > r->earlier ? count : r->earlier;
 }
 
-uint32_t offer_learned_resource_confidence(const struct offer_learned_resource *r)
+uint32_t learned_resource_confidence(const struct learned_resource *r)
 {
 	return r->views > 0 ? (uint32_t)(r->hits / r->views * 10000 + 0.5) : 0;
 }
@@ -262,50 +258,50 @@ uint32_t offer_learned_resource_confidence(const struct offer_learned_resource *
  * Hits are rounded, as even those of the last minutes have decayed a little. A proposed resource stays
  * proposed until it is clearly below the limits, so that a single view does not switch it on and off.
  */
-bool offer_learned_resource_has_hits(
-    const struct offer_learned *t, const struct offer_learned_resource *r, double fade)
+bool learned_resource_has_hits(
+    const struct offer_learned *t, const struct learned_resource *r, double fade)
 {
 	return r->hits * fade + (r->stands ? 1.5 : 0.5) >= t->options.hits;
 }
 
-bool offer_learned_resource_is_proposed(
-    const struct offer_learned *t, const struct offer_learned_resource *r, double fade, usec now)
+bool learned_resource_is_proposed(
+    const struct offer_learned *t, const struct learned_resource *r, double fade, usec now)
 {
 	uint32_t confidence = t->options.confidence;
-	return offer_learned_resource_has_hits(t, r, fade) &&
-	       offer_learned_resource_confidence(r) >=
+	return learned_resource_has_hits(t, r, fade) &&
+	       learned_resource_confidence(r) >=
 		   (r->stands ? confidence - confidence / 5 : confidence) &&
-	       offer_learned_resource_clients(t, r, now) >= t->options.support;
+	       learned_resource_clients(t, r, now) >= t->options.support;
 }
 
 /* Returns a free index, else removes the resource with the smallest share of hits among those with too few
  * clients or little confidence. -1: there is none. */
-static int place_for_resource(struct offer_learned *t, struct offer_learned_page *p, usec now)
+static int place_for_resource(struct offer_learned *t, struct learned_page *p, usec now)
 {
 	int worst = -1;
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
 		if (!(p->used >> i & 1))
 			return i;
-		const struct offer_learned_resource *r = p->resources[i];
-		bool is_weak = offer_learned_resource_clients(t, r, now) < t->options.support ||
-			       offer_learned_resource_confidence(r) < t->options.confidence / 4;
+		const struct learned_resource *r = p->resources[i];
+		bool is_weak = learned_resource_clients(t, r, now) < t->options.support ||
+			       learned_resource_confidence(r) < t->options.confidence / 4;
 		if (is_weak &&
 		    (worst < 0 || r->hits / (r->views + 1) <
 				      p->resources[worst]->hits / (p->resources[worst]->views + 1)))
 			worst = i;
 	}
 	if (worst >= 0)
-		offer_learned_resource_remove(t, p, worst);
+		learned_resource_remove(t, p, worst);
 	return worst;
 }
 
-int offer_learned_resource_add(
-    struct offer_learned *t, struct offer_learned_page *p, struct slice path, usec now)
+int learned_resource_add(
+    struct offer_learned *t, struct learned_page *p, struct slice path, usec now)
 {
 	int i = place_for_resource(t, p, now);
-	if (i < 0 || !take(t, sizeof(struct offer_learned_resource) + path.len))
+	if (i < 0 || !take(t, sizeof(struct learned_resource) + path.len))
 		return -1;
-	struct offer_learned_resource *r = memory_new(struct offer_learned_resource);
+	struct learned_resource *r = memory_new(struct learned_resource);
 	r->path = memory_alloc(path.len);
 	memcpy(r->path, path.ptr, path.len);
 	r->path_len = path.len;
@@ -317,42 +313,41 @@ int offer_learned_resource_add(
 
 /* ---- clients and views ---- */
 
-uint64_t offer_learned_client_key(const struct offer_learned *t, struct slice client)
+uint64_t learned_client_key(const struct offer_learned *t, struct slice client)
 {
 	return hash_bytes(t->seed ^ UINT64_C(0x636c69656e74), client.ptr, client.len);
 }
 
-struct offer_learned_client *offer_learned_client_find(const struct offer_learned *t, uint64_t key)
+struct learned_client *learned_client_find(const struct offer_learned *t, uint64_t key)
 {
 	struct map_node *n = map_find(&t->clients, key);
-	return n ? container_of(n, struct offer_learned_client, node) : NULL;
+	return n ? container_of(n, struct learned_client, node) : NULL;
 }
 
-void offer_learned_client_free(struct offer_learned *t, struct offer_learned_client *c)
+void learned_client_free(struct offer_learned *t, struct learned_client *c)
 {
-	list_for_each(&c->views, v, struct offer_learned_view, of_client)
-	    offer_learned_view_free(t, v);
+	list_for_each(&c->views, v, struct learned_view, of_client) learned_view_free(t, v);
 	map_remove(&t->clients, &c->node);
 	list_remove(&c->by_use);
 	budget_give(&t->budget, sizeof(*c));
 	free(c);
 }
 
-struct offer_learned_client *offer_learned_client_get(struct offer_learned *t, uint64_t key)
+struct learned_client *learned_client_get(struct offer_learned *t, uint64_t key)
 {
-	struct offer_learned_client *c = offer_learned_client_find(t, key);
+	struct learned_client *c = learned_client_find(t, key);
 	if (c) {
 		list_remove(&c->by_use);
 		list_append(&t->clients_by_use, &c->by_use);
 		return c;
 	}
-	struct offer_learned_client *oldest =
-	    list_first(&t->clients_by_use, struct offer_learned_client, by_use);
+	struct learned_client *oldest =
+	    list_first(&t->clients_by_use, struct learned_client, by_use);
 	if (oldest && t->clients.count >= t->options.clients)
-		offer_learned_client_free(t, oldest);
+		learned_client_free(t, oldest);
 	if (!take(t, sizeof(*c)))
 		return NULL;
-	c = memory_new(struct offer_learned_client);
+	c = memory_new(struct learned_client);
 	list_init(&c->views);
 	list_init(&c->by_use);
 	list_append(&t->clients_by_use, &c->by_use);
@@ -361,16 +356,16 @@ struct offer_learned_client *offer_learned_client_get(struct offer_learned *t, u
 	return c;
 }
 
-struct offer_learned_view *offer_learned_view_new(
-    struct offer_learned *t, struct offer_learned_client *c, struct offer_learned_page *p, usec now)
+struct learned_view *learned_view_new(
+    struct offer_learned *t, struct learned_client *c, struct learned_page *p, usec now)
 {
 	/* Not `take`, which may free a candidate page: p may be one. */
-	if (!budget_take(&t->budget, sizeof(struct offer_learned_view))) {
+	if (!budget_take(&t->budget, sizeof(struct learned_view))) {
 		t->refused++;
 		return NULL;
 	}
-	struct offer_learned_view *v = memory_new(struct offer_learned_view);
-	*v = (struct offer_learned_view){.client = c, .page = p, .begun = now};
+	struct learned_view *v = memory_new(struct learned_view);
+	*v = (struct learned_view){.client = c, .page = p, .begun = now};
 	list_init(&v->by_time);
 	list_init(&v->of_client);
 	list_init(&v->of_page);
@@ -382,7 +377,7 @@ struct offer_learned_view *offer_learned_view_new(
 	return v;
 }
 
-void offer_learned_view_free(struct offer_learned *t, struct offer_learned_view *v)
+void learned_view_free(struct offer_learned *t, struct learned_view *v)
 {
 	list_remove(&v->by_time);
 	list_remove(&v->of_client);

@@ -29,22 +29,22 @@ enum {
 	SUPPORT_LIVES = 4, /* half-lives for which a supporter counts */
 };
 
-struct offer_learned_vote {
+struct learned_vote {
 	uint64_t client;
 	usec at; /* 0 = none */
 };
 
-struct offer_learned_resource {
+struct learned_resource {
 	char *path;
 	size_t path_len;
 	double hits, views;
 	bool stands; /* was proposed when it was last counted */
-	struct offer_learned_vote supporters[OFFER_LEARNED_SUPPORTERS];
+	struct learned_vote supporters[OFFER_LEARNED_SUPPORTERS];
 	uint32_t earlier; /* number of supporters in an earlier process */
 	uint32_t proposed, came_true, offered, taken, refused;
 };
 
-struct offer_learned_page {
+struct learned_page {
 	struct map_node node;
 	struct list by_use;  /* in table.candidates or table.established */
 	struct list views;   /* open ones */
@@ -53,31 +53,31 @@ struct offer_learned_page {
 	usec decayed_at;     /* the time that hits and views of all resources are decayed to */
 	uint32_t loads;      /* views that counted, in this process */
 	uint32_t voter_at;   /* ring */
-	struct offer_learned_vote voters[OFFER_LEARNED_VOTERS];
+	struct learned_vote voters[OFFER_LEARNED_VOTERS];
 	uint64_t used; /* bit i: resources[i] is there */
-	struct offer_learned_resource *resources[OFFER_LEARNED_RESOURCES];
+	struct learned_resource *resources[OFFER_LEARNED_RESOURCES];
 	size_t authority_len, path_len;
 	char name[]; /* authority in lower case, path without query */
 };
 
-struct offer_learned_cache {
+struct learned_cache {
 	uint32_t at;                 /* ring */
 	uint32_t marks[CACHE_MARKS]; /* of resources; 0 = none */
 	uint32_t since[CACHE_MARKS]; /* seconds */
 };
 
-struct offer_learned_client {
+struct learned_client {
 	struct map_node node;
 	struct list by_use;
 	struct list views; /* newest first */
 	uint32_t view_count;
-	struct offer_learned_cache cache;
+	struct learned_cache cache;
 };
 
-struct offer_learned_view {
+struct learned_view {
 	struct list by_time, of_client, of_page;
-	struct offer_learned_client *client;
-	struct offer_learned_page *page;
+	struct learned_client *client;
+	struct learned_page *page;
 	usec begun;
 	bool counts; /* it counts: the client was not among the page's voters when it began */
 	bool is_unanswered; /* nobody knows yet whether there is such a page: it does not count */
@@ -100,114 +100,110 @@ struct offer_learned {
 	uint64_t counted, silent, repeated, unanswered, refused;
 };
 
-static inline struct slice page_authority(const struct offer_learned_page *p)
+static inline struct slice page_authority(const struct learned_page *p)
 {
 	return slice_of(p->name, p->authority_len);
 }
 
-static inline struct slice page_path(const struct offer_learned_page *p)
+static inline struct slice page_path(const struct learned_page *p)
 {
 	return slice_of(p->name + p->authority_len, p->path_len);
 }
 
-static inline struct slice resource_path(const struct offer_learned_resource *r)
+static inline struct slice resource_path(const struct learned_resource *r)
 {
 	return slice_of(r->path, r->path_len);
 }
 
 /* learned.c */
-void offer_learned_set_defaults(struct offer_learned_options *o);
+void learned_set_defaults(struct offer_learned_options *o);
 
 /* An authority and a path in the form that the table has them. */
-struct offer_learned_name {
+struct learned_name {
 	char bytes[OFFER_LEARNED_AUTHORITY_BYTES];
 	struct slice authority, path;
 };
 /* False: too long, or not of a URI's characters. Borrows the path; is_page: cuts off the query. */
-bool offer_learned_name_set(
-    struct offer_learned_name *name, struct slice authority, struct slice path, bool is_page);
+bool learned_name_set(
+    struct learned_name *name, struct slice authority, struct slice path, bool is_page);
 
 /* Whether it looks like the path of a style sheet, script, image or font that is the same for everybody. */
-bool offer_learned_is_asset(struct slice path);
+bool learned_is_asset(struct slice path);
 
-struct offer_learned_page *offer_learned_page_find(
-    const struct offer_learned *t, const struct offer_learned_name *name);
+struct learned_page *learned_page_find(
+    const struct offer_learned *t, const struct learned_name *name);
 /* Finds or makes it, and marks it as used. NULL: there is no room. */
-struct offer_learned_page *offer_learned_page_get(
-    struct offer_learned *t, const struct offer_learned_name *name, usec now);
-void offer_learned_page_free(
-    struct offer_learned *t, struct offer_learned_page *p); /* and its open views, uncounted */
+struct learned_page *learned_page_get(
+    struct offer_learned *t, const struct learned_name *name, usec now);
+void learned_page_free(
+    struct offer_learned *t, struct learned_page *p); /* and its open views, uncounted */
 /* Enough distinct clients have viewed the page: from now on only another such page displaces it. */
-void offer_learned_page_establish(struct offer_learned *t, struct offer_learned_page *p);
+void learned_page_establish(struct offer_learned *t, struct learned_page *p);
 /* Decays the hits and views of all resources to `now`. fade: the factor for that. */
-void offer_learned_page_decay(
-    const struct offer_learned *t, struct offer_learned_page *p, usec now);
-double offer_learned_page_fade(
-    const struct offer_learned *t, const struct offer_learned_page *p, usec now);
+void learned_page_decay(const struct offer_learned *t, struct learned_page *p, usec now);
+double learned_page_fade(const struct offer_learned *t, const struct learned_page *p, usec now);
 
 /* The index of the resource in the page; -1: none. */
-int offer_learned_resource_find(const struct offer_learned_page *p, struct slice path);
+int learned_resource_find(const struct learned_page *p, struct slice path);
 /* Makes one and returns its index. If the page is full, replaces a resource that is not worth a proposal.
  * -1: there is no room. */
-int offer_learned_resource_add(
-    struct offer_learned *t, struct offer_learned_page *p, struct slice path, usec now);
-void offer_learned_resource_remove(struct offer_learned *t, struct offer_learned_page *p, int i);
-uint32_t offer_learned_resource_clients(
-    const struct offer_learned *t, const struct offer_learned_resource *r, usec now);
-bool offer_learned_resource_has_hits(
-    const struct offer_learned *t, const struct offer_learned_resource *r, double fade);
-bool offer_learned_resource_is_proposed(
-    const struct offer_learned *t, const struct offer_learned_resource *r, double fade, usec now);
+int learned_resource_add(
+    struct offer_learned *t, struct learned_page *p, struct slice path, usec now);
+void learned_resource_remove(struct offer_learned *t, struct learned_page *p, int i);
+uint32_t learned_resource_clients(
+    const struct offer_learned *t, const struct learned_resource *r, usec now);
+bool learned_resource_has_hits(
+    const struct offer_learned *t, const struct learned_resource *r, double fade);
+bool learned_resource_is_proposed(
+    const struct offer_learned *t, const struct learned_resource *r, double fade, usec now);
 /* Hits in 10000 views. */
-uint32_t offer_learned_resource_confidence(const struct offer_learned_resource *r);
+uint32_t learned_resource_confidence(const struct learned_resource *r);
 
-uint64_t offer_learned_client_key(const struct offer_learned *t, struct slice client);
-struct offer_learned_client *offer_learned_client_find(const struct offer_learned *t, uint64_t key);
-struct offer_learned_client *offer_learned_client_get(struct offer_learned *t, uint64_t key);
-void offer_learned_client_free(
-    struct offer_learned *t, struct offer_learned_client *c); /* and its open views, uncounted */
+uint64_t learned_client_key(const struct offer_learned *t, struct slice client);
+struct learned_client *learned_client_find(const struct offer_learned *t, uint64_t key);
+struct learned_client *learned_client_get(struct offer_learned *t, uint64_t key);
+void learned_client_free(
+    struct offer_learned *t, struct learned_client *c); /* and its open views, uncounted */
 
-struct offer_learned_view *offer_learned_view_new(struct offer_learned *t,
-    struct offer_learned_client *c, struct offer_learned_page *p, usec now);
-void offer_learned_view_free(struct offer_learned *t, struct offer_learned_view *v);
+struct learned_view *learned_view_new(
+    struct offer_learned *t, struct learned_client *c, struct learned_page *p, usec now);
+void learned_view_free(struct offer_learned *t, struct learned_view *v);
 
 /* learned_flat.c: what a file or another process says about a page, checked and put into the table */
 
 /* Adds an established page, or sets *page to NULL if the table has no room for it. Returns NULL, or the text
  * of the mistake. */
-const char *offer_learned_page_add(struct offer_learned *t, struct slice authority,
-    struct slice path, struct offer_learned_page **page, usec now);
+const char *learned_page_add(struct offer_learned *t, struct slice authority, struct slice path,
+    struct learned_page **page, usec now);
 /* Adds a resource with these numbers, of which `earlier` is the number of clients. One of too few clients, or
  * of a path that is not learned, is left out without a mistake: another version may have written it. */
-const char *offer_learned_numbers_add(struct offer_learned *t, struct offer_learned_page *p,
-    struct slice path, struct offer_learned_resource numbers, usec now);
+const char *learned_numbers_add(struct offer_learned *t, struct learned_page *p, struct slice path,
+    struct learned_resource numbers, usec now);
 /* Whether the resource is worth to be kept beyond the life of the process. */
-bool offer_learned_resource_is_kept(
-    const struct offer_learned *t, const struct offer_learned_resource *r, double fade, usec now);
+bool learned_resource_is_kept(
+    const struct offer_learned *t, const struct learned_resource *r, double fade, usec now);
 
 /* learned_list.c */
-struct offer_learned_item offer_learned_item_of(const struct offer_learned *t,
-    const struct offer_learned_page *p, const struct offer_learned_resource *r, usec now);
+struct offer_learned_item learned_item_of(const struct offer_learned *t,
+    const struct learned_page *p, const struct learned_resource *r, usec now);
 
 /* learned_count.c */
 /* Whether another view of the page may count for this client. */
-bool offer_learned_page_has_vote(
-    const struct offer_learned *t, const struct offer_learned_page *p, uint64_t client, usec now);
+bool learned_page_has_vote(
+    const struct offer_learned *t, const struct learned_page *p, uint64_t client, usec now);
 /* How many distinct clients have counted, of the last OFFER_LEARNED_VOTERS. */
-uint32_t offer_learned_page_voters(const struct offer_learned_page *p);
+uint32_t learned_page_voters(const struct learned_page *p);
 /* Counts a view that is over, and frees it. */
-void offer_learned_view_count(struct offer_learned *t, struct offer_learned_view *v, usec now);
+void learned_view_count(struct offer_learned *t, struct learned_view *v, usec now);
 
 /* learned_cache.c */
 /* The hash of a resource; never 0. */
-uint32_t offer_learned_mark(
-    const struct offer_learned *t, struct slice authority, struct slice path);
-uint32_t offer_learned_cache_sec(usec at);
+uint32_t learned_mark(const struct offer_learned *t, struct slice authority, struct slice path);
+uint32_t learned_cache_sec(usec at);
 /* Whether the client got the resource before that second; UINT32_MAX: at any time. */
-bool offer_learned_cache_has(
-    const struct offer_learned_cache *cache, uint32_t mark, uint32_t before);
-void offer_learned_cache_note(struct offer_learned_cache *cache, uint32_t mark, usec now);
-void offer_learned_cache_forget(
-    struct offer_learned_cache *cache, uint32_t before); /* all that came before that second */
+bool learned_cache_has(const struct learned_cache *cache, uint32_t mark, uint32_t before);
+void learned_cache_note(struct learned_cache *cache, uint32_t mark, usec now);
+void learned_cache_forget(
+    struct learned_cache *cache, uint32_t before); /* all that came before that second */
 
 #endif

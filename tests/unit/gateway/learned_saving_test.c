@@ -32,12 +32,12 @@ static void fill(struct gate_world *w)
 	struct offer_learned *t = w->gateway->learned;
 	for (int i = 0; i < PAGES; i++) {
 		char path[32];
-		struct offer_learned_page *p;
+		struct learned_page *p;
 		snprintf(path, sizeof(path), "/page%d", i);
-		assert_null(offer_learned_page_add(
+		assert_null(learned_page_add(
 		    t, SLICE("h.example"), slice_of_string(path), &p, w->gateway->relay.now));
-		const struct offer_learned_resource numbers = {.hits = 9, .views = 9, .earlier = 8};
-		assert_null(offer_learned_numbers_add(
+		const struct learned_resource numbers = {.hits = 9, .views = 9, .earlier = 8};
+		assert_null(learned_numbers_add(
 		    t, p, SLICE("/a.css"), numbers, w->gateway->relay.now));
 	}
 }

@@ -13,52 +13,52 @@
 static void resource_is_there_since_it_came_first(void **state)
 {
 	(void)state;
-	struct offer_learned_cache cache = {0};
-	assert_false(offer_learned_cache_has(&cache, 7, AT_ALL));
-	offer_learned_cache_note(&cache, 7, 10 * USEC_PER_SEC);
-	offer_learned_cache_note(&cache, 7, 20 * USEC_PER_SEC);
-	assert_true(offer_learned_cache_has(&cache, 7, 11));
-	assert_false(offer_learned_cache_has(&cache, 7, 10));
-	assert_false(offer_learned_cache_has(&cache, 8, AT_ALL));
+	struct learned_cache cache = {0};
+	assert_false(learned_cache_has(&cache, 7, AT_ALL));
+	learned_cache_note(&cache, 7, 10 * USEC_PER_SEC);
+	learned_cache_note(&cache, 7, 20 * USEC_PER_SEC);
+	assert_true(learned_cache_has(&cache, 7, 11));
+	assert_false(learned_cache_has(&cache, 7, 10));
+	assert_false(learned_cache_has(&cache, 8, AT_ALL));
 }
 
 static void newest_push_out_the_oldest(void **state)
 {
 	(void)state;
-	struct offer_learned_cache cache = {0};
+	struct learned_cache cache = {0};
 	for (uint32_t mark = 1; mark <= CACHE_MARKS + 1; mark++) {
-		offer_learned_cache_note(&cache, mark, mark * USEC_PER_SEC);
-		offer_learned_cache_note(&cache, mark, mark * USEC_PER_SEC); /* takes no other place */
+		learned_cache_note(&cache, mark, mark * USEC_PER_SEC);
+		learned_cache_note(&cache, mark, mark * USEC_PER_SEC); /* takes no other place */
 	}
-	assert_false(offer_learned_cache_has(&cache, 1, AT_ALL));
+	assert_false(learned_cache_has(&cache, 1, AT_ALL));
 	for (uint32_t mark = 2; mark <= CACHE_MARKS + 1; mark++)
-		assert_true(offer_learned_cache_has(&cache, mark, mark + 1));
+		assert_true(learned_cache_has(&cache, mark, mark + 1));
 }
 
 static void what_came_before_a_second_is_forgotten(void **state)
 {
 	(void)state;
-	struct offer_learned_cache cache = {0};
+	struct learned_cache cache = {0};
 	for (uint32_t mark = 1; mark <= 5; mark++)
-		offer_learned_cache_note(&cache, mark, mark * USEC_PER_SEC);
-	offer_learned_cache_forget(&cache, 3);
+		learned_cache_note(&cache, mark, mark * USEC_PER_SEC);
+	learned_cache_forget(&cache, 3);
 	for (uint32_t mark = 1; mark <= 5; mark++)
-		assert_int_equal(offer_learned_cache_has(&cache, mark, AT_ALL), mark >= 3);
-	offer_learned_cache_note(&cache, 1, 9 * USEC_PER_SEC);
-	assert_true(offer_learned_cache_has(&cache, 1, AT_ALL));
-	assert_false(offer_learned_cache_has(&cache, 1, 9));
+		assert_int_equal(learned_cache_has(&cache, mark, AT_ALL), mark >= 3);
+	learned_cache_note(&cache, 1, 9 * USEC_PER_SEC);
+	assert_true(learned_cache_has(&cache, 1, AT_ALL));
+	assert_false(learned_cache_has(&cache, 1, 9));
 }
 
 static void authority_and_path_make_the_mark(void **state)
 {
 	(void)state;
 	struct offer_learned one = {.seed = 1}, other = {.seed = 2};
-	uint32_t mark = offer_learned_mark(&one, SLICE("a.example"), SLICE("/b"));
-	assert_int_equal(mark, offer_learned_mark(&one, SLICE("a.example"), SLICE("/b")));
+	uint32_t mark = learned_mark(&one, SLICE("a.example"), SLICE("/b"));
+	assert_int_equal(mark, learned_mark(&one, SLICE("a.example"), SLICE("/b")));
 	assert_int_not_equal(mark, 0);
-	assert_int_not_equal(mark, offer_learned_mark(&one, SLICE("a.exampl"), SLICE("e/b")));
-	assert_int_not_equal(mark, offer_learned_mark(&one, SLICE("a.example"), SLICE("/c")));
-	assert_int_not_equal(mark, offer_learned_mark(&other, SLICE("a.example"), SLICE("/b")));
+	assert_int_not_equal(mark, learned_mark(&one, SLICE("a.exampl"), SLICE("e/b")));
+	assert_int_not_equal(mark, learned_mark(&one, SLICE("a.example"), SLICE("/c")));
+	assert_int_not_equal(mark, learned_mark(&other, SLICE("a.example"), SLICE("/b")));
 }
 
 int main(void)
