@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Names of the policy's enums, and the type of a resource: by `as`, by the path's extension. The
- * type is a guess for choosing rules and priorities; it never decides what is correct HTTP.
+ * type chooses rules and priorities and may be wrong; it never decides what is correct HTTP.
  */
 #include "policy/rules.h"
 #include "proxy/base/ensure.h"

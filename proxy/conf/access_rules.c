@@ -3,7 +3,7 @@
 #include "proxy/conf/load.h"
 #include <inttypes.h>
 
-static struct conf_access_rule built_in_rule = {.deed = CONF_ACCESS_ALLOW, .text = "allow = all"};
+static struct conf_access_rule built_in_rule = {.action = CONF_ACCESS_ALLOW, .text = "allow = all"};
 const struct conf_access conf_access_built_in = {.rules = &built_in_rule, .rule_count = 1};
 
 static bool has_conditions(const struct conf_access_rule *r)
@@ -46,9 +46,9 @@ static void warn_of_open_proxy(
 {
 	for (size_t i = 0; i < a->rule_count; i++) {
 		const struct conf_access_rule *r = &a->rules[i];
-		if (r->deed != CONF_ACCESS_ALLOW && !has_conditions(r))
+		if (r->action != CONF_ACCESS_ALLOW && !has_conditions(r))
 			return;
-		if (r->deed != CONF_ACCESS_ALLOW || !is_for_all_clients(r) || r->user_count > 0 ||
+		if (r->action != CONF_ACCESS_ALLOW || !is_for_all_clients(r) || r->user_count > 0 ||
 		    conf_host_set_is_given(&r->hosts))
 			continue;
 		conf_warning(l, r->file, r->line,
@@ -90,11 +90,11 @@ void conf_find_access(struct conf_loader *l, const struct conf_section *s)
 
 /* ---- sections ---- */
 
-static const struct conf_access_rule *find_deed(
-    const struct conf_access *a, enum conf_access_deed deed)
+static const struct conf_access_rule *find_action(
+    const struct conf_access *a, enum conf_access_action action)
 {
 	for (size_t i = 0; i < a->rule_count; i++)
-		if (a->rules[i].deed == deed)
+		if (a->rules[i].action == action)
 			return &a->rules[i];
 	return NULL;
 }
@@ -105,7 +105,7 @@ static void check_users(struct conf_loader *l, const struct conf_access *a)
 		return;
 	for (size_t i = 0; i < a->rule_count; i++) {
 		const struct conf_access_rule *r = &a->rules[i];
-		if (r->deed != CONF_ACCESS_ASK && r->user_count == 0)
+		if (r->action != CONF_ACCESS_ASK && r->user_count == 0)
 			continue;
 		conf_mistake(l, r->file, r->line,
 		    "[access %s] has no users, so that nobody has a name; add users = FILE",
@@ -129,8 +129,8 @@ static bool warn_of_hidden_rule(struct conf_loader *l, const struct conf_access 
 {
 	for (size_t i = 0; i + 1 < a->rule_count; i++) {
 		const struct conf_access_rule *r = &a->rules[i], *next = &a->rules[i + 1];
-		bool takes_all = r->deed == CONF_ACCESS_DENY ||
-				 (r->deed == CONF_ACCESS_ALLOW && is_of_gateways(l->conf, a));
+		bool takes_all = r->action == CONF_ACCESS_DENY ||
+				 (r->action == CONF_ACCESS_ALLOW && is_of_gateways(l->conf, a));
 		if (!takes_all || has_conditions(r))
 			continue;
 		conf_warning(l, next->file, next->line,
@@ -147,12 +147,12 @@ static void warn_of_late_rule(
     struct conf_loader *l, const struct conf_access *a, const struct conf_access_rule *last_allow)
 {
 	for (const struct conf_access_rule *r = a->rules + a->rule_count; --r > last_allow;) {
-		if (r->deed == CONF_ACCESS_DENY && !has_conditions(r))
+		if (r->action == CONF_ACCESS_DENY && !has_conditions(r))
 			continue;
 		conf_warning(l, r->file, r->line,
-		    r->deed == CONF_ACCESS_ASK
-			? "ask lets nobody in, because no allow is behind it; put it before "
-			  "that at %s:%" PRIu32
+		    r->action == CONF_ACCESS_ASK
+			? "ask lets nobody in, because no allow is behind it; put it before that "
+			  "at %s:%" PRIu32
 			: "deny has no effect, because no allow is behind it, and what no line "
 			  "takes is denied; put it before that at %s:%" PRIu32,
 		    last_allow->file, last_allow->line);
@@ -163,11 +163,11 @@ static void warn_of_late_rule(
 /* Browsers send a password when they were asked for it, and not before. */
 static void warn_of_users_not_asked(struct conf_loader *l, const struct conf_access *a)
 {
-	if (find_deed(a, CONF_ACCESS_ASK))
+	if (find_action(a, CONF_ACCESS_ASK))
 		return;
 	for (size_t i = 0; i < a->rule_count; i++) {
 		const struct conf_access_rule *r = &a->rules[i];
-		if (r->deed != CONF_ACCESS_ALLOW || r->user_count == 0)
+		if (r->action != CONF_ACCESS_ALLOW || r->user_count == 0)
 			continue;
 		conf_warning(l, r->file, r->line,
 		    "nobody is asked for a password, and browsers send none that was not asked "
@@ -178,12 +178,12 @@ static void warn_of_users_not_asked(struct conf_loader *l, const struct conf_acc
 
 static void check_order(struct conf_loader *l, const struct conf_access *a)
 {
-	const struct conf_access_rule *last = find_deed(a, CONF_ACCESS_ALLOW);
+	const struct conf_access_rule *last = find_action(a, CONF_ACCESS_ALLOW);
 
 	if (warn_of_hidden_rule(l, a) || !last)
 		return;
 	for (size_t i = 0; i < a->rule_count; i++)
-		if (a->rules[i].deed == CONF_ACCESS_ALLOW)
+		if (a->rules[i].action == CONF_ACCESS_ALLOW)
 			last = &a->rules[i];
 	warn_of_late_rule(l, a, last);
 	if (a->users)
@@ -211,7 +211,7 @@ void conf_check_access(struct conf_loader *l, const struct conf_section *s)
 		return;
 	note_users_of_rules(l, a);
 	check_users(l, a);
-	if (!find_deed(a, CONF_ACCESS_ALLOW))
+	if (!find_action(a, CONF_ACCESS_ALLOW))
 		conf_warning(l, s->file, s->line,
 		    "%s has no allow, so that every request is denied; add one",
 		    conf_section_title(l, s));

@@ -6,7 +6,7 @@
 #include "policy/policy.h"
 #include "proxy/base/cidr.h"
 
-enum conf_access_deed { CONF_ACCESS_ALLOW, CONF_ACCESS_DENY, CONF_ACCESS_ASK };
+enum conf_access_action { CONF_ACCESS_ALLOW, CONF_ACCESS_DENY, CONF_ACCESS_ASK };
 
 /* Addresses of clients or destinations; no words and no blocks: the condition is not given. */
 enum conf_block_word {
@@ -57,8 +57,8 @@ struct conf_port_range {
 /* One line allow, deny or ask. A condition whose list is empty is not given: it takes every request, or in forward
  * mode those that are usual (docs/FORWARD.md). */
 struct conf_access_rule {
-	enum conf_access_deed deed;
-	const char *text; /* as written, with its deed */
+	enum conf_access_action action;
+	const char *text; /* as written, with its action */
 	const char *file;
 	uint32_t line;
 	struct conf_blocks clients, addresses;

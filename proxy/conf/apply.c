@@ -77,7 +77,7 @@ static bool take_value(struct conf_loader *l, const struct conf_option *o, struc
 {
 	struct conf_section *s = l->current;
 
-	if (value.len == 0 && s->kind == CONF_SECTION_ROUTE && !conf_is_deed(o)) {
+	if (value.len == 0 && s->kind == CONF_SECTION_ROUTE && !conf_is_route_action(o)) {
 		conf_note_emptied(l, s, o);
 		s->last_option->is_preset = true;
 		return true;

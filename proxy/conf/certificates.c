@@ -59,8 +59,8 @@ static void not_a_certificate(struct conf_loader *l, const struct pair *p,
 		    path, path);
 	else
 		conf_mistake(l, file, line,
-		    "there is no certificate in '%s'; name a PEM file, which has a line "
-		    "-----BEGIN CERTIFICATE-----",
+		    "there is no certificate in '%s'; name a PEM file, which has a line -----BEGIN "
+		    "CERTIFICATE-----",
 		    path);
 }
 
@@ -92,8 +92,8 @@ static void not_a_key(struct conf_loader *l, const struct pair *p, const struct 
 		    path, path);
 	else
 		conf_mistake(l, file, line,
-		    "there is no private key in '%s'; name a PEM file, which has a line "
-		    "-----BEGIN PRIVATE KEY-----",
+		    "there is no private key in '%s'; name a PEM file, which has a line -----BEGIN "
+		    "PRIVATE KEY-----",
 		    path);
 }
 

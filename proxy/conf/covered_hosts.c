@@ -82,8 +82,8 @@ static void check_hosts_of(struct conf_loader *l, const struct conf_section *s)
 		if (slice_equal(host, SLICE("*")) || is_covered(l, host) || ++found > HOSTS_NAMED)
 			continue;
 		conf_warning(l, s->file, line,
-		    "no certificate covers %.*s, so that clients refuse it over TLS; add one "
-		    "that has this name to [listen NAME]",
+		    "no certificate covers %.*s, so that clients refuse it over TLS; add one that "
+		    "has this name to [listen NAME]",
 		    SLICE_ARG(host));
 	}
 	if (found > HOSTS_NAMED)

@@ -58,9 +58,8 @@ static const char *fault_of(
 }
 
 bool conf_store_field(
-    struct conf_loader *l, const struct conf_option *o, void *object, struct slice value)
+    struct conf_loader *l, const struct conf_option *o, struct conf_fields *f, struct slice value)
 {
-	struct conf_fields *f = (struct conf_fields *)(void *)((char *)object + o->offset);
 	enum conf_field_change change = (enum conf_field_change)o->min;
 	size_t colon = slice_find(slice_from(value, 1), ':') + 1;
 	char *name = conf_copy(l, slice_sub(value, 0, colon));

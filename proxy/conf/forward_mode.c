@@ -157,8 +157,7 @@ void conf_check_modes(struct conf_loader *l)
 		if (!route->is_forward)
 			conf_warning(l, s->file, s->line,
 			    "%s never matches, because every [listen NAME] has mode = forward; add "
-			    "one with mode = "
-			    "gateway, or remove the section",
+			    "one with mode = gateway, or remove the section",
 			    conf_section_title(l, s));
 	}
 }

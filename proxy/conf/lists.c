@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host-file and path-file of [route], host-file of [access]: a host or path on each line. They are read with the
- * configuration, as included files are.
+ * Files that options name: what is in them is read with the configuration, as included files are. host-file and
+ * path-file of [route] and host-file of [access] have a host or path on each line.
  */
 #include "proxy/conf/setters.h"
 #include "proxy/limits.h"
-#include <inttypes.h>
 #include <sys/stat.h>
 
 static struct slice next_line(struct slice *rest)
@@ -56,55 +55,51 @@ static bool read_lines(
 	return false;
 }
 
-/* The text stays in the snapshot: the lines are slices of it. */
-static bool read_text(
-    struct conf_loader *l, const struct conf_list *list, const char *path, struct slice *text)
+bool conf_read_bytes(
+    struct conf_loader *l, const char *what, const char *path, size_t most, struct slice *bytes)
 {
-	struct stat info;
 	FILE *in = fopen(path, "re");
+	char *room = in ? arena_bytes(&l->conf->arena, most + 1) : NULL;
+	size_t n = in ? fread(room, 1, most + 1, in) : 0;
+	bool is_read = in && !ferror(in);
 
-	if (!in)
-		return conf_no_file(l, list->key, path, "name a readable file");
-	bool is_file = fstat(fileno(in), &info) == 0 && S_ISREG(info.st_mode);
-	size_t most = is_file && info.st_size < LIMIT_LIST_BYTES ? (size_t)info.st_size + 1
-								 : LIMIT_LIST_BYTES + 1;
-	char *bytes = is_file ? arena_bytes(&l->conf->arena, most) : NULL;
-	size_t n = is_file ? fread(bytes, 1, most, in) : 0;
-	fclose(in);
-	if (!is_file)
-		conf_mistake_here(l, "'%s' for %s is not a file; name a file", path, list->key);
-	else if (n > LIMIT_LIST_BYTES)
-		conf_mistake_here(l,
-		    "the %s file '%s' is larger than %u bytes; divide it among several %s",
-		    list->key, path, LIMIT_LIST_BYTES, list->owners);
-	*text = slice_of(bytes, n);
-	return is_file && n <= LIMIT_LIST_BYTES;
+	if (!is_read)
+		conf_no_file(l, what, path, "name a readable file");
+	if (in)
+		fclose(in);
+	*bytes = slice_of(room, n);
+	return is_read;
 }
 
+/* A pipe would make the load wait for its other end. */
+bool conf_read_plain_file(struct conf_loader *l, const char *what, const char *key,
+    const char *path, size_t most, struct slice *bytes)
+{
+	struct stat info;
+	bool is_there = stat(path, &info) == 0;
+
+	if (is_there && !S_ISREG(info.st_mode)) {
+		conf_mistake_here(l, "'%s' for %s is not a file; name a file", path, key);
+		return false;
+	}
+	if (is_there && (uint64_t)info.st_size < most)
+		most = (size_t)info.st_size;
+	return conf_read_bytes(l, what, path, most, bytes);
+}
+
+/* The text stays in the snapshot: the lines are slices of it. */
 bool conf_read_list(struct conf_loader *l, const struct conf_list *list, struct slice value)
 {
 	const char *path = conf_path(l, value);
-	struct slice text = {0};
+	struct slice text;
 
 	if (!l->follows_includes)
 		return true;
-	return read_text(l, list, path, &text) && read_lines(l, list, path, text);
-}
-
-bool conf_set_host_file(struct conf_loader *l, void *object, struct slice value)
-{
-	struct conf_route *route = object;
-	const struct conf_list list = {&route->hosts, &route->host_count, conf_check_route_host,
-	    "host", "host-file", "routes"};
-
-	return conf_read_list(l, &list, value);
-}
-
-bool conf_set_path_file(struct conf_loader *l, void *object, struct slice value)
-{
-	struct conf_route *route = object;
-	const struct conf_list list = {&route->paths, &route->path_count, conf_check_route_path,
-	    "path", "path-file", "routes"};
-
-	return conf_read_list(l, &list, value);
+	if (!conf_read_plain_file(l, list->key, list->key, path, LIMIT_LIST_BYTES, &text))
+		return false;
+	if (text.len <= LIMIT_LIST_BYTES)
+		return read_lines(l, list, path, text);
+	conf_mistake_here(l, "the %s file '%s' is larger than %u bytes; divide it among several %s",
+	    list->key, path, LIMIT_LIST_BYTES, list->owners);
+	return false;
 }

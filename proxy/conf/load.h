@@ -122,10 +122,7 @@ void conf_read_text(struct conf_loader *l, const char *name, struct slice text);
 /* servers.c: moves the servers that were read last to their origin. */
 void conf_finish_servers(struct conf_loader *l);
 
-/* value_store.c: stores a value in an object. False: a mistake has been reported. */
-bool conf_store_value(
-    struct conf_loader *l, const struct conf_option *o, char *object, struct slice value);
-/* The same for one pattern of a list. */
+/* value_store.c: adds one pattern to a list. False: a mistake has been reported. */
 bool conf_add_pattern(struct conf_loader *l, const struct conf_option *o, struct policy_patterns *p,
     struct slice word);
 /*
@@ -134,6 +131,9 @@ bool conf_add_pattern(struct conf_loader *l, const struct conf_option *o, struct
  */
 bool conf_bad_value(
     struct conf_loader *l, struct slice value, const char *wrong, const char *right);
+
+/* The same with what the option's row says is right. Returns false. */
+bool conf_refused_value(struct conf_loader *l, struct slice value);
 
 /* The next word of a list. False at the end, and after a quotation that is not closed, which it reports. */
 bool conf_next_word(struct conf_loader *l, struct slice *rest, struct slice *word, bool *is_good);
@@ -198,12 +198,12 @@ void conf_note_default(struct conf_loader *l, const struct conf_option *o, struc
 /* Notes a line of a route that has no value, so that the default is not taken. */
 void conf_note_emptied(struct conf_loader *l, struct conf_section *s, const struct conf_option *o);
 /* The option says what the route does: origin, redirect, answer. */
-bool conf_is_deed(const struct conf_option *o);
+bool conf_is_route_action(const struct conf_option *o);
 /* Gives each route the defaults that it takes. */
 void conf_apply_route_defaults(struct conf_loader *l);
 /* Whether [routes] has the option, with or without a mistake; whether it says what routes do. */
 bool conf_has_default(const struct conf_loader *l, const char *key);
-bool conf_has_default_deed(const struct conf_loader *l);
+bool conf_has_default_action(const struct conf_loader *l);
 void conf_check_forward_default(struct conf_loader *l, const struct conf_section *s);
 /* Warns of defaults that no route uses. */
 void conf_check_unused_defaults(struct conf_loader *l, const struct conf_section *s);
@@ -233,12 +233,12 @@ void conf_check_proxied_rules(struct conf_loader *l);
 /* no_effect.c: warns of sections and options that change nothing. For configurations without mistakes. */
 void conf_check_effects(struct conf_loader *l);
 
+/* value_store.c: sets one value, which l->file and l->line have. False: a mistake has been reported. */
+bool conf_set_option(
+    struct conf_loader *l, const struct conf_option *o, void *object, struct slice value);
 /* apply.c: applies a section header, an option, the defaults. */
 void conf_begin_section(struct conf_loader *l, struct slice header);
 void conf_apply(struct conf_loader *l, struct slice key, struct slice value);
-/* Sets one value, which l->file and l->line have. False: a mistake has been reported. */
-bool conf_set_option(
-    struct conf_loader *l, const struct conf_option *o, void *object, struct slice value);
 /* Reports that the option has no value. */
 void conf_no_value(struct conf_loader *l, const struct conf_option *o);
 void conf_apply_presets(struct conf_loader *l, enum conf_kind kind, void *object);

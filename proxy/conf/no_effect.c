@@ -98,16 +98,14 @@ static void check_conditions(
 	if (when->user_count > 0 && !has_users(l->conf))
 		conf_warning(l, s->file, conf_option_line(s, "user"),
 		    "%s never matches, because no [access NAME] has users, so that no user is "
-		    "known; add "
-		    "them there, or remove the section",
+		    "known; add them there, or remove the section",
 		    conf_section_title(l, s));
 
 	if (line == 0)
 		line = conf_option_line(s, "path");
 	if (is_without_route(l->conf, when))
 		conf_warning(l, s->file, line ? line : s->line,
-		    "%s never matches, because no route has such a host and path; "
-		    "correct them or "
+		    "%s never matches, because no route has such a host and path; correct them or "
 		    "remove the section",
 		    conf_section_title(l, s));
 }
@@ -140,8 +138,7 @@ static void check_sites(struct conf_loader *l, const struct conf_section *s)
 			return;
 	conf_warning(l, s->file, line,
 	    "%s is for no site: every [listen NAME] has mode = forward, and each site would be "
-	    "asked "
-	    "for these resources; name theirs with host, or remove the section",
+	    "asked for these resources; name theirs with host, or remove the section",
 	    conf_section_title(l, s));
 }
 

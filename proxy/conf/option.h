@@ -24,27 +24,29 @@ enum conf_kind {
 };
 
 enum conf_type {
-	CONF_TYPE_NUMBER,   /* uint32_t */
-	CONF_TYPE_SIZE,     /* uint64_t, bytes */
-	CONF_TYPE_WINDOW,   /* uint32_t, bytes */
-	CONF_TYPE_TIME,     /* usec */
-	CONF_TYPE_RATE,     /* struct rate */
-	CONF_TYPE_SWITCH,   /* bool: of two choices the second is true */
-	CONF_TYPE_CHOICE,   /* an enum: the position among choices */
-	CONF_TYPE_BITS,     /* uint32_t: a list of choices; bit `min` is the first choice */
-	CONF_TYPE_TEXT,     /* const char * */
-	CONF_TYPE_FILE,     /* const char *, relative to the file that names it */
-	CONF_TYPE_LIST,     /* struct slice * and a size_t count */
+	CONF_TYPE_NUMBER, /* uint32_t */
+	CONF_TYPE_SIZE,   /* uint64_t, bytes */
+	CONF_TYPE_WINDOW, /* uint32_t, bytes */
+	CONF_TYPE_TIME,   /* usec */
+	CONF_TYPE_RATE,   /* struct rate */
+	CONF_TYPE_SWITCH, /* bool: of two choices the second is true */
+	CONF_TYPE_CHOICE, /* an enum: the position among choices */
+	CONF_TYPE_BITS,   /* uint32_t: a list of choices; bit `min` is the first choice */
+	CONF_TYPE_TEXT,   /* const char * */
+	CONF_TYPE_FILE,   /* const char *, relative to the file that names it */
+	CONF_TYPE_SHARE,  /* uint32_t, of 10000: "0.5%" */
+	CONF_TYPE_LIST,   /* struct slice * and a size_t count */
+	CONF_TYPE_LIST_FILE, /* the same; the members are lines of a file, whose option is "WHAT-file" */
 	CONF_TYPE_CIDRS,    /* struct cidr * and a size_t count; `choices`: family 0 */
 	CONF_TYPE_PATTERNS, /* struct policy_patterns; `min` 1: ignores case */
 	/* const char ** and a size_t count, each relative to the file that names it */
 	CONF_TYPE_FILES,
 	CONF_TYPE_FIELDS, /* struct conf_fields; `min` is the change */
-	CONF_TYPE_OTHER,  /* set() stores the value */
+	CONF_TYPE_OTHER,  /* read() or set() stores the value */
 };
 
-/* Takes the value of an option into the object of its section. */
-typedef bool conf_setter(struct conf_loader *l, void *object, struct slice value);
+/* Takes the value of an option into the member that its row names; without one, into the object of its section. */
+typedef bool conf_setter(struct conf_loader *l, void *at, struct slice value);
 typedef const char *conf_member_check(struct slice member);
 typedef bool conf_suggester(struct slice value, char *text, size_t size);
 
@@ -65,12 +67,14 @@ struct conf_option {
 	bool has_words;  /* for CONF_TYPE_OTHER: words may stand in double quotes */
 	bool hides_user; /* a user and a password may be in it, which no message shows */
 	size_t offset, count_offset;
-	/*
-	 * Checks the value (and stores it, for CONF_TYPE_OTHER). False: a mistake has been
-	 * reported.
-	 */
+	/* For texts and files: NULL, or the word that stands for none, which is NULL. */
+	const char *none;
+	/* Stores the value of CONF_TYPE_OTHER. False: it is bad; `right` says what to write, NULL: `form` does. */
+	conf_setter *read;
+	const char *right;
+	/* The same, or a check of what was stored. False: a mistake has been reported. */
 	conf_setter *set;
-	/* For lists: NULL, or what is wrong with a member and what to write. */
+	/* For texts and lists: NULL, or what to write in place of a wrong text or member. */
 	conf_member_check *check;
 	/* What a bad value, or a bad member, probably meant (suggest_value.h); NULL: as its type says. */
 	conf_suggester *suggest;
@@ -94,6 +98,9 @@ extern const struct conf_section_type conf_section_types[CONF_SECTION_COUNT];
 
 /* The syntax of an option's value, from its row or its type. */
 const char *conf_option_form(const struct conf_option *o, char *buffer, size_t size);
+/* The bounds of a number, size, time or rate: what to write, or the form of the value. */
+const char *conf_option_range(
+    const struct conf_option *o, bool is_advice, char *buffer, size_t size);
 /* A value that the option accepts, for messages; every option has one. */
 const char *conf_option_example(const struct conf_option *o, char *buffer, size_t size);
 /* The choices, separated by joint; last_joint separates the last two. */

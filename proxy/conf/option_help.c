@@ -56,17 +56,14 @@ static void print_syntax(FILE *out)
 {
 	print_wrapped(out, 0,
 	    "A configuration has sections and options, `key = value`, one on a line. Lines that "
-	    "begin "
-	    "with ; or # are comments; a comment cannot follow a value. Separate the members of a "
+	    "begin with ; or # are comments; a comment cannot follow a value. Separate the members "
+	    "of a "
 	    "list by spaces or commas; write a member with spaces in \"double quotes\". Sizes are "
-	    "in "
-	    "bytes (k, M and G are powers of 1024). Times need a unit (ms, s, m, h). A rate is an "
-	    "average per second and a burst (100/s burst 500); the default burst is twice the "
-	    "rate. "
-	    "Relative paths start at the folder of the file that contains them. Above its first "
-	    "section a file may include others with `include = FILE`; FILE may be a pattern such "
-	    "as "
-	    "conf.d/*.ini.");
+	    "in bytes (k, M and G are powers of 1024). Times need a unit (ms, s, m, h). A rate is "
+	    "an average per second and a burst (100/s burst 500); the default burst is twice the "
+	    "rate. Relative paths start at the folder of the file that contains them. Above its "
+	    "first section a file may include others with `include = FILE`; FILE may be a pattern "
+	    "such as conf.d/*.ini.");
 }
 
 const char *conf_help_topic(size_t index)

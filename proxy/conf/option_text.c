@@ -39,50 +39,53 @@ const char *conf_option_example(const struct conf_option *o, char *buffer, size_
 	return buffer;
 }
 
-const char *conf_option_form(const struct conf_option *o, char *buffer, size_t size)
+/* The words around the bounds of a type: what to write, and the form of the value. */
+static const struct {
+	const char *right[3], *form[3];
+} ranges[] = {
+    [CONF_TYPE_NUMBER] = {{"give a whole number from ", " to ", ""}, {"", " ... ", ""}},
+    [CONF_TYPE_SIZE] = {{"give bytes from ", " to ", " (k, M, G)"},
+	{"", " ... ", " bytes (64k, 1M, 1G)"}},
+    [CONF_TYPE_WINDOW] = {{"give bytes from ", " to ", " (k, M, G)"},
+	{"", " ... ", " bytes (64k, 1M, 1G)"}},
+    [CONF_TYPE_TIME] = {{"give a time with its unit (ms, s, m, h) from ", " to ", ""},
+	{"", " ... ", " (500ms, 10s, 2m, 1h)"}},
+    [CONF_TYPE_RATE] = {{"give a rate from ", "/s to ", "/s, with or without a burst"},
+	{"", "/s ... ", "/s (100/s, 100/s burst 500)"}},
+};
+
+static const char *bound_text(const struct conf_option *o, uint64_t bound, char text[VALUE_TEXT])
+{
+	if (o->type == CONF_TYPE_TIME)
+		return value_time_format(bound, text, VALUE_TEXT);
+	if (o->type == CONF_TYPE_SIZE || o->type == CONF_TYPE_WINDOW)
+		return value_size_format(bound, text, VALUE_TEXT);
+	snprintf(text, VALUE_TEXT, "%" PRIu64, bound);
+	return text;
+}
+
+const char *conf_option_range(
+    const struct conf_option *o, bool is_advice, char *buffer, size_t size)
 {
 	char least[VALUE_TEXT], most[VALUE_TEXT];
+	const char *const *words = is_advice ? ranges[o->type].right : ranges[o->type].form;
 
-	if (o->form) {
+	snprintf(buffer, size, "%s%s%s%s%s", words[0], bound_text(o, o->min, least), words[1],
+	    bound_text(o, o->max, most), words[2]);
+	return buffer;
+}
+
+const char *conf_option_form(const struct conf_option *o, char *buffer, size_t size)
+{
+	if (o->form)
 		snprintf(buffer, size, "%s", o->form);
-		return buffer;
-	}
-	switch (o->type) {
-	case CONF_TYPE_NUMBER:
-		snprintf(buffer, size, "%" PRIu64 " ... %" PRIu64, o->min, o->max);
-		break;
-	case CONF_TYPE_SIZE:
-	case CONF_TYPE_WINDOW:
-		snprintf(buffer, size, "%s ... %s bytes (64k, 1M, 1G)",
-		    value_size_format(o->min, least, sizeof least),
-		    value_size_format(o->max, most, sizeof most));
-		break;
-	case CONF_TYPE_TIME:
-		snprintf(buffer, size, "%s ... %s (500ms, 10s, 2m, 1h)",
-		    value_time_format(o->min, least, sizeof least),
-		    value_time_format(o->max, most, sizeof most));
-		break;
-	case CONF_TYPE_RATE:
-		snprintf(buffer, size, "%" PRIu64 "/s ... %" PRIu64 "/s (100/s, 100/s burst 500)",
-		    o->min, o->max);
-		break;
-	case CONF_TYPE_SWITCH:
-	case CONF_TYPE_CHOICE:
+	else if (o->type <= CONF_TYPE_RATE)
+		conf_option_range(o, false, buffer, size);
+	else if (o->type == CONF_TYPE_SWITCH || o->type == CONF_TYPE_CHOICE)
 		conf_option_choices(o, " | ", " | ", buffer, size);
-		break;
-	case CONF_TYPE_BITS:
+	else if (o->type == CONF_TYPE_BITS)
 		conf_option_choices(o, " ", " ", buffer, size);
-		break;
-	case CONF_TYPE_TEXT:
-	case CONF_TYPE_FILE:
-	case CONF_TYPE_LIST:
-	case CONF_TYPE_CIDRS:
-	case CONF_TYPE_PATTERNS:
-	case CONF_TYPE_FILES:
-	case CONF_TYPE_FIELDS:
-	case CONF_TYPE_OTHER:
+	else
 		snprintf(buffer, size, "VALUE");
-		break;
-	}
 	return buffer;
 }

@@ -30,6 +30,7 @@
 #define PUSH(field) .section = CONF_SECTION_PUSH, .offset = offsetof(struct policy_rule, field)
 #define PRELOAD(field)                                                                             \
 	.section = CONF_SECTION_PRELOAD, .offset = offsetof(struct conf_preload, field)
+#define LIST_FILE(member_check) .type = CONF_TYPE_LIST_FILE, .form = "FILE", .check = (member_check)
 #define FIELDS(field, change)                                                                      \
 	.section = CONF_SECTION_ROUTE, .offset = offsetof(struct conf_route, field),               \
 	.repeats = true, .type = CONF_TYPE_FIELDS, .min = (change)
@@ -44,14 +45,24 @@
 #define BITS(words, first)                                                                         \
 	.type = CONF_TYPE_BITS, .choices = (words), .min = (first), .repeats = true
 #define OTHER(syntax, setter) .type = CONF_TYPE_OTHER, .form = (syntax), .set = (setter)
+#define READ(syntax, reader, what_is_right)                                                        \
+	.type = CONF_TYPE_OTHER, .form = (syntax), .read = (reader), .right = (what_is_right)
+#define STATUSES                                                                                   \
+	READ("STATUS | STATUS-STATUS ...", conf_read_statuses,                                     \
+	    "write up to 16 final statuses (200 to 599) or ranges of them, such as 500 502-504")
+#define SHARE(syntax, least) .type = CONF_TYPE_SHARE, .form = (syntax), .min = (least)
+#define TEXT_OR(word, syntax) .type = CONF_TYPE_TEXT, .form = (syntax), .none = (word)
+#define FILE_OR(word, syntax) .type = CONF_TYPE_FILE, .form = (syntax), .none = (word)
 #define ACCESS_RULE                                                                                \
-	.type = CONF_TYPE_OTHER, .form = "all | CONDITION=VALUE[,VALUE] ...", .repeats = true,     \
-	.set = conf_set_access_rule
+	.section = CONF_SECTION_ACCESS, .type = CONF_TYPE_OTHER,                                   \
+	.form = "all | CONDITION=VALUE[,VALUE] ...", .repeats = true, .set = conf_set_access_rule
 #define ERRORS(status, when)                                                                       \
 	{                                                                                          \
 		.section = CONF_SECTION_ERRORS, .key = (status),                                   \
 		.example = "/etc/pushgate/errors/" status ".html", .type = CONF_TYPE_OTHER,        \
-		.form = "FILE", .set = conf_set_error_body, .sentence = (when),                    \
+		.form = "FILE", .set = conf_set_error_body,                                        \
+		.right = "write a file whose name ends with .html, .txt or .json",                 \
+		.sentence = (when),                                                                \
 	}
 
 /*
@@ -85,7 +96,7 @@ static_assert(HTTP_METHOD_HEAD == HTTP_METHOD_GET + 1, "method");
 // clang-format off
 const struct conf_option conf_options[] = {
     /* ---- [server] ---- */
-    {SERVER(server.workers), .key = "workers", OTHER("auto | 1 ... 256", conf_set_workers), .suggest = suggest_workers, .example = "4", .preset = "auto",
+    {SERVER(server.workers), .key = "workers", READ("auto | 1 ... 256", conf_read_workers, "write auto or a number from 1 to 256"), .suggest = suggest_workers, .example = "4", .preset = "auto",
         .sentence = "Number of worker processes. auto: one for each processor."},
     {SERVER(server.user), .key = "user", .example = "pushgate", .type = CONF_TYPE_TEXT, .form = "NAME", .set = conf_set_user,
         .sentence = "The user that workers and helpers run as when root starts pushgate. Not given: the user pushgate if it exists, else "
@@ -96,21 +107,21 @@ const struct conf_option conf_options[] = {
         "another call is killed and restarted.\n"
         "off: no filter.\n"
         "log: other calls are allowed and written to the kernel's log."},
-    {SERVER(server.access_log), .key = "access-log", OTHER("FILE | - | off", conf_set_access_log),
+    {SERVER(server.access_log), .key = "access-log", READ("FILE | - | off", conf_read_log, "write -, off or the path of a file"),
         .example = "/var/log/pushgate/access.log", .preset = "off",
         .sentence = "File for one line of JSON for each request and each push. -: standard output."},
     {SERVER(server.log_left_out), .key = "log-fields", OTHER("FIELD ... | all [-FIELD ...]", conf_set_log_fields),
         .example = "all -user_agent -referer", .preset = "all",
         .sentence = "The fields that a line of the access log has: those named, or all but those with a '-' before them, such as all "
         "-user_agent -referer. docs/LOG.md explains them."},
-    {SERVER(server.log_sample), .key = "log-sample", OTHER("1/NUMBER", conf_set_log_sample), .example = "1/100", .preset = "1/1",
+    {SERVER(server.log_sample), .key = "log-sample", READ("1/NUMBER", conf_read_log_sample, "write 1/1 for all lines, or a share from 1/2 to 1/1000000"), .example = "1/100", .preset = "1/1",
         .sentence = "The share of the requests that have lines in the access log, such as 1/100. A page is written with all of its pushes, "
         "or without any of them. Failures are always written. What is left out is counted."},
-    {SERVER(server.error_log), .key = "error-log", OTHER("FILE | - | off", conf_set_error_log), .example = "/var/log/pushgate/error.log",
-        .preset = "-",
+    {SERVER(server.error_log), .key = "error-log", READ("FILE | - | off", conf_read_log, "write -, off or the path of a file"),
+        .example = "/var/log/pushgate/error.log", .preset = "-",
         .sentence = "File for errors and events. -: standard error. Lines for systemd's journal begin with their level (sd-daemon) and "
         "have no time."},
-    {SERVER(server.status_socket), .key = "status-socket", OTHER("FILE | off", conf_set_status_socket),
+    {SERVER(server.status_socket), .key = "status-socket", FILE_OR("off", "FILE | off"), .check = conf_check_socket, .set = conf_set_status_socket,
         .example = "/run/pushgate/status.sock", .preset = "off",
         .sentence = "The unix socket for `pushgate status` and `pushgate trace`. Only the user and the group that start pushgate may use "
         "it (mode 0660). A pushgate that drains gives it up, so that the next one may start with it."},
@@ -119,15 +130,15 @@ const struct conf_option conf_options[] = {
         .sentence = "Clients whose connections are traced: each HTTP/2 frame, or head in HTTP/1.1, is a line in the error log, with "
         "stream, type and length, without its content. Each worker writes at most 500 such lines a second on average. Connections to "
         "origins are not traced. `pushgate trace` does the same for a while and without the log."},
-    {SERVER(server.learned_file), .key = "learned-file", OTHER("FILE | off", conf_set_learned_file),
+    {SERVER(server.learned_file), .key = "learned-file", FILE_OR("off", "FILE | off"),
         .example = "/var/lib/pushgate/learned.json", .preset = "off",
         .sentence = "JSON file that keeps what [preload] sections learn over restarts and shows what is proposed. One that is no such file "
         "is a warning at the start, and is replaced. The first worker's table is written to it once a minute and at its end."},
     {SERVER(server.pseudonym), .key = "pseudonym", .example = "edge1", .type = CONF_TYPE_TEXT, .preset = "pushgate", .form = "NAME",
-        .set = conf_set_pseudonym,
+        .check = conf_check_pseudonym,
         .sentence = "The name of this proxy in Via and Proxy-Status (RFC 9110 7.6.3). A request whose Via already has the name is in a "
         "loop and gets 508, so proxies in a chain need different names: the default gets a random suffix at each start."},
-    {SERVER(server.resolvers), .key = "resolver", OTHER("ADDRESS[:PORT] ...", conf_set_resolver),
+    {SERVER(server), .key = "resolver", OTHER("ADDRESS[:PORT] ...", conf_set_resolver),
         .example = "192.0.2.53 [2001:db8::53]:5353", .repeats = true,
         .sentence = "Resolvers that are asked for the names of servers, at most 8, over UDP and TCP. The one that answered last is asked "
         "first. Not given: those of resolv-conf. Names are complete: search domains are not tried."},
@@ -179,9 +190,9 @@ const struct conf_option conf_options[] = {
     {SERVER(server.diary_entries), .key = "diary-entries", NUMBER(0, POLICY_DIARY_MOST), .preset = "256",
         .sentence = "Size of the diary: how many resources pushgate remembers for one client connection, so that it does not push them "
         "again while they are fresh or unchanged. 0: no diary."},
-    {SERVER(server.diary_cookie), .key = "diary-cookie", OTHER("NAME | off", conf_set_diary_cookie), .example = "pushgate-diary",
+    {SERVER(server.diary_cookie), .key = "diary-cookie", TEXT_OR("off", "NAME | off"), .check = conf_check_cookie, .example = "pushgate-diary",
         .preset = "off", .sentence = "Name of a cookie that carries the diary to the client's next connection."},
-    {SERVER(server.diary_keys), .key = "diary-cookie-key", OTHER("FILE", conf_set_diary_cookie_key), .example = "/etc/pushgate/diary.key",
+    {SERVER(server), .key = "diary-cookie-key", OTHER("FILE", conf_set_diary_cookie_key), .example = "/etc/pushgate/diary.key",
         .repeats = true,
         .sentence = "File with the secret that signs the cookie, 16 bytes or more. The first secret signs; cookies signed with a second "
         "one are still accepted, so that the secret can be changed."},
@@ -210,7 +221,7 @@ const struct conf_option conf_options[] = {
         "when the file of users changes."},
 
     /* ---- [listen NAME] ---- */
-    {LISTEN(address), .key = "address", OTHER("IP:PORT | *:PORT | unix:/PATH", conf_set_address), .suggest = suggest_address, .example = "127.0.0.1:8443",
+    {.section = CONF_SECTION_LISTEN, .key = "address", OTHER("IP:PORT | *:PORT | unix:/PATH", conf_set_address), .suggest = suggest_address, .example = "127.0.0.1:8443",
         .is_required = true, .sentence = "The address to listen on, such as 127.0.0.1:8443, [::1]:8443 or *:8443."},
     {LISTEN(mode), .key = "mode", CHOICE("gateway forward"), .example = "forward", .preset = "gateway",
         .sentence = "gateway: serves the hosts that have routes. forward: a proxy for clients that are configured to use it "
@@ -232,11 +243,12 @@ const struct conf_option conf_options[] = {
     {LISTEN(protocols), .key = "protocols", .example = "h2", .type = CONF_TYPE_BITS, .choices = "h2 http/1.1", .preset = "h2 http/1.1",
         .sentence = "What clients may speak. Over TLS, ALPN decides, and a client without ALPN speaks HTTP/1.1; in cleartext the first "
         "bytes do. http/1.1 stands for HTTP/1.0 too."},
-    {LISTEN(redirect_to_https), .key = "redirect-to-https", OTHER("no | yes | PORT", conf_set_redirect), .example = "yes", .preset = "no",
+    {.section = CONF_SECTION_LISTEN, .key = "redirect-to-https", .example = "yes", .preset = "no",
+        READ("no | yes | PORT", conf_read_redirect, "write no, yes or the port of the listener with the certificate"),
         .sentence = "Only without certificates. yes: each request is answered 308 (Permanent Redirect) to https with the same host, path "
         "and query; no origin is asked. PORT: the same, to this port; yes is 443."},
     {LISTEN(hsts), .key = "hsts", OTHER("off | TIME [include-subdomains] [preload]", conf_set_hsts), .suggest = suggest_hsts, .example = "365d include-subdomains",
-        .preset = "off",
+        .preset = "off", .right = "write off, or a time from 0s to 3650d with or without include-subdomains and preload",
         .sentence = "Only with certificates. Responses without a Strict-Transport-Security field (RFC 6797) get one: for this time, such "
         "as 365d, browsers use https alone for the host. include-subdomains: for the names below it too. preload: the owner agrees to the "
         "lists that browsers are shipped with. 0s: browsers forget it. Begin with a short time, since no browser asks again before it is "
@@ -299,22 +311,22 @@ const struct conf_option conf_options[] = {
     LIMITS_OF_BOTH(LISTEN, "client"),
 
     /* ---- [access NAME] ---- */
-    {ACCESS(rules), .key = "deny", .example = "path=/admin/*", ACCESS_RULE,
+    {ACCESS_RULE, .key = "deny", .example = "path=/admin/*",
         .sentence = "Requests that are answered 403, with conditions as those of allow. What a line does not name it does not look at."},
-    {ACCESS(rules), .key = "ask", .example = "path=/private/*", ACCESS_RULE,
+    {ACCESS_RULE, .key = "ask", .example = "path=/private/*",
         .sentence = "Requests that need a user: one without is answered 401, or 407 in forward mode. With a user the next lines decide."},
-    {ACCESS(rules), .key = "allow", .example = "client=192.0.2.0/24 path=/admin/*", ACCESS_RULE,
+    {ACCESS_RULE, .key = "allow", .example = "client=192.0.2.0/24 path=/admin/*",
         .sentence = "Requests that are taken. In forward mode a line has usual conditions in place of those that it does not name: "
         "client=private; address=global; port=80,443, and of CONNECT 443 alone. So a host that is allowed opens no private address."},
     {ACCESS(users), .key = "users", .example = "/etc/pushgate/users", .type = CONF_TYPE_FILE, .form = "FILE",
         .sentence = "The users and the hashes of their passwords, lines NAME:HASH as htpasswd -B writes them: bcrypt, or yescrypt, SHA-512 "
         "or SHA-256 of mkpasswd(1). A changed file is used within seconds, one with a mistake never. The user that workers run as must be "
         "able to read it."},
-    {ACCESS(realm), .key = "realm", .example = "home", .type = CONF_TYPE_TEXT, .preset = "pushgate", .form = "TEXT", .set = conf_set_realm,
+    {ACCESS(realm), .key = "realm", .example = "home", .type = CONF_TYPE_TEXT, .preset = "pushgate", .form = "TEXT", .check = conf_check_realm,
         .sentence = "What browsers show when they ask for a password."},
 
     /* ---- [origin NAME] ---- */
-    {ORIGIN(servers), .key = "server",
+    {.section = CONF_SECTION_ORIGIN, .key = "server",
         OTHER("https://HOST:PORT | http://HOST:PORT | https1://HOST:PORT | h2://HOST:PORT | h2c://HOST:PORT | h1+unix:/PATH | h2c+unix:/PATH | [SCHEME+]srv:NAME | demo: | forward: [weight=NUMBER] [backup] [down]", conf_set_server), .suggest = suggest_server,
         .repeats = true, .example = "http://127.0.0.1:8080", .is_required = true,
         .sentence = "A server of the origin; several lines, all with the same scheme, are a fleet. https: over TLS; ALPN decides whether "
@@ -326,7 +338,7 @@ const struct conf_option conf_options[] = {
         "demo:?think=150ms&rtt=40ms: it takes 150 ms to make its page, and is a round trip of 40 ms away. forward: for listeners with mode "
         "= forward: each request goes where it says itself. weight=NUMBER: its share of the requests, from 1 to 256; 1 if not given. "
         "backup: used while no other server is up. down: not used."},
-    {ORIGIN(chain.proxies), .key = "upstream-proxy",
+    {ORIGIN(chain), .key = "upstream-proxy",
         OTHER("http[s]://[USER[:PASSWORD]@]HOST:PORT [password-file=FILE] [NAME | *.NAME ...]", conf_set_upstream_proxy), .hides_user = true, .repeats = true,
         .example = "http://proxy.example.com:3128",
         .sentence = "For server = forward: a proxy that the requests go through. http://HOST:PORT is spoken to in cleartext, https:// over "
@@ -340,8 +352,8 @@ const struct conf_option conf_options[] = {
     {ORIGIN(balance.kind), .key = "balance", CHOICE("least round-robin"), .preset = "least",
         .sentence = "Which server gets a request, when there are several. least: of two drawn by weight the one with fewer open requests "
         "for its weight; round-robin: in turns, each as often as its weight says. Each worker counts its own."},
-    {ORIGIN(balance.hash), .key = "hash", OTHER("off | client | path | cookie NAME | header NAME", conf_set_hash), .example = "client",
-        .preset = "off",
+    {ORIGIN(balance), .key = "hash", .example = "client", .preset = "off",
+        READ("off | client | path | cookie NAME | header NAME", conf_read_hash, "write off, client, path, cookie NAME or header NAME"),
         .sentence = "Not off: in place of balance, requests with the same client address (IPv6: the same /64), path without query, cookie, "
         "or field of the request go to the same server, in all workers and after a restart. When a server leaves, only its requests move. "
         "A server that has a quarter more open requests than its share gets no more: they go to the next one, for each key always the "
@@ -349,7 +361,7 @@ const struct conf_option conf_options[] = {
     {ORIGIN(balance.slow_start), .key = "slow-start", .example = "30s", TIME(0), .preset = "0",
         .sentence = "A server that joins, or comes back, gets a tenth of its share at first, and all of it after this time. 0: all of it "
         "at once. What is there at the start begins with its whole share."},
-    {ORIGIN(balance.affinity_cookie), .key = "affinity-cookie", OTHER("NAME | off", conf_set_affinity_cookie), .example = "pushgate-server",
+    {ORIGIN(balance.affinity_cookie), .key = "affinity-cookie", TEXT_OR("off", "NAME | off"), .check = conf_check_cookie, .example = "pushgate-server",
         .preset = "off",
         .sentence = "Name of a cookie that keeps a client at the server that it had, while that one is in use, whatever balance and hash "
         "say. The first response sets it, and becomes private to its client (Cache-Control). Origins do not see it; give those that serve "
@@ -358,7 +370,7 @@ const struct conf_option conf_options[] = {
         .set = conf_set_tls_ca, .sentence = "Certificate authorities (PEM) that verify the origin's certificate. Not given: the system's."},
     {ORIGIN(tls_verify), .key = "tls-verify", SWITCH("no yes"), .preset = "yes",
         .sentence = "no: accept any certificate. Only for tests: it makes TLS useless."},
-    {ORIGIN(tls_name), .key = "tls-name", .example = "origin.example.com", .type = CONF_TYPE_TEXT, .form = "NAME", .set = conf_set_tls_name,
+    {ORIGIN(tls_name), .key = "tls-name", .example = "origin.example.com", .type = CONF_TYPE_TEXT, .form = "NAME", .check = conf_check_tls_name,
         .sentence = "The name to send as SNI and to verify. Not given: the host of each server."},
     {ORIGIN(push), .key = "push", CHOICE("auto accept refuse"), .preset = "auto",
         .sentence = "The SETTINGS_ENABLE_PUSH sent to an origin that speaks HTTP/2. auto: 1 on connections for requests whose pushes could "
@@ -366,7 +378,7 @@ const struct conf_option conf_options[] = {
     {ORIGIN(scheme), .key = "scheme", CHOICE("keep hop"), .preset = "keep",
         .sentence = "Scheme of requests to the origin (:scheme). keep: as the client sent it; hop: https over TLS, http in cleartext. A "
         "request in HTTP/1.1 carries no scheme."},
-    {ORIGIN(host_override), .key = "host", OTHER("keep | NAME[:PORT]", conf_set_host), .example = "app.internal:8080", .preset = "keep",
+    {ORIGIN(host_override), .key = "host", TEXT_OR("keep", "keep | NAME[:PORT]"), .check = conf_check_host, .example = "app.internal:8080", .preset = "keep",
         .sentence = "Host of requests to the origin (:authority, or Host in HTTP/1.1). keep: as the client sent it."},
     {ORIGIN(max_concurrent_pushes), .key = "max-concurrent-pushes", NUMBER(1, 100000), .preset = "1000",
         .sentence = "Most open pushed responses on one origin connection (SETTINGS_MAX_CONCURRENT_STREAMS)."},
@@ -394,7 +406,7 @@ const struct conf_option conf_options[] = {
         .sentence = "Connections to open in advance once the origin is in use."},
     {ORIGIN(max_queue), .key = "max-queue", NUMBER(0, 1000000), .preset = "10000",
         .sentence = "Most requests that may wait for a stream, or for an HTTP/1.1 connection, of any of the servers. More get 503."},
-    {ORIGIN(retry_budget), .key = "retry-budget", OTHER("0% ... 100%", conf_set_retry_budget), .example = "10%", .preset = "20%",
+    {ORIGIN(retry_budget), .key = "retry-budget", SHARE("0% ... 100%", 0), .right = "give a share from 0% to 100%", .example = "10%", .preset = "20%",
         .sentence = "The share of the origin's requests in each worker that may be sent again by a route's retry-on, so that retries do "
         "not multiply the load of servers that have too much; three a second may be beside. 0%: none. What no server has processed does "
         "not count."},
@@ -449,16 +461,16 @@ const struct conf_option conf_options[] = {
         .sentence = "The longest time that a server stays ejected."},
     {ORIGIN(eject.most), .key = "eject-most", NUMBER(1, 100), .preset = "50",
         .sentence = "Most servers of an origin that may be ejected at a time, in percent; of several servers one may be in any case."},
-    {ORIGIN(eject.failure_status), .key = "failure-status", OTHER("STATUS | STATUS-STATUS ...", conf_set_failure_status),
+    {ORIGIN(eject.failure_status), .key = "failure-status", STATUSES,
         .example = "500 502-504", .preset = "502 503 504",
         .sentence = "Statuses of responses that count as failures of the server. A status that clients can cause at will, such as 500 by a "
         "broken page, lets them eject servers."},
-    {ORIGIN(check.kind), .key = "health-check", OTHER("off | connect | /PATH", conf_set_health_check), .example = "/health",
-        .preset = "off",
+    {ORIGIN(check), .key = "health-check", .example = "/health", .preset = "off",
+        READ("off | connect | /PATH", conf_read_health_check, "write off, connect or the path to ask for, such as /health"),
         .sentence = "How pushgate finds out by itself whether a server works. connect: it connects, over TLS with the handshake; /PATH: it "
         "also sends a GET for this path. A server that fails gets no requests while another works. One worker checks, for all. Not for the "
         "demo site."},
-    {ORIGIN(check.host), .key = "health-host", OTHER("NAME[:PORT]", conf_set_health_host), .example = "app.example.com",
+    {ORIGIN(check.host), .key = "health-host", .type = CONF_TYPE_TEXT, .form = "NAME[:PORT]", .check = conf_check_health_host, .example = "app.example.com",
         .sentence = "Host of the requests of health-check. Not given: host, if that names one, else the host of server."},
     {ORIGIN(check.interval), .key = "health-interval", TIME(100 * USEC_PER_MSEC), .preset = "5s",
         .sentence = "Time between two checks of a server, give or take a tenth."},
@@ -468,8 +480,8 @@ const struct conf_option conf_options[] = {
         .sentence = "After so many passed checks in a row a server that failed gets requests again."},
     {ORIGIN(check.fall), .key = "health-fall", NUMBER(1, 100), .preset = "3",
         .sentence = "After so many failed checks in a row a server gets no requests."},
-    {ORIGIN(check.statuses), .key = "health-status", OTHER("STATUS | STATUS-STATUS ...", conf_set_health_status), .example = "200 204",
-        .preset = "200-399", .sentence = "Statuses with which a server passes a check."},
+    {ORIGIN(check.statuses), .key = "health-status", STATUSES, .example = "200 204", .preset = "200-399",
+        .sentence = "Statuses with which a server passes a check."},
     LIMITS_OF_BOTH(ORIGIN, "origin"),
     LIMITS_OF_ORIGINS(ORIGIN),
 
@@ -477,11 +489,11 @@ const struct conf_option conf_options[] = {
     {ROUTE(hosts, host_count), .key = "host", .example = "example.com *.example.com", .type = CONF_TYPE_LIST, .repeats = true,
         .check = conf_check_route_host, .suggest = suggest_host, .form = "NAME | *.NAME | * ...",
         .sentence = "Hosts of the requests. *.example.com: all names below example.com. Not given: any host."},
-    {.section = CONF_SECTION_ROUTE, .key = "host-file", OTHER("FILE", conf_set_host_file), .example = "hosts.txt", .repeats = true,
+    {ROUTE(hosts, host_count), .key = "host-file", LIST_FILE(conf_check_route_host), .example = "hosts.txt", .repeats = true,
         .sentence = "More hosts, one on each line of the file; # begins a comment. At most 100000 lines and 8 MiB. Read at the start."},
     {ROUTE(paths, path_count), .key = "path", .example = "/", .type = CONF_TYPE_LIST, .repeats = true, .check = conf_check_route_path, .suggest = suggest_path,
         .form = "/PATH ...", .sentence = "Path prefixes of whole segments: /api matches /api and /api/x, not /apix. Not given: /."},
-    {.section = CONF_SECTION_ROUTE, .key = "path-file", OTHER("FILE", conf_set_path_file), .example = "paths.txt", .repeats = true,
+    {ROUTE(paths, path_count), .key = "path-file", LIST_FILE(conf_check_route_path), .example = "paths.txt", .repeats = true,
         .sentence = "More path prefixes, one on each line of the file, as in host-file."},
     {ROUTE(methods, method_count), .key = "method", .example = "GET HEAD", .type = CONF_TYPE_LIST, .repeats = true,
         .check = conf_check_method, .form = "METHOD ...",
@@ -495,21 +507,22 @@ const struct conf_option conf_options[] = {
         .is_required = true,
         .sentence = "The [origin NAME] that the requests are sent to. Several with weights (a 90, b 10): each gets its part of the "
         "clients, by their addresses; a client stays with its origin. Not with redirect or answer."},
-    {.section = CONF_SECTION_ROUTE, .key = "rewrite", OTHER("/FROM /TO", conf_set_rewrite), .example = "/ /app",
+    {ROUTE_OPTION(rewrite), .key = "rewrite", .example = "/ /app",
+        READ("/FROM /TO", conf_read_rewrite, "write the beginning of the clients' paths, and that of the origin's in its place"),
         .sentence = "The origin gets paths that begin with /TO where the client's begin with /FROM; /TO may be /. Mapped back in Location, "
         "Content-Location, Link, Refresh, Path and Domain of Set-Cookie, and promised requests."},
     {ROUTE_OPTION(maps_referer), .key = "map-referer", SWITCH("no yes"), .preset = "no",
         .sentence = "yes: the origin gets Referer with its own scheme, host and path where it names the client's host, as it always gets "
         "Destination (COPY and MOVE of WebDAV). no: as the client sent it."},
-    {.section = CONF_SECTION_ROUTE, .key = "redirect", OTHER("[STATUS] TARGET", conf_set_route_redirect),
+    {ROUTE_OPTION(redirect), .key = "redirect", OTHER("[STATUS] TARGET", conf_set_route_redirect),
         .example = "301 https://www.example.com{path}{query}",
         .sentence = "In place of origin: requests are answered with this Location, and with 301, 302, 303, 307 or 308 (the default). "
         "{host}, {path}, {query} (with its ?) and {rest} (what follows the route's path, with the query) are those of the request."},
-    {.section = CONF_SECTION_ROUTE, .key = "answer", OTHER("STATUS [FILE]", conf_set_route_answer), .example = "503",
+    {ROUTE_OPTION(answer), .key = "answer", OTHER("STATUS [FILE]", conf_set_route_answer), .example = "503",
         .sentence = "In place of origin: requests are answered with this status, and with the file, of at most 64 KiB, read at the start. "
         "Its ending tells its type: .html, .txt or .json."},
     {ROUTE_OPTION(retry_on), .key = "retry-on", OTHER("off | lost | late | 500 ... 599 ...", conf_set_retry_on), .example = "lost 502 503",
-        .preset = "lost",
+        .preset = "lost", .right = "write off, or any of lost, late and 500 to 599",
         .sentence = "After what a request is sent again, to another server, though the first one may have processed it: only with an "
         "idempotent method (not POST or PATCH), and while nothing of its body has left. What no server has processed is always sent again. "
         "Calls of gRPC, tunnels and subscriptions are not sent again otherwise.\n"
@@ -533,7 +546,7 @@ const struct conf_option conf_options[] = {
     {ROUTE_OPTION(streaming), .key = "streaming", SWITCH("no yes"), .preset = "no",
         .sentence = "yes: uploads without content-length are streams of messages: the client may be silent before the end. "
         "response-timeout counts from the end of the upload. Calls of gRPC always stream."},
-    {ROUTE_OPTION(request_buffer), .key = "request-buffer", OTHER("off | SIZE", conf_set_request_buffer), .example = "128k",
+    {ROUTE_OPTION(request_buffer), .key = "request-buffer", READ("off | SIZE", conf_read_request_buffer, "write off, or a size of at most 1G"), .example = "128k",
         .sentence = "A request to a server in HTTP/1.1 is sent when its body has wholly come, if that has at most this size; a larger one "
         "as it comes. So a slow upload takes no connection. At most stream-window of the listener counts. Not given: 64k, and only with "
         "content-length and without Expect: 100-continue, which the origin answers; with this option pushgate does. Calls of gRPC, uploads "
@@ -571,8 +584,7 @@ const struct conf_option conf_options[] = {
         "by=field:NAME: each value of a field of the request; a request without the field counts by client.\n"
         "by=all: all requests of the route together.\n"
         "shadow: nothing is refused; what would be is counted and logged."},
-    {.section = CONF_SECTION_ROUTE, .key = "subscription", .offset = offsetof(struct conf_route, subscription), SWITCH("no yes"),
-        .preset = "no",
+    {ROUTE_OPTION(subscription), .key = "subscription", SWITCH("no yes"), .preset = "no",
         .sentence = "yes: a GET here waits for pushes (RFC 8030, event feeds). It may be answered late or never while its pushes come, it "
         "may have any number of them, and it gets an origin connection of its own, which is not read from while the client is slow, so "
         "that no push is lost."},
@@ -648,9 +660,9 @@ const struct conf_option conf_options[] = {
     {PUSH(save_data), .key = "save-data", CHOICE("any no yes"), .preset = "any", .sentence = "Whether the request has Save-Data: on."},
     {PUSH(navigation), .key = "navigation", CHOICE("any no yes"), .preset = "any",
         .sentence = "Whether the request loads a page (Sec-Fetch-Mode: navigate). A request without that field matches neither yes nor no."},
-    {PUSH(rtt_usec), .key = "rtt", OTHER("<TIME | >TIME", conf_set_rtt), .suggest = suggest_rtt, .example = "<80ms",
+    {.section = CONF_SECTION_PUSH, .key = "rtt", READ("<TIME | >TIME", conf_read_rtt, NULL), .suggest = suggest_rtt, .example = "<80ms",
         .sentence = "The round-trip time of the client's connection, such as <80ms; at most 60s."},
-    {PUSH(share), .key = "share", OTHER("0.01% ... 100%", conf_set_share), .suggest = suggest_percent, .example = "10%", .preset = "100%",
+    {PUSH(share), .key = "share", SHARE("0.01% ... 100%", 1), .suggest = suggest_percent, .example = "10%", .preset = "100%",
         .sentence = "The share of requests that the rule applies to. It depends on client, host and path, so that a repeated request gets "
         "the same decision."},
     {PUSH(action), .key = "action", .example = "forward", CHOICE("forward drop hold hint hint+hold"), .is_required = true,
@@ -670,7 +682,7 @@ const struct conf_option conf_options[] = {
         .sentence = "A push whose response has another status is cancelled. Not given: any status."},
     {PUSH(media_types), .key = "content-type", .example = "text/css image/*", PATTERNS_NOCASE, .check = conf_check_media_glob, .suggest = suggest_media_type,
         .form = "TYPE/SUBTYPE ...", .sentence = "A push whose response has another content-type, or none, is cancelled. Not given: any."},
-    {PUSH(urgency), .key = "urgency", OTHER("auto | after | before | interleaved | 0 ... 7", conf_set_urgency), .example = "1",
+    {PUSH(urgency), .key = "urgency", READ("auto | after | before | interleaved | 0 ... 7", conf_read_urgency, NULL), .example = "1",
         .preset = "auto",
         .sentence = "The urgency of the pushed response (RFC 9218): 0 is the most urgent, 7 the least.\n"
         "auto: after its parent.\n"
@@ -685,7 +697,7 @@ const struct conf_option conf_options[] = {
         .sentence = "Which requests get hints. navigating: only HTTP/2 requests that load a page, as browsers ignore hints for others.\n"
         "all: all requests but those in HTTP/1.0. Over HTTP/1.1 a 103 (Early Hints) of pushgate's own goes out by a rule that says all, "
         "and not otherwise: many clients mishandle it there. That of the origin is passed on; interim = no keeps it back."},
-    {PUSH(min_used), .key = "min-used", OTHER("0% ... 100%", conf_set_min_used), .suggest = suggest_percent, .example = "20%", .preset = "0%",
+    {PUSH(min_used), .key = "min-used", SHARE("0% ... 100%", 0), .suggest = suggest_percent, .example = "20%", .preset = "0%",
         .sentence = "The rule pauses if clients use a smaller share of its pushes than this; later it tries a few pushes again. 0%: it "
         "never pauses."},
     {PUSH(min_sample), .key = "min-sample", NUMBER(1, 1000000), .preset = "100",
@@ -727,7 +739,7 @@ const struct conf_option conf_options[] = {
         .count_offset = offsetof(struct conf_preload, manifest_count), .form = "FILE",
         .sentence = "A push manifest (JSON). It is reread when it changes. One that cannot be used is a warning at the start and empty "
         "until it is good; later what was read before stays."},
-    {PRELOAD(adds), .key = "add",
+    {.section = CONF_SECTION_PRELOAD, .key = "add",
         OTHER("/PATH [as=WORD] [type=TYPE] [crossorigin=WORD] [fetchpriority=WORD] [\"media=QUERY\"]", conf_set_add), .has_words = true,
         .example = "/app.css as=style", .repeats = true,
         .sentence = "A resource to offer with each request, before the origin has answered."},

@@ -46,7 +46,7 @@ bool conf_has_default(const struct conf_loader *l, const char *key)
 	return s && conf_option_line(s, key) != 0;
 }
 
-bool conf_has_default_deed(const struct conf_loader *l)
+bool conf_has_default_action(const struct conf_loader *l)
 {
 	return conf_has_default(l, "origin") || conf_has_default(l, "redirect") ||
 	       conf_has_default(l, "answer");
@@ -64,7 +64,7 @@ void conf_note_default(struct conf_loader *l, const struct conf_option *o, struc
 	l->last_default = d;
 }
 
-bool conf_is_deed(const struct conf_option *o)
+bool conf_is_route_action(const struct conf_option *o)
 {
 	for (size_t i = 0; i < GROUP_MOST; i++)
 		if (strcmp(o->key, groups[2][i]) == 0)

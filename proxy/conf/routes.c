@@ -43,23 +43,23 @@ static void find_origins(struct conf_loader *l, const struct conf_section *s)
 }
 
 /* origin, redirect and answer exclude each other; that one of them is there has been checked. */
-static void check_one_deed(struct conf_loader *l, const struct conf_section *s)
+static void check_one_action(struct conf_loader *l, const struct conf_section *s)
 {
-	static const char *const deeds[] = {"origin", "redirect", "answer"};
+	static const char *const actions[] = {"origin", "redirect", "answer"};
 	const char *first = NULL;
 	uint32_t first_line = 0;
 
-	for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++) {
-		uint32_t line = conf_option_line(s, deeds[i]);
+	for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+		uint32_t line = conf_option_line(s, actions[i]);
 		if (line == 0)
 			continue;
 		if (first) {
 			conf_mistake(l, s->file, line > first_line ? line : first_line,
 			    "%s has %s and %s; keep one of them", conf_section_title(l, s), first,
-			    deeds[i]);
+			    actions[i]);
 			return;
 		}
-		first = deeds[i];
+		first = actions[i];
 		first_line = line;
 	}
 }
@@ -179,7 +179,7 @@ static void check_order(struct conf_loader *l, const struct conf_section *s)
 void conf_check_routes(struct conf_loader *l, struct conf_section *s)
 {
 	find_origins(l, s);
-	check_one_deed(l, s);
+	check_one_action(l, s);
 	conf_check_forward_default(l, s);
 }
 
@@ -187,7 +187,7 @@ void conf_check_route(struct conf_loader *l, struct conf_section *s)
 {
 	find_origins(l, s);
 	conf_check_forward_route(l, s);
-	check_one_deed(l, s);
+	check_one_action(l, s);
 	check_rewrite(l, s);
 	check_order(l, s);
 }

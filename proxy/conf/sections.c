@@ -13,12 +13,12 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
 	"conditions all hold decides. A request that no line takes is denied (403). Conditions: "
 	"client=ADDRESS[/BITS], any, private (private networks, loopback, unix sockets) or unix. "
 	"user=NAME; * is any user. path=PATTERN with * and ?, without query; it is held against "
-	"the "
-	"path as sent and as a server may decode it: allow needs both, deny and ask one of them. "
-	"method=METHOD. time=DAYS/HOURS in local time: mon-fri/08:00-18:00, sat, 22:00-06:00. "
-	"host=NAME, *.NAME or an address: the host that is asked for; host-file=FILE has one on "
-	"each line. In forward mode alone address=ADDRESS[/BITS], any or global: what is connected "
-	"to; and port=N or N-M. Values are separated by commas; all stands for no condition."},
+	"the path as sent and as a server may decode it: allow needs both, deny and ask one of "
+	"them. method=METHOD. time=DAYS/HOURS in local time: mon-fri/08:00-18:00, sat, "
+	"22:00-06:00. host=NAME, *.NAME or an address: the host that is asked for; host-file=FILE "
+	"has one on each line. In forward mode alone address=ADDRESS[/BITS], any or global: what "
+	"is connected to; and port=N or N-M. Values are separated by commas; all stands for no "
+	"condition."},
     [CONF_SECTION_ORIGIN] = {"origin", true, sizeof(struct conf_origin),
 	"A server that requests are sent to, with the settings and limits of these connections."},
     [CONF_SECTION_ROUTE] = {"route", true, sizeof(struct conf_route),
@@ -27,15 +27,14 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
     [CONF_SECTION_ROUTES] = {"routes", false, sizeof(struct conf_route),
 	"Defaults for the routes: each option of [route NAME] may stand here, wherever the section "
 	"is in the file. An option that a route gives replaces the default, also that of a list; "
-	"one without a value (upgrade =) takes it away. host and host-file replace each other, "
-	"and so do path and path-file; and origin, redirect and answer. Changes of fields are made "
+	"one without a value (upgrade =) takes it away. host and host-file replace each other, and "
+	"so do path and path-file; and origin, redirect and answer. Changes of fields are made "
 	"before those of the route. limit-requests counts for each route by itself. Routes whose "
 	"origin has server = forward: take no defaults. At most one section."},
     [CONF_SECTION_PUSH] = {"push", true, sizeof(struct policy_rule),
 	"A rule that decides about pushes. Rules are tried in the order of the file; the first "
-	"whose "
-	"conditions all match decides. A condition that is not given always matches; one with "
-	"several values matches if one of them does."},
+	"whose conditions all match decides. A condition that is not given always matches; one "
+	"with several values matches if one of them does."},
     [CONF_SECTION_PRELOAD] = {"preload", true, sizeof(struct conf_preload),
 	"Pushes that pushgate itself offers: for which requests, and from which sources. All "
 	"sections whose conditions match are used; the [push] rules decide on each offered push."},

@@ -14,30 +14,16 @@
 /* RFC 1035 2.3.4, in text. */
 enum { HOST_BYTES = 253 };
 
-static bool bad_server(struct conf_loader *l, struct slice value, const char *wrong)
+/* ---- the URL: one function for each form. It returns NULL, or what is wrong with the rest of the URL ---- */
+
+typedef const char *read_server(
+    struct conf_loader *l, struct conf_origin_server *s, struct slice rest);
+
+static const char *read_unix(struct conf_loader *l, struct conf_origin_server *s, struct slice rest)
 {
-	return conf_bad_value(l, value, wrong,
-	    "write https://HOST:PORT, http://HOST:PORT, https1://HOST:PORT, h2://HOST:PORT, "
-	    "h2c://HOST:PORT, "
-	    "h1+unix:/PATH, h2c+unix:/PATH, srv:NAME, demo: or forward:, and behind it "
-	    "weight=NUMBER, "
-	    "backup or down");
-}
-
-/* ---- the URL: one function for each form ---- */
-
-struct server_scheme;
-typedef bool read_server(struct conf_loader *l, struct conf_origin_server *s, struct slice value,
-    struct slice rest, enum conf_origin_kind kind);
-
-static bool read_unix(struct conf_loader *l, struct conf_origin_server *s, struct slice value,
-    struct slice rest, enum conf_origin_kind kind)
-{
-	(void)kind;
 	/* net_address_parse reads "unix:/path". */
 	struct slice text = arena_printf(&l->conf->arena, "unix:%.*s", SLICE_ARG(rest));
-	const char *wrong = net_address_parse(text, &s->address);
-	return wrong ? bad_server(l, value, wrong) : true;
+	return net_address_parse(text, &s->address);
 }
 
 const char *conf_read_host_port(
@@ -67,12 +53,14 @@ const char *conf_read_host_port(
 	return NULL;
 }
 
-static bool read_tcp(struct conf_loader *l, struct conf_origin_server *s, struct slice value,
-    struct slice rest, enum conf_origin_kind kind)
+static const char *read_tls(struct conf_loader *l, struct conf_origin_server *s, struct slice rest)
 {
-	struct slice scheme = kind == CONF_ORIGIN_TLS ? SLICE("https") : SLICE("http");
-	const char *wrong = conf_read_host_port(l, s, rest, scheme);
-	return wrong ? bad_server(l, value, wrong) : true;
+	return conf_read_host_port(l, s, rest, SLICE("https"));
+}
+
+static const char *read_tcp(struct conf_loader *l, struct conf_origin_server *s, struct slice rest)
+{
+	return conf_read_host_port(l, s, rest, SLICE("http"));
 }
 
 /* Takes "_http." or "_tcp." from the front of a name. */
@@ -87,57 +75,51 @@ static bool take_label(struct slice *name, struct slice *label)
 }
 
 /* RFC 2782: _Service._Proto.Name. A certificate is for the name that was asked for (RFC 6125 2.3). */
-static bool read_srv(struct conf_loader *l, struct conf_origin_server *s, struct slice value,
-    struct slice rest, enum conf_origin_kind kind)
+static const char *read_srv(struct conf_loader *l, struct conf_origin_server *s, struct slice rest)
 {
 	struct slice domain = rest, service, transport;
 	struct http_authority a;
 
-	(void)kind;
 	if (!take_label(&domain, &service) || !take_label(&domain, &transport) ||
 	    !slice_equal_nocase(transport, SLICE("_tcp")) || domain.len > HOST_BYTES ||
 	    rest.len > HOST_BYTES || !value_is_dns_name(rest) ||
 	    !http_authority_parse(domain, SLICE("http"), &a) || a.port_given)
-		return bad_server(l, value, "it is not srv:_SERVICE._tcp.NAME");
+		return "it is not srv:_SERVICE._tcp.NAME";
 	s->host = conf_copy(l, rest);
 	s->tls_name = conf_copy(l, domain);
 	s->is_srv = true;
-	return true;
+	return NULL;
 }
 
 /* What may follow "demo:?": think=TIME, rtt=TIME. */
-static bool read_demo(struct conf_loader *l, struct conf_origin_server *s, struct slice value,
-    struct slice rest, enum conf_origin_kind kind)
+static const char *read_demo(struct conf_loader *l, struct conf_origin_server *s, struct slice rest)
 {
-	(void)kind;
+	(void)l;
 	if (rest.len > 0 && (rest.len == 1 || rest.ptr[0] != '?'))
-		return bad_server(l, value, "only ?think=TIME&rtt=TIME may follow demo:");
+		return "only ?think=TIME&rtt=TIME may follow demo:";
 	while (rest.len > 0) {
 		rest = slice_from(rest, 1);
 		struct slice pair = slice_sub(rest, 0, slice_find(rest, '&'));
 		rest = slice_from(rest, pair.len);
-		size_t equals = slice_find(pair, '=');
-		struct slice name = slice_sub(pair, 0, equals);
-		struct slice text = slice_from(pair, equals < pair.len ? equals + 1 : pair.len);
+		struct slice name = slice_sub(pair, 0, slice_find(pair, '='));
 		bool is_think = slice_equal(name, SLICE("think"));
 		usec span;
 		if (!is_think && !slice_equal(name, SLICE("rtt")))
-			return bad_server(l, value, "the demo site knows only think and rtt");
-		if (!value_time(text, &span) || span > LIMIT_DEMO_DELAY_USEC)
-			return bad_server(
-			    l, value, "think and rtt take a time of at most 60s, such as 150ms");
+			return "the demo site knows only think and rtt";
+		if (!value_time(slice_from(pair, name.len + 1), &span) ||
+		    span > LIMIT_DEMO_DELAY_USEC)
+			return "think and rtt take a time of at most 60s, such as 150ms";
 		*(is_think ? &s->demo_think : &s->demo_rtt) = span;
 	}
-	return true;
+	return NULL;
 }
 
 /* "forward:": there is no server before a request names one. */
-static bool read_forward(struct conf_loader *l, struct conf_origin_server *s, struct slice value,
-    struct slice rest, enum conf_origin_kind kind)
+static const char *read_forward(
+    struct conf_loader *l, struct conf_origin_server *s, struct slice rest)
 {
-	(void)s;
-	(void)kind;
-	return rest.len == 0 || bad_server(l, value, "nothing may follow forward:");
+	(void)l, (void)s;
+	return rest.len == 0 ? NULL : "nothing may follow forward:";
 }
 
 static const struct server_scheme {
@@ -146,10 +128,10 @@ static const struct server_scheme {
 	uint32_t protocols;
 	read_server *read;
 } server_schemes[] = {
-    {SLICE_INIT("https://"), CONF_ORIGIN_TLS, CONF_HTTP2 | CONF_HTTP1, read_tcp},
-    {SLICE_INIT("https1://"), CONF_ORIGIN_TLS, CONF_HTTP1, read_tcp},
+    {SLICE_INIT("https://"), CONF_ORIGIN_TLS, CONF_HTTP2 | CONF_HTTP1, read_tls},
+    {SLICE_INIT("https1://"), CONF_ORIGIN_TLS, CONF_HTTP1, read_tls},
     {SLICE_INIT("http://"), CONF_ORIGIN_PLAIN, CONF_HTTP1, read_tcp},
-    {SLICE_INIT("h2://"), CONF_ORIGIN_TLS, CONF_HTTP2, read_tcp},
+    {SLICE_INIT("h2://"), CONF_ORIGIN_TLS, CONF_HTTP2, read_tls},
     {SLICE_INIT("h2c://"), CONF_ORIGIN_PLAIN, CONF_HTTP2, read_tcp},
     {SLICE_INIT("h1+unix:"), CONF_ORIGIN_PLAIN, CONF_HTTP1, read_unix},
     {SLICE_INIT("h2c+unix:"), CONF_ORIGIN_PLAIN, CONF_HTTP2, read_unix},
@@ -189,37 +171,28 @@ static struct slice behind_prefix(const struct server_scheme *scheme, struct sli
 
 /* ---- the words behind it ---- */
 
-static bool read_weight(
-    struct conf_loader *l, struct conf_origin_server *s, struct slice value, struct slice text)
-{
-	uint64_t weight = 0;
-	if (!slice_to_number(text, LIMIT_SERVER_WEIGHT, &weight) || weight == 0)
-		return bad_server(l, value, "a weight is a number from 1 to 256");
-	s->weight = (uint32_t)weight;
-	return true;
-}
-
-static bool read_words(
-    struct conf_loader *l, struct conf_origin_server *s, struct slice value, struct slice rest)
+static const char *read_words(struct conf_origin_server *s, struct slice rest)
 {
 	static const struct slice weight = SLICE_INIT("weight=");
-	while (rest.len > 0) {
-		size_t at = slice_find(rest, ' ');
-		struct slice word = slice_sub(rest, 0, at);
-		rest = slice_from(rest, at < rest.len ? at + 1 : at);
-		if (word.len == 0)
-			continue;
+	struct slice word;
+	while ((rest = slice_trim(rest)).len > 0) {
+		word = slice_sub(rest, 0, slice_find(rest, ' '));
+		rest = slice_from(rest, word.len);
+		uint64_t number = 0;
 		if (slice_equal(word, SLICE("backup")))
 			s->is_backup = true;
 		else if (slice_equal(word, SLICE("down")))
 			s->is_down = true;
 		else if (!slice_starts_with(word, weight))
-			return bad_server(
-			    l, value, "a server may have weight=NUMBER, backup and down behind it");
-		else if (!read_weight(l, s, value, slice_from(word, weight.len)))
-			return false;
+			return "a server may have weight=NUMBER, backup and down behind it";
+		else if (!slice_to_number(
+			     slice_from(word, weight.len), LIMIT_SERVER_WEIGHT, &number) ||
+			 number == 0)
+			return "a weight is a number from 1 to 256";
+		else
+			s->weight = (uint32_t)number;
 	}
-	return true;
+	return NULL;
 }
 
 /* ---- the line ---- */
@@ -285,11 +258,16 @@ bool conf_set_server(struct conf_loader *l, void *object, struct slice value)
 	const struct server_scheme *scheme = scheme_of(url);
 
 	s.text = conf_copy(l, url);
-	if (!scheme)
-		return bad_server(l, value, what_is_wrong_with_scheme(url));
-	if (!scheme->read(l, &s, value, behind_prefix(scheme, url), scheme->kind) ||
-	    !read_words(l, &s, value, slice_from(value, url.len)) ||
-	    !fits_others(l, o, scheme, s.text))
+	const char *wrong = scheme ? scheme->read(l, &s, behind_prefix(scheme, url))
+				   : what_is_wrong_with_scheme(url);
+	if (!wrong)
+		wrong = read_words(&s, slice_from(value, url.len));
+	if (wrong)
+		return conf_bad_value(l, value, wrong,
+		    "write https://HOST:PORT, http://HOST:PORT, https1://HOST:PORT, "
+		    "h2://HOST:PORT, h2c://HOST:PORT, h1+unix:/PATH, h2c+unix:/PATH, srv:NAME, "
+		    "demo: or forward:, and behind it weight=NUMBER, backup or down");
+	if (!fits_others(l, o, scheme, s.text))
 		return false;
 	o->kind = scheme->kind;
 	o->protocols = scheme->protocols;

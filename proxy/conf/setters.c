@@ -1,48 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Setters and checks for options whose value needs more than its type: addresses, servers,
- * certificates, users. Each reports a mistake at the line that is being read.
+ * Setters and checks of [server] and [listen], for options whose value needs more than its type. Each reports a
+ * mistake at the line that is being read, or says only whether the value is good (option.h).
  */
 #include "proxy/conf/setters.h"
 #include "proxy/base/ascii.h"
+#include "proxy/conf/suggest.h"
 #include "proxy/conf/value.h"
-#include "proxy/http/authority.h"
-#include "proxy/http/head.h"
 #include "proxy/limits.h"
+#include "proxy/log_fields.h"
 #include <pwd.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #define SHOWN(s) SLICE_ARG(slice_sub((s), 0, 80))
 
-/* RFC 1035 2.3.4, in text. */
-enum { HOST_BYTES = 253 };
-
 /* ---- [server] ---- */
 
-bool conf_set_workers(struct conf_loader *l, void *object, struct slice value)
+bool conf_read_workers(struct conf_loader *l, void *at, struct slice value)
 {
-	struct conf *c = object;
 	uint64_t number = 0;
 
+	(void)l;
 	if (!slice_equal(value, SLICE("auto")) &&
 	    (!slice_to_number(value, 256, &number) || number == 0))
-		return conf_bad_value(l, value, NULL, "write auto or a number from 1 to 256");
-	c->server.workers = (uint32_t)number;
+		return false;
+	*(uint32_t *)at = (uint32_t)number;
 	return true;
 }
 
-bool conf_set_user(struct conf_loader *l, void *object, struct slice value)
+bool conf_set_user(struct conf_loader *l, void *at, struct slice value)
 {
-	struct conf *c = object;
-
-	if (l->opens_files && !getpwnam(c->server.user)) {
-		conf_mistake_here(l,
-		    "there is no user '%.*s'; name an existing user or remove the line",
-		    SHOWN(value));
-		return false;
-	}
-	return true;
+	if (!l->opens_files || getpwnam(*(const char **)at))
+		return true;
+	conf_mistake_here(
+	    l, "there is no user '%.*s'; name an existing user or remove the line", SHOWN(value));
+	return false;
 }
 
 /* Words that other programs take for a file: here each would become a file of this name. */
@@ -53,103 +46,65 @@ static bool is_word(struct slice value)
 }
 
 /* Sets NULL for "off", "-" for "-", and a path for anything else. */
-static bool set_log(struct conf_loader *l, const char **log, struct slice value)
+bool conf_read_log(struct conf_loader *l, void *at, struct slice value)
 {
-	*log = NULL;
-	if (slice_equal(value, SLICE("off")))
-		return true;
 	if (is_word(value))
-		return conf_bad_value(l, value, NULL, "write -, off or the path of a file");
-	*log = slice_equal(value, SLICE("-")) ? "-" : conf_path(l, value);
+		return false;
+	*(const char **)at = slice_equal(value, SLICE("off")) ? NULL
+			     : slice_equal(value, SLICE("-")) ? "-"
+							      : conf_path(l, value);
 	return true;
 }
 
-bool conf_set_access_log(struct conf_loader *l, void *object, struct slice value)
+/* "unix:/PATH" and "127.0.0.1:9090" are addresses of [listen], and no paths. */
+const char *conf_check_socket(struct slice path)
 {
-	return set_log(l, &((struct conf *)object)->server.access_log, value);
-}
-
-bool conf_set_error_log(struct conf_loader *l, void *object, struct slice value)
-{
-	return set_log(l, &((struct conf *)object)->server.error_log, value);
-}
-
-bool conf_set_learned_file(struct conf_loader *l, void *object, struct slice value)
-{
-	struct conf *c = object;
-	c->server.learned_file = slice_equal(value, SLICE("off")) ? NULL : conf_path(l, value);
-	return true;
-}
-
-bool conf_set_status_socket(struct conf_loader *l, void *object, struct slice value)
-{
-	struct conf *c = object;
-	size_t most = sizeof((struct sockaddr_un *)NULL)->sun_path - 1;
 	struct net_address a;
+	return is_word(path) || !net_address_parse(path, &a) ? "write off or the path of a socket"
+							     : NULL;
+}
 
-	/* "unix:/PATH" and "127.0.0.1:9090" are addresses of [listen], and no paths. */
-	c->server.status_socket = NULL;
-	if (is_word(value) || !net_address_parse(value, &a))
-		return conf_bad_value(l, value, NULL, "write off or the path of a socket");
-	c->server.status_socket = slice_equal(value, SLICE("off")) ? NULL : conf_path(l, value);
-	if (!c->server.status_socket || strlen(c->server.status_socket) <= most)
+bool conf_set_status_socket(struct conf_loader *l, void *at, struct slice value)
+{
+	const char *path = *(const char **)at;
+	size_t most = sizeof((struct sockaddr_un *)NULL)->sun_path - 1;
+
+	(void)value;
+	if (!path || strlen(path) <= most)
 		return true;
 	conf_mistake_here(
 	    l, "the path of status-socket is longer than %zu bytes; choose a shorter one", most);
 	return false;
 }
 
-bool conf_set_pseudonym(struct conf_loader *l, void *object, struct slice value)
+const char *conf_check_pseudonym(struct slice name)
 {
-	(void)object;
-	if (!value_is_name(value))
-		return conf_bad_value(l, value, NULL, "use letters, digits, '.', '_' and '-'");
-	return true;
+	return value_is_name(name) ? NULL : "use letters, digits, '.', '_' and '-'";
 }
 
-bool conf_set_cookie(struct conf_loader *l, const char **name, struct slice value)
+const char *conf_check_cookie(struct slice name)
 {
-	bool is_off = slice_equal(value, SLICE("off"));
-
-	if (!is_off && !ascii_is_token(value))
-		return conf_bad_value(l, value, NULL, "write off or a cookie's name");
-	*name = is_off ? NULL : conf_copy(l, value);
-	return true;
+	return ascii_is_token(name) ? NULL : "write off or a cookie's name";
 }
 
-bool conf_set_diary_cookie(struct conf_loader *l, void *object, struct slice value)
-{
-	return conf_set_cookie(l, &((struct conf *)object)->server.diary_cookie, value);
-}
-
-/* Reads a secret of 16 to 1024 bytes, without a newline at its end. */
+/* A secret of 16 to 1024 bytes, without a newline at its end. */
 static bool read_secret(struct conf_loader *l, const char *path, struct slice *secret)
 {
-	char bytes[1026];
-	FILE *in = fopen(path, "re");
-	size_t n = in ? fread(bytes, 1, sizeof bytes, in) : 0;
-
-	if (!in || ferror(in)) {
-		conf_no_file(l, "diary-cookie-key", path, "name a readable file");
-	} else {
-		if (n > 0 && bytes[n - 1] == '\n')
-			n--;
-		if (n >= 16 && n <= 1024)
-			*secret = arena_copy(&l->conf->arena, slice_of(bytes, n));
-		else
-			conf_mistake_here(l,
-			    "the diary-cookie-key file '%s' has %s bytes; write 16 to 1024 random "
-			    "bytes into it",
-			    path, n < 16 ? "too few" : "too many");
-	}
-	if (in)
-		fclose(in);
-	return secret->len > 0;
+	if (!conf_read_bytes(l, "diary-cookie-key", path, 1025, secret))
+		return false;
+	if (secret->len > 0 && secret->ptr[secret->len - 1] == '\n')
+		secret->len--;
+	if (secret->len >= 16 && secret->len <= 1024)
+		return true;
+	conf_mistake_here(l,
+	    "the diary-cookie-key file '%s' has %s bytes; write 16 to 1024 random bytes into it",
+	    path, secret->len < 16 ? "too few" : "too many");
+	return false;
 }
 
-bool conf_set_diary_cookie_key(struct conf_loader *l, void *object, struct slice value)
+bool conf_set_diary_cookie_key(struct conf_loader *l, void *at, struct slice value)
 {
-	struct conf_server *server = &((struct conf *)object)->server;
+	struct conf_server *server = at;
 
 	if (server->diary_key_count == POLICY_COOKIE_KEYS) {
 		conf_mistake_here(l,
@@ -159,6 +114,114 @@ bool conf_set_diary_cookie_key(struct conf_loader *l, void *object, struct slice
 	}
 	struct slice *secret = &server->diary_keys[server->diary_key_count++];
 	return !l->opens_files || read_secret(l, conf_path(l, value), secret);
+}
+
+/* ---- [server]: the access log ---- */
+
+#define NAME(name, ...) SLICE_INIT(#name),
+static const struct slice names[LOG_FIELD_COUNT] = {LOG_FIELDS(NAME)};
+#undef NAME
+
+static const uint64_t every_field = LOG_FIELD_BIT(COUNT) - 1;
+
+/* The field's bit. 0: there is no such field, which has been reported. */
+static uint64_t bit_of(struct conf_loader *l, struct slice word)
+{
+	struct suggestion s = suggest_for(word);
+
+	for (size_t i = 0; i < LOG_FIELD_COUNT; i++) {
+		if (slice_equal(word, names[i]))
+			return UINT64_C(1) << i;
+		suggest_compare(&s, names[i], &names[i]);
+	}
+	const struct slice *near = s.item;
+	if (near)
+		conf_mistake_here(l, "the access log has no field '%.*s'; did you mean '%.*s'?",
+		    SHOWN(word), SLICE_ARG(*near));
+	else
+		conf_mistake_here(
+		    l, "the access log has no field '%.*s'; docs/LOG.md names them", SHOWN(word));
+	return 0;
+}
+
+/* Either names, or `all` and then names with '-' before them. */
+bool conf_set_log_fields(struct conf_loader *l, void *at, struct slice value)
+{
+	struct slice rest = value, word;
+	bool is_first = true, is_all = false, is_good = true;
+	uint64_t fields = 0;
+
+	for (; conf_next_word(l, &rest, &word, &is_good); is_first = false) {
+		if (is_first && slice_equal(word, SLICE("all"))) {
+			is_all = true;
+			fields = every_field;
+			continue;
+		}
+		if (is_all != slice_starts_with(word, SLICE("-")))
+			return conf_bad_value(
+			    l, word, NULL, "write names, or all and what to leave out");
+		uint64_t bit = bit_of(l, is_all ? slice_from(word, 1) : word);
+		if (bit == 0)
+			return false;
+		fields = is_all ? fields & ~bit : fields | bit;
+	}
+	if (is_good && fields == 0)
+		conf_mistake_here(
+		    l, "log-fields leaves no field; write all, or the names of fields");
+	*(uint64_t *)at = every_field & ~fields;
+	return is_good && fields != 0;
+}
+
+bool conf_read_log_sample(struct conf_loader *l, void *at, struct slice value)
+{
+	uint64_t number;
+
+	(void)l;
+	if (!slice_starts_with(value, SLICE("1/")) ||
+	    !slice_to_number(slice_from(value, 2), 1000000, &number) || number == 0)
+		return false;
+	*(uint32_t *)at = (uint32_t)number;
+	return true;
+}
+
+/* ---- [server]: names ---- */
+
+enum { DNS_PORT = 53 };
+
+/* ADDRESS, [ADDRESS], ADDRESS:PORT or [ADDRESS]:PORT. */
+static bool read_resolver(struct slice word, struct net_address *a)
+{
+	struct slice bare = word;
+	struct address ip;
+	if (word.len > 2 && word.ptr[0] == '[' && word.ptr[word.len - 1] == ']')
+		bare = slice_sub(word, 1, word.len - 2);
+	if (address_parse(bare, &ip)) {
+		net_address_set_ip(a, &ip, DNS_PORT);
+		return true;
+	}
+	return !net_address_parse(word, a) && a->storage.ss_family != AF_UNIX &&
+	       word.ptr[0] != '*' && net_address_port(a) > 0;
+}
+
+bool conf_set_resolver(struct conf_loader *l, void *at, struct slice value)
+{
+	struct conf_server *server = at;
+	struct slice rest = value, word;
+	bool is_good = true;
+
+	while (conf_next_word(l, &rest, &word, &is_good)) {
+		struct net_address a;
+		if (!read_resolver(word, &a))
+			return conf_bad_value(
+			    l, word, "it is no IP address", "write ADDRESS or ADDRESS:PORT");
+		if (server->resolver_count == LIMIT_RESOLVERS) {
+			conf_mistake_here(
+			    l, "there are more than %u resolvers; remove some", LIMIT_RESOLVERS);
+			return false;
+		}
+		conf_append(l, server->resolvers, server->resolver_count, a);
+	}
+	return is_good;
 }
 
 /* ---- [listen] ---- */
@@ -185,92 +248,14 @@ static bool add_file(struct conf_loader *l, const char *key, struct slice value,
 	return true;
 }
 
-bool conf_set_certificate(struct conf_loader *l, void *object, struct slice value)
+bool conf_set_certificate(struct conf_loader *l, void *at, struct slice value)
 {
-	(void)object;
+	(void)at;
 	return add_file(l, "certificate", value, &l->current->chains, &l->current->chain_count);
 }
 
-bool conf_set_key(struct conf_loader *l, void *object, struct slice value)
+bool conf_set_key(struct conf_loader *l, void *at, struct slice value)
 {
-	(void)object;
+	(void)at;
 	return add_file(l, "key", value, &l->current->keys, &l->current->key_count);
-}
-
-/* ---- [origin] ---- */
-
-bool conf_set_tls_ca(struct conf_loader *l, void *object, struct slice value)
-{
-	struct conf_origin *o = object;
-
-	(void)value;
-	return !l->opens_files || conf_check_authorities(l, o->tls_ca);
-}
-
-bool conf_set_tls_name(struct conf_loader *l, void *object, struct slice value)
-{
-	struct http_authority a;
-
-	(void)object;
-	if (http_authority_parse(value, SLICE("https"), &a) && !a.port_given &&
-	    value.len <= HOST_BYTES && value.ptr[0] != '[')
-		return true;
-	return conf_bad_value(l, value, NULL, "write a host name without a port");
-}
-
-bool conf_set_host(struct conf_loader *l, void *object, struct slice value)
-{
-	struct conf_origin *o = object;
-	struct http_authority a;
-
-	if (slice_equal(value, SLICE("keep"))) {
-		o->host_override = NULL;
-		return true;
-	}
-	if (!http_authority_parse(value, SLICE("https"), &a) || a.host.len == 0)
-		return conf_bad_value(l, value, NULL, "write keep, NAME or NAME:PORT");
-	o->host_override = conf_copy(l, value);
-	return true;
-}
-
-/* ---- [route] ---- */
-
-const char *conf_check_route_host(struct slice member)
-{
-	struct http_authority a;
-	struct slice name = member;
-
-	if (slice_equal(member, SLICE("*")))
-		return NULL;
-	if (slice_starts_with(member, SLICE("*.")))
-		name = slice_from(member, 2);
-	/* ".example.com" and "_" mean something to other programs, and are no names. */
-	if (slice_starts_with(name, SLICE(".")) || slice_equal(name, SLICE("_")) ||
-	    slice_find(name, '*') < name.len || !http_authority_parse(name, SLICE(""), &a) ||
-	    a.port_given || a.host.len == 0)
-		return "write a host name without a port, *.NAME or *";
-	return NULL;
-}
-
-/* Words that are tokens, and that nobody means as the name of a protocol. */
-#define NO_PROTOCOLS                                                                               \
-	"yes no on off true false enable enabled 1 0 * any all none ws wss websockets connect"
-
-const char *conf_check_upgrade(struct slice member)
-{
-	if (slice_equal_nocase(member, SLICE("h2c")) || slice_equal_nocase(member, SLICE("h2")))
-		return "write a protocol other than HTTP: a listener speaks HTTP/2 without an "
-		       "Upgrade";
-	bool is_other = value_choice(member, NO_PROTOCOLS) >= 0;
-	return http_is_protocol(member) && !is_other
-		   ? NULL
-		   : "write the name of a protocol, such as websocket";
-}
-
-const char *conf_check_route_path(struct slice member)
-{
-	for (size_t i = 0; i < member.len; i++)
-		if (strchr("*?# \t", member.ptr[i]))
-			return "write the beginning of a path, without '*', '?', '#' and spaces";
-	return member.len > 0 && member.ptr[0] == '/' ? NULL : "write a path that begins with '/'";
 }

@@ -8,40 +8,42 @@
 
 #include "proxy/conf/load.h"
 
+/* Setters that report by themselves. */
 /* [server] */
-conf_setter conf_set_workers, conf_set_user, conf_set_access_log, conf_set_log_fields,
-    conf_set_log_sample, conf_set_error_log, conf_set_learned_file, conf_set_status_socket,
-    conf_set_pseudonym, conf_set_resolver, conf_set_diary_cookie, conf_set_diary_cookie_key;
+conf_setter conf_set_user, conf_set_log_fields, conf_set_status_socket, conf_set_resolver,
+    conf_set_diary_cookie_key;
 /* [listen] */
-conf_setter conf_set_address, conf_set_certificate, conf_set_key, conf_set_redirect, conf_set_hsts;
+conf_setter conf_set_address, conf_set_certificate, conf_set_key, conf_set_hsts;
 /* [origin] */
-conf_setter conf_set_server, conf_set_hash, conf_set_affinity_cookie, conf_set_tls_ca,
-    conf_set_tls_name, conf_set_host, conf_set_failure_status, conf_set_health_check,
-    conf_set_health_host, conf_set_health_status, conf_set_upstream_proxy, conf_set_no_proxy,
-    conf_set_request_buffer, conf_set_retry_budget;
+conf_setter conf_set_server, conf_set_tls_ca, conf_set_upstream_proxy, conf_set_no_proxy;
 /* [route] */
 conf_setter conf_set_route_origin, conf_set_route_redirect, conf_set_route_answer,
-    conf_set_route_field, conf_set_rewrite, conf_set_host_file, conf_set_path_file,
-    conf_set_limit_requests, conf_set_retry_on;
-/* [access] */
-conf_setter conf_set_access_rule, conf_set_realm;
-/* [push] */
-conf_setter conf_set_rtt, conf_set_share, conf_set_min_used, conf_set_urgency;
-/* [preload] */
-conf_setter conf_set_add;
-/* [errors] */
-conf_setter conf_set_error_body;
-/* The name of a cookie; NULL for off. */
-bool conf_set_cookie(struct conf_loader *l, const char **name, struct slice value);
+    conf_set_route_field, conf_set_limit_requests, conf_set_retry_on;
+/* [access], [preload], [errors] */
+conf_setter conf_set_access_rule, conf_set_add, conf_set_error_body;
+/* Readers, whose rows say what is right. */
+conf_setter conf_read_workers, conf_read_log, conf_read_log_sample, conf_read_redirect,
+    conf_read_hash, conf_read_statuses, conf_read_health_check, conf_read_rewrite,
+    conf_read_request_buffer, conf_read_rtt, conf_read_urgency;
 /* CONF_TYPE_FIELDS */
 bool conf_store_field(
-    struct conf_loader *l, const struct conf_option *o, void *object, struct slice value);
+    struct conf_loader *l, const struct conf_option *o, struct conf_fields *f, struct slice value);
+
+/*
+ * lists.c: reads a file into the arena, at most `most` bytes and one more. False: it cannot be read, which has been
+ * reported, with `what` as the name of its kind.
+ */
+bool conf_read_bytes(
+    struct conf_loader *l, const char *what, const char *path, size_t most, struct slice *bytes);
+/* The same for a plain file alone. key: the option that names it. */
+bool conf_read_plain_file(struct conf_loader *l, const char *what, const char *key,
+    const char *path, size_t most, struct slice *bytes);
 
 /* lists.c: what the lines of a file are added to. */
 struct conf_list {
 	struct slice **items;
 	size_t *count;
-	const char *(*check)(struct slice member);
+	conf_member_check *check;
 	const char *what;   /* "host" */
 	const char *key;    /* "host-file" */
 	const char *owners; /* "routes": among which a long file can be divided */
@@ -52,15 +54,17 @@ bool conf_read_list(struct conf_loader *l, const struct conf_list *list, struct 
 void conf_host_set_fill(struct conf_loader *l, struct conf_host_set *s, uint64_t seed,
     const struct slice *patterns, size_t count);
 
-/* Members of lists. */
+/* Texts, and members of lists. */
+conf_member_check conf_check_socket, conf_check_pseudonym, conf_check_cookie, conf_check_tls_name,
+    conf_check_host, conf_check_health_host, conf_check_realm;
 conf_member_check conf_check_access_host, conf_check_route_host, conf_check_upgrade,
     conf_check_route_path, conf_check_method, conf_check_path_glob, conf_check_host_glob,
     conf_check_user, conf_check_destination, conf_check_user_agent_glob, conf_check_media_glob;
 
-/* setters_balance.c: what the balance of an [origin] cannot have at the same time. */
+/* setters_origins.c: what the balance of an [origin] cannot have at the same time. */
 void conf_check_balance(struct conf_loader *l, const struct conf_section *s);
 
-/* servers.c: reads HOST:PORT into a server. Returns NULL, or what is wrong with the text. The scheme has a default
+/* server_lines.c: reads HOST:PORT into a server. Returns NULL, or what is wrong with the text. The scheme has a default
  * port; without a scheme the text must name a port. */
 const char *conf_read_host_port(
     struct conf_loader *l, struct conf_origin_server *s, struct slice text, struct slice scheme);

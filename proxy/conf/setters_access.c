@@ -57,7 +57,7 @@ static const char *add_address(struct conf_loader *l, struct draft *d, struct sl
 
 static const char *add_user(struct conf_loader *l, struct draft *d, struct slice text)
 {
-	if (d->rule.deed == CONF_ACCESS_ASK)
+	if (d->rule.action == CONF_ACCESS_ASK)
 		return "ask is for requests whose user is not known";
 	if (conf_check_user(text))
 		return "no name of a user has ':', '=' or '/' here";
@@ -315,7 +315,7 @@ static bool add_condition(struct conf_loader *l, struct draft *d, struct slice w
 
 static void note_needs(struct conf_access *a, const struct conf_access_rule *r)
 {
-	if (r->deed == CONF_ACCESS_ASK || r->user_count > 0)
+	if (r->action == CONF_ACCESS_ASK || r->user_count > 0)
 		a->needs |= CONF_ACCESS_USER;
 	if (r->path_count > 0)
 		a->needs |= CONF_ACCESS_PATH;
@@ -327,7 +327,7 @@ static void note_needs(struct conf_access *a, const struct conf_access_rule *r)
 		a->needs |= CONF_ACCESS_DESTINATION;
 }
 
-static enum conf_access_deed deed_of(const struct conf_option *o)
+static enum conf_access_action action_of(const struct conf_option *o)
 {
 	if (strcmp(o->key, "ask") == 0)
 		return CONF_ACCESS_ASK;
@@ -337,7 +337,8 @@ static enum conf_access_deed deed_of(const struct conf_option *o)
 bool conf_set_access_rule(struct conf_loader *l, void *object, struct slice value)
 {
 	struct conf_access *a = object;
-	struct draft d = {.rule = {.deed = deed_of(l->option), .file = l->file, .line = l->line}};
+	struct draft d = {
+	    .rule = {.action = action_of(l->option), .file = l->file, .line = l->line}};
 	struct slice rest = value, word;
 	unsigned seen = 0, words = 0;
 	bool is_all = false;
@@ -365,11 +366,10 @@ bool conf_set_access_rule(struct conf_loader *l, void *object, struct slice valu
 	return true;
 }
 
-bool conf_set_realm(struct conf_loader *l, void *object, struct slice value)
+const char *conf_check_realm(struct slice text)
 {
-	(void)object;
-	if (conf_is_text(value) && slice_find(value, '"') == value.len &&
-	    slice_find(value, '\\') == value.len)
-		return true;
-	return conf_bad_value(l, value, NULL, "write a text without quotes and backslashes");
+	return conf_is_text(text) && slice_find(text, '"') == text.len &&
+		       slice_find(text, '\\') == text.len
+		   ? NULL
+		   : "write a text without quotes and backslashes";
 }

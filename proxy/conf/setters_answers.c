@@ -6,7 +6,6 @@
 #include "proxy/conf/value.h"
 #include "proxy/limits.h"
 #include <inttypes.h>
-#include <sys/stat.h>
 
 #define DAY_SEC UINT64_C(86400)
 /* Ten years: longer is a mistake in the unit. */
@@ -14,15 +13,15 @@
 
 /* ---- [listen] ---- */
 
-bool conf_set_redirect(struct conf_loader *l, void *object, struct slice value)
+bool conf_read_redirect(struct conf_loader *l, void *object, struct slice value)
 {
 	struct conf_listen *listen = object;
 	uint64_t port = 443;
 	int word = value_choice(value, "no yes");
 
+	(void)l;
 	if (word < 0 && (!slice_to_number(value, 65535, &port) || port == 0))
-		return conf_bad_value(l, value, NULL,
-		    "write no, yes or the port of the listener with the certificate");
+		return false;
 	listen->redirect_to_https = word != 0;
 	listen->redirect_port = (uint16_t)port;
 	return true;
@@ -44,41 +43,42 @@ static bool seconds_of(struct slice text, uint64_t *seconds)
 	return *seconds <= HSTS_MOST_SEC;
 }
 
-static bool bad_hsts(struct conf_loader *l, struct slice value)
+/* "include-subdomains" and "preload", each at most once. */
+static bool read_marks(struct slice rest, bool *with_subdomains, bool *with_preload)
 {
-	return conf_bad_value(l, value, NULL,
-	    "write off, or a time from 0s to 3650d with or without include-subdomains and preload");
-}
+	struct slice word;
 
-bool conf_set_hsts(struct conf_loader *l, void *object, struct slice value)
-{
-	struct conf_listen *listen = object;
-	struct slice rest = value, word;
-	uint64_t seconds;
-	bool with_subdomains = false, with_preload = false;
-
-	listen->hsts = NULL;
-	if (slice_equal_nocase(value, SLICE("off")))
-		return true;
-	if (value_next_word(&rest, &word) != VALUE_WORD || !seconds_of(word, &seconds))
-		return bad_hsts(l, value);
+	*with_subdomains = *with_preload = false;
 	while (rest.len > 0 && value_next_word(&rest, &word) == VALUE_WORD) {
-		bool *mark = slice_equal_nocase(word, SLICE("include-subdomains"))
-				 ? &with_subdomains
-			     : slice_equal_nocase(word, SLICE("preload")) ? &with_preload
-									  : NULL;
-		if (!mark || *mark)
-			return bad_hsts(l, value);
+		bool is_preload = slice_equal_nocase(word, SLICE("preload"));
+		bool *mark = is_preload ? with_preload : with_subdomains;
+		if (*mark ||
+		    (!is_preload && !slice_equal_nocase(word, SLICE("include-subdomains"))))
+			return false;
 		*mark = true;
 	}
+	return true;
+}
+
+bool conf_set_hsts(struct conf_loader *l, void *at, struct slice value)
+{
+	struct slice rest = value, word;
+	uint64_t seconds;
+	bool with_subdomains, with_preload;
+
+	if (slice_equal_nocase(value, SLICE("off")))
+		return true;
+	if (value_next_word(&rest, &word) != VALUE_WORD || !seconds_of(word, &seconds) ||
+	    !read_marks(rest, &with_subdomains, &with_preload))
+		return conf_refused_value(l, value);
 	if (with_preload && (!with_subdomains || seconds < 365 * DAY_SEC))
 		return conf_bad_value(l, value,
 		    "preload needs include-subdomains and at least 365d, else no list takes the "
 		    "host",
 		    "add them or leave preload out");
-	listen->hsts = arena_printf(&l->conf->arena, "max-age=%" PRIu64 "%s%s", seconds,
+	*(const char **)at = arena_printf(&l->conf->arena, "max-age=%" PRIu64 "%s%s", seconds,
 	    with_subdomains ? "; includeSubDomains" : "", with_preload ? "; preload" : "")
-			   .ptr;
+				 .ptr;
 	return true;
 }
 
@@ -108,37 +108,16 @@ static const char *type_of_path(struct slice path)
 /* Reports a file that cannot be sent, and returns false. */
 static bool read_body(struct conf_loader *l, const char *what, const char *path, struct slice *body)
 {
-	struct stat info;
-	/* A pipe would make the load wait for its other end. */
-	bool is_file = stat(path, &info) != 0 || S_ISREG(info.st_mode);
-	FILE *in = is_file ? fopen(path, "re") : NULL;
-
-	if (!is_file) {
-		conf_mistake_here(
-		    l, "'%s' for %s is not a file; name a file", path, l->option->key);
+	if (!conf_read_plain_file(l, what, l->option->key, path, LIMIT_ERROR_BODY_BYTES, body))
 		return false;
-	}
-	if (!in)
-		return conf_no_file(l, what, path, "name a readable file");
-	char *bytes = arena_bytes(&l->conf->arena, LIMIT_ERROR_BODY_BYTES + 1);
-	size_t n = fread(bytes, 1, LIMIT_ERROR_BODY_BYTES + 1, in);
-	bool is_read = !ferror(in);
-	fclose(in);
-	if (is_read && n > 0 && n <= LIMIT_ERROR_BODY_BYTES) {
-		*body = slice_of(bytes, n);
-		return true;
-	}
-	if (!is_read)
-		conf_mistake_here(
-		    l, "the %s file '%s' cannot be read; name a readable file", what, path);
-	else if (n == 0)
+	if (body->len == 0)
 		conf_mistake_here(l,
 		    "the %s file '%s' is empty; write the text into it or remove the line", what,
 		    path);
-	else
+	else if (body->len > LIMIT_ERROR_BODY_BYTES)
 		conf_mistake_here(l, "the %s file '%s' is larger than %u bytes; make it smaller",
 		    what, path, LIMIT_ERROR_BODY_BYTES);
-	return false;
+	return body->len > 0 && body->len <= LIMIT_ERROR_BODY_BYTES;
 }
 
 bool conf_set_error_body(struct conf_loader *l, void *object, struct slice value)
@@ -148,8 +127,7 @@ bool conf_set_error_body(struct conf_loader *l, void *object, struct slice value
 	uint64_t status = 0;
 
 	if (!e.content_type)
-		return conf_bad_value(
-		    l, value, NULL, "write a file whose name ends with .html, .txt or .json");
+		return conf_refused_value(l, value);
 	slice_to_number(slice_of_string(l->option->key), 599, &status); /* "default": 0 */
 	e.status = (uint16_t)status;
 	if (l->opens_files && !read_body(l, "error", conf_path(l, value), &e.body))
@@ -160,9 +138,8 @@ bool conf_set_error_body(struct conf_loader *l, void *object, struct slice value
 
 /* ---- [route] ---- */
 
-bool conf_set_route_answer(struct conf_loader *l, void *object, struct slice value)
+bool conf_set_route_answer(struct conf_loader *l, void *at, struct slice value)
 {
-	struct conf_route *route = object;
 	size_t space = slice_find(value, ' ');
 	struct slice file = slice_trim(slice_from(value, space));
 	struct conf_answer a = {.content_type = file.len > 0 ? type_of_path(file) : NULL};
@@ -183,6 +160,6 @@ bool conf_set_route_answer(struct conf_loader *l, void *object, struct slice val
 	a.status = (uint16_t)status;
 	if (file.len > 0 && l->opens_files && !read_body(l, "answer", conf_path(l, file), &a.body))
 		return false;
-	route->answer = a;
+	*(struct conf_answer *)at = a;
 	return true;
 }

@@ -9,7 +9,6 @@
 #include "proxy/conf/value.h"
 #include "proxy/http/authority.h"
 #include "proxy/limits.h"
-#include <inttypes.h>
 
 /* Of a user, and of a password. */
 enum { CREDENTIAL_BYTES = 255 };
@@ -50,14 +49,6 @@ struct slice conf_hide_user(struct conf_loader *l, struct slice value)
 	return slice_of(copy, value.len);
 }
 
-static bool bad_proxy(struct conf_loader *l, struct slice value, const char *wrong)
-{
-	return conf_bad_value(l, conf_hide_user(l, value), wrong,
-	    "write http://HOST:PORT or https://HOST:PORT, USER@ or USER:PASSWORD@ before HOST if "
-	    "the proxy asks for it, "
-	    "and behind it password-file=FILE or the names of destinations");
-}
-
 /* ---- credentials ---- */
 
 /* Percent-encoding (RFC 3986 2.1). False: it is wrong, too long, or has a control character. */
@@ -81,43 +72,34 @@ static bool decode(struct slice text, char out[CREDENTIAL_BYTES + 1], size_t *le
 	return true;
 }
 
-static bool read_user(
-    struct conf_loader *l, struct slice value, struct slice text, struct credentials *c)
+static const char *read_user(struct slice text, struct credentials *c)
 {
 	size_t colon = slice_find(text, ':');
 	c->has_password = colon < text.len;
 	if (!decode(slice_sub(text, 0, colon), c->user, &c->user_length) ||
 	    !decode(slice_from(text, colon + 1), c->password, &c->password_length))
-		return bad_proxy(l, value,
-		    "the user or the password is longer than 255 bytes, or has a '%' that no two "
-		    "hexadecimal digits follow");
+		return "the user or the password is longer than 255 bytes, or has a '%' that no "
+		       "two hexadecimal digits follow";
 	/* RFC 7617 2 */
 	if (c->user_length == 0 || memchr(c->user, ':', c->user_length))
-		return bad_proxy(l, value, "a user must have a name without ':'");
-	return true;
+		return "a user must have a name without ':'";
+	return NULL;
 }
 
 static bool read_password_file(struct conf_loader *l, struct slice name, struct credentials *c)
 {
 	const char *path = conf_path(l, name);
-	char line[CREDENTIAL_BYTES + 3];
+	struct slice text;
 
-	c->has_password = true;
-	if (!l->opens_files)
-		return true;
-	FILE *in = fopen(path, "re");
-	if (!in)
-		return conf_no_file(l, "password-file", path, "name a readable file");
-	size_t n = fread(line, 1, sizeof line, in);
-	fclose(in);
-	struct slice text = slice_sub(slice_of(line, n), 0, slice_find(slice_of(line, n), '\n'));
+	if (!conf_read_bytes(l, "password-file", path, CREDENTIAL_BYTES + 2, &text))
+		return false;
+	text = slice_sub(text, 0, slice_find(text, '\n'));
 	if (text.len > 0 && text.ptr[text.len - 1] == '\r')
 		text.len--;
 	if (text.len == 0 || text.len > CREDENTIAL_BYTES || ascii_has(text, ASCII_CONTROL)) {
 		conf_mistake_here(l,
 		    "the first line of the password-file '%s' is no password of 1 to 255 bytes; "
-		    "write the password there, and "
-		    "nothing else",
+		    "write the password there, and nothing else",
 		    path);
 		return false;
 	}
@@ -143,9 +125,9 @@ static struct slice basic(struct conf_loader *l, const struct credentials *c)
 
 /* ---- upstream-proxy ---- */
 
-/* What stands behind the URL. */
-static bool read_words(struct conf_loader *l, struct conf_upstream_proxy *p, struct slice value,
-    struct slice rest, struct credentials *c)
+/* What stands behind the URL. Returns NULL, or what is wrong with it. */
+static const char *read_words(struct conf_loader *l, struct conf_upstream_proxy *p,
+    struct slice rest, struct credentials *c, struct slice *password_file)
 {
 	static const struct slice password = SLICE_INIT("password-file=");
 	struct slice word;
@@ -154,62 +136,64 @@ static bool read_words(struct conf_loader *l, struct conf_upstream_proxy *p, str
 	while ((kind = value_next_word(&rest, &word)) == VALUE_WORD) {
 		if (slice_starts_with(word, password)) {
 			if (c->user_length == 0 || c->has_password)
-				return bad_proxy(l, value,
-				    "password-file needs a user without a password in the URL");
-			if (!read_password_file(l, slice_from(word, password.len), c))
-				return false;
-			continue;
+				return "password-file needs a user without a password in the URL";
+			c->has_password = true;
+			*password_file = slice_from(word, password.len);
+		} else if (conf_check_route_host(word)) {
+			return "a word behind the URL is no name of hosts";
+		} else {
+			conf_append(l, p->hosts, p->host_count, conf_copy_slice(l, word));
 		}
-		const char *right = conf_check_route_host(word);
-		if (right)
-			return bad_proxy(l, value, "a word behind the URL is no name of hosts");
-		conf_append(l, p->hosts, p->host_count, conf_copy_slice(l, word));
 	}
 	if (kind == VALUE_UNCLOSED)
-		return bad_proxy(l, value, "a quotation is not closed");
-	if (c->user_length > 0 && !c->has_password)
-		return bad_proxy(l, value,
-		    "the user has no password; USER:@ says that it is empty, password-file=FILE "
-		    "where it is");
-	return true;
+		return "a quotation is not closed";
+	return c->user_length == 0 || c->has_password
+		   ? NULL
+		   : "the user has no password; USER:@ says that it is empty, password-file=FILE "
+		     "where it is";
 }
 
-static bool read_url(struct conf_loader *l, struct conf_upstream_proxy *p, struct slice value,
-    struct slice url, struct credentials *c)
+static const char *read_url(
+    struct conf_loader *l, struct conf_upstream_proxy *p, struct slice url, struct credentials *c)
 {
 	struct slice http = SLICE("http://"), https = SLICE("https://");
 	struct slice user = find_user(url);
 	p->is_tls = slice_starts_with(url, https);
 	if (!p->is_tls && !slice_starts_with(url, http))
-		return bad_proxy(l, value, "its scheme is neither http nor https");
+		return "its scheme is neither http nor https";
 	struct slice place = slice_from(url, p->is_tls ? https.len : http.len);
-	if (user.len > 0) {
-		if (!read_user(l, value, user, c))
-			return false;
-		place = slice_from(place, user.len + 1);
-	}
+	const char *wrong = user.len > 0 ? read_user(user, c) : NULL;
 	p->server = arena_alloc(&l->conf->arena, sizeof *p->server);
 	*p->server = (struct conf_origin_server){.weight = 1};
-	const char *wrong = conf_read_host_port(l, p->server, place, SLICE(""));
+	if (!wrong)
+		wrong = conf_read_host_port(
+		    l, p->server, slice_from(place, user.len + (user.len > 0)), SLICE(""));
 	if (wrong)
-		return bad_proxy(l, value, wrong);
+		return wrong;
 	bool is_ipv6 = strchr(p->server->host, ':') != NULL;
 	p->text = p->server->text =
 	    arena_printf(&l->conf->arena, "%s%s%s%s:%u", p->is_tls ? "https://" : "http://",
 		is_ipv6 ? "[" : "", p->server->host, is_ipv6 ? "]" : "", (unsigned)p->server->port)
 		.ptr;
-	return true;
+	return NULL;
 }
 
-bool conf_set_upstream_proxy(struct conf_loader *l, void *object, struct slice value)
+bool conf_set_upstream_proxy(struct conf_loader *l, void *at, struct slice value)
 {
-	struct conf_chain *chain = &((struct conf_origin *)object)->chain;
+	struct conf_chain *chain = at;
 	struct conf_upstream_proxy p = {.index = (uint32_t)chain->proxy_count};
-	struct slice url = url_of(value);
+	struct slice url = url_of(value), file = {NULL, 0};
 	struct credentials c = {.user_length = 0};
 
-	if (!read_url(l, &p, value, url, &c) ||
-	    !read_words(l, &p, value, slice_from(value, url.len), &c))
+	const char *wrong = read_url(l, &p, url, &c);
+	if (!wrong)
+		wrong = read_words(l, &p, slice_from(value, url.len), &c, &file);
+	if (wrong)
+		return conf_bad_value(l, conf_hide_user(l, value), wrong,
+		    "write http://HOST:PORT or https://HOST:PORT, USER@ or USER:PASSWORD@ before "
+		    "HOST if the proxy asks for it, and behind it password-file=FILE or the names "
+		    "of destinations");
+	if (file.ptr && l->opens_files && !read_password_file(l, file, &c))
 		return false;
 	if (c.user_length > 0)
 		p.authorization = basic(l, &c);
@@ -239,9 +223,9 @@ static bool add_direct(struct conf_loader *l, struct conf_chain *chain, struct s
 	return true;
 }
 
-bool conf_set_no_proxy(struct conf_loader *l, void *object, struct slice value)
+bool conf_set_no_proxy(struct conf_loader *l, void *at, struct slice value)
 {
-	struct conf_chain *chain = &((struct conf_origin *)object)->chain;
+	struct conf_chain *chain = at;
 	struct slice rest = value, word;
 	bool is_good = true;
 
@@ -261,8 +245,7 @@ static void check_own_address(
 		if (conf_is_listener(listen, p->server))
 			conf_mistake(l, s->file, conf_option_line(s, "upstream-proxy"),
 			    "upstream-proxy %s is the address of [listen %s], so that its requests "
-			    "would come back; name "
-			    "another proxy",
+			    "would come back; name another proxy",
 			    p->text, listen->name);
 	}
 }
@@ -277,8 +260,7 @@ void conf_check_proxies(struct conf_loader *l, const struct conf_section *s)
 			continue;
 		conf_warning(l, s->file, conf_option_line(s, "upstream-proxy"),
 		    "upstream-proxy %s is never used, because %s before it is for every "
-		    "destination; put it first, or "
-		    "name destinations behind the other",
+		    "destination; put it first, or name destinations behind the other",
 		    chain->proxies[i + 1].text, chain->proxies[i].text);
 		return;
 	}
@@ -314,8 +296,8 @@ void conf_check_proxied_rules(struct conf_loader *l)
 				continue;
 			conf_warning(l, r->file, r->line,
 			    "this line takes no name that goes through an upstream-proxy, because "
-			    "the proxy looks it up; it takes "
-			    "what is written as an address, and what no-proxy names");
+			    "the proxy looks it up; it takes what is written as an address, and "
+			    "what no-proxy names");
 			break;
 		}
 	}

@@ -66,64 +66,32 @@ const char *conf_check_media_glob(struct slice member)
 
 /* ---- conditions and limits ---- */
 
-static bool bad_value(struct conf_loader *l, struct slice value)
-{
-	char right[300] = "write ";
-
-	conf_option_form(l->option, right + 6, sizeof right - 6);
-	return conf_bad_value(l, value, NULL, right);
-}
-
-bool conf_set_rtt(struct conf_loader *l, void *object, struct slice value)
+bool conf_read_rtt(struct conf_loader *l, void *object, struct slice value)
 {
 	struct policy_rule *rule = object;
 	usec span;
 
+	(void)l;
 	if (value.len < 2 || (value.ptr[0] != '<' && value.ptr[0] != '>') ||
 	    !value_time(slice_trim(slice_from(value, 1)), &span) || span == 0 ||
 	    span > 60 * USEC_PER_SEC)
-		return bad_value(l, value);
+		return false;
 	rule->rtt_compare = value.ptr[0] == '<' ? POLICY_COMPARE_BELOW : POLICY_COMPARE_ABOVE;
 	rule->rtt_usec = span;
 	return true;
 }
 
-bool conf_set_share(struct conf_loader *l, void *object, struct slice value)
+bool conf_read_urgency(struct conf_loader *l, void *at, struct slice value)
 {
-	struct policy_rule *rule = object;
+	static const int8_t words[] = {POLICY_URGENCY_AUTO, POLICY_URGENCY_AFTER,
+	    POLICY_URGENCY_BEFORE, POLICY_URGENCY_INTERLEAVED};
+	int word = value_choice(value, "auto after before interleaved");
+	uint64_t number = 0;
 
-	return (value_percent(value, &rule->share) && rule->share > 0) || bad_value(l, value);
-}
-
-bool conf_set_min_used(struct conf_loader *l, void *object, struct slice value)
-{
-	return value_percent(value, &((struct policy_rule *)object)->min_used) ||
-	       bad_value(l, value);
-}
-
-bool conf_set_urgency(struct conf_loader *l, void *object, struct slice value)
-{
-	static const struct {
-		struct slice word;
-		int8_t urgency;
-	} words[] = {
-	    {SLICE_INIT("auto"), POLICY_URGENCY_AUTO},
-	    {SLICE_INIT("after"), POLICY_URGENCY_AFTER},
-	    {SLICE_INIT("before"), POLICY_URGENCY_BEFORE},
-	    {SLICE_INIT("interleaved"), POLICY_URGENCY_INTERLEAVED},
-	};
-	struct policy_rule *rule = object;
-	uint64_t number;
-
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-		if (!slice_equal_nocase(value, words[i].word))
-			continue;
-		rule->urgency = words[i].urgency;
-		return true;
-	}
-	if (!slice_to_number(value, 7, &number))
-		return bad_value(l, value);
-	rule->urgency = (int8_t)number;
+	(void)l;
+	if (word < 0 && !slice_to_number(value, 7, &number))
+		return false;
+	*(int8_t *)at = word < 0 ? (int8_t)number : words[word];
 	return true;
 }
 

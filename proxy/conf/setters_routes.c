@@ -1,16 +1,63 @@
 /* SPDX-License-Identifier: MIT */
-/* Setters of [route]: origins with weights, rewrites, redirects, fixed answers, conditions. */
+/*
+ * Setters and checks of [route]: hosts and paths, origins with weights, rewrites, redirects, conditions, and when a
+ * request is sent: when it is whole; again, after what.
+ */
 #include "proxy/base/ascii.h"
 #include "proxy/base/hash.h"
 #include "proxy/conf/setters.h"
 #include "proxy/conf/value.h"
+#include "proxy/http/authority.h"
 #include "proxy/http/head.h"
 #include "proxy/http/path.h"
 
+#define BUFFER_MOST (1u << 30)
 #define SIDES_MOST 16u
 #define SIDE_WEIGHT_MOST 1000u
 /* Each may be replaced by a whole path: so many bound the length of a Location. */
 #define PLACEHOLDERS_MOST 8u
+
+/* ---- members of lists ---- */
+
+const char *conf_check_route_host(struct slice member)
+{
+	struct http_authority a;
+	struct slice name = member;
+
+	if (slice_equal(member, SLICE("*")))
+		return NULL;
+	if (slice_starts_with(member, SLICE("*.")))
+		name = slice_from(member, 2);
+	/* ".example.com" and "_" mean something to other programs, and are no names. */
+	if (slice_starts_with(name, SLICE(".")) || slice_equal(name, SLICE("_")) ||
+	    slice_find(name, '*') < name.len || !http_authority_parse(name, SLICE(""), &a) ||
+	    a.port_given || a.host.len == 0)
+		return "write a host name without a port, *.NAME or *";
+	return NULL;
+}
+
+/* Words that are tokens, and that nobody means as the name of a protocol. */
+#define NO_PROTOCOLS                                                                               \
+	"yes no on off true false enable enabled 1 0 * any all none ws wss websockets connect"
+
+const char *conf_check_upgrade(struct slice member)
+{
+	if (slice_equal_nocase(member, SLICE("h2c")) || slice_equal_nocase(member, SLICE("h2")))
+		return "write a protocol other than HTTP: a listener speaks HTTP/2 without an "
+		       "Upgrade";
+	bool is_other = value_choice(member, NO_PROTOCOLS) >= 0;
+	return http_is_protocol(member) && !is_other
+		   ? NULL
+		   : "write the name of a protocol, such as websocket";
+}
+
+const char *conf_check_route_path(struct slice member)
+{
+	for (size_t i = 0; i < member.len; i++)
+		if (strchr("*?# \t", member.ptr[i]))
+			return "write the beginning of a path, without '*', '?', '#' and spaces";
+	return member.len > 0 && member.ptr[0] == '/' ? NULL : "write a path that begins with '/'";
+}
 
 /* ---- origin ---- */
 
@@ -85,19 +132,16 @@ static struct slice without_last_slash(struct conf_loader *l, struct slice path)
 	return conf_copy_slice(l, path);
 }
 
-bool conf_set_rewrite(struct conf_loader *l, void *object, struct slice value)
+bool conf_read_rewrite(struct conf_loader *l, void *at, struct slice value)
 {
-	struct conf_route *route = object;
 	struct slice rest = value, from, to, more;
 
 	if (value_next_word(&rest, &from) != VALUE_WORD ||
 	    value_next_word(&rest, &to) != VALUE_WORD ||
 	    value_next_word(&rest, &more) != VALUE_END || conf_check_route_path(from) ||
 	    conf_check_route_path(to) || http_path_climbs(from) || http_path_climbs(to))
-		return conf_bad_value(l, value, NULL,
-		    "write the beginning of the clients' paths, and that of the origin's in its "
-		    "place");
-	route->rewrite =
+		return false;
+	*(struct conf_rewrite *)at =
 	    (struct conf_rewrite){true, without_last_slash(l, from), without_last_slash(l, to)};
 	return true;
 }
@@ -148,9 +192,8 @@ static const char *fault_of_target(struct slice target)
 	return NULL;
 }
 
-bool conf_set_route_redirect(struct conf_loader *l, void *object, struct slice value)
+bool conf_set_route_redirect(struct conf_loader *l, void *at, struct slice value)
 {
-	struct conf_route *route = object;
 	struct slice target = value;
 	size_t space = slice_find(value, ' ');
 	uint64_t status = 308;
@@ -160,12 +203,14 @@ bool conf_set_route_redirect(struct conf_loader *l, void *object, struct slice v
 			status = 0;
 		target = slice_trim(slice_from(value, space));
 	}
-	if (status != 301 && status != 302 && status != 303 && status != 307 && status != 308)
-		return conf_bad_value(l, value, NULL, "write the status 301, 302, 303, 307 or 308");
-	const char *right = fault_of_target(target);
+	bool is_known =
+	    status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+	const char *right =
+	    is_known ? fault_of_target(target) : "write the status 301, 302, 303, 307 or 308";
 	if (right)
 		return conf_bad_value(l, value, NULL, right);
-	route->redirect = (struct conf_redirect){(uint16_t)status, conf_copy_slice(l, target)};
+	*(struct conf_redirect *)at =
+	    (struct conf_redirect){(uint16_t)status, conf_copy_slice(l, target)};
 	return true;
 }
 
@@ -230,5 +275,40 @@ bool conf_set_route_field(struct conf_loader *l, void *object, struct slice valu
 		return false;
 	conf_append(l, route->field_tests, route->field_test_count, test);
 	add_condition_field(l->conf, test.name);
+	return true;
+}
+
+/* ---- when it is sent ---- */
+
+bool conf_set_retry_on(struct conf_loader *l, void *at, struct slice value)
+{
+	struct conf_retry_on *on = at;
+	struct slice rest = value, word;
+	uint64_t status;
+
+	*on = (struct conf_retry_on){0};
+	if (slice_equal_nocase(value, SLICE("off")))
+		return true;
+	while (value_next_word(&rest, &word) == VALUE_WORD) {
+		if (slice_equal_nocase(word, SLICE("lost")))
+			on->lost = true;
+		else if (slice_equal_nocase(word, SLICE("late")))
+			on->late = true;
+		else if (slice_to_number(word, 599, &status) && status >= 500)
+			on->statuses[status - 500] = true;
+		else
+			return conf_refused_value(l, word);
+	}
+	return value.len > 0 || conf_refused_value(l, value);
+}
+
+bool conf_read_request_buffer(struct conf_loader *l, void *at, struct slice value)
+{
+	uint64_t bytes = 0;
+	(void)l;
+	if (!slice_equal(value, SLICE("off")) &&
+	    (!value_size(value, &bytes) || bytes > BUFFER_MOST))
+		return false;
+	*(struct conf_request_buffer *)at = (struct conf_request_buffer){true, (uint32_t)bytes};
 	return true;
 }

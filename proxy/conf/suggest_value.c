@@ -285,10 +285,12 @@ static bool suggest_value(const struct conf_option *o, struct slice value, char 
 	case CONF_TYPE_LIST:
 	case CONF_TYPE_PATTERNS:
 		return suggest_member(o, value, text, size);
+	case CONF_TYPE_SHARE:
 	case CONF_TYPE_OTHER:
 		return o->suggest && o->suggest(value, text, size);
 	case CONF_TYPE_TEXT:
 	case CONF_TYPE_FILE:
+	case CONF_TYPE_LIST_FILE:
 	case CONF_TYPE_FILES:
 	case CONF_TYPE_FIELDS:
 		return false;
@@ -310,6 +312,15 @@ bool conf_bad_value(struct conf_loader *l, struct slice value, const char *wrong
 	    is_meant ? meant : conf_option_example(o, example, sizeof example),
 	    is_meant ? "?" : "");
 	return false;
+}
+
+bool conf_refused_value(struct conf_loader *l, struct slice value)
+{
+	char right[300] = "write ";
+
+	if (!l->option->right)
+		conf_option_form(l->option, right + 6, sizeof right - 6);
+	return conf_bad_value(l, value, NULL, l->option->right ? l->option->right : right);
 }
 
 void conf_no_value(struct conf_loader *l, const struct conf_option *o)

@@ -24,8 +24,8 @@ static const struct conf_option *nearest_option(enum conf_kind section, struct s
 /* The section needs not be told that it lacks what this line has meant. */
 static void note_meant(struct conf_loader *l, const struct conf_option *near)
 {
-	if (near &&
-	    (near->is_required || (near->section == CONF_SECTION_ROUTE && conf_is_deed(near))))
+	if (near && (near->is_required ||
+			(near->section == CONF_SECTION_ROUTE && conf_is_route_action(near))))
 		l->current->has_misspelt = true;
 }
 

@@ -37,7 +37,7 @@ static bool needs_no_origin(const struct conf_loader *l, const struct conf_secti
 {
 	return s->kind == CONF_SECTION_ROUTE &&
 	       (conf_option_line(s, "redirect") || conf_option_line(s, "answer") ||
-		   conf_has_default_deed(l));
+		   conf_has_default_action(l));
 }
 
 static void check_required(struct conf_loader *l, const struct conf_section *s)
@@ -240,8 +240,8 @@ static void check_server(struct conf_loader *l, struct conf_section *s)
 		    "diary-cookie needs a diary; set diary-entries to more than 0");
 	if (server->hold_max_bytes > server->connection_memory_bytes)
 		conf_warning(l, s->file, line_of(s, "hold-max-bytes", "connection-memory"),
-		    "hold-max-bytes is larger than connection-memory, which is reached first; "
-		    "make it smaller");
+		    "hold-max-bytes is larger than connection-memory, which is reached first; make "
+		    "it smaller");
 	if (conf_dns_min_ttl(server, false) > server->dns_max_ttl)
 		conf_mistake(l, s->file, line_of(s, "dns-min-ttl", "dns-max-ttl"),
 		    "dns-min-ttl is longer than dns-max-ttl; make it at most as long");

@@ -6,73 +6,44 @@
 #include "proxy/conf/load.h"
 #include "proxy/conf/setters.h"
 #include "proxy/conf/value.h"
-#include <inttypes.h>
 
-static bool store_number(
-    struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
+static bool read_amount(const struct conf_option *o, struct slice value, uint64_t *amount)
 {
-	uint64_t number;
-	char right[96];
-
-	if (slice_to_number(value, o->max, &number) && number >= o->min) {
-		*(uint32_t *)at = (uint32_t)number;
-		return true;
-	}
-	snprintf(right, sizeof right, "give a whole number from %" PRIu64 " to %" PRIu64, o->min,
-	    o->max);
-	return conf_bad_value(l, value, NULL, right);
+	bool is_read = o->type == CONF_TYPE_NUMBER ? slice_to_number(value, o->max, amount)
+		       : o->type == CONF_TYPE_TIME ? value_time(value, amount)
+						   : value_size(value, amount);
+	return is_read && *amount >= o->min && *amount <= o->max;
 }
 
-static bool store_size(
+/* A number, a size or a time. */
+static bool store_amount(
     struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
 {
-	uint64_t bytes;
-	char least[VALUE_TEXT], most[VALUE_TEXT], right[128];
+	uint64_t amount;
+	char right[128];
 
-	if (value_size(value, &bytes) && bytes >= o->min && bytes <= o->max) {
-		if (o->type == CONF_TYPE_WINDOW)
-			*(uint32_t *)at = (uint32_t)bytes;
-		else
-			*(uint64_t *)at = bytes;
-		return true;
-	}
-	snprintf(right, sizeof right, "give bytes from %s to %s (k, M, G)",
-	    value_size_format(o->min, least, sizeof least),
-	    value_size_format(o->max, most, sizeof most));
-	return conf_bad_value(l, value, NULL, right);
-}
-
-static bool store_time(
-    struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
-{
-	usec span;
-	char least[VALUE_TEXT], most[VALUE_TEXT], right[128];
-
-	if (value_time(value, &span) && span >= o->min && span <= o->max) {
-		*(usec *)at = span;
-		return true;
-	}
-	snprintf(right, sizeof right, "give a time with its unit (ms, s, m, h) from %s to %s",
-	    value_time_format(o->min, least, sizeof least),
-	    value_time_format(o->max, most, sizeof most));
-	return conf_bad_value(l, value, NULL, right);
+	if (!read_amount(o, value, &amount))
+		return conf_bad_value(
+		    l, value, NULL, conf_option_range(o, true, right, sizeof right));
+	if (o->type == CONF_TYPE_SIZE || o->type == CONF_TYPE_TIME)
+		*(uint64_t *)at = amount;
+	else
+		*(uint32_t *)at = (uint32_t)amount;
+	return true;
 }
 
 static bool store_rate(
-    struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
+    struct conf_loader *l, const struct conf_option *o, struct rate *at, struct slice value)
 {
 	struct rate rate;
 	char right[128];
 
-	if (value_rate(value, (uint32_t)o->max, &rate) && rate.per_second >= o->min &&
-	    rate.burst >= o->min) {
-		*(struct rate *)at = rate;
-		return true;
-	}
-	snprintf(right, sizeof right,
-	    "give a rate from %" PRIu64 "/s to %" PRIu64 "/s, with or without a burst", o->min,
-	    o->max);
-	return conf_bad_value(l, value, NULL, right);
+	if (!value_rate(value, (uint32_t)o->max, &rate) || rate.per_second < o->min ||
+	    rate.burst < o->min)
+		return conf_bad_value(
+		    l, value, NULL, conf_option_range(o, true, right, sizeof right));
+	*at = rate;
+	return true;
 }
 
 /* Builds "write a, b or c". */
@@ -210,6 +181,22 @@ static bool store_patterns(
 	return is_good;
 }
 
+static bool store_text(
+    struct conf_loader *l, const struct conf_option *o, const char **at, struct slice value)
+{
+	const char *right = NULL;
+	bool is_none = o->none && slice_equal(value, slice_of_string(o->none));
+
+	if (!is_none && o->check)
+		right = o->check(value);
+	if (right)
+		return conf_bad_value(l, value, NULL, right);
+	*at = is_none                     ? NULL
+	      : o->type == CONF_TYPE_FILE ? conf_path(l, value)
+					  : conf_copy(l, value);
+	return true;
+}
+
 /* process/start_needs_files.c checks that the files can be read, as the user who will read them. */
 static bool store_files(
     struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
@@ -222,21 +209,42 @@ static bool store_files(
 	return true;
 }
 
-bool conf_store_value(
+static bool store_share(
+    struct conf_loader *l, const struct conf_option *o, uint32_t *at, struct slice value)
+{
+	return (value_percent(value, at) && *at >= o->min) || conf_refused_value(l, value);
+}
+
+static bool store_list_file(
+    struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
+{
+	struct slice key = slice_of_string(o->key);
+	const struct conf_list list = {
+	    .items = (struct slice **)(void *)(object + o->offset),
+	    .count = (size_t *)(void *)(object + o->count_offset),
+	    .check = o->check,
+	    .what = conf_copy(l, slice_sub(key, 0, key.len - strlen("-file"))),
+	    .key = o->key,
+	    .owners = "routes",
+	};
+	return conf_read_list(l, &list, value);
+}
+
+static bool store_value(
     struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
 {
 	void *at = object + o->offset;
 
 	switch (o->type) {
 	case CONF_TYPE_NUMBER:
-		return store_number(l, o, at, value);
 	case CONF_TYPE_SIZE:
 	case CONF_TYPE_WINDOW:
-		return store_size(l, o, at, value);
 	case CONF_TYPE_TIME:
-		return store_time(l, o, at, value);
+		return store_amount(l, o, at, value);
 	case CONF_TYPE_RATE:
 		return store_rate(l, o, at, value);
+	case CONF_TYPE_SHARE:
+		return store_share(l, o, at, value);
 	case CONF_TYPE_SWITCH:
 	case CONF_TYPE_CHOICE:
 		return store_choice(l, o, at, value);
@@ -244,6 +252,8 @@ bool conf_store_value(
 		return store_bits(l, o, at, value);
 	case CONF_TYPE_LIST:
 		return store_list(l, o, object, value);
+	case CONF_TYPE_LIST_FILE:
+		return store_list_file(l, o, object, value);
 	case CONF_TYPE_CIDRS:
 		return store_cidrs(l, o, object, value);
 	case CONF_TYPE_PATTERNS:
@@ -251,15 +261,12 @@ bool conf_store_value(
 	case CONF_TYPE_FILES:
 		return store_files(l, o, object, value);
 	case CONF_TYPE_FIELDS:
-		return conf_store_field(l, o, object, value);
+		return conf_store_field(l, o, at, value);
 	case CONF_TYPE_TEXT:
-		*(const char **)at = conf_copy(l, value);
-		return true;
 	case CONF_TYPE_FILE:
-		*(const char **)at = conf_path(l, value);
-		return true;
+		return store_text(l, o, at, value);
 	case CONF_TYPE_OTHER:
-		return true;
+		return !o->read || o->read(l, at, value) || conf_refused_value(l, value);
 	}
 	return false;
 }
@@ -267,6 +274,7 @@ bool conf_store_value(
 bool conf_set_option(
     struct conf_loader *l, const struct conf_option *o, void *object, struct slice value)
 {
+	char *at = (char *)object + o->offset;
 	l->option = o;
-	return conf_store_value(l, o, object, value) && (!o->set || o->set(l, object, value));
+	return store_value(l, o, object, value) && (!o->set || o->set(l, at, value));
 }

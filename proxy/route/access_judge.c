@@ -61,7 +61,7 @@ static bool takes_client(const struct conf_access_rule *r, const struct access_f
 {
 	uint32_t words = r->clients.words;
 	if (!conf_blocks_are_given(&r->clients)) {
-		if (!f->is_forward || r->deed != CONF_ACCESS_ALLOW)
+		if (!f->is_forward || r->action != CONF_ACCESS_ALLOW)
 			return true;
 		words = CONF_BLOCKS_PRIVATE;
 	}
@@ -120,7 +120,7 @@ static bool holds_anywhere(const struct conf_access_rule *r)
 
 static unsigned judge_address(const struct conf_access_rule *r, const struct access_facts *f)
 {
-	bool is_allow = r->deed == CONF_ACCESS_ALLOW;
+	bool is_allow = r->action == CONF_ACCESS_ALLOW;
 	if (!f->is_forward || (!is_allow && !conf_blocks_are_given(&r->addresses)))
 		return TAKES;
 	if (f->is_looked_up_elsewhere)
@@ -165,7 +165,7 @@ static bool takes_host(const struct conf_access_rule *r, const struct judging *j
 	if (!conf_host_set_is_given(&r->hosts))
 		return true;
 	if (j->facts->host_is_ambiguous)
-		return r->deed != CONF_ACCESS_ALLOW;
+		return r->action != CONF_ACCESS_ALLOW;
 	return conf_host_set_has(&r->hosts, &j->host);
 }
 
@@ -183,7 +183,7 @@ static bool matches_path(const struct conf_access_rule *r, struct slice path, st
 static bool compare_path(const struct conf_access_rule *r, struct judging *j)
 {
 	const struct access_facts *f = j->facts;
-	bool is_allow = r->deed == CONF_ACCESS_ALLOW;
+	bool is_allow = r->action == CONF_ACCESS_ALLOW;
 	if (f->path_is_ambiguous || j->effort->is_used_up)
 		return !is_allow;
 	bool takes = matches_path(r, f->path, j->effort);
@@ -214,7 +214,8 @@ static bool takes_port(const struct conf_access_rule *r, const struct access_fac
 			return true;
 	if (r->port_count > 0)
 		return false;
-	return r->deed != CONF_ACCESS_ALLOW || f->port == 443 || (f->port == 80 && !f->is_connect);
+	return r->action != CONF_ACCESS_ALLOW || f->port == 443 ||
+	       (f->port == 80 && !f->is_connect);
 }
 
 /* ---- rules ---- */
@@ -254,7 +255,7 @@ bool access_takes_client(const struct conf_access *a, const struct address *clie
 		const struct conf_access_rule *r = &a->rules[i];
 		if (!takes_client(r, &facts))
 			continue;
-		if (r->deed != CONF_ACCESS_DENY)
+		if (r->action != CONF_ACCESS_DENY)
 			return true;
 		if (is_about_clients(r))
 			return false;
@@ -285,7 +286,7 @@ struct access_verdict access_judge(const struct conf_access *a, const struct acc
 		const struct conf_access_rule *r = &a->rules[i];
 		const struct conf_access_rule *shown = a->name ? r : NULL;
 		unsigned answer = judge_rule(r, i, &j);
-		switch (r->deed) {
+		switch (r->action) {
 		case CONF_ACCESS_ALLOW:
 			if (answer == TAKES || answer == NEEDS_ADDRESS)
 				return (struct access_verdict){

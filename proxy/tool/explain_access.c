@@ -3,7 +3,7 @@
 #include "proxy/tool/explain.h"
 #include <inttypes.h>
 
-static const char *deed_of(const struct access_verdict *v)
+static const char *answer_text(const struct access_verdict *v)
 {
 	switch (v->answer) {
 	case ACCESS_ALLOW:
@@ -19,7 +19,7 @@ static const char *deed_of(const struct access_verdict *v)
 static void print(FILE *out, const struct exchange *x, const struct access_verdict *v)
 {
 	const struct conf_access *a = x->facts.listener->access;
-	fprintf(out, "access %s: %s", a->name ? a->name : "(built in)", deed_of(v));
+	fprintf(out, "access %s: %s", a->name ? a->name : "(built in)", answer_text(v));
 	if (v->rule)
 		fprintf(
 		    out, " by %s at %s:%" PRIu32 "\n", v->rule->text, v->rule->file, v->rule->line);

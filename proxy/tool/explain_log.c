@@ -43,42 +43,42 @@ static bool was_hinted(const struct log_line *line)
  * Infers facts about the client from the pushes of one parent. Their lines are adjacent, from
  * `first` on; only the parent's own line may stand among them.
  */
-struct client_guess {
+struct client_inferred {
 	bool accepts_pushes, refuses_pushes, navigates, does_not_navigate;
 };
 
-static struct client_guess guess_from_pushes(
+static struct client_inferred infer_from_pushes(
     const struct log_replay *r, const struct log_line *first)
 {
-	struct client_guess guess = {0};
+	struct client_inferred inferred = {0};
 	const struct log_line *end = r->log.lines + r->log.count;
 	for (const struct log_line *line = first; line < end; line++) {
 		if (line == first->parent)
 			continue;
 		if (line->parent != first->parent)
 			break;
-		guess.accepts_pushes |= has_verdict(line, POLICY_FORWARD);
-		guess.refuses_pushes |= has_reason(line, &policy_reason_PUSH_DISABLED);
-		guess.navigates |= was_hinted(line);
-		guess.does_not_navigate |= has_reason(line, &policy_reason_HINT_CLIENT);
+		inferred.accepts_pushes |= has_verdict(line, POLICY_FORWARD);
+		inferred.refuses_pushes |= has_reason(line, &policy_reason_PUSH_DISABLED);
+		inferred.navigates |= was_hinted(line);
+		inferred.does_not_navigate |= has_reason(line, &policy_reason_HINT_CLIENT);
 	}
-	return guess;
+	return inferred;
 }
 
 /*
  * Fills in what the pushes did not tell. A browser accepts no pushes; a path without an extension,
  * or of a document, is a navigation.
  */
-static void guess_from_request(struct client_guess *guess, const struct log_line *parent)
+static void infer_from_request(struct client_inferred *inferred, const struct log_line *parent)
 {
 	bool is_browser = strncmp(log_line_text(parent, "user_agent"), "Mozilla/", 8) == 0;
 	struct slice path = slice_of_string(log_line_text(parent, "path"));
 	enum policy_type type = policy_type_of_path(path);
 	bool is_page = type == POLICY_TYPE_UNKNOWN || type == POLICY_TYPE_DOCUMENT;
-	if (!guess->accepts_pushes)
-		guess->refuses_pushes = guess->refuses_pushes || is_browser;
-	if (!guess->does_not_navigate)
-		guess->navigates = guess->navigates || (is_browser && is_page);
+	if (!inferred->accepts_pushes)
+		inferred->refuses_pushes = inferred->refuses_pushes || is_browser;
+	if (!inferred->does_not_navigate)
+		inferred->navigates = inferred->navigates || (is_browser && is_page);
 }
 
 /*
@@ -249,14 +249,14 @@ static enum http_version version_of(const struct log_line *line)
 static bool send_parent_request(struct log_replay *r, const struct log_line *first)
 {
 	const struct log_line *parent = first->parent;
-	struct client_guess guess = guess_from_pushes(r, first);
+	struct client_inferred inferred = infer_from_pushes(r, first);
 	const char *detail;
-	guess_from_request(&guess, parent);
+	infer_from_request(&inferred, parent);
 	struct client_facts *client = &r->scene.client;
 	enum http_version version = version_of(parent);
 	bool is_http2 = version == HTTP_VERSION_2;
 	*client = (struct client_facts){
-	    .push_enabled = is_http2 && (guess.accepts_pushes || !guess.refuses_pushes),
+	    .push_enabled = is_http2 && (inferred.accepts_pushes || !inferred.refuses_pushes),
 	    .hints_expected = is_http2,
 	    .accepts_streams = true,
 	    .takes_interim = version != HTTP_VERSION_1_0,
@@ -267,7 +267,7 @@ static bool send_parent_request(struct log_replay *r, const struct log_line *fir
 	explain_set_user(&r->scene, log_line_text(parent, "user"));
 	struct http_head *head = head_of(r, parent);
 	head->version = (uint8_t)version;
-	if (guess.navigates)
+	if (inferred.navigates)
 		http_head_add_token(head, HTTP_TOKEN_SEC_FETCH_MODE, SLICE("navigate"));
 	if (http_head_validate(head, HTTP_REQUEST)) {
 		http_head_free(head);
@@ -389,8 +389,7 @@ int explain_log(const struct conf *conf, FILE *log, FILE *out, FILE *errors)
 	if (lack) {
 		fprintf(errors,
 		    "pushgate explain: no line of the log has the field '%s', and without it "
-		    "pushes "
-		    "cannot be decided again; name it in log-fields\n",
+		    "pushes cannot be decided again; name it in log-fields\n",
 		    lack);
 		log_lines_free(&r.log);
 		return EXPLAIN_USAGE;

@@ -192,8 +192,7 @@ const struct command tool_explain_command = {
     .sentence = "print the decision on each push, and why",
     .text = "Prints, without serving anything, how each offer of a push with a request would be "
 	    "decided: the guards and rules that were asked, the verdict, its reason, and what the "
-	    "client would get."
-	    "\n\n"
+	    "client would get.\n\n"
 	    "The client is new: nothing was pushed to it, held for it or paused before. When a "
 	    "pushed response comes, its status, type and length are reviewed too; that is not "
 	    "shown here.",

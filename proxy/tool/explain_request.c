@@ -75,8 +75,8 @@ static void load_certificates(struct request *r, const struct conf_listen *l)
 	r->tls = net_tls_server_new(&options, error, sizeof(error));
 	if (!r->tls)
 		fprintf(r->errors,
-		    "pushgate explain: %s; assuming that the certificate covers all "
-		    "promised names\n",
+		    "pushgate explain: %s; assuming that the certificate covers all promised "
+		    "names\n",
 		    error);
 }
 

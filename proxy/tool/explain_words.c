@@ -44,8 +44,7 @@ void explain_no_pushes(FILE *out, const struct exchange *x, bool has_promises)
 	const struct conf_origin *origin = x->place.origin;
 	if (origin->kind == CONF_ORIGIN_FORWARD && explain_is_without_pushes(x)) {
 		fputs("\nIn forward mode origins of http are spoken to in HTTP/1.1, which has no "
-		      "pushes: they "
-		      "make no promises.\n",
+		      "pushes: they make no promises.\n",
 		    out);
 		return;
 	}
@@ -73,8 +72,7 @@ static const char *advice_for(const struct exchange *x, const struct relay_cause
 	const struct conf_listen *listen = x->facts.listener;
 	if (cause == &relay_cause_UNTRUSTED_SCHEME && listen->certificate_count > 0)
 		return "This listener speaks TLS: a client with http cannot use it. `trusted` is "
-		       "for "
-		       "proxies that\nhave ended their clients' connections.";
+		       "for proxies that\nhave ended their clients' connections.";
 	if (cause == &relay_cause_UNTRUSTED_SCHEME)
 		return "This listener has no certificate: a client with https cannot use it. If "
 		       "TLS "
@@ -83,8 +81,7 @@ static const char *advice_for(const struct exchange *x, const struct relay_cause
 		return "A [route] section with this host, or one without host, would take it.";
 	if (cause == &relay_cause_NO_ROUTE)
 		return "The [route] sections for this host have other paths; one without path "
-		       "would "
-		       "take it.";
+		       "would take it.";
 	return NULL;
 }
 

@@ -22,10 +22,10 @@ void fetch_fail(struct fetch *f, int status, const char *format, ...)
 	va_end(args);
 }
 
-void fetch_fail_closed(struct fetch *f, const char *text, const char *guess)
+void fetch_fail_closed(struct fetch *f, const char *text, const char *likely)
 {
 	fetch_fail(f, FETCH_PROTOCOL, "the server closed the connection%s%s%s%s",
-	    text && text[0] ? " (" : "", text ? text : "", text && text[0] ? ")" : "", guess);
+	    text && text[0] ? " (" : "", text ? text : "", text && text[0] ? ")" : "", likely);
 }
 
 /* ---- items ---- */

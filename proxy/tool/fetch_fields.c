@@ -44,8 +44,8 @@ static bool check_name(const struct fetch_request *r, struct slice name, char *t
 	for (size_t i = 0; i < sizeof(of_http1) / sizeof(of_http1[0]); i++)
 		if (slice_equal(name, of_http1[i]))
 			return refuse(text, size, "-H cannot set %.*s: %s", SLICE_ARG(name),
-			    r->http1 ? "this field is for one connection alone; fetch sets "
-				       "what it needs itself"
+			    r->http1 ? "this field is for one connection alone; fetch sets what it "
+				       "needs itself"
 				     : "only HTTP/1.1 has this field; HTTP/2 does not need it");
 	return true;
 }

@@ -64,13 +64,13 @@ static void on_goaway(struct fetch *f, const struct h2_event *e)
 static void fail_closed(struct fetch *f, const char *text)
 {
 	const struct wire *w = f->wire;
-	const char *guess = "";
+	const char *likely = "";
 	if (w->server == SERVER_UNKNOWN)
-		guess = f->tls
-			    ? ": it may speak no HTTP/2 at this port, or only without TLS (http://)"
-			    : ": it may speak no HTTP/2 at this port, or only over TLS (https://); "
-			      "--http1.1 asks in HTTP/1.1";
-	fetch_fail_closed(f, text, guess);
+		likely =
+		    f->tls ? ": it may speak no HTTP/2 at this port, or only without TLS (http://)"
+			   : ": it may speak no HTTP/2 at this port, or only over TLS (https://); "
+			     "--http1.1 asks in HTTP/1.1";
+	fetch_fail_closed(f, text, likely);
 }
 
 static void on_failed(struct fetch *f, const struct h2_event *e)

@@ -236,9 +236,9 @@ const struct command tool_fetch_command = {
     .options = options,
     .option_count = sizeof(options) / sizeof(options[0]),
     .statuses =
-	"0 means a complete 2xx or 3xx response. The others are like curl's: 6 unknown host, "
-	"7 cannot connect, 22 another status, 23 cannot write, 28 timeout, 60 TLS error, "
-	"92 HTTP error.",
+	"0 means a complete 2xx or 3xx response. The others are like curl's: 6 unknown host, 7 "
+	"cannot connect, 22 another status, 23 cannot write, 28 timeout, 60 TLS error, 92 HTTP "
+	"error.",
     .run = tool_fetch,
 };
 

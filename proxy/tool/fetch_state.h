@@ -86,9 +86,9 @@ void fetch_get_assets(struct fetch *f);
 /* Sets exit status and message; only the first call counts. */
 __attribute__((format(printf, 3, 4))) void fetch_fail(
     struct fetch *f, int status, const char *format, ...);
-/* The server closed the connection too early. text: the system's reason, or NULL; guess: why it
+/* The server closed the connection too early. text: the system's reason, or NULL; likely: why it
  * may have done so, or "". */
-void fetch_fail_closed(struct fetch *f, const char *text, const char *guess);
+void fetch_fail_closed(struct fetch *f, const char *text, const char *likely);
 void fetch_lose_all(struct fetch *f); /* ends all open items: the connection has ended */
 /* A copy (owned) without control bytes, so that a peer cannot control the terminal. */
 char *fetch_printable(struct slice s);

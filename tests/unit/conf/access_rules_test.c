@@ -26,12 +26,12 @@ static void lines_are_rules_in_the_order_of_the_file(void **state)
 	assert_string_equal(a->realm, "pushgate");
 	static const char *const texts[] = {"deny = client=192.0.2.1", "allow = path=/a",
 	    "ask = path=/b", "deny = path=/c", "allow = all"};
-	static const enum conf_access_deed deeds[] = {CONF_ACCESS_DENY, CONF_ACCESS_ALLOW,
+	static const enum conf_access_action actions[] = {CONF_ACCESS_DENY, CONF_ACCESS_ALLOW,
 	    CONF_ACCESS_ASK, CONF_ACCESS_DENY, CONF_ACCESS_ALLOW};
 	assert_int_equal(a->rule_count, 5);
 	for (size_t i = 0; i < 5; i++) {
 		assert_string_equal(a->rules[i].text, texts[i]);
-		assert_int_equal(a->rules[i].deed, deeds[i]);
+		assert_int_equal(a->rules[i].action, actions[i]);
 		assert_string_equal(a->rules[i].file, "test.ini");
 	}
 	assert_int_equal(a->rules[1].line, a->rules[0].line + 1);

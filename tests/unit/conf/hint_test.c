@@ -40,7 +40,7 @@ static const char *mistake_in_line_8(const char *errors)
 	return NULL;
 }
 
-/* The value behind the last "KEY = " of the line: the example or the guess. */
+/* The value behind the last "KEY = " of the line: the example or the suggestion. */
 static struct slice shown_value(const struct conf_option *o, const char *line)
 {
 	char head[80];
@@ -84,7 +84,7 @@ static void every_bad_value_is_shown_with_one_that_the_option_accepts(void **sta
 	}
 }
 
-/* ---- guesses ---- */
+/* ---- suggestions ---- */
 
 static void assert_meant(enum conf_kind section, const char *key, const char *value, const char *meant)
 {
@@ -156,7 +156,7 @@ static void values_that_are_nearly_right_are_corrected(void **state)
 		assert_meant(rows[i].section, rows[i].key, rows[i].value, rows[i].meant);
 }
 
-static void value_that_cannot_be_guessed_is_shown_the_example(void **state)
+static void value_without_a_suggestion_is_shown_the_example(void **state)
 {
 	(void)state;
 	static const struct {
@@ -525,7 +525,7 @@ int main(void)
 	    cmocka_unit_test(every_bad_value_is_shown_with_one_that_the_option_accepts),
 	    cmocka_unit_test(values_that_are_nearly_right_are_corrected),
 	    cmocka_unit_test(misspelt_header_above_all_others_is_no_file_of_another_program),
-	    cmocka_unit_test(value_that_cannot_be_guessed_is_shown_the_example),
+	    cmocka_unit_test(value_without_a_suggestion_is_shown_the_example),
 	    cmocka_unit_test(names_that_resemble_known_ones_are_recognized),
 	    cmocka_unit_test(comments_quotes_and_variables_are_named_as_such),
 	    cmocka_unit_test(fields_may_have_what_other_values_may_not),

@@ -18,7 +18,7 @@ static const char *choices_of(enum conf_kind section, const char *key)
 	    conf_find_option(section, slice_of_string(key)), ", ", " or ", text, sizeof text);
 }
 
-static void unknown_section_is_named_with_a_guess(void **state)
+static void unknown_section_is_named_with_a_suggestion(void **state)
 {
 	(void)state;
 	assert_refused(LOAD_REST "[listn x]\naddress = 1\n[frobnicate]\na = b\n",
@@ -27,7 +27,7 @@ static void unknown_section_is_named_with_a_guess(void **state)
 	    "NAME], [route NAME], [routes], [push NAME], [preload NAME] or [errors]\n");
 }
 
-static void unknown_option_is_named_with_a_guess(void **state)
+static void unknown_option_is_named_with_a_suggestion(void **state)
 {
 	(void)state;
 	assert_refused(LOAD_REST "[server]\nworker = 2\nzzzzzzzz = 1\naddress = 127.0.0.1:1\n",
@@ -56,7 +56,7 @@ static void number_outside_its_range_is_refused_with_the_range(void **state)
 	    "test.ini:11: bad value '0' for workers; write auto or a number from 1 to 256, such as workers = 4\n");
 }
 
-static void log_fields_and_sample_are_refused_with_a_guess_or_an_example(void **state)
+static void log_fields_and_sample_are_refused_with_a_suggestion_or_an_example(void **state)
 {
 	(void)state;
 	static const struct {
@@ -604,11 +604,11 @@ static void include_inside_a_section_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(unknown_section_is_named_with_a_guess),
-	    cmocka_unit_test(unknown_option_is_named_with_a_guess),
+	    cmocka_unit_test(unknown_section_is_named_with_a_suggestion),
+	    cmocka_unit_test(unknown_option_is_named_with_a_suggestion),
 	    cmocka_unit_test(option_before_any_section_is_refused),
 	    cmocka_unit_test(number_outside_its_range_is_refused_with_the_range),
-	    cmocka_unit_test(log_fields_and_sample_are_refused_with_a_guess_or_an_example),
+	    cmocka_unit_test(log_fields_and_sample_are_refused_with_a_suggestion_or_an_example),
 	    cmocka_unit_test(size_without_sense_is_refused_with_examples),
 	    cmocka_unit_test(rate_without_sense_is_refused_with_examples),
 	    cmocka_unit_test(time_without_unit_is_refused_with_examples),

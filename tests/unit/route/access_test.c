@@ -266,7 +266,7 @@ static const struct condition {
 #define RULES 5
 
 struct model_rule {
-	enum conf_access_deed deed;
+	enum conf_access_action action;
 	size_t forms[CONDITIONS];
 };
 
@@ -288,11 +288,11 @@ static size_t form_count(const struct condition *c)
 
 /* In a gateway nothing is usual: an allow takes what it does not name. */
 static bool form_takes(
-    const struct condition *c, size_t form, enum conf_access_deed deed, bool is_forward, size_t value)
+    const struct condition *c, size_t form, enum conf_access_action action, bool is_forward, size_t value)
 {
 	const char *bits = c->forms[form].takes;
 	bool is_usual = form == 0 && !is_forward;
-	if (deed == CONF_ACCESS_ALLOW && c->forms[form].allows && !is_usual)
+	if (action == CONF_ACCESS_ALLOW && c->forms[form].allows && !is_usual)
 		bits = c->forms[form].allows;
 	return bits[value] == '1';
 }
@@ -309,10 +309,10 @@ static int model_rule_says(const struct model_rule *r, bool is_forward, const si
 		bool is_address = c->reason == ACCESS_REASON_ADDRESS;
 		bool is_unknown = is_address && strcmp(c->values[values[i]], "unknown") == 0;
 		bool is_any = strcmp(c->forms[r->forms[i]].text, "address=any") == 0 ||
-			      (r->forms[i] == 0 && r->deed != CONF_ACCESS_ALLOW);
+			      (r->forms[i] == 0 && r->action != CONF_ACCESS_ALLOW);
 		if (is_unknown && !is_any)
 			return MODEL_UNKNOWN;
-		if (!form_takes(c, r->forms[i], r->deed, is_forward, values[i]))
+		if (!form_takes(c, r->forms[i], r->action, is_forward, values[i]))
 			return (int)c->reason;
 	}
 	return MODEL_TAKES;
@@ -326,13 +326,13 @@ static const char *model_says(
 	bool has_user = values[1] != 0;
 	for (size_t i = 0; i < count; i++) {
 		int said = model_rule_says(&rules[i], is_forward, values);
-		if (rules[i].deed == CONF_ACCESS_ALLOW && said < 0)
+		if (rules[i].action == CONF_ACCESS_ALLOW && said < 0)
 			return "allow";
-		if (rules[i].deed == CONF_ACCESS_ALLOW && said > nearest)
+		if (rules[i].action == CONF_ACCESS_ALLOW && said > nearest)
 			nearest = said;
-		if (rules[i].deed == CONF_ACCESS_DENY && said == MODEL_TAKES)
+		if (rules[i].action == CONF_ACCESS_DENY && said == MODEL_TAKES)
 			return "rule";
-		if (rules[i].deed == CONF_ACCESS_ASK && said == MODEL_TAKES && !has_user)
+		if (rules[i].action == CONF_ACCESS_ASK && said == MODEL_TAKES && !has_user)
 			return "ask";
 	}
 	return access_reason_name((enum access_reason)nearest);
@@ -357,19 +357,19 @@ static void facts_of(struct access_facts *f, struct address *to, char *plain, co
 
 static void play(unsigned *seed, bool is_forward)
 {
-	static const char *const deeds[] = {"allow", "deny", "ask"};
+	static const char *const actions[] = {"allow", "deny", "ask"};
 	struct model_rule rules[RULES];
 	char text[RULES * 256] = "";
 	size_t count = 1 + (size_t)rand_r(seed) % RULES, used = 0;
 	for (size_t i = 0; i < count; i++) {
 		struct model_rule *r = &rules[i];
-		r->deed = (enum conf_access_deed)(rand_r(seed) % 3);
-		used += (size_t)snprintf(text + used, sizeof text - used, "%s =", deeds[r->deed]);
+		r->action = (enum conf_access_action)(rand_r(seed) % 3);
+		used += (size_t)snprintf(text + used, sizeof text - used, "%s =", actions[r->action]);
 		size_t named = 0;
 		for (size_t k = 0; k < CONDITIONS; k++) {
 			const struct condition *c = &conditions[k];
 			bool is_named = rand_r(seed) % 3 == 0 && (is_forward || !c->is_forward) &&
-					!(c->reason == ACCESS_REASON_USER && r->deed == CONF_ACCESS_ASK);
+					!(c->reason == ACCESS_REASON_USER && r->action == CONF_ACCESS_ASK);
 			r->forms[k] = is_named ? (size_t)rand_r(seed) % form_count(c) : 0;
 			named += r->forms[k] != 0;
 			used += (size_t)snprintf(

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* Setters and checks of [origin]: how its servers are called, which one gets a request, and when one is healthy. */
+#include "proxy/base/ascii.h"
+#include "proxy/conf/setters.h"
+#include "proxy/conf/value.h"
+#include "proxy/http/authority.h"
+
+/* RFC 1035 2.3.4, in text. */
+enum { HOST_BYTES = 253 };
+
+/* ---- its name ---- */
+
+bool conf_set_tls_ca(struct conf_loader *l, void *at, struct slice value)
+{
+	(void)value;
+	return !l->opens_files || conf_check_authorities(l, *(const char **)at);
+}
+
+const char *conf_check_tls_name(struct slice name)
+{
+	struct http_authority a;
+
+	return http_authority_parse(name, SLICE("https"), &a) && !a.port_given &&
+		       name.len <= HOST_BYTES && name.ptr[0] != '['
+		   ? NULL
+		   : "write a host name without a port";
+}
+
+static bool is_authority(struct slice text)
+{
+	struct http_authority a;
+	return http_authority_parse(text, SLICE("https"), &a) && a.host.len > 0;
+}
+
+const char *conf_check_host(struct slice host)
+{
+	return is_authority(host) ? NULL : "write keep, NAME or NAME:PORT";
+}
+
+const char *conf_check_health_host(struct slice host)
+{
+	return is_authority(host) ? NULL : "write NAME or NAME:PORT";
+}
+
+/* ---- its balance ---- */
+
+static const struct {
+	struct slice word;
+	enum conf_hash hash;
+	bool is_named; /* a name follows */
+} keys[] = {
+    {SLICE_INIT("off"), CONF_HASH_OFF, false},
+    {SLICE_INIT("client"), CONF_HASH_CLIENT, false},
+    {SLICE_INIT("path"), CONF_HASH_PATH, false},
+    {SLICE_INIT("cookie"), CONF_HASH_COOKIE, true},
+    {SLICE_INIT("header"), CONF_HASH_HEADER, true},
+};
+
+static bool set_name(struct conf_loader *l, struct conf_balance *b, struct slice name)
+{
+	if (!ascii_is_token(name))
+		return false;
+	char *copy = conf_copy(l, name);
+	b->hash_name = slice_of(copy, name.len);
+	if (b->hash == CONF_HASH_HEADER) {
+		ascii_lower_copy(copy, name);
+		b->hash_token = http_token_find(b->hash_name);
+	}
+	return true;
+}
+
+bool conf_read_hash(struct conf_loader *l, void *at, struct slice value)
+{
+	struct conf_balance *b = at;
+	size_t space = slice_find(value, ' ');
+	struct slice word = slice_sub(value, 0, space), name = slice_trim(slice_from(value, space));
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		if (!slice_equal_nocase(word, keys[i].word))
+			continue;
+		b->hash = keys[i].hash;
+		return keys[i].is_named ? set_name(l, b, name) : name.len == 0;
+	}
+	return false;
+}
+
+/* The cookie is taken out of requests before hash reads them, and the diary's before that. */
+static void check_cookie(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_balance *b = &((const struct conf_origin *)s->object)->balance;
+	const char *diary = l->conf->server.diary_cookie;
+	struct slice name = slice_of_string(b->affinity_cookie);
+
+	if (b->hash == CONF_HASH_COOKIE && slice_equal(b->hash_name, name))
+		conf_mistake(l, s->file, conf_option_line(s, "hash"),
+		    "hash and affinity-cookie have the same cookie, and it is pushgate's; let hash "
+		    "name a cookie of the origin's");
+	if (diary && slice_equal(slice_of_string(diary), name))
+		conf_mistake(l, s->file, conf_option_line(s, "affinity-cookie"),
+		    "affinity-cookie has the name of diary-cookie in [server]; choose another");
+}
+
+void conf_check_balance(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_balance *b = &((const struct conf_origin *)s->object)->balance;
+
+	if (b->hash != CONF_HASH_OFF && conf_option_line(s, "balance"))
+		conf_mistake(l, s->file, conf_option_line(s, "balance"),
+		    "hash says which server gets a request, and so does balance; remove one of "
+		    "them");
+	if (b->affinity_cookie)
+		check_cookie(l, s);
+}
+
+/* ---- the health of its servers ---- */
+
+#define STATUS_LEAST 200u
+#define STATUS_MOST 599u
+
+static bool is_status(struct slice text, uint16_t *status)
+{
+	uint64_t number;
+
+	if (text.len != 3 || !slice_to_number(text, STATUS_MOST, &number) || number < STATUS_LEAST)
+		return false;
+	*status = (uint16_t)number;
+	return true;
+}
+
+/* "503", or "500-599". */
+static bool add_statuses(struct conf_statuses *s, struct slice word)
+{
+	size_t end = slice_find(word, '-');
+	uint16_t first, last;
+
+	if (s->count == CONF_STATUS_RANGES || !is_status(slice_sub(word, 0, end), &first))
+		return false;
+	last = first;
+	if (end < word.len && (!is_status(slice_from(word, end + 1), &last) || last < first))
+		return false;
+	s->ranges[s->count].first = first;
+	s->ranges[s->count++].last = last;
+	return true;
+}
+
+bool conf_read_statuses(struct conf_loader *l, void *at, struct slice value)
+{
+	struct conf_statuses *s = at;
+	struct slice rest = value, word;
+	enum value_word found;
+
+	(void)l;
+	*s = (struct conf_statuses){0};
+	while ((found = value_next_word(&rest, &word)) == VALUE_WORD && add_statuses(s, word))
+		;
+	return found == VALUE_END && s->count > 0;
+}
+
+/* What a request line may have as its target (RFC 9112 3.2.1). */
+static bool is_path(struct slice text)
+{
+	if (!slice_starts_with(text, SLICE("/")))
+		return false;
+	for (size_t i = 0; i < text.len; i++)
+		if (text.ptr[i] <= ' ' || text.ptr[i] >= 0x7f || text.ptr[i] == '#')
+			return false;
+	return true;
+}
+
+bool conf_read_health_check(struct conf_loader *l, void *at, struct slice value)
+{
+	struct conf_check *check = at;
+	int word = value_choice(value, "off connect");
+
+	check->kind = word == 0 ? CONF_CHECK_OFF : word == 1 ? CONF_CHECK_CONNECT : CONF_CHECK_GET;
+	if (word < 0 && is_path(value))
+		check->path = conf_copy(l, value);
+	return word >= 0 || is_path(value);
+}
