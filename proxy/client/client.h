@@ -96,6 +96,28 @@ bool client_is_stuck(const struct exchange *x, usec since);
 
 /* ---- one exchange's client ---- */
 
+struct client_diary;
+
+/* A client's connection, for the log: its id, unique in the worker (0 = none), and constant texts. */
+struct client_hop {
+	uint64_t connection;
+	const char *protocol;
+	const char *tls, *cipher; /* "" = cleartext */
+};
+
+/* What client/ keeps in an exchange. may_alias: the exchange has an array of bytes in its place. */
+struct __attribute__((may_alias)) client_part {
+	struct client_hop hop; /* of a push: its parent's */
+	struct client_diary
+	    *diary; /* borrows: what this client has; NULL = nothing is noted for it */
+};
+_Static_assert(sizeof(struct client_part) <= EXCHANGE_CLIENT_BYTES, "it has room there");
+
+static inline struct client_part *client_part(const struct exchange *x)
+{
+	return (struct client_part *)(uintptr_t)x->client;
+}
+
 /* x is a call with a deadline. If its client has had too many deadlines that are near, this one is put off. */
 void client_bound_call(struct exchange *x);
 /* How long the response may make no progress toward the client; 0: no limit. */
@@ -112,6 +134,7 @@ void client_set_priority(struct exchange *push, struct http_priority priority);
 /* Whether the diary of the parent's client knows the promised resource. route: by which the origin is asked. */
 enum policy_known client_diary_knows(const struct exchange *parent,
     const struct http_head *promised, enum policy_source source, const struct conf_route *route);
+/* The push is promised to the client of its parent. */
 void client_diary_promised(struct exchange *push);
 void client_diary_hinted(const struct exchange *parent, const struct http_head *promised);
 /* x has a diary: a push, or the client's own request. */

@@ -128,11 +128,11 @@ static void record(struct client_diary *diary, uint64_t key, const struct policy
 static bool coding_of(const struct exchange *x, uint64_t key, uint32_t *coding)
 {
 	struct policy_diary_note note;
-	if (!x->context.was_forwarded) {
+	if (!x->pushed.was_promised) {
 		*coding = latest_validators_coding(x->request, NULL);
 		return true;
 	}
-	if (!policy_diary_find(&x->context.diary->resources, key, &note) ||
+	if (!policy_diary_find(&client_part(x)->diary->resources, key, &note) ||
 	    (note.state != POLICY_DIARY_PUSHED_UNANSWERED &&
 		note.state != POLICY_DIARY_PUSHED_AGAIN))
 		return false;
@@ -151,7 +151,7 @@ static uint64_t validator_key(uint64_t key, const struct conf_route *route)
 /* The latest known validator of the resource; 0: none is known. */
 static uint32_t latest_before(const struct exchange *x, uint64_t key)
 {
-	const struct clients *clients = conn_of(x->context.diary)->clients;
+	const struct clients *clients = conn_of(client_part(x)->diary)->clients;
 	uint32_t coding, validator = 0;
 	if (conf_listen_shares(x->facts.listener) && coding_of(x, key, &coding))
 		latest_validators_find(
@@ -162,7 +162,7 @@ static uint32_t latest_before(const struct exchange *x, uint64_t key)
 /* Takes the resource out of the set of the client's cookie, in all versions that may be in it. */
 static void forget_in_cookie(const struct exchange *x, uint64_t key, uint32_t latest)
 {
-	struct client_diary *diary = x->context.diary;
+	struct client_diary *diary = client_part(x)->diary;
 	struct policy_diary_note note;
 	if (!diary->cookie)
 		return;
@@ -175,7 +175,7 @@ static void forget_in_cookie(const struct exchange *x, uint64_t key, uint32_t la
 static void forget(const struct exchange *x, uint64_t key)
 {
 	forget_in_cookie(x, key, latest_before(x, key));
-	policy_diary_forget(&x->context.diary->resources, key);
+	policy_diary_forget(&client_part(x)->diary->resources, key);
 }
 
 /* ---- offers ---- */
@@ -214,7 +214,7 @@ void client_diary_promised(struct exchange *push)
 	if (c->diary.resources.most == 0 || parent->facts.came_through ||
 	    push->method != HTTP_METHOD_GET)
 		return;
-	push->context.diary = &c->diary;
+	client_part(push)->diary = &c->diary;
 	uint64_t key = key_of(push->request->method, push);
 	struct policy_diary_note note, had;
 	bool is_again =
@@ -246,14 +246,14 @@ static void record_once(const struct exchange *push, uint64_t key)
 	    .state = POLICY_DIARY_PUSHED_ONCE,
 	    .page = (uint32_t)push->pushed.parent_id,
 	};
-	record(push->context.diary, key, &note);
+	record(client_part(push)->diary, key, &note);
 }
 
 /* The client reset a push: it has the resource. If the response had begun, its head has said for
  * how long. Otherwise the client is taken to have the latest known version. */
 static void record_reset(struct exchange *push, uint64_t key)
 {
-	struct client_diary *diary = push->context.diary;
+	struct client_diary *diary = client_part(push)->diary;
 	struct policy_diary_note note;
 	if (push->response.status != 0)
 		return;
@@ -279,9 +279,9 @@ void client_diary_ended(struct exchange *x, enum observe_outcome outcome)
 	    x->download.state == FLOW_DONE)
 		return;
 	uint64_t key = key_of(SLICE("GET"), x);
-	if (x->context.was_forwarded && outcome == OBSERVE_CLIENT_RESET)
+	if (x->pushed.was_promised && outcome == OBSERVE_CLIENT_RESET)
 		record_reset(x, key);
-	else if (x->context.was_forwarded || x->response.status == 200)
+	else if (x->pushed.was_promised || x->response.status == 200)
 		forget(x, key);
 }
 
@@ -290,7 +290,7 @@ void client_diary_ended(struct exchange *x, enum observe_outcome outcome)
 void client_diary_request(struct client_conn *c, struct exchange *x)
 {
 	if (c->diary.is_recording && c->diary.resources.most > 0 && !x->facts.came_through)
-		x->context.diary = &c->diary;
+		client_part(x)->diary = &c->diary;
 }
 
 /* What the response says of the client's copy. False: it is for one use. A 304 need not repeat the
@@ -306,7 +306,7 @@ static bool read_response(const struct exchange *x, uint64_t key, const struct h
 	note->fresh_until_sec = sec_of(x->relay->now) + fresh_sec;
 	note->validator = latest_validator_of(response);
 	if (response->status == 304 && note->validator == 0 &&
-	    policy_diary_find(&x->context.diary->resources, key, &had) &&
+	    policy_diary_find(&client_part(x)->diary->resources, key, &had) &&
 	    had.state == POLICY_DIARY_HAD)
 		note->validator = had.validator;
 	return note->validator != 0 || fresh_sec > 0;
@@ -318,13 +318,13 @@ static bool learn(
 {
 	uint32_t coding;
 	return conf_listen_shares(x->facts.listener) && coding_of(x, key, &coding) &&
-	       latest_validators_learn(&conn_of(x->context.diary)->clients->validators,
+	       latest_validators_learn(&conn_of(client_part(x)->diary)->clients->validators,
 		   validator_key(key, x->place.route), coding, validator, x->request, response);
 }
 
 static void record_ok(const struct exchange *x, const struct http_head *response)
 {
-	struct client_diary *diary = x->context.diary;
+	struct client_diary *diary = client_part(x)->diary;
 	uint64_t key = key_of(SLICE("GET"), x);
 	struct policy_diary_note note;
 	uint32_t former = latest_before(x, key);
@@ -336,7 +336,7 @@ static void record_ok(const struct exchange *x, const struct http_head *response
 		return;
 	}
 	policy_diary_forget(&diary->resources, key);
-	if (x->context.was_forwarded)
+	if (x->pushed.was_promised)
 		record_once(x, key);
 }
 
@@ -345,14 +345,14 @@ static void record_get(const struct exchange *x, const struct http_head *respons
 	uint16_t status = response->status;
 	if (status == 200 || status == 304)
 		record_ok(x, response);
-	else if (x->context.was_forwarded || status == 404 || status == 410)
+	else if (x->pushed.was_promised || status == 404 || status == 410)
 		forget(x, key_of(SLICE("GET"), x));
 }
 
 /* Nothing is recorded: the client has no body. But an older version that it has is not the latest. */
 static void learn_from_head(const struct exchange *x, const struct http_head *response)
 {
-	struct policy_diary *resources = &x->context.diary->resources;
+	struct policy_diary *resources = &client_part(x)->diary->resources;
 	uint64_t key = key_of(SLICE("GET"), x);
 	struct policy_diary_note had, note;
 	bool is_had = read_response(x, key, response, &note);
@@ -365,14 +365,14 @@ static void learn_from_head(const struct exchange *x, const struct http_head *re
 
 void client_diary_response(struct exchange *x, struct http_head *head)
 {
-	struct client_diary *diary = x->context.diary;
+	struct client_diary *diary = client_part(x)->diary;
 	if (x->method == HTTP_METHOD_GET)
 		record_get(x, head);
 	else if (x->method == HTTP_METHOD_HEAD && head->status == 200)
 		learn_from_head(x, head);
 	else if (exchange_may_change(x) && head->status / 100 <= 3)
 		forget(x, key_of(SLICE("GET"), x));
-	if (conn_of(diary)->clients->cookie_keys.count > 0 && !x->context.was_forwarded &&
+	if (conn_of(diary)->clients->cookie_keys.count > 0 && !x->pushed.was_promised &&
 	    conf_listen_shares(x->facts.listener))
 		diary_cookie_add(conn_of(diary), x, head);
 }

@@ -46,7 +46,7 @@ struct client_conn {
 	size_t closing_bytes; /* this connection's share of clients->closing_bytes */
 	struct wheel_node timer;
 	struct address address;
-	struct exchange_client_hop hop; /* for the log lines of its exchanges */
+	struct client_hop hop;          /* for the log lines of its exchanges */
 	struct client_address *counted; /* NULL: no limit per client address applies */
 	usec opened, quiet_since;
 	/* The client has ended its sending side, and only reads: when something last left for it.

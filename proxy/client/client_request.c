@@ -61,9 +61,9 @@ static struct exchange *begin_exchange(struct client_conn *c, struct session_eve
 	client_conn_is_busy(c);
 	x->facts.listener = c->listener->conf;
 	x->facts.client = c->address;
-	x->context.down = c->hop;
+	client_part(x)->hop = c->hop;
 	if (e->head->version != HTTP_VERSION_NONE) /* HTTP/1.0 and 1.1 may share a connection */
-		x->context.down.protocol = http_version_name(e->head->version);
+		client_part(x)->hop.protocol = http_version_name(e->head->version);
 	x->context.hold_store = &c->held;
 	x->context.upload_limit_bytes = c->listener->conf->max_request_body_bytes;
 	return x;

@@ -48,7 +48,7 @@ void access_record_held(void *context, const struct hold_note *note)
  * that claim it. The verdict does not say so: when a held push is withdrawn, that is its verdict. */
 static bool was_held(const struct exchange *x)
 {
-	return exchange_is_push(x) && !x->context.was_forwarded;
+	return exchange_is_push(x) && !x->pushed.was_promised;
 }
 
 /* The head of its response was not what the rule allows: then its verdict has become one that fetches
@@ -147,7 +147,7 @@ static bool is_failure(const struct exchange *x, enum observe_outcome outcome)
 
 struct observe_client access_record_client(const struct exchange *x)
 {
-	const struct exchange_client_hop *hop = &x->context.down;
+	const struct client_hop *hop = &client_part(x)->hop;
 	return (struct observe_client){
 	    .connection = hop->connection,
 	    .address = x->facts.client,
@@ -165,7 +165,7 @@ static usec since(usec begin, usec then)
 
 static struct observe_origin origin_of(const struct exchange *x)
 {
-	const struct exchange_origin_hop *hop = &x->context.up;
+	const struct upstream_hop *hop = upstream_hop_of(x);
 	const struct exchange_timing *t = &x->timing;
 	const struct conf_origin *conf = x->place.origin;
 	struct observe_origin origin = {
@@ -228,6 +228,16 @@ static struct slice authority_of(const struct exchange *x)
 	return authority;
 }
 
+/* The rules of the listener refuse a host that is itself an address before anything is asked upstream. */
+static const char *refused_address_of(const struct exchange *x)
+{
+	const struct request_target *target = x->facts.target;
+	bool is_host =
+	    x->ending.cause == &relay_cause_ADDRESS_DENIED && target && target->is_address;
+	const char *refused = upstream_refused_address(x);
+	return refused || !is_host ? refused : target->host;
+}
+
 static void log_exchange(struct gateway *g, const struct exchange *x, enum observe_outcome outcome)
 {
 	bool is_push = exchange_is_push(x);
@@ -272,7 +282,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	    .detail = x->ending.detail  ? x->ending.detail
 		      : x->ending.cause ? x->ending.cause->name
 					: NULL,
-	    .refused_address = x->context.refused_address,
+	    .refused_address = refused_address_of(x),
 	    .retries = exchange_retries(x),
 	    .joined = x->response.joined,
 	    .held = x->response.held,
@@ -300,9 +310,9 @@ void access_record_ended(void *context, struct exchange *x)
 	if (x->tunnel.share)
 		tunnel_limits_ended(g, x);
 	count_exchange(g->env.observe->counters, x, outcome);
-	if (x->context.was_forwarded)
+	if (x->pushed.was_promised)
 		feedback_ended(g, x, outcome);
-	if (x->context.diary)
+	if (client_part(x)->diary)
 		client_diary_ended(x, outcome);
 	learned_ended(g, x, outcome);
 	if (g->env.observe->access_fd >= 0)

@@ -169,7 +169,7 @@ extern const struct hold_ops gateway_hold_ops;
 
 void retries_open(struct gateway *g);
 void retries_close(struct gateway *g);
-bool gateway_retries(void *gateway, struct exchange *x, enum relay_retry why, uint16_t status);
+bool gateway_retries(void *gateway, struct exchange *x, const struct relay_failure *failure);
 static inline struct retry_budget *gateway_retry_budget(
     const struct gateway *g, const struct exchange *x)
 {

@@ -103,9 +103,6 @@ static void judge(struct gateway *g, struct exchange *x, enum user_answer user)
 		return;
 	}
 	x->context.denial = (uint8_t)(1 + verdict.why);
-	const struct request_target *target = x->facts.target;
-	if (refusal == &relay_cause_ADDRESS_DENIED && target)
-		x->context.refused_address = target->host; /* which is that address */
 	exchange_refuse(x, refusal, verdict.reason);
 }
 

@@ -201,7 +201,7 @@ static struct offer_learned_request request_of(const struct exchange *x)
 			       http_head_find(x->request, HTTP_TOKEN_AUTHORIZATION) ||
 			       http_head_find(x->request, HTTP_TOKEN_COOKIE),
 	    .status = x->response.status,
-	    .is_unfit = x->context.is_unfit_to_learn,
+	    .is_unfit = x->response.is_unfit_to_learn,
 	};
 }
 
@@ -271,7 +271,7 @@ void learned_answered(struct gateway *g, struct exchange *x, const struct http_h
 		return;
 	struct offer_learned_request r = request_of(x);
 	if (!r.is_navigation)
-		x->context.is_unfit_to_learn = !is_fit(x, response);
+		x->response.is_unfit_to_learn = !is_fit(x, response);
 	else if ((response->status == 200 || response->status == 304) &&
 		 is_of_type(response, POLICY_TYPE_DOCUMENT))
 		offer_learned_on_page(g->learned, &r, g->relay.now);

@@ -85,6 +85,7 @@ void promise_made(void *context, struct exchange *push)
 	struct observe_counters *counters = g->env.observe->counters;
 	const struct policy_verdict *verdict = &push->pushed.verdict;
 	bool is_held = push->pushed.state == PUSH_HELD;
+	client_part(push)->hop = client_part(push->pushed.parent)->hop;
 	counters->pushes_offered++;
 	counters->pushes_forwarded += !is_held;
 	counters->pushes_held += is_held;
@@ -100,7 +101,6 @@ void promise_made(void *context, struct exchange *push)
 			client_diary_hinted(push->pushed.parent, push->request);
 		return;
 	}
-	push->context.was_forwarded = true;
 	client_diary_promised(push);
 	const struct exchange *parent = push->pushed.parent;
 	const struct http_field *own = http_head_find(push->request, HTTP_TOKEN_PRIORITY);

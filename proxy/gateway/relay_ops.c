@@ -73,7 +73,7 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 		else
 			offer_hide_links(head);
 	}
-	if (x->context.diary)
+	if (client_part(x)->diary)
 		client_diary_response(x, head);
 	http_via_add(head, &g->routes.via);
 }

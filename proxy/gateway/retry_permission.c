@@ -42,12 +42,11 @@ static bool is_wanted(const struct conf_retry_on *on, enum relay_retry why, uint
 }
 
 /* A server may have processed it. */
-static bool is_repeated(
-    struct gateway *g, struct exchange *x, enum relay_retry why, uint16_t status)
+static bool is_repeated(struct gateway *g, struct exchange *x, const struct relay_failure *failure)
 {
 	const struct conf_route *route = x->place.route;
-	if (!is_wanted(&route->retry_on, why, status) || x->repeats >= route->retries ||
-	    !upstream_has_other_server(x))
+	if (!is_wanted(&route->retry_on, failure->why, failure->status) ||
+	    x->repeats >= route->retries || !upstream_has_other_server(x))
 		return false;
 	if (!retry_budget_take(
 		gateway_retry_budget(g, x), x->place.origin->retry_budget, g->relay.now)) {
@@ -66,21 +65,20 @@ static void count(struct observe_counters *c, enum relay_retry why)
 	c->retries_status += why == RELAY_IF_STATUS;
 }
 
-static bool is_next(struct gateway *g, struct exchange *x, enum relay_retry why, uint16_t status)
+static bool is_next(struct gateway *g, struct exchange *x, const struct relay_failure *failure)
 {
-	if (why == RELAY_AGAIN)
+	if (failure->why == RELAY_AGAIN)
 		return exchange_was_retried(x) ? upstream_has_other_server(x)
 					       : upstream_may_try_again(x);
-	return is_repeated(g, x, why, status);
+	return is_repeated(g, x, failure);
 }
 
-bool gateway_retries(void *context, struct exchange *x, enum relay_retry why, uint16_t status)
+bool gateway_retries(void *context, struct exchange *x, const struct relay_failure *failure)
 {
 	struct gateway *g = context;
-	if (!is_next(g, x, why, status))
+	if (!is_next(g, x, failure))
 		return false;
-	count(g->env.observe->counters, why);
-	if (why == RELAY_IF_LATE)
-		upstream_was_late(x);
+	count(g->env.observe->counters, failure->why);
+	upstream_note_failure(x, failure);
 	return true;
 }

@@ -73,7 +73,7 @@ static bool speaks_of_resources(const struct http_head *head)
 
 bool offer_has_links(const struct exchange *x, const struct http_head *head)
 {
-	return x->context.takes_links && speaks_of_resources(head) &&
+	return x->pushes.takes_links && speaks_of_resources(head) &&
 	       http_head_find(head, HTTP_TOKEN_LINK);
 }
 
@@ -135,7 +135,7 @@ static bool drop_link(struct early *e, const struct http_link *link)
 	bool is_hint = (!reason || reason == &policy_reason_LINK_NOPUSH) && !link->push_only;
 	if (is_hint && exchange_was_hinted(x, &resource.target))
 		return true;
-	if (x->context.takes_links) {
+	if (x->pushes.takes_links) {
 		if (reason)
 			skip_link(x, link, reason);
 		else if (!exchange_offer_early(x, &resource, flags_of(x, link, &resource.target)))
@@ -154,7 +154,7 @@ static bool drops(const struct http_link *link, void *context)
 	if (!link->is_preload || exchange_is_over(e->x))
 		return false;
 	if (e->seen++ >= LIMIT_LINKS_PER_RESPONSE)
-		return e->x->context.takes_links && link->push_only;
+		return e->x->pushes.takes_links && link->push_only;
 	return drop_link(e, link);
 }
 
@@ -165,7 +165,7 @@ bool offer_on_interim(const struct offer_env *env, const struct client_facts *cl
 		return true;
 	bool is_withheld = offer_withholds_interim(env, client, x);
 	/* Where nothing can be hinted or dropped, the 103 need not be read. */
-	bool is_read = x->context.takes_links || policy_hints(&env->conf->policy);
+	bool is_read = x->pushes.takes_links || policy_hints(&env->conf->policy);
 	if (head->status != 103 || exchange_is_push(x) || !is_read)
 		return !is_withheld;
 	struct early e = {.x = x, .arena = &head->arena};

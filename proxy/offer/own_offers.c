@@ -92,7 +92,7 @@ static void look_for_links(
     const struct offer_env *env, struct exchange *x, const struct conf_preload *preload)
 {
 	(void)env;
-	x->context.takes_links = x->context.takes_links || preload->link;
+	x->pushes.takes_links = x->pushes.takes_links || preload->link;
 }
 
 /* The sources of a [preload] section that matches the request, in the order of their offers. */

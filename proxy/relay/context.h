@@ -10,23 +10,8 @@
 struct hold_store;
 
 /* Types of the data plane. */
-struct client_diary;
 struct limits_held;
 struct user_wait;
-struct origin_conn;
-
-/* The connections that an exchange used, for the log: their ids, unique in the worker (0 = none), and
- * constant texts. */
-struct exchange_client_hop {
-	uint64_t connection;
-	const char *protocol;
-	const char *tls, *cipher; /* "" = cleartext */
-};
-struct exchange_origin_hop {
-	uint64_t connection;
-	const char *protocol;
-	const char *address; /* borrows: of the pool */
-};
 
 /*
  * What the data plane keeps for an exchange. It fills this in between exchange_new and
@@ -40,31 +25,15 @@ enum upload_wait {
 };
 
 struct exchange_context {
-	struct user_wait *user_wait;     /* what it waits for, to know its user; NULL: nothing */
-	struct exchange_client_hop down; /* of a push: its parent's */
-	struct exchange_origin_hop up;   /* the last one that the request was sent on */
-	uint8_t upload_wait;             /* enum upload_wait */
+	struct user_wait *user_wait; /* what it waits for, to know its user; NULL: nothing */
+	uint8_t upload_wait;         /* enum upload_wait */
 	/* Why [access NAME] denied it: 1 + enum access_reason (route/access.h); 0: it did not. */
 	uint8_t denial;
-	/* The address for which its destination was refused, with the port, in the request's arena. NULL: none was. */
-	const char *refused_address;
-	/* What one of them failed with that could be connected to; NULL: none could be. The text is in the
-	 * request's arena. */
-	const struct relay_cause *failure;
-	const char *failure_detail;
-	uint32_t failure_code;
-	/* The origin connection that just failed. dispatch prefers any other; never dereferenced. */
-	const struct origin_conn *avoid;
 	/* borrows: pushes for this client are held here; NULL = they cannot be held */
 	struct hold_store *hold_store;
-	struct client_diary *diary;      /* what this client has; NULL = nothing is noted for it */
 	struct limits_held *limits_held; /* where limit-requests counts it as open; NULL: nowhere */
 	uint32_t retry_after;            /* seconds, for an answer of our own; 0 = none */
 	uint64_t upload_limit_bytes;     /* 0 = none */
-	bool takes_links;                /* Link fields of the response are offers */
-	bool was_forwarded;              /* a push: the client was sent a PUSH_PROMISE */
-	bool
-	    is_unfit_to_learn; /* its response is of another type than its path, or for one client */
 	/* The request's body is a stream of messages: the client may be silent before it ends. */
 	bool is_streaming;
 	/* A call of gRPC: the origin may be silent too, before its response as well. Nothing but the

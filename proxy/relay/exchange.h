@@ -53,7 +53,8 @@ enum push_state {
 /* What an exchange has beyond a request's when the origin, or an offer of our own, began it. */
 struct pushed_exchange {
 	enum push_state state;
-	bool is_expected; /* the origin promised it to a subscription, which waits for it */
+	bool is_expected;  /* the origin promised it to a subscription, which waits for it */
+	bool was_promised; /* the client was sent a PUSH_PROMISE */
 	enum policy_source source;
 	struct exchange *parent; /* NULL once the parent is over */
 	uint64_t parent_id;
@@ -70,12 +71,13 @@ enum exchange_answer { ANSWERED_BY_NOBODY, ANSWERED_BY_ORIGIN, ANSWERED_BY_SELF 
 
 struct exchange_response {
 	enum exchange_answer answered_by;
-	uint16_t status;   /* of the final head that went downstream; 0 = none yet */
-	uint16_t interims; /* that came from the origin, over all attempts */
-	bool continued;    /* pushgate has sent 100 (Continue) in the origin's place */
-	bool joined;       /* with `held`: that response was still arriving */
-	uint64_t held;     /* id of the push whose held response answers it; 0 = none */
-	uint64_t length;   /* content-length, or HTTP_LENGTH_UNKNOWN */
+	uint16_t status;        /* of the final head that went downstream; 0 = none yet */
+	uint16_t interims;      /* that came from the origin, over all attempts */
+	bool continued;         /* pushgate has sent 100 (Continue) in the origin's place */
+	bool joined;            /* with `held`: that response was still arriving */
+	bool is_unfit_to_learn; /* it is of another type than its path, or for one client */
+	uint64_t held;          /* id of the push whose held response answers it; 0 = none */
+	uint64_t length;        /* content-length, or HTTP_LENGTH_UNKNOWN */
 	/* In phase EXCHANGE_READY: the final head; owned. */
 	struct http_head *pending;
 };
@@ -134,8 +136,9 @@ struct exchange_payer {
 
 /* A request is given to at most so many servers, one after another. */
 #define EXCHANGE_SERVERS_MOST 8u
-/* Room for struct upstream_attempt (upstream/attempt.h). */
-#define EXCHANGE_ATTEMPT_BYTES 72u
+/* Room for struct client_part (client/client.h), and for struct upstream_attempt (upstream/attempt.h). */
+#define EXCHANGE_CLIENT_BYTES 40u
+#define EXCHANGE_ATTEMPT_BYTES 128u
 
 struct exchange {
 	struct relay *relay;
@@ -163,7 +166,9 @@ struct exchange {
 	struct exchange_tunnel tunnel;
 	struct exchange_ending ending;
 	struct exchange_context context;
-	/* What upstream/ knows of the attempts to get an answer, in a type of its own; all 0 in a new exchange. */
+	/* Each has a type of the room above that it belongs to, and is all 0 in a new exchange: what client/ knows of the
+	 * client's side, and upstream/ of the attempts to get an answer. */
+	_Alignas(uint64_t) unsigned char client[EXCHANGE_CLIENT_BYTES];
 	_Alignas(uint64_t) unsigned char attempt[EXCHANGE_ATTEMPT_BYTES];
 	struct effort effort; /* exchange_effort */
 	usec effort_since;    /* the loop pass that it is for */
@@ -228,13 +233,22 @@ static inline bool exchange_is_own_answer(const struct exchange *x)
 
 /* ---- the relay: what all exchanges of a worker share ---- */
 
+/* How a request failed that can be sent again. Everything is borrowed. */
+struct relay_failure {
+	enum relay_retry why;
+	uint16_t status;                 /* RELAY_IF_STATUS: of the answer; else 0 */
+	uint32_t code;                   /* as it came */
+	const struct relay_cause *cause; /* RELAY_IF_STATUS: NULL */
+	const char *detail;              /* may be NULL */
+};
+
 /* What the relay asks of its owner. */
 struct relay_ops {
 	/* Finds an upstream leg: now or later calls exchange_on_connected or exchange_on_up_failed. */
 	void (*dispatch)(void *context, struct exchange *x);
-	/* A request failed, or was answered with the error `status` (else 0), and can be sent again: whether it
-	 * is. Counts the retry. NULL: once, if no server has processed it (RELAY_AGAIN). */
-	bool (*retries)(void *context, struct exchange *x, enum relay_retry why, uint16_t status);
+	/* A request has failed and can be sent again: whether it is. Counts the retry. NULL: once, if no server has
+	 * processed it (RELAY_AGAIN). */
+	bool (*retries)(void *context, struct exchange *x, const struct relay_failure *failure);
 	/* More of the body of a queued request has come, or its end; called while context.upload_wait says that
 	 * this counts. May be NULL. */
 	void (*upload_grew)(void *context, struct exchange *x);
@@ -369,10 +383,6 @@ void exchange_on_download_trailers(struct exchange *x, struct http_head *trailer
 /* The origin's side ended otherwise than by END_STREAM: the leg (if there was one) is gone. The
  * outcome table says what follows: a retry, an answer of our own, or a reset. */
 void exchange_on_up_failed(
-    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
-/* A server that was reached has failed x in this way, and x is given to another one: told to the client if that
- * one, and all others, cannot be reached. */
-void exchange_note_failure(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
 /*
  * The origin promises `head` (takes) on the stream of x. `up` is the promised stream's leg. Returns

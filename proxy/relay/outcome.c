@@ -162,7 +162,6 @@ void exchange_on_up_failed(
 {
 	if (exchange_is_over(x))
 		return;
-	x->context.avoid = x->up.carrier;
 	exchange_on_leg_closed(&x->up);
 	if (x->download.source_ended) {
 		/* The response is complete, and the origin does not want the rest of the request (RFC

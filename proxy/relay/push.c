@@ -104,7 +104,6 @@ static void fill_push(
 	push->facts.client = x->facts.client;
 	push->facts.user = exchange_user_hold(x->facts.user);
 	push->place = o->place;
-	push->context.down = x->context.down;
 	push->timing.waits_since = x->relay->now;
 	push->upload.source_ended = true;
 	push->upload.state = FLOW_DONE;
@@ -126,6 +125,7 @@ static const struct policy_reason *give_down_leg(const struct offering *o, struc
 	if (!x->down.ops->promise(&x->down, o->head, push))
 		return &policy_reason_BUDGET;
 	push->pushed.state = PUSH_PROMISED;
+	push->pushed.was_promised = true;
 	list_append(&x->relay->unbegun, &push->pushed.unbegun);
 	return NULL;
 }

@@ -19,6 +19,7 @@ struct exchange_pushes {
 	 * has been decided yet. */
 	struct policy_request *request;
 	bool is_subscription; /* the client waits for them; set when it is dispatched */
+	bool takes_links;     /* Link fields of the response are offers */
 	bool is_held_back;    /* a subscription: its origin connection is not read from now */
 };
 

@@ -24,16 +24,16 @@ static bool may_be_processed_twice(const struct exchange *x)
 	       !x->pushes.is_subscription;
 }
 
-static bool is_retried(struct exchange *x, enum relay_retry why, uint16_t status)
+static bool is_retried(struct exchange *x, const struct relay_failure *failure)
 {
 	const struct relay_ops *ops = x->relay->ops;
-	if (why == RELAY_NEVER || !can_be_sent_again(x))
+	if (failure->why == RELAY_NEVER || !can_be_sent_again(x))
 		return false;
-	if (why >= RELAY_IF_LOST && !may_be_processed_twice(x))
+	if (failure->why >= RELAY_IF_LOST && !may_be_processed_twice(x))
 		return false;
 	if (!ops->retries)
-		return why == RELAY_AGAIN && !exchange_was_retried(x);
-	return ops->retries(x->relay->context, x, why, status);
+		return failure->why == RELAY_AGAIN && !exchange_was_retried(x);
+	return ops->retries(x->relay->context, x, failure);
 }
 
 static void send_again(struct exchange *x)
@@ -42,23 +42,15 @@ static void send_again(struct exchange *x)
 	exchange_dispatch(x);
 }
 
-void exchange_note_failure(
-    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
-{
-	x->context.failure = cause;
-	x->context.failure_code = code;
-	x->context.failure_detail = exchange_keep_text(x, detail);
-}
-
 bool exchange_retry_failed(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {
+	const struct relay_failure failure = {
+	    .why = cause->retry, .cause = cause, .code = code, .detail = detail};
 	/* A reset with NO_ERROR says that the rest of the request is not wanted, not that it failed. */
 	bool is_end = cause == &relay_cause_UP_RESET && code == RELAY_NO_ERROR;
-	if (is_end || !is_retried(x, cause->retry, 0))
+	if (is_end || !is_retried(x, &failure))
 		return false;
-	if (cause->retry == RELAY_IF_LOST)
-		exchange_note_failure(x, cause, code, detail);
 	x->needs_fresh = true;
 	send_again(x);
 	return true;
@@ -66,11 +58,10 @@ bool exchange_retry_failed(
 
 bool exchange_retry_late(struct exchange *x, const struct relay_cause *cause)
 {
-	if (cause->retry != RELAY_IF_LATE || !is_retried(x, RELAY_IF_LATE, 0))
+	const struct relay_failure failure = {.why = RELAY_IF_LATE, .cause = cause};
+	if (cause->retry != RELAY_IF_LATE || !is_retried(x, &failure))
 		return false;
-	exchange_note_failure(x, cause, 0, NULL);
 	x->needs_fresh = false;
-	x->context.avoid = x->up.carrier;
 	exchange_reset_leg(&x->up, relay_code_across(cause->up_code, RELAY_CANCEL));
 	send_again(x);
 	return true;
@@ -78,11 +69,11 @@ bool exchange_retry_late(struct exchange *x, const struct relay_cause *cause)
 
 bool exchange_retry_status(struct exchange *x, struct http_head *head, bool end)
 {
-	if (!x->up.ops->discard || !is_retried(x, RELAY_IF_STATUS, head->status))
+	const struct relay_failure failure = {.why = RELAY_IF_STATUS, .status = head->status};
+	if (!x->up.ops->discard || !is_retried(x, &failure))
 		return false;
 	http_head_free(head);
 	x->needs_fresh = false;
-	x->context.avoid = x->up.carrier;
 	x->up.ops->discard(&x->up, end);
 	exchange_unbind(&x->up);
 	send_again(x);

@@ -250,7 +250,7 @@ static int answer(struct request *r)
 		http_head_free(head);
 		return print_error(r, "the response", "is malformed", wrong);
 	}
-	if (has_link && !r->scene.x->context.takes_links)
+	if (has_link && !r->scene.x->pushes.takes_links)
 		fputs("\nLink fields offer nothing here: no [preload] section with link = yes "
 		      "matches the request.\n",
 		    r->out);

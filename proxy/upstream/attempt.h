@@ -6,11 +6,19 @@
 #ifndef PUSHGATE_UPSTREAM_ATTEMPT_H
 #define PUSHGATE_UPSTREAM_ATTEMPT_H
 
-#include "proxy/relay/relay.h"
+#include "proxy/upstream/upstream.h"
 
 struct destination;
 struct pool;
 struct server;
+
+/* How a server that could be reached has failed the request. It is told to the client if no other one can be
+ * reached. */
+struct upstream_failure {
+	const struct relay_cause *cause; /* NULL: none has */
+	const char *detail;              /* in the request's arena, or NULL */
+	uint32_t code;
+};
 
 /* may_alias: the exchange has an array of bytes in its place. */
 struct __attribute__((may_alias)) upstream_attempt {
@@ -23,6 +31,10 @@ struct __attribute__((may_alias)) upstream_attempt {
 	struct server *server;
 	/* The servers that it was given to in vain, by their ids, so that it is given to none twice. */
 	uint32_t tried[EXCHANGE_SERVERS_MOST];
+	struct upstream_hop hop; /* the last one that the request was sent on */
+	struct upstream_failure failure;
+	/* For which its destination was refused, with the port, in the request's arena. NULL: for none. */
+	const char *refused_address;
 	uint64_t affinity; /* the key of the server that the client's cookie names; 0: none */
 	uint8_t tried_count;
 	/* Its server demands another version for it: it may be given to that one once more. */
@@ -37,6 +49,14 @@ _Static_assert(sizeof(struct upstream_attempt) <= EXCHANGE_ATTEMPT_BYTES, "it ha
 static inline struct upstream_attempt *attempt_of(const struct exchange *x)
 {
 	return (struct upstream_attempt *)(uintptr_t)x->attempt;
+}
+
+/* The detail is copied. */
+static inline void attempt_note_failure(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
+{
+	attempt_of(x)->failure =
+	    (struct upstream_failure){cause, exchange_keep_text(x, detail), code};
 }
 
 #endif

@@ -154,7 +154,8 @@ static void give(struct exchange *x, struct server *s)
 /* The log line may still name the server, which may be freed before that is written. */
 static void keep_address(struct exchange *x)
 {
-	x->context.up.address = exchange_keep_text(x, x->context.up.address);
+	struct upstream_hop *hop = &attempt_of(x)->hop;
+	hop->address = exchange_keep_text(x, hop->address);
 }
 
 static void take_back(struct exchange *x)
@@ -209,14 +210,19 @@ static void wait_for_name(struct destination *d, struct exchange *x)
 	list_append(&d->nameless, &x->waiting);
 }
 
+static void fail_as_noted(struct exchange *x)
+{
+	const struct upstream_failure *failure = &attempt_of(x)->failure;
+	exchange_on_up_failed(x, failure->cause, failure->code, failure->detail);
+}
+
 /* There is no server for x. */
 static void fail(struct destination *d, struct exchange *x)
 {
 	const char *why = destination_name_error(d);
 	destination_note_queued(x);
-	if (d->is_on_demand && x->context.failure)
-		exchange_on_up_failed(
-		    x, x->context.failure, x->context.failure_code, x->context.failure_detail);
+	if (d->is_on_demand && attempt_of(x)->failure.cause)
+		fail_as_noted(x);
 	else if (d->member_count > 0)
 		exchange_on_up_failed(
 		    x, &relay_cause_UP_UNREACHABLE, 0, "no server is left to try");
@@ -290,7 +296,7 @@ static void note_failure(struct exchange *x, const struct relay_cause *cause, co
 	    cause == &relay_cause_NO_TUNNEL || cause == &relay_cause_UP_PROXY_REFUSED ||
 	    cause == &relay_cause_UP_PROXY_USER || cause == &relay_cause_UP_PROXY_ANSWER;
 	if (was_reached)
-		exchange_note_failure(x, cause, 0, detail);
+		attempt_note_failure(x, cause, 0, detail);
 	if (cause == &relay_cause_OWN_ADDRESS) /* found when it was connected to */
 		destination_note_refused(x, attempt_of(x)->server->address);
 }
@@ -298,9 +304,8 @@ static void note_failure(struct exchange *x, const struct relay_cause *cause, co
 static void fail_with(struct exchange *x, const struct relay_cause *cause, const char *detail)
 {
 	destination_note_queued(x);
-	if (x->context.failure)
-		exchange_on_up_failed(
-		    x, x->context.failure, x->context.failure_code, x->context.failure_detail);
+	if (attempt_of(x)->failure.cause)
+		fail_as_noted(x);
 	else
 		exchange_on_up_failed(x, cause, 0, detail);
 }

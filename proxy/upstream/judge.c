@@ -11,7 +11,7 @@ void destination_note_refused(struct exchange *x, const struct net_address *to)
 {
 	char text[NET_ADDRESS_TEXT];
 	net_address_format(to, text, sizeof(text));
-	x->context.refused_address = exchange_keep_text(x, text);
+	attempt_of(x)->refused_address = exchange_keep_text(x, text);
 }
 
 /* Why a request may not go somewhere. */
@@ -94,7 +94,7 @@ bool destination_admits(const struct destination *d, struct exchange *x)
 		x->context.denial = refusal.denial;
 	if (refusal.has_address)
 		destination_note_refused(x, &refusal.to);
-	exchange_note_failure(x, refusal.cause, 0, refusal.detail);
+	attempt_note_failure(x, refusal.cause, 0, refusal.detail);
 	return false;
 }
 

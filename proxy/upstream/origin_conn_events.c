@@ -126,7 +126,7 @@ static void head_event(struct origin_conn *c, const struct session_event *e)
 			    e->head, HTTP_TOKEN_DATE, worker_date(c->upstream->env));
 	}
 	if (e->head->version != HTTP_VERSION_NONE)
-		leg->exchange->context.up.protocol = http_version_name(e->head->version);
+		attempt_of(leg->exchange)->hop.protocol = http_version_name(e->head->version);
 	struct exchange *x = leg->exchange;
 	if (!http_head_is_interim(e->head) && !exchange_is_push(x))
 		report_status(c->pool->server, e->head->status);

@@ -122,7 +122,7 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 	}
 	if (is_last)
 		origin_conn_retire(c);
-	x->context.up = c->hop;
+	attempt_of(x)->hop = c->hop;
 	exchange_on_connected(x, &leg);
 	if (must_continue)
 		exchange_continue(x);

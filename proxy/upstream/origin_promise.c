@@ -204,7 +204,7 @@ void origin_promise(struct origin_conn *c, struct session_event *e)
 		charge_reset(c, parent);
 		return;
 	}
-	push->context.up = c->hop;
+	attempt_of(push)->hop = c->hop;
 	destination_adopt_push(c->pool->server, push);
 	list_append(&c->legs, &push->up.link);
 	session_set_user(c->session, e->promised, &push->up);

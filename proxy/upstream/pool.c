@@ -256,7 +256,7 @@ struct origin_conn *pool_conn_with_room(struct pool *p, const struct exchange *x
 	{
 		if (!origin_conn_has_room(c) || (x->needs_fresh && !is_fresh(p, c)))
 			continue;
-		if (c != x->context.avoid)
+		if (c->hop.connection != attempt_of(x)->hop.connection)
 			return c;
 		last_choice = c;
 	}

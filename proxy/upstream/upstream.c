@@ -171,9 +171,22 @@ void upstream_undispatch(struct upstream *u, struct exchange *x)
 		list_remove(&x->waiting);
 }
 
-void upstream_was_late(const struct exchange *x)
+void upstream_note_failure(struct exchange *x, const struct relay_failure *failure)
 {
-	health_report_failure(x, &relay_cause_HEAD_LATE);
+	if (failure->why == RELAY_IF_LATE)
+		health_report_failure(x, failure->cause);
+	if (failure->why == RELAY_IF_LATE || failure->why == RELAY_IF_LOST)
+		attempt_note_failure(x, failure->cause, failure->code, failure->detail);
+}
+
+const struct upstream_hop *upstream_hop_of(const struct exchange *x)
+{
+	return &attempt_of(x)->hop;
+}
+
+const char *upstream_refused_address(const struct exchange *x)
+{
+	return attempt_of(x)->refused_address;
 }
 
 void upstream_exchange_ended(struct exchange *x)

@@ -49,6 +49,22 @@ bool upstream_is_empty(const struct upstream *u); /* no connection is left */
 
 /* ---- requests ---- */
 
+/* The connection that a request was sent on, for the log. */
+struct upstream_hop {
+	uint64_t connection; /* unique in the worker; 0 = none */
+	const char *protocol;
+	const char *address; /* borrows: of the server */
+};
+
+/* The last one that x was sent on. */
+const struct upstream_hop *upstream_hop_of(const struct exchange *x);
+/* The address and port for which the destination of x was refused, though its name was allowed; NULL: none. It lives
+ * as long as x. */
+const char *upstream_refused_address(const struct exchange *x);
+/* x is sent again after this failure: counts it against its server if that was late, and keeps it for the client if a
+ * server was reached. */
+void upstream_note_failure(struct exchange *x, const struct relay_failure *failure);
+
 /* Sends the request of x to its origin, now or when a connection has room. wants_push: the client
  * can use pushes that come with the response. */
 void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push);
@@ -56,8 +72,6 @@ void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push);
 bool upstream_has_other_server(const struct exchange *x);
 /* The same, or its destination has no other server at all: then it may be sent there once more. */
 bool upstream_may_try_again(const struct exchange *x);
-/* The server of x has not answered in time, and another one will be asked. */
-void upstream_was_late(const struct exchange *x);
 /* Removes x from its queue, if it is in one. */
 void upstream_undispatch(struct upstream *u, struct exchange *x);
 /* More of the body of x has come, for which it waits (context.upload_wait). */

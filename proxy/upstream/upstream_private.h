@@ -75,7 +75,7 @@ struct origin_conn {
 	struct wheel_node timer;
 	usec started; /* of the connect; once connected, of the session (relay_origin_clock) */
 	/* For the log lines of its exchanges. */
-	struct exchange_origin_hop hop;
+	struct upstream_hop hop;
 	usec opened, ready; /* the connect began; the origin's SETTINGS came, 0 = not yet */
 	usec quiet_since;   /* the end of the last stream; USEC_NEVER while there is one */
 	struct peer_progress progress;
