@@ -309,7 +309,7 @@ help:
 	@echo 'make soak           random clients and origins for SOAK_SECONDS (1800), with accounts at the end'
 	@echo 'make fleet          three servers of which one dies, one is slow and one flaps, for FLEET_SECONDS (60), under h2load'
 	@echo 'make bench          CPU time beside nghttpx, micro benchmarks, and load times in Chromium'
-	@echo 'make cover          branch coverage of h1, h2, HPACK, relay and policy, compared with the marks of what no test takes'
+	@echo 'make cover          branch coverage of h1, h2, HPACK, relay, hold and policy, compared with the marks of what no test takes'
 	@echo 'make mutants        changes the program at MUTANTS (20) random places of what differs from BASE (HEAD^), or of PLACES; prints what no test noticed'
 	@echo 'make cost           instructions per request and push, memory per idle connection, beside tests/bench/cost.baseline'
 	@echo 'make lint           layers, sizes, documents, requirements, clang-format; clang-tidy last (lint-quick: without clang-tidy)'

@@ -19,7 +19,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const SHARE = 90;
-const FOLDERS = ["proxy/h1", "proxy/h2", "proxy/hpack", "proxy/relay", "policy"];
+const FOLDERS = ["proxy/h1", "proxy/h2", "proxy/hpack", "proxy/relay", "proxy/hold", "policy"];
 
 const [build, option] = process.argv.slice(2);
 if (!build || (option && option !== "--list")) {

@@ -36,6 +36,7 @@ const ALSO = {
 	gateway: ["unit/session", "unit/upstream", "unit/client"],
 	h1: ["unit/session", "unit/gateway", "unit/upstream", "unit/client"],
 	h2: ["pair", "unit/session", "unit/gateway", "unit/upstream"],
+	hold: ["relay", "unit/gateway", "unit/client"],
 	hpack: ["unit/h2", "pair"],
 	offer: ["unit/gateway", "unit/upstream", "unit/tool"],
 	policy: ["unit/offer", "unit/route", "unit/gateway", "unit/tool"],

@@ -9,6 +9,7 @@
 
 #include "policy/known_cookie.h"
 #include "proxy/client/latest_validators.h"
+#include "proxy/hold/hold.h"
 #include "proxy/limits.h"
 #include "proxy/offer/offer.h"
 #include "proxy/route/route.h"

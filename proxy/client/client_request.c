@@ -64,7 +64,7 @@ static struct exchange *begin_exchange(struct client_conn *c, struct session_eve
 	client_part(x)->hop = c->hop;
 	if (e->head->version != HTTP_VERSION_NONE) /* HTTP/1.0 and 1.1 may share a connection */
 		client_part(x)->hop.protocol = http_version_name(e->head->version);
-	x->context.hold_store = &c->held;
+	hold_part(x)->store = &c->held;
 	x->context.upload_limit_bytes = c->listener->conf->max_request_body_bytes;
 	return x;
 }

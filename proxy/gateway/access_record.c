@@ -109,7 +109,7 @@ static void count_exchange(
 	c->down_in_bytes += x->upload.received;
 	c->up_out_bytes += x->upload.forwarded;
 	c->down_out_bytes += bytes_to_client(x);
-	c->hold_wasted_bytes += x->pushed.wasted_bytes;
+	c->hold_wasted_bytes += hold_part(x)->wasted_bytes;
 	c->responses_own += exchange_is_own_answer(x);
 	c->requests_retried += exchange_retries(x) > 0;
 	if (x->ending.cause)
@@ -275,7 +275,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	    .tunnel_ended = exchange_is_tunnel(x) ? who_ended(x) : NULL,
 	    .request_bytes = x->upload.received,
 	    .response_bytes = bytes_to_client(x),
-	    .wasted_bytes = x->pushed.wasted_bytes,
+	    .wasted_bytes = hold_part(x)->wasted_bytes,
 	    .outcome = outcome,
 	    .code = x->ending.code,
 	    .code_name = code_name(&x->ending),
@@ -284,8 +284,8 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 					: NULL,
 	    .refused_address = refused_address_of(x),
 	    .retries = exchange_retries(x),
-	    .joined = x->response.joined,
-	    .held = x->response.held,
+	    .joined = hold_part(x)->joined,
+	    .held = hold_part(x)->answered_by,
 	    .missed = x->ending.missed,
 	    .is_push = is_push,
 	    .source = x->pushed.source,

@@ -189,13 +189,6 @@ static uint32_t min_rate(void *context, const struct exchange *x, enum relay_sid
 	return o ? o->limits.min_rate : 0;
 }
 
-static bool same_at_origin(void *context, const struct exchange *push, const struct exchange *x)
-{
-	(void)context;
-	return route_rewrites_alike(push->place.route, x->place.route, x->request->path) &&
-	       upstream_is_open_to(push, &x->facts);
-}
-
 const struct relay_ops gateway_relay_ops = {
     .dispatch = dispatch,
     .retries = gateway_retries,
@@ -204,11 +197,11 @@ const struct relay_ops gateway_relay_ops = {
     .offer_facts = promise_facts,
     .offer_decided = promise_decided,
     .offer_shadowed = feedback_shadowed,
+    .hold = hold_bind,
     .push_promised = promise_made,
     .response_head = response_head,
     .interim_head = interim_head,
     .trailers = trailers,
-    .same_at_origin = same_at_origin,
     .own_answer = gateway_own_answer,
     .ended = access_record_ended,
     .date = date,
@@ -241,9 +234,17 @@ static bool same_changes(void *context, const struct exchange *a, const struct e
 	return left == right || route_fields_alike(&left->request_fields, &right->request_fields);
 }
 
+static bool same_at_origin(void *context, const struct exchange *push, const struct exchange *x)
+{
+	(void)context;
+	return route_rewrites_alike(push->place.route, x->place.route, x->request->path) &&
+	       upstream_is_open_to(push, &x->facts);
+}
+
 const struct hold_ops gateway_hold_ops = {
     .epoch_sec = epoch_sec,
     .origin_request = origin_request,
     .same_changes = same_changes,
+    .same_at_origin = same_at_origin,
     .note = access_record_held,
 };

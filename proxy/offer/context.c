@@ -10,6 +10,7 @@
 
 #include "policy/request_answers.h"
 #include "proxy/base/ascii.h"
+#include "proxy/hold/hold.h"
 #include "proxy/http/authority.h"
 #include "proxy/relay/relay.h"
 #include "proxy/route/route.h"

@@ -4,10 +4,10 @@
  * Prometheus' text format (observe/metrics.c).
  */
 #include "proxy/base/memory.h"
+#include "proxy/hold/hold.h"
 #include "proxy/limits.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/status.h"
-#include "proxy/relay/relay.h"
 #include "proxy/route/route.h"
 #include "proxy/session/session.h"
 #include <unistd.h>

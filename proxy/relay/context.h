@@ -7,8 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct hold_store;
-
 /* Types of the data plane. */
 struct limits_held;
 struct user_wait;
@@ -29,8 +27,6 @@ struct exchange_context {
 	uint8_t upload_wait;         /* enum upload_wait */
 	/* Why [access NAME] denied it: 1 + enum access_reason (route/access.h); 0: it did not. */
 	uint8_t denial;
-	/* borrows: pushes for this client are held here; NULL = they cannot be held */
-	struct hold_store *hold_store;
 	struct limits_held *limits_held; /* where limit-requests counts it as open; NULL: nowhere */
 	uint32_t retry_after;            /* seconds, for an answer of our own; 0 = none */
 	uint64_t upload_limit_bytes;     /* 0 = none */

@@ -27,13 +27,12 @@
 #include "proxy/relay/leg.h"
 #include "proxy/relay/phase.h"
 #include "proxy/relay/pushes.h"
+#include "proxy/relay/relay_ops.h"
 #include "proxy/relay/request_facts.h"
 #include "proxy/relay/tunnel.h"
 #include "proxy/relay/tunnel_owner.h"
 
 struct exchange;
-struct hold_store;
-struct http_own_answer;
 
 /* ---- exchanges and pushes ---- */
 
@@ -44,7 +43,7 @@ enum push_state {
 	PUSH_ANSWERING, /* its response, or an interim one, has begun downstream */
 	PUSH_DONE,
 	PUSH_CANCELLED,
-	/* held for the client's own request (hold.h) */
+	/* held for the client's own request (hold/hold.h) */
 	PUSH_HELD,
 	PUSH_CLAIMED, /* over: it was held and answered a request */
 	PUSH_EXPIRED, /* over: it was held, and no request came for it */
@@ -60,10 +59,9 @@ struct pushed_exchange {
 	uint64_t parent_id;
 	struct policy_verdict verdict;
 	const struct policy_reason *end_reason; /* NULL when it went well */
-	uint64_t wasted_bytes; /* it was held: body bytes of it that no client was sent */
-	uint32_t claims;       /* requests that wait for it, or get its bytes */
-	struct list sibling;   /* in the parent's pushes */
-	struct list unbegun;   /* in relay->unbegun while PUSH_PROMISED */
+	uint32_t claims;                        /* requests that wait for it, or get its bytes */
+	struct list sibling;                    /* in the parent's pushes */
+	struct list unbegun;                    /* in relay->unbegun while PUSH_PROMISED */
 };
 
 /* The source of the final response that the client gets. */
@@ -74,9 +72,7 @@ struct exchange_response {
 	uint16_t status;        /* of the final head that went downstream; 0 = none yet */
 	uint16_t interims;      /* that came from the origin, over all attempts */
 	bool continued;         /* pushgate has sent 100 (Continue) in the origin's place */
-	bool joined;            /* with `held`: that response was still arriving */
 	bool is_unfit_to_learn; /* it is of another type than its path, or for one client */
-	uint64_t held;          /* id of the push whose held response answers it; 0 = none */
 	uint64_t length;        /* content-length, or HTTP_LENGTH_UNKNOWN */
 	/* In phase EXCHANGE_READY: the final head; owned. */
 	struct http_head *pending;
@@ -136,7 +132,9 @@ struct exchange_payer {
 
 /* A request is given to at most so many servers, one after another. */
 #define EXCHANGE_SERVERS_MOST 8u
-/* Room for struct client_part (client/client.h), and for struct upstream_attempt (upstream/attempt.h). */
+/* Room for struct hold_part (hold/hold.h), struct client_part (client/client.h) and struct upstream_attempt
+ * (upstream/attempt.h). */
+#define EXCHANGE_HOLD_BYTES 32u
 #define EXCHANGE_CLIENT_BYTES 40u
 #define EXCHANGE_ATTEMPT_BYTES 128u
 
@@ -166,8 +164,9 @@ struct exchange {
 	struct exchange_tunnel tunnel;
 	struct exchange_ending ending;
 	struct exchange_context context;
-	/* Each has a type of the room above that it belongs to, and is all 0 in a new exchange: what client/ knows of the
-	 * client's side, and upstream/ of the attempts to get an answer. */
+	/* Each is a type of the room above that it belongs to, all 0 in a new exchange: what hold/ knows of its held
+	 * response, client/ of the client's side, and upstream/ of the attempts to get an answer. */
+	_Alignas(uint64_t) unsigned char hold[EXCHANGE_HOLD_BYTES];
 	_Alignas(uint64_t) unsigned char client[EXCHANGE_CLIENT_BYTES];
 	_Alignas(uint64_t) unsigned char attempt[EXCHANGE_ATTEMPT_BYTES];
 	struct effort effort; /* exchange_effort */
@@ -232,66 +231,6 @@ static inline bool exchange_is_own_answer(const struct exchange *x)
 }
 
 /* ---- the relay: what all exchanges of a worker share ---- */
-
-/* How a request failed that can be sent again. Everything is borrowed. */
-struct relay_failure {
-	enum relay_retry why;
-	uint16_t status;                 /* RELAY_IF_STATUS: of the answer; else 0 */
-	uint32_t code;                   /* as it came */
-	const struct relay_cause *cause; /* RELAY_IF_STATUS: NULL */
-	const char *detail;              /* may be NULL */
-};
-
-/* What the relay asks of its owner. */
-struct relay_ops {
-	/* Finds an upstream leg: now or later calls exchange_on_connected or exchange_on_up_failed. */
-	void (*dispatch)(void *context, struct exchange *x);
-	/* A request has failed and can be sent again: whether it is. Counts the retry. NULL: once, if no server has
-	 * processed it (RELAY_AGAIN). */
-	bool (*retries)(void *context, struct exchange *x, const struct relay_failure *failure);
-	/* More of the body of a queued request has come, or its end; called while context.upload_wait says that
-	 * this counts. May be NULL. */
-	void (*upload_grew)(void *context, struct exchange *x);
-	/* Takes the exchange out of the queue that its member `waiting` is linked in. */
-	void (*undispatch)(void *context, struct exchange *x);
-	/* Fills in the facts that the relay does not have (offer/offer.h), and in *place, which has the
-	 * parent's route and origin, where an offer of pushgate's own would be requested. May change
-	 * the scheme and authority of the promised head to those of the client. */
-	void (*offer_facts)(void *context, struct exchange *parent, struct http_head *promised,
-	    struct policy_offer *offer, struct relay_place *place);
-	/* An offer was dropped, or is only hinted at: for log and counters. Everything is borrowed. */
-	void (*offer_decided)(void *context, struct exchange *parent,
-	    const struct policy_offer *offer, struct policy_verdict verdict);
-	/* The verdict that the shadow rules would have given; called before offer_decided or
-	 * push_promised. May be NULL. */
-	void (*offer_shadowed)(
-	    void *context, struct exchange *parent, const struct policy_verdict *verdict);
-	/* The push has been promised downstream, or is held (pushed.state says which). */
-	void (*push_promised)(void *context, struct exchange *push);
-	/* A final response head goes downstream: `overlay` is the origin's, to be changed for the client.
-	 * Called once more when a push that had to wait begins. */
-	void (*response_head)(void *context, struct exchange *x, struct http_head *overlay);
-	/* The same for an interim response of the origin's. False: the client must not get it. */
-	bool (*interim_head)(void *context, struct exchange *x, struct http_head *overlay);
-	/* Trailers of the request, or of the response, have come for the other side: to be changed. May be NULL. */
-	void (*trailers)(
-	    void *context, const struct exchange *x, struct http_head *head, bool is_request);
-	/* Whether the origin would be asked for x by the same path as for the held push, which has the URI and
-	 * the origin of x, and whether the rules let x go where its response came from. May be NULL: always. */
-	bool (*same_at_origin)(
-	    void *context, const struct exchange *push, const struct exchange *x);
-	/* An answer of pushgate's own is about to be made: fills in what the owner's configuration has
-	 * for it, all but the details. Lent until the answer is made. May be NULL. */
-	void (*own_answer)(void *context, struct exchange *x, struct http_own_answer *answer);
-	/* The exchange is over: log and count. It has no legs any more; all else is still there. */
-	void (*ended)(void *context, struct exchange *x);
-	/* The current time as the value of a Date field; may be NULL. Borrowed until the next call. */
-	struct slice (*date)(void *context);
-	/* A limit of this exchange; 0 = no limit now, and the clock starts anew. */
-	usec (*time_limit)(void *context, const struct exchange *x, enum relay_timeout what);
-	/* The least bytes a second at which this side must send and take; 0 = any byte is enough. */
-	uint32_t (*min_rate)(void *context, const struct exchange *x, enum relay_side side);
-};
 
 struct relay {
 	const struct relay_ops *ops;
@@ -450,6 +389,14 @@ static inline struct flow *exchange_flow_to(struct leg *leg)
  * most `most` bytes (borrowed until the next take); and exchange_on_taken. */
 struct piece exchange_leg_front(void *sink, size_t most);
 void exchange_leg_taken(void *sink, size_t n, bool end);
+
+/* ---- from what keeps a held response, the downstream leg of its push ---- */
+
+/* Charges the exchange to another budget from now on, even above its limit. */
+void exchange_pay_from(struct exchange *x, struct budget *budget);
+/* A clock has begun whose limit may be short, such as that of a push which no request waits for any more: sets the
+ * timer to the nearest deadline, or to the next look. */
+void exchange_arm(struct exchange *x);
 
 /* Ends it from our side: resets what is left of both legs. */
 void exchange_abort(struct exchange *x, const struct relay_cause *cause, const char *detail);

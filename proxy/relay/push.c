@@ -9,7 +9,6 @@
 
 #include "policy/request_answers.h"
 #include "proxy/base/ensure.h"
-#include "proxy/relay/hold.h"
 
 /* The code of the RST_STREAM that refuses a promise (RFC 9113 8.4, 8.4.2). */
 static uint32_t refusal_code(const struct policy_reason *reason)
@@ -115,13 +114,24 @@ static void fill_push(
 	push->pushed.verdict = verdict;
 }
 
+static const struct policy_reason *hold(struct exchange *parent, struct exchange *push)
+{
+	struct leg leg = {0};
+	const struct policy_reason *failure = push->relay->ops->hold(parent, push, &leg);
+	if (failure)
+		return failure;
+	exchange_bind(&push->down, &leg);
+	push->pushed.state = PUSH_HELD;
+	return NULL;
+}
+
 /* Promises the push downstream, or holds it: then it has a downstream leg. Returns why it could not be
  * done, or NULL. */
 static const struct policy_reason *give_down_leg(const struct offering *o, struct exchange *push)
 {
 	struct exchange *x = o->parent;
 	if (push->pushed.verdict.action != POLICY_FORWARD)
-		return hold_bind(x, push);
+		return hold(x, push);
 	if (!x->down.ops->promise(&x->down, o->head, push))
 		return &policy_reason_BUDGET;
 	push->pushed.state = PUSH_PROMISED;
@@ -196,6 +206,7 @@ static struct exchange *decide(struct offering *o, struct policy_verdict *decide
 	o->offer.parent_pushes = x->pushes.open;
 	o->offer.parent_pushes_ever = x->pushes.ever;
 	o->offer.now = r->now;
+	o->offer.hold_refusal = &policy_reason_NO_HOLD; /* unless the owner says otherwise */
 	o->offer.effort = exchange_effort(x);
 	o->offer.request = request_of(x);
 	o->place = x->place;
@@ -203,8 +214,6 @@ static struct exchange *decide(struct offering *o, struct policy_verdict *decide
 	/* A subscription's origin that pushes a resource again means a new message. */
 	if (!o->offer.is_expected)
 		o->offer.duplicate = o->offer.duplicate || is_repeated(x, o->head);
-	if (!o->offer.hold_refusal)
-		o->offer.hold_refusal = hold_refusal(x, o->head);
 	/* A rule may override that one of the owner's reasons. */
 	if (!o->offer.hint_refusal || o->offer.hint_refusal == &policy_reason_HINT_CLIENT) {
 		const struct policy_reason *refusal = hint_refusal(o);

@@ -12,9 +12,6 @@
 /* charge.c */
 /* To be called when the heads that it keeps have changed or have grown. */
 void exchange_charge(struct exchange *x);
-/* Charges the exchange to another budget from now on, even above its limit.
- */
-void exchange_pay_from(struct exchange *x, struct budget *budget);
 void exchange_move_upload(struct exchange *x, struct budget *budget);
 /* The same for the request's body; NULL: what pays for the exchange. */
 static inline void exchange_upload_pay_from(struct exchange *x, struct budget *budget)
@@ -102,9 +99,6 @@ void deadlines_init(struct relay *r);
 /* Which deadline holds changes as bytes come and go. The timer is not set at each of them, but at
  * the latest this long after them. */
 #define LOOK_AGAIN_USEC USEC_PER_SEC
-/* When a clock has begun whose limit may be less than LOOK_AGAIN_USEC: sets the timer to the nearest
- * deadline, or to the next look. */
-void exchange_arm(struct exchange *x);
 void exchange_look_soon(struct exchange *x);
 /* The timer's: ends what is late, and sets the timer again. */
 void exchange_look(struct wheel_node *node, usec now);

@@ -7,6 +7,7 @@
 #define PUSHGATE_TOOL_EXPLAIN_H
 
 #include "policy/diary.h"
+#include "proxy/hold/hold.h"
 #include "proxy/offer/offer.h"
 #include "proxy/route/route.h"
 #include <stdio.h>

@@ -186,6 +186,7 @@ static const struct relay_ops relay_ops = {
     .undispatch = undispatch,
     .offer_facts = offer_facts,
     .offer_decided = offer_settled,
+    .hold = hold_bind,
     .push_promised = push_promised,
     .response_head = response_head,
     .interim_head = interim_head,
@@ -333,7 +334,7 @@ const struct relay_cause *explain_ask(
 	x->facts.listener = s->listen;
 	x->facts.client = s->client.address;
 	x->facts.user = exchange_user_hold(s->user);
-	x->context.hold_store = &s->held;
+	hold_part(x)->store = &s->held;
 	x->facts.came_through = route_came_through(request);
 	*detail = NULL;
 	const struct relay_cause *refusal =

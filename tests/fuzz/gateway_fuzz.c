@@ -27,7 +27,7 @@
 #include "proxy/upstream/upstream_private.h"
 #include "proxy/limits.h"
 #include "proxy/offer/learned_table.h"
-#include "proxy/relay/held.h"
+#include "proxy/hold/held.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,6 +13,7 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
+#include "proxy/hold/hold.h"
 #include "proxy/relay/relay.h"
 
 #define STREAMS 96u
@@ -224,10 +225,11 @@ static void offer_facts(void *context, struct exchange *parent, struct http_head
     struct policy_offer *offer, struct relay_place *place)
 {
 	struct world *w = context;
-	(void)promised, (void)place;
+	(void)place;
 	offer->origin_may_promise = offer->listener_covers = !w->is_facts_bad;
 	offer->client_push_enabled = offer->client_accepts_streams = true;
 	offer->hint_refusal = exchange_may_hint(parent) ? NULL : &policy_reason_HINT_LATE;
+	offer->hold_refusal = hold_refusal(parent, promised);
 }
 
 static void offer_settled(void *context, struct exchange *parent, const struct policy_offer *offer,
@@ -301,6 +303,7 @@ static const struct relay_ops relay_ops = {
     .undispatch = undispatch,
     .offer_facts = offer_facts,
     .offer_decided = offer_settled,
+    .hold = hold_bind,
     .push_promised = push_promised,
     .response_head = response_head,
     .interim_head = interim_head,
@@ -417,7 +420,7 @@ static void begin_request(struct world *w, uint8_t which, uint8_t argument)
 	}
 	w->begun++;
 	s->leg = &x->down;
-	x->context.hold_store = &w->stores[s->client];
+	hold_part(x)->store = &w->stores[s->client];
 	x->facts.came_through = which & 128;
 	x->context.upload_limit_bytes = argument & 128 ? 20000 : 0;
 	if (!list_is_empty(&w->hold.used) && hold_claim(&w->hold, x))

@@ -4,8 +4,7 @@
  * the order of events, a claim is one that the rules allow, its bytes are the right ones, and (where nothing
  * had to make room) what the rules allow is claimed.
  */
-#include "proxy/relay/held.h"
-#include "proxy/relay/held.h"
+#include "proxy/hold/held.h"
 #include "tests/support/hold_world.h"
 
 #include "proxy/base/ensure.h"

@@ -302,7 +302,7 @@ static void second_of_two_in_flight_stays_with_its_client(void **state)
 	hold_store_init(&other, &hw->hold, &hw->w->budget, &hold_world_ample, true);
 	struct exchange *first = hold_world_promise(hw, "/a", NULL, NULL);
 	another_page(hw, NULL);
-	hw->parent->context.hold_store = &other;
+	hold_part(hw->parent)->store = &other;
 	struct exchange *second = hold_world_promise(hw, "/a", NULL, NULL);
 	assert_non_null(second);
 	hold_world_head(hw, first, 200, SHAREABLE, false);
@@ -350,7 +350,7 @@ static void secluded_client_gives_nothing_and_gets_nothing(void **state)
 	assert_false(hold_world_ask(hw, &other, "GET", "/shared", NULL, &down));
 	/* What the worker holds is no reason not to hold it for this client. */
 	another_page(hw, NULL);
-	hw->parent->context.hold_store = &other;
+	hold_part(hw->parent)->store = &other;
 	assert_null(hold_refusal(hw->parent, NULL));
 	hold_world_push(hw, "/shared", SHAREABLE, "abc");
 	hold_world_push(hw, "/own", SHAREABLE, "abc");

@@ -488,7 +488,7 @@ static void promised_head_is_not_held(void **state)
 	struct http_head *head = world_request(hw->w, "HEAD", "/a");
 	assert_ptr_equal(hold_refusal(hw->parent, head), &policy_reason_HEAD);
 	http_head_free(head);
-	hw->parent->context.hold_store = NULL;
+	hold_part(hw->parent)->store = NULL;
 	struct world_leg *up;
 	assert_null(hold_world_promise(hw, "/b", NULL, &up));
 	assert_string_equal(hw->w->refused, "no-hold");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// scripts/check-layers: a tree that keeps the five rules passes, and one that breaks a rule is refused with file and line.
+// scripts/check-layers: a tree that keeps the six rules passes, and one that breaks a rule is refused with file and line.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -18,6 +18,9 @@ Object.assign(clean, {
 	'policy/policy.h': '#include "proxy/http/inner.h"\n',
 	'proxy/client/client.c': '#include "proxy/client/inner.h"\n#include "proxy/session/session.h"\n#include "proxy/base/inner.h"\n',
 	'proxy/session/h2_session.c': '#include "proxy/h2/h2.h"\n\nvoid f(void)\n{\n\th2_free(0);\n}\n',
+	'proxy/client/inner.h': 'struct client_conn {\n\tint fd;\n};\n',
+	'proxy/hold/hold.h': '',
+	'proxy/hold/inner.h': 'struct __attribute__((may_alias)) hold_store {\n\tint count;\n};\n\nvoid f(struct hold_store *s);\n',
 	'proxy/net/tls.c': '#include <openssl/ssl.h>\n',
 	'proxy/gateway/gateway.c': '#include "proxy/client/client.h"\n#include "proxy/upstream/upstream.h"\n',
 });
@@ -68,6 +71,12 @@ const mistakes = [
 		'proxy/upstream/conn.c:3: upstream may not call an engine: \th2_reset(0);'],
 	['a route that asks an exchange', 'proxy/route/access.c', '\nbool f(const struct exchange *x);\n',
 		'proxy/route/access.c:2: route may not know an exchange: bool f(const struct exchange *x);'],
+	['an exchange that knows its client', 'proxy/relay/exchange.h', '\nstruct client_conn;\n',
+		'proxy/relay/exchange.h:2: relay may not name client_conn, a type of client/'],
+	['a hold that knows its client', 'proxy/hold/hold.h', 'void f(struct client_conn *c); /* struct gateway */\n',
+		'proxy/hold/hold.h:1: hold may not name client_conn, a type of client/'],
+	['a relay that knows what is held', 'proxy/relay/push.c', '/*\n * struct hold_store\n */\n\tstruct hold_store *s;\n',
+		'proxy/relay/push.c:4: relay may not name hold_store, a type of hold/'],
 	['a folder that is not in the table', 'proxy/extra/extra.c', '#include "proxy/base/base.h"\n',
 		'proxy/extra/extra.c:1: module extra is not in the table of layers'],
 	['a header that is not there', 'proxy/client/leg.c', '#include "proxy/base/gone.h"\n',

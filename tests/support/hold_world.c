@@ -44,6 +44,7 @@ static void offer_facts(void *context, struct exchange *parent, struct http_head
 	offer->origin_may_promise = offer->listener_covers = true;
 	(void)place;
 	offer->client_accepts_streams = true;
+	offer->hold_refusal = hold_refusal(parent, promised);
 	offer->hint_refusal = exchange_may_hint(parent) ? NULL : &policy_reason_HINT_LATE;
 	add(promised, hw->promise_fields);
 }
@@ -125,6 +126,7 @@ struct hold_world *hold_world_with(hold_fields parent, bool came_through,
 	hw->w = world_new();
 	hw->ops = *hw->w->relay.ops;
 	hw->ops.offer_facts = offer_facts;
+	hw->ops.hold = hold_bind;
 	hw->ops.response_head = response_head;
 	hw->ops.ended = ended;
 	hw->w->relay.ops = &hw->ops;
@@ -211,7 +213,7 @@ struct exchange *hold_world_request(struct hold_world *hw, struct hold_store *s,
 	struct http_head *request = world_request_of(x);
 	request->path = arena_copy(&request->arena, slice_of_string(path));
 	add(request, fields);
-	x->context.hold_store = s;
+	hold_part(x)->store = s;
 	return x;
 }
 

@@ -6,6 +6,7 @@
 #ifndef PUSHGATE_TESTS_HOLD_WORLD_H
 #define PUSHGATE_TESTS_HOLD_WORLD_H
 
+#include "proxy/hold/hold.h"
 #include "tests/support/relay_world.h"
 
 #define HOLD_WORLD_HEADS 64u

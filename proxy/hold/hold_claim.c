@@ -3,28 +3,31 @@
  * Claims: a request finds a held response and is answered from it. The claim is the upstream leg of the
  * request's exchange. Cache-Status is RFC 9211, Age RFC 9111 5.1.
  */
-#include "proxy/relay/held.h"
+#include "proxy/hold/held.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 
+#include <stdio.h>
+
 static const struct leg_ops claim_leg_ops;
 
-/* A name of this length says enough for the log. */
+/* The name of a cause, and of a field as far as it says enough for the log. */
 #define FIELD_LOGGED_BYTES 64u
+#define CAUSE_TEXT (FIELD_LOGGED_BYTES + 32u)
 
 /* Keeps the first cause for the exchange's line in the access log. */
 static void keep_cause(struct exchange *x, enum hold_miss miss, struct slice field)
 {
+	char text[CAUSE_TEXT];
 	if (x->ending.missed)
 		return;
 	x->ending.missed = hold_miss_name(miss);
 	if (field.len == 0)
 		return;
 	struct slice name = slice_sub(field, 0, FIELD_LOGGED_BYTES);
-	x->ending.missed =
-	    arena_printf(exchange_arena(x), "%s %.*s", hold_miss_name(miss), SLICE_ARG(name)).ptr;
-	exchange_charge(x);
+	snprintf(text, sizeof(text), "%s %.*s", hold_miss_name(miss), SLICE_ARG(name));
+	x->ending.missed = exchange_keep_text(x, text);
 }
 
 static void note_miss(struct hold *hold, const struct held *h, struct exchange *x,
@@ -250,8 +253,8 @@ static bool begin(struct held *h, struct claim *c)
 		c->is_checked = true;
 	}
 	c->is_begun = true;
-	x->response.held = h->push->id;
-	x->response.joined = c->is_live;
+	hold_part(x)->answered_by = h->push->id;
+	hold_part(x)->joined = c->is_live;
 	c->is_ended = c->not_modified || x->method == HTTP_METHOD_HEAD ||
 		      (is_given_whole(h, c) && !h->push->download.trailers);
 	exchange_on_response(x, answer_head(h, c), c->is_ended);
@@ -352,11 +355,11 @@ static bool must_wait_and_see(const struct held *h, const struct exchange *x)
 }
 
 /* The route may give the same URI of other requests, or of other clients, to another origin, or by another path. */
-static bool is_same_at_origin(const struct exchange *push, const struct exchange *x)
+static bool is_same_at_origin(
+    const struct hold *hold, const struct exchange *push, const struct exchange *x)
 {
-	const struct relay *r = x->relay;
 	return push->place.origin == x->place.origin &&
-	       (!r->ops->same_at_origin || r->ops->same_at_origin(r->context, push, x));
+	       (!hold->ops->same_at_origin || hold->ops->same_at_origin(hold->context, push, x));
 }
 
 /* Finds the newest held response that fits. A map's chain has the newest first. */
@@ -368,7 +371,7 @@ static void look(struct hold_store *store, const struct exchange *x, struct sear
 		struct held *h = container_of(n, struct held, node);
 		struct slice field = {0};
 		if (!held_is_for(h, x->request->scheme, x->request->authority, x->request->path) ||
-		    !is_same_at_origin(h->push, x))
+		    !is_same_at_origin(store->hold, h->push, x))
 			continue;
 		enum hold_miss miss = consider(h, x, s, &field);
 		if (miss == HOLD_FITS && !must_wait_and_see(h, x)) {
@@ -419,8 +422,8 @@ static void report_miss(struct hold *hold, struct exchange *x, const struct sear
 		return;
 	}
 	bool is_asked = x->method == HTTP_METHOD_GET || x->method == HTTP_METHOD_HEAD;
-	if (x->context.hold_store && is_asked)
-		gone = hold_gone_take(x->context.hold_store, x);
+	if (hold_part(x)->store && is_asked)
+		gone = hold_gone_take(hold_part(x)->store, x);
 	if (gone)
 		note_miss(hold, NULL, x, gone, SLICE("*"));
 }
@@ -428,10 +431,10 @@ static void report_miss(struct hold *hold, struct exchange *x, const struct sear
 bool hold_claim(struct hold *hold, struct exchange *x)
 {
 	struct search s = {0};
-	if (x->context.hold_store)
-		look(x->context.hold_store, x, &s);
-	if (!s.held && hold->shares &&
-	    !(x->context.hold_store && x->context.hold_store->is_secluded))
+	struct hold_store *own = hold_part(x)->store;
+	if (own)
+		look(own, x, &s);
+	if (!s.held && hold->shares && !(own && own->is_secluded))
 		look(&hold->shared, x, &s);
 	if (!s.held && s.perhaps) {
 		s.held = s.perhaps;

@@ -4,7 +4,7 @@
  * responses of that URI are closed, in every store. Requests that are being answered from one are
  * finished; no other may claim it.
  */
-#include "proxy/relay/held.h"
+#include "proxy/hold/held.h"
 
 #include "proxy/http/authority.h"
 #include "proxy/http/link.h"

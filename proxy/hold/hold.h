@@ -25,13 +25,13 @@
  *
  * It knows no sockets, no engine and no clock. Legs are called in hold_run only, once in a loop pass.
  */
-#ifndef PUSHGATE_RELAY_HOLD_H
-#define PUSHGATE_RELAY_HOLD_H
+#ifndef PUSHGATE_HOLD_HOLD_H
+#define PUSHGATE_HOLD_HOLD_H
 
 #include "proxy/base/map.h"
-#include "proxy/relay/credentials.h"
-#include "proxy/relay/exchange.h"
-#include "proxy/relay/hold_miss.h"
+#include "proxy/hold/credentials.h"
+#include "proxy/hold/hold_miss.h"
+#include "proxy/relay/relay.h"
 
 enum hold_outcome {
 	/* it answered a request, to the end (also a live join, a HEAD, or with a 304) */
@@ -72,6 +72,10 @@ struct hold_ops {
 	/* Whether the routes of both change the fields of their requests alike. May be NULL itself: they
 	 * always do. */
 	bool (*same_changes)(void *context, const struct exchange *a, const struct exchange *b);
+	/* Whether the origin would be asked for x by the same path as for the held push, which has the URI and
+	 * the origin of x, and whether the rules let x go where its response came from. May be NULL: always. */
+	bool (*same_at_origin)(
+	    void *context, const struct exchange *push, const struct exchange *x);
 	/* Reports what became of a held response, or of a request for its URI: for feedback and counters.
 	 * The note is borrowed. May be NULL itself. */
 	void (*note)(void *context, const struct hold_note *note);
@@ -98,6 +102,22 @@ struct hold_store {
 	uint64_t bytes;
 	struct hold_gone *gone; /* what was given up because it was not fresh; NULL = nothing yet */
 };
+
+/* What hold/ keeps in an exchange. may_alias: the exchange has an array of bytes in its place. */
+struct __attribute__((may_alias)) hold_part {
+	/* borrows: pushes for the client of a request are held here; NULL = they cannot be held */
+	struct hold_store *store;
+	uint64_t
+	    answered_by; /* of a request: the id of the push whose held response answers it; 0 = none */
+	uint64_t wasted_bytes; /* of a held push: body bytes that no client was sent */
+	bool joined;           /* with `answered_by`: that response was still arriving */
+};
+_Static_assert(sizeof(struct hold_part) <= EXCHANGE_HOLD_BYTES, "it has room there");
+
+static inline struct hold_part *hold_part(const struct exchange *x)
+{
+	return (struct hold_part *)(uintptr_t)x->hold;
+}
 
 /* What the stores of one worker have in common. */
 struct hold {
@@ -138,13 +158,13 @@ void hold_store_fini(
 
 /* ---- a promise with verdict hold ---- */
 
-/* Why what is promised on `parent` cannot be held in its store (parent->context.hold_store), NULL = it can.
+/* Why what is promised on `parent` cannot be held in its store (hold_part), NULL = it can.
  * promised NULL: the answer for any promise, before a connection with or without push is chosen. */
 const struct policy_reason *hold_refusal(
     const struct exchange *parent, const struct http_head *promised);
-/* Makes a held response the downstream leg of a push, for which hold_refusal was NULL. Returns NULL, or
- * why it could not be done; then nothing has changed. */
-const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *push);
+/* relay_ops.hold. hold_refusal was NULL for the push. */
+const struct policy_reason *hold_bind(
+    struct exchange *parent, struct exchange *push, struct leg *down);
 
 /* ---- requests ---- */
 

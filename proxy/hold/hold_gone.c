@@ -4,7 +4,7 @@
  * request that comes for one of them later is reported as a miss, so that somebody learns why the
  * resource was fetched twice.
  */
-#include "proxy/relay/held.h"
+#include "proxy/hold/held.h"
 
 #include "proxy/base/memory.h"
 

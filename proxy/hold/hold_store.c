@@ -3,7 +3,7 @@
  * The stores of held responses: their contents, their limits, and which response is evicted when there
  * is no room. The life of one held response is hold.c.
  */
-#include "proxy/relay/held.h"
+#include "proxy/hold/held.h"
 
 #include "proxy/base/ensure.h"
 

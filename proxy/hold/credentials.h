@@ -4,8 +4,8 @@
  * keeping cookies or passwords. SipHash-2-4 (Aumasson, Bernstein 2012): without the key, nobody can
  * construct two credentials with the same hash.
  */
-#ifndef PUSHGATE_RELAY_CREDENTIALS_H
-#define PUSHGATE_RELAY_CREDENTIALS_H
+#ifndef PUSHGATE_HOLD_CREDENTIALS_H
+#define PUSHGATE_HOLD_CREDENTIALS_H
 
 #include "proxy/http/head.h"
 

@@ -4,7 +4,7 @@
  * 9111, RFC 9113 8.4). These functions change nothing. What RFC 9111 says about a single response is in
  * http/cache.h and vary.h.
  */
-#include "proxy/relay/held.h"
+#include "proxy/hold/held.h"
 
 #include "proxy/base/ascii.h"
 #include "proxy/base/hash.h"

@@ -3,8 +3,8 @@
  * Why a held response did not answer a request for its URI. The access log, the counters and
  * docs/HOLD.md use this one table. A name is stable once released.
  */
-#ifndef PUSHGATE_RELAY_HOLD_MISS_H
-#define PUSHGATE_RELAY_HOLD_MISS_H
+#ifndef PUSHGATE_HOLD_HOLD_MISS_H
+#define PUSHGATE_HOLD_HOLD_MISS_H
 
 /* X(SYMBOL, "name", "sentence", "advice") */
 // clang-format off

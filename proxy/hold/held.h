@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Private to the hold_….c files: one held response, and one claim on it. */
-#ifndef PUSHGATE_RELAY_HELD_H
-#define PUSHGATE_RELAY_HELD_H
+/* Private to hold/: one held response, and one claim on it. */
+#ifndef PUSHGATE_HOLD_HELD_H
+#define PUSHGATE_HOLD_HELD_H
 
-#include "proxy/relay/hold.h"
-#include "proxy/relay/relay_private.h"
+#include "proxy/base/ensure.h"
+#include "proxy/hold/hold.h"
 
 /* What a held response is charged for, beside its body and its head: the struct, and two slots of each
  * map. What a claim is charged for. */

@@ -4,7 +4,7 @@
  * hold_store.c has the stores, hold_claim.c the requests that are answered from them, hold_rules.c the
  * rules for which request may have which response, hold_invalidate.c what a change at the origin ends.
  */
-#include "proxy/relay/held.h"
+#include "proxy/hold/held.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
@@ -97,8 +97,8 @@ uint64_t held_waste(struct held *h)
 		uint64_t forwarded = c->exchange->download.forwarded;
 		sent = forwarded > sent ? forwarded : sent;
 	}
-	h->push->pushed.wasted_bytes = h->push->download.received - sent;
-	return h->push->pushed.wasted_bytes;
+	hold_part(h->push)->wasted_bytes = h->push->download.received - sent;
+	return hold_part(h->push)->wasted_bytes;
 }
 
 /* Changes the verdict as policy_review would: of hint+hold the hint is left. */
@@ -202,13 +202,13 @@ static void expired(struct wheel_node *node, usec now)
 
 static bool is_for_one_user(const struct exchange *parent)
 {
-	return parent->context.hold_store->one_user && !parent->facts.came_through;
+	return hold_part(parent)->store->one_user && !parent->facts.came_through;
 }
 
 const struct policy_reason *hold_refusal(
     const struct exchange *parent, const struct http_head *promised)
 {
-	const struct hold_store *s = parent->context.hold_store;
+	const struct hold_store *s = hold_part(parent)->store;
 	if (!s)
 		return &policy_reason_NO_HOLD;
 	if (promised && promised->method_token == HTTP_METHOD_HEAD)
@@ -223,11 +223,12 @@ const struct policy_reason *hold_refusal(
 	return is_paused ? &policy_reason_HOLD_PAUSED : NULL;
 }
 
-const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *push)
+const struct policy_reason *hold_bind(
+    struct exchange *parent, struct exchange *push, struct leg *down)
 {
 	ensure(!hold_refusal(
 	    parent, push->request)); /* the policy decides on hold only if hold_refusal was NULL */
-	struct hold_store *s = parent->context.hold_store;
+	struct hold_store *s = hold_part(parent)->store;
 	struct hold *hold = s->hold;
 	struct credentials credentials = credentials_of(&hold->key, parent->request);
 	if (hold_has(s, &credentials, push) ||
@@ -256,9 +257,7 @@ const struct policy_reason *hold_bind(struct exchange *parent, struct exchange *
 	held_enter(h, s);
 	list_append(&hold->unclaimed, &h->unclaimed);
 	arm(h);
-	const struct leg leg = {.ops = &held_leg_ops, .carrier = h, .budget = s->budget};
-	exchange_bind(&push->down, &leg);
-	push->pushed.state = PUSH_HELD;
+	*down = (struct leg){.ops = &held_leg_ops, .carrier = h, .budget = s->budget};
 	return NULL;
 }
 

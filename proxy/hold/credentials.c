@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* SipHash-2-4 over several fields, without copying them into one buffer first; see credentials.h. */
-#include "proxy/relay/credentials.h"
+#include "proxy/hold/credentials.h"
 
 struct sip {
 	uint64_t v[4];

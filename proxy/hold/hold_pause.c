@@ -8,7 +8,7 @@
  * What one client alone has missed pauses for that client alone: it may have caused the misses itself. The
  * table has SETS sets of WAYS entries; a new entry replaces the one of its set that missed longest ago.
  */
-#include "proxy/relay/held.h"
+#include "proxy/hold/held.h"
 
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"

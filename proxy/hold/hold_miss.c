@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The texts of the table of misses. */
-#include "proxy/relay/hold_miss.h"
+#include "proxy/hold/hold_miss.h"
 
 static const struct {
 	const char *name, *advice;

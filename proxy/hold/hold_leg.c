@@ -3,7 +3,7 @@
  * The held response as the downstream leg of its push. It keeps the head; hold_run takes the bytes in
  * the same loop pass. A promised request has no body, and nothing is pushed out of a push.
  */
-#include "proxy/relay/held.h"
+#include "proxy/hold/held.h"
 
 #include "proxy/base/ensure.h"
 
