@@ -73,6 +73,14 @@ static bool is_repeated(const struct exchange *parent, const struct http_head *p
 	return false;
 }
 
+/* A subscription's origin that pushes a resource again means a new message. An offer beyond max-pushes-per-parent is
+ * dropped in any case: an origin that goes on promising must not have each promise compared with all open pushes. */
+static bool may_be_repeated(const struct offering *o)
+{
+	const struct exchange *x = o->parent;
+	return !o->offer.is_expected && x->pushes.open < x->relay->policy->caps.per_parent;
+}
+
 static struct http_target target_of(const struct offering *o)
 {
 	return (struct http_target){o->head->scheme, o->head->authority, o->head->path};
@@ -211,8 +219,7 @@ static struct exchange *decide(struct offering *o, struct policy_verdict *decide
 	o->offer.request = request_of(x);
 	o->place = x->place;
 	r->ops->offer_facts(r->context, x, o->head, &o->offer, &o->place);
-	/* A subscription's origin that pushes a resource again means a new message. */
-	if (!o->offer.is_expected)
+	if (may_be_repeated(o))
 		o->offer.duplicate = o->offer.duplicate || is_repeated(x, o->head);
 	/* A rule may override that one of the owner's reasons. */
 	if (!o->offer.hint_refusal || o->offer.hint_refusal == &policy_reason_HINT_CLIENT) {

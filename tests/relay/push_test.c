@@ -133,6 +133,21 @@ static void parent_cap_refuses_what_is_above_it(void **state)
 	world_end(w);
 }
 
+/* An origin that promises on and on must not have each promise compared with all open pushes: the cap comes first. */
+static void promise_above_the_parent_cap_is_compared_with_no_other(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	w->rules.caps.per_parent = 1;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	assert_non_null(world_promise(w, x, "/a", &push_up, &push_down));
+	assert_null(world_promise(w, x, "/a", &push_up, &push_down));
+	assert_string_equal(push_up->said, "reset 7");
+	assert_string_equal(w->refused, "parent-cap");
+	world_end(w);
+}
+
 static void used_up_budget_refuses_the_promise_and_nothing_else(void **state)
 {
 	(void)state;
@@ -381,6 +396,7 @@ int main(void)
 	    cmocka_unit_test(refused_promise_is_reset_with_the_code_of_its_reason),
 	    cmocka_unit_test(same_resource_is_promised_once_per_parent),
 	    cmocka_unit_test(parent_cap_refuses_what_is_above_it),
+	    cmocka_unit_test(promise_above_the_parent_cap_is_compared_with_no_other),
 	    cmocka_unit_test(used_up_budget_refuses_the_promise_and_nothing_else),
 	    cmocka_unit_test(pushed_response_waits_for_room_and_starts_when_there_is),
 	    cmocka_unit_test(waiting_push_gives_no_credit_to_the_origin),
