@@ -60,26 +60,6 @@ static usec started_since(const struct exchange *x)
 	return x->timing.started;
 }
 
-static struct pace *upload_given(struct exchange *x)
-{
-	return &x->upload.given;
-}
-
-static struct pace *upload_taken(struct exchange *x)
-{
-	return &x->upload.taken;
-}
-
-static struct pace *download_given(struct exchange *x)
-{
-	return &x->download.given;
-}
-
-static struct pace *download_taken(struct exchange *x)
-{
-	return &x->download.taken;
-}
-
 /* ---- the table ---- */
 
 #define QUEUED PHASE_BIT(EXCHANGE_QUEUED)
@@ -100,7 +80,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	{
 	    .phases = EXCHANGE_BEGUN_PHASES,
 	    .limit = RELAY_TIMEOUT_TAKE_DOWN,
-	    .pace = download_taken,
+	    .pace = offsetof(struct exchange, download.taken),
 	    .rate = RELAY_CLIENT,
 	    .needs = DEADLINE_DOWNLOAD_WAITS,
 	    .cause = &relay_cause_DOWN_STALLED,
@@ -151,7 +131,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	    .needs = DEADLINE_REQUEST | DEADLINE_UPLOAD_OPEN | DEADLINE_UPLOAD_OWED,
 	    .not_of_partner = DEADLINE_UPLOAD_OWED,
 	    .limit = RELAY_TIMEOUT_BODY_UP,
-	    .pace = upload_given,
+	    .pace = offsetof(struct exchange, upload.given),
 	    .rate = RELAY_CLIENT,
 	    .stands_still = DEADLINE_UPLOAD_WAITS,
 	    .has_partner = true,
@@ -164,7 +144,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	    .needs = DEADLINE_DOWNLOAD_OPEN | DEADLINE_DOWNLOAD_OWED,
 	    .not_of_partner = DEADLINE_DOWNLOAD_OWED,
 	    .limit = RELAY_TIMEOUT_BODY_DOWN,
-	    .pace = download_given,
+	    .pace = offsetof(struct exchange, download.given),
 	    .rate = RELAY_ORIGIN,
 	    .rate_needs_length = true,
 	    .stands_still = DEADLINE_DOWNLOAD_WAITS | DEADLINE_ORIGINS_UNREAD,
@@ -177,7 +157,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	    .phases = SENT | ANSWERING | LINGERING,
 	    .needs = DEADLINE_REQUEST | DEADLINE_UPLOAD_WAITS,
 	    .limit = RELAY_TIMEOUT_TAKE_UP,
-	    .pace = upload_taken,
+	    .pace = offsetof(struct exchange, upload.taken),
 	    .rate = RELAY_ORIGIN,
 	    .stands_still = DEADLINE_ORIGINS_UNREAD, /* nor is its WINDOW_UPDATE read */
 	    .cause = &relay_cause_UP_STALLED,
@@ -307,13 +287,18 @@ static uint32_t rate_of(const struct deadline_row *row, const struct exchange *x
 	return is_any_enough ? 0 : x->relay->ops->min_rate(x->relay->context, x, row->rate);
 }
 
+static struct pace *pace_of(const struct deadline_row *row, struct exchange *x)
+{
+	return (struct pace *)(void *)((char *)x + row->pace);
+}
+
 /* The deadline of a row that holds. */
 static usec deadline_of(const struct deadline_row *row, struct exchange *x)
 {
 	usec limit = x->relay->ops->time_limit(x->relay->context, x, row->limit);
 	if (row->since)
 		return clock_after(row->since(x), limit);
-	struct pace *p = row->pace(x);
+	struct pace *p = pace_of(row, x);
 	if (limit == 0) { /* the peer is not to blame now: its time begins anew */
 		pace_pardon(p, x->relay->now);
 		return USEC_NEVER;
@@ -339,7 +324,7 @@ static usec put_off_by_partner(
 	if (at >= others)
 		return at;
 	if (others != USEC_NEVER)
-		pace_put_off(row->pace(x),
+		pace_put_off(pace_of(row, x),
 		    x->relay->ops->time_limit(x->relay->context, x, row->limit), others);
 	return holds(other, other->needs, facts) ? USEC_NEVER : others;
 }
@@ -399,18 +384,12 @@ static bool is_active(const struct exchange *x)
 	       has_moved_since(&x->download, x->timing.looked);
 }
 
-void exchange_look(struct wheel_node *node, usec now)
+void exchange_look_again(struct exchange *x, usec at)
 {
-	struct exchange *x = container_of(node, struct exchange, timing.timer);
-	struct exchange_deadline d = exchange_deadline(x);
-	if (d.at <= now) {
-		if (!exchange_retry_late(x, d.cause))
-			exchange_abort(x, d.cause, NULL);
-		return;
-	}
-	usec next = is_active(x) ? earlier(d.at, now + LOOK_AGAIN_USEC) : d.at;
+	usec now = x->relay->now;
+	usec next = is_active(x) ? earlier(at, now + LOOK_AGAIN_USEC) : at;
 	x->timing.looked = now;
-	wheel_set(&x->relay->wheel, node, next);
+	wheel_set(&x->relay->wheel, &x->timing.timer, next);
 }
 
 /* ---- origins are not read ---- */

@@ -63,7 +63,7 @@ struct deadline_row {
 	enum relay_timeout limit;
 	/* The clock: a start, or a pace, which starts again whenever enough bytes have moved. */
 	usec (*since)(const struct exchange *x);
-	struct pace *(*pace)(struct exchange *x);
+	size_t pace; /* its place in struct exchange; with since NULL */
 	/* The side whose min-rate says how many bytes are enough; RELAY_SELF: any byte is enough. */
 	enum relay_side rate;
 	/* Without an announced length any byte is enough: events come when they happen. */

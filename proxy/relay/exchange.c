@@ -175,6 +175,14 @@ void exchange_note_cause(
 	x->ending.detail = exchange_keep_text(x, detail);
 }
 
+void exchange_reset_leg(struct leg *leg, uint32_t code)
+{
+	if (!leg->ops)
+		return;
+	leg->ops->reset(leg, code);
+	exchange_unbind(leg);
+}
+
 /* pushed.parent stays, for the log. */
 static void leave_parent(struct exchange *push)
 {

@@ -3,18 +3,11 @@
  * Applies the outcome table (cause.h) when one side of an exchange fails: a retry, a response of
  * pushgate's own, or a reset of the other side.
  */
+#include "proxy/relay/deadline.h"
 #include "proxy/relay/relay_private.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/http/via.h"
-
-void exchange_reset_leg(struct leg *leg, uint32_t code)
-{
-	if (!leg->ops)
-		return;
-	leg->ops->reset(leg, code);
-	exchange_unbind(leg);
-}
 
 /* For Allow (RFC 9110 9.3.7): the methods that may be sent through this gateway. TRACE is not: it is
  * never passed on. */
@@ -216,4 +209,29 @@ void exchange_abort(struct exchange *x, const struct relay_cause *cause, const c
 		return;
 	}
 	fail_downstream(x, cause, 0, detail);
+}
+
+void exchange_on_client_closed(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
+{
+	if (exchange_is_over(x))
+		return;
+	if (!tunnel_has_served(x)) {
+		exchange_on_down_ended(x, cause, code, detail);
+		return;
+	}
+	tunnel_note_end(x, &x->upload);
+	exchange_on_leg_closed(&x->down);
+	exchange_reset_leg(&x->up, RELAY_CANCEL);
+	exchange_finish(x, NULL, 0, NULL);
+}
+
+void exchange_look(struct wheel_node *node, usec now)
+{
+	struct exchange *x = container_of(node, struct exchange, timing.timer);
+	struct exchange_deadline d = exchange_deadline(x);
+	if (d.at > now)
+		exchange_look_again(x, d.at);
+	else if (!exchange_retry_late(x, d.cause))
+		exchange_abort(x, d.cause, NULL);
 }

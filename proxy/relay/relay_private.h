@@ -84,6 +84,7 @@ static inline void exchange_unbind(struct leg *leg)
 	leg->carrier = NULL;
 	leg->stream = NULL;
 }
+void exchange_reset_leg(struct leg *leg, uint32_t code); /* a missing leg is fine */
 /* How it ends; the detail is copied. */
 void exchange_note_cause(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail);
@@ -100,8 +101,8 @@ void deadlines_init(struct relay *r);
  * the latest this long after them. */
 #define LOOK_AGAIN_USEC USEC_PER_SEC
 void exchange_look_soon(struct exchange *x);
-/* The timer's: ends what is late, and sets the timer again. */
-void exchange_look(struct wheel_node *node, usec now);
+/* It is not late: sets the timer for the next look. */
+void exchange_look_again(struct exchange *x, usec at);
 /* A head or bytes came, or a side ended. The timer of an exchange in which nothing moved may be far
  * away; where bytes wait, or the phase has just changed, it is not. */
 static inline void exchange_stir(struct exchange *x)
@@ -110,7 +111,7 @@ static inline void exchange_stir(struct exchange *x)
 		exchange_look_soon(x);
 }
 
-/* transfer.c */
+/* flow.c */
 /* Restarts the clocks of both sides of a flow. */
 void flow_begin(struct flow *f, usec now);
 /* Restarts the clock of the source alone. */
@@ -119,11 +120,16 @@ static inline void flow_begin_source(struct flow *f, usec now)
 	pace_begin(&f->given, now);
 	f->filled = now; /* from where the time is excused in which bytes wait */
 }
+void flow_drop_trailers(struct exchange *x, struct flow *f);
 void exchange_drop_body(struct exchange *x, struct flow *f);
 /* Drops the request's body, what has come and what still comes, and gives the stream credit for it. */
 void exchange_discard_upload(struct exchange *x);
+
+/* done.c */
 /* Ends the exchange if both directions are over. If only the response is, it lingers. */
 void exchange_check_done(struct exchange *x);
+
+/* transfer.c */
 /* Sends the final head downstream. False: a push must wait for room. Takes head. */
 bool exchange_send_final(struct exchange *x, struct http_head *head, bool end);
 
@@ -134,8 +140,8 @@ void flow_moved(struct exchange *x, struct flow *f);
 /* The origin's final answer to a request for a tunnel, before it goes to the client: opens the tunnel, or not.
  * False: the client would take it for an opening, and it is none. */
 bool tunnel_answer(struct exchange *x, struct http_head *head);
-/* The answer has gone to the client: what that sent before it goes to the origin. */
-void tunnel_begin_upload(struct exchange *x);
+/* Once the tunnel is open, little is asked of its request: gives the rest of its memory back. */
+void tunnel_compact_request(struct exchange *x);
 /* There will be no tunnel: drops what the client sent for it. */
 void tunnel_refused(struct exchange *x);
 /* It has carried bytes in both directions, and the origin's connection has taken all that the client sent. A side that
@@ -173,7 +179,8 @@ bool exchange_retry_late(struct exchange *x, const struct relay_cause *cause);
 bool exchange_retry_status(struct exchange *x, struct http_head *head, bool end);
 
 /* outcome.c */
-void exchange_reset_leg(struct leg *leg, uint32_t code); /* a missing leg is fine */
+/* The timer's: ends what is late, and sets the timer again. */
+void exchange_look(struct wheel_node *node, usec now);
 /* The code for the client when the cause ends its stream; `came` is the origin's. */
 uint32_t exchange_code_down(
     const struct exchange *x, const struct relay_cause *cause, uint32_t came);

@@ -30,41 +30,6 @@ static void keep_trailers(struct exchange *x, struct flow *f, struct http_head *
 	exchange_stir(x);
 }
 
-static void drop_trailers(struct exchange *x, struct flow *f)
-{
-	if (!f->trailers)
-		return;
-	http_head_free(f->trailers);
-	f->trailers = NULL;
-	exchange_charge(x);
-}
-
-void flow_begin(struct flow *f, usec now)
-{
-	pace_begin(&f->given, now);
-	pace_begin(&f->taken, now);
-	f->filled = now;
-}
-
-void exchange_drop_body(struct exchange *x, struct flow *f)
-{
-	if (f == &x->download && x->payer.buffered)
-		*x->payer.buffered -= f->body.bytes;
-	if (f->body.bytes > 0)
-		body_clear(&f->body, flow_budget(x, f));
-	drop_trailers(x, f);
-}
-
-void exchange_discard_upload(struct exchange *x)
-{
-	size_t bytes = x->upload.body.bytes + x->upload.owed;
-	x->upload.state = FLOW_ABORTED;
-	x->upload.owed = 0;
-	exchange_drop_body(x, &x->upload);
-	if (bytes > 0 && x->down.ops && !x->upload.source_ended)
-		x->down.ops->credit(&x->down, bytes);
-}
-
 void flow_moved(struct exchange *x, struct flow *f)
 {
 	if (!f->sink->ops || f->state != FLOW_BODY) {
@@ -81,7 +46,7 @@ void flow_moved(struct exchange *x, struct flow *f)
 		f->state = FLOW_TRAILERS;
 		f->trailers_sent = true;
 		f->sink->ops->send_trailers(f->sink, f->trailers);
-		drop_trailers(x, f);
+		flow_drop_trailers(x, f);
 		f->state = FLOW_DONE;
 		pace_move(&f->taken, 0, x->relay->now);
 		exchange_check_done(x);
@@ -322,6 +287,14 @@ static void response_ended(struct exchange *x)
 	x->timing.completed = x->relay->now;
 }
 
+/* The answer that opens a tunnel has gone to the client: what that sent before it goes to the origin. */
+static void begin_tunnel(struct exchange *x)
+{
+	tunnel_compact_request(x);
+	x->upload.state = FLOW_BODY;
+	flow_moved(x, &x->upload);
+}
+
 void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 {
 	/* uncovered: an exchange that has lost its client is over */
@@ -363,7 +336,7 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 	if (exchange_send_final(x, head, end) && end)
 		exchange_check_done(x);
 	if (exchange_is_tunnel(x)) /* it has just opened, so neither side has ended */
-		tunnel_begin_upload(x);
+		begin_tunnel(x);
 	if (!exchange_is_over(x)) {
 		exchange_stir(x);
 		exchange_note_push(x);

@@ -87,7 +87,7 @@ bool tunnel_answer(struct exchange *x, struct http_head *head)
 
 /* A tunnel may be open for days, and of its request little is asked for by then. The request stays as it
  * is if something of the exchange lies in its arena (exchange_arena). */
-static void compact_request(struct exchange *x)
+void tunnel_compact_request(struct exchange *x)
 {
 	if (x->hints.capacity > 0 || x->ending.missed)
 		return;
@@ -98,32 +98,10 @@ static void compact_request(struct exchange *x)
 	exchange_charge(x);
 }
 
-void tunnel_begin_upload(struct exchange *x)
-{
-	compact_request(x);
-	x->upload.state = FLOW_BODY;
-	flow_moved(x, &x->upload);
-}
-
 bool tunnel_has_served(const struct exchange *x)
 {
 	return exchange_is_tunnel(x) && x->upload.received > 0 && x->download.received > 0 &&
 	       x->upload.body.bytes == 0;
-}
-
-void exchange_on_client_closed(
-    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
-{
-	if (exchange_is_over(x))
-		return;
-	if (!tunnel_has_served(x)) {
-		exchange_on_down_ended(x, cause, code, detail);
-		return;
-	}
-	tunnel_note_end(x, &x->upload);
-	exchange_on_leg_closed(&x->down);
-	exchange_reset_leg(&x->up, RELAY_CANCEL);
-	exchange_finish(x, NULL, 0, NULL);
 }
 
 bool tunnel_is_too_long(const struct exchange *x)
