@@ -265,6 +265,9 @@ bool policy_withholds_interim(const struct policy_rules *rules, const struct pol
  */
 struct policy_verdict policy_review(const struct policy_verdict *decided,
     const struct policy_offer *offer, const struct http_head *response);
+/* The verdict that is left when the push does not go on: of hint+hold the hint. */
+struct policy_verdict policy_withdraw(
+    const struct policy_verdict *decided, const struct policy_reason *why);
 
 /*
  * The urgency of the pushed stream (RFC 9218). `own`: the value of the Priority field of the

@@ -37,11 +37,21 @@ static bool length_is_allowed(const struct policy_rule *rule, const struct polic
 	       response->content_length <= rule->max_bytes;
 }
 
+struct policy_verdict policy_withdraw(
+    const struct policy_verdict *decided, const struct policy_reason *why)
+{
+	struct policy_verdict left = *decided;
+	bool hints = decided->action == POLICY_HINT_HOLD;
+	left.action = hints ? POLICY_HINT : POLICY_DROP;
+	left.lost_half = hints ? why : NULL;
+	left.reason = hints ? decided->reason : why;
+	return left;
+}
+
 struct policy_verdict policy_review(const struct policy_verdict *decided,
     const struct policy_offer *offer, const struct http_head *response)
 {
 	const struct policy_rule *rule = decided->rule;
-	struct policy_verdict kept = *decided;
 	const struct policy_reason *fault = NULL;
 
 	if ((policy_action_parts(decided->action) & POLICY_PART_BODY) == 0 ||
@@ -55,11 +65,5 @@ struct policy_verdict policy_review(const struct policy_verdict *decided,
 		fault = &policy_reason_TOO_LARGE;
 	else if (policy_action_parts(decided->action) & POLICY_PART_HOLD)
 		fault = offer->hold_refusal;
-	if (!fault)
-		return *decided;
-	if (decided->action != POLICY_HINT_HOLD)
-		return (struct policy_verdict){POLICY_DROP, fault, rule, NULL};
-	kept.action = POLICY_HINT;
-	kept.lost_half = fault;
-	return kept;
+	return fault ? policy_withdraw(decided, fault) : *decided;
 }

@@ -2,12 +2,16 @@
 /* Passes the events of a client connection's session to the exchanges on the connection. */
 #include "proxy/client/client_private.h"
 
+static void note_fault(struct client_conn *c, const struct session_event *e)
+{
+	WORKER_COUNT(c->clients->env, peer_faults_down, 1);
+	client_log_fault(c, e->fault->name, e->reason ? e->reason : e->fault->text);
+}
+
 static void reset_event(struct client_conn *c, const struct session_event *e)
 {
-	if (e->fault) {
-		WORKER_COUNT(c->clients->env, peer_faults_down, 1);
-		client_log_fault(c, e->fault->name, e->reason ? e->reason : e->fault->text);
-	}
+	if (e->fault)
+		note_fault(c, e);
 	struct leg *leg = e->user;
 	if (!leg)
 		return;
@@ -24,8 +28,7 @@ static void reset_event(struct client_conn *c, const struct session_event *e)
 /* The stream is still there: the client gets an answer if it got none yet. */
 static void refused_event(struct client_conn *c, const struct session_event *e)
 {
-	WORKER_COUNT(c->clients->env, peer_faults_down, 1);
-	client_log_fault(c, e->fault->name, e->reason ? e->reason : e->fault->text);
+	note_fault(c, e);
 	struct leg *leg = e->user;
 	if (leg)
 		exchange_abort(leg->exchange, client_refusal_cause(e->refusal),

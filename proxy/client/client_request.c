@@ -4,28 +4,22 @@
 
 #include "proxy/limits.h"
 
+static void find_field(const struct http_head *head, enum http_token token, struct slice *value)
+{
+	const struct http_field *f = http_head_find(head, token);
+	if (f)
+		*value = f->value;
+}
+
 /* For a request that is refused with 431: the session decoded its field block without validating it.
  * Finds the pseudo-fields for the log; they may be malformed. */
 static void find_pseudo_fields(struct http_head *head)
 {
-	for (uint32_t i = 0; i < head->count; i++) {
-		const struct http_field *f = &head->fields[i];
-		switch (f->token) {
-		case HTTP_TOKEN_PSEUDO_METHOD:
-			head->method = f->value;
-			head->method_token = (uint16_t)http_method_find(f->value);
-			break;
-		case HTTP_TOKEN_PSEUDO_SCHEME:
-			head->scheme = f->value;
-			break;
-		case HTTP_TOKEN_PSEUDO_AUTHORITY:
-			head->authority = f->value;
-			break;
-		case HTTP_TOKEN_PSEUDO_PATH:
-			head->path = f->value;
-			break;
-		}
-	}
+	find_field(head, HTTP_TOKEN_PSEUDO_METHOD, &head->method);
+	find_field(head, HTTP_TOKEN_PSEUDO_SCHEME, &head->scheme);
+	find_field(head, HTTP_TOKEN_PSEUDO_AUTHORITY, &head->authority);
+	find_field(head, HTTP_TOKEN_PSEUDO_PATH, &head->path);
+	head->method_token = (uint16_t)http_method_find(head->method);
 }
 
 const struct relay_cause *client_refusal_cause(enum session_refusal refusal)

@@ -5,6 +5,7 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/hold/hold.h"
+#include "proxy/http/link.h"
 
 /* What a held response is charged for, beside its body and its head: the struct, and two slots of each
  * map. What a claim is charged for. */
@@ -120,10 +121,8 @@ const struct policy_reason *hold_make_room(
 
 /* ---- hold_rules.c: which request may have which response ---- */
 
-uint64_t hold_uri_hash(
-    const struct hold *hold, struct slice scheme, struct slice authority, struct slice path);
-bool held_is_for(
-    const struct held *h, struct slice scheme, struct slice authority, struct slice path);
+uint64_t hold_uri_hash(const struct hold *hold, const struct http_target *uri);
+bool held_is_for(const struct held *h, const struct http_target *uri);
 bool held_is_open(const struct held *h); /* the promised stream is */
 bool held_is_fresh(const struct held *h);
 uint32_t held_age_sec(const struct held *h);

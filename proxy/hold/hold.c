@@ -101,15 +101,6 @@ uint64_t held_waste(struct held *h)
 	return hold_part(h->push)->wasted_bytes;
 }
 
-/* Changes the verdict as policy_review would: of hint+hold the hint is left. */
-static void withdraw_verdict(struct policy_verdict *v, const struct policy_reason *reason)
-{
-	bool hints = v->action == POLICY_HINT_HOLD;
-	v->action = hints ? POLICY_HINT : POLICY_DROP;
-	v->lost_half = hints ? reason : NULL;
-	v->reason = hints ? v->reason : reason;
-}
-
 /* What was asked for and answered nobody says so, rather than that its time was over. */
 static const struct policy_reason *unclaimed_reason(
     const struct held *h, const struct policy_reason *reason)
@@ -136,7 +127,7 @@ static void end_push(
 		return;
 	}
 	if (outcome == HOLD_WITHDRAWN)
-		withdraw_verdict(&push->pushed.verdict, reason);
+		push->pushed.verdict = policy_withdraw(&push->pushed.verdict, reason);
 	bool is_clients = reason == &policy_reason_CLIENT_RESET;
 	exchange_on_down_ended(
 	    push, is_clients ? &relay_cause_DOWN_RESET : &relay_cause_POLICY, code, NULL);

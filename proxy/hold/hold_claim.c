@@ -365,13 +365,12 @@ static bool is_same_at_origin(
 /* Finds the newest held response that fits. A map's chain has the newest first. */
 static void look(struct hold_store *store, const struct exchange *x, struct search *s)
 {
-	uint64_t hash =
-	    hold_uri_hash(store->hold, x->request->scheme, x->request->authority, x->request->path);
-	for (struct map_node *n = map_find(&store->by_uri, hash); n; n = map_next(n)) {
+	const struct http_target uri = http_target_of(x->request);
+	struct map_node *n = map_find(&store->by_uri, hold_uri_hash(store->hold, &uri));
+	for (; n; n = map_next(n)) {
 		struct held *h = container_of(n, struct held, node);
 		struct slice field = {0};
-		if (!held_is_for(h, x->request->scheme, x->request->authority, x->request->path) ||
-		    !is_same_at_origin(store->hold, h->push, x))
+		if (!held_is_for(h, &uri) || !is_same_at_origin(store->hold, h->push, x))
 			continue;
 		enum hold_miss miss = consider(h, x, s, &field);
 		if (miss == HOLD_FITS && !must_wait_and_see(h, x)) {

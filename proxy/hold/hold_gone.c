@@ -22,7 +22,8 @@ struct hold_gone {
 
 static uint64_t uri_of(const struct hold *hold, const struct http_head *request)
 {
-	return hold_uri_hash(hold, request->scheme, request->authority, request->path);
+	const struct http_target uri = http_target_of(request);
+	return hold_uri_hash(hold, &uri);
 }
 
 void hold_gone_note(const struct held *h)

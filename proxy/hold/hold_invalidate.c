@@ -7,27 +7,24 @@
 #include "proxy/hold/held.h"
 
 #include "proxy/http/authority.h"
-#include "proxy/http/link.h"
 
-static void drop_if_for(
-    struct held *h, struct slice scheme, struct slice authority, struct slice path)
+static void drop_if_for(struct held *h, const struct http_target *uri)
 {
-	if (!held_is_for(h, scheme, authority, path))
+	if (!held_is_for(h, uri))
 		return;
 	held_close(h); /* hold_run ends it later: a caller may be using it now */
 	h->end_outcome = HOLD_INVALIDATED;
 	held_mark(h);
 }
 
-static void drop(struct hold *hold, struct slice scheme, struct slice authority, struct slice path)
+static void drop(struct hold *hold, const struct http_target *uri)
 {
-	struct map_node *n = map_find(&hold->by_uri, hold_uri_hash(hold, scheme, authority, path));
+	struct map_node *n = map_find(&hold->by_uri, hold_uri_hash(hold, uri));
 	if (!n)
 		return;
 	struct held *first = container_of(n, struct held, first);
-	list_for_each(&first->same_uri, h, struct held, same_uri)
-	    drop_if_for(h, scheme, authority, path);
-	drop_if_for(first, scheme, authority, path);
+	list_for_each(&first->same_uri, h, struct held, same_uri) drop_if_for(h, uri);
+	drop_if_for(first, uri);
 }
 
 static void drop_named(struct hold *hold, const struct exchange *x,
@@ -48,7 +45,7 @@ static void drop_named(struct hold *hold, const struct exchange *x,
 		       http_authority_parse(t.authority, t.scheme, &theirs) &&
 		       http_authority_equal(&ours, &theirs);
 	if (is_same)
-		drop(hold, t.scheme, t.authority, t.path);
+		drop(hold, &t);
 	arena_fini(&scratch);
 }
 
@@ -57,7 +54,8 @@ void hold_invalidate(struct hold *hold, const struct exchange *x, const struct h
 	bool changed = exchange_may_change(x) && response->status >= 200 && response->status < 400;
 	if (!changed || list_is_empty(&hold->used))
 		return;
-	drop(hold, x->request->scheme, x->request->authority, x->request->path);
+	const struct http_target uri = http_target_of(x->request);
+	drop(hold, &uri);
 	drop_named(hold, x, response, HTTP_TOKEN_LOCATION);
 	drop_named(hold, x, response, HTTP_TOKEN_CONTENT_LOCATION);
 }

@@ -38,31 +38,16 @@ struct hold_pauses {
 /* The other causes are in the request or in our own state, and say little of the next request. */
 static bool is_of_the_resource(enum hold_miss miss)
 {
-	/* uncovered: a value outside the enum */
-	switch (miss) {
-	case HOLD_MISS_VARY:
-	case HOLD_MISS_COOKIE:
-	case HOLD_MISS_AUTHORIZATION:
-	case HOLD_MISS_ROUTE:
-	case HOLD_MISS_NOT_FRESH:
-	case HOLD_MISS_RANGE:
-		return true;
-	case HOLD_FITS:
-	case HOLD_MISS_METHOD:
-	case HOLD_MISS_REVALIDATION:
-	case HOLD_MISS_OUTSIDE:
-	case HOLD_MISS_LOST:
-	case HOLD_MISS_BUDGET:
-	case HOLD_MISS_COUNT:
-		break;
-	}
-	return false;
+	const unsigned of_the_resource = 1u << HOLD_MISS_VARY | 1u << HOLD_MISS_COOKIE |
+					 1u << HOLD_MISS_AUTHORIZATION | 1u << HOLD_MISS_ROUTE |
+					 1u << HOLD_MISS_NOT_FRESH | 1u << HOLD_MISS_RANGE;
+	return of_the_resource >> miss & 1;
 }
 
 static uint64_t uri_of(const struct hold *hold, const struct http_head *request)
 {
-	uint64_t uri = hold_uri_hash(hold, request->scheme, request->authority, request->path);
-	return uri | 1; /* 0 is no URI */
+	const struct http_target uri = http_target_of(request);
+	return hold_uri_hash(hold, &uri) | 1; /* 0 is no URI */
 }
 
 static uint64_t client_of(const struct hold *hold, const struct exchange *x)

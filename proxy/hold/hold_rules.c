@@ -18,14 +18,13 @@
 #define HOST_HASHED_BYTES 255u
 
 /* The hash is equal for all spellings of one host and port; held_is_for compares exactly. */
-uint64_t hold_uri_hash(
-    const struct hold *hold, struct slice scheme, struct slice authority, struct slice path)
+uint64_t hold_uri_hash(const struct hold *hold, const struct http_target *uri)
 {
 	char host[HOST_HASHED_BYTES];
 	struct http_authority a;
-	uint64_t h = hash_bytes(hold->seed, path.ptr, path.len);
-	if (!http_authority_parse(authority, scheme, &a))
-		a = (struct http_authority){.host = authority};
+	uint64_t h = hash_bytes(hold->seed, uri->path.ptr, uri->path.len);
+	if (!http_authority_parse(uri->authority, uri->scheme, &a))
+		a = (struct http_authority){.host = uri->authority};
 	if (a.host.len > 0 && a.host.ptr[a.host.len - 1] == '.')
 		a.host.len--;
 	struct slice start = slice_sub(a.host, 0, sizeof(host));
@@ -43,13 +42,12 @@ static bool same_authority(struct slice a, struct slice b, struct slice scheme)
 		   http_authority_equal(&left, &right));
 }
 
-bool held_is_for(
-    const struct held *h, struct slice scheme, struct slice authority, struct slice path)
+bool held_is_for(const struct held *h, const struct http_target *uri)
 {
-	return slice_equal(h->push->request->path, path) &&
+	return slice_equal(h->push->request->path, uri->path) &&
 	       /* uncovered: another path with the same 64 bits of a hash with a random seed */
-	       slice_equal_nocase(h->push->request->scheme, scheme) &&
-	       same_authority(h->push->request->authority, authority, scheme);
+	       slice_equal_nocase(h->push->request->scheme, uri->scheme) &&
+	       same_authority(h->push->request->authority, uri->authority, uri->scheme);
 }
 
 /* ---- time ---- */
@@ -222,14 +220,12 @@ static bool is_same_user(const struct held *h, const struct credentials *c)
 bool hold_has(
     const struct hold_store *s, const struct credentials *credentials, const struct exchange *push)
 {
-	uint64_t hash = hold_uri_hash(
-	    s->hold, push->request->scheme, push->request->authority, push->request->path);
-	for (struct map_node *n = map_find(&s->by_uri, hash); n; n = map_next(n)) {
+	const struct http_target uri = http_target_of(push->request);
+	struct map_node *n = map_find(&s->by_uri, hold_uri_hash(s->hold, &uri));
+	for (; n; n = map_next(n)) {
 		const struct held *h = container_of(n, struct held, node);
 		struct slice field;
-		if ((!s->is_shared && !is_same_user(h, credentials)) ||
-		    !held_is_for(
-			h, push->request->scheme, push->request->authority, push->request->path) ||
+		if ((!s->is_shared && !is_same_user(h, credentials)) || !held_is_for(h, &uri) ||
 		    h->push->place.origin != push->place.origin ||
 		    (!h->is_for_all_routes && !has_changes_of(h, push)))
 			continue;

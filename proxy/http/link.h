@@ -45,6 +45,18 @@ struct http_target {
 	struct slice path;
 };
 
+/* What the request is for. */
+static inline struct http_target http_target_of(const struct http_head *request)
+{
+	return (struct http_target){request->scheme, request->authority, request->path};
+}
+/* Byte for byte. */
+static inline bool http_target_equal(const struct http_target *a, const struct http_target *b)
+{
+	return slice_equal(a->path, b->path) && slice_equal(a->authority, b->authority) &&
+	       slice_equal(a->scheme, b->scheme);
+}
+
 /*
  * Resolves a reference against the URI of a request (RFC 3986 5.2, strictly), into the arena. A
  * reference without a path keeps the base's path byte for byte, and without a query its query too.

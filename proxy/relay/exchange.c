@@ -267,23 +267,13 @@ void exchange_leg_taken(void *sink, size_t n, bool end)
 
 /* ---- its description ---- */
 
-static const char *flow_state_name(enum flow_state state)
-{
-	/* uncovered: a value outside the enum */
-	switch (state) {
-	case FLOW_HEAD:
-		return "head";
-	case FLOW_BODY:
-		return "body";
-	case FLOW_TRAILERS:
-		return "trailers";
-	case FLOW_DONE:
-		return "done";
-	case FLOW_ABORTED:
-		return "aborted";
-	}
-	return "?";
-}
+static const char *const flow_state_names[] = {
+    [FLOW_HEAD] = "head",
+    [FLOW_BODY] = "body",
+    [FLOW_TRAILERS] = "trailers",
+    [FLOW_DONE] = "done",
+    [FLOW_ABORTED] = "aborted",
+};
 
 size_t exchange_describe(const struct exchange *x, char *buffer, size_t size)
 {
@@ -292,8 +282,8 @@ size_t exchange_describe(const struct exchange *x, char *buffer, size_t size)
 	    (unsigned long long)x->id, exchange_is_push(x) ? " push" : "",
 	    SLICE_ARG(x->request->method), SLICE_ARG(x->request->scheme),
 	    SLICE_ARG(x->request->authority), SLICE_ARG(x->request->path),
-	    exchange_phase_name(x->phase), x->response.status, flow_state_name(x->upload.state),
-	    x->upload.body.bytes, x->up.ops ? "" : "(no leg)", flow_state_name(x->download.state),
+	    exchange_phase_name(x->phase), x->response.status, flow_state_names[x->upload.state],
+	    x->upload.body.bytes, x->up.ops ? "" : "(no leg)", flow_state_names[x->download.state],
 	    x->download.body.bytes, x->down.ops ? "" : "(no leg)");
 	/* uncovered: snprintf does not fail with this format */
 	if (n < 0)

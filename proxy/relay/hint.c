@@ -23,13 +23,9 @@ bool exchange_may_hint(const struct exchange *x)
 
 static struct exchange_hint *find(const struct exchange *x, const struct http_target *target)
 {
-	for (uint32_t i = 0; i < x->hints.count; i++) {
-		const struct http_target *t = &x->hints.list[i].target;
-		if (slice_equal(t->path, target->path) &&
-		    slice_equal(t->authority, target->authority) &&
-		    slice_equal(t->scheme, target->scheme))
+	for (uint32_t i = 0; i < x->hints.count; i++)
+		if (http_target_equal(&x->hints.list[i].target, target))
 			return &x->hints.list[i];
-	}
 	return NULL;
 }
 

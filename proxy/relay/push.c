@@ -62,12 +62,12 @@ static void decide_without_push(struct offering *o, struct policy_verdict verdic
 /* This parent has a push of the same method and URI already. */
 static bool is_repeated(const struct exchange *parent, const struct http_head *promised)
 {
+	const struct http_target target = http_target_of(promised);
 	list_for_each(&parent->pushes.list, child, struct exchange, pushed.sibling)
 	{
+		const struct http_target open = http_target_of(child->request);
 		if (child->request->method_token == promised->method_token &&
-		    slice_equal(child->request->path, promised->path) &&
-		    slice_equal(child->request->authority, promised->authority) &&
-		    slice_equal(child->request->scheme, promised->scheme))
+		    http_target_equal(&open, &target))
 			return true;
 	}
 	return false;
@@ -81,17 +81,12 @@ static bool may_be_repeated(const struct offering *o)
 	return !o->offer.is_expected && x->pushes.open < x->relay->policy->caps.per_parent;
 }
 
-static struct http_target target_of(const struct offering *o)
-{
-	return (struct http_target){o->head->scheme, o->head->authority, o->head->path};
-}
-
 static void hint(struct offering *o)
 {
 	if (o->flags & RELAY_OFFER_EARLY)
 		return; /* the origin's own 103 has the link */
 	struct http_resource promised = {
-	    .target = target_of(o),
+	    .target = http_target_of(o->head),
 	    .as = slice_of_string(policy_type_as(policy_type_of_path(o->head->path))),
 	};
 	exchange_hint(o->parent, o->resource ? o->resource : &promised);
@@ -184,7 +179,7 @@ static const struct policy_reason *hint_refusal(const struct offering *o)
 		return &policy_reason_LINK_PUSH_ONLY;
 	if (o->flags & RELAY_OFFER_EARLY)
 		return NULL;
-	const struct http_target target = target_of(o);
+	const struct http_target target = http_target_of(o->head);
 	return exchange_hint_refusal(o->parent, &target);
 }
 

@@ -65,6 +65,17 @@ static void flow_append(struct exchange *x, struct flow *f, struct piece piece)
 	body_append(&f->body, piece, x->relay->small_chunks, flow_budget(x, f));
 }
 
+/* Why the exchange ends because of the bytes that have just come; NULL: it does not. */
+static const struct relay_cause *excess_of(const struct exchange *x, const struct flow *f)
+{
+	uint64_t most = x->context.upload_limit_bytes;
+	if (f == &x->upload && most > 0 && f->received > most)
+		return &relay_cause_UPLOAD_LARGE;
+	if (flow_is_too_much(x, f))
+		return exchange_is_push(x) ? &relay_cause_NO_MEMORY : &relay_cause_MEMORY_SHORT;
+	return tunnel_is_too_long(x) ? &relay_cause_TUNNEL_BYTES : NULL;
+}
+
 /* While memory is short, credit is kept back until all bytes that came have been taken; in a tunnel also while its
  * owner's rate is used up. */
 static void give_credit(struct exchange *x, struct flow *f, size_t n)
@@ -139,15 +150,9 @@ void exchange_on_upload(struct exchange *x, struct piece piece, bool end)
 			x->down.ops->credit(&x->down, piece.length);
 	} else if (piece.length > 0) {
 		flow_append(x, f, piece);
-		const struct relay_cause *refusal = NULL;
-		if (x->context.upload_limit_bytes && f->received > x->context.upload_limit_bytes)
-			refusal = &relay_cause_UPLOAD_LARGE;
-		else if (flow_is_too_much(x, f))
-			refusal = &relay_cause_MEMORY_SHORT;
-		else if (tunnel_is_too_long(x))
-			refusal = &relay_cause_TUNNEL_BYTES;
-		if (refusal) {
-			exchange_abort(x, refusal, NULL);
+		const struct relay_cause *excess = excess_of(x, f);
+		if (excess) {
+			exchange_abort(x, excess, NULL);
 			return;
 		}
 	}
@@ -373,15 +378,9 @@ void exchange_on_download(struct exchange *x, struct piece piece, bool end)
 		flow_append(x, f, piece);
 		if (x->payer.buffered)
 			*x->payer.buffered += piece.length;
-		if (flow_is_too_much(x, f)) {
-			exchange_abort(x,
-			    exchange_is_push(x) ? &relay_cause_NO_MEMORY
-						: &relay_cause_MEMORY_SHORT,
-			    NULL);
-			return;
-		}
-		if (tunnel_is_too_long(x)) {
-			exchange_abort(x, &relay_cause_TUNNEL_BYTES, NULL);
+		const struct relay_cause *excess = excess_of(x, f);
+		if (excess) {
+			exchange_abort(x, excess, NULL);
 			return;
 		}
 	}
