@@ -74,7 +74,7 @@ void client_conn_arm(struct client_conn *c)
 {
 	usec at = deadline_of(c), silence = silence_deadline(c);
 	usec soon = now_of(c) + BLOCKED_CHECK_USEC;
-	at = silence < at ? silence : at; /* what comes from the client moves it later alone */
+	at = silence < at ? silence : at; /* bytes from the client only move it later */
 	if ((net_conn_is_blocked(c->net) || client_conn_is_half_closed(c) || c->is_unread) &&
 	    at > soon)
 		at = soon;

@@ -293,7 +293,7 @@ void client_diary_request(struct client_conn *c, struct exchange *x)
 		client_part(x)->diary = &c->diary;
 }
 
-/* What the response says of the client's copy. False: it is for one use. A 304 need not repeat the
+/* How long, and by which validator, the client can use its copy. False: it is for one use. A 304 need not repeat the
  * validator, but has the other fields that a 200 would have (RFC 9110 15.4.5). */
 static bool read_response(const struct exchange *x, uint64_t key, const struct http_head *response,
     struct policy_diary_note *note)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Traces of client connections: each frame is a line, without its payload. The option `trace` sends
- * the lines to the error log, `pushgate trace` to its socket. No line waits for its reader: what the
- * log's rate or the socket's buffer does not allow is left out and counted.
+ * the lines to the error log, `pushgate trace` to its socket. No line waits for its reader: lines above the
+ * log's rate, or for which the socket's buffer has no room, are left out and counted.
  */
 #include "proxy/client/client_private.h"
 

@@ -22,7 +22,7 @@ static void cut(struct client_conn *c, struct leg *leg, const char *detail)
 	exchange_on_client_closed(leg->exchange, &relay_cause_DOWN_LOST, SESSION_CANCEL, detail);
 }
 
-/* Nothing is missing, or nobody wants the rest. In HTTP/1 a request for a tunnel is whole; the end of the connection
+/* Nothing is missing, or the rest is dropped. In HTTP/1 a request for a tunnel is whole; the end of the connection
  * ends the client's side of its tunnel. */
 static bool is_whole(const struct exchange *x)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Keyed hashes of a request's credentials. They tell whether two requests are of the same user without
- * keeping cookies or passwords. SipHash-2-4 (Aumasson, Bernstein 2012): without the key, nobody can
+ * keeping cookies or passwords. SipHash-2-4 (Aumasson, Bernstein 2012): without the key, it is not feasible to
  * construct two credentials with the same hash.
  */
 #ifndef PUSHGATE_HOLD_CREDENTIALS_H

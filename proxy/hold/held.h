@@ -7,8 +7,8 @@
 #include "proxy/hold/hold.h"
 #include "proxy/http/link.h"
 
-/* What a held response is charged for, beside its body and its head: the struct, and two slots of each
- * map. What a claim is charged for. */
+/* The charge for a held response, beside its body and its head: the struct, and two slots of each
+ * map; and the charge for a claim. */
 #define HELD_BYTES (sizeof(struct held) + 4 * sizeof(void *))
 #define CLAIM_BYTES sizeof(struct claim)
 
@@ -85,7 +85,7 @@ void held_end(
     struct held *h, enum hold_outcome outcome, const struct policy_reason *reason, uint32_t code);
 /* The same, when its push has failed already. */
 void held_free(struct held *h);
-/* The push is about to end: notes with it how many of its bytes went to nobody, and returns them. */
+/* The push is about to end: notes how many of its bytes no client was sent, and returns that number. */
 uint64_t held_waste(struct held *h);
 void hold_note(struct hold *hold, const struct hold_note *note);
 static inline struct hold *held_hold(const struct held *h)
@@ -96,7 +96,7 @@ static inline usec held_now(const struct held *h)
 {
 	return h->store->hold->relay->now;
 }
-/* Whether what is in the store may go to the worker's, and its client may have what is there. */
+/* Whether responses may move from this store to the worker's, and this client may have those of the worker's. */
 static inline bool hold_shares(const struct hold_store *s)
 {
 	return s->hold->shares && !s->is_secluded;
@@ -156,7 +156,7 @@ enum hold_miss held_fits(const struct held *h, const struct exchange *x, bool jo
 bool hold_has(
     const struct hold_store *s, const struct credentials *credentials, const struct exchange *push);
 
-/* ---- hold_gone.c: what was given up because no later request could get it ---- */
+/* ---- hold_gone.c: responses that were given up because no later request could get them ---- */
 
 void hold_gone_note(const struct held *h);
 /* Why not, if such a response was given up not longer ago than the store holds responses, else
@@ -164,10 +164,10 @@ void hold_gone_note(const struct held *h);
 enum hold_miss hold_gone_take(struct hold_store *s, const struct exchange *x);
 void hold_gone_fini(struct hold_store *s);
 
-/* ---- hold_pause.c: what is not held for a while ---- */
+/* ---- hold_pause.c: resources that are not held for a while ---- */
 
-/* The first request of a client for what was held of the push, x, could not be answered with it; or none could
- * have been: then x is the push. */
+/* The first request for a held push, x, could not be answered with it. If the push is given up because no request
+ * could be, x is the push itself. */
 void hold_pause_missed(
     struct hold *hold, const struct exchange *push, const struct exchange *x, enum hold_miss miss);
 /* While hold->pauses is there: it was claimed; whether it is paused. */
@@ -178,7 +178,7 @@ void hold_pauses_fini(struct hold *hold);
 
 /* ---- hold_claim.c: claims ---- */
 
-void held_feed(struct held *h); /* gives all claims what they may have */
+void held_feed(struct held *h); /* gives all claims the bytes that they may have */
 void held_trim(struct held *h); /* outgrown: drops the bytes that all claims have been given */
 /* The response will not be completed. Claims that were given the head fail as the outcome table says;
  * the requests of the others are dispatched to the origin. */

@@ -101,7 +101,7 @@ uint64_t held_waste(struct held *h)
 	return hold_part(h->push)->wasted_bytes;
 }
 
-/* What was asked for and answered nobody says so, rather than that its time was over. */
+/* A response that a request has asked for in vain ends as missed, rather than as expired. */
 static const struct policy_reason *unclaimed_reason(
     const struct held *h, const struct policy_reason *reason)
 {
@@ -169,7 +169,7 @@ static void arm(struct held *h)
 	wheel_set(&held_hold(h)->relay->wheel, &h->timer, old < stale ? old : stale);
 }
 
-/* Ends what is closed and answers no request. */
+/* Ends a closed response, from which no request is being answered. */
 static void end_old(struct held *h)
 {
 	bool is_old = h->end_outcome == HOLD_EXPIRED && h->end_reason == &policy_reason_EXPIRED;

@@ -16,12 +16,12 @@
  * There are two kinds of store. Each client connection has one: its responses are claimed on that
  * connection alone, by requests of the same user and with the same authorization as the push's parent, and with the
  * same cookies unless the response says that it is the same for all; they end once a GET was answered. If
- * the owner switches it on, the worker has one: it has what a shared cache may store, for every
+ * the owner switches it on, the worker has one: it has the responses that a shared cache may store, for every
  * client, until it is stale.
  *
  * In either store, what the origin said to one route is no answer to requests of another one that gives the
  * origin other fields (request-set and the like): they may be credentials, whatever their names are. Only
- * what would be the same even with Authorization (RFC 9111 3.5) is for both.
+ * a response that would be the same even with Authorization (RFC 9111 3.5) is for both.
  *
  * It knows no sockets, no engine and no clock. Legs are called in hold_run only, once in a loop pass.
  */
@@ -48,10 +48,10 @@ enum hold_outcome {
 struct hold_note {
 	enum hold_outcome outcome;
 	const struct policy_reason *reason; /* NULL for HOLD_MISSED */
-	/* NULL for HOLD_MISS_LOST, and for what has been given up because it was not fresh */
+	/* NULL for HOLD_MISS_LOST, and for a response that was given up because it was not fresh */
 	const struct exchange *push;
 	const struct exchange *claimer; /* HOLD_CLAIMED and HOLD_MISSED, else NULL */
-	/* HOLD_MISSED; and what any later request would miss by, if the push was given up for that */
+	/* HOLD_MISSED; or the push was given up because any later request would miss for this cause */
 	enum hold_miss miss;
 	struct slice field;    /* HOLD_MISS_VARY: the field's name */
 	uint64_t wasted_bytes; /* body bytes that no client was sent */
@@ -76,7 +76,7 @@ struct hold_ops {
 	 * the origin of x, and whether the rules let x go where its response came from. May be NULL: always. */
 	bool (*same_at_origin)(
 	    void *context, const struct exchange *push, const struct exchange *x);
-	/* Reports what became of a held response, or of a request for its URI: for feedback and counters.
+	/* Reports how a held response, or a request for its URI, has ended: for feedback and counters.
 	 * The note is borrowed. May be NULL itself. */
 	void (*note)(void *context, const struct hold_note *note);
 };
@@ -87,7 +87,7 @@ struct hold_pauses;
 
 struct hold_store {
 	struct hold *hold;
-	struct budget *budget; /* borrows: what is kept is charged here */
+	struct budget *budget; /* borrows: its responses are charged here */
 	struct hold_limits limits;
 	bool is_shared; /* the worker's */
 	bool
@@ -100,7 +100,8 @@ struct hold_store {
 	struct list link;    /* in hold->used while anything is in it */
 	uint32_t count;
 	uint64_t bytes;
-	struct hold_gone *gone; /* what was given up because it was not fresh; NULL = nothing yet */
+	struct hold_gone
+	    *gone; /* responses given up because they were not fresh; NULL = none yet */
 };
 
 /* What hold/ keeps in an exchange. may_alias: the exchange has an array of bytes in its place. */
@@ -119,13 +120,13 @@ static inline struct hold_part *hold_part(const struct exchange *x)
 	return (struct hold_part *)(uintptr_t)x->hold;
 }
 
-/* What the stores of one worker have in common. */
+/* The part that all stores of one worker share. */
 struct hold {
 	struct relay *relay;
 	const struct hold_ops *ops;
 	void *context;
 	struct hold_store shared;
-	bool shares; /* what a shared cache may store is held for everybody */
+	bool shares; /* responses that a shared cache may store are held for all clients */
 	struct credentials_key key;
 	uint64_t seed;
 	struct list used;      /* stores with something in them */
@@ -133,15 +134,16 @@ struct hold {
 	struct list unclaimed; /* held responses without a claim, of all stores, oldest first */
 	struct list dirty;     /* held responses that hold_run must look at */
 	struct list dead;      /* held responses that are over; freed at the end of the loop pass */
-	uint32_t gone_count;   /* stores that remember what was given up */
-	struct hold_pauses *pauses; /* what is not held for a while; NULL: nothing has missed yet */
+	uint32_t gone_count;   /* stores that remember responses given up */
+	struct hold_pauses
+	    *pauses; /* resources not held for a while; NULL: no request has missed yet */
 };
 
 /* shared: limits of the worker's store, NULL = there is none. Everything is borrowed but the
  * limits. */
 void hold_init(struct hold *hold, struct relay *relay, const struct hold_ops *ops, void *context,
     const struct hold_limits *shared);
-void hold_fini(struct hold *hold);  /* ends what is in the worker's store */
+void hold_fini(struct hold *hold);  /* ends all responses in the worker's store */
 void hold_drain(struct hold *hold); /* ends all held responses without a claim, in every store */
 /* Moves bytes, answers requests, and ends responses that are stale or over. Call it once in each loop
  * pass, before relay_reap and before connections are written. */
@@ -158,7 +160,7 @@ void hold_store_fini(
 
 /* ---- a promise with verdict hold ---- */
 
-/* Why what is promised on `parent` cannot be held in its store (hold_part), NULL = it can.
+/* Why a promise on `parent` cannot be held in its store (hold_part), NULL = it can.
  * promised NULL: the answer for any promise, before a connection with or without push is chosen. */
 const struct policy_reason *hold_refusal(
     const struct exchange *parent, const struct http_head *promised);
@@ -181,7 +183,7 @@ static inline bool hold_may_answer(const struct hold *hold)
 }
 /*
  * To be called with the final response to x. If the method of x is unsafe and the response a success,
- * ends what is held for the URI of x, and for Location and Content-Location of the same authority (RFC
+ * ends the held responses for the URI of x, and for Location and Content-Location of the same authority (RFC
  * 9111 4.4), in every store.
  */
 void hold_invalidate(struct hold *hold, const struct exchange *x, const struct http_head *response);

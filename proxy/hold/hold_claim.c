@@ -261,7 +261,7 @@ static bool begin(struct held *h, struct claim *c)
 	return !exchange_is_over(x);
 }
 
-/* Interim responses go to the same user and the same route alone: what they tell may be private. They are
+/* Interim responses go to the same user and the same route alone: they may be private. They are
  * freed when the final head has come. */
 static void feed_interims(const struct held *h, struct exchange *x)
 {

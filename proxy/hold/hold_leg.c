@@ -13,7 +13,7 @@ static struct held *held_of(struct leg *leg)
 }
 
 /* Keeps an interim response for the requests that have joined. One that joins later must not get it:
- * it says what is going on now. */
+ * it tells the state of the response at this moment. */
 static void keep_interim(struct held *h, const struct http_head *head)
 {
 	if (list_is_empty(&h->claims))

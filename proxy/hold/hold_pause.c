@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Resources that are not held for a while, because what was held of them could not answer requests:
+ * Resources that are not held for a while, because their held responses could not answer requests:
  *
  *   a miss ──(the next one, for the same cause)──▶ paused for a minute ──(one more)──▶ paused for twice as long …
  *   a claim, or nothing for some minutes ──▶ forgotten
  *
- * What one client alone has missed pauses for that client alone: it may have caused the misses itself. The
+ * A resource that one client alone has missed pauses for that client alone: it may have caused the misses. The
  * table has SETS sets of WAYS entries; a new entry replaces the one of its set that missed longest ago.
  */
 #include "proxy/hold/held.h"
@@ -89,7 +89,7 @@ static bool has_table(struct hold *hold)
 	return true;
 }
 
-/* Is it one more miss of what the entry has? */
+/* Is it one more miss of the same resource for the same cause? */
 static bool continues(const struct pause *p, uint64_t uri, enum hold_miss miss, usec now)
 {
 	usec last = p->until > p->since ? p->until : p->since;

@@ -52,7 +52,7 @@ bool held_is_for(const struct held *h, const struct http_target *uri)
 
 /* ---- time ---- */
 
-/* What pushgate has requested itself was promised by nobody: RFC 9113 8.4 does not speak of it. */
+/* RFC 9113 8.4 speaks of promises alone, not of resources that pushgate has requested itself. */
 bool held_is_open(const struct held *h)
 {
 	return h->push->pushed.source == POLICY_RELAYED && h->push->up.ops &&
@@ -78,7 +78,7 @@ uint32_t held_age_sec(const struct held *h)
 
 /*
  * pushgate is no browser: s-maxage alone counts for it, wherever the response is held. But max-age and
- * Expires count first for what only this client may have.
+ * Expires count first for a response that only this client may have.
  */
 uint32_t held_good_for_sec(const struct held *h, bool is_shared)
 {
@@ -89,7 +89,7 @@ uint32_t held_good_for_sec(const struct held *h, bool is_shared)
 	return sec > 0 ? sec : http_heuristic_sec(h->head, now_sec);
 }
 
-/* ---- what may be kept ---- */
+/* ---- which responses may be kept ---- */
 
 static bool is_partial(const struct http_head *promised, const struct http_head *response)
 {
@@ -113,8 +113,8 @@ bool held_varies_by_all(const struct held *h)
 
 /*
  * Is it worth to be fetched for requests that may come before its end (RFC 9113 8.4)? If it was fresh when it
- * came, if it can be validated, or if it says no-cache, by which an origin marks what is for the page that is
- * being loaded. Of what says nothing else than that it is stale, requests that have come by now get their answer.
+ * came, if it can be validated, or if it says no-cache, by which an origin marks a response as one for the page
+ * that is being loaded. If it is merely stale, only requests that have come by now are answered with it.
  */
 static bool is_for_requests_to_come(const struct held *h)
 {
@@ -185,7 +185,7 @@ static bool has_changes_of(const struct held *h, const struct exchange *x)
 	return !hold->ops->same_changes || hold->ops->same_changes(hold->context, h->push, x);
 }
 
-/* The fields that the origin got with x. What an origin promises has its own view already. */
+/* The fields that the origin got with x. A request that the origin promised has its own fields already. */
 static struct http_head *changed_request(const struct hold *hold, const struct exchange *x)
 {
 	bool is_origins = exchange_is_push(x) && x->pushed.source == POLICY_RELAYED;

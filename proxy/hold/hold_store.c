@@ -19,7 +19,7 @@ void hold_store_init(struct hold_store *s, struct hold *hold, struct budget *bud
 	list_init(&s->link);
 }
 
-/* ---- what may be claimed, by URI ---- */
+/* ---- the responses that may be claimed, by URI ---- */
 
 /*
  * hold->by_uri has one held response for each URI hash, and the others with the same hash are in a ring
@@ -62,7 +62,7 @@ void held_close(struct held *h)
 	h->is_closed = true;
 }
 
-/* ---- what is in a store ---- */
+/* ---- the contents of a store ---- */
 
 void held_enter(struct held *h, struct hold_store *s)
 {

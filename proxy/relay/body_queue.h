@@ -52,7 +52,7 @@ struct piece body_next(const struct body *b, struct body_mark *mark, size_t most
 struct body_mark body_seek(const struct body *b, size_t n);
 /* Drops n bytes from the front. */
 void body_take(struct body *b, size_t n, struct budget *budget);
-/* Charges what is in it to another budget from now on, even above its limit. */
+/* Charges its bytes to another budget from now on, even above its limit. */
 void body_move_charge(struct body *b, struct budget *from, struct budget *to);
 /* Drops everything. */
 void body_clear(struct body *b, struct budget *budget);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The deadlines of an exchange (deadline.h), and the one timer that watches them. What moves in a
- * flow does not set the timer: an exchange in which bytes move or wait is looked at every
+ * The deadlines of an exchange (deadline.h), and the one timer that watches them. Bytes that move in a
+ * flow do not set the timer: an exchange in which bytes move or wait is looked at every
  * LOOK_AGAIN_USEC, one in which nothing does at its deadline.
  */
 #include "proxy/relay/deadline.h"
@@ -46,8 +46,8 @@ static usec idle_since(const struct exchange *x)
 	return later(moved_since(&x->upload), moved_since(&x->download));
 }
 
-/* The origin was given the same time, a little later, and ends the call itself. What it says then is of
- * more use to the client than a reset; it has so long to say it. */
+/* The origin was given the same time, a little later, and ends the call itself. Its answer is of
+ * more use to the client than a reset, and may come this much later. */
 #define CALL_GRACE_USEC USEC_PER_SEC
 
 static usec called_since(const struct exchange *x)
@@ -222,7 +222,7 @@ static unsigned open_upload_facts(const struct exchange *x)
 	       (is_announced || is_waited_for ? DEADLINE_UPLOAD_OWED : DEADLINE_STREAM);
 }
 
-/* Nobody owes a tunnel any bytes. Until it is open, the origin owes its answer, and the client's bytes wait
+/* In an open tunnel no side owes any bytes. Until it is open, the origin owes its answer, and the client's bytes wait
  * for nothing else. */
 static unsigned tunnel_facts(const struct exchange *x, unsigned facts)
 {
@@ -405,7 +405,7 @@ static void excuse(struct pace *p, usec from, usec now)
 	pace_excuse(p, from > p->since ? from : p->since, now);
 }
 
-/* Time since `from` does not count for what the origin owes. */
+/* Origins have not been read since `from`: that time does not count as their silence. */
 static void excuse_origin(struct exchange *x, usec from, usec now)
 {
 	usec *since = &x->timing.waits_since;

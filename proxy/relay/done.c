@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When an exchange is done, and what becomes of the rest of a request whose response is complete. */
+/* When an exchange is done, and whether the rest of a request is still read once its response is complete. */
 #include "proxy/relay/relay_private.h"
 
 /* Many clients lose a response whose stream is reset, or whose connection is closed, while they still send their

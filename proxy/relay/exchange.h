@@ -8,7 +8,7 @@
  *   client ─ leg down ─────── exchange ─────── leg up ─ origin
  *            response body: flow down
  *
- * A leg (leg.h) calls the exchange_on_… functions with what came, and the exchange calls the leg's ops.
+ * A leg (leg.h) calls the exchange_on_… functions with each head and each piece, and the exchange calls the leg's ops.
  * An exchange stays allocated until relay_reap, at the end of the loop pass. After relay_ops.ended it has
  * no legs and ignores every call.
  */
@@ -49,7 +49,7 @@ enum push_state {
 	PUSH_EXPIRED, /* over: it was held, and no request came for it */
 };
 
-/* What an exchange has beyond a request's when the origin, or an offer of our own, began it. */
+/* The members of a push: the origin, or an offer of our own, began the exchange. */
 struct pushed_exchange {
 	enum push_state state;
 	bool is_expected;  /* the origin promised it to a subscription, which waits for it */
@@ -86,7 +86,7 @@ struct exchange_hint {
 	struct slice link; /* that waits for pushgate's own 103; empty: the client has a hint */
 };
 
-/* Pushgate's own 103 (RFC 8297), at most one for each exchange, and what was hinted with it. */
+/* Pushgate's own 103 (RFC 8297), at most one for each exchange, and the resources that it hinted. */
 struct exchange_hints {
 	enum hint_state state; /* HINT_SENT: alone, or in a 103 of the origin's */
 	uint32_t count, capacity;
@@ -116,8 +116,8 @@ struct exchange_ending {
 	const struct relay_cause *cause; /* NULL: complete */
 	uint32_t code;                   /* RST_STREAM's, as it came */
 	const char *detail;              /* in the request's arena, or NULL */
-	/* Why no held response answered it; of a held push: why that answered the first request which
-	 * it did not. "vary accept-language"; a constant or in the request's arena; NULL = none. */
+	/* Of a request: why no held response answered it. Of a held push: why it could not answer the first request for
+	 * it. "vary accept-language"; a constant or in the request's arena; NULL = none. */
 	const char *missed;
 };
 
@@ -286,7 +286,8 @@ struct exchange *exchange_new(
 /* Takes a cookie of pushgate's own out of the request, so that nothing that reads the request sees it, and
  * returns its value (http_cookie_cut). Before exchange_dispatch. */
 struct slice exchange_cut_cookie(struct exchange *x, struct slice name);
-/* Sends the request where routing has found that it goes, as what it is there. Before exchange_dispatch. */
+/* The route and the origin of the request, and whether it is a tunnel, a call or a stream of messages there. Before
+ * exchange_dispatch. */
 void exchange_set_routing(struct exchange *x, const struct request_routing *routing);
 /* Asks the owner for an upstream leg (relay_ops.dispatch). */
 void exchange_dispatch(struct exchange *x);
@@ -390,7 +391,7 @@ static inline struct flow *exchange_flow_to(struct leg *leg)
 struct piece exchange_leg_front(void *sink, size_t most);
 void exchange_leg_taken(void *sink, size_t n, bool end);
 
-/* ---- from what keeps a held response, the downstream leg of its push ---- */
+/* ---- from hold/: a held response is the downstream leg of its push ---- */
 
 /* Charges the exchange to another budget from now on, even above its limit. */
 void exchange_pay_from(struct exchange *x, struct budget *budget);
@@ -398,7 +399,7 @@ void exchange_pay_from(struct exchange *x, struct budget *budget);
  * timer to the nearest deadline, or to the next look. */
 void exchange_arm(struct exchange *x);
 
-/* Ends it from our side: resets what is left of both legs. */
+/* Ends it from our side: resets both legs, as far as they are there. */
 void exchange_abort(struct exchange *x, const struct relay_cause *cause, const char *detail);
 
 /* "x12 GET https://a/ answering status=200 up=done/0 down=body/17" for the status page and the crash dump. */

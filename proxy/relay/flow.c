@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What waits in a flow, and its clocks: how they begin, and how what waits is dropped. transfer.c has what comes. */
+/* The bytes that wait in a flow, and its clocks: how the clocks begin, and how the bytes are dropped. */
 #include "proxy/relay/relay_private.h"
 
 void flow_drop_trailers(struct exchange *x, struct flow *f)

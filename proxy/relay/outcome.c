@@ -14,9 +14,9 @@
 #define METHODS_PASSED_ON "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 
 /*
- * What a client may read of the detail. What is known of an origin is often a text of the system with
+ * The part of the detail that a client may read. That of an origin is often a text of the system with
  * its address, and stays in the log; the client gets the cause's name. Names of faults in its
- * response, and what is wrong with the client's own request, are constants of this program.
+ * response, and of mistakes in the client's own request, are constants of this program.
  */
 static const char *public_detail(const struct exchange *x, const struct relay_cause *cause)
 {
@@ -174,7 +174,7 @@ void exchange_on_up_failed(
 		fail_downstream(x, cause, code, detail);
 }
 
-/* An exchange whose client has the whole response, and of whose request nobody wants the rest, ends well in any case. */
+/* If the client has the whole response and the rest of its request is dropped, the exchange ends well in any case. */
 static void finish(
     struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
 {

@@ -97,7 +97,7 @@ static const struct policy_verdict no_memory = {
 static const struct policy_verdict shed = {
     .action = POLICY_DROP, .reason = &policy_reason_PUSH_SHED};
 
-/* What is not set here is 0 already. */
+/* All other members are 0 already. */
 static void fill_push(
     struct exchange *push, const struct offering *o, struct policy_verdict verdict)
 {
@@ -172,7 +172,7 @@ static struct exchange *make_push(struct offering *o, struct policy_verdict verd
 	return push;
 }
 
-/* Why no hint is possible, beside what the owner knows. */
+/* Why no hint is possible; the owner may know other reasons. */
 static const struct policy_reason *hint_refusal(const struct offering *o)
 {
 	if (o->flags & RELAY_OFFER_UNSEEN)

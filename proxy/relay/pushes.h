@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an exchange has as the parent of pushes; struct pushed_exchange is what it has as a push. */
+/* The members of an exchange as the parent of pushes; struct pushed_exchange has those of a push. */
 #ifndef PUSHGATE_RELAY_PUSHES_H
 #define PUSHGATE_RELAY_PUSHES_H
 
@@ -15,15 +15,15 @@ struct exchange_pushes {
 	struct list list; /* of pushed.sibling; those that are not over */
 	uint32_t open;    /* how many are in the list */
 	uint32_t ever;    /* how many have ever been */
-	/* What policy need not find out again for each of them (policy/request_answers.h), in the request's arena; NULL: none
-	 * has been decided yet. */
+	/* Answers of the policy that are the same for all of them (policy/request_answers.h), in the request's arena;
+	 * NULL: none has been decided yet. */
 	struct policy_request *request;
 	bool is_subscription; /* the client waits for them; set when it is dispatched */
 	bool takes_links;     /* Link fields of the response are offers */
 	bool is_held_back;    /* a subscription: its origin connection is not read from now */
 };
 
-/* What has come of a subscription's pushes, and what the client has not taken of it: of a push its
+/* The responses of a subscription's pushes that have come, and that the client has not taken: of a push its
  * own part, of the subscription the sums (subscription.c). */
 struct push_backlog {
 	uint32_t answered; /* the response head came, and the client does not have the end */

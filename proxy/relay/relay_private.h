@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Private to relay/: what its files share. */
+/* Private to relay/: the functions that its files share. */
 #ifndef PUSHGATE_RELAY_RELAY_PRIVATE_H
 #define PUSHGATE_RELAY_RELAY_PRIVATE_H
 
 #include "proxy/base/ensure.h"
 #include "proxy/relay/exchange.h"
 
-/* What an exchange is charged for, beside bodies and heads. */
+/* The charge for an exchange, beside bodies and heads. */
 #define EXCHANGE_BYTES sizeof(struct exchange)
 
 /* charge.c */
 /* To be called when the heads that it keeps have changed or have grown. */
 void exchange_charge(struct exchange *x);
 void exchange_move_upload(struct exchange *x, struct budget *budget);
-/* The same for the request's body; NULL: what pays for the exchange. */
+/* The same for the request's body; NULL: the budget of the exchange. */
 static inline void exchange_upload_pay_from(struct exchange *x, struct budget *budget)
 {
 	if (x->upload.body.bytes > 0)
@@ -22,7 +22,7 @@ static inline void exchange_upload_pay_from(struct exchange *x, struct budget *b
 }
 /* While context.upload_wait is set: more of the request's body has come. */
 void exchange_queued_upload_grew(struct exchange *x);
-/* What pays for the bytes that wait in the flow. */
+/* The budget that pays for the bytes that wait in the flow. */
 struct budget *flow_budget(const struct exchange *x, const struct flow *f);
 /* The budget is used up: credit is kept back. */
 bool flow_is_short(const struct exchange *x, const struct flow *f);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A request before it is routed: what routing and the access rules look at, and what routing answers. They take these
- * and never an exchange, so that they can be asked about a request that nobody has made: one that an origin promises,
- * or one that a held response might answer. Included by exchange.h.
+ * The facts of a request that routing and the access rules look at, and the answer of routing. They take these
+ * and never an exchange, so that they can be asked about a request that no client has made: one that an origin
+ * promises, or one that a held response might answer. Included by exchange.h.
  */
 #ifndef PUSHGATE_RELAY_REQUEST_FACTS_H
 #define PUSHGATE_RELAY_REQUEST_FACTS_H
@@ -44,13 +44,13 @@ struct request_target {
 	struct address address;    /* with is_address */
 	uint16_t port;
 	bool is_tls, is_tunnel, is_address;
-	/* What the paths of each access rule have said of the request's; NULL: this is not kept. */
+	/* For each access rule, whether its paths match that of the request; NULL: this is not kept. */
 	uint8_t *path_answers;
 };
 
 /*
- * The exchange owns those of its own request, for as long as it lives. Whoever asks about another request copies them
- * and puts that one's head in: the copy is on the stack and borrows everything.
+ * The exchange owns those of its own request, for as long as it lives. For a question about another request they are
+ * copied, and that one's head is put in: the copy is on the stack and borrows everything.
  */
 struct request_facts {
 	const struct conf_listen *listener; /* NULL: there is none, as in some tests */

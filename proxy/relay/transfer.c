@@ -14,7 +14,7 @@ static bool is_held(const struct exchange *x)
 	return x->pushed.state == PUSH_HELD;
 }
 
-/* What is held stays as it came: the owner changes it for the client that claims it. */
+/* A held response stays as it came: the owner changes it for the client that claims it. */
 static void keep_trailers(struct exchange *x, struct flow *f, struct http_head *trailers)
 {
 	const struct relay *r = x->relay;
@@ -181,7 +181,7 @@ void exchange_on_connected(struct exchange *x, const struct leg *up)
 	flow_begin(&x->upload, x->relay->now);
 	flow_begin(&x->download, x->relay->now);
 	if (x->tunnel.is_asked) {
-		x->upload.state = FLOW_HEAD; /* what comes waits for the answer */
+		x->upload.state = FLOW_HEAD; /* its bytes wait for the answer */
 	} else if (x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers) {
 		x->upload.state = FLOW_DONE; /* the request's head had END_STREAM */
 	} else {
@@ -292,7 +292,7 @@ static void response_ended(struct exchange *x)
 	x->timing.completed = x->relay->now;
 }
 
-/* The answer that opens a tunnel has gone to the client: what that sent before it goes to the origin. */
+/* The answer that opens a tunnel has gone to the client: the bytes that the client has sent before go to the origin. */
 static void begin_tunnel(struct exchange *x)
 {
 	tunnel_compact_request(x);
