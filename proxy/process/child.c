@@ -1,209 +1,96 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A worker in a process of its own: drops to its user, obeys the master, and ends when the master
- * does.
- */
-#include "proxy/offer/offer.h"
-#include "proxy/process/passwords.h"
-#include "proxy/process/worker.h"
+/* See child.h. */
+#include "proxy/process/child.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-struct child {
-	struct worker worker;
-	struct files_link files;
-	struct passwords_link passwords;
-	int control;
-};
+/* How long the master waits after a failed fork before it tries again. */
+#define FORK_AGAIN_USEC USEC_PER_SEC
 
-static void drain(struct child *c)
+/* ---- in the master ---- */
+
+void child_init(struct child *c)
 {
-	const struct worker_config *env = &c->worker.env;
-	title_set(env->title, "pushgate: worker %u, draining", env->index);
-	worker_drain(&c->worker);
+	*c = (struct child){0};
+	control_init(&c->control);
 }
 
-/* Closes fd, the descriptor that came with the message. */
-static void obey(struct child *c, const struct message *m, int fd)
+pid_t child_fork(struct child *c, bool is_told, struct observe *o, usec now, int *socket)
 {
-	switch (m->kind) {
-	case MESSAGE_DRAIN:
-		drain(c);
-		break;
-	case MESSAGE_QUIT:
-		worker_quit(&c->worker);
-		break;
-	case MESSAGE_ADOPT:
-		worker_listen(&c->worker, m->worker);
-		break;
-	case MESSAGE_TRACE:
-		if (fd >= 0 && worker_trace(&c->worker, &m->from, m->until, fd))
-			return;
-		break;
-	case MESSAGE_FILES:
-		if (fd >= 0)
-			files_link_open(&c->files, fd);
-		return;
-	case MESSAGE_PASSWORDS:
-		if (fd >= 0)
-			passwords_link_open(&c->passwords, fd);
-		return;
-	case MESSAGE_READY:
-	case MESSAGE_CONTENT:
-		break;
+	int pair[2] = {-1, -1};
+	c->start_at = now + FORK_AGAIN_USEC;
+	if (is_told && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		observe_log(o, OBSERVE_ERROR, "cannot make a socketpair: %s", strerror(errno));
+		return -1;
 	}
-	if (fd >= 0)
-		close(fd);
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid < 0)
+		observe_log(o, OBSERVE_ERROR, "cannot fork: %s", strerror(errno));
+	if (is_told && pid <= 0)
+		close(pair[0]);
+	if (is_told && pid != 0)
+		close(pair[1]);
+	*socket = pair[1];
+	if (pid <= 0)
+		return pid;
+	c->pid = pid;
+	c->started = now;
+	c->starts++;
+	control_open(&c->control, pair[0]);
+	return pid;
 }
 
-static void on_control(void *context)
+usec child_died(struct child *c, usec now)
 {
-	struct child *c = context;
-	for (;;) {
-		struct message m;
-		int fd;
-		ssize_t n = message_receive(c->control, &m, &fd);
-		if (n == (ssize_t)sizeof(m)) {
-			obey(c, &m, fd);
-			continue;
-		}
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return;
-		/*
-		 * The master has died. Nothing else could tell this worker to stop, so it stops
-		 * now.
-		 */
-		worker_quit(&c->worker);
-		return;
-	}
+	usec wait = backoff_after_death(&c->backoff, now - c->started);
+	c->start_at = now + wait;
+	return wait;
 }
 
-static void on_term(void *context)
+const char *child_describe_end(int status, char buffer[128])
 {
-	struct child *c = context;
-	drain(c);
+	if (WIFSIGNALED(status))
+		snprintf(buffer, 128, "was killed by signal %d (%s)%s%s", WTERMSIG(status),
+		    strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "",
+		    WTERMSIG(status) == SIGSYS ? ": a system call that its sandbox forbids" : "");
+	else
+		snprintf(buffer, 128, "exited with status %d", WEXITSTATUS(status));
+	return buffer;
 }
 
-/*
- * A terminal sends its signals to all processes. Workers ignore them: the master decides what they
- * mean.
- */
-static void set_signals(void)
+/* ---- in the child ---- */
+
+void child_set_signals(int handled, bool is_watched)
 {
-	static const int ignored[] = {SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE};
-	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
-		signal(ignored[i], SIG_IGN);
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE};
+	/* First: the master has them blocked, and one may wait already. */
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (signals[i] != handled)
+			signal(signals[i], SIG_IGN);
+	sigset_t blocked;
+	sigemptyset(&blocked);
+	if (is_watched)
+		sigaddset(&blocked, handled);
+	sigprocmask(SIG_SETMASK, &blocked, NULL);
 }
 
-/* The C library and the crash dump write to standard error: send that to the error log. */
-static void move_stderr(const struct worker_config *env)
+void child_die_with(pid_t master, int signal)
 {
-	const struct log *l = &env->logs->error;
-	if (l->path && strcmp(l->path, "-") != 0)
-		dup2(log_target(l), STDERR_FILENO);
+	prctl(PR_SET_PDEATHSIG, signal);
+	if (getppid() != master) /* it died before the call */
+		kill(getpid(), signal);
 }
 
-/*
- * Logs the error and also prints it on the terminal, where the operator who starts pushgate looks.
- */
-static void report_failure(struct child *c, const char *error)
+void child_report_failure(struct observe *o, const struct log *error_log, const char *error)
 {
-	observe_log(&c->worker.observe, OBSERVE_ERROR, "%s", error);
-	const struct log *l = &c->worker.env.logs->error;
-	if (!l->path || strcmp(l->path, "-") != 0)
+	observe_log(o, OBSERVE_ERROR, "%s", error);
+	if (!error_log->path || strcmp(error_log->path, "-") != 0)
 		fprintf(stderr, "pushgate: %s\n", error);
-}
-
-static void serve(struct child *c)
-{
-	worker_take_contents(&c->worker);
-	worker_listen(&c->worker, c->worker.env.index);
-	const struct message ready = {.kind = MESSAGE_READY, .worker = c->worker.env.index};
-	(void)!send(c->control, &ready, sizeof(ready), MSG_NOSIGNAL);
-	net_run(c->worker.loop);
-}
-
-/* The process runs as its user already. */
-static int confine_and_serve(struct child *c, pid_t master)
-{
-	char error[512];
-	/* A change of user clears PR_SET_PDEATHSIG, so this call comes after it. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != master)
-		return WORKER_DONE;
-	struct net_signal *term = net_signal_new(c->worker.loop, SIGTERM, on_term, c);
-	struct net_watch *watch = net_watch_new(c->worker.loop, c->control, on_control, c);
-	move_stderr(&c->worker.env);
-	bool is_confined = worker_confine(&c->worker, 0, error, sizeof(error));
-	if (is_confined)
-		serve(c);
-	else
-		observe_log(&c->worker.observe, OBSERVE_ERROR, "%s", error);
-	net_watch_free(watch);
-	net_signal_free(term);
-	return is_confined ? WORKER_DONE : WORKER_CANNOT_START;
-}
-
-/* The configuration of this worker, whose learned table goes to the files process if it is worker 0. Passwords are asked
- * of their process. */
-static struct worker_config config_of(struct child *c, const struct worker_config *env)
-{
-	struct worker_config own = *env;
-	if (env->index == 0 && env->conf->server.learned_file) {
-		own.save_page = files_link_save_page;
-		own.save_context = &c->files;
-	}
-	if (passwords_are_needed(env->conf)) {
-		own.ask_password = passwords_link_ask;
-		own.ask_context = &c->passwords;
-	}
-	return own;
-}
-
-/* The link needs the gateway, whose table it carries: it is known to the gateway first. */
-static bool init(struct child *c, const struct worker_config *env, char *error, size_t error_size)
-{
-	files_link_init(&c->files);
-	passwords_link_init(&c->passwords);
-	const struct worker_config own = config_of(c, env);
-	if (!worker_init(&c->worker, &own, error, error_size))
-		return false;
-	c->files.gateway = c->worker.gateway;
-	c->files.observe = &c->worker.observe;
-	c->files.loop = c->worker.loop;
-	c->files.manifest_count = manifests_configured(env->conf);
-	c->files.text_count = files_texts_configured(env->conf);
-	c->files.awaits_learned = env->is_behind;
-	c->passwords.gateway = c->worker.gateway;
-	c->passwords.observe = &c->worker.observe;
-	c->passwords.loop = c->worker.loop;
-	return worker_drop(&c->worker, error, error_size);
-}
-
-int worker_run(const struct worker_config *env, int control, pid_t master)
-{
-	struct child c = {.control = control};
-	char error[512], name[16];
-	snprintf(name, sizeof(name), "pushgate-w%u", env->index % 100000u);
-	prctl(PR_SET_NAME, name);
-	set_signals();
-	int status = WORKER_CANNOT_START;
-	if (init(&c, env, error, sizeof(error)))
-		status = confine_and_serve(&c, master);
-	else
-		report_failure(&c, error);
-	files_link_stop(&c.files);
-	passwords_link_stop(&c.passwords);
-	worker_fini(&c.worker);
-	files_link_close(&c.files);
-	passwords_link_close(&c.passwords);
-	return status;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages between the master and its children, with a descriptor if need be (SCM_RIGHTS, unix(7)). */
+/* Datagrams between the master, its workers and its helpers, with a descriptor if need be (SCM_RIGHTS, unix(7)). */
 #include "proxy/process/child_message.h"
+#include <errno.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 struct packet {
 	struct msghdr header;
@@ -38,18 +40,33 @@ bool message_send_parts(int socket, struct iovec *parts, size_t count, int fd, i
 	return sendmsg(socket, header, MSG_NOSIGNAL | flags) >= 0;
 }
 
-ssize_t message_receive_parts(
-    int socket, struct iovec *parts, size_t count, int *fd, int *header_flags)
+/* *flags: the msg_flags of recvmsg(2), if it did not fail. */
+static ssize_t receive(int socket, void *bytes, size_t size, int *fd, int *flags)
 {
 	struct packet p;
-	struct msghdr *header = prepare(&p, parts, count);
+	struct iovec part = {bytes, size};
+	struct msghdr *header = prepare(&p, &part, 1);
 	*fd = -1;
 	ssize_t n = recvmsg(socket, header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	const struct cmsghdr *c = n >= 0 ? CMSG_FIRSTHDR(header) : NULL;
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
 		memcpy(fd, CMSG_DATA(c), sizeof(int));
-	*header_flags = header->msg_flags;
+	*flags = header->msg_flags;
 	return n;
+}
+
+ssize_t message_receive_bytes(int socket, void *bytes, size_t size, int *fd)
+{
+	int flags;
+	ssize_t n = receive(socket, bytes, size, fd, &flags);
+	bool is_empty = n == 0 && *fd >= 0;
+	if (n < 0 || (!is_empty && !(flags & (MSG_TRUNC | MSG_CTRUNC))))
+		return n;
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	errno = EPROTO;
+	return -1;
 }
 
 static bool send_with(int control, const struct message *m, int fd, int flags)
@@ -71,7 +88,6 @@ bool message_send_waiting(int control, const struct message *m, int fd)
 
 ssize_t message_receive(int control, struct message *m, int *fd)
 {
-	struct iovec part = {m, sizeof(*m)};
 	int flags;
-	return message_receive_parts(control, &part, 1, fd, &flags);
+	return receive(control, m, sizeof(*m), fd, &flags);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages between the master and a worker, or the files process: one datagram each, through that child's
- * socketpair.
+ * Messages between the master and a child: one datagram each, through that child's socketpair. And datagrams of other
+ * contents, with a descriptor, between a worker and a helper.
  */
 #ifndef PUSHGATE_PROCESS_CHILD_MESSAGE_H
 #define PUSHGATE_PROCESS_CHILD_MESSAGE_H
@@ -12,22 +12,25 @@
 #include <sys/uio.h>
 
 enum message_kind {
-	MESSAGE_READY, /* from the worker: it accepts connections; from the files process: it serves */
-	MESSAGE_DRAIN, /* from the master: finish open requests, then end */
-	MESSAGE_QUIT,  /* from the master: end at once */
-	MESSAGE_ADOPT, /* from the master: also accept from the sockets of the dead `worker` */
-	MESSAGE_FILES, /* from the master, with a socket: to the files process, or from it to `worker` */
-	MESSAGE_PASSWORDS, /* the same: to the password process, or from it to `worker` */
+	MESSAGE_READY,   /* from the worker: it accepts connections; from a helper: it serves */
+	MESSAGE_DRAIN,   /* from the master: finish open requests, then end */
+	MESSAGE_QUIT,    /* from the master: end at once */
+	MESSAGE_ADOPT,   /* from the master: also accept from the sockets of the dead `worker` */
+	MESSAGE_LINK,    /* from the master, with a socket: between `worker` and `helper` */
 	MESSAGE_CONTENT, /* from the files process, with a file: the content of the object `worker` */
 	MESSAGE_TRACE,   /* from the master, with a socket: trace clients `from` to it until then */
 };
+
+/* The helper processes (helpers.c). */
+enum helper_id { HELPER_LOGGER, HELPER_FILES, HELPER_PASSWORDS, HELPERS };
 
 struct message {
 	enum message_kind kind;
 	uint32_t worker; /* or the index of another object that the message is about */
 	struct cidr from;
 	usec until;
-	bool is_behind; /* FILES: the worker has begun before the contents were there */
+	enum helper_id helper;
+	bool is_behind; /* LINK: the worker has begun before the contents were there */
 };
 
 /* Sends a message, and a duplicate of fd unless that is -1. Never waits. False: it was not sent. */
@@ -40,10 +43,12 @@ bool message_send_waiting(int control, const struct message *m, int fd);
  */
 ssize_t message_receive(int control, struct message *m, int *fd);
 
-/* The same for datagrams of other contents: a duplicate of fd goes with them unless that is -1. */
+/* The same for datagrams of other contents: a duplicate of fd goes with them unless that is -1. False with errno. */
 bool message_send_parts(int socket, struct iovec *parts, size_t count, int fd, int flags);
-/* *header_flags: the msg_flags of recvmsg(2), if it did not fail. */
-ssize_t message_receive_parts(
-    int socket, struct iovec *parts, size_t count, int *fd, int *header_flags);
+/*
+ * Receives such a datagram into size bytes; never waits. 0 at the end of the socket, -1 with errno; EPROTO: it was
+ * longer, came with more than one descriptor, or is empty and came with one.
+ */
+ssize_t message_receive_bytes(int socket, void *bytes, size_t size, int *fd);
 
 #endif

@@ -54,20 +54,18 @@ enum control_heard control_hear(
     struct control *c, const struct rate *contents, usec now, uint32_t *object, int *fd)
 {
 	struct message m;
-	struct iovec part = {&m, sizeof(m)};
-	int flags = 0;
 	*fd = -1;
 	if (c->socket < 0)
 		return CONTROL_NOTHING;
-	ssize_t n = message_receive_parts(c->socket, &part, 1, fd, &flags);
+	ssize_t n = message_receive_bytes(c->socket, &m, sizeof(m), fd);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return CONTROL_NOTHING;
 	/* ECONNRESET: the child has closed its end without having read all. */
-	if (n < 0 || (n == 0 && *fd < 0))
+	if (n == 0 || (n < 0 && errno != EPROTO))
 		return stop_listening(
 		    c, "has closed its socket to the master", now + CONTROL_END_USEC);
 	enum control_heard heard = CONTROL_NOTHING;
-	if (n != (ssize_t)sizeof(m) || (flags & (MSG_TRUNC | MSG_CTRUNC)))
+	if (n != (ssize_t)sizeof(m))
 		stop_listening(c, "has sent the master a malformed message", now);
 	else
 		heard = judge(c, &m, contents, *fd, now);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The master's end of the socketpair to a child: a worker, the files process or the password process. An attacker who
- * takes over a child may send the master anything, so the master believes a child's message only as far as it knows
- * what this kind of child has to say:
+ * The master's end of the socketpair to a child: a worker or a helper. An attacker who takes over a child may send the
+ * master anything, so the master believes a child's message only as far as it knows what this kind of child has to say:
  *
  *     a worker, the password process   READY, once
  *     the files process                the same, and CONTENT messages at a bounded rate

@@ -66,6 +66,14 @@ bool files_try_manifest(const struct conf *conf, size_t at, char *line, size_t s
 	return m != NULL;
 }
 
+static void report_manifest(
+    files_report *report, void *context, size_t at, bool is_changed, const char *what)
+{
+	char line[700];
+	snprintf(line, sizeof(line), "manifest %s", what);
+	report(context, at, is_changed, line);
+}
+
 void files_open(struct files *f, const struct conf *conf, files_report *report, void *context)
 {
 	begin(f, conf);
@@ -78,8 +86,9 @@ void files_open(struct files *f, const struct conf *conf, files_report *report, 
 		    offer_manifest_file_open(manifests_path(conf, i), &is_good, e.stream);
 		close_first(&e, line, sizeof(line));
 		if (!is_good)
-			report(context, i, false, line);
+			report_manifest(report, context, i, false, line);
 	}
+	files_check_texts(f, report, context);
 }
 
 static struct offer_manifest *map_manifest(int fd)
@@ -106,9 +115,11 @@ void files_close(struct files *f)
 	free(f->pages);
 }
 
-struct slice files_manifest(const struct files *f, size_t at)
+struct slice files_content(const struct files *f, size_t object)
 {
-	return offer_manifest_flat(offer_manifest_file_content(f->manifests[at]));
+	return object < f->manifest_count
+		   ? offer_manifest_flat(offer_manifest_file_content(f->manifests[object]))
+		   : files_text(f, object - f->manifest_count - 1);
 }
 
 void files_check(struct files *f, files_report *report, void *context)
@@ -123,8 +134,10 @@ void files_check(struct files *f, files_report *report, void *context)
 		if (answer == OFFER_MANIFEST_RELOADED)
 			snprintf(line, sizeof(line), "%s: read again", manifests_path(f->conf, i));
 		if (answer != OFFER_MANIFEST_UNCHANGED)
-			report(context, i, answer == OFFER_MANIFEST_RELOADED, line);
+			report_manifest(
+			    report, context, i, answer == OFFER_MANIFEST_RELOADED, line);
 	}
+	files_check_texts(f, report, context);
 }
 
 /* ---- the learned table ---- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The files that may change while pushgate runs: manifests, the learned-file, and the hosts file and resolv.conf if a
- * server has a name. They are read, parsed and written by the files process (files_process.c), so that no worker's loop waits for a disk; in single mode,
- * which has no other process, by the only one.
+ * server has a name. They are read, parsed and written by the files process (files_process.c), so that no worker's loop
+ * waits for a disk; in single mode, which has no other process, by the only one.
  *
  *     files process ──FILES_CONTENT──→ worker      a manifest or text that has changed, as a sealed memory file; the
  *                                                  learned table (no file: it is empty) if the worker began
@@ -12,8 +12,8 @@
  *     files process ──MESSAGE_CONTENT→ master      the same contents, for workers that start later
  *
  * A message names a configured object by its index, never a path: the manifests in the order of the
- * configuration, then the learned table, then the texts (the hosts file, resolv.conf). Both ends belong to one configuration; another one gets a files
- * process of its own. Neither end believes the other: files_link.c, files_process.c.
+ * configuration, then the learned table, then the texts (the hosts file, resolv.conf). Both ends belong to one
+ * configuration; another one gets a files process of its own. Neither end believes the other.
  *
  * Nothing waits here. A worker keeps no queue: what its socket does not take is taken later, or dropped and
  * counted (learned_saves_dropped). The files process keeps no queue either: for each worker and manifest it
@@ -25,9 +25,8 @@
 #include "proxy/base/sealed.h"
 #include "proxy/conf/conf.h"
 #include "proxy/gateway/gateway.h"
-#include "proxy/process/identity.h"
-#include "proxy/process/logs.h"
-#include <sys/stat.h>
+#include "proxy/process/helper_link.h"
+#include "proxy/process/watched_file.h"
 
 enum {
 	/* Of a whole learned table as pages; a worker's table has no more memory than this. */
@@ -35,8 +34,6 @@ enum {
 	/* The start waits so long for the first contents. */
 	FILES_START_SECONDS = 5,
 };
-/* How often manifests and texts are checked for changes. */
-#define FILES_CHECK_USEC (2 * USEC_PER_SEC)
 
 /* Whether the configuration names any such file. */
 bool files_are_needed(const struct conf *conf);
@@ -61,9 +58,7 @@ struct offer_manifest_file;
 enum { FILES_HOSTS, FILES_RESOLV_CONF, FILES_TEXTS };
 
 struct files_text {
-	const char *path; /* borrowed; NULL: nothing is read */
-	bool is_known;    /* it was looked for */
-	struct stat seen; /* the version that was read last; zeros: there was none */
+	struct watched_file file;
 	char *bytes;
 	size_t length; /* more than LIMIT_NAMES_FILE_BYTES: the rest of the file was not read */
 };
@@ -84,14 +79,14 @@ bool files_try_manifest(const struct conf *conf, size_t at, char *line, size_t s
 /* Begins with the contents that another process has read (NULL: none). The next check reads the files. */
 void files_resume(struct files *f, const struct conf *conf, const struct files_contents *contents);
 void files_close(struct files *f);
-/* What was read of a manifest, flat; lent until the next check. */
-struct slice files_manifest(const struct files *f, size_t at);
+/* What was read last of a manifest (flat) or of a text; lent until the next check. */
+struct slice files_content(const struct files *f, size_t object);
 
-/* Called for each manifest that has changed; `at` is its index. line: what to log, NULL = nothing.
- * is_changed: there is another content. */
-typedef void files_report(void *context, size_t at, bool is_changed, const char *line);
+/* Called for each manifest and text that has changed. line: what to log, NULL = nothing. is_changed: there is another
+ * content; else the file cannot be used. */
+typedef void files_report(void *context, size_t object, bool is_changed, const char *line);
 void files_check(struct files *f, files_report *report, void *context);
-/* Reads all manifests for the first time. One that cannot be used is reported, and is empty until it can. */
+/* Reads all for the first time. Reports texts, and each manifest that cannot be used: it is empty until it can. */
 void files_open(struct files *f, const struct conf *conf, files_report *report, void *context);
 
 /* Fills f->pages from the learned-file. False with a message, and the pages are empty. */
@@ -113,6 +108,8 @@ void files_texts_open(struct files *f); /* reads nothing yet */
 void files_texts_close(struct files *f);
 /* Reads the file if it has changed. line: what to log, empty: nothing. Unusable: what was read before stays. */
 enum files_text_change files_check_text(struct files_text *t, char *line, size_t size);
+/* Checks all, as files_check does. */
+void files_check_texts(struct files *f, files_report *report, void *context);
 /* What was read last, never empty; lent until the next check. */
 struct slice files_text(const struct files *f, size_t text);
 
@@ -130,54 +127,29 @@ struct files_message {
  * the socket's SO_SNDTIMEO says. False with errno. */
 bool files_send(
     int socket, const struct files_message *m, struct slice bytes, int fd, bool may_wait);
-/*
- * Receives a message, up to `size` bytes behind it, and a descriptor (-1: none came; the caller closes it).
- * Never waits. 0 at the end of the socket, -1 with errno; EPROTO: what came is no message.
- */
-ssize_t files_receive(int socket, struct files_message *m, void *bytes, size_t size, int *fd);
-
 /* ---- a worker's end (files_link.c) ---- */
 
 struct files_link {
-	struct gateway *gateway; /* borrowed, as are the other pointers */
+	struct gateway *gateway; /* borrowed, as is observe */
 	struct observe *observe;
-	struct net_loop *loop;
 	size_t manifest_count, text_count;
 	/* The learned table of the file has not come yet: the worker's own may not replace it. */
 	bool awaits_learned;
-	int socket; /* -1: there is no files process now */
-	struct net_watch *watch;
+	struct helper_link link;
 };
 
-/* Gives a text, as a sealed memory file, to the gateway. False: it is malformed. */
-bool files_take_text(struct gateway *g, size_t text, int fd);
-
 void files_link_init(struct files_link *l);
-/* Takes the socket, in place of the one before. */
-void files_link_open(struct files_link *l, int socket);
-/* Takes in nothing more, but still sends: before the gateway and the loop are freed. */
-void files_link_stop(struct files_link *l);
-void files_link_close(struct files_link *l);
 /* gateway_env.save_page, with a struct files_link. */
 enum gateway_handover files_link_save_page(void *context, struct slice page, bool may_wait);
+/* Gives a content, as a sealed memory file, to the gateway. NULL, or the name of what is malformed. */
+const char *files_take(
+    struct gateway *g, size_t manifest_count, size_t text_count, size_t object, int fd);
 
 /* ---- the files process (files_process.c) ---- */
 
-struct files_env {
-	const struct conf *conf; /* all pointers are borrowed */
-	const struct identity *identity;
-	const struct log *error_log;
-	struct files_contents *contents; /* as they are at the start of the process */
-	uint32_t workers;
-	int control;   /* its end of the socketpair to the master */
-	bool is_first; /* reads everything; a later one only what has changed */
-	pid_t master;
-};
-
-/* Exit status of the process: it cannot be confined, and the error log says why. */
-enum { FILES_CANNOT_START = 3 };
+struct helper_env;
 
 /* Runs the process until the master closes its end. Returns the exit status. */
-int files_run(const struct files_env *env);
+int files_run(const struct helper_env *env);
 
 #endif

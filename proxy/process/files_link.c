@@ -1,64 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker's end of the socket to the files process. Takes in one message in a loop pass. */
+/* A worker's link to the files process: contents come, pages of the learned table go. */
 #include "proxy/limits.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/files.h"
 #include <errno.h>
-#include <unistd.h>
 
-void files_link_init(struct files_link *l)
-{
-	*l = (struct files_link){.socket = -1};
-}
+/* ---- contents ---- */
 
-void files_link_stop(struct files_link *l)
-{
-	net_watch_free(l->watch);
-	l->watch = NULL;
-}
-
-void files_link_close(struct files_link *l)
-{
-	files_link_stop(l);
-	if (l->socket >= 0)
-		close(l->socket);
-	l->socket = -1;
-}
-
-static bool take_manifest(struct files_link *l, size_t at, int fd)
+static bool take_manifest(struct gateway *g, size_t at, int fd)
 {
 	size_t length;
-	void *bytes = fd >= 0 && at < l->manifest_count
-			  ? sealed_map(fd, OFFER_MANIFEST_FLAT_BYTES, &length)
-			  : NULL;
+	void *bytes = sealed_map(fd, OFFER_MANIFEST_FLAT_BYTES, &length);
 	struct offer_manifest *m =
 	    bytes ? offer_manifest_of_flat(bytes, length, sealed_unmap) : NULL;
-	if (!m)
-		return false;
-	gateway_set_manifest(l->gateway, at, m);
-	l->observe->counters->manifests_taken++;
-	return true;
+	if (m)
+		gateway_set_manifest(g, at, m);
+	return m != NULL;
 }
 
-/* Without a file there is no learned table, and what this worker has learned meanwhile stays. */
-static bool take_learned(struct files_link *l, int fd)
+static bool take_learned(struct gateway *g, int fd)
 {
 	size_t length;
-	if (!l->awaits_learned)
-		return false;
-	void *bytes = fd < 0 ? NULL : sealed_map(fd, FILES_LEARNED_BYTES, &length);
-	bool is_good =
-	    fd < 0 || (bytes && !gateway_load_learned(l->gateway, slice_of(bytes, length)));
+	void *bytes = sealed_map(fd, FILES_LEARNED_BYTES, &length);
+	bool is_good = bytes && !gateway_load_learned(g, slice_of(bytes, length));
 	if (bytes)
 		sealed_unmap(bytes, length);
-	l->awaits_learned = !is_good;
 	return is_good;
 }
 
-bool files_take_text(struct gateway *g, size_t text, int fd)
+static bool take_text(struct gateway *g, size_t text, int fd)
 {
 	size_t length;
-	void *bytes = fd < 0 ? NULL : sealed_map(fd, LIMIT_NAMES_FILE_BYTES + 1, &length);
+	void *bytes = sealed_map(fd, LIMIT_NAMES_FILE_BYTES + 1, &length);
 	if (!bytes)
 		return false;
 	if (text == FILES_HOSTS)
@@ -69,63 +42,64 @@ bool files_take_text(struct gateway *g, size_t text, int fd)
 	return true;
 }
 
-static bool take(struct files_link *l, const struct files_message *m, int fd)
+const char *files_take(
+    struct gateway *g, size_t manifest_count, size_t text_count, size_t object, int fd)
 {
-	if (m->kind != FILES_CONTENT)
-		return false;
-	if (m->object < l->manifest_count)
-		return take_manifest(l, m->object, fd);
-	size_t text = m->object - l->manifest_count;
-	if (text == 0)
-		return take_learned(l, fd);
-	return text <= l->text_count && files_take_text(l->gateway, text - 1, fd);
+	if (object < manifest_count)
+		return take_manifest(g, object, fd) ? NULL : "manifest";
+	if (object == manifest_count)
+		return take_learned(g, fd) ? NULL : "learned table";
+	size_t text = object - manifest_count - 1;
+	return text < text_count && take_text(g, text, fd) ? NULL : "text";
 }
 
-static void refuse(struct files_link *l)
+/* ---- messages ---- */
+
+static bool take(void *context, const void *message, int fd)
 {
+	struct files_link *l = context;
+	const struct files_message *m = message;
+	bool is_learned = m->object == l->manifest_count;
+	if (m->kind != FILES_CONTENT || (is_learned && !l->awaits_learned))
+		return false;
+	/* Without a file there is no learned table, and what this worker has learned meanwhile stays. */
+	bool is_none = is_learned && fd < 0;
+	if (!is_none &&
+	    files_take(l->gateway, l->manifest_count, l->text_count, m->object, fd) != NULL)
+		return false;
+	if (is_learned)
+		l->awaits_learned = false;
+	if (m->object < l->manifest_count)
+		l->observe->counters->manifests_taken++;
+	return true;
+}
+
+static bool refuse(void *context)
+{
+	const struct files_link *l = context;
 	l->observe->counters->files_refused++;
 	observe_log(l->observe, OBSERVE_ERROR,
 	    "a message of the files process is malformed; its content stays as it was");
+	return true;
 }
 
-static void on_message(void *context)
-{
-	struct files_link *l = context;
-	struct files_message m;
-	int fd;
-	ssize_t n = files_receive(l->socket, &m, NULL, 0, &fd);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n < 0 && errno == EPROTO) {
-		refuse(l);
-		return;
-	}
-	if (n <= 0) {
-		/* It has died: the master sends the socket of the next one. */
-		files_link_close(l);
-		return;
-	}
-	if (!take(l, &m, fd))
-		refuse(l);
-	if (fd >= 0)
-		close(fd);
-}
+static const struct helper_link_row row = {
+    .message_bytes = sizeof(struct files_message), .take = take, .refuse = refuse};
 
-void files_link_open(struct files_link *l, int socket)
+void files_link_init(struct files_link *l)
 {
-	files_link_close(l);
-	l->socket = socket;
-	l->watch = net_watch_new(l->loop, socket, on_message, l);
+	*l = (struct files_link){0};
+	helper_link_init(&l->link, &row, l);
 }
 
 enum gateway_handover files_link_save_page(void *context, struct slice page, bool may_wait)
 {
-	struct files_link *l = context;
+	const struct files_link *l = context;
 	const struct files_message m = {
 	    .kind = page.len > 0 ? FILES_PAGE : FILES_SAVE, .object = (uint32_t)l->manifest_count};
-	if (l->socket < 0 || l->awaits_learned)
+	if (l->link.socket < 0 || l->awaits_learned)
 		return GATEWAY_LOST;
-	if (files_send(l->socket, &m, page, -1, may_wait))
+	if (files_send(l->link.socket, &m, page, -1, may_wait))
 		return GATEWAY_TAKEN;
 	return !may_wait && (errno == EAGAIN || errno == ENOBUFS || errno == EINTR) ? GATEWAY_LATER
 										    : GATEWAY_LOST;

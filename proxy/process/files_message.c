@@ -4,7 +4,6 @@
 #include "proxy/offer/offer.h"
 #include "proxy/process/child_message.h"
 #include "proxy/process/files.h"
-#include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,24 +16,6 @@ bool files_send(
 	struct iovec parts[2] = {{&copy, sizeof(copy)}, {(void *)(uintptr_t)bytes.ptr, bytes.len}};
 	return message_send_parts(
 	    socket, parts, bytes.len > 0 ? 2 : 1, fd, may_wait ? 0 : MSG_DONTWAIT);
-}
-
-ssize_t files_receive(int socket, struct files_message *m, void *bytes, size_t size, int *fd)
-{
-	struct iovec parts[2] = {{m, sizeof(*m)}, {bytes, size}};
-	int flags;
-	ssize_t n = message_receive_parts(socket, parts, size > 0 ? 2 : 1, fd, &flags);
-	if (n < 0)
-		return n;
-	if (n == 0 && *fd < 0)
-		return 0;
-	if ((size_t)n >= sizeof(*m) && !(flags & (MSG_TRUNC | MSG_CTRUNC)))
-		return n;
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-	errno = EPROTO;
-	return -1;
 }
 
 /* ---- contents ---- */

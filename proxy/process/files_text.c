@@ -2,7 +2,6 @@
 /* The hosts file and resolv.conf: read again when they change, and handed on as they are. */
 #include "proxy/limits.h"
 #include "proxy/process/files.h"
-#include "proxy/process/helper.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,9 +21,9 @@ void files_texts_open(struct files *f)
 	const struct conf_server *s = &f->conf->server;
 	if (!files_need_names(f->conf))
 		return;
-	f->texts[FILES_HOSTS].path = s->hosts_file;
+	f->texts[FILES_HOSTS].file.path = s->hosts_file;
 	/* The resolvers of the configuration stand in its place. */
-	f->texts[FILES_RESOLV_CONF].path = s->resolver_count > 0 ? NULL : s->resolv_conf;
+	f->texts[FILES_RESOLV_CONF].file.path = s->resolver_count > 0 ? NULL : s->resolv_conf;
 }
 
 void files_texts_close(struct files *f)
@@ -42,36 +41,39 @@ static void replace(struct files_text *t, char *bytes, size_t length)
 
 enum files_text_change files_check_text(struct files_text *t, char *line, size_t size)
 {
-	struct stat now = {0};
+	const char *path = t->file.path;
 	size_t length = 0;
-	if (!t->path)
+	bool is_first = !t->file.is_known;
+	if (!watched_file_has_changed(&t->file))
 		return FILES_TEXT_SAME;
-	bool is_there = stat(t->path, &now) == 0;
-	int error = errno;
-	if (!is_there)
-		now = (struct stat){0};
-	if (t->is_known && helper_is_same_file(&t->seen, &now))
-		return FILES_TEXT_SAME;
-	bool is_first = !t->is_known;
-	t->is_known = true;
-	t->seen = now;
-	char *bytes = is_there ? helper_read_file(t->path, LIMIT_NAMES_FILE_BYTES, &length) : NULL;
+	char *bytes = watched_file_read(&t->file, LIMIT_NAMES_FILE_BYTES, &length);
 	if (!bytes) {
-		snprintf(line, size, "%s cannot be read: %s; %s", t->path,
-		    strerror(is_there ? errno : error),
+		snprintf(line, size, "%s cannot be read: %s; %s", path, strerror(errno),
 		    is_first ? "it counts as empty" : "what was read before stays in use");
 		return FILES_TEXT_UNUSABLE;
 	}
 	bool is_same = length == t->length && (length == 0 || memcmp(bytes, t->bytes, length) == 0);
 	replace(t, bytes, length);
 	if (length > LIMIT_NAMES_FILE_BYTES)
-		snprintf(line, size, "%s: what is behind its first %u bytes is left out", t->path,
+		snprintf(line, size, "%s: what is behind its first %u bytes is left out", path,
 		    LIMIT_NAMES_FILE_BYTES);
 	else if (!is_first)
-		snprintf(line, size, "%s: read again", t->path);
+		snprintf(line, size, "%s: read again", path);
 	else
 		line[0] = '\0';
 	return is_same && !is_first ? FILES_TEXT_SAME : FILES_TEXT_READ;
+}
+
+void files_check_texts(struct files *f, files_report *report, void *context)
+{
+	for (size_t i = 0; i < files_texts_configured(f->conf); i++) {
+		char what[512] = "", line[600];
+		enum files_text_change change = files_check_text(&f->texts[i], what, sizeof(what));
+		snprintf(line, sizeof(line), "names: %s", what);
+		if (change != FILES_TEXT_SAME)
+			report(context, f->manifest_count + 1 + i, change == FILES_TEXT_READ,
+			    what[0] ? line : NULL);
+	}
 }
 
 /* A memory file without a byte cannot be mapped. */

@@ -1,48 +1,205 @@
 /* SPDX-License-Identifier: MIT */
-/* See helper.h. */
+/* The loop of a helper: see helper.h. */
 #include "proxy/process/helper.h"
 
 #include "proxy/base/memory.h"
+#include "proxy/process/child.h"
+#include "proxy/process/sandbox.h"
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
-void helper_ignore_signals(void)
+void helper_tell_master(
+    const struct helper_process *h, enum message_kind kind, size_t object, int fd)
 {
-	static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE};
-	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
-		signal(ignored[i], SIG_IGN);
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	const struct message m = {.kind = kind, .worker = (uint32_t)object};
+	(void)!message_send_waiting(h->env->control, &m, fd);
 }
 
-bool helper_is_same_file(const struct stat *a, const struct stat *b)
+/* ---- workers ---- */
+
+void helper_disconnect(struct helper_process *h, uint32_t worker)
 {
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+	if (h->links[worker] >= 0)
+		close(h->links[worker]);
+	h->links[worker] = -1;
+	if (h->service->disconnected)
+		h->service->disconnected(h->context, worker);
 }
 
-char *helper_read_file(const char *path, size_t most, size_t *length)
+/* False: the message is malformed, or the worker may not send it. n, fd: as it was received. */
+static bool obey(struct helper_process *h, uint32_t worker, ssize_t n, int fd)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return NULL;
-	const size_t room = most + 1;
-	char *bytes = memory_alloc(room);
-	ssize_t n = 1;
-	for (*length = 0; n > 0 && *length < room; *length += (size_t)n) {
-		n = read(fd, bytes + *length, room - *length);
-		if (n < 0)
+	bool is_good =
+	    n > 0 && fd < 0 && h->service->obey(h->context, worker, h->message, (size_t)n);
+	explicit_bzero(h->message, h->service->message_bytes);
+	if (fd >= 0)
+		close(fd);
+	return is_good;
+}
+
+/* Obeys at most so many messages of a worker. Returns how many they were. */
+static unsigned read_link(struct helper_process *h, uint32_t worker, unsigned most)
+{
+	unsigned done = 0;
+	while (done < most && h->links[worker] >= 0) {
+		int fd;
+		ssize_t n = message_receive_bytes(
+		    h->links[worker], h->message, h->service->message_bytes, &fd);
+		int error = n < 0 ? errno : 0;
+		if (error == EAGAIN || error == EINTR)
 			break;
+		/* The worker has ended without having read all; what it sent is behind this. */
+		if (error == ECONNRESET)
+			continue;
+		done++;
+		if (obey(h, worker, n, fd))
+			continue;
+		if (n > 0 || error == EPROTO)
+			observe_log(&h->observe, OBSERVE_ERROR,
+			    "worker %u sent a malformed message; it is not listened to any more",
+			    worker);
+		helper_disconnect(h, worker);
 	}
-	int error = errno;
-	close(fd);
-	errno = error;
-	if (n >= 0)
-		return bytes;
-	free(bytes);
-	return NULL;
+	return done;
+}
+
+/* The next worker that has sent something comes first: a flood through one of them delays the others little. */
+static void read_links(struct helper_process *h)
+{
+	uint32_t workers = h->env->workers, first = h->next;
+	unsigned left = h->service->at_once;
+	for (uint32_t i = 0; i < workers && left > 0; i++) {
+		uint32_t w = (first + i) % workers;
+		unsigned done = h->fds[w + 1].revents ? read_link(h, w, left) : 0;
+		left -= done;
+		if (done > 0)
+			h->next = (w + 1) % workers;
+	}
+}
+
+/* ---- the master ---- */
+
+static void connect_worker(struct helper_process *h, const struct message *m, int fd)
+{
+	if (m->worker >= h->env->workers) {
+		close(fd);
+		return;
+	}
+	if (h->service->serves_ended)
+		read_link(h, m->worker, UINT_MAX);
+	helper_disconnect(h, m->worker);
+	h->links[m->worker] = fd;
+	if (h->service->connected)
+		h->service->connected(h->context, m->worker, m->is_behind);
+}
+
+/* False: the master has closed its end. */
+static bool read_control(struct helper_process *h)
+{
+	struct message m;
+	int fd;
+	ssize_t n = message_receive(h->env->control, &m, &fd);
+	if (n == (ssize_t)sizeof(m) && m.kind == MESSAGE_LINK && fd >= 0)
+		connect_worker(h, &m, fd);
+	else if (fd >= 0)
+		close(fd);
+	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+/* ---- the loop ---- */
+
+static void wait_for_messages(struct helper_process *h, usec until)
+{
+	h->fds[0] = (struct pollfd){.fd = h->env->control, .events = POLLIN};
+	for (uint32_t w = 0; w < h->env->workers; w++) {
+		bool is_left =
+		    h->links[w] >= 0 && h->service->send_due && h->service->send_due(h->context, w);
+		h->fds[w + 1] = (struct pollfd){
+		    .fd = h->links[w], .events = is_left ? POLLIN | POLLOUT : POLLIN};
+	}
+	usec now = clock_monotonic();
+	int wait = until > now ? (int)((until - now) / USEC_PER_MSEC) + 1 : 0;
+	if (poll(h->fds, h->env->workers + 1, wait) <= 0)
+		for (uint32_t i = 0; i <= h->env->workers; i++)
+			h->fds[i].revents = 0;
+}
+
+static void run(struct helper_process *h)
+{
+	usec next_check = clock_monotonic() + HELPER_CHECK_USEC;
+	for (bool goes_on = true; goes_on;) {
+		wait_for_messages(h, next_check);
+		read_links(h);
+		if (h->fds[0].revents)
+			goes_on = read_control(h);
+		if (clock_monotonic() < next_check)
+			continue;
+		h->service->check(h->context);
+		next_check = clock_monotonic() + HELPER_CHECK_USEC;
+	}
+	/* All workers have ended; what the last ones sent may be on its way. */
+	for (uint32_t w = 0; h->service->serves_ended && w < h->env->workers; w++)
+		read_link(h, w, UINT_MAX);
+}
+
+/* ---- the start and the end ---- */
+
+bool helper_confine(const struct helper_env *env, int death_signal, unsigned sandbox, char *error,
+    size_t error_size)
+{
+	if (!identity_assume(env->identity, error, error_size))
+		return false;
+	child_die_with(env->master, death_signal);
+	return sandbox_enter(sandbox | SANDBOX_BUILD, env->conf->server.sandbox, error, error_size);
+}
+
+static void init(struct helper_process *h, const struct helper_service *service,
+    const struct helper_env *env, void *context)
+{
+	const struct log *error_log = &env->logs->error;
+	*h = (struct helper_process){.env = env, .service = service, .context = context};
+	h->observe = (struct observe){.counters = &h->counters,
+	    .access_fd = -1,
+	    .error_fd = log_target(error_log),
+	    .is_journal = error_log->is_journal,
+	    .level = OBSERVE_INFO,
+	    .worker = service->origin};
+	h->links = memory_alloc(env->workers * sizeof(*h->links));
+	for (uint32_t w = 0; w < env->workers; w++)
+		h->links[w] = -1;
+	h->fds = memory_zalloc((env->workers + 1) * sizeof(*h->fds));
+	h->message = memory_zalloc(service->message_bytes);
+}
+
+static void fini(struct helper_process *h)
+{
+	for (uint32_t w = 0; w < h->env->workers; w++)
+		helper_disconnect(h, w);
+	free(h->links);
+	free(h->fds);
+	free(h->message);
+}
+
+int helper_serve(struct helper_process *h, const struct helper_service *service,
+    const struct helper_env *env, void *context)
+{
+	char error[512];
+	prctl(PR_SET_NAME, service->process);
+	child_set_signals(0, false);
+	init(h, service, env, context);
+	bool is_up = helper_confine(env, SIGKILL, service->sandbox, error, sizeof(error));
+	if (is_up) {
+		service->begin(context);
+		helper_tell_master(h, MESSAGE_READY, 0, -1);
+		run(h);
+	} else {
+		child_report_failure(&h->observe, &env->logs->error, error);
+	}
+	fini(h);
+	return is_up ? 0 : HELPER_CANNOT_START;
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The master's helper processes: the logger, and the files process if the configuration names files that may
- * change; password_helper.c has the third. A helper that dies is started again, and costs no more than what it had in
- * hand.
+ * The table of the helper processes, and what the master does with each of them: it starts a helper, hears what it
+ * says, connects workers with it, and starts it again when it dies, which costs no more than what the helper had in
+ * hand. A new helper is a row here and a file with its service (helper.h).
  */
 #include "proxy/process/master.h"
-#include <errno.h>
+#include "proxy/process/passwords.h"
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -20,30 +19,104 @@
 #define END_GRACE_USEC (2 * USEC_PER_SEC)
 /* How long a worker that ends may wait for the files process to take a page of its table. */
 #define LAST_PAGES_SECONDS 1
-/* Until a worker's socket to the files process is tried again. */
+/* Until a worker's socket to a helper is tried again. */
 #define LINK_AGAIN_USEC USEC_PER_SEC
-/* Messages of the files process before the master looks at its other children. */
+/* Messages of a helper before the master looks at its other children. */
 #define MESSAGES_AT_ONCE 64u
+
+/* ---- the table ---- */
+
+static bool before_contents(const struct master *m)
+{
+	return !master_may_start_workers(m);
+}
+
+static bool before_ready(const struct master *m)
+{
+	return m->phase == MASTER_RUNNING && !m->was_ready;
+}
+
+/*
+ * The files process looks at its files every two seconds (HELPER_CHECK_USEC), and sends each object at most once then,
+ * and each of them once at its start.
+ */
+static struct rate contents_rate(const struct master *m)
+{
+	uint32_t objects = (uint32_t)m->start->contents.count;
+	return (struct rate){.per_second = objects, .burst = 8 * objects};
+}
+
+static const struct helper_row rows[HELPERS] = {
+    [HELPER_LOGGER] = {.name = "the logger",
+	.title = "logger",
+	.run = logger_run,
+	.last_phase = MASTER_FORCED,
+	.is_logger = true,
+	.loses = ": the lines that it has not written are lost"},
+    [HELPER_FILES] = {.name = "the files process",
+	.title = "files",
+	.run = files_run,
+	.is_needed = files_are_needed,
+	.last_phase = MASTER_RUNNING,
+	.keeps_contents = true,
+	.contents = contents_rate,
+	.ends_the_start = before_contents,
+	.loses = ": what was learned since the last save is lost"},
+    /* While workers drain, their last requests may still need it. */
+    [HELPER_PASSWORDS] = {.name = "the password process",
+	.title = "passwords",
+	.run = passwords_run,
+	.is_needed = passwords_are_needed,
+	.last_phase = MASTER_DRAINING,
+	.ends_the_start = before_ready,
+	.loses = ""},
+};
+
+const struct helper_row *helper_row(enum helper_id id)
+{
+	return &rows[id];
+}
 
 void master_helpers_init(struct master *m)
 {
-	control_init(&m->files.control);
-	control_init(&m->logger.control);
-	m->files.start_at = m->logger.start_at = 0;
-	m->files_wait_until = m->now + FILES_START_SECONDS * USEC_PER_SEC;
-	master_passwords_init(m);
-	files_contents_init(&m->start->contents, m->start->conf);
-	if (!files_are_needed(m->start->conf)) {
-		m->files.start_at = USEC_NEVER;
-		m->files_was_ready = true;
+	for (size_t i = 0; i < HELPERS; i++) {
+		bool needed = !rows[i].is_needed || rows[i].is_needed(m->start->conf);
+		child_init(&m->helpers[i]);
+		m->helpers[i].start_at = needed ? 0 : USEC_NEVER;
 	}
+	m->files_wait_until = m->now + FILES_START_SECONDS * USEC_PER_SEC;
+	files_contents_init(&m->start->contents, m->start->conf);
+	m->files_was_ready = !files_are_needed(m->start->conf);
 }
 
 void master_helpers_fini(struct master *m)
 {
-	master_end_passwords(m);
-	control_close(&m->files.control);
+	for (size_t i = 0; i < HELPERS; i++)
+		control_close(&m->helpers[i].control);
 	files_contents_fini(&m->start->contents);
+}
+
+/* ---- messages ---- */
+
+void master_read_helper(struct master *m, enum helper_id id)
+{
+	struct rate rate = {0};
+	if (rows[id].contents)
+		rate = rows[id].contents(m);
+	for (unsigned left = MESSAGES_AT_ONCE; left > 0; left--) {
+		uint32_t object;
+		int fd;
+		enum control_heard heard = control_hear(&m->helpers[id].control,
+		    rows[id].contents ? &rate : NULL, m->now, &object, &fd);
+		if (heard == CONTROL_NOTHING)
+			return;
+		if (heard == CONTROL_READY)
+			m->files_was_ready |= id == HELPER_FILES;
+		else if (fd >= 0)
+			files_contents_set(&m->start->contents, object, fd);
+		else
+			m->observe.counters->files_unusable++;
+	}
 }
 
 /* ---- deaths ---- */
@@ -70,97 +143,62 @@ static void log_directly(const struct master *m, enum observe_level level, const
 	observe_log(&direct, level, "%s", line);
 }
 
-static void logger_died(struct master *m, int status)
+/* The helper is down, or is to end: it sees the end of its control socket. */
+static void disconnect(struct master *m, enum helper_id id)
 {
-	char how[128], line[192];
-	m->logger.pid = 0;
-	if (m->phase == MASTER_ENDED)
-		return;
-	usec wait = backoff_after_death(&m->logger.backoff, m->now - m->logger.started);
-	m->logger.start_at = m->now + wait;
-	snprintf(line, sizeof(line), "the logger %s; it is started again",
-	    master_describe_end(status, how, sizeof(how)));
-	log_directly(m, OBSERVE_ERROR, line);
-}
-
-static void disconnect_files(struct master *m)
-{
-	control_close(&m->files.control);
+	control_close(&m->helpers[id].control);
 	for (uint32_t i = 0; i < m->start->workers; i++)
-		m->slots[i].has_files = false;
+		m->slots[i].is_linked[id] = false;
 }
 
-static void files_died(struct master *m, int status)
+static void log_restart(struct master *m, enum helper_id id, const char *how, usec wait)
 {
+	char line[192];
+	if (rows[id].is_logger)
+		snprintf(line, sizeof(line), "%s %s; it is started again", rows[id].name, how);
+	else
+		snprintf(line, sizeof(line), "%s %s; it is started again in %llu ms", rows[id].name,
+		    how, (unsigned long long)(wait / USEC_PER_MSEC));
+	if (rows[id].is_logger)
+		log_directly(m, OBSERVE_ERROR, line);
+	else
+		observe_log(&m->observe, OBSERVE_ERROR, "%s", line);
+}
+
+static void helper_died(struct master *m, enum helper_id id, int status)
+{
+	const struct helper_row *row = &rows[id];
+	struct child *h = &m->helpers[id];
 	char how[128];
-	m->files.pid = 0;
-	master_read_files(m);
-	disconnect_files(m);
+	child_describe_end(status, how);
+	h->pid = 0;
+	master_read_helper(m, id);
+	disconnect(m, id);
 	if (m->phase == MASTER_ENDED) {
-		if (status != 0)
-			observe_log(&m->observe, OBSERVE_ERROR,
-			    "the files process %s: what was learned since the last save is lost",
-			    master_describe_end(status, how, sizeof(how)));
+		if (status != 0 && !row->is_logger && row->loses[0])
+			observe_log(
+			    &m->observe, OBSERVE_ERROR, "%s %s%s", row->name, how, row->loses);
 		return;
 	}
-	if (!master_may_start_workers(m) && WIFEXITED(status) &&
-	    WEXITSTATUS(status) == FILES_CANNOT_START) {
+	if (WIFEXITED(status) && WEXITSTATUS(status) == HELPER_CANNOT_START &&
+	    row->ends_the_start && row->ends_the_start(m)) {
 		/* It has logged why, and another one would say the same: end. */
-		m->files.start_at = USEC_NEVER;
+		h->start_at = USEC_NEVER;
 		m->status = PROCESS_BAD_CONF;
 		master_force(m);
 		return;
 	}
-	usec wait = backoff_after_death(&m->files.backoff, m->now - m->files.started);
-	m->files.start_at = m->now + wait;
-	observe_log(&m->observe, OBSERVE_ERROR,
-	    "the files process %s; it is started again in %llu ms",
-	    master_describe_end(status, how, sizeof(how)),
-	    (unsigned long long)(wait / USEC_PER_MSEC));
+	log_restart(m, id, how, child_died(h, m->now));
 }
 
 bool master_helper_died(struct master *m, pid_t pid, int status)
 {
-	if (pid == m->logger.pid)
-		logger_died(m, status);
-	else if (pid == m->files.pid)
-		files_died(m, status);
-	else if (pid == m->passwords.pid)
-		master_passwords_died(m, status);
-	else
-		return false;
-	return true;
-}
-
-/* ---- what the files process says ---- */
-
-/*
- * The files process looks at its files every two seconds (FILES_CHECK_USEC), and sends each object at most once then, and
- * each of them once at its start.
- */
-static struct rate contents_rate(const struct master *m)
-{
-	uint32_t objects = (uint32_t)m->start->contents.count;
-	return (struct rate){.per_second = objects, .burst = 8 * objects};
-}
-
-void master_read_files(struct master *m)
-{
-	const struct rate rate = contents_rate(m);
-	for (unsigned left = MESSAGES_AT_ONCE; left > 0; left--) {
-		uint32_t object;
-		int fd;
-		enum control_heard heard =
-		    control_hear(&m->files.control, &rate, m->now, &object, &fd);
-		if (heard == CONTROL_NOTHING)
-			return;
-		if (heard == CONTROL_READY)
-			m->files_was_ready = true;
-		else if (fd >= 0)
-			files_contents_set(&m->start->contents, object, fd);
-		else
-			m->observe.counters->files_unusable++;
-	}
+	for (enum helper_id id = 0; id < HELPERS; id++)
+		if (m->helpers[id].pid == pid) {
+			helper_died(m, id, status);
+			return true;
+		}
+	return false;
 }
 
 /* ---- connecting workers ---- */
@@ -175,31 +213,32 @@ static bool make_pair(int pair[2])
 	return true;
 }
 
-bool master_connect_worker(
-    struct master *m, const struct helper *helper, enum message_kind kind, uint32_t index)
+static bool connect_worker(struct master *m, enum helper_id id, uint32_t index)
 {
-	const struct message message = {
-	    .kind = kind, .worker = index, .is_behind = m->slots[index].is_behind};
+	const struct message message = {.kind = MESSAGE_LINK,
+	    .worker = index,
+	    .helper = id,
+	    .is_behind = m->slots[index].is_behind};
 	int pair[2];
 	if (!make_pair(pair))
 		return false;
 	/* A worker whose socket nobody serves sees its end, and a socket without a worker is closed. */
-	bool is_sent = message_send(helper->control.socket, &message, pair[1]) &&
+	bool is_sent = message_send(m->helpers[id].control.socket, &message, pair[1]) &&
 		       master_tell_worker(m, index, &message, pair[0]);
 	close(pair[0]);
 	close(pair[1]);
 	return is_sent;
 }
 
-static usec connect_workers(struct master *m)
+static usec connect_workers(struct master *m, enum helper_id id)
 {
 	usec next = USEC_NEVER;
-	for (uint32_t i = 0; m->files.control.is_ready && i < m->start->workers; i++) {
+	for (uint32_t i = 0; m->helpers[id].control.is_ready && i < m->start->workers; i++) {
 		struct worker_slot *slot = &m->slots[i];
-		if (slot->control.socket < 0 || slot->has_files)
+		if (slot->child.control.socket < 0 || slot->is_linked[id])
 			continue;
-		slot->has_files = master_connect_worker(m, &m->files, MESSAGE_FILES, i);
-		if (!slot->has_files)
+		slot->is_linked[id] = connect_worker(m, id, i);
+		if (!slot->is_linked[id])
 			next = m->now + LINK_AGAIN_USEC;
 	}
 	return next;
@@ -223,25 +262,30 @@ static void warn_of_late_files(struct master *m)
 	m->files_is_late = true;
 }
 
-usec master_run_helpers(struct master *m)
+static usec run_helper(struct master *m, enum helper_id id)
 {
-	if (!m->logger.pid && m->now >= m->logger.start_at)
-		master_start_logger(m);
-	bool may_start_files = m->phase == MASTER_RUNNING && !m->files.pid;
-	if (may_start_files && m->now >= m->files.start_at)
-		master_start_files(m);
-	warn_of_late_files(m);
-	usec next = connect_workers(m), passwords = master_run_passwords(m);
-	usec due = control_enforce(
-	    &m->files.control, m->files.pid, "the files process", &m->observe, m->now);
-	if (passwords < next)
-		next = passwords;
+	struct child *h = &m->helpers[id];
+	bool may_start = m->phase <= rows[id].last_phase && !h->pid;
+	if (may_start && m->now >= h->start_at)
+		master_start_helper(m, id);
+	usec next = connect_workers(m, id);
+	usec due = control_enforce(&h->control, h->pid, rows[id].name, &m->observe, m->now);
 	if (due < next)
 		next = due;
-	if (!m->logger.pid && m->logger.start_at < next)
-		next = m->logger.start_at;
-	if (may_start_files && !m->files.pid && m->files.start_at < next)
-		next = m->files.start_at;
+	if (may_start && !h->pid && h->start_at < next)
+		next = h->start_at;
+	return next;
+}
+
+usec master_run_helpers(struct master *m)
+{
+	usec next = USEC_NEVER;
+	for (enum helper_id id = 0; id < HELPERS; id++) {
+		usec due = run_helper(m, id);
+		if (due < next)
+			next = due;
+	}
+	warn_of_late_files(m);
 	if (!master_may_start_workers(m) && m->files_wait_until < next)
 		next = m->files_wait_until;
 	return next;
@@ -249,9 +293,11 @@ usec master_run_helpers(struct master *m)
 
 /* ---- the end ---- */
 
-/* lost: what goes with a helper that has to be killed. */
-static void wait_for_end(struct master *m, const struct helper *h, const char *lost)
+/* loses: what goes with a helper that has to be killed. */
+static void wait_for_end(struct master *m, enum helper_id id, const char *loses)
 {
+	const struct child *h = &m->helpers[id];
+	char line[192];
 	usec until = m->now + END_GRACE_USEC;
 	while (h->pid && m->now < until) {
 		struct pollfd fd = {.fd = m->signals, .events = POLLIN};
@@ -261,31 +307,31 @@ static void wait_for_end(struct master *m, const struct helper *h, const char *l
 	}
 	if (!h->pid)
 		return;
-	log_directly(m, OBSERVE_ERROR, lost);
+	snprintf(
+	    line, sizeof(line), "%s did not end in time and is killed%s", rows[id].name, loses);
+	log_directly(m, OBSERVE_ERROR, line);
 	kill(h->pid, SIGKILL);
 }
 
 /*
- * All end by themselves: the password process and the files process when the master closes the control socket, the logger when its
- * last writers, these two and the master, have closed the pipes.
+ * All end by themselves: most when the master closes the control socket, the logger when its last writers, these and
+ * the master, have closed the pipes.
  */
 void master_end_helpers(struct master *m)
 {
+	bool learns = m->start->conf->server.learned_file;
 	m->phase = MASTER_ENDED;
-	master_end_passwords(m);
-	disconnect_files(m);
-	wait_for_end(m, &m->passwords, "the password process did not end in time and is killed");
-	wait_for_end(m, &m->files,
-	    m->start->conf->server.learned_file
-		? "the files process did not end in time and is killed: what was learned since "
-		  "the last save is lost"
-		: "the files process did not end in time and is killed; it had nothing to save");
+	for (enum helper_id id = 0; id < HELPERS; id++)
+		disconnect(m, id);
+	for (enum helper_id id = 0; id < HELPERS; id++)
+		if (!rows[id].is_logger)
+			wait_for_end(m, id,
+			    id == HELPER_FILES && !learns ? "; it had nothing to save"
+							  : rows[id].loses);
 	/* One that was killed has left lines to the next. */
-	if (!m->logger.pid)
-		master_start_logger(m);
+	if (!m->helpers[HELPER_LOGGER].pid)
+		master_start_helper(m, HELPER_LOGGER);
 	logs_close_writers(&m->start->logs);
 	logs_close_readers(&m->start->logs);
-	wait_for_end(m, &m->logger,
-	    "the logger did not end in time and is killed: the lines that it has not written are "
-	    "lost");
+	wait_for_end(m, HELPER_LOGGER, rows[HELPER_LOGGER].loses);
 }

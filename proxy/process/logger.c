@@ -7,12 +7,14 @@
  * Its sandbox lets it open no file.
  */
 #include "proxy/observe/observe.h"
-#include "proxy/process/logs.h"
+#include "proxy/process/child.h"
+#include "proxy/process/helper.h"
 #include "proxy/process/sandbox.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -113,20 +115,13 @@ static void copy(struct logger *g, struct log *l, struct observe_file *f, unsign
 	}
 }
 
+/* It outlives the signals that end the others, to write their last lines. */
 static int watch_signals(void)
 {
 	sigset_t set;
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR2);
-	sigprocmask(SIG_SETMASK, &set, NULL);
-	/*
-	 * The master handles a terminal's Ctrl-C; the logger must live on to write the last lines.
-	 */
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGUSR1, SIG_IGN);
-	signal(SIGPIPE, SIG_IGN);
+	child_set_signals(SIGUSR2, true);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
@@ -185,20 +180,6 @@ static void copy_all(struct logger *g)
 	observe_files_settle(&g->observe, clock_monotonic(), true);
 }
 
-/*
- * Becomes its user, asks for a signal at the master's death (a change of user clears that), enters
- * the sandbox.
- */
-static bool become_logger(const struct logger_env *env, char *error, size_t error_size)
-{
-	if (!identity_assume(env->identity, error, error_size))
-		return false;
-	prctl(PR_SET_PDEATHSIG, SIGUSR2);
-	if (getppid() != env->master) /* the master died before the prctl */
-		kill(getpid(), SIGUSR2);
-	return sandbox_enter(SANDBOX_LOGGER | SANDBOX_BUILD, env->sandbox, error, error_size);
-}
-
 static void open_file(struct observe_file *f, struct log *l, uint64_t *lost)
 {
 	*f = log_file(l, lost);
@@ -206,7 +187,7 @@ static void open_file(struct observe_file *f, struct log *l, uint64_t *lost)
 	f->progress = l->hand ? &l->hand->progress : NULL;
 }
 
-static void init(struct logger *g, const struct logger_env *env)
+static void init(struct logger *g, const struct helper_env *env)
 {
 	struct logs *l = env->logs;
 	*g = (struct logger){.logs = l,
@@ -225,18 +206,18 @@ static void init(struct logger *g, const struct logger_env *env)
 	};
 }
 
-bool logger_run(const struct logger_env *env)
+int logger_run(const struct helper_env *env)
 {
 	struct logger g;
 	char error[512];
 	init(&g, env);
 	prctl(PR_SET_NAME, "pushgate-log");
-	if (g.signals < 0 || !become_logger(env, error, sizeof(error))) {
+	if (g.signals < 0 || !helper_confine(env, SIGUSR2, SANDBOX_LOGGER, error, sizeof(error))) {
 		observe_log(&g.observe, OBSERVE_ERROR, "%s",
 		    g.signals < 0 ? "the logger cannot watch signals" : error);
-		return false;
+		return EXIT_FAILURE;
 	}
 	copy_all(&g);
 	close(g.signals);
-	return true;
+	return 0;
 }

@@ -3,6 +3,7 @@
 #include "proxy/process/logs.h"
 #include "proxy/base/ensure.h"
 #include "proxy/observe/observe.h"
+#include "proxy/process/child_message.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -190,51 +191,23 @@ int log_target(const struct log *l)
 
 /* ---- sending files to the logger ---- */
 
-/*
- * One datagram carries one file: a byte that names the log, and the descriptor as ancillary data.
- */
-struct fd_message {
-	char is_error;
-	struct iovec bytes;
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-	struct msghdr message;
-};
-
-static struct msghdr *prepare_message(struct fd_message *p)
-{
-	*p = (struct fd_message){.bytes = {&p->is_error, sizeof(p->is_error)}};
-	p->message = (struct msghdr){
-	    .msg_iov = &p->bytes,
-	    .msg_iovlen = 1,
-	    .msg_control = p->control,
-	    .msg_controllen = sizeof(p->control),
-	};
-	return &p->message;
-}
-
+/* One datagram carries one file: a byte that names the log, and the descriptor. */
 static bool send_file(const struct logs *l, const struct log *log)
 {
-	struct fd_message p;
-	struct cmsghdr *c = CMSG_FIRSTHDR(prepare_message(&p));
-	p.is_error = log == &l->error;
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &log->file, sizeof(int));
-	return sendmsg(l->fd_sender, &p.message, MSG_NOSIGNAL) > 0;
+	bool is_error = log == &l->error;
+	struct iovec part = {&is_error, sizeof(is_error)};
+	return message_send_parts(l->fd_sender, &part, 1, log->file, MSG_DONTWAIT);
 }
 
 void logs_receive_files(struct logs *l)
 {
-	struct fd_message p;
+	bool is_error;
+	int fresh;
 	ssize_t n;
-	while ((n = recvmsg(l->fd_receiver, prepare_message(&p), MSG_CMSG_CLOEXEC)) > 0) {
-		const struct cmsghdr *c = CMSG_FIRSTHDR(&p.message);
-		if (!c || c->cmsg_type != SCM_RIGHTS)
+	while ((n = message_receive_bytes(l->fd_receiver, &is_error, 1, &fresh)) > 0) {
+		if (fresh < 0)
 			continue;
-		int fresh;
-		memcpy(&fresh, CMSG_DATA(c), sizeof(int));
-		dup3(fresh, p.is_error ? l->error.file : l->access.file, O_CLOEXEC);
+		dup3(fresh, is_error ? l->error.file : l->access.file, O_CLOEXEC);
 		close(fresh);
 	}
 	if (n == 0) /* the master has closed its end */
@@ -294,19 +267,14 @@ void logs_close_readers(struct logs *l)
 	close_fd(&l->fd_receiver);
 }
 
-void logs_close_sender(struct logs *l)
-{
-	close_fd(&l->fd_sender);
-}
-
 void logs_close_writers(struct logs *l)
 {
 	close_fd(&l->access.writes);
 	close_fd(&l->error.writes);
-	logs_close_sender(l);
+	close_fd(&l->fd_sender);
 }
 
-void logs_close_folders(struct logs *l)
+static void close_folders(struct logs *l)
 {
 	close_fd(&l->access.folder);
 	close_fd(&l->error.folder);
@@ -314,7 +282,20 @@ void logs_close_folders(struct logs *l)
 
 void logs_close_files(struct logs *l)
 {
-	logs_close_folders(l);
+	close_folders(l);
 	close_fd(&l->access.file);
 	close_fd(&l->error.file);
+}
+
+void logs_keep_writers(struct logs *l)
+{
+	logs_close_readers(l);
+	logs_close_files(l);
+	close_fd(&l->fd_sender);
+}
+
+void logs_keep_readers(struct logs *l)
+{
+	logs_close_writers(l);
+	close_folders(l);
 }

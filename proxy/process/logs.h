@@ -9,7 +9,6 @@
 
 #include "proxy/conf/conf.h"
 #include "proxy/observe/observe.h"
-#include "proxy/process/identity.h"
 #include <sys/types.h>
 
 struct log {
@@ -69,22 +68,18 @@ struct observe_file log_file(struct log *l, uint64_t *lost);
 int log_target(const struct log *l);
 void logs_close_readers(struct logs *l);
 void logs_close_writers(struct logs *l);
-void logs_close_sender(struct logs *l);  /* a worker sends no files */
-void logs_close_folders(struct logs *l); /* the logger reopens nothing */
-void logs_close_files(struct logs *l);   /* and their folders */
+void logs_close_files(struct logs *l); /* and their folders */
+/* For a child that only writes lines: it reopens no file, and sends none. */
+void logs_keep_writers(struct logs *l);
+/* For the logger, which reopens nothing. */
+void logs_keep_readers(struct logs *l);
 
-struct logger_env {
-	struct logs *logs; /* borrowed, as is identity */
-	const struct identity *identity;
-	struct observe_counters *counters; /* lost lines are counted here (borrows) */
-	enum conf_sandbox sandbox;
-	pid_t master;
-};
+struct helper_env;
 
 /*
- * Runs the logger in its own process until every writer has closed its pipe or the master has died.
- * False: the logger could not start, and the error log says why.
+ * Runs the logger in its own process until every writer has closed its pipe or the master has died. Returns its exit
+ * status; if that is not 0 the error log says why it could not start.
  */
-bool logger_run(const struct logger_env *env);
+int logger_run(const struct helper_env *env);
 
 #endif

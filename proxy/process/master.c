@@ -35,17 +35,6 @@ static void send_to_all(const struct master *m, enum message_kind kind)
 
 /* ---- deaths ---- */
 
-const char *master_describe_end(int status, char *buffer, size_t size)
-{
-	if (WIFSIGNALED(status))
-		snprintf(buffer, size, "was killed by signal %d (%s)%s%s", WTERMSIG(status),
-		    strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "",
-		    WTERMSIG(status) == SIGSYS ? ": a system call that its sandbox forbids" : "");
-	else
-		snprintf(buffer, size, "exited with status %d", WEXITSTATUS(status));
-	return buffer;
-}
-
 static void reap(struct master *m)
 {
 	int status;
@@ -54,7 +43,7 @@ static void reap(struct master *m)
 		if (master_helper_died(m, pid, status))
 			continue;
 		for (uint32_t i = 0; i < m->start->workers; i++)
-			if (m->slots[i].pid == pid)
+			if (m->slots[i].child.pid == pid)
 				master_worker_died(m, i, status);
 	}
 }
@@ -84,8 +73,8 @@ void master_force(struct master *m)
 static void kill_workers(struct master *m)
 {
 	for (uint32_t i = 0; i < m->start->workers; i++)
-		if (m->slots[i].pid)
-			kill(m->slots[i].pid, SIGKILL);
+		if (m->slots[i].child.pid)
+			kill(m->slots[i].child.pid, SIGKILL);
 	m->deadline = USEC_NEVER;
 }
 
@@ -162,7 +151,7 @@ static void begin_trace(void *context, struct slice name, int socket)
 	struct master *m = context;
 	const struct trace_order *o = trace_orders_add(&m->traces, name, socket, m->now);
 	for (uint32_t i = 0; o && i < m->start->workers; i++)
-		if (m->slots[i].control.is_ready)
+		if (m->slots[i].child.control.is_ready)
 			send_trace(m, i, o);
 	/* Last: a client that connects after the answer is traced from its first frame. */
 	if (o)
@@ -178,30 +167,29 @@ void master_send_traces(struct master *m, uint32_t worker)
 
 /* ---- status ---- */
 
+static struct status_process describe_child(const struct child *c, usec now)
+{
+	return (struct status_process){.pid = c->pid, .starts = c->starts, .up = now - c->started};
+}
+
+/* The workers, then the helpers that the text names. */
 static struct status describe(struct master *m)
 {
-	for (uint32_t i = 0; i < m->start->workers; i++)
-		m->about[i] = (struct status_worker){
-		    .pid = m->slots[i].pid,
-		    .starts = m->slots[i].starts,
-		    .up = m->now - m->slots[i].started,
-		};
-	m->files_about = (struct status_worker){
-	    .pid = m->files.pid,
-	    .starts = m->files.starts,
-	    .up = m->now - m->files.started,
-	};
-	m->passwords_about = (struct status_worker){
-	    .pid = m->passwords.pid,
-	    .starts = m->passwords.starts,
-	    .up = m->now - m->passwords.started,
-	};
+	uint32_t count = m->start->workers;
+	for (uint32_t i = 0; i < count; i++)
+		m->about[i] = describe_child(&m->slots[i].child, m->now);
+	for (enum helper_id id = HELPER_FILES; id < HELPERS; id++) {
+		if (m->helpers[id].starts == 0)
+			continue;
+		m->about[count] = describe_child(&m->helpers[id], m->now);
+		m->about[count].name = helper_row(id)->title;
+		m->about[count++].note = id == HELPER_FILES ? "files process" : NULL;
+	}
 	return (struct status){
-	    .passwords = m->passwords.starts > 0 ? &m->passwords_about : NULL,
-	    .files = m->files.starts > 0 ? &m->files_about : NULL,
 	    .up = m->now - m->start->started,
 	    .slots = m->start->slots,
-	    .workers = m->about,
+	    .processes = m->about,
+	    .process_count = count,
 	    .worker_count = m->start->workers,
 	    .health_table = m->start->health_table,
 	    .conf = m->start->conf,
@@ -222,7 +210,7 @@ static void serve_status(struct master *m)
 static bool any_worker(const struct master *m)
 {
 	for (uint32_t i = 0; i < m->start->workers; i++)
-		if (m->slots[i].pid)
+		if (m->slots[i].child.pid)
 			return true;
 	return false;
 }
@@ -247,10 +235,10 @@ static usec run_due_tasks(struct master *m)
 		next = misbehaved;
 	bool may_start = m->phase == MASTER_RUNNING && master_may_start_workers(m);
 	for (uint32_t i = 0; may_start && i < m->start->workers; i++) {
-		if (!m->slots[i].pid && m->now >= m->slots[i].start_at)
+		if (!m->slots[i].child.pid && m->now >= m->slots[i].child.start_at)
 			master_start_worker(m, i);
-		if (!m->slots[i].pid && m->slots[i].start_at < next)
-			next = m->slots[i].start_at;
+		if (!m->slots[i].child.pid && m->slots[i].child.start_at < next)
+			next = m->slots[i].child.start_at;
 	}
 	return next;
 }
@@ -263,18 +251,18 @@ static void wait_for_events(struct master *m, usec until)
 	fds[1] = (struct pollfd){
 	    .fd = m->now < m->status_at ? -1 : m->start->status_fd, .events = POLLIN};
 	for (uint32_t i = 0; i < workers; i++)
-		fds[2 + i] = (struct pollfd){.fd = m->slots[i].control.socket, .events = POLLIN};
+		fds[2 + i] =
+		    (struct pollfd){.fd = m->slots[i].child.control.socket, .events = POLLIN};
 	int timeout = -1;
 	if (until != USEC_NEVER)
 		timeout = until > m->now ? (int)((until - m->now) / USEC_PER_MSEC) + 1 : 0;
 	/* No more than there are: poll(2) takes at most as many as the process may have open. */
-	uint32_t count = 2 + workers, files = 0, passwords = 0;
-	if (m->files.control.socket >= 0)
-		fds[files = count++] =
-		    (struct pollfd){.fd = m->files.control.socket, .events = POLLIN};
-	if (m->passwords.control.socket >= 0)
-		fds[passwords = count++] =
-		    (struct pollfd){.fd = m->passwords.control.socket, .events = POLLIN};
+	uint32_t count = 2 + workers, at[HELPERS] = {0};
+	for (enum helper_id id = 0; id < HELPERS; id++) {
+		int socket = m->helpers[id].control.socket;
+		if (socket >= 0)
+			fds[at[id] = count++] = (struct pollfd){.fd = socket, .events = POLLIN};
+	}
 	int n = poll(fds, count, timeout);
 	m->now = clock_monotonic();
 	if (n <= 0)
@@ -283,10 +271,9 @@ static void wait_for_events(struct master *m, usec until)
 	for (uint32_t i = 0; i < workers; i++)
 		if (fds[2 + i].revents)
 			master_read_worker(m, i);
-	if (files && fds[files].revents)
-		master_read_files(m);
-	if (passwords && fds[passwords].revents)
-		master_read_passwords(m);
+	for (enum helper_id id = 0; id < HELPERS; id++)
+		if (at[id] && fds[at[id]].revents)
+			master_read_helper(m, id);
 	if (fds[1].revents)
 		serve_status(m);
 	if (fds[0].revents)
@@ -301,14 +288,14 @@ static void run_until_workers_end(struct master *m)
 	}
 }
 
-int master_run(struct start *start)
+enum process_status master_run(struct start *start)
 {
 	uint32_t workers = start->workers;
 	struct master m = {
 	    .start = start, .signals = -1, .deadline = USEC_NEVER, .now = clock_monotonic()};
 	master_slots_init(&m);
-	m.about = memory_zalloc(workers * sizeof(*m.about));
-	m.fds = memory_zalloc((workers + 4) * sizeof(*m.fds));
+	m.about = memory_zalloc((workers + HELPERS) * sizeof(*m.about));
+	m.fds = memory_zalloc((workers + 2 + HELPERS) * sizeof(*m.fds));
 	m.pid = getpid();
 	title_set(&start->title, "pushgate: master (%s)", start->conf_path);
 	trace_orders_init(&m.traces);

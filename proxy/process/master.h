@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state that the master's files share: master.c watches, fork.c starts children, helpers.c cares for the
- * logger and the files process, password_helper.c for the password process. Private to process/.
+ * The state that the master's files share: master.c watches, fork.c starts children, worker_slots.c cares for the
+ * workers, helpers.c for the helpers. Private to process/.
  */
 #ifndef PUSHGATE_PROCESS_MASTER_H
 #define PUSHGATE_PROCESS_MASTER_H
 
-#include "proxy/process/backoff.h"
-#include "proxy/process/control.h"
+#include "proxy/process/child.h"
+#include "proxy/process/helper.h"
 #include "proxy/process/process.h"
 #include "proxy/process/start.h"
 #include "proxy/process/trace_request.h"
@@ -19,26 +19,33 @@ enum master_phase { MASTER_RUNNING, MASTER_DRAINING, MASTER_FORCED, MASTER_ENDED
  * dies.
  */
 struct worker_slot {
-	pid_t pid; /* 0 = down */
-	struct control control;
-	uint32_t starts;
-	usec started, start_at;
-	struct backoff backoff;
-	bool is_behind;     /* it has begun before the files process had read anything */
-	bool has_files;     /* it has a socket to the files process that runs now */
-	bool has_passwords; /* and to the password process */
-	bool is_adopted;    /* the worker `adopter` accepts from this one's sockets */
+	struct child child;
+	bool is_behind;          /* it has begun before the files process had read anything */
+	bool is_linked[HELPERS]; /* it has a socket to this helper, as that runs now */
+	bool is_adopted;         /* the worker `adopter` accepts from this one's sockets */
 	uint32_t adopter;
 };
 
-/* A helper process, as the master sees it. */
-struct helper {
-	pid_t pid;              /* 0 = down */
-	struct control control; /* the logger has none */
-	uint32_t starts;
-	usec started, start_at;
-	struct backoff backoff;
+struct master;
+
+/* A kind of helper: a row of the table in helpers.c. */
+struct helper_row {
+	const char *name;  /* as lines of the error log begin */
+	const char *title; /* of its process, behind "pushgate: " */
+	int (*run)(const struct helper_env *env);
+	bool (*is_needed)(const struct conf *conf); /* NULL: always */
+	enum master_phase last_phase;               /* in which it is started, or started again */
+	/* Descriptors: the logger has the reading ends of the logs, and no socketpair to the master. */
+	bool is_logger;
+	bool keeps_contents;
+	/* Messages: the rate of its contents; NULL: it has none to send. */
+	struct rate (*contents)(const struct master *m);
+	/* Whether one that cannot start is the end of all; else it is started again like any that dies. */
+	bool (*ends_the_start)(const struct master *m);
+	const char *loses; /* what is lost with it, as its line in the error log ends */
 };
+
+const struct helper_row *helper_row(enum helper_id id);
 
 struct pollfd;
 
@@ -47,11 +54,10 @@ struct master {
 	struct observe observe;
 	struct worker_slot *slots;
 	struct trace_orders traces;
-	struct status_worker files_about, passwords_about;
-	struct status_worker *about; /* buffer for describe() */
-	struct pollfd *fds;          /* buffer for poll(2) */
+	struct status_process *about; /* buffer for describe() */
+	struct pollfd *fds;           /* buffer for poll(2) */
 	pid_t pid;
-	struct helper logger, files, passwords;
+	struct child helpers[HELPERS];
 	bool files_was_ready; /* one has been: the contents are those of the configured files */
 	bool files_is_late; /* none was ready in time: the workers have started without contents */
 	usec files_wait_until; /* the start waits so long for the files process */
@@ -67,10 +73,7 @@ struct master {
 /* Returns when to call it again: an old key is erased soon after its time. */
 usec master_advance_tickets(struct master *m);
 void master_start_worker(struct master *m, uint32_t index);
-void master_start_logger(struct master *m);
-void master_start_files(struct master *m);
-void master_start_passwords(struct master *m);
-const char *master_describe_end(int status, char *buffer, size_t size);
+void master_start_helper(struct master *m, enum helper_id id);
 
 /* ---- worker_slots.c ---- */
 
@@ -93,29 +96,16 @@ void master_helpers_init(struct master *m);
 void master_helpers_fini(struct master *m);
 /* Whether the process was a helper; then its death has been seen to. */
 bool master_helper_died(struct master *m, pid_t pid, int status);
-/* Starts helpers that are due, and connects workers with the files process. Returns when it is to be called
- * again. */
+/* Starts helpers that are due, and connects workers with them. Returns when it is to be called again. */
 usec master_run_helpers(struct master *m);
-/* Reads what the files process says. */
-void master_read_files(struct master *m);
+/* Reads what a helper says. */
+void master_read_helper(struct master *m, enum helper_id id);
 /* What the configured files say is there, or has been waited for long enough. */
 bool master_may_start_workers(const struct master *m);
-/* After the last worker: ends the files process, then the logger, and waits for both. */
+/* After the last worker: ends the helpers, the logger last, and waits for them. */
 void master_end_helpers(struct master *m);
-/* Gives a worker and a helper a socket to each other. kind says which helper it is. */
-bool master_connect_worker(
-    struct master *m, const struct helper *helper, enum message_kind kind, uint32_t index);
 
-/* ---- password_helper.c ---- */
-
-void master_passwords_init(struct master *m);
-void master_passwords_died(struct master *m, int status);
-/* Reads what the password process says. */
-void master_read_passwords(struct master *m);
-/* Starts it if it is due, and connects workers with it. Returns when it is to be called again. */
-usec master_run_passwords(struct master *m);
-/* Closes its control socket: then it ends by itself. */
-void master_end_passwords(struct master *m);
+/* ---- master.c ---- */
 
 /* Reads and obeys the signals that have come. */
 void master_read_signals(struct master *m);

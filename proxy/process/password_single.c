@@ -32,18 +32,15 @@ static void answer(void *context)
 	(void)gateway_password_answer(s->gateway, q.id, is_right);
 }
 
+static void tell_change(void *context, uint32_t access)
+{
+	const struct password_single *s = context;
+	(void)gateway_passwords_changed(s->gateway, access);
+}
+
 void password_single_check(struct password_single *s)
 {
-	for (size_t i = 0; i < s->passwords.count; i++) {
-		char line[512] = "";
-		enum passwords_change change = passwords_check(&s->passwords, i, line);
-		if (change == PASSWORDS_UNUSABLE)
-			observe_log(s->observe, OBSERVE_ERROR, PASSWORDS_STAY, line);
-		if (change != PASSWORDS_READ)
-			continue;
-		observe_log(s->observe, OBSERVE_INFO, "users: %s", line);
-		(void)gateway_passwords_changed(s->gateway, (uint32_t)i);
-	}
+	passwords_check_all(&s->passwords, s->observe, tell_change, s);
 }
 
 void password_single_open(struct password_single *s, const struct conf *conf,

@@ -4,7 +4,6 @@
 
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
-#include "proxy/process/helper.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +24,7 @@ void passwords_open(struct passwords *p, const struct conf *conf)
 	p->known_usec = conf->server.users_cache_time;
 	hash_random(p->key, sizeof(p->key));
 	for (size_t i = 0; i < p->count; i++)
-		p->files[i].path = conf->accesses[i].users;
+		p->files[i].file.path = conf->accesses[i].users;
 }
 
 void passwords_close(struct passwords *p)
@@ -39,11 +38,12 @@ void passwords_close(struct passwords *p)
 }
 
 /* The users in the file; NULL with what is wrong in line. */
-static struct htpasswd *read_users(const char *path, char line[512])
+static struct htpasswd *read_users(const struct watched_file *f, char line[512])
 {
+	const char *path = f->path;
 	struct htpasswd_mistake m;
 	size_t length = 0;
-	char *bytes = helper_read_file(path, HTPASSWD_FILE_BYTES, &length);
+	char *bytes = watched_file_read(f, HTPASSWD_FILE_BYTES, &length);
 	if (!bytes) {
 		snprintf(line, 512,
 		    "%s cannot be read: %s; name a file that the user of the workers may read",
@@ -70,24 +70,33 @@ static void forget(struct passwords *p, size_t access)
 enum passwords_change passwords_check(struct passwords *p, size_t access, char line[512])
 {
 	struct passwords_file *f = &p->files[access];
-	struct stat now = {0};
-	if (!f->path)
+	if (!watched_file_has_changed(&f->file))
 		return PASSWORDS_SAME;
-	if (stat(f->path, &now) != 0)
-		now = (struct stat){0};
-	if (f->is_known && helper_is_same_file(&f->seen, &now))
-		return PASSWORDS_SAME;
-	f->is_known = true;
-	f->seen = now;
-	struct htpasswd *users = read_users(f->path, line);
+	struct htpasswd *users = read_users(&f->file, line);
 	if (!users)
 		return PASSWORDS_UNUSABLE;
 	htpasswd_free(f->users);
 	f->users = users;
 	forget(p, access);
-	snprintf(line, 512, "%s: read %u user%s", f->path, htpasswd_count(users),
+	snprintf(line, 512, "%s: read %u user%s", f->file.path, htpasswd_count(users),
 	    htpasswd_count(users) == 1 ? "" : "s");
 	return PASSWORDS_READ;
+}
+
+void passwords_check_all(struct passwords *p, struct observe *o,
+    void (*changed)(void *context, uint32_t access), void *context)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		char line[512] = "";
+		enum passwords_change change = passwords_check(p, i, line);
+		if (change == PASSWORDS_UNUSABLE)
+			observe_log(o, OBSERVE_ERROR,
+			    "users: %s; the users that were read before stay", line);
+		if (change != PASSWORDS_READ)
+			continue;
+		observe_log(o, OBSERVE_INFO, "users: %s", line);
+		changed(context, (uint32_t)i);
+	}
 }
 
 /* ---- passwords ---- */

@@ -16,10 +16,9 @@
 #define PUSHGATE_PROCESS_PASSWORDS_H
 
 #include "proxy/gateway/gateway.h"
+#include "proxy/process/helper_link.h"
 #include "proxy/process/htpasswd.h"
-#include "proxy/process/identity.h"
-#include "proxy/process/logs.h"
-#include <sys/stat.h>
+#include "proxy/process/watched_file.h"
 
 /* Whether some [access NAME] section has `users`. */
 bool passwords_are_needed(const struct conf *conf);
@@ -27,10 +26,8 @@ bool passwords_are_needed(const struct conf *conf);
 /* ---- the files (passwords.c) ---- */
 
 struct passwords_file {
-	const char *path;       /* borrowed; NULL: the section has no users */
-	bool is_known;          /* it was looked for */
-	struct stat seen;       /* the version that was read last; zeros: there was none */
-	struct htpasswd *users; /* NULL: nothing was read, so nobody is known */
+	struct watched_file file; /* without a path: the section has no users */
+	struct htpasswd *users;   /* NULL: nothing was read, so nobody is known */
 };
 
 /* A password that was right, known by a keyed hash, so that several workers have it hashed once. */
@@ -52,9 +49,6 @@ struct passwords {
 
 enum passwords_change { PASSWORDS_SAME, PASSWORDS_READ, PASSWORDS_UNUSABLE };
 
-/* What is logged of a file that cannot be used. */
-#define PASSWORDS_STAY "users: %s; the users that were read before stay"
-
 void passwords_open(struct passwords *p, const struct conf *conf); /* reads nothing yet */
 void passwords_close(struct passwords *p);
 /*
@@ -62,6 +56,9 @@ void passwords_close(struct passwords *p);
  * nobody is known.
  */
 enum passwords_change passwords_check(struct passwords *p, size_t access, char line[512]);
+/* Checks all files, and logs. changed: the users of this section have changed. */
+void passwords_check_all(struct passwords *p, struct observe *o,
+    void (*changed)(void *context, uint32_t access), void *context);
 /* Slow, unless the password was right a short time ago: htpasswd_is_right. */
 bool passwords_are_right(
     const struct passwords *p, size_t access, struct slice name, struct slice password, usec now);
@@ -85,37 +82,20 @@ struct passwords_answer {
 /* ---- a worker's end (passwords_link.c) ---- */
 
 struct passwords_link {
-	struct gateway *gateway; /* borrowed, as are the other pointers */
+	struct gateway *gateway; /* borrowed, as is observe */
 	struct observe *observe;
-	struct net_loop *loop;
-	int socket; /* -1: there is no password process now */
-	struct net_watch *watch;
+	struct helper_link link;
 };
 
 void passwords_link_init(struct passwords_link *l);
-/* Takes the socket, in place of the one before. */
-void passwords_link_open(struct passwords_link *l, int socket);
-/* Takes in nothing more: before the gateway and the loop are freed. */
-void passwords_link_stop(struct passwords_link *l);
-void passwords_link_close(struct passwords_link *l);
 /* gateway_env.ask_password, with a struct passwords_link. */
 bool passwords_link_ask(void *context, const struct gateway_question *q);
 
 /* ---- the password process (passwords_process.c) ---- */
 
-struct passwords_env {
-	const struct conf *conf; /* all pointers are borrowed */
-	const struct identity *identity;
-	const struct log *error_log;
-	uint32_t workers;
-	int control; /* its end of the socketpair to the master */
-	pid_t master;
-};
-
-/* Exit status of the process: it cannot be confined, and the error log says why. */
-enum { PASSWORDS_CANNOT_START = 3 };
+struct helper_env;
 
 /* Runs the process until the master closes its end. Returns the exit status. */
-int passwords_run(const struct passwords_env *env);
+int passwords_run(const struct helper_env *env);
 
 #endif

@@ -1,38 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker's end of the socket to the password process. Takes in one answer in a loop pass. */
+/* A worker's link to the password process: questions go, answers come. */
 #include "proxy/process/child_message.h"
 #include "proxy/process/passwords.h"
-#include <errno.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-void passwords_link_init(struct passwords_link *l)
+static bool take(void *context, const void *message, int fd)
 {
-	*l = (struct passwords_link){.socket = -1};
-}
-
-void passwords_link_stop(struct passwords_link *l)
-{
-	net_watch_free(l->watch);
-	l->watch = NULL;
-}
-
-void passwords_link_close(struct passwords_link *l)
-{
-	passwords_link_stop(l);
-	if (l->socket >= 0)
-		close(l->socket);
-	l->socket = -1;
-}
-
-static void lose(struct passwords_link *l)
-{
-	passwords_link_close(l);
-	gateway_passwords_lost(l->gateway);
-}
-
-static bool take(struct passwords_link *l, const struct passwords_answer *a)
-{
+	const struct passwords_link *l = context;
+	const struct passwords_answer *a = message;
+	(void)fd;
 	switch (a->kind) {
 	case PASSWORDS_RIGHT:
 	case PASSWORDS_WRONG:
@@ -43,37 +19,41 @@ static bool take(struct passwords_link *l, const struct passwords_answer *a)
 	return false;
 }
 
-static void on_answer(void *context)
+static bool refuse(void *context)
 {
-	struct passwords_link *l = context;
-	struct passwords_answer a;
-	ssize_t n = recv(l->socket, &a, sizeof(a), MSG_DONTWAIT | MSG_TRUNC);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n <= 0) {
-		/* It has died: the master sends the socket of the next one. */
-		lose(l);
-		return;
-	}
-	if (n == (ssize_t)sizeof(a) && take(l, &a))
-		return;
+	const struct passwords_link *l = context;
 	observe_log(l->observe, OBSERVE_ERROR,
 	    "a message of the password process is malformed; it is not listened to any more");
-	lose(l);
+	return false;
 }
 
-void passwords_link_open(struct passwords_link *l, int socket)
+static void opened(void *context)
 {
-	if (l->socket >= 0)
-		lose(l);
-	l->socket = socket;
-	l->watch = net_watch_new(l->loop, socket, on_answer, l);
+	const struct passwords_link *l = context;
 	gateway_passwords_open(l->gateway);
+}
+
+static void lost(void *context)
+{
+	const struct passwords_link *l = context;
+	gateway_passwords_lost(l->gateway);
+}
+
+static const struct helper_link_row row = {.message_bytes = sizeof(struct passwords_answer),
+    .take = take,
+    .refuse = refuse,
+    .opened = opened,
+    .lost = lost};
+
+void passwords_link_init(struct passwords_link *l)
+{
+	*l = (struct passwords_link){0};
+	helper_link_init(&l->link, &row, l);
 }
 
 bool passwords_link_ask(void *context, const struct gateway_question *q)
 {
-	struct passwords_link *l = context;
+	const struct passwords_link *l = context;
 	struct passwords_question head = {.id = q->id,
 	    .access = q->access,
 	    .name_bytes = (uint16_t)q->name.len,
@@ -81,5 +61,6 @@ bool passwords_link_ask(void *context, const struct gateway_question *q)
 	struct iovec parts[3] = {{&head, sizeof(head)},
 	    {(void *)(uintptr_t)q->name.ptr, q->name.len},
 	    {(void *)(uintptr_t)q->password.ptr, q->password.len}};
-	return l->socket >= 0 && message_send_parts(l->socket, parts, 3, -1, MSG_DONTWAIT);
+	int socket = l->link.socket;
+	return socket >= 0 && message_send_parts(socket, parts, 3, -1, MSG_DONTWAIT);
 }

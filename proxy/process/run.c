@@ -195,11 +195,11 @@ int process_run(const char *conf_path, bool single)
 	signal(SIGPIPE, SIG_IGN);
 	raise_descriptor_limit();
 	s.workers = start_count_workers(s.conf, single);
-	int status = examine_needs(&s);
+	enum process_status status = examine_needs(&s);
 	if (status != PROCESS_DONE) {
 		conf_free(s.conf);
 		free(path);
-		return status;
+		return (int)status;
 	}
 	net_tickets_init(&s.tickets, clock_wall());
 	hash_random(&s.via_suffix, sizeof(s.via_suffix));
@@ -212,5 +212,5 @@ int process_run(const char *conf_path, bool single)
 		status = single ? single_run(&s) : master_run(&s);
 	close_all(&s);
 	free(path);
-	return status;
+	return (int)status;
 }

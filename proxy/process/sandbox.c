@@ -48,7 +48,7 @@ static const struct row rows[] = {
     {CALL(epoll_wait, WORKER)},             /* libev */
     {CALL(epoll_pwait, WORKER)},            /* the same where there is no epoll_wait */
     {CALL(recvfrom, WORKER)},               /* recv(3): net/net_conn_read.c, net/tls_bio.c, client/client_trace.c */
-    {CALL(sendto, WORKER)},                 /* send(3): net/tls_bio.c, observe/log.c, process/child.c, process/status.c */
+    {CALL(sendto, WORKER)},                 /* send(3): net/tls_bio.c, observe/log.c, process/worker_process.c, process/status.c */
     {CALL(sendmsg, WORKER)},                /* net/net_conn_send.c */
     {CALL(recvmsg, WORKER)},                /* process/child_message.c */
     {CALL(write, ALL)},                    /* logs; libev's eventfd */
@@ -85,7 +85,7 @@ static const struct row rows[] = {
     {CALL(dup3, LOGGER | SANDBOX_SINGLE)},
     {CALL(ftruncate, LOGGER | SANDBOX_SINGLE)}, /* observe/file.c, as are lseek(2) and fstat(3) below */
 
-    /* The files process and its workers: process/files_process.c, process/files_message.c. */
+    /* The files process and its workers: process/helper.c, process/files_process.c, base/sealed.c. */
     {CALL(sendmsg, FILES | PASSWORDS)},     /* and process/passwords_process.c */
     {CALL(memfd_create, FILES)},
     {CALL(fcntl, FILES), WHEN(IS(1, F_ADD_SEALS))},

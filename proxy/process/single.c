@@ -6,6 +6,7 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include "proxy/offer/offer.h"
+#include "proxy/process/helper.h"
 #include "proxy/process/notify.h"
 #include "proxy/process/password_single.h"
 #include "proxy/process/process.h"
@@ -22,7 +23,7 @@
 struct single {
 	struct start *start;
 	struct worker worker;
-	struct status_worker about;
+	struct status_process about;
 	struct net_watch *status; /* of the status socket; NULL during STATUS_PAUSE_USEC */
 	struct net_timer status_timer;
 	struct files files;
@@ -50,11 +51,12 @@ static void begin_trace(void *context, struct slice name, int socket)
 static struct status describe(struct single *s)
 {
 	usec up = net_now(s->worker.loop) - s->start->started;
-	s->about = (struct status_worker){getpid(), 1, up};
+	s->about = (struct status_process){.pid = getpid(), .starts = 1, .up = up};
 	return (struct status){
 	    .up = up,
 	    .slots = s->start->slots,
-	    .workers = &s->about,
+	    .processes = &s->about,
+	    .process_count = 1,
 	    .worker_count = 1,
 	    .health_table = s->start->health_table,
 	    .conf = s->start->conf,
@@ -122,39 +124,29 @@ static void heap_release(void *bytes, size_t length)
 
 static void take_manifest(struct single *s, size_t at)
 {
-	struct slice flat = files_manifest(&s->files, at);
+	struct slice flat = files_content(&s->files, at);
 	void *copy = memcpy(memory_alloc(flat.len), flat.ptr, flat.len);
 	struct offer_manifest *m = offer_manifest_of_flat(copy, flat.len, heap_release);
 	ensure(m != NULL);
 	gateway_set_manifest(s->worker.gateway, at, m);
 }
 
-static void report_manifest(void *context, size_t at, bool is_changed, const char *line)
+static void report(void *context, size_t object, bool is_changed, const char *line)
 {
 	struct single *s = context;
-	observe_log(&s->worker.observe, OBSERVE_WARN, "manifest %s", line);
+	size_t learned = s->files.manifest_count;
+	struct observe_counters *counters = s->worker.observe.counters;
+	if (line)
+		observe_log(&s->worker.observe, OBSERVE_WARN, "%s", line);
 	if (!is_changed) {
-		s->worker.observe.counters->files_unusable++;
-		return;
-	}
-	take_manifest(s, at);
-	s->worker.observe.counters->manifests_taken++;
-}
-
-static void check_texts(struct single *s)
-{
-	for (size_t i = 0; i < FILES_TEXTS; i++) {
-		char line[512] = "";
-		enum files_text_change change =
-		    files_check_text(&s->files.texts[i], line, sizeof(line));
-		if (change != FILES_TEXT_SAME && line[0])
-			observe_log(&s->worker.observe, OBSERVE_WARN, "names: %s", line);
-		if (change == FILES_TEXT_UNUSABLE)
-			s->worker.observe.counters->files_unusable++;
-		else if (change == FILES_TEXT_READ && i == FILES_HOSTS)
-			gateway_set_hosts(s->worker.gateway, files_text(&s->files, i));
-		else if (change == FILES_TEXT_READ)
-			gateway_set_resolv_conf(s->worker.gateway, files_text(&s->files, i));
+		counters->files_unusable++;
+	} else if (object < learned) {
+		take_manifest(s, object);
+		counters->manifests_taken++;
+	} else if (object - learned - 1 == FILES_HOSTS) {
+		gateway_set_hosts(s->worker.gateway, files_content(&s->files, object));
+	} else {
+		gateway_set_resolv_conf(s->worker.gateway, files_content(&s->files, object));
 	}
 }
 
@@ -167,10 +159,9 @@ static bool reads_files(const struct single *s)
 static void check_files(void *context)
 {
 	struct single *s = context;
-	files_check(&s->files, report_manifest, s);
-	check_texts(s);
+	files_check(&s->files, report, s);
 	password_single_check(&s->passwords);
-	net_timer_set(&s->files_timer, net_now(s->worker.loop) + FILES_CHECK_USEC);
+	net_timer_set(&s->files_timer, net_now(s->worker.loop) + HELPER_CHECK_USEC);
 }
 
 static enum gateway_handover save_page(void *context, struct slice page, bool may_wait)
@@ -196,10 +187,9 @@ static void open_files(struct single *s)
 	const struct conf *conf = s->start->conf;
 	char error[512];
 	const char *mistake = NULL;
-	files_open(&s->files, conf, report_manifest, s);
+	files_open(&s->files, conf, report, s);
 	for (size_t i = 0; i < s->files.manifest_count; i++)
 		take_manifest(s, i);
-	check_texts(s);
 	password_single_open(
 	    &s->passwords, conf, s->worker.gateway, &s->worker.observe, s->worker.loop);
 	if (!conf->server.learned_file)
@@ -275,7 +265,7 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 	return is_up;
 }
 
-int single_run(struct start *start)
+enum process_status single_run(struct start *start)
 {
 	struct single s = {.start = start};
 	title_set(&start->title, "pushgate: single (%s)", start->conf_path);

@@ -4,6 +4,7 @@
 #define PUSHGATE_PROCESS_START_H
 
 #include "proxy/process/files.h"
+#include "proxy/process/process.h"
 #include "proxy/process/status.h"
 #include "proxy/process/title.h"
 #include "proxy/process/worker.h"
@@ -40,8 +41,7 @@ void start_announce(const struct start *s, struct observe *o);
  */
 void start_give_up_status(struct start *s);
 
-/* Both return the exit status. */
-int master_run(struct start *s);
-int single_run(struct start *s);
+enum process_status master_run(struct start *s);
+enum process_status single_run(struct start *s);
 
 #endif

@@ -106,7 +106,8 @@ static void examine_rule(
 			start_needs_report(n, NEED_WARNING, (struct conf_place){r->file, r->line},
 			    "the user %.*s is not in %s; correct the name, or add the user "
 			    "(htpasswd -B %s %.*s)",
-			    SLICE_ARG(r->users[i]), f->path, f->path, SLICE_ARG(r->users[i]));
+			    SLICE_ARG(r->users[i]), f->file.path, f->file.path,
+			    SLICE_ARG(r->users[i]));
 }
 
 static bool is_in_a_file(const struct passwords *p, struct slice name)

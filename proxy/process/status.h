@@ -10,20 +10,20 @@
 #include "proxy/observe/observe.h"
 #include <sys/types.h>
 
-/* One worker, or a helper, in the text. */
-struct status_worker {
-	pid_t pid; /* 0 = down */
+/* A worker or a helper in the text. */
+struct status_process {
+	const char *name; /* NULL: a worker */
+	const char *note; /* its name in the notes for a reader; NULL: they leave it out */
+	pid_t pid;        /* 0 = down */
 	uint32_t starts;
 	usec up;
 };
 
 struct status {
 	usec up;
-	const struct observe_counters *slots; /* the workers', then the master's */
-	const struct status_worker *workers;
-	uint32_t worker_count;
-	const struct status_worker *files;     /* NULL: this configuration needs no files process */
-	const struct status_worker *passwords; /* the same for the password process */
+	const struct observe_counters *slots;   /* the workers', then the master's */
+	const struct status_process *processes; /* the workers, then the helpers */
+	uint32_t process_count, worker_count;
 	const struct health_table *health_table; /* NULL: no server is checked or may be ejected */
 	/* Names the rules whose counters are printed, and where push is off; NULL: neither. */
 	const struct conf *conf;

@@ -15,7 +15,7 @@
 #define LABELS(...) ((const struct observe_label[]){__VA_ARGS__, {0}})
 #define NO_LABELS ((const struct observe_label[]){{0}})
 
-static void print_process(const struct status_worker *w, FILE *out)
+static void print_process(const struct status_process *w, FILE *out)
 {
 	if (w->pid)
 		fprintf(out, "process %d, up %llu s", (int)w->pid,
@@ -75,39 +75,20 @@ static void print_push_off_notes(const struct status *s, FILE *out)
 
 /* ---- about the processes ---- */
 
-/* The i-th process as the text names it; false after the last one. */
-static bool process_at(
-    const struct status *s, uint32_t i, char name[32], const struct status_worker **process)
-{
-	const struct status_worker *helpers[] = {s->files, s->passwords};
-	static const char *const names[] = {"files", "passwords"};
-	uint32_t left = i - s->worker_count;
-	if (i < s->worker_count) {
-		*process = &s->workers[i];
-		snprintf(name, 32, "worker %u", i);
-		return true;
-	}
-	for (size_t k = 0; k < 2; k++)
-		if (helpers[k] && left-- == 0) {
-			*process = helpers[k];
-			snprintf(name, 32, "%s", names[k]);
-			return true;
-		}
-	return false;
-}
-
 static void print_processes(const struct status *s, enum observe_family_id id, FILE *out)
 {
 	struct observe_family f = {.out = out, .id = id};
-	const struct status_worker *process;
-	char name[32];
-	for (uint32_t i = 0; process_at(s, i, name, &process); i++) {
-		usec up = process->pid ? process->up : 0;
-		uint64_t value = id == OBSERVE_FAMILY_PROCESS_UP       ? process->pid != 0
-				 : id == OBSERVE_FAMILY_PROCESS_PID    ? (uint64_t)process->pid
-				 : id == OBSERVE_FAMILY_PROCESS_STARTS ? process->starts
+	for (uint32_t i = 0; i < s->process_count; i++) {
+		const struct status_process *p = &s->processes[i];
+		char name[32];
+		usec up = p->pid ? p->up : 0;
+		uint64_t value = id == OBSERVE_FAMILY_PROCESS_UP       ? p->pid != 0
+				 : id == OBSERVE_FAMILY_PROCESS_PID    ? (uint64_t)p->pid
+				 : id == OBSERVE_FAMILY_PROCESS_STARTS ? p->starts
 								       : up / USEC_PER_SEC;
-		observe_sample(&f, LABELS({"process", name}), "%llu", (unsigned long long)value);
+		snprintf(name, sizeof(name), "worker %u", i);
+		observe_sample(&f, LABELS({"process", p->name ? p->name : name}), "%llu",
+		    (unsigned long long)value);
 	}
 }
 
@@ -200,13 +181,14 @@ void status_print(const struct status *s, FILE *out)
 	fprintf(out, "# pushgate %s, process %d, up %llu s, %u worker%s\n", PUSHGATE_VERSION,
 	    (int)getpid(), (unsigned long long)(s->up / USEC_PER_SEC), s->worker_count,
 	    s->worker_count == 1 ? "" : "s");
-	for (uint32_t i = 0; i < s->worker_count; i++) {
-		fprintf(out, "# worker %u: ", i);
-		print_process(&s->workers[i], out);
-	}
-	if (s->files) {
-		fprintf(out, "# files process: ");
-		print_process(s->files, out);
+	for (uint32_t i = 0; i < s->process_count; i++) {
+		const struct status_process *p = &s->processes[i];
+		if (!p->name)
+			fprintf(out, "# worker %u: ", i);
+		else if (p->note)
+			fprintf(out, "# %s: ", p->note);
+		if (!p->name || p->note)
+			print_process(p, out);
 	}
 	if (s->conf)
 		print_push_off_notes(s, out);

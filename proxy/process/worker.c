@@ -59,46 +59,21 @@ static bool needs_demo(const struct conf *conf)
 	return false;
 }
 
-static void refuse_content(struct worker *w, const char *what)
-{
-	w->observe.counters->files_refused++;
-	observe_log(&w->observe, OBSERVE_ERROR,
-	    "the files process left a malformed %s; this worker starts without it", what);
-}
-
-static void take_manifest(struct worker *w, size_t at, int fd)
-{
-	size_t length;
-	void *bytes = sealed_map(fd, OFFER_MANIFEST_FLAT_BYTES, &length);
-	struct offer_manifest *m =
-	    bytes ? offer_manifest_of_flat(bytes, length, sealed_unmap) : NULL;
-	if (m)
-		gateway_set_manifest(w->gateway, at, m);
-	else
-		refuse_content(w, "manifest");
-}
-
-static void take_learned(struct worker *w, int fd)
-{
-	size_t length;
-	void *bytes = sealed_map(fd, FILES_LEARNED_BYTES, &length);
-	if (!bytes || gateway_load_learned(w->gateway, slice_of(bytes, length)))
-		refuse_content(w, "learned table");
-	if (bytes)
-		sealed_unmap(bytes, length);
-}
-
 void worker_take_contents(struct worker *w)
 {
 	struct files_contents *c = w->env.contents;
-	size_t learned = c->count - 1 - files_texts_configured(w->env.conf);
-	for (size_t i = 0; i < c->count; i++)
-		if (c->fds[i] >= 0 && i < learned)
-			take_manifest(w, i, c->fds[i]);
-		else if (c->fds[i] >= 0 && i == learned)
-			take_learned(w, c->fds[i]);
-		else if (c->fds[i] >= 0 && !files_take_text(w->gateway, i - learned - 1, c->fds[i]))
-			refuse_content(w, "text");
+	size_t texts = files_texts_configured(w->env.conf);
+	for (size_t i = 0; i < c->count; i++) {
+		const char *malformed = c->fds[i] < 0 ? NULL
+						      : files_take(w->gateway, c->count - 1 - texts,
+							    texts, i, c->fds[i]);
+		if (!malformed)
+			continue;
+		w->observe.counters->files_refused++;
+		observe_log(&w->observe, OBSERVE_ERROR,
+		    "the files process left a malformed %s; this worker starts without it",
+		    malformed);
+	}
 	files_contents_fini(c);
 }
 

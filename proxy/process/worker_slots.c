@@ -15,20 +15,20 @@ void master_slots_init(struct master *m)
 {
 	m->slots = memory_zalloc(m->start->workers * sizeof(*m->slots));
 	for (uint32_t i = 0; i < m->start->workers; i++)
-		control_init(&m->slots[i].control);
+		child_init(&m->slots[i].child);
 }
 
 void master_slots_fini(struct master *m)
 {
 	for (uint32_t i = 0; i < m->start->workers; i++)
-		control_close(&m->slots[i].control);
+		control_close(&m->slots[i].child.control);
 	free(m->slots);
 }
 
 bool master_tell_worker(
     const struct master *m, uint32_t index, const struct message *message, int fd)
 {
-	int socket = m->slots[index].control.socket;
+	int socket = m->slots[index].child.control.socket;
 	return socket >= 0 && message_send(socket, message, fd);
 }
 
@@ -38,7 +38,7 @@ bool master_tell_worker(
 static bool ask_to_adopt(const struct master *m, uint32_t candidate, uint32_t dead)
 {
 	const struct message message = {.kind = MESSAGE_ADOPT, .worker = dead};
-	return m->slots[candidate].control.is_ready &&
+	return m->slots[candidate].child.control.is_ready &&
 	       master_tell_worker(m, candidate, &message, -1);
 }
 
@@ -52,7 +52,7 @@ void master_find_adopters(struct master *m)
 	uint32_t count = m->start->workers;
 	for (uint32_t i = 0; i < count; i++) {
 		struct worker_slot *slot = &m->slots[i];
-		if (slot->pid || slot->is_adopted)
+		if (slot->child.pid || slot->is_adopted)
 			continue;
 		for (uint32_t step = 1; step < count && !slot->is_adopted; step++) {
 			uint32_t candidate = (i + step) % count;
@@ -86,12 +86,13 @@ static void clear_gauges(struct observe_counters *c)
 void master_worker_died(struct master *m, uint32_t index, int status)
 {
 	struct worker_slot *slot = &m->slots[index];
-	bool was_ready = slot->control.is_ready;
-	pid_t pid = slot->pid;
+	bool was_ready = slot->child.control.is_ready;
+	pid_t pid = slot->child.pid;
 	char how[128];
-	control_close(&slot->control);
-	slot->pid = 0;
-	slot->has_files = slot->has_passwords = false;
+	child_describe_end(status, how);
+	control_close(&slot->child.control);
+	slot->child.pid = 0;
+	memset(slot->is_linked, 0, sizeof(slot->is_linked));
 	clear_gauges(&m->start->slots[index]);
 	if (m->start->health_table)
 		health_table_forget(m->start->health_table, index);
@@ -99,7 +100,7 @@ void master_worker_died(struct master *m, uint32_t index, int status)
 	if (m->phase != MASTER_RUNNING) {
 		if (status != 0)
 			observe_log(&m->observe, OBSERVE_WARN, "worker %u (process %d) %s", index,
-			    (int)pid, master_describe_end(status, how, sizeof(how)));
+			    (int)pid, how);
 		return;
 	}
 	if (!m->was_ready && !was_ready && WIFEXITED(status) &&
@@ -112,11 +113,9 @@ void master_worker_died(struct master *m, uint32_t index, int status)
 		master_force(m);
 		return;
 	}
-	usec wait = backoff_after_death(&slot->backoff, m->now - slot->started);
-	slot->start_at = m->now + wait;
+	usec wait = child_died(&slot->child, m->now);
 	observe_log(&m->observe, OBSERVE_ERROR,
-	    "worker %u (process %d) %s; it is started again in %llu ms", index, (int)pid,
-	    master_describe_end(status, how, sizeof(how)),
+	    "worker %u (process %d) %s; it is started again in %llu ms", index, (int)pid, how,
 	    (unsigned long long)(wait / USEC_PER_MSEC));
 	if (wait > 0)
 		master_find_adopters(m);
@@ -126,15 +125,15 @@ void master_worker_died(struct master *m, uint32_t index, int status)
 
 static void worker_is_ready(struct master *m, uint32_t index)
 {
-	const struct worker_slot *slot = &m->slots[index];
+	const struct child *c = &m->slots[index].child;
 	/* It may have missed traces that are on. */
 	master_send_traces(m, index);
 	if (!m->was_ready) {
 		observe_log(&m->observe, OBSERVE_INFO, "ready");
 		notify_ready(m->start->notify_fd);
-	} else if (slot->starts > 1) {
+	} else if (c->starts > 1) {
 		observe_log(&m->observe, OBSERVE_INFO, "worker %u (process %d) is up again", index,
-		    (int)slot->pid);
+		    (int)c->pid);
 	}
 	m->was_ready = true;
 	master_find_adopters(m);
@@ -144,7 +143,8 @@ void master_read_worker(struct master *m, uint32_t index)
 {
 	uint32_t object;
 	int fd;
-	while (control_hear(&m->slots[index].control, NULL, m->now, &object, &fd) == CONTROL_READY)
+	while (control_hear(&m->slots[index].child.control, NULL, m->now, &object, &fd) ==
+	       CONTROL_READY)
 		worker_is_ready(m, index);
 }
 
@@ -152,10 +152,10 @@ usec master_enforce_workers(struct master *m)
 {
 	usec next = USEC_NEVER;
 	for (uint32_t i = 0; i < m->start->workers; i++) {
-		struct worker_slot *slot = &m->slots[i];
+		struct child *c = &m->slots[i].child;
 		char name[32];
 		snprintf(name, sizeof(name), "worker %u", i);
-		usec due = control_enforce(&slot->control, slot->pid, name, &m->observe, m->now);
+		usec due = control_enforce(&c->control, c->pid, name, &m->observe, m->now);
 		if (due < next)
 			next = due;
 	}

@@ -8,6 +8,7 @@
 #include "proxy/base/memory.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/files.h"
+#include "proxy/process/helper.h"
 #include "proxy/process/child_message.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -81,7 +82,7 @@ static bool hear(struct bench *b, bool until_ready)
 static void connect_worker(struct bench *b, uint32_t worker)
 {
 	int pair[2];
-	const struct message m = {.kind = MESSAGE_FILES, .worker = worker};
+	const struct message m = {.kind = MESSAGE_LINK, .helper = HELPER_FILES, .worker = worker};
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	assert_true(message_send(b->control, &m, pair[1]));
 	close(pair[1]);
@@ -99,10 +100,12 @@ static void start(struct bench *b, bool is_first)
 	b->process = fork();
 	if (b->process == 0) {
 		static const struct identity stays = {.name = NULL};
-		const struct log log = {.path = "-", .file = said[1], .reads = -1, .writes = -1};
-		const struct files_env env = {.conf = b->conf,
+		struct logs logs = logs_none;
+		logs.error.path = "-";
+		logs.error.file = said[1];
+		const struct helper_env env = {.conf = b->conf,
 		    .identity = &stays,
-		    .error_log = &log,
+		    .logs = &logs,
 		    .contents = &b->contents,
 		    .workers = WORKERS,
 		    .control = control[1],
@@ -174,7 +177,7 @@ static void assert_given(struct bench *b, uint32_t worker, const char *target)
 	struct pollfd wait = {.fd = b->links[worker], .events = POLLIN};
 	int fd;
 	assert_int_equal(poll(&wait, 1, 20000), 1);
-	assert_int_equal(files_receive(b->links[worker], &m, NULL, 0, &fd), sizeof(m));
+	assert_int_equal(message_receive_bytes(b->links[worker], &m, sizeof(m), &fd), sizeof(m));
 	assert_int_equal(m.kind, FILES_CONTENT);
 	assert_int_equal(m.object, MANIFEST);
 	assert_first(fd, target);
@@ -188,7 +191,7 @@ static void assert_cut_off(struct bench *b, uint32_t worker)
 	struct pollfd wait = {.fd = b->links[worker], .events = POLLIN};
 	int fd;
 	assert_int_equal(poll(&wait, 1, 20000), 1);
-	ssize_t n = files_receive(b->links[worker], &m, NULL, 0, &fd);
+	ssize_t n = message_receive_bytes(b->links[worker], &m, sizeof(m), &fd);
 	assert_true(n == 0 || (n < 0 && errno == ECONNRESET)); /* reset: it had not read all */
 }
 
@@ -449,7 +452,7 @@ static void descriptors_that_a_message_should_not_have_are_closed(void **state)
 	int before = lowest_free_descriptor();
 	for (unsigned count = 2; count <= 4; count++) {
 		send_descriptors(pair[1], &content, sizeof(content), count);
-		assert_int_equal(files_receive(pair[0], &m, NULL, 0, &fd), -1);
+		assert_int_equal(message_receive_bytes(pair[0], &m, sizeof(m), &fd), -1);
 		assert_int_equal(errno, EPROTO);
 		assert_int_equal(fd, -1);
 		assert_int_equal(lowest_free_descriptor(), before);
@@ -459,7 +462,7 @@ static void descriptors_that_a_message_should_not_have_are_closed(void **state)
 		assert_int_equal(lowest_free_descriptor(), before);
 	}
 	send_descriptors(pair[1], "", 0, 1);
-	assert_int_equal(files_receive(pair[0], &m, NULL, 0, &fd), -1);
+	assert_int_equal(message_receive_bytes(pair[0], &m, sizeof(m), &fd), -1);
 	assert_int_equal(lowest_free_descriptor(), before);
 	send_descriptors(pair[1], "", 0, 1);
 	assert_int_equal(message_receive(pair[0], &o, &fd), 0);
@@ -479,10 +482,10 @@ static void worker_refuses_what_is_no_manifest_and_goes_on(void **state)
 	files_link_init(&link);
 	link.gateway = w->gateway;
 	link.observe = &w->observe;
-	link.loop = w->loop;
+	link.link.loop = w->loop;
 	link.manifest_count = 0; /* this configuration names none */
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	files_link_open(&link, pair[0]);
+	helper_link_open(&link.link, pair[0]);
 	struct offer_manifest *m =
 	    offer_manifest_parse(SLICE("{\"/a.css\": {\"type\": \"style\"}}"), "m", stderr);
 	int good = sealed_make(offer_manifest_flat(m)), bad = sealed_make(SLICE("nonsense"));
@@ -513,9 +516,9 @@ static void worker_refuses_what_is_no_manifest_and_goes_on(void **state)
 	while (answer == GATEWAY_TAKEN);
 	assert_int_equal(answer, GATEWAY_LATER);
 	close(pair[1]);
-	UNTIL(w, link.socket < 0);
+	UNTIL(w, link.link.socket < 0);
 	assert_int_equal(files_link_save_page(&link, SLICE(""), true), GATEWAY_LOST);
-	files_link_close(&link);
+	helper_link_close(&link.link);
 	gate_world_free(w);
 }
 

@@ -55,7 +55,7 @@ static void assert_text(const char *want)
 static void file_is_read_again_when_it_changes(void **state)
 {
 	(void)state;
-	files = (struct files){.texts[FILES_HOSTS].path = path};
+	files = (struct files){.texts[FILES_HOSTS].file.path = path};
 	write_file("first", 5);
 	assert_check(FILES_TEXT_READ, "");
 	assert_text("first");
@@ -73,7 +73,7 @@ static void file_is_read_again_when_it_changes(void **state)
 static void file_that_is_gone_leaves_what_was_read(void **state)
 {
 	(void)state;
-	files = (struct files){.texts[FILES_HOSTS].path = path};
+	files = (struct files){.texts[FILES_HOSTS].file.path = path};
 	unlink(path);
 	assert_check(FILES_TEXT_UNUSABLE,
 	    " cannot be read: No such file or directory; it counts as empty");
@@ -93,7 +93,7 @@ static void folder_is_no_text(void **state)
 {
 	(void)state;
 	char line[512] = "";
-	files = (struct files){.texts[FILES_HOSTS].path = dir};
+	files = (struct files){.texts[FILES_HOSTS].file.path = dir};
 	assert_int_equal(files_check_text(&files.texts[FILES_HOSTS], line, sizeof(line)),
 	    FILES_TEXT_UNUSABLE);
 	assert_non_null(strstr(line, "Is a directory; it counts as empty"));
@@ -106,7 +106,7 @@ static void what_is_too_long_is_cut_off(void **state)
 	(void)state;
 	size_t size = 3 * (size_t)LIMIT_NAMES_FILE_BYTES;
 	char *text = memset(malloc(size), 'x', size);
-	files = (struct files){.texts[FILES_HOSTS].path = path};
+	files = (struct files){.texts[FILES_HOSTS].file.path = path};
 	write_file(text, size);
 	assert_check(FILES_TEXT_READ, ": what is behind its first 65536 bytes is left out");
 	assert_true(files_text(&files, FILES_HOSTS).len <= LIMIT_NAMES_FILE_BYTES + 1);
@@ -135,9 +135,9 @@ static void texts_are_objects_if_a_server_has_a_name(void **state)
 		assert_int_equal(contents.count, rows[i].is_needed ? 3 : 1);
 		files_contents_fini(&contents);
 		files_resume(&files, conf, NULL);
-		assert_int_equal(files.texts[FILES_HOSTS].path != NULL, rows[i].is_needed);
+		assert_int_equal(files.texts[FILES_HOSTS].file.path != NULL, rows[i].is_needed);
 		assert_int_equal(
-		    files.texts[FILES_RESOLV_CONF].path != NULL, rows[i].reads_resolv_conf);
+		    files.texts[FILES_RESOLV_CONF].file.path != NULL, rows[i].reads_resolv_conf);
 		files_close(&files);
 		conf_free(conf);
 	}
@@ -152,10 +152,10 @@ static void worker_takes_texts_and_refuses_what_is_none(void **state)
 	files_link_init(&link);
 	link.gateway = w->gateway;
 	link.observe = &w->observe;
-	link.loop = w->loop;
+	link.link.loop = w->loop;
 	link.text_count = FILES_TEXTS;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	files_link_open(&link, pair[0]);
+	helper_link_open(&link.link, pair[0]);
 	struct files_message message = {.kind = FILES_CONTENT, .object = 3}; /* there is none */
 	assert_true(files_send(pair[1], &message, SLICE(""), text, false));
 	UNTIL(w, w->counters.files_refused == 1);
@@ -170,8 +170,8 @@ static void worker_takes_texts_and_refuses_what_is_none(void **state)
 	message.object = 9;
 	assert_true(files_send(pair[1], &message, SLICE(""), text, false));
 	UNTIL(w, w->counters.files_refused == 4); /* the two before it were taken */
-	files_link_stop(&link);
-	files_link_close(&link);
+	helper_link_stop(&link.link);
+	helper_link_close(&link.link);
 	close(pair[1]);
 	close(text);
 	close(empty);

@@ -34,8 +34,8 @@ static void begin(struct bench *b, const char *server)
 	b->master.observe = (struct observe){
 	    .counters = &b->counters, .access_fd = -1, .error_fd = b->said[1], .worker = OBSERVE_MASTER};
 	master_helpers_init(&b->master);
-	b->master.logger.pid = 1001;
-	b->master.files.pid = 1002;
+	b->master.helpers[HELPER_LOGGER].pid = 1001;
+	b->master.helpers[HELPER_FILES].pid = 1002;
 }
 
 static void finish(struct bench *b)
@@ -54,7 +54,7 @@ static bool said(const struct bench *b, const char *text)
 	return strstr(lines, text) != NULL;
 }
 
-enum { KILLED = 9, CANNOT_START = FILES_CANNOT_START << 8 }; /* as wait(2) gives them */
+enum { KILLED = 9, CANNOT_START = HELPER_CANNOT_START << 8 }; /* as wait(2) gives them */
 
 static void start_waits_for_the_files_process_but_not_for_ever(void **state)
 {
@@ -97,11 +97,11 @@ static void files_process_that_dies_is_started_again_and_later_each_time(void **
 	struct master *m = &b.master;
 	assert_true(master_helper_died(m, 1002, KILLED));
 	assert_int_equal(m->status, PROCESS_DONE);
-	assert_int_equal(m->files.start_at, m->now);
-	m->files.pid = 1003;
-	m->files.started = m->now;
+	assert_int_equal(m->helpers[HELPER_FILES].start_at, m->now);
+	m->helpers[HELPER_FILES].pid = 1003;
+	m->helpers[HELPER_FILES].started = m->now;
 	assert_true(master_helper_died(m, 1003, KILLED));
-	assert_true(m->files.start_at > m->now);
+	assert_true(m->helpers[HELPER_FILES].start_at > m->now);
 	assert_false(master_helper_died(m, 1004, KILLED)); /* a worker, maybe */
 	finish(&b);
 }
@@ -112,16 +112,16 @@ static void password_process_that_dies_is_started_again_and_later_each_time(void
 	struct bench b;
 	begin(&b, "");
 	struct master *m = &b.master;
-	m->passwords.pid = 1005;
+	m->helpers[HELPER_PASSWORDS].pid = 1005;
 	assert_true(master_helper_died(m, 1005, KILLED));
-	assert_int_equal(m->passwords.start_at, m->now);
+	assert_int_equal(m->helpers[HELPER_PASSWORDS].start_at, m->now);
 	assert_true(said(&b, "the password process was killed by signal 9"));
-	m->passwords.pid = 1006;
-	m->passwords.started = m->now;
+	m->helpers[HELPER_PASSWORDS].pid = 1006;
+	m->helpers[HELPER_PASSWORDS].started = m->now;
 	assert_true(master_helper_died(m, 1006, KILLED));
-	assert_true(m->passwords.start_at > m->now);
+	assert_true(m->helpers[HELPER_PASSWORDS].start_at > m->now);
 	m->phase = MASTER_ENDED;
-	m->passwords.pid = 1007;
+	m->helpers[HELPER_PASSWORDS].pid = 1007;
 	assert_true(master_helper_died(m, 1007, 0));
 	assert_int_equal(m->status, PROCESS_DONE);
 	finish(&b);
@@ -133,14 +133,14 @@ static void password_process_that_cannot_be_confined_is_the_end_of_the_start(voi
 	struct bench b;
 	begin(&b, "");
 	struct master *m = &b.master;
-	m->passwords.pid = 1005;
+	m->helpers[HELPER_PASSWORDS].pid = 1005;
 	assert_true(master_helper_died(m, 1005, CANNOT_START));
 	assert_int_equal(m->status, PROCESS_BAD_CONF);
 	assert_int_equal(m->phase, MASTER_FORCED);
 	m->phase = MASTER_RUNNING;
 	m->status = PROCESS_DONE;
 	m->was_ready = true; /* workers serve: requests that need it wait */
-	m->passwords.pid = 1006;
+	m->helpers[HELPER_PASSWORDS].pid = 1006;
 	assert_true(master_helper_died(m, 1006, CANNOT_START));
 	assert_int_equal(m->phase, MASTER_RUNNING);
 	finish(&b);
@@ -151,10 +151,10 @@ static void configuration_without_such_files_waits_for_nothing(void **state)
 	(void)state;
 	struct bench b;
 	begin(&b, "");
-	b.master.files.pid = 0;
+	b.master.helpers[HELPER_FILES].pid = 0;
 	assert_int_equal(master_run_helpers(&b.master), USEC_NEVER);
 	assert_true(master_may_start_workers(&b.master));
-	assert_int_equal(b.master.files.pid, 0);
+	assert_int_equal(b.master.helpers[HELPER_FILES].pid, 0);
 	finish(&b);
 }
 

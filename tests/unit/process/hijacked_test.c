@@ -6,6 +6,7 @@
  */
 #include "proxy/base/clock.h"
 #include "proxy/process/files.h"
+#include "proxy/process/helper.h"
 #include "proxy/process/passwords.h"
 #include "proxy/process/process.h"
 #include "proxy/process/worker.h"
@@ -93,12 +94,12 @@ int worker_run(const struct worker_config *env, int control, pid_t master)
 	return live(WORKER, control);
 }
 
-int files_run(const struct files_env *env)
+int files_run(const struct helper_env *env)
 {
 	return live(FILES, env->control);
 }
 
-int passwords_run(const struct passwords_env *env)
+int passwords_run(const struct helper_env *env)
 {
 	return live(PASSWORDS, env->control);
 }
@@ -192,14 +193,20 @@ static void sends_adopt(int control)
 	say(control, MESSAGE_ADOPT);
 }
 
+static void send_link(int control, enum helper_id helper)
+{
+	const struct message m = {.kind = MESSAGE_LINK, .helper = helper};
+	(void)!send(control, &m, sizeof(m), MSG_NOSIGNAL);
+}
+
 static void sends_files(int control)
 {
-	say(control, MESSAGE_FILES);
+	send_link(control, HELPER_FILES);
 }
 
 static void sends_passwords(int control)
 {
-	say(control, MESSAGE_PASSWORDS);
+	send_link(control, HELPER_PASSWORDS);
 }
 
 static void sends_content(int control)

@@ -3,7 +3,7 @@
  * The logger in a process of its own and in its sandbox: it copies, takes the files that it is handed, and ends when the
  * writers have gone.
  */
-#include "proxy/process/logs.h"
+#include "proxy/process/helper.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -61,14 +61,16 @@ static void start_logger(struct bench *b)
 	if (b->logger == 0) {
 		logs_close_writers(&b->logs);
 		const struct identity stays = {.name = NULL};
-		const struct logger_env env = {
+		struct conf conf = {.server = b->conf};
+		conf.server.sandbox = CONF_SANDBOX_ON;
+		const struct helper_env env = {
+		    .conf = &conf,
 		    .logs = &b->logs,
 		    .identity = &stays,
 		    .counters = b->counters,
-		    .sandbox = CONF_SANDBOX_ON,
 		    .master = master,
 		};
-		_exit(logger_run(&env) ? 0 : 1);
+		_exit(logger_run(&env));
 	}
 	logs_close_readers(&b->logs);
 }

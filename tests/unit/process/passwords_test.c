@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The password process from outside: its files, what it answers, and which workers it does not listen to. */
 #include "proxy/process/files.h"
+#include "proxy/process/helper.h"
 #include "proxy/process/child_message.h"
 #include "proxy/process/passwords.h"
 #include <poll.h>
@@ -137,14 +138,14 @@ static void start(struct bench *b)
 	int pair[2];
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	const struct identity identity = {0};
-	const struct logs logs = logs_none;
+	struct logs logs = logs_none;
 	pid_t parent = getpid();
 	b->pid = fork();
 	if (b->pid == 0) {
 		close(pair[0]);
-		const struct passwords_env env = {.conf = b->conf,
+		const struct helper_env env = {.conf = b->conf,
 		    .identity = &identity,
-		    .error_log = &logs.error,
+		    .logs = &logs,
 		    .workers = 2,
 		    .control = pair[1],
 		    .master = parent};
@@ -163,7 +164,7 @@ static bool comes(int fd)
 static void connect_worker(struct bench *b, uint32_t worker)
 {
 	int pair[2];
-	const struct message m = {.kind = MESSAGE_PASSWORDS, .worker = worker};
+	const struct message m = {.kind = MESSAGE_LINK, .helper = HELPER_PASSWORDS, .worker = worker};
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	assert_true(message_send(b->control, &m, pair[1]));
 	close(pair[1]);

@@ -156,13 +156,14 @@ static void status_answers_with_the_sum_of_all_slots(void **state)
 	struct bench *b = *state;
 	static struct observe_counters slots[3];
 	static char text[65536];
-	const struct status_worker workers[] = {{42, 1, 3 * USEC_PER_SEC}, {0, 5, 0}};
-	const struct status_worker files = {43, 2, USEC_PER_SEC};
+	const struct status_process about[] = {{.pid = 42, .starts = 1, .up = 3 * USEC_PER_SEC},
+	    {.starts = 5},
+	    {.name = "files", .note = "files process", .pid = 43, .starts = 2, .up = USEC_PER_SEC}};
 	const struct status s = {.up = 9 * USEC_PER_SEC,
 	    .slots = slots,
-	    .workers = workers,
-	    .worker_count = 2,
-	    .files = &files};
+	    .processes = about,
+	    .process_count = 3,
+	    .worker_count = 2};
 	slots[0].requests = 5;
 	slots[1].requests = 7;
 	slots[2].error_lines_dropped = 2; /* the master's own */

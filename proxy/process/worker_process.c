@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A worker in a process of its own: drops to its user, obeys the master, and ends when the master
+ * does.
+ */
+#include "proxy/offer/offer.h"
+#include "proxy/process/child.h"
+#include "proxy/process/passwords.h"
+#include "proxy/process/worker.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct worker_process {
+	struct worker worker;
+	struct files_link files;
+	struct passwords_link passwords;
+	struct helper_link *links[HELPERS]; /* of these; NULL: it has none to this helper */
+	int control;
+};
+
+static void drain(struct worker_process *c)
+{
+	const struct worker_config *env = &c->worker.env;
+	title_set(env->title, "pushgate: worker %u, draining", env->index);
+	worker_drain(&c->worker);
+}
+
+/* Closes fd, the descriptor that came with the message. */
+static void obey(struct worker_process *c, const struct message *m, int fd)
+{
+	switch (m->kind) {
+	case MESSAGE_DRAIN:
+		drain(c);
+		break;
+	case MESSAGE_QUIT:
+		worker_quit(&c->worker);
+		break;
+	case MESSAGE_ADOPT:
+		worker_listen(&c->worker, m->worker);
+		break;
+	case MESSAGE_TRACE:
+		if (fd >= 0 && worker_trace(&c->worker, &m->from, m->until, fd))
+			return;
+		break;
+	case MESSAGE_LINK:
+		if (fd < 0 || m->helper >= HELPERS || !c->links[m->helper])
+			break;
+		helper_link_open(c->links[m->helper], fd);
+		return;
+	case MESSAGE_READY:
+	case MESSAGE_CONTENT:
+		break;
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+static void on_control(void *context)
+{
+	struct worker_process *c = context;
+	for (;;) {
+		struct message m;
+		int fd;
+		ssize_t n = message_receive(c->control, &m, &fd);
+		if (n == (ssize_t)sizeof(m)) {
+			obey(c, &m, fd);
+			continue;
+		}
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		/*
+		 * The master has died. Nothing else could tell this worker to stop, so it stops
+		 * now.
+		 */
+		worker_quit(&c->worker);
+		return;
+	}
+}
+
+static void on_term(void *context)
+{
+	struct worker_process *c = context;
+	drain(c);
+}
+
+/* The C library and the crash dump write to standard error: send that to the error log. */
+static void move_stderr(const struct worker_config *env)
+{
+	const struct log *l = &env->logs->error;
+	if (l->path && strcmp(l->path, "-") != 0)
+		dup2(log_target(l), STDERR_FILENO);
+}
+
+static void serve(struct worker_process *c)
+{
+	worker_take_contents(&c->worker);
+	worker_listen(&c->worker, c->worker.env.index);
+	const struct message ready = {.kind = MESSAGE_READY, .worker = c->worker.env.index};
+	(void)!send(c->control, &ready, sizeof(ready), MSG_NOSIGNAL);
+	net_run(c->worker.loop);
+}
+
+/* The process runs as its user already. */
+static int confine_and_serve(struct worker_process *c, pid_t master)
+{
+	char error[512];
+	child_die_with(master, SIGKILL);
+	struct net_signal *term = net_signal_new(c->worker.loop, SIGTERM, on_term, c);
+	struct net_watch *watch = net_watch_new(c->worker.loop, c->control, on_control, c);
+	move_stderr(&c->worker.env);
+	bool is_confined = worker_confine(&c->worker, 0, error, sizeof(error));
+	if (is_confined)
+		serve(c);
+	else
+		observe_log(&c->worker.observe, OBSERVE_ERROR, "%s", error);
+	net_watch_free(watch);
+	net_signal_free(term);
+	return is_confined ? WORKER_DONE : WORKER_CANNOT_START;
+}
+
+/* The configuration of this worker, whose learned table goes to the files process if it is worker 0. Passwords are asked
+ * of their process. */
+static struct worker_config config_of(struct worker_process *c, const struct worker_config *env)
+{
+	struct worker_config own = *env;
+	if (env->index == 0 && env->conf->server.learned_file) {
+		own.save_page = files_link_save_page;
+		own.save_context = &c->files;
+	}
+	if (passwords_are_needed(env->conf)) {
+		own.ask_password = passwords_link_ask;
+		own.ask_context = &c->passwords;
+	}
+	return own;
+}
+
+/* The link needs the gateway, whose table it carries: it is known to the gateway first. */
+static bool init(
+    struct worker_process *c, const struct worker_config *env, char *error, size_t error_size)
+{
+	files_link_init(&c->files);
+	passwords_link_init(&c->passwords);
+	c->links[HELPER_FILES] = &c->files.link;
+	c->links[HELPER_PASSWORDS] = &c->passwords.link;
+	const struct worker_config own = config_of(c, env);
+	if (!worker_init(&c->worker, &own, error, error_size))
+		return false;
+	for (size_t i = 0; i < HELPERS; i++)
+		if (c->links[i])
+			c->links[i]->loop = c->worker.loop;
+	c->files.gateway = c->passwords.gateway = c->worker.gateway;
+	c->files.observe = c->passwords.observe = &c->worker.observe;
+	c->files.manifest_count = manifests_configured(env->conf);
+	c->files.text_count = files_texts_configured(env->conf);
+	c->files.awaits_learned = env->is_behind;
+	return worker_drop(&c->worker, error, error_size);
+}
+
+int worker_run(const struct worker_config *env, int control, pid_t master)
+{
+	struct worker_process c = {.control = control};
+	char error[512], name[16];
+	snprintf(name, sizeof(name), "pushgate-w%u", env->index % 100000u);
+	prctl(PR_SET_NAME, name);
+	child_set_signals(SIGTERM, false);
+	int status = WORKER_CANNOT_START;
+	if (init(&c, env, error, sizeof(error)))
+		status = confine_and_serve(&c, master);
+	else
+		child_report_failure(&c.worker.observe, &env->logs->error, error);
+	helper_link_stop(&c.files.link);
+	helper_link_stop(&c.passwords.link);
+	worker_fini(&c.worker);
+	helper_link_close(&c.files.link);
+	helper_link_close(&c.passwords.link);
+	return status;
+}
