@@ -26,4 +26,9 @@ static inline usec clock_after(usec now, usec span)
 	return span == 0 || span >= USEC_NEVER - now ? USEC_NEVER : now + span;
 }
 
+static inline usec clock_earlier(usec a, usec b)
+{
+	return a < b ? a : b;
+}
+
 #endif

@@ -31,68 +31,30 @@ bool observe_learned_read(const struct observe_learned *l, char text[OBSERVE_LEA
 
 /* ---- sums ---- */
 
-static void add_rule(struct observe_rule *a, const struct observe_rule *b)
-{
-	for (size_t event = 0; event < POLICY_EVENT_COUNT; event++)
-		a->events[event] += b->events[event];
-	a->used_bytes += b->used_bytes;
-	a->wasted_bytes += b->wasted_bytes;
-	a->reset_usec += b->reset_usec;
-}
-
 void observe_counters_add(struct observe_counters *a, const struct observe_counters *b)
 {
-#define ADD(name, text) a->name += b->name;
-	OBSERVE_COUNTERS(ADD)
-	OBSERVE_GAUGES(ADD)
-#undef ADD
-	for (size_t source = 0; source < POLICY_SOURCE_COUNT; source++)
-		for (size_t action = 0; action < POLICY_ACTION_COUNT; action++)
-			for (size_t reason = 0; reason < POLICY_REASON_COUNT; reason++)
-				a->push[source][action][reason] += b->push[source][action][reason];
-	for (size_t i = 0; i <= OBSERVE_RULES; i++)
-		add_rule(&a->rules[i], &b->rules[i]);
-	for (size_t i = 0; i < OBSERVE_FAULTS; i++) {
-		a->faults[OBSERVE_CLIENT][i] += b->faults[OBSERVE_CLIENT][i];
-		a->faults[OBSERVE_ORIGIN][i] += b->faults[OBSERVE_ORIGIN][i];
-	}
-	for (size_t i = 0; i < OBSERVE_CAUSES; i++)
-		a->causes[i] += b->causes[i];
-	for (size_t i = 0; i < OBSERVE_MISSES; i++)
-		a->misses[i] += b->misses[i];
-	for (size_t i = 0; i < OBSERVE_DENIALS; i++)
-		a->denials[i] += b->denials[i];
-	for (size_t i = 0; i < OBSERVE_PLACES; i++) {
-		a->route_limited[i][0] += b->route_limited[i][0];
-		a->route_limited[i][1] += b->route_limited[i][1];
+	uint64_t *sums = (uint64_t *)a;
+	const uint64_t *more = (const uint64_t *)b;
+	for (size_t i = 0; i < offsetof(struct observe_counters, push_off_until) / sizeof(*sums);
+	     i++)
+		sums[i] += more[i];
+	for (size_t i = 0; i < OBSERVE_PLACES; i++)
 		if (a->push_off_until[i] < b->push_off_until[i])
 			a->push_off_until[i] = b->push_off_until[i];
-		a->push_off_connections_open[i] += b->push_off_connections_open[i];
-	}
 }
 
 const char *observe_outcome_name(enum observe_outcome o)
 {
-	switch (o) {
-	case OBSERVE_COMPLETE:
-		return "complete";
-	case OBSERVE_CLIENT_RESET:
-		return "client-reset";
-	case OBSERVE_CLIENT_LOST:
-		return "client-lost";
-	case OBSERVE_ORIGIN_RESET:
-		return "origin-reset";
-	case OBSERVE_ORIGIN_LOST:
-		return "origin-lost";
-	case OBSERVE_TIMEOUT:
-		return "timeout";
-	case OBSERVE_MALFORMED:
-		return "malformed";
-	case OBSERVE_REFUSED:
-		return "refused";
-	case OBSERVE_OUTCOME_COUNT:
-		break;
-	}
+	static const char *const names[OBSERVE_OUTCOME_COUNT] = {
+	    [OBSERVE_COMPLETE] = "complete",
+	    [OBSERVE_CLIENT_RESET] = "client-reset",
+	    [OBSERVE_CLIENT_LOST] = "client-lost",
+	    [OBSERVE_ORIGIN_RESET] = "origin-reset",
+	    [OBSERVE_ORIGIN_LOST] = "origin-lost",
+	    [OBSERVE_TIMEOUT] = "timeout",
+	    [OBSERVE_MALFORMED] = "malformed",
+	    [OBSERVE_REFUSED] = "refused",
+	};
 	ensure(o < OBSERVE_OUTCOME_COUNT);
-	return "";
+	return names[o];
 }

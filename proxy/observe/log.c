@@ -24,6 +24,14 @@ static const char *const level_marks[] = {
     [OBSERVE_ERROR] = "<3>",
 };
 
+/* The processes that are no workers, from OBSERVE_MASTER down. */
+static const char *const others[] = {
+    [OBSERVE_MASTER - OBSERVE_MASTER] = "[master] ",
+    [OBSERVE_MASTER - OBSERVE_FILES] = "[files] ",
+    [OBSERVE_MASTER - OBSERVE_LOGGER] = "[logger] ",
+    [OBSERVE_MASTER - OBSERVE_PASSWORDS] = "[passwords] ",
+};
+
 static void put_prefix(struct line *l, struct observe *o, enum observe_level level, bool is_journal)
 {
 	if (is_journal) {
@@ -34,14 +42,9 @@ static void put_prefix(struct line *l, struct observe *o, enum observe_level lev
 		line_text(l, slice_of_string(level_names[level]));
 		LINE_LITERAL(l, " ");
 	}
-	if (o->worker == OBSERVE_MASTER) {
-		LINE_LITERAL(l, "[master] ");
-	} else if (o->worker == OBSERVE_FILES) {
-		LINE_LITERAL(l, "[files] ");
-	} else if (o->worker == OBSERVE_LOGGER) {
-		LINE_LITERAL(l, "[logger] ");
-	} else if (o->worker == OBSERVE_PASSWORDS) {
-		LINE_LITERAL(l, "[passwords] ");
+	uint32_t other = OBSERVE_MASTER - o->worker;
+	if (other < sizeof(others) / sizeof(others[0])) {
+		line_text(l, slice_of_string(others[other]));
 	} else {
 		LINE_LITERAL(l, "[w");
 		line_number(l, o->worker);

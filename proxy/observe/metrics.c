@@ -95,87 +95,70 @@ void observe_counters_print(const struct observe_counters *c, FILE *out)
 	print_pushes(c, out);
 }
 
-/* Of rules without counters of their own. No section has this name, so that no sample comes twice. */
-static const char other_rules[] = "(other)";
+/* ---- rules ---- */
+
+static void print_events(
+    struct observe_family *f, const char *name, const struct observe_rule *rule)
+{
+	for (enum policy_event event = 0; event < POLICY_EVENT_COUNT; event++)
+		sample_count(f, LABELS({"rule", name}, {"event", policy_event_name(event)}),
+		    rule->events[event]);
+}
+
+static void print_bytes(struct observe_family *f, const char *name, const struct observe_rule *rule)
+{
+	sample_count(f, LABELS({"rule", name}, {"outcome", "used"}), rule->used_bytes);
+	sample_count(f, LABELS({"rule", name}, {"outcome", "wasted"}), rule->wasted_bytes);
+}
+
+static void print_resets(
+    struct observe_family *f, const char *name, const struct observe_rule *rule)
+{
+	if (rule->reset_usec > 0)
+		observe_sample(f, LABELS({"rule", name}), "%llu.%06llu",
+		    (unsigned long long)(rule->reset_usec / USEC_PER_SEC),
+		    (unsigned long long)(rule->reset_usec % USEC_PER_SEC));
+}
+
+static void print_ratio(struct observe_family *f, const char *name, const struct observe_rule *rule)
+{
+	struct policy_tally tally = {0};
+	uint64_t ended = 0;
+	for (enum policy_event event = 0; event < POLICY_EVENT_COUNT; event++) {
+		tally.events[event] = rule->events[event];
+		if (event >= POLICY_EVENT_USED)
+			ended += rule->events[event];
+	}
+	if (ended > 0)
+		observe_sample(
+		    f, LABELS({"rule", name}), "%.4f", policy_feedback_used_rate(&tally) / 10000.0);
+}
 
 /* A family has all rules in it: the rules are gone through once for each family. */
-struct rules {
-	const struct observe_counters *counters;
-	const struct policy_rules *named;
+static const struct {
+	enum observe_family_id id;
+	void (*print)(struct observe_family *f, const char *name, const struct observe_rule *rule);
+} rule_families[] = {
+    {OBSERVE_FAMILY_RULE, print_events},
+    {OBSERVE_FAMILY_RULE_BYTES, print_bytes},
+    {OBSERVE_FAMILY_RULE_RESET, print_resets},
+    {OBSERVE_FAMILY_RULE_USED, print_ratio},
 };
-
-static const struct observe_rule *rule_at(const struct rules *r, size_t i, const char **name)
-{
-	size_t named = r->named->count < OBSERVE_RULES ? r->named->count : OBSERVE_RULES;
-	if (i > named)
-		return NULL;
-	*name = i < named ? r->named->rules[i].name : other_rules;
-	return &r->counters->rules[i < named ? i : OBSERVE_RULES];
-}
-
-static void print_events(const struct rules *r, FILE *out)
-{
-	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_RULE};
-	const struct observe_rule *rule;
-	const char *name;
-	for (size_t i = 0; (rule = rule_at(r, i, &name)); i++)
-		for (enum policy_event event = 0; event < POLICY_EVENT_COUNT; event++)
-			sample_count(&f,
-			    LABELS({"rule", name}, {"event", policy_event_name(event)}),
-			    rule->events[event]);
-}
-
-static void print_bytes(const struct rules *r, FILE *out)
-{
-	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_RULE_BYTES};
-	const struct observe_rule *rule;
-	const char *name;
-	for (size_t i = 0; (rule = rule_at(r, i, &name)); i++) {
-		sample_count(&f, LABELS({"rule", name}, {"outcome", "used"}), rule->used_bytes);
-		sample_count(&f, LABELS({"rule", name}, {"outcome", "wasted"}), rule->wasted_bytes);
-	}
-}
-
-static void print_resets(const struct rules *r, FILE *out)
-{
-	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_RULE_RESET};
-	const struct observe_rule *rule;
-	const char *name;
-	for (size_t i = 0; (rule = rule_at(r, i, &name)); i++)
-		if (rule->reset_usec > 0)
-			observe_sample(&f, LABELS({"rule", name}), "%llu.%06llu",
-			    (unsigned long long)(rule->reset_usec / USEC_PER_SEC),
-			    (unsigned long long)(rule->reset_usec % USEC_PER_SEC));
-}
-
-static void print_ratios(const struct rules *r, FILE *out)
-{
-	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_RULE_USED};
-	const struct observe_rule *rule;
-	const char *name;
-	for (size_t i = 0; (rule = rule_at(r, i, &name)); i++) {
-		struct policy_tally tally = {0};
-		uint64_t ended = 0;
-		for (enum policy_event event = 0; event < POLICY_EVENT_COUNT; event++) {
-			tally.events[event] = rule->events[event];
-			if (event >= POLICY_EVENT_USED)
-				ended += rule->events[event];
-		}
-		if (ended > 0)
-			observe_sample(&f, LABELS({"rule", name}), "%.4f",
-			    policy_feedback_used_rate(&tally) / 10000.0);
-	}
-}
 
 void observe_rules_print(
     const struct observe_counters *c, const struct policy_rules *rules, FILE *out)
 {
-	const struct rules r = {.counters = c, .named = rules};
-	print_events(&r, out);
-	print_bytes(&r, out);
-	print_resets(&r, out);
-	print_ratios(&r, out);
+	size_t named = rules->count < OBSERVE_RULES ? rules->count : OBSERVE_RULES;
+	for (size_t k = 0; k < sizeof(rule_families) / sizeof(rule_families[0]); k++) {
+		struct observe_family f = {.out = out, .id = rule_families[k].id};
+		for (size_t i = 0; i < named; i++)
+			rule_families[k].print(&f, rules->rules[i].name, &c->rules[i]);
+		/* No section has this name, so that no sample comes twice. */
+		rule_families[k].print(&f, "(other)", &c->rules[OBSERVE_RULES]);
+	}
 }
+
+/* ---- rows ---- */
 
 void observe_faults_print(
     const struct observe_counters *c, const char *(*name)(size_t index), FILE *out)
@@ -189,26 +172,10 @@ void observe_faults_print(
 			    c->faults[side][i]);
 }
 
-void observe_causes_print(
-    const struct observe_counters *c, const char *(*name)(size_t index), FILE *out)
+void observe_rows_print(enum observe_family_id id, const char *label, const uint64_t *counts,
+    size_t most, const char *(*name)(size_t index), FILE *out)
 {
-	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_END};
-	for (size_t i = 0; i < OBSERVE_CAUSES && name(i); i++)
-		sample_count(&f, LABELS({"cause", name(i)}), c->causes[i]);
-}
-
-void observe_denials_print(
-    const struct observe_counters *c, const char *(*name)(size_t index), FILE *out)
-{
-	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_DENIED};
-	for (size_t i = 0; i < OBSERVE_DENIALS && name(i); i++)
-		sample_count(&f, LABELS({"reason", name(i)}), c->denials[i]);
-}
-
-void observe_misses_print(
-    const struct observe_counters *c, const char *(*name)(size_t index), FILE *out)
-{
-	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_HOLD_MISSED};
-	for (size_t i = 0; i < OBSERVE_MISSES && name(i); i++)
-		sample_count(&f, LABELS({"cause", name(i)}), c->misses[i]);
+	struct observe_family f = {.out = out, .id = id};
+	for (size_t i = 0; i < most && name(i); i++)
+		sample_count(&f, LABELS({label, name(i)}), counts[i]);
 }

@@ -59,10 +59,11 @@ struct observe_counters {
 	uint64_t misses[OBSERVE_MISSES];              /* holds_missed, by cause */
 	uint64_t denials[OBSERVE_DENIALS];            /* by reason */
 	uint64_t route_limited[OBSERVE_PLACES][2]; /* by the route's index, and whether in shadow */
-	/* Gauges. By the route's index: on the monotonic clock, 0 or in the past = push is on. */
-	uint64_t push_off_until[OBSERVE_PLACES];
-	/* By the origin's index: its connections on which push was turned off. */
+	/* Gauges. By the origin's index: its connections on which push was turned off. */
 	uint64_t push_off_connections_open[OBSERVE_PLACES];
+	/* All above are added up; of this the latest counts. By the route's index: on the monotonic clock, 0 or in the
+	 * past = push is on. */
+	uint64_t push_off_until[OBSERVE_PLACES];
 	/* One worker's own: not added up. */
 	struct observe_learned learned[OBSERVE_LEARNED_PAGES];
 };
@@ -104,15 +105,12 @@ void observe_counters_print(const struct observe_counters *c, FILE *out);
 /* Prints the families of rules. Rules beyond OBSERVE_RULES are "(other)". */
 void observe_rules_print(
     const struct observe_counters *c, const struct policy_rules *rules, FILE *out);
-/* Each prints one family. `name` returns the name of a row, NULL after the last. */
+/* Prints the faults of both sides. name: of a row; NULL after the last. */
 void observe_faults_print(
     const struct observe_counters *c, const char *(*name)(size_t index), FILE *out);
-void observe_causes_print(
-    const struct observe_counters *c, const char *(*name)(size_t index), FILE *out);
-void observe_denials_print(
-    const struct observe_counters *c, const char *(*name)(size_t index), FILE *out);
-void observe_misses_print(
-    const struct observe_counters *c, const char *(*name)(size_t index), FILE *out);
+/* Prints a family of counters, of which each has its name as the value of the label. */
+void observe_rows_print(enum observe_family_id id, const char *label, const uint64_t *counts,
+    size_t most, const char *(*name)(size_t index), FILE *out);
 
 enum observe_level { OBSERVE_DEBUG, OBSERVE_INFO, OBSERVE_WARN, OBSERVE_ERROR };
 

@@ -269,26 +269,18 @@ static usec run_helper(struct master *m, enum helper_id id)
 	if (may_start && m->now >= h->start_at)
 		master_start_helper(m, id);
 	usec next = connect_workers(m, id);
-	usec due = control_enforce(&h->control, h->pid, rows[id].name, &m->observe, m->now);
-	if (due < next)
-		next = due;
-	if (may_start && !h->pid && h->start_at < next)
-		next = h->start_at;
-	return next;
+	next = clock_earlier(
+	    next, control_enforce(&h->control, h->pid, rows[id].name, &m->observe, m->now));
+	return may_start && !h->pid ? clock_earlier(next, h->start_at) : next;
 }
 
 usec master_run_helpers(struct master *m)
 {
 	usec next = USEC_NEVER;
-	for (enum helper_id id = 0; id < HELPERS; id++) {
-		usec due = run_helper(m, id);
-		if (due < next)
-			next = due;
-	}
+	for (enum helper_id id = 0; id < HELPERS; id++)
+		next = clock_earlier(next, run_helper(m, id));
 	warn_of_late_files(m);
-	if (!master_may_start_workers(m) && m->files_wait_until < next)
-		next = m->files_wait_until;
-	return next;
+	return master_may_start_workers(m) ? next : clock_earlier(next, m->files_wait_until);
 }
 
 /* ---- the end ---- */

@@ -221,24 +221,19 @@ static usec run_due_tasks(struct master *m)
 	usec tickets_at = master_advance_tickets(m);
 	if (m->now >= m->deadline)
 		on_deadline(m);
-	usec next = trace_orders_expire(&m->traces, m->now);
-	if (tickets_at < next)
-		next = tickets_at;
-	if (m->deadline < next)
-		next = m->deadline;
-	if (m->now < m->status_at && m->status_at < next)
-		next = m->status_at;
-	usec helpers = master_run_helpers(m), misbehaved = master_enforce_workers(m);
-	if (helpers < next)
-		next = helpers;
-	if (misbehaved < next)
-		next = misbehaved;
+	usec next = clock_earlier(trace_orders_expire(&m->traces, m->now), tickets_at);
+	next = clock_earlier(next, m->deadline);
+	if (m->now < m->status_at)
+		next = clock_earlier(next, m->status_at);
+	next = clock_earlier(next, master_run_helpers(m));
+	next = clock_earlier(next, master_enforce_workers(m));
 	bool may_start = m->phase == MASTER_RUNNING && master_may_start_workers(m);
 	for (uint32_t i = 0; may_start && i < m->start->workers; i++) {
-		if (!m->slots[i].child.pid && m->now >= m->slots[i].child.start_at)
+		const struct child *c = &m->slots[i].child;
+		if (!c->pid && m->now >= c->start_at)
 			master_start_worker(m, i);
-		if (!m->slots[i].child.pid && m->slots[i].child.start_at < next)
-			next = m->slots[i].child.start_at;
+		if (!c->pid)
+			next = clock_earlier(next, c->start_at);
 	}
 	return next;
 }

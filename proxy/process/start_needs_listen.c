@@ -90,13 +90,6 @@ void start_needs_status_socket(struct start_needs *n)
 
 /* ---- TCP ---- */
 
-static uint16_t port_of(const struct net_address *at)
-{
-	if (at->storage.ss_family == AF_INET)
-		return ntohs(((const struct sockaddr_in *)&at->storage)->sin_port);
-	return ntohs(((const struct sockaddr_in6 *)&at->storage)->sin6_port);
-}
-
 static bool is_any(const struct net_address *at)
 {
 	if (at->storage.ss_family == AF_INET)
@@ -124,7 +117,8 @@ static bool is_taken_by_another_section(
 	const struct conf_listen *l = &n->conf->listens[index];
 	for (size_t i = 0; i < index; i++) {
 		const struct conf_listen *other = &n->conf->listens[i];
-		if (!is_tcp(other) || port_of(&other->address) != port_of(&l->address) ||
+		if (!is_tcp(other) ||
+		    net_address_port(&other->address) != net_address_port(&l->address) ||
 		    (!takes_port_of(&other->address, &l->address) &&
 			!takes_port_of(&l->address, &other->address)))
 			continue;
@@ -147,7 +141,7 @@ static int try_to_bind(const struct net_address *at)
 	if (fd < 0 && errno == EAFNOSUPPORT && family == AF_INET6 && is_any(at)) {
 		struct sockaddr_in *in = (struct sockaddr_in *)&all4.storage;
 		in->sin_family = AF_INET;
-		in->sin_port = htons(port_of(at));
+		in->sin_port = htons(net_address_port(at));
 		at = &all4;
 		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	}
@@ -177,13 +171,13 @@ static void report_taken_port(
 		start_needs_report(n, NEED_PASSING, place,
 		    "%s is in use, and no process is seen that listens there; look with "
 		    "`ss -tanp 'sport = :%u'` or choose another port",
-		    l->address_text, port_of(&l->address));
+		    l->address_text, net_address_port(&l->address));
 }
 
 static void examine_tcp(struct start_needs *n, size_t index, struct conf_place place)
 {
 	const struct conf_listen *l = &n->conf->listens[index];
-	uint16_t port = port_of(&l->address);
+	uint16_t port = net_address_port(&l->address);
 	if (port != 0 && is_taken_by_another_section(n, index, place))
 		return;
 	int error = try_to_bind(&l->address);

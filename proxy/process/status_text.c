@@ -49,30 +49,6 @@ static const char *denial_name(size_t index)
 	return index < ACCESS_REASON_COUNT ? access_reason_name((enum access_reason)index) : NULL;
 }
 
-static void print_push_off_notes(const struct status *s, FILE *out)
-{
-	const struct conf *conf = s->conf;
-	struct observe_counters *sum = add_up(s);
-	usec now = clock_monotonic();
-	for (size_t i = 0; i < conf->route_count && i < OBSERVE_PLACES; i++) {
-		const struct conf_route *route = &conf->routes[i];
-		if (sum->push_off_until[i] <= now)
-			continue;
-		unsigned long long seconds = (sum->push_off_until[i] - now) / USEC_PER_SEC;
-		fprintf(out, "# route %s: push from origin %s is off for %llu s more (%s)\n",
-		    route->name, route->origin_text, seconds + 1, policy_reason_RESET_BUDGET.code);
-	}
-	for (size_t i = 0; i < conf->origin_count && i < OBSERVE_PLACES; i++) {
-		uint64_t n = sum->push_off_connections_open[i];
-		if (n > 0)
-			fprintf(out,
-			    "# origin %s: push is off on %llu connection%s until they end "
-			    "(promise-refusals)\n",
-			    conf->origins[i].name, (unsigned long long)n, n == 1 ? "" : "s");
-	}
-	free(sum);
-}
-
 /* ---- about the processes ---- */
 
 static void print_processes(const struct status *s, enum observe_family_id id, FILE *out)
@@ -106,24 +82,38 @@ static void print_whole(const struct status *s, FILE *out)
 
 /* ---- where push is off ---- */
 
-static void print_push_off(const struct status *s, const struct observe_counters *sum, FILE *out)
+/* As notes for a reader, or as samples. */
+static void print_push_off(
+    const struct status *s, const struct observe_counters *sum, bool is_note, FILE *out)
 {
 	const struct conf *conf = s->conf;
 	struct observe_family routes = {.out = out, .id = OBSERVE_FAMILY_ROUTE_PUSH_OFF};
 	struct observe_family origins = {.out = out, .id = OBSERVE_FAMILY_ORIGIN_PUSH_OFF};
 	usec now = clock_monotonic();
-	for (size_t i = 0; i < conf->route_count && i < OBSERVE_PLACES; i++)
-		if (sum->push_off_until[i] > now)
+	for (size_t i = 0; i < conf->route_count && i < OBSERVE_PLACES; i++) {
+		const struct conf_route *r = &conf->routes[i];
+		if (sum->push_off_until[i] <= now)
+			continue;
+		unsigned long long left = (sum->push_off_until[i] - now) / USEC_PER_SEC + 1;
+		if (is_note)
+			fprintf(out,
+			    "# route %s: push from origin %s is off for %llu s more (%s)\n",
+			    r->name, r->origin_text, left, policy_reason_RESET_BUDGET.code);
+		else
 			observe_sample(&routes,
-			    LABELS({"route", conf->routes[i].name},
-				{"origin", conf->routes[i].origin_text}),
-			    "%llu",
-			    (unsigned long long)((sum->push_off_until[i] - now) / USEC_PER_SEC) +
-				1);
-	for (size_t i = 0; i < conf->origin_count && i < OBSERVE_PLACES; i++)
-		if (sum->push_off_connections_open[i] > 0)
-			observe_sample(&origins, LABELS({"origin", conf->origins[i].name}), "%llu",
-			    (unsigned long long)sum->push_off_connections_open[i]);
+			    LABELS({"route", r->name}, {"origin", r->origin_text}), "%llu", left);
+	}
+	for (size_t i = 0; i < conf->origin_count && i < OBSERVE_PLACES; i++) {
+		const char *name = conf->origins[i].name;
+		unsigned long long n = sum->push_off_connections_open[i];
+		if (n > 0 && is_note)
+			fprintf(out,
+			    "# origin %s: push is off on %llu connection%s until they end "
+			    "(promise-refusals)\n",
+			    name, n, n == 1 ? "" : "s");
+		else if (n > 0)
+			observe_sample(&origins, LABELS({"origin", name}), "%llu", n);
+	}
 }
 
 /* ---- limits on requests ---- */
@@ -143,20 +133,21 @@ static void print_limited(const struct status *s, const struct observe_counters 
 
 /* ---- the whole ---- */
 
-static void print_counters(const struct status *s, FILE *out)
+static void print_counters(const struct status *s, const struct observe_counters *sum, FILE *out)
 {
-	struct observe_counters *sum = add_up(s);
 	observe_counters_print(sum, out);
 	observe_faults_print(sum, session_fault_name, out);
-	observe_causes_print(sum, cause_name, out);
-	observe_denials_print(sum, denial_name, out);
-	observe_misses_print(sum, miss_name, out);
+	observe_rows_print(
+	    OBSERVE_FAMILY_END, "cause", sum->causes, OBSERVE_CAUSES, cause_name, out);
+	observe_rows_print(
+	    OBSERVE_FAMILY_DENIED, "reason", sum->denials, OBSERVE_DENIALS, denial_name, out);
+	observe_rows_print(
+	    OBSERVE_FAMILY_HOLD_MISSED, "cause", sum->misses, OBSERVE_MISSES, miss_name, out);
 	if (s->conf) {
 		observe_rules_print(sum, &s->conf->policy, out);
-		print_push_off(s, sum, out);
+		print_push_off(s, sum, false, out);
 		print_limited(s, sum, out);
 	}
-	free(sum);
 }
 
 /* Each worker learns for itself. */
@@ -190,32 +181,35 @@ void status_print(const struct status *s, FILE *out)
 		if (!p->name || p->note)
 			print_process(p, out);
 	}
+	struct observe_counters *sum = add_up(s);
 	if (s->conf)
-		print_push_off_notes(s, out);
+		print_push_off(s, sum, true, out);
 	if (s->conf && s->health_table)
 		status_server_notes(s, out);
 	print_learning(s, out);
 	print_whole(s, out);
 	if (s->conf && s->health_table)
 		status_servers_print(s, out);
-	print_counters(s, out);
+	print_counters(s, sum, out);
+	free(sum);
 	fputs(STATUS_END, out);
 }
 
 void status_log(const struct status *s, struct observe *o)
 {
-	char *text = NULL;
+	char *text = NULL, *line;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
-	if (out) {
-		print_counters(s, out);
-		fclose(out);
-		char *rest = text, *line;
-		while ((line = strsep(&rest, "\n"))) {
-			size_t len = strlen(line);
-			if (len > 2 && line[0] != '#' && strcmp(line + len - 2, " 0") != 0)
-				observe_log(o, OBSERVE_INFO, "counter %s", line);
-		}
-		free(text);
+	if (!out)
+		return;
+	struct observe_counters *sum = add_up(s);
+	print_counters(s, sum, out);
+	free(sum);
+	fclose(out);
+	for (char *rest = text; (line = strsep(&rest, "\n"));) {
+		size_t length = strlen(line);
+		if (length > 2 && line[0] != '#' && strcmp(line + length - 2, " 0") != 0)
+			observe_log(o, OBSERVE_INFO, "counter %s", line);
 	}
+	free(text);
 }

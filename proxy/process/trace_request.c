@@ -136,8 +136,8 @@ usec trace_orders_expire(struct trace_orders *t, usec now)
 		struct trace_order *o = &t->orders[i];
 		if (o->socket >= 0 && now >= o->until)
 			end_order(o);
-		if (o->socket >= 0 && o->until < next)
-			next = o->until;
+		if (o->socket >= 0)
+			next = clock_earlier(next, o->until);
 	}
 	return next;
 }

@@ -155,9 +155,8 @@ usec master_enforce_workers(struct master *m)
 		struct child *c = &m->slots[i].child;
 		char name[32];
 		snprintf(name, sizeof(name), "worker %u", i);
-		usec due = control_enforce(&c->control, c->pid, name, &m->observe, m->now);
-		if (due < next)
-			next = due;
+		next = clock_earlier(
+		    next, control_enforce(&c->control, c->pid, name, &m->observe, m->now));
 	}
 	return next;
 }

@@ -184,8 +184,9 @@ static void faults_and_causes_that_came_have_a_line_each(void **state)
 	free(more);
 	FILE *out = open_memstream(&text, &size);
 	observe_faults_print(counters, name_of, out);
-	observe_causes_print(counters, name_of, out);
-	observe_misses_print(counters, name_of, out);
+	observe_rows_print(OBSERVE_FAMILY_END, "cause", counters->causes, OBSERVE_CAUSES, name_of, out);
+	observe_rows_print(
+	    OBSERVE_FAMILY_HOLD_MISSED, "cause", counters->misses, OBSERVE_MISSES, name_of, out);
 	fclose(out);
 	static const char *const blocks[] = {
 	    "# TYPE pushgate_fault_total counter\n"
