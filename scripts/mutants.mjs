@@ -33,17 +33,18 @@ const LIBRARY = "build/mutants/libpushgate.so";
 // Which tests a folder has besides tests/unit/FOLDER.
 const ALSO = {
 	client: ["unit/gateway", "unit/session"],
-	gateway: ["unit/session", "unit/upstream", "unit/client"],
-	h1: ["unit/session", "unit/gateway", "unit/upstream", "unit/client"],
-	h2: ["pair", "unit/session", "unit/gateway", "unit/upstream"],
+	gateway: ["unit/session", "unit/upstream", "unit/origin", "unit/client"],
+	h1: ["unit/session", "unit/gateway", "unit/origin", "unit/upstream", "unit/client"],
+	h2: ["pair", "unit/session", "unit/gateway", "unit/origin", "unit/upstream"],
 	hold: ["relay", "unit/gateway", "unit/client"],
 	hpack: ["unit/h2", "pair"],
 	offer: ["unit/gateway", "unit/upstream", "unit/tool"],
 	policy: ["unit/offer", "unit/route", "unit/gateway", "unit/tool"],
-	relay: ["relay", "unit/gateway", "unit/upstream", "unit/client"],
-	route: ["unit/offer", "unit/gateway", "unit/upstream", "unit/tool"],
+	relay: ["relay", "unit/gateway", "unit/origin", "unit/upstream", "unit/client"],
+	route: ["unit/offer", "unit/gateway", "unit/origin", "unit/upstream", "unit/tool"],
 	session: ["unit/gateway"],
-	upstream: ["unit/gateway", "unit/session", "unit/client"],
+	origin: ["unit/upstream", "unit/gateway", "unit/session", "unit/client"],
+	upstream: ["unit/origin", "unit/gateway", "unit/session", "unit/client"],
 };
 
 function usage(text) {

@@ -165,7 +165,7 @@ static usec since(usec begin, usec then)
 
 static struct observe_origin origin_of(const struct exchange *x)
 {
-	const struct upstream_hop *hop = upstream_hop_of(x);
+	const struct origin_hop *hop = &origin_attempt_of(x)->hop;
 	const struct exchange_timing *t = &x->timing;
 	const struct conf_origin *conf = x->place.origin;
 	struct observe_origin origin = {

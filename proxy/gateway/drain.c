@@ -61,7 +61,7 @@ void gateway_drain(struct gateway *g, usec deadline, void (*drained)(void *conte
 static void close_origins(struct gateway *g)
 {
 	g->drain.is_closing_origins = true;
-	upstream_shutdown(&g->upstream);
+	origins_shutdown(&g->upstream.origins);
 	wheel_set(&g->relay.wheel, &g->drain.timer, worker_now(&g->env) + FINAL_FLUSH_USEC);
 	gateway_set_timer(g);
 }
@@ -74,7 +74,7 @@ void drain_check(struct gateway *g)
 		return;
 	if (!d->is_closing_origins)
 		close_origins(g);
-	if (!upstream_is_empty(&g->upstream) && !d->is_late)
+	if (!origins_are_idle(&g->upstream.origins) && !d->is_late)
 		return;
 	d->is_over = true;
 	g->env.is_draining = false; /* no further drain check is needed */

@@ -190,7 +190,8 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	memory_trim_open(g);
 	memory_pressure_open(g);
 	memory_squeeze_open(g);
-	g->upstream = (struct upstream){.env = &g->env,
+	g->upstream = (struct upstream){.env = &g->env};
+	g->upstream.origins = (struct origins){.env = &g->env,
 	    .routes = &g->routes,
 	    .demo_connect = env->demo_connect,
 	    .demo_context = env->demo_context};
@@ -272,7 +273,7 @@ size_t gateway_describe(const struct gateway *g, char *buffer, size_t size)
 {
 	size_t n = clients_describe(&g->clients, buffer, size);
 	if (n < size)
-		n += upstream_describe(&g->upstream, buffer + n, size - n);
+		n += origins_describe(&g->upstream.origins, buffer + n, size - n);
 	if (n < size)
 		n += hold_describe(&g->hold, buffer + n, size - n);
 	if (n < size && g->learned)

@@ -124,7 +124,7 @@ static bool shed_one(struct gateway *g)
 static void pause_origins(struct gateway *g, bool is_paused)
 {
 	g->pressure.pauses_origins = is_paused;
-	upstream_pause_reading(&g->upstream, is_paused);
+	origins_pause_reading(&g->upstream.origins, is_paused);
 }
 
 static void enter_shortage(struct gateway *g)

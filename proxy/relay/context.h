@@ -19,7 +19,7 @@ struct user_wait;
 enum upload_wait {
 	UPLOAD_WAITS_NOT,
 	UPLOAD_GATHERS, /* for the rest of its body (upstream/gathering.c) */
-	UPLOAD_IS_SLOW, /* for a connection of those that such requests may take (upstream/pool_slow.c) */
+	UPLOAD_IS_SLOW, /* for a connection of those that such requests may take (origin/pool_slow.c) */
 };
 
 struct exchange_context {

@@ -133,10 +133,10 @@ struct exchange_payer {
 /* A request is given to at most so many servers, one after another. */
 #define EXCHANGE_SERVERS_MOST 8u
 /* Room for struct hold_part (hold/hold.h), struct client_part (client/client.h) and struct upstream_attempt
- * (upstream/attempt.h). */
+ * (upstream/attempt.h), which begins with origin_attempt (origin/origin.h). */
 #define EXCHANGE_HOLD_BYTES 32u
 #define EXCHANGE_CLIENT_BYTES 40u
-#define EXCHANGE_ATTEMPT_BYTES 128u
+#define EXCHANGE_ATTEMPT_BYTES 136u
 
 struct exchange {
 	struct relay *relay;

@@ -42,7 +42,7 @@ void upstream_read_affinity(struct exchange *x)
 
 void upstream_add_affinity(const struct exchange *x, struct http_head *response)
 {
-	const struct server *s = attempt_of(x)->server;
+	const struct server *s = given_server(x);
 
 	if (!s || exchange_is_push(x) || s->member.key == attempt_of(x)->affinity)
 		return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What upstream/ knows of a request's attempts to get an answer: where it was given to, where in vain, where it waits.
+ * A request's attempts to get an answer: the server that it was given to, and those that were tried in vain.
  * Private to upstream/. It lies in the exchange, which has room for it and knows no more of it, and is gone with that.
  */
 #ifndef PUSHGATE_UPSTREAM_ATTEMPT_H
@@ -9,8 +9,6 @@
 #include "proxy/upstream/upstream.h"
 
 struct destination;
-struct pool;
-struct server;
 
 /* How a server that could be reached has failed the request. It is told to the client if no other one can be
  * reached. */
@@ -22,29 +20,21 @@ struct upstream_failure {
 
 /* may_alias: the exchange has an array of bytes in its place. */
 struct __attribute__((may_alias)) upstream_attempt {
-	/* Forward mode: what the request names, made when it was first asked for (on_demand.h). NULL: that of its
+	struct origin_attempt at; /* first: origin/ finds it there */
+	/* Forward mode: what the request names, made when it was first asked for (dynamic_destination.h). NULL: that of its
 	 * origin. It lives as long as an exchange has it. */
 	struct destination *destination;
-	struct pool *pool;
-	/* The server that the request was given to; NULL: to none yet, or to none any more. It lives as long
-	 * as an exchange counts as outstanding there. */
-	struct server *server;
 	/* The servers that it was given to in vain, by their ids, so that it is given to none twice. */
 	uint32_t tried[EXCHANGE_SERVERS_MOST];
-	struct upstream_hop hop; /* the last one that the request was sent on */
 	struct upstream_failure failure;
 	/* For which its destination was refused, with the port, in the request's arena. NULL: for none. */
 	const char *refused_address;
 	uint64_t affinity; /* the key of the server that the client's cookie names; 0: none */
 	uint8_t tried_count;
-	/* Its server demands another version for it: it may be given to that one once more. */
-	bool may_return;
-	/* An origin has ended its connection with an error before it was answered. */
-	bool has_seen_breakage;
-	bool is_bound;     /* to `server`: it waits for that one's connections alone */
 	bool wants_pushes; /* the client can use pushes that come with the response */
 };
 _Static_assert(sizeof(struct upstream_attempt) <= EXCHANGE_ATTEMPT_BYTES, "it has room there");
+_Static_assert(offsetof(struct upstream_attempt, at) == 0, "origin/ finds it there");
 
 static inline struct upstream_attempt *attempt_of(const struct exchange *x)
 {

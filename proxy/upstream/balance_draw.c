@@ -35,7 +35,7 @@ void balance_make_columns(struct balance_tier *t, const uint32_t *weights)
 		if (is_full)
 			continue;
 		left[big] -= total - left[small];
-		/* What is left of it may be less than a column now: then it is the next of the small ones. */
+		/* Its rest may be less than a column now: then it is the next of the small ones. */
 		if (left[big] < total)
 			more++;
 	}

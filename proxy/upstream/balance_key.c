@@ -45,7 +45,7 @@ static struct slice value_of_field(const struct http_head *head, const struct co
 	return (struct slice){0};
 }
 
-/* What requests that belong together have in common. ptr NULL: this one has no such thing. */
+/* The text that requests for the same server have in common. ptr NULL: this one has none. */
 static struct slice text_of(const struct exchange *x, const struct conf_balance *b)
 {
 	const struct address *client = &x->facts.client;
@@ -70,7 +70,7 @@ static struct slice text_of(const struct exchange *x, const struct conf_balance 
 
 void balance_ask(const struct destination *d, const struct exchange *x, struct balance_question *q)
 {
-	const struct conf_origin *o = d->origin;
+	const struct conf_origin *o = d->origin.conf;
 
 	q->affinity = attempt_of(x)->affinity;
 	q->has_hash = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a balance is asked about a request, and told about an origin: keys of both, by the configuration. */
+/* The keys of servers and of requests by which a balance chooses, as the configuration has them. */
 #ifndef PUSHGATE_UPSTREAM_BALANCE_KEY_H
 #define PUSHGATE_UPSTREAM_BALANCE_KEY_H
 

@@ -74,7 +74,7 @@ struct balance {
 	uint16_t *by_key, *by_id;     /* where to find a member, open addressing; owned, or NULL */
 };
 
-/* A number that nobody needs to guess: draws among servers of the operator. */
+/* It need not be hard to guess: it draws among servers of the operator. */
 static inline uint64_t balance_mix(uint64_t v)
 {
 	v = (v ^ v >> 30) * UINT64_C(0xbf58476d1ce4e5b9);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * round-robin. With the same weight for all, one after another. Otherwise each member has its turns at even
- * distances of a time that nobody measures, a weight's worth in each unit of it, and a heap has the nearest turn.
+ * distances of a virtual time, a weight's worth in each unit of it, and a heap has the nearest turn.
  * No two begin at the same point, so that the turns of heavy and light members are spread among each other.
  */
 #include "proxy/base/memory.h"

@@ -3,8 +3,8 @@
  * Which server of a destination gets a request, and what becomes of the requests that wait when a server joins,
  * leaves or dies.
  */
-#include "proxy/upstream/on_demand.h"
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/upstream/destination.h"
+#include "proxy/upstream/dynamic_destination.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
@@ -14,7 +14,7 @@
 
 static bool may_be_chosen(const struct server *s)
 {
-	return !s->is_leaving && !s->conf->is_down;
+	return !s->at.is_leaving && !s->at.conf->is_down;
 }
 
 /* Backups serve what waits for others only when they are used at all. */
@@ -22,7 +22,7 @@ static void mark_takers(struct destination *d, bool has_primary)
 {
 	for (size_t i = 0; i < d->member_count; i++) {
 		struct server *s = container_of(d->members[i], struct server, member);
-		s->takes_any = s->member.is_usable && !(s->member.is_backup && has_primary);
+		s->at.takes_any = s->member.is_usable && !(s->member.is_backup && has_primary);
 	}
 }
 
@@ -36,18 +36,19 @@ static void collect_members(struct destination *d)
 	list_for_each(&d->servers, s, struct server, link)
 	{
 		s->member.is_usable = health_state(s) == SERVER_UP;
-		s->member.is_late = s->is_slow;
+		s->member.is_late = s->at.is_slow;
 		has_primary = has_primary ||
 			      (may_be_chosen(s) && s->member.is_usable && !s->member.is_backup);
 		if (may_be_chosen(s))
 			d->members[d->member_count++] = &s->member;
 	}
 	mark_takers(d, has_primary);
+	d->origin.has_several = d->member_count > 1;
 	balance_set(d->balance, d->members, d->member_count, d->upstream->env->relay->now);
 	d->is_stale = false;
 }
 
-static struct server *server_of(struct balance_member *m)
+static struct server *server_of_member(struct balance_member *m)
 {
 	return m ? container_of(m, struct server, member) : NULL;
 }
@@ -56,17 +57,8 @@ static struct server *server_of(struct balance_member *m)
 static uint32_t preferred_for(const struct destination *d, const struct exchange *x)
 {
 	const struct exchange *parent = exchange_is_push(x) ? x->pushed.parent : NULL;
-	const struct server *s = parent ? attempt_of(parent)->server : NULL;
+	const struct server *s = parent ? given_server(parent) : NULL;
 	return s && s->destination == d ? s->member.id : 0;
-}
-
-/* For too many promises that were refused (origin_promise.c). */
-static bool is_push_off(const struct destination *d, const struct conf_route *route)
-{
-	const struct upstream *u = d->upstream;
-	usec until =
-	    d->is_on_demand ? d->push_off_until : u->push_off_until[route - u->env->conf->routes];
-	return d->origin->push == CONF_PUSH_AUTO && until > u->env->relay->now;
 }
 
 /* Until the first connection has begun, it may have pushes. Without pushes the pools do not differ, and a
@@ -74,7 +66,8 @@ static bool is_push_off(const struct destination *d, const struct conf_route *ro
 static enum pool_kind kind_of(const struct server *s, struct exchange *x)
 {
 	const struct conf_route *route = x->place.route;
-	bool has_pushes = !s->known.protocol || (s->known.capabilities & SESSION_TAKES_PUSHES) != 0;
+	bool has_pushes =
+	    !s->at.known.protocol || (s->at.known.capabilities & SESSION_TAKES_PUSHES) != 0;
 	if (route->subscription)
 		x->pushes.is_subscription =
 		    has_pushes && offer_is_subscription(x, attempt_of(x)->wants_pushes);
@@ -83,13 +76,13 @@ static enum pool_kind kind_of(const struct server *s, struct exchange *x)
 	if (x->pushes.is_subscription)
 		return POOL_SUBSCRIPTIONS;
 	bool may_push =
-	    attempt_of(x)->wants_pushes && has_pushes && !is_push_off(s->destination, route);
+	    attempt_of(x)->wants_pushes && has_pushes && !origin_push_is_off(s->at.origin, route);
 	return may_push ? POOL_PUSH : POOL_PLAIN;
 }
 
 static bool may_send_soon(struct server *s, struct exchange *x)
 {
-	return server_may_send_soon(s, kind_of(s, x), x);
+	return origin_server_may_send_soon(&s->at, kind_of(s, x), x);
 }
 
 /*
@@ -100,11 +93,11 @@ static struct server *one_that_sends_soon(
     struct destination *d, struct server *chosen, struct exchange *x)
 {
 	enum pool_kind kind = kind_of(chosen, x);
-	const struct pool *first = list_first(&d->waiting_pools[kind], struct pool, waiting);
-	if (first && first->connecting == 0 && !server_may_send_soon(first->server, kind, x))
+	const struct origin_server *first = origin_full_server(&d->origin, kind);
+	if (first && !origin_server_may_send_soon(first, kind, x))
 		return chosen;
 	for (size_t i = 0; i < d->member_count; i++) {
-		struct server *s = server_of(d->members[d->next_look++ % d->member_count]);
+		struct server *s = server_of_member(d->members[d->next_look++ % d->member_count]);
 		if (balance_prefers(&s->member) &&
 		    s->member.is_backup == chosen->member.is_backup && !upstream_was_tried(x, s) &&
 		    may_send_soon(s, x))
@@ -122,10 +115,10 @@ static RARE struct server *choose_of_several(struct destination *d, struct excha
 	};
 	balance_ask(d, x, &question);
 	struct server *s =
-	    server_of(balance_choose(d->balance, &question, d->upstream->env->relay->now));
+	    server_of_member(balance_choose(d->balance, &question, d->upstream->env->relay->now));
 	bool may_move = s && !question.has_hash && question.affinity != s->member.key &&
 			question.preferred != s->member.id && balance_prefers(&s->member);
-	attempt_of(x)->is_bound = s && (!may_move || attempt_of(x)->tried_count > 0);
+	attempt_of(x)->at.is_bound = s && (!may_move || attempt_of(x)->tried_count > 0);
 	bool is_idle = s && s->member.outstanding == 0;
 	if (may_move && !is_idle && !may_send_soon(s, x))
 		s = one_that_sends_soon(d, s, x);
@@ -137,33 +130,35 @@ static struct server *choose(struct destination *d, struct exchange *x)
 {
 	if (d->is_stale)
 		collect_members(d);
-	if (d->is_on_demand && !destination_admits(d, x))
+	if (d->origin.is_dynamic && !destination_admits(d, x))
 		return NULL;
 	if (d->member_count > 1)
 		return choose_of_several(d, x);
-	return d->member_count == 1 ? server_of(d->members[0]) : NULL;
+	return d->member_count == 1 ? server_of_member(d->members[0]) : NULL;
 }
 
-static void give(struct exchange *x, struct server *s)
+void destination_give(struct exchange *x, struct server *s)
 {
-	ensure(!attempt_of(x)->server);
-	attempt_of(x)->server = s;
+	ensure(!given_server(x));
+	attempt_of(x)->at.server = &s->at;
+	s->at.requests++;
 	balance_count(s->destination->balance, &s->member, 1);
 }
 
 /* The log line may still name the server, which may be freed before that is written. */
 static void keep_address(struct exchange *x)
 {
-	struct upstream_hop *hop = &attempt_of(x)->hop;
+	struct origin_hop *hop = &attempt_of(x)->at.hop;
 	hop->address = exchange_keep_text(x, hop->address);
 }
 
 static void take_back(struct exchange *x)
 {
-	struct server *s = attempt_of(x)->server;
-	server_tunnel_left(s, x);
-	attempt_of(x)->server = NULL;
-	attempt_of(x)->pool = NULL;
+	struct server *s = given_server(x);
+	origin_tunnel_left(x);
+	attempt_of(x)->at.server = NULL;
+	attempt_of(x)->at.pool = NULL;
+	s->at.requests--;
 	balance_count(s->destination->balance, &s->member, -1);
 	server_check_gone(s);
 }
@@ -173,18 +168,18 @@ static void take_back(struct exchange *x)
 static void serve_next(struct server *s)
 {
 	const struct destination *d = s->destination;
-	bool is_known = d->origin->max_requests == 0 && d->member_count < 2;
-	if (is_known || d->queued == 0 || d->upstream->is_closed || s->is_serving)
+	bool is_known = d->origin.conf->max_requests == 0 && d->member_count < 2;
+	if (is_known || d->origin.queued == 0 || d->upstream->origins.is_closed || s->is_serving)
 		return;
 	s->is_serving = true;
-	server_serve(s);
+	origin_server_serve(&s->at);
 	s->is_serving = false;
 }
 
 static void note_tried(struct exchange *x)
 {
 	ensure(attempt_of(x)->tried_count < EXCHANGE_SERVERS_MOST);
-	attempt_of(x)->tried[attempt_of(x)->tried_count++] = attempt_of(x)->server->member.id;
+	attempt_of(x)->tried[attempt_of(x)->tried_count++] = given_server(x)->member.id;
 	keep_address(x);
 }
 
@@ -193,20 +188,20 @@ static void note_tried(struct exchange *x)
 static void send_to(struct server *s, struct exchange *x)
 {
 	enum pool_kind kind = kind_of(s, x);
-	give(x, s);
-	/* Their numbers are bounded for each server; on demand, the address was judged. */
-	if (kind == POOL_SUBSCRIPTIONS || kind == POOL_TUNNELS || s->destination->is_on_demand)
-		attempt_of(x)->is_bound = true;
-	pool_dispatch(server_pool(s, kind), x);
+	destination_give(x, s);
+	/* Their numbers are bounded for each server; the access rules allow this address of a dynamic destination. */
+	if (kind == POOL_SUBSCRIPTIONS || kind == POOL_TUNNELS || s->destination->origin.is_dynamic)
+		attempt_of(x)->at.is_bound = true;
+	origin_server_send(&s->at, kind, x);
 }
 
 static void wait_for_name(struct destination *d, struct exchange *x)
 {
-	if (d->queued >= d->origin->max_queue) {
+	if (d->origin.queued >= d->origin.conf->max_queue) {
 		exchange_on_up_failed(x, &relay_cause_QUEUE_FULL, 0, NULL);
 		return;
 	}
-	d->queued++;
+	d->origin.queued++;
 	list_append(&d->nameless, &x->waiting);
 }
 
@@ -220,8 +215,8 @@ static void fail_as_noted(struct exchange *x)
 static void fail(struct destination *d, struct exchange *x)
 {
 	const char *why = destination_name_error(d);
-	destination_note_queued(x);
-	if (d->is_on_demand && attempt_of(x)->failure.cause)
+	origin_note_queued(x);
+	if (d->origin.is_dynamic && attempt_of(x)->failure.cause)
 		fail_as_noted(x);
 	else if (d->member_count > 0)
 		exchange_on_up_failed(
@@ -237,12 +232,12 @@ static void fail(struct destination *d, struct exchange *x)
 
 void destination_dispatch(struct destination *d, struct exchange *x)
 {
-	struct server *before = attempt_of(x)->server; /* it was sent there */
+	struct server *before = given_server(x); /* it was sent there */
 	if (before) {
 		if (attempt_of(x)->tried_count < EXCHANGE_SERVERS_MOST &&
-		    !attempt_of(x)->may_return)
+		    !attempt_of(x)->at.may_return)
 			note_tried(x);
-		attempt_of(x)->may_return = false;
+		attempt_of(x)->at.may_return = false;
 		take_back(x);
 	}
 	struct server *s = choose(d, x);
@@ -258,32 +253,49 @@ void destination_dispatch(struct destination *d, struct exchange *x)
 
 void destination_undispatch(struct destination *d, struct exchange *x)
 {
-	destination_note_queued(x);
-	if (attempt_of(x)->pool) {
-		pool_unqueue(attempt_of(x)->pool, x);
+	origin_note_queued(x);
+	if (attempt_of(x)->at.pool) {
+		origin_unqueue(x);
 		return;
 	}
-	d->queued--;
+	d->origin.queued--;
 	list_remove(&x->waiting);
 }
 
 void destination_exchange_ended(struct exchange *x)
 {
-	struct server *s = attempt_of(x)->server;
+	struct server *s = given_server(x);
 	if (!s)
 		return;
 	take_back(x);
 	serve_next(s);
 }
 
-void destination_adopt_push(struct server *s, struct exchange *push)
+/* ---- from one server to another ---- */
+
+/*
+ * A request is left to its server while the first connection there opens, and unless that server has more to do: else
+ * the first connection with room, of a server that may be the slowest, would get all requests that wait. A server that
+ * is not in use any more keeps none.
+ */
+bool destination_may_take(
+    const struct origin_server *s, const struct origin_server *from, bool is_full)
 {
-	give(push, s);
-	if (s->destination->is_on_demand)
-		on_demand_adopt(s->destination, push);
+	const struct balance_member *own = &server_above(s)->member,
+				    *theirs = &server_above(from)->member;
+	if (!balance_prefers(theirs) || from->is_leaving)
+		return true;
+	return is_full && (uint64_t)(own->outstanding + 1) * theirs->weight <=
+			      (uint64_t)theirs->outstanding * own->weight;
 }
 
-/* ---- another server ---- */
+void destination_took(struct origin_server *s, struct origin_server *from)
+{
+	struct balance *b = server_above(s)->destination->balance;
+	balance_count(b, &server_above(from)->member, -1);
+	balance_count(b, &server_above(s)->member, 1);
+	server_check_gone(server_above(from));
+}
 
 /* A server that was connected to and cannot be spoken to says more of what is wrong than one that is not there:
  * that is what is told when none is left, whichever was tried last. */
@@ -298,26 +310,27 @@ static void note_failure(struct exchange *x, const struct relay_cause *cause, co
 	if (was_reached)
 		attempt_note_failure(x, cause, 0, detail);
 	if (cause == &relay_cause_OWN_ADDRESS) /* found when it was connected to */
-		destination_note_refused(x, attempt_of(x)->server->address);
+		destination_note_refused(x, given_server(x)->at.address);
 }
 
 static void fail_with(struct exchange *x, const struct relay_cause *cause, const char *detail)
 {
-	destination_note_queued(x);
+	origin_note_queued(x);
 	if (attempt_of(x)->failure.cause)
 		fail_as_noted(x);
 	else
 		exchange_on_up_failed(x, cause, 0, detail);
 }
 
-void destination_try_another(
-    struct destination *d, struct exchange *x, const struct relay_cause *cause, const char *detail)
+void destination_try_another(struct origin_server *at, struct exchange *x,
+    const struct relay_cause *cause, const char *detail)
 {
+	struct destination *d = server_above(at)->destination;
 	if (attempt_of(x)->tried_count < EXCHANGE_SERVERS_MOST)
 		note_tried(x);
 	if (d->is_stale)
 		collect_members(d);
-	bool was_only = d->member_count == 1 && d->members[0] == &attempt_of(x)->server->member;
+	bool was_only = d->member_count == 1 && d->members[0] == &given_server(x)->member;
 	bool may_more = attempt_of(x)->tried_count < EXCHANGE_SERVERS_MOST && !was_only;
 	struct server *s = may_more ? choose(d, x) : NULL;
 	note_failure(x, cause, detail);
@@ -337,7 +350,7 @@ void destination_changed(struct destination *d)
 {
 	struct worker_env *env = d->upstream->env;
 	d->is_stale = true;
-	if (!d->upstream->is_closed)
+	if (!d->upstream->origins.is_closed)
 		wheel_set(worker_wheel(env), &d->change_timer, env->relay->now);
 }
 
@@ -346,12 +359,10 @@ static void empty_server(struct destination *d, struct server *s)
 {
 	struct list waiting;
 	list_init(&waiting);
-	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
-		if (s->pools[kind])
-			pool_take_waiting(s->pools[kind], &waiting);
+	origin_server_take_waiting(&s->at, &waiting);
 	while (!list_is_empty(&waiting)) {
 		struct exchange *x = list_first(&waiting, struct exchange, waiting);
-		pool_unqueue(attempt_of(x)->pool, x);
+		origin_unqueue(x);
 		struct server *other = choose(d, x);
 		take_back(x);
 		if (other)
@@ -369,7 +380,7 @@ static void serve_nameless(struct destination *d)
 	while (!list_is_empty(&waiting)) {
 		struct exchange *x = list_first(&waiting, struct exchange, waiting);
 		list_remove(&x->waiting);
-		d->queued--;
+		d->origin.queued--;
 		struct server *s = choose(d, x);
 		if (s)
 			send_to(s, x);
@@ -380,16 +391,14 @@ static void serve_nameless(struct destination *d)
 
 /* A server that has joined, or is back, has nothing to do: else it would wait for the next request, and so would those
  * that others have no room for. */
-static void rouse(struct destination *d, struct server *s)
+static void wake_idle(struct destination *d, struct server *s)
 {
 	for (unsigned kind = 0; kind < POOL_KINDS && s->member.outstanding == 0; kind++) {
-		struct pool *p = list_first(&d->waiting_pools[kind], struct pool, waiting);
-		struct exchange *x =
-		    p ? list_first(&p->shared.requests, struct exchange, waiting) : NULL;
-		if (!x || s->member.is_backup != attempt_of(x)->server->member.is_backup ||
-		    may_send_soon(attempt_of(x)->server, x) || !may_send_soon(s, x))
+		struct exchange *x = origin_first_waiting(&d->origin, kind);
+		if (!x || s->member.is_backup != given_server(x)->member.is_backup ||
+		    may_send_soon(given_server(x), x) || !may_send_soon(s, x))
 			continue;
-		pool_unqueue(attempt_of(x)->pool, x);
+		origin_unqueue(x);
 		take_back(x);
 		send_to(s, x);
 	}
@@ -407,11 +416,11 @@ void destination_give_out_again(struct wheel_node *node, usec now)
 	list_for_each(&d->servers, s, struct server, link)
 	{
 		bool is_in_use = balance_prefers(&s->member) && may_be_chosen(s);
-		if (!is_in_use && s->queued > 0)
+		if (!is_in_use && s->at.queued > 0)
 			empty_server(d, s);
-		if (d->queued > 0)
-			server_serve(s);
-		if (is_in_use && s->member.outstanding == 0 && d->queued > 0)
-			rouse(d, s);
+		if (d->origin.queued > 0)
+			origin_server_serve(&s->at);
+		if (is_in_use && s->member.outstanding == 0 && d->origin.queued > 0)
+			wake_idle(d, s);
 	}
 }

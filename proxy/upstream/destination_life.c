@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Destinations: how they begin and end. */
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/upstream/destination.h"
 
 #include "proxy/base/ensure.h"
 
@@ -16,21 +16,20 @@ static void add_configured(struct destination *d)
 }
 
 void destination_init(struct destination *d, struct upstream *upstream,
-    const struct conf_origin *origin, bool is_on_demand)
+    const struct conf_origin *origin, bool is_dynamic)
 {
-	*d = (struct destination){
-	    .upstream = upstream, .origin = origin, .is_on_demand = is_on_demand, .is_stale = true};
-	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
-		list_init(&d->waiting_pools[kind]);
+	*d = (struct destination){.upstream = upstream, .is_stale = true};
+	origin_init(&d->origin, &upstream->origins, origin);
+	d->origin.is_dynamic = is_dynamic;
 	list_init(&d->nameless);
 	list_init(&d->servers);
 	wheel_node_init(&d->change_timer, destination_give_out_again);
-	list_append(&upstream->destinations_open, &d->link);
 }
 
 void destination_begin(struct destination *d)
 {
-	d->balance = balance_of_origin(d->origin, d->upstream->env->seed + d->origin->index);
+	d->balance =
+	    balance_of_origin(d->origin.conf, d->upstream->env->seed + d->origin.conf->index);
 	add_configured(d);
 	destination_watch_names(d);
 }
@@ -40,7 +39,7 @@ void destination_open(
 {
 	destination_init(d, upstream, origin, false);
 	for (unsigned push = 0; push < 2; push++)
-		d->plans[push] =
+		d->origin.plans[push] =
 		    session_plans_for_origin(upstream->env->protocols, origin, push == 1);
 	if (origin->kind != CONF_ORIGIN_FORWARD) {
 		d->lines = origin->servers;
@@ -53,16 +52,16 @@ void destination_close(struct destination *d)
 {
 	destination_unwatch_names(d);
 	wheel_forget(worker_wheel(d->upstream->env), &d->change_timer);
-	list_for_each(&d->servers, s, struct server, link) server_close(s);
+	list_for_each(&d->servers, s, struct server, link) origin_server_close(&s->at);
 }
 
 void destination_free(struct destination *d)
 {
-	ensure(d->queued == 0);
+	ensure(d->origin.queued == 0);
 	list_for_each(&d->servers, s, struct server, link) server_free(s);
-	if (!d->is_on_demand) {
-		session_plans_free(d->plans[0]);
-		session_plans_free(d->plans[1]);
+	if (!d->origin.is_dynamic) {
+		session_plans_free(d->origin.plans[0]);
+		session_plans_free(d->origin.plans[1]);
 	}
 	balance_free(d->balance);
 	free(d->members);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The servers of a destination that come from names: each address is a server as long as the name has it. */
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/upstream/destination.h"
 
 #include "proxy/base/memory.h"
 
@@ -10,8 +10,8 @@ static struct server *find_server(
 {
 	list_for_each(&name->destination->servers, s, struct server, link)
 	{
-		if (s->conf == name->conf && !server_is_gone(s) &&
-		    net_address_equal(s->address, address))
+		if (s->at.conf == name->conf && !server_is_gone(s) &&
+		    net_address_equal(s->at.address, address))
 			return s;
 	}
 	return NULL;
@@ -48,7 +48,7 @@ static struct server *get_server(struct destination_name *name, const struct net
 {
 	struct destination *d = name->destination;
 	struct server *s = find_server(name, address);
-	if (s && !s->is_leaving)
+	if (s && !s->at.is_leaving)
 		return s;
 	/* Those that leave are bounded by what they still have to do. */
 	if (d->server_count - d->leaving_count >= LIMIT_SERVERS)
@@ -57,7 +57,7 @@ static struct server *get_server(struct destination_name *name, const struct net
 		server_return(s);
 	else
 		s = server_new(d, name->conf, address, 1);
-	/* The first ones have nobody to take their part meanwhile. */
+	/* No slow start for the first servers: no other one could take their share meanwhile. */
 	s->member.joined = name->is_known ? d->upstream->env->relay->now : 0;
 	return s;
 }
@@ -75,8 +75,8 @@ static void take_address(
 static void log_change(const struct destination_name *name, const struct name_answer *answer)
 {
 	const struct worker_env *env = name->destination->upstream->env;
-	const char *origin = name->destination->origin->name;
-	bool is_theirs = destination_is_of_a_client(name->destination);
+	const char *origin = name->destination->origin.conf->name;
+	bool is_theirs = origin_is_of_a_client(&name->destination->origin);
 	if (answer->error)
 		observe_log_fault(env->observe, is_theirs ? OBSERVE_INFO : OBSERVE_WARN,
 		    is_theirs ? "names of clients" : "names", env->relay->now,
@@ -93,7 +93,8 @@ static void name_changed(void *context, const struct name_answer *answer)
 	worker_now(d->upstream->env);
 	list_for_each(&d->servers, s, struct server, link)
 	{
-		if (s->conf == name->conf && !s->is_leaving && !has_address(answer, s->address))
+		if (s->at.conf == name->conf && !s->at.is_leaving &&
+		    !has_address(answer, s->at.address))
 			server_leave(s);
 	}
 	for (size_t i = 0; i < answer->count; i++)

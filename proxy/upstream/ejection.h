@@ -16,7 +16,7 @@
 #include "proxy/conf/conf.h"
 #include "proxy/observe/observe.h"
 
-/* What came of a request, or of a connect. */
+/* The result of a request, or of a connect. */
 enum health_result {
 	HEALTH_ANSWERED, /* with a status that is no failure */
 	HEALTH_FAILED, /* a status of failure-status, or no response in time, or the connection was lost */

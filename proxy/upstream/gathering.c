@@ -9,7 +9,7 @@
  * answered by the server, and its request is sent at once, unless the route has request-buffer: then 100 comes from
  * here.
  */
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/upstream/destination.h"
 
 /* Without request-buffer: of bodies whose length is announced. */
 #define ANNOUNCED_MOST 65536u
@@ -17,10 +17,10 @@
 /* Where ALPN decides, what the first server spoke last stands for all. */
 static bool speaks_http1(const struct destination *d)
 {
-	if (d->origin->protocols == CONF_HTTP1)
+	if (d->origin.conf->protocols == CONF_HTTP1)
 		return true;
 	const struct server *s = list_first(&d->servers, struct server, link);
-	return s && s->known.protocol && (s->known.capabilities & SESSION_MULTIPLEXES) == 0;
+	return s && s->at.known.protocol && (s->at.known.capabilities & SESSION_MULTIPLEXES) == 0;
 }
 
 /* The window of its stream bounds what a client may send before any of it is taken. */

@@ -4,9 +4,9 @@
 
 enum server_state health_state(const struct server *s)
 {
-	if (s->conf->is_down)
+	if (s->at.conf->is_down)
 		return SERVER_DOWN;
-	if (s->is_leaving)
+	if (s->at.is_leaving)
 		return SERVER_LEAVING;
 	if (s->health.ejection.until > 0)
 		return SERVER_EJECTED;
@@ -31,8 +31,8 @@ static bool is_failure(const struct relay_cause *cause)
 
 void health_report_failure(const struct exchange *x, const struct relay_cause *cause)
 {
-	struct server *s = attempt_of(x)->server;
-	bool counts = s && s->health.may_eject && !exchange_is_push(x) && !exchange_is_tunnel(x);
+	struct server *s = given_server(x);
+	bool counts = s && s->at.counts_answers && !exchange_is_push(x) && !exchange_is_tunnel(x);
 	bool is_whole = x->download.source_ended && x->response.answered_by == ANSWERED_BY_ORIGIN;
 	if (counts && !is_whole && is_failure(cause))
 		health_report(s, HEALTH_FAILED);
@@ -75,9 +75,10 @@ static void join_health_table(struct server *s)
 	if (!env->health_table || s->health.entry)
 		return;
 	const struct server *other = sharer(s);
-	s->health.entry = other ? other->health.entry
-				: health_table_join(env->health_table, env->observe->worker,
-				      s->member.key, s->destination->origin->index, s->text);
+	s->health.entry = other
+			      ? other->health.entry
+			      : health_table_join(env->health_table, env->observe->worker,
+				    s->member.key, s->destination->origin.conf->index, s->at.text);
 }
 
 static void leave_health_table(struct server *s)
@@ -93,14 +94,14 @@ static void leave_health_table(struct server *s)
 	s->health.entry = NULL;
 }
 
-/* What is published is lost. */
+/* The results are not published. */
 static void say_that_health_table_is_full(const struct server *s, const char *consequence)
 {
 	struct worker_env *env = s->destination->upstream->env;
 	if (env->health_table && !s->health.entry)
 		observe_log_fault(env->observe, OBSERVE_WARN, "the health table is full",
 		    env->relay->now, "origin %s: server %s is one too many for status%s",
-		    s->destination->origin->name, s->text, consequence);
+		    s->destination->origin.conf->name, s->at.text, consequence);
 }
 
 /* ---- ejection ---- */
@@ -109,8 +110,8 @@ static void say_that_health_table_is_full(const struct server *s, const char *co
 static bool may_be_ejected(const struct destination *d)
 {
 	size_t servers = d->server_count - d->leaving_count - d->down_count;
-	return servers > 1 && (d->ejected_count == 0 ||
-				  (d->ejected_count + 1) * 100 <= servers * d->origin->eject.most);
+	return servers > 1 && (d->ejected_count == 0 || (d->ejected_count + 1) * 100 <=
+							    servers * d->origin.conf->eject.most);
 }
 
 /* "5 failures in a row". */
@@ -138,14 +139,14 @@ static void say_verdict(
 static void eject(struct server *s, enum server_verdict verdict, usec now)
 {
 	struct worker_env *env = s->destination->upstream->env;
-	const struct conf_origin *o = s->destination->origin;
+	const struct conf_origin *o = s->destination->origin.conf;
 	struct ejection *e = &s->health.ejection;
 	char why[64];
 	say_verdict(e, verdict, why, sizeof(why));
 	ejection_begin(e, &o->eject, now);
 	s->destination->ejected_count++;
 	observe_log_fault(env->observe, OBSERVE_WARN, "ejections", now,
-	    "origin %s: server %s is ejected for %llu s: %s", o->name, s->text,
+	    "origin %s: server %s is ejected for %llu s: %s", o->name, s->at.text,
 	    (unsigned long long)(e->length / USEC_PER_SEC), why);
 	WORKER_COUNT(env, server_ejections, 1);
 	join_health_table(s);
@@ -163,7 +164,7 @@ static void come_back(struct wheel_node *timer, usec now)
 	ejection_end(&s->health.ejection, now);
 	s->destination->ejected_count--;
 	observe_log_fault(env->observe, OBSERVE_INFO, "returns of servers", now,
-	    "origin %s: server %s is used again", s->destination->origin->name, s->text);
+	    "origin %s: server %s is used again", s->destination->origin.conf->name, s->at.text);
 	if (s->health.entry)
 		server_entry_return(s->health.entry, env->observe->worker);
 	has_changed(s, now);
@@ -171,11 +172,11 @@ static void come_back(struct wheel_node *timer, usec now)
 
 void health_report(struct server *s, enum health_result result)
 {
-	if (!s->health.may_eject)
+	if (!s->at.counts_answers)
 		return;
 	usec now = s->destination->upstream->env->relay->now;
 	enum server_verdict verdict =
-	    ejection_count(&s->health.ejection, &s->destination->origin->eject, result, now);
+	    ejection_count(&s->health.ejection, &s->destination->origin.conf->eject, result, now);
 	if (verdict != SERVER_STAYS && may_be_ejected(s->destination))
 		eject(s, verdict, now);
 }
@@ -185,13 +186,14 @@ void health_report(struct server *s, enum health_result result)
 void health_init(struct server *s)
 {
 	const struct destination *d = s->destination;
-	const struct conf_origin *o = d->origin;
-	bool is_checked = o->check.kind != CONF_CHECK_OFF && s->address->length > 0;
-	s->health = (struct server_health){.may_eject = conf_origin_may_eject(o)};
+	const struct conf_origin *o = d->origin.conf;
+	bool is_checked = o->check.kind != CONF_CHECK_OFF && s->at.address->length > 0;
+	s->health = (struct server_health){0};
+	s->at.counts_answers = conf_origin_may_eject(o);
 	wheel_node_init(&s->health.timer, come_back);
-	if (s->conf->is_down)
+	if (s->at.conf->is_down)
 		return;
-	if (is_checked || s->health.may_eject)
+	if (is_checked || s->at.counts_answers)
 		join_health_table(s);
 	if (is_checked) {
 		say_that_health_table_is_full(s, ", and each worker checks it");
@@ -207,6 +209,6 @@ void health_fini(struct server *s)
 	if (s->health.ejection.until > 0)
 		s->destination->ejected_count--;
 	s->health.ejection.until = 0;
-	s->health.may_eject = false;
+	s->at.counts_answers = false;
 	wheel_forget(worker_wheel(s->destination->upstream->env), &s->health.timer);
 }

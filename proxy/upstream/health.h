@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a server may get requests, as far as what came of the earlier ones says (passive: each worker's own
- * view, ejection.h), and what the checks say (active: one worker's, shared by all; health_check.h). Included by
- * upstream.h.
+ * Whether a server may get requests: by the results of earlier ones (passive: each worker's own view, ejection.h), and
+ * by its checks (active: one worker's, shared by all; health_check.h). Included by upstream.h.
  */
 #ifndef PUSHGATE_UPSTREAM_HEALTH_H
 #define PUSHGATE_UPSTREAM_HEALTH_H
@@ -21,7 +20,7 @@ enum server_state {
 	SERVER_DOWN,    /* by configuration */
 	SERVER_EJECTED, /* passively, for a time */
 	SERVER_FAILING, /* its checks */
-	SERVER_LEAVING, /* its name has it no more */
+	SERVER_LEAVING, /* its name does not have the address any more */
 };
 
 struct server_health {
@@ -29,7 +28,6 @@ struct server_health {
 	struct wheel_node timer;      /* its return */
 	struct server_entry *entry;   /* borrows: on the health table; NULL: none */
 	struct health_target *target; /* owned; NULL: it is not checked */
-	bool may_eject;               /* what comes of its requests counts */
 	bool check_fails;
 };
 

@@ -17,7 +17,7 @@ static struct worker_env *env_of(const struct health_target *t)
 
 static const struct conf_check *rules_of(const struct health_target *t)
 {
-	return &t->server->destination->origin->check;
+	return &t->server->destination->origin.conf->check;
 }
 
 static struct health_checks *checks_of(const struct health_target *t)
@@ -57,17 +57,17 @@ static void change(struct health_target *t, enum server_check_state state, unsig
 {
 	struct worker_env *env = env_of(t);
 	struct server *s = t->server;
-	const char *name = s->destination->origin->name;
+	const char *name = s->destination->origin.conf->name;
 	char text[SERVER_CHECK_TEXT];
 	server_check_text(result, text);
 	if (state == SERVER_CHECK_FAILS)
 		observe_log_fault(env->observe, OBSERVE_WARN, "failing checks", env->relay->now,
-		    "origin %s: server %s fails its checks: %s, %u in a row", name, s->text, text,
-		    t->failed);
+		    "origin %s: server %s fails its checks: %s, %u in a row", name, s->at.text,
+		    text, t->failed);
 	else if (s->health.check_fails)
 		observe_log_fault(env->observe, OBSERVE_INFO, "passing checks", env->relay->now,
-		    "origin %s: server %s passes its checks: %s, %u in a row", name, s->text, text,
-		    t->passed);
+		    "origin %s: server %s passes its checks: %s, %u in a row", name, s->at.text,
+		    text, t->passed);
 	if (s->health.entry)
 		server_entry_publish(env->health_table, s->health.entry,
 		    (struct server_check){state, result, env->relay->now});
@@ -80,7 +80,7 @@ static bool passes(const struct conf_check *rules, unsigned result)
 	       (result >= SERVER_CHECK_STATUS && conf_statuses_have(&rules->statuses, result));
 }
 
-/* What the workers have been told last. */
+/* The last published state, and ours, are this one. */
 static bool is_known(const struct health_target *t, enum server_check_state state)
 {
 	const struct server *s = t->server;
@@ -127,13 +127,13 @@ void health_target_free(struct health_target *t)
 	t->probe = NULL;
 	c->running--;
 	struct health_target *next = list_first(&c->waiting, struct health_target, waiting);
-	if (!next || t->server->destination->upstream->is_closed)
+	if (!next || t->server->destination->upstream->origins.is_closed)
 		return;
 	list_remove(&next->waiting);
 	begin(next);
 }
 
-/* Another worker that holds the lease says what is so. */
+/* False: another worker has the lease, checks the server and publishes the results. */
 static bool may_check(struct health_target *t, usec now)
 {
 	struct server_entry *e = t->server->health.entry;

@@ -11,7 +11,7 @@
 #ifndef PUSHGATE_UPSTREAM_HEALTH_CHECK_H
 #define PUSHGATE_UPSTREAM_HEALTH_CHECK_H
 
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/upstream/destination.h"
 
 struct health_probe;
 

@@ -9,7 +9,7 @@
 
 struct health_probe {
 	struct upstream *upstream;
-	struct health_target *target;    /* NULL: nobody waits for it any more */
+	struct health_target *target;    /* NULL: its result is not wanted any more */
 	struct net_conn *net;            /* NULL: closed */
 	const struct session_plan *plan; /* borrows: of the destination */
 	struct session *session;         /* NULL until connected */
@@ -76,9 +76,9 @@ static void finish(struct health_probe *p, unsigned result)
 
 static struct slice authority_of(const struct server *s, struct arena *arena)
 {
-	const struct conf_origin *o = s->destination->origin;
-	const char *host = s->conf->tls_name; /* without the labels of an SRV record */
-	unsigned port = net_address_port(s->address);
+	const struct conf_origin *o = s->destination->origin.conf;
+	const char *host = s->at.conf->tls_name; /* without the labels of an SRV record */
+	unsigned port = net_address_port(s->at.address);
 	if (o->check.host)
 		return slice_of_string(o->check.host);
 	if (o->host_override)
@@ -94,7 +94,7 @@ static struct slice authority_of(const struct server *s, struct arena *arena)
 static bool send_request(struct health_probe *p)
 {
 	const struct server *s = p->target->server;
-	const struct conf_origin *o = s->destination->origin;
+	const struct conf_origin *o = s->destination->origin.conf;
 	struct http_head *head = http_head_new(p->upstream->env->heads);
 	head->kind = HTTP_REQUEST;
 	head->method = SLICE("GET");
@@ -165,19 +165,19 @@ static void probe_opened(void *owner)
 	struct upstream *u = p->upstream;
 	const struct destination *d = p->target->server->destination;
 	worker_now(u->env);
-	const struct session_plan *plan = net_conn_is_tls(p->net)
-					      ? session_by_alpn(d->plans[0], net_conn_alpn(p->net))
-					      : d->plans[0];
+	const struct session_plan *plan =
+	    net_conn_is_tls(p->net) ? session_by_alpn(d->origin.plans[0], net_conn_alpn(p->net))
+				    : d->origin.plans[0];
 	if (!plan) {
 		finish(p, SERVER_CHECK_TLS);
 		return;
 	}
-	if (d->origin->check.kind == CONF_CHECK_CONNECT) {
+	if (d->origin.conf->check.kind == CONF_CHECK_CONNECT) {
 		finish(p, SERVER_CHECK_CONNECTED);
 		return;
 	}
 	const struct session_conn conn = {.budget = &p->budget};
-	p->session = session_begin(plan, &u->session_env, &conn, u->env->relay->now);
+	p->session = session_begin(plan, &u->origins.session_env, &conn, u->env->relay->now);
 	(void)handle_events(p); /* some sessions are ready at once */
 }
 
@@ -241,8 +241,8 @@ bool health_probe_begin(struct health_target *t)
 	struct server *s = t->server;
 	const struct destination *d = s->destination;
 	struct upstream *u = d->upstream;
-	const struct conf_origin *o = d->origin;
-	size_t bytes = connection_bytes(d->tls);
+	const struct conf_origin *o = d->origin.conf;
+	size_t bytes = connection_bytes(d->origin.tls);
 	if (!budget_take(&u->env->budget, bytes))
 		return false;
 	struct health_probe *p = memory_new(struct health_probe);
@@ -255,8 +255,8 @@ bool health_probe_begin(struct health_target *t)
 	wheel_node_init(&p->timer, probe_expired);
 	wheel_set(worker_wheel(u->env), &p->timer, u->env->relay->now + o->check.timeout);
 	t->probe = p;
-	p->net = net_connect(u->env->loop, s->address, d->tls,
-	    o->tls_name ? o->tls_name : s->conf->tls_name, &probe_ops, p);
+	p->net = net_connect(u->env->loop, s->at.address, d->origin.tls,
+	    o->tls_name ? o->tls_name : s->at.conf->tls_name, &probe_ops, p);
 	net_conn_set_budget(p->net, &p->budget);
 	return true;
 }

@@ -1,21 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* One server of a destination: an address, its pools, and its end. */
-#include "proxy/upstream/upstream_private.h"
+/* One server of a destination: an address, and its end. */
+#include "proxy/upstream/destination.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
-
-/* Without a choice between protocols nothing has to be found out. */
-static void know_beforehand(struct server *s)
-{
-	const struct session_plan *plans = s->destination->plans[0];
-	bool is_chosen = s->destination->origin->kind == CONF_ORIGIN_TLS && plans[0].protocol &&
-			 plans[1].protocol;
-	if (is_chosen || !plans[0].protocol)
-		return;
-	s->known.protocol = plans[0].protocol;
-	s->known.capabilities = plans[0].protocol->origin_capabilities;
-}
 
 /* An address that is not the line's own, and the text, lie behind the server: there may be thousands. */
 static struct server *server_alloc(
@@ -25,11 +13,11 @@ static struct server *server_alloc(
 	size_t text_size = strlen(text) + 1;
 	struct server *s = memory_zalloc(sizeof(*s) + copied + text_size);
 	char *behind = (char *)(s + 1);
-	s->conf = conf;
-	s->address = address;
+	s->at.conf = conf;
+	s->at.address = address;
 	if (copied > 0)
-		s->address = memcpy(behind, address, copied);
-	s->text = memcpy(behind + copied, text, text_size);
+		s->at.address = memcpy(behind, address, copied);
+	s->at.text = memcpy(behind + copied, text, text_size);
 	return s;
 }
 
@@ -41,9 +29,10 @@ struct server *server_new(struct destination *d, const struct conf_origin_server
 		net_address_format(address, text, sizeof(text));
 	struct server *s = server_alloc(conf, address, text);
 	s->destination = d;
+	s->at.origin = &d->origin;
 	s->member = (struct balance_member){
 	    .key = balance_member_key(
-		d->origin, slice_of_string(address->length > 0 ? text : conf->text)),
+		d->origin.conf, slice_of_string(address->length > 0 ? text : conf->text)),
 	    .id = ++d->upstream->last_server_id,
 	    .weight = weight,
 	    .is_backup = conf->is_backup,
@@ -53,50 +42,19 @@ struct server *server_new(struct destination *d, const struct conf_origin_server
 	list_append(&d->servers, &s->link);
 	d->server_count++;
 	d->down_count += conf->is_down;
-	know_beforehand(s);
+	origin_server_init(&s->at);
 	health_init(s);
 	return s;
 }
 
-struct pool *server_pool(struct server *s, enum pool_kind kind)
-{
-	if (!s->pools[kind])
-		s->pools[kind] = pool_new(s, kind);
-	return s->pools[kind];
-}
-
-bool server_may_send_soon(const struct server *s, enum pool_kind kind, const struct exchange *x)
-{
-	struct pool *p = s->pools[kind];
-	if (!server_has_room(s) || (kind == POOL_TUNNELS && !server_may_tunnel(s)))
-		return false;
-	return !p || pool_may_send_soon(p, x);
-}
-
-void server_serve(struct server *s)
-{
-	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
-		if (s->pools[kind] && pool_is_waiting(s->pools[kind]))
-			pool_serve(s->pools[kind]);
-}
-
-void server_close(struct server *s)
-{
-	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
-		if (s->pools[kind])
-			pool_close(s->pools[kind]);
-}
-
 void server_free(struct server *s)
 {
-	ensure(s->connections == 0);
+	ensure(s->at.connections == 0);
 	health_fini(s);
-	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
-		if (s->pools[kind])
-			pool_free(s->pools[kind]);
+	origin_server_free_pools(&s->at);
 	list_remove(&s->link);
 	s->destination->server_count--;
-	s->destination->leaving_count -= s->is_leaving;
+	s->destination->leaving_count -= s->at.is_leaving;
 	free(s);
 }
 
@@ -109,7 +67,7 @@ static void free_later(struct deferred_free *deferred)
 
 void server_check_gone(struct server *s)
 {
-	if (!s->is_leaving || s->connections > 0 || s->member.outstanding > 0 ||
+	if (!s->at.is_leaving || s->at.connections > 0 || s->member.outstanding > 0 ||
 	    list_is_linked(&s->deferred.link))
 		return;
 	s->deferred.free = free_later;
@@ -118,12 +76,10 @@ void server_check_gone(struct server *s)
 
 void server_leave(struct server *s)
 {
-	s->is_leaving = true;
+	s->at.is_leaving = true;
 	s->destination->leaving_count++;
 	health_fini(s);
-	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
-		if (s->pools[kind])
-			pool_retire(s->pools[kind]);
+	origin_server_retire(&s->at);
 	destination_changed(s->destination);
 	server_check_gone(s);
 }
@@ -135,7 +91,7 @@ bool server_is_gone(const struct server *s)
 
 void server_return(struct server *s)
 {
-	s->is_leaving = false;
+	s->at.is_leaving = false;
 	s->destination->leaving_count--;
 	health_init(s);
 }

@@ -3,12 +3,12 @@
 #include "proxy/upstream/templates.h"
 
 #include "proxy/base/memory.h"
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/upstream/destination.h"
 
 struct templates {
 	struct upstream *upstream;
 	struct template
-	    *direct; /* DEMAND_KINDS for each origin, by its index; those of others are empty */
+	    *direct; /* TEMPLATE_KINDS for each origin, by its index; those of others are empty */
 	struct template **proxied; /* by origin: PROXIED_KINDS for each of its upstream proxies */
 };
 
@@ -17,15 +17,15 @@ static const struct session_protocol *const tunnel_protocols[] = {&session_raw, 
 static const struct {
 	enum conf_origin_kind kind;
 	uint32_t protocols;
-} kinds[DEMAND_KINDS] = {
-    [DEMAND_HTTP] = {CONF_ORIGIN_PLAIN, CONF_HTTP1},
-    [DEMAND_HTTPS] = {CONF_ORIGIN_TLS, CONF_HTTP1 | CONF_HTTP2},
-    [DEMAND_TUNNEL] = {CONF_ORIGIN_PLAIN, CONF_HTTP1},
+} kinds[TEMPLATE_KINDS] = {
+    [TEMPLATE_HTTP] = {CONF_ORIGIN_PLAIN, CONF_HTTP1},
+    [TEMPLATE_HTTPS] = {CONF_ORIGIN_TLS, CONF_HTTP1 | CONF_HTTP2},
+    [TEMPLATE_TUNNEL] = {CONF_ORIGIN_PLAIN, CONF_HTTP1},
 };
 
-/* Addresses that nobody has configured have no health that workers could share. */
+/* Workers share the health of configured addresses alone. */
 static bool open_template(struct upstream *u, struct template *t, const struct conf_origin *o,
-    enum demand_kind kind, char *error, size_t error_size)
+    enum template_kind kind, char *error, size_t error_size)
 {
 	char alpn[64];
 	t->conf = *o;
@@ -35,7 +35,7 @@ static bool open_template(struct upstream *u, struct template *t, const struct c
 	t->conf.eject.failures = t->conf.eject.percent = 0;
 	for (unsigned push = 0; push < 2; push++)
 		t->plans[push] = session_plans_for_origin(
-		    kind == DEMAND_TUNNEL ? tunnel_protocols : u->env->protocols, &t->conf,
+		    kind == TEMPLATE_TUNNEL ? tunnel_protocols : u->env->protocols, &t->conf,
 		    push == 1);
 	if (t->conf.kind != CONF_ORIGIN_TLS)
 		return true;
@@ -80,16 +80,16 @@ static void copy_template(struct template *t, const struct template *from,
 static bool open_proxied(
     struct templates *all, const struct conf_origin *origin, char *error, size_t error_size)
 {
-	const struct template *direct = &all->direct[origin->index * DEMAND_KINDS];
+	const struct template *direct = &all->direct[origin->index * TEMPLATE_KINDS];
 	const struct conf_chain *chain = &origin->chain;
 	struct template *t = memory_zalloc((chain->proxy_count * PROXIED_KINDS + 1) * sizeof(*t));
 	all->proxied[origin->index] = t;
 	for (size_t i = 0; i < chain->proxy_count; i++) {
 		const struct conf_upstream_proxy *p = &chain->proxies[i];
 		struct template *own = &t[i * PROXIED_KINDS];
-		copy_template(&own[PROXIED_NONE], &direct[DEMAND_HTTP], p, all->upstream);
-		copy_template(&own[PROXIED_HTTPS], &direct[DEMAND_HTTPS], p, all->upstream);
-		copy_template(&own[PROXIED_UPGRADE], &direct[DEMAND_HTTP], p, all->upstream);
+		copy_template(&own[PROXIED_NONE], &direct[TEMPLATE_HTTP], p, all->upstream);
+		copy_template(&own[PROXIED_HTTPS], &direct[TEMPLATE_HTTPS], p, all->upstream);
+		copy_template(&own[PROXIED_UPGRADE], &direct[TEMPLATE_HTTP], p, all->upstream);
 		if (!p->is_tls)
 			continue;
 		own[PROXIED_NONE].conf.kind = CONF_ORIGIN_TLS;
@@ -116,10 +116,10 @@ static bool open_all(struct templates *t, char *error, size_t error_size)
 	const struct conf *conf = t->upstream->env->conf;
 	for (size_t i = 0; i < conf->origin_count; i++) {
 		const struct conf_origin *o = &conf->origins[i];
-		struct template *direct = &t->direct[i * DEMAND_KINDS];
+		struct template *direct = &t->direct[i * TEMPLATE_KINDS];
 		if (o->kind != CONF_ORIGIN_FORWARD)
 			continue;
-		for (unsigned kind = 0; kind < DEMAND_KINDS; kind++)
+		for (unsigned kind = 0; kind < TEMPLATE_KINDS; kind++)
 			if (!open_template(t->upstream, &direct[kind], o, kind, error, error_size))
 				return false;
 		if (o->chain.proxy_count > 0 && !open_proxied(t, o, error, error_size))
@@ -133,7 +133,7 @@ struct templates *templates_open(struct upstream *u, char *error, size_t error_s
 	size_t origins = u->env->conf->origin_count;
 	struct templates *t = memory_new(struct templates);
 	t->upstream = u;
-	t->direct = memory_zalloc(origins * DEMAND_KINDS * sizeof(*t->direct));
+	t->direct = memory_zalloc(origins * TEMPLATE_KINDS * sizeof(*t->direct));
 	t->proxied = memory_zalloc(origins * sizeof(struct template *));
 	if (open_all(t, error, error_size))
 		return t;
@@ -146,7 +146,7 @@ void templates_free(struct templates *t)
 	if (!t)
 		return;
 	const struct conf *conf = t->upstream->env->conf;
-	for (size_t i = 0; i < conf->origin_count * DEMAND_KINDS; i++)
+	for (size_t i = 0; i < conf->origin_count * TEMPLATE_KINDS; i++)
 		close_template(&t->direct[i]);
 	for (size_t i = 0; i < conf->origin_count; i++) {
 		size_t count = conf->origins[i].chain.proxy_count * PROXIED_KINDS;
@@ -160,9 +160,9 @@ void templates_free(struct templates *t)
 }
 
 const struct template *templates_get(
-    const struct templates *t, const struct conf_origin *origin, enum demand_kind kind)
+    const struct templates *t, const struct conf_origin *origin, enum template_kind kind)
 {
-	return &t->direct[origin->index * DEMAND_KINDS + kind];
+	return &t->direct[origin->index * TEMPLATE_KINDS + kind];
 }
 
 const struct template *templates_proxied(const struct templates *t,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What destinations on demand share: for each [origin] with server = forward:, how http, https and CONNECT are spoken,
- * and the same through each of its upstream proxies. Private to upstream/.
+ * The protocols, TLS and configuration that dynamic destinations share: for each [origin] with server = forward: those
+ * of http, https and CONNECT, and the same through each of its upstream proxies. Private to upstream/.
  */
 #ifndef PUSHGATE_UPSTREAM_TEMPLATES_H
 #define PUSHGATE_UPSTREAM_TEMPLATES_H
@@ -9,8 +9,8 @@
 #include "proxy/conf/conf.h"
 #include "proxy/upstream/upstream.h"
 
-/* What a connection carries, and so which protocols it speaks. */
-enum demand_kind { DEMAND_HTTP, DEMAND_HTTPS, DEMAND_TUNNEL, DEMAND_KINDS };
+/* The requests that a connection carries decide which protocols it speaks. */
+enum template_kind { TEMPLATE_HTTP, TEMPLATE_HTTPS, TEMPLATE_TUNNEL, TEMPLATE_KINDS };
 /* The same with an upstream proxy. That one itself gets requests for http, and CONNECTs; the connections of the others
  * begin with a CONNECT. */
 enum proxied_kind { PROXIED_NONE, PROXIED_HTTPS, PROXIED_UPGRADE, PROXIED_KINDS };
@@ -31,7 +31,7 @@ struct templates;
 struct templates *templates_open(struct upstream *u, char *error, size_t error_size);
 void templates_free(struct templates *t); /* accepts NULL */
 const struct template *templates_get(
-    const struct templates *t, const struct conf_origin *origin, enum demand_kind kind);
+    const struct templates *t, const struct conf_origin *origin, enum template_kind kind);
 const struct template *templates_proxied(const struct templates *t,
     const struct conf_origin *origin, const struct conf_upstream_proxy *p, enum proxied_kind kind);
 

@@ -7,57 +7,31 @@
 #define PUSHGATE_UPSTREAM_UPSTREAM_H
 
 #include "proxy/offer/offer.h"
-#include "proxy/route/route.h"
-#include "proxy/session/session.h"
+#include "proxy/origin/origin.h"
 #include "proxy/upstream/health.h"
-#include "proxy/worker_env.h"
 
 struct destination;
 struct names;
-struct on_demand;
+struct dynamic_destinations;
 
 /* All origins of a worker. */
 struct upstream {
-	struct worker_env *env;         /* borrows */
-	const struct route_env *routes; /* borrows: makes the requests that origins receive */
-	struct names *names;            /* borrows; NULL when no server has a name */
-	/* Connects to the built-in demo origin, which behaves as `server` says: a connected socket
-	 * whose other end speaks h2c as a server, or -1. NULL when no origin is demo:. */
-	int (*demo_connect)(void *context, const struct conf_origin_server *server);
-	void *demo_context;
-	struct destination *destinations; /* by the index of the origin */
-	struct on_demand *on_demand;      /* owned; NULL: no origin is forward: */
-	struct list destinations_open;    /* all: struct destination, by `link` */
-	/* For each route: until this time its requests use connections without push, because its
-	 * promises were refused too often. */
-	usec *push_off_until;
-	struct session_env session_env;
+	struct worker_env *env;               /* borrows */
+	struct origins origins;               /* all connections */
+	struct names *names;                  /* borrows; NULL when no server has a name */
+	struct destination *destinations;     /* by the index of the origin */
+	struct dynamic_destinations *dynamic; /* owned; NULL: no origin is forward: */
 	struct health_checks checks;
-	uint64_t last_id; /* of a connection */
 	uint32_t last_server_id;
-	bool is_closed; /* no connection is opened any more */
 };
 
-/* The caller has set env, offers and the demo's members. Returns false and writes a message to error
+/* The caller has set env, names, and what origins_open needs but ops. Returns false and writes a message to error
  * when a CA file cannot be read. */
 bool upstream_open(struct upstream *u, char *error, size_t error_size);
 void upstream_close(struct upstream *u); /* closes every connection at once */
 void upstream_free(struct upstream *u);
-/* Sends GOAWAY to all origins (RFC 9113 6.8) and closes; call when no exchange is left. */
-void upstream_shutdown(struct upstream *u);
-bool upstream_is_empty(const struct upstream *u); /* no connection is left */
-
 /* ---- requests ---- */
 
-/* The connection that a request was sent on, for the log. */
-struct upstream_hop {
-	uint64_t connection; /* unique in the worker; 0 = none */
-	const char *protocol;
-	const char *address; /* borrows: of the server */
-};
-
-/* The last one that x was sent on. */
-const struct upstream_hop *upstream_hop_of(const struct exchange *x);
 /* The address and port for which the destination of x was refused, though its name was allowed; NULL: none. It lives
  * as long as x. */
 const char *upstream_refused_address(const struct exchange *x);
@@ -90,28 +64,7 @@ void upstream_read_affinity(struct exchange *x);
 /* The response of that origin to a client: sets the cookie, if it came from another server. */
 void upstream_add_affinity(const struct exchange *x, struct http_head *response);
 
-/* ---- one exchange's origin ---- */
-
-/* How long the request's body may make no progress toward the origin; 0: no limit. */
-usec origin_stall_limit(const struct exchange *x);
-/* The origin of x receives nothing: its flow-control window is 0, or its socket has been full since
- * `since` or earlier. */
-bool origin_is_stuck(const struct exchange *x, usec since);
+/* The resources that a connection of forward mode may promise. */
 extern const struct offer_promiser upstream_promiser;
-/* Counts one promise against promise-rate of the parent's connection. False: the rate is
- * exceeded. */
-bool origin_may_promise_more(const struct exchange *parent);
-/* A promise for this parent was refused. If it was for a limit, the first one of a burst is logged,
- * with the origin and the limit. */
-void origin_promise_refused(const struct exchange *parent, const struct policy_reason *reason);
-
-/* ---- memory is short ---- */
-
-/* Stops (or resumes) reading from all origins, also those that are connected to meanwhile; TCP flow
- * control then stops the origins. Their deadlines stand still as long. */
-void upstream_pause_reading(struct upstream *u, bool is_paused);
-
-/* Writes one line for each connection and each stream; returns the length. */
-size_t upstream_describe(const struct upstream *u, char *buffer, size_t size);
 
 #endif

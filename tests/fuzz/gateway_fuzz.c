@@ -24,7 +24,8 @@
 #include "proxy/base/memory.h"
 #include "proxy/client/client_private.h"
 #include "proxy/gateway/gateway_private.h"
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/origin/origin_private.h"
+#include "proxy/upstream/destination.h"
 #include "proxy/limits.h"
 #include "proxy/offer/learned_table.h"
 #include "proxy/hold/held.h"
@@ -245,8 +246,7 @@ static void check(const struct world *w)
 {
 	const struct gateway *g = w->gateway;
 	list_for_each(&g->clients.conns, c, struct client_conn, link) if (c->session) session_check(c->session);
-	upstream_for_each_pool(&g->upstream, p)
-		list_for_each(&p->conns, origin, struct origin_conn, link) if (origin->session) session_check(origin->session);
+	list_for_each(&g->upstream.origins.conns, origin, struct origin_conn, all) if (origin->session) session_check(origin->session);
 	destinations_check(&g->upstream);
 }
 
@@ -516,8 +516,7 @@ static void end_all(struct world *w)
 	 * what then comes. One that reads slowly gets what its windows allow (64 KiB), at min-rate (100 B/s). */
 	pass(w, 1000 * USEC_PER_SEC);
 	ensure(list_is_empty(&w->gateway->clients.conns));
-	upstream_for_each_pool(&w->gateway->upstream, p)
-		ensure(list_is_empty(&p->conns) && p->queued == 0);
+	ensure(origins_are_idle(&w->gateway->upstream.origins));
 	ensure(w->gateway->relay.live_count == 0); /* what was held is too old, too */
 	ensure(w->gateway->hold_budget.used_bytes == 0);
 	destinations_check_idle(&w->gateway->upstream);

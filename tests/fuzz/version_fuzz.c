@@ -292,7 +292,7 @@ static void write_http2(FILE *out, const struct request *r)
 
 /* ---- origins ---- */
 
-struct origin {
+struct fake_origin {
 	struct memory_socket *socket;
 	struct budget budget;
 	struct h1_conn *h1;
@@ -311,7 +311,7 @@ struct world {
 	struct observe_counters counters;
 	struct h1_limits h1_limits; /* of its origins: no head is over them */
 	struct h2_limits h2_limits;
-	struct origin origins[ORIGINS_MOST];
+	struct fake_origin origins[ORIGINS_MOST];
 	unsigned origin_count;
 	FILE *seen;       /* what the origins have received */
 	unsigned wholes; /* requests that were complete there */
@@ -356,7 +356,7 @@ static struct http_head *answer_head(struct world *w)
 	return head;
 }
 
-static void on_http1_event(struct world *w, struct origin *o, struct h1_event *e)
+static void on_http1_event(struct world *w, struct fake_origin *o, struct h1_event *e)
 {
 	ensure(!e->fault && !e->oversize && e->kind != H1_EVENT_FAILED);
 	bool ends = e->end && e->kind != H1_EVENT_CLOSED;
@@ -375,7 +375,7 @@ static void on_http1_event(struct world *w, struct origin *o, struct h1_event *e
 	http_head_free(head);
 }
 
-static void serve_http1(struct world *w, struct origin *o, struct chunk *chunk, size_t n)
+static void serve_http1(struct world *w, struct fake_origin *o, struct chunk *chunk, size_t n)
 {
 	struct h1_event event;
 	struct h1_output output;
@@ -389,7 +389,7 @@ static void serve_http1(struct world *w, struct origin *o, struct chunk *chunk, 
 		on_http1_event(w, o, &event);
 }
 
-static void on_http2_event(struct world *w, struct origin *o, struct h2_event *e)
+static void on_http2_event(struct world *w, struct fake_origin *o, struct h2_event *e)
 {
 	bool ends = e->end && e->kind != H2_EVENT_CLOSED;
 	if (e->kind == H2_EVENT_HEAD || e->kind == H2_EVENT_TRAILERS)
@@ -409,7 +409,7 @@ static void on_http2_event(struct world *w, struct origin *o, struct h2_event *e
 	http_head_free(head);
 }
 
-static void serve_http2(struct world *w, struct origin *o, struct chunk *chunk, size_t n)
+static void serve_http2(struct world *w, struct fake_origin *o, struct chunk *chunk, size_t n)
 {
 	struct h2_event event;
 	for (size_t at = 0; at < n;) {
@@ -425,7 +425,7 @@ static void serve_http2(struct world *w, struct origin *o, struct chunk *chunk, 
 }
 
 /* False: nothing moved. */
-static bool serve(struct world *w, struct origin *o)
+static bool serve(struct world *w, struct fake_origin *o)
 {
 	const struct net_buffer *from = &o->socket->out;
 	bool has_moved = from->size > 0;
@@ -451,7 +451,7 @@ static void origins_come(struct world *w)
 	struct memory_socket *s;
 	while ((s = memory_net_next(w->net))) {
 		ensure(w->origin_count < ORIGINS_MOST);
-		struct origin *o = &w->origins[w->origin_count++];
+		struct fake_origin *o = &w->origins[w->origin_count++];
 		o->socket = s;
 		budget_init(&o->budget, NULL, 1u << 24);
 		const struct h1_env h1 = {.heads = w->heads, .budget = &o->budget};

@@ -12,7 +12,7 @@ const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const script = path.join(root, 'scripts/check-layers');
 
 /* A small tree in which every folder that the mistakes name has its public header and a private one. */
-const folders = ['base', 'http', 'net', 'h2', 'relay', 'conf', 'session', 'offer', 'client', 'upstream', 'gateway'];
+const folders = ['base', 'http', 'net', 'h2', 'relay', 'conf', 'session', 'offer', 'client', 'origin', 'upstream', 'gateway'];
 const clean = Object.fromEntries(folders.flatMap((f) => [[`proxy/${f}/${f}.h`, ''], [`proxy/${f}/inner.h`, '']]));
 Object.assign(clean, {
 	'policy/policy.h': '#include "proxy/http/inner.h"\n',
@@ -57,6 +57,8 @@ const mistakes = [
 		'proxy/client/leg.c:1: client may not include upstream ("proxy/upstream/upstream.h")'],
 	['an upstream that knows client', 'proxy/upstream/leg.c', '#include "proxy/client/client.h"\n',
 		'proxy/upstream/leg.c:1: upstream may not include client ("proxy/client/client.h")'],
+	['an origin that knows upstream', 'proxy/origin/leg.c', '#include "proxy/upstream/upstream.h"\n',
+		'proxy/origin/leg.c:1: origin may not include upstream ("proxy/upstream/upstream.h")'],
 	['an explain that knows the data plane', 'proxy/tool/explain.c', '#include "proxy/gateway/gateway.h"\n',
 		'proxy/tool/explain.c:1: tool may not include gateway ("proxy/gateway/gateway.h")'],
 	['an engine behind the session', 'proxy/client/leg.c', '#include "proxy/h2/h2.h"\n',

@@ -27,6 +27,7 @@ static void check_pool(const struct pool *p)
 		usable++;
 	}
 	ensure(p->count == count && p->connecting == connecting && p->usable_count == usable);
+	ensure(p->leaving == length_of(&p->conns) - count);
 	uint32_t shared = length_of(&p->shared.requests) + length_of(&p->shared.pushes);
 	ensure(length_of(&p->bound.requests) + length_of(&p->bound.pushes) + shared == p->queued);
 	ensure(list_is_linked(&p->waiting) == (shared > 0));
@@ -34,8 +35,8 @@ static void check_pool(const struct pool *p)
 	for (unsigned i = 0; i < 4; i++)
 		list_for_each(lists[i], x, struct exchange, waiting)
 		{
-			ensure(attempt_of(x)->pool == p && attempt_of(x)->server == p->server);
-			ensure(attempt_of(x)->is_bound == (i < 2));
+			ensure(origin_attempt_of(x)->pool == p && origin_attempt_of(x)->server == p->server);
+			ensure(origin_attempt_of(x)->is_bound == (i < 2));
 			ensure(x->context.upload_wait == UPLOAD_WAITS_NOT);
 		}
 	uint32_t open = 0;
@@ -43,7 +44,7 @@ static void check_pool(const struct pool *p)
 	ensure(p->slow.open == open && p->slow.queued == length_of(&p->slow.waiting));
 	list_for_each(&p->slow.waiting, x, struct exchange, waiting)
 	{
-		ensure(attempt_of(x)->pool == p && attempt_of(x)->server == p->server);
+		ensure(origin_attempt_of(x)->pool == p && origin_attempt_of(x)->server == p->server);
 		ensure(x->context.upload_wait == UPLOAD_IS_SLOW && !x->upload.source_ended);
 	}
 }
@@ -53,7 +54,7 @@ static void check_server(const struct server *s)
 	const struct relay *r = s->destination->upstream->env->relay;
 	uint32_t queued = 0, connections = 0, retired = 0, connecting = 0, outstanding = 0, tunnels = 0;
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++) {
-		const struct pool *p = s->pools[kind];
+		const struct pool *p = s->at.pools[kind];
 		if (!p)
 			continue;
 		check_pool(p);
@@ -64,26 +65,27 @@ static void check_server(const struct server *s)
 	}
 	list_for_each(&r->live, x, struct exchange, link)
 	{
-		outstanding += attempt_of(x)->server == s;
-		tunnels += attempt_of(x)->server == s && x->tunnel.is_counted;
+		outstanding += given_server(x) == s;
+		tunnels += given_server(x) == s && x->tunnel.is_counted;
 	}
-	ensure(!s->is_leaving || retired == connections);
-	ensure(s->queued == queued && s->connections == connections);
-	ensure(s->member.outstanding == outstanding && s->queued <= outstanding);
-	ensure(s->known.tunnels == tunnels);
-	ensure(!s->is_slow || connecting > 0);
+	ensure(!s->at.is_leaving || retired == connections);
+	ensure(s->at.queued == queued && s->at.connections == connections);
+	ensure(s->member.outstanding == outstanding && s->at.queued <= outstanding);
+	ensure(s->at.requests == outstanding);
+	ensure(s->at.known.tunnels == tunnels);
+	ensure(!s->at.is_slow || connecting > 0);
 	/* One that leaves is freed with its last exchange and connection, or will be in this loop pass. */
-	ensure(!s->is_leaving || outstanding > 0 || connections > 0 || list_is_linked(&s->deferred.link));
+	ensure(!s->at.is_leaving || outstanding > 0 || connections > 0 || list_is_linked(&s->deferred.link));
 }
 
 static void check_waiting_pools(const struct destination *d, enum pool_kind kind)
 {
 	uint32_t pools = 0;
 	list_for_each(&d->servers, s, struct server, link)
-		pools += s->pools[kind] && list_is_linked(&s->pools[kind]->waiting);
-	ensure(length_of(&d->waiting_pools[kind]) == pools);
-	list_for_each(&d->waiting_pools[kind], p, struct pool, waiting)
-		ensure(p->kind == kind && p->server->destination == d);
+		pools += s->at.pools[kind] && list_is_linked(&s->at.pools[kind]->waiting);
+	ensure(length_of(&d->origin.waiting_pools[kind]) == pools);
+	list_for_each(&d->origin.waiting_pools[kind], p, struct pool, waiting)
+		ensure(p->kind == kind && p->server->origin == &d->origin);
 }
 
 static void check_destination(const struct destination *d)
@@ -92,20 +94,20 @@ static void check_destination(const struct destination *d)
 	size_t servers = 0, leaving = 0, down = 0, ejected = 0;
 	list_for_each(&d->servers, s, struct server, link)
 	{
-		leaving += s->is_leaving;
-		down += s->conf->is_down;
+		leaving += s->at.is_leaving;
+		down += s->at.conf->is_down;
 		ejected += s->health.ejection.until > 0;
 		check_server(s);
-		queued += s->queued;
+		queued += s->at.queued;
 		for (unsigned kind = 0; kind < POOL_KINDS; kind++)
-			slow += s->pools[kind] ? s->pools[kind]->slow.queued : 0;
+			slow += s->at.pools[kind] ? s->at.pools[kind]->slow.queued : 0;
 		servers++;
 	}
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
 		check_waiting_pools(d, (enum pool_kind)kind);
-	ensure(d->queued == queued && d->server_count == servers);
+	ensure(d->origin.queued == queued && d->server_count == servers);
 	ensure(d->leaving_count == leaving && d->down_count == down && d->ejected_count == ejected);
-	ensure(d->queued <= d->origin->max_queue && d->slow_queued == slow);
+	ensure(d->origin.queued <= d->origin.conf->max_queue && d->origin.slow_queued == slow);
 }
 
 static size_t count_of(const struct upstream *u)
@@ -124,8 +126,8 @@ void destinations_check_idle(const struct upstream *u)
 	destinations_check(u);
 	for (size_t i = 0; i < count_of(u); i++) {
 		const struct destination *d = &u->destinations[i];
-		ensure(d->queued == 0);
+		ensure(d->origin.queued == 0);
 		list_for_each(&d->servers, s, struct server, link)
-			ensure(s->member.outstanding == 0 && !s->is_slow && s->known.tunnels == 0);
+			ensure(s->member.outstanding == 0 && !s->at.is_slow && s->at.known.tunnels == 0);
 	}
 }

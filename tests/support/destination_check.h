@@ -3,7 +3,8 @@
 #ifndef PUSHGATE_TESTS_DESTINATION_CHECK_H
 #define PUSHGATE_TESTS_DESTINATION_CHECK_H
 
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/origin/origin_private.h"
+#include "proxy/upstream/destination.h"
 
 /* Counts match what is counted, for all destinations. */
 void destinations_check(const struct upstream *u);

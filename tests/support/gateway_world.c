@@ -312,29 +312,21 @@ struct server *gate_server(struct gate_world *w, size_t origin)
 
 struct pool *gate_pool(struct gate_world *w, size_t origin, enum pool_kind kind)
 {
-	return server_pool(gate_server(w, origin), kind);
+	return origin_server_pool(&gate_server(w, origin)->at, kind);
 }
 
 struct origin_conn *gate_first_conn(struct gate_world *w)
 {
-	upstream_for_each_pool(&w->gateway->upstream, p)
-	{
-		if (!list_is_empty(&p->conns))
-			return list_first(&p->conns, struct origin_conn, link);
-	}
-	return NULL;
+	return list_first(&w->gateway->upstream.origins.conns, struct origin_conn, all);
 }
 
 struct origin_conn *gate_newest_conn(struct gate_world *w)
 {
 	struct origin_conn *newest = NULL;
-	upstream_for_each_pool(&w->gateway->upstream, p)
+	list_for_each(&w->gateway->upstream.origins.conns, c, struct origin_conn, all)
 	{
-		list_for_each(&p->conns, c, struct origin_conn, link)
-		{
-			if (!newest || c->hop.connection > newest->hop.connection)
-				newest = c;
-		}
+		if (!newest || c->hop.connection > newest->hop.connection)
+			newest = c;
 	}
 	return newest;
 }
@@ -350,7 +342,7 @@ void gate_set_servers(
 	struct destination *d = &w->gateway->upstream.destinations[origin];
 	list_for_each(&d->servers, s, struct server, link) server_leave(s);
 	for (size_t i = 0; i < count; i++)
-		server_new(d, &d->origin->servers[0], addresses[i], 1);
+		server_new(d, &d->origin.conf->servers[0], addresses[i], 1);
 	destination_changed(d);
 }
 

@@ -19,7 +19,8 @@
 #include "proxy/client/client_private.h"
 #include "proxy/gateway/gateway_private.h"
 #include "proxy/h2/h2.h"
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/origin/origin_private.h"
+#include "proxy/upstream/destination.h"
 #include "tests/support/patience.h"
 
 #define GATE_SITES 2u

@@ -125,7 +125,7 @@ static struct server *server_at(struct gate_world *w, char site)
 	uint16_t port = w->sites[site == 'a' ? 0 : 1].port;
 	list_for_each(&w->gateway->upstream.destinations[2].servers, s, struct server, link)
 	{
-		if (net_address_port(s->address) == port)
+		if (net_address_port(s->at.address) == port)
 			return s;
 	}
 	fail_msg("no server at %c", site);
@@ -149,7 +149,7 @@ static void a_late_connect_does_not_move_the_client(void **state)
 		gate_peer_abort(late->peers[i]);
 	gate_passes(w);
 	s = gate_request(c, "GET", "a.test", "/stays", true, "cookie", cookie, NULL);
-	UNTIL(w, server_at(w, site)->is_slow);
+	UNTIL(w, server_at(w, site)->at.is_slow);
 	gate_passes(w);
 	assert_int_not_equal(site_of(get(w, c, "/", NULL)), site);
 	assert_false(s->is_over);

@@ -239,10 +239,10 @@ static void origin_that_does_not_answer_is_ended(void **state)
 	origin_conn_expired(&o->timer, s.w->gateway->relay.now);
 	/* What it may have sent waits in a socket that is not read from: it cannot be blamed. */
 	o->silence.asked -= PING_ANSWER_USEC;
-	upstream_pause_reading(&s.w->gateway->upstream, true);
+	origins_pause_reading(&s.w->gateway->upstream.origins, true);
 	origin_conn_expired(&o->timer, s.w->gateway->relay.now);
 	assert_int_equal(s.w->counters.ping_late_up, 0);
-	upstream_pause_reading(&s.w->gateway->upstream, false);
+	origins_pause_reading(&s.w->gateway->upstream.origins, false);
 	assert_int_equal(o->silence.asked, 0);
 	o->silence.asked = s.w->gateway->relay.now - PING_ANSWER_USEC;
 	origin_conn_expired(&o->timer, s.w->gateway->relay.now);

@@ -22,7 +22,7 @@ struct asked {
 static struct balance_question ask(const struct asked *a, struct http_head *head)
 {
 	struct conf_origin origin = {.name = a->origin ? a->origin : "o", .balance = a->balance};
-	struct destination d = {.origin = &origin};
+	struct destination d = {.origin.conf = &origin};
 	struct exchange x = {.request = head, .facts = {.head = head, .client = a->client}};
 	struct balance_question q = {.preferred = 5};
 	attempt_of(&x)->affinity = 77;

@@ -30,7 +30,7 @@ static struct server *server_at(struct gate_world *w, unsigned site)
 {
 	list_for_each(&fleet(w)->servers, s, struct server, link)
 	{
-		if (net_address_port(s->address) == w->sites[site].port)
+		if (net_address_port(s->at.address) == w->sites[site].port)
 			return s;
 	}
 	return NULL;
@@ -59,7 +59,7 @@ static struct gate_peer *tunnel_client(struct gate_world *w)
 
 static uint32_t tunnels_of_both(struct gate_world *w)
 {
-	return server_at(w, 0)->known.tunnels + server_at(w, 1)->known.tunnels;
+	return server_at(w, 0)->at.known.tunnels + server_at(w, 1)->at.known.tunnels;
 }
 
 static void a_tunnel_is_counted_where_it_is(void **state)
@@ -72,8 +72,8 @@ static void a_tunnel_is_counted_where_it_is(void **state)
 	for (unsigned i = 0; i < 4; i++)
 		s[i] = gate_tunnel(c, "echo", "/t");
 	UNTIL(w, gate_seen(&w->sites[1], "/t") == 4);
-	assert_int_equal(server_at(w, 0)->known.tunnels, 0);
-	assert_int_equal(server_at(w, 1)->known.tunnels, 4);
+	assert_int_equal(server_at(w, 0)->at.known.tunnels, 0);
+	assert_int_equal(server_at(w, 1)->at.known.tunnels, 4);
 	struct gate_peer *p = w->sites[1].peers[0];
 	for (size_t i = 0; i < p->stream_count; i++)
 		gate_answer(p->streams[i], 403, 0, true);
@@ -115,7 +115,7 @@ static void the_last_request_that_a_server_may_have_leaves_at_once(void **state)
 	warm_up(w, c);
 	struct gate_stream *first = gate_get(c, "/a"), *second = gate_get(c, "/a");
 	gate_passes(w);
-	assert_int_equal(fleet(w)->queued, 0);
+	assert_int_equal(fleet(w)->origin.queued, 0);
 	ok(gate_find_at(w->sites[0].peers[0], "/a"));
 	ok(gate_find_at(w->sites[1].peers[0], "/a"));
 	expect(w, first, 200);
@@ -248,7 +248,7 @@ static void a_server_whose_last_exchange_ends_takes_what_waits(void **state)
 	gate_passes(w);
 	ok(gate_find(w, "/second"));
 	gate_passes(w);
-	assert_int_equal(fleet(w)->queued, 1);
+	assert_int_equal(fleet(w)->origin.queued, 1);
 	gate_reset_stream(first, H2_CANCEL);
 	gate_reset_stream(second, H2_CANCEL);
 	gate_passes(w);

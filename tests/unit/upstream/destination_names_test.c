@@ -29,7 +29,7 @@ static void set_hosts(struct gate_world *w, const char *text)
 static size_t count_of_leaving(struct gate_world *w)
 {
 	size_t count = 0;
-	list_for_each(&fleet(w)->servers, s, struct server, link) count += s->is_leaving;
+	list_for_each(&fleet(w)->servers, s, struct server, link) count += s->at.is_leaving;
 	return count;
 }
 
@@ -53,11 +53,11 @@ static void an_address_that_comes_back_is_the_same_server(void **state)
 	gate_answer(gate_find(w, "/open"), 200, 3, false);
 	for (unsigned i = 0; i < 5; i++) {
 		set_hosts(w, "127.0.0.9 f.127.0.0.1\n");
-		UNTIL(w, first->is_leaving);
+		UNTIL(w, first->at.is_leaving);
 		assert_int_equal(count_of_leaving(w), 1);
 		assert_int_equal(fleet(w)->leaving_count, 1);
 		set_hosts(w, "127.0.0.1 f.127.0.0.1\n");
-		UNTIL(w, !first->is_leaving && fleet(w)->server_count == 1);
+		UNTIL(w, !first->at.is_leaving && fleet(w)->server_count == 1);
 		assert_int_equal(fleet(w)->leaving_count, 0);
 	}
 	/* It serves again, on a new connection. */

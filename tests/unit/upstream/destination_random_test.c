@@ -330,7 +330,7 @@ static void a_server_joins(struct scene *c)
 	    gate_site_address(c->w, 0), gate_site_address(c->w, 1), &c->dead, &c->silent};
 	if (d->server_count >= SERVERS_MOST)
 		return;
-	server_new(d, &d->origin->servers[0], at[pick(c, 4)], 1);
+	server_new(d, &d->origin.conf->servers[0], at[pick(c, 4)], 1);
 	destination_changed(d);
 }
 
@@ -358,11 +358,11 @@ static void the_fleet_changes(struct scene *c)
 		break;
 	case 3:
 	case 4:
-		if (s && !s->is_leaving)
+		if (s && !s->at.is_leaving)
 			server_leave(s);
 		break;
 	case 5:
-		if (s && !s->is_leaving)
+		if (s && !s->at.is_leaving)
 			health_report(s, HEALTH_FAILED);
 		break;
 	}
@@ -372,19 +372,19 @@ static void the_fleet_changes(struct scene *c)
 
 static bool is_idle_with_room(struct server *s, const struct exchange *x)
 {
-	struct pool *p = attempt_of(x)->pool;
-	struct pool *own = s->pools[p->kind];
-	return own && balance_prefers(&s->member) && !s->is_leaving && s->member.outstanding == 0 &&
-	       server_may_send_soon(s, p->kind, x) && own->connecting == 0 && pool_conn_with_room(own, x);
+	struct pool *p = attempt_of(x)->at.pool;
+	struct pool *own = s->at.pools[p->kind];
+	return own && balance_prefers(&s->member) && !s->at.is_leaving && s->member.outstanding == 0 &&
+	       origin_server_may_send_soon(&s->at, p->kind, x) && own->connecting == 0 && pool_conn_with_room(own, x);
 }
 
 static void assert_nobody_waits_in_vain(struct scene *c)
 {
 	struct destination *d = fleet(c);
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++) {
-		struct pool *p = list_first(&d->waiting_pools[kind], struct pool, waiting);
+		struct pool *p = list_first(&d->origin.waiting_pools[kind], struct pool, waiting);
 		struct exchange *x = p ? list_first(&p->shared.requests, struct exchange, waiting) : NULL;
-		if (!x || x->needs_fresh || attempt_of(x)->pool->connecting > 0)
+		if (!x || x->needs_fresh || attempt_of(x)->at.pool->connecting > 0)
 			continue;
 		list_for_each(&d->servers, s, struct server, link) assert_false(is_idle_with_room(s, x));
 	}

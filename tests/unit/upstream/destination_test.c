@@ -28,7 +28,7 @@ static struct server *server_at(struct gate_world *w, unsigned site)
 {
 	list_for_each(&fleet(w)->servers, s, struct server, link)
 	{
-		if (!s->is_leaving && net_address_port(s->address) == w->sites[site].port)
+		if (!s->at.is_leaving && net_address_port(s->at.address) == w->sites[site].port)
 			return s;
 	}
 	return NULL;
@@ -38,11 +38,11 @@ static struct server *server_at(struct gate_world *w, unsigned site)
 static void assert_nothing_is_left(struct gate_world *w)
 {
 	gate_passes(w);
-	assert_int_equal(fleet(w)->queued, 0);
+	assert_int_equal(fleet(w)->origin.queued, 0);
 	list_for_each(&fleet(w)->servers, s, struct server, link)
 	{
 		assert_int_equal(s->member.outstanding, 0);
-		assert_int_equal(s->queued, 0);
+		assert_int_equal(s->at.queued, 0);
 	}
 }
 
@@ -104,11 +104,11 @@ static int speak_again(void **state)
 static void connect_alone(struct gate_world *w, struct gate_peer *c, unsigned site)
 {
 	struct server *other = server_at(w, 1 - site);
-	other->is_slow = true;
+	other->at.is_slow = true;
 	destination_changed(fleet(w));
 	gate_passes(w);
 	expect(w, gate_get(c, "/first"), 200);
-	other->is_slow = false;
+	other->at.is_slow = false;
 	destination_changed(fleet(w));
 	gate_passes(w);
 }
@@ -119,7 +119,7 @@ static struct gate_stream *get_at(struct gate_world *w, struct gate_peer *c, uns
 		struct gate_stream *s = gate_get(c, "/a");
 		gate_passes(w);
 		struct server *given = server_at(w, site);
-		if (given->queued > 0)
+		if (given->at.queued > 0)
 			return s;
 		UNTIL(w, s->is_over);
 	}
@@ -130,8 +130,8 @@ static struct gate_stream *get_at(struct gate_world *w, struct gate_peer *c, uns
 static struct pool *waiting_pool(struct server *s)
 {
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
-		if (s->pools[kind] && s->pools[kind]->queued > 0)
-			return s->pools[kind];
+		if (s->at.pools[kind] && s->at.pools[kind]->queued > 0)
+			return s->at.pools[kind];
 	return NULL;
 }
 
@@ -153,14 +153,14 @@ static void another_server_is_tried_beside_a_slow_connect(void **state)
 	assert_int_equal(p->race_timer.deadline, conn->opened + 250 * USEC_PER_MSEC);
 	/* Not before: */
 	relay_advance(&w->gateway->relay, conn->opened + 249 * USEC_PER_MSEC);
-	assert_false(slow->is_slow);
-	assert_int_equal(slow->queued, 1);
+	assert_false(slow->at.is_slow);
+	assert_int_equal(slow->at.queued, 1);
 	assert_int_equal(w->sites[1].peer_count, peers);
 	/* But then. The wheel fires at most two ticks late. */
 	relay_advance(&w->gateway->relay, conn->opened + 270 * USEC_PER_MSEC);
-	assert_true(slow->is_slow);
+	assert_true(slow->at.is_slow);
 	relay_advance(&w->gateway->relay, conn->opened + 290 * USEC_PER_MSEC);
-	assert_int_equal(slow->queued, 0);
+	assert_int_equal(slow->at.queued, 0);
 	assert_true(silent_connects >= 1);
 	assert_true(conn->net && !conn->is_gone); /* the first one goes on */
 	expect(w, s, 200);
@@ -186,11 +186,11 @@ static void a_slow_server_that_connects_is_used(void **state)
 	relay_advance(&w->gateway->relay, opened + 270 * USEC_PER_MSEC);
 	relay_advance(&w->gateway->relay, opened + 290 * USEC_PER_MSEC);
 	expect(w, s, 200);
-	assert_true(slow->is_slow);
+	assert_true(slow->at.is_slow);
 	/* The connect fails, and the next one works. */
 	net_sys.connect = connect;
 	relay_advance(&w->gateway->relay, opened + 6 * USEC_PER_SEC);
-	assert_false(slow->is_slow);
+	assert_false(slow->at.is_slow);
 	for (unsigned i = 0; i < 60; i++)
 		expect(w, gate_get(c, "/c"), 200);
 	assert_true(gate_seen(&w->sites[0], "/c") > 0);
@@ -212,7 +212,7 @@ static void what_waits_for_a_full_server_is_served_by_the_other(void **state)
 		s[i] = gate_get(c, "/a");
 	UNTIL(w, gate_seen(&w->sites[0], "/a") == 2 && gate_seen(&w->sites[1], "/a") == 2);
 	gate_passes(w);
-	assert_int_equal(fleet(w)->queued, 8);
+	assert_int_equal(fleet(w)->origin.queued, 8);
 	/* Site a answers nothing, site b everything: it serves also what was given to a. */
 	w->sites[1].serve = ok;
 	for (size_t i = 0; i < w->sites[1].peers[0]->stream_count; i++)
@@ -239,7 +239,7 @@ static void max_requests_bounds_what_a_server_has(void **state)
 	UNTIL(w, gate_seen(&w->sites[0], "/a") == 3 && gate_seen(&w->sites[1], "/a") == 3);
 	gate_passes(w);
 	assert_int_equal(gate_seen(&w->sites[0], "/a") + gate_seen(&w->sites[1], "/a"), 6);
-	assert_int_equal(fleet(w)->queued, 14);
+	assert_int_equal(fleet(w)->origin.queued, 14);
 	w->sites[0].serve = w->sites[1].serve = ok;
 	for (unsigned site = 0; site < 2; site++)
 		for (unsigned i = 0; i < 3; i++)
@@ -270,7 +270,7 @@ static void the_queue_of_all_servers_is_bounded(void **state)
 		s[i] = gate_get(c, "/a");
 	UNTIL(w, gate_seen(&w->sites[0], "/a") + gate_seen(&w->sites[1], "/a") >= 1);
 	gate_passes(w);
-	assert_true(fleet(w)->queued <= 5);
+	assert_true(fleet(w)->origin.queued <= 5);
 	for (unsigned i = 0; i < 12; i++)
 		refused += s[i]->status == 503;
 	assert_in_range(refused, 5, 6);
@@ -372,14 +372,14 @@ static void tunnels_are_counted_where_they_are(void **state)
 	for (unsigned i = 0; i < 8; i++)
 		s[i] = gate_tunnel(c, "websocket", "/chat");
 	UNTIL(w, gate_seen(&w->sites[1], "/chat") == 8);
-	assert_int_equal(server_at(w, 1)->known.tunnels, 8);
-	assert_int_equal(server_at(w, 0)->known.tunnels, 0);
+	assert_int_equal(server_at(w, 1)->at.known.tunnels, 8);
+	assert_int_equal(server_at(w, 0)->at.known.tunnels, 0);
 	for (size_t i = 0; i < w->sites[1].peer_count; i++)
 		for (size_t k = 0; k < w->sites[1].peers[i]->stream_count; k++)
 			gate_answer(w->sites[1].peers[i]->streams[k], 404, 0, true);
 	for (unsigned i = 0; i < 8; i++)
 		expect(w, s[i], 404);
-	assert_int_equal(server_at(w, 1)->known.tunnels, 0);
+	assert_int_equal(server_at(w, 1)->at.known.tunnels, 0);
 	assert_nothing_is_left(w);
 	gate_world_free(w);
 }

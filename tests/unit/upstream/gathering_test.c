@@ -83,9 +83,9 @@ static void assert_gathers(struct scene *s, const struct exchange *x)
 {
 	assert_int_equal(x->context.upload_wait, UPLOAD_GATHERS);
 	assert_true(exchange_is_queued(x));
-	assert_null(attempt_of(x)->server);
-	assert_null(attempt_of(x)->pool);
-	assert_int_equal(s->destination->queued, 0);
+	assert_null(attempt_of(x)->at.server);
+	assert_null(attempt_of(x)->at.pool);
+	assert_int_equal(s->destination->origin.queued, 0);
 	assert_int_equal(script_origins(s->site), 0);
 }
 
@@ -283,18 +283,18 @@ static void small_bodies_for_servers_in_http1_gather(void **state)
 		struct exchange *x = exchange(&s, "/a", 4);
 		assert_gathers(&s, x);
 		const struct http_head *request = x->request;
-		const struct conf_origin *origin = s.destination->origin;
+		const struct conf_origin *origin = s.destination->origin.conf;
 		const struct exchange_context context = x->context;
 		const struct relay_place place = x->place;
 		const struct request_facts facts = x->facts;
 		struct server *server = list_first(&s.destination->servers, struct server, link);
-		const struct origin_known known = server->known;
+		const struct origin_known known = server->at.known;
 		const size_t limit = x->payer.budget->limit_bytes;
-		struct look l = {x, *x->place.route, *x->facts.listener, *request, *origin, &server->known};
+		struct look l = {x, *x->place.route, *x->facts.listener, *request, *origin, &server->at.known};
 		x->place.route = &l.route;
 		x->facts.listener = &l.listen;
 		x->request = &l.request;
-		s.destination->origin = &l.origin;
+		s.destination->origin.conf = &l.origin;
 		x->context.upload_wait = UPLOAD_WAITS_NOT;
 		rows[i].change(&l);
 		if (!l.known)
@@ -305,8 +305,8 @@ static void small_bodies_for_servers_in_http1_gather(void **state)
 			fail_msg("%s: %d", rows[i].what, gathers);
 		if (!l.known)
 			list_append(&s.destination->servers, &server->link);
-		s.destination->origin = origin;
-		server->known = known;
+		s.destination->origin.conf = origin;
+		server->at.known = known;
 		x->request = request;
 		x->context = context;
 		x->place = place;
@@ -378,7 +378,7 @@ static void one_that_is_whole_is_sent(void **state)
 	/* The time in the queue begins now: its client kept it waiting before. */
 	assert_true(x->timing.waits_since > waited_since);
 	answered(&s, stream);
-	assert_int_equal(gate_server(s.w, s.w->conf->origin_count - 1)->pools[POOL_PLAIN]->slow.open, 0);
+	assert_int_equal(gate_server(s.w, s.w->conf->origin_count - 1)->at.pools[POOL_PLAIN]->slow.open, 0);
 	gate_world_free(s.w);
 }
 
@@ -414,7 +414,7 @@ static void one_whose_memory_is_used_up_is_sent_as_it_comes(void **state)
 	gathering_grew(s.destination, x);
 	x->payer.budget->limit_bytes = limit;
 	/* It has a server, and waits for the connection that is being opened there. */
-	assert_non_null(attempt_of(x)->server);
+	assert_non_null(attempt_of(x)->at.server);
 	assert_int_equal(x->context.upload_wait, UPLOAD_IS_SLOW);
 	SENT(&s, "POST /a");
 	assert_int_equal(x->context.upload_wait, UPLOAD_WAITS_NOT);
@@ -436,7 +436,7 @@ static void one_whose_client_goes_away_leaves_nothing_behind(void **state)
 	assert_gathers(&s, exchange(&s, "/b", 0));
 	gate_peer_abort(s.client);
 	UNTIL(s.w, s.w->gateway->relay.live_count == 0);
-	assert_int_equal(s.destination->queued, 0);
+	assert_int_equal(s.destination->origin.queued, 0);
 	assert_int_equal(script_origins(s.site), 0);
 	gate_world_free(s.w);
 }

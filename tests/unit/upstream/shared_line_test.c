@@ -30,7 +30,7 @@ static bool some_server_is_slow(struct gate_world *w)
 	struct destination *d = &w->gateway->upstream.destinations[0];
 	list_for_each(&d->servers, s, struct server, link)
 	{
-		if (s->is_slow)
+		if (s->at.is_slow)
 			return true;
 	}
 	return false;

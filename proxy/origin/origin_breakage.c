@@ -8,7 +8,7 @@
  * The ids of some origins are wrong. A request that was not answered on two connections that ended so is not
  * repeated either.
  */
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/origin/origin_private.h"
 
 /* Others are about the connection as a whole: too much of something, a timeout, another version. */
 static bool may_be_for_a_request(uint32_t code)
@@ -58,7 +58,7 @@ const struct relay_cause *origin_breakage_cause(
 	bool may_repeat = cause == &relay_cause_UP_UNPROCESSED || cause == &relay_cause_UP_LOST;
 	if (!c->breakage.has_come || !may_repeat || !is_unanswered(leg))
 		return cause;
-	struct upstream_attempt *attempt = attempt_of(leg->exchange);
+	struct origin_attempt *attempt = origin_attempt_of(leg->exchange);
 	bool was_before = attempt->has_seen_breakage;
 	attempt->has_seen_breakage = true;
 	return leg == c->breakage.blamed || was_before ? &relay_cause_UP_ERROR : cause;

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* See on_demand.h. */
-#include "proxy/upstream/on_demand.h"
+/* See dynamic_destination.h. */
+#include "proxy/upstream/dynamic_destination.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/base/rare.h"
+#include "proxy/upstream/destination.h"
 #include "proxy/upstream/templates.h"
-#include "proxy/upstream/upstream_private.h"
 
 #include <sys/resource.h>
 
-struct demand {
+struct dynamic_destination {
 	struct destination destination;
 	struct conf_origin_server line;
 	const struct template *template;
 	struct map_node node;
-	/* While no exchange has it: in on_demand->unused, and in that of its origin. */
+	/* While no exchange has it: in dynamic->unused, and in that of its origin. */
 	struct list link, sibling;
 	usec unused_since;
-	uint32_t users;       /* exchanges */
-	bool was_asked_again; /* more than one request has named it */
+	uint32_t users; /* exchanges */
 	struct deferred_free deferred;
 	uint16_t port;
 	char host
@@ -28,20 +27,20 @@ struct demand {
 };
 
 /* Those of one origin. */
-struct origin_demands {
+struct dynamic_siblings {
 	size_t count;
 	struct list unused; /* as they were left, by `sibling` */
 };
 
-struct on_demand {
+struct dynamic_destinations {
 	struct upstream *upstream;
 	struct templates *templates;
-	struct map demands;
-	struct origin_demands *origins; /* by conf_origin.index */
-	struct list unused;             /* the one that is so for the longest comes first */
+	struct map all;
+	struct dynamic_siblings *origins; /* by conf_origin.index */
+	struct list unused;               /* the one that is so for the longest comes first */
 	struct wheel_node timer;
 	struct net_timer spare;
-	/* Those of all demands, and above how many the ones that nobody uses are closed. */
+	/* Connections of all, and above how many those to unused destinations are closed. */
 	size_t connections, most_connections;
 	bool is_closed;
 };
@@ -56,17 +55,18 @@ struct on_demand {
  * as many connections for idle-timeout. */
 #define ASKED_ONCE_IDLE_USEC (5 * USEC_PER_SEC)
 
-static struct demand *demand_of(struct destination *d)
+static struct dynamic_destination *dynamic_of(struct destination *d)
 {
-	return container_of(d, struct demand, destination);
+	return container_of(d, struct dynamic_destination, destination);
 }
 
-/* Destinations that are looked at in a loop pass, of those that nobody uses. */
+/* Unused destinations that are looked at in a loop pass. */
 #define LOOKS_AT_ONCE 256u
 
 /* ---- life ---- */
 
-static struct origin_demands *siblings_of(const struct on_demand *o, const struct demand *m)
+static struct dynamic_siblings *siblings_of(
+    const struct dynamic_destinations *o, const struct dynamic_destination *m)
 {
 	return &o->origins[m->template->conf.index];
 }
@@ -79,7 +79,7 @@ static bool is_used(const struct conf *conf)
 	return false;
 }
 
-/* Half of the descriptors: idle connections to where nobody goes any more must not take the place of clients. */
+/* Half of the descriptors: idle connections to unused destinations must not take the place of clients. */
 static size_t most_connections(void)
 {
 	struct rlimit limit;
@@ -89,14 +89,14 @@ static size_t most_connections(void)
 static void look_at_unused(struct wheel_node *timer, usec now);
 static void spare(void *context);
 
-bool on_demand_open(struct upstream *u, char *error, size_t error_size)
+bool dynamic_destinations_open(struct upstream *u, char *error, size_t error_size)
 {
 	const struct conf *conf = u->env->conf;
 	if (!is_used(conf))
 		return true;
-	struct on_demand *o = u->on_demand = memory_new(struct on_demand);
+	struct dynamic_destinations *o = u->dynamic = memory_new(struct dynamic_destinations);
 	o->upstream = u;
-	map_init(&o->demands);
+	map_init(&o->all);
 	o->origins = memory_zalloc(conf->origin_count * sizeof(*o->origins));
 	for (size_t i = 0; i < conf->origin_count; i++)
 		list_init(&o->origins[i].unused);
@@ -108,48 +108,48 @@ bool on_demand_open(struct upstream *u, char *error, size_t error_size)
 	return o->templates != NULL;
 }
 
-static void free_demand(struct deferred_free *deferred)
+static void free_dynamic(struct deferred_free *deferred)
 {
-	struct demand *m = container_of(deferred, struct demand, deferred);
+	struct dynamic_destination *m =
+	    container_of(deferred, struct dynamic_destination, deferred);
 	struct worker_env *env = m->destination.upstream->env;
 	/* Its connections have ended in the meantime, and that is a change. */
 	wheel_forget(worker_wheel(env), &m->destination.change_timer);
-	list_remove(&m->destination.link);
 	destination_free(&m->destination);
 	env->observe->counters->destinations--;
 	free(m);
 }
 
-/* Nobody can find it any more. */
-static void end_demand(struct on_demand *o, struct demand *m)
+/* Requests do not find it any more. */
+static void end_dynamic(struct dynamic_destinations *o, struct dynamic_destination *m)
 {
 	ensure(m->users == 0);
-	map_remove(&o->demands, &m->node);
+	map_remove(&o->all, &m->node);
 	siblings_of(o, m)->count--;
 	list_remove(&m->link);
 	list_remove(&m->sibling);
 	destination_close(&m->destination);
-	m->deferred.free = free_demand;
+	m->deferred.free = free_dynamic;
 	worker_free_later(o->upstream->env, &m->deferred);
 }
 
-void on_demand_close(struct on_demand *o)
+void dynamic_destinations_close(struct dynamic_destinations *o)
 {
 	if (!o)
 		return;
 	o->is_closed = true;
 	wheel_forget(worker_wheel(o->upstream->env), &o->timer);
 	net_timer_fini(&o->spare);
-	list_for_each(&o->unused, m, struct demand, link) end_demand(o, m);
+	list_for_each(&o->unused, m, struct dynamic_destination, link) end_dynamic(o, m);
 }
 
-void on_demand_free(struct on_demand *o)
+void dynamic_destinations_free(struct dynamic_destinations *o)
 {
 	if (!o)
 		return;
-	ensure(o->demands.count == 0);
+	ensure(o->all.count == 0);
 	templates_free(o->templates);
-	map_fini(&o->demands);
+	map_fini(&o->all);
 	free(o->origins);
 	free(o);
 }
@@ -159,23 +159,24 @@ void on_demand_free(struct on_demand *o)
 static size_t connections_of(const struct destination *d)
 {
 	size_t count = 0;
-	list_for_each(&d->servers, s, struct server, link) count += s->connections;
+	list_for_each(&d->servers, s, struct server, link) count += s->at.connections;
 	return count;
 }
 
 /* Those that still have connections are looked at again later. */
 static void look_at_unused(struct wheel_node *timer, usec now)
 {
-	struct on_demand *o = container_of(timer, struct on_demand, timer);
+	struct dynamic_destinations *o = container_of(timer, struct dynamic_destinations, timer);
 	struct list kept;
 	list_init(&kept);
 	worker_now(o->upstream->env);
 	for (unsigned i = 0; i < LOOKS_AT_ONCE; i++) {
-		struct demand *m = list_first(&o->unused, struct demand, link);
+		struct dynamic_destination *m =
+		    list_first(&o->unused, struct dynamic_destination, link);
 		if (!m || m->unused_since + UNUSED_USEC > now)
 			break;
 		if (connections_of(&m->destination) == 0) {
-			end_demand(o, m);
+			end_dynamic(o, m);
 			continue;
 		}
 		m->unused_since = now;
@@ -183,7 +184,7 @@ static void look_at_unused(struct wheel_node *timer, usec now)
 		list_append(&kept, &m->link);
 	}
 	list_splice(&o->unused, &kept);
-	struct demand *next = list_first(&o->unused, struct demand, link);
+	struct dynamic_destination *next = list_first(&o->unused, struct dynamic_destination, link);
 	if (!next)
 		return;
 	usec due = next->unused_since + UNUSED_USEC;
@@ -191,21 +192,22 @@ static void look_at_unused(struct wheel_node *timer, usec now)
 	wheel_set(worker_wheel(o->upstream->env), &o->timer, due > soonest ? due : soonest);
 }
 
-static void evict(struct on_demand *o, struct demand *m)
+static void evict(struct dynamic_destinations *o, struct dynamic_destination *m)
 {
-	end_demand(o, m);
+	end_dynamic(o, m);
 	WORKER_COUNT(o->upstream->env, destinations_evicted, 1);
 }
 
 /* An eighth fewer than there may be, so that this is not done for each new one. */
 static void spare(void *context)
 {
-	struct on_demand *o = context;
+	struct dynamic_destinations *o = context;
 	size_t target = o->most_connections - o->most_connections / 8;
 	size_t excess = o->connections > target ? o->connections - target : 0;
 	worker_now(o->upstream->env);
 	for (unsigned i = 0; i < LOOKS_AT_ONCE && excess > 0; i++) {
-		struct demand *m = list_first(&o->unused, struct demand, link);
+		struct dynamic_destination *m =
+		    list_first(&o->unused, struct dynamic_destination, link);
 		if (!m)
 			return;
 		size_t count = connections_of(&m->destination);
@@ -215,18 +217,18 @@ static void spare(void *context)
 }
 
 /* Not at once: the connection belongs to a destination that is at work. */
-void on_demand_conn_opened(struct on_demand *o)
+void dynamic_destination_conn_opened(struct dynamic_destinations *o)
 {
 	if (++o->connections > o->most_connections && o->spare.deadline == USEC_NEVER)
 		net_timer_set(&o->spare, net_now(o->upstream->env->loop));
 }
 
-void on_demand_conn_ended(struct on_demand *o)
+void dynamic_destination_conn_ended(struct dynamic_destinations *o)
 {
 	o->connections--;
 }
 
-static void use(struct demand *m, struct exchange *x)
+static void use(struct dynamic_destination *m, struct exchange *x)
 {
 	if (m->users++ == 0) {
 		list_remove(&m->link);
@@ -235,7 +237,7 @@ static void use(struct demand *m, struct exchange *x)
 	attempt_of(x)->destination = &m->destination;
 }
 
-static void leave(struct on_demand *o, struct demand *m)
+static void leave(struct dynamic_destinations *o, struct dynamic_destination *m)
 {
 	struct worker_env *env = o->upstream->env;
 	ensure(m->users > 0);
@@ -245,26 +247,26 @@ static void leave(struct on_demand *o, struct demand *m)
 	list_append(&o->unused, &m->link);
 	list_append(&siblings_of(o, m)->unused, &m->sibling);
 	if (o->is_closed)
-		end_demand(o, m);
+		end_dynamic(o, m);
 	else if (o->timer.deadline == USEC_NEVER)
 		wheel_set(worker_wheel(env), &o->timer, m->unused_since + UNUSED_USEC);
 }
 
 /* ---- the one of a request ---- */
 
-static uint64_t hash_of(
-    const struct on_demand *o, const struct template *t, const struct request_target *target)
+static uint64_t hash_of(const struct dynamic_destinations *o, const struct template *t,
+    const struct request_target *target)
 {
 	uint64_t seed =
 	    o->upstream->env->seed ^ (uint64_t)(uintptr_t)t ^ (uint64_t)target->port << 48;
 	return hash_bytes(seed, target->host, strlen(target->host));
 }
 
-static struct demand *find(const struct on_demand *o, const struct template *t,
-    const struct request_target *target, uint64_t hash)
+static struct dynamic_destination *find(const struct dynamic_destinations *o,
+    const struct template *t, const struct request_target *target, uint64_t hash)
 {
-	for (struct map_node *n = map_find(&o->demands, hash); n; n = map_next(n)) {
-		struct demand *m = container_of(n, struct demand, node);
+	for (struct map_node *n = map_find(&o->all, hash); n; n = map_next(n)) {
+		struct dynamic_destination *m = container_of(n, struct dynamic_destination, node);
 		if (m->template == t && m->port == target->port &&
 		    strcmp(m->host, target->host) == 0)
 			return m;
@@ -273,7 +275,7 @@ static struct demand *find(const struct on_demand *o, const struct template *t,
 }
 
 /* The line `server` that the target stands for; its texts lie in m. */
-static void fill_line(struct demand *m, const struct request_target *target)
+static void fill_line(struct dynamic_destination *m, const struct request_target *target)
 {
 	const struct conf_upstream_proxy *p = m->template->conf.proxy;
 	struct destination *d = &m->destination;
@@ -290,58 +292,61 @@ static void fill_line(struct demand *m, const struct request_target *target)
 		    .weight = 1};
 	if (!p && target->is_address)
 		net_address_set_ip(&m->line.address, &target->address, target->port);
-	d->speaks_to_proxy = p && size == 1;
-	if (!p || d->speaks_to_proxy)
+	d->origin.speaks_to_proxy = p && size == 1;
+	if (!p || d->origin.speaks_to_proxy)
 		return;
 	bool is_ipv6 = strchr(m->host, ':') != NULL;
 	m->line.tls_name = m->host;
-	d->tunnel_to = m->host + size;
-	d->proxy_tls = m->template->proxy_tls;
+	d->origin.tunnel_to = m->host + size;
+	d->origin.proxy_tls = m->template->proxy_tls;
 	snprintf(m->host + size, size + TUNNEL_TO_MORE, is_ipv6 ? "[%s]:%u" : "%s:%u", m->host,
 	    (unsigned)target->port);
 }
 
-static uint64_t asker_of(const struct on_demand *o, const struct address *client)
+static uint64_t asker_of(const struct dynamic_destinations *o, const struct address *client)
 {
 	const struct address a = address_subscriber(*client);
 	return hash_bytes(o->upstream->env->seed, a.bytes, sizeof(a.bytes)) | 1;
 }
 
-static struct demand *make(struct on_demand *o, const struct template *t,
+static struct dynamic_destination *make(struct dynamic_destinations *o, const struct template *t,
     const struct request_target *target, uint64_t hash, const struct address *client)
 {
 	struct upstream *u = o->upstream;
 	size_t size = strlen(target->host) + 1;
-	struct demand *m =
+	struct dynamic_destination *m =
 	    memory_zalloc(sizeof(*m) + size + (t->conf.proxy ? size + TUNNEL_TO_MORE : 0));
 	struct destination *d = &m->destination;
 	m->template = t;
 	list_init(&m->link);
 	list_init(&m->sibling);
 	list_init(&m->deferred.link);
-	map_insert(&o->demands, &m->node, hash);
+	map_insert(&o->all, &m->node, hash);
 	siblings_of(o, m)->count++;
 	WORKER_COUNT(u->env, destinations, 1);
 	WORKER_COUNT(u->env, destinations_made, 1);
 	destination_init(d, u, &t->conf, true);
 	fill_line(m, target);
-	d->plans[0] = t->plans[0];
-	d->plans[1] = t->plans[1];
-	d->tls = t->tls;
+	d->origin.plans[0] = t->plans[0];
+	d->origin.plans[1] = t->plans[1];
+	d->origin.tls = t->tls;
 	d->lines = &m->line;
 	d->line_count = 1;
 	d->asker = asker_of(o, client);
+	if (d->origin.idle_timeout == 0 || d->origin.idle_timeout > ASKED_ONCE_IDLE_USEC)
+		d->origin.idle_timeout = ASKED_ONCE_IDLE_USEC;
 	destination_begin(d);
 	return m;
 }
 
 /* Makes room for one more. False: all are in use. */
-static bool make_room(struct on_demand *o, const struct conf_origin *origin)
+static bool make_room(struct dynamic_destinations *o, const struct conf_origin *origin)
 {
-	const struct origin_demands *own = &o->origins[origin->index];
+	const struct dynamic_siblings *own = &o->origins[origin->index];
 	if (own->count < origin->max_destinations)
 		return true;
-	struct demand *longest = list_first(&own->unused, struct demand, sibling);
+	struct dynamic_destination *longest =
+	    list_first(&own->unused, struct dynamic_destination, sibling);
 	if (!longest)
 		return false;
 	evict(o, longest);
@@ -349,28 +354,28 @@ static bool make_room(struct on_demand *o, const struct conf_origin *origin)
 }
 
 static const struct template *template_of(
-    const struct on_demand *o, const struct exchange *x, struct request_target *target)
+    const struct dynamic_destinations *o, const struct exchange *x, struct request_target *target)
 {
 	const struct conf_origin *origin = x->place.origin;
 	const struct conf_upstream_proxy *p = conf_upstream_proxy_for(
 	    origin, slice_of_string(target->host), target->is_address ? &target->address : NULL);
-	enum demand_kind kind = target->is_tunnel ? DEMAND_TUNNEL
-				: target->is_tls  ? DEMAND_HTTPS
-						  : DEMAND_HTTP;
+	enum template_kind kind = target->is_tunnel ? TEMPLATE_TUNNEL
+				  : target->is_tls  ? TEMPLATE_HTTPS
+						    : TEMPLATE_HTTP;
 	if (!p)
 		return templates_get(o->templates, origin, kind);
-	if (kind == DEMAND_HTTPS)
+	if (kind == TEMPLATE_HTTPS)
 		return templates_proxied(o->templates, origin, p, PROXIED_HTTPS);
-	if (kind == DEMAND_HTTP && x->tunnel.is_asked) /* RFC 6455 4.1 */
+	if (kind == TEMPLATE_HTTP && x->tunnel.is_asked) /* RFC 6455 4.1 */
 		return templates_proxied(o->templates, origin, p, PROXIED_UPGRADE);
 	target->host[0] = '\0'; /* all have the same connections */
 	target->port = 0;
 	return templates_proxied(o->templates, origin, p, PROXIED_NONE);
 }
 
-struct destination *on_demand_get(struct upstream *u, struct exchange *x)
+struct destination *dynamic_destination_get(struct upstream *u, struct exchange *x)
 {
-	struct on_demand *o = u->on_demand;
+	struct dynamic_destinations *o = u->dynamic;
 	const struct conf_origin *origin = x->place.origin;
 	const struct request_target *named = route_target_of(&x->facts, exchange_arena(x));
 	if (!named) {
@@ -380,35 +385,27 @@ struct destination *on_demand_get(struct upstream *u, struct exchange *x)
 	struct request_target target = *named;
 	const struct template *t = template_of(o, x, &target);
 	uint64_t hash = hash_of(o, t, &target);
-	struct demand *m = find(o, t, &target, hash);
+	struct dynamic_destination *m = find(o, t, &target, hash);
 	if (!m && !make_room(o, origin)) {
 		exchange_on_up_failed(x, &relay_cause_DESTINATIONS_FULL, 0, NULL);
 		return NULL;
 	}
 	if (m)
-		m->was_asked_again = true;
+		m->destination.origin.idle_timeout = m->template->conf.idle_timeout;
 	else
 		m = make(o, t, &target, hash, &x->facts.client);
 	use(m, x);
 	return &m->destination;
 }
 
-usec on_demand_idle_timeout(const struct destination *d)
+void dynamic_destination_adopt(struct destination *d, struct exchange *push)
 {
-	const struct demand *m = container_of(d, const struct demand, destination);
-	usec limit = d->origin->idle_timeout;
-	bool is_short = !m->was_asked_again && (limit == 0 || limit > ASKED_ONCE_IDLE_USEC);
-	return is_short ? ASKED_ONCE_IDLE_USEC : limit;
+	use(dynamic_of(d), push);
 }
 
-void on_demand_adopt(struct destination *d, struct exchange *push)
-{
-	use(demand_of(d), push);
-}
-
-RARE void on_demand_exchange_ended(struct exchange *x)
+RARE void dynamic_destination_exchange_ended(struct exchange *x)
 {
 	struct destination *d = attempt_of(x)->destination;
 	attempt_of(x)->destination = NULL;
-	leave(d->upstream->on_demand, demand_of(d));
+	leave(d->upstream->dynamic, dynamic_of(d));
 }

@@ -5,7 +5,7 @@
  * Without PINGs a stream that its client keeps up with has the size of before the first measurement: what
  * is under way waits in the socket's buffer, which the kernel sizes.
  */
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/origin/origin_private.h"
 
 /* A DATA frame with fewer bytes does not start a measurement. */
 #define PROBE_FROM_BYTES 8192u
@@ -23,8 +23,8 @@ void origin_window_probe(struct origin_conn *c, size_t received)
 	struct origin_window *w = &c->window;
 	w->probe_bytes += received;
 	if (w->is_probing || received < PROBE_FROM_BYTES ||
-	    w->bytes >= c->pool->origin->max_stream_window_bytes ||
-	    !session_ping(c->session, relay_origin_clock(c->upstream->env->relay)))
+	    w->bytes >= c->pool->conf->max_stream_window_bytes ||
+	    !session_ping(c->session, relay_origin_clock(c->origins->env->relay)))
 		return;
 	w->is_probing = true;
 	w->probe_bytes = 0;
@@ -40,12 +40,12 @@ static bool is_half_free(const struct budget *b)
 void origin_window_grow(struct origin_conn *c)
 {
 	struct origin_window *w = &c->window;
-	uint32_t most = c->pool->origin->max_stream_window_bytes;
+	uint32_t most = c->pool->conf->max_stream_window_bytes;
 	if (!w->is_probing) /* the PING asked whether the origin is still there */
 		return;
 	w->is_probing = false;
 	if (w->probe_bytes < w->bytes / 3 * 2 || w->bytes >= most ||
-	    !is_half_free(&c->upstream->env->budget))
+	    !is_half_free(&c->origins->env->budget))
 		return;
 	w->bytes = w->bytes > most / 2 ? most : w->bytes * 2;
 }
@@ -55,10 +55,10 @@ void origin_window_grow(struct origin_conn *c)
  * buffer no more than the first window. */
 void origin_window_widen(struct origin_conn *c, struct exchange *x)
 {
-	uint32_t first = c->pool->origin->stream_window_bytes, wide = c->window.bytes;
+	uint32_t first = c->pool->conf->stream_window_bytes, wide = c->window.bytes;
 	const struct flow *f = &x->download;
 	if (!exchange_is_over(x) && x->up.ops && wide > first && f->received > first / 2 &&
 	    f->forwarded >= f->received / 2 && f->body.bytes < wide / 4 &&
-	    is_half_free(x->payer.budget) && is_half_free(&c->upstream->env->budget))
+	    is_half_free(x->payer.budget) && is_half_free(&c->origins->env->budget))
 		session_widen(c->session, x->up.stream, wide);
 }

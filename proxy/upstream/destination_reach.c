@@ -3,7 +3,7 @@
  * Whether a request in forward mode may go to the addresses of its destination. A name is refused if one of its
  * addresses is: one that mixes addresses of a private network with others is how a page reaches into that network.
  */
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/upstream/destination.h"
 
 #include "proxy/limits.h"
 
@@ -66,13 +66,14 @@ static bool is_open_through_proxy(const struct destination *d, const struct requ
 static bool is_open(const struct destination *d, const struct request_facts *f,
     struct effort *effort, struct refusal *refusal)
 {
-	if (d->origin->proxy)
+	if (d->origin.conf->proxy)
 		return is_open_through_proxy(d, f, effort, refusal);
 	list_for_each(&d->servers, s, struct server, link)
 	{
-		if (s->is_leaving)
+		if (s->at.is_leaving)
 			continue;
-		if (is_own(d, s->address, refusal) || !may_reach(f, s->address, effort, refusal))
+		if (is_own(d, s->at.address, refusal) ||
+		    !may_reach(f, s->at.address, effort, refusal))
 			return false;
 	}
 	return true;
@@ -98,25 +99,14 @@ bool destination_admits(const struct destination *d, struct exchange *x)
 	return false;
 }
 
-bool origin_conn_is_own(const struct origin_conn *c)
-{
-	const struct conf *conf = c->upstream->env->conf;
-	struct net_address peer;
-	if (!net_conn_peer(c->net, &peer))
-		return false;
-	return conf_is_own_address(conf, &peer) ||
-	       (conf_listens_everywhere(conf, net_address_port(&peer)) &&
-		   net_conn_is_to_itself(c->net));
-}
-
 bool upstream_is_open_to(const struct exchange *push, const struct request_facts *f)
 {
 	const struct destination *d = attempt_of(push)->destination;
-	const struct server *s = attempt_of(push)->server;
+	const struct server *s = given_server(push);
 	struct effort effort = effort_of(LIMIT_EFFORT_OF_REQUEST);
 	struct refusal refusal;
 	if (!d)
 		return true;
-	return s && !d->origin->proxy ? may_reach(f, s->address, &effort, &refusal)
-				      : is_open(d, f, &effort, &refusal);
+	return s && !d->origin.conf->proxy ? may_reach(f, s->at.address, &effort, &refusal)
+					   : is_open(d, f, &effort, &refusal);
 }

@@ -33,7 +33,7 @@ static struct bench bench(const char *origin, uint32_t busy)
 {
 	struct bench b = {.w = world(origin), .now = 1000 * USEC_PER_SEC};
 	b.p = plain_pool(b.w, 2);
-	assert_string_equal(b.p->origin->name, "c");
+	assert_string_equal(b.p->conf->name, "c");
 	b.p->count = busy;
 	b.w->gateway->relay.now = b.now;
 	pool_pace_queue_began(b.p);

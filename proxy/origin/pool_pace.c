@@ -7,7 +7,7 @@
  * many: it keeps the smaller number unless the queue moves slower with it. A queue that moves slowly
  * has no such bound.
  */
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/origin/origin_private.h"
 
 /* Measured over this time, in which some request always waited. */
 #define WINDOW_USEC ((usec)30000)
@@ -36,7 +36,7 @@ static void measure_again(struct pool *p, usec now)
 	p->pace.since = now;
 	p->pace.sent = 0;
 	if (p->pace.bound > 0)
-		wheel_set(worker_wheel(p->upstream->env), &p->pace.timer, now + WINDOW_USEC);
+		wheel_set(worker_wheel(p->origins->env), &p->pace.timer, now + WINDOW_USEC);
 }
 
 static bool is_gain(uint64_t more, uint64_t fewer)
@@ -51,7 +51,7 @@ static void end_trial(struct pool_pace *pace, uint32_t bound, usec now)
 	pace->try_after = now + TRY_EVERY_USEC;
 }
 
-static void judge_trial(struct pool_pace *pace, uint64_t per_second, usec now)
+static void conclude_trial(struct pool_pace *pace, uint64_t per_second, usec now)
 {
 	if (pace->trial == POOL_TRIAL_FEWER)
 		end_trial(pace, is_gain(pace->per_second, per_second) ? 0 : pace->bound, now);
@@ -70,7 +70,7 @@ static void try_bound(
 	pace->is_settling = true;
 }
 
-static void judge(struct pool *p, uint64_t per_second, usec now)
+static void conclude(struct pool *p, uint64_t per_second, usec now)
 {
 	struct pool_pace *pace = &p->pace;
 	if (pace->is_settling) {
@@ -78,7 +78,7 @@ static void judge(struct pool *p, uint64_t per_second, usec now)
 		return;
 	}
 	if (pace->trial != POOL_TRIAL_NONE)
-		judge_trial(pace, per_second, now);
+		conclude_trial(pace, per_second, now);
 	if (per_second < FAST_PER_SECOND) {
 		pace->bound = 0;
 		pace->trial = POOL_TRIAL_NONE;
@@ -87,46 +87,27 @@ static void judge(struct pool *p, uint64_t per_second, usec now)
 			pace->bound = FEW_CONNECTIONS;
 		else if (pace->bound == 0)
 			try_bound(pace, POOL_TRIAL_FEWER, FEW_CONNECTIONS, per_second);
-		else if (pace->bound < p->origin->max_http1_connections)
+		else if (pace->bound < p->conf->max_http1_connections)
 			try_bound(pace, POOL_TRIAL_MORE, pace->bound * 2, per_second);
 	}
 }
 
 void pool_pace_update(struct pool *p)
 {
-	usec now = p->upstream->env->relay->now, spent = now - p->pace.since;
+	usec now = p->origins->env->relay->now, spent = now - p->pace.since;
 	if (!applies(p)) {
 		p->pace.bound = 0; /* the origin has changed its protocol */
 		return;
 	}
 	if (p->pace.since == 0 || spent < WINDOW_USEC)
 		return;
-	judge(p, p->pace.sent * (uint64_t)USEC_PER_SEC / (uint64_t)spent, now);
+	conclude(p, p->pace.sent * (uint64_t)USEC_PER_SEC / (uint64_t)spent, now);
 	measure_again(p, now);
-}
-
-static void may_judge(struct wheel_node *node, usec now)
-{
-	struct pool *p = container_of(node, struct pool, pace.timer);
-	(void)now;
-	worker_now(p->upstream->env);
-	if (pool_is_waiting(p))
-		pool_serve(p);
-}
-
-void pool_pace_init(struct pool *p)
-{
-	wheel_node_init(&p->pace.timer, may_judge);
-}
-
-void pool_pace_fini(struct pool *p)
-{
-	wheel_forget(worker_wheel(p->upstream->env), &p->pace.timer);
 }
 
 void pool_pace_queue_began(struct pool *p)
 {
-	measure_again(p, p->upstream->env->relay->now);
+	measure_again(p, p->origins->env->relay->now);
 }
 
 void pool_pace_queue_ended(struct pool *p)

@@ -5,21 +5,21 @@
  * is a stream like others, if the origin has announced that it takes :protocol (RFC 8441 3); an origin that
  * has not is asked by HTTP/1.1, if it speaks that too.
  */
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/origin/origin_private.h"
 
 #include "proxy/base/ensure.h"
 
 /* ---- how many ---- */
 
-bool server_may_tunnel(const struct server *s)
+bool origin_server_may_tunnel(const struct origin_server *s)
 {
-	return s->known.tunnels < s->destination->origin->max_tunnels;
+	return s->known.tunnels < s->origin->conf->max_tunnels;
 }
 
-bool server_count_tunnel(struct server *s, struct exchange *x)
+bool origin_count_tunnel(struct origin_server *s, struct exchange *x)
 {
 	ensure(!x->tunnel.is_counted);
-	if (!server_may_tunnel(s)) {
+	if (!origin_server_may_tunnel(s)) {
 		exchange_on_up_failed(x, &relay_cause_TUNNELS_FULL, 0, NULL);
 		return false;
 	}
@@ -28,8 +28,9 @@ bool server_count_tunnel(struct server *s, struct exchange *x)
 	return true;
 }
 
-void server_tunnel_left(struct server *s, struct exchange *x)
+void origin_tunnel_left(struct exchange *x)
 {
+	struct origin_server *s = origin_attempt_of(x)->server;
 	if (!x->tunnel.is_counted)
 		return;
 	ensure(s->known.tunnels > 0);
@@ -41,7 +42,7 @@ void server_tunnel_left(struct server *s, struct exchange *x)
 
 bool pool_changes_to_http1(struct pool *p, const struct session *s)
 {
-	const struct conf_origin *o = p->origin;
+	const struct conf_origin *o = p->conf;
 	if (p->kind != POOL_TUNNELS)
 		return pool_demands_http1(p, s);
 	bool has_choice = o->kind == CONF_ORIGIN_TLS && (o->protocols & CONF_HTTP1);
@@ -69,25 +70,6 @@ const struct relay_cause *origin_conn_refuses_alpn(const struct origin_conn *c)
 }
 
 /* ---- the two sides ---- */
-
-static bool carries_tunnel(const struct origin_conn *c)
-{
-	return !session_can(c->session, SESSION_MULTIPLEXES) && exchange_tunnel_is_first(&c->legs);
-}
-
-bool origin_conn_ends_tunnel(struct origin_conn *c, enum net_end end)
-{
-	bool is_whole =
-	    c->transport == ORIGIN_TRANSPORT_OPEN || c->transport == ORIGIN_TRANSPORT_FINISHED;
-	if (end != NET_END_EOF || !is_whole || !c->is_open || !carries_tunnel(c))
-		return false;
-	c->is_half_closed = true;
-	session_ended(c->session, true);
-	origin_conn_handle_events(c);
-	net_conn_dirty(c->net);
-	origin_conn_arm(c);
-	return true;
-}
 
 void origin_conn_cut(struct origin_conn *c)
 {

@@ -72,10 +72,7 @@ static struct script_peer *warm(struct scene *s)
 
 static struct origin_conn *nth(struct scene *s, size_t n)
 {
-	upstream_for_each_pool(&s->w->gateway->upstream, p)
-	{
-		list_for_each(&p->conns, c, struct origin_conn, link) if (n-- == 0) return c;
-	}
+	list_for_each(&s->w->gateway->upstream.origins.conns, c, struct origin_conn, all) if (n-- == 0) return c;
 	return NULL;
 }
 
@@ -634,8 +631,8 @@ static void a_flood_of_cancellations_opens_few_connections(void **state)
 {
 	(void)state;
 	struct scene s = scene_with("max-http1-connections = 1", "limit-resets = 1000000/s", NULL);
-	gate_server(s.w, 2)->known.cancels.at = s.w->gateway->relay.now;
-	struct bucket *b = &gate_server(s.w, 2)->known.cancels;
+	gate_server(s.w, 2)->at.known.cancels.at = s.w->gateway->relay.now;
+	struct bucket *b = &gate_server(s.w, 2)->at.known.cancels;
 	warm(&s);
 	const struct rate all = {100, 200};
 	assert_true(bucket_take(b, &all, 200, s.w->gateway->relay.now + 10 * USEC_PER_SEC));
@@ -676,8 +673,8 @@ static void an_upload_that_is_given_up_keeps_no_connection(void **state)
 	(void)state;
 	struct scene s = scene("");
 	warm(&s);
-	gate_server(s.w, 2)->known.cancels.at = s.w->gateway->relay.now;
-	struct bucket *b = &gate_server(s.w, 2)->known.cancels;
+	gate_server(s.w, 2)->at.known.cancels.at = s.w->gateway->relay.now;
+	struct bucket *b = &gate_server(s.w, 2)->at.known.cancels;
 	const struct rate all = {100, 200};
 	assert_true(bucket_take(b, &all, 200, s.w->gateway->relay.now + 10 * USEC_PER_SEC));
 	struct gate_stream *x = post(&s, "/b", false);

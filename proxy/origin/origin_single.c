@@ -3,19 +3,17 @@
  * Connections that carry one request at a time. They are used again when the request and its response
  * are complete, the last used first, so that those which are not needed become idle and are closed.
  */
-#include "proxy/upstream/on_demand.h"
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/origin/origin_private.h"
 
 /* ---- free again ---- */
 
-/* So long before the origin closes an idle connection it gets no more requests. */
+/* A connection gets no more requests in the last second before the origin closes it as idle. */
 #define KEEPALIVE_MARGIN_USEC USEC_PER_SEC
 
 usec origin_single_idle_limit(const struct origin_conn *c)
 {
-	const struct destination *d = c->pool->server->destination;
 	usec theirs = session_peer(c->session).keepalive;
-	usec limit = d->is_on_demand ? on_demand_idle_timeout(d) : c->pool->origin->idle_timeout;
+	usec limit = c->pool->server->origin->idle_timeout;
 	if (theirs <= KEEPALIVE_MARGIN_USEC)
 		return limit;
 	theirs -= KEEPALIVE_MARGIN_USEC;
@@ -58,7 +56,7 @@ static void end_request(struct origin_conn *c, struct session_stream *stream, ui
 void origin_single_cancel(
     struct origin_conn *c, const struct exchange *x, struct session_stream *stream, uint32_t code)
 {
-	usec now = c->upstream->env->relay->now;
+	usec now = c->origins->env->relay->now;
 	if (bucket_take(&c->pool->known->cancels, &cancel_rate, 1, now))
 		end_request(c, stream, code);
 	else
@@ -74,7 +72,7 @@ void origin_single_drop(
 	}
 	session_offer(c->session, stream, 0, false);
 	session_credit(c->session, stream, x->download.body.bytes + x->download.owed);
-	c->single.discards_since = c->upstream->env->relay->now;
+	c->single.discards_since = c->origins->env->relay->now;
 	c->single.discarded_bytes = 0;
 	net_conn_dirty(c->net); /* the session may hold what its client has not taken */
 	origin_conn_arm(c);

@@ -4,7 +4,7 @@
  * take over when it has room first. The destination has a list of the pools in which such requests wait, so that
  * one is found without a search.
  */
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/origin/origin_private.h"
 
 #include "proxy/base/ensure.h"
 
@@ -23,7 +23,7 @@ static bool is_empty(const struct waiting_line *line)
 
 static struct list *waiting_pools(const struct pool *p)
 {
-	return &p->server->destination->waiting_pools[p->kind];
+	return &p->server->origin->waiting_pools[p->kind];
 }
 
 /* ---- what this pool may take over ---- */
@@ -31,23 +31,13 @@ static struct list *waiting_pools(const struct pool *p)
 /* A server that is not in use, or a backup that need not be, gets what was given to it alone. */
 static bool may_take_any(const struct pool *p)
 {
-	const struct server *s = p->server;
+	const struct origin_server *s = p->server;
 	return s->takes_any && !s->is_leaving;
 }
 
-/*
- * What was given to another server is left to it while its first connection is being opened, and unless it has more
- * to do: else the first connection with room, of a server that may be the slowest, would get all that waits. One
- * that is not in use any more keeps nothing.
- */
 static bool may_take_from(const struct pool *p, const struct pool *other)
 {
-	const struct balance_member *own = &p->server->member;
-	const struct balance_member *theirs = &other->server->member;
-	if (!balance_prefers(theirs) || other->server->is_leaving)
-		return true;
-	return pool_is_full(other) && (uint64_t)(own->outstanding + 1) * theirs->weight <=
-					  (uint64_t)theirs->outstanding * own->weight;
+	return p->origins->ops->may_take(p->server, other->server, pool_has_ready(other));
 }
 
 /* A pool of another server whose requests this one may take over; each look begins behind the last one. */
@@ -71,42 +61,40 @@ static struct pool *find_other(struct pool *p)
 /* Why no further request may wait here, or NULL. */
 static const struct relay_cause *why_full(const struct pool *p)
 {
-	if (p->kind == POOL_SUBSCRIPTIONS &&
-	    p->queued + pool_leaving(p) >= p->origin->max_subscriptions)
+	if (p->kind == POOL_SUBSCRIPTIONS && p->queued + p->leaving >= p->conf->max_subscriptions)
 		return &relay_cause_SUBSCRIPTIONS_FULL;
-	return p->server->destination->queued >= p->origin->max_queue ? &relay_cause_QUEUE_FULL
-								      : NULL;
+	return p->server->origin->queued >= p->conf->max_queue ? &relay_cause_QUEUE_FULL : NULL;
 }
 
 void pool_enqueue(struct pool *p, struct exchange *x)
 {
 	const struct relay_cause *full = why_full(p);
-	attempt_of(x)->pool = p;
+	origin_attempt_of(x)->pool = p;
 	if (full) {
 		exchange_on_up_failed(x, full, 0, NULL);
 		return;
 	}
-	struct waiting_line *line = attempt_of(x)->is_bound ? &p->bound : &p->shared;
+	struct waiting_line *line = origin_attempt_of(x)->is_bound ? &p->bound : &p->shared;
 	bool is_ahead_of_need = exchange_is_push(x) && x->pushed.claims == 0;
 	list_append(is_ahead_of_need ? &line->pushes : &line->requests, &x->waiting);
 	if (!is_empty(&p->shared) && !list_is_linked(&p->waiting))
 		list_append(waiting_pools(p), &p->waiting);
 	p->server->queued++;
-	p->server->destination->queued++;
+	p->server->origin->queued++;
 	if (p->queued++ == 0)
 		pool_pace_queue_began(p);
 }
 
 void pool_unqueue(struct pool *p, struct exchange *x)
 {
-	struct server *s = p->server;
+	struct origin_server *s = p->server;
 	if (x->context.upload_wait == UPLOAD_IS_SLOW) {
 		pool_slow_unqueue(p, x);
 		return;
 	}
-	ensure(p->queued > 0 && s->queued > 0 && s->destination->queued > 0);
+	ensure(p->queued > 0 && s->queued > 0 && s->origin->queued > 0);
 	s->queued--;
-	s->destination->queued--;
+	s->origin->queued--;
 	if (--p->queued == 0)
 		pool_pace_queue_ended(p);
 	list_remove(&x->waiting);
@@ -145,7 +133,7 @@ struct exchange *pool_first_waiting(const struct pool *p)
 }
 
 /* The first of a list that can be sent now, and its connection. A retry that waits for a fresh connection keeps
- * nobody waiting. */
+ * no other request waiting. */
 static struct exchange *first_to_send(struct pool *p, struct list *queue, struct origin_conn **c)
 {
 	list_for_each(queue, x, struct exchange, waiting)
@@ -177,7 +165,7 @@ static struct exchange *older_to_send(
 
 static struct exchange *next_of_lines(struct pool *p, struct origin_conn **c)
 {
-	if (list_is_empty(&p->usable) || !server_has_room(p->server))
+	if (list_is_empty(&p->usable) || !origin_server_has_room(p->server))
 		return NULL;
 	struct exchange *x = older_to_send(p, &p->bound.requests, &p->shared.requests, c);
 	struct pool *other = x ? NULL : find_other(p);
@@ -203,11 +191,12 @@ struct exchange *pool_next_to_send(struct pool *p, struct origin_conn **c)
 
 void pool_take_over(struct pool *p, struct exchange *x)
 {
-	attempt_of(x)->pool = p;
-	if (attempt_of(x)->server == p->server)
+	origin_attempt_of(x)->pool = p;
+	if (origin_attempt_of(x)->server == p->server)
 		return;
-	balance_count(p->server->destination->balance, &attempt_of(x)->server->member, -1);
-	balance_count(p->server->destination->balance, &p->server->member, 1);
-	server_check_gone(attempt_of(x)->server);
-	attempt_of(x)->server = p->server;
+	struct origin_server *from = origin_attempt_of(x)->server;
+	from->requests--;
+	p->server->requests++;
+	origin_attempt_of(x)->server = p->server;
+	p->origins->ops->took(p->server, from);
 }

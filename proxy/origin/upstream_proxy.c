@@ -9,7 +9,7 @@
  * The CONNECT is a request on a session of its own, which ends with the answer. Nothing may follow that: no server
  * speaks before its client does, in TLS or HTTP/1.1.
  */
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/origin/origin_private.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/http/via.h"
@@ -18,27 +18,28 @@
 
 static const char *name_of(const struct origin_conn *c)
 {
-	const struct conf_origin *o = c->pool->origin;
-	const struct server *s = c->pool->server;
-	return o->tls_name && !s->destination->speaks_to_proxy ? o->tls_name : s->conf->tls_name;
+	const struct conf_origin *o = c->pool->conf;
+	const struct origin_server *s = c->pool->server;
+	return o->tls_name && !s->origin->speaks_to_proxy ? o->tls_name : s->conf->tls_name;
 }
 
-struct net_conn *origin_conn_connect(struct origin_conn *c, const struct net_conn_ops *ops)
+struct net_conn *origin_conn_connect(struct origin_conn *c)
 {
+	const struct net_conn_ops *ops = &origin_conn_ops;
 	struct pool *p = c->pool;
-	struct upstream *u = c->upstream;
+	struct origins *u = c->origins;
 	struct net_loop *loop = u->env->loop;
-	const struct server *server = p->server;
-	const struct destination *d = server->destination;
-	if (p->origin->kind == CONF_ORIGIN_DEMO) {
+	const struct origin_server *server = p->server;
+	const struct origin *d = server->origin;
+	if (p->conf->kind == CONF_ORIGIN_DEMO) {
 		int fd = u->demo_connect ? u->demo_connect(u->demo_context, server->conf) : -1;
 		return fd < 0 ? NULL : net_conn_new(loop, fd, NULL, ops, c);
 	}
 	c->offers_http1_alone = pool_offers_http1_alone(p);
 	c->asks_proxy = d->tunnel_to != NULL;
 	if (c->asks_proxy)
-		return net_connect(loop, server->address, d->proxy_tls,
-		    p->origin->proxy->server->tls_name, ops, c);
+		return net_connect(
+		    loop, server->address, d->proxy_tls, p->conf->proxy->server->tls_name, ops, c);
 	struct net_conn *net = net_connect(loop, server->address, p->tls, name_of(c), ops, c);
 	if (c->offers_http1_alone)
 		net_conn_set_alpn(net, session_http1.alpn);
@@ -47,7 +48,7 @@ struct net_conn *origin_conn_connect(struct origin_conn *c, const struct net_con
 
 size_t origin_conn_bytes(const struct pool *p)
 {
-	bool has_outer = p->server->destination->proxy_tls != NULL;
+	bool has_outer = p->server->origin->proxy_tls != NULL;
 	return connection_bytes(p->tls) +
 	       (has_outer ? connection_bytes(true) - connection_bytes(false) : 0);
 }
@@ -85,31 +86,11 @@ bool upstream_proxy_refused(
 	return true;
 }
 
-/* ---- requests to it ---- */
-
-static void authorize(struct http_head *head, const struct conf_upstream_proxy *p)
-{
-	http_head_remove(head, HTTP_TOKEN_PROXY_AUTHORIZATION);
-	if (p->authorization.len > 0)
-		http_head_add_token(head, HTTP_TOKEN_PROXY_AUTHORIZATION, p->authorization);
-}
-
-void upstream_proxy_address(const struct origin_conn *c, struct http_head *head)
-{
-	authorize(head, c->pool->origin->proxy);
-	if (head->method_token == HTTP_METHOD_CONNECT)
-		return;
-	/* RFC 9112 3.2.4: the last proxy makes an asterisk of an OPTIONS without a path. */
-	bool is_asterisk = slice_equal(head->path, SLICE("*"));
-	head->path = arena_printf(&head->arena, "http://%.*s%.*s", SLICE_ARG(head->authority),
-	    is_asterisk ? 0 : (int)head->path.len, head->path.ptr);
-}
-
 /* ---- the dialogue before a session ---- */
 
 static void fail(struct origin_conn *c, const struct relay_cause *cause, const char *detail)
 {
-	WORKER_COUNT(c->upstream->env, upstream_failed, 1);
+	WORKER_COUNT(c->origins->env, upstream_failed, 1);
 	origin_conn_lost(c, cause, 0, detail);
 }
 
@@ -123,15 +104,15 @@ static void fail_for_answer(struct origin_conn *c, const char *what)
 
 static void ask(struct origin_conn *c)
 {
-	const struct upstream *u = c->upstream;
+	const struct origins *u = c->origins;
 	struct http_head *head = http_head_new(u->env->heads);
 	head->kind = HTTP_REQUEST;
 	head->method = SLICE("CONNECT");
 	head->method_token = HTTP_METHOD_CONNECT;
 	head->version = HTTP_VERSION_1_1;
-	head->authority = slice_of_string(c->pool->server->destination->tunnel_to);
+	head->authority = slice_of_string(c->pool->server->origin->tunnel_to);
 	http_via_add(head, &u->routes->via);
-	authorize(head, c->pool->origin->proxy);
+	upstream_proxy_authorize(c, head);
 	bool is_sent = session_request(c->dialogue, head, false, NULL) != NULL;
 	http_head_free(head);
 	ensure(is_sent);
@@ -178,7 +159,7 @@ static void tunnel_is_open(struct origin_conn *c)
 	session_free(c->dialogue);
 	c->dialogue = NULL;
 	c->asks_proxy = false;
-	if (c->upstream->env->relay->unread_since != USEC_NEVER)
+	if (c->origins->env->relay->unread_since != USEC_NEVER)
 		net_conn_pause_reading(c->net, NET_PAUSE_MEMORY);
 	if (!p->tls) {
 		origin_conn_opened(c);
@@ -219,14 +200,14 @@ void upstream_proxy_opened(struct origin_conn *c)
 	const struct session_plan *plan = session_by_alpn(c->pool->plans, SLICE("http/1.1"));
 	ensure(plan != NULL);
 	c->dialogue = session_begin(
-	    plan, &c->upstream->session_env, &conn, relay_origin_clock(c->upstream->env->relay));
+	    plan, &c->origins->session_env, &conn, relay_origin_clock(c->origins->env->relay));
 	handle_answer(c);
 }
 
 void upstream_proxy_received(
     struct origin_conn *c, struct chunk *chunk, size_t offset, size_t length)
 {
-	usec now = relay_origin_clock(c->upstream->env->relay);
+	usec now = relay_origin_clock(c->origins->env->relay);
 	while (length > 0) {
 		size_t n = session_receive(c->dialogue, chunk, offset, length, now);
 		offset += n;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "proxy/gateway/gateway_private.h"
-#include "proxy/upstream/on_demand.h"
+#include "proxy/upstream/dynamic_destination.h"
 
 #define LOCAL "access = a\nmode = forward\n"
 #define RULES "[access a]\nallow = address=127.0.0.0/8 port=1-65535\n"

@@ -29,7 +29,7 @@ static struct scene scene(const char *origin)
 	script_site(s.site);
 	s.client = gate_client(s.w, &no_push);
 	s.server = gate_server(s.w, s.w->conf->origin_count - 1);
-	s.pool = server_pool(s.server, POOL_PLAIN);
+	s.pool = origin_server_pool(&s.server->at, POOL_PLAIN);
 	return s;
 }
 
@@ -73,7 +73,7 @@ static void assert_slow(struct scene *s, uint32_t open, uint32_t queued)
 {
 	assert_int_equal(s->pool->slow.open, open);
 	assert_int_equal(s->pool->slow.queued, queued);
-	assert_int_equal(destination(s)->slow_queued, queued);
+	assert_int_equal(destination(s)->origin.slow_queued, queued);
 }
 
 /* In no queue is anything any more. */
@@ -82,9 +82,9 @@ static void assert_no_queue(struct scene *s)
 	assert_int_equal(s->pool->queued, 0);
 	assert_int_equal(s->pool->slow.queued, 0);
 	assert_true(list_is_empty(&s->pool->slow.waiting));
-	assert_int_equal(s->server->queued, 0);
-	assert_int_equal(destination(s)->queued, 0);
-	assert_int_equal(destination(s)->slow_queued, 0);
+	assert_int_equal(s->server->at.queued, 0);
+	assert_int_equal(destination(s)->origin.queued, 0);
+	assert_int_equal(destination(s)->origin.slow_queued, 0);
 }
 
 /* ---- the share ---- */
@@ -93,12 +93,12 @@ static void only_ordinary_connections_with_one_request_at_a_time_are_shared_out(
 {
 	(void)state;
 	struct scene s = scene("");
-	struct origin_known *known = &s.server->known;
+	struct origin_known *known = &s.server->at.known;
 	const struct origin_known http1 = *known;
 	assert_true(pool_slow_is_bounded(s.pool));
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++)
 		assert_int_equal(
-		    pool_slow_is_bounded(server_pool(s.server, kind)), kind == POOL_PLAIN);
+		    pool_slow_is_bounded(origin_server_pool(&s.server->at, kind)), kind == POOL_PLAIN);
 	known->capabilities |= SESSION_MULTIPLEXES;
 	assert_false(pool_slow_is_bounded(s.pool));
 	*known = http1;
@@ -161,11 +161,11 @@ static void others_wait_in_a_line_of_their_own(void **state)
 	UNTIL(s.w, s.pool->slow.queued == 2);
 	assert_slow(&s, 2, 2);
 	assert_int_equal(s.pool->queued, 0);
-	assert_int_equal(s.server->queued, 2);
-	assert_int_equal(destination(&s)->queued, 2);
+	assert_int_equal(s.server->at.queued, 2);
+	assert_int_equal(destination(&s)->origin.queued, 2);
 	list_for_each(&s.pool->slow.waiting, x, struct exchange, waiting)
 	{
-		assert_ptr_equal(attempt_of(x)->pool, s.pool);
+		assert_ptr_equal(attempt_of(x)->at.pool, s.pool);
 		assert_int_equal(x->context.upload_wait, UPLOAD_IS_SLOW);
 	}
 	/* No connection is opened for them, and other requests do not wait. */
@@ -248,8 +248,8 @@ static void one_that_is_cancelled_leaves_the_line_or_gives_its_connection_back(v
 	gate_reset_stream(b, H2_CANCEL);
 	UNTIL(s.w, s.pool->slow.queued == 1);
 	assert_slow(&s, 1, 1);
-	assert_int_equal(s.server->queued, 1);
-	assert_int_equal(destination(&s)->queued, 1);
+	assert_int_equal(s.server->at.queued, 1);
+	assert_int_equal(destination(&s)->origin.queued, 1);
 	gate_reset_stream(a, H2_CANCEL);
 	SENT(&s, "POST /c");
 	assert_slow(&s, 1, 0);
@@ -284,7 +284,7 @@ static void they_may_fill_their_share_of_the_queue(void **state)
 		SENT(&s, "GET /get");
 	}
 	UNTIL(s.w, s.pool->queued == 3);
-	assert_int_equal(destination(&s)->queued, 5);
+	assert_int_equal(destination(&s)->origin.queued, 5);
 	for (unsigned i = 0; i < 4; i++) {
 		UNTIL(s.w, script_times(script_origin(s.site, 1), "GET /get") == i + 1);
 		answered(&s, gets[i], "GET /get");
@@ -399,7 +399,7 @@ static void those_that_came_before_the_protocol_was_known_wait_for_their_share_w
 	struct scene s = scene("max-http1-connections = 4\nslow-share = 50");
 	struct gate_stream *x[4];
 	const char *paths[] = {"/0", "/1", "/2", "/3"};
-	s.server->known.protocol = NULL;
+	s.server->at.known.protocol = NULL;
 	for (unsigned i = 0; i < 4; i++)
 		x[i] = slow(&s, paths[i]);
 	struct gate_stream *get = gate_get(s.client, "/get");
@@ -432,41 +432,41 @@ static void one_that_another_server_takes_over_waits_for_the_share_of_that(void 
 	gate_set_servers(s.w, s.w->conf->origin_count - 1, both, 2);
 	struct destination *d =
 	    &s.w->gateway->upstream.destinations[s.w->conf->origin_count - 1];
-	list_for_each(&d->servers, each, struct server, link) each->known.protocol = NULL;
+	list_for_each(&d->servers, each, struct server, link) each->at.known.protocol = NULL;
 	slow(&s, "/a");
 	struct server *from = NULL, *to = NULL;
-	UNTIL(s.w, d->queued == 1);
+	UNTIL(s.w, d->origin.queued == 1);
 	list_for_each(&d->servers, each, struct server, link)
 	{
-		if (each->queued > 0)
+		if (each->at.queued > 0)
 			from = each;
-		else if (!each->is_leaving)
+		else if (!each->at.is_leaving)
 			to = each;
 	}
 	assert_non_null(from);
 	assert_non_null(to);
-	struct pool *p = server_pool(to, POOL_PLAIN);
+	struct pool *p = origin_server_pool(&to->at, POOL_PLAIN);
 	struct exchange *x =
-	    list_first(&from->pools[POOL_PLAIN]->shared.requests, struct exchange, waiting);
+	    list_first(&from->at.pools[POOL_PLAIN]->shared.requests, struct exchange, waiting);
 	assert_false(pool_slow_defers(p, x)); /* nothing is known of the other one either */
-	to->known.protocol = &session_http1;
-	to->known.capabilities = 0;
+	to->at.known.protocol = &session_http1;
+	to->at.known.capabilities = 0;
 	assert_false(pool_slow_defers(p, x)); /* there is room */
 	p->slow.open = 1;
 	x->upload.source_ended = true;
 	assert_false(pool_slow_defers(p, x)); /* it is whole */
 	x->upload.source_ended = false;
 	assert_true(pool_slow_defers(p, x));
-	assert_ptr_equal(attempt_of(x)->pool, p);
-	assert_ptr_equal(attempt_of(x)->server, to);
+	assert_ptr_equal(attempt_of(x)->at.pool, p);
+	assert_ptr_equal(attempt_of(x)->at.server, to);
 	assert_int_equal(x->context.upload_wait, UPLOAD_IS_SLOW);
-	assert_int_equal(from->queued, 0);
-	assert_int_equal(from->pools[POOL_PLAIN]->queued, 0);
+	assert_int_equal(from->at.queued, 0);
+	assert_int_equal(from->at.pools[POOL_PLAIN]->queued, 0);
 	assert_int_equal(from->member.outstanding, 0);
-	assert_int_equal(to->queued, 1);
+	assert_int_equal(to->at.queued, 1);
 	assert_int_equal(to->member.outstanding, 1);
-	assert_int_equal(d->queued, 1);
-	assert_int_equal(d->slow_queued, 1);
+	assert_int_equal(d->origin.queued, 1);
+	assert_int_equal(d->origin.slow_queued, 1);
 	assert_false(pool_slow_defers(p, x)); /* it is in that line already */
 	p->slow.open = 0;
 	pool_serve(p);
@@ -474,7 +474,7 @@ static void one_that_another_server_takes_over_waits_for_the_share_of_that(void 
 			   (script_origins(&s.w->sites[1]) > 0 &&
 			       script_saw(script_origin(&s.w->sites[1], 0), "POST /a")));
 	assert_int_equal(p->slow.open, 1);
-	assert_int_equal(d->slow_queued, 0);
+	assert_int_equal(d->origin.slow_queued, 0);
 	gate_world_free(s.w);
 }
 

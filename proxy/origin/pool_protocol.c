@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What follows for a server's pools when the protocol is known that it speaks. */
-#include "proxy/upstream/upstream_private.h"
+/* Moves connections and requests between the pools of a server when its protocol becomes known. */
+#include "proxy/origin/origin_private.h"
 
 static void move_conn(struct pool *from, struct pool *to, struct origin_conn *c)
 {
@@ -29,7 +29,7 @@ static void move_queue(struct pool *from, struct pool *to)
 
 void pool_conn_began(struct pool *from, struct origin_conn *c)
 {
-	struct pool *plain = server_pool(from->server, POOL_PLAIN);
+	struct pool *plain = origin_server_pool(from->server, POOL_PLAIN);
 	if (pool_needs_http1(from))
 		return; /* which says nothing of the protocol that requests use */
 	from->known->protocol = c->plan->protocol;

@@ -134,7 +134,7 @@ static void an_origin_connected_to_while_reading_is_held_back_is_not_read_and_no
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
 	w->sites[0].serve = ok;
-	upstream_pause_reading(&w->gateway->upstream, true);
+	origins_pause_reading(&w->gateway->upstream.origins, true);
 	struct gate_stream *s = gate_get(gate_client(w, NULL), "/a");
 	UNTIL(w, w->sites[0].peer_count == 1 && w->sites[0].peers[0]->settings_came == 1);
 	gate_passes(w);
@@ -144,9 +144,9 @@ static void an_origin_connected_to_while_reading_is_held_back_is_not_read_and_no
 	expire(w, c);
 	assert_false(c->is_closing);
 	assert_int_equal(c->timer.deadline, USEC_NEVER);
-	upstream_pause_reading(&w->gateway->upstream, false);
+	origins_pause_reading(&w->gateway->upstream.origins, false);
 	assert_int_equal(
-	    c->timer.deadline, w->gateway->relay.now + c->pool->origin->settings_timeout);
+	    c->timer.deadline, w->gateway->relay.now + c->pool->conf->settings_timeout);
 	UNTIL(w, s->is_over);
 	assert_int_equal(s->status, 200);
 	gate_world_free(w);
@@ -163,20 +163,20 @@ static void an_origin_that_is_not_read_any_more_is_not_late(void **state)
 	struct origin_conn *c = newest(w);
 	struct relay *r = &w->gateway->relay;
 	usec due = c->timer.deadline;
-	upstream_pause_reading(&w->gateway->upstream, true);
+	origins_pause_reading(&w->gateway->upstream.origins, true);
 	expire(w, c);
 	assert_false(c->is_closing);
 	usec before = r->now;
 	UNTIL(w, net_now(w->loop) >= before + 50 * USEC_PER_MSEC);
 	worker_now(&w->gateway->env);
-	upstream_pause_reading(&w->gateway->upstream, false);
+	origins_pause_reading(&w->gateway->upstream.origins, false);
 	assert_true(r->unread_usec >= 50 * USEC_PER_MSEC);
 	/* The time that was left when reading stopped is left now. */
 	assert_int_equal(c->timer.deadline, due + r->unread_usec);
 	/* When none was left, what waits in the socket is read first. */
-	upstream_pause_reading(&w->gateway->upstream, true);
+	origins_pause_reading(&w->gateway->upstream.origins, true);
 	c->started = 0;
-	upstream_pause_reading(&w->gateway->upstream, false);
+	origins_pause_reading(&w->gateway->upstream.origins, false);
 	assert_int_equal(c->timer.deadline, r->now + BLOCKED_CHECK_USEC);
 	expire(w, c);
 	assert_true(c->is_closing);
@@ -202,11 +202,11 @@ static void an_origin_whose_socket_is_full_while_it_is_not_read_is_not_late(void
 	net_conn_pause_reading(o->net, NET_PAUSE_PEER);
 	gate_more(s, 1000000, true);
 	UNTIL(w, net_conn_is_blocked(c->net));
-	upstream_pause_reading(&w->gateway->upstream, true);
+	origins_pause_reading(&w->gateway->upstream.origins, true);
 	expire(w, c);
 	assert_false(c->is_closing);
-	upstream_pause_reading(&w->gateway->upstream, false);
-	usec limit = c->pool->origin->write_timeout;
+	origins_pause_reading(&w->gateway->upstream.origins, false);
+	usec limit = c->pool->conf->write_timeout;
 	origin_conn_expired(&c->timer, w->gateway->relay.now + limit - 1);
 	assert_false(c->is_closing);
 	expire(w, c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The upstream leg of an exchange: a stream on an origin connection. */
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/origin/origin_private.h"
 
 #include "proxy/base/ensure.h"
 
@@ -11,7 +11,7 @@ static struct origin_conn *conn_of(struct leg *leg)
 
 void origin_conn_hold_back(struct origin_conn *c, bool is_held_back)
 {
-	struct worker_env *env = c->upstream->env;
+	struct worker_env *env = c->origins->env;
 	c->is_held_back = is_held_back;
 	if (is_held_back) {
 		WORKER_COUNT(env, subscriptions_held_back, 1);
@@ -39,13 +39,6 @@ void origin_leg_cut(struct leg *leg)
 	leg->ops = NULL;
 	if (c->transport != ORIGIN_TRANSPORT_OPEN)
 		origin_conn_look_soon(c);
-}
-
-bool origin_conn_has_room(const struct origin_conn *c)
-{
-	/* A connection that has used up its own budget gets no request; another one may have room. */
-	return c->is_ready && !c->is_closing && c->transport == ORIGIN_TRANSPORT_OPEN &&
-	       c->budget.used_bytes < c->budget.limit_bytes && session_request_room(c->session) > 0;
 }
 
 static const struct relay_cause *const why_unsent[] = {
@@ -87,13 +80,36 @@ static bool logs_connection_in(const struct http_head *head)
 	return false;
 }
 
+/* ---- requests to an upstream proxy ---- */
+
+void upstream_proxy_authorize(const struct origin_conn *c, struct http_head *head)
+{
+	const struct conf_upstream_proxy *p = c->pool->conf->proxy;
+	http_head_remove(head, HTTP_TOKEN_PROXY_AUTHORIZATION);
+	if (p->authorization.len > 0)
+		http_head_add_token(head, HTTP_TOKEN_PROXY_AUTHORIZATION, p->authorization);
+}
+
+static void address_to_proxy(const struct origin_conn *c, struct http_head *head)
+{
+	upstream_proxy_authorize(c, head);
+	if (head->method_token == HTTP_METHOD_CONNECT)
+		return;
+	/* RFC 9112 3.2.4: the last proxy makes an asterisk of an OPTIONS without a path. */
+	bool is_asterisk = slice_equal(head->path, SLICE("*"));
+	head->path = arena_printf(&head->arena, "http://%.*s%.*s", SLICE_ARG(head->authority),
+	    is_asterisk ? 0 : (int)head->path.len, head->path.ptr);
+}
+
+/* ---- requests ---- */
+
 const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchange *x)
 {
 	if (x->context.is_call && !session_can(c->session, SESSION_CALLS))
 		return &relay_cause_NEEDS_HTTP2;
-	struct http_head *head = route_origin_request(c->upstream->routes, &x->facts, &x->place);
-	if (c->pool->server->destination->speaks_to_proxy)
-		upstream_proxy_address(c, head);
+	struct http_head *head = route_origin_request(c->origins->routes, &x->facts, &x->place);
+	if (c->pool->server->origin->speaks_to_proxy)
+		address_to_proxy(c, head);
 	bool end = x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers &&
 		   !x->tunnel.is_asked;
 	bool must_continue = !end && http_expects_continue(head) && is_old(c);
@@ -122,7 +138,7 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 	}
 	if (is_last)
 		origin_conn_retire(c);
-	attempt_of(x)->hop = c->hop;
+	origin_attempt_of(x)->hop = c->hop;
 	exchange_on_connected(x, &leg);
 	if (must_continue)
 		exchange_continue(x);

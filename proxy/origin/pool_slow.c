@@ -4,7 +4,7 @@
  * connection for as long as its client likes. They take at most slow-share of what there is, and wait in a line of their
  * own for it, so that no other request ever waits for them. With its last byte such a request becomes one like any other.
  */
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/origin/origin_private.h"
 
 #include "proxy/base/ensure.h"
 
@@ -16,13 +16,13 @@ bool pool_slow_is_bounded(const struct pool *p)
 
 static uint32_t share_of(const struct pool *p, uint32_t all)
 {
-	uint32_t share = (uint32_t)((uint64_t)all * p->origin->slow_share / 100);
+	uint32_t share = (uint32_t)((uint64_t)all * p->conf->slow_share / 100);
 	return share > 0 ? share : 1;
 }
 
 static uint32_t most_open(const struct pool *p)
 {
-	uint32_t all = pool_most_connections(p), requests = p->origin->max_requests;
+	uint32_t all = pool_most_connections(p), requests = p->conf->max_requests;
 	return share_of(p, requests > 0 && requests < all ? requests : all);
 }
 
@@ -41,10 +41,9 @@ uint32_t pool_slow_wanted(const struct pool *p)
 
 void pool_slow_enqueue(struct pool *p, struct exchange *x)
 {
-	struct destination *d = p->server->destination;
-	attempt_of(x)->pool = p;
-	if (d->queued >= p->origin->max_queue ||
-	    d->slow_queued >= share_of(p, p->origin->max_queue)) {
+	struct origin *d = p->server->origin;
+	origin_attempt_of(x)->pool = p;
+	if (d->queued >= p->conf->max_queue || d->slow_queued >= share_of(p, p->conf->max_queue)) {
 		exchange_on_up_failed(x, &relay_cause_QUEUE_FULL, 0, NULL);
 		return;
 	}
@@ -58,7 +57,7 @@ void pool_slow_enqueue(struct pool *p, struct exchange *x)
 
 void pool_slow_unqueue(struct pool *p, struct exchange *x)
 {
-	struct destination *d = p->server->destination;
+	struct origin *d = p->server->origin;
 	ensure(p->slow.queued > 0 && p->server->queued > 0 && d->slow_queued > 0);
 	x->context.upload_wait = UPLOAD_WAITS_NOT;
 	list_remove(&x->waiting);
@@ -73,7 +72,7 @@ bool pool_slow_defers(struct pool *p, struct exchange *x)
 	bool is_apart = x->context.upload_wait == UPLOAD_IS_SLOW;
 	if (is_apart || !pool_slow_applies(p, x) || pool_slow_has_room(p))
 		return false;
-	pool_unqueue(attempt_of(x)->pool, x);
+	pool_unqueue(origin_attempt_of(x)->pool, x);
 	pool_take_over(p, x);
 	pool_slow_enqueue(p, x);
 	return true;
@@ -82,17 +81,10 @@ bool pool_slow_defers(struct pool *p, struct exchange *x)
 struct exchange *pool_slow_next(struct pool *p, struct origin_conn **c)
 {
 	struct exchange *x = list_first(&p->slow.waiting, struct exchange, waiting);
-	if (!x || p->slow.open >= most_open(p) || !server_has_room(p->server))
+	if (!x || p->slow.open >= most_open(p) || !origin_server_has_room(p->server))
 		return NULL;
 	*c = pool_conn_with_room(p, x);
 	return *c ? x : NULL;
-}
-
-void pool_slow_is_whole(struct exchange *x)
-{
-	struct pool *p = attempt_of(x)->pool;
-	pool_slow_unqueue(p, x);
-	pool_dispatch(p, x);
 }
 
 void pool_slow_began(struct origin_conn *c)

@@ -3,7 +3,7 @@
  * Passes the events of an origin connection's session to the exchanges on the connection and to its
  * pool.
  */
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/origin/origin_private.h"
 
 #include "proxy/limits.h"
 
@@ -13,7 +13,7 @@ static void reset_event(struct origin_conn *c, const struct session_event *e)
 	const struct relay_cause *cause = &relay_cause_UP_RESET;
 	const char *detail = NULL;
 	if (e->fault) {
-		WORKER_COUNT(c->upstream->env, peer_faults_up, 1);
+		WORKER_COUNT(c->origins->env, peer_faults_up, 1);
 		origin_log_fault(c, e->fault->name, e->reason ? e->reason : e->fault->text);
 		cause = e->oversize ? &relay_cause_UP_FIELDS_LARGE : &relay_cause_UP_MALFORMED;
 		detail = e->reason ? e->reason : e->fault->name;
@@ -31,7 +31,7 @@ static void reset_event(struct origin_conn *c, const struct session_event *e)
 	if (!e->fault && e->code == SESSION_HTTP_1_1_REQUIRED && !leg->exchange->context.is_call)
 		origin_conn_demands_http1(c);
 	cause = origin_http1_cause(c, leg, cause, e->code);
-	health_report_failure(leg->exchange, cause);
+	c->origins->ops->failed(leg->exchange, cause);
 	exchange_on_up_failed(leg->exchange, origin_breakage_cause(c, leg, cause), e->code, detail);
 }
 
@@ -49,9 +49,9 @@ static void failed_event(struct origin_conn *c, const struct session_event *e)
 	const char *detail = e->fault ? e->fault->name : session_code_name(e->code);
 	const struct relay_cause *cause = e->fault ? &relay_cause_UP_FAULT : &relay_cause_UP_LOST;
 	char text[ORIGIN_TEXT_BYTES];
-	WORKER_COUNT(c->upstream->env, upstream_failed, 1);
+	WORKER_COUNT(c->origins->env, upstream_failed, 1);
 	if (e->fault)
-		WORKER_COUNT(c->upstream->env, peer_faults_up, 1);
+		WORKER_COUNT(c->origins->env, peer_faults_up, 1);
 	if (e->fault && !c->is_ready && status_line_is_http1(&c->first_line)) {
 		cause = &relay_cause_UP_NOT_HTTP2;
 		detail = describe_http1(c, text);
@@ -81,7 +81,7 @@ static void settings_event(struct origin_conn *c)
 	if (!c->is_ready && !c->is_closing)
 		pool_conn_ready(c->pool, c);
 	if (!c->is_ready)
-		c->ready = c->upstream->env->relay->now;
+		c->ready = c->origins->env->relay->now;
 	c->is_ready = true;
 	pool_serve(c->pool);
 }
@@ -89,7 +89,7 @@ static void settings_event(struct origin_conn *c)
 static void data_event(struct origin_conn *c, const struct session_event *e)
 {
 	struct leg *leg = e->user;
-	WORKER_COUNT(c->upstream->env, up_in_bytes, e->piece.length);
+	WORKER_COUNT(c->origins->env, up_in_bytes, e->piece.length);
 	if (!leg) {
 		session_credit(c->session, e->stream, e->piece.length);
 		origin_single_discard(c, e->piece.length);
@@ -102,12 +102,6 @@ static void data_event(struct origin_conn *c, const struct session_event *e)
 		origin_window_widen(c, x);
 }
 
-static void report_status(struct server *s, unsigned status)
-{
-	if (s->health.may_eject)
-		health_report(s, health_of_status(s->destination->origin, status));
-}
-
 /* RFC 9110 6.6.1: a response without Date gets the time at which it arrived. */
 static void head_event(struct origin_conn *c, const struct session_event *e)
 {
@@ -116,23 +110,24 @@ static void head_event(struct origin_conn *c, const struct session_event *e)
 		http_head_free(e->head);
 		return;
 	}
-	if (c->pool->server->destination->speaks_to_proxy &&
+	if (c->pool->server->origin->speaks_to_proxy &&
 	    upstream_proxy_refused(c, leg, e->head, e->end))
 		return;
 	if (!http_head_is_interim(e->head)) {
 		c->pool->known->needs_length = e->head->version == HTTP_VERSION_1_0;
 		if (!http_head_find(e->head, HTTP_TOKEN_DATE))
-			http_head_add_token(
-			    e->head, HTTP_TOKEN_DATE, worker_date(c->upstream->env));
+			http_head_add_token(e->head, HTTP_TOKEN_DATE, worker_date(c->origins->env));
 	}
 	if (e->head->version != HTTP_VERSION_NONE)
-		attempt_of(leg->exchange)->hop.protocol = http_version_name(e->head->version);
+		origin_attempt_of(leg->exchange)->hop.protocol =
+		    http_version_name(e->head->version);
 	struct exchange *x = leg->exchange;
-	if (!http_head_is_interim(e->head) && !exchange_is_push(x))
-		report_status(c->pool->server, e->head->status);
+	if (c->pool->server->counts_answers && !http_head_is_interim(e->head) &&
+	    !exchange_is_push(x))
+		c->origins->ops->answered(c->pool->server, e->head->status);
 	size_t work = LIMIT_HEAD_WORK_BYTES + e->head->list_bytes;
 	exchange_on_response(x, e->head, e->end);
-	net_worked(c->upstream->env->loop, work + exchange_effort_spent(x));
+	net_worked(c->origins->env->loop, work + exchange_effort_spent(x));
 	if (exchange_is_tunnel(x) && !session_can(c->session, SESSION_MULTIPLEXES))
 		origin_conn_retire(c); /* no request can follow */
 }
@@ -157,7 +152,7 @@ static void on_event(struct origin_conn *c, struct session_event *e)
 			http_head_free(e->head);
 		break;
 	case SESSION_EVENT_PROMISE:
-		net_worked(c->upstream->env->loop, LIMIT_HEAD_WORK_BYTES);
+		net_worked(c->origins->env->loop, LIMIT_HEAD_WORK_BYTES);
 		origin_promise(c, e);
 		break;
 	case SESSION_EVENT_REFUSED: /* clients' alone */
@@ -201,7 +196,7 @@ static void update_reading(struct origin_conn *c)
 		net_conn_pause_reading(c->net, NET_PAUSE_PEER);
 		return;
 	}
-	c->read_since = c->upstream->env->relay->now;
+	c->read_since = c->origins->env->relay->now;
 	peer_silence_heard(&c->silence, c->read_since);
 	net_conn_resume_reading(c->net, NET_PAUSE_PEER);
 	origin_conn_arm(c);
@@ -219,7 +214,7 @@ void origin_conn_handle_events(struct origin_conn *c)
 		origin_single_update(c);
 	}
 	if (list_is_empty(&c->legs) && c->quiet_since == USEC_NEVER) {
-		c->quiet_since = c->upstream->env->relay->now;
+		c->quiet_since = c->origins->env->relay->now;
 		origin_conn_arm(c);
 	}
 }

@@ -3,7 +3,7 @@
  * Passes an origin's promises to the relay, which asks the policy, and limits how many are refused:
  * each refusal is a RST_STREAM, and an origin that receives too many treats us as an attacker.
  */
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/origin/origin_private.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
@@ -20,8 +20,8 @@
 /* In forward mode the host that was asked for. */
 static const char *place_of(const struct origin_conn *c)
 {
-	const struct server *s = c->pool->server;
-	return s->destination->is_on_demand ? s->conf->text : c->pool->origin->server_text;
+	const struct origin_server *s = c->pool->server;
+	return s->origin->is_dynamic ? s->conf->text : c->pool->conf->server_text;
 }
 
 void origin_promise_refused(const struct exchange *parent, const struct policy_reason *reason)
@@ -30,16 +30,16 @@ void origin_promise_refused(const struct exchange *parent, const struct policy_r
 	if (!c || !relay_reason_is_limit(reason))
 		return;
 	struct refused_promises *r = &c->refused;
-	usec now = c->upstream->env->relay->now;
+	usec now = c->origins->env->relay->now;
 	bool is_new = r->count == 0 || r->reason != reason || now - r->last >= BURST_GAP_USEC;
 	r->count++;
 	r->last = now;
 	r->reason = reason;
 	if (is_new)
-		observe_log_fault(c->upstream->env->observe, OBSERVE_WARN, reason->code, now,
+		observe_log_fault(c->origins->env->observe, OBSERVE_WARN, reason->code, now,
 		    "origin %s (%s): promises are refused: %s: %s %s %llu refused on this "
 		    "connection so far",
-		    c->pool->origin->name, place_of(c), reason->code, reason->sentence,
+		    c->pool->conf->name, place_of(c), reason->code, reason->sentence,
 		    reason->advice, (unsigned long long)r->count);
 }
 
@@ -49,18 +49,18 @@ static const char *last_reason(const struct origin_conn *c)
 	return c->refused.reason ? c->refused.reason->code : "dropped by policy";
 }
 
-/* What one destination of a forward proxy does ends no other's pushes. */
+/* The refusals of one dynamic destination do not end the pushes of others. */
 static void suspend_route_push(struct origin_conn *c, const struct conf_route *route)
 {
-	struct upstream *u = c->upstream;
+	struct origins *u = c->origins;
 	struct observe_counters *counters = u->env->observe->counters;
-	struct destination *d = c->pool->server->destination;
+	struct origin *o = c->pool->server->origin;
 	usec now = u->env->relay->now;
 	size_t index = (size_t)(route - u->env->conf->routes);
-	usec *until = d->is_on_demand ? &d->push_off_until : &u->push_off_until[index];
+	usec *until = o->is_dynamic ? &o->push_off_until : &u->push_off_until[index];
 	bool is_new = *until <= now;
 	*until = now + PUSH_OFF_USEC;
-	if (index < OBSERVE_PLACES && !d->is_on_demand)
+	if (index < OBSERVE_PLACES && !o->is_dynamic)
 		counters->push_off_until[index] = *until;
 	if (!is_new)
 		return;
@@ -69,24 +69,32 @@ static void suspend_route_push(struct origin_conn *c, const struct conf_route *r
 	    "origin %s (%s): push is off for route %s for %u s: %s: one connection had more "
 	    "refusals than reset-rate = %u a second or promise-refusals = %u a minute (%llu by "
 	    "limits so far, the last one: %s)",
-	    c->pool->origin->name, place_of(c), route->name,
-	    (unsigned)(PUSH_OFF_USEC / USEC_PER_SEC), policy_reason_RESET_BUDGET.code,
-	    u->env->conf->server.reset_rate, u->env->conf->server.promise_refusals,
-	    (unsigned long long)c->refused.count, last_reason(c));
+	    c->pool->conf->name, place_of(c), route->name, (unsigned)(PUSH_OFF_USEC / USEC_PER_SEC),
+	    policy_reason_RESET_BUDGET.code, u->env->conf->server.reset_rate,
+	    u->env->conf->server.promise_refusals, (unsigned long long)c->refused.count,
+	    last_reason(c));
+}
+
+bool origin_push_is_off(const struct origin *o, const struct conf_route *route)
+{
+	const struct origins *all = o->origins;
+	usec until =
+	    o->is_dynamic ? o->push_off_until : all->push_off_until[route - all->env->conf->routes];
+	return o->conf->push == CONF_PUSH_AUTO && until > all->env->relay->now;
 }
 
 static void count_withdrawn(const struct origin_conn *c, int change)
 {
-	uint32_t index = c->pool->origin->index;
+	uint32_t index = c->pool->conf->index;
 	if (index < OBSERVE_PLACES)
-		c->upstream->env->observe->counters->push_off_connections_open[index] +=
+		c->origins->env->observe->counters->push_off_connections_open[index] +=
 		    (uint64_t)(int64_t)change;
 }
 
 /* Turns push off on this connection. Its exchanges go on; new requests use other connections. */
 static void withdraw_push(struct origin_conn *c)
 {
-	struct worker_env *env = c->upstream->env;
+	struct worker_env *env = c->origins->env;
 	c->push_was_withdrawn = true;
 	origin_conn_retire(c);
 	session_refuse_pushes(c->session, relay_origin_clock(env->relay));
@@ -95,7 +103,7 @@ static void withdraw_push(struct origin_conn *c)
 	observe_log(env->observe, OBSERVE_WARN,
 	    "origin %s (%s): push is off on this connection until it ends: more than "
 	    "promise-refusals = %u promises a minute were refused (the last one: %s)",
-	    c->pool->origin->name, place_of(c), env->conf->server.promise_refusals, last_reason(c));
+	    c->pool->conf->name, place_of(c), env->conf->server.promise_refusals, last_reason(c));
 }
 
 void origin_promises_ended(const struct origin_conn *c)
@@ -106,9 +114,9 @@ void origin_promises_ended(const struct origin_conn *c)
 
 static void charge_reset(struct origin_conn *c, struct exchange *parent)
 {
-	const struct conf_server *s = &c->upstream->env->conf->server;
-	usec now = c->upstream->env->relay->now;
-	/* What one subscription refuses must not end the pushes of the route's other clients. */
+	const struct conf_server *s = &c->origins->env->conf->server;
+	usec now = c->origins->env->relay->now;
+	/* The refusals of one subscription must not end the pushes of the route's other clients. */
 	bool is_shared = c->pool->kind != POOL_SUBSCRIPTIONS;
 	if (c->push_was_withdrawn)
 		/* until the origin acknowledges ENABLE_PUSH=0 the session itself refuses and counts */
@@ -132,7 +140,7 @@ static void charge_reset(struct origin_conn *c, struct exchange *parent)
 static void drop_orphan(const struct origin_conn *c, const struct http_head *promised,
     const struct policy_reason *reason)
 {
-	const struct worker_env *env = c->upstream->env;
+	const struct worker_env *env = c->origins->env;
 	struct observe_counters *counters = env->observe->counters;
 	counters->pushes_offered++;
 	counters->pushes_dropped++;
@@ -141,7 +149,7 @@ static void drop_orphan(const struct origin_conn *c, const struct http_head *pro
 	    .started_wall = clock_wall(),
 	    .first_byte = USEC_NEVER,
 	    .weight = observe_weight(env->observe, 0, true),
-	    .origin = {.name = c->pool->origin->name},
+	    .origin = {.name = c->pool->conf->name},
 	    .method = promised->method,
 	    .scheme = promised->scheme,
 	    .authority = promised->authority,
@@ -156,12 +164,12 @@ static void drop_orphan(const struct origin_conn *c, const struct http_head *pro
 }
 
 /* A malformed promise, which the session has refused already: a fault of the origin, and an offer that
- * was dropped. Nobody knows of which resource. */
+ * was dropped. The resource is not known. */
 static void report_malformed(
     struct origin_conn *c, const struct session_event *e, struct exchange *parent)
 {
 	static const struct http_head unknown;
-	WORKER_COUNT(c->upstream->env, peer_faults_up, 1);
+	WORKER_COUNT(c->origins->env, peer_faults_up, 1);
 	origin_log_fault(c, e->fault->name, e->reason ? e->reason : e->fault->text);
 	if (!parent) {
 		drop_orphan(c, &unknown, &policy_reason_MALFORMED);
@@ -204,15 +212,15 @@ void origin_promise(struct origin_conn *c, struct session_event *e)
 		charge_reset(c, parent);
 		return;
 	}
-	attempt_of(push)->hop = c->hop;
-	destination_adopt_push(c->pool->server, push);
+	origin_attempt_of(push)->hop = c->hop;
+	c->origins->ops->adopted(c->pool->server, push);
 	list_append(&c->legs, &push->up.link);
 	session_set_user(c->session, e->promised, &push->up);
 }
 
 /* ---- forward mode ---- */
 
-static bool covers(const struct exchange *parent, struct slice host)
+bool origin_covers(const struct exchange *parent, struct slice host)
 {
 	struct origin_conn *c = origin_conn_of(parent);
 	/* uncovered: a promise comes with its connection */
@@ -221,7 +229,7 @@ static bool covers(const struct exchange *parent, struct slice host)
 	if (!c->promised_hosts)
 		c->promised_hosts = memory_new(struct promised_hosts);
 	struct promised_hosts *p = c->promised_hosts;
-	uint64_t hash = hash_bytes(c->upstream->env->seed, host.ptr, host.len);
+	uint64_t hash = hash_bytes(c->origins->env->seed, host.ptr, host.len);
 	for (uint32_t i = 0; i < p->count; i++)
 		if (p->hashes[i] == hash)
 			return p->covered[i];
@@ -230,12 +238,3 @@ static bool covers(const struct exchange *parent, struct slice host)
 	p->hashes[p->count] = hash;
 	return p->covered[p->count++] = net_conn_peer_covers(c->net, host);
 }
-
-static bool may_reach(
-    const struct exchange *parent, const struct request_facts *asked, struct effort *effort)
-{
-	const struct origin_conn *c = origin_conn_of(parent);
-	return c && destination_is_open_to(c->pool->server->destination, asked, effort);
-}
-
-const struct offer_promiser upstream_promiser = {.covers = covers, .may_reach = may_reach};

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Private to upstream/: an origin connection with its session, legs and window growth.
- *
- *   upstream ─── destination (destination.h) ─── server ─── pool (pool.h) ─── origin_conn ─── session
- *                                                                                  └─ legs
- */
-#ifndef PUSHGATE_UPSTREAM_UPSTREAM_PRIVATE_H
-#define PUSHGATE_UPSTREAM_UPSTREAM_PRIVATE_H
+/* Private to origin/: an origin connection with its session, legs and window growth. */
+#ifndef PUSHGATE_ORIGIN_ORIGIN_PRIVATE_H
+#define PUSHGATE_ORIGIN_ORIGIN_PRIVATE_H
 
 #include "proxy/base/rate.h"
 #include "proxy/http/status_line.h"
-#include "proxy/upstream/balance_key.h"
-#include "proxy/upstream/destination.h"
-#include "proxy/upstream/upstream.h"
+#include "proxy/limits.h"
+#include "proxy/origin/origin.h"
+#include "proxy/origin/pool.h"
 
 /* The receive window that a connection's streams may have (origin_window.c). */
 struct origin_window {
@@ -60,7 +55,7 @@ struct promised_hosts {
 };
 
 struct origin_conn {
-	struct upstream *upstream;
+	struct origins *origins;
 	struct pool *pool;
 	struct net_conn *net;
 	const struct session_plan *plan; /* borrows: of a pool of the origin */
@@ -68,6 +63,7 @@ struct origin_conn {
 	struct session
 	    *dialogue; /* with an upstream proxy, before the session; NULL: there is none */
 	struct budget budget;
+	struct list all;    /* in origins->conns */
 	struct list link;   /* in pool->conns */
 	struct list usable; /* in pool->usable */
 	struct deferred_free deferred;
@@ -75,7 +71,7 @@ struct origin_conn {
 	struct wheel_node timer;
 	usec started; /* of the connect; once connected, of the session (relay_origin_clock) */
 	/* For the log lines of its exchanges. */
-	struct upstream_hop hop;
+	struct origin_hop hop;
 	usec opened, ready; /* the connect began; the origin's SETTINGS came, 0 = not yet */
 	usec quiet_since;   /* the end of the last stream; USEC_NEVER while there is one */
 	struct peer_progress progress;
@@ -91,8 +87,8 @@ struct origin_conn {
 	bool offers_http1_alone; /* by ALPN: pool_offers_http1_alone */
 	bool demands_http1;      /* HTTP_1_1_REQUIRED came on it, and its server gets HTTP/1.1 */
 	bool asks_proxy;         /* the tunnel through its upstream proxy is not open yet */
-	/* The origin has ended its side of a tunnel, and ours goes on: net/ does not report what
-	 * becomes of it, so the timer asks. */
+	/* The origin has ended its side of a tunnel, and ours goes on: net/ does not report
+	 * the end of ours, so the timer asks. */
 	bool is_half_closed;
 	bool is_open;    /* connected */
 	bool is_ready;   /* requests may be sent: over HTTP/2, the origin's SETTINGS have arrived */
@@ -110,119 +106,6 @@ struct origin_conn {
 	struct promised_hosts *promised_hosts; /* owned; NULL: for none yet */
 };
 
-/* ---- destination.c ---- */
-
-/* What change_timer does: what waits goes where it may go now. */
-void destination_give_out_again(struct wheel_node *node, usec now);
-
-/* ---- judge.c ---- */
-
-/* The connection has come out at a listener of ours. */
-bool origin_conn_is_own(const struct origin_conn *c);
-/* For the log. */
-void destination_note_refused(struct exchange *x, const struct net_address *to);
-
-/* ---- other_server.c ---- */
-
-/* x was given to the server before, or is now. */
-bool upstream_was_tried(const struct exchange *x, const struct server *s);
-
-/* ---- upstream.c ---- */
-
-/* Where a walk over all pools is; all zero: before the first one. */
-struct pool_place {
-	struct destination *destination;
-	struct server *server;
-	unsigned kind;
-};
-/* The next pool, or NULL after the last one. */
-struct pool *upstream_next_pool(const struct upstream *u, struct pool_place *at);
-#define upstream_for_each_pool(u, p)                                                               \
-	for (struct pool_place at_##p = {0}, *once_##p = &at_##p; once_##p; once_##p = NULL)       \
-		for (struct pool *p = upstream_next_pool((u), &at_##p); p;                         \
-		     p = upstream_next_pool((u), &at_##p))
-
-/* ---- pool.c ---- */
-
-/* The connection may get requests; gets none for now. */
-void pool_make_usable(struct pool *p, struct origin_conn *c);
-void pool_make_unusable(struct pool *p, struct origin_conn *c);
-/* The connection is no more. */
-void pool_conn_gone(struct pool *p, struct origin_conn *c);
-
-/* The connection that x is sent on; NULL: none has room. */
-struct origin_conn *pool_conn_with_room(struct pool *p, const struct exchange *x);
-/* x would be sent at once, or on a connection that opens and that nobody else waits for. */
-bool pool_may_send_soon(struct pool *p, const struct exchange *x);
-/* How many connections that are not retired there may be. */
-uint32_t pool_most_connections(const struct pool *p);
-uint32_t pool_leaving(
-    const struct pool *p); /* connections that stay open for their last exchanges */
-
-/* ---- pool_queue.c ---- */
-
-/* What waits here waits for room, and not for the first connection. */
-static inline bool pool_is_full(const struct pool *p)
-{
-	return p->count > p->connecting;
-}
-/* The first of those that wait here; NULL: none does. */
-struct exchange *pool_first_waiting(const struct pool *p);
-/* The one that can be sent now, with its connection; NULL: none can. It may wait at the pool of another server. */
-struct exchange *pool_next_to_send(struct pool *p, struct origin_conn **c);
-/* x, which does not wait any more, is sent by this pool, whichever it was given to. */
-void pool_take_over(struct pool *p, struct exchange *x);
-/* x was given to the pool's server, and waits; or it fails, since too many wait. */
-void pool_enqueue(struct pool *p, struct exchange *x);
-
-/* ---- gathering.c ---- */
-
-/* x is to be dispatched, and its body has not wholly come. True: it waits for the rest. */
-bool gathering_begins(const struct destination *d, struct exchange *x);
-/* More has come of it. */
-void gathering_grew(struct destination *d, struct exchange *x);
-
-/* ---- pool_slow.c ---- */
-
-/* Its connections carry one request at a time, so that a slow one holds what others wait for. */
-bool pool_slow_is_bounded(const struct pool *p);
-/* x would take one of the connections that requests may have whose body has not wholly come. */
-static inline bool pool_slow_applies(const struct pool *p, const struct exchange *x)
-{
-	return !x->upload.source_ended && pool_slow_is_bounded(p);
-}
-/* One of them is free, and no other request waits for it. */
-bool pool_slow_has_room(const struct pool *p);
-/* x waits for one of them; or it fails, since too many wait. */
-void pool_slow_enqueue(struct pool *p, struct exchange *x);
-void pool_slow_unqueue(struct pool *p, struct exchange *x);
-/* The first that waits, if it can be sent now, with its connection; NULL: none can. */
-struct exchange *pool_slow_next(struct pool *p, struct origin_conn **c);
-/* x, which waits, was given to the pool before its protocol was known, or to another server: whether it must wait for
- * one of them, and does so from now on. */
-bool pool_slow_defers(struct pool *p, struct exchange *x);
-/* How many of those that wait may have a connection. */
-uint32_t pool_slow_wanted(const struct pool *p);
-/* x waits, and its body has wholly come. */
-void pool_slow_is_whole(struct exchange *x);
-/* The connection carries such a request from now on; does not any more. */
-void pool_slow_began(struct origin_conn *c);
-void pool_slow_ended(struct origin_conn *c);
-
-/* ---- pool_pace.c ---- */
-
-void pool_pace_init(struct pool *p);
-void pool_pace_fini(struct pool *p);
-/* The first request waits; none waits any more. */
-void pool_pace_queue_began(struct pool *p);
-void pool_pace_queue_ended(struct pool *p);
-/* While requests wait: ends a measurement whose time is over. */
-void pool_pace_update(struct pool *p);
-/* Whether a connection that is free may be used for x. */
-bool pool_pace_allows(const struct pool *p, const struct exchange *x);
-/* How many connections there may be for a queue that begins with `first`, where `most` is allowed. */
-uint32_t pool_pace_bound(const struct pool *p, const struct exchange *first, uint32_t most);
-
 /* ---- origin_conn.c ---- */
 
 void origin_conn_open(struct pool *p);
@@ -232,8 +115,6 @@ void origin_conn_kill(struct origin_conn *c, const struct relay_cause *cause);
 void origin_conn_close(struct origin_conn *c);
 /* Sends GOAWAY, then closes. */
 void origin_conn_terminate(struct origin_conn *c, uint32_t code, struct slice why);
-/* The connection gets no more requests and closes after its last exchange. */
-void origin_conn_retire(struct origin_conn *c);
 /* The connection has failed: ends its exchanges, frees it and tells the pool. */
 void origin_conn_lost(
     struct origin_conn *c, const struct relay_cause *cause, uint32_t code, const char *detail);
@@ -247,24 +128,27 @@ void origin_conn_end_exchanges(
     struct origin_conn *c, const struct relay_cause *cause, uint32_t code, const char *detail);
 /* The cause for an exchange whose connection has ended: whether its request may be sent again. */
 const struct relay_cause *origin_conn_loss(const struct origin_conn *c, const struct exchange *x);
-/* The transport has ended, and the session has nothing left for its owner. */
-void origin_conn_ended(struct origin_conn *c, const char *text);
+/* The transport is open: starts the session and settings-timeout. */
+void origin_conn_begin_session(struct origin_conn *c, const struct session_plan *plan);
 
+/* ---- origin_transport.c ---- */
+
+extern const struct net_conn_ops origin_conn_ops;
 /* The transport is open, and so is the tunnel that it goes through: begins the session. */
 void origin_conn_opened(struct origin_conn *c);
+/* The transport has ended, and the session has nothing left for its owner. */
+void origin_conn_ended(struct origin_conn *c, const char *text);
 
 /* ---- upstream_proxy.c ---- */
 
 /* NULL: the demo origin cannot be connected to. */
-struct net_conn *origin_conn_connect(struct origin_conn *c, const struct net_conn_ops *ops);
-/* What a connection of this pool is charged for. */
+struct net_conn *origin_conn_connect(struct origin_conn *c);
+/* The memory that a connection of this pool is charged for. */
 size_t origin_conn_bytes(const struct pool *p);
 /* The destination is an upstream proxy. Whether a response is one that this has made for itself, and that no client may have: asks
  * for credentials, or opens no tunnel. True: the exchange has failed, and the head is freed. */
 bool upstream_proxy_refused(
     struct origin_conn *c, struct leg *leg, struct http_head *head, bool end);
-/* Makes of the request of an exchange one for the upstream proxy. */
-void upstream_proxy_address(const struct origin_conn *c, struct http_head *head);
 /* While c->asks_proxy: the events of its transport. */
 void upstream_proxy_opened(struct origin_conn *c);
 void upstream_proxy_received(
@@ -286,7 +170,7 @@ void origin_single_cancel(
 /* The same, but for a response that has begun: reads it to its end if that can come soon. */
 void origin_single_drop(
     struct origin_conn *c, const struct exchange *x, struct session_stream *stream, uint32_t code);
-/* Bytes of a response that nobody wants. */
+/* Bytes of the response to a cancelled request have come. */
 void origin_single_discard(struct origin_conn *c, size_t bytes);
 usec origin_single_discard_deadline(const struct origin_conn *c);
 /* How long the connection may be idle; 0: no limit. */
@@ -297,13 +181,12 @@ bool origin_single_is_silent(const struct origin_conn *c);
 
 /* ---- tunnels.c ---- */
 
-bool server_may_tunnel(const struct server *s); /* one more */
+bool origin_server_may_tunnel(const struct origin_server *s); /* one more */
 /* Counts a tunnel that is asked for. False: there are too many, and x has failed. */
-bool server_count_tunnel(struct server *s, struct exchange *x);
-/* x, a tunnel or not, is over or goes to another server. */
-void server_tunnel_left(struct server *s, struct exchange *x);
-/* The origin has ended its side of a tunnel in good order. True: ours goes on, and so does the connection. */
-bool origin_conn_ends_tunnel(struct origin_conn *c, enum net_end end);
+bool origin_count_tunnel(struct origin_server *s, struct exchange *x);
+/* A connection has come up whose protocol is not the one that is needed: it can carry no tunnels, or its server has
+ * demanded HTTP/1.1 since it was opened. True: the next ones will use HTTP/1.1. */
+bool pool_changes_to_http1(struct pool *p, const struct session *s);
 /* The origin has agreed on no protocol by ALPN. Returns the cause that ends the requests that wait. */
 const struct relay_cause *origin_conn_refuses_alpn(const struct origin_conn *c);
 /* HTTP/1.1 alone was offered, and the origin has agreed on nothing and ended the connection behind the request:
@@ -335,7 +218,7 @@ const struct relay_cause *origin_http1_cause(const struct origin_conn *c, const 
     const struct relay_cause *cause, uint32_t code);
 /* A connection has come up, with this session, that was opened before the server demanded HTTP/1.1. */
 bool pool_demands_http1(struct pool *p, const struct session *s);
-/* What is wrong with a server that was offered HTTP/1.1 alone and has refused it. */
+/* For the log: the mistake of a server that was offered HTTP/1.1 alone and has refused it. */
 const char *pool_why_no_http1(const struct pool *p);
 /* The server has refused HTTP/1.1, though it has demanded it. Returns the cause for the requests that wait. */
 const struct relay_cause *pool_http1_refused(struct pool *p);
@@ -360,9 +243,19 @@ void origin_window_widen(struct origin_conn *c, struct exchange *x);
 void origin_conn_arm(struct origin_conn *c);
 /* The connection's output cannot be filled now: looks at the session in the next loop pass. */
 void origin_conn_look_soon(struct origin_conn *c);
-void origin_conn_expired(struct wheel_node *timer, usec now);
 /* Reading from origins has resumed: the deadlines go on. */
 void origin_conn_read_again(struct origin_conn *c);
+usec origin_connect_deadline(const struct origin_conn *c);
+usec origin_settings_deadline(const struct origin_conn *c);
+usec origin_session_due(const struct origin_conn *c);
+usec origin_idle_deadline(const struct origin_conn *c);
+usec origin_write_deadline(struct origin_conn *c);
+usec origin_silence_deadline(const struct origin_conn *c); /* for the next PING, or its answer */
+usec origin_read_on_deadline(const struct origin_conn *c);
+
+/* ---- origin_timer.c ---- */
+
+void origin_conn_expired(struct wheel_node *timer, usec now);
 
 /* ---- origin_leg.c ---- */
 
@@ -383,6 +276,8 @@ static inline void origin_leg_read_on(const struct leg *leg)
 		origin_conn_hold_back(c, false);
 }
 bool origin_conn_has_room(const struct origin_conn *c);
+/* Adds the credentials for the upstream proxy. */
+void upstream_proxy_authorize(const struct origin_conn *c, struct http_head *head);
 /* Sends the exchange's request. Returns NULL, or why it cannot be sent: no memory, or a head too
  * large for this origin. */
 const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchange *x);
@@ -392,7 +287,7 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 void origin_log_fault(const struct origin_conn *c, const char *what, const char *more);
 /* The origin has ended the connection while it owed a response; a failure of the transport has been logged. */
 void origin_log_cut_response(const struct origin_conn *c);
-/* The `fault` callback of session_env; its context is struct upstream. */
+/* The `fault` callback of session_env; its context is struct origins. */
 void origin_count_fault(void *upstream, const struct session_fault *fault);
 
 #endif

@@ -11,13 +11,13 @@
  *
  * The HTTP/2 connections that there are finish what they have. A call of gRPC, which needs HTTP/2, changes nothing.
  */
-#include "proxy/upstream/upstream_private.h"
+#include "proxy/origin/origin_private.h"
 
 #define REMEMBERED_USEC (5 * 60 * USEC_PER_SEC)
 
 static usec now_of(const struct pool *p)
 {
-	return p->upstream->env->relay->now;
+	return p->origins->env->relay->now;
 }
 
 bool pool_offers_http1_alone(const struct pool *p)
@@ -28,7 +28,7 @@ bool pool_offers_http1_alone(const struct pool *p)
 static bool can_change(const struct origin_conn *c)
 {
 	const struct pool *p = c->pool;
-	const struct conf_origin *o = p->origin;
+	const struct conf_origin *o = p->conf;
 	bool has_choice = o->kind == CONF_ORIGIN_TLS && (o->protocols & CONF_HTTP1);
 	return has_choice && session_can(c->session, SESSION_MULTIPLEXES) &&
 	       p->known->http1_refused <= now_of(p);
@@ -89,7 +89,7 @@ const struct relay_cause *origin_http1_cause(const struct origin_conn *c, const 
 	    (cause == &relay_cause_UP_RESET ||
 		(cause == &relay_cause_UP_LOST && http_method_is_idempotent(x->method))))
 		cause = &relay_cause_UP_NEEDS_HTTP1;
-	attempt_of(x)->may_return =
+	origin_attempt_of(x)->may_return =
 	    cause == &relay_cause_UP_NEEDS_HTTP1 || cause == &relay_cause_UP_UNPROCESSED;
 	return cause;
 }
