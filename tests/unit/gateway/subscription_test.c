@@ -165,6 +165,23 @@ static void subscriptions_above_the_limit_get_503(void **state)
 	gate_world_free(s.w);
 }
 
+/* Each request asks how many there are: it must not look at thousands of connections. */
+static void open_subscriptions_are_counted_without_a_look_at_each(void **state)
+{
+	(void)state;
+	struct scene s = scene_new(NULL, "max-subscriptions = 3", NULL);
+	struct scene second = {.w = s.w};
+	subscribe(&second, NULL, "/feed/second");
+	struct pool *p = gate_pool(s.w, 0, POOL_SUBSCRIPTIONS);
+	assert_false(list_is_empty(&p->conns));
+	struct list hidden;
+	list_init(&hidden);
+	list_splice(&hidden, &p->conns);
+	assert_int_equal(pool_most_connections(p), 1);
+	list_splice(&p->conns, &hidden);
+	gate_world_free(s.w);
+}
+
 static void a_subscription_is_sent_again_when_its_connection_is_refused(void **state)
 {
 	(void)state;
@@ -410,6 +427,7 @@ int main(void)
 	    cmocka_unit_test(a_cancelled_subscription_closes_its_connection_behind_its_last_push),
 	    cmocka_unit_test(only_gets_of_clients_that_take_pushes_are_subscriptions),
 	    cmocka_unit_test(subscriptions_above_the_limit_get_503),
+	    cmocka_unit_test(open_subscriptions_are_counted_without_a_look_at_each),
 	    cmocka_unit_test(a_subscription_is_sent_again_when_its_connection_is_refused),
 	    cmocka_unit_test(a_client_with_one_stream_gets_all_in_order),
 	    cmocka_unit_test(a_client_that_reads_late_loses_nothing),
