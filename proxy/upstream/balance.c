@@ -32,7 +32,7 @@ struct balance *balance_new(enum balance_kind kind, usec slow_start, uint64_t se
 static void drop_tables(struct balance *b)
 {
 	for (uint32_t i = 0; i < BALANCE_TIERS; i++) {
-		free(b->tiers[i].columns);
+		free(b->tiers[i].sums);
 		free(b->tiers[i].turns);
 		b->tiers[i] = (struct balance_tier){.cursor = b->tiers[i].cursor};
 	}
@@ -157,7 +157,7 @@ static void make_tables(struct balance *b, struct balance_tier *t, usec now)
 	if (!t->is_even && b->kind == BALANCE_ROUND_ROBIN)
 		balance_make_turns(b, t, weights);
 	else if (!t->is_even)
-		balance_make_columns(t, weights);
+		balance_make_sums(t, weights);
 	free(weights);
 	t->has_tables = true;
 	if (!grows)

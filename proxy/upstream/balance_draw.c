@@ -9,48 +9,32 @@
 /* Draws until one was not tried, or is another than the first. */
 #define DRAWS 4u
 
-/* Alias method (Walker, Vose): each column has a member that counts less than the average, and fills up with one
- * that counts more. */
-void balance_make_columns(struct balance_tier *t, const uint32_t *weights)
+void balance_make_sums(struct balance_tier *t, const uint32_t *weights)
 {
-	uint32_t n = t->count, less = 0, more = n;
-	uint64_t total = 0;
-	uint64_t *left = memory_alloc(n * sizeof *left);
-	uint16_t *order = memory_alloc(n * sizeof *order);
+	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < n; i++)
-		total += weights[i];
-	/* Those below the average grow from the front of `order`, the others from its end. */
-	for (uint32_t i = 0; i < n; i++) {
-		left[i] = (uint64_t)weights[i] * n;
-		order[left[i] < total ? less++ : --more] = (uint16_t)i;
-	}
-	t->columns = memory_alloc(n * sizeof *t->columns);
-	for (uint32_t at = 0; at < n; at++) {
-		uint16_t small = order[at];
-		bool is_full = at >= more || more == n;
-		uint16_t big = is_full ? small : order[more];
-		t->columns[small] = (struct balance_column){
-		    is_full ? UINT32_MAX : (uint32_t)((left[small] << 32) / total), big};
-		if (is_full)
-			continue;
-		left[big] -= total - left[small];
-		/* Its rest may be less than a column now: then it is the next of the small ones. */
-		if (left[big] < total)
-			more++;
-	}
-	free(left);
-	free(order);
+	t->sums = memory_alloc(t->count * sizeof *t->sums);
+	for (uint32_t i = 0; i < t->count; i++)
+		t->sums[i] = sum += weights[i];
 }
 
+/* By weight: the first member with a sum above the drawn number. */
 static uint32_t draw_index(struct balance *b, const struct balance_tier *t)
 {
-	uint64_t r = balance_random(b);
-	uint32_t i = (uint32_t)(((r >> 32) * t->count) >> 32);
+	uint64_t r = balance_random(b) >> 32;
+	uint32_t low = 0, high = t->count - 1;
 
-	if (t->is_even || (uint32_t)r < t->columns[i].threshold)
-		return i;
-	return t->columns[i].alias;
+	if (t->is_even)
+		return (uint32_t)((r * t->count) >> 32);
+	r = (r * t->sums[high]) >> 32;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (t->sums[middle] > r)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
 }
 
 /* One by weight that is not `other` and was not tried; NULL: chance did not find one. */

@@ -18,12 +18,6 @@
 /* With these a member in slow start begins. */
 #define BALANCE_FIRST 10u
 
-/* A column of the alias method: the member itself below the threshold, else the alias. */
-struct balance_column {
-	uint32_t threshold; /* of 2^32 */
-	uint16_t alias;
-};
-
 /* The next turn of a member; a heap of them has the nearest in front. The number wraps. */
 struct balance_turn {
 	uint64_t at;
@@ -34,13 +28,13 @@ struct balance_turn {
 struct balance_tier {
 	struct balance_member **members; /* part of balance->sorted */
 	uint32_t count;
-	uint32_t cursor;                /* round-robin, when all weights are the same */
-	uint64_t weight;                /* of all, without slow start */
-	uint64_t outstanding;           /* of all */
-	bool has_tables;                /* the next three are true */
-	bool is_even;                   /* all count the same: no table is needed */
-	struct balance_column *columns; /* least; owned */
-	struct balance_turn *turns;     /* round-robin; owned */
+	uint32_t cursor;            /* round-robin, when all weights are the same */
+	uint64_t weight;            /* of all, without slow start */
+	uint64_t outstanding;       /* of all */
+	bool has_tables;            /* the next three are true */
+	bool is_even;               /* all count the same: no table is needed */
+	uint64_t *sums;             /* least: of the weights up to each member, below 2^32; owned */
+	struct balance_turn *turns; /* round-robin; owned */
 };
 
 /* Where a member stands on the ring: a key is served by the first point at or behind its own position. */
@@ -98,7 +92,7 @@ struct balance_member *balance_find_on_ring(
     struct balance *b, uint8_t tier, const struct balance_question *q, usec now);
 
 /* Tables of weights in effect, one for each member of the tier. */
-void balance_make_columns(struct balance_tier *t, const uint32_t *weights);
+void balance_make_sums(struct balance_tier *t, const uint32_t *weights);
 void balance_make_turns(struct balance *b, struct balance_tier *t, const uint32_t *weights);
 
 void balance_ring_free(struct balance_ring *r);
