@@ -25,12 +25,15 @@ bool pool_offers_http1_alone(const struct pool *p)
 	return pool_needs_http1(p) || p->known->http1_until > now_of(p);
 }
 
+static bool has_choice(const struct pool *p)
+{
+	return p->conf->kind == CONF_ORIGIN_TLS && (p->conf->protocols & CONF_HTTP1);
+}
+
 static bool can_change(const struct origin_conn *c)
 {
 	const struct pool *p = c->pool;
-	const struct conf_origin *o = p->conf;
-	bool has_choice = o->kind == CONF_ORIGIN_TLS && (o->protocols & CONF_HTTP1);
-	return has_choice && session_can(c->session, SESSION_MULTIPLEXES) &&
+	return has_choice(p) && session_can(c->session, SESSION_MULTIPLEXES) &&
 	       p->known->http1_refused <= now_of(p);
 }
 
@@ -70,14 +73,6 @@ void origin_conn_demands_http1(struct origin_conn *c)
 			retire_http2(p->server->pools[kind]);
 }
 
-bool pool_demands_http1(struct pool *p, const struct session *s)
-{
-	if (p->known->http1_until <= now_of(p) || !session_can(s, SESSION_MULTIPLEXES))
-		return false;
-	forget_protocol(p);
-	return true;
-}
-
 const struct relay_cause *origin_http1_cause(const struct origin_conn *c, const struct leg *leg,
     const struct relay_cause *cause, uint32_t code)
 {
@@ -94,16 +89,51 @@ const struct relay_cause *origin_http1_cause(const struct origin_conn *c, const 
 	return cause;
 }
 
-const struct relay_cause *pool_http1_refused(struct pool *p)
-{
-	p->known->http1_until = 0;
-	p->known->http1_refused = now_of(p) + REMEMBERED_USEC;
-	return &relay_cause_UP_UNPROCESSED;
-}
-
 const char *pool_why_no_http1(const struct pool *p)
 {
 	return p->kind == POOL_TUNNELS
 		   ? "it speaks HTTP/2 without tunnels (RFC 8441) and refused http/1.1 by ALPN"
 		   : "it demanded HTTP/1.1 (HTTP_1_1_REQUIRED) and refused it by ALPN";
+}
+
+/* ---- when a connection has come up ---- */
+
+/* A connection has come up that was opened before the server demanded HTTP/1.1. */
+static bool is_demanded_since(struct pool *p, const struct session *s)
+{
+	if (p->known->http1_until <= now_of(p) || !session_can(s, SESSION_MULTIPLEXES))
+		return false;
+	forget_protocol(p);
+	return true;
+}
+
+bool pool_changes_to_http1(struct pool *p, const struct session *s)
+{
+	if (p->kind != POOL_TUNNELS)
+		return is_demanded_since(p, s);
+	if (!has_choice(p) || session_peer(s).takes_tunnels)
+		return false;
+	p->known->tunnels_need_http1 = true;
+	return true;
+}
+
+bool origin_conn_ignores_http1(const struct origin_conn *c)
+{
+	return c->offers_http1_alone && c->net && net_conn_alpn(c->net).len == 0 &&
+	       c->requests > 0 && origin_single_is_silent(c);
+}
+
+const struct relay_cause *origin_conn_refuses_alpn(const struct origin_conn *c)
+{
+	if (!c->offers_http1_alone)
+		return &relay_cause_UP_NO_ALPN;
+	struct origin_known *known = c->pool->known;
+	if (c->pool->kind != POOL_TUNNELS) {
+		known->http1_until = 0;
+		known->http1_refused = now_of(c->pool) + REMEMBERED_USEC;
+		return &relay_cause_UP_UNPROCESSED;
+	}
+	/* The next connection finds out what the origin can do then. */
+	known->tunnels_need_http1 = false;
+	return &relay_cause_NO_TUNNEL;
 }

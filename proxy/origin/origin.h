@@ -158,6 +158,10 @@ static inline struct origin_attempt *origin_attempt_of(const struct exchange *x)
 /* The caller has set env, routes, ops and the demo's members. */
 void origins_open(struct origins *all);
 void origins_free(struct origins *all);
+/* TLS to servers of an origin, with the protocols of the plans by ALPN; plans NULL: HTTP/1.1. NULL, and a message: a
+ * CA file cannot be read. */
+struct net_tls *origins_tls_new(const struct origins *all, const struct conf_origin *o,
+    const struct session_plan *plans, char *error, size_t error_size);
 /* Sends GOAWAY to all origins (RFC 9113 6.8) and closes; call when no exchange is left. */
 void origins_shutdown(struct origins *all);
 static inline bool origins_are_idle(const struct origins *all) /* no connection is left */

@@ -153,8 +153,8 @@ bool upstream_proxy_refused(
 void upstream_proxy_opened(struct origin_conn *c);
 void upstream_proxy_received(
     struct origin_conn *c, struct chunk *chunk, size_t offset, size_t length);
-void upstream_proxy_fill(struct origin_conn *c, struct net_out *out);
-void upstream_proxy_ended(struct origin_conn *c, const char *text);
+/* It has answered wrongly, as `what` says, or ended the connection. */
+void upstream_proxy_failed(struct origin_conn *c, const char *what);
 
 /* ---- origin_conn_events.c ---- */
 
@@ -184,14 +184,6 @@ bool origin_single_is_silent(const struct origin_conn *c);
 bool origin_server_may_tunnel(const struct origin_server *s); /* one more */
 /* Counts a tunnel that is asked for. False: there are too many, and x has failed. */
 bool origin_count_tunnel(struct origin_server *s, struct exchange *x);
-/* A connection has come up whose protocol is not the one that is needed: it can carry no tunnels, or its server has
- * demanded HTTP/1.1 since it was opened. True: the next ones will use HTTP/1.1. */
-bool pool_changes_to_http1(struct pool *p, const struct session *s);
-/* The origin has agreed on no protocol by ALPN. Returns the cause that ends the requests that wait. */
-const struct relay_cause *origin_conn_refuses_alpn(const struct origin_conn *c);
-/* HTTP/1.1 alone was offered, and the origin has agreed on nothing and ended the connection behind the request:
- * some do that in place of a TLS alert. */
-bool origin_conn_ignores_http1(const struct origin_conn *c);
 /* If our side has ended, and all of it is in this fill: ends the sending side of the transport. */
 void origin_conn_finish_tunnel(struct origin_conn *c);
 /* Ends the transport at once, with what it has not sent. */
@@ -216,12 +208,16 @@ void origin_conn_demands_http1(struct origin_conn *c);
 /* The cause with which the exchange of a leg ends: one that repeats the request over HTTP/1.1, or the given one. */
 const struct relay_cause *origin_http1_cause(const struct origin_conn *c, const struct leg *leg,
     const struct relay_cause *cause, uint32_t code);
-/* A connection has come up, with this session, that was opened before the server demanded HTTP/1.1. */
-bool pool_demands_http1(struct pool *p, const struct session *s);
 /* For the log: the mistake of a server that was offered HTTP/1.1 alone and has refused it. */
 const char *pool_why_no_http1(const struct pool *p);
-/* The server has refused HTTP/1.1, though it has demanded it. Returns the cause for the requests that wait. */
-const struct relay_cause *pool_http1_refused(struct pool *p);
+/* A connection has come up whose protocol is not the one that is needed: it can carry no tunnels, or its server has
+ * demanded HTTP/1.1 since it was opened. True: the next ones will use HTTP/1.1. */
+bool pool_changes_to_http1(struct pool *p, const struct session *s);
+/* The origin has agreed on no protocol by ALPN. Returns the cause that ends the requests that wait. */
+const struct relay_cause *origin_conn_refuses_alpn(const struct origin_conn *c);
+/* HTTP/1.1 alone was offered, and the origin has agreed on nothing and ended the connection behind the request:
+ * some do that in place of a TLS alert. */
+bool origin_conn_ignores_http1(const struct origin_conn *c);
 
 /* ---- origin_promise.c ---- */
 

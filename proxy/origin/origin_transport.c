@@ -119,7 +119,7 @@ static void conn_fill(void *owner, struct net_out *out)
 	struct pool *p = c->pool;
 	worker_now(c->origins->env);
 	if (c->asks_proxy) {
-		upstream_proxy_fill(c, out);
+		session_fill(c->dialogue, out);
 		return;
 	}
 	if (pool_is_waiting(p)) /* we may have reset streams, so requests may start */
@@ -215,7 +215,7 @@ static void conn_ended(void *owner, enum net_end end, const char *text)
 	bool has_no_alpn =
 	    end == NET_END_ALERT && !c->is_open && text && strstr(text, "no application protocol");
 	if (c->dialogue && !net_end_is_tls(end)) {
-		upstream_proxy_ended(c, text);
+		upstream_proxy_failed(c, text);
 		return;
 	}
 	text = has_no_alpn ? no_alpn(c, said) : origin_conn_say(c, text, said);

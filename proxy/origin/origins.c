@@ -48,6 +48,19 @@ size_t origins_describe(const struct origins *all, char *buffer, size_t size)
 	return n;
 }
 
+struct net_tls *origins_tls_new(const struct origins *all, const struct conf_origin *o,
+    const struct session_plan *plans, char *error, size_t error_size)
+{
+	char alpn[64] = "http/1.1";
+	if (plans)
+		session_alpn_list(plans, false, alpn, sizeof(alpn));
+	const struct net_tls_client_options options = {.ca_file = o->tls_ca,
+	    .verify = o->tls_verify,
+	    .alpn = alpn,
+	    .files = all->env->conf->sealed};
+	return net_tls_client_new(&options, error, error_size);
+}
+
 /* ---- memory is short ---- */
 
 static void set_paused(struct net_conn *net, bool is_paused)

@@ -88,6 +88,15 @@ bool pool_may_send_soon(struct pool *p, const struct exchange *x);
 void pool_failed(
     struct pool *p, struct origin_conn *c, const struct relay_cause *cause, const char *detail);
 
+/* A connection has begun, so that the protocol of the server is known. If that has no pushes, the connection and
+ * the requests that wait in `from` change to the pool without pushes. */
+void pool_conn_began(struct pool *from, struct origin_conn *c);
+/* Its connections are opened with HTTP/1.1 alone, though the origin speaks HTTP/2: tunnels need it. */
+static inline bool pool_needs_http1(const struct pool *p)
+{
+	return p->kind == POOL_TUNNELS && p->known->tunnels_need_http1;
+}
+
 /* ---- pool_conns.c ---- */
 
 void pool_conns_init(struct pool *p);
@@ -116,17 +125,6 @@ uint32_t pool_most_connections(const struct pool *p);
 bool pool_is_pausing(const struct pool *p);
 /* Whether one of the connections may be retired and replaced by a new one. */
 bool pool_may_replace(const struct pool *p);
-
-/* ---- pool_protocol.c ---- */
-
-/* A connection has begun, so that the protocol of the server is known. If that has no pushes, the connection and
- * the requests that wait in `from` change to the pool without pushes. */
-void pool_conn_began(struct pool *from, struct origin_conn *c);
-/* Its connections are opened with HTTP/1.1 alone, though the origin speaks HTTP/2: tunnels need it. */
-static inline bool pool_needs_http1(const struct pool *p)
-{
-	return p->kind == POOL_TUNNELS && p->known->tunnels_need_http1;
-}
 
 /* ---- pool_queue.c ---- */
 

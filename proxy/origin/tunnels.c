@@ -3,7 +3,7 @@
  * Tunnels to origins. They have connections of their own (POOL_TUNNELS). Over HTTP/1.1 a tunnel is the rest
  * of its connection's life: each side of the transport ends with that direction of the tunnel. Over HTTP/2 it
  * is a stream like others, if the origin has announced that it takes :protocol (RFC 8441 3); an origin that
- * has not is asked by HTTP/1.1, if it speaks that too.
+ * has not is asked by HTTP/1.1, if it speaks that too (http1_required.c).
  */
 #include "proxy/origin/origin_private.h"
 
@@ -36,37 +36,6 @@ void origin_tunnel_left(struct exchange *x)
 	ensure(s->known.tunnels > 0);
 	s->known.tunnels--;
 	x->tunnel.is_counted = false;
-}
-
-/* ---- the version ---- */
-
-bool pool_changes_to_http1(struct pool *p, const struct session *s)
-{
-	const struct conf_origin *o = p->conf;
-	if (p->kind != POOL_TUNNELS)
-		return pool_demands_http1(p, s);
-	bool has_choice = o->kind == CONF_ORIGIN_TLS && (o->protocols & CONF_HTTP1);
-	if (!has_choice || session_peer(s).takes_tunnels)
-		return false;
-	p->known->tunnels_need_http1 = true;
-	return true;
-}
-
-bool origin_conn_ignores_http1(const struct origin_conn *c)
-{
-	return c->offers_http1_alone && c->net && net_conn_alpn(c->net).len == 0 &&
-	       c->requests > 0 && origin_single_is_silent(c);
-}
-
-const struct relay_cause *origin_conn_refuses_alpn(const struct origin_conn *c)
-{
-	if (!c->offers_http1_alone)
-		return &relay_cause_UP_NO_ALPN;
-	if (c->pool->kind != POOL_TUNNELS)
-		return pool_http1_refused(c->pool);
-	/* The next one finds out what the origin can do then. */
-	c->pool->known->tunnels_need_http1 = false;
-	return &relay_cause_NO_TUNNEL;
 }
 
 /* ---- the two sides ---- */

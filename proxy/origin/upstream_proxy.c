@@ -94,7 +94,7 @@ static void fail(struct origin_conn *c, const struct relay_cause *cause, const c
 	origin_conn_lost(c, cause, 0, detail);
 }
 
-static void fail_for_answer(struct origin_conn *c, const char *what)
+void upstream_proxy_failed(struct origin_conn *c, const char *what)
 {
 	char text[ORIGIN_TEXT_BYTES];
 	const char *detail = origin_conn_say(c, what, text);
@@ -181,13 +181,13 @@ static void handle_answer(struct origin_conn *c)
 	case ANSWER_TUNNEL:
 		/* uncovered: a socket takes so few bytes at once */
 		if (net_conn_is_blocked(c->net))
-			fail_for_answer(c, "it answered before it had read the request");
+			upstream_proxy_failed(c, "it answered before it had read the request");
 		else
 			tunnel_is_open(c);
 		return;
 	case ANSWER_OTHER:
 		if (status == 0)
-			fail_for_answer(c, what);
+			upstream_proxy_failed(c, what);
 		else
 			fail(c, cause_of(status), tell_status(c, status, text));
 		return;
@@ -216,14 +216,4 @@ void upstream_proxy_received(
 		if (!c->net || !c->dialogue)
 			return;
 	}
-}
-
-void upstream_proxy_fill(struct origin_conn *c, struct net_out *out)
-{
-	session_fill(c->dialogue, out);
-}
-
-void upstream_proxy_ended(struct origin_conn *c, const char *text)
-{
-	fail_for_answer(c, text);
 }

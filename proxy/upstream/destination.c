@@ -80,6 +80,14 @@ static enum pool_kind kind_of(const struct server *s, struct exchange *x)
 	return may_push ? POOL_PUSH : POOL_PLAIN;
 }
 
+bool destination_was_tried(const struct exchange *x, const struct server *s)
+{
+	for (unsigned i = 0; i < attempt_of(x)->tried_count; i++)
+		if (attempt_of(x)->tried[i] == s->member.id)
+			return true;
+	return s == given_server(x);
+}
+
 static bool may_send_soon(struct server *s, struct exchange *x)
 {
 	return origin_server_may_send_soon(&s->at, kind_of(s, x), x);
@@ -99,8 +107,8 @@ static struct server *one_that_sends_soon(
 	for (size_t i = 0; i < d->member_count; i++) {
 		struct server *s = server_of_member(d->members[d->next_look++ % d->member_count]);
 		if (balance_prefers(&s->member) &&
-		    s->member.is_backup == chosen->member.is_backup && !upstream_was_tried(x, s) &&
-		    may_send_soon(s, x))
+		    s->member.is_backup == chosen->member.is_backup &&
+		    !destination_was_tried(x, s) && may_send_soon(s, x))
 			return s;
 	}
 	return chosen;
@@ -249,17 +257,6 @@ void destination_dispatch(struct destination *d, struct exchange *x)
 		fail(d, x);
 	if (before)
 		serve_next(before);
-}
-
-void destination_undispatch(struct destination *d, struct exchange *x)
-{
-	origin_note_queued(x);
-	if (attempt_of(x)->at.pool) {
-		origin_unqueue(x);
-		return;
-	}
-	d->origin.queued--;
-	list_remove(&x->waiting);
 }
 
 void destination_exchange_ended(struct exchange *x)

@@ -91,8 +91,6 @@ void destination_free(struct destination *d);
 
 /* Gives x to a server, and to a connection when one has room; or fails it. */
 void destination_dispatch(struct destination *d, struct exchange *x);
-/* Takes x out of the queue. */
-void destination_undispatch(struct destination *d, struct exchange *x);
 /* x is over: its server has less to do. */
 void destination_exchange_ended(struct exchange *x);
 /* x, which no server has, is work of this one. */
@@ -101,6 +99,9 @@ void destination_give(struct exchange *x, struct server *s);
 bool destination_may_take(
     const struct origin_server *s, const struct origin_server *from, bool is_full);
 void destination_took(struct origin_server *s, struct origin_server *from);
+
+/* x was given to the server before, or is now. */
+bool destination_was_tried(const struct exchange *x, const struct server *s);
 
 /* A server joined, leaves, or changed what health or configuration say of it. Before the next choice the balance
  * is told; in the next loop pass the requests that wait for a server which gets none any more are given to others. */
@@ -122,11 +123,6 @@ bool destination_admits(const struct destination *d, struct exchange *x);
 /* For the log. */
 void destination_note_refused(struct exchange *x, const struct net_address *to);
 
-/* ---- other_server.c ---- */
-
-/* x was given to the server before, or is now. */
-bool upstream_was_tried(const struct exchange *x, const struct server *s);
-
 /* ---- destination_names.c ---- */
 
 void destination_watch_names(struct destination *d);
@@ -136,7 +132,7 @@ bool destination_is_nameless(const struct destination *d);
 /* Why a name has no address. */
 const char *destination_name_error(const struct destination *d);
 
-/* ---- server.c ---- */
+/* ---- destination_life.c: servers ---- */
 
 struct server *server_new(struct destination *d, const struct conf_origin_server *conf,
     const struct net_address *address, uint32_t weight);

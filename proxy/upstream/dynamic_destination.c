@@ -362,15 +362,14 @@ static const struct template *template_of(
 	enum template_kind kind = target->is_tunnel ? TEMPLATE_TUNNEL
 				  : target->is_tls  ? TEMPLATE_HTTPS
 						    : TEMPLATE_HTTP;
-	if (!p)
-		return templates_get(o->templates, origin, kind);
-	if (kind == TEMPLATE_HTTPS)
-		return templates_proxied(o->templates, origin, p, PROXIED_HTTPS);
-	if (kind == TEMPLATE_HTTP && x->tunnel.is_asked) /* RFC 6455 4.1 */
-		return templates_proxied(o->templates, origin, p, PROXIED_UPGRADE);
-	target->host[0] = '\0'; /* all have the same connections */
-	target->port = 0;
-	return templates_proxied(o->templates, origin, p, PROXIED_NONE);
+	if (p && kind == TEMPLATE_HTTP && x->tunnel.is_asked) {
+		kind = TEMPLATE_TUNNEL; /* RFC 6455 4.1 */
+	} else if (p && kind != TEMPLATE_HTTPS) {
+		kind = TEMPLATE_HTTP;
+		target->host[0] = '\0'; /* all have the same connections */
+		target->port = 0;
+	}
+	return templates_get(o->templates, origin, p, kind);
 }
 
 struct destination *dynamic_destination_get(struct upstream *u, struct exchange *x)

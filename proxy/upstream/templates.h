@@ -10,15 +10,17 @@
 #include "proxy/upstream/upstream.h"
 
 /* The requests that a connection carries decide which protocols it speaks. */
-enum template_kind { TEMPLATE_HTTP, TEMPLATE_HTTPS, TEMPLATE_TUNNEL, TEMPLATE_KINDS };
-/* The same with an upstream proxy. That one itself gets requests for http, and CONNECTs; the connections of the others
- * begin with a CONNECT. */
-enum proxied_kind { PROXIED_NONE, PROXIED_HTTPS, PROXIED_UPGRADE, PROXIED_KINDS };
+enum template_kind {
+	TEMPLATE_HTTP, /* with an upstream proxy: that one itself, which gets requests for http, and CONNECTs */
+	TEMPLATE_HTTPS,
+	TEMPLATE_TUNNEL, /* with an upstream proxy: requests for http that upgrade */
+	TEMPLATE_KINDS
+};
 
 struct template
 {
 	struct conf_origin conf;
-	struct session_plan *plans[2]; /* as in struct destination */
+	struct session_plan *plans[2]; /* as in struct origin */
 	struct net_tls *tls;           /* NULL: cleartext */
 	struct net_tls
 	    *proxy_tls; /* of conf.proxy, with which a tunnel is opened; NULL: cleartext */
@@ -30,9 +32,8 @@ struct templates;
 /* NULL, and a message: a CA file cannot be read. */
 struct templates *templates_open(struct upstream *u, char *error, size_t error_size);
 void templates_free(struct templates *t); /* accepts NULL */
-const struct template *templates_get(
-    const struct templates *t, const struct conf_origin *origin, enum template_kind kind);
-const struct template *templates_proxied(const struct templates *t,
-    const struct conf_origin *origin, const struct conf_upstream_proxy *p, enum proxied_kind kind);
+/* p: through this upstream proxy; NULL: through none. */
+const struct template *templates_get(const struct templates *t, const struct conf_origin *origin,
+    const struct conf_upstream_proxy *p, enum template_kind kind);
 
 #endif

@@ -85,18 +85,12 @@ static struct net_tls *find_tls(const struct upstream *u, const struct conf_orig
 static bool open_tls(struct upstream *u, struct destination *d, char *error, size_t error_size)
 {
 	const struct conf_origin *o = d->origin.conf;
-	char alpn[64];
 	if (o->kind != CONF_ORIGIN_TLS)
 		return true;
 	d->origin.tls = find_tls(u, o);
 	if (d->origin.tls)
 		return true;
-	session_alpn_list(d->origin.plans[0], false, alpn, sizeof(alpn));
-	const struct net_tls_client_options options = {.ca_file = o->tls_ca,
-	    .verify = o->tls_verify,
-	    .alpn = alpn,
-	    .files = u->env->conf->sealed};
-	d->origin.tls = net_tls_client_new(&options, error, error_size);
+	d->origin.tls = origins_tls_new(&u->origins, o, d->origin.plans[0], error, error_size);
 	d->owns_tls = true;
 	return d->origin.tls != NULL;
 }
@@ -171,10 +165,16 @@ void upstream_upload_grew(struct upstream *u, struct exchange *x)
 
 void upstream_undispatch(struct upstream *u, struct exchange *x)
 {
-	if (exchange_is_queued(x))
-		destination_undispatch(destination_of(u, x), x);
-	else /* x->waiting links a push into its client's list */
-		list_remove(&x->waiting);
+	/* Else x->waiting links a push into its client's list. */
+	if (exchange_is_queued(x)) {
+		origin_note_queued(x);
+		if (attempt_of(x)->at.pool) {
+			origin_unqueue(x);
+			return;
+		}
+		destination_of(u, x)->origin.queued--;
+	}
+	list_remove(&x->waiting);
 }
 
 void upstream_note_failure(struct exchange *x, const struct relay_failure *failure)
@@ -198,4 +198,35 @@ void upstream_exchange_ended(struct exchange *x)
 	destination_exchange_ended(x);
 	if (attempt_of(x)->destination)
 		dynamic_destination_exchange_ended(x);
+}
+
+/* ---- another server for a request ---- */
+
+/* except: those that x was given to do not count; NULL: all count. At most `most` are counted. */
+static unsigned count_servers(
+    const struct destination *d, const struct exchange *except, unsigned most)
+{
+	unsigned n = 0;
+	list_for_each(&d->servers, s, struct server, link)
+	{
+		bool is_tried = except && destination_was_tried(except, s);
+		n += !s->at.is_leaving && !s->at.conf->is_down && !is_tried;
+		if (n == most)
+			break;
+	}
+	return n;
+}
+
+bool upstream_has_other_server(const struct exchange *x)
+{
+	const struct server *last = given_server(x);
+	return last && attempt_of(x)->tried_count + 1u < EXCHANGE_SERVERS_MOST &&
+	       count_servers(last->destination, x, 1) > 0;
+}
+
+bool upstream_may_try_again(const struct exchange *x)
+{
+	const struct server *last = given_server(x);
+	return last &&
+	       (upstream_has_other_server(x) || count_servers(last->destination, NULL, 2) < 2);
 }
