@@ -32,6 +32,9 @@ function sumUp(results) {
 	return sum;
 }
 
+/* More descriptors than before the attack. A fresh connection of the honest client may be there just now, or a tunnel, with its connection to the origin. */
+export const isCrowded = (out) => out.fdsAfter > out.fdsBefore + (out.row.forward ? 3 : 1);
+
 /* `slowest`: ms, of the 99th percentile. Fills in what the table shows. */
 export function judge(out, slowest) {
 	const { row, faults } = out;
@@ -60,9 +63,7 @@ export function judge(out, slowest) {
 	out.perFrame = out.cpu / Math.max(1, result.frames);
 	say(!(result.frames > 0), 'the attacker sent nothing');
 	say(out.growth > (expect.rss ?? 32), `RSS grew by ${out.growth.toFixed(1)} MB`);
-	/* A fresh connection of the honest client may be there just now, or a tunnel, with its connection to the origin. */
-	out.isCrowded = out.fdsAfter > out.fdsBefore + (row.forward ? 3 : 1);
-	say(out.isCrowded, `${out.fdsAfter} descriptors, ${out.fdsBefore} before: ${out.left}`);
+	say(out.isLeaking, out.left);
 	say(expect.cpu !== undefined && out.perFrame > expect.cpu, `${out.perFrame.toFixed(1)} µs per frame, at most ${expect.cpu}`);
 	say(out.workersBefore !== out.workersAfter, `workers ${out.workersBefore} became ${out.workersAfter}`);
 
