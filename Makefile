@@ -138,12 +138,9 @@ CHECKS := $(WIRE_TESTS) $(TEST_SRC:%.c=build/asan/%) $(REPLAYS:%=build/asan/%)
 
 tests: $(TEST_BIN) $(OUT)/pushgate
 
-# What counts what arrives in time.
-ALONE := tests/browser/far.test.mjs
-
 # Both builds at once, and then one queue of all test programs.
 everything: asan-tests release-tests
-	$(Q)env -u PUSHGATE tests/run -s 10 $(CHECKS) $(PEER_TESTS) $(filter-out $(ALONE),$(BROWSER_TESTS)) $(PAGE_TESTS) $(ATTACKS) scripts/lint-quick --alone $(ALONE)
+	$(Q)env -u PUSHGATE tests/run -s 10 $(CHECKS) $(PEER_TESTS) $(BROWSER_TESTS) $(PAGE_TESTS) $(ATTACKS) scripts/lint-quick
 
 asan-tests:
 	$(Q)$(MAKE) --no-print-directory KIND=asan tests replays
@@ -155,7 +152,7 @@ check: asan-tests
 	$(Q)PUSHGATE=$(CURDIR)/build/asan/pushgate tests/run $(CHECKS)
 
 check-peers: release-tests
-	$(Q)PUSHGATE=$(CURDIR)/build/pushgate tests/run -j 2 $(PEER_TESTS) $(filter-out $(ALONE),$(BROWSER_TESTS)) --alone $(ALONE)
+	$(Q)PUSHGATE=$(CURDIR)/build/pushgate tests/run -j 2 $(PEER_TESTS) $(BROWSER_TESTS)
 
 # PUSHGATE_NO_BROWSER=1 where there can be none; otherwise it must be there.
 check-browser: build/pushgate

@@ -38,7 +38,8 @@ const rows = await Promise.all(['hold', 'hint+hold'].flatMap((action) => Object.
 
 // covers: P-hold-claim P-hint-once
 for (const { action, name, fields, site } of rows)
-	scenario(`${action}: ${name}`, { ...site, skip, timeout: 120000 }, async (s) => {
+	/* Held for longer than any machine needs for a page. */
+	scenario(`${action}: ${name}`, { ...site, server: { ...site.server, 'hold-max-age': '10m' }, skip, timeout: 120000 }, async (s) => {
 		const { asked, complaints, visit } = await open(s, { ...site, ...fields });
 		for (const page of PAGES) {
 			const { resources, works } = await visit(page);
