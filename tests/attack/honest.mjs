@@ -173,9 +173,15 @@ function gather(stream) {
 	});
 }
 
+/* A connection that the gate has ended because nothing was asked on it for a time: on a slow machine that may come. */
+const isIdled = ({ session, fault }) => fault === 'GOAWAY 0' && (session.closed || session.destroyed);
+
 /* Of 20 requests 8 are small, 6 slow, 2 large, 2 for the page with pushes, 2 over fresh connections. */
 function tick(target, n) {
 	const turn = n % 20;
+	for (const kind of target.mayIdle ? ['steady', 'pushes'] : [])
+		if (isIdled(clients[kind]))
+			clients[kind] = new Client(target, kind === 'pushes');
 	if (turn % 10 === 3) {
 		clients.pushes.get('/site');
 	} else if (turn % 10 === 6 && target.fresh) {

@@ -60,9 +60,12 @@ class Meter {
 	#sum(of) { return this.pids.reduce((sum, pid) => sum + of(pid), 0); }
 
 	/* µs on a processor, from the scheduler's own sum. */
-	get cpu() {
+	get cpu() { return this.#scheduled(0); }
+	/* µs in which they could have run, but other programs had the processors. */
+	get waited() { return this.#scheduled(1); }
+	#scheduled(column) {
 		return this.#sum((pid) => fs.readdirSync(`/proc/${pid}/task`).reduce((sum, task) =>
-			sum + Number(fs.readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'latin1').split(' ')[0]) / 1000, 0));
+			sum + Number(fs.readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'latin1').split(' ')[column]) / 1000, 0));
 	}
 	/* Looks every now and then, and keeps the most of each. */
 	watch() {
@@ -158,7 +161,7 @@ export class Stage {
 		const meter = new Meter(gate);
 		const idle = meter.descriptors;
 		out.workersBefore = String(meter.pids);
-		await this.honest.ask({ start: { period: this.options.period, port: env.port, tls: env.tls, ca: env.tls ? certs().ca : undefined, fresh: row.fresh ?? true, http1: row.http1 || row.forward, forward: row.forward ? env.authority : undefined } });
+		await this.honest.ask({ start: { period: this.options.period, port: env.port, tls: env.tls, ca: env.tls ? certs().ca : undefined, fresh: row.fresh ?? true, mayIdle: !!row.listener?.['idle-timeout'], http1: row.http1 || row.forward, forward: row.forward ? env.authority : undefined } });
 		meter.watch();
 		try {
 			await until('the honest client is served', async () => await this.#served('warm-up') >= this.options.warmUp, 20000 * SCALE);
@@ -201,11 +204,13 @@ export class Stage {
 		const { quiet, attacked, isShort } = this.options;
 		const spent = { quiet: 0, attacked: 0 };
 		const asked = { quiet: 0, attacked: 0 };
+		const waited = { quiet: 0, attacked: 0 };
 		const span = async (phase, ...work) => {
 			await this.honest.ask({ phase });
-			const [cpu, before] = [meter.cpu, await this.#served(phase)];
+			const [cpu, wait, before] = [meter.cpu, meter.waited, await this.#served(phase)];
 			const [result] = await Promise.all(work.map((f) => f()));
 			spent[phase] += meter.cpu - cpu;
+			waited[phase] += meter.waited - wait;
 			asked[phase] += await this.#served(phase) - before;
 			return result;
 		};
@@ -218,6 +223,7 @@ export class Stage {
 			await this.honest.ask({ phase: 'after' });
 			await sleep(100);
 		}
+		out.slowdown = 1 + waited.attacked / Math.max(1, spent.attacked);
 		out.cpu = Math.max(0, spent.attacked - asked.attacked * spent.quiet / Math.max(1, asked.quiet));
 	}
 }

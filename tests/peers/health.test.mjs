@@ -78,7 +78,7 @@ const FLEETS = {
 };
 
 for (const [version, { scheme, start }] of Object.entries(FLEETS))
-	test(`each server is left out while its health page fails: ${version}`, { timeout: 60000 * SCALE }, async () => {
+	test(`each server is left out while its health page fails: ${version}`, { timeout: 120000 * SCALE }, async () => {
 		const s = { dir: workDir(), cleanups: [] };
 		let scenario;
 		let failure;

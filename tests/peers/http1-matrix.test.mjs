@@ -110,7 +110,7 @@ async function start() {
 	return { origin, origins, scenario, dir: scenario.dir, port: (down) => (CLIENTS[down].tls ? tlsPort : scenario.port) };
 }
 
-test('curl in each version before an origin in each version: bytes and fields pass as they are', { timeout: 300000 * SCALE }, async (t) => {
+test('curl in each version before an origin in each version: bytes and fields pass as they are', { timeout: 500000 * SCALE }, async (t) => {
 	const site = await start();
 	let failure;
 	try {
@@ -197,7 +197,7 @@ function sendTrailers(down, port, target, headers, trailers) {
 	});
 }
 
-test('trailers of requests arrive in each version', { timeout: 60000 * SCALE }, async () => {
+test('trailers of requests arrive in each version', { timeout: 120000 * SCALE }, async () => {
 	const site = await start();
 	let failure;
 	try {

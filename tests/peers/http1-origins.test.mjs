@@ -86,7 +86,7 @@ const SOURCES = {
 
 /* Starts the origin first, since the gate's configuration needs its port. */
 function behind(name, origin, source, options, body) {
-	test(name, { timeout: 60000 * SCALE }, async () => {
+	test(name, { timeout: 120000 * SCALE }, async () => {
 		const s = { dir: workDir(), cleanups: [] };
 		let scenario;
 		let failure;

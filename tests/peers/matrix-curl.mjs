@@ -46,7 +46,7 @@ export async function curl(down, port, paths, args, { dir, input, started } = {}
 	const { tls, args: versionArgs } = CLIENTS[down];
 	const file = path.join(dir, `heads-${++runs}`);
 	const urls = paths.map((p) => `${tls ? 'https' : 'http'}://localhost:${port}${p}`);
-	const child = spawn('curl', ['-sS', '-4', '-g', '--path-as-is', '-D', file, '--max-time', String(60 * SCALE), '--expect100-timeout', '60',
+	const child = spawn('curl', ['-sS', '-4', '-g', '--path-as-is', '-D', file, '--max-time', String(240 * SCALE), '--expect100-timeout', '60',
 		...(tls ? ['--cacert', certs().file('ca.pem')] : []), ...versionArgs, ...args, ...urls], { stdio: ['pipe', 'pipe', 'pipe'] });
 	const result = { length: 0, start: '', said: '' };
 	const hash = createHash('sha256');

@@ -168,7 +168,7 @@ test('WebSockets from clients to origins in each version', { skip, timeout: 3000
 const byBoth = Object.keys(CLIENTS);
 
 // covers: R399
-test('an origin of HTTP/2 that takes no tunnels, and does not speak HTTP/1.1: 501', { skip, timeout: 60000 * SCALE }, async () => inScenario(await start(), async (site) => {
+test('an origin of HTTP/2 that takes no tunnels, and does not speak HTTP/1.1: 501', { skip, timeout: 120000 * SCALE }, async () => inScenario(await start(), async (site) => {
 	for (const down of byBoth) {
 		const client = new Client(down, site.port(down));
 		for (let i = 0; i < 2; i++)
@@ -180,7 +180,7 @@ test('an origin of HTTP/2 that takes no tunnels, and does not speak HTTP/1.1: 50
 }));
 
 // covers: R399
-test('an origin whose HTTP/2 takes no tunnels is asked by HTTP/1.1', { skip, timeout: 60000 * SCALE }, async () => inScenario(await start(), async (site) => {
+test('an origin whose HTTP/2 takes no tunnels is asked by HTTP/1.1', { skip, timeout: 120000 * SCALE }, async () => inScenario(await start(), async (site) => {
 	for (const down of byBoth) {
 		const client = new Client(down, site.port(down));
 		assert.equal(await client.get('/old/page'), 200);
@@ -197,7 +197,7 @@ test('an origin whose HTTP/2 takes no tunnels is asked by HTTP/1.1', { skip, tim
 	assert.deepEqual(new Set(pages.map((l) => l.origin_protocol)), new Set(['h2']), 'requests go on over HTTP/2');
 }));
 
-test('an origin that refuses and closes has made no mistake, though the client has not read the answer yet', { skip, timeout: 60000 * SCALE },
+test('an origin that refuses and closes has made no mistake, though the client has not read the answer yet', { skip, timeout: 120000 * SCALE },
 	async () => inScenario(await start(), async (site) => {
 		const { gate } = site.scenario;
 		const session = http2.connect(`http://127.0.0.1:${site.port('h2c')}`, { settings: { initialWindowSize: 0 } }).on('error', () => {});
@@ -220,7 +220,7 @@ test('an origin that refuses and closes has made no mistake, though the client h
 	}));
 
 // covers: R346
-test('a route without `upgrade`: the request is an ordinary one', { skip, timeout: 60000 * SCALE }, async () => inScenario(await start(), async (site) => {
+test('a route without `upgrade`: the request is an ordinary one', { skip, timeout: 120000 * SCALE }, async () => inScenario(await start(), async (site) => {
 	for (const down of byBoth) {
 		const client = new Client(down, site.port(down));
 		const { refused } = await client.open('/closed/echo', { headers: { 'x-run': `closed ${down}` } });
@@ -239,7 +239,7 @@ test('a route without `upgrade`: the request is an ordinary one', { skip, timeou
 	assert.equal(site.scenario.gate.read('error.log').match(/asks for a WebSocket/g).length, 4);
 }));
 
-test('the log and the counters have tunnels', { skip, timeout: 60000 * SCALE }, async () => inScenario(await start(), async (site) => {
+test('the log and the counters have tunnels', { skip, timeout: 120000 * SCALE }, async () => inScenario(await start(), async (site) => {
 	const { gate } = site.scenario;
 	for (const down of byBoth)
 		for (const up of ['h1', 'h2c']) {
@@ -277,7 +277,7 @@ test('the log and the counters have tunnels', { skip, timeout: 60000 * SCALE }, 
 /* Their own limits are longer. */
 const SHORT = `${1000 * SCALE}ms`;
 const LIMITS = { 'idle-timeout': SHORT, 'write-timeout': SHORT, 'body-timeout': SHORT };
-test('a silent tunnel outlives every limit that is for something else', { skip, timeout: 60000 * SCALE }, async () => inScenario(
+test('a silent tunnel outlives every limit that is for something else', { skip, timeout: 120000 * SCALE }, async () => inScenario(
 	await start({ listen: { 'header-timeout': SHORT, ...LIMITS }, origin: { 'response-timeout': SHORT, ...LIMITS }, route: { 'stream-idle-timeout': SHORT } }),
 	async (site) => {
 		const peers = await Promise.all(byBoth.flatMap((down) => ALIKE.map((up) => way(site, new Client(down, site.port(down)), up).open('echo'))));
@@ -289,7 +289,7 @@ test('a silent tunnel outlives every limit that is for something else', { skip, 
 		}
 	}));
 
-test('tunnels that nobody ends go on when pushgate is stopped, until tunnel-drain-timeout', { skip, timeout: 60000 * SCALE }, async () => inScenario(
+test('tunnels that nobody ends go on when pushgate is stopped, until tunnel-drain-timeout', { skip, timeout: 120000 * SCALE }, async () => inScenario(
 	await start({ server: { 'drain-timeout': '60s', 'tunnel-drain-timeout': '1s' } }), async (site) => {
 		const peers = [];
 		for (const down of byBoth)

@@ -318,7 +318,7 @@ export function conformance(title, rows, { over = ['h2c', 'TLS'], ...options } =
 	for (const transport of over) {
 		const site = new Site({ transport, ...options });
 		const mine = rows.filter((row) => (row.only ?? transport) === transport);
-		const settings = { timeout: 60000 * SCALE };
+		const settings = { timeout: 120000 * SCALE };
 		test(`${title}: pushgate starts, ${transport}`, settings, () => site.start());
 		for (const row of mine)
 			test(`${title}: ${row.name}, ${transport}`, settings, () => site.row(row));

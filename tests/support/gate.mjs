@@ -146,7 +146,7 @@ export class Gate {
 			await until(() => `port ${port} answers\n${this.report()}`, () => {
 				assert.equal(this.exit, null, `pushgate ended at once: ${JSON.stringify(this.exit)}\n${this.report()}`);
 				return answers(port);
-			}, 10000 * SCALE);
+			}, 20000 * SCALE);
 		}
 		return this;
 	}
@@ -381,7 +381,7 @@ export function scenario(name, options, body) {
 	endInTime();
 	if (typeof options === 'function')
 		[options, body] = [{}, options];
-	const { skip, timeout = 60000, ...rest } = options;
+	const { skip, timeout = 120000, ...rest } = options;
 	test(name, { skip, timeout: timeout * SCALE }, async () => {
 		const s = new Scenario(rest);
 		let failure;

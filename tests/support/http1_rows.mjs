@@ -22,7 +22,7 @@ import { test } from 'node:test';
 import { ownError } from './faulty.mjs';
 import { Scenario, certs, freePort, section } from './gate.mjs';
 import { connect1, recordingOrigin, response as responseBytes } from './http1.mjs';
-import { SCALE, listen } from './peer.mjs';
+import { PATIENCE, SCALE, listen } from './peer.mjs';
 
 const FOREVER = 3600e3;
 export const HOSTS = { h1: 'a.test', h2: 'b.test' };
@@ -155,7 +155,7 @@ export class Site1 {
 	request(path) {
 		let timer;
 		return Promise.race([this.#slot(path).promise, new Promise((_, reject) => {
-			timer = setTimeout(() => reject(new assert.AssertionError({ message: `no request for ${path} at an origin\n${this.scenario.gate.report()}` })), 6000 * SCALE);
+			timer = setTimeout(() => reject(new assert.AssertionError({ message: `no request for ${path} at an origin\n${this.scenario.gate.report()}` })), PATIENCE);
 		})]).finally(() => clearTimeout(timer));
 	}
 	/* All requests at both origins whose target has `word` in it. */
@@ -369,7 +369,7 @@ export const whole = (covers, name, run, more = {}) => ({ covers, name, run, ...
 
 function table(title, rows, { name, origin, ...options }) {
 	const site = new Site1(options);
-	const settings = { timeout: 60000 * SCALE };
+	const settings = { timeout: 120000 * SCALE };
 	test(`${title}: pushgate starts`, settings, () => site.start());
 	for (const row of rows) {
 		for (const kind of ['h1', 'h2'].filter((k) => (row.only ?? k) === k)) {

@@ -15,7 +15,8 @@ import { CODE, FLAG, FrameReader, PREFACE, codeNumber, describe, frame, padded, 
 import { Decoder, Encoder, fieldList } from './hpack.mjs';
 
 export const SCALE = Number(process.env.PUSHGATE_TEST_SLOW ?? 1);
-export const PATIENCE = 6000 * SCALE;
+/* Used up by failures alone: it may be long. */
+export const PATIENCE = 20000 * SCALE;
 
 const FORBIDDEN = ['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'];
 const INITIAL_WINDOW = 65535;
@@ -369,7 +370,7 @@ export class Connection {
 			for (const id of [...this.#streams.keys()].filter((n) => n % 2 === 1))
 				this.rst(id, 'CANCEL');
 		await new Promise((resolve) => {
-			const timer = setTimeout(() => this.close(), PATIENCE);
+			const timer = setTimeout(() => this.close(), 6000 * SCALE);
 			this.socket.once('close', () => { clearTimeout(timer); resolve(); });
 			this.end();
 		});

@@ -7,7 +7,7 @@ import { patiently, until } from './gate.mjs';
 import { SCALE } from './peer.mjs';
 
 /* Runs a program to its end. `signal` after `limit` ms instead of waiting on, when given. */
-export async function run(command, args, { limit = 60000 * SCALE, signal, input, cwd } = {}) {
+export async function run(command, args, { limit = 180000 * SCALE, signal, input, cwd } = {}) {
 	const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], cwd });
 	const out = [];
 	const result = { stderr: '', late: false };

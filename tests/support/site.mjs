@@ -19,7 +19,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Scenario } from './gate.mjs';
-import { SCALE } from './peer.mjs';
+import { PATIENCE, SCALE } from './peer.mjs';
 
 const FOREVER = 3600e3;
 
@@ -76,7 +76,7 @@ export class Site {
 	request(path) {
 		let timer;
 		return Promise.race([this.#slot(path).promise, new Promise((_, reject) => {
-			timer = setTimeout(() => reject(new assert.AssertionError({ message: `no request for ${path} at the origin` })), 6000 * SCALE);
+			timer = setTimeout(() => reject(new assert.AssertionError({ message: `no request for ${path} at the origin` })), PATIENCE);
 		})]).finally(() => clearTimeout(timer));
 	}
 	/* Did it come? Only of use behind something that came later. */
@@ -292,7 +292,7 @@ export function conformance(title, rows, options = {}) {
 		for (const row of rows) {
 			if (row.only && row.only !== transport)
 				continue;
-			test(`${title}: ${row.name}, ${transport}`, { timeout: 60000 * SCALE }, async () => {
+			test(`${title}: ${row.name}, ${transport}`, { timeout: 120000 * SCALE }, async () => {
 				const client = await site.connect(row.client);
 				try {
 					await client.ready();

@@ -73,7 +73,7 @@ const lineOf = (config, text) => config.split('\n').findIndex((l) => l.includes(
  * weight: fault, passing, warning, or mistake (of the configuration: no snapshot, nothing else is examined).
  */
 function need(name, weight, make, { skip = false, ...how } = {}) {
-	test(name, { skip, timeout: 60000 * SCALE }, async () => {
+	test(name, { skip, timeout: 120000 * SCALE }, async () => {
 		const folder = place();
 		const made = await make(folder, await freePort());
 		try {
@@ -223,7 +223,7 @@ for (const key of ['access-log', 'error-log']) {
 		return { config: whole({ [key]: 'log' }, `127.0.0.1:${port}`), at: key, says: /is a FIFO that no process is seen to read; start its reader first/ };
 	});
 }
-test('a FIFO that is read is no finding, and its reader does not see its end', { timeout: 60000 * SCALE }, async () => {
+test('a FIFO that is read is no finding, and its reader does not see its end', { timeout: 120000 * SCALE }, async () => {
 	const folder = place();
 	execFileSync('mkfifo', [`${folder}/log`]);
 	const reader = fs.openSync(`${folder}/log`, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
@@ -321,7 +321,7 @@ need('a key that the user who starts cannot read', 'mistake', (folder, port) => 
 	return { config: whole({}, `127.0.0.1:${port}`).replace('[origin', 'certificate = own.pem\nkey = own.key\n[origin'), at: 'own.key', says: /Permission denied/ };
 }, { skip: needsRoot, uid: NOBODY });
 /* covers: R439 */
-test('a name is not looked up: one that nobody knows is fine', { timeout: 60000 * SCALE }, async () => {
+test('a name is not looked up: one that nobody knows is fine', { timeout: 120000 * SCALE }, async () => {
 	const folder = place();
 	const config = `${folder}/gw.ini`;
 	fs.writeFileSync(config, whole({ resolver: `127.0.0.1:${await freePort()}` }, `127.0.0.1:${await freePort()}`).replace('demo:', 'h2c://nowhere.invalid:80'));
@@ -331,7 +331,7 @@ test('a name is not looked up: one that nobody knows is fine', { timeout: 60000 
 
 /* ---- the whole ---- */
 
-test('what is fine is "ok" alone, and nothing stays open or is made', { timeout: 60000 * SCALE }, async () => {
+test('what is fine is "ok" alone, and nothing stays open or is made', { timeout: 120000 * SCALE }, async () => {
 	const folder = place();
 	const config = `${folder}/gw.ini`;
 	fs.writeFileSync(`${folder}/m.json`, '{"/a.css": {"type": "style"}}');
@@ -343,7 +343,7 @@ test('what is fine is "ok" alone, and nothing stays open or is made', { timeout:
 	assert.equal(look(folder), before);
 });
 
-test('several findings are all reported and counted', { timeout: 60000 * SCALE }, async () => {
+test('several findings are all reported and counted', { timeout: 120000 * SCALE }, async () => {
 	const folder = place();
 	const config = `${folder}/gw.ini`;
 	fs.writeFileSync(config, whole({ 'access-log': 'gone/a.log', 'status-socket': 'gone/s', 'learned-file': 'gone/l' }, `127.0.0.1:${await freePort()}`, preload(['a.json', 'b.json'])));
@@ -366,7 +366,7 @@ async function started(config, options = {}, body) {
 	}
 }
 
-test('while it runs, check knows it by its status-socket, and a second one does not start', { timeout: 60000 * SCALE }, async () => {
+test('while it runs, check knows it by its status-socket, and a second one does not start', { timeout: 120000 * SCALE }, async () => {
 	const folder = place();
 	const port = await freePort();
 	const config = `${folder}/gw.ini`;
@@ -431,7 +431,7 @@ test('a path starts at the folder of its file, however -c is written', { timeout
 	}
 });
 
-test('check --as USER reads and writes as that user would', { skip: needsRoot, timeout: 60000 * SCALE }, async () => {
+test('check --as USER reads and writes as that user would', { skip: needsRoot, timeout: 120000 * SCALE }, async () => {
 	const folder = place();
 	const config = `${folder}/gw.ini`;
 	const port = await freePort();

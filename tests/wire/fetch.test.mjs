@@ -27,7 +27,7 @@ function fetch(...args) {
 
 /* A server for one test; serve(connection) plays its part for each connection. */
 function serving(name, options, serve, body) {
-	test(name, { timeout: 60000 * SCALE }, async () => {
+	test(name, { timeout: 120000 * SCALE }, async () => {
 		const server = await listen(options);
 		const plays = [];
 		const next = () => server.accept(3600e3).then((c) => { plays.push(serve(c)); next(); });

@@ -16,7 +16,7 @@ const SECONDS = 6;
 const STREAMS = 3;
 
 for (const version of ['h2c', 'http1']) {
-	test(`${version}: of three servers one dies, one is slow and one flaps, and no request is lost`, { timeout: 60000 * SCALE }, async (t) => {
+	test(`${version}: of three servers one dies, one is slow and one flaps, and no request is lost`, { timeout: 120000 * SCALE }, async (t) => {
 		const figures = await showFleet({ version, seconds: SECONDS, slowMs: 1000, streams: STREAMS, origin: { 'eject-time': '1s' } });
 		tell(version, figures).forEach((line) => t.diagnostic(line));
 		assertShown(figures);
@@ -26,7 +26,7 @@ for (const version of ['h2c', 'http1']) {
 const ORIGINS = 1000, SERVERS = 10;
 const START_MS = 2000 * SCALE;
 
-test(`${ORIGINS} origins of ${SERVERS} servers start within ${START_MS} ms`, { timeout: 60000 * SCALE }, async (t) => {
+test(`${ORIGINS} origins of ${SERVERS} servers start within ${START_MS} ms`, { timeout: 120000 * SCALE }, async (t) => {
 	const port = await freePort(), dir = workDir();
 	const origins = Array.from({ length: ORIGINS }, (_, i) => section(`origin o${i}`, {
 		server: Array.from({ length: SERVERS }, (__, k) => `h2c://127.${1 + (i >> 8)}.${i & 255}.${k}:1`),

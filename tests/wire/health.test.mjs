@@ -37,7 +37,7 @@ async function fleet(kind) {
 
 /* One test, with the gate before these servers. */
 function behind(name, { kind = 'h1', origin = {}, prepare = () => ({}), ...options }, body) {
-	test(name, { timeout: 60000 * SCALE }, async () => {
+	test(name, { timeout: 120000 * SCALE }, async () => {
 		const servers = await fleet(kind);
 		const scheme = { h1: 'http', h2c: 'h2c', alpn: 'https' }[kind];
 		const tls = scheme === 'https' ? { 'tls-ca': certs().file('ca.pem'), 'tls-name': 'localhost' } : {};

@@ -108,7 +108,7 @@ const LIMIT = '700ms';
 export const origins = [
 	attack('100,000 promises for a page', 'promises of which none is ever answered', promiseMuch, {
 		server: { 'push-start-timeout': '1s' },
-		expect: { end: null, resets: null, cpu: 20, judge: (r) => (r.resets.REFUSED_STREAM > 0 ? undefined : 'no promise was refused') },
+		expect: { end: null, resets: ['REFUSED_STREAM', 'CANCEL'], cpu: 20 },
 	}),
 	attack('promise and reset', 'eight promises a page, each taken back at once', promising((id) => frame('RST_STREAM', 0, id, u32(8))), {
 		expect: { end: null, resets: null, cpu: 40, judge: told },
@@ -122,7 +122,7 @@ export const origins = [
 		...unanswered, rules: '[push keep]\naction = hold\n', server: { ...unanswered.server, 'hold-max-count': 1000 },
 	}),
 	attack('promise flood', 'as many promises as go onto the wire', (line, id) => promiseMuch(line, id), {
-		server: { 'promise-refusals': 1000000, 'reset-rate': 1000000 }, evil: { 'limit-promises': '1000/s' },
+		server: { 'promise-refusals': 1000000, 'reset-rate': 1000000 }, evil: { 'limit-promises': '100/s burst 1000' },
 		expect: { end: [...calm('promise-flood'), 'GOAWAY PROTOCOL_ERROR promise-while-disabled'], resets: null, cpu: 20 },
 	}),
 	attack('endless page', 'a body that never ends', endless, { visitors: { parallel: 1 }, expect: { end: null, cpu: 100 } }),
