@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The diary as a cookie's value; see cookie.h. */
 #include "policy/known_cookie.h"
+#include "proxy/base/base64.h"
 #include "proxy/base/ensure.h"
 
 enum {
@@ -10,8 +11,6 @@ enum {
 	RAW_BYTES = POLICY_COOKIE_TEXT / 4 * 3,
 	BODY_BYTES = RAW_BYTES - HEAD_BYTES - MAC_BYTES,
 };
-
-static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /* ---- the set ---- */
 
@@ -119,57 +118,6 @@ static size_t get_number(const uint8_t *in, size_t length, uint32_t *value)
 	return 0;
 }
 
-static size_t base64_put(char *out, const uint8_t *in, size_t length)
-{
-	size_t n = 0;
-	uint32_t bits = 0, bit_count = 0;
-
-	for (size_t i = 0; i < length; i++) {
-		bits = bits << 8 | in[i];
-		for (bit_count += 8; bit_count >= 6; bit_count -= 6)
-			out[n++] = alphabet[bits >> (bit_count - 6) & 63];
-	}
-	if (bit_count > 0)
-		out[n++] = alphabet[bits << (6 - bit_count) & 63];
-	return n;
-}
-
-static int digit_of(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '-' ? 62 : c == '_' ? 63 : -1;
-}
-
-/*
- * False: a character outside the alphabet, an impossible length, or trailing bits that are not
- * zero.
- */
-static bool base64_get(struct slice text, uint8_t *out, size_t *length)
-{
-	uint32_t bits = 0, bit_count = 0;
-
-	*length = 0;
-	if (text.len > POLICY_COOKIE_TEXT || text.len % 4 == 1)
-		return false;
-	for (size_t i = 0; i < text.len; i++) {
-		int digit = digit_of(text.ptr[i]);
-		if (digit < 0)
-			return false;
-		bits = bits << 6 | (uint32_t)digit;
-		bit_count += 6;
-		if (bit_count >= 8) {
-			bit_count -= 8;
-			out[(*length)++] = (uint8_t)(bits >> bit_count);
-		}
-	}
-	return (bits & ((1u << bit_count) - 1)) == 0;
-}
-
 /* Encodes as many of the set's hashes as fit. *fit: how many. Returns the bytes written. */
 static size_t body_put(const struct policy_cookie_set *set, uint8_t *out, uint32_t *fit)
 {
@@ -225,7 +173,7 @@ size_t policy_cookie_write(struct policy_cookie_set *set, const struct policy_co
 	set->count = fit;
 	keys->mac(keys->context, 0, slice_of(raw, length), mac);
 	memcpy(raw + length, mac, MAC_BYTES);
-	return base64_put(text, raw, length + MAC_BYTES);
+	return base64url_encode(slice_of(raw, length + MAC_BYTES), text);
 }
 
 /* Compares in constant time. */
@@ -259,7 +207,8 @@ bool policy_cookie_read(struct policy_cookie_set *set, const struct policy_cooki
 
 	ensure(keys->count >= 1 && keys->count <= POLICY_COOKIE_KEYS);
 	set->count = 0;
-	if (!base64_get(text, raw, &length) || length < HEAD_BYTES + MAC_BYTES || raw[0] != FORMAT)
+	if (!base64url_decode(text, raw, RAW_BYTES, &length) || length < HEAD_BYTES + MAC_BYTES ||
+	    raw[0] != FORMAT)
 		return false;
 	length -= MAC_BYTES;
 	if (!is_signed(keys, raw, length))
