@@ -141,24 +141,9 @@ static void grow(struct policy_diary *d)
 
 /* ---- notes ---- */
 
-static uint32_t of_state(const struct policy_diary_note *note)
-{
-	/* uncovered: a value outside the enum */
-	switch (note->state) {
-	case POLICY_DIARY_PUSHED_UNANSWERED:
-	case POLICY_DIARY_PUSHED_AGAIN:
-		return note->coding;
-	case POLICY_DIARY_PUSHED_ONCE:
-		return note->page;
-	case POLICY_DIARY_HAD:
-		break;
-	}
-	return note->validator;
-}
-
 static void write_note(struct policy_diary_entry *e, const struct policy_diary_note *note)
 {
-	e->of_state = of_state(note);
+	e->of_state = note->validator; /* or its coding or page: a union of numbers */
 	e->fresh_until_sec = note->fresh_until_sec;
 	e->state = (uint8_t)note->state;
 	e->is_common = note->is_common;
@@ -166,25 +151,12 @@ static void write_note(struct policy_diary_entry *e, const struct policy_diary_n
 
 static struct policy_diary_note note_of(const struct policy_diary_entry *e)
 {
-	struct policy_diary_note note = {
+	return (struct policy_diary_note){
 	    .state = (enum policy_diary_state)e->state,
+	    .validator = e->of_state,
 	    .fresh_until_sec = e->fresh_until_sec,
 	    .is_common = e->is_common,
 	};
-	/* uncovered: a value outside the enum */
-	switch (note.state) {
-	case POLICY_DIARY_PUSHED_UNANSWERED:
-	case POLICY_DIARY_PUSHED_AGAIN:
-		note.coding = e->of_state;
-		break;
-	case POLICY_DIARY_PUSHED_ONCE:
-		note.page = e->of_state;
-		break;
-	case POLICY_DIARY_HAD:
-		note.validator = e->of_state;
-		break;
-	}
-	return note;
 }
 
 /* The place of the key; takes one for it if it has none. Not yet in the list by age. */

@@ -8,79 +8,42 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/list.h"
 
-#define COPY(member)                                                                               \
-	static void copy_##member(struct policy_rule *to, const struct policy_rule *from)          \
-	{                                                                                          \
-		to->member = from->member;                                                         \
-	}
-COPY(sources)
-COPY(hosts)
-COPY(paths)
-COPY(promised_paths)
-COPY(user_agents)
-COPY(types)
-COPY(methods)
-COPY(versions)
-COPY(push_enabled)
-COPY(save_data)
-COPY(navigation)
-COPY(share)
-#undef COPY
-
-static void copy_clients(struct policy_rule *to, const struct policy_rule *from)
-{
-	to->clients = from->clients;
-	to->client_count = from->client_count;
-}
-
-static void copy_users(struct policy_rule *to, const struct policy_rule *from)
-{
-	to->users = from->users;
-	to->user_count = from->user_count;
-}
-
-static void copy_destinations(struct policy_rule *to, const struct policy_rule *from)
-{
-	to->destinations = from->destinations;
-	to->destination_count = from->destination_count;
-}
-
-static void copy_rtt(struct policy_rule *to, const struct policy_rule *from)
-{
-	to->rtt_compare = from->rtt_compare;
-	to->rtt_usec = from->rtt_usec;
-}
+/* The members of a rule that are one condition: from the first to the last. */
+#define MEMBERS(first, last)                                                                       \
+	offsetof(struct policy_rule, first),                                                       \
+	    offsetof(struct policy_rule, last) + sizeof(((struct policy_rule *)NULL)->last)
 
 static const struct condition {
 	const char *name; /* its key in the configuration */
-	void (*copy)(struct policy_rule *to, const struct policy_rule *from);
+	size_t begin, end;
 } conditions[] = {
-    {"source", copy_sources},
-    {"client", copy_clients},
-    {"user", copy_users},
-    {"destination", copy_destinations},
-    {"host", copy_hosts},
-    {"path", copy_paths},
-    {"promised-path", copy_promised_paths},
-    {"user-agent", copy_user_agents},
-    {"type", copy_types},
-    {"method", copy_methods},
-    {"version", copy_versions},
-    {"push-enabled", copy_push_enabled},
-    {"save-data", copy_save_data},
-    {"navigation", copy_navigation},
-    {"rtt", copy_rtt},
-    {"share", copy_share},
+    {"source", MEMBERS(sources, sources)},
+    {"client", MEMBERS(clients, client_count)},
+    {"user", MEMBERS(users, user_count)},
+    {"destination", MEMBERS(destinations, destination_count)},
+    {"host", MEMBERS(hosts, hosts)},
+    {"path", MEMBERS(paths, paths)},
+    {"promised-path", MEMBERS(promised_paths, promised_paths)},
+    {"user-agent", MEMBERS(user_agents, user_agents)},
+    {"type", MEMBERS(types, types)},
+    {"method", MEMBERS(methods, methods)},
+    {"version", MEMBERS(versions, versions)},
+    {"push-enabled", MEMBERS(push_enabled, push_enabled)},
+    {"save-data", MEMBERS(save_data, save_data)},
+    {"navigation", MEMBERS(navigation, navigation)},
+    {"rtt", MEMBERS(rtt_compare, rtt_usec)},
+    {"share", MEMBERS(share, share)},
 };
 
 static const char *failure_of(const struct policy_rule *rule, const struct policy_facts *facts)
 {
 	for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++) {
+		const struct condition *c = &conditions[i];
 		struct policy_rule alone = {.name = rule->name};
-		conditions[i].copy(&alone, rule);
+		memcpy((char *)&alone + c->begin, (const char *)rule + c->begin, c->end - c->begin);
 		if (!policy_rule_takes_request(&alone, facts) ||
 		    !policy_rule_takes_promise(&alone, facts))
-			return conditions[i].name;
+			return c->name;
 	}
 	return NULL;
 }

@@ -4,6 +4,7 @@
  * its draw for `share` (Fetch metadata, client hints, RFC 9110 13, RFC 9111 5.2.1.4).
  */
 #include "policy/policy.h"
+#include "policy/request_answers.h"
 #include "proxy/base/hash.h"
 #include "proxy/http/cache_control.h"
 
@@ -45,4 +46,22 @@ uint32_t policy_draw(const struct address *client, struct slice authority, struc
 	hash = hash_bytes(hash, authority.ptr, authority.len);
 	hash = hash_bytes(hash, path.ptr, slice_find(path, '?'));
 	return (uint32_t)(hash % POLICY_DRAWS);
+}
+
+/* ---- found out once for a request (request_answers.h) ---- */
+
+size_t policy_request_bytes(const struct policy_rules *rules)
+{
+	return sizeof(struct policy_request) + rules->count;
+}
+
+void policy_request_init(struct policy_request *r, const struct policy_rules *rules,
+    const struct http_head *request, const struct address *client)
+{
+	r->save_data = policy_save_data_of(request);
+	r->revalidates = policy_revalidates(request);
+	r->navigation = policy_navigation_of(request);
+	r->draw = policy_draw(client, request->authority, request->path);
+	r->rule_count = rules->count;
+	memset(r->matches, POLICY_MATCH_UNKNOWN, rules->count);
 }

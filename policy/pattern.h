@@ -52,12 +52,12 @@ static inline bool policy_pattern_is_regex(struct slice text)
  */
 const struct policy_regex *policy_regex_compile(struct policy_regexes *all, struct slice text,
     bool nocase, size_t *at, char *what, size_t what_size);
-/* No match with e->is_used_up: nobody knows. */
+/* With e->is_used_up the result is unknown, and false. */
 bool policy_regex_match(const struct policy_regex *regex, struct slice text, struct effort *e);
 
 /*
  * True if any pattern matches. nocase is for globs; an expression was compiled with its own
- * setting. False with e->is_used_up: nobody knows.
+ * setting. With e->is_used_up the result is unknown, and false.
  */
 bool policy_patterns_take(
     const struct policy_patterns *p, struct slice text, bool nocase, struct effort *e);

@@ -49,8 +49,8 @@ static struct policy_verdict decide_action(const struct policy_question *q)
 }
 
 /*
- * Finds the first live rule that matches the offer, and the first matching shadow rule before it. False: nobody knows
- * which, since the request's patterns have cost as much as they may.
+ * Finds the first live rule that matches the offer, and the first matching shadow rule before it. False: it is
+ * unknown which, since the request's patterns have cost as much as they may.
  */
 static bool match(const struct policy_question *q, const struct policy_rule **live,
     const struct policy_rule **shadow)

@@ -85,30 +85,13 @@ static bool destinations_match(const struct policy_rule *rule, const struct poli
 
 static bool switch_matches(enum policy_tristate wanted, bool is_on)
 {
-	/* uncovered: a value outside the enum */
-	switch (wanted) {
-	case POLICY_ANY:
-		return true;
-	case POLICY_NO:
-		return !is_on;
-	case POLICY_YES:
-		return is_on;
-	}
-	return false;
+	return wanted == POLICY_ANY || is_on == (wanted == POLICY_YES);
 }
 
 static bool navigation_matches(enum policy_tristate wanted, enum policy_navigation is)
 {
-	/* uncovered: a value outside the enum */
-	switch (wanted) {
-	case POLICY_ANY:
-		return true;
-	case POLICY_NO:
-		return is == POLICY_NAVIGATION_NO;
-	case POLICY_YES:
-		return is == POLICY_NAVIGATION_YES;
-	}
-	return false;
+	return wanted == POLICY_ANY ||
+	       is == (wanted == POLICY_YES ? POLICY_NAVIGATION_YES : POLICY_NAVIGATION_NO);
 }
 
 static bool rtt_matches(const struct policy_rule *rule, usec rtt)
@@ -125,7 +108,7 @@ static bool rtt_matches(const struct policy_rule *rule, usec rtt)
 	return false;
 }
 
-/* What may be another with the next offer of the request: it costs little. */
+/* Conditions that may change with the next offer of the request; they cost little. */
 static bool takes_moment(const struct policy_rule *rule, const struct policy_facts *f)
 {
 	const struct policy_offer *offer = f->offer;
@@ -138,7 +121,7 @@ static bool takes_moment(const struct policy_rule *rule, const struct policy_fac
 	       (rule->share == 0 || offer->draw < rule->share);
 }
 
-/* What is the same for each offer of the request. */
+/* Conditions that are the same for each offer of the request. */
 static bool takes_texts(const struct policy_rule *rule, const struct policy_facts *f)
 {
 	return clients_match(rule, &f->offer->client) && users_match(rule, f->offer->user) &&
@@ -165,7 +148,7 @@ bool policy_rule_takes_remembered(
 	uint8_t *match = &known->matches[rule - rules->rules];
 	if (*match == POLICY_MATCH_UNKNOWN) {
 		bool takes = takes_texts(rule, f);
-		if (f->effort->is_used_up) /* nobody knows */
+		if (f->effort->is_used_up) /* the result is unknown */
 			return false;
 		*match = takes ? POLICY_MATCH_YES : POLICY_MATCH_NO;
 	}

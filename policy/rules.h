@@ -26,7 +26,7 @@ void policy_facts_init(struct policy_facts *f, const struct policy_offer *offer)
  * the properties of its connection.
  */
 bool policy_rule_takes_request(const struct policy_rule *rule, const struct policy_facts *f);
-/* The same for a rule of the offer's rules. What does not change while the request lasts is found out once. */
+/* The same for a rule of the offer's rules. Conditions that cannot change while the request lasts are asked once. */
 bool policy_rule_takes_remembered(
     const struct policy_rules *rules, const struct policy_rule *rule, const struct policy_facts *f);
 /* Whether the conditions on the promised resource match: promised-path, type, method. */

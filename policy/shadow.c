@@ -49,63 +49,47 @@ static bool patterns_cover(const struct policy_patterns *earlier,
 	return true;
 }
 
-static bool clients_cover(const struct policy_rule *earlier, const struct policy_rule *later)
+/* Two rules, and the members of a list of each. */
+struct pair {
+	const struct policy_rule *earlier, *later;
+	bool (*host_covers)(struct slice, struct slice);
+};
+
+/* Whether each member of the later list is covered by one of the earlier list; an empty list stands for all. */
+static bool list_covers(const struct pair *p, size_t earlier_count, size_t later_count,
+    bool (*covers)(const struct pair *p, size_t earlier, size_t later))
 {
-	if (earlier->client_count == 0)
-		return true;
-	for (size_t i = 0; i < later->client_count; i++) {
-		const struct cidr *inner = &later->clients[i];
-		bool is_covered = false;
-		for (size_t j = 0; j < earlier->client_count && !is_covered; j++) {
-			const struct cidr *outer = &earlier->clients[j];
-			is_covered =
-			    outer->bits <= inner->bits && cidr_contains(outer, &inner->base);
-		}
-		if (!is_covered)
+	for (size_t i = 0; earlier_count > 0 && i < later_count; i++) {
+		size_t j = 0;
+		while (j < earlier_count && !covers(p, j, i))
+			j++;
+		if (j == earlier_count)
 			return false;
 	}
-	return later->client_count != 0;
+	return earlier_count == 0 || later_count > 0;
 }
 
-static bool users_cover(const struct policy_rule *earlier, const struct policy_rule *later)
+static bool client_covers(const struct pair *p, size_t earlier, size_t later)
 {
-	if (earlier->user_count == 0)
-		return true;
-	for (size_t i = 0; i < later->user_count; i++) {
-		bool is_covered = false;
-		for (size_t j = 0; j < earlier->user_count && !is_covered; j++)
-			is_covered = slice_equal(earlier->users[j], SLICE("*")) ||
-				     slice_equal(earlier->users[j], later->users[i]);
-		if (!is_covered)
-			return false;
-	}
-	return later->user_count != 0;
+	const struct cidr *outer = &p->earlier->clients[earlier];
+	const struct cidr *inner = &p->later->clients[later];
+	return outer->bits <= inner->bits && cidr_contains(outer, &inner->base);
 }
 
-static bool destination_covers(
-    struct slice earlier, struct slice later, bool (*covers)(struct slice, struct slice))
+static bool user_covers(const struct pair *p, size_t earlier, size_t later)
+{
+	struct slice user = p->earlier->users[earlier];
+	return slice_equal(user, SLICE("*")) || slice_equal(user, p->later->users[later]);
+}
+
+static bool destination_covers(const struct pair *p, size_t earlier, size_t later)
 {
 	struct policy_destination outer, inner;
 
-	return policy_destination_of(earlier, &outer) && policy_destination_of(later, &inner) &&
+	return policy_destination_of(p->earlier->destinations[earlier], &outer) &&
+	       policy_destination_of(p->later->destinations[later], &inner) &&
 	       (outer.port == 0 || outer.port == inner.port) &&
-	       (slice_equal(outer.host, SLICE("*")) || covers(outer.host, inner.host));
-}
-
-static bool destinations_cover(const struct policy_rule *earlier, const struct policy_rule *later,
-    bool (*covers)(struct slice, struct slice))
-{
-	if (earlier->destination_count == 0)
-		return true;
-	for (size_t i = 0; i < later->destination_count; i++) {
-		bool is_covered = false;
-		for (size_t j = 0; j < earlier->destination_count && !is_covered; j++)
-			is_covered = destination_covers(
-			    earlier->destinations[j], later->destinations[i], covers);
-		if (!is_covered)
-			return false;
-	}
-	return later->destination_count != 0;
+	       (slice_equal(outer.host, SLICE("*")) || p->host_covers(outer.host, inner.host));
 }
 
 static bool tristate_covers(enum policy_tristate earlier, enum policy_tristate later)
@@ -142,6 +126,8 @@ static bool share_covers(uint32_t earlier, uint32_t later)
 static bool rule_covers(const struct policy_rule *earlier, const struct policy_rule *later,
     bool (*exact)(struct slice, struct slice), bool (*nocase)(struct slice, struct slice))
 {
+	const struct pair p = {earlier, later, nocase};
+
 	/* A shadow rule does not hide live rules after it. */
 	return (!earlier->shadow || later->shadow) &&
 	       (bits_effective(later->sources, ALL_SOURCES) &
@@ -156,8 +142,10 @@ static bool rule_covers(const struct policy_rule *earlier, const struct policy_r
 	       tristate_covers(earlier->save_data, later->save_data) &&
 	       tristate_covers(earlier->navigation, later->navigation) &&
 	       rtt_covers(earlier, later) && share_covers(earlier->share, later->share) &&
-	       clients_cover(earlier, later) && users_cover(earlier, later) &&
-	       destinations_cover(earlier, later, nocase) &&
+	       list_covers(&p, earlier->client_count, later->client_count, client_covers) &&
+	       list_covers(&p, earlier->user_count, later->user_count, user_covers) &&
+	       list_covers(
+		   &p, earlier->destination_count, later->destination_count, destination_covers) &&
 	       patterns_cover(&earlier->hosts, &later->hosts, nocase) &&
 	       patterns_cover(&earlier->paths, &later->paths, exact) &&
 	       patterns_cover(&earlier->promised_paths, &later->promised_paths, exact) &&

@@ -6,7 +6,7 @@
 #include "policy/rules.h"
 #include "proxy/base/ensure.h"
 
-static const char *const offer_names[POLICY_SOURCE_COUNT] = {
+static const char *const source_names[POLICY_SOURCE_COUNT] = {
     [POLICY_RELAYED] = "relayed",
     [POLICY_LINK] = "link",
     [POLICY_CONFIG] = "config",
@@ -74,7 +74,7 @@ static const struct type_row destinations[] = {
 const char *policy_source_name(enum policy_source source)
 {
 	ensure((unsigned)source < POLICY_SOURCE_COUNT);
-	return offer_names[source];
+	return source_names[source];
 }
 
 const char *policy_action_name(enum policy_action action)
