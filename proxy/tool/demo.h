@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the demo origin share. Private to tool/. */
+/* The site that the files of the demo origin share. Private to tool/. */
 #ifndef PUSHGATE_TOOL_DEMO_H
 #define PUSHGATE_TOOL_DEMO_H
 

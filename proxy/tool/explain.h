@@ -10,6 +10,7 @@
 #include "proxy/hold/hold.h"
 #include "proxy/offer/offer.h"
 #include "proxy/route/route.h"
+#include "proxy/tool/tool_options.h"
 #include <stdio.h>
 
 /* ---- a simulated request (explain_scene.c) ---- */
@@ -88,10 +89,6 @@ void explain_end(struct explain_scene *s);
 
 enum { EXPLAIN_FIELDS_MAX = 64, EXPLAIN_PROMISES_MAX = 256 };
 
-struct explain_field {
-	struct slice name, value; /* name in lower case */
-};
-
 enum explain_kind { EXPLAIN_PUSH, EXPLAIN_CHROME, EXPLAIN_CURL, EXPLAIN_HTTP1 };
 
 struct explain_options {
@@ -100,7 +97,7 @@ struct explain_options {
 	struct address address;
 	bool has_kind, has_address; /* --client named one */
 	usec rtt_usec;
-	struct explain_field fields[EXPLAIN_FIELDS_MAX], response_fields[EXPLAIN_FIELDS_MAX];
+	struct tool_field fields[EXPLAIN_FIELDS_MAX], response_fields[EXPLAIN_FIELDS_MAX];
 	size_t field_count, response_field_count;
 	const char *promises[EXPLAIN_PROMISES_MAX];
 	size_t promise_count;

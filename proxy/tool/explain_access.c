@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the rules of the listener's [access NAME] say of the request. */
+/* Prints the verdict of the listener's [access NAME] on the request. */
 #include "proxy/tool/explain.h"
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `pushgate explain` says of a page for which assets are learned: what that needs, and how far it is. */
+/* Prints, for a page for which assets are learned, what a proposal needs and how far it is. */
 #include "proxy/tool/explain.h"
 #include "proxy/tool/tool.h"
 

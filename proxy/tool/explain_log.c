@@ -299,10 +299,7 @@ static void decide_own(struct log_replay *r, enum policy_source source)
 	};
 	enum policy_type type = policy_type_of_path(resource.target.path);
 	resource.as = slice_of_string(policy_type_as(type));
-	bool is_foreign = !slice_equal(resource.target.scheme, x->request->scheme) ||
-			  !slice_equal(resource.target.authority, x->request->authority);
-	exchange_offer(
-	    x, source, &resource, is_foreign ? RELAY_OFFER_CROSS_ORIGIN : RELAY_OFFER_PLAIN);
+	exchange_offer(x, source, &resource, offer_place(x, &resource.target));
 }
 
 static void decide_again(struct log_replay *r, const struct log_line *line)

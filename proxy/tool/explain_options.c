@@ -1,28 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The arguments of `pushgate explain`. explain_request.c parses the URL and the promises. */
-#include "proxy/base/ascii.h"
 #include "proxy/tool/explain.h"
 #include "proxy/tool/tool.h"
-#include <math.h>
-#include <stdlib.h>
 
 /* RFC 5737 3: an address reserved for documentation. */
 #define EXAMPLE_ADDRESS SLICE("192.0.2.1")
 
-static const char *add_field(struct explain_field *fields, size_t *count, char *text)
+static const char *add_field(struct tool_field *fields, size_t *count, char *text)
 {
-	char *colon = strchr(text, ':');
-	if (!colon || colon == text)
+	if (*text == ':')
 		return "write a field as 'Name: value'";
-	if (*count == EXPLAIN_FIELDS_MAX)
-		return "there are too many fields";
-	for (char *p = text; p < colon; p++)
-		*p = ascii_lower(*p);
-	fields[(*count)++] = (struct explain_field){
-	    .name = slice_of(text, (size_t)(colon - text)),
-	    .value = slice_trim(slice_of_string(colon + 1)),
-	};
-	return NULL;
+	return tool_add_field(fields, count, EXPLAIN_FIELDS_MAX, text);
 }
 
 static const char *add_request_field(void *into, char *text)
@@ -93,10 +81,8 @@ static const char *set_client(void *into, char *text)
 static const char *set_rtt(void *into, char *text)
 {
 	struct explain_options *o = into;
-	char *end;
-	double milliseconds = strtod(text, &end);
-	if (*end || end == text || !isfinite(milliseconds) || milliseconds <= 0 ||
-	    milliseconds > 1e6)
+	double milliseconds;
+	if (!tool_read_number(text, &milliseconds))
 		return "write milliseconds, more than 0 and at most 1000000";
 	o->rtt_usec = (usec)(milliseconds * 1e3) + 1;
 	return NULL;
@@ -125,15 +111,11 @@ static const char *set_status(void *into, char *text)
 static const struct command_option options[] = {
     {.letter = 'c',
 	.name = "config",
-	.value = "FILE",
-	.kind = COMMAND_FILE,
-	.at = AT(conf),
+	FILE_NAME(conf),
 	.sentence = "the configuration (default: " TOOL_DEFAULT_CONF ")"},
     {.letter = 'H',
 	.name = "header",
-	.value = "'N: VALUE'",
-	.rules = COMMAND_REPEATS,
-	.set = add_request_field,
+	SET_EACH("'N: VALUE'", add_request_field),
 	.sentence = "a field of the client's request; may be repeated"},
     {.name = "client",
 	.value = "CLIENT",
@@ -147,31 +129,23 @@ static const struct command_option options[] = {
 	    "ENABLE_PUSH=0, no navigation; h1: HTTP/1.1, no navigation. Or the client's address "
 	    "(192.0.2.1); unix: a unix socket. May be given once for each of the two"},
     {.name = "user",
-	.value = "NAME",
-	.at = AT(user),
+	TEXT("NAME", user),
 	.sentence = "the user whose password the client has sent (default: nobody)"},
     {.name = "listen",
-	.value = "NAME",
-	.at = AT(listen),
+	TEXT("NAME", listen),
 	.sentence = "the client's [listen] section (default: the first that serves this client the "
 		    "URL's scheme)"},
     {.name = "rtt",
-	.value = "MILLISECONDS",
-	.set = set_rtt,
+	SET("MILLISECONDS", set_rtt),
 	.sentence = "the client's round trip time (default: not measured)"},
     {.name = "promise",
-	.value = "'[METHOD ]URL'",
-	.rules = COMMAND_REPEATS,
-	.set = add_promise,
+	SET_EACH("'[METHOD ]URL'", add_promise),
 	.sentence = "the origin promises this path or URL; may be repeated"},
     {.name = "response-header",
-	.value = "'N: VALUE'",
-	.rules = COMMAND_REPEATS,
-	.set = add_response_field,
+	SET_EACH("'N: VALUE'", add_response_field),
 	.sentence = "a field of the origin's response, such as Link; may be repeated"},
     {.name = "status",
-	.value = "CODE",
-	.set = set_status,
+	SET("CODE", set_status),
 	.sentence = "status of that response (default: 200)"},
     {.name = "log",
 	.value = "FILE",

@@ -55,7 +55,7 @@ static bool is_proxy(const struct conf_listen *l)
 	return l && l->mode == CONF_MODE_FORWARD;
 }
 
-/* Nobody from the address for examples may use a proxy that has no rule for it. */
+/* A proxy without a rule for it refuses the address for examples. */
 static void choose_address(struct explain_options *o, const struct conf_listen *l)
 {
 	if (!o->has_address && is_proxy(l))

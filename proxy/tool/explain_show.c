@@ -89,7 +89,7 @@ static void print_uri(FILE *out, const struct http_head *head)
 	explain_print(out, head->path);
 }
 
-/* What becomes of a dropped offer where it came from. */
+/* The effect of a drop on the origin's stream or 103. */
 static const char *rest_of_drop(const struct explain_offer *e)
 {
 	const struct policy_reason *hint_refusal = e->offer->hint_refusal;

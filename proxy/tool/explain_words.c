@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What explain says of a request that gets no pushes, or no answer of an origin, at all. */
+/* Prints why a request gets no pushes, or no answer of an origin, at all. */
 #include "proxy/tool/explain.h"
 
 bool explain_unspoken(FILE *out, const struct conf_listen *listen, enum http_version version)

@@ -8,11 +8,8 @@
 
 #include "proxy/base/clock.h"
 #include "proxy/base/slice.h"
+#include "proxy/tool/tool_options.h"
 #include <stdio.h>
-
-struct fetch_header {
-	struct slice name, value; /* name in lower case */
-};
 
 #define FETCH_HEADERS_MAX 64
 
@@ -23,7 +20,7 @@ struct fetch_request {
 	char *host; /* owned; without brackets */
 	uint16_t port;
 	const char *method;
-	struct fetch_header headers[FETCH_HEADERS_MAX];
+	struct tool_field headers[FETCH_HEADERS_MAX];
 	size_t header_count;
 	bool has_host; /* -H host has set the authority */
 	bool has_body;
@@ -71,7 +68,7 @@ enum fetch_state {
 	FETCH_REFUSED, /* a promise that fetch did not accept */
 	FETCH_LOST,    /* the connection ended first */
 };
-/* "complete", "reset", "refused" or "lost". What had not ended when fetch gave up is lost. */
+/* "complete", "reset", "refused" or "lost". A response that had not ended when fetch gave up is lost. */
 const char *fetch_state_name(enum fetch_state state);
 
 #define FETCH_INTERIMS_MAX 8

@@ -11,15 +11,16 @@
 
 /* ---- ends ---- */
 
-void fetch_fail(struct fetch *f, int status, const char *format, ...)
+bool fetch_fail(struct fetch *f, int status, const char *format, ...)
 {
 	if (f->result->exit_status != FETCH_OK)
-		return;
+		return false;
 	f->result->exit_status = status;
 	va_list args;
 	va_start(args, format);
 	vsnprintf(f->result->error, sizeof(f->result->error), format, args);
 	va_end(args);
+	return false;
 }
 
 void fetch_fail_closed(struct fetch *f, const char *text, const char *likely)

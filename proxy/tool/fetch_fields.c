@@ -75,7 +75,7 @@ static bool check_length(const struct fetch_request *r, struct slice value, char
 
 /* The same check as for the fields of a peer: names are tokens, values have no control bytes, … */
 static bool check_field(
-    struct http_head_pool *heads, const struct fetch_header *h, char *text, size_t size)
+    struct http_head_pool *heads, const struct tool_field *h, char *text, size_t size)
 {
 	struct http_head *head = http_head_new(heads);
 	http_head_add_token(head, HTTP_TOKEN_PSEUDO_METHOD, SLICE("GET"));
@@ -91,7 +91,7 @@ static bool check_field(
 }
 
 static bool check_header(struct fetch_request *r, struct http_head_pool *heads,
-    const struct fetch_header *h, char *text, size_t size)
+    const struct tool_field *h, char *text, size_t size)
 {
 	if (slice_equal(h->name, SLICE("host")))
 		return set_host(r, h->value, text, size);
@@ -116,7 +116,7 @@ bool fetch_check(struct fetch_request *r, char *text, size_t size)
 	bool is_good = check_method(r->method, text, size);
 	size_t kept = 0;
 	for (size_t i = 0; i < r->header_count && is_good; i++) {
-		const struct fetch_header h = r->headers[i];
+		const struct tool_field h = r->headers[i];
 		is_good = check_header(r, heads, &h, text, size);
 		/* Made by fetch itself: :authority and the body's length. */
 		if (!slice_equal(h.name, SLICE("host")) &&

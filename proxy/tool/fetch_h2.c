@@ -9,7 +9,7 @@
 
 #define CONNECTION_WINDOW_BYTES (16u << 20)
 
-/* What the server has said of itself. */
+/* How far the server is known. */
 enum server {
 	SERVER_UNKNOWN,
 	SERVER_HTTP2,  /* its SETTINGS have come */

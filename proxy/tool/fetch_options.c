@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the options and the URL of `pushgate fetch` (RFC 3986 3; http and https only). */
-#include "proxy/base/ascii.h"
 #include "proxy/base/memory.h"
 #include "proxy/http/authority.h"
 #include "proxy/http/token.h"
 #include "proxy/tool/fetch.h"
 #include "proxy/tool/tool.h"
 #include <errno.h>
-#include <math.h>
 
 #define BODY_BYTES_MAX (64u << 20)
 
@@ -78,17 +76,7 @@ const char *fetch_parse_url(struct fetch_request *r, const char *url)
 static const char *add_header(void *into, char *text)
 {
 	struct fetch_request *r = into;
-	char *colon = strchr(text + (*text == ':'), ':');
-	if (!colon || colon == text)
-		return "write a field as 'Name: value'";
-	if (r->header_count == FETCH_HEADERS_MAX)
-		return "there are too many fields";
-	for (char *p = text; p < colon; p++)
-		*p = ascii_lower(*p);
-	struct fetch_header *h = &r->headers[r->header_count++];
-	h->name = slice_of(text, (size_t)(colon - text));
-	h->value = slice_trim(slice_of_string(colon + 1));
-	return NULL;
+	return tool_add_field(r->headers, &r->header_count, FETCH_HEADERS_MAX, text);
 }
 
 static const char *read_body(void *into, char *text)
@@ -118,9 +106,8 @@ static const char *read_body(void *into, char *text)
 static const char *set_max_time(void *into, char *text)
 {
 	struct fetch_request *r = into;
-	char *end;
-	double seconds = strtod(text, &end);
-	if (*end || end == text || !isfinite(seconds) || seconds <= 0 || seconds > 1e6)
+	double seconds;
+	if (!tool_read_number(text, &seconds))
 		return "write seconds, more than 0 and at most 1000000";
 	r->max_time = (usec)(seconds * 1e6) + 1;
 	return NULL;
@@ -173,20 +160,15 @@ static const struct command_option options[] = {
 	.at = AT(insecure),
 	.sentence = "do not verify the server's certificate"},
     {.name = "cacert",
-	.value = "FILE",
-	.kind = COMMAND_FILE,
-	.at = AT(cacert),
+	FILE_NAME(cacert),
 	.sentence = "trust these certificates (PEM) instead of the system's"},
     {.letter = 'H',
 	.name = "header",
-	.value = "'N: VALUE'",
-	.rules = COMMAND_REPEATS,
-	.set = add_header,
+	SET_EACH("'N: VALUE'", add_header),
 	.sentence = "add a field; may be repeated"},
     {.letter = 'X',
 	.name = "request",
-	.value = "METHOD",
-	.at = AT(method),
+	TEXT("METHOD", method),
 	.sentence = "use METHOD (default: GET, or POST with -d)"},
     {.letter = 'd',
 	.name = "data",
@@ -196,9 +178,7 @@ static const struct command_option options[] = {
 	.sentence = "send a body; @FILE: the contents of FILE (@-: standard input)"},
     {.letter = 'o',
 	.name = "output",
-	.value = "FILE",
-	.kind = COMMAND_FILE,
-	.at = AT(output),
+	FILE_NAME(output),
 	.sentence = "write the response's body to FILE (-: standard output)"},
     {.name = "compare",
 	.at = AT(compare),
@@ -210,17 +190,12 @@ static const struct command_option options[] = {
     {.name = "trace",
 	.at = AT(trace),
 	.sentence = "print each frame, or each head of HTTP/1.1, on a line of standard error"},
-    {.name = "max-time",
-	.value = "SECONDS",
-	.set = set_max_time,
-	.sentence = "give up after this time"},
+    {.name = "max-time", SET("SECONDS", set_max_time), .sentence = "give up after this time"},
     {.name = "connect",
-	.value = "HOST:PORT",
-	.set = set_connect,
+	SET("HOST:PORT", set_connect),
 	.sentence = "connect to this address instead of the URL's"},
     {.name = "proxy",
-	.value = "URL",
-	.set = set_proxy,
+	SET("URL", set_proxy),
 	.sentence = "ask this forward proxy, http://HOST:PORT (h2c) or https://HOST:PORT (h2), "
 		    "without a tunnel, so that it sees the pushes"},
     {.value = "URL",

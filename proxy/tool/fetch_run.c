@@ -148,36 +148,30 @@ static bool prepare(struct fetch *f)
 	const char *why = NULL;
 	f->address_count = net_resolve(host, r->connect_host ? r->connect_port : r->port,
 	    f->addresses, FETCH_ADDRESSES_MAX, &why);
-	if (f->address_count == 0) {
-		fetch_fail(f, FETCH_RESOLVE, "cannot resolve %s: %s", host, why);
-		return false;
-	}
+	if (f->address_count == 0)
+		return fetch_fail(f, FETCH_RESOLVE, "cannot resolve %s: %s", host, why);
 	if (r->has_proxy ? r->proxy_is_https : r->is_https) {
 		const struct net_tls_client_options o = {
 		    .ca_file = r->cacert, .verify = !r->insecure, .alpn = alpn_of(r)};
 		char error[400];
 		f->tls = net_tls_client_new(&o, error, sizeof(error));
-		if (!f->tls) {
-			fetch_fail(f, FETCH_TLS, "%s: %s",
+		if (!f->tls)
+			return fetch_fail(f, FETCH_TLS, "%s: %s",
 			    r->cacert ? "--cacert"
 				      : "the system's authorities cannot be read (--cacert FILE "
 					"names others)",
 			    error);
-			return false;
-		}
 	}
 	if (r->output) {
 		f->output = strcmp(r->output, "-") == 0 ? stdout : fopen(r->output, "wb");
-		if (!f->output) {
-			fetch_fail(
+		if (!f->output)
+			return fetch_fail(
 			    f, FETCH_WRITE, "cannot write %s: %s", r->output, strerror(errno));
-			return false;
-		}
 	}
 	return true;
 }
 
-/* What has not come yet. */
+/* Names the part that has not come yet. */
 static const char *missing(const struct fetch *f)
 {
 	if (!f->protocol)

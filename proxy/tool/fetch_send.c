@@ -16,7 +16,7 @@ static struct http_head *make_head(struct fetch *f, struct slice method, struct 
 	head->path = path;
 	bool has_agent = false, has_accept = false;
 	for (size_t i = 0; i < r->header_count; i++) {
-		const struct fetch_header *h = &r->headers[i];
+		const struct tool_field *h = &r->headers[i];
 		http_head_add(head, h->name, h->value);
 		has_agent |= slice_equal(h->name, SLICE("user-agent"));
 		has_accept |= slice_equal(h->name, SLICE("accept"));

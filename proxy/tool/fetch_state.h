@@ -37,7 +37,7 @@ struct fetch_protocol {
 	void (*ended)(struct fetch *f, enum net_end end, const char *text);
 	/* Tells the server that the connection ends, if the version has a word for that. */
 	void (*leave)(struct fetch *f);
-	/* What has not come while there is no response: for --max-time. */
+	/* Names the part that has not come while there is no response: for --max-time. */
 	const char *(*missing)(const struct fetch *f);
 };
 extern const struct fetch_protocol fetch_h2, fetch_h1;
@@ -83,8 +83,8 @@ void fetch_get_assets(struct fetch *f);
 
 /* ---- fetch_events.c ---- */
 
-/* Sets exit status and message; only the first call counts. */
-__attribute__((format(printf, 3, 4))) void fetch_fail(
+/* Sets exit status and message; only the first call counts. Returns false. */
+__attribute__((format(printf, 3, 4))) bool fetch_fail(
     struct fetch *f, int status, const char *format, ...);
 /* The server closed the connection too early. text: the system's reason, or NULL; likely: why it
  * may have done so, or "". */
@@ -94,7 +94,7 @@ void fetch_lose_all(struct fetch *f); /* ends all open items: the connection has
 char *fetch_printable(struct slice s);
 
 struct fetch_item *fetch_add_item(struct fetch *f, uint32_t id, struct slice path);
-/* What came for the item with this id; nothing happens when there is none. */
+/* Record an event of the item with this id; nothing happens when there is none. */
 void fetch_on_head(struct fetch *f, uint32_t id, const struct http_head *head, bool end);
 void fetch_on_data(struct fetch *f, uint32_t id, struct slice data, bool end);
 void fetch_on_trailers(struct fetch *f, uint32_t id);

@@ -5,19 +5,15 @@
 
 const char *fetch_state_name(enum fetch_state state)
 {
-	switch (state) {
-	case FETCH_COMPLETE:
-		return "complete";
-	case FETCH_RESET:
-		return "reset";
-	case FETCH_REFUSED:
-		return "refused";
-	case FETCH_LOST:
-	case FETCH_STARTED:
-	case FETCH_RECEIVING:
-		return "lost";
-	}
-	return NULL;
+	static const char *const names[] = {
+	    [FETCH_STARTED] = "lost",
+	    [FETCH_RECEIVING] = "lost",
+	    [FETCH_COMPLETE] = "complete",
+	    [FETCH_RESET] = "reset",
+	    [FETCH_REFUSED] = "refused",
+	    [FETCH_LOST] = "lost",
+	};
+	return names[state];
 }
 
 const char *fetch_code_words(uint32_t code)

@@ -95,15 +95,18 @@ static size_t lines_between(const struct log_line *a, const struct log_line *b)
 }
 
 /*
- * Makes the request the push's parent, if it has the right id and is nearer than the present
- * parent.
+ * Makes the request the line's parent, if that is a push with the same id and the request is nearer than the present
+ * parent. Returns the last request: the line itself, or the one before.
  */
-static void choose_nearer_parent(struct log_line *push, const struct log_line *request)
+static const struct log_line *choose_nearer_parent(
+    struct log_line *line, const struct log_line *request)
 {
-	if (!request || compare_ids(request, push) != 0)
-		return;
-	if (!push->parent || lines_between(push, request) < lines_between(push, push->parent))
-		push->parent = request;
+	if (!line->is_push)
+		return line;
+	if (request && compare_ids(request, line) == 0 &&
+	    (!line->parent || lines_between(line, request) < lines_between(line, line->parent)))
+		line->parent = request;
+	return request;
 }
 
 /*
@@ -114,19 +117,11 @@ static void choose_nearer_parent(struct log_line *push, const struct log_line *r
 static void find_parents(struct log_lines *l)
 {
 	const struct log_line *request = NULL;
-	for (size_t i = 0; i < l->count; i++) {
-		if (l->lines[i].is_push)
-			choose_nearer_parent(&l->lines[i], request);
-		else
-			request = &l->lines[i];
-	}
+	for (size_t i = 0; i < l->count; i++)
+		request = choose_nearer_parent(&l->lines[i], request);
 	request = NULL;
-	for (size_t i = l->count; i-- > 0;) {
-		if (l->lines[i].is_push)
-			choose_nearer_parent(&l->lines[i], request);
-		else
-			request = &l->lines[i];
-	}
+	for (size_t i = l->count; i-- > 0;)
+		request = choose_nearer_parent(&l->lines[i], request);
 }
 
 void log_lines_read(struct log_lines *l, FILE *log)
@@ -166,7 +161,7 @@ void log_lines_load(struct log_lines *l, size_t first, size_t end)
 		ssize_t n = fseeko(l->file, l->lines[i].offset, SEEK_SET) == 0
 				? getline(&text, &size, l->file)
 				: -1;
-		/* What a file no longer has is not understood later. */
+		/* A line that the file no longer has counts as unread later. */
 		l->lines[i].json = n > 0 ? json_loadb(text, (size_t)n, 0, &error) : NULL;
 	}
 	free(text);

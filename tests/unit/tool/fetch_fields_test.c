@@ -10,7 +10,7 @@
 static struct fetch_request request_with(const char *name, const char *value)
 {
 	struct fetch_request r = {.method = "GET", .authority = SLICE("a.test"), .header_count = 1};
-	r.headers[0] = (struct fetch_header){slice_of_string(name), slice_of_string(value)};
+	r.headers[0] = (struct tool_field){slice_of_string(name), slice_of_string(value)};
 	return r;
 }
 
@@ -56,8 +56,8 @@ static void fields_that_fetch_makes_itself_are_taken_out(void **state)
 	char text[300] = "";
 	struct fetch_request r = request_with("host", "b.test:8080");
 	r.body = SLICE("abc");
-	r.headers[1] = (struct fetch_header){SLICE("content-length"), SLICE("3")};
-	r.headers[2] = (struct fetch_header){SLICE("te"), SLICE("trailers")};
+	r.headers[1] = (struct tool_field){SLICE("content-length"), SLICE("3")};
+	r.headers[2] = (struct tool_field){SLICE("te"), SLICE("trailers")};
 	r.header_count = 3;
 	assert_true(fetch_check(&r, text, sizeof(text)));
 	assert_true(slice_equal(r.authority, SLICE("b.test:8080")));

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool_options.h. */
+#include "proxy/tool/tool_options.h"
+#include "proxy/base/ascii.h"
+#include <math.h>
+#include <stdlib.h>
+
+const char *tool_add_field(struct tool_field *fields, size_t *count, size_t most, char *text)
+{
+	char *colon = strchr(text + (*text == ':'), ':');
+	if (!colon || colon == text)
+		return "write a field as 'Name: value'";
+	if (*count == most)
+		return "there are too many fields";
+	for (char *p = text; p < colon; p++)
+		*p = ascii_lower(*p);
+	fields[(*count)++] = (struct tool_field){
+	    .name = slice_of(text, (size_t)(colon - text)),
+	    .value = slice_trim(slice_of_string(colon + 1)),
+	};
+	return NULL;
+}
+
+bool tool_read_number(const char *text, double *number)
+{
+	char *end;
+	*number = strtod(text, &end);
+	return !*end && end != text && isfinite(*number) && *number > 0 && *number <= 1e6;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* What the command lines of fetch and explain have in common. Private to tool/. */
+#ifndef PUSHGATE_TOOL_TOOL_OPTIONS_H
+#define PUSHGATE_TOOL_TOOL_OPTIONS_H
+
+#include "proxy/base/slice.h"
+#include "proxy/command/command.h"
+
+/* A field of a request or a response. */
+struct tool_field {
+	struct slice name, value; /* name in lower case */
+};
+
+/* Puts "Name: value" behind the others; borrows and changes the text. Returns NULL, or what is wrong. */
+const char *tool_add_field(struct tool_field *fields, size_t *count, size_t most, char *text);
+/* A number above 0 and at most a million. False: it is none. */
+bool tool_read_number(const char *text, double *number);
+
+/* Rows of the tables of options: AT(member) is where a value is stored. */
+#define TEXT(what, member) .value = (what), .at = AT(member)
+#define FILE_NAME(member) .value = "FILE", .kind = COMMAND_FILE, .at = AT(member)
+#define SET(what, setter) .value = (what), .set = (setter)
+#define SET_EACH(what, setter) .value = (what), .rules = COMMAND_REPEATS, .set = (setter)
+
+#endif
