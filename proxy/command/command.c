@@ -13,12 +13,12 @@ const struct command *command_find(const struct command_table *t, const char *na
 
 static int unknown_command(const struct command_table *t, const char *name)
 {
-	unsigned least = COMMAND_UNLIKE;
-	const char *near = NULL;
+	struct suggestion s = command_suggestion(slice_of_string(name));
 	for (size_t i = 0; i < t->count; i++)
-		if (!t->commands[i]->is_hidden &&
-		    command_is_nearer(slice_of_string(name), t->commands[i]->name, &least))
-			near = t->commands[i]->name;
+		if (!t->commands[i]->is_hidden)
+			suggest_compare(
+			    &s, slice_of_string(t->commands[i]->name), t->commands[i]->name);
+	const char *near = s.item;
 	fprintf(stderr, "pushgate: there is no command '%s'", name);
 	if (near)
 		fprintf(stderr, "; did you mean '%s'?", near);

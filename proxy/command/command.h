@@ -10,7 +10,7 @@
 #ifndef PUSHGATE_COMMAND_COMMAND_H
 #define PUSHGATE_COMMAND_COMMAND_H
 
-#include "proxy/base/slice.h"
+#include "proxy/base/suggest.h"
 #include <stdio.h>
 
 /* What a value is, for a shell that completes it. */
@@ -100,12 +100,12 @@ void command_print_manual(const struct command_table *t, const char *part, FILE 
 const char *command_manual_part(size_t index); /* NULL after the last one */
 /* NULL: no command has this name. */
 const struct command *command_find(const struct command_table *t, const char *name);
-/*
- * Whether `word` may have been meant to be `known`, more likely than what was found before. *least
- * is COMMAND_UNLIKE before the first call.
- */
-#define COMMAND_UNLIKE 3u
-bool command_is_nearer(struct slice word, const char *known, unsigned *least);
+/* For the name of a command, an option or a word: what it was probably meant to be. */
+static inline struct suggestion command_suggestion(struct slice word)
+{
+	return (struct suggestion){
+	    .word = word, .distance = word.len < 5 ? 2 : 3, .takes_beginning = true};
+}
 
 /* The operand's row; NULL: this command has none. */
 const struct command_option *command_operand(const struct command *c);

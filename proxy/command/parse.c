@@ -35,26 +35,14 @@ const struct command_option *command_operand(const struct command *c)
 	return NULL;
 }
 
-bool command_is_nearer(struct slice word, const char *known, unsigned *least)
-{
-	unsigned most = word.len < 5 && *least > 2 ? 2 : *least;
-	unsigned distance = slice_distance(word, slice_of_string(known), most);
-	/* The beginning of a word is not far from it, however much is missing. */
-	if (word.len > 1 && slice_starts_with(slice_of_string(known), word))
-		distance = 0;
-	if (distance >= most)
-		return false;
-	*least = distance;
-	return true;
-}
-
 static int unknown_option(const struct command *c, const char *spelled, struct slice name)
 {
-	unsigned least = COMMAND_UNLIKE;
-	const char *near = NULL;
+	struct suggestion s = command_suggestion(name);
 	for (size_t i = 0; i < c->option_count; i++)
-		if (c->options[i].name && command_is_nearer(name, c->options[i].name, &least))
-			near = c->options[i].name;
+		if (c->options[i].name)
+			suggest_compare(
+			    &s, slice_of_string(c->options[i].name), c->options[i].name);
+	const char *near = s.item;
 	if (near)
 		return command_usage_error(
 		    c, "unknown option %s; did you mean --%s?", spelled, near);
@@ -64,11 +52,10 @@ static int unknown_option(const struct command *c, const char *spelled, struct s
 static int unknown_word(
     const struct command *c, const struct command_option *o, const char *spelled, const char *word)
 {
-	unsigned least = COMMAND_UNLIKE;
-	const char *near = NULL;
+	struct suggestion s = command_suggestion(slice_of_string(word));
 	for (size_t i = 0; o->words(i); i++)
-		if (command_is_nearer(slice_of_string(word), o->words(i), &least))
-			near = o->words(i);
+		suggest_compare(&s, slice_of_string(o->words(i)), o->words(i));
+	const char *near = s.item;
 	if (near)
 		return command_usage_error(
 		    c, "%s: there is no '%s'; did you mean '%s'?", spelled, word, near);

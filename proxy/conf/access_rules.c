@@ -69,18 +69,11 @@ void conf_find_access(struct conf_loader *l, const struct conf_section *s)
 		listen->access = is_forward ? &conf_access_built_in : NULL;
 		return;
 	}
-	for (size_t i = 0; i < l->conf->access_count; i++)
-		if (strcmp(l->conf->accesses[i].name, listen->access_name) == 0)
-			listen->access = &l->conf->accesses[i];
-	if (!listen->access && conf_has_misspelt(l, CONF_SECTION_ACCESS))
-		return;
-	if (!listen->access) {
-		const char *near =
-		    conf_suggest_section(l, CONF_SECTION_ACCESS, listen->access_name);
-		conf_mistake(l, s->file, conf_option_line(s, "access"),
-		    "there is no [access %s]; %s%s%s", listen->access_name,
-		    near ? "did you mean access = " : "add the section or name another",
-		    near ? near : "", near ? "?" : "");
+	const struct conf_section *found =
+	    conf_find_section(l, CONF_SECTION_ACCESS, slice_of_string(listen->access_name));
+	listen->access = found ? found->object : NULL;
+	if (!found) {
+		conf_no_section(l, s, CONF_SECTION_ACCESS, listen->access_name);
 	} else if (is_forward) {
 		warn_of_open_proxy(l, s, listen->access);
 	} else {
@@ -142,7 +135,7 @@ static bool warn_of_hidden_rule(struct conf_loader *l, const struct conf_access 
 	return false;
 }
 
-/* What no line takes is denied: behind the last allow there is nothing left to deny or to ask for. */
+/* A request that no line takes is denied: behind the last allow no rule denies or asks for anything more. */
 static void warn_of_late_rule(
     struct conf_loader *l, const struct conf_access *a, const struct conf_access_rule *last_allow)
 {

@@ -75,7 +75,7 @@ struct conf_access_rule {
 	size_t port_count;
 };
 
-/* What the rules look at. */
+/* The facts that the rules need. */
 enum conf_access_need {
 	CONF_ACCESS_USER = 1,
 	CONF_ACCESS_PATH = 2,

@@ -50,11 +50,9 @@ static bool check_text(struct conf_loader *l, const struct conf_option *o, struc
 static void note_place(
     struct conf_loader *l, struct conf_section *s, const struct conf_option *o, struct slice value)
 {
-	struct conf_option_place *p = arena_alloc(&l->conf->arena, sizeof *p);
-	*p = (struct conf_option_place){.key = o->key, .at = {l->file, l->line}};
-	p->is_preset = o->preset && slice_equal(value, slice_of_string(o->preset));
-	*(s->last_option ? &s->last_option->next : &s->first_option) = p;
-	s->last_option = p;
+	struct conf_option_place place = {o->key, {l->file, l->line}, false};
+	place.is_preset = o->preset && slice_equal(value, slice_of_string(o->preset));
+	conf_append(l, s->options, s->option_count, place);
 }
 
 /* Lines of [routes] are read into a route that is none: what they add to the whole is taken back. */
@@ -79,7 +77,7 @@ static bool take_value(struct conf_loader *l, const struct conf_option *o, struc
 
 	if (value.len == 0 && s->kind == CONF_SECTION_ROUTE && !conf_is_route_action(o)) {
 		conf_note_emptied(l, s, o);
-		s->last_option->is_preset = true;
+		s->options[s->option_count - 1].is_preset = true;
 		return true;
 	}
 	if (!check_text(l, o, value))

@@ -205,7 +205,7 @@ static bool warn_of_time(
 	return true;
 }
 
-/* What certbot and others write: cert.pem, and fullchain.pem with those that signed it. */
+/* certbot and others write two files: cert.pem, and fullchain.pem with the certificates that signed it. */
 static void warn_of_lone_certificate(struct conf_loader *l, const struct pair *p)
 {
 	static const char lone[] = "cert.pem", whole[] = "fullchain.pem";
@@ -259,7 +259,7 @@ static bool check_pair(struct conf_loader *l, const struct pair *p)
 	struct net_pem_file chain, key;
 	struct net_chain_link links[NET_CHAIN_MOST];
 
-	/* From here on the files are what they are now. What is wrong with reading them, net_pem_look says. */
+	/* From here on the files are as they are now. net_pem_look reports an error of reading. */
 	(void)sealed_add(l->conf->sealed, p->chain->path);
 	(void)sealed_add(l->conf->sealed, p->key->path);
 	net_pem_look(l->conf->sealed, p->chain->path, &chain);
@@ -341,16 +341,14 @@ bool conf_check_authorities(struct conf_loader *l, const char *path)
 	errno = f.error;
 	if (f.error)
 		return conf_no_file(l, "tls-ca", path, "name a PEM file of authorities");
-	if (f.certificates == 0) {
-		conf_mistake_here(l,
+	if (f.certificates == 0)
+		return conf_mistake_here(l,
 		    "there is no certificate in the tls-ca file '%s'%s; name a PEM file of "
 		    "authorities, or remove the line for those of the system",
 		    path,
 		    f.is_empty ? ": it is empty"
 		    : f.keys   ? ": it is a private key"
 			       : "");
-		return false;
-	}
 	struct net_tls *tls = net_tls_client_new(&options, error, sizeof error);
 	if (!tls)
 		conf_mistake_here(

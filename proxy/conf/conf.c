@@ -115,8 +115,9 @@ struct conf_place conf_find_place(
 {
 	const struct conf_section *s = find_nth(c, section, index);
 
-	for (const struct conf_option_place *p = s ? s->first_option : NULL; p; p = p->next)
-		if (strcmp(p->key, key) == 0 && nth-- == 0)
-			return p->at;
+	const struct conf_option_place *p = s ? conf_nth_option(s, key, nth) : NULL;
+
+	if (p)
+		return p->at;
 	return s ? (struct conf_place){s->file, s->line} : (struct conf_place){c->file, 1};
 }

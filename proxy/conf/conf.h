@@ -29,15 +29,15 @@ enum conf_origin_kind {
 	CONF_ORIGIN_DEMO,     /* demo: */
 	CONF_ORIGIN_FORWARD,  /* forward: each request goes where it says itself */
 };
-/* What a route does with Forwarded and the like; auto: replace, and remove in forward mode. */
+/* How a route treats Forwarded and the like; auto: replace, and remove in forward mode. */
 enum conf_forwarded { CONF_FORWARDED_AUTO, CONF_FORWARDED_KEEP, CONF_FORWARDED_REMOVE, CONF_FORWARDED_ADD, CONF_FORWARDED_REPLACE };
-/* What a route does with fields of requests whose names have "_" or the like; auto: only while the file is read. */
+/* How a route treats fields of requests whose names have "_" or the like; auto: only while the file is read. */
 enum conf_underscores { CONF_UNDERSCORES_AUTO, CONF_UNDERSCORES_PASS, CONF_UNDERSCORES_DROP };
 enum conf_listen_mode { CONF_MODE_GATEWAY, CONF_MODE_FORWARD };
 /* The protocols that may be spoken on a connection: bits. */
 enum conf_protocol { CONF_HTTP2 = 1, CONF_HTTP1 = 2 };
 
-/* What the peer of one connection may do (docs/LIMITS.md). */
+/* Limits for the peer of one connection (docs/LIMITS.md). */
 struct conf_limits {
 	struct rate faults, pings, settings, priorities, empty_frames, window_updates, field_blocks;
 	uint32_t field_block_bytes;   /* on the wire: 128 KiB */
@@ -223,7 +223,7 @@ struct conf_fields {
 	size_t count;
 };
 
-/* What requests are counted by. */
+/* The key that requests are counted by. */
 enum conf_limit_key { CONF_LIMIT_CLIENT, CONF_LIMIT_FIELD, CONF_LIMIT_ALL };
 
 /* One line of limit-requests. */
@@ -266,7 +266,7 @@ struct conf_rewrite {
 	struct slice from, to;        /* without a final '/', so that "/" is empty */
 };
 
-/* What pushgate itself answers on a route without origin. */
+/* The answers of pushgate itself, on a route without origin. */
 struct conf_redirect {
 	uint16_t status;              /* 0: the route has no redirect */
 	struct slice target;          /* with {host}, {path}, {query}, {rest} */
@@ -352,7 +352,7 @@ struct conf_preload {
 	size_t add_count;
 };
 
-/* What pushgate's own answers with an error status say. */
+/* The body of pushgate's own answers with an error status. */
 struct conf_error_body {
 	uint16_t status;              /* 400 … 599; 0: any other error status */
 	struct slice body;            /* the whole file; empty when files are not opened */
@@ -398,7 +398,7 @@ struct conf *conf_load(const char *path, bool opens_files, FILE *errors);
 struct conf *conf_load_text(struct slice text, const char *name, bool opens_files, FILE *errors);
 void conf_free(struct conf *c); /* accepts NULL */
 
-/* What a load has written to `errors`. */
+/* How many lines a load has written to `errors`. */
 struct conf_counts {
 	size_t mistakes, warnings;
 };

@@ -47,19 +47,7 @@ static const struct {
 
 static void print_comment(FILE *out, const char *text)
 {
-	int column = 0;
-
-	while (*text) {
-		int word = (int)strcspn(text, " \n");
-		if (column > 0 && column + 1 + word > EXAMPLE_COLUMNS) {
-			fputc('\n', out);
-			column = 0;
-		}
-		column += fprintf(out, "%s %.*s", column ? "" : ";", word, text);
-		text += word;
-		text += strspn(text, " \n");
-	}
-	fputc('\n', out);
+	conf_print_wrapped(out, "; ", EXAMPLE_COLUMNS, text);
 }
 
 static void print_option(FILE *out, const struct conf_option *o)

@@ -24,11 +24,6 @@ static const struct {
     {"YAML", "?*:"},
 };
 
-static bool is_space(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* The format that the line is the beginning of; NULL: a line that a configuration may begin with. */
 static const char *format_of(struct slice line)
 {
@@ -41,7 +36,7 @@ static const char *format_of(struct slice line)
 	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
 		if (fnmatch(formats[i].pattern, text, FNM_NOESCAPE) == 0)
 			return formats[i].what;
-	/* What is wrong with these is told line by line. */
+	/* The mistakes of these are reported line by line. */
 	if (line.ptr[0] == '[' || conf_begins_with_option(line) ||
 	    slice_starts_with(line, SLICE("//")))
 		return NULL;
@@ -54,10 +49,7 @@ static struct slice first_line(struct slice text, uint32_t *number)
 	for (*number = 1; text.len > 0; ++*number) {
 		struct slice line = slice_sub(text, 0, slice_find(text, '\n'));
 		text = slice_from(text, line.len + 1);
-		while (line.len > 0 && is_space(line.ptr[0]))
-			line = slice_from(line, 1);
-		while (line.len > 0 && is_space(line.ptr[line.len - 1]))
-			line.len--;
+		line = conf_trim(line);
 		if (line.len > 0 && line.ptr[0] != ';' && line.ptr[0] != '#' &&
 		    !slice_starts_with(line, SLICE("include")))
 			return line;
@@ -75,7 +67,7 @@ static bool is_wide(struct slice text)
 	       (text.ptr[2] == '\0') != (text.ptr[3] == '\0');
 }
 
-/* What a file without lines begins with. */
+/* The first bytes of files without lines. */
 static const struct {
 	const char *what;
 	struct slice begin;
@@ -98,7 +90,7 @@ static bool is_binary(struct slice text)
 	text = slice_sub(text, 0, BINARY_BYTES);
 	for (size_t i = 0; i < text.len; i++) {
 		unsigned char c = (unsigned char)text.ptr[i];
-		controls += (c < ' ' && !is_space((char)c) && c != 0x1b) || c == 0x7f;
+		controls += (c < ' ' && !conf_is_space((char)c) && c != 0x1b) || c == 0x7f;
 	}
 	return controls > 1 && controls > text.len / 32;
 }

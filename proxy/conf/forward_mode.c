@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Forward mode: the route and the origin of a listener with mode = forward. They are sections like others, so that
- * all options of routes and origins apply. What the file does not say is added here.
+ * all options of routes and origins apply. This file adds those that the configuration does not have.
  */
 #include "proxy/conf/load.h"
 #include "proxy/conf/value.h"
@@ -139,7 +139,7 @@ void conf_check_forward_listen(struct conf_loader *l, const struct conf_section 
 		    "about the hosts of a gateway, and mode = forward is for every host");
 }
 
-/* What says one thing about one origin cannot be said about all hosts. */
+/* An option that is about one origin cannot hold for all hosts. */
 void conf_check_forward_origin(struct conf_loader *l, const struct conf_section *s)
 {
 	if (((const struct conf_origin *)s->object)->kind == CONF_ORIGIN_FORWARD)

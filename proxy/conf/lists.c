@@ -31,28 +31,24 @@ static bool read_lines(
 
 	while (text.len > 0) {
 		struct slice line = next_line(&text);
-		if (++number > LIMIT_LIST_LINES) {
-			conf_mistake(l, path, number,
+		if (++number > LIMIT_LIST_LINES)
+			return conf_mistake(l, path, number,
 			    "the file has more than %u lines; divide it among several %s",
 			    LIMIT_LIST_LINES, list->owners);
-			return false;
-		}
 		if (line.len == 0)
 			continue;
 		const char *right = list->check(line);
-		if (right) {
-			conf_mistake(l, path, number, "bad %s '%.*s'; %s", list->what,
+		if (right)
+			return conf_mistake(l, path, number, "bad %s '%.*s'; %s", list->what,
 			    SLICE_ARG(slice_sub(line, 0, 80)), right);
-			return false;
-		}
 		conf_append(l, *list->items, *list->count, line);
 	}
 	if (*list->count > before)
 		return true;
 	/* A route or rule without hosts is for all of them. */
-	conf_mistake_here(l, "the %s file '%s' names none; write a %s on each line, or remove %s",
-	    list->key, path, list->what, list->key);
-	return false;
+	return conf_mistake_here(l,
+	    "the %s file '%s' names none; write a %s on each line, or remove %s", list->key, path,
+	    list->what, list->key);
 }
 
 bool conf_read_bytes(
@@ -78,10 +74,8 @@ bool conf_read_plain_file(struct conf_loader *l, const char *what, const char *k
 	struct stat info;
 	bool is_there = stat(path, &info) == 0;
 
-	if (is_there && !S_ISREG(info.st_mode)) {
-		conf_mistake_here(l, "'%s' for %s is not a file; name a file", path, key);
-		return false;
-	}
+	if (is_there && !S_ISREG(info.st_mode))
+		return conf_mistake_here(l, "'%s' for %s is not a file; name a file", path, key);
 	if (is_there && (uint64_t)info.st_size < most)
 		most = (size_t)info.st_size;
 	return conf_read_bytes(l, what, path, most, bytes);
@@ -99,7 +93,7 @@ bool conf_read_list(struct conf_loader *l, const struct conf_list *list, struct 
 		return false;
 	if (text.len <= LIMIT_LIST_BYTES)
 		return read_lines(l, list, path, text);
-	conf_mistake_here(l, "the %s file '%s' is larger than %u bytes; divide it among several %s",
-	    list->key, path, LIMIT_LIST_BYTES, list->owners);
-	return false;
+	return conf_mistake_here(l,
+	    "the %s file '%s' is larger than %u bytes; divide it among several %s", list->key, path,
+	    LIMIT_LIST_BYTES, list->owners);
 }

@@ -14,14 +14,21 @@ struct conf_file_ref {
 
 /* An option as it stands in a file. */
 struct conf_option_place {
-	struct conf_option_place *next;
 	const char *key;
 	struct conf_place at;
 	bool is_preset; /* its value is the default */
 };
 
-struct conf_default;
-struct conf_emptied;
+/*
+ * A line of [routes], with its value, or (`section`) a line of a [route NAME] such as `upgrade =`: the route has no
+ * value, and takes no default.
+ */
+struct conf_default {
+	struct conf_section *section;
+	const struct conf_option *option;
+	struct slice value;
+	struct conf_place at;
+};
 
 struct conf_section {
 	struct conf_section *next;
@@ -30,7 +37,8 @@ struct conf_section {
 	const char *file;
 	uint32_t line;
 	void *object; /* of the kind's type; validate.c moves it into the snapshot's array */
-	struct conf_option_place *first_option, *last_option; /* in the order of the file */
+	struct conf_option_place *options; /* in the order of the file */
+	size_t option_count;
 	/* Used by validate.c and certificates.c only. */
 	struct conf_file_ref *chains, *keys;
 	struct net_tls
@@ -71,8 +79,8 @@ struct conf_loader {
 	struct conf_seen *seen;
 	uint32_t misspelt_kinds; /* bits: headers that have probably meant these sections */
 	/* route_defaults.c: lines of [routes], and lines of routes that take one of them away. */
-	struct conf_default *first_default, *last_default;
-	struct conf_emptied *emptied;
+	struct conf_default *defaults, *emptied;
+	size_t default_count, emptied_count;
 	/* The origin whose servers are being read, and those, until it has them in the arena: an array that
 	 * grew there would leave more bytes behind than it has. */
 	struct conf_origin *origin;
@@ -87,9 +95,9 @@ static inline bool conf_has_misspelt(const struct conf_loader *l, enum conf_kind
 }
 
 /*
- * Print "file:line: text\n", with '?' for control characters. conf_mistake also counts the mistake.
+ * Print "file:line: text\n", with '?' for control characters. conf_mistake also counts the mistake, and returns false.
  */
-void conf_mistake(struct conf_loader *l, const char *file, uint32_t line, const char *format, ...)
+bool conf_mistake(struct conf_loader *l, const char *file, uint32_t line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void conf_warning(struct conf_loader *l, const char *file, uint32_t line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -115,11 +123,18 @@ void *conf_grow(struct conf_loader *l, void *items, size_t count, size_t item_by
 		(items)[(count)++] = (__VA_ARGS__);                                                \
 	} while (0)
 
+/* Without spaces of any kind at both ends. */
+struct slice conf_trim(struct slice s);
+static inline bool conf_is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
 /* source.c: reads the lines of a file and passes them to apply.c. */
 void conf_read_file(struct conf_loader *l, const char *path);
 void conf_read_text(struct conf_loader *l, const char *name, struct slice text);
 
-/* servers.c: moves the servers that were read last to their origin. */
+/* server_lines.c: moves the servers that were read last to their origin. */
 void conf_finish_servers(struct conf_loader *l);
 
 /* value_store.c: adds one pattern to a list. False: a mistake has been reported. */
@@ -155,9 +170,12 @@ bool conf_begins_with_option(
 bool conf_lacks_equals(const struct conf_loader *l, struct slice line, struct slice key);
 /* The line is no option; names the one that was probably meant. */
 void conf_not_an_option(struct conf_loader *l, struct slice line);
-/* suggest_place.c: the name of a section of this kind that resembles `name`, or NULL. */
-const char *conf_suggest_section(
-    const struct conf_loader *l, enum conf_kind kind, const char *name);
+/*
+ * suggest_place.c: reports that the section, by the option that is called like this kind, names one that is not there;
+ * with one that resembles the name. Says nothing if a header has probably meant it.
+ */
+void conf_no_section(
+    struct conf_loader *l, const struct conf_section *s, enum conf_kind kind, const char *name);
 /* The path of a file with a similar name in the same folder, or NULL. */
 const char *conf_suggest_file(struct conf_loader *l, const char *path);
 /*
@@ -178,7 +196,7 @@ void conf_read_system_authorities(struct conf_loader *l);
 /* Reports a tls-ca file without usable authorities. False: it has. */
 bool conf_check_authorities(struct conf_loader *l, const char *path);
 
-/* forward.c: adds the sections that forward mode needs and the file does not have; before conf_finish. */
+/* forward_mode.c: adds the sections that forward mode needs and the file does not have; before conf_finish. */
 void conf_add_forward_sections(struct conf_loader *l);
 /* Checks a listener with mode = forward. */
 void conf_check_forward_listen(struct conf_loader *l, const struct conf_section *s);
@@ -216,7 +234,7 @@ void conf_check_own_servers(struct conf_loader *l, const struct conf_section *s)
 void conf_check_routes(struct conf_loader *l, struct conf_section *s);
 void conf_check_route(struct conf_loader *l, struct conf_section *s);
 
-/* access.c: finds the [access NAME] of a listener; checks one. */
+/* access_rules.c: finds the [access NAME] of a listener; checks one. */
 void conf_find_access(struct conf_loader *l, const struct conf_section *s);
 void conf_check_access(struct conf_loader *l, const struct conf_section *s);
 
@@ -248,6 +266,11 @@ const struct conf_section *conf_find_section(
     const struct conf_loader *l, enum conf_kind kind, struct slice name);
 /* An origin with server = forward:, of this name or (NULL) of any. */
 const struct conf_section *conf_find_forward_origin(const struct conf_loader *l, const char *name);
+/* Where the nth option of this key stands; NULL: there are not so many. */
+const struct conf_option_place *conf_nth_option(
+    const struct conf_section *s, const char *key, size_t nth);
+/* The line of the first of the options (separated by spaces) that the section has; else its own. */
+uint32_t conf_line_of(const struct conf_section *s, const char *keys);
 /* The line of an option in a section; 0 = not given. */
 uint32_t conf_option_line(const struct conf_section *s, const char *key);
 /* The same, and 0 if the option only repeats its default. */

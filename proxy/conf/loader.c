@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every step of a load uses: reports, copies, paths, arrays. It knows no option and no section. */
+/* Helpers of all steps of a load: reports, copies, paths, arrays. They know no option and no section. */
 #include "proxy/conf/load.h"
 #include <inttypes.h>
 #include <stdarg.h>
@@ -17,13 +17,14 @@ static void vreport(struct conf_loader *l, const char *file, uint32_t line, cons
 		fprintf(l->errors, "%s:%" PRIu32 ": %s%s\n", file, line, kind, text);
 }
 
-void conf_mistake(struct conf_loader *l, const char *file, uint32_t line, const char *format, ...)
+bool conf_mistake(struct conf_loader *l, const char *file, uint32_t line, const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
 	vreport(l, file, line, "", format, arguments);
 	va_end(arguments);
 	l->counts.mistakes++;
+	return false;
 }
 
 void conf_warning(struct conf_loader *l, const char *file, uint32_t line, const char *format, ...)
@@ -35,6 +36,15 @@ void conf_warning(struct conf_loader *l, const char *file, uint32_t line, const 
 	vreport(l, file, line, "warning: ", format, arguments);
 	va_end(arguments);
 	l->counts.warnings++;
+}
+
+struct slice conf_trim(struct slice s)
+{
+	while (s.len > 0 && conf_is_space(s.ptr[0]))
+		s = slice_from(s, 1);
+	while (s.len > 0 && conf_is_space(s.ptr[s.len - 1]))
+		s.len--;
+	return s;
 }
 
 char *conf_copy(struct conf_loader *l, struct slice s)

@@ -93,18 +93,14 @@ static bool has_users(const struct conf *c)
 static void check_conditions(
     struct conf_loader *l, const struct conf_section *s, const struct policy_rule *when)
 {
-	uint32_t line = conf_option_line(s, "host");
-
 	if (when->user_count > 0 && !has_users(l->conf))
 		conf_warning(l, s->file, conf_option_line(s, "user"),
 		    "%s never matches, because no [access NAME] has users, so that no user is "
 		    "known; add them there, or remove the section",
 		    conf_section_title(l, s));
 
-	if (line == 0)
-		line = conf_option_line(s, "path");
 	if (is_without_route(l->conf, when))
-		conf_warning(l, s->file, line ? line : s->line,
+		conf_warning(l, s->file, conf_line_of(s, "host path"),
 		    "%s never matches, because no route has such a host and path; correct them or "
 		    "remove the section",
 		    conf_section_title(l, s));
@@ -162,7 +158,7 @@ static void check_upgrades(struct conf_loader *l, const struct conf_section *s)
 {
 	const struct conf_route *route = s->object;
 
-	/* Those of [routes] are looked at there. */
+	/* The upgrades of [routes] are checked with that section. */
 	for (size_t i = 0; conf_option_line(s, "upgrade") && i < route->upgrade_count; i++)
 		if (resembles_websocket(route->upgrades[i]))
 			conf_warning(l, s->file, conf_option_line(s, "upgrade"),
@@ -189,7 +185,7 @@ static bool has_source(const struct conf *c, enum policy_source source)
 	return is_there;
 }
 
-/* What makes a source yield pushes. */
+/* How to make a source yield pushes. */
 static const char *const source_remedies[POLICY_SOURCE_COUNT] = {
     [POLICY_RELAYED] = "each origin has push = refuse; set push = auto in one",
     [POLICY_LINK] = "no [preload NAME] has link = yes; add one",

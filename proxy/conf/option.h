@@ -76,7 +76,7 @@ struct conf_option {
 	conf_setter *set;
 	/* For texts and lists: NULL, or what to write in place of a wrong text or member. */
 	conf_member_check *check;
-	/* What a bad value, or a bad member, probably meant (suggest_value.h); NULL: as its type says. */
+	/* Suggests what a bad value, or a bad member, probably meant (setters.h); NULL: as its type says. */
 	conf_suggester *suggest;
 	/*
 	 * For the operator; says what 0 means where it is allowed. May have several lines, such as
@@ -106,6 +106,8 @@ const char *conf_option_example(const struct conf_option *o, char *buffer, size_
 /* The choices, separated by joint; last_joint separates the last two. */
 const char *conf_option_choices(const struct conf_option *o, const char *joint,
     const char *last_joint, char *buffer, size_t size);
+/* Prints the words of a text, so many columns wide; each line begins with `begin`. */
+void conf_print_wrapped(FILE *out, const char *begin, int columns, const char *text);
 /* example.c: prints a commented configuration with all options. */
 void conf_print_example(FILE *out);
 const struct conf_option *conf_find_option(enum conf_kind section, struct slice key);

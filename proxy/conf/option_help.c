@@ -4,23 +4,9 @@
 
 enum { HELP_COLUMNS = 80 };
 
-/* Prints text wrapped at HELP_COLUMNS, each line indented. A newline in it is a space. */
-static void print_wrapped(FILE *out, int indent, const char *text)
+static void print_wrapped(FILE *out, const char *indent, const char *text)
 {
-	int column = 0;
-
-	while (*text) {
-		int word = (int)strcspn(text, " \n");
-		if (column == 0)
-			column = fprintf(out, "%*s%.*s", indent, "", word, text);
-		else if (column + 1 + word <= HELP_COLUMNS)
-			column += fprintf(out, " %.*s", word, text);
-		else
-			column = fprintf(out, "\n%*s%.*s", indent, "", word, text) - 1;
-		text += word;
-		text += strspn(text, " \n");
-	}
-	fputc('\n', out);
+	conf_print_wrapped(out, indent, HELP_COLUMNS, text);
 }
 
 static void print_option(FILE *out, const struct conf_option *o)
@@ -31,12 +17,12 @@ static void print_option(FILE *out, const struct conf_option *o)
 	const char *repeats = o->repeats ? " May be given several times." : "";
 	fprintf(out, "\n  %s\n", o->key);
 	snprintf(line, sizeof line, "%s%s", o->type == CONF_TYPE_BITS ? "Any of: " : "", form);
-	print_wrapped(out, 6, line);
+	print_wrapped(out, "      ", line);
 	if (o->preset)
 		fprintf(out, "      Default: %s.%s\n", o->preset, repeats);
 	else
 		fprintf(out, "      %s.%s\n", o->is_required ? "Required" : "No default", repeats);
-	print_wrapped(out, 6, o->sentence);
+	print_wrapped(out, "      ", o->sentence);
 }
 
 static void print_section(FILE *out, enum conf_kind kind)
@@ -44,9 +30,9 @@ static void print_section(FILE *out, enum conf_kind kind)
 	const struct conf_section_type *type = &conf_section_types[kind];
 
 	fprintf(out, "[%s%s]\n", type->word, type->is_named ? " NAME" : "");
-	print_wrapped(out, 2, type->sentence);
+	print_wrapped(out, "  ", type->sentence);
 	if (kind == CONF_SECTION_ROUTES)
-		print_wrapped(out, 2, "Its options: pushgate help-config route.");
+		print_wrapped(out, "  ", "Its options: pushgate help-config route.");
 	for (size_t i = 0; i < conf_option_count; i++)
 		if (conf_options[i].section == kind)
 			print_option(out, &conf_options[i]);
@@ -54,7 +40,7 @@ static void print_section(FILE *out, enum conf_kind kind)
 
 static void print_syntax(FILE *out)
 {
-	print_wrapped(out, 0,
+	print_wrapped(out, "",
 	    "A configuration has sections and options, `key = value`, one on a line. Lines that "
 	    "begin with ; or # are comments; a comment cannot follow a value. Separate the members "
 	    "of a "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an option looks like in messages and in the help: its syntax, its choices, an example. */
+/* Texts about an option, for messages and the help: its syntax, its choices, an example. */
 #include "proxy/conf/option.h"
 #include "proxy/conf/value.h"
 #include <inttypes.h>
@@ -88,4 +88,21 @@ const char *conf_option_form(const struct conf_option *o, char *buffer, size_t s
 	else
 		snprintf(buffer, size, "VALUE");
 	return buffer;
+}
+
+void conf_print_wrapped(FILE *out, const char *begin, int columns, const char *text)
+{
+	int column = 0;
+
+	while (*text) {
+		int word = (int)strcspn(text, " \n");
+		if (column > 0 && column + 1 + word > columns) {
+			fputc('\n', out);
+			column = 0;
+		}
+		column += fprintf(out, "%s%.*s", column ? " " : begin, word, text);
+		text += word;
+		text += strspn(text, " \n");
+	}
+	fputc('\n', out);
 }

@@ -7,7 +7,6 @@
 #include "proxy/conf/option.h"
 #include "proxy/conf/option_limits.h"
 #include "proxy/conf/setters.h"
-#include "proxy/conf/suggest_value.h"
 #include "proxy/limits.h"
 #include <assert.h>
 

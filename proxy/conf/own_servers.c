@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Servers and proxies that are this pushgate itself: what is sent to them would come back, and be refused as a loop. */
+/*
+ * The addresses of this pushgate itself: a request that is sent to one would come back, and be refused as a loop. Warns
+ * of servers and proxies that have one.
+ */
 #include "proxy/conf/load.h"
 
 static bool is_any(const struct address *ip)
@@ -28,24 +31,45 @@ bool conf_is_listener(const struct conf_listen *listen, const struct conf_origin
 	return net_address_equal(&listen->address, &s->address);
 }
 
-/* The line of the nth option `server`. */
-static uint32_t server_line(const struct conf_section *s, size_t n)
+/* By the address that it is, not as it is written: IPv4-mapped in IPv6 it leads to the same listener. */
+bool conf_is_own_address(const struct conf *conf, const struct net_address *to)
 {
-	for (const struct conf_option_place *p = s->first_option; p; p = p->next)
-		if (strcmp(p->key, "server") == 0 && n-- == 0)
-			return p->at.line;
-	return s->line;
+	struct address own, ip;
+	net_address_ip(to, &ip);
+	for (size_t i = 0; i < conf->listen_count; i++) {
+		const struct net_address *a = &conf->listens[i].address;
+		if (net_address_port(a) != net_address_port(to))
+			continue;
+		net_address_ip(a, &own);
+		if (own.family != 0 && memcmp(&own, &ip, sizeof(ip)) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool conf_listens_everywhere(const struct conf *conf, uint16_t port)
+{
+	struct address own;
+	for (size_t i = 0; i < conf->listen_count; i++) {
+		const struct net_address *a = &conf->listens[i].address;
+		net_address_ip(a, &own);
+		if (net_address_port(a) == port && own.family != 0 && is_any(&own))
+			return true;
+	}
+	return false;
 }
 
 void conf_check_own_servers(struct conf_loader *l, const struct conf_section *s)
 {
 	const struct conf_origin *o = s->object;
+	const struct conf_option_place *p;
 	for (size_t i = 0; i < o->server_count; i++)
 		for (size_t k = 0; k < l->conf->listen_count; k++) {
 			const struct conf_listen *listen = &l->conf->listens[k];
 			if (!conf_is_listener(listen, &o->servers[i]))
 				continue;
-			conf_warning(l, s->file, server_line(s, i),
+			p = conf_nth_option(s, "server", i);
+			conf_warning(l, s->file, p ? p->at.line : s->line,
 			    "server %s is the address of [listen %s], so that its requests would "
 			    "come back; name the server of the application",
 			    o->servers[i].text, listen->name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What no value may have, whatever its type: a comment behind it, quotes around it, a ';' at its end
+ * Checks what no value may have, whatever its type: a comment behind it, quotes around it, a ';' at its end
  * as nginx wants it, a variable that another program would replace.
  */
 #include "proxy/base/ascii.h"
@@ -34,12 +34,11 @@ static bool check_comment(
 
 	if (at == value.len)
 		return true;
-	conf_mistake_here(l,
+	return conf_mistake_here(l,
 	    "the value of %s has a comment behind it ('%.*s'); comments stand on lines of their "
 	    "own: write %s = %.*s",
 	    rule->key, SHOWN(comment), rule->key,
 	    SHOWN(before.len ? before : slice_of_string(rule->example)));
-	return false;
 }
 
 static bool check_quotes(
@@ -54,10 +53,9 @@ static bool check_quotes(
 	/* "a" "b": the first and the last quotation mark do not enclose one value. */
 	if (slice_find(inside, first) < inside.len && rule->is_list)
 		inside = SLICE("");
-	conf_mistake_here(l,
+	return conf_mistake_here(l,
 	    "the value of %s is in quotes, which would belong to it; write %s = %.*s", rule->key,
 	    rule->key, SHOWN(inside.len ? inside : slice_of_string(rule->example)));
-	return false;
 }
 
 /* U+2018 to U+201F, as a word processor writes them. */
@@ -105,33 +103,29 @@ static bool check_variable(
 		    SHOWN(variable));
 		return true;
 	}
-	conf_mistake_here(l,
+	return conf_mistake_here(l,
 	    "'%.*s' is not replaced: a configuration has no variables; write the value itself, "
 	    "such as %s = %s",
 	    SHOWN(variable), rule->key, rule->example);
-	return false;
 }
 
 static bool check_end(struct conf_loader *l, const struct conf_raw_rule *rule, struct slice value)
 {
 	if (value.ptr[value.len - 1] != ';' || value.len == 1)
 		return true;
-	conf_mistake_here(l, "the value of %s ends with ';'; write %s = %.*s", rule->key, rule->key,
-	    SHOWN(slice_trim(slice_sub(value, 0, value.len - 1))));
-	return false;
+	return conf_mistake_here(l, "the value of %s ends with ';'; write %s = %.*s", rule->key,
+	    rule->key, SHOWN(slice_trim(slice_sub(value, 0, value.len - 1))));
 }
 
 bool conf_check_raw(struct conf_loader *l, const struct conf_raw_rule *rule, struct slice value)
 {
 	if (rule->is_free)
 		return check_quotes(l, rule, value) && check_variable(l, rule, value);
-	if (has_typographic_quote(value)) {
-		conf_mistake_here(l,
+	if (has_typographic_quote(value))
+		return conf_mistake_here(l,
 		    "the value of %s has typographic quotes; write plain ones or none, such as %s "
 		    "= %s",
 		    rule->key, rule->key, rule->example);
-		return false;
-	}
 	return check_comment(l, rule, value) && check_end(l, rule, value) &&
 	       check_quotes(l, rule, value) && check_variable(l, rule, value);
 }

@@ -10,21 +10,6 @@
 #include "proxy/conf/load.h"
 #include <inttypes.h>
 
-struct conf_default {
-	struct conf_default *next;
-	const struct conf_option *option;
-	struct slice value;
-	struct conf_place at;
-};
-
-/* A line of a [route NAME] such as `upgrade =`: the route has no value, and takes no default. */
-struct conf_emptied {
-	struct conf_emptied *next;
-	struct conf_section *section;
-	const struct conf_option *option;
-	struct conf_place at;
-};
-
 /* Options of which one, given in a route, replaces the defaults of all. */
 enum { GROUP_MOST = 3 };
 static const char *const groups[][GROUP_MOST] = {
@@ -56,12 +41,16 @@ bool conf_has_default_action(const struct conf_loader *l)
 
 void conf_note_default(struct conf_loader *l, const struct conf_option *o, struct slice value)
 {
-	struct conf_default *d = arena_alloc(&l->conf->arena, sizeof *d);
+	const struct conf_default line = {NULL, o, conf_copy_slice(l, value), {l->file, l->line}};
 
-	*d = (struct conf_default){.option = o, .at = {l->file, l->line}};
-	d->value = conf_copy_slice(l, value);
-	*(l->last_default ? &l->last_default->next : &l->first_default) = d;
-	l->last_default = d;
+	conf_append(l, l->defaults, l->default_count, line);
+}
+
+void conf_note_emptied(struct conf_loader *l, struct conf_section *s, const struct conf_option *o)
+{
+	const struct conf_default line = {s, o, SLICE(""), {l->file, l->line}};
+
+	conf_append(l, l->emptied, l->emptied_count, line);
 }
 
 bool conf_is_route_action(const struct conf_option *o)
@@ -70,14 +59,6 @@ bool conf_is_route_action(const struct conf_option *o)
 		if (strcmp(o->key, groups[2][i]) == 0)
 			return true;
 	return false;
-}
-
-void conf_note_emptied(struct conf_loader *l, struct conf_section *s, const struct conf_option *o)
-{
-	struct conf_emptied *e = arena_alloc(&l->conf->arena, sizeof *e);
-
-	*e = (struct conf_emptied){l->emptied, s, o, {l->file, l->line}};
-	l->emptied = e;
 }
 
 /* ---- when it has been read ---- */
@@ -121,7 +102,8 @@ static void apply_to(struct conf_loader *l, struct conf_section *s)
 	const bool is_forward = conf_is_forward_route(l, route);
 
 	route->request_fields = route->response_fields = (struct conf_fields){0};
-	for (const struct conf_default *d = l->first_default; d && !is_forward; d = d->next) {
+	for (size_t i = 0; i < l->default_count && !is_forward; i++) {
+		const struct conf_default *d = &l->defaults[i];
 		if (gives(s, d->option->key))
 			continue;
 		l->file = d->at.file;
@@ -136,7 +118,8 @@ static void apply_to(struct conf_loader *l, struct conf_section *s)
 /* A line without a value is a mistake where there is no default that it could take away. */
 static void check_emptied(struct conf_loader *l)
 {
-	for (const struct conf_emptied *e = l->emptied; e; e = e->next) {
+	for (size_t i = 0; i < l->emptied_count; i++) {
+		const struct conf_default *e = &l->emptied[i];
 		if (conf_has_default(l, e->option->key))
 			continue;
 		l->file = e->at.file;
@@ -154,7 +137,7 @@ void conf_apply_route_defaults(struct conf_loader *l)
 	check_emptied(l);
 	conf_for_each_section(l, s, CONF_SECTION_ROUTE)
 	{
-		if (l->first_default)
+		if (l->default_count > 0)
 			apply_to(l, s);
 	}
 	l->file = file;

@@ -9,32 +9,19 @@
 
 /* ---- what it does ---- */
 
-static void no_origin(struct conf_loader *l, const struct conf_section *s, const char *name)
-{
-	const char *near = conf_suggest_section(l, CONF_SECTION_ORIGIN, name);
-
-	if (conf_has_misspelt(l, CONF_SECTION_ORIGIN))
-		return;
-	if (near)
-		conf_mistake(l, s->file, conf_option_line(s, "origin"),
-		    "there is no [origin %s]; did you mean origin = %s?", name, near);
-	else
-		conf_mistake(l, s->file, conf_option_line(s, "origin"),
-		    "there is no [origin %s]; add the section or name another", name);
-}
-
 static void find_origins(struct conf_loader *l, const struct conf_section *s)
 {
 	struct conf_route *route = s->object;
 
 	for (size_t i = 0; i < route->side_count; i++) {
 		struct conf_side *side = &route->sides[i];
-		for (size_t o = 0; o < l->conf->origin_count; o++)
-			if (strcmp(l->conf->origins[o].name, side->name) == 0)
-				side->origin = &l->conf->origins[o];
+		const struct conf_section *origin =
+		    conf_find_section(l, CONF_SECTION_ORIGIN, slice_of_string(side->name));
+		if (origin)
+			side->origin = origin->object;
 		/* An origin that is missing in [routes] is told there. */
-		if (!side->origin && conf_option_line(s, "origin"))
-			no_origin(l, s, side->name);
+		else if (conf_option_line(s, "origin"))
+			conf_no_section(l, s, CONF_SECTION_ORIGIN, side->name);
 	}
 	if (route->side_count > 0)
 		route->origin = route->sides[0].origin;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The kinds of sections, the sections that have been read, and the lines of their options. */
 #include "proxy/conf/load.h"
+#include "proxy/conf/value.h"
 
 const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
     [CONF_SECTION_SERVER] = {"server", false, 0,
@@ -56,16 +57,37 @@ static const struct conf_option_place *place_of(const struct conf_section *s, co
 {
 	const struct conf_option_place *found = NULL;
 
-	for (const struct conf_option_place *p = s->first_option; p; p = p->next)
-		if (strcmp(p->key, key) == 0)
-			found = p;
+	for (size_t i = 0; i < s->option_count; i++)
+		if (strcmp(s->options[i].key, key) == 0)
+			found = &s->options[i];
 	return found;
+}
+
+const struct conf_option_place *conf_nth_option(
+    const struct conf_section *s, const char *key, size_t nth)
+{
+	for (size_t i = 0; i < s->option_count; i++)
+		if (strcmp(s->options[i].key, key) == 0 && nth-- == 0)
+			return &s->options[i];
+	return NULL;
 }
 
 uint32_t conf_option_line(const struct conf_section *s, const char *key)
 {
 	const struct conf_option_place *p = place_of(s, key);
 	return p ? p->at.line : 0;
+}
+
+uint32_t conf_line_of(const struct conf_section *s, const char *keys)
+{
+	struct slice rest = slice_of_string(keys), word;
+	uint32_t line = 0;
+
+	while (line == 0 && value_next_word(&rest, &word) == VALUE_WORD)
+		for (size_t i = 0; i < s->option_count; i++)
+			if (slice_equal(word, slice_of_string(s->options[i].key)))
+				line = s->options[i].at.line;
+	return line ? line : s->line;
 }
 
 uint32_t conf_changed_line(const struct conf_section *s, const char *key)

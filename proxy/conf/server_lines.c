@@ -11,9 +11,6 @@
 #include "proxy/limits.h"
 #include <inttypes.h>
 
-/* RFC 1035 2.3.4, in text. */
-enum { HOST_BYTES = 253 };
-
 /* ---- the URL: one function for each form. It returns NULL, or what is wrong with the rest of the URL ---- */
 
 typedef const char *read_server(
@@ -37,7 +34,7 @@ const char *conf_read_host_port(
 		return "it must not have a path";
 	if (!http_authority_parse(text, scheme, &a) || a.host.len == 0 || a.port == 0)
 		return "it is not HOST:PORT";
-	if (a.host.len > HOST_BYTES)
+	if (a.host.len > CONF_HOST_BYTES)
 		return "the host name is too long";
 	struct slice host = a.host;
 	if (host.ptr[0] == '[')
@@ -81,8 +78,8 @@ static const char *read_srv(struct conf_loader *l, struct conf_origin_server *s,
 	struct http_authority a;
 
 	if (!take_label(&domain, &service) || !take_label(&domain, &transport) ||
-	    !slice_equal_nocase(transport, SLICE("_tcp")) || domain.len > HOST_BYTES ||
-	    rest.len > HOST_BYTES || !value_is_dns_name(rest) ||
+	    !slice_equal_nocase(transport, SLICE("_tcp")) || domain.len > CONF_HOST_BYTES ||
+	    rest.len > CONF_HOST_BYTES || !value_is_dns_name(rest) ||
 	    !http_authority_parse(domain, SLICE("http"), &a) || a.port_given)
 		return "it is not srv:_SERVICE._tcp.NAME";
 	s->host = conf_copy(l, rest);
@@ -91,7 +88,7 @@ static const char *read_srv(struct conf_loader *l, struct conf_origin_server *s,
 	return NULL;
 }
 
-/* What may follow "demo:?": think=TIME, rtt=TIME. */
+/* Options may follow "demo:?": think=TIME, rtt=TIME. */
 static const char *read_demo(struct conf_loader *l, struct conf_origin_server *s, struct slice rest)
 {
 	(void)l;
@@ -202,26 +199,21 @@ static bool fits_others(struct conf_loader *l, const struct conf_origin *o,
 {
 	if (o->server_count == 0)
 		return true;
-	if (o->kind != scheme->kind || o->protocols != scheme->protocols) {
-		conf_mistake_here(l,
+	if (o->kind != scheme->kind || o->protocols != scheme->protocols)
+		return conf_mistake_here(l,
 		    "%s is spoken to otherwise than %s, a server of the same origin; give both the "
 		    "same scheme, or each an [origin] of its own",
 		    url, o->servers[0].text);
-		return false;
-	}
-	if (o->server_count == LIMIT_SERVERS) {
-		conf_mistake_here(
+	if (o->server_count == LIMIT_SERVERS)
+		return conf_mistake_here(
 		    l, "an origin has at most %u servers; add an [origin]", LIMIT_SERVERS);
-		return false;
-	}
 	for (size_t i = 0; i < o->server_count; i++) {
 		if (strcmp(o->servers[i].text, url) != 0)
 			continue;
-		conf_mistake_here(l,
+		return conf_mistake_here(l,
 		    "%s is a server of this origin already; remove the line, or give the first one "
 		    "weight=2",
 		    url);
-		return false;
 	}
 	return true;
 }

@@ -5,7 +5,7 @@
  */
 #include "proxy/conf/setters.h"
 #include "proxy/base/ascii.h"
-#include "proxy/conf/suggest.h"
+#include "proxy/base/suggest.h"
 #include "proxy/conf/value.h"
 #include "proxy/limits.h"
 #include "proxy/log_fields.h"
@@ -33,9 +33,8 @@ bool conf_set_user(struct conf_loader *l, void *at, struct slice value)
 {
 	if (!l->opens_files || getpwnam(*(const char **)at))
 		return true;
-	conf_mistake_here(
+	return conf_mistake_here(
 	    l, "there is no user '%.*s'; name an existing user or remove the line", SHOWN(value));
-	return false;
 }
 
 /* Words that other programs take for a file: here each would become a file of this name. */
@@ -72,9 +71,8 @@ bool conf_set_status_socket(struct conf_loader *l, void *at, struct slice value)
 	(void)value;
 	if (!path || strlen(path) <= most)
 		return true;
-	conf_mistake_here(
+	return conf_mistake_here(
 	    l, "the path of status-socket is longer than %zu bytes; choose a shorter one", most);
-	return false;
 }
 
 const char *conf_check_pseudonym(struct slice name)
@@ -96,22 +94,19 @@ static bool read_secret(struct conf_loader *l, const char *path, struct slice *s
 		secret->len--;
 	if (secret->len >= 16 && secret->len <= 1024)
 		return true;
-	conf_mistake_here(l,
+	return conf_mistake_here(l,
 	    "the diary-cookie-key file '%s' has %s bytes; write 16 to 1024 random bytes into it",
 	    path, secret->len < 16 ? "too few" : "too many");
-	return false;
 }
 
 bool conf_set_diary_cookie_key(struct conf_loader *l, void *at, struct slice value)
 {
 	struct conf_server *server = at;
 
-	if (server->diary_key_count == POLICY_COOKIE_KEYS) {
-		conf_mistake_here(l,
+	if (server->diary_key_count == POLICY_COOKIE_KEYS)
+		return conf_mistake_here(l,
 		    "there are more than %d diary-cookie-key options; keep the newest two",
 		    POLICY_COOKIE_KEYS);
-		return false;
-	}
 	struct slice *secret = &server->diary_keys[server->diary_key_count++];
 	return !l->opens_files || read_secret(l, conf_path(l, value), secret);
 }
@@ -214,11 +209,9 @@ bool conf_set_resolver(struct conf_loader *l, void *at, struct slice value)
 		if (!read_resolver(word, &a))
 			return conf_bad_value(
 			    l, word, "it is no IP address", "write ADDRESS or ADDRESS:PORT");
-		if (server->resolver_count == LIMIT_RESOLVERS) {
-			conf_mistake_here(
+		if (server->resolver_count == LIMIT_RESOLVERS)
+			return conf_mistake_here(
 			    l, "there are more than %u resolvers; remove some", LIMIT_RESOLVERS);
-			return false;
-		}
 		conf_append(l, server->resolvers, server->resolver_count, a);
 	}
 	return is_good;

@@ -8,6 +8,9 @@
 
 #include "proxy/conf/load.h"
 
+/* RFC 1035 2.3.4, in text. */
+enum { CONF_HOST_BYTES = 253 };
+
 /* Setters that report by themselves. */
 /* [server] */
 conf_setter conf_set_user, conf_set_log_fields, conf_set_status_socket, conf_set_resolver,
@@ -61,6 +64,16 @@ conf_member_check conf_check_access_host, conf_check_route_host, conf_check_upgr
     conf_check_route_path, conf_check_method, conf_check_path_glob, conf_check_host_glob,
     conf_check_user, conf_check_destination, conf_check_user_agent_glob, conf_check_media_glob;
 
+/*
+ * Suggesters: what a bad value probably meant. Each writes a value and returns true, or knows none. The value given is
+ * not empty.
+ */
+/* suggest_net.c */
+conf_suggester suggest_address, suggest_server, suggest_host, suggest_path, suggest_cidr;
+/* suggest_value.c */
+conf_suggester suggest_workers, suggest_percent, suggest_rate, suggest_rtt, suggest_hsts,
+    suggest_media_type, suggest_upgrade;
+
 /* setters_origins.c: what the balance of an [origin] cannot have at the same time. */
 void conf_check_balance(struct conf_loader *l, const struct conf_section *s);
 
@@ -70,7 +83,7 @@ const char *conf_read_host_port(
     struct conf_loader *l, struct conf_origin_server *s, struct slice text, struct slice scheme);
 /* setters_proxies.c: the value with an asterisk for each byte of a user and a password, for messages. */
 struct slice conf_hide_user(struct conf_loader *l, struct slice value);
-/* What upstream-proxy cannot be together with the rest of the file. */
+/* Checks upstream-proxy against the rest of the file. */
 void conf_check_proxies(struct conf_loader *l, const struct conf_section *s);
 
 /* The field ends at this hop (RFC 9110 7.6.1): origins and rules never see it. */

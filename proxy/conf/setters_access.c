@@ -2,9 +2,8 @@
 /* Setters of [access]: the lines allow, deny and ask, one rule each, in the order of the file. */
 #include "proxy/base/ascii.h"
 #include "proxy/base/hash.h"
+#include "proxy/base/suggest.h"
 #include "proxy/conf/setters.h"
-#include "proxy/conf/suggest.h"
-#include "proxy/conf/suggest_value.h"
 #include "proxy/conf/value.h"
 #include "proxy/limits.h"
 
@@ -237,11 +236,10 @@ static bool unknown_condition(struct conf_loader *l, struct slice word)
 	struct slice meant = meant_condition(l, word);
 	if (meant.len == 0)
 		return conf_bad_value(l, word, NULL, RIGHT);
-	conf_mistake_here(l,
+	return conf_mistake_here(l,
 	    "bad value '%.*s' for %s: there is no such condition; did you mean %s = %.*s?",
 	    SLICE_ARG(slice_sub(word, 0, 80)), l->option->key, l->option->key,
 	    SLICE_ARG(slice_sub(meant, 0, 100)));
-	return false;
 }
 
 /* "user=bob,path=/x" is meant to be "user=bob path=/x". False: such a word would be wrong too. */
@@ -272,21 +270,18 @@ static bool bad_condition(struct conf_loader *l, const struct condition *c, stru
     struct slice member, const char *wrong)
 {
 	char meant[VALUE_SUGGESTED];
-	if (meant_words(l, word, meant, sizeof meant)) {
-		conf_mistake_here(l,
+	if (meant_words(l, word, meant, sizeof meant))
+		return conf_mistake_here(l,
 		    "bad value '%.*s' for %s: conditions are separated by spaces; did you mean %s "
 		    "= %s?",
 		    SLICE_ARG(slice_sub(word, 0, 80)), l->option->key, l->option->key, meant);
-		return false;
-	}
 	bool is_alone = word.len == c->name.len + 1 + member.len && member.len < 100;
 	bool is_meant = is_alone && c->suggest && c->suggest(member, meant, sizeof meant) &&
 			is_accepted(l, c, slice_of_string(meant));
-	conf_mistake_here(l, "bad value '%.*s' for %s: %s; %s %s = %s=%s%s",
+	return conf_mistake_here(l, "bad value '%.*s' for %s: %s; %s %s = %s=%s%s",
 	    SLICE_ARG(slice_sub(word, 0, 80)), l->option->key, wrong,
 	    is_meant ? "did you mean" : "correct it, such as", l->option->key, c->name.ptr,
 	    is_meant ? meant : c->example, is_meant ? "?" : "");
-	return false;
 }
 
 /* False: a mistake has been reported. */

@@ -145,7 +145,7 @@ bool conf_set_route_answer(struct conf_loader *l, void *at, struct slice value)
 	struct conf_answer a = {.content_type = file.len > 0 ? type_of_path(file) : NULL};
 	uint64_t status = 0;
 
-	/* 206 and 304 answer conditions and ranges, which nobody looks at here. */
+	/* 206 and 304 answer ranges and conditions, which a fixed answer ignores. */
 	if (!slice_to_number(slice_sub(value, 0, space), 599, &status) || status < 200 ||
 	    status / 100 == 3 || status == 206)
 		return conf_bad_value(l, value, NULL,

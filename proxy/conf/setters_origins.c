@@ -5,9 +5,6 @@
 #include "proxy/conf/value.h"
 #include "proxy/http/authority.h"
 
-/* RFC 1035 2.3.4, in text. */
-enum { HOST_BYTES = 253 };
-
 /* ---- its name ---- */
 
 bool conf_set_tls_ca(struct conf_loader *l, void *at, struct slice value)
@@ -21,7 +18,7 @@ const char *conf_check_tls_name(struct slice name)
 	struct http_authority a;
 
 	return http_authority_parse(name, SLICE("https"), &a) && !a.port_given &&
-		       name.len <= HOST_BYTES && name.ptr[0] != '['
+		       name.len <= CONF_HOST_BYTES && name.ptr[0] != '['
 		   ? NULL
 		   : "write a host name without a port";
 }
@@ -156,7 +153,7 @@ bool conf_read_statuses(struct conf_loader *l, void *at, struct slice value)
 	return found == VALUE_END && s->count > 0;
 }
 
-/* What a request line may have as its target (RFC 9112 3.2.1). */
+/* Whether a request line may have it as its target (RFC 9112 3.2.1). */
 static bool is_path(struct slice text)
 {
 	if (!slice_starts_with(text, SLICE("/")))

@@ -16,7 +16,6 @@ enum { CREDENTIAL_BYTES = 255 };
 struct credentials {
 	char user[CREDENTIAL_BYTES + 1], password[CREDENTIAL_BYTES + 1];
 	bool has_password;
-	size_t user_length, password_length;
 };
 
 /* ---- passwords are left out of messages ---- */
@@ -52,7 +51,7 @@ struct slice conf_hide_user(struct conf_loader *l, struct slice value)
 /* ---- credentials ---- */
 
 /* Percent-encoding (RFC 3986 2.1). False: it is wrong, too long, or has a control character. */
-static bool decode(struct slice text, char out[CREDENTIAL_BYTES + 1], size_t *length)
+static bool decode(struct slice text, char out[CREDENTIAL_BYTES + 1])
 {
 	size_t n = 0;
 	for (size_t i = 0; i < text.len; i++) {
@@ -68,7 +67,7 @@ static bool decode(struct slice text, char out[CREDENTIAL_BYTES + 1], size_t *le
 			return false;
 		out[n++] = c;
 	}
-	*length = n;
+	out[n] = '\0';
 	return true;
 }
 
@@ -76,12 +75,12 @@ static const char *read_user(struct slice text, struct credentials *c)
 {
 	size_t colon = slice_find(text, ':');
 	c->has_password = colon < text.len;
-	if (!decode(slice_sub(text, 0, colon), c->user, &c->user_length) ||
-	    !decode(slice_from(text, colon + 1), c->password, &c->password_length))
+	if (!decode(slice_sub(text, 0, colon), c->user) ||
+	    !decode(slice_from(text, colon + 1), c->password))
 		return "the user or the password is longer than 255 bytes, or has a '%' that no "
 		       "two hexadecimal digits follow";
 	/* RFC 7617 2 */
-	if (c->user_length == 0 || memchr(c->user, ':', c->user_length))
+	if (!c->user[0] || strchr(c->user, ':'))
 		return "a user must have a name without ':'";
 	return NULL;
 }
@@ -96,36 +95,27 @@ static bool read_password_file(struct conf_loader *l, struct slice name, struct 
 	text = slice_sub(text, 0, slice_find(text, '\n'));
 	if (text.len > 0 && text.ptr[text.len - 1] == '\r')
 		text.len--;
-	if (text.len == 0 || text.len > CREDENTIAL_BYTES || ascii_has(text, ASCII_CONTROL)) {
-		conf_mistake_here(l,
+	if (text.len == 0 || text.len > CREDENTIAL_BYTES || ascii_has(text, ASCII_CONTROL))
+		return conf_mistake_here(l,
 		    "the first line of the password-file '%s' is no password of 1 to 255 bytes; "
 		    "write the password there, and nothing else",
 		    path);
-		return false;
-	}
 	memcpy(c->password, text.ptr, text.len);
-	c->password_length = text.len;
 	return true;
 }
 
 /* RFC 7617 2 */
 static struct slice basic(struct conf_loader *l, const struct credentials *c)
 {
-	char pair[2 * CREDENTIAL_BYTES + 2];
-	size_t n = c->user_length;
-	memcpy(pair, c->user, n);
-	pair[n++] = ':';
-	memcpy(pair + n, c->password, c->password_length);
-	n += c->password_length;
-	char *text = arena_bytes(&l->conf->arena, strlen("Basic ") + BASE64_SIZE(n));
-	memcpy(text, "Basic ", strlen("Basic "));
-	return slice_of(
-	    text, strlen("Basic ") + base64_encode(slice_of(pair, n), text + strlen("Basic ")));
+	struct slice pair = arena_printf(&l->conf->arena, "%s:%s", c->user, c->password);
+	char *text = arena_bytes(&l->conf->arena, BASE64_SIZE(pair.len));
+	base64_encode(pair, text);
+	return arena_printf(&l->conf->arena, "Basic %s", text);
 }
 
 /* ---- upstream-proxy ---- */
 
-/* What stands behind the URL. Returns NULL, or what is wrong with it. */
+/* Reads the words behind the URL. Returns NULL, or what is wrong with them. */
 static const char *read_words(struct conf_loader *l, struct conf_upstream_proxy *p,
     struct slice rest, struct credentials *c, struct slice *password_file)
 {
@@ -135,7 +125,7 @@ static const char *read_words(struct conf_loader *l, struct conf_upstream_proxy 
 
 	while ((kind = value_next_word(&rest, &word)) == VALUE_WORD) {
 		if (slice_starts_with(word, password)) {
-			if (c->user_length == 0 || c->has_password)
+			if (!c->user[0] || c->has_password)
 				return "password-file needs a user without a password in the URL";
 			c->has_password = true;
 			*password_file = slice_from(word, password.len);
@@ -147,7 +137,7 @@ static const char *read_words(struct conf_loader *l, struct conf_upstream_proxy 
 	}
 	if (kind == VALUE_UNCLOSED)
 		return "a quotation is not closed";
-	return c->user_length == 0 || c->has_password
+	return !c->user[0] || c->has_password
 		   ? NULL
 		   : "the user has no password; USER:@ says that it is empty, password-file=FILE "
 		     "where it is";
@@ -183,7 +173,7 @@ bool conf_set_upstream_proxy(struct conf_loader *l, void *at, struct slice value
 	struct conf_chain *chain = at;
 	struct conf_upstream_proxy p = {.index = (uint32_t)chain->proxy_count};
 	struct slice url = url_of(value), file = {NULL, 0};
-	struct credentials c = {.user_length = 0};
+	struct credentials c = {0};
 
 	const char *wrong = read_url(l, &p, url, &c);
 	if (!wrong)
@@ -195,13 +185,12 @@ bool conf_set_upstream_proxy(struct conf_loader *l, void *at, struct slice value
 		    "of destinations");
 	if (file.ptr && l->opens_files && !read_password_file(l, file, &c))
 		return false;
-	if (c.user_length > 0)
+	if (c.user[0])
 		p.authorization = basic(l, &c);
-	if (chain->proxy_count == LIMIT_UPSTREAM_PROXIES) {
-		conf_mistake_here(l, "an origin has at most %u lines upstream-proxy; remove some",
+	if (chain->proxy_count == LIMIT_UPSTREAM_PROXIES)
+		return conf_mistake_here(l,
+		    "an origin has at most %u lines upstream-proxy; remove some",
 		    LIMIT_UPSTREAM_PROXIES);
-		return false;
-	}
 	conf_append(l, chain->proxies, chain->proxy_count, p);
 	return true;
 }

@@ -36,7 +36,7 @@ const char *conf_check_route_host(struct slice member)
 	return NULL;
 }
 
-/* Words that are tokens, and that nobody means as the name of a protocol. */
+/* Words that are tokens, but hardly meant as the name of a protocol. */
 #define NO_PROTOCOLS                                                                               \
 	"yes no on off true false enable enabled 1 0 * any all none ws wss websockets connect"
 
@@ -101,7 +101,7 @@ bool conf_set_route_origin(struct conf_loader *l, void *object, struct slice val
 	route->side_weights = 0;
 	route->side_seed = 1;
 	route->origin_text = conf_copy(l, value);
-	/* As it always was: the name of a section is the whole value. */
+	/* Without a comma the whole value is the name of a section. */
 	bool is_split = slice_find(value, ',') < value.len;
 	while (is_split && slice_next_member(&rest, &member)) {
 		struct conf_side side;

@@ -23,20 +23,6 @@ struct reader {
 	struct slice rest;
 };
 
-static bool is_space(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static struct slice trim(struct slice s)
-{
-	while (s.len > 0 && is_space(s.ptr[0]))
-		s = slice_from(s, 1);
-	while (s.len > 0 && is_space(s.ptr[s.len - 1]))
-		s.len--;
-	return s;
-}
-
 static void text_behind_header(struct conf_loader *l, struct slice text)
 {
 	if (text.len > 0 && (text.ptr[0] == ';' || text.ptr[0] == '#'))
@@ -55,25 +41,22 @@ static void read_header(struct conf_loader *l, struct slice line)
 	if (end == line.len)
 		conf_mistake_here(l, "the section header has no ']'; write [section NAME]");
 	else if (end + 1 != line.len)
-		text_behind_header(l, trim(slice_from(line, end + 1)));
+		text_behind_header(l, conf_trim(slice_from(line, end + 1)));
 	else
-		conf_begin_section(l, trim(slice_sub(line, 1, end - 1)));
+		conf_begin_section(l, conf_trim(slice_sub(line, 1, end - 1)));
 }
 
 /* True: the line is an option for inih. Handles and reports all other lines. */
 static bool check_line(struct conf_loader *l, struct slice line)
 {
-	if (line.len > LIMIT_CONF_LINE_BYTES) {
-		conf_mistake_here(l,
+	if (line.len > LIMIT_CONF_LINE_BYTES)
+		return conf_mistake_here(l,
 		    "the line is longer than %u bytes; split the list over several lines",
 		    LIMIT_CONF_LINE_BYTES);
-		return false;
-	}
-	if (slice_find(line, '\0') < line.len) {
-		conf_mistake_here(l, "the line contains a NUL byte; save the file as plain text");
-		return false;
-	}
-	line = trim(line);
+	if (slice_find(line, '\0') < line.len)
+		return conf_mistake_here(
+		    l, "the line contains a NUL byte; save the file as plain text");
+	line = conf_trim(line);
 	if (line.len == 0 || line.ptr[0] == ';' || line.ptr[0] == '#')
 		return false;
 	if (line.ptr[0] == '[') {
@@ -82,17 +65,15 @@ static bool check_line(struct conf_loader *l, struct slice line)
 	}
 	size_t equals = slice_find(line, '='), colon = slice_find(line, ':');
 	size_t end = equals < colon ? equals : colon;
-	struct slice key = trim(slice_sub(line, 0, end));
+	struct slice key = conf_trim(slice_sub(line, 0, end));
 	if (end == line.len || key.len == 0 || conf_lacks_equals(l, line, key)) {
 		conf_not_an_option(l, line);
 		return false;
 	}
-	if (key.len > LIMIT_CONF_NAME_BYTES) {
-		conf_mistake_here(l,
+	if (key.len > LIMIT_CONF_NAME_BYTES)
+		return conf_mistake_here(l,
 		    "the option's name is longer than %u bytes; no option has such a name",
 		    LIMIT_CONF_NAME_BYTES);
-		return false;
-	}
 	return true;
 }
 
@@ -107,7 +88,7 @@ static char *read_line(char *buffer, int size, void *stream)
 		r->loader->line++;
 		if (!check_line(r->loader, line))
 			continue;
-		line = trim(line);
+		line = conf_trim(line);
 		if (line.len + 2 > (size_t)size) {
 			conf_mistake(r->loader, r->loader->file, r->loader->line,
 			    "the line is too long for the parser; split the list over several "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Suggestions of addresses, servers, hosts and paths (suggest_value.h). */
+/* Suggestions of addresses, servers, hosts and paths (setters.h). */
 #include "proxy/base/ascii.h"
 #include "proxy/base/cidr.h"
-#include "proxy/conf/suggest_value.h"
+#include "proxy/conf/setters.h"
 #include "proxy/conf/value.h"
 #include "proxy/http/authority.h"
 #include "proxy/net/net.h"

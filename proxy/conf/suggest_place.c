@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a misspelt reference probably meant: a section by its name, or a file of the same folder. */
+/* Suggests what a misspelt reference probably meant: a section by its name, or a file of the same folder. */
+#include "proxy/base/suggest.h"
 #include "proxy/conf/load.h"
-#include "proxy/conf/suggest.h"
 #include <dirent.h>
 #include <errno.h>
 #include <unistd.h>
@@ -9,7 +9,8 @@
 /* A folder may have any number of files: only so many are compared. */
 enum { FILES_COMPARED = 2000 };
 
-const char *conf_suggest_section(const struct conf_loader *l, enum conf_kind kind, const char *name)
+static const char *nearest_section(
+    const struct conf_loader *l, enum conf_kind kind, const char *name)
 {
 	char a[SUGGEST_NAME_BYTES], b[SUGGEST_NAME_BYTES];
 	struct suggestion near = suggest_for(suggest_fold(slice_of_string(name), a));
@@ -17,6 +18,22 @@ const char *conf_suggest_section(const struct conf_loader *l, enum conf_kind kin
 	conf_for_each_section(l, s, kind)
 	    suggest_compare(&near, suggest_fold(slice_of_string(s->name), b), s->name);
 	return near.item;
+}
+
+void conf_no_section(
+    struct conf_loader *l, const struct conf_section *s, enum conf_kind kind, const char *name)
+{
+	const char *word = conf_section_types[kind].word;
+	const char *near = nearest_section(l, kind, name);
+
+	if (conf_has_misspelt(l, kind))
+		return;
+	if (near)
+		conf_mistake(l, s->file, conf_option_line(s, word),
+		    "there is no [%s %s]; did you mean %s = %s?", word, name, word, near);
+	else
+		conf_mistake(l, s->file, conf_option_line(s, word),
+		    "there is no [%s %s]; add the section or name another", word, name);
 }
 
 /* Equal but for the ending: "app.crt" and "app.pem". */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a bad value probably meant: a unit that is spelt out, a word for yes or no, an address without
+ * Suggests what a bad value probably meant: a unit that is spelt out, a word for yes or no, an address without
  * its port. A suggestion is a value that the option accepts; where none is certain enough, there is
  * none. suggest_net.c suggests addresses, servers and hosts.
  */
-#include "proxy/conf/suggest_value.h"
 #include "proxy/base/ascii.h"
+#include "proxy/base/suggest.h"
 #include "proxy/conf/load.h"
-#include "proxy/conf/suggest.h"
+#include "proxy/conf/setters.h"
 #include "proxy/conf/value.h"
 #include <inttypes.h>
 
@@ -306,12 +306,11 @@ bool conf_bad_value(struct conf_loader *l, struct slice value, const char *wrong
 	char meant[VALUE_SUGGESTED], example[VALUE_SUGGESTED];
 	bool is_meant = suggest_value(o, value, meant, sizeof meant);
 
-	conf_mistake_here(l, "bad value '%.*s' for %s%s%s; %s%s%s = %s%s",
+	return conf_mistake_here(l, "bad value '%.*s' for %s%s%s; %s%s%s = %s%s",
 	    SLICE_ARG(slice_sub(value, 0, 80)), o->key, wrong ? ": " : "", wrong ? wrong : "",
 	    right, is_meant ? "; did you mean " : ", such as ", o->key,
 	    is_meant ? meant : conf_option_example(o, example, sizeof example),
 	    is_meant ? "?" : "");
-	return false;
 }
 
 bool conf_refused_value(struct conf_loader *l, struct slice value)

@@ -3,9 +3,9 @@
  * Reports options and kinds of sections that are unknown, with the known one that was probably meant.
  */
 #include "proxy/base/ascii.h"
+#include "proxy/base/suggest.h"
 #include "proxy/conf/load.h"
 #include "proxy/conf/setters.h"
-#include "proxy/conf/suggest.h"
 
 /* ---- options ---- */
 
@@ -148,7 +148,8 @@ static int nearest_section(struct slice word)
 	while (end < word.len && ascii_is(word.ptr[end], ASCII_ALNUM))
 		end++;
 	/* There are few sections: a word of two edits is like one even if it is short. */
-	struct suggestion s = {suggest_fold(slice_sub(word, 0, end), buffer), 3, NULL};
+	struct suggestion s = {
+	    .word = suggest_fold(slice_sub(word, 0, end), buffer), .distance = 3};
 	for (int kind = 0; kind < CONF_SECTION_COUNT; kind++)
 		suggest_compare(
 		    &s, slice_of_string(conf_section_types[kind].word), &conf_section_types[kind]);

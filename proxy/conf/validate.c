@@ -7,19 +7,6 @@
 #include "proxy/conf/setters.h"
 #include <inttypes.h>
 
-/*
- * The line to report for two conflicting options: that of `key`, or of `other` if `key` is not
- * given.
- */
-static uint32_t line_of(const struct conf_section *s, const char *key, const char *other)
-{
-	uint32_t line = conf_option_line(s, key);
-
-	if (line == 0)
-		line = conf_option_line(s, other);
-	return line ? line : s->line;
-}
-
 /* A route is shown an origin that is there. */
 static const char *example_for(
     const struct conf_loader *l, const struct conf_option *o, char *buffer, size_t size)
@@ -95,7 +82,7 @@ static void check_limits(struct conf_loader *l, const struct conf_section *s,
     const struct conf_limits *limits, uint32_t max_header_list_bytes)
 {
 	if (limits->field_block_bytes < max_header_list_bytes)
-		conf_warning(l, s->file, line_of(s, "max-field-block", "max-header-list"),
+		conf_warning(l, s->file, conf_line_of(s, "max-field-block max-header-list"),
 		    "max-field-block is smaller than max-header-list, so that a large head ends "
 		    "the connection; set it to at least the same size");
 }
@@ -127,7 +114,7 @@ static void check_listen(struct conf_loader *l, struct conf_section *s)
 	check_limits(l, s, &listen->limits, listen->max_header_list_bytes);
 	if ((listen->protocols & CONF_HTTP2) &&
 	    listen->limits.resets.burst < listen->max_concurrent_streams)
-		conf_warning(l, s->file, line_of(s, "limit-resets", "max-concurrent-streams"),
+		conf_warning(l, s->file, conf_line_of(s, "limit-resets max-concurrent-streams"),
 		    "the burst of limit-resets is smaller than max-concurrent-streams, so that a "
 		    "client may not cancel all its requests at once; make it larger");
 	conf_find_access(l, s);
@@ -136,13 +123,12 @@ static void check_listen(struct conf_loader *l, struct conf_section *s)
 static void check_origin(struct conf_loader *l, struct conf_section *s)
 {
 	const struct conf_origin *o = s->object;
-	uint32_t line;
 
 	if (s->is_broken)
 		return;
 	conf_check_forward_origin(l, s);
 	if (o->max_stream_window_bytes < o->stream_window_bytes)
-		conf_mistake(l, s->file, line_of(s, "max-stream-window", "stream-window"),
+		conf_mistake(l, s->file, conf_line_of(s, "max-stream-window stream-window"),
 		    "max-stream-window is smaller than stream-window; make it at least as large");
 	bool is_http1 = o->protocols == CONF_HTTP1;
 	if (o->spare_connections > (is_http1 ? o->max_http1_connections : o->max_connections))
@@ -153,9 +139,8 @@ static void check_origin(struct conf_loader *l, struct conf_section *s)
 	conf_check_balance(l, s);
 	conf_check_proxies(l, s);
 	check_limits(l, s, &o->limits, o->max_header_list_bytes);
-	line = conf_option_line(s, "limit-promises");
 	if (!is_http1 && o->limits.promises.per_second < l->conf->server.promise_rate)
-		conf_warning(l, s->file, line ? line : s->line,
+		conf_warning(l, s->file, conf_line_of(s, "limit-promises"),
 		    "limit-promises is below promise-rate of [server], so that it ends the "
 		    "connection before promise-rate refuses promises; make it larger");
 }
@@ -222,14 +207,14 @@ static void check_server(struct conf_loader *l, struct conf_section *s)
 	const struct conf_server *server = &l->conf->server;
 
 	if (server->connection_memory_bytes > server->memory_bytes)
-		conf_mistake(l, s->file, line_of(s, "connection-memory", "memory"),
+		conf_mistake(l, s->file, conf_line_of(s, "connection-memory memory"),
 		    "connection-memory is larger than memory; make it at most as large");
 	else if (server->connection_memory_bytes >= server->memory_bytes / 2)
 		/*
 		 * Data within the flow-control windows may need as much memory again
 		 * (relay/charge.c).
 		 */
-		conf_warning(l, s->file, line_of(s, "connection-memory", "memory"),
+		conf_warning(l, s->file, conf_line_of(s, "connection-memory memory"),
 		    "connection-memory is half of memory or more, so that a single connection can "
 		    "use up a worker's memory; make it smaller, or memory larger");
 	if (server->diary_cookie && server->diary_key_count == 0)
@@ -239,11 +224,11 @@ static void check_server(struct conf_loader *l, struct conf_section *s)
 		conf_mistake(l, s->file, conf_option_line(s, "diary-cookie"),
 		    "diary-cookie needs a diary; set diary-entries to more than 0");
 	if (server->hold_max_bytes > server->connection_memory_bytes)
-		conf_warning(l, s->file, line_of(s, "hold-max-bytes", "connection-memory"),
+		conf_warning(l, s->file, conf_line_of(s, "hold-max-bytes connection-memory"),
 		    "hold-max-bytes is larger than connection-memory, which is reached first; make "
 		    "it smaller");
 	if (conf_dns_min_ttl(server, false) > server->dns_max_ttl)
-		conf_mistake(l, s->file, line_of(s, "dns-min-ttl", "dns-max-ttl"),
+		conf_mistake(l, s->file, conf_line_of(s, "dns-min-ttl dns-max-ttl"),
 		    "dns-min-ttl is longer than dns-max-ttl; make it at most as long");
 }
 
@@ -329,7 +314,7 @@ static void note_tunnels(struct conf *c)
 		c->listens[i].takes_tunnels = any[c->listens[i].mode == CONF_MODE_FORWARD];
 }
 
-/* A route that changes fields is for an origin that believes them. */
+/* A route changes fields because its origin relies on them. */
 static void decide_underscores(struct conf *c)
 {
 	for (size_t i = 0; i < c->route_count; i++) {

@@ -2,32 +2,27 @@
 /* Converts texts to values and back; see value.h. */
 #include "proxy/conf/value.h"
 #include "proxy/base/ascii.h"
+#include "proxy/conf/conf.h"
 #include <inttypes.h>
 #include <stdio.h>
 
 struct unit {
-	struct slice text;
+	const char *words; /* separated by spaces; the first is used to format */
 	uint64_t factor;
 };
 
 /* Largest first: formatting uses the first unit that divides the value. */
 static const struct unit size_units[] = {
-    {SLICE_INIT("G"), 1u << 30},
-    {SLICE_INIT("GiB"), 1u << 30},
-    {SLICE_INIT("GB"), 1u << 30},
-    {SLICE_INIT("M"), 1u << 20},
-    {SLICE_INIT("MiB"), 1u << 20},
-    {SLICE_INIT("MB"), 1u << 20},
-    {SLICE_INIT("k"), 1u << 10},
-    {SLICE_INIT("KiB"), 1u << 10},
-    {SLICE_INIT("KB"), 1u << 10},
-    {SLICE_INIT(""), 1},
+    {"G GiB GB", 1u << 30},
+    {"M MiB MB", 1u << 20},
+    {"k KiB KB", 1u << 10},
+    {"", 1},
 };
 static const struct unit time_units[] = {
-    {SLICE_INIT("h"), 3600 * USEC_PER_SEC},
-    {SLICE_INIT("m"), 60 * USEC_PER_SEC},
-    {SLICE_INIT("s"), USEC_PER_SEC},
-    {SLICE_INIT("ms"), USEC_PER_MSEC},
+    {"h", 3600 * USEC_PER_SEC},
+    {"m", 60 * USEC_PER_SEC},
+    {"s", USEC_PER_SEC},
+    {"ms", USEC_PER_MSEC},
 };
 enum {
 	SIZE_UNITS = sizeof size_units / sizeof *size_units,
@@ -45,7 +40,7 @@ static bool value_scaled(struct slice text, const struct unit *units, size_t cou
 		return false;
 	struct slice unit = slice_trim(slice_from(text, digits));
 	for (size_t i = 0; i < count; i++) {
-		if (!slice_equal_nocase(unit, units[i].text))
+		if (unit.len > 0 ? value_choice(unit, units[i].words) < 0 : units[i].words[0])
 			continue;
 		return !__builtin_mul_overflow(number, units[i].factor, value);
 	}
@@ -58,8 +53,8 @@ static char *value_format(
 	size_t i = 0;
 	while (i + 1 < count && (value == 0 || value % units[i].factor != 0))
 		i++;
-	snprintf(
-	    buffer, size, "%" PRIu64 "%.*s", value / units[i].factor, SLICE_ARG(units[i].text));
+	snprintf(buffer, size, "%" PRIu64 "%.*s", value / units[i].factor,
+	    (int)strcspn(units[i].words, " "), units[i].words);
 	return buffer;
 }
 
@@ -194,5 +189,65 @@ bool value_is_dns_name(struct slice name)
 			return false;
 		name = slice_from(name, length < name.len ? length + 1 : length);
 	}
+	return true;
+}
+
+/* ---- times of a week: days and hours as bits, one for each minute ---- */
+
+#define DAY_MINUTES (24u * 60)
+
+/* "08:00", up to "24:00". */
+static bool read_clock(struct slice text, unsigned *minute)
+{
+	uint64_t hour, rest;
+	if (text.len != 5 || text.ptr[2] != ':' ||
+	    !slice_to_number(slice_sub(text, 0, 2), 24, &hour) ||
+	    !slice_to_number(slice_from(text, 3), 59, &rest))
+		return false;
+	*minute = (unsigned)(60 * hour + rest);
+	return *minute <= DAY_MINUTES;
+}
+
+/* "mon" or "mon-fri"; "sat-mon" goes over the end of the week. */
+static bool read_days(struct slice text, unsigned *first, unsigned *count)
+{
+	static const char days[] = "mon tue wed thu fri sat sun";
+	size_t dash = slice_find(text, '-');
+	int from = value_choice(slice_sub(text, 0, dash), days);
+	int to = dash < text.len ? value_choice(slice_from(text, dash + 1), days) : from;
+	if (from < 0 || to < 0)
+		return false;
+	*first = (unsigned)from;
+	*count = (unsigned)((to - from + 7) % 7) + 1;
+	return true;
+}
+
+static bool read_hours(struct slice text, unsigned *from, unsigned *count)
+{
+	unsigned to;
+	size_t dash = slice_find(text, '-');
+	if (dash == text.len || !read_clock(slice_sub(text, 0, dash), from) ||
+	    !read_clock(slice_from(text, dash + 1), &to) || *from == to || *from == DAY_MINUTES)
+		return false;
+	*count = to > *from ? to - *from : to + DAY_MINUTES - *from;
+	return true;
+}
+
+bool value_week(struct slice text, uint64_t *minutes)
+{
+	unsigned day = 0, days = 7, from = 0, count = DAY_MINUTES;
+	size_t slash = slice_find(text, '/');
+	bool has_hours = slash < text.len || slice_find(text, ':') < text.len;
+	bool has_days = slash < text.len || !has_hours;
+	if (has_days && !read_days(slice_sub(text, 0, slash), &day, &days))
+		return false;
+	if (has_hours &&
+	    !read_hours(slash < text.len ? slice_from(text, slash + 1) : text, &from, &count))
+		return false;
+	for (unsigned d = day; d < day + days; d++)
+		for (unsigned i = 0; i < count; i++) {
+			unsigned at = (d % 7 * DAY_MINUTES + from + i) % CONF_WEEK_MINUTES;
+			minutes[at / 64] |= UINT64_C(1) << at % 64;
+		}
 	return true;
 }

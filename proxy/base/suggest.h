@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to conf/: "did you mean". Finds, among known names, the one that a misspelt word is
+ * "Did you mean": finds, among known names, the one that a misspelt word is
  * nearest to. Keeps nothing but pointers: the word and the items must outlive the search.
  */
-#ifndef PUSHGATE_CONF_SUGGEST_H
-#define PUSHGATE_CONF_SUGGEST_H
+#ifndef PUSHGATE_BASE_SUGGEST_H
+#define PUSHGATE_BASE_SUGGEST_H
 
 #include "proxy/base/slice.h"
 
 struct suggestion {
 	struct slice word;
-	unsigned distance; /* edits to the nearest name; more than `most`: no name is near enough */
+	unsigned distance; /* edits to the nearest name */
 	const void *item;  /* what belongs to that name; NULL: none is near enough */
+	/* The beginning of a name is not far from it, however much is missing. */
+	bool takes_beginning;
 };
 
-/* The most edits between a word and a name that it resembles. */
-unsigned suggest_most(struct slice word);
+/* A short word resembles a name that is one edit away, a longer one also one that is two. */
 struct suggestion suggest_for(struct slice word);
 /* Compares a name. True: it is nearer than those before, and the item is kept. */
 bool suggest_compare(struct suggestion *s, struct slice name, const void *item);

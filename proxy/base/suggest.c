@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* See suggest.h. */
-#include "proxy/conf/suggest.h"
+#include "proxy/base/suggest.h"
 #include "proxy/base/ascii.h"
-
-unsigned suggest_most(struct slice word)
-{
-	return word.len < 6 ? 1 : 2;
-}
 
 struct suggestion suggest_for(struct slice word)
 {
-	return (struct suggestion){.word = word, .distance = suggest_most(word) + 1};
+	return (struct suggestion){.word = word, .distance = word.len < 6 ? 2 : 3};
 }
 
 bool suggest_compare(struct suggestion *s, struct slice name, const void *item)
 {
-	unsigned distance = slice_distance(s->word, name, s->distance);
+	bool begins = s->takes_beginning && s->word.len > 1 && slice_starts_with(name, s->word);
+	unsigned distance = begins ? 0 : slice_distance(s->word, name, s->distance);
 
 	if (distance >= s->distance)
 		return false;
