@@ -48,6 +48,19 @@ static struct effort *effort_for(const struct exchange *x)
 	return exchange_effort((struct exchange *)(uintptr_t)x);
 }
 
+/* The facts that all offers of one source with the request share. */
+static struct policy_offer facts_of(const struct offer_env *env, const struct client_facts *client,
+    const struct exchange *x, enum policy_source source)
+{
+	struct policy_offer facts = {.source = source,
+	    .parent = x->request,
+	    .now = x->relay->now,
+	    .effort = effort_for(x),
+	    .request = x->pushes.request};
+	offer_request_context(env, client, x, &facts);
+	return facts;
+}
+
 bool offer_wants_pushes(
     const struct offer_env *env, const struct client_facts *client, const struct exchange *x)
 {
@@ -63,12 +76,7 @@ bool offer_wants_pushes(
 	/* An origin must not push for a pushed request, and promises name a host. */
 	if (exchange_is_push(x) || x->request->authority.len == 0)
 		return false;
-	struct policy_offer facts = {.source = POLICY_RELAYED,
-	    .parent = x->request,
-	    .now = x->relay->now,
-	    .effort = effort_for(x),
-	    .request = x->pushes.request};
-	offer_request_context(env, client, x, &facts);
+	struct policy_offer facts = facts_of(env, client, x, POLICY_RELAYED);
 	facts.hold_refusal = hold_refusal(x, NULL);
 	facts.hint_refusal = hint_refusal(env, client, x, &facts);
 	return policy_wants_pushes(&env->conf->policy, &facts);
@@ -84,12 +92,7 @@ bool offer_reads_links(
 	    client->push_enabled && client->accepts_streams && !client->is_going_away;
 	if (!accepts_pushes && !policy_holds_or_hints(rules))
 		return false;
-	struct policy_offer facts = {.source = POLICY_LINK,
-	    .parent = x->request,
-	    .now = x->relay->now,
-	    .effort = effort_for(x),
-	    .request = x->pushes.request};
-	offer_request_context(env, client, x, &facts);
+	struct policy_offer facts = facts_of(env, client, x, POLICY_LINK);
 	facts.hold_refusal = hold_refusal(x, NULL);
 	/* Without policy_reason_HINT_LATE: where a rule would hint, the log says why it does not. */
 	facts.hint_refusal = hint_client_refusal(env, client, &facts);
@@ -101,11 +104,7 @@ bool offer_withholds_interim(
 {
 	/* The origin chose the fields of a promised request: they do not name the client. */
 	const struct exchange *asked = x->pushed.parent ? x->pushed.parent : x;
-	struct policy_offer facts = {.parent = asked->request,
-	    .now = x->relay->now,
-	    .effort = effort_for(asked),
-	    .request = asked->pushes.request};
-	offer_request_context(env, client, asked, &facts);
+	const struct policy_offer facts = facts_of(env, client, asked, POLICY_RELAYED);
 	return policy_withholds_interim(&env->conf->policy, &facts);
 }
 

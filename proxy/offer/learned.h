@@ -125,7 +125,7 @@ struct offer_learned_item {
 size_t offer_learned_offers(const struct offer_learned *t, struct slice authority,
     struct slice page, struct offer_learned_item *items, size_t most, usec now);
 
-/* What came of an offer that the table proposed. */
+/* The outcome of an offer that the table proposed. */
 enum offer_learned_outcome {
 	OFFER_LEARNED_OFFERED, /* promised or hinted: a missing request is no miss */
 	OFFER_LEARNED_TAKEN,   /* used: counts as a request, if the page's had no credentials */

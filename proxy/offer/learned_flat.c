@@ -93,7 +93,7 @@ size_t offer_learned_export(
 	return 0;
 }
 
-/* ---- reading: nothing is believed ---- */
+/* ---- reading: everything is checked ---- */
 
 static bool has_room(const struct offer_learned *t)
 {

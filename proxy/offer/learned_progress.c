@@ -123,7 +123,7 @@ static void write_line(const struct offer_learned *t, const struct learned_page 
 		add_lack(&l, t, p, nearest(t, p, now), now);
 }
 
-/* What several clients have loaded goes first. */
+/* A page that several clients have loaded goes first. */
 static bool goes_before(const struct learned_page *a, const struct learned_page *b)
 {
 	return a->is_established != b->is_established ? a->is_established : a->loads > b->loads;

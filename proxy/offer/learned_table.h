@@ -80,7 +80,8 @@ struct learned_view {
 	struct learned_page *page;
 	usec begun;
 	bool counts; /* it counts: the client was not among the page's voters when it began */
-	bool is_unanswered; /* nobody knows yet whether there is such a page: it does not count */
+	bool
+	    is_unanswered; /* it is not known yet whether there is such a page: the view does not count */
 	uint32_t added;
 	uint64_t asked, taken; /* bit i: of page->resources[i] */
 	uint64_t excused;      /* these are no misses: the client has them, or was offered them */

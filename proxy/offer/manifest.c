@@ -23,7 +23,7 @@ struct page {
 	struct manifest_page content;
 };
 
-/* What is parsed, until it is made a manifest. */
+/* The parsed parts, until they are made a manifest. */
 struct draft {
 	struct arena arena;
 	struct map pages; /* struct page, by the hash of the path */

@@ -145,7 +145,7 @@ struct offer_manifest *manifest_make(struct manifest_page *pages, size_t count, 
 	return m;
 }
 
-/* ---- reading: nothing is believed ---- */
+/* ---- reading: everything is checked ---- */
 
 struct flat {
 	struct flat_header header;

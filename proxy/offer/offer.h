@@ -28,7 +28,7 @@ struct route_env;
  * the JSON library, which would open /dev/urandom later, when the sandbox forbids it. */
 void offer_seed(uint64_t seed);
 
-/* What is known of the connection on which the parent's origin promises, in forward mode. */
+/* Facts about the connection on which the parent's origin promises, in forward mode. */
 struct offer_promiser {
 	/* Whether the origin's certificate, which was verified, is valid for the host. */
 	bool (*covers)(const struct exchange *parent, struct slice host);
@@ -37,7 +37,7 @@ struct offer_promiser {
 	    struct effort *effort);
 };
 
-/* What all requests of a worker share. Borrows. */
+/* The environment that all requests of a worker share. Borrows. */
 struct offer_env {
 	const struct conf *conf;
 	const struct route_env *route;         /* where an offer would be requested */

@@ -109,7 +109,7 @@ void offer_on_request(
 	const struct conf *conf = env->conf;
 	struct policy_offer facts = {
 	    .parent = x->request, .now = x->relay->now, .effort = exchange_effort(x)};
-	/* Without a host nobody could ask for the resource by its URI. */
+	/* Without a host the resource has no URI that the client could ask for. */
 	if (conf->preload_count == 0 || x->method != HTTP_METHOD_GET || exchange_is_push(x) ||
 	    x->request->authority.len == 0)
 		return;

@@ -54,7 +54,7 @@ struct access_verdict {
 /* The cause with which a request is refused; NULL: it is allowed. */
 const struct relay_cause *access_cause(const struct conf_listen *l, const struct access_verdict *v);
 
-/* What the rules look at. */
+/* The facts that the rules need. */
 struct access_facts {
 	bool is_forward;
 	bool is_connect; /* a tunnel to any port, and not one of RFC 8441 */

@@ -6,7 +6,7 @@
 #include "proxy/base/global_address.h"
 #include "proxy/limits.h"
 
-/* What a rule says of a request: the condition that does not hold, or one of these. */
+/* The result of one rule: the condition that does not hold, or one of these. */
 enum { TAKES = ACCESS_REASON_COUNT, NEEDS_ADDRESS };
 
 static const char *const reason_names[] = {
@@ -20,7 +20,7 @@ const char *access_reason_name(enum access_reason reason)
 	return reason_names[reason];
 }
 
-/* What one request's judgement needs beside the facts. */
+/* The state of one judgement, beside the facts. */
 struct judging {
 	const struct access_facts *facts;
 	struct effort own, *effort;
@@ -110,7 +110,7 @@ static bool names_address(const struct conf_access_rule *r, const struct access_
 	return false;
 }
 
-/* An upstream proxy looks the name up: nobody here knows what it becomes. A condition that names addresses does not
+/* An upstream proxy looks the name up: its address is not known here. A condition that names addresses does not
  * hold then; one that is for all that are globally reachable does, as that proxy has rules of its own. */
 static bool holds_anywhere(const struct conf_access_rule *r)
 {
@@ -159,7 +159,7 @@ static bool takes_time(const struct conf_access_rule *r, const struct access_fac
 	return !r->minutes || (r->minutes[f->minute / 64] >> f->minute % 64 & 1) != 0;
 }
 
-/* Nobody here knows whether the server takes "%69nternal.example" or "10.1" for a host that the rule names. */
+/* The server may take "%69nternal.example" or "10.1" for a host that the rule names. */
 static bool takes_host(const struct conf_access_rule *r, const struct judging *j)
 {
 	if (!conf_host_set_is_given(&r->hosts))

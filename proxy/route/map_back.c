@@ -48,7 +48,8 @@ static bool is_origins(const struct conf_origin *o, struct slice authority, stru
 	       is_hops_own(o, authority, scheme);
 }
 
-bool route_is_own_authority(const struct http_head *request, const struct conf_origin *o,
+/* Whether the origin may use this authority for what the client calls by that of its request. */
+static bool is_own_authority(const struct http_head *request, const struct conf_origin *o,
     struct slice authority, struct slice scheme)
 {
 	return is_origins(o, authority, scheme) ||
@@ -71,7 +72,7 @@ bool route_map_promise(const struct http_head *request, const struct relay_place
 	struct slice hops_scheme = o->kind == CONF_ORIGIN_TLS ? SLICE("https") : SLICE("http");
 	struct slice theirs = promised->scheme, path;
 	bool is_own = slice_equal(promised->authority, request->authority) ||
-		      route_is_own_authority(request, o, promised->authority, theirs);
+		      is_own_authority(request, o, promised->authority, theirs);
 	if (!slice_equal_nocase(theirs, request->scheme) &&
 	    !slice_equal_nocase(theirs, hops_scheme))
 		return false;

@@ -5,7 +5,7 @@
 #include "proxy/http/authority.h"
 #include "proxy/http/host.h"
 
-/* What the placeholders stand for. */
+/* The values of the placeholders. */
 struct parts {
 	struct slice host, path, query, rest;
 };

@@ -14,7 +14,7 @@ bool route_leaves_rewrite(const struct conf_route *route, struct slice path)
 	return http_path_climbs(slice_from(path, route->rewrite.from.len));
 }
 
-/* What follows the old prefix behind the new one; "/" if there is nothing before the query. */
+/* Replaces the old prefix by the new one; adds "/" if nothing is left before the query. */
 static struct slice exchange_prefix(
     struct slice path, struct slice old, struct slice new, struct arena *a)
 {

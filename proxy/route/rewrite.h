@@ -22,9 +22,6 @@ bool route_rewrites_alike(
 bool route_public_path(
     const struct conf_route *route, struct slice theirs, struct arena *a, struct slice *path);
 
-/* Whether the origin may use this authority for what the client calls by that of its request. */
-bool route_is_own_authority(const struct http_head *request, const struct conf_origin *o,
-    struct slice authority, struct slice scheme);
 /* A promise with the request: replaces the scheme, authority and path that the origin knows by the client's. False: its
  * scheme is neither's. *outside: its path is not below /TO, and stays. */
 bool route_map_promise(const struct http_head *request, const struct relay_place *p,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a request must be, which route takes it, and what that makes of it. */
+/* Checks what a request must be, finds its route, and what that route makes of it. */
 #include "proxy/route/route.h"
 
 #include "proxy/base/rare.h"
@@ -78,7 +78,7 @@ static RARE const struct relay_cause *find_tunnel(
 	return NULL;
 }
 
-/* What the route itself answers, or why it does not send the request to its origin. */
+/* The answer of the route itself, or why it does not send the request to its origin. */
 static const struct relay_cause *answer_of_route(
     const struct http_head *request, const struct conf_route *route, const char **detail)
 {

@@ -28,14 +28,14 @@
 #include "proxy/route/rewrite.h"
 #include "proxy/route/router.h"
 
-/* What all requests of a worker share. Borrows. */
+/* The environment that all requests of a worker share. Borrows. */
 struct route_env {
 	const struct router *router;
 	const struct router
 	    *forward_router; /* of listeners in forward mode; NULL: there are none */
 	struct slice pseudonym;
 	struct http_via via;
-	/* What origins were told of clients lately. NULL = it is made anew for each request. */
+	/* The forwarding fields made lately. NULL = they are made anew for each request. */
 	struct forwarding_table *forwarding;
 };
 

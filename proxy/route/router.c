@@ -237,7 +237,7 @@ static const struct last_host *host_of_authority(const struct router *r, struct 
 	return last;
 }
 
-/* What is asked for, and what was found. */
+/* A request that is looked up, and the route that was found. */
 struct lookup {
 	const struct http_head *request;
 	struct effort *effort;
