@@ -27,19 +27,10 @@ struct arguments {
 	    .at = AT(conf), .sentence = "the configuration (default: " TOOL_DEFAULT_CONF ")"}
 // clang-format on
 
-/* COMMAND_PARSED; otherwise *status is the exit status. */
-static int read_arguments(
-    const struct command *c, int argc, char **argv, struct arguments *a, int *status)
-{
-	*a = (struct arguments){.conf = TOOL_DEFAULT_CONF, .seconds = DEFAULT_TRACE_SECONDS};
-	int parsed = command_parse(c, argc, argv, a);
-	*status = parsed == COMMAND_HELPED ? 0 : parsed;
-	return parsed;
-}
+/* Reads the arguments and acts, for each command of this file: see the table of acts. */
+static int run_own(int argc, char **argv);
 
 /* ---- run ---- */
-
-static int run(int argc, char **argv);
 
 static const struct command_option run_options[] = {
     CONFIG_OPTION(0),
@@ -57,21 +48,15 @@ static const struct command run_command = {
 	    "change meanwhile.",
     .options = run_options,
     .option_count = COUNT(run_options),
-    .run = run,
+    .run = run_own,
 };
 
-static int run(int argc, char **argv)
+static int run(const struct arguments *a)
 {
-	struct arguments a;
-	int status;
-	if (read_arguments(&run_command, argc, argv, &a, &status) != COMMAND_PARSED)
-		return status;
-	return process_run(a.conf, a.single);
+	return process_run(a->conf, a->single);
 }
 
 /* ---- check ---- */
-
-static int check(int argc, char **argv);
 
 static const struct command_option check_options[] = {
     CONFIG_OPTION(0),
@@ -94,21 +79,15 @@ static const struct command check_command = {
 	"As root it opens what workers open as their user.",
     .options = check_options,
     .option_count = COUNT(check_options),
-    .run = check,
+    .run = run_own,
 };
 
-static int check(int argc, char **argv)
+static int check(const struct arguments *a)
 {
-	struct arguments a;
-	int status;
-	if (read_arguments(&check_command, argc, argv, &a, &status) != COMMAND_PARSED)
-		return status;
-	return process_check(a.conf, a.user, a.strict);
+	return process_check(a->conf, a->user, a->strict);
 }
 
 /* ---- help-config ---- */
-
-static int help_config(int argc, char **argv);
 
 static const struct command_option help_config_options[] = {
     {.value = "SECTION",
@@ -124,16 +103,12 @@ static const struct command help_config_command = {
     .text = "Lists the options of the configuration: what each means, its values and its default.",
     .options = help_config_options,
     .option_count = COUNT(help_config_options),
-    .run = help_config,
+    .run = run_own,
 };
 
-static int help_config(int argc, char **argv)
+static int help_config(const struct arguments *a)
 {
-	struct arguments a;
-	int status;
-	if (read_arguments(&help_config_command, argc, argv, &a, &status) != COMMAND_PARSED)
-		return status;
-	conf_print_help(stdout, a.operand);
+	conf_print_help(stdout, a->operand);
 	return 0;
 }
 
@@ -151,8 +126,6 @@ static struct conf *load_status_socket(const struct command *c, const char *path
 	conf_free(conf);
 	return NULL;
 }
-
-static int status_of(int argc, char **argv);
 
 static const struct command_option status_options[] = {
     CONFIG_OPTION(COMMAND_INSTEAD),
@@ -172,21 +145,17 @@ static const struct command status_command = {
 	    "counter means, and which shape the JSON object has.",
     .options = status_options,
     .option_count = COUNT(status_options),
-    .run = status_of,
+    .run = run_own,
 };
 
-static int status_of(int argc, char **argv)
+static int status_of(const struct arguments *a)
 {
-	struct arguments a;
-	int status;
-	if (read_arguments(&status_command, argc, argv, &a, &status) != COMMAND_PARSED)
-		return status;
-	if (a.operand)
-		return process_status(a.operand, a.json);
-	struct conf *conf = load_status_socket(&status_command, a.conf);
+	if (a->operand)
+		return process_status(a->operand, a->json);
+	struct conf *conf = load_status_socket(&status_command, a->conf);
 	if (!conf)
 		return COMMAND_USAGE;
-	status = process_status(conf->server.status_socket, a.json);
+	int status = process_status(conf->server.status_socket, a->json);
 	conf_free(conf);
 	return status;
 }
@@ -207,8 +176,6 @@ static const char *set_seconds(void *into, char *text)
 	a->seconds = (uint32_t)seconds;
 	return NULL;
 }
-
-static int trace(int argc, char **argv);
 
 static const struct command_option trace_options[] = {
     CONFIG_OPTION(0),
@@ -239,42 +206,33 @@ static const struct command trace_command = {
 	"the error log without end.",
     .options = trace_options,
     .option_count = COUNT(trace_options),
-    .run = trace,
+    .run = run_own,
 };
 
-static int trace(int argc, char **argv)
+static int trace(const struct arguments *a)
 {
-	struct arguments a;
-	int status;
-	if (read_arguments(&trace_command, argc, argv, &a, &status) != COMMAND_PARSED)
-		return status;
-	struct conf *conf = load_status_socket(&trace_command, a.conf);
+	struct conf *conf = load_status_socket(&trace_command, a->conf);
 	if (!conf)
 		return COMMAND_USAGE;
-	status = process_trace(conf->server.status_socket, &a.clients, a.seconds);
+	int status = process_trace(conf->server.status_socket, &a->clients, a->seconds);
 	conf_free(conf);
 	return status;
 }
 
 /* ---- version, help ---- */
 
-static int version(int argc, char **argv);
-static int help(int argc, char **argv);
 static const char *command_word(size_t index);
 
 static const struct command version_command = {
     .name = "version",
     .sentence = "print the version",
     .text = "Prints the version, and which protocols it speaks.",
-    .run = version,
+    .run = run_own,
 };
 
-static int version(int argc, char **argv)
+static int version(const struct arguments *a)
 {
-	struct arguments a;
-	int status;
-	if (read_arguments(&version_command, argc, argv, &a, &status) != COMMAND_PARSED)
-		return status;
+	(void)a;
 	puts("pushgate " PUSHGATE_VERSION "\n"
 	     "HTTP/2 (RFC 9113) and HTTP/1.1 (RFC 9112) on both hops, over TLS and in cleartext\n"
 	     "server push: accepted from origins, made for them, decided by rules, promised to "
@@ -282,8 +240,6 @@ static int version(int argc, char **argv)
 	     "also: HPACK (RFC 7541), priorities (RFC 9218), Proxy-Status (RFC 9209)");
 	return 0;
 }
-
-static int completion(int argc, char **argv);
 
 static const struct command_option completion_options[] = {
     {.value = "SHELL",
@@ -302,10 +258,8 @@ static const struct command completion_command = {
 	    "`source <(pushgate completion bash)` loads it.",
     .options = completion_options,
     .option_count = COUNT(completion_options),
-    .run = completion,
+    .run = run_own,
 };
-
-static int manual(int argc, char **argv);
 
 static const struct command_option manual_options[] = {
     {.value = "PART",
@@ -323,7 +277,7 @@ static const struct command manual_command = {
     .options = manual_options,
     .option_count = COUNT(manual_options),
     .is_hidden = true,
-    .run = manual,
+    .run = run_own,
 };
 
 static const struct command_option help_options[] = {
@@ -340,7 +294,7 @@ static const struct command help_command = {
     .text = "Lists the commands, or describes one of them.",
     .options = help_options,
     .option_count = COUNT(help_options),
-    .run = help,
+    .run = run_own,
 };
 
 /* Hidden ones come last. */
@@ -371,37 +325,52 @@ static const char *command_word(size_t index)
 								      : NULL;
 }
 
-static int completion(int argc, char **argv)
+static int completion(const struct arguments *a)
 {
-	struct arguments a;
-	int status;
-	if (read_arguments(&completion_command, argc, argv, &a, &status) != COMMAND_PARSED)
-		return status;
-	command_print_completion(&table, a.operand, stdout);
+	command_print_completion(&table, a->operand, stdout);
 	return 0;
 }
 
-static int manual(int argc, char **argv)
+static int manual(const struct arguments *a)
 {
-	struct arguments a;
-	int status;
-	if (read_arguments(&manual_command, argc, argv, &a, &status) != COMMAND_PARSED)
-		return status;
-	command_print_manual(&table, a.operand, stdout);
+	command_print_manual(&table, a->operand, stdout);
 	return 0;
 }
 
-static int help(int argc, char **argv)
+static int help(const struct arguments *a)
 {
-	struct arguments a;
-	int status;
-	if (read_arguments(&help_command, argc, argv, &a, &status) != COMMAND_PARSED)
-		return status;
-	if (a.operand)
-		command_print_help(command_find(&table, a.operand), stdout);
+	if (a->operand)
+		command_print_help(command_find(&table, a->operand), stdout);
 	else
 		command_print_overview(&table, stdout);
 	return 0;
+}
+
+static const struct {
+	const struct command *command;
+	int (*act)(const struct arguments *a);
+} acts[] = {
+    {&run_command, run},
+    {&check_command, check},
+    {&help_config_command, help_config},
+    {&status_command, status_of},
+    {&trace_command, trace},
+    {&version_command, version},
+    {&completion_command, completion},
+    {&help_command, help},
+    {&manual_command, manual},
+};
+
+static int run_own(int argc, char **argv)
+{
+	struct arguments a = {.conf = TOOL_DEFAULT_CONF, .seconds = DEFAULT_TRACE_SECONDS};
+	size_t i = 0;
+	while (acts[i].command != command_find(&table, argv[0]))
+		i++;
+	int parsed = command_parse(acts[i].command, argc, argv, &a);
+	if (parsed == COMMAND_PARSED)
+		return acts[i].act(&a);
+	return parsed == COMMAND_HELPED ? 0 : parsed;
 }
 
 int main(int argc, char **argv)

@@ -2,6 +2,7 @@
 /* Finds the command that the program's arguments name, and runs it. */
 #include "proxy/command/command.h"
 #include <errno.h>
+#include <stdint.h>
 
 const struct command *command_find(const struct command_table *t, const char *name)
 {
@@ -55,5 +56,6 @@ int command_main(const struct command_table *t, int argc, char **argv)
 	const struct command *c = command_find(t, name);
 	if (!c)
 		return unknown_command(t, name);
+	argv[1] = (char *)(uintptr_t)c->name; /* it may have been --help */
 	return end(c->name, c->run(argc - 1, argv + 1));
 }

@@ -109,5 +109,7 @@ static inline struct suggestion command_suggestion(struct slice word)
 
 /* The operand's row; NULL: this command has none. */
 const struct command_option *command_operand(const struct command *c);
+/* The option that takes the operand's place; NULL: none does. */
+const struct command_option *command_instead(const struct command *c);
 
 #endif

@@ -27,27 +27,28 @@ static void print_words(FILE *out, const char *(*words)(size_t index))
 		fprintf(out, "%s%s", i > 0 ? " " : "", word);
 }
 
+/* How a shell completes a value, by enum command_kind. */
+struct actions {
+	const char *by_kind[COMMAND_WORD + 1];
+	const char *behind_words;
+};
+
+static void print_action(FILE *out, const struct actions *a, const struct command_option *o)
+{
+	fputs(a->by_kind[o->kind], out);
+	if (o->kind != COMMAND_WORD)
+		return;
+	print_words(out, o->words);
+	fputs(a->behind_words, out);
+}
+
 /* ---- bash ---- */
 
-static void print_bash_value(FILE *out, const struct command_option *o)
-{
-	switch (o->kind) {
-	case COMMAND_TEXT:
-		fputs(":", out);
-		break;
-	case COMMAND_FILE:
-		fputs("_pushgate_files", out);
-		break;
-	case COMMAND_USER:
-		fputs("_pushgate_reply -u", out);
-		break;
-	case COMMAND_WORD:
-		fputs("_pushgate_reply -W '", out);
-		print_words(out, o->words);
-		fputs("'", out);
-		break;
-	}
-}
+static const struct actions bash_actions = {{[COMMAND_TEXT] = ":",
+						[COMMAND_FILE] = "_pushgate_files",
+						[COMMAND_USER] = "_pushgate_reply -u",
+						[COMMAND_WORD] = "_pushgate_reply -W '"},
+    "'"};
 
 static void print_bash_command(FILE *out, const struct command *c)
 {
@@ -60,7 +61,7 @@ static void print_bash_command(FILE *out, const struct command *c)
 		if (o->letter)
 			fprintf(out, "-%c | ", o->letter);
 		fprintf(out, "--%s)\n\t\t\t", o->name);
-		print_bash_value(out, o);
+		print_action(out, &bash_actions, o);
 		fputs("\n\t\t\treturn\n\t\t\t;;\n", out);
 	}
 	fputs("\t\tesac\n\t\toptions='", out);
@@ -71,7 +72,7 @@ static void print_bash_command(FILE *out, const struct command *c)
 	const struct command_option *operand = command_operand(c);
 	if (operand && operand->kind != COMMAND_TEXT) {
 		fputs("\t\t[[ $current == -* ]] || ", out);
-		print_bash_value(out, operand);
+		print_action(out, &bash_actions, operand);
 		fputc('\n', out);
 	}
 	fputs("\t\t;;\n", out);
@@ -123,27 +124,19 @@ static void print_bash(const struct command_table *t, FILE *out)
 
 /* ---- zsh ---- */
 
+static const struct actions zsh_actions = {{[COMMAND_TEXT] = "",
+					       [COMMAND_FILE] = "_files",
+					       [COMMAND_USER] = "_users",
+					       [COMMAND_WORD] = "("},
+    ")"};
+
 /* ":NAME:ACTION" of _arguments. */
 static void print_zsh_value(FILE *out, const struct command_option *o)
 {
 	fputc(':', out);
 	print_quoted(out, o->value, ":[]\\");
 	fputc(':', out);
-	switch (o->kind) {
-	case COMMAND_TEXT:
-		break;
-	case COMMAND_FILE:
-		fputs("_files", out);
-		break;
-	case COMMAND_USER:
-		fputs("_users", out);
-		break;
-	case COMMAND_WORD:
-		fputc('(', out);
-		print_words(out, o->words);
-		fputc(')', out);
-		break;
-	}
+	print_action(out, &zsh_actions, o);
 }
 
 static void print_zsh_option(FILE *out, const struct command_option *o)
@@ -227,27 +220,12 @@ static void print_zsh(const struct command_table *t, FILE *out)
 
 /* ---- fish ---- */
 
-static void print_fish_value(FILE *out, const struct command_option *o)
-{
-	switch (o->kind) {
-	case COMMAND_TEXT:
-		fputs(o->name ? " -x" : "", out);
-		break;
-	case COMMAND_FILE:
-		fputs(o->name ? " -r -F" : " -F", out);
-		break;
-	case COMMAND_USER:
-		fputs(
-		    o->name ? " -x -a '(__fish_complete_users)'" : " -a '(__fish_complete_users)'",
-		    out);
-		break;
-	case COMMAND_WORD:
-		fputs(o->name ? " -x -a '" : " -a '", out);
-		print_words(out, o->words);
-		fputc('\'', out);
-		break;
-	}
-}
+/* Of an option, behind " -x" or, for a file, " -r". */
+static const struct actions fish_actions = {{[COMMAND_TEXT] = "",
+						[COMMAND_FILE] = " -F",
+						[COMMAND_USER] = " -a '(__fish_complete_users)'",
+						[COMMAND_WORD] = " -a '"},
+    "'"};
 
 static void print_fish_option(FILE *out, const struct command *c, const struct command_option *o)
 {
@@ -258,8 +236,10 @@ static void print_fish_option(FILE *out, const struct command *c, const struct c
 		fprintf(out, " -s %c", o->letter);
 	if (o->name)
 		fprintf(out, " -l %s", o->name);
+	if (o->name && o->value)
+		fputs(o->kind == COMMAND_FILE ? " -r" : " -x", out);
 	if (o->value)
-		print_fish_value(out, o);
+		print_action(out, &fish_actions, o);
 	if (o->name) {
 		fputs(" -d '", out);
 		print_quoted(out, o->sentence, "\\");

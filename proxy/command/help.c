@@ -60,17 +60,9 @@ static void print_short_form(FILE *out, const struct command_option *o)
 		fprintf(out, " %s", o->value);
 }
 
-static const struct command_option *find_instead(const struct command *c)
-{
-	for (size_t i = 0; i < c->option_count; i++)
-		if (c->options[i].rules & COMMAND_INSTEAD)
-			return &c->options[i];
-	return NULL;
-}
-
 static void print_operand(const struct command *c, FILE *out)
 {
-	const struct command_option *operand = command_operand(c), *instead = find_instead(c);
+	const struct command_option *operand = command_operand(c), *instead = command_instead(c);
 	if (!operand)
 		return;
 	bool is_required = operand->rules & COMMAND_REQUIRED;

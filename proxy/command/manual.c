@@ -66,11 +66,9 @@ static void print_form(FILE *out, const struct command_option *o)
 static void print_synopsis(const struct command *c, FILE *out)
 {
 	fprintf(out, ".Nm\n.Cm %s\n", c->name);
-	const struct command_option *operand = command_operand(c), *instead = NULL;
+	const struct command_option *operand = command_operand(c), *instead = command_instead(c);
 	for (size_t i = 0; i < c->option_count; i++) {
 		const struct command_option *o = &c->options[i];
-		if (o->rules & COMMAND_INSTEAD)
-			instead = o;
 		if (!o->name || o->rules & COMMAND_INSTEAD)
 			continue;
 		fputs(".Op", out);

@@ -164,10 +164,23 @@ static int read_letters(struct reader *r, char *word)
 	return COMMAND_PARSED;
 }
 
+const struct command_option *command_instead(const struct command *c)
+{
+	for (size_t i = 0; i < c->option_count; i++)
+		if (c->options[i].rules & COMMAND_INSTEAD)
+			return &c->options[i];
+	return NULL;
+}
+
+static bool is_given(const struct reader *r, const struct command_option *o)
+{
+	return o && r->given & 1ull << (o - r->command->options);
+}
+
 static int read_operand(struct reader *r, char *word)
 {
 	const struct command_option *operand = command_operand(r->command);
-	if (!operand || (r->given & 1ull << (operand - r->command->options)))
+	if (!operand || is_given(r, operand))
 		return command_usage_error(r->command, "unexpected argument '%s'", word);
 	return take(r, operand, operand->value, word);
 }
@@ -187,22 +200,12 @@ static int read_word(struct reader *r, char *word)
 static int check_operand(const struct reader *r)
 {
 	const struct command *c = r->command;
-	const struct command_option *operand = command_operand(c), *instead = NULL;
-	if (!operand)
-		return COMMAND_PARSED;
-	bool is_given = r->given & 1ull << (operand - c->options);
-	for (size_t i = 0; i < c->option_count; i++) {
-		if (!(c->options[i].rules & COMMAND_INSTEAD))
-			continue;
-		instead = &c->options[i];
-		if (!(r->given & 1ull << i))
-			continue;
-		if (is_given)
-			return command_usage_error(
-			    c, "give %s or --%s, not both", operand->value, instead->name);
-		return COMMAND_PARSED;
-	}
-	if (is_given || !(operand->rules & COMMAND_REQUIRED))
+	const struct command_option *operand = command_operand(c), *instead = command_instead(c);
+	if (is_given(r, operand) && is_given(r, instead))
+		return command_usage_error(
+		    c, "give %s or --%s, not both", operand->value, instead->name);
+	if (!operand || is_given(r, operand) || is_given(r, instead) ||
+	    !(operand->rules & COMMAND_REQUIRED))
 		return COMMAND_PARSED;
 	if (instead)
 		return command_usage_error(
