@@ -35,20 +35,9 @@ static _Noreturn void become_worker(struct master *m, uint32_t index, int contro
 	close_master_fds(m);
 	logs_keep_writers(&s->logs);
 	title_set(&s->title, "pushgate: worker %u", index);
-	const struct worker_config env = {
-	    .conf = s->conf,
-	    .title = &s->title,
-	    .sockets = &s->sockets,
-	    .logs = &s->logs,
-	    .counters = &s->slots[index],
-	    .health_table = s->health_table,
-	    .identity = &s->identity,
-	    .tickets = &s->tickets,
-	    .via_suffix = s->via_suffix,
-	    .contents = &s->contents,
-	    .is_behind = !m->files_was_ready,
-	    .index = index,
-	};
+	struct worker_config env = start_worker_config(s, index);
+	env.contents = &s->contents;
+	env.is_behind = !m->files_was_ready;
 	end_process(worker_run(&env, control, m->pid));
 }
 

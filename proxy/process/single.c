@@ -269,21 +269,11 @@ enum process_status single_run(struct start *start)
 {
 	struct single s = {.start = start};
 	title_set(&start->title, "pushgate: single (%s)", start->conf_path);
-	const struct worker_config env = {
-	    .conf = start->conf,
-	    .title = &start->title,
-	    .sockets = &start->sockets,
-	    .logs = &start->logs,
-	    .counters = &start->slots[0],
-	    .health_table = start->health_table,
-	    .identity = &start->identity,
-	    .tickets = &start->tickets,
-	    .via_suffix = start->via_suffix,
-	    .save_page = start->conf->server.learned_file ? save_page : NULL,
-	    .save_context = &s,
-	    .ask_password = password_single_ask,
-	    .ask_context = &s.passwords,
-	};
+	struct worker_config env = start_worker_config(start, 0);
+	env.save_page = start->conf->server.learned_file ? save_page : NULL;
+	env.save_context = &s;
+	env.ask_password = password_single_ask;
+	env.ask_context = &s.passwords;
 	char error[512];
 	bool is_up = worker_init(&s.worker, &env, error, sizeof(error)) &&
 		     worker_drop(&s.worker, error, sizeof(error));

@@ -31,8 +31,15 @@ struct start {
 };
 
 uint32_t start_count_workers(const struct conf *conf, bool single);
+/* After start_needs_walk: an error here means that something has changed since, or that the system lacks something.
+ * False with a message; call start_close even then. */
+bool start_open(struct start *s, bool single, char *error, size_t error_size);
+/* Frees the configuration as well. */
+void start_close(struct start *s);
 /* Makes a logger for the master itself; in single mode, for use while there is no worker. */
 void start_observe(const struct start *s, struct observe *o);
+/* What a worker of any kind gets. */
+struct worker_config start_worker_config(struct start *s, uint32_t index);
 void start_announce(const struct start *s, struct observe *o);
 
 /*

@@ -7,99 +7,10 @@
 #include "proxy/base/sealed.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/sandbox.h"
-#include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <pwd.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* ---- findings ---- */
-
-/* Smaller than PIPE_BUF, so that a record is read whole. */
-struct record {
-	enum need_weight weight;
-	struct conf_place at; /* the process that sends it is a copy: the pointer is good in both */
-	char text[1024];
-};
-
-static void print_record(struct start_needs *n, const struct record *r)
-{
-	const char *word = "";
-	if (r->weight == NEED_NOTE)
-		word = "note: ";
-	else if (r->weight == NEED_WARNING || (r->weight == NEED_PASSING && n->is_check))
-		word = "warning: ";
-	n->count[r->weight]++;
-	if (r->weight == NEED_NOTE && !n->is_check)
-		return;
-	fprintf(n->out, "%s:%u: %s", r->at.file, r->at.line, word);
-	for (const char *c = r->text; *c; c++)
-		fputc((unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c, n->out);
-	fputc('\n', n->out);
-}
-
-void start_needs_report(
-    struct start_needs *n, enum need_weight weight, struct conf_place at, const char *format, ...)
-{
-	struct record r = {.weight = weight, .at = at};
-	va_list arguments;
-	va_start(arguments, format);
-	vsnprintf(r.text, sizeof(r.text), format, arguments);
-	va_end(arguments);
-	if (n->records < 0)
-		print_record(n, &r);
-	else
-		(void)!write(n->records, &r, sizeof(r));
-}
-
-/* ---- folders ---- */
-
-static const char *own_name(void)
-{
-	const struct passwd *me = getpwuid(geteuid());
-	return me ? me->pw_name : "this user";
-}
-
-bool start_needs_can_make(
-    struct start_needs *n, struct conf_place at, const char *key, const char *path)
-{
-	char copy[4096];
-	struct stat st;
-	snprintf(copy, sizeof(copy), "%s", path);
-	const char *folder = dirname(copy), *me = own_name();
-	int error = stat(folder, &st) == 0 ? 0 : errno;
-	if (!error && S_ISDIR(st.st_mode) &&
-	    faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0)
-		return true;
-	if (error == ENOENT)
-		start_needs_report(n, NEED_FAULT, at,
-		    "the folder of %s %s does not exist; make it (mkdir -p %s) or name another "
-		    "path",
-		    key, path, folder);
-	else if (error)
-		start_needs_report(n, NEED_FAULT, at,
-		    "user %s cannot reach the folder of %s %s: %s; allow it or name another path",
-		    me, key, path, strerror(error));
-	else if (!S_ISDIR(st.st_mode))
-		start_needs_report(n, NEED_FAULT, at,
-		    "%s %s cannot be: %s is no folder; name another path", key, path, folder);
-	else if (errno == EROFS)
-		start_needs_report(n, NEED_FAULT, at,
-		    "%s %s cannot be made: its file system is read-only here; make it writable "
-		    "(ReadWritePaths=%s of systemd) or name another path",
-		    key, path, folder);
-	else
-		start_needs_report(n, NEED_FAULT, at,
-		    "user %s cannot write in the folder of %s %s: %s; give it the folder (chown "
-		    "%s %s) or name another path",
-		    me, key, path, strerror(errno), me, folder);
-	return false;
-}
 
 /* ---- rows that are about the process ---- */
 
@@ -198,7 +109,6 @@ static _Noreturn void examine_as_workers(struct start_needs *n, int records)
 static void walk_as_workers(struct start_needs *n)
 {
 	int pair[2];
-	struct record r;
 	if (!n->identity.name) {
 		walk(n, true);
 		return;
@@ -214,8 +124,7 @@ static void walk_as_workers(struct start_needs *n)
 	if (pid == 0)
 		examine_as_workers(n, pair[1]);
 	close(pair[1]);
-	while (read(pair[0], &r, sizeof(r)) == (ssize_t)sizeof(r))
-		print_record(n, &r);
+	start_needs_pass_on(n, pair[0]);
 	close(pair[0]);
 	waitpid(pid, NULL, 0);
 }

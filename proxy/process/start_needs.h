@@ -37,10 +37,21 @@ struct start_needs {
 /* Walks the table, with conf, out, is_check and workers set. False: a start cannot succeed. */
 bool start_needs_walk(struct start_needs *n);
 
-/* ---- for the rows of the table: start_needs.c, start_needs_listen.c, start_needs_files.c ---- */
+/* ---- findings (start_needs_report.c) ---- */
 
 void start_needs_report(struct start_needs *n, enum need_weight weight, struct conf_place at,
     const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Prints the findings of another process, which come through this pipe, until it ends. */
+void start_needs_pass_on(struct start_needs *n, int records);
+/*
+ * Whether this user may make and replace files in the folder of `path`, which the option `key`
+ * names. False: a fault has been reported.
+ */
+bool start_needs_can_make(
+    struct start_needs *n, struct conf_place at, const char *key, const char *path);
+
+/* ---- rows of the table: start_needs_memory.c, start_needs_listen.c, start_needs_files.c ---- */
 
 void start_needs_memory(struct start_needs *n);
 /* In bytes; UINT64_MAX: no limit. */
@@ -58,11 +69,5 @@ void start_needs_logs(struct start_needs *n);
 void start_needs_manifests(struct start_needs *n);
 void start_needs_users(struct start_needs *n);
 void start_needs_learned_file(struct start_needs *n);
-/*
- * Whether this user may make and replace files in the folder of `path`, which the option `key`
- * names. False: a fault has been reported.
- */
-bool start_needs_can_make(
-    struct start_needs *n, struct conf_place at, const char *key, const char *path);
 
 #endif
