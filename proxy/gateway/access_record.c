@@ -294,7 +294,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	    .reason = is_push ? x->pushed.verdict.reason : NULL,
 	    .end_reason = x->pushed.end_reason,
 	};
-	observe_access(g->env.observe, &line);
+	observe_access_log(g->env.observe, &line);
 }
 
 void access_record_ended(void *context, struct exchange *x)

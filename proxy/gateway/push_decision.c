@@ -52,7 +52,7 @@ static void log_decision(struct gateway *g, const struct exchange *parent,
 	    .rule = verdict->rule ? verdict->rule->name : NULL,
 	    .reason = verdict->reason,
 	};
-	observe_access(g->env.observe, &line);
+	observe_access_log(g->env.observe, &line);
 }
 
 void promise_decided(void *context, struct exchange *parent, const struct policy_offer *offer,

@@ -42,12 +42,12 @@ _Static_assert(KEY_BYTES <= OBSERVE_BATCH_SLACK && LINE_NUMBER_BYTES <= OBSERVE_
     "the last key and the last number of a full batch are copied whole");
 
 /* A line, or a piece of one, that is being written. */
-struct access {
+struct access_line {
 	struct line line;
 	uint64_t left_out; /* fields */
 };
 
-static bool has(const struct access *a, enum log_field f)
+static bool has(const struct access_line *a, enum log_field f)
 {
 	return !(a->left_out >> f & 1);
 }
@@ -58,7 +58,7 @@ static void put_key(struct line *l, enum log_field f)
 	l->at += keys[f].length;
 }
 
-static void put_text(struct access *a, enum log_field f, struct slice value)
+static void put_text(struct access_line *a, enum log_field f, struct slice value)
 {
 	if (value.len == 0 || !has(a, f))
 		return;
@@ -67,13 +67,13 @@ static void put_text(struct access *a, enum log_field f, struct slice value)
 	LINE_LITERAL(&a->line, "\"");
 }
 
-static void put_name(struct access *a, enum log_field f, const char *name)
+static void put_name(struct access_line *a, enum log_field f, const char *name)
 {
 	if (name)
 		put_text(a, f, slice_of_string(name));
 }
 
-static void put_number(struct access *a, enum log_field f, uint64_t n)
+static void put_number(struct access_line *a, enum log_field f, uint64_t n)
 {
 	if (!has(a, f))
 		return;
@@ -81,19 +81,19 @@ static void put_number(struct access *a, enum log_field f, uint64_t n)
 	line_number(&a->line, n);
 }
 
-static void put_if_any(struct access *a, enum log_field f, uint64_t n)
+static void put_if_any(struct access_line *a, enum log_field f, uint64_t n)
 {
 	if (n)
 		put_number(a, f, n);
 }
 
-static void put_if_ever(struct access *a, enum log_field f, usec span)
+static void put_if_ever(struct access_line *a, enum log_field f, usec span)
 {
 	if (span != USEC_NEVER)
 		put_number(a, f, span);
 }
 
-static void put_flag(struct access *a, enum log_field f, bool flag)
+static void put_flag(struct access_line *a, enum log_field f, bool flag)
 {
 	if (!flag || !has(a, f))
 		return;
@@ -103,7 +103,7 @@ static void put_flag(struct access *a, enum log_field f, bool flag)
 
 /* ---- what all lines of one connection have in common ---- */
 
-static void put_client(struct access *a, const struct observe_exchange *x)
+static void put_client(struct access_line *a, const struct observe_exchange *x)
 {
 	char address[46];
 	const struct observe_client *c = &x->client;
@@ -118,7 +118,7 @@ static void put_client(struct access *a, const struct observe_exchange *x)
 	put_name(a, LOG_FIELD_cipher, c->cipher);
 }
 
-static void put_origin(struct access *a, const struct observe_exchange *x)
+static void put_origin(struct access_line *a, const struct observe_exchange *x)
 {
 	const struct observe_origin *o = &x->origin;
 	put_name(a, LOG_FIELD_origin, o->name);
@@ -127,12 +127,12 @@ static void put_origin(struct access *a, const struct observe_exchange *x)
 	put_name(a, LOG_FIELD_origin_protocol, o->protocol);
 }
 
-typedef void put_fn(struct access *a, const struct observe_exchange *x);
+typedef void put_fn(struct access_line *a, const struct observe_exchange *x);
 
 static void make_piece(
     struct observe_piece *piece, uint64_t left_out, put_fn *put, const struct observe_exchange *x)
 {
-	struct access a = {.line = {.at = piece->text}, .left_out = left_out};
+	struct access_line a = {.line = {.at = piece->text}, .left_out = left_out};
 	put(&a, x);
 	size_t length = (size_t)(a.line.at - piece->text);
 	ensure(length <= sizeof(piece->text) - OBSERVE_BATCH_SLACK);
@@ -142,7 +142,7 @@ static void make_piece(
 
 /* Copies the piece that `put` has made before for this connection, and for this version of HTTP on it;
  * else calls it. */
-static void put_piece(struct access *a, struct observe_piece *piece, uint64_t connection,
+static void put_piece(struct access_line *a, struct observe_piece *piece, uint64_t connection,
     const char *protocol, put_fn *put, const struct observe_exchange *x)
 {
 	if (connection == 0) {
@@ -160,7 +160,7 @@ static void put_piece(struct access *a, struct observe_piece *piece, uint64_t co
 
 /* ---- the line ---- */
 
-static void put_request(struct access *a, const struct observe_exchange *x)
+static void put_request(struct access_line *a, const struct observe_exchange *x)
 {
 	put_text(a, LOG_FIELD_method, x->method);
 	put_text(a, LOG_FIELD_scheme, x->scheme);
@@ -170,7 +170,7 @@ static void put_request(struct access *a, const struct observe_exchange *x)
 	put_text(a, LOG_FIELD_referer, x->referer);
 }
 
-static void put_response(struct access *a, const struct observe_exchange *x)
+static void put_response(struct access_line *a, const struct observe_exchange *x)
 {
 	put_number(a, LOG_FIELD_status, x->status);
 	put_number(a, LOG_FIELD_request_bytes, x->request_bytes);
@@ -187,7 +187,7 @@ static void put_response(struct access *a, const struct observe_exchange *x)
 	put_if_ever(a, LOG_FIELD_origin_duration_us, x->origin.duration);
 }
 
-static void put_end(struct access *a, const struct observe_exchange *x)
+static void put_end(struct access_line *a, const struct observe_exchange *x)
 {
 	put_name(a, LOG_FIELD_outcome, observe_outcome_name(x->outcome));
 	if (x->code_name) /* the code may be 0 */
@@ -204,7 +204,7 @@ static void put_end(struct access *a, const struct observe_exchange *x)
 	put_name(a, LOG_FIELD_missed, x->missed);
 }
 
-static void put_push(struct access *a, const struct observe_exchange *x)
+static void put_push(struct access_line *a, const struct observe_exchange *x)
 {
 	put_flag(a, LOG_FIELD_push, true);
 	put_number(a, LOG_FIELD_parent, x->parent_id);
@@ -221,7 +221,7 @@ static void put_push(struct access *a, const struct observe_exchange *x)
 /* Writes the first `bytes` bytes of the batch and empties it. */
 static void write_batch(struct observe *o, size_t bytes)
 {
-	const char *p = o->batch;
+	const char *p = o->batch.text;
 	if (o->access_file) {
 		observe_file_write(o, o->access_file, p, bytes);
 		bytes = 0;
@@ -231,21 +231,21 @@ static void write_batch(struct observe *o, size_t bytes)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
-			o->counters->access_lines_dropped += o->batch_lines;
+			o->counters->access_lines_dropped += o->batch.lines;
 			break;
 		}
 		/* A pipe accepts all or nothing. */
 		p += n;
 		bytes -= (size_t)n;
 	}
-	o->batch_bytes = 0;
-	o->batch_lines = 0;
+	o->batch.bytes = 0;
+	o->batch.lines = 0;
 }
 
 void observe_flush(struct observe *o)
 {
-	if (o->batch_bytes > 0)
-		write_batch(o, o->batch_bytes);
+	if (o->batch.bytes > 0)
+		write_batch(o, o->batch.bytes);
 }
 
 /*
@@ -255,12 +255,12 @@ void observe_flush(struct observe *o)
 static void add_line(struct observe *o, const char *start, size_t bytes)
 {
 	ensure(bytes <= OBSERVE_BATCH_BYTES);
-	if (o->batch_bytes + bytes > OBSERVE_BATCH_BYTES) {
+	if (o->batch.bytes + bytes > OBSERVE_BATCH_BYTES) {
 		observe_flush(o);
-		memmove(o->batch, start, bytes);
+		memmove(o->batch.text, start, bytes);
 	}
-	o->batch_bytes += (uint32_t)bytes;
-	if (o->batch_lines++ == 0 && o->gathers)
+	o->batch.bytes += (uint32_t)bytes;
+	if (o->batch.lines++ == 0 && o->gathers)
 		o->gathers(o->gathers_context);
 }
 
@@ -285,7 +285,7 @@ uint32_t observe_weight(struct observe *o, uint64_t page, bool is_failure)
 	return 0;
 }
 
-static void put_time(struct access *a, struct observe *o, usec wall)
+static void put_time(struct access_line *a, struct observe *o, usec wall)
 {
 	if (!has(a, LOG_FIELD_time))
 		return;
@@ -294,13 +294,13 @@ static void put_time(struct access *a, struct observe *o, usec wall)
 	LINE_LITERAL(&a->line, "\"");
 }
 
-void observe_access(struct observe *o, const struct observe_exchange *x)
+void observe_access_log(struct observe *o, const struct observe_exchange *x)
 {
 	uint64_t client = x->client.connection, origin = x->origin.connection;
 	if (o->access_fd < 0)
 		return;
-	char *start = o->batch + o->batch_bytes;
-	struct access a = {.line = {.at = start}, .left_out = o->left_out};
+	char *start = o->batch.text + o->batch.bytes;
+	struct access_line a = {.line = {.at = start}, .left_out = o->left_out};
 	put_time(&a, o, x->started_wall);
 	put_number(&a, LOG_FIELD_worker, o->worker);
 	put_number(&a, LOG_FIELD_id, x->id);

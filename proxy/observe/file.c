@@ -26,8 +26,8 @@ static uint64_t size_of(const struct observe_file *f)
 }
 
 /*
- * Nobody would ever read what is written to it. But standard output may be a file without a name that
- * its owner reads.
+ * The file has no name any more, so that no process can open it to read the lines. Standard output
+ * is an exception: its owner may read a file without a name.
  */
 static bool is_removed(const struct observe_file *f)
 {
@@ -121,7 +121,7 @@ static size_t append(struct observe_file *f, const char *p, size_t bytes)
 	return whole;
 }
 
-/* ---- what is told ---- */
+/* ---- messages about losses ---- */
 
 static const char *explain(int failure)
 {
@@ -132,7 +132,7 @@ static const char *explain(int failure)
 	return strerror(failure);
 }
 
-/* Not counted when it fails: what it would have told is told when the log can be written again. */
+/* A message that cannot be written is not counted: the loss is reported once the log takes lines again. */
 __attribute__((format(printf, 3, 4))) static bool tell(
     struct observe *o, enum observe_level level, const char *format, ...)
 {
@@ -195,7 +195,7 @@ void observe_files_settle(struct observe *o, usec now, bool at_once)
 
 /* ---- lines ---- */
 
-/* In this order, so that whoever is killed in here leaves either the old notes or the new one. */
+/* In this order, so that a writer that is killed in between leaves either the old notes or the new one. */
 static void note_done(struct observe_file *f, size_t bytes)
 {
 	f->progress->done = bytes;
@@ -213,7 +213,7 @@ void observe_file_write(struct observe *o, struct observe_file *f, const char *l
 	uint64_t lost = count_lines(lines + done, bytes - done);
 	*f->lost += lost;
 	f->loss->lost_lines += lost;
-	if (f->progress) { /* all are dealt with: nobody is to go on with them */
+	if (f->progress) { /* all are dealt with: the next writer must not write them again */
 		note_done(f, bytes);
 	}
 	begin_loss(o, f, why);

@@ -18,19 +18,14 @@
 
 const char *server_verdict_text(enum server_verdict v)
 {
-	switch (v) {
-	case SERVER_STAYS:
-		return "works";
-	case SERVER_FAILED_IN_A_ROW:
-		return "too many failures in a row";
-	case SERVER_FAILED_CONNECTS:
-		return "failed connects in a row";
-	case SERVER_FAILED_OFTEN:
-		return "too many of its requests failed";
-	case SERVER_FAILED_AGAIN:
-		return "failed again after its return";
-	}
-	return "";
+	static const char *const texts[] = {
+	    [SERVER_STAYS] = "works",
+	    [SERVER_FAILED_IN_A_ROW] = "too many failures in a row",
+	    [SERVER_FAILED_CONNECTS] = "failed connects in a row",
+	    [SERVER_FAILED_OFTEN] = "too many of its requests failed",
+	    [SERVER_FAILED_AGAIN] = "failed again after its return",
+	};
+	return v < sizeof(texts) / sizeof(texts[0]) ? texts[v] : "";
 }
 
 const char *server_check_text(unsigned result, char buffer[SERVER_CHECK_TEXT])

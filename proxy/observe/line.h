@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes one log line into memory that the caller knows to suffice: plain text, numbers, and
- * escaped values of bounded length. It does not use snprintf, because an access line is written for
+ * escaped values of bounded length. It does not use snprintf, because a line of the access log is written for
  * every exchange. Private to observe/.
  */
 #ifndef PUSHGATE_OBSERVE_LINE_H

@@ -4,7 +4,8 @@
  * in shared memory (one slot for each worker, and only that worker writes it).
  *
  * Lines go through a pipe, shared by the workers, to the logger process. A write never exceeds
- * PIPE_BUF, so the kernel never mixes lines. Access lines are gathered and written together
+ * PIPE_BUF, so the kernel never mixes lines. Lines of the access log are gathered and written
+ * together
  * (observe_flush). No write waits for the pipe: when it is full the lines are dropped and counted
  * (access_lines_dropped, error_lines_dropped). Lines that the log's file does not take are counted
  * too (access_lines_lost, error_lines_lost). Long values are cut, whole lines never.
@@ -36,7 +37,7 @@ struct observe_rule {
 #define OBSERVE_FAULTS 128u
 #define OBSERVE_CAUSES 128u
 #define OBSERVE_MISSES 16u
-/* And of the reasons of [access] (offer). */
+/* And of the reasons of [access NAME] (route). */
 #define OBSERVE_DENIALS 16u
 /* The pages of which `status` says what a worker is learning for them (offer/learned.h). */
 #define OBSERVE_LEARNED_PAGES 16u
@@ -136,7 +137,7 @@ struct observe_kind {
 	uint32_t lines, left_out;
 };
 
-/* How far a file has taken the lines that it was given last, for who goes on after the writer's death. */
+/* How much of the last write is in the file. When a writer dies, the next one continues there. */
 struct observe_progress {
 	_Atomic bool has_begun;
 	_Atomic uint64_t size; /* of the file before; OBSERVE_NO_SIZE = it is no regular file */
@@ -144,7 +145,7 @@ struct observe_progress {
 };
 #define OBSERVE_NO_SIZE UINT64_MAX
 
-/* A loss of lines that has not been told as over. Zero at first; private. */
+/* A loss of lines whose end has not been logged yet. Zero at first; private. */
 struct observe_loss {
 	bool takes_lines;    /* the file took the last lines that it was given */
 	int failure;         /* errno; 0 = there is no loss */
@@ -159,11 +160,11 @@ struct observe_file {
 	uint64_t *lost;   /* the counter of the lines that it did not take (borrows) */
 	bool may_wait;    /* for a non-blocking pipe that is full */
 	bool *is_torn;    /* the last line has no end, and gets one before the next (borrows) */
-	struct observe_progress *progress; /* borrows; NULL: nobody goes on */
+	struct observe_progress *progress; /* borrows; NULL: no other process continues */
 	struct observe_loss *loss;         /* borrows; outlives a writer that dies */
 };
 
-/* Private: the part of an access line that all exchanges of one connection have in common. */
+/* Private: the part of a line of the access log that all exchanges of one connection have in common. */
 #define OBSERVE_CLIENTS 64u
 #define OBSERVE_ORIGINS 16u
 struct observe_piece {
@@ -174,30 +175,33 @@ struct observe_piece {
 	char text[384];
 };
 
+/* Private: lines of the access log that wait for observe_flush, with room for one more. */
+struct observe_batch {
+	uint32_t bytes, lines;
+	char text[2 * OBSERVE_BATCH_BYTES + OBSERVE_BATCH_SLACK];
+};
+
 /* The owner fills it in and sets the private part to zero. */
 struct observe {
 	struct observe_counters *counters; /* this worker's slot, never NULL (borrows) */
 	int access_fd, error_fd;           /* write ends of pipes, or files; -1 = off */
-	/* Who writes the files itself: lines go there, and not to the descriptors. Else NULL. */
+	/* Of a process that writes the files itself: lines go to these, and not to the descriptors. Else NULL. */
 	struct observe_file *access_file, *error_file;
 	bool is_journal; /* the error log is systemd's journal, which records time and level */
 	enum observe_level level; /* lines below it are not written */
 	uint32_t worker;          /* the worker's index, in every line */
-	uint64_t left_out; /* LOG_FIELD_BIT: fields that access lines do not have (log-fields) */
-	uint32_t sample;   /* one of so many pages has its lines (log-sample); 0 and 1: all have */
+	uint64_t
+	    left_out; /* LOG_FIELD_BIT: fields that lines of the access log do not have (log-fields) */
+	uint32_t sample; /* one of so many pages has its lines (log-sample); 0 and 1: all have */
 	/*
-	 * Called after the first access line of a batch: the owner must call observe_flush soon.
+	 * Called after the first line of a batch: the owner must call observe_flush soon.
 	 * May be NULL.
 	 */
 	void (*gathers)(void *context);
 	void *gathers_context;
-	/*
-	 * Private: access lines that wait for observe_flush, with room for one more; the cached
-	 * text of the last second.
-	 */
-	uint32_t batch_bytes, batch_lines;
-	char batch[2 * OBSERVE_BATCH_BYTES + OBSERVE_BATCH_SLACK];
-	uint64_t second;
+	/* Private, from here on. */
+	struct observe_batch batch;
+	uint64_t second; /* whose text is cached */
 	char second_text[20];
 	/* By the connection's id, modulo. */
 	struct observe_piece clients[OBSERVE_CLIENTS], origins[OBSERVE_ORIGINS];
@@ -292,8 +296,8 @@ uint32_t observe_weight(struct observe *o, uint64_t page, bool is_failure);
  * Adds one line to the access log: a JSON object with the fields of log_fields.h, without those that
  * o->left_out names. It is written at observe_flush, or earlier when the batch is full.
  */
-void observe_access(struct observe *o, const struct observe_exchange *x);
-/* Writes the gathered access lines. Cheap if there are none. */
+void observe_access_log(struct observe *o, const struct observe_exchange *x);
+/* Writes the gathered lines of the access log. Cheap if there are none. */
 void observe_flush(struct observe *o);
 /*
  * Writes "2026-01-02T03:04:05.678Z warn [w0] text\n" to the error log. The text is cut at 1,000

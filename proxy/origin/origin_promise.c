@@ -160,7 +160,7 @@ static void drop_orphan(const struct origin_conn *c, const struct http_head *pro
 	    .verdict = POLICY_DROP,
 	    .reason = reason,
 	};
-	observe_access(env->observe, &line);
+	observe_access_log(env->observe, &line);
 }
 
 /* A malformed promise, which the session has refused already: a fault of the origin, and an offer that

@@ -17,7 +17,7 @@ static struct msghdr *prepare(struct packet *p, struct iovec *parts, size_t coun
 	    .msg_iov = parts,
 	    .msg_iovlen = count,
 	    .msg_control = p->control,
-	    /* Not sizeof(control): its padding would take in a second descriptor, which nobody closes. */
+	    /* Not sizeof(control): its padding would take in a second descriptor, which would stay open. */
 	    .msg_controllen = CMSG_LEN(sizeof(int)),
 	};
 	return &p->header;

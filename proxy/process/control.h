@@ -7,7 +7,7 @@
  *     the files process                the same, and CONTENT messages at a bounded rate
  *
  * At the first message that is anything else the master stops listening and kills the child. It does the same to a
- * child that closes its end and goes on living, which nobody could tell to end. The death is one like any other: the
+ * child that closes its end and goes on living, since the master could not tell it to end. The death is one like any other: the
  * child is started again with a backoff.
  */
 #ifndef PUSHGATE_PROCESS_CONTROL_H

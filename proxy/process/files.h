@@ -38,7 +38,7 @@ enum {
 /* Whether the configuration names any such file. */
 bool files_are_needed(const struct conf *conf);
 
-/* ---- contents: what was read last, as sealed memory files that every process may map ---- */
+/* ---- contents: the last versions, as sealed memory files that every process may map ---- */
 
 struct files_contents {
 	size_t count; /* the manifests, the learned table, then the texts */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A helper process does for all workers what no worker's loop may wait for. It has a socketpair to the master
+ * A helper process does the work that no worker's loop may wait for. It has a socketpair to the master
  * (control.h) and one to each worker, runs as the workers' user in a sandbox of its own, and ends when the master closes
  * its end. helpers.c has the table of the helpers; most are a service, which helper_serve runs:
  *

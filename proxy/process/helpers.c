@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The table of the helper processes, and what the master does with each of them: it starts a helper, hears what it
- * says, connects workers with it, and starts it again when it dies, which costs no more than what the helper had in
- * hand. A new helper is a row here and a file with its service (helper.h).
+ * says, connects workers with it, and starts it again when it dies, which costs no more than the
+ * work that the helper had in hand. A new helper is a row here and a file with its service (helper.h).
  */
 #include "proxy/process/master.h"
 #include "proxy/process/passwords.h"
@@ -222,7 +222,7 @@ static bool connect_worker(struct master *m, enum helper_id id, uint32_t index)
 	int pair[2];
 	if (!make_pair(pair))
 		return false;
-	/* A worker whose socket nobody serves sees its end, and a socket without a worker is closed. */
+	/* If one message is not sent, the other process sees the end of its socket. */
 	bool is_sent = message_send(m->helpers[id].control.socket, &message, pair[1]) &&
 		       master_tell_worker(m, index, &message, pair[0]);
 	close(pair[0]);

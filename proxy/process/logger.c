@@ -53,7 +53,7 @@ static void end_forgetting(struct log_hand *h)
 	h->writing = 0;
 }
 
-/* Forgets the `writing` bytes. A logger that is killed in here leaves what the next one can finish. */
+/* Forgets the `writing` bytes. A logger that is killed in this function leaves bytes that the next one can finish. */
 static void forget(struct log_hand *h)
 {
 	memmove(h->bytes, h->bytes + h->writing, h->length - h->writing);

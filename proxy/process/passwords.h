@@ -27,7 +27,7 @@ bool passwords_are_needed(const struct conf *conf);
 
 struct passwords_file {
 	struct watched_file file; /* without a path: the section has no users */
-	struct htpasswd *users;   /* NULL: nothing was read, so nobody is known */
+	struct htpasswd *users;   /* NULL: nothing was read, and no user is known */
 };
 
 /* A password that was right, known by a keyed hash, so that several workers have it hashed once. */
@@ -52,8 +52,8 @@ enum passwords_change { PASSWORDS_SAME, PASSWORDS_READ, PASSWORDS_UNUSABLE };
 void passwords_open(struct passwords *p, const struct conf *conf); /* reads nothing yet */
 void passwords_close(struct passwords *p);
 /*
- * Reads a section's file if it has changed. line: what to log. Unusable: what was read before stays in use; at the start
- * nobody is known.
+ * Reads a section's file if it has changed. line: what to log. Unusable: the users that were read
+ * before stay; at the start there are none.
  */
 enum passwords_change passwords_check(struct passwords *p, size_t access, char line[512]);
 /* Checks all files, and logs. changed: the users of this section have changed. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The processes: a master that binds sockets and watches its children, workers that run one loop
- * each, and helpers: a logger behind a pipe, and a process for files. The master never reads a peer's bytes.
+ * each, and helpers: a logger behind a pipe, a process for files and one for passwords. The master never reads a peer's bytes.
  */
 #ifndef PUSHGATE_PROCESS_PROCESS_H
 #define PUSHGATE_PROCESS_PROCESS_H
@@ -30,7 +30,7 @@ int process_run(const char *conf_path, bool single);
  * format, at a terminal without the lines for programs, or as JSON. Returns the exit status.
  */
 int process_status(const char *socket_path, bool as_json);
-/* The same text, which the caller frees. NULL: nobody answers. */
+/* The same text, which the caller frees. NULL: no pushgate answers. */
 char *process_status_text(const char *socket_path);
 /*
  * `pushgate trace`: has the running pushgate trace these clients, and prints the lines for so many

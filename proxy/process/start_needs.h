@@ -5,7 +5,7 @@
  * asks of the machine itself (certificates, keys, names of hosts) it reports with the mistakes.
  *
  * A finding is a line "FILE:LINE: what is wrong; what to do", with the place of the option that asks
- * for it. Its weight says what comes of it:
+ * for it. Its weight decides the consequence:
  *
  *     weight        check               run
  *     NEED_FAULT    a mistake           ends with status 2: it stays so until somebody changes something

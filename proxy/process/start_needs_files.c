@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Logs, manifests, files of users and the learned-file: whether those who will open them can. Makes no file. */
+/* Whether logs, manifests, files of users and the learned-file can be opened by the processes that need them. Makes no file. */
 #include "proxy/base/clock.h"
 #include "proxy/process/files.h"
 #include "proxy/process/holder.h"
@@ -21,8 +21,8 @@ static void report_log(struct start_needs *n, struct conf_place at, const char *
 }
 
 /*
- * To open the writing end and to close it again would end the reader. So one that /proc shows is not
- * tried, `check` tries none, and what `run` has opened here it keeps.
+ * Opening the writing end and closing it again would end the reader. So a FIFO whose reader /proc
+ * shows is not tried, `check` tries none, and `run` keeps the descriptor that it has opened here.
  */
 static bool is_read(const struct start_needs *n, const char *path, const struct stat *st)
 {
@@ -144,7 +144,7 @@ static void examine_names(struct start_needs *n, const struct passwords *p)
 		    n, p, &c->preloads[i].when, conf_find_place(c, "preload", i, "user", 0));
 }
 
-/* Without its users nobody could pass: the start ends here, and not at the first request. */
+/* Without its users no request could pass: the start ends here, and not at the first request. */
 void start_needs_users(struct start_needs *n)
 {
 	struct passwords passwords;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Addresses to listen on, and the status socket: whether a start could bind them, and who has them. */
+/* Addresses to listen on, and the status socket: whether a start can bind them, and which process has them. */
 #include "proxy/process/holder.h"
+#include "proxy/process/sockets.h"
 #include "proxy/process/start_needs.h"
 #include "proxy/process/status.h"
 #include <errno.h>
@@ -35,7 +36,7 @@ static void report_taken_path(struct start_needs *n, struct conf_place place, co
 	    "%s %s is in use by %s; end that or name another path", key, path, holder->text);
 }
 
-/* Returns the process that listens there, 0 if it is to be had or something else is wrong. */
+/* Returns the process that listens there; 0: the path is free, or a finding says what is wrong. */
 static pid_t examine_unix(
     struct start_needs *n, struct conf_place place, const char *key, const struct net_address *at)
 {
@@ -132,30 +133,6 @@ static bool is_taken_by_another_section(
 	return false;
 }
 
-/* As sockets_open does it, but for listening. Returns 0 or errno. */
-static int try_to_bind(const struct net_address *at)
-{
-	int on = 1, off = 0, family = at->storage.ss_family;
-	struct net_address all4 = {.length = sizeof(struct sockaddr_in)};
-	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 && errno == EAFNOSUPPORT && family == AF_INET6 && is_any(at)) {
-		struct sockaddr_in *in = (struct sockaddr_in *)&all4.storage;
-		in->sin_family = AF_INET;
-		in->sin_port = htons(net_address_port(at));
-		at = &all4;
-		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	}
-	if (fd < 0)
-		return errno;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (at->storage.ss_family == AF_INET6)
-		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-	bool is_bound = bind(fd, (const struct sockaddr *)&at->storage, at->length) == 0;
-	int error = is_bound ? 0 : errno;
-	close(fd);
-	return error;
-}
-
 static void report_taken_port(
     struct start_needs *n, const struct conf_listen *l, struct conf_place place)
 {
@@ -180,7 +157,7 @@ static void examine_tcp(struct start_needs *n, size_t index, struct conf_place p
 	uint16_t port = net_address_port(&l->address);
 	if (port != 0 && is_taken_by_another_section(n, index, place))
 		return;
-	int error = try_to_bind(&l->address);
+	int error = sockets_try(&l->address);
 	if (error == EADDRINUSE)
 		report_taken_port(n, l, place);
 	else if (error == EADDRNOTAVAIL)

@@ -14,7 +14,7 @@
 /* `memory` may be overdrawn by an eighth (gateway/memory_pressure.c). */
 #define OVERDRAFT 8
 
-/* ---- what the system says ---- */
+/* ---- the limits of the system ---- */
 
 /* The number that the file begins with. None, as of "max" or without the file: `otherwise`. */
 static uint64_t first_number(const char *path, uint64_t otherwise)
@@ -66,7 +66,7 @@ uint64_t start_needs_group_limit(const char *root, const char *groups)
 	return bytes;
 }
 
-/* ---- what comes of it ---- */
+/* ---- the judgement ---- */
 
 /* "; raise it (HOW)", and what memory fits if any does. */
 static void advise(char *text, size_t size, const char *how, uint64_t fits)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The status socket: who connects to it gets the text of status_text.c. */
+/* The status socket: each connection gets the text of status_text.c. */
 #include "proxy/process/status.h"
 #include "proxy/base/reserve.h"
 #include "proxy/process/trace_request.h"
@@ -47,7 +47,7 @@ void status_close(int listener, const char *path)
 {
 	if (listener < 0)
 		return;
-	/* In this order: between the two the next start finds no file, and makes one that nobody removes. */
+	/* The file first: a start between the two calls finds none, and makes its own, which must stay. */
 	unlink(path);
 	close(listener);
 }

@@ -52,7 +52,6 @@ int status_connect(const char *path, struct slice name, const char **error)
 	return -1;
 }
 
-/* The whole text, which the caller frees. NULL with *error. */
 static char *receive(int fd, const char **error)
 {
 	size_t size = 0, capacity = 65536;
@@ -96,23 +95,26 @@ static void print_for_reader(const char *text, FILE *out)
 	}
 }
 
-char *process_status_text(const char *socket_path)
+/* The whole text, which the caller frees. NULL with *error. */
+static char *ask(const char *socket_path, const char **error)
 {
-	const char *error;
-	int fd = status_connect(socket_path, slice_of("", 0), &error);
-	char *text = fd >= 0 ? receive(fd, &error) : NULL;
+	int fd = status_connect(socket_path, slice_of("", 0), error);
+	char *text = fd >= 0 ? receive(fd, error) : NULL;
 	if (fd >= 0)
 		close(fd);
 	return text;
 }
 
+char *process_status_text(const char *socket_path)
+{
+	const char *error;
+	return ask(socket_path, &error);
+}
+
 int process_status(const char *socket_path, bool as_json)
 {
 	const char *error;
-	int fd = status_connect(socket_path, slice_of("", 0), &error);
-	char *text = fd >= 0 ? receive(fd, &error) : NULL;
-	if (fd >= 0)
-		close(fd);
+	char *text = ask(socket_path, &error);
 	if (!text) {
 		fprintf(stderr, "pushgate status: %s: %s\n", socket_path, error);
 		return 1;

@@ -15,7 +15,7 @@ struct title {
 
 /*
  * Finds the memory. Call it once, before anything keeps a pointer to an argument or to a variable of
- * the environment. Without /proc there are no titles, and nobody to read them.
+ * the environment. Without /proc there are no titles.
  */
 void title_init(struct title *t);
 void title_set(const struct title *t, const char *format, ...)

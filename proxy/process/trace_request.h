@@ -49,7 +49,7 @@ usec trace_orders_expire(struct trace_orders *t, usec now);
 /* Closes all sockets, for the end and for a forked child. */
 void trace_orders_close(struct trace_orders *t);
 
-/* The answer's line, by which the command knows what became of its request. */
+/* The answer's line: it tells the command whether its request was accepted. */
 void trace_accept(int socket, const struct trace_request *r);
 void trace_refuse(int socket, const char *why);
 #define TRACE_ACCEPTED "tracing "

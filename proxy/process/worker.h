@@ -71,8 +71,8 @@ bool worker_drop(const struct worker *w, char *error, size_t error_size);
  */
 bool worker_confine(const struct worker *w, unsigned more, char *error, size_t error_size);
 /*
- * Takes in and closes env.contents. In the sandbox, because another process has made them; before the loop
- * runs, so that nobody waits.
+ * Takes in and closes env.contents. In the sandbox, because another process has made them; before
+ * the loop runs, so that no client waits.
  */
 void worker_take_contents(struct worker *w);
 void worker_listen(struct worker *w, uint32_t from);

@@ -75,7 +75,7 @@ static struct observe_exchange plain_exchange(void)
 
 static const char *line_of(struct bench *b, const struct observe_exchange *x)
 {
-	observe_access(&b->observe, x);
+	observe_access_log(&b->observe, x);
 	observe_flush(&b->observe);
 	return written(b);
 }
@@ -483,8 +483,8 @@ static void lines_wait_for_the_flush(void **state)
 {
 	struct bench *b = *state;
 	struct observe_exchange x = plain_exchange();
-	observe_access(&b->observe, &x);
-	observe_access(&b->observe, &x);
+	observe_access_log(&b->observe, &x);
+	observe_access_log(&b->observe, &x);
 	assert_string_equal(written(b), "");
 	observe_flush(&b->observe);
 	const char *text = written(b);
@@ -502,7 +502,7 @@ static void batch_leaves_by_itself_before_it_exceeds_what_a_pipe_takes_whole(voi
 	size_t lines = 0;
 	for (unsigned i = 0; i < 100; i++) {
 		x.id = i;
-		observe_access(&b->observe, &x);
+		observe_access_log(&b->observe, &x);
 		/* One write at a time is in the pipe here. */
 		const char *text = written(b);
 		assert_in_range(strlen(text), 0, OBSERVE_BATCH_BYTES);
@@ -526,8 +526,8 @@ static void full_pipe_drops_and_counts(void **state)
 		;
 	assert_int_equal(errno, EAGAIN);
 	struct observe_exchange x = plain_exchange();
-	observe_access(&b->observe, &x);
-	observe_access(&b->observe, &x);
+	observe_access_log(&b->observe, &x);
+	observe_access_log(&b->observe, &x);
 	assert_int_equal(b->counters.access_lines_dropped, 0);
 	observe_flush(&b->observe);
 	assert_int_equal(b->counters.access_lines_dropped, 2);
@@ -544,9 +544,9 @@ static void log_that_is_off_costs_nothing(void **state)
 	close(b->observe.access_fd);
 	b->observe.access_fd = -1;
 	struct observe_exchange x = plain_exchange();
-	observe_access(&b->observe, &x);
+	observe_access_log(&b->observe, &x);
 	observe_flush(&b->observe);
-	assert_int_equal(b->observe.batch_bytes, 0);
+	assert_int_equal(b->observe.batch.bytes, 0);
 	assert_int_equal(b->counters.access_lines_dropped, 0);
 }
 
