@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Forks the workers and the helpers, and keeps the secret of the ticket keys that
- * a worker begins with. A child first closes the descriptors that only the master may keep.
- */
+/* Forks the workers and the helpers. A child first closes the descriptors that only the master may keep. */
 #include "proxy/process/master.h"
 #include <stdlib.h>
 #include <unistd.h>
 
 /* File descriptors that only the master may keep; the child closes them after fork. */
-static void close_master_fds(struct master *m)
+static void close_master_fds(struct generation *g)
 {
-	close(m->signals);
-	trace_orders_close(&m->traces);
-	if (m->start->status_fd >= 0)
-		close(m->start->status_fd);
-	if (m->start->notify_fd >= 0)
-		close(m->start->notify_fd);
-	for (uint32_t i = 0; i < m->start->workers; i++)
-		control_close(&m->slots[i].child.control);
+	struct start *s = g->master->start;
+	close(g->master->signals);
+	trace_orders_close(&g->master->traces);
+	if (s->status_fd >= 0)
+		close(s->status_fd);
+	if (s->notify_fd >= 0)
+		close(s->notify_fd);
+	for (uint32_t i = 0; i < g->worker_count; i++)
+		control_close(&g->workers[i].child.control);
 	for (size_t i = 0; i < HELPERS; i++)
-		control_close(&m->helpers[i].control);
-	m->start->sockets.owns_files = false;
+		control_close(&g->helpers[i].control);
+	s->sockets.owns_files = false;
 }
 
 /* Calls exit(3), not _exit(2): sanitizers and gcov write their reports in exit handlers. */
@@ -29,70 +27,64 @@ static _Noreturn void end_process(int status)
 	exit(status);
 }
 
-static _Noreturn void become_worker(struct master *m, uint32_t index, int control)
+static _Noreturn void become_worker(struct generation *g, uint32_t index, int control)
 {
-	struct start *s = m->start;
-	close_master_fds(m);
+	struct start *s = g->master->start;
+	close_master_fds(g);
 	logs_keep_writers(&s->logs);
 	title_set(&s->title, "pushgate: worker %u", index);
 	struct worker_config env = start_worker_config(s, index);
-	env.contents = &s->contents;
-	env.is_behind = !m->files_was_ready;
-	end_process(worker_run(&env, control, m->pid));
+	env.contents = &g->contents;
+	env.is_behind = !g->files_was_ready;
+	end_process(worker_run(&env, control, g->master->pid));
 }
 
-static _Noreturn void become_helper(struct master *m, enum helper_id id, int control)
+static _Noreturn void become_helper(struct generation *g, const struct helper_row *row, int control)
 {
-	struct start *s = m->start;
-	const struct helper_row *row = helper_row(id);
-	close_master_fds(m);
+	struct start *s = g->master->start;
+	close_master_fds(g);
 	net_tickets_fini(&s->tickets);
-	sealed_close(s->conf->sealed);
+	sealed_close(g->conf->sealed);
 	sockets_close(&s->sockets);
 	if (!row->keeps_contents)
-		files_contents_fini(&s->contents);
+		files_contents_fini(&g->contents);
 	if (row->is_logger)
 		logs_keep_readers(&s->logs);
 	else
 		logs_keep_writers(&s->logs);
 	title_set(&s->title, "pushgate: %s", row->title);
 	const struct helper_env env = {
-	    .conf = s->conf,
+	    .conf = g->conf,
 	    .identity = &s->identity,
 	    .logs = &s->logs,
-	    .contents = &s->contents,
+	    .contents = &g->contents,
 	    /* The master's slot: the counters of lost lines are the logger's alone. */
 	    .counters = &s->slots[s->workers],
-	    .workers = s->workers,
+	    .workers = g->worker_count,
 	    .control = control,
-	    .is_first = !m->files_was_ready,
-	    .master = m->pid,
+	    .is_first = !g->files_was_ready,
+	    .master = g->master->pid,
 	};
 	end_process(row->run(&env));
 }
 
-usec master_advance_tickets(struct master *m)
+void generation_start_worker(struct generation *g, uint32_t index)
 {
-	usec wall = clock_wall();
-	net_tickets_advance(&m->start->tickets, wall);
-	return m->now + NET_TICKET_PERIOD_USEC - wall % NET_TICKET_PERIOD_USEC;
-}
-
-void master_start_worker(struct master *m, uint32_t index)
-{
-	struct worker_slot *slot = &m->slots[index];
+	struct master *m = g->master;
+	struct worker_slot *slot = &g->workers[index];
 	int socket;
 	pid_t pid = child_fork(&slot->child, true, &m->observe, m->now, &socket);
 	if (pid == 0)
-		become_worker(m, index, socket);
+		become_worker(g, index, socket);
 	if (pid > 0)
-		slot->is_behind = !m->files_was_ready;
+		slot->is_behind = !g->files_was_ready;
 }
 
-void master_start_helper(struct master *m, enum helper_id id)
+void generation_start_helper(struct generation *g, enum helper_id id, const struct helper_row *row)
 {
+	struct master *m = g->master;
+	struct child *c = &g->helpers[id];
 	int socket;
-	bool is_told = !helper_row(id)->is_logger;
-	if (child_fork(&m->helpers[id], is_told, &m->observe, m->now, &socket) == 0)
-		become_helper(m, id, socket);
+	if (child_fork(c, !row->is_logger, &m->observe, m->now, &socket) == 0)
+		become_helper(g, row, socket);
 }

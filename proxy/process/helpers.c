@@ -26,23 +26,23 @@
 
 /* ---- the table ---- */
 
-static bool before_contents(const struct master *m)
+static bool before_contents(const struct generation *g)
 {
-	return !master_may_start_workers(m);
+	return !generation_may_start_workers(g);
 }
 
-static bool before_ready(const struct master *m)
+static bool before_ready(const struct generation *g)
 {
-	return m->phase == MASTER_RUNNING && !m->was_ready;
+	return g->phase == GENERATION_RUNNING && !g->was_ready;
 }
 
 /*
  * The files process looks at its files every two seconds (HELPER_CHECK_USEC), and sends each object at most once then,
  * and each of them once at its start.
  */
-static struct rate contents_rate(const struct master *m)
+static struct rate contents_rate(const struct generation *g)
 {
-	uint32_t objects = (uint32_t)m->start->contents.count;
+	uint32_t objects = (uint32_t)g->contents.count;
 	return (struct rate){.per_second = objects, .burst = 8 * objects};
 }
 
@@ -50,14 +50,14 @@ static const struct helper_row rows[HELPERS] = {
     [HELPER_LOGGER] = {.name = "the logger",
 	.title = "logger",
 	.run = logger_run,
-	.last_phase = MASTER_FORCED,
+	.last_phase = GENERATION_FORCED,
 	.is_logger = true,
 	.loses = ": the lines that it has not written are lost"},
     [HELPER_FILES] = {.name = "the files process",
 	.title = "files",
 	.run = files_run,
 	.is_needed = files_are_needed,
-	.last_phase = MASTER_RUNNING,
+	.last_phase = GENERATION_RUNNING,
 	.keeps_contents = true,
 	.contents = contents_rate,
 	.ends_the_start = before_contents,
@@ -67,7 +67,7 @@ static const struct helper_row rows[HELPERS] = {
 	.title = "passwords",
 	.run = passwords_run,
 	.is_needed = passwords_are_needed,
-	.last_phase = MASTER_DRAINING,
+	.last_phase = GENERATION_DRAINING,
 	.ends_the_start = before_ready,
 	.loses = ""},
 };
@@ -77,45 +77,45 @@ const struct helper_row *helper_row(enum helper_id id)
 	return &rows[id];
 }
 
-void master_helpers_init(struct master *m)
+void generation_helpers_init(struct generation *g)
 {
 	for (size_t i = 0; i < HELPERS; i++) {
-		bool needed = !rows[i].is_needed || rows[i].is_needed(m->start->conf);
-		child_init(&m->helpers[i]);
-		m->helpers[i].start_at = needed ? 0 : USEC_NEVER;
+		bool needed = !rows[i].is_needed || rows[i].is_needed(g->conf);
+		child_init(&g->helpers[i]);
+		g->helpers[i].start_at = needed ? 0 : USEC_NEVER;
 	}
-	m->files_wait_until = m->now + FILES_START_SECONDS * USEC_PER_SEC;
-	files_contents_init(&m->start->contents, m->start->conf);
-	m->files_was_ready = !files_are_needed(m->start->conf);
+	g->files_wait_until = g->master->now + FILES_START_SECONDS * USEC_PER_SEC;
+	files_contents_init(&g->contents, g->conf);
+	g->files_was_ready = !files_are_needed(g->conf);
 }
 
-void master_helpers_fini(struct master *m)
+void generation_helpers_fini(struct generation *g)
 {
 	for (size_t i = 0; i < HELPERS; i++)
-		control_close(&m->helpers[i].control);
-	files_contents_fini(&m->start->contents);
+		control_close(&g->helpers[i].control);
+	files_contents_fini(&g->contents);
 }
 
 /* ---- messages ---- */
 
-void master_read_helper(struct master *m, enum helper_id id)
+void generation_read_helper(struct generation *g, enum helper_id id)
 {
 	struct rate rate = {0};
 	if (rows[id].contents)
-		rate = rows[id].contents(m);
+		rate = rows[id].contents(g);
 	for (unsigned left = MESSAGES_AT_ONCE; left > 0; left--) {
 		uint32_t object;
 		int fd;
-		enum control_heard heard = control_hear(&m->helpers[id].control,
-		    rows[id].contents ? &rate : NULL, m->now, &object, &fd);
+		enum control_heard heard = control_hear(&g->helpers[id].control,
+		    rows[id].contents ? &rate : NULL, g->master->now, &object, &fd);
 		if (heard == CONTROL_NOTHING)
 			return;
 		if (heard == CONTROL_READY)
-			m->files_was_ready |= id == HELPER_FILES;
+			g->files_was_ready |= id == HELPER_FILES;
 		else if (fd >= 0)
-			files_contents_set(&m->start->contents, object, fd);
+			files_contents_set(&g->contents, object, fd);
 		else
-			m->observe.counters->files_unusable++;
+			g->master->observe.counters->files_unusable++;
 	}
 }
 
@@ -130,12 +130,12 @@ static bool is_writing(const struct log *log)
  * To the file itself: the logger, which reads the pipe, is down or hangs. But where it has left lines
  * half written the next one goes on first; both logs may be one file.
  */
-static void log_directly(const struct master *m, enum observe_level level, const char *line)
+static void log_directly(const struct generation *g, enum observe_level level, const char *line)
 {
-	struct observe direct = m->observe;
-	struct logs *logs = &m->start->logs;
+	struct observe direct = g->master->observe;
+	struct logs *logs = &g->master->start->logs;
 	struct log *log = &logs->error;
-	struct observe_file file = log_file(log, &m->observe.counters->error_lines_lost);
+	struct observe_file file = log_file(log, &g->master->observe.counters->error_lines_lost);
 	if (log->file >= 0 && !is_writing(log) && !is_writing(&logs->access))
 		direct.error_file = &file;
 	else
@@ -144,14 +144,14 @@ static void log_directly(const struct master *m, enum observe_level level, const
 }
 
 /* The helper is down, or is to end: it sees the end of its control socket. */
-static void disconnect(struct master *m, enum helper_id id)
+static void disconnect(struct generation *g, enum helper_id id)
 {
-	control_close(&m->helpers[id].control);
-	for (uint32_t i = 0; i < m->start->workers; i++)
-		m->slots[i].is_linked[id] = false;
+	control_close(&g->helpers[id].control);
+	for (uint32_t i = 0; i < g->worker_count; i++)
+		g->workers[i].is_linked[id] = false;
 }
 
-static void log_restart(struct master *m, enum helper_id id, const char *how, usec wait)
+static void log_restart(struct generation *g, enum helper_id id, const char *how, usec wait)
 {
 	char line[192];
 	if (rows[id].is_logger)
@@ -160,42 +160,42 @@ static void log_restart(struct master *m, enum helper_id id, const char *how, us
 		snprintf(line, sizeof(line), "%s %s; it is started again in %llu ms", rows[id].name,
 		    how, (unsigned long long)(wait / USEC_PER_MSEC));
 	if (rows[id].is_logger)
-		log_directly(m, OBSERVE_ERROR, line);
+		log_directly(g, OBSERVE_ERROR, line);
 	else
-		observe_log(&m->observe, OBSERVE_ERROR, "%s", line);
+		observe_log(&g->master->observe, OBSERVE_ERROR, "%s", line);
 }
 
-static void helper_died(struct master *m, enum helper_id id, int status)
+static void helper_died(struct generation *g, enum helper_id id, int status)
 {
 	const struct helper_row *row = &rows[id];
-	struct child *h = &m->helpers[id];
+	struct child *h = &g->helpers[id];
 	char how[128];
 	child_describe_end(status, how);
 	h->pid = 0;
-	master_read_helper(m, id);
-	disconnect(m, id);
-	if (m->phase == MASTER_ENDED) {
+	generation_read_helper(g, id);
+	disconnect(g, id);
+	if (g->phase == GENERATION_ENDED) {
 		if (status != 0 && !row->is_logger && row->loses[0])
-			observe_log(
-			    &m->observe, OBSERVE_ERROR, "%s %s%s", row->name, how, row->loses);
+			observe_log(&g->master->observe, OBSERVE_ERROR, "%s %s%s", row->name, how,
+			    row->loses);
 		return;
 	}
 	if (WIFEXITED(status) && WEXITSTATUS(status) == HELPER_CANNOT_START &&
-	    row->ends_the_start && row->ends_the_start(m)) {
+	    row->ends_the_start && row->ends_the_start(g)) {
 		/* It has logged why, and another one would say the same: end. */
 		h->start_at = USEC_NEVER;
-		m->status = PROCESS_BAD_CONF;
-		master_force(m);
+		g->master->status = PROCESS_BAD_CONF;
+		generation_force(g);
 		return;
 	}
-	log_restart(m, id, how, child_died(h, m->now));
+	log_restart(g, id, how, child_died(h, g->master->now));
 }
 
-bool master_helper_died(struct master *m, pid_t pid, int status)
+bool generation_helper_died(struct generation *g, pid_t pid, int status)
 {
 	for (enum helper_id id = 0; id < HELPERS; id++)
-		if (m->helpers[id].pid == pid) {
-			helper_died(m, id, status);
+		if (g->helpers[id].pid == pid) {
+			helper_died(g, id, status);
 			return true;
 		}
 	return false;
@@ -213,95 +213,95 @@ static bool make_pair(int pair[2])
 	return true;
 }
 
-static bool connect_worker(struct master *m, enum helper_id id, uint32_t index)
+static bool connect_worker(struct generation *g, enum helper_id id, uint32_t index)
 {
 	const struct message message = {.kind = MESSAGE_LINK,
 	    .worker = index,
 	    .helper = id,
-	    .is_behind = m->slots[index].is_behind};
+	    .is_behind = g->workers[index].is_behind};
 	int pair[2];
 	if (!make_pair(pair))
 		return false;
 	/* If one message is not sent, the other process sees the end of its socket. */
-	bool is_sent = message_send(m->helpers[id].control.socket, &message, pair[1]) &&
-		       master_tell_worker(m, index, &message, pair[0]);
+	bool is_sent = message_send(g->helpers[id].control.socket, &message, pair[1]) &&
+		       generation_tell_worker(g, index, &message, pair[0]);
 	close(pair[0]);
 	close(pair[1]);
 	return is_sent;
 }
 
-static usec connect_workers(struct master *m, enum helper_id id)
+static usec connect_workers(struct generation *g, enum helper_id id)
 {
 	usec next = USEC_NEVER;
-	for (uint32_t i = 0; m->helpers[id].control.is_ready && i < m->start->workers; i++) {
-		struct worker_slot *slot = &m->slots[i];
+	for (uint32_t i = 0; g->helpers[id].control.is_ready && i < g->worker_count; i++) {
+		struct worker_slot *slot = &g->workers[i];
 		if (slot->child.control.socket < 0 || slot->is_linked[id])
 			continue;
-		slot->is_linked[id] = connect_worker(m, id, i);
+		slot->is_linked[id] = connect_worker(g, id, i);
 		if (!slot->is_linked[id])
-			next = m->now + LINK_AGAIN_USEC;
+			next = g->master->now + LINK_AGAIN_USEC;
 	}
 	return next;
 }
 
 /* ---- starts ---- */
 
-bool master_may_start_workers(const struct master *m)
+bool generation_may_start_workers(const struct generation *g)
 {
-	return m->files_was_ready || m->files_is_late;
+	return g->files_was_ready || g->files_is_late;
 }
 
-static void warn_of_late_files(struct master *m)
+static void warn_of_late_files(struct generation *g)
 {
-	if (master_may_start_workers(m) || m->now < m->files_wait_until)
+	if (generation_may_start_workers(g) || g->master->now < g->files_wait_until)
 		return;
-	observe_log(&m->observe, OBSERVE_WARN,
+	observe_log(&g->master->observe, OBSERVE_WARN,
 	    "the files process has not read the configured files within %d s; the workers start "
 	    "without them, and get them when it has",
 	    FILES_START_SECONDS);
-	m->files_is_late = true;
+	g->files_is_late = true;
 }
 
-static usec run_helper(struct master *m, enum helper_id id)
+static usec run_helper(struct generation *g, enum helper_id id)
 {
-	struct child *h = &m->helpers[id];
-	bool may_start = m->phase <= rows[id].last_phase && !h->pid;
-	if (may_start && m->now >= h->start_at)
-		master_start_helper(m, id);
-	usec next = connect_workers(m, id);
-	next = clock_earlier(
-	    next, control_enforce(&h->control, h->pid, rows[id].name, &m->observe, m->now));
+	struct child *h = &g->helpers[id];
+	bool may_start = g->phase <= rows[id].last_phase && !h->pid;
+	if (may_start && g->master->now >= h->start_at)
+		generation_start_helper(g, id, &rows[id]);
+	usec next = connect_workers(g, id);
+	next = clock_earlier(next, control_enforce(&h->control, h->pid, rows[id].name,
+				       &g->master->observe, g->master->now));
 	return may_start && !h->pid ? clock_earlier(next, h->start_at) : next;
 }
 
-usec master_run_helpers(struct master *m)
+usec generation_run_helpers(struct generation *g)
 {
 	usec next = USEC_NEVER;
 	for (enum helper_id id = 0; id < HELPERS; id++)
-		next = clock_earlier(next, run_helper(m, id));
-	warn_of_late_files(m);
-	return master_may_start_workers(m) ? next : clock_earlier(next, m->files_wait_until);
+		next = clock_earlier(next, run_helper(g, id));
+	warn_of_late_files(g);
+	return generation_may_start_workers(g) ? next : clock_earlier(next, g->files_wait_until);
 }
 
 /* ---- the end ---- */
 
 /* loses: what goes with a helper that has to be killed. */
-static void wait_for_end(struct master *m, enum helper_id id, const char *loses)
+static void wait_for_end(struct generation *g, enum helper_id id, const char *loses)
 {
-	const struct child *h = &m->helpers[id];
+	const struct child *h = &g->helpers[id];
 	char line[192];
-	usec until = m->now + END_GRACE_USEC;
-	while (h->pid && m->now < until) {
-		struct pollfd fd = {.fd = m->signals, .events = POLLIN};
-		poll(&fd, 1, (int)((until - m->now) / USEC_PER_MSEC) + 1);
-		m->now = clock_monotonic();
-		master_read_signals(m);
+	usec until = g->master->now + END_GRACE_USEC;
+	while (h->pid && g->master->now < until) {
+		struct pollfd fd = {.fd = g->master->signals, .events = POLLIN};
+		poll(&fd, 1, (int)((until - g->master->now) / USEC_PER_MSEC) + 1);
+		g->master->now = clock_monotonic();
+		master_read_signals(g->master);
 	}
 	if (!h->pid)
 		return;
 	snprintf(
 	    line, sizeof(line), "%s did not end in time and is killed%s", rows[id].name, loses);
-	log_directly(m, OBSERVE_ERROR, line);
+	log_directly(g, OBSERVE_ERROR, line);
 	kill(h->pid, SIGKILL);
 }
 
@@ -309,21 +309,21 @@ static void wait_for_end(struct master *m, enum helper_id id, const char *loses)
  * All end by themselves: most when the master closes the control socket, the logger when its last writers, these and
  * the master, have closed the pipes.
  */
-void master_end_helpers(struct master *m)
+void generation_end_helpers(struct generation *g)
 {
-	bool learns = m->start->conf->server.learned_file;
-	m->phase = MASTER_ENDED;
+	bool learns = g->conf->server.learned_file;
+	g->phase = GENERATION_ENDED;
 	for (enum helper_id id = 0; id < HELPERS; id++)
-		disconnect(m, id);
+		disconnect(g, id);
 	for (enum helper_id id = 0; id < HELPERS; id++)
 		if (!rows[id].is_logger)
-			wait_for_end(m, id,
+			wait_for_end(g, id,
 			    id == HELPER_FILES && !learns ? "; it had nothing to save"
 							  : rows[id].loses);
 	/* One that was killed has left lines to the next. */
-	if (!m->helpers[HELPER_LOGGER].pid)
-		master_start_helper(m, HELPER_LOGGER);
-	logs_close_writers(&m->start->logs);
-	logs_close_readers(&m->start->logs);
-	wait_for_end(m, HELPER_LOGGER, rows[HELPER_LOGGER].loses);
+	if (!g->helpers[HELPER_LOGGER].pid)
+		generation_start_helper(g, HELPER_LOGGER, &rows[HELPER_LOGGER]);
+	logs_close_writers(&g->master->start->logs);
+	logs_close_readers(&g->master->start->logs);
+	wait_for_end(g, HELPER_LOGGER, rows[HELPER_LOGGER].loses);
 }

@@ -12,7 +12,17 @@
 #include "proxy/process/start.h"
 #include "proxy/process/trace_request.h"
 
-enum master_phase { MASTER_RUNNING, MASTER_DRAINING, MASTER_FORCED, MASTER_ENDED };
+/* How far a generation is:
+ *
+ *   RUNNING ──TERM/INT──→ DRAINING ──TERM/INT, or the deadline──→ FORCED (killed a second later)
+ *      └───────────────────────┴── after the last worker ──→ ENDED ←──┘
+ */
+enum generation_phase {
+	GENERATION_RUNNING,
+	GENERATION_DRAINING,
+	GENERATION_FORCED,
+	GENERATION_ENDED,
+};
 
 /*
  * What the master knows of one worker. The slot, its sockets and its counters stay when the worker
@@ -26,7 +36,21 @@ struct worker_slot {
 	uint32_t adopter;
 };
 
-struct master;
+/* A configuration, and the workers and helpers that serve it. */
+struct generation {
+	struct master *master; /* borrowed, as is conf */
+	const struct conf *conf;
+	struct worker_slot *workers;
+	uint32_t worker_count;
+	struct child helpers[HELPERS];
+	struct files_contents contents; /* as the files process has read them last */
+	bool files_was_ready; /* one has been: the contents are those of the configured files */
+	bool files_is_late; /* none was ready in time: the workers have started without contents */
+	usec files_wait_until; /* the start waits so long for the files process */
+	bool was_ready;        /* at least one worker has been ready */
+	enum generation_phase phase;
+	usec deadline; /* end of the phase */
+};
 
 /* A kind of helper: a row of the table in helpers.c. */
 struct helper_row {
@@ -34,14 +58,14 @@ struct helper_row {
 	const char *title; /* of its process, behind "pushgate: " */
 	int (*run)(const struct helper_env *env);
 	bool (*is_needed)(const struct conf *conf); /* NULL: always */
-	enum master_phase last_phase;               /* in which it is started, or started again */
+	enum generation_phase last_phase;           /* in which it is started, or started again */
 	/* Descriptors: the logger has the reading ends of the logs, and no socketpair to the master. */
 	bool is_logger;
 	bool keeps_contents;
 	/* Messages: the rate of its contents; NULL: it has none to send. */
-	struct rate (*contents)(const struct master *m);
+	struct rate (*contents)(const struct generation *g);
 	/* Whether one that cannot start is the end of all; else it is started again like any that dies. */
-	bool (*ends_the_start)(const struct master *m);
+	bool (*ends_the_start)(const struct generation *g);
 	const char *loses; /* what is lost with it, as its line in the error log ends */
 };
 
@@ -49,69 +73,63 @@ const struct helper_row *helper_row(enum helper_id id);
 
 struct pollfd;
 
+/* What outlives a generation. */
 struct master {
 	struct start *start;
 	struct observe observe;
-	struct worker_slot *slots;
+	struct generation generation;
 	struct trace_orders traces;
 	struct status_process *about; /* buffer for describe() */
 	struct pollfd *fds;           /* buffer for poll(2) */
 	pid_t pid;
-	struct child helpers[HELPERS];
-	bool files_was_ready; /* one has been: the contents are those of the configured files */
-	bool files_is_late; /* none was ready in time: the workers have started without contents */
-	usec files_wait_until; /* the start waits so long for the files process */
-	enum master_phase phase;
 	usec now;
-	usec deadline;  /* end of the phase */
 	usec status_at; /* do not poll the status socket before */
 	int signals;
-	bool was_ready;             /* at least one worker has been ready */
 	enum process_status status; /* to exit with */
 };
 
-/* Returns when to call it again: an old key is erased soon after its time. */
-usec master_advance_tickets(struct master *m);
-void master_start_worker(struct master *m, uint32_t index);
-void master_start_helper(struct master *m, enum helper_id id);
+/* Reads and obeys the signals that have come. */
+void master_read_signals(struct master *m);
+
+/* ---- fork.c ---- */
+
+void generation_start_worker(struct generation *g, uint32_t index);
+void generation_start_helper(struct generation *g, enum helper_id id, const struct helper_row *row);
 
 /* ---- worker_slots.c ---- */
 
-void master_slots_init(struct master *m);
-void master_slots_fini(struct master *m);
+void generation_workers_init(struct generation *g);
+void generation_workers_fini(struct generation *g);
 /* Sends a worker a message, with a duplicate of fd unless that is -1. False: it is down, or does not read. */
-bool master_tell_worker(
-    const struct master *m, uint32_t index, const struct message *message, int fd);
+bool generation_tell_worker(
+    const struct generation *g, uint32_t index, const struct message *message, int fd);
+/* Tells the workers to finish their open requests, then to end. */
+void generation_drain(struct generation *g);
+/* Tells all workers to end at once; called again, kills them. */
+void generation_force(struct generation *g);
+bool generation_has_workers(const struct generation *g);
+/* Asks the workers that are ready for a trace. Others are asked when they are. */
+void generation_begin_trace(const struct generation *g, const struct trace_order *o);
 /* Reads what the worker says. */
-void master_read_worker(struct master *m, uint32_t index);
-/* Kills workers that have misbehaved. Returns when it is to be called again. */
-usec master_enforce_workers(struct master *m);
-void master_worker_died(struct master *m, uint32_t index, int status);
-/* Finds a sibling to accept from the sockets of each worker that is down. */
-void master_find_adopters(struct master *m);
+void generation_read_worker(struct generation *g, uint32_t index);
+/* Does nothing if the process was no worker. */
+void generation_worker_died(struct generation *g, pid_t pid, int status);
+/* Starts workers that are due, and kills those that have misbehaved. Returns when it is to be called again. */
+usec generation_run_workers(struct generation *g);
 
 /* ---- helpers.c ---- */
 
-void master_helpers_init(struct master *m);
-void master_helpers_fini(struct master *m);
+void generation_helpers_init(struct generation *g);
+void generation_helpers_fini(struct generation *g);
 /* Whether the process was a helper; then its death has been seen to. */
-bool master_helper_died(struct master *m, pid_t pid, int status);
+bool generation_helper_died(struct generation *g, pid_t pid, int status);
 /* Starts helpers that are due, and connects workers with them. Returns when it is to be called again. */
-usec master_run_helpers(struct master *m);
+usec generation_run_helpers(struct generation *g);
 /* Reads what a helper says. */
-void master_read_helper(struct master *m, enum helper_id id);
+void generation_read_helper(struct generation *g, enum helper_id id);
 /* What the configured files say is there, or has been waited for long enough. */
-bool master_may_start_workers(const struct master *m);
+bool generation_may_start_workers(const struct generation *g);
 /* After the last worker: ends the helpers, the logger last, and waits for them. */
-void master_end_helpers(struct master *m);
-
-/* ---- master.c ---- */
-
-/* Reads and obeys the signals that have come. */
-void master_read_signals(struct master *m);
-/* Tells all workers to end at once. */
-void master_force(struct master *m);
-/* Asks worker `index` for each trace that is on: it was not ready when they began. */
-void master_send_traces(struct master *m, uint32_t index);
+void generation_end_helpers(struct generation *g);
 
 #endif

@@ -16,9 +16,8 @@ struct start {
 	struct identity identity;
 	struct sockets sockets;
 	struct logs logs;
-	struct files_contents contents; /* as the files process has read them last */
-	int status_fd;                  /* -1 = none */
-	int notify_fd;                  /* to the service manager; -1 = none */
+	int status_fd; /* -1 = none */
+	int notify_fd; /* to the service manager; -1 = none */
 	uint32_t workers;
 	struct observe_counters *slots; /* shared memory: one for each worker, then the master's */
 	struct health_table

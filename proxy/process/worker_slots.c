@@ -6,40 +6,104 @@
 #include "proxy/base/memory.h"
 #include "proxy/process/master.h"
 #include "proxy/process/notify.h"
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
-void master_slots_init(struct master *m)
+/* How long a worker may take beyond drain-timeout to close its connections. */
+#define DRAIN_GRACE_USEC (2 * USEC_PER_SEC)
+/* How long after MESSAGE_QUIT a worker that has not ended is killed. */
+#define QUIT_GRACE_USEC USEC_PER_SEC
+
+void generation_workers_init(struct generation *g)
 {
-	m->slots = memory_zalloc(m->start->workers * sizeof(*m->slots));
-	for (uint32_t i = 0; i < m->start->workers; i++)
-		child_init(&m->slots[i].child);
+	g->workers = memory_zalloc(g->worker_count * sizeof(*g->workers));
+	for (uint32_t i = 0; i < g->worker_count; i++)
+		child_init(&g->workers[i].child);
 }
 
-void master_slots_fini(struct master *m)
+void generation_workers_fini(struct generation *g)
 {
-	for (uint32_t i = 0; i < m->start->workers; i++)
-		control_close(&m->slots[i].child.control);
-	free(m->slots);
+	for (uint32_t i = 0; i < g->worker_count; i++)
+		control_close(&g->workers[i].child.control);
+	free(g->workers);
 }
 
-bool master_tell_worker(
-    const struct master *m, uint32_t index, const struct message *message, int fd)
+bool generation_tell_worker(
+    const struct generation *g, uint32_t index, const struct message *message, int fd)
 {
-	int socket = m->slots[index].child.control.socket;
+	int socket = g->workers[index].child.control.socket;
 	return socket >= 0 && message_send(socket, message, fd);
+}
+
+static void tell_all(const struct generation *g, enum message_kind kind)
+{
+	const struct message message = {.kind = kind};
+	for (uint32_t i = 0; i < g->worker_count; i++)
+		(void)generation_tell_worker(g, i, &message, -1);
+}
+
+void generation_drain(struct generation *g)
+{
+	usec limit = g->conf->server.drain_timeout;
+	g->phase = GENERATION_DRAINING;
+	g->deadline = limit ? g->master->now + limit + DRAIN_GRACE_USEC : USEC_NEVER;
+	tell_all(g, MESSAGE_DRAIN);
+}
+
+static void kill_all(struct generation *g)
+{
+	for (uint32_t i = 0; i < g->worker_count; i++)
+		if (g->workers[i].child.pid)
+			kill(g->workers[i].child.pid, SIGKILL);
+	g->deadline = USEC_NEVER;
+}
+
+void generation_force(struct generation *g)
+{
+	if (g->phase == GENERATION_FORCED) {
+		kill_all(g);
+		return;
+	}
+	g->phase = GENERATION_FORCED;
+	g->deadline = g->master->now + QUIT_GRACE_USEC;
+	tell_all(g, MESSAGE_QUIT);
+}
+
+bool generation_has_workers(const struct generation *g)
+{
+	for (uint32_t i = 0; i < g->worker_count; i++)
+		if (g->workers[i].child.pid)
+			return true;
+	return false;
+}
+
+/* ---- traces ---- */
+
+static void send_trace(const struct generation *g, uint32_t index, const struct trace_order *o)
+{
+	const struct message message = {
+	    .kind = MESSAGE_TRACE, .from = o->request.from, .until = o->until};
+	(void)generation_tell_worker(g, index, &message, o->socket);
+}
+
+void generation_begin_trace(const struct generation *g, const struct trace_order *o)
+{
+	for (uint32_t i = 0; i < g->worker_count; i++)
+		if (g->workers[i].child.control.is_ready)
+			send_trace(g, i, o);
 }
 
 /* ---- sockets of dead workers ---- */
 
 /* False: the candidate is not up, or does not read its messages. */
-static bool ask_to_adopt(const struct master *m, uint32_t candidate, uint32_t dead)
+static bool ask_to_adopt(const struct generation *g, uint32_t candidate, uint32_t dead)
 {
 	const struct message message = {.kind = MESSAGE_ADOPT, .worker = dead};
-	return m->slots[candidate].child.control.is_ready &&
-	       master_tell_worker(m, candidate, &message, -1);
+	return g->workers[candidate].child.control.is_ready &&
+	       generation_tell_worker(g, candidate, &message, -1);
 }
 
 /*
@@ -47,16 +111,16 @@ static bool ask_to_adopt(const struct master *m, uint32_t candidate, uint32_t de
  * therefore accepts from these sockets too. It continues when the worker is back: two processes may
  * accept from one socket.
  */
-void master_find_adopters(struct master *m)
+static void find_adopters(struct generation *g)
 {
-	uint32_t count = m->start->workers;
+	uint32_t count = g->worker_count;
 	for (uint32_t i = 0; i < count; i++) {
-		struct worker_slot *slot = &m->slots[i];
+		struct worker_slot *slot = &g->workers[i];
 		if (slot->child.pid || slot->is_adopted)
 			continue;
 		for (uint32_t step = 1; step < count && !slot->is_adopted; step++) {
 			uint32_t candidate = (i + step) % count;
-			if (!ask_to_adopt(m, candidate, i))
+			if (!ask_to_adopt(g, candidate, i))
 				continue;
 			slot->adopter = candidate;
 			slot->is_adopted = true;
@@ -64,11 +128,11 @@ void master_find_adopters(struct master *m)
 	}
 }
 
-static void forget_adopter(struct master *m, uint32_t dead)
+static void forget_adopter(struct generation *g, uint32_t dead)
 {
-	for (uint32_t i = 0; i < m->start->workers; i++)
-		if (m->slots[i].is_adopted && m->slots[i].adopter == dead)
-			m->slots[i].is_adopted = false;
+	for (uint32_t i = 0; i < g->worker_count; i++)
+		if (g->workers[i].is_adopted && g->workers[i].adopter == dead)
+			g->workers[i].is_adopted = false;
 }
 
 /* ---- deaths ---- */
@@ -83,9 +147,9 @@ static void clear_gauges(struct observe_counters *c)
 	memset(c->push_off_connections_open, 0, sizeof(c->push_off_connections_open));
 }
 
-void master_worker_died(struct master *m, uint32_t index, int status)
+static void worker_died(struct generation *g, uint32_t index, int status)
 {
-	struct worker_slot *slot = &m->slots[index];
+	struct worker_slot *slot = &g->workers[index];
 	bool was_ready = slot->child.control.is_ready;
 	pid_t pid = slot->child.pid;
 	char how[128];
@@ -93,70 +157,91 @@ void master_worker_died(struct master *m, uint32_t index, int status)
 	control_close(&slot->child.control);
 	slot->child.pid = 0;
 	memset(slot->is_linked, 0, sizeof(slot->is_linked));
-	clear_gauges(&m->start->slots[index]);
-	if (m->start->health_table)
-		health_table_forget(m->start->health_table, index);
-	forget_adopter(m, index);
-	if (m->phase != MASTER_RUNNING) {
+	clear_gauges(&g->master->start->slots[index]);
+	if (g->master->start->health_table)
+		health_table_forget(g->master->start->health_table, index);
+	forget_adopter(g, index);
+	if (g->phase != GENERATION_RUNNING) {
 		if (status != 0)
-			observe_log(&m->observe, OBSERVE_WARN, "worker %u (process %d) %s", index,
-			    (int)pid, how);
+			observe_log(&g->master->observe, OBSERVE_WARN, "worker %u (process %d) %s",
+			    index, (int)pid, how);
 		return;
 	}
-	if (!m->was_ready && !was_ready && WIFEXITED(status) &&
+	if (!g->was_ready && !was_ready && WIFEXITED(status) &&
 	    WEXITSTATUS(status) == WORKER_CANNOT_START) {
 		/*
 		 * The worker has logged why. Since no worker has ever been ready, a restart would
 		 * fail too: end.
 		 */
-		m->status = PROCESS_BAD_CONF;
-		master_force(m);
+		g->master->status = PROCESS_BAD_CONF;
+		generation_force(g);
 		return;
 	}
-	usec wait = child_died(&slot->child, m->now);
-	observe_log(&m->observe, OBSERVE_ERROR,
+	usec wait = child_died(&slot->child, g->master->now);
+	observe_log(&g->master->observe, OBSERVE_ERROR,
 	    "worker %u (process %d) %s; it is started again in %llu ms", index, (int)pid, how,
 	    (unsigned long long)(wait / USEC_PER_MSEC));
 	if (wait > 0)
-		master_find_adopters(m);
+		find_adopters(g);
 }
 
-/* ---- what workers say ---- */
-
-static void worker_is_ready(struct master *m, uint32_t index)
+void generation_worker_died(struct generation *g, pid_t pid, int status)
 {
-	const struct child *c = &m->slots[index].child;
-	/* It may have missed traces that are on. */
-	master_send_traces(m, index);
-	if (!m->was_ready) {
-		observe_log(&m->observe, OBSERVE_INFO, "ready");
-		notify_ready(m->start->notify_fd);
-	} else if (c->starts > 1) {
-		observe_log(&m->observe, OBSERVE_INFO, "worker %u (process %d) is up again", index,
-		    (int)c->pid);
-	}
-	m->was_ready = true;
-	master_find_adopters(m);
+	for (uint32_t i = 0; i < g->worker_count; i++)
+		if (g->workers[i].child.pid == pid)
+			worker_died(g, i, status);
 }
 
-void master_read_worker(struct master *m, uint32_t index)
+/* ---- messages of workers ---- */
+
+static void worker_is_ready(struct generation *g, uint32_t index)
+{
+	const struct child *c = &g->workers[index].child;
+	/* It may have missed traces that are on. */
+	const struct trace_order *orders = g->master->traces.orders;
+	for (size_t i = 0; i < LIMIT_TRACES; i++)
+		if (orders[i].socket >= 0)
+			send_trace(g, index, &orders[i]);
+	if (!g->was_ready) {
+		observe_log(&g->master->observe, OBSERVE_INFO, "ready");
+		notify_ready(g->master->start->notify_fd);
+	} else if (c->starts > 1) {
+		observe_log(&g->master->observe, OBSERVE_INFO, "worker %u (process %d) is up again",
+		    index, (int)c->pid);
+	}
+	g->was_ready = true;
+	find_adopters(g);
+}
+
+void generation_read_worker(struct generation *g, uint32_t index)
 {
 	uint32_t object;
 	int fd;
-	while (control_hear(&m->slots[index].child.control, NULL, m->now, &object, &fd) ==
+	while (control_hear(&g->workers[index].child.control, NULL, g->master->now, &object, &fd) ==
 	       CONTROL_READY)
-		worker_is_ready(m, index);
+		worker_is_ready(g, index);
 }
 
-usec master_enforce_workers(struct master *m)
+/* ---- starts ---- */
+
+/* Kills the worker if it has misbehaved, starts it if it is due. Returns when to call it again. */
+static usec run_worker(struct generation *g, uint32_t index, bool may_start)
+{
+	struct master *m = g->master;
+	struct child *c = &g->workers[index].child;
+	char name[32];
+	snprintf(name, sizeof(name), "worker %u", index);
+	usec next = control_enforce(&c->control, c->pid, name, &m->observe, m->now);
+	if (may_start && !c->pid && m->now >= c->start_at)
+		generation_start_worker(g, index);
+	return may_start && !c->pid ? clock_earlier(next, c->start_at) : next;
+}
+
+usec generation_run_workers(struct generation *g)
 {
 	usec next = USEC_NEVER;
-	for (uint32_t i = 0; i < m->start->workers; i++) {
-		struct child *c = &m->slots[i].child;
-		char name[32];
-		snprintf(name, sizeof(name), "worker %u", i);
-		next = clock_earlier(
-		    next, control_enforce(&c->control, c->pid, name, &m->observe, m->now));
-	}
+	bool may_start = g->phase == GENERATION_RUNNING && generation_may_start_workers(g);
+	for (uint32_t i = 0; i < g->worker_count; i++)
+		next = clock_earlier(next, run_worker(g, i, may_start));
 	return next;
 }

@@ -33,14 +33,15 @@ static void begin(struct bench *b, const char *server)
 	b->master = (struct master){.start = &b->start, .now = 1000 * USEC_PER_SEC};
 	b->master.observe = (struct observe){
 	    .counters = &b->counters, .access_fd = -1, .error_fd = b->said[1], .worker = OBSERVE_MASTER};
-	master_helpers_init(&b->master);
-	b->master.helpers[HELPER_LOGGER].pid = 1001;
-	b->master.helpers[HELPER_FILES].pid = 1002;
+	b->master.generation = (struct generation){.master = &b->master, .conf = b->conf};
+	generation_helpers_init(&b->master.generation);
+	b->master.generation.helpers[HELPER_LOGGER].pid = 1001;
+	b->master.generation.helpers[HELPER_FILES].pid = 1002;
 }
 
 static void finish(struct bench *b)
 {
-	master_helpers_fini(&b->master);
+	generation_helpers_fini(&b->master.generation);
 	conf_free(b->conf);
 	close(b->said[0]);
 	close(b->said[1]);
@@ -62,18 +63,19 @@ static void start_waits_for_the_files_process_but_not_for_ever(void **state)
 	struct bench b;
 	begin(&b, "learned-file = /tmp/learned.json");
 	struct master *m = &b.master;
-	usec next = master_run_helpers(m);
-	assert_false(master_may_start_workers(m));
+	struct generation *g = &m->generation;
+	usec next = generation_run_helpers(g);
+	assert_false(generation_may_start_workers(g));
 	assert_int_equal(next - m->now, FILES_START_SECONDS * USEC_PER_SEC);
 	m->now = next;
-	assert_int_equal(master_run_helpers(m), USEC_NEVER);
-	assert_true(master_may_start_workers(m));
-	assert_false(m->files_was_ready);
+	assert_int_equal(generation_run_helpers(g), USEC_NEVER);
+	assert_true(generation_may_start_workers(g));
+	assert_false(g->files_was_ready);
 	assert_true(said(&b, "has not read the configured files within 5 s"));
 	/* Workers run now: its end, for whatever reason, is not that of all. */
-	assert_true(master_helper_died(m, 1002, CANNOT_START));
+	assert_true(generation_helper_died(g, 1002, CANNOT_START));
 	assert_int_equal(m->status, PROCESS_DONE);
-	assert_int_equal(m->phase, MASTER_RUNNING);
+	assert_int_equal(g->phase, GENERATION_RUNNING);
 	assert_true(said(&b, "it is started again"));
 	finish(&b);
 }
@@ -83,9 +85,9 @@ static void files_that_cannot_be_used_are_the_end_of_the_start(void **state)
 	(void)state;
 	struct bench b;
 	begin(&b, "learned-file = /tmp/learned.json");
-	assert_true(master_helper_died(&b.master, 1002, CANNOT_START));
+	assert_true(generation_helper_died(&b.master.generation, 1002, CANNOT_START));
 	assert_int_equal(b.master.status, PROCESS_BAD_CONF);
-	assert_int_equal(b.master.phase, MASTER_FORCED);
+	assert_int_equal(b.master.generation.phase, GENERATION_FORCED);
 	finish(&b);
 }
 
@@ -95,14 +97,15 @@ static void files_process_that_dies_is_started_again_and_later_each_time(void **
 	struct bench b;
 	begin(&b, "learned-file = /tmp/learned.json");
 	struct master *m = &b.master;
-	assert_true(master_helper_died(m, 1002, KILLED));
+	struct generation *g = &m->generation;
+	assert_true(generation_helper_died(g, 1002, KILLED));
 	assert_int_equal(m->status, PROCESS_DONE);
-	assert_int_equal(m->helpers[HELPER_FILES].start_at, m->now);
-	m->helpers[HELPER_FILES].pid = 1003;
-	m->helpers[HELPER_FILES].started = m->now;
-	assert_true(master_helper_died(m, 1003, KILLED));
-	assert_true(m->helpers[HELPER_FILES].start_at > m->now);
-	assert_false(master_helper_died(m, 1004, KILLED)); /* a worker, maybe */
+	assert_int_equal(g->helpers[HELPER_FILES].start_at, m->now);
+	g->helpers[HELPER_FILES].pid = 1003;
+	g->helpers[HELPER_FILES].started = m->now;
+	assert_true(generation_helper_died(g, 1003, KILLED));
+	assert_true(g->helpers[HELPER_FILES].start_at > m->now);
+	assert_false(generation_helper_died(g, 1004, KILLED)); /* a worker, maybe */
 	finish(&b);
 }
 
@@ -112,17 +115,18 @@ static void password_process_that_dies_is_started_again_and_later_each_time(void
 	struct bench b;
 	begin(&b, "");
 	struct master *m = &b.master;
-	m->helpers[HELPER_PASSWORDS].pid = 1005;
-	assert_true(master_helper_died(m, 1005, KILLED));
-	assert_int_equal(m->helpers[HELPER_PASSWORDS].start_at, m->now);
+	struct generation *g = &m->generation;
+	g->helpers[HELPER_PASSWORDS].pid = 1005;
+	assert_true(generation_helper_died(g, 1005, KILLED));
+	assert_int_equal(g->helpers[HELPER_PASSWORDS].start_at, m->now);
 	assert_true(said(&b, "the password process was killed by signal 9"));
-	m->helpers[HELPER_PASSWORDS].pid = 1006;
-	m->helpers[HELPER_PASSWORDS].started = m->now;
-	assert_true(master_helper_died(m, 1006, KILLED));
-	assert_true(m->helpers[HELPER_PASSWORDS].start_at > m->now);
-	m->phase = MASTER_ENDED;
-	m->helpers[HELPER_PASSWORDS].pid = 1007;
-	assert_true(master_helper_died(m, 1007, 0));
+	g->helpers[HELPER_PASSWORDS].pid = 1006;
+	g->helpers[HELPER_PASSWORDS].started = m->now;
+	assert_true(generation_helper_died(g, 1006, KILLED));
+	assert_true(g->helpers[HELPER_PASSWORDS].start_at > m->now);
+	g->phase = GENERATION_ENDED;
+	g->helpers[HELPER_PASSWORDS].pid = 1007;
+	assert_true(generation_helper_died(g, 1007, 0));
 	assert_int_equal(m->status, PROCESS_DONE);
 	finish(&b);
 }
@@ -133,16 +137,17 @@ static void password_process_that_cannot_be_confined_is_the_end_of_the_start(voi
 	struct bench b;
 	begin(&b, "");
 	struct master *m = &b.master;
-	m->helpers[HELPER_PASSWORDS].pid = 1005;
-	assert_true(master_helper_died(m, 1005, CANNOT_START));
+	struct generation *g = &m->generation;
+	g->helpers[HELPER_PASSWORDS].pid = 1005;
+	assert_true(generation_helper_died(g, 1005, CANNOT_START));
 	assert_int_equal(m->status, PROCESS_BAD_CONF);
-	assert_int_equal(m->phase, MASTER_FORCED);
-	m->phase = MASTER_RUNNING;
+	assert_int_equal(g->phase, GENERATION_FORCED);
+	g->phase = GENERATION_RUNNING;
 	m->status = PROCESS_DONE;
-	m->was_ready = true; /* workers serve: requests that need it wait */
-	m->helpers[HELPER_PASSWORDS].pid = 1006;
-	assert_true(master_helper_died(m, 1006, CANNOT_START));
-	assert_int_equal(m->phase, MASTER_RUNNING);
+	g->was_ready = true; /* workers serve: requests that need it wait */
+	g->helpers[HELPER_PASSWORDS].pid = 1006;
+	assert_true(generation_helper_died(g, 1006, CANNOT_START));
+	assert_int_equal(g->phase, GENERATION_RUNNING);
 	finish(&b);
 }
 
@@ -151,10 +156,10 @@ static void configuration_without_such_files_waits_for_nothing(void **state)
 	(void)state;
 	struct bench b;
 	begin(&b, "");
-	b.master.helpers[HELPER_FILES].pid = 0;
-	assert_int_equal(master_run_helpers(&b.master), USEC_NEVER);
-	assert_true(master_may_start_workers(&b.master));
-	assert_int_equal(b.master.helpers[HELPER_FILES].pid, 0);
+	b.master.generation.helpers[HELPER_FILES].pid = 0;
+	assert_int_equal(generation_run_helpers(&b.master.generation), USEC_NEVER);
+	assert_true(generation_may_start_workers(&b.master.generation));
+	assert_int_equal(b.master.generation.helpers[HELPER_FILES].pid, 0);
 	finish(&b);
 }
 
