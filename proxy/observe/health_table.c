@@ -93,7 +93,7 @@ static bool clear_bit(_Atomic uint64_t *words, uint32_t worker)
 
 /* ---- entries ---- */
 
-/* The last user: nobody has the entry once its key is 0, and whoever takes it next finds it clean. */
+/* The last user: no worker has the entry once its key is 0, and the next one finds it clean. */
 static void wipe(struct server_entry *e)
 {
 	atomic_store(&e->origin, 0);

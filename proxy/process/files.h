@@ -115,7 +115,6 @@ struct slice files_text(const struct files *f, size_t text);
 
 /* ---- the messages between a worker and the files process (files_message.c) ---- */
 
-/* Other work of the process becomes other kinds. */
 enum files_kind { FILES_CONTENT = 1, FILES_PAGE, FILES_SAVE };
 
 struct files_message {
