@@ -101,8 +101,6 @@ static inline bool hold_shares(const struct hold_store *s)
 {
 	return s->hold->shares && !s->is_secluded;
 }
-/* The head has come: moves it to the store where it may be. Returns NULL, or why it may not be held. */
-const struct policy_reason *held_admit(struct held *h);
 
 /* ---- hold_leg.c ---- */
 
@@ -123,7 +121,6 @@ const struct policy_reason *hold_make_room(
 
 uint64_t hold_uri_hash(const struct hold *hold, const struct http_target *uri);
 bool held_is_for(const struct held *h, const struct http_target *uri);
-bool held_is_open(const struct held *h); /* the promised stream is */
 bool held_is_fresh(const struct held *h);
 uint32_t held_age_sec(const struct held *h);
 /* How many seconds the response may be used from now on, when it has just come. */

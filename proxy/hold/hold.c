@@ -265,7 +265,8 @@ static bool share(struct held *h)
 	return true;
 }
 
-const struct policy_reason *held_admit(struct held *h)
+/* The head has come: moves it to the store where it may be. Returns NULL, or why it may not be held. */
+static const struct policy_reason *admit(struct held *h)
 {
 	const struct policy_reason *refusal = held_storable(h);
 	if (refusal)
@@ -345,7 +346,7 @@ static void run(struct held *h)
 		return;
 	}
 	if (h->head && !h->is_admitted) {
-		const struct policy_reason *refusal = held_admit(h);
+		const struct policy_reason *refusal = admit(h);
 		if (refusal) {
 			held_fail_claims(h, &relay_cause_POLICY, 0);
 			held_end(h, HOLD_WITHDRAWN, refusal, RELAY_CANCEL);

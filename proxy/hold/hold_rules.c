@@ -52,8 +52,9 @@ bool held_is_for(const struct held *h, const struct http_target *uri)
 
 /* ---- time ---- */
 
-/* RFC 9113 8.4 speaks of promises alone, not of resources that pushgate has requested itself. */
-bool held_is_open(const struct held *h)
+/* The promised stream is open. RFC 9113 8.4 speaks of promises alone, not of resources that pushgate has requested
+ * itself. */
+static bool is_open(const struct held *h)
 {
 	return h->push->pushed.source == POLICY_RELAYED && h->push->up.ops &&
 	       !h->push->download.source_ended;
@@ -127,7 +128,7 @@ bool held_is_useless(const struct held *h)
 {
 	if (held_varies_by_all(h))
 		return true;
-	return !held_is_fresh(h) && (!held_is_open(h) || !is_for_requests_to_come(h));
+	return !held_is_fresh(h) && (!is_open(h) || !is_for_requests_to_come(h));
 }
 
 enum hold_miss held_useless_cause(const struct held *h)
@@ -231,7 +232,7 @@ bool hold_has(
 			continue;
 		if (!h->is_admitted)
 			return true;
-		if ((held_is_open(h) || held_is_fresh(h)) && vary_matches(h, push, &field))
+		if ((is_open(h) || held_is_fresh(h)) && vary_matches(h, push, &field))
 			return true;
 	}
 	return false;
@@ -317,7 +318,7 @@ enum hold_miss held_fits(const struct held *h, const struct exchange *x, bool jo
 		return HOLD_MISS_COOKIE;
 	/* While the promised stream is open the response counts as validated (RFC 9113 8.4), for
 	 * its own client. */
-	bool is_valid = joined || (!h->store->is_shared && held_is_open(h));
+	bool is_valid = joined || (!h->store->is_shared && is_open(h));
 	if (!is_valid && !held_is_fresh(h))
 		return HOLD_MISS_NOT_FRESH;
 	uint64_t left = held_is_fresh(h) ? h->fresh_sec - resident_sec(h) : 0;

@@ -133,9 +133,6 @@ void exchange_check_done(struct exchange *x);
 /* Sends the final head downstream. False: a push must wait for room. Takes head. */
 bool exchange_send_final(struct exchange *x, struct http_head *head, bool end);
 
-/* More bytes came, or the end: tells the sink. Sends trailers when no bytes are before them. */
-void flow_moved(struct exchange *x, struct flow *f);
-
 /* tunnel.c */
 /* The origin's final answer to a request for a tunnel, before it goes to the client: opens the tunnel, or not.
  * False: the client would take it for an opening, and it is none. */

@@ -30,7 +30,8 @@ static void keep_trailers(struct exchange *x, struct flow *f, struct http_head *
 	exchange_stir(x);
 }
 
-void flow_moved(struct exchange *x, struct flow *f)
+/* More bytes came, or the end: tells the sink. Sends trailers when no bytes are before them. */
+static void tell_sink(struct exchange *x, struct flow *f)
 {
 	if (!f->sink->ops || f->state != FLOW_BODY) {
 		/* uncovered: while a request waits so, nothing comes from an origin */
@@ -115,7 +116,7 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 			exchange_arm(x);
 		exchange_check_done(x);
 	} else if (f->body.bytes == 0 && f->trailers) {
-		flow_moved(x, f);
+		tell_sink(x, f);
 	} else if (f->body.bytes == 0 && x->phase == EXCHANGE_CUT_SHORT) {
 		exchange_reset_leg(
 		    &x->down, relay_code_across(x->ending.cause->down_code, RELAY_NO_ERROR));
@@ -134,7 +135,7 @@ static void upload_end(struct exchange *x)
 	if (x->upload.state == FLOW_ABORTED)
 		exchange_check_done(x);
 	else
-		flow_moved(x, &x->upload);
+		tell_sink(x, &x->upload);
 }
 
 void exchange_on_upload(struct exchange *x, struct piece piece, bool end)
@@ -159,7 +160,7 @@ void exchange_on_upload(struct exchange *x, struct piece piece, bool end)
 	if (end)
 		upload_end(x);
 	else
-		flow_moved(x, f);
+		tell_sink(x, f);
 }
 
 void exchange_on_upload_trailers(struct exchange *x, struct http_head *trailers)
@@ -186,7 +187,7 @@ void exchange_on_connected(struct exchange *x, const struct leg *up)
 		x->upload.state = FLOW_DONE; /* the request's head had END_STREAM */
 	} else {
 		x->upload.state = FLOW_BODY;
-		flow_moved(x, &x->upload);
+		tell_sink(x, &x->upload);
 	}
 	exchange_arm(x);
 }
@@ -297,7 +298,7 @@ static void begin_tunnel(struct exchange *x)
 {
 	tunnel_compact_request(x);
 	x->upload.state = FLOW_BODY;
-	flow_moved(x, &x->upload);
+	tell_sink(x, &x->upload);
 }
 
 void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
@@ -361,7 +362,7 @@ void exchange_on_start(struct exchange *x)
 	if (end)
 		exchange_check_done(x);
 	else
-		flow_moved(x, &x->download);
+		tell_sink(x, &x->download);
 	if (!exchange_is_over(x)) {
 		exchange_stir(x);
 		exchange_note_push(x);
@@ -386,7 +387,7 @@ void exchange_on_download(struct exchange *x, struct piece piece, bool end)
 	}
 	if (end)
 		response_ended(x);
-	flow_moved(x, f);
+	tell_sink(x, f);
 	exchange_note_push(x);
 }
 
@@ -398,6 +399,6 @@ void exchange_on_download_trailers(struct exchange *x, struct http_head *trailer
 	}
 	keep_trailers(x, &x->download, trailers);
 	response_ended(x);
-	flow_moved(x, &x->download);
+	tell_sink(x, &x->download);
 	exchange_note_push(x);
 }
