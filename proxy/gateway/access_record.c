@@ -111,7 +111,7 @@ static void count_exchange(
 	c->down_out_bytes += bytes_to_client(x);
 	c->hold_wasted_bytes += hold_part(x)->wasted_bytes;
 	c->responses_own += exchange_is_own_answer(x);
-	c->requests_retried += exchange_retries(x) > 0;
+	c->requests_retried += upstream_retries(x) > 0;
 	if (x->ending.cause)
 		count_cause(c, x);
 	c->shed_offers += x->ending.cause == &relay_cause_SHED;
@@ -283,7 +283,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 		      : x->ending.cause ? x->ending.cause->name
 					: NULL,
 	    .refused_address = refused_address_of(x),
-	    .retries = exchange_retries(x),
+	    .retries = upstream_retries(x),
 	    .joined = hold_part(x)->joined,
 	    .held = hold_part(x)->answered_by,
 	    .missed = x->ending.missed,

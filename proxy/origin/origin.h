@@ -145,6 +145,9 @@ struct __attribute__((may_alias)) origin_attempt {
 	bool may_return;
 	/* An origin has ended its connection with an error before it was answered. */
 	bool has_seen_breakage;
+	/* It failed with a connection: the next one should have carried nothing yet, and be no other that its server has
+	 * closed while it was idle. */
+	bool needs_fresh;
 	bool is_bound; /* to `server`: it waits for that one's connections alone */
 };
 

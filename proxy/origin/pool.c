@@ -211,7 +211,8 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 	bool has_room = (most == 0 || origin_server_in_flight(p->server) <= most) && /* with x */
 			(!is_slow || pool_slow_has_room(p));
 	struct exchange *before = p->queued > 0 ? pool_first_waiting(p) : NULL;
-	bool is_next = !before || before->needs_fresh || exchange_is_push(before);
+	bool is_next =
+	    !before || origin_attempt_of(before)->needs_fresh || exchange_is_push(before);
 	struct origin_conn *c = is_next && has_room ? pool_conn_with_room(p, x) : NULL;
 	if (!c) {
 		(is_slow ? pool_slow_enqueue : pool_enqueue)(p, x);

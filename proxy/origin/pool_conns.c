@@ -192,7 +192,8 @@ struct origin_conn *pool_conn_with_room(struct pool *p, const struct exchange *x
 		return NULL;
 	list_for_each(&p->usable, c, struct origin_conn, usable)
 	{
-		if (!origin_conn_has_room(c) || (x->needs_fresh && !is_fresh(p, c)))
+		if (!origin_conn_has_room(c) ||
+		    (origin_attempt_of(x)->needs_fresh && !is_fresh(p, c)))
 			continue;
 		if (c->hop.connection != origin_attempt_of(x)->hop.connection)
 			return c;

@@ -141,7 +141,7 @@ static struct exchange *first_to_send(struct pool *p, struct list *queue, struct
 		*c = pool_conn_with_room(p, x);
 		if (*c)
 			return x;
-		if (!x->needs_fresh)
+		if (!origin_attempt_of(x)->needs_fresh)
 			return NULL;
 	}
 	return NULL;

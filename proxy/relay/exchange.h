@@ -145,10 +145,6 @@ struct exchange {
 	enum http_method method;
 	uint8_t attempts; /* times that it was dispatched: from the second on these are retries */
 	uint8_t repeats;  /* of these, the ones by retry-on */
-	uint8_t moves;    /* times that it was given to another server before it was sent */
-	/* It failed with a connection: the next one should have carried nothing yet, and be no other that
-	 * its server has closed while it was idle. */
-	bool needs_fresh;
 	struct leg down, up;
 	struct flow upload, download;    /* request body, response body */
 	const struct http_head *request; /* as the client sent it; owned; facts.head is the same */
@@ -215,11 +211,6 @@ static inline bool exchange_is_push(const struct exchange *x)
 static inline bool exchange_is_tunnel(const struct exchange *x)
 {
 	return x->tunnel.is_open;
-}
-/* For the log: how many servers, or connections, it was given to after the first. */
-static inline uint32_t exchange_retries(const struct exchange *x)
-{
-	return x->moves + (x->attempts > 1 ? x->attempts - 1u : 0u);
 }
 static inline bool exchange_was_retried(const struct exchange *x)
 {

@@ -51,7 +51,6 @@ bool exchange_retry_failed(
 	bool is_end = cause == &relay_cause_UP_RESET && code == RELAY_NO_ERROR;
 	if (is_end || !is_retried(x, &failure))
 		return false;
-	x->needs_fresh = true;
 	send_again(x);
 	return true;
 }
@@ -61,7 +60,6 @@ bool exchange_retry_late(struct exchange *x, const struct relay_cause *cause)
 	const struct relay_failure failure = {.why = RELAY_IF_LATE, .cause = cause};
 	if (cause->retry != RELAY_IF_LATE || !is_retried(x, &failure))
 		return false;
-	x->needs_fresh = false;
 	exchange_reset_leg(&x->up, relay_code_across(cause->up_code, RELAY_CANCEL));
 	send_again(x);
 	return true;
@@ -73,7 +71,6 @@ bool exchange_retry_status(struct exchange *x, struct http_head *head, bool end)
 	if (!x->up.ops->discard || !is_retried(x, &failure))
 		return false;
 	http_head_free(head);
-	x->needs_fresh = false;
 	x->up.ops->discard(&x->up, end);
 	exchange_unbind(&x->up);
 	send_again(x);

@@ -31,6 +31,7 @@ struct __attribute__((may_alias)) upstream_attempt {
 	const char *refused_address;
 	uint64_t affinity; /* the key of the server that the client's cookie names; 0: none */
 	uint8_t tried_count;
+	uint8_t moves;     /* times that it was given to another server before it was sent */
 	bool wants_pushes; /* the client can use pushes that come with the response */
 };
 _Static_assert(sizeof(struct upstream_attempt) <= EXCHANGE_ATTEMPT_BYTES, "it has room there");

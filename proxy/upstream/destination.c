@@ -335,7 +335,7 @@ void destination_try_another(struct origin_server *at, struct exchange *x,
 		fail_with(x, cause, detail);
 		return;
 	}
-	x->moves++;
+	attempt_of(x)->moves++;
 	WORKER_COUNT(d->upstream->env, retries_unprocessed, 1);
 	take_back(x);
 	send_to(s, x);

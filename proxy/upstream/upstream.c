@@ -179,10 +179,17 @@ void upstream_undispatch(struct upstream *u, struct exchange *x)
 
 void upstream_note_failure(struct exchange *x, const struct relay_failure *failure)
 {
+	attempt_of(x)->at.needs_fresh =
+	    failure->why == RELAY_AGAIN || failure->why == RELAY_IF_LOST;
 	if (failure->why == RELAY_IF_LATE)
 		health_report_failure(x, failure->cause);
 	if (failure->why == RELAY_IF_LATE || failure->why == RELAY_IF_LOST)
 		attempt_note_failure(x, failure->cause, failure->code, failure->detail);
+}
+
+uint32_t upstream_retries(const struct exchange *x)
+{
+	return attempt_of(x)->moves + (x->attempts > 1 ? x->attempts - 1u : 0u);
 }
 
 const char *upstream_refused_address(const struct exchange *x)

@@ -32,6 +32,8 @@ void upstream_close(struct upstream *u); /* closes every connection at once */
 void upstream_free(struct upstream *u);
 /* ---- requests ---- */
 
+/* For the log: how many servers, or connections, x was given to after the first. */
+uint32_t upstream_retries(const struct exchange *x);
 /* The address and port for which the destination of x was refused, though its name was allowed; NULL: none. It lives
  * as long as x. */
 const char *upstream_refused_address(const struct exchange *x);

@@ -384,7 +384,7 @@ static void assert_nobody_waits_in_vain(struct scene *c)
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++) {
 		struct pool *p = list_first(&d->origin.waiting_pools[kind], struct pool, waiting);
 		struct exchange *x = p ? list_first(&p->shared.requests, struct exchange, waiting) : NULL;
-		if (!x || x->needs_fresh || attempt_of(x)->at.pool->connecting > 0)
+		if (!x || origin_attempt_of(x)->needs_fresh || attempt_of(x)->at.pool->connecting > 0)
 			continue;
 		list_for_each(&d->servers, s, struct server, link) assert_false(is_idle_with_room(s, x));
 	}
