@@ -1,30 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Token buckets, counted in millionths of a token: a microsecond refills per_second of them. */
+/* Token buckets at rates of whole tokens a second; see rate.h. */
 #include "proxy/base/rate.h"
 
-#define TOKEN UINT64_C(1000000)
-/* Limits the span so that the product cannot overflow. An hour refills any bucket. */
-#define SPAN_MAX_USEC (3600 * USEC_PER_SEC)
-
-static void pay_back(struct bucket *b, uint64_t millionths)
+/* At least 1: a token is never nothing. */
+static uint64_t nsec_of_token(const struct rate *rate)
 {
-	b->spent -= millionths < b->spent ? millionths : b->spent;
+	uint64_t nsec = NSEC_PER_SEC / (rate->per_second > 0 ? rate->per_second : 1);
+	return nsec > 0 ? nsec : 1;
 }
 
 bool bucket_take(struct bucket *b, const struct rate *rate, uint32_t tokens, usec now)
 {
-	if (now > b->at) {
-		usec span = now - b->at < SPAN_MAX_USEC ? now - b->at : SPAN_MAX_USEC;
-		pay_back(b, span * rate->per_second);
-		b->at = now;
-	}
-	if (b->spent + tokens * TOKEN > rate->burst * TOKEN)
+	uint64_t nsec = nsec_of_token(rate);
+	if (bucket_wait(b, tokens * nsec, rate->burst * nsec, now) > 0)
 		return false;
-	b->spent += tokens * TOKEN;
+	bucket_spend(b, tokens * nsec, now);
 	return true;
 }
 
-void bucket_give(struct bucket *b, uint64_t thousandths)
+void bucket_give(struct bucket *b, const struct rate *rate, uint64_t thousandths)
 {
-	pay_back(b, thousandths * 1000);
+	bucket_pay_back(b, thousandths * nsec_of_token(rate) / 1000);
 }

@@ -173,7 +173,7 @@ struct h2_stream *h2_promise(
 	const struct h2_fault *fault = h2_stream_move(c, parent, H2_INPUT_SEND_PUSH_PROMISE);
 	ensure(!fault);
 	h2_send_block(c, H2_PUSH_PROMISE, 0, parent->id, s->id, request);
-	h2_guard_refund(&c->guard, H2_WORK_PROMISE);
+	h2_guard_refund(&c->guard, H2_WORK_PROMISE, c->now);
 	return s;
 }
 

@@ -165,7 +165,7 @@ bool h2_next_data(struct h2_conn *c, uint32_t most, struct h2_data_frame *data)
 	h2_frame_write(data->header, frame);
 	h2_trace(c, true, &frame);
 	h2_sched_took_turn(&c->sched, place);
-	h2_guard_refund(&c->guard, H2_WORK_DATA_OUT);
+	h2_guard_refund(&c->guard, H2_WORK_DATA_OUT, c->now);
 	if (end)
 		h2_stream_end(c, s, H2_INPUT_SEND_END_STREAM);
 	h2_stream_schedule(c, s);
@@ -217,7 +217,7 @@ struct h2_stream *h2_request(struct h2_conn *c, const struct http_head *head, bo
 	s->user = user;
 	s->method = (uint8_t)head->method_token;
 	s->send_phase = H2_PHASE_BODY;
-	h2_guard_refund(&c->guard, H2_WORK_REQUEST);
+	h2_guard_refund(&c->guard, H2_WORK_REQUEST, c->now);
 	send_head(c, s, head, end);
 	return s;
 }

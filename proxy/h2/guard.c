@@ -71,29 +71,39 @@ const struct h2_guard_row h2_guard_rows[H2_GUARDED_COUNT] = {
 };
 // clang-format on
 
-void h2_guard_init(struct h2_guard *g, const struct h2_limits *limits, usec now)
+void h2_guard_init(struct h2_guard *g, const struct h2_limits *limits)
 {
 	*g = (struct h2_guard){.limits = limits};
-	for (size_t i = 0; i < H2_GUARDED_COUNT; i++)
-		g->buckets[i].at = now;
+}
+
+static struct rate rate_of(const struct h2_guard *g, unsigned what)
+{
+	struct rate rate;
+	memcpy(&rate, (const char *)g->limits + h2_guard_rows[what].offset, sizeof(rate));
+	return rate;
 }
 
 const struct h2_fault *h2_guard_take(
     struct h2_guard *g, enum h2_guarded what, uint32_t tokens, usec now)
 {
-	const struct h2_guard_row *row = &h2_guard_rows[what];
-	struct rate rate;
-	memcpy(&rate, (const char *)g->limits + row->offset, sizeof(rate));
+	struct rate rate = rate_of(g, what);
 	g->in_debt |= 1u << what;
-	return bucket_take(&g->buckets[what], &rate, tokens, now) ? NULL : &h2_faults[row->fault];
+	return bucket_take(&g->buckets[what], &rate, tokens, now)
+		   ? NULL
+		   : &h2_faults[h2_guard_rows[what].fault];
 }
 
-void h2_guard_refund(struct h2_guard *g, enum h2_work work)
+void h2_guard_refund(struct h2_guard *g, enum h2_work work, usec now)
 {
 	for (uint32_t left = g->in_debt; left != 0; left &= left - 1) {
 		unsigned what = (unsigned)__builtin_ctz(left);
-		bucket_give(&g->buckets[what], h2_guard_rows[what].refund[work]);
-		if (g->buckets[what].spent == 0)
+		struct bucket *b = &g->buckets[what];
+		uint16_t refund = h2_guard_rows[what].refund[work];
+		if (refund > 0) {
+			struct rate rate = rate_of(g, what);
+			bucket_give(b, &rate, refund);
+		}
+		if (bucket_is_full(b, now))
 			g->in_debt &= ~(1u << what);
 	}
 }

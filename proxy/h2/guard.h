@@ -47,7 +47,7 @@ struct h2_guard {
 	struct bucket buckets[H2_GUARDED_COUNT];
 };
 
-void h2_guard_init(struct h2_guard *g, const struct h2_limits *limits, usec now);
+void h2_guard_init(struct h2_guard *g, const struct h2_limits *limits);
 /* Takes tokens, or one. NULL, or the row's fault if the bucket has not so many. */
 const struct h2_fault *h2_guard_take(
     struct h2_guard *g, enum h2_guarded what, uint32_t tokens, usec now);
@@ -56,6 +56,6 @@ static inline const struct h2_fault *h2_guard_count(
 {
 	return h2_guard_take(g, what, 1, now);
 }
-void h2_guard_refund(struct h2_guard *g, enum h2_work work);
+void h2_guard_refund(struct h2_guard *g, enum h2_work work, usec now);
 
 #endif

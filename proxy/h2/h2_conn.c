@@ -49,7 +49,7 @@ struct h2_conn *h2_new(enum h2_role role, const struct h2_settings *local,
 	c->reader.at = row->expects_preface ? H2_READING_PREFACE : H2_READING_HEADER;
 	h2_block_init(&c->block);
 	h2_inflow_init(&c->inflow, limits->connection_window);
-	h2_guard_init(&c->guard, limits, now);
+	h2_guard_init(&c->guard, limits);
 	h2_out_init(&c->out, env->budget);
 	c->outflow.window = H2_DEFAULT_WINDOW;
 	h2_sched_init(&c->sched);

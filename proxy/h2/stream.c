@@ -212,7 +212,7 @@ void h2_stream_end(struct h2_conn *c, struct h2_stream *s, enum h2_input input)
 		s->send_phase = H2_PHASE_DONE;
 	if (s->state != H2_STATE_CLOSED)
 		return;
-	h2_guard_refund(&c->guard, H2_WORK_EXCHANGE);
+	h2_guard_refund(&c->guard, H2_WORK_EXCHANGE, c->now);
 	queue_ending(c, s, H2_EVENT_CLOSED);
 }
 

@@ -58,11 +58,11 @@ static void what_is_given_back_can_be_taken_again(void **state)
 	const struct rate rate = {1, 10};
 	struct bucket b = {0};
 	takes(&b, &rate, NOW);
-	bucket_give(&b, 500);
+	bucket_give(&b, &rate, 500);
 	assert_int_equal(takes(&b, &rate, NOW), 0);
-	bucket_give(&b, 500);
+	bucket_give(&b, &rate, 500);
 	assert_int_equal(takes(&b, &rate, NOW), 1);
-	bucket_give(&b, 1000000);
+	bucket_give(&b, &rate, 1000000);
 	assert_int_equal(takes(&b, &rate, NOW), 10);
 }
 

@@ -90,7 +90,7 @@ static void near_deadlines_beyond_the_rate_of_resets_are_put_off(void **state)
 	/* And each request is looked at. */
 	struct bucket *b =
 	    &list_first(&w->gateway->clients.conns, struct client_conn, link)->near_deadlines;
-	b->at += 3600 * USEC_PER_SEC;
+	b->full_at_nsec += 3600 * NSEC_PER_SEC;
 	gate_request(w->clients[0], "POST", "example.com", "/near", false, "content-type",
 	    "application/grpc", "grpc-timeout", "1m", NULL);
 	UNTIL(w, gate_find(w, "/near"));

@@ -192,13 +192,13 @@ static void lasts(const struct shape *shape, unsigned seconds)
 {
 	struct h2_guard guard;
 	usec now = SCRIPT_START;
-	h2_guard_init(&guard, &h2_limits_default, now);
+	h2_guard_init(&guard, &h2_limits_default);
 	for (uint64_t n = 0; n < (uint64_t)seconds * shape->per_second; n++) {
 		now = SCRIPT_START + n * USEC_PER_SEC / shape->per_second;
 		for (const struct part *p = shape->parts; p->times > 0; p++)
 			for (uint32_t i = whole(p->times, n); i > 0; i--) {
 				if (p->pays)
-					h2_guard_refund(&guard, (enum h2_work)p->what);
+					h2_guard_refund(&guard, (enum h2_work)p->what, now);
 				else if (h2_guard_count(&guard, (enum h2_guarded)p->what, now))
 					fail_msg("%s: too many %s after %llu", shape->name,
 					    h2_guard_rows[p->what].name, (unsigned long long)n);
