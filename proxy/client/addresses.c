@@ -6,30 +6,15 @@
  */
 #include "proxy/client/client_private.h"
 
-#include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/subscriber.h"
 
 #include <stdlib.h>
 
 struct client_address {
-	struct map_node node;
-	struct address address;
+	struct map_node node; /* by the subscriber key */
 	uint32_t connections;
 };
-
-static struct client_address *find(
-    const struct map *addresses, const struct address *a, uint64_t hash)
-{
-	struct map_node *n = map_find(addresses, hash);
-	while (n) {
-		struct client_address *c = container_of(n, struct client_address, node);
-		if (c->address.family == a->family &&
-		    memcmp(c->address.bytes, a->bytes, sizeof(a->bytes)) == 0)
-			return c;
-		n = map_next(n);
-	}
-	return NULL;
-}
 
 bool client_address_attach(
     struct client_listener *l, const struct address *from, struct client_address **counted)
@@ -38,15 +23,14 @@ bool client_address_attach(
 	*counted = NULL;
 	if (most == 0 || from->family == 0)
 		return true;
-	struct address a = address_subscriber(*from);
-	uint64_t hash = hash_bytes(l->clients->env->seed, a.bytes, sizeof(a.bytes)) ^ a.family;
-	struct client_address *c = find(&l->addresses, &a, hash);
+	uint64_t key = subscriber_key_of_client(l->clients->env->seed, from);
+	struct map_node *n = map_find(&l->addresses, key);
+	struct client_address *c = n ? container_of(n, struct client_address, node) : NULL;
 	if (c && c->connections >= most)
 		return false;
 	if (!c) {
 		c = memory_new(struct client_address);
-		c->address = a;
-		map_insert(&l->addresses, &c->node, hash);
+		map_insert(&l->addresses, &c->node, key);
 	}
 	c->connections++;
 	*counted = c;

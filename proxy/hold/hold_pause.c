@@ -10,8 +10,8 @@
  */
 #include "proxy/hold/held.h"
 
-#include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/subscriber.h"
 
 #define SETS 256u
 #define WAYS 4u
@@ -52,8 +52,7 @@ static uint64_t uri_of(const struct hold *hold, const struct http_head *request)
 
 static uint64_t client_of(const struct hold *hold, const struct exchange *x)
 {
-	struct address a = address_subscriber(x->facts.client);
-	return hash_bytes(hold->seed ^ a.family, a.bytes, sizeof(a.bytes));
+	return subscriber_key_of_client(hold->seed, &x->facts.client);
 }
 
 static struct pause *set_of(const struct hold *hold, uint64_t uri)

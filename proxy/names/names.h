@@ -21,7 +21,7 @@ struct names_options {
 	const struct net_address *resolvers;
 	size_t resolver_count;
 	usec min_ttl, max_ttl; /* bounds of what a TTL counts for */
-	usec asked_min_ttl;    /* min_ttl of names that have an asker (names_asked_by) */
+	usec asked_min_ttl;    /* min_ttl of names that have a client key (names_set_client_key) */
 	usec negative_ttl;     /* the same for an answer that says that there is none: at most */
 	usec timeout;          /* of one query at one resolver */
 };
@@ -65,9 +65,10 @@ bool names_error_is_late(const char *error);
  */
 struct name_watch *names_watch(struct names *n, const char *host, uint16_t port, bool is_srv,
     void (*changed)(void *context, const struct name_answer *answer), void *context);
-/* Who has made the owner watch the name, as a hash, not 0: the queries of one asker get a part of the places alone. If
- * another one watches the name already, its part counts. Call at once. */
-void names_asked_by(struct name_watch *w, uint64_t asker);
+/* The client whose request has named the host, as a subscriber key (base/subscriber.h): the queries for one client get a
+ * part of the places alone. A name that is watched already stays with the client that it had, or with none. Call this at
+ * once after names_watch. */
+void names_set_client_key(struct name_watch *w, uint64_t client_key);
 void names_unwatch(struct name_watch *w); /* no callback follows */
 
 #endif

@@ -31,12 +31,12 @@ struct names {
 	size_t query_count;   /* under way */
 	struct list retrying; /* queries under way that are to ask the next resolver */
 	struct list waiting;  /* queries that wait for a place */
-	/* How many queries under way each asker has; as many as there are queries at most. */
+	/* How many queries under way each client has; as many as there are queries at most. */
 	struct {
-		uint64_t asker;
+		uint64_t client_key;
 		uint32_t count;
-	} askers[LIMIT_DNS_QUERIES];
-	size_t asker_count;
+	} clients[LIMIT_DNS_QUERIES];
+	size_t client_count;
 	struct net_timer ask; /* a few queries in each loop pass */
 	struct list watches;
 	struct list due;       /* watches that must look at their questions again */
@@ -49,7 +49,7 @@ struct name_query {
 	struct names *names;
 	struct list link;             /* in names.waiting or names.retrying, or in none */
 	bool is_active;               /* counted in names.query_count */
-	uint64_t asker;               /* names_asked_by; 0: the configuration */
+	uint64_t client_key;          /* names_set_client_key; 0: the configuration named it */
 	struct dns_question question; /* its host is borrowed */
 	void (*done)(void *context, const struct dns_answer *answer);
 	void *context;
@@ -80,7 +80,7 @@ struct name_question {
 	struct names *names;
 	char *host;
 	enum dns_type type;
-	uint64_t asker;         /* who was the first to ask for it; 0: the configuration */
+	uint64_t client_key;    /* of the client that named it first; 0: the configuration did */
 	struct list links;      /* of the watches that use it */
 	bool is_settled;        /* it was answered, or has failed, at least once */
 	bool is_asking;         /* the query is under way */

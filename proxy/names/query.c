@@ -34,45 +34,45 @@ static void ask_soon(struct names *n)
 	net_timer_set(&n->ask, net_now(n->loop));
 }
 
-/* ---- askers ---- */
+/* ---- the places of each client ---- */
 
-static uint32_t *count_of(struct names *n, uint64_t asker)
+static uint32_t *count_of(struct names *n, uint64_t client_key)
 {
-	for (size_t i = 0; i < n->asker_count; i++)
-		if (n->askers[i].asker == asker)
-			return &n->askers[i].count;
+	for (size_t i = 0; i < n->client_count; i++)
+		if (n->clients[i].client_key == client_key)
+			return &n->clients[i].count;
 	return NULL;
 }
 
 static bool may_begin(struct names *n, const struct name_query *q)
 {
-	const uint32_t *count = q->asker ? count_of(n, q->asker) : NULL;
+	const uint32_t *count = q->client_key ? count_of(n, q->client_key) : NULL;
 	return !count || *count < LIMIT_DNS_QUERIES_OF_ONE;
 }
 
 /* It has a place from now on. */
 static void begin(struct names *n, struct name_query *q)
 {
-	uint32_t *count = q->asker ? count_of(n, q->asker) : NULL;
+	uint32_t *count = q->client_key ? count_of(n, q->client_key) : NULL;
 	q->is_active = true;
 	n->query_count++;
 	if (count) {
 		++*count;
-	} else if (q->asker) {
-		n->askers[n->asker_count].asker = q->asker;
-		n->askers[n->asker_count++].count = 1;
+	} else if (q->client_key) {
+		n->clients[n->client_count].client_key = q->client_key;
+		n->clients[n->client_count++].count = 1;
 	}
 }
 
 static void give_place_back(struct names *n, const struct name_query *q)
 {
-	uint32_t *count = q->asker ? count_of(n, q->asker) : NULL;
+	uint32_t *count = q->client_key ? count_of(n, q->client_key) : NULL;
 	n->query_count--;
 	if (!count || --*count > 0)
 		return;
-	for (size_t i = 0; i < n->asker_count; i++)
-		if (n->askers[i].asker == q->asker)
-			n->askers[i] = n->askers[--n->asker_count];
+	for (size_t i = 0; i < n->client_count; i++)
+		if (n->clients[i].client_key == q->client_key)
+			n->clients[i] = n->clients[--n->client_count];
 }
 
 /* ---- the end ---- */
@@ -275,7 +275,7 @@ static void ask(struct name_query *q)
 	finish(q, &failure);
 }
 
-/* The first that may begin: those of an asker who has its part already are passed over. */
+/* The first that may begin: those of a client that has its part already are passed over. */
 static struct name_query *next_waiting(struct names *n)
 {
 	if (n->query_count >= LIMIT_DNS_QUERIES)

@@ -66,7 +66,7 @@ static void ask_after(struct name_question *q, usec span)
 static usec positive_span(const struct name_question *q, uint32_t ttl)
 {
 	const struct names *n = q->names;
-	usec floor = q->asker != 0 ? n->asked_min_ttl : n->min_ttl;
+	usec floor = q->client_key != 0 ? n->asked_min_ttl : n->min_ttl;
 	return most(floor, least(n->max_ttl, ttl * USEC_PER_SEC));
 }
 
@@ -110,7 +110,7 @@ static void ask(struct name_question *q)
 	q->is_asking = true;
 	net_timer_set(&q->timer, USEC_NEVER);
 	name_query_start(&q->query, q->names, q->host, q->type, on_answer, q);
-	q->query.asker = q->asker;
+	q->query.client_key = q->client_key;
 }
 
 static void on_timer(void *context)

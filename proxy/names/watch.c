@@ -248,7 +248,7 @@ struct name_watch *names_watch(struct names *n, const char *host, uint16_t port,
 	return w;
 }
 
-void names_asked_by(struct name_watch *w, uint64_t asker)
+void names_set_client_key(struct name_watch *w, uint64_t client_key)
 {
 	list_for_each(&w->links, l, struct watch_link, of_watch)
 	{
@@ -256,8 +256,8 @@ void names_asked_by(struct name_watch *w, uint64_t asker)
 		bool is_new = q->links.next == q->links.prev && !q->query.is_active;
 		if (!is_new)
 			continue;
-		q->asker = asker;
-		q->query.asker = asker;
+		q->client_key = client_key;
+		q->query.client_key = client_key;
 	}
 }
 

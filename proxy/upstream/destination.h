@@ -58,7 +58,7 @@ struct destination {
 	/* The lines `server`; in forward mode the one that stands for the host of the requests. */
 	const struct conf_origin_server *lines;
 	size_t line_count;
-	uint64_t asker; /* of its name: names_asked_by */
+	uint64_t client_key; /* of its name: names_set_client_key */
 	bool
 	    owns_tls; /* TLS is shared by all origins with the same settings: the first of them frees it */
 	struct list

@@ -121,8 +121,8 @@ void destination_watch_names(struct destination *d)
 			continue;
 		name->watch = names_watch(
 		    d->upstream->names, conf->host, conf->port, conf->is_srv, name_changed, name);
-		if (d->asker)
-			names_asked_by(name->watch, d->asker);
+		if (d->client_key)
+			names_set_client_key(name->watch, d->client_key);
 	}
 }
 

@@ -6,6 +6,7 @@
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/base/rare.h"
+#include "proxy/base/subscriber.h"
 #include "proxy/upstream/destination.h"
 #include "proxy/upstream/templates.h"
 
@@ -303,12 +304,6 @@ static void fill_line(struct dynamic_destination *m, const struct request_target
 	    (unsigned)target->port);
 }
 
-static uint64_t asker_of(const struct dynamic_destinations *o, const struct address *client)
-{
-	const struct address a = address_subscriber(*client);
-	return hash_bytes(o->upstream->env->seed, a.bytes, sizeof(a.bytes)) | 1;
-}
-
 static struct dynamic_destination *make(struct dynamic_destinations *o, const struct template *t,
     const struct request_target *target, uint64_t hash, const struct address *client)
 {
@@ -332,7 +327,7 @@ static struct dynamic_destination *make(struct dynamic_destinations *o, const st
 	d->origin.tls = t->tls;
 	d->lines = &m->line;
 	d->line_count = 1;
-	d->asker = asker_of(o, client);
+	d->client_key = subscriber_key_of_client(u->env->seed, client);
 	if (d->origin.idle_timeout == 0 || d->origin.idle_timeout > ASKED_ONCE_IDLE_USEC)
 		d->origin.idle_timeout = ASKED_ONCE_IDLE_USEC;
 	destination_begin(d);

@@ -62,9 +62,9 @@ struct name_watch *names_watch(struct names *n, const char *host, uint16_t port,
 	return w;
 }
 
-void names_asked_by(struct name_watch *w, uint64_t asker)
+void names_set_client_key(struct name_watch *w, uint64_t client_key)
 {
-	(void)w, (void)asker;
+	(void)w, (void)client_key;
 }
 
 void names_unwatch(struct name_watch *w)

@@ -336,7 +336,7 @@ static void a_name_that_a_request_named_may_count_for_less(void **state)
 	names_unwatch(watched);
 	w.reports = 0;
 	watched = watch("www.test");
-	names_asked_by(watched, 7);
+	names_set_client_key(watched, 7);
 	UNTIL(r->by_type[DNS_A] > 5);
 	r->addresses[0] = "127.0.0.3";
 	UNTIL(last_is("127.0.0.3:80/1"));
@@ -646,9 +646,9 @@ static bool is_asked(const char *host)
 	       name_question_get(w.names, host, DNS_AAAA)->query.is_active;
 }
 
-/* Names that no resolver answers, one asker's: those of others are asked for all the same. */
+/* Names that no resolver answers, one client's: those of others are asked for all the same. */
 /* covers: R440 */
-static void names_of_one_asker_leave_room_for_others(void **state)
+static void names_of_one_client_leave_room_for_others(void **state)
 {
 	(void)state;
 	begin(1, LONG);
@@ -658,22 +658,22 @@ static void names_of_one_asker_leave_room_for_others(void **state)
 		char host[32];
 		snprintf(host, sizeof(host), "n%u.test", i);
 		watched[i] = names_watch(w.names, host, 80, false, on_changed, NULL);
-		names_asked_by(watched[i], 7);
+		names_set_client_key(watched[i], 7);
 	}
 	UNTIL(w.names->query_count == LIMIT_DNS_QUERIES_OF_ONE);
 	watched[40] = names_watch(w.names, "other.test", 80, false, on_changed, NULL);
-	names_asked_by(watched[40], 9);
+	names_set_client_key(watched[40], 9);
 	watched[41] = names_watch(w.names, "own.test", 80, false, on_changed, NULL);
 	UNTIL(is_asked("other.test") && is_asked("own.test"));
 	assert_int_equal(w.names->query_count, LIMIT_DNS_QUERIES_OF_ONE + 4);
-	assert_int_equal(w.names->asker_count, 2);
-	/* A place that becomes free is the next one's of the same asker. */
+	assert_int_equal(w.names->client_count, 2);
+	/* A place that becomes free is the next one's of the same client. */
 	names_unwatch(watched[0]);
 	UNTIL(w.names->query_count == LIMIT_DNS_QUERIES_OF_ONE + 4);
 	for (unsigned i = 1; i < 42; i++)
 		names_unwatch(watched[i]);
 	assert_int_equal(w.names->query_count, 0);
-	assert_int_equal(w.names->asker_count, 0);
+	assert_int_equal(w.names->client_count, 0);
 	end();
 }
 
@@ -828,7 +828,7 @@ int main(void)
 	    cmocka_unit_test(resolver_that_ends_its_connection_is_a_failure),
 	    cmocka_unit_test(alias_that_loops_is_a_failure),
 	    cmocka_unit_test(ids_and_ports_are_random),
-	    cmocka_unit_test(names_of_one_asker_leave_room_for_others),
+	    cmocka_unit_test(names_of_one_client_leave_room_for_others),
 	    cmocka_unit_test(hosts_win_and_may_change),
 	    cmocka_unit_test(localhost_is_not_asked_for),
 	    cmocka_unit_test(service_has_the_addresses_and_ports_of_its_targets),
