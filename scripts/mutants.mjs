@@ -32,15 +32,16 @@ const LIBRARY = "build/mutants/libpushgate.so";
 
 // Which tests a folder has besides tests/unit/FOLDER.
 const ALSO = {
+	admission: ["relay", "unit/gateway", "unit/client"],
 	client: ["unit/gateway", "unit/session"],
-	gateway: ["unit/session", "unit/upstream", "unit/origin", "unit/client"],
+	gateway: ["unit/session", "unit/upstream", "unit/origin", "unit/client", "unit/admission"],
 	h1: ["unit/session", "unit/gateway", "unit/origin", "unit/upstream", "unit/client"],
 	h2: ["pair", "unit/session", "unit/gateway", "unit/origin", "unit/upstream"],
 	hold: ["relay", "unit/gateway", "unit/client"],
 	hpack: ["unit/h2", "pair"],
 	offer: ["unit/gateway", "unit/upstream", "unit/tool"],
 	policy: ["unit/offer", "unit/route", "unit/gateway", "unit/tool"],
-	relay: ["relay", "unit/gateway", "unit/origin", "unit/upstream", "unit/client"],
+	relay: ["relay", "unit/gateway", "unit/origin", "unit/upstream", "unit/client", "unit/admission"],
 	route: ["unit/offer", "unit/gateway", "unit/origin", "unit/upstream", "unit/tool"],
 	session: ["unit/gateway"],
 	origin: ["unit/upstream", "unit/gateway", "unit/session", "unit/client"],

@@ -123,13 +123,3 @@ char *address_format(const struct address *a, char *buffer, size_t size)
 	buffer[n] = 0;
 	return buffer;
 }
-
-/* Leading bytes of an IPv6 address that identify the subscriber. */
-#define SUBSCRIBER_BYTES 8u
-
-struct address address_subscriber(struct address a)
-{
-	if (a.family == 6)
-		memset(a.bytes + SUBSCRIBER_BYTES, 0, sizeof(a.bytes) - SUBSCRIBER_BYTES);
-	return a;
-}

@@ -22,8 +22,6 @@ bool address_parse(struct slice text, struct address *a);
  */
 const char *cidr_parse(struct slice text, struct cidr *c);
 bool cidr_contains(const struct cidr *c, const struct address *a);
-/* What limits count as one client: an IPv4 address, or an IPv6 /64, which belongs to one subscriber. */
-struct address address_subscriber(struct address a);
 /* Writes at most size-1 bytes and a NUL ("-" for family 0); returns buffer. 46 bytes suffice. */
 char *address_format(const struct address *a, char *buffer, size_t size);
 

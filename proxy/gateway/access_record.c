@@ -2,8 +2,6 @@
 /* Counts an exchange that has ended and writes its line to the access log. */
 #include "proxy/gateway/gateway_private.h"
 
-#include "proxy/gateway/users.h"
-
 static enum observe_outcome outcome_of(const struct exchange *x)
 {
 	const struct relay_cause *cause = x->ending.cause;
@@ -97,9 +95,10 @@ static void count_cause(struct observe_counters *c, const struct exchange *x)
 {
 	_Static_assert(ACCESS_REASON_COUNT <= OBSERVE_DENIALS, "each reason has a counter");
 	c->causes[relay_cause_index(x->ending.cause)]++;
-	if (x->context.denial > 0 && (x->ending.cause == &relay_cause_ACCESS_DENIED ||
-					 x->ending.cause == &relay_cause_ADDRESS_DENIED))
-		c->denials[x->context.denial - 1]++;
+	uint8_t denial = admission_part(x)->denial;
+	if (denial > 0 && (x->ending.cause == &relay_cause_ACCESS_DENIED ||
+			      x->ending.cause == &relay_cause_ADDRESS_DENIED))
+		c->denials[denial - 1]++;
 }
 
 static void count_exchange(
@@ -303,12 +302,7 @@ void access_record_ended(void *context, struct exchange *x)
 	enum observe_outcome outcome = outcome_of(x);
 	worker_schedule_drain_check(&g->env);
 	upstream_exchange_ended(x);
-	if (x->context.user_wait)
-		users_exchange_ended(g, x);
-	if (x->context.limits_held)
-		request_limits_ended(x);
-	if (x->tunnel.share)
-		tunnel_limits_ended(g, x);
+	admission_exchange_ended(&g->admission, x);
 	count_exchange(g->env.observe->counters, x, outcome);
 	if (x->pushed.was_promised)
 		feedback_ended(g, x, outcome);

@@ -151,6 +151,21 @@ static bool open_names(struct gateway *g, char *error, size_t error_size)
 	return g->names != NULL;
 }
 
+static void open_admission(struct gateway *g, const struct gateway_env *env)
+{
+	g->admission = (struct admission){.env = &g->env,
+	    .identified = gateway_identified,
+	    .context = g,
+	    .ask_password = env->ask_password,
+	    .ask_context = env->ask_context};
+	admission_open(&g->admission);
+}
+
+struct users *gateway_users(struct gateway *g)
+{
+	return g->admission.users;
+}
+
 static const struct client_ops client_ops = {.request = gateway_request};
 
 static bool open_clients(struct gateway *g, char *error, size_t error_size)
@@ -184,8 +199,7 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	retries_open(g);
 	open_hold(g);
 	open_offers(g, env);
-	request_limits_open(g);
-	users_open(g, env);
+	open_admission(g, env);
 	drain_open(g);
 	memory_trim_open(g);
 	memory_pressure_open(g);
@@ -235,8 +249,7 @@ void gateway_free(struct gateway *g)
 	net_set_closing_budget(g->env.loop, NULL);
 	budget_fini(&g->hold_budget);
 	budget_fini(&g->env.budget);
-	request_limits_close(g);
-	users_close(g);
+	admission_close(&g->admission);
 	free(g->pac_text);
 	feedback_fini(g);
 	retries_close(g);

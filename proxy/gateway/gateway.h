@@ -13,20 +13,15 @@
 
 struct gateway;
 struct offer_manifest;
+struct password_question;
 struct session_protocol;
+struct users;
 
 /* What came of bytes that the gateway handed over to be written to a file. */
 enum gateway_handover {
 	GATEWAY_TAKEN,
 	GATEWAY_LATER, /* the queue is full: try again */
 	GATEWAY_LOST,  /* nobody takes them now */
-};
-
-/* Whether the password of a user of an [access NAME] section is right. Lent until the call returns. */
-struct gateway_question {
-	uint64_t id;     /* comes back with the answer */
-	uint32_t access; /* conf_access.index */
-	struct slice name, password;
 };
 
 struct gateway_env {
@@ -50,9 +45,8 @@ struct gateway_env {
 	 * table of this worker is not saved. */
 	enum gateway_handover (*save_page)(void *context, struct slice page, bool may_wait);
 	void *save_context;
-	/* Asks whether a password is right. The answer comes by gateway_password_answer, never before this returns. False:
-	 * nobody can be asked now; gateway_passwords_open says when. NULL: no [access NAME] section has users. */
-	bool (*ask_password)(void *context, const struct gateway_question *q);
+	/* admission.ask_password, with its context. */
+	bool (*ask_password)(void *context, const struct password_question *q);
 	void *ask_context;
 	/* The HTTP versions that connections may speak; NULL: all of the program's. */
 	const struct session_protocol *const *protocols;
@@ -72,14 +66,8 @@ void gateway_set_resolv_conf(struct gateway *g, struct slice text);
  * NULL: it did. Otherwise the text says what is wrong with the pages, and the table is empty. Call this
  * from the loop, or before the loop runs. */
 const char *gateway_load_learned(struct gateway *g, struct slice pages);
-/* The answer to a question. False: no such question is on its way. Call these four from the loop. */
-bool gateway_password_answer(struct gateway *g, uint64_t id, bool is_right);
-/* Somebody answers from now on, who may have other users: what was found out before is forgotten. */
-void gateway_passwords_open(struct gateway *g);
-/* The questions that are on their way will not be answered. */
-void gateway_passwords_lost(struct gateway *g);
-/* The users of a section have changed. False: there is no such section. */
-bool gateway_passwords_changed(struct gateway *g, uint32_t access);
+/* For the answers of the process that hashes passwords (admission/admission.h). NULL: no [access NAME] section has users. */
+struct users *gateway_users(struct gateway *g);
 /* Stops accepting, sends GOAWAY twice on every client connection, and calls drained(context) once
  * from the loop: after the last exchange, or after the deadline, when the exchanges left are
  * reset. */

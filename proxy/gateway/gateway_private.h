@@ -12,6 +12,7 @@
 #ifndef PUSHGATE_GATEWAY_GATEWAY_PRIVATE_H
 #define PUSHGATE_GATEWAY_GATEWAY_PRIVATE_H
 
+#include "proxy/admission/admission.h"
 #include "proxy/client/client.h"
 #include "proxy/gateway/gateway.h"
 #include "proxy/gateway/retry_budget.h"
@@ -104,11 +105,8 @@ struct gateway {
 	struct memory_trim trim;
 	struct long_pass long_pass;
 	struct drain drain;
-	struct request_limits *limits; /* owned; NULL: no route has limit-requests */
-	char *pac_text;                /* owned; NULL until a client asks for /proxy.pac */
-	struct users *users;           /* owned; NULL: no [access NAME] section has users */
-	bool (*ask_password)(void *context, const struct gateway_question *q);
-	void *ask_context;
+	struct admission admission;
+	char *pac_text; /* owned; NULL until a client asks for /proxy.pac */
 	char pseudonym_text[80];
 	struct chunk_pool *small_chunks;
 };
@@ -125,27 +123,8 @@ void listeners_stop(struct gateway *g); /* stops accepting; the master owns the 
 /* ---- request.c ---- */
 
 void gateway_request(void *gateway, struct exchange *x);
-
-/* ---- request_limits.c ---- */
-
-void request_limits_open(struct gateway *g);
-void request_limits_close(struct gateway *g);
-/* Counts the request in the lines of its route. False: one of them refuses it, and it has been answered. */
-bool request_limits_admit(struct gateway *g, struct exchange *x);
-/* It is over: it is not open any more where it was counted. */
-void request_limits_ended(struct exchange *x);
-
-/* ---- tunnel_limits.c ---- */
-
-/* Counts a request for a tunnel by its client and its user. False: it is one too many, and has been answered. */
-bool tunnel_limits_admit(struct gateway *g, struct exchange *x);
-/* It is over; x->tunnel.share is not NULL. */
-void tunnel_limits_ended(struct gateway *g, struct exchange *x);
-
-/* ---- users.c: the rest is in users.h ---- */
-
-void users_open(struct gateway *g, const struct gateway_env *env);
-void users_close(struct gateway *g); /* after the last exchange */
+/* admission.identified */
+void gateway_identified(void *gateway, struct exchange *x, enum user_answer answer);
 
 /* ---- pac.c ---- */
 

@@ -4,7 +4,6 @@
  * for this listener, whose is it, may that user ask for it, which route takes it.
  */
 #include "proxy/gateway/gateway_private.h"
-#include "proxy/gateway/users.h"
 
 #include "proxy/base/rare.h"
 
@@ -60,10 +59,10 @@ static void serve(struct gateway *g, struct exchange *x)
 {
 	if (x->place.origin->balance.affinity_cookie)
 		upstream_read_affinity(x);
-	if (x->place.route->request_limit_count > 0 && !request_limits_admit(g, x))
+	if (x->place.route->request_limit_count > 0 && !request_limits_admit(&g->admission, x))
 		return;
 	if (x->tunnel.is_asked && conf_route_counts_tunnels(x->place.route) &&
-	    !tunnel_limits_admit(g, x))
+	    !tunnel_quotas_admit(&g->admission, x))
 		return;
 	if (!x->tunnel.is_asked) /* which has tunnel-age */
 		x->context.request_timeout = x->place.route->request_timeout;
@@ -102,12 +101,13 @@ static void judge(struct gateway *g, struct exchange *x, enum user_answer user)
 		route(g, x);
 		return;
 	}
-	x->context.denial = (uint8_t)(1 + verdict.why);
+	admission_part(x)->denial = (uint8_t)(1 + verdict.why);
 	exchange_refuse(x, refusal, verdict.reason);
 }
 
-void gateway_identified(struct gateway *g, struct exchange *x, enum user_answer answer)
+void gateway_identified(void *context, struct exchange *x, enum user_answer answer)
 {
+	struct gateway *g = context;
 	switch (answer) {
 	case USER_WAITS:
 		return;
@@ -119,7 +119,7 @@ void gateway_identified(struct gateway *g, struct exchange *x, enum user_answer 
 		return;
 	case USER_NONE:
 	case USER_KNOWN:
-	case USER_WRONG: /* the rules decide what nobody may have */
+	case USER_WRONG: /* the rules may want a user */
 		judge(g, x, answer);
 		return;
 	}
@@ -141,7 +141,7 @@ void gateway_request(void *context, struct exchange *x)
 	} else if (!listen->access) {
 		route(g, x);
 	} else if (access_asks_for_users(listen)) {
-		gateway_identified(g, x, users_identify(g, x));
+		gateway_identified(g, x, users_identify(&g->admission, x));
 	} else {
 		judge(g, x, USER_NONE);
 	}

@@ -133,8 +133,8 @@ void gateway_own_answer(void *context, struct exchange *x, struct http_own_answe
 	const struct gateway *g = context;
 	const struct conf_route *route = x->place.route;
 	answer->transport_security = gateway_transport_security(x);
-	answer->retry_after =
-	    x->context.retry_after ? x->context.retry_after : retry_after(x->ending.cause);
+	uint32_t refused_for = admission_part(x)->retry_after;
+	answer->retry_after = refused_for > 0 ? refused_for : retry_after(x->ending.cause);
 	bool is_redirect = x->ending.cause == &relay_cause_ROUTE_REDIRECT;
 	bool is_fixed = x->ending.cause == &relay_cause_FIXED_ANSWER;
 	if (is_redirect || is_fixed) /* by another field the request might have another route */

@@ -194,6 +194,7 @@ const struct relay_ops gateway_relay_ops = {
     .retries = gateway_retries,
     .undispatch = undispatch,
     .upload_grew = upload_grew,
+    .tunnel_waits = tunnel_quota_waits,
     .offer_facts = promise_facts,
     .offer_decided = promise_decided,
     .offer_shadowed = feedback_shadowed,

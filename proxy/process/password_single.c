@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-bool password_single_ask(void *context, const struct gateway_question *q)
+bool password_single_ask(void *context, const struct password_question *q)
 {
 	struct password_single *s = context;
-	if (s->is_asked || !s->gateway)
+	if (s->is_asked || !s->users)
 		return false;
 	s->is_asked = true;
 	s->question = (struct passwords_question){.id = q->id,
@@ -29,13 +29,13 @@ static void answer(void *context)
 		slice_of(s->text + q.name_bytes, q.password_bytes), clock_monotonic());
 	explicit_bzero(s->text, sizeof(s->text));
 	s->is_asked = false;
-	(void)gateway_password_answer(s->gateway, q.id, is_right);
+	(void)users_password_answer(s->users, q.id, is_right);
 }
 
 static void tell_change(void *context, uint32_t access)
 {
 	const struct password_single *s = context;
-	(void)gateway_passwords_changed(s->gateway, access);
+	(void)users_passwords_changed(s->users, access);
 }
 
 void password_single_check(struct password_single *s)
@@ -48,7 +48,7 @@ void password_single_open(struct password_single *s, const struct conf *conf,
 {
 	if (!passwords_are_needed(conf))
 		return;
-	s->gateway = gateway;
+	s->users = gateway_users(gateway);
 	s->observe = observe;
 	net_timer_init(&s->answer, loop, answer, s);
 	passwords_open(&s->passwords, conf);
@@ -57,7 +57,7 @@ void password_single_open(struct password_single *s, const struct conf *conf,
 
 void password_single_close(struct password_single *s)
 {
-	if (!s->gateway)
+	if (!s->users)
 		return;
 	net_timer_fini(&s->answer);
 	passwords_close(&s->passwords);

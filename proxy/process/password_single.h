@@ -6,7 +6,7 @@
 #include "proxy/process/passwords.h"
 
 struct password_single {
-	struct gateway *gateway; /* borrowed, as is observe */
+	struct users *users; /* borrowed, as is observe; NULL: it is not open */
 	struct observe *observe;
 	struct passwords passwords;
 	struct net_timer answer; /* in the next loop pass */
@@ -16,7 +16,7 @@ struct password_single {
 };
 
 /* gateway_env.ask_password, with a struct password_single. One question at a time. */
-bool password_single_ask(void *context, const struct gateway_question *q);
+bool password_single_ask(void *context, const struct password_question *q);
 /* Reads the files for the first time, before the loop runs. Does nothing if no [access NAME] section has users. */
 void password_single_open(struct password_single *s, const struct conf *conf,
     struct gateway *gateway, struct observe *observe, struct net_loop *loop);

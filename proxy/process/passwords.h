@@ -15,6 +15,7 @@
 #ifndef PUSHGATE_PROCESS_PASSWORDS_H
 #define PUSHGATE_PROCESS_PASSWORDS_H
 
+#include "proxy/admission/admission.h"
 #include "proxy/gateway/gateway.h"
 #include "proxy/process/helper_link.h"
 #include "proxy/process/htpasswd.h"
@@ -82,14 +83,14 @@ struct passwords_answer {
 /* ---- a worker's end (passwords_link.c) ---- */
 
 struct passwords_link {
-	struct gateway *gateway; /* borrowed, as is observe */
+	struct users *users; /* borrowed, as is observe */
 	struct observe *observe;
 	struct helper_link link;
 };
 
 void passwords_link_init(struct passwords_link *l);
 /* gateway_env.ask_password, with a struct passwords_link. */
-bool passwords_link_ask(void *context, const struct gateway_question *q);
+bool passwords_link_ask(void *context, const struct password_question *q);
 
 /* ---- the password process (passwords_process.c) ---- */
 

@@ -12,9 +12,9 @@ static bool take(void *context, const void *message, int fd)
 	switch (a->kind) {
 	case PASSWORDS_RIGHT:
 	case PASSWORDS_WRONG:
-		return gateway_password_answer(l->gateway, a->id, a->kind == PASSWORDS_RIGHT);
+		return users_password_answer(l->users, a->id, a->kind == PASSWORDS_RIGHT);
 	case PASSWORDS_CHANGED:
-		return gateway_passwords_changed(l->gateway, a->access);
+		return users_passwords_changed(l->users, a->access);
 	}
 	return false;
 }
@@ -30,13 +30,13 @@ static bool refuse(void *context)
 static void opened(void *context)
 {
 	const struct passwords_link *l = context;
-	gateway_passwords_open(l->gateway);
+	users_passwords_open(l->users);
 }
 
 static void lost(void *context)
 {
 	const struct passwords_link *l = context;
-	gateway_passwords_lost(l->gateway);
+	users_passwords_lost(l->users);
 }
 
 static const struct helper_link_row row = {.message_bytes = sizeof(struct passwords_answer),
@@ -51,7 +51,7 @@ void passwords_link_init(struct passwords_link *l)
 	helper_link_init(&l->link, &row, l);
 }
 
-bool passwords_link_ask(void *context, const struct gateway_question *q)
+bool passwords_link_ask(void *context, const struct password_question *q)
 {
 	const struct passwords_link *l = context;
 	struct passwords_question head = {.id = q->id,

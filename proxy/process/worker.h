@@ -7,6 +7,7 @@
 #ifndef PUSHGATE_PROCESS_WORKER_H
 #define PUSHGATE_PROCESS_WORKER_H
 
+#include "proxy/admission/admission.h"
 #include "proxy/gateway/gateway.h"
 #include "proxy/process/child_message.h"
 #include "proxy/process/files.h"
@@ -40,7 +41,7 @@ struct worker_config {
 	enum gateway_handover (*save_page)(void *context, struct slice page, bool may_wait);
 	void *save_context;
 	/* gateway_env.ask_password, if some [access] section has users. */
-	bool (*ask_password)(void *context, const struct gateway_question *q);
+	bool (*ask_password)(void *context, const struct password_question *q);
 	void *ask_context;
 	uint32_t index;
 };

@@ -153,7 +153,8 @@ static bool init(
 	for (size_t i = 0; i < HELPERS; i++)
 		if (c->links[i])
 			c->links[i]->loop = c->worker.loop;
-	c->files.gateway = c->passwords.gateway = c->worker.gateway;
+	c->files.gateway = c->worker.gateway;
+	c->passwords.users = gateway_users(c->worker.gateway);
 	c->files.observe = c->passwords.observe = &c->worker.observe;
 	c->files.manifest_count = manifests_configured(env->conf);
 	c->files.text_count = files_texts_configured(env->conf);

@@ -7,10 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Types of the data plane. */
-struct limits_held;
-struct user_wait;
-
 /*
  * What the data plane keeps for an exchange. It fills this in between exchange_new and
  * exchange_dispatch.
@@ -23,13 +19,8 @@ enum upload_wait {
 };
 
 struct exchange_context {
-	struct user_wait *user_wait; /* what it waits for, to know its user; NULL: nothing */
 	uint8_t upload_wait;         /* enum upload_wait */
-	/* Why [access NAME] denied it: 1 + enum access_reason (route/access.h); 0: it did not. */
-	uint8_t denial;
-	struct limits_held *limits_held; /* where limit-requests counts it as open; NULL: nowhere */
-	uint32_t retry_after;            /* seconds, for an answer of our own; 0 = none */
-	uint64_t upload_limit_bytes;     /* 0 = none */
+	uint64_t upload_limit_bytes; /* 0 = none */
 	/* The request's body is a stream of messages: the client may be silent before it ends. */
 	bool is_streaming;
 	/* A call of gRPC: the origin may be silent too, before its response as well. Nothing but the

@@ -25,7 +25,6 @@ void relay_init(struct relay *r)
 	r->unread_usec = 0;
 	r->live_count = 0;
 	r->next_id = 1;
-	tunnel_owners_init(&r->tunnel_owners);
 	deadlines_init(r);
 	spares_init(&r->spares, sizeof(struct exchange), EXCHANGES_KEPT);
 }
@@ -34,7 +33,6 @@ void relay_fini(struct relay *r)
 {
 	relay_reap(r);
 	ensure(list_is_empty(&r->live));
-	tunnel_owners_fini(r);
 	spares_free(&r->spares);
 }
 

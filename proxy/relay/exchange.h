@@ -30,9 +30,6 @@
 #include "proxy/relay/relay_ops.h"
 #include "proxy/relay/request_facts.h"
 #include "proxy/relay/tunnel.h"
-#include "proxy/relay/tunnel_owner.h"
-
-struct exchange;
 
 /* ---- exchanges and pushes ---- */
 
@@ -132,10 +129,12 @@ struct exchange_payer {
 
 /* A request is given to at most so many servers, one after another. */
 #define EXCHANGE_SERVERS_MOST 8u
-/* Room for struct hold_part (hold/hold.h), struct client_part (client/client.h) and struct upstream_attempt
- * (upstream/attempt.h), which begins with origin_attempt (origin/origin.h). */
+/* Room for struct hold_part (hold/hold.h), struct client_part (client/client.h), struct admission_part
+ * (admission/admission.h) and struct upstream_attempt (upstream/attempt.h), which begins with origin_attempt
+ * (origin/origin.h). */
 #define EXCHANGE_HOLD_BYTES 32u
 #define EXCHANGE_CLIENT_BYTES 40u
+#define EXCHANGE_ADMISSION_BYTES 32u
 #define EXCHANGE_ATTEMPT_BYTES 136u
 
 struct exchange {
@@ -161,10 +160,12 @@ struct exchange {
 	struct exchange_ending ending;
 	struct exchange_context context;
 	/* Each is a type of the room above that it belongs to, all 0 in a new exchange: what hold/ knows of its held
-	 * response, client/ of the client's side, and upstream/ of the attempts to get an answer. */
+	 * response, client/ of the client's side, admission/ of its limits, and upstream/ of the attempts to get an
+	 * answer. */
 	_Alignas(uint64_t) unsigned char hold[EXCHANGE_HOLD_BYTES];
 	_Alignas(uint64_t) unsigned char client[EXCHANGE_CLIENT_BYTES];
 	_Alignas(uint64_t) unsigned char attempt[EXCHANGE_ATTEMPT_BYTES];
+	_Alignas(uint64_t) unsigned char admission[EXCHANGE_ADMISSION_BYTES];
 	struct effort effort; /* exchange_effort */
 	usec effort_since;    /* the loop pass that it is for */
 	/* In a queue of the owner's: for an upstream leg (EXCHANGE_QUEUED), or for the start of a
@@ -244,8 +245,7 @@ struct relay {
 	size_t live_count;
 	uint64_t next_id;
 	struct spares spares; /* exchanges */
-	struct tunnel_owners tunnel_owners;
-	usec now; /* of this loop pass: relay_advance */
+	usec now;             /* of this loop pass: relay_advance */
 	/* Since when nothing is read from origins; USEC_NEVER: they are read. And how long they were
 	 * not read before that, in all. */
 	usec unread_since, unread_usec;

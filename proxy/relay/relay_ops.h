@@ -33,6 +33,8 @@ struct relay_ops {
 	void (*upload_grew)(void *context, struct exchange *x);
 	/* Takes the exchange out of the queue that its member `waiting` is linked in. */
 	void (*undispatch)(void *context, struct exchange *x);
+	/* Of a tunnel that is_rated: whether its sources get no credit now, but later from exchange_give_credit. */
+	bool (*tunnel_waits)(void *context, struct exchange *x);
 	/* Fills in the facts that the relay does not have (offer/offer.h), and in *place, which has the
 	 * parent's route and origin, where an offer of pushgate's own would be requested. hold_refusal is
 	 * policy_reason_NO_HOLD before. May change the scheme and authority of the promised head to those of the

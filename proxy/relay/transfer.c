@@ -78,13 +78,13 @@ static const struct relay_cause *excess_of(const struct exchange *x, const struc
 }
 
 /* While memory is short, credit is kept back until all bytes that came have been taken; in a tunnel also while its
- * owner's rate is used up. */
+ * quota's rate is used up. */
 static void give_credit(struct exchange *x, struct flow *f, size_t n)
 {
 	f->owed += n;
 	if (f->body.bytes > 0 && flow_is_short(x, f))
 		return;
-	if (x->tunnel.share && tunnel_share_waits(x->tunnel.share))
+	if (x->tunnel.is_rated && x->relay->ops->tunnel_waits(x->relay->context, x))
 		return;
 	n = f->owed;
 	f->owed = 0;
@@ -103,8 +103,6 @@ void exchange_on_taken(struct leg *sink, size_t n, bool end)
 			pace_excuse(&f->given, f->filled, x->relay->now);
 		if (f == &x->download && x->payer.buffered)
 			*x->payer.buffered -= n;
-		if (x->tunnel.share)
-			tunnel_share_charge(x->tunnel.share, n);
 		if (f->source->ops && !f->source_ended)
 			give_credit(x, f, n);
 	}

@@ -53,6 +53,29 @@ bool exchange_may_change(const struct exchange *x)
 	return !http_method_is_safe(x->method) && !x->tunnel.is_asked;
 }
 
+static bool is_owed(const struct flow *f)
+{
+	/* uncovered: a direction that has not ended has the leg that it comes from */
+	return f->owed > 0 && !f->source_ended && f->source->ops;
+}
+
+static size_t give_credit(struct exchange *x, struct flow *f, size_t most)
+{
+	size_t n = f->owed < most ? f->owed : most;
+	bool is_kept = f->body.bytes > 0 && flow_is_short(x, f); /* transfer.c gives it */
+	if (is_kept || !is_owed(f))
+		return 0;
+	f->owed -= n;
+	f->source->ops->credit(f->source, n);
+	return n;
+}
+
+bool exchange_give_credit(struct exchange *x, size_t most, size_t *given)
+{
+	*given = give_credit(x, &x->upload, most) + give_credit(x, &x->download, most);
+	return is_owed(&x->upload) || is_owed(&x->download);
+}
+
 static void open_tunnel(struct exchange *x, struct http_head *head)
 {
 	usec now = x->relay->now;

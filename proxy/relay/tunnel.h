@@ -27,10 +27,10 @@ struct exchange_tunnel {
 	/* The client was the first to end its direction; with `ended`. */
 	bool client_ended_first;
 	bool is_counted; /* the owner's: among the tunnels of its server */
+	bool is_rated;   /* the owner's: it bounds the bytes a second (relay_ops.tunnel_waits) */
 	usec opened;
-	usec ended;                 /* the first direction has; 0 = not yet */
-	uint64_t bytes_most;        /* of both directions together; 0 = no limit */
-	struct tunnel_share *share; /* owned; NULL: it is not counted by client and user */
+	usec ended;          /* the first direction has; 0 = not yet */
+	uint64_t bytes_most; /* of both directions together; 0 = no limit */
 };
 
 /*
@@ -42,6 +42,8 @@ void exchange_ask_for_tunnel(struct exchange *x, struct slice upgrade);
 /* Whether the first of these legs is that of an open tunnel. On a connection that carries one exchange at a time
  * there is no other. */
 bool exchange_tunnel_is_first(const struct list *legs);
+/* Gives each source at most `most` bytes of the credit that it is owed, *given in all. Returns whether more is owed. */
+bool exchange_give_credit(struct exchange *x, size_t most, size_t *given);
 /* Whether the request, if it succeeds, may change what its URI names (RFC 9110 9.2.1). One for a tunnel does
  * not, though CONNECT is no safe method. */
 bool exchange_may_change(const struct exchange *x);

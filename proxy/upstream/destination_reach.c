@@ -5,6 +5,7 @@
  */
 #include "proxy/upstream/destination.h"
 
+#include "proxy/admission/admission.h"
 #include "proxy/limits.h"
 
 void destination_note_refused(struct exchange *x, const struct net_address *to)
@@ -18,7 +19,7 @@ void destination_note_refused(struct exchange *x, const struct net_address *to)
 struct refusal {
 	const struct relay_cause *cause;
 	const char *detail; /* constant */
-	uint8_t denial;     /* of exchange_context */
+	uint8_t denial;     /* of admission_part */
 	bool has_address;   /* `to` is the address that it is refused for */
 	struct net_address to;
 };
@@ -92,7 +93,7 @@ bool destination_admits(const struct destination *d, struct exchange *x)
 	if (is_open(d, &x->facts, exchange_effort(x), &refusal))
 		return true;
 	if (refusal.denial > 0)
-		x->context.denial = refusal.denial;
+		admission_part(x)->denial = refusal.denial;
 	if (refusal.has_address)
 		destination_note_refused(x, &refusal.to);
 	attempt_note_failure(x, refusal.cause, 0, refusal.detail);

@@ -303,7 +303,7 @@ static void pass(struct world *w, usec span)
 
 /* ---- the password process ---- */
 
-static bool ask_password(void *context, const struct gateway_question *q)
+static bool ask_password(void *context, const struct password_question *q)
 {
 	struct world *w = context;
 	if (w->answers_no_passwords)
@@ -319,25 +319,25 @@ static void answer_password(struct world *w, bool is_right)
 	if (w->asked_count == 0)
 		return;
 	memmove(w->asked, w->asked + 1, --w->asked_count * sizeof(*w->asked));
-	ensure(gateway_password_answer(w->gateway, id, is_right));
+	ensure(users_password_answer(gateway_users(w->gateway), id, is_right));
 }
 
 static void change_passwords(struct world *w, uint8_t argument)
 {
-	if (!w->gateway->users)
+	if (!gateway_users(w->gateway))
 		return;
 	switch (argument % 8) {
 	case 0:
 		w->asked_count = 0;
 		w->answers_no_passwords = true;
-		gateway_passwords_lost(w->gateway);
+		users_passwords_lost(gateway_users(w->gateway));
 		break;
 	case 1:
 		w->answers_no_passwords = false;
-		gateway_passwords_open(w->gateway);
+		users_passwords_open(gateway_users(w->gateway));
 		break;
 	case 2:
-		ensure(gateway_passwords_changed(w->gateway, 0));
+		ensure(users_passwords_changed(gateway_users(w->gateway), 0));
 		break;
 	default:
 		answer_password(w, argument & 1);

@@ -687,7 +687,7 @@ struct gate_world *gate_world_new(
 	return gate_world_with(NULL, server, listen_lines, origin, more);
 }
 
-static bool ask_password(void *context, const struct gateway_question *q)
+static bool ask_password(void *context, const struct password_question *q)
 {
 	struct gate_world *w = context;
 	if (w->asks_nobody)

@@ -205,4 +205,10 @@ void gate_passes(struct gate_world *w);
 		}                                                                                  \
 	} while (0)
 
+/* The password process answers a question. */
+static inline bool gateway_password_answer(struct gateway *g, uint64_t id, bool is_right)
+{
+	return users_password_answer(gateway_users(g), id, is_right);
+}
+
 #endif

@@ -2,6 +2,7 @@
 /* Legs in memory; see relay_world.h. */
 #include "tests/support/relay_world.h"
 
+#include "proxy/admission/admission.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
@@ -224,6 +225,7 @@ static uint32_t min_rate(void *context, const struct exchange *x, enum relay_sid
 static const struct relay_ops relay_ops = {
     .dispatch = dispatch,
     .undispatch = undispatch,
+    .tunnel_waits = tunnel_quota_waits,
     .offer_facts = facts,
     .offer_decided = record_decision,
     .push_promised = promised,

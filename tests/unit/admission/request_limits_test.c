@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* limit-requests in a whole gateway: what is refused and how, what is counted, and that no open request is lost. */
-#include "proxy/gateway/limit_table.h"
+#include "proxy/admission/limit_table.h"
 #include "tests/support/script_peer.h"
 
 #include <stdlib.h>

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who the user of a request is; see users.h.
+ * Who the user of a request is; see admission.h.
  *
  *     credentials ──known?──→ a result: right or wrong
  *          │
  *          └── a question, which all requests with these credentials wait for ──→ password process ──→ a result
  *
  * A question is asked in its turn: the k-th question of one client address has its turn when each other address has had
- * k, and one address has one question on the way at a time. So who guesses passwords delays the others by little, and
- * after `user-failures` wrong ones in a minute not at all.
+ * k, and one address has one question on the way at a time. So a client that guesses passwords delays the others by
+ * little, and after `user-failures` wrong ones in a minute not at all.
  *
  * The address pays for a question when it is made, and gets that back unless the password is wrong.
  */
-#include "proxy/gateway/gateway_private.h"
+#include "proxy/admission/admission_private.h"
 
+#include "proxy/admission/limit_table.h"
+#include "proxy/admission/user_results.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/base/rare.h"
-#include "proxy/gateway/user_failures.h"
-#include "proxy/gateway/user_results.h"
-#include "proxy/gateway/users.h"
 #include "proxy/http/basic.h"
 #include "proxy/limits.h"
 
 /* How long a request waits for its answer. */
 #define WAIT_USEC (10 * USEC_PER_SEC)
+/* Client addresses that user-failures tells apart; when there are more, the one that has failed least is forgotten. */
+#define FAILURES_KEYS 65536u
 
 struct user_question {
 	struct list link;  /* in users->questions, unless it is over */
@@ -33,7 +34,7 @@ struct user_question {
 	uint8_t mac[USER_MAC_BYTES];
 	uint64_t id;
 	uint64_t turn;
-	uint64_t client; /* a hash of the address that has made it */
+	uint64_t client; /* the subscriber key of the address that has made it */
 	uint32_t access;
 	bool is_asked, is_over;
 	uint8_t name_bytes, password_bytes;
@@ -50,7 +51,7 @@ struct user_wait {
 };
 
 struct users {
-	struct gateway *gateway;
+	struct admission *admission;
 	uint8_t key[USER_MAC_BYTES];
 	struct user_results results;
 	struct list questions; /* as they came */
@@ -58,19 +59,25 @@ struct users {
 	struct list waits; /* the first that came is first */
 	struct wheel_node timer;
 	uint64_t next_id;
-	uint64_t turn; /* of the question that was asked last */
-	struct user_failures failures;
+	uint64_t turn;                /* of the question that was asked last */
+	struct limit_table *failures; /* owned: wrong passwords of each client address */
 };
 
 /* ---- questions ---- */
 
-static void set_timer(struct gateway *g)
+static usec now_of(const struct users *u)
 {
-	struct user_wait *first = list_first(&g->users->waits, struct user_wait, order);
+	return u->admission->env->relay->now;
+}
+
+static void set_timer(struct users *u)
+{
+	struct wheel *wheel = worker_wheel(u->admission->env);
+	struct user_wait *first = list_first(&u->waits, struct user_wait, order);
 	if (first)
-		wheel_set(&g->relay.wheel, &g->users->timer, first->since + WAIT_USEC);
+		wheel_set(wheel, &u->timer, first->since + WAIT_USEC);
 	else
-		wheel_forget(&g->relay.wheel, &g->users->timer);
+		wheel_forget(wheel, &u->timer);
 }
 
 /* Takes it out of the list; it is freed by its caller. */
@@ -89,37 +96,45 @@ static void free_question(struct user_question *q)
 	free(q);
 }
 
-static void leave(struct gateway *g, struct user_wait *w)
+static void leave(struct users *u, struct user_wait *w)
 {
 	struct user_question *q = w->question;
 	list_remove(&w->link);
 	list_remove(&w->order);
-	w->exchange->context.user_wait = NULL;
+	admission_part(w->exchange)->wait = NULL;
 	free(w);
 	if (!q->is_over && !q->is_asked && list_is_empty(&q->waits)) {
-		user_failures_give(&g->users->failures, q->client);
-		end_question(g->users, q);
+		limit_table_give(u->failures, q->client);
+		end_question(u, q);
 		free_question(q);
 	}
-	set_timer(g);
+	set_timer(u);
 }
 
 static void tell(
-    struct gateway *g, struct user_wait *w, enum user_answer answer, struct exchange_user *user)
+    struct users *u, struct user_wait *w, enum user_answer answer, struct exchange_user *user)
 {
 	struct exchange *x = w->exchange;
-	leave(g, w);
+	leave(u, w);
 	x->facts.user = exchange_user_hold(user);
-	gateway_identified(g, x, answer);
+	u->admission->identified(u->admission->context, x, answer);
 }
 
 /* All that wait for the question, which is over, get this answer. */
 static void tell_all(
-    struct gateway *g, struct user_question *q, enum user_answer answer, struct exchange_user *user)
+    struct users *u, struct user_question *q, enum user_answer answer, struct exchange_user *user)
 {
 	for (struct user_wait *w; (w = list_first(&q->waits, struct user_wait, link)) != NULL;)
-		tell(g, w, answer, user); /* NOLINT(clang-analyzer-unix.Malloc): see list_remove */
+		tell(u, w, answer, user); /* NOLINT(clang-analyzer-unix.Malloc): see list_remove */
 	free_question(q);
+}
+
+/* The question gets no answer, which is no failure of its client. */
+static void give_up(struct users *u, struct user_question *q)
+{
+	limit_table_give(u->failures, q->client);
+	end_question(u, q);
+	tell_all(u, q, USER_BUSY, NULL);
 }
 
 static bool is_on_the_way(const struct users *u, uint64_t client)
@@ -141,23 +156,23 @@ static struct user_question *next_question(struct users *u)
 	return best;
 }
 
-static void ask(struct gateway *g)
+static void ask(struct users *u)
 {
-	struct users *u = g->users;
+	struct admission *a = u->admission;
 	while (u->asked_count < LIMIT_PASSWORDS_ASKED) {
 		struct user_question *q = next_question(u);
 		if (!q)
 			return;
-		const struct gateway_question question = {.id = q->id,
+		const struct password_question question = {.id = q->id,
 		    .access = q->access,
 		    .name = slice_of(q->text, q->name_bytes),
 		    .password = slice_of(q->text + q->name_bytes, q->password_bytes)};
-		if (!g->ask_password(g->ask_context, &question))
+		if (!a->ask_password(a->ask_context, &question))
 			return;
 		q->is_asked = true;
 		u->asked_count++;
 		u->turn = q->turn;
-		WORKER_COUNT(&g->env, password_hashes, 1);
+		WORKER_COUNT(a->env, password_hashes, 1);
 	}
 }
 
@@ -171,9 +186,8 @@ static uint64_t turn_of(const struct users *u, uint64_t client)
 }
 
 /* Room for a question with this turn: another one, which would be asked later, gives way. */
-static bool make_room(struct gateway *g, uint64_t turn)
+static bool make_room(struct users *u, uint64_t turn)
 {
-	struct users *u = g->users;
 	struct user_question *last = NULL;
 	if (u->question_count < LIMIT_PASSWORDS_WAITING)
 		return true;
@@ -181,9 +195,7 @@ static bool make_room(struct gateway *g, uint64_t turn)
 	    link) if (!q->is_asked && (!last || q->turn >= last->turn)) last = q;
 	if (!last || last->turn <= turn)
 		return false;
-	user_failures_give(&u->failures, last->client);
-	end_question(u, last);
-	tell_all(g, last, USER_BUSY, NULL);
+	give_up(u, last);
 	return true;
 }
 
@@ -219,16 +231,16 @@ static struct user_question *new_question(struct users *u, uint32_t access, uint
 	return q;
 }
 
-static void wait_for(struct gateway *g, struct user_question *q, struct exchange *x)
+static void wait_for(struct users *u, struct user_question *q, struct exchange *x)
 {
 	struct user_wait *w = memory_new(struct user_wait);
 	w->exchange = x;
 	w->question = q;
-	w->since = g->relay.now;
+	w->since = now_of(u);
 	list_append(&q->waits, &w->link);
-	list_append(&g->users->waits, &w->order);
-	x->context.user_wait = w;
-	set_timer(g);
+	list_append(&u->waits, &w->order);
+	admission_part(x)->wait = w;
+	set_timer(u);
 }
 
 /* ---- a request ---- */
@@ -261,56 +273,48 @@ static void make_mac(const struct users *u, uint32_t access, struct credentials_
 	explicit_bzero(text, sizeof(text));
 }
 
-/* Clients on a unix socket count as one. */
-static uint64_t client_key(const struct gateway *g, const struct exchange *x)
-{
-	struct address a = address_subscriber(x->facts.client);
-	return hash_bytes(g->env.seed ^ a.family, a.bytes, sizeof(a.bytes));
-}
-
-static bool may_fail(struct gateway *g, struct exchange *x, uint64_t client)
+static bool may_fail(struct users *u, struct exchange *x, uint64_t client)
 {
 	static const char what[] = "user failures";
-	char text[64];
-	x->context.retry_after = user_failures_wait(&g->users->failures, client, g->relay.now);
-	if (x->context.retry_after == 0)
+	char text[ADMISSION_CLIENT_TEXT];
+	usec wait;
+	if (limit_table_ask(u->failures, client, now_of(u), &wait) == LIMIT_PASSES)
 		return true;
-	observe_log_fault(g->env.observe, OBSERVE_WARN, what, g->relay.now,
+	admission_part(x)->retry_after = admission_seconds(wait);
+	observe_log_fault(u->admission->env->observe, OBSERVE_WARN, what, now_of(u),
 	    "%s: client %s: too many wrong passwords (user-failures), answered 429",
-	    x->facts.listener->name,
-	    x->facts.client.family == 0 ? "unix"
-					: address_format(&x->facts.client, text, sizeof(text)));
+	    x->facts.listener->name, admission_client_text(x, text));
 	return false;
 }
 
 static enum user_answer look_up(
-    struct gateway *g, struct exchange *x, uint32_t access, struct credentials_text *c)
+    struct users *u, struct exchange *x, uint32_t access, struct credentials_text *c)
 {
-	struct users *u = g->users;
 	make_mac(u, access, c);
 	struct exchange_user *user;
-	if (user_results_find(&u->results, c->mac, g->relay.now, &user)) {
+	if (user_results_find(&u->results, c->mac, now_of(u), &user)) {
 		x->facts.user = exchange_user_hold(user);
 		return user ? USER_KNOWN : USER_WRONG;
 	}
 	struct user_question *q = find_question(u, c->mac);
 	if (q) {
-		wait_for(g, q, x);
+		wait_for(u, q, x);
 		return USER_WAITS;
 	}
-	uint64_t client = client_key(g, x);
-	if (!may_fail(g, x, client))
+	uint64_t client = subscriber_key_of_client(u->admission->env->seed, &x->facts.client);
+	if (!may_fail(u, x, client))
 		return USER_LIMITED;
 	uint64_t turn = turn_of(u, client);
-	if (!make_room(g, turn) || exchange_is_over(x))
+	if (!make_room(u, turn) || exchange_is_over(x))
 		return USER_BUSY;
-	user_failures_take(&u->failures, client, g->relay.now);
-	wait_for(g, new_question(u, access, client, turn, c), x);
-	ask(g);
+	bool was_full;
+	(void)limit_table_take(u->failures, client, now_of(u), &was_full);
+	wait_for(u, new_question(u, access, client, turn, c), x);
+	ask(u);
 	return USER_WAITS;
 }
 
-RARE enum user_answer users_identify(struct gateway *g, struct exchange *x)
+RARE enum user_answer users_identify(struct admission *a, struct exchange *x)
 {
 	const struct conf_access *access = x->facts.listener->access;
 	struct credentials_text c;
@@ -318,52 +322,48 @@ RARE enum user_answer users_identify(struct gateway *g, struct exchange *x)
 	const struct http_field *field = find_field(x, &is_one);
 	if (!field)
 		return USER_NONE;
-	if (!g->users || !access || !access->users || !is_one ||
+	if (!a->users || !access || !access->users || !is_one ||
 	    !http_basic_parse(field->value, c.buffer, &c.name, &c.password) || c.name.len == 0 ||
 	    c.name.len > LIMIT_USER_BYTES || c.password.len == 0 ||
 	    c.password.len > LIMIT_USER_BYTES)
 		return USER_WRONG;
-	enum user_answer answer = look_up(g, x, access->index, &c);
+	enum user_answer answer = look_up(a->users, x, access->index, &c);
 	explicit_bzero(&c, sizeof(c));
 	return answer;
 }
 
-RARE void users_exchange_ended(struct gateway *g, struct exchange *x)
+void users_exchange_ended(struct users *u, struct exchange *x)
 {
-	if (x->context.user_wait)
-		leave(g, x->context.user_wait);
+	leave(u, admission_part(x)->wait);
 }
 
 /* ---- answers ---- */
 
-bool gateway_password_answer(struct gateway *g, uint64_t id, bool is_right)
+bool users_password_answer(struct users *u, uint64_t id, bool is_right)
 {
-	struct users *u = g->users;
-	struct user_question *q = list_first(&u->questions, struct user_question, link);
-	while (q && (!q->is_asked || q->id != id))
-		q = q->link.next == &u->questions
-			? NULL
-			: container_of(q->link.next, struct user_question, link);
+	struct user_question *q = NULL;
+	list_for_each(&u->questions, one, struct user_question,
+	    link) if (one->is_asked && one->id == id) q = one;
 	if (!q)
 		return false;
-	worker_now(&g->env);
+	usec now = worker_now(u->admission->env);
 	struct exchange_user *user = is_right ? user_new(slice_of(q->text, q->name_bytes)) : NULL;
-	WORKER_COUNT(&g->env, passwords_wrong, !is_right);
+	WORKER_COUNT(u->admission->env, passwords_wrong, !is_right);
 	if (is_right)
-		user_failures_give(&u->failures, q->client);
+		limit_table_give(u->failures, q->client);
 	end_question(u, q);
-	user_results_add(&u->results, q->mac, q->access, user, g->relay.now);
-	ask(g);
-	tell_all(g, q, is_right ? USER_KNOWN : USER_WRONG, user);
+	user_results_add(&u->results, q->mac, q->access, user, now);
+	ask(u);
+	tell_all(u, q, is_right ? USER_KNOWN : USER_WRONG, user);
 	exchange_user_release(user);
 	return true;
 }
 
-void gateway_passwords_open(struct gateway *g)
+void users_passwords_open(struct users *u)
 {
-	worker_now(&g->env);
-	user_results_forget(&g->users->results, UINT32_MAX);
-	ask(g);
+	worker_now(u->admission->env);
+	user_results_forget(&u->results, UINT32_MAX);
+	ask(u);
 }
 
 static struct user_question *first_asked(struct users *u)
@@ -372,21 +372,18 @@ static struct user_question *first_asked(struct users *u)
 	return NULL;
 }
 
-void gateway_passwords_lost(struct gateway *g)
+void users_passwords_lost(struct users *u)
 {
-	worker_now(&g->env);
-	for (struct user_question *q; (q = first_asked(g->users)) != NULL;) {
-		user_failures_give(&g->users->failures, q->client);
-		end_question(g->users, q);
-		tell_all(g, q, USER_BUSY, NULL);
-	}
+	worker_now(u->admission->env);
+	for (struct user_question *q; (q = first_asked(u)) != NULL;)
+		give_up(u, q);
 }
 
-bool gateway_passwords_changed(struct gateway *g, uint32_t access)
+bool users_passwords_changed(struct users *u, uint32_t access)
 {
-	if (access >= g->env.conf->access_count)
+	if (access >= u->admission->env->conf->access_count)
 		return false;
-	user_results_forget(&g->users->results, access);
+	user_results_forget(&u->results, access);
 	return true;
 }
 
@@ -395,12 +392,11 @@ bool gateway_passwords_changed(struct gateway *g, uint32_t access)
 static void on_timer(struct wheel_node *timer, usec now)
 {
 	struct users *u = container_of(timer, struct users, timer);
-	struct gateway *g = u->gateway;
 	struct user_wait *w;
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): as above */
 	while ((w = list_first(&u->waits, struct user_wait, order)) && w->since + WAIT_USEC <= now)
-		tell(g, w, USER_BUSY, NULL);
-	set_timer(g);
+		tell(u, w, USER_BUSY, NULL);
+	set_timer(u);
 }
 
 static bool some_has_users(const struct conf *c)
@@ -411,37 +407,44 @@ static bool some_has_users(const struct conf *c)
 	return false;
 }
 
-void users_open(struct gateway *g, const struct gateway_env *env)
+/* 0: any number may fail. */
+static struct limit_table *open_failures(uint32_t per_minute)
 {
-	if (!env->ask_password || !some_has_users(g->env.conf))
+	struct limit_terms terms = {.burst = per_minute};
+	if (per_minute > 0)
+		terms.interval_nsec = 60 * NSEC_PER_SEC / per_minute;
+	return limit_table_new(&terms, per_minute > 0 ? FAILURES_KEYS : 1);
+}
+
+void users_open(struct admission *a)
+{
+	const struct conf *c = a->env->conf;
+	if (!a->ask_password || !some_has_users(c))
 		return;
-	struct users *u = g->users = memory_new(struct users);
-	u->gateway = g;
-	g->ask_password = env->ask_password;
-	g->ask_context = env->ask_context;
+	struct users *u = a->users = memory_new(struct users);
+	u->admission = a;
 	hash_random(u->key, sizeof(u->key));
-	user_results_init(&u->results, g->env.conf->server.users_cache_time);
+	user_results_init(&u->results, c->server.users_cache_time);
 	list_init(&u->questions);
 	list_init(&u->waits);
 	wheel_node_init(&u->timer, on_timer);
-	user_failures_init(&u->failures, g->env.conf->server.user_failures);
+	u->failures = open_failures(c->server.user_failures);
 }
 
-void users_close(struct gateway *g)
+void users_close(struct admission *a)
 {
-	struct users *u = g->users;
+	struct users *u = a->users;
 	if (!u)
 		return;
 	user_results_fini(&u->results);
-	/* Nobody waits any more: what is left was asked for requests that are over. */
+	/* No request waits any more: the questions that are left were asked for requests that are over. */
 	struct user_question *q;
 	while ((q = list_first(&u->questions, struct user_question, link)) != NULL) {
 		end_question(u, q); /* NOLINT(clang-analyzer-unix.Malloc): as above */
 		free_question(q);
 	}
-	wheel_forget(&g->relay.wheel, &u->timer);
-	user_failures_fini(&u->failures);
+	wheel_forget(worker_wheel(a->env), &u->timer);
+	limit_table_free(u->failures);
 	explicit_bzero(u->key, sizeof(u->key));
 	free(u);
-	g->users = NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See user_results.h. */
-#include "proxy/gateway/user_results.h"
+#include "proxy/admission/user_results.h"
 
 #include "proxy/base/memory.h"
 

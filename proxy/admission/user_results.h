@@ -4,8 +4,8 @@
  * themselves. Each worker keeps 10,000 right ones, each until it was not used for `users-cache-time`, and as many wrong
  * ones, each for 30 seconds; when there are more, the one that would end first goes.
  */
-#ifndef PUSHGATE_GATEWAY_USER_RESULTS_H
-#define PUSHGATE_GATEWAY_USER_RESULTS_H
+#ifndef PUSHGATE_ADMISSION_USER_RESULTS_H
+#define PUSHGATE_ADMISSION_USER_RESULTS_H
 
 #include "proxy/base/map.h"
 #include "proxy/net/net.h"

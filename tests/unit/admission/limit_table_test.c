@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of limit-requests: rates and open requests by key, and what it forgets when it is full. */
-#include "proxy/gateway/limit_table.h"
+#include "proxy/admission/limit_table.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,75 +16,77 @@
 static const struct limit_terms ten_a_second = {SEC_NSEC / 10, 5, 0};
 
 /* Asks, and counts what passes. */
-static bool passes(struct limit_table *t, const struct limit_terms *terms, uint64_t key, usec now)
+static bool passes(struct limit_table *t, uint64_t key, usec now)
 {
 	usec wait;
 	bool was_full;
-	if (limit_table_ask(t, terms, key, now, &wait) != LIMIT_PASSES)
+	if (limit_table_ask(t, key, now, &wait) != LIMIT_PASSES)
 		return false;
-	limit_table_take(t, terms, key, now, &was_full);
+	limit_table_take(t, key, now, &was_full);
 	return true;
 }
 
 static void a_key_has_its_burst_and_then_its_rate(void **state)
 {
 	(void)state;
-	struct limit_table *t = limit_table_new(100);
+	struct limit_table *t = limit_table_new(&ten_a_second, 100);
 	usec wait;
 	for (unsigned i = 0; i < 5; i++)
-		assert_true(passes(t, &ten_a_second, 7, NOW));
-	assert_int_equal(limit_table_ask(t, &ten_a_second, 7, NOW, &wait), LIMIT_RATE);
+		assert_true(passes(t, 7, NOW));
+	assert_int_equal(limit_table_ask(t, 7, NOW, &wait), LIMIT_RATE);
 	assert_int_equal(wait, USEC_PER_SEC / 10);
-	assert_int_equal(limit_table_ask(t, &ten_a_second, 7, NOW + 60000, &wait), LIMIT_RATE);
+	assert_int_equal(limit_table_ask(t, 7, NOW + 60000, &wait), LIMIT_RATE);
 	assert_int_equal(wait, 40000);
-	assert_true(passes(t, &ten_a_second, 8, NOW)); /* another key */
-	assert_true(passes(t, &ten_a_second, 7, NOW + 100000));
-	assert_false(passes(t, &ten_a_second, 7, NOW + 100000));
+	assert_true(passes(t, 8, NOW)); /* another key */
+	assert_true(passes(t, 7, NOW + 100000));
+	assert_false(passes(t, 7, NOW + 100000));
 	for (unsigned i = 0; i < 5; i++) /* the bucket is full again, and not fuller */
-		assert_true(passes(t, &ten_a_second, 7, NOW + 100 * USEC_PER_SEC));
-	assert_false(passes(t, &ten_a_second, 7, NOW + 100 * USEC_PER_SEC));
-	assert_false(passes(t, &ten_a_second, 7, NOW)); /* a clock that goes backwards gives nothing */
+		assert_true(passes(t, 7, NOW + 100 * USEC_PER_SEC));
+	assert_false(passes(t, 7, NOW + 100 * USEC_PER_SEC));
+	assert_false(passes(t, 7, NOW)); /* a clock that goes backwards gives nothing */
 	limit_table_free(t);
 }
 
 static void long_and_short_intervals_are_exact(void **state)
 {
 	(void)state;
-	struct limit_table *t = limit_table_new(1);
 	const struct limit_terms slow = {3600 * SEC_NSEC, 1000000, 0}, fast = {1000, 1, 0};
+	struct limit_table *t = limit_table_new(&slow, 1), *u = limit_table_new(&fast, 1);
 	bool was_full;
 	usec wait;
 	for (unsigned i = 0; i < 1000000; i++)
-		limit_table_take(t, &slow, KEY(1), NOW, &was_full);
-	assert_int_equal(limit_table_ask(t, &slow, KEY(1), NOW, &wait), LIMIT_RATE);
+		limit_table_take(t, KEY(1), NOW, &was_full);
+	assert_int_equal(limit_table_ask(t, KEY(1), NOW, &wait), LIMIT_RATE);
 	assert_int_equal(wait, 3600 * USEC_PER_SEC);
 	for (unsigned i = 0; i < 1000; i++)
-		assert_true(passes(t, &fast, KEY(2), NOW + i));
+		assert_true(passes(u, KEY(2), NOW + i));
 	limit_table_free(t);
+	limit_table_free(u);
 }
 
 static void open_requests_are_counted_until_they_are_given_back(void **state)
 {
 	(void)state;
-	struct limit_table *t = limit_table_new(100);
 	const struct limit_terms two = {0, 0, 2};
+	struct limit_table *t = limit_table_new(&two, 100), *rated = limit_table_new(&ten_a_second, 100);
 	struct limit_entry *e[2];
 	bool was_full = false;
 	usec wait;
 	for (unsigned i = 0; i < 2; i++) {
-		assert_int_equal(limit_table_ask(t, &two, 7, NOW, &wait), LIMIT_PASSES);
-		e[i] = limit_table_take(t, &two, 7, NOW, &was_full);
+		assert_int_equal(limit_table_ask(t, 7, NOW, &wait), LIMIT_PASSES);
+		e[i] = limit_table_take(t, 7, NOW, &was_full);
 		assert_non_null(e[i]);
 	}
-	assert_int_equal(limit_table_ask(t, &two, 7, NOW, &wait), LIMIT_CONCURRENT);
-	assert_int_equal(limit_table_ask(t, &two, 8, NOW, &wait), LIMIT_PASSES);
+	assert_int_equal(limit_table_ask(t, 7, NOW, &wait), LIMIT_CONCURRENT);
+	assert_int_equal(limit_table_ask(t, 8, NOW, &wait), LIMIT_PASSES);
 	limit_entry_give(e[0]);
-	assert_int_equal(limit_table_ask(t, &two, 7, NOW, &wait), LIMIT_PASSES);
+	assert_int_equal(limit_table_ask(t, 7, NOW, &wait), LIMIT_PASSES);
 	limit_entry_give(e[1]);
 	assert_int_equal(e[1]->open, 0);
 	assert_false(was_full);
-	assert_null(limit_table_take(t, &ten_a_second, 9, NOW, &was_full)); /* counts no open ones */
+	assert_null(limit_table_take(rated, 9, NOW, &was_full)); /* counts no open ones */
 	limit_table_free(t);
+	limit_table_free(rated);
 }
 
 /* ---- a full table ---- */
@@ -92,20 +94,20 @@ static void open_requests_are_counted_until_they_are_given_back(void **state)
 static void the_key_that_has_most_of_its_burst_left_is_forgotten(void **state)
 {
 	(void)state;
-	struct limit_table *t = limit_table_new(LIMIT_TABLE_WAYS);
+	struct limit_table *t = limit_table_new(&ten_a_second, LIMIT_TABLE_WAYS);
 	bool was_full = false;
 	usec wait;
 	for (unsigned k = 1; k <= LIMIT_TABLE_WAYS; k++) /* the key 3 has 1 request, the others have 5 */
 		for (unsigned i = 0; i < (k == 3 ? 1 : 5); i++)
-			limit_table_take(t, &ten_a_second, KEY(k), NOW, &was_full);
+			limit_table_take(t, KEY(k), NOW, &was_full);
 	assert_false(was_full);
-	limit_table_take(t, &ten_a_second, KEY(100), NOW, &was_full);
+	limit_table_take(t, KEY(100), NOW, &was_full);
 	assert_true(was_full);
 	for (unsigned k = 1; k <= LIMIT_TABLE_WAYS; k++)
 		assert_int_equal(
-		    limit_table_ask(t, &ten_a_second, KEY(k), NOW, &wait), k == 3 ? LIMIT_PASSES : LIMIT_RATE);
+		    limit_table_ask(t, KEY(k), NOW, &wait), k == 3 ? LIMIT_PASSES : LIMIT_RATE);
 	was_full = false; /* the entries say nothing any more */
-	limit_table_take(t, &ten_a_second, KEY(101), NOW + 10 * USEC_PER_SEC, &was_full);
+	limit_table_take(t, KEY(101), NOW + 10 * USEC_PER_SEC, &was_full);
 	assert_false(was_full);
 	limit_table_free(t);
 }
@@ -113,38 +115,38 @@ static void the_key_that_has_most_of_its_burst_left_is_forgotten(void **state)
 static void a_flood_of_new_keys_does_not_free_one_that_is_over_its_rate(void **state)
 {
 	(void)state;
-	struct limit_table *t = limit_table_new(1024);
 	const struct limit_terms slow = {3600 * SEC_NSEC, 10, 0};
-	while (passes(t, &slow, KEY(1), NOW))
+	struct limit_table *t = limit_table_new(&slow, 1024);
+	while (passes(t, KEY(1), NOW))
 		;
 	for (uint64_t i = 2; i < 200000; i++)
-		assert_true(passes(t, &slow, KEY(i) | (i * 7919 & 0xffff), NOW));
-	assert_false(passes(t, &slow, KEY(1), NOW));
+		assert_true(passes(t, KEY(i) | (i * 7919 & 0xffff), NOW));
+	assert_false(passes(t, KEY(1), NOW));
 	limit_table_free(t);
 }
 
 static void open_requests_are_never_forgotten(void **state)
 {
 	(void)state;
-	struct limit_table *t = limit_table_new(LIMIT_TABLE_WAYS);
 	const struct limit_terms one = {0, 0, 1};
+	struct limit_table *t = limit_table_new(&one, LIMIT_TABLE_WAYS);
 	struct limit_entry *e[LIMIT_TABLE_WAYS];
 	bool was_full = false;
 	usec wait;
 	for (unsigned k = 0; k < LIMIT_TABLE_WAYS; k++)
-		e[k] = limit_table_take(t, &one, KEY(k + 1), NOW, &was_full);
+		e[k] = limit_table_take(t, KEY(k + 1), NOW, &was_full);
 	assert_false(was_full);
 	for (unsigned k = 100; k < 200; k++) { /* no room: they pass, and are not counted */
 		was_full = false;
-		assert_int_equal(limit_table_ask(t, &one, KEY(k), NOW, &wait), LIMIT_PASSES);
-		assert_null(limit_table_take(t, &one, KEY(k), NOW, &was_full));
+		assert_int_equal(limit_table_ask(t, KEY(k), NOW, &wait), LIMIT_PASSES);
+		assert_null(limit_table_take(t, KEY(k), NOW, &was_full));
 		assert_true(was_full);
 	}
 	for (unsigned k = 0; k < LIMIT_TABLE_WAYS; k++)
-		assert_int_equal(limit_table_ask(t, &one, KEY(k + 1), NOW, &wait), LIMIT_CONCURRENT);
+		assert_int_equal(limit_table_ask(t, KEY(k + 1), NOW, &wait), LIMIT_CONCURRENT);
 	limit_entry_give(e[3]);
 	was_full = false;
-	assert_ptr_equal(limit_table_take(t, &one, KEY(300), NOW, &was_full), e[3]);
+	assert_ptr_equal(limit_table_take(t, KEY(300), NOW, &was_full), e[3]);
 	assert_false(was_full);
 	for (unsigned k = 0; k < LIMIT_TABLE_WAYS; k++)
 		limit_entry_give(e[k]);
@@ -181,7 +183,7 @@ static enum limit_answer model_ask(struct model *m, const struct limit_terms *te
 
 static void play(uint64_t seed, const struct limit_terms *terms)
 {
-	struct limit_table *t = limit_table_new(16384);
+	struct limit_table *t = limit_table_new(terms, 16384);
 	struct model models[KEYS] = {0};
 	usec now = NOW, wait;
 	bool was_full = false;
@@ -193,11 +195,11 @@ static void play(uint64_t seed, const struct limit_terms *terms)
 			limit_entry_give(m->open[--m->open_count]);
 		now += random_below(&seed, 4) == 0 ? random_below(&seed, 20000) : 0;
 		enum limit_answer wanted = model_ask(m, terms, now);
-		assert_int_equal(limit_table_ask(t, terms, key, now, &wait), wanted);
+		assert_int_equal(limit_table_ask(t, key, now, &wait), wanted);
 		if (wanted != LIMIT_PASSES)
 			continue;
 		m->spent_nsec += terms->interval_nsec;
-		struct limit_entry *e = limit_table_take(t, terms, key, now, &was_full);
+		struct limit_entry *e = limit_table_take(t, key, now, &was_full);
 		assert_int_equal(e != NULL, terms->concurrent > 0);
 		if (e)
 			m->open[m->open_count++] = e;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Users in a whole gateway: what is asked of the password process, what waits for it, and what clients and origins read. */
-#include "proxy/gateway/user_results.h"
+#include "proxy/admission/user_results.h"
 #include "proxy/limits.h"
 #include "tests/support/gateway_world.h"
 
@@ -318,14 +318,14 @@ static void what_was_on_its_way_to_a_dead_process_is_answered_503(void **state)
 	struct gate_stream *lost = asks(c, "/1", ALICE), *kept = asks(c, "/2", BOB);
 	UNTIL(w, w->gateway->relay.live_count == 2 && w->question_count == 1);
 	w->asks_nobody = true;
-	gateway_passwords_lost(w->gateway);
+	users_passwords_lost(gateway_users(w->gateway));
 	is_answered(w, lost, 503);
 	assert_string_equal(field_of(lost, "retry-after"), "1");
 	assert_false(gateway_password_answer(w->gateway, w->questions[0].id, true));
 	gate_passes(w);
 	assert_int_equal(w->question_count, 1);
 	w->asks_nobody = false;
-	gateway_passwords_open(w->gateway);
+	users_passwords_open(gateway_users(w->gateway));
 	answer(w, 1, true);
 	is_served(w, kept);
 	gate_world_free(w);
@@ -376,12 +376,12 @@ static void changed_file_makes_all_be_asked_again(void **state)
 	struct gate_stream *s = asks(c, "/1", ALICE);
 	answer(w, 0, true);
 	is_served(w, s);
-	assert_false(gateway_passwords_changed(w->gateway, 1));
-	assert_true(gateway_passwords_changed(w->gateway, 0));
+	assert_false(users_passwords_changed(gateway_users(w->gateway), 1));
+	assert_true(users_passwords_changed(gateway_users(w->gateway), 0));
 	s = asks(c, "/2", ALICE);
 	answer(w, 1, false);
 	is_answered(w, s, 401);
-	gateway_passwords_open(w->gateway);
+	users_passwords_open(gateway_users(w->gateway));
 	s = asks(c, "/3", ALICE);
 	answer(w, 2, true);
 	is_served(w, s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tunnels by owner: how many there are, and how the rate of one owner is shared by all its tunnels. */
+/* Tunnel quotas: how many tunnels there are of each client and user, and how the rate of one is shared by all its tunnels. */
+#include "proxy/admission/admission.h"
 #include "tests/support/relay_world.h"
 
 #include <setjmp.h>
@@ -13,6 +14,21 @@
 /* Bytes a second; a quarter of them may pass at once. */
 #define RATE 10240u
 
+static struct tunnel_quotas quotas;
+
+static struct world *begin(void)
+{
+	struct world *w = world_new();
+	tunnel_quotas_init(&quotas, &w->relay);
+	return w;
+}
+
+static void end(struct world *w)
+{
+	tunnel_quotas_fini(&quotas);
+	world_end(w);
+}
+
 struct tunnel {
 	struct exchange *x;
 	struct world_leg *down, *up;
@@ -24,7 +40,7 @@ static struct tunnel asked(struct world *w, uint64_t client, uint64_t user, uint
 	t.x = world_exchange(w, "GET", true, &t.down);
 	exchange_ask_for_tunnel(t.x, SLICE("websocket"));
 	const struct tunnel_keys keys = {client, user, rate};
-	tunnel_share_begin(t.x, &keys);
+	tunnel_quotas_begin(&quotas, t.x, &keys);
 	return t;
 }
 
@@ -41,7 +57,7 @@ static struct tunnel opened(struct world *w, uint64_t client, uint64_t user, uin
 
 static void ends(struct tunnel *t)
 {
-	tunnel_share_end(t->x);
+	tunnel_quotas_end(t->x);
 	exchange_abort(t->x, &relay_cause_DRAINED, NULL);
 }
 
@@ -73,23 +89,23 @@ static void upload(struct world *w, struct tunnel *t, size_t n)
 
 /* ---- the number ---- */
 
-static void tunnels_are_counted_by_each_owner(void **state)
+static void tunnels_are_counted_by_each_quota(void **state)
 {
 	(void)state;
-	struct world *w = world_new();
+	struct world *w = begin();
 	struct tunnel first = asked(w, CLIENT, USER, 0), second = asked(w, CLIENT, 0, 0);
 	struct tunnel nobody = asked(w, 0, 0, RATE);
-	assert_int_equal(tunnel_owner_count(&w->relay, CLIENT), 2);
-	assert_int_equal(tunnel_owner_count(&w->relay, USER), 1);
-	assert_int_equal(tunnel_owner_count(&w->relay, 0), 0);
-	assert_int_equal(w->relay.tunnel_owners.map.count, 2);
+	assert_int_equal(tunnel_quotas_count(&quotas, CLIENT), 2);
+	assert_int_equal(tunnel_quotas_count(&quotas, USER), 1);
+	assert_int_equal(tunnel_quotas_count(&quotas, 0), 0);
+	assert_int_equal(quotas.map.count, 2);
 	ends(&first);
-	assert_int_equal(tunnel_owner_count(&w->relay, CLIENT), 1);
-	assert_int_equal(tunnel_owner_count(&w->relay, USER), 0);
+	assert_int_equal(tunnel_quotas_count(&quotas, CLIENT), 1);
+	assert_int_equal(tunnel_quotas_count(&quotas, USER), 0);
 	ends(&second);
 	ends(&nobody);
-	assert_int_equal(w->relay.tunnel_owners.map.count, 0);
-	world_end(w);
+	assert_int_equal(quotas.map.count, 0);
+	end(w);
 }
 
 /* ---- the rate ---- */
@@ -97,7 +113,7 @@ static void tunnels_are_counted_by_each_owner(void **state)
 static void a_tunnel_within_the_rate_gets_credit_at_once(void **state)
 {
 	(void)state;
-	struct world *w = world_new();
+	struct world *w = begin();
 	struct tunnel t = opened(w, CLIENT, 0, RATE);
 	for (unsigned i = 0; i < 10; i++) {
 		download(w, &t, RATE / 20);
@@ -106,35 +122,35 @@ static void a_tunnel_within_the_rate_gets_credit_at_once(void **state)
 		assert_int_equal(t.down->credit, (i + 1) * (RATE / 20));
 		world_pass(w, 100 * USEC_PER_MSEC);
 	}
-	assert_false(t.x->tunnel.share->has_waited);
+	assert_false(admission_part(t.x)->tunnel->has_waited);
 	ends(&t);
-	world_end(w);
+	end(w);
 }
 
 /* Above it the source is owed its credit, and gets it as the time passes: nothing is dropped. */
 static void above_the_rate_credit_comes_later(void **state)
 {
 	(void)state;
-	struct world *w = world_new();
+	struct world *w = begin();
 	struct tunnel t = opened(w, CLIENT, 0, RATE);
 	download(w, &t, 3 * RATE);
 	assert_int_equal(t.x->download.forwarded, 3 * RATE);
 	assert_true(t.up->credit < RATE / 2);
-	assert_true(t.x->tunnel.share->has_waited);
+	assert_true(admission_part(t.x)->tunnel->has_waited);
 	size_t at_once = t.up->credit;
 	world_pass(w, USEC_PER_SEC);
 	assert_int_equal(t.up->credit, at_once);
 	world_pass(w, 6 * USEC_PER_SEC);
 	assert_int_equal(t.up->credit, 3 * RATE);
 	ends(&t);
-	world_end(w);
+	end(w);
 }
 
-/* A sender that sends whatever it has credit for: over a time, the owner's rate. */
+/* A sender that sends whatever it has credit for: over a time, the quota's rate. */
 static void the_rate_is_of_all_tunnels_together(void **state)
 {
 	(void)state;
-	struct world *w = world_new();
+	struct world *w = begin();
 	struct tunnel t[4];
 	size_t sent[4] = {0}, all = 0;
 	for (unsigned i = 0; i < 4; i++) {
@@ -158,7 +174,7 @@ static void the_rate_is_of_all_tunnels_together(void **state)
 		assert_in_range(sent[i], all / 6, all / 3); /* none has it all */
 		ends(&t[i]);
 	}
-	world_end(w);
+	end(w);
 }
 
 /* Each gets a least part in its turn, and all parts of one time are not much more than what the bucket has then: its burst,
@@ -167,7 +183,7 @@ static void many_tunnels_are_served_in_turn(void **state)
 {
 	(void)state;
 	enum { TUNNELS = 12, BUCKET = RATE / 4 + RATE / 10, LEAST = 1024 };
-	struct world *w = world_new();
+	struct world *w = begin();
 	struct tunnel t[TUNNELS];
 	size_t sent[TUNNELS], all = 0;
 	for (unsigned i = 0; i < TUNNELS; i++) {
@@ -193,13 +209,13 @@ static void many_tunnels_are_served_in_turn(void **state)
 	assert_in_range(all, 17 * RATE, 21 * RATE);
 	for (unsigned i = 0; i < TUNNELS; i++)
 		ends(&t[i]);
-	world_end(w);
+	end(w);
 }
 
 static void both_directions_count_and_both_go_on(void **state)
 {
 	(void)state;
-	struct world *w = world_new();
+	struct world *w = begin();
 	struct tunnel t = opened(w, CLIENT, 0, RATE);
 	download(w, &t, RATE);
 	for (unsigned i = 0; i < 4; i++)
@@ -209,13 +225,13 @@ static void both_directions_count_and_both_go_on(void **state)
 	assert_int_equal(t.down->credit, 4096);
 	assert_int_equal(t.up->credit, RATE);
 	ends(&t);
-	world_end(w);
+	end(w);
 }
 
-static void other_owners_are_not_slowed(void **state)
+static void other_clients_are_not_slowed(void **state)
 {
 	(void)state;
-	struct world *w = world_new();
+	struct world *w = begin();
 	struct tunnel greedy = opened(w, CLIENT, 0, RATE), modest = opened(w, CLIENT + 1, 0, RATE);
 	struct tunnel free_one = opened(w, CLIENT + 2, 0, 0);
 	download(w, &greedy, 5 * RATE);
@@ -226,21 +242,21 @@ static void other_owners_are_not_slowed(void **state)
 	ends(&greedy);
 	ends(&modest);
 	ends(&free_one);
-	world_end(w);
+	end(w);
 }
 
 /* The rate of a user counts for tunnels from all its addresses, that of the client for those without a user. */
 static void a_user_is_rated_in_place_of_its_client(void **state)
 {
 	(void)state;
-	struct world *w = world_new();
+	struct world *w = begin();
 	struct tunnel user = opened(w, CLIENT, USER, RATE), client = opened(w, CLIENT, 0, RATE);
 	download(w, &user, 5 * RATE);
 	download(w, &client, 1000);
 	assert_int_equal(client.up->credit, 1000);
 	ends(&user);
 	ends(&client);
-	world_end(w);
+	end(w);
 }
 
 /* ---- what is remembered ---- */
@@ -248,12 +264,12 @@ static void a_user_is_rated_in_place_of_its_client(void **state)
 static void a_new_tunnel_gets_no_full_bucket(void **state)
 {
 	(void)state;
-	struct world *w = world_new();
+	struct world *w = begin();
 	struct tunnel t = opened(w, CLIENT, 0, RATE);
 	download(w, &t, 2 * RATE);
 	ends(&t);
-	assert_int_equal(w->relay.tunnel_owners.map.count, 1);
-	assert_int_equal(tunnel_owner_count(&w->relay, CLIENT), 0);
+	assert_int_equal(quotas.map.count, 1);
+	assert_int_equal(tunnel_quotas_count(&quotas, CLIENT), 0);
 	t = opened(w, CLIENT, 0, RATE);
 	download(w, &t, 1000);
 	assert_int_equal(t.up->credit, 0);
@@ -262,14 +278,14 @@ static void a_new_tunnel_gets_no_full_bucket(void **state)
 	download(w, &t, RATE);
 	ends(&t);
 	world_pass(w, 4 * USEC_PER_SEC);
-	assert_int_equal(w->relay.tunnel_owners.map.count, 0);
-	world_end(w);
+	assert_int_equal(quotas.map.count, 0);
+	end(w);
 }
 
 static void those_who_are_remembered_are_bounded(void **state)
 {
 	(void)state;
-	struct world *w = world_new();
+	struct world *w = begin();
 	for (unsigned i = 0; i < 1100; i++) {
 		struct tunnel t = opened(w, CLIENT + i, 0, RATE);
 		download(w, &t, 100);
@@ -278,28 +294,28 @@ static void those_who_are_remembered_are_bounded(void **state)
 		w->leg_count = 0;
 		w->dispatch_count = 0;
 	}
-	assert_int_equal(w->relay.tunnel_owners.map.count, 1024);
-	assert_int_equal(w->relay.tunnel_owners.resting_count, 1024);
-	world_end(w);
+	assert_int_equal(quotas.map.count, 1024);
+	assert_int_equal(quotas.resting_count, 1024);
+	end(w);
 }
 
 static void the_least_rate_still_moves(void **state)
 {
 	(void)state;
-	struct world *w = world_new();
+	struct world *w = begin();
 	struct tunnel t = opened(w, CLIENT, 0, 1);
 	download(w, &t, 10);
 	assert_int_equal(t.up->credit, 0);
 	world_pass(w, 12 * USEC_PER_SEC);
 	assert_int_equal(t.up->credit, 10);
 	ends(&t);
-	world_end(w);
+	end(w);
 }
 
 static void a_tunnel_that_waits_may_end(void **state)
 {
 	(void)state;
-	struct world *w = world_new();
+	struct world *w = begin();
 	struct tunnel a = opened(w, CLIENT, 0, RATE), b = opened(w, CLIENT, 0, RATE);
 	download(w, &a, 2 * RATE);
 	download(w, &b, 1000);
@@ -310,25 +326,25 @@ static void a_tunnel_that_waits_may_end(void **state)
 	world_download(w, b.x, "last", true);
 	world_take(b.down);
 	ends(&b);
-	world_end(w);
+	end(w);
 }
 
-/* The owner's time comes, and none of its tunnels waits any more. */
+/* The quota's time comes, and none of its tunnels waits any more. */
 static void the_only_tunnel_that_waits_may_end(void **state)
 {
 	(void)state;
 	static const size_t overdrawn[] = {RATE / 4 + 512, 2 * RATE}; /* for less than a part of its time, and for longer */
 	for (size_t i = 0; i < 2; i++) {
-		struct world *w = world_new();
+		struct world *w = begin();
 		struct tunnel a = opened(w, CLIENT, 0, RATE), b = opened(w, CLIENT, 0, RATE);
 		download(w, &a, overdrawn[i]);
-		assert_true(a.x->tunnel.share->has_waited);
+		assert_true(admission_part(a.x)->tunnel->has_waited);
 		ends(&a);
 		world_pass(w, 4 * USEC_PER_SEC);
 		download(w, &b, 1000);
 		assert_int_equal(b.up->credit, 1000);
 		ends(&b);
-		world_end(w);
+		end(w);
 	}
 }
 
@@ -336,7 +352,7 @@ static void the_only_tunnel_that_waits_may_end(void **state)
 static void a_direction_that_has_ended_is_owed_nothing(void **state)
 {
 	(void)state;
-	struct world *w = world_new();
+	struct world *w = begin();
 	struct tunnel t = opened(w, CLIENT, 0, RATE);
 	download(w, &t, 2 * RATE);
 	upload(w, &t, 1000);
@@ -347,14 +363,14 @@ static void a_direction_that_has_ended_is_owed_nothing(void **state)
 	assert_int_equal(t.up->credit, at_once);
 	assert_int_equal(t.down->credit, 1000);
 	ends(&t);
-	world_end(w);
+	end(w);
 }
 
 /* Credit then brings bytes for which there is no room: it comes when those that wait here have been taken. */
 static void while_memory_is_short_a_tunnel_gets_none_in_its_turn(void **state)
 {
 	(void)state;
-	struct world *w = world_new();
+	struct world *w = begin();
 	struct tunnel t = opened(w, CLIENT, 0, RATE);
 	download(w, &t, 2 * RATE);
 	size_t at_once = t.up->credit, limit = w->down_budget.limit_bytes;
@@ -368,33 +384,33 @@ static void while_memory_is_short_a_tunnel_gets_none_in_its_turn(void **state)
 	world_pass(w, 8 * USEC_PER_SEC);
 	assert_int_equal(t.up->credit, 2 * RATE + 10);
 	ends(&t);
-	world_end(w);
+	end(w);
 }
 
 /* Bytes that wait for a slow client are no reason as long as there is room for more. */
 static void bytes_that_wait_keep_no_credit_back_while_there_is_room(void **state)
 {
 	(void)state;
-	struct world *w = world_new();
+	struct world *w = begin();
 	struct tunnel t = opened(w, CLIENT, 0, RATE);
 	download(w, &t, 2 * RATE);
 	world_download(w, t.x, "waits here", false);
 	world_pass(w, 8 * USEC_PER_SEC);
 	assert_int_equal(t.up->credit, 2 * RATE);
 	ends(&t);
-	world_end(w);
+	end(w);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(tunnels_are_counted_by_each_owner),
+	    cmocka_unit_test(tunnels_are_counted_by_each_quota),
 	    cmocka_unit_test(a_tunnel_within_the_rate_gets_credit_at_once),
 	    cmocka_unit_test(above_the_rate_credit_comes_later),
 	    cmocka_unit_test(the_rate_is_of_all_tunnels_together),
 	    cmocka_unit_test(many_tunnels_are_served_in_turn),
 	    cmocka_unit_test(both_directions_count_and_both_go_on),
-	    cmocka_unit_test(other_owners_are_not_slowed),
+	    cmocka_unit_test(other_clients_are_not_slowed),
 	    cmocka_unit_test(a_user_is_rated_in_place_of_its_client),
 	    cmocka_unit_test(a_new_tunnel_gets_no_full_bucket),
 	    cmocka_unit_test(those_who_are_remembered_are_bounded),
