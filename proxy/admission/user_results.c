@@ -6,7 +6,8 @@
 
 struct user_result {
 	struct map_node node;
-	struct list link; /* in right or wrong */
+	struct list link; /* in of->list */
+	struct user_result_list *of;
 	uint8_t mac[USER_MAC_BYTES];
 	uint32_t access;
 	usec until;
@@ -33,25 +34,25 @@ static void drop(struct user_results *u, struct user_result *r)
 {
 	map_remove(&u->by_mac, &r->node);
 	list_remove(&r->link);
-	u->right_count -= r->user != NULL;
-	u->wrong_count -= r->user == NULL;
+	r->of->count--;
 	exchange_user_release(r->user);
 	free(r);
 }
 
-static void drop_old(struct user_results *u, struct list *list, usec now)
+static void drop_old(struct user_results *u, struct user_result_list *of, usec now)
 {
 	struct user_result *r;
-	while ((r = list_first(list, struct user_result, link)) != NULL && r->until <= now)
+	while ((r = list_first(&of->list, struct user_result, link)) != NULL && r->until <= now)
 		drop(u, r);
 }
 
 void user_results_init(struct user_results *u, usec right_usec)
 {
-	*u = (struct user_results){.right_usec = right_usec};
+	*u = (struct user_results){
+	    .right.kept_usec = right_usec, .wrong.kept_usec = USER_WRONG_USEC};
 	map_init(&u->by_mac);
-	list_init(&u->right);
-	list_init(&u->wrong);
+	list_init(&u->right.list);
+	list_init(&u->wrong.list);
 }
 
 void user_results_fini(struct user_results *u)
@@ -81,29 +82,28 @@ bool user_results_find(struct user_results *u, const uint8_t mac[USER_MAC_BYTES]
 	if (!r)
 		return false;
 	*user = r->user;
-	if (!r->user)
-		return true;
-	r->until = now + u->right_usec;
-	list_remove(&r->link);
-	list_append(&u->right, &r->link);
+	if (r->user) {
+		r->until = now + r->of->kept_usec;
+		list_remove(&r->link);
+		list_append(&r->of->list, &r->link);
+	}
 	return true;
 }
 
 void user_results_add(struct user_results *u, const uint8_t mac[USER_MAC_BYTES], uint32_t access,
     struct exchange_user *user, usec now)
 {
-	struct list *list = user ? &u->right : &u->wrong;
-	size_t count = user ? u->right_count : u->wrong_count;
-	if (count == USER_RESULTS_MOST)
-		drop(u, list_first(list, struct user_result, link));
+	struct user_result_list *of = user ? &u->right : &u->wrong;
+	if (of->count == USER_RESULTS_MOST)
+		drop(u, list_first(&of->list, struct user_result, link));
 	struct user_result *r = memory_new(struct user_result);
 	memcpy(r->mac, mac, USER_MAC_BYTES);
 	r->access = access;
-	r->until = now + (user ? u->right_usec : USER_WRONG_USEC);
+	r->of = of;
+	r->until = now + of->kept_usec;
 	r->user = exchange_user_hold(user);
-	u->right_count += user != NULL;
-	u->wrong_count += user == NULL;
-	list_append(list, &r->link);
+	of->count++;
+	list_append(&of->list, &r->link);
 	map_insert(&u->by_mac, &r->node, hash_of(mac));
 }
 

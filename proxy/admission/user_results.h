@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is known of credentials: whose they are, or that they are wrong. They are known by a keyed hash (MAC), not
- * themselves. Each worker keeps 10,000 right ones, each until it was not used for `users-cache-time`, and as many wrong
- * ones, each for 30 seconds; when there are more, the one that would end first goes.
+ * Results: the user of credentials that were right, or that the credentials were wrong. Credentials are kept as a keyed
+ * hash (MAC) alone. Each worker keeps 10,000 right ones, each until it was not used for `users-cache-time`, and as many
+ * wrong ones, each for 30 seconds; when there are more, the one that would end first goes.
  */
 #ifndef PUSHGATE_ADMISSION_USER_RESULTS_H
 #define PUSHGATE_ADMISSION_USER_RESULTS_H
@@ -16,11 +16,15 @@
 #define USER_RESULTS_MOST 10000u
 #define USER_WRONG_USEC (30 * USEC_PER_SEC)
 
+struct user_result_list {
+	struct list list; /* the one that ends first is first */
+	size_t count;
+	usec kept_usec;
+};
+
 struct user_results {
-	struct map by_mac;        /* by its beginning */
-	struct list right, wrong; /* the one that ends first is first */
-	size_t right_count, wrong_count;
-	usec right_usec;
+	struct map by_mac; /* by its beginning */
+	struct user_result_list right, wrong;
 };
 
 /* A user with one reference. */
@@ -29,8 +33,8 @@ struct exchange_user *user_new(struct slice name);
 void user_results_init(struct user_results *u, usec right_usec);
 void user_results_fini(struct user_results *u);
 /*
- * False: nothing is known of these credentials. *user: whose they are, lent until the next call; NULL: they are wrong. Right
- * ones stay known while they are used: as long as the file of users has not changed, they are right.
+ * False: nothing is known of these credentials. *user: theirs, lent until the next call; NULL: they are wrong. Right ones
+ * stay known while they are used: as long as the file of users has not changed, they are right.
  */
 bool user_results_find(struct user_results *u, const uint8_t mac[USER_MAC_BYTES], usec now,
     struct exchange_user **user);

@@ -476,8 +476,8 @@ static void results_are_bounded_and_wrong_ones_displace_no_right_one(void **stat
 		mac_of(mac, 1000000 + i);
 		user_results_add(&r, mac, 0, NULL, 0);
 	}
-	assert_int_equal(r.right_count, USER_RESULTS_MOST);
-	assert_int_equal(r.wrong_count, USER_RESULTS_MOST);
+	assert_int_equal(r.right.count, USER_RESULTS_MOST);
+	assert_int_equal(r.wrong.count, USER_RESULTS_MOST);
 	mac_of(mac, 0);
 	assert_true(user_results_find(&r, mac, 0, &found));
 	mac_of(mac, 5);
