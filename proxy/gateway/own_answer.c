@@ -47,73 +47,22 @@ struct slice gateway_transport_security(const struct exchange *x)
 	return l && l->hsts && tls && *tls ? slice_of_string(l->hsts) : SLICE("");
 }
 
-/* Causes of which more is known than their HTTP status says. */
-static const struct {
-	const struct relay_cause *cause;
-	enum grpc_status status;
-} grpc_statuses[] = {
-    /* A request that cannot be read is no call, and HTTP demands the status (RFC 9112 3, 3.2, 5.1, 6.3). */
-    {&relay_cause_DOWN_MALFORMED, GRPC_OK},
-    {&relay_cause_REQUEST_LATE, GRPC_OK},
-    {&relay_cause_TARGET_LARGE, GRPC_OK},
-    {&relay_cause_CODING_UNKNOWN, GRPC_OK},
-    {&relay_cause_VERSION_UNKNOWN, GRPC_OK},
-    {&relay_cause_CALL_LATE, GRPC_DEADLINE_EXCEEDED},
-    {&relay_cause_REQUEST_DEADLINE, GRPC_DEADLINE_EXCEEDED},
-    {&relay_cause_HEAD_LATE, GRPC_DEADLINE_EXCEEDED},
-    {&relay_cause_STREAM_IDLE, GRPC_DEADLINE_EXCEEDED},
-    {&relay_cause_UPLOAD_LATE, GRPC_DEADLINE_EXCEEDED},
-    {&relay_cause_UPLOAD_LARGE, GRPC_RESOURCE_EXHAUSTED},
-    {&relay_cause_HEAD_LARGE, GRPC_RESOURCE_EXHAUSTED},
-    {&relay_cause_UP_TAKES_LESS, GRPC_RESOURCE_EXHAUSTED},
-    {&relay_cause_UP_FIELDS_LARGE, GRPC_RESOURCE_EXHAUSTED},
-    {&relay_cause_REQUEST_RATE, GRPC_RESOURCE_EXHAUSTED},
-    {&relay_cause_REQUEST_CONCURRENCY, GRPC_RESOURCE_EXHAUSTED},
-    {&relay_cause_USER_FAILURES, GRPC_RESOURCE_EXHAUSTED},
-    {&relay_cause_PROXY_USER_UNKNOWN, GRPC_UNAUTHENTICATED},
-    /* The origin may have processed the call: UNAVAILABLE would invite the client to send it again. */
-    {&relay_cause_UP_MALFORMED, GRPC_INTERNAL},
-    {&relay_cause_UP_FAULT, GRPC_INTERNAL},
-    {&relay_cause_UP_ERROR, GRPC_INTERNAL},
-    {&relay_cause_LOOP, GRPC_INTERNAL},
-    {&relay_cause_MISDIRECTED, GRPC_UNIMPLEMENTED},
-    {&relay_cause_UNTRUSTED_SCHEME, GRPC_UNIMPLEMENTED},
-    {&relay_cause_NOT_IMPLEMENTED, GRPC_UNIMPLEMENTED},
-    {&relay_cause_NEEDS_HTTP2, GRPC_UNIMPLEMENTED},
-};
-
 static enum grpc_status grpc_status_of(const struct exchange_ending *ending, uint16_t http_status)
 {
 	if (ending->cause == &relay_cause_UP_RESET)
 		return http_grpc_status_of_reset(ending->code);
-	for (size_t i = 0; i < sizeof(grpc_statuses) / sizeof(grpc_statuses[0]); i++)
-		if (grpc_statuses[i].cause == ending->cause)
-			return grpc_statuses[i].status;
-	return http_grpc_status(http_status);
+	if (ending->cause->grpc_status == RELAY_GRPC_BY_STATUS)
+		return http_grpc_status(http_status);
+	return (enum grpc_status)ending->cause->grpc_status;
 }
 
-/* What passes by itself: clients that come back at once, all at the same time, would make it last. */
+/* Clients that came back at once, all at the same time, would make the reason last. */
 #define RETRY_AFTER_SEC 1u
 
-static uint32_t retry_after(const struct relay_cause *cause)
+static uint32_t retry_after(const struct exchange *x)
 {
-	static const struct relay_cause *const passing[] = {
-	    &relay_cause_QUEUE_FULL,
-	    &relay_cause_TUNNELS_FULL,
-	    &relay_cause_SUBSCRIPTIONS_FULL,
-	    &relay_cause_NO_MEMORY,
-	    &relay_cause_MEMORY_SHORT,
-	    &relay_cause_MEMORY_STALLED,
-	    &relay_cause_SHED,
-	    &relay_cause_UP_UNREACHABLE,
-	    &relay_cause_UP_UNROUTABLE,
-	    &relay_cause_UP_UNPROCESSED,
-	    &relay_cause_USERS_BUSY,
-	};
-	for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
-		if (passing[i] == cause)
-			return RETRY_AFTER_SEC;
-	return 0;
+	uint32_t own = admission_part(x)->retry_after;
+	return own == 0 && x->ending.cause->passes_soon ? RETRY_AFTER_SEC : own;
 }
 
 /* How a client shows who its user is (RFC 7617 2). */
@@ -133,8 +82,7 @@ void gateway_own_answer(void *context, struct exchange *x, struct http_own_answe
 	const struct gateway *g = context;
 	const struct conf_route *route = x->place.route;
 	answer->transport_security = gateway_transport_security(x);
-	uint32_t refused_for = admission_part(x)->retry_after;
-	answer->retry_after = refused_for > 0 ? refused_for : retry_after(x->ending.cause);
+	answer->retry_after = retry_after(x);
 	bool is_redirect = x->ending.cause == &relay_cause_ROUTE_REDIRECT;
 	bool is_fixed = x->ending.cause == &relay_cause_FIXED_ANSWER;
 	if (is_redirect || is_fixed) /* by another field the request might have another route */

@@ -14,6 +14,7 @@
 	    .push_reason = &policy_reason_##reason_,                                               \
 	    .up_code = RELAY_CANCEL,                                                               \
 	    .push_up_code = RELAY_CANCEL,                                                          \
+	    .grpc_status = RELAY_GRPC_BY_STATUS,                                                   \
 	    __VA_ARGS__};
 RELAY_CAUSES(ROW)
 #undef ROW

@@ -13,6 +13,7 @@
 #define PUSHGATE_RELAY_CAUSE_H
 
 #include "policy/reasons.h"
+#include "proxy/http/grpc.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -74,18 +75,24 @@ struct relay_cause {
 	uint32_t push_up_code; /* the same for pushes */
 	const struct policy_reason *push_reason; /* why a push ended, for the log */
 	bool is_timeout, is_malformed;
+	bool passes_soon; /* by itself: clients are told to come back after a second */
+	/* Of a call of gRPC: more than the HTTP status says. GRPC_OK: the answer is one of HTTP, since a request that
+	 * cannot be read is no call (RFC 9112 3, 3.2, 5.1, 6.3). RELAY_GRPC_BY_STATUS: http_grpc_status. If the origin may
+	 * have processed the call, it is not UNAVAILABLE, which would invite the client to send the call again. */
+	uint8_t grpc_status;
 };
+#define RELAY_GRPC_BY_STATUS UINT8_MAX
 
 /*
  * X(SYMBOL, name, side, status, error, down, push reason, the rest). The rest are members that have
  * another value than most rows: retry RELAY_NEVER, up_code and push_up_code RELAY_CANCEL, neither a
- * timeout nor malformed.
+ * timeout nor malformed nor passing soon, grpc_status RELAY_GRPC_BY_STATUS.
  */
 // clang-format off
 #define RELAY_CAUSES(X) \
-	X(UP_UNPROCESSED,       "origin-unprocessed",           RELAY_ORIGIN, 503, "connection_terminated",               RELAY_REFUSED_STREAM, ORIGIN_RESET,       .retry = RELAY_AGAIN) \
-	X(UP_UNREACHABLE,       "origin-unreachable",           RELAY_ORIGIN, 503, "connection_refused",                  RELAY_REFUSED_STREAM, ORIGIN_LOST,        .retry = RELAY_AGAIN) \
-	X(UP_UNROUTABLE,        "origin-unroutable",            RELAY_ORIGIN, 503, "destination_ip_unroutable",           RELAY_REFUSED_STREAM, ORIGIN_LOST,        .retry = RELAY_AGAIN) \
+	X(UP_UNPROCESSED,       "origin-unprocessed",           RELAY_ORIGIN, 503, "connection_terminated",               RELAY_REFUSED_STREAM, ORIGIN_RESET,       .retry = RELAY_AGAIN, .passes_soon = true) \
+	X(UP_UNREACHABLE,       "origin-unreachable",           RELAY_ORIGIN, 503, "connection_refused",                  RELAY_REFUSED_STREAM, ORIGIN_LOST,        .retry = RELAY_AGAIN, .passes_soon = true) \
+	X(UP_UNROUTABLE,        "origin-unroutable",            RELAY_ORIGIN, 503, "destination_ip_unroutable",           RELAY_REFUSED_STREAM, ORIGIN_LOST,        .retry = RELAY_AGAIN, .passes_soon = true) \
 	X(UP_NAME,              "origin-name",                  RELAY_ORIGIN, 503, "dns_error",                           RELAY_REFUSED_STREAM, ORIGIN_LOST) \
 	X(UP_NAME_LATE,         "origin-name-late",             RELAY_ORIGIN, 504, "dns_timeout",                         RELAY_REFUSED_STREAM, ORIGIN_LOST,        .is_timeout = true) \
 	X(UP_PROXY_REFUSED,     "upstream-proxy-refused",       RELAY_ORIGIN, 502, "destination_unavailable",             RELAY_REFUSED_STREAM, ORIGIN_LOST) \
@@ -99,68 +106,68 @@ struct relay_cause {
 	X(UP_NO_ALPN,           "origin-no-alpn",               RELAY_ORIGIN, 503, "tls_protocol_error",                  RELAY_REFUSED_STREAM, ORIGIN_LOST) \
 	X(UP_NEEDS_HTTP1,       "origin-needs-http1",           RELAY_ORIGIN, 502, "http_protocol_error",                 RELAY_INTERNAL_ERROR, ORIGIN_RESET,       .retry = RELAY_AGAIN) \
 	X(UP_LOST,              "origin-lost",                  RELAY_ORIGIN, 502, "connection_terminated",               RELAY_INTERNAL_ERROR, ORIGIN_LOST,        .retry = RELAY_IF_LOST) \
-	X(UP_ERROR,             "origin-ended-by-request",      RELAY_ORIGIN, 502, "connection_terminated",               RELAY_INTERNAL_ERROR, ORIGIN_LOST) \
-	X(UP_FAULT,             "origin-fault",                 RELAY_ORIGIN, 502, "http_protocol_error",                 RELAY_INTERNAL_ERROR, ORIGIN_LOST) \
-	X(UP_MALFORMED,         "response-malformed",           RELAY_ORIGIN, 502, "http_protocol_error",                 RELAY_PROTOCOL_ERROR, RESPONSE_MALFORMED, .up_code = RELAY_PROTOCOL_ERROR, .push_up_code = RELAY_PROTOCOL_ERROR, .is_malformed = true) \
-	X(UP_FIELDS_LARGE,      "response-fields-large",        RELAY_ORIGIN, 502, "http_response_header_section_size",   RELAY_INTERNAL_ERROR, RESPONSE_MALFORMED) \
+	X(UP_ERROR,             "origin-ended-by-request",      RELAY_ORIGIN, 502, "connection_terminated",               RELAY_INTERNAL_ERROR, ORIGIN_LOST,        .grpc_status = GRPC_INTERNAL) \
+	X(UP_FAULT,             "origin-fault",                 RELAY_ORIGIN, 502, "http_protocol_error",                 RELAY_INTERNAL_ERROR, ORIGIN_LOST,        .grpc_status = GRPC_INTERNAL) \
+	X(UP_MALFORMED,         "response-malformed",           RELAY_ORIGIN, 502, "http_protocol_error",                 RELAY_PROTOCOL_ERROR, RESPONSE_MALFORMED, .up_code = RELAY_PROTOCOL_ERROR, .push_up_code = RELAY_PROTOCOL_ERROR, .is_malformed = true, .grpc_status = GRPC_INTERNAL) \
+	X(UP_FIELDS_LARGE,      "response-fields-large",        RELAY_ORIGIN, 502, "http_response_header_section_size",   RELAY_INTERNAL_ERROR, RESPONSE_MALFORMED, .grpc_status = GRPC_RESOURCE_EXHAUSTED) \
 	X(CONNECT_LATE,         "connect-late",                 RELAY_ORIGIN, 504, "connection_timeout",                  RELAY_REFUSED_STREAM, ORIGIN_LOST,        .is_timeout = true) \
 	X(QUEUE_LATE,           "queue-late",                   RELAY_SELF,   504, "connection_timeout",                  RELAY_REFUSED_STREAM, ORIGIN_LOST,        .is_timeout = true) \
-	X(QUEUE_FULL,           "queue-full",                   RELAY_SELF,   503, "connection_limit_reached",            RELAY_REFUSED_STREAM, ORIGIN_LOST) \
-	X(SUBSCRIPTIONS_FULL,   "subscriptions-full",           RELAY_SELF,   503, "connection_limit_reached",            RELAY_REFUSED_STREAM, ORIGIN_LOST) \
+	X(QUEUE_FULL,           "queue-full",                   RELAY_SELF,   503, "connection_limit_reached",            RELAY_REFUSED_STREAM, ORIGIN_LOST,        .passes_soon = true) \
+	X(SUBSCRIPTIONS_FULL,   "subscriptions-full",           RELAY_SELF,   503, "connection_limit_reached",            RELAY_REFUSED_STREAM, ORIGIN_LOST,        .passes_soon = true) \
 	X(UP_STALLED,           "origin-stalled",               RELAY_ORIGIN, 504, "connection_write_timeout",            RELAY_INTERNAL_ERROR, ORIGIN_LOST,        .is_timeout = true) \
-	X(HEAD_LATE,            "response-late",                RELAY_ORIGIN, 504, "http_response_timeout",               RELAY_CANCEL,         START_TIMEOUT,      .retry = RELAY_IF_LATE, .is_timeout = true) \
+	X(HEAD_LATE,            "response-late",                RELAY_ORIGIN, 504, "http_response_timeout",               RELAY_CANCEL,         START_TIMEOUT,      .retry = RELAY_IF_LATE, .is_timeout = true, .grpc_status = GRPC_DEADLINE_EXCEEDED) \
 	X(BODY_LATE,            "response-stalled",             RELAY_ORIGIN, 504, "http_response_timeout",               RELAY_INTERNAL_ERROR, ORIGIN_LOST,        .is_timeout = true) \
-	X(STREAM_IDLE,          "stream-idle",                  RELAY_SELF,   504, "http_response_timeout",               RELAY_CANCEL,         ORIGIN_LOST,        .is_timeout = true) \
+	X(STREAM_IDLE,          "stream-idle",                  RELAY_SELF,   504, "http_response_timeout",               RELAY_CANCEL,         ORIGIN_LOST,        .is_timeout = true, .grpc_status = GRPC_DEADLINE_EXCEEDED) \
 	X(DOWN_STALLED,         "client-stalled",               RELAY_CLIENT, 0,   NULL,                                  RELAY_CANCEL,         CLIENT_RESET,       .is_timeout = true) \
 	X(PUSH_START_LATE,      "push-start-late",              RELAY_CLIENT, 0,   NULL,                                  RELAY_CANCEL,         START_TIMEOUT,      .is_timeout = true) \
 	X(DOWN_RESET,           "client-reset",                 RELAY_CLIENT, 0,   NULL,                                  RELAY_CANCEL,         CLIENT_RESET,       .push_up_code = RELAY_SAME) \
 	X(DOWN_LOST,            "client-lost",                  RELAY_CLIENT, 0,   NULL,                                  RELAY_CANCEL,         CLIENT_LOST) \
-	X(DOWN_MALFORMED,       "request-malformed",            RELAY_CLIENT, 400, "http_request_error",                  RELAY_PROTOCOL_ERROR, CLIENT_RESET,       .is_malformed = true) \
-	X(REQUEST_LATE,         "request-late",                 RELAY_CLIENT, 408, "http_request_error",                  RELAY_CANCEL,         CLIENT_RESET,       .is_timeout = true) \
-	X(TARGET_LARGE,         "target-too-long",              RELAY_CLIENT, 414, "http_request_error",                  RELAY_CANCEL,         CLIENT_RESET) \
-	X(CODING_UNKNOWN,       "transfer-coding",              RELAY_CLIENT, 501, "http_request_error",                  RELAY_CANCEL,         CLIENT_RESET) \
-	X(VERSION_UNKNOWN,      "http-version",                 RELAY_CLIENT, 505, "http_request_error",                  RELAY_CANCEL,         CLIENT_RESET) \
+	X(DOWN_MALFORMED,       "request-malformed",            RELAY_CLIENT, 400, "http_request_error",                  RELAY_PROTOCOL_ERROR, CLIENT_RESET,       .is_malformed = true, .grpc_status = GRPC_OK) \
+	X(REQUEST_LATE,         "request-late",                 RELAY_CLIENT, 408, "http_request_error",                  RELAY_CANCEL,         CLIENT_RESET,       .is_timeout = true, .grpc_status = GRPC_OK) \
+	X(TARGET_LARGE,         "target-too-long",              RELAY_CLIENT, 414, "http_request_error",                  RELAY_CANCEL,         CLIENT_RESET,       .grpc_status = GRPC_OK) \
+	X(CODING_UNKNOWN,       "transfer-coding",              RELAY_CLIENT, 501, "http_request_error",                  RELAY_CANCEL,         CLIENT_RESET,       .grpc_status = GRPC_OK) \
+	X(VERSION_UNKNOWN,      "http-version",                 RELAY_CLIENT, 505, "http_request_error",                  RELAY_CANCEL,         CLIENT_RESET,       .grpc_status = GRPC_OK) \
 	X(NEEDS_LENGTH,         "length-required",              RELAY_SELF,   411, "http_request_error",                  RELAY_CANCEL,         METHOD) \
-	X(UPLOAD_LATE,          "request-stalled",              RELAY_CLIENT, 408, "http_request_error",                  RELAY_CANCEL,         CLIENT_RESET,       .is_timeout = true) \
-	X(UPLOAD_LARGE,         "request-too-large",            RELAY_CLIENT, 413, "http_request_error",                  RELAY_CANCEL,         CLIENT_RESET) \
+	X(UPLOAD_LATE,          "request-stalled",              RELAY_CLIENT, 408, "http_request_error",                  RELAY_CANCEL,         CLIENT_RESET,       .is_timeout = true, .grpc_status = GRPC_DEADLINE_EXCEEDED) \
+	X(UPLOAD_LARGE,         "request-too-large",            RELAY_CLIENT, 413, "http_request_error",                  RELAY_CANCEL,         CLIENT_RESET,       .grpc_status = GRPC_RESOURCE_EXHAUSTED) \
 	X(UPLOAD_LINGER,        "upload-linger",                RELAY_CLIENT, 0,   NULL,                                  RELAY_NO_ERROR,       CLIENT_RESET,       .is_timeout = true) \
-	X(HEAD_LARGE,           "fields-too-large",             RELAY_CLIENT, 431, "http_request_error",                  RELAY_CANCEL,         CLIENT_RESET) \
-	X(UP_TAKES_LESS,        "fields-too-large-for-origin",  RELAY_SELF,   431, "http_request_error",                  RELAY_CANCEL,         METHOD) \
-	X(MISDIRECTED,          "misdirected",                  RELAY_SELF,   421, "destination_not_found",               RELAY_REFUSED_STREAM, AUTHORITY) \
-	X(UNTRUSTED_SCHEME,     "untrusted-scheme",             RELAY_SELF,   421, "destination_not_found",               RELAY_REFUSED_STREAM, AUTHORITY) \
+	X(HEAD_LARGE,           "fields-too-large",             RELAY_CLIENT, 431, "http_request_error",                  RELAY_CANCEL,         CLIENT_RESET,       .grpc_status = GRPC_RESOURCE_EXHAUSTED) \
+	X(UP_TAKES_LESS,        "fields-too-large-for-origin",  RELAY_SELF,   431, "http_request_error",                  RELAY_CANCEL,         METHOD,             .grpc_status = GRPC_RESOURCE_EXHAUSTED) \
+	X(MISDIRECTED,          "misdirected",                  RELAY_SELF,   421, "destination_not_found",               RELAY_REFUSED_STREAM, AUTHORITY,          .grpc_status = GRPC_UNIMPLEMENTED) \
+	X(UNTRUSTED_SCHEME,     "untrusted-scheme",             RELAY_SELF,   421, "destination_not_found",               RELAY_REFUSED_STREAM, AUTHORITY,          .grpc_status = GRPC_UNIMPLEMENTED) \
 	X(ACCESS_DENIED,        "access-denied",                RELAY_SELF,   403, "http_request_denied",                 RELAY_REFUSED_STREAM, AUTHORITY) \
 	X(ADDRESS_DENIED,       "address-denied",               RELAY_SELF,   403, "destination_ip_prohibited",           RELAY_REFUSED_STREAM, AUTHORITY) \
 	X(OWN_ADDRESS,          "own-address",                  RELAY_SELF,   403, "proxy_loop_detected",                 RELAY_REFUSED_STREAM, AUTHORITY) \
 	X(HOST_STRANGE,         "host-strange",                 RELAY_SELF,   403, "destination_ip_prohibited",           RELAY_REFUSED_STREAM, AUTHORITY) \
 	X(NO_TARGET,            "no-target",                    RELAY_SELF,   400, "http_request_error",                  RELAY_REFUSED_STREAM, AUTHORITY) \
 	X(USER_UNKNOWN,         "user-unknown",                 RELAY_SELF,   401, NULL,                                  RELAY_REFUSED_STREAM, AUTHORITY) \
-	X(PROXY_USER_UNKNOWN,   "proxy-user-unknown",           RELAY_SELF,   407, "http_request_denied",                 RELAY_REFUSED_STREAM, AUTHORITY) \
-	X(USERS_BUSY,           "users-busy",                   RELAY_SELF,   503, "proxy_internal_error",                RELAY_REFUSED_STREAM, AUTHORITY) \
-	X(USER_FAILURES,        "user-failures",                RELAY_SELF,   429, "http_request_denied",                 RELAY_REFUSED_STREAM, AUTHORITY) \
+	X(PROXY_USER_UNKNOWN,   "proxy-user-unknown",           RELAY_SELF,   407, "http_request_denied",                 RELAY_REFUSED_STREAM, AUTHORITY,          .grpc_status = GRPC_UNAUTHENTICATED) \
+	X(USERS_BUSY,           "users-busy",                   RELAY_SELF,   503, "proxy_internal_error",                RELAY_REFUSED_STREAM, AUTHORITY,          .passes_soon = true) \
+	X(USER_FAILURES,        "user-failures",                RELAY_SELF,   429, "http_request_denied",                 RELAY_REFUSED_STREAM, AUTHORITY,          .grpc_status = GRPC_RESOURCE_EXHAUSTED) \
 	X(DESTINATIONS_FULL,    "destinations-full",            RELAY_SELF,   503, "connection_limit_reached",            RELAY_REFUSED_STREAM, ORIGIN_LOST) \
 	X(NO_ROUTE,             "no-route",                     RELAY_SELF,   404, "destination_not_found",               RELAY_REFUSED_STREAM, AUTHORITY) \
-	X(LOOP,                 "loop",                         RELAY_SELF,   508, "proxy_loop_detected",                 RELAY_REFUSED_STREAM, AUTHORITY) \
-	X(REQUEST_RATE,         "request-rate",                 RELAY_SELF,   429, "http_request_denied",                 RELAY_REFUSED_STREAM, METHOD) \
-	X(REQUEST_CONCURRENCY,  "request-concurrency",          RELAY_SELF,   429, "http_request_denied",                 RELAY_REFUSED_STREAM, METHOD) \
+	X(LOOP,                 "loop",                         RELAY_SELF,   508, "proxy_loop_detected",                 RELAY_REFUSED_STREAM, AUTHORITY,          .grpc_status = GRPC_INTERNAL) \
+	X(REQUEST_RATE,         "request-rate",                 RELAY_SELF,   429, "http_request_denied",                 RELAY_REFUSED_STREAM, METHOD,             .grpc_status = GRPC_RESOURCE_EXHAUSTED) \
+	X(REQUEST_CONCURRENCY,  "request-concurrency",          RELAY_SELF,   429, "http_request_denied",                 RELAY_REFUSED_STREAM, METHOD,             .grpc_status = GRPC_RESOURCE_EXHAUSTED) \
 	X(TUNNELS_CLIENT,       "tunnels-per-client",           RELAY_SELF,   429, "http_request_denied",                 RELAY_REFUSED_STREAM, METHOD) \
 	X(TUNNELS_USER,         "tunnels-per-user",             RELAY_SELF,   429, "http_request_denied",                 RELAY_REFUSED_STREAM, METHOD) \
 	X(REDIRECT,             "redirect",                     RELAY_SELF,   308, "proxy_internal_response",             RELAY_REFUSED_STREAM, AUTHORITY) \
 	X(ROUTE_REDIRECT,       "route-redirect",               RELAY_SELF,   308, "proxy_internal_response",             RELAY_REFUSED_STREAM, AUTHORITY) \
 	X(FIXED_ANSWER,         "fixed-answer",                 RELAY_SELF,   200, "proxy_internal_response",             RELAY_REFUSED_STREAM, AUTHORITY) \
 	X(PAC_FILE,             "pac-file",                     RELAY_SELF,   200, "proxy_internal_response",             RELAY_REFUSED_STREAM, AUTHORITY) \
-	X(NOT_IMPLEMENTED,      "not-implemented",              RELAY_SELF,   501, "http_request_denied",                 RELAY_REFUSED_STREAM, METHOD) \
+	X(NOT_IMPLEMENTED,      "not-implemented",              RELAY_SELF,   501, "http_request_denied",                 RELAY_REFUSED_STREAM, METHOD,             .grpc_status = GRPC_UNIMPLEMENTED) \
 	X(FINAL_RECIPIENT,      "final-recipient",              RELAY_SELF,   204, "proxy_internal_response",             RELAY_REFUSED_STREAM, METHOD) \
-	X(NO_MEMORY,            "no-memory",                    RELAY_SELF,   503, "proxy_internal_error",                RELAY_REFUSED_STREAM, BUDGET,             .push_up_code = RELAY_REFUSED_STREAM) \
-	X(MEMORY_SHORT,         "memory-short",                 RELAY_SELF,   503, "proxy_internal_error",                RELAY_INTERNAL_ERROR, BUDGET) \
-	X(MEMORY_STALLED,       "memory-stalled",               RELAY_SELF,   503, "proxy_internal_error",                RELAY_INTERNAL_ERROR, BUDGET) \
-	X(SHED,                 "memory-shed",                  RELAY_SELF,   503, "proxy_internal_error",                RELAY_REFUSED_STREAM, PUSH_SHED,          .push_up_code = RELAY_REFUSED_STREAM) \
+	X(NO_MEMORY,            "no-memory",                    RELAY_SELF,   503, "proxy_internal_error",                RELAY_REFUSED_STREAM, BUDGET,             .push_up_code = RELAY_REFUSED_STREAM, .passes_soon = true) \
+	X(MEMORY_SHORT,         "memory-short",                 RELAY_SELF,   503, "proxy_internal_error",                RELAY_INTERNAL_ERROR, BUDGET,             .passes_soon = true) \
+	X(MEMORY_STALLED,       "memory-stalled",               RELAY_SELF,   503, "proxy_internal_error",                RELAY_INTERNAL_ERROR, BUDGET,             .passes_soon = true) \
+	X(SHED,                 "memory-shed",                  RELAY_SELF,   503, "proxy_internal_error",                RELAY_REFUSED_STREAM, PUSH_SHED,          .push_up_code = RELAY_REFUSED_STREAM, .passes_soon = true) \
 	X(POLICY,               "policy",                       RELAY_SELF,   0,   NULL,                                  RELAY_CANCEL,         RULE) \
 	X(PUSH_OFF,             "push-off",                     RELAY_SELF,   503, "proxy_internal_response",             RELAY_CANCEL,         RESET_BUDGET) \
-	X(CALL_LATE,            "call-deadline",                RELAY_SELF,   504, "http_response_timeout",               RELAY_CANCEL,         START_TIMEOUT,      .is_timeout = true) \
-	X(REQUEST_DEADLINE,     "request-deadline",             RELAY_SELF,   504, "http_response_timeout",               RELAY_CANCEL,         START_TIMEOUT,      .is_timeout = true) \
-	X(NEEDS_HTTP2,          "needs-http2",                  RELAY_SELF,   502, "http_protocol_error",                 RELAY_CANCEL,         METHOD) \
+	X(CALL_LATE,            "call-deadline",                RELAY_SELF,   504, "http_response_timeout",               RELAY_CANCEL,         START_TIMEOUT,      .is_timeout = true, .grpc_status = GRPC_DEADLINE_EXCEEDED) \
+	X(REQUEST_DEADLINE,     "request-deadline",             RELAY_SELF,   504, "http_response_timeout",               RELAY_CANCEL,         START_TIMEOUT,      .is_timeout = true, .grpc_status = GRPC_DEADLINE_EXCEEDED) \
+	X(NEEDS_HTTP2,          "needs-http2",                  RELAY_SELF,   502, "http_protocol_error",                 RELAY_CANCEL,         METHOD,             .grpc_status = GRPC_UNIMPLEMENTED) \
 	X(NO_TUNNEL,            "origin-no-tunnel",             RELAY_SELF,   501, "http_upgrade_failed",                 RELAY_CANCEL,         METHOD) \
-	X(TUNNELS_FULL,         "tunnels-full",                 RELAY_SELF,   503, "connection_limit_reached",            RELAY_REFUSED_STREAM, ORIGIN_LOST) \
+	X(TUNNELS_FULL,         "tunnels-full",                 RELAY_SELF,   503, "connection_limit_reached",            RELAY_REFUSED_STREAM, ORIGIN_LOST,        .passes_soon = true) \
 	X(TUNNEL_IDLE,          "tunnel-idle",                  RELAY_SELF,   0,   NULL,                                  RELAY_CANCEL,         ORIGIN_LOST,        .is_timeout = true) \
 	X(TUNNEL_AGE,           "tunnel-age",                   RELAY_SELF,   0,   NULL,                                  RELAY_CANCEL,         ORIGIN_LOST,        .is_timeout = true) \
 	X(TUNNEL_HALF,          "tunnel-half-closed",           RELAY_SELF,   0,   NULL,                                  RELAY_CANCEL,         ORIGIN_LOST,        .is_timeout = true) \
