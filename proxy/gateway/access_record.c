@@ -308,7 +308,7 @@ void access_record_ended(void *context, struct exchange *x)
 		feedback_ended(g, x, outcome);
 	if (client_part(x)->diary)
 		client_diary_ended(x, outcome);
-	learned_ended(g, x, outcome);
+	offer_learn_end(g->learned, x, outcome == OBSERVE_CLIENT_RESET);
 	if (g->env.observe->access_fd >= 0)
 		log_exchange(g, x, outcome);
 }

@@ -174,15 +174,11 @@ void feedback_shadowed(
 void feedback_ended(struct gateway *g, const struct exchange *push, enum observe_outcome outcome);
 void feedback_held(struct gateway *g, const struct hold_note *held);
 
-/* ---- learned.c: updates the learned table ---- */
+/* ---- learning.c ---- */
 
 void learned_open(struct gateway *g, const struct gateway_env *env);
 void learned_close(struct gateway *g);
 void learned_view(struct gateway *g, const struct exchange *x); /* a request has arrived */
-/* The final head of the response to x has come. */
-void learned_answered(struct gateway *g, struct exchange *x, const struct http_head *response);
-void learned_offered(struct gateway *g, const struct exchange *page, struct slice path);
-void learned_ended(struct gateway *g, const struct exchange *x, enum observe_outcome outcome);
 
 /* ---- memory_pressure.c ---- */
 

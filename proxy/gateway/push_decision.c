@@ -74,7 +74,7 @@ void promise_decided(void *context, struct exchange *parent, const struct policy
 	if (is_hinted) {
 		client_diary_hinted(parent, head);
 		if (offer->source == POLICY_LEARNED)
-			learned_offered(g, parent, head->path);
+			offer_learn_offer(g->learned, parent, head->path);
 	}
 	log_decision(g, parent, offer, &verdict);
 }
@@ -95,7 +95,7 @@ void promise_made(void *context, struct exchange *push)
 	    ->push[push->pushed.source][verdict->action][policy_reason_position(verdict->reason)]++;
 	feedback_made(g, push);
 	if (push->pushed.source == POLICY_LEARNED)
-		learned_offered(g, push->pushed.parent, push->request->path);
+		offer_learn_offer(g->learned, push->pushed.parent, push->request->path);
 	if (is_held) {
 		if (verdict->action == POLICY_HINT_HOLD)
 			client_diary_hinted(push->pushed.parent, push->request);

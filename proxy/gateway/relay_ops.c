@@ -53,7 +53,7 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 		WORKER_COUNT(&g->env, tunnels_open, 1);
 	}
 	if (g->learned)
-		learned_answered(g, x, head);
+		offer_learn_answer(g->learned, x, head);
 	route_response_of_proxy(&g->routes, x->facts.listener, head);
 	/* Before the others: hold_invalidate reads public paths, and a rule of the route may replace Location. */
 	if (route && route->rewrite.is_given)

@@ -12,6 +12,7 @@
  *   links.c            offers from Link fields; what is taken out of them
  *   manifest….c        manifest files
  *   learned….c         the learned table; learned_table.h is private
+ *   learning.c         tells it what clients request
  *   json.c             reads JSON files for both; json.h is private
  */
 #ifndef PUSHGATE_OFFER_OFFER_H
@@ -23,6 +24,18 @@
 #include "proxy/relay/relay.h"
 
 struct route_env;
+
+/* ---- learning: the table may be NULL, then nothing is learned (learning.c) ---- */
+
+/* A request has arrived. Returns whether it is for a page, whose resources are learned from now on. */
+bool offer_learn_view(struct offer_learned *t, const struct exchange *x);
+/* The final head of the response to x has come. */
+void offer_learn_answer(
+    struct offer_learned *t, struct exchange *x, const struct http_head *response);
+/* This resource from the table was offered with the page. */
+void offer_learn_offer(struct offer_learned *t, const struct exchange *page, struct slice path);
+/* A client's own request, or a push from the table, is over. was_reset: by the client. */
+void offer_learn_end(struct offer_learned *t, const struct exchange *x, bool was_reset);
 
 /* Call once in a process, before it reads the first manifest or learned file: seeds the hash tables of
  * the JSON library, which would open /dev/urandom later, when the sandbox forbids it. */
