@@ -65,7 +65,7 @@ enum limit_answer limit_table_ask(const struct limit_table *t, uint64_t key, use
 	return *wait > 0 ? LIMIT_RATE : LIMIT_PASSES;
 }
 
-/* An entry for a key that has none: the one whose bucket will be full first. */
+/* An entry for a key that has none. Its bucket will be full before those of the others. */
 static struct limit_entry *make_room(struct limit_table *t, uint64_t key, usec now, bool *was_full)
 {
 	struct limit_set *set = set_of(t, key);

@@ -3,8 +3,8 @@
  * How much each subscriber has used of one limit: for each key (base/subscriber.h) a token bucket of requests, and the
  * number of its open requests. The table has a fixed size.
  *
- * A key may be in 8 entries only. When all of them are taken, the one whose bucket will be full first is
- * forgotten; one with open requests never is, so no count of them is lost.
+ * A key may be in 8 entries only. When all of them are taken, the key with the most of its burst left is
+ * forgotten. A key with open requests never is, so no count of them is lost.
  */
 #ifndef PUSHGATE_ADMISSION_LIMIT_TABLE_H
 #define PUSHGATE_ADMISSION_LIMIT_TABLE_H

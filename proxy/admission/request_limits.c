@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits on the requests of a route (limit-requests): each line has a table of what it has counted
+ * Limits on the requests of a route (limit-requests): each line has a table of its own
  * (limit_table.h). A request that one line refuses is counted in none of them.
  */
 #include "proxy/admission/admission_private.h"
@@ -136,7 +136,7 @@ static bool is_refused(struct admission *a, struct exchange *x, const uint64_t *
 	return true;
 }
 
-/* Counts in one line. A line in shadow counts only what it would let pass. */
+/* Counts in one line. A line in shadow counts only the requests that it would let pass. */
 static struct limit_entry *count_in(
     struct admission *a, struct exchange *x, const struct conf_request_limit *limit, uint64_t key)
 {

@@ -8,7 +8,7 @@
 #include "proxy/base/rare.h"
 #include "proxy/base/rate.h"
 
-/* What passes at once after a pause, as time at the quota's rate. */
+/* Bytes that pass at once after a pause, as time at the quota's rate. */
 #define BURST_NSEC (NSEC_PER_SEC / 4)
 /* Credit is given out at most so often, and for so long at a time. */
 #define PART_USEC (100 * USEC_PER_MSEC)
@@ -60,7 +60,7 @@ static void charge(struct counted_tunnel *t)
 
 /* ---- credit ---- */
 
-/* What the bucket has, and what it gets until the next time. */
+/* The bucket's bytes, and those that it gets until the next time. */
 static size_t bytes_of_part(const struct tunnel_quota *q)
 {
 	uint64_t now_nsec = q->all->relay->now * NSEC_PER_USEC;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who the user of a request is; see admission.h.
+ * The user of a request; see admission.h.
  *
  *     credentials ──known?──→ a result: right or wrong
  *          │

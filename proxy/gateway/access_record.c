@@ -42,15 +42,14 @@ void access_record_held(void *context, const struct hold_note *note)
 	feedback_held(g, note);
 }
 
-/* A push of which the client knows nothing: what its store took of it goes to a client with the requests
- * that claim it. The verdict does not say so: when a held push is withdrawn, that is its verdict. */
+/* A push that was not promised to the client: bytes of it go to a client with the requests that claim it. The verdict
+ * does not say so: when a held push is withdrawn, that is its verdict. */
 static bool was_held(const struct exchange *x)
 {
 	return exchange_is_push(x) && !x->pushed.was_promised;
 }
 
-/* The head of its response was not what the rule allows: then its verdict has become one that fetches
- * nothing. */
+/* The rule does not allow the head of its response: its verdict has become one that fetches nothing. */
 static bool was_withdrawn(const struct exchange *x)
 {
 	enum policy_action action = x->pushed.verdict.action;
@@ -200,7 +199,7 @@ static uint16_t status_of(const struct exchange *x)
 	return x->tunnel.is_upgrade && exchange_is_tunnel(x) ? 101 : x->response.status;
 }
 
-/* The name of what it carries; a CONNECT does not say. */
+/* The name of the protocol that it carries; a CONNECT does not say. */
 static struct slice tunnel_of(const struct exchange *x)
 {
 	if (!exchange_is_tunnel(x))
@@ -208,7 +207,7 @@ static struct slice tunnel_of(const struct exchange *x)
 	return x->request->protocol.len > 0 ? x->request->protocol : SLICE("connect");
 }
 
-static const char *who_ended(const struct exchange *x)
+static const char *side_that_ended(const struct exchange *x)
 {
 	static const char *const names[] = {
 	    [RELAY_CLIENT] = "client", [RELAY_ORIGIN] = "origin", [RELAY_SELF] = "pushgate"};
@@ -271,7 +270,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	    .referer = referer ? referer->value : (struct slice){0},
 	    .status = status_of(x),
 	    .tunnel = tunnel_of(x),
-	    .tunnel_ended = exchange_is_tunnel(x) ? who_ended(x) : NULL,
+	    .tunnel_ended = exchange_is_tunnel(x) ? side_that_ended(x) : NULL,
 	    .request_bytes = x->upload.received,
 	    .response_bytes = bytes_to_client(x),
 	    .wasted_bytes = hold_part(x)->wasted_bytes,

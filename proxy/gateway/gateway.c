@@ -10,7 +10,7 @@
 #define HEADS_KEPT 2048u
 /* Free small chunks that the pool keeps; they hold copied pieces, see LIMIT_COPY_BELOW_BYTES. */
 #define SMALL_CHUNKS_KEPT 1024u
-/* The store shared by all clients may hold this many times what one connection's store may. */
+/* The store shared by all clients may hold this many times as much as one connection's store. */
 #define HOLD_SHARED_TIMES 16u
 
 /* ---- the loop pass ---- */

@@ -17,11 +17,11 @@ struct password_question;
 struct session_protocol;
 struct users;
 
-/* What came of bytes that the gateway handed over to be written to a file. */
+/* Whether bytes that the gateway handed over will be written to a file. */
 enum gateway_handover {
 	GATEWAY_TAKEN,
 	GATEWAY_LATER, /* the queue is full: try again */
-	GATEWAY_LOST,  /* nobody takes them now */
+	GATEWAY_LOST,  /* no process takes them now */
 };
 
 struct gateway_env {
@@ -29,7 +29,7 @@ struct gateway_env {
 	struct chunk_pool *chunks; /* borrows: the pool that the loop reads into */
 	const struct conf *conf;   /* borrows, const for the life of the gateway */
 	struct observe *observe;   /* borrows */
-	/* Borrows: shared by all workers. NULL: this gateway keeps to itself what it knows of servers. */
+	/* Borrows: shared by all workers. NULL: this gateway has a table of its own. */
 	struct health_table *health_table;
 	/* Shared by all workers; lent until gateway_new returns. NULL: each listener has its own. */
 	const struct net_tickets *tickets;
@@ -59,7 +59,7 @@ void gateway_listen(struct gateway *g, const struct conf_listen *listen, int fd)
 /* Replaces the at-th manifest of the configuration (manifests_configured); takes it. Call it from the
  * loop, or before the loop runs. */
 void gateway_set_manifest(struct gateway *g, size_t at, struct offer_manifest *manifest);
-/* What the hosts file and resolv.conf say now. They do nothing if no server has a name. Lent until they return. */
+/* The text of the hosts file, and of resolv.conf. They do nothing if no server has a name. Lent until they return. */
 void gateway_set_hosts(struct gateway *g, struct slice text);
 void gateway_set_resolv_conf(struct gateway *g, struct slice text);
 /* Replaces the learned table by pages from offer_learned_export; what was learned before is forgotten.

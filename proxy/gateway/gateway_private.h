@@ -29,7 +29,7 @@ struct memory_pressure {
 	usec next_log;        /* no warning in the error log before this time */
 };
 
-/* What becomes of `memory` when the system refuses some (memory_squeeze.c). */
+/* The budget while the system refuses memory (memory_squeeze.c). */
 struct memory_squeeze {
 	bool is_on;        /* the budget is smaller than it is configured */
 	uint64_t refusals; /* not yet counted and logged */
@@ -60,7 +60,7 @@ struct learned_saving {
 /* Loop passes that took long, since the last line about them (long_pass.c). */
 struct long_pass {
 	usec longest;
-	const char *note; /* what the longest did; NULL: not known */
+	const char *note; /* the action that took longest; NULL: not known */
 	uint32_t unlogged;
 	usec next_log; /* no line in the error log before this time */
 };
@@ -75,7 +75,7 @@ struct drain {
 	void *context;
 };
 
-/* How often what a rule held could not answer a request for it, by cause. */
+/* How often a response that a rule held could not answer a request for it, by cause. */
 struct rule_misses {
 	uint32_t count[HOLD_MISS_COUNT];
 };
@@ -97,8 +97,8 @@ struct gateway {
 	struct manifests *manifests;            /* owned */
 	struct offer_learned *learned;          /* owned; NULL: no [preload] section uses it */
 	struct learned_saving saving;
-	struct wheel_node learned_shown;    /* writes what is being learned for `status` */
-	struct list sockets;                /* struct listener_socket */
+	struct wheel_node learned_shown; /* writes the pages that are being learned, for `status` */
+	struct list sockets;             /* struct listener_socket */
 	struct retry_budget *retry_budgets; /* by conf_origin.index; owned */
 	struct memory_pressure pressure;
 	struct memory_squeeze squeeze;
@@ -120,7 +120,7 @@ void gateway_set_timer(struct gateway *g); /* to the nearest deadline */
 
 void listeners_stop(struct gateway *g); /* stops accepting; the master owns the sockets */
 
-/* ---- request.c ---- */
+/* ---- gateway_request.c ---- */
 
 void gateway_request(void *gateway, struct exchange *x);
 /* admission.identified */
@@ -155,7 +155,7 @@ static inline struct retry_budget *gateway_retry_budget(
 	return &g->retry_budgets[x->place.origin->index];
 }
 
-/* ---- promise.c: the facts of an offer; counts and logs once it is decided ---- */
+/* ---- push_decision.c: the facts of an offer; counts and logs once it is decided ---- */
 
 void promise_facts(void *gateway, struct exchange *parent, struct http_head *promised,
     struct policy_offer *offer, struct relay_place *place);
@@ -163,7 +163,7 @@ void promise_decided(void *gateway, struct exchange *parent, const struct policy
     struct policy_verdict verdict);
 void promise_made(void *gateway, struct exchange *push);
 
-/* ---- feedback.c: reports the results of pushes to the policy ---- */
+/* ---- push_feedback.c: reports the results of pushes to the policy ---- */
 
 void feedback_init(struct gateway *g);
 void feedback_fini(struct gateway *g);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handles a new request: refuses it, answers it from a held response, or sends it to its origin. The steps: is it one
- * for this listener, whose is it, may that user ask for it, which route takes it.
+ * Handles a new request: refuses it, answers it from a held response, or sends it to its origin. The steps: is it for
+ * this listener, which user sent it, may that user ask for it, which route takes it.
  */
 #include "proxy/gateway/gateway_private.h"
 
@@ -90,7 +90,7 @@ static void route(struct gateway *g, struct exchange *x)
 		serve(g, x);
 }
 
-/* The listener has rules. Who sent wrong credentials and is asked again should find that in the log. */
+/* The listener has rules. If a user is asked again because the credentials were wrong, the log says so. */
 static void judge(struct gateway *g, struct exchange *x, enum user_answer user)
 {
 	struct access_verdict verdict = access_may_ask(&x->facts, exchange_effort(x));

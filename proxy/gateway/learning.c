@@ -95,12 +95,12 @@ static void save_all(struct gateway *g)
 		give_up(g);
 }
 
-/* ---- what `status` says ---- */
+/* ---- for `status` ---- */
 
-/* Often enough for somebody who tries it. */
+/* Often enough for an operator who tries it. */
 #define SHOW_USEC (2 * USEC_PER_SEC)
 
-/* Writes what is being learned, as long as views are open; the next view begins it again. */
+/* Writes the pages that are being learned, as long as views are open; the next view begins it again. */
 static void show_expired(struct wheel_node *node, usec now)
 {
 	struct gateway *g = container_of(node, struct gateway, learned_shown);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sheds load when the worker's memory is short, what costs least first:
+ * Sheds load when the worker's memory is short, in this order:
  *
  *   1. held responses that no request has claimed, oldest first;
  *   2. pushes: no new ones are made, and those that have not begun are ended, oldest first;
@@ -46,7 +46,7 @@ static bool is_high(const struct gateway *g)
 	       p->low_bytes + p->leaving_bytes + g->clients.closing_bytes;
 }
 
-/* ---- what is shed ---- */
+/* ---- the objects that are shed ---- */
 
 static void end_exchange(struct gateway *g, struct exchange *x, const struct relay_cause *cause)
 {

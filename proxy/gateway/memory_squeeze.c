@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The system refuses memory before the worker's budget is used up: RLIMIT_AS is too low for `memory`, or the machine
- * promises no more than it has. From then on the budget is seven eighths of what was in use, and memory_pressure.c
- * sheds by that. What is freed is malloc's, for what no budget counts. Once the system gives memory again, as much as
- * the reserve (base/reserve.h), the budget grows in steps to what is configured.
+ * promises no more than it has. From then on the budget is seven eighths of the bytes that were in use, and
+ * memory_pressure.c sheds by that. The freed memory is for allocations that no budget counts. Once the system gives
+ * memory again, as much as the reserve (base/reserve.h), the budget grows in steps to its configured size.
  */
 #include "proxy/base/reserve.h"
 #include "proxy/gateway/gateway_private.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the gateway adds to pushgate's own answers: bodies of the configuration, where a redirect leads, HSTS,
- * and the status that a call of gRPC gets. */
+/* The gateway's part of pushgate's own answers: bodies of the configuration, the target of a redirect, HSTS, and the
+ * status that a call of gRPC gets. */
 #include "proxy/gateway/gateway_private.h"
 
 #include "proxy/http/authority.h"
@@ -65,7 +65,7 @@ static uint32_t retry_after(const struct exchange *x)
 	return own == 0 && x->ending.cause->passes_soon ? RETRY_AFTER_SEC : own;
 }
 
-/* How a client shows who its user is (RFC 7617 2). */
+/* Asks for the user's name and password (RFC 7617 2). */
 static struct slice challenge(struct exchange *x)
 {
 	const struct conf_access *access = x->facts.listener->access;

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- what goes past the proxy ---- */
+/* ---- requests that go past the proxy ---- */
 
 static void write_name(FILE *out, struct slice name)
 {

@@ -35,7 +35,7 @@ static void log_pause(struct gateway *g, const struct policy_rule *rule)
 	    "it pauses for %llu s%s",
 	    rule->name, policy_feedback_used_rate(t) / 100, policy_feedback_used_rate(t) % 100,
 	    (unsigned long long)(t->pause_usec / USEC_PER_SEC), why);
-	*m = (struct rule_misses){0}; /* the next pause tells of what came after this one */
+	*m = (struct rule_misses){0}; /* the next pause counts anew */
 }
 
 static void log_change(struct gateway *g, const struct policy_rule *rule, enum policy_change change)
@@ -138,7 +138,7 @@ void feedback_ended(struct gateway *g, const struct exchange *push, enum observe
 	report(g, push->pushed.verdict.rule, o);
 }
 
-/* What nobody could have asked for with success counts too: the rule may pause because of it. */
+/* A held response that could answer no request at all counts too: the rule may pause because of it. */
 static void count_miss(struct rule_misses *m, const struct hold_note *held)
 {
 	if (held->miss != HOLD_FITS)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Queries made, answers read; see message.h. Every length is checked before what it counts is read. */
+/* Makes queries and reads answers; see dns_message.h. Every length is checked before its bytes are read. */
 #include "proxy/names/dns_message.h"
 #include "proxy/base/ascii.h"
 #include "proxy/base/memory.h"
@@ -341,8 +341,9 @@ void dns_read_answer(struct slice message, const struct dns_question *q, struct 
 			fail(a, failure_of(code));
 		else if (!read_records(r))
 			fail(a, "the answer of the resolver is malformed");
-		else if (code ==
-			 CODE_NO_NAME) /* nor is there what its aliases lead to: RFC 6604 3 */
+		else if (
+		    code ==
+		    CODE_NO_NAME) /* nor does the name exist that its aliases lead to: RFC 6604 3 */
 			lack(r, a, "there is no such name");
 		else
 			follow(r, q, a);

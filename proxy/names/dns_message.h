@@ -18,8 +18,8 @@ enum dns_type { DNS_A = 1, DNS_CNAME = 5, DNS_SOA = 6, DNS_AAAA = 28, DNS_SRV = 
 enum dns_outcome {
 	DNS_FOREIGN, /* not an answer to this question: wrong id, wrong question, or no answer at all */
 	DNS_TRUNCATED, /* ask again over TCP */
-	DNS_FAILED, /* the resolver cannot say, or what it said cannot be read: `error` says why */
-	DNS_NEGATIVE, /* there is no such name, or it has no such record: `error` says which */
+	DNS_FAILED,    /* the resolver cannot say, or its answer cannot be read: `error` says why */
+	DNS_NEGATIVE,  /* there is no such name, or it has no such record: `error` says which */
 	DNS_ANSWERED,
 };
 

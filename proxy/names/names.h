@@ -20,7 +20,7 @@ struct names_options {
 	/* Resolvers of the configuration; none: those of resolv.conf. Copied. */
 	const struct net_address *resolvers;
 	size_t resolver_count;
-	usec min_ttl, max_ttl; /* bounds of what a TTL counts for */
+	usec min_ttl, max_ttl; /* bounds of the time that a TTL stands for */
 	usec asked_min_ttl;    /* min_ttl of names that have a client key (names_set_client_key) */
 	usec negative_ttl;     /* the same for an answer that says that there is none: at most */
 	usec timeout;          /* of one query at one resolver */
@@ -32,7 +32,7 @@ struct name_address {
 	uint16_t priority, weight;  /* of its SRV record (RFC 2782); 0 without one */
 };
 
-/* What is known of a name now. Lent until the callback returns. */
+/* The addresses of a name now. Lent until the callback returns. */
 struct name_answer {
 	/* IPv6 and IPv4 in the order in which they should be tried (RFC 6724, RFC 8305 4). Each once. Those without a
 	 * route are left out while another one has a route. */
@@ -47,7 +47,7 @@ struct name_answer {
 struct names *names_new(
     struct net_loop *loop, const struct names_options *o, char *error, size_t error_size);
 void names_free(struct names *n); /* all watches have ended */
-/* What /etc/hosts and /etc/resolv.conf say; each may come again when the file has changed. Copied. */
+/* The text of /etc/hosts and of /etc/resolv.conf; each may come again when the file has changed. Copied. */
 void names_set_hosts(struct names *n, struct slice text);
 void names_set_resolv_conf(struct names *n, struct slice text);
 

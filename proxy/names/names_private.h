@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of names/ share.
+ * Private to names/: shared by its files.
  *
- *     names ─┬─ watches ── links ──→ questions     one for each name and type, whoever watches it
+ *     names ─┬─ watches ── links ──→ questions     one for each name and type, for all watches
  *            ├─ questions ── query ── socket       a query while it is asked: of one resolver after the other
  *            └─ hosts, resolvers
  *
- * A question is kept up to date as long as a watch is linked to it. A watch puts together what its questions know.
+ * A question is kept up to date as long as a watch is linked to it. A watch puts the answers of its questions together.
  */
 #ifndef PUSHGATE_NAMES_NAMES_PRIVATE_H
 #define PUSHGATE_NAMES_NAMES_PRIVATE_H
@@ -84,8 +84,8 @@ struct name_question {
 	struct list links;      /* of the watches that use it */
 	bool is_settled;        /* it was answered, or has failed, at least once */
 	bool is_asking;         /* the query is under way */
-	bool is_of_hosts;       /* what is known is from the hosts file, and never old */
-	const char *error;      /* of the last query; NULL: it has brought what was asked for */
+	bool is_of_hosts;       /* its addresses are from the hosts file, and never old */
+	const char *error;      /* of the last query; NULL: it was answered */
 	bool is_negative;       /* the error is an answer: there is nothing */
 	usec backoff;           /* until the next query after a failure */
 	struct net_timer timer; /* the next query */
@@ -100,7 +100,7 @@ struct name_question {
 /* Finds or makes the question. Without links it must be dropped. */
 struct name_question *name_question_get(struct names *n, const char *host, enum dns_type type);
 void name_question_drop(struct name_question *q);
-/* The hosts file has changed: what it says counts, and what it said does not. */
+/* The hosts file has changed: its addresses count, and those of the old one do not. */
 void name_question_reread(struct name_question *q);
 /* The resolvers have changed: one that failed is asked again. */
 void name_question_retry(struct name_question *q);

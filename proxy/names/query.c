@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One question to the resolvers. Each try has a new socket, and so a new random port, and a new random id; the
- * kernel lets in what comes from the resolver's address and port alone. An answer to another question is passed
+ * kernel lets in datagrams from the resolver's address and port alone. An answer to another question is passed
  * over; after LIMIT_DNS_STRANGERS of them, or if the answer is truncated, the same resolver is asked over TCP.
  */
 #include "proxy/base/ensure.h"
@@ -10,7 +10,7 @@
 
 /* Each resolver is asked so often before a query fails: a datagram may be lost. */
 #define ROUNDS 2u
-/* Sockets opened in one loop pass: a thousand names at the start delay nobody. */
+/* Sockets opened in one loop pass: a thousand names at the start delay no connection. */
 #define ASKED_PER_PASS 8u
 
 static void try_next(struct name_query *q);

@@ -2,8 +2,8 @@
 /*
  * One name and type, kept up to date.
  *
- *     asked ──answer──→ known for its TTL ──→ asked again; what is known stays meanwhile
- *       └──no answer──→ what is known stays; asked again after min-ttl, then twice as long each time, to 30 s
+ *     asked ──answer──→ known for its TTL ──→ asked again; the old answer stays meanwhile
+ *       └──no answer──→ the old answer stays; asked again after min-ttl, then twice as long each time, to 30 s
  *
  * A name that the hosts file has is never asked for.
  */
@@ -25,7 +25,7 @@ static usec most(usec a, usec b)
 	return a > b ? a : b;
 }
 
-/* Replaces what is known. Tells the watches if it or the error is another. */
+/* Replaces the answer. Tells the watches if the answer or the error is another. */
 static void set(struct name_question *q, const char *error, const void *items, size_t count)
 {
 	size_t size = q->type == DNS_SRV ? sizeof(*q->targets) : sizeof(*q->addresses);

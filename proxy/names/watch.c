@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a watch knows, put together from its questions: A and AAAA of its host, or SRV and then A and AAAA of each
+ * The answer of a watch, put together from its questions: A and AAAA of its host, or SRV and then A and AAAA of each
  * target. Nothing is reported before all questions have been answered or have failed once; but when one of them has
  * brought addresses, the others have 50 ms left (RFC 8305 3).
  */
@@ -12,7 +12,7 @@
 /* RFC 8305 8: the resolution delay. */
 #define PATIENCE (50 * USEC_PER_MSEC)
 
-/* Watches that are looked at in one loop pass: each may bring servers, whose routes are asked for. */
+/* Watches that are looked at in one loop pass: each may bring servers, whose routes the kernel is asked for. */
 #define LOOKS_PER_PASS 4u
 
 /* One question of a watch. */
@@ -86,7 +86,7 @@ static void link_targets(struct name_watch *w)
 	w->is_service_new = false;
 }
 
-/* ---- what is known ---- */
+/* ---- the answer ---- */
 
 static void make_due(struct name_watch *w)
 {
