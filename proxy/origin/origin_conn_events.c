@@ -26,8 +26,7 @@ static void reset_event(struct origin_conn *c, const struct session_event *e)
 		origin_log_cut_response(c);
 	if (!leg)
 		return;
-	origin_leg_read_on(leg);
-	origin_leg_cut(leg);
+	origin_leg_end(leg);
 	if (!e->fault && e->code == SESSION_HTTP_1_1_REQUIRED && !leg->exchange->context.is_call)
 		origin_conn_demands_http1(c);
 	cause = origin_http1_cause(c, leg, cause, e->code);
@@ -162,8 +161,7 @@ static void on_event(struct origin_conn *c, struct session_event *e)
 		break;
 	case SESSION_EVENT_CLOSED:
 		if (leg) {
-			origin_leg_read_on(leg);
-			origin_leg_cut(leg);
+			origin_leg_end(leg);
 			exchange_on_leg_closed(leg);
 		}
 		break;

@@ -9,7 +9,7 @@ static struct origin_conn *conn_of(struct leg *leg)
 	return leg->carrier;
 }
 
-void origin_conn_hold_back(struct origin_conn *c, bool is_held_back)
+static void hold_back(struct origin_conn *c, bool is_held_back)
 {
 	struct worker_env *env = c->origins->env;
 	c->is_held_back = is_held_back;
@@ -24,11 +24,6 @@ void origin_conn_hold_back(struct origin_conn *c, bool is_held_back)
 	origin_conn_arm(c);
 }
 
-static void leg_hold_back(struct leg *leg, bool is_held_back)
-{
-	origin_conn_hold_back(conn_of(leg), is_held_back);
-}
-
 void origin_leg_cut(struct leg *leg)
 {
 	struct origin_conn *c = conn_of(leg);
@@ -39,6 +34,14 @@ void origin_leg_cut(struct leg *leg)
 	leg->ops = NULL;
 	if (c->transport != ORIGIN_TRANSPORT_OPEN)
 		origin_conn_look_soon(c);
+}
+
+void origin_leg_end(struct leg *leg)
+{
+	struct origin_conn *c = conn_of(leg);
+	if (c->is_held_back && !exchange_is_push(leg->exchange))
+		hold_back(c, false);
+	origin_leg_cut(leg);
 }
 
 static const struct relay_cause *const why_unsent[] = {
@@ -200,8 +203,7 @@ static void leg_reset(struct leg *leg, uint32_t code)
 	struct session_stream *stream = leg->stream;
 	/* A promise refused before it became an exchange has a temporary leg without exchange. */
 	if (leg->exchange) {
-		origin_leg_read_on(leg);
-		origin_leg_cut(leg);
+		origin_leg_end(leg);
 		if (leg->exchange->pushed.state == PUSH_NONE)
 			count_cancel(c);
 		if (!session_can(c->session, SESSION_MULTIPLEXES)) {
@@ -219,8 +221,7 @@ static void leg_discard(struct leg *leg, bool end)
 	const struct exchange *x = leg->exchange;
 	struct session_stream *stream = leg->stream;
 	bool is_over = end && x->upload.state == FLOW_DONE;
-	origin_leg_read_on(leg);
-	origin_leg_cut(leg);
+	origin_leg_end(leg);
 	if (is_over)
 		return;
 	if (!session_can(c->session, SESSION_MULTIPLEXES)) {
@@ -241,10 +242,9 @@ static void leg_credit(struct leg *leg, size_t n)
 		origin_conn_look_soon(c);
 }
 
-static void leg_detach(struct leg *leg)
+static void leg_hold_back(struct leg *leg, bool is_held_back)
 {
-	origin_leg_read_on(leg);
-	origin_leg_cut(leg);
+	hold_back(conn_of(leg), is_held_back);
 }
 
 const struct leg_ops origin_leg_ops = {
@@ -254,7 +254,7 @@ const struct leg_ops origin_leg_ops = {
     .promise = leg_promise,
     .reset = leg_reset,
     .credit = leg_credit,
-    .detach = leg_detach,
+    .detach = origin_leg_end,
     .discard = leg_discard,
     .hold_back = leg_hold_back,
 };

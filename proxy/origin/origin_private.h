@@ -261,17 +261,10 @@ static inline struct origin_conn *origin_conn_of(const struct exchange *x)
 {
 	return x->up.ops == &origin_leg_ops ? x->up.carrier : NULL;
 }
-void origin_leg_cut(struct leg *leg);
-void origin_conn_hold_back(struct origin_conn *c, bool is_held_back);
-/* To be called before a leg is cut. Once a subscription has no leg, the relay cannot end that its
+void origin_leg_cut(struct leg *leg); /* its exchange has no connection any more */
+/* The same, while its connection goes on. Once a subscription has no leg, the relay cannot end that its
  * connection is held back, and the connection would never be read from again. */
-static inline void origin_leg_read_on(const struct leg *leg)
-{
-	struct origin_conn *c = leg->carrier;
-	if (c->is_held_back && !exchange_is_push(leg->exchange))
-		origin_conn_hold_back(c, false);
-}
-bool origin_conn_has_room(const struct origin_conn *c);
+void origin_leg_end(struct leg *leg);
 /* Adds the credentials for the upstream proxy. */
 void upstream_proxy_authorize(const struct origin_conn *c, struct http_head *head);
 /* Sends the exchange's request. Returns NULL, or why it cannot be sent: no memory, or a head too

@@ -114,6 +114,7 @@ static inline bool pool_has_ready(const struct pool *p)
 {
 	return p->count > p->connecting;
 }
+bool origin_conn_has_room(const struct origin_conn *c);
 /* The connection that x is sent on; NULL: none has room. */
 struct origin_conn *pool_conn_with_room(struct pool *p, const struct exchange *x);
 bool pool_multiplexes(const struct pool *p);

@@ -38,9 +38,8 @@ static void drop_tables(struct balance *b)
 	}
 	free(b->sorted);
 	free(b->by_key);
-	free(b->by_id);
 	b->sorted = NULL;
-	b->by_key = b->by_id = NULL;
+	b->by_key = NULL;
 	b->is_built = false;
 }
 
@@ -182,12 +181,7 @@ static struct balance_member *choose_in_tier(
 	return b->kind == BALANCE_ROUND_ROBIN ? balance_turn(t, q) : balance_draw(b, t, q);
 }
 
-/* ---- members by key and id ---- */
-
-static uint64_t name_of(const struct balance_member *m, bool by_id)
-{
-	return by_id ? m->id : m->key;
-}
+/* ---- members by key ---- */
 
 /* At least twice as many slots as members, a power of two. */
 static size_t slot_mask(size_t count)
@@ -198,14 +192,14 @@ static size_t slot_mask(size_t count)
 	return slots - 1;
 }
 
-static uint16_t *make_index(const struct balance *b, bool by_id)
+static uint16_t *make_index(const struct balance *b)
 {
 	size_t mask = slot_mask(b->count);
 	uint16_t *slots = memory_alloc((mask + 1) * sizeof *slots);
 
 	memset(slots, 0xff, (mask + 1) * sizeof *slots);
 	for (size_t i = 0; i < b->count; i++) {
-		size_t at = balance_mix(name_of(b->members[i], by_id)) & mask;
+		size_t at = balance_mix(b->members[i]->key) & mask;
 		while (slots[at] != NO_MEMBER)
 			at = (at + 1) & mask;
 		slots[at] = (uint16_t)i;
@@ -213,24 +207,23 @@ static uint16_t *make_index(const struct balance *b, bool by_id)
 	return slots;
 }
 
-static struct balance_member *find(struct balance *b, uint64_t name, bool by_id)
+static struct balance_member *find(struct balance *b, uint64_t key)
 {
 	if (b->count <= LOOKED_THROUGH) {
 		for (size_t i = 0; i < b->count; i++) {
-			if (name_of(b->members[i], by_id) == name)
+			if (b->members[i]->key == key)
 				return b->members[i];
 		}
 		return NULL;
 	}
-	uint16_t **slots = by_id ? &b->by_id : &b->by_key;
-	if (!*slots)
-		*slots = make_index(b, by_id);
+	if (!b->by_key)
+		b->by_key = make_index(b);
 	size_t mask = slot_mask(b->count);
-	for (size_t at = balance_mix(name) & mask;; at = (at + 1) & mask) {
-		uint16_t i = (*slots)[at];
+	for (size_t at = balance_mix(key) & mask;; at = (at + 1) & mask) {
+		uint16_t i = b->by_key[at];
 		if (i == NO_MEMBER)
 			return NULL;
-		if (name_of(b->members[i], by_id) == name)
+		if (b->members[i]->key == key)
 			return b->members[i];
 	}
 }
@@ -238,11 +231,11 @@ static struct balance_member *find(struct balance *b, uint64_t name, bool by_id)
 /* The member that this request should have whatever the balance says. */
 static struct balance_member *find_wanted(struct balance *b, const struct balance_question *q)
 {
-	struct balance_member *m = q->affinity ? find(b, q->affinity, false) : NULL;
+	struct balance_member *m = q->affinity ? find(b, q->affinity) : NULL;
 
 	if (m && m->is_usable && !balance_was_tried(q, m))
 		return m;
-	m = q->preferred ? find(b, q->preferred, true) : NULL;
+	m = q->preferred && q->preferred->generation == b->generation ? q->preferred : NULL;
 	return m && balance_prefers(m) && !balance_was_tried(q, m) ? m : NULL;
 }
 

@@ -45,8 +45,9 @@ static inline bool balance_prefers(const struct balance_member *m)
 struct balance_question {
 	bool has_hash;
 	uint64_t hash; /* of the key of hash balance; without one the choice is that of `least` */
-	uint64_t affinity;  /* the member with this key, if it is usable and not tried; 0: none */
-	uint32_t preferred; /* the same by its id: the server of the parent; 0: none */
+	uint64_t affinity; /* the member with this key, if it is usable and not tried; 0: none */
+	struct balance_member
+	    *preferred;        /* if it is preferred to others: of the parent; NULL: none */
 	const uint32_t *tried; /* ids of members that must not be chosen */
 	size_t tried_count;
 };

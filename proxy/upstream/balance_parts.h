@@ -65,7 +65,7 @@ struct balance {
 	struct balance_member **sorted; /* by tier; owned */
 	struct balance_tier tiers[BALANCE_TIERS];
 	struct balance_ring rings[2]; /* hash: of members that are no backups, of backups */
-	uint16_t *by_key, *by_id;     /* where to find a member, open addressing; owned, or NULL */
+	uint16_t *by_key;             /* where to find a member, open addressing; owned, or NULL */
 };
 
 /* It need not be hard to guess: it draws among servers of the operator. */

@@ -54,11 +54,11 @@ static struct server *server_of_member(struct balance_member *m)
 }
 
 /* An offer of our own goes where its page came from. */
-static uint32_t preferred_for(const struct destination *d, const struct exchange *x)
+static struct balance_member *preferred_for(const struct destination *d, const struct exchange *x)
 {
 	const struct exchange *parent = exchange_is_push(x) ? x->pushed.parent : NULL;
-	const struct server *s = parent ? given_server(parent) : NULL;
-	return s && s->destination == d ? s->member.id : 0;
+	struct server *s = parent ? given_server(parent) : NULL;
+	return s && s->destination == d ? &s->member : NULL;
 }
 
 /* Until the first connection has begun, it may have pushes. Without pushes the pools do not differ, and a
@@ -125,7 +125,7 @@ static RARE struct server *choose_of_several(struct destination *d, struct excha
 	struct server *s =
 	    server_of_member(balance_choose(d->balance, &question, d->upstream->env->relay->now));
 	bool may_move = s && !question.has_hash && question.affinity != s->member.key &&
-			question.preferred != s->member.id && balance_prefers(&s->member);
+			question.preferred != &s->member && balance_prefers(&s->member);
 	attempt_of(x)->at.is_bound = s && (!may_move || attempt_of(x)->tried_count > 0);
 	bool is_idle = s && s->member.outstanding == 0;
 	if (may_move && !is_idle && !may_send_soon(s, x))

@@ -141,5 +141,4 @@ void server_return(struct server *s);        /* its name has the address again, 
 void server_check_gone(struct server *s);    /* it may have nothing left */
 bool server_is_gone(const struct server *s); /* only its memory is left */
 void server_close(struct server *s);         /* every connection at once */
-void server_free(struct server *s);          /* it has no connection */
 #endif

@@ -49,7 +49,7 @@ struct server *server_new(struct destination *d, const struct conf_origin_server
 	return s;
 }
 
-void server_free(struct server *s)
+static void server_free(struct server *s)
 {
 	ensure(s->at.connections == 0);
 	health_fini(s);

@@ -24,7 +24,8 @@ static struct balance_question ask(const struct asked *a, struct http_head *head
 	struct conf_origin origin = {.name = a->origin ? a->origin : "o", .balance = a->balance};
 	struct destination d = {.origin.conf = &origin};
 	struct exchange x = {.request = head, .facts = {.head = head, .client = a->client}};
-	struct balance_question q = {.preferred = 5};
+	struct balance_member parent = {.id = 5};
+	struct balance_question q = {.preferred = &parent};
 	attempt_of(&x)->affinity = 77;
 	if (a->path)
 		head->path = slice_of_string(a->path);
@@ -32,7 +33,8 @@ static struct balance_question ask(const struct asked *a, struct http_head *head
 		head->authority = slice_of_string(a->authority);
 	balance_ask(&d, &x, &q);
 	assert_int_equal(q.affinity, 77);
-	assert_int_equal(q.preferred, 5);
+	assert_ptr_equal(q.preferred, &parent);
+	q.preferred = NULL;
 	http_head_free(head);
 	return q;
 }

@@ -438,7 +438,7 @@ static void affinity_comes_first_then_the_parents_server(void **unused)
 		struct balance *b = make_balance(BALANCE_LEAST, 0);
 		for (size_t i = 0; i < count; i++) {
 			struct balance_question q = {
-			    .affinity = members[i].key, .preferred = members[(i + 1) % count].id};
+			    .affinity = members[i].key, .preferred = &members[(i + 1) % count]};
 			assert_int_equal(index_of(balance_choose(b, &q, NOW)), i);
 			q.tried = &members[i].id;
 			q.tried_count = 1;
@@ -447,8 +447,11 @@ static void affinity_comes_first_then_the_parents_server(void **unused)
 		}
 		/* Unknown ones ask for nothing. */
 		for (uint64_t i = 0; i < 50; i++) {
-			const struct balance_question q = {.affinity = i + 2000000, .preferred = 9};
-			assert_non_null(balance_choose(b, &q, NOW));
+			struct balance_member stranger = {.key = 9, .id = 9, .weight = 1, .is_usable = true};
+			const struct balance_question q = {.affinity = i + 2000000, .preferred = &stranger};
+			const struct balance_member *m = balance_choose(b, &q, NOW);
+			assert_non_null(m);
+			assert_ptr_not_equal(m, &stranger);
 		}
 		balance_free(b);
 	}
@@ -460,7 +463,7 @@ static void affinity_does_not_bring_an_unusable_server_back(void **unused)
 	make_fleet(3);
 	members[1].is_usable = false;
 	struct balance *b = make_balance(BALANCE_LEAST, 0);
-	const struct balance_question q = {.affinity = members[1].key, .preferred = members[1].id};
+	const struct balance_question q = {.affinity = members[1].key, .preferred = &members[1]};
 	for (size_t i = 0; i < 100; i++)
 		assert_true(index_of(balance_choose(b, &q, NOW)) != 1);
 	balance_free(b);
@@ -474,7 +477,7 @@ static void affinity_alone_leads_to_a_late_server(void **unused)
 	members[1].is_late = true;
 	struct balance *b = make_balance(BALANCE_LEAST, 0);
 	const struct balance_question bound = {.affinity = members[1].key};
-	const struct balance_question offer = {.preferred = members[1].id};
+	const struct balance_question offer = {.preferred = &members[1]};
 	for (size_t i = 0; i < 100; i++) {
 		assert_int_equal(index_of(balance_choose(b, &bound, NOW)), 1);
 		assert_true(index_of(balance_choose(b, &offer, NOW)) != 1);
