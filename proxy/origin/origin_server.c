@@ -82,11 +82,6 @@ const struct origin_server *origin_full_server(const struct origin *o, enum pool
 	return p && p->connecting == 0 ? p->server : NULL;
 }
 
-void origin_unqueue(struct exchange *x)
-{
-	pool_unqueue(origin_attempt_of(x)->pool, x);
-}
-
 void origin_upload_is_whole(struct exchange *x)
 {
 	origin_unqueue(x);

@@ -188,7 +188,7 @@ void pool_serve(struct pool *p)
 	while (pool_is_waiting(p) && (x = pool_next_to_send(p, &c))) {
 		if (pool_slow_defers(p, x))
 			continue;
-		pool_unqueue(origin_attempt_of(x)->pool, x);
+		origin_unqueue(x);
 		pool_take_over(p, x);
 		p->pace.sent++;
 		origin_note_queued(x);
@@ -227,19 +227,13 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 		grow(p);
 }
 
-/* Several connections to a server may fail, and one may be reported twice: by its session and by its transport. */
-static void report_failure(struct origin_conn *c)
-{
-	if (c->has_failed)
-		return;
-	c->has_failed = true;
-	c->origins->ops->connect_failed(c->pool->server);
-}
-
 void pool_failed(
     struct pool *p, struct origin_conn *c, const struct relay_cause *cause, const char *detail)
 {
-	report_failure(c);
+	if (!c->has_failed) { /* it may be reported twice: by its session and by its transport */
+		c->has_failed = true;
+		p->origins->ops->connect_failed(p->server);
+	}
 	if (p->count > 0) {
 		p->grow_after = p->origins->env->relay->now + GROW_PAUSE_USEC;
 		wheel_set(worker_wheel(p->origins->env), &p->grow_timer, p->grow_after);
@@ -253,7 +247,7 @@ void pool_failed(
 	pool_take_waiting(p, &waiting);
 	while (!list_is_empty(&waiting)) {
 		struct exchange *x = list_first(&waiting, struct exchange, waiting);
-		pool_unqueue(p, x);
+		origin_unqueue(x);
 		p->origins->ops->unreached(p->server, x, cause, detail);
 	}
 }
@@ -279,7 +273,7 @@ static void move_queue(struct pool *from, struct pool *to)
 	pool_take_waiting(from, &waiting);
 	while (!list_is_empty(&waiting)) {
 		struct exchange *x = list_first(&waiting, struct exchange, waiting);
-		pool_unqueue(from, x);
+		origin_unqueue(x);
 		x->pushes.is_subscription = false;
 		pool_enqueue(to, x);
 	}

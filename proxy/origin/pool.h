@@ -139,7 +139,6 @@ struct exchange *pool_next_to_send(struct pool *p, struct origin_conn **c);
 void pool_take_over(struct pool *p, struct exchange *x);
 /* x was given to the pool's server, and waits; or it fails, since too many wait. */
 void pool_enqueue(struct pool *p, struct exchange *x);
-void pool_unqueue(struct pool *p, struct exchange *x);
 /* Moves those that wait and were given to this pool to another list; they are still counted as queued. */
 void pool_take_waiting(struct pool *p, struct list *waiting);
 /* The requests that a server has and that do not wait. */
@@ -167,7 +166,6 @@ static inline bool pool_slow_applies(const struct pool *p, const struct exchange
 bool pool_slow_has_room(const struct pool *p);
 /* x waits for one of them; or it fails, since too many wait. */
 void pool_slow_enqueue(struct pool *p, struct exchange *x);
-void pool_slow_unqueue(struct pool *p, struct exchange *x);
 /* The first that waits, if it can be sent now, with its connection; NULL: none can. */
 struct exchange *pool_slow_next(struct pool *p, struct origin_conn **c);
 /* x, which waits, was given to the pool before its protocol was known, or to another server: whether it must wait for

@@ -35,11 +35,6 @@ static bool may_take_any(const struct pool *p)
 	return s->takes_any && !s->is_leaving;
 }
 
-static bool may_take_from(const struct pool *p, const struct pool *other)
-{
-	return p->origins->ops->may_take(p->server, other->server, pool_has_ready(other));
-}
-
 /* A pool of another server whose requests this one may take over; each look begins behind the last one. */
 static struct pool *find_other(struct pool *p)
 {
@@ -50,7 +45,8 @@ static struct pool *find_other(struct pool *p)
 		struct pool *other = list_first(pools, struct pool, waiting);
 		list_remove(&other->waiting);
 		list_append(pools, &other->waiting);
-		if (other != p && may_take_from(p, other))
+		if (other != p &&
+		    p->origins->ops->may_take(p->server, other->server, pool_has_ready(other)))
 			return other;
 	}
 	return NULL;
@@ -85,19 +81,24 @@ void pool_enqueue(struct pool *p, struct exchange *x)
 		pool_pace_queue_began(p);
 }
 
-void pool_unqueue(struct pool *p, struct exchange *x)
+void origin_unqueue(struct exchange *x)
 {
+	struct pool *p = origin_attempt_of(x)->pool;
 	struct origin_server *s = p->server;
-	if (x->context.upload_wait == UPLOAD_IS_SLOW) {
-		pool_slow_unqueue(p, x);
-		return;
-	}
-	ensure(p->queued > 0 && s->queued > 0 && s->origin->queued > 0);
+	bool is_slow = x->context.upload_wait == UPLOAD_IS_SLOW;
+	ensure(
+	    (is_slow ? p->slow.queued : p->queued) > 0 && s->queued > 0 && s->origin->queued > 0);
+	list_remove(&x->waiting);
 	s->queued--;
 	s->origin->queued--;
+	if (is_slow) {
+		x->context.upload_wait = UPLOAD_WAITS_NOT;
+		p->slow.queued--;
+		s->origin->slow_queued--;
+		return;
+	}
 	if (--p->queued == 0)
 		pool_pace_queue_ended(p);
-	list_remove(&x->waiting);
 	if (is_empty(&p->shared))
 		list_remove(&p->waiting);
 }

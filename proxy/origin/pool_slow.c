@@ -55,24 +55,12 @@ void pool_slow_enqueue(struct pool *p, struct exchange *x)
 	d->slow_queued++;
 }
 
-void pool_slow_unqueue(struct pool *p, struct exchange *x)
-{
-	struct origin *d = p->server->origin;
-	ensure(p->slow.queued > 0 && p->server->queued > 0 && d->slow_queued > 0);
-	x->context.upload_wait = UPLOAD_WAITS_NOT;
-	list_remove(&x->waiting);
-	p->slow.queued--;
-	p->server->queued--;
-	d->queued--;
-	d->slow_queued--;
-}
-
 bool pool_slow_defers(struct pool *p, struct exchange *x)
 {
 	bool is_apart = x->context.upload_wait == UPLOAD_IS_SLOW;
 	if (is_apart || !pool_slow_applies(p, x) || pool_slow_has_room(p))
 		return false;
-	pool_unqueue(origin_attempt_of(x)->pool, x);
+	origin_unqueue(x);
 	pool_take_over(p, x);
 	pool_slow_enqueue(p, x);
 	return true;
