@@ -37,10 +37,11 @@ struct origin_ops {
 	 * fails. */
 	void (*unreached)(struct origin_server *s, struct exchange *x,
 	    const struct relay_cause *cause, const char *detail);
-	/* Whether s may take over what waits for another server; is_full: no connection opens there for it. */
+	/* Whether s may take over a request that waits for another server; is_full: no connection opens there for it. */
 	bool (*may_take)(
 	    const struct origin_server *s, const struct origin_server *from, bool is_full);
-	void (*took)(struct origin_server *s, struct origin_server *from); /* a request */
+	/* s has taken over a request that waited for another server. */
+	void (*took)(struct origin_server *s, struct origin_server *from);
 	/* A push that came on a connection of the server is its work too. */
 	void (*adopted)(struct origin_server *s, struct exchange *push);
 	/* A final response, to a request and with a server that `counts_answers`. */
@@ -134,7 +135,7 @@ struct origin_hop {
 	const char *address; /* borrows: of the server */
 };
 
-/* A request's attempt at a server. It lies at the begin of exchange.attempt. */
+/* A request's attempt at a server. It lies at the start of exchange.attempt. */
 struct __attribute__((may_alias)) origin_attempt {
 	struct pool *pool; /* where it waits, or was sent from; NULL: no server has it */
 	/* The server that the request was given to, by the room above, which counts it there; NULL: to none yet, or to

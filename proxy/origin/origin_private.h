@@ -145,8 +145,8 @@ void origin_conn_ended(struct origin_conn *c, const char *text);
 struct net_conn *origin_conn_connect(struct origin_conn *c);
 /* The memory that a connection of this pool is charged for. */
 size_t origin_conn_bytes(const struct pool *p);
-/* The destination is an upstream proxy. Whether a response is one that this has made for itself, and that no client may have: asks
- * for credentials, or opens no tunnel. True: the exchange has failed, and the head is freed. */
+/* Whether the upstream proxy itself has answered, and no client may have the response: it asks for credentials, or opens
+ * no tunnel. True: the exchange has failed, and the head is freed. */
 bool upstream_proxy_refused(
     struct origin_conn *c, struct leg *leg, struct http_head *head, bool end);
 /* While c->asks_proxy: the events of its transport. */

@@ -46,8 +46,8 @@ struct balance_question {
 	bool has_hash;
 	uint64_t hash; /* of the key of hash balance; without one the choice is that of `least` */
 	uint64_t affinity; /* the member with this key, if it is usable and not tried; 0: none */
-	struct balance_member
-	    *preferred;        /* if it is preferred to others: of the parent; NULL: none */
+	/* The same for this member, the server of the parent, if it is not late either; NULL: none. */
+	struct balance_member *preferred;
 	const uint32_t *tried; /* ids of members that must not be chosen */
 	size_t tried_count;
 };

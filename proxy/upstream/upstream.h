@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Origins: for each a destination (destination.h) with its servers, the connections to them, and the upstream legs
- * of exchanges. These files know nothing about client connections; facts about a request's client are arguments.
+ * Which server of an origin gets a request: for each origin a destination (destination.h) with its servers, their
+ * balance and their health. The connections to them are in origin/. These files know nothing about client connections;
+ * facts about a request's client are arguments.
  */
 #ifndef PUSHGATE_UPSTREAM_UPSTREAM_H
 #define PUSHGATE_UPSTREAM_UPSTREAM_H
