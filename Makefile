@@ -90,7 +90,7 @@ $(OUT)/libpushgate.a: $(OBJ)
 $(OUT)/libpushgate.so: $(filter-out $(OUT)/proxy/net/sys.o,$(OBJ))
 	$(SAY) "  LINK $@"
 	@rm -f $@
-	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) $(LDFLAGS) -shared -Wl,-soname,libpushgate.so -o $@ $^
+	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) $(LDFLAGS) -shared -Wl,-soname,libpushgate.so -o $@ $^ $(LIBS)
 
 $(OUT)/libsupport.a: $(SUPPORT_OBJ)
 	$(SAY) "  AR   $@"

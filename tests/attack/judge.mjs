@@ -88,6 +88,8 @@ export function judge(out, slowest) {
 	say(out.log.length > Math.max(LINES_MOST, LINES_A_SECOND_MOST * secondsOf(out.log)), `${out.log.length} lines in the error log`);
 	say(out.log.some((l) => CONTROL.test(l)), 'the error log has controls');
 	out.lines = judgeAccess(out.access, say);
+	for (const [status, n] of Object.entries(expect.answers ?? {}))
+		say(!(result.statuses[status] >= n), `answers ${status}: ${result.statuses[status]}, not ${n}`);
 	const why = expect.judge?.(result, out);
 	say(why, why);
 }

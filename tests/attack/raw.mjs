@@ -75,8 +75,9 @@ export const note = (word) => seen.add(word);
 let many;
 const counts = new Map();
 function noteMany(word) {
-	counts.set(word, (counts.get(word) ?? 0) + 1);
-	if (counts.get(word) >= many)
+	const n = (counts.get(String(word)) ?? 0) + 1;
+	counts.set(String(word), n);
+	if (n >= many)
 		note(word);
 }
 
@@ -89,16 +90,19 @@ export class Clock {
 		seen.clear();
 		counts.clear();
 		many = expect.many ?? 200;
+		this.answers = Object.entries(expect.answers ?? {});
 		this.until = Date.now() + ms;
 		this.last = this.until + 30000 * SCALE;
 		this.wanted = [expect.end, expect.resets, expect.statuses].filter(Boolean).map((words) => String([words].flat()[0]));
 	}
 
-	get goesOn() { return this.goesOnUntil(true); }
+	/* What the attack itself must have done by then, such as to ask for so many things. */
+	needs(isDone) { this.isDone = isDone; }
+	isDone = () => true;
 
-	/* isEnough: what the attack itself must have done has been done too. */
-	goesOnUntil(isEnough) {
-		return Date.now() < (isEnough && this.wanted.every((word) => seen.has(word)) ? this.until : this.last);
+	get goesOn() {
+		const isOver = this.isDone() && this.wanted.every((word) => seen.has(word)) && this.answers.every(([status, n]) => counts.get(status) >= n);
+		return Date.now() < (isOver ? this.until : this.last);
 	}
 }
 

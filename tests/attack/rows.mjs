@@ -25,6 +25,7 @@
  *     resets          codes of RST_STREAM that may come; the first must
  *     statuses        of responses (of an evil origin's clients: to those of HTTP/2 and to those of HTTP/1.1): the first must come, no other than those may
  *     many            so many of the first status, over HTTP/2, may end the attack when its time is over, 200 if not given
+ *     answers         {status: how many of it must come at least, over HTTP/2}
  *     strangers       true: answers to something else than what was asked for may come (Plain)
  *     faults, counters    of `pushgate status` that must have moved; that of a GOAWAY's fault must anyway
  *     cpu             µs per frame at most

@@ -60,6 +60,7 @@ const comeAndGo = (leave, width = 20) => async (env, clock) => {
 /* Whole handshakes, and nothing after them; each asks for another name. */
 const handshakes = (width = 8) => async (env, clock) => {
 	const tally = new Tally();
+	clock.needs(() => tally.frames > 10);
 	await Promise.all(Array.from({ length: width }, async (_, i) => {
 		for (let n = 0; clock.goesOn; n++) {
 			const s = tls.connect({ port: env.port, host: '127.0.0.1', localAddress: addressOf(i), rejectUnauthorized: false, ALPNProtocols: ['h2'],
@@ -103,6 +104,9 @@ const staying = (bytes) => async (env, clock) => {
 	return tally;
 };
 
+/* All of them are there at last, however long it takes until they are. */
+const PATIENT = { 'tls-timeout': '5m', 'preface-timeout': '5m', 'settings-timeout': '5m' };
+
 export const crowds = [
 	{
 		covers: 'R65', name: '8,000 idle connections',
@@ -110,6 +114,7 @@ export const crowds = [
 		ms: 4000,
 		rounds: 1,
 		workers: 2,
+		listener: PATIENT,
 		attack: crowd({ count: 8000, first: hello() }),
 		/* 3 KB each, in two workers. */
 		expect: { cpu: 300 },
@@ -120,12 +125,14 @@ export const crowds = [
 		tls: true,
 		ms: 3000,
 		rounds: 1,
+		listener: PATIENT,
 		attack: crowd({ count: 4000, first: Buffer.from('160301020001000100', 'hex') }),
 		expect: { cpu: 300 },
 	},
 	{
 		name: 'silent connections',
 		what: '4,000 connections without a byte',
+		listener: PATIENT,
 		ms: 3000,
 		rounds: 1,
 		attack: crowd({ count: 4000 }),

@@ -187,11 +187,11 @@ const hidden = [
 /* Each request for another destination: targetOf(n) gives its authority; at least so many. Half of them in either version. */
 const wander = (targetOf, { width = 8, pace = 1, least = 0 } = {}) => async (env, clock) => {
 	let next = 0;
-	const goesOn = () => clock.goesOnUntil(next >= least);
+	clock.needs(() => next >= least);
 	const target = () => targetOf(env, next++);
 	return sum(...await Promise.all([
 		plains(env, clock, width, async (c) => {
-			while (goesOn() && !c.over) {
+			while (clock.goesOn && !c.over) {
 				const to = target();
 				await c.send(text([`GET http://${to}/ HTTP/1.1`, `Host: ${to}`, '']), 0);
 				if (!await c.call(Buffer.alloc(0), { target: `http://${to}/` }))
@@ -200,7 +200,7 @@ const wander = (targetOf, { width = 8, pace = 1, least = 0 } = {}) => async (env
 			}
 		}),
 		callers(env, clock, width, async (c) => {
-			while (goesOn() && c.mayAsk) {
+			while (clock.goesOn && c.mayAsk) {
 				await c.ask(Array.from({ length: 20 }, () => ({ ':authority': target() })));
 				/* No more than these at a time, however late they are: it is not the number of open requests that attacks. */
 				await c.rest(10000 * SCALE);

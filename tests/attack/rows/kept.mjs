@@ -9,6 +9,7 @@ import path from 'node:path';
 import { frame } from '../../support/frames.mjs';
 import { Evil, fields, head, page, promise, promised } from '../evil.mjs';
 import { callers } from '../caller.mjs';
+import { SCALE } from '../../support/peer.mjs';
 import { sleep } from '../raw.mjs';
 
 /* ---- origins ---- */
@@ -74,12 +75,16 @@ const odd = ODD.flatMap((text) => [
 	{ path: '/', method: text }, { path: '/', [':authority']: `evil.test:${text}` }, { path: '/', [':scheme']: text },
 ]);
 /* Over many connections: those that are malformed cost a fault each, of which each may have so many. */
-const writing = (env, clock) => callers(evil(env), clock, 8, async (c, life) => {
-	for (let n = 0; n < odd.length && c.mayAsk && clock.goesOn; n++) {
-		await c.ask([odd[(n + life) % odd.length]]);
-		await c.rest(200);
-	}
-}, quiet);
+const writing = (env, clock) => {
+	let next = 0;
+	clock.needs(() => next >= 2 * odd.length);
+	return callers(evil(env), clock, 8, async (c) => {
+		for (let n = 0; n < odd.length && c.mayAsk && clock.goesOn; n++) {
+			await c.ask([odd[next++ % odd.length]]);
+			await c.rest(200);
+		}
+	}, quiet);
+};
 
 /* ---- rows ---- */
 
@@ -140,16 +145,23 @@ export const kept = [
 		ms: 4000, rounds: 1,
 		listen: (env) => new Evil(pushing(whole(fields(FRESH)), 1)).listen(env.evil),
 		attack: async (env, clock) => {
+			let held = 0, posted = 0;
+			/* What the connections cost is little beside so many. */
+			clock.needs(() => posted >= 50);
 			const holders = callers(evil(env), clock, 800, async (c) => {
 				await c.ask([{ path: '/page' }]);
+				await c.rest(10000 * SCALE);
+				held++;
 				while (!c.over && clock.goesOn)
 					await Promise.race([c.gone, sleep(100)]);
 			}, quiet);
-			await sleep(1500);
+			while (held < 800 && clock.goesOn)
+				await sleep(20);
 			const tally = await callers(evil(env), clock, 2, async (c) => {
 				while (c.mayAsk && clock.goesOn) {
 					await c.ask(all.map((_, n) => ({ path: `/form/${n}`, method: 'POST' })));
 					await c.rest();
+					posted++;
 				}
 			}, quiet);
 			await holders;
