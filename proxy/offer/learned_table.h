@@ -6,11 +6,9 @@
  *            └─ clients ── views ──→ page      pages that a client is loading now
  *
  * learned.c           which view a request belongs to
- * learned_count.c     counts a view that is over, and frees it
- * learned_cache.c     what a client probably has in its cache
+ * learned_count.c     counts a view that is over, and frees it; what a client probably has in its cache
  * learned_table.c     makes, finds and forgets all objects
- * learned_list.c      reads the proposals
- * learned_progress.c  says what is being learned, and what is missing
+ * learned_progress.c  reads the proposals; says what is being learned, and what is missing
  * learned_flat.c      pages as bytes, for another process
  * learned_store.c     saves and loads
  */
@@ -184,7 +182,7 @@ const char *learned_numbers_add(struct offer_learned *t, struct learned_page *p,
 bool learned_resource_is_kept(
     const struct offer_learned *t, const struct learned_resource *r, double fade, usec now);
 
-/* learned_list.c */
+/* learned_progress.c */
 struct offer_learned_item learned_item_of(const struct offer_learned *t,
     const struct learned_page *p, const struct learned_resource *r, usec now);
 
@@ -197,7 +195,6 @@ uint32_t learned_page_voters(const struct learned_page *p);
 /* Counts a view that is over, and frees it. */
 void learned_view_count(struct offer_learned *t, struct learned_view *v, usec now);
 
-/* learned_cache.c */
 /* The hash of a resource; never 0. */
 uint32_t learned_mark(const struct offer_learned *t, struct slice authority, struct slice path);
 uint32_t learned_cache_sec(usec at);
