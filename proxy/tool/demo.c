@@ -30,10 +30,7 @@ static void on_data(struct demo_conn *c, const struct h2_event *e)
 		h2_credit(c->wire.h2, e->stream, e->piece.length);
 		return;
 	}
-	/*
-	 * Credit the bytes only after they have been echoed, so that the client's window bounds the
-	 * ring.
-	 */
+	/* Credit the bytes only after they have been echoed, so that the client's window bounds them. */
 	if (e->piece.length > 0)
 		demo_body_append(&s->body, piece_slice(e->piece));
 	s->is_complete = e->end;

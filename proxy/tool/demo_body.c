@@ -4,8 +4,6 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 
-#define RING_LEAST_BYTES 16384u
-
 /* 64 bytes long, so that an offset is easy to find in a hex dump. */
 static const struct slice pattern =
     SLICE_INIT("pushgate 0123456789 abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOP\n");
@@ -37,13 +35,11 @@ static void send_pattern(struct demo_body *b, struct net_out *out, size_t n)
 
 static void send_echo(struct demo_body *b, struct net_out *out, size_t n)
 {
-	while (n > 0) {
-		size_t part = b->capacity - b->first < n ? b->capacity - b->first : n;
-		net_out_copy(out, b->buffer + b->first, part);
-		b->first = (b->first + part) % b->capacity;
-		b->used -= part;
-		n -= part;
-	}
+	if (n == 0)
+		return;
+	net_out_copy(out, b->buffer, n);
+	b->used -= n;
+	memmove(b->buffer, b->buffer + n, b->used);
 }
 
 void demo_body_send(struct demo_body *b, struct net_out *out, size_t n)
@@ -65,32 +61,14 @@ void demo_body_send(struct demo_body *b, struct net_out *out, size_t n)
 	}
 }
 
-static void grow(struct demo_body *b, size_t least)
-{
-	size_t capacity = b->capacity ? b->capacity : RING_LEAST_BYTES;
-	while (capacity < least)
-		capacity *= 2;
-	char *fresh = memory_alloc(capacity);
-	size_t tail = b->capacity - b->first < b->used ? b->capacity - b->first : b->used;
-	if (b->used > 0) {
-		memcpy(fresh, b->buffer + b->first, tail);
-		memcpy(fresh + tail, b->buffer, b->used - tail);
-	}
-	free(b->buffer);
-	b->buffer = fresh;
-	b->capacity = capacity;
-	b->first = 0;
-}
-
 void demo_body_append(struct demo_body *b, struct slice data)
 {
 	ensure(b->kind == DEMO_BODY_ECHO);
-	if (b->used + data.len > b->capacity)
-		grow(b, b->used + data.len);
-	size_t at = (b->first + b->used) % b->capacity;
-	size_t part = b->capacity - at < data.len ? b->capacity - at : data.len;
-	memcpy(b->buffer + at, data.ptr, part);
-	memcpy(b->buffer, data.ptr + part, data.len - part);
+	if (b->used + data.len > b->capacity) {
+		b->capacity = 2 * b->capacity + data.len;
+		b->buffer = memory_resize(b->buffer, b->capacity, 1);
+	}
+	memcpy(b->buffer + b->used, data.ptr, data.len);
 	b->used += data.len;
 }
 

@@ -14,8 +14,8 @@ struct demo_body {
 	enum demo_body_kind kind;
 	struct slice text;   /* TEXT: the rest of a constant */
 	uint64_t at, length; /* PATTERN */
-	char *buffer;        /* ECHO: a ring, owned; the client's window bounds it */
-	size_t capacity, first, used;
+	char *buffer;        /* ECHO: owned; the client's window bounds it */
+	size_t capacity, used;
 };
 
 /* How many bytes could be sent now. */

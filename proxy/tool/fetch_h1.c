@@ -168,17 +168,6 @@ static void ended(struct fetch *f, enum net_end end, const char *text)
 						   : ": it did not answer");
 }
 
-static void leave(struct fetch *f)
-{
-	(void)f; /* the end of the connection says it */
-}
-
-static const char *missing(const struct fetch *f)
-{
-	(void)f;
-	return "no response";
-}
-
 const struct fetch_protocol fetch_h1 = {
     .alpn = "http/1.1",
     .cleartext = "http/1.1",
@@ -190,6 +179,4 @@ const struct fetch_protocol fetch_h1 = {
     .received = received,
     .fill = fill,
     .ended = ended,
-    .leave = leave,
-    .missing = missing,
 };

@@ -177,7 +177,7 @@ static const char *missing(const struct fetch *f)
 	if (!f->protocol)
 		return f->tls ? "no connection with TLS" : "no connection";
 	if (f->result->count == 0 || f->result->items[0].status == 0)
-		return f->protocol->missing(f);
+		return f->protocol->missing ? f->protocol->missing(f) : "no response";
 	return f->result->items[0].end ? "a push was not complete"
 				       : "the response was not complete";
 }
@@ -196,7 +196,8 @@ static void on_timeout(void *context)
 static void close_connection(struct fetch *f)
 {
 	if (f->protocol && net_conn_is_open(f->net)) {
-		f->protocol->leave(f);
+		if (f->protocol->leave)
+			f->protocol->leave(f);
 		net_conn_dirty(f->net);
 		net_run_once(f->loop, 0);
 	}

@@ -35,9 +35,9 @@ struct fetch_protocol {
 	void (*received)(struct fetch *f, struct chunk *chunk, size_t offset, size_t length);
 	void (*fill)(struct fetch *f, struct net_out *out);
 	void (*ended)(struct fetch *f, enum net_end end, const char *text);
-	/* Tells the server that the connection ends, if the version has a word for that. */
+	/* Tells the server that the connection ends. NULL: the end itself says it. */
 	void (*leave)(struct fetch *f);
-	/* Names the part that has not come while there is no response: for --max-time. */
+	/* Names the part that has not come while there is no response: for --max-time. NULL: the response. */
 	const char *(*missing)(const struct fetch *f);
 };
 extern const struct fetch_protocol fetch_h2, fetch_h1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The demo origin's bodies, above all the ring of /echo. */
+/* The demo origin's bodies, above all that of /echo. */
 #include "proxy/tool/demo_body.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,7 +58,7 @@ static void pattern_does_not_depend_on_the_pieces(void **state)
 	assert_memory_equal(whole, whole + 64, 64);
 }
 
-static void echo_gives_back_what_came_while_the_ring_turns_and_grows(void **state)
+static void echo_gives_back_what_came_while_the_buffer_grows(void **state)
 {
 	(void)state;
 	static char sent[300000];
@@ -94,7 +94,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(text_leaves_in_order_whatever_the_pieces),
 	    TEST(pattern_does_not_depend_on_the_pieces),
-	    TEST(echo_gives_back_what_came_while_the_ring_turns_and_grows),
+	    TEST(echo_gives_back_what_came_while_the_buffer_grows),
 	    TEST(body_of_nothing_is_empty),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
