@@ -59,10 +59,9 @@ static bool clients_match(const struct policy_rule *rule, const struct address *
 
 static bool users_match(const struct policy_rule *rule, struct slice user)
 {
-	for (size_t i = 0; i < rule->user_count && user.len > 0; i++)
-		if (slice_equal(rule->users[i], user) || slice_equal(rule->users[i], SLICE("*")))
-			return true;
-	return rule->user_count == 0;
+	return rule->user_count == 0 ||
+	       (user.len > 0 && (slice_is_among(user, rule->users, rule->user_count) ||
+				    slice_is_among(SLICE("*"), rule->users, rule->user_count)));
 }
 
 static bool destinations_match(const struct policy_rule *rule, const struct policy_facts *f)

@@ -17,10 +17,7 @@ static uint32_t bits_effective(uint32_t bits, uint32_t all)
 
 static bool patterns_are_any(const struct policy_patterns *p)
 {
-	for (size_t i = 0; i < p->count; i++)
-		if (slice_equal(p->globs[i], SLICE("*")))
-			return true;
-	return p->count == 0;
+	return p->count == 0 || slice_is_among(SLICE("*"), p->globs, p->count);
 }
 
 /* Regular expressions cannot be compared: only equal ones cover each other. */

@@ -81,6 +81,15 @@ bool slice_next_parameter(struct slice *rest, struct slice *parameter);
 /* Parses a decimal number without sign, in the form of RFC 9110 8.6, of at most `max`. */
 bool slice_to_number(struct slice s, uint64_t max, uint64_t *value);
 
+/* Whether the text is a member of a list. */
+static inline bool slice_is_among(struct slice s, const struct slice *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (slice_equal(list[i], s))
+			return true;
+	return false;
+}
+
 /* Number of single-byte edits between two short texts; `most` + 1 stands for all larger numbers. */
 unsigned slice_distance(struct slice a, struct slice b, unsigned most);
 

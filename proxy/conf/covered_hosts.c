@@ -20,10 +20,8 @@ static bool certificate_covers_route(
 
 static bool takes_any_host(const struct conf_route *route)
 {
-	for (size_t h = 0; h < route->host_count; h++)
-		if (slice_equal(route->hosts[h], SLICE("*")))
-			return true;
-	return route->host_count == 0;
+	return route->host_count == 0 ||
+	       slice_is_among(SLICE("*"), route->hosts, route->host_count);
 }
 
 /*

@@ -23,10 +23,7 @@ static const struct conf_section *find_listener(
 /* The list is empty, or has the member that stands for everything. */
 static bool has_all(const struct slice *list, size_t count, struct slice all)
 {
-	for (size_t i = 0; i < count; i++)
-		if (slice_equal(list[i], all))
-			return true;
-	return count == 0;
+	return count == 0 || slice_is_among(all, list, count);
 }
 
 /* A route that takes whatever no other route of forward mode takes. */

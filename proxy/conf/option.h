@@ -108,8 +108,6 @@ const char *conf_option_choices(const struct conf_option *o, const char *joint,
     const char *last_joint, char *buffer, size_t size);
 /* Prints the words of a text, so many columns wide; each line begins with `begin`. */
 void conf_print_wrapped(FILE *out, const char *begin, int columns, const char *text);
-/* example.c: prints a commented configuration with all options. */
-void conf_print_example(FILE *out);
 const struct conf_option *conf_find_option(enum conf_kind section, struct slice key);
 /* The kind whose rows of conf_options are the options of this kind. */
 static inline enum conf_kind conf_kind_of_rows(enum conf_kind kind)

@@ -95,18 +95,8 @@ static bool has_host(const struct conf_route *r, struct slice host)
 
 static bool has_path(const struct conf_route *r, struct slice path)
 {
-	for (size_t i = 0; i < r->path_count; i++)
-		if (slice_equal(r->paths[i], path))
-			return true;
-	return r->path_count == 0 && slice_equal(path, SLICE("/"));
-}
-
-static bool takes_method(const struct conf_route *r, struct slice method)
-{
-	for (size_t i = 0; i < r->method_count; i++)
-		if (slice_equal(r->methods[i], method))
-			return true;
-	return false;
+	return slice_is_among(path, r->paths, r->path_count) ||
+	       (r->path_count == 0 && slice_equal(path, SLICE("/")));
 }
 
 /* Whether a request that meets the conditions of `later` always meets those of `earlier`, which is tried first. */
@@ -117,7 +107,7 @@ static bool conditions_hide(const struct conf_route *earlier, const struct conf_
 	if (earlier->field_test_count > 0 || earlier->method_count == 0 || later->method_count == 0)
 		return false;
 	for (size_t i = 0; i < later->method_count; i++)
-		if (!takes_method(earlier, later->methods[i]))
+		if (!slice_is_among(later->methods[i], earlier->methods, earlier->method_count))
 			return false;
 	return true;
 }

@@ -138,20 +138,12 @@ static bool takes_user(const struct conf_access_rule *r, const struct access_fac
 {
 	if (r->user_count == 0)
 		return true;
-	if (f->user.len == 0)
-		return false;
-	for (size_t i = 0; i < r->user_count; i++)
-		if (slice_equal(r->users[i], f->user))
-			return true;
-	return r->any_user;
+	return f->user.len > 0 && (r->any_user || slice_is_among(f->user, r->users, r->user_count));
 }
 
 static bool takes_method(const struct conf_access_rule *r, const struct access_facts *f)
 {
-	for (size_t i = 0; i < r->method_count; i++)
-		if (slice_equal(r->methods[i], f->method))
-			return true;
-	return r->method_count == 0;
+	return r->method_count == 0 || slice_is_among(f->method, r->methods, r->method_count);
 }
 
 static bool takes_time(const struct conf_access_rule *r, const struct access_facts *f)

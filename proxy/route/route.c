@@ -2,6 +2,7 @@
 /* Checks what a request must be, finds its route, and what that route makes of it. */
 #include "proxy/route/route.h"
 
+#include "proxy/base/hash.h"
 #include "proxy/base/rare.h"
 #include "proxy/http/grpc.h"
 #include "proxy/http/via.h"
@@ -15,6 +16,19 @@ bool route_came_through(const struct http_head *request)
 			return true;
 	}
 	return false;
+}
+
+const struct conf_origin *route_side(const struct conf_route *route, const struct address *client)
+{
+	if (route->side_count < 2)
+		return route->origin;
+	/* Without a secret, so that it is the same in all workers and after a restart. */
+	uint64_t hash = hash_bytes(route->side_seed, client->bytes, sizeof(client->bytes));
+	uint64_t at = (hash >> 32) * route->side_weights >> 32;
+	size_t side = 0;
+	while (at >= route->sides[side].weight)
+		at -= route->sides[side++].weight;
+	return route->sides[side].origin;
 }
 
 /*

@@ -6,7 +6,6 @@
  *
  *   route.c            what a request must be, which route takes it, and what that makes of it
  *   router.c           host, path and conditions to route; router_paths.c the paths of one host
- *   split.c            the origin of a route with several
  *   scheme.c           the scheme of a request, and which clients may choose it
  *   forward.c          requests in forward mode
  *   access.c           who may ask for what, and which addresses may be reached; access_judge.c the rules

@@ -143,9 +143,8 @@ static bool has_value(
 static bool takes(
     const struct conf_route *route, const struct http_head *request, struct effort *effort)
 {
-	bool is_method = route->method_count == 0;
-	for (size_t i = 0; i < route->method_count && !is_method; i++)
-		is_method = slice_equal(route->methods[i], request->method);
+	bool is_method = route->method_count == 0 ||
+			 slice_is_among(request->method, route->methods, route->method_count);
 	for (size_t i = 0; i < route->field_test_count && is_method; i++)
 		if (has_value(&route->field_tests[i], request, effort) ==
 		    route->field_tests[i].is_absent)

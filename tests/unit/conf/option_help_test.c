@@ -49,7 +49,7 @@ static void the_example_has_each_sentence_to_its_end(void **state)
 	char *text;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
-	conf_print_example(out);
+	conf_print_help(out, "example");
 	fclose(out);
 	assert_has_each_sentence(text);
 }
