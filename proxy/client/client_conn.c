@@ -91,7 +91,7 @@ void client_accept(struct client_listener *l, int fd, const struct net_address *
 	const char *refusal = admit(l, &from, &counted);
 	if (refusal) {
 		WORKER_COUNT(env, connections_refused, 1);
-		client_log_refused(l, &from, refusal);
+		client_log(l, &from, refusal, NULL);
 		net_refuse(fd);
 		return;
 	}

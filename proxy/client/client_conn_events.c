@@ -103,15 +103,6 @@ static void update_reading(struct client_conn *c)
 	}
 }
 
-void client_conn_credited(struct client_conn *c)
-{
-	net_conn_dirty(c->net);
-	/* A client may send all of its request before it reads any of the response: the fill, which
-	 * handles the events, waits for the client then. */
-	if (c->is_unread && (net_conn_is_blocked(c->net) || c->is_finished))
-		wheel_set(worker_wheel(c->clients->env), &c->timer, c->clients->env->relay->now);
-}
-
 void client_conn_handle_events(struct client_conn *c)
 {
 	struct session_event e;

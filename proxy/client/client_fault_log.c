@@ -5,24 +5,14 @@
  */
 #include "proxy/client/client_private.h"
 
-static void log_fault(const struct client_listener *l, const struct address *client,
-    const char *what, const char *more)
+void client_log(const struct client_listener *l, const struct address *client, const char *what,
+    const char *more)
 {
 	char text[64];
 	struct worker_env *env = l->clients->env;
 	observe_log_fault(env->observe, OBSERVE_INFO, what, env->relay->now,
 	    "%s: client %s: %s%s%s", l->conf->name, address_format(client, text, sizeof(text)),
 	    what, more ? ": " : "", more ? more : "");
-}
-
-void client_log_refused(struct client_listener *l, const struct address *from, const char *what)
-{
-	log_fault(l, from, what, NULL);
-}
-
-void client_log_fault(const struct client_conn *c, const char *what, const char *more)
-{
-	log_fault(c->listener, &c->address, what, more);
 }
 
 void client_count_fault(void *context, const struct session_fault *fault)

@@ -142,7 +142,11 @@ static void leg_credit(struct leg *leg, size_t n)
 {
 	struct client_conn *c = conn_of(leg);
 	session_credit(c->session, leg->stream, n);
-	client_conn_credited(c);
+	net_conn_dirty(c->net);
+	/* A client may send all of its request before it reads any of the response: the fill, which
+	 * handles the events, waits for the client then. */
+	if (c->is_unread && (net_conn_is_blocked(c->net) || c->is_finished))
+		wheel_set(worker_wheel(c->clients->env), &c->timer, c->clients->env->relay->now);
 }
 
 static void leg_detach(struct leg *leg)

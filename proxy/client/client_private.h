@@ -85,8 +85,6 @@ void client_conn_end_exchanges(
 /* ---- client_conn_events.c ---- */
 
 void client_conn_handle_events(struct client_conn *c); /* all pending events of its session */
-/* The session was given credit: it may have room again for what the client sends. */
-void client_conn_credited(struct client_conn *c);
 
 /* ---- client_deadline.c ---- */
 
@@ -168,8 +166,12 @@ void client_trace_frame(void *conn, const char *line); /* for session_env */
 
 /* ---- fault_log.c: logs and counts the faults of clients; `what` is a constant string ---- */
 
-void client_log_refused(struct client_listener *l, const struct address *from, const char *what);
-void client_log_fault(const struct client_conn *c, const char *what, const char *more);
+void client_log(const struct client_listener *l, const struct address *client, const char *what,
+    const char *more); /* more: may be NULL */
+static inline void client_log_fault(const struct client_conn *c, const char *what, const char *more)
+{
+	client_log(c->listener, &c->address, what, more);
+}
 /* The `fault` callback of session_env; its context is struct clients. */
 void client_count_fault(void *clients, const struct session_fault *fault);
 /* Counts a response sent to a client by its status class. */
