@@ -59,7 +59,7 @@ static struct exchange *begin_exchange(struct client_conn *c, struct session_eve
 	if (e->head->version != HTTP_VERSION_NONE) /* HTTP/1.0 and 1.1 may share a connection */
 		client_part(x)->hop.protocol = http_version_name(e->head->version);
 	hold_part(x)->store = &c->held;
-	x->context.upload_limit_bytes = c->listener->conf->max_request_body_bytes;
+	x->terms.upload_limit_bytes = c->listener->conf->max_request_body_bytes;
 	return x;
 }
 
@@ -112,8 +112,8 @@ void client_bound_call(struct exchange *x)
 {
 	struct client_conn *c = client_conn_of(x);
 	/* uncovered: a request that has just come has its client */
-	if (!c || x->context.call_timeout >= DEADLINE_NEAR_USEC)
+	if (!c || x->terms.call_timeout >= DEADLINE_NEAR_USEC)
 		return;
 	if (!bucket_take(&c->near_deadlines, &c->listener->conf->limits.resets, 1, x->relay->now))
-		x->context.call_timeout = DEADLINE_NEAR_USEC;
+		x->terms.call_timeout = DEADLINE_NEAR_USEC;
 }

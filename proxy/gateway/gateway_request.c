@@ -65,8 +65,8 @@ static void serve(struct gateway *g, struct exchange *x)
 	    !tunnel_quotas_admit(&g->admission, x))
 		return;
 	if (!x->tunnel.is_asked) /* which has tunnel-age */
-		x->context.request_timeout = x->place.route->request_timeout;
-	if (x->context.call_timeout > 0)
+		x->terms.request_timeout = x->place.route->request_timeout;
+	if (x->terms.call_timeout > 0)
 		client_bound_call(x);
 	if (g->env.conf->preload_count > 0)
 		offer_own(g, x);

@@ -105,7 +105,7 @@ static usec response_limit(const struct exchange *x)
 {
 	const struct conf_origin *o = x->place.origin;
 	const struct conf_route *route = x->place.route;
-	if (!o || x->pushes.is_subscription || x->context.is_call)
+	if (!o || x->pushes.is_subscription || x->terms.is_call)
 		return 0;
 	return route && route->response_timeout > 0 ? route->response_timeout : o->response_timeout;
 }
@@ -114,7 +114,7 @@ static usec queue_limit(const struct exchange *x)
 {
 	const struct conf_origin *o = x->place.origin;
 	const struct conf_route *route = x->place.route;
-	if (x->context.upload_wait == UPLOAD_GATHERS) /* it waits for its client */
+	if (x->upload_wait == UPLOAD_GATHERS) /* it waits for its client */
 		return 0;
 	if (route && route->connect_timeout > 0)
 		return route->connect_timeout;
@@ -166,9 +166,9 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 	case RELAY_TIMEOUT_IDLE:
 		return stream_idle_limit(x);
 	case RELAY_TIMEOUT_CALL:
-		return x->context.call_timeout;
+		return x->terms.call_timeout;
 	case RELAY_TIMEOUT_REQUEST: /* a subscription is no response that could be late */
-		return x->pushes.is_subscription ? 0 : x->context.request_timeout;
+		return x->pushes.is_subscription ? 0 : x->terms.request_timeout;
 	case RELAY_TIMEOUT_TUNNEL_AGE:
 		return x->place.route->tunnel_age;
 	case RELAY_TIMEOUT_TUNNEL_HALF:

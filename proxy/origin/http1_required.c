@@ -78,7 +78,7 @@ const struct relay_cause *origin_http1_cause(const struct origin_conn *c, const 
 {
 	struct exchange *x = leg->exchange;
 	bool is_demand = code == SESSION_HTTP_1_1_REQUIRED;
-	if (!c->demands_http1 || exchange_is_push(x) || x->context.is_call)
+	if (!c->demands_http1 || exchange_is_push(x) || x->terms.is_call)
 		return cause;
 	if (is_demand &&
 	    (cause == &relay_cause_UP_RESET ||

@@ -27,7 +27,7 @@ static void reset_event(struct origin_conn *c, const struct session_event *e)
 	if (!leg)
 		return;
 	origin_leg_end(leg);
-	if (!e->fault && e->code == SESSION_HTTP_1_1_REQUIRED && !leg->exchange->context.is_call)
+	if (!e->fault && e->code == SESSION_HTTP_1_1_REQUIRED && !leg->exchange->terms.is_call)
 		origin_conn_demands_http1(c);
 	cause = origin_http1_cause(c, leg, cause, e->code);
 	c->origins->ops->failed(leg->exchange, cause);

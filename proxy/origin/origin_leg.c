@@ -108,7 +108,7 @@ static void address_to_proxy(const struct origin_conn *c, struct http_head *head
 
 const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchange *x)
 {
-	if (x->context.is_call && !session_can(c->session, SESSION_CALLS))
+	if (x->terms.is_call && !session_can(c->session, SESSION_CALLS))
 		return &relay_cause_NEEDS_HTTP2;
 	struct http_head *head = route_origin_request(c->origins->routes, &x->facts, &x->place);
 	if (c->pool->server->origin->speaks_to_proxy)

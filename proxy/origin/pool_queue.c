@@ -85,14 +85,14 @@ void origin_unqueue(struct exchange *x)
 {
 	struct pool *p = origin_attempt_of(x)->pool;
 	struct origin_server *s = p->server;
-	bool is_slow = x->context.upload_wait == UPLOAD_IS_SLOW;
+	bool is_slow = x->upload_wait == UPLOAD_IS_SLOW;
 	ensure(
 	    (is_slow ? p->slow.queued : p->queued) > 0 && s->queued > 0 && s->origin->queued > 0);
 	list_remove(&x->waiting);
 	s->queued--;
 	s->origin->queued--;
 	if (is_slow) {
-		x->context.upload_wait = UPLOAD_WAITS_NOT;
+		x->upload_wait = UPLOAD_WAITS_NOT;
 		p->slow.queued--;
 		s->origin->slow_queued--;
 		return;

@@ -47,7 +47,7 @@ void pool_slow_enqueue(struct pool *p, struct exchange *x)
 		exchange_on_up_failed(x, &relay_cause_QUEUE_FULL, 0, NULL);
 		return;
 	}
-	x->context.upload_wait = UPLOAD_IS_SLOW;
+	x->upload_wait = UPLOAD_IS_SLOW;
 	list_append(&p->slow.waiting, &x->waiting);
 	p->slow.queued++;
 	p->server->queued++;
@@ -57,7 +57,7 @@ void pool_slow_enqueue(struct pool *p, struct exchange *x)
 
 bool pool_slow_defers(struct pool *p, struct exchange *x)
 {
-	bool is_apart = x->context.upload_wait == UPLOAD_IS_SLOW;
+	bool is_apart = x->upload_wait == UPLOAD_IS_SLOW;
 	if (is_apart || !pool_slow_applies(p, x) || pool_slow_has_room(p))
 		return false;
 	origin_unqueue(x);

@@ -217,7 +217,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 static unsigned open_upload_facts(const struct exchange *x)
 {
 	bool is_announced = x->request->content_length != HTTP_LENGTH_UNKNOWN;
-	bool is_waited_for = !x->context.is_streaming && x->phase != EXCHANGE_ANSWERING;
+	bool is_waited_for = !x->terms.is_streaming && x->phase != EXCHANGE_ANSWERING;
 	return DEADLINE_UPLOAD_OPEN |
 	       (is_announced || is_waited_for ? DEADLINE_UPLOAD_OWED : DEADLINE_STREAM);
 }
@@ -243,10 +243,10 @@ static unsigned facts_of(const struct exchange *x)
 	bool down_is_open = !down->source_ended;
 	bool down_is_owed = x->response.length != HTTP_LENGTH_UNKNOWN; /* before it begins, too */
 	/* While a body is gathered, its bytes wait for nothing but the client. */
-	bool up_waits = (up->body.bytes > 0) & (x->context.upload_wait != UPLOAD_GATHERS);
+	bool up_waits = (up->body.bytes > 0) & (x->upload_wait != UPLOAD_GATHERS);
 	bool is_unclaimed = x->pushed.claims == 0;
 	bool is_unread = x->relay->unread_since != USEC_NEVER;
-	bool is_unanswered_call = x->context.is_call & (x->phase == EXCHANGE_SENT);
+	bool is_unanswered_call = x->terms.is_call & (x->phase == EXCHANGE_SENT);
 	bool is_stream =
 	    (down_is_open & !down_is_owed) | x->pushes.is_subscription | is_unanswered_call;
 	unsigned facts = (unsigned)!exchange_is_push(x) * DEADLINE_REQUEST |
@@ -258,8 +258,8 @@ static unsigned facts_of(const struct exchange *x)
 			 (unsigned)down_is_owed * DEADLINE_DOWNLOAD_OWED |
 			 (unsigned)is_stream * DEADLINE_STREAM |
 			 (unsigned)is_unread * DEADLINE_ORIGINS_UNREAD |
-			 (unsigned)(x->context.call_timeout > 0) * DEADLINE_CALL_LIMITED |
-			 (unsigned)(x->context.request_timeout > 0) * DEADLINE_REQUEST_LIMITED;
+			 (unsigned)(x->terms.call_timeout > 0) * DEADLINE_CALL_LIMITED |
+			 (unsigned)(x->terms.request_timeout > 0) * DEADLINE_REQUEST_LIMITED;
 	if (!up->source_ended && up->state != FLOW_ABORTED)
 		facts |= open_upload_facts(x);
 	return x->tunnel.is_asked ? tunnel_facts(x, facts) : facts;

@@ -9,7 +9,7 @@
 static bool reads_on(const struct exchange *x)
 {
 	const struct relay_cause *cause = x->ending.cause;
-	if (x->context.is_streaming) /* a tunnel is one, too */
+	if (x->terms.is_streaming) /* a tunnel is one, too */
 		return false;
 	if (!cause || cause == &relay_cause_UPLOAD_LARGE)
 		return true;

@@ -134,9 +134,9 @@ void exchange_set_routing(struct exchange *x, const struct request_routing *rout
 		x->tunnel.bytes_most = routing->tunnel_bytes;
 		exchange_ask_for_tunnel(x, routing->upgrade);
 	} else if (routing->is_streaming) {
-		x->context.is_streaming = !x->upload.source_ended;
-		x->context.is_call = routing->is_call;
-		x->context.call_timeout = routing->call_timeout;
+		x->terms.is_streaming = !x->upload.source_ended;
+		x->terms.is_call = routing->is_call;
+		x->terms.call_timeout = routing->call_timeout;
 	}
 }
 

@@ -17,13 +17,13 @@
 
 #include "policy/policy.h"
 #include "proxy/base/budget.h"
+#include "proxy/base/clock.h"
 #include "proxy/base/effort.h"
 #include "proxy/base/list.h"
 #include "proxy/base/spares.h"
 #include "proxy/base/wheel.h"
 #include "proxy/http/promise.h"
 #include "proxy/relay/cause.h"
-#include "proxy/relay/context.h"
 #include "proxy/relay/leg.h"
 #include "proxy/relay/phase.h"
 #include "proxy/relay/pushes.h"
@@ -118,6 +118,25 @@ struct exchange_ending {
 	const char *missed;
 };
 
+/* What its client, its fields and its route say of a request, beside where it goes. */
+struct exchange_terms {
+	/* The request's body is a stream of messages: the client may be silent before it ends. */
+	bool is_streaming;
+	/* A call of gRPC: the origin may be silent too, before its response as well. The call itself alone says how long
+	 * it may take: call_timeout, since the request came; 0 = it does not. */
+	bool is_call;
+	usec call_timeout;
+	usec request_timeout;        /* of the whole exchange, as its route says; 0 = none */
+	uint64_t upload_limit_bytes; /* 0 = none */
+};
+
+/* Why a queued request, whose body has not wholly come, has not been sent to a server. */
+enum upload_wait {
+	UPLOAD_WAITS_NOT,
+	UPLOAD_GATHERS, /* its body is gathered first (upstream/gathering.c) */
+	UPLOAD_IS_SLOW, /* the connections that such requests may take are in use (origin/pool_slow.c) */
+};
+
 /* The budgets that the exchange is charged to (charge.c). */
 struct exchange_payer {
 	/* borrows: of the downstream leg, of the hold store, or the worker's */
@@ -158,7 +177,7 @@ struct exchange {
 	struct exchange_payer payer;
 	struct exchange_tunnel tunnel;
 	struct exchange_ending ending;
-	struct exchange_context context;
+	struct exchange_terms terms;
 	/* Each is a type of the room above that it belongs to, all 0 in a new exchange: what hold/ knows of its held
 	 * response, client/ of the client's side, admission/ of its limits, and upstream/ of the attempts to get an
 	 * answer. */
@@ -171,7 +190,8 @@ struct exchange {
 	/* In a queue of the owner's: for an upstream leg (EXCHANGE_QUEUED), or for the start of a
 	 * push (EXCHANGE_READY). */
 	struct list waiting;
-	struct list link; /* in the relay's list, live or over */
+	uint8_t upload_wait; /* enum upload_wait */
+	struct list link;    /* in the relay's list, live or over */
 };
 
 /* For bytes that the exchange needs until its end: freed with the request. */
@@ -269,7 +289,7 @@ static inline usec relay_origin_clock(const struct relay *r)
 
 /*
  * A request came on `down` (ops, carrier and stream are copied from it). Takes head. end: it has no
- * body. The budget may refuse: NULL, and head is freed. The owner fills in x->facts and x->context and then
+ * body. The budget may refuse: NULL, and head is freed. The owner fills in x->facts and x->terms and then
  * calls exchange_dispatch.
  */
 struct exchange *exchange_new(

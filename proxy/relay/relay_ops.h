@@ -28,7 +28,7 @@ struct relay_ops {
 	/* A request has failed and can be sent again: whether it is. Counts the retry. NULL: once, if no server has
 	 * processed it (RELAY_AGAIN). */
 	bool (*retries)(void *context, struct exchange *x, const struct relay_failure *failure);
-	/* More of the body of a queued request has come, or its end; called while context.upload_wait says that
+	/* More of the body of a queued request has come, or its end; called while upload_wait says that
 	 * this counts. May be NULL. */
 	void (*upload_grew)(void *context, struct exchange *x);
 	/* Takes the exchange out of the queue that its member `waiting` is linked in. */

@@ -20,7 +20,7 @@ static inline void exchange_upload_pay_from(struct exchange *x, struct budget *b
 		exchange_move_upload(x, budget);
 	x->up.budget = budget;
 }
-/* While context.upload_wait is set: more of the request's body has come. */
+/* While upload_wait is set: more of the request's body has come. */
 void exchange_queued_upload_grew(struct exchange *x);
 /* The budget that pays for the bytes that wait in the flow. */
 struct budget *flow_budget(const struct exchange *x, const struct flow *f);

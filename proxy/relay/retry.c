@@ -20,7 +20,7 @@ static bool can_be_sent_again(const struct exchange *x)
  * method is CONNECT even if an Upgrade asked for it. Streams of messages have their own ways to go on. */
 static bool may_be_processed_twice(const struct exchange *x)
 {
-	return http_method_is_idempotent(x->method) && !x->context.is_call &&
+	return http_method_is_idempotent(x->method) && !x->terms.is_call &&
 	       !x->pushes.is_subscription;
 }
 

@@ -35,7 +35,7 @@ static void tell_sink(struct exchange *x, struct flow *f)
 {
 	if (!f->sink->ops || f->state != FLOW_BODY) {
 		/* uncovered: while a request waits so, nothing comes from an origin */
-		if (x->context.upload_wait != UPLOAD_WAITS_NOT && f == &x->upload)
+		if (x->upload_wait != UPLOAD_WAITS_NOT && f == &x->upload)
 			exchange_queued_upload_grew(x);
 		return;
 	}
@@ -69,7 +69,7 @@ static void flow_append(struct exchange *x, struct flow *f, struct piece piece)
 /* Why the exchange ends because of the bytes that have just come; NULL: it does not. */
 static const struct relay_cause *excess_of(const struct exchange *x, const struct flow *f)
 {
-	uint64_t most = x->context.upload_limit_bytes;
+	uint64_t most = x->terms.upload_limit_bytes;
 	if (f == &x->upload && most > 0 && f->received > most)
 		return &relay_cause_UPLOAD_LARGE;
 	if (flow_is_too_much(x, f))

@@ -38,8 +38,8 @@ void exchange_ask_for_tunnel(struct exchange *x, struct slice upgrade)
 	drop_keys(head);
 	http_head_drop_length(head); /* of a request without a body; a tunnel has no length */
 	x->tunnel.is_asked = true;
-	x->context.is_streaming = true;
-	x->context.upload_limit_bytes = 0;
+	x->terms.is_streaming = true;
+	x->terms.upload_limit_bytes = 0;
 }
 
 bool exchange_tunnel_is_first(const struct list *legs)

@@ -54,11 +54,11 @@ static bool may_gather(const struct exchange *x)
 
 bool gathering_begins(const struct destination *d, struct exchange *x)
 {
-	bool is_stream = x->context.is_streaming || x->context.is_call || x->tunnel.is_asked;
+	bool is_stream = x->terms.is_streaming || x->terms.is_call || x->tunnel.is_asked;
 	if (is_stream || exchange_is_push(x) || !x->facts.listener || !speaks_http1(d) ||
 	    !may_gather(x) || waits_for_server(x))
 		return false;
-	x->context.upload_wait = UPLOAD_GATHERS;
+	x->upload_wait = UPLOAD_GATHERS;
 	exchange_continue(x);
 	return true;
 }
@@ -67,7 +67,7 @@ void gathering_grew(struct destination *d, struct exchange *x)
 {
 	if (may_gather(x))
 		return;
-	x->context.upload_wait = UPLOAD_WAITS_NOT;
+	x->upload_wait = UPLOAD_WAITS_NOT;
 	x->timing.waits_since = x->relay->now;
 	destination_dispatch(d, x);
 }

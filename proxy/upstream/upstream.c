@@ -157,7 +157,7 @@ void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push)
 
 void upstream_upload_grew(struct upstream *u, struct exchange *x)
 {
-	if (x->context.upload_wait == UPLOAD_GATHERS)
+	if (x->upload_wait == UPLOAD_GATHERS)
 		gathering_grew(destination_of(u, x), x);
 	else if (x->upload.source_ended)
 		origin_upload_is_whole(x);

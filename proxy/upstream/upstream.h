@@ -51,7 +51,7 @@ bool upstream_has_other_server(const struct exchange *x);
 bool upstream_may_try_again(const struct exchange *x);
 /* Removes x from its queue, if it is in one. */
 void upstream_undispatch(struct upstream *u, struct exchange *x);
-/* More of the body of x has come, for which it waits (context.upload_wait). */
+/* More of the body of x has come, for which it waits (upload_wait). */
 void upstream_upload_grew(struct upstream *u, struct exchange *x);
 /* The exchange is over. */
 void upstream_exchange_ended(struct exchange *x);

@@ -422,7 +422,7 @@ static void begin_request(struct world *w, uint8_t which, uint8_t argument)
 	s->leg = &x->down;
 	hold_part(x)->store = &w->stores[s->client];
 	x->facts.came_through = which & 128;
-	x->context.upload_limit_bytes = argument & 128 ? 20000 : 0;
+	x->terms.upload_limit_bytes = argument & 128 ? 20000 : 0;
 	if (!list_is_empty(&w->hold.used) && hold_claim(&w->hold, x))
 		return;
 	exchange_dispatch(x);

@@ -102,7 +102,7 @@ static void the_end_of_an_upload_that_is_too_large_is_noticed(void **state)
 	struct world *w = world_new();
 	struct world_leg *down, *up;
 	struct exchange *x = world_connected(w, "POST", false, &down, &up);
-	x->context.upload_limit_bytes = 3;
+	x->terms.upload_limit_bytes = 3;
 	world_upload(w, x, "0123456789", true);
 	assert_string_equal(up->said, "reset 8");
 	world_take(down);

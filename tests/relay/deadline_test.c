@@ -81,7 +81,7 @@ static void push(struct scene *s);
 static void streaming_upload(struct scene *s)
 {
 	upload(s);
-	s->x->context.is_streaming = true;
+	s->x->terms.is_streaming = true;
 }
 
 static void streaming_upload_that_is_owed(struct scene *s)
@@ -137,26 +137,26 @@ static void half_closed_tunnel_that_waits(struct scene *s)
 static void call(struct scene *s)
 {
 	request(s);
-	s->x->context.is_call = true;
+	s->x->terms.is_call = true;
 }
 
 static void call_that_waits(struct scene *s)
 {
 	whole_upload_that_waits(s);
-	s->x->context.is_call = true;
+	s->x->terms.is_call = true;
 }
 
 static void call_with_a_deadline(struct scene *s)
 {
 	call(s);
-	s->x->context.call_timeout = LIMIT;
+	s->x->terms.call_timeout = LIMIT;
 	exchange_arm(s->x);
 }
 
 static void queued_call_with_a_deadline(struct scene *s)
 {
 	queued(s);
-	s->x->context.call_timeout = LIMIT;
+	s->x->terms.call_timeout = LIMIT;
 	exchange_arm(s->x);
 }
 
@@ -169,14 +169,14 @@ static void answered_call_with_a_deadline(struct scene *s)
 static void request_with_a_deadline(struct scene *s)
 {
 	request(s);
-	s->x->context.request_timeout = LIMIT;
+	s->x->terms.request_timeout = LIMIT;
 	exchange_arm(s->x);
 }
 
 static void queued_request_with_a_deadline(struct scene *s)
 {
 	queued(s);
-	s->x->context.request_timeout = LIMIT;
+	s->x->terms.request_timeout = LIMIT;
 	exchange_arm(s->x);
 }
 
@@ -189,7 +189,7 @@ static void answered_request_with_a_deadline(struct scene *s)
 static void push_of_a_request_with_a_deadline(struct scene *s)
 {
 	push(s);
-	s->x->context.request_timeout = LIMIT;
+	s->x->terms.request_timeout = LIMIT;
 	exchange_arm(s->x);
 }
 

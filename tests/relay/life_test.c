@@ -353,9 +353,9 @@ static void routing_is_taken_over_by_kind_of_request(void **state)
 		exchange_set_routing(x, &rows[i].routing);
 		assert_int_equal(x->tunnel.is_asked, rows[i].is_asked);
 		assert_int_equal(x->tunnel.bytes_most, rows[i].is_asked ? 5 : 0);
-		assert_int_equal(x->context.is_streaming, rows[i].is_streaming);
-		assert_int_equal(x->context.is_call, rows[i].is_call);
-		assert_int_equal(x->context.call_timeout, rows[i].is_call ? 7 : 0);
+		assert_int_equal(x->terms.is_streaming, rows[i].is_streaming);
+		assert_int_equal(x->terms.is_call, rows[i].is_call);
+		assert_int_equal(x->terms.call_timeout, rows[i].is_call ? 7 : 0);
 		exchange_dispatch(x);
 		world_end(w);
 	}

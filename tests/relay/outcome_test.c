@@ -244,7 +244,7 @@ static void too_large_a_request_body_is_answered_413(void **state)
 	struct world *w = world_new();
 	struct world_leg *down, *up;
 	struct exchange *x = world_connected(w, "POST", false, &down, &up);
-	x->context.upload_limit_bytes = 4;
+	x->terms.upload_limit_bytes = 4;
 	world_upload(w, x, "abcd", false);
 	assert_string_equal(up->said, "");
 	world_upload(w, x, "e", false);
@@ -415,7 +415,7 @@ static void upload_is_not_read_on_where_that_is_of_no_use(void **state)
 		struct world *w = world_new();
 		struct world_leg *down, *up;
 		struct exchange *x = world_connected(w, "POST", false, &down, &up);
-		x->context.is_streaming = causes[i] == &relay_cause_HEAD_LATE; /* of a stream of messages */
+		x->terms.is_streaming = causes[i] == &relay_cause_HEAD_LATE; /* of a stream of messages */
 		exchange_abort(x, causes[i], NULL);
 		world_take(down);
 		assert_non_null(strstr(down->said, "end; reset 0"));

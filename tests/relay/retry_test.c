@@ -175,7 +175,7 @@ static struct exchange *request_of(struct world *w, enum kind kind, struct world
 	struct exchange *x = world_exchange(w, "PUT", kind != BODY_HAS_LEFT, down);
 	if (kind == TUNNEL)
 		exchange_ask_for_tunnel(x, SLICE("websocket"));
-	x->context.is_call = kind == CALL;
+	x->terms.is_call = kind == CALL;
 	x->pushes.is_subscription = kind == SUBSCRIPTION;
 	exchange_dispatch(x);
 	up = world_leg_of(w, &x->up);
@@ -382,7 +382,7 @@ static void the_deadline_of_the_whole_request_ends_retries_too(void **state)
 	w->limits[RELAY_TIMEOUT_RESPONSE] = 2 * USEC_PER_SEC;
 	w->limits[RELAY_TIMEOUT_REQUEST] = 5 * USEC_PER_SEC;
 	struct exchange *x = sent(w, "GET", &down);
-	x->context.request_timeout = w->limits[RELAY_TIMEOUT_REQUEST];
+	x->terms.request_timeout = w->limits[RELAY_TIMEOUT_REQUEST];
 	world_pass(w, 4500 * USEC_PER_MSEC);
 	assert_string_equal(down->said, "");
 	world_pass(w, USEC_PER_SEC);

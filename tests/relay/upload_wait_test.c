@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests that are queued until more of their body has come (context.upload_wait): when their owner hears of it. */
+/* Requests that are queued until more of their body has come (upload_wait): when their owner hears of it. */
 #include "tests/support/relay_world.h"
 
 #include <setjmp.h>
@@ -17,7 +17,7 @@ static void on_upload_grew(void *context, struct exchange *x)
 	grew++;
 	if (!x->upload.source_ended)
 		return;
-	x->context.upload_wait = UPLOAD_WAITS_NOT;
+	x->upload_wait = UPLOAD_WAITS_NOT;
 	up.leg = &x->up;
 	const struct leg leg = {.ops = x->down.ops, .carrier = &up, .budget = &w->up_budget};
 	exchange_on_connected(x, &leg);
@@ -34,7 +34,7 @@ static struct exchange *queued(struct world *w, enum upload_wait wait, struct wo
 	grew = 0;
 	memset(&up, 0, sizeof(up));
 	struct exchange *x = world_exchange(w, "POST", false, down);
-	x->context.upload_wait = (uint8_t)wait;
+	x->upload_wait = (uint8_t)wait;
 	exchange_dispatch(x);
 	return x;
 }

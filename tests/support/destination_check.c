@@ -37,7 +37,7 @@ static void check_pool(const struct pool *p)
 		{
 			ensure(origin_attempt_of(x)->pool == p && origin_attempt_of(x)->server == p->server);
 			ensure(origin_attempt_of(x)->is_bound == (i < 2));
-			ensure(x->context.upload_wait == UPLOAD_WAITS_NOT);
+			ensure(x->upload_wait == UPLOAD_WAITS_NOT);
 		}
 	uint32_t open = 0;
 	list_for_each(&p->conns, c, struct origin_conn, link) open += c->carries_slow;
@@ -45,7 +45,7 @@ static void check_pool(const struct pool *p)
 	list_for_each(&p->slow.waiting, x, struct exchange, waiting)
 	{
 		ensure(origin_attempt_of(x)->pool == p && origin_attempt_of(x)->server == p->server);
-		ensure(x->context.upload_wait == UPLOAD_IS_SLOW && !x->upload.source_ended);
+		ensure(x->upload_wait == UPLOAD_IS_SLOW && !x->upload.source_ended);
 	}
 }
 

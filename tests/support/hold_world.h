@@ -68,7 +68,7 @@ void hold_world_take(struct hold_world *hw, struct world_leg *down);
 void hold_world_lose(struct hold_world *hw);
 /* For ops that compare routes: whether both exchanges have the same one. */
 bool hold_world_same_route(void *context, const struct exchange *a, const struct exchange *b);
-/* A route that is no other's, for the contexts of exchanges. Nothing reads it. */
+/* A route that is no other's, for the places of exchanges. Nothing reads it. */
 const struct conf_route *hold_world_route(unsigned number);
 /* The value of a field of the last head for this exchange (by number), "" without. */
 const char *hold_world_field(struct hold_world *hw, uint64_t id, const char *name);

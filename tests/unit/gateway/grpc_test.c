@@ -66,9 +66,9 @@ static void a_calls_own_deadline_counts_from_its_arrival(void **state)
 
 static usec bounded(struct exchange *x, usec timeout)
 {
-	x->context.call_timeout = timeout;
+	x->terms.call_timeout = timeout;
 	client_bound_call(x);
-	return x->context.call_timeout;
+	return x->terms.call_timeout;
 }
 
 static void near_deadlines_beyond_the_rate_of_resets_are_put_off(void **state)
@@ -95,7 +95,7 @@ static void near_deadlines_beyond_the_rate_of_resets_are_put_off(void **state)
 	    "application/grpc", "grpc-timeout", "1m", NULL);
 	UNTIL(w, gate_find(w, "/near"));
 	list_for_each(&w->gateway->relay.live, other, struct exchange, link)
-	    assert_true(other == x || other->context.call_timeout == USEC_PER_SEC);
+	    assert_true(other == x || other->terms.call_timeout == USEC_PER_SEC);
 	assert_int_equal(w->gateway->relay.live_count, 2);
 	gate_world_free(w);
 }

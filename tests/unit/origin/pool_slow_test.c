@@ -166,7 +166,7 @@ static void others_wait_in_a_line_of_their_own(void **state)
 	list_for_each(&s.pool->slow.waiting, x, struct exchange, waiting)
 	{
 		assert_ptr_equal(attempt_of(x)->at.pool, s.pool);
-		assert_int_equal(x->context.upload_wait, UPLOAD_IS_SLOW);
+		assert_int_equal(x->upload_wait, UPLOAD_IS_SLOW);
 	}
 	/* No connection is opened for them, and other requests do not wait. */
 	assert_int_equal(s.pool->count, 2);
@@ -459,7 +459,7 @@ static void one_that_another_server_takes_over_waits_for_the_share_of_that(void 
 	assert_true(pool_slow_defers(p, x));
 	assert_ptr_equal(attempt_of(x)->at.pool, p);
 	assert_ptr_equal(attempt_of(x)->at.server, to);
-	assert_int_equal(x->context.upload_wait, UPLOAD_IS_SLOW);
+	assert_int_equal(x->upload_wait, UPLOAD_IS_SLOW);
 	assert_int_equal(from->at.queued, 0);
 	assert_int_equal(from->at.pools[POOL_PLAIN]->queued, 0);
 	assert_int_equal(from->member.outstanding, 0);

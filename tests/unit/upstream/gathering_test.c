@@ -81,7 +81,7 @@ static void answered(struct scene *s, struct gate_stream *x)
 /* It waits, has no server and no place in a queue. */
 static void assert_gathers(struct scene *s, const struct exchange *x)
 {
-	assert_int_equal(x->context.upload_wait, UPLOAD_GATHERS);
+	assert_int_equal(x->upload_wait, UPLOAD_GATHERS);
 	assert_true(exchange_is_queued(x));
 	assert_null(attempt_of(x)->at.server);
 	assert_null(attempt_of(x)->at.pool);
@@ -110,12 +110,12 @@ static void nothing(struct look *l)
 
 static void is_streaming(struct look *l)
 {
-	l->x->context.is_streaming = true;
+	l->x->terms.is_streaming = true;
 }
 
 static void is_call(struct look *l)
 {
-	l->x->context.is_call = true;
+	l->x->terms.is_call = true;
 }
 
 static void is_tunnel(struct look *l)
@@ -284,7 +284,8 @@ static void small_bodies_for_servers_in_http1_gather(void **state)
 		assert_gathers(&s, x);
 		const struct http_head *request = x->request;
 		const struct conf_origin *origin = s.destination->origin.conf;
-		const struct exchange_context context = x->context;
+		const struct exchange_terms terms = x->terms;
+		const uint8_t upload_wait = x->upload_wait;
 		const struct relay_place place = x->place;
 		const struct request_facts facts = x->facts;
 		struct server *server = list_first(&s.destination->servers, struct server, link);
@@ -295,12 +296,12 @@ static void small_bodies_for_servers_in_http1_gather(void **state)
 		x->facts.listener = &l.listen;
 		x->request = &l.request;
 		s.destination->origin.conf = &l.origin;
-		x->context.upload_wait = UPLOAD_WAITS_NOT;
+		x->upload_wait = UPLOAD_WAITS_NOT;
 		rows[i].change(&l);
 		if (!l.known)
 			list_remove(&server->link);
 		bool gathers = gathering_begins(s.destination, x);
-		assert_int_equal(x->context.upload_wait == UPLOAD_GATHERS, gathers);
+		assert_int_equal(x->upload_wait == UPLOAD_GATHERS, gathers);
 		if (gathers != rows[i].gathers)
 			fail_msg("%s: %d", rows[i].what, gathers);
 		if (!l.known)
@@ -308,7 +309,8 @@ static void small_bodies_for_servers_in_http1_gather(void **state)
 		s.destination->origin.conf = origin;
 		server->at.known = known;
 		x->request = request;
-		x->context = context;
+		x->terms = terms;
+		x->upload_wait = upload_wait;
 		x->place = place;
 		x->facts = facts;
 		x->payer.budget->limit_bytes = limit;
@@ -352,7 +354,7 @@ static void without_it_the_server_is_asked_whether_it_takes_the_body(void **stat
 	struct gate_stream *stream = expecting(&s);
 	SENT(&s, "PUT /a");
 	SENT(&s, "expect: 100-continue");
-	assert_int_equal(exchange(&s, "/a", 0)->context.upload_wait, UPLOAD_WAITS_NOT);
+	assert_int_equal(exchange(&s, "/a", 0)->upload_wait, UPLOAD_WAITS_NOT);
 	assert_int_equal(stream->interims, 0);
 	gate_more(stream, 10, true);
 	answered(&s, stream);
@@ -373,7 +375,7 @@ static void one_that_is_whole_is_sent(void **state)
 	usec waited_since = x->timing.waits_since;
 	gate_more(stream, 1, true);
 	SENT(&s, "POST /a");
-	assert_int_equal(x->context.upload_wait, UPLOAD_WAITS_NOT);
+	assert_int_equal(x->upload_wait, UPLOAD_WAITS_NOT);
 	assert_true(x->upload.source_ended);
 	/* The time in the queue begins now: its client kept it waiting before. */
 	assert_true(x->timing.waits_since > waited_since);
@@ -393,7 +395,7 @@ static void one_that_outgrows_its_buffer_is_sent_as_it_comes(void **state)
 	assert_gathers(&s, x);
 	gate_more(stream, 1, false);
 	SENT(&s, "POST /a");
-	assert_int_equal(x->context.upload_wait, UPLOAD_WAITS_NOT);
+	assert_int_equal(x->upload_wait, UPLOAD_WAITS_NOT);
 	assert_false(x->upload.source_ended);
 	gate_more(stream, 1, true);
 	UNTIL(s.w, x->upload.source_ended);
@@ -415,9 +417,9 @@ static void one_whose_memory_is_used_up_is_sent_as_it_comes(void **state)
 	x->payer.budget->limit_bytes = limit;
 	/* It has a server, and waits for the connection that is being opened there. */
 	assert_non_null(attempt_of(x)->at.server);
-	assert_int_equal(x->context.upload_wait, UPLOAD_IS_SLOW);
+	assert_int_equal(x->upload_wait, UPLOAD_IS_SLOW);
 	SENT(&s, "POST /a");
-	assert_int_equal(x->context.upload_wait, UPLOAD_WAITS_NOT);
+	assert_int_equal(x->upload_wait, UPLOAD_WAITS_NOT);
 	gate_more(stream, 6, true);
 	UNTIL(s.w, x->upload.source_ended);
 	answered(&s, stream);
