@@ -196,7 +196,6 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	    .conf = env->conf, .route = &g->routes, .promiser = &upstream_promiser};
 	open_relay(g, pseudonym);
 	feedback_init(g);
-	retries_open(g);
 	open_hold(g);
 	open_offers(g, env);
 	open_admission(g, env);
@@ -252,7 +251,6 @@ void gateway_free(struct gateway *g)
 	admission_close(&g->admission);
 	free(g->pac_text);
 	feedback_fini(g);
-	retries_close(g);
 	free(g);
 }
 

@@ -15,7 +15,6 @@
 #include "proxy/admission/admission.h"
 #include "proxy/client/client.h"
 #include "proxy/gateway/gateway.h"
-#include "proxy/gateway/retry_budget.h"
 #include "proxy/names/names.h"
 #include "proxy/upstream/upstream.h"
 
@@ -99,7 +98,6 @@ struct gateway {
 	struct learned_saving saving;
 	struct wheel_node learned_shown; /* writes the pages that are being learned, for `status` */
 	struct list sockets;             /* struct listener_socket */
-	struct retry_budget *retry_budgets; /* by conf_origin.index; owned */
 	struct memory_pressure pressure;
 	struct memory_squeeze squeeze;
 	struct memory_trim trim;
@@ -143,17 +141,6 @@ struct slice gateway_transport_security(const struct exchange *x);
 
 extern const struct relay_ops gateway_relay_ops;
 extern const struct hold_ops gateway_hold_ops;
-
-/* ---- retry.c ---- */
-
-void retries_open(struct gateway *g);
-void retries_close(struct gateway *g);
-bool gateway_retries(void *gateway, struct exchange *x, const struct relay_failure *failure);
-static inline struct retry_budget *gateway_retry_budget(
-    const struct gateway *g, const struct exchange *x)
-{
-	return &g->retry_budgets[x->place.origin->index];
-}
 
 /* ---- push_decision.c: the facts of an offer; counts and logs once it is decided ---- */
 

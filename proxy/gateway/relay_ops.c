@@ -17,12 +17,16 @@ static void dispatch(void *context, struct exchange *x)
 {
 	struct gateway *g = context;
 	struct client_facts facts;
-	if (!exchange_was_retried(x))
-		retry_budget_earn(gateway_retry_budget(g, x));
 	if (exchange_is_push(x) && x->place.origin->balance.affinity_cookie)
 		upstream_read_affinity(x);
 	upstream_dispatch(
 	    &g->upstream, x, offer_wants_pushes(&g->offers, client_facts(x, &facts), x));
+}
+
+static bool retries(void *context, struct exchange *x, const struct relay_failure *failure)
+{
+	struct gateway *g = context;
+	return upstream_may_retry(&g->upstream, x, failure);
 }
 
 static void undispatch(void *context, struct exchange *x)
@@ -191,7 +195,7 @@ static uint32_t min_rate(void *context, const struct exchange *x, enum relay_sid
 
 const struct relay_ops gateway_relay_ops = {
     .dispatch = dispatch,
-    .retries = gateway_retries,
+    .retries = retries,
     .undispatch = undispatch,
     .upload_grew = upload_grew,
     .tunnel_waits = tunnel_quota_waits,

@@ -19,6 +19,7 @@
 #include "proxy/upstream/attempt.h"
 #include "proxy/upstream/balance_key.h"
 #include "proxy/upstream/health.h"
+#include "proxy/upstream/retry_budget.h"
 #include "proxy/upstream/upstream.h"
 
 /* One address. */
@@ -58,7 +59,8 @@ struct destination {
 	/* The lines `server`; in forward mode the one that stands for the host of the requests. */
 	const struct conf_origin_server *lines;
 	size_t line_count;
-	uint64_t client_key; /* of its name: names_set_client_key */
+	uint64_t client_key;              /* of its name: names_set_client_key */
+	struct retry_budget retry_budget; /* of an [origin], for all its dynamic destinations too */
 	bool
 	    owns_tls; /* TLS is shared by all origins with the same settings: the first of them frees it */
 	struct list
@@ -112,6 +114,12 @@ void destination_give_out_again(struct wheel_node *node, usec now);
  * the cause. */
 void destination_try_another(struct origin_server *at, struct exchange *x,
     const struct relay_cause *cause, const char *detail);
+
+/* ---- retries.c ---- */
+
+/* x is sent again after this failure: counts it against its server if that was late, and keeps it for the client if a
+ * server was reached. */
+void attempt_failed(struct exchange *x, const struct relay_failure *failure);
 
 /* ---- destination_reach.c ---- */
 

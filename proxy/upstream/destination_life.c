@@ -134,6 +134,7 @@ void destination_open(
     struct destination *d, struct upstream *upstream, const struct conf_origin *origin)
 {
 	destination_init(d, upstream, origin, false);
+	d->retry_budget.at = upstream->env->relay->now;
 	for (unsigned push = 0; push < 2; push++)
 		d->origin.plans[push] =
 		    session_plans_for_origin(upstream->env->protocols, origin, push == 1);

@@ -147,6 +147,8 @@ static struct destination *destination_of(const struct upstream *u, const struct
 void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push)
 {
 	attempt_of(x)->wants_pushes = wants_push;
+	if (!exchange_was_retried(x))
+		retry_budget_earn(&u->destinations[x->place.origin->index].retry_budget);
 	bool is_forward = x->place.origin->kind == CONF_ORIGIN_FORWARD;
 	if (is_forward && !attempt_of(x)->destination && !dynamic_destination_get(u, x))
 		return;
@@ -177,16 +179,6 @@ void upstream_undispatch(struct upstream *u, struct exchange *x)
 	list_remove(&x->waiting);
 }
 
-void upstream_note_failure(struct exchange *x, const struct relay_failure *failure)
-{
-	attempt_of(x)->at.needs_fresh =
-	    failure->why == RELAY_AGAIN || failure->why == RELAY_IF_LOST;
-	if (failure->why == RELAY_IF_LATE)
-		health_report_failure(x, failure->cause);
-	if (failure->why == RELAY_IF_LATE || failure->why == RELAY_IF_LOST)
-		attempt_note_failure(x, failure->cause, failure->code, failure->detail);
-}
-
 uint32_t upstream_retries(const struct exchange *x)
 {
 	return attempt_of(x)->moves + (x->attempts > 1 ? x->attempts - 1u : 0u);
@@ -205,35 +197,4 @@ void upstream_exchange_ended(struct exchange *x)
 	destination_exchange_ended(x);
 	if (attempt_of(x)->destination)
 		dynamic_destination_exchange_ended(x);
-}
-
-/* ---- another server for a request ---- */
-
-/* except: those that x was given to do not count; NULL: all count. At most `most` are counted. */
-static unsigned count_servers(
-    const struct destination *d, const struct exchange *except, unsigned most)
-{
-	unsigned n = 0;
-	list_for_each(&d->servers, s, struct server, link)
-	{
-		bool is_tried = except && destination_was_tried(except, s);
-		n += !s->at.is_leaving && !s->at.conf->is_down && !is_tried;
-		if (n == most)
-			break;
-	}
-	return n;
-}
-
-bool upstream_has_other_server(const struct exchange *x)
-{
-	const struct server *last = given_server(x);
-	return last && attempt_of(x)->tried_count + 1u < EXCHANGE_SERVERS_MOST &&
-	       count_servers(last->destination, x, 1) > 0;
-}
-
-bool upstream_may_try_again(const struct exchange *x)
-{
-	const struct server *last = given_server(x);
-	return last &&
-	       (upstream_has_other_server(x) || count_servers(last->destination, NULL, 2) < 2);
 }

@@ -38,17 +38,12 @@ uint32_t upstream_retries(const struct exchange *x);
 /* The address and port for which the destination of x was refused, though its name was allowed; NULL: none. It lives
  * as long as x. */
 const char *upstream_refused_address(const struct exchange *x);
-/* x is sent again after this failure: counts it against its server if that was late, and keeps it for the client if a
- * server was reached. */
-void upstream_note_failure(struct exchange *x, const struct relay_failure *failure);
-
 /* Sends the request of x to its origin, now or when a connection has room. wants_push: the client
  * can use pushes that come with the response. */
 void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push);
-/* x failed where it was sent: whether another server is left for it, to which it was not given yet. */
-bool upstream_has_other_server(const struct exchange *x);
-/* The same, or its destination has no other server at all: then it may be sent there once more. */
-bool upstream_may_try_again(const struct exchange *x);
+/* x failed where it was sent: whether it is sent again. Counts the retry. */
+bool upstream_may_retry(
+    struct upstream *u, struct exchange *x, const struct relay_failure *failure);
 /* Removes x from its queue, if it is in one. */
 void upstream_undispatch(struct upstream *u, struct exchange *x);
 /* More of the body of x has come, for which it waits (upload_wait). */

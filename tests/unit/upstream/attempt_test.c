@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What upstream/ keeps in an exchange of how its request failed. */
-#include "proxy/upstream/attempt.h"
+#include "proxy/upstream/destination.h"
 
 #include "tests/support/relay_world.h"
 
@@ -20,7 +20,7 @@ static void what_failed_first_is_remembered(void **state)
 	char detail[] = "read: connection reset";
 	const struct relay_failure failure = {
 	    .why = RELAY_IF_LOST, .cause = &relay_cause_UP_LOST, .code = 3, .detail = detail};
-	upstream_note_failure(x, &failure);
+	attempt_failed(x, &failure);
 	memset(detail, 'x', sizeof(detail) - 1); /* it was lent */
 	assert_ptr_equal(attempt_of(x)->failure.cause, &relay_cause_UP_LOST);
 	assert_int_equal(attempt_of(x)->failure.code, 3);
@@ -37,8 +37,8 @@ static void other_failures_are_not_kept(void **state)
 	struct exchange *x = world_exchange(w, "GET", true, &down);
 	const struct relay_failure unprocessed = {.why = RELAY_AGAIN, .cause = &relay_cause_UP_UNPROCESSED};
 	const struct relay_failure status = {.why = RELAY_IF_STATUS, .status = 502};
-	upstream_note_failure(x, &unprocessed);
-	upstream_note_failure(x, &status);
+	attempt_failed(x, &unprocessed);
+	attempt_failed(x, &status);
 	assert_null(attempt_of(x)->failure.cause);
 	world_end(w);
 }

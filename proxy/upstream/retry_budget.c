@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The budget of retries; see retry_budget.h. */
-#include "proxy/gateway/retry_budget.h"
+#include "proxy/upstream/retry_budget.h"
 
 #define RETRY UINT64_C(10000)
 #define WINDOW_MSEC (RETRY_WINDOW_USEC / USEC_PER_MSEC)
 
-/* What was earned before counts less with each moment. Of a time longer than the window, only as much
- * counts as came in a window on average. */
+/* Earlier earnings count less with each moment. After a time longer than the window, the average of one window
+ * counts. */
 static void settle(struct retry_budget *b, uint32_t share, usec now)
 {
 	usec span = now > b->at ? now - b->at : 0;

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 // clang-format on
 
-#include "proxy/gateway/retry_budget.h"
+#include "proxy/upstream/retry_budget.h"
 
 #define SHARE 2000u /* 20 % */
 #define START (1000 * USEC_PER_SEC)

@@ -4,11 +4,11 @@
  * requests, so that retries cannot multiply the load of servers that fail because they have too much. Pure: no
  * clock but the time that it is given.
  *
- * Each request earns its share. What was earned is kept for ten seconds. An origin with few requests may have
+ * Each request earns its share, which is kept for ten seconds. An origin with few requests may have
  * RETRY_FLOOR_PER_SECOND beside.
  */
-#ifndef PUSHGATE_GATEWAY_RETRY_BUDGET_H
-#define PUSHGATE_GATEWAY_RETRY_BUDGET_H
+#ifndef PUSHGATE_UPSTREAM_RETRY_BUDGET_H
+#define PUSHGATE_UPSTREAM_RETRY_BUDGET_H
 
 #include "proxy/base/rate.h"
 

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether a request that failed is sent again, as far as its route and its origin say (relay/retry.c says whether it can
+ * be). A request that no server has processed goes on to the next server until none is left. One that a server may have
+ * processed is bounded: by the route for each request, and for all of an origin's requests by its retry-budget.
+ */
+#include "proxy/upstream/destination.h"
+
+/* ---- another server for a request ---- */
+
+/* except: those that x was given to do not count; NULL: all count. At most `most` are counted. */
+static unsigned count_servers(
+    const struct destination *d, const struct exchange *except, unsigned most)
+{
+	unsigned n = 0;
+	list_for_each(&d->servers, s, struct server, link)
+	{
+		bool is_tried = except && destination_was_tried(except, s);
+		n += !s->at.is_leaving && !s->at.conf->is_down && !is_tried;
+		if (n == most)
+			break;
+	}
+	return n;
+}
+
+/* Whether a server is left to which x was not given yet. */
+static bool has_other_server(const struct exchange *x)
+{
+	const struct server *last = given_server(x);
+	return last && attempt_of(x)->tried_count + 1u < EXCHANGE_SERVERS_MOST &&
+	       count_servers(last->destination, x, 1) > 0;
+}
+
+/* The same, or its destination has no other server at all: then it may be sent there once more. */
+static bool may_try_again(const struct exchange *x)
+{
+	const struct server *last = given_server(x);
+	return last && (has_other_server(x) || count_servers(last->destination, NULL, 2) < 2);
+}
+
+/* ---- whether x is sent again ---- */
+
+static bool is_wanted(const struct conf_retry_on *on, enum relay_retry why, uint16_t status)
+{
+	switch (why) {
+	case RELAY_IF_LOST:
+		return on->lost;
+	case RELAY_IF_LATE:
+		return on->late;
+	case RELAY_IF_STATUS:
+		return status >= 500 && status <= 599 && on->statuses[status - 500];
+	case RELAY_NEVER:
+	case RELAY_AGAIN:
+	case RELAY_RETRY_COUNT:
+		break;
+	}
+	return false;
+}
+
+/* A server may have processed it. */
+static bool is_repeated(struct upstream *u, struct exchange *x, const struct relay_failure *failure)
+{
+	const struct conf_route *route = x->place.route;
+	if (!is_wanted(&route->retry_on, failure->why, failure->status) ||
+	    x->repeats >= route->retries || !has_other_server(x))
+		return false;
+	struct retry_budget *budget = &u->destinations[x->place.origin->index].retry_budget;
+	if (!retry_budget_take(budget, x->place.origin->retry_budget, u->env->relay->now)) {
+		WORKER_COUNT(u->env, retries_over_budget, 1);
+		return false;
+	}
+	x->repeats++;
+	return true;
+}
+
+static void count(struct observe_counters *c, enum relay_retry why)
+{
+	c->retries_unprocessed += why == RELAY_AGAIN;
+	c->retries_lost += why == RELAY_IF_LOST;
+	c->retries_late += why == RELAY_IF_LATE;
+	c->retries_status += why == RELAY_IF_STATUS;
+}
+
+static bool is_next(struct upstream *u, struct exchange *x, const struct relay_failure *failure)
+{
+	if (failure->why == RELAY_AGAIN)
+		return exchange_was_retried(x) ? has_other_server(x) : may_try_again(x);
+	return is_repeated(u, x, failure);
+}
+
+void attempt_failed(struct exchange *x, const struct relay_failure *failure)
+{
+	attempt_of(x)->at.needs_fresh =
+	    failure->why == RELAY_AGAIN || failure->why == RELAY_IF_LOST;
+	if (failure->why == RELAY_IF_LATE)
+		health_report_failure(x, failure->cause);
+	if (failure->why == RELAY_IF_LATE || failure->why == RELAY_IF_LOST)
+		attempt_note_failure(x, failure->cause, failure->code, failure->detail);
+}
+
+bool upstream_may_retry(struct upstream *u, struct exchange *x, const struct relay_failure *failure)
+{
+	if (!is_next(u, x, failure))
+		return false;
+	count(u->env->observe->counters, failure->why);
+	attempt_failed(x, failure);
+	return true;
+}
