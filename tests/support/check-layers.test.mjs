@@ -59,6 +59,8 @@ const mistakes = [
 		'proxy/upstream/leg.c:1: upstream may not include client ("proxy/client/client.h")'],
 	['an origin that knows upstream', 'proxy/origin/leg.c', '#include "proxy/upstream/upstream.h"\n',
 		'proxy/origin/leg.c:1: origin may not include upstream ("proxy/upstream/upstream.h")'],
+	['an admission that knows upstream', 'proxy/admission/users.c', '#include "proxy/upstream/upstream.h"\n',
+		'proxy/admission/users.c:1: admission may not include upstream ("proxy/upstream/upstream.h")'],
 	['an explain that knows the data plane', 'proxy/tool/explain.c', '#include "proxy/gateway/gateway.h"\n',
 		'proxy/tool/explain.c:1: tool may not include gateway ("proxy/gateway/gateway.h")'],
 	['an engine behind the session', 'proxy/client/leg.c', '#include "proxy/h2/h2.h"\n',
