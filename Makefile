@@ -76,9 +76,10 @@ all: $(if $(filter release,$(KIND)),build/pushgate,$(OUT)/pushgate)
 build/pushgate: $(OUT)/pushgate
 	@cp $< $@.new && mv $@.new $@
 
-$(OUT)/pushgate: $(OUT)/proxy/main.o $(LIB)
+# A shared library is found wherever the program is started.
+$(OUT)/pushgate: $(OUT)/proxy/main.o $(if $(filter mutants,$(KIND)),$(OUT)/proxy/net/sys.o) $(LIB)
 	$(SAY) "  LINK $@"
-	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) $(LDFLAGS) -o $@ $(if $(filter mutants,$(KIND)),$(abspath $^),$^) $(LIBS)
 
 $(OUT)/libpushgate.a: $(OBJ)
 	@rm -f $@

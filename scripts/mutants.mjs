@@ -12,14 +12,16 @@
 //
 // A change is one of: a comparison flipped, a negation dropped or added, one side of && or || left out,
 // a statement dropped, a row of a table dropped, or its value swapped with the next row's, true for
-// false, + for -. Lines of ensure() are spared, and so are those that are marked `uncovered`.
+// false, + for -. Lines of ensure() are spared, and so are those that are marked `uncovered`. A change of which the
+// compiler makes the same instructions as of the source is none: another one is drawn.
 //
-// A change is noticed when a test program fails with it twice, so that a slow machine notices nothing, or when the
-// program uses far more processor time than without it. All programs of the folder and of those in ALSO have passed
-// before a change is called a survivor. A program ends at its first failed test.
+// The first stage are the C tests of the folder and of those in ALSO, the second one the wire tests in WIRE. A change is
+// noticed when a test program fails with it twice, so that a slow machine notices nothing, or when a C test uses far
+// more processor time than without it. All programs of both stages have passed before a change is called a survivor. A
+// program ends at its first failed test.
 //
 // All happens in a copy of the source, build/mutants/tree. The library is a shared one there (KIND=mutants),
-// so that a change costs one object and one link, and the test programs stay as they are.
+// so that a change costs one object and one link, and the test programs and the program stay as they are.
 import { execFileSync, spawn } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
@@ -28,7 +30,7 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const TREE = join(ROOT, "build/mutants/tree");
-const LIBRARY = "build/mutants/libpushgate.so";
+const LIBRARY = "build/mutants/libpushgate.so", PROGRAM = "build/mutants/pushgate";
 
 // Which tests a folder has besides tests/unit/FOLDER.
 const ALSO = {
@@ -46,6 +48,25 @@ const ALSO = {
 	session: ["unit/gateway"],
 	origin: ["unit/upstream", "unit/gateway", "unit/session", "unit/client"],
 	upstream: ["unit/origin", "unit/gateway", "unit/session", "unit/client"],
+};
+
+// Which wire tests concern a folder. Together they take about two minutes of processor time at most.
+const WIRE = {
+	gateway: ["log", "own-pushes", "hold", "routes", "request-limits", "users", "pac", "memory", "learned", "hints", "connect",
+		"outcome", "access", "http1-answers", "status", "order"],
+	h1: ["http1-client", "http1-origin", "http1-tunnels", "http1-conformance-client", "http1-conformance-origin",
+		"http1-conformance-requests", "http1-conformance-responses", "http1-conformance-bodies", "http1-answers", "trace"],
+	h2: ["flow", "bounds", "limits", "order", "conformance-client", "conformance-client-settings", "conformance-server-connection",
+		"conformance-server-frames", "conformance-server-settings", "conformance-server-states", "promise-faults", "trace"],
+	hpack: ["conformance-server-hpack", "conformance-client-settings", "bounds"],
+	offer: ["learned", "own-pushes", "hints", "explain", "enable-push"],
+	policy: ["push-life", "own-pushes", "explain", "diary", "hints", "clients-misbehaving", "log"],
+	relay: ["outcome", "hold", "push-life", "hints", "log", "timeouts", "silence", "retries", "connect", "conformance-tunnels",
+		"promise-costs-itself", "slow-uploads", "long-parents"],
+	route: ["routes", "scheme", "field-rules", "access", "conformance-client-gateway", "explain"],
+	session: ["conformance-server-connection", "http1-client", "http1-tunnels", "conformance-tunnels", "timeouts", "trace"],
+	upstream: ["health", "retries", "balance", "http1-required", "http1-origin", "timeouts", "slow-uploads", "slow-peers", "status",
+		"upstream-proxy", "log", "enable-push", "long-targets", "names"],
 };
 
 function usage(text) {
@@ -204,7 +225,13 @@ function candidates({ file, line }) {
 		.filter((change) => !spared.has(change.line) && (line === 0 || change.line === line));
 }
 
-const mutated = ({ source, from, to, text }) => source.slice(0, from) + text + source.slice(to);
+const linesIn = (text) => text.split("\n").length - 1;
+
+/** The changed source. All lines keep their numbers, which ensure() puts into the program. */
+function mutated({ source, from, to, text }) {
+	const lost = linesIn(source.slice(from, to)) - linesIn(text);
+	return source.slice(0, from) + text + "\n".repeat(lost) + source.slice(to);
+}
 
 /** What a reader has to see: the lines before and after. */
 function shown({ source, from, to, text }) {
@@ -244,55 +271,94 @@ function programsOf(file) {
 	});
 }
 
+/** The wire tests of a file's folder. */
+const wireTestsOf = (file) => (WIRE[basename(dirname(file))] ?? []).map((name) => `tests/wire/${name}.test.mjs`);
+const isWireTest = (program) => program.endsWith(".mjs");
+
 // ---- running ----
 
-const WHAT_LOADS = 'ulimit -c 0; ulimit -t "$1"; exec "$0"', WHAT_MEASURES = 'ulimit -c 0; "$0"; status=$?; times >&3; exit $status';
+// What is known of a test program: {noticed, seconds, processor, passes}. noticed: so many changes; seconds, processor: what
+// it used when it passed; passes: whether it does with the source as it stands, undefined until it was tried.
+const known = new Map();
+const knownOf = (program) => known.get(program) ?? known.set(program, { noticed: 0 }).get(program);
+
+/** What a program may use: ten times the processor time with which it passed, and much of either if it never has. */
+function limitOf(program) {
+	const { seconds, processor } = knownOf(program);
+	if (isWireTest(program) || seconds === undefined)
+		return { seconds: 600, processor: 60 };
+	return { seconds: 60 + 4 * seconds, processor: Math.ceil(5 + 10 * processor) };
+}
+
+const STATUS_OF_SIGNAL = 128, SIGXCPU = 24;
+// If the memory of the machine is used up, this is what has to end.
+const COMMAND = 'ulimit -c 0; ulimit -t "$1"; echo 1000 >/proc/self/oom_score_adj; $2 "$0"; status=$?; times >&3; exit $status';
+const environmentOf = (program) => ({
+	...process.env, CMOCKA_TEST_ABORT: "1", PUSHGATE: join(TREE, PROGRAM),
+	// The sandbox of the program takes no thread that watches its memory.
+	ASAN_OPTIONS: `detect_odr_violation=0${isWireTest(program) ? "" : ":hard_rss_limit_mb=1500"}`,
+});
 
 /**
- * Runs a program in the copy, at most `limit` ({seconds, processor}, in seconds, both of them), or without `limit` to learn
- * how much it uses. Returns {status, seconds, processor}; status: what it exits with, "signal NAME", "too long", or "too
- * much" processor time. It may take no more memory than a machine has.
+ * Runs a program in the copy within limitOf. Returns its status: 0 (it passed), what it exits with, "signal N", "too long",
+ * "too much" processor time, or "not ok", with which a wire test is ended at once.
  */
-function run(program, limit, stops = new Set()) {
+function run(program, stops = new Set()) {
 	return new Promise((done) => {
-		const begin = Date.now();
-		const child = spawn("sh", ["-c", limit ? WHAT_LOADS : WHAT_MEASURES, program, limit ? String(limit.processor) : ""], {
-			cwd: TREE, detached: true, stdio: ["ignore", "ignore", "ignore", "pipe"],
-			env: { ...process.env, ASAN_OPTIONS: "detect_odr_violation=0:hard_rss_limit_mb=1500", CMOCKA_TEST_ABORT: "1" },
-		});
-		let late = false, times = "";
+		const begin = Date.now(), limit = limitOf(program);
+		const words = isWireTest(program) ? "node --test-reporter=tap" : "";
+		const child = spawn("sh", ["-c", COMMAND, program, String(limit.processor), words],
+			{ cwd: TREE, detached: true, stdio: ["ignore", words ? "pipe" : "ignore", "ignore", "pipe"], env: environmentOf(program) });
+		let ended = null, times = "";
+		const end = (why) => {
+			ended ??= why;
+			try { process.kill(-child.pid, "SIGKILL"); } catch { /* it has ended */ }
+		};
+		const stop = () => end("stopped"), timer = setTimeout(() => end("too long"), limit.seconds * 1000);
 		child.stdio[3].on("data", (text) => { times += text; });
-		const end = () => { try { process.kill(-child.pid, "SIGKILL"); } catch { /* it has ended */ } };
-		const timer = setTimeout(() => { late = true; end(); }, (limit?.seconds ?? 600) * 1000);
-		stops.add(end);
-		child.on("close", (code, signal) => {
+		child.stdout?.setEncoding("utf8").on("data", (text) => { if (/^ *not ok/m.test(text)) end("not ok"); });
+		stops.add(stop);
+		child.on("close", (code) => {
 			clearTimeout(timer);
-			stops.delete(end);
-			const status = late ? "too long" : signal === "SIGXCPU" ? "too much" : code ?? `signal ${signal}`;
-			const used = [...(times.split("\n")[1] ?? "").matchAll(/(\d+)m([\d.]+)s/g)].reduce((sum, [, m, s]) => sum + m * 60 + Number(s), 0);
-			done({ status, seconds: (Date.now() - begin) / 1000, processor: used });
+			stops.delete(stop);
+			const status = ended ?? (code === STATUS_OF_SIGNAL + SIGXCPU ? "too much" : code > STATUS_OF_SIGNAL ? `signal ${code - STATUS_OF_SIGNAL}` : code);
+			if (status === 0)
+				noteUse(program, (Date.now() - begin) / 1000, times);
+			done(status);
 		});
 	});
 }
 
-/** Calls work(item) for each item of a list, some at a time, which takes them out of it. Goes no further once work has returned true. */
-async function each(items, work) {
+/** times: the shell's, of its children in the second line. The largest use that was seen counts. */
+function noteUse(program, seconds, times) {
+	const processor = [...(times.split("\n")[1] ?? "").matchAll(/(\d+)m([\d.]+)s/g)].reduce((sum, [, m, s]) => sum + m * 60 + Number(s), 0);
+	const use = knownOf(program);
+	use.seconds = Math.max(use.seconds ?? 0, seconds);
+	use.processor = Math.max(use.processor ?? 0, processor);
+}
+
+/** Calls work(item) for each item of a list, so many at a time, which takes them out of it. Goes no further once work has returned true. */
+async function each(items, number, work) {
 	let ended = false;
 	const worker = async () => {
 		while (!ended && items.length > 0)
 			ended = await work(items.shift()) || ended;
 	};
-	await Promise.all(Array.from({ length: availableParallelism() }, worker));
+	await Promise.all(Array.from({ length: number }, worker));
 }
 
+// Wire tests wait most of the time.
+const numberAtOnce = (programs) => availableParallelism() * (programs.every(isWireTest) ? 3 : 1);
+const nameOf = (program) => program.replace("build/mutants/", "");
+
 /** The first of the programs that fails twice, {program, status}, or null; `once` gets the names of those that failed once alone. */
-async function firstFailure(programs, uses, once) {
+async function firstFailure(programs, once) {
 	const waiting = [...programs];
 	while (waiting.length > 0) {
 		const stops = new Set();
 		let failed = null;
-		await each(waiting, async (program) => {
-			const { status } = await run(program, uses.get(program).limit, stops);
+		await each(waiting, numberAtOnce(waiting), async (program) => {
+			const status = await run(program, stops);
 			if (failed !== null)
 				waiting.unshift(program); // it was stopped
 			else if (status !== 0) {
@@ -302,27 +368,41 @@ async function firstFailure(programs, uses, once) {
 			return failed !== null;
 		});
 		// Processor time does not depend on what else the machine does.
-		if (failed && (failed.status === "too much" || (await run(failed.program, uses.get(failed.program).limit)).status !== 0))
+		if (failed && (failed.status === "too much" || await run(failed.program) !== 0))
 			return failed;
 		if (failed)
-			once.push(`${failed.program.replace("build/mutants/", "")} (${failed.status})`);
+			once.push(`${nameOf(failed.program)} (${failed.status})`);
 	}
 	return null;
 }
 
-/** Builds one changed object and the library. False: the compiler refuses it. */
-function build(change, commands) {
-	writeFileSync(join(TREE, change.file), mutated(change));
+/** What one shell command prints in the copy, or null when it fails. */
+function printed(command) {
 	try {
-		execFileSync("sh", ["-ec", commands], { cwd: TREE, stdio: "ignore" });
-		return true;
+		return execFileSync("sh", ["-ec", command], { cwd: TREE, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }).toString();
 	} catch {
-		return false;
+		return null;
 	}
 }
 
-/** What builds a file's object and the library anew. */
-const commandsOf = (file) => make("-n", "-W", file, "V=1", LIBRARY).split("\n").filter((line) => !line.startsWith(":")).join("\n");
+/**
+ * How a file is built: `all` builds its object and the library anew, `text` prints the instructions that the release
+ * has of it, and `instructions` are those of the source as it stands.
+ */
+function recipeOf(file) {
+	const commands = (target, ...words) => make("-n", "-W", file, "V=1", ...words, target).split("\n").filter((line) => !line.startsWith(":"));
+	const object = `build/mutants/${file.slice(0, -2)}.o`;
+	const compiler = commands(object, "CFLAGS_mutants=-O2 -fPIE").find((line) => line.includes(` -c -o ${object} `));
+	const text = compiler.replace(` -c -o ${object} `, " -w -S -o - ").replace(" -MMD -MP", "");
+	return { all: commands(LIBRARY).join("\n"), text, instructions: printed(text) };
+}
+
+/** Builds one changed object and the library. False: it is no change, because the compiler refuses it or makes the same of it. */
+function build(change, recipe) {
+	writeFileSync(join(TREE, change.file), mutated(change));
+	const instructions = printed(recipe.text);
+	return instructions !== null && instructions !== recipe.instructions && printed(recipe.all) !== null;
+}
 
 // ---- all of it ----
 
@@ -337,57 +417,84 @@ const takesAll = places.every(({ line }) => line > 0);
 console.log(`mutants: ${all.length} possible changes in ${places.length} places; seed ${chosen.seed}`);
 
 copyTree();
-const programs = [...new Set(places.flatMap(({ file }) => programsOf(file)))];
 try {
-	make(`-j${availableParallelism()}`, LIBRARY, ...programs);
+	make(`-j${availableParallelism()}`, LIBRARY, PROGRAM, ...new Set(places.flatMap(({ file }) => programsOf(file))));
 } catch (error) {
 	console.error(`mutants: the source as it stands cannot be built\n${error.stderr}`);
 	process.exit(2);
 }
-// What each program uses as the source stands. Ten times as much processor time is noticed.
-const uses = new Map();
-await each([...programs], async (program) => {
-	let used = await run(program);
-	if (used.status !== 0)
-		used = await run(program);
-	if (used.status !== 0) {
-		console.error(`mutants: ${program} fails as the source stands (status ${used.status})`);
-		process.exit(2);
-	}
-	uses.set(program, { ...used, limit: { seconds: 60 + 4 * used.seconds, processor: Math.ceil(5 + 10 * used.processor) } });
-});
 
-/** The test programs of a file in the order in which they run: the nearest first, then those that noticed most for their time. */
-function orderOf(file, noticed) {
+/** Programs in the order in which they run: the nearest to the file first, then those that noticed most for their time. */
+function ordered(programs, file) {
 	const isNear = (program) => basename(program).startsWith(basename(file, ".c"));
-	const worth = (program) => (1 + 4 * (noticed.get(program) ?? 0)) / (0.3 + uses.get(program).seconds + uses.get(program).processor);
-	return programsOf(file).sort((a, b) => isNear(b) - isNear(a) || worth(b) - worth(a));
+	const worth = (program) => {
+		const { noticed, seconds = 1, processor = 1 } = knownOf(program);
+		return (1 + 4 * noticed) / (0.3 + seconds + processor);
+	};
+	return programs.filter((program) => knownOf(program).passes !== false).sort((a, b) => isNear(b) - isNear(a) || worth(b) - worth(a));
 }
 
-const tally = { killed: 0, survived: 0 };
-const noticed = new Map(); // program → how many changes it noticed
-const commands = new Map();
+/** Puts back what a change has changed: the file and its object, which was kept. */
+function undo(change, object) {
+	writeFileSync(join(TREE, change.file), change.source);
+	copyFileSync(`${object}.kept`, object);
+}
+
+/** Whether a program passes with the source as it stands, tried once. The library stays that of the change if it does not. */
+async function passesUnchanged(program, change, object) {
+	const about = knownOf(program);
+	if (about.passes !== undefined)
+		return about.passes;
+	copyFileSync(join(TREE, LIBRARY), join(TREE, `${LIBRARY}.changed`));
+	undo(change, object);
+	make("-W", object.slice(TREE.length + 1), LIBRARY);
+	about.passes = await run(program) === 0 || await run(program) === 0;
+	if (!about.passes) {
+		copyFileSync(join(TREE, `${LIBRARY}.changed`), join(TREE, LIBRARY));
+		console.log(`# ${nameOf(program)} fails as the source stands, and is left out`);
+	}
+	return about.passes;
+}
+
+/** What notices a change that has been built, {program, status}, or null: first the C tests, then the wire tests. */
+async function whatNotices(change, object, once) {
+	for (const stage of [programsOf(change.file), wireTestsOf(change.file)]) {
+		for (;;) {
+			const failed = await firstFailure(ordered(stage, change.file), once);
+			if (failed && await passesUnchanged(failed.program, change, object))
+				return failed;
+			if (!failed)
+				break;
+		}
+	}
+	return null;
+}
+
+const tally = { killed: 0, survived: 0, same: 0 }, recipes = new Map();
 while (all.length > 0 && (takesAll || tally.killed + tally.survived < chosen.number)) {
 	const [change] = all.splice(takesAll ? 0 : random(all.length), 1);
 	const { file } = change, object = join(TREE, `build/mutants/${file.slice(0, -2)}.o`);
-	if (!commands.has(file))
-		commands.set(file, commandsOf(file));
+	if (!recipes.has(file))
+		recipes.set(file, recipeOf(file));
 	copyFileSync(object, `${object}.kept`);
-	if (build(change, commands.get(file))) {
-		const once = [], failed = await firstFailure(orderOf(file, noticed), uses, once);
+	if (build(change, recipes.get(file))) {
+		const once = [], failed = await whatNotices(change, object, once);
 		if (failed) {
-			noticed.set(failed.program, (noticed.get(failed.program) ?? 0) + 1);
+			knownOf(failed.program).noticed++;
 			tally.killed++;
-			console.log(`ok ${file}:${change.line} noticed by ${failed.program.replace("build/mutants/", "")} (${failed.status})`);
+			console.log(`ok ${file}:${change.line} noticed by ${nameOf(failed.program)} (${failed.status})`);
 		} else {
 			tally.survived++;
 			console.log(`SURVIVED ${file}:${change.line}${once.length > 0 ? ` (failed once: ${once.join(", ")})` : ""}\n${shown(change)}`);
 		}
+	} else {
+		tally.same++;
+		if (takesAll)
+			console.log(`same ${file}:${change.line}\n${shown(change)}`);
 	}
-	writeFileSync(join(TREE, file), change.source);
-	copyFileSync(`${object}.kept`, object);
+	undo(change, object);
 	rmSync(`${object}.kept`);
 }
 rmSync(join(TREE, LIBRARY)); // it is that of the last change
-console.log(`\n${tally.killed + tally.survived} changes, ${tally.survived} survived (seed ${chosen.seed})`);
+console.log(`\n${tally.killed + tally.survived} changes, ${tally.survived} survived; ${tally.same} more make no other instructions, or cannot be compiled (seed ${chosen.seed})`);
 process.exitCode = tally.survived > 0 ? 1 : 0;
