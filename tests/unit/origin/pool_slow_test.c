@@ -194,6 +194,33 @@ static void others_wait_in_a_line_of_their_own(void **state)
 	gate_world_free(s.w);
 }
 
+static void an_idle_connection_is_for_others_when_the_share_is_used(void **state)
+{
+	(void)state;
+	struct scene s = scene("max-http1-connections = 4\nslow-share = 50");
+	struct gate_stream *a = slow(&s, "/a"), *b = slow(&s, "/b");
+	SENT(&s, "POST /a");
+	SENT(&s, "POST /b");
+	struct gate_stream *first = gate_get(s.client, "/first");
+	SENT(&s, "GET /first");
+	answered(&s, first, "GET /first");
+	uint32_t count = s.pool->count;
+	struct gate_stream *c = slow(&s, "/c");
+	UNTIL(s.w, s.pool->slow.queued == 1 || connection_of(&s, "POST /c") > 0);
+	assert_slow(&s, 2, 1);
+	struct gate_stream *second = gate_get(s.client, "/second");
+	SENT(&s, "GET /second");
+	assert_int_equal(connection_of(&s, "GET /second"), connection_of(&s, "GET /first"));
+	assert_int_equal(s.pool->count, count);
+	answered(&s, second, "GET /second");
+	gate_reset_stream(a, H2_CANCEL);
+	gate_reset_stream(b, H2_CANCEL);
+	gate_reset_stream(c, H2_CANCEL);
+	UNTIL(s.w, s.w->counters.requests_open == 0);
+	assert_no_queue(&s);
+	gate_world_free(s.w);
+}
+
 /* One whose last byte has left holds no part of the share, however long its response takes. */
 static void the_share_is_free_when_the_body_has_come(void **state)
 {
@@ -505,6 +532,7 @@ int main(void)
 	    cmocka_unit_test(only_ordinary_connections_with_one_request_at_a_time_are_shared_out),
 	    cmocka_unit_test(the_share_is_that_part_of_what_there_is_and_at_least_one),
 	    cmocka_unit_test(others_wait_in_a_line_of_their_own),
+	    cmocka_unit_test(an_idle_connection_is_for_others_when_the_share_is_used),
 	    cmocka_unit_test(the_share_is_free_when_the_body_has_come),
 	    cmocka_unit_test(one_that_becomes_whole_leaves_the_line),
 	    cmocka_unit_test(one_that_is_cancelled_leaves_the_line_or_gives_its_connection_back),

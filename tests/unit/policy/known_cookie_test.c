@@ -149,6 +149,9 @@ static void cut_or_extended_values_are_refused(void **state)
 	for (size_t n = value.len + 1; n <= sizeof text; n++)
 		assert_false(is_read(slice_of(text, n)));
 	assert_false(is_read((struct slice){NULL, 0}));
+	memset(text + value.len, '!', sizeof text - value.len);
+	for (size_t n = value.len + 1; n <= sizeof text; n++)
+		assert_false(is_read(slice_of(text, n)));
 }
 
 static void keys_may_be_changed_once_without_loss(void **state)
