@@ -26,7 +26,9 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *t, const char
 void accounts_begin(struct gate_world *w)
 {
 	w->observe.access_fd = memfd_create("access", 0);
-	assert_true(w->observe.access_fd >= 0);
+	w->observe.error_fd = memfd_create("errors", 0);
+	w->observe.level = OBSERVE_DEBUG;
+	assert_true(w->observe.access_fd >= 0 && w->observe.error_fd >= 0);
 }
 
 /* ---- counters ---- */
@@ -146,18 +148,49 @@ static const char *add_line(struct text *t, const char *at)
 	return at + 1;
 }
 
-static void add_lines(struct text *t, struct gate_world *w)
+/* The text of a log, which ends with it. */
+static const char *log_of(int *fd)
 {
 	static char log[65536];
-	int file = w->observe.access_fd;
-	observe_flush(&w->observe);
-	ssize_t n = pread(file, log, sizeof(log) - 1, 0);
+	ssize_t n = pread(*fd, log, sizeof(log) - 1, 0);
 	assert_in_range(n, 0, sizeof(log) - 2);
 	log[n] = '\0';
-	w->observe.access_fd = -1;
-	close(file);
-	for (const char *at = log; *at;)
+	close(*fd);
+	*fd = -1;
+	return log;
+}
+
+static void add_lines(struct text *t, struct gate_world *w)
+{
+	observe_flush(&w->observe);
+	for (const char *at = log_of(&w->observe.access_fd); *at;)
 		at = add_line(t, at);
+}
+
+/* "TIME LEVEL [w0] text" becomes "LEVEL text". Returns what follows the line. */
+static const char *add_message(struct text *t, const char *at)
+{
+	char level[8];
+	int taken = 0, address;
+	assert_int_equal(sscanf(at, "%*s %7s [w0] %n", level, &taken), 1);
+	assert_true(taken > 0);
+	at += taken;
+	if (strncmp(at, "a loop pass took ", 17) == 0) /* a busy machine's */
+		return strchr(at, '\n') + 1;
+	add(t, "%s ", level);
+	for (; *at != '\n'; at += address > 0 ? address : 1) {
+		address = 0;
+		sscanf(at, "127.0.0.1:%*d%n", &address);
+		add(t, "%c", address > 0 ? '*' : *at);
+	}
+	add(t, "\n");
+	return at + 1;
+}
+
+static void add_messages(struct text *t, struct gate_world *w)
+{
+	for (const char *at = log_of(&w->observe.error_fd); *at;)
+		at = add_message(t, at);
 }
 
 /* False, and told, unless it is the text that it should be. */
@@ -184,4 +217,13 @@ void accounts_are(struct gate_world *w, const char *counters, const char *lines)
 	add_counters(&counted, &w->counters);
 	bool is_counted = is_text("counters", counted.bytes, counters);
 	assert_true(is_text("lines of the log", log.bytes, lines) && is_counted);
+	if (w->observe.error_fd >= 0)
+		(void)log_of(&w->observe.error_fd);
+}
+
+void accounts_said(struct gate_world *w, const char *messages)
+{
+	struct text said = {.length = 0};
+	add_messages(&said, w);
+	assert_true(is_text("messages", said.bytes, messages));
 }

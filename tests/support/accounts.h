@@ -8,7 +8,7 @@
 
 #include "tests/support/gateway_world.h"
 
-/* The access log goes to a file in memory from now on. */
+/* The access log and the error log, with all its levels, go to files in memory from now on. */
 void accounts_begin(struct gate_world *w);
 
 /*
@@ -24,5 +24,8 @@ void accounts_begin(struct gate_world *w);
  * one of them has "no-KEY" at its end.
  */
 void accounts_are(struct gate_world *w, const char *counters, const char *lines);
+
+/* Compares the lines of the error log, "warn text\n", without their times. The address and port of a local peer is *. */
+void accounts_said(struct gate_world *w, const char *messages);
 
 #endif
