@@ -248,6 +248,25 @@ static void a_server_that_demands_http1_gets_it_for_a_time(void **state)
 	end(&s);
 }
 
+static void reset(struct gate_stream *s)
+{
+	gate_reset_stream(s, H2_INTERNAL_ERROR);
+}
+
+static void another_error_demands_nothing(void **state)
+{
+	(void)state;
+	struct scene s = scene("", NULL);
+	speak_http2(&s);
+	s.site->serve = reset;
+	done(&s, gate_get(s.client, "/a"), 502);
+	assert_false(pool_offers_http1_alone(pool_of(&s, POOL_PLAIN)));
+	s.site->serve = answer_204;
+	done(&s, gate_get(s.client, "/b"), 204);
+	assert_int_equal(s.w->counters.upstream_connections, 1);
+	end(&s);
+}
+
 static struct gate_stream *call(struct scene *s, const char *path)
 {
 	return gate_request(s->client, "POST", "example.com", path, true, "content-type",
@@ -436,6 +455,7 @@ int main(void)
 	    cmocka_unit_test(a_server_that_chooses_no_protocol_fails_each_connection),
 	    cmocka_unit_test(a_server_that_demands_http1_gets_it_for_a_time),
 	    cmocka_unit_test(servers_that_all_demand_http1_get_it),
+	    cmocka_unit_test(another_error_demands_nothing),
 	    cmocka_unit_test(calls_fail_while_the_server_gets_http1),
 	    cmocka_unit_test(a_call_of_which_http1_is_demanded_fails_alone),
 	    cmocka_unit_test(a_subscription_to_an_origin_without_pushes_is_a_request_like_any_other),
