@@ -61,6 +61,19 @@ static void add_pushes(struct text *t, const struct observe_counters *c)
 			}
 }
 
+static void add_rules(struct text *t, const struct observe_counters *c)
+{
+	for (size_t i = 0; i <= OBSERVE_RULES; i++) {
+		char group[32];
+		snprintf(group, sizeof(group), "rule %zu ", i);
+		for (unsigned e = 0; e < POLICY_EVENT_COUNT; e++)
+			add_number(t, group, policy_event_name((enum policy_event)e), c->rules[i].events[e]);
+		add_number(t, group, "used_bytes", c->rules[i].used_bytes);
+		add_number(t, group, "wasted_bytes", c->rules[i].wasted_bytes);
+		add_number(t, group, "has reset_usec", c->rules[i].reset_usec > 0);
+	}
+}
+
 /* Depends on the machine, or on how much one read found. */
 static bool differs(const char *name)
 {
@@ -76,6 +89,7 @@ static void add_counters(struct text *t, const struct observe_counters *c)
 	OBSERVE_GAUGES(ADD)
 #undef ADD
 	add_pushes(t, c);
+	add_rules(t, c);
 	for (size_t i = 0; i < RELAY_CAUSE_COUNT; i++)
 		add_number(t, "cause ", relay_cause_table[i]->name, c->causes[i]);
 	for (size_t i = 0; i < HOLD_MISS_COUNT; i++)

@@ -15,7 +15,7 @@ void accounts_begin(struct gate_world *w);
  * Waits for the end of all exchanges, and compares.
  *
  * counters: each that is not 0, "requests 1\n", in the order of counter_rows.h, then "offer SOURCE VERDICT REASON 1\n",
- * "cause …", "miss …", "denial …", "fault …", "limited …". loop_passes_over_5ms, up_in_bytes and
+ * "rule INDEX EVENT 1\n", "cause …", "miss …", "denial …", "fault …", "limited …". loop_passes_over_5ms, up_in_bytes and
  * memory_used_bytes are left out: they depend on the machine, and on how much one read found.
  *
  * lines: those of the access log, "ID: key=value key=value\n". A time of an origin is *, and so are the address and port of a

@@ -286,7 +286,9 @@ static void pushes_of_each_verdict(void **state)
 	is(&s,
 	    "connections 1\nrequests 1\nresponses_2xx 1\ndown_out_bytes 100\nupstream_connections 1\npushes_offered 4\n"
 	    "pushes_held 2\nholds_expired 2\nhold_wasted_bytes 84\npushes_dropped 2\nupstream_connections_open 1\n"
-	    "offer relayed drop rule 1\noffer relayed drop hint-client 1\noffer relayed hold rule 2\n",
+	    "offer relayed drop rule 1\noffer relayed drop hint-client 1\noffer relayed hold rule 2\nrule 0 offered 1\n"
+	    "rule 1 offered 1\nrule 3 offered 1\nrule 3 held 1\nrule 3 expired 1\nrule 3 wasted_bytes 40\n"
+	    "rule 4 offered 1\nrule 4 held 1\nrule 4 expired 1\nrule 4 wasted_bytes 44\n",
 	    "0: route=a origin=a path=/drop.css status=0 response_bytes=0 outcome=refused push=true parent=1 "
 	    "source=relayed verdict=drop rule=no reason=rule\n"
 	    "0: route=a origin=a path=/hint.css status=0 response_bytes=0 outcome=refused push=true parent=1 "
@@ -313,7 +315,8 @@ static void a_push_that_is_given_up_for_its_length(void **state)
 	is(&s,
 	    "connections 1\nrequests 1\nresponses_2xx 1\nrequests_aborted 1\ndown_out_bytes 100\n"
 	    "upstream_connections 1\npushes_offered 1\npushes_forwarded 1\npushes_failed 1\npushes_withdrawn 1\n"
-	    "connections_open 1\nupstream_connections_open 1\noffer relayed forward rule 1\ncause policy 1\n",
+	    "connections_open 1\nupstream_connections_open 1\noffer relayed forward rule 1\nrule 2 offered 1\n"
+	    "rule 2 forwarded 1\ncause policy 1\n",
 	    "2: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/small.css status=0 "
 	    "response_bytes=0 origin_first_byte_us=* outcome=refused detail=policy push=true parent=1 source=relayed "
 	    "verdict=drop rule=small reason=too-large end_reason=too-large\n"
@@ -357,7 +360,8 @@ static void a_held_response_is_claimed_and_another_missed(void **state)
 	is(&s,
 	    "connections 1\nrequests 3\nresponses_2xx 3\ndown_out_bytes 149\nupstream_connections 1\npushes_offered 2\n"
 	    "pushes_held 2\nholds_claimed 1\nholds_missed 1\nholds_expired 1\nhold_wasted_bytes 50\n"
-	    "upstream_connections_open 1\noffer relayed hold rule 2\nmiss vary 1\n",
+	    "upstream_connections_open 1\noffer relayed hold rule 2\nrule 3 offered 2\nrule 3 held 2\nrule 3 claimed 1\n"
+	    "rule 3 expired 1\nrule 3 used_bytes 40\nrule 3 wasted_bytes 50\nmiss vary 1\n",
 	    "1: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/page status=200 "
 	    "response_bytes=100 origin_response_bytes=100 origin_first_byte_us=* origin_duration_us=* outcome=complete\n"
 	    "4: route=a origin=a path=/hold1.css status=200 response_bytes=40 outcome=complete held=2\n"
@@ -390,7 +394,7 @@ static void a_response_is_joined_while_it_arrives(void **state)
 	is(&s,
 	    "connections 1\nrequests 2\nresponses_2xx 2\ndown_out_bytes 111\nupstream_connections 1\npushes_offered 1\n"
 	    "pushes_held 1\nholds_claimed 1\nholds_joined 1\nconnections_open 1\nupstream_connections_open 1\n"
-	    "offer relayed hold rule 1\n",
+	    "offer relayed hold rule 1\nrule 3 offered 1\nrule 3 held 1\nrule 3 claimed 1\nrule 3 used_bytes 11\n",
 	    "3: route=a origin=a path=/hold.css status=200 response_bytes=11 outcome=complete held=2 joined=true\n"
 	    "2: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/hold.css status=200 "
 	    "response_bytes=0 origin_response_bytes=11 origin_first_byte_us=* origin_duration_us=* outcome=complete "
@@ -410,7 +414,7 @@ static void a_client_leaves_what_is_held_for_it(void **state)
 	is(&s,
 	    "connections 1\nrequests 1\nresponses_2xx 1\ndown_out_bytes 100\nupstream_connections 1\npushes_offered 1\n"
 	    "pushes_held 1\nholds_expired 1\nhold_wasted_bytes 40\nupstream_connections_open 1\n"
-	    "offer relayed hold rule 1\n",
+	    "offer relayed hold rule 1\nrule 3 offered 1\nrule 3 held 1\nrule 3 expired 1\nrule 3 wasted_bytes 40\n",
 	    "1: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/page status=200 "
 	    "response_bytes=100 origin_response_bytes=100 origin_first_byte_us=* origin_duration_us=* outcome=complete\n"
 	    "2: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/hold1.css status=200 "
@@ -476,12 +480,56 @@ static void links_of_a_page_become_pushes(void **state)
 	is(&s,
 	    "connections 1\nrequests 1\nresponses_2xx 2\ndown_out_bytes 115\nupstream_connections 2\npushes_offered 2\n"
 	    "pushes_forwarded 1\npushes_dropped 1\npushes_completed 1\npush_out_bytes 15\nconnections_open 1\n"
-	    "upstream_connections_open 2\noffer link forward default 1\noffer link drop rule 1\n",
+	    "upstream_connections_open 2\noffer link forward default 1\noffer link drop rule 1\nrule 0 offered 1\n",
 	    "0: route=a origin=a path=/drop.css status=0 response_bytes=0 outcome=refused push=true parent=1 source=link "
 	    "verdict=drop rule=no reason=rule\n"
 	    "2: route=a origin=a origin_address=* origin_connection=2 origin_protocol=h2 path=/own.css status=200 "
 	    "response_bytes=15 origin_response_bytes=15 origin_first_byte_us=* origin_duration_us=* outcome=complete "
 	    "push=true parent=1 source=link verdict=forward reason=default\n"
+	    "1: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/page status=200 "
+	    "response_bytes=100 origin_response_bytes=100 origin_first_byte_us=* origin_duration_us=* outcome=complete\n");
+}
+
+/* Whether a rule's push is of use depends on who asked for it: only those of pushgate's own count when they are withdrawn. */
+static void each_rule_has_its_events_and_its_bytes(void **state)
+{
+	(void)state;
+	struct scene s = page(NULL, "[route a]\norigin = a\n[push watch]\nshadow = yes\naction = drop\n"
+				    "[push small]\npromised-path = /own*\nmax-bytes = 10\naction = forward\n"
+				    "[push all]\naction = forward\n[preload l]\nlink = yes\n", NULL);
+	struct gate_stream *a = promise(&s, "/a.css"), *b = promise(&s, "/b.css");
+	UNTIL(s.w, gate_find_at(s.client, "/b.css"));
+	gate_answer(a, 200, 50, true);
+	UNTIL(s.w, gate_find_at(s.client, "/a.css")->is_over);
+	gate_answer(b, 200, 60, false);
+	UNTIL(s.w, gate_find_at(s.client, "/b.css")->received == 60);
+	gate_reset_stream(gate_find_at(s.client, "/b.css"), H2_CANCEL);
+	UNTIL(s.w, b->is_over);
+	gate_answer_fields(s.at, 200, false, "link", "</own.css>; rel=preload; as=style", NULL);
+	UNTIL(s.w, gate_find(s.w, "/own.css"));
+	struct gate_stream *own = gate_find(s.w, "/own.css");
+	gate_answer_fields(own, 200, false, "content-length", "11", NULL);
+	UNTIL(s.w, own->is_over);
+	gate_more(s.at, 100, true);
+	UNTIL(s.w, s.page->is_over);
+	is(&s,
+	    "connections 1\nrequests 1\nresponses_2xx 3\nrequests_aborted 2\ndown_out_bytes 210\n"
+	    "upstream_connections 2\npushes_offered 3\npushes_forwarded 3\npushes_completed 1\npushes_reset 1\n"
+	    "pushes_failed 1\npushes_withdrawn 1\npush_out_bytes 110\npush_reset_bytes 60\nconnections_open 1\n"
+	    "upstream_connections_open 2\noffer relayed forward rule 2\noffer link forward rule 1\nrule 0 offered 3\n"
+	    "rule 0 shadowed 3\nrule 1 offered 1\nrule 1 forwarded 1\nrule 1 withdrawn 1\nrule 2 offered 2\n"
+	    "rule 2 forwarded 2\nrule 2 used 1\nrule 2 reset 1\nrule 2 used_bytes 50\nrule 2 wasted_bytes 60\n"
+	    "rule 2 has reset_usec 1\ncause client-reset 1\ncause policy 1\n",
+	    "2: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/a.css status=200 "
+	    "response_bytes=50 origin_response_bytes=50 origin_first_byte_us=* origin_duration_us=* outcome=complete "
+	    "push=true parent=1 source=relayed verdict=forward rule=all reason=rule\n"
+	    "3: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/b.css status=200 "
+	    "response_bytes=60 origin_response_bytes=60 origin_first_byte_us=* outcome=client-reset code=8 "
+	    "code_name=CANCEL detail=client-reset push=true parent=1 source=relayed verdict=forward rule=all reason=rule "
+	    "end_reason=client-reset\n"
+	    "4: route=a origin=a origin_address=* origin_connection=2 origin_protocol=h2 path=/own.css status=0 "
+	    "response_bytes=0 origin_first_byte_us=* outcome=refused detail=policy push=true parent=1 source=link "
+	    "verdict=drop rule=small reason=too-large end_reason=too-large\n"
 	    "1: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/page status=200 "
 	    "response_bytes=100 origin_response_bytes=100 origin_first_byte_us=* origin_duration_us=* outcome=complete\n");
 }
@@ -555,6 +603,7 @@ int main(void)
 	    cmocka_unit_test(an_origin_that_refuses_and_one_that_shuts_down),
 	    cmocka_unit_test(a_subscription_and_what_is_pushed_to_it),
 	    cmocka_unit_test(links_of_a_page_become_pushes),
+	    cmocka_unit_test(each_rule_has_its_events_and_its_bytes),
 	    cmocka_unit_test(a_request_that_access_denies),
 	    cmocka_unit_test(a_client_that_leaves_in_the_middle),
 	    cmocka_unit_test(a_client_that_breaks_a_rule),

@@ -172,6 +172,35 @@ static void push_goes_off_on_a_connection(void **state)
 	    "warn origin a (h2c://*): closed the connection before a response was complete\n");
 }
 
+/* ---- rules ---- */
+
+/* The client's next request for what was held misses it, because the request has another x-kind. */
+static void a_rule_of_which_little_is_used_pauses(void **state)
+{
+	(void)state;
+	static const struct gate_peer_options refuses = {.no_push = true};
+	struct gate_world *w = world(NULL, NULL, NULL,
+	    "[route a]\norigin = a\n[push held]\naction = hold\nmin-used = 50%\nmin-sample = 2\n");
+	struct gate_peer *c = gate_client(w, &refuses);
+	for (unsigned i = 0; i < 2; i++) {
+		const char *path = i ? "/b.css" : "/a.css";
+		struct gate_stream *at = at_origin(w, c, i ? "/b" : "/a");
+		struct gate_stream *held = gate_promise(at, "http", "example.com", path);
+		gate_answer_fields(held, 200, false, "cache-control", "max-age=60", "vary", "x-kind", NULL);
+		gate_more(held, 5, true);
+		is_over(w, held);
+		gate_answer(at, 200, 1, true);
+		struct gate_stream *miss = gate_request(c, "GET", "example.com", path, true, "x-kind", "b", NULL);
+		UNTIL(w, !gate_find(w, path)->parent);
+		gate_answer(gate_find(w, path), 200, 1, true);
+		is_over(w, miss);
+	}
+	gate_peer_abort(c);
+	UNTIL(w, w->counters.requests_open == 0);
+	said(w,
+	    "warn push held: too little of what it pushed was of use (0.00 % of all so far): it pauses for 60 s\n");
+}
+
 /* ---- origins ---- */
 
 static void an_origin_that_cannot_be_connected_to(void **state)
@@ -279,6 +308,7 @@ int main(void)
 	    cmocka_unit_test(promises_above_a_cap),
 	    cmocka_unit_test(push_goes_off_for_a_route),
 	    cmocka_unit_test(push_goes_off_on_a_connection),
+	    cmocka_unit_test(a_rule_of_which_little_is_used_pauses),
 	    cmocka_unit_test(an_origin_that_cannot_be_connected_to),
 	    cmocka_unit_test(an_origin_that_ends_its_connection_with_an_error),
 	    cmocka_unit_test(a_server_is_ejected_and_used_again),
