@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A whole gateway with two servers: which ends of requests eject one, and what checks do without a health table. */
 /* covers: R450 R451 */
+#include "proxy/upstream/health_check.h"
 #include "tests/support/gateway_world.h"
 
 #include <netinet/in.h>
@@ -252,6 +253,23 @@ static void each_end_of_a_check_is_a_failure(void **state)
 	gate_world_free(w);
 }
 
+static void a_check_that_takes_long_is_not_made_twice(void **state)
+{
+	(void)state;
+	struct gate_world *w = fleet(CHECKED "\nhealth-timeout = 1h");
+	w->sites[0].serve = w->sites[1].serve = say_nothing;
+	UNTIL(w, gate_seen(&w->sites[0], "/health") == 1 && gate_seen(&w->sites[1], "/health") == 1);
+	struct health_target *t = server_of(w, 0)->health.target;
+	for (unsigned i = 0; i < 3; i++) {
+		usec due = t->timer.deadline;
+		UNTIL(w, t->timer.deadline != due);
+		gate_passes(w);
+	}
+	assert_int_equal(w->gateway->upstream.checks.running, 2);
+	assert_int_equal(gate_seen(&w->sites[0], "/health"), 1);
+	gate_world_free(w);
+}
+
 static void a_gateway_ends_while_it_checks(void **state)
 {
 	(void)state;
@@ -342,6 +360,7 @@ int main(void)
 	    cmocka_unit_test(checks_decide_without_a_health_table),
 	    cmocka_unit_test(when_all_servers_fail_they_are_used),
 	    cmocka_unit_test(each_end_of_a_check_is_a_failure),
+	    cmocka_unit_test(a_check_that_takes_long_is_not_made_twice),
 	    cmocka_unit_test(a_gateway_ends_while_it_checks),
 	    cmocka_unit_test(a_gateway_that_cannot_start_is_freed),
 	    cmocka_unit_test(without_memory_no_check_is_made),
