@@ -5,6 +5,7 @@
  */
 #include "tests/support/gateway_world.h"
 
+#include "proxy/offer/learned_table.h"
 #include "tests/support/learned_look.h"
 
 /* covers: P-src-learned P-src-learned-private */
@@ -100,11 +101,133 @@ static void a_request_that_no_route_takes_is_no_page(void **state)
 	gate_world_free(w);
 }
 
+/* ---- what comes of the table's pushes ---- */
+
+/* A page in the table with one resource, which is worth to be pushed. */
+static struct learned_page *known_page(struct gate_world *w)
+{
+	struct learned_page *p;
+	const struct learned_resource numbers = {.hits = 9, .views = 9, .earlier = 8};
+	usec now = w->gateway->relay.now;
+	assert_null(learned_page_add(w->gateway->learned, SLICE("example.com"), SLICE("/page"), &p, now));
+	assert_null(learned_numbers_add(w->gateway->learned, p, SLICE("/a.css"), numbers, now));
+	return p;
+}
+
+enum push_end { DELIVERED, RESET_BY_CLIENT, NOT_FOUND, HELD };
+
+static void push_ends(struct gate_world *w, struct gate_peer *client, struct gate_stream *at, enum push_end how)
+{
+	gate_answer_fields(at, how == NOT_FOUND ? 404 : 200, how == NOT_FOUND, "cache-control", "max-age=60", NULL);
+	if (how == RESET_BY_CLIENT) {
+		gate_more(at, 5, false);
+		UNTIL(w, gate_find_at(client, "/a.css") && gate_find_at(client, "/a.css")->received == 5);
+		gate_reset_stream(gate_find_at(client, "/a.css"), H2_CANCEL);
+	} else if (how != NOT_FOUND) {
+		gate_more(at, 5, true);
+	}
+	UNTIL(w, at->is_over);
+	if (how == HELD) {
+		struct gate_stream *claim = gate_get(client, "/a.css");
+		UNTIL(w, claim->is_over);
+		assert_int_equal(claim->received, 5);
+	}
+}
+
+static void what_comes_of_a_push_counts_for_its_resource(void **state)
+{
+	(void)state;
+	static const struct {
+		enum push_end how;
+		uint32_t taken, refused;
+		double hits; /* of 9: one that is not there any more is seldom proposed again */
+	} ends[] = {{DELIVERED, 1, 0, 9}, {RESET_BY_CLIENT, 0, 1, 9}, {NOT_FOUND, 0, 0, 9.0 / 4}, {HELD, 1, 0, 9}};
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		const struct gate_peer_options options = {.no_push = ends[i].how == HELD};
+		struct gate_world *w = gate_world_new(NULL, NULL, NULL,
+		    ends[i].how == HELD ? "[preload p]\nlearned = apply\n[route a]\norigin = a\n[push h]\naction = hold\n"
+					: "[preload p]\nlearned = apply\n[route a]\norigin = a\n");
+		struct learned_page *p = known_page(w);
+		struct gate_peer *client = gate_client(w, &options);
+		get(w, client, "/page", "sec-fetch-mode", "navigate");
+		UNTIL(w, gate_find(w, "/a.css"));
+		push_ends(w, client, gate_find(w, "/a.css"), ends[i].how);
+		UNTIL(w, w->counters.pushes_open == 0); /* while its page is open, which it counts for */
+		gate_answer(gate_find(w, "/page"), 200, 1, true);
+		UNTIL(w, w->counters.requests_open == 0);
+		const struct learned_resource *r = p->resources[0];
+		assert_int_equal(r->offered, 1);
+		if (r->taken != ends[i].taken || r->refused != ends[i].refused)
+			fail_msg("row %zu: taken %u, refused %u", i, r->taken, r->refused);
+		assert_true(r->hits > ends[i].hits - 0.1 && r->hits < ends[i].hits + 0.1);
+		gate_world_free(w);
+	}
+}
+
+/* ---- what status says, and what is loaded ---- */
+
+static void show(struct gate_world *w)
+{
+	wheel_set(&w->gateway->relay.wheel, &w->gateway->learned_shown, w->gateway->relay.now);
+	UNTIL(w, w->gateway->learned_shown.deadline > w->gateway->relay.now || w->gateway->learned_shown.deadline == USEC_NEVER);
+	gate_passes(w);
+}
+
+static void what_is_being_learned_is_shown(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(
+	    "status-socket = status", NULL, NULL, "[preload p]\nlearned = propose\n[route a]\norigin = a\n");
+	char text[OBSERVE_LEARNED_TEXT];
+	struct gateway *g = w->gateway;
+	assert_false(list_is_linked(&g->learned_shown.link));
+	known_page(w)->is_established = true;
+	struct gate_stream *page = get(w, gate_client(w, NULL), "/page", "sec-fetch-mode", "navigate");
+	gate_answer(gate_find(w, "/page"), 200, 1, true);
+	UNTIL(w, page->is_over);
+	assert_true(list_is_linked(&g->learned_shown.link));
+	assert_in_range(g->learned_shown.deadline, g->relay.now, g->relay.now + 2 * USEC_PER_SEC);
+	show(w);
+	assert_true(observe_learned_read(&w->counters.learned[0], text));
+	assert_string_equal(text, "example.com/page: 0 clients, 0 loads so far; 1 of 1 resource proposed");
+	assert_false(observe_learned_read(&w->counters.learned[1], text));
+	assert_true(list_is_linked(&g->learned_shown.link)); /* the view is open */
+	offer_learned_clear(g->learned);
+	show(w);
+	assert_false(observe_learned_read(&w->counters.learned[0], text));
+	assert_false(list_is_linked(&g->learned_shown.link));
+	gate_world_free(w);
+}
+
+static void a_table_that_is_loaded_replaces_the_one_there_is(void **state)
+{
+	(void)state;
+	static uint8_t pages[OFFER_LEARNED_PAGE_BYTES];
+	struct gate_world *w = gate_world_new(
+	    "status-socket = status", NULL, NULL, "[preload p]\nlearned = propose\n[route a]\norigin = a\n");
+	struct gateway *g = w->gateway;
+	known_page(w);
+	size_t length = offer_learned_export(g->learned, 1, pages, g->relay.now);
+	assert_true(length > 0);
+	assert_null(gateway_load_learned(g, slice_of((const char *)pages, length)));
+	assert_int_equal(offer_learned_stats(g->learned).pages, 1);
+	assert_true(list_is_linked(&g->learned_shown.link));
+	assert_non_null(gateway_load_learned(g, slice_of((const char *)pages, length - 1)));
+	assert_int_equal(offer_learned_stats(g->learned).pages, 0);
+	gate_world_free(w);
+	w = gate_world_new(NULL, NULL, NULL, NULL); /* it learns nothing */
+	assert_null(gateway_load_learned(w->gateway, slice_of((const char *)pages, length)));
+	gate_world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(assets_of_pages_are_learned_and_nothing_else),
 	    cmocka_unit_test(a_request_that_no_route_takes_is_no_page),
+	    cmocka_unit_test(what_comes_of_a_push_counts_for_its_resource),
+	    cmocka_unit_test(what_is_being_learned_is_shown),
+	    cmocka_unit_test(a_table_that_is_loaded_replaces_the_one_there_is),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
