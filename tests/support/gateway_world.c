@@ -681,6 +681,13 @@ static struct conf *configure(struct gate_world *w, const char *server, const ch
 	return conf;
 }
 
+static struct health_table *shared_health;
+
+void gate_share_health(struct health_table *t)
+{
+	shared_health = t;
+}
+
 struct gate_world *gate_world_new(
     const char *server, const char *listen_lines, const char *origin, const char *more)
 {
@@ -722,6 +729,7 @@ struct gate_world *gate_world_with(const struct session_protocol *const *protoco
 	    .chunks = w->chunks,
 	    .conf = w->conf,
 	    .observe = &w->observe,
+	    .health_table = shared_health,
 	    .via_suffix = 0x12345678,
 	    .seed = 42,
 	    .protocols = protocols,

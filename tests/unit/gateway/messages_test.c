@@ -2,11 +2,13 @@
 /* What the error log says while requests are served: each message as a whole, and when it is said. */
 #include "tests/support/accounts.h"
 
-#include "proxy/base/memory.h"
-#include "tests/support/heap.h"
+#include "tests/support/net_faults.h"
+#include "tests/support/net_sys.h"
 #include "tests/support/script_peer.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct gate_world *world(const char *server, const char *listen, const char *origin, const char *more)
@@ -276,6 +278,45 @@ static void a_server_fails_its_checks_and_passes_them_again(void **state)
 	    "info origin f: server * passes its checks: status 200, 2 in a row\n");
 }
 
+static void a_server_that_the_health_table_has_no_room_for(void **state)
+{
+	(void)state;
+	void *memory = calloc(1, health_table_bytes(2, 0));
+	struct health_table *table = health_table_new(memory, 2, 0);
+	table->capacity = 1;
+	gate_share_health(table);
+	struct gate_world *w = world(NULL, NULL, NULL,
+	    "[origin f]\nserver = %A\nserver = %B\nbalance = round-robin\neject-failures = 2\n[route r]\norigin = f\n");
+	gate_share_health(NULL);
+	w->sites[0].serve = ok;
+	w->sites[1].serve = fail_503;
+	struct gate_peer *c = gate_client(w, NULL);
+	for (unsigned i = 0; i < 20 && w->counters.server_ejections == 0; i++)
+		is_over(w, gate_get(c, "/"));
+	said(w,
+	    "warn origin f: server * is ejected for 10 s: 2 failures in a row\n"
+	    "warn origin f: server * is one too many for status\n");
+	free(table);
+	free(memory);
+}
+
+/* Accepting goes on when a descriptor is free again. */
+static void no_descriptor_for_a_client(void **state)
+{
+	(void)state;
+	struct gate_world *w = world(NULL, NULL, NULL, NULL);
+	net_faults_begin();
+	net_faults_plan((struct net_fault){NET_CALL_ACCEPT, NET_SIDE_ANY, EMFILE, 1, 1});
+	w->sites[0].serve = ok;
+	struct gate_peer *c = gate_client(w, NULL);
+	is_over(w, gate_get(c, "/"));
+	net_sys_reset();
+	assert_int_equal(w->counters.accept_paused, 1);
+	assert_int_equal(w->counters.connections, 1);
+	said(w,
+	    "warn l: accepting pauses: Too many open files\n");
+}
+
 static void a_name_that_no_resolver_knows(void **state)
 {
 	(void)state;
@@ -315,6 +356,8 @@ int main(void)
 	    cmocka_unit_test(an_origin_that_ends_its_connection_with_an_error),
 	    cmocka_unit_test(a_server_is_ejected_and_used_again),
 	    cmocka_unit_test(a_server_fails_its_checks_and_passes_them_again),
+	    cmocka_unit_test(a_server_that_the_health_table_has_no_room_for),
+	    cmocka_unit_test(no_descriptor_for_a_client),
 	    cmocka_unit_test(a_name_that_no_resolver_knows),
 	    cmocka_unit_test(memory_is_short),
 	};

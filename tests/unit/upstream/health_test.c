@@ -6,6 +6,7 @@
 
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 /* Both sites are servers of one origin, f. */
@@ -218,6 +219,104 @@ static void checks_decide_without_a_health_table(void **state)
 	gate_world_free(w);
 }
 
+/* ---- with a health table ---- */
+
+struct shared {
+	struct gate_world *w;
+	void *memory;
+	struct health_table *table;
+};
+
+static struct shared shared_fleet(const char *options, size_t servers)
+{
+	struct shared s = {.memory = calloc(1, health_table_bytes(servers, 0))};
+	s.table = health_table_new(s.memory, servers, 0);
+	gate_share_health(s.table);
+	s.w = fleet(options);
+	gate_share_health(NULL);
+	return s;
+}
+
+static void shared_free(struct shared *s)
+{
+	gate_world_free(s->w);
+	for (size_t i = 0; i < s->table->capacity; i++)
+		assert_int_equal(atomic_load(&s->table->entries[i].key), 0); /* each entry was left */
+	free(s->table);
+	free(s->memory);
+}
+
+static void what_a_worker_finds_it_publishes(void **state)
+{
+	(void)state;
+	struct shared s = shared_fleet(CHECKED, 4);
+	struct gate_world *w = s.w;
+	w->sites[0].serve = answer_ok;
+	w->sites[1].serve = answer_503;
+	struct server *first = server_of(w, 0), *second = server_of(w, 1);
+	assert_non_null(second->health.entry);
+	UNTIL(w, health_state(second) == SERVER_FAILING);
+	struct server_check check = server_entry_check(second->health.entry);
+	assert_int_equal(check.state, SERVER_CHECK_FAILS);
+	assert_int_equal(check.result, 503);
+	assert_in_range(check.since, w->gateway->relay.now - USEC_PER_SEC, w->gateway->relay.now);
+	UNTIL(w, server_entry_check(first->health.entry).state == SERVER_CHECK_PASSES);
+	assert_int_equal(server_entry_check(first->health.entry).result, 200);
+	/* Others may check when this worker has nothing to do any more, and not before. */
+	assert_false(server_entry_lease(first->health.entry, 7, w->gateway->relay.now, USEC_PER_SEC));
+	gate_world_drain(w, 10 * USEC_PER_SEC);
+	usec since = clock_monotonic();
+	while (!server_entry_lease(first->health.entry, 7, w->gateway->relay.now, w->gateway->relay.now + USEC_PER_SEC) &&
+	       clock_monotonic() - since < 10 * USEC_PER_SEC)
+		net_run_once(w->loop, USEC_PER_MSEC);
+	assert_false(server_entry_lease(first->health.entry, 0, w->gateway->relay.now, w->gateway->relay.now + USEC_PER_SEC));
+	server_entry_unlease(first->health.entry, 7);
+	shared_free(&s);
+}
+
+static void what_another_worker_publishes_is_taken(void **state)
+{
+	(void)state;
+	struct shared s = shared_fleet(CHECKED, 4);
+	struct gate_world *w = s.w;
+	w->sites[0].serve = w->sites[1].serve = answer_ok;
+	struct server *second = server_of(w, 1);
+	struct server_entry *e = second->health.entry;
+	usec now = w->gateway->relay.now;
+	assert_true(server_entry_lease(e, 7, now, now + 3600 * USEC_PER_SEC));
+	server_entry_publish(s.table, e, (struct server_check){SERVER_CHECK_FAILS, 500, now});
+	UNTIL(w, health_state(second) == SERVER_FAILING);
+	assert_int_equal(gate_seen(&w->sites[1], "/health"), 0);
+	server_entry_publish(s.table, e, (struct server_check){SERVER_CHECK_PASSES, 200, now});
+	UNTIL(w, health_state(second) == SERVER_UP);
+	UNTIL(w, gate_seen(&w->sites[0], "/health") >= 3);
+	assert_int_equal(gate_seen(&w->sites[1], "/health"), 0);
+	server_entry_unlease(e, 7);
+	shared_free(&s);
+}
+
+static void an_ejection_is_published_until_it_is_over(void **state)
+{
+	(void)state;
+	struct shared s = shared_fleet("eject-failures = 2\neject-time = 1s", 4);
+	struct gate_world *w = s.w;
+	w->sites[0].serve = answer_ok;
+	w->sites[1].serve = answer_503;
+	struct gate_peer *c = gate_client(w, NULL);
+	struct server *second = server_of(w, 1);
+	assert_int_equal(server_entry_ejected(second->health.entry, w->gateway->relay.now), 0);
+	ASK_UNTIL(w, c, health_state(second) == SERVER_EJECTED, 40);
+	struct server_entry *e = second->health.entry;
+	assert_non_null(e);
+	assert_int_equal(server_entry_ejected(e, w->gateway->relay.now), 1);
+	assert_int_equal(atomic_load(&e->verdict), SERVER_FAILED_IN_A_ROW);
+	UNTIL(w, health_state(second) == SERVER_UP);
+	assert_int_equal(server_entry_ejected(e, w->gateway->relay.now), 0);
+	ASK_UNTIL(w, c, health_state(second) == SERVER_EJECTED, 40);
+	assert_int_equal(server_entry_ejected(e, w->gateway->relay.now), 1);
+	shared_free(&s);
+}
+
 /* covers: R451 */
 static void when_all_servers_fail_they_are_used(void **state)
 {
@@ -358,6 +457,9 @@ int main(void)
 	    cmocka_unit_test(a_server_returns_on_trial),
 	    cmocka_unit_test(two_failed_connects_eject),
 	    cmocka_unit_test(checks_decide_without_a_health_table),
+	    cmocka_unit_test(what_a_worker_finds_it_publishes),
+	    cmocka_unit_test(what_another_worker_publishes_is_taken),
+	    cmocka_unit_test(an_ejection_is_published_until_it_is_over),
 	    cmocka_unit_test(when_all_servers_fail_they_are_used),
 	    cmocka_unit_test(each_end_of_a_check_is_a_failure),
 	    cmocka_unit_test(a_check_that_takes_long_is_not_made_twice),
