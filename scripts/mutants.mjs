@@ -42,31 +42,37 @@ const ALSO = {
 	hold: ["relay", "unit/gateway", "unit/client"],
 	hpack: ["unit/h2", "pair"],
 	offer: ["unit/gateway", "unit/upstream", "unit/tool"],
+	origin: ["unit/upstream", "unit/gateway", "unit/session", "unit/client"],
 	policy: ["unit/offer", "unit/route", "unit/gateway", "unit/tool"],
 	relay: ["relay", "unit/gateway", "unit/origin", "unit/upstream", "unit/client", "unit/admission"],
 	route: ["unit/offer", "unit/gateway", "unit/origin", "unit/upstream", "unit/tool"],
 	session: ["unit/gateway"],
-	origin: ["unit/upstream", "unit/gateway", "unit/session", "unit/client"],
 	upstream: ["unit/origin", "unit/gateway", "unit/session", "unit/client"],
 };
 
 // Which wire tests concern a folder. Together they take about two minutes of processor time at most.
 const WIRE = {
+	admission: ["request-limits", "users", "connect", "log", "http1-tunnels"],
+	client: ["conformance-server-connection", "http1-client", "diary", "trace", "timeouts", "half-close", "log"],
 	gateway: ["log", "own-pushes", "hold", "routes", "request-limits", "users", "pac", "memory", "learned", "hints", "connect",
-		"outcome", "access", "http1-answers", "status", "order"],
+		"outcome", "access", "http1-answers", "status", "order", "retries"],
 	h1: ["http1-client", "http1-origin", "http1-tunnels", "http1-conformance-client", "http1-conformance-origin",
 		"http1-conformance-requests", "http1-conformance-responses", "http1-conformance-bodies", "http1-answers", "trace"],
 	h2: ["flow", "bounds", "limits", "order", "conformance-client", "conformance-client-settings", "conformance-server-connection",
-		"conformance-server-frames", "conformance-server-settings", "conformance-server-states", "promise-faults", "trace"],
+		"conformance-server-frames", "conformance-server-messages", "conformance-server-settings", "conformance-server-states",
+		"promise-faults", "trace"],
+	hold: ["hold", "own-pushes", "push-life", "log", "diary"],
 	hpack: ["conformance-server-hpack", "conformance-client-settings", "bounds"],
-	offer: ["learned", "own-pushes", "hints", "explain", "enable-push"],
+	offer: ["own-pushes", "hints", "explain", "enable-push", "learned", "files"],
+	origin: ["retries", "http1-required", "http1-origin", "timeouts", "slow-uploads", "slow-peers", "upstream-proxy", "log",
+		"enable-push", "long-targets", "promise-faults", "no-internals"],
 	policy: ["push-life", "own-pushes", "explain", "diary", "hints", "clients-misbehaving", "log"],
 	relay: ["outcome", "hold", "push-life", "hints", "log", "timeouts", "silence", "retries", "connect", "conformance-tunnels",
 		"promise-costs-itself", "slow-uploads", "long-parents"],
 	route: ["routes", "scheme", "field-rules", "access", "conformance-client-gateway", "explain"],
 	session: ["conformance-server-connection", "http1-client", "http1-tunnels", "conformance-tunnels", "timeouts", "trace"],
-	upstream: ["health", "retries", "balance", "http1-required", "http1-origin", "timeouts", "slow-uploads", "slow-peers", "status",
-		"upstream-proxy", "log", "enable-push", "long-targets", "names"],
+	upstream: ["retries", "upstream-proxy", "balance", "http1-required", "http1-origin", "timeouts", "slow-uploads", "slow-peers",
+		"status", "log", "enable-push", "long-targets", "names", "forward-idle", "no-internals", "connect", "health"],
 };
 
 function usage(text) {
