@@ -79,6 +79,5 @@ void drain_check(struct gateway *g)
 	d->is_over = true;
 	g->env.is_draining = false; /* no further drain check is needed */
 	upstream_close(&g->upstream);
-	gateway_reap(g);
 	d->drained(d->context);
 }

@@ -23,8 +23,7 @@ void h2_trace_frame(const struct h2_conn *c, bool out, const struct h2_frame *fr
 	bool ends = frame->type == H2_DATA || frame->type == H2_HEADERS;
 	snprintf(line, sizeof(line), "s%u %s %s len=%u%s%s%s%s", frame->stream_id,
 	    out ? "->" : "<-", row ? row->name : unknown, frame->length,
-	    ends && flags & H2_END_STREAM ? " end" : "",
-	    !ends && !is_block && flags & H2_ACK ? " ack" : "",
+	    ends && flags & H2_END_STREAM ? " end" : "", !ends && flags & H2_ACK ? " ack" : "",
 	    is_block && !(flags & H2_END_HEADERS) ? " more" : "",
 	    flags & H2_PADDED ? " padded" : "");
 	c->env.trace(c->env.trace_context, line);
