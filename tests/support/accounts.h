@@ -18,7 +18,7 @@ void accounts_begin(struct gate_world *w);
  * "rule INDEX EVENT 1\n", "cause …", "miss …", "denial …", "fault …", "limited …". loop_passes_over_5ms, up_in_bytes and
  * memory_used_bytes are left out: they depend on the machine, and on how much one read found.
  *
- * lines: those of the access log, "ID: key=value key=value\n". A time of an origin is *, and so are the address and port of a
+ * lines (NULL: any): those of the access log, "ID: key=value key=value\n". A time of an origin is *, and so are the address and port of a
  * local peer. Left out are the times that each line has, and usual values, which must be there: connection=1,
  * client=127.0.0.1, listen=l, protocol=h2, method=GET, scheme=http, authority=example.com, request_bytes=0. A line without
  * one of them has "no-KEY" at its end.
