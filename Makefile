@@ -76,10 +76,11 @@ all: $(if $(filter release,$(KIND)),build/pushgate,$(OUT)/pushgate)
 build/pushgate: $(OUT)/pushgate
 	@cp $< $@.new && mv $@.new $@
 
-# A shared library is found wherever the program is started.
-$(OUT)/pushgate: $(OUT)/proxy/main.o $(if $(filter mutants,$(KIND)),$(OUT)/proxy/net/sys.o) $(LIB)
+# That of scripts/mutants.mjs has the shared library, of which one object changes.
+MUTABLE := $(filter mutants,$(KIND))
+$(OUT)/pushgate: $(OUT)/proxy/main.o $(if $(MUTABLE),$(OUT)/proxy/net/sys.o $(TEST_LIB),$(LIB))
 	$(SAY) "  LINK $@"
-	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) $(LDFLAGS) -o $@ $(if $(filter mutants,$(KIND)),$(abspath $^),$^) $(LIBS)
+	$(Q)$(CC) $(CFLAGS_$(KIND)) $(LDFLAGS_$(KIND)) $(LDFLAGS) $(MUTABLE:%=-Wl,-rpath,'$$ORIGIN') -o $@ $^ $(LIBS)
 
 $(OUT)/libpushgate.a: $(OBJ)
 	@rm -f $@

@@ -396,11 +396,10 @@ function printed(command) {
  * has of it, and `instructions` are those of the source as it stands.
  */
 function recipeOf(file) {
-	const commands = (target, ...words) => make("-n", "-W", file, "V=1", ...words, target).split("\n").filter((line) => !line.startsWith(":"));
-	const object = `build/mutants/${file.slice(0, -2)}.o`;
-	const compiler = commands(object, "CFLAGS_mutants=-O2 -fPIE").find((line) => line.includes(` -c -o ${object} `));
-	const text = compiler.replace(` -c -o ${object} `, " -w -S -o - ").replace(" -MMD -MP", "");
-	return { all: commands(LIBRARY).join("\n"), text, instructions: printed(text) };
+	const commands = make("-n", "-W", file, "V=1", LIBRARY).split("\n").filter((line) => !line.startsWith(":"));
+	const object = ` -MMD -MP -c -o build/mutants/${file.slice(0, -2)}.o `;
+	const text = commands.find((line) => line.includes(object)).replace(object, " -w -O2 -fno-sanitize=all -S -o - ");
+	return { all: commands.join("\n"), text, instructions: printed(text) };
 }
 
 /** Builds one changed object and the library. False: it is no change, because the compiler refuses it or makes the same of it. */
