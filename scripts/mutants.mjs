@@ -65,7 +65,7 @@ const WIRE = {
 	hpack: ["conformance-server-hpack", "conformance-client-settings", "bounds"],
 	offer: ["own-pushes", "hints", "explain", "enable-push", "learned", "files"],
 	origin: ["retries", "http1-required", "http1-origin", "timeouts", "slow-uploads", "slow-peers", "upstream-proxy", "log",
-		"enable-push", "long-targets", "promise-faults", "no-internals"],
+		"enable-push", "long-targets", "promise-faults", "conformance-client", "no-internals"],
 	policy: ["push-life", "own-pushes", "explain", "diary", "hints", "clients-misbehaving", "log"],
 	relay: ["outcome", "hold", "push-life", "hints", "log", "timeouts", "silence", "retries", "connect", "conformance-tunnels",
 		"promise-costs-itself", "slow-uploads", "long-parents"],

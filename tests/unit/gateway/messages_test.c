@@ -230,6 +230,40 @@ static void an_origin_that_ends_its_connection_with_an_error(void **state)
 	    "warn origin a (h2c://*): connection ended with an error: ENHANCE_YOUR_CALM\n");
 }
 
+/* What an origin in cleartext says first, in place of HTTP/2 or after its SETTINGS. */
+static void what_an_origin_says_that_is_no_http2(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *bytes;
+		size_t length;
+		const char *details, *messages;
+	} rows[] = {
+#define BYTES(text) text, sizeof(text) - 1
+#define SETTINGS "\0\0\0\4\0\0\0\0\0"
+	    {BYTES("HTTP/1.1 400 Bad Request\r\n\r\n"), "details=\"origin-not-http2\"",
+		"warn origin a (h2c://*): cannot speak HTTP/2: *: it answered with HTTP/1 (\"HTTP/1.1 400 Bad Request\"); it must "
+		"speak h2c with prior knowledge\n"},
+	    {BYTES("220 mail.example ESMTP\r\n"), "details=\"first-frame-not-settings\"",
+		"warn origin a (h2c://*): first-frame-not-settings: The first frame is not SETTINGS.\n"},
+	    {BYTES(SETTINGS "\0\0\1\6\0\0\0\0\0\0"), "details=\"frame-length-wrong\"",
+		"warn origin a (h2c://*): frame-length-wrong: A frame is too short or too long for its fields.\n"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct gate_world *w = world(NULL, NULL, NULL, NULL);
+		script_site(&w->sites[0]);
+		struct gate_stream *asked = gate_get(gate_client(w, NULL), "/");
+		UNTIL(w, script_origins(&w->sites[0]) == 1);
+		script_put(script_origin(&w->sites[0], 0), rows[i].bytes, rows[i].length);
+		is_over(w, asked);
+		assert_int_equal(asked->status, 502);
+		assert_non_null(strstr(asked->status_error, rows[i].details));
+		assert_int_equal(w->counters.peer_faults_up, 1);
+		assert_int_equal(w->counters.upstream_failed, 1);
+		said(w, rows[i].messages);
+	}
+}
+
 static void fail_503(struct gate_stream *s)
 {
 	gate_answer(s, 503, 2, true);
@@ -354,6 +388,7 @@ int main(void)
 	    cmocka_unit_test(a_rule_of_which_little_is_used_pauses),
 	    cmocka_unit_test(an_origin_that_cannot_be_connected_to),
 	    cmocka_unit_test(an_origin_that_ends_its_connection_with_an_error),
+	    cmocka_unit_test(what_an_origin_says_that_is_no_http2),
 	    cmocka_unit_test(a_server_is_ejected_and_used_again),
 	    cmocka_unit_test(a_server_fails_its_checks_and_passes_them_again),
 	    cmocka_unit_test(a_server_that_the_health_table_has_no_room_for),
