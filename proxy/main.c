@@ -44,8 +44,8 @@ static const struct command run_command = {
     .sentence = "serve clients",
     .text = "Serves clients. A master opens the sockets and watches the other processes. Workers, "
 	    "one for each processor unless the configuration says otherwise, do the work. A logger "
-	    "writes their log lines, and a files process reads and writes the files that may "
-	    "change meanwhile.",
+	    "writes their log lines, a files process reads and writes the files that may change "
+	    "meanwhile, and a password process checks users' passwords.",
     .options = run_options,
     .option_count = COUNT(run_options),
     .run = run_own,

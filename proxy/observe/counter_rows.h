@@ -95,7 +95,7 @@
 	X(shed_streams, "exchanges reset because memory was short: ones that used too much, or stalled") \
 	X(learned_saves_dropped, "times that the learned table was not saved: the files process was down, or still had the table of a minute before") \
 	X(manifests_taken, "manifests that workers took in from the files process after the start") \
-	X(files_unusable, "times that a manifest or the learned-file could not be read, or was none; what was read before stays in use, at the start nothing") \
+	X(files_unusable, "times that a manifest or the learned-file could not be read, or had mistakes; the contents before stay in use, at the start none") \
 	X(files_refused, "contents and messages of the files process that workers refused as malformed; what it refuses of a worker is in the error log alone") \
 	X(loop_passes_over_5ms, "loop passes of workers that took longer than 5 ms, and so delayed every connection of the worker; a busy machine causes them too") \
 	X(access_lines_dropped, "access log lines lost because the pipe to the logger was full") \
@@ -127,11 +127,11 @@
 	X(PROCESS_PID, "pushgate_process_pid", "gauge", "process", "its process id; 0: it is down") \
 	X(PROCESS_UPTIME, "pushgate_process_uptime_seconds", "gauge", "process", "time since its last start; 0: it is down") \
 	X(PROCESS_STARTS, "pushgate_process_starts_total", "counter", "process", "times that it was started") \
-	X(ROUTE_PUSH_OFF, "pushgate_route_push_off_seconds", "gauge", "route, origin", "for so long a route still uses connections without push (reset-rate, promise-refusals)") \
+	X(ROUTE_PUSH_OFF, "pushgate_route_push_off_seconds", "gauge", "route, origin", "time for which a route will still use connections without push (reset-rate, promise-refusals)") \
 	X(ROUTE_LIMITED, "pushgate_route_limited_total", "counter", "route, verdict", "requests that limit-requests refused, or in shadow would have refused; of the first 64 routes of the file") \
 	X(ORIGIN_PUSH_OFF, "pushgate_origin_push_off_connections", "gauge", "origin", "open connections to an origin on which push was turned off (promise-refusals)") \
 	X(SERVER_UP, "pushgate_server_up", "gauge", "origin, server", "1: the server may get requests; 0: its checks fail, or a worker has ejected it. Of origins with several servers or health-check; at most 128, those with 0 first") \
-	X(SERVER_EJECTED, "pushgate_server_ejected_workers", "gauge", "origin, server", "in so many workers a server is ejected now") \
+	X(SERVER_EJECTED, "pushgate_server_ejected_workers", "gauge", "origin, server", "number of workers in which a server is ejected now") \
 	X(PUSH, "pushgate_push_total", "counter", "source, verdict, reason", "offers of pushes. Links that no verdict could use are not read and not counted") \
 	X(RULE, "pushgate_rule_total", "counter", "rule, event", "outcomes of each rule's pushes; (other): the rules behind the 64th together") \
 	X(RULE_BYTES, "pushgate_rule_bytes_total", "counter", "rule, outcome", "body bytes of these pushes, used or wasted") \

@@ -16,8 +16,9 @@
 
 enum access_answer { ACCESS_ALLOW, ACCESS_DENY, ACCESS_ASK };
 
-/* Why a request was denied: X(symbol, "code", "what it says"). The first was a line deny; the others say which
- * condition the line allow lacked that came nearest to taking the request. docs/COUNTERS.md prints them. */
+/* Why a request was denied: X(symbol, "code", "what it says"). The first two are no conditions; the others name the
+ * condition that did not hold, of the line allow that came nearest to taking the request. docs/COUNTERS.md prints
+ * them. */
 #define ACCESS_REASONS(X)                                                                          \
 	X(RULE, "rule", "a line deny took the request")                                            \
 	X(NO_RULE, "no-rule", "the section has no line allow")                                     \

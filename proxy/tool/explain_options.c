@@ -127,10 +127,10 @@ static const struct command_option options[] = {
 	.sentence =
 	    "push: accepts pushes (the default); chrome: ENABLE_PUSH=0, a navigation; curl: "
 	    "ENABLE_PUSH=0, no navigation; h1: HTTP/1.1, no navigation. Or the client's address "
-	    "(192.0.2.1); unix: a unix socket. May be given once for each of the two"},
+	    "(192.0.2.1); unix: a unix socket. May be given twice: for a kind and for an address"},
     {.name = "user",
 	TEXT("NAME", user),
-	.sentence = "the user whose password the client has sent (default: nobody)"},
+	.sentence = "the user whose password the client has sent (default: none)"},
     {.name = "listen",
 	TEXT("NAME", listen),
 	.sentence = "the client's [listen] section (default: the first that serves this client the "
