@@ -26,7 +26,7 @@ struct worker_env {
 	const struct net_tickets *tickets;
 	uint64_t seed; /* for the worker's hash tables */
 	struct http_head_pool *heads;
-	/* The HTTP versions that connections may speak (session/session.h). */
+	/* The HTTP versions that connections may speak (protocols/protocols.h). */
 	const struct session_protocol *const *protocols;
 	struct relay *relay;  /* borrows: the exchanges, the current time, the wheel of deadlines */
 	struct budget budget; /* all memory that peers can make grow */

@@ -37,8 +37,8 @@ const ALSO = {
 	admission: ["relay", "unit/gateway", "unit/client"],
 	client: ["unit/gateway", "unit/session"],
 	gateway: ["unit/session", "unit/upstream", "unit/origin", "unit/client", "unit/admission"],
-	h1: ["unit/session", "unit/gateway", "unit/origin", "unit/upstream", "unit/client"],
-	h2: ["pair", "unit/session", "unit/gateway", "unit/origin", "unit/upstream"],
+	h1: ["unit/protocols", "unit/session", "unit/gateway", "unit/origin", "unit/upstream", "unit/client"],
+	h2: ["pair", "unit/protocols", "unit/session", "unit/gateway", "unit/origin", "unit/upstream"],
 	hold: ["relay", "unit/gateway", "unit/client"],
 	hpack: ["unit/h2", "pair"],
 	offer: ["unit/gateway", "unit/upstream", "unit/tool"],
@@ -46,7 +46,8 @@ const ALSO = {
 	policy: ["unit/offer", "unit/route", "unit/gateway", "unit/tool"],
 	relay: ["relay", "unit/gateway", "unit/origin", "unit/upstream", "unit/client", "unit/admission"],
 	route: ["unit/offer", "unit/gateway", "unit/origin", "unit/upstream", "unit/tool"],
-	session: ["unit/gateway"],
+	protocols: ["unit/session", "unit/gateway"],
+	session: ["unit/protocols", "unit/h1", "unit/h2", "unit/gateway"],
 	upstream: ["unit/origin", "unit/gateway", "unit/session", "unit/client"],
 };
 

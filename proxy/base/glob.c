@@ -134,7 +134,7 @@ static size_t search_items(
 	return text.len;
 }
 
-/* False: the piece is nowhere in the text, or nobody knows. Else *text is what lies behind it. */
+/* False: the piece is nowhere in the text, or the effort is used up. Else *text is the text behind it. */
 static bool find_piece(const struct piece *piece, struct slice *text, bool nocase, struct effort *e)
 {
 	struct slice within = *text;

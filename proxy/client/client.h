@@ -12,8 +12,8 @@
 #include "proxy/hold/hold.h"
 #include "proxy/limits.h"
 #include "proxy/offer/offer.h"
+#include "proxy/protocols/protocols.h"
 #include "proxy/route/route.h"
-#include "proxy/session/session.h"
 #include "proxy/worker_env.h"
 
 struct client_conn;

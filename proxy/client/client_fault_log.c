@@ -15,12 +15,12 @@ void client_log(const struct client_listener *l, const struct address *client, c
 	    what, more ? ": " : "", more ? more : "");
 }
 
-void client_count_fault(void *context, const struct session_fault *fault)
+void client_count_fault(void *context, const struct session_fault *fault, size_t index)
 {
 	const struct clients *clients = context;
 	struct observe_counters *counters = clients->env->observe->counters;
-	counters->faults[OBSERVE_CLIENT][fault->index]++;
-	counters->guard_down += fault->is_flood;
+	counters->faults[OBSERVE_CLIENT][index]++;
+	counters->guard_down += session_fault_is_flood(fault);
 	counters->streams_refused_memory += strcmp(fault->name, "no-memory-for-stream") == 0;
 }
 

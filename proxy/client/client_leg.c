@@ -13,7 +13,7 @@ void client_leg_cut(struct leg *leg)
 {
 	struct client_conn *c = conn_of(leg);
 	struct exchange *x = leg->exchange;
-	session_set_user(c->session, leg->stream, NULL);
+	session_set_user(leg->stream, NULL);
 	list_remove(&leg->link);
 	if (c->is_finished) /* no fill closes it */
 		wheel_set(worker_wheel(c->clients->env), &c->timer, c->clients->env->relay->now);

@@ -173,7 +173,7 @@ static inline void client_log_fault(const struct client_conn *c, const char *wha
 	client_log(c->listener, &c->address, what, more);
 }
 /* The `fault` callback of session_env; its context is struct clients. */
-void client_count_fault(void *clients, const struct session_fault *fault);
+void client_count_fault(void *clients, const struct session_fault *fault, size_t index);
 /* Counts a response sent to a client by its status class. */
 void client_count_status(struct clients *c, uint16_t status);
 

@@ -49,7 +49,7 @@ static struct exchange *begin_exchange(struct client_conn *c, struct session_eve
 		session_reset(c->session, e->stream, SESSION_REFUSED_STREAM);
 		return NULL;
 	}
-	session_set_user(c->session, e->stream, &x->down);
+	session_set_user(e->stream, &x->down);
 	list_append(&c->legs, &x->down.link);
 	WORKER_COUNT(env, requests_open, 1);
 	client_conn_is_busy(c);

@@ -7,12 +7,13 @@
 
 #include "proxy/base/ascii.h"
 
-/* Leading zeros count: nobody needs them. More digits would not fit into 63 bits. */
+/* Leading zeros count: no sender needs them. More digits would not fit into 63 bits. */
 #define SIZE_DIGITS_MOST 15u
 
-static bool data_event(struct h1_conn *c, struct h1_event *event, size_t n, bool end)
+static bool data_event(struct h1_conn *c, struct session_event *event, size_t n, bool end)
 {
-	*event = (struct h1_event){.kind = H1_EVENT_DATA, .user = c->stream.user, .end = end};
+	h1_event_make(c, event, SESSION_EVENT_DATA);
+	event->end = end;
 	if (n > 0)
 		event->piece = h1_input_take_piece(c, n);
 	c->owed += n;
@@ -36,7 +37,7 @@ static size_t takeable(const struct h1_conn *c, struct slice front, uint64_t lef
 	return n < room ? n : room;
 }
 
-static bool read_length(struct h1_conn *c, struct h1_event *event)
+static bool read_length(struct h1_conn *c, struct session_event *event)
 {
 	struct slice front = h1_input_front(c);
 	if (front.len == 0 || is_window_used_up(c))
@@ -46,7 +47,7 @@ static bool read_length(struct h1_conn *c, struct h1_event *event)
 	return data_event(c, event, n, c->body_left == 0);
 }
 
-static bool read_to_end(struct h1_conn *c, struct h1_event *event)
+static bool read_to_end(struct h1_conn *c, struct session_event *event)
 {
 	struct slice front = h1_input_front(c);
 	bool is_end = front.len == 0;
@@ -57,7 +58,7 @@ static bool read_to_end(struct h1_conn *c, struct h1_event *event)
 
 /* ---- chunks ---- */
 
-static const struct h1_fault *size_byte(struct h1_conn *c, char byte)
+static const struct session_fault *size_byte(struct h1_conn *c, char byte)
 {
 	int value = ascii_hex_value(byte);
 	if (value >= 0) {
@@ -105,7 +106,7 @@ static enum byte_kind byte_kind(char byte)
 	}
 }
 
-/* What follows each kind of byte; 0: it may not stand there. */
+/* The part that follows each kind of byte; 0: it may not stand there. */
 /* clang-format off */
 static const uint8_t extension_parts[][CONTROL + 1] = {
 	[H1_CHUNK_SPACE] = {[SPACE] = H1_CHUNK_SPACE, [SEMICOLON] = H1_CHUNK_NAME_FIRST},
@@ -129,9 +130,9 @@ static const uint8_t extension_parts[][CONTROL + 1] = {
 /* clang-format on */
 
 /* RFC 9112 7.1.1. Extensions are read over: none of them has a meaning here. */
-static const struct h1_fault *extension_byte(struct h1_conn *c, char byte)
+static const struct session_fault *extension_byte(struct h1_conn *c, char byte)
 {
-	if (++c->extension_bytes > c->limits.extension_bytes)
+	if (++c->extension_bytes > c->config->limits.extension_bytes)
 		return &h1_faults[H1_FAULT_EXTENSIONS_LARGE];
 	uint8_t next = extension_parts[c->chunk][byte_kind(byte)];
 	if (next == 0)
@@ -148,7 +149,7 @@ static void begin_size(struct h1_conn *c)
 	c->body_left = 0;
 }
 
-static const struct h1_fault *framing_byte(struct h1_conn *c, char byte)
+static const struct session_fault *framing_byte(struct h1_conn *c, char byte)
 {
 	switch (c->chunk) {
 	case H1_CHUNK_SIZE_FIRST:
@@ -173,17 +174,12 @@ static const struct h1_fault *framing_byte(struct h1_conn *c, char byte)
 }
 
 /* The message cannot be read on: the client gets an answer, an origin's response is over. */
-static bool refuse(
-    struct h1_conn *c, struct h1_event *event, const struct h1_fault *fault, const char *reason)
+static bool refuse(struct h1_conn *c, struct session_event *event,
+    const struct session_fault *fault, const char *reason)
 {
 	bool is_server = c->role == H1_SERVER;
-	*event = (struct h1_event){
-	    .kind = is_server ? H1_EVENT_REFUSED : H1_EVENT_RESET,
-	    .user = c->stream.user,
-	    .fault = fault,
-	    .reason = reason,
-	};
-	h1_count_fault(c, fault);
+	h1_event_make(c, event, is_server ? SESSION_EVENT_REFUSED : SESSION_EVENT_RESET);
+	h1_event_blame(c, event, fault, reason);
 	h1_read_no_more(c);
 	if (!is_server) {
 		h1_end_stream(c);
@@ -195,7 +191,7 @@ static bool refuse(
 /* The usual end of a body: the chunk's own, the last chunk, no trailers. */
 #define CHUNKS_END "\r\n0\r\n\r\n"
 
-static bool read_chunk_data(struct h1_conn *c, struct h1_event *event, struct slice front)
+static bool read_chunk_data(struct h1_conn *c, struct session_event *event, struct slice front)
 {
 	size_t n = takeable(c, front, c->body_left);
 	c->body_left -= n;
@@ -210,12 +206,12 @@ static bool read_chunk_data(struct h1_conn *c, struct h1_event *event, struct sl
 	return true;
 }
 
-static bool read_trailers(struct h1_conn *c, struct h1_event *event)
+static bool read_trailers(struct h1_conn *c, struct session_event *event)
 {
 	struct slice lines;
-	const struct h1_fault *fault;
+	const struct session_fault *fault;
 	const char *reason = NULL;
-	if (!h1_input_lines(c, c->limits.trailer_bytes, &lines, &fault)) {
+	if (!h1_input_lines(c, c->config->limits.trailer_bytes, &lines, &fault)) {
 		if (fault == &h1_faults[H1_FAULT_HEAD_LARGE])
 			fault = &h1_faults[H1_FAULT_TRAILERS_LARGE];
 		if (!fault)
@@ -224,21 +220,22 @@ static bool read_trailers(struct h1_conn *c, struct h1_event *event)
 	}
 	if (lines.len == 0)
 		return data_event(c, event, 0, true);
-	struct http_head *head = http_head_new(c->env.heads);
+	struct http_head *head = http_head_new(c->session.env->heads);
 	fault = h1_read_trailers(c, lines, head, &reason);
 	if (fault) {
 		http_head_free(head);
 		return refuse(c, event, fault, reason);
 	}
 	h1_trace_head(c, false, head, lines.len);
-	*event = (struct h1_event){
-	    .kind = H1_EVENT_TRAILERS, .user = c->stream.user, .head = head, .end = true};
+	h1_event_make(c, event, SESSION_EVENT_TRAILERS);
+	event->head = head;
+	event->end = true;
 	c->stream.was_read = true;
 	c->reading = H1_READ_DONE;
 	return true;
 }
 
-static bool read_chunks(struct h1_conn *c, struct h1_event *event)
+static bool read_chunks(struct h1_conn *c, struct session_event *event)
 {
 	struct slice front;
 	while (c->reading == H1_READ_CHUNKS && (front = h1_input_front(c)).len > 0) {
@@ -247,7 +244,7 @@ static bool read_chunks(struct h1_conn *c, struct h1_event *event)
 				return false;
 			return read_chunk_data(c, event, front);
 		}
-		const struct h1_fault *fault = framing_byte(c, front.ptr[0]);
+		const struct session_fault *fault = framing_byte(c, front.ptr[0]);
 		h1_input_take(c, 1);
 		if (fault)
 			return refuse(c, event, fault, NULL);
@@ -255,7 +252,7 @@ static bool read_chunks(struct h1_conn *c, struct h1_event *event)
 	return c->reading == H1_READ_TRAILERS && read_trailers(c, event);
 }
 
-bool h1_read_body(struct h1_conn *c, struct h1_event *event)
+bool h1_read_body(struct h1_conn *c, struct session_event *event)
 {
 	switch (c->reading) {
 	case H1_READ_LENGTH:

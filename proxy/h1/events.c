@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One event at a time, out of what the peer sent: heads, bodies, and the ends of both. */
+/* Makes events out of received bytes, one at a time: heads, bodies, and the ends of both. */
 #include "proxy/h1/h1_conn.h"
 
 void h1_read_no_more(struct h1_conn *c)
@@ -13,42 +13,45 @@ void h1_read_no_more(struct h1_conn *c)
 
 static void open_stream(struct h1_conn *c, enum http_method method, bool is_old)
 {
-	c->stream = (struct h1_stream){.is_open = true, .method = method, .is_old = is_old};
-	c->owed = 0;
-	c->window = c->limits.window_bytes;
+	h1_open_stream(c, method, NULL);
+	c->stream.is_old = is_old;
 	c->head_since = USEC_NEVER;
 }
 
-/* The head of a request that cannot be read: what was found of it is there for the log. */
-static bool refuse_request(struct h1_conn *c, struct h1_event *event, struct http_head *head,
-    const struct h1_fault *fault, const char *reason)
+/* The head of a request that cannot be read: the parts that were read are there for the log. */
+static bool refuse_request(struct h1_conn *c, struct session_event *event, struct http_head *head,
+    const struct session_fault *fault, const char *reason)
 {
 	bool has_method = head->count > 0 && head->fields[0].token == HTTP_TOKEN_PSEUDO_METHOD;
 	enum http_method method =
 	    has_method ? http_method_find(head->fields[0].value) : HTTP_METHOD_OTHER;
 	open_stream(c, method, head->version == HTTP_VERSION_1_0);
 	head->kind = HTTP_REQUEST;
-	*event = (struct h1_event){
-	    .kind = H1_EVENT_HEAD, .head = head, .fault = fault, .reason = reason, .end = true};
-	h1_count_fault(c, fault);
+	h1_event_make(c, event, SESSION_EVENT_HEAD);
+	event->head = head;
+	event->end = true;
+	h1_event_blame(c, event, fault, reason);
 	h1_read_no_more(c);
 	return true;
 }
 
-static bool request_head(struct h1_conn *c, struct h1_event *event, struct slice lines)
+static bool request_head(struct h1_conn *c, struct session_event *event, struct slice lines)
 {
-	struct http_head *head = http_head_new(c->env.heads);
+	struct http_head *head = http_head_new(c->session.env->heads);
 	struct h1_hop hop;
 	bool oversize;
 	const char *reason;
 	h1_hop_init(&hop);
-	const struct h1_fault *fault = h1_read_request(c, lines, head, &hop, &oversize, &reason);
+	const struct session_fault *fault =
+	    h1_read_request(c, lines, head, &hop, &oversize, &reason);
 	if (fault)
 		return refuse_request(c, event, head, fault, reason);
 	h1_trace_head(c, false, head, lines.len);
 	open_stream(c, head->method_token, head->version == HTTP_VERSION_1_0);
-	*event = (struct h1_event){.kind = H1_EVENT_HEAD, .head = head, .oversize = oversize};
-	if (oversize) { /* it is not validated, so nobody knows where it ends */
+	h1_event_make(c, event, SESSION_EVENT_HEAD);
+	event->head = head;
+	event->oversize = oversize;
+	if (oversize) { /* it is not validated, so its end is not known */
 		c->stream.method = http_method_find(head->fields[0].value);
 		h1_read_no_more(c);
 		event->end = true;
@@ -60,7 +63,7 @@ static bool request_head(struct h1_conn *c, struct h1_event *event, struct slice
 }
 
 /* A line that begins no request is refused without waiting for the rest of the head. */
-static const struct h1_fault *check_first_line(struct h1_conn *c)
+static const struct session_fault *check_first_line(struct h1_conn *c)
 {
 	const struct h1_buffer *b = &c->input.head;
 	const char *lf = memchr(b->bytes, '\n', b->length);
@@ -71,11 +74,11 @@ static const struct h1_fault *check_first_line(struct h1_conn *c)
 }
 
 /* The head of a request whose fields cannot be read: its request line, if all of that has come. The
- * answer to HEAD has no content, whatever is wrong with the request (RFC 9110 9.3.2). */
+ * answer to HEAD has no content, also where the request is malformed (RFC 9110 9.3.2). */
 static struct http_head *head_of_first_line(const struct h1_conn *c)
 {
 	const struct h1_buffer *b = &c->input.head;
-	struct http_head *head = http_head_new(c->env.heads);
+	struct http_head *head = http_head_new(c->session.env->heads);
 	/* uncovered: a head that is late or has a fault has begun */
 	const char *lf = b->length > 0 ? memchr(b->bytes, '\n', b->length) : NULL;
 	if (lf && lf > b->bytes && lf[-1] == '\r')
@@ -83,7 +86,7 @@ static struct http_head *head_of_first_line(const struct h1_conn *c)
 	return head;
 }
 
-static const struct h1_fault *why_too_large(const struct h1_conn *c)
+static const struct session_fault *why_too_large(const struct h1_conn *c)
 {
 	const struct h1_buffer *b = &c->input.head;
 	return &h1_faults[memchr(b->bytes, '\n', b->length) ? H1_FAULT_HEAD_LARGE
@@ -109,10 +112,10 @@ static void skip_empty_line(struct h1_conn *c, usec head_since)
 	c->head_since = head_since;
 }
 
-static bool read_request(struct h1_conn *c, struct h1_event *event)
+static bool read_request(struct h1_conn *c, struct session_event *event)
 {
 	struct slice lines;
-	const struct h1_fault *fault = NULL;
+	const struct session_fault *fault = NULL;
 	if (c->is_late)
 		return refuse_request(
 		    c, event, head_of_first_line(c), &h1_faults[H1_FAULT_HEAD_LATE], NULL);
@@ -120,7 +123,7 @@ static bool read_request(struct h1_conn *c, struct h1_event *event)
 		return false;
 	usec head_since = c->head_since;
 	begin_head(c);
-	if (h1_input_lines(c, c->limits.head_bytes, &lines, &fault)) {
+	if (h1_input_lines(c, c->config->limits.head_bytes, &lines, &fault)) {
 		if (lines.len == 0 && !c->skipped_line) {
 			skip_empty_line(c, head_since);
 			return read_request(c, event);
@@ -139,39 +142,37 @@ static bool read_request(struct h1_conn *c, struct h1_event *event)
 
 /* ---- responses ---- */
 
-static bool refuse_response(
-    struct h1_conn *c, struct h1_event *event, const struct h1_fault *fault, const char *reason)
+static bool refuse_response(struct h1_conn *c, struct session_event *event,
+    const struct session_fault *fault, const char *reason)
 {
-	bool is_large = fault == &h1_faults[H1_FAULT_HEAD_LARGE];
-	*event = (struct h1_event){.kind = H1_EVENT_RESET,
-	    .user = c->stream.user,
-	    .fault = fault,
-	    .reason = reason,
-	    .oversize = is_large};
-	h1_count_fault(c, fault);
+	h1_event_make(c, event, SESSION_EVENT_RESET);
+	event->oversize = fault == &h1_faults[H1_FAULT_HEAD_LARGE];
+	h1_event_blame(c, event, fault, reason);
 	h1_read_no_more(c);
 	h1_end_stream(c);
 	h1_fail(c, NULL);
 	return true;
 }
 
-static bool response_head(struct h1_conn *c, struct h1_event *event, struct slice lines)
+static bool response_head(struct h1_conn *c, struct session_event *event, struct slice lines)
 {
-	struct http_head *head = http_head_new(c->env.heads);
+	struct http_head *head = http_head_new(c->session.env->heads);
 	struct h1_hop hop;
 	bool oversize;
 	const char *reason;
 	h1_hop_init(&hop);
-	const struct h1_fault *fault = h1_read_response(c, lines, head, &hop, &oversize, &reason);
+	const struct session_fault *fault =
+	    h1_read_response(c, lines, head, &hop, &oversize, &reason);
 	bool is_interim = !fault && http_head_is_interim(head);
-	if (is_interim && ++c->stream.interims > c->limits.interim_responses)
+	if (is_interim && ++c->stream.interims > c->config->limits.interim_responses)
 		fault = &h1_faults[H1_FAULT_INTERIM_MANY];
 	if (fault) {
 		http_head_free(head);
 		return refuse_response(c, event, fault, reason);
 	}
 	h1_trace_head(c, false, head, lines.len);
-	*event = (struct h1_event){.kind = H1_EVENT_HEAD, .user = c->stream.user, .head = head};
+	h1_event_make(c, event, SESSION_EVENT_HEAD);
+	event->head = head;
 	if (is_interim) {
 		c->reading = H1_READ_START;
 		return true;
@@ -182,7 +183,7 @@ static bool response_head(struct h1_conn *c, struct h1_event *event, struct slic
 	return true;
 }
 
-/* What begins like this is no status line: the origin speaks something else. */
+/* The protocol of an origin whose first byte begins no status line; NULL: unknown. */
 static const char *other_protocol(char first)
 {
 	switch (first) {
@@ -196,10 +197,10 @@ static const char *other_protocol(char first)
 	}
 }
 
-static bool read_response(struct h1_conn *c, struct h1_event *event)
+static bool read_response(struct h1_conn *c, struct session_event *event)
 {
 	struct slice lines;
-	const struct h1_fault *fault = NULL;
+	const struct session_fault *fault = NULL;
 	struct slice front = h1_input_front(c);
 	if (front.len == 0)
 		return false;
@@ -207,13 +208,13 @@ static bool read_response(struct h1_conn *c, struct h1_event *event)
 	if (!c->stream.is_open || !c->stream.has_left) {
 		h1_count_fault(c, &h1_faults[H1_FAULT_UNASKED]);
 		h1_fail(c, &h1_faults[H1_FAULT_UNASKED]);
-		return h1_next_event(c, event);
+		return h1_next_event(&c->session, event);
 	}
 	if (c->reading == H1_READ_START && front.ptr[0] != 'H')
 		return refuse_response(
 		    c, event, &h1_faults[H1_FAULT_STATUS_LINE], other_protocol(front.ptr[0]));
 	c->reading = H1_READ_HEAD;
-	if (h1_input_lines(c, c->limits.head_bytes, &lines, &fault))
+	if (h1_input_lines(c, c->config->limits.head_bytes, &lines, &fault))
 		return response_head(c, event, lines);
 	if (!fault)
 		return false;
@@ -228,9 +229,9 @@ static bool is_over(const struct h1_stream *s, enum h1_reading reading)
 }
 
 /* Both messages are complete: the next request may come, or be sent. */
-static bool close_stream(struct h1_conn *c, struct h1_event *event)
+static bool close_stream(struct h1_conn *c, struct session_event *event)
 {
-	*event = (struct h1_event){.kind = H1_EVENT_CLOSED, .user = c->stream.user};
+	h1_event_make(c, event, SESSION_EVENT_CLOSED);
 	h1_end_stream(c);
 	c->now_is_old = true;
 	if (c->keeps)
@@ -240,14 +241,18 @@ static bool close_stream(struct h1_conn *c, struct h1_event *event)
 	return true;
 }
 
-static bool fail_event(struct h1_conn *c, struct h1_event *event)
+static bool fail_event(struct h1_conn *c, struct session_event *event)
 {
-	*event = (struct h1_event){.kind = H1_EVENT_FAILED, .fault = c->failure};
+	*event = (struct session_event){
+	    .kind = SESSION_EVENT_FAILED,
+	    .fault = c->failure,
+	    .code = c->failure ? SESSION_PROTOCOL_ERROR : SESSION_NO_ERROR,
+	};
 	c->failure_is_due = false;
 	return true;
 }
 
-static bool read_event(struct h1_conn *c, struct h1_event *event)
+static bool read_event(struct h1_conn *c, struct session_event *event)
 {
 	switch (c->reading) {
 	case H1_READ_START:
@@ -263,15 +268,16 @@ static bool read_event(struct h1_conn *c, struct h1_event *event)
 	}
 }
 
-bool h1_next_event(struct h1_conn *c, struct h1_event *event)
+bool h1_next_event(struct session *session, struct session_event *event)
 {
+	struct h1_conn *c = h1_of(session);
 	if (c->failure_is_due)
 		return fail_event(c, event);
 	if (c->has_failed)
 		return false;
 	if (c->role == H1_CLIENT && !c->was_ready) {
 		c->was_ready = true;
-		*event = (struct h1_event){.kind = H1_EVENT_READY};
+		*event = (struct session_event){.kind = SESSION_EVENT_READY};
 		return true;
 	}
 	if (is_over(&c->stream, c->reading))
@@ -279,6 +285,6 @@ bool h1_next_event(struct h1_conn *c, struct h1_event *event)
 	if (read_event(c, event))
 		return true;
 	(void)h1_input_front(c); /* releases the chunk that was read */
-	budget_adjust(c->env.budget, &c->charged, h1_input_held(c) + h1_output_held(c));
+	budget_adjust(c->budget, &c->charged, h1_input_held(c) + h1_output_held(c));
 	return false;
 }

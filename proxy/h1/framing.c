@@ -122,7 +122,7 @@ bool h1_hop_upgrades(const struct h1_hop *hop)
 	return hop->upgrade_count > H1_UPGRADES_MOST;
 }
 
-/* ---- what Connection nominates ---- */
+/* ---- nominations of Connection ---- */
 
 /* A sender that nominates one of these wants the next hop to frame or route the message otherwise. */
 static const enum http_token protected_fields[] = {HTTP_TOKEN_HOST, HTTP_TOKEN_CONTENT_LENGTH,
@@ -145,7 +145,7 @@ static bool is_nominated(const struct h1_hop *hop, struct slice name)
 	return false;
 }
 
-const struct h1_fault *h1_hop_nominations(struct h1_hop *hop, struct http_head *head)
+const struct session_fault *h1_hop_nominations(struct h1_hop *hop, struct http_head *head)
 {
 	uint32_t kept = 0;
 	if (hop->option_count > OPTIONS_MOST)
@@ -186,8 +186,8 @@ void h1_drop_nominated(const struct h1_conn *c, struct http_head *trailers)
 
 /* ---- framing ---- */
 
-/* RFC 9112 6.1: what no sender may say, in either direction. */
-static const struct h1_fault *check_codings(const struct h1_hop *hop, bool is_old)
+/* RFC 9112 6.1: faults of framing in either direction. */
+static const struct session_fault *check_codings(const struct h1_hop *hop, bool is_old)
 {
 	if (hop->codings == 0)
 		return NULL;
@@ -216,11 +216,11 @@ static void read_chunks(struct h1_conn *c, const struct h1_hop *hop)
 	c->extension_bytes = 0;
 }
 
-const struct h1_fault *h1_frame_request(
+const struct session_fault *h1_frame_request(
     struct h1_conn *c, const struct http_head *head, const struct h1_hop *hop)
 {
 	bool is_old = head->version == HTTP_VERSION_1_0;
-	const struct h1_fault *fault = check_codings(hop, is_old);
+	const struct session_fault *fault = check_codings(hop, is_old);
 	if (fault)
 		return fault;
 	if (hop->codings > 0 && head->method_token == HTTP_METHOD_CONNECT)
@@ -237,7 +237,7 @@ const struct h1_fault *h1_frame_request(
 	return NULL;
 }
 
-const struct h1_fault *h1_frame_response(
+const struct session_fault *h1_frame_response(
     struct h1_conn *c, struct http_head *head, const struct h1_hop *hop)
 {
 	bool is_old = head->version == HTTP_VERSION_1_0;
@@ -248,7 +248,7 @@ const struct h1_fault *h1_frame_response(
 	}
 	if (hop->codings > 0 && (http_head_is_interim(head) || head->status == 204))
 		return &h1_faults[H1_FAULT_CODING_FORBIDDEN];
-	const struct h1_fault *fault = check_codings(hop, is_old);
+	const struct session_fault *fault = check_codings(hop, is_old);
 	if (fault || http_head_is_interim(head))
 		return fault;
 	c->keeps = hop->closes ? false : !is_old || hop->keeps;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A connection's life, what its owner may ask of it, and its time. */
+/* A connection's life, its owner's questions, and its time. */
 #include "proxy/h1/h1_conn.h"
 
 #include "proxy/base/ensure.h"
@@ -19,36 +19,27 @@ const struct h1_limits h1_limits_default = {
 
 /* ---- life ---- */
 
-struct h1_conn *h1_new(
-    enum h1_role role, const struct h1_limits *limits, const struct h1_env *env, usec now)
+void h1_free(struct session *session)
 {
-	struct h1_conn *c = memory_new(struct h1_conn);
-	c->role = role;
-	c->limits = *limits;
-	c->env = *env;
-	c->now = now;
-	c->keeps = true;
-	c->window = limits->window_bytes;
-	c->head_since = role == H1_SERVER ? now : USEC_NEVER;
-	return c;
-}
-
-void h1_free(struct h1_conn *c)
-{
-	if (!c)
-		return;
+	struct h1_conn *c = h1_of(session);
 	h1_input_fini(c);
 	h1_buffer_free(&c->output);
 	h1_buffer_free(&c->nominated);
 	h1_buffer_free(&c->asked_protocol);
-	budget_adjust(c->env.budget, &c->charged, 0);
+	budget_adjust(c->budget, &c->charged, 0);
 	free(c);
 }
 
-void h1_count_fault(struct h1_conn *c, const struct h1_fault *fault)
+void h1_open_stream(struct h1_conn *c, enum http_method method, void *user)
 {
-	if (c->env.fault)
-		c->env.fault(c->env.fault_context, fault);
+	c->stream = (struct h1_stream){
+	    .base.user = user,
+	    .is_open = true,
+	    .method = method,
+	    .priority = HTTP_PRIORITY_DEFAULT,
+	};
+	c->owed = 0;
+	c->window = c->config->limits.window_bytes;
 }
 
 void h1_end_stream(struct h1_conn *c)
@@ -57,7 +48,7 @@ void h1_end_stream(struct h1_conn *c)
 	c->body_follows = false;
 }
 
-void h1_fail(struct h1_conn *c, const struct h1_fault *fault)
+void h1_fail(struct h1_conn *c, const struct session_fault *fault)
 {
 	ensure(!c->has_failed);
 	c->has_failed = c->failure_is_due = true;
@@ -67,16 +58,20 @@ void h1_fail(struct h1_conn *c, const struct h1_fault *fault)
 
 /* ---- input ---- */
 
-void h1_receive(struct h1_conn *c, struct chunk *chunk, size_t offset, size_t length, usec now)
+size_t h1_receive(
+    struct session *session, struct chunk *chunk, size_t offset, size_t length, usec now)
 {
+	struct h1_conn *c = h1_of(session);
 	c->now = now;
 	c->now_is_old = false;
 	if (c->reading != H1_READ_NOTHING)
 		h1_input_add(c, chunk, offset, length);
+	return length;
 }
 
-void h1_receive_end(struct h1_conn *c, bool is_clean)
+void h1_receive_end(struct session *session, bool is_clean)
 {
+	struct h1_conn *c = h1_of(session);
 	c->input.was_cut |= !is_clean;
 	if ((c->reading == H1_READ_TO_END || c->reading == H1_READ_TUNNEL) && !is_clean)
 		return; /* it never ends then, and the owner finds that it is lost */
@@ -85,37 +80,27 @@ void h1_receive_end(struct h1_conn *c, bool is_clean)
 
 /* To be asked when h1_next_event has returned false: bytes that are left then wait for credit, or for the
  * end of the present exchange. */
-bool h1_is_full(const struct h1_conn *c)
+bool h1_is_full(const struct session *session)
 {
+	const struct h1_conn *c = h1_of(session);
 	return c->reading != H1_READ_NOTHING && h1_input_bytes(c) > 0;
 }
 
 /* ---- the stream ---- */
 
-bool h1_has_stream(const struct h1_conn *c)
+uint32_t h1_request_room(const struct session *session)
 {
-	return c->stream.is_open;
-}
-
-void h1_set_user(struct h1_conn *c, void *user)
-{
-	c->stream.user = user;
-}
-
-uint32_t h1_request_room(const struct h1_conn *c)
-{
+	const struct h1_conn *c = h1_of(session);
 	bool is_free = c->role == H1_CLIENT && !c->stream.is_open && c->reading == H1_READ_START;
 	return is_free && !c->is_going && !c->input.has_ended && h1_input_bytes(c) == 0;
 }
 
-bool h1_peer_is_old(const struct h1_conn *c)
+enum session_fit h1_request_fits(
+    const struct session *session, const struct http_head *head, bool end)
 {
-	return c->peer_is_old;
-}
-
-usec h1_peer_keepalive(const struct h1_conn *c)
-{
-	return c->peer_keepalive;
+	bool is_tunnel = head->method_token == HTTP_METHOD_CONNECT; /* its bytes are no body */
+	bool has_length = end || is_tunnel || head->content_length != HTTP_LENGTH_UNKNOWN;
+	return has_length || !h1_of(session)->peer_is_old ? SESSION_FITS : SESSION_NEEDS_LENGTH;
 }
 
 bool h1_takes_interim(const struct h1_conn *c)
@@ -151,8 +136,11 @@ static bool skip_request(struct h1_conn *c)
 	return true;
 }
 
-void h1_reset(struct h1_conn *c)
+void h1_reset(struct session *session, struct session_stream *stream, uint32_t code)
 {
+	struct h1_conn *c = h1_of(session);
+	(void)stream;
+	(void)code;
 	if (!c->stream.is_open)
 		return;
 	c->must_abort = c->must_abort || is_cut_off(c);
@@ -162,36 +150,60 @@ void h1_reset(struct h1_conn *c)
 		h1_read_no_more(c);
 }
 
-void h1_credit(struct h1_conn *c, size_t bytes)
+void h1_credit(struct session *session, struct session_stream *stream, size_t bytes)
 {
+	struct h1_conn *c = h1_of(session);
+	(void)stream;
 	c->owed -= bytes < c->owed ? bytes : c->owed;
 }
 
-void h1_widen(struct h1_conn *c, uint32_t window)
+void h1_widen(struct session *session, struct session_stream *stream, uint32_t window)
 {
+	struct h1_conn *c = h1_of(session);
+	(void)stream;
 	if (window > c->window)
 		c->window = window;
 }
 
-bool h1_has_finished(const struct h1_conn *c)
+void h1_set_priority(
+    struct session *session, struct session_stream *stream, struct http_priority priority)
 {
+	(void)stream;
+	h1_of(session)->stream.priority = priority;
+}
+
+struct http_priority h1_priority(const struct session *session, const struct session_stream *stream)
+{
+	(void)stream;
+	return h1_of(session)->stream.priority;
+}
+
+bool h1_has_finished(const struct session *session)
+{
+	const struct h1_conn *c = h1_of(session);
 	return c->writing == H1_WRITE_TUNNEL && c->stream.was_written && h1_unsent_bytes(c) == 0;
 }
 
 /* ---- the end ---- */
 
-void h1_shutdown(struct h1_conn *c)
+void h1_shutdown(struct session *session, usec now)
 {
-	c->is_going = true;
+	(void)now;
+	h1_of(session)->is_going = true;
 }
 
-void h1_half_close(struct h1_conn *c)
+void h1_half_close(struct session *session, usec now)
 {
+	struct h1_conn *c = h1_of(session);
+	(void)now;
 	c->is_going = c->input.has_ended = true;
 }
 
-void h1_terminate(struct h1_conn *c)
+void h1_terminate(struct session *session, uint32_t code, struct slice why)
 {
+	struct h1_conn *c = h1_of(session);
+	(void)code;
+	(void)why;
 	c->must_abort = c->must_abort || is_cut_off(c);
 	c->has_failed = true;
 	c->failure_is_due = false;
@@ -199,13 +211,23 @@ void h1_terminate(struct h1_conn *c)
 	h1_read_no_more(c);
 }
 
-bool h1_is_going_away(const struct h1_conn *c)
+struct session_peer h1_peer(const struct session *session)
 {
-	return c->is_going || !c->keeps;
+	const struct h1_conn *c = h1_of(session);
+	return (struct session_peer){
+	    .takes_streams = true,
+	    .takes_interim = h1_takes_interim(c),
+	    .takes_tunnels = true,
+	    .answers_expect = !c->peer_is_old,
+	    .is_going_away = c->is_going || !c->keeps,
+	    .unsent_bytes = h1_unsent_bytes(c),
+	    .keepalive = c->peer_keepalive,
+	};
 }
 
-bool h1_is_done(const struct h1_conn *c)
+bool h1_is_done(const struct session *session)
 {
+	const struct h1_conn *c = h1_of(session);
 	if (c->has_failed)
 		return true;
 	if (c->stream.is_open || h1_input_bytes(c) > 0)
@@ -214,14 +236,14 @@ bool h1_is_done(const struct h1_conn *c)
 	return c->reading == H1_READ_NOTHING || is_between || c->input.has_ended;
 }
 
-bool h1_has_failed(const struct h1_conn *c)
+bool h1_has_failed(const struct session *session)
 {
-	return c->has_failed;
+	return h1_of(session)->has_failed;
 }
 
-bool h1_must_abort(const struct h1_conn *c)
+bool h1_must_abort(const struct session *session)
 {
-	return c->must_abort;
+	return h1_of(session)->must_abort;
 }
 
 /* ---- time ---- */
@@ -232,18 +254,21 @@ static bool waits_for_head(const struct h1_conn *c)
 	       (c->reading == H1_READ_START || c->reading == H1_READ_HEAD);
 }
 
-usec h1_deadline(const struct h1_conn *c)
+usec h1_deadline(const struct session *session)
 {
-	if (!waits_for_head(c) || c->head_since == USEC_NEVER || c->limits.head_timeout == 0)
+	const struct h1_conn *c = h1_of(session);
+	if (!waits_for_head(c) || c->head_since == USEC_NEVER ||
+	    c->config->limits.head_timeout == 0)
 		return USEC_NEVER;
-	return c->head_since == 0 ? 1 : clock_after(c->head_since, c->limits.head_timeout);
+	return c->head_since == 0 ? 1 : clock_after(c->head_since, c->config->limits.head_timeout);
 }
 
-void h1_tick(struct h1_conn *c, usec now)
+void h1_tick(struct session *session, usec now)
 {
+	struct h1_conn *c = h1_of(session);
 	c->now = now;
 	c->now_is_old = false;
-	if (h1_deadline(c) > now)
+	if (h1_deadline(session) > now)
 		return;
 	if (c->head_since == 0) {
 		c->head_since = now;
@@ -257,16 +282,10 @@ void h1_tick(struct h1_conn *c, usec now)
 
 /* ---- for people ---- */
 
-void h1_set_trace(struct h1_conn *c, void (*trace)(void *context, const char *line), void *context)
-{
-	c->env.trace = trace;
-	c->env.trace_context = context;
-}
-
 void h1_trace_head(const struct h1_conn *c, bool out, const struct http_head *head, size_t bytes)
 {
 	char line[96];
-	if (!c->env.trace)
+	if (!c->session.traced)
 		return;
 	const char *way = out ? "->" : "<-";
 	bool is_switch = head->opens_tunnel && head->protocol.len > 0;
@@ -276,11 +295,12 @@ void h1_trace_head(const struct h1_conn *c, bool out, const struct http_head *he
 	else
 		snprintf(line, sizeof(line), "%s %s len=%zu", way,
 		    head->kind == HTTP_TRAILERS ? "trailers" : "request", bytes);
-	c->env.trace(c->env.trace_context, line);
+	c->session.env->trace(c->session.traced, line);
 }
 
-size_t h1_describe(const struct h1_conn *c, char *buffer, size_t size)
+size_t h1_describe(const struct session *session, char *buffer, size_t size)
 {
+	const struct h1_conn *c = h1_of(session);
 	static const char *const readings[] = {
 	    "start", "head", "length", "chunks", "trailers", "to-end", "tunnel", "done", "nothing"};
 	int n =
@@ -295,8 +315,9 @@ size_t h1_describe(const struct h1_conn *c, char *buffer, size_t size)
 	return size > 0 ? size - 1 : 0;
 }
 
-void h1_check(const struct h1_conn *c)
+void h1_check(const struct session *session)
 {
+	const struct h1_conn *c = h1_of(session);
 	const struct h1_input *in = &c->input;
 	ensure(in->first + in->count <= in->capacity || in->capacity == 0);
 	ensure(in->count == 0 || in->at.chunk);
@@ -309,8 +330,8 @@ void h1_check(const struct h1_conn *c)
 	ensure(
 	    c->role == H1_CLIENT || !c->has_failed || !c->stream.is_open || c->stream.has_answer);
 	ensure(c->output.length <= c->output.capacity);
-	ensure(
-	    in->head.length <= c->limits.head_bytes || in->head.length <= c->limits.trailer_bytes);
+	ensure(in->head.length <= c->config->limits.head_bytes ||
+	       in->head.length <= c->config->limits.trailer_bytes);
 	ensure(c->reading != H1_READ_TO_END || c->role == H1_CLIENT);
 	ensure(c->reading != H1_READ_TUNNEL || (c->stream.has_answer && !c->keeps));
 	ensure(c->reading != H1_READ_TUNNEL || c->writing == H1_WRITE_TUNNEL);

@@ -41,7 +41,7 @@ struct request_line {
 	enum http_version version;
 };
 
-static const struct h1_fault *split_request_line(struct slice line, struct request_line *r)
+static const struct session_fault *split_request_line(struct slice line, struct request_line *r)
 {
 	bool is_http;
 	size_t method = slice_find(line, ' ');
@@ -59,7 +59,7 @@ static const struct h1_fault *split_request_line(struct slice line, struct reque
 	return r->version == HTTP_VERSION_NONE ? &h1_faults[H1_FAULT_VERSION] : NULL;
 }
 
-const struct h1_fault *h1_check_request_line(struct slice line)
+const struct session_fault *h1_check_request_line(struct slice line)
 {
 	struct request_line r;
 	return split_request_line(line, &r);
@@ -73,7 +73,7 @@ static void add_pseudo(struct http_head *head, enum http_token token, struct sli
 	head->list_bytes += f->name.len + value.len + HTTP_FIELD_OVERHEAD;
 }
 
-/* What every hop of ours can carry, so it survives (RFC 9110 10.1.4). */
+/* Each hop of ours can carry this, so it survives (RFC 9110 10.1.4). */
 static bool te_says_trailers(struct slice value)
 {
 	struct slice member;
@@ -110,11 +110,11 @@ static bool add_absolute(struct http_head *head, struct slice target)
 }
 
 /* The request line as pseudo-fields. */
-static const struct h1_fault *add_request_line(
+static const struct session_fault *add_request_line(
     const struct h1_conn *c, struct http_head *head, struct slice line)
 {
 	struct request_line r;
-	const struct h1_fault *fault = split_request_line(line, &r);
+	const struct session_fault *fault = split_request_line(line, &r);
 	if (fault)
 		return fault;
 	head->version = (uint8_t)r.version;
@@ -127,7 +127,7 @@ static const struct h1_fault *add_request_line(
 	if (r.target.ptr[0] == '/' || is_asterisk) {
 		head->scheme_from_connection = true;
 		add_pseudo(
-		    head, HTTP_TOKEN_PSEUDO_SCHEME, c->env.is_tls ? SLICE("https") : SLICE("http"));
+		    head, HTTP_TOKEN_PSEUDO_SCHEME, c->is_tls ? SLICE("https") : SLICE("http"));
 		add_pseudo(head, HTTP_TOKEN_PSEUDO_PATH, r.target);
 		return NULL;
 	}
@@ -135,7 +135,7 @@ static const struct h1_fault *add_request_line(
 }
 
 /* HTTP-version SP 3DIGIT [ SP reason ]: some origins leave out the last space. */
-static const struct h1_fault *add_status_line(struct http_head *head, struct slice line)
+static const struct session_fault *add_status_line(struct http_head *head, struct slice line)
 {
 	bool is_http;
 	head->version = (uint8_t)version_of(slice_sub(line, 0, VERSION_BYTES), &is_http);
@@ -168,7 +168,7 @@ static struct slice trim_value(struct slice value)
 }
 
 /* Takes one field line, whose bytes are in the head's arena: its name becomes lower case there. */
-static const struct h1_fault *add_field(
+static const struct session_fault *add_field(
     struct http_head *head, struct slice line, struct h1_hop *hop, bool *had_te)
 {
 	if (is_space(line.ptr[0]))
@@ -196,12 +196,12 @@ static const struct h1_fault *add_field(
 	return NULL;
 }
 
-static const struct h1_fault *add_fields(
+static const struct session_fault *add_fields(
     struct http_head *head, struct slice lines, struct h1_hop *hop)
 {
 	bool had_te = false;
 	while (lines.len > 0) {
-		const struct h1_fault *fault = add_field(head, cut_line(&lines), hop, &had_te);
+		const struct session_fault *fault = add_field(head, cut_line(&lines), hop, &had_te);
 		if (fault)
 			return fault;
 		if (head->count > LIMIT_FIELDS_PER_HEAD)
@@ -212,7 +212,7 @@ static const struct h1_fault *add_fields(
 
 /* ---- heads ---- */
 
-static const struct h1_fault *validate(
+static const struct session_fault *validate(
     struct http_head *head, enum http_head_kind kind, const char **reason)
 {
 	*reason = http_head_validate(head, kind);
@@ -250,18 +250,18 @@ static void ignore_host(struct http_head *head)
 		http_head_remove(head, HTTP_TOKEN_HOST);
 }
 
-const struct h1_fault *h1_read_request(struct h1_conn *c, struct slice bytes,
+const struct session_fault *h1_read_request(struct h1_conn *c, struct slice bytes,
     struct http_head *head, struct h1_hop *hop, bool *oversize, const char **reason)
 {
 	struct slice rest = adopt(head, bytes);
-	const struct h1_fault *fault = add_request_line(c, head, cut_line(&rest));
+	const struct session_fault *fault = add_request_line(c, head, cut_line(&rest));
 	*oversize = false;
 	*reason = NULL;
-	if (!fault && head->list_bytes > c->limits.list_bytes)
+	if (!fault && head->list_bytes > c->config->limits.list_bytes)
 		fault = &h1_faults[H1_FAULT_TARGET_LONG];
 	if (fault || (fault = add_fields(head, rest, hop)) != NULL)
 		return fault;
-	if (head->list_bytes > c->limits.list_bytes) {
+	if (head->list_bytes > c->config->limits.list_bytes) {
 		*oversize = true;
 		return NULL;
 	}
@@ -270,7 +270,7 @@ const struct h1_fault *h1_read_request(struct h1_conn *c, struct slice bytes,
 	if (!hop->has_host && head->version == HTTP_VERSION_1_1)
 		return &h1_faults[H1_FAULT_HOST_MISSING];
 	ignore_expectation(head);
-	if (c->env.is_proxy && !head->scheme_from_connection)
+	if (c->config->is_proxy && !head->scheme_from_connection)
 		ignore_host(head);
 	if ((fault = validate(head, HTTP_REQUEST, reason)) != NULL)
 		return fault;
@@ -279,15 +279,15 @@ const struct h1_fault *h1_read_request(struct h1_conn *c, struct slice bytes,
 	return fault;
 }
 
-const struct h1_fault *h1_read_response(struct h1_conn *c, struct slice bytes,
+const struct session_fault *h1_read_response(struct h1_conn *c, struct slice bytes,
     struct http_head *head, struct h1_hop *hop, bool *oversize, const char **reason)
 {
 	struct slice rest = adopt(head, bytes);
-	const struct h1_fault *fault = add_status_line(head, cut_line(&rest));
+	const struct session_fault *fault = add_status_line(head, cut_line(&rest));
 	*reason = NULL;
 	if (fault || (fault = add_fields(head, rest, hop)) != NULL)
 		return fault;
-	*oversize = head->list_bytes > c->limits.list_bytes;
+	*oversize = head->list_bytes > c->config->limits.list_bytes;
 	if (*oversize)
 		return &h1_faults[H1_FAULT_HEAD_LARGE];
 	if ((fault = h1_hop_nominations(hop, head)) != NULL)
@@ -303,16 +303,16 @@ const struct h1_fault *h1_read_response(struct h1_conn *c, struct slice bytes,
 	return NULL;
 }
 
-const struct h1_fault *h1_read_trailers(
+const struct session_fault *h1_read_trailers(
     struct h1_conn *c, struct slice bytes, struct http_head *head, const char **reason)
 {
 	struct h1_hop hop;
 	h1_hop_init(&hop);
-	const struct h1_fault *fault = add_fields(head, adopt(head, bytes), &hop);
+	const struct session_fault *fault = add_fields(head, adopt(head, bytes), &hop);
 	*reason = NULL;
 	if (fault)
 		return fault;
-	if (head->list_bytes > c->limits.list_bytes)
+	if (head->list_bytes > c->config->limits.list_bytes)
 		return &h1_faults[H1_FAULT_TRAILERS_LARGE];
 	if (hop.codings > 0 || hop.option_count > 0) {
 		*reason = "a field for this hop in trailers (RFC 9110 6.5.1)";

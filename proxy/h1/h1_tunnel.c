@@ -62,7 +62,7 @@ static bool is_key(struct slice key)
 static bool take_key(struct h1_conn *c, struct http_head *head)
 {
 	struct slice key = only_value(head, KEY_FIELD);
-	if (!c->env.websocket || !is_key(key))
+	if (!c->config->websocket || !is_key(key))
 		return false;
 	memcpy(c->websocket_key, key.ptr, KEY_BYTES);
 	c->websocket_key[KEY_BYTES] = '\0';
@@ -108,7 +108,7 @@ void h1_tunnel_offered(struct h1_conn *c, struct http_head *head, const struct h
 static bool is_accepted(const struct h1_conn *c, const struct http_head *head)
 {
 	char accept[H1_WEBSOCKET_ACCEPT];
-	c->env.websocket->accept(slice_of_string(c->websocket_key), accept);
+	c->config->websocket->accept(slice_of_string(c->websocket_key), accept);
 	return slice_equal(only_value(head, ACCEPT_FIELD), slice_of_string(accept));
 }
 
@@ -117,7 +117,7 @@ static struct slice asked_protocol(const struct h1_conn *c)
 	return slice_of(c->asked_protocol.bytes, c->asked_protocol.length);
 }
 
-const struct h1_fault *h1_tunnel_answer(
+const struct session_fault *h1_tunnel_answer(
     struct h1_conn *c, struct http_head *head, const struct h1_hop *hop)
 {
 	struct slice asked = asked_protocol(c);
@@ -139,7 +139,7 @@ const struct h1_fault *h1_tunnel_answer(
 
 void h1_tunnel_opened(struct h1_conn *c, struct http_head *head)
 {
-	/* RFC 9110 9.3.6: what a length says of a tunnel is ignored. */
+	/* RFC 9110 9.3.6: the length of a tunnel is ignored. */
 	http_head_drop_length(head);
 	head->opens_tunnel = true;
 	head->protocol = arena_copy(&head->arena, asked_protocol(c));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the peer sent and nobody has read yet. Usually that is one piece, which is read at once. Pieces
+ * Received bytes that have not been read yet. Usually that is one piece, which is read at once. Pieces
  * wait while a body has no credit, and while a pipelined request waits for its turn; the owner stops
  * reading from the transport then, so they are few.
  */
@@ -160,7 +160,7 @@ void h1_input_fini(struct h1_conn *c)
 /* Finds the end of the empty line in `bytes`, which continue the lines read so far: *used is set to the
  * bytes up to it, or to all. Returns true if it is there. */
 static bool find_end(
-    struct h1_input *in, struct slice bytes, size_t *used, const struct h1_fault **fault)
+    struct h1_input *in, struct slice bytes, size_t *used, const struct session_fault **fault)
 {
 	size_t at = 0;
 	while (at < bytes.len) {
@@ -195,7 +195,7 @@ static void begin_anew(struct h1_input *in)
 }
 
 bool h1_input_lines(
-    struct h1_conn *c, size_t most, struct slice *head, const struct h1_fault **fault)
+    struct h1_conn *c, size_t most, struct slice *head, const struct session_fault **fault)
 {
 	struct h1_input *in = &c->input;
 	*fault = NULL;
@@ -208,7 +208,7 @@ bool h1_input_lines(
 		size_t room = most - in->head.length, used;
 		struct slice looked_at = slice_sub(front, 0, room);
 		bool has_end = find_end(in, looked_at, &used, fault);
-		if (*fault) { /* what came before the fault is still of use */
+		if (*fault) { /* the bytes before the fault are still of use */
 			h1_buffer_add(&in->head, looked_at);
 			return false;
 		}

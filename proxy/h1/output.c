@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What goes to the peer. A head is written into a buffer, with the framing that the peer's version
+ * Messages to the peer. A head is written into a buffer, with the framing that the peer's version
  * allows; body bytes never come here: the owner is told how many of them belong between which bytes.
  */
 #include "proxy/h1/h1_conn.h"
@@ -10,12 +10,12 @@
 
 /* A buffer larger than this is not kept for the next head. */
 #define KEPT_BYTES 1024u
-/* What a head may need beside its fields: the first line, framing, Connection. */
+/* Room for the rest of a head: the first line, framing, Connection. */
 #define EXTRA_BYTES 192u
 
 /* ---- bytes of a head ---- */
 
-/* Begins a head: forgets what has left, and makes room for all of it. */
+/* Begins a head: forgets bytes that have left, and makes room for all of it. */
 static char *begin_head(struct h1_conn *c, const struct http_head *head)
 {
 	size_t bytes = head->method.len + head->path.len + 2 * head->authority.len +
@@ -58,7 +58,7 @@ static char *put_cookies(char *at, const struct http_head *head)
 	return put(at, SLICE("\r\n"));
 }
 
-/* In a head that asks for a tunnel, or opens one: what frames a message, and the keys of another hop. */
+/* Fields that frame a message, and keys of another hop: not in a head that asks for a tunnel or opens one. */
 static bool is_not_for_tunnels(const struct http_field *f)
 {
 	return f->token == HTTP_TOKEN_CONTENT_LENGTH || f->token == HTTP_TOKEN_TE ||
@@ -131,26 +131,19 @@ static bool expects_body(enum http_method method)
 	       method == HTTP_METHOD_PATCH;
 }
 
-static void open_stream(struct h1_conn *c, enum http_method method, void *user)
-{
-	c->stream = (struct h1_stream){.user = user, .is_open = true, .method = method};
-	c->owed = 0;
-	c->window = c->limits.window_bytes;
-}
-
-/* What makes a request for a tunnel an Upgrade: the fields for this hop. */
+/* The fields for this hop that make a request for a tunnel an Upgrade. */
 static char *put_upgrade(char *at, struct slice protocol)
 {
 	at = put(at, SLICE("connection: upgrade\r\n"));
 	return put_field(at, SLICE("upgrade"), protocol);
 }
 
-/* A request for a tunnel has no body: what the owner offers waits for the answer. */
+/* A request for a tunnel has no body: the owner's bytes wait for the answer. */
 static bool ask_for_tunnel(struct h1_conn *c, const struct http_head *head, bool end, void *user)
 {
 	bool is_upgrade = head->protocol.len > 0;
 	bool is_websocket = h1_is_websocket(head->protocol);
-	if (is_websocket && !c->env.websocket)
+	if (is_websocket && !c->config->websocket)
 		return false;
 	char *at = begin_head(c, head);
 	at = put(at, is_upgrade ? SLICE("GET ") : SLICE("CONNECT "));
@@ -162,12 +155,12 @@ static bool ask_for_tunnel(struct h1_conn *c, const struct http_head *head, bool
 		at = put_upgrade(at, head->protocol);
 	c->websocket_key[0] = '\0';
 	if (is_websocket) {
-		c->env.websocket->make_key(c->websocket_key);
+		c->config->websocket->make_key(c->websocket_key);
 		at = put_field(at, SLICE("sec-websocket-key"), slice_of_string(c->websocket_key));
 	}
 	if (is_upgrade)
 		h1_buffer_add(&c->asked_protocol, head->protocol);
-	open_stream(c, is_upgrade ? HTTP_METHOD_GET : HTTP_METHOD_CONNECT, user);
+	h1_open_stream(c, is_upgrade ? HTTP_METHOD_GET : HTTP_METHOD_CONNECT, user);
 	begin_body(c, H1_WRITE_HELD, 0, false);
 	c->offered_end = end;
 	finish_head(c, head, at);
@@ -181,12 +174,14 @@ void h1_end_held(struct h1_conn *c)
 		end_output(c);
 }
 
-bool h1_request(struct h1_conn *c, const struct http_head *head, bool end, void *user)
+struct session_stream *h1_request(
+    struct session *session, const struct http_head *head, bool end, void *user)
 {
-	if (h1_request_room(c) == 0)
-		return false;
+	struct h1_conn *c = h1_of(session);
+	if (h1_request_room(session) == 0)
+		return NULL;
 	if (head->method_token == HTTP_METHOD_CONNECT)
-		return ask_for_tunnel(c, head, end, user);
+		return ask_for_tunnel(c, head, end, user) ? &c->stream.base : NULL;
 	enum h1_writing writing = end                ? H1_WRITE_NOTHING
 				  : has_length(head) ? H1_WRITE_LENGTH
 						     : H1_WRITE_CHUNKS;
@@ -199,10 +194,10 @@ bool h1_request(struct h1_conn *c, const struct http_head *head, bool end, void 
 	at = put_framing(at, writing, end && !has_length(head) && expects_body(head->method_token));
 	if (has_te)
 		at = put(at, SLICE("connection: te\r\n"));
-	open_stream(c, (enum http_method)head->method_token, user);
+	h1_open_stream(c, (enum http_method)head->method_token, user);
 	begin_body(c, writing, has_length(head) ? head->content_length : 0, end);
 	finish_head(c, head, at);
-	return true;
+	return &c->stream.base;
 }
 
 /* Without snprintf, which would be a twentieth of the instructions of a whole request. */
@@ -244,7 +239,7 @@ static enum h1_writing framing_of(
 	return c->stream.is_old ? H1_WRITE_TO_END : H1_WRITE_CHUNKS;
 }
 
-/* The answer to a request for a tunnel that opens it. What came behind the request is for the tunnel. */
+/* The answer to a request for a tunnel that opens it. Bytes that came behind the request are for the tunnel. */
 static bool open_tunnel(struct h1_conn *c, const struct http_head *head, bool end)
 {
 	bool is_upgrade = c->stream.asks_upgrade;
@@ -259,7 +254,7 @@ static bool open_tunnel(struct h1_conn *c, const struct http_head *head, bool en
 	if (is_upgrade)
 		at = put_upgrade(at, head->protocol);
 	if (is_websocket) {
-		c->env.websocket->accept(slice_of_string(c->websocket_key), accept);
+		c->config->websocket->accept(slice_of_string(c->websocket_key), accept);
 		at = put_field(at, SLICE("sec-websocket-accept"), slice_of_string(accept));
 	}
 	c->stream.has_answer = true;
@@ -270,8 +265,11 @@ static bool open_tunnel(struct h1_conn *c, const struct http_head *head, bool en
 	return true;
 }
 
-bool h1_respond(struct h1_conn *c, const struct http_head *head, bool end)
+bool h1_respond(
+    struct session *session, struct session_stream *stream, const struct http_head *head, bool end)
 {
+	struct h1_conn *c = h1_of(session);
+	(void)stream;
 	if (!c->stream.is_open || c->stream.has_answer)
 		return false;
 	if (http_head_is_interim(head))
@@ -293,13 +291,16 @@ bool h1_respond(struct h1_conn *c, const struct http_head *head, bool end)
 	return true;
 }
 
-void h1_trailers(struct h1_conn *c, const struct http_head *head)
+bool h1_trailers(
+    struct session *session, struct session_stream *stream, const struct http_head *head)
 {
+	struct h1_conn *c = h1_of(session);
+	(void)stream;
 	if (!c->body_follows || c->has_failed)
-		return;
+		return false;
 	if (c->writing == H1_WRITE_HELD) {
 		c->offered_end = true;
-		return;
+		return true;
 	}
 	if (c->writing == H1_WRITE_CHUNKS) {
 		struct http_head none = {.kind = HTTP_TRAILERS};
@@ -308,19 +309,22 @@ void h1_trailers(struct h1_conn *c, const struct http_head *head)
 		finish_head(c, trailers, put_fields(at, trailers));
 	}
 	end_output(c);
+	return true;
 }
 
 /* ---- output ---- */
 
-void h1_offer(struct h1_conn *c, size_t bytes, bool end)
+void h1_offer(struct session *session, struct session_stream *stream, size_t bytes, bool end)
 {
+	struct h1_conn *c = h1_of(session);
+	(void)stream;
 	if (!c->body_follows)
 		return;
 	c->offered = bytes;
 	c->offered_end = end;
 }
 
-/* The owner's body does not have the length that its head says: nobody may take it for complete. */
+/* The owner's body does not have the length that its head says: the peer must not take it for complete. */
 static bool is_of_wrong_length(const struct h1_conn *c)
 {
 	if (c->writing == H1_WRITE_NOTHING)
@@ -335,7 +339,7 @@ static bool has_body(const struct h1_conn *c)
 	return c->body_follows && c->writing != H1_WRITE_HELD && (c->offered > 0 || c->offered_end);
 }
 
-/* Puts the size of a chunk behind the head that waits, and returns what follows its bytes. */
+/* Puts the size of a chunk behind the head that waits, and returns the text behind its bytes. */
 static struct slice frame_chunk(struct h1_conn *c, uint32_t length, bool end)
 {
 	if (length == 0)
@@ -349,8 +353,9 @@ static struct slice frame_chunk(struct h1_conn *c, uint32_t length, bool end)
 	return end ? SLICE("\r\n0\r\n\r\n") : SLICE("\r\n");
 }
 
-static void add_body(struct h1_conn *c, uint32_t most, struct h1_output *output)
+static void add_body(struct h1_conn *c, uint32_t most, struct session_output *output)
 {
+	output->stream = &c->stream.base;
 	output->length = c->offered < most ? (uint32_t)c->offered : most;
 	output->end = c->offered_end && output->length == c->offered;
 	if (c->writing == H1_WRITE_CHUNKS)
@@ -362,8 +367,9 @@ static void add_body(struct h1_conn *c, uint32_t most, struct h1_output *output)
 		end_output(c);
 }
 
-bool h1_next_output(struct h1_conn *c, uint32_t most, struct h1_output *output)
+bool h1_next_output(struct session *session, uint32_t most, struct session_output *output)
 {
+	struct h1_conn *c = h1_of(session);
 	if (c->output_lent) {
 		c->output.length = 0;
 		c->output_lent = false;
@@ -379,7 +385,7 @@ bool h1_next_output(struct h1_conn *c, uint32_t most, struct h1_output *output)
 	}
 	if (c->output.length == 0 && !has_body(c))
 		return false;
-	*output = (struct h1_output){.user = c->stream.user};
+	*output = (struct session_output){0};
 	if (has_body(c))
 		add_body(c, most, output);
 	output->before = slice_of(c->output.bytes, c->output.length);
@@ -387,17 +393,13 @@ bool h1_next_output(struct h1_conn *c, uint32_t most, struct h1_output *output)
 	return true;
 }
 
-size_t h1_unsent_bytes(const struct h1_conn *c)
-{
-	return c->output_lent ? 0 : c->output.length;
-}
-
 size_t h1_output_held(const struct h1_conn *c)
 {
 	return h1_unsent_bytes(c) > 0 ? c->output.capacity : 0;
 }
 
-bool h1_wants_write(const struct h1_conn *c)
+bool h1_wants_write(const struct session *session)
 {
+	const struct h1_conn *c = h1_of(session);
 	return !c->has_failed && (h1_unsent_bytes(c) > 0 || has_body(c));
 }

@@ -58,7 +58,7 @@ void h2_block_append(struct h2_block *b, const uint8_t *fragment, uint32_t n)
  * the fragment, and the padding (RFC 9113 6.2, 6.6). A payload too short for its fields has a wrong
  * size (4.2); padding that leaves no room for them is too long.
  */
-static const struct h2_fault *strip(
+static const struct session_fault *strip(
     struct h2_block *b, const struct h2_frame *frame, const uint8_t **p, uint32_t *n)
 {
 	uint32_t pad_field = frame->flags & H2_PADDED ? 1 : 0;
@@ -81,7 +81,7 @@ static const struct h2_fault *strip(
 }
 
 /* Adds a fragment; the last one completes the block. */
-static const struct h2_fault *add_fragment(
+static const struct session_fault *add_fragment(
     struct h2_conn *c, const uint8_t *p, uint32_t n, bool last)
 {
 	struct h2_block *b = &c->block;
@@ -89,7 +89,7 @@ static const struct h2_fault *add_fragment(
 	if (!last || b->length > 0) {
 		bool inside = b->partial > 0;
 		b->partial = 0;
-		if (!inside && !h2_block_reserve(b, c->env.budget, n))
+		if (!inside && !h2_block_reserve(b, c->budget, n))
 			return h2_fault(BLOCK_MEMORY);
 		h2_block_append(b, p, n);
 		whole = slice_of(b->data, b->length);
@@ -101,14 +101,14 @@ static const struct h2_fault *add_fragment(
 	return b->type == H2_PUSH_PROMISE ? h2_recv_promise(c, whole) : h2_recv_headers(c, whole);
 }
 
-const struct h2_fault *h2_block_begin(struct h2_conn *c, const uint8_t *payload)
+const struct session_fault *h2_block_begin(struct h2_conn *c, const uint8_t *payload)
 {
 	struct h2_block *b = &c->block;
 	const struct h2_frame *frame = &c->reader.frame;
 	uint32_t n = frame->length;
 	enum h2_guarded kind =
 	    frame->type == H2_PUSH_PROMISE ? H2_GUARDED_PROMISES : H2_GUARDED_BLOCKS;
-	const struct h2_fault *fault = h2_guard_count(&c->guard, kind, c->now);
+	const struct session_fault *fault = h2_guard_count(&c->guard, kind, c->now);
 	if (!fault)
 		fault = strip(b, frame, &payload, &n);
 	if (fault)
@@ -124,7 +124,7 @@ const struct h2_fault *h2_block_begin(struct h2_conn *c, const uint8_t *payload)
 	return add_fragment(c, payload, n, last);
 }
 
-const struct h2_fault *h2_block_continue(struct h2_conn *c, const uint8_t *payload)
+const struct session_fault *h2_block_continue(struct h2_conn *c, const uint8_t *payload)
 {
 	const struct h2_frame *frame = &c->reader.frame;
 	c->block.continuations++;

@@ -15,7 +15,7 @@ void h2_credit_stream(struct h2_conn *c, struct h2_stream *s, uint32_t bytes)
 }
 
 /* Counts the frame's bytes against content-length (RFC 9113 8.1.1). */
-static const struct h2_fault *use_body(struct h2_stream *s, uint32_t bytes, bool end)
+static const struct session_fault *use_body(struct h2_stream *s, uint32_t bytes, bool end)
 {
 	if (s->body_left == HTTP_LENGTH_UNKNOWN)
 		return NULL;
@@ -27,7 +27,7 @@ static const struct h2_fault *use_body(struct h2_stream *s, uint32_t bytes, bool
 
 static void emit(struct h2_conn *c, struct h2_stream *s, struct piece piece, bool end)
 {
-	struct h2_event *event = h2_event_make(c, H2_EVENT_DATA, s);
+	struct session_event *event = h2_event_make(c, SESSION_EVENT_DATA, s);
 	event->piece = piece;
 	event->end = end;
 	s->unread += piece.length;
@@ -36,11 +36,11 @@ static void emit(struct h2_conn *c, struct h2_stream *s, struct piece piece, boo
 }
 
 /* Begins a DATA frame with `bytes` bytes of data; the rest of its length is padding. */
-static const struct h2_fault *begin(struct h2_conn *c, struct h2_stream *s, uint32_t bytes)
+static const struct session_fault *begin(struct h2_conn *c, struct h2_stream *s, uint32_t bytes)
 {
 	struct h2_reader *r = &c->reader;
 	bool end = r->frame.flags & H2_END_STREAM;
-	const struct h2_fault *fault = use_body(s, bytes, end);
+	const struct session_fault *fault = use_body(s, bytes, end);
 	if (fault)
 		return fault;
 	if (bytes == 0 && !end)
@@ -59,7 +59,7 @@ static const struct h2_fault *begin(struct h2_conn *c, struct h2_stream *s, uint
 	return NULL;
 }
 
-const struct h2_fault *h2_recv_data(struct h2_conn *c, const uint8_t *payload)
+const struct session_fault *h2_recv_data(struct h2_conn *c, const uint8_t *payload)
 {
 	(void)payload;
 	struct h2_reader *r = &c->reader;
@@ -72,7 +72,7 @@ const struct h2_fault *h2_recv_data(struct h2_conn *c, const uint8_t *payload)
 	if (increment > 0)
 		h2_send_window_update(c, 0, increment);
 	struct h2_stream *s;
-	const struct h2_fault *fault =
+	const struct session_fault *fault =
 	    h2_stream_receive(c, frame->stream_id, H2_INPUT_RECV_DATA, &s);
 	if (fault)
 		return fault;
@@ -90,7 +90,7 @@ const struct h2_fault *h2_recv_data(struct h2_conn *c, const uint8_t *payload)
 	return NULL;
 }
 
-const struct h2_fault *h2_recv_pad_length(struct h2_conn *c, uint8_t pad)
+const struct session_fault *h2_recv_pad_length(struct h2_conn *c, uint8_t pad)
 {
 	struct h2_reader *r = &c->reader;
 	if (pad > r->left)
@@ -105,16 +105,20 @@ void h2_recv_data_piece(struct h2_conn *c, struct chunk *chunk, size_t offset, u
 	emit(c, r->stream, piece, r->data_left == 0 && r->frame.flags & H2_END_STREAM);
 }
 
-void h2_credit(struct h2_conn *c, struct h2_stream *s, size_t bytes)
+void h2_credit(struct session *session, struct session_stream *stream, size_t bytes)
 {
+	struct h2_conn *c = h2_of(session);
+	struct h2_stream *s = h2_stream_of(stream);
 	ensure(bytes <= s->unread);
 	s->unread -= bytes;
 	if (!c->has_failed && s->life == H2_LIFE_ALIVE)
 		h2_credit_stream(c, s, (uint32_t)bytes);
 }
 
-void h2_set_window(struct h2_conn *c, struct h2_stream *s, uint32_t window)
+void h2_widen(struct session *session, struct session_stream *stream, uint32_t window)
 {
+	struct h2_conn *c = h2_of(session);
+	struct h2_stream *s = h2_stream_of(stream);
 	if (c->has_failed || s->life != H2_LIFE_ALIVE ||
 	    !h2_state_allows((enum h2_state)s->state, H2_INPUT_SEND_WINDOW_UPDATE))
 		return;

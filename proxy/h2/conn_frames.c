@@ -6,10 +6,11 @@
 #include "proxy/h2/h2_conn.h"
 
 /* Checks only the form: RFC 7540's weights and dependencies are not used (RFC 9113 5.3.2). */
-const struct h2_fault *h2_recv_priority(struct h2_conn *c, const uint8_t *payload)
+const struct session_fault *h2_recv_priority(struct h2_conn *c, const uint8_t *payload)
 {
 	const struct h2_frame *frame = &c->reader.frame;
-	const struct h2_fault *fault = h2_guard_count(&c->guard, H2_GUARDED_PRIORITIES, c->now);
+	const struct session_fault *fault =
+	    h2_guard_count(&c->guard, H2_GUARDED_PRIORITIES, c->now);
 	if (fault)
 		return fault;
 	struct h2_stream *s;
@@ -24,7 +25,7 @@ const struct h2_fault *h2_recv_priority(struct h2_conn *c, const uint8_t *payloa
  * bucket. A peer may refuse each stream that this side opened once for free; a promise was counted
  * when it came.
  */
-static const struct h2_fault *count_reset(struct h2_conn *c, uint32_t id, bool had_stream)
+static const struct session_fault *count_reset(struct h2_conn *c, uint32_t id, bool had_stream)
 {
 	bool own = h2_id_is_own(c, id);
 	if (!own && c->role == H2_SERVER)
@@ -34,7 +35,7 @@ static const struct h2_fault *count_reset(struct h2_conn *c, uint32_t id, bool h
 	return h2_guard_count(&c->guard, own ? H2_GUARDED_WINDOWS : H2_GUARDED_PROMISES, c->now);
 }
 
-const struct h2_fault *h2_recv_rst_stream(struct h2_conn *c, const uint8_t *payload)
+const struct session_fault *h2_recv_rst_stream(struct h2_conn *c, const uint8_t *payload)
 {
 	uint32_t id = c->reader.frame.stream_id, code = h2_read32(payload);
 	struct h2_stream *s;
@@ -44,11 +45,11 @@ const struct h2_fault *h2_recv_rst_stream(struct h2_conn *c, const uint8_t *payl
 		return t->verdict == H2_VERDICT_FAULT ? &h2_faults[t->fault]
 						      : count_reset(c, id, false);
 	}
-	h2_stream_abort(c, s, H2_INPUT_RECV_RST_STREAM, NULL, code, code == H2_REFUSED_STREAM);
+	h2_stream_abort(c, s, H2_INPUT_RECV_RST_STREAM, NULL, code, code == SESSION_REFUSED_STREAM);
 	return count_reset(c, id, true);
 }
 
-static const struct h2_fault *recv_pong(struct h2_conn *c, const uint8_t *payload)
+static const struct session_fault *recv_pong(struct h2_conn *c, const uint8_t *payload)
 {
 	uint32_t serial = h2_read32(payload + 4);
 	switch ((enum h2_ping_kind)payload[0]) {
@@ -56,7 +57,7 @@ static const struct h2_fault *recv_pong(struct h2_conn *c, const uint8_t *payloa
 		if (!c->owner_ping || serial != c->owner_serial)
 			break;
 		c->owner_ping = false;
-		h2_event_make(c, H2_EVENT_PONG, NULL);
+		h2_event_make(c, SESSION_EVENT_PONG, NULL);
 		return NULL;
 	case H2_PING_RESETS:
 		if (!c->forgotten.ping_under_way || serial != c->resets_serial)
@@ -77,11 +78,11 @@ static const struct h2_fault *recv_pong(struct h2_conn *c, const uint8_t *payloa
 	return h2_guard_count(&c->guard, H2_GUARDED_PINGS, c->now);
 }
 
-const struct h2_fault *h2_recv_ping(struct h2_conn *c, const uint8_t *payload)
+const struct session_fault *h2_recv_ping(struct h2_conn *c, const uint8_t *payload)
 {
 	if (c->reader.frame.flags & H2_ACK)
 		return recv_pong(c, payload);
-	const struct h2_fault *fault = h2_guard_count(&c->guard, H2_GUARDED_PINGS, c->now);
+	const struct session_fault *fault = h2_guard_count(&c->guard, H2_GUARDED_PINGS, c->now);
 	if (!fault)
 		h2_send_provoked(c, H2_PING, H2_ACK, 0, payload, 8);
 	return fault;
@@ -99,37 +100,37 @@ static struct h2_stream *abort_above(struct h2_conn *c, uint32_t last_id)
 			continue;
 		if (!lowest || s->id < lowest->id)
 			lowest = s;
-		h2_stream_abort(c, s, H2_INPUT_RECV_RST_STREAM, NULL, H2_REFUSED_STREAM, true);
+		h2_stream_abort(c, s, H2_INPUT_RECV_RST_STREAM, NULL, SESSION_REFUSED_STREAM, true);
 	}
 	return lowest;
 }
 
-const struct h2_fault *h2_recv_goaway(struct h2_conn *c, const uint8_t *payload)
+const struct session_fault *h2_recv_goaway(struct h2_conn *c, const uint8_t *payload)
 {
 	uint32_t last_id = h2_read32(payload) & H2_ID_MASK;
 	uint32_t code = h2_read32(payload + 4);
 	if (c->goaway_came && last_id > c->goaway_came_last)
 		return h2_fault(GOAWAY_RAISED);
-	const struct h2_fault *fault = h2_guard_count(&c->guard, H2_GUARDED_SETTINGS, c->now);
-	if (fault || (c->goaway_came && last_id == c->goaway_came_last && code == H2_NO_ERROR))
+	const struct session_fault *fault = h2_guard_count(&c->guard, H2_GUARDED_SETTINGS, c->now);
+	if (fault || (c->goaway_came && last_id == c->goaway_came_last && code == SESSION_NO_ERROR))
 		return fault;
 	c->goaway_came = true;
 	c->goaway_came_last = last_id;
-	struct h2_event *event = h2_event_make(c, H2_EVENT_GOAWAY, NULL);
+	struct session_event *event = h2_event_make(c, SESSION_EVENT_GOAWAY, NULL);
 	event->last_id = last_id;
 	event->code = code;
 	event->debug = slice_of(payload + 8, c->reader.frame.length - 8);
-	event->stream = abort_above(c, last_id);
-	if (code != H2_NO_ERROR)
+	event->stream = h2_handle(abort_above(c, last_id));
+	if (code != SESSION_NO_ERROR)
 		h2_conn_fail(c, NULL, code, false);
 	return NULL;
 }
 
-const struct h2_fault *h2_recv_window_update(struct h2_conn *c, const uint8_t *payload)
+const struct session_fault *h2_recv_window_update(struct h2_conn *c, const uint8_t *payload)
 {
 	uint32_t id = c->reader.frame.stream_id;
 	uint32_t increment = h2_read32(payload) & H2_ID_MASK;
-	const struct h2_fault *fault = h2_guard_count(&c->guard, H2_GUARDED_WINDOWS, c->now);
+	const struct session_fault *fault = h2_guard_count(&c->guard, H2_GUARDED_WINDOWS, c->now);
 	if (fault)
 		return fault;
 	if (id == 0) {
@@ -151,10 +152,11 @@ const struct h2_fault *h2_recv_window_update(struct h2_conn *c, const uint8_t *p
 	return NULL;
 }
 
-const struct h2_fault *h2_recv_priority_update(struct h2_conn *c, const uint8_t *payload)
+const struct session_fault *h2_recv_priority_update(struct h2_conn *c, const uint8_t *payload)
 {
 	uint32_t id = h2_read32(payload) & H2_ID_MASK;
-	const struct h2_fault *fault = h2_guard_count(&c->guard, H2_GUARDED_PRIORITIES, c->now);
+	const struct session_fault *fault =
+	    h2_guard_count(&c->guard, H2_GUARDED_PRIORITIES, c->now);
 	if (fault)
 		return fault;
 	struct h2_stream *s = NULL;
@@ -167,7 +169,7 @@ const struct h2_fault *h2_recv_priority_update(struct h2_conn *c, const uint8_t 
 		h2_sched_set_priority(&c->sched, &s->place, priority);
 	} else if (state == H2_STATE_IDLE) {
 		h2_early_forget(&c->early, c->peer_last_id);
-		h2_early_put(&c->early, c->env.budget, id, priority);
+		h2_early_put(&c->early, c->budget, id, priority);
 		if (c->early.count + c->census.remote_open > h2_streams_allowed(c))
 			return h2_fault(PRIORITY_UPDATE_MANY);
 	}

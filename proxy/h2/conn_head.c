@@ -13,7 +13,7 @@
 static struct hpack_decoder *decoder(struct h2_conn *c)
 {
 	if (!c->decoder) {
-		c->decoder = hpack_decoder_new(c->local.header_table_size, c->env.seed);
+		c->decoder = hpack_decoder_new(c->local.header_table_size, c->session.env->seed);
 		if (c->was_acked)
 			hpack_decoder_set_limit(c->decoder, c->acked.header_table_size);
 	}
@@ -24,7 +24,7 @@ static struct hpack_decoder *decoder(struct h2_conn *c)
  * RFC 7541 7.3: a byte may stand for a field of 4 KiB, whose bytes we keep, validate and send on. What the fields of a
  * block have beyond the block counts, by whole KiB, so that usual requests cost nothing.
  */
-static const struct h2_fault *count_expansion(
+static const struct session_fault *count_expansion(
     struct h2_conn *c, size_t block_bytes, const struct http_head *head)
 {
 	size_t bytes = head->list_bytes - (size_t)head->count * HTTP_FIELD_OVERHEAD;
@@ -34,7 +34,7 @@ static const struct h2_fault *count_expansion(
 	    &c->guard, H2_GUARDED_EXPANSION, (uint32_t)((bytes - block_bytes) / KIB), c->now);
 }
 
-const struct h2_fault *h2_decode(
+const struct session_fault *h2_decode(
     struct h2_conn *c, struct slice block, struct http_head **head, bool *too_large)
 {
 	/*
@@ -45,11 +45,11 @@ const struct h2_fault *h2_decode(
 	if (limit > LIMIT_FIELD_BLOCK_BYTES)
 		limit = LIMIT_FIELD_BLOCK_BYTES;
 	*too_large = false;
-	*head = http_head_new(c->env.heads);
+	*head = http_head_new(c->session.env->heads);
 	(*head)->version = HTTP_VERSION_2;
 	enum hpack_result result = hpack_decode(decoder(c), block, limit, *head);
-	budget_adjust(c->env.budget, &c->decoder_charged, hpack_decoder_bytes(c->decoder));
-	const struct h2_fault *fault = h2_fault(COMPRESSION);
+	budget_adjust(c->budget, &c->decoder_charged, hpack_decoder_bytes(c->decoder));
+	const struct session_fault *fault = h2_fault(COMPRESSION);
 	/* uncovered: a value outside the enum */
 	switch (result) {
 	case HPACK_OK:
@@ -67,8 +67,8 @@ const struct h2_fault *h2_decode(
 	return fault;
 }
 
-static const struct h2_fault *validate(struct h2_conn *c, struct http_head *head,
-    enum http_head_kind kind, const struct h2_fault *fault)
+static const struct session_fault *validate(struct h2_conn *c, struct http_head *head,
+    enum http_head_kind kind, const struct session_fault *fault)
 {
 	c->reason = http_head_validate(head, kind);
 	return c->reason ? fault : NULL;
@@ -83,10 +83,10 @@ uint32_t h2_streams_allowed(const struct h2_conn *c)
 	return limit;
 }
 
-static void deliver(struct h2_conn *c, struct h2_stream *s, enum h2_event_kind kind,
+static void deliver(struct h2_conn *c, struct h2_stream *s, enum session_event_kind kind,
     struct http_head *head, bool end)
 {
-	struct h2_event *event = h2_event_make(c, kind, s);
+	struct session_event *event = h2_event_make(c, kind, s);
 	event->head = head;
 	event->end = end;
 	if (end)
@@ -105,10 +105,10 @@ static void set_priority(struct h2_conn *c, struct h2_stream *s, const struct ht
 }
 
 /* A request (RFC 9113 8.3.1). Takes the head. */
-static const struct h2_fault *recv_request(
+static const struct session_fault *recv_request(
     struct h2_conn *c, uint32_t id, struct http_head *head, bool end, bool too_large)
 {
-	const struct h2_fault *fault = NULL;
+	const struct session_fault *fault = NULL;
 	struct h2_stream *s = NULL;
 	head->allows_protocol = c->local.enable_connect_protocol;
 	if (c->census.remote_open >= h2_streams_allowed(c))
@@ -136,29 +136,29 @@ static const struct h2_fault *recv_request(
 		s->body_left = head->content_length;
 	if (!too_large)
 		set_priority(c, s, head);
-	deliver(c, s, H2_EVENT_HEAD, head, end);
+	deliver(c, s, SESSION_EVENT_HEAD, head, end);
 	c->event.oversize = too_large;
 	return NULL;
 }
 
-static const struct h2_fault *recv_trailers(
+static const struct session_fault *recv_trailers(
     struct h2_conn *c, struct h2_stream *s, struct http_head *head, bool end)
 {
 	if (h2_stream_takes_data_alone(s, h2_other_role(c->role)))
 		return h2_fault(TUNNEL_HEADERS);
 	if (!end)
 		return h2_fault(TRAILERS_WITHOUT_END);
-	const struct h2_fault *fault =
+	const struct session_fault *fault =
 	    validate(c, head, HTTP_TRAILERS, h2_fault(TRAILERS_MALFORMED));
 	if (fault)
 		return fault;
 	if (s->body_left != HTTP_LENGTH_UNKNOWN && s->body_left > 0)
 		return h2_fault(BODY_SHORT);
-	deliver(c, s, H2_EVENT_TRAILERS, head, true);
+	deliver(c, s, SESSION_EVENT_TRAILERS, head, true);
 	return NULL;
 }
 
-static const struct h2_fault *recv_interim(
+static const struct session_fault *recv_interim(
     struct h2_conn *c, struct h2_stream *s, struct http_head *head, bool end)
 {
 	if (end)
@@ -166,7 +166,7 @@ static const struct h2_fault *recv_interim(
 	if (s->interims == c->limits->interim_responses)
 		return h2_fault(INTERIM_TOO_MANY);
 	s->interims++;
-	deliver(c, s, H2_EVENT_HEAD, head, false);
+	deliver(c, s, SESSION_EVENT_HEAD, head, false);
 	return NULL;
 }
 
@@ -178,7 +178,7 @@ static void begin_tunnel(struct h2_stream *s, struct http_head *head)
 }
 
 /* Decides whether the final response may have content (RFC 9110 6.4.1, 8.6). */
-static const struct h2_fault *recv_final(
+static const struct session_fault *recv_final(
     struct h2_conn *c, struct h2_stream *s, struct http_head *head, bool end)
 {
 	if (s->method == HTTP_METHOD_CONNECT && head->status / 100 == 2) {
@@ -192,14 +192,14 @@ static const struct h2_fault *recv_final(
 	if (end && s->body_left != HTTP_LENGTH_UNKNOWN && s->body_left > 0)
 		return h2_fault(BODY_SHORT);
 	s->recv_phase = H2_PHASE_BODY;
-	deliver(c, s, H2_EVENT_HEAD, head, end);
+	deliver(c, s, SESSION_EVENT_HEAD, head, end);
 	return NULL;
 }
 
-static const struct h2_fault *recv_response(
+static const struct session_fault *recv_response(
     struct h2_conn *c, struct h2_stream *s, struct http_head *head, bool end)
 {
-	const struct h2_fault *fault =
+	const struct session_fault *fault =
 	    validate(c, head, HTTP_RESPONSE, h2_fault(RESPONSE_MALFORMED));
 	if (fault)
 		return fault;
@@ -208,10 +208,10 @@ static const struct h2_fault *recv_response(
 }
 
 /* HEADERS on an existing stream. Takes the head. */
-static const struct h2_fault *recv_more(
+static const struct session_fault *recv_more(
     struct h2_conn *c, struct h2_stream *s, struct http_head *head, bool end, bool too_large)
 {
-	const struct h2_fault *fault;
+	const struct session_fault *fault;
 	if (too_large)
 		fault = h2_fault(LIST_TOO_LARGE);
 	else if (s->recv_phase == H2_PHASE_HEAD)
@@ -226,7 +226,7 @@ static const struct h2_fault *recv_more(
 /*
  * Whether HEADERS is allowed on this id. *is_new: it opens a stream; *s NULL and not new: discard.
  */
-static const struct h2_fault *place_block(
+static const struct session_fault *place_block(
     struct h2_conn *c, uint32_t id, struct h2_stream **s, bool *is_new)
 {
 	enum h2_state state = h2_stream_state(c, id, s);
@@ -245,17 +245,17 @@ static const struct h2_fault *place_block(
 	return h2_stream_receive(c, id, H2_INPUT_RECV_HEADERS, s);
 }
 
-const struct h2_fault *h2_recv_headers(struct h2_conn *c, struct slice block)
+const struct session_fault *h2_recv_headers(struct h2_conn *c, struct slice block)
 {
 	uint32_t id = c->block.stream_id;
 	bool end = c->block.flags & H2_END_STREAM;
 	bool is_new, too_large;
 	struct h2_stream *s;
 	struct http_head *head;
-	const struct h2_fault *fault = place_block(c, id, &s, &is_new);
-	if (fault && fault->scope == H2_SCOPE_CONNECTION)
+	const struct session_fault *fault = place_block(c, id, &s, &is_new);
+	if (fault && fault->scope == SESSION_SCOPE_CONNECTION)
 		return fault;
-	const struct h2_fault *undecodable = h2_decode(c, block, &head, &too_large);
+	const struct session_fault *undecodable = h2_decode(c, block, &head, &too_large);
 	if (undecodable)
 		return undecodable;
 	/* uncovered: a block on another stream has its own fault, or is ignored */

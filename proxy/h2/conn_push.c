@@ -7,7 +7,8 @@
 
 /* ---- received ---- */
 
-const struct h2_fault *h2_refuse_id(struct h2_conn *c, uint32_t id, const struct h2_fault *why)
+const struct session_fault *h2_refuse_id(
+    struct h2_conn *c, uint32_t id, const struct session_fault *why)
 {
 	h2_note_fault(c, why);
 	h2_send_rst_stream(c, id, why->code);
@@ -16,7 +17,7 @@ const struct h2_fault *h2_refuse_id(struct h2_conn *c, uint32_t id, const struct
 }
 
 /* Checks the rules whose violation ends the connection. */
-static const struct h2_fault *check_parent(
+static const struct session_fault *check_parent(
     struct h2_conn *c, uint32_t id, struct h2_stream **parent)
 {
 	if (c->was_acked && !c->acked.enable_push)
@@ -28,7 +29,7 @@ static const struct h2_fault *check_parent(
 	return h2_stream_receive(c, id, H2_INPUT_RECV_PUSH_PROMISE, parent);
 }
 
-static const struct h2_fault *why_refuse(
+static const struct session_fault *why_refuse(
     const struct h2_conn *c, const struct h2_stream *parent, bool too_large)
 {
 	if (!parent && too_large)
@@ -44,9 +45,9 @@ static const struct h2_fault *why_refuse(
 	return NULL;
 }
 
-static struct h2_event *promise_event(struct h2_conn *c, struct h2_stream *parent)
+static struct session_event *promise_event(struct h2_conn *c, struct h2_stream *parent)
 {
-	struct h2_event *event = h2_event_make(c, H2_EVENT_PROMISE, parent);
+	struct session_event *event = h2_event_make(c, SESSION_EVENT_PROMISE, parent);
 	event->last_id = c->block.promised_id;
 	return event;
 }
@@ -56,7 +57,7 @@ static void refuse_malformed(
     struct h2_conn *c, struct h2_stream *parent, uint32_t id, const char *reason)
 {
 	h2_refuse_id(c, id, h2_fault(PROMISE_MALFORMED));
-	struct h2_event *event = promise_event(c, parent);
+	struct session_event *event = promise_event(c, parent);
 	event->fault = h2_fault(PROMISE_MALFORMED);
 	event->reason = reason;
 }
@@ -71,7 +72,7 @@ static void refuse_orphan(struct h2_conn *c, uint32_t id, struct http_head *head
 		return;
 	}
 	h2_refuse_id(c, id, h2_fault(PROMISE_ORPHAN));
-	struct h2_event *event = promise_event(c, NULL);
+	struct session_event *event = promise_event(c, NULL);
 	event->fault = h2_fault(PROMISE_ORPHAN);
 	event->head = head;
 }
@@ -92,18 +93,18 @@ static void accept_promise(
 	}
 	s->method = (uint8_t)head->method_token;
 	s->send_phase = H2_PHASE_DONE;
-	struct h2_event *event = promise_event(c, parent);
-	event->promised = s;
+	struct session_event *event = promise_event(c, parent);
+	event->promised = &s->base;
 	event->head = head;
 }
 
-const struct h2_fault *h2_recv_promise(struct h2_conn *c, struct slice block)
+const struct session_fault *h2_recv_promise(struct h2_conn *c, struct slice block)
 {
 	uint32_t id = c->block.promised_id;
 	bool too_large;
 	struct h2_stream *parent;
 	struct http_head *head;
-	const struct h2_fault *fault = check_parent(c, c->block.stream_id, &parent);
+	const struct session_fault *fault = check_parent(c, c->block.stream_id, &parent);
 	if (fault)
 		return fault;
 	if (id == 0 || h2_id_is_own(c, id) || id <= c->peer_last_id)
@@ -117,7 +118,7 @@ const struct h2_fault *h2_recv_promise(struct h2_conn *c, struct slice block)
 		h2_refuse_id(c, id, h2_fault(PROMISE_ORPHAN));
 		return h2_fault(PROMISE_IN_TUNNEL);
 	}
-	const struct h2_fault *why = why_refuse(c, parent, too_large);
+	const struct session_fault *why = why_refuse(c, parent, too_large);
 	/* uncovered: ids only rise: a promise up to the GOAWAY's last id has the fault PROMISE_ID */
 	bool is_above_goaway = c->goaway_sent == H2_GOAWAY_FINAL && id > c->goaway_sent_last;
 	if (!why && !is_above_goaway) {
@@ -134,8 +135,11 @@ const struct h2_fault *h2_recv_promise(struct h2_conn *c, struct slice block)
 
 /* ---- made ---- */
 
-enum h2_promise_answer h2_may_promise(const struct h2_conn *c, const struct h2_stream *parent)
+enum h2_promise_answer h2_may_promise(
+    const struct session *session, const struct session_stream *stream)
 {
+	const struct h2_conn *c = h2_of(session);
+	const struct h2_stream *parent = h2_stream_of(stream);
 	if (c->has_failed || h2_is_going_away(c))
 		return H2_PROMISE_GOING_AWAY;
 	if (!c->peer.enable_push)
@@ -156,29 +160,32 @@ static struct http_priority priority_below(struct http_priority parent)
 	return parent;
 }
 
-struct h2_stream *h2_promise(
-    struct h2_conn *c, struct h2_stream *parent, const struct http_head *request, void *user)
+struct session_stream *h2_promise(struct session *session, struct session_stream *stream,
+    const struct http_head *request, void *user)
 {
+	struct h2_conn *c = h2_of(session);
+	struct h2_stream *parent = h2_stream_of(stream);
 	ensure(c->role == H2_SERVER);
-	if (h2_may_promise(c, parent) != H2_PROMISE_POSSIBLE)
+	if (h2_may_promise(session, stream) != H2_PROMISE_POSSIBLE)
 		return NULL;
 	struct h2_stream *s = h2_stream_new(c, c->own_next_id, H2_INPUT_SEND_PROMISED);
 	if (!s)
 		return NULL;
 	c->own_next_id += 2;
-	s->user = user;
+	s->base.user = user;
 	s->recv_phase = H2_PHASE_DONE;
 	s->method = (uint8_t)request->method_token;
 	h2_sched_set_priority(&c->sched, &s->place, priority_below(parent->place.priority));
-	const struct h2_fault *fault = h2_stream_move(c, parent, H2_INPUT_SEND_PUSH_PROMISE);
+	const struct session_fault *fault = h2_stream_move(c, parent, H2_INPUT_SEND_PUSH_PROMISE);
 	ensure(!fault);
 	h2_send_block(c, H2_PUSH_PROMISE, 0, parent->id, s->id, request);
 	h2_guard_refund(&c->guard, H2_WORK_PROMISE, c->now);
-	return s;
+	return &s->base;
 }
 
-uint32_t h2_push_room(const struct h2_conn *c)
+uint32_t h2_push_room(const struct session *session)
 {
+	const struct h2_conn *c = h2_of(session);
 	if (c->has_failed || c->peer.max_concurrent_streams <= c->census.local_open)
 		return 0;
 	return c->peer.max_concurrent_streams - c->census.local_open;

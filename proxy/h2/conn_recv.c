@@ -5,6 +5,21 @@
  */
 #include "proxy/h2/h2_conn.h"
 
+static const struct session_fault *(*const handlers[H2_FRAME_ROWS])(
+    struct h2_conn *c, const uint8_t *payload) = {
+    [H2_DATA] = h2_recv_data,
+    [H2_HEADERS] = h2_block_begin,
+    [H2_PRIORITY] = h2_recv_priority,
+    [H2_RST_STREAM] = h2_recv_rst_stream,
+    [H2_SETTINGS] = h2_recv_settings,
+    [H2_PUSH_PROMISE] = h2_block_begin,
+    [H2_PING] = h2_recv_ping,
+    [H2_GOAWAY] = h2_recv_goaway,
+    [H2_WINDOW_UPDATE] = h2_recv_window_update,
+    [H2_CONTINUATION] = h2_block_continue,
+    [H2_PRIORITY_UPDATE] = h2_recv_priority_update,
+};
+
 /* Continues with the next frame, or skips the rest of the payload first. */
 static void after_payload(struct h2_conn *c)
 {
@@ -39,9 +54,9 @@ static size_t read_preface(struct h2_conn *c, const uint8_t *p, size_t n)
 /* Frees the assembly buffer, unless an event lends its bytes until the next call. */
 static void release_block(struct h2_conn *c)
 {
-	bool is_lent = c->has_event && c->event.kind == H2_EVENT_GOAWAY;
+	bool is_lent = c->has_event && c->event.kind == SESSION_EVENT_GOAWAY;
 	if (c->block.data && !is_lent)
-		h2_block_fini(&c->block, c->env.budget);
+		h2_block_fini(&c->block, c->budget);
 }
 
 /* Calls the handler for a frame with its complete payload. */
@@ -51,7 +66,7 @@ static void handle_whole(struct h2_conn *c, const uint8_t *payload)
 	r->left = 0;
 	after_payload(c);
 	c->reason = NULL;
-	const struct h2_fault *fault = h2_frame_row(r->frame.type)->receive(c, payload);
+	const struct session_fault *fault = handlers[r->frame.type](c, payload);
 	if (fault)
 		h2_fault_apply(c, r->frame.stream_id, fault);
 	c->block.partial = 0;
@@ -62,7 +77,7 @@ static void handle_whole(struct h2_conn *c, const uint8_t *payload)
 }
 
 /* Checks a frame header before its payload is read: size, order, floods. */
-static const struct h2_fault *admit(
+static const struct session_fault *admit(
     struct h2_conn *c, const struct h2_frame *frame, const struct h2_frame_row *row)
 {
 	/*
@@ -81,7 +96,7 @@ static const struct h2_fault *admit(
 	/* Bounds the replies that the peer does not read. (recv_request bounds the heads.) */
 	if (c->out.provoked > c->limits->control_bytes)
 		return h2_fault(FLOOD_CONTROL);
-	const struct h2_fault *fault = h2_frame_verify(frame, h2_other_role(c->role));
+	const struct session_fault *fault = h2_frame_verify(frame, h2_other_role(c->role));
 	if (fault)
 		return fault;
 	if (!row)
@@ -103,7 +118,7 @@ static void begin_frame(struct h2_conn *c)
 	r->left = frame->length;
 	after_payload(c);
 	c->reason = NULL;
-	const struct h2_fault *fault = admit(c, frame, row);
+	const struct session_fault *fault = admit(c, frame, row);
 	if (!fault && row) {
 		if (row->payload == H2_PAYLOAD_WHOLE) {
 			if (frame->length == 0)
@@ -112,7 +127,7 @@ static void begin_frame(struct h2_conn *c)
 				r->at = H2_READING_PAYLOAD;
 			return;
 		}
-		fault = row->receive(c, NULL);
+		fault = handlers[frame->type](c, NULL);
 	}
 	if (fault)
 		h2_fault_apply(c, frame->stream_id, fault);
@@ -140,7 +155,7 @@ static size_t read_payload(struct h2_conn *c, const uint8_t *p, size_t n)
 		handle_whole(c, p);
 		return take;
 	}
-	if (b->partial == 0 && !h2_block_reserve(b, c->env.budget, r->left)) {
+	if (b->partial == 0 && !h2_block_reserve(b, c->budget, r->left)) {
 		h2_fault_apply(c, 0, h2_fault(BLOCK_MEMORY));
 		return n;
 	}
@@ -172,7 +187,7 @@ static size_t read_pad_length(struct h2_conn *c, uint8_t pad)
 	struct h2_reader *r = &c->reader;
 	r->left--;
 	r->at = H2_READING_SKIP;
-	const struct h2_fault *fault = h2_recv_pad_length(c, pad);
+	const struct session_fault *fault = h2_recv_pad_length(c, pad);
 	if (fault || r->data_left == 0)
 		after_payload(c);
 	if (fault)
@@ -210,8 +225,10 @@ static size_t step(struct h2_conn *c, struct chunk *chunk, size_t offset, size_t
 	ensure_failed("a state of the reader", __FILE__, __LINE__, __func__);
 }
 
-size_t h2_receive(struct h2_conn *c, struct chunk *chunk, size_t offset, size_t length, usec now)
+size_t h2_receive(
+    struct session *session, struct chunk *chunk, size_t offset, size_t length, usec now)
 {
+	struct h2_conn *c = h2_of(session);
 	h2_conn_bury(c);
 	if (now > c->now)
 		c->now = now;
@@ -230,8 +247,9 @@ size_t h2_receive(struct h2_conn *c, struct chunk *chunk, size_t offset, size_t 
 	return length;
 }
 
-void h2_receive_eof(struct h2_conn *c)
+void h2_receive_eof(struct session *session)
 {
+	struct h2_conn *c = h2_of(session);
 	if (!h2_is_done(c))
-		h2_conn_fail(c, NULL, H2_NO_ERROR, false);
+		h2_conn_fail(c, NULL, SESSION_NO_ERROR, false);
 }

@@ -1,129 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sends frames: queues control frames, makes DATA frames one at a time (RFC 9113 6.1, RFC 9218),
- * and runs the owner's commands on streams. Promises: conn_push.c; GOAWAY: conn_shutdown.c.
+ * Sends for the owner of a connection: DATA one frame at a time (RFC 9113 6.1, RFC 9218), requests,
+ * responses, resets. Promises: conn_push.c; GOAWAY: conn_shutdown.c; frames: frame_send.c.
  */
 #include "proxy/h2/h2_conn.h"
 
-/* ---- frames ---- */
-
-void h2_send_frame(struct h2_conn *c, enum h2_frame_type type, uint8_t flags, uint32_t id,
-    const uint8_t *payload, size_t length)
-{
-	struct h2_frame frame = {(uint32_t)length, id, (uint8_t)type, flags};
-	uint8_t *p = h2_out_reserve(&c->out, H2_FRAME_HEADER_LEN + length);
-	h2_frame_write(p, frame);
-	if (length > 0)
-		memcpy(p + H2_FRAME_HEADER_LEN, payload, length);
-	h2_out_commit(&c->out, H2_FRAME_HEADER_LEN + length);
-	h2_trace(c, true, &frame);
-}
-
-void h2_send_provoked(struct h2_conn *c, enum h2_frame_type type, uint8_t flags, uint32_t id,
-    const uint8_t *payload, size_t length)
-{
-	h2_send_frame(c, type, flags, id, payload, length);
-	c->out.provoked += H2_FRAME_HEADER_LEN + length;
-}
-
-void h2_send_rst_stream(struct h2_conn *c, uint32_t id, uint32_t code)
-{
-	uint8_t payload[4];
-	h2_write32(payload, code);
-	h2_send_provoked(c, H2_RST_STREAM, 0, id, payload, sizeof(payload));
-}
-
-void h2_send_window_update(struct h2_conn *c, uint32_t id, uint32_t increment)
-{
-	uint8_t payload[4];
-	ensure(increment > 0 && increment <= H2_WINDOW_MAX);
-	h2_write32(payload, increment);
-	h2_send_provoked(c, H2_WINDOW_UPDATE, 0, id, payload, sizeof(payload));
-}
-
-void h2_send_ping(struct h2_conn *c, enum h2_ping_kind kind)
-{
-	uint8_t payload[8] = {(uint8_t)kind};
-	uint32_t serial = ++c->ping_serial;
-	/* uncovered: a value outside the enum */
-	switch (kind) {
-	case H2_PING_OWNER:
-		c->owner_serial = serial;
-		break;
-	case H2_PING_RESETS:
-		c->resets_serial = serial;
-		break;
-	case H2_PING_SHUTDOWN:
-		c->shutdown_serial = serial;
-		break;
-	}
-	h2_write32(payload + 4, serial);
-	h2_send_frame(c, H2_PING, 0, 0, payload, sizeof(payload));
-}
-
-/*
- * Moves the parts of a block, from the last to the first, to make room for the CONTINUATION
- * headers.
- */
-static void split_block(struct h2_conn *c, uint8_t *p, size_t length, size_t most, uint32_t id)
-{
-	size_t frames = (length + most - 1) / most;
-	for (size_t i = frames; i-- > 1;) {
-		size_t n = i == frames - 1 ? length - i * most : most;
-		uint8_t *header = p + i * (most + H2_FRAME_HEADER_LEN);
-		memmove(header + H2_FRAME_HEADER_LEN, p + H2_FRAME_HEADER_LEN + i * most, n);
-		struct h2_frame frame = {
-		    (uint32_t)n, id, H2_CONTINUATION, i == frames - 1 ? H2_END_HEADERS : 0};
-		h2_frame_write(header, frame);
-	}
-	h2_out_commit(&c->out, length + frames * H2_FRAME_HEADER_LEN);
-}
-
-void h2_send_block(struct h2_conn *c, enum h2_frame_type type, uint8_t flags, uint32_t id,
-    uint32_t promised_id, const struct http_head *head)
-{
-	struct hpack_encoder *encoder = h2_encoder(c);
-	size_t prefix = type == H2_PUSH_PROMISE ? 4 : 0;
-	size_t most = c->peer.max_frame_size;
-	size_t bound = prefix + hpack_encode_bound(encoder, head);
-	size_t frames_bound = bound / most + 1;
-	uint8_t *p = h2_out_reserve(&c->out, bound + frames_bound * H2_FRAME_HEADER_LEN);
-	uint8_t *payload = p + H2_FRAME_HEADER_LEN;
-	if (prefix > 0)
-		h2_write32(payload, promised_id);
-	size_t length = prefix + hpack_encode(encoder, head, payload + prefix);
-	ensure(length <= bound);
-	budget_adjust(c->env.budget, &c->encoder_charged, hpack_encoder_bytes(encoder));
-	struct h2_frame frame = {(uint32_t)length, id, (uint8_t)type, flags};
-	if (length <= most) {
-		frame.flags |= H2_END_HEADERS;
-		h2_out_commit(&c->out, H2_FRAME_HEADER_LEN + length);
-	} else {
-		frame.length = (uint32_t)most;
-		split_block(c, p, length, most, id);
-	}
-	h2_frame_write(p, frame);
-	h2_trace(c, true, &frame);
-}
-
-struct slice h2_control(const struct h2_conn *c)
-{
-	if (h2_out_length(&c->out) == 0)
-		return slice_of("", 0);
-	return slice_of(c->out.data + c->out.start, h2_out_length(&c->out));
-}
-
-void h2_control_taken(struct h2_conn *c, size_t bytes)
-{
-	h2_out_taken(&c->out, bytes);
-	if (c->handles == 0)
-		h2_out_trim(&c->out);
-}
-
 /* ---- DATA ---- */
 
-void h2_offer(struct h2_conn *c, struct h2_stream *s, size_t bytes, bool end)
+void h2_offer(struct session *session, struct session_stream *stream, size_t bytes, bool end)
 {
+	struct h2_conn *c = h2_of(session);
+	struct h2_stream *s = h2_stream_of(stream);
 	if (c->has_failed || s->life != H2_LIFE_ALIVE)
 		return;
 	ensure(s->send_phase == H2_PHASE_BODY || (bytes == 0 && !end));
@@ -139,12 +26,13 @@ static uint32_t data_length(const struct h2_conn *c, const struct h2_stream *s, 
 		length = most;
 	if (length > c->peer.max_frame_size)
 		length = c->peer.max_frame_size;
-	uint32_t window = h2_stream_window(c, s);
+	uint32_t window = h2_window(c, s);
 	return length < window ? (uint32_t)length : window;
 }
 
-bool h2_next_data(struct h2_conn *c, uint32_t most, struct h2_data_frame *data)
+bool h2_next_data(struct session *session, uint32_t most, struct session_output *output)
 {
+	struct h2_conn *c = h2_of(session);
 	if (c->has_failed)
 		return false;
 	struct h2_place *place = h2_sched_first(&c->sched, most > 0 && c->outflow.window > 0);
@@ -157,12 +45,14 @@ bool h2_next_data(struct h2_conn *c, uint32_t most, struct h2_data_frame *data)
 	s->offered -= length;
 	s->outflow.window -= length;
 	c->outflow.window -= length;
-	data->stream = s;
-	data->user = s->user;
-	data->length = length;
-	data->end = end;
 	struct h2_frame frame = {length, s->id, H2_DATA, end ? H2_END_STREAM : 0};
-	h2_frame_write(data->header, frame);
+	h2_frame_write(c->data_header, frame);
+	*output = (struct session_output){
+	    .before = slice_of(c->data_header, sizeof(c->data_header)),
+	    .stream = &s->base,
+	    .length = length,
+	    .end = end,
+	};
 	h2_trace(c, true, &frame);
 	h2_sched_took_turn(&c->sched, place);
 	h2_guard_refund(&c->guard, H2_WORK_DATA_OUT, c->now);
@@ -172,8 +62,26 @@ bool h2_next_data(struct h2_conn *c, uint32_t most, struct h2_data_frame *data)
 	return true;
 }
 
-bool h2_wants_write(const struct h2_conn *c)
+/* A larger frame would delay a more urgent one at the peer. */
+#define FRAME_BYTES_MAX 16384u
+
+bool h2_next_output(struct session *session, uint32_t most, struct session_output *output)
 {
+	struct h2_conn *c = h2_of(session);
+	size_t length = h2_out_length(&c->out);
+	if (length > 0) {
+		*output =
+		    (struct session_output){.before = slice_of(c->out.data + c->out.start, length)};
+		h2_out_taken(&c->out, length);
+		return true;
+	}
+	h2_out_trim(&c->out, c->handles == 0);
+	return h2_next_data(session, most < FRAME_BYTES_MAX ? most : FRAME_BYTES_MAX, output);
+}
+
+bool h2_wants_write(const struct session *session)
+{
+	const struct h2_conn *c = h2_of(session);
 	return h2_out_length(&c->out) > 0 ||
 	       (!c->has_failed && h2_sched_first(&c->sched, c->outflow.window > 0) != NULL);
 }
@@ -186,8 +94,9 @@ bool h2_wants_write(const struct h2_conn *c)
  */
 #define STREAMS_ASSUMED 100u
 
-uint32_t h2_request_room(const struct h2_conn *c)
+uint32_t h2_request_room(const struct session *session)
 {
+	const struct h2_conn *c = h2_of(session);
 	if (c->role != H2_CLIENT || c->has_failed || h2_is_going_away(c) ||
 	    c->own_next_id > H2_ID_MAX)
 		return 0;
@@ -195,6 +104,36 @@ uint32_t h2_request_room(const struct h2_conn *c)
 	uint32_t room = most > c->census.local_open ? most - c->census.local_open : 0;
 	uint32_t ids = (H2_ID_MAX - c->own_next_id) / 2 + 1;
 	return room < ids ? room : ids;
+}
+
+/* A head that came with so little is not counted anew where the limit is many times as high: what pushgate itself
+ * adds is some hundred bytes. */
+#define LITTLE_BYTES 8192u
+
+static bool list_fits(const struct http_head *head, uint32_t most)
+{
+	bool is_little = head->list_bytes > 0 && head->list_bytes <= LITTLE_BYTES;
+	if (is_little && most >= 4 * LITTLE_BYTES)
+		return true;
+	return most == UINT32_MAX || http_head_list_bytes(head) <= most;
+}
+
+uint32_t h2_list_bytes_most(const struct session *session)
+{
+	const struct h2_conn *c = h2_of(session);
+	uint32_t announced = c->peer.max_header_list_size;
+	return announced == UINT32_MAX ? c->limits->request_list_bytes : announced;
+}
+
+/* RFC 9113 10.5.1: an origin may close the whole connection because of a larger field section. */
+enum session_fit h2_request_fits(
+    const struct session *session, const struct http_head *head, bool end)
+{
+	const struct h2_conn *c = h2_of(session);
+	(void)end;
+	if (head->protocol.len > 0 && !c->peer.enable_connect_protocol)
+		return SESSION_NO_TUNNEL;
+	return list_fits(head, h2_list_bytes_most(session)) ? SESSION_FITS : SESSION_HEAD_LARGE;
 }
 
 static void send_head(
@@ -205,34 +144,39 @@ static void send_head(
 		h2_stream_end(c, s, H2_INPUT_SEND_END_STREAM);
 }
 
-struct h2_stream *h2_request(struct h2_conn *c, const struct http_head *head, bool end, void *user)
+struct session_stream *h2_request(
+    struct session *session, const struct http_head *head, bool end, void *user)
 {
+	struct h2_conn *c = h2_of(session);
 	ensure(c->role == H2_CLIENT);
-	if (h2_request_room(c) == 0)
+	if (h2_request_room(session) == 0)
 		return NULL;
 	struct h2_stream *s = h2_stream_new(c, c->own_next_id, H2_INPUT_SEND_HEADERS);
 	if (!s)
 		return NULL;
 	c->own_next_id += 2;
-	s->user = user;
+	s->base.user = user;
 	s->method = (uint8_t)head->method_token;
 	s->send_phase = H2_PHASE_BODY;
 	h2_guard_refund(&c->guard, H2_WORK_REQUEST, c->now);
 	send_head(c, s, head, end);
-	return s;
+	return &s->base;
 }
 
-bool h2_respond(struct h2_conn *c, struct h2_stream *s, const struct http_head *head, bool end)
+bool h2_respond(
+    struct session *session, struct session_stream *stream, const struct http_head *head, bool end)
 {
+	struct h2_conn *c = h2_of(session);
+	struct h2_stream *s = h2_stream_of(stream);
 	ensure(c->role == H2_SERVER && head->status != 101);
 	if (c->has_failed || s->life != H2_LIFE_ALIVE || s->send_phase != H2_PHASE_HEAD)
 		return false;
-	if (s->state == H2_STATE_RESERVED_LOCAL && h2_push_room(c) == 0)
+	if (s->state == H2_STATE_RESERVED_LOCAL && h2_push_room(session) == 0)
 		return false;
 	ensure(!(http_head_is_interim(head) && end));
 	if (http_head_is_interim(head) && h2_peer_is_behind(c))
 		return false;
-	const struct h2_fault *fault = h2_stream_move(c, s, H2_INPUT_SEND_HEADERS);
+	const struct session_fault *fault = h2_stream_move(c, s, H2_INPUT_SEND_HEADERS);
 	ensure(!fault);
 	if (!http_head_is_interim(head)) {
 		s->send_phase = H2_PHASE_BODY;
@@ -242,8 +186,11 @@ bool h2_respond(struct h2_conn *c, struct h2_stream *s, const struct http_head *
 	return true;
 }
 
-bool h2_trailers(struct h2_conn *c, struct h2_stream *s, const struct http_head *head)
+bool h2_trailers(
+    struct session *session, struct session_stream *stream, const struct http_head *head)
 {
+	struct h2_conn *c = h2_of(session);
+	struct h2_stream *s = h2_stream_of(stream);
 	if (c->has_failed || s->life != H2_LIFE_ALIVE || s->send_phase != H2_PHASE_BODY)
 		return false;
 	ensure(s->offered == 0 && !s->offered_end);
@@ -259,18 +206,20 @@ bool h2_trailers(struct h2_conn *c, struct h2_stream *s, const struct http_head 
 /* Drops an event about the stream that the owner has not fetched yet. */
 static void cancel_event(struct h2_conn *c, struct h2_stream *s)
 {
-	if (!c->has_event || c->event.stream != s)
+	if (!c->has_event || c->event.stream != &s->base)
 		return;
 	c->has_event = false;
 	http_head_free(c->event.head);
-	struct h2_stream *promised = c->event.promised;
-	c->event = (struct h2_event){0};
+	struct session_stream *promised = c->event.promised;
+	c->event = (struct session_event){0};
 	if (promised)
-		h2_reset(c, promised, H2_CANCEL);
+		h2_reset(&c->session, promised, SESSION_CANCEL);
 }
 
-void h2_reset(struct h2_conn *c, struct h2_stream *s, uint32_t code)
+void h2_reset(struct session *session, struct session_stream *stream, uint32_t code)
 {
+	struct h2_conn *c = h2_of(session);
+	struct h2_stream *s = h2_stream_of(stream);
 	if (c->has_failed || s->life == H2_LIFE_ENDED)
 		return;
 	cancel_event(c, s);
@@ -278,21 +227,25 @@ void h2_reset(struct h2_conn *c, struct h2_stream *s, uint32_t code)
 		h2_send_rst_stream(c, s->id, code);
 		if (h2_peer_may_send((enum h2_state)s->state))
 			h2_stream_forget(c, s->id);
-		const struct h2_fault *fault = h2_stream_move(c, s, H2_INPUT_SEND_RST_STREAM);
+		const struct session_fault *fault = h2_stream_move(c, s, H2_INPUT_SEND_RST_STREAM);
 		ensure(!fault);
 		h2_stream_detach(c, s);
 	}
 	h2_stream_free(c, s);
 }
 
-void h2_set_priority(struct h2_conn *c, struct h2_stream *s, struct http_priority priority)
+void h2_set_priority(
+    struct session *session, struct session_stream *stream, struct http_priority priority)
 {
+	struct h2_conn *c = h2_of(session);
+	struct h2_stream *s = h2_stream_of(stream);
 	if (!c->has_failed && s->life == H2_LIFE_ALIVE)
 		h2_sched_set_priority(&c->sched, &s->place, priority);
 }
 
-bool h2_ping(struct h2_conn *c, usec now)
+bool h2_ping(struct session *session, usec now)
 {
+	struct h2_conn *c = h2_of(session);
 	if (now > c->now)
 		c->now = now;
 	if (c->has_failed || c->owner_ping)

@@ -22,7 +22,7 @@ static void enforce_window(struct h2_conn *c)
 	size_t cursor = 0;
 	for (struct map_node *n = NULL; (n = map_walk(&c->streams, &cursor, n)) != NULL;) {
 		struct h2_stream *s = container_of(n, struct h2_stream, node);
-		/* h2_set_window may have enlarged the window already: do not exceed the maximum. */
+		/* h2_widen may have enlarged the window already: do not exceed the maximum. */
 		int64_t room = H2_WINDOW_MAX - s->inflow.size;
 		h2_inflow_shift(&s->inflow, by < room ? by : room);
 		/* The credit that is owed may be half of the smaller window now. If the peer cannot send,
@@ -50,8 +50,9 @@ void h2_settings_announce(struct h2_conn *c)
 	enforce_window(c);
 }
 
-void h2_update_settings(struct h2_conn *c, const struct h2_settings *local, usec now)
+void h2_update_settings(struct session *session, const struct h2_settings *local, usec now)
 {
+	struct h2_conn *c = h2_of(session);
 	if (now > c->now)
 		c->now = now;
 	if (c->has_failed)
@@ -64,7 +65,14 @@ void h2_update_settings(struct h2_conn *c, const struct h2_settings *local, usec
 	h2_settings_announce(c);
 }
 
-static const struct h2_fault *recv_ack(struct h2_conn *c)
+void h2_refuse_pushes(struct session *session, usec now)
+{
+	struct h2_settings settings = h2_of(session)->local;
+	settings.enable_push = 0;
+	h2_update_settings(session, &settings, now);
+}
+
+static const struct session_fault *recv_ack(struct h2_conn *c)
 {
 	if (c->reader.frame.length != 0)
 		return h2_fault(SETTINGS_ACK_LENGTH);
@@ -90,15 +98,8 @@ static const struct h2_fault *recv_ack(struct h2_conn *c)
 
 /* ---- the peer's ---- */
 
-struct hpack_encoder *h2_encoder(struct h2_conn *c)
-{
-	if (!c->encoder)
-		c->encoder = hpack_encoder_new(c->limits->encoder_table_bytes, c->env.seed);
-	return c->encoder;
-}
-
 /* RFC 9113 6.9.2: changes the window of every stream; it may become negative. */
-static const struct h2_fault *move_windows(struct h2_conn *c, int64_t by)
+static const struct session_fault *move_windows(struct h2_conn *c, int64_t by)
 {
 	if (by == 0)
 		return NULL;
@@ -112,7 +113,7 @@ static const struct h2_fault *move_windows(struct h2_conn *c, int64_t by)
 	return NULL;
 }
 
-static const struct h2_fault *apply_setting(struct h2_conn *c, uint16_t id, uint32_t value)
+static const struct session_fault *apply_setting(struct h2_conn *c, uint16_t id, uint32_t value)
 {
 	const struct h2_setting_row *row = h2_setting_find(id);
 	if (!row)
@@ -130,12 +131,12 @@ static const struct h2_fault *apply_setting(struct h2_conn *c, uint16_t id, uint
 	return NULL;
 }
 
-const struct h2_fault *h2_recv_settings(struct h2_conn *c, const uint8_t *payload)
+const struct session_fault *h2_recv_settings(struct h2_conn *c, const uint8_t *payload)
 {
 	const struct h2_frame *frame = &c->reader.frame;
 	if (frame->flags & H2_ACK)
 		return recv_ack(c);
-	const struct h2_fault *fault = h2_guard_count(&c->guard, H2_GUARDED_SETTINGS, c->now);
+	const struct session_fault *fault = h2_guard_count(&c->guard, H2_GUARDED_SETTINGS, c->now);
 	int64_t window = c->peer.initial_window_size;
 	for (uint32_t at = 0; !fault && at < frame->length; at += H2_SETTING_LEN) {
 		const uint8_t *p = payload + at;
@@ -148,6 +149,6 @@ const struct h2_fault *h2_recv_settings(struct h2_conn *c, const uint8_t *payloa
 	c->peer_settings_came = true;
 	c->preface_deadline = USEC_NEVER;
 	h2_send_provoked(c, H2_SETTINGS, H2_ACK, 0, NULL, 0);
-	h2_event_make(c, H2_EVENT_SETTINGS, NULL);
+	h2_event_make(c, SESSION_EVENT_READY, NULL);
 	return NULL;
 }

@@ -28,8 +28,9 @@ void h2_send_goaway(struct h2_conn *c, uint32_t last_id, uint32_t code, struct s
 	h2_send_frame(c, H2_GOAWAY, 0, 0, payload, 8 + debug.len);
 }
 
-void h2_shutdown(struct h2_conn *c, usec now)
+void h2_shutdown(struct session *session, usec now)
 {
+	struct h2_conn *c = h2_of(session);
 	if (now > c->now)
 		c->now = now;
 	if (c->has_failed || c->goaway_sent != H2_GOAWAY_NOT)
@@ -41,7 +42,7 @@ void h2_shutdown(struct h2_conn *c, usec now)
 	 * error.
 	 */
 	uint32_t last_id = h2_id_is_own(c, H2_ID_MAX) ? H2_ID_MAX - 1 : H2_ID_MAX;
-	h2_send_goaway(c, last_id, H2_NO_ERROR, slice_of("", 0));
+	h2_send_goaway(c, last_id, SESSION_NO_ERROR, slice_of("", 0));
 	h2_send_ping(c, H2_PING_SHUTDOWN);
 }
 
@@ -51,11 +52,12 @@ void h2_shutdown_finish(struct h2_conn *c)
 	c->shutdown_deadline = USEC_NEVER;
 	c->goaway_sent_last = c->peer_last_id;
 	c->goaway_sent = H2_GOAWAY_FINAL;
-	h2_send_goaway(c, c->goaway_sent_last, H2_NO_ERROR, slice_of("", 0));
+	h2_send_goaway(c, c->goaway_sent_last, SESSION_NO_ERROR, slice_of("", 0));
 }
 
-void h2_half_close(struct h2_conn *c, usec now)
+void h2_half_close(struct session *session, usec now)
 {
+	struct h2_conn *c = h2_of(session);
 	if (now > c->now)
 		c->now = now;
 	if (c->has_failed)
@@ -67,8 +69,9 @@ void h2_half_close(struct h2_conn *c, usec now)
 	h2_shutdown_finish(c);
 }
 
-void h2_terminate(struct h2_conn *c, enum h2_code code, struct slice debug)
+void h2_terminate(struct session *session, uint32_t code, struct slice debug)
 {
+	struct h2_conn *c = h2_of(session);
 	if (c->has_failed)
 		return;
 	h2_send_goaway(c, h2_last_taken_id(c), code, debug);

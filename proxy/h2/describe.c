@@ -42,8 +42,9 @@ static void add_stream(struct text *t, const struct h2_stream *s)
 	    (unsigned long long)s->unread);
 }
 
-size_t h2_describe(const struct h2_conn *c, char *buffer, size_t size)
+size_t h2_describe(const struct session *session, char *buffer, size_t size)
 {
+	const struct h2_conn *c = h2_of(session);
 	if (size == 0)
 		return 0;
 	struct text t = {buffer, size, 0};

@@ -33,8 +33,6 @@ enum h2_payload {
 	H2_PAYLOAD_STREAMED,
 };
 
-struct h2_conn;
-
 struct h2_frame_row {
 	const char *name, *section;
 	uint32_t length_min, length_max;
@@ -47,7 +45,6 @@ struct h2_frame_row {
 	enum h2_fault_id sender_fault;
 	enum h2_payload payload;
 	bool in_block; /* allowed between HEADERS and END_HEADERS */
-	const struct h2_fault *(*receive)(struct h2_conn *c, const uint8_t *payload);
 };
 
 /* The known types, by number; a row without a name is unknown. */
@@ -61,7 +58,7 @@ static inline const struct h2_frame_row *h2_frame_row(uint8_t type)
 }
 
 /* Checks a frame header that a peer of this role sent. NULL or the fault. */
-const struct h2_fault *h2_frame_verify(const struct h2_frame *frame, enum h2_role sender);
+const struct session_fault *h2_frame_verify(const struct h2_frame *frame, enum h2_role sender);
 
 static inline uint32_t h2_read32(const uint8_t *p)
 {

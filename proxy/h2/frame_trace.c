@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Formats one line per frame: "s5 <- HEADERS len=41 end". Called only if h2_env has a trace
- * callback. A line has nothing of a frame's payload: fields may be secrets.
+ * Formats one line per frame: "s5 <- HEADERS len=41 end". Called only if the session is traced. A line has nothing of a frame's payload: fields may be secrets.
  */
 #include "proxy/h2/h2_conn.h"
 
 #include <stdio.h>
-
-void h2_set_trace(struct h2_conn *c, void (*trace)(void *context, const char *line), void *context)
-{
-	c->env.trace = trace;
-	c->env.trace_context = context;
-}
 
 void h2_trace_frame(const struct h2_conn *c, bool out, const struct h2_frame *frame)
 {
@@ -26,5 +19,5 @@ void h2_trace_frame(const struct h2_conn *c, bool out, const struct h2_frame *fr
 	    ends && flags & H2_END_STREAM ? " end" : "", !ends && flags & H2_ACK ? " ack" : "",
 	    is_block && !(flags & H2_END_HEADERS) ? " more" : "",
 	    flags & H2_PADDED ? " padded" : "");
-	c->env.trace(c->env.trace_context, line);
+	c->session.env->trace(c->session.traced, line);
 }

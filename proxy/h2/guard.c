@@ -83,7 +83,7 @@ static struct rate rate_of(const struct h2_guard *g, unsigned what)
 	return rate;
 }
 
-const struct h2_fault *h2_guard_take(
+const struct session_fault *h2_guard_take(
     struct h2_guard *g, enum h2_guarded what, uint32_t tokens, usec now)
 {
 	struct rate rate = rate_of(g, what);

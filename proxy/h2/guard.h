@@ -49,9 +49,9 @@ struct h2_guard {
 
 void h2_guard_init(struct h2_guard *g, const struct h2_limits *limits);
 /* Takes tokens, or one. NULL, or the row's fault if the bucket has not so many. */
-const struct h2_fault *h2_guard_take(
+const struct session_fault *h2_guard_take(
     struct h2_guard *g, enum h2_guarded what, uint32_t tokens, usec now);
-static inline const struct h2_fault *h2_guard_count(
+static inline const struct session_fault *h2_guard_count(
     struct h2_guard *g, enum h2_guarded what, usec now)
 {
 	return h2_guard_take(g, what, 1, now);

@@ -37,10 +37,10 @@ enum h2_life {
 };
 
 struct h2_stream {
+	struct session_stream base;
 	struct map_node node;
 	struct h2_place place; /* has the id and the priority */
 	struct list ending;    /* in h2_conn.endings */
-	void *user;            /* for the owner's use */
 	struct h2_outflow outflow;
 	struct h2_inflow inflow;
 	uint64_t body_left; /* bytes that content-length still allows; or HTTP_LENGTH_UNKNOWN */
@@ -56,9 +56,9 @@ struct h2_stream {
 	bool is_tunnel;   /* a CONNECT that was answered 2xx: DATA alone, in both directions */
 	/* The last event. */
 	bool end_unprocessed;
-	uint8_t end_kind; /* enum h2_event_kind: RESET or CLOSED */
+	uint8_t end_kind; /* enum session_event_kind: RESET or CLOSED */
 	uint32_t end_code;
-	const struct h2_fault *end_fault;
+	const struct session_fault *end_fault;
 	const char *end_reason;
 };
 
@@ -98,9 +98,7 @@ enum h2_goaway {
 
 /* Most unacknowledged SETTINGS frames; further changes wait and are sent together. */
 #define H2_SETTINGS_PENDING 3u
-/*
- * Ranges of ids that the peer skipped, to distinguish "never used" from "closed" (RFC 9113 5.1.1).
- */
+/* Ranges of ids that the peer skipped: they were never used (RFC 9113 5.1.1). */
 #define H2_GAPS_KEPT 4u
 
 /* Number of streams, by opener and state. Only h2_stream_move changes it. */
@@ -111,8 +109,9 @@ struct h2_census {
 };
 
 struct h2_conn {
+	struct session session;
 	enum h2_role role;
-	struct h2_env env;
+	struct budget *budget;          /* borrows: the connection's */
 	const struct h2_limits *limits; /* borrows */
 	usec now;
 	uint64_t id_mix;
@@ -158,16 +157,17 @@ struct h2_conn {
 	size_t encoder_charged;
 	struct h2_outflow outflow;
 	struct h2_sched sched;
+	uint8_t data_header[H2_FRAME_HEADER_LEN]; /* of the DATA frame that was handed out last */
 
 	/* Events. */
-	struct h2_event event; /* at most one per frame; `endings` follow it */
-	const char *reason;    /* details of the fault that a handler returns */
+	struct session_event event; /* at most one per frame; `endings` follow it */
+	const char *reason;         /* details of the fault that a handler returns */
 	bool has_event, failure_queued;
 	bool was_terminated; /* by the owner, which gets no more events */
 	uint64_t events_made;
 
 	/* The end. */
-	const struct h2_fault *failure;
+	const struct session_fault *failure;
 	uint32_t failure_code;
 	bool has_failed; /* nothing more is received; only queued output is sent */
 	bool goaway_came;
@@ -181,6 +181,22 @@ struct h2_conn {
 	uint32_t ping_serial;
 	uint32_t owner_serial, resets_serial, shutdown_serial;
 };
+
+static inline struct h2_conn *h2_of(const struct session *s)
+{
+	return (struct h2_conn *)(uintptr_t)s;
+}
+
+static inline struct h2_stream *h2_stream_of(const struct session_stream *s)
+{
+	return (struct h2_stream *)(uintptr_t)s;
+}
+
+/* The handle of a stream; NULL is fine. */
+static inline struct session_stream *h2_handle(struct h2_stream *s)
+{
+	return s ? &s->base : NULL;
+}
 
 /* The differences between the roles. */
 struct h2_role_row {
@@ -205,17 +221,21 @@ static inline bool h2_id_is_own(const struct h2_conn *c, uint32_t id)
 	return (id & 1u) == (h2_role_rows[c->role].own_first_id & 1u);
 }
 
-/* ---- conn.c ---- */
+/* ---- h2_conn.c ---- */
 
 /* Answers a fault of a stream (which may be unknown) or the connection: RST_STREAM or GOAWAY. */
-void h2_fault_apply(struct h2_conn *c, uint32_t stream_id, const struct h2_fault *fault);
+void h2_fault_apply(struct h2_conn *c, uint32_t stream_id, const struct session_fault *fault);
 /* h2_conn_fail ends the connection; `say`: sends GOAWAY. */
-void h2_note_fault(const struct h2_conn *c, const struct h2_fault *fault);
-void h2_conn_fail(struct h2_conn *c, const struct h2_fault *fault, uint32_t code, bool say);
+void h2_note_fault(const struct h2_conn *c, const struct session_fault *fault);
+void h2_conn_fail(struct h2_conn *c, const struct session_fault *fault, uint32_t code, bool say);
 /* Returns the frame's event; all members but kind and stream are zero. */
-struct h2_event *h2_event_make(struct h2_conn *c, enum h2_event_kind kind, struct h2_stream *s);
+struct session_event *h2_event_make(
+    struct h2_conn *c, enum session_event_kind kind, struct h2_stream *s);
 /* Frees the stream whose last event was delivered. */
 void h2_conn_bury(struct h2_conn *c);
+bool h2_next_event(struct session *session, struct session_event *event);
+usec h2_deadline(const struct session *session);
+void h2_tick(struct session *session, usec now);
 
 /* HEADERS may not come behind the head that this role has sent: DATA alone (RFC 9113 8.5). A CONNECT has
  * no content that trailers could follow, whatever its answer is. */
@@ -238,15 +258,16 @@ enum h2_state h2_stream_state(const struct h2_conn *c, uint32_t id, struct h2_st
  * Changes a stream's state and the census; no other function does. Returns NULL or the peer's
  * fault.
  */
-const struct h2_fault *h2_stream_move(struct h2_conn *c, struct h2_stream *s, enum h2_input input);
+const struct session_fault *h2_stream_move(
+    struct h2_conn *c, struct h2_stream *s, enum h2_input input);
 /* Checks a frame on any id. *s is NULL if the frame must be discarded. */
-const struct h2_fault *h2_stream_receive(
+const struct session_fault *h2_stream_receive(
     struct h2_conn *c, uint32_t id, enum h2_input input, struct h2_stream **s);
 /* Ends one direction (END_STREAM); queues CLOSED if both have ended. */
 void h2_stream_end(struct h2_conn *c, struct h2_stream *s, enum h2_input input);
 /* Detaches the stream and queues its RESET event. */
 void h2_stream_abort(struct h2_conn *c, struct h2_stream *s, enum h2_input input,
-    const struct h2_fault *fault, uint32_t code, bool unprocessed);
+    const struct session_fault *fault, uint32_t code, bool unprocessed);
 /* Removes the stream from the map and the scheduler. */
 void h2_stream_detach(struct h2_conn *c, struct h2_stream *s);
 /* The peer opens this id: its lower idle ids are now closed. */
@@ -262,51 +283,73 @@ void h2_stream_forget(struct h2_conn *c, uint32_t id);
 /* Updates the stream's place in the scheduler. */
 void h2_stream_schedule(struct h2_conn *c, struct h2_stream *s);
 
-/* ---- conn_frames.c, conn_data.c, conn_settings.c, block.c: the frame table's handlers ---- */
+/* ---- conn_frames.c, conn_data.c, conn_settings.c, block.c: the handlers of frames ---- */
 
-const struct h2_fault *h2_recv_data(struct h2_conn *c, const uint8_t *payload);
-const struct h2_fault *h2_recv_priority(struct h2_conn *c, const uint8_t *payload);
-const struct h2_fault *h2_recv_rst_stream(struct h2_conn *c, const uint8_t *payload);
-const struct h2_fault *h2_recv_settings(struct h2_conn *c, const uint8_t *payload);
-const struct h2_fault *h2_recv_ping(struct h2_conn *c, const uint8_t *payload);
-const struct h2_fault *h2_recv_goaway(struct h2_conn *c, const uint8_t *payload);
-const struct h2_fault *h2_recv_window_update(struct h2_conn *c, const uint8_t *payload);
-const struct h2_fault *h2_recv_priority_update(struct h2_conn *c, const uint8_t *payload);
-const struct h2_fault *h2_block_begin(struct h2_conn *c, const uint8_t *payload);
-const struct h2_fault *h2_block_continue(struct h2_conn *c, const uint8_t *payload);
+const struct session_fault *h2_recv_data(struct h2_conn *c, const uint8_t *payload);
+const struct session_fault *h2_recv_priority(struct h2_conn *c, const uint8_t *payload);
+const struct session_fault *h2_recv_rst_stream(struct h2_conn *c, const uint8_t *payload);
+const struct session_fault *h2_recv_settings(struct h2_conn *c, const uint8_t *payload);
+const struct session_fault *h2_recv_ping(struct h2_conn *c, const uint8_t *payload);
+const struct session_fault *h2_recv_goaway(struct h2_conn *c, const uint8_t *payload);
+const struct session_fault *h2_recv_window_update(struct h2_conn *c, const uint8_t *payload);
+const struct session_fault *h2_recv_priority_update(struct h2_conn *c, const uint8_t *payload);
+const struct session_fault *h2_block_begin(struct h2_conn *c, const uint8_t *payload);
+const struct session_fault *h2_block_continue(struct h2_conn *c, const uint8_t *payload);
 
 /* ---- conn_data.c ---- */
 
 /* Receives the pad length of a DATA frame. */
-const struct h2_fault *h2_recv_pad_length(struct h2_conn *c, uint8_t pad);
+const struct session_fault *h2_recv_pad_length(struct h2_conn *c, uint8_t pad);
 /* Gives credit for these bytes, and sends WINDOW_UPDATE when half of the window is owed. */
 void h2_credit_stream(struct h2_conn *c, struct h2_stream *s, uint32_t bytes);
 /* Receives a run of DATA bytes. */
 void h2_recv_data_piece(struct h2_conn *c, struct chunk *chunk, size_t offset, uint32_t length);
+/* Sends the stream's WINDOW_UPDATE at half the window. The engine itself gives connection credit on receipt. */
+void h2_credit(struct session *session, struct session_stream *stream, size_t bytes);
+/* Sends the difference at once. Never shrinks the window. */
+void h2_widen(struct session *session, struct session_stream *stream, uint32_t window);
 
 /* ---- conn_head.c, conn_push.c: a complete field block ---- */
 
-const struct h2_fault *h2_recv_headers(struct h2_conn *c, struct slice block);
-const struct h2_fault *h2_recv_promise(struct h2_conn *c, struct slice block);
+const struct session_fault *h2_recv_headers(struct h2_conn *c, struct slice block);
+const struct session_fault *h2_recv_promise(struct h2_conn *c, struct slice block);
 /* Decodes into a new head, owned by the caller. *too_large: over the list's limit. */
-const struct h2_fault *h2_decode(
+const struct session_fault *h2_decode(
     struct h2_conn *c, struct slice block, struct http_head **head, bool *too_large);
-/*
- * How many streams the peer may open: the largest limit that it may still assume (RFC 9113 5.1.2,
- * 6.5.3).
- */
+/* How many streams the peer may open: the largest limit that it may still assume (5.1.2, 6.5.3). */
 uint32_t h2_streams_allowed(const struct h2_conn *c);
 /* Refuses a promised id that gets no stream object: RST_STREAM. */
-const struct h2_fault *h2_refuse_id(struct h2_conn *c, uint32_t id, const struct h2_fault *why);
+const struct session_fault *h2_refuse_id(
+    struct h2_conn *c, uint32_t id, const struct session_fault *why);
+
+/* Server: why a promise on this parent is impossible now. */
+enum h2_promise_answer {
+	H2_PROMISE_POSSIBLE,
+	H2_PROMISE_DISABLED,   /* ENABLE_PUSH is 0 */
+	H2_PROMISE_NO_STREAMS, /* MAX_CONCURRENT_STREAMS is 0 */
+	/* not open or half-closed (remote), or itself pushed, or a tunnel */
+	H2_PROMISE_PARENT_CLOSED,
+	H2_PROMISE_GOING_AWAY,
+	H2_PROMISE_NO_IDS,
+};
+enum h2_promise_answer h2_may_promise(
+    const struct session *session, const struct session_stream *stream);
+/* The promised stream begins one step less urgent than its parent, so that it never starves it. */
+struct session_stream *h2_promise(struct session *session, struct session_stream *parent,
+    const struct http_head *request, void *user);
+uint32_t h2_push_room(const struct session *session);
 
 /* ---- conn_settings.c ---- */
 
 /* Sends SETTINGS for c->wanted, if it differs and `pending` has room. */
 void h2_settings_announce(struct h2_conn *c);
+/* Changes this side's settings: max_concurrent_streams, initial_window_size and enable_push (to 0) alone. */
+void h2_update_settings(struct session *session, const struct h2_settings *local, usec now);
+void h2_refuse_pushes(struct session *session, usec now);
+
+/* ---- frame_send.c ---- */
+
 struct hpack_encoder *h2_encoder(struct h2_conn *c);
-
-/* ---- conn_send.c ---- */
-
 void h2_send_frame(struct h2_conn *c, enum h2_frame_type type, uint8_t flags, uint32_t id,
     const uint8_t *payload, size_t length);
 /* The same for a frame that the peer provoked. */
@@ -315,11 +358,39 @@ void h2_send_provoked(struct h2_conn *c, enum h2_frame_type type, uint8_t flags,
 void h2_send_rst_stream(struct h2_conn *c, uint32_t id, uint32_t code);
 void h2_send_window_update(struct h2_conn *c, uint32_t id, uint32_t increment);
 void h2_send_ping(struct h2_conn *c, enum h2_ping_kind kind);
-/*
- * Sends HEADERS or PUSH_PROMISE, with as many CONTINUATIONs as the peer's MAX_FRAME_SIZE requires.
- */
+/* Sends HEADERS or PUSH_PROMISE, and CONTINUATIONs as the peer's MAX_FRAME_SIZE requires. */
 void h2_send_block(struct h2_conn *c, enum h2_frame_type type, uint8_t flags, uint32_t id,
     uint32_t promised_id, const struct http_head *head);
+
+/* ---- conn_send.c ---- */
+
+/* The next DATA frame by RFC 9218 (urgency first; incremental streams take turns). */
+bool h2_next_data(struct session *session, uint32_t most, struct session_output *output);
+/* Frames that were made before first, then DATA frames. */
+bool h2_next_output(struct session *session, uint32_t most, struct session_output *output);
+bool h2_wants_write(const struct session *session);
+void h2_offer(struct session *session, struct session_stream *stream, size_t bytes, bool end);
+/* By the peer's MAX_CONCURRENT_STREAMS (100 until its SETTINGS have come), ids and GOAWAY. */
+uint32_t h2_request_room(const struct session *session);
+/* The largest field section that may be sent: the peer's SETTINGS_MAX_HEADER_LIST_SIZE, else the limit
+ * request_list_bytes. */
+uint32_t h2_list_bytes_most(const struct session *session);
+enum session_fit h2_request_fits(
+    const struct session *session, const struct http_head *head, bool end);
+struct session_stream *h2_request(
+    struct session *session, const struct http_head *head, bool end, void *user);
+/* False: the stream accepts no head any more, or it is pushed and h2_push_room is 0, or the head is interim
+ * and output_bytes of heads are queued. */
+bool h2_respond(
+    struct session *session, struct session_stream *stream, const struct http_head *head, bool end);
+/* A CONNECT and a tunnel have no trailers (RFC 9113 8.5): there the end alone is sent. */
+bool h2_trailers(
+    struct session *session, struct session_stream *stream, const struct http_head *head);
+/* Frames that still arrive for the stream are ignored. */
+void h2_reset(struct session *session, struct session_stream *stream, uint32_t code);
+void h2_set_priority(
+    struct session *session, struct session_stream *stream, struct http_priority priority);
+bool h2_ping(struct session *session, usec now);
 /* The peer has so much unread output that it gets only what is necessary. */
 static inline bool h2_peer_is_behind(const struct h2_conn *c)
 {
@@ -333,14 +404,45 @@ void h2_send_goaway(struct h2_conn *c, uint32_t last_id, uint32_t code, struct s
 void h2_shutdown_finish(struct h2_conn *c);
 /* The highest id of the peer that was processed, for GOAWAY. */
 uint32_t h2_last_taken_id(const struct h2_conn *c);
+/* Sends GOAWAY with the highest id that the peer could open, and after a round trip (or a second) GOAWAY
+ * with the last id. */
+void h2_shutdown(struct session *session, usec now);
+void h2_half_close(struct session *session, usec now);
+void h2_terminate(struct session *session, uint32_t code, struct slice debug);
 
-/* ---- trace.c ---- */
+/* ---- frame_trace.c ---- */
 
 void h2_trace_frame(const struct h2_conn *c, bool out, const struct h2_frame *frame);
 static inline void h2_trace(const struct h2_conn *c, bool out, const struct h2_frame *frame)
 {
-	if (__builtin_expect(c->env.trace != NULL, 0))
+	if (__builtin_expect(c->session.traced != NULL, 0))
 		h2_trace_frame(c, out, frame);
 }
+
+/* ---- conn_recv.c ---- */
+
+size_t h2_receive(
+    struct session *session, struct chunk *chunk, size_t offset, size_t length, usec now);
+
+/* ---- describe.c, invariants.c ---- */
+
+static inline bool h2_is_going_away(const struct h2_conn *c)
+{
+	return c->goaway_came || c->goaway_sent != H2_GOAWAY_NOT;
+}
+static inline bool h2_is_done(const struct h2_conn *c)
+{
+	return c->has_failed ||
+	       (c->handles == 0 && (c->goaway_came || c->goaway_sent == H2_GOAWAY_FINAL));
+}
+/* DATA bytes that flow control allows now on the stream (stream and connection window). */
+static inline uint32_t h2_window(const struct h2_conn *c, const struct h2_stream *s)
+{
+	int64_t window =
+	    s->outflow.window < c->outflow.window ? s->outflow.window : c->outflow.window;
+	return window > 0 ? (uint32_t)window : 0;
+}
+size_t h2_describe(const struct session *session, char *buffer, size_t size);
+void h2_check(const struct session *session);
 
 #endif

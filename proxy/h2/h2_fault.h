@@ -219,7 +219,7 @@ enum h2_fault_id {
 	    H2_FAULT_COUNT
 };
 
-extern const struct h2_fault h2_faults[H2_FAULT_COUNT];
+extern const struct session_fault h2_faults[H2_FAULT_COUNT];
 
 /* The row, for returns: `return h2_fault(OVERRUN);` */
 #define h2_fault(symbol) (&h2_faults[H2_FAULT_##symbol])

@@ -55,7 +55,7 @@ static void check_streams(const struct h2_conn *c)
 	for (const struct list *l = c->endings.next; l != &c->endings; l = l->next, handles++) {
 		const struct h2_stream *s = container_of(l, struct h2_stream, ending);
 		ensure(s->life == H2_LIFE_ENDING && s->place.ready == H2_READY_NOT);
-		ensure(s->end_kind == H2_EVENT_RESET || s->state == H2_STATE_CLOSED);
+		ensure(s->end_kind == SESSION_EVENT_RESET || s->state == H2_STATE_CLOSED);
 	}
 	ensure(handles == c->handles);
 	ensure(handles > 0 || c->spares.count == 0);
@@ -78,8 +78,9 @@ static void check_reader(const struct h2_conn *c)
 	ensure(b->is_open || b->partial > 0 || b->deadline == USEC_NEVER);
 }
 
-void h2_check(const struct h2_conn *c)
+void h2_check(const struct session *session)
 {
+	const struct h2_conn *c = h2_of(session);
 	check_streams(c);
 	check_reader(c);
 	ensure(c->out.start <= c->out.end && c->out.end <= c->out.capacity);

@@ -49,16 +49,13 @@ void h2_out_taken(struct h2_out *o, size_t n)
 	o->start += n;
 	if (o->provoked > h2_out_length(o))
 		o->provoked = h2_out_length(o);
-	if (o->start != o->end)
-		return;
-	o->start = o->end = 0;
-	/* Free a large buffer after a burst. */
-	if (o->capacity > 4 * H2_OUT_BASE)
-		h2_out_trim(o);
+	if (o->start == o->end)
+		o->start = o->end = 0;
 }
 
-void h2_out_trim(struct h2_out *o)
+void h2_out_trim(struct h2_out *o, bool is_idle)
 {
-	if (o->start == o->end)
+	bool is_large = o->capacity > 4 * H2_OUT_BASE; /* after a burst */
+	if (o->capacity > 0 && (is_idle || is_large) && o->start == o->end)
 		h2_out_fini(o);
 }

@@ -32,8 +32,9 @@ static inline size_t h2_out_length(const struct h2_out *o)
 {
 	return o->end - o->start;
 }
+/* The n bytes at the start have been sent. They stay valid until the next call. */
 void h2_out_taken(struct h2_out *o, size_t n);
-/* Frees the buffer if nothing is queued. */
-void h2_out_trim(struct h2_out *o);
+/* Frees the buffer if nothing is queued, and the connection is idle or the buffer is large. */
+void h2_out_trim(struct h2_out *o, bool is_idle);
 
 #endif

@@ -6,6 +6,11 @@
 #include "proxy/base/memory.h"
 #include "proxy/h2/h2_conn.h"
 
+const struct h2_role_row h2_role_rows[2] = {
+    [H2_SERVER] = {"server", 2, true, true, {3, false}},
+    [H2_CLIENT] = {"client", 1, false, false, {3, true}},
+};
+
 /* A one-to-one hash: equal hashes mean equal ids. Ids at regular distances do not collide. */
 static uint64_t hash_of(const struct h2_conn *c, uint32_t id)
 {
@@ -89,7 +94,8 @@ static inline uint32_t *census_of(struct h2_conn *c, const struct h2_stream *s, 
 	return NULL;
 }
 
-const struct h2_fault *h2_stream_move(struct h2_conn *c, struct h2_stream *s, enum h2_input input)
+const struct session_fault *h2_stream_move(
+    struct h2_conn *c, struct h2_stream *s, enum h2_input input)
 {
 	const struct h2_transition *t = &h2_transitions[s->state][input];
 	ensure(t->verdict != H2_VERDICT_NEVER);
@@ -110,7 +116,7 @@ const struct h2_fault *h2_stream_move(struct h2_conn *c, struct h2_stream *s, en
 	return NULL;
 }
 
-const struct h2_fault *h2_stream_receive(
+const struct session_fault *h2_stream_receive(
     struct h2_conn *c, uint32_t id, enum h2_input input, struct h2_stream **s)
 {
 	enum h2_state state = h2_stream_state(c, id, s);
@@ -125,14 +131,14 @@ const struct h2_fault *h2_stream_receive(
 static struct h2_stream *take_spare(struct h2_conn *c)
 {
 	struct h2_stream *s = spares_take(&c->spares);
-	if (!s && budget_take(c->env.budget, H2_STREAM_COST))
+	if (!s && budget_take(c->budget, H2_STREAM_COST))
 		s = memory_alloc(sizeof(*s));
 	return s;
 }
 
 static void release(struct h2_conn *c, struct h2_stream *s)
 {
-	budget_give(c->env.budget, H2_STREAM_COST);
+	budget_give(c->budget, H2_STREAM_COST);
 	free(s);
 }
 
@@ -159,7 +165,7 @@ struct h2_stream *h2_stream_new(struct h2_conn *c, uint32_t id, enum h2_input fi
 	list_init(&s->ending);
 	map_insert(&c->streams, &s->node, hash_of(c, id));
 	c->handles++;
-	const struct h2_fault *fault = h2_stream_move(c, s, first);
+	const struct session_fault *fault = h2_stream_move(c, s, first);
 	ensure(!fault);
 	return s;
 }
@@ -174,7 +180,7 @@ void h2_stream_free(struct h2_conn *c, struct h2_stream *s)
 	if (c->handles > 0)
 		return;
 	h2_stream_free_spares(c);
-	h2_out_trim(&c->out);
+	h2_out_trim(&c->out, true);
 	if (c->streams.mask > 31) {
 		map_fini(&c->streams);
 		map_init(&c->streams);
@@ -192,7 +198,7 @@ void h2_stream_detach(struct h2_conn *c, struct h2_stream *s)
 	}
 }
 
-static void queue_ending(struct h2_conn *c, struct h2_stream *s, enum h2_event_kind kind)
+static void queue_ending(struct h2_conn *c, struct h2_stream *s, enum session_event_kind kind)
 {
 	h2_stream_detach(c, s);
 	s->life = H2_LIFE_ENDING;
@@ -204,7 +210,7 @@ static void queue_ending(struct h2_conn *c, struct h2_stream *s, enum h2_event_k
 
 void h2_stream_end(struct h2_conn *c, struct h2_stream *s, enum h2_input input)
 {
-	const struct h2_fault *fault = h2_stream_move(c, s, input);
+	const struct session_fault *fault = h2_stream_move(c, s, input);
 	ensure(!fault);
 	if (input == H2_INPUT_RECV_END_STREAM)
 		s->recv_phase = H2_PHASE_DONE;
@@ -213,18 +219,18 @@ void h2_stream_end(struct h2_conn *c, struct h2_stream *s, enum h2_input input)
 	if (s->state != H2_STATE_CLOSED)
 		return;
 	h2_guard_refund(&c->guard, H2_WORK_EXCHANGE, c->now);
-	queue_ending(c, s, H2_EVENT_CLOSED);
+	queue_ending(c, s, SESSION_EVENT_CLOSED);
 }
 
 void h2_stream_abort(struct h2_conn *c, struct h2_stream *s, enum h2_input input,
-    const struct h2_fault *fault, uint32_t code, bool unprocessed)
+    const struct session_fault *fault, uint32_t code, bool unprocessed)
 {
-	const struct h2_fault *wrong = h2_stream_move(c, s, input);
+	const struct session_fault *wrong = h2_stream_move(c, s, input);
 	ensure(!wrong && s->state == H2_STATE_CLOSED);
 	s->end_fault = fault;
 	s->end_code = code;
 	s->end_unprocessed = unprocessed;
-	queue_ending(c, s, H2_EVENT_RESET);
+	queue_ending(c, s, SESSION_EVENT_RESET);
 }
 
 void h2_stream_schedule(struct h2_conn *c, struct h2_stream *s)

@@ -7,7 +7,7 @@
 /* How closely a media range names a type. */
 enum closeness { NOT_NAMED, BY_ANY, BY_GROUP, BY_NAME };
 
-/* What Accept says of one type: the closest range counts. */
+/* The quality of one type by Accept: the closest range counts. */
 struct preference {
 	enum closeness closeness;
 	unsigned quality; /* 0 … 1000 */

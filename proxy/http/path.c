@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Paths as a tree of segments: what lies below a prefix, and what climbs above it; see path.h. */
+/* Paths as a tree of segments: which lie below a prefix, and which climb above it; see path.h. */
 #include "proxy/http/path.h"
 
 #include "proxy/base/ascii.h"
@@ -178,7 +178,7 @@ struct slice http_path_plain(struct slice path, char *out)
 	}
 }
 
-/* ---- what servers read differently ---- */
+/* ---- spellings that servers read differently ---- */
 
 /* Of the bytes that were decoded last; 0 is the very last one. */
 static uint8_t nth_last(uint64_t decoded, unsigned n)
@@ -228,7 +228,7 @@ static bool has_more_decodings(struct slice path)
 	return false;
 }
 
-/* A segment that is being read: what stands before its parameters, and whether it has some. */
+/* A segment that is being read: the part before its parameters, and whether it has some. */
 struct segment {
 	size_t dots, others;
 	bool in_parameter;

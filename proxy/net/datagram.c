@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* UDP sockets with one peer each, and what the kernel's routes say of an address. */
+/* UDP sockets with one peer each, and the kernel's route to an address. */
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include "proxy/net/loop.h"
@@ -13,7 +13,7 @@ struct net_datagram {
 	void *context;
 };
 
-/* One datagram in a loop pass: a flood of them delays nobody. */
+/* One datagram in a loop pass: a flood of them delays no connection. */
 static void on_readable(void *context)
 {
 	struct net_datagram *d = context;
@@ -25,7 +25,7 @@ static void on_readable(void *context)
 		d->received(d->context, (struct slice){0}, errno);
 }
 
-/* Connected, so that the kernel drops what comes from elsewhere, and reports what ICMP says. */
+/* Connected, so that the kernel drops datagrams from elsewhere, and reports ICMP errors. */
 static int open_socket(const struct net_address *peer)
 {
 	int fd =

@@ -11,31 +11,8 @@
 #include "proxy/net/net_conn.h"
 #include <errno.h>
 
-void net_buffer_append(struct net_buffer *b, const void *ptr, size_t len)
-{
-	if (len > b->capacity - b->size) {
-		size_t capacity = b->capacity * 2;
-		while (capacity - b->size < len)
-			capacity *= 2;
-		b->data = memory_resize(b->data, capacity, 1);
-		b->capacity = capacity;
-	}
-	memcpy(b->data + b->size, ptr, len);
-	b->size += len;
-}
-
-void net_buffer_reset(struct net_buffer *b, size_t capacity)
-{
-	b->size = 0;
-	if (b->capacity > capacity) {
-		free(b->data);
-		b->data = memory_alloc(capacity);
-		b->capacity = capacity;
-	}
-}
-
-/* Those that asked for it before this loop pass. Who is left when the pass is used up keeps its place, ahead of those that
- * were put off in this pass. */
+/* Looks at the connections that asked for it before this loop pass. Those that are left when the pass is used up keep
+ * their place, ahead of others that were put off in this pass. */
 static void recheck(struct net_loop *l)
 {
 	struct list asked;
@@ -113,11 +90,6 @@ static void on_check(struct ev_loop *ev, ev_check *w, int events)
 static void on_idle(struct ev_loop *ev, ev_idle *w, int events)
 {
 	(void)ev, (void)w, (void)events;
-}
-
-void net_loop_run_again(struct net_loop *l)
-{
-	ev_idle_start(l->ev, &l->idle);
 }
 
 /* libev ends the program when it gets no memory; this has a reserve. */
@@ -247,16 +219,4 @@ void net_note(struct net_loop *l, const char *note)
 void net_set_closing_budget(struct net_loop *l, struct budget *budget)
 {
 	budget_set_parent(&l->closing_budget, budget);
-}
-
-struct chunk *net_loop_read_chunk(struct net_loop *l)
-{
-	if (chunk_is_shared(l->read_chunk)) {
-		struct chunk *fresh = chunk_acquire(l->chunks);
-		if (!fresh)
-			return NULL;
-		chunk_release(l->read_chunk);
-		l->read_chunk = fresh;
-	}
-	return l->read_chunk;
 }

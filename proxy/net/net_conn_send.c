@@ -251,7 +251,7 @@ static int send_segments(
 	return 0;
 }
 
-/* The peer has closed: what it sent before may still be in the socket. */
+/* The peer has closed: bytes that it sent before may still be in the socket. */
 static bool can_read_on(const struct net_conn *c, int error)
 {
 	return c->phase == NET_PHASE_OPEN && c->ops && c->ops->cannot_send && !c->is_eof &&

@@ -86,7 +86,7 @@ static const char *in_words(const char *before, const char *name, char *buffer, 
 	return buffer;
 }
 
-/* Where the library's name does not say what is wrong. */
+/* Better words than the library's, where those do not name the mistake. */
 static const char *plain_reason(int reason)
 {
 	switch (reason) {

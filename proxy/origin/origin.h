@@ -16,7 +16,7 @@
 #include "proxy/net/net.h"
 #include "proxy/relay/relay.h"
 #include "proxy/route/route.h"
-#include "proxy/session/session.h"
+#include "proxy/protocols/protocols.h"
 #include "proxy/worker_env.h"
 
 struct origin_server;

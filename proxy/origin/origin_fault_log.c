@@ -22,10 +22,10 @@ void origin_log_cut_response(const struct origin_conn *c)
 		origin_log_fault(c, "closed the connection before a response was complete", NULL);
 }
 
-void origin_count_fault(void *context, const struct session_fault *fault)
+void origin_count_fault(void *context, const struct session_fault *fault, size_t index)
 {
 	const struct origins *u = context;
 	struct observe_counters *c = u->env->observe->counters;
-	c->faults[OBSERVE_ORIGIN][fault->index]++;
-	c->guard_up += fault->is_flood;
+	c->faults[OBSERVE_ORIGIN][index]++;
+	c->guard_up += session_fault_is_flood(fault);
 }

@@ -27,7 +27,7 @@ static void hold_back(struct origin_conn *c, bool is_held_back)
 void origin_leg_cut(struct leg *leg)
 {
 	struct origin_conn *c = conn_of(leg);
-	session_set_user(c->session, leg->stream, NULL);
+	session_set_user(leg->stream, NULL);
 	if (c->carries_slow)
 		pool_slow_ended(c);
 	list_remove(&leg->link);

@@ -277,6 +277,6 @@ void origin_log_fault(const struct origin_conn *c, const char *what, const char 
 /* The origin has ended the connection while it owed a response; a failure of the transport has been logged. */
 void origin_log_cut_response(const struct origin_conn *c);
 /* The `fault` callback of session_env; its context is struct origins. */
-void origin_count_fault(void *upstream, const struct session_fault *fault);
+void origin_count_fault(void *upstream, const struct session_fault *fault, size_t index);
 
 #endif

@@ -215,7 +215,7 @@ void origin_promise(struct origin_conn *c, struct session_event *e)
 	origin_attempt_of(push)->hop = c->hop;
 	c->origins->ops->adopted(c->pool->server, push);
 	list_append(&c->legs, &push->up.link);
-	session_set_user(c->session, e->promised, &push->up);
+	session_set_user(e->promised, &push->up);
 }
 
 /* ---- forward mode ---- */

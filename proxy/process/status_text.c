@@ -9,7 +9,7 @@
 #include "proxy/offer/offer.h"
 #include "proxy/process/status.h"
 #include "proxy/route/route.h"
-#include "proxy/session/session.h"
+#include "proxy/protocols/protocols.h"
 #include <unistd.h>
 
 #define LABELS(...) ((const struct observe_label[]){__VA_ARGS__, {0}})

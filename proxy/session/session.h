@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One connection's protocol, whichever version of HTTP it is. The owner of the transport (client/
- * for a client's connection, upstream/ for an origin's) drives a session and knows no version:
+ * The contract of one connection's protocol, whichever version of HTTP it is. h1/ and h2/ implement
+ * it without I/O and without a clock. The owner of the transport (client/ for a client's connection,
+ * upstream/ for an origin's) drives a session and knows no version:
  *
  *   input    session_receive until it has consumed all bytes; after each call session_next_event
  *            until it returns false
- *   output   session_fill puts frames into a send; then session_next_event again, since output may
- *            end streams
+ *   output   session_next_output until it returns false; then session_next_event again, since output
+ *            may end streams
  *   time     session_deadline says when session_tick wants to be called
  *   commands everything else; a command reports nothing by itself at once, but may leave an event
  *
- * A stream is a handle on which the owner hangs a pointer (`user`). A handle dies when its
- * SESSION_EVENT_RESET or SESSION_EVENT_CLOSED has been seen, in session_reset, and in session_free.
- * After SESSION_EVENT_FAILED every handle stays valid until session_free, but commands do nothing.
- *
- * This is the only folder that calls h2_*. A protocol is a row (struct session_protocol): ALPN name,
- * how its first bytes look, and the constructors for both roles.
+ * A stream is a handle on which the owner hangs a pointer (`user`). A handle dies with its
+ * SESSION_EVENT_RESET or SESSION_EVENT_CLOSED, at the next call of session_next_event or
+ * session_receive, in session_reset, and in session_free. After SESSION_EVENT_FAILED every handle
+ * stays valid until session_free, but commands do nothing.
  */
 #ifndef PUSHGATE_SESSION_SESSION_H
 #define PUSHGATE_SESSION_SESSION_H
@@ -23,15 +22,15 @@
 #include "proxy/base/budget.h"
 #include "proxy/base/chunk.h"
 #include "proxy/base/clock.h"
-#include "proxy/conf/conf.h"
 #include "proxy/http/head.h"
 #include "proxy/http/priority.h"
-#include "proxy/net/net.h"
-#include "proxy/session/peer_progress.h"
-#include "proxy/session/peer_silence.h"
 
 struct session;
-struct session_stream;
+
+/* The head of every stream; the protocol's own state follows it. */
+struct session_stream {
+	void *user; /* the owner's */
+};
 
 /* Codes that end a stream or a connection (RFC 9113 7); a version without codes maps them. */
 enum session_code {
@@ -45,11 +44,14 @@ enum session_code {
 	SESSION_REFUSED_STREAM = 0x7,
 	SESSION_CANCEL = 0x8,
 	SESSION_COMPRESSION_ERROR = 0x9,
+	SESSION_CONNECT_ERROR = 0xa,
+	SESSION_ENHANCE_YOUR_CALM = 0xb,
+	SESSION_INADEQUATE_SECURITY = 0xc,
 	SESSION_HTTP_1_1_REQUIRED = 0xd,
 };
 const char *session_code_name(uint32_t code); /* "CANCEL"; "UNKNOWN" for any other number */
 
-/* What a request that cannot be read is answered with; the connection ends behind the answer. */
+/* The answer to a request that cannot be read; the connection ends behind it. */
 enum session_refusal {
 	SESSION_REFUSAL_NONE,
 	SESSION_REFUSAL_MALFORMED, /* 400 */
@@ -60,16 +62,23 @@ enum session_refusal {
 	SESSION_REFUSAL_VERSION,   /* 505: another major version of HTTP */
 };
 
-/* A peer's violation of the protocol. */
+enum session_scope { SESSION_SCOPE_STREAM, SESSION_SCOPE_CONNECTION };
+
+/* A peer's violation of the protocol: one constant row each, in the protocol's table. */
 struct session_fault {
-	const char *name; /* a reason code for logs and counters: "promise-on-stream-zero" */
-	const char *text; /* a sentence */
-	uint32_t code;    /* of the RST_STREAM or GOAWAY that answers it */
-	size_t index;     /* for counters: the plan's first_fault and the protocol's own row */
-	bool is_flood;    /* the peer exceeded a rate limit, which ends the connection */
+	const char *name;       /* a reason code for logs and counters: "promise-on-stream-zero" */
+	const char *section;    /* "RFC 9113 6.6" */
+	const char *text;       /* a sentence */
+	enum session_code code; /* of the RST_STREAM or GOAWAY that answers it */
+	enum session_scope scope;
+	enum session_refusal refusal; /* of the answer to a request that cannot be read */
 };
-/* The name behind an index when the program's protocols are spoken; NULL behind the last one. */
-const char *session_fault_name(size_t index);
+
+/* The peer exceeded a rate limit, which ends the connection. */
+static inline bool session_fault_is_flood(const struct session_fault *f)
+{
+	return f->scope == SESSION_SCOPE_CONNECTION && f->code == SESSION_ENHANCE_YOUR_CALM;
+}
 
 /* ---- events ---- */
 
@@ -78,7 +87,7 @@ enum session_event_kind {
 	/* `head` (yours to free), `end`; `oversize`: answer 431. `refusal`: the request cannot be read;
 	 * `fault` and `reason` say why, `head` has what could be read and is not validated; answer it */
 	SESSION_EVENT_HEAD,
-	/* `piece` (borrows the chunk given to session_receive), `end`. The owner owes
+	/* `piece` (lent until the next call: hold the chunk to keep it), `end`. The owner owes
 	 * session_credit for these bytes, whatever becomes of them. */
 	SESSION_EVENT_DATA,
 	SESSION_EVENT_TRAILERS, /* `head` (yours to free); ends the receiving side */
@@ -86,14 +95,14 @@ enum session_event_kind {
 	 * answer of `refusal`; nothing more comes from the client. */
 	SESSION_EVENT_REFUSED,
 	/* origins: `stream` is the parent, `promised` the new stream, `head` (yours to free).
-	 * `promised` NULL: the session has refused it already, `fault` says why */
+	 * `promised` NULL: the session has refused it already, `fault` says why; `last_id` is its id */
 	SESSION_EVENT_PROMISE,
 	/* the stream is over: by the peer (`fault` NULL, `code`), or by us for its `fault`.
 	 * `unprocessed`: the peer did not process the request, so it may be sent again */
 	SESSION_EVENT_RESET,
 	SESSION_EVENT_CLOSED, /* both sides of the stream ended normally */
-	/* The peer accepts no new streams; `code`. `stream`: the first one that it has not processed; NULL: it has
-	 * processed all */
+	/* The peer accepts no new streams; `code`, `last_id`, `debug`. `stream`: the first one that it has not
+	 * processed; NULL: it has processed all */
 	SESSION_EVENT_GOAWAY,
 	SESSION_EVENT_PONG,   /* a session_ping came back */
 	SESSION_EVENT_FAILED, /* the connection is over: flush the output, then close */
@@ -101,30 +110,37 @@ enum session_event_kind {
 
 struct session_event {
 	enum session_event_kind kind;
-	struct session_stream *stream;
+	uint32_t code, last_id;
+	struct session_stream *stream, *promised;
 	void *user; /* of `stream`; NULL when the owner set none */
-	bool end;
-	/* Of SESSION_EVENT_DATA alone. */
 	struct piece piece;
-	/* Not set for SESSION_EVENT_DATA and SESSION_EVENT_CLOSED. */
-	struct session_stream *promised;
 	struct http_head *head;
-	const struct session_fault *fault; /* NULL, or lent until the next event */
+	const struct session_fault *fault;
 	const char *reason; /* HEAD, REFUSED, RESET, PROMISE: what was wrong, or NULL */
-	uint32_t code;
+	struct slice debug; /* GOAWAY: the peer's own words; lent until the next call */
 	enum session_refusal refusal;
-	bool oversize, unprocessed;
-	struct session_fault fault_copy; /* private: `fault` points to it */
+	/* `end`: the receiving side ends with this event. `oversize`: of RESET too: a list of fields was
+	 * over the limit. */
+	bool end, oversize, unprocessed;
+};
+
+/* Bytes to send, in this order: `before`, then `length` bytes from the front of the stream's body, then
+ * `after`. Lent until the next call. */
+struct session_output {
+	struct slice before, after;
+	struct session_stream *stream; /* NULL: no body */
+	uint32_t length;
+	bool end; /* the stream's body ends with these bytes */
 };
 
 /* ---- sessions ---- */
 
-/* What a session can do at all, whatever its peer allows at the moment. */
+/* The abilities of a session, whether or not its peer allows them at the moment. */
 enum session_capability {
 	SESSION_MULTIPLEXES = 1,  /* several requests at a time */
 	SESSION_SENDS_PUSHES = 2, /* PUSH_PROMISE to a client */
 	SESSION_TAKES_PUSHES = 4, /* PUSH_PROMISE from an origin */
-	SESSION_TRAILERS = 8,     /* else what stands in them is lost, and the body ends */
+	SESSION_TRAILERS = 8,     /* else their fields are lost, and the body ends */
 	SESSION_INTERIM = 16,     /* 1xx responses beside 100 */
 	SESSION_PINGS = 32,       /* session_ping is answered */
 	SESSION_HINTS = 64,       /* a client reads 103 (Early Hints) that it has not asked for */
@@ -141,7 +157,7 @@ enum session_fit {
 	SESSION_NO_TUNNEL,    /* the peer has not announced that it takes :protocol (RFC 8441 3) */
 };
 
-/* What the peer allows at the moment. */
+/* The abilities that the peer allows at the moment. */
 struct session_peer {
 	bool takes_pushes;   /* ENABLE_PUSH */
 	bool takes_streams;  /* MAX_CONCURRENT_STREAMS is not 0 */
@@ -162,14 +178,14 @@ struct session_ops {
 	size_t (*receive)(
 	    struct session *s, struct chunk *chunk, size_t offset, size_t length, usec now);
 	bool (*next_event)(struct session *s, struct session_event *event);
-	/* The owner should not read from the transport: what came waits for credit, or for its turn.
+	/* The owner should not read from the transport: received bytes wait for credit, or for their turn.
 	 * May be NULL: never. */
 	bool (*is_full)(const struct session *s);
 	/* Nothing more will come from the peer. is_clean: it said so (FIN, over TLS close_notify);
 	 * else bytes may be missing. Events may follow. May be NULL. */
 	void (*ended)(struct session *s, bool is_clean);
 	/* output */
-	bool (*fill)(struct session *s, struct net_out *out);
+	bool (*next_output)(struct session *s, uint32_t most, struct session_output *output);
 	bool (*wants_write)(const struct session *s);
 	void (*offer)(struct session *s, struct session_stream *stream, size_t bytes, bool end);
 	/* to an origin */
@@ -194,11 +210,10 @@ struct session_ops {
 	    const struct session *s, const struct session_stream *stream);
 	/* both; a stream whose answer was a head with opens_tunnel carries bytes in both directions from
 	 * then on, each of which ends by itself. head NULL: the end alone, since the session does not have SESSION_TRAILERS */
-	void (*trailers)(
+	bool (*trailers)(
 	    struct session *s, struct session_stream *stream, const struct http_head *head);
 	void (*reset)(struct session *s, struct session_stream *stream, uint32_t code);
 	void (*credit)(struct session *s, struct session_stream *stream, size_t bytes);
-	void (*set_user)(struct session *s, struct session_stream *stream, void *user);
 	void (*shutdown)(struct session *s, usec now);
 	void (*half_close)(struct session *s, usec now); /* to a client */
 	void (*terminate)(struct session *s, uint32_t code, struct slice why);
@@ -209,7 +224,7 @@ struct session_ops {
 	struct session_peer (*peer)(const struct session *s);
 	/* May be NULL, as the next: there are no windows. */
 	uint32_t (*stream_window)(const struct session *s, const struct session_stream *stream);
-	/* The stream's own window, whatever the connection's is. */
+	/* The stream's own window is used up; the connection's does not count. */
 	bool (*stream_is_shut)(const struct session *s, const struct session_stream *stream);
 	bool (*is_done)(const struct session *s);
 	/* Our side of the one stream has ended, and the peer's may go on: a tunnel. The sending side of
@@ -219,26 +234,21 @@ struct session_ops {
 	 * be NULL: never. */
 	bool (*must_abort)(const struct session *s);
 	bool (*has_failed)(const struct session *s);
-	void (*trace)(struct session *s, void *traced);
 	size_t (*describe)(const struct session *s, char *buffer, size_t size);
 	void (*check)(const struct session *s);
 };
 
-/* The head of every session; the protocol's own state follows it. */
-struct session {
-	const struct session_ops *ops;
-};
-
-/* What the owner of the transports gives to all of its sessions. */
+/* The owner of the transports gives this to all of its sessions. */
 struct session_env {
 	struct http_head_pool *heads; /* borrows */
 	uint64_t seed;
-	/* Called for each fault that ends a stream or the connection, for counters. Must not call
-	 * the session. */
-	void (*fault)(void *context, const struct session_fault *fault);
+	/* Called for each fault that ends a stream or the connection, for counters: index is its place among
+	 * all protocols' faults. Must not call the session. May be NULL. */
+	void (*fault)(void *context, const struct session_fault *fault, size_t index);
 	void *context;
-	/* Called with one line for each frame that a traced session receives or sends. */
-	void (*trace)(void *conn, const char *line);
+	/* Called with one line for each frame, or each head, that a traced session receives or sends. It
+	 * may call session_trace. */
+	void (*trace)(void *traced, const char *line);
 	/* front returns the next piece (borrowed, at most `most` bytes) of the body that the owner
 	 * offered on the stream with this `user`. taken reports that n bytes of it, and with `end`
 	 * the end, have been put into a send. */
@@ -246,82 +256,20 @@ struct session_env {
 	void (*taken)(void *user, size_t n, bool end);
 };
 
-/* What the owner gives to one session. */
+/* The owner gives this to one session. */
 struct session_conn {
 	struct budget *budget; /* borrows: the connection's */
 	void *traced;          /* for env->trace; NULL: this session is not traced */
 	bool is_tls;           /* the scheme of requests that do not name one */
 };
 
-enum session_match {
-	SESSION_MATCH_NO,
-	SESSION_MATCH_MORE, /* more bytes are needed to decide */
-	SESSION_MATCH_YES,
+/* The head of every session; the protocol's own state follows it. */
+struct session {
+	const struct session_ops *ops;
+	const struct session_env *env; /* borrows */
+	void *traced;
+	size_t first_fault; /* in the counters of all protocols' faults */
 };
-
-/* A protocol's configuration for all sessions of one listen section, or with one origin. Each
- * protocol defines its own struct; free() frees it. */
-struct session_config;
-
-struct session_plan;
-
-struct session_protocol {
-	const char *alpn;     /* "h2" */
-	const char *alpn_old; /* an older name, which clients alone may use; NULL: none */
-	const char *name;     /* "HTTP/2", for people */
-	/* What its sessions with origins can do, as far as that is known before one begins. */
-	unsigned origin_capabilities; /* enum session_capability */
-	/* What faults its sessions find, by row; NULL behind the last row. */
-	const char *(*fault_name)(size_t row);
-	/* Whether these first bytes of a cleartext connection belong to this protocol. */
-	enum session_match (*match)(const uint8_t *bytes, size_t n);
-	/* We are the server of clients. NULL from this and the next: conf->protocols leaves it out. */
-	struct session_config *(*for_clients)(const struct conf_listen *conf);
-	/* We are the client of an origin; push: its pushes are wanted. */
-	struct session_config *(*for_origin)(const struct conf_origin *conf, bool push);
-	/* Borrows plan and env. */
-	struct session *(*begin)(const struct session_plan *plan, const struct session_env *env,
-	    const struct session_conn *conn, usec now);
-};
-
-/* A protocol, and its configuration for one listen section or one origin. */
-struct session_plan {
-	const struct session_protocol *protocol; /* NULL: behind the last */
-	struct session_config *config;           /* owned */
-	size_t first_fault; /* the index of its row 0: the rows of the plans before it come first */
-};
-
-extern const struct session_protocol session_h2;    /* HTTP/2 (RFC 9113) */
-extern const struct session_protocol session_http1; /* HTTP/1.1 and HTTP/1.0 (RFC 9112) */
-/* No HTTP: the bytes of one tunnel. With origins alone, and not among session_protocols: a CONNECT has it. */
-extern const struct session_protocol session_raw;
-/* All protocols of the program, the preferred first, NULL at the end. */
-extern const struct session_protocol *const session_protocols[];
-
-/* Every protocol can be identified by this many first bytes. */
-#define SESSION_MATCH_BYTES 24u
-/* Enough for session_refusal. */
-#define SESSION_REFUSAL_BYTES 256u
-/* One plan for each protocol, in their order. */
-struct session_plan *session_plans_for_clients(
-    const struct session_protocol *const *protocols, const struct conf_listen *conf);
-struct session_plan *session_plans_for_origin(
-    const struct session_protocol *const *protocols, const struct conf_origin *conf, bool push);
-void session_plans_free(struct session_plan *plans); /* NULL is fine */
-/* The plan whose protocol these first bytes begin; NULL with *more false: no protocol's. */
-const struct session_plan *session_match(
-    const struct session_plan *plans, const uint8_t *bytes, size_t n, bool *more);
-/* The plan whose protocol was agreed on by ALPN; NULL: none of ours. Empty: the peer does not know ALPN,
- * and speaks HTTP/1.1. */
-const struct session_plan *session_by_alpn(const struct session_plan *plans, struct slice alpn);
-/* How many faults these protocols know together. */
-size_t session_fault_count(const struct session_protocol *const *protocols);
-/* Writes the answer for a peer that speaks none of these protocols: a 505 response that it
- * understands if it speaks HTTP/1. Returns the length. */
-size_t session_refusal(const struct session_plan *plans, char *text, size_t size);
-/* The protocols' ALPN names, comma-separated, for the options of TLS contexts; for clients the old ones
- * too. */
-void session_alpn_list(const struct session_plan *plans, bool for_clients, char *text, size_t size);
 
 #include "proxy/session/session_calls.h"
 

@@ -6,12 +6,6 @@
 
 #include "proxy/session/session.h"
 
-static inline struct session *session_begin(const struct session_plan *plan,
-    const struct session_env *env, const struct session_conn *conn, usec now)
-{
-	return plan->protocol->begin(plan, env, conn, now);
-}
-
 static inline void session_free(struct session *s) /* NULL is fine */
 {
 	if (s)
@@ -58,10 +52,12 @@ static inline bool session_has_finished(const struct session *s)
 	return s->ops->has_finished && s->ops->has_finished(s);
 }
 
-/* Fills the send with pending frames, as far as it has room. Returns whether it added any. */
-static inline bool session_fill(struct session *s, struct net_out *out)
+/* The next bytes to send, at most `most` of them a body's. Those that it returns must be sent. False:
+ * nothing can be sent now. */
+static inline bool session_next_output(
+    struct session *s, uint32_t most, struct session_output *output)
 {
-	return s->ops->fill(s, out);
+	return s->ops->next_output(s, most, output);
 }
 
 static inline bool session_wants_write(const struct session *s)
@@ -146,11 +142,11 @@ static inline struct http_priority session_priority(
 }
 
 /* After the whole body has left; ends our side of the stream, without the trailers when the session
- * does not have SESSION_TRAILERS. */
-static inline void session_trailers(
+ * does not have SESSION_TRAILERS. False: it has ended already, and nothing was sent. */
+static inline bool session_trailers(
     struct session *s, struct session_stream *stream, const struct http_head *head)
 {
-	s->ops->trailers(s, stream, session_can(s, SESSION_TRAILERS) ? head : NULL);
+	return s->ops->trailers(s, stream, session_can(s, SESSION_TRAILERS) ? head : NULL);
 }
 
 /* The handle is dead after it, and no event follows. */
@@ -165,9 +161,9 @@ static inline void session_credit(struct session *s, struct session_stream *stre
 	s->ops->credit(s, stream, bytes);
 }
 
-static inline void session_set_user(struct session *s, struct session_stream *stream, void *user)
+static inline void session_set_user(struct session_stream *stream, void *user)
 {
-	s->ops->set_user(s, stream, user);
+	stream->user = user;
 }
 
 /* Graceful: no new streams; those that are open go on. Idempotent. */
@@ -236,7 +232,7 @@ static inline bool session_has_failed(const struct session *s)
 /* From now on `traced` is for env->trace, see struct session_conn; NULL: it is not called. */
 static inline void session_trace(struct session *s, void *traced)
 {
-	s->ops->trace(s, traced);
+	s->traced = traced;
 }
 
 /* One line for the connection and each stream. Returns the length. */
@@ -249,6 +245,23 @@ static inline size_t session_describe(const struct session *s, char *buffer, siz
 static inline void session_check(const struct session *s)
 {
 	s->ops->check(s);
+}
+
+/* ---- for protocols ---- */
+
+/* Begins the session's head. */
+static inline void session_init(struct session *s, const struct session_ops *ops,
+    const struct session_env *env, const struct session_conn *conn)
+{
+	*s = (struct session){.ops = ops, .env = env, .traced = conn->traced};
+}
+
+/* row: the fault's, in the protocol's own table. */
+static inline void session_count_fault(
+    const struct session *s, const struct session_fault *fault, size_t row)
+{
+	if (s->env->fault)
+		s->env->fault(s->env->context, fault, s->first_fault + row);
 }
 
 #endif

@@ -16,18 +16,19 @@ struct demo_origin {
 	struct net_loop *loop;
 	struct chunk_pool *chunks;
 	struct http_head_pool *heads;
-	uint64_t seed;
+	struct h2_config config;
+	struct session_env env;
 	struct list conns;
 	struct net_timer reaper; /* frees connections that ended inside a callback of their own */
 };
 
 /* ---- events ---- */
 
-static void on_data(struct demo_conn *c, const struct h2_event *e)
+static void on_data(struct demo_conn *c, const struct session_event *e)
 {
 	struct demo_stream *s = e->user;
 	if (!s || s->body.kind != DEMO_BODY_ECHO) {
-		h2_credit(c->wire.h2, e->stream, e->piece.length);
+		session_credit(c->wire.h2, e->stream, e->piece.length);
 		return;
 	}
 	/* Credit the bytes only after they have been echoed, so that the client's window bounds them. */
@@ -37,7 +38,7 @@ static void on_data(struct demo_conn *c, const struct h2_event *e)
 	demo_stream_offer(s);
 }
 
-static void on_trailers(const struct h2_event *e)
+static void on_trailers(const struct session_event *e)
 {
 	struct demo_stream *s = e->user;
 	if (!s || s->body.kind != DEMO_BODY_ECHO)
@@ -55,46 +56,47 @@ static void end_conn(struct demo_conn *c)
 	net_timer_set(&c->origin->reaper, net_now(c->origin->loop));
 }
 
-static void on_event(void *owner, struct h2_event *e)
+static void on_event(void *owner, struct session_event *e)
 {
 	struct demo_conn *c = owner;
 	switch (e->kind) {
-	case H2_EVENT_HEAD:
+	case SESSION_EVENT_HEAD:
 		demo_stream_answer(demo_stream_new(c, e->stream), e);
 		break;
-	case H2_EVENT_DATA:
+	case SESSION_EVENT_DATA:
 		on_data(c, e);
 		break;
-	case H2_EVENT_TRAILERS:
+	case SESSION_EVENT_TRAILERS:
 		on_trailers(e);
 		break;
-	case H2_EVENT_RESET:
-	case H2_EVENT_CLOSED:
+	case SESSION_EVENT_RESET:
+	case SESSION_EVENT_CLOSED:
 		if (e->user)
 			demo_stream_free(e->user);
 		demo_start_pushes(c);
 		break;
-	case H2_EVENT_SETTINGS:
+	case SESSION_EVENT_READY:
 		demo_start_pushes(c);
 		break;
-	case H2_EVENT_GOAWAY:
-		h2_shutdown(c->wire.h2, net_now(c->origin->loop));
+	case SESSION_EVENT_GOAWAY:
+		session_shutdown(c->wire.h2, net_now(c->origin->loop));
 		break;
-	case H2_EVENT_PROMISE:
-	case H2_EVENT_PONG:
-	case H2_EVENT_FAILED:
+	case SESSION_EVENT_REFUSED:
+	case SESSION_EVENT_PROMISE:
+	case SESSION_EVENT_PONG:
+	case SESSION_EVENT_FAILED:
 		break;
 	}
 	http_head_free(e->head);
 }
 
-static void on_payload(void *owner, struct net_out *out, const struct h2_data_frame *frame)
+static void on_payload(void *owner, struct net_out *out, const struct session_output *part)
 {
 	struct demo_conn *c = owner;
-	struct demo_stream *s = frame->user;
-	demo_body_send(&s->body, out, frame->length);
-	if (s->body.kind == DEMO_BODY_ECHO && !frame->end)
-		h2_credit(c->wire.h2, frame->stream, frame->length);
+	struct demo_stream *s = part->stream->user;
+	demo_body_send(&s->body, out, part->length);
+	if (s->body.kind == DEMO_BODY_ECHO && !part->end)
+		session_credit(c->wire.h2, part->stream, part->length);
 }
 
 static void on_finished(void *owner)
@@ -138,8 +140,10 @@ struct demo_origin *demo_origin_new(struct net_loop *l, struct chunk_pool *chunk
 	struct demo_origin *d = memory_new(struct demo_origin);
 	d->loop = l;
 	d->chunks = chunks;
-	d->seed = seed;
 	d->heads = http_head_pool_new(HEADS_KEPT);
+	d->env = (struct session_env){.heads = d->heads, .seed = seed};
+	d->config = (struct h2_config){H2_SERVER, h2_settings_initial, h2_limits_default};
+	d->config.settings.max_concurrent_streams = 100;
 	list_init(&d->conns);
 	net_timer_init(&d->reaper, l, reap, d);
 	return d;
@@ -161,10 +165,8 @@ int demo_origin_connect(void *demo, const struct conf_origin_server *server)
 	budget_init(&c->budget, NULL, CONNECTION_MEMORY_BYTES);
 	link_init(&c->wire, d->loop, &conn_link_ops, c);
 	c->wire.net = net_conn_new(d->loop, fds[1], NULL, &conn_net_ops, &c->wire);
-	struct h2_settings settings = h2_settings_initial;
-	settings.max_concurrent_streams = 100;
-	const struct h2_env env = {.heads = d->heads, .budget = &c->budget, .seed = d->seed};
-	link_start_http2(&c->wire, H2_SERVER, &settings, &h2_limits_default, &env);
+	const struct session_conn conn = {.budget = &c->budget};
+	link_start_http2(&c->wire, &d->config, &d->env, &conn);
 	return fds[0];
 }
 

@@ -32,7 +32,7 @@ static void later(struct demo_stream *s, const struct http_head *request, usec s
 	net_timer_set(&s->timer, net_now(s->conn->wire.loop) + span);
 }
 
-struct demo_stream *demo_stream_new(struct demo_conn *c, struct h2_stream *h2)
+struct demo_stream *demo_stream_new(struct demo_conn *c, struct session_stream *h2)
 {
 	struct demo_stream *s = memory_new(struct demo_stream);
 	s->conn = c;
@@ -40,7 +40,7 @@ struct demo_stream *demo_stream_new(struct demo_conn *c, struct h2_stream *h2)
 	net_timer_init(&s->timer, c->wire.loop, on_timer, s);
 	list_append(&c->streams, &s->link);
 	if (h2)
-		h2_stream_set_user(h2, s);
+		session_set_user(h2, s);
 	return s;
 }
 
@@ -55,7 +55,7 @@ void demo_stream_free(struct demo_stream *s)
 
 void demo_stream_offer(struct demo_stream *s)
 {
-	h2_offer(s->conn->wire.h2, s->h2, (size_t)demo_body_ready(&s->body), s->is_complete);
+	session_offer(s->conn->wire.h2, s->h2, (size_t)demo_body_ready(&s->body), s->is_complete);
 }
 
 /* ---- responses ---- */
@@ -73,7 +73,7 @@ static struct http_head *new_response(struct demo_conn *c, uint16_t status)
 static void respond(struct demo_stream *s, struct http_head *head)
 {
 	bool has_no_body = s->is_head || (s->is_complete && demo_body_ready(&s->body) == 0);
-	bool is_sent = h2_respond(s->conn->wire.h2, s->h2, head, has_no_body);
+	bool is_sent = session_respond(s->conn->wire.h2, s->h2, head, has_no_body);
 	http_head_free(head);
 	if (is_sent && !has_no_body)
 		demo_stream_offer(s);
@@ -148,9 +148,6 @@ static void promise(
     struct demo_stream *parent, const struct http_head *request, const struct demo_asset *a)
 {
 	struct demo_conn *c = parent->conn;
-	struct h2_conn *h2 = c->wire.h2;
-	if (h2_may_promise(h2, parent->h2) != H2_PROMISE_POSSIBLE)
-		return;
 	struct http_head *head = http_head_new(c->heads);
 	head->kind = HTTP_PROMISE;
 	head->method = SLICE("GET");
@@ -161,7 +158,7 @@ static void promise(
 	http_head_add_token(head, HTTP_TOKEN_ACCEPT, SLICE("*/*"));
 	struct demo_stream *s = demo_stream_new(c, NULL);
 	s->asset = a;
-	s->h2 = h2_promise(h2, parent->h2, head, s);
+	s->h2 = session_promise(c->wire.h2, parent->h2, head, s);
 	http_head_free(head);
 	if (!s->h2)
 		demo_stream_free(s);
@@ -173,7 +170,7 @@ void demo_start_pushes(struct demo_conn *c)
 	{
 		if (!s->asset)
 			continue;
-		if (h2_push_room(c->wire.h2) == 0)
+		if (session_push_room(c->wire.h2) == 0)
 			return;
 		const struct demo_asset *a = s->asset;
 		s->asset = NULL;
@@ -281,7 +278,7 @@ static void arrive(struct demo_stream *s, const struct http_head *request)
 		answer_get(s, request);
 }
 
-void demo_stream_answer(struct demo_stream *s, const struct h2_event *e)
+void demo_stream_answer(struct demo_stream *s, const struct session_event *e)
 {
 	const struct http_head *request = e->head;
 	if (e->oversize) {

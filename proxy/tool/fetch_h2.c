@@ -18,23 +18,24 @@ enum server {
 
 struct wire {
 	struct link link;
-	struct h2_limits limits;
+	struct h2_config config;
+	struct session_env env;
 	enum server server;
 	struct status_line first_line; /* of a server that answers in HTTP/1 */
 };
 
 /* ---- events ---- */
 
-static void on_promise(struct fetch *f, const struct h2_event *e)
+static void on_promise(struct fetch *f, const struct session_event *e)
 {
 	struct wire *w = f->wire;
 	uint32_t id = e->promised ? h2_stream_id(e->promised) : e->last_id;
 	const char *why = fetch_on_promise(f, id, e->head, e->fault ? e->fault->name : NULL);
 	if (why && e->promised)
-		h2_reset(w->link.h2, e->promised, H2_PROTOCOL_ERROR);
+		session_reset(w->link.h2, e->promised, SESSION_PROTOCOL_ERROR);
 }
 
-static void fail_reset(struct fetch *f, const struct h2_event *e)
+static void fail_reset(struct fetch *f, const struct session_event *e)
 {
 	const struct wire *w = f->wire;
 	if (e->fault)
@@ -46,18 +47,19 @@ static void fail_reset(struct fetch *f, const struct h2_event *e)
 		    "may be sent again");
 	else
 		fetch_fail(f, FETCH_PROTOCOL, "the server reset the request: %s (%s)",
-		    h2_code_name(e->code), fetch_code_words(e->code));
+		    session_code_name(e->code), fetch_code_words(e->code));
 }
 
-static void on_goaway(struct fetch *f, const struct h2_event *e)
+static void on_goaway(struct fetch *f, const struct session_event *e)
 {
 	struct wire *w = f->wire;
 	w->server = SERVER_LEAVES;
-	if (e->code == H2_NO_ERROR)
+	if (e->code == SESSION_NO_ERROR)
 		return;
 	char *debug = fetch_printable(e->debug);
 	fetch_fail(f, FETCH_PROTOCOL, "the server ends the connection: GOAWAY %s (%s)%s%s",
-	    h2_code_name(e->code), fetch_code_words(e->code), debug[0] ? "; it says: " : "", debug);
+	    session_code_name(e->code), fetch_code_words(e->code), debug[0] ? "; it says: " : "",
+	    debug);
 	free(debug);
 }
 
@@ -73,71 +75,72 @@ static void fail_closed(struct fetch *f, const char *text)
 	fetch_fail_closed(f, text, likely);
 }
 
-static void on_failed(struct fetch *f, const struct h2_event *e)
+static void on_failed(struct fetch *f, const struct session_event *e)
 {
 	if (e->fault)
 		fetch_fail(f, FETCH_PROTOCOL, "the server violated HTTP/2: %s (%s)", e->fault->text,
 		    e->fault->section);
 	else if (e->code)
 		fetch_fail(
-		    f, FETCH_PROTOCOL, "the connection ended with %s", h2_code_name(e->code));
+		    f, FETCH_PROTOCOL, "the connection ended with %s", session_code_name(e->code));
 	else
 		fail_closed(f, NULL);
 	fetch_lose_all(f);
 }
 
-static void on_stream_event(struct fetch *f, const struct h2_event *e)
+static void on_stream_event(struct fetch *f, const struct session_event *e)
 {
 	struct wire *w = f->wire;
 	uint32_t id = h2_stream_id(e->stream);
-	if (e->kind == H2_EVENT_HEAD) {
+	if (e->kind == SESSION_EVENT_HEAD) {
 		fetch_on_head(f, id, e->head, e->end);
-	} else if (e->kind == H2_EVENT_DATA) {
+	} else if (e->kind == SESSION_EVENT_DATA) {
 		fetch_on_data(f, id, piece_slice(e->piece), e->end);
 		if (!e->end)
-			h2_credit(w->link.h2, e->stream, e->piece.length);
-	} else if (e->kind == H2_EVENT_TRAILERS) {
+			session_credit(w->link.h2, e->stream, e->piece.length);
+	} else if (e->kind == SESSION_EVENT_TRAILERS) {
 		fetch_on_trailers(f, id);
-	} else if (fetch_on_reset(f, id, e->fault ? e->fault->name : h2_code_name(e->code))) {
+	} else if (fetch_on_reset(f, id, e->fault ? e->fault->name : session_code_name(e->code))) {
 		fail_reset(f, e);
 	}
 }
 
-static void on_event(void *fetch, struct h2_event *e)
+static void on_event(void *fetch, struct session_event *e)
 {
 	struct fetch *f = fetch;
 	struct wire *w = f->wire;
 	switch (e->kind) {
-	case H2_EVENT_HEAD:
-	case H2_EVENT_DATA:
-	case H2_EVENT_TRAILERS:
-	case H2_EVENT_RESET:
+	case SESSION_EVENT_HEAD:
+	case SESSION_EVENT_DATA:
+	case SESSION_EVENT_TRAILERS:
+	case SESSION_EVENT_RESET:
 		on_stream_event(f, e);
 		break;
-	case H2_EVENT_PROMISE:
+	case SESSION_EVENT_PROMISE:
 		on_promise(f, e);
 		break;
-	case H2_EVENT_GOAWAY:
+	case SESSION_EVENT_GOAWAY:
 		on_goaway(f, e);
 		break;
-	case H2_EVENT_FAILED:
+	case SESSION_EVENT_FAILED:
 		on_failed(f, e);
 		break;
-	case H2_EVENT_SETTINGS:
+	case SESSION_EVENT_READY:
 		if (w->server == SERVER_UNKNOWN)
 			w->server = SERVER_HTTP2;
 		break;
-	case H2_EVENT_CLOSED:
-	case H2_EVENT_PONG:
+	case SESSION_EVENT_CLOSED:
+	case SESSION_EVENT_PONG:
+	case SESSION_EVENT_REFUSED: /* uncovered 2: for servers alone */
 		break;
 	}
 	http_head_free(e->head);
 	fetch_go_on(f);
 }
 
-static void on_payload(void *fetch, struct net_out *out, const struct h2_data_frame *frame)
+static void on_payload(void *fetch, struct net_out *out, const struct session_output *part)
 {
-	fetch_copy_body(fetch, out, frame->length);
+	fetch_copy_body(fetch, out, part->length);
 }
 
 static void on_finished(void *fetch)
@@ -161,22 +164,18 @@ static void begin(struct fetch *f)
 {
 	struct wire *w = memory_new(struct wire);
 	f->wire = w;
-	struct h2_settings settings = h2_settings_initial;
-	settings.enable_push = !f->request->no_push;
-	settings.initial_window_size = FETCH_STREAM_WINDOW_BYTES;
-	settings.max_concurrent_streams = FETCH_PUSHES_MAX;
-	w->limits = h2_limits_default;
-	w->limits.connection_window = CONNECTION_WINDOW_BYTES;
-	const struct h2_env env = {
-	    .heads = f->heads,
-	    .budget = &f->budget,
-	    .seed = hash_random_seed(),
-	    .trace = f->request->trace ? fetch_trace : NULL,
-	    .trace_context = f,
-	};
+	w->config = (struct h2_config){H2_CLIENT, h2_settings_initial, h2_limits_default};
+	w->config.settings.enable_push = !f->request->no_push;
+	w->config.settings.initial_window_size = FETCH_STREAM_WINDOW_BYTES;
+	w->config.settings.max_concurrent_streams = FETCH_PUSHES_MAX;
+	w->config.limits.connection_window = CONNECTION_WINDOW_BYTES;
+	w->env = (struct session_env){
+	    .heads = f->heads, .seed = hash_random_seed(), .trace = fetch_trace};
+	const struct session_conn conn = {
+	    .budget = &f->budget, .traced = f->request->trace ? f : NULL};
 	link_init(&w->link, f->loop, &link_ops, f);
 	w->link.net = f->net;
-	link_start_http2(&w->link, H2_CLIENT, &settings, &w->limits, &env);
+	link_start_http2(&w->link, &w->config, &w->env, &conn);
 }
 
 static void free_wire(struct fetch *f)
@@ -190,11 +189,11 @@ static void free_wire(struct fetch *f)
 static uint32_t request(struct fetch *f, const struct http_head *head, bool has_body)
 {
 	struct wire *w = f->wire;
-	struct h2_stream *stream = h2_request(w->link.h2, head, !has_body, NULL);
+	struct session_stream *stream = session_request(w->link.h2, head, !has_body, NULL);
 	if (!stream)
 		return 0;
 	if (has_body)
-		h2_offer(w->link.h2, stream, f->unsent.len, true);
+		session_offer(w->link.h2, stream, f->unsent.len, true);
 	link_wake(&w->link);
 	return h2_stream_id(stream);
 }
@@ -202,7 +201,7 @@ static uint32_t request(struct fetch *f, const struct http_head *head, bool has_
 static uint32_t room(const struct fetch *f)
 {
 	const struct wire *w = f->wire;
-	return h2_request_room(w->link.h2);
+	return session_request_room(w->link.h2);
 }
 
 /* "HTTP/1." cannot begin a SETTINGS frame, which is the first thing that a server sends. */
@@ -241,7 +240,7 @@ static void ended(struct fetch *f, enum net_end end, const char *text)
 static void leave(struct fetch *f)
 {
 	struct wire *w = f->wire;
-	h2_terminate(w->link.h2, H2_NO_ERROR, SLICE(""));
+	session_terminate(w->link.h2, SESSION_NO_ERROR, SLICE(""));
 }
 
 static const char *missing(const struct fetch *f)

@@ -10,15 +10,15 @@
 
 static void drain_events(struct link *l)
 {
-	struct h2_event event;
-	while (h2_next_event(l->h2, &event))
+	struct session_event event;
+	while (session_next_event(l->h2, &event))
 		l->ops->event(l->owner, &event);
 }
 
 static void tick(void *context)
 {
 	struct link *l = context;
-	h2_tick(l->h2, net_now(l->loop));
+	session_tick(l->h2, net_now(l->loop));
 	drain_events(l);
 	link_wake(l);
 }
@@ -29,11 +29,11 @@ void link_init(struct link *l, struct net_loop *loop, const struct link_ops *ops
 	net_timer_init(&l->timer, loop, tick, l);
 }
 
-void link_start_http2(struct link *l, enum h2_role role, const struct h2_settings *settings,
-    const struct h2_limits *limits, const struct h2_env *env)
+void link_start_http2(struct link *l, const struct h2_config *config, const struct session_env *env,
+    const struct session_conn *conn)
 {
 	ensure(!l->h2);
-	l->h2 = h2_new(role, settings, limits, env, net_now(l->loop));
+	l->h2 = h2_new(config, env, conn, net_now(l->loop));
 	link_wake(l);
 }
 
@@ -42,7 +42,7 @@ void link_wake(struct link *l)
 	if (!l->net || !l->h2)
 		return;
 	net_conn_dirty(l->net);
-	net_timer_set(&l->timer, h2_deadline(l->h2));
+	net_timer_set(&l->timer, session_deadline(l->h2));
 }
 
 void link_close(struct link *l)
@@ -59,7 +59,7 @@ void link_fini(struct link *l)
 		net_conn_abort(l->net);
 	l->net = NULL;
 	net_timer_fini(&l->timer);
-	h2_free(l->h2);
+	session_free(l->h2);
 	l->h2 = NULL;
 }
 
@@ -67,7 +67,7 @@ void link_received(void *link, struct chunk *chunk, size_t offset, size_t length
 {
 	struct link *l = link;
 	while (length > 0 && l->net) {
-		size_t n = h2_receive(l->h2, chunk, offset, length, net_now(l->loop));
+		size_t n = session_receive(l->h2, chunk, offset, length, net_now(l->loop));
 		offset += n;
 		length -= n;
 		drain_events(l);
@@ -77,17 +77,13 @@ void link_received(void *link, struct chunk *chunk, size_t offset, size_t length
 
 static bool fill_once(struct link *l, struct net_out *out, size_t room)
 {
-	struct slice control = h2_control(l->h2);
-	if (control.len > 0) {
-		net_out_copy(out, control.ptr, control.len);
-		h2_control_taken(l->h2, control.len);
-		return true;
-	}
-	struct h2_data_frame frame;
-	if (!h2_next_data(l->h2, room < FRAME_BYTES ? (uint32_t)room : FRAME_BYTES, &frame))
+	struct session_output part;
+	uint32_t most = room < FRAME_BYTES ? (uint32_t)room : FRAME_BYTES;
+	if (!session_next_output(l->h2, most, &part))
 		return false;
-	net_out_copy(out, frame.header, sizeof(frame.header));
-	l->ops->payload(l->owner, out, &frame);
+	net_out_copy(out, part.before.ptr, part.before.len);
+	if (part.stream)
+		l->ops->payload(l->owner, out, &part);
 	return true;
 }
 
@@ -98,7 +94,7 @@ void link_fill(void *link, struct net_out *out)
 	while ((room = net_out_room(out)) > 0 && fill_once(l, out, room))
 		;
 	drain_events(l);
-	if (l->net && h2_is_done(l->h2) && !h2_wants_write(l->h2))
+	if (l->net && session_is_done(l->h2) && !session_wants_write(l->h2))
 		l->ops->finished(l->owner);
 }
 

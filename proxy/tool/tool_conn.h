@@ -11,9 +11,9 @@
 
 struct link_ops {
 	/* Takes event->head if there is one. */
-	void (*event)(void *owner, struct h2_event *event);
-	/* Copies frame->length bytes of the stream's body into out. */
-	void (*payload)(void *owner, struct net_out *out, const struct h2_data_frame *frame);
+	void (*event)(void *owner, struct session_event *event);
+	/* Copies output->length bytes of the stream's body into out. */
+	void (*payload)(void *owner, struct net_out *out, const struct session_output *output);
 	/*
 	 * The HTTP/2 connection has ended and all its frames have left: the owner closes the link.
 	 */
@@ -27,14 +27,14 @@ struct link {
 	void *owner;
 	struct net_loop *loop;
 	struct net_conn *net; /* NULL once closed */
-	struct h2_conn *h2;   /* NULL until link_start_http2 */
+	struct session *h2;   /* NULL until link_start_http2 */
 	struct net_timer timer;
 };
 
 void link_init(struct link *l, struct net_loop *loop, const struct link_ops *ops, void *owner);
-/* Creates the engine, which sends its preface. Borrows env's members. */
-void link_start_http2(struct link *l, enum h2_role role, const struct h2_settings *settings,
-    const struct h2_limits *limits, const struct h2_env *env);
+/* Creates the engine, which sends its preface. Borrows config and env. */
+void link_start_http2(struct link *l, const struct h2_config *config, const struct session_env *env,
+    const struct session_conn *conn);
 /* Call after any call to the engine: schedules its output and its deadline. */
 void link_wake(struct link *l);
 void link_close(struct link *l); /* orderly close; idempotent */

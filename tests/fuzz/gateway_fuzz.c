@@ -235,7 +235,7 @@ static bool exchange_bytes(struct world *w, struct peer *p)
 	p->owner.now = now_usec;
 	h2_owner_receive(&p->owner, s->out.data, s->out.size);
 	memory_socket_read(s);
-	h2_tick(p->owner.conn, now_usec);
+	session_tick(p->owner.conn, now_usec);
 	h2_owner_drain(&p->owner);
 	size_t n = h2_owner_output(&p->owner, w->output, OUTPUT_BYTES);
 	memory_socket_put(s, w->output, n);

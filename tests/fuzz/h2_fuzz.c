@@ -42,7 +42,7 @@ static void receive_frame(struct h2_owner *o, struct input *in, uint8_t step)
 
 static void act(struct h2_owner *o, uint8_t step, uint8_t argument)
 {
-	struct h2_data_frame frame;
+	struct session_output frame;
 	unsigned action = step % ACTIONS;
 	if (action == TURN) {
 		h2_next_data(o->conn, (uint32_t)argument * 100, &frame);
@@ -50,7 +50,7 @@ static void act(struct h2_owner *o, uint8_t step, uint8_t argument)
 		struct slice control = h2_control(o->conn);
 		h2_control_taken(o->conn, argument < 128 ? control.len : control.len / 2);
 	} else if (action == TIME) {
-		h2_tick(o->conn, o->now += (usec)argument * argument * 100);
+		session_tick(o->conn, o->now += (usec)argument * argument * 100);
 	} else {
 		h2_owner_act(o, (enum h2_owner_action)action, step >> 4 & 7, argument);
 		return;
@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		h2_owner_receive(&o, "\0\0\0\4\0\0\0\0\0", 9);
 	}
 	run(&o, &in);
-	h2_check(o.conn);
+	session_check(o.conn);
 	h2_owner_fini(&o);
 	http_head_pool_free(o.heads);
 	chunk_pool_free(o.chunks);

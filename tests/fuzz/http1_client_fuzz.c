@@ -54,13 +54,13 @@ static void read_again(struct reader *r, const struct http_head *head, bool end)
 		    : snprintf(request, sizeof(request), "%.*s / HTTP/1.1\r\nhost: a\r\n\r\n", SLICE_ARG(method));
 	struct chunk *chunk = chunk_acquire(r->chunks);
 	memcpy(chunk->data, request, (size_t)n);
-	h1_receive(server.conn, chunk, 0, (size_t)n, server.now);
+	session_receive(server.conn, chunk, 0, (size_t)n, server.now);
 	chunk_release(chunk);
-	struct h1_event event;
-	ensure(h1_next_event(server.conn, &event) && event.kind == H1_EVENT_HEAD);
+	struct session_event event;
+	ensure(session_next_event(server.conn, &event) && event.kind == SESSION_EVENT_HEAD);
 	http_head_free(event.head);
 	struct http_head *sent = http_head_overlay(head);
-	ensure(h1_respond(server.conn, sent, end));
+	ensure(session_respond(server.conn, NULL, sent, end));
 	reader_feed_output(&again.reader, server.conn);
 	reader_expect_same(sent, &again);
 	http_head_free(sent);
@@ -72,7 +72,7 @@ static void read_again(struct reader *r, const struct http_head *head, bool end)
 
 static void feed_more(struct reader *r, struct slice bytes, uint32_t random)
 {
-	while (bytes.len > 0 && h1_request_room(r->conn) > 0) {
+	while (bytes.len > 0 && session_request_room(r->conn) > 0) {
 		reader_ask(r, method);
 		while (bytes.len > 0 && h1_has_stream(r->conn)) {
 			size_t n = reader_cut(&random, bytes.len);

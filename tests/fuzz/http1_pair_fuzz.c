@@ -27,7 +27,9 @@ struct message {
 };
 
 struct side {
-	struct h1_conn *conn;
+	struct session *conn;
+	struct h1_config config;
+	struct session_env env;
 	struct budget budget;
 	struct message *out, *in;
 	uint8_t pipe[PIPE_BYTES]; /* to the other side */
@@ -54,15 +56,16 @@ static uint8_t byte_at(size_t position)
 	return (uint8_t)(position * 7 + position / 251);
 }
 
-static void on_fault(void *context, const struct h1_fault *fault)
+static void on_fault(void *context, const struct session_fault *fault, size_t index)
 {
+	(void)index;
 	(void)context;
 	ensure(fault == NULL);
 }
 
 /* ---- what is received ---- */
 
-static void on_data(struct message *m, const struct h1_event *e)
+static void on_data(struct message *m, const struct session_event *e)
 {
 	for (uint32_t i = 0; i < e->piece.length; i++)
 		ensure(e->piece.chunk->data[e->piece.offset + i] == byte_at(m->told + i));
@@ -70,13 +73,13 @@ static void on_data(struct message *m, const struct h1_event *e)
 	ensure(m->told <= m->sent);
 }
 
-static void on_event(struct world *w, struct side *s, struct h1_event *e)
+static void on_event(struct world *w, struct side *s, struct session_event *e)
 {
 	struct message *m = s->in;
 	switch (e->kind) {
-	case H1_EVENT_READY:
+	case SESSION_EVENT_READY:
 		break;
-	case H1_EVENT_HEAD:
+	case SESSION_EVENT_HEAD:
 		ensure(!e->oversize);
 		if (http_head_is_interim(e->head)) {
 			m->interims_told++;
@@ -86,39 +89,42 @@ static void on_event(struct world *w, struct side *s, struct h1_event *e)
 		m->is_head_told = s->is_open = true;
 		m->has_ended = e->end;
 		break;
-	case H1_EVENT_DATA:
+	case SESSION_EVENT_DATA:
 		on_data(m, e);
 		s->owed += e->piece.length;
 		m->has_ended = e->end;
 		break;
-	case H1_EVENT_TRAILERS:
+	case SESSION_EVENT_TRAILERS:
 		m->trailers_told = m->has_ended = true;
 		break;
-	case H1_EVENT_CLOSED:
+	case SESSION_EVENT_CLOSED:
 		ensure(s->is_open || s == &w->client);
 		s->is_open = false;
 		break;
-	case H1_EVENT_REFUSED:
-	case H1_EVENT_RESET:
-	case H1_EVENT_FAILED:
-		ensure(false);
+	case SESSION_EVENT_REFUSED:
+	case SESSION_EVENT_RESET:
+	case SESSION_EVENT_FAILED:
+	case SESSION_EVENT_PROMISE:
+	case SESSION_EVENT_GOAWAY:
+	case SESSION_EVENT_PONG:
+		ensure(false); /* not in HTTP/1 */
 	}
 	http_head_free(e->head);
 }
 
 static void drain(struct world *w, struct side *s)
 {
-	struct h1_event e;
-	while (h1_next_event(s->conn, &e)) {
+	struct session_event e;
+	while (session_next_event(s->conn, &e)) {
 		on_event(w, s, &e);
-		h1_check(s->conn);
+		session_check(s->conn);
 	}
 }
 
 static void credit(struct world *w, struct side *s, size_t most)
 {
 	size_t n = s->owed < most ? s->owed : most;
-	h1_credit(s->conn, n);
+	session_credit(s->conn, NULL, n);
 	s->owed -= n;
 	drain(w, s);
 }
@@ -127,7 +133,7 @@ static void credit(struct world *w, struct side *s, size_t most)
 static bool carry(struct world *w, struct side *from, struct side *to, size_t most)
 {
 	size_t n = from->tail - from->head;
-	if (n == 0 || h1_is_full(to->conn))
+	if (n == 0 || session_is_full(to->conn))
 		return false;
 	if (n > most)
 		n = most;
@@ -138,7 +144,7 @@ static bool carry(struct world *w, struct side *from, struct side *to, size_t mo
 	from->head += n;
 	if (from->head == from->tail)
 		from->head = from->tail = 0;
-	h1_receive(to->conn, chunk, 0, n, w->now);
+	session_receive(to->conn, chunk, 0, n, w->now);
 	chunk_release(chunk);
 	drain(w, to);
 	return true;
@@ -156,8 +162,8 @@ static void put(struct side *s, const void *bytes, size_t n)
 
 static bool send(struct world *w, struct side *s, uint32_t most)
 {
-	struct h1_output o;
-	if (s->tail > PIPE_BYTES / 2 || !h1_next_output(s->conn, most, &o))
+	struct session_output o;
+	if (s->tail > PIPE_BYTES / 2 || !session_next_output(s->conn, most, &o))
 		return false;
 	put(s, o.before.ptr, o.before.len);
 	for (uint32_t i = 0; i < o.length; i++) {
@@ -166,7 +172,7 @@ static bool send(struct world *w, struct side *s, uint32_t most)
 	}
 	s->out->sent += o.length;
 	put(s, o.after.ptr, o.after.len);
-	h1_check(s->conn);
+	session_check(s->conn);
 	drain(w, s);
 	return true;
 }
@@ -200,11 +206,11 @@ static void begin_anew(struct world *w)
 /* Hands on the end of one side's direction of a tunnel, or of its connection, once all before it has arrived. */
 static void hand_end_on(struct world *w, struct side *from, struct side *to)
 {
-	bool has_finished = h1_has_finished(from->conn) || (w->is_tunnel && h1_is_done(from->conn));
-	if (from->has_ended || !has_finished || from->tail > from->head || h1_wants_write(from->conn))
+	bool has_finished = session_has_finished(from->conn) || (w->is_tunnel && session_is_done(from->conn));
+	if (from->has_ended || !has_finished || from->tail > from->head || session_wants_write(from->conn))
 		return;
 	from->has_ended = true;
-	h1_receive_end(to->conn, true);
+	session_ended(to->conn, true);
 	drain(w, to);
 }
 
@@ -217,7 +223,7 @@ static void ask(struct world *w, uint8_t argument)
 	    {SLICE_INIT("POST"), HTTP_METHOD_POST}, {SLICE_INIT("PUT"), HTTP_METHOD_PUT}};
 	if (is_idle(w) && w->is_tunnel)
 		begin_anew(w);
-	if (!is_idle(w) || h1_request_room(w->client.conn) == 0)
+	if (!is_idle(w) || session_request_room(w->client.conn) == 0)
 		return;
 	w->is_tunnel = (argument & 0x61) == 0x60;
 	struct http_head *head = http_head_new(w->heads);
@@ -239,7 +245,7 @@ static void ask(struct world *w, uint8_t argument)
 	if (argument & 8 && !w->request.has_trailers)
 		add_length(head, w->request.length);
 	w->request.has_begun = w->client.is_open = true;
-	ensure(h1_request(w->client.conn, head, w->request.length == 0, w));
+	ensure(session_request(w->client.conn, head, w->request.length == 0, w));
 	http_head_free(head);
 	w->exchanges++;
 }
@@ -253,7 +259,7 @@ static void respond(struct world *w, uint8_t argument, bool is_interim)
 	head->kind = HTTP_RESPONSE;
 	if (is_interim) {
 		head->status = 103;
-		m->interims_sent += h1_respond(w->server.conn, head, false);
+		m->interims_sent += session_respond(w->server.conn, NULL, head, false);
 		http_head_free(head);
 		return;
 	}
@@ -270,7 +276,7 @@ static void respond(struct world *w, uint8_t argument, bool is_interim)
 	if (argument & 8 && !m->has_trailers && head->status == 200)
 		add_length(head, m->length);
 	m->has_begun = true;
-	ensure(h1_respond(w->server.conn, head, m->length == 0));
+	ensure(session_respond(w->server.conn, NULL, head, m->length == 0));
 	http_head_free(head);
 }
 
@@ -286,13 +292,13 @@ static void offer(struct world *w, struct side *s, size_t more)
 		struct http_head *head = http_head_new(w->heads);
 		head->kind = HTTP_TRAILERS;
 		http_head_add(head, SLICE("x-sum"), SLICE("1"));
-		h1_trailers(s->conn, head);
+		session_trailers(s->conn, NULL, head);
 		http_head_free(head);
 		m->trailers_sent = true;
 		return;
 	}
 	if (m->sent < m->length)
-		h1_offer(s->conn, m->offered - m->sent, all && !m->has_trailers);
+		session_offer(s->conn, NULL, m->offered - m->sent, all && !m->has_trailers);
 }
 
 /* ---- runs ---- */
@@ -325,7 +331,7 @@ static void step(struct world *w, struct input *in)
 		credit(w, s, (size_t)argument * 10);
 		break;
 	case TIME:
-		h1_tick(w->server.conn, w->now += argument);
+		session_tick(w->server.conn, w->now += argument);
 		break;
 	}
 	hand_end_on(w, s, other);
@@ -336,7 +342,7 @@ static void step(struct world *w, struct input *in)
 /* Whatever was begun goes to its end. */
 static void finish(struct world *w)
 {
-	for (unsigned n = 0; !is_idle(w) || h1_wants_write(w->client.conn); n++) {
+	for (unsigned n = 0; !is_idle(w) || session_wants_write(w->client.conn); n++) {
 		ensure(n < PASSES_MOST);
 		respond(w, 5, false);
 		offer(w, &w->client, SIZE_MAX / 2);
@@ -359,9 +365,9 @@ static void finish(struct world *w)
 		ensure(messages[i]->interims_told == messages[i]->interims_sent);
 		ensure(messages[i]->trailers_told == messages[i]->has_trailers);
 	}
-	ensure(w->is_tunnel || h1_request_room(w->client.conn) == 1);
-	ensure(!w->is_tunnel || (h1_is_done(w->client.conn) && h1_is_done(w->server.conn)));
-	ensure(!h1_must_abort(w->client.conn) && !h1_must_abort(w->server.conn));
+	ensure(w->is_tunnel || session_request_room(w->client.conn) == 1);
+	ensure(!w->is_tunnel || (session_is_done(w->client.conn) && session_is_done(w->server.conn)));
+	ensure(!session_must_abort(w->client.conn) && !session_must_abort(w->server.conn));
 }
 
 static void open_side(struct world *w, struct side *s, enum h1_role role)
@@ -370,8 +376,10 @@ static void open_side(struct world *w, struct side *s, enum h1_role role)
 	limits.window_bytes = 300;
 	limits.head_timeout = 0;
 	budget_init(&s->budget, NULL, 1u << 24);
-	const struct h1_env env = {.heads = w->heads, .budget = &s->budget, .fault = on_fault};
-	s->conn = h1_new(role, &limits, &env, w->now);
+	s->config = (struct h1_config){.role = role, .limits = limits};
+	s->env = (struct session_env){.heads = w->heads, .fault = on_fault};
+	const struct session_conn conn = {.budget = &s->budget};
+	s->conn = h1_new(&s->config, &s->env, &conn, w->now);
 	s->has_ended = s->is_open = false;
 	s->owed = s->head = s->tail = 0;
 	drain(w, s);
@@ -379,7 +387,7 @@ static void open_side(struct world *w, struct side *s, enum h1_role role)
 
 static void close_side(struct side *s)
 {
-	h1_free(s->conn);
+	session_free(s->conn);
 	ensure(s->budget.used_bytes == 0);
 	budget_fini(&s->budget);
 }

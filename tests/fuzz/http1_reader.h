@@ -8,7 +8,7 @@
 #define PUSHGATE_FUZZ_HTTP1_READER_H
 
 #include "proxy/base/ensure.h"
-#include "proxy/h1/h1.h"
+#include "tests/support/h1_inside.h"
 #include "tests/fuzz/input.h"
 
 #include <stdio.h>
@@ -24,7 +24,9 @@ struct transcript {
 };
 
 struct reader {
-	struct h1_conn *conn;
+	struct session *conn;
+	struct h1_config config;
+	struct session_env env;
 	enum h1_role role;
 	struct chunk_pool *chunks;
 	struct http_head_pool *heads;
@@ -78,18 +80,19 @@ static inline void reader_open(struct reader *r, enum h1_role role,
 	r->told.out = open_memstream(&r->told.text, &r->told.size);
 	ensure(r->told.out != NULL);
 	budget_init(&r->budget, NULL, 1u << 24);
-	const struct h1_env env = {
-	    .websocket = &reader_websocket, .heads = r->heads, .budget = &r->budget, .is_tls = is_tls};
-	r->conn = h1_new(role, limits, &env, r->now);
+	const struct session_conn conn = {.budget = &r->budget, .is_tls = is_tls};
+	r->config = (struct h1_config){.role = role, .websocket = &reader_websocket, .limits = *limits};
+	r->env = (struct session_env){.heads = r->heads};
+	r->conn = h1_new(&r->config, &r->env, &conn, r->now);
 }
 
 /* The transcript is complete behind it, and to be freed by the caller. */
 static inline void reader_close(struct reader *r)
 {
 	char text[512];
-	h1_check(r->conn);
-	(void)h1_describe(r->conn, text, sizeof(text));
-	h1_free(r->conn);
+	session_check(r->conn);
+	(void)session_describe(r->conn, text, sizeof(text));
+	session_free(r->conn);
 	ensure(r->budget.used_bytes == 0);
 	budget_fini(&r->budget);
 	fclose(r->told.out);
@@ -97,11 +100,11 @@ static inline void reader_close(struct reader *r)
 
 static inline void reader_send(struct reader *r)
 {
-	struct h1_output output;
-	while (h1_next_output(r->conn, 1000, &output)) {
+	struct session_output output;
+	while (session_next_output(r->conn, 1000, &output)) {
 		if (output.length > 0 || output.end)
 			ensure(output.length <= 5);
-		h1_check(r->conn);
+		session_check(r->conn);
 	}
 }
 
@@ -112,10 +115,10 @@ static inline void reader_answer(struct reader *r, bool has_body)
 	head->status = 200;
 	head->opens_tunnel = r->is_tunnel && r->opens_tunnels;
 	head->protocol = r->protocol;
-	ensure(h1_respond(r->conn, head, !has_body));
+	ensure(session_respond(r->conn, NULL, head, !has_body));
 	http_head_free(head);
 	if (has_body)
-		h1_offer(r->conn, 5, true);
+		session_offer(r->conn, NULL, 5, true);
 	r->is_asked = r->is_whole = false;
 	r->answers++;
 	reader_send(r);
@@ -133,14 +136,14 @@ static inline void reader_ask(struct reader *r, struct slice method)
 		head->method_token = HTTP_METHOD_CONNECT;
 		head->protocol = r->protocol;
 	}
-	ensure(h1_request(r->conn, head, true, r));
+	ensure(session_request(r->conn, head, true, r));
 	http_head_free(head);
 	r->requests++;
 	reader_send(r);
 }
 
 /* Server: what a request asks for, if that is a tunnel. */
-static inline void reader_note_tunnel(struct reader *r, const struct h1_event *e)
+static inline void reader_note_tunnel(struct reader *r, const struct session_event *e)
 {
 	struct slice list = e->head->upgrade;
 	bool is_connect = e->end && e->head->method_token == HTTP_METHOD_CONNECT;
@@ -155,15 +158,15 @@ static inline void reader_note_tunnel(struct reader *r, const struct h1_event *e
 	r->protocol = slice_of(r->protocol_bytes, r->is_tunnel ? r->protocol.len : 0);
 }
 
-static inline void reader_on_event(struct reader *r, struct h1_event *e)
+static inline void reader_on_event(struct reader *r, struct session_event *e)
 {
 	FILE *out = r->told.out;
 	ensure(!r->is_failed);
 	switch (e->kind) {
-	case H1_EVENT_READY:
+	case SESSION_EVENT_READY:
 		ensure(r->role == H1_CLIENT);
 		break;
-	case H1_EVENT_HEAD:
+	case SESSION_EVENT_HEAD:
 		/* Which fault is found first may depend on the cuts. */
 		fprintf(out, "\nhead%s%s\n", e->fault ? " fault" : "", e->oversize ? " large" : "");
 		if (!e->fault && !e->oversize) {
@@ -177,7 +180,7 @@ static inline void reader_on_event(struct reader *r, struct h1_event *e)
 			reader_note_tunnel(r, e);
 		r->is_whole = e->end;
 		break;
-	case H1_EVENT_DATA:
+	case SESSION_EVENT_DATA:
 		if (e->piece.length > 0)
 			fwrite(piece_slice(e->piece).ptr, 1, e->piece.length, out);
 		r->owed += e->piece.length;
@@ -185,27 +188,31 @@ static inline void reader_on_event(struct reader *r, struct h1_event *e)
 			fputs("\nend\n", out);
 		r->is_whole = e->end;
 		break;
-	case H1_EVENT_TRAILERS:
+	case SESSION_EVENT_TRAILERS:
 		fputs("\ntrailers\n", out);
 		reader_write_head(out, e->head);
 		r->is_whole = true;
 		break;
-	case H1_EVENT_REFUSED:
+	case SESSION_EVENT_REFUSED:
 		ensure(r->role == H1_SERVER && e->fault);
 		fprintf(out, "\nrefused %s\n", e->fault->name);
 		r->is_whole = true;
 		break;
-	case H1_EVENT_RESET:
+	case SESSION_EVENT_RESET:
 		ensure(r->role == H1_CLIENT);
 		fputs("\nreset\n", out);
 		break;
-	case H1_EVENT_CLOSED:
+	case SESSION_EVENT_CLOSED:
 		fputs("closed\n", out);
 		break;
-	case H1_EVENT_FAILED:
+	case SESSION_EVENT_FAILED:
 		fprintf(out, "failed %s\n", e->fault ? e->fault->name : "");
 		r->is_failed = true;
 		break;
+	case SESSION_EVENT_PROMISE:
+	case SESSION_EVENT_GOAWAY:
+	case SESSION_EVENT_PONG:
+		ensure(false); /* not in HTTP/1 */
 	}
 	http_head_free(e->head);
 }
@@ -213,21 +220,21 @@ static inline void reader_on_event(struct reader *r, struct h1_event *e)
 /* The owner takes all events; then it gives credit, and answers what is complete. */
 static inline void reader_drain(struct reader *r, bool answers_with_body)
 {
-	struct h1_event event;
+	struct session_event event;
 	for (bool goes_on = true; goes_on;) {
 		goes_on = false;
-		while (h1_next_event(r->conn, &event)) {
+		while (session_next_event(r->conn, &event)) {
 			reader_on_event(r, &event);
-			h1_check(r->conn);
+			session_check(r->conn);
 			goes_on = true;
 		}
-		h1_credit(r->conn, r->owed);
+		session_credit(r->conn, NULL, r->owed);
 		goes_on |= r->owed > 0;
 		r->owed = 0;
 		if (r->is_asked && r->is_whole)
 			reader_answer(r, answers_with_body);
 		/* Our end of a tunnel that has been opened. */
-		goes_on |= r->role == H1_CLIENT && h1_wants_write(r->conn);
+		goes_on |= r->role == H1_CLIENT && session_wants_write(r->conn);
 		if (r->role == H1_CLIENT)
 			reader_send(r);
 	}
@@ -255,21 +262,21 @@ static inline void reader_feed(
 			n = READER_CHUNK_BYTES;
 		memcpy(chunk->data, bytes.ptr, n);
 		bytes = slice_from(bytes, n);
-		h1_receive(r->conn, chunk, 0, n, r->now);
+		session_receive(r->conn, chunk, 0, n, r->now);
 		chunk_release(chunk);
-		h1_check(r->conn);
+		session_check(r->conn);
 		reader_drain(r, answers_with_body);
-		h1_tick(r->conn, ++r->now);
+		session_tick(r->conn, ++r->now);
 		/* All that came was read, or is refused: nothing waits for an owner who takes all. */
-		ensure(!h1_is_full(r->conn));
+		ensure(!session_is_full(r->conn));
 	}
 }
 
 static inline void reader_end(struct reader *r, bool is_clean, bool answers_with_body)
 {
-	h1_receive_end(r->conn, is_clean);
+	session_ended(r->conn, is_clean);
 	reader_drain(r, answers_with_body);
-	ensure(r->role == H1_CLIENT || h1_is_done(r->conn) || h1_has_stream(r->conn));
+	ensure(r->role == H1_CLIENT || session_is_done(r->conn) || h1_has_stream(r->conn));
 }
 
 static inline void reader_compare(struct transcript *a, struct transcript *b)
@@ -347,13 +354,13 @@ static inline void reader_look_again(struct reader *r, const struct http_head *h
 }
 
 /* What the other codec has to send, into this one. */
-static inline void reader_feed_output(struct reader *r, struct h1_conn *from)
+static inline void reader_feed_output(struct reader *r, struct session *from)
 {
-	struct h1_output output;
+	struct session_output output;
 	char *text;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
-	while (h1_next_output(from, 1000, &output)) {
+	while (session_next_output(from, 1000, &output)) {
 		if (output.before.len > 0)
 			fwrite(output.before.ptr, 1, output.before.len, out);
 		for (uint32_t i = 0; i < output.length; i++)

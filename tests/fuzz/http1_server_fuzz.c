@@ -39,7 +39,7 @@ static void read_again(struct reader *r, const struct http_head *head, bool end)
 		sent->method_token = HTTP_METHOD_CONNECT;
 		sent->protocol = protocol;
 	}
-	ensure(h1_request(client.conn, sent, end, &client));
+	ensure(session_request(client.conn, sent, end, &client));
 	reader_feed_output(&again.reader, client.conn);
 	reader_expect_same(sent, &again);
 	http_head_free(sent);
@@ -64,7 +64,7 @@ static void run(struct reader *r, uint8_t options, struct slice bytes, uint32_t 
 	reader_open(r, H1_SERVER, &limits, options & OPTION_TLS);
 	reader_feed(r, bytes, random, options & OPTION_BODY);
 	if (options & OPTION_HALF)
-		h1_half_close(r->conn);
+		session_half_close(r->conn, 0);
 	reader_end(r, true, options & OPTION_BODY);
 	reader_close(r);
 }

@@ -295,9 +295,9 @@ static void write_http2(FILE *out, const struct request *r)
 struct fake_origin {
 	struct memory_socket *socket;
 	struct budget budget;
-	struct h1_conn *h1;
-	struct h2_conn *h2;
-	struct h2_stream *stream; /* of the present request */
+	struct session *h1;
+	struct session *h2;
+	struct session_stream *stream; /* of the present request */
 };
 
 struct world {
@@ -309,8 +309,9 @@ struct world {
 	struct gateway *gateway;
 	struct observe observe;
 	struct observe_counters counters;
-	struct h1_limits h1_limits; /* of its origins: no head is over them */
-	struct h2_limits h2_limits;
+	struct h1_config h1; /* of its origins: no head is over its limits */
+	struct h2_config h2;
+	struct session_env env;
 	struct fake_origin origins[ORIGINS_MOST];
 	unsigned origin_count;
 	FILE *seen;       /* what the origins have received */
@@ -356,71 +357,73 @@ static struct http_head *answer_head(struct world *w)
 	return head;
 }
 
-static void on_http1_event(struct world *w, struct fake_origin *o, struct h1_event *e)
+static void on_http1_event(struct world *w, struct fake_origin *o, struct session_event *e)
 {
-	ensure(!e->fault && !e->oversize && e->kind != H1_EVENT_FAILED);
-	bool ends = e->end && e->kind != H1_EVENT_CLOSED;
-	if (e->kind == H1_EVENT_HEAD || e->kind == H1_EVENT_TRAILERS)
+	ensure(!e->fault && !e->oversize && e->kind != SESSION_EVENT_FAILED);
+	bool ends = e->end && e->kind != SESSION_EVENT_CLOSED;
+	if (e->kind == SESSION_EVENT_HEAD || e->kind == SESSION_EVENT_TRAILERS)
 		write_seen(w->seen, e->head);
-	if (e->kind == H1_EVENT_DATA && e->piece.length > 0) {
+	if (e->kind == SESSION_EVENT_DATA && e->piece.length > 0) {
 		fwrite(piece_slice(e->piece).ptr, 1, e->piece.length, w->seen);
-		h1_credit(o->h1, e->piece.length);
+		session_credit(o->h1, NULL, e->piece.length);
 	}
 	http_head_free(e->head);
 	if (!ends)
 		return;
 	w->wholes++;
 	struct http_head *head = answer_head(w);
-	ensure(h1_respond(o->h1, head, true));
+	ensure(session_respond(o->h1, NULL, head, true));
 	http_head_free(head);
 }
 
 static void serve_http1(struct world *w, struct fake_origin *o, struct chunk *chunk, size_t n)
 {
-	struct h1_event event;
-	struct h1_output output;
+	struct session_event event;
+	struct session_output output;
 	if (n > 0)
-		h1_receive(o->h1, chunk, 0, n, USEC_PER_SEC);
-	while (h1_next_event(o->h1, &event))
+		session_receive(o->h1, chunk, 0, n, USEC_PER_SEC);
+	while (session_next_event(o->h1, &event))
 		on_http1_event(w, o, &event);
-	while (h1_next_output(o->h1, 1000, &output))
+	while (session_next_output(o->h1, 1000, &output))
 		memory_socket_put(o->socket, output.before.ptr, output.before.len);
-	while (h1_next_event(o->h1, &event))
+	while (session_next_event(o->h1, &event))
 		on_http1_event(w, o, &event);
 }
 
-static void on_http2_event(struct world *w, struct fake_origin *o, struct h2_event *e)
+static void on_http2_event(struct world *w, struct fake_origin *o, struct session_event *e)
 {
-	bool ends = e->end && e->kind != H2_EVENT_CLOSED;
-	if (e->kind == H2_EVENT_HEAD || e->kind == H2_EVENT_TRAILERS)
+	bool ends = e->end && e->kind != SESSION_EVENT_CLOSED;
+	if (e->kind == SESSION_EVENT_HEAD || e->kind == SESSION_EVENT_TRAILERS)
 		write_seen(w->seen, e->head);
-	ends |= e->kind == H2_EVENT_TRAILERS;
-	if (e->kind == H2_EVENT_DATA) {
+	ends |= e->kind == SESSION_EVENT_TRAILERS;
+	if (e->kind == SESSION_EVENT_DATA) {
 		fwrite(piece_slice(e->piece).ptr, 1, e->piece.length, w->seen);
 		if (!ends)
-			h2_credit(o->h2, e->stream, e->piece.length);
+			session_credit(o->h2, e->stream, e->piece.length);
 	}
 	http_head_free(e->head);
 	if (!ends)
 		return;
 	w->wholes++;
 	struct http_head *head = answer_head(w);
-	ensure(h2_respond(o->h2, e->stream, head, true));
+	ensure(session_respond(o->h2, e->stream, head, true));
 	http_head_free(head);
 }
 
 static void serve_http2(struct world *w, struct fake_origin *o, struct chunk *chunk, size_t n)
 {
-	struct h2_event event;
+	struct session_event event;
 	for (size_t at = 0; at < n;) {
-		at += h2_receive(o->h2, chunk, at, n - at, USEC_PER_SEC);
-		while (h2_next_event(o->h2, &event))
+		at += session_receive(o->h2, chunk, at, n - at, USEC_PER_SEC);
+		while (session_next_event(o->h2, &event))
 			on_http2_event(w, o, &event);
 	}
-	struct slice control = h2_control(o->h2);
-	memory_socket_put(o->socket, control.ptr, control.len);
-	h2_control_taken(o->h2, control.len);
-	while (h2_next_event(o->h2, &event))
+	struct session_output output;
+	while (session_next_output(o->h2, 1000, &output)) {
+		ensure(!output.stream);
+		memory_socket_put(o->socket, output.before.ptr, output.before.len);
+	}
+	while (session_next_event(o->h2, &event))
 		on_http2_event(w, o, &event);
 }
 
@@ -454,13 +457,11 @@ static void origins_come(struct world *w)
 		struct fake_origin *o = &w->origins[w->origin_count++];
 		o->socket = s;
 		budget_init(&o->budget, NULL, 1u << 24);
-		const struct h1_env h1 = {.heads = w->heads, .budget = &o->budget};
-		const struct h2_env h2 = {.heads = w->heads, .budget = &o->budget, .seed = 1};
+		const struct session_conn conn = {.budget = &o->budget};
 		if (w->speaks_http2)
-			o->h2 = h2_new(H2_SERVER, &h2_settings_initial, &w->h2_limits, &h2,
-			    USEC_PER_SEC);
+			o->h2 = h2_new(&w->h2, &w->env, &conn, USEC_PER_SEC);
 		else
-			o->h1 = h1_new(H1_SERVER, &w->h1_limits, &h1, USEC_PER_SEC);
+			o->h1 = h1_new(&w->h1, &w->env, &conn, USEC_PER_SEC);
 	}
 }
 
@@ -492,13 +493,14 @@ static void open_world(struct world *w, bool speaks_http2)
 	const struct conf *conf = configuration(speaks_http2);
 	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	w->speaks_http2 = speaks_http2;
-	w->h1_limits = h1_limits_default;
-	w->h1_limits.head_bytes = w->h1_limits.list_bytes = w->h1_limits.trailer_bytes = 1u << 20;
-	w->h2_limits = h2_limits_default;
-	w->h2_limits.field_block_bytes = LIMIT_FIELD_BLOCK_BYTES;
+	w->h1 = (struct h1_config){.role = H1_SERVER, .limits = h1_limits_default};
+	w->h1.limits.head_bytes = w->h1.limits.list_bytes = w->h1.limits.trailer_bytes = 1u << 20;
+	w->h2 = (struct h2_config){H2_SERVER, h2_settings_initial, h2_limits_default};
+	w->h2.limits.field_block_bytes = LIMIT_FIELD_BLOCK_BYTES;
 	w->chunks = chunk_pool_new(LIMIT_CHUNK_BYTES, 16);
 	w->peer_chunks = chunk_pool_new(LIMIT_CHUNK_BYTES, 4);
 	w->heads = http_head_pool_new(16);
+	w->env = (struct session_env){.heads = w->heads, .seed = 1};
 	w->loop = net_loop_new(w->chunks);
 	w->net = memory_net_new();
 	w->observe = (struct observe){
@@ -518,8 +520,8 @@ static void close_world(struct world *w)
 {
 	gateway_free(w->gateway);
 	for (unsigned i = 0; i < w->origin_count; i++) {
-		h1_free(w->origins[i].h1);
-		h2_free(w->origins[i].h2);
+		session_free(w->origins[i].h1);
+		session_free(w->origins[i].h2);
 		ensure(w->origins[i].budget.used_bytes == 0);
 		budget_fini(&w->origins[i].budget);
 	}

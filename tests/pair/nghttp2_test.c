@@ -25,7 +25,7 @@
 
 struct exchange {
 	uint32_t id;
-	struct h2_stream *ours; /* NULL: not ours to use (any more) */
+	struct session_stream *ours; /* NULL: not ours to use (any more) */
 	bool pushed, tunnel, theirs_open;
 	bool head_got, end_got;   /* by us */
 	bool they_head, they_end; /* by them */
@@ -36,8 +36,9 @@ struct exchange {
 };
 
 struct joint {
-	struct h2_limits limits;
-	struct h2_conn *conn;
+	struct h2_config config;
+	struct session_env env;
+	struct session *conn;
 	enum h2_role role; /* ours */
 	nghttp2_session *session;
 	struct chunk_pool *chunks;
@@ -72,7 +73,7 @@ static struct exchange *exchange_find(struct joint *j, uint32_t id)
 	return NULL;
 }
 
-static struct exchange *exchange_add(struct joint *j, uint32_t id, struct h2_stream *ours)
+static struct exchange *exchange_add(struct joint *j, uint32_t id, struct session_stream *ours)
 {
 	assert_true(j->count < EXCHANGES);
 	struct exchange *x = &j->all[j->count++];
@@ -234,17 +235,17 @@ static struct http_head *head_of(struct joint *j, enum http_head_kind kind, cons
 
 static void we_request(struct joint *j)
 {
-	if (h2_request_room(j->conn) == 0)
+	if (session_request_room(j->conn) == 0)
 		return;
 	bool tunnel = dice(j, 4) == 0 && h2_peer_settings(j->conn)->enable_connect_protocol;
 	bool body = tunnel || dice(j, 2);
 	struct http_head *head =
 	    head_of(j, HTTP_REQUEST, tunnel ? "CONNECT" : body ? "POST" : "GET");
-	struct h2_stream *s = h2_request(j->conn, head, !body, NULL);
+	struct session_stream *s = session_request(j->conn, head, !body, NULL);
 	http_head_free(head);
 	assert_non_null(s);
 	struct exchange *x = exchange_add(j, h2_stream_id(s), s);
-	h2_stream_set_user(s, x);
+	session_set_user(s, x);
 	x->tunnel = tunnel;
 	j->tunnels += tunnel;
 	x->our_end = !body;
@@ -256,15 +257,15 @@ static void we_request(struct joint *j)
 
 static void we_answer(struct joint *j, struct exchange *x)
 {
-	if (x->pushed && h2_push_room(j->conn) == 0)
+	if (x->pushed && session_push_room(j->conn) == 0)
 		return;
 	if (dice(j, 4) == 0) {
 		struct http_head *early = head_of(j, HTTP_RESPONSE, "103");
-		assert_true(h2_respond(j->conn, x->ours, early, false));
+		assert_true(session_respond(j->conn, x->ours, early, false));
 		http_head_free(early);
 	}
 	struct http_head *head = head_of(j, HTTP_RESPONSE, "200");
-	assert_true(h2_respond(j->conn, x->ours, head, false));
+	assert_true(session_respond(j->conn, x->ours, head, false));
 	http_head_free(head);
 	x->our_trailers = dice(j, 4) == 0;
 	x->answered = true;
@@ -275,11 +276,11 @@ static void we_promise(struct joint *j, struct exchange *parent)
 	if (h2_may_promise(j->conn, parent->ours) != H2_PROMISE_POSSIBLE)
 		return;
 	struct http_head *head = head_of(j, HTTP_PROMISE, "GET");
-	struct h2_stream *s = h2_promise(j->conn, parent->ours, head, NULL);
+	struct session_stream *s = session_promise(j->conn, parent->ours, head, NULL);
 	http_head_free(head);
 	assert_non_null(s);
 	struct exchange *x = exchange_add(j, h2_stream_id(s), s);
-	h2_stream_set_user(s, x);
+	session_set_user(s, x);
 	x->pushed = true;
 	x->they_send = 0;
 }
@@ -291,16 +292,16 @@ static void we_send(struct joint *j, struct exchange *x)
 	size_t left = x->we_send - x->we_sent;
 	if (left == 0 && x->our_trailers) {
 		struct http_head *head = head_of(j, HTTP_TRAILERS, NULL);
-		assert_true(h2_trailers(j->conn, x->ours, head));
+		assert_true(session_trailers(j->conn, x->ours, head));
 		http_head_free(head);
 		x->our_end = true;
 		return;
 	}
 	size_t n = dice(j, 2) ? left : dice(j, (uint32_t)left + 1);
-	h2_offer(j->conn, x->ours, n, n == left && !x->our_trailers);
+	session_offer(j->conn, x->ours, n, n == left && !x->our_trailers);
 }
 
-static void on_data(struct joint *j, struct exchange *x, const struct h2_event *e)
+static void on_data(struct joint *j, struct exchange *x, const struct session_event *e)
 {
 	if (e->piece.length == 0)
 		return;
@@ -308,16 +309,16 @@ static void on_data(struct joint *j, struct exchange *x, const struct h2_event *
 	for (size_t i = 0; i < bytes.len; i++)
 		assert_int_equal((uint8_t)bytes.ptr[i], byte(x->id, false, x->we_got + i));
 	x->we_got += bytes.len;
-	h2_credit(j->conn, e->stream, bytes.len);
+	session_credit(j->conn, e->stream, bytes.len);
 }
 
-static void on_event(struct joint *j, struct h2_event *e)
+static void on_event(struct joint *j, struct session_event *e)
 {
-	if (e->kind == H2_EVENT_FAILED || (e->fault && e->kind != H2_EVENT_SETTINGS))
+	if (e->kind == SESSION_EVENT_FAILED || (e->fault && e->kind != SESSION_EVENT_READY))
 		fail_msg("seed %u: event %d with fault %s", j->seed, e->kind,
 		    e->fault ? e->fault->name : "-");
 	struct exchange *x = e->stream ? exchange_find(j, h2_stream_id(e->stream)) : NULL;
-	if (e->kind == H2_EVENT_PROMISE) {
+	if (e->kind == SESSION_EVENT_PROMISE) {
 		struct exchange *promised = exchange_find(j, h2_stream_id(e->promised));
 		assert_non_null(promised);
 		promised->ours = e->promised;
@@ -325,7 +326,7 @@ static void on_event(struct joint *j, struct h2_event *e)
 		assert_true(slice_equal(e->head->path, SLICE("/pushed")));
 		assert_non_null(http_head_find_name(e->head, SLICE("x-promised")));
 	}
-	if (e->kind == H2_EVENT_HEAD) {
+	if (e->kind == SESSION_EVENT_HEAD) {
 		if (x->tunnel && j->role == H2_SERVER)
 			assert_true(slice_equal(e->head->protocol, SLICE("websocket")));
 		else if (!http_head_is_interim(e->head))
@@ -333,22 +334,22 @@ static void on_event(struct joint *j, struct h2_event *e)
 		x->head_got = true;
 		x->ours = e->stream;
 	}
-	if (e->kind == H2_EVENT_DATA)
+	if (e->kind == SESSION_EVENT_DATA)
 		on_data(j, x, e);
 	if (x && e->end)
 		x->end_got = true;
-	if (e->kind == H2_EVENT_RESET)
+	if (e->kind == SESSION_EVENT_RESET)
 		x->reset = true;
-	if (e->kind == H2_EVENT_RESET || e->kind == H2_EVENT_CLOSED)
+	if (e->kind == SESSION_EVENT_RESET || e->kind == SESSION_EVENT_CLOSED)
 		x->ours = NULL;
 	http_head_free(e->head);
 }
 
 static size_t drain(struct joint *j)
 {
-	struct h2_event e;
+	struct session_event e;
 	size_t n = 0;
-	for (memset(&e, 0, sizeof e); h2_next_event(j->conn, &e); memset(&e, 0, sizeof e), n++)
+	for (memset(&e, 0, sizeof e); session_next_event(j->conn, &e); memset(&e, 0, sizeof e), n++)
 		on_event(j, &e);
 	return n;
 }
@@ -370,11 +371,11 @@ static void we_put_out(struct joint *j)
 			append(j->to_them, &j->to_them_bytes, control.ptr, control.len);
 			h2_control_taken(j->conn, control.len);
 		}
-		struct h2_data_frame frame;
+		struct session_output frame;
 		if (!h2_next_data(j->conn, 1 + dice(j, 20000), &frame))
 			break;
 		struct exchange *x = exchange_find(j, h2_stream_id(frame.stream));
-		append(j->to_them, &j->to_them_bytes, frame.header, 9);
+		append(j->to_them, &j->to_them_bytes, frame.before.ptr, 9);
 		for (uint32_t n = 0; n < frame.length; n++)
 			j->to_them[j->to_them_bytes++] = byte(x->id, true, x->we_sent + n);
 		x->we_sent += frame.length;
@@ -417,12 +418,12 @@ static void we_take_in(struct joint *j)
 	j->to_us_bytes -= n;
 	memmove(j->to_us, j->to_us + n, j->to_us_bytes);
 	for (size_t at = 0; at < n;) {
-		size_t used = h2_receive(j->conn, chunk, at, n - at, j->now);
+		size_t used = session_receive(j->conn, chunk, at, n - at, j->now);
 		assert_true(drain(j) > 0 || used > 0);
 		at += used;
 	}
 	chunk_release(chunk);
-	h2_check(j->conn);
+	session_check(j->conn);
 }
 
 static void step(struct joint *j)
@@ -471,15 +472,15 @@ static void conn_new(struct joint *j)
 	struct h2_limits limits = h2_limits_default;
 	limits.window_updates = limits.empty_frames = (struct rate){1000000, 1000000};
 	limits.connection_window = 65535 + dice(j, 100000);
-	const struct h2_env env = {
-	    .heads = j->heads, .budget = &j->budget, .seed = 3};
-	j->limits = limits;
-	j->conn = h2_new(j->role, &local, &j->limits, &env, j->now);
+	j->config = (struct h2_config){j->role, local, limits};
+	j->env = (struct session_env){.heads = j->heads, .seed = 3};
+	const struct session_conn conn = {.budget = &j->budget};
+	j->conn = h2_new(&j->config, &j->env, &conn, j->now);
 }
 
 static bool is_busy(struct joint *j)
 {
-	bool busy = j->to_us_bytes > 0 || j->to_them_bytes > 0 || h2_wants_write(j->conn) ||
+	bool busy = j->to_us_bytes > 0 || j->to_them_bytes > 0 || session_wants_write(j->conn) ||
 		    nghttp2_session_want_write(j->session);
 	for (uint32_t i = 0; i < j->count; i++)
 		busy |= j->all[i].ours != NULL || j->all[i].theirs_open;
@@ -573,15 +574,15 @@ static void run(enum h2_role role, uint32_t seed, size_t *pushes, size_t *tunnel
 	accounts(j, pushes);
 	*tunnels += j->tunnels;
 	assert_int_equal(h2_open_streams(j->conn), 0);
-	h2_shutdown(j->conn, j->now);
+	session_shutdown(j->conn, j->now);
 	for (rounds = 0; rounds < 100; rounds++)
 		step(j);
 	/* libnghttp2 says nothing more once it has heard GOAWAY and has no stream, not even to a PING. */
-	h2_tick(j->conn, j->now + 10 * USEC_PER_SEC);
-	assert_true(h2_is_done(j->conn));
-	assert_false(h2_has_failed(j->conn));
+	session_tick(j->conn, j->now + 10 * USEC_PER_SEC);
+	assert_true(session_is_done(j->conn));
+	assert_false(session_has_failed(j->conn));
 	assert_int_equal(j->their_errors, 0);
-	h2_free(j->conn);
+	session_free(j->conn);
 	nghttp2_session_del(j->session);
 	budget_fini(&j->budget);
 	chunk_pool_free(j->chunks);

@@ -12,12 +12,12 @@ const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const script = path.join(root, 'scripts/check-layers');
 
 /* A small tree in which every folder that the mistakes name has its public header and a private one. */
-const folders = ['base', 'http', 'net', 'h2', 'relay', 'conf', 'session', 'offer', 'client', 'origin', 'upstream', 'gateway'];
+const folders = ['base', 'http', 'net', 'h2', 'relay', 'conf', 'session', 'protocols', 'offer', 'client', 'origin', 'upstream', 'gateway'];
 const clean = Object.fromEntries(folders.flatMap((f) => [[`proxy/${f}/${f}.h`, ''], [`proxy/${f}/inner.h`, '']]));
 Object.assign(clean, {
 	'policy/policy.h': '#include "proxy/http/inner.h"\n',
-	'proxy/client/client.c': '#include "proxy/client/inner.h"\n#include "proxy/session/session.h"\n#include "proxy/base/inner.h"\n',
-	'proxy/session/h2_session.c': '#include "proxy/h2/h2.h"\n\nvoid f(void)\n{\n\th2_free(0);\n}\n',
+	'proxy/client/client.c': '#include "proxy/client/inner.h"\n#include "proxy/protocols/protocols.h"\n#include "proxy/base/inner.h"\n',
+	'proxy/protocols/protocols.c': '#include "proxy/h2/h2.h"\n\nvoid f(void)\n{\n\th2_free(0);\n}\n',
 	'proxy/client/inner.h': 'struct client_conn {\n\tint fd;\n};\n',
 	'proxy/hold/hold.h': '',
 	'proxy/hold/inner.h': 'struct __attribute__((may_alias)) hold_store {\n\tint count;\n};\n\nvoid f(struct hold_store *s);\n',

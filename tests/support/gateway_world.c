@@ -49,10 +49,11 @@ static struct gate_peer *peer_new(
 		p->options = *o;
 	p->enable_push = 1;
 	budget_init(&p->budget, &w->budget, 1u << 30);
-	struct h2_settings s = gate_peer_settings(&p->options, !site);
-	const struct h2_env env = {
-	    .heads = w->heads, .budget = &p->budget, .seed = 7};
-	p->h2 = h2_new(site ? H2_SERVER : H2_CLIENT, &s, &h2_limits_default, &env, net_now(w->loop));
+	p->config = (struct h2_config){site ? H2_SERVER : H2_CLIENT,
+	    gate_peer_settings(&p->options, !site), h2_limits_default};
+	p->env = (struct session_env){.heads = w->heads, .seed = 7};
+	const struct session_conn conn = {.budget = &p->budget};
+	p->h2 = h2_new(&p->config, &p->env, &conn, net_now(w->loop));
 	return p;
 }
 
@@ -62,7 +63,7 @@ static void peer_free(struct gate_peer *p)
 		return;
 	if (p->net)
 		net_conn_abort(p->net);
-	h2_free(p->h2);
+	session_free(p->h2);
 	for (size_t i = 0; i < p->stream_count; i++) {
 		http_head_free(p->streams[i]->head);
 		free(p->streams[i]);
@@ -85,7 +86,7 @@ void gate_peer_abort(struct gate_peer *p)
 	p->ended = true;
 }
 
-static struct gate_stream *stream_new(struct gate_peer *p, struct h2_stream *handle)
+static struct gate_stream *stream_new(struct gate_peer *p, struct session_stream *handle)
 {
 	ensure(p->stream_count < GATE_PEER_STREAMS);
 	struct gate_stream *s = memory_new(struct gate_stream);
@@ -95,11 +96,11 @@ static struct gate_stream *stream_new(struct gate_peer *p, struct h2_stream *han
 	return s;
 }
 
-static void attach(struct gate_stream *s, struct h2_stream *handle)
+static void attach(struct gate_stream *s, struct session_stream *handle)
 {
 	s->handle = handle;
 	s->id = h2_stream_id(handle);
-	h2_stream_set_user(handle, s);
+	session_set_user(handle, s);
 }
 
 static void keep(char *to, size_t size, struct slice text)
@@ -141,7 +142,7 @@ static void over(struct gate_stream *s)
 		s->peer->open_now--;
 }
 
-static void on_head(struct gate_peer *p, struct h2_event *e)
+static void on_head(struct gate_peer *p, struct session_event *e)
 {
 	struct gate_stream *s = e->user;
 	if (p->site) {
@@ -172,7 +173,7 @@ static void on_head(struct gate_peer *p, struct h2_event *e)
 	http_head_free(e->head);
 }
 
-static void on_data(struct gate_peer *p, struct h2_event *e)
+static void on_data(struct gate_peer *p, struct session_event *e)
 {
 	struct gate_stream *s = e->user;
 	if (s) {
@@ -183,12 +184,12 @@ static void on_data(struct gate_peer *p, struct h2_event *e)
 		s->ended = s->ended || e->end;
 	}
 	if (!p->options.keeps_credit)
-		h2_credit(p->h2, e->stream, e->piece.length);
+		session_credit(p->h2, e->stream, e->piece.length);
 	else if (s)
 		s->unread += e->piece.length;
 }
 
-static void on_promised(struct gate_peer *p, struct h2_event *e)
+static void on_promised(struct gate_peer *p, struct session_event *e)
 {
 	if (e->promised) {
 		struct gate_stream *s = stream_new(p, NULL);
@@ -201,31 +202,31 @@ static void on_promised(struct gate_peer *p, struct h2_event *e)
 	http_head_free(e->head);
 }
 
-static void on_event(struct gate_peer *p, struct h2_event *e)
+static void on_event(struct gate_peer *p, struct session_event *e)
 {
 	struct gate_stream *s = e->user;
 	switch (e->kind) {
-	case H2_EVENT_SETTINGS:
+	case SESSION_EVENT_READY:
 		if (p->settings_came++ == 0)
 			p->enable_push = h2_peer_settings(p->h2)->enable_push;
 		break;
-	case H2_EVENT_HEAD:
+	case SESSION_EVENT_HEAD:
 		on_head(p, e);
 		break;
-	case H2_EVENT_DATA:
+	case SESSION_EVENT_DATA:
 		on_data(p, e);
 		break;
-	case H2_EVENT_TRAILERS:
+	case SESSION_EVENT_TRAILERS:
 		if (s) {
 			s->trailers = e->head->count;
 			s->ended = true;
 		}
 		http_head_free(e->head);
 		break;
-	case H2_EVENT_PROMISE:
+	case SESSION_EVENT_PROMISE:
 		on_promised(p, e);
 		break;
-	case H2_EVENT_RESET:
+	case SESSION_EVENT_RESET:
 		if (s) {
 			s->was_reset = true;
 			s->code = e->code;
@@ -233,17 +234,18 @@ static void on_event(struct gate_peer *p, struct h2_event *e)
 			over(s);
 		}
 		break;
-	case H2_EVENT_CLOSED:
+	case SESSION_EVENT_CLOSED:
 		if (s)
 			over(s);
 		break;
-	case H2_EVENT_GOAWAY:
+	case SESSION_EVENT_GOAWAY:
 		p->goaway_came = true;
 		p->goaway_code = e->code;
 		break;
-	case H2_EVENT_PONG:
+	case SESSION_EVENT_PONG:
+	case SESSION_EVENT_REFUSED:
 		break;
-	case H2_EVENT_FAILED:
+	case SESSION_EVENT_FAILED:
 		p->failed = true;
 		break;
 	}
@@ -251,8 +253,8 @@ static void on_event(struct gate_peer *p, struct h2_event *e)
 
 static void drain(struct gate_peer *p)
 {
-	struct h2_event e;
-	while (h2_next_event(p->h2, &e))
+	struct session_event e;
+	while (session_next_event(p->h2, &e))
 		on_event(p, &e);
 }
 
@@ -265,7 +267,7 @@ static void on_received(void *owner, struct chunk *chunk, size_t offset, size_t 
 {
 	struct gate_peer *p = owner;
 	while (length > 0) {
-		size_t n = h2_receive(p->h2, chunk, offset, length, net_now(p->world->loop));
+		size_t n = session_receive(p->h2, chunk, offset, length, net_now(p->world->loop));
 		offset += n;
 		length -= n;
 		drain(p);
@@ -279,19 +281,15 @@ static void on_fill(void *owner, struct net_out *out)
 	static const uint8_t zeroes[16384] = {0};
 	size_t room;
 	while (!p->options.is_silent && (room = net_out_room(out)) > 0) {
-		struct slice control = h2_control(p->h2);
-		struct h2_data_frame frame;
-		if (control.len > 0) {
-			net_out_copy(out, control.ptr, control.len);
-			h2_control_taken(p->h2, control.len);
-		} else if (h2_next_data(p->h2, 16384, &frame)) {
-			struct gate_stream *s = frame.user;
-			net_out_copy(out, frame.header, 9);
-			net_out_copy(out, zeroes, frame.length);
-			s->out -= frame.length;
-		} else {
+		struct session_output part;
+		if (!session_next_output(p->h2, 16384, &part))
 			break;
-		}
+		net_out_copy(out, part.before.ptr, part.before.len);
+		if (!part.stream)
+			continue;
+		struct gate_stream *s = part.stream->user;
+		net_out_copy(out, zeroes, part.length);
+		s->out -= part.length;
 	}
 	drain(p);
 }
@@ -381,7 +379,7 @@ static struct gate_stream *ask(struct gate_peer *p, struct http_head *head, bool
 		fail_msg("%s", wrong);
 	struct gate_stream *s = stream_new(p, NULL);
 	name(s, head);
-	struct h2_stream *handle = h2_request(p->h2, head, end, s);
+	struct session_stream *handle = session_request(p->h2, head, end, s);
 	assert_non_null(handle);
 	attach(s, handle);
 	http_head_free(head);
@@ -477,7 +475,7 @@ static void respond(struct gate_stream *s, struct http_head *head, bool end)
 	if (wrong)
 		fail_msg("%s", wrong);
 	if (s->handle)
-		h2_respond(s->peer->h2, s->handle, head, end);
+		session_respond(s->peer->h2, s->handle, head, end);
 	http_head_free(head);
 	dirty(s->peer);
 }
@@ -510,7 +508,7 @@ void gate_more(struct gate_stream *s, size_t body, bool end)
 	s->out += body;
 	s->out_end = end;
 	if (s->handle)
-		h2_offer(s->peer->h2, s->handle, s->out, end);
+		session_offer(s->peer->h2, s->handle, s->out, end);
 	dirty(s->peer);
 }
 
@@ -520,7 +518,7 @@ void gate_trailers(struct gate_stream *s)
 	http_head_add(head, SLICE("x-checksum"), SLICE("1"));
 	assert_null(http_head_validate(head, HTTP_TRAILERS));
 	if (s->handle)
-		h2_trailers(s->peer->h2, s->handle, head);
+		session_trailers(s->peer->h2, s->handle, head);
 	http_head_free(head);
 	dirty(s->peer);
 }
@@ -528,7 +526,7 @@ void gate_trailers(struct gate_stream *s)
 void gate_credit(struct gate_stream *s)
 {
 	if (s->handle && s->unread > 0)
-		h2_credit(s->peer->h2, s->handle, s->unread);
+		session_credit(s->peer->h2, s->handle, s->unread);
 	s->unread = 0;
 	dirty(s->peer);
 }
@@ -537,9 +535,9 @@ void gate_reset_stream(struct gate_stream *s, uint32_t code)
 {
 	if (!s->handle)
 		return;
-	struct h2_stream *handle = s->handle;
+	struct session_stream *handle = s->handle;
 	over(s);
-	h2_reset(s->peer->h2, handle, code);
+	session_reset(s->peer->h2, handle, code);
 	dirty(s->peer);
 }
 
@@ -558,8 +556,8 @@ static struct gate_stream *promise(struct gate_stream *parent, const char *schem
 	struct gate_stream *s = stream_new(p, NULL);
 	s->parent = parent;
 	name(s, head);
-	struct h2_stream *handle =
-	    parent->handle ? h2_promise(p->h2, parent->handle, head, s) : NULL;
+	struct session_stream *handle =
+	    parent->handle ? session_promise(p->h2, parent->handle, head, s) : NULL;
 	http_head_free(head);
 	if (handle)
 		attach(s, handle);
@@ -589,13 +587,13 @@ struct gate_stream *gate_promise_fields(struct gate_stream *parent, const char *
 
 void gate_shutdown(struct gate_peer *p)
 {
-	h2_shutdown(p->h2, net_now(p->world->loop));
+	session_shutdown(p->h2, net_now(p->world->loop));
 	dirty(p);
 }
 
-void gate_terminate(struct gate_peer *p, enum h2_code code)
+void gate_terminate(struct gate_peer *p, enum session_code code)
 {
-	h2_terminate(p->h2, code, SLICE("test"));
+	session_terminate(p->h2, code, SLICE("test"));
 	dirty(p);
 }
 

@@ -18,7 +18,7 @@
 
 #include "proxy/client/client_private.h"
 #include "proxy/gateway/gateway_private.h"
-#include "proxy/h2/h2.h"
+#include "tests/support/h2_inside.h"
 #include "proxy/origin/origin_private.h"
 #include "proxy/upstream/destination.h"
 #include "tests/support/patience.h"
@@ -33,7 +33,7 @@ struct gate_site;
 
 struct gate_stream {
 	struct gate_peer *peer;
-	struct h2_stream *handle; /* NULL: dead */
+	struct session_stream *handle; /* NULL: dead */
 	uint32_t id;
 	char method[16], scheme[8], authority[128], path[256], via[256], status_error[256];
 	unsigned status, interims, trailers;
@@ -67,7 +67,9 @@ struct gate_peer {
 	struct gate_world *world;
 	struct gate_site *site; /* NULL: a client */
 	struct net_conn *net;  /* NULL: closed */
-	struct h2_conn *h2;
+	struct session *h2;
+	struct h2_config config;
+	struct session_env env;
 	struct budget budget;
 	struct gate_peer_options options;
 	struct gate_stream *streams[GATE_PEER_STREAMS];
@@ -191,7 +193,7 @@ struct gate_stream *gate_promise(
 struct gate_stream *gate_promise_fields(struct gate_stream *parent, const char *scheme,
     const char *authority, const char *path, ...);
 void gate_shutdown(struct gate_peer *p);
-void gate_terminate(struct gate_peer *p, enum h2_code code);
+void gate_terminate(struct gate_peer *p, enum session_code code);
 
 /* Runs a number of loop passes without waiting: enough for all bytes on loopback to arrive. */
 void gate_passes(struct gate_world *w);

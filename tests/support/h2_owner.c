@@ -96,7 +96,7 @@ static struct http_head *response(struct h2_owner *o, uint8_t argument, bool is_
 
 /* ---- events ---- */
 
-static void keep(struct h2_owner *o, struct h2_stream *s)
+static void keep(struct h2_owner *o, struct session_stream *s)
 {
 	for (size_t i = 0; i < o->count; i++)
 		if (o->handles[i] == s)
@@ -105,25 +105,25 @@ static void keep(struct h2_owner *o, struct h2_stream *s)
 	o->handles[o->count++] = s;
 }
 
-static void forget(struct h2_owner *o, const struct h2_stream *s)
+static void forget(struct h2_owner *o, const struct session_stream *s)
 {
 	for (size_t i = 0; i < o->count; i++)
 		if (o->handles[i] == s)
 			o->handles[i] = o->handles[--o->count];
 }
 
-static void on_event(struct h2_owner *o, const struct h2_event *e)
+static void on_event(struct h2_owner *o, const struct session_event *e)
 {
 	if (e->promised)
 		keep(o, e->promised);
-	if (e->kind == H2_EVENT_HEAD)
+	if (e->kind == SESSION_EVENT_HEAD)
 		keep(o, e->stream);
-	if (e->kind == H2_EVENT_RESET || e->kind == H2_EVENT_CLOSED)
+	if (e->kind == SESSION_EVENT_RESET || e->kind == SESSION_EVENT_CLOSED)
 		forget(o, e->stream);
-	if (e->kind == H2_EVENT_DATA && e->piece.length > 0) {
+	if (e->kind == SESSION_EVENT_DATA && e->piece.length > 0) {
 		ensure(e->piece.offset + e->piece.length <= e->piece.chunk->capacity);
 		if (o->gives_credit)
-			h2_credit(o->conn, e->stream, e->piece.length);
+			session_credit(o->conn, e->stream, e->piece.length);
 	}
 	http_head_free(e->head);
 }
@@ -131,13 +131,13 @@ static void on_event(struct h2_owner *o, const struct h2_event *e)
 void h2_owner_check(struct h2_owner *o)
 {
 	if (seldom(&o->steps))
-		h2_check(o->conn);
+		session_check(o->conn);
 }
 
 void h2_owner_drain(struct h2_owner *o)
 {
-	struct h2_event e;
-	while (h2_next_event(o->conn, &e)) {
+	struct session_event e;
+	while (session_next_event(o->conn, &e)) {
 		on_event(o, &e);
 		h2_owner_check(o);
 	}
@@ -151,7 +151,7 @@ void h2_owner_receive(struct h2_owner *o, const void *bytes, size_t n)
 		size_t most = n < chunk->capacity ? n : chunk->capacity;
 		memcpy(chunk->data, from, most);
 		for (size_t at = 0; at < most;) {
-			size_t used = h2_receive(o->conn, chunk, at, most - at, o->now);
+			size_t used = session_receive(o->conn, chunk, at, most - at, o->now);
 			ensure(used <= most - at);
 			at += used;
 			h2_owner_check(o);
@@ -166,24 +166,24 @@ void h2_owner_receive(struct h2_owner *o, const void *bytes, size_t n)
 /* ---- actions ---- */
 
 static void respond(
-    struct h2_owner *o, struct h2_stream *s, uint8_t argument, bool is_interim, bool end)
+    struct h2_owner *o, struct session_stream *s, uint8_t argument, bool is_interim, bool end)
 {
-	if (o->conn->role != H2_SERVER)
+	if (h2_of(o->conn)->role != H2_SERVER)
 		return;
 	struct http_head *head = response(o, argument, is_interim);
-	h2_respond(o->conn, s, head, end);
+	session_respond(o->conn, s, head, end);
 	http_head_free(head);
 }
 
-static void open_stream(struct h2_owner *o, struct h2_stream *parent, uint8_t argument)
+static void open_stream(struct h2_owner *o, struct session_stream *parent, uint8_t argument)
 {
-	bool is_client = o->conn->role == H2_CLIENT;
+	bool is_client = h2_of(o->conn)->role == H2_CLIENT;
 	if (o->count >= H2_OWNER_HANDLES / 2 || (!is_client && !parent))
 		return;
 	struct http_head *head = request(o, argument, is_client ? HTTP_REQUEST : HTTP_PROMISE);
 	bool has_body = argument & 128 || head->content_length != HTTP_LENGTH_UNKNOWN;
-	struct h2_stream *s = is_client ? h2_request(o->conn, head, !has_body, NULL)
-					: h2_promise(o->conn, parent, head, NULL);
+	struct session_stream *s = is_client ? session_request(o->conn, head, !has_body, NULL)
+					: session_promise(o->conn, parent, head, NULL);
 	http_head_free(head);
 	if (s)
 		keep(o, s);
@@ -191,7 +191,7 @@ static void open_stream(struct h2_owner *o, struct h2_stream *parent, uint8_t ar
 
 static void change_settings(struct h2_owner *o, uint8_t argument)
 {
-	struct h2_settings settings = o->conn->wanted;
+	struct h2_settings settings = h2_of(o->conn)->wanted;
 	settings.initial_window_size = (uint32_t)argument * 400;
 	settings.max_concurrent_streams = argument;
 	settings.enable_push = argument & 1;
@@ -201,65 +201,66 @@ static void change_settings(struct h2_owner *o, uint8_t argument)
 static void end_connection(struct h2_owner *o, uint8_t argument)
 {
 	if (argument < 64)
-		h2_shutdown(o->conn, o->now);
+		session_shutdown(o->conn, o->now);
 	else if (argument < 96)
 		h2_receive_eof(o->conn);
 	else if (argument < 128)
-		h2_terminate(o->conn, H2_INTERNAL_ERROR, SLICE("fuzz"));
+		session_terminate(o->conn, SESSION_INTERNAL_ERROR, SLICE("fuzz"));
 	else
-		h2_ping(o->conn, o->now);
+		session_ping(o->conn, o->now);
 }
 
-static void send_trailers(struct h2_owner *o, struct h2_stream *s)
+static void send_trailers(struct h2_owner *o, struct session_stream *s)
 {
 	struct http_head *head = http_head_new(o->heads);
 	add(head, "x-checksum", "1");
 	ensure(!http_head_validate(head, HTTP_TRAILERS));
-	h2_trailers(o->conn, s, head);
+	session_trailers(o->conn, s, head);
 	http_head_free(head);
 }
 
-static void reset(struct h2_owner *o, struct h2_stream *s, uint8_t argument)
+static void reset(struct h2_owner *o, struct session_stream *s, uint8_t argument)
 {
-	if (!h2_has_failed(o->conn))
+	if (!session_has_failed(o->conn))
 		forget(o, s);
-	h2_reset(o->conn, s, argument % 16);
+	session_reset(o->conn, s, argument % 16);
 }
 
 static void act_on_stream(
-    struct h2_owner *o, enum h2_owner_action action, struct h2_stream *s, uint8_t argument)
+    struct h2_owner *o, enum h2_owner_action action, struct session_stream *handle, uint8_t argument)
 {
+	struct h2_stream *s = h2_stream_of(handle);
 	bool may_offer = s->send_phase == H2_PHASE_BODY && s->life == H2_LIFE_ALIVE;
 	switch (action) {
 	case H2_OWNER_RESPOND:
-		respond(o, s, argument, false, false);
+		respond(o, handle, argument, false, false);
 		break;
 	case H2_OWNER_RESPOND_END:
-		respond(o, s, argument, false, true);
+		respond(o, handle, argument, false, true);
 		break;
 	case H2_OWNER_INTERIM:
-		respond(o, s, argument, true, false);
+		respond(o, handle, argument, true, false);
 		break;
 	case H2_OWNER_OFFER:
 	case H2_OWNER_OFFER_END:
 		if (may_offer)
-			h2_offer(o->conn, s, (size_t)argument * 300, action == H2_OWNER_OFFER_END);
+			session_offer(o->conn, handle, (size_t)argument * 300, action == H2_OWNER_OFFER_END);
 		break;
 	case H2_OWNER_TRAILERS:
 		if (may_offer && s->offered == 0 && !s->offered_end)
-			send_trailers(o, s);
+			send_trailers(o, handle);
 		break;
 	case H2_OWNER_RESET:
-		reset(o, s, argument);
+		reset(o, handle, argument);
 		break;
 	case H2_OWNER_CREDIT:
-		h2_credit(o->conn, s, s->unread * argument / 255);
+		session_credit(o->conn, handle, s->unread * argument / 255);
 		break;
 	case H2_OWNER_WINDOW:
-		h2_set_window(o->conn, s, (uint32_t)argument << 16);
+		session_widen(o->conn, handle, (uint32_t)argument << 16);
 		break;
 	case H2_OWNER_PRIORITY:
-		h2_set_priority(o->conn, s, (struct http_priority){argument & 7, argument & 8});
+		session_set_priority(o->conn, handle, (struct http_priority){argument & 7, argument & 8});
 		break;
 	case H2_OWNER_OPEN:
 	case H2_OWNER_SETTINGS:
@@ -271,7 +272,7 @@ static void act_on_stream(
 
 void h2_owner_act(struct h2_owner *o, enum h2_owner_action action, uint8_t which, uint8_t argument)
 {
-	struct h2_stream *s = o->count ? o->handles[which % o->count] : NULL;
+	struct session_stream *s = o->count ? o->handles[which % o->count] : NULL;
 	if (action == H2_OWNER_OPEN)
 		open_stream(o, s, argument);
 	else if (action == H2_OWNER_SETTINGS)
@@ -287,7 +288,7 @@ void h2_owner_act(struct h2_owner *o, enum h2_owner_action action, uint8_t which
 size_t h2_owner_output(struct h2_owner *o, uint8_t *buffer, size_t size)
 {
 	size_t at = 0;
-	struct h2_data_frame frame;
+	struct session_output frame;
 	while (size - at > 9) {
 		struct slice control = h2_control(o->conn);
 		if (control.len > 0) {
@@ -299,7 +300,7 @@ size_t h2_owner_output(struct h2_owner *o, uint8_t *buffer, size_t size)
 		}
 		if (!h2_next_data(o->conn, (uint32_t)(size - at - 9), &frame))
 			break;
-		memcpy(buffer + at, frame.header, 9);
+		memcpy(buffer + at, frame.before.ptr, 9);
 		memset(buffer + at + 9, 'x', frame.length);
 		at += 9 + frame.length;
 	}
@@ -315,16 +316,16 @@ void h2_owner_init(struct h2_owner *o, enum h2_role role, const struct h2_settin
     const struct h2_limits *limits, size_t budget_bytes, usec now)
 {
 	budget_init(&o->budget, NULL, budget_bytes);
-	const struct h2_env env = {
-	    .heads = o->heads, .budget = &o->budget, .seed = 1};
 	o->count = 0;
 	o->now = now;
-	o->limits = *limits;
-	o->conn = h2_new(role, settings, &o->limits, &env, now);
+	o->config = (struct h2_config){role, *settings, *limits};
+	o->env = (struct session_env){.heads = o->heads, .seed = 1};
+	const struct session_conn conn = {.budget = &o->budget};
+	o->conn = h2_new(&o->config, &o->env, &conn, now);
 }
 
 void h2_owner_fini(struct h2_owner *o)
 {
-	h2_free(o->conn);
+	session_free(o->conn);
 	budget_fini(&o->budget);
 }

@@ -7,17 +7,18 @@
 #ifndef PUSHGATE_TESTS_H2_OWNER_H
 #define PUSHGATE_TESTS_H2_OWNER_H
 
-#include "proxy/h2/h2_conn.h"
+#include "tests/support/h2_inside.h"
 
 #define H2_OWNER_HANDLES 512u
 
 struct h2_owner {
-	struct h2_conn *conn;
-	struct h2_limits limits;
+	struct session *conn;
+	struct h2_config config;
+	struct session_env env;
 	struct chunk_pool *chunks;    /* borrows */
 	struct http_head_pool *heads; /* borrows */
 	struct budget budget;
-	struct h2_stream *handles[H2_OWNER_HANDLES];
+	struct session_stream *handles[H2_OWNER_HANDLES];
 	size_t count;
 	usec now;
 	uint32_t steps; /* tests/support/seldom.h */

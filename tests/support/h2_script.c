@@ -92,7 +92,7 @@ struct script_stream *script_stream(struct script *s, uint32_t id)
 	return stream;
 }
 
-struct h2_stream *script_handle(struct script *s, uint32_t id)
+struct session_stream *script_handle(struct script *s, uint32_t id)
 {
 	struct script_stream *stream = stream_find(s, id);
 	if (!stream || !stream->handle)
@@ -102,29 +102,29 @@ struct h2_stream *script_handle(struct script *s, uint32_t id)
 
 /* ---- events ---- */
 
-static const char *const event_names[] = {"SETTINGS", "HEAD", "DATA", "TRAILERS", "PROMISE",
+static const char *const event_names[] = {"SETTINGS", "HEAD", "DATA", "TRAILERS", "REFUSED", "PROMISE",
     "RESET", "CLOSED", "GOAWAY", "PONG", "FAILED"};
 
-const char *script_event_name(enum h2_event_kind kind)
+const char *script_event_name(enum session_event_kind kind)
 {
 	return (size_t)kind < sizeof event_names / sizeof *event_names ? event_names[kind] : "?";
 }
 
-static void event_meets_stream(struct script *s, const struct h2_event *e, struct script_event *out)
+static void event_meets_stream(struct script *s, const struct session_event *e, struct script_event *out)
 {
 	if (!e->stream)
 		return;
 	out->id = h2_stream_id(e->stream);
 	struct script_stream *stream = script_stream(s, out->id);
-	if (stream->over && !h2_has_failed(s->conn))
+	if (stream->over && !session_has_failed(s->conn))
 		script_fail(
 		    s, "event %s on stream %u, which is over", script_event_name(e->kind), out->id);
 	if (stream->handle && stream->handle != e->stream)
 		script_fail(s, "stream %u has changed its handle", out->id);
-	if (!stream->announced && e->kind != H2_EVENT_HEAD)
+	if (!stream->announced && e->kind != SESSION_EVENT_HEAD)
 		script_fail(s, "event %s on stream %u, which the owner never saw",
 		    script_event_name(e->kind), out->id);
-	if (e->user != h2_stream_user(e->stream))
+	if (e->user != e->stream->user)
 		script_fail(s, "event's user is not the stream's");
 	stream->announced = true;
 	stream->handle = e->stream;
@@ -136,13 +136,13 @@ static void event_meets_stream(struct script *s, const struct h2_event *e, struc
 		promised->announced = true;
 		promised->handle = e->promised;
 	}
-	if (e->kind == H2_EVENT_RESET || e->kind == H2_EVENT_CLOSED) {
+	if (e->kind == SESSION_EVENT_RESET || e->kind == SESSION_EVENT_CLOSED) {
 		stream->handle = NULL;
 		stream->over = true;
 	}
 }
 
-static void event_takes(struct script *s, const struct h2_event *e, const struct chunk *chunk)
+static void event_takes(struct script *s, const struct session_event *e, const struct chunk *chunk)
 {
 	struct script_event *out = calloc(1, sizeof *out);
 	*out = (struct script_event){.kind = e->kind,
@@ -160,7 +160,7 @@ static void event_takes(struct script *s, const struct h2_event *e, const struct
 		    realloc(s->events, (s->events_tail + 1024) * sizeof(struct script_event *));
 	s->events[s->events_tail++] = out;
 	event_meets_stream(s, e, out);
-	if (e->kind == H2_EVENT_DATA) {
+	if (e->kind == SESSION_EVENT_DATA) {
 		if (e->piece.length && e->piece.chunk != chunk)
 			script_fail(s, "DATA piece is not in the chunk that was given");
 		out->length = e->piece.length;
@@ -168,18 +168,18 @@ static void event_takes(struct script *s, const struct h2_event *e, const struct
 		if (out->length)
 			memcpy(out->data, e->piece.chunk->data + e->piece.offset, out->length);
 	}
-	if (e->kind == H2_EVENT_GOAWAY)
+	if (e->kind == SESSION_EVENT_GOAWAY)
 		snprintf(out->debug, sizeof out->debug, "%.*s", SLICE_ARG(e->debug));
 	script_notes(s, " * %s s%u promised=%u len=%zu end=%d code=%s fault=%s\n",
 	    script_event_name(e->kind), out->id, out->promised, out->length, e->end,
-	    h2_code_name(e->code), e->fault ? e->fault->name : "-");
+	    session_code_name(e->code), e->fault ? e->fault->name : "-");
 }
 
 static size_t events_drain(struct script *s, const struct chunk *chunk)
 {
-	struct h2_event e;
+	struct session_event e;
 	size_t count = 0;
-	for (memset(&e, 0, sizeof e); h2_next_event(s->conn, &e); memset(&e, 0, sizeof e)) {
+	for (memset(&e, 0, sizeof e); session_next_event(s->conn, &e); memset(&e, 0, sizeof e)) {
 		event_takes(s, &e, chunk);
 		count++;
 	}
@@ -214,16 +214,16 @@ static void deliver_piece(struct script *s, const uint8_t *bytes, size_t length)
 	size_t end = offset + length;
 	memcpy(chunk->data + offset, bytes, length);
 	while (offset < end) {
-		size_t n = h2_receive(s->conn, chunk, offset, end - offset, s->now);
+		size_t n = session_receive(s->conn, chunk, offset, end - offset, s->now);
 		if (n > end - offset)
-			script_fail(s, "h2_receive consumed more than it was given");
+			script_fail(s, "session_receive consumed more than it was given");
 		offset += n;
 		if (events_drain(s, chunk) == 0 && n == 0)
-			script_fail(s, "h2_receive consumed nothing and had no event");
+			script_fail(s, "session_receive consumed nothing and had no event");
 	}
 	/* Checking each time would take too long for large bodies delivered byte by byte. */
 	if (split == SPLIT_WHOLE || script_random(s) % 32 == 0)
-		h2_check(s->conn);
+		session_check(s->conn);
 	memset(chunk->data + end - length, 0xdd, length);
 	chunk_release(chunk);
 }
@@ -261,39 +261,39 @@ void script_eof(struct script *s)
 	script_notes(s, "-> end of the transport\n");
 	h2_receive_eof(s->conn);
 	events_drain(s, NULL);
-	h2_check(s->conn);
+	session_check(s->conn);
 }
 
 void script_ticks(struct script *s, usec span)
 {
 	s->now += span;
 	script_notes(s, "-> tick %llu us\n", (unsigned long long)span);
-	h2_tick(s->conn, s->now);
+	session_tick(s->conn, s->now);
 	events_drain(s, NULL);
-	h2_check(s->conn);
+	session_check(s->conn);
 }
 
 /* ---- output ---- */
 
-static void output_turn(struct script *s, const struct h2_data_frame *frame)
+static void output_turn(struct script *s, const struct session_output *frame)
 {
 	uint32_t id = h2_stream_id(frame->stream);
 	struct script_stream *stream = script_stream(s, id);
 	if (frame->stream != stream->handle)
 		script_fail(s, "h2_next_data returned stream %u with an unknown handle", id);
-	uint32_t length =
-	    (uint32_t)frame->header[0] << 16 | (uint32_t)frame->header[1] << 8 | frame->header[2];
+	const uint8_t *header = (const uint8_t *)frame->before.ptr;
+	uint32_t length = (uint32_t)header[0] << 16 | (uint32_t)header[1] << 8 | header[2];
 	if (length != frame->length || length > s->data_most)
 		script_fail(s,
 		    "h2_next_data returned %u bytes, %u in the header (at most %u were requested)",
 		    frame->length, length, s->data_most);
-	if (frame->header[3] != H2_DATA || !!(frame->header[4] & H2_END_STREAM) != frame->end)
+	if (header[3] != H2_DATA || !!(header[4] & H2_END_STREAM) != frame->end)
 		script_fail(s, "h2_next_data returned a header that differs from its result");
 	uint8_t *body = malloc(length + 1u);
 	for (uint32_t i = 0; i < length; i++)
 		body[i] = (uint8_t)((stream->body_at + i) * 31 + id);
 	stream->body_at += length;
-	script_takes_output(s, frame->header, sizeof frame->header);
+	script_takes_output(s, header, frame->before.len);
 	script_takes_output(s, body, length);
 	free(body);
 }
@@ -311,15 +311,15 @@ void script_pumps(struct script *s)
 			h2_control_taken(s->conn, n);
 			continue;
 		}
-		struct h2_data_frame frame;
+		struct session_output frame;
 		if (!h2_next_data(s->conn, s->data_most, &frame))
 			break;
 		output_turn(s, &frame);
 	}
 	events_drain(s, NULL);
-	h2_check(s->conn);
-	if (h2_wants_write(s->conn))
-		script_fail(s, "h2_wants_write, but there is nothing to write");
+	session_check(s->conn);
+	if (session_wants_write(s->conn))
+		script_fail(s, "session_wants_write, but there is nothing to write");
 	if (s->out_bytes > 0)
 		script_fail(s, "the engine's output ends inside a frame");
 }
@@ -365,10 +365,10 @@ struct script *script_open_with(enum h2_role role, const struct script_options *
 	assert_int_equal(nghttp2_hd_inflate_new(&inflater), 0);
 	s->deflater = deflater;
 	s->inflater = inflater;
-	const struct h2_env env = {
-	    .heads = s->heads, .budget = &s->budget, .seed = 7};
-	s->limits = options->limits ? *options->limits : h2_limits_default;
-	s->conn = h2_new(role, local, &s->limits, &env, s->now);
+	s->config = (struct h2_config){role, *local, options->limits ? *options->limits : h2_limits_default};
+	s->env = (struct session_env){.heads = s->heads, .seed = 7};
+	const struct session_conn conn = {.budget = &s->budget};
+	s->conn = h2_new(&s->config, &s->env, &conn, s->now);
 	assert_non_null(s->conn);
 	if (!options->silent)
 		handshake(s, options);
@@ -403,7 +403,7 @@ void script_close(struct script *s)
 	frame_free(s->pending);
 	for (uint32_t i = 0; i < s->stream_count; i++)
 		free(s->streams[i]);
-	h2_free(s->conn);
+	session_free(s->conn);
 	budget_fini(&s->budget);
 	budget_fini(&s->worker);
 	chunk_pool_free(s->chunks);

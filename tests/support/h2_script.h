@@ -49,12 +49,12 @@ struct script_options {
 };
 
 struct script_event {
-	enum h2_event_kind kind;
+	enum session_event_kind kind;
 	uint32_t id, promised;
 	struct http_head *head; /* the script's: freed by script_close */
 	uint8_t *data;
 	size_t length;
-	const struct h2_fault *fault;
+	const struct session_fault *fault;
 	const char *reason;
 	uint32_t code, last_id;
 	char debug[64];
@@ -77,7 +77,7 @@ struct script_frame {
 
 struct script_stream {
 	uint32_t id;
-	struct h2_stream *handle; /* NULL: not (or no longer) alive */
+	struct session_stream *handle; /* NULL: not (or no longer) alive */
 	int64_t window;           /* what the engine may still send */
 	size_t body_at;           /* bytes of body sent by the engine */
 	bool announced;           /* the owner has had an event of it */
@@ -86,8 +86,9 @@ struct script_stream {
 };
 
 struct script {
-	struct h2_conn *conn;
-	struct h2_limits limits;
+	struct session *conn;
+	struct h2_config config;
+	struct session_env env;
 	enum h2_role role; /* the engine's */
 	usec now;
 	struct chunk_pool *chunks;
@@ -195,7 +196,7 @@ void script_put32(uint8_t *out, uint32_t value);
 /* ---- the owner commands ---- */
 
 struct script_stream *script_stream(struct script *s, uint32_t id); /* made if unknown */
-struct h2_stream *script_handle(struct script *s, uint32_t id);     /* fails when dead */
+struct session_stream *script_handle(struct script *s, uint32_t id);     /* fails when dead */
 /* A validated head. The caller frees it. */
 struct http_head *script_head(struct script *s, enum http_head_kind kind, ...);
 uint32_t script_requests(struct script *s, bool end, const char *method, const char *path);
@@ -214,7 +215,7 @@ void script_credits(struct script *s, uint32_t id, size_t bytes);
 void script_pumps(struct script *s);
 
 /* The next event; fails when it is of another kind or stream. Lent until script_close. */
-struct script_event *script_expects_event(struct script *s, enum h2_event_kind kind, uint32_t id);
+struct script_event *script_expects_event(struct script *s, enum session_event_kind kind, uint32_t id);
 struct script_event *script_expects_head(struct script *s, uint32_t id, bool end);
 /* DATA events for `length` bytes together; `end` on the last. */
 void script_expects_data(struct script *s, uint32_t id, size_t length, bool end);

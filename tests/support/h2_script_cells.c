@@ -57,7 +57,7 @@ static char judge(struct script *s, uint32_t id)
 	for (size_t i = s->frames_head; i < s->frames_tail; i++) {
 		const struct script_frame *f = s->frames[i];
 		if (f->type == H2_RST_STREAM && f->id == PROMISED_IN_CELL)
-			return f->code == H2_REFUSED_STREAM || f->code == H2_CANCEL ? 'f' : '?';
+			return f->code == SESSION_REFUSED_STREAM || f->code == SESSION_CANCEL ? 'f' : '?';
 		if (f->type == H2_RST_STREAM || f->type == H2_GOAWAY) {
 			if (scope || (f->type == H2_RST_STREAM && f->id != id))
 				return '?';
@@ -65,18 +65,18 @@ static char judge(struct script *s, uint32_t id)
 			scope = f->type == H2_GOAWAY ? 'c' : 's';
 		}
 	}
-	if (h2_has_failed(s->conn) != (scope == 'c'))
+	if (session_has_failed(s->conn) != (scope == 'c'))
 		return '?';
-	if (scope && code == H2_PROTOCOL_ERROR)
+	if (scope && code == SESSION_PROTOCOL_ERROR)
 		return scope == 'c' ? 'P' : 'p';
-	if (scope && code == H2_STREAM_CLOSED)
+	if (scope && code == SESSION_STREAM_CLOSED)
 		return scope == 'c' ? 'C' : 'c';
 	if (scope)
 		return '!';
 	if (s->events_head == s->events_tail)
 		return '-';
 	const struct script_event *e = s->events[s->events_head];
-	if (e->kind == H2_EVENT_RESET)
+	if (e->kind == SESSION_EVENT_RESET)
 		return e->id == id && e->code == 0x77 && !e->fault ? 'r' : '?';
 	return '.';
 }

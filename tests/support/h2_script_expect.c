@@ -22,7 +22,7 @@
 #undef script_expects_fields
 #undef script_expects_alive
 
-struct script_event *script_expects_event(struct script *s, enum h2_event_kind kind, uint32_t id)
+struct script_event *script_expects_event(struct script *s, enum session_event_kind kind, uint32_t id)
 {
 	script_pumps(s);
 	if (s->events_head == s->events_tail)
@@ -37,7 +37,7 @@ struct script_event *script_expects_event(struct script *s, enum h2_event_kind k
 
 struct script_event *script_expects_head(struct script *s, uint32_t id, bool end)
 {
-	struct script_event *e = script_expects_event(s, H2_EVENT_HEAD, id);
+	struct script_event *e = script_expects_event(s, SESSION_EVENT_HEAD, id);
 	if (e->end != end || !e->head)
 		script_fail(s, "HEAD s%u with end=%d", id, e->end);
 	return e;
@@ -48,7 +48,7 @@ void script_expects_data(struct script *s, uint32_t id, size_t length, bool end)
 	size_t got = 0;
 	bool ended = false;
 	while (!ended && (got < length || end || (length == 0 && got == 0))) {
-		struct script_event *e = script_expects_event(s, H2_EVENT_DATA, id);
+		struct script_event *e = script_expects_event(s, SESSION_EVENT_DATA, id);
 		got += e->length;
 		ended = e->end;
 		for (size_t i = 0; i < e->length; i++)
@@ -105,7 +105,7 @@ void script_expects_no_frame(struct script *s)
 	struct script_frame *f = next_frame(s, 0xff);
 	if (f)
 		script_fail(s, "expected no frame, got %s s%u (code %s)",
-		    script_frame_name(f->type), f->id, h2_code_name(f->code));
+		    script_frame_name(f->type), f->id, session_code_name(f->code));
 }
 
 void script_expects_nothing(struct script *s)
@@ -118,8 +118,8 @@ struct script_frame *script_expects_rst(struct script *s, uint32_t id, uint32_t 
 {
 	struct script_frame *f = script_expects_frame(s, H2_RST_STREAM, id);
 	if (f->code != code)
-		script_fail(s, "expected RST_STREAM s%u %s, got %s", id, h2_code_name(code),
-		    h2_code_name(f->code));
+		script_fail(s, "expected RST_STREAM s%u %s, got %s", id, session_code_name(code),
+		    session_code_name(f->code));
 	return f;
 }
 
@@ -128,7 +128,7 @@ struct script_frame *script_expects_goaway(struct script *s, uint32_t code)
 	struct script_frame *f = script_expects_frame(s, H2_GOAWAY, 0);
 	if (f->code != code)
 		script_fail(
-		    s, "expected GOAWAY %s, got %s", h2_code_name(code), h2_code_name(f->code));
+		    s, "expected GOAWAY %s, got %s", session_code_name(code), session_code_name(f->code));
 	return f;
 }
 
@@ -137,21 +137,21 @@ void script_expects_stream_error(struct script *s, uint32_t id, uint32_t code)
 	bool known = script_stream(s, id)->announced;
 	script_expects_rst(s, id, code);
 	if (known) {
-		struct script_event *e = script_expects_event(s, H2_EVENT_RESET, id);
-		if (!e->fault || e->fault->code != code || e->fault->scope != H2_SCOPE_STREAM ||
+		struct script_event *e = script_expects_event(s, SESSION_EVENT_RESET, id);
+		if (!e->fault || e->fault->code != code || e->fault->scope != SESSION_SCOPE_STREAM ||
 		    e->code != code)
 			script_fail(s, "RESET s%u with fault %s, code %s", id,
-			    e->fault ? e->fault->name : "-", h2_code_name(e->code));
+			    e->fault ? e->fault->name : "-", session_code_name(e->code));
 	} else if (s->events_head < s->events_tail) {
 		/* A malformed promise causes an event without a stream. */
 		struct script_event *e = s->events[s->events_head++];
-		if (e->kind != H2_EVENT_PROMISE || e->promised || e->head || !e->reason ||
+		if (e->kind != SESSION_EVENT_PROMISE || e->promised || e->head || !e->reason ||
 		    !e->fault || e->fault->code != code)
 			script_fail(s, "event %s for a stream that the owner never saw",
 			    script_event_name(e->kind));
 	}
 	script_expects_nothing(s);
-	if (h2_has_failed(s->conn))
+	if (session_has_failed(s->conn))
 		script_fail(s, "a stream error ended the connection");
 }
 
@@ -159,15 +159,15 @@ void script_expects_connection_error(struct script *s, uint32_t code)
 {
 	script_expects_goaway(s, code);
 	script_expects_no_frame(s);
-	struct script_event *e = script_expects_event(s, H2_EVENT_FAILED, 0);
-	if (!e->fault || e->fault->code != code || e->fault->scope != H2_SCOPE_CONNECTION ||
+	struct script_event *e = script_expects_event(s, SESSION_EVENT_FAILED, 0);
+	if (!e->fault || e->fault->code != code || e->fault->scope != SESSION_SCOPE_CONNECTION ||
 	    e->code != code)
 		script_fail(s, "FAILED with fault %s, code %s", e->fault ? e->fault->name : "-",
-		    h2_code_name(e->code));
+		    session_code_name(e->code));
 	if (!e->fault->section || !e->fault->text)
 		script_fail(s, "fault %s without its section or text", e->fault->name);
 	script_expects_no_event(s);
-	if (!h2_has_failed(s->conn))
+	if (!session_has_failed(s->conn))
 		script_fail(s, "FAILED, but h2_has_failed is false");
 }
 
@@ -211,7 +211,7 @@ void script_expects_alive(struct script *s)
 	if (memcmp(f->payload, &payload, 8) != 0)
 		script_fail(s, "PING answered with other bytes");
 	script_expects_nothing(s);
-	if (h2_has_failed(s->conn))
+	if (session_has_failed(s->conn))
 		script_fail(s, "the connection has failed");
 }
 

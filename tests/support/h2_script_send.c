@@ -326,9 +326,9 @@ uint32_t script_requests(struct script *s, bool end, const char *method, const c
 {
 	struct http_head *head = script_head(s, HTTP_REQUEST, ":method", method, ":scheme", "https",
 	    ":authority", "example.org", ":path", path, NULL);
-	struct h2_stream *handle = h2_request(s->conn, head, end, s);
+	struct session_stream *handle = session_request(s->conn, head, end, s);
 	http_head_free(head);
-	h2_check(s->conn);
+	session_check(s->conn);
 	if (!handle)
 		return 0;
 	struct script_stream *stream = script_stream(s, h2_stream_id(handle));
@@ -345,18 +345,18 @@ uint32_t script_gets(struct script *s)
 bool script_responds(struct script *s, uint32_t id, bool end, const char *status)
 {
 	struct http_head *head = script_head(s, HTTP_RESPONSE, ":status", status, NULL);
-	bool done = h2_respond(s->conn, script_handle(s, id), head, end);
+	bool done = session_respond(s->conn, script_handle(s, id), head, end);
 	http_head_free(head);
-	h2_check(s->conn);
+	session_check(s->conn);
 	return done;
 }
 
 bool script_trails(struct script *s, uint32_t id)
 {
 	struct http_head *head = script_head(s, HTTP_TRAILERS, "x-trailer", "t", NULL);
-	bool done = h2_trailers(s->conn, script_handle(s, id), head);
+	bool done = session_trailers(s->conn, script_handle(s, id), head);
 	http_head_free(head);
-	h2_check(s->conn);
+	session_check(s->conn);
 	return done;
 }
 
@@ -364,9 +364,9 @@ uint32_t script_promises(struct script *s, uint32_t parent, const char *path)
 {
 	struct http_head *head = script_head(s, HTTP_PROMISE, ":method", "GET", ":scheme", "https",
 	    ":authority", "example.org", ":path", path, NULL);
-	struct h2_stream *handle = h2_promise(s->conn, script_handle(s, parent), head, s);
+	struct session_stream *handle = session_promise(s->conn, script_handle(s, parent), head, s);
 	http_head_free(head);
-	h2_check(s->conn);
+	session_check(s->conn);
 	if (!handle)
 		return 0;
 	struct script_stream *stream = script_stream(s, h2_stream_id(handle));
@@ -377,20 +377,20 @@ uint32_t script_promises(struct script *s, uint32_t parent, const char *path)
 
 void script_offers(struct script *s, uint32_t id, size_t bytes, bool end)
 {
-	h2_offer(s->conn, script_handle(s, id), bytes, end);
-	h2_check(s->conn);
+	session_offer(s->conn, script_handle(s, id), bytes, end);
+	session_check(s->conn);
 }
 
 void script_resets(struct script *s, uint32_t id, uint32_t code)
 {
-	h2_reset(s->conn, script_handle(s, id), code);
+	session_reset(s->conn, script_handle(s, id), code);
 	script_stream(s, id)->handle = NULL;
 	script_stream(s, id)->over = true;
-	h2_check(s->conn);
+	session_check(s->conn);
 }
 
 void script_credits(struct script *s, uint32_t id, size_t bytes)
 {
-	h2_credit(s->conn, script_handle(s, id), bytes);
-	h2_check(s->conn);
+	session_credit(s->conn, script_handle(s, id), bytes);
+	session_check(s->conn);
 }

@@ -6,7 +6,7 @@
 #include "tests/support/h2_script.h"
 
 void script_notes(struct script *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-const char *script_event_name(enum h2_event_kind kind);
+const char *script_event_name(enum session_event_kind kind);
 const char *script_frame_name(uint8_t type);
 uint32_t script_random(struct script *s);
 /* Splits the engine's output into frames, checks and queues them. */

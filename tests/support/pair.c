@@ -23,7 +23,7 @@
 /* One stream as both ends see it; arrays are indexed by the role of the end. */
 struct exchange {
 	uint32_t id;
-	struct h2_stream *at[2];
+	struct session_stream *at[2];
 	bool known[2];  /* the end has, or had, a handle */
 	bool over[2];   /* the handle is dead: by CLOSED, RESET or the owner's reset */
 	bool closed[2]; /* the handle is dead by CLOSED */
@@ -34,11 +34,12 @@ struct exchange {
 };
 
 struct end {
-	struct h2_conn *conn;
+	struct session *conn;
 	enum h2_role role;
 	struct budget budget;
 	struct h2_settings local;
-	struct h2_limits limits;
+	struct h2_config config;
+	struct session_env env;
 	uint8_t *pipe; /* output of this end that the other end has not read yet */
 	size_t pipe_bytes;
 	bool going_away;
@@ -112,7 +113,7 @@ static struct exchange *any_alive(struct pair *p, enum h2_role role)
 
 /* ---- events ---- */
 
-static void on_data(struct exchange *x, enum h2_role role, const struct h2_event *e)
+static void on_data(struct exchange *x, enum h2_role role, const struct session_event *e)
 {
 	struct slice bytes = e->piece.length ? piece_slice(e->piece) : SLICE("");
 	enum h2_role from = role == H2_SERVER ? H2_CLIENT : H2_SERVER;
@@ -125,61 +126,61 @@ static void on_data(struct exchange *x, enum h2_role role, const struct h2_event
 	assert_true(x->head_got[role]);
 }
 
-static void on_promise(struct pair *p, const struct h2_event *e)
+static void on_promise(struct pair *p, const struct session_event *e)
 {
 	assert_non_null(e->promised); /* our own promises are never malformed */
 	struct exchange *x = exchange_with(p, h2_stream_id(e->promised));
 	x->at[H2_CLIENT] = e->promised;
 	x->known[H2_CLIENT] = true;
-	h2_stream_set_user(e->promised, x);
+	session_set_user(e->promised, x);
 	char path[32];
 	snprintf(path, sizeof path, "/push/%u", x->id);
 	assert_true(slice_equal(e->head->path, slice_of_string(path)));
 }
 
-static void on_over(struct exchange *x, enum h2_role role, const struct h2_event *e)
+static void on_over(struct exchange *x, enum h2_role role, const struct session_event *e)
 {
 	assert_false(x->over[role]);
 	x->over[role] = true;
-	x->closed[role] = e->kind == H2_EVENT_CLOSED;
+	x->closed[role] = e->kind == SESSION_EVENT_CLOSED;
 	x->at[role] = NULL;
 	if (x->closed[role])
 		assert_true(x->end_got[role] || x->id % 2 == 0 || role == H2_SERVER);
 }
 
-static void on_event(struct pair *p, enum h2_role role, const struct h2_event *e)
+static void on_event(struct pair *p, enum h2_role role, const struct session_event *e)
 {
 	struct end *end = &p->end[role];
-	if (e->kind == H2_EVENT_FAILED)
+	if (e->kind == SESSION_EVENT_FAILED)
 		fail_msg("seed %u: the %s failed: %s", p->seed,
 		    role == H2_SERVER ? "server" : "client", e->fault ? e->fault->name : "-");
-	if (e->kind == H2_EVENT_GOAWAY)
+	if (e->kind == SESSION_EVENT_GOAWAY)
 		end->going_away = true;
-	bool is_orphan = e->kind == H2_EVENT_PROMISE && e->fault == h2_fault(PROMISE_ORPHAN);
-	if (e->fault && e->kind != H2_EVENT_RESET && !is_orphan)
+	bool is_orphan = e->kind == SESSION_EVENT_PROMISE && e->fault == h2_fault(PROMISE_ORPHAN);
+	if (e->fault && e->kind != SESSION_EVENT_RESET && !is_orphan)
 		fail_msg("seed %u: fault %s", p->seed, e->fault->name);
 	if (e->stream) {
 		struct exchange *x = exchange_with(p, h2_stream_id(e->stream));
-		if (e->kind == H2_EVENT_HEAD && !x->known[role]) {
+		if (e->kind == SESSION_EVENT_HEAD && !x->known[role]) {
 			x->at[role] = e->stream;
 			x->known[role] = true;
-			h2_stream_set_user(e->stream, x);
+			session_set_user(e->stream, x);
 		}
 		assert_ptr_equal(x->at[role], e->stream);
 		assert_false(x->end_got[role] && e->end);
-		if (e->kind == H2_EVENT_HEAD)
+		if (e->kind == SESSION_EVENT_HEAD)
 			x->head_got[role] = true;
-		if (e->kind == H2_EVENT_HEAD && role == H2_CLIENT)
+		if (e->kind == SESSION_EVENT_HEAD && role == H2_CLIENT)
 			assert_int_equal(e->head->opens_tunnel,
 			    x->is_tunnel && !http_head_is_interim(e->head));
-		assert_false(x->is_tunnel && e->kind == H2_EVENT_TRAILERS);
-		if (e->kind == H2_EVENT_DATA)
+		assert_false(x->is_tunnel && e->kind == SESSION_EVENT_TRAILERS);
+		if (e->kind == SESSION_EVENT_DATA)
 			on_data(x, role, e);
 		if (e->end)
 			x->end_got[role] = true;
-		if (e->kind == H2_EVENT_PROMISE)
+		if (e->kind == SESSION_EVENT_PROMISE)
 			on_promise(p, e);
-		if (e->kind == H2_EVENT_RESET || e->kind == H2_EVENT_CLOSED)
+		if (e->kind == SESSION_EVENT_RESET || e->kind == SESSION_EVENT_CLOSED)
 			on_over(x, role, e);
 	}
 	http_head_free(e->head);
@@ -187,9 +188,9 @@ static void on_event(struct pair *p, enum h2_role role, const struct h2_event *e
 
 static size_t drain(struct pair *p, enum h2_role role)
 {
-	struct h2_event e;
+	struct session_event e;
 	size_t n = 0;
-	for (memset(&e, 0, sizeof e); h2_next_event(p->end[role].conn, &e);
+	for (memset(&e, 0, sizeof e); session_next_event(p->end[role].conn, &e);
 	     memset(&e, 0, sizeof e), n++)
 		on_event(p, role, &e);
 	return n;
@@ -204,14 +205,14 @@ static void puts_out(struct end *end, const void *bytes, size_t length)
 	end->pipe_bytes += length;
 }
 
-static void output_body(struct end *end, const struct h2_data_frame *frame)
+static void output_body(struct end *end, const struct session_output *frame)
 {
-	struct exchange *x = frame->user;
+	struct exchange *x = frame->stream->user;
 	assert_non_null(x);
 	assert_int_equal(h2_stream_id(frame->stream), x->id);
 	assert_true(frame->length <= x->offered[end->role]);
 	assert_true(frame->length <= TEXT_PIECE);
-	puts_out(end, frame->header, 9);
+	puts_out(end, frame->before.ptr, 9);
 	puts_out(end, text_of(x->id, end->role, x->sent[end->role]), frame->length);
 	x->sent[end->role] += frame->length;
 	x->offered[end->role] -= frame->length;
@@ -235,7 +236,7 @@ static void moves_out(struct pair *p, enum h2_role role)
 			h2_control_taken(end->conn, n);
 			continue;
 		}
-		struct h2_data_frame frame;
+		struct session_output frame;
 		static const uint32_t mosts[] = {1, 100, 5000, 16384, 1 << 20};
 		if (!h2_next_data(end->conn, mosts[p->finishing ? 3 : dice(p, 5)], &frame))
 			break;
@@ -258,7 +259,7 @@ static void moves_in(struct pair *p, enum h2_role role)
 	from->pipe_bytes -= n;
 	memmove(from->pipe, from->pipe + n, from->pipe_bytes);
 	for (size_t at = 0; at < n;) {
-		size_t used = h2_receive(p->end[role].conn, chunk, at, n - at, p->now);
+		size_t used = session_receive(p->end[role].conn, chunk, at, n - at, p->now);
 		assert_true(drain(p, role) > 0 || used > 0);
 		at += used;
 	}
@@ -295,13 +296,13 @@ static struct http_head *head_of(
 	return head;
 }
 
-static struct exchange *exchange_new(struct pair *p, enum h2_role role, struct h2_stream *s)
+static struct exchange *exchange_new(struct pair *p, enum h2_role role, struct session_stream *s)
 {
 	struct exchange *x = &p->all[p->count++];
 	x->id = h2_stream_id(s);
 	x->at[role] = s;
 	x->known[role] = true;
-	h2_stream_set_user(s, x);
+	session_set_user(s, x);
 	for (int i = 0; i < 2; i++) {
 		x->planned[i] = dice(p, 3) ? dice(p, 3000) : dice(p, 4) ? dice(p, 100000) : 0;
 		x->trailers[i] = dice(p, 5) == 0;
@@ -312,14 +313,14 @@ static struct exchange *exchange_new(struct pair *p, enum h2_role role, struct h
 static void requests(struct pair *p)
 {
 	struct end *client = &p->end[H2_CLIENT];
-	if (p->count == EXCHANGES || h2_request_room(client->conn) == 0)
+	if (p->count == EXCHANGES || session_request_room(client->conn) == 0)
 		return;
 	uint32_t what = dice(p, 12);
 	bool end = what % 2;
 	bool is_tunnel = what == 0 && h2_peer_settings(client->conn)->enable_connect_protocol;
 	const char *method = is_tunnel ? "CONNECT" : end ? "GET" : "POST";
 	struct http_head *head = head_of(p, HTTP_REQUEST, method, "/page");
-	struct h2_stream *s = h2_request(client->conn, head, end, NULL);
+	struct session_stream *s = session_request(client->conn, head, end, NULL);
 	http_head_free(head);
 	assert_non_null(s);
 	struct exchange *x = exchange_new(p, H2_CLIENT, s);
@@ -342,7 +343,7 @@ static void promises(struct pair *p)
 	char path[32];
 	snprintf(path, sizeof path, "/push/%u", next);
 	struct http_head *head = head_of(p, HTTP_PROMISE, "GET", path);
-	struct h2_stream *s = h2_promise(server->conn, parent->at[H2_SERVER], head, NULL);
+	struct session_stream *s = session_promise(server->conn, parent->at[H2_SERVER], head, NULL);
 	http_head_free(head);
 	assert_non_null(s);
 	assert_int_equal(h2_stream_id(s), next);
@@ -352,12 +353,12 @@ static void promises(struct pair *p)
 static void responds(struct pair *p, struct exchange *x)
 {
 	struct end *server = &p->end[H2_SERVER];
-	if (x->head_sent[H2_SERVER] || (x->id % 2 == 0 && h2_push_room(server->conn) == 0))
+	if (x->head_sent[H2_SERVER] || (x->id % 2 == 0 && session_push_room(server->conn) == 0))
 		return;
 	bool interim = dice(p, 4) == 0 && !p->finishing;
 	bool end = !interim && dice(p, 6) == 0;
 	struct http_head *head = head_of(p, HTTP_RESPONSE, interim ? "103" : "200", NULL);
-	assert_true(h2_respond(server->conn, x->at[H2_SERVER], head, end));
+	assert_true(session_respond(server->conn, x->at[H2_SERVER], head, end));
 	http_head_free(head);
 	x->head_sent[H2_SERVER] = !interim;
 	x->end_sent[H2_SERVER] = end;
@@ -372,7 +373,7 @@ static void sends(struct pair *p, struct exchange *x, enum h2_role role)
 	size_t left = x->planned[role] - x->sent[role];
 	if (left == 0 && x->trailers[role]) {
 		struct http_head *head = head_of(p, HTTP_TRAILERS, NULL, NULL);
-		assert_true(h2_trailers(end->conn, x->at[role], head));
+		assert_true(session_trailers(end->conn, x->at[role], head));
 		http_head_free(head);
 		x->end_sent[role] = true;
 		drain(p, role);
@@ -380,7 +381,7 @@ static void sends(struct pair *p, struct exchange *x, enum h2_role role)
 	}
 	size_t n = p->finishing || dice(p, 3) == 0 ? left : dice(p, (uint32_t)left + 1);
 	x->offered[role] = n;
-	h2_offer(end->conn, x->at[role], n, n == left && !x->trailers[role]);
+	session_offer(end->conn, x->at[role], n, n == left && !x->trailers[role]);
 }
 
 static void resets(struct pair *p, enum h2_role role)
@@ -388,7 +389,7 @@ static void resets(struct pair *p, enum h2_role role)
 	struct exchange *x = any_alive(p, role);
 	if (!x)
 		return;
-	h2_reset(p->end[role].conn, x->at[role], dice(p, 2) ? H2_CANCEL : H2_REFUSED_STREAM);
+	session_reset(p->end[role].conn, x->at[role], dice(p, 2) ? SESSION_CANCEL : SESSION_REFUSED_STREAM);
 	x->at[role] = NULL;
 	x->over[role] = true;
 }
@@ -400,7 +401,7 @@ static void credits(struct pair *p, struct exchange *x, enum h2_role role)
 	size_t n =
 	    p->finishing || dice(p, 2) ? x->owed[role] : dice(p, (uint32_t)x->owed[role] + 1);
 	if (n > 0)
-		h2_credit(p->end[role].conn, x->at[role], n);
+		session_credit(p->end[role].conn, x->at[role], n);
 	x->owed[role] -= n;
 }
 
@@ -455,16 +456,16 @@ static void acts(struct pair *p)
 		if (dice(p, 20) == 0)
 			changes_settings(p, role);
 		else if (dice(p, 10) == 0)
-			h2_ping(p->end[role].conn, p->now);
+			session_ping(p->end[role].conn, p->now);
 		else if (p->may_leave && dice(p, 40) == 0)
-			h2_shutdown(p->end[role].conn, p->now);
+			session_shutdown(p->end[role].conn, p->now);
 		break;
 	case 15:
 		if (x)
-			h2_set_priority(p->end[role].conn, x->at[role],
+			session_set_priority(p->end[role].conn, x->at[role],
 			    (struct http_priority){(uint8_t)dice(p, 8), dice(p, 2)});
 		if (x && dice(p, 5) == 0)
-			h2_set_window(p->end[role].conn, x->at[role], dice(p, 200000));
+			session_widen(p->end[role].conn, x->at[role], dice(p, 200000));
 		break;
 	}
 }
@@ -491,10 +492,10 @@ static void end_init(struct pair *p, enum h2_role role)
 	end->local.header_table_size = dice(p, 3) ? 4096 : dice(p, 10000);
 	budget_init(&end->budget, NULL, (size_t)1 << 28);
 	end->pipe = malloc(PIPE_BYTES);
-	const struct h2_env env = {
-	    .heads = p->heads, .budget = &end->budget, .seed = p->seed};
-	end->limits = limits;
-	end->conn = h2_new(role, &end->local, &end->limits, &env, p->now);
+	end->config = (struct h2_config){role, end->local, limits};
+	end->env = (struct session_env){.heads = p->heads, .seed = p->seed};
+	const struct session_conn conn = {.budget = &end->budget};
+	end->conn = h2_new(&end->config, &end->env, &conn, p->now);
 }
 
 static void step(struct pair *p)
@@ -506,10 +507,10 @@ static void step(struct pair *p)
 	moves_in(p, H2_CLIENT);
 	moves_in(p, H2_SERVER);
 	for (int i = 0; i < 2; i++) {
-		h2_tick(p->end[i].conn, p->now);
+		session_tick(p->end[i].conn, p->now);
 		drain(p, (enum h2_role)i);
 		if (is_looked_at)
-			h2_check(p->end[i].conn);
+			session_check(p->end[i].conn);
 	}
 }
 
@@ -532,7 +533,7 @@ static bool finish(struct pair *p)
 	}
 	step(p);
 	for (int i = 0; i < 2; i++)
-		busy |= p->end[i].pipe_bytes > 0 || h2_wants_write(p->end[i].conn);
+		busy |= p->end[i].pipe_bytes > 0 || session_wants_write(p->end[i].conn);
 	return busy;
 }
 
@@ -589,17 +590,17 @@ void pair_run(uint32_t seed, struct slice input, struct pair_totals *totals)
 	while (finish(p))
 		if (++rounds == 100000)
 			fail_msg("seed %u: it does not come to an end", seed);
-	h2_shutdown(p->end[dice(p, 2)].conn, p->now);
+	session_shutdown(p->end[dice(p, 2)].conn, p->now);
 	while (finish(p))
 		if (++rounds == 200000)
 			fail_msg("seed %u: the shutdown does not come to an end", seed);
 	accounts(p, totals);
 	for (int role = 0; role < 2; role++) {
 		struct end *end = &p->end[role];
-		assert_false(h2_has_failed(end->conn));
+		assert_false(session_has_failed(end->conn));
 		assert_int_equal(h2_open_streams(end->conn), 0);
-		assert_true(h2_is_done(end->conn));
-		h2_free(end->conn);
+		assert_true(session_is_done(end->conn));
+		session_free(end->conn);
 		budget_fini(&end->budget);
 		free(end->pipe);
 	}

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What a scripted session puts into a send: its lines first, then data, the oldest stream first. */
+/* What a scripted session sends: its lines first, then data, the oldest stream first. */
 #include "tests/support/scripted_inside.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
-static struct session_stream *sendable(const struct scripted *s)
+static struct scripted_stream *sendable(const struct scripted *s)
 {
-	list_for_each(&s->streams, stream, struct session_stream, link)
+	list_for_each(&s->streams, stream, struct scripted_stream, link)
 	{
-		if (s->has_failed || stream->is_over || stream->local_ended || !stream->user)
+		if (s->has_failed || stream->is_over || stream->local_ended || !stream->base.user)
 			continue;
 		if ((stream->offered > 0 && stream->send_window > 0) ||
 		    (stream->offered == 0 && stream->offered_end))
@@ -17,54 +18,46 @@ static struct session_stream *sendable(const struct scripted *s)
 	return NULL;
 }
 
-/* The stream may be gone after its owner has been told. */
-static void put_data(struct scripted *s, struct session_stream *stream, struct net_out *out)
+static void put_data(struct scripted *s, struct scripted_stream *stream, struct session_output *output)
 {
-	char header[64];
-	void *user = stream->user;
 	size_t n = stream->offered < FRAME_MOST ? stream->offered : FRAME_MOST;
 	if ((int64_t)n > stream->send_window && n > 0)
 		n = (size_t)stream->send_window;
 	stream->offered -= n;
 	stream->send_window -= (int64_t)n;
 	bool end = stream->offered == 0 && stream->offered_end;
-	int size = snprintf(header, sizeof(header), "data %u%s %zu ", stream->id, end ? "." : "", n);
-	net_out_copy(out, header, (size_t)size);
+	int size = snprintf(s->header, sizeof(s->header), "data %u%s %zu ", stream->id, end ? "." : "", n);
+	*output = (struct session_output){
+	    .before = slice_of(s->header, (size_t)size),
+	    .stream = &stream->base,
+	    .length = (uint32_t)n,
+	    .end = end,
+	    .after = SLICE("\n"),
+	};
 	if (end) {
 		stream->local_ended = true;
 		scripted_check_closed(s, stream);
 	}
-	size_t left = n;
-	do {
-		struct piece p = {NULL, 0, 0};
-		if (left > 0)
-			p = s->env->front(user, left);
-		if (p.length > 0)
-			net_out_piece(out, p);
-		left -= p.length;
-		s->env->taken(user, p.length, left == 0 && end);
-	} while (left > 0);
-	net_out_copy(out, "\n", 1);
 }
 
-bool scripted_fill(struct session *session, struct net_out *out)
+bool scripted_next_output(struct session *session, uint32_t most, struct session_output *output)
 {
 	struct scripted *s = (struct scripted *)session;
-	bool any = false;
+	(void)most;
 	scripted_bury(s);
-	while (net_out_room(out) > 0) {
-		struct session_stream *stream = sendable(s);
-		if (s->out_bytes > 0) {
-			net_out_copy(out, s->out, s->out_bytes);
-			s->out_bytes = 0;
-		} else if (stream) {
-			put_data(s, stream, out);
-		} else {
-			break;
-		}
-		any = true;
+	free(s->lent);
+	s->lent = NULL;
+	struct scripted_stream *stream = sendable(s);
+	if (s->out_bytes > 0) {
+		*output = (struct session_output){.before = slice_of(s->out, s->out_bytes)};
+		s->lent = s->out;
+		s->out = NULL;
+		s->out_bytes = s->out_room = 0;
+		return true;
 	}
-	return any;
+	if (stream)
+		put_data(s, stream, output);
+	return stream != NULL;
 }
 
 bool scripted_wants_write(const struct session *session)

@@ -8,9 +8,9 @@
 
 /* ---- streams ---- */
 
-static struct session_stream *find(struct scripted *s, uint32_t id)
+static struct scripted_stream *find(struct scripted *s, uint32_t id)
 {
-	list_for_each(&s->streams, stream, struct session_stream, link)
+	list_for_each(&s->streams, stream, struct scripted_stream, link)
 	{
 		if (stream->id == id && !stream->is_over)
 			return stream;
@@ -18,7 +18,7 @@ static struct session_stream *find(struct scripted *s, uint32_t id)
 	return NULL;
 }
 
-static void stream_reset(struct scripted *s, struct session_stream *stream, uint32_t code, bool unprocessed)
+static void stream_reset(struct scripted *s, struct scripted_stream *stream, uint32_t code, bool unprocessed)
 {
 	stream->is_over = true;
 	struct session_event *e = scripted_event(s, SESSION_EVENT_RESET, stream);
@@ -26,15 +26,13 @@ static void stream_reset(struct scripted *s, struct session_stream *stream, uint
 	e->unprocessed = unprocessed;
 }
 
-static void stream_fault(struct scripted *s, struct session_stream *stream, enum row row, const char *reason)
+static void stream_fault(struct scripted *s, struct scripted_stream *stream, enum row row, const char *reason)
 {
-	const struct session_fault fault = scripted_fault_of(s, row);
-	s->env->fault(s->env->context, &fault);
-	scripted_say(s, "reset %u %u\n", stream->id, fault.code);
-	stream_reset(s, stream, fault.code, false);
+	const struct session_fault *fault = scripted_fault(s, row);
+	scripted_say(s, "reset %u %u\n", stream->id, fault->code);
+	stream_reset(s, stream, fault->code, false);
 	struct session_event *e = &container_of(s->events.prev, struct waiting_event, link)->event;
-	e->fault_copy = fault;
-	e->fault = &e->fault_copy;
+	e->fault = fault;
 	e->reason = reason;
 }
 
@@ -84,7 +82,7 @@ static struct http_head *head_of(
     struct scripted *s, struct frame *f, size_t first, enum http_head_kind kind, const char **wrong)
 {
 	static const char *const request[] = {":method", ":scheme", ":authority", ":path"};
-	struct http_head *head = http_head_new(s->env->heads);
+	struct http_head *head = http_head_new(s->session.env->heads);
 	bool is_response = kind == HTTP_RESPONSE;
 	for (size_t i = first; i < f->count && i - first < 4 && kind != HTTP_TRAILERS; i++)
 		http_head_add(head, slice_of_string(is_response ? ":status" : request[i - first]),
@@ -130,7 +128,7 @@ static void request_frame(struct scripted *s, struct frame *f)
 		scripted_fail(s, ONE_AT_A_TIME);
 		return;
 	}
-	struct session_stream *stream = s->going_away ? NULL : scripted_stream_new(s, f->id);
+	struct scripted_stream *stream = s->going_away ? NULL : scripted_stream_new(s, f->id);
 	if (!stream) {
 		scripted_say(s, "reset %u %u\n", f->id, SESSION_REFUSED_STREAM);
 		return;
@@ -147,7 +145,7 @@ static void request_frame(struct scripted *s, struct frame *f)
 	e->end = f->ends;
 }
 
-static void response_frame(struct scripted *s, struct frame *f, struct session_stream *stream)
+static void response_frame(struct scripted *s, struct frame *f, struct scripted_stream *stream)
 {
 	const char *wrong;
 	struct http_head *head = head_of(s, f, 2, HTTP_RESPONSE, &wrong);
@@ -164,9 +162,9 @@ static void response_frame(struct scripted *s, struct frame *f, struct session_s
 }
 
 /* The frame's stream; NULL: it is over, or the connection is. */
-static struct session_stream *stream_of(struct scripted *s, const struct frame *f)
+static struct scripted_stream *stream_of(struct scripted *s, const struct frame *f)
 {
-	struct session_stream *stream = find(s, f->id);
+	struct scripted_stream *stream = find(s, f->id);
 	if (!stream && !was_opened(s, f->id))
 		scripted_fail(s, UNKNOWN_STREAM);
 	return stream;
@@ -178,7 +176,7 @@ static void head_frame(struct scripted *s, struct frame *f)
 		request_frame(s, f);
 		return;
 	}
-	struct session_stream *stream = stream_of(s, f);
+	struct scripted_stream *stream = stream_of(s, f);
 	if (stream)
 		response_frame(s, f, stream);
 }
@@ -186,7 +184,7 @@ static void head_frame(struct scripted *s, struct frame *f)
 static void trailers_frame(struct scripted *s, struct frame *f)
 {
 	const char *wrong;
-	struct session_stream *stream = stream_of(s, f);
+	struct scripted_stream *stream = stream_of(s, f);
 	if (!stream)
 		return;
 	struct http_head *head = head_of(s, f, 2, HTTP_TRAILERS, &wrong);
@@ -208,7 +206,7 @@ static void promise_frame(struct scripted *s, struct frame *f)
 		scripted_fail(s, UNKNOWN_FRAME);
 		return;
 	}
-	struct session_stream *parent = stream_of(s, f), *promised;
+	struct scripted_stream *parent = stream_of(s, f), *promised;
 	s->last_id = id;
 	if (s->has_failed)
 		return;
@@ -220,22 +218,20 @@ static void promise_frame(struct scripted *s, struct frame *f)
 	struct http_head *head = head_of(s, f, 3, HTTP_PROMISE, &wrong);
 	struct session_event *e = scripted_event(s, SESSION_EVENT_PROMISE, parent);
 	if (!head) {
-		e->fault_copy = scripted_fault_of(s, MALFORMED_HEAD);
-		e->fault = &e->fault_copy;
+		e->fault = scripted_fault(s, MALFORMED_HEAD);
 		e->reason = wrong;
-		s->env->fault(s->env->context, e->fault);
 		scripted_say(s, "reset %u %u\n", id, e->fault->code);
 		scripted_stream_free(s, promised);
 		return;
 	}
 	promised->is_push = promised->local_ended = true;
-	e->promised = promised;
+	e->promised = &promised->base;
 	e->head = head;
 }
 
 static void reset_frame(struct scripted *s, struct frame *f)
 {
-	struct session_stream *stream = stream_of(s, f);
+	struct scripted_stream *stream = stream_of(s, f);
 	uint32_t code = f->count > 2 ? number(f->parts[2]) : 0;
 	if (stream)
 		stream_reset(s, stream, code, code == SESSION_REFUSED_STREAM);
@@ -243,7 +239,7 @@ static void reset_frame(struct scripted *s, struct frame *f)
 
 static void credit_frame(struct scripted *s, struct frame *f)
 {
-	struct session_stream *stream = stream_of(s, f);
+	struct scripted_stream *stream = stream_of(s, f);
 	if (stream && f->count > 2)
 		stream->send_window += number(f->parts[2]);
 }
@@ -272,7 +268,7 @@ static void goaway_frame(struct scripted *s, struct frame *f)
 	uint32_t last = f->count > 2 ? number(f->parts[2]) : 0;
 	s->goaway_came = true;
 	scripted_event(s, SESSION_EVENT_GOAWAY, NULL)->code = f->id;
-	list_for_each(&s->streams, stream, struct session_stream, link)
+	list_for_each(&s->streams, stream, struct scripted_stream, link)
 	{
 		bool is_own = (stream->id % 2 == 0) == s->config->is_server;
 		if (is_own && stream->id > last && !stream->is_over)
@@ -301,7 +297,7 @@ static void take_line(struct scripted *s)
 	struct frame f = {.count = 0};
 	s->line[s->line_bytes] = '\0';
 	if (s->conn.traced)
-		s->env->trace(s->conn.traced, s->line);
+		s->session.env->trace(s->conn.traced, s->line);
 	s->line_bytes = s->spaces = 0;
 	if (s->config->is_server && strcmp(s->line, "script/1") == 0)
 		return;
@@ -323,7 +319,7 @@ static void begin_payload(struct scripted *s)
 	s->line[s->line_bytes] = '\0';
 	s->line_bytes = s->spaces = 0;
 	split(s->line, &f);
-	struct session_stream *stream = stream_of(s, &f);
+	struct scripted_stream *stream = stream_of(s, &f);
 	s->payload_left = number(f.parts[2]);
 	s->payload_ends = f.ends;
 	s->payload_stream = stream;
@@ -345,7 +341,7 @@ static void begin_payload(struct scripted *s)
 static size_t take_payload(struct scripted *s, struct chunk *chunk, size_t offset, size_t length)
 {
 	size_t n = length < s->payload_left ? length : s->payload_left;
-	struct session_stream *stream = s->payload_stream;
+	struct scripted_stream *stream = s->payload_stream;
 	s->payload_left -= n;
 	if (!stream || stream->is_over)
 		return n;

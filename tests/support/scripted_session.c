@@ -22,13 +22,15 @@ static void free_session(struct session *session)
 {
 	struct scripted *s = of(session);
 	scripted_forget_events(s, NULL);
-	list_for_each(&s->streams, stream, struct session_stream, link) scripted_stream_free(s, stream);
+	list_for_each(&s->streams, stream, struct scripted_stream, link) scripted_stream_free(s, stream);
 	free(s->out);
+	free(s->lent);
 	free(s);
 }
 
-static void offer(struct session *session, struct session_stream *stream, size_t bytes, bool end)
+static void offer(struct session *session, struct session_stream *handle, size_t bytes, bool end)
 {
+	struct scripted_stream *stream = (struct scripted_stream *)handle;
 	(void)session;
 	stream->offered = bytes;
 	stream->offered_end = end;
@@ -76,16 +78,16 @@ static struct session_stream *request(
     struct session *session, const struct http_head *head, bool end, void *user)
 {
 	struct scripted *s = of(session);
-	struct session_stream *stream =
+	struct scripted_stream *stream =
 	    request_room(session) > 0 ? scripted_stream_new(s, s->next_id) : NULL;
 	if (!stream)
 		return NULL;
 	s->next_id += 2;
-	stream->user = user;
+	stream->base.user = user;
 	stream->local_ended = end;
 	scripted_say(s, "head %u%s ", stream->id, end ? "." : "");
 	say_request(s, head);
-	return stream;
+	return &stream->base;
 }
 
 static void refuse_pushes(struct session *session, usec now)
@@ -94,8 +96,9 @@ static void refuse_pushes(struct session *session, usec now)
 	scripted_say(of(session), "nopush\n");
 }
 
-static void widen(struct session *session, struct session_stream *stream, uint32_t window)
+static void widen(struct session *session, struct session_stream *handle, uint32_t window)
 {
+	struct scripted_stream *stream = (struct scripted_stream *)handle;
 	if (window <= stream->widest)
 		return;
 	scripted_say(of(session), "credit %u %u\n", stream->id, window - stream->widest);
@@ -116,8 +119,9 @@ static bool ping(struct session *session, usec now)
 /* ---- to a client ---- */
 
 static bool respond(
-    struct session *session, struct session_stream *stream, const struct http_head *head, bool end)
+    struct session *session, struct session_stream *handle, const struct http_head *head, bool end)
 {
+	struct scripted_stream *stream = (struct scripted_stream *)handle;
 	struct scripted *s = of(session);
 	ensure(head->status >= 200 || session_can(session, SESSION_INTERIM) || head->status == 100);
 	if (s->has_failed)
@@ -133,19 +137,20 @@ static bool respond(
 }
 
 static struct session_stream *promise(
-    struct session *session, struct session_stream *parent, const struct http_head *head, void *user)
+    struct session *session, struct session_stream *handle, const struct http_head *head, void *user)
 {
+	struct scripted_stream *parent = (struct scripted_stream *)handle;
 	struct scripted *s = of(session);
 	ensure(session_can(session, SESSION_SENDS_PUSHES));
-	struct session_stream *stream = s->has_failed ? NULL : scripted_stream_new(s, s->next_promise);
+	struct scripted_stream *stream = s->has_failed ? NULL : scripted_stream_new(s, s->next_promise);
 	if (!stream)
 		return NULL;
 	s->next_promise += 2;
-	stream->user = user;
+	stream->base.user = user;
 	stream->is_push = stream->remote_ended = true;
 	scripted_say(s, "promise %u %u ", parent->id, stream->id);
 	say_request(s, head);
-	return stream;
+	return &stream->base;
 }
 
 static uint32_t push_room(const struct session *session)
@@ -156,26 +161,29 @@ static uint32_t push_room(const struct session *session)
 }
 
 static void set_priority(
-    struct session *session, struct session_stream *stream, struct http_priority priority)
+    struct session *session, struct session_stream *handle, struct http_priority priority)
 {
+	struct scripted_stream *stream = (struct scripted_stream *)handle;
 	(void)session;
 	stream->priority = priority;
 }
 
-static struct http_priority priority(const struct session *session, const struct session_stream *stream)
+static struct http_priority priority(const struct session *session, const struct session_stream *handle)
 {
+	const struct scripted_stream *stream = (const struct scripted_stream *)handle;
 	(void)session;
 	return stream->priority;
 }
 
 /* ---- both ---- */
 
-static void trailers(struct session *session, struct session_stream *stream, const struct http_head *head)
+static bool trailers(struct session *session, struct session_stream *handle, const struct http_head *head)
 {
+	struct scripted_stream *stream = (struct scripted_stream *)handle;
 	struct scripted *s = of(session);
 	ensure(!head == !session_can(session, SESSION_TRAILERS));
 	if (s->has_failed)
-		return;
+		return false;
 	if (head) {
 		scripted_say(s, "trailers %u", stream->id);
 		say_fields(s, head);
@@ -184,10 +192,12 @@ static void trailers(struct session *session, struct session_stream *stream, con
 	}
 	stream->local_ended = true;
 	scripted_check_closed(s, stream);
+	return true;
 }
 
-static void reset(struct session *session, struct session_stream *stream, uint32_t code)
+static void reset(struct session *session, struct session_stream *handle, uint32_t code)
 {
+	struct scripted_stream *stream = (struct scripted_stream *)handle;
 	struct scripted *s = of(session);
 	if (s->has_failed)
 		return;
@@ -196,19 +206,14 @@ static void reset(struct session *session, struct session_stream *stream, uint32
 	scripted_stream_free(s, stream);
 }
 
-static void credit(struct session *session, struct session_stream *stream, size_t bytes)
+static void credit(struct session *session, struct session_stream *handle, size_t bytes)
 {
+	struct scripted_stream *stream = (struct scripted_stream *)handle;
 	struct scripted *s = of(session);
 	if (s->has_failed || bytes == 0 || stream->remote_ended)
 		return;
 	stream->receive_window += (uint32_t)bytes;
 	scripted_say(s, "credit %u %zu\n", stream->id, bytes);
-}
-
-static void set_user(struct session *session, struct session_stream *stream, void *user)
-{
-	(void)session;
-	stream->user = user;
 }
 
 static void shutdown_session(struct session *session, usec now)
@@ -261,14 +266,16 @@ static struct session_peer peer(const struct session *session)
 	};
 }
 
-static uint32_t stream_window(const struct session *session, const struct session_stream *stream)
+static uint32_t stream_window(const struct session *session, const struct session_stream *handle)
 {
+	const struct scripted_stream *stream = (const struct scripted_stream *)handle;
 	(void)session;
 	return (uint32_t)stream->send_window;
 }
 
-static bool stream_is_shut(const struct session *session, const struct session_stream *stream)
+static bool stream_is_shut(const struct session *session, const struct session_stream *handle)
 {
+	const struct scripted_stream *stream = (const struct scripted_stream *)handle;
 	(void)session;
 	return stream->send_window == 0;
 }
@@ -289,7 +296,7 @@ static size_t describe(const struct session *session, char *buffer, size_t size)
 	const struct scripted *s = of_const(session);
 	size_t n = (size_t)snprintf(buffer, size, "script/1 %s%s%s\n", s->is_ready ? "ready" : "new",
 	    s->going_away ? " going" : "", s->has_failed ? " failed" : "");
-	list_for_each(&s->streams, stream, struct session_stream, link) if (n < size) n +=
+	list_for_each(&s->streams, stream, struct scripted_stream, link) if (n < size) n +=
 	    (size_t)snprintf(buffer + n, size - n, "  stream %u window %lld offered %zu\n",
 		stream->id, (long long)stream->send_window, stream->offered);
 	return n < size ? n : size;
@@ -298,7 +305,7 @@ static size_t describe(const struct session *session, char *buffer, size_t size)
 static void check(const struct session *session)
 {
 	const struct scripted *s = of_const(session);
-	list_for_each(&s->streams, stream, struct session_stream, link)
+	list_for_each(&s->streams, stream, struct scripted_stream, link)
 	{
 		ensure(stream->id > 0 && stream->send_window >= 0);
 		ensure(!stream->is_push || stream->id % 2 == 0);
@@ -310,7 +317,7 @@ static const struct session_ops scripted_ops = {
     .free = free_session,
     .receive = scripted_receive,
     .next_event = scripted_next_event,
-    .fill = scripted_fill,
+    .next_output = scripted_next_output,
     .wants_write = scripted_wants_write,
     .offer = offer,
     .request_room = request_room,
@@ -327,7 +334,6 @@ static const struct session_ops scripted_ops = {
     .trailers = trailers,
     .reset = reset,
     .credit = credit,
-    .set_user = set_user,
     .shutdown = shutdown_session,
     .half_close = shutdown_session,
     .terminate = terminate,
@@ -353,10 +359,10 @@ void scripted_can(unsigned to_clients, unsigned to_origins)
 	capabilities_to_origins = to_origins;
 }
 
-static struct session_config *for_clients(const struct conf_listen *conf)
+static void *for_clients(const struct conf_listen *conf)
 {
-	struct session_config *config = memory_new(struct session_config);
-	*config = (struct session_config){
+	struct scripted_config *config = memory_new(struct scripted_config);
+	*config = (struct scripted_config){
 	    .ops = scripted_ops,
 	    .is_server = true,
 	    .streams = conf->max_concurrent_streams,
@@ -367,10 +373,10 @@ static struct session_config *for_clients(const struct conf_listen *conf)
 	return config;
 }
 
-static struct session_config *for_origin(const struct conf_origin *conf, bool push)
+static void *for_origin(const struct conf_origin *conf, bool push)
 {
-	struct session_config *config = memory_new(struct session_config);
-	*config = (struct session_config){
+	struct scripted_config *config = memory_new(struct scripted_config);
+	*config = (struct scripted_config){
 	    .ops = scripted_ops,
 	    .wants_pushes = push,
 	    .streams = conf->max_concurrent_pushes,
@@ -381,15 +387,13 @@ static struct session_config *for_origin(const struct conf_origin *conf, bool pu
 	return config;
 }
 
-static struct session *begin(const struct session_plan *plan, const struct session_env *env,
+static struct session *begin(const void *config, const struct session_env *env,
     const struct session_conn *conn, usec now)
 {
 	struct scripted *s = memory_new(struct scripted);
-	s->session.ops = &plan->config->ops;
-	s->config = plan->config;
-	s->env = env;
+	s->config = config;
+	session_init(&s->session, &s->config->ops, env, conn);
 	s->conn = *conn;
-	s->first_fault = plan->first_fault;
 	s->next_id = 1;
 	s->next_promise = 2;
 	s->begun = now;

@@ -20,7 +20,7 @@
 #ifndef PUSHGATE_TESTS_SCRIPTED_SESSION_H
 #define PUSHGATE_TESTS_SCRIPTED_SESSION_H
 
-#include "proxy/session/session.h"
+#include "proxy/protocols/protocols.h"
 
 #define SCRIPTED_FIRST_LINE "script/1\n"
 #define SCRIPTED_EVERYTHING                                                                        \

@@ -11,14 +11,16 @@
 
 /* ---- faults ---- */
 
+#define ROW(name, text, code) {name, "script", text, code, SESSION_SCOPE_CONNECTION, SESSION_REFUSAL_NONE}
+
 static const struct session_fault rows[] = {
-    [UNKNOWN_FRAME] = {"script-unknown-frame", "The line is no frame.", 1, 0, false},
-    [UNKNOWN_STREAM] = {"script-unknown-stream", "The stream was never opened.", 1, 0, false},
-    [MALFORMED_HEAD] = {"script-malformed-head", "The head is malformed.", 1, 0, false},
-    [WINDOW_EXCEEDED] = {"script-window-exceeded", "More bytes came than the window lets in.", 3, 0, false},
-    [NOT_READY] = {"script-not-ready", "The ready line did not come in time.", 4, 0, false},
-    [TOO_LONG] = {"script-line-too-long", "The line is too long.", 11, 0, true},
-    [ONE_AT_A_TIME] = {"script-one-at-a-time", "A second request came before the first was over.", 1, 0, false},
+    [UNKNOWN_FRAME] = ROW("script-unknown-frame", "The line is no frame.", SESSION_PROTOCOL_ERROR),
+    [UNKNOWN_STREAM] = ROW("script-unknown-stream", "The stream was never opened.", SESSION_PROTOCOL_ERROR),
+    [MALFORMED_HEAD] = ROW("script-malformed-head", "The head is malformed.", SESSION_PROTOCOL_ERROR),
+    [WINDOW_EXCEEDED] = ROW("script-window-exceeded", "More bytes came than the window lets in.", SESSION_FLOW_CONTROL_ERROR),
+    [NOT_READY] = ROW("script-not-ready", "The ready line did not come in time.", SESSION_SETTINGS_TIMEOUT),
+    [TOO_LONG] = ROW("script-line-too-long", "The line is too long.", SESSION_ENHANCE_YOUR_CALM),
+    [ONE_AT_A_TIME] = ROW("script-one-at-a-time", "A second request came before the first was over.", SESSION_PROTOCOL_ERROR),
 };
 
 const char *scripted_fault_name(size_t row)
@@ -26,11 +28,10 @@ const char *scripted_fault_name(size_t row)
 	return row < sizeof(rows) / sizeof(rows[0]) ? rows[row].name : NULL;
 }
 
-struct session_fault scripted_fault_of(const struct scripted *s, enum row row)
+const struct session_fault *scripted_fault(const struct scripted *s, enum row row)
 {
-	struct session_fault f = rows[row];
-	f.index = s->first_fault + row;
-	return f;
+	session_count_fault(&s->session, &rows[row], row);
+	return &rows[row];
 }
 
 /* ---- output ---- */
@@ -55,18 +56,18 @@ void scripted_say(struct scripted *s, const char *format, ...)
 	va_end(list);
 	ensure(n > 0 && (size_t)n < sizeof(text));
 	append(s, text, (size_t)n);
-	if (s->conn.traced)
-		s->env->trace(s->conn.traced, text);
+	if (s->session.traced)
+		s->session.env->trace(s->session.traced, text);
 }
 
 /* ---- events ---- */
 
 struct session_event *scripted_event(
-    struct scripted *s, enum session_event_kind kind, struct session_stream *stream)
+    struct scripted *s, enum session_event_kind kind, struct scripted_stream *stream)
 {
 	struct waiting_event *w = memory_new(struct waiting_event);
 	w->event.kind = kind;
-	w->event.stream = stream;
+	w->event.stream = stream ? &stream->base : NULL;
 	list_append(&s->events, &w->link);
 	return &w->event;
 }
@@ -78,22 +79,22 @@ static void event_free(struct waiting_event *w)
 	free(w);
 }
 
-void scripted_forget_events(struct scripted *s, const struct session_stream *stream)
+void scripted_forget_events(struct scripted *s, const struct scripted_stream *stream)
 {
 	list_for_each(&s->events, w, struct waiting_event, link)
 	{
-		if (!stream || w->event.stream == stream || w->event.promised == stream)
+		if (!stream || w->event.stream == &stream->base || w->event.promised == &stream->base)
 			event_free(w);
 	}
 }
 
 /* ---- streams ---- */
 
-struct session_stream *scripted_stream_new(struct scripted *s, uint32_t id)
+struct scripted_stream *scripted_stream_new(struct scripted *s, uint32_t id)
 {
-	if (!budget_take(s->conn.budget, sizeof(struct session_stream)))
+	if (!budget_take(s->conn.budget, sizeof(struct scripted_stream)))
 		return NULL;
-	struct session_stream *stream = memory_new(struct session_stream);
+	struct scripted_stream *stream = memory_new(struct scripted_stream);
 	stream->id = id;
 	stream->send_window = s->peer_window;
 	stream->receive_window = stream->widest = s->config->window;
@@ -102,7 +103,7 @@ struct session_stream *scripted_stream_new(struct scripted *s, uint32_t id)
 	return stream;
 }
 
-void scripted_stream_free(struct scripted *s, struct session_stream *stream)
+void scripted_stream_free(struct scripted *s, struct scripted_stream *stream)
 {
 	if (s->payload_stream == stream)
 		s->payload_stream = NULL;
@@ -114,7 +115,7 @@ void scripted_stream_free(struct scripted *s, struct session_stream *stream)
 uint32_t scripted_open_streams(const struct scripted *s, bool odd)
 {
 	uint32_t n = 0;
-	list_for_each(&s->streams, stream, struct session_stream, link) n +=
+	list_for_each(&s->streams, stream, struct scripted_stream, link) n +=
 	    !stream->is_over && (stream->id % 2 == 1) == odd && (!stream->is_push || stream->has_begun);
 	return n;
 }
@@ -126,7 +127,7 @@ void scripted_bury(struct scripted *s)
 	s->buried_next = NULL;
 }
 
-void scripted_check_closed(struct scripted *s, struct session_stream *stream)
+void scripted_check_closed(struct scripted *s, struct scripted_stream *stream)
 {
 	if (stream->is_over || !stream->local_ended || !stream->remote_ended)
 		return;
@@ -138,14 +139,12 @@ void scripted_fail(struct scripted *s, enum row row)
 {
 	if (s->has_failed)
 		return;
-	const struct session_fault fault = scripted_fault_of(s, row);
+	const struct session_fault *fault = scripted_fault(s, row);
 	s->has_failed = true;
-	s->env->fault(s->env->context, &fault);
-	scripted_say(s, "goaway %u %u\n", fault.code, s->last_id);
+	scripted_say(s, "goaway %u %u\n", fault->code, s->last_id);
 	struct session_event *e = scripted_event(s, SESSION_EVENT_FAILED, NULL);
-	e->code = fault.code;
-	e->fault_copy = fault;
-	e->fault = &e->fault_copy;
+	e->code = fault->code;
+	e->fault = fault;
 }
 
 bool scripted_next_event(struct session *session, struct session_event *event)
@@ -158,12 +157,10 @@ bool scripted_next_event(struct session *session, struct session_event *event)
 	*event = w->event;
 	w->event.head = NULL;
 	event_free(w);
-	if (event->fault)
-		event->fault = &event->fault_copy;
 	if (event->stream)
 		event->user = event->stream->user;
 	if (event->kind == SESSION_EVENT_RESET || event->kind == SESSION_EVENT_CLOSED)
-		s->buried_next = event->stream;
+		s->buried_next = (struct scripted_stream *)event->stream;
 	return true;
 }
 

@@ -358,8 +358,8 @@ static void client_that_leaves_is_not_asked_about(void **state)
 	struct gate_peer *c = gate_client(w, NULL);
 	struct gate_stream *asked = asks(c, "/1", ALICE), *waits = asks(c, "/2", BOB);
 	UNTIL(w, w->gateway->relay.live_count == 2 && w->question_count == 1);
-	gate_reset_stream(asked, H2_CANCEL);
-	gate_reset_stream(waits, H2_CANCEL);
+	gate_reset_stream(asked, SESSION_CANCEL);
+	gate_reset_stream(waits, SESSION_CANCEL);
 	UNTIL(w, w->gateway->relay.live_count == 0);
 	answer(w, 0, true);
 	gate_passes(w);

@@ -69,7 +69,7 @@ static void is_dropped_as_known(struct scene *s, const char *path)
 	struct gate_stream *p = promise(s, path);
 	UNTIL(s->w, p->is_over);
 	assert_true(p->was_reset);
-	assert_int_equal(p->code, H2_CANCEL);
+	assert_int_equal(p->code, SESSION_CANCEL);
 	assert_int_equal(known_count(s), before + 1);
 }
 
@@ -169,7 +169,7 @@ static void failed_push_is_unknown_again(void **state)
 	struct gate_stream *p = is_forwarded(&s, "/a.css");
 	gate_answer(p, 200, 5, false);
 	UNTIL(s.w, gate_find_at(s.client, "/a.css")->received == 5);
-	gate_reset_stream(p, H2_INTERNAL_ERROR);
+	gate_reset_stream(p, SESSION_INTERNAL_ERROR);
 	UNTIL(s.w, gate_find_at(s.client, "/a.css")->is_over);
 	finish_page(&s);
 	visit(&s, "/page2");
@@ -195,7 +195,7 @@ static void reset_by_the_client_counts_as_known(void **state)
 	(void)state;
 	struct scene s = scene_new(NULL, NULL);
 	struct gate_stream *p = is_forwarded(&s, "/a.css");
-	gate_reset_stream(gate_find_at(s.client, "/a.css"), H2_CANCEL);
+	gate_reset_stream(gate_find_at(s.client, "/a.css"), SESSION_CANCEL);
 	UNTIL(s.w, p->is_over);
 	finish_page(&s);
 	visit(&s, "/page2");
@@ -210,7 +210,7 @@ static void reset_before_the_head_counts_for_a_short_time(void **state)
 	(void)state;
 	struct scene s = scene_new(NULL, NULL);
 	struct gate_stream *p = is_forwarded(&s, "/data");
-	gate_reset_stream(gate_find_at(s.client, "/data"), H2_CANCEL);
+	gate_reset_stream(gate_find_at(s.client, "/data"), SESSION_CANCEL);
 	UNTIL(s.w, p->is_over);
 	struct policy_diary_note note = note_of(&s, "/data");
 	uint32_t now_sec = (uint32_t)(s.w->gateway->relay.now / USEC_PER_SEC);
@@ -230,7 +230,7 @@ static void reset_before_the_head_of_what_was_data_does_not_count(void **state)
 	UNTIL(s.w, gate_find_at(s.client, "/data")->is_over);
 	for (int i = 0; i < 2; i++) {
 		struct gate_stream *p = is_forwarded(&s, "/data");
-		gate_reset_stream(gate_find_at(s.client, "/data"), H2_CANCEL);
+		gate_reset_stream(gate_find_at(s.client, "/data"), SESSION_CANCEL);
 		UNTIL(s.w, p->is_over);
 		assert_int_equal(note_of(&s, "/data").state, POLICY_DIARY_PUSHED_ONCE);
 	}
@@ -253,7 +253,7 @@ static void reset_before_the_head_means_the_latest_version(void **state)
 	visit(&other, "/page2");
 	struct gate_stream *p = promise(&other, "/a.css");
 	UNTIL(s.w, gate_find_at(other.client, "/a.css"));
-	gate_reset_stream(gate_find_at(other.client, "/a.css"), H2_REFUSED_STREAM);
+	gate_reset_stream(gate_find_at(other.client, "/a.css"), SESSION_REFUSED_STREAM);
 	UNTIL(s.w, p->is_over);
 	const struct client_conn *c =
 	    container_of(s.w->gateway->clients.conns.prev, struct client_conn, link);
@@ -275,8 +275,8 @@ static void reset_behind_the_head_leaves_what_the_head_says(void **state)
 	gate_answer_fields(css, 200, false, "etag", "\"1\"", NULL);
 	struct gate_stream *got[] = {gate_find_at(s.client, "/data"), gate_find_at(s.client, "/a.css")};
 	UNTIL(s.w, got[0]->status == 200 && got[1]->status == 200);
-	gate_reset_stream(got[0], H2_CANCEL);
-	gate_reset_stream(got[1], H2_CANCEL);
+	gate_reset_stream(got[0], SESSION_CANCEL);
+	gate_reset_stream(got[1], SESSION_CANCEL);
 	UNTIL(s.w, data->is_over && css->is_over);
 	finish_page(&s);
 	visit(&s, "/page2");
@@ -387,10 +387,10 @@ static void ends_of_pushes_are_counted_for_their_rule(void **state)
 	gate_answer(reset, 200, 5, false);
 	UNTIL(s.w, gate_find_at(s.client, "/reset")->received == 5 &&
 		       gate_find_at(s.client, "/used")->is_over);
-	gate_reset_stream(gate_find_at(s.client, "/reset"), H2_CANCEL);
+	gate_reset_stream(gate_find_at(s.client, "/reset"), SESSION_CANCEL);
 	UNTIL(s.w, reset->is_over);
 	struct gate_stream *failed = is_forwarded(&s, "/failed");
-	gate_reset_stream(failed, H2_INTERNAL_ERROR);
+	gate_reset_stream(failed, SESSION_INTERNAL_ERROR);
 	UNTIL(s.w, gate_find_at(s.client, "/failed")->is_over);
 	finish_page(&s);
 	assert_int_equal(rule_count(&s, 1, POLICY_EVENT_OFFERED), 3);

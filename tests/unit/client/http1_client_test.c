@@ -98,7 +98,7 @@ static void client_that_resets_costs_its_present_request_alone(void **state)
 	c->net = NULL;
 	/* Nothing is read from it, so that the loop does not say that it is gone. */
 	UNTIL(w, gate_find(w, "/1")->was_reset);
-	assert_int_equal(gate_find(w, "/1")->code, H2_CANCEL);
+	assert_int_equal(gate_find(w, "/1")->code, SESSION_CANCEL);
 	assert_null(gate_find(w, "/2"));
 	UNTIL(w, clients_are_gone(&w->gateway->clients));
 	assert_int_equal(w->counters.requests, 1);
@@ -390,7 +390,7 @@ static void half_closed_client_loses_a_request_that_is_not_whole(void **state)
 	UNTIL(w, gate_find(w, "/up") && gate_find(w, "/up")->received == 5);
 	net_conn_finish(c->net);
 	UNTIL(w, gate_find(w, "/up")->was_reset && c->ended);
-	assert_int_equal(gate_find(w, "/up")->code, H2_CANCEL);
+	assert_int_equal(gate_find(w, "/up")->code, SESSION_CANCEL);
 	assert_int_equal(c->in_bytes, 0);
 	/* A head that is not whole is no request. */
 	c = http1_client(w, "GET / HTTP/1.1\r\nHost: exam");
@@ -431,7 +431,7 @@ static void breaks_off(struct gate_world *w, struct script_peer *c, const struct
 	if (by_gateway)
 		clients_abort(&w->gateway->clients);
 	else
-		gate_reset_stream(up, H2_INTERNAL_ERROR);
+		gate_reset_stream(up, SESSION_INTERNAL_ERROR);
 	UNTIL(w, c->ended);
 	assert_false(script_saw(c, "0\r\n\r\n"));
 	if (!f->tells)

@@ -65,7 +65,7 @@ static void a_cut_off_body_of_no_length_does_not_look_complete(void **state)
 	UNTIL(w, gate_find(w, "/page"));
 	gate_answer(gate_find(w, "/page"), 200, 10, false);
 	UNTIL(w, has_body(&r, 10));
-	gate_reset_stream(gate_find(w, "/page"), H2_INTERNAL_ERROR);
+	gate_reset_stream(gate_find(w, "/page"), SESSION_INTERNAL_ERROR);
 	UNTIL(w, read_some(&r));
 	assert_true(r.was_reset);
 	close(r.fd);

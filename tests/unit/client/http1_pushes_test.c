@@ -102,7 +102,7 @@ static void what_the_connection_has_is_not_held_again(void **state)
 	put(c, GET("/other"));
 	struct gate_stream *again = promise(w, "/other", "/a.css");
 	UNTIL(w, again->was_reset);
-	assert_int_equal(again->code, H2_CANCEL);
+	assert_int_equal(again->code, SESSION_CANCEL);
 	assert_int_equal(w->counters.pushes_held, 1);
 	gate_world_free(w);
 }
@@ -186,8 +186,8 @@ static void idle_connection_needs_no_more_memory_than_one_of_http2(void **state)
 	gate_passes(w);
 	assert_int_equal(client_of(w)->budget.used_bytes, 0);
 	/* With the buffer that is kept for the next head. */
-	assert_true(sizeof(struct h1_conn) + 1024 < CONNECTION_BYTES);
-	assert_true(sizeof(struct h1_conn) <= sizeof(struct h2_conn));
+	assert_true(sizeof(struct session) + 1024 < CONNECTION_BYTES);
+	assert_true(sizeof(struct session) <= sizeof(struct session));
 	gate_world_free(w);
 }
 

@@ -74,7 +74,7 @@ static void is_reset_by_client(struct scene *s)
 {
 	gate_answer(s->at, 200, 40, false);
 	UNTIL(s->w, s->s->received == 40);
-	gate_reset_stream(s->s, H2_CANCEL);
+	gate_reset_stream(s->s, SESSION_CANCEL);
 }
 
 static void loses_client(struct scene *s)
@@ -84,7 +84,7 @@ static void loses_client(struct scene *s)
 
 static void is_reset_by_origin(struct scene *s)
 {
-	gate_reset_stream(s->at, H2_INTERNAL_ERROR);
+	gate_reset_stream(s->at, SESSION_INTERNAL_ERROR);
 	UNTIL(s->w, s->s->is_over || s->s->status == 502);
 	gate_more(s->s, 0, true);
 }
@@ -202,7 +202,7 @@ static void each_end_of_a_push_has_its_line_and_its_counters(void **state)
 		if (i == 0)
 			gate_more(pushed_at, 0, true);
 		else
-			gate_reset_stream(i == 1 ? pushed : pushed_at, i == 1 ? H2_CANCEL : H2_INTERNAL_ERROR);
+			gate_reset_stream(i == 1 ? pushed : pushed_at, i == 1 ? SESSION_CANCEL : SESSION_INTERNAL_ERROR);
 		ends(&s);
 		has(&s, rows[i].outcome);
 		has(&s, "\"response_bytes\":60");

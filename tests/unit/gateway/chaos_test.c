@@ -84,7 +84,7 @@ static void client_asks(struct chaos *c)
 	static const char *const hosts[] = {
 	    "example.com", "example.com", "b.example", "nobody.invalid:1"};
 	struct gate_peer *p = some_client(c);
-	if (!p || p->stream_count + 40 > GATE_PEER_STREAMS || h2_request_room(p->h2) == 0)
+	if (!p || p->stream_count + 40 > GATE_PEER_STREAMS || session_request_room(p->h2) == 0)
 		return;
 	bool end = pick(c, 3) != 0;
 	char path[32];
@@ -133,7 +133,7 @@ static void client_goes_on(struct chaos *c)
 		else if (pick(c, 6) == 0)
 			gate_peer_abort(p);
 		else if (pick(c, 20) == 0)
-			gate_terminate(p, H2_PROTOCOL_ERROR);
+			gate_terminate(p, SESSION_PROTOCOL_ERROR);
 		break;
 	}
 }
@@ -194,7 +194,7 @@ static void origin_acts(struct chaos *c)
 		else if (pick(c, 12) == 0)
 			gate_peer_abort(p);
 		else if (pick(c, 20) == 0)
-			gate_terminate(p, pick(c, 2) ? H2_NO_ERROR : H2_ENHANCE_YOUR_CALM);
+			gate_terminate(p, pick(c, 2) ? SESSION_NO_ERROR : SESSION_ENHANCE_YOUR_CALM);
 		break;
 	case 4: {
 		struct h2_settings settings = gate_peer_settings(&p->options, false);
@@ -237,7 +237,7 @@ static void stream_behaves(struct gate_stream *s)
 
 static void peer_behaves(struct gate_peer *p)
 {
-	if (h2_has_failed(p->h2)) /* it has said that it goes: at last it does */
+	if (session_has_failed(p->h2)) /* it has said that it goes: at last it does */
 		gate_peer_abort(p);
 	if (p->ended)
 		return;

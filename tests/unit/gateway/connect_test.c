@@ -366,7 +366,7 @@ static void over_http2_a_reset_of_the_destination_is_a_connect_error(void **stat
 	server_fd = -1;
 	UNTIL(s.w, s.stream->is_over);
 	assert_true(s.stream->was_reset);
-	assert_int_equal(s.stream->code, H2_CONNECT_ERROR);
+	assert_int_equal(s.stream->code, SESSION_CONNECT_ERROR);
 	is_over(&s);
 	end(&s);
 }
@@ -376,7 +376,7 @@ static void over_http2_a_reset_of_the_stream_resets_the_destination(void **state
 	(void)state;
 	struct scene s = scene("");
 	opens_over_h2(&s);
-	gate_reset_stream(s.stream, H2_CANCEL);
+	gate_reset_stream(s.stream, SESSION_CANCEL);
 	assert_true(was_reset(&s, s.server));
 	is_over(&s);
 	end(&s);
@@ -456,7 +456,7 @@ static void an_abandoned_connect_leaves_no_connection(void **state)
 	s.peer = gate_client(s.w, NULL);
 	UNTIL(s.w, s.peer->settings_came);
 	s.stream = gate_connect(s.peer, s.to);
-	gate_reset_stream(s.stream, H2_CANCEL);
+	gate_reset_stream(s.stream, SESSION_CANCEL);
 	UNTIL(s.w, s.w->counters.upstream_connections == 1 && s.w->counters.upstream_connections_open == 0);
 	assert_int_equal(s.w->counters.tunnels, 0);
 	end(&s);
@@ -498,7 +498,7 @@ static void an_extended_connect_goes_to_the_destination_of_its_authority(void **
 	aborts(server_fd);
 	server_fd = -1;
 	UNTIL(s.w, s.stream->was_reset);
-	assert_int_equal(s.stream->code, H2_INTERNAL_ERROR);
+	assert_int_equal(s.stream->code, SESSION_INTERNAL_ERROR);
 	end(&s);
 }
 

@@ -36,7 +36,7 @@ static void idle_clients_receive_goaway(void **state)
 	UNTIL(w, w->drained == 1);
 	UNTIL(w, c->ended);
 	assert_true(c->goaway_came);
-	assert_int_equal(c->goaway_code, H2_NO_ERROR);
+	assert_int_equal(c->goaway_code, SESSION_NO_ERROR);
 	gate_passes(w);
 	assert_int_equal(w->drained, 1);
 	gate_world_free(w);
@@ -106,7 +106,7 @@ static void a_late_drain_answers_503_or_resets(void **state)
 	UNTIL(w, w->drained == 1);
 	UNTIL(w, begun->is_over && asked->is_over && queued->is_over && push->is_over);
 	assert_true(begun->was_reset);
-	assert_int_equal(begun->code, H2_CANCEL);
+	assert_int_equal(begun->code, SESSION_CANCEL);
 	assert_int_equal(asked->status, 503);
 	assert_int_equal(queued->status, 503);
 	assert_true(gate_find_at(c, "/a.css")->was_reset);
@@ -213,7 +213,7 @@ static void a_busy_exchange(struct gate_world *w)
 	assert_true(page->is_over || c->ended);
 	/* The client is dealt with in good order, and never for a fault. */
 	if (page->is_over && page->was_reset && page->unprocessed)
-		assert_int_equal(page->code, H2_REFUSED_STREAM);
+		assert_int_equal(page->code, SESSION_REFUSED_STREAM);
 	gate_passes(w);
 }
 

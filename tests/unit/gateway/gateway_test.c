@@ -208,10 +208,10 @@ static void a_response_cut_short_is_never_a_normal_end(void **state)
 	gate_answer(gate_find(w, "/cut"), 200, 10, false);
 	gate_answer(gate_find(w, "/reset"), 200, 10, false);
 	UNTIL(w, cut->received == 10 && reset->received == 10);
-	gate_reset_stream(gate_find(w, "/reset"), H2_PROTOCOL_ERROR);
+	gate_reset_stream(gate_find(w, "/reset"), SESSION_PROTOCOL_ERROR);
 	UNTIL(w, reset->is_over);
 	assert_false(reset->ended);
-	assert_int_equal(reset->code, H2_INTERNAL_ERROR);
+	assert_int_equal(reset->code, SESSION_INTERNAL_ERROR);
 	gate_peer_abort(gate_find(w, "/cut")->peer);
 	UNTIL(w, cut->is_over);
 	assert_false(cut->ended);
@@ -228,11 +228,11 @@ static void a_cancelled_request_is_cancelled_at_the_origin(void **state)
 	struct gate_stream *b = gate_request(c, "POST", "example.com", "/b", false, NULL);
 	gate_more(b, 100, false);
 	UNTIL(w, gate_find(w, "/a") && gate_find(w, "/b") && gate_find(w, "/b")->received == 100);
-	gate_reset_stream(a, H2_CANCEL);
-	gate_reset_stream(b, H2_CANCEL);
+	gate_reset_stream(a, SESSION_CANCEL);
+	gate_reset_stream(b, SESSION_CANCEL);
 	UNTIL(w, gate_find(w, "/a")->is_over && gate_find(w, "/b")->is_over);
-	assert_int_equal(gate_find(w, "/a")->code, H2_CANCEL);
-	assert_int_equal(gate_find(w, "/b")->code, H2_CANCEL);
+	assert_int_equal(gate_find(w, "/a")->code, SESSION_CANCEL);
+	assert_int_equal(gate_find(w, "/b")->code, SESSION_CANCEL);
 	assert_false(gate_find(w, "/b")->ended);
 	gate_world_free(w);
 }
@@ -250,17 +250,17 @@ static void an_early_answer_may_take_longer_than_the_upload_may_pause(void **sta
 	c->options.keeps_credit = true;
 	gate_answer(at, 200, 100000, true);
 	UNTIL(w, s->received == 65535 && at->out == 0);
-	gate_reset_stream(at, H2_NO_ERROR);
+	gate_reset_stream(at, SESSION_NO_ERROR);
 	usec since = net_now(w->loop);
 	UNTIL(w, net_now(w->loop) > since + 150 * USEC_PER_MSEC);
 	assert_false(s->is_over);
 	c->options.keeps_credit = false;
-	h2_credit(c->h2, s->handle, 65535);
+	session_credit(c->h2, s->handle, 65535);
 	net_conn_dirty(c->net);
 	UNTIL(w, s->is_over);
 	assert_int_equal(s->received, 100000);
 	assert_true(s->ended);
-	assert_int_equal(s->code, H2_NO_ERROR);
+	assert_int_equal(s->code, SESSION_NO_ERROR);
 	gate_world_free(w);
 }
 
@@ -390,7 +390,7 @@ static void an_idle_client_receives_goaway_and_is_then_closed(void **state)
 	expect(w, gate_get(c, "/a"), 200);
 	UNTIL(w, c->ended);
 	assert_true(c->goaway_came);
-	assert_int_equal(c->goaway_code, H2_NO_ERROR);
+	assert_int_equal(c->goaway_code, SESSION_NO_ERROR);
 	/* One that never asks anything is idle as well. */
 	c = gate_client(w, NULL);
 	UNTIL(w, c->ended);
@@ -425,7 +425,7 @@ static void a_client_whose_window_stays_closed_is_reset(void **state)
 	UNTIL(w, s->is_over);
 	assert_int_equal(s->status, 200);
 	assert_true(s->was_reset);
-	assert_int_equal(s->code, H2_CANCEL);
+	assert_int_equal(s->code, SESSION_CANCEL);
 	/* An answer of our own is no exception. */
 	s = gate_request(c, "CONNECT", "example.com:443", "", true, NULL);
 	UNTIL(w, s->is_over);
@@ -456,7 +456,7 @@ static void a_less_urgent_response_may_wait_longer_than_write_timeout(void **sta
 		net_now(w->loop) > since + 250 * USEC_PER_MSEC;
 	}));
 	assert_false(late->was_reset);
-	gate_reset_stream(urgent, H2_CANCEL);
+	gate_reset_stream(urgent, SESSION_CANCEL);
 	expect(w, late, 200);
 	assert_int_equal(late->received, 200000);
 	gate_world_free(w);
@@ -472,7 +472,7 @@ static void a_client_that_reads_nothing_is_disconnected(void **state)
 	struct gate_stream *s = gate_get(c, "/a");
 	UNTIL(w, gate_find(w, "/a"));
 	/* Wide windows, and a socket that fills up. */
-	h2_ping(c->h2, net_now(w->loop));
+	session_ping(c->h2, net_now(w->loop));
 	net_conn_dirty(c->net);
 	gate_passes(w);
 	net_conn_pause_reading(c->net, NET_PAUSE_PEER);

@@ -50,7 +50,7 @@ static void all_whole_requests_are_answered_and_then_the_connection_ends(void **
 		assert_int_equal(s[i]->received, 5000);
 	}
 	assert_true(c->goaway_came);
-	assert_int_equal(c->goaway_code, H2_NO_ERROR);
+	assert_int_equal(c->goaway_code, SESSION_NO_ERROR);
 	UNTIL(w, clients_are_gone(&w->gateway->clients));
 	gate_world_free(w);
 }
@@ -67,7 +67,7 @@ static void request_that_is_not_whole_is_aborted_and_no_other(void **state)
 	UNTIL(w, gate_find(w, "/part") && gate_find(w, "/whole") && gate_find(w, "/whole")->ended);
 	net_conn_finish(c->net);
 	UNTIL(w, gate_find(w, "/part")->was_reset && part->was_reset);
-	assert_int_equal(gate_find(w, "/part")->code, H2_CANCEL);
+	assert_int_equal(gate_find(w, "/part")->code, SESSION_CANCEL);
 	gate_answer(gate_find(w, "/whole"), 200, 10, true);
 	UNTIL(w, whole->ended && c->ended);
 	assert_int_equal(whole->received, 10);
@@ -85,7 +85,7 @@ static void nothing_is_promised_or_hinted_to_it(void **state)
 	struct gate_stream *at = gate_find(w, "/0");
 	struct gate_stream *promise = gate_promise(at, "http", "example.com", "/a.css");
 	UNTIL(w, promise->was_reset);
-	assert_int_equal(promise->code, H2_CANCEL);
+	assert_int_equal(promise->code, SESSION_CANCEL);
 	struct gate_stream *hinted = gate_promise(at, "http", "example.com", "/hinted");
 	UNTIL(w, hinted->was_reset);
 	gate_answer_fields(at, 103, false, "link", "</a.css>; rel=preload; as=style", NULL);
@@ -132,7 +132,7 @@ static void response_ends_when_its_window_is_used_up(void **state)
 	assert_int_equal(s[0]->received, 65535);
 	assert_true(s[1]->was_reset);
 	assert_int_equal(s[1]->received, 65535);
-	assert_int_equal(s[1]->code, H2_CANCEL);
+	assert_int_equal(s[1]->code, SESSION_CANCEL);
 	gate_world_free(w);
 }
 
@@ -194,7 +194,7 @@ static void client_that_is_gone_is_noticed(void **state)
 	gate_passes(w); /* the gateway's acknowledgement is read, so that the end is no reset */
 	gate_peer_abort(c);
 	UNTIL(w, gate_find(w, "/slow")->was_reset);
-	assert_int_equal(gate_find(w, "/slow")->code, H2_CANCEL);
+	assert_int_equal(gate_find(w, "/slow")->code, SESSION_CANCEL);
 	assert_true(clients_are_gone(&w->gateway->clients));
 	gate_world_free(w);
 }

@@ -138,18 +138,18 @@ static void load_is_shed_cheapest_first(void **state)
 	press(w);
 	expect_shed(w, 1, 1, 0, 0);
 	UNTIL(w, gate_find_at(client, "/waits")->is_over);
-	assert_int_equal(gate_find_at(client, "/waits")->code, H2_REFUSED_STREAM);
+	assert_int_equal(gate_find_at(client, "/waits")->code, SESSION_REFUSED_STREAM);
 
 	press(w);
 	expect_shed(w, 1, 1, 1, 0);
 	UNTIL(w, idle->ended);
 	assert_true(idle->goaway_came);
-	assert_int_equal(idle->goaway_code, H2_NO_ERROR);
+	assert_int_equal(idle->goaway_code, SESSION_NO_ERROR);
 
 	press(w);
 	expect_shed(w, 1, 1, 1, 1);
 	UNTIL(w, stuck->is_over);
-	assert_int_equal(stuck->code, H2_INTERNAL_ERROR);
+	assert_int_equal(stuck->code, SESSION_INTERNAL_ERROR);
 
 	press(w); /* nothing is left that may go */
 	expect_shed(w, 1, 1, 1, 1);
@@ -182,7 +182,7 @@ static void a_stalled_upload_is_answered_503(void **state)
 	UNTIL(w, s->is_over && gate_find(w, "/up")->is_over);
 	expect_shed(w, 0, 0, 0, 1);
 	assert_int_equal(s->status, 503);
-	assert_int_equal(gate_find(w, "/up")->code, H2_CANCEL);
+	assert_int_equal(gate_find(w, "/up")->code, SESSION_CANCEL);
 	gate_world_free(w);
 }
 
@@ -235,7 +235,7 @@ static void requests_are_refused_last_and_accepted_again_after_the_shortage(void
 	/* Above the mark: no pushes any more, but requests. */
 	struct gate_stream *push = gate_promise(at, "http", "example.com", "/style");
 	UNTIL(w, push->is_over);
-	assert_int_equal(push->code, H2_REFUSED_STREAM);
+	assert_int_equal(push->code, SESSION_REFUSED_STREAM);
 	expect_shed(w, 0, 1, 0, 0);
 	w->sites[0].serve = ok;
 	struct gate_stream *s = gate_get(client, "/one");
@@ -335,7 +335,7 @@ static void used_up_connection_budget_affects_only_that_client(void **state)
 	w->sites[0].serve = ok;
 	struct gate_stream *refused = gate_get(slow, "/more");
 	UNTIL(w, refused->is_over);
-	assert_int_equal(refused->code, H2_REFUSED_STREAM);
+	assert_int_equal(refused->code, SESSION_REFUSED_STREAM);
 	struct gate_stream *served = gate_get(quick, "/quick");
 	UNTIL(w, served->is_over);
 	assert_int_equal(served->status, 200);

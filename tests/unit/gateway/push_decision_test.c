@@ -83,7 +83,7 @@ static void authority_routed_to_another_origin_is_refused(void **state)
 {
 	(void)state;
 	struct scene s = scene_new(NULL, NULL, NULL);
-	refused(&s, gate_promise(s.at, "http", "b.example", "/a.css"), H2_PROTOCOL_ERROR);
+	refused(&s, gate_promise(s.at, "http", "b.example", "/a.css"), SESSION_PROTOCOL_ERROR);
 }
 
 static void path_routed_to_another_origin_is_refused(void **state)
@@ -91,14 +91,14 @@ static void path_routed_to_another_origin_is_refused(void **state)
 	(void)state;
 	struct scene s =
 	    scene_new(NULL, NULL, "[route a]\norigin = a\n[route b]\npath = /other\norigin = b\n");
-	refused(&s, gate_promise(s.at, "http", "example.com", "/other/a.css"), H2_PROTOCOL_ERROR);
+	refused(&s, gate_promise(s.at, "http", "example.com", "/other/a.css"), SESSION_PROTOCOL_ERROR);
 }
 
 static void authority_without_route_is_refused(void **state)
 {
 	(void)state;
 	struct scene s = scene_new(NULL, NULL, "[route a]\nhost = example.com\norigin = a\n");
-	refused(&s, gate_promise(s.at, "http", "example.org", "/a.css"), H2_PROTOCOL_ERROR);
+	refused(&s, gate_promise(s.at, "http", "example.org", "/a.css"), SESSION_PROTOCOL_ERROR);
 }
 
 static void another_authority_of_the_same_origin_is_forwarded(void **state)
@@ -137,7 +137,7 @@ static void what_the_client_may_not_ask_for_is_not_promised_to_it(void **state)
 	struct scene s = scene_of(w, NULL);
 	struct gate_stream *promise = gate_promise(s.at, "http", "example.com", "/secret/a.css");
 	UNTIL(w, promise->is_over);
-	assert_int_equal(promise->code, H2_CANCEL);
+	assert_int_equal(promise->code, SESSION_CANCEL);
 	size_t reason = policy_reason_position(&policy_reason_ACCESS_DENIED);
 	assert_int_equal(w->counters.push[POLICY_RELAYED][POLICY_DROP][reason], 1);
 	forwarded(&s, gate_promise(s.at, "http", "example.com", "/a.css"), "http", "example.com", "/a.css");
@@ -147,7 +147,7 @@ static void another_scheme_is_refused(void **state)
 {
 	(void)state;
 	struct scene s = scene_new(NULL, NULL, NULL);
-	refused(&s, gate_promise(s.at, "https", "example.com", "/a.css"), H2_PROTOCOL_ERROR);
+	refused(&s, gate_promise(s.at, "https", "example.com", "/a.css"), SESSION_PROTOCOL_ERROR);
 }
 
 /* ---- TLS: the certificate of the listener ---- */
@@ -212,7 +212,7 @@ static void authority_outside_the_listeners_certificate_is_dropped(void **state)
 	struct scene s = tls_scene(&f, NULL, "test1.invalid");
 	struct gate_stream *promise = gate_promise(s.at, "https", "test2.invalid", "/a.css");
 	UNTIL(s.w, promise->is_over);
-	assert_int_equal(promise->code, H2_CANCEL);
+	assert_int_equal(promise->code, SESSION_CANCEL);
 	size_t reason = policy_reason_position(&policy_reason_DOWNSTREAM_AUTHORITY);
 	assert_int_equal(s.w->counters.push[POLICY_RELAYED][POLICY_DROP][reason], 1);
 	gate_world_free(s.w);
@@ -229,7 +229,7 @@ static void a_client_without_push_is_promised_nothing(void **state)
 	struct scene s = scene_of(gate_world_new(NULL, NULL, "push = accept", NULL), &no_push);
 	struct gate_stream *promise = gate_promise(s.at, "http", "example.com", "/a.css");
 	UNTIL(s.w, promise->is_over);
-	assert_int_equal(promise->code, H2_CANCEL);
+	assert_int_equal(promise->code, SESSION_CANCEL);
 	gate_answer(s.at, 200, 5, true);
 	UNTIL(s.w, s.page->is_over);
 	assert_int_equal(s.page->received, 5);
@@ -274,14 +274,14 @@ static void push_that_waits_is_whole_when_all_announced_bytes_came(void **state)
 		gate_answer_fields(second, 200, false, "content-length", "5", NULL);
 		gate_more(second, came, false);
 		gate_passes(s.w);
-		gate_reset_stream(second, H2_NO_ERROR);
+		gate_reset_stream(second, SESSION_NO_ERROR);
 		gate_passes(s.w);
 		gate_more(first, 1, true);
 		struct gate_stream *push = gate_find_at(s.client, "/2");
 		UNTIL(s.w, push->is_over);
 		assert_int_equal(push->ended, came == 5);
 		assert_int_equal(push->was_reset, came < 5);
-		assert_int_equal(push->code, came < 5 ? H2_INTERNAL_ERROR : H2_NO_ERROR);
+		assert_int_equal(push->code, came < 5 ? SESSION_INTERNAL_ERROR : SESSION_NO_ERROR);
 		gate_world_free(s.w);
 	}
 }
@@ -351,8 +351,8 @@ static void a_push_that_waits_too_long_is_cancelled_on_both_sides(void **state)
 	gate_answer(second, 200, 1, false);
 	UNTIL(s.w, second->is_over && gate_find_at(s.client, "/second") &&
 		       gate_find_at(s.client, "/second")->is_over);
-	assert_int_equal(second->code, H2_CANCEL);
-	assert_int_equal(gate_find_at(s.client, "/second")->code, H2_CANCEL);
+	assert_int_equal(second->code, SESSION_CANCEL);
+	assert_int_equal(gate_find_at(s.client, "/second")->code, SESSION_CANCEL);
 	assert_false(first->is_over);
 	gate_world_free(s.w);
 }
@@ -368,10 +368,10 @@ static void reset_by_the_origin_starts_the_next_waiting_push(void **state)
 	gate_answer(second, 200, 9, true);
 	UNTIL(
 	    s.w, gate_find_at(s.client, "/first") && gate_find_at(s.client, "/first")->received == 1);
-	gate_reset_stream(first, H2_INTERNAL_ERROR);
+	gate_reset_stream(first, SESSION_INTERNAL_ERROR);
 	UNTIL(s.w, gate_find_at(s.client, "/second") && gate_find_at(s.client, "/second")->is_over);
 	assert_int_equal(gate_find_at(s.client, "/second")->received, 9);
-	assert_int_equal(gate_find_at(s.client, "/first")->code, H2_INTERNAL_ERROR);
+	assert_int_equal(gate_find_at(s.client, "/first")->code, SESSION_INTERNAL_ERROR);
 	gate_world_free(s.w);
 }
 
@@ -380,7 +380,7 @@ static void reset_by_the_origin_starts_the_next_waiting_push(void **state)
 static void a_clients_reset_reaches_the_origin_with_its_code(void **state)
 {
 	(void)state;
-	static const uint32_t codes[] = {H2_CANCEL, H2_REFUSED_STREAM, H2_INTERNAL_ERROR, 77};
+	static const uint32_t codes[] = {SESSION_CANCEL, SESSION_REFUSED_STREAM, SESSION_INTERNAL_ERROR, 77};
 	for (size_t i = 0; i < 4; i++) {
 		struct scene s = scene_new(NULL, NULL, NULL);
 		struct gate_stream *a = gate_promise(s.at, "http", "example.com", "/a"),
@@ -408,8 +408,8 @@ static void a_lost_client_cancels_its_requests_and_promises(void **state)
 	UNTIL(s.w, gate_find_at(s.client, "/a"));
 	gate_peer_abort(s.client);
 	UNTIL(s.w, a->is_over && s.at->is_over);
-	assert_int_equal(a->code, H2_CANCEL);
-	assert_int_equal(s.at->code, H2_CANCEL);
+	assert_int_equal(a->code, SESSION_CANCEL);
+	assert_int_equal(s.at->code, SESSION_CANCEL);
 	assert_false(s.at->peer->ended);
 	assert_false(s.at->peer->goaway_came);
 	gate_world_free(s.w);
@@ -421,7 +421,7 @@ static void a_push_outlives_its_parent(void **state)
 	struct scene s = scene_new(NULL, NULL, NULL);
 	struct gate_stream *a = gate_promise(s.at, "http", "example.com", "/a");
 	UNTIL(s.w, gate_find_at(s.client, "/a"));
-	gate_reset_stream(s.page, H2_CANCEL);
+	gate_reset_stream(s.page, SESSION_CANCEL);
 	UNTIL(s.w, s.at->is_over);
 	gate_answer(a, 200, 6, true);
 	UNTIL(s.w, gate_find_at(s.client, "/a")->is_over);
@@ -433,12 +433,12 @@ static void a_promise_for_a_parent_that_the_client_has_reset_is_cancelled(void *
 {
 	(void)state;
 	struct scene s = scene_new(NULL, NULL, NULL);
-	gate_reset_stream(s.page, H2_CANCEL);
+	gate_reset_stream(s.page, SESSION_CANCEL);
 	struct gate_stream *a = NULL;
 	/* The origin promises before it has seen the reset. */
 	a = gate_promise(s.at, "http", "example.com", "/a");
 	UNTIL(s.w, a->is_over);
-	assert_int_equal(a->code, H2_CANCEL);
+	assert_int_equal(a->code, SESSION_CANCEL);
 	assert_int_equal(s.client->stream_count, 1);
 	gate_world_free(s.w);
 }
@@ -454,7 +454,7 @@ static void a_lost_origin_resets_its_pushes_and_the_client_lives(void **state)
 	gate_peer_abort(s.at->peer);
 	UNTIL(s.w, gate_find_at(s.client, "/a")->is_over && gate_find_at(s.client, "/b")->is_over &&
 		       s.page->is_over);
-	assert_int_equal(gate_find_at(s.client, "/a")->code, H2_INTERNAL_ERROR);
+	assert_int_equal(gate_find_at(s.client, "/a")->code, SESSION_INTERNAL_ERROR);
 	assert_int_equal(s.page->status, 502);
 	assert_false(s.client->goaway_came);
 	assert_false(s.client->ended);
@@ -484,12 +484,12 @@ static void no_promise_is_sent_after_the_clients_goaway(void **state)
 	struct scene s = scene_new(NULL, NULL, NULL);
 	struct gate_stream *a = gate_promise(s.at, "http", "example.com", "/a");
 	UNTIL(s.w, gate_find_at(s.client, "/a"));
-	h2_shutdown(s.client->h2, net_now(s.w->loop));
+	session_shutdown(s.client->h2, net_now(s.w->loop));
 	net_conn_dirty(s.client->net);
 	gate_passes(s.w);
 	struct gate_stream *b = gate_promise(s.at, "http", "example.com", "/b");
 	UNTIL(s.w, b->is_over);
-	assert_int_equal(b->code, H2_CANCEL);
+	assert_int_equal(b->code, SESSION_CANCEL);
 	gate_answer(a, 200, 3, true);
 	gate_answer(s.at, 200, 5, true);
 	UNTIL(s.w, gate_find_at(s.client, "/a")->is_over && s.page->is_over);
@@ -561,8 +561,8 @@ static void promises_above_max_pushes_per_parent_are_refused(void **state)
 		promise[i] = gate_promise(s.at, "http", "example.com", path);
 	}
 	UNTIL(s.w, promise[3]->is_over && promise[4]->is_over);
-	assert_int_equal(promise[3]->code, H2_REFUSED_STREAM);
-	assert_int_equal(promise[4]->code, H2_REFUSED_STREAM);
+	assert_int_equal(promise[3]->code, SESSION_REFUSED_STREAM);
+	assert_int_equal(promise[4]->code, SESSION_REFUSED_STREAM);
 	UNTIL(s.w, s.client->stream_count == 4);
 	assert_false(promise[2]->is_over);
 	gate_world_free(s.w);

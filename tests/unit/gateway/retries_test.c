@@ -9,7 +9,7 @@ static void ok(struct gate_stream *s)
 
 static void refuse(struct gate_stream *s)
 {
-	gate_reset_stream(s, H2_REFUSED_STREAM);
+	gate_reset_stream(s, SESSION_REFUSED_STREAM);
 }
 
 static void lose(struct gate_stream *s)

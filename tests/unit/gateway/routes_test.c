@@ -86,7 +86,7 @@ static void a_promise_that_points_out_of_the_prefix_is_refused(void **state)
 		struct gate_stream *promise = gate_promise(s.at, "http", "example.com", rows[i].promised);
 		UNTIL(s.w, promise->is_over);
 		assert_true(promise->was_reset);
-		assert_int_equal(promise->code, H2_CANCEL);
+		assert_int_equal(promise->code, SESSION_CANCEL);
 		assert_int_equal(dropped(s.w, POLICY_RELAYED, &policy_reason_OUTSIDE_PREFIX), 1);
 		gate_answer(s.at, 200, 7, true);
 		UNTIL(s.w, s.page->is_over);

@@ -185,7 +185,7 @@ static void everything_at_once(
 	(void)send(raw, preface + 10, sizeof(preface) - 11, MSG_NOSIGNAL);
 	UNTIL(w, gate_find(w, "/page") && gate_find(w, "/lost"));
 	gate_answer(gate_find(w, "/page"), 200, 150000, false);
-	gate_reset_stream(gate_find(w, "/lost"), H2_INTERNAL_ERROR);
+	gate_reset_stream(gate_find(w, "/lost"), SESSION_INTERNAL_ERROR);
 	UNTIL(w, gate_find(w, "/page")->ended && gate_find(w, "/page")->out == 0);
 	gate_trailers(gate_find(w, "/page"));
 	UNTIL(w, (*page)->is_over && (*lost)->is_over);

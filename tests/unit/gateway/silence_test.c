@@ -51,7 +51,7 @@ static void blocked_client_is_looked_at_every_second(void **state)
 	struct gate_stream *s = gate_get(c, "/large");
 	UNTIL(w, gate_find(w, "/large"));
 	/* Wide windows, and a socket that fills up. */
-	h2_ping(c->h2, net_now(w->loop));
+	session_ping(c->h2, net_now(w->loop));
 	net_conn_dirty(c->net);
 	gate_passes(w);
 	net_conn_pause_reading(c->net, NET_PAUSE_PEER);
@@ -248,7 +248,7 @@ static void origin_that_does_not_answer_is_ended(void **state)
 	origin_conn_expired(&o->timer, s.w->gateway->relay.now);
 	assert_int_equal(s.w->counters.ping_late_up, 1);
 	UNTIL(s.w, s.stream->was_reset);
-	assert_int_equal(s.stream->code, H2_INTERNAL_ERROR);
+	assert_int_equal(s.stream->code, SESSION_INTERNAL_ERROR);
 	gate_world_free(s.w);
 }
 

@@ -119,9 +119,9 @@ static void a_cancelled_subscription_closes_its_connection_behind_its_last_push(
 	struct gate_stream *promised = promise(&s);
 	gate_answer(promised, 200, 5, false);
 	UNTIL(s.w, s.client->stream_count == 2 && s.client->streams[1]->received == 5);
-	gate_reset_stream(s.feed, H2_CANCEL);
+	gate_reset_stream(s.feed, SESSION_CANCEL);
 	UNTIL(s.w, s.at->is_over);
-	assert_int_equal(s.at->code, H2_CANCEL);
+	assert_int_equal(s.at->code, SESSION_CANCEL);
 	gate_passes(s.w);
 	assert_false(s.at->peer->ended);
 	gate_more(promised, 7, true);
@@ -158,7 +158,7 @@ static void subscriptions_above_the_limit_get_503(void **state)
 	UNTIL(s.w, third->is_over);
 	assert_int_equal(third->status, 503);
 	assert_int_equal(s.w->counters.causes[RELAY_CAUSE_INDEX_SUBSCRIPTIONS_FULL], 1);
-	gate_reset_stream(s.feed, H2_CANCEL);
+	gate_reset_stream(s.feed, SESSION_CANCEL);
 	UNTIL(s.w, s.at->peer->ended);
 	subscribe(&s, NULL, "/feed/fourth");
 	others_are_served(s.w);
@@ -369,7 +369,7 @@ static void the_protocols_own_clocks_stand_still_too(void **state)
 	gate_passes(s.w);
 	assert_false(s.at->peer->ended);
 	/* The client goes on: the origin has the whole time from now on. */
-	gate_reset_stream(s.feed, H2_CANCEL);
+	gate_reset_stream(s.feed, SESSION_CANCEL);
 	UNTIL(s.w, !c->is_held_back);
 	assert_true(c->read_since > 0);
 	gate_world_free(s.w);

@@ -127,7 +127,7 @@ static void what_a_claimer_got_before_its_reset_is_not_wasted(void **state)
 	play_page(&s.stage, client, &p, &d);
 	struct gate_stream *claim = gate_get(client, d.path);
 	UNTIL(world_of(&s), claim->received == HELD_BYTES - 1);
-	gate_reset_stream(claim, H2_CANCEL);
+	gate_reset_stream(claim, SESSION_CANCEL);
 	gate_passes(world_of(&s));
 	sums_agree(&s, 1);
 	scene_fini(&s);

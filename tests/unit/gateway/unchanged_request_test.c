@@ -344,7 +344,7 @@ static void a_refused_stream_is_asked_again_with_the_same_head(void **state)
 	struct gate_stream *asked =
 	    gate_request(gate_client(w, NULL), "OPTIONS", "example.com", "/a", true, SPREAD(fields));
 	struct gate_stream *first = at_origin(w, "/a", 1);
-	gate_reset_stream(first, H2_REFUSED_STREAM);
+	gate_reset_stream(first, SESSION_REFUSED_STREAM);
 	struct gate_stream *second = at_origin(w, "/a", 2);
 	request_is_as_sent(w, "/a", fields);
 	same_head(first->head, second->head);
@@ -403,7 +403,7 @@ static void a_claim_that_fails_goes_to_the_origin_with_the_rules_applied_once(vo
 	gate_passes(w);
 	assert_int_equal(gate_seen(&w->sites[0], "/a.css"), 0);
 	request_is_as_sent(w, "/a.css", fields);
-	gate_reset_stream(promise, H2_INTERNAL_ERROR);
+	gate_reset_stream(promise, SESSION_INTERNAL_ERROR);
 	struct gate_stream *at = at_origin(w, "/a.css", 1);
 	request_is_as_sent(w, "/a.css", fields);
 	field_is(at->head, "x-gate", "1", "claim");

@@ -5,7 +5,7 @@
 #define PUSHGATE_TESTS_UNIT_H1_BENCH_H
 
 #include "proxy/base/memory.h"
-#include "proxy/h1/h1.h"
+#include "tests/support/h1_inside.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,8 +23,10 @@ struct bench {
 	struct chunk_pool *chunks;
 	struct http_head_pool *heads;
 	struct budget budget;
-	struct h1_conn *conn;
+	struct session *conn;
 	struct h1_limits limits;
+	struct h1_config config; /* of conn, as the next */
+	struct session_env env;
 	usec now;
 	bool is_tls, is_proxy;
 	bool is_traced; /* lines go to `told` too */
@@ -54,7 +56,7 @@ static inline int set_up(void **state)
 
 static inline void end_conn(struct bench *b)
 {
-	h1_free(b->conn);
+	session_free(b->conn);
 	b->conn = NULL;
 	b->told[0] = b->sent[0] = b->fields[0] = '\0';
 	b->owed = b->faults = 0;
@@ -90,8 +92,9 @@ static inline void bench_traced(void *context, const char *line)
 	tell(b, "\n", 1);
 }
 
-static inline void bench_fault(void *context, const struct h1_fault *fault)
+static inline void bench_fault(void *context, const struct session_fault *fault, size_t index)
 {
+	(void)index;
 	struct bench *b = context;
 	b->fault = fault->name;
 	b->faults++;
@@ -137,26 +140,26 @@ static inline void keep_fields(struct bench *b, const struct http_head *head)
 static inline void drain(struct bench *b)
 {
 	/* HEAD and DATA that end their message are told with a full stop behind them. */
-	static const char *const names[] = {[H1_EVENT_READY] = "R",
-	    [H1_EVENT_HEAD] = "H",
-	    [H1_EVENT_DATA] = "",
-	    [H1_EVENT_TRAILERS] = "T",
-	    [H1_EVENT_REFUSED] = "X",
-	    [H1_EVENT_RESET] = "!",
-	    [H1_EVENT_CLOSED] = "C",
-	    [H1_EVENT_FAILED] = "F"};
-	struct h1_event e;
-	while (h1_next_event(b->conn, &e)) {
-		h1_check(b->conn);
+	static const char *const names[] = {[SESSION_EVENT_READY] = "R",
+	    [SESSION_EVENT_HEAD] = "H",
+	    [SESSION_EVENT_DATA] = "",
+	    [SESSION_EVENT_TRAILERS] = "T",
+	    [SESSION_EVENT_REFUSED] = "X",
+	    [SESSION_EVENT_RESET] = "!",
+	    [SESSION_EVENT_CLOSED] = "C",
+	    [SESSION_EVENT_FAILED] = "F"};
+	struct session_event e;
+	while (session_next_event(b->conn, &e)) {
+		session_check(b->conn);
 		tell(b, names[e.kind], strlen(names[e.kind]));
-		if (e.kind == H1_EVENT_DATA && e.piece.length > 0)
+		if (e.kind == SESSION_EVENT_DATA && e.piece.length > 0)
 			tell(b, piece_slice(e.piece).ptr, e.piece.length);
 		if (e.end)
 			tell(b, ".", 1);
 		if (b->keeps_credit)
 			b->owed += e.piece.length;
-		else if (e.kind == H1_EVENT_DATA)
-			h1_credit(b->conn, e.piece.length);
+		else if (e.kind == SESSION_EVENT_DATA)
+			session_credit(b->conn, NULL, e.piece.length);
 		if (e.head)
 			keep_fields(b, e.head);
 		http_head_free(e.head);
@@ -165,17 +168,17 @@ static inline void drain(struct bench *b)
 
 static inline void begin(struct bench *b, enum h1_role role)
 {
-	const struct h1_env env = {.websocket = b->has_no_websocket ? NULL : &bench_websocket,
-	    .heads = b->heads,
-	    .budget = &b->budget,
-	    .is_tls = b->is_tls,
-	    .is_proxy = b->is_proxy,
-	    .fault = bench_fault,
-	    .fault_context = b,
-	    .trace = bench_traced,
-	    .trace_context = b};
+	const struct session_conn conn = {.budget = &b->budget, .traced = b, .is_tls = b->is_tls};
 	end_conn(b);
-	b->conn = h1_new(role, &b->limits, &env, b->now);
+	b->config = (struct h1_config){
+	    .role = role,
+	    .is_proxy = b->is_proxy,
+	    .websocket = b->has_no_websocket ? NULL : &bench_websocket,
+	    .limits = b->limits,
+	};
+	b->env = (struct session_env){
+	    .heads = b->heads, .fault = bench_fault, .context = b, .trace = bench_traced};
+	b->conn = h1_new(&b->config, &b->env, &conn, b->now);
 	drain(b);
 }
 
@@ -184,9 +187,9 @@ static inline void put_bytes(struct bench *b, const char *bytes, size_t length)
 {
 	struct chunk *chunk = chunk_acquire(b->chunks);
 	memcpy(chunk->data, bytes, length);
-	h1_receive(b->conn, chunk, 0, length, b->now);
+	session_receive(b->conn, chunk, 0, length, b->now);
 	chunk_release(chunk);
-	h1_check(b->conn);
+	session_check(b->conn);
 }
 
 static inline void say_bytes(struct bench *b, const char *bytes, size_t length)
@@ -203,13 +206,13 @@ static inline void say(struct bench *b, const char *bytes)
 /* Takes all output; bodies are 'x'. */
 static inline void send(struct bench *b)
 {
-	struct h1_output o;
+	struct session_output o;
 	b->sent[0] = '\0';
-	while (h1_next_output(b->conn, 8, &o)) {
+	while (session_next_output(b->conn, 8, &o)) {
 		size_t used = strlen(b->sent);
 		snprintf(b->sent + used, sizeof(b->sent) - used, "%.*s%.*s%.*s",
 		    SLICE_ARG(o.before), (int)o.length, "xxxxxxxx", SLICE_ARG(o.after));
-		h1_check(b->conn);
+		session_check(b->conn);
 	}
 	drain(b);
 }
@@ -223,7 +226,7 @@ static inline bool respond(struct bench *b, uint16_t status, const char *length,
 		http_head_add_token(head, HTTP_TOKEN_CONTENT_LENGTH, slice_of_string(length));
 		head->content_length = strtoull(length, NULL, 10);
 	}
-	bool done = h1_respond(b->conn, head, end);
+	bool done = session_respond(b->conn, NULL, head, end);
 	http_head_free(head);
 	return done;
 }
@@ -246,7 +249,7 @@ static inline bool ask(struct bench *b, const char *method, const char *length, 
 		http_head_add_token(head, HTTP_TOKEN_CONTENT_LENGTH, slice_of_string(length));
 		head->content_length = strtoull(length, NULL, 10);
 	}
-	bool done = h1_request(b->conn, head, end, b);
+	bool done = session_request(b->conn, head, end, b);
 	http_head_free(head);
 	return done;
 }

@@ -54,31 +54,31 @@ static void a_target_counts_and_may_be_too_large_by_itself(void **state)
 static void fields_over_the_list_size_are_told_and_nothing_behind_them_is_read(void **state)
 {
 	struct bench *b = *state;
-	struct h1_event e;
+	struct session_event e;
 	b->limits.list_bytes = LIST_OF_GET;
 	begin(b, H1_SERVER);
 	say(b, GET);
 	assert_string_equal(b->told, "H.");
 	begin(b, H1_SERVER);
 	put_bytes(b, POST "Content-Length: 3\r\n\r\nabc" GET, 70);
-	assert_true(h1_next_event(b->conn, &e));
-	assert_true(e.kind == H1_EVENT_HEAD && e.oversize && e.end && !e.fault);
+	assert_true(session_next_event(b->conn, &e));
+	assert_true(e.kind == SESSION_EVENT_HEAD && e.oversize && e.end && !e.fault);
 	http_head_free(e.head);
-	assert_false(h1_next_event(b->conn, &e));
+	assert_false(session_next_event(b->conn, &e));
 	assert_int_equal(b->faults, 0);
 	assert_true(respond(b, 431, "0", true));
 	send(b);
 	assert_string_equal(b->sent,
 	    "HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-	assert_true(h1_is_done(b->conn));
+	assert_true(session_is_done(b->conn));
 	/* An origin's. */
 	b->limits.list_bytes = LIST_OF_STATUS + 1 + 6 + 32 - 1;
 	begin(b, H1_CLIENT);
 	assert_true(ask(b, "GET", NULL, true));
 	send(b);
 	put_bytes(b, "HTTP/1.1 200 OK\r\nX: 123456\r\n\r\n", 31);
-	assert_true(h1_next_event(b->conn, &e));
-	assert_true(e.kind == H1_EVENT_RESET && e.oversize);
+	assert_true(session_next_event(b->conn, &e));
+	assert_true(e.kind == SESSION_EVENT_RESET && e.oversize);
 	drain(b);
 	assert_string_equal(b->told, "RF");
 	assert_string_equal(b->fault, "head-too-large");
@@ -137,7 +137,7 @@ static void what_trailers_may_not_have(void **state)
 			assert_string_equal(b->fault, rows[i].fault);
 		assert_true(respond(b, 400, NULL, true));
 		send(b);
-		assert_int_equal(h1_is_done(b->conn), rows[i].fault != NULL);
+		assert_int_equal(session_is_done(b->conn), rows[i].fault != NULL);
 	}
 }
 
@@ -191,7 +191,7 @@ static void what_waits_comes_in_order(void **state)
 		snprintf(text, sizeof(text), "%c", c);
 		say(b, text);
 		if (c % 2 == 0) {
-			h1_credit(b->conn, 1);
+			session_credit(b->conn, NULL, 1);
 			drain(b);
 		}
 		if (c == 'm') {
@@ -200,39 +200,39 @@ static void what_waits_comes_in_order(void **state)
 		}
 	}
 	while (strchr(b->told, '.') == NULL) {
-		assert_true(h1_is_full(b->conn));
-		h1_credit(b->conn, 1);
+		assert_true(session_is_full(b->conn));
+		session_credit(b->conn, NULL, 1);
 		drain(b);
 	}
 	for (char c = 'a'; c <= 'z'; c++)
 		all[1 + c - 'a'] = c;
 	strcat(all, ".");
 	assert_string_equal(b->told, all);
-	assert_false(h1_is_full(b->conn));
+	assert_false(session_is_full(b->conn));
 	assert_int_equal(b->budget.used_bytes, 0);
 	/* What the peer sends in vain is dropped with all that waits. */
 	begin(b, H1_SERVER);
 	say(b, POST "Content-Length: 26\r\n\r\n");
 	for (unsigned i = 0; i < 6; i++)
 		say(b, "x");
-	h1_credit(b->conn, 100); /* more than is owed */
-	h1_reset(b->conn);
+	session_credit(b->conn, NULL, 100); /* more than is owed */
+	session_reset(b->conn, NULL, SESSION_CANCEL);
 	drain(b);
 	assert_int_equal(b->budget.used_bytes, 0);
-	assert_true(h1_is_done(b->conn));
+	assert_true(session_is_done(b->conn));
 }
 
 /* The owner may be told of more bytes before it has looked at all events. */
 static void bytes_may_come_between_two_events(void **state)
 {
 	struct bench *b = *state;
-	struct h1_event e;
+	struct session_event e;
 	for (unsigned waiting = 0; waiting < 2; waiting++) {
 		begin(b, H1_SERVER);
 		put_bytes(b, POST "Content-Length: 3\r\n\r\n", strlen(POST) + 21);
 		if (waiting)
 			put_bytes(b, "a", 1);
-		assert_true(h1_next_event(b->conn, &e));
+		assert_true(session_next_event(b->conn, &e));
 		http_head_free(e.head); /* the first piece is read, and its chunk still held */
 		put_bytes(b, waiting ? "bc" : "abc", waiting ? 2 : 3);
 		drain(b);
@@ -259,15 +259,15 @@ static void each_kind_of_body_waits_for_credit(void **state)
 		say(b, responses[i]);
 		assert_string_equal(b->told, "RHab");
 		drain(b);
-		h1_receive_end(b->conn, true); /* the end waits with it */
+		session_ended(b->conn, true); /* the end waits with it */
 		drain(b);
 		assert_string_equal(b->told, "RHab");
 		for (unsigned n = 0; n < 4; n++) {
-			h1_credit(b->conn, 2);
+			session_credit(b->conn, NULL, 2);
 			drain(b);
 		}
 		assert_string_equal(b->told, "RHabcdef.C");
-		assert_true(h1_is_done(b->conn));
+		assert_true(session_is_done(b->conn));
 	}
 }
 
@@ -297,34 +297,34 @@ static void a_head_has_a_deadline_and_a_connection_without_one_has_none(void **s
 {
 	struct bench *b = *state;
 	begin(b, H1_SERVER);
-	assert_int_equal(h1_deadline(b->conn), b->now + LATE);
+	assert_int_equal(session_deadline(b->conn), b->now + LATE);
 	say(b, POST "Content-Length: 1\r\n\r\n");
-	assert_true(h1_deadline(b->conn) == USEC_NEVER); /* a body's time is the owner's */
+	assert_true(session_deadline(b->conn) == USEC_NEVER); /* a body's time is the owner's */
 	say(b, "x");
 	assert_true(respond(b, 200, "0", true));
 	send(b);
-	assert_true(h1_deadline(b->conn) == USEC_NEVER); /* so is an idle connection's */
-	h1_tick(b->conn, b->now + 100 * LATE);
+	assert_true(session_deadline(b->conn) == USEC_NEVER); /* so is an idle connection's */
+	session_tick(b->conn, b->now + 100 * LATE);
 	drain(b);
 	assert_string_equal(b->told, "Hx.C");
 	b->now += 50 * LATE;
 	say(b, "GET");
-	assert_int_equal(h1_deadline(b->conn), b->now + LATE);
+	assert_int_equal(session_deadline(b->conn), b->now + LATE);
 	b->now += LATE - 1;
 	say(b, " ");
-	h1_tick(b->conn, b->now);
+	session_tick(b->conn, b->now);
 	drain(b);
 	assert_string_equal(b->told, "Hx.C");
-	h1_tick(b->conn, b->now + 1);
-	assert_true(h1_deadline(b->conn) == USEC_NEVER); /* the answer comes first */
+	session_tick(b->conn, b->now + 1);
+	assert_true(session_deadline(b->conn) == USEC_NEVER); /* the answer comes first */
 	drain(b);
 	assert_string_equal(b->told, "Hx.CH.");
 	assert_string_equal(b->fault, "head-late");
 	b->limits.head_timeout = 0;
 	begin(b, H1_SERVER);
-	assert_true(h1_deadline(b->conn) == USEC_NEVER);
+	assert_true(session_deadline(b->conn) == USEC_NEVER);
 	begin(b, H1_CLIENT);
-	assert_true(h1_deadline(b->conn) == USEC_NEVER);
+	assert_true(session_deadline(b->conn) == USEC_NEVER);
 }
 
 /* The second request's first bytes came long before its turn: its time begins with its turn. */
@@ -333,14 +333,14 @@ static void a_pipelined_head_has_its_time_from_its_turn(void **state)
 	struct bench *b = *state;
 	begin(b, H1_SERVER);
 	say(b, GET "GET / H");
-	assert_true(h1_deadline(b->conn) == USEC_NEVER);
+	assert_true(session_deadline(b->conn) == USEC_NEVER);
 	b->now += 100 * LATE;
 	assert_true(respond(b, 200, "0", true));
 	send(b);
-	assert_true(h1_deadline(b->conn) <= b->now); /* at once: the codec does not know the time */
-	h1_tick(b->conn, b->now);
+	assert_true(session_deadline(b->conn) <= b->now); /* at once: the codec does not know the time */
+	session_tick(b->conn, b->now);
 	drain(b);
-	assert_int_equal(h1_deadline(b->conn), b->now + LATE);
+	assert_int_equal(session_deadline(b->conn), b->now + LATE);
 	say(b, "TTP/1.1\r\nHost: a\r\n\r\n");
 	assert_string_equal(b->told, "H.CH.");
 }

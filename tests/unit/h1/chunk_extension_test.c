@@ -20,8 +20,10 @@ static const char *fault_of(const char *line, size_t length, size_t cut)
 	struct http_head_pool *heads = http_head_pool_new(1);
 	struct budget budget;
 	budget_init(&budget, NULL, 1 << 20);
-	const struct h1_env env = {.heads = heads, .budget = &budget};
-	struct h1_conn *c = h1_new(H1_SERVER, &h1_limits_default, &env, 1);
+	const struct h1_config config = {.role = H1_SERVER, .limits = h1_limits_default};
+	const struct session_env env = {.heads = heads};
+	const struct session_conn conn = {.budget = &budget};
+	struct session *c = h1_new(&config, &env, &conn, 1);
 	char text[512];
 	int before = snprintf(text, sizeof(text), "%s5", HEAD);
 	memcpy(text + before, line, length);
@@ -31,23 +33,23 @@ static const char *fault_of(const char *line, size_t length, size_t cut)
 	for (int part = 0; part < 2; part++) {
 		struct chunk *chunk = chunk_acquire(chunks);
 		size_t from = part ? cut : 0, to = part ? all : cut;
-		struct h1_event e;
+		struct session_event e;
 		memcpy(chunk->data, text + from, to - from);
-		h1_receive(c, chunk, 0, to - from, 1);
+		session_receive(c, chunk, 0, to - from, 1);
 		chunk_release(chunk);
-		while (h1_next_event(c, &e)) {
-			if (e.kind == H1_EVENT_HEAD)
+		while (session_next_event(c, &e)) {
+			if (e.kind == SESSION_EVENT_HEAD)
 				http_head_free(e.head);
-			else if (e.kind == H1_EVENT_REFUSED)
+			else if (e.kind == SESSION_EVENT_REFUSED)
 				name = e.fault->name;
-			else if (e.kind == H1_EVENT_DATA && e.end)
+			else if (e.kind == SESSION_EVENT_DATA && e.end)
 				name = NULL;
-			if (e.kind == H1_EVENT_DATA)
-				h1_credit(c, e.piece.length);
-			h1_check(c);
+			if (e.kind == SESSION_EVENT_DATA)
+				session_credit(c, NULL, e.piece.length);
+			session_check(c);
 		}
 	}
-	h1_free(c);
+	session_free(c);
 	budget_fini(&budget);
 	http_head_pool_free(heads);
 	chunk_pool_free(chunks);

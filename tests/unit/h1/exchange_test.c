@@ -40,7 +40,7 @@ static void each_message_is_the_same_wherever_it_is_cut(void **state)
 			say_bytes(b, rows[i].bytes + cut, length - cut);
 			/* The end of a chunked body may be seen later than its last byte. */
 			assert_string_equal(b->told, rows[i].told);
-			assert_false(h1_is_full(b->conn));
+			assert_false(session_is_full(b->conn));
 		}
 	}
 }
@@ -53,10 +53,10 @@ static void pipelined_requests_are_answered_in_order_one_at_a_time(void **state)
 	begin(b, H1_SERVER);
 	say(b, GET POST "Content-Length: 2\r\n\r\nab" GET);
 	assert_string_equal(b->told, "H.");
-	assert_true(h1_is_full(b->conn));
+	assert_true(session_is_full(b->conn));
 	assert_true(respond(b, 200, "3", false));
 	assert_false(respond(b, 200, NULL, true));
-	h1_offer(b->conn, 3, true);
+	session_offer(b->conn, NULL, 3, true);
 	send(b);
 	assert_string_equal(b->sent, "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nxxx");
 	assert_string_equal(b->told, "H.CHab.");
@@ -64,11 +64,11 @@ static void pipelined_requests_are_answered_in_order_one_at_a_time(void **state)
 	send(b);
 	assert_string_equal(b->sent, "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n");
 	assert_string_equal(b->told, "H.CHab.CH.");
-	assert_false(h1_is_full(b->conn));
+	assert_false(session_is_full(b->conn));
 	assert_true(respond(b, 204, NULL, true));
 	send(b);
 	assert_string_equal(b->sent, "HTTP/1.1 204 No Content\r\n\r\n");
-	assert_false(h1_is_done(b->conn));
+	assert_false(session_is_done(b->conn));
 }
 
 static void a_body_of_unknown_length_is_chunked_but_not_for_http_1_0(void **state)
@@ -76,28 +76,28 @@ static void a_body_of_unknown_length_is_chunked_but_not_for_http_1_0(void **stat
 	struct bench *b = *state;
 	begin(b, H1_SERVER);
 	say(b, GET);
-	assert_true(h1_takes_interim(b->conn));
+	assert_true(session_peer(b->conn).takes_interim);
 	assert_true(respond(b, 103, NULL, false));
 	assert_true(respond(b, 200, NULL, false));
-	assert_false(h1_takes_interim(b->conn));
-	h1_offer(b->conn, 9, false);
+	assert_false(session_peer(b->conn).takes_interim);
+	session_offer(b->conn, NULL, 9, false);
 	send(b);
 	assert_string_equal(b->sent,
 	    "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 	    "8\r\nxxxxxxxx\r\n1\r\nx\r\n");
-	h1_trailers(b->conn, NULL);
+	session_trailers(b->conn, NULL, NULL);
 	send(b);
 	assert_string_equal(b->sent, "0\r\n\r\n");
 	assert_string_equal(b->told, "H.C");
 	begin(b, H1_SERVER);
 	say(b, "GET / HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n");
-	assert_false(h1_takes_interim(b->conn));
+	assert_false(session_peer(b->conn).takes_interim);
 	assert_false(respond(b, 103, NULL, false));
 	assert_true(respond(b, 200, NULL, false));
-	h1_offer(b->conn, 2, true);
+	session_offer(b->conn, NULL, 2, true);
 	send(b);
 	assert_string_equal(b->sent, "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nxx");
-	assert_true(h1_is_done(b->conn) && !h1_must_abort(b->conn));
+	assert_true(session_is_done(b->conn) && !session_must_abort(b->conn));
 }
 
 static void what_ends_the_connection_behind_an_answer(void **state)
@@ -122,13 +122,13 @@ static void what_ends_the_connection_behind_an_answer(void **state)
 		begin(b, H1_SERVER);
 		say(b, rows[i].request);
 		if (rows[i].shuts_down)
-			h1_shutdown(b->conn);
+			session_shutdown(b->conn, 0);
 		assert_true(respond(b, rows[i].status, NULL, true));
 		send(b);
 		assert_int_equal(strstr(b->sent, "connection: close\r\n") != NULL, rows[i].ends);
-		assert_int_equal(h1_is_going_away(b->conn), rows[i].ends);
-		h1_reset(b->conn);
-		assert_false(h1_must_abort(b->conn));
+		assert_int_equal(session_peer(b->conn).is_going_away, rows[i].ends);
+		session_reset(b->conn, NULL, SESSION_CANCEL);
+		assert_false(session_must_abort(b->conn));
 	}
 }
 
@@ -148,27 +148,27 @@ static void an_answered_request_is_skipped_where_its_rest_is_here(void **state)
 	    {"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" GET, 308, false},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct h1_event e;
+		struct session_event e;
 		begin(b, H1_SERVER);
 		struct chunk *chunk = chunk_acquire(b->chunks);
 		int n = snprintf((char *)chunk->data, CHUNK_BYTES, POST "%s", rows[i].rest);
 		/* In two pieces: the second begins within the body. */
 		size_t first = sizeof(POST) + sizeof("Content-Length: 5\r\n\r\n");
 		first = first < (size_t)n ? first : (size_t)n;
-		h1_receive(b->conn, chunk, 0, first, USEC_PER_SEC);
-		h1_receive(b->conn, chunk, first, (size_t)n - first, USEC_PER_SEC);
+		session_receive(b->conn, chunk, 0, first, USEC_PER_SEC);
+		session_receive(b->conn, chunk, first, (size_t)n - first, USEC_PER_SEC);
 		chunk_release(chunk);
-		assert_true(h1_next_event(b->conn, &e));
+		assert_true(session_next_event(b->conn, &e));
 		http_head_free(e.head);
 		assert_true(respond(b, rows[i].status, NULL, true));
-		h1_reset(b->conn);
-		h1_check(b->conn);
-		assert_int_equal(h1_is_going_away(b->conn), !rows[i].goes_on);
+		session_reset(b->conn, NULL, SESSION_CANCEL);
+		session_check(b->conn);
+		assert_int_equal(session_peer(b->conn).is_going_away, !rows[i].goes_on);
 		send(b);
 		assert_int_equal(strstr(b->sent, "connection: close\r\n") == NULL, rows[i].goes_on);
 		assert_string_equal(b->told, rows[i].goes_on ? "H." : "");
-		assert_int_equal(h1_is_done(b->conn), !rows[i].goes_on);
-		assert_false(h1_must_abort(b->conn));
+		assert_int_equal(session_is_done(b->conn), !rows[i].goes_on);
+		assert_false(session_must_abort(b->conn));
 	}
 }
 
@@ -183,18 +183,18 @@ static void requests_wait_while_many_heads_have_not_left(void **state)
 		memcpy(chunk->data + i * one, GET, one);
 	size_t answered = 0;
 	for (unsigned i = 0; i < 20; i++) {
-		struct h1_event e;
-		h1_receive(b->conn, chunk, 0, all * one, USEC_PER_SEC);
-		while (h1_next_event(b->conn, &e)) {
+		struct session_event e;
+		session_receive(b->conn, chunk, 0, all * one, USEC_PER_SEC);
+		while (session_next_event(b->conn, &e)) {
 			http_head_free(e.head);
-			answered += e.kind == H1_EVENT_HEAD && respond(b, 204, NULL, true);
+			answered += e.kind == SESSION_EVENT_HEAD && respond(b, 204, NULL, true);
 		}
 	}
 	chunk_release(chunk);
-	assert_true(h1_is_full(b->conn) && answered > 0 && answered < 20 * all);
-	assert_true(h1_unsent_bytes(b->conn) < 70000);
-	struct h1_output o;
-	while (h1_next_output(b->conn, 8, &o))
+	assert_true(session_is_full(b->conn) && answered > 0 && answered < 20 * all);
+	assert_true(session_peer(b->conn).unsent_bytes < 70000);
+	struct session_output o;
+	while (session_next_output(b->conn, 8, &o))
 		;
 	drain(b);
 	assert_string_equal(b->told, "H.");
@@ -205,18 +205,18 @@ static void a_client_that_has_ended_its_side_gets_its_answers(void **state)
 	struct bench *b = *state;
 	begin(b, H1_SERVER);
 	say(b, GET GET);
-	h1_half_close(b->conn);
-	h1_receive_end(b->conn, true);
+	session_half_close(b->conn, 0);
+	session_ended(b->conn, true);
 	assert_true(respond(b, 200, NULL, true));
 	send(b);
 	assert_non_null(strstr(b->sent, "connection: close"));
-	assert_true(h1_is_done(b->conn));
+	assert_true(session_is_done(b->conn));
 	begin(b, H1_SERVER);
 	say(b, "GET / HTT");
-	h1_receive_end(b->conn, true);
+	session_ended(b->conn, true);
 	drain(b);
 	assert_string_equal(b->told, "");
-	assert_true(h1_is_done(b->conn));
+	assert_true(session_is_done(b->conn));
 }
 
 static void a_response_that_is_cut_off_does_not_look_complete(void **state)
@@ -226,16 +226,16 @@ static void a_response_that_is_cut_off_does_not_look_complete(void **state)
 	say(b, "GET / HTTP/1.0\r\nHost: a\r\n\r\n");
 	assert_true(respond(b, 200, NULL, false));
 	send(b);
-	h1_reset(b->conn);
-	assert_true(h1_must_abort(b->conn) && h1_is_done(b->conn));
+	session_reset(b->conn, NULL, SESSION_CANCEL);
+	assert_true(session_must_abort(b->conn) && session_is_done(b->conn));
 	/* More or less of it than was said. */
 	for (size_t bytes = 2; bytes <= 4; bytes += 2) {
 		begin(b, H1_SERVER);
 		say(b, GET);
 		assert_true(respond(b, 200, "3", false));
-		h1_offer(b->conn, bytes, true);
+		session_offer(b->conn, NULL, bytes, true);
 		send(b);
-		assert_true(h1_must_abort(b->conn) && h1_has_failed(b->conn));
+		assert_true(session_must_abort(b->conn) && session_has_failed(b->conn));
 		assert_string_equal(b->told, "H.F");
 	}
 }
@@ -248,18 +248,18 @@ static void a_body_waits_for_credit(void **state)
 	begin(b, H1_SERVER);
 	say(b, POST "Content-Length: 9\r\n\r\nabcdefghi");
 	assert_string_equal(b->told, "Habc");
-	assert_true(h1_is_full(b->conn));
+	assert_true(session_is_full(b->conn));
 	assert_true(b->budget.used_bytes >= CHUNK_BYTES);
-	h1_credit(b->conn, 2);
+	session_credit(b->conn, NULL, 2);
 	drain(b);
 	assert_string_equal(b->told, "Habcde");
-	h1_widen(b->conn, 2);
+	session_widen(b->conn, NULL, 2);
 	drain(b);
 	assert_string_equal(b->told, "Habcde");
-	h1_widen(b->conn, 100);
+	session_widen(b->conn, NULL, 100);
 	drain(b);
 	assert_string_equal(b->told, "Habcdefghi.");
-	assert_false(h1_is_full(b->conn));
+	assert_false(session_is_full(b->conn));
 	assert_int_equal(b->budget.used_bytes, 0);
 }
 
@@ -269,24 +269,24 @@ static void a_request_at_a_time(void **state)
 {
 	struct bench *b = *state;
 	begin(b, H1_CLIENT);
-	assert_int_equal(h1_request_room(b->conn), 1);
+	assert_int_equal(session_request_room(b->conn), 1);
 	assert_true(ask(b, "POST", NULL, true));
-	assert_int_equal(h1_request_room(b->conn), 0);
+	assert_int_equal(session_request_room(b->conn), 0);
 	assert_false(ask(b, "GET", NULL, true));
 	send(b);
 	assert_string_equal(b->sent, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n");
 	say(b, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nKeep-Alive: max=3, timeout=7\r\n\r\n");
 	assert_string_equal(b->told, "RH.C");
-	assert_int_equal(h1_peer_keepalive(b->conn), 7 * USEC_PER_SEC);
-	assert_int_equal(h1_request_room(b->conn), 1);
+	assert_int_equal(session_peer(b->conn).keepalive, 7 * USEC_PER_SEC);
+	assert_int_equal(session_request_room(b->conn), 1);
 	assert_true(ask(b, "PUT", NULL, false));
-	h1_offer(b->conn, 3, true);
+	session_offer(b->conn, NULL, 3, true);
 	send(b);
 	assert_string_equal(
 	    b->sent, "PUT / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n3\r\nxxx\r\n0\r\n\r\n");
 	say(b, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
-	assert_int_equal(h1_request_room(b->conn), 0);
-	assert_true(h1_is_done(b->conn));
+	assert_int_equal(session_request_room(b->conn), 0);
+	assert_true(session_is_done(b->conn));
 }
 
 static void nothing_that_comes_before_a_request_has_left_is_its_response(void **state)
@@ -300,7 +300,7 @@ static void nothing_that_comes_before_a_request_has_left_is_its_response(void **
 	assert_true(ask(b, "GET", NULL, true));
 	say(b, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx");
 	assert_string_equal(b->told, "RH.CF");
-	assert_true(h1_has_failed(b->conn) && h1_has_stream(b->conn));
+	assert_true(session_has_failed(b->conn) && h1_has_stream(b->conn));
 }
 
 static void an_answer_may_come_before_the_request_has_ended(void **state)
@@ -308,13 +308,13 @@ static void an_answer_may_come_before_the_request_has_ended(void **state)
 	struct bench *b = *state;
 	begin(b, H1_CLIENT);
 	assert_true(ask(b, "PUT", "9", false));
-	h1_offer(b->conn, 4, false);
+	session_offer(b->conn, NULL, 4, false);
 	send(b);
 	say(b, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n");
 	assert_string_equal(b->told, "RH.");
-	assert_int_equal(h1_request_room(b->conn), 0);
-	h1_reset(b->conn);
-	assert_true(h1_must_abort(b->conn) && h1_is_done(b->conn));
+	assert_int_equal(session_request_room(b->conn), 0);
+	session_reset(b->conn, NULL, SESSION_CANCEL);
+	assert_true(session_must_abort(b->conn) && session_is_done(b->conn));
 }
 
 static void only_a_clean_end_ends_a_response(void **state)
@@ -325,8 +325,8 @@ static void only_a_clean_end_ends_a_response(void **state)
 		assert_true(ask(b, "GET", NULL, true));
 		send(b);
 		say(b, "HTTP/1.0 200 OK\r\n\r\nhello");
-		assert_true(h1_peer_is_old(b->conn));
-		h1_receive_end(b->conn, is_clean);
+		assert_true(!session_peer(b->conn).answers_expect);
+		session_ended(b->conn, is_clean);
 		drain(b);
 		assert_string_equal(b->told, is_clean ? "RHhello.C" : "RHhello");
 		assert_int_equal(h1_has_stream(b->conn), !is_clean);
@@ -342,17 +342,17 @@ static void the_end_can_be_ordered_at_any_time(void **state)
 		char text[300];
 		begin(b, H1_SERVER);
 		say(b, said[i]);
-		h1_terminate(b->conn);
-		h1_check(b->conn);
+		session_terminate(b->conn, SESSION_NO_ERROR, SLICE(""));
+		session_check(b->conn);
 		b->told[0] = '\0';
 		say(b, GET);
 		send(b);
 		assert_string_equal(b->told, "");
 		assert_string_equal(b->sent, "");
-		assert_true(h1_is_done(b->conn) && h1_has_failed(b->conn));
-		assert_true(h1_deadline(b->conn) == USEC_NEVER && !h1_is_full(b->conn));
-		assert_true(h1_describe(b->conn, text, sizeof(text)) > 0);
-		assert_true(h1_describe(b->conn, text, 8) <= 8);
+		assert_true(session_is_done(b->conn) && session_has_failed(b->conn));
+		assert_true(session_deadline(b->conn) == USEC_NEVER && !session_is_full(b->conn));
+		assert_true(session_describe(b->conn, text, sizeof(text)) > 0);
+		assert_true(session_describe(b->conn, text, 8) <= 8);
 	}
 }
 
@@ -366,15 +366,15 @@ static void a_request_is_skipped_over_any_number_of_pieces(void **state)
 		for (size_t at = 0; at < sizeof(all) - 1; at += size)
 			put_bytes(b, all + at, sizeof(all) - 1 - at < size ? sizeof(all) - 1 - at : size);
 		for (unsigned i = 0; i < 2; i++) {
-			struct h1_event e;
-			struct h1_output o;
-			while (h1_next_event(b->conn, &e) && e.kind != H1_EVENT_HEAD)
-				assert_int_equal(e.kind, H1_EVENT_CLOSED);
+			struct session_event e;
+			struct session_output o;
+			while (session_next_event(b->conn, &e) && e.kind != SESSION_EVENT_HEAD)
+				assert_int_equal(e.kind, SESSION_EVENT_CLOSED);
 			http_head_free(e.head);
 			assert_true(respond(b, 204, NULL, true));
-			while (h1_next_output(b->conn, 8, &o)) {}
+			while (session_next_output(b->conn, 8, &o)) {}
 		}
-		h1_reset(b->conn);
+		session_reset(b->conn, NULL, SESSION_CANCEL);
 		drain(b);
 		assert_string_equal(b->told, "H.");
 		assert_memory_equal(b->fields, "GET http a /;", 13);

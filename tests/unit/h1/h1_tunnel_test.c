@@ -21,7 +21,7 @@ static bool open_with(struct bench *b, const char *protocol, bool end)
 	http_head_add(head, SLICE("x"), SLICE("1"));
 	http_head_add(head, SLICE("content-length"), SLICE("7"));
 	http_head_add(head, SLICE("sec-websocket-accept"), SLICE("of-another-hop"));
-	bool done = h1_respond(b->conn, head, end);
+	bool done = session_respond(b->conn, NULL, head, end);
 	http_head_free(head);
 	return done;
 }
@@ -33,7 +33,7 @@ static bool ask_for(struct bench *b, const char *protocol, bool end)
 	http_head_add(head, SLICE("accept"), SLICE("1"));
 	http_head_add(head, SLICE("te"), SLICE("trailers"));
 	http_head_add(head, SLICE("sec-websocket-key"), SLICE("of-another-hop"));
-	bool done = h1_request(b->conn, head, end, b);
+	bool done = session_request(b->conn, head, end, b);
 	http_head_free(head);
 	return done;
 }
@@ -95,7 +95,7 @@ static void which_requests_offer_an_upgrade(void **state)
 		put_bytes(b, GET, strlen(GET));
 		send(b);
 		assert_int_equal(strstr(b->sent, "connection: close\r\n") == NULL, rows[i].goes_on);
-		assert_int_equal(h1_is_done(b->conn), !rows[i].goes_on);
+		assert_int_equal(session_is_done(b->conn), !rows[i].goes_on);
 		assert_int_equal(strstr(b->told, "CH") != NULL, rows[i].goes_on);
 	}
 }
@@ -163,7 +163,7 @@ static void the_answer_to_a_connect_is_a_200_without_framing(void **state)
 	begin(b, H1_SERVER);
 	say(b, CONNECT "early");
 	assert_true(open_with(b, "", false));
-	h1_offer(b->conn, 3, true);
+	session_offer(b->conn, NULL, 3, true);
 	send(b);
 	assert_string_equal(b->sent, "HTTP/1.1 200 OK\r\nx: 1\r\n\r\nxxx");
 	assert_string_equal(b->told, "H.early");
@@ -222,15 +222,15 @@ static void what_follows_a_refused_tunnel_is_no_request(void **state)
 		say(b, requests[i % 2]);
 		say(b, GET);
 		assert_string_equal(b->told, "H.");
-		assert_true(h1_is_full(b->conn));
+		assert_true(session_is_full(b->conn));
 		assert_true(respond(b, i < 2 ? 200 : i < 4 ? 501 : 204, NULL, i > 0));
 		say(b, GET);
-		h1_offer(b->conn, 2, true);
+		session_offer(b->conn, NULL, 2, true);
 		send(b);
 		assert_non_null(strstr(b->sent, "connection: close\r\n"));
 		say(b, GET);
 		assert_string_equal(b->told, "H.C");
-		assert_true(h1_is_done(b->conn));
+		assert_true(session_is_done(b->conn));
 	}
 }
 
@@ -243,11 +243,11 @@ static void bytes_before_the_answer_wait_and_are_the_tunnels(void **state)
 	say(b, UPGRADE GET);
 	say(b, "more");
 	assert_string_equal(b->told, "H.");
-	assert_true(h1_is_full(b->conn));
+	assert_true(session_is_full(b->conn));
 	assert_true(open_with(b, "websocket", false));
 	send(b);
 	assert_string_equal(b->told, "H." GET "more");
-	assert_false(h1_is_full(b->conn));
+	assert_false(session_is_full(b->conn));
 	begin(b, H1_CLIENT);
 	assert_true(ask_for(b, "websocket", false));
 	send(b);
@@ -266,18 +266,18 @@ static void a_tunnel_is_read_within_its_window(void **state)
 		else
 			reach(b);
 		say(b, "abcdef");
-		h1_receive_end(b->conn, true);
+		session_ended(b->conn, true);
 		drain(b);
 		assert_string_equal(b->told, "abc");
-		assert_true(h1_is_full(b->conn));
-		h1_credit(b->conn, 1);
-		h1_widen(b->conn, 4);
+		assert_true(session_is_full(b->conn));
+		session_credit(b->conn, NULL, 1);
+		session_widen(b->conn, NULL, 4);
 		drain(b);
 		assert_string_equal(b->told, "abcde");
-		h1_credit(b->conn, 5);
+		session_credit(b->conn, NULL, 5);
 		drain(b);
 		assert_string_equal(b->told, "abcdef.");
-		assert_false(h1_is_full(b->conn));
+		assert_false(session_is_full(b->conn));
 	}
 }
 
@@ -290,32 +290,32 @@ static void each_direction_ends_by_itself(void **state)
 			reach(b);
 		else
 			serve(b);
-		assert_false(h1_has_finished(b->conn));
+		assert_false(session_has_finished(b->conn));
 		if (!ours_is_first) {
-			h1_receive_end(b->conn, true);
+			session_ended(b->conn, true);
 			drain(b);
 			assert_string_equal(b->told, ".");
 		}
-		h1_offer(b->conn, 3, false);
+		session_offer(b->conn, NULL, 3, false);
 		send(b);
 		assert_string_equal(b->sent, "xxx");
-		assert_false(h1_has_finished(b->conn));
-		h1_offer(b->conn, 0, true);
-		assert_true(h1_wants_write(b->conn));
+		assert_false(session_has_finished(b->conn));
+		session_offer(b->conn, NULL, 0, true);
+		assert_true(session_wants_write(b->conn));
 		if (ours_is_first) {
 			send(b);
 			assert_string_equal(b->sent, "");
-			assert_true(h1_has_finished(b->conn) && !h1_is_done(b->conn));
+			assert_true(session_has_finished(b->conn) && !session_is_done(b->conn));
 			say(b, "still");
-			h1_receive_end(b->conn, true);
+			session_ended(b->conn, true);
 			drain(b);
 			assert_string_equal(b->told, "still.C");
 		} else {
 			send(b);
 			assert_string_equal(b->told, ".C");
 		}
-		assert_true(h1_is_done(b->conn) && !h1_must_abort(b->conn));
-		assert_int_equal(h1_request_room(b->conn), 0);
+		assert_true(session_is_done(b->conn) && !session_must_abort(b->conn));
+		assert_int_equal(session_request_room(b->conn), 0);
 	}
 }
 
@@ -324,21 +324,21 @@ static void the_end_alone_is_the_end(void **state)
 {
 	struct bench *b = *state;
 	serve(b);
-	h1_trailers(b->conn, NULL);
-	assert_true(h1_has_finished(b->conn));
+	session_trailers(b->conn, NULL, NULL);
+	assert_true(session_has_finished(b->conn));
 	begin(b, H1_CLIENT);
 	assert_true(ask_for(b, "websocket", false));
-	h1_trailers(b->conn, NULL);
+	session_trailers(b->conn, NULL, NULL);
 	send(b);
 	say(b, OPENED);
 	send(b);
-	assert_true(h1_has_finished(b->conn));
+	assert_true(session_has_finished(b->conn));
 	begin(b, H1_SERVER);
 	say(b, UPGRADE);
 	assert_true(open_with(b, "websocket", true));
-	assert_false(h1_has_finished(b->conn)); /* the head has not left */
+	assert_false(session_has_finished(b->conn)); /* the head has not left */
 	send(b);
-	assert_true(h1_has_finished(b->conn) && !h1_is_done(b->conn));
+	assert_true(session_has_finished(b->conn) && !session_is_done(b->conn));
 }
 
 static void only_a_clean_end_ends_a_direction(void **state)
@@ -350,7 +350,7 @@ static void only_a_clean_end_ends_a_direction(void **state)
 		if (i % 2 == 0) {
 			say(b, UPGRADE);
 			if (is_early)
-				h1_receive_end(b->conn, false);
+				session_ended(b->conn, false);
 			assert_true(open_with(b, "websocket", false));
 			send(b);
 		} else {
@@ -358,15 +358,15 @@ static void only_a_clean_end_ends_a_direction(void **state)
 			send(b);
 			put_bytes(b, OPENED, strlen(OPENED));
 			if (is_early)
-				h1_receive_end(b->conn, false);
+				session_ended(b->conn, false);
 			drain(b);
 		}
 		b->told[0] = '\0';
 		if (!is_early)
-			h1_receive_end(b->conn, false);
+			session_ended(b->conn, false);
 		drain(b);
 		assert_string_equal(b->told, "");
-		assert_true(h1_has_stream(b->conn) && !h1_is_done(b->conn));
+		assert_true(h1_has_stream(b->conn) && !session_is_done(b->conn));
 	}
 }
 
@@ -377,18 +377,18 @@ static void a_client_that_has_ended_its_direction_keeps_its_tunnel(void **state)
 		begin(b, H1_SERVER);
 		say(b, UPGRADE "last");
 		if (i == 0)
-			h1_half_close(b->conn);
+			session_half_close(b->conn, 0);
 		assert_true(open_with(b, "websocket", false));
 		if (i == 1)
-			h1_half_close(b->conn);
+			session_half_close(b->conn, 0);
 		send(b);
 		assert_non_null(strstr(b->sent, SWITCH));
 		assert_string_equal(b->told, "H.last.");
-		h1_offer(b->conn, 5, true);
+		session_offer(b->conn, NULL, 5, true);
 		send(b);
 		assert_string_equal(b->sent, "xxxxx");
 		assert_string_equal(b->told, "H.last.C");
-		assert_true(h1_is_done(b->conn) && !h1_must_abort(b->conn));
+		assert_true(session_is_done(b->conn) && !session_must_abort(b->conn));
 	}
 }
 
@@ -403,18 +403,18 @@ static void an_open_tunnel_is_given_up_with_an_abort(void **state)
 			reach(b);
 		if (i >= 4) { /* either direction has ended */
 			if (i >= 6)
-				h1_receive_end(b->conn, true);
+				session_ended(b->conn, true);
 			else
-				h1_offer(b->conn, 0, true);
+				session_offer(b->conn, NULL, 0, true);
 			send(b);
 		}
 		if (i / 2 % 2)
-			h1_terminate(b->conn);
+			session_terminate(b->conn, SESSION_NO_ERROR, SLICE(""));
 		else
-			h1_reset(b->conn);
-		h1_check(b->conn);
-		assert_true(h1_must_abort(b->conn) && h1_is_done(b->conn));
-		assert_false(h1_has_finished(b->conn));
+			session_reset(b->conn, NULL, SESSION_CANCEL);
+		session_check(b->conn);
+		assert_true(session_must_abort(b->conn) && session_is_done(b->conn));
+		assert_false(session_has_finished(b->conn));
 	}
 }
 
@@ -425,15 +425,15 @@ static void a_request_for_a_tunnel_is_an_upgrade(void **state)
 	struct bench *b = *state;
 	begin(b, H1_CLIENT);
 	assert_true(ask_for(b, "websocket", false));
-	h1_offer(b->conn, 5, false);
+	session_offer(b->conn, NULL, 5, false);
 	send(b);
 	assert_string_equal(b->sent,
 	    "GET / HTTP/1.1\r\nhost: a\r\naccept: 1\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
 	    "sec-websocket-key: " KEY "\r\n\r\n");
-	assert_false(h1_wants_write(b->conn));
+	assert_false(session_wants_write(b->conn));
 	assert_false(ask(b, "GET", NULL, true));
 	say(b, "HTTP/1.1 103 X\r\n\r\n");
-	assert_false(h1_wants_write(b->conn));
+	assert_false(session_wants_write(b->conn));
 	say(b, SWITCH ACCEPTED "Sec-WebSocket-Protocol: chat\r\nContent-Length: 5\r\n\r\n");
 	assert_string_equal(b->told, "RHH");
 	assert_string_equal(b->fields, "200;sec-websocket-protocol=chat;<websocket>");
@@ -446,13 +446,13 @@ static void a_request_for_a_tunnel_is_an_upgrade(void **state)
 	    "GET / HTTP/1.1\r\nhost: a\r\naccept: 1\r\nconnection: upgrade\r\nupgrade: echo/1\r\n\r\n");
 	say(b, SWITCH "Connection: upgrade\r\nUpgrade: Echo/1\r\n\r\n");
 	assert_string_equal(b->fields, "200;<echo/1>");
-	assert_false(h1_has_finished(b->conn));
+	assert_false(session_has_finished(b->conn));
 	send(b);
-	assert_true(h1_has_finished(b->conn));
+	assert_true(session_has_finished(b->conn));
 	b->has_no_websocket = true;
 	begin(b, H1_CLIENT);
 	assert_false(ask_for(b, "WebSocket", false));
-	assert_int_equal(h1_request_room(b->conn), 1);
+	assert_int_equal(session_request_room(b->conn), 1);
 }
 
 static void a_request_without_protocol_is_a_connect(void **state)
@@ -527,13 +527,13 @@ static void a_refused_upgrade_keeps_the_origins_connection(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		begin(b, H1_CLIENT);
 		assert_true(ask_for(b, "websocket", false));
-		h1_offer(b->conn, 5, i == 1);
+		session_offer(b->conn, NULL, 5, i == 1);
 		send(b);
 		say(b, answers[i]);
 		assert_string_equal(b->told, "RHno.C");
 		assert_null(strchr(b->fields, '<'));
-		assert_false(h1_wants_write(b->conn) || h1_has_finished(b->conn));
-		assert_int_equal(h1_request_room(b->conn), 1);
+		assert_false(session_wants_write(b->conn) || session_has_finished(b->conn));
+		assert_int_equal(session_request_room(b->conn), 1);
 		assert_true(ask(b, "GET", NULL, true));
 		send(b);
 		assert_string_equal(b->sent, "GET / HTTP/1.1\r\nhost: a\r\n\r\n");

@@ -145,20 +145,20 @@ static void an_origin_that_speaks_something_else_is_told_by_its_first_byte(void 
 	    {'\r', NULL},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct h1_event e;
+		struct session_event e;
 		begin(b, H1_CLIENT);
 		assert_true(ask(b, "GET", NULL, true));
 		send(b);
 		put_bytes(b, &rows[i].first, 1);
-		assert_true(h1_next_event(b->conn, &e));
-		assert_int_equal(e.kind, H1_EVENT_RESET);
+		assert_true(session_next_event(b->conn, &e));
+		assert_int_equal(e.kind, SESSION_EVENT_RESET);
 		assert_string_equal(e.fault->name, "status-line-bad");
 		if (rows[i].reason)
 			assert_string_equal(e.reason, rows[i].reason);
 		else
 			assert_null(e.reason);
 		drain(b);
-		assert_true(h1_is_done(b->conn));
+		assert_true(session_is_done(b->conn));
 	}
 }
 
@@ -255,8 +255,8 @@ static void how_long_an_origin_keeps_a_connection(void **state)
 		snprintf(text, sizeof(text), "HTTP/1.1 200\r\nContent-Length: 0\r\n%s\r\n", rows[i].fields);
 		say(b, text);
 		assert_string_equal(b->told, "RH.C");
-		assert_int_equal(h1_peer_keepalive(b->conn), rows[i].keepalive);
-		assert_int_equal(h1_request_room(b->conn), rows[i].room);
+		assert_int_equal(session_peer(b->conn).keepalive, rows[i].keepalive);
+		assert_int_equal(session_request_room(b->conn), rows[i].room);
 	}
 }
 
@@ -270,8 +270,8 @@ static void an_origin_of_http_1_0_keeps_a_connection_if_it_says_so(void **state)
 		say(b, keeps ? "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n"
 			     : "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n");
 		assert_string_equal(b->told, "RH.C");
-		assert_int_equal(h1_request_room(b->conn), keeps);
-		assert_int_equal(h1_is_done(b->conn), !keeps);
+		assert_int_equal(session_request_room(b->conn), keeps);
+		assert_int_equal(session_is_done(b->conn), !keeps);
 	}
 }
 

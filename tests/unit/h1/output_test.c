@@ -54,7 +54,7 @@ static void the_crumbs_of_a_cookie_are_joined(void **state)
 				http_head_add(head, SLICE("x"), SLICE(""));
 		}
 		begin(b, H1_CLIENT);
-		assert_true(h1_request(b->conn, head, true, b));
+		assert_true(session_request(b->conn, head, true, b));
 		http_head_free(head);
 		send(b);
 		snprintf(text, sizeof(text), "GET / HTTP/1.1\r\nhost: a\r\n%sx: \r\n\r\n", rows[i].field);
@@ -73,7 +73,7 @@ static void a_cookie_of_a_response_stays_as_it_is(void **state)
 	http_head_add_token(head, HTTP_TOKEN_COOKIE, SLICE("b"));
 	begin(b, H1_SERVER);
 	say(b, GET);
-	assert_true(h1_respond(b->conn, head, true));
+	assert_true(session_respond(b->conn, NULL, head, true));
 	http_head_free(head);
 	send(b);
 	assert_string_equal(b->sent, "HTTP/1.1 204 No Content\r\ncookie: a\r\ncookie: b\r\n\r\n");
@@ -85,7 +85,7 @@ static void te_is_an_option_of_this_hop(void **state)
 	struct http_head *head = request_of(b, "GET");
 	http_head_add_token(head, HTTP_TOKEN_TE, SLICE("trailers"));
 	begin(b, H1_CLIENT);
-	assert_true(h1_request(b->conn, head, true, b));
+	assert_true(session_request(b->conn, head, true, b));
 	http_head_free(head);
 	send(b);
 	assert_string_equal(
@@ -120,9 +120,9 @@ static void how_a_response_says_where_it_ends(void **state)
 		assert_string_equal(b->sent, rows[i].sent);
 		if (!rows[i].end) { /* no body: its end is an event of the owner's alone */
 			assert_string_equal(b->told, "H.");
-			assert_false(h1_wants_write(b->conn));
-			h1_offer(b->conn, 0, true);
-			assert_true(h1_wants_write(b->conn));
+			assert_false(session_wants_write(b->conn));
+			session_offer(b->conn, NULL, 0, true);
+			assert_true(session_wants_write(b->conn));
 			send(b);
 			assert_string_equal(b->sent, "");
 		}
@@ -136,17 +136,17 @@ static void a_response_that_has_no_body_gets_none(void **state)
 	begin(b, H1_SERVER);
 	say(b, "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
 	assert_true(respond(b, 200, "7", false));
-	h1_offer(b->conn, 7, true);
+	session_offer(b->conn, NULL, 7, true);
 	send(b);
-	assert_true(h1_has_failed(b->conn) && h1_must_abort(b->conn));
-	assert_false(h1_wants_write(b->conn));
+	assert_true(session_has_failed(b->conn) && session_must_abort(b->conn));
+	assert_false(session_wants_write(b->conn));
 	/* Nothing makes that better or worse. */
-	h1_trailers(b->conn, NULL);
+	session_trailers(b->conn, NULL, NULL);
 	assert_false(respond(b, 200, NULL, true));
-	h1_reset(b->conn);
-	assert_true(h1_must_abort(b->conn));
-	h1_terminate(b->conn);
-	assert_true(h1_must_abort(b->conn) && h1_is_done(b->conn));
+	session_reset(b->conn, NULL, SESSION_CANCEL);
+	assert_true(session_must_abort(b->conn));
+	session_terminate(b->conn, SESSION_NO_ERROR, SLICE(""));
+	assert_true(session_must_abort(b->conn) && session_is_done(b->conn));
 	send(b);
 	assert_string_equal(b->told, "H.F");
 }
@@ -156,22 +156,22 @@ static void chunks_have_the_size_of_what_is_taken(void **state)
 	struct bench *b = *state;
 	begin(b, H1_SERVER);
 	say(b, GET);
-	h1_offer(b->conn, 1, true); /* before the head: there is no body yet */
-	assert_false(h1_wants_write(b->conn));
+	session_offer(b->conn, NULL, 1, true); /* before the head: there is no body yet */
+	assert_false(session_wants_write(b->conn));
 	assert_true(respond(b, 200, NULL, false));
-	assert_true(h1_wants_write(b->conn));
+	assert_true(session_wants_write(b->conn));
 	send(b);
-	assert_false(h1_wants_write(b->conn));
-	h1_offer(b->conn, 10, true);
+	assert_false(session_wants_write(b->conn));
+	session_offer(b->conn, NULL, 10, true);
 	send(b);
 	assert_string_equal(b->sent, "8\r\nxxxxxxxx\r\n2\r\nxx\r\n0\r\n\r\n");
 	assert_string_equal(b->told, "H.C");
 	/* The end alone, which the owner knows later. */
 	say(b, GET);
 	assert_true(respond(b, 200, NULL, false));
-	h1_offer(b->conn, 2, false);
+	session_offer(b->conn, NULL, 2, false);
 	send(b);
-	h1_offer(b->conn, 0, true);
+	session_offer(b->conn, NULL, 0, true);
 	send(b);
 	assert_string_equal(b->sent, "0\r\n\r\n");
 	assert_string_equal(b->told, "H.CH.C");
@@ -184,21 +184,21 @@ static void trailers_go_where_chunks_are(void **state)
 	trailers->kind = HTTP_TRAILERS;
 	http_head_add(trailers, SLICE("x"), SLICE("1"));
 	begin(b, H1_SERVER);
-	h1_trailers(b->conn, trailers); /* no stream */
+	session_trailers(b->conn, NULL, trailers); /* no stream */
 	say(b, GET);
-	h1_trailers(b->conn, trailers); /* no head yet */
+	session_trailers(b->conn, NULL, trailers); /* no head yet */
 	assert_true(respond(b, 200, NULL, false));
-	h1_offer(b->conn, 1, false);
+	session_offer(b->conn, NULL, 1, false);
 	send(b);
-	h1_trailers(b->conn, trailers);
+	session_trailers(b->conn, NULL, trailers);
 	send(b);
 	assert_string_equal(b->sent, "0\r\nx: 1\r\n\r\n");
-	h1_trailers(b->conn, trailers); /* twice */
+	session_trailers(b->conn, NULL, trailers); /* twice */
 	say(b, GET);
 	assert_true(respond(b, 200, "1", false));
-	h1_offer(b->conn, 1, false);
+	session_offer(b->conn, NULL, 1, false);
 	send(b);
-	h1_trailers(b->conn, trailers); /* a content-length leaves no place for them */
+	session_trailers(b->conn, NULL, trailers); /* a content-length leaves no place for them */
 	send(b);
 	assert_string_equal(b->sent, "");
 	assert_string_equal(b->told, "H.CH.C");
@@ -211,7 +211,7 @@ static void heads_leave_in_order_and_large_ones_leave_no_memory(void **state)
 {
 	struct bench *b = *state;
 	struct http_head *hints = http_head_new(b->heads);
-	struct h1_output o;
+	struct session_output o;
 	char value[3000];
 	memset(value, 'v', sizeof(value));
 	hints->kind = HTTP_RESPONSE;
@@ -220,16 +220,16 @@ static void heads_leave_in_order_and_large_ones_leave_no_memory(void **state)
 	begin(b, H1_SERVER);
 	say(b, GET);
 	assert_int_equal(b->budget.used_bytes, 0);
-	assert_true(h1_respond(b->conn, hints, false));
-	assert_true(h1_unsent_bytes(b->conn) > sizeof(value));
+	assert_true(session_respond(b->conn, NULL, hints, false));
+	assert_true(session_peer(b->conn).unsent_bytes > sizeof(value));
 	drain(b);
 	assert_true(b->budget.used_bytes > sizeof(value));
 	/* Another head while the first one is lent. */
-	assert_true(h1_next_output(b->conn, 8, &o));
+	assert_true(session_next_output(b->conn, 8, &o));
 	assert_true(o.before.len > sizeof(value) && !o.end);
-	assert_int_equal(h1_unsent_bytes(b->conn), 0);
+	assert_int_equal(session_peer(b->conn).unsent_bytes, 0);
 	assert_true(respond(b, 204, NULL, true));
-	assert_true(h1_unsent_bytes(b->conn) < 100);
+	assert_true(session_peer(b->conn).unsent_bytes < 100);
 	send(b);
 	assert_string_equal(b->sent, "HTTP/1.1 204 No Content\r\n\r\n");
 	assert_int_equal(b->budget.used_bytes, 0);
@@ -247,16 +247,16 @@ static void interim_responses_that_nobody_takes_are_left_out(void **state)
 	hints->status = 103;
 	http_head_add(hints, SLICE("x"), slice_of(value, sizeof(value)));
 	begin(b, H1_SERVER);
-	assert_false(h1_takes_interim(b->conn));
-	assert_false(h1_respond(b->conn, hints, false));
+	assert_false(session_peer(b->conn).takes_interim);
+	assert_false(session_respond(b->conn, NULL, hints, false));
 	say(b, GET);
-	while (h1_respond(b->conn, hints, false))
+	while (session_respond(b->conn, NULL, hints, false))
 		sent++;
-	assert_in_range(h1_unsent_bytes(b->conn), 65536, 65536 + 4096);
-	assert_int_equal(sent, h1_unsent_bytes(b->conn) / sizeof(value));
+	assert_in_range(session_peer(b->conn).unsent_bytes, 65536, 65536 + 4096);
+	assert_int_equal(sent, session_peer(b->conn).unsent_bytes / sizeof(value));
 	/* The final one is not left out. */
 	assert_true(respond(b, 200, "0", true));
-	h1_terminate(b->conn);
+	session_terminate(b->conn, SESSION_NO_ERROR, SLICE(""));
 	http_head_free(hints);
 }
 
@@ -270,15 +270,15 @@ static void the_trace_has_a_line_for_each_head(void **state)
 	say(b, POST "Transfer-Encoding: chunked\r\n\r\n0\r\nX: 1\r\n\r\n");
 	assert_true(respond(b, 103, NULL, false));
 	assert_true(respond(b, 200, NULL, false));
-	h1_trailers(b->conn, NULL);
+	session_trailers(b->conn, NULL, NULL);
 	send(b);
 	assert_string_equal(b->told, "<- request len=54\nH<- trailers len=6\nT.-> response 103 len=28\n"
 				     "-> response 200 len=47\n-> trailers len=5\nC");
 	begin(b, H1_CLIENT);
-	h1_set_trace(b->conn, NULL, NULL);
+	session_trace(b->conn, NULL);
 	assert_true(ask(b, "GET", NULL, true));
 	send(b);
-	h1_set_trace(b->conn, bench_traced, b);
+	session_trace(b->conn, b);
 	say(b, "HTTP/1.1 204 No Content\r\n\r\n");
 	assert_string_equal(b->told, "R<- response 204 len=25\nH.C");
 	assert_true(ask(b, "GET", NULL, true));
@@ -297,19 +297,19 @@ static void a_description_fits_where_it_is_written(void **state)
 	begin(b, H1_SERVER);
 	say(b, GET GET);
 	assert_true(respond(b, 200, "9", true));
-	size_t length = h1_describe(b->conn, all, sizeof(all));
+	size_t length = session_describe(b->conn, all, sizeof(all));
 	assert_string_equal(all,
 	    "http/1 server reading=done input=27 owed=0 unsent=38 stream read written\n");
 	assert_int_equal(length, strlen(all));
 	for (size_t size = 1; size <= length; size++) {
-		assert_int_equal(h1_describe(b->conn, text, size), size - 1);
+		assert_int_equal(session_describe(b->conn, text, size), size - 1);
 		assert_int_equal(strlen(text), size - 1);
 		assert_memory_equal(text, all, size - 1);
 	}
-	assert_int_equal(h1_describe(b->conn, text, 0), 0);
+	assert_int_equal(session_describe(b->conn, text, 0), 0);
 	begin(b, H1_CLIENT);
-	h1_terminate(b->conn);
-	h1_describe(b->conn, text, sizeof(text));
+	session_terminate(b->conn, SESSION_NO_ERROR, SLICE(""));
+	session_describe(b->conn, text, sizeof(text));
 	assert_string_equal(
 	    text, "http/1 client reading=nothing input=0 owed=0 unsent=0 last failed\n");
 }
@@ -318,7 +318,7 @@ static void is_reading(struct bench *b, const char *bytes, const char *what)
 {
 	char text[300], wanted[32];
 	say(b, bytes);
-	h1_describe(b->conn, text, sizeof(text));
+	session_describe(b->conn, text, sizeof(text));
 	snprintf(wanted, sizeof(wanted), "reading=%s ", what);
 	if (!strstr(text, wanted))
 		fail_msg("not %s: %s", what, text);
@@ -343,7 +343,7 @@ static void a_description_says_what_is_read(void **state)
 	begin(b, H1_CLIENT);
 	struct http_head *head = request_of(b, "CONNECT");
 	head->protocol = SLICE("websocket");
-	assert_true(h1_request(b->conn, head, false, b));
+	assert_true(session_request(b->conn, head, false, b));
 	http_head_free(head);
 	send(b);
 	is_reading(b, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"

@@ -15,9 +15,9 @@
 /* Takes what there is to send without looking for events. */
 static void take(struct bench *b)
 {
-	struct h1_output o;
-	while (h1_next_output(b->conn, 8, &o))
-		h1_check(b->conn);
+	struct session_output o;
+	while (session_next_output(b->conn, 8, &o))
+		session_check(b->conn);
 }
 
 /* ---- states ---- */
@@ -50,13 +50,13 @@ struct state {
 static void answer_length(struct bench *b, const char *length, size_t offered, bool end)
 {
 	assert_true(respond(b, 200, length, false));
-	h1_offer(b->conn, offered, end);
+	session_offer(b->conn, NULL, offered, end);
 }
 
 static void ask_length(struct bench *b, size_t offered, bool end)
 {
 	assert_true(ask(b, "PUT", "3", false));
-	h1_offer(b->conn, offered, end);
+	session_offer(b->conn, NULL, offered, end);
 }
 
 static void answer_open(struct bench *b, bool end)
@@ -66,7 +66,7 @@ static void answer_open(struct bench *b, bool end)
 	head->status = 200;
 	head->opens_tunnel = true;
 	head->protocol = SLICE("echo");
-	assert_true(h1_respond(b->conn, head, end));
+	assert_true(session_respond(b->conn, NULL, head, end));
 	http_head_free(head);
 }
 
@@ -74,7 +74,7 @@ static void ask_tunnel(struct bench *b)
 {
 	struct http_head *head = request_of(b, "CONNECT");
 	head->protocol = SLICE("echo");
-	assert_true(h1_request(b->conn, head, false, b));
+	assert_true(session_request(b->conn, head, false, b));
 	http_head_free(head);
 }
 
@@ -117,7 +117,7 @@ static void step(struct bench *b, enum step s)
 		ask_tunnel(b);
 		break;
 	case OFFER_END:
-		h1_offer(b->conn, 0, true);
+		session_offer(b->conn, NULL, 0, true);
 		break;
 	}
 	take(b);
@@ -127,44 +127,44 @@ static void step(struct bench *b, enum step s)
 
 static void deed_reset(struct bench *b)
 {
-	h1_reset(b->conn);
+	session_reset(b->conn, NULL, SESSION_CANCEL);
 }
 
 static void deed_terminate(struct bench *b)
 {
-	h1_terminate(b->conn);
+	session_terminate(b->conn, SESSION_NO_ERROR, SLICE(""));
 }
 
 static void deed_shutdown(struct bench *b)
 {
-	h1_shutdown(b->conn);
+	session_shutdown(b->conn, 0);
 }
 
 static void deed_half_close(struct bench *b)
 {
-	h1_half_close(b->conn);
-	h1_receive_end(b->conn, true);
+	session_half_close(b->conn, 0);
+	session_ended(b->conn, true);
 }
 
 static void deed_clean_end(struct bench *b)
 {
-	h1_receive_end(b->conn, true);
+	session_ended(b->conn, true);
 }
 
 static void deed_dirty_end(struct bench *b)
 {
-	h1_receive_end(b->conn, false);
+	session_ended(b->conn, false);
 }
 
 static void deed_late(struct bench *b)
 {
-	h1_tick(b->conn, b->now + 11 * USEC_PER_SEC);
+	session_tick(b->conn, b->now + 11 * USEC_PER_SEC);
 }
 
 /* All that is left of the outgoing message, when some of it is. */
 static void deed_finish(struct bench *b)
 {
-	h1_offer(b->conn, 2, true);
+	session_offer(b->conn, NULL, 2, true);
 	take(b);
 }
 
@@ -191,10 +191,10 @@ static const struct {
  */
 static char outcome_of(const struct bench *b)
 {
-	if (h1_is_done(b->conn))
-		return h1_must_abort(b->conn) ? 'a' : 'd';
-	assert_false(h1_must_abort(b->conn));
-	if (h1_is_going_away(b->conn))
+	if (session_is_done(b->conn))
+		return session_must_abort(b->conn) ? 'a' : 'd';
+	assert_false(session_must_abort(b->conn));
+	if (session_peer(b->conn).is_going_away)
 		return 'l';
 	return h1_has_stream(b->conn) ? 'o' : 'i';
 }
@@ -252,11 +252,11 @@ static void each_deed_in_each_state(void **state)
 		char outcomes[DEEDS + 1] = "";
 		for (size_t n = 0; n < DEEDS; n++) {
 			enter(b, &states[i]);
-			h1_check(b->conn);
+			session_check(b->conn);
 			deeds[n].run(b);
-			h1_check(b->conn);
+			session_check(b->conn);
 			drain(b);
-			h1_check(b->conn);
+			session_check(b->conn);
 			outcomes[n] = outcome_of(b);
 		}
 		if (strcmp(outcomes, states[i].outcome) != 0)
@@ -271,32 +271,32 @@ static void each_two_deeds_in_each_state(void **state)
 	for (size_t i = 0; i < STATES * DEEDS * DEEDS; i++) {
 		enter(b, &states[i / DEEDS / DEEDS]);
 		deeds[i / DEEDS % DEEDS].run(b);
-		h1_check(b->conn);
-		bool must_abort = h1_must_abort(b->conn), has_failed = h1_has_failed(b->conn);
-		bool is_going = h1_is_going_away(b->conn);
+		session_check(b->conn);
+		bool must_abort = session_must_abort(b->conn), has_failed = session_has_failed(b->conn);
+		bool is_going = session_peer(b->conn).is_going_away;
 		deeds[i % DEEDS].run(b);
-		h1_check(b->conn);
-		assert_true(h1_must_abort(b->conn) || !must_abort);
-		assert_true(h1_has_failed(b->conn) || !has_failed);
-		assert_true(h1_is_going_away(b->conn) || !is_going);
+		session_check(b->conn);
+		assert_true(session_must_abort(b->conn) || !must_abort);
+		assert_true(session_has_failed(b->conn) || !has_failed);
+		assert_true(session_peer(b->conn).is_going_away || !is_going);
 		drain(b);
-		bool is_done = h1_is_done(b->conn);
+		bool is_done = session_is_done(b->conn);
 		b->told[0] = '\0';
 		say(b, states[i / DEEDS / DEEDS].role == H1_SERVER ? GET : OK "Content-Length: 0\r\n\r\n");
-		h1_check(b->conn);
-		if (h1_has_failed(b->conn)) {
+		session_check(b->conn);
+		if (session_has_failed(b->conn)) {
 			take(b);
 			drain(b);
-			assert_false(h1_wants_write(b->conn));
+			assert_false(session_wants_write(b->conn));
 			assert_true(is_done || b->told[strlen(b->told) - 1] == 'F');
 		}
 		if (is_done)
-			assert_int_equal(h1_request_room(b->conn), 0);
+			assert_int_equal(session_request_room(b->conn), 0);
 		if (has_failed)
 			assert_string_equal(b->told, "");
 		/* Two ends at once never make a response complete that was cut off. */
 		if (must_abort)
-			assert_true(h1_is_done(b->conn));
+			assert_true(session_is_done(b->conn));
 	}
 }
 
@@ -306,41 +306,41 @@ static void room_for_a_request_is_between_two_exchanges(void **state)
 {
 	struct bench *b = *state;
 	begin(b, H1_SERVER);
-	assert_int_equal(h1_request_room(b->conn), 0);
+	assert_int_equal(session_request_room(b->conn), 0);
 	begin(b, H1_CLIENT);
-	assert_int_equal(h1_request_room(b->conn), 1);
+	assert_int_equal(session_request_room(b->conn), 1);
 	put_bytes(b, "x", 1); /* a byte too many, which nobody has looked at */
-	assert_int_equal(h1_request_room(b->conn), 0);
-	assert_false(h1_is_done(b->conn));
+	assert_int_equal(session_request_room(b->conn), 0);
+	assert_false(session_is_done(b->conn));
 	drain(b);
 	assert_string_equal(b->told, "RF");
 	assert_string_equal(b->fault, "response-unasked");
 	begin(b, H1_CLIENT);
-	h1_receive_end(b->conn, true);
-	assert_int_equal(h1_request_room(b->conn), 0);
+	session_ended(b->conn, true);
+	assert_int_equal(session_request_room(b->conn), 0);
 	assert_false(ask(b, "GET", NULL, true));
 	begin(b, H1_CLIENT);
-	h1_shutdown(b->conn);
-	assert_int_equal(h1_request_room(b->conn), 0);
+	session_shutdown(b->conn, 0);
+	assert_int_equal(session_request_room(b->conn), 0);
 }
 
 static void the_user_of_a_stream_is_told_with_its_events(void **state)
 {
 	struct bench *b = *state;
-	struct h1_event e;
+	struct session_event e;
 	int other;
 	begin(b, H1_CLIENT);
 	assert_true(ask(b, "GET", NULL, true));
 	take(b);
 	put_bytes(b, OK "Content-Length: 1\r\n\r\nx", 39);
-	assert_true(h1_next_event(b->conn, &e));
+	assert_true(session_next_event(b->conn, &e));
 	assert_ptr_equal(e.user, b);
 	http_head_free(e.head);
-	h1_set_user(b->conn, &other);
-	assert_true(h1_next_event(b->conn, &e));
+	session_set_user(e.stream, &other);
+	assert_true(session_next_event(b->conn, &e));
 	assert_ptr_equal(e.user, &other);
-	assert_true(h1_next_event(b->conn, &e));
-	assert_true(e.kind == H1_EVENT_CLOSED && e.user == &other);
+	assert_true(session_next_event(b->conn, &e));
+	assert_true(e.kind == SESSION_EVENT_CLOSED && e.user == &other);
 	assert_false(h1_has_stream(b->conn));
 }
 
@@ -356,12 +356,12 @@ static void a_failure_in_front_of_a_body_that_is_here_keeps_the_connection(void 
 		say(b, is_here ? "bc" : "b");
 		assert_true(respond(b, 403, "0", true));
 		send(b);
-		assert_int_equal(h1_is_going_away(b->conn), !is_here);
+		assert_int_equal(session_peer(b->conn).is_going_away, !is_here);
 	}
 	/* A client that has said all gets its answer as the last one. */
 	begin(b, H1_SERVER);
 	say(b, GET);
-	h1_receive_end(b->conn, true);
+	session_ended(b->conn, true);
 	assert_true(respond(b, 200, "0", true));
 	send(b);
 	assert_non_null(strstr(b->sent, "connection: close"));
@@ -380,11 +380,11 @@ static void an_answered_request_that_is_given_up_keeps_the_connection_if_it_is_h
 		say(b, is_here ? "bc" GET : "b");
 		assert_true(respond(b, 200, "0", true));
 		take(b);
-		h1_reset(b->conn);
+		session_reset(b->conn, NULL, SESSION_CANCEL);
 		drain(b);
 		assert_string_equal(b->told, is_here ? "HaH." : "Ha");
-		assert_int_equal(h1_is_done(b->conn), !is_here);
-		assert_false(h1_must_abort(b->conn));
+		assert_int_equal(session_is_done(b->conn), !is_here);
+		assert_false(session_must_abort(b->conn));
 	}
 }
 
@@ -392,12 +392,14 @@ static void an_answered_request_that_is_given_up_keeps_the_connection_if_it_is_h
 static void faults_need_no_listener(void **state)
 {
 	struct bench *b = *state;
-	const struct h1_env env = {.heads = b->heads, .budget = &b->budget};
-	b->conn = h1_new(H1_SERVER, &b->limits, &env, b->now);
+	const struct session_conn conn = {.budget = &b->budget};
+	b->config = (struct h1_config){.role = H1_SERVER, .limits = b->limits};
+	b->env = (struct session_env){.heads = b->heads};
+	b->conn = h1_new(&b->config, &b->env, &conn, b->now);
 	say(b, "FROB\r\n");
 	assert_string_equal(b->told, "H.");
 	assert_int_equal(b->faults, 0);
-	h1_free(NULL);
+	session_free(NULL);
 }
 
 int main(void)

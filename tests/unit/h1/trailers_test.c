@@ -15,7 +15,9 @@ struct world {
 	struct chunk_pool *chunks;
 	struct http_head_pool *heads;
 	struct budget budget;
-	struct h1_conn *conn;
+	struct session *conn;
+	struct h1_config config;
+	struct session_env env;
 	char names[256]; /* of the trailers that came, each with a space behind it */
 	unsigned messages;
 };
@@ -24,42 +26,44 @@ static void begin(struct world *w)
 {
 	*w = (struct world){.chunks = chunk_pool_new(4096, 1), .heads = http_head_pool_new(1)};
 	budget_init(&w->budget, NULL, 1 << 20);
-	const struct h1_env env = {.heads = w->heads, .budget = &w->budget};
-	w->conn = h1_new(H1_SERVER, &h1_limits_default, &env, 1);
+	w->config = (struct h1_config){.role = H1_SERVER, .limits = h1_limits_default};
+	w->env = (struct session_env){.heads = w->heads};
+	const struct session_conn conn = {.budget = &w->budget};
+	w->conn = h1_new(&w->config, &w->env, &conn, 1);
 }
 
 static void end(struct world *w)
 {
-	h1_free(w->conn);
+	session_free(w->conn);
 	assert_int_equal(w->budget.used_bytes, 0);
 	budget_fini(&w->budget);
 	http_head_pool_free(w->heads);
 	chunk_pool_free(w->chunks);
 }
 
-static void take(struct world *w, const struct h1_event *e)
+static void take(struct world *w, const struct session_event *e)
 {
 	assert_null(e->fault);
-	if (e->kind == H1_EVENT_DATA)
-		h1_credit(w->conn, e->piece.length);
-	if (e->kind == H1_EVENT_TRAILERS)
+	if (e->kind == SESSION_EVENT_DATA)
+		session_credit(w->conn, NULL, e->piece.length);
+	if (e->kind == SESSION_EVENT_TRAILERS)
 		for (uint32_t i = 0; i < e->head->count; i++) {
 			struct slice name = e->head->fields[i].name;
 			strncat(w->names, name.ptr, name.len);
 			strcat(w->names, " ");
 		}
-	if (e->kind == H1_EVENT_HEAD || e->kind == H1_EVENT_TRAILERS)
+	if (e->kind == SESSION_EVENT_HEAD || e->kind == SESSION_EVENT_TRAILERS)
 		http_head_free(e->head);
 	if (!e->end)
 		return;
 	/* The next request is read when this one has been answered. */
 	struct http_head *answer = http_head_new(w->heads);
-	struct h1_output out;
+	struct session_output out;
 	answer->kind = HTTP_RESPONSE;
 	answer->status = 204;
-	assert_true(h1_respond(w->conn, answer, true));
+	assert_true(session_respond(w->conn, NULL, answer, true));
 	http_head_free(answer);
-	while (h1_next_output(w->conn, 4096, &out))
+	while (session_next_output(w->conn, 4096, &out))
 		;
 	w->messages++;
 }
@@ -67,13 +71,13 @@ static void take(struct world *w, const struct h1_event *e)
 static void say(struct world *w, const char *text)
 {
 	struct chunk *chunk = chunk_acquire(w->chunks);
-	struct h1_event e;
+	struct session_event e;
 	memcpy(chunk->data, text, strlen(text));
-	h1_receive(w->conn, chunk, 0, strlen(text), 1);
+	session_receive(w->conn, chunk, 0, strlen(text), 1);
 	chunk_release(chunk);
-	while (h1_next_event(w->conn, &e)) {
+	while (session_next_event(w->conn, &e)) {
 		take(w, &e);
-		h1_check(w->conn);
+		session_check(w->conn);
 	}
 }
 

@@ -62,7 +62,7 @@ SCRIPT_TEST(promise_in_continuations_of_every_size)
 			size_t n =
 			    4 + script_encodes(s, block + 4, sizeof block - 4, REQUEST, NULL);
 			sends_in_pieces(s, H2_PUSH_PROMISE, 0, 1, block, n, first, most);
-			struct script_event *e = script_expects_event(s, H2_EVENT_PROMISE, 1);
+			struct script_event *e = script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 			assert_int_equal(e->promised, 2);
 			assert_true(path_is(e, "/block"));
 			script_expects_alive(s);
@@ -92,7 +92,7 @@ SCRIPT_TEST(promise_with_only_its_id_in_the_first_frame_and_padding)
 	script_sends_raw(s, H2_PUSH_PROMISE, H2_PADDED, 1, block, 8);
 	size_t n = script_encodes(s, block, sizeof block, REQUEST, NULL);
 	script_sends_raw(s, H2_CONTINUATION, H2_END_HEADERS, 1, block, n);
-	assert_int_equal(script_expects_event(s, H2_EVENT_PROMISE, 1)->promised, 2);
+	assert_int_equal(script_expects_event(s, SESSION_EVENT_PROMISE, 1)->promised, 2);
 	script_close(s);
 }
 
@@ -111,7 +111,7 @@ static void interrupts(enum h2_role role, uint8_t type, uint32_t id, size_t leng
 		script_sends_raw(s, H2_PUSH_PROMISE, 0, 1, block, n / 2);
 	}
 	script_sends_raw(s, type, 0, id, "\0\0\0\5\0\0\0\0", length);
-	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 	script_close(s);
 }
 
@@ -150,7 +150,7 @@ SCRIPT_TEST(stray_continuation_is_protocol_error)
 			script_sends_post(s, 1);
 		script_clears(s);
 		script_sends_raw(s, H2_CONTINUATION, H2_END_HEADERS, 1, "\x88", 1);
-		script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+		script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 		script_close(s);
 	}
 }
@@ -191,7 +191,7 @@ static void padding_is_error(
 		script_sends_post(s, 1);
 	script_clears(s);
 	script_sends_raw(s, type, flags | H2_PADDED, 1, payload, length);
-	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 	script_close(s);
 }
 
@@ -215,7 +215,7 @@ SCRIPT_TEST(padding_that_leaves_an_empty_block_is_a_malformed_message)
 	struct script *s = script_open(H2_SERVER);
 	script_sends_raw(
 	    s, H2_HEADERS, H2_PADDED | H2_END_HEADERS | H2_END_STREAM, 1, "\3\0\0\0", 4);
-	script_expects_stream_error(s, 1, H2_PROTOCOL_ERROR);
+	script_expects_stream_error(s, 1, SESSION_PROTOCOL_ERROR);
 	script_close(s);
 }
 
@@ -250,24 +250,24 @@ static void block_is_bad(const char *what, const void *bytes, size_t length)
 {
 	struct script *s = script_open(H2_SERVER);
 	script_sends_raw(s, H2_HEADERS, H2_END_HEADERS | H2_END_STREAM, 1, bytes, length);
-	script_expects_connection_error(s, H2_COMPRESSION_ERROR);
+	script_expects_connection_error(s, SESSION_COMPRESSION_ERROR);
 	script_close(s);
 	s = client_with_request();
 	script_sends_raw(s, H2_HEADERS, H2_END_HEADERS, 1, bytes, length);
-	script_expects_connection_error(s, H2_COMPRESSION_ERROR);
+	script_expects_connection_error(s, SESSION_COMPRESSION_ERROR);
 	script_close(s);
 	s = client_with_request();
 	uint8_t promise[64] = {0, 0, 0, 2};
 	memcpy(promise + 4, bytes, length);
 	script_sends_raw(s, H2_PUSH_PROMISE, H2_END_HEADERS, 1, promise, length + 4);
-	script_expects_connection_error(s, H2_COMPRESSION_ERROR);
+	script_expects_connection_error(s, SESSION_COMPRESSION_ERROR);
 	script_close(s);
 	/* Trailers are decoded by the same decoder. */
 	s = script_open(H2_SERVER);
 	script_sends_post(s, 1);
 	script_expects_head(s, 1, false);
 	script_sends_raw(s, H2_HEADERS, H2_END_HEADERS | H2_END_STREAM, 1, bytes, length);
-	script_expects_connection_error(s, H2_COMPRESSION_ERROR);
+	script_expects_connection_error(s, SESSION_COMPRESSION_ERROR);
 	script_close(s);
 	(void)what;
 }
@@ -305,7 +305,7 @@ SCRIPT_TEST(bad_block_in_continuation_is_compression_error)
 	struct script *s = script_open(H2_SERVER);
 	script_sends_raw(s, H2_HEADERS, H2_END_STREAM, 1, "\x82", 1);
 	script_sends_raw(s, H2_CONTINUATION, H2_END_HEADERS, 1, "\x80", 1);
-	script_expects_connection_error(s, H2_COMPRESSION_ERROR);
+	script_expects_connection_error(s, SESSION_COMPRESSION_ERROR);
 	script_close(s);
 }
 
@@ -315,10 +315,10 @@ SCRIPT_TEST(bad_block_for_a_stream_we_have_reset_is_compression_error)
 	struct script *s = client_with_request();
 	script_sends_ok(s, 1, 0);
 	script_expects_head(s, 1, false);
-	script_resets(s, 1, H2_CANCEL);
-	script_expects_rst(s, 1, H2_CANCEL);
+	script_resets(s, 1, SESSION_CANCEL);
+	script_expects_rst(s, 1, SESSION_CANCEL);
 	script_sends_raw(s, H2_HEADERS, H2_END_HEADERS | H2_END_STREAM, 1, "\x80", 1);
-	script_expects_connection_error(s, H2_COMPRESSION_ERROR);
+	script_expects_connection_error(s, SESSION_COMPRESSION_ERROR);
 	script_close(s);
 }
 
@@ -344,7 +344,7 @@ SCRIPT_TEST(our_table_size_of_zero_is_kept_to)
 	}
 	/* More than 0 is more than we said. */
 	script_sends_raw(s, H2_HEADERS, H2_END_HEADERS | H2_END_STREAM, 9, "\x21\x82\x87\x84", 4);
-	script_expects_connection_error(s, H2_COMPRESSION_ERROR);
+	script_expects_connection_error(s, SESSION_COMPRESSION_ERROR);
 	script_close(s);
 }
 
@@ -355,7 +355,7 @@ SCRIPT_TEST(malformed_message_leaves_compression_in_step)
 {
 	struct script *s = script_open(H2_SERVER);
 	script_sends_headers(s, 1, H2_END_STREAM, ":method", "GET", "x-kept", "in the table", NULL);
-	script_expects_stream_error(s, 1, H2_PROTOCOL_ERROR);
+	script_expects_stream_error(s, 1, SESSION_PROTOCOL_ERROR);
 	script_sends_headers(s, 3, H2_END_STREAM, REQUEST, "x-kept", "in the table", NULL);
 	struct script_event *e = script_expects_head(s, 3, true);
 	assert_non_null(http_head_find_name(e->head, SLICE("x-kept")));
@@ -367,9 +367,9 @@ SCRIPT_TEST(blocks_for_reset_streams_are_decoded_with_continuations_and_updates)
 {
 	struct script *s = client_with_request();
 	script_sends_good_promise(s, 1, 2);
-	script_expects_event(s, H2_EVENT_PROMISE, 1);
-	script_resets(s, 2, H2_CANCEL);
-	script_expects_rst(s, 2, H2_CANCEL);
+	script_expects_event(s, SESSION_EVENT_PROMISE, 1);
+	script_resets(s, 2, SESSION_CANCEL);
+	script_expects_rst(s, 2, SESSION_CANCEL);
 	uint8_t block[256] = {0x3f, 0xe1, 0x1f};
 	size_t n = 3 + script_encodes(s, block + 3, sizeof block - 3, ":status", "200", "x-kept",
 			   "by the decoder", NULL);
@@ -393,7 +393,7 @@ SCRIPT_TEST(never_indexed_fields_stay_so_in_and_out)
 	assert_false(http_head_find_name(e->head, SLICE("x-open"))->never_index);
 	script_sends_promise(s, 1, 2, ":method", "GET", ":scheme", "https", ":authority", "a",
 	    "!:path", "/s", "!x-token", "t", NULL);
-	e = script_expects_event(s, H2_EVENT_PROMISE, 1);
+	e = script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 	assert_int_equal(e->head->never_index_pseudo, HTTP_PSEUDO_PATH);
 	assert_true(http_head_find_name(e->head, SLICE("x-token"))->never_index);
 	script_close(s);
@@ -402,7 +402,7 @@ SCRIPT_TEST(never_indexed_fields_stay_so_in_and_out)
 	script_clears(s);
 	struct http_head *head =
 	    script_head(s, HTTP_RESPONSE, ":status", "200", "!x-secret", "s", "x-open", "o", NULL);
-	h2_respond(s->conn, script_handle(s, 1), head, true);
+	session_respond(s->conn, script_handle(s, 1), head, true);
 	http_head_free(head);
 	script_expects_fields(
 	    s, script_expects_frame(s, H2_HEADERS, 1), ":status: 200\n!x-secret: s\nx-open: o\n");
@@ -447,13 +447,13 @@ SCRIPT_TEST(long_field_block_of_ours_is_split_into_continuations)
 		http_head_add(head, SLICE("x-long"), slice_of(value, sizeof value));
 	}
 	assert_null(http_head_validate(head, HTTP_RESPONSE));
-	assert_true(h2_respond(s->conn, script_handle(s, 1), head, true));
+	assert_true(session_respond(s->conn, script_handle(s, 1), head, true));
 	http_head_free(head);
 	struct script_frame *f = script_expects_frame(s, H2_HEADERS, 1);
 	assert_true(f->frames > 2);
 	assert_true(f->flags & H2_END_STREAM);
 	assert_true(strlen(f->fields) > 60000);
-	script_expects_event(s, H2_EVENT_CLOSED, 1);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 1);
 	script_close(s);
 }
 

@@ -46,7 +46,7 @@ static void serve(struct script *s)
 	script_sends_ping(s, 4);
 	script_sends_get(s, 7);
 	if (script_stream(s, 7)->handle)
-		script_resets(s, 7, H2_CANCEL);
+		script_resets(s, 7, SESSION_CANCEL);
 	script_sends_settings(s, SCRIPT_WINDOW, 100, SCRIPT_SETTINGS_END);
 	script_pumps(s);
 }
@@ -67,11 +67,11 @@ static void request(struct script *s)
 	script_sends_raw(s, H2_CONTINUATION, H2_END_HEADERS, id, block + n / 2, n - n / 2);
 	script_pumps(s);
 	if (script_stream(s, 4)->handle)
-		script_resets(s, 4, H2_CANCEL);
+		script_resets(s, 4, SESSION_CANCEL);
 	script_sends_ok(s, 2, 0);
 	script_sends_data(s, 2, H2_END_STREAM, 3000);
 	script_sends_headers(s, id, H2_END_STREAM, ":status", "200", "x-table", "entry", NULL);
-	script_sends_goaway(s, 1, H2_NO_ERROR, "bye");
+	script_sends_goaway(s, 1, SESSION_NO_ERROR, "bye");
 	script_pumps(s);
 }
 
@@ -80,11 +80,11 @@ static void codes_are_proper(struct script *s)
 {
 	for (size_t i = 0; i < s->frames_tail; i++) {
 		const struct script_frame *f = s->frames[i];
-		if (f->type == H2_RST_STREAM && f->code != H2_REFUSED_STREAM &&
-		    f->code != H2_CANCEL && f->code != H2_ENHANCE_YOUR_CALM)
-			script_fail(s, "RST_STREAM with %s", h2_code_name(f->code));
-		if (f->type == H2_GOAWAY && f->code != H2_ENHANCE_YOUR_CALM)
-			script_fail(s, "GOAWAY with %s", h2_code_name(f->code));
+		if (f->type == H2_RST_STREAM && f->code != SESSION_REFUSED_STREAM &&
+		    f->code != SESSION_CANCEL && f->code != SESSION_ENHANCE_YOUR_CALM)
+			script_fail(s, "RST_STREAM with %s", session_code_name(f->code));
+		if (f->type == H2_GOAWAY && f->code != SESSION_ENHANCE_YOUR_CALM)
+			script_fail(s, "GOAWAY with %s", session_code_name(f->code));
 	}
 }
 
@@ -132,14 +132,14 @@ SCRIPT_TEST(streams_beyond_the_budget_are_refused_and_others_served)
 			last = id;
 		else
 			refused++;
-		if (h2_has_failed(s->conn))
+		if (session_has_failed(s->conn))
 			break;
 	}
 	codes_are_proper(s);
 	assert_true(refused > 0);
 	assert_true(last > 1);
 	assert_true(s->budget.used_bytes <= 20000);
-	if (!h2_has_failed(s->conn)) {
+	if (!session_has_failed(s->conn)) {
 		script_clears(s);
 		script_sends_data(s, last, H2_END_STREAM, 5);
 		script_expects_data(s, last, 5, true);
@@ -173,7 +173,7 @@ SCRIPT_TEST(everything_is_given_back_when_streams_end)
 {
 	struct script *s = script_open(H2_SERVER);
 	script_sends_post(s, 1); /* what it leaves in the table stays */
-	script_sends_rst(s, 1, H2_CANCEL);
+	script_sends_rst(s, 1, SESSION_CANCEL);
 	script_pumps(s);
 	size_t empty = s->budget.used_bytes;
 	for (uint32_t id = 3; id < 41; id += 2)
@@ -181,7 +181,7 @@ SCRIPT_TEST(everything_is_given_back_when_streams_end)
 	script_pumps(s);
 	assert_true(s->budget.used_bytes > empty);
 	for (uint32_t id = 3; id < 41; id += 2)
-		script_sends_rst(s, id, H2_CANCEL);
+		script_sends_rst(s, id, SESSION_CANCEL);
 	script_clears(s);
 	script_expects_alive(s);
 	assert_int_equal(s->budget.used_bytes, empty);
@@ -194,7 +194,7 @@ SCRIPT_TEST(what_is_kept_for_streams_to_come_is_bounded_and_charged)
 	enum { ROUND = 60 };
 	struct script *s = script_open(H2_SERVER);
 	script_sends_post(s, 1); /* what it leaves in the table stays */
-	script_sends_rst(s, 1, H2_CANCEL);
+	script_sends_rst(s, 1, SESSION_CANCEL);
 	script_pumps(s);
 	size_t empty = s->budget.used_bytes;
 	script_sends_post(s, 3);
@@ -208,12 +208,12 @@ SCRIPT_TEST(what_is_kept_for_streams_to_come_is_bounded_and_charged)
 		script_pumps(s);
 		assert_int_equal(s->budget.used_bytes, empty + (1 + ROUND) * one);
 		for (uint32_t ended = first; ended < id; ended += 2)
-			script_sends_rst(s, ended, H2_CANCEL);
+			script_sends_rst(s, ended, SESSION_CANCEL);
 		script_clears(s);
 		assert_true(s->budget.used_bytes > empty + one);
 		assert_true(s->budget.used_bytes <= empty + 33 * one);
 	}
-	script_sends_rst(s, 3, H2_CANCEL);
+	script_sends_rst(s, 3, SESSION_CANCEL);
 	script_clears(s);
 	script_expects_alive(s);
 	assert_int_equal(s->budget.used_bytes, empty);
@@ -291,9 +291,9 @@ static void only_this_stream_is_lost(struct script *s, uint32_t id)
 {
 	script_pumps(s);
 	struct script_frame *f = script_expects_frame(s, H2_RST_STREAM, id);
-	assert_int_not_equal(f->code, H2_NO_ERROR);
+	assert_int_not_equal(f->code, SESSION_NO_ERROR);
 	script_clears(s);
-	assert_false(h2_has_failed(s->conn));
+	assert_false(session_has_failed(s->conn));
 }
 
 SCRIPT_TEST(trailers_with_too_many_fields_cost_the_stream)
@@ -316,7 +316,7 @@ SCRIPT_TEST(response_with_too_many_fields_costs_the_stream)
 	script_clears(s);
 	script_sends_headers(s, 1, 0, ":status", "200", LONG, "x-kept", "in the table", NULL);
 	script_expects_frame(s, H2_RST_STREAM, 1);
-	struct script_event *e = script_expects_event(s, H2_EVENT_RESET, 1);
+	struct script_event *e = script_expects_event(s, SESSION_EVENT_RESET, 1);
 	assert_non_null(e->fault);
 	assert_true(e->oversize);
 	script_sends_headers(s, 3, 0, ":status", "200", "x-kept", "in the table", NULL);
@@ -333,7 +333,7 @@ SCRIPT_TEST(promise_with_too_many_fields_is_decoded_and_refused)
 	script_sends_promise(s, 1, 2, ":method", "GET", URI, LONG, "x-kept", "in the table", NULL);
 	only_this_stream_is_lost(s, 2);
 	script_sends_promise(s, 1, 4, ":method", "GET", URI, "x-kept", "in the table", NULL);
-	struct script_event *e = script_expects_event(s, H2_EVENT_PROMISE, 1);
+	struct script_event *e = script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 	assert_int_equal(e->promised, 4);
 	assert_int_equal(e->head->count, 1);
 	script_close(s);

@@ -20,20 +20,20 @@ static struct script *timed(enum h2_role role, bool silent, bool no_ack)
 static void ends_at_deadline(struct script *s, usec after, uint32_t code)
 {
 	script_clears(s);
-	assert_int_equal(h2_deadline(s->conn), s->now + after);
+	assert_int_equal(session_deadline(s->conn), s->now + after);
 	script_ticks(s, after - 1);
 	script_expects_nothing(s);
-	assert_false(h2_has_failed(s->conn));
+	assert_false(session_has_failed(s->conn));
 	script_ticks(s, 1);
 	script_expects_connection_error(s, code);
-	assert_int_equal(h2_deadline(s->conn), USEC_NEVER);
+	assert_int_equal(session_deadline(s->conn), USEC_NEVER);
 	script_close(s);
 }
 
 /* covers: R65 */
 SCRIPT_TEST(silent_client_is_given_up)
 {
-	ends_at_deadline(timed(H2_SERVER, true, false), PREFACE, H2_SETTINGS_TIMEOUT);
+	ends_at_deadline(timed(H2_SERVER, true, false), PREFACE, SESSION_SETTINGS_TIMEOUT);
 }
 
 /* covers: R65 */
@@ -42,7 +42,7 @@ SCRIPT_TEST(half_a_preface_does_not_stop_the_clock)
 	struct script *s = timed(H2_SERVER, true, false);
 	script_ticks(s, USEC_PER_SEC);
 	script_sends_bytes(s, H2_PREFACE, 10);
-	ends_at_deadline(s, PREFACE - USEC_PER_SEC, H2_SETTINGS_TIMEOUT);
+	ends_at_deadline(s, PREFACE - USEC_PER_SEC, SESSION_SETTINGS_TIMEOUT);
 }
 
 /* covers: R65 */
@@ -51,41 +51,41 @@ SCRIPT_TEST(preface_without_settings_does_not_stop_the_clock)
 	struct script *s = timed(H2_SERVER, true, false);
 	script_ticks(s, USEC_PER_SEC);
 	script_sends_preface(s);
-	ends_at_deadline(s, PREFACE - USEC_PER_SEC, H2_SETTINGS_TIMEOUT);
+	ends_at_deadline(s, PREFACE - USEC_PER_SEC, SESSION_SETTINGS_TIMEOUT);
 }
 
 /* covers: R203 */
 SCRIPT_TEST(nothing_is_waited_for_of_a_peer_that_has_ended_its_side)
 {
 	struct script *s = timed(H2_SERVER, false, true);
-	assert_true(h2_deadline(s->conn) != USEC_NEVER);
-	h2_half_close(s->conn, s->now);
-	assert_int_equal(h2_deadline(s->conn), USEC_NEVER);
+	assert_true(session_deadline(s->conn) != USEC_NEVER);
+	session_half_close(s->conn, s->now);
+	assert_int_equal(session_deadline(s->conn), USEC_NEVER);
 	script_close(s);
 }
 
 SCRIPT_TEST(settings_that_are_not_acknowledged_end_the_connection)
 {
-	ends_at_deadline(timed(H2_SERVER, false, true), SETTINGS, H2_SETTINGS_TIMEOUT);
-	ends_at_deadline(timed(H2_CLIENT, false, true), SETTINGS, H2_SETTINGS_TIMEOUT);
+	ends_at_deadline(timed(H2_SERVER, false, true), SETTINGS, SESSION_SETTINGS_TIMEOUT);
+	ends_at_deadline(timed(H2_CLIENT, false, true), SETTINGS, SESSION_SETTINGS_TIMEOUT);
 }
 
 SCRIPT_TEST(later_settings_have_their_own_deadline)
 {
 	struct script *s = timed(H2_SERVER, false, false);
-	assert_int_equal(h2_deadline(s->conn), USEC_NEVER);
+	assert_int_equal(session_deadline(s->conn), USEC_NEVER);
 	script_ticks(s, 100 * USEC_PER_SEC);
 	struct h2_settings local = h2_settings_initial;
 	local.max_concurrent_streams = 5;
 	h2_update_settings(s->conn, &local, s->now);
-	ends_at_deadline(s, SETTINGS, H2_SETTINGS_TIMEOUT);
+	ends_at_deadline(s, SETTINGS, SESSION_SETTINGS_TIMEOUT);
 }
 
 SCRIPT_TEST(quiet_connection_has_no_deadline)
 {
 	for (int role = 0; role < 2; role++) {
 		struct script *s = timed((enum h2_role)role, false, false);
-		assert_int_equal(h2_deadline(s->conn), USEC_NEVER);
+		assert_int_equal(session_deadline(s->conn), USEC_NEVER);
 		script_ticks(s, 1000000 * USEC_PER_SEC);
 		script_expects_nothing(s);
 		script_expects_alive(s);
@@ -98,10 +98,10 @@ SCRIPT_TEST(field_block_that_is_not_finished_ends_the_connection)
 {
 	struct script *s = timed(H2_SERVER, false, false);
 	script_sends_raw(s, H2_HEADERS, H2_END_STREAM, 1, "\x82", 1);
-	assert_int_equal(h2_deadline(s->conn), s->now + BLOCK);
+	assert_int_equal(session_deadline(s->conn), s->now + BLOCK);
 	script_ticks(s, BLOCK / 2);
 	script_sends_raw(s, H2_CONTINUATION, 0, 1, "\x87", 1); /* does not prolong it */
-	ends_at_deadline(s, BLOCK / 2, H2_ENHANCE_YOUR_CALM);
+	ends_at_deadline(s, BLOCK / 2, SESSION_ENHANCE_YOUR_CALM);
 }
 
 /* covers: R65 */
@@ -110,15 +110,15 @@ SCRIPT_TEST(field_block_has_one_clock_from_its_first_byte)
 	struct script *s = timed(H2_SERVER, false, false);
 	script_sends_frame_header(s, 2, H2_HEADERS, H2_END_STREAM, 1);
 	script_sends_bytes(s, "\x82", 1);
-	usec deadline = h2_deadline(s->conn);
+	usec deadline = session_deadline(s->conn);
 	assert_int_equal(deadline, s->now + BLOCK);
 	script_ticks(s, BLOCK / 2);
 	script_sends_bytes(s, "\x87", 1);
-	assert_int_equal(h2_deadline(s->conn), deadline);
+	assert_int_equal(session_deadline(s->conn), deadline);
 	script_sends_frame_header(s, 2, H2_CONTINUATION, 0, 1);
 	script_sends_bytes(s, "\x84", 1);
-	assert_int_equal(h2_deadline(s->conn), deadline);
-	ends_at_deadline(s, BLOCK / 2, H2_ENHANCE_YOUR_CALM);
+	assert_int_equal(session_deadline(s->conn), deadline);
+	ends_at_deadline(s, BLOCK / 2, SESSION_ENHANCE_YOUR_CALM);
 }
 
 SCRIPT_TEST(finished_field_block_stops_the_clock)
@@ -131,7 +131,7 @@ SCRIPT_TEST(finished_field_block_stops_the_clock)
 	script_ticks(s, BLOCK - 1);
 	script_sends_raw(s, H2_CONTINUATION, H2_END_HEADERS, 1, block + 2, n - 2);
 	script_expects_head(s, 1, true);
-	assert_int_equal(h2_deadline(s->conn), USEC_NEVER);
+	assert_int_equal(session_deadline(s->conn), USEC_NEVER);
 	script_ticks(s, 10 * BLOCK);
 	script_expects_nothing(s);
 	script_close(s);
@@ -143,14 +143,14 @@ SCRIPT_TEST(frame_that_is_not_finished_ends_the_connection)
 	struct script *s = timed(H2_SERVER, false, false);
 	script_sends_frame_header(s, 8, H2_PING, 0, 0);
 	script_sends_bytes(s, "123", 3);
-	ends_at_deadline(s, BLOCK, H2_ENHANCE_YOUR_CALM);
+	ends_at_deadline(s, BLOCK, SESSION_ENHANCE_YOUR_CALM);
 	s = timed(H2_SERVER, false, false);
 	script_sends_frame_header(s, 8, H2_PING, 0, 0);
 	script_sends_bytes(s, "123", 3);
 	script_ticks(s, BLOCK - 1);
 	script_sends_bytes(s, "45678", 5);
 	assert_int_equal(script_expects_frame(s, H2_PING, 0)->flags, H2_ACK);
-	assert_int_equal(h2_deadline(s->conn), USEC_NEVER);
+	assert_int_equal(session_deadline(s->conn), USEC_NEVER);
 	script_close(s);
 }
 
@@ -160,8 +160,8 @@ SCRIPT_TEST(early_tick_does_no_harm)
 	for (int i = 0; i < 100; i++)
 		script_ticks(s, 1);
 	script_clears(s);
-	assert_false(h2_has_failed(s->conn));
-	assert_int_equal(h2_deadline(s->conn), SCRIPT_START + PREFACE);
+	assert_false(session_has_failed(s->conn));
+	assert_int_equal(session_deadline(s->conn), SCRIPT_START + PREFACE);
 	script_close(s);
 }
 
@@ -171,7 +171,7 @@ SCRIPT_TEST(timeout_of_zero_is_no_timeout)
 	limits.preface_timeout = limits.settings_timeout = limits.block_timeout = 0;
 	struct script *s = script_open_with(
 	    H2_SERVER, &(struct script_options){.limits = &limits, .silent = true});
-	assert_int_equal(h2_deadline(s->conn), USEC_NEVER);
+	assert_int_equal(session_deadline(s->conn), USEC_NEVER);
 	script_close(s);
 }
 
@@ -180,16 +180,16 @@ SCRIPT_TEST(shutdown_does_not_wait_for_a_silent_peer)
 	struct script *s = timed(H2_SERVER, false, false);
 	script_sends_get(s, 1);
 	script_clears(s);
-	h2_shutdown(s->conn, s->now);
-	script_expects_goaway(s, H2_NO_ERROR);
-	usec deadline = h2_deadline(s->conn);
+	session_shutdown(s->conn, s->now);
+	script_expects_goaway(s, SESSION_NO_ERROR);
+	usec deadline = session_deadline(s->conn);
 	assert_int_not_equal(deadline, USEC_NEVER);
 	script_ticks(s, deadline - s->now - 1);
 	script_expects_nothing(s);
 	script_ticks(s, 1);
-	assert_int_equal(script_expects_goaway(s, H2_NO_ERROR)->last_id, 1);
+	assert_int_equal(script_expects_goaway(s, SESSION_NO_ERROR)->last_id, 1);
 	script_expects_nothing(s);
-	assert_int_equal(h2_deadline(s->conn), USEC_NEVER);
+	assert_int_equal(session_deadline(s->conn), USEC_NEVER);
 	script_responds(s, 1, true, "200");
 	script_expects_frame(s, H2_HEADERS, 1);
 	script_close(s);
@@ -203,11 +203,11 @@ SCRIPT_TEST(changed_settings_tell_the_time)
 	local.max_concurrent_streams = 5;
 	usec later = s->now + 100 * USEC_PER_SEC;
 	h2_update_settings(s->conn, &local, later);
-	assert_int_equal(h2_deadline(s->conn), later + SETTINGS);
+	assert_int_equal(session_deadline(s->conn), later + SETTINGS);
 	local.max_concurrent_streams = 6;
 	h2_update_settings(s->conn, &local, s->now); /* and nobody turns it back */
 	script_sends_settings_ack(s); /* of the first: the second has its time from now on */
-	assert_int_equal(h2_deadline(s->conn), later + SETTINGS);
+	assert_int_equal(session_deadline(s->conn), later + SETTINGS);
 	script_close(s);
 }
 

@@ -33,7 +33,7 @@ SCRIPT_TEST(peer_that_overruns_a_stream_window_loses_the_stream)
 		script_sends_data(s, 1, 0, 1000);
 		script_expects_data(s, 1, 1000, false);
 		script_sends_data(s, 1, 0, 1);
-		script_expects_stream_error(s, 1, H2_FLOW_CONTROL_ERROR);
+		script_expects_stream_error(s, 1, SESSION_FLOW_CONTROL_ERROR);
 		script_close(s);
 	}
 }
@@ -43,7 +43,7 @@ SCRIPT_TEST(frame_that_is_longer_than_the_window_is_noticed_before_it_is_deliver
 {
 	struct script *s = small_windows(H2_SERVER);
 	script_sends_data(s, 1, 0, 1001);
-	script_expects_stream_error(s, 1, H2_FLOW_CONTROL_ERROR);
+	script_expects_stream_error(s, 1, SESSION_FLOW_CONTROL_ERROR);
 	script_close(s);
 }
 
@@ -58,7 +58,7 @@ SCRIPT_TEST(padding_counts_toward_the_window)
 	script_close(s);
 	s = small_windows(H2_SERVER);
 	script_sends_padded_data(s, 1, 0, 745, 255);
-	script_expects_stream_error(s, 1, H2_FLOW_CONTROL_ERROR);
+	script_expects_stream_error(s, 1, SESSION_FLOW_CONTROL_ERROR);
 	script_close(s);
 }
 
@@ -76,7 +76,7 @@ SCRIPT_TEST(peer_that_overruns_the_connection_window_loses_the_connection)
 	script_sends_post(s, 1);
 	script_expects_head(s, 1, false);
 	script_sends_data(s, 1, 0, 65536);
-	script_expects_connection_error(s, H2_FLOW_CONTROL_ERROR);
+	script_expects_connection_error(s, SESSION_FLOW_CONTROL_ERROR);
 	script_close(s);
 }
 
@@ -156,8 +156,8 @@ SCRIPT_TEST(connection_credit_comes_for_data_of_reset_streams)
 {
 	for (int padded = 0; padded < 2; padded++) {
 		struct script *s = small_windows(H2_CLIENT);
-		script_resets(s, 1, H2_CANCEL);
-		script_expects_rst(s, 1, H2_CANCEL);
+		script_resets(s, 1, SESSION_CANCEL);
+		script_expects_rst(s, 1, SESSION_CANCEL);
 		for (int i = 0; i < 90; i++)
 			if (padded)
 				script_sends_padded_data(s, 1, 0, 744, 255);
@@ -176,13 +176,13 @@ SCRIPT_TEST(connection_credit_comes_for_data_of_refused_promises)
 	struct script *s = small_windows(H2_CLIENT);
 	script_sends_promise(
 	    s, 1, 2, ":method", "PUT", ":scheme", "https", ":authority", "a", ":path", "/", NULL);
-	script_expects_stream_error(s, 2, H2_PROTOCOL_ERROR);
+	script_expects_stream_error(s, 2, SESSION_PROTOCOL_ERROR);
 	script_sends_ok(s, 2, 0);
 	sends_much(s, 2, 90000);
 	script_expects_nothing(s);
 	assert_in_range(script_takes_credit(s, 0), 90000 - CONNECTION_WINDOW / 2, 90000);
 	script_sends_headers(s, 1, H2_END_STREAM, "x-t", "end", NULL);
-	script_expects_event(s, H2_EVENT_TRAILERS, 1);
+	script_expects_event(s, SESSION_EVENT_TRAILERS, 1);
 	script_close(s);
 }
 
@@ -195,7 +195,7 @@ SCRIPT_TEST(connection_credit_comes_for_data_that_is_an_error)
 		script_sends_get(s, id);
 		script_expects_head(s, id, true);
 		script_sends_data(s, id, 0, 1000);
-		script_expects_stream_error(s, id, H2_STREAM_CLOSED);
+		script_expects_stream_error(s, id, SESSION_STREAM_CLOSED);
 	}
 	assert_in_range(script_takes_credit(s, 0), 90000 - CONNECTION_WINDOW / 2, 90000);
 	script_close(s);
@@ -208,7 +208,7 @@ SCRIPT_TEST(connection_credit_comes_for_the_frame_that_overruns_its_stream)
 		script_sends_post(s, id);
 		script_expects_head(s, id, false);
 		script_sends_data(s, id, 0, 1500);
-		script_expects_stream_error(s, id, H2_FLOW_CONTROL_ERROR);
+		script_expects_stream_error(s, id, SESSION_FLOW_CONTROL_ERROR);
 	}
 	assert_in_range(script_takes_credit(s, 0), 90000 - CONNECTION_WINDOW / 2, 90000);
 	script_close(s);
@@ -220,8 +220,8 @@ SCRIPT_TEST(reset_in_the_middle_of_a_data_frame_ignores_the_rest)
 	script_sends_frame_header(s, 900, H2_DATA, 0, 1);
 	script_sends_bytes(s, "ddddd", 5);
 	script_expects_data(s, 1, 5, false);
-	script_resets(s, 1, H2_CANCEL);
-	script_expects_rst(s, 1, H2_CANCEL);
+	script_resets(s, 1, SESSION_CANCEL);
+	script_expects_rst(s, 1, SESSION_CANCEL);
 	char rest[895];
 	memset(rest, 'd', sizeof rest);
 	script_sends_bytes(s, rest, sizeof rest);
@@ -233,8 +233,8 @@ SCRIPT_TEST(reset_before_the_pad_length_ignores_the_whole_frame)
 {
 	struct script *s = small_windows(H2_SERVER);
 	script_sends_frame_header(s, 900, H2_DATA, H2_PADDED | H2_END_STREAM, 1);
-	script_resets(s, 1, H2_CANCEL);
-	script_expects_rst(s, 1, H2_CANCEL);
+	script_resets(s, 1, SESSION_CANCEL);
+	script_expects_rst(s, 1, SESSION_CANCEL);
 	char rest[900];
 	memset(rest, 0xff, sizeof rest); /* nor is its padding looked at */
 	script_sends_bytes(s, rest, sizeof rest);
@@ -249,7 +249,7 @@ SCRIPT_TEST(stream_that_ends_with_padding_alone_is_over_before_the_padding)
 	script_expects_frame(s, H2_HEADERS, 1);
 	script_sends_padded_data(s, 1, H2_END_STREAM, 0, 9);
 	script_expects_data(s, 1, 0, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 1);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 1);
 	script_expects_alive(s);
 	script_close(s);
 }
@@ -284,14 +284,14 @@ SCRIPT_TEST(empty_data_without_end_is_no_error)
 SCRIPT_TEST(receive_window_of_a_stream_may_grow_and_never_shrinks)
 {
 	struct script *s = small_windows(H2_CLIENT);
-	h2_set_window(s->conn, script_handle(s, 1), 3000);
+	session_widen(s->conn, script_handle(s, 1), 3000);
 	assert_int_equal(script_takes_credit(s, 1), 2000);
-	h2_set_window(s->conn, script_handle(s, 1), 500);
+	session_widen(s->conn, script_handle(s, 1), 500);
 	assert_int_equal(script_takes_credit(s, 1), 0);
 	sends_much(s, 1, 3000);
 	script_expects_data(s, 1, 3000, false);
 	script_sends_data(s, 1, 0, 1);
-	script_expects_stream_error(s, 1, H2_FLOW_CONTROL_ERROR);
+	script_expects_stream_error(s, 1, SESSION_FLOW_CONTROL_ERROR);
 	script_close(s);
 }
 
@@ -313,7 +313,7 @@ SCRIPT_TEST(lowered_initial_window_of_ours_holds_from_the_acknowledgement)
 	script_sends_post(s, 5);
 	script_expects_head(s, 5, false);
 	script_sends_data(s, 5, 0, 501);
-	script_expects_stream_error(s, 5, H2_FLOW_CONTROL_ERROR);
+	script_expects_stream_error(s, 5, SESSION_FLOW_CONTROL_ERROR);
 	script_sends_data(s, 1, 0, 500);
 	script_expects_data(s, 1, 500, false);
 	script_close(s);
@@ -360,7 +360,7 @@ SCRIPT_TEST(pushed_stream_has_a_window_of_its_own)
 {
 	struct script *s = small_windows(H2_CLIENT);
 	script_sends_good_promise(s, 1, 2);
-	script_expects_event(s, H2_EVENT_PROMISE, 1);
+	script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 	script_sends_ok(s, 2, 0);
 	script_expects_head(s, 2, false);
 	script_sends_data(s, 2, 0, 1000);
@@ -368,7 +368,7 @@ SCRIPT_TEST(pushed_stream_has_a_window_of_its_own)
 	script_sends_data(s, 1, 0, 1000);
 	script_expects_data(s, 1, 1000, false);
 	script_sends_data(s, 2, 0, 1);
-	script_expects_stream_error(s, 2, H2_FLOW_CONTROL_ERROR);
+	script_expects_stream_error(s, 2, SESSION_FLOW_CONTROL_ERROR);
 	script_credits(s, 1, 1000);
 	assert_int_equal(script_takes_credit(s, 1), 1000);
 	script_close(s);

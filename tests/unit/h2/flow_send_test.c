@@ -24,16 +24,16 @@ SCRIPT_TEST(body_stops_at_the_stream_window_and_goes_on)
 	static const uint32_t window[] = {SCRIPT_WINDOW, 100, 0};
 	struct script *s = answering(1, window);
 	script_offers(s, 1, 250, true);
-	assert_int_equal(h2_stream_window(s->conn, script_handle(s, 1)), 100);
-	assert_false(h2_stream_is_shut(script_handle(s, 1)));
+	assert_int_equal(session_stream_window(s->conn, script_handle(s, 1)), 100);
+	assert_false(session_stream_is_shut(s->conn, script_handle(s, 1)));
 	script_expects_body(s, 1, 100, false);
 	script_expects_nothing(s);
-	assert_true(h2_stream_is_shut(script_handle(s, 1)));
+	assert_true(session_stream_is_shut(s->conn, script_handle(s, 1)));
 	script_sends_window_update(s, 1, 1);
 	script_expects_body(s, 1, 1, false);
 	script_sends_window_update(s, 1, 1000);
 	script_expects_body(s, 1, 149, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 1);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 1);
 	script_close(s);
 }
 
@@ -60,7 +60,7 @@ SCRIPT_TEST(empty_end_needs_no_window)
 	struct script *s = answering(1, window);
 	script_offers(s, 1, 0, true);
 	script_expects_body(s, 1, 0, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 1);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 1);
 	script_close(s);
 }
 
@@ -107,8 +107,8 @@ SCRIPT_TEST(lowered_initial_window_makes_windows_negative)
 	script_sends_settings(
 	    s, SCRIPT_WINDOW, 10000, SCRIPT_SETTINGS_END); /* 1: -20000, 3: 10000 */
 	script_expects_settings_ack(s);
-	script_expects_event(s, H2_EVENT_SETTINGS, 0);
-	assert_int_equal(h2_stream_window(s->conn, script_handle(s, 1)), 0);
+	script_expects_event(s, SESSION_EVENT_READY, 0);
+	assert_int_equal(session_stream_window(s->conn, script_handle(s, 1)), 0);
 	script_offers(s, 1, 100, true);
 	script_expects_nothing(s);
 	script_offers(s, 3, 15000, false);
@@ -162,7 +162,7 @@ SCRIPT_TEST(stream_window_overflow_resets_the_stream)
 	script_sends_window_update(s, 1, 0x7fffffff - 65535);
 	script_expects_nothing(s);
 	script_sends_window_update(s, 1, 1);
-	script_expects_stream_error(s, 1, H2_FLOW_CONTROL_ERROR);
+	script_expects_stream_error(s, 1, SESSION_FLOW_CONTROL_ERROR);
 	script_offers(s, 3, 5, true);
 	script_expects_body(s, 3, 5, true);
 	script_close(s);
@@ -175,7 +175,7 @@ SCRIPT_TEST(window_overflow_on_a_promised_stream_resets_it_alone)
 	assert_int_equal(script_promises(s, 1, "/p"), 2);
 	script_clears(s);
 	script_sends_window_update(s, 2, 0x7fffffff);
-	script_expects_stream_error(s, 2, H2_FLOW_CONTROL_ERROR);
+	script_expects_stream_error(s, 2, SESSION_FLOW_CONTROL_ERROR);
 	script_offers(s, 1, 5, true);
 	script_expects_body(s, 1, 5, true);
 	script_close(s);
@@ -187,7 +187,7 @@ SCRIPT_TEST(connection_window_overflow_ends_the_connection)
 	script_sends_window_update(s, 0, 0x7fffffff - 65535);
 	script_expects_nothing(s);
 	script_sends_window_update(s, 0, 1);
-	script_expects_connection_error(s, H2_FLOW_CONTROL_ERROR);
+	script_expects_connection_error(s, SESSION_FLOW_CONTROL_ERROR);
 	script_close(s);
 }
 
@@ -198,9 +198,9 @@ SCRIPT_TEST(overflow_through_initial_window_size_ends_the_connection)
 	script_sends_window_update(s, 1, 1);
 	script_sends_settings(s, SCRIPT_WINDOW, 0x7ffffffe, SCRIPT_SETTINGS_END);
 	script_expects_settings_ack(s);
-	script_expects_event(s, H2_EVENT_SETTINGS, 0);
+	script_expects_event(s, SESSION_EVENT_READY, 0);
 	script_sends_settings(s, SCRIPT_WINDOW, 0x7fffffff, SCRIPT_SETTINGS_END);
-	script_expects_connection_error(s, H2_FLOW_CONTROL_ERROR);
+	script_expects_connection_error(s, SESSION_FLOW_CONTROL_ERROR);
 	script_close(s);
 }
 
@@ -211,11 +211,11 @@ SCRIPT_TEST(increment_of_zero_is_stream_error_on_a_stream)
 	assert_int_equal(script_promises(s, 1, "/p"), 2);
 	script_clears(s);
 	script_sends_window_update(s, 3, 0);
-	script_expects_stream_error(s, 3, H2_PROTOCOL_ERROR);
+	script_expects_stream_error(s, 3, SESSION_PROTOCOL_ERROR);
 	script_sends_window_update(s, 2, 0);
-	script_expects_stream_error(s, 2, H2_PROTOCOL_ERROR);
+	script_expects_stream_error(s, 2, SESSION_PROTOCOL_ERROR);
 	script_sends_window_update(s, 1, 0x80000000);
-	script_expects_stream_error(s, 1, H2_PROTOCOL_ERROR);
+	script_expects_stream_error(s, 1, SESSION_PROTOCOL_ERROR);
 	script_close(s);
 }
 
@@ -224,7 +224,7 @@ SCRIPT_TEST(increment_of_zero_is_connection_error_on_the_connection)
 {
 	struct script *s = answering(1, NULL);
 	script_sends_window_update(s, 0, 0);
-	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 	script_close(s);
 }
 
@@ -331,7 +331,7 @@ SCRIPT_TEST(trailers_need_no_window_but_come_after_all_data)
 	struct script_frame *f = script_expects_frame(s, H2_HEADERS, 1);
 	assert_true(f->flags & H2_END_STREAM);
 	script_expects_fields(s, f, "x-trailer: t\n");
-	script_expects_event(s, H2_EVENT_CLOSED, 1);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 1);
 	script_close(s);
 }
 

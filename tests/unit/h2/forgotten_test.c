@@ -19,8 +19,8 @@ static struct script *with_request(void)
 SCRIPT_TEST(ping_follows_the_reset)
 {
 	struct script *s = with_request();
-	script_resets(s, 1, H2_CANCEL);
-	script_expects_rst(s, 1, H2_CANCEL);
+	script_resets(s, 1, SESSION_CANCEL);
+	script_expects_rst(s, 1, SESSION_CANCEL);
 	struct script_frame *f = script_expects_frame(s, H2_PING, 0);
 	assert_int_equal(f->flags, 0);
 	script_expects_nothing(s);
@@ -31,14 +31,14 @@ SCRIPT_TEST(ping_follows_the_reset)
 SCRIPT_TEST(everything_for_a_reset_stream_is_ignored_until_the_ping_is_back)
 {
 	struct script *s = with_request();
-	script_resets(s, 1, H2_CANCEL);
-	script_expects_rst(s, 1, H2_CANCEL);
+	script_resets(s, 1, SESSION_CANCEL);
+	script_expects_rst(s, 1, SESSION_CANCEL);
 	script_sends_ok(s, 1, 0);
 	script_sends_data(s, 1, 0, 100);
 	script_sends_window_update(s, 1, 0);
 	script_sends_window_update(s, 1, 0x7fffffff);
 	script_sends_window_update(s, 1, 0x7fffffff);
-	script_sends_rst(s, 1, H2_CANCEL);
+	script_sends_rst(s, 1, SESSION_CANCEL);
 	script_sends_headers(s, 1, 0, ":bad", "block", NULL);
 	script_sends_headers(s, 1, H2_END_STREAM, "X-Bad", "block", NULL);
 	script_sends_data(s, 1, H2_END_STREAM, 100);
@@ -54,23 +54,23 @@ SCRIPT_TEST(everything_for_a_reset_stream_is_ignored_until_the_ping_is_back)
 SCRIPT_TEST(reset_stream_is_remembered_after_the_ping_came_back)
 {
 	struct script *s = with_request();
-	script_resets(s, 1, H2_CANCEL);
-	script_expects_rst(s, 1, H2_CANCEL);
+	script_resets(s, 1, SESSION_CANCEL);
+	script_expects_rst(s, 1, SESSION_CANCEL);
 	script_answers_pings(s);
 	script_sends_ok(s, 1, 0);
 	script_sends_data(s, 1, 0, 100);
 	script_sends_good_promise(s, 1, 2);
 	struct script_frame *f = script_expects_frame(s, H2_RST_STREAM, 2);
-	assert_true(f->code == H2_REFUSED_STREAM || f->code == H2_CANCEL);
-	script_expects_event(s, H2_EVENT_PROMISE, 0);
+	assert_true(f->code == SESSION_REFUSED_STREAM || f->code == SESSION_CANCEL);
+	script_expects_event(s, SESSION_EVENT_PROMISE, 0);
 	script_sends_headers(s, 1, H2_END_STREAM, "x-t", "1", NULL);
 	script_expects_alive(s);
 	script_close(s);
 	s = script_open(H2_SERVER);
 	script_sends_post(s, 1);
 	script_expects_head(s, 1, false);
-	script_resets(s, 1, H2_CANCEL);
-	script_expects_rst(s, 1, H2_CANCEL);
+	script_resets(s, 1, SESSION_CANCEL);
+	script_expects_rst(s, 1, SESSION_CANCEL);
 	script_answers_pings(s);
 	script_sends_data(s, 1, 0, 100);
 	script_sends_headers(s, 1, H2_END_STREAM, "x-t", "1", NULL);
@@ -84,7 +84,7 @@ SCRIPT_TEST(oldest_confirmed_reset_is_forgotten_when_room_is_needed)
 	struct script *s = with_request();
 	uint32_t last = 1;
 	for (uint32_t i = 0; i <= LIMIT_REMEMBERED_RESETS; i++) {
-		script_resets(s, last, H2_CANCEL);
+		script_resets(s, last, SESSION_CANCEL);
 		script_pumps(s);
 		script_answers_pings(s);
 		last = script_gets(s);
@@ -95,7 +95,7 @@ SCRIPT_TEST(oldest_confirmed_reset_is_forgotten_when_room_is_needed)
 		script_sends_data(s, id, 0, 10);
 	script_expects_alive(s);
 	script_sends_data(s, 1, 0, 10);
-	script_expects_connection_error(s, H2_STREAM_CLOSED);
+	script_expects_connection_error(s, SESSION_STREAM_CLOSED);
 	script_close(s);
 }
 
@@ -128,10 +128,10 @@ SCRIPT_TEST(answer_to_an_earlier_ping_does_not_forget)
 {
 	struct script *s = with_request();
 	assert_int_equal(script_gets(s), 3);
-	script_resets(s, 1, H2_CANCEL);
+	script_resets(s, 1, SESSION_CANCEL);
 	script_clears(s); /* RST_STREAM 1 and its PING are out */
 	uint64_t first = s->ping_payload;
-	script_resets(s, 3, H2_CANCEL);
+	script_resets(s, 3, SESSION_CANCEL);
 	script_clears(s);
 	script_sends_raw(s, H2_PING, H2_ACK, 0, &first, 8);
 	script_sends_ok(s, 3, 0);
@@ -150,9 +150,9 @@ SCRIPT_TEST(more_resets_than_are_remembered_make_no_errors)
 		assert_int_equal(script_gets(s), 2 * i + 1);
 	script_clears(s);
 	for (uint32_t i = 0; i < count; i++)
-		script_resets(s, 2 * i + 1, H2_CANCEL);
+		script_resets(s, 2 * i + 1, SESSION_CANCEL);
 	for (uint32_t i = 0; i < count; i++)
-		script_expects_rst(s, 2 * i + 1, H2_CANCEL);
+		script_expects_rst(s, 2 * i + 1, SESSION_CANCEL);
 	for (uint32_t i = 0; i < count; i++) {
 		script_sends_ok(s, 2 * i + 1, 0);
 		script_sends_data(s, 2 * i + 1, H2_END_STREAM, 10);
@@ -169,9 +169,9 @@ SCRIPT_TEST(churn_of_promises_and_resets_with_pings_never_answered)
 	struct script *s = with_request();
 	for (uint32_t id = 2; id < 2000; id += 2) {
 		script_sends_good_promise(s, 1, id);
-		script_expects_event(s, H2_EVENT_PROMISE, 1);
-		script_resets(s, id, H2_REFUSED_STREAM);
-		script_expects_rst(s, id, H2_REFUSED_STREAM);
+		script_expects_event(s, SESSION_EVENT_PROMISE, 1);
+		script_resets(s, id, SESSION_REFUSED_STREAM);
+		script_expects_rst(s, id, SESSION_REFUSED_STREAM);
 	}
 	for (uint32_t id = 2; id < 2000; id += 2)
 		script_sends_ok(s, id, H2_END_STREAM);
@@ -187,7 +187,7 @@ SCRIPT_TEST(at_most_one_ping_of_the_memory_is_under_way)
 		assert_int_not_equal(script_gets(s), 0);
 	script_clears(s);
 	for (uint32_t i = 0; i < 20; i++) {
-		script_resets(s, 2 * i + 1, H2_CANCEL);
+		script_resets(s, 2 * i + 1, SESSION_CANCEL);
 		script_pumps(s);
 	}
 	assert_int_equal(s->pings_due, 1);
@@ -197,8 +197,8 @@ SCRIPT_TEST(at_most_one_ping_of_the_memory_is_under_way)
 SCRIPT_TEST(pings_of_the_memory_are_not_told_to_the_owner)
 {
 	struct script *s = with_request();
-	script_resets(s, 1, H2_CANCEL);
-	script_expects_rst(s, 1, H2_CANCEL);
+	script_resets(s, 1, SESSION_CANCEL);
+	script_expects_rst(s, 1, SESSION_CANCEL);
 	script_answers_pings(s);
 	script_expects_no_event(s);
 	script_close(s);
@@ -207,14 +207,14 @@ SCRIPT_TEST(pings_of_the_memory_are_not_told_to_the_owner)
 SCRIPT_TEST(owners_ping_and_the_memorys_do_not_mix)
 {
 	struct script *s = with_request();
-	assert_true(h2_ping(s->conn, s->now));
-	assert_false(h2_ping(s->conn, s->now));
-	script_resets(s, 1, H2_CANCEL);
-	script_expects_rst(s, 1, H2_CANCEL);
+	assert_true(session_ping(s->conn, s->now));
+	assert_false(session_ping(s->conn, s->now));
+	script_resets(s, 1, SESSION_CANCEL);
+	script_expects_rst(s, 1, SESSION_CANCEL);
 	script_answers_pings(s);
-	script_expects_event(s, H2_EVENT_PONG, 0);
+	script_expects_event(s, SESSION_EVENT_PONG, 0);
 	script_expects_nothing(s);
-	assert_true(h2_ping(s->conn, s->now));
+	assert_true(session_ping(s->conn, s->now));
 	script_close(s);
 }
 
@@ -223,7 +223,7 @@ SCRIPT_TEST(unasked_ping_answers_are_ignored)
 	struct script *s = with_request();
 	script_sends_raw(s, H2_PING, H2_ACK, 0, "12345678", 8);
 	script_expects_alive(s);
-	assert_true(h2_ping(s->conn, s->now));
+	assert_true(session_ping(s->conn, s->now));
 	script_pumps(s);
 	script_sends_raw(s, H2_PING, H2_ACK, 0, "12345678", 8);
 	script_expects_no_event(s);
@@ -248,16 +248,16 @@ SCRIPT_TEST(data_on_a_stream_that_the_peer_ended_long_ago_is_stream_closed)
 	for (uint32_t i = 0; i < 300; i++) {
 		script_sends_ok(s, 2 * i + 1, H2_END_STREAM);
 		script_expects_head(s, 2 * i + 1, true);
-		script_expects_event(s, H2_EVENT_CLOSED, 2 * i + 1);
+		script_expects_event(s, SESSION_EVENT_CLOSED, 2 * i + 1);
 		assert_int_equal(script_gets(s), 2 * i + 3);
 	}
 	script_clears(s);
 	script_sends_data(s, 1, 0, 10);
 	script_pumps(s);
-	if (h2_has_failed(s->conn))
-		script_expects_connection_error(s, H2_STREAM_CLOSED);
+	if (session_has_failed(s->conn))
+		script_expects_connection_error(s, SESSION_STREAM_CLOSED);
 	else
-		script_expects_rst(s, 1, H2_STREAM_CLOSED);
+		script_expects_rst(s, 1, SESSION_STREAM_CLOSED);
 	script_close(s);
 }
 
@@ -265,8 +265,8 @@ SCRIPT_TEST(later_reset_is_followed_by_its_own_ping)
 {
 	struct script *s = with_request();
 	for (uint32_t i = 0; i < 3; i++) {
-		script_resets(s, 2 * i + 1, H2_CANCEL);
-		script_expects_rst(s, 2 * i + 1, H2_CANCEL);
+		script_resets(s, 2 * i + 1, SESSION_CANCEL);
+		script_expects_rst(s, 2 * i + 1, SESSION_CANCEL);
 		assert_int_equal(s->pings_due, 1);
 		script_answers_pings(s);
 		assert_int_equal(s->pings_due, 0);
@@ -286,7 +286,7 @@ SCRIPT_TEST(overflow_lasts_until_a_later_ping_is_back)
 		assert_int_equal(script_gets(s), 2 * i + 1);
 	script_clears(s);
 	for (uint32_t i = 0; i < count; i++)
-		script_resets(s, 2 * i + 1, H2_CANCEL);
+		script_resets(s, 2 * i + 1, SESSION_CANCEL);
 	script_clears(s);
 	assert_int_equal(s->pings_due, 1); /* it left with the first reset */
 	uint64_t first = s->ping_payload;
@@ -304,10 +304,10 @@ static void receives_up_to_the_event(struct script *s, const void *bytes, size_t
 {
 	struct chunk *chunk = chunk_acquire(s->chunks);
 	memcpy(chunk->data, bytes, length);
-	assert_int_equal(h2_receive(s->conn, chunk, 0, length, s->now), length);
-	script_resets(s, 1, H2_CANCEL);
-	struct h2_event e;
-	assert_false(h2_next_event(s->conn, &e));
+	assert_int_equal(session_receive(s->conn, chunk, 0, length, s->now), length);
+	script_resets(s, 1, SESSION_CANCEL);
+	struct session_event e;
+	assert_false(session_next_event(s->conn, &e));
 	chunk_release(chunk);
 }
 
@@ -317,7 +317,7 @@ SCRIPT_TEST(event_of_a_stream_that_was_reset_meanwhile_is_gone)
 	script_sends_ok(s, 1, 0);
 	script_expects_head(s, 1, false);
 	receives_up_to_the_event(s, "\0\0\3\0\0\0\0\0\1ddd", 12);
-	script_expects_rst(s, 1, H2_CANCEL);
+	script_expects_rst(s, 1, SESSION_CANCEL);
 	script_expects_alive(s);
 	script_close(s);
 }
@@ -331,8 +331,8 @@ SCRIPT_TEST(promise_on_a_stream_that_was_reset_meanwhile_is_refused)
 	    "\0\0\0\2\x82\x87\x84\x41\1a",
 	    19);
 	script_pumps(s);
-	script_expects_rst(s, 2, H2_CANCEL);
-	script_expects_rst(s, 1, H2_CANCEL);
+	script_expects_rst(s, 2, SESSION_CANCEL);
+	script_expects_rst(s, 1, SESSION_CANCEL);
 	script_expects_alive(s);
 	script_close(s);
 }

@@ -38,7 +38,7 @@ static void length_is_connection_error(uint8_t type, uint8_t flags, uint32_t id,
 	for (int role = 0; role < 2; role++) {
 		struct script *s = opened((enum h2_role)role);
 		sends_zeros(s, type, flags, id, length);
-		script_expects_connection_error(s, H2_FRAME_SIZE_ERROR);
+		script_expects_connection_error(s, SESSION_FRAME_SIZE_ERROR);
 		script_close(s);
 	}
 }
@@ -96,7 +96,7 @@ SCRIPT_TEST(priority_of_other_than_5_bytes_is_stream_error)
 		for (size_t i = 0; i < 3; i++) {
 			struct script *s = opened((enum h2_role)role);
 			sends_zeros(s, H2_PRIORITY, 0, 1, lengths[i]);
-			script_expects_stream_error(s, 1, H2_FRAME_SIZE_ERROR);
+			script_expects_stream_error(s, 1, SESSION_FRAME_SIZE_ERROR);
 			script_close(s);
 		}
 	}
@@ -107,7 +107,7 @@ SCRIPT_TEST(headers_too_short_for_priority_is_frame_size_error)
 	for (size_t length = 0; length < 5; length++) {
 		struct script *s = script_open(H2_SERVER);
 		sends_zeros(s, H2_HEADERS, H2_HAS_PRIORITY | H2_END_HEADERS, 1, length);
-		script_expects_connection_error(s, H2_FRAME_SIZE_ERROR);
+		script_expects_connection_error(s, SESSION_FRAME_SIZE_ERROR);
 		script_close(s);
 	}
 }
@@ -125,7 +125,7 @@ SCRIPT_TEST(promise_too_short_for_its_id_is_frame_size_error)
 	for (size_t length = 0; length < 4; length++) {
 		struct script *s = opened(H2_CLIENT);
 		sends_zeros(s, H2_PUSH_PROMISE, H2_END_HEADERS, 1, length);
-		script_expects_connection_error(s, H2_FRAME_SIZE_ERROR);
+		script_expects_connection_error(s, SESSION_FRAME_SIZE_ERROR);
 		script_close(s);
 	}
 	for (size_t length = 0; length < 5; length++) {
@@ -133,7 +133,7 @@ SCRIPT_TEST(promise_too_short_for_its_id_is_frame_size_error)
 		uint8_t payload[5] = {0};
 		script_sends_raw(
 		    s, H2_PUSH_PROMISE, H2_END_HEADERS | H2_PADDED, 1, payload, length);
-		script_expects_connection_error(s, H2_FRAME_SIZE_ERROR);
+		script_expects_connection_error(s, SESSION_FRAME_SIZE_ERROR);
 		script_close(s);
 	}
 }
@@ -143,7 +143,7 @@ SCRIPT_TEST(priority_update_too_short_for_its_id_is_frame_size_error)
 	for (size_t length = 0; length < 4; length++) {
 		struct script *s = opened(H2_SERVER);
 		sends_zeros(s, H2_PRIORITY_UPDATE, 0, 0, length);
-		script_expects_connection_error(s, H2_FRAME_SIZE_ERROR);
+		script_expects_connection_error(s, SESSION_FRAME_SIZE_ERROR);
 		script_close(s);
 	}
 }
@@ -163,9 +163,9 @@ SCRIPT_TEST(any_frame_longer_than_our_max_frame_size_is_refused_by_its_header)
 		script_pumps(s);
 		if (type == H2_CONTINUATION || type == H2_PRIORITY) {
 			/* A stray CONTINUATION is wrong in two ways, PRIORITY may cost the stream only. */
-			assert_true(type == H2_PRIORITY || h2_has_failed(s->conn));
+			assert_true(type == H2_PRIORITY || session_has_failed(s->conn));
 		} else {
-			script_expects_connection_error(s, H2_FRAME_SIZE_ERROR);
+			script_expects_connection_error(s, SESSION_FRAME_SIZE_ERROR);
 		}
 		script_close(s);
 	}
@@ -177,10 +177,10 @@ SCRIPT_TEST(data_longer_than_our_max_frame_size_is_frame_size_error)
 	struct script *s = opened(H2_SERVER);
 	script_sends_frame_header(s, 16385, H2_DATA, 0, 1);
 	script_pumps(s);
-	if (h2_has_failed(s->conn))
-		script_expects_connection_error(s, H2_FRAME_SIZE_ERROR);
+	if (session_has_failed(s->conn))
+		script_expects_connection_error(s, SESSION_FRAME_SIZE_ERROR);
 	else
-		script_expects_stream_error(s, 1, H2_FRAME_SIZE_ERROR);
+		script_expects_stream_error(s, 1, SESSION_FRAME_SIZE_ERROR);
 	script_close(s);
 }
 
@@ -188,7 +188,7 @@ SCRIPT_TEST(unknown_frame_longer_than_our_max_frame_size_is_frame_size_error)
 {
 	struct script *s = opened(H2_SERVER);
 	script_sends_frame_header(s, 16385, 0x55, 0, 0);
-	script_expects_connection_error(s, H2_FRAME_SIZE_ERROR);
+	script_expects_connection_error(s, SESSION_FRAME_SIZE_ERROR);
 	script_close(s);
 }
 
@@ -215,7 +215,7 @@ SCRIPT_TEST(our_greater_max_frame_size_lets_greater_frames_in)
 	script_expects_data(s, 1, 20000, false);
 	script_sends_frame_header(s, 20001, H2_DATA, 0, 1);
 	script_pumps(s);
-	assert_true(h2_has_failed(s->conn) || script_stream(s, 1)->over);
+	assert_true(session_has_failed(s->conn) || script_stream(s, 1)->over);
 	script_close(s);
 }
 
@@ -225,7 +225,7 @@ static void zero_rule(enum h2_role role, uint8_t type, uint8_t flags, uint32_t i
 {
 	struct script *s = opened(role);
 	sends_zeros(s, type, flags, id, length);
-	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 	script_close(s);
 }
 
@@ -266,7 +266,7 @@ SCRIPT_TEST(promise_from_a_client_is_protocol_error)
 {
 	struct script *s = opened(H2_SERVER);
 	script_sends_good_promise(s, 1, 2);
-	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 	script_close(s);
 }
 
@@ -275,7 +275,7 @@ SCRIPT_TEST(priority_update_from_a_server_is_protocol_error)
 {
 	struct script *s = opened(H2_CLIENT);
 	script_sends_priority_update(s, 1, "u=1");
-	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 	script_close(s);
 }
 
@@ -283,7 +283,7 @@ SCRIPT_TEST(headers_on_an_even_stream_from_a_client_is_protocol_error)
 {
 	struct script *s = script_open(H2_SERVER);
 	script_sends_get(s, 2);
-	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 	script_close(s);
 }
 
@@ -316,12 +316,12 @@ SCRIPT_TEST(undefined_flags_are_ignored)
 		script_expects_data(s, 1, 3, false);
 		script_sends_raw(s, H2_SETTINGS, 0xfe, 0, NULL, 0);
 		script_expects_settings_ack(s);
-		script_expects_event(s, H2_EVENT_SETTINGS, 0);
+		script_expects_event(s, SESSION_EVENT_READY, 0);
 		script_sends_raw(s, H2_WINDOW_UPDATE, 0xff, 1, "\0\0\0\1", 4);
 		script_expects_nothing(s);
 		script_sends_raw(s, H2_RST_STREAM, 0xff, 1, "\0\0\0\10", 4);
-		struct script_event *e = script_expects_event(s, H2_EVENT_RESET, 1);
-		assert_int_equal(e->code, H2_CANCEL);
+		struct script_event *e = script_expects_event(s, SESSION_EVENT_RESET, 1);
+		assert_int_equal(e->code, SESSION_CANCEL);
 		script_close(s);
 	}
 }

@@ -43,16 +43,16 @@ static void rate_ends_at(enum h2_role role, size_t rate, void (*act)(struct scri
 		act(s, i);
 	script_clears(s);
 	script_expects_alive(s);
-	for (uint32_t i = BURST - SLACK; i < 2 * BURST && !h2_has_failed(s->conn); i++)
+	for (uint32_t i = BURST - SLACK; i < 2 * BURST && !session_has_failed(s->conn); i++)
 		act(s, i);
 	script_pumps(s);
-	assert_true(h2_has_failed(s->conn));
+	assert_true(session_has_failed(s->conn));
 	const struct script_event *e = s->events[s->events_tail - 1];
-	assert_int_equal(e->kind, H2_EVENT_FAILED);
+	assert_int_equal(e->kind, SESSION_EVENT_FAILED);
 	assert_non_null(e->fault);
-	assert_int_equal(e->fault->code, H2_ENHANCE_YOUR_CALM);
+	assert_int_equal(e->fault->code, SESSION_ENHANCE_YOUR_CALM);
 	assert_int_equal(s->frames[s->frames_tail - 1]->type, H2_GOAWAY);
-	assert_int_equal(s->frames[s->frames_tail - 1]->code, H2_ENHANCE_YOUR_CALM);
+	assert_int_equal(s->frames[s->frames_tail - 1]->code, SESSION_ENHANCE_YOUR_CALM);
 	script_close(s);
 	/* Slowly enough the same is fine. */
 	s = open_wide(role, &limits);
@@ -70,7 +70,7 @@ static void rate_ends_at(enum h2_role role, size_t rate, void (*act)(struct scri
 static void request_and_reset(struct script *s, uint32_t i)
 {
 	script_sends_get(s, 2 * i + 1);
-	script_sends_rst(s, 2 * i + 1, H2_CANCEL);
+	script_sends_rst(s, 2 * i + 1, SESSION_CANCEL);
 }
 
 /* covers: R65 */
@@ -107,14 +107,14 @@ SCRIPT_TEST(refused_pushes_and_requests_are_free)
 	for (uint32_t id = 2; id < 202; id += 2) {
 		assert_int_equal(script_promises(s, 1, "/"), id);
 		script_pumps(s);
-		script_sends_rst(s, id, H2_CANCEL);
+		script_sends_rst(s, id, SESSION_CANCEL);
 	}
 	script_clears(s);
 	script_expects_alive(s);
 	script_close(s);
 	s = open_wide(H2_CLIENT, &limits);
 	for (uint32_t id = 1; id < 201; id += 2) {
-		script_sends_rst(s, id, H2_REFUSED_STREAM);
+		script_sends_rst(s, id, SESSION_REFUSED_STREAM);
 		assert_int_equal(script_gets(s), id + 2);
 		script_pumps(s);
 	}
@@ -211,10 +211,10 @@ SCRIPT_TEST(empty_continuations_are_bounded)
 	struct script *s = open_wide(H2_SERVER, &limits);
 	script_sends_raw(s, H2_HEADERS, 0, 1, "\x82", 1);
 	for (uint32_t i = 0; i < 2 * BURST; i++) {
-		assert_false(i < BURST - SLACK && h2_has_failed(s->conn));
+		assert_false(i < BURST - SLACK && session_has_failed(s->conn));
 		script_sends_raw(s, H2_CONTINUATION, 0, 1, NULL, 0);
 	}
-	script_expects_connection_error(s, H2_ENHANCE_YOUR_CALM);
+	script_expects_connection_error(s, SESSION_ENHANCE_YOUR_CALM);
 	script_close(s);
 }
 
@@ -230,13 +230,13 @@ SCRIPT_TEST(streams_refused_before_the_limit_was_known_are_no_offence)
 	for (uint32_t id = 1; id < 8 * BURST; id += 2)
 		script_sends_post(s, id);
 	script_clears(s);
-	assert_false(h2_has_failed(s->conn));
+	assert_false(session_has_failed(s->conn));
 	script_sends_settings_ack(s);
-	for (uint32_t id = 1; id < 8 * BURST && !h2_has_failed(s->conn); id += 2)
+	for (uint32_t id = 1; id < 8 * BURST && !session_has_failed(s->conn); id += 2)
 		script_sends_post(s, 8 * BURST + id);
 	script_pumps(s);
-	assert_true(h2_has_failed(s->conn));
-	assert_int_equal(s->frames[s->frames_tail - 1]->code, H2_ENHANCE_YOUR_CALM);
+	assert_true(session_has_failed(s->conn));
+	assert_int_equal(s->frames[s->frames_tail - 1]->code, SESSION_ENHANCE_YOUR_CALM);
 	script_close(s);
 }
 
@@ -283,7 +283,7 @@ static void unasked_ack(struct script *s, uint32_t i)
 
 static void goaway(struct script *s, uint32_t i)
 {
-	script_sends_goaway(s, 1000 - i, H2_NO_ERROR, "");
+	script_sends_goaway(s, 1000 - i, SESSION_NO_ERROR, "");
 }
 
 /* covers: R65 */
@@ -331,14 +331,14 @@ SCRIPT_TEST(expansion_of_indexed_fields_is_bounded)
 	limits.expansion = (struct rate){10, BURST};
 	struct script *s = open_wide(H2_SERVER, &limits);
 	uint32_t i = 0;
-	for (; i < 2 * BURST && !h2_has_failed(s->conn); i++)
+	for (; i < 2 * BURST && !session_has_failed(s->conn); i++)
 		large_request(s, i);
-	assert_true(h2_has_failed(s->conn));
+	assert_true(session_has_failed(s->conn));
 	/* Two whole KiB each, but of the first. */
 	assert_int_equal(i - 1, 1 + BURST / 2);
 	const struct script_event *e = s->events[s->events_tail - 1];
 	assert_string_equal(e->fault->name, "expansion-flood");
-	assert_int_equal(e->fault->code, H2_ENHANCE_YOUR_CALM);
+	assert_int_equal(e->fault->code, SESSION_ENHANCE_YOUR_CALM);
 	script_close(s);
 }
 
@@ -398,7 +398,7 @@ SCRIPT_TEST(answers_that_the_peer_does_not_read_are_bounded)
 		limits.control_bytes = 1000;
 		struct script *s = open_wide(H2_SERVER, &limits);
 		uint32_t i = 0;
-		for (; i < 1000 && !h2_has_failed(s->conn); i++) {
+		for (; i < 1000 && !session_has_failed(s->conn); i++) {
 			if (kind == 0)
 				script_sends_ping(s, i);
 			else if (kind == 1)
@@ -409,7 +409,7 @@ SCRIPT_TEST(answers_that_the_peer_does_not_read_are_bounded)
 		}
 		assert_in_range(i, 20, 200);
 		script_pumps(s);
-		assert_int_equal(s->events[s->events_tail - 1]->code, H2_ENHANCE_YOUR_CALM);
+		assert_int_equal(s->events[s->events_tail - 1]->code, SESSION_ENHANCE_YOUR_CALM);
 		script_close(s);
 	}
 }
@@ -439,7 +439,7 @@ SCRIPT_TEST(what_the_owner_sends_is_not_counted_as_provoked)
 	for (uint32_t i = 0; i < 200; i++)
 		assert_int_equal(script_promises(s, 1, "/some/path/that/is/not/short"), 2 * i + 2);
 	script_sends_ping(s, 1);
-	assert_false(h2_has_failed(s->conn));
+	assert_false(session_has_failed(s->conn));
 	script_close(s);
 }
 
@@ -454,7 +454,7 @@ static void continues(struct script *s, uint32_t frames, size_t bytes)
 	size_t n = script_encodes(s, block, sizeof block, ":method", "GET", ":scheme", "https",
 	    ":authority", "a", ":path", "/", NULL);
 	script_sends_raw(s, H2_HEADERS, H2_END_STREAM, 1, block, n);
-	for (uint32_t i = 1; i <= frames && !h2_has_failed(s->conn); i++) {
+	for (uint32_t i = 1; i <= frames && !session_has_failed(s->conn); i++) {
 		n = script_literal(block, "x-a", 3, filler, bytes);
 		script_sends_raw(s, H2_CONTINUATION, i == frames ? H2_END_HEADERS : 0, 1, block, n);
 	}
@@ -472,7 +472,7 @@ SCRIPT_TEST(continuations_are_bounded)
 	script_close(s);
 	s = open_wide(H2_SERVER, &limits);
 	continues(s, 6, 3);
-	script_expects_connection_error(s, H2_ENHANCE_YOUR_CALM);
+	script_expects_connection_error(s, SESSION_ENHANCE_YOUR_CALM);
 	script_close(s);
 }
 
@@ -487,7 +487,7 @@ SCRIPT_TEST(bytes_of_a_field_block_are_bounded)
 	script_close(s);
 	s = open_wide(H2_SERVER, &limits);
 	continues(s, 12, 90);
-	script_expects_connection_error(s, H2_ENHANCE_YOUR_CALM);
+	script_expects_connection_error(s, SESSION_ENHANCE_YOUR_CALM);
 	script_close(s);
 }
 
@@ -504,7 +504,7 @@ SCRIPT_TEST(bytes_of_a_promise_block_are_bounded)
 	while (n < 1100)
 		n += script_literal(block + n, "x-a", 3, value, sizeof value);
 	script_sends_raw(s, H2_PUSH_PROMISE, H2_END_HEADERS, 1, block, n);
-	script_expects_connection_error(s, H2_ENHANCE_YOUR_CALM);
+	script_expects_connection_error(s, SESSION_ENHANCE_YOUR_CALM);
 	script_close(s);
 }
 
@@ -545,7 +545,7 @@ SCRIPT_TEST(responses_that_wait_for_a_slow_peer_are_no_flood)
 		script_sends_get(s, id);
 		struct http_head *head =
 		    script_head(s, HTTP_RESPONSE, ":status", "200", "x-policy", long_text(), NULL);
-		assert_true(h2_respond(s->conn, script_handle(s, id), head, true));
+		assert_true(session_respond(s->conn, script_handle(s, id), head, true));
 		http_head_free(head);
 	}
 	script_sends_ping(s, 1);
@@ -587,7 +587,7 @@ SCRIPT_TEST(requests_beside_unread_responses_are_refused)
 	assert_false(script_responds(s, 1, false, "103")); /* it can do without */
 	for (uint32_t answered = 3; answered < id; answered += 2)
 		script_expects_frame(s, H2_HEADERS, answered);
-	script_expects_rst(s, id, H2_REFUSED_STREAM);
+	script_expects_rst(s, id, SESSION_REFUSED_STREAM);
 	script_clears(s);
 	assert_true(script_responds(s, 1, false, "103"));
 	script_sends_get(s, id + 2);
@@ -602,11 +602,11 @@ SCRIPT_TEST(requests_beside_unread_responses_are_refused)
 	script_sends_get(s, 1);
 	while (h2_control(s->conn).len <= 4000)
 		assert_true(script_promises(s, 1, "/some/path/that/is/not/short") > 0);
-	for (id = 3; id < 1000 && !h2_has_failed(s->conn); id += 2)
+	for (id = 3; id < 1000 && !session_has_failed(s->conn); id += 2)
 		script_sends_get(s, id);
 	assert_in_range(id, 100, 200);
 	script_pumps(s);
-	assert_int_equal(s->events[s->events_tail - 1]->code, H2_ENHANCE_YOUR_CALM);
+	assert_int_equal(s->events[s->events_tail - 1]->code, SESSION_ENHANCE_YOUR_CALM);
 	script_close(s);
 }
 

@@ -33,7 +33,7 @@ SCRIPT_TEST(browser_may_leave_two_full_pages_in_a_row)
 			script_sends_get(s, id + 2 * i);
 		script_pumps(s);
 		for (uint32_t i = 0; i < 100; i++, id += 2)
-			script_sends_rst(s, id, H2_CANCEL);
+			script_sends_rst(s, id, SESSION_CANCEL);
 	}
 	for (uint32_t i = 0; i < 100; i++, id += 2) {
 		script_sends_get(s, id);
@@ -50,7 +50,7 @@ SCRIPT_TEST(proxy_of_many_users_may_cancel_for_one_in_ten)
 		script_sends_get(s, id);
 		script_pumps(s);
 		if (id % 20 == 1)
-			script_sends_rst(s, id, H2_CANCEL);
+			script_sends_rst(s, id, SESSION_CANCEL);
 		else
 			answers(s, id, 10);
 		script_sends_window_update(s, 0, 10);
@@ -88,7 +88,7 @@ SCRIPT_TEST(client_may_refuse_every_push)
 			if (push % 2) /* it is over before the refusal is here */
 				answers(s, promised, 0);
 			script_pumps(s);
-			script_sends_rst(s, promised, H2_CANCEL);
+			script_sends_rst(s, promised, SESSION_CANCEL);
 		}
 		answers(s, id, 10);
 	}

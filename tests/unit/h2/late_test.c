@@ -10,7 +10,7 @@
 static void fail_connection(struct script *s)
 {
 	script_sends_raw(s, H2_PING, 0, 1, "12345678", 8);
-	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 }
 
 /* covers: R40 */
@@ -24,25 +24,25 @@ SCRIPT_TEST(a_server_that_has_failed_does_nothing_more)
 	script_responds(s, 1, false, "200");
 	script_expects_frame(s, H2_HEADERS, 1);
 	fail_connection(s);
-	struct h2_stream *one = script_handle(s, 1), *three = script_handle(s, 3);
+	struct session_stream *one = script_handle(s, 1), *three = script_handle(s, 3);
 	assert_int_equal(h2_may_promise(s->conn, one), H2_PROMISE_GOING_AWAY);
 	assert_int_equal(script_promises(s, 1, "/a"), 0);
-	assert_int_equal(h2_push_room(s->conn), 0);
+	assert_int_equal(session_push_room(s->conn), 0);
 	assert_false(script_responds(s, 3, true, "200"));
 	assert_false(script_trails(s, 1));
-	h2_offer(s->conn, one, 10, true);
-	h2_credit(s->conn, three, 0);
-	h2_set_window(s->conn, three, 1 << 20);
-	h2_set_priority(s->conn, three, (struct http_priority){.urgency = 1});
-	assert_false(h2_ping(s->conn, s->now));
+	session_offer(s->conn, one, 10, true);
+	session_credit(s->conn, three, 0);
+	session_widen(s->conn, three, 1 << 20);
+	session_set_priority(s->conn, three, (struct http_priority){.urgency = 1});
+	assert_false(session_ping(s->conn, s->now));
 	h2_update_settings(s->conn, &h2_settings_initial, s->now);
-	h2_shutdown(s->conn, s->now);
-	h2_terminate(s->conn, H2_NO_ERROR, SLICE("again"));
-	h2_tick(s->conn, s->now + 3600 * USEC_PER_SEC);
-	assert_true(h2_deadline(s->conn) == USEC_NEVER);
-	h2_reset(s->conn, three, H2_CANCEL);
+	session_shutdown(s->conn, s->now);
+	session_terminate(s->conn, SESSION_NO_ERROR, SLICE("again"));
+	session_tick(s->conn, s->now + 3600 * USEC_PER_SEC);
+	assert_true(session_deadline(s->conn) == USEC_NEVER);
+	session_reset(s->conn, three, SESSION_CANCEL);
 	script_expects_nothing(s);
-	assert_true(h2_is_done(s->conn));
+	assert_true(session_is_done(s->conn));
 	/* Input is swallowed. */
 	script_sends_get(s, 5);
 	script_expects_nothing(s);
@@ -55,9 +55,9 @@ SCRIPT_TEST(a_client_that_has_failed_requests_nothing_more)
 	assert_int_equal(script_gets(s), 1);
 	script_expects_frame(s, H2_HEADERS, 1);
 	fail_connection(s);
-	assert_int_equal(h2_request_room(s->conn), 0);
+	assert_int_equal(session_request_room(s->conn), 0);
 	assert_int_equal(script_gets(s), 0);
-	script_resets(s, 1, H2_CANCEL);
+	script_resets(s, 1, SESSION_CANCEL);
 	script_expects_nothing(s);
 	script_close(s);
 }
@@ -66,17 +66,17 @@ SCRIPT_TEST(a_client_that_has_failed_requests_nothing_more)
 SCRIPT_TEST(an_earlier_now_changes_nothing)
 {
 	struct script *s = script_open(H2_SERVER);
-	h2_shutdown(s->conn, s->now);
-	usec deadline = h2_deadline(s->conn);
-	h2_tick(s->conn, s->now - 5);
-	assert_true(h2_deadline(s->conn) == deadline);
-	script_expects_goaway(s, H2_NO_ERROR);
+	session_shutdown(s->conn, s->now);
+	usec deadline = session_deadline(s->conn);
+	session_tick(s->conn, s->now - 5);
+	assert_true(session_deadline(s->conn) == deadline);
+	script_expects_goaway(s, SESSION_NO_ERROR);
 	script_close(s);
 }
 
 SCRIPT_TEST(freeing_nothing_is_fine)
 {
-	h2_free(NULL);
+	session_free(NULL);
 }
 
 /* ---- a tunnel ---- */
@@ -86,7 +86,7 @@ static struct script *connecting(void)
 	struct script *s = script_open(H2_CLIENT);
 	struct http_head *head = script_head(
 	    s, HTTP_REQUEST, ":method", "CONNECT", ":authority", "example.org:443", NULL);
-	struct h2_stream *handle = h2_request(s->conn, head, false, NULL);
+	struct session_stream *handle = session_request(s->conn, head, false, NULL);
 	http_head_free(head);
 	assert_non_null(handle);
 	script_stream(s, 1)->handle = handle;
@@ -115,7 +115,7 @@ SCRIPT_TEST(a_refused_tunnel_has_a_response_like_any_other)
 	script_sends_headers(s, 1, 0, ":status", "403", "content-length", "5", NULL);
 	script_expects_head(s, 1, false);
 	script_sends_data(s, 1, H2_END_STREAM, 6);
-	script_expects_stream_error(s, 1, H2_PROTOCOL_ERROR);
+	script_expects_stream_error(s, 1, SESSION_PROTOCOL_ERROR);
 	script_close(s);
 }
 
@@ -128,7 +128,7 @@ SCRIPT_TEST(a_request_for_a_tunnel_has_no_length)
 	script_expects_head(s, 1, true);
 	script_sends_headers(s, 3, H2_END_STREAM, ":method", "CONNECT", ":authority",
 	    "example.org:443", "content-length", "5", NULL);
-	script_expects_stream_error(s, 3, H2_PROTOCOL_ERROR);
+	script_expects_stream_error(s, 3, SESSION_PROTOCOL_ERROR);
 	script_close(s);
 }
 
@@ -139,12 +139,12 @@ static struct script *going_away_client(void)
 	struct script *s = script_open(H2_CLIENT);
 	assert_int_equal(script_gets(s), 1);
 	script_sends_good_promise(s, 1, 2);
-	script_expects_event(s, H2_EVENT_PROMISE, 1);
+	script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 	script_clears(s);
-	h2_shutdown(s->conn, s->now);
-	assert_int_equal(script_expects_goaway(s, H2_NO_ERROR)->last_id, 0x7ffffffe);
+	session_shutdown(s->conn, s->now);
+	assert_int_equal(script_expects_goaway(s, SESSION_NO_ERROR)->last_id, 0x7ffffffe);
 	script_answers_pings(s);
-	assert_int_equal(script_expects_goaway(s, H2_NO_ERROR)->last_id, 2);
+	assert_int_equal(script_expects_goaway(s, SESSION_NO_ERROR)->last_id, 2);
 	return s;
 }
 
@@ -173,7 +173,7 @@ SCRIPT_TEST(frames_on_a_stream_above_our_goaway_are_ignored)
 	    "example.com", ":path", "/late", NULL);
 	script_sends_ok(s, 4, 0);
 	script_sends_data(s, 4, H2_END_STREAM, 100);
-	script_sends_rst(s, 4, H2_CANCEL);
+	script_sends_rst(s, 4, SESSION_CANCEL);
 	script_clears(s);
 	script_expects_alive(s);
 	script_close(s);
@@ -187,20 +187,20 @@ SCRIPT_TEST(an_error_after_our_goaway_does_not_raise_its_last_id)
 	    "example.com", ":path", "/late", NULL);
 	script_expects_nothing(s);
 	script_sends_raw(s, H2_PING, 0, 1, "12345678", 8);
-	assert_int_equal(script_expects_goaway(s, H2_PROTOCOL_ERROR)->last_id, 2);
+	assert_int_equal(script_expects_goaway(s, SESSION_PROTOCOL_ERROR)->last_id, 2);
 	script_close(s);
 }
 
 SCRIPT_TEST(a_goaway_repeated_with_an_error_ends_the_connection)
 {
 	struct script *s = script_open(H2_SERVER);
-	script_sends_goaway(s, 0, H2_NO_ERROR, "");
-	script_expects_event(s, H2_EVENT_GOAWAY, 0);
-	script_sends_goaway(s, 0, H2_NO_ERROR, "");
+	script_sends_goaway(s, 0, SESSION_NO_ERROR, "");
+	script_expects_event(s, SESSION_EVENT_GOAWAY, 0);
+	script_sends_goaway(s, 0, SESSION_NO_ERROR, "");
 	script_expects_nothing(s);
-	script_sends_goaway(s, 0, H2_INTERNAL_ERROR, "");
-	assert_int_equal(script_expects_event(s, H2_EVENT_GOAWAY, 0)->code, H2_INTERNAL_ERROR);
-	script_expects_event(s, H2_EVENT_FAILED, 0);
+	script_sends_goaway(s, 0, SESSION_INTERNAL_ERROR, "");
+	assert_int_equal(script_expects_event(s, SESSION_EVENT_GOAWAY, 0)->code, SESSION_INTERNAL_ERROR);
+	script_expects_event(s, SESSION_EVENT_FAILED, 0);
 	script_close(s);
 }
 
@@ -208,7 +208,7 @@ SCRIPT_TEST(an_error_after_our_goaway_names_the_same_last_id)
 {
 	struct script *s = going_away_client();
 	script_sends_raw(s, H2_PING, 0, 1, "12345678", 8);
-	assert_int_equal(script_expects_goaway(s, H2_PROTOCOL_ERROR)->last_id, 2);
+	assert_int_equal(script_expects_goaway(s, SESSION_PROTOCOL_ERROR)->last_id, 2);
 	script_close(s);
 }
 
@@ -218,9 +218,9 @@ SCRIPT_TEST(a_frame_on_a_closed_stream_is_a_fault_after_our_goaway_too)
 	struct script *s = going_away_client();
 	script_sends_ok(s, 2, H2_END_STREAM);
 	script_expects_head(s, 2, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 2);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 2);
 	script_sends_data(s, 2, 0, 1);
-	script_expects_goaway(s, H2_STREAM_CLOSED);
+	script_expects_goaway(s, SESSION_STREAM_CLOSED);
 	script_close(s);
 }
 
@@ -238,7 +238,7 @@ SCRIPT_TEST(a_stream_that_is_over_may_depend_on_itself)
 	/* One that we have reset: its trailers were under way. */
 	script_sends_post(s, 3);
 	script_expects_head(s, 3, false);
-	script_resets(s, 3, H2_CANCEL);
+	script_resets(s, 3, SESSION_CANCEL);
 	script_clears(s);
 	uint8_t payload[64] = {0, 0, 0, 3, 15};
 	size_t length = 5 + script_literal(payload + 5, "x-a", 3, "b", 1);
@@ -260,7 +260,7 @@ SCRIPT_TEST(an_answer_to_no_ping_is_harmless)
 		script_expects_nothing(s);
 	}
 	/* Under way, and answered with another number. */
-	assert_true(h2_ping(s->conn, s->now));
+	assert_true(session_ping(s->conn, s->now));
 	struct script_frame *ping = script_expects_frame(s, H2_PING, 0);
 	uint8_t payload[8];
 	memcpy(payload, ping->payload, 8);
@@ -269,7 +269,7 @@ SCRIPT_TEST(an_answer_to_no_ping_is_harmless)
 	script_expects_nothing(s);
 	payload[7] ^= 1;
 	script_sends_raw(s, H2_PING, H2_ACK, 0, payload, 8);
-	script_expects_event(s, H2_EVENT_PONG, 0);
+	script_expects_event(s, SESSION_EVENT_PONG, 0);
 	/* The same once more. */
 	script_sends_raw(s, H2_PING, H2_ACK, 0, payload, 8);
 	script_expects_nothing(s);
@@ -283,13 +283,13 @@ SCRIPT_TEST(a_wrong_answer_to_the_ping_of_a_reset_is_no_answer)
 	assert_int_equal(script_gets(s), 1);
 	assert_int_equal(script_gets(s), 3);
 	script_clears(s);
-	script_resets(s, 1, H2_CANCEL);
-	script_expects_rst(s, 1, H2_CANCEL);
+	script_resets(s, 1, SESSION_CANCEL);
+	script_expects_rst(s, 1, SESSION_CANCEL);
 	struct script_frame *ping = script_expects_frame(s, H2_PING, 0);
 	uint8_t payload[8];
 	memcpy(payload, ping->payload, 8);
-	script_resets(s, 3, H2_CANCEL);
-	script_expects_rst(s, 3, H2_CANCEL);
+	script_resets(s, 3, SESSION_CANCEL);
+	script_expects_rst(s, 3, SESSION_CANCEL);
 	uint64_t last = s->ping_payload;
 	payload[7] ^= 1;
 	script_sends_raw(s, H2_PING, H2_ACK, 0, payload, 8);
@@ -305,8 +305,8 @@ SCRIPT_TEST(a_wrong_answer_to_the_ping_of_a_reset_is_no_answer)
 SCRIPT_TEST(a_wrong_answer_to_the_ping_of_a_shutdown_does_not_end_it)
 {
 	struct script *s = script_open(H2_SERVER);
-	h2_shutdown(s->conn, s->now);
-	script_expects_goaway(s, H2_NO_ERROR);
+	session_shutdown(s->conn, s->now);
+	script_expects_goaway(s, SESSION_NO_ERROR);
 	struct script_frame *ping = script_expects_frame(s, H2_PING, 0);
 	uint8_t payload[8];
 	memcpy(payload, ping->payload, 8);
@@ -315,7 +315,7 @@ SCRIPT_TEST(a_wrong_answer_to_the_ping_of_a_shutdown_does_not_end_it)
 	script_expects_nothing(s);
 	payload[7] ^= 1;
 	script_sends_raw(s, H2_PING, H2_ACK, 0, payload, 8);
-	script_expects_goaway(s, H2_NO_ERROR);
+	script_expects_goaway(s, SESSION_NO_ERROR);
 	/* The final one is said once. */
 	script_sends_raw(s, H2_PING, H2_ACK, 0, payload, 8);
 	script_expects_nothing(s);
@@ -337,9 +337,9 @@ SCRIPT_TEST(a_promise_that_crosses_our_settings_is_refused_and_no_fault)
 	script_sends_good_promise(s, 1, 2);
 	script_pumps(s);
 	struct script_frame *rst = script_expects_frame(s, H2_RST_STREAM, 2);
-	assert_true(rst->code == H2_CANCEL || rst->code == H2_REFUSED_STREAM);
+	assert_true(rst->code == SESSION_CANCEL || rst->code == SESSION_REFUSED_STREAM);
 	script_expects_no_event(s);
-	assert_false(h2_has_failed(s->conn));
+	assert_false(session_has_failed(s->conn));
 	script_close(s);
 }
 
@@ -348,7 +348,7 @@ SCRIPT_TEST(a_promise_that_crosses_our_settings_is_refused_and_no_fault)
 static const char *describe(struct script *s)
 {
 	static char text[2000];
-	size_t n = h2_describe(s->conn, text, sizeof(text));
+	size_t n = session_describe(s->conn, text, sizeof(text));
 	assert_int_equal(n, strlen(text));
 	return text;
 }
@@ -370,25 +370,25 @@ SCRIPT_TEST(a_connection_describes_where_it_stands)
 	script_sends_post(s, 1);
 	script_expects_head(s, 1, false);
 	script_responds(s, 1, false, "200");
-	h2_set_priority(s->conn, script_handle(s, 1),
+	session_set_priority(s->conn, script_handle(s, 1),
 	    (struct http_priority){.urgency = 5, .incremental = true});
-	h2_offer(s->conn, script_handle(s, 1), 100000, true);
+	session_offer(s->conn, script_handle(s, 1), 100000, true);
 	script_clears(s); /* the window is used up */
 	assert_says(s, "  s1 open u=5,i offered=34465+end send-window=0 ", true);
 	assert_int_equal(script_promises(s, 1, "/a"), 2);
 	script_clears(s);
 	assert_says(s, "  s2 reserved-local pushed ", true);
-	script_sends_goaway(s, 2, H2_NO_ERROR, "");
-	script_expects_event(s, H2_EVENT_GOAWAY, 0);
+	script_sends_goaway(s, 2, SESSION_NO_ERROR, "");
+	script_expects_event(s, SESSION_EVENT_GOAWAY, 0);
 	assert_says(s, states[0], true);
-	h2_shutdown(s->conn, s->now);
+	session_shutdown(s->conn, s->now);
 	script_clears(s);
 	assert_says(s, states[1], true);
 	script_sends_raw(s, H2_HEADERS, 0, 3, "\x82", 1); /* without END_HEADERS */
 	script_pumps(s);
 	assert_says(s, states[2], true);
 	script_sends_raw(s, H2_PING, 0, 0, "12345678", 8);
-	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 	assert_says(s, states[3], true);
 	script_close(s);
 }
@@ -397,10 +397,10 @@ SCRIPT_TEST(a_description_is_cut_to_its_buffer)
 {
 	char text[40];
 	struct script *s = script_open(H2_CLIENT);
-	assert_int_equal(h2_describe(s->conn, text, 0), 0);
+	assert_int_equal(session_describe(s->conn, text, 0), 0);
 	for (size_t size = 1; size <= sizeof(text); size++) {
 		memset(text, 'x', sizeof(text));
-		assert_int_equal(h2_describe(s->conn, text, size), size - 1);
+		assert_int_equal(session_describe(s->conn, text, size), size - 1);
 		assert_int_equal(strlen(text), size - 1);
 	}
 	script_close(s);

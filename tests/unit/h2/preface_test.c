@@ -8,17 +8,17 @@ static const struct script_options silent = {.silent = true};
 static void expects_failed(struct script *s, uint32_t code)
 {
 	script_pumps(s);
-	struct script_event *e = script_expects_event(s, H2_EVENT_FAILED, 0);
+	struct script_event *e = script_expects_event(s, SESSION_EVENT_FAILED, 0);
 	assert_non_null(e->fault);
 	assert_int_equal(e->fault->code, code);
-	assert_true(h2_has_failed(s->conn));
+	assert_true(session_has_failed(s->conn));
 	script_expects_no_event(s);
 }
 
 SCRIPT_TEST(server_sends_settings_before_it_has_heard_anything)
 {
 	struct script *s = script_open_with(H2_SERVER, &silent);
-	assert_true(h2_wants_write(s->conn));
+	assert_true(session_wants_write(s->conn));
 	struct script_frame *f = script_expects_frame(s, H2_SETTINGS, 0);
 	assert_int_equal(f->flags & H2_ACK, 0);
 	script_expects_nothing(s);
@@ -119,7 +119,7 @@ SCRIPT_TEST(preface_and_settings_are_acknowledged)
 	script_expects_nothing(s);
 	script_sends_settings(s, SCRIPT_WINDOW, 1000, SCRIPT_SETTINGS_END);
 	script_expects_settings_ack(s);
-	script_expects_event(s, H2_EVENT_SETTINGS, 0);
+	script_expects_event(s, SESSION_EVENT_READY, 0);
 	assert_true(h2_peer_settings_came(s->conn));
 	assert_int_equal(h2_peer_settings(s->conn)->initial_window_size, 1000);
 	assert_false(h2_settings_acknowledged(s->conn));
@@ -141,7 +141,7 @@ SCRIPT_TEST(client_may_request_before_the_servers_settings)
 {
 	struct script *s = script_open_with(H2_CLIENT, &silent);
 	script_clears(s);
-	assert_int_not_equal(h2_request_room(s->conn), 0);
+	assert_int_not_equal(session_request_room(s->conn), 0);
 	assert_int_equal(script_gets(s), 1);
 	script_expects_frame(s, H2_HEADERS, 1);
 	script_close(s);
@@ -156,7 +156,7 @@ SCRIPT_TEST(wrong_preface_is_protocol_error)
 		struct script *s = script_open_with(H2_SERVER, &silent);
 		script_clears(s);
 		script_sends_bytes(s, wrong[i], strlen(wrong[i]));
-		expects_failed(s, H2_PROTOCOL_ERROR);
+		expects_failed(s, SESSION_PROTOCOL_ERROR);
 		script_close(s);
 	}
 }
@@ -169,7 +169,7 @@ SCRIPT_TEST(each_wrong_byte_of_the_preface_is_noticed)
 		preface[i] ^= 0x20;
 		struct script *s = script_open_with(H2_SERVER, &silent);
 		script_sends_bytes(s, preface, H2_PREFACE_LEN);
-		expects_failed(s, H2_PROTOCOL_ERROR);
+		expects_failed(s, SESSION_PROTOCOL_ERROR);
 		script_close(s);
 	}
 }
@@ -180,7 +180,7 @@ SCRIPT_TEST(first_frame_of_a_client_must_be_settings)
 	script_clears(s);
 	script_sends_preface(s);
 	script_sends_get(s, 1);
-	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 	script_close(s);
 }
 
@@ -197,7 +197,7 @@ SCRIPT_TEST(first_frame_of_a_server_must_be_settings)
 		script_clears(s);
 		script_sends_raw(s, frames[i].type, 0, frames[i].id, "\0\0\0\2\x82\x82\x82\x82",
 		    frames[i].length);
-		script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+		script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 		script_close(s);
 	}
 }
@@ -211,9 +211,9 @@ SCRIPT_TEST(answer_in_http1_is_no_preface_rather_than_too_large_a_frame)
 		struct script *s = script_open_with(H2_CLIENT, &silent);
 		script_clears(s);
 		script_sends_bytes(s, words[i], 9);
-		struct script_event *e = script_expects_event(s, H2_EVENT_FAILED, 0);
+		struct script_event *e = script_expects_event(s, SESSION_EVENT_FAILED, 0);
 		assert_string_equal(e->fault->name, "first-frame-not-settings");
-		assert_int_equal(e->fault->code, H2_PROTOCOL_ERROR);
+		assert_int_equal(e->fault->code, SESSION_PROTOCOL_ERROR);
 		script_close(s);
 	}
 }
@@ -223,7 +223,7 @@ SCRIPT_TEST(first_settings_must_not_be_an_acknowledgement)
 	struct script *s = script_open_with(H2_CLIENT, &silent);
 	script_clears(s);
 	script_sends_settings_ack(s);
-	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 	script_close(s);
 }
 
@@ -241,7 +241,7 @@ SCRIPT_TEST(everything_in_one_piece_is_understood)
 	script_sends_data(s, 3, H2_END_STREAM, 10);
 	script_sends_ping(s, 1);
 	script_delivers(s);
-	script_expects_event(s, H2_EVENT_SETTINGS, 0);
+	script_expects_event(s, SESSION_EVENT_READY, 0);
 	script_expects_head(s, 1, true);
 	script_expects_head(s, 3, false);
 	script_expects_data(s, 3, 110, true);
@@ -256,7 +256,7 @@ SCRIPT_TEST(end_of_transport_before_anything_is_failure_without_fault)
 	for (int role = 0; role < 2; role++) {
 		struct script *s = script_open_with((enum h2_role)role, &silent);
 		script_eof(s);
-		struct script_event *e = script_expects_event(s, H2_EVENT_FAILED, 0);
+		struct script_event *e = script_expects_event(s, SESSION_EVENT_FAILED, 0);
 		assert_null(e->fault);
 		script_close(s);
 	}
@@ -267,7 +267,7 @@ SCRIPT_TEST(end_of_transport_inside_a_frame_is_failure)
 	struct script *s = script_open(H2_SERVER);
 	script_sends_frame_header(s, 100, H2_HEADERS, H2_END_HEADERS, 1);
 	script_eof(s);
-	script_expects_event(s, H2_EVENT_FAILED, 0);
+	script_expects_event(s, SESSION_EVENT_FAILED, 0);
 	script_close(s);
 }
 
@@ -275,7 +275,7 @@ SCRIPT_TEST(all_input_after_failure_is_ignored)
 {
 	struct script *s = script_open(H2_SERVER);
 	script_sends_get(s, 2);
-	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 	script_sends_get(s, 1);
 	script_sends_ping(s, 5);
 	script_sends_bytes(s, "garbage that is no frame at all", 31);
@@ -288,12 +288,12 @@ SCRIPT_TEST(all_input_after_failure_is_ignored)
 SCRIPT_TEST(no_request_after_failure_and_none_from_a_server)
 {
 	struct script *s = script_open(H2_SERVER);
-	assert_int_equal(h2_request_room(s->conn), 0);
+	assert_int_equal(session_request_room(s->conn), 0);
 	script_close(s);
 	s = script_open(H2_CLIENT);
 	script_sends_raw(s, H2_DATA, 0, 0, "x", 1);
-	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
-	assert_int_equal(h2_request_room(s->conn), 0);
+	script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
+	assert_int_equal(session_request_room(s->conn), 0);
 	assert_int_equal(script_gets(s), 0);
 	script_expects_nothing(s);
 	script_close(s);
@@ -311,16 +311,16 @@ SCRIPT_TEST(commands_after_failure_do_nothing)
 	assert_true(script_responds(s, 3, false, "200"));
 	script_clears(s);
 	script_sends_get(s, 2);
-	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 	assert_false(script_responds(s, 1, false, "200"));
 	assert_false(script_trails(s, 3));
 	script_credits(s, 1, 10);
 	assert_int_equal(script_promises(s, 1, "/x"), 0);
 	script_offers(s, 1, 5, true);
-	assert_false(h2_ping(s->conn, s->now));
-	h2_shutdown(s->conn, s->now);
+	assert_false(session_ping(s->conn, s->now));
+	session_shutdown(s->conn, s->now);
 	script_expects_nothing(s);
-	script_resets(s, 1, H2_CANCEL);
+	script_resets(s, 1, SESSION_CANCEL);
 	script_expects_nothing(s);
 	script_close(s);
 }

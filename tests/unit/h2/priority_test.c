@@ -16,7 +16,7 @@ static void requests(struct script *s, uint32_t id, const char *priority)
 
 static void priority_is(struct script *s, uint32_t id, uint8_t urgency, bool incremental)
 {
-	struct http_priority p = h2_stream_priority(script_handle(s, id));
+	struct http_priority p = session_priority(s->conn, script_handle(s, id));
 	assert_int_equal(p.urgency, urgency);
 	assert_int_equal(p.incremental, incremental);
 }
@@ -102,7 +102,7 @@ SCRIPT_TEST(priority_update_names_a_stream)
 {
 	struct script *s = script_open(H2_SERVER);
 	script_sends_priority_update(s, 0, "u=1");
-	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 	script_close(s);
 }
 
@@ -127,7 +127,7 @@ SCRIPT_TEST(priority_updates_for_more_idle_streams_than_may_be_opened_are_an_err
 	script_expects_alive(s);
 	priority_is(s, 5, 1, false);
 	script_sends_priority_update(s, 21, "u=1");
-	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 	script_close(s);
 }
 
@@ -139,7 +139,7 @@ SCRIPT_TEST(priority_updates_of_ids_that_were_passed_over_do_not_count)
 		script_sends_priority_update(s, id + 2, "u=2");
 		requests(s, id + 2, "u=7");
 		priority_is(s, id + 2, 2, false);
-		script_sends_rst(s, id + 2, H2_CANCEL);
+		script_sends_rst(s, id + 2, SESSION_CANCEL);
 		script_clears(s);
 	}
 	script_expects_alive(s);
@@ -255,7 +255,7 @@ SCRIPT_TEST(priority_may_change_while_data_waits)
 	s->data_most = 100;
 	answers(s, 1, 200);
 	answers(s, 3, 200);
-	h2_set_priority(s->conn, script_handle(s, 3), (struct http_priority){.urgency = 1});
+	session_set_priority(s->conn, script_handle(s, 3), (struct http_priority){.urgency = 1});
 	data_order_is(s, "3 3 1 1");
 	requests(s, 5, NULL);
 	requests(s, 7, NULL);
@@ -275,7 +275,7 @@ SCRIPT_TEST(push_comes_after_its_parent)
 	assert_int_equal(script_promises(s, 1, "/"), 2);
 	assert_int_equal(script_promises(s, 3, "/"), 4);
 	priority_is(s, 2, 3, false);
-	assert_int_equal(h2_stream_priority(script_handle(s, 4)).urgency, 7);
+	assert_int_equal(session_priority(s->conn, script_handle(s, 4)).urgency, 7);
 	s->data_most = 100;
 	answers(s, 2, 200);
 	answers(s, 1, 200);
@@ -306,7 +306,7 @@ SCRIPT_TEST(client_sends_request_bodies_by_urgency_too)
 	struct script *s = script_open(H2_CLIENT);
 	assert_int_equal(script_requests(s, false, "POST", "/"), 1);
 	assert_int_equal(script_requests(s, false, "POST", "/"), 3);
-	h2_set_priority(s->conn, script_handle(s, 3), (struct http_priority){.urgency = 0});
+	session_set_priority(s->conn, script_handle(s, 3), (struct http_priority){.urgency = 0});
 	script_offers(s, 1, 10, true);
 	script_offers(s, 3, 10, true);
 	data_order_is(s, "3 1");

@@ -29,12 +29,12 @@ SCRIPT_TEST(promise_carries_its_request_on_the_right_parent)
 	struct http_head *head = script_head(s, HTTP_PROMISE, ":method", "GET", ":scheme", "https",
 	    ":authority", "example.org", ":path", "/a?b=c", "cookie", "x=1", "accept", "", "cookie",
 	    "y=2", "!x-secret", "s", NULL);
-	struct h2_stream *stream = h2_promise(s->conn, script_handle(s, 3), head, &head);
+	struct session_stream *stream = session_promise(s->conn, script_handle(s, 3), head, &head);
 	http_head_free(head);
 	assert_non_null(stream);
 	assert_true(h2_stream_is_pushed(stream));
 	assert_int_equal(h2_stream_id(stream), 2);
-	assert_ptr_equal(h2_stream_user(stream), &head);
+	assert_ptr_equal(stream->user, &head);
 	struct script_frame *f = script_expects_frame(s, H2_PUSH_PROMISE, 3);
 	assert_int_equal(f->promised, 2);
 	script_expects_fields(s, f,
@@ -126,12 +126,12 @@ SCRIPT_TEST(no_promise_while_the_client_allows_no_streams)
 	struct script *s = serving_with(none, 1);
 	assert_int_equal(may(s, 1), H2_PROMISE_NO_STREAMS);
 	assert_int_equal(script_promises(s, 1, "/"), 0);
-	assert_int_equal(h2_push_room(s->conn), 0);
+	assert_int_equal(session_push_room(s->conn), 0);
 	script_sends_settings(s, SCRIPT_MAX_STREAMS, 1, SCRIPT_SETTINGS_END);
 	script_expects_settings_ack(s);
 	assert_int_equal(may(s, 1), H2_PROMISE_POSSIBLE);
 	assert_int_equal(script_promises(s, 1, "/"), 2);
-	assert_int_equal(h2_push_room(s->conn), 1);
+	assert_int_equal(session_push_room(s->conn), 1);
 	script_close(s);
 }
 
@@ -142,25 +142,25 @@ SCRIPT_TEST(reserved_streams_do_not_count_and_open_pushes_do)
 	struct script *s = serving_with(two, 1);
 	for (uint32_t id = 2; id <= 10; id += 2)
 		assert_int_equal(script_promises(s, 1, "/"), id);
-	assert_int_equal(h2_push_room(s->conn), 2);
+	assert_int_equal(session_push_room(s->conn), 2);
 	assert_true(script_responds(s, 2, false, "200"));
-	assert_int_equal(h2_push_room(s->conn), 1);
+	assert_int_equal(session_push_room(s->conn), 1);
 	assert_true(script_responds(s, 6, false, "200"));
-	assert_int_equal(h2_push_room(s->conn), 0);
+	assert_int_equal(session_push_room(s->conn), 0);
 	script_clears(s);
 	script_offers(s, 2, 5, true);
 	script_expects_body(s, 2, 5, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 2);
-	assert_int_equal(h2_push_room(s->conn), 1);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 2);
+	assert_int_equal(session_push_room(s->conn), 1);
 	assert_true(script_responds(s, 4, false, "200"));
-	assert_int_equal(h2_push_room(s->conn), 0);
+	assert_int_equal(session_push_room(s->conn), 0);
 	/* The client gives one up. */
-	script_sends_rst(s, 6, H2_CANCEL);
-	script_expects_event(s, H2_EVENT_RESET, 6);
-	assert_int_equal(h2_push_room(s->conn), 1);
+	script_sends_rst(s, 6, SESSION_CANCEL);
+	script_expects_event(s, SESSION_EVENT_RESET, 6);
+	assert_int_equal(session_push_room(s->conn), 1);
 	/* And so do we. */
-	script_resets(s, 4, H2_CANCEL);
-	assert_int_equal(h2_push_room(s->conn), 2);
+	script_resets(s, 4, SESSION_CANCEL);
+	assert_int_equal(session_push_room(s->conn), 2);
 	script_close(s);
 }
 
@@ -172,7 +172,7 @@ SCRIPT_TEST(push_that_ends_with_its_head_gives_its_place_back)
 	for (uint32_t id = 2; id <= 10; id += 2)
 		assert_int_equal(script_promises(s, 1, "/"), id);
 	for (uint32_t id = 2; id <= 10; id += 2) {
-		assert_int_equal(h2_push_room(s->conn), 1);
+		assert_int_equal(session_push_room(s->conn), 1);
 		assert_true(script_responds(s, id, true, "204"));
 	}
 	script_close(s);
@@ -190,17 +190,17 @@ SCRIPT_TEST(lowered_limit_delays_starts_and_raising_lets_them_flow)
 	script_clears(s);
 	script_sends_settings(s, SCRIPT_MAX_STREAMS, 1, SCRIPT_SETTINGS_END);
 	script_expects_settings_ack(s);
-	assert_int_equal(h2_push_room(s->conn), 0);
+	assert_int_equal(session_push_room(s->conn), 0);
 	assert_int_equal(may(s, 1), H2_PROMISE_POSSIBLE); /* lower is not 0 */
 	script_offers(s, 2, 5, true);                     /* those that are open finish */
 	script_expects_body(s, 2, 5, true);
-	assert_int_equal(h2_push_room(s->conn), 0);
+	assert_int_equal(session_push_room(s->conn), 0);
 	script_offers(s, 4, 5, true);
 	script_expects_body(s, 4, 5, true);
-	assert_int_equal(h2_push_room(s->conn), 1);
+	assert_int_equal(session_push_room(s->conn), 1);
 	script_sends_settings(s, SCRIPT_MAX_STREAMS, 10, SCRIPT_SETTINGS_END);
 	script_expects_settings_ack(s);
-	assert_int_equal(h2_push_room(s->conn), 10);
+	assert_int_equal(session_push_room(s->conn), 10);
 	script_close(s);
 }
 
@@ -211,7 +211,7 @@ SCRIPT_TEST(clients_limit_does_not_bound_its_own_requests)
 	struct script *s = serving_with(one, 5);
 	for (uint32_t id = 1; id < 10; id += 2)
 		assert_true(script_responds(s, id, false, "200"));
-	assert_int_equal(h2_push_room(s->conn), 1);
+	assert_int_equal(session_push_room(s->conn), 1);
 	script_close(s);
 }
 
@@ -263,16 +263,16 @@ SCRIPT_TEST(no_promise_after_goaway_in_either_direction)
 	struct script *s = serving();
 	assert_int_equal(script_promises(s, 1, "/"), 2);
 	script_clears(s);
-	script_sends_goaway(s, 2, H2_NO_ERROR, "");
-	script_expects_event(s, H2_EVENT_GOAWAY, 0);
+	script_sends_goaway(s, 2, SESSION_NO_ERROR, "");
+	script_expects_event(s, SESSION_EVENT_GOAWAY, 0);
 	assert_int_equal(may(s, 1), H2_PROMISE_GOING_AWAY);
 	assert_int_equal(script_promises(s, 1, "/"), 0);
 	script_responds(s, 2, true, "200"); /* up to the last id they complete */
 	script_expects_frame(s, H2_HEADERS, 2);
-	script_expects_event(s, H2_EVENT_CLOSED, 2);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 2);
 	script_close(s);
 	s = serving();
-	h2_shutdown(s->conn, s->now);
+	session_shutdown(s->conn, s->now);
 	assert_int_equal(may(s, 1), H2_PROMISE_GOING_AWAY);
 	assert_int_equal(script_promises(s, 1, "/"), 0);
 	script_close(s);
@@ -285,9 +285,9 @@ SCRIPT_TEST(pushes_above_the_clients_last_id_are_over)
 	for (uint32_t id = 2; id <= 6; id += 2)
 		assert_int_equal(script_promises(s, 1, "/"), id);
 	script_clears(s);
-	script_sends_goaway(s, 4, H2_NO_ERROR, "");
-	script_expects_event(s, H2_EVENT_GOAWAY, 6);
-	struct script_event *e = script_expects_event(s, H2_EVENT_RESET, 6);
+	script_sends_goaway(s, 4, SESSION_NO_ERROR, "");
+	script_expects_event(s, SESSION_EVENT_GOAWAY, 6);
+	struct script_event *e = script_expects_event(s, SESSION_EVENT_RESET, 6);
 	assert_true(e->unprocessed);
 	script_expects_no_event(s);
 	script_responds(s, 2, true, "200");
@@ -303,7 +303,7 @@ SCRIPT_TEST(pushes_above_the_clients_last_id_are_over)
 SCRIPT_TEST(clients_reset_of_a_promise_is_an_event_with_its_code_and_hurts_nobody)
 {
 	static const uint32_t codes[] = {
-	    H2_CANCEL, H2_REFUSED_STREAM, H2_NO_ERROR, H2_PROTOCOL_ERROR, 0xdeadbeef};
+	    SESSION_CANCEL, SESSION_REFUSED_STREAM, SESSION_NO_ERROR, SESSION_PROTOCOL_ERROR, 0xdeadbeef};
 	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
 		for (int begun = 0; begun < 2; begun++) {
 			struct script *s = serving();
@@ -313,7 +313,7 @@ SCRIPT_TEST(clients_reset_of_a_promise_is_an_event_with_its_code_and_hurts_nobod
 				script_responds(s, 2, false, "200");
 			script_clears(s);
 			script_sends_rst(s, 2, codes[i]);
-			struct script_event *e = script_expects_event(s, H2_EVENT_RESET, 2);
+			struct script_event *e = script_expects_event(s, SESSION_EVENT_RESET, 2);
 			assert_null(e->fault);
 			assert_int_equal(e->code, codes[i]);
 			script_expects_nothing(s); /* never an answer to RST_STREAM */
@@ -333,12 +333,12 @@ SCRIPT_TEST(push_completes_after_its_parent)
 	script_responds(s, 1, true, "200");
 	script_expects_frame(s, H2_PUSH_PROMISE, 1);
 	script_expects_frame(s, H2_HEADERS, 1);
-	script_expects_event(s, H2_EVENT_CLOSED, 1);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 1);
 	script_responds(s, 2, false, "200");
 	script_offers(s, 2, 3, true);
 	script_expects_frame(s, H2_HEADERS, 2);
 	script_expects_body(s, 2, 3, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 2);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 2);
 	script_close(s);
 }
 
@@ -348,8 +348,8 @@ SCRIPT_TEST(reset_of_the_parent_leaves_the_push)
 	struct script *s = serving();
 	assert_int_equal(script_promises(s, 1, "/"), 2);
 	script_clears(s);
-	script_sends_rst(s, 1, H2_CANCEL);
-	script_expects_event(s, H2_EVENT_RESET, 1);
+	script_sends_rst(s, 1, SESSION_CANCEL);
+	script_expects_event(s, SESSION_EVENT_RESET, 1);
 	script_responds(s, 2, true, "200");
 	script_expects_frame(s, H2_HEADERS, 2);
 	script_close(s);
@@ -370,7 +370,7 @@ SCRIPT_TEST(interim_heads_and_trailers_work_on_pushes)
 	script_expects_body(s, 2, 3, false);
 	assert_true(script_trails(s, 2));
 	script_expects_frame(s, H2_HEADERS, 2);
-	script_expects_event(s, H2_EVENT_CLOSED, 2);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 2);
 	script_close(s);
 }
 
@@ -380,8 +380,8 @@ SCRIPT_TEST(withdrawn_promise_is_reset)
 	struct script *s = serving();
 	assert_int_equal(script_promises(s, 1, "/"), 2);
 	script_expects_frame(s, H2_PUSH_PROMISE, 1);
-	script_resets(s, 2, H2_CANCEL);
-	script_expects_rst(s, 2, H2_CANCEL);
+	script_resets(s, 2, SESSION_CANCEL);
+	script_expects_rst(s, 2, SESSION_CANCEL);
 	script_expects_nothing(s);
 	script_close(s);
 }
@@ -396,11 +396,11 @@ SCRIPT_TEST(running_push_finishes_at_a_limit_of_zero_and_no_other_starts)
 	assert_true(script_responds(s, 2, false, "200"));
 	script_clears(s);
 	script_sends_settings(s, SCRIPT_MAX_STREAMS, 0, SCRIPT_SETTINGS_END);
-	assert_int_equal(h2_push_room(s->conn), 0);
+	assert_int_equal(session_push_room(s->conn), 0);
 	script_offers(s, 2, 1, true);
 	script_expects_settings_ack(s);
 	script_expects_body(s, 2, 1, true);
-	assert_int_equal(h2_push_room(s->conn), 0);
+	assert_int_equal(session_push_room(s->conn), 0);
 	script_close(s);
 }
 
@@ -415,8 +415,8 @@ SCRIPT_TEST(response_on_a_push_without_room_is_not_sent)
 	script_clears(s);
 	assert_false(script_responds(s, 4, false, "200"));
 	script_expects_nothing(s);
-	script_resets(s, 2, H2_CANCEL);
-	script_expects_rst(s, 2, H2_CANCEL);
+	script_resets(s, 2, SESSION_CANCEL);
+	script_expects_rst(s, 2, SESSION_CANCEL);
 	assert_true(script_responds(s, 4, false, "200"));
 	script_expects_frame(s, H2_HEADERS, 4);
 	script_close(s);

@@ -31,7 +31,7 @@ SCRIPT_TEST(good_promise_is_an_event_with_all_fields_in_order)
 	script_sends_promise(s, 1, 2, ":method", "GET", ":scheme", "https", ":authority",
 	    "example.org", ":path", "/style.css?v=1", "cookie", "a=1", "accept", "", "cookie",
 	    "b=2", NULL);
-	struct script_event *e = script_expects_event(s, H2_EVENT_PROMISE, 1);
+	struct script_event *e = script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 	assert_int_equal(e->promised, 2);
 	assert_int_equal(e->head->kind, HTTP_PROMISE);
 	assert_true(slice_equal(e->head->method, SLICE("GET")));
@@ -53,7 +53,7 @@ SCRIPT_TEST(pushed_response_comes_as_on_any_stream)
 {
 	struct script *s = requesting();
 	script_sends_good_promise(s, 1, 2);
-	script_expects_event(s, H2_EVENT_PROMISE, 1);
+	script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 	script_sends_headers(s, 2, 0, ":status", "103", "link", "</x>", NULL);
 	script_expects_head(s, 2, false);
 	script_sends_ok(s, 2, 0);
@@ -61,8 +61,8 @@ SCRIPT_TEST(pushed_response_comes_as_on_any_stream)
 	script_sends_data(s, 2, 0, 7);
 	script_expects_data(s, 2, 7, false);
 	script_sends_headers(s, 2, H2_END_STREAM, "x-t", "1", NULL);
-	script_expects_event(s, H2_EVENT_TRAILERS, 2);
-	script_expects_event(s, H2_EVENT_CLOSED, 2);
+	script_expects_event(s, SESSION_EVENT_TRAILERS, 2);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 2);
 	script_sends_ok(s, 1, H2_END_STREAM);
 	script_expects_head(s, 1, true);
 	script_close(s);
@@ -74,11 +74,11 @@ SCRIPT_TEST(pushes_are_answered_in_any_order_and_outlive_the_parent)
 	struct script *s = requesting();
 	for (uint32_t id = 2; id < 12; id += 2) {
 		script_sends_good_promise(s, 1, id);
-		script_expects_event(s, H2_EVENT_PROMISE, 1);
+		script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 	}
 	script_sends_ok(s, 1, H2_END_STREAM);
 	script_expects_head(s, 1, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 1);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 1);
 	static const uint32_t order[] = {8, 2, 10, 6, 4};
 	for (size_t i = 0; i < 5; i++) {
 		script_sends_ok(s, order[i], 0);
@@ -87,7 +87,7 @@ SCRIPT_TEST(pushes_are_answered_in_any_order_and_outlive_the_parent)
 	for (size_t i = 5; i-- > 0;) {
 		script_sends_data(s, order[i], H2_END_STREAM, 3);
 		script_expects_data(s, order[i], 3, true);
-		script_expects_event(s, H2_EVENT_CLOSED, order[i]);
+		script_expects_event(s, SESSION_EVENT_CLOSED, order[i]);
 	}
 	assert_int_equal(h2_open_streams(s->conn), 0);
 	script_close(s);
@@ -100,17 +100,17 @@ SCRIPT_TEST(promise_may_come_while_the_request_is_still_being_sent_and_after_a_1
 	assert_int_equal(script_requests(s, false, "POST", "/"), 1);
 	script_clears(s);
 	script_sends_good_promise(s, 1, 2);
-	script_expects_event(s, H2_EVENT_PROMISE, 1);
+	script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 	script_sends_headers(s, 1, 0, ":status", "103", NULL);
 	script_expects_head(s, 1, false);
 	script_sends_good_promise(s, 1, 4);
-	script_expects_event(s, H2_EVENT_PROMISE, 1);
+	script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 	script_sends_ok(s, 1, 0);
 	script_expects_head(s, 1, false);
 	script_sends_data(s, 1, 0, 5);
 	script_expects_data(s, 1, 5, false);
 	script_sends_good_promise(s, 1, 6);
-	script_expects_event(s, H2_EVENT_PROMISE, 1);
+	script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 	script_close(s);
 }
 
@@ -119,9 +119,9 @@ SCRIPT_TEST(promised_ids_may_skip_up_to_the_last)
 {
 	struct script *s = requesting();
 	script_sends_good_promise(s, 1, 1000);
-	script_expects_event(s, H2_EVENT_PROMISE, 1);
+	script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 	script_sends_good_promise(s, 1, 0x7ffffffe);
-	assert_int_equal(script_expects_event(s, H2_EVENT_PROMISE, 1)->promised, 0x7ffffffe);
+	assert_int_equal(script_expects_event(s, SESSION_EVENT_PROMISE, 1)->promised, 0x7ffffffe);
 	script_sends_ok(s, 0x7ffffffe, H2_END_STREAM);
 	script_expects_head(s, 0x7ffffffe, true);
 	script_close(s);
@@ -132,7 +132,7 @@ SCRIPT_TEST(reserved_bit_of_the_promised_id_is_ignored)
 {
 	struct script *s = requesting();
 	script_sends_good_promise(s, 1, 0x80000002);
-	assert_int_equal(script_expects_event(s, H2_EVENT_PROMISE, 1)->promised, 2);
+	assert_int_equal(script_expects_event(s, SESSION_EVENT_PROMISE, 1)->promised, 2);
 	script_close(s);
 }
 
@@ -141,17 +141,17 @@ SCRIPT_TEST(reserved_bit_of_the_promised_id_is_ignored)
 /* covers: R1 R3 P-recv-stream-zero P-recv-parent */
 SCRIPT_TEST(promise_on_zero_idle_or_pushed_stream_is_protocol_error)
 {
-	promise_is_connection_error(requesting(), 0, 2, H2_PROTOCOL_ERROR);
-	promise_is_connection_error(requesting(), 3, 2, H2_PROTOCOL_ERROR);
-	promise_is_connection_error(requesting(), 0x7fffffff, 2, H2_PROTOCOL_ERROR);
-	promise_is_connection_error(requesting(), 2, 4, H2_PROTOCOL_ERROR);
+	promise_is_connection_error(requesting(), 0, 2, SESSION_PROTOCOL_ERROR);
+	promise_is_connection_error(requesting(), 3, 2, SESSION_PROTOCOL_ERROR);
+	promise_is_connection_error(requesting(), 0x7fffffff, 2, SESSION_PROTOCOL_ERROR);
+	promise_is_connection_error(requesting(), 2, 4, SESSION_PROTOCOL_ERROR);
 	struct script *s = requesting();
 	script_sends_good_promise(s, 1, 2);
-	promise_is_connection_error(s, 2, 4, H2_PROTOCOL_ERROR);
+	promise_is_connection_error(s, 2, 4, SESSION_PROTOCOL_ERROR);
 	s = requesting();
 	script_sends_good_promise(s, 1, 2);
 	script_sends_ok(s, 2, 0);
-	promise_is_connection_error(s, 2, 4, H2_PROTOCOL_ERROR);
+	promise_is_connection_error(s, 2, 4, SESSION_PROTOCOL_ERROR);
 }
 
 /* covers: R4 P-recv-parent */
@@ -159,27 +159,27 @@ SCRIPT_TEST(promise_after_the_parents_end_is_protocol_error)
 {
 	struct script *s = requesting();
 	script_sends_ok(s, 1, H2_END_STREAM);
-	promise_is_connection_error(s, 1, 2, H2_PROTOCOL_ERROR);
+	promise_is_connection_error(s, 1, 2, SESSION_PROTOCOL_ERROR);
 	s = script_open(H2_CLIENT);
 	script_requests(s, false, "POST", "/");
 	script_pumps(s);
 	script_sends_ok(s, 1, H2_END_STREAM); /* half-closed (remote) */
-	promise_is_connection_error(s, 1, 2, H2_PROTOCOL_ERROR);
+	promise_is_connection_error(s, 1, 2, SESSION_PROTOCOL_ERROR);
 }
 
 /* covers: R2 P-recv-promised-id */
 SCRIPT_TEST(promised_id_must_be_even_rising_and_idle)
 {
-	promise_is_connection_error(requesting(), 1, 0, H2_PROTOCOL_ERROR);
-	promise_is_connection_error(requesting(), 1, 1, H2_PROTOCOL_ERROR);
-	promise_is_connection_error(requesting(), 1, 3, H2_PROTOCOL_ERROR);
-	promise_is_connection_error(requesting(), 1, 0x7fffffff, H2_PROTOCOL_ERROR);
-	promise_is_connection_error(requesting(), 1, 0x80000000, H2_PROTOCOL_ERROR);
+	promise_is_connection_error(requesting(), 1, 0, SESSION_PROTOCOL_ERROR);
+	promise_is_connection_error(requesting(), 1, 1, SESSION_PROTOCOL_ERROR);
+	promise_is_connection_error(requesting(), 1, 3, SESSION_PROTOCOL_ERROR);
+	promise_is_connection_error(requesting(), 1, 0x7fffffff, SESSION_PROTOCOL_ERROR);
+	promise_is_connection_error(requesting(), 1, 0x80000000, SESSION_PROTOCOL_ERROR);
 	static const uint32_t later[] = {2, 4, 6};
 	for (size_t i = 0; i < 3; i++) {
 		struct script *s = requesting();
 		script_sends_good_promise(s, 1, 6);
-		promise_is_connection_error(s, 1, later[i], H2_PROTOCOL_ERROR);
+		promise_is_connection_error(s, 1, later[i], SESSION_PROTOCOL_ERROR);
 	}
 }
 
@@ -189,8 +189,8 @@ SCRIPT_TEST(refused_promise_uses_up_its_id)
 	struct script *s = requesting();
 	script_sends_promise(
 	    s, 1, 4, ":method", "POST", ":scheme", "https", ":authority", "a", ":path", "/", NULL);
-	script_expects_stream_error(s, 4, H2_PROTOCOL_ERROR);
-	promise_is_connection_error(s, 1, 2, H2_PROTOCOL_ERROR);
+	script_expects_stream_error(s, 4, SESSION_PROTOCOL_ERROR);
+	promise_is_connection_error(s, 1, 2, SESSION_PROTOCOL_ERROR);
 }
 
 static const struct h2_settings push_off = {.header_table_size = 4096,
@@ -203,7 +203,7 @@ static const struct h2_settings push_off = {.header_table_size = 4096,
 SCRIPT_TEST(promise_after_acknowledged_push_off_is_protocol_error)
 {
 	promise_is_connection_error(
-	    requesting_with(&(struct script_options){.local = &push_off}), 1, 2, H2_PROTOCOL_ERROR);
+	    requesting_with(&(struct script_options){.local = &push_off}), 1, 2, SESSION_PROTOCOL_ERROR);
 }
 
 /* covers: R6 R27 P-recv-push-off P-recv-decoded */
@@ -214,12 +214,12 @@ SCRIPT_TEST(promise_before_push_off_is_acknowledged_is_refused_alone)
 	script_sends_promise(s, 1, 2, ":method", "GET", ":scheme", "https", ":authority", "a",
 	    ":path", "/", "x-kept", "in the table", NULL);
 	struct script_frame *f = script_expects_frame(s, H2_RST_STREAM, 2);
-	assert_true(f->code == H2_REFUSED_STREAM || f->code == H2_CANCEL);
+	assert_true(f->code == SESSION_REFUSED_STREAM || f->code == SESSION_CANCEL);
 	script_expects_nothing(s);
 	script_sends_headers(s, 1, 0, ":status", "200", "x-kept", "in the table", NULL);
 	assert_int_equal(script_expects_head(s, 1, false)->head->count, 1);
 	script_sends_settings_ack(s);
-	promise_is_connection_error(s, 1, 4, H2_PROTOCOL_ERROR);
+	promise_is_connection_error(s, 1, 4, SESSION_PROTOCOL_ERROR);
 }
 
 /* covers: R6 P-recv-push-off */
@@ -227,19 +227,19 @@ SCRIPT_TEST(push_may_be_turned_off_later)
 {
 	struct script *s = requesting();
 	script_sends_good_promise(s, 1, 2);
-	script_expects_event(s, H2_EVENT_PROMISE, 1);
+	script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 	h2_update_settings(s->conn, &push_off, s->now);
 	struct script_frame *f = script_expects_frame(s, H2_SETTINGS, 0);
 	assert_int_equal(f->flags, 0);
 	script_sends_good_promise(s, 1, 4);
 	f = script_expects_frame(s, H2_RST_STREAM, 4);
-	assert_true(f->code == H2_REFUSED_STREAM || f->code == H2_CANCEL);
+	assert_true(f->code == SESSION_REFUSED_STREAM || f->code == SESSION_CANCEL);
 	script_expects_nothing(s);
 	script_sends_settings_ack(s);
 	/* What was promised before goes on. */
 	script_sends_ok(s, 2, H2_END_STREAM);
 	script_expects_head(s, 2, true);
-	promise_is_connection_error(s, 1, 6, H2_PROTOCOL_ERROR);
+	promise_is_connection_error(s, 1, 6, SESSION_PROTOCOL_ERROR);
 }
 
 /* ---- what costs only the promise ---- */
@@ -255,9 +255,9 @@ static void sends_promise_block(struct script *s, const uint8_t *block, size_t l
 /* The promise is reset alone; then a good one on the same parent comes through (R22). */
 static void only_the_promise_is_lost(struct script *s)
 {
-	script_expects_stream_error(s, 2, H2_PROTOCOL_ERROR);
+	script_expects_stream_error(s, 2, SESSION_PROTOCOL_ERROR);
 	script_sends_good_promise(s, 1, 4);
-	assert_int_equal(script_expects_event(s, H2_EVENT_PROMISE, 1)->promised, 4);
+	assert_int_equal(script_expects_event(s, SESSION_EVENT_PROMISE, 1)->promised, 4);
 	script_sends_ok(s, 1, 0);
 	script_expects_head(s, 1, false);
 	script_expects_nothing(s);
@@ -286,7 +286,7 @@ SCRIPT_TEST(promised_method_must_be_get_or_head)
 	REFUSED(":method", "CONNECT", ":authority", "example.org:443");
 	struct script *s = requesting();
 	script_sends_promise(s, 1, 2, ":method", "HEAD", URI, NULL);
-	script_expects_event(s, H2_EVENT_PROMISE, 1);
+	script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 	script_close(s);
 }
 
@@ -381,11 +381,11 @@ SCRIPT_TEST(promised_content_length_of_zero_does_not_hang)
 	script_sends_promise(s, 1, 2, ":method", "GET", URI, "content-length", "0", NULL);
 	script_pumps(s);
 	if (s->events_head < s->events_tail) {
-		script_expects_event(s, H2_EVENT_PROMISE, 1);
+		script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 		script_sends_ok(s, 2, H2_END_STREAM);
 		script_expects_head(s, 2, true);
 	} else {
-		script_expects_stream_error(s, 2, H2_PROTOCOL_ERROR);
+		script_expects_stream_error(s, 2, SESSION_PROTOCOL_ERROR);
 	}
 	script_close(s);
 }
@@ -396,13 +396,13 @@ SCRIPT_TEST(promised_content_length_of_zero_does_not_hang)
 SCRIPT_TEST(promise_on_a_stream_we_have_reset_is_processed_and_refused)
 {
 	struct script *s = requesting();
-	script_resets(s, 1, H2_CANCEL);
-	script_expects_rst(s, 1, H2_CANCEL);
+	script_resets(s, 1, SESSION_CANCEL);
+	script_expects_rst(s, 1, SESSION_CANCEL);
 	script_sends_promise(s, 1, 2, ":method", "GET", URI, "x-kept", "in the table", NULL);
 	struct script_frame *f = script_expects_frame(s, H2_RST_STREAM, 2);
-	assert_true(f->code == H2_REFUSED_STREAM || f->code == H2_CANCEL);
+	assert_true(f->code == SESSION_REFUSED_STREAM || f->code == SESSION_CANCEL);
 	/* The owner is told, so that it can count and log the promise. */
-	assert_int_equal(script_expects_event(s, H2_EVENT_PROMISE, 0)->promised, 0);
+	assert_int_equal(script_expects_event(s, SESSION_EVENT_PROMISE, 0)->promised, 0);
 	script_expects_nothing(s);
 	/* Its response was under way. */
 	script_sends_ok(s, 2, 0);
@@ -413,7 +413,7 @@ SCRIPT_TEST(promise_on_a_stream_we_have_reset_is_processed_and_refused)
 	script_expects_frame(s, H2_HEADERS, 3);
 	script_sends_headers(s, 3, 0, ":status", "200", "x-kept", "in the table", NULL);
 	assert_int_equal(script_expects_head(s, 3, false)->head->count, 1);
-	promise_is_connection_error(s, 3, 2, H2_PROTOCOL_ERROR);
+	promise_is_connection_error(s, 3, 2, SESSION_PROTOCOL_ERROR);
 }
 
 /* The owner reads in the log what was wrong with it, as with a promise on a stream that is open.
@@ -421,11 +421,11 @@ SCRIPT_TEST(promise_on_a_stream_we_have_reset_is_processed_and_refused)
 SCRIPT_TEST(malformed_promise_on_a_stream_we_have_reset_is_told_as_malformed)
 {
 	struct script *s = requesting();
-	script_resets(s, 1, H2_CANCEL);
-	script_expects_rst(s, 1, H2_CANCEL);
+	script_resets(s, 1, SESSION_CANCEL);
+	script_expects_rst(s, 1, SESSION_CANCEL);
 	script_sends_promise(s, 1, 2, ":method", "POST", URI, NULL);
-	script_expects_rst(s, 2, H2_PROTOCOL_ERROR);
-	struct script_event *e = script_expects_event(s, H2_EVENT_PROMISE, 0);
+	script_expects_rst(s, 2, SESSION_PROTOCOL_ERROR);
+	struct script_event *e = script_expects_event(s, SESSION_EVENT_PROMISE, 0);
 	assert_int_equal(e->promised, 0);
 	assert_int_equal(e->last_id, 2);
 	assert_string_equal(e->fault->name, "promise-malformed");
@@ -448,10 +448,10 @@ SCRIPT_TEST(promise_with_too_many_fields_on_a_stream_we_have_reset_is_refused_as
 	struct script *s = requesting_with(&(struct script_options){.local = &local});
 	char value[301] = "";
 	memset(value, 'v', sizeof(value) - 1);
-	script_resets(s, 1, H2_CANCEL);
-	script_expects_rst(s, 1, H2_CANCEL);
+	script_resets(s, 1, SESSION_CANCEL);
+	script_expects_rst(s, 1, SESSION_CANCEL);
 	script_sends_promise(s, 1, 2, ":method", "GET", URI, "x-long", value, "x-kept", "in the table", NULL);
-	script_expects_rst(s, 2, H2_CANCEL);
+	script_expects_rst(s, 2, SESSION_CANCEL);
 	script_expects_nothing(s);
 	assert_int_equal(script_gets(s), 3);
 	script_expects_frame(s, H2_HEADERS, 3);
@@ -468,17 +468,17 @@ SCRIPT_TEST(pushed_response_above_our_stream_limit_is_refused_alone)
 	struct script *s = requesting_with(&(struct script_options){.local = &local});
 	for (uint32_t id = 2; id < 10; id += 2) {
 		script_sends_good_promise(s, 1, id); /* reserved streams do not count */
-		script_expects_event(s, H2_EVENT_PROMISE, 1);
+		script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 	}
 	script_sends_ok(s, 2, 0);
 	script_expects_head(s, 2, false);
 	script_sends_ok(s, 4, 0);
 	script_expects_head(s, 4, false);
 	script_sends_ok(s, 6, 0);
-	script_expects_stream_error(s, 6, H2_REFUSED_STREAM);
+	script_expects_stream_error(s, 6, SESSION_REFUSED_STREAM);
 	script_sends_data(s, 2, H2_END_STREAM, 1);
 	script_expects_data(s, 2, 1, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 2);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 2);
 	script_sends_ok(s, 8, 0);
 	script_expects_head(s, 8, false);
 	script_close(s);
@@ -491,9 +491,9 @@ SCRIPT_TEST(pushed_response_that_ends_with_its_head_counts_too)
 	local.max_concurrent_streams = 0;
 	struct script *s = requesting_with(&(struct script_options){.local = &local});
 	script_sends_good_promise(s, 1, 2);
-	script_expects_event(s, H2_EVENT_PROMISE, 1);
+	script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 	script_sends_ok(s, 2, H2_END_STREAM);
-	script_expects_stream_error(s, 2, H2_REFUSED_STREAM);
+	script_expects_stream_error(s, 2, SESSION_REFUSED_STREAM);
 	script_close(s);
 }
 
@@ -505,21 +505,21 @@ SCRIPT_TEST(promises_above_the_cap_are_refused_by_the_engine)
 	struct script *s = requesting_with(&(struct script_options){.limits = &limits});
 	for (uint32_t id = 2; id < 8; id += 2) {
 		script_sends_good_promise(s, 1, id);
-		script_expects_event(s, H2_EVENT_PROMISE, 1);
+		script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 	}
 	script_sends_good_promise(s, 1, 8);
-	script_expects_rst(s, 8, H2_REFUSED_STREAM);
+	script_expects_rst(s, 8, SESSION_REFUSED_STREAM);
 	script_expects_nothing(s);
 	script_sends_ok(s, 4, 0); /* answered: one place is free again */
 	script_expects_head(s, 4, false);
 	script_sends_good_promise(s, 1, 10);
-	script_expects_event(s, H2_EVENT_PROMISE, 1);
-	script_resets(s, 2, H2_CANCEL);
-	script_expects_rst(s, 2, H2_CANCEL);
+	script_expects_event(s, SESSION_EVENT_PROMISE, 1);
+	script_resets(s, 2, SESSION_CANCEL);
+	script_expects_rst(s, 2, SESSION_CANCEL);
 	script_sends_good_promise(s, 1, 12);
-	script_expects_event(s, H2_EVENT_PROMISE, 1);
+	script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 	script_sends_good_promise(s, 1, 14);
-	script_expects_rst(s, 14, H2_REFUSED_STREAM);
+	script_expects_rst(s, 14, SESSION_REFUSED_STREAM);
 	script_expects_nothing(s);
 	script_close(s);
 }
@@ -529,13 +529,13 @@ SCRIPT_TEST(owner_refuses_a_promise_and_late_frames_are_ignored)
 {
 	struct script *s = requesting();
 	script_sends_good_promise(s, 1, 2);
-	script_expects_event(s, H2_EVENT_PROMISE, 1);
-	script_resets(s, 2, H2_REFUSED_STREAM);
-	script_expects_rst(s, 2, H2_REFUSED_STREAM);
+	script_expects_event(s, SESSION_EVENT_PROMISE, 1);
+	script_resets(s, 2, SESSION_REFUSED_STREAM);
+	script_expects_rst(s, 2, SESSION_REFUSED_STREAM);
 	script_sends_ok(s, 2, 0);
 	script_sends_data(s, 2, 0, 100);
 	script_sends_headers(s, 2, H2_END_STREAM, "x-t", "1", NULL);
-	script_sends_rst(s, 2, H2_NO_ERROR);
+	script_sends_rst(s, 2, SESSION_NO_ERROR);
 	script_expects_nothing(s);
 	script_sends_ok(s, 1, H2_END_STREAM);
 	script_expects_head(s, 1, true);
@@ -547,11 +547,11 @@ SCRIPT_TEST(server_takes_its_promise_back)
 {
 	struct script *s = requesting();
 	script_sends_good_promise(s, 1, 2);
-	script_expects_event(s, H2_EVENT_PROMISE, 1);
-	script_sends_rst(s, 2, H2_INTERNAL_ERROR);
-	struct script_event *e = script_expects_event(s, H2_EVENT_RESET, 2);
+	script_expects_event(s, SESSION_EVENT_PROMISE, 1);
+	script_sends_rst(s, 2, SESSION_INTERNAL_ERROR);
+	struct script_event *e = script_expects_event(s, SESSION_EVENT_RESET, 2);
 	assert_null(e->fault);
-	assert_int_equal(e->code, H2_INTERNAL_ERROR);
+	assert_int_equal(e->code, SESSION_INTERNAL_ERROR);
 	script_sends_ok(s, 1, H2_END_STREAM);
 	script_expects_head(s, 1, true);
 	script_close(s);
@@ -562,14 +562,14 @@ SCRIPT_TEST(cancelling_the_parent_leaves_its_pushes)
 {
 	struct script *s = requesting();
 	script_sends_good_promise(s, 1, 2);
-	script_expects_event(s, H2_EVENT_PROMISE, 1);
-	script_resets(s, 1, H2_CANCEL);
-	script_expects_rst(s, 1, H2_CANCEL);
+	script_expects_event(s, SESSION_EVENT_PROMISE, 1);
+	script_resets(s, 1, SESSION_CANCEL);
+	script_expects_rst(s, 1, SESSION_CANCEL);
 	script_sends_ok(s, 2, 0);
 	script_expects_head(s, 2, false);
 	script_sends_data(s, 2, H2_END_STREAM, 9);
 	script_expects_data(s, 2, 9, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 2);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 2);
 	script_close(s);
 }
 
@@ -582,7 +582,7 @@ SCRIPT_TEST(pushes_do_not_count_toward_the_servers_limit_for_requests)
 	script_sends_good_promise(s, 1, 4);
 	script_sends_ok(s, 2, 0);
 	script_sends_ok(s, 4, 0);
-	assert_int_equal(h2_request_room(s->conn), 1);
+	assert_int_equal(session_request_room(s->conn), 1);
 	assert_int_equal(script_gets(s), 3);
 	script_close(s);
 }
@@ -608,7 +608,7 @@ SCRIPT_TEST(push_is_off_before_the_peer_can_be_told)
 	}
 	assert_in_range(frames, 1, 9);
 	script_sends_good_promise(s, 1, 2);
-	script_expects_rst(s, 2, H2_REFUSED_STREAM);
+	script_expects_rst(s, 2, SESSION_REFUSED_STREAM);
 	script_expects_no_event(s);
 	script_close(s);
 }

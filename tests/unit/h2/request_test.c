@@ -8,7 +8,7 @@
 /* The stream is lost, the connection and the compression state are not. */
 static void only_the_stream_is_lost(struct script *s, uint32_t id)
 {
-	script_expects_stream_error(s, id, H2_PROTOCOL_ERROR);
+	script_expects_stream_error(s, id, SESSION_PROTOCOL_ERROR);
 	script_sends_get(s, id + 2);
 	script_expects_head(s, id + 2, true);
 	script_expects_nothing(s);
@@ -202,7 +202,7 @@ SCRIPT_TEST(connect_carries_data_both_ways)
 	script_expects_data(s, 1, 5, true);
 	script_offers(s, 1, 3, true);
 	script_expects_body(s, 1, 3, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 1);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 1);
 	script_close(s);
 }
 
@@ -232,7 +232,7 @@ SCRIPT_TEST(body_as_long_as_content_length_is_fine)
 	script_sends_data(s, 1, 0, 10);
 	script_sends_headers(s, 1, H2_END_STREAM, "x-t", "1", NULL);
 	script_expects_data(s, 1, 10, false);
-	script_expects_event(s, H2_EVENT_TRAILERS, 1);
+	script_expects_event(s, SESSION_EVENT_TRAILERS, 1);
 	script_close(s);
 }
 
@@ -259,7 +259,7 @@ SCRIPT_TEST(last_bytes_of_a_short_body_never_come_with_an_end)
 	struct script *s = posting("10");
 	script_sends_data(s, 1, H2_END_STREAM, 9);
 	script_pumps(s);
-	while (s->events_head < s->events_tail && s->events[s->events_head]->kind == H2_EVENT_DATA)
+	while (s->events_head < s->events_tail && s->events[s->events_head]->kind == SESSION_EVENT_DATA)
 		assert_false(s->events[s->events_head++]->end);
 	only_the_stream_is_lost(s, 1);
 }
@@ -286,7 +286,7 @@ SCRIPT_TEST(trailers_end_the_request)
 	script_sends_post(s, 1);
 	script_expects_head(s, 1, false);
 	script_sends_headers(s, 1, H2_END_STREAM, "x-checksum", "abc", "x-checksum", "", NULL);
-	struct script_event *e = script_expects_event(s, H2_EVENT_TRAILERS, 1);
+	struct script_event *e = script_expects_event(s, SESSION_EVENT_TRAILERS, 1);
 	assert_int_equal(e->head->kind, HTTP_TRAILERS);
 	assert_int_equal(e->head->count, 2);
 	script_expects_nothing(s);
@@ -320,7 +320,7 @@ SCRIPT_TEST(malformed_request_that_goes_on_is_reset_once)
 {
 	struct script *s = script_open(H2_SERVER);
 	script_sends_headers(s, 1, 0, URI, NULL);
-	script_expects_stream_error(s, 1, H2_PROTOCOL_ERROR);
+	script_expects_stream_error(s, 1, SESSION_PROTOCOL_ERROR);
 	script_sends_data(s, 1, 0, 100);
 	script_sends_headers(s, 1, H2_END_STREAM, "x-t", "1", NULL);
 	script_expects_alive(s);

@@ -10,7 +10,7 @@ static struct script *waiting_for(const char *method)
 	assert_int_equal(script_gets(s), 3);
 	script_clears(s);
 	script_sends_good_promise(s, 1, 2);
-	script_expects_event(s, H2_EVENT_PROMISE, 1);
+	script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 	return s;
 }
 
@@ -21,10 +21,10 @@ static struct script *waiting(void)
 
 static void only_the_stream_is_lost(struct script *s, uint32_t id)
 {
-	script_expects_stream_error(s, id, H2_PROTOCOL_ERROR);
+	script_expects_stream_error(s, id, SESSION_PROTOCOL_ERROR);
 	script_sends_ok(s, 3, H2_END_STREAM);
 	script_expects_head(s, 3, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 3);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 3);
 	script_expects_nothing(s);
 	script_close(s);
 }
@@ -237,7 +237,7 @@ SCRIPT_TEST(body_as_long_as_content_length_is_fine)
 		script_sends_data(s, id, 0, 2);
 		script_sends_data(s, id, H2_END_STREAM, 3);
 		script_expects_data(s, id, 5, true);
-		script_expects_event(s, H2_EVENT_CLOSED, id);
+		script_expects_event(s, SESSION_EVENT_CLOSED, id);
 		script_close(s);
 	}
 }
@@ -249,7 +249,7 @@ SCRIPT_TEST(response_to_head_may_name_a_length)
 	script_sends_headers(s, 1, H2_END_STREAM, ":status", "200", "content-length", "1000", NULL);
 	struct script_event *e = script_expects_head(s, 1, true);
 	assert_int_equal(e->head->content_length, 1000);
-	script_expects_event(s, H2_EVENT_CLOSED, 1);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 1);
 	script_expects_nothing(s);
 	script_close(s);
 }
@@ -260,10 +260,10 @@ SCRIPT_TEST(response_to_a_promised_head_may_name_a_length)
 	struct script *s = waiting();
 	script_sends_promise(
 	    s, 1, 4, ":method", "HEAD", ":scheme", "https", ":authority", "a", ":path", "/", NULL);
-	script_expects_event(s, H2_EVENT_PROMISE, 1);
+	script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 	script_sends_headers(s, 4, H2_END_STREAM, ":status", "200", "content-length", "1000", NULL);
 	script_expects_head(s, 4, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 4);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 4);
 	script_expects_nothing(s);
 	script_close(s);
 }
@@ -276,7 +276,7 @@ SCRIPT_TEST(not_modified_may_name_a_length)
 		script_sends_headers(
 		    s, id, H2_END_STREAM, ":status", "304", "content-length", "1000", NULL);
 		script_expects_head(s, id, true);
-		script_expects_event(s, H2_EVENT_CLOSED, id);
+		script_expects_event(s, SESSION_EVENT_CLOSED, id);
 		script_expects_nothing(s);
 		script_close(s);
 	}
@@ -307,7 +307,7 @@ SCRIPT_TEST(bodyless_response_may_end_with_an_empty_data_frame)
 		script_expects_head(s, 1, false);
 		script_sends_data(s, 1, H2_END_STREAM, 0);
 		script_expects_data(s, 1, 0, true);
-		script_expects_event(s, H2_EVENT_CLOSED, 1);
+		script_expects_event(s, SESSION_EVENT_CLOSED, 1);
 		script_close(s);
 	}
 }
@@ -324,8 +324,8 @@ SCRIPT_TEST(trailers_end_the_response)
 		script_sends_headers(s, id, H2_END_STREAM, "x-t", "1", NULL);
 		script_expects_head(s, id, false);
 		script_expects_data(s, id, 5, false);
-		script_expects_event(s, H2_EVENT_TRAILERS, id);
-		script_expects_event(s, H2_EVENT_CLOSED, id);
+		script_expects_event(s, SESSION_EVENT_TRAILERS, id);
+		script_expects_event(s, SESSION_EVENT_CLOSED, id);
 		script_close(s);
 	}
 }
@@ -356,12 +356,12 @@ SCRIPT_TEST(reset_in_mid_body_is_an_event_with_its_code)
 		struct script *s = waiting();
 		script_sends_ok(s, id, 0);
 		script_sends_data(s, id, 0, 5);
-		script_sends_rst(s, id, H2_INTERNAL_ERROR);
+		script_sends_rst(s, id, SESSION_INTERNAL_ERROR);
 		script_expects_head(s, id, false);
 		script_expects_data(s, id, 5, false);
-		struct script_event *e = script_expects_event(s, H2_EVENT_RESET, id);
+		struct script_event *e = script_expects_event(s, SESSION_EVENT_RESET, id);
 		assert_null(e->fault);
-		assert_int_equal(e->code, H2_INTERNAL_ERROR);
+		assert_int_equal(e->code, SESSION_INTERNAL_ERROR);
 		assert_false(e->unprocessed);
 		script_expects_nothing(s);
 		script_close(s);
@@ -372,8 +372,8 @@ SCRIPT_TEST(reset_in_mid_body_is_an_event_with_its_code)
 SCRIPT_TEST(refused_stream_says_that_nothing_was_processed)
 {
 	struct script *s = waiting();
-	script_sends_rst(s, 1, H2_REFUSED_STREAM);
-	struct script_event *e = script_expects_event(s, H2_EVENT_RESET, 1);
+	script_sends_rst(s, 1, SESSION_REFUSED_STREAM);
+	struct script_event *e = script_expects_event(s, SESSION_EVENT_RESET, 1);
 	assert_true(e->unprocessed);
 	script_close(s);
 }
@@ -389,9 +389,9 @@ SCRIPT_TEST(complete_response_before_the_request_is_done_is_kept)
 	script_expects_head(s, 1, false);
 	script_expects_data(s, 1, 4, true);
 	script_expects_no_event(s);
-	script_sends_rst(s, 1, H2_NO_ERROR);
-	struct script_event *e = script_expects_event(s, H2_EVENT_RESET, 1);
-	assert_int_equal(e->code, H2_NO_ERROR);
+	script_sends_rst(s, 1, SESSION_NO_ERROR);
+	struct script_event *e = script_expects_event(s, SESSION_EVENT_RESET, 1);
+	assert_int_equal(e->code, SESSION_NO_ERROR);
 	assert_null(e->fault);
 	script_expects_nothing(s);
 	script_close(s);
@@ -406,7 +406,7 @@ SCRIPT_TEST(complete_response_lets_the_request_go_on)
 	script_expects_head(s, 1, true);
 	script_offers(s, 1, 10, true);
 	script_expects_body(s, 1, 10, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 1);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 1);
 	script_close(s);
 }
 

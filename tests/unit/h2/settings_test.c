@@ -2,14 +2,14 @@
 /* SETTINGS in both directions: RFC 9113 6.5, RFC 9218 2.1. Each parameter at its borders. */
 #include "tests/support/h2_script.h"
 
-/* What a value of the peer's does to a connection: H2_NO_ERROR = it is accepted. */
+/* What a value of the peer's does to a connection: SESSION_NO_ERROR = it is accepted. */
 static void value_is(enum h2_role role, uint32_t id, uint32_t value, uint32_t code)
 {
 	struct script *s = script_open(role);
 	script_sends_settings(s, id, value, SCRIPT_SETTINGS_END);
-	if (code == H2_NO_ERROR) {
+	if (code == SESSION_NO_ERROR) {
 		script_expects_settings_ack(s);
-		script_expects_event(s, H2_EVENT_SETTINGS, 0);
+		script_expects_event(s, SESSION_EVENT_READY, 0);
 		/* A tiny table must not disturb the block decoder of the next expectation. */
 		script_expects_alive(s);
 	} else {
@@ -27,55 +27,55 @@ static void value_is_for_both(uint32_t id, uint32_t value, uint32_t code)
 /* covers: R28 P-recv-enable-push-value */
 SCRIPT_TEST(enable_push_from_a_client_is_0_or_1)
 {
-	value_is(H2_SERVER, SCRIPT_ENABLE_PUSH, 0, H2_NO_ERROR);
-	value_is(H2_SERVER, SCRIPT_ENABLE_PUSH, 1, H2_NO_ERROR);
-	value_is(H2_SERVER, SCRIPT_ENABLE_PUSH, 2, H2_PROTOCOL_ERROR);
-	value_is(H2_SERVER, SCRIPT_ENABLE_PUSH, 0xffffffff, H2_PROTOCOL_ERROR);
+	value_is(H2_SERVER, SCRIPT_ENABLE_PUSH, 0, SESSION_NO_ERROR);
+	value_is(H2_SERVER, SCRIPT_ENABLE_PUSH, 1, SESSION_NO_ERROR);
+	value_is(H2_SERVER, SCRIPT_ENABLE_PUSH, 2, SESSION_PROTOCOL_ERROR);
+	value_is(H2_SERVER, SCRIPT_ENABLE_PUSH, 0xffffffff, SESSION_PROTOCOL_ERROR);
 }
 
 /* covers: R12 P-recv-enable-push-value */
 SCRIPT_TEST(enable_push_from_a_server_is_0_only)
 {
-	value_is(H2_CLIENT, SCRIPT_ENABLE_PUSH, 0, H2_NO_ERROR);
-	value_is(H2_CLIENT, SCRIPT_ENABLE_PUSH, 1, H2_PROTOCOL_ERROR);
-	value_is(H2_CLIENT, SCRIPT_ENABLE_PUSH, 2, H2_PROTOCOL_ERROR);
-	value_is(H2_CLIENT, SCRIPT_ENABLE_PUSH, 0xffffffff, H2_PROTOCOL_ERROR);
+	value_is(H2_CLIENT, SCRIPT_ENABLE_PUSH, 0, SESSION_NO_ERROR);
+	value_is(H2_CLIENT, SCRIPT_ENABLE_PUSH, 1, SESSION_PROTOCOL_ERROR);
+	value_is(H2_CLIENT, SCRIPT_ENABLE_PUSH, 2, SESSION_PROTOCOL_ERROR);
+	value_is(H2_CLIENT, SCRIPT_ENABLE_PUSH, 0xffffffff, SESSION_PROTOCOL_ERROR);
 }
 
 /* covers: R12 */
 SCRIPT_TEST(initial_window_size_is_at_most_2_31_minus_1)
 {
-	value_is_for_both(SCRIPT_WINDOW, 0, H2_NO_ERROR);
-	value_is_for_both(SCRIPT_WINDOW, 0x7fffffff, H2_NO_ERROR);
-	value_is_for_both(SCRIPT_WINDOW, 0x80000000, H2_FLOW_CONTROL_ERROR);
-	value_is_for_both(SCRIPT_WINDOW, 0xffffffff, H2_FLOW_CONTROL_ERROR);
+	value_is_for_both(SCRIPT_WINDOW, 0, SESSION_NO_ERROR);
+	value_is_for_both(SCRIPT_WINDOW, 0x7fffffff, SESSION_NO_ERROR);
+	value_is_for_both(SCRIPT_WINDOW, 0x80000000, SESSION_FLOW_CONTROL_ERROR);
+	value_is_for_both(SCRIPT_WINDOW, 0xffffffff, SESSION_FLOW_CONTROL_ERROR);
 }
 
 /* covers: R12 */
 SCRIPT_TEST(max_frame_size_is_between_2_14_and_2_24_minus_1)
 {
-	value_is_for_both(SCRIPT_FRAME_SIZE, 0, H2_PROTOCOL_ERROR);
-	value_is_for_both(SCRIPT_FRAME_SIZE, 16383, H2_PROTOCOL_ERROR);
-	value_is_for_both(SCRIPT_FRAME_SIZE, 16384, H2_NO_ERROR);
-	value_is_for_both(SCRIPT_FRAME_SIZE, 0xffffff, H2_NO_ERROR);
-	value_is_for_both(SCRIPT_FRAME_SIZE, 0x1000000, H2_PROTOCOL_ERROR);
+	value_is_for_both(SCRIPT_FRAME_SIZE, 0, SESSION_PROTOCOL_ERROR);
+	value_is_for_both(SCRIPT_FRAME_SIZE, 16383, SESSION_PROTOCOL_ERROR);
+	value_is_for_both(SCRIPT_FRAME_SIZE, 16384, SESSION_NO_ERROR);
+	value_is_for_both(SCRIPT_FRAME_SIZE, 0xffffff, SESSION_NO_ERROR);
+	value_is_for_both(SCRIPT_FRAME_SIZE, 0x1000000, SESSION_PROTOCOL_ERROR);
 }
 
 SCRIPT_TEST(table_stream_and_list_limits_take_any_value)
 {
 	static const uint32_t ids[] = {SCRIPT_TABLE_SIZE, SCRIPT_MAX_STREAMS, SCRIPT_LIST_SIZE};
 	for (size_t i = 0; i < 3; i++) {
-		value_is_for_both(ids[i], 0, H2_NO_ERROR);
-		value_is_for_both(ids[i], 1, H2_NO_ERROR);
-		value_is_for_both(ids[i], 0xffffffff, H2_NO_ERROR);
+		value_is_for_both(ids[i], 0, SESSION_NO_ERROR);
+		value_is_for_both(ids[i], 1, SESSION_NO_ERROR);
+		value_is_for_both(ids[i], 0xffffffff, SESSION_NO_ERROR);
 	}
 }
 
 /* RFC 9218 2.1: 0 or 1. */
 SCRIPT_TEST(no_rfc7540_priorities_is_0_or_1)
 {
-	value_is_for_both(SCRIPT_NO_7540_PRIORITY, 0, H2_NO_ERROR);
-	value_is_for_both(SCRIPT_NO_7540_PRIORITY, 2, H2_PROTOCOL_ERROR);
+	value_is_for_both(SCRIPT_NO_7540_PRIORITY, 0, SESSION_NO_ERROR);
+	value_is_for_both(SCRIPT_NO_7540_PRIORITY, 2, SESSION_PROTOCOL_ERROR);
 	static const uint32_t first[] = {SCRIPT_NO_7540_PRIORITY, 1, 0};
 	struct script *s = script_open_with(H2_SERVER, &(struct script_options){.settings = first});
 	assert_int_equal(h2_peer_settings(s->conn)->no_rfc7540_priorities, 1);
@@ -85,9 +85,9 @@ SCRIPT_TEST(no_rfc7540_priorities_is_0_or_1)
 /* covers: R75 */
 SCRIPT_TEST(unknown_settings_are_ignored)
 {
-	value_is_for_both(0x7, 0xffffffff, H2_NO_ERROR);
-	value_is_for_both(0xa, 1, H2_NO_ERROR);
-	value_is_for_both(0xffff, 42, H2_NO_ERROR);
+	value_is_for_both(0x7, 0xffffffff, SESSION_NO_ERROR);
+	value_is_for_both(0xa, 1, SESSION_NO_ERROR);
+	value_is_for_both(0xffff, 42, SESSION_NO_ERROR);
 }
 
 /* covers: R28 */
@@ -107,7 +107,7 @@ SCRIPT_TEST(wrong_value_counts_even_when_a_right_one_follows)
 {
 	struct script *s = script_open(H2_SERVER);
 	script_sends_settings(s, SCRIPT_ENABLE_PUSH, 2, SCRIPT_ENABLE_PUSH, 1, SCRIPT_SETTINGS_END);
-	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 	script_close(s);
 }
 
@@ -157,7 +157,7 @@ SCRIPT_TEST(each_settings_frame_gets_one_acknowledgement)
 		script_sends_settings(s, SCRIPT_MAX_STREAMS, i + 5, SCRIPT_SETTINGS_END);
 	for (int i = 0; i < 3; i++) {
 		script_expects_settings_ack(s);
-		script_expects_event(s, H2_EVENT_SETTINGS, 0);
+		script_expects_event(s, SESSION_EVENT_READY, 0);
 	}
 	script_expects_nothing(s);
 	assert_int_equal(h2_peer_settings(s->conn)->max_concurrent_streams, 7);
@@ -212,7 +212,7 @@ SCRIPT_TEST(peers_table_size_is_obeyed_with_updates)
 		script_clears(s);
 		struct http_head *head = script_head(s, HTTP_RESPONSE, ":status", "200", "x-one",
 		    "value", "x-two", "another value", NULL);
-		assert_true(h2_respond(s->conn, script_handle(s, 2 * i + 1), head, true));
+		assert_true(session_respond(s->conn, script_handle(s, 2 * i + 1), head, true));
 		http_head_free(head);
 		struct script_frame *f = script_expects_frame(s, H2_HEADERS, 2 * i + 1);
 		script_expects_fields(s, f, ":status: 200\nx-one: value\nx-two: another value\n");
@@ -246,19 +246,19 @@ SCRIPT_TEST(max_concurrent_streams_bounds_a_clients_requests)
 {
 	static const uint32_t first[] = {SCRIPT_MAX_STREAMS, 2, 0};
 	struct script *s = script_open_with(H2_CLIENT, &(struct script_options){.settings = first});
-	assert_int_equal(h2_request_room(s->conn), 2);
+	assert_int_equal(session_request_room(s->conn), 2);
 	assert_int_equal(script_gets(s), 1);
 	assert_int_equal(script_gets(s), 3);
-	assert_int_equal(h2_request_room(s->conn), 0);
+	assert_int_equal(session_request_room(s->conn), 0);
 	assert_int_equal(script_gets(s), 0);
 	script_sends_ok(s, 1, H2_END_STREAM);
 	script_expects_head(s, 1, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 1);
-	assert_int_equal(h2_request_room(s->conn), 1);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 1);
+	assert_int_equal(session_request_room(s->conn), 1);
 	script_sends_settings(s, SCRIPT_MAX_STREAMS, 0, SCRIPT_SETTINGS_END);
-	assert_int_equal(h2_request_room(s->conn), 0);
+	assert_int_equal(session_request_room(s->conn), 0);
 	script_sends_settings(s, SCRIPT_MAX_STREAMS, 10, SCRIPT_SETTINGS_END);
-	assert_int_equal(h2_request_room(s->conn), 9);
+	assert_int_equal(session_request_room(s->conn), 9);
 	script_close(s);
 }
 
@@ -266,12 +266,12 @@ SCRIPT_TEST(max_concurrent_streams_bounds_a_clients_requests)
 SCRIPT_TEST(hundred_requests_are_assumed_before_the_servers_settings)
 {
 	struct script *s = script_open_with(H2_CLIENT, &(struct script_options){.silent = true});
-	assert_int_equal(h2_request_room(s->conn), 100);
+	assert_int_equal(session_request_room(s->conn), 100);
 	for (uint32_t i = 0; i < 5; i++)
 		assert_int_not_equal(script_gets(s), 0);
-	assert_int_equal(h2_request_room(s->conn), 95);
+	assert_int_equal(session_request_room(s->conn), 95);
 	script_sends_settings(s, SCRIPT_MAX_STREAMS, 3, SCRIPT_SETTINGS_END);
-	assert_int_equal(h2_request_room(s->conn), 0);
+	assert_int_equal(session_request_room(s->conn), 0);
 	script_close(s);
 }
 
@@ -286,10 +286,10 @@ SCRIPT_TEST(request_above_our_stream_limit_is_refused_alone)
 	script_expects_head(s, 1, false);
 	script_expects_head(s, 3, true);
 	script_sends_get(s, 5);
-	script_expects_stream_error(s, 5, H2_REFUSED_STREAM);
+	script_expects_stream_error(s, 5, SESSION_REFUSED_STREAM);
 	script_responds(s, 3, true, "200");
 	script_expects_frame(s, H2_HEADERS, 3);
-	script_expects_event(s, H2_EVENT_CLOSED, 3);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 3);
 	script_sends_get(s, 7);
 	script_expects_head(s, 7, true);
 	script_close(s);
@@ -311,7 +311,7 @@ SCRIPT_TEST(own_settings_may_change_and_are_acknowledged)
 	script_expects_head(s, 3, false);
 	script_sends_settings_ack(s);
 	script_sends_post(s, 5);
-	script_expects_stream_error(s, 5, H2_REFUSED_STREAM);
+	script_expects_stream_error(s, 5, SESSION_REFUSED_STREAM);
 	script_close(s);
 }
 
@@ -330,20 +330,20 @@ SCRIPT_TEST(each_acknowledgement_is_of_the_oldest_settings)
 	script_sends_post(s, 5); /* nothing is acknowledged yet */
 	for (uint32_t id = 1; id < 6; id += 2)
 		script_expects_head(s, id, false);
-	script_sends_rst(s, 5, H2_CANCEL);
-	script_sends_rst(s, 3, H2_CANCEL);
+	script_sends_rst(s, 5, SESSION_CANCEL);
+	script_sends_rst(s, 3, SESSION_CANCEL);
 	script_clears(s);
 	script_sends_settings_ack(s); /* 2 */
 	script_sends_post(s, 7);
 	script_expects_head(s, 7, false);
 	script_sends_post(s, 9);
-	script_expects_stream_error(s, 9, H2_REFUSED_STREAM);
+	script_expects_stream_error(s, 9, SESSION_REFUSED_STREAM);
 	script_pumps(s);
 	script_sends_settings_ack(s); /* 1 */
-	script_sends_rst(s, 7, H2_CANCEL);
+	script_sends_rst(s, 7, SESSION_CANCEL);
 	script_clears(s);
 	script_sends_post(s, 11);
-	script_expects_stream_error(s, 11, H2_REFUSED_STREAM);
+	script_expects_stream_error(s, 11, SESSION_REFUSED_STREAM);
 	script_close(s);
 }
 
@@ -372,7 +372,7 @@ SCRIPT_TEST(changes_without_acknowledgement_end_in_the_last_value)
 	}
 	assert_int_equal(value, 50);
 	assert_true(frames < 50); /* and what waits here is bounded */
-	assert_int_equal(h2_deadline(s->conn), USEC_NEVER);
+	assert_int_equal(session_deadline(s->conn), USEC_NEVER);
 	script_close(s);
 }
 

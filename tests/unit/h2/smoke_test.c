@@ -16,13 +16,15 @@
 #define BODY_BYTES 100000u
 
 struct end {
-	struct h2_conn *conn;
+	struct session *conn;
+	struct h2_config config;
+	struct session_env env;
 	struct budget budget;
-	struct h2_stream *last, *pushed;
+	struct session_stream *last, *pushed;
 	uint64_t data_bytes;
 	unsigned heads, trailers, promises, closed, resets, goaways, pongs, settings;
 	bool answers;
-	const struct h2_fault *fault;
+	const struct session_fault *fault;
 };
 
 struct pair {
@@ -35,12 +37,12 @@ struct pair {
 
 static void end_open(struct pair *p, struct end *e, enum h2_role role)
 {
-	struct h2_settings settings = h2_settings_initial;
-	settings.max_concurrent_streams = 100;
+	e->config = (struct h2_config){role, h2_settings_initial, h2_limits_default};
+	e->config.settings.max_concurrent_streams = 100;
+	e->env = (struct session_env){.heads = p->heads, .seed = 7};
 	budget_init(&e->budget, NULL, 1u << 24);
-	struct h2_env env = {
-	    .heads = p->heads, .budget = &e->budget, .seed = 7};
-	e->conn = h2_new(role, &settings, &h2_limits_default, &env, p->now);
+	const struct session_conn conn = {.budget = &e->budget};
+	e->conn = h2_new(&e->config, &e->env, &conn, p->now);
 }
 
 static int pair_open(void **state)
@@ -58,8 +60,8 @@ static int pair_open(void **state)
 static int pair_close(void **state)
 {
 	struct pair *p = *state;
-	h2_free(p->server.conn);
-	h2_free(p->client.conn);
+	session_free(p->server.conn);
+	session_free(p->client.conn);
 	budget_fini(&p->server.budget);
 	budget_fini(&p->client.budget);
 	http_head_pool_free(p->heads);
@@ -88,51 +90,53 @@ static struct http_head *response_head(struct pair *p, const char *status)
 	return head;
 }
 
-static void answer(struct pair *p, struct end *e, struct h2_stream *s)
+static void answer(struct pair *p, struct end *e, struct session_stream *s)
 {
 	struct http_head *head = response_head(p, "200");
-	assert_true(h2_respond(e->conn, s, head, false));
-	h2_offer(e->conn, s, BODY_BYTES, true);
+	assert_true(session_respond(e->conn, s, head, false));
+	session_offer(e->conn, s, BODY_BYTES, true);
 	http_head_free(head);
 }
 
-static void on_event(struct pair *p, struct end *e, const struct h2_event *event)
+static void on_event(struct pair *p, struct end *e, const struct session_event *event)
 {
 	switch (event->kind) {
-	case H2_EVENT_SETTINGS:
+	case SESSION_EVENT_READY:
 		e->settings++;
 		break;
-	case H2_EVENT_HEAD:
+	case SESSION_EVENT_HEAD:
 		e->heads++;
 		e->last = event->stream;
 		if (e->answers)
 			answer(p, e, event->stream);
 		break;
-	case H2_EVENT_DATA:
+	case SESSION_EVENT_DATA:
 		e->data_bytes += event->piece.length;
-		h2_credit(e->conn, event->stream, event->piece.length);
+		session_credit(e->conn, event->stream, event->piece.length);
 		break;
-	case H2_EVENT_TRAILERS:
+	case SESSION_EVENT_TRAILERS:
 		e->trailers++;
 		break;
-	case H2_EVENT_PROMISE:
+	case SESSION_EVENT_PROMISE:
 		e->promises++;
 		e->pushed = event->promised;
 		break;
-	case H2_EVENT_RESET:
+	case SESSION_EVENT_RESET:
 		e->resets++;
 		e->fault = event->fault;
 		break;
-	case H2_EVENT_CLOSED:
+	case SESSION_EVENT_CLOSED:
 		e->closed++;
 		break;
-	case H2_EVENT_GOAWAY:
+	case SESSION_EVENT_GOAWAY:
 		e->goaways++;
 		break;
-	case H2_EVENT_PONG:
+	case SESSION_EVENT_REFUSED:
+		break;
+	case SESSION_EVENT_PONG:
 		e->pongs++;
 		break;
-	case H2_EVENT_FAILED:
+	case SESSION_EVENT_FAILED:
 		e->fault = event->fault;
 		break;
 	}
@@ -141,10 +145,10 @@ static void on_event(struct pair *p, struct end *e, const struct h2_event *event
 
 static void drain_events(struct pair *p, struct end *e)
 {
-	struct h2_event event;
-	while (h2_next_event(e->conn, &event))
+	struct session_event event;
+	while (session_next_event(e->conn, &event))
 		on_event(p, e, &event);
-	h2_check(e->conn);
+	session_check(e->conn);
 }
 
 static void give(struct pair *p, struct end *to, const void *bytes, size_t length)
@@ -157,7 +161,7 @@ static void give(struct pair *p, struct end *to, const void *bytes, size_t lengt
 			n = p->step;
 		memcpy(chunk->data, from, n);
 		for (size_t at = 0; at < n;) {
-			at += h2_receive(to->conn, chunk, at, n - at, p->now);
+			at += session_receive(to->conn, chunk, at, n - at, p->now);
 			drain_events(p, to);
 		}
 		chunk_release(chunk);
@@ -176,9 +180,9 @@ static bool carry(struct pair *p, struct end *from, struct end *to)
 	assert_true(n < 16384);
 	memcpy(wire, control.ptr, n);
 	h2_control_taken(from->conn, n);
-	struct h2_data_frame frame;
+	struct session_output frame;
 	while (n < 32768 && h2_next_data(from->conn, 16384, &frame)) {
-		memcpy(wire + n, frame.header, 9);
+		memcpy(wire + n, frame.before.ptr, 9);
 		memset(wire + n + 9, 'x', frame.length);
 		n += 9 + frame.length;
 	}
@@ -197,10 +201,10 @@ static void talk(struct pair *p)
 	} while (asked || answered);
 }
 
-static struct h2_stream *ask(struct pair *p, const char *path)
+static struct session_stream *ask(struct pair *p, const char *path)
 {
 	struct http_head *head = request_head(p, path);
-	struct h2_stream *s = h2_request(p->client.conn, head, true, NULL);
+	struct session_stream *s = session_request(p->client.conn, head, true, NULL);
 	assert_non_null(s);
 	http_head_free(head);
 	return s;
@@ -235,7 +239,7 @@ static void a_push_is_promised_and_answered(void **state)
 	ask(p, "/");
 	talk(p);
 	struct http_head *head = request_head(p, "/style.css");
-	struct h2_stream *push = h2_promise(p->server.conn, p->server.last, head, NULL);
+	struct session_stream *push = session_promise(p->server.conn, p->server.last, head, NULL);
 	http_head_free(head);
 	assert_non_null(push);
 	answer(p, &p->server, p->server.last);
@@ -254,17 +258,17 @@ static void a_refused_push_leaves_its_parent_alone(void **state)
 	ask(p, "/");
 	talk(p);
 	struct http_head *head = request_head(p, "/style.css");
-	struct h2_stream *push = h2_promise(p->server.conn, p->server.last, head, NULL);
+	struct session_stream *push = session_promise(p->server.conn, p->server.last, head, NULL);
 	http_head_free(head);
 	answer(p, &p->server, push);
 	carry(p, &p->server, &p->client);
-	h2_reset(p->client.conn, p->client.pushed, H2_CANCEL);
+	session_reset(p->client.conn, p->client.pushed, SESSION_CANCEL);
 	answer(p, &p->server, p->server.last);
 	talk(p);
 	assert_int_equal(p->server.resets, 1);
 	assert_int_equal(p->client.closed, 1);
-	assert_false(h2_has_failed(p->client.conn));
-	assert_false(h2_has_failed(p->server.conn));
+	assert_false(session_has_failed(p->client.conn));
+	assert_false(session_has_failed(p->server.conn));
 }
 
 static void a_shutdown_lets_streams_end(void **state)
@@ -272,24 +276,24 @@ static void a_shutdown_lets_streams_end(void **state)
 	struct pair *p = *state;
 	ask(p, "/");
 	talk(p);
-	h2_shutdown(p->server.conn, p->now);
+	session_shutdown(p->server.conn, p->now);
 	talk(p);
 	assert_int_equal(p->client.goaways, 2);
-	assert_int_equal(h2_request_room(p->client.conn), 0);
-	assert_false(h2_is_done(p->client.conn));
+	assert_int_equal(session_request_room(p->client.conn), 0);
+	assert_false(session_is_done(p->client.conn));
 	answer(p, &p->server, p->server.last);
 	talk(p);
 	assert_int_equal(p->client.closed, 1);
-	assert_true(h2_is_done(p->client.conn));
-	assert_true(h2_is_done(p->server.conn));
+	assert_true(session_is_done(p->client.conn));
+	assert_true(session_is_done(p->server.conn));
 }
 
 static void a_ping_comes_back_with_its_time(void **state)
 {
 	struct pair *p = *state;
 	talk(p);
-	assert_true(h2_ping(p->client.conn, p->now));
-	assert_false(h2_ping(p->client.conn, p->now));
+	assert_true(session_ping(p->client.conn, p->now));
+	assert_false(session_ping(p->client.conn, p->now));
 	talk(p);
 	assert_int_equal(p->client.pongs, 1);
 }
@@ -313,7 +317,7 @@ static void a_bad_preface_fails_the_connection(void **state)
 {
 	struct pair *p = *state;
 	give(p, &p->server, "PRI * HTTP/1.1", 14);
-	assert_true(h2_has_failed(p->server.conn));
+	assert_true(session_has_failed(p->server.conn));
 	assert_string_equal(p->server.fault->name, "preface-bad");
 }
 

@@ -42,7 +42,7 @@ static void closed_normally(struct script *s)
 static void reset_by_engine(struct script *s)
 {
 	opened(s);
-	script_resets(s, 1, H2_CANCEL);
+	script_resets(s, 1, SESSION_CANCEL);
 }
 
 static void reset_by_fault(struct script *s)
@@ -54,7 +54,7 @@ static void reset_by_fault(struct script *s)
 static void reset_by_peer(struct script *s)
 {
 	opened(s);
-	script_sends_rst(s, 1, H2_CANCEL);
+	script_sends_rst(s, 1, SESSION_CANCEL);
 }
 
 static void promised(struct script *s)
@@ -78,13 +78,13 @@ static void push_done(struct script *s)
 static void push_reset_by_engine(struct script *s)
 {
 	promised(s);
-	script_resets(s, 2, H2_CANCEL);
+	script_resets(s, 2, SESSION_CANCEL);
 }
 
 static void push_reset_by_peer(struct script *s)
 {
 	promised(s);
-	script_sends_rst(s, 2, H2_CANCEL);
+	script_sends_rst(s, 2, SESSION_CANCEL);
 }
 
 /* covers: R37 R38 R10 */
@@ -155,13 +155,13 @@ static void answered(struct script *s)
 static void cancelled(struct script *s)
 {
 	answering(s);
-	script_resets(s, 1, H2_CANCEL);
+	script_resets(s, 1, SESSION_CANCEL);
 }
 
 static void reset_by_server(struct script *s)
 {
 	answering(s);
-	script_sends_rst(s, 1, H2_CANCEL);
+	script_sends_rst(s, 1, SESSION_CANCEL);
 }
 
 static void promise_came(struct script *s)
@@ -198,13 +198,13 @@ static void pushed(struct script *s)
 static void push_cancelled(struct script *s)
 {
 	promise_came(s);
-	script_resets(s, 2, H2_CANCEL);
+	script_resets(s, 2, SESSION_CANCEL);
 }
 
 static void push_cancelled_begun(struct script *s)
 {
 	pushing(s);
-	script_resets(s, 2, H2_CANCEL);
+	script_resets(s, 2, SESSION_CANCEL);
 }
 
 static void push_malformed(struct script *s)
@@ -217,7 +217,7 @@ static void push_malformed(struct script *s)
 static void push_reset_by_server(struct script *s)
 {
 	promise_came(s);
-	script_sends_rst(s, 2, H2_CANCEL);
+	script_sends_rst(s, 2, SESSION_CANCEL);
 }
 
 /* covers: R3 R4 R5 R10 R11 R23 R54 P-recv-parent P-recv-reserved P-recv-after-reset */
@@ -265,7 +265,7 @@ SCRIPT_TEST(ids_may_skip_but_not_go_back)
 	script_expects_head(s, 0x7fffffff, true);
 	script_sends_get(s, 7);
 	script_pumps(s);
-	assert_true(h2_has_failed(s->conn));
+	assert_true(session_has_failed(s->conn));
 	script_close(s);
 }
 
@@ -293,7 +293,7 @@ SCRIPT_TEST(stream_ends_once_on_each_side_and_is_closed)
 	assert_int_equal(h2_open_streams(s->conn), 1);
 	script_sends_data(s, 1, H2_END_STREAM, 3);
 	script_expects_data(s, 1, 3, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 1);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 1);
 	assert_int_equal(h2_open_streams(s->conn), 0);
 	script_close(s);
 }
@@ -330,13 +330,13 @@ SCRIPT_TEST(stream_that_depends_on_itself_is_reset)
 	script_sends_post(s, 1);
 	script_expects_head(s, 1, false);
 	script_sends_priority(s, 1, 1);
-	script_expects_stream_error(s, 1, H2_PROTOCOL_ERROR);
+	script_expects_stream_error(s, 1, SESSION_PROTOCOL_ERROR);
 	uint8_t block[128] = {0, 0, 0, 3, 16};
 	size_t n = 5 + script_encodes(s, block + 5, sizeof block - 5, ":method", "GET", ":scheme",
 			   "https", ":authority", "a", ":path", "/p", NULL);
 	script_sends_raw(
 	    s, H2_HEADERS, H2_HAS_PRIORITY | H2_END_HEADERS | H2_END_STREAM, 3, block, n);
-	script_expects_stream_error(s, 3, H2_PROTOCOL_ERROR);
+	script_expects_stream_error(s, 3, SESSION_PROTOCOL_ERROR);
 	script_sends_get(s, 5);
 	script_expects_head(s, 5, true);
 	script_close(s);

@@ -16,12 +16,12 @@
 SCRIPT_TEST(every_fault_has_a_name_of_its_own_a_section_and_a_sentence)
 {
 	for (uint32_t i = 0; i < H2_FAULT_COUNT; i++) {
-		const struct h2_fault *fault = &h2_faults[i];
+		const struct session_fault *fault = &h2_faults[i];
 		assert_non_null(fault->name);
 		assert_int_equal(strncmp(fault->section, "RFC ", 4), 0);
 		size_t length = strlen(fault->text);
 		assert_true(length > 5 && fault->text[length - 1] == '.');
-		assert_true(fault->code != H2_NO_ERROR && fault->code <= H2_HTTP_1_1_REQUIRED);
+		assert_true(fault->code != SESSION_NO_ERROR && fault->code <= SESSION_HTTP_1_1_REQUIRED);
 		for (uint32_t k = 0; k < i; k++)
 			assert_string_not_equal(fault->name, h2_faults[k].name);
 	}
@@ -34,9 +34,9 @@ SCRIPT_TEST(every_error_code_has_the_name_of_the_registry)
 	    "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM",
 	    "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED"};
 	for (uint32_t i = 0; i < 14; i++)
-		assert_string_equal(h2_code_name(i), names[i]);
-	assert_string_equal(h2_code_name(14), "UNKNOWN");
-	assert_string_equal(h2_code_name(0xffffffff), "UNKNOWN");
+		assert_string_equal(session_code_name(i), names[i]);
+	assert_string_equal(session_code_name(14), "UNKNOWN");
+	assert_string_equal(session_code_name(0xffffffff), "UNKNOWN");
 }
 
 /* RFC 9113 6, RFC 9218 7.1: minimum, maximum (0: none), unit, stream rule, senders, flags. */
@@ -101,17 +101,17 @@ SCRIPT_TEST(frame_rows_judge_their_borders)
 		frame.length = row->length_min - 1;
 		if (row->length_min > 0)
 			assert_int_equal(
-			    h2_frame_verify(&frame, sender)->code, H2_FRAME_SIZE_ERROR);
+			    h2_frame_verify(&frame, sender)->code, SESSION_FRAME_SIZE_ERROR);
 		frame.length = row->length_max + 1;
 		if (row->length_max < 0xffffff)
 			assert_int_equal(
-			    h2_frame_verify(&frame, sender)->code, H2_FRAME_SIZE_ERROR);
+			    h2_frame_verify(&frame, sender)->code, SESSION_FRAME_SIZE_ERROR);
 		frame.length = row->length_min;
 		frame.stream_id = !frame.stream_id;
-		const struct h2_fault *fault = h2_frame_verify(&frame, sender);
+		const struct session_fault *fault = h2_frame_verify(&frame, sender);
 		assert_int_equal(fault == NULL, row->stream_rule == H2_STREAM_ANY);
 		if (fault)
-			assert_int_equal(fault->code, H2_PROTOCOL_ERROR);
+			assert_int_equal(fault->code, SESSION_PROTOCOL_ERROR);
 	}
 }
 
@@ -123,7 +123,7 @@ static void setting_at(
 	struct script *s = script_open(sender == H2_CLIENT ? H2_SERVER : H2_CLIENT);
 	script_sends_settings(s, (uint32_t)row->id, (uint32_t)value, SCRIPT_SETTINGS_END);
 	script_pumps(SCRIPT_AT(s));
-	assert_int_equal(h2_has_failed(s->conn), !fine);
+	assert_int_equal(session_has_failed(s->conn), !fine);
 	if (fine)
 		assert_int_equal(h2_setting_get(h2_peer_settings(s->conn), row), value);
 	else
@@ -195,8 +195,8 @@ SCRIPT_TEST(every_move_is_an_arrow_of_the_diagram)
 				    is_arrow((enum h2_state)from, (enum h2_input)input, t->next));
 			if (t->verdict == H2_VERDICT_FAULT) {
 				assert_true(t->fault < H2_FAULT_COUNT);
-				assert_true(h2_faults[t->fault].code == H2_PROTOCOL_ERROR ||
-					    h2_faults[t->fault].code == H2_STREAM_CLOSED);
+				assert_true(h2_faults[t->fault].code == SESSION_PROTOCOL_ERROR ||
+					    h2_faults[t->fault].code == SESSION_STREAM_CLOSED);
 				assert_true(
 				    input < H2_INPUT_SEND_HEADERS); /* the peer's doing alone */
 			}
@@ -241,11 +241,11 @@ SCRIPT_TEST(frames_are_allowed_in_these_states_alone)
 SCRIPT_TEST(client_stops_at_the_last_id)
 {
 	struct script *s = script_open(H2_CLIENT);
-	s->conn->own_next_id = H2_ID_MAX - 2;
-	assert_int_equal(h2_request_room(s->conn), 2);
+	h2_of(s->conn)->own_next_id = H2_ID_MAX - 2;
+	assert_int_equal(session_request_room(s->conn), 2);
 	assert_int_equal(script_gets(s), H2_ID_MAX - 2);
 	assert_int_equal(script_gets(s), H2_ID_MAX);
-	assert_int_equal(h2_request_room(s->conn), 0);
+	assert_int_equal(session_request_room(s->conn), 0);
 	assert_int_equal(script_gets(s), 0);
 	script_close(s);
 }
@@ -256,7 +256,7 @@ SCRIPT_TEST(server_promises_nothing_past_the_last_id)
 	struct script *s = script_open(H2_SERVER);
 	script_sends_get(s, 1);
 	script_expects_head(s, 1, true);
-	s->conn->own_next_id = H2_ID_MAX - 1;
+	h2_of(s->conn)->own_next_id = H2_ID_MAX - 1;
 	assert_int_equal(script_promises(s, 1, "/"), H2_ID_MAX - 1);
 	assert_int_equal(h2_may_promise(s->conn, script_handle(s, 1)), H2_PROMISE_NO_IDS);
 	assert_int_equal(script_promises(s, 1, "/"), 0);
@@ -273,14 +273,14 @@ SCRIPT_TEST(description_fits_into_any_buffer)
 	script_promises(s, 1, "/");
 	script_clears(s);
 	char all[8192];
-	size_t length = h2_describe(s->conn, all, sizeof all);
+	size_t length = session_describe(s->conn, all, sizeof all);
 	assert_true(length > 100 && length < sizeof all);
 	assert_int_equal(strlen(all), length);
 	assert_non_null(strstr(all, "s19 "));
 	for (size_t size = 0; size < 300; size++) {
 		char *some = malloc(size + 1);
 		memset(some, 'x', size + 1);
-		size_t n = h2_describe(s->conn, some, size);
+		size_t n = session_describe(s->conn, some, size);
 		assert_int_equal(some[size], 'x');
 		if (size > 0) {
 			assert_true(n < size);
@@ -311,13 +311,11 @@ SCRIPT_TEST(trace_has_a_line_per_frame)
 	struct http_head_pool *heads = http_head_pool_new(1);
 	struct budget budget;
 	budget_init(&budget, NULL, 1 << 20);
-	struct h2_limits limits = h2_limits_default;
-	limits.connection_window = 65535;
-	const struct h2_env env = {.heads = heads,
-	    .budget = &budget,
-	    .trace = take_line,
-	    .trace_context = &lines};
-	struct h2_conn *c = h2_new(H2_SERVER, &h2_settings_initial, &limits, &env, 1);
+	struct h2_config config = {H2_SERVER, h2_settings_initial, h2_limits_default};
+	config.limits.connection_window = 65535;
+	const struct session_env env = {.heads = heads, .trace = take_line};
+	const struct session_conn conn = {.budget = &budget, .traced = &lines};
+	struct session *c = h2_new(&config, &env, &conn, 1);
 	struct chunk *chunk = chunk_acquire(chunks);
 	static const char input[] = H2_PREFACE "\0\0\0\4\0\0\0\0\0"
 					       "\0\0\0\4\1\0\0\0\0"
@@ -326,10 +324,10 @@ SCRIPT_TEST(trace_has_a_line_per_frame)
 					       "\0\0\3\x55\377\0\0\0\7"
 					       "abc";
 	memcpy(chunk->data, input, sizeof input - 1);
-	struct h2_event e;
+	struct session_event e;
 	for (size_t at = 0; at < sizeof input - 1;) {
-		at += h2_receive(c, chunk, at, sizeof input - 1 - at, 1);
-		while (h2_next_event(c, &e))
+		at += session_receive(c, chunk, at, sizeof input - 1 - at, 1);
+		while (session_next_event(c, &e))
 			continue;
 	}
 	assert_string_equal(lines.text, "s0 -> SETTINGS len=0\n"
@@ -340,7 +338,7 @@ SCRIPT_TEST(trace_has_a_line_per_frame)
 					"s0 -> PING len=8 ack\n"
 					"s7 <- 0x55 len=3\n");
 	chunk_release(chunk);
-	h2_free(c);
+	session_free(c);
 	budget_fini(&budget);
 	chunk_pool_free(chunks);
 	http_head_pool_free(heads);

@@ -28,7 +28,7 @@ static struct script *with_a_tunnel(void)
 
 static void refused(struct script *s)
 {
-	script_expects_stream_error(s, 1, H2_PROTOCOL_ERROR);
+	script_expects_stream_error(s, 1, SESSION_PROTOCOL_ERROR);
 	script_sends_get(s, 3);
 	script_expects_head(s, 3, true);
 	script_expects_nothing(s);
@@ -123,7 +123,7 @@ SCRIPT_TEST(each_direction_ends_by_itself)
 	script_expects_no_event(s);
 	script_offers(s, 1, 3, true);
 	script_expects_body(s, 1, 3, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 1);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 1);
 	script_close(s);
 	s = with_a_tunnel();
 	script_offers(s, 1, 10, true);
@@ -133,7 +133,7 @@ SCRIPT_TEST(each_direction_ends_by_itself)
 	script_expects_data(s, 1, 4, false);
 	script_sends_data(s, 1, H2_END_STREAM, 0);
 	script_expects_data(s, 1, 0, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 1);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 1);
 	script_close(s);
 }
 
@@ -162,8 +162,8 @@ SCRIPT_TEST(frames_of_stream_management_may_come)
 	script_sends_window_update(s, 1, 100);
 	script_sends_raw(s, 0xbe, 0, 1, "x", 1);
 	script_expects_nothing(s);
-	script_sends_rst(s, 1, H2_CANCEL);
-	assert_int_equal(script_expects_event(s, H2_EVENT_RESET, 1)->code, H2_CANCEL);
+	script_sends_rst(s, 1, SESSION_CANCEL);
+	assert_int_equal(script_expects_event(s, SESSION_EVENT_RESET, 1)->code, SESSION_CANCEL);
 	script_close(s);
 }
 
@@ -177,7 +177,7 @@ SCRIPT_TEST(our_end_of_a_tunnel_is_data_whatever_the_owner_calls_it)
 	assert_int_equal(f->flags, H2_END_STREAM);
 	script_sends_data(s, 1, H2_END_STREAM, 2);
 	script_expects_data(s, 1, 2, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 1);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 1);
 	script_expects_nothing(s);
 	script_close(s);
 }
@@ -222,7 +222,7 @@ static struct script *asking(void)
 	struct script *s =
 	    script_open_with(H2_CLIENT, &(struct script_options){.settings = tunnels_taken});
 	struct http_head *head = script_head(s, HTTP_REQUEST, WEBSOCKET, NULL);
-	struct h2_stream *handle = h2_request(s->conn, head, false, NULL);
+	struct session_stream *handle = session_request(s->conn, head, false, NULL);
 	http_head_free(head);
 	assert_non_null(handle);
 	script_stream(s, 1)->handle = handle;
@@ -245,10 +245,10 @@ static struct script *answered(void)
 
 static void only_the_tunnel_is_lost(struct script *s)
 {
-	script_expects_stream_error(s, 1, H2_PROTOCOL_ERROR);
+	script_expects_stream_error(s, 1, SESSION_PROTOCOL_ERROR);
 	script_sends_ok(s, 3, H2_END_STREAM);
 	script_expects_head(s, 3, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 3);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 3);
 	script_expects_nothing(s);
 	script_close(s);
 }
@@ -265,7 +265,7 @@ SCRIPT_TEST(the_setting_is_0_or_1)
 		script_close(s);
 		s = script_open(roles[i]);
 		script_sends_settings(s, SCRIPT_CONNECT_PROTOCOL, 2, SCRIPT_SETTINGS_END);
-		script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+		script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 		script_close(s);
 	}
 }
@@ -279,7 +279,7 @@ SCRIPT_TEST(a_server_does_not_take_it_back)
 	script_expects_settings_ack(s);
 	script_clears(s);
 	script_sends_settings(s, SCRIPT_CONNECT_PROTOCOL, 0, SCRIPT_SETTINGS_END);
-	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 	assert_string_equal(s->events[s->events_tail - 1]->fault->name,
 	    "settings-connect-protocol-withdrawn");
 	script_close(s);
@@ -287,7 +287,7 @@ SCRIPT_TEST(a_server_does_not_take_it_back)
 	s = script_open(H2_CLIENT);
 	script_sends_settings(
 	    s, SCRIPT_CONNECT_PROTOCOL, 1, SCRIPT_CONNECT_PROTOCOL, 0, SCRIPT_SETTINGS_END);
-	script_expects_connection_error(s, H2_PROTOCOL_ERROR);
+	script_expects_connection_error(s, SESSION_PROTOCOL_ERROR);
 	script_close(s);
 	/* It may say 0 as often as it likes before. */
 	s = script_open(H2_CLIENT);
@@ -319,7 +319,7 @@ SCRIPT_TEST(an_answer_of_2xx_opens_the_tunnel)
 	const struct http_head *head = script_expects_head(s, 1, false)->head;
 	assert_true(head->opens_tunnel);
 	char text[1024];
-	h2_describe(s->conn, text, sizeof(text));
+	session_describe(s->conn, text, sizeof(text));
 	assert_non_null(strstr(text, "  s1 open tunnel u=3"));
 	assert_int_equal(head->count, 1);
 	assert_int_equal(head->content_length, HTTP_LENGTH_UNKNOWN);
@@ -329,7 +329,7 @@ SCRIPT_TEST(an_answer_of_2xx_opens_the_tunnel)
 	script_expects_body(s, 1, 10, true);
 	script_sends_data(s, 1, H2_END_STREAM, 0);
 	script_expects_data(s, 1, 0, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 1);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 1);
 	script_close(s);
 }
 
@@ -347,7 +347,7 @@ SCRIPT_TEST(any_other_answer_opens_none)
 		script_sends_data(s, 1, 0, 2);
 		script_expects_data(s, 1, 2, false);
 		script_sends_headers(s, 1, H2_END_STREAM, "x-t", "1", NULL);
-		script_expects_event(s, H2_EVENT_TRAILERS, 1);
+		script_expects_event(s, SESSION_EVENT_TRAILERS, 1);
 		script_close(s);
 	}
 }
@@ -388,15 +388,15 @@ SCRIPT_TEST(a_promise_in_a_tunnel_is_malformed)
 {
 	struct script *s = answered();
 	script_sends_good_promise(s, 1, 2);
-	script_expects_rst(s, 2, H2_CANCEL);
-	script_expects_rst(s, 1, H2_PROTOCOL_ERROR);
+	script_expects_rst(s, 2, SESSION_CANCEL);
+	script_expects_rst(s, 1, SESSION_PROTOCOL_ERROR);
 	assert_string_equal(
-	    script_expects_event(s, H2_EVENT_RESET, 1)->fault->name, "promise-in-tunnel");
+	    script_expects_event(s, SESSION_EVENT_RESET, 1)->fault->name, "promise-in-tunnel");
 	/* The promised response crosses our reset, and costs nothing. */
 	script_sends_ok(s, 2, H2_END_STREAM);
 	script_sends_ok(s, 3, H2_END_STREAM);
 	script_expects_head(s, 3, true);
-	script_expects_event(s, H2_EVENT_CLOSED, 3);
+	script_expects_event(s, SESSION_EVENT_CLOSED, 3);
 	script_expects_alive(s);
 	script_close(s);
 }
@@ -405,7 +405,7 @@ SCRIPT_TEST(a_promise_before_the_answer_is_one_like_any_other)
 {
 	struct script *s = asking();
 	script_sends_good_promise(s, 1, 2);
-	script_expects_event(s, H2_EVENT_PROMISE, 1);
+	script_expects_event(s, SESSION_EVENT_PROMISE, 1);
 	script_expects_nothing(s);
 	script_close(s);
 }

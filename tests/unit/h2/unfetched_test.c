@@ -12,10 +12,13 @@ struct alone {
 	struct chunk_pool *chunks;
 	struct http_head_pool *heads;
 	struct budget budget;
-	struct h2_conn *conn;
-	struct h2_event event; /* the last one; its head is gone */
+	struct session *conn;
+	struct h2_config config;
+	struct session_env env;
+	struct session_event event; /* the last one; its head is gone */
 	char trace[2000];
-	const struct h2_fault *fault; /* the last one */
+	const struct session_fault *fault; /* the last one */
+	size_t fault_index;
 	unsigned faults;
 };
 
@@ -26,10 +29,11 @@ static void on_line(void *context, const char *line)
 	snprintf(a->trace + at, sizeof(a->trace) - at, "%s\n", line);
 }
 
-static void on_fault(void *context, const struct h2_fault *fault)
+static void on_fault(void *context, const struct session_fault *fault, size_t index)
 {
 	struct alone *a = context;
 	a->fault = fault;
+	a->fault_index = index;
 	a->faults++;
 }
 
@@ -38,14 +42,14 @@ static size_t alone_receives(struct alone *a, const void *bytes, size_t length)
 {
 	struct chunk *chunk = chunk_acquire(a->chunks);
 	memcpy(chunk->data, bytes, length);
-	size_t n = h2_receive(a->conn, chunk, 0, length, SCRIPT_START);
+	size_t n = session_receive(a->conn, chunk, 0, length, SCRIPT_START);
 	chunk_release(chunk);
 	return n;
 }
 
 static bool alone_fetches(struct alone *a)
 {
-	if (!h2_next_event(a->conn, &a->event))
+	if (!session_next_event(a->conn, &a->event))
 		return false;
 	http_head_free(a->event.head);
 	a->event.head = NULL;
@@ -68,14 +72,11 @@ static void alone_init(struct alone *a)
 	a->chunks = chunk_pool_new(4096, 1);
 	a->heads = http_head_pool_new(4);
 	budget_init(&a->budget, NULL, 1u << 20);
-	const struct h2_env env = {.heads = a->heads,
-	    .budget = &a->budget,
-	    .seed = 1,
-	    .trace = on_line,
-	    .trace_context = a,
-	    .fault = on_fault,
-	    .fault_context = a};
-	a->conn = h2_new(H2_SERVER, &h2_settings_initial, &h2_limits_default, &env, SCRIPT_START);
+	a->config = (struct h2_config){H2_SERVER, h2_settings_initial, h2_limits_default};
+	a->env = (struct session_env){
+	    .heads = a->heads, .seed = 1, .trace = on_line, .fault = on_fault, .context = a};
+	const struct session_conn conn = {.budget = &a->budget, .traced = a};
+	a->conn = h2_new(&a->config, &a->env, &conn, SCRIPT_START);
 	ALONE_BYTES(a, H2_PREFACE "\0\0\0\x04\0\0\0\0\0");
 	assert_true(alone_fetches(a));
 	ALONE_BYTES(a, "\0\0\0\x04\1\0\0\0\0");
@@ -86,7 +87,7 @@ static void alone_init(struct alone *a)
 /* The pools and the budget ensure that nothing is left. */
 static void alone_fini(struct alone *a)
 {
-	h2_free(a->conn);
+	session_free(a->conn);
 	budget_fini(&a->budget);
 	http_head_pool_free(a->heads);
 	chunk_pool_free(a->chunks);
@@ -115,23 +116,23 @@ SCRIPT_TEST(commands_on_a_stream_that_has_ended_unseen_do_nothing)
 	alone_init(&a);
 	ALONE_BYTES(&a, POST_ON_1);
 	assert_true(alone_fetches(&a));
-	struct h2_stream *stream = a.event.stream;
+	struct session_stream *stream = a.event.stream;
 	struct http_head *head = http_head_new(a.heads);
 	http_head_add(head, SLICE(":status"), SLICE("200"));
 	assert_null(http_head_validate(head, HTTP_RESPONSE));
-	assert_true(h2_respond(a.conn, stream, head, false));
+	assert_true(session_respond(a.conn, stream, head, false));
 	h2_control_taken(a.conn, h2_control(a.conn).len);
 	ALONE_BYTES(&a, RST_ON_1);
-	assert_false(h2_respond(a.conn, stream, head, false));
-	assert_false(h2_trailers(a.conn, stream, head));
-	h2_offer(a.conn, stream, 100, true);
-	h2_credit(a.conn, stream, 0);
-	h2_set_window(a.conn, stream, 1 << 20);
-	h2_set_priority(a.conn, stream, (struct http_priority){.urgency = 1});
+	assert_false(session_respond(a.conn, stream, head, false));
+	assert_false(session_trailers(a.conn, stream, head));
+	session_offer(a.conn, stream, 100, true);
+	session_credit(a.conn, stream, 0);
+	session_widen(a.conn, stream, 1 << 20);
+	session_set_priority(a.conn, stream, (struct http_priority){.urgency = 1});
 	assert_int_equal(h2_may_promise(a.conn, stream), H2_PROMISE_PARENT_CLOSED);
-	struct h2_data_frame frame;
+	struct session_output frame;
 	assert_false(h2_next_data(a.conn, 16384, &frame));
-	h2_reset(a.conn, stream, H2_CANCEL);
+	session_reset(a.conn, stream, SESSION_CANCEL);
 	/* The owner has let go of it: its end is not told. */
 	alone_says_nothing(&a);
 	http_head_free(head);
@@ -144,11 +145,11 @@ SCRIPT_TEST(resetting_one_stream_leaves_the_event_of_another)
 	alone_init(&a);
 	ALONE_BYTES(&a, POST_ON_1);
 	assert_true(alone_fetches(&a));
-	struct h2_stream *one = a.event.stream;
+	struct session_stream *one = a.event.stream;
 	ALONE_BYTES(&a, GET_ON_3);
-	h2_reset(a.conn, one, H2_CANCEL);
+	session_reset(a.conn, one, SESSION_CANCEL);
 	assert_true(alone_fetches(&a));
-	assert_int_equal(a.event.kind, H2_EVENT_HEAD);
+	assert_int_equal(a.event.kind, SESSION_EVENT_HEAD);
 	assert_int_equal(h2_stream_id(a.event.stream), 3);
 	alone_fini(&a);
 }
@@ -161,9 +162,9 @@ SCRIPT_TEST(resetting_a_stream_in_the_event_of_its_end_does_nothing)
 	assert_true(alone_fetches(&a));
 	ALONE_BYTES(&a, RST_ON_1);
 	assert_true(alone_fetches(&a));
-	assert_int_equal(a.event.kind, H2_EVENT_RESET);
-	assert_int_equal(a.event.code, H2_CANCEL);
-	h2_reset(a.conn, a.event.stream, H2_INTERNAL_ERROR);
+	assert_int_equal(a.event.kind, SESSION_EVENT_RESET);
+	assert_int_equal(a.event.code, SESSION_CANCEL);
+	session_reset(a.conn, a.event.stream, SESSION_INTERNAL_ERROR);
 	alone_says_nothing(&a);
 	alone_fini(&a);
 }
@@ -175,7 +176,7 @@ SCRIPT_TEST(an_owner_that_terminates_gets_no_more_events)
 	ALONE_BYTES(&a, POST_ON_1);
 	assert_true(alone_fetches(&a));
 	ALONE_BYTES(&a, RST_ON_1);
-	h2_terminate(a.conn, H2_NO_ERROR, SLICE(""));
+	session_terminate(a.conn, SESSION_NO_ERROR, SLICE(""));
 	assert_false(alone_fetches(&a));
 	alone_fini(&a);
 }
@@ -190,16 +191,16 @@ SCRIPT_TEST(an_empty_end_leaves_when_there_is_no_room)
 	struct http_head *head = http_head_new(a.heads);
 	http_head_add(head, SLICE(":status"), SLICE("200"));
 	assert_null(http_head_validate(head, HTTP_RESPONSE));
-	assert_true(h2_respond(a.conn, a.event.stream, head, false));
+	assert_true(session_respond(a.conn, a.event.stream, head, false));
 	http_head_free(head);
 	h2_control_taken(a.conn, h2_control(a.conn).len);
-	struct h2_data_frame frame;
-	h2_offer(a.conn, a.event.stream, 5, false);
+	struct session_output frame;
+	session_offer(a.conn, a.event.stream, 5, false);
 	assert_false(h2_next_data(a.conn, 0, &frame));
-	h2_offer(a.conn, a.event.stream, 0, true);
+	session_offer(a.conn, a.event.stream, 0, true);
 	assert_true(h2_next_data(a.conn, 0, &frame));
 	assert_int_equal(frame.length, 0);
-	assert_true(frame.header[4] & H2_END_STREAM);
+	assert_true(frame.before.ptr[4] & H2_END_STREAM);
 	alone_fini(&a);
 }
 
@@ -217,20 +218,20 @@ SCRIPT_TEST(what_is_left_of_a_frame_of_a_reset_stream_is_skipped)
 		alone_init(&a);
 		ALONE_BYTES(&a, POST_ON_1);
 		assert_true(alone_fetches(&a));
-		struct h2_stream *stream = a.event.stream;
+		struct session_stream *stream = a.event.stream;
 		for (size_t at = 0; at < 13;) {
 			at += alone_receives(&a, begun[i] + at, 13 - at);
 			while (alone_fetches(&a))
-				assert_int_equal(a.event.kind, H2_EVENT_DATA);
+				assert_int_equal(a.event.kind, SESSION_EVENT_DATA);
 		}
-		h2_reset(a.conn, stream, H2_CANCEL);
+		session_reset(a.conn, stream, SESSION_CANCEL);
 		h2_control_taken(a.conn, h2_control(a.conn).len);
 		/* Were it not skipped it would be read as frames. */
 		ALONE_BYTES(&a, "\xff\xff\xff\xff\xff\xff" GET_ON_3);
 		assert_true(alone_fetches(&a));
-		assert_int_equal(a.event.kind, H2_EVENT_HEAD);
+		assert_int_equal(a.event.kind, SESSION_EVENT_HEAD);
 		assert_int_equal(h2_stream_id(a.event.stream), 3);
-		assert_false(h2_has_failed(a.conn));
+		assert_false(session_has_failed(a.conn));
 		alone_fini(&a);
 	}
 }
@@ -272,16 +273,16 @@ SCRIPT_TEST(a_fault_is_noted_once_and_has_a_name)
 			 "12345678"
 			 "\0\0\0\x04\0\0\0\0\1");
 	assert_int_equal(a.faults, 1);
-	assert_int_equal(a.fault->code, H2_PROTOCOL_ERROR);
+	assert_int_equal(a.fault->code, SESSION_PROTOCOL_ERROR);
 	assert_true(alone_fetches(&a));
-	assert_int_equal(a.event.kind, H2_EVENT_FAILED);
+	assert_int_equal(a.event.kind, SESSION_EVENT_FAILED);
 	assert_ptr_equal(a.event.fault, a.fault);
-	assert_string_equal(h2_fault_name(h2_fault_index(a.fault)), a.fault->name);
+	assert_string_equal(h2_fault_name(a.fault_index), a.fault->name);
 	size_t count = 0;
 	while (h2_fault_name(count))
 		for (size_t i = 0, n = count++; i < n; i++)
 			assert_string_not_equal(h2_fault_name(i), h2_fault_name(n));
-	assert_in_range(h2_fault_index(a.fault), 0, count - 1);
+	assert_in_range(a.fault_index, 0, count - 1);
 	alone_fini(&a);
 }
 

@@ -26,7 +26,7 @@ static void ok(struct gate_stream *s)
 
 static void end_with_error(struct gate_stream *s)
 {
-	gate_terminate(s->peer, H2_PROTOCOL_ERROR);
+	gate_terminate(s->peer, SESSION_PROTOCOL_ERROR);
 }
 
 static struct scene scene(void (*second)(struct gate_stream *s))
@@ -63,8 +63,8 @@ static void over(struct scene *s, struct gate_stream *x, unsigned status)
 static void the_last_unanswered_request_is_answered_and_the_others_asked_again(void **state)
 {
 	(void)state;
-	static const enum h2_code codes[] = {H2_PROTOCOL_ERROR, H2_INTERNAL_ERROR, H2_FLOW_CONTROL_ERROR,
-	    H2_STREAM_CLOSED, H2_FRAME_SIZE_ERROR, H2_COMPRESSION_ERROR};
+	static const enum session_code codes[] = {SESSION_PROTOCOL_ERROR, SESSION_INTERNAL_ERROR, SESSION_FLOW_CONTROL_ERROR,
+	    SESSION_STREAM_CLOSED, SESSION_FRAME_SIZE_ERROR, SESSION_COMPRESSION_ERROR};
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
 		struct scene s = scene(ok);
 		gate_terminate(s.origin, codes[i]);
@@ -77,8 +77,8 @@ static void the_last_unanswered_request_is_answered_and_the_others_asked_again(v
 static void an_error_of_the_connection_is_no_requests_fault(void **state)
 {
 	(void)state;
-	static const enum h2_code codes[] = {H2_SETTINGS_TIMEOUT, H2_ENHANCE_YOUR_CALM,
-	    H2_INADEQUATE_SECURITY, H2_CANCEL};
+	static const enum session_code codes[] = {SESSION_SETTINGS_TIMEOUT, SESSION_ENHANCE_YOUR_CALM,
+	    SESSION_INADEQUATE_SECURITY, SESSION_CANCEL};
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
 		struct scene s = scene(ok);
 		gate_terminate(s.origin, codes[i]);
@@ -95,7 +95,7 @@ static void the_request_before_is_the_reason_when_the_last_is_answered(void **st
 	struct scene s = scene(ok);
 	gate_answer(s.last_at_origin, 200, 2, false);
 	UNTIL(s.w, s.last->received == 2);
-	gate_terminate(s.origin, H2_PROTOCOL_ERROR);
+	gate_terminate(s.origin, SESSION_PROTOCOL_ERROR);
 	over(&s, s.first, 502);
 	UNTIL(s.w, s.last->is_over);
 	assert_true(s.last->was_reset);
@@ -108,7 +108,7 @@ static void a_request_is_answered_when_a_second_connection_ends_so(void **state)
 	(void)state;
 	struct scene s = scene(end_with_error);
 	size_t seen = s.w->sites[1].peer_count;
-	gate_terminate(s.origin, H2_PROTOCOL_ERROR);
+	gate_terminate(s.origin, SESSION_PROTOCOL_ERROR);
 	over(&s, s.last, 502);
 	over(&s, s.first, 502);
 	assert_true(s.w->sites[1].peer_count <= seen + 1);

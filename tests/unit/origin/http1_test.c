@@ -619,7 +619,7 @@ static void a_cancelled_request_ends_its_connection(void **state)
 	struct scene s = scene("max-http1-connections = 1");
 	struct gate_stream *x = gate_get(s.client, "/a"), *y = gate_get(s.client, "/b");
 	ASKED(&s, 0, "GET /a");
-	gate_reset_stream(x, H2_CANCEL);
+	gate_reset_stream(x, SESSION_CANCEL);
 	UNTIL(s.w, script_origin(s.site, 0)->ended);
 	ASKED(&s, 1, "GET /b");
 	answered(&s, y, 1);
@@ -638,7 +638,7 @@ static void a_flood_of_cancellations_opens_few_connections(void **state)
 	for (unsigned i = 0; i < 30; i++) {
 		struct gate_stream *x = gate_get(s.client, "/cancelled");
 		UNTIL(s.w, script_times(script_origin(s.site, 0), "/cancelled") == i + 1);
-		gate_reset_stream(x, H2_CANCEL);
+		gate_reset_stream(x, SESSION_CANCEL);
 		gate_passes(s.w);
 		put(script_origin(s.site, 0), OK);
 	}
@@ -649,7 +649,7 @@ static void a_flood_of_cancellations_opens_few_connections(void **state)
 	/* But not for ever, and not whatever its length. */
 	y = gate_get(s.client, "/late");
 	ASKED(&s, 0, "GET /late");
-	gate_reset_stream(y, H2_CANCEL);
+	gate_reset_stream(y, SESSION_CANCEL);
 	struct origin_conn *c = nth(&s, 0);
 	UNTIL(s.w, c->single.discards_since != 0);
 	assert_true(c->timer.deadline <= c->single.discards_since + 5 * USEC_PER_SEC);
@@ -657,7 +657,7 @@ static void a_flood_of_cancellations_opens_few_connections(void **state)
 	UNTIL(s.w, script_origin(s.site, 0)->ended);
 	y = gate_get(s.client, "/long");
 	ASKED(&s, 1, "GET /long");
-	gate_reset_stream(y, H2_CANCEL);
+	gate_reset_stream(y, SESSION_CANCEL);
 	UNTIL(s.w, nth(&s, 0) && nth(&s, 0)->single.discards_since != 0);
 	static char body[300000];
 	memset(body, 'b', sizeof(body));
@@ -677,7 +677,7 @@ static void an_upload_that_is_given_up_keeps_no_connection(void **state)
 	assert_true(bucket_take(b, &all, 200, s.w->gateway->relay.now + 10 * USEC_PER_SEC));
 	struct gate_stream *x = post(&s, "/b", false);
 	ASKED(&s, 0, "POST /b");
-	gate_reset_stream(x, H2_CANCEL);
+	gate_reset_stream(x, SESSION_CANCEL);
 	UNTIL(s.w, nth(&s, 0) == NULL || nth(&s, 0)->single.discards_since != 0);
 	assert_null(nth(&s, 0));
 	gate_world_free(s.w);

@@ -317,7 +317,7 @@ static void a_request_that_is_cancelled_while_it_waits_is_not_counted(void **sta
 	for (unsigned i = 0; i < 20; i++) {
 		struct gate_stream *x = gate_get(l.client, "/x");
 		UNTIL(l.w, l.p->queued == 2);
-		gate_reset_stream(x, H2_CANCEL);
+		gate_reset_stream(x, SESSION_CANCEL);
 		UNTIL(l.w, l.p->queued == 1);
 	}
 	assert_true(l.p->pace.sent <= sent);

@@ -272,19 +272,19 @@ static void one_that_is_cancelled_leaves_the_line_or_gives_its_connection_back(v
 	SENT(&s, "POST /a");
 	struct gate_stream *b = slow(&s, "/b"), *c = slow(&s, "/c");
 	UNTIL(s.w, s.pool->slow.queued == 2);
-	gate_reset_stream(b, H2_CANCEL);
+	gate_reset_stream(b, SESSION_CANCEL);
 	UNTIL(s.w, s.pool->slow.queued == 1);
 	assert_slow(&s, 1, 1);
 	assert_int_equal(s.server->at.queued, 1);
 	assert_int_equal(destination(&s)->origin.queued, 1);
-	gate_reset_stream(a, H2_CANCEL);
+	gate_reset_stream(a, SESSION_CANCEL);
 	SENT(&s, "POST /c");
 	assert_slow(&s, 1, 0);
 	/* A response may come before the body's end. */
 	answer(&s, "POST /c");
 	UNTIL(s.w, c->ended);
 	assert_int_equal(c->status, 200);
-	gate_reset_stream(c, H2_CANCEL);
+	gate_reset_stream(c, SESSION_CANCEL);
 	UNTIL(s.w, s.pool->slow.open == 0);
 	assert_int_equal(connection_of(&s, "POST /b"), 0);
 	assert_no_queue(&s);

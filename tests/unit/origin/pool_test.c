@@ -87,7 +87,7 @@ static void a_cancelled_request_frees_its_stream_for_the_next(void **state)
 	struct gate_stream *second = gate_get(c, "/second");
 	gate_passes(w);
 	assert_null(gate_find(w, "/second"));
-	gate_reset_stream(first, H2_CANCEL);
+	gate_reset_stream(first, SESSION_CANCEL);
 	UNTIL(w, gate_find(w, "/second"));
 	ok(gate_find(w, "/second"));
 	UNTIL(w, second->is_over);
@@ -233,7 +233,7 @@ static void cancel_many(struct gate_world *w)
 	for (unsigned i = 0; i < 150; i++) {
 		struct gate_stream *s = gate_get(c, "/cancelled");
 		UNTIL(w, gate_seen(&w->sites[0], "/cancelled") == seen + i + 1);
-		gate_reset_stream(s, H2_CANCEL);
+		gate_reset_stream(s, SESSION_CANCEL);
 	}
 	UNTIL(w, requests_open(&w->sites[0]) == 1);
 }
@@ -355,7 +355,7 @@ static void a_refused_stream_is_tried_once_more(void **state)
 	struct gate_peer *c = gate_client(w, NULL);
 	struct gate_stream *s = gate_get(c, "/a");
 	UNTIL(w, gate_find(w, "/a"));
-	gate_reset_stream(gate_find(w, "/a"), H2_REFUSED_STREAM);
+	gate_reset_stream(gate_find(w, "/a"), SESSION_REFUSED_STREAM);
 	UNTIL(w, gate_seen(&w->sites[0], "/a") == 2);
 	ok(gate_find(w, "/a"));
 	UNTIL(w, s->is_over);
@@ -363,9 +363,9 @@ static void a_refused_stream_is_tried_once_more(void **state)
 	/* And no more than once. */
 	s = gate_get(c, "/b");
 	UNTIL(w, gate_seen(&w->sites[0], "/b") == 1);
-	gate_reset_stream(gate_find(w, "/b"), H2_REFUSED_STREAM);
+	gate_reset_stream(gate_find(w, "/b"), SESSION_REFUSED_STREAM);
 	UNTIL(w, gate_seen(&w->sites[0], "/b") == 2);
-	gate_reset_stream(gate_find(w, "/b"), H2_REFUSED_STREAM);
+	gate_reset_stream(gate_find(w, "/b"), SESSION_REFUSED_STREAM);
 	UNTIL(w, s->is_over);
 	assert_int_equal(s->status, 503);
 	assert_int_equal(w->counters.requests_retried, 2);
@@ -388,7 +388,7 @@ static void a_refused_stream_is_retried_on_another_connection_first(void **state
 	struct gate_stream *s = gate_get(c, "/a");
 	UNTIL(w, gate_find(w, "/a"));
 	struct gate_peer *first = gate_find(w, "/a")->peer;
-	gate_reset_stream(gate_find(w, "/a"), H2_REFUSED_STREAM);
+	gate_reset_stream(gate_find(w, "/a"), SESSION_REFUSED_STREAM);
 	UNTIL(w, gate_seen(&w->sites[0], "/a") == 2);
 	assert_int_equal(first->open_now, 1);
 	for (size_t i = 0; i < w->sites[0].peer_count; i++) {
@@ -569,7 +569,7 @@ static void trailers_are_sent_again_with_a_retried_request(void **state)
 	gate_trailers(s);
 	UNTIL(w, gate_find(w, "/a") && gate_find(w, "/a")->ended);
 	assert_int_equal(gate_find(w, "/a")->trailers, 1);
-	gate_reset_stream(gate_find(w, "/a"), H2_REFUSED_STREAM);
+	gate_reset_stream(gate_find(w, "/a"), SESSION_REFUSED_STREAM);
 	UNTIL(w, s->is_over);
 	assert_int_equal(s->status, 503);
 	gate_world_free(w);
@@ -651,7 +651,7 @@ static void an_idle_connection_is_closed(void **state)
 	UNTIL(w, s->is_over);
 	UNTIL(w, w->sites[0].peers[0]->ended);
 	assert_true(w->sites[0].peers[0]->goaway_came);
-	assert_int_equal(w->sites[0].peers[0]->goaway_code, H2_NO_ERROR);
+	assert_int_equal(w->sites[0].peers[0]->goaway_code, SESSION_NO_ERROR);
 	assert_int_equal(w->counters.upstream_connections_open, 0);
 	/* The client notices nothing of it. */
 	s = gate_get(c, "/b");
@@ -771,9 +771,9 @@ static void an_early_answer_with_no_error_reaches_the_client_whole(void **state)
 	UNTIL(w, s->ended);
 	assert_int_equal(s->status, 403);
 	assert_int_equal(s->received, 20000);
-	gate_reset_stream(gate_find(w, "/up"), H2_NO_ERROR);
+	gate_reset_stream(gate_find(w, "/up"), SESSION_NO_ERROR);
 	UNTIL(w, s->is_over);
-	assert_int_equal(s->code, H2_NO_ERROR);
+	assert_int_equal(s->code, SESSION_NO_ERROR);
 	gate_world_free(w);
 }
 

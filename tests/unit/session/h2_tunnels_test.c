@@ -8,7 +8,7 @@
 #include <cmocka.h>
 // clang-format on
 
-#include "proxy/session/session_calls.h"
+#include "proxy/protocols/protocols.h"
 
 struct bench {
 	struct chunk_pool *chunks;
@@ -19,8 +19,9 @@ struct bench {
 	struct session *session;
 };
 
-static void on_fault(void *context, const struct session_fault *fault)
+static void on_fault(void *context, const struct session_fault *fault, size_t index)
 {
+	(void)index;
 	(void)context;
 	fail_msg("%s", fault->name);
 }

@@ -69,8 +69,8 @@ static void an_http2_origins_push_reaches_a_scripted_client(void **state)
 	SCRIPT_SEES(client, "data 2. 10 ");
 	script_say(client, "reset 4 8");
 	UNTIL(w, b->was_reset);
-	assert_int_equal(b->code, H2_CANCEL);
-	gate_reset_stream(page, H2_INTERNAL_ERROR);
+	assert_int_equal(b->code, SESSION_CANCEL);
+	gate_reset_stream(page, SESSION_INTERNAL_ERROR);
 	SCRIPT_SEES(client, "head 1 502");
 	gate_world_free(w);
 }
@@ -119,7 +119,7 @@ static void a_scripted_origins_push_reaches_an_http2_client(void **state)
 	struct gate_stream *pushed = gate_find_at(client, "/a.css");
 	UNTIL(w, pushed->ended);
 	assert_memory_equal(pushed->text, "css", 3);
-	gate_reset_stream(gate_find_at(client, "/b.css"), H2_CANCEL);
+	gate_reset_stream(gate_find_at(client, "/b.css"), SESSION_CANCEL);
 	SCRIPT_SEES(origin, "reset 4 8");
 	script_abort(origin);
 	UNTIL(w, page->status == 502);

@@ -35,6 +35,8 @@ struct bench {
 	struct demo_origin *demo;
 	struct conf_origin_server server; /* the delays */
 	struct link wire;
+	struct h2_config config;
+	struct session_env env;
 	struct slice upload;
 	struct answer answers[STREAMS_MAX];
 	size_t count;
@@ -58,7 +60,7 @@ static void copy_field(const struct http_head *head, enum http_token token, char
 	snprintf(out, size, "%.*s", f ? (int)f->value.len : 0, f ? f->value.ptr : "");
 }
 
-static void on_data(struct bench *b, struct answer *a, const struct h2_event *e)
+static void on_data(struct bench *b, struct answer *a, const struct session_event *e)
 {
 	b->data_frames++;
 	if (a->body_len + e->piece.length >= a->capacity) {
@@ -70,14 +72,14 @@ static void on_data(struct bench *b, struct answer *a, const struct h2_event *e)
 		    a->body + a->body_len, e->piece.chunk->data + e->piece.offset, e->piece.length);
 	a->body_len += e->piece.length;
 	if (!b->is_holding_credit && !e->end)
-		h2_credit(b->wire.h2, e->stream, e->piece.length);
+		session_credit(b->wire.h2, e->stream, e->piece.length);
 }
 
-static void on_event(void *owner, struct h2_event *e)
+static void on_event(void *owner, struct session_event *e)
 {
 	struct bench *b = owner;
 	struct answer *a = e->stream ? answer_of(b, h2_stream_id(e->stream)) : NULL;
-	if (e->kind == H2_EVENT_PROMISE) {
+	if (e->kind == SESSION_EVENT_PROMISE) {
 		struct answer *p = answer_of(b, h2_stream_id(e->promised));
 		p->is_pushed = true;
 		p->promised_at = b->data_frames;
@@ -85,24 +87,24 @@ static void on_event(void *owner, struct h2_event *e)
 		    p->path, sizeof(p->path), "%.*s", (int)e->head->path.len, e->head->path.ptr);
 		assert_true(slice_equal(e->head->authority, SLICE("a.test")));
 		assert_true(slice_equal(e->head->scheme, SLICE("https")));
-	} else if (e->kind == H2_EVENT_HEAD) {
+	} else if (e->kind == SESSION_EVENT_HEAD) {
 		a->status = e->head->status;
 		a->length = e->head->content_length;
 		copy_field(e->head, HTTP_TOKEN_CONTENT_TYPE, a->type, sizeof(a->type));
 		copy_field(e->head, HTTP_TOKEN_ETAG, a->etag, sizeof(a->etag));
-	} else if (e->kind == H2_EVENT_DATA) {
+	} else if (e->kind == SESSION_EVENT_DATA) {
 		on_data(b, a, e);
-	} else if (e->kind == H2_EVENT_FAILED) {
+	} else if (e->kind == SESSION_EVENT_FAILED) {
 		b->has_failed = true;
 	}
-	if (a && e->end && e->kind != H2_EVENT_PROMISE) {
+	if (a && e->end && e->kind != SESSION_EVENT_PROMISE) {
 		a->is_complete = true;
 		a->nth = ++b->completed;
 	}
 	http_head_free(e->head);
 }
 
-static void on_payload(void *owner, struct net_out *out, const struct h2_data_frame *frame)
+static void on_payload(void *owner, struct net_out *out, const struct session_output *frame)
 {
 	struct bench *b = owner;
 	net_out_copy(out, b->upload.ptr, frame->length);
@@ -158,12 +160,13 @@ static void connect_with(struct bench *b, const struct h2_settings *settings)
 	int fd = demo_origin_connect(b->demo, &b->server);
 	assert_true(fd >= 0);
 	b->wire.net = net_conn_new(b->loop, fd, NULL, &net_ops, &b->wire);
-	const struct h2_env env = {
-	    .heads = b->heads, .budget = &b->budget, .seed = 2};
-	link_start_http2(&b->wire, H2_CLIENT, settings, &h2_limits_default, &env);
+	b->config = (struct h2_config){H2_CLIENT, *settings, h2_limits_default};
+	b->env = (struct session_env){.heads = b->heads, .seed = 2};
+	const struct session_conn conn = {.budget = &b->budget};
+	link_start_http2(&b->wire, &b->config, &b->env, &conn);
 }
 
-static struct h2_stream *request_stream(
+static struct session_stream *request_stream(
     struct bench *b, const char *method, const char *path, const char *if_none_match)
 {
 	struct http_head *head = http_head_new(b->heads);
@@ -176,11 +179,11 @@ static struct h2_stream *request_stream(
 	if (if_none_match)
 		http_head_add_token(head, HTTP_TOKEN_IF_NONE_MATCH, slice_of_string(if_none_match));
 	bool has_body = b->upload.len > 0;
-	struct h2_stream *s = h2_request(b->wire.h2, head, !has_body, NULL);
+	struct session_stream *s = session_request(b->wire.h2, head, !has_body, NULL);
 	http_head_free(head);
 	assert_non_null(s);
 	if (has_body)
-		h2_offer(b->wire.h2, s, b->upload.len, true);
+		session_offer(b->wire.h2, s, b->upload.len, true);
 	link_wake(&b->wire);
 	return s;
 }
@@ -411,9 +414,9 @@ static void request_may_be_cancelled_while_the_demo_thinks(void **state)
 	settings.enable_push = 0;
 	connect_with(b, &settings);
 	run_until_quiet(b);
-	struct h2_stream *page = request_stream(b, "GET", "/", NULL);
+	struct session_stream *page = request_stream(b, "GET", "/", NULL);
 	run_until_quiet(b);
-	h2_reset(b->wire.h2, page, H2_CANCEL);
+	session_reset(b->wire.h2, page, SESSION_CANCEL);
 	link_wake(&b->wire);
 	usec until = clock_monotonic() + 30 * USEC_PER_MSEC;
 	while (clock_monotonic() < until)
@@ -446,7 +449,7 @@ static void client_that_goes_away_is_forgotten_and_the_next_served(void **state)
 	/* The client went away in the middle: the demo forgets it, and serves the next. */
 	assert_true(answer_of(b, id)->body_len > 0);
 	assert_false(answer_of(b, id)->is_complete);
-	h2_free(b->wire.h2);
+	session_free(b->wire.h2);
 	b->wire.h2 = NULL;
 	b->is_holding_credit = false;
 	for (size_t i = 0; i < b->count; i++)

@@ -27,8 +27,10 @@ struct server {
 	struct http_head_pool *heads;
 	struct budget budget;
 	struct link wire;
+	struct h2_config config;
+	struct session_env env;
 	uint64_t received;
-	struct h2_stream *page; /* of /hinted */
+	struct session_stream *page; /* of /hinted */
 };
 
 static struct http_head *response(struct server *v, uint16_t status)
@@ -39,17 +41,17 @@ static struct http_head *response(struct server *v, uint16_t status)
 	return head;
 }
 
-static void respond(struct server *v, struct h2_stream *s, uint16_t status, bool end)
+static void respond(struct server *v, struct session_stream *s, uint16_t status, bool end)
 {
 	struct http_head *head = response(v, status);
 	if (status == 103)
 		http_head_add_token(head, HTTP_TOKEN_LINK, SLICE("</a.css>; rel=preload"));
-	h2_respond(v->wire.h2, s, head, end);
+	session_respond(v->wire.h2, s, head, end);
 	http_head_free(head);
 }
 
-static struct h2_stream *promise(
-    struct server *v, const struct h2_event *e, struct slice authority, struct slice path)
+static struct session_stream *promise(
+    struct server *v, const struct session_event *e, struct slice authority, struct slice path)
 {
 	struct http_head *head = http_head_new(v->heads);
 	head->kind = HTTP_PROMISE;
@@ -58,34 +60,34 @@ static struct h2_stream *promise(
 	head->scheme = e->head->scheme;
 	head->authority = authority.len ? authority : e->head->authority;
 	head->path = path;
-	struct h2_stream *s = h2_promise(v->wire.h2, e->stream, head, NULL);
+	struct session_stream *s = session_promise(v->wire.h2, e->stream, head, NULL);
 	http_head_free(head);
 	return s;
 }
 
-static void body(struct server *v, struct h2_stream *s, uint16_t status)
+static void body(struct server *v, struct session_stream *s, uint16_t status)
 {
 	respond(v, s, status, false);
-	h2_offer(v->wire.h2, s, 5, true);
+	session_offer(v->wire.h2, s, 5, true);
 }
 
-static void act(struct server *v, const struct h2_event *e)
+static void act(struct server *v, const struct session_event *e)
 {
 	struct slice path = e->head->path;
 	if (slice_equal(path, SLICE("/push"))) {
-		struct h2_stream *good = promise(v, e, SLICE(""), SLICE("/good"));
+		struct session_stream *good = promise(v, e, SLICE(""), SLICE("/good"));
 		promise(v, e, SLICE("other.test"), SLICE("/foreign"));
-		struct h2_stream *gone = promise(v, e, SLICE(""), SLICE("/gone"));
+		struct session_stream *gone = promise(v, e, SLICE(""), SLICE("/gone"));
 		body(v, e->stream, 200);
 		body(v, good, 200);
-		h2_reset(v->wire.h2, gone, H2_CANCEL);
+		session_reset(v->wire.h2, gone, SESSION_CANCEL);
 	} else if (slice_equal(path, SLICE("/early"))) {
 		respond(v, e->stream, 103, false);
 		body(v, e->stream, 200);
 	} else if (slice_equal(path, SLICE("/reset"))) {
-		h2_reset(v->wire.h2, e->stream, H2_ENHANCE_YOUR_CALM);
+		session_reset(v->wire.h2, e->stream, SESSION_ENHANCE_YOUR_CALM);
 	} else if (slice_equal(path, SLICE("/goaway"))) {
-		h2_terminate(v->wire.h2, H2_INADEQUATE_SECURITY, SLICE("too\x1bweak"));
+		session_terminate(v->wire.h2, SESSION_INADEQUATE_SECURITY, SLICE("too\x1bweak"));
 	} else if (slice_equal(path, SLICE("/broken"))) {
 		respond(v, e->stream, 200, false);
 		link_wake(&v->wire);
@@ -109,22 +111,22 @@ static void act(struct server *v, const struct h2_event *e)
 	}
 }
 
-static void on_event(void *owner, struct h2_event *e)
+static void on_event(void *owner, struct session_event *e)
 {
 	struct server *v = owner;
-	if (e->kind == H2_EVENT_HEAD)
+	if (e->kind == SESSION_EVENT_HEAD)
 		act(v, e);
-	if (e->kind == H2_EVENT_DATA) {
+	if (e->kind == SESSION_EVENT_DATA) {
 		v->received += e->piece.length;
 		if (e->end)
 			respond(v, e->stream, v->received == 200000 ? 201 : 400, true);
 		else
-			h2_credit(v->wire.h2, e->stream, e->piece.length);
+			session_credit(v->wire.h2, e->stream, e->piece.length);
 	}
 	http_head_free(e->head);
 }
 
-static void on_payload(void *owner, struct net_out *out, const struct h2_data_frame *frame)
+static void on_payload(void *owner, struct net_out *out, const struct session_output *frame)
 {
 	(void)owner;
 	net_out_copy(out, "hello", frame->length);
@@ -151,11 +153,12 @@ static void accepted(void *context, int fd, const struct net_address *peer)
 {
 	(void)peer;
 	struct server *v = context;
-	const struct h2_env env = {
-	    .heads = v->heads, .budget = &v->budget, .seed = 3};
 	link_init(&v->wire, v->loop, &ops, v);
 	v->wire.net = net_conn_new(v->loop, fd, NULL, &net_ops, &v->wire);
-	link_start_http2(&v->wire, H2_SERVER, &h2_settings_initial, &h2_limits_default, &env);
+	v->config = (struct h2_config){H2_SERVER, h2_settings_initial, h2_limits_default};
+	v->env = (struct session_env){.heads = v->heads, .seed = 3};
+	const struct session_conn conn = {.budget = &v->budget};
+	link_start_http2(&v->wire, &v->config, &v->env, &conn);
 }
 
 static _Noreturn void serve(int fd)

@@ -249,8 +249,8 @@ static void a_server_whose_last_exchange_ends_takes_what_waits(void **state)
 	ok(gate_find(w, "/second"));
 	gate_passes(w);
 	assert_int_equal(fleet(w)->origin.queued, 1);
-	gate_reset_stream(first, H2_CANCEL);
-	gate_reset_stream(second, H2_CANCEL);
+	gate_reset_stream(first, SESSION_CANCEL);
+	gate_reset_stream(second, SESSION_CANCEL);
 	gate_passes(w);
 	assert_int_equal(gate_seen(free, "/waits"), 1);
 	ok(gate_find(w, "/waits"));

@@ -223,7 +223,7 @@ static void a_client_asks(struct scene *c)
 	static const char *const methods[] = {"GET", "GET", "POST", "PUT", "HEAD"};
 	struct gate_peer *p = some_client(c);
 	char path[32];
-	if (!p || p->stream_count + 8 > GATE_PEER_STREAMS || h2_request_room(p->h2) == 0)
+	if (!p || p->stream_count + 8 > GATE_PEER_STREAMS || session_request_room(p->h2) == 0)
 		return;
 	snprintf(path, sizeof(path), "%s%u", pick(c, 6) == 0 ? "/feed?" : "/a", pick(c, 9));
 	if (pick(c, 6) == 0 && p->settings_came > 0) {
@@ -255,7 +255,7 @@ static void a_client_goes_on(struct scene *c)
 	if (pick(c, 40) == 0)
 		gate_peer_abort(p);
 	else if (pick(c, 2) == 0)
-		gate_reset_stream(s, H2_CANCEL);
+		gate_reset_stream(s, SESSION_CANCEL);
 	else if (!s->parent && !s->out_end)
 		gate_more(s, 10, true);
 }
@@ -289,7 +289,7 @@ static void a_peer_acts(struct scene *c)
 	else if (!s || s->status != SAID_NOTHING)
 		return;
 	else if (how == 1)
-		gate_reset_stream(s, pick(c, 2) ? H2_REFUSED_STREAM : H2_INTERNAL_ERROR);
+		gate_reset_stream(s, pick(c, 2) ? SESSION_REFUSED_STREAM : SESSION_INTERNAL_ERROR);
 	else if (how == 2 && !s->parent && p->stream_count + 8 < GATE_PEER_STREAMS)
 		gate_promise(s, "http", "example.com", "/pushed");
 	else if (how == 3)
@@ -441,7 +441,7 @@ static void all_behave(struct scene *c)
 			struct gate_stream *s = p->streams[n];
 			bool is_tunnel = strcmp(s->method, "CONNECT") == 0;
 			if (s->handle && is_tunnel)
-				gate_reset_stream(s, H2_CANCEL);
+				gate_reset_stream(s, SESSION_CANCEL);
 			else if (s->handle && !s->parent && !s->out_end)
 				gate_more(s, 0, true);
 			s->out_end = true;

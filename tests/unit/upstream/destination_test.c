@@ -341,7 +341,7 @@ static void all_down_is_said(void **state)
 
 static void reset_it(struct gate_stream *s)
 {
-	gate_reset_stream(s, H2_INTERNAL_ERROR);
+	gate_reset_stream(s, SESSION_INTERNAL_ERROR);
 }
 
 /* A name such as localhost has two addresses, and only one has a server. */

@@ -432,7 +432,7 @@ static void one_whose_client_goes_away_leaves_nothing_behind(void **state)
 	struct scene s = scene("");
 	struct gate_stream *stream = post(&s, "/a", "10");
 	assert_gathers(&s, exchange(&s, "/a", 0));
-	gate_reset_stream(stream, H2_CANCEL);
+	gate_reset_stream(stream, SESSION_CANCEL);
 	UNTIL(s.w, s.w->gateway->relay.live_count == 0);
 	stream = post(&s, "/b", "10");
 	assert_gathers(&s, exchange(&s, "/b", 0));

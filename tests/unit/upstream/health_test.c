@@ -42,12 +42,12 @@ static void answer_503(struct gate_stream *s)
 
 static void reset(struct gate_stream *s)
 {
-	gate_reset_stream(s, H2_INTERNAL_ERROR);
+	gate_reset_stream(s, SESSION_INTERNAL_ERROR);
 }
 
 static void refuse(struct gate_stream *s)
 {
-	gate_reset_stream(s, H2_REFUSED_STREAM);
+	gate_reset_stream(s, SESSION_REFUSED_STREAM);
 }
 
 static void say_nothing(struct gate_stream *s)
@@ -131,7 +131,7 @@ static void does_not_eject(void (*serve)(struct gate_stream *s), const char *opt
 		size_t seen = gate_seen(&w->sites[0], "/") + gate_seen(&w->sites[1], "/");
 		UNTIL(w, gate_seen(&w->sites[0], "/") + gate_seen(&w->sites[1], "/") > seen);
 		if (cancels && !s->is_over)
-			gate_reset_stream(s, H2_CANCEL);
+			gate_reset_stream(s, SESSION_CANCEL);
 		else
 			UNTIL(w, s->is_over || s->was_reset);
 	}

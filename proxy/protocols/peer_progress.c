@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See peer_progress.h. A measurement costs a system call, so it is made about once a second. */
-#include "proxy/session/session.h"
+#include "proxy/protocols/protocols.h"
 
 /* A measurement younger than this is used again. */
 #define MEASUREMENT_VALID_USEC (100 * USEC_PER_MSEC)

@@ -9,7 +9,7 @@
 // clang-format on
 
 #include "proxy/net/net_conn.h"
-#include "proxy/session/session.h"
+#include "proxy/protocols/protocols.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,8 +62,9 @@ static void taken(void *user, size_t n, bool end)
 		session_reset(b->session, b->stream, SESSION_CANCEL);
 }
 
-static void on_fault(void *context, const struct session_fault *fault)
+static void on_fault(void *context, const struct session_fault *fault, size_t index)
 {
+	(void)index;
 	(void)context;
 	fail_msg("%s", fault->name);
 }

@@ -6,8 +6,8 @@
  * end connections for more than one in five minutes. Where the peer still takes what was sent before
  * the PING, the answer may come later.
  */
-#ifndef PUSHGATE_SESSION_PEER_SILENCE_H
-#define PUSHGATE_SESSION_PEER_SILENCE_H
+#ifndef PUSHGATE_PROTOCOLS_PEER_SILENCE_H
+#define PUSHGATE_PROTOCOLS_PEER_SILENCE_H
 
 #include "proxy/net/net.h"
 

@@ -37,21 +37,21 @@ static const char *one_fault(size_t row)
 }
 
 /* A configuration that shows what it was made of. */
-static struct session_config *config_of(char role)
+static void *config_of(char role)
 {
 	char *config = malloc(1);
 	assert_non_null(config);
 	*config = role;
-	return (struct session_config *)config;
+	return config;
 }
 
-static struct session_config *for_clients(const struct conf_listen *conf)
+static void *for_clients(const struct conf_listen *conf)
 {
 	assert_non_null(conf);
 	return config_of('c');
 }
 
-static struct session_config *for_origin(const struct conf_origin *conf, bool push)
+static void *for_origin(const struct conf_origin *conf, bool push)
 {
 	assert_non_null(conf);
 	return config_of(push ? 'p' : 'o');

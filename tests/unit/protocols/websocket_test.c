@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* WebSocket's keys: the example of RFC 6455 1.3, and that each key is another one. */
-#include "proxy/session/websocket.h"
+#include "proxy/protocols/websocket.h"
 
 // clang-format off
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See h2_options.h. */
-#include "proxy/session/h2_options.h"
+#include "proxy/protocols/h2_options.h"
 
 #include "proxy/base/memory.h"
 
@@ -68,34 +68,22 @@ struct h2_limits h2_options_limits_for_origin(const struct conf_origin *conf)
 	return limits;
 }
 
-/* A head that came with so little is not counted anew where the limit is many times as high: what pushgate itself
- * adds is some hundred bytes. */
-#define LITTLE_BYTES 8192u
-
-bool h2_options_list_fits(const struct http_head *head, uint32_t most)
-{
-	bool is_little = head->list_bytes > 0 && head->list_bytes <= LITTLE_BYTES;
-	if (is_little && most >= 4 * LITTLE_BYTES)
-		return true;
-	return most == UINT32_MAX || http_head_list_bytes(head) <= most;
-}
-
-struct session_config *h2_options_for_clients(const struct conf_listen *conf)
+void *h2_options_for_clients(const struct conf_listen *conf)
 {
 	if (!(conf->protocols & CONF_HTTP2))
 		return NULL;
-	struct session_config *config = memory_new(struct session_config);
+	struct h2_config *config = memory_new(struct h2_config);
 	config->role = H2_SERVER;
 	config->settings = h2_options_settings_for_client(conf);
 	config->limits = h2_options_limits_for_client(conf);
 	return config;
 }
 
-struct session_config *h2_options_for_origin(const struct conf_origin *conf, bool push)
+void *h2_options_for_origin(const struct conf_origin *conf, bool push)
 {
 	if (!(conf->protocols & CONF_HTTP2))
 		return NULL;
-	struct session_config *config = memory_new(struct session_config);
+	struct h2_config *config = memory_new(struct h2_config);
 	config->role = H2_CLIENT;
 	config->settings = h2_options_settings_for_origin(conf, push);
 	config->limits = h2_options_limits_for_origin(conf);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Each limit option sets its own member of the engine's limits; the option defaults equal the engine's. */
 #include "proxy/conf/option.h"
-#include "proxy/session/h2_options.h"
+#include "proxy/protocols/h2_options.h"
 #include "tests/unit/conf/load.h"
 
 #define BOTH 3

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See websocket.h. */
-#include "proxy/session/websocket.h"
+#include "proxy/protocols/websocket.h"
 
 #include "proxy/base/base64.h"
 #include "proxy/net/net.h"

@@ -5,24 +5,20 @@
  * nothing is asked of the peer: the request's answer, 200, is made here, and follows it at once.
  *
  * A connection for which no request waits when it is ready is done: its peer waits for a first byte, and would
- * end it soon. Until then it is not read from, since what its peer says first is for the tunnel.
+ * end it soon. Until then it is not read from, since the first bytes of its peer are for the tunnel.
  */
-#include "proxy/session/session.h"
+#include "proxy/protocols/protocols.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 
 #include <stdio.h>
 
-struct session_config {
+struct raw_stream {
+	struct session_stream base;
 	uint32_t window; /* bytes that were not credited; then the session is full */
-};
-
-struct session_stream {
-	void *user;
-	uint32_t window;
-	size_t owed;    /* bytes of DATA events without credit */
-	size_t offered; /* of our direction */
+	size_t owed;     /* bytes of DATA events without credit */
+	size_t offered;  /* of our direction */
 	bool offered_end;
 	bool was_answered; /* its HEAD event was given out */
 	bool was_read;     /* the peer's direction has ended, and so has its last event */
@@ -37,13 +33,12 @@ enum raw_phase { RAW_NEW, RAW_FREE, RAW_BUSY, RAW_OVER };
 
 struct raw_session {
 	struct session session;
-	const struct session_env *env;
-	const struct session_config *config;
+	uint32_t window; /* of a stream */
 	enum raw_phase phase;
 	bool must_abort, has_failed;
 	bool has_ended;     /* the peer's direction has, in good order; was_read follows */
 	struct piece piece; /* that came last, while no event has it: lent by receive's caller */
-	struct session_stream stream;
+	struct raw_stream stream;
 };
 
 static struct raw_session *of(struct session *s)
@@ -82,24 +77,28 @@ static bool ready_event(struct raw_session *s, struct session_event *event)
 
 static bool head_event(struct raw_session *s, struct session_event *event)
 {
-	struct http_head *head = http_head_new(s->env->heads);
+	struct http_head *head = http_head_new(s->session.env->heads);
 	http_head_add_token(head, HTTP_TOKEN_PSEUDO_STATUS, SLICE("200"));
 	const char *fault = http_head_validate(head, HTTP_RESPONSE);
 	ensure(fault == NULL);
 	head->opens_tunnel = true;
 	s->stream.was_answered = true;
-	*event = (struct session_event){
-	    .kind = SESSION_EVENT_HEAD, .stream = &s->stream, .user = s->stream.user, .head = head};
+	*event = (struct session_event){.kind = SESSION_EVENT_HEAD,
+	    .stream = &s->stream.base,
+	    .user = s->stream.base.user,
+	    .head = head};
 	return true;
 }
 
 static bool data_event(struct raw_session *s, struct session_event *event)
 {
-	event->kind = SESSION_EVENT_DATA;
-	event->stream = &s->stream;
-	event->user = s->stream.user;
-	event->piece = s->piece;
-	event->end = s->piece.length == 0;
+	*event = (struct session_event){
+	    .kind = SESSION_EVENT_DATA,
+	    .stream = &s->stream.base,
+	    .user = s->stream.base.user,
+	    .piece = s->piece,
+	    .end = s->piece.length == 0,
+	};
 	s->stream.owed += s->piece.length;
 	s->stream.was_read = event->end;
 	s->piece.length = 0;
@@ -108,9 +107,8 @@ static bool data_event(struct raw_session *s, struct session_event *event)
 
 static bool closed_event(struct raw_session *s, struct session_event *event)
 {
-	event->kind = SESSION_EVENT_CLOSED;
-	event->stream = &s->stream;
-	event->user = s->stream.user;
+	*event = (struct session_event){
+	    .kind = SESSION_EVENT_CLOSED, .stream = &s->stream.base, .user = s->stream.base.user};
 	s->phase = RAW_OVER;
 	return true;
 }
@@ -118,7 +116,7 @@ static bool closed_event(struct raw_session *s, struct session_event *event)
 static bool next_event(struct session *session, struct session_event *event)
 {
 	struct raw_session *s = of(session);
-	const struct session_stream *stream = &s->stream;
+	const struct raw_stream *stream = &s->stream;
 	if (s->phase == RAW_NEW)
 		return ready_event(s, event);
 	if (s->phase != RAW_BUSY)
@@ -147,47 +145,36 @@ static void ended(struct session *session, bool is_clean)
 
 /* ---- output ---- */
 
-/* A run of bytes that is put into a send at a time. */
-#define RUN_BYTES_MOST 65536u
-
-static bool fill(struct session *session, struct net_out *out)
-{
-	struct raw_session *s = of(session);
-	struct session_stream *stream = &s->stream;
-	bool any = false;
-	size_t room;
-	while (s->phase == RAW_BUSY && stream->offered > 0 && (room = net_out_room(out)) > 0) {
-		struct piece p =
-		    s->env->front(stream->user, room < RUN_BYTES_MOST ? room : RUN_BYTES_MOST);
-		ensure(p.length > 0 && p.length <= stream->offered);
-		net_out_piece(out, p);
-		any = true;
-		stream->offered -= p.length;
-		stream->was_written = stream->offered == 0 && stream->offered_end;
-		s->env->taken(stream->user, p.length, stream->was_written);
-	}
-	if (s->phase == RAW_BUSY && stream->offered_end && stream->offered == 0 &&
-	    !stream->was_written) {
-		stream->was_written = true;
-		s->env->taken(stream->user, 0, true);
-	}
-	return any;
-}
-
 static bool wants_write(const struct session *session)
 {
 	const struct raw_session *s = of_const(session);
-	const struct session_stream *stream = &s->stream;
+	const struct raw_stream *stream = &s->stream;
 	return s->phase == RAW_BUSY &&
 	       (stream->offered > 0 || (stream->offered_end && !stream->was_written));
 }
 
-static void offer(struct session *session, struct session_stream *stream, size_t bytes, bool end)
+static bool next_output(struct session *session, uint32_t most, struct session_output *output)
 {
-	if (of(session)->phase != RAW_BUSY || stream->was_written)
+	struct raw_session *s = of(session);
+	struct raw_stream *stream = &s->stream;
+	if (!wants_write(session))
+		return false;
+	uint32_t length = stream->offered < most ? (uint32_t)stream->offered : most;
+	stream->offered -= length;
+	stream->was_written = stream->offered == 0 && stream->offered_end;
+	*output = (struct session_output){
+	    .stream = &stream->base, .length = length, .end = stream->was_written};
+	return true;
+}
+
+static void offer(struct session *session, struct session_stream *handle, size_t bytes, bool end)
+{
+	struct raw_session *s = of(session);
+	(void)handle;
+	if (s->phase != RAW_BUSY || s->stream.was_written)
 		return;
-	stream->offered = bytes;
-	stream->offered_end = end;
+	s->stream.offered = bytes;
+	s->stream.offered_end = end;
 }
 
 /* ---- the tunnel ---- */
@@ -214,23 +201,23 @@ static struct session_stream *request(
 	if (request_room(session) == 0 || request_fits(session, head, end) != SESSION_FITS)
 		return NULL;
 	s->phase = RAW_BUSY;
-	s->stream =
-	    (struct session_stream){.user = user, .window = s->config->window, .offered_end = end};
-	return &s->stream;
+	s->stream = (struct raw_stream){.base.user = user, .window = s->window, .offered_end = end};
+	return &s->stream.base;
 }
 
 static void widen(struct session *s, struct session_stream *stream, uint32_t window)
 {
-	(void)s;
-	if (window > stream->window)
-		stream->window = window;
+	(void)stream;
+	if (window > of(s)->stream.window)
+		of(s)->stream.window = window;
 }
 
 /* Behind all bytes of our direction. */
-static void trailers(struct session *s, struct session_stream *stream, const struct http_head *head)
+static bool trailers(struct session *s, struct session_stream *stream, const struct http_head *head)
 {
 	(void)head;
-	offer(s, stream, stream->offered, true);
+	offer(s, stream, of(s)->stream.offered, true);
+	return true;
 }
 
 /* One direction or both have not ended: a clean end of the transport would say that they have. */
@@ -251,14 +238,9 @@ static void reset(struct session *s, struct session_stream *stream, uint32_t cod
 
 static void credit(struct session *s, struct session_stream *stream, size_t bytes)
 {
-	(void)s;
-	stream->owed -= bytes < stream->owed ? bytes : stream->owed;
-}
-
-static void set_user(struct session *s, struct session_stream *stream, void *user)
-{
-	(void)s;
-	stream->user = user;
+	size_t *owed = &of(s)->stream.owed;
+	(void)stream;
+	*owed -= bytes < *owed ? bytes : *owed;
 }
 
 /* ---- the end ---- */
@@ -325,13 +307,6 @@ static struct session_peer peer(const struct session *s)
 	};
 }
 
-/* There are no frames and no heads to show. */
-static void trace(struct session *s, void *traced)
-{
-	(void)s;
-	(void)traced;
-}
-
 static size_t describe(const struct session *session, char *buffer, size_t size)
 {
 	static const char *const phases[] = {"new", "free", "busy", "over"};
@@ -362,7 +337,7 @@ static const struct session_ops raw_ops = {
     .next_event = next_event,
     .is_full = is_full,
     .ended = ended,
-    .fill = fill,
+    .next_output = next_output,
     .wants_write = wants_write,
     .offer = offer,
     .request_room = request_room,
@@ -372,7 +347,6 @@ static const struct session_ops raw_ops = {
     .trailers = trailers,
     .reset = reset,
     .credit = credit,
-    .set_user = set_user,
     .shutdown = shutdown_session,
     .terminate = terminate,
     .deadline = deadline,
@@ -382,22 +356,20 @@ static const struct session_ops raw_ops = {
     .has_finished = has_finished,
     .must_abort = must_abort,
     .has_failed = has_failed,
-    .trace = trace,
     .describe = describe,
     .check = check,
 };
 
 /* ---- beginning ---- */
 
-static struct session *begin(const struct session_plan *plan, const struct session_env *env,
-    const struct session_conn *conn, usec now)
+static struct session *begin(
+    const void *config, const struct session_env *env, const struct session_conn *conn, usec now)
 {
+	const uint32_t *window = config;
 	struct raw_session *s = memory_new(struct raw_session);
-	(void)conn;
 	(void)now;
-	s->session.ops = &raw_ops;
-	s->env = env;
-	s->config = plan->config;
+	session_init(&s->session, &raw_ops, env, conn);
+	s->window = *window;
 	return &s->session;
 }
 
@@ -414,18 +386,18 @@ static enum session_match match(const uint8_t *bytes, size_t n)
 	return SESSION_MATCH_NO;
 }
 
-static struct session_config *for_clients(const struct conf_listen *conf)
+static void *for_clients(const struct conf_listen *conf)
 {
 	(void)conf;
 	return NULL;
 }
 
-static struct session_config *for_origin(const struct conf_origin *conf, bool push)
+static void *for_origin(const struct conf_origin *conf, bool push)
 {
-	struct session_config *config = memory_new(struct session_config);
+	uint32_t *window = memory_new(uint32_t);
 	(void)push;
-	config->window = conf->stream_window_bytes;
-	return config;
+	*window = conf->stream_window_bytes;
+	return window;
 }
 
 const struct session_protocol session_raw = {

@@ -3,8 +3,8 @@
  * Measures how fast the peer of a connection reads, and derives from it when a blocked connection
  * is given up and how long one of its streams may make no progress.
  */
-#ifndef PUSHGATE_SESSION_PEER_PROGRESS_H
-#define PUSHGATE_SESSION_PEER_PROGRESS_H
+#ifndef PUSHGATE_PROTOCOLS_PEER_PROGRESS_H
+#define PUSHGATE_PROTOCOLS_PEER_PROGRESS_H
 
 #include "proxy/base/pace.h"
 #include "proxy/net/net.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The keys of WebSocket's opening handshake in HTTP/1.1 (RFC 6455 1.3), for the codec. */
-#ifndef PUSHGATE_SESSION_WEBSOCKET_H
-#define PUSHGATE_SESSION_WEBSOCKET_H
+#ifndef PUSHGATE_PROTOCOLS_WEBSOCKET_H
+#define PUSHGATE_PROTOCOLS_WEBSOCKET_H
 
 #include "proxy/h1/h1.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See http1_options.h. */
-#include "proxy/session/http1_options.h"
+#include "proxy/protocols/http1_options.h"
+#include "proxy/protocols/websocket.h"
 
 #include "proxy/base/memory.h"
 
@@ -33,14 +34,14 @@ struct h1_limits http1_options_limits_for_origin(const struct conf_origin *conf)
 	return limits;
 }
 
-static struct session_config *config_of(enum h1_role role, bool is_proxy, struct h1_limits limits)
+static struct h1_config *config_of(enum h1_role role, bool is_proxy, struct h1_limits limits)
 {
-	struct session_config *config = memory_new(struct session_config);
-	*config = (struct session_config){role, is_proxy, limits};
+	struct h1_config *config = memory_new(struct h1_config);
+	*config = (struct h1_config){role, is_proxy, &session_websocket, limits};
 	return config;
 }
 
-struct session_config *http1_options_for_clients(const struct conf_listen *conf)
+void *http1_options_for_clients(const struct conf_listen *conf)
 {
 	if (!(conf->protocols & CONF_HTTP1))
 		return NULL;
@@ -48,7 +49,7 @@ struct session_config *http1_options_for_clients(const struct conf_listen *conf)
 	    H1_SERVER, conf_listen_is_forward(conf), http1_options_limits_for_client(conf));
 }
 
-struct session_config *http1_options_for_origin(const struct conf_origin *conf, bool push)
+void *http1_options_for_origin(const struct conf_origin *conf, bool push)
 {
 	(void)push;
 	bool is_spoken = conf->protocols & CONF_HTTP1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Each option that has a meaning in HTTP/1.1 sets its own member of the codec's limits. */
-#include "proxy/session/http1_options.h"
+#include "proxy/protocols/http1_options.h"
 #include "tests/unit/conf/load.h"
 
 static const struct row {

@@ -1,11 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of protocols, and the choice of one for a connection, by its first bytes or by ALPN. */
-#include "proxy/session/session.h"
+/* The table of protocols, their plans, and the choice of one for a connection. */
+#include "proxy/protocols/h2_options.h"
+#include "proxy/protocols/http1_options.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 
 #include <stdio.h>
+
+/* RFC 9113 3.4. */
+static enum session_match h2_match(const uint8_t *bytes, size_t n)
+{
+	size_t compared = n < H2_PREFACE_LEN ? n : H2_PREFACE_LEN;
+	if (memcmp(bytes, H2_PREFACE, compared) != 0)
+		return SESSION_MATCH_NO;
+	return n < H2_PREFACE_LEN ? SESSION_MATCH_MORE : SESSION_MATCH_YES;
+}
+
+/* All bytes that begin no HTTP/2: a request that cannot be read gets an answer that says why. */
+static enum session_match h1_match(const uint8_t *bytes, size_t n)
+{
+	bool may_be_h2 = h2_match(bytes, n) == SESSION_MATCH_MORE;
+	return may_be_h2 ? SESSION_MATCH_MORE : SESSION_MATCH_YES;
+}
+
+const struct session_protocol session_h2 = {
+    .alpn = "h2",
+    .name = "HTTP/2",
+    .origin_capabilities = H2_CAPABILITIES,
+    .fault_name = h2_fault_name,
+    .match = h2_match,
+    .for_clients = h2_options_for_clients,
+    .for_origin = h2_options_for_origin,
+    .begin = h2_new,
+};
+
+const struct session_protocol session_http1 = {
+    .alpn = "http/1.1",
+    .alpn_old = "http/1.0",
+    .name = "HTTP/1.1",
+    .origin_capabilities = H1_CAPABILITIES,
+    .fault_name = h1_fault_name,
+    .match = h1_match,
+    .for_clients = http1_options_for_clients,
+    .for_origin = http1_options_for_origin,
+    .begin = h1_new,
+};
 
 const struct session_protocol *const session_protocols[] = {&session_h2, &session_http1, NULL};
 
@@ -51,7 +91,7 @@ static struct session_plan *new_plans(const struct session_protocol *const *prot
 
 /* Adds the plan of protocol i, unless it has no configuration: then the protocol is not spoken. */
 static struct session_plan *add_plan(struct session_plan *at,
-    const struct session_protocol *const *protocols, size_t i, struct session_config *config)
+    const struct session_protocol *const *protocols, size_t i, void *config)
 {
 	if (!config)
 		return at;
