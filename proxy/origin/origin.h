@@ -14,9 +14,9 @@
 
 #include "proxy/conf/conf.h"
 #include "proxy/net/net.h"
+#include "proxy/protocols/protocols.h"
 #include "proxy/relay/relay.h"
 #include "proxy/route/route.h"
-#include "proxy/protocols/protocols.h"
 #include "proxy/worker_env.h"
 
 struct origin_server;

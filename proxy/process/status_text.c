@@ -8,8 +8,8 @@
 #include "proxy/limits.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/status.h"
-#include "proxy/route/route.h"
 #include "proxy/protocols/protocols.h"
+#include "proxy/route/route.h"
 #include <unistd.h>
 
 #define LABELS(...) ((const struct observe_label[]){__VA_ARGS__, {0}})
