@@ -175,7 +175,7 @@ static void a_request_that_is_refused_and_sent_again(void **state)
 {
 	(void)state;
 	struct scene s = page(NULL, NULL, NULL);
-	gate_reset_stream(s.at, H2_REFUSED_STREAM);
+	gate_reset_stream(s.at, SESSION_REFUSED_STREAM);
 	UNTIL(s.w, gate_seen(&s.w->sites[0], "/page") == 2);
 	s.at = gate_find(s.w, "/page");
 	page_ends(&s);
@@ -232,9 +232,9 @@ static void pushes_that_are_completed_and_reset(void **state)
 	UNTIL(s.w, gate_find_at(s.client, "/a.css")->is_over);
 	gate_answer(b, 200, 60, false);
 	UNTIL(s.w, came->received == 60);
-	gate_reset_stream(came, H2_CANCEL);
+	gate_reset_stream(came, SESSION_CANCEL);
 	UNTIL(s.w, b->is_over);
-	gate_reset_stream(c, H2_INTERNAL_ERROR);
+	gate_reset_stream(c, SESSION_INTERNAL_ERROR);
 	UNTIL(s.w, gate_find_at(s.client, "/c.css")->is_over);
 	page_ends(&s);
 	is(&s,
@@ -428,12 +428,12 @@ static void an_origin_that_refuses_and_one_that_shuts_down(void **state)
 {
 	(void)state;
 	struct scene s = page(NULL, NULL, NULL);
-	gate_reset_stream(s.at, H2_INTERNAL_ERROR);
+	gate_reset_stream(s.at, SESSION_INTERNAL_ERROR);
 	UNTIL(s.w, s.page->is_over);
 	s.page = gate_get(s.client, "/next");
 	UNTIL(s.w, gate_find(s.w, "/next"));
 	s.at = gate_find(s.w, "/next");
-	gate_terminate(s.at->peer, H2_ENHANCE_YOUR_CALM);
+	gate_terminate(s.at->peer, SESSION_ENHANCE_YOUR_CALM);
 	UNTIL(s.w, s.page->is_over);
 	is(&s,
 	    "connections 1\nrequests 2\nresponses_5xx 2\nresponses_own 2\ndown_out_bytes 59\nupstream_connections 1\n"
@@ -452,7 +452,7 @@ static void a_subscription_and_what_is_pushed_to_it(void **state)
 	gate_answer(message, 200, 25, true);
 	UNTIL(s.w, gate_find_at(s.client, "/message") && gate_find_at(s.client, "/message")->is_over);
 	assert_int_equal(s.w->counters.subscriptions_open, 1);
-	gate_reset_stream(s.page, H2_CANCEL);
+	gate_reset_stream(s.page, SESSION_CANCEL);
 	UNTIL(s.w, s.at->is_over);
 	is(&s,
 	    "connections 1\nrequests 1\nresponses_2xx 1\nrequests_aborted 1\ndown_out_bytes 25\nupstream_connections 1\n"
@@ -503,7 +503,7 @@ static void each_rule_has_its_events_and_its_bytes(void **state)
 	UNTIL(s.w, gate_find_at(s.client, "/a.css")->is_over);
 	gate_answer(b, 200, 60, false);
 	UNTIL(s.w, gate_find_at(s.client, "/b.css")->received == 60);
-	gate_reset_stream(gate_find_at(s.client, "/b.css"), H2_CANCEL);
+	gate_reset_stream(gate_find_at(s.client, "/b.css"), SESSION_CANCEL);
 	UNTIL(s.w, b->is_over);
 	gate_answer_fields(s.at, 200, false, "link", "</own.css>; rel=preload; as=style", NULL);
 	UNTIL(s.w, gate_find(s.w, "/own.css"));
@@ -573,7 +573,7 @@ static void a_client_that_breaks_a_rule(void **state)
 {
 	(void)state;
 	struct scene s = page(NULL, NULL, NULL);
-	gate_terminate(s.client, H2_PROTOCOL_ERROR);
+	gate_terminate(s.client, SESSION_PROTOCOL_ERROR);
 	UNTIL(s.w, s.w->counters.connections_open == 0);
 	is(&s,
 	    "connections 1\nrequests 1\nrequests_aborted 1\nupstream_connections 1\nupstream_connections_open 1\n"

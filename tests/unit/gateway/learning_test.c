@@ -122,7 +122,7 @@ static void push_ends(struct gate_world *w, struct gate_peer *client, struct gat
 	if (how == RESET_BY_CLIENT) {
 		gate_more(at, 5, false);
 		UNTIL(w, gate_find_at(client, "/a.css") && gate_find_at(client, "/a.css")->received == 5);
-		gate_reset_stream(gate_find_at(client, "/a.css"), H2_CANCEL);
+		gate_reset_stream(gate_find_at(client, "/a.css"), SESSION_CANCEL);
 	} else if (how != NOT_FOUND) {
 		gate_more(at, 5, true);
 	}

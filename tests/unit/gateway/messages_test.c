@@ -223,7 +223,7 @@ static void an_origin_that_ends_its_connection_with_an_error(void **state)
 	(void)state;
 	struct gate_world *w = world(NULL, NULL, NULL, NULL);
 	struct gate_stream *at = at_origin(w, gate_client(w, NULL), "/");
-	gate_terminate(at->peer, H2_ENHANCE_YOUR_CALM);
+	gate_terminate(at->peer, SESSION_ENHANCE_YOUR_CALM);
 	UNTIL(w, w->counters.requests_open == 0);
 	said(w,
 	    "warn origin a (h2c://*): sent GOAWAY: ENHANCE_YOUR_CALM\n"

@@ -250,7 +250,7 @@ static void a_server_that_demands_http1_gets_it_for_a_time(void **state)
 
 static void reset(struct gate_stream *s)
 {
-	gate_reset_stream(s, H2_INTERNAL_ERROR);
+	gate_reset_stream(s, SESSION_INTERNAL_ERROR);
 }
 
 static void another_error_demands_nothing(void **state)

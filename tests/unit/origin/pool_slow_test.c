@@ -213,9 +213,9 @@ static void an_idle_connection_is_for_others_when_the_share_is_used(void **state
 	assert_int_equal(connection_of(&s, "GET /second"), connection_of(&s, "GET /first"));
 	assert_int_equal(s.pool->count, count);
 	answered(&s, second, "GET /second");
-	gate_reset_stream(a, H2_CANCEL);
-	gate_reset_stream(b, H2_CANCEL);
-	gate_reset_stream(c, H2_CANCEL);
+	gate_reset_stream(a, SESSION_CANCEL);
+	gate_reset_stream(b, SESSION_CANCEL);
+	gate_reset_stream(c, SESSION_CANCEL);
 	UNTIL(s.w, s.w->counters.requests_open == 0);
 	assert_no_queue(&s);
 	gate_world_free(s.w);
