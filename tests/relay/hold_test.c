@@ -332,6 +332,25 @@ static void bytes_are_bounded_and_the_oldest_make_room(void **state)
 	hold_world_free(hw);
 }
 
+/* What is being answered lives on when its time is over, and is looked at no more than before. */
+static void one_that_is_too_old_rests_until_its_request_is_answered(void **state)
+{
+	(void)state;
+	const struct hold_limits one = {.count = 1, .bytes = 1000, .age = USEC_PER_SEC};
+	struct hold_world *hw = hold_world_with(NULL, false, &one, NULL);
+	struct world_leg *down;
+	hold_world_push(hw, "/1", FRESH, "one");
+	struct exchange *x = hold_world_request(hw, &hw->store, "GET", "/1", NULL, &down);
+	assert_true(hold_claim(&hw->hold, x));
+	hold_world_pass(hw);
+	hold_world_wait(hw, 2 * USEC_PER_SEC);
+	relay_advance(&hw->w->relay, hw->w->relay.now + USEC_PER_MSEC);
+	assert_true(list_is_empty(&hw->hold.dirty));
+	hold_world_take(hw, down);
+	assert_string_equal(down->bytes, "one");
+	hold_world_free(hw);
+}
+
 /* covers: P-hold-bounds */
 static void what_nobody_asks_for_expires_by_age(void **state)
 {
@@ -579,6 +598,7 @@ int main(void)
 	    cmocka_unit_test(claim_that_the_client_resets_leaves_a_whole_response_claimable),
 	    cmocka_unit_test(oldest_goes_when_there_are_too_many),
 	    cmocka_unit_test(those_that_are_being_answered_do_not_make_room),
+	    cmocka_unit_test(one_that_is_too_old_rests_until_its_request_is_answered),
 	    cmocka_unit_test(bytes_are_bounded_and_the_oldest_make_room),
 	    cmocka_unit_test(what_nobody_asks_for_expires_by_age),
 	    cmocka_unit_test(answer_under_way_outlives_the_age),
