@@ -81,8 +81,8 @@ export function judge(out, slowest) {
 		out.end = [out.end, ...answered.map((c) => judgeWords(c.statuses, expect.statuses, 'status', say))].filter(Boolean).join('; ');
 	const strangers = answered.reduce((n, c) => n + (c.strangers ?? 0), 0);
 	say(strangers > 0 && !expect.strangers, `${strangers} answers to what was not asked`);
-	for (const counter of countersOf(expect, row.by ?? (row.listen ? 'origin' : 'client')))
-		say(!(out.status[counter] > (out.statusBefore[counter] ?? 0)), `the counter ${counter} has not moved`);
+	for (const counter of unmoved(row, out.statusBefore, out.status))
+		say(true, `the counter ${counter} has not moved`);
 	const bad = out.log.filter((l) => /^\S+ (warn|error) /.test(l) && !expect.log?.test(l));
 	say(bad.length > 0, `${bad.length} lines of the error log, such as ${bad[0]}`);
 	say(out.log.length > Math.max(LINES_MOST, LINES_A_SECOND_MOST * secondsOf(out.log)), `${out.log.length} lines in the error log`);
@@ -111,6 +111,9 @@ function judgeAccess(bytes, say) {
 	say(lines.bad > 0, `${lines.bad} lines of the access log are no JSON, such as ${first}`);
 	return lines;
 }
+
+/* Counters that must move and have not. */
+export const unmoved = (row, before, now) => countersOf(row.expect, row.by ?? (row.listen ? 'origin' : 'client')).filter((counter) => !(now[counter] > (before[counter] ?? 0)));
 
 /* A connection that is ended for a fault is counted under its name. */
 function countersOf(expect, side) {

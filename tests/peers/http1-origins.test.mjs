@@ -98,7 +98,8 @@ function behind(name, origin, source, options, body) {
 					server: `${origin.scheme}://${isTls ? 'localhost' : '127.0.0.1'}:${s.origin.port}`,
 					config: { ...(isTls ? { 'tls-ca': certs().file('ca.pem') } : {}) },
 				} },
-				extra: source.preload(s.dir), ...options,
+				/* Java needs its time for a handshake. */
+				extra: source.preload(s.dir), ...options, listen: { ...(options.tls ? { 'tls-timeout': '2m' } : {}), ...options.listen },
 			});
 			await scenario.start();
 			Object.assign(s, { gate: scenario.gate, port: scenario.port });

@@ -23,7 +23,7 @@ async function java(s, mode, asked, count) {
 /* `serve(stream, headers, push)` answers; push(path, fields, body) promises and answers a resource. */
 async function behindNode(name, serve, body, options = {}) {
 	const port = await freePort();
-	scenario(name, { tls: true, origins: { main: { server: `h2c://127.0.0.1:${port}` } }, timeout: 120000, ...options }, async (s) => {
+	scenario(name, { tls: true, listen: { 'tls-timeout': '2m' }, origins: { main: { server: `h2c://127.0.0.1:${port}` } }, timeout: 120000, ...options }, async (s) => {
 		await nodeOrigin(s, port, (stream, headers) => {
 			const push = (asked, fields, text) => new Promise((resolve) => {
 				stream.pushStream({ ':path': asked }, (error, pushed) => {
