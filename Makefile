@@ -99,8 +99,8 @@ $(OUT)/libsupport.a: $(SUPPORT_OBJ)
 	@rm -f $@
 	$(Q)$(if $(filter release,$(KIND)),gcc-ar,ar) rcs $@ $^
 
-# What is compiled again when the kind's flags have changed: a tree of before has objects that fit no shared library.
-FLAGS_USED := $(CFLAGS_$(KIND)) $(SHARED:%=-fPIC) $(FAST_TESTS:%=-O0)
+# All is compiled again when the kind's flags have changed, and not because the tree lies elsewhere.
+FLAGS_USED := $(subst $(CURDIR),.,$(CFLAGS_$(KIND))) $(SHARED:%=-fPIC) $(FAST_TESTS:%=-O0)
 ifneq ($(file <$(OUT)/flags),$(FLAGS_USED))
 $(shell mkdir -p $(OUT))
 $(file >$(OUT)/flags,$(FLAGS_USED))

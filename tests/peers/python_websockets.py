@@ -144,7 +144,7 @@ async def run_client(url, ca, cases):
     trusted = ssl.create_default_context(cafile=ca) if url.startswith("wss:") else None
 
     def opened(path, **more):
-        return websockets.connect(url + path, **{**LIMITS, "ssl": trusted, **more})
+        return websockets.connect(url + path, **{**LIMITS, "open_timeout": 120, "ssl": trusted, **more})
 
     for case in cases:
         try:

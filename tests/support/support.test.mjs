@@ -367,16 +367,6 @@ test('tests/run: what tests/longest lists begins first, whatever its build', (t)
 	assert.deepEqual(story(dir).filter((l) => l.startsWith('begins')), ['begins tests/first_test', `begins ${listed}`, 'begins tests/another_test']);
 });
 
-test('tests/run: what is behind --alone runs afterwards, one at a time', (t) => {
-	const dir = runnerDir(t);
-	const programs = ['a', 'b', 'c', 'd'].map((name) => tellsWhen(dir, name, 0.1));
-	const { lines, status } = runner(['-j', '2', programs[0], programs[1], '--alone', programs[2], programs[3]]);
-	assert.deepEqual([lines.at(-2), status], ['4 passed, 0 failed', 0]);
-	const told = story(dir);
-	assert.deepEqual(told.slice(0, 4).sort(), ['begins a', 'begins b', 'ends a', 'ends b']);
-	assert.deepEqual(told.slice(4), ['begins c', 'ends c', 'begins d', 'ends d']);
-});
-
 test('tests/run: -s says which programs took longest', (t) => {
 	const dir = runnerDir(t);
 	const slow = tellsWhen(dir, 'slow', 2);
