@@ -55,7 +55,6 @@ bool exchange_may_change(const struct exchange *x)
 
 static bool is_owed(const struct flow *f)
 {
-	/* uncovered: a direction that has not ended has the leg that it comes from */
 	return f->owed > 0 && !f->source_ended && f->source->ops;
 }
 

@@ -478,6 +478,131 @@ static void bytes_are_limited_from_the_opening_on(void **state)
 	world_free(s.w);
 }
 
+/* ---- a rate ---- */
+
+static bool rate_is_used_up;
+
+static bool waits(void *context, struct exchange *x)
+{
+	(void)context;
+	assert_true(x->tunnel.is_rated);
+	return rate_is_used_up;
+}
+
+static const struct relay_ops *ops_of_rate(const struct world *w)
+{
+	static struct relay_ops ops;
+	ops = *w->relay.ops;
+	ops.tunnel_waits = waits;
+	return &ops;
+}
+
+/* A tunnel that owes its client 5 bytes of credit, and its origin 6. */
+static struct scene owing(void)
+{
+	struct scene s = opened(false);
+	s.w->relay.ops = ops_of_rate(s.w);
+	s.x->tunnel.is_rated = true;
+	rate_is_used_up = true;
+	world_upload(s.w, s.x, "asked", false);
+	world_take(s.up);
+	world_download(s.w, s.x, "answer", false);
+	world_take(s.down);
+	assert_string_equal(s.up->bytes, "asked");
+	assert_string_equal(s.down->bytes, "answer");
+	assert_int_equal(s.down->credit, 0);
+	assert_int_equal(s.up->credit, 0);
+	return s;
+}
+
+static void credit_waits_while_the_rate_is_used_up(void **state)
+{
+	(void)state;
+	struct scene s = owing();
+	rate_is_used_up = false; /* what is owed is given with the next */
+	world_upload(s.w, s.x, "more", false);
+	world_take(s.up);
+	assert_int_equal(s.down->credit, 9);
+	assert_int_equal(s.up->credit, 0);
+	world_end(s.w);
+}
+
+static void credit_that_is_owed_is_given_in_parts(void **state)
+{
+	(void)state;
+	struct scene s = owing();
+	size_t given;
+	assert_true(exchange_give_credit(s.x, 3, &given));
+	assert_int_equal(given, 6);
+	assert_int_equal(s.down->credit, 3);
+	assert_int_equal(s.up->credit, 3);
+	assert_true(exchange_give_credit(s.x, 2, &given)); /* the origin alone is owed more */
+	assert_int_equal(given, 4);
+	assert_int_equal(s.down->credit, 5);
+	assert_false(exchange_give_credit(s.x, 2, &given));
+	assert_int_equal(given, 1);
+	assert_int_equal(s.down->credit, 5);
+	assert_int_equal(s.up->credit, 6);
+	world_end(s.w);
+}
+
+static void a_source_that_has_ended_is_owed_no_credit(void **state)
+{
+	(void)state;
+	struct scene s = owing();
+	size_t given;
+	world_upload(s.w, s.x, "", true);
+	world_take(s.up);
+	assert_false(exchange_give_credit(s.x, 100, &given));
+	assert_int_equal(given, 6);
+	assert_int_equal(s.down->credit, 0);
+	assert_int_equal(s.up->credit, 6);
+	world_end(s.w);
+}
+
+/* Its last bytes are still on their way to the client. */
+static void an_origin_that_has_reset_its_stream_is_owed_no_credit(void **state)
+{
+	(void)state;
+	struct scene s = owing();
+	size_t given;
+	world_download(s.w, s.x, "ed", false);
+	exchange_on_up_failed(s.x, &relay_cause_UP_RESET, RELAY_NO_ERROR, NULL);
+	assert_false(exchange_is_over(s.x));
+	assert_int_equal(s.down->credit, 5); /* its bytes lead nowhere any more */
+	assert_true(s.x->download.owed > 0);
+	assert_false(exchange_give_credit(s.x, 100, &given));
+	assert_int_equal(given, 0);
+	assert_int_equal(s.up->credit, 0);
+	world_take(s.down);
+	assert_string_equal(s.down->bytes, "answered");
+	assert_string_equal(s.w->ended, "x1 origin-reset 200");
+	world_free(s.w);
+}
+
+/* While bytes wait and memory is short, the rate gives none either. */
+static void credit_that_memory_keeps_back_is_not_given_by_the_rate(void **state)
+{
+	(void)state;
+	struct scene s = owing();
+	size_t given, limit = s.w->up_budget.limit_bytes;
+	assert_true(exchange_give_credit(s.x, 5, &given));
+	assert_int_equal(given, 10);
+	world_upload(s.w, s.x, "more", false);
+	world_take(s.up);
+	world_upload(s.w, s.x, "rest", false);
+	s.w->up_budget.limit_bytes = 1;
+	assert_true(exchange_give_credit(s.x, 1, &given));
+	assert_int_equal(given, 1); /* the origin's */
+	assert_int_equal(s.down->credit, 5);
+	assert_int_equal(s.up->credit, 6);
+	s.w->up_budget.limit_bytes = limit;
+	assert_false(exchange_give_credit(s.x, 100, &given));
+	assert_int_equal(given, 4);
+	assert_int_equal(s.down->credit, 9);
+	world_end(s.w);
+}
+
 /* Half an hour without a byte: none of the limits for requests and responses counts. */
 static void a_silent_tunnel_stays(void **state)
 {
@@ -560,6 +685,11 @@ int main(void)
 	    cmocka_unit_test(every_limit_ends_it_with_its_cause),
 	    cmocka_unit_test(bytes_of_both_directions_are_limited),
 	    cmocka_unit_test(bytes_are_limited_from_the_opening_on),
+	    cmocka_unit_test(credit_waits_while_the_rate_is_used_up),
+	    cmocka_unit_test(credit_that_is_owed_is_given_in_parts),
+	    cmocka_unit_test(a_source_that_has_ended_is_owed_no_credit),
+	    cmocka_unit_test(an_origin_that_has_reset_its_stream_is_owed_no_credit),
+	    cmocka_unit_test(credit_that_memory_keeps_back_is_not_given_by_the_rate),
 	    cmocka_unit_test(a_silent_tunnel_stays),
 	    cmocka_unit_test(an_answer_that_does_not_come_is_late),
 	    cmocka_unit_test(a_reset_of_one_side_resets_the_other),

@@ -333,6 +333,35 @@ static void only_a_clean_end_ends_a_response(void **state)
 	}
 }
 
+static enum session_fit fit_of(struct bench *b, const char *method, const char *length, bool end)
+{
+	struct http_head *head = request_of(b, method);
+	if (length)
+		head->content_length = strtoull(length, NULL, 10);
+	enum session_fit fit = session_request_fits(b->conn, head, end);
+	http_head_free(head);
+	return fit;
+}
+
+/* An origin that has answered in HTTP/1.0 takes no chunks. */
+static void a_body_of_unknown_length_fits_no_origin_of_http_1_0(void **state)
+{
+	struct bench *b = *state;
+	for (int is_old = 0; is_old < 2; is_old++) {
+		begin(b, H1_CLIENT);
+		assert_int_equal(fit_of(b, "POST", NULL, false), SESSION_FITS);
+		assert_true(ask(b, "GET", NULL, true));
+		send(b);
+		say(b, is_old ? "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n"
+			      : "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+		assert_string_equal(b->told, "RH.C");
+		assert_int_equal(fit_of(b, "POST", NULL, false), is_old ? SESSION_NEEDS_LENGTH : SESSION_FITS);
+		assert_int_equal(fit_of(b, "POST", NULL, true), SESSION_FITS);
+		assert_int_equal(fit_of(b, "POST", "5", false), SESSION_FITS);
+		assert_int_equal(fit_of(b, "CONNECT", NULL, false), SESSION_FITS);
+	}
+}
+
 static void the_end_can_be_ordered_at_any_time(void **state)
 {
 	struct bench *b = *state;
@@ -399,6 +428,7 @@ int main(void)
 	    TEST(nothing_that_comes_before_a_request_has_left_is_its_response),
 	    TEST(an_answer_may_come_before_the_request_has_ended),
 	    TEST(only_a_clean_end_ends_a_response),
+	    TEST(a_body_of_unknown_length_fits_no_origin_of_http_1_0),
 	    TEST(the_end_can_be_ordered_at_any_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -335,6 +335,33 @@ SCRIPT_TEST(trailers_need_no_window_but_come_after_all_data)
 	script_close(s);
 }
 
+/* However much the owner asks for, and however large a frame the peer takes. */
+SCRIPT_TEST(output_is_what_waits_and_then_one_frame_of_16384_bytes_at_most)
+{
+	static const uint32_t first[] = {SCRIPT_FRAME_SIZE, 20000, 0};
+	struct script *s = answering(1, first);
+	struct session_stream *stream = script_handle(s, 1);
+	struct session_output output;
+	assert_true(session_ping(s->conn, s->now));
+	script_offers(s, 1, 16384 + 10, false);
+	assert_true(session_next_output(s->conn, 1 << 20, &output));
+	assert_null(output.stream);
+	assert_int_equal(output.before.len, 9 + 8);
+	assert_int_equal(output.before.ptr[3], H2_PING);
+	assert_int_equal(output.length, 0);
+	static const uint32_t lengths[] = {16384, 7, 3}, most[] = {1 << 20, 7, 7};
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(session_next_output(s->conn, most[i], &output));
+		assert_ptr_equal(output.stream, stream);
+		assert_int_equal(output.before.ptr[3], H2_DATA);
+		assert_int_equal(output.length, lengths[i]);
+		assert_false(output.end);
+	}
+	assert_false(session_next_output(s->conn, 1 << 20, &output));
+	assert_false(session_wants_write(s->conn));
+	script_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -360,6 +387,7 @@ int main(void)
 	    cmocka_unit_test(request_body_obeys_the_servers_windows),
 	    cmocka_unit_test(windows_before_the_servers_settings_are_corrected_by_them),
 	    cmocka_unit_test(trailers_need_no_window_but_come_after_all_data),
+	    cmocka_unit_test(output_is_what_waits_and_then_one_frame_of_16384_bytes_at_most),
 	};
 	return SCRIPT_RUN(tests);
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* SETTINGS in both directions: RFC 9113 6.5, RFC 9218 2.1. Each parameter at its borders. */
+#include "proxy/base/memory.h"
 #include "tests/support/h2_script.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* What a value of the peer's does to a connection: SESSION_NO_ERROR = it is accepted. */
 static void value_is(enum h2_role role, uint32_t id, uint32_t value, uint32_t code)
@@ -132,6 +136,57 @@ SCRIPT_TEST(field_lists_are_as_large_as_the_peer_says_or_else_as_we_do)
 		assert_int_equal(h2_list_bytes_most(s->conn), rows[i].most);
 		script_close(s);
 	}
+}
+
+/* How a request with one field of so many bytes fits; size: as it came (0: it was made here). */
+static enum session_fit fit_of(struct script *s, size_t field, size_t size, size_t *present)
+{
+	char *value = memory_alloc(field + 1);
+	memset(value, 'v', field);
+	value[field] = '\0';
+	struct http_head *head = script_head(s, HTTP_REQUEST, ":method", "GET", ":scheme", "https",
+	    ":authority", "a", ":path", "/", "x", value, NULL);
+	head->list_bytes = size;
+	*present = http_head_list_bytes(head);
+	enum session_fit fit = session_request_fits(s->conn, head, true);
+	http_head_free(head);
+	free(value);
+	return fit;
+}
+
+SCRIPT_TEST(a_request_fits_when_its_fields_are_no_larger_than_the_peer_takes)
+{
+	struct script *s = script_open(H2_CLIENT);
+	size_t present;
+	assert_int_equal(fit_of(s, 50000, 50000, &present), SESSION_FITS); /* there is no limit */
+	fit_of(s, 500, 0, &present);
+	script_sends_settings(s, SCRIPT_LIST_SIZE, (uint32_t)present, SCRIPT_SETTINGS_END);
+	script_pumps(s);
+	/* The present size counts, and not that with which it came. */
+	static const size_t sizes[] = {0, 1, 8192, 8193};
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		assert_int_equal(fit_of(s, 500, sizes[i], &present), SESSION_FITS);
+		assert_int_equal(fit_of(s, 501, sizes[i], &present), SESSION_HEAD_LARGE);
+	}
+	script_close(s);
+}
+
+/* One that came with little is not counted anew where the limit is many times as high. */
+SCRIPT_TEST(a_little_request_fits_a_large_limit)
+{
+	static const uint32_t large[] = {SCRIPT_LIST_SIZE, 32768, 0};
+	static const uint32_t less[] = {SCRIPT_LIST_SIZE, 32767, 0};
+	size_t present;
+	struct script *s = script_open_with(H2_CLIENT, &(struct script_options){.settings = large});
+	assert_int_equal(fit_of(s, 8000, 8192, &present), SESSION_FITS);
+	assert_int_equal(fit_of(s, 40000, 8192, &present), SESSION_FITS);
+	assert_int_equal(fit_of(s, 40000, 8193, &present), SESSION_HEAD_LARGE);
+	assert_int_equal(fit_of(s, 40000, 0, &present), SESSION_HEAD_LARGE);
+	script_close(s);
+	s = script_open_with(H2_CLIENT, &(struct script_options){.settings = less});
+	assert_int_equal(fit_of(s, 8000, 8192, &present), SESSION_FITS);
+	assert_int_equal(fit_of(s, 40000, 8192, &present), SESSION_HEAD_LARGE);
+	script_close(s);
 }
 
 /* covers: R28 */
@@ -389,6 +444,8 @@ int main(void)
 	    cmocka_unit_test(last_of_two_values_in_one_frame_counts),
 	    cmocka_unit_test(wrong_value_counts_even_when_a_right_one_follows),
 	    cmocka_unit_test(field_lists_are_as_large_as_the_peer_says_or_else_as_we_do),
+	    cmocka_unit_test(a_request_fits_when_its_fields_are_no_larger_than_the_peer_takes),
+	    cmocka_unit_test(a_little_request_fits_a_large_limit),
 	    cmocka_unit_test(what_the_peer_leaves_out_has_the_rfcs_value),
 	    cmocka_unit_test(each_settings_frame_gets_one_acknowledgement),
 	    cmocka_unit_test(settings_hold_from_their_acknowledgement_on),

@@ -243,6 +243,24 @@ static struct script *answered(void)
 	return s;
 }
 
+/* RFC 8441 3. covers: R399 */
+SCRIPT_TEST(a_request_with_a_protocol_fits_once_the_server_has_said_so)
+{
+	struct script *s = script_open(H2_CLIENT);
+	struct http_head *tunnel = script_head(s, HTTP_REQUEST, WEBSOCKET, NULL);
+	struct http_head *plain =
+	    script_head(s, HTTP_REQUEST, ":method", "CONNECT", ":authority", "a:443", NULL);
+	assert_int_equal(session_request_fits(s->conn, tunnel, false), SESSION_NO_TUNNEL);
+	assert_int_equal(session_request_fits(s->conn, plain, false), SESSION_FITS);
+	script_sends_settings(s, SCRIPT_CONNECT_PROTOCOL, 1, SCRIPT_SETTINGS_END);
+	script_expects_settings_ack(s);
+	assert_int_equal(session_request_fits(s->conn, tunnel, false), SESSION_FITS);
+	assert_int_equal(session_request_fits(s->conn, plain, false), SESSION_FITS);
+	http_head_free(tunnel);
+	http_head_free(plain);
+	script_close(s);
+}
+
 static void only_the_tunnel_is_lost(struct script *s)
 {
 	script_expects_stream_error(s, 1, SESSION_PROTOCOL_ERROR);
@@ -428,6 +446,7 @@ int main(void)
 	    cmocka_unit_test(the_setting_is_0_or_1),
 	    cmocka_unit_test(a_server_does_not_take_it_back),
 	    cmocka_unit_test(a_client_may_say_what_it_likes),
+	    cmocka_unit_test(a_request_with_a_protocol_fits_once_the_server_has_said_so),
 	    cmocka_unit_test(an_answer_of_2xx_opens_the_tunnel),
 	    cmocka_unit_test(any_other_answer_opens_none),
 	    cmocka_unit_test(an_answer_to_anything_else_opens_none),
