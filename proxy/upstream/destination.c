@@ -188,7 +188,6 @@ static void note_tried(struct exchange *x)
 {
 	ensure(attempt_of(x)->tried_count < EXCHANGE_SERVERS_MOST);
 	attempt_of(x)->tried[attempt_of(x)->tried_count++] = given_server(x)->member.id;
-	keep_address(x);
 }
 
 /* ---- requests ---- */
@@ -246,6 +245,7 @@ void destination_dispatch(struct destination *d, struct exchange *x)
 		    !attempt_of(x)->at.may_return)
 			note_tried(x);
 		attempt_of(x)->at.may_return = false;
+		keep_address(x);
 		take_back(x);
 	}
 	struct server *s = choose(d, x);
@@ -306,12 +306,12 @@ static void note_failure(struct exchange *x, const struct relay_cause *cause, co
 	    cause == &relay_cause_UP_PROXY_USER || cause == &relay_cause_UP_PROXY_ANSWER;
 	if (was_reached)
 		attempt_note_failure(x, cause, 0, detail);
-	if (cause == &relay_cause_OWN_ADDRESS) /* found when it was connected to */
-		destination_note_refused(x, given_server(x)->at.address);
 }
 
 static void fail_with(struct exchange *x, const struct relay_cause *cause, const char *detail)
 {
+	if (cause == &relay_cause_OWN_ADDRESS) /* found when it was connected to */
+		destination_note_refused(x, given_server(x)->at.address);
 	origin_note_queued(x);
 	if (attempt_of(x)->failure.cause)
 		fail_as_noted(x);

@@ -148,5 +148,4 @@ void server_leave(struct server *s);         /* finishes what it has, and is fre
 void server_return(struct server *s);        /* its name has the address again, before it is gone */
 void server_check_gone(struct server *s);    /* it may have nothing left */
 bool server_is_gone(const struct server *s); /* only its memory is left */
-void server_close(struct server *s);         /* every connection at once */
 #endif

@@ -595,6 +595,38 @@ static void the_rate_of_a_client_slows_its_tunnels_down(void **state)
 	end(&s);
 }
 
+/* The request is made smaller when its tunnel opens, and the first address lies in what is freed then. */
+static void an_address_that_was_refused_first_is_forgotten(void **state)
+{
+	(void)state;
+	struct scene s = scene_with("resolver = 127.0.0.1:1", "");
+	struct net_address *listens = (struct net_address *)(uintptr_t)&s.w->conf->listens[0].address;
+	const struct net_address own = *listens;
+	const struct address everywhere = {.family = 4};
+	char authority[64];
+	snprintf(authority, sizeof(authority), "two.test:%u", (unsigned)s.w->sites[0].port);
+	int other = socket(AF_INET, SOCK_STREAM, 0);
+	struct net_address at;
+	net_address_set_ip(&at, &(struct address){.family = 4, .bytes = {127, 0, 0, 2}}, s.w->sites[0].port);
+	assert_int_equal(bind(other, (const struct sockaddr *)&at.storage, at.length), 0);
+	assert_int_equal(listen(other, 8), 0);
+	gateway_set_hosts(s.w->gateway, SLICE("127.0.0.1 two.test\n127.0.0.2 two.test\n"));
+	s.peer = gate_client(s.w, NULL);
+	s.stream = gate_connect(s.peer, authority);
+	UNTIL(s.w, s.w->counters.upstream_connections == 1);
+	net_address_set_ip(listens, &everywhere, s.w->sites[0].port);
+	UNTIL(s.w, s.w->counters.retries_unprocessed == 1);
+	*listens = own;
+	UNTIL(s.w, s.stream->status);
+	assert_int_equal(s.stream->status, 200);
+	const struct exchange *x = list_first(&s.w->gateway->relay.live, struct exchange, link);
+	assert_null(upstream_refused_address(x));
+	gate_peer_abort(s.peer);
+	is_over(&s);
+	close(other);
+	end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -619,6 +651,7 @@ int main(void)
 	    cmocka_unit_test(a_drain_ends_tunnels),
 	    cmocka_unit_test(a_client_has_so_many_tunnels_and_no_more),
 	    cmocka_unit_test(the_rate_of_a_client_slows_its_tunnels_down),
+	    cmocka_unit_test(an_address_that_was_refused_first_is_forgotten),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

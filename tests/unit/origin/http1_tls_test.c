@@ -77,6 +77,22 @@ static struct scene scene(const char *route, const struct gate_peer_options *opt
 	return s;
 }
 
+/* The hosts file gives addresses; no resolver answers. */
+static struct scene named_scene(void)
+{
+	struct scene s = {.w = gate_world_new("resolver = 127.0.0.1:1", NULL, NULL,
+			      "[origin c]\nserver = https://f.%a\ntls-verify = no\n[route r]\norigin = c\n")};
+	gateway_set_hosts(s.w->gateway, SLICE("127.0.0.1 f.127.0.0.1\n"));
+	write_file(s.chain, sizeof(s.chain), PEM_CERTIFICATE_1);
+	write_file(s.key, sizeof(s.key), PEM_KEY_1);
+	s.http1 = server_of(&s, "http/1.1");
+	s.h2 = server_of(&s, "h2");
+	s.site = &s.w->sites[0];
+	s.site->options.tls = s.h2;
+	s.client = gate_client(s.w, NULL);
+	return s;
+}
+
 static void end(struct scene *s)
 {
 	gate_world_free(s->w);
@@ -245,6 +261,31 @@ static void a_server_that_demands_http1_gets_it_for_a_time(void **state)
 	speak_http2(&s);
 	struct gate_stream *x = gate_get(s.client, "/c");
 	done(&s, x, 204);
+	end(&s);
+}
+
+static void reset_when_its_name_leads_elsewhere(struct gate_stream *s)
+{
+	gateway_set_hosts(s->peer->world->gateway, SLICE("127.0.0.9 f.127.0.0.1\n"));
+	UNTIL(s->peer->world, gate_server(s->peer->world, 2)->at.is_leaving);
+	gate_reset_stream(s, SESSION_HTTP_1_1_REQUIRED);
+}
+
+/* The log may name the first server when that has been freed. */
+static void a_server_that_demands_http1_may_be_gone_before_the_request_is_over(void **state)
+{
+	(void)state;
+	struct scene s = named_scene();
+	struct gate_stream *x = gate_get(s.client, "/a");
+	UNTIL(s.w, gate_find(s.w, "/a"));
+	const char *text = gate_server(s.w, 2)->at.text;
+	reset_when_its_name_leads_elsewhere(gate_find(s.w, "/a"));
+	UNTIL(s.w, s.w->counters.retries_unprocessed == 1);
+	const struct exchange *e = list_first(&s.w->gateway->relay.live, struct exchange, link);
+	assert_true(exchange_is_queued(e));
+	assert_ptr_not_equal(origin_attempt_of(e)->hop.address, text);
+	gate_peer_abort(x->peer);
+	UNTIL(s.w, list_is_empty(&s.w->gateway->relay.live));
 	end(&s);
 }
 
@@ -454,6 +495,7 @@ int main(void)
 	    cmocka_unit_test(what_alpn_chooses_may_change_with_each_connection),
 	    cmocka_unit_test(a_server_that_chooses_no_protocol_fails_each_connection),
 	    cmocka_unit_test(a_server_that_demands_http1_gets_it_for_a_time),
+	    cmocka_unit_test(a_server_that_demands_http1_may_be_gone_before_the_request_is_over),
 	    cmocka_unit_test(servers_that_all_demand_http1_get_it),
 	    cmocka_unit_test(another_error_demands_nothing),
 	    cmocka_unit_test(calls_fail_while_the_server_gets_http1),
