@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The diary as a cookie's value; see cookie.h. */
+/* The diary as a cookie's value; see known_cookie.h. */
 #include "policy/known_cookie.h"
 #include "proxy/base/base64.h"
 #include "proxy/base/ensure.h"

@@ -11,8 +11,8 @@
  * wins. Then the default applies. Every verdict carries a reason (policy/reasons.h) and the rule's
  * name.
  *
- * State between decisions has files of its own: diary.h (resources that a client has), cookie.h (a
- * diary that the client carries), feedback.h (outcomes of each rule's pushes).
+ * State between decisions has files of its own: diary.h (resources that a client has), known_cookie.h
+ * (a diary that the client carries), feedback.h (outcomes of each rule's pushes).
  */
 #ifndef PUSHGATE_POLICY_POLICY_H
 #define PUSHGATE_POLICY_POLICY_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to policy/: callbacks that watch a decision. explain.c uses them, so that it needs no
+ * Private to policy/: callbacks that watch a decision. explanation.c uses them, so that it needs no
  * decision of its own.
  */
 #ifndef PUSHGATE_POLICY_WATCH_H

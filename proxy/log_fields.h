@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The fields of an access log line, in their order. The writer (observe/access_log.c), the option log-fields
- * (conf/setters_log.c) and docs/LOG.md (scripts/make-docs) are made from these rows.
+ * (conf/setters.c) and docs/LOG.md (scripts/make-docs) are made from these rows.
  */
 #ifndef PUSHGATE_LOG_FIELDS_H
 #define PUSHGATE_LOG_FIELDS_H

@@ -121,7 +121,7 @@ static inline struct client_conn *client_conn_of(const struct exchange *x)
 /* Unlinks a leg from its connection and its stream; does not reset the stream. */
 void client_leg_cut(struct leg *leg);
 
-/* ---- request.c ---- */
+/* ---- client_request.c ---- */
 
 /* The outcome of a request that cannot be read. */
 const struct relay_cause *client_refusal_cause(enum session_refusal refusal);
@@ -137,7 +137,7 @@ bool client_address_attach(
 void client_address_detach(
     struct client_listener *l, struct client_address *counted); /* NULL is fine */
 
-/* ---- diary.c ---- */
+/* ---- client_diary.c ---- */
 
 void client_diaries_open(struct clients *c);
 void client_diary_init(struct client_conn *c);
@@ -157,14 +157,14 @@ bool diary_cookie_has(
 /* Sets the cookie on a navigation's response if the client's set has changed. */
 void diary_cookie_add(struct client_conn *c, const struct exchange *x, struct http_head *head);
 
-/* ---- trace.c ---- */
+/* ---- client_trace.c ---- */
 
 void client_traces_open(struct clients *c);
 void client_traces_close(struct clients *c);
 bool client_is_traced(const struct client_conn *c);
 void client_trace_frame(void *conn, const char *line); /* for session_env */
 
-/* ---- fault_log.c: logs and counts the faults of clients; `what` is a constant string ---- */
+/* ---- client_fault_log.c: logs and counts the faults of clients; `what` is a constant string ---- */
 
 void client_log(const struct client_listener *l, const struct address *client, const char *what,
     const char *more); /* more: may be NULL */

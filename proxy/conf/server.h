@@ -42,7 +42,7 @@ struct conf_server {
 	uint32_t promise_rate;        /* promises per second accepted from one origin connection: 100000 */
 	uint32_t reset_rate;          /* refused promises per second on one origin connection before its routes use the pool without push: 100 */
 	usec push_start_timeout;      /* longest wait of a promise for its response to begin: 10 s */
-	/* The diary of what a client has (policy/diary.h, cookie.h). */
+	/* The diary of what a client has (policy/diary.h, known_cookie.h). */
 	uint32_t diary_entries;       /* of one client connection: 256; 0 = no diary */
 	const char *diary_cookie;     /* the cookie's name, NULL = none */
 	usec diary_cookie_age;        /* 7 days */

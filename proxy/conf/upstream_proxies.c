@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See upstream_proxy.h. */
+/* See upstream_proxies.h. */
 #include "proxy/conf/conf.h"
 #include "proxy/http/authority.h"
 

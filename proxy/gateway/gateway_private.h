@@ -44,7 +44,7 @@ struct memory_trim {
 	struct memory_piece *taken; /* to be freed again */
 };
 
-/* How the learned table is handed over to be saved (learned.c). */
+/* How the learned table is handed over to be saved (learned_saving.c). */
 struct learned_saving {
 	enum gateway_handover (*save_page)(void *context, struct slice page, bool may_wait);
 	void *context; /* for save_page */
@@ -161,7 +161,7 @@ void feedback_shadowed(
 void feedback_ended(struct gateway *g, const struct exchange *push, enum observe_outcome outcome);
 void feedback_held(struct gateway *g, const struct hold_note *held);
 
-/* ---- learning.c ---- */
+/* ---- learned_saving.c ---- */
 
 void learned_open(struct gateway *g, const struct gateway_env *env);
 void learned_close(struct gateway *g);

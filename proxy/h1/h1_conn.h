@@ -2,15 +2,15 @@
 /*
  * Private to h1/: a connection, as the object that its files implement together.
  *
- *   input.c    received bytes that have not been read: pieces; whole lines of a head
- *   head.c     the first line and the fields become a head
- *   framing.c  the fields for this hop: how the message ends, whether the connection goes on
- *   body.c     the body: content-length, chunks, trailers, or to the end of the connection
- *   events.c   one event at a time out of the above
- *   tunnel.c   requests that ask for a tunnel, and answers that open one
- *   output.c   heads and framing of messages to the peer
- *   conn.c     life, commands, time, questions
- *   session.c  the table of the functions that the owner may call
+ *   input.c       received bytes that have not been read: pieces; whole lines of a head
+ *   h1_head.c     the first line and the fields become a head
+ *   framing.c     the fields for this hop: how the message ends, whether the connection goes on
+ *   body.c        the body: content-length, chunks, trailers, or to the end of the connection
+ *   events.c      one event at a time out of the above
+ *   h1_tunnel.c   requests that ask for a tunnel, and answers that open one
+ *   output.c      heads and framing of messages to the peer
+ *   h1_conn.c     life, commands, time, questions
+ *   h1_session.c  the table of the functions that the owner may call
  */
 #ifndef PUSHGATE_H1_H1_CONN_H
 #define PUSHGATE_H1_H1_CONN_H
@@ -220,7 +220,7 @@ size_t h1_input_held(const struct h1_conn *c); /* memory of the bytes that wait 
 bool h1_input_lines(
     struct h1_conn *c, size_t most, struct slice *head, const struct session_fault **fault);
 
-/* ---- head.c ---- */
+/* ---- h1_head.c ---- */
 
 /* Makes a head of the bytes, with `oversize` when its fields are over list_bytes: then it is not
  * validated. Returns NULL, or the fault, with *reason (may be NULL) for people. */
@@ -258,7 +258,7 @@ const struct session_fault *h1_frame_response(
 /* Reads on in the body. Returns true with an event. */
 bool h1_read_body(struct h1_conn *c, struct session_event *event);
 
-/* ---- tunnel.c ---- */
+/* ---- h1_tunnel.c ---- */
 
 bool h1_is_websocket(struct slice protocol);
 /* The field of a key or of its answer, which is for this hop alone. */
@@ -301,7 +301,7 @@ bool h1_respond(
 bool h1_trailers(
     struct session *session, struct session_stream *stream, const struct http_head *head);
 
-/* ---- conn.c ---- */
+/* ---- h1_conn.c ---- */
 
 void h1_free(struct session *session);
 void h1_open_stream(struct h1_conn *c, enum http_method method, void *user);

@@ -2,7 +2,7 @@
 /*
  * Token buckets against floods (RFC 9113 10.5) and the default limits. Bounds that are not rates
  * (field block size, CONTINUATIONs, control output, reserved streams) are checked where the data
- * grows; their rows are in fault.h.
+ * grows; their rows are in h2_fault.h.
  */
 #include "proxy/h2/guard.h"
 #include <stddef.h>

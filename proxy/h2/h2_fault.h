@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Every fault that a peer can commit, one row each. A handler returns &h2_faults[H2_FAULT_…] or
- * NULL. Only h2_fault_apply (conn.h) turns a row into RST_STREAM or GOAWAY.
+ * NULL. Only h2_fault_apply (h2_conn.h) turns a row into RST_STREAM or GOAWAY.
  */
 #ifndef PUSHGATE_H2_H2_FAULT_H
 #define PUSHGATE_H2_H2_FAULT_H

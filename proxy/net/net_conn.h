@@ -118,7 +118,7 @@ struct net_conn {
 	bool is_tcp : 1;
 };
 
-/* conn.c */
+/* net_conn.c */
 void net_conn_arm(struct net_conn *c);
 void net_conn_opened(struct net_conn *c);
 /* Calls `ended`, once; fails the connection unless only the peer's sending side has ended. */
@@ -142,7 +142,7 @@ static inline bool net_conn_reads_on(const struct net_conn *c)
 void net_conn_schedule_recheck(struct net_conn *c);
 void net_conn_recheck(struct net_conn *c);
 
-/* conn_read.c */
+/* net_conn_read.c */
 void net_conn_readable(struct net_conn *c);
 void net_conn_deliver(struct net_conn *c, size_t length);
 /* No chunk is free to read into: pauses reading and tries again soon. */
@@ -158,7 +158,7 @@ bool net_conn_has_turn(struct net_conn *c);
 bool net_conn_deliver_postponed(struct net_conn *c);
 void net_conn_drop_postponed(struct net_conn *c);
 
-/* conn_send.c */
+/* net_conn_send.c */
 void net_conn_flush(struct net_conn *c);
 /* Puts the connection on the dirty list: it is flushed at the end of the loop pass. */
 void net_conn_queue(struct net_conn *c);
@@ -176,7 +176,7 @@ void net_unsent_drop(struct net_conn *c);
 /* Moves the charge for the unsent bytes to another budget. */
 void net_unsent_charge(struct net_conn *c, struct budget *budget);
 
-/* conn_close.c */
+/* net_conn_close.c */
 /* Continues net_conn_finish: once nothing is unsent, sends close_notify, then FIN. */
 void net_conn_finish_step(struct net_conn *c);
 void net_conn_close_step(struct net_conn *c);

@@ -111,7 +111,7 @@ void offer_request_context(const struct offer_env *env, const struct client_fact
 /*
  * Fills in all facts about one offer: those of offer_request_context, whether a hint or a hold is
  * possible, whether the origin may promise this resource, and whether the listener's certificate covers
- * its host. It does what relay_ops.offer_facts asks for (relay.h), except for the rate of promises, which
+ * its host. It does what relay_ops.offer_facts asks for (relay_ops.h), except for the rate of promises, which
  * only the origin connection knows.
  *
  * promised: the request for the resource. What an origin promised is rewritten to the client's scheme

@@ -271,7 +271,7 @@ void upstream_proxy_authorize(const struct origin_conn *c, struct http_head *hea
  * large for this origin. */
 const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchange *x);
 
-/* ---- fault_log.c: logs and counts the faults of origins; `what` is a constant string ---- */
+/* ---- origin_fault_log.c: logs and counts the faults of origins; `what` is a constant string ---- */
 
 void origin_log_fault(const struct origin_conn *c, const char *what, const char *more);
 /* The origin has ended the connection while it owed a response; a failure of the transport has been logged. */

@@ -8,8 +8,8 @@
  *     worker ←──answer──── password process     right or wrong
  *     worker ←──changed─── password process     the users of this section have changed
  *
- * It takes one question of each worker in turn. A worker has at most GATEWAY_QUESTIONS of them on the way
- * (gateway/users.c), so what waits here is bounded, and the order in which clients get their answers is the worker's.
+ * It takes one question of each worker in turn. A worker has at most LIMIT_PASSWORDS_ASKED of them on the way
+ * (admission/users.c), so what waits here is bounded, and the order in which clients get their answers is the worker's.
  * In single mode, which has no other process, the loop itself hashes, and waits meanwhile.
  */
 #ifndef PUSHGATE_PROCESS_PASSWORDS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The queue of pieces behind a flow; see body.h for what it bounds and why it copies. */
+/* The queue of pieces behind a flow; see body_queue.h for what it bounds and why it copies. */
 #include "proxy/relay/body_queue.h"
 
 #include "proxy/base/ensure.h"

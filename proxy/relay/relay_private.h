@@ -111,7 +111,7 @@ static inline void exchange_stir(struct exchange *x)
 		exchange_look_soon(x);
 }
 
-/* flow.c */
+/* exchange_flow.c */
 /* Restarts the clocks of both sides of a flow. */
 void flow_begin(struct flow *f, usec now);
 /* Restarts the clock of the source alone. */

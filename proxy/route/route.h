@@ -12,7 +12,7 @@
  *   rewrite.c          the paths of a route with rewrite; map_urls.c those in a request's fields
  *   map_back.c         what an origin says, in the client's terms
  *   redirect.c         where a route with redirect leads
- *   origin_request.c   the request as its origin gets it; fields.c a route's changes of fields
+ *   origin_request.c   the request as its origin gets it; field_rules.c a route's changes of fields
  *   forwarding….c      Forwarded and the like; proxy_fields.c what is between a client and its forward proxy
  *   spellings.c        fields that origins may take for others; trailers.c trailers
  */

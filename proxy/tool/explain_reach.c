@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Forward mode: whether the gateway would refuse an address of the destination. It judges each address before it
- * connects (upstream/judge.c), and none of its own listeners is a destination. Here an address is known that is
- * written in the URL, or that the hosts file has; no resolver is asked.
+ * connects (upstream/destination_reach.c), and none of its own listeners is a destination. Here an address is known
+ * that is written in the URL, or that the hosts file has; no resolver is asked.
  */
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
