@@ -215,8 +215,11 @@ static void widen(struct session *s, struct session_stream *stream, uint32_t win
 /* Behind all bytes of our direction. */
 static bool trailers(struct session *s, struct session_stream *stream, const struct http_head *head)
 {
+	const struct raw_session *raw = of(s);
 	(void)head;
-	offer(s, stream, of(s)->stream.offered, true);
+	if (raw->phase != RAW_BUSY || raw->stream.was_written)
+		return false;
+	offer(s, stream, raw->stream.offered, true);
 	return true;
 }
 

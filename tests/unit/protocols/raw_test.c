@@ -329,9 +329,12 @@ static void end_ours(struct bench *b, unsigned way)
 	assert_false(session_has_finished(b->session));
 	offer(b, way == 0 ? 0 : 3, way < 2);
 	if (way == 2)
-		session_trailers(b->session, b->stream, NULL);
+		assert_true(session_trailers(b->session, b->stream, NULL));
 	assert_true(session_wants_write(b->session));
 	send_some(b, 100);
+	/* Our direction ends once. */
+	assert_false(session_trailers(b->session, b->stream, NULL));
+	assert_false(session_wants_write(b->session));
 	assert_true(b->took_end);
 	assert_int_equal(b->sent_bytes, way == 0 ? 0 : 3);
 }
