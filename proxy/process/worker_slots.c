@@ -63,7 +63,7 @@ static void kill_all(struct generation *g)
 
 void generation_force(struct generation *g)
 {
-	if (g->phase == GENERATION_FORCED) {
+	if (g->phase >= GENERATION_FORCED) {
 		kill_all(g);
 		return;
 	}

@@ -206,6 +206,22 @@ for (const single of [false, true]) {
 	});
 }
 
+{
+	const file = fresh('learned.json');
+	await together('a signal that comes while the helpers end changes nothing', {
+		preload: { learned: 'apply' }, server: { 'learned-file': file },
+	}, async (s) => {
+		const files = filesProcess(s);
+		process.kill(files, 'SIGSTOP');
+		process.kill(s.gate.pid, 'SIGTERM');
+		await until('the end of the workers', () => s.gate.workers().length === 0);
+		process.kill(s.gate.pid, 'SIGTERM');
+		process.kill(files, 'SIGCONT');
+		await s.gate.ended();
+		assert.doesNotMatch(s.gate.read('error.log'), /(files process|logger) (exited|was killed)/);
+	});
+}
+
 for (const [how, single] of [['master and workers', false], ['a single process', true]]) {
 	const manifest = fresh('push.json');
 	write(manifest, '{ broken');
