@@ -76,7 +76,8 @@ bool conf_read_plain_file(struct conf_loader *l, const char *what, const char *k
 
 	if (is_there && !S_ISREG(info.st_mode))
 		return conf_mistake_here(l, "'%s' for %s is not a file; name a file", path, key);
-	if (is_there && (uint64_t)info.st_size < most)
+	/* No bytes before it is read: it may have some all the same (proc(5)). */
+	if (is_there && info.st_size > 0 && (uint64_t)info.st_size < most)
 		most = (size_t)info.st_size;
 	return conf_read_bytes(l, what, path, most, bytes);
 }

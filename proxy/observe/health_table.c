@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* the health table in shared memory: entries, leases, and what is published. */
+/* The health table in shared memory: entries, leases, and what is published. */
 #include "proxy/observe/health_table.h"
 #include "proxy/base/memory.h"
 #include <stdio.h>

@@ -219,6 +219,23 @@ static void files_are_read_at_load_up_to_their_bound(void **state)
 	rmdir(folder);
 }
 
+/* The files of /proc have no bytes before they are read. */
+static void file_without_a_size_is_read_whole(void **state)
+{
+	(void)state;
+	char folder[] = "/tmp/pushgate-errors-XXXXXX", path[128], text[512];
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof path, "%s/502.html", folder);
+	snprintf(text, sizeof text, LOAD_REST "[errors]\n502 = %s\n", path);
+	assert_int_equal(symlink("/proc/version", path), 0);
+	struct load load = load_bytes(slice_of_string(text), true);
+	assert_string_equal(load.errors, "");
+	assert_true(slice_starts_with(load.conf->error_bodies[0].body, SLICE("Linux version ")));
+	load_free(&load);
+	unlink(path);
+	rmdir(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +248,7 @@ int main(void)
 	    cmocka_unit_test(files_get_their_type_from_their_ending),
 	    cmocka_unit_test(bad_lines_of_errors_say_what_would_be_right),
 	    cmocka_unit_test(files_are_read_at_load_up_to_their_bound),
+	    cmocka_unit_test(file_without_a_size_is_read_whole),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
