@@ -13,7 +13,6 @@
  * The address pays for a question when it is made, and gets that back unless the password is wrong.
  */
 #include "proxy/admission/admission_private.h"
-
 #include "proxy/admission/limit_table.h"
 #include "proxy/admission/user_results.h"
 #include "proxy/base/ensure.h"
@@ -72,12 +71,11 @@ static usec now_of(const struct users *u)
 
 static void set_timer(struct users *u)
 {
-	struct wheel *wheel = worker_wheel(u->admission->env);
-	struct user_wait *first = list_first(&u->waits, struct user_wait, order);
-	if (first)
-		wheel_set(wheel, &u->timer, first->since + WAIT_USEC);
+	struct user_wait *w = list_first(&u->waits, struct user_wait, order);
+	if (w) /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
+		wheel_set(worker_wheel(u->admission->env), &u->timer, w->since + WAIT_USEC);
 	else
-		wheel_forget(wheel, &u->timer);
+		wheel_forget(worker_wheel(u->admission->env), &u->timer);
 }
 
 /* Takes it out of the list; it is freed by its caller. */
@@ -368,6 +366,7 @@ void users_passwords_open(struct users *u)
 
 static struct user_question *first_asked(struct users *u)
 {
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	list_for_each(&u->questions, q, struct user_question, link) if (q->is_asked) return q;
 	return NULL;
 }

@@ -86,7 +86,7 @@ bool conf_read_plain_file(struct conf_loader *l, const char *what, const char *k
 bool conf_read_list(struct conf_loader *l, const struct conf_list *list, struct slice value)
 {
 	const char *path = conf_path(l, value);
-	struct slice text;
+	struct slice text = {0};
 
 	if (!l->follows_includes)
 		return true;
