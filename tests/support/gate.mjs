@@ -42,21 +42,29 @@ export async function until(what, condition, timeout = PATIENCE) {
 export const waitedForProcessor = (pid) => Number(fs.readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ')[1]) / 1e6;
 
 /*
- * A port that nobody listens on right now. From below the kernel's own range (ip_local_port_range), so that nobody
- * who asks for any port gets it meanwhile, and each test process begins somewhere else.
+ * A port that nobody listens on, and that no other test process is given as long as this one lives: it has an abstract
+ * socket of the port's name. The port is from below the kernel's own range (ip_local_port_range), so that nobody who asks
+ * for any port gets it meanwhile, and each test process begins somewhere else.
  */
 let lastPort = process.pid * 61;
-export function freePort() {
-	return new Promise((resolve, reject) => {
-		let tries = 0;
-		const attempt = () => {
-			const port = 12000 + (++lastPort % 20000);
-			const server = net.createServer();
-			server.once('error', (error) => (++tries < 100 ? attempt() : reject(error)));
-			server.listen(port, '127.0.0.1', () => server.close(() => resolve(port)));
-		};
-		attempt();
-	});
+const opens = (server, ...where) => new Promise((resolve) => {
+	server.once('error', () => resolve(false));
+	server.listen(...where, () => resolve(true));
+});
+export async function freePort() {
+	for (let tries = 0; tries < 100; tries++) {
+		const port = 12000 + (++lastPort % 20000);
+		const claim = net.createServer(), probe = net.createServer();
+		if (!await opens(claim, `\0pushgate-test-port-${port}`))
+			continue;
+		claim.unref();
+		if (await opens(probe, port, '127.0.0.1')) {
+			await new Promise((resolve) => { probe.close(resolve); });
+			return port;
+		}
+		claim.close();
+	}
+	throw new Error('no port is free');
 }
 
 /* Certificates of a private authority, made once and shared by all test processes. */
