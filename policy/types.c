@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of the policy's enums, and the type of a resource: by `as`, by the path's extension. The
- * type chooses rules and priorities and may be wrong; it never decides what is correct HTTP.
+ * Names of the policy's enums, and the type of a resource: by `as`, by the path's extension. Rules and
+ * priorities depend on the type, which is a guess; nothing about the correctness of HTTP does.
  */
 #include "policy/rules.h"
 #include "proxy/base/ensure.h"

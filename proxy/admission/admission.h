@@ -54,8 +54,7 @@ void admission_close(struct admission *a); /* after the last exchange */
 /* What admission/ keeps for an exchange. It lies in the exchange, which has room for it and knows no more of it.
  * may_alias: the exchange has an array of bytes in its place. */
 struct __attribute__((may_alias)) admission_part {
-	struct user_wait
-	    *wait; /* for the answer that says who its user is; NULL: it does not wait */
+	struct user_wait *wait;        /* while its password is checked; else NULL */
 	struct open_requests *open;    /* where limit-requests counts it as open; NULL: nowhere */
 	struct counted_tunnel *tunnel; /* NULL: no quota counts it */
 	uint32_t retry_after;          /* seconds, for the answer that refuses it; 0: none */

@@ -150,9 +150,9 @@ uint32_t tunnel_quotas_count(const struct tunnel_quotas *quotas, uint64_t key)
 
 static struct tunnel_quota *join(struct tunnel_quotas *quotas, uint64_t key)
 {
-	struct tunnel_quota *q = key == 0 ? NULL : find(quotas, key);
 	if (key == 0)
 		return NULL;
+	struct tunnel_quota *q = find(quotas, key);
 	if (!q) {
 		q = memory_new(struct tunnel_quota);
 		q->all = quotas;

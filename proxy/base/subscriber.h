@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Subscriber keys: the client, the user or the value of a field whose use is counted and bounded is known by a keyed hash
- * of 64 bits, which is never 0. While the seed is secret, no peer can choose what has the key of another one.
+ * of 64 bits, which is never 0. While the seed is secret, no peer can find a value that has another one's key.
  */
 #ifndef PUSHGATE_BASE_SUBSCRIBER_H
 #define PUSHGATE_BASE_SUBSCRIBER_H

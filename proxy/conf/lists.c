@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that options name: what is in them is read with the configuration, as included files are. host-file and
+ * Reads the files that options name, together with the configuration, as included files are read. host-file and
  * path-file of [route] and host-file of [access] have a host or path on each line.
  */
 #include "proxy/conf/setters.h"

@@ -11,7 +11,7 @@
 #include "proxy/limits.h"
 #include <inttypes.h>
 
-/* ---- the URL: one function for each form. It returns NULL, or what is wrong with the rest of the URL ---- */
+/* ---- the URL: a function for each scheme, which returns NULL or the mistake in the rest of the URL ---- */
 
 typedef const char *read_server(
     struct conf_loader *l, struct conf_origin_server *s, struct slice rest);

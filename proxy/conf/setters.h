@@ -24,7 +24,7 @@ conf_setter conf_set_route_origin, conf_set_route_redirect, conf_set_route_answe
     conf_set_route_field, conf_set_limit_requests, conf_set_retry_on;
 /* [access], [preload], [errors] */
 conf_setter conf_set_access_rule, conf_set_add, conf_set_error_body;
-/* Readers, whose rows say what is right. */
+/* Readers: they report no mistake themselves; the option's row has the text of it. */
 conf_setter conf_read_workers, conf_read_log, conf_read_log_sample, conf_read_redirect,
     conf_read_hash, conf_read_statuses, conf_read_health_check, conf_read_rewrite,
     conf_read_request_buffer, conf_read_rtt, conf_read_urgency;
@@ -77,8 +77,8 @@ conf_suggester suggest_workers, suggest_percent, suggest_rate, suggest_rtt, sugg
 /* setters_origins.c: what the balance of an [origin] cannot have at the same time. */
 void conf_check_balance(struct conf_loader *l, const struct conf_section *s);
 
-/* server_lines.c: reads HOST:PORT into a server. Returns NULL, or what is wrong with the text. The scheme has a default
- * port; without a scheme the text must name a port. */
+/* server_lines.c: reads HOST:PORT into a server. Returns NULL or the mistake. The scheme has a default port; without a
+ * scheme the text must name a port. */
 const char *conf_read_host_port(
     struct conf_loader *l, struct conf_origin_server *s, struct slice text, struct slice scheme);
 /* setters_proxies.c: the value with an asterisk for each byte of a user and a password, for messages. */

@@ -115,7 +115,7 @@ static struct slice basic(struct conf_loader *l, const struct credentials *c)
 
 /* ---- upstream-proxy ---- */
 
-/* Reads the words behind the URL. Returns NULL, or what is wrong with them. */
+/* Reads the words behind the URL. Returns NULL or the mistake. */
 static const char *read_words(struct conf_loader *l, struct conf_upstream_proxy *p,
     struct slice rest, struct credentials *c, struct slice *password_file)
 {

@@ -97,7 +97,7 @@ static void save_all(struct gateway *g)
 
 /* ---- for `status` ---- */
 
-/* Often enough for an operator who tries it. */
+/* How often the pages that `status` shows are written. */
 #define SHOW_USEC (2 * USEC_PER_SEC)
 
 /* Writes the pages that are being learned, as long as views are open; the next view begins it again. */
