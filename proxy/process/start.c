@@ -124,18 +124,19 @@ bool start_open(struct start *s, bool single, char *error, size_t error_size)
 {
 	const struct conf_server *server = &s->conf->server;
 	if (!identity_find(&s->identity, server->user, error, error_size) ||
-	    !sandbox_is_possible(server->sandbox, error, error_size) ||
-	    !sockets_open(&s->sockets, s->conf, s->workers, error, error_size))
+	    !sandbox_is_possible(server->sandbox, error, error_size))
 		return false;
-	if (!logs_open(&s->logs, server, error, error_size))
-		return false;
-	if (!single && !logs_make_pipes(&s->logs, error, error_size))
-		return false;
+	/* Before the listening sockets: when a port answers, `pushgate status` does too. */
 	if (server->status_socket) {
 		s->status_fd = status_listen(server->status_socket, error, error_size);
 		if (s->status_fd < 0)
 			return false;
 	}
+	if (!sockets_open(&s->sockets, s->conf, s->workers, error, error_size) ||
+	    !logs_open(&s->logs, server, error, error_size))
+		return false;
+	if (!single && !logs_make_pipes(&s->logs, error, error_size))
+		return false;
 	return map_slots(s, error, error_size) && map_health_table(s, error, error_size) &&
 	       (single || identity_limit(error, error_size));
 }
