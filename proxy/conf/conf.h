@@ -100,13 +100,13 @@ static inline bool conf_listen_shares(const struct conf_listen *l)
 struct conf_origin_server {
 	const char *text;             /* its URL as written, without the words behind it */
 	const char *host;             /* name, or literal without brackets; NULL for unix and demo */
-	uint16_t port;                /* 0 for unix, demo and srv: */
-	struct net_address address;   /* of a literal or a unix socket; length 0: a name, or demo */
-	bool is_srv;                  /* host is the name of SRV records */
 	const char *tls_name;         /* SNI and verified name, unless the origin has one; NULL for unix and demo */
-	uint32_t weight;              /* 1 … 256: 1 */
+	struct net_address address;   /* of a literal or a unix socket; length 0: a name, or demo */
+	uint16_t port;                /* 0 for unix, demo and srv: */
+	bool is_srv;                  /* host is the name of SRV records */
 	bool is_backup;               /* used while no other server is */
 	bool is_down;                 /* gets no request */
+	uint32_t weight;              /* 1 … 256: 1 */
 	usec demo_think, demo_rtt;    /* demo:?think=…&rtt=…: 0 */
 };
 /* Its addresses are looked up while pushgate runs. */

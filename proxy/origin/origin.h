@@ -97,13 +97,13 @@ struct origin_known {
 	 * decide, and no connection has begun yet. */
 	const struct session_protocol *protocol;
 	unsigned capabilities; /* of its sessions: enum session_capability */
-	/* Its last response was in HTTP/1.0: it takes no body of unknown length. */
-	bool needs_length;
-	struct bucket cancels; /* of requests that had a connection for themselves */
 	uint32_t tunnels;      /* open, or asked for */
+	struct bucket cancels; /* of requests that had a connection for themselves */
 	usec http1_until;      /* it has demanded HTTP/1.1 (http1_required.c); 0: it has not */
 	usec
 	    http1_refused; /* and has refused that then: until this time its demands are not followed */
+	/* Its last response was in HTTP/1.0: it takes no body of unknown length. */
+	bool needs_length;
 	/* It speaks HTTP/2 without :protocol (RFC 8441), and HTTP/1.1 as well: tunnels use that. */
 	bool tunnels_need_http1;
 };
