@@ -120,10 +120,10 @@ struct offer_learned_item {
 	uint32_t offered, taken, refused; /* outcomes reported with offer_learned_on_outcome */
 };
 
-/* What is proposed for a page, the highest confidence first: writes at most `most` items, and returns how
- * many there are. The page's query does not matter. */
+/* What is proposed for a page, the highest confidence first; returns how many there are. The page's query does
+ * not matter. */
 size_t offer_learned_offers(const struct offer_learned *t, struct slice authority,
-    struct slice page, struct offer_learned_item *items, size_t most, usec now);
+    struct slice page, struct offer_learned_item items[OFFER_LEARNED_RESOURCES], usec now);
 
 /* The outcome of an offer that the table proposed. */
 enum offer_learned_outcome {

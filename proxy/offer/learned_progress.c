@@ -50,9 +50,8 @@ static bool is_surer(const struct offer_learned_item *a, const struct offer_lear
 }
 
 size_t offer_learned_offers(const struct offer_learned *t, struct slice authority,
-    struct slice page, struct offer_learned_item *items, size_t most, usec now)
+    struct slice page, struct offer_learned_item items[OFFER_LEARNED_RESOURCES], usec now)
 {
-	struct offer_learned_item sorted[OFFER_LEARNED_RESOURCES];
 	struct learned_name name;
 	size_t count = 0;
 	const struct learned_page *p =
@@ -64,12 +63,10 @@ size_t offer_learned_offers(const struct offer_learned *t, struct slice authorit
 		if (!item.is_proposed)
 			continue;
 		size_t at = count++;
-		for (; at > 0 && is_surer(&item, &sorted[at - 1]); at--)
-			sorted[at] = sorted[at - 1];
-		sorted[at] = item;
+		for (; at > 0 && is_surer(&item, &items[at - 1]); at--)
+			items[at] = items[at - 1];
+		items[at] = item;
 	}
-	for (size_t i = 0; i < count && i < most; i++)
-		items[i] = sorted[i];
 	return count;
 }
 

@@ -68,12 +68,14 @@ static void offer_manifests(
 static void offer_learned(
     const struct offer_env *env, struct exchange *x, const struct conf_preload *preload)
 {
-	struct offer_learned_item items[LEARNED_MOST];
+	struct offer_learned_item items[OFFER_LEARNED_RESOURCES];
 	if (!env->learned || preload->learned == CONF_LEARNED_OFF ||
 	    !conf_listen_shares(x->facts.listener))
 		return;
-	size_t count = offer_learned_offers(env->learned, x->request->authority, x->request->path,
-	    items, LEARNED_MOST, x->relay->now);
+	size_t count = offer_learned_offers(
+	    env->learned, x->request->authority, x->request->path, items, x->relay->now);
+	if (count > LEARNED_MOST)
+		count = LEARNED_MOST;
 	/* copied first: an offer may change the table, which lends the items */
 	struct http_resource resources[LEARNED_MOST];
 	for (size_t i = 0; i < count; i++)

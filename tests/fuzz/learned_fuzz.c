@@ -51,7 +51,7 @@ static void check(const struct offer_learned *t, usec now)
 	for (size_t i = 0; i < line_count; i++)
 		ensure(strnlen(lines[i], OFFER_LEARNED_LINE) < OFFER_LEARNED_LINE && strstr(lines[i], " so far; "));
 	size_t n = offer_learned_offers(
-	    t, SLICE("a.example"), SLICE("/"), items, OFFER_LEARNED_RESOURCES, now);
+	    t, SLICE("a.example"), SLICE("/"), items, now);
 	for (size_t i = 0; i < n; i++)
 		ensure(items[i].is_proposed &&
 		       (i == 0 || items[i - 1].confidence >= items[i].confidence));

@@ -164,6 +164,31 @@ static void what_comes_of_a_push_counts_for_its_resource(void **state)
 	}
 }
 
+/* More would be no use to a client at once, and each takes a place in memory. */
+static void of_many_resources_the_surest_are_offered(void **state)
+{
+	(void)state;
+	struct gate_world *w =
+	    gate_world_new(NULL, NULL, NULL, "[preload p]\nlearned = apply\n[route a]\norigin = a\n");
+	struct learned_page *p = known_page(w);
+	uint32_t offered[2] = {0, 0};
+	char path[16];
+	for (int i = 0; i < OFFER_LEARNED_RESOURCES - 1; i++) {
+		/* The first half is less sure. */
+		const struct learned_resource numbers = {.hits = i < 32 ? 8 : 9, .views = 9, .earlier = 8};
+		snprintf(path, sizeof(path), "/%d.css", i);
+		assert_null(learned_numbers_add(
+		    w->gateway->learned, p, slice_of_string(path), numbers, w->gateway->relay.now));
+	}
+	get(w, gate_client(w, NULL), "/page", "sec-fetch-mode", "navigate");
+	gate_passes(w);
+	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++)
+		offered[p->resources[i]->hits > 8.5] += p->resources[i]->offered;
+	assert_int_equal(offered[0], 0);
+	assert_int_equal(offered[1], 32);
+	gate_world_free(w);
+}
+
 /* ---- what status says, and what is loaded ---- */
 
 static void show(struct gate_world *w)
@@ -226,6 +251,7 @@ int main(void)
 	    cmocka_unit_test(assets_of_pages_are_learned_and_nothing_else),
 	    cmocka_unit_test(a_request_that_no_route_takes_is_no_page),
 	    cmocka_unit_test(what_comes_of_a_push_counts_for_its_resource),
+	    cmocka_unit_test(of_many_resources_the_surest_are_offered),
 	    cmocka_unit_test(what_is_being_learned_is_shown),
 	    cmocka_unit_test(a_table_that_is_loaded_replaces_the_one_there_is),
 	};

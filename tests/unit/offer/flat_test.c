@@ -216,8 +216,8 @@ static void a_table_says_the_same_from_its_pages(void **state)
 	assert_int_equal(export(t, 2, again, now), length);
 	assert_null(offer_learned_import(other, slice_of(bytes, length), now));
 	assert_int_equal(offer_learned_stats(other).pages, 2);
-	struct offer_learned_item item[4];
-	assert_int_equal(offer_learned_offers(other, SLICE("h.example"), SLICE("/shop"), item, 4, now), 1);
+	struct offer_learned_item item[OFFER_LEARNED_RESOURCES];
+	assert_int_equal(offer_learned_offers(other, SLICE("h.example"), SLICE("/shop"), item, now), 1);
 	assert_true(slice_equal(item[0].path, SLICE("/b.js")));
 	assert_int_equal(export(other, 1, again, now), length);
 	assert_memory_equal(again, bytes, length);

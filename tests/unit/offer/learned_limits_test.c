@@ -90,7 +90,7 @@ static void learn(struct fixture *f)
 static size_t offers(const struct offer_learned *t, struct offer_learned_item *items, usec now)
 {
 	return offer_learned_offers(
-	    t, SLICE("a.example"), SLICE("/page"), items, OFFER_LEARNED_RESOURCES, now);
+	    t, SLICE("a.example"), SLICE("/page"), items, now);
 }
 
 static void put(const struct fixture *f, const char *text)

@@ -87,7 +87,7 @@ static void visits(struct fixture *f, int from, int to, const char *page, const 
 static size_t offers(struct fixture *f, const char *page, struct offer_learned_item *items)
 {
 	return offer_learned_offers(
-	    f->t, SLICE(HOST), slice_of_string(page), items, OFFER_LEARNED_RESOURCES, f->now);
+	    f->t, SLICE(HOST), slice_of_string(page), items, f->now);
 }
 
 static size_t offer_count(struct fixture *f, const char *page)
@@ -111,9 +111,9 @@ static void three_clients_make_a_proposal_and_two_do_not(void **state)
 	assert_true(items[0].is_proposed);
 	assert_int_equal(offer_count(f, "/other"), 0);
 	assert_int_equal(
-	    offer_learned_offers(f->t, SLICE("WWW.Example"), SLICE("/"), items, 1, f->now), 1);
+	    offer_learned_offers(f->t, SLICE("WWW.Example"), SLICE("/"), items, f->now), 1);
 	assert_int_equal(
-	    offer_learned_offers(f->t, SLICE("other.example"), SLICE("/"), items, 1, f->now), 0);
+	    offer_learned_offers(f->t, SLICE("other.example"), SLICE("/"), items, f->now), 0);
 }
 
 static void one_client_that_comes_back_stays_one(void **state)
@@ -551,7 +551,7 @@ static void what_is_gone_stops_being_proposed(void **state)
 static void the_surest_is_offered_first(void **state)
 {
 	struct fixture *f = *state;
-	struct offer_learned_item items[2];
+	struct offer_learned_item items[OFFER_LEARNED_RESOURCES];
 	for (int i = 0; i < 6; i++) {
 		view(f, names[i], "/");
 		ask(f, names[i], "/z.css", "https://" HOST "/");
@@ -560,7 +560,7 @@ static void the_surest_is_offered_first(void **state)
 			ask(f, names[i], "/a.css", "https://" HOST "/");
 		wait_for_window(f);
 	}
-	assert_int_equal(offer_learned_offers(f->t, SLICE(HOST), SLICE("/"), items, 2, f->now), 3);
+	assert_int_equal(offer_learned_offers(f->t, SLICE(HOST), SLICE("/"), items, f->now), 3);
 	assert_memory_equal(items[0].path.ptr, "/b.css", 6);
 	assert_memory_equal(items[1].path.ptr, "/z.css", 6);
 }

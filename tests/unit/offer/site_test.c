@@ -194,8 +194,7 @@ static struct score judge(struct site *s)
 		struct offer_learned_item items[OFFER_LEARNED_RESOURCES];
 		char path[64];
 		page_path(path, page);
-		size_t n = offer_learned_offers(s->t, SLICE(HOST), slice_of_string(path), items,
-		    OFFER_LEARNED_RESOURCES, s->now);
+		size_t n = offer_learned_offers(s->t, SLICE(HOST), slice_of_string(path), items, s->now);
 		size_t right = 0;
 		for (size_t i = 0; i < n; i++)
 			for (int k = 0; k < s->need_count[page]; k++) {
@@ -251,8 +250,7 @@ static uint64_t digest(struct site *s)
 		struct offer_learned_item items[OFFER_LEARNED_RESOURCES];
 		char path[64];
 		page_path(path, page);
-		size_t n = offer_learned_offers(s->t, SLICE(HOST), slice_of_string(path), items,
-		    OFFER_LEARNED_RESOURCES, s->now);
+		size_t n = offer_learned_offers(s->t, SLICE(HOST), slice_of_string(path), items, s->now);
 		for (size_t i = 0; i < n; i++)
 			sum += hash_bytes((uint64_t)page, items[i].path.ptr, items[i].path.len);
 	}

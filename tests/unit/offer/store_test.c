@@ -75,13 +75,13 @@ static void visits(struct fixture *f, int from, int to, const char *page, const 
 static size_t offers(
     struct offer_learned *t, const char *page, struct offer_learned_item *items, usec now)
 {
-	return offer_learned_offers(t, SLICE("h.example"), slice_of_string(page), items, 8, now);
+	return offer_learned_offers(t, SLICE("h.example"), slice_of_string(page), items, now);
 }
 
 static void what_was_saved_is_loaded(void **state)
 {
 	struct fixture *f = *state;
-	struct offer_learned_item before[8], after[8];
+	struct offer_learned_item before[OFFER_LEARNED_RESOURCES], after[OFFER_LEARNED_RESOURCES];
 	visits(f, 0, 4, "/", "/a.css");
 	visits(f, 4, 9, "/", "/b\".js");
 	visits(f, 0, 4, "/b", "/c.woff2");
@@ -265,7 +265,7 @@ static void hostile_files_are_refused_and_leave_nothing(void **state)
 	}
 	put(f, HEAD GOOD TAIL);
 	assert_true(offer_learned_load(f->t, f->path, f->now, f->stream));
-	struct offer_learned_item item[8];
+	struct offer_learned_item item[OFFER_LEARNED_RESOURCES];
 	assert_int_equal(offers(f->t, "/", item, f->now), 1);
 }
 
@@ -273,7 +273,7 @@ static void hostile_files_are_refused_and_leave_nothing(void **state)
 static void hits_that_are_rounded_above_the_views_are_all_of_them(void **state)
 {
 	struct fixture *f = *state;
-	struct offer_learned_item item[8];
+	struct offer_learned_item item[OFFER_LEARNED_RESOURCES];
 	put(f, HEAD "{\"path\": \"/a.css\", \"hits\": 4.0000005, \"views\": 4, " COUNTS TAIL);
 	assert_true(offer_learned_load(f->t, f->path, f->now, f->stream));
 	assert_int_equal(offers(f->t, "/", item, f->now), 1);
@@ -288,7 +288,7 @@ static void what_was_proposed_before_needs_fewer_hits(void **state)
 	static const char few[] = "{\"path\": \"/a.css\", \"hits\": 2, \"views\": 2, \"clients\": 4, \"proposed\": %u, "
 				  "\"came_true\": 0, \"offered\": 0, \"taken\": 0, \"refused\": 0}";
 	for (unsigned proposed = 0; proposed < 2; proposed++) {
-		struct offer_learned_item item[8];
+		struct offer_learned_item item[OFFER_LEARNED_RESOURCES];
 		char text[512], resource[256];
 		snprintf(resource, sizeof(resource), few, proposed);
 		snprintf(text, sizeof(text), "%s%s%s", HEAD, resource, TAIL);
@@ -323,7 +323,7 @@ static void a_file_that_claims_more_than_fits_is_loaded_within_bounds(void **sta
 static void support_is_not_gathered_over_restarts(void **state)
 {
 	struct fixture *f = *state;
-	struct offer_learned_item item[8];
+	struct offer_learned_item item[OFFER_LEARNED_RESOURCES];
 	for (int life = 0; life < 5; life++) {
 		visits(f, 0, 1, "/", "/evil.js");
 		assert_true(offer_learned_save(f->t, f->path, f->now, f->stream));
