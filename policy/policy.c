@@ -139,11 +139,9 @@ static bool action_is_useful(
 static __attribute__((noinline)) bool rules_want(
     const struct policy_rules *rules, const struct policy_offer *facts, bool wants_shadow)
 {
-	struct policy_offer request = *facts;
 	struct policy_facts f;
 
-	request.promised = NULL;
-	policy_facts_init(&f, &request);
+	policy_facts_init(&f, facts);
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct policy_rule *rule = &rules->rules[i];
 		if (rule->shadow && !wants_shadow)
@@ -214,11 +212,9 @@ static bool has_no_interim(const struct policy_rules *rules)
 static __attribute__((noinline)) bool withholds_interim(
     const struct policy_rules *rules, const struct policy_offer *facts)
 {
-	struct policy_offer request = *facts;
 	struct policy_facts f;
 
-	request.promised = NULL;
-	policy_facts_init(&f, &request);
+	policy_facts_init(&f, facts);
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct policy_rule *rule = &rules->rules[i];
 		if (rule->shadow)

@@ -168,10 +168,8 @@ bool policy_rule_asks_promise(const struct policy_rule *rule)
 
 bool policy_rule_takes(const struct policy_rule *rule, const struct policy_offer *facts)
 {
-	struct policy_offer request = *facts;
 	struct policy_facts f;
 
-	request.promised = NULL;
-	policy_facts_init(&f, &request);
+	policy_facts_init(&f, facts);
 	return policy_rule_takes_request(rule, &f) && !f.effort->is_used_up;
 }

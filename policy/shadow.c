@@ -10,9 +10,10 @@ enum { ALL_SOURCES = (1u << POLICY_SOURCE_COUNT) - 1, ALL_TYPES = (1u << POLICY_
 enum { ALL_METHODS = 1u << HTTP_METHOD_GET | 1u << HTTP_METHOD_HEAD };
 enum { ALL_VERSIONS = 1u << HTTP_VERSION_1_0 | 1u << HTTP_VERSION_1_1 | 1u << HTTP_VERSION_2 };
 
-static uint32_t bits_effective(uint32_t bits, uint32_t all)
+/* Without a bit a condition takes all. */
+static bool bits_cover(uint32_t earlier, uint32_t later, uint32_t all)
 {
-	return bits == 0 ? all : bits & all;
+	return earlier == 0 || ((later == 0 ? all : later & all) & ~earlier) == 0;
 }
 
 static bool patterns_are_any(const struct policy_patterns *p)
@@ -127,14 +128,10 @@ static bool rule_covers(const struct policy_rule *earlier, const struct policy_r
 
 	/* A shadow rule does not hide live rules after it. */
 	return (!earlier->shadow || later->shadow) &&
-	       (bits_effective(later->sources, ALL_SOURCES) &
-		   ~bits_effective(earlier->sources, ALL_SOURCES)) == 0 &&
-	       (bits_effective(later->types, ALL_TYPES) &
-		   ~bits_effective(earlier->types, ALL_TYPES)) == 0 &&
-	       (bits_effective(later->methods, ALL_METHODS) &
-		   ~bits_effective(earlier->methods, ALL_METHODS)) == 0 &&
-	       (bits_effective(later->versions, ALL_VERSIONS) &
-		   ~bits_effective(earlier->versions, ALL_VERSIONS)) == 0 &&
+	       bits_cover(earlier->sources, later->sources, ALL_SOURCES) &&
+	       bits_cover(earlier->types, later->types, ALL_TYPES) &&
+	       bits_cover(earlier->methods, later->methods, ALL_METHODS) &&
+	       bits_cover(earlier->versions, later->versions, ALL_VERSIONS) &&
 	       tristate_covers(earlier->push_enabled, later->push_enabled) &&
 	       tristate_covers(earlier->save_data, later->save_data) &&
 	       tristate_covers(earlier->navigation, later->navigation) &&
