@@ -251,19 +251,19 @@ static void note_outcome(struct learned_resource *r, struct learned_view *v, uin
 	uint64_t *excused = v ? &v->excused : &none, *taken = v ? &v->taken : &none;
 	switch (outcome) {
 	case OFFER_LEARNED_OFFERED:
-		r->offered++;
+		r->numbers.offered++;
 		*excused |= bit;
 		break;
 	case OFFER_LEARNED_TAKEN:
-		r->taken++;
+		r->numbers.taken++;
 		*(has_credentials ? excused : taken) |= bit;
 		break;
 	case OFFER_LEARNED_REFUSED:
-		r->refused++;
+		r->numbers.refused++;
 		*excused |= bit;
 		break;
 	case OFFER_LEARNED_GONE:
-		r->hits /= 4;
+		r->numbers.hits /= 4;
 		r->stands = false;
 		*excused |= bit;
 		break;

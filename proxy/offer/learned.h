@@ -105,19 +105,24 @@ void offer_learned_tick(struct offer_learned *t, usec now);
 /* False: no window is open. */
 bool offer_learned_has_views(const struct offer_learned *t);
 
+/* What the table counts for one resource of one page, and keeps beyond the life of the process. */
+struct offer_learned_numbers {
+	double hits, views; /* decayed; views in which the resource counted as hit or miss */
+	uint32_t clients;   /* distinct, counted up to OFFER_LEARNED_SUPPORTERS */
+	/* Views of the page counted while it was proposed, and those in which it was requested. */
+	uint32_t proposed, came_true;
+	uint32_t offered, taken, refused; /* outcomes reported with offer_learned_on_outcome */
+};
+
 /* One resource of one page. Slices are lent until the next call that may change the table. */
 struct offer_learned_item {
 	struct slice authority, page, path;
-	struct slice as;     /* from the extension of the path; may be empty */
-	double hits, views;  /* decayed; views in which the resource counted as hit or miss */
-	uint32_t clients;    /* distinct, counted up to OFFER_LEARNED_SUPPORTERS */
+	struct slice as; /* from the extension of the path; may be empty */
+	struct offer_learned_numbers numbers;
 	uint32_t confidence; /* hits in 10000 views */
 	/* It has the hits, the clients and the confidence. A resource that was proposed before stays so
 	 * with one hit, or a fifth of the confidence, less. */
 	bool is_proposed;
-	/* Views of the page counted while it was proposed, and those in which it was requested. */
-	uint32_t proposed, came_true;
-	uint32_t offered, taken, refused; /* outcomes reported with offer_learned_on_outcome */
 };
 
 /* What is proposed for a page, the highest confidence first; returns how many there are. The page's query does

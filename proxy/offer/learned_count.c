@@ -62,8 +62,8 @@ static void check_cache(const struct offer_learned *t, const struct learned_view
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
 		const struct learned_resource *r = p->resources[i];
 		/* A resource without enough views for a confidence counts as needed. */
-		bool is_needed =
-		    r && (r->views < 1 || learned_resource_confidence(r) >= t->options.confidence);
+		bool is_needed = r && (r->numbers.views < 1 ||
+					  learned_resource_confidence(r) >= t->options.confidence);
 		if (!is_needed || v->excused >> i & 1 ||
 		    !learned_cache_has(
 			&c->cache, learned_mark(t, page_authority(p), resource_path(r)), begun))
@@ -138,21 +138,21 @@ static void count_resource(struct offer_learned *t, const struct learned_view *v
 	    ((!is_hit && v->excused & bit) || learned_cache_has(&v->client->cache, mark, before)))
 		return;
 	if (learned_resource_is_proposed(t, r, 1, now)) {
-		r->proposed++;
-		r->came_true += is_hit;
+		r->numbers.proposed++;
+		r->numbers.came_true += is_hit;
 		/* Other clients request it here, so this one probably cached it before this process began:
 		 * count one miss, not one for each view. */
 		if (!is_hit)
 			learned_cache_note(&v->client->cache, mark, now);
 	}
-	r->views += 1;
+	r->numbers.views += 1;
 	if (is_hit) {
-		r->hits += 1;
+		r->numbers.hits += 1;
 		note_supporter(r, v->client->node.hash, now);
 	}
-	if (r->views > WEIGHT_MOST) {
-		r->hits *= WEIGHT_MOST / r->views;
-		r->views = WEIGHT_MOST;
+	if (r->numbers.views > WEIGHT_MOST) {
+		r->numbers.hits *= WEIGHT_MOST / r->numbers.views;
+		r->numbers.views = WEIGHT_MOST;
 	}
 	r->stands = learned_resource_is_proposed(t, r, 1, now);
 }

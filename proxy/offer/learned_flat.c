@@ -12,8 +12,7 @@ struct flat_page {
 };
 
 struct flat_resource {
-	double hits, views;
-	uint32_t clients, proposed, came_true, offered, taken, refused;
+	struct offer_learned_numbers numbers;
 	uint32_t path_length, zero;
 };
 
@@ -42,14 +41,7 @@ static uint8_t *put_resource(uint8_t *at, const struct offer_learned *t,
     const struct learned_resource *r, double fade, usec now)
 {
 	const struct flat_resource flat = {
-	    .hits = r->hits * fade,
-	    .views = r->views * fade,
-	    .clients = learned_resource_clients(t, r, now),
-	    .proposed = r->proposed,
-	    .came_true = r->came_true,
-	    .offered = r->offered,
-	    .taken = r->taken,
-	    .refused = r->refused,
+	    .numbers = learned_numbers_of(t, r, fade, now),
 	    .path_length = (uint32_t)r->path_len,
 	};
 	return put(put(at, &flat, sizeof(flat)), r->path, r->path_len);
@@ -127,7 +119,7 @@ static bool is_weight(double value)
 }
 
 const char *learned_numbers_add(struct offer_learned *t, struct learned_page *p, struct slice path,
-    struct learned_resource numbers, usec now)
+    struct offer_learned_numbers numbers, usec now)
 {
 	struct learned_name name;
 	if (!learned_name_set(&name, page_authority(p), path, false))
@@ -139,20 +131,18 @@ const char *learned_numbers_add(struct offer_learned *t, struct learned_page *p,
 		return "\"came_true\" is more than \"proposed\"";
 	if (learned_resource_find(p, name.path) >= 0)
 		return "\"path\" is there twice";
-	if (numbers.earlier < t->options.support || !learned_is_asset(name.path))
+	if (numbers.clients < t->options.support || !learned_is_asset(name.path))
 		return NULL;
 	int i = learned_resource_add(t, p, name.path, now);
 	if (i < 0)
 		return NULL;
 	struct learned_resource *r = p->resources[i];
-	numbers.path = r->path;
-	numbers.path_len = r->path_len;
-	if (numbers.earlier > OFFER_LEARNED_SUPPORTERS)
-		numbers.earlier = OFFER_LEARNED_SUPPORTERS;
+	if (numbers.clients > OFFER_LEARNED_SUPPORTERS)
+		numbers.clients = OFFER_LEARNED_SUPPORTERS;
 	if (numbers.hits > numbers.views)
 		numbers.hits = numbers.views;
-	*r = numbers;
-	r->stands = r->proposed > 0;
+	r->numbers = numbers;
+	r->stands = numbers.proposed > 0;
 	r->stands = learned_resource_is_proposed(t, r, 1, now);
 	return NULL;
 }
@@ -179,17 +169,7 @@ static const char *import_resources(
 		memcpy(&flat, bytes.ptr, sizeof(flat));
 		if (!cut(&rest, flat.path_length, &path))
 			return "a path is cut off";
-		const struct learned_resource numbers = {
-		    .hits = flat.hits,
-		    .views = flat.views,
-		    .earlier = flat.clients,
-		    .proposed = flat.proposed,
-		    .came_true = flat.came_true,
-		    .offered = flat.offered,
-		    .taken = flat.taken,
-		    .refused = flat.refused,
-		};
-		mistake = learned_numbers_add(t, p, path, numbers, now);
+		mistake = learned_numbers_add(t, p, path, flat.numbers, now);
 	}
 	return !mistake && rest.len > 0 ? "there are more bytes than resources" : mistake;
 }

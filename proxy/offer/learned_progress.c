@@ -19,16 +19,9 @@ struct offer_learned_item learned_item_of(const struct offer_learned *t,
 	    .page = page_path(p),
 	    .path = resource_path(r),
 	    .as = slice_of_string(policy_type_as(policy_type_of_path(resource_path(r)))),
-	    .hits = r->hits * fade,
-	    .views = r->views * fade,
-	    .clients = learned_resource_clients(t, r, now),
+	    .numbers = learned_numbers_of(t, r, fade, now),
 	    .confidence = learned_resource_confidence(r),
 	    .is_proposed = learned_resource_is_proposed(t, r, fade, now),
-	    .proposed = r->proposed,
-	    .came_true = r->came_true,
-	    .offered = r->offered,
-	    .taken = r->taken,
-	    .refused = r->refused,
 	};
 }
 
@@ -42,8 +35,9 @@ static bool is_surer(const struct offer_learned_item *a, const struct offer_lear
 {
 	if (a->confidence != b->confidence)
 		return a->confidence > b->confidence;
-	if (a->hits < b->hits || a->hits > b->hits)
-		return a->hits > b->hits;
+	double more = a->numbers.hits - b->numbers.hits;
+	if (more < 0 || more > 0)
+		return more > 0;
 	size_t shorter = a->path.len < b->path.len ? a->path.len : b->path.len;
 	int order = memcmp(a->path.ptr, b->path.ptr, shorter);
 	return order ? order < 0 : a->path.len < b->path.len;
@@ -143,7 +137,8 @@ static const struct learned_resource *nearest(
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
 		const struct learned_resource *r = p->resources[i];
 		uint32_t clients = r ? learned_resource_clients(t, r, now) : 0;
-		if (r && (!best || clients > most || (clients == most && r->hits > best->hits))) {
+		if (r && (!best || clients > most ||
+			     (clients == most && r->numbers.hits > best->numbers.hits))) {
 			best = r;
 			most = clients;
 		}
@@ -156,7 +151,7 @@ static void add_lack(struct line *l, const struct offer_learned *t, const struct
 {
 	const struct offer_learned_options *o = &t->options;
 	uint32_t clients = learned_resource_clients(t, r, now);
-	uint32_t hits = (uint32_t)(r->hits * learned_page_fade(t, p, now) + 0.5);
+	uint32_t hits = (uint32_t)(r->numbers.hits * learned_page_fade(t, p, now) + 0.5);
 	uint32_t confidence = learned_resource_confidence(r);
 	int path = r->path_len < RESOURCE_BYTES ? (int)r->path_len : RESOURCE_BYTES;
 	add(l, "; %.*s lacks", path, r->path);

@@ -21,13 +21,13 @@ static json_t *text_of(struct slice s)
 	return json_stringn(s.ptr, s.len);
 }
 
-static json_t *resource_to_json(const struct learned_resource *r, uint32_t clients, double fade)
+static json_t *resource_to_json(struct slice path, const struct offer_learned_numbers *n)
 {
-	return json_pack("{s:o, s:f, s:f, s:i, s:I, s:I, s:I, s:I, s:I}", "path",
-	    text_of(resource_path(r)), "hits", r->hits * fade, "views", r->views * fade, "clients",
-	    (int)clients, "proposed", (json_int_t)r->proposed, "came_true",
-	    (json_int_t)r->came_true, "offered", (json_int_t)r->offered, "taken",
-	    (json_int_t)r->taken, "refused", (json_int_t)r->refused);
+	return json_pack("{s:o, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I}", "path", text_of(path),
+	    "hits", n->hits, "views", n->views, "clients", (json_int_t)n->clients, "proposed",
+	    (json_int_t)n->proposed, "came_true", (json_int_t)n->came_true, "offered",
+	    (json_int_t)n->offered, "taken", (json_int_t)n->taken, "refused",
+	    (json_int_t)n->refused);
 }
 
 /* NULL: no resource of the page has enough hits and clients. */
@@ -37,9 +37,10 @@ static json_t *page_to_json(const struct offer_learned *t, const struct learned_
 	double fade = learned_page_fade(t, p, now);
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
 		const struct learned_resource *r = p->resources[i];
-		if (r && learned_resource_is_kept(t, r, fade, now))
-			json_array_append_new(resources,
-			    resource_to_json(r, learned_resource_clients(t, r, now), fade));
+		if (!r || !learned_resource_is_kept(t, r, fade, now))
+			continue;
+		const struct offer_learned_numbers numbers = learned_numbers_of(t, r, fade, now);
+		json_array_append_new(resources, resource_to_json(resource_path(r), &numbers));
 	}
 	if (json_array_size(resources) == 0) {
 		json_decref(resources);
@@ -135,10 +136,10 @@ static struct slice read_text(const json_t *object, const char *key)
 static const char *load_resource(
     struct offer_learned *t, struct learned_page *p, const json_t *object, usec now)
 {
-	struct learned_resource read = {0};
+	struct offer_learned_numbers read;
 	if (!read_weight(object, "views", &read.views) || !read_weight(object, "hits", &read.hits))
 		return "\"hits\" and \"views\" are no numbers that views can give";
-	if (!read_count(object, "clients", &read.earlier) ||
+	if (!read_count(object, "clients", &read.clients) ||
 	    !read_count(object, "proposed", &read.proposed) ||
 	    !read_count(object, "came_true", &read.came_true) ||
 	    !read_count(object, "offered", &read.offered) ||

@@ -200,8 +200,8 @@ void learned_page_decay(const struct offer_learned *t, struct learned_page *p, u
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
 		if (!(p->used >> i & 1))
 			continue;
-		p->resources[i]->hits *= fade;
-		p->resources[i]->views *= fade;
+		p->resources[i]->numbers.hits *= fade;
+		p->resources[i]->numbers.views *= fade;
 	}
 	if (now > p->decayed_at)
 		p->decayed_at = now;
@@ -246,12 +246,23 @@ uint32_t learned_resource_clients(
 		    (now < s->at || (now - s->at) / SUPPORT_LIVES < t->options.half_life_usec))
 			count++;
 	}
-	return count > r->earlier ? count : r->earlier;
+	return count > r->numbers.clients ? count : r->numbers.clients;
+}
+
+struct offer_learned_numbers learned_numbers_of(
+    const struct offer_learned *t, const struct learned_resource *r, double fade, usec now)
+{
+	struct offer_learned_numbers numbers = r->numbers;
+	numbers.hits *= fade;
+	numbers.views *= fade;
+	numbers.clients = learned_resource_clients(t, r, now);
+	return numbers;
 }
 
 uint32_t learned_resource_confidence(const struct learned_resource *r)
 {
-	return r->views > 0 ? (uint32_t)(r->hits / r->views * 10000 + 0.5) : 0;
+	return r->numbers.views > 0 ? (uint32_t)(r->numbers.hits / r->numbers.views * 10000 + 0.5)
+				    : 0;
 }
 
 /*
@@ -261,7 +272,7 @@ uint32_t learned_resource_confidence(const struct learned_resource *r)
 bool learned_resource_has_hits(
     const struct offer_learned *t, const struct learned_resource *r, double fade)
 {
-	return r->hits * fade + (r->stands ? 1.5 : 0.5) >= t->options.hits;
+	return r->numbers.hits * fade + (r->stands ? 1.5 : 0.5) >= t->options.hits;
 }
 
 bool learned_resource_is_proposed(
@@ -285,9 +296,9 @@ static int place_for_resource(struct offer_learned *t, struct learned_page *p, u
 		const struct learned_resource *r = p->resources[i];
 		bool is_weak = learned_resource_clients(t, r, now) < t->options.support ||
 			       learned_resource_confidence(r) < t->options.confidence / 4;
-		if (is_weak &&
-		    (worst < 0 || r->hits / (r->views + 1) <
-				      p->resources[worst]->hits / (p->resources[worst]->views + 1)))
+		if (is_weak && (worst < 0 || r->numbers.hits / (r->numbers.views + 1) <
+						 p->resources[worst]->numbers.hits /
+						     (p->resources[worst]->numbers.views + 1)))
 			worst = i;
 	}
 	if (worst >= 0)

@@ -35,11 +35,9 @@ struct learned_vote {
 struct learned_resource {
 	char *path;
 	size_t path_len;
-	double hits, views;
-	bool stands; /* was proposed when it was last counted */
+	struct offer_learned_numbers numbers; /* clients: those of an earlier process */
+	bool stands;                          /* was proposed when it was last counted */
 	struct learned_vote supporters[OFFER_LEARNED_SUPPORTERS];
-	uint32_t earlier; /* number of supporters in an earlier process */
-	uint32_t proposed, came_true, offered, taken, refused;
 };
 
 struct learned_page {
@@ -149,6 +147,9 @@ int learned_resource_find(const struct learned_page *p, struct slice path);
 int learned_resource_add(
     struct offer_learned *t, struct learned_page *p, struct slice path, usec now);
 void learned_resource_remove(struct offer_learned *t, struct learned_page *p, int i);
+/* As they are now, by the fade of its page. */
+struct offer_learned_numbers learned_numbers_of(
+    const struct offer_learned *t, const struct learned_resource *r, double fade, usec now);
 uint32_t learned_resource_clients(
     const struct offer_learned *t, const struct learned_resource *r, usec now);
 bool learned_resource_has_hits(
@@ -174,10 +175,10 @@ void learned_view_free(struct offer_learned *t, struct learned_view *v);
  * of the mistake. */
 const char *learned_page_add(struct offer_learned *t, struct slice authority, struct slice path,
     struct learned_page **page, usec now);
-/* Adds a resource with these numbers, of which `earlier` is the number of clients. One of too few clients, or
- * of a path that is not learned, is left out without a mistake: another version may have written it. */
+/* Adds a resource with these numbers. One of too few clients, or of a path that is not learned, is left out
+ * without a mistake: another version may have written it. */
 const char *learned_numbers_add(struct offer_learned *t, struct learned_page *p, struct slice path,
-    struct learned_resource numbers, usec now);
+    struct offer_learned_numbers numbers, usec now);
 /* Whether the resource is worth to be kept beyond the life of the process. */
 bool learned_resource_is_kept(
     const struct offer_learned *t, const struct learned_resource *r, double fade, usec now);

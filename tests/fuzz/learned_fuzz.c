@@ -27,12 +27,12 @@ static void check_item(const struct offer_learned_item *item, void *context)
 	ensure(item->authority.len <= OFFER_LEARNED_AUTHORITY_BYTES);
 	ensure(item->path.len <= OFFER_LEARNED_PATH_BYTES && item->page.len <= OFFER_LEARNED_PATH_BYTES);
 	ensure(item->path.ptr[0] == '/' && item->page.ptr[0] == '/');
-	ensure(item->hits >= 0 && item->hits <= item->views + 1e-6);
-	ensure(item->confidence <= 10000 && item->came_true <= item->proposed);
+	ensure(item->numbers.hits >= 0 && item->numbers.hits <= item->numbers.views + 1e-6);
+	ensure(item->confidence <= 10000 && item->numbers.came_true <= item->numbers.proposed);
 	if (!item->is_proposed)
 		return;
 	/* What was proposed once may have one hit and a fifth of the confidence less. */
-	ensure(item->clients >= 2 && item->hits >= 0.5 && item->confidence >= 2800);
+	ensure(item->numbers.clients >= 2 && item->numbers.hits >= 0.5 && item->confidence >= 2800);
 }
 
 static void check(const struct offer_learned *t, usec now)

@@ -36,7 +36,7 @@ static void fill(struct gate_world *w)
 		snprintf(path, sizeof(path), "/page%d", i);
 		assert_null(learned_page_add(
 		    t, SLICE("h.example"), slice_of_string(path), &p, w->gateway->relay.now));
-		const struct learned_resource numbers = {.hits = 9, .views = 9, .earlier = 8};
+		const struct offer_learned_numbers numbers = {.hits = 9, .views = 9, .clients = 8};
 		assert_null(learned_numbers_add(
 		    t, p, SLICE("/a.css"), numbers, w->gateway->relay.now));
 	}

@@ -107,7 +107,7 @@ static void a_request_that_no_route_takes_is_no_page(void **state)
 static struct learned_page *known_page(struct gate_world *w)
 {
 	struct learned_page *p;
-	const struct learned_resource numbers = {.hits = 9, .views = 9, .earlier = 8};
+	const struct offer_learned_numbers numbers = {.hits = 9, .views = 9, .clients = 8};
 	usec now = w->gateway->relay.now;
 	assert_null(learned_page_add(w->gateway->learned, SLICE("example.com"), SLICE("/page"), &p, now));
 	assert_null(learned_numbers_add(w->gateway->learned, p, SLICE("/a.css"), numbers, now));
@@ -156,10 +156,10 @@ static void what_comes_of_a_push_counts_for_its_resource(void **state)
 		gate_answer(gate_find(w, "/page"), 200, 1, true);
 		UNTIL(w, w->counters.requests_open == 0);
 		const struct learned_resource *r = p->resources[0];
-		assert_int_equal(r->offered, 1);
-		if (r->taken != ends[i].taken || r->refused != ends[i].refused)
-			fail_msg("row %zu: taken %u, refused %u", i, r->taken, r->refused);
-		assert_true(r->hits > ends[i].hits - 0.1 && r->hits < ends[i].hits + 0.1);
+		assert_int_equal(r->numbers.offered, 1);
+		if (r->numbers.taken != ends[i].taken || r->numbers.refused != ends[i].refused)
+			fail_msg("row %zu: taken %u, refused %u", i, r->numbers.taken, r->numbers.refused);
+		assert_true(r->numbers.hits > ends[i].hits - 0.1 && r->numbers.hits < ends[i].hits + 0.1);
 		gate_world_free(w);
 	}
 }
@@ -175,7 +175,7 @@ static void of_many_resources_the_surest_are_offered(void **state)
 	char path[16];
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES - 1; i++) {
 		/* The first half is less sure. */
-		const struct learned_resource numbers = {.hits = i < 32 ? 8 : 9, .views = 9, .earlier = 8};
+		const struct offer_learned_numbers numbers = {.hits = i < 32 ? 8 : 9, .views = 9, .clients = 8};
 		snprintf(path, sizeof(path), "/%d.css", i);
 		assert_null(learned_numbers_add(
 		    w->gateway->learned, p, slice_of_string(path), numbers, w->gateway->relay.now));
@@ -183,7 +183,7 @@ static void of_many_resources_the_surest_are_offered(void **state)
 	get(w, gate_client(w, NULL), "/page", "sec-fetch-mode", "navigate");
 	gate_passes(w);
 	for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++)
-		offered[p->resources[i]->hits > 8.5] += p->resources[i]->offered;
+		offered[p->resources[i]->numbers.hits > 8.5] += p->resources[i]->numbers.offered;
 	assert_int_equal(offered[0], 0);
 	assert_int_equal(offered[1], 32);
 	gate_world_free(w);

@@ -166,7 +166,7 @@ static void support_beyond_what_is_counted_is_cut(void **state)
 	/* What too few stand behind is left out. */
 	assert_int_equal(offers(f->t, items, START), 1);
 	assert_true(slice_equal(items[0].path, SLICE("/a.css")));
-	assert_int_equal(items[0].clients, OFFER_LEARNED_SUPPORTERS);
+	assert_int_equal(items[0].numbers.clients, OFFER_LEARNED_SUPPORTERS);
 }
 
 static void a_page_with_too_many_resources_is_refused(void **state)

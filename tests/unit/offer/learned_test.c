@@ -106,7 +106,7 @@ static void three_clients_make_a_proposal_and_two_do_not(void **state)
 	assert_int_equal(offers(f, "/?utm=1", items), 1);
 	assert_memory_equal(items[0].path.ptr, "/app.css", 8);
 	assert_memory_equal(items[0].as.ptr, "style", 5);
-	assert_int_equal(items[0].clients, 3);
+	assert_int_equal(items[0].numbers.clients, 3);
 	assert_int_equal(items[0].confidence, 10000);
 	assert_true(items[0].is_proposed);
 	assert_int_equal(offer_count(f, "/other"), 0);
@@ -340,9 +340,9 @@ static void what_is_taken_with_credentials_counts_neither_way(void **state)
 		offer_learned_on_outcome(f->t, &page, SLICE("/a.css"), OFFER_LEARNED_TAKEN, f->now);
 		wait_for_window(f);
 		assert_int_equal(offers(f, "/p", items), 1);
-		assert_int_equal(lround(items[0].hits), rows[i].hits);
-		assert_int_equal(lround(items[0].views), rows[i].views);
-		assert_int_equal(items[0].taken, 1);
+		assert_int_equal(lround(items[0].numbers.hits), rows[i].hits);
+		assert_int_equal(lround(items[0].numbers.views), rows[i].views);
+		assert_int_equal(items[0].numbers.taken, 1);
 	}
 }
 
@@ -423,7 +423,7 @@ static void who_fetches_all_again_has_come_with_an_empty_cache(void **state)
 	visits(f, 0, 6, "/a", "/common.css");
 	visits(f, 0, 6, "/b", "/common.css");
 	assert_int_equal(offers(f, "/b", items), 1);
-	assert_int_equal((int)(items[0].hits + 0.5), 6);
+	assert_int_equal((int)(items[0].numbers.hits + 0.5), 6);
 }
 
 static void who_fetches_little_again_still_has_the_rest(void **state)
@@ -487,10 +487,10 @@ static void what_is_old_fades(void **state)
 	struct offer_learned_item items[OFFER_LEARNED_RESOURCES];
 	visits(f, 0, 6, "/", "/a.css");
 	assert_int_equal(offers(f, "/", items), 1);
-	double hits = items[0].hits;
+	double hits = items[0].numbers.hits;
 	f->now += 7 * 86400 * SEC - 60 * SEC;
 	assert_int_equal(offers(f, "/", items), 1);
-	assert_true(fabs(items[0].hits - hits / 2) < 0.01);
+	assert_true(fabs(items[0].numbers.hits - hits / 2) < 0.01);
 	f->now += 8 * 86400 * SEC;
 	assert_int_equal(offers(f, "/", items), 0);
 }
@@ -503,8 +503,8 @@ static void how_often_a_proposal_comes_true_is_measured(void **state)
 	visits(f, 3, 6, "/", "/a.css");
 	visits(f, 6, 8, "/", "/b.css");
 	assert_int_equal(offers(f, "/", items), 1);
-	assert_int_equal(items[0].proposed, 5);
-	assert_int_equal(items[0].came_true, 3);
+	assert_int_equal(items[0].numbers.proposed, 5);
+	assert_int_equal(items[0].numbers.came_true, 3);
 }
 
 static void pushes_do_not_make_what_is_pushed_look_unused(void **state)
@@ -529,10 +529,10 @@ static void pushes_do_not_make_what_is_pushed_look_unused(void **state)
 		assert_int_equal(items[i].confidence, 10000);
 		if (items[i].path.ptr[1] != 'a')
 			continue;
-		assert_int_equal(items[i].offered, 7);
-		assert_int_equal(items[i].taken, 4);
-		assert_int_equal(items[i].refused, 1);
-		assert_int_equal((int)(items[i].hits + 0.5), 7);
+		assert_int_equal(items[i].numbers.offered, 7);
+		assert_int_equal(items[i].numbers.taken, 4);
+		assert_int_equal(items[i].numbers.refused, 1);
+		assert_int_equal((int)(items[i].numbers.hits + 0.5), 7);
 	}
 }
 

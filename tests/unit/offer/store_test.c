@@ -96,11 +96,11 @@ static void what_was_saved_is_loaded(void **state)
 	assert_int_equal(offers(loaded, "/", after, 7 * SEC), n);
 	for (size_t i = 0; i < n; i++) {
 		assert_true(slice_equal(before[i].path, after[i].path));
-		assert_true(fabs(before[i].hits - after[i].hits) < 1e-6);
-		assert_true(fabs(before[i].views - after[i].views) < 1e-6);
-		assert_int_equal(before[i].clients, after[i].clients);
-		assert_int_equal(before[i].proposed, after[i].proposed);
-		assert_int_equal(before[i].came_true, after[i].came_true);
+		assert_true(fabs(before[i].numbers.hits - after[i].numbers.hits) < 1e-6);
+		assert_true(fabs(before[i].numbers.views - after[i].numbers.views) < 1e-6);
+		assert_int_equal(before[i].numbers.clients, after[i].numbers.clients);
+		assert_int_equal(before[i].numbers.proposed, after[i].numbers.proposed);
+		assert_int_equal(before[i].numbers.came_true, after[i].numbers.came_true);
 	}
 	assert_int_equal(f->length, 0);
 	offer_learned_free(loaded);
@@ -277,7 +277,7 @@ static void hits_that_are_rounded_above_the_views_are_all_of_them(void **state)
 	put(f, HEAD "{\"path\": \"/a.css\", \"hits\": 4.0000005, \"views\": 4, " COUNTS TAIL);
 	assert_true(offer_learned_load(f->t, f->path, f->now, f->stream));
 	assert_int_equal(offers(f->t, "/", item, f->now), 1);
-	assert_true(item[0].hits <= item[0].views);
+	assert_true(item[0].numbers.hits <= item[0].numbers.views);
 	assert_int_equal(item[0].confidence, 10000);
 }
 
