@@ -56,6 +56,9 @@ static inline bool ascii_has(struct slice s, unsigned classes)
 	return false;
 }
 
+/* Is each byte visible, 0x21 to 0x7e? Eight at a time, because a text may have megabytes. */
+bool ascii_is_visible(struct slice text);
+
 static inline bool ascii_is_token(struct slice s)
 {
 	return s.len > 0 && ascii_all(s, ASCII_TOKEN);

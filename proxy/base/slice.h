@@ -41,6 +41,14 @@ static inline bool slice_equal(struct slice a, struct slice b)
 	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
+/* The order of two texts by their bytes: below 0, 0 or above 0. */
+static inline int slice_compare(struct slice a, struct slice b)
+{
+	size_t shorter = a.len < b.len ? a.len : b.len;
+	int order = shorter > 0 ? memcmp(a.ptr, b.ptr, shorter) : 0;
+	return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
+}
+
 /* The bytes [from, from+len), as far as s has them. */
 static inline struct slice slice_sub(struct slice s, size_t from, size_t len)
 {

@@ -120,6 +120,7 @@ const struct policy_reason *hold_make_room(
 /* ---- hold_rules.c: which request may have which response ---- */
 
 uint64_t hold_uri_hash(const struct hold *hold, const struct http_target *uri);
+uint64_t hold_request_hash(const struct hold *hold, const struct http_head *request);
 bool held_is_for(const struct held *h, const struct http_target *uri);
 bool held_is_fresh(const struct held *h);
 uint32_t held_age_sec(const struct held *h);

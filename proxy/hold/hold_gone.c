@@ -20,12 +20,6 @@ struct hold_gone {
 	} kept[GONE_KEPT];
 };
 
-static uint64_t uri_of(const struct hold *hold, const struct http_head *request)
-{
-	const struct http_target uri = http_target_of(request);
-	return hold_uri_hash(hold, &uri);
-}
-
 void hold_gone_note(const struct held *h)
 {
 	struct hold_store *s = h->store;
@@ -38,7 +32,7 @@ void hold_gone_note(const struct held *h)
 		s->hold->gone_count++;
 	}
 	uint32_t at = s->gone->next++ % GONE_KEPT;
-	s->gone->kept[at].uri = uri_of(s->hold, h->push->request);
+	s->gone->kept[at].uri = hold_request_hash(s->hold, h->push->request);
 	s->gone->kept[at].since = held_now(h);
 	s->gone->kept[at].miss = held_useless_cause(h);
 }
@@ -47,7 +41,7 @@ enum hold_miss hold_gone_take(struct hold_store *s, const struct exchange *x)
 {
 	if (!s->gone)
 		return HOLD_FITS;
-	uint64_t uri = uri_of(s->hold, x->request);
+	uint64_t uri = hold_request_hash(s->hold, x->request);
 	for (uint32_t i = 0; i < GONE_KEPT; i++) {
 		enum hold_miss miss = s->gone->kept[i].miss;
 		if (miss == HOLD_FITS || s->gone->kept[i].uri != uri)

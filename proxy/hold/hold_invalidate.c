@@ -31,19 +31,14 @@ static void drop_named(struct hold *hold, const struct exchange *x,
     const struct http_head *response, enum http_token name)
 {
 	const struct http_field *f = http_head_find(response, name);
-	struct http_authority ours, theirs;
 	struct http_target t;
 	struct arena scratch;
 	if (!f)
 		return;
 	arena_init(&scratch, NULL, 0);
 	bool is_same = http_target_resolve(&scratch, x->request, f->value, &t) &&
-		       /* uncovered: the router has parsed the request's authority */
 		       slice_equal_nocase(t.scheme, x->request->scheme) &&
-		       /* uncovered: a reference whose authority cannot be parsed is not resolved */
-		       http_authority_parse(x->request->authority, x->request->scheme, &ours) &&
-		       http_authority_parse(t.authority, t.scheme, &theirs) &&
-		       http_authority_equal(&ours, &theirs);
+		       http_authority_same(x->request->authority, t.authority, t.scheme);
 	if (is_same)
 		drop(hold, &t);
 	arena_fini(&scratch);

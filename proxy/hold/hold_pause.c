@@ -46,8 +46,7 @@ static bool is_of_the_resource(enum hold_miss miss)
 
 static uint64_t uri_of(const struct hold *hold, const struct http_head *request)
 {
-	const struct http_target uri = http_target_of(request);
-	return hold_uri_hash(hold, &uri) | 1; /* 0 is no URI */
+	return hold_request_hash(hold, request) | 1; /* 0 is no URI */
 }
 
 static uint64_t client_of(const struct hold *hold, const struct exchange *x)

@@ -32,14 +32,10 @@ uint64_t hold_uri_hash(const struct hold *hold, const struct http_target *uri)
 	return hash_bytes(h ^ a.port, host, start.len);
 }
 
-static bool same_authority(struct slice a, struct slice b, struct slice scheme)
+uint64_t hold_request_hash(const struct hold *hold, const struct http_head *request)
 {
-	struct http_authority left, right;
-	/* uncovered: an authority that cannot be parsed with the hash of one that can */
-	return slice_equal(a, b) ||
-	       /* uncovered: the same, the other way round */
-	       (http_authority_parse(a, scheme, &left) && http_authority_parse(b, scheme, &right) &&
-		   http_authority_equal(&left, &right));
+	const struct http_target uri = http_target_of(request);
+	return hold_uri_hash(hold, &uri);
 }
 
 bool held_is_for(const struct held *h, const struct http_target *uri)
@@ -47,7 +43,7 @@ bool held_is_for(const struct held *h, const struct http_target *uri)
 	return slice_equal(h->push->request->path, uri->path) &&
 	       /* uncovered: another path with the same 64 bits of a hash with a random seed */
 	       slice_equal_nocase(h->push->request->scheme, uri->scheme) &&
-	       same_authority(h->push->request->authority, uri->authority, uri->scheme);
+	       http_authority_same(h->push->request->authority, uri->authority, uri->scheme);
 }
 
 /* ---- time ---- */

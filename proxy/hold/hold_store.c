@@ -71,8 +71,7 @@ void held_enter(struct held *h, struct hold_store *s)
 		list_append(&s->hold->used, &s->link);
 	s->bytes += h->body.bytes;
 	list_append(&s->entries, &h->entry);
-	const struct http_target uri = http_target_of(h->push->request);
-	map_insert(&s->by_uri, &h->node, hold_uri_hash(s->hold, &uri));
+	map_insert(&s->by_uri, &h->node, hold_request_hash(s->hold, h->push->request));
 	enter_ring(h);
 }
 

@@ -99,6 +99,14 @@ bool http_authority_equal(const struct http_authority *a, const struct http_auth
 	return a->port == b->port && slice_equal_nocase(without_dot(a->host), without_dot(b->host));
 }
 
+bool http_authority_same(struct slice a, struct slice b, struct slice scheme)
+{
+	struct http_authority left, right;
+	return slice_equal(a, b) ||
+	       (http_authority_parse(a, scheme, &left) && http_authority_parse(b, scheme, &right) &&
+		   http_authority_equal(&left, &right));
+}
+
 bool http_host_matches(struct slice pattern, struct slice host)
 {
 	pattern = without_dot(pattern);

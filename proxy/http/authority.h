@@ -22,6 +22,8 @@ bool http_scheme_is_http(struct slice scheme);
 
 /* Same host (ignoring case and a trailing dot) and same effective port. */
 bool http_authority_equal(const struct http_authority *a, const struct http_authority *b);
+/* The same of two texts with one scheme; texts that cannot be parsed are the same if they are equal. */
+bool http_authority_same(struct slice a, struct slice b, struct slice scheme);
 
 /*
  * Whether the host matches the pattern: "*" matches any host, "*.example.com" one or more labels

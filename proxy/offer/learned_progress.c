@@ -38,9 +38,7 @@ static bool is_surer(const struct offer_learned_item *a, const struct offer_lear
 	double more = a->numbers.hits - b->numbers.hits;
 	if (more < 0 || more > 0)
 		return more > 0;
-	size_t shorter = a->path.len < b->path.len ? a->path.len : b->path.len;
-	int order = memcmp(a->path.ptr, b->path.ptr, shorter);
-	return order ? order < 0 : a->path.len < b->path.len;
+	return slice_compare(a->path, b->path) < 0;
 }
 
 size_t offer_learned_offers(const struct offer_learned *t, struct slice authority,

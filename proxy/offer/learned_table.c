@@ -12,22 +12,14 @@
 #include "proxy/base/memory.h"
 #include <math.h>
 
-static bool is_visible(struct slice s)
-{
-	for (size_t i = 0; i < s.len; i++)
-		if (s.ptr[i] <= ' ' || s.ptr[i] > '~')
-			return false;
-	return true;
-}
-
 bool learned_name_set(
     struct learned_name *name, struct slice authority, struct slice path, bool is_page)
 {
 	if (is_page)
 		path.len = slice_find(path, '?');
 	if (authority.len == 0 || authority.len > sizeof(name->bytes) || path.len == 0 ||
-	    path.len > OFFER_LEARNED_PATH_BYTES || path.ptr[0] != '/' || !is_visible(authority) ||
-	    !is_visible(path) || slice_find(path, '#') != path.len)
+	    path.len > OFFER_LEARNED_PATH_BYTES || path.ptr[0] != '/' || !ascii_is_visible(authority) ||
+	    !ascii_is_visible(path) || slice_find(path, '#') != path.len)
 		return false;
 	ascii_lower_copy(name->bytes, authority);
 	name->authority = slice_of(name->bytes, authority.len);

@@ -8,6 +8,7 @@
  * the form is never stored.
  */
 #include "proxy/offer/manifest_flat.h"
+#include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 
@@ -57,13 +58,6 @@ bool manifest_is_type_word(struct slice word)
 	return word.len <= TYPE_BYTES;
 }
 
-static int compare(struct slice a, struct slice b)
-{
-	size_t shorter = a.len < b.len ? a.len : b.len;
-	int order = shorter > 0 ? memcmp(a.ptr, b.ptr, shorter) : 0;
-	return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
-}
-
 /* ---- writing ---- */
 
 struct writer {
@@ -111,7 +105,7 @@ static void put_page(struct writer *w, struct flat_page *out, const struct manif
 
 static int by_path(const void *a, const void *b)
 {
-	return compare(
+	return slice_compare(
 	    ((const struct manifest_page *)a)->path, ((const struct manifest_page *)b)->path);
 }
 
@@ -154,23 +148,6 @@ struct flat {
 	struct slice text;
 };
 
-/* Whether all bytes are visible ASCII; eight at a time, because a text may have megabytes. */
-static bool is_visible(struct slice text)
-{
-	const uint64_t each = 0x0101010101010101u, high = 0x80 * each;
-	uint64_t wrong = 0;
-	size_t i = 0;
-	for (; i + sizeof(wrong) <= text.len; i += sizeof(wrong)) {
-		uint64_t word;
-		memcpy(&word, text.ptr + i, sizeof(word));
-		/* With no high bit set, no byte carries into the next: 0x21 … 0x7e have none in all three. */
-		wrong |= (word | (word + each) | ~((word | high) - 0x21 * each)) & high;
-	}
-	for (; i < text.len; i++)
-		wrong |= (uint64_t)(text.ptr[i] <= ' ' || text.ptr[i] >= 0x7f);
-	return wrong == 0;
-}
-
 static bool find_parts(struct flat *f, const void *bytes, size_t length)
 {
 	if (length < sizeof(f->header) || length > OFFER_MANIFEST_FLAT_BYTES)
@@ -186,7 +163,7 @@ static bool find_parts(struct flat *f, const void *bytes, size_t length)
 	f->text = slice_of(f->resources + h->resource_count, h->text_bytes);
 	return length == sizeof(*h) + h->page_count * sizeof(*f->pages) +
 			     h->resource_count * sizeof(*f->resources) + h->text_bytes &&
-	       is_visible(f->text);
+	       ascii_is_visible(f->text);
 }
 
 static bool get_text(const struct flat *f, struct flat_text t, struct slice *out)
@@ -223,7 +200,7 @@ static bool get_page(struct offer_manifest *m, const struct flat *f, uint32_t i)
 	    in->count > f->header.resource_count - in->first || !get_text(f, in->path, &out->path))
 		return false;
 	out->resources = (struct offer_manifest_resources){m->resources + in->first, in->count};
-	return i == 0 || compare(m->pages[i - 1].path, out->path) < 0;
+	return i == 0 || slice_compare(m->pages[i - 1].path, out->path) < 0;
 }
 
 static bool get_all(struct offer_manifest *m, const struct flat *f)
@@ -282,7 +259,7 @@ struct offer_manifest_resources offer_manifest_find(
 	size_t low = 0, high = m->page_count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (compare(m->pages[middle].path, wanted) < 0)
+		if (slice_compare(m->pages[middle].path, wanted) < 0)
 			low = middle + 1;
 		else
 			high = middle;

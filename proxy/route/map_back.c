@@ -13,14 +13,6 @@
 
 /* ---- authorities ---- */
 
-static bool same_authority(struct slice a, struct slice b, struct slice scheme)
-{
-	struct http_authority left, right;
-	return slice_equal(a, b) ||
-	       (http_authority_parse(a, scheme, &left) && http_authority_parse(b, scheme, &right) &&
-		   http_authority_equal(&left, &right));
-}
-
 /* Whether the authority is the host and port of a server of the origin, as the configuration names it. */
 static bool is_hops_own(const struct conf_origin *o, struct slice authority, struct slice scheme)
 {
@@ -44,7 +36,7 @@ static bool is_hops_own(const struct conf_origin *o, struct slice authority, str
 static bool is_origins(const struct conf_origin *o, struct slice authority, struct slice scheme)
 {
 	return (o->host_override &&
-		   same_authority(authority, slice_of_string(o->host_override), scheme)) ||
+		   http_authority_same(authority, slice_of_string(o->host_override), scheme)) ||
 	       is_hops_own(o, authority, scheme);
 }
 
@@ -53,7 +45,7 @@ static bool is_own_authority(const struct http_head *request, const struct conf_
     struct slice authority, struct slice scheme)
 {
 	return is_origins(o, authority, scheme) ||
-	       same_authority(authority, request->authority, scheme);
+	       http_authority_same(authority, request->authority, scheme);
 }
 
 static bool is_mapped(const struct http_head *request, const struct relay_place *p)
@@ -92,7 +84,7 @@ bool route_is_outside(
     const struct http_head *request, const struct relay_place *p, const struct http_target *target)
 {
 	return is_mapped(request, p) &&
-	       same_authority(target->authority, request->authority, target->scheme) &&
+	       http_authority_same(target->authority, request->authority, target->scheme) &&
 	       !route_rewrites(p->route, target->path);
 }
 
@@ -149,7 +141,7 @@ static struct slice map_absolute(
 	const struct http_head *request = m->request;
 	struct slice path = a->path.len > 0 ? a->path : SLICE("/"), public;
 	bool is_clients = request->authority.len > 0 &&
-			  same_authority(a->authority, request->authority, a->scheme);
+			  http_authority_same(a->authority, request->authority, a->scheme);
 	if (!is_clients && !is_origins(m->place->origin, a->authority, a->scheme))
 		return reference;
 	if (!route_public_path(m->place->route, path, m->arena, &public))

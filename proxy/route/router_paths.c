@@ -28,18 +28,11 @@ struct row {
 	const struct conf_route *route;
 };
 
-static int compare(struct slice a, struct slice b)
-{
-	size_t least = a.len < b.len ? a.len : b.len;
-	int order = memcmp(a.ptr, b.ptr, least);
-	return order ? order : (a.len > b.len) - (a.len < b.len);
-}
-
 /* Routes lie in one array, in the order of the file. */
 static int by_prefix(const void *left, const void *right)
 {
 	const struct row *a = left, *b = right;
-	int order = compare(a->prefix, b->prefix);
+	int order = slice_compare(a->prefix, b->prefix);
 	if (order == 0)
 		order = conf_route_has_conditions(b->route) - conf_route_has_conditions(a->route);
 	return order ? order : (a->route > b->route) - (a->route < b->route);
@@ -160,7 +153,7 @@ static size_t last_not_behind(const struct router_paths *p, struct slice path)
 		return 1;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (compare(p->entries[middle].prefix, path) <= 0)
+		if (slice_compare(p->entries[middle].prefix, path) <= 0)
 			low = middle + 1;
 		else
 			high = middle;
