@@ -4,7 +4,7 @@
  * condition, a rule with only this condition is made and matched.
  */
 #include "policy/explanation.h"
-#include "policy/watch.h"
+#include "policy/rules.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/list.h"
 

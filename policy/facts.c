@@ -4,7 +4,6 @@
  * its draw for `share` (Fetch metadata, client hints, RFC 9110 13, RFC 9111 5.2.1.4).
  */
 #include "policy/policy.h"
-#include "policy/request_answers.h"
 #include "proxy/base/hash.h"
 #include "proxy/http/cache_control.h"
 
@@ -48,7 +47,7 @@ uint32_t policy_draw(const struct address *client, struct slice authority, struc
 	return (uint32_t)(hash % POLICY_DRAWS);
 }
 
-/* ---- found out once for a request (request_answers.h) ---- */
+/* ---- found out once for a request ---- */
 
 size_t policy_request_bytes(const struct policy_rules *rules)
 {

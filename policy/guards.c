@@ -21,6 +21,11 @@ uint8_t policy_action_parts(enum policy_action action)
 	return action_parts[action];
 }
 
+/* A fact of the offer which refuses it, one without which it is refused, and more than one fact. */
+#define IF(member) .guard.fact = offsetof(struct policy_offer, member)
+#define UNLESS(member) .guard.is_needed = true, IF(member)
+#define WHERE(function) .guard.holds_up = function
+
 static bool is_own(const struct policy_question *q)
 {
 	return q->offer->source != POLICY_RELAYED;
@@ -49,16 +54,6 @@ static bool has_body(const struct policy_question *q)
 	       http_head_find(p, HTTP_TOKEN_EXPECT);
 }
 
-static bool parent_is_push(const struct policy_question *q)
-{
-	return q->offer->parent_is_push;
-}
-
-static bool parent_is_gone(const struct policy_question *q)
-{
-	return q->offer->parent_gone;
-}
-
 static bool effort_is_used_up(const struct policy_question *q)
 {
 	return q->offer->effort && q->offer->effort->is_used_up;
@@ -79,53 +74,28 @@ static bool relayed_is_not_covered(const struct policy_question *q)
 	return !is_own(q) && !q->offer->listener_covers;
 }
 
-static bool access_is_denied(const struct policy_question *q)
-{
-	return q->offer->access_denied;
-}
-
-static bool rate_is_exceeded(const struct policy_question *q)
-{
-	return q->offer->promise_rate_exceeded;
-}
-
 /* The order matters: a later row may rely on the checks of earlier ones. */
 const struct policy_offer_guard policy_offer_guards[] = {
-    {&policy_reason_MALFORMED, is_malformed},
-    {&policy_reason_METHOD, has_other_method},
-    {&policy_reason_BODY, has_body},
-    {&policy_reason_PARENT_PUSHED, parent_is_push},
-    {&policy_reason_PARENT_GONE, parent_is_gone},
-    {&policy_reason_MATCH_LIMIT, effort_is_used_up},
-    {&policy_reason_OUTSIDE_PREFIX, is_outside_prefix},
-    {&policy_reason_AUTHORITY, origin_may_not_promise},
-    {&policy_reason_DOWNSTREAM_AUTHORITY, relayed_is_not_covered},
-    {&policy_reason_ACCESS_DENIED, access_is_denied},
-    {&policy_reason_PROMISE_RATE, rate_is_exceeded},
-    {NULL, NULL},
+    {&policy_reason_MALFORMED, WHERE(is_malformed)},
+    {&policy_reason_METHOD, WHERE(has_other_method)},
+    {&policy_reason_BODY, WHERE(has_body)},
+    {&policy_reason_PARENT_PUSHED, IF(parent_is_push)},
+    {&policy_reason_PARENT_GONE, IF(parent_gone)},
+    {&policy_reason_MATCH_LIMIT, WHERE(effort_is_used_up)},
+    {&policy_reason_OUTSIDE_PREFIX, WHERE(is_outside_prefix)},
+    {&policy_reason_AUTHORITY, WHERE(origin_may_not_promise)},
+    {&policy_reason_DOWNSTREAM_AUTHORITY, WHERE(relayed_is_not_covered)},
+    {&policy_reason_ACCESS_DENIED, IF(access_denied)},
+    {&policy_reason_PROMISE_RATE, IF(promise_rate_exceeded)},
+    {0},
 };
 
 /* ---- action guards: remove parts of a rule's action ---- */
-
-static bool other_origin_serves(const struct policy_question *q)
-{
-	return !q->offer->origin_may_promise;
-}
-
-static bool listener_does_not_cover(const struct policy_question *q)
-{
-	return !q->offer->listener_covers;
-}
 
 static bool rule_is_paused(const struct policy_question *q)
 {
 	return q->rule && q->feedback &&
 	       policy_feedback_is_paused(q->feedback, q->rule, q->offer->now);
-}
-
-static bool is_only_proposed(const struct policy_question *q)
-{
-	return q->offer->is_proposal;
 }
 
 static bool crosses_origins(const struct policy_question *q)
@@ -138,29 +108,9 @@ static bool parent_revalidates(const struct policy_question *q)
 	return is_own(q) && q->offer->parent_revalidates && !(q->rule && q->rule->on_revalidation);
 }
 
-static bool client_is_going_away(const struct policy_question *q)
-{
-	return q->offer->client_going_away;
-}
-
-static bool push_is_disabled(const struct policy_question *q)
-{
-	return !q->offer->client_push_enabled;
-}
-
-static bool has_no_streams(const struct policy_question *q)
-{
-	return !q->offer->client_accepts_streams;
-}
-
 static bool is_known(const struct policy_question *q)
 {
 	return q->offer->known != POLICY_NOT_KNOWN;
-}
-
-static bool is_duplicate(const struct policy_question *q)
-{
-	return q->offer->duplicate;
 }
 
 static bool is_head(const struct policy_question *q)
@@ -227,24 +177,24 @@ static const struct policy_reason *hint_refusal(const struct policy_offer *offer
  * The verdict names the first guard that refuses, so lasting conditions come before passing ones.
  */
 const struct policy_action_guard policy_action_guards[] = {
-    {POLICY_PART_BODY, false, &policy_reason_AUTHORITY, other_origin_serves, NULL},
-    {POLICY_PART_BODY, false, &policy_reason_DOWNSTREAM_AUTHORITY, listener_does_not_cover, NULL},
-    {POLICY_PART_ANY, true, &policy_reason_LEARNED_PROPOSAL, is_only_proposed, NULL},
-    {POLICY_PART_ANY, true, &policy_reason_CROSS_ORIGIN, crosses_origins, NULL},
-    {POLICY_PART_ANY, true, &policy_reason_PAUSED, rule_is_paused, NULL},
-    {POLICY_PART_BODY, false, &policy_reason_CLIENT_GOING_AWAY, client_is_going_away, NULL},
-    {POLICY_PART_FORWARD, false, &policy_reason_PUSH_DISABLED, push_is_disabled, NULL},
-    {POLICY_PART_FORWARD, false, &policy_reason_NO_STREAMS, has_no_streams, NULL},
-    {POLICY_PART_HOLD | POLICY_PART_HINT, true, &policy_reason_HEAD, is_head, NULL},
-    {POLICY_PART_ANY, false, &policy_reason_REVALIDATION, parent_revalidates, NULL},
-    {POLICY_PART_ANY, false, &policy_reason_KNOWN, is_known, NULL},
-    {POLICY_PART_ANY, false, &policy_reason_DUPLICATE, is_duplicate, NULL},
-    {POLICY_PART_HOLD, true, NULL, cannot_be_held, hold_refusal},
-    {POLICY_PART_HINT, true, NULL, cannot_be_hinted, hint_refusal},
-    {POLICY_PART_ANY, false, &policy_reason_PARENT_LIFE_CAP, parent_is_used_up, NULL},
-    {POLICY_PART_ANY, false, &policy_reason_PARENT_CAP, parent_is_full, NULL},
-    {POLICY_PART_ANY, true, &policy_reason_PARENT_CAP, rule_is_full, NULL},
-    {POLICY_PART_FORWARD, false, &policy_reason_CONNECTION_CAP, connection_is_full, NULL},
-    {POLICY_PART_FORWARD, false, &policy_reason_BYTES_CAP, bytes_are_full, NULL},
-    {0, false, NULL, NULL, NULL},
+    {POLICY_PART_BODY, false, &policy_reason_AUTHORITY, UNLESS(origin_may_promise)},
+    {POLICY_PART_BODY, false, &policy_reason_DOWNSTREAM_AUTHORITY, UNLESS(listener_covers)},
+    {POLICY_PART_ANY, true, &policy_reason_LEARNED_PROPOSAL, IF(is_proposal)},
+    {POLICY_PART_ANY, true, &policy_reason_CROSS_ORIGIN, WHERE(crosses_origins)},
+    {POLICY_PART_ANY, true, &policy_reason_PAUSED, WHERE(rule_is_paused)},
+    {POLICY_PART_BODY, false, &policy_reason_CLIENT_GOING_AWAY, IF(client_going_away)},
+    {POLICY_PART_FORWARD, false, &policy_reason_PUSH_DISABLED, UNLESS(client_push_enabled)},
+    {POLICY_PART_FORWARD, false, &policy_reason_NO_STREAMS, UNLESS(client_accepts_streams)},
+    {POLICY_PART_HOLD | POLICY_PART_HINT, true, &policy_reason_HEAD, WHERE(is_head)},
+    {POLICY_PART_ANY, false, &policy_reason_REVALIDATION, WHERE(parent_revalidates)},
+    {POLICY_PART_ANY, false, &policy_reason_KNOWN, WHERE(is_known)},
+    {POLICY_PART_ANY, false, &policy_reason_DUPLICATE, IF(duplicate)},
+    {POLICY_PART_HOLD, true, NULL, WHERE(cannot_be_held), .reason_of = hold_refusal},
+    {POLICY_PART_HINT, true, NULL, WHERE(cannot_be_hinted), .reason_of = hint_refusal},
+    {POLICY_PART_ANY, false, &policy_reason_PARENT_LIFE_CAP, WHERE(parent_is_used_up)},
+    {POLICY_PART_ANY, false, &policy_reason_PARENT_CAP, WHERE(parent_is_full)},
+    {POLICY_PART_ANY, true, &policy_reason_PARENT_CAP, WHERE(rule_is_full)},
+    {POLICY_PART_FORWARD, false, &policy_reason_CONNECTION_CAP, WHERE(connection_is_full)},
+    {POLICY_PART_FORWARD, false, &policy_reason_BYTES_CAP, WHERE(bytes_are_full)},
+    {0},
 };

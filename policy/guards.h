@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Private to policy/: two tables of guards. Offer guards are asked before the rules, action guards
- * after a rule has been chosen. Rows are asked in order; a table ends with a row without holds_up.
+ * after a rule has been chosen. Rows are asked in order; a table ends with a row of zeros.
  */
 #ifndef PUSHGATE_POLICY_GUARDS_H
 #define PUSHGATE_POLICY_GUARDS_H
@@ -28,9 +28,25 @@ struct policy_question {
 	const struct policy_watch *watch; /* NULL: no watcher */
 };
 
+/* A fact of the offer, or more than one. */
+struct policy_guard {
+	bool (*holds_up)(const struct policy_question *q); /* NULL: a fact alone */
+	size_t fact;    /* offset of a bool in struct policy_offer */
+	bool is_needed; /* it holds up without that fact; else with it */
+};
+static inline bool policy_guard_holds_up(
+    const struct policy_guard *guard, const struct policy_question *q)
+{
+	bool fact;
+	if (guard->holds_up)
+		return guard->holds_up(q);
+	memcpy(&fact, (const char *)q->offer + guard->fact, sizeof fact);
+	return fact != guard->is_needed;
+}
+
 struct policy_offer_guard {
 	const struct policy_reason *reason;
-	bool (*holds_up)(const struct policy_question *q);
+	struct policy_guard guard;
 };
 extern const struct policy_offer_guard policy_offer_guards[];
 
@@ -38,7 +54,7 @@ struct policy_action_guard {
 	uint8_t parts;                      /* the parts that the guard removes */
 	bool names_rule;                    /* a refusal names the rule too */
 	const struct policy_reason *reason; /* NULL: reason_of returns it */
-	bool (*holds_up)(const struct policy_question *q);
+	struct policy_guard guard;
 	const struct policy_reason *(*reason_of)(const struct policy_offer *offer);
 };
 extern const struct policy_action_guard policy_action_guards[];

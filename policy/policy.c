@@ -7,7 +7,6 @@
 #include "policy/policy.h"
 #include "policy/guards.h"
 #include "policy/rules.h"
-#include "policy/watch.h"
 
 /* ---- the decision ---- */
 
@@ -28,10 +27,10 @@ static struct policy_verdict decide_action(const struct policy_question *q)
 	unsigned parts = policy_action_parts(action);
 
 	for (const struct policy_action_guard *guard = policy_action_guards;
-	     parts != 0 && guard->holds_up; guard++) {
+	     parts != 0 && guard->parts != 0; guard++) {
 		if ((parts & guard->parts) == 0)
 			continue;
-		bool holds_up = guard->holds_up(q);
+		bool holds_up = policy_guard_holds_up(&guard->guard, q);
 		const struct policy_reason *reason =
 		    guard->reason ? guard->reason : guard->reason_of(q->offer);
 		if (q->watch)
@@ -88,9 +87,8 @@ struct policy_verdict policy_decide_watched(const struct policy_rules *rules,
 
 	if (shadow)
 		*shadow = (struct policy_verdict){POLICY_DROP, &policy_reason_SHADOW, NULL, NULL};
-	for (const struct policy_offer_guard *guard = policy_offer_guards; guard->holds_up;
-	     guard++) {
-		bool holds_up = guard->holds_up(&q);
+	for (const struct policy_offer_guard *guard = policy_offer_guards; guard->reason; guard++) {
+		bool holds_up = policy_guard_holds_up(&guard->guard, &q);
 		if (watch)
 			watch->guard(watch, guard->reason, holds_up);
 		if (holds_up)

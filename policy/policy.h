@@ -140,7 +140,7 @@ struct policy_offer {
 	usec now;
 	/* For patterns, shared by the decisions of a loop pass; NULL: as much as one request has. */
 	struct effort *effort;
-	/* What other decisions for the parent have found out (policy/request_answers.h), and this one adds to; NULL: nothing. */
+	/* What other decisions for the parent have found out, and this one adds to; NULL: nothing. */
 	struct policy_request *request;
 };
 
@@ -257,6 +257,24 @@ bool policy_hints(const struct policy_rules *rules);
  * no_interim takes the request, and no earlier rule takes all its offers.
  */
 bool policy_withholds_interim(const struct policy_rules *rules, const struct policy_offer *facts);
+
+/*
+ * What need not be found out again for each offer of one request: facts from its fields, and of each rule whether the
+ * request's texts, its client and its user match. It belongs to the request, and lies in its owner's memory.
+ */
+struct policy_request {
+	bool save_data, revalidates; /* policy_save_data_of, policy_revalidates */
+	enum policy_navigation navigation;
+	uint32_t draw;
+	size_t rule_count;
+	uint8_t matches[]; /* of each rule: enum policy_rule_match */
+};
+enum policy_rule_match { POLICY_MATCH_UNKNOWN, POLICY_MATCH_NO, POLICY_MATCH_YES };
+
+size_t policy_request_bytes(const struct policy_rules *rules);
+/* r has policy_request_bytes(rules). */
+void policy_request_init(struct policy_request *r, const struct policy_rules *rules,
+    const struct http_head *request, const struct address *client);
 
 /*
  * Reviews a push when its response begins: keeps or cancels it. offer->hold_refusal is read again,

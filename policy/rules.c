@@ -4,7 +4,6 @@
  * is allocated.
  */
 #include "policy/rules.h"
-#include "policy/request_answers.h"
 #include "proxy/base/glob.h"
 #include "proxy/http/authority.h"
 #include "proxy/limits.h"

@@ -8,7 +8,6 @@
  */
 #include "proxy/offer/offer.h"
 
-#include "policy/request_answers.h"
 #include "proxy/base/ascii.h"
 #include "proxy/hold/hold.h"
 #include "proxy/http/authority.h"

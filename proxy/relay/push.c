@@ -7,7 +7,6 @@
  */
 #include "proxy/relay/relay_private.h"
 
-#include "policy/request_answers.h"
 #include "proxy/base/ensure.h"
 
 /* The code of the RST_STREAM that refuses a promise (RFC 9113 8.4, 8.4.2). */

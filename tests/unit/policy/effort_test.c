@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What patterns cost is bounded, for one match and for all offers of a request together. */
-#include "policy/request_answers.h"
+#include "policy/policy.h"
 #include "proxy/limits.h"
 #include "tests/unit/policy/offer.h"
 
