@@ -147,7 +147,6 @@ static bool is_nominated(const struct h1_hop *hop, struct slice name)
 
 const struct session_fault *h1_hop_nominations(struct h1_hop *hop, struct http_head *head)
 {
-	uint32_t kept = 0;
 	if (hop->option_count > OPTIONS_MOST)
 		return &h1_faults[H1_FAULT_OPTIONS_MANY];
 	if (hop->nominated_count == 0)
@@ -155,10 +154,7 @@ const struct session_fault *h1_hop_nominations(struct h1_hop *hop, struct http_h
 	for (uint32_t i = 0; i < hop->nominated_count; i++)
 		if (is_protected(hop->nominated[i]))
 			return &h1_faults[H1_FAULT_NOMINATED];
-	for (uint32_t i = 0; i < head->count; i++)
-		if (!is_nominated(hop, head->fields[i].name))
-			head->fields[kept++] = head->fields[i];
-	head->count = kept;
+	http_head_keep(head, field, !is_nominated(hop, field->name));
 	return NULL;
 }
 
@@ -175,13 +171,8 @@ static void keep_nominations(struct h1_conn *c, const struct h1_hop *hop)
 void h1_drop_nominated(const struct h1_conn *c, struct http_head *trailers)
 {
 	struct slice rest = slice_of(c->nominated.bytes, c->nominated.length), option;
-	while (slice_next_member(&rest, &option)) {
-		uint32_t kept = 0;
-		for (uint32_t i = 0; i < trailers->count; i++)
-			if (!slice_equal_nocase(option, trailers->fields[i].name))
-				trailers->fields[kept++] = trailers->fields[i];
-		trailers->count = kept;
-	}
+	while (slice_next_member(&rest, &option))
+		http_head_keep(trailers, field, !slice_equal_nocase(option, field->name));
 }
 
 /* ---- framing ---- */

@@ -38,11 +38,7 @@ static struct slice only_value(const struct http_head *head, struct slice name)
 
 static void remove_keys(struct http_head *head)
 {
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < head->count; i++)
-		if (!h1_is_websocket_key(head->fields[i].name))
-			head->fields[kept++] = head->fields[i];
-	head->count = kept;
+	http_head_keep(head, field, !h1_is_websocket_key(field->name));
 }
 
 /* ---- server ---- */

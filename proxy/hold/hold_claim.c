@@ -207,11 +207,7 @@ static bool is_of_304(uint16_t token)
 
 static void make_304(struct http_head *head)
 {
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < head->count; i++)
-		if (is_of_304(head->fields[i].token))
-			head->fields[kept++] = head->fields[i];
-	head->count = kept;
+	http_head_keep(head, field, is_of_304(field->token));
 	head->status = 304;
 	head->content_length = HTTP_LENGTH_UNKNOWN;
 }

@@ -273,30 +273,16 @@ struct http_head *http_head_compact(struct http_head *head)
 
 uint32_t http_head_remove(struct http_head *head, enum http_token token)
 {
-	uint32_t kept = 0, count = head->count;
-	for (uint32_t i = 0; i < count; i++) {
-		if (head->fields[i].token == token)
-			continue;
-		if (kept != i)
-			head->fields[kept] = head->fields[i];
-		kept++;
-	}
-	head->count = kept;
-	return count - kept;
+	uint32_t count = head->count;
+	http_head_keep(head, field, field->token != token);
+	return count - head->count;
 }
 
 uint32_t http_head_remove_all(struct http_head *head, const uint8_t set[HTTP_TOKEN_COUNT])
 {
-	uint32_t kept = 0, count = head->count;
-	for (uint32_t i = 0; i < count; i++) {
-		if (set[head->fields[i].token])
-			continue;
-		if (kept != i)
-			head->fields[kept] = head->fields[i];
-		kept++;
-	}
-	head->count = kept;
-	return count - kept;
+	uint32_t count = head->count;
+	http_head_keep(head, field, !set[field->token]);
+	return count - head->count;
 }
 
 const struct http_field *http_head_find(const struct http_head *head, enum http_token token)

@@ -131,6 +131,19 @@ static inline struct http_field *http_head_add_slot(struct http_head *head)
 void http_head_add(struct http_head *head, struct slice name, struct slice value);
 /* The same for a known token, whose name is used. */
 void http_head_add_token(struct http_head *head, enum http_token token, struct slice value);
+/* Keeps the fields for which `keeps`, an expression of `field`, is true, in their order. */
+#define http_head_keep(head, field, keeps)                                                         \
+	do {                                                                                       \
+		struct http_field *kept_ = (head)->fields, *end_ = kept_ + (head)->count;          \
+		for (struct http_field *field = kept_; field < end_; field++) {                    \
+			if (!(keeps))                                                              \
+				continue;                                                          \
+			if (kept_ != field)                                                        \
+				*kept_ = *field;                                                   \
+			kept_++;                                                                   \
+		}                                                                                  \
+		(head)->count = (uint32_t)(kept_ - (head)->fields);                                \
+	} while (0)
 /* Removes every field with the token; keeps the order. Returns how many. */
 uint32_t http_head_remove(struct http_head *head, enum http_token token);
 /* The same for each token that has a value other than 0 in `set`. */

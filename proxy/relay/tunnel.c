@@ -5,14 +5,9 @@
 /* Keys are of one hop: a session makes its own where its version has them (RFC 8441 5.1). */
 static void drop_keys(struct http_head *head)
 {
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < head->count; i++) {
-		struct slice name = head->fields[i].name;
-		if (!slice_equal(name, SLICE("sec-websocket-key")) &&
-		    !slice_equal(name, SLICE("sec-websocket-accept")))
-			head->fields[kept++] = head->fields[i];
-	}
-	head->count = kept;
+	http_head_keep(head, field,
+	    !slice_equal(field->name, SLICE("sec-websocket-key")) &&
+		!slice_equal(field->name, SLICE("sec-websocket-accept")));
 }
 
 static bool is_http1(const struct http_head *head)

@@ -116,11 +116,6 @@ struct access_verdict access_may_reach(
 	return judge(f->listener, &j);
 }
 
-bool access_asks_for_users(const struct conf_listen *l)
-{
-	return l->access && (l->access->needs & CONF_ACCESS_USER) != 0;
-}
-
 /* RFC 9209 2.3.5: the destination's address has an error type of its own. */
 const struct relay_cause *access_cause(const struct conf_listen *l, const struct access_verdict *v)
 {

@@ -91,6 +91,14 @@ struct access_verdict access_may_ask(const struct request_facts *f, struct effor
 struct access_verdict access_may_reach(
     const struct request_facts *f, const struct net_address *to, struct effort *effort);
 /* Whether some rule needs to know the user: else credentials are not looked at. */
-bool access_asks_for_users(const struct conf_listen *l);
+static inline bool access_asks_for_users(const struct conf_listen *l)
+{
+	return l->access && (l->access->needs & CONF_ACCESS_USER) != 0;
+}
+/* Whether Basic credentials in Authorization are for pushgate, and not for the origin. l may be NULL. */
+static inline bool access_takes_authorization(const struct conf_listen *l)
+{
+	return l && access_asks_for_users(l) && l->access->users && !conf_listen_is_forward(l);
+}
 
 #endif

@@ -19,11 +19,7 @@ static void remove_field(struct http_head *head, const struct conf_field *rule)
 		http_head_remove(head, rule->token);
 		return;
 	}
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < head->count; i++)
-		if (!is_meant(rule, &head->fields[i]))
-			head->fields[kept++] = head->fields[i];
-	head->count = kept;
+	http_head_keep(head, field, !is_meant(rule, field));
 }
 
 bool route_fields_alike(const struct conf_fields *a, const struct conf_fields *b)

@@ -22,13 +22,8 @@ static const uint8_t forwarding[HTTP_TOKEN_COUNT] = {
 
 static RARE void remove_noted(struct http_head *head)
 {
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < head->count; i++) {
-		const struct http_field *f = &head->fields[i];
-		if (!(f->token ? forwarding[f->token] : http_name_is_forwarding(f->name)))
-			head->fields[kept++] = *f;
-	}
-	head->count = kept;
+	http_head_keep(head, field,
+	    !(field->token ? forwarding[field->token] : http_name_is_forwarding(field->name)));
 }
 
 void route_remove_forwarding(struct http_head *head)

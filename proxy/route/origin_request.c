@@ -47,8 +47,6 @@ static bool is_basic(struct slice value)
  */
 static RARE void drop_authorization(const struct request_facts *facts, struct http_head *head)
 {
-	if (!access_asks_for_users(facts->listener))
-		return;
 	for (uint32_t i = 0; i < facts->head->count; i++) {
 		const struct http_field *f = &facts->head->fields[i];
 		if (f->token != HTTP_TOKEN_AUTHORIZATION || !is_basic(f->value))
@@ -76,11 +74,10 @@ struct http_head *route_origin_request(
     const struct route_env *env, const struct request_facts *f, const struct relay_place *p)
 {
 	const struct conf_origin *o = p->origin;
-	const struct conf_listen *l = f->listener;
 	struct http_head *head = http_head_overlay(f->head);
-	if (l && l->access && l->access->users && !conf_listen_is_forward(l))
+	if (access_takes_authorization(f->listener))
 		drop_authorization(f, head);
-	route_drop_spellings(l, p->route, head);
+	route_drop_spellings(f->listener, p->route, head);
 	count_hop(head);
 	http_via_add(head, &env->via);
 	route_request_of_proxy(env, f, p->route, head);

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* In forward mode: the fields that are between a client and its proxy alone (RFC 9110 11.7). */
+/*
+ * In forward mode: the fields that are between a client and its proxy alone (RFC 9110 11.7). In all modes: fields of
+ * requests that an origin may take for others, because of their names (http/spelling.h).
+ */
 #include "proxy/route/route.h"
 
 #include "proxy/base/rare.h"
+#include "proxy/http/spelling.h"
 
 static const uint8_t proxy_authentication[HTTP_TOKEN_COUNT] = {
     [HTTP_TOKEN_PROXY_AUTHORIZATION] = 1,
@@ -38,4 +42,30 @@ void route_response_of_proxy(
 {
 	if (conf_listen_is_forward(l))
 		hide_proxy_authentication(env, head);
+}
+
+/* ---- spellings ---- */
+
+static bool is_dropped(
+    const struct conf_listen *l, const struct conf_route *route, const struct http_field *f)
+{
+	if (f->token || !http_name_is_marked(f->name))
+		return false;
+	if (route && route->underscores == CONF_UNDERSCORES_DROP)
+		return true;
+	return http_name_is_forwarding(f->name) ||
+	       (conf_listen_is_forward(l) && proxy_authentication[http_token_alike(f->name)]);
+}
+
+static RARE void drop(
+    const struct conf_listen *l, const struct conf_route *route, struct http_head *head)
+{
+	http_head_keep(head, field, !is_dropped(l, route, field));
+}
+
+void route_drop_spellings(
+    const struct conf_listen *l, const struct conf_route *route, struct http_head *head)
+{
+	if (head->noted & HTTP_NOTED_NAMES)
+		drop(l, route, head);
 }

@@ -13,8 +13,9 @@
  *   map_back.c         what an origin says, in the client's terms
  *   redirect.c         where a route with redirect leads
  *   origin_request.c   the request as its origin gets it; field_rules.c a route's changes of fields
- *   forwarding….c      Forwarded and the like; proxy_fields.c what is between a client and its forward proxy
- *   spellings.c        fields that origins may take for others; trailers.c trailers
+ *   forwarding….c      Forwarded and the like
+ *   proxy_fields.c     what is between a client and its forward proxy; fields that origins may take for others
+ *   trailers.c         trailers
  */
 #ifndef PUSHGATE_ROUTE_ROUTE_H
 #define PUSHGATE_ROUTE_ROUTE_H

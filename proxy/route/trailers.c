@@ -5,19 +5,13 @@
  */
 #include "proxy/route/route.h"
 
-/* A gateway that asks for users takes Authorization for its own; it cannot be sent as a trailer at all. */
-static bool asks_for_users(const struct conf_listen *l)
-{
-	return l && l->access && l->access->users && !conf_listen_is_forward(l) &&
-	       access_asks_for_users(l);
-}
-
 void route_request_trailers(
     const struct conf_listen *l, const struct conf_route *route, struct http_head *trailers)
 {
 	route_drop_spellings(l, route, trailers);
 	route_remove_forwarding(trailers);
-	if (asks_for_users(l))
+	if (access_takes_authorization(
+		l)) /* of any scheme: it cannot be sent as a trailer at all */
 		http_head_remove(trailers, HTTP_TOKEN_AUTHORIZATION);
 	if (route)
 		route_remove_fields(&route->request_fields, trailers);
