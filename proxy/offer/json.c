@@ -6,39 +6,37 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* O_NONBLOCK: opening a FIFO must not block the loop. */
-static int open_regular(const char *path, size_t most, struct stat *status, FILE *errors)
+static int open_regular(const char *path, size_t most, size_t *size, FILE *errors)
 {
+	struct stat status;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	*status = (struct stat){0};
-	if (fd < 0) {
+	if (fd < 0 || fstat(fd, &status) != 0)
 		fprintf(errors, "%s: cannot be read: %s\n", path, strerror(errno));
-		if (stat(path, status) != 0)
-			*status = (struct stat){0};
-		return -1;
-	}
-	if (fstat(fd, status) != 0)
-		fprintf(errors, "%s: cannot be read: %s\n", path, strerror(errno));
-	else if (!S_ISREG(status->st_mode))
+	else if (!S_ISREG(status.st_mode))
 		fprintf(errors, "%s: is not a regular file\n", path);
-	else if ((uint64_t)status->st_size > most)
+	else if ((uint64_t)status.st_size > most)
 		fprintf(errors, "%s: is larger than %zu bytes\n", path, most);
-	else
+	else {
+		*size = (size_t)status.st_size;
 		return fd;
-	close(fd);
+	}
+	if (fd >= 0)
+		close(fd);
 	return -1;
 }
 
-bool offer_json_read(
-    const char *path, size_t most, char **text, size_t *length, struct stat *status, FILE *errors)
+bool offer_json_read(const char *path, size_t most, char **text, size_t *length, FILE *errors)
 {
-	int fd = open_regular(path, most, status, errors);
+	size_t size;
+	int fd = open_regular(path, most, &size, errors);
 	if (fd < 0)
 		return false;
 	/* One byte more than fstat said: if that is read too, the file is being written. */
-	size_t room = (size_t)status->st_size + 1, got = 0;
+	size_t room = size + 1, got = 0;
 	char *bytes = memory_alloc(room);
 	ssize_t n = 1;
 	while (got < room && n != 0) {

@@ -10,7 +10,6 @@
 #include "proxy/base/slice.h"
 #include <jansson.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 enum { OFFER_JSON_MISTAKES = 20 }; /* reported for one file */
 
@@ -21,12 +20,8 @@ struct offer_json {
 	size_t mistakes;
 };
 
-/*
- * Reads a regular file of at most `most` bytes; *text is from malloc. False: `errors` has one line.
- * *status is that of the file, be it read or not; all zeros if stat fails.
- */
-bool offer_json_read(
-    const char *path, size_t most, char **text, size_t *length, struct stat *status, FILE *errors);
+/* Reads a regular file of at most `most` bytes; *text is from malloc. False: `errors` has one line. */
+bool offer_json_read(const char *path, size_t most, char **text, size_t *length, FILE *errors);
 
 /* NULL: `errors` has one line. A key that occurs twice in an object is a mistake. The root may be of any
  * type. */

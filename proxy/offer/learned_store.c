@@ -203,11 +203,10 @@ bool offer_learned_load(struct offer_learned *t, const char *path, usec now, FIL
 {
 	char *text;
 	size_t length;
-	struct stat status;
 	ensure(t->pages.count == 0 && t->clients.count == 0);
 	if (access(path, F_OK) != 0 && errno == ENOENT)
 		return true;
-	if (!offer_json_read(path, OFFER_LEARNED_FILE_BYTES, &text, &length, &status, errors))
+	if (!offer_json_read(path, OFFER_LEARNED_FILE_BYTES, &text, &length, errors))
 		return false;
 	struct offer_json json = {.text = slice_of(text, length), .name = path, .errors = errors};
 	json_t *root = offer_json_parse(&json);

@@ -23,28 +23,24 @@ struct page {
 	struct manifest_page content;
 };
 
-/* The parsed parts, until they are made a manifest. */
-struct draft {
+struct reader {
+	struct offer_json json;
+	size_t index[3]; /* of the member that is being read, at each level */
+	size_t depth;
+	struct arena scratch;
+	/* What was read, until it is made a manifest. */
 	struct arena arena;
 	struct map pages; /* struct page, by the hash of the path */
 	bool is_single;
 	struct manifest_page single;
 };
 
-struct reader {
-	struct offer_json json;
-	struct draft draft;
-	size_t index[3]; /* of the member that is being read, at each level */
-	size_t depth;
-	struct arena scratch;
-};
-
 #define mistake(r, ...) offer_json_mistake(&(r)->json, (r)->index, (r)->depth, __VA_ARGS__)
 
-static struct page *find_page(const struct draft *d, struct slice path)
+static struct page *find_page(const struct reader *r, struct slice path)
 {
 	uint64_t hash = hash_bytes(0, path.ptr, path.len);
-	for (struct map_node *n = map_find(&d->pages, hash); n; n = map_next(n)) {
+	for (struct map_node *n = map_find(&r->pages, hash); n; n = map_next(n)) {
 		struct page *page = container_of(n, struct page, node);
 		if (slice_equal(page->content.path, path))
 			return page;
@@ -65,7 +61,7 @@ static bool resolve(
 static bool read_target(
     struct reader *r, struct slice page, const char *reference, struct slice *out)
 {
-	struct arena *arena = &r->draft.arena;
+	struct arena *arena = &r->arena;
 	struct http_target target;
 	if (!reference[0] || reference[0] == '#' || !resolve(r, page, reference, &target)) {
 		mistake(r,
@@ -90,7 +86,7 @@ static void read_type(
 		mistake(r,
 		    "\"type\" must be what stands in as=, like \"style\", \"script\" or \"font\"");
 	else
-		resource->as = arena_copy(&r->draft.arena, slice_of_string(word));
+		resource->as = arena_copy(&r->arena, slice_of_string(word));
 }
 
 /* Checked and ignored: rules set the urgency of a push. */
@@ -159,7 +155,7 @@ static struct offer_manifest_resources read_resources(
 		return (struct offer_manifest_resources){0};
 	}
 	struct offer_manifest_resource *list =
-	    arena_alloc(&r->draft.arena, most * sizeof(*list) + 1);
+	    arena_alloc(&r->arena, most * sizeof(*list) + 1);
 	size_t *at = &r->index[r->depth++];
 	*at = 0;
 	json_object_foreach(object, key, value)
@@ -187,7 +183,6 @@ static struct offer_manifest_resources read_resources(
 
 static void read_page(struct reader *r, const char *key, json_t *object)
 {
-	struct draft *d = &r->draft;
 	struct http_target target;
 	if (!resolve(r, SLICE("/"), key, &target) ||
 	    !slice_equal(target.authority, OWN_AUTHORITY)) {
@@ -196,14 +191,14 @@ static void read_page(struct reader *r, const char *key, json_t *object)
 		    offer_json_word(key).text);
 		return;
 	}
-	struct slice path = arena_copy(&d->arena, manifest_canonical_page(target.path));
-	if (find_page(d, path)) {
+	struct slice path = arena_copy(&r->arena, manifest_canonical_page(target.path));
+	if (find_page(r, path)) {
 		mistake(r, "\"%s\" names a page that is there already", offer_json_word(key).text);
 		return;
 	}
-	struct page *page = arena_alloc(&d->arena, sizeof(*page));
+	struct page *page = arena_alloc(&r->arena, sizeof(*page));
 	*page = (struct page){.content.path = path};
-	map_insert(&d->pages, &page->node, hash_bytes(0, path.ptr, path.len));
+	map_insert(&r->pages, &page->node, hash_bytes(0, path.ptr, path.len));
 	page->content.resources = read_resources(r, path, object);
 }
 
@@ -257,28 +252,26 @@ static void read_pages(struct reader *r, json_t *root)
 
 static void read_root(struct reader *r, json_t *root)
 {
-	struct draft *d = &r->draft;
 	if (!json_is_object(root)) {
 		mistake(r, "a manifest is an object, {\"/css/app.css\": {\"type\": \"style\"}}");
 		return;
 	}
-	d->is_single = is_single_form(root);
-	if (d->is_single)
-		d->single = (struct manifest_page){SLICE("/"), read_resources(r, SLICE("/"), root)};
+	r->is_single = is_single_form(root);
+	if (r->is_single)
+		r->single = (struct manifest_page){SLICE("/"), read_resources(r, SLICE("/"), root)};
 	else
 		read_pages(r, root);
 }
 
 static struct offer_manifest *make(struct reader *r)
 {
-	struct draft *d = &r->draft;
 	size_t count = 0, cursor = 0;
-	struct manifest_page *pages = arena_alloc(&d->arena, (d->pages.count + 1) * sizeof(*pages));
-	if (d->is_single)
-		pages[count++] = d->single;
-	for (struct map_node *n = NULL; (n = map_walk(&d->pages, &cursor, n));)
+	struct manifest_page *pages = arena_alloc(&r->arena, (r->pages.count + 1) * sizeof(*pages));
+	if (r->is_single)
+		pages[count++] = r->single;
+	for (struct map_node *n = NULL; (n = map_walk(&r->pages, &cursor, n));)
 		pages[count++] = container_of(n, struct page, node)->content;
-	struct offer_manifest *m = manifest_make(pages, count, d->is_single);
+	struct offer_manifest *m = manifest_make(pages, count, r->is_single);
 	r->depth = 0;
 	if (!m)
 		mistake(r,
@@ -297,14 +290,14 @@ struct offer_manifest *offer_manifest_parse(struct slice text, const char *name,
 	json_t *root = offer_json_parse(&r.json);
 	if (!root)
 		return NULL;
-	arena_init(&r.draft.arena, NULL, 0);
+	arena_init(&r.arena, NULL, 0);
 	arena_init(&r.scratch, NULL, 0);
-	map_init(&r.draft.pages);
+	map_init(&r.pages);
 	read_root(&r, root);
 	json_decref(root);
 	struct offer_manifest *m = r.json.mistakes == 0 ? make(&r) : NULL;
-	map_fini(&r.draft.pages);
-	arena_fini(&r.draft.arena);
+	map_fini(&r.pages);
+	arena_fini(&r.arena);
 	arena_fini(&r.scratch);
 	return m;
 }

@@ -18,7 +18,7 @@
 #ifndef PUSHGATE_OFFER_MANIFEST_H
 #define PUSHGATE_OFFER_MANIFEST_H
 
-#include "proxy/base/slice.h"
+#include "proxy/conf/conf.h"
 #include <stdio.h>
 
 enum {
@@ -75,7 +75,7 @@ struct offer_manifest_resources offer_manifest_find(
 /* Reads a file once. NULL: it cannot be read or is no manifest; `errors` says why. */
 struct offer_manifest *offer_manifest_read(const char *path, FILE *errors);
 
-struct offer_manifest_file;
+struct offer_manifest_file; /* borrows the path */
 
 /* Without *is_good the file cannot be read or is no manifest, and `errors` says why: the content is empty
  * until a check finds a good one. */
@@ -98,5 +98,24 @@ enum offer_manifest_check {
 /* Reads the file again if it has changed; costs one stat(2) while it has not. For a timer of a second
  * or more. */
 enum offer_manifest_check offer_manifest_file_check(struct offer_manifest_file *f, FILE *errors);
+
+/* ---- the manifests of all [preload] sections, in the order in which the configuration names them ---- */
+
+struct manifests;
+
+/* How many a configuration names, in all sections. */
+size_t manifests_configured(const struct conf *conf);
+/* The file of the at-th of them. */
+const char *manifests_path(const struct conf *conf, size_t at);
+
+struct manifests *manifests_new(const struct conf *conf); /* all without content; borrows conf */
+/* Reads all files. NULL: a file cannot be read; `error` says which and why. */
+struct manifests *manifests_open(const struct conf *conf, char *error, size_t error_size);
+void manifests_close(struct manifests *m); /* accepts NULL */
+/* Replaces the content of the at-th; takes it. */
+void manifests_set(struct manifests *m, size_t at, struct offer_manifest *content);
+/* The resources of the page in the index-th file of a section. Lent until its content is replaced. */
+struct offer_manifest_resources manifests_find(
+    const struct manifests *m, const struct conf_preload *preload, size_t index, struct slice path);
 
 #endif

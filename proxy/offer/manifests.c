@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The contents of all configured manifests, in the order of the sections that name them. */
-#include "proxy/offer/manifests.h"
+#include "proxy/offer/manifest.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"

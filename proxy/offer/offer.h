@@ -20,7 +20,7 @@
 
 #include "proxy/conf/conf.h"
 #include "proxy/offer/learned.h"
-#include "proxy/offer/manifests.h"
+#include "proxy/offer/manifest.h"
 #include "proxy/relay/relay.h"
 
 struct route_env;

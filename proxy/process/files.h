@@ -26,7 +26,7 @@
 #include "proxy/conf/conf.h"
 #include "proxy/gateway/gateway.h"
 #include "proxy/process/helper_link.h"
-#include "proxy/process/watched_file.h"
+#include "proxy/base/watched_file.h"
 
 enum {
 	/* Of a whole learned table as pages; a worker's table has no more memory than this. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See watched_file.h. */
-#include "proxy/process/watched_file.h"
+#include "proxy/base/watched_file.h"
 
 #include "proxy/base/memory.h"
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A small file that may change: whether it has, and its bytes. */
-#ifndef PUSHGATE_PROCESS_WATCHED_FILE_H
-#define PUSHGATE_PROCESS_WATCHED_FILE_H
+#ifndef PUSHGATE_BASE_WATCHED_FILE_H
+#define PUSHGATE_BASE_WATCHED_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
