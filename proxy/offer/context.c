@@ -202,8 +202,8 @@ static bool may_promise(
 		? offer_may_promise_forward(env, parent, promised)
 		: route_map_promise(parent->request, &parent->place, promised, outside);
 	if (!is_theirs || *outside ||
-	    router_find_within(route_router(env->route, parent->facts.listener), promised, &route,
-		NULL, exchange_effort(parent)) != ROUTER_FOUND ||
+	    router_find(route_router(env->route, parent->facts.listener), promised, &route, NULL,
+		exchange_effort(parent)) != ROUTER_FOUND ||
 	    origin_of(route, parent) != parent->place.origin)
 		return false;
 	*outside = has_other_path(route, promised, theirs);
@@ -216,8 +216,8 @@ static bool find_place(const struct offer_env *env, struct exchange *parent,
     const struct http_head *promised, struct relay_place *place)
 {
 	const struct conf_route *route;
-	if (router_find_within(route_router(env->route, parent->facts.listener), promised, &route,
-		NULL, exchange_effort(parent)) != ROUTER_FOUND ||
+	if (router_find(route_router(env->route, parent->facts.listener), promised, &route, NULL,
+		exchange_effort(parent)) != ROUTER_FOUND ||
 	    !route->origin)
 		return false;
 	*place = (struct relay_place){route, origin_of(route, parent)};

@@ -74,7 +74,7 @@ struct slice route_redirect_target(
 	const struct conf_route *route;
 	struct slice prefix = {0}, made = SLICE("");
 	/* uncovered: the request was routed so before */
-	if (router_find(env->router, request, &route, &prefix) != ROUTER_FOUND)
+	if (router_find(env->router, request, &route, &prefix, NULL) != ROUTER_FOUND)
 		return SLICE("");
 	const struct parts parts = parts_of(request, prefix);
 	struct slice rest = route->redirect.target;

@@ -146,7 +146,7 @@ const struct relay_cause *route_find(const struct route_env *env, const struct r
 	const struct conf_route *route = NULL;
 	const struct relay_cause *refusal;
 	*r = (struct request_routing){0};
-	switch (router_find_within(route_router(env, f->listener), head, &route, NULL, effort)) {
+	switch (router_find(route_router(env, f->listener), head, &route, NULL, effort)) {
 	case ROUTER_NO_HOST:
 		if (head->authority.len == 0)
 			return *detail = "no Host, and no route is for any host",

@@ -283,18 +283,11 @@ static void set_path(struct lookup *l)
 }
 
 enum router_answer router_find(const struct router *r, const struct http_head *request,
-    const struct conf_route **route, struct slice *prefix)
-{
-	struct effort effort = effort_of(LIMIT_EFFORT_OF_REQUEST);
-
-	return router_find_within(r, request, route, prefix, &effort);
-}
-
-enum router_answer router_find_within(const struct router *r, const struct http_head *request,
     const struct conf_route **route, struct slice *prefix, struct effort *effort)
 {
+	struct effort own = effort_of(LIMIT_EFFORT_OF_REQUEST);
 	const struct last_host *asked = host_of_authority(r, request->authority);
-	struct lookup l = {.request = request, .effort = effort};
+	struct lookup l = {.request = request, .effort = effort ? effort : &own};
 	const struct slice host =
 	    asked ? slice_of(asked->host, asked->host_len) : (struct slice){0};
 	set_path(&l);

@@ -26,12 +26,9 @@ enum router_answer {
 struct router *router_new(const struct conf *conf, enum conf_listen_mode mode, uint64_t seed);
 void router_free(struct router *r);
 /* request: its authority as the client sent it. The path's query is ignored; "*" (OPTIONS) and none (CONNECT) count as "/".
- * prefix: set to the path prefix by which the route was found; may be NULL. */
+ * prefix: set to the path prefix by which the route was found; may be NULL. effort: what is left to the request; NULL:
+ * as much as one request has. Once it is used up, no further route is taken whose conditions have patterns. */
 enum router_answer router_find(const struct router *r, const struct http_head *request,
-    const struct conf_route **route, struct slice *prefix);
-/* The same with what is left of the effort of a request. Once it is used up, no further route is taken whose conditions
- * have patterns. */
-enum router_answer router_find_within(const struct router *r, const struct http_head *request,
     const struct conf_route **route, struct slice *prefix, struct effort *effort);
 
 #endif

@@ -46,7 +46,7 @@ static const char *where(const struct case_map *m, const char *authority, const 
 	const struct conf_route *route = NULL;
 	const struct http_head request = {
 	    .method = SLICE("GET"), .authority = slice_of_string(authority), .path = slice_of_string(path)};
-	switch (router_find(m->router, &request, &route, NULL)) {
+	switch (router_find(m->router, &request, &route, NULL, NULL)) {
 	case ROUTER_FOUND:
 		assert_non_null(route);
 		return route->name;
@@ -282,7 +282,7 @@ static const char *where_with(const struct case_map *m, const char *method, cons
 	for (; *fields; fields += 2)
 		http_head_add(request, slice_of_string(fields[0]), slice_of_string(fields[1]));
 	assert_null(http_head_validate(request, HTTP_REQUEST));
-	enum router_answer answer = router_find(m->router, request, &route, NULL);
+	enum router_answer answer = router_find(m->router, request, &route, NULL, NULL);
 	http_head_free(request);
 	http_head_pool_free(pool);
 	return answer == ROUTER_FOUND ? route->name : "404";
@@ -458,7 +458,7 @@ static void no_routes_at_all_is_fine(void **state)
 	struct router *r = router_new(&none, CONF_MODE_GATEWAY, 1);
 	const struct conf_route *route;
 	const struct http_head request = {.authority = SLICE("example.com"), .path = SLICE("/")};
-	assert_int_equal(router_find(r, &request, &route, NULL), ROUTER_NO_HOST);
+	assert_int_equal(router_find(r, &request, &route, NULL, NULL), ROUTER_NO_HOST);
 	router_free(r);
 	router_free(NULL);
 }
