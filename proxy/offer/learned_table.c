@@ -18,8 +18,9 @@ bool learned_name_set(
 	if (is_page)
 		path.len = slice_find(path, '?');
 	if (authority.len == 0 || authority.len > sizeof(name->bytes) || path.len == 0 ||
-	    path.len > OFFER_LEARNED_PATH_BYTES || path.ptr[0] != '/' || !ascii_is_visible(authority) ||
-	    !ascii_is_visible(path) || slice_find(path, '#') != path.len)
+	    path.len > OFFER_LEARNED_PATH_BYTES || path.ptr[0] != '/' ||
+	    !ascii_is_visible(authority) || !ascii_is_visible(path) ||
+	    slice_find(path, '#') != path.len)
 		return false;
 	ascii_lower_copy(name->bytes, authority);
 	name->authority = slice_of(name->bytes, authority.len);

@@ -154,8 +154,7 @@ static struct offer_manifest_resources read_resources(
 		    OFFER_MANIFEST_RESOURCES);
 		return (struct offer_manifest_resources){0};
 	}
-	struct offer_manifest_resource *list =
-	    arena_alloc(&r->arena, most * sizeof(*list) + 1);
+	struct offer_manifest_resource *list = arena_alloc(&r->arena, most * sizeof(*list) + 1);
 	size_t *at = &r->index[r->depth++];
 	*at = 0;
 	json_object_foreach(object, key, value)

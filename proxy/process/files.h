@@ -23,10 +23,10 @@
 #define PUSHGATE_PROCESS_FILES_H
 
 #include "proxy/base/sealed.h"
+#include "proxy/base/watched_file.h"
 #include "proxy/conf/conf.h"
 #include "proxy/gateway/gateway.h"
 #include "proxy/process/helper_link.h"
-#include "proxy/base/watched_file.h"
 
 enum {
 	/* Of a whole learned table as pages; a worker's table has no more memory than this. */

@@ -16,10 +16,10 @@
 #define PUSHGATE_PROCESS_PASSWORDS_H
 
 #include "proxy/admission/admission.h"
+#include "proxy/base/watched_file.h"
 #include "proxy/gateway/gateway.h"
 #include "proxy/process/helper_link.h"
 #include "proxy/process/htpasswd.h"
-#include "proxy/base/watched_file.h"
 
 /* Whether some [access NAME] section has `users`. */
 bool passwords_are_needed(const struct conf *conf);
