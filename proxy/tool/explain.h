@@ -87,7 +87,7 @@ void explain_end(struct explain_scene *s);
 
 /* ---- the command line (explain_options.c) ---- */
 
-enum { EXPLAIN_FIELDS_MAX = 64, EXPLAIN_PROMISES_MAX = 256 };
+enum { EXPLAIN_PROMISES_MAX = 256 };
 
 enum explain_kind { EXPLAIN_PUSH, EXPLAIN_CHROME, EXPLAIN_CURL, EXPLAIN_HTTP1 };
 
@@ -97,8 +97,7 @@ struct explain_options {
 	struct address address;
 	bool has_kind, has_address; /* --client named one */
 	usec rtt_usec;
-	struct tool_field fields[EXPLAIN_FIELDS_MAX], response_fields[EXPLAIN_FIELDS_MAX];
-	size_t field_count, response_field_count;
+	struct tool_fields fields, response_fields;
 	const char *promises[EXPLAIN_PROMISES_MAX];
 	size_t promise_count;
 	uint16_t status;

@@ -6,23 +6,23 @@
 /* RFC 5737 3: an address reserved for documentation. */
 #define EXAMPLE_ADDRESS SLICE("192.0.2.1")
 
-static const char *add_field(struct tool_field *fields, size_t *count, char *text)
+static const char *add_field(struct tool_fields *fields, char *text)
 {
 	if (*text == ':')
 		return "write a field as 'Name: value'";
-	return tool_add_field(fields, count, EXPLAIN_FIELDS_MAX, text);
+	return tool_add_field(fields, text);
 }
 
 static const char *add_request_field(void *into, char *text)
 {
 	struct explain_options *o = into;
-	return add_field(o->fields, &o->field_count, text);
+	return add_field(&o->fields, text);
 }
 
 static const char *add_response_field(void *into, char *text)
 {
 	struct explain_options *o = into;
-	return add_field(o->response_fields, &o->response_field_count, text);
+	return add_field(&o->response_fields, text);
 }
 
 static const char *const kinds[] = {

@@ -140,21 +140,11 @@ static const struct {
     {EXPLAIN_CURL, SLICE_INIT("user-agent"), SLICE_INIT("curl/8.5.0")},
 };
 
-static bool is_given(const struct explain_options *o, struct slice name)
-{
-	for (size_t i = 0; i < o->field_count; i++)
-		if (slice_equal(o->fields[i].name, name))
-			return true;
-	return false;
-}
-
 /* As for `fetch`, -H host takes the place of the URL's host. */
 static struct slice authority_of(const struct explain_options *o, const struct fetch_request *url)
 {
-	for (size_t i = 0; i < o->field_count; i++)
-		if (slice_equal(o->fields[i].name, SLICE("host")))
-			return o->fields[i].value;
-	return url->authority;
+	const struct tool_field *host = tool_find_field(&o->fields, SLICE("host"));
+	return host ? host->value : url->authority;
 }
 
 static struct http_head *make_request(struct request *r, const struct fetch_request *url)
@@ -174,11 +164,12 @@ static struct http_head *make_request(struct request *r, const struct fetch_requ
 		http_head_add_token(head, HTTP_TOKEN_PSEUDO_PATH, url->path);
 	}
 	for (size_t i = 0; i < sizeof(usual_fields) / sizeof(usual_fields[0]); i++)
-		if (usual_fields[i].kind == o->kind && !is_given(o, usual_fields[i].name))
+		if (usual_fields[i].kind == o->kind &&
+		    !tool_find_field(&o->fields, usual_fields[i].name))
 			http_head_add(head, usual_fields[i].name, usual_fields[i].value);
-	for (size_t i = 0; i < o->field_count; i++)
-		if (!slice_equal(o->fields[i].name, SLICE("host")))
-			http_head_add(head, o->fields[i].name, o->fields[i].value);
+	for (size_t i = 0; i < o->fields.count; i++)
+		if (!slice_equal(o->fields.list[i].name, SLICE("host")))
+			http_head_add(head, o->fields.list[i].name, o->fields.list[i].value);
 	return head;
 }
 
@@ -238,19 +229,17 @@ static int answer(struct request *r)
 {
 	const struct explain_options *o = r->o;
 	struct http_head *head = explain_head(&r->scene);
-	bool has_link = false;
 	http_head_add_token(
 	    head, HTTP_TOKEN_PSEUDO_STATUS, arena_printf(&head->arena, "%u", o->status));
-	for (size_t i = 0; i < o->response_field_count; i++) {
-		http_head_add(head, o->response_fields[i].name, o->response_fields[i].value);
-		has_link = has_link || slice_equal(o->response_fields[i].name, SLICE("link"));
-	}
+	for (size_t i = 0; i < o->response_fields.count; i++)
+		http_head_add(
+		    head, o->response_fields.list[i].name, o->response_fields.list[i].value);
 	const char *wrong = http_head_validate(head, HTTP_RESPONSE);
 	if (wrong) {
 		http_head_free(head);
 		return print_error(r, "the response", "is malformed", wrong);
 	}
-	if (has_link && !r->scene.x->pushes.takes_links)
+	if (tool_find_field(&o->response_fields, SLICE("link")) && !r->scene.x->pushes.takes_links)
 		fputs("\nLink fields offer nothing here: no [preload] section with link = yes "
 		      "matches the request.\n",
 		    r->out);

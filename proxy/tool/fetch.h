@@ -11,8 +11,6 @@
 #include "proxy/tool/tool_options.h"
 #include <stdio.h>
 
-#define FETCH_HEADERS_MAX 64
-
 struct fetch_request {
 	const char *url;
 	bool is_https;
@@ -20,8 +18,7 @@ struct fetch_request {
 	char *host; /* owned; without brackets */
 	uint16_t port;
 	const char *method;
-	struct tool_field headers[FETCH_HEADERS_MAX];
-	size_t header_count;
+	struct tool_fields headers;
 	bool has_host; /* -H host has set the authority */
 	bool has_body;
 	struct slice body;

@@ -41,12 +41,11 @@ static bool check_name(const struct fetch_request *r, struct slice name, char *t
 			    pseudo_fields[i].instead);
 	static const struct slice of_http1[] = {SLICE_INIT("connection"), SLICE_INIT("keep-alive"),
 	    SLICE_INIT("proxy-connection"), SLICE_INIT("transfer-encoding"), SLICE_INIT("upgrade")};
-	for (size_t i = 0; i < sizeof(of_http1) / sizeof(of_http1[0]); i++)
-		if (slice_equal(name, of_http1[i]))
-			return refuse(text, size, "-H cannot set %.*s: %s", SLICE_ARG(name),
-			    r->http1 ? "this field is for one connection alone; fetch sets what it "
-				       "needs itself"
-				     : "only HTTP/1.1 has this field; HTTP/2 does not need it");
+	if (slice_is_among(name, of_http1, sizeof(of_http1) / sizeof(of_http1[0])))
+		return refuse(text, size, "-H cannot set %.*s: %s", SLICE_ARG(name),
+		    r->http1 ? "this field is for one connection alone; fetch sets what it "
+			       "needs itself"
+			     : "only HTTP/1.1 has this field; HTTP/2 does not need it");
 	return true;
 }
 
@@ -115,15 +114,15 @@ bool fetch_check(struct fetch_request *r, char *text, size_t size)
 	struct http_head_pool *heads = http_head_pool_new(1);
 	bool is_good = check_method(r->method, text, size);
 	size_t kept = 0;
-	for (size_t i = 0; i < r->header_count && is_good; i++) {
-		const struct tool_field h = r->headers[i];
+	for (size_t i = 0; i < r->headers.count && is_good; i++) {
+		const struct tool_field h = r->headers.list[i];
 		is_good = check_header(r, heads, &h, text, size);
 		/* Made by fetch itself: :authority and the body's length. */
 		if (!slice_equal(h.name, SLICE("host")) &&
 		    !slice_equal(h.name, SLICE("content-length")))
-			r->headers[kept++] = h;
+			r->headers.list[kept++] = h;
 	}
-	r->header_count = kept;
+	r->headers.count = kept;
 	http_head_pool_free(heads);
 	return is_good;
 }

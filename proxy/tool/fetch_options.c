@@ -9,12 +9,10 @@
 
 #define BODY_BYTES_MAX (64u << 20)
 
+/* Of the rest of a string. */
 static struct slice part_until(struct slice s, const char *stops)
 {
-	size_t n = 0;
-	while (n < s.len && !strchr(stops, s.ptr[n]))
-		n++;
-	return slice_sub(s, 0, n);
+	return slice_sub(s, 0, strcspn(s.ptr, stops));
 }
 
 static char *host_without_brackets(struct slice host)
@@ -76,7 +74,7 @@ const char *fetch_parse_url(struct fetch_request *r, const char *url)
 static const char *add_header(void *into, char *text)
 {
 	struct fetch_request *r = into;
-	return tool_add_field(r->headers, &r->header_count, FETCH_HEADERS_MAX, text);
+	return tool_add_field(&r->headers, text);
 }
 
 static const char *read_body(void *into, char *text)

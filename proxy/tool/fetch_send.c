@@ -14,17 +14,12 @@ static struct http_head *make_head(struct fetch *f, struct slice method, struct 
 	head->scheme = r->is_https ? SLICE("https") : SLICE("http");
 	head->authority = r->authority;
 	head->path = path;
-	bool has_agent = false, has_accept = false;
-	for (size_t i = 0; i < r->header_count; i++) {
-		const struct tool_field *h = &r->headers[i];
-		http_head_add(head, h->name, h->value);
-		has_agent |= slice_equal(h->name, SLICE("user-agent"));
-		has_accept |= slice_equal(h->name, SLICE("accept"));
-	}
-	if (!has_agent)
+	for (size_t i = 0; i < r->headers.count; i++)
+		http_head_add(head, r->headers.list[i].name, r->headers.list[i].value);
+	if (!tool_find_field(&r->headers, SLICE("user-agent")))
 		http_head_add_token(
 		    head, HTTP_TOKEN_USER_AGENT, SLICE("pushgate-fetch/" PUSHGATE_VERSION));
-	if (!has_accept)
+	if (!tool_find_field(&r->headers, SLICE("accept")))
 		http_head_add_token(head, HTTP_TOKEN_ACCEPT, SLICE("*/*"));
 	return head;
 }

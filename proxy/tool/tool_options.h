@@ -11,8 +11,17 @@ struct tool_field {
 	struct slice name, value; /* name in lower case */
 };
 
+enum { TOOL_FIELDS_MAX = 64 };
+
+struct tool_fields {
+	struct tool_field list[TOOL_FIELDS_MAX];
+	size_t count;
+};
+
 /* Puts "Name: value" behind the others; borrows and changes the text. Returns NULL, or what is wrong. */
-const char *tool_add_field(struct tool_field *fields, size_t *count, size_t most, char *text);
+const char *tool_add_field(struct tool_fields *fields, char *text);
+/* The first one of this name; NULL: there is none. */
+const struct tool_field *tool_find_field(const struct tool_fields *fields, struct slice name);
 /* A number above 0 and at most a million. False: it is none. */
 bool tool_read_number(const char *text, double *number);
 

@@ -9,8 +9,8 @@
 
 static struct fetch_request request_with(const char *name, const char *value)
 {
-	struct fetch_request r = {.method = "GET", .authority = SLICE("a.test"), .header_count = 1};
-	r.headers[0] = (struct tool_field){slice_of_string(name), slice_of_string(value)};
+	struct fetch_request r = {.method = "GET", .authority = SLICE("a.test"), .headers.count = 1};
+	r.headers.list[0] = (struct tool_field){slice_of_string(name), slice_of_string(value)};
 	return r;
 }
 
@@ -56,13 +56,13 @@ static void fields_that_fetch_makes_itself_are_taken_out(void **state)
 	char text[300] = "";
 	struct fetch_request r = request_with("host", "b.test:8080");
 	r.body = SLICE("abc");
-	r.headers[1] = (struct tool_field){SLICE("content-length"), SLICE("3")};
-	r.headers[2] = (struct tool_field){SLICE("te"), SLICE("trailers")};
-	r.header_count = 3;
+	r.headers.list[1] = (struct tool_field){SLICE("content-length"), SLICE("3")};
+	r.headers.list[2] = (struct tool_field){SLICE("te"), SLICE("trailers")};
+	r.headers.count = 3;
 	assert_true(fetch_check(&r, text, sizeof(text)));
 	assert_true(slice_equal(r.authority, SLICE("b.test:8080")));
-	assert_int_equal(r.header_count, 1);
-	assert_true(slice_equal(r.headers[0].name, SLICE("te")));
+	assert_int_equal(r.headers.count, 1);
+	assert_true(slice_equal(r.headers.list[0].name, SLICE("te")));
 }
 
 static void host_is_given_once(void **state)
@@ -70,7 +70,7 @@ static void host_is_given_once(void **state)
 	(void)state;
 	char text[300] = "";
 	struct fetch_request r = request_with("host", "b.test");
-	r.headers[r.header_count++] = r.headers[0];
+	r.headers.list[r.headers.count++] = r.headers.list[0];
 	assert_false(fetch_check(&r, text, sizeof(text)));
 	assert_non_null(strstr(text, "given twice"));
 }

@@ -122,11 +122,11 @@ static void header_names_become_lower_case_and_values_are_trimmed(void **state)
 	struct fetch_request r;
 	assert_int_equal(
 	    PARSE(&r, "-H", "X-Thing:  a: b ", "-H", "empty:", "http://a.test/"), FETCH_OK);
-	assert_int_equal(r.header_count, 2);
-	assert_true(slice_equal(r.headers[0].name, SLICE("x-thing")));
-	assert_true(slice_equal(r.headers[0].value, SLICE("a: b")));
-	assert_true(slice_equal(r.headers[1].name, SLICE("empty")));
-	assert_int_equal(r.headers[1].value.len, 0);
+	assert_int_equal(r.headers.count, 2);
+	assert_true(slice_equal(r.headers.list[0].name, SLICE("x-thing")));
+	assert_true(slice_equal(r.headers.list[0].value, SLICE("a: b")));
+	assert_true(slice_equal(r.headers.list[1].name, SLICE("empty")));
+	assert_int_equal(r.headers.list[1].value.len, 0);
 	fetch_request_fini(&r);
 }
 
