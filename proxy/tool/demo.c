@@ -5,6 +5,7 @@
  * demo_stream.c makes its responses.
  */
 #include "proxy/base/memory.h"
+#include "proxy/h2/h2.h"
 #include "proxy/tool/demo_stream.h"
 #include "proxy/tool/tool.h"
 #include <unistd.h>
@@ -28,7 +29,7 @@ static void on_data(struct demo_conn *c, const struct session_event *e)
 {
 	struct demo_stream *s = e->user;
 	if (!s || s->body.kind != DEMO_BODY_ECHO) {
-		session_credit(c->wire.h2, e->stream, e->piece.length);
+		session_credit(c->wire.session, e->stream, e->piece.length);
 		return;
 	}
 	/* Credit the bytes only after they have been echoed, so that the client's window bounds them. */
@@ -79,7 +80,7 @@ static void on_event(void *owner, struct session_event *e)
 		demo_start_pushes(c);
 		break;
 	case SESSION_EVENT_GOAWAY:
-		session_shutdown(c->wire.h2, net_now(c->origin->loop));
+		session_shutdown(c->wire.session, net_now(c->origin->loop));
 		break;
 	case SESSION_EVENT_REFUSED:
 	case SESSION_EVENT_PROMISE:
@@ -96,7 +97,7 @@ static void on_payload(void *owner, struct net_out *out, const struct session_ou
 	struct demo_stream *s = part->stream->user;
 	demo_body_send(&s->body, out, part->length);
 	if (s->body.kind == DEMO_BODY_ECHO && !part->end)
-		session_credit(c->wire.h2, part->stream, part->length);
+		session_credit(c->wire.session, part->stream, part->length);
 }
 
 static void on_finished(void *owner)
@@ -166,7 +167,7 @@ int demo_origin_connect(void *demo, const struct conf_origin_server *server)
 	link_init(&c->wire, d->loop, &conn_link_ops, c);
 	c->wire.net = net_conn_new(d->loop, fds[1], NULL, &conn_net_ops, &c->wire);
 	const struct session_conn conn = {.budget = &c->budget};
-	link_start_http2(&c->wire, &d->config, &d->env, &conn);
+	link_start(&c->wire, h2_new(&d->config, &d->env, &conn, net_now(d->loop)));
 	return fds[0];
 }
 

@@ -32,15 +32,15 @@ static void later(struct demo_stream *s, const struct http_head *request, usec s
 	net_timer_set(&s->timer, net_now(s->conn->wire.loop) + span);
 }
 
-struct demo_stream *demo_stream_new(struct demo_conn *c, struct session_stream *h2)
+struct demo_stream *demo_stream_new(struct demo_conn *c, struct session_stream *stream)
 {
 	struct demo_stream *s = memory_new(struct demo_stream);
 	s->conn = c;
-	s->h2 = h2;
+	s->stream = stream;
 	net_timer_init(&s->timer, c->wire.loop, on_timer, s);
 	list_append(&c->streams, &s->link);
-	if (h2)
-		session_set_user(h2, s);
+	if (stream)
+		session_set_user(stream, s);
 	return s;
 }
 
@@ -55,7 +55,8 @@ void demo_stream_free(struct demo_stream *s)
 
 void demo_stream_offer(struct demo_stream *s)
 {
-	session_offer(s->conn->wire.h2, s->h2, (size_t)demo_body_ready(&s->body), s->is_complete);
+	session_offer(
+	    s->conn->wire.session, s->stream, (size_t)demo_body_ready(&s->body), s->is_complete);
 }
 
 /* ---- responses ---- */
@@ -73,7 +74,7 @@ static struct http_head *new_response(struct demo_conn *c, uint16_t status)
 static void respond(struct demo_stream *s, struct http_head *head)
 {
 	bool has_no_body = s->is_head || (s->is_complete && demo_body_ready(&s->body) == 0);
-	bool is_sent = session_respond(s->conn->wire.h2, s->h2, head, has_no_body);
+	bool is_sent = session_respond(s->conn->wire.session, s->stream, head, has_no_body);
 	http_head_free(head);
 	if (is_sent && !has_no_body)
 		demo_stream_offer(s);
@@ -158,9 +159,9 @@ static void promise(
 	http_head_add_token(head, HTTP_TOKEN_ACCEPT, SLICE("*/*"));
 	struct demo_stream *s = demo_stream_new(c, NULL);
 	s->asset = a;
-	s->h2 = session_promise(c->wire.h2, parent->h2, head, s);
+	s->stream = session_promise(c->wire.session, parent->stream, head, s);
 	http_head_free(head);
-	if (!s->h2)
+	if (!s->stream)
 		demo_stream_free(s);
 }
 
@@ -170,7 +171,7 @@ void demo_start_pushes(struct demo_conn *c)
 	{
 		if (!s->asset)
 			continue;
-		if (session_push_room(c->wire.h2) == 0)
+		if (session_push_room(c->wire.session) == 0)
 			return;
 		const struct demo_asset *a = s->asset;
 		s->asset = NULL;

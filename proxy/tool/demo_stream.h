@@ -25,7 +25,7 @@ struct demo_conn {
 /* One stream: a request and its response, or a promise and its response. */
 struct demo_stream {
 	struct demo_conn *conn;
-	struct session_stream *h2;
+	struct session_stream *stream;
 	struct list link;
 	const struct demo_asset *asset; /* of a push that cannot begin yet; else NULL */
 	struct demo_body body;
@@ -38,8 +38,8 @@ struct demo_stream {
 	void (*due)(struct demo_stream *s); /* what the timer does */
 };
 
-/* h2 is NULL for a promise, until session_promise returns its stream. The connection owns the result. */
-struct demo_stream *demo_stream_new(struct demo_conn *c, struct session_stream *h2);
+/* stream is NULL for a promise, until session_promise returns its stream. The connection owns the result. */
+struct demo_stream *demo_stream_new(struct demo_conn *c, struct session_stream *stream);
 void demo_stream_free(struct demo_stream *s);
 /* Answers the request in the event. The event keeps its head. */
 void demo_stream_answer(struct demo_stream *s, const struct session_event *e);

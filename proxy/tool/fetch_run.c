@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client of `pushgate fetch`: tries each address until one connects, sends the request, and ends
- * when the response, all pushes and all assets have ended.
+ * The client of `pushgate fetch`: tries each address until one connects, begins a session in the version of
+ * HTTP that was chosen, sends the request, and ends when the response, all pushes and all assets have ended.
  */
+#include "proxy/base/hash.h"
 #include "proxy/limits.h"
 #include "proxy/tool/fetch_state.h"
 #include <errno.h>
@@ -10,8 +11,11 @@
 #define CHUNKS_KEPT 64
 #define HEADS_KEPT 8
 #define MEMORY_BYTES (64u << 20)
+#define CONNECTION_WINDOW_BYTES (16u << 20)
+/* How much of a response fetch reads ahead of its output. */
+#define STREAM_WINDOW_BYTES (1u << 20)
 
-void fetch_trace(void *context, const char *line)
+static void trace(void *context, const char *line)
 {
 	const struct fetch *f = context;
 	fprintf(stderr, "%9.3f ms  %s\n", (double)(clock_monotonic() - f->started) / 1e3, line);
@@ -34,26 +38,47 @@ usec fetch_since_sent(const struct fetch *f)
 /* ---- the connection ---- */
 
 /* Over TLS the server has chosen; one that knows no ALPN speaks HTTP/1.1. */
-static const struct fetch_protocol *choose_protocol(const struct fetch *f)
+static bool speaks_http2(const struct fetch *f)
 {
 	if (f->request->http1)
-		return &fetch_h1;
-	if (!f->tls || f->request->has_proxy ||
-	    slice_equal(net_conn_alpn(f->net), slice_of_string(fetch_h2.alpn)))
-		return &fetch_h2;
-	return &fetch_h1;
+		return false;
+	return !f->tls || f->request->has_proxy ||
+	       slice_equal(net_conn_alpn(f->wire.link.net), SLICE("h2"));
 }
 
-static void on_opened(void *fetch)
+static void start_session(struct fetch *f)
 {
-	struct fetch *f = fetch;
+	struct fetch_wire *w = &f->wire;
+	w->env =
+	    (struct session_env){.heads = f->heads, .seed = hash_random_seed(), .trace = trace};
+	const struct session_conn conn = {
+	    .budget = &f->budget, .traced = f->request->trace ? f : NULL};
+	if (w->is_http2) {
+		w->h2 = (struct h2_config){H2_CLIENT, h2_settings_initial, h2_limits_default};
+		w->h2.settings.enable_push = !f->request->no_push;
+		w->h2.settings.initial_window_size = STREAM_WINDOW_BYTES;
+		w->h2.settings.max_concurrent_streams = FETCH_PUSHES_MAX;
+		w->h2.limits.connection_window = CONNECTION_WINDOW_BYTES;
+		link_start(&w->link, h2_new(&w->h2, &w->env, &conn, net_now(f->loop)));
+	} else {
+		w->h1 = (struct h1_config){.role = H1_CLIENT, .limits = h1_limits_default};
+		w->h1.limits.window_bytes = STREAM_WINDOW_BYTES;
+		link_start(&w->link, h1_new(&w->h1, &w->env, &conn, net_now(f->loop)));
+	}
+}
+
+static void on_opened(void *link)
+{
+	const struct link *l = link;
+	struct fetch *f = l->owner;
 	if (f->is_over) /* the time was over in this same loop pass */
 		return;
-	const struct fetch_protocol *p = f->protocol = choose_protocol(f);
-	snprintf(f->result->protocol, sizeof(f->result->protocol), "%s%s%s",
-	    f->tls ? p->alpn : p->cleartext, f->tls ? ", " : "", net_conn_tls_version(f->net));
-	f->result->has_no_pushes = !p->has_pushes;
-	p->begin(f);
+	f->wire.is_http2 = speaks_http2(f);
+	start_session(f);
+	const char *name = f->wire.is_http2 && !f->tls ? "h2c" : session_name(l->session);
+	snprintf(f->result->protocol, sizeof(f->result->protocol), "%s%s%s", name,
+	    f->tls ? ", " : "", net_conn_tls_version(l->net));
+	f->result->has_no_pushes = !session_can(l->session, SESSION_TAKES_PUSHES);
 	fetch_send_request(f);
 }
 
@@ -81,8 +106,9 @@ static void on_ended(void *fetch, enum net_end end, const char *text)
 {
 	struct fetch *f = fetch;
 	char at[NET_ADDRESS_TEXT];
-	if (f->protocol) {
-		f->protocol->ended(f, end, text);
+	if (f->wire.link.session) {
+		if (f->open > 0)
+			fetch_fail_closed(f, text);
 		fetch_lose_all(f);
 		fetch_finish(f);
 		return;
@@ -90,8 +116,8 @@ static void on_ended(void *fetch, enum net_end end, const char *text)
 	bool may_try_another = net_end_is_connect(end) && f->next_address < f->address_count;
 	net_address_format(&f->addresses[f->next_address - 1], at, sizeof(at));
 	if (may_try_another) {
-		net_conn_abort(f->net);
-		f->net = NULL;
+		net_conn_abort(f->wire.link.net);
+		f->wire.link.net = NULL;
 		connect_next(f);
 		return;
 	}
@@ -106,23 +132,39 @@ static void on_ended(void *fetch, enum net_end end, const char *text)
 	fetch_finish(f);
 }
 
-static void on_received(void *fetch, struct chunk *chunk, size_t offset, size_t length)
+static void on_finished(void *fetch)
 {
-	struct fetch *f = fetch;
-	f->protocol->received(f, chunk, offset, length);
+	fetch_finish(fetch);
 }
 
-static void on_fill(void *fetch, struct net_out *out)
+static const struct link_ops link_ops = {fetch_on_event, fetch_copy_body, on_finished, on_ended};
+
+/* "HTTP/1." cannot begin a SETTINGS frame, which is the first thing that a server sends. */
+static void on_received(void *link, struct chunk *chunk, size_t offset, size_t length)
 {
-	struct fetch *f = fetch;
-	f->protocol->fill(f, out);
+	const struct link *l = link;
+	struct fetch *f = l->owner;
+	struct status_line *first_line = &f->wire.first_line;
+	char at[NET_ADDRESS_TEXT];
+	if (f->wire.is_http2 && f->wire.server == FETCH_SERVER_UNKNOWN)
+		status_line_add(first_line, chunk->data + offset, length);
+	if (f->wire.server != FETCH_SERVER_UNKNOWN || !status_line_is_http1(first_line)) {
+		link_received(link, chunk, offset, length);
+		return;
+	}
+	net_address_format(&f->addresses[f->next_address - 1], at, sizeof(at));
+	fetch_fail(f, FETCH_PROTOCOL, "%s answered with HTTP/1 (\"%s\")%s", at, first_line->text,
+	    f->tls ? " after it had chosen h2 by ALPN"
+		   : ": it does not speak h2c with prior knowledge; --http1.1 asks in HTTP/1.1");
+	fetch_lose_all(f);
+	fetch_finish(f);
 }
 
 static const struct net_conn_ops fetch_net_ops = {
     .opened = on_opened,
     .received = on_received,
-    .fill = on_fill,
-    .ended = on_ended,
+    .fill = link_fill,
+    .ended = link_ended,
 };
 
 static void connect_next(struct fetch *f)
@@ -130,7 +172,8 @@ static void connect_next(struct fetch *f)
 	const struct net_address *to = &f->addresses[f->next_address++];
 	const struct fetch_request *r = f->request;
 	const char *name = r->has_proxy ? r->connect_host : r->host;
-	f->net = net_connect(f->loop, to, f->tls, name, &fetch_net_ops, f);
+	struct link *l = &f->wire.link;
+	l->net = net_connect(f->loop, to, f->tls, name, &fetch_net_ops, l);
 }
 
 /* Over HTTP/1.1 a proxy is asked in another form. */
@@ -174,10 +217,12 @@ static bool prepare(struct fetch *f)
 /* Names the part that has not come yet. */
 static const char *missing(const struct fetch *f)
 {
-	if (!f->protocol)
+	if (!f->wire.link.session)
 		return f->tls ? "no connection with TLS" : "no connection";
 	if (f->result->count == 0 || f->result->items[0].status == 0)
-		return f->protocol->missing ? f->protocol->missing(f) : "no response";
+		return f->wire.is_http2 && f->wire.server == FETCH_SERVER_UNKNOWN
+			   ? "not even HTTP/2's first frame has come from the server"
+			   : "no response";
 	return f->result->items[0].end ? "a push was not complete"
 				       : "the response was not complete";
 }
@@ -187,23 +232,21 @@ static void on_timeout(void *context)
 	struct fetch *f = context;
 	fetch_fail(f, FETCH_TIMEOUT, "%s after %g s (--max-time)", missing(f),
 	    (double)f->request->max_time / (double)USEC_PER_SEC);
-	if (f->protocol)
-		fetch_lose_all(f);
+	fetch_lose_all(f);
 	fetch_finish(f);
 }
 
-/* Runs the loop so that the last words leave before the connection is closed. */
+/* Runs the loop so that the last words leave before the connection is closed. In HTTP/1.1 its end says it. */
 static void close_connection(struct fetch *f)
 {
-	if (f->protocol && net_conn_is_open(f->net)) {
-		if (f->protocol->leave)
-			f->protocol->leave(f);
-		net_conn_dirty(f->net);
+	struct link *l = &f->wire.link;
+	if (l->session && net_conn_is_open(l->net)) {
+		if (f->wire.is_http2)
+			session_terminate(l->session, SESSION_NO_ERROR, SLICE(""));
+		net_conn_dirty(l->net);
 		net_run_once(f->loop, 0);
 	}
-	if (f->protocol)
-		f->protocol->free(f);
-	net_conn_close(f->net);
+	link_close(l);
 	net_run_once(f->loop, 0);
 }
 
@@ -232,6 +275,7 @@ void fetch_run(const struct fetch_request *r, struct fetch_result *result)
 	f.loop = net_loop_new(f.chunks);
 	budget_init(&f.budget, NULL, MEMORY_BYTES);
 	net_timer_init(&f.limit, f.loop, on_timeout, &f);
+	link_init(&f.wire.link, f.loop, &link_ops, &f);
 	if (prepare(&f)) {
 		net_timer_set(&f.limit, clock_after(f.started, r->max_time));
 		connect_next(&f);
@@ -240,6 +284,7 @@ void fetch_run(const struct fetch_request *r, struct fetch_result *result)
 		close_connection(&f);
 	}
 	set_exit_status(&f);
+	link_fini(&f.wire.link);
 	net_timer_fini(&f.limit);
 	net_tls_free(f.tls);
 	net_loop_free(f.loop);

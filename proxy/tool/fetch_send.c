@@ -24,11 +24,25 @@ static struct http_head *make_head(struct fetch *f, struct slice method, struct 
 	return head;
 }
 
+/* Sends a request with f->unsent as its body if it has one. Returns the id of its item; 0: it cannot be sent. */
+static uint32_t send_head(struct fetch *f, struct http_head *head, bool has_body)
+{
+	struct fetch_wire *w = &f->wire;
+	struct session_stream *stream = session_request(w->link.session, head, !has_body, NULL);
+	http_head_free(head);
+	if (!stream)
+		return 0;
+	if (has_body)
+		session_offer(w->link.session, stream, f->unsent.len, true);
+	link_wake(&w->link);
+	w->requests++;
+	return w->is_http2 ? h2_stream_id(stream) : w->requests;
+}
+
 void fetch_send_request(struct fetch *f)
 {
 	const struct fetch_request *r = f->request;
 	struct http_head *head = make_head(f, slice_of_string(r->method), r->path);
-	bool has_body = r->has_body && r->body.len > 0;
 	if (r->has_body) {
 		http_head_add_token(head, HTTP_TOKEN_CONTENT_LENGTH,
 		    arena_printf(&head->arena, "%zu", r->body.len));
@@ -36,8 +50,7 @@ void fetch_send_request(struct fetch *f)
 	}
 	f->sent = net_now(f->loop);
 	f->unsent = r->body;
-	uint32_t id = f->protocol->request(f, head, has_body);
-	http_head_free(head);
+	uint32_t id = send_head(f, head, r->has_body && r->body.len > 0);
 	if (id == 0) {
 		fetch_fail(f, FETCH_PROTOCOL, "the request cannot be sent: it is too large");
 		fetch_finish(f);
@@ -46,22 +59,21 @@ void fetch_send_request(struct fetch *f)
 	fetch_add_item(f, id, r->path);
 }
 
-void fetch_copy_body(struct fetch *f, struct net_out *out, size_t bytes)
+void fetch_copy_body(void *fetch, struct net_out *out, const struct session_output *part)
 {
-	net_out_copy(out, f->unsent.ptr, bytes);
-	f->unsent = slice_from(f->unsent, bytes);
+	struct fetch *f = fetch;
+	net_out_copy(out, f->unsent.ptr, part->length);
+	f->unsent = slice_from(f->unsent, part->length);
 }
 
 /* ---- assets ---- */
 
 static void get_asset(struct fetch *f, size_t at)
 {
-	if (f->is_requested[at] || f->protocol->room(f) == 0)
+	if (f->is_requested[at] || session_request_room(f->wire.link.session) == 0)
 		return;
 	struct slice path = slice_of_string(f->request->assets[at]);
-	struct http_head *head = make_head(f, SLICE("GET"), path);
-	uint32_t id = f->protocol->request(f, head, false);
-	http_head_free(head);
+	uint32_t id = send_head(f, make_head(f, SLICE("GET"), path), false);
 	if (id == 0)
 		return;
 	f->is_requested[at] = true;

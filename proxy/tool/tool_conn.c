@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Passes bytes to the engine, events to the owner, frames to the socket, and the time to the
- * engine.
- */
+/* Passes bytes to the session, events to the owner, output to the socket, and the time to the session. */
 #include "proxy/tool/tool_conn.h"
 #include "proxy/base/ensure.h"
+#include "proxy/h2/h2.h"
 
-#define FRAME_BYTES 16384u
+#define BODY_BYTES 16384u
 
 static void drain_events(struct link *l)
 {
 	struct session_event event;
-	while (session_next_event(l->h2, &event))
+	while (session_next_event(l->session, &event))
 		l->ops->event(l->owner, &event);
 }
 
 static void tick(void *context)
 {
 	struct link *l = context;
-	session_tick(l->h2, net_now(l->loop));
+	session_tick(l->session, net_now(l->loop));
 	drain_events(l);
 	link_wake(l);
 }
@@ -29,20 +27,19 @@ void link_init(struct link *l, struct net_loop *loop, const struct link_ops *ops
 	net_timer_init(&l->timer, loop, tick, l);
 }
 
-void link_start_http2(struct link *l, const struct h2_config *config, const struct session_env *env,
-    const struct session_conn *conn)
+void link_start(struct link *l, struct session *session)
 {
-	ensure(!l->h2);
-	l->h2 = h2_new(config, env, conn, net_now(l->loop));
+	ensure(!l->session);
+	l->session = session;
 	link_wake(l);
 }
 
 void link_wake(struct link *l)
 {
-	if (!l->net || !l->h2)
+	if (!l->net || !l->session)
 		return;
 	net_conn_dirty(l->net);
-	net_timer_set(&l->timer, session_deadline(l->h2));
+	net_timer_set(&l->timer, session_deadline(l->session));
 }
 
 void link_close(struct link *l)
@@ -59,15 +56,15 @@ void link_fini(struct link *l)
 		net_conn_abort(l->net);
 	l->net = NULL;
 	net_timer_fini(&l->timer);
-	session_free(l->h2);
-	l->h2 = NULL;
+	session_free(l->session);
+	l->session = NULL;
 }
 
 void link_received(void *link, struct chunk *chunk, size_t offset, size_t length)
 {
 	struct link *l = link;
 	while (length > 0 && l->net) {
-		size_t n = session_receive(l->h2, chunk, offset, length, net_now(l->loop));
+		size_t n = session_receive(l->session, chunk, offset, length, net_now(l->loop));
 		offset += n;
 		length -= n;
 		drain_events(l);
@@ -78,12 +75,13 @@ void link_received(void *link, struct chunk *chunk, size_t offset, size_t length
 static bool fill_once(struct link *l, struct net_out *out, size_t room)
 {
 	struct session_output part;
-	uint32_t most = room < FRAME_BYTES ? (uint32_t)room : FRAME_BYTES;
-	if (!session_next_output(l->h2, most, &part))
+	uint32_t most = room < BODY_BYTES ? (uint32_t)room : BODY_BYTES;
+	if (!session_next_output(l->session, most, &part))
 		return false;
 	net_out_copy(out, part.before.ptr, part.before.len);
 	if (part.stream)
 		l->ops->payload(l->owner, out, &part);
+	net_out_copy(out, part.after.ptr, part.after.len);
 	return true;
 }
 
@@ -94,15 +92,19 @@ void link_fill(void *link, struct net_out *out)
 	while ((room = net_out_room(out)) > 0 && fill_once(l, out, room))
 		;
 	drain_events(l);
-	if (l->net && session_is_done(l->h2) && !session_wants_write(l->h2))
+	if (l->net && session_is_done(l->session) && !session_wants_write(l->session))
 		l->ops->finished(l->owner);
 }
 
 void link_ended(void *link, enum net_end end, const char *text)
 {
 	struct link *l = link;
-	if (l->h2) {
-		h2_receive_eof(l->h2);
+	if (l->session) {
+		/* HTTP/2 fails by it; in HTTP/1.1 it may complete a response. */
+		if (session_can(l->session, SESSION_MULTIPLEXES))
+			h2_receive_eof(l->session);
+		else
+			session_ended(l->session, end == NET_END_EOF);
 		drain_events(l);
 	}
 	l->ops->ended(l->owner, end, text);

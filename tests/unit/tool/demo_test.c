@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The demo origin, asked by a client engine of ours over its socketpair. */
 #include "proxy/base/memory.h"
+#include "proxy/h2/h2.h"
 #include "proxy/tool/demo.h"
 #include "proxy/tool/tool_conn.h"
 #include "proxy/tool/tool.h"
@@ -72,7 +73,7 @@ static void on_data(struct bench *b, struct answer *a, const struct session_even
 		    a->body + a->body_len, e->piece.chunk->data + e->piece.offset, e->piece.length);
 	a->body_len += e->piece.length;
 	if (!b->is_holding_credit && !e->end)
-		session_credit(b->wire.h2, e->stream, e->piece.length);
+		session_credit(b->wire.session, e->stream, e->piece.length);
 }
 
 static void on_event(void *owner, struct session_event *e)
@@ -163,7 +164,7 @@ static void connect_with(struct bench *b, const struct h2_settings *settings)
 	b->config = (struct h2_config){H2_CLIENT, *settings, h2_limits_default};
 	b->env = (struct session_env){.heads = b->heads, .seed = 2};
 	const struct session_conn conn = {.budget = &b->budget};
-	link_start_http2(&b->wire, &b->config, &b->env, &conn);
+	link_start(&b->wire, h2_new(&b->config, &b->env, &conn, net_now(b->loop)));
 }
 
 static struct session_stream *request_stream(
@@ -179,11 +180,11 @@ static struct session_stream *request_stream(
 	if (if_none_match)
 		http_head_add_token(head, HTTP_TOKEN_IF_NONE_MATCH, slice_of_string(if_none_match));
 	bool has_body = b->upload.len > 0;
-	struct session_stream *s = session_request(b->wire.h2, head, !has_body, NULL);
+	struct session_stream *s = session_request(b->wire.session, head, !has_body, NULL);
 	http_head_free(head);
 	assert_non_null(s);
 	if (has_body)
-		session_offer(b->wire.h2, s, b->upload.len, true);
+		session_offer(b->wire.session, s, b->upload.len, true);
 	link_wake(&b->wire);
 	return s;
 }
@@ -416,7 +417,7 @@ static void request_may_be_cancelled_while_the_demo_thinks(void **state)
 	run_until_quiet(b);
 	struct session_stream *page = request_stream(b, "GET", "/", NULL);
 	run_until_quiet(b);
-	session_reset(b->wire.h2, page, SESSION_CANCEL);
+	session_reset(b->wire.session, page, SESSION_CANCEL);
 	link_wake(&b->wire);
 	usec until = clock_monotonic() + 30 * USEC_PER_MSEC;
 	while (clock_monotonic() < until)
@@ -449,8 +450,8 @@ static void client_that_goes_away_is_forgotten_and_the_next_served(void **state)
 	/* The client went away in the middle: the demo forgets it, and serves the next. */
 	assert_true(answer_of(b, id)->body_len > 0);
 	assert_false(answer_of(b, id)->is_complete);
-	session_free(b->wire.h2);
-	b->wire.h2 = NULL;
+	session_free(b->wire.session);
+	b->wire.session = NULL;
 	b->is_holding_credit = false;
 	for (size_t i = 0; i < b->count; i++)
 		free(b->answers[i].body);

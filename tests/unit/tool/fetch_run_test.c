@@ -4,6 +4,7 @@
  * says.
  */
 #include "proxy/base/memory.h"
+#include "proxy/h2/h2.h"
 #include "proxy/limits.h"
 #include "proxy/tool/fetch.h"
 #include "proxy/tool/tool_conn.h"
@@ -46,7 +47,7 @@ static void respond(struct server *v, struct session_stream *s, uint16_t status,
 	struct http_head *head = response(v, status);
 	if (status == 103)
 		http_head_add_token(head, HTTP_TOKEN_LINK, SLICE("</a.css>; rel=preload"));
-	session_respond(v->wire.h2, s, head, end);
+	session_respond(v->wire.session, s, head, end);
 	http_head_free(head);
 }
 
@@ -60,7 +61,7 @@ static struct session_stream *promise(
 	head->scheme = e->head->scheme;
 	head->authority = authority.len ? authority : e->head->authority;
 	head->path = path;
-	struct session_stream *s = session_promise(v->wire.h2, e->stream, head, NULL);
+	struct session_stream *s = session_promise(v->wire.session, e->stream, head, NULL);
 	http_head_free(head);
 	return s;
 }
@@ -68,7 +69,7 @@ static struct session_stream *promise(
 static void body(struct server *v, struct session_stream *s, uint16_t status)
 {
 	respond(v, s, status, false);
-	session_offer(v->wire.h2, s, 5, true);
+	session_offer(v->wire.session, s, 5, true);
 }
 
 static void act(struct server *v, const struct session_event *e)
@@ -80,14 +81,14 @@ static void act(struct server *v, const struct session_event *e)
 		struct session_stream *gone = promise(v, e, SLICE(""), SLICE("/gone"));
 		body(v, e->stream, 200);
 		body(v, good, 200);
-		session_reset(v->wire.h2, gone, SESSION_CANCEL);
+		session_reset(v->wire.session, gone, SESSION_CANCEL);
 	} else if (slice_equal(path, SLICE("/early"))) {
 		respond(v, e->stream, 103, false);
 		body(v, e->stream, 200);
 	} else if (slice_equal(path, SLICE("/reset"))) {
-		session_reset(v->wire.h2, e->stream, SESSION_ENHANCE_YOUR_CALM);
+		session_reset(v->wire.session, e->stream, SESSION_ENHANCE_YOUR_CALM);
 	} else if (slice_equal(path, SLICE("/goaway"))) {
-		session_terminate(v->wire.h2, SESSION_INADEQUATE_SECURITY, SLICE("too\x1bweak"));
+		session_terminate(v->wire.session, SESSION_INADEQUATE_SECURITY, SLICE("too\x1bweak"));
 	} else if (slice_equal(path, SLICE("/broken"))) {
 		respond(v, e->stream, 200, false);
 		link_wake(&v->wire);
@@ -121,7 +122,7 @@ static void on_event(void *owner, struct session_event *e)
 		if (e->end)
 			respond(v, e->stream, v->received == 200000 ? 201 : 400, true);
 		else
-			session_credit(v->wire.h2, e->stream, e->piece.length);
+			session_credit(v->wire.session, e->stream, e->piece.length);
 	}
 	http_head_free(e->head);
 }
@@ -158,7 +159,7 @@ static void accepted(void *context, int fd, const struct net_address *peer)
 	v->config = (struct h2_config){H2_SERVER, h2_settings_initial, h2_limits_default};
 	v->env = (struct session_env){.heads = v->heads, .seed = 3};
 	const struct session_conn conn = {.budget = &v->budget};
-	link_start_http2(&v->wire, &v->config, &v->env, &conn);
+	link_start(&v->wire, h2_new(&v->config, &v->env, &conn, net_now(v->loop)));
 }
 
 static _Noreturn void serve(int fd)
