@@ -28,7 +28,7 @@ struct demo_origin {
 static void on_data(struct demo_conn *c, const struct session_event *e)
 {
 	struct demo_stream *s = e->user;
-	if (!s || s->body.kind != DEMO_BODY_ECHO) {
+	if (!s || !s->body.is_echo) {
 		session_credit(c->wire.session, e->stream, e->piece.length);
 		return;
 	}
@@ -42,7 +42,7 @@ static void on_data(struct demo_conn *c, const struct session_event *e)
 static void on_trailers(const struct session_event *e)
 {
 	struct demo_stream *s = e->user;
-	if (!s || s->body.kind != DEMO_BODY_ECHO)
+	if (!s || !s->body.is_echo)
 		return;
 	s->is_complete = true;
 	demo_stream_offer(s);
@@ -96,7 +96,7 @@ static void on_payload(void *owner, struct net_out *out, const struct session_ou
 	struct demo_conn *c = owner;
 	struct demo_stream *s = part->stream->user;
 	demo_body_send(&s->body, out, part->length);
-	if (s->body.kind == DEMO_BODY_ECHO && !part->end)
+	if (s->body.is_echo && !part->end)
 		session_credit(c->wire.session, part->stream, part->length);
 }
 

@@ -8,21 +8,25 @@
 
 #include "proxy/net/net.h"
 
-enum demo_body_kind { DEMO_BODY_NONE, DEMO_BODY_TEXT, DEMO_BODY_PATTERN, DEMO_BODY_ECHO };
-
+/* `text` over and over, of which the bytes from `at` on, before `length`, are still to be sent. Zeroes: no body. */
 struct demo_body {
-	enum demo_body_kind kind;
-	struct slice text;   /* TEXT: the rest of a constant */
-	uint64_t at, length; /* PATTERN */
-	char *buffer;        /* ECHO: owned; the client's window bounds it */
-	size_t capacity, used;
+	struct slice text;
+	uint64_t at, length;
+	bool is_echo;
+	char *buffer; /* of an echo, which `text` lies in: owned; the client's window bounds it */
+	size_t capacity;
 };
 
+struct demo_body demo_body_text(struct slice text); /* borrows */
+struct demo_body demo_body_pattern(uint64_t length);
 /* How many bytes could be sent now. */
-uint64_t demo_body_ready(const struct demo_body *b);
+static inline uint64_t demo_body_ready(const struct demo_body *b)
+{
+	return b->length - b->at;
+}
 /* Copies the next n bytes into out and removes them from the body. */
 void demo_body_send(struct demo_body *b, struct net_out *out, size_t n);
-/* ECHO: appends bytes that came from the client. */
+/* An echo: appends bytes that came from the client. */
 void demo_body_append(struct demo_body *b, struct slice data);
 void demo_body_fini(struct demo_body *b);
 

@@ -70,9 +70,12 @@ static struct http_head *new_response(struct demo_conn *c, uint16_t status)
 	return head;
 }
 
-/* Sends the head (takes it) and tells the engine how much body is ready. */
-static void respond(struct demo_stream *s, struct http_head *head)
+/* Sends the head (takes it) and tells the session how much of the body (takes it) is ready. */
+static void respond(
+    struct demo_stream *s, struct http_head *head, struct demo_body body, bool is_complete)
 {
+	s->body = body;
+	s->is_complete = is_complete;
 	bool has_no_body = s->is_head || (s->is_complete && demo_body_ready(&s->body) == 0);
 	bool is_sent = session_respond(s->conn->wire.session, s->stream, head, has_no_body);
 	http_head_free(head);
@@ -95,9 +98,7 @@ static void answer_text(
 	add_length(head, text.len);
 	if (allow.len > 0)
 		http_head_add_token(head, HTTP_TOKEN_ALLOW, allow);
-	s->body = (struct demo_body){.kind = DEMO_BODY_TEXT, .text = text};
-	s->is_complete = true;
-	respond(s, head);
+	respond(s, head, demo_body_text(text), true);
 }
 
 static void answer_asset(struct demo_stream *s, const struct demo_asset *a)
@@ -107,9 +108,7 @@ static void answer_asset(struct demo_stream *s, const struct demo_asset *a)
 	http_head_add_token(head, HTTP_TOKEN_CACHE_CONTROL, SLICE("max-age=60"));
 	http_head_add_token(head, HTTP_TOKEN_ETAG, a->etag);
 	add_length(head, a->body.len);
-	s->body = (struct demo_body){.kind = DEMO_BODY_TEXT, .text = a->body};
-	s->is_complete = true;
-	respond(s, head);
+	respond(s, head, demo_body_text(a->body), true);
 }
 
 static void answer_not_modified(struct demo_stream *s, const struct demo_asset *a)
@@ -117,8 +116,7 @@ static void answer_not_modified(struct demo_stream *s, const struct demo_asset *
 	struct http_head *head = new_response(s->conn, 304);
 	http_head_add_token(head, HTTP_TOKEN_CACHE_CONTROL, SLICE("max-age=60"));
 	http_head_add_token(head, HTTP_TOKEN_ETAG, a->etag);
-	s->is_complete = true;
-	respond(s, head);
+	respond(s, head, demo_body_text(SLICE("")), true);
 }
 
 static void answer_big(struct demo_stream *s)
@@ -126,9 +124,7 @@ static void answer_big(struct demo_stream *s)
 	struct http_head *head = new_response(s->conn, 200);
 	http_head_add_token(head, HTTP_TOKEN_CONTENT_TYPE, SLICE("application/octet-stream"));
 	add_length(head, BIG_BYTES);
-	s->body = (struct demo_body){.kind = DEMO_BODY_PATTERN, .length = BIG_BYTES};
-	s->is_complete = true;
-	respond(s, head);
+	respond(s, head, demo_body_pattern(BIG_BYTES), true);
 }
 
 static void answer_echo(struct demo_stream *s, const struct http_head *request, bool end)
@@ -138,9 +134,7 @@ static void answer_echo(struct demo_stream *s, const struct http_head *request, 
 	http_head_add_token(
 	    head, HTTP_TOKEN_CONTENT_TYPE, type ? type->value : SLICE("application/octet-stream"));
 	http_head_add_token(head, HTTP_TOKEN_CACHE_CONTROL, SLICE("no-store"));
-	s->body = (struct demo_body){.kind = DEMO_BODY_ECHO};
-	s->is_complete = end;
-	respond(s, head);
+	respond(s, head, (struct demo_body){.is_echo = true}, end);
 }
 
 /* ---- pushes ---- */
@@ -200,7 +194,7 @@ static void answer_page(struct demo_stream *s, const struct http_head *request)
 
 static void slow_part(struct demo_stream *s)
 {
-	s->body.text = demo_slow_parts[DEMO_SLOW_PARTS - s->slow_parts];
+	s->body = demo_body_text(demo_slow_parts[DEMO_SLOW_PARTS - s->slow_parts]);
 	s->is_complete = --s->slow_parts == 0;
 }
 
@@ -222,11 +216,10 @@ static void answer_slow(struct demo_stream *s, const struct http_head *request)
 	struct http_head *head = new_response(s->conn, 200);
 	http_head_add_token(head, HTTP_TOKEN_CONTENT_TYPE, SLICE("text/html; charset=utf-8"));
 	http_head_add_token(head, HTTP_TOKEN_CACHE_CONTROL, SLICE("no-store"));
-	s->body.kind = DEMO_BODY_TEXT;
 	s->slow_parts = DEMO_SLOW_PARTS;
 	slow_part(s);
 	later(s, request, SLOW_STEP_USEC, slow_step);
-	respond(s, head);
+	respond(s, head, s->body, s->is_complete);
 }
 
 /* ---- requests ---- */

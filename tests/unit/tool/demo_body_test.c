@@ -33,7 +33,7 @@ static int set_up(void **state)
 static void text_leaves_in_order_whatever_the_pieces(void **state)
 {
 	(void)state;
-	struct demo_body b = {.kind = DEMO_BODY_TEXT, .text = SLICE("one two three")};
+	struct demo_body b = demo_body_text(SLICE("one two three"));
 	take(&b, 3);
 	take(&b, 0);
 	take(&b, 10);
@@ -46,11 +46,11 @@ static void pattern_does_not_depend_on_the_pieces(void **state)
 {
 	(void)state;
 	static char whole[10000];
-	struct demo_body a = {.kind = DEMO_BODY_PATTERN, .length = sizeof(whole)};
+	struct demo_body a = demo_body_pattern(sizeof(whole));
 	take(&a, sizeof(whole));
 	memcpy(whole, gathered, sizeof(whole));
 	gathered_len = 0;
-	struct demo_body b = {.kind = DEMO_BODY_PATTERN, .length = sizeof(whole)};
+	struct demo_body b = demo_body_pattern(sizeof(whole));
 	for (size_t n = 1; demo_body_ready(&b) > 0; n = n * 3 % 97 + 1)
 		take(&b, n < demo_body_ready(&b) ? n : (size_t)demo_body_ready(&b));
 	assert_int_equal(gathered_len, sizeof(whole));
@@ -64,7 +64,7 @@ static void echo_gives_back_what_came_while_the_buffer_grows(void **state)
 	static char sent[300000];
 	for (size_t i = 0; i < sizeof(sent); i++)
 		sent[i] = (char)(i * 7 + i / 251);
-	struct demo_body b = {.kind = DEMO_BODY_ECHO};
+	struct demo_body b = {.is_echo = true};
 	size_t in = 0;
 	for (size_t step = 1; in < sizeof(sent); step = (step * 31 + 7) % 20011) {
 		size_t n = step < sizeof(sent) - in ? step : sizeof(sent) - in;
@@ -82,7 +82,7 @@ static void echo_gives_back_what_came_while_the_buffer_grows(void **state)
 static void body_of_nothing_is_empty(void **state)
 {
 	(void)state;
-	struct demo_body b = {.kind = DEMO_BODY_NONE};
+	struct demo_body b = {0};
 	assert_int_equal(demo_body_ready(&b), 0);
 	take(&b, 0);
 	demo_body_fini(&b);
