@@ -44,19 +44,20 @@ struct explain_scene {
 	/* For the caller to read: the request goes to the origin with ENABLE_PUSH=1; the gateway does
 	 * not read the links of the final response, since it drops all of them in any case. */
 	bool wants_pushes, ignores_links;
+	/* For the caller's own calls of the relay: NULL before the first request, and the pool of its heads. */
+	struct exchange *x;
+	struct relay relay;
+	struct http_head_pool *heads;
 	/* Private. */
 	struct exchange_user *user;
 	struct router *router, *forward_router;
 	struct route_env routes;
 	struct offer_env base;
-	struct relay relay;
 	struct hold hold;
 	struct hold_store held;
 	struct policy_diary diary; /* only what this request brought */
 	struct budget budget;
-	struct chunk_pool *chunks, *small;
-	struct http_head_pool *heads;
-	struct exchange *x;
+	struct chunk_pool *chunks;
 	struct policy_offer *deciding; /* the facts of the offer that is being decided */
 };
 
@@ -65,8 +66,6 @@ void explain_scene_init(struct explain_scene *s);
 void explain_scene_fini(struct explain_scene *s);
 /* The user of the requests that follow; empty or NULL: nobody. */
 void explain_set_user(struct explain_scene *s, const char *name);
-struct http_head *explain_head(
-    struct explain_scene *s); /* returns an empty head; the caller owns it */
 
 /*
  * The client sends a request (takes the validated head). NULL: it has a route, and s->x is its
@@ -74,14 +73,10 @@ struct http_head *explain_head(
  */
 const struct relay_cause *explain_ask(
     struct explain_scene *s, struct http_head *request, const char **detail);
-/* Sends the request to the origin; with_offers: after the offers that come with a request. */
-void explain_dispatch(struct explain_scene *s, bool with_offers);
-/* Ends a loop pass: sends the hints that need not wait. */
-void explain_pass(struct explain_scene *s);
+/* Sends the request to the origin, after the offers that come with it, and the hints that need not wait. */
+void explain_dispatch(struct explain_scene *s);
 /* The origin sends a promise (takes the validated head). */
 void explain_promise(struct explain_scene *s, struct http_head *promised);
-/* The origin sends a response (takes the validated head). */
-void explain_answer(struct explain_scene *s, struct http_head *response);
 /* Ends all exchanges and drops all held responses, as if the client had opened a new connection. */
 void explain_end(struct explain_scene *s);
 
@@ -143,5 +138,6 @@ void explain_refusal(
  * terminal.
  */
 void explain_print(FILE *out, struct slice text);
+void explain_print_string(FILE *out, const char *text);
 
 #endif

@@ -3,23 +3,16 @@
 #include "proxy/tool/explain.h"
 #include <inttypes.h>
 
-static const char *answer_text(const struct access_verdict *v)
-{
-	switch (v->answer) {
-	case ACCESS_ALLOW:
-		return "allowed";
-	case ACCESS_DENY:
-		return "denied";
-	case ACCESS_ASK:
-		return "needs a user (--user NAME)";
-	}
-	return "?";
-}
+static const char *const answer_texts[] = {
+    [ACCESS_ALLOW] = "allowed",
+    [ACCESS_DENY] = "denied",
+    [ACCESS_ASK] = "needs a user (--user NAME)",
+};
 
 static void print(FILE *out, const struct exchange *x, const struct access_verdict *v)
 {
 	const struct conf_access *a = x->facts.listener->access;
-	fprintf(out, "access %s: %s", a->name ? a->name : "(built in)", answer_text(v));
+	fprintf(out, "access %s: %s", a->name ? a->name : "(built in)", answer_texts[v->answer]);
 	if (v->rule)
 		fprintf(
 		    out, " by %s at %s:%" PRIu32 "\n", v->rule->text, v->rule->file, v->rule->line);

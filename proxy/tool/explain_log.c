@@ -154,36 +154,34 @@ static bool was_changed_later(const struct log_line *line)
 
 /* ---- deciding again ---- */
 
-static void print_text(FILE *out, const char *text)
+/* "drop (rule NAME" */
+static void print_verdict(FILE *out, const char *action, const char *reason, const char *rule)
 {
-	explain_print(out, slice_of_string(text));
+	explain_print_string(out, action);
+	fputs(" (", out);
+	explain_print_string(out, reason);
+	fputs(rule[0] ? " " : "", out);
+	explain_print_string(out, rule);
 }
 
 static void print_difference(struct log_replay *r, struct policy_verdict v)
 {
 	const struct log_line *line = r->now;
 	FILE *out = r->out;
-	print_text(out, log_line_text(line, "source"));
+	explain_print_string(out, log_line_text(line, "source"));
 	fputc(' ', out);
-	print_text(out, log_line_text(line, "scheme"));
+	explain_print_string(out, log_line_text(line, "scheme"));
 	fputs("://", out);
-	print_text(out, log_line_text(line, "authority"));
-	print_text(out, log_line_text(line, "path"));
+	explain_print_string(out, log_line_text(line, "authority"));
+	explain_print_string(out, log_line_text(line, "path"));
 	fputs(" for ", out);
-	print_text(out, log_line_text(line->parent, "path"));
+	explain_print_string(out, log_line_text(line->parent, "path"));
 	fputs("\n    ", out);
-	print_text(out, log_line_text(line, "verdict"));
-	fputs(" (", out);
-	print_text(out, log_line_text(line, "reason"));
-	if (log_line_text(line, "rule")[0]) {
-		fputc(' ', out);
-		print_text(out, log_line_text(line, "rule"));
-	}
-	fprintf(out, ") -> %s (%s", policy_action_name(v.action), v.reason->code);
-	if (v.rule) {
-		fputc(' ', out);
-		print_text(out, v.rule->name);
-	}
+	print_verdict(out, log_line_text(line, "verdict"), log_line_text(line, "reason"),
+	    log_line_text(line, "rule"));
+	fputs(") -> ", out);
+	print_verdict(
+	    out, policy_action_name(v.action), v.reason->code, v.rule ? v.rule->name : "");
 	fprintf(out, ")  line %zu\n", line->number);
 }
 
@@ -215,7 +213,7 @@ static void set_field(struct http_head *head, enum http_token token, const char 
  */
 static struct http_head *head_of(struct log_replay *r, const struct log_line *line)
 {
-	struct http_head *head = explain_head(&r->scene);
+	struct http_head *head = http_head_new(r->scene.heads);
 	set_field(head, HTTP_TOKEN_PSEUDO_METHOD, log_line_text(line, "method"));
 	set_field(head, HTTP_TOKEN_PSEUDO_SCHEME, log_line_text(line, "scheme"));
 	set_field(head, HTTP_TOKEN_PSEUDO_AUTHORITY, log_line_text(line, "authority"));
@@ -275,7 +273,7 @@ static bool send_parent_request(struct log_replay *r, const struct log_line *fir
 	}
 	if (explain_ask(&r->scene, head, &detail))
 		return false;
-	explain_dispatch(&r->scene, false);
+	exchange_dispatch(r->scene.x);
 	return true;
 }
 

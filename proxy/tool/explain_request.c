@@ -110,20 +110,12 @@ static struct client_facts client_of(const struct explain_options *o, const stru
 	};
 }
 
-static const char *kind_text(enum explain_kind kind)
-{
-	switch (kind) {
-	case EXPLAIN_PUSH:
-		return "HTTP/2, accepts pushes";
-	case EXPLAIN_CHROME:
-		return "HTTP/2, ENABLE_PUSH=0, navigates";
-	case EXPLAIN_CURL:
-		return "HTTP/2, ENABLE_PUSH=0";
-	case EXPLAIN_HTTP1:
-		return "HTTP/1.1";
-	}
-	return "?";
-}
+static const char *const kind_texts[] = {
+    [EXPLAIN_PUSH] = "HTTP/2, accepts pushes",
+    [EXPLAIN_CHROME] = "HTTP/2, ENABLE_PUSH=0, navigates",
+    [EXPLAIN_CURL] = "HTTP/2, ENABLE_PUSH=0",
+    [EXPLAIN_HTTP1] = "HTTP/1.1",
+};
 
 /* Fields that such a client sends unless the command line gives them. */
 static const struct {
@@ -150,7 +142,7 @@ static struct slice authority_of(const struct explain_options *o, const struct f
 static struct http_head *make_request(struct request *r, const struct fetch_request *url)
 {
 	const struct explain_options *o = r->o;
-	struct http_head *head = explain_head(&r->scene);
+	struct http_head *head = http_head_new(r->scene.heads);
 	head->version = o->kind == EXPLAIN_HTTP1 ? HTTP_VERSION_1_1 : HTTP_VERSION_2;
 	struct slice connect = explain_connect(o->url);
 	if (connect.len > 0) {
@@ -191,7 +183,8 @@ static int promise(struct request *r, const char *text)
 		method = slice_sub(reference, 0, blank);
 		reference = slice_trim(slice_from(reference, blank));
 	}
-	struct http_head *base = explain_head(&r->scene), *head = explain_head(&r->scene);
+	struct http_head *base = http_head_new(r->scene.heads),
+			 *head = http_head_new(r->scene.heads);
 	struct http_target target;
 	base->scheme = x->request->scheme;
 	base->authority = x->request->authority;
@@ -216,7 +209,7 @@ static int promise(struct request *r, const char *text)
 	}
 	if (x->place.origin->push == CONF_PUSH_REFUSE || x->place.origin->protocols == CONF_HTTP1) {
 		fprintf(r->out, "\n%u. relayed ", ++r->shown);
-		explain_print(r->out, slice_of_string(text));
+		explain_print_string(r->out, text);
 		fputs(": does not come\n", r->out);
 		http_head_free(head);
 	} else {
@@ -228,7 +221,7 @@ static int promise(struct request *r, const char *text)
 static int answer(struct request *r)
 {
 	const struct explain_options *o = r->o;
-	struct http_head *head = explain_head(&r->scene);
+	struct http_head *head = http_head_new(r->scene.heads);
 	http_head_add_token(
 	    head, HTTP_TOKEN_PSEUDO_STATUS, arena_printf(&head->arena, "%u", o->status));
 	for (size_t i = 0; i < o->response_fields.count; i++)
@@ -245,7 +238,7 @@ static int answer(struct request *r)
 		    r->out);
 	if (o->status < 200)
 		explain_interim(r->out, &r->scene);
-	explain_answer(&r->scene, head);
+	exchange_on_response(r->scene.x, head, true);
 	if (r->scene.ignores_links)
 		fputs(
 		    "\nThe gateway does not read these links, and neither logs nor counts them: no "
@@ -261,9 +254,9 @@ static void print_request(struct request *r)
 	char address[64];
 	const struct explain_options *o = r->o;
 	fputs(explain_connect(o->url).len > 0 ? "" : "GET ", r->out);
-	explain_print(r->out, slice_of_string(o->url));
+	explain_print_string(r->out, o->url);
 	fprintf(r->out, "\nclient %s: %s\n", address_format(&o->address, address, sizeof(address)),
-	    kind_text(o->kind));
+	    kind_texts[o->kind]);
 }
 
 static void print_route(struct request *r)
@@ -372,8 +365,7 @@ static int play(struct request *r, const struct fetch_request *url)
 	print_route(r);
 	print_certificate(r, url);
 	explain_learned(r->out, &r->scene);
-	explain_dispatch(&r->scene, true);
-	explain_pass(&r->scene);
+	explain_dispatch(&r->scene);
 	if (!r->scene.wants_pushes || explain_is_without_pushes(r->scene.x))
 		explain_no_pushes(r->out, r->scene.x, r->o->promise_count > 0);
 	if (r->scene.x->pushes.is_subscription)

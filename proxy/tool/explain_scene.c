@@ -107,9 +107,10 @@ static void offer_facts(void *context, struct exchange *parent, struct http_head
 	s->deciding = offer; /* until report_verdict */
 }
 
-static void report_verdict(struct explain_scene *s, const struct exchange *parent,
-    const struct policy_offer *offer, struct policy_verdict verdict)
+static void report_verdict(void *context, struct exchange *parent, const struct policy_offer *offer,
+    struct policy_verdict verdict)
 {
+	struct explain_scene *s = context;
 	struct explain_offer e = {
 	    .offer = offer, .verdict = verdict, .was_decided = offer == s->deciding};
 	const struct exchange_hints *hints = &parent->hints;
@@ -128,12 +129,6 @@ static void report_verdict(struct explain_scene *s, const struct exchange *paren
 	else if (verdict.action == POLICY_FORWARD &&
 		 offer->promised->method_token == HTTP_METHOD_GET)
 		policy_diary_put(&s->diary, key_of(offer->promised), &pushed);
-}
-
-static void offer_settled(void *context, struct exchange *parent, const struct policy_offer *offer,
-    struct policy_verdict verdict)
-{
-	report_verdict(context, parent, offer, verdict);
 }
 
 static void push_promised(void *context, struct exchange *push)
@@ -185,7 +180,7 @@ static const struct relay_ops relay_ops = {
     .dispatch = dispatch,
     .undispatch = undispatch,
     .offer_facts = offer_facts,
-    .offer_decided = offer_settled,
+    .offer_decided = report_verdict,
     .hold = hold_bind,
     .push_promised = push_promised,
     .response_head = response_head,
@@ -221,7 +216,6 @@ void explain_scene_init(struct explain_scene *s)
 	const struct conf *conf = s->conf;
 	budget_init(&s->budget, NULL, MEMORY_BYTES);
 	s->chunks = chunk_pool_new(LIMIT_COPY_BELOW_BYTES, 0);
-	s->small = chunk_pool_new(LIMIT_COPY_BELOW_BYTES, 0);
 	s->heads = http_head_pool_new(16);
 	s->router = router_new(conf, CONF_MODE_GATEWAY, 0);
 	s->forward_router = router_new(conf, CONF_MODE_FORWARD, 0);
@@ -237,7 +231,7 @@ void explain_scene_init(struct explain_scene *s)
 	    .context = s,
 	    .policy = &conf->policy,
 	    .chunks = s->chunks,
-	    .small_chunks = s->small,
+	    .small_chunks = s->chunks,
 	    .heads = s->heads,
 	    .budget = &s->budget,
 	    .pseudonym = s->routes.pseudonym,
@@ -288,7 +282,6 @@ void explain_scene_fini(struct explain_scene *s)
 	relay_fini(&s->relay);
 	router_free(s->router);
 	router_free(s->forward_router);
-	chunk_pool_free(s->small);
 	chunk_pool_free(s->chunks);
 	http_head_pool_free(s->heads);
 	budget_fini(&s->budget);
@@ -304,11 +297,6 @@ void explain_set_user(struct explain_scene *s, const char *name)
 	s->user = memory_alloc(sizeof(*s->user) + length + 1);
 	*s->user = (struct exchange_user){.references = 1, .length = (uint32_t)length};
 	memcpy(s->user->name, name, length + 1);
-}
-
-struct http_head *explain_head(struct explain_scene *s)
-{
-	return http_head_new(s->heads);
 }
 
 /* ---- events ---- */
@@ -346,15 +334,10 @@ const struct relay_cause *explain_ask(
 	return refusal || !s->access ? refusal : explain_reach(s->access, s->conf, x, detail);
 }
 
-void explain_dispatch(struct explain_scene *s, bool with_offers)
+void explain_dispatch(struct explain_scene *s)
 {
-	if (with_offers)
-		offer_on_request(&s->base, &s->client, s->x);
+	offer_on_request(&s->base, &s->client, s->x);
 	exchange_dispatch(s->x);
-}
-
-void explain_pass(struct explain_scene *s)
-{
 	relay_send_hints(&s->relay);
 }
 
@@ -362,9 +345,4 @@ void explain_promise(struct explain_scene *s, struct http_head *promised)
 {
 	const struct leg up = {.ops = &leg_ops, .carrier = s};
 	exchange_on_promise(s->x, &up, promised);
-}
-
-void explain_answer(struct explain_scene *s, struct http_head *response)
-{
-	exchange_on_response(s->x, response, true);
 }

@@ -14,7 +14,7 @@ void explain_print(FILE *out, struct slice text)
 	}
 }
 
-static void print_string(FILE *out, const char *text)
+void explain_print_string(FILE *out, const char *text)
 {
 	explain_print(out, slice_of_string(text));
 }
@@ -58,10 +58,10 @@ static void show_rule(struct steps *s, const struct policy_step *step)
 	const struct policy_rule *rule = step->rule;
 	end_line(s);
 	fputs("   rule     ", s->out);
-	print_string(s->out, rule->name);
+	explain_print_string(s->out, rule->name);
 	if (rule->file) {
 		fputs(" (", s->out);
-		print_string(s->out, rule->file);
+		explain_print_string(s->out, rule->file);
 		fprintf(s->out, ":%u)", rule->line);
 	}
 	if (step->condition)
@@ -164,7 +164,7 @@ void explain_show(
 	fprintf(out, "   verdict  %s", policy_action_name(v.action));
 	if (v.rule) {
 		fputs(", rule ", out);
-		print_string(out, v.rule->name);
+		explain_print_string(out, v.rule->name);
 	}
 	fprintf(out, "\n   reason   %s: %s\n   advice   %s\n", v.reason->code, v.reason->sentence,
 	    v.reason->advice);

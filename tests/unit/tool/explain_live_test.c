@@ -164,7 +164,7 @@ static struct said any_request(void)
 static struct http_head *request_head(
     struct explain_scene *s, const char *scheme, const char *authority, const char *path)
 {
-	struct http_head *head = explain_head(s);
+	struct http_head *head = http_head_new(s->heads);
 	http_head_add(head, SLICE(":method"), SLICE("GET"));
 	http_head_add(head, SLICE(":scheme"), slice_of_string(scheme));
 	http_head_add(head, SLICE(":authority"), slice_of_string(authority));
@@ -207,8 +207,7 @@ static void ask(struct both *b)
 	assert_null(http_head_validate(head, HTTP_REQUEST));
 	const char *detail;
 	assert_null(explain_ask(&b->scene, head, &detail));
-	explain_dispatch(&b->scene, true);
-	explain_pass(&b->scene);
+	explain_dispatch(&b->scene);
 	b->at = NULL;
 	gate_passes(b->w);
 	UNTIL(b->w, (b->at = find_open(b->w, said.path)) != NULL);
@@ -233,7 +232,7 @@ static void promise(struct both *b)
 	struct http_head *head = request_head(&b->scene, scheme, name, path);
 	assert_null(http_head_validate(head, HTTP_PROMISE));
 	explain_promise(&b->scene, head);
-	explain_pass(&b->scene);
+	relay_send_hints(&b->scene.relay);
 	compare(b);
 }
 
@@ -254,13 +253,13 @@ static void hint_early(struct both *b)
 	gate_answer_fields(b->at, 102, 0, NULL);
 	UNTIL(b->w, b->page->interims > interims);
 	gate_passes(b->w);
-	struct http_head *head = explain_head(&b->scene);
+	struct http_head *head = http_head_new(b->scene.heads);
 	http_head_add(head, SLICE(":status"), SLICE("103"));
 	http_head_add(head, SLICE("link"), slice_of_string(first));
 	http_head_add(head, SLICE("link"), slice_of_string(second));
 	assert_null(http_head_validate(head, HTTP_RESPONSE));
-	explain_answer(&b->scene, head);
-	explain_pass(&b->scene);
+	exchange_on_response(b->scene.x, head, true);
+	relay_send_hints(&b->scene.relay);
 	compare(b);
 }
 
@@ -270,12 +269,12 @@ static void answer(struct both *b)
 	gate_answer_fields(b->at, 200, 1, "link", first, "link", second, NULL);
 	UNTIL(b->w, b->page->is_over);
 	gate_passes(b->w);
-	struct http_head *head = explain_head(&b->scene);
+	struct http_head *head = http_head_new(b->scene.heads);
 	http_head_add(head, SLICE(":status"), SLICE("200"));
 	http_head_add(head, SLICE("link"), slice_of_string(first));
 	http_head_add(head, SLICE("link"), slice_of_string(second));
 	assert_null(http_head_validate(head, HTTP_RESPONSE));
-	explain_answer(&b->scene, head);
+	exchange_on_response(b->scene.x, head, true);
 	compare(b);
 }
 
