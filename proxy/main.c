@@ -276,7 +276,6 @@ static const struct command manual_command = {
     .text = "Prints a part of the manual, for scripts/make-docs.",
     .options = manual_options,
     .option_count = COUNT(manual_options),
-    .is_hidden = true,
     .run = run_own,
 };
 
@@ -297,7 +296,6 @@ static const struct command help_command = {
     .run = run_own,
 };
 
-/* Hidden ones come last. */
 static const struct command *const commands[] = {
     &run_command,
     &check_command,
@@ -309,20 +307,21 @@ static const struct command *const commands[] = {
     &version_command,
     &completion_command,
     &help_command,
+    /* Hidden. */
     &manual_command,
 };
 
 static const struct command_table table = {
     .commands = commands,
-    .count = COUNT(commands),
+    .count = COUNT(commands) - 1,
+    .hidden_count = 1,
     .text = "`pushgate COMMAND --help` describes a command. The configuration is " TOOL_DEFAULT_CONF
 	    " unless -c FILE names another.",
 };
 
 static const char *command_word(size_t index)
 {
-	return index < COUNT(commands) && !commands[index]->is_hidden ? commands[index]->name
-								      : NULL;
+	return index < table.count ? commands[index]->name : NULL;
 }
 
 static int completion(const struct arguments *a)

@@ -6,7 +6,7 @@
 
 const struct command *command_find(const struct command_table *t, const char *name)
 {
-	for (size_t i = 0; i < t->count; i++)
+	for (size_t i = 0; i < t->count + t->hidden_count; i++)
 		if (strcmp(t->commands[i]->name, name) == 0)
 			return t->commands[i];
 	return NULL;
@@ -16,9 +16,7 @@ static int unknown_command(const struct command_table *t, const char *name)
 {
 	struct suggestion s = command_suggestion(slice_of_string(name));
 	for (size_t i = 0; i < t->count; i++)
-		if (!t->commands[i]->is_hidden)
-			suggest_compare(
-			    &s, slice_of_string(t->commands[i]->name), t->commands[i]->name);
+		suggest_compare(&s, slice_of_string(t->commands[i]->name), t->commands[i]->name);
 	const char *near = s.item;
 	fprintf(stderr, "pushgate: there is no command '%s'", name);
 	if (near)

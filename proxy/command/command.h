@@ -59,14 +59,14 @@ struct command {
 	const struct command_option *options;
 	size_t option_count;
 	const char *statuses; /* further exit statuses, or what makes it fail; may be NULL */
-	bool is_hidden;       /* for scripts of this source tree: the help does not show it */
 	int (*run)(int argc, char **argv); /* argv[0] is its name */
 };
 
 struct command_table {
 	const struct command *const *commands;
-	size_t count;
-	const char *text; /* below the list of commands */
+	size_t count;        /* those that the help shows */
+	size_t hidden_count; /* behind them, for scripts of this source tree */
+	const char *text;    /* below the list of commands */
 };
 
 enum { COMMAND_PARSED = 0, COMMAND_FAILED = 1, COMMAND_USAGE = 2, COMMAND_HELPED = -1 };

@@ -99,8 +99,7 @@ static void print_bash(const struct command_table *t, FILE *out)
 	      "\t\t_pushgate_reply -W '",
 	    out);
 	for (size_t i = 0; i < t->count; i++)
-		if (!t->commands[i]->is_hidden)
-			fprintf(out, "%s ", t->commands[i]->name);
+		fprintf(out, "%s ", t->commands[i]->name);
 	fputs("--help --version'\n"
 	      "\t\treturn\n"
 	      "\tfi\n"
@@ -113,8 +112,7 @@ static void print_bash(const struct command_table *t, FILE *out)
 	      "\tcase ${COMP_WORDS[1]} in\n",
 	    out);
 	for (size_t i = 0; i < t->count; i++)
-		if (!t->commands[i]->is_hidden)
-			print_bash_command(out, t->commands[i]);
+		print_bash_command(out, t->commands[i]);
 	fputs("\tesac\n"
 	      "\t((${#COMPREPLY[@]} > 0)) || _pushgate_reply -W \"$options\"\n"
 	      "}\n"
@@ -182,8 +180,6 @@ static void print_zsh(const struct command_table *t, FILE *out)
 	    out);
 	for (size_t i = 0; i < t->count; i++) {
 		const struct command *c = t->commands[i];
-		if (c->is_hidden)
-			continue;
 		fprintf(out, "\n\t\t\t'%s:", c->name);
 		print_quoted(out, c->sentence, "\\");
 		fputc('\'', out);
@@ -196,8 +192,6 @@ static void print_zsh(const struct command_table *t, FILE *out)
 	    out);
 	for (size_t i = 0; i < t->count; i++) {
 		const struct command *c = t->commands[i];
-		if (c->is_hidden)
-			continue;
 		fprintf(out,
 		    "\t\t%s)\n\t\t\t_arguments -s '(-h --help)'{-h,--help}'[print the help]'",
 		    c->name);
@@ -265,8 +259,6 @@ static void print_fish(const struct command_table *t, FILE *out)
 	    out);
 	for (size_t i = 0; i < t->count; i++) {
 		const struct command *c = t->commands[i];
-		if (c->is_hidden)
-			continue;
 		fprintf(out, "complete -c pushgate -n __pushgate_no_command -a %s -d '", c->name);
 		print_quoted(out, c->sentence, "\\");
 		fputs("'\n", out);

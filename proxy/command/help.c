@@ -141,9 +141,7 @@ void command_print_overview(const struct command_table *t, FILE *out)
 {
 	fputs("usage: pushgate COMMAND [ARGUMENT ...]\n\n", out);
 	for (size_t i = 0; i < t->count; i++)
-		if (!t->commands[i]->is_hidden)
-			fprintf(
-			    out, "  %-12s %s\n", t->commands[i]->name, t->commands[i]->sentence);
+		fprintf(out, "  %-12s %s\n", t->commands[i]->name, t->commands[i]->sentence);
 	fputc('\n', out);
 	print_paragraphs(out, t->text);
 	print_statuses(out, NULL);

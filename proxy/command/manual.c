@@ -116,8 +116,6 @@ void command_print_manual(const struct command_table *t, const char *part, FILE 
 	bool is_synopsis = strcmp(part, "synopsis") == 0;
 	for (size_t i = 0; i < t->count; i++) {
 		const struct command *c = t->commands[i];
-		if (c->is_hidden)
-			continue;
 		if (is_synopsis) {
 			print_synopsis(c, out);
 			continue;
