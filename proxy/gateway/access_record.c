@@ -146,13 +146,21 @@ static bool is_failure(const struct exchange *x, enum observe_outcome outcome)
 struct observe_client access_record_client(const struct exchange *x)
 {
 	const struct client_hop *hop = &client_part(x)->hop;
+	const struct conf_listen *listen = x->facts.listener;
 	return (struct observe_client){
 	    .connection = hop->connection,
 	    .address = x->facts.client,
+	    .listen = listen ? listen->name : NULL,
 	    .protocol = hop->protocol,
 	    .tls = hop->tls,
 	    .cipher = hop->cipher,
 	};
+}
+
+struct slice access_record_user(const struct exchange *x)
+{
+	const struct exchange_user *user = x->facts.user;
+	return user ? slice_of(user->name, user->length) : (struct slice){0};
 }
 
 /* then 0: it has not happened. */
@@ -236,6 +244,40 @@ static const char *refused_address_of(const struct exchange *x)
 	return refused || !is_host ? refused : target->host;
 }
 
+static struct slice field_of(const struct http_head *head, enum http_token token)
+{
+	const struct http_field *field = http_head_find(head, token);
+	return field ? field->value : (struct slice){0};
+}
+
+static struct observe_request request_of(const struct exchange *x)
+{
+	const struct http_head *head = x->request;
+	return (struct observe_request){
+	    .method = method_of(x),
+	    .scheme = head->scheme,
+	    .authority = authority_of(x),
+	    .path = head->path,
+	    .user_agent = field_of(head, HTTP_TOKEN_USER_AGENT),
+	    .referer = field_of(head, HTTP_TOKEN_REFERER),
+	    .bytes = x->upload.received,
+	    .retries = upstream_retries(x),
+	};
+}
+
+static struct observe_ending ending_of(const struct exchange *x, enum observe_outcome outcome)
+{
+	const struct exchange_ending *e = &x->ending;
+	const char *cause = e->cause ? e->cause->name : NULL;
+	return (struct observe_ending){
+	    .outcome = outcome,
+	    .code = e->code,
+	    .code_name = code_name(e),
+	    .detail = e->detail ? e->detail : cause,
+	    .refused_address = refused_address_of(x),
+	};
+}
+
 static void log_exchange(struct gateway *g, const struct exchange *x, enum observe_outcome outcome)
 {
 	bool is_push = exchange_is_push(x);
@@ -243,54 +285,34 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	uint32_t weight = observe_weight(g->env.observe, page, is_failure(x, outcome));
 	if (weight == 0)
 		return;
-	const struct conf_listen *listen = x->facts.listener;
 	const struct conf_route *route = x->place.route;
-	const struct exchange_user *user = x->facts.user;
-	const struct http_head *head = x->request;
-	const struct http_field *agent = http_head_find(head, HTTP_TOKEN_USER_AGENT);
-	const struct http_field *referer = http_head_find(head, HTTP_TOKEN_REFERER);
 	usec now = g->relay.now;
-	struct observe_exchange line = {
+	const struct observe_push push = {.parent_id = x->pushed.parent_id,
+	    .source = x->pushed.source,
+	    .verdict = x->pushed.verdict,
+	    .end_reason = x->pushed.end_reason};
+	const struct observe_exchange line = {
 	    .started_wall = clock_wall() - (now - x->timing.started),
 	    .duration = now - x->timing.started,
-	    .first_byte = was_held(x) ? USEC_NEVER : since(x->timing.started, x->timing.first_byte),
 	    .id = x->id,
-	    .parent_id = x->pushed.parent_id,
 	    .weight = weight,
-	    .listen = listen ? listen->name : NULL,
 	    .route = route ? route->name : NULL,
-	    .client = access_record_client(x),
-	    .user = user ? slice_of(user->name, user->length) : (struct slice){0},
-	    .origin = origin_of(x),
-	    .method = method_of(x),
-	    .scheme = x->request->scheme,
-	    .authority = authority_of(x),
-	    .path = head->path,
-	    .user_agent = agent ? agent->value : (struct slice){0},
-	    .referer = referer ? referer->value : (struct slice){0},
-	    .status = status_of(x),
+	    .user = access_record_user(x),
 	    .tunnel = tunnel_of(x),
 	    .tunnel_ended = exchange_is_tunnel(x) ? side_that_ended(x) : NULL,
-	    .request_bytes = x->upload.received,
-	    .response_bytes = bytes_to_client(x),
-	    .wasted_bytes = hold_part(x)->wasted_bytes,
-	    .outcome = outcome,
-	    .code = x->ending.code,
-	    .code_name = code_name(&x->ending),
-	    .detail = x->ending.detail  ? x->ending.detail
-		      : x->ending.cause ? x->ending.cause->name
-					: NULL,
-	    .refused_address = refused_address_of(x),
-	    .retries = upstream_retries(x),
-	    .joined = hold_part(x)->joined,
-	    .held = hold_part(x)->answered_by,
-	    .missed = x->ending.missed,
-	    .is_push = is_push,
-	    .source = x->pushed.source,
-	    .verdict = x->pushed.verdict.action,
-	    .rule = is_push && x->pushed.verdict.rule ? x->pushed.verdict.rule->name : NULL,
-	    .reason = is_push ? x->pushed.verdict.reason : NULL,
-	    .end_reason = x->pushed.end_reason,
+	    .client = access_record_client(x),
+	    .origin = origin_of(x),
+	    .request = request_of(x),
+	    .response = {.status = status_of(x),
+		.bytes = bytes_to_client(x),
+		.first_byte =
+		    was_held(x) ? USEC_NEVER : since(x->timing.started, x->timing.first_byte)},
+	    .ending = ending_of(x, outcome),
+	    .hold = {.answered_by = hold_part(x)->answered_by,
+		.joined = hold_part(x)->joined,
+		.missed = x->ending.missed,
+		.wasted_bytes = hold_part(x)->wasted_bytes},
+	    .push = is_push ? &push : NULL,
 	};
 	observe_access_log(g->env.observe, &line);
 }

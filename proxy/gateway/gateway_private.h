@@ -200,6 +200,7 @@ void long_pass_close(struct gateway *g);
 void access_record_ended(void *gateway, struct exchange *x);
 /* The client's part of the log line of x, or of an offer that came with x. */
 struct observe_client access_record_client(const struct exchange *x);
+struct slice access_record_user(const struct exchange *x);
 void access_record_held(void *gateway, const struct hold_note *note);
 
 /* ---- drain.c ---- */

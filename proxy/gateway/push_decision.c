@@ -26,31 +26,25 @@ static void log_decision(struct gateway *g, const struct exchange *parent,
 	uint32_t weight = observe_weight(g->env.observe, parent->id, false);
 	if (weight == 0)
 		return;
-	const struct conf_listen *listen = parent->facts.listener;
 	const struct conf_route *route = parent->place.route;
 	const struct conf_origin *origin = parent->place.origin;
 	const struct http_head *head = offer->promised;
-	const struct exchange_user *user = parent->facts.user;
+	const struct observe_push push = {
+	    .parent_id = parent->id, .source = offer->source, .verdict = *verdict};
 	const struct observe_exchange line = {
 	    .started_wall = clock_wall(),
-	    .first_byte = USEC_NEVER,
-	    .parent_id = parent->id,
 	    .weight = weight,
-	    .listen = listen ? listen->name : NULL,
 	    .route = route ? route->name : NULL,
 	    .client = access_record_client(parent),
-	    .user = user ? slice_of(user->name, user->length) : (struct slice){0},
+	    .user = access_record_user(parent),
 	    .origin = {.name = origin ? origin->name : NULL},
-	    .method = head->method,
-	    .scheme = head->scheme,
-	    .authority = head->authority,
-	    .path = head->path,
-	    .outcome = verdict->action == POLICY_DROP ? OBSERVE_REFUSED : OBSERVE_COMPLETE,
-	    .is_push = true,
-	    .source = offer->source,
-	    .verdict = verdict->action,
-	    .rule = verdict->rule ? verdict->rule->name : NULL,
-	    .reason = verdict->reason,
+	    .request = {.method = head->method,
+		.scheme = head->scheme,
+		.authority = head->authority,
+		.path = head->path},
+	    .response.first_byte = USEC_NEVER,
+	    .ending.outcome = verdict->action == POLICY_DROP ? OBSERVE_REFUSED : OBSERVE_COMPLETE,
+	    .push = &push,
 	};
 	observe_access_log(g->env.observe, &line);
 }

@@ -12,8 +12,7 @@
 
 _Static_assert(OBSERVE_BATCH_BYTES <= PIPE_BUF, "a batch must stay in one piece in the pipe");
 
-/* What stands before a value, from the comma on. Keys are copied whole, since a copy of a constant
- * length is faster. */
+/* The text before a value, from the comma on. Keys are copied whole: a copy of a constant length is faster. */
 #define KEY_BYTES 32u
 struct key {
 	char text[KEY_BYTES];
@@ -101,18 +100,18 @@ static void put_flag(struct access_line *a, enum log_field f, bool flag)
 	LINE_LITERAL(&a->line, "true");
 }
 
-/* ---- what all lines of one connection have in common ---- */
+/* ---- the part that all lines of one connection share ---- */
 
 static void put_client(struct access_line *a, const struct observe_exchange *x)
 {
-	char address[46];
 	const struct observe_client *c = &x->client;
+	char address[46];
 	if (c->connection == 0)
 		return;
 	address_format(&c->address, address, sizeof(address));
 	put_number(a, LOG_FIELD_connection, c->connection);
 	put_name(a, LOG_FIELD_client, address);
-	put_name(a, LOG_FIELD_listen, x->listen);
+	put_name(a, LOG_FIELD_listen, c->listen);
 	put_name(a, LOG_FIELD_protocol, c->protocol);
 	put_name(a, LOG_FIELD_tls, c->tls);
 	put_name(a, LOG_FIELD_cipher, c->cipher);
@@ -160,62 +159,65 @@ static void put_piece(struct access_line *a, struct observe_piece *piece, uint64
 
 /* ---- the line ---- */
 
-static void put_request(struct access_line *a, const struct observe_exchange *x)
+static void put_request(struct access_line *a, const struct observe_request *r)
 {
-	put_text(a, LOG_FIELD_method, x->method);
-	put_text(a, LOG_FIELD_scheme, x->scheme);
-	put_text(a, LOG_FIELD_authority, x->authority);
-	put_text(a, LOG_FIELD_path, x->path);
-	put_text(a, LOG_FIELD_user_agent, x->user_agent);
-	put_text(a, LOG_FIELD_referer, x->referer);
+	put_text(a, LOG_FIELD_method, r->method);
+	put_text(a, LOG_FIELD_scheme, r->scheme);
+	put_text(a, LOG_FIELD_authority, r->authority);
+	put_text(a, LOG_FIELD_path, r->path);
+	put_text(a, LOG_FIELD_user_agent, r->user_agent);
+	put_text(a, LOG_FIELD_referer, r->referer);
 }
 
 static void put_response(struct access_line *a, const struct observe_exchange *x)
 {
-	put_number(a, LOG_FIELD_status, x->status);
-	put_number(a, LOG_FIELD_request_bytes, x->request_bytes);
-	put_number(a, LOG_FIELD_response_bytes, x->response_bytes);
-	put_if_any(a, LOG_FIELD_origin_request_bytes, x->origin.request_bytes);
-	put_if_any(a, LOG_FIELD_origin_response_bytes, x->origin.response_bytes);
+	const struct observe_origin *o = &x->origin;
+	put_number(a, LOG_FIELD_status, x->response.status);
+	put_number(a, LOG_FIELD_request_bytes, x->request.bytes);
+	put_number(a, LOG_FIELD_response_bytes, x->response.bytes);
+	put_if_any(a, LOG_FIELD_origin_request_bytes, o->request_bytes);
+	put_if_any(a, LOG_FIELD_origin_response_bytes, o->response_bytes);
 	put_number(a, LOG_FIELD_duration_us, x->duration);
-	put_if_ever(a, LOG_FIELD_first_byte_us, x->first_byte);
-	put_if_any(a, LOG_FIELD_queue_us, x->origin.queue);
-	put_if_any(a, LOG_FIELD_connect_us, x->origin.connect);
-	if (x->origin.connection == 0)
+	put_if_ever(a, LOG_FIELD_first_byte_us, x->response.first_byte);
+	put_if_any(a, LOG_FIELD_queue_us, o->queue);
+	put_if_any(a, LOG_FIELD_connect_us, o->connect);
+	if (o->connection == 0)
 		return;
-	put_if_ever(a, LOG_FIELD_origin_first_byte_us, x->origin.first_byte);
-	put_if_ever(a, LOG_FIELD_origin_duration_us, x->origin.duration);
+	put_if_ever(a, LOG_FIELD_origin_first_byte_us, o->first_byte);
+	put_if_ever(a, LOG_FIELD_origin_duration_us, o->duration);
 }
 
-static void put_end(struct access_line *a, const struct observe_exchange *x)
+static void put_ending(struct access_line *a, const struct observe_exchange *x)
 {
-	put_name(a, LOG_FIELD_outcome, observe_outcome_name(x->outcome));
-	if (x->code_name) /* the code may be 0 */
-		put_number(a, LOG_FIELD_code, x->code);
-	put_name(a, LOG_FIELD_code_name, x->code_name);
-	put_name(a, LOG_FIELD_detail, x->detail);
-	put_name(a, LOG_FIELD_refused_address, x->refused_address);
-	put_flag(a, LOG_FIELD_retried, x->retries > 0);
-	put_if_any(a, LOG_FIELD_retries, x->retries);
+	const struct observe_ending *e = &x->ending;
+	put_name(a, LOG_FIELD_outcome, observe_outcome_name(e->outcome));
+	if (e->code_name) /* the code may be 0 */
+		put_number(a, LOG_FIELD_code, e->code);
+	put_name(a, LOG_FIELD_code_name, e->code_name);
+	put_name(a, LOG_FIELD_detail, e->detail);
+	put_name(a, LOG_FIELD_refused_address, e->refused_address);
+	put_flag(a, LOG_FIELD_retried, x->request.retries > 0);
+	put_if_any(a, LOG_FIELD_retries, x->request.retries);
 	put_text(a, LOG_FIELD_tunnel, x->tunnel);
 	put_name(a, LOG_FIELD_tunnel_ended, x->tunnel_ended);
-	put_if_any(a, LOG_FIELD_held, x->held);
-	put_flag(a, LOG_FIELD_joined, x->joined);
-	put_name(a, LOG_FIELD_missed, x->missed);
+	put_if_any(a, LOG_FIELD_held, x->hold.answered_by);
+	put_flag(a, LOG_FIELD_joined, x->hold.joined);
+	put_name(a, LOG_FIELD_missed, x->hold.missed);
 }
 
-static void put_push(struct access_line *a, const struct observe_exchange *x)
+static void put_push(struct access_line *a, const struct observe_push *p, uint64_t wasted_bytes)
 {
 	put_flag(a, LOG_FIELD_push, true);
-	put_number(a, LOG_FIELD_parent, x->parent_id);
-	put_name(a, LOG_FIELD_source, policy_source_name(x->source));
-	put_name(a, LOG_FIELD_verdict, policy_action_name(x->verdict));
-	put_name(a, LOG_FIELD_rule, x->rule);
-	if (x->reason)
-		put_name(a, LOG_FIELD_reason, x->reason->code);
-	if (x->end_reason)
-		put_name(a, LOG_FIELD_end_reason, x->end_reason->code);
-	put_if_any(a, LOG_FIELD_wasted_bytes, x->wasted_bytes);
+	put_number(a, LOG_FIELD_parent, p->parent_id);
+	put_name(a, LOG_FIELD_source, policy_source_name(p->source));
+	put_name(a, LOG_FIELD_verdict, policy_action_name(p->verdict.action));
+	if (p->verdict.rule)
+		put_name(a, LOG_FIELD_rule, p->verdict.rule->name);
+	if (p->verdict.reason)
+		put_name(a, LOG_FIELD_reason, p->verdict.reason->code);
+	if (p->end_reason)
+		put_name(a, LOG_FIELD_end_reason, p->end_reason->code);
+	put_if_any(a, LOG_FIELD_wasted_bytes, wasted_bytes);
 }
 
 /* Writes the first `bytes` bytes of the batch and empties it. */
@@ -310,11 +312,11 @@ void observe_access_log(struct observe *o, const struct observe_exchange *x)
 	put_name(&a, LOG_FIELD_route, x->route);
 	put_piece(
 	    &a, &o->origins[origin % OBSERVE_ORIGINS], origin, x->origin.protocol, put_origin, x);
-	put_request(&a, x);
+	put_request(&a, &x->request);
 	put_response(&a, x);
-	put_end(&a, x);
-	if (x->is_push)
-		put_push(&a, x);
+	put_ending(&a, x);
+	if (x->push)
+		put_push(&a, x->push, x->hold.wasted_bytes);
 	if (x->weight > 1)
 		put_number(&a, LOG_FIELD_sample, x->weight);
 	put_flag(&a, LOG_FIELD_cut, a.line.was_cut);

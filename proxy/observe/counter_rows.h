@@ -105,7 +105,7 @@
 	X(log_sampled_out, "access log lines left out because of log-sample") \
 	X(log_left_out, "error log lines left out because there were too many of the same kind")
 
-/* The same for what is counted up and down; printed as pushgate_NAME. */
+/* The same for gauges, which go up and down; printed as pushgate_NAME. */
 #define OBSERVE_GAUGES(X) \
 	X(connections_open, "downstream connections open now") \
 	X(requests_open, "exchanges open now") \
@@ -117,7 +117,7 @@
 	X(memory_used_bytes, "bytes charged to the memory budget now")
 
 /*
- * What has labels, or is no counter of the workers: X(symbol, "name", "type", "labels", "what it
+ * Families with labels, and those that the workers do not count: X(symbol, "name", "type", "labels", "what it
  * says"). A sample is printed once it is not 0, but for those of the processes.
  */
 #define OBSERVE_FAMILIES(X) \

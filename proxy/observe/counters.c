@@ -7,7 +7,7 @@
 _Static_assert(
     sizeof(struct observe_counters) % sizeof(uint64_t) == 0, "the struct holds only counters");
 
-/* ---- what is being learned ---- */
+/* ---- notes of learning ---- */
 
 void observe_learned_write(struct observe_learned *l, const char *text)
 {

@@ -66,8 +66,8 @@ static bool end_torn_line(struct observe_file *f)
 }
 
 /*
- * Cuts the torn line off. What is no regular file, or may only be appended to, keeps it: it gets
- * its end before the next line.
+ * Cuts the torn line off. A pipe, or a file that may only be appended to, keeps it: the line gets its
+ * end before the next one.
  */
 static void cut_torn_line(struct observe_file *f, size_t torn)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The health table in shared memory: entries, leases, and what is published. */
+/* The health table in shared memory: entries, leases, results of checks. */
 #include "proxy/observe/health_table.h"
 #include "proxy/base/memory.h"
 #include <stdio.h>
@@ -111,7 +111,7 @@ static void leave(struct server_entry *e)
 	while ((key & USERS_MASK) > 1)
 		if (atomic_compare_exchange_weak(&e->key, &key, key - 1))
 			return;
-	/* A worker that joins now finds an entry that is empty, as one that begins. */
+	/* A worker that joins now finds an empty entry. */
 	wipe(e);
 	while ((key & USERS_MASK) > 0) {
 		uint64_t rest = (key & USERS_MASK) > 1 ? key - 1 : 0;
@@ -208,7 +208,7 @@ void server_entry_unlease(struct server_entry *e, uint32_t worker)
 			return;
 }
 
-/* ---- what is known ---- */
+/* ---- checks and ejections ---- */
 
 void server_entry_publish(struct health_table *b, struct server_entry *e, struct server_check check)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is known of the health of servers, in shared memory: the workers write it, the workers and `pushgate
- * status` read it. Included by observe.h.
+ * The health of servers, in shared memory: the workers write it, the workers and `pushgate status` read it. Included by
+ * observe.h.
  *
- * A server has an entry as long as a worker uses it. Active checks of it are made by the one worker that holds the
- * entry's lease; all others read what that one has published. A lease that is not renewed runs out. Nothing here
- * ever waits: all of it is atomic words, so a process may be killed anywhere.
+ * A server has an entry as long as a worker uses it. The worker that holds the entry's lease checks the server and
+ * publishes the result; the others read it. A lease that is not renewed runs out. Nothing here waits: all of it is
+ * atomic words, so a process may be killed anywhere.
  *
  * The number of entries is fixed. A server that finds none is checked by each worker for itself, and `status`
  * does not name it.
@@ -31,7 +31,7 @@ const char *server_verdict_text(enum server_verdict v); /* "failed connects in a
 
 enum server_check_state { SERVER_CHECK_UNKNOWN, SERVER_CHECK_PASSES, SERVER_CHECK_FAILS };
 
-/* What came of a check. A status is its own number. */
+/* The result of a check. A status is its own number. */
 enum server_check_result {
 	SERVER_CHECK_CONNECTED, /* and no more was asked for */
 	SERVER_CHECK_REFUSED,   /* no connection */
@@ -66,7 +66,7 @@ struct server_entry {
 	char text[SERVER_ENTRY_TEXT]; /* the address; cut */
 };
 
-/* A process's own: what workers can write is no address and no size. */
+/* A process's own: no worker can write an address or a size of it. */
 struct health_table {
 	uint32_t capacity;
 	_Atomic uint32_t *version;    /* shared: counts the changes of checks' states */
@@ -79,7 +79,7 @@ struct health_table {
 size_t health_table_bytes(size_t servers, size_t from_names);
 /* Over zeroed memory of health_table_bytes, which it borrows; to be freed with free(). */
 struct health_table *health_table_new(void *memory, size_t servers, size_t from_names);
-/* The worker has died: gives back its entries and leases. Nobody uses its number meanwhile. */
+/* The worker has died: gives back its entries and leases. No other worker has its number meanwhile. */
 void health_table_forget(struct health_table *b, uint32_t worker);
 
 /* ---- a worker ---- */
@@ -104,11 +104,10 @@ void server_entry_return(struct server_entry *e, uint32_t worker);
 
 /* In how many workers the server is ejected now. */
 uint32_t server_entry_ejected(const struct server_entry *e, usec now);
-/* The entry of this number and the index of its origin, if some worker uses it; else NULL. The index is what a worker
- * has written. */
+/* The entry of this number, if a worker uses it, and the index of its origin, as a worker has written it; else NULL. */
 const struct server_entry *health_table_entry(
     const struct health_table *b, size_t i, size_t *origin);
-/* Its address, whatever a worker has written there: printable, and with an end. Returns buffer. */
+/* Its address: always printable text. Returns buffer. */
 const char *server_entry_text(const struct server_entry *e, char buffer[SERVER_ENTRY_TEXT]);
 
 #endif

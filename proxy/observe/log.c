@@ -9,19 +9,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static const char *const level_names[] = {
-    [OBSERVE_DEBUG] = "debug",
-    [OBSERVE_INFO] = "info",
-    [OBSERVE_WARN] = "warn",
-    [OBSERVE_ERROR] = "error",
-};
-
-/* Levels of syslog(3), as the journal reads them (sd-daemon(3)). */
-static const char *const level_marks[] = {
-    [OBSERVE_DEBUG] = "<7>",
-    [OBSERVE_INFO] = "<6>",
-    [OBSERVE_WARN] = "<4>",
-    [OBSERVE_ERROR] = "<3>",
+static const struct {
+	const char *name,
+	    *mark; /* the level of syslog(3), as the journal reads it (sd-daemon(3)) */
+} levels[] = {
+    [OBSERVE_DEBUG] = {"debug", "<7>"},
+    [OBSERVE_INFO] = {"info", "<6>"},
+    [OBSERVE_WARN] = {"warn", "<4>"},
+    [OBSERVE_ERROR] = {"error", "<3>"},
 };
 
 /* The processes that are no workers, from OBSERVE_MASTER down. */
@@ -35,11 +30,11 @@ static const char *const others[] = {
 static void put_prefix(struct line *l, struct observe *o, enum observe_level level, bool is_journal)
 {
 	if (is_journal) {
-		line_text(l, slice_of_string(level_marks[level]));
+		line_text(l, slice_of_string(levels[level].mark));
 	} else {
 		line_time(l, o, clock_wall());
 		LINE_LITERAL(l, " ");
-		line_text(l, slice_of_string(level_names[level]));
+		line_text(l, slice_of_string(levels[level].name));
 		LINE_LITERAL(l, " ");
 	}
 	uint32_t other = OBSERVE_MASTER - o->worker;

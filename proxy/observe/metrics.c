@@ -52,13 +52,11 @@ void observe_sample(
 	fputc('\n', f->out);
 }
 
-static void sample_count(struct observe_family *f, const struct observe_label *labels, uint64_t n)
+void observe_count(struct observe_family *f, const struct observe_label *labels, uint64_t n)
 {
 	if (n > 0)
 		observe_sample(f, labels, "%llu", (unsigned long long)n);
 }
-
-#define LABELS(...) ((const struct observe_label[]){__VA_ARGS__, {0}})
 
 static void print_pushes(const struct observe_counters *c, FILE *out)
 {
@@ -66,8 +64,8 @@ static void print_pushes(const struct observe_counters *c, FILE *out)
 	for (enum policy_source source = 0; source < POLICY_SOURCE_COUNT; source++)
 		for (enum policy_action action = 0; action < POLICY_ACTION_COUNT; action++)
 			for (size_t reason = 0; reason < POLICY_REASON_COUNT; reason++)
-				sample_count(&f,
-				    LABELS({"source", policy_source_name(source)},
+				observe_count(&f,
+				    OBSERVE_LABELS({"source", policy_source_name(source)},
 					{"verdict", policy_action_name(action)},
 					{"reason", policy_reason_table[reason]->code}),
 				    c->push[source][action][reason]);
@@ -101,21 +99,22 @@ static void print_events(
     struct observe_family *f, const char *name, const struct observe_rule *rule)
 {
 	for (enum policy_event event = 0; event < POLICY_EVENT_COUNT; event++)
-		sample_count(f, LABELS({"rule", name}, {"event", policy_event_name(event)}),
+		observe_count(f,
+		    OBSERVE_LABELS({"rule", name}, {"event", policy_event_name(event)}),
 		    rule->events[event]);
 }
 
 static void print_bytes(struct observe_family *f, const char *name, const struct observe_rule *rule)
 {
-	sample_count(f, LABELS({"rule", name}, {"outcome", "used"}), rule->used_bytes);
-	sample_count(f, LABELS({"rule", name}, {"outcome", "wasted"}), rule->wasted_bytes);
+	observe_count(f, OBSERVE_LABELS({"rule", name}, {"outcome", "used"}), rule->used_bytes);
+	observe_count(f, OBSERVE_LABELS({"rule", name}, {"outcome", "wasted"}), rule->wasted_bytes);
 }
 
 static void print_resets(
     struct observe_family *f, const char *name, const struct observe_rule *rule)
 {
 	if (rule->reset_usec > 0)
-		observe_sample(f, LABELS({"rule", name}), "%llu.%06llu",
+		observe_sample(f, OBSERVE_LABELS({"rule", name}), "%llu.%06llu",
 		    (unsigned long long)(rule->reset_usec / USEC_PER_SEC),
 		    (unsigned long long)(rule->reset_usec % USEC_PER_SEC));
 }
@@ -130,8 +129,8 @@ static void print_ratio(struct observe_family *f, const char *name, const struct
 			ended += rule->events[event];
 	}
 	if (ended > 0)
-		observe_sample(
-		    f, LABELS({"rule", name}), "%.4f", policy_feedback_used_rate(&tally) / 10000.0);
+		observe_sample(f, OBSERVE_LABELS({"rule", name}), "%.4f",
+		    policy_feedback_used_rate(&tally) / 10000.0);
 }
 
 /* A family has all rules in it: the rules are gone through once for each family. */
@@ -168,7 +167,7 @@ void observe_faults_print(
 	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_FAULT};
 	for (size_t side = 0; side < 2; side++)
 		for (size_t i = 0; i < OBSERVE_FAULTS && name(i); i++)
-			sample_count(&f, LABELS({"side", sides[side]}, {"fault", name(i)}),
+			observe_count(&f, OBSERVE_LABELS({"side", sides[side]}, {"fault", name(i)}),
 			    c->faults[side][i]);
 }
 
@@ -177,5 +176,5 @@ void observe_rows_print(enum observe_family_id id, const char *label, const uint
 {
 	struct observe_family f = {.out = out, .id = id};
 	for (size_t i = 0; i < most && name(i); i++)
-		sample_count(&f, LABELS({label, name(i)}), counts[i]);
+		observe_count(&f, OBSERVE_LABELS({label, name(i)}), counts[i]);
 }

@@ -4,11 +4,9 @@
  * in shared memory (one slot for each worker, and only that worker writes it).
  *
  * Lines go through a pipe, shared by the workers, to the logger process. A write never exceeds
- * PIPE_BUF, so the kernel never mixes lines. Lines of the access log are gathered and written
- * together
- * (observe_flush). No write waits for the pipe: when it is full the lines are dropped and counted
- * (access_lines_dropped, error_lines_dropped). Lines that the log's file does not take are counted
- * too (access_lines_lost, error_lines_lost). Long values are cut, whole lines never.
+ * PIPE_BUF, so the kernel never mixes lines. Lines of the access log are gathered (observe_flush). No
+ * write waits: lines are dropped when the pipe is full, and lost when the file cannot be written, and
+ * counted (access_lines_dropped, access_lines_lost …). Long values are cut, whole lines never.
  */
 #ifndef PUSHGATE_OBSERVE_OBSERVE_H
 #define PUSHGATE_OBSERVE_OBSERVE_H
@@ -32,14 +30,12 @@ struct observe_rule {
 /* Routes, and origins, that `status` can name when push is off for them; no more are named. */
 #define OBSERVE_PLACES 64u
 
-/* Sizes of the tables of faults (h2), of causes and of misses of holds (relay), which are counted by
- * row. */
+/* The most rows that are counted: faults (h2), causes (relay), misses (hold), reasons of [access NAME] (route). */
 #define OBSERVE_FAULTS 128u
 #define OBSERVE_CAUSES 128u
 #define OBSERVE_MISSES 16u
-/* And of the reasons of [access NAME] (route). */
 #define OBSERVE_DENIALS 16u
-/* The pages of which `status` says what a worker is learning for them (offer/learned.h). */
+/* The pages that `status` names with what a worker is learning for them (offer/learned.h). */
 #define OBSERVE_LEARNED_PAGES 16u
 #define OBSERVE_LEARNED_TEXT 252u
 struct observe_learned {
@@ -60,19 +56,16 @@ struct observe_counters {
 	uint64_t misses[OBSERVE_MISSES];              /* holds_missed, by cause */
 	uint64_t denials[OBSERVE_DENIALS];            /* by reason */
 	uint64_t route_limited[OBSERVE_PLACES][2]; /* by the route's index, and whether in shadow */
-	/* Gauges. By the origin's index: its connections on which push was turned off. */
+	/* A gauge, by the origin's index: its connections on which push was turned off. */
 	uint64_t push_off_connections_open[OBSERVE_PLACES];
-	/* All above are added up; of this the latest counts. By the route's index: on the monotonic clock, 0 or in the
-	 * past = push is on. */
+	/* All above are added up; of this the latest counts. By the route's index, on the monotonic clock; 0 or past: on. */
 	uint64_t push_off_until[OBSERVE_PLACES];
-	/* One worker's own: not added up. */
-	struct observe_learned learned[OBSERVE_LEARNED_PAGES];
+	struct observe_learned learned[OBSERVE_LEARNED_PAGES]; /* not added up */
 };
 
-/* For the worker; text "": nothing. */
+/* For the worker; "": it learns nothing there. */
 void observe_learned_write(struct observe_learned *l, const char *text);
-/* For another process, whatever a worker has written there: printable, and with an end. False: there is nothing, or it
- * is being written. */
+/* For another process: always printable text. False: there is none, or a worker is writing it. */
 bool observe_learned_read(const struct observe_learned *l, char text[OBSERVE_LEARNED_TEXT]);
 
 /* Adds all counters of b to a. */
@@ -100,6 +93,10 @@ struct observe_family {
 /* Prints a sample. The value is printed by the format. */
 void observe_sample(struct observe_family *f, const struct observe_label *labels,
     const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#define OBSERVE_LABELS(...) ((const struct observe_label[]){__VA_ARGS__, {0}})
+/* Prints a sample of a count that is not 0. */
+void observe_count(struct observe_family *f, const struct observe_label *labels, uint64_t n);
 
 /* Print the counters and gauges without labels, and pushgate_push_total. */
 void observe_counters_print(const struct observe_counters *c, FILE *out);
@@ -225,10 +222,10 @@ const char *observe_outcome_name(enum observe_outcome o); /* "complete", "client
 
 /* The client's side of an exchange. */
 struct observe_client {
-	/* Unique in the worker: all else here, and the listener, belong to it. 0 = unknown, and the line has
-	 * nothing of it. */
+	/* Unique in the worker: all else here belongs to it. 0 = unknown, and the line has nothing of it. */
 	uint64_t connection;
 	struct address address;
+	const char *listen;                  /* name of the section */
 	const char *protocol, *tls, *cipher; /* NULL = none */
 };
 
@@ -245,45 +242,67 @@ struct observe_origin {
 	usec first_byte, duration; /* from then on; USEC_NEVER = no final head; not complete */
 };
 
-/*
- * One exchange, for the access log. Slices are borrowed for the call. A line lacks what is empty, NULL
- * or, for most numbers, 0 (log_fields.h).
- */
-struct observe_exchange {
-	usec started_wall;  /* µs since the epoch */
-	usec duration;      /* from the request's head (or the promise) to the end */
-	usec first_byte;    /* from then to the head of the final response; USEC_NEVER = none */
-	uint64_t id;        /* unique in the worker */
-	uint64_t parent_id; /* pushes: the parent's; 0 = not a push */
-	uint32_t weight;    /* of observe_weight */
-	const char *listen, *route; /* names of the configuration; NULL = none */
-	struct observe_client client;
-	struct slice user; /* whose password was right; empty = nobody */
-	struct observe_origin origin;
+/* As the client sent it, or as it was promised. */
+struct observe_request {
 	struct slice method, scheme, authority, path, user_agent, referer;
-	uint16_t status;         /* of the final response; 0 = none */
-	uint64_t request_bytes;  /* body bytes received from the client */
-	uint64_t response_bytes; /* body bytes sent to the client */
-	uint64_t wasted_bytes;   /* body bytes of a held response that no client was sent */
+	uint64_t bytes;   /* body bytes received from the client */
+	uint32_t retries; /* times that it was sent again */
+};
+
+/* The response to the client. */
+struct observe_response {
+	uint16_t status; /* of the final response; 0 = none */
+	uint64_t bytes;  /* body bytes sent to the client */
+	/* From the start of the exchange to the head of the final response; USEC_NEVER = none. */
+	usec first_byte;
+};
+
+/* How it ended. */
+struct observe_ending {
 	enum observe_outcome outcome;
 	uint32_t code;               /* HTTP/2 code that ended it */
 	const char *code_name;       /* NULL = no code did */
 	const char *detail;          /* a text or a fault's name; NULL = none */
 	const char *refused_address; /* NULL = none was refused */
-	uint32_t retries;            /* times that the request was sent again */
-	bool joined;                 /* with `held`: the response was still arriving */
-	const char *tunnel_ended;    /* who ended it: "client"; NULL = it was no tunnel */
-	struct slice tunnel;         /* its protocol */
-	uint64_t held;               /* the push whose held response answered it; 0 = none */
+};
+
+/* Its part in holding a response. */
+struct observe_hold {
+	uint64_t answered_by; /* the push whose held response answered it; 0 = none */
+	bool joined;          /* that response was still arriving */
 	const char
-	    *missed; /* why no held response answered it, or a held push nobody; NULL = none */
-	/* Pushes and refused offers. */
-	bool is_push;
+	    *missed; /* why no held response answered it, or a held push no request; NULL = none */
+	uint64_t wasted_bytes; /* body bytes of a held response that no client was sent */
+};
+
+/* A push, or an offer that became none. */
+struct observe_push {
+	uint64_t parent_id;
 	enum policy_source source;
-	enum policy_action verdict;
-	const char *rule;                       /* NULL = none */
-	const struct policy_reason *reason;     /* of the verdict */
+	struct policy_verdict verdict;
 	const struct policy_reason *end_reason; /* why it ended early; NULL = it did not */
+};
+
+/*
+ * One exchange, for the access log. All is borrowed for the call. A line lacks what is empty, NULL
+ * or, for most numbers, 0 (log_fields.h).
+ */
+struct observe_exchange {
+	usec started_wall;        /* µs since the epoch */
+	usec duration;            /* from the request's head (or the promise) to the end */
+	uint64_t id;              /* unique in the worker */
+	uint32_t weight;          /* of observe_weight */
+	const char *route;        /* name of the configuration; NULL = none */
+	struct slice user;        /* whose password was right; empty = no user is known */
+	struct slice tunnel;      /* its protocol; empty = it was no tunnel */
+	const char *tunnel_ended; /* the side that ended the tunnel: "client" */
+	struct observe_client client;
+	struct observe_origin origin;
+	struct observe_request request;
+	struct observe_response response;
+	struct observe_ending ending;
+	struct observe_hold hold;
+	const struct observe_push *push; /* NULL = it is a client's request */
 };
 
 /*
@@ -318,22 +337,13 @@ void observe_log_fault(struct observe *o, enum observe_level level, const char *
  */
 bool observe_send(struct observe *o, int socket, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/*
- * Writes whole lines to the file. Those that it does not take are counted; the first one of a loss
- * is told in the error log, o->error_file.
- */
+/* Writes whole lines to the file. Lost ones are counted, and the error log tells when a loss begins. */
 void observe_file_write(struct observe *o, struct observe_file *f, const char *lines, size_t bytes);
-/*
- * After a writer died that was writing these lines, as f->progress has it: returns how many bytes of
- * them are in the file as whole lines. The others are to be written.
- */
+/* A writer died while it wrote these lines: returns how many bytes of them are in the file as whole lines. */
 size_t observe_file_resume(struct observe_file *f, const char *lines, size_t bytes);
-/*
- * Call this regularly: tells that a file takes lines again, and how many were lost, once it has done
- * so for a second, or at once.
- */
+/* Call this regularly: tells how many lines were lost, once a file has taken lines for a second, or at once. */
 void observe_files_settle(struct observe *o, usec now, bool at_once);
-/* No loss is left to tell. */
+/* Whether both files take all lines, and the error log has said so. */
 bool observe_files_work(const struct observe *o);
 /* Call this regularly: it logs how many lines were left out in past seconds. */
 void observe_log_left_out(struct observe *o, usec now);

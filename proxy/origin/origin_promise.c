@@ -145,20 +145,19 @@ static void drop_orphan(const struct origin_conn *c, const struct http_head *pro
 	counters->pushes_offered++;
 	counters->pushes_dropped++;
 	counters->push[POLICY_RELAYED][POLICY_DROP][policy_reason_position(reason)]++;
+	const struct observe_push push = {
+	    .source = POLICY_RELAYED, .verdict = {.action = POLICY_DROP, .reason = reason}};
 	const struct observe_exchange line = {
 	    .started_wall = clock_wall(),
-	    .first_byte = USEC_NEVER,
 	    .weight = observe_weight(env->observe, 0, true),
 	    .origin = {.name = c->pool->conf->name},
-	    .method = promised->method,
-	    .scheme = promised->scheme,
-	    .authority = promised->authority,
-	    .path = promised->path,
-	    .outcome = OBSERVE_REFUSED,
-	    .is_push = true,
-	    .source = POLICY_RELAYED,
-	    .verdict = POLICY_DROP,
-	    .reason = reason,
+	    .request = {.method = promised->method,
+		.scheme = promised->scheme,
+		.authority = promised->authority,
+		.path = promised->path},
+	    .response.first_byte = USEC_NEVER,
+	    .ending.outcome = OBSERVE_REFUSED,
+	    .push = &push,
 	};
 	observe_access_log(env->observe, &line);
 }

@@ -59,17 +59,17 @@ static struct observe_exchange plain_exchange(void)
 	return (struct observe_exchange){
 	    .started_wall = 1767323045678901u, /* 2026-01-02T03:04:05.678901Z */
 	    .duration = 1234,
-	    .first_byte = 900,
 	    .id = 7,
-	    .listen = "main",
-	    .client = {.connection = 5, .address = {{127, 0, 0, 1}, 4}, .protocol = "h2"},
-	    .method = SLICE("GET"),
-	    .scheme = SLICE("https"),
-	    .authority = SLICE("a.test"),
-	    .path = SLICE("/"),
-	    .status = 200,
-	    .response_bytes = 10,
-	    .outcome = OBSERVE_COMPLETE,
+	    .client = {.connection = 5,
+		.address = {{127, 0, 0, 1}, 4},
+		.listen = "main",
+		.protocol = "h2"},
+	    .request = {.method = SLICE("GET"),
+		.scheme = SLICE("https"),
+		.authority = SLICE("a.test"),
+		.path = SLICE("/")},
+	    .response = {.status = 200, .bytes = 10, .first_byte = 900},
+	    .ending.outcome = OBSERVE_COMPLETE,
 	};
 }
 
@@ -83,7 +83,7 @@ static const char *line_of(struct bench *b, const struct observe_exchange *x)
 static const char *line_of_path(struct bench *b, struct slice path)
 {
 	struct observe_exchange x = plain_exchange();
-	x.path = path;
+	x.request.path = path;
 	return line_of(b, &x);
 }
 
@@ -100,16 +100,14 @@ static void complete_exchange_is_one_json_line(void **state)
 static void push_names_its_parent_and_its_verdict(void **state)
 {
 	struct observe_exchange x = plain_exchange();
-	x.is_push = true;
-	x.parent_id = 6;
-	x.source = POLICY_RELAYED;
-	x.verdict = POLICY_FORWARD;
-	x.rule = "styles";
-	x.reason = &policy_reason_RULE;
-	x.end_reason = &policy_reason_CLIENT_RESET;
-	x.outcome = OBSERVE_CLIENT_RESET;
-	x.code = 8;
-	x.code_name = "CANCEL";
+	const struct policy_rule rule = {.name = "styles"};
+	const struct observe_push push = {.parent_id = 6,
+	    .source = POLICY_RELAYED,
+	    .verdict = {POLICY_FORWARD, &policy_reason_RULE, &rule},
+	    .end_reason = &policy_reason_CLIENT_RESET};
+	x.push = &push;
+	x.ending = (struct observe_ending){
+	    .outcome = OBSERVE_CLIENT_RESET, .code = 8, .code_name = "CANCEL"};
 	const char *line = line_of(*state, &x);
 	assert_non_null(
 	    strstr(line, "\"outcome\":\"client-reset\",\"code\":8,\"code_name\":\"CANCEL\""));
@@ -121,15 +119,15 @@ static void push_names_its_parent_and_its_verdict(void **state)
 static void miss_of_a_held_response_names_its_cause(void **state)
 {
 	struct observe_exchange x = plain_exchange();
-	x.missed = "vary \"x";
+	x.hold.missed = "vary \"x";
 	assert_non_null(strstr(line_of(*state, &x), "\"outcome\":\"complete\",\"missed\":\"vary \\\"x\"}"));
 }
 
 static void reset_with_no_error_still_shows_its_code(void **state)
 {
 	struct observe_exchange x = plain_exchange();
-	x.outcome = OBSERVE_ORIGIN_RESET;
-	x.code_name = "NO_ERROR";
+	x.ending.outcome = OBSERVE_ORIGIN_RESET;
+	x.ending.code_name = "NO_ERROR";
 	assert_non_null(strstr(line_of(*state, &x), "\"code\":0,\"code_name\":\"NO_ERROR\""));
 }
 
@@ -137,7 +135,6 @@ static void line_of_an_unknown_client_says_nothing_of_one(void **state)
 {
 	struct observe_exchange x = plain_exchange();
 	x.client = (struct observe_client){0};
-	x.listen = NULL;
 	assert_non_null(strstr(line_of(*state, &x), "\"worker\":3,\"id\":7,\"method\":\"GET\""));
 }
 
@@ -252,42 +249,26 @@ static void longest_possible_line_fits_into_a_batch(void **state)
 	memset(name, '\x01', sizeof(name) - 1);
 	struct slice s = slice_of(junk, sizeof(junk));
 	struct policy_reason reason = {.code = name};
+	const struct policy_rule rule = {.name = name};
+	const struct observe_push push = {
+	    .parent_id = UINT64_MAX, .verdict = {.reason = &reason, .rule = &rule}, .end_reason = &reason};
 	struct observe_exchange x = {
 	    .started_wall = 4107542400000000u,
 	    .duration = UINT64_MAX,
-	    .first_byte = UINT64_MAX,
 	    .id = UINT64_MAX,
-	    .parent_id = UINT64_MAX,
-	    .listen = name,
 	    .route = name,
 	    .origin = {.name = name, .connection = UINT64_MAX, .address = name, .protocol = name,
 		.request_bytes = UINT64_MAX, .response_bytes = UINT64_MAX, .queue = UINT64_MAX,
 		.connect = UINT64_MAX, .first_byte = UINT64_MAX, .duration = UINT64_MAX},
-	    .client = {.connection = UINT64_MAX, .protocol = name, .tls = name, .cipher = name},
+	    .client = {.connection = UINT64_MAX, .listen = name, .protocol = name, .tls = name, .cipher = name},
 	    .weight = UINT32_MAX,
-	    .joined = true,
 	    .tunnel = s,
 	    .tunnel_ended = name,
-	    .held = UINT64_MAX,
-	    .method = s,
-	    .scheme = s,
-	    .authority = s,
-	    .path = s,
-	    .user_agent = s,
-	    .referer = s,
-	    .status = UINT16_MAX,
-	    .request_bytes = UINT64_MAX,
-	    .response_bytes = UINT64_MAX,
-	    .wasted_bytes = UINT64_MAX,
-	    .code = UINT32_MAX,
-	    .code_name = name,
-	    .detail = name,
-	    .missed = name,
-	    .retries = 2,
-	    .is_push = true,
-	    .rule = name,
-	    .reason = &reason,
-	    .end_reason = &reason,
+	    .request = {s, s, s, s, s, s, UINT64_MAX, 2},
+	    .response = {UINT16_MAX, UINT64_MAX, UINT64_MAX},
+	    .ending = {.code = UINT32_MAX, .code_name = name, .detail = name},
+	    .hold = {UINT64_MAX, true, name, UINT64_MAX},
+	    .push = &push,
 	};
 	memset(x.client.address.bytes, 0xff, sizeof(x.client.address.bytes));
 	x.client.address.family = 6;
@@ -352,7 +333,7 @@ static void long_name_of_a_connection_marks_each_of_its_lines_as_cut(void **stat
 	struct observe_exchange x = plain_exchange();
 	static char name[200];
 	memset(name, 'n', sizeof(name) - 1);
-	x.listen = name;
+	x.client.listen = name;
 	for (unsigned i = 0; i < 3; i++)
 		assert_non_null(strstr(line_of(*state, &x), "\u2026\",\"protocol\":\"h2\""));
 	assert_non_null(strstr(line_of(*state, &x), "\"cut\":true}"));
@@ -361,7 +342,7 @@ static void long_name_of_a_connection_marks_each_of_its_lines_as_cut(void **stat
 static void times_that_never_came_are_absent_and_0_is_a_time(void **state)
 {
 	struct observe_exchange x = plain_exchange();
-	x.first_byte = USEC_NEVER;
+	x.response.first_byte = USEC_NEVER;
 	x.origin = (struct observe_origin){.connection = 3, .first_byte = 0, .duration = USEC_NEVER};
 	const char *line = line_of(*state, &x);
 	assert_null(strstr(line, "\"first_byte_us\""));
@@ -403,17 +384,20 @@ static void each_field_can_be_written_alone(void **state)
 	struct policy_reason reason = {.code = "x"};
 	memset(path, 'x', sizeof(path));
 	struct observe_exchange x = plain_exchange();
-	x.client.tls = x.client.cipher = x.route = x.rule = x.code_name = x.detail = x.missed = "x";
-	x.refused_address = "x";
+	const struct policy_rule rule = {.name = "x"};
+	const struct observe_push push = {
+	    .verdict = {.reason = &reason, .rule = &rule}, .end_reason = &reason};
+	x.client.tls = x.client.cipher = x.route = "x";
+	x.ending.code_name = x.ending.detail = x.ending.refused_address = "x";
 	x.origin = (struct observe_origin){"x", 1, "x", "x", 1, 1, 1, 1, 1, 1};
-	x.path = slice_of(path, sizeof(path));
-	x.user = x.user_agent = x.referer = SLICE("x");
-	x.joined = x.is_push = true;
+	x.request.path = slice_of(path, sizeof(path));
+	x.user = x.request.user_agent = x.request.referer = SLICE("x");
+	x.hold = (struct observe_hold){2, true, "x", 2};
+	x.push = &push;
 	x.tunnel = SLICE("x");
 	x.tunnel_ended = "x";
-	x.retries = 1;
-	x.held = x.wasted_bytes = x.weight = 2;
-	x.reason = x.end_reason = &reason;
+	x.request.retries = 1;
+	x.weight = 2;
 	for (unsigned i = 0; i < LOG_FIELD_COUNT; i++) {
 		char want[64];
 		b->observe.left_out = ~(UINT64_C(1) << i);
