@@ -32,6 +32,13 @@ size_t slice_find(struct slice s, char byte)
 	return at ? (size_t)(at - s.ptr) : s.len;
 }
 
+struct slice slice_cut(struct slice *rest, char stop)
+{
+	struct slice part = slice_sub(*rest, 0, slice_find(*rest, stop));
+	*rest = slice_from(*rest, part.len + 1);
+	return part;
+}
+
 struct slice slice_trim(struct slice s)
 {
 	while (s.len > 0 && is_ows(s.ptr[0])) {

@@ -75,6 +75,9 @@ bool slice_equal_nocase(struct slice a, struct slice b);
 /* Position of the first such byte, or s.len. */
 size_t slice_find(struct slice s, char byte);
 
+/* Cuts the part before the next `stop` off, or all if there is none; *rest goes on behind the stop. */
+struct slice slice_cut(struct slice *rest, char stop);
+
 /* Without leading and trailing SP and HTAB (RFC 9110 5.6.3 OWS). */
 struct slice slice_trim(struct slice s);
 

@@ -13,6 +13,9 @@ struct watched_file {
 	struct stat seen; /* the version that was there last; zeros: there was none */
 };
 
+/* The result of a check. After UNUSABLE the content that was read before stays in use. */
+enum watched_change { WATCHED_SAME, WATCHED_READ, WATCHED_UNUSABLE };
+
 /* Whether the file has changed since the last call, or was never looked for. */
 bool watched_file_has_changed(struct watched_file *f);
 /*

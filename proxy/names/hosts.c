@@ -28,9 +28,7 @@ static bool next_line(struct slice *rest, struct slice *line)
 {
 	if (rest->len == 0)
 		return false;
-	size_t end = slice_find(*rest, '\n');
-	*line = slice_sub(*rest, 0, end);
-	*rest = slice_from(*rest, end + 1);
+	*line = slice_cut(rest, '\n');
 	*line = slice_sub(*line, 0, slice_find(*line, '#'));
 	*line = slice_sub(*line, 0, slice_find(*line, ';'));
 	return true;

@@ -5,6 +5,7 @@
  * over; after LIMIT_DNS_STRANGERS of them, or if the answer is truncated, the same resolver is asked over TCP.
  */
 #include "proxy/base/ensure.h"
+#include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/names/names_private.h"
 
@@ -162,7 +163,7 @@ static bool ask_over_udp(struct name_query *q)
 {
 	uint8_t message[DNS_UDP_BYTES];
 	struct names *n = q->names;
-	net_random((uint8_t *)&q->question.id, sizeof(q->question.id));
+	hash_random(&q->question.id, sizeof(q->question.id));
 	size_t length = dns_write_query(&q->question, message);
 	q->error = "it cannot be asked for such a name";
 	if (length == 0)
@@ -241,7 +242,7 @@ static void ask_over_tcp(struct name_query *q)
 	struct names *n = q->names;
 	close_sockets(q);
 	q->is_sent = false;
-	net_random((uint8_t *)&q->question.id, sizeof(q->question.id));
+	hash_random(&q->question.id, sizeof(q->question.id));
 	net_timer_set(&q->timer, net_now(n->loop) + n->timeout);
 	q->conn = net_connect(n->loop, &n->resolvers[q->resolver], NULL, NULL, &tcp_ops, q);
 }

@@ -12,32 +12,29 @@ void net_address_set_ip(struct net_address *a, const struct address *ip, uint16_
 {
 	*a = (struct net_address){0};
 	if (ip->family == 4) {
-		struct sockaddr_in *in = (struct sockaddr_in *)&a->storage;
-		in->sin_family = AF_INET;
-		in->sin_port = htons(port);
-		memcpy(&in->sin_addr, ip->bytes, 4);
-		a->length = sizeof(*in);
+		a->in.sin_family = AF_INET;
+		a->in.sin_port = htons(port);
+		memcpy(&a->in.sin_addr, ip->bytes, 4);
+		a->length = sizeof(a->in);
 	} else {
-		struct sockaddr_in6 *in = (struct sockaddr_in6 *)&a->storage;
-		in->sin6_family = AF_INET6;
-		in->sin6_port = htons(port);
-		memcpy(&in->sin6_addr, ip->bytes, 16);
-		a->length = sizeof(*in);
+		a->in6.sin6_family = AF_INET6;
+		a->in6.sin6_port = htons(port);
+		memcpy(&a->in6.sin6_addr, ip->bytes, 16);
+		a->length = sizeof(a->in6);
 	}
 }
 
 static const char *parse_unix(struct slice path, struct net_address *a)
 {
-	struct sockaddr_un *un = (struct sockaddr_un *)&a->storage;
 	if (path.len == 0 || path.ptr[0] != '/')
 		return "a unix socket needs an absolute path";
-	if (path.len >= sizeof(un->sun_path))
+	if (path.len >= sizeof(a->un.sun_path))
 		return "the path of the unix socket is too long";
 	if (memchr(path.ptr, '\0', path.len))
 		return "the path of the unix socket has a NUL in it";
 	*a = (struct net_address){0};
-	un->sun_family = AF_UNIX;
-	memcpy(un->sun_path, path.ptr, path.len);
+	a->un.sun_family = AF_UNIX;
+	memcpy(a->un.sun_path, path.ptr, path.len);
 	a->length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + path.len + 1);
 	return NULL;
 }
@@ -101,19 +98,16 @@ size_t net_resolve(
 char *net_address_format(const struct net_address *a, char *buffer, size_t size)
 {
 	char ip[INET6_ADDRSTRLEN];
-	const struct sockaddr_in *in = (const struct sockaddr_in *)&a->storage;
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&a->storage;
-	const struct sockaddr_un *un = (const struct sockaddr_un *)&a->storage;
 	size_t path_at = offsetof(struct sockaddr_un, sun_path);
-	if (a->length >= sizeof(*in) && in->sin_family == AF_INET) {
-		inet_ntop(AF_INET, &in->sin_addr, ip, sizeof(ip));
-		snprintf(buffer, size, "%s:%u", ip, (unsigned)ntohs(in->sin_port));
-	} else if (a->length >= sizeof(*in6) && in6->sin6_family == AF_INET6) {
-		inet_ntop(AF_INET6, &in6->sin6_addr, ip, sizeof(ip));
-		snprintf(buffer, size, "[%s]:%u", ip, (unsigned)ntohs(in6->sin6_port));
-	} else if (a->length > path_at && un->sun_family == AF_UNIX && un->sun_path[0]) {
+	if (a->length >= sizeof(a->in) && a->storage.ss_family == AF_INET) {
+		inet_ntop(AF_INET, &a->in.sin_addr, ip, sizeof(ip));
+		snprintf(buffer, size, "%s:%u", ip, (unsigned)ntohs(a->in.sin_port));
+	} else if (a->length >= sizeof(a->in6) && a->storage.ss_family == AF_INET6) {
+		inet_ntop(AF_INET6, &a->in6.sin6_addr, ip, sizeof(ip));
+		snprintf(buffer, size, "[%s]:%u", ip, (unsigned)ntohs(a->in6.sin6_port));
+	} else if (a->length > path_at && a->storage.ss_family == AF_UNIX && a->un.sun_path[0]) {
 		snprintf(buffer, size, "unix:%.*s",
-		    (int)strnlen(un->sun_path, (size_t)a->length - path_at), un->sun_path);
+		    (int)strnlen(a->un.sun_path, (size_t)a->length - path_at), a->un.sun_path);
 	} else {
 		snprintf(buffer, size, "unix:");
 	}
@@ -124,12 +118,11 @@ void net_address_ip(const struct net_address *a, struct address *ip)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	*ip = (struct address){0};
-	if (a->length >= sizeof(struct sockaddr_in) && a->storage.ss_family == AF_INET) {
+	if (a->length >= sizeof(a->in) && a->storage.ss_family == AF_INET) {
 		ip->family = 4;
-		memcpy(ip->bytes, &((const struct sockaddr_in *)&a->storage)->sin_addr, 4);
-	} else if (a->length >= sizeof(struct sockaddr_in6) && a->storage.ss_family == AF_INET6) {
-		const uint8_t *bytes =
-		    ((const struct sockaddr_in6 *)&a->storage)->sin6_addr.s6_addr;
+		memcpy(ip->bytes, &a->in.sin_addr, 4);
+	} else if (a->length >= sizeof(a->in6) && a->storage.ss_family == AF_INET6) {
+		const uint8_t *bytes = a->in6.sin6_addr.s6_addr;
 		bool is_mapped = memcmp(bytes, mapped, sizeof(mapped)) == 0;
 		ip->family = is_mapped ? 4 : 6;
 		memcpy(ip->bytes, is_mapped ? bytes + 12 : bytes, is_mapped ? 4 : 16);
@@ -139,9 +132,9 @@ void net_address_ip(const struct net_address *a, struct address *ip)
 uint16_t net_address_port(const struct net_address *a)
 {
 	if (a->storage.ss_family == AF_INET)
-		return ntohs(((const struct sockaddr_in *)&a->storage)->sin_port);
+		return ntohs(a->in.sin_port);
 	if (a->storage.ss_family == AF_INET6)
-		return ntohs(((const struct sockaddr_in6 *)&a->storage)->sin6_port);
+		return ntohs(a->in6.sin6_port);
 	return 0;
 }
 
@@ -150,13 +143,30 @@ bool net_address_equal(const struct net_address *a, const struct net_address *b)
 	struct address left, right;
 	if (a->storage.ss_family != b->storage.ss_family)
 		return false;
-	if (a->storage.ss_family == AF_UNIX) {
-		const struct sockaddr_un *x = (const struct sockaddr_un *)&a->storage;
-		const struct sockaddr_un *y = (const struct sockaddr_un *)&b->storage;
-		return strcmp(x->sun_path, y->sun_path) == 0;
-	}
+	if (a->storage.ss_family == AF_UNIX)
+		return strcmp(a->un.sun_path, b->un.sun_path) == 0;
 	net_address_ip(a, &left);
 	net_address_ip(b, &right);
 	return memcmp(&left, &right, sizeof(left)) == 0 &&
 	       net_address_port(a) == net_address_port(b);
+}
+
+bool net_address_is_any(const struct net_address *a)
+{
+	if (a->storage.ss_family == AF_INET)
+		return a->in.sin_addr.s_addr == INADDR_ANY;
+	return a->storage.ss_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&a->in6.sin6_addr);
+}
+
+/* Whether a listens on the port of each address that has the family of b. */
+static bool covers(const struct net_address *a, const struct net_address *b)
+{
+	return net_address_is_any(a) &&
+	       (a->storage.ss_family == AF_INET6 || a->storage.ss_family == b->storage.ss_family);
+}
+
+bool net_address_overlaps(const struct net_address *a, const struct net_address *b)
+{
+	return net_address_port(a) == net_address_port(b) &&
+	       (covers(a, b) || covers(b, a) || net_address_equal(a, b));
 }

@@ -32,7 +32,7 @@ static int open_socket(const struct net_address *peer)
 	    net_sys_socket(peer->storage.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -1;
-	if (net_sys_connect(fd, (const struct sockaddr *)&peer->storage, peer->length) == 0)
+	if (net_sys_connect(fd, &peer->any, peer->length) == 0)
 		return fd;
 	net_sys_close(fd);
 	return -1;
@@ -70,7 +70,7 @@ bool net_route_source(const struct net_address *to, struct address *source)
 	int fd = open_socket(to);
 	if (fd < 0)
 		return false;
-	bool is_known = getsockname(fd, (struct sockaddr *)&from.storage, &from.length) == 0;
+	bool is_known = getsockname(fd, &from.any, &from.length) == 0;
 	net_sys_close(fd);
 	net_address_ip(&from, source);
 	return is_known && source->family != 0;

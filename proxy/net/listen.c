@@ -31,7 +31,7 @@ static const char *reason(void)
 /* Removes a unix socket file on which no process listens. Returns NULL, or the error as text. */
 static const char *clear_path(const struct net_address *at)
 {
-	const char *path = ((const struct sockaddr_un *)&at->storage)->sun_path;
+	const char *path = at->un.sun_path;
 	struct stat st;
 	if (lstat(path, &st) != 0)
 		return errno == ENOENT ? NULL : reason();
@@ -40,7 +40,7 @@ static const char *clear_path(const struct net_address *at)
 	int fd = net_sys_socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return reason();
-	int r = net_sys_connect(fd, (const struct sockaddr *)&at->storage, at->length);
+	int r = net_sys_connect(fd, &at->any, at->length);
 	int error = r != 0 ? errno : 0;
 	net_sys_close(fd);
 	if (error == ENOENT) /* a process that drains has just removed it */
@@ -50,55 +50,69 @@ static const char *clear_path(const struct net_address *at)
 	return unlink(path) == 0 || errno == ENOENT ? NULL : reason();
 }
 
-static int bind_and_listen(int fd, const struct net_address *at, int backlog)
+/* A socket for the address. On a kernel without IPv6, "*" means all IPv4 addresses: *at becomes that. -1 with errno. */
+static int open_socket(struct net_address *at)
 {
-	int on = 1, off = 0;
-	int family = at->storage.ss_family;
+	const struct address all4 = {.family = 4};
+	int fd = net_sys_socket(at->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	if (fd >= 0 || errno != EAFNOSUPPORT || at->storage.ss_family != AF_INET6 ||
+	    !net_address_is_any(at))
+		return fd;
+	net_address_set_ip(at, &all4, net_address_port(at));
+	return net_sys_socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+}
+
+/* is_shared: other processes may listen on the same port. False with errno. */
+static bool bind_socket(int fd, const struct net_address *at, bool is_shared)
+{
+	int on = 1, off = 0, family = at->storage.ss_family;
 	if (family != AF_UNIX &&
-	    (net_sys_setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
-		net_sys_setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) != 0))
-		return -1;
+	    net_sys_setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0)
+		return false;
+	if (family != AF_UNIX && is_shared &&
+	    net_sys_setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) != 0)
+		return false;
 	if (family == AF_INET6 &&
 	    net_sys_setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) != 0)
-		return -1;
-	if (net_sys_bind(fd, (const struct sockaddr *)&at->storage, at->length) != 0)
-		return -1;
+		return false;
+	return net_sys_bind(fd, &at->any, at->length) == 0;
+}
+
+static bool bind_and_listen(int fd, const struct net_address *at, int backlog)
+{
+	if (!bind_socket(fd, at, true))
+		return false;
 	if (net_sys_listen(fd, backlog) == 0)
-		return 0;
+		return true;
 	int error = errno;
-	if (family == AF_UNIX)
-		(void)unlink(((const struct sockaddr_un *)&at->storage)->sun_path);
+	if (at->storage.ss_family == AF_UNIX)
+		(void)unlink(at->un.sun_path);
 	errno = error;
-	return -1;
+	return false;
 }
 
 int net_listen(const struct net_address *at, int backlog, const char **error)
 {
-	struct net_address any4 = {.length = sizeof(struct sockaddr_in)};
-	int family = at->storage.ss_family;
-	if (family == AF_UNIX && (*error = clear_path(at)))
+	struct net_address own = *at;
+	if (at->storage.ss_family == AF_UNIX && (*error = clear_path(at)))
 		return -1;
-	int fd = net_sys_socket(family, SOCK_STREAM | SOCK_NONBLOCK, 0);
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&at->storage;
-	if (fd < 0 && errno == EAFNOSUPPORT && family == AF_INET6 &&
-	    IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr)) {
-		/* On a kernel without IPv6, "*" means all IPv4 addresses. */
-		struct sockaddr_in *in = (struct sockaddr_in *)&any4.storage;
-		in->sin_family = AF_INET;
-		in->sin_port = in6->sin6_port;
-		at = &any4;
-		fd = net_sys_socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-	}
-	if (fd < 0) {
-		*error = reason();
-		return -1;
-	}
-	if (bind_and_listen(fd, at, backlog) != 0) {
-		*error = reason();
+	int fd = open_socket(&own);
+	if (fd >= 0 && bind_and_listen(fd, &own, backlog))
+		return fd;
+	*error = reason();
+	if (fd >= 0)
 		net_sys_close(fd);
-		return -1;
-	}
-	return fd;
+	return -1;
+}
+
+int net_listen_try(const struct net_address *at)
+{
+	struct net_address own = *at;
+	int fd = open_socket(&own);
+	int error = fd >= 0 && bind_socket(fd, &own, false) ? 0 : errno;
+	if (fd >= 0)
+		net_sys_close(fd);
+	return error;
 }
 
 /* ---- for the worker ---- */
@@ -172,8 +186,8 @@ static int accept_batch(struct net_listener *n, const bool *is_freed)
 	int failures = 0;
 	for (int i = 0; i < ACCEPTS_PER_EVENT; i++) {
 		struct net_address peer = {.length = sizeof(peer.storage)};
-		int fd = net_sys_accept4(n->io.fd, (struct sockaddr *)&peer.storage, &peer.length,
-		    SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = net_sys_accept4(
+		    n->io.fd, &peer.any, &peer.length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd >= 0) {
 			int most = n->most;
 			n->accepted(n->context, fd, &peer);

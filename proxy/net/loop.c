@@ -11,8 +11,8 @@
 #include "proxy/net/net_conn.h"
 #include <errno.h>
 
-/* Looks at the connections that asked for it before this loop pass. Those that are left when the pass is used up keep
- * their place, ahead of others that were put off in this pass. */
+/* Looks at the connections that asked for it before this loop pass. When the pass is used up, the rest stays ahead of
+ * connections that are put off in this pass. */
 static void recheck(struct net_loop *l)
 {
 	struct list asked;

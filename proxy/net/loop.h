@@ -53,7 +53,7 @@ struct net_loop {
 	struct list lingering; /* FIN sent, oldest first */
 	struct list dead;      /* freed at the end of the loop pass */
 	struct net_timer closing, chunk_retry;
-	struct budget closing_budget; /* pays for what the closed ones have not sent */
+	struct budget closing_budget; /* pays for the unsent bytes of closed connections */
 
 	/* One connection at a time uses these, from the first byte to the system call. */
 	struct net_buffer output; /* copied bytes (plain) or records (TLS) */

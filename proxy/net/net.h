@@ -15,7 +15,9 @@
 #include "proxy/base/cidr.h"
 #include "proxy/base/clock.h"
 #include "proxy/base/list.h"
+#include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 /* ---- loop ---- */
 
@@ -28,11 +30,10 @@ void net_run(struct net_loop *l);                         /* until net_stop */
 void net_stop(struct net_loop *l);
 /* One loop pass at most; waits no longer than `most` (tests). */
 void net_run_once(struct net_loop *l, usec most);
-/* Calls work(context) in each loop pass, before the dirty list is walked. A loop has one such
- * callback. */
+/* Calls work(context) in each loop pass, before the dirty list is walked. A loop has one callback. */
 void net_on_pass(struct net_loop *l, void (*work)(void *context), void *context);
 
-/* After this time in a loop pass no further connection is read from before the next pass. */
+/* After this time in a loop pass the other connections wait for the next pass to be read from. */
 #define NET_PASS_USEC USEC_PER_MSEC
 /* A loop pass that takes longer delays every connection of the worker. */
 #define NET_LONG_PASS_USEC (5 * USEC_PER_MSEC)
@@ -40,7 +41,7 @@ void net_on_pass(struct net_loop *l, void (*work)(void *context), void *context)
  * its poll and the last note. `note`: a string literal, NULL if there is none. */
 void net_on_long_pass(
     struct net_loop *l, void (*report)(void *context, usec took, const char *note), void *context);
-/* Says what this loop pass does that may take long. `note`: a string literal. */
+/* Names the work of this loop pass that may take long. `note`: a string literal. */
 void net_note(struct net_loop *l, const char *note);
 
 /* Charges the unsent bytes of closed connections to `budget` (borrows); NULL: charges nothing. */
@@ -68,18 +69,21 @@ void net_timer_fini(struct net_timer *t);
 struct net_watch;
 struct net_watch *net_watch_new(
     struct net_loop *l, int fd, void (*readable)(void *context), void *context);
-void net_watch_free(struct net_watch *w); /* does not close fd; NULL is fine */
-
 /* Calls came(context) from the loop when the process receives the signal. */
-struct net_signal;
-struct net_signal *net_signal_new(
+struct net_watch *net_watch_signal(
     struct net_loop *l, int signal, void (*came)(void *context), void *context);
-void net_signal_free(struct net_signal *s); /* NULL is fine */
+void net_watch_free(struct net_watch *w); /* does not close fd; NULL is fine */
 
 /* ---- addresses ---- */
 
 struct net_address {
-	struct sockaddr_storage storage;
+	union {
+		struct sockaddr_storage storage;
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+		struct sockaddr_un un;
+	};
 	socklen_t length;
 };
 
@@ -99,10 +103,14 @@ void net_address_ip(const struct net_address *a, struct address *ip);
 void net_address_set_ip(struct net_address *a, const struct address *ip, uint16_t port);
 bool net_address_equal(const struct net_address *a, const struct net_address *b);
 uint16_t net_address_port(const struct net_address *a); /* 0 for a unix socket */
+/* 0.0.0.0 or ::, which listen for all addresses of the machine. */
+bool net_address_is_any(const struct net_address *a);
+/* Whether two sockets cannot listen on both at the same time. [::] takes the ports of IPv4 too: it is dual stack. */
+bool net_address_overlaps(const struct net_address *a, const struct net_address *b);
 
 /* ---- datagrams ---- */
 
-/* What is behind this of a datagram is cut off. */
+/* Longer datagrams are cut off there. */
 #define NET_DATAGRAM_BYTES 4096
 /*
  * A UDP socket of its own, with a port that the kernel has chosen at random, that receives from `peer` alone.
@@ -125,13 +133,11 @@ void net_hmac(struct slice key, struct slice text, uint8_t out[NET_HMAC_BYTES]);
 #define NET_SHA1_BYTES 20
 /* SHA-1 (FIPS 180-4), for protocols in which it protects nothing. */
 void net_sha1(struct slice text, uint8_t out[NET_SHA1_BYTES]);
-/* Bytes that nobody can guess. */
-void net_random(uint8_t *bytes, size_t n);
 
 /* ---- session tickets ---- */
 
-/* The key of new tickets changes so often. A ticket is good in the period in which it was made, where
- * it resumes a session, and in the next one, where it is also replaced. */
+/* The period of a key. A ticket resumes a session in the period in which it was made, and in the next one,
+ * where it is also replaced. */
 #define NET_TICKET_PERIOD_USEC (12 * 3600 * USEC_PER_SEC)
 
 struct net_ticket_key {
@@ -146,9 +152,8 @@ struct net_tickets {
 };
 
 void net_tickets_init(struct net_tickets *t, usec wall); /* with a random secret */
-/* Derives the keys of the period that `wall` is in, unless t has them or later ones. Erases all keys that
- * are older than the previous one.
- * Copies of the same net_tickets have the same keys in the same period. */
+/* Derives the keys of the period of `wall`, unless t has them or later ones, and keeps those of the period
+ * before. Copies of the same net_tickets have the same keys in the same period. */
 void net_tickets_advance(struct net_tickets *t, usec wall);
 void net_tickets_fini(struct net_tickets *t); /* erases it */
 
@@ -192,18 +197,16 @@ struct net_tls *net_tls_server_new(
 struct net_tls *net_tls_client_new(
     const struct net_tls_client_options *o, char *error, size_t error_size);
 void net_tls_free(struct net_tls *t);
-/* Erases old ticket keys of a server's context also if no client comes. Call it now and then. */
+/* Erases old ticket keys of a server's context. Call it now and then: without clients nothing else does. */
 void net_tls_advance_tickets(struct net_tls *t);
-/* Whether a certificate of this server context covers the host name (RFC 6125; IP addresses by
- * iPAddress). */
+/* Whether a certificate of this server context covers the host (RFC 6125; IP addresses by iPAddress). */
 bool net_tls_covers(const struct net_tls *t, struct slice host);
-
 /* Whether certificate number i covers the host. For "*.example.com": some name below example.com. */
 bool net_tls_certificate_covers(const struct net_tls *t, size_t i, struct slice host);
 
 /* ---- files of certificates and keys, for messages about them ---- */
 
-/* What a file holds. Counts of PEM blocks; all are 0 when the file is no PEM file. */
+/* The contents of a file. Counts of PEM blocks; all are 0 when the file is no PEM file. */
 struct net_pem_file {
 	int error; /* of reading it, as errno; 0 = it was read */
 	bool is_empty;
@@ -225,8 +228,8 @@ struct net_chain_link {
 	bool is_for_known_key;  /* false: its public key is of an unknown kind */
 };
 #define NET_CHAIN_MOST 16
-/* Reads the certificates of the file, at most NET_CHAIN_MOST, and returns their number. key_file may
- * be NULL. What cannot be read is left out. */
+/* Reads the certificates of the file, at most NET_CHAIN_MOST, and returns their number. Leaves out
+ * unreadable ones. key_file may be NULL. */
 size_t net_chain_read(const struct sealed *files, const char *chain_file, const char *key_file,
     struct net_chain_link links[NET_CHAIN_MOST]);
 
@@ -238,11 +241,10 @@ struct net_conn;
 struct net_out;
 /* Bytes that still fit in this send. 0: stop filling. */
 size_t net_out_room(const struct net_out *o);
-/* Adds a copy of the bytes. May exceed the room, so that a frame is never split; the room is 0
- * then. */
+/* Adds a copy of the bytes. May exceed the room, which is 0 then, so that a frame is never split. */
 void net_out_copy(struct net_out *o, const void *ptr, size_t len);
-/* Adds a piece of a chunk: by reference on plain connections (the chunk is held until sent), copied
- * once into the record with TLS. */
+/* Adds a piece of a chunk: by reference on plain connections (the chunk is held until it is sent), as a
+ * copy with TLS. */
 void net_out_piece(struct net_out *o, struct piece piece);
 
 enum net_end {
@@ -280,18 +282,16 @@ struct net_conn_ops {
 	 * failure after them is not reported: see net_conn_is_lost. The owner must still close or
 	 * abort. */
 	void (*ended)(void *owner, enum net_end end, const char *text);
-	/* A send was not finished because the socket is full: the connection is blocked (see
-	 * net_conn_blocked_since), and fill is not called until the unsent bytes have left. May be
-	 * NULL. Called once each time an open connection becomes blocked: by the loop, after it has
-	 * flushed the connection, or after it has read from it if TLS itself had something to send.
-	 * Never called within a call of the owner's, nor within another of these functions. The
-	 * owner may close or abort in it. If handshake bytes are still unsent when the connection
-	 * opens, it is called after `opened`. */
+	/* The socket is full in the middle of a send: the connection is blocked (see
+	 * net_conn_blocked_since), and fill is not called until the unsent bytes have left. Called
+	 * once each time that an open connection becomes blocked, or after `opened` if it is blocked
+	 * then; never within a call of the owner's, nor within another of these functions. The owner
+	 * may close or abort in it. May be NULL. */
 	void (*blocked)(void *owner);
-	/* A send failed because the peer has closed the connection, or reset it. What it sent before is
-	 * still read, and `ended` follows: with NET_END_ERROR if the reset came before the peer's FIN,
-	 * else as without a reset. Nothing can be sent any more, and fill is not called. The owner may
-	 * close or abort in it. NULL: the failure ends the connection at once, with NET_END_ERROR. */
+	/* A send failed because the peer has closed the connection, or reset it. Bytes that it sent
+	 * before are still read, and `ended` follows: with NET_END_ERROR if the reset came before the
+	 * peer's FIN, else as without a reset. fill is not called any more. The owner may close or
+	 * abort in it. NULL: the failure ends the connection at once, with NET_END_ERROR. */
 	void (*cannot_send)(void *owner, const char *text);
 };
 
@@ -308,9 +308,9 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
  * text for the life of the connection. */
 void net_conn_set_alpn(struct net_conn *c, const char *alpn);
 
-/* A connection that we began, that is open, and of which nothing is unsent: goes on as a TLS client, from the next
- * byte on that the peer sends. `opened` is called again. For a tunnel that a proxy has opened; if the connection to
- * that one is over TLS already, the new TLS is within it. Once in the life of a connection. */
+/* Goes on as a TLS client, from the peer's next byte on; `opened` is called again. For a tunnel that a proxy has
+ * opened: if the connection to the proxy is over TLS already, the new TLS is within it. The connection is ours and
+ * open, and has no unsent bytes. Once in the life of a connection. */
 void net_conn_start_tls(struct net_conn *c, struct net_tls *tls, const char *server_name);
 
 /* The owner has output: puts the connection on the dirty list, so that `fill` is called at the end of
@@ -319,12 +319,12 @@ void net_conn_dirty(struct net_conn *c);
 /* Charges the connection's unsent bytes to `budget` (borrows) until the owner closes the connection;
  * from then on the loop's closing budget pays. */
 void net_conn_set_budget(struct net_conn *c, struct budget *budget);
-/* For an owner that works on more than the bytes that it received: fields that stood for others (HPACK), and what follows
- * from a head. A unit of effort counts as a byte. The loop reads the clock only after some of it. */
+/* For an owner whose work exceeds the bytes that it received, as fields from HPACK's table do. A unit of effort counts
+ * as a byte. The loop reads the clock only after some of it. */
 void net_worked(struct net_loop *l, size_t bytes);
-/* Within `received`, when some of the bytes may wait: if the loop pass has taken NET_PASS_USEC, `received` gets a copy of
- * them in the next pass, before anything else is read. The copy is charged to the connection's budget. False: there is
- * time left, or the budget has no room; the owner goes on with them. */
+/* Within `received`, for bytes that may wait: if the loop pass has taken NET_PASS_USEC, `received` gets a copy of them
+ * in the next pass, before anything else is read. The connection's budget pays for the copy. False: there is time left,
+ * or the budget has no room; the owner goes on with the bytes. */
 bool net_conn_postpone(struct net_conn *c, const struct chunk *chunk, size_t offset, size_t length);
 /* Why a connection is not read from (back-pressure): one bit for each reason. */
 enum net_pause {
@@ -338,21 +338,20 @@ enum net_pause {
  * (a TLS handshake goes on nevertheless). */
 void net_conn_pause_reading(struct net_conn *c, enum net_pause reason);
 void net_conn_resume_reading(struct net_conn *c, enum net_pause reason);
-/* Ends only our sending side: sends what fill has added, then close_notify and FIN. `fill` is not
- * called any more; if called within fill, the output of that fill is still sent. `received`, `ended`
- * and `blocked` are called as before. A connection that is not open yet ends its sending side when
- * it opens. Does nothing when called again or after a failure. The owner must still close or
- * abort. */
+/* Ends our sending side alone: sends the output so far, that of a running fill included, then close_notify
+ * and FIN. `fill` is not called any more, the other functions are. A connection that is not open yet ends
+ * its sending side when it opens. Does nothing when called again or after a failure. The owner must still
+ * close or abort. */
 void net_conn_finish(struct net_conn *c);
-/* Closes gracefully: sends what fill has added, close_notify and FIN; then reads and discards for a
- * short while, so that a RST does not destroy the last bytes. The handle is invalid after the call:
- * no callback follows, not even fill. A connection that is not open yet is aborted. */
+/* Closes gracefully: sends the output so far, close_notify and FIN; then reads and discards for a short
+ * while, so that a RST does not destroy the last bytes. The handle is invalid after the call: no callback
+ * follows, not even fill. A connection that is not open yet is aborted. */
 void net_conn_close(struct net_conn *c);
 /* Closes the socket at once, without close_notify; if bytes are unsent, as net_conn_reset. The handle is
  * invalid after the call. */
 void net_conn_abort(struct net_conn *c);
 /* The same where the end of the connection would look like the end of a message: the peer's TCP gets a
- * RST in place of a FIN, and may lose what it has not read. */
+ * RST in place of a FIN, and may lose bytes that it has not read. */
 void net_conn_reset(struct net_conn *c);
 
 bool net_conn_is_paused(const struct net_conn *c); /* reading is paused, for any reason */
@@ -393,6 +392,8 @@ uint32_t net_conn_rtt_usec(const struct net_conn *c);
  * process listens). The socket is non-blocking and inherited by exec. On failure -1, with *error a
  * constant string. For the master. */
 int net_listen(const struct net_address *at, int backlog, const char **error);
+/* Binds a TCP socket to the address for a moment, as net_listen will, but beside no other process. Returns 0 or errno. */
+int net_listen_try(const struct net_address *at);
 
 struct net_listener;
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Connections: made, connected, aborted and freed, and their queries. Reading, sending, closing and
- * TLS have their own files. Nothing here calls the owner from within a call of the owner's: what is
- * known immediately is reported in the next loop pass.
+ * TLS have their own files. Nothing here calls the owner from within a call of the owner's: a failure
+ * that is known at once is reported in the next loop pass.
  */
 #include "proxy/net/net_conn.h"
 #include "proxy/base/ensure.h"
@@ -91,9 +91,8 @@ static struct net_conn *conn_new(
 	return c;
 }
 
-static void set_option(struct net_conn *c, int level, int name, int value)
+void net_conn_set_option(const struct net_conn *c, int level, int name, int value)
 {
-	/* A socket that does not support the option works without it. */
 	(void)net_sys_setsockopt(c->fd, level, name, &value, sizeof(value));
 }
 
@@ -106,8 +105,8 @@ struct net_conn *net_conn_new(
 	(void)net_conn_peer(c, &peer); /* if the peer is gone, the first read reports it */
 	c->is_tcp = is_tcp(&peer);
 	if (c->is_tcp) {
-		set_option(c, IPPROTO_TCP, TCP_NODELAY, 1);
-		set_option(c, IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT_LOWAT_BYTES);
+		net_conn_set_option(c, IPPROTO_TCP, TCP_NODELAY, 1);
+		net_conn_set_option(c, IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT_LOWAT_BYTES);
 	}
 	if (tls) {
 		ensure(tls->is_server);
@@ -145,8 +144,8 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 		return c;
 	}
 	if (c->is_tcp)
-		set_option(c, IPPROTO_TCP, TCP_NODELAY, 1);
-	int r = net_sys_connect(c->fd, (const struct sockaddr *)&to->storage, to->length);
+		net_conn_set_option(c, IPPROTO_TCP, TCP_NODELAY, 1);
+	int r = net_sys_connect(c->fd, &to->any, to->length);
 	/* An interrupted connect continues asynchronously (POSIX). */
 	if (r == 0 || (errno != EINPROGRESS && errno != EINTR)) {
 		c->connect_errno = r == 0 ? 0 : errno;
@@ -359,7 +358,7 @@ bool net_conn_is_lost(const struct net_conn *c)
 bool net_conn_peer(const struct net_conn *c, struct net_address *peer)
 {
 	*peer = (struct net_address){.length = sizeof(peer->storage)};
-	if (net_sys_getpeername(c->fd, (struct sockaddr *)&peer->storage, &peer->length) == 0)
+	if (net_sys_getpeername(c->fd, &peer->any, &peer->length) == 0)
 		return true;
 	peer->length = 0;
 	return false;

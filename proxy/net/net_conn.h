@@ -120,6 +120,8 @@ struct net_conn {
 
 /* net_conn.c */
 void net_conn_arm(struct net_conn *c);
+/* An option of the socket. One that does not have it works without it. */
+void net_conn_set_option(const struct net_conn *c, int level, int name, int value);
 void net_conn_opened(struct net_conn *c);
 /* Calls `ended`, once; fails the connection unless only the peer's sending side has ended. */
 void net_conn_end(struct net_conn *c, enum net_end end, const char *text);
@@ -154,7 +156,7 @@ void net_chunk_retry_expired(void *loop);
 bool net_turns_are_over(struct net_loop *l);
 /* Whether the connection may read in this loop pass, or be opened; else it has its turn in the next one. */
 bool net_conn_has_turn(struct net_conn *c);
-/* Gives the owner what it has postponed. False: nothing more can be read now. */
+/* Gives the owner the bytes that it has postponed. False: nothing more can be read now. */
 bool net_conn_deliver_postponed(struct net_conn *c);
 void net_conn_drop_postponed(struct net_conn *c);
 
@@ -167,8 +169,7 @@ void net_conn_report_blocked(struct net_conn *c);
 /* The socket is writable again: sends the unsent bytes. Returns true when all have left; false also
  * when the connection failed. */
 bool net_conn_drain(struct net_conn *c);
-/* Sends the loop's output buffer, which TLS has filled; what the socket does not accept is appended
- * to the unsent bytes. */
+/* Sends the loop's output buffer, which TLS has filled; the rest becomes unsent bytes. */
 void net_conn_send_output(struct net_conn *c);
 /* The same, but ignores an error of the socket. */
 void net_conn_try_output(struct net_conn *c);
@@ -188,12 +189,9 @@ bool net_closing_free_descriptor(struct net_loop *l);
 /* tls_conn.c */
 void net_conn_tls_start(struct net_conn *c);
 void net_conn_tls_readable(struct net_conn *c);
-void net_conn_tls_begin(struct net_conn *c);
-void net_conn_tls_finish(struct net_conn *c);
 /* Writes contiguous plaintext as one or more records into the loop's output buffer. */
 bool net_conn_tls_write(struct net_conn *c, const void *ptr, size_t len, size_t record_bytes);
 void net_conn_tls_close_notify(struct net_conn *c);
-void net_conn_tls_fail(struct net_conn *c, uint32_t code);
 
 /* tls_bio.c */
 BIO_METHOD *net_bio_method_new(void);

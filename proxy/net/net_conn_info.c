@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel knows of a connection: addresses, and statistics from TCP_INFO (tcp(7)). Uses the kernel's struct, which has more members
- * than libc's. */
+/*
+ * The kernel's knowledge of a connection: addresses, and statistics from TCP_INFO (tcp(7)), in the kernel's own struct,
+ * which has more members than libc's.
+ */
 #include "proxy/net/net_conn.h"
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -32,11 +34,11 @@ uint64_t net_conn_delivered(const struct net_conn *c)
 	return ask(c, &info) ? info.tcpi_bytes_acked : c->sent_bytes;
 }
 
-/* What goes to any address of this machine goes by its loopback interface. Linux gives that an MTU of 65536, which is
- * one less for IPv4; no network has it. */
+/* Packets to any address of this machine go through its loopback interface. Its MTU is 65536 in Linux, one less for
+ * IPv4; no network has that. */
 #define LOOPBACK_MTU 65535u
 
-/* An address of this machine need not be the one that the kernel chooses for the other end: 127.0.0.2 is called from 127.0.0.1. */
+/* Equal addresses do not suffice: the kernel calls 127.0.0.2 from 127.0.0.1. */
 bool net_conn_is_to_itself(const struct net_conn *c)
 {
 	struct tcp_info info;
@@ -44,8 +46,7 @@ bool net_conn_is_to_itself(const struct net_conn *c)
 	struct address a, b;
 	if (ask(c, &info) && info.tcpi_pmtu >= LOOPBACK_MTU)
 		return true;
-	if (!net_conn_peer(c, &peer) ||
-	    getsockname(c->fd, (struct sockaddr *)&own.storage, &own.length) != 0)
+	if (!net_conn_peer(c, &peer) || getsockname(c->fd, &own.any, &own.length) != 0)
 		return false;
 	net_address_ip(&peer, &a);
 	net_address_ip(&own, &b);

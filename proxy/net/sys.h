@@ -13,18 +13,26 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-int net_sys_socket(int family, int type, int protocol);
-int net_sys_bind(int fd, const struct sockaddr *at, socklen_t length);
-int net_sys_listen(int fd, int backlog);
-int net_sys_connect(int fd, const struct sockaddr *to, socklen_t length);
-int net_sys_accept4(int fd, struct sockaddr *peer, socklen_t *length, int flags);
-ssize_t net_sys_recv(int fd, void *buffer, size_t size, int flags);
-ssize_t net_sys_send(int fd, const void *buffer, size_t size, int flags);
-ssize_t net_sys_sendmsg(int fd, const struct msghdr *message, int flags);
-int net_sys_shutdown(int fd, int how);
-int net_sys_close(int fd);
-int net_sys_getsockopt(int fd, int level, int name, void *value, socklen_t *length);
-int net_sys_setsockopt(int fd, int level, int name, const void *value, socklen_t length);
-int net_sys_getpeername(int fd, struct sockaddr *peer, socklen_t *length);
+/* X(type, call, parameters, arguments): net_sys_CALL does what CALL(2) does. */
+// clang-format off
+#define NET_SYS_CALLS(X) \
+	X(int, socket, (int family, int type, int protocol), (family, type, protocol)) \
+	X(int, bind, (int fd, const struct sockaddr *at, socklen_t length), (fd, at, length)) \
+	X(int, listen, (int fd, int backlog), (fd, backlog)) \
+	X(int, connect, (int fd, const struct sockaddr *to, socklen_t length), (fd, to, length)) \
+	X(int, accept4, (int fd, struct sockaddr *peer, socklen_t *length, int flags), (fd, peer, length, flags)) \
+	X(ssize_t, recv, (int fd, void *buffer, size_t size, int flags), (fd, buffer, size, flags)) \
+	X(ssize_t, send, (int fd, const void *buffer, size_t size, int flags), (fd, buffer, size, flags)) \
+	X(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags)) \
+	X(int, shutdown, (int fd, int how), (fd, how)) \
+	X(int, close, (int fd), (fd)) \
+	X(int, getsockopt, (int fd, int level, int name, void *value, socklen_t *length), (fd, level, name, value, length)) \
+	X(int, setsockopt, (int fd, int level, int name, const void *value, socklen_t length), (fd, level, name, value, length)) \
+	X(int, getpeername, (int fd, struct sockaddr *peer, socklen_t *length), (fd, peer, length))
+// clang-format on
+
+#define NET_SYS_DECLARE(type, call, parameters, arguments) type net_sys_##call parameters;
+NET_SYS_CALLS(NET_SYS_DECLARE)
+#undef NET_SYS_DECLARE
 
 #endif

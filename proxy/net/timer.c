@@ -63,30 +63,56 @@ void net_timer_fini(struct net_timer *t)
 	t->deadline = t->armed = USEC_NEVER;
 }
 
+/* Of the two watchers one is used; to stop the other does nothing. */
 struct net_watch {
 	ev_io io;
+	ev_signal signal;
 	struct net_loop *loop;
-	void (*readable)(void *context);
+	void (*came)(void *context);
 	void *context;
 };
 
-static void on_watch(struct ev_loop *ev, ev_io *io, int events)
+static void on_readable(struct ev_loop *ev, ev_io *io, int events)
 {
 	(void)ev, (void)events;
 	struct net_watch *w = io->data;
-	w->readable(w->context);
+	w->came(w->context);
+}
+
+static void on_signal(struct ev_loop *ev, ev_signal *signal, int events)
+{
+	(void)ev, (void)events;
+	struct net_watch *w = signal->data;
+	w->came(w->context);
+}
+
+static struct net_watch *watch_new(struct net_loop *l, void (*came)(void *context), void *context)
+{
+	struct net_watch *w = memory_new(struct net_watch);
+	w->loop = l;
+	w->came = came;
+	w->context = context;
+	ev_init(&w->io, on_readable);
+	ev_init(&w->signal, on_signal);
+	w->io.data = w->signal.data = w;
+	return w;
 }
 
 struct net_watch *net_watch_new(
     struct net_loop *l, int fd, void (*readable)(void *context), void *context)
 {
-	struct net_watch *w = memory_new(struct net_watch);
-	w->loop = l;
-	w->readable = readable;
-	w->context = context;
-	ev_io_init(&w->io, on_watch, fd, EV_READ);
-	w->io.data = w;
+	struct net_watch *w = watch_new(l, readable, context);
+	ev_io_set(&w->io, fd, EV_READ);
 	ev_io_start(l->ev, &w->io);
+	return w;
+}
+
+struct net_watch *net_watch_signal(
+    struct net_loop *l, int signal, void (*came)(void *context), void *context)
+{
+	struct net_watch *w = watch_new(l, came, context);
+	ev_signal_set(&w->signal, signal);
+	ev_signal_start(l->ev, &w->signal);
 	return w;
 }
 
@@ -95,40 +121,6 @@ void net_watch_free(struct net_watch *w)
 	if (!w)
 		return;
 	ev_io_stop(w->loop->ev, &w->io);
+	ev_signal_stop(w->loop->ev, &w->signal);
 	free(w);
-}
-
-struct net_signal {
-	ev_signal signal;
-	struct net_loop *loop;
-	void (*came)(void *context);
-	void *context;
-};
-
-static void on_signal(struct ev_loop *ev, ev_signal *signal, int events)
-{
-	(void)ev, (void)events;
-	struct net_signal *s = signal->data;
-	s->came(s->context);
-}
-
-struct net_signal *net_signal_new(
-    struct net_loop *l, int signal, void (*came)(void *context), void *context)
-{
-	struct net_signal *s = memory_new(struct net_signal);
-	s->loop = l;
-	s->came = came;
-	s->context = context;
-	ev_signal_init(&s->signal, on_signal, signal);
-	s->signal.data = s;
-	ev_signal_start(l->ev, &s->signal);
-	return s;
-}
-
-void net_signal_free(struct net_signal *s)
-{
-	if (!s)
-		return;
-	ev_signal_stop(s->loop->ev, &s->signal);
-	free(s);
 }

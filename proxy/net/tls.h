@@ -24,8 +24,8 @@ bool tls_names_cover(const struct tls_names *n, struct slice host);
 struct tls_certificate {
 	SSL_CTX *context;
 	struct tls_names names;
-	int key_type;       /* EVP_PKEY_RSA, … */
-	uint16_t ec_sigalg; /* TLS 1.3 signature scheme of an EC key's curve */
+	int key_type;    /* EVP_PKEY_RSA, … */
+	uint16_t scheme; /* of its signatures (RFC 8446 4.2.3); 0: RSA, which has several */
 };
 
 struct net_tls {
@@ -46,22 +46,19 @@ struct net_tls {
 
 struct net_tls *net_tls_hold(struct net_tls *t);
 
-/* tls.c: what both roles set. */
+/* tls.c: the settings of both roles. */
 struct net_tls *tls_new(bool is_server, const char *alpn);
 SSL_CTX *tls_context_new(struct net_tls *t);
 /* The reason of an error code as text; uses buffer if the text must be composed. */
 const char *tls_reason(uint32_t code, char *buffer, size_t size);
 
-/* tls_load.c: what a file has, into a context. False: the reason is in the library's queue of errors. */
+/* tls_load.c: loads a file into a context. False: the reason is in the library's queue of errors. */
 bool tls_load_chain(SSL_CTX *x, const struct sealed_view *v);
 bool tls_load_key(SSL_CTX *x, const struct sealed_view *v);
 bool tls_load_authorities(SSL_CTX *x, const struct sealed_view *v);
 /* Reads the bytes of a view, which must outlive it. */
 BIO *tls_reader(const struct sealed_view *v);
-/* False with "FILE: reason" in error. */
-bool tls_view_open(
-    const struct sealed *files, const char *file, struct sealed_view *v, char *error, size_t size);
-/* Loads what the file, one of `files`, has. False with "FILE: reason" in error. */
+/* Loads the file, one of `files`. False with "FILE: reason" in error. */
 bool tls_load_file(SSL_CTX *x, bool (*load)(SSL_CTX *, const struct sealed_view *),
     const char *file, const struct sealed *files, char *error, size_t size);
 

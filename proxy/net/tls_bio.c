@@ -91,7 +91,7 @@ static long bio_ctrl(BIO *bio, int command, long number, void *ptr)
 
 /* ---- TLS in TLS ---- */
 
-/* The outer TLS has ended: what was read is all there is, as if the socket had ended. */
+/* The end of the outer TLS counts as the end of the socket. */
 static int end_of_outer(struct net_conn *c, int error)
 {
 	if (error == SSL_ERROR_ZERO_RETURN)

@@ -12,7 +12,7 @@
 #include <openssl/err.h>
 #include <stdio.h>
 
-void net_conn_tls_begin(struct net_conn *c)
+static void begin_reading(struct net_conn *c)
 {
 	struct net_loop *l = c->loop;
 	ensure(l->output.size == 0);
@@ -22,7 +22,8 @@ void net_conn_tls_begin(struct net_conn *c)
 	l->read_errno = 0;
 }
 
-void net_conn_tls_finish(struct net_conn *c)
+/* Keeps the bytes that were read from the socket and not given to the library. */
+static void end_reading(struct net_conn *c)
 {
 	struct net_loop *l = c->loop;
 	size_t left = l->input_end - l->input_at;
@@ -97,7 +98,7 @@ static enum net_end end_of(uint32_t code)
 	return ERR_GET_REASON(code) > SSL_AD_REASON_OFFSET ? NET_END_ALERT : NET_END_TLS;
 }
 
-void net_conn_tls_fail(struct net_conn *c, uint32_t code)
+static void fail(struct net_conn *c, uint32_t code)
 {
 	char text[256], reason[128];
 	enum net_end end = end_of(code);
@@ -123,7 +124,7 @@ static void handle_incomplete(struct net_conn *c, int error, uint32_t code)
 	if (l->read_errno) {
 		net_conn_end_errno(c, NET_END_ERROR, "read", l->read_errno);
 	} else if (code) {
-		net_conn_tls_fail(c, code);
+		fail(c, code);
 	} else if (c->phase == NET_PHASE_HANDSHAKE) {
 		net_conn_end(c, NET_END_TLS, "closed by the peer during the handshake");
 	} else if (error == SSL_ERROR_ZERO_RETURN) {
@@ -131,7 +132,7 @@ static void handle_incomplete(struct net_conn *c, int error, uint32_t code)
 	} else if (l->read_eof) {
 		net_conn_end(c, NET_END_TRUNCATED, "closed by the peer");
 	} else {
-		net_conn_tls_fail(c, 0);
+		fail(c, 0);
 	}
 }
 
@@ -153,8 +154,8 @@ static void handshake(struct net_conn *c)
 		net_conn_opened(c);
 }
 
-/* The owner has paused reading when it got the last bytes, or has postponed some: as in cleartext, it does
- * not hear of the peer's end before it reads on. */
+/* The owner has paused reading with the last bytes, or has postponed some. As in cleartext, `ended` is not
+ * called before it reads on. */
 static bool end_waits(struct net_conn *c, int error, uint32_t code)
 {
 	const struct net_loop *l = c->loop;
@@ -187,7 +188,7 @@ static bool read_some(struct net_conn *c)
 		filled += (size_t)n;
 	}
 	if (code == 0)
-		net_conn_send_output(c); /* otherwise it is an alert: net_conn_tls_fail sends it */
+		net_conn_send_output(c); /* otherwise it is an alert: fail() sends it */
 	if (filled > 0 && net_conn_can_read(c))
 		net_conn_deliver(c, filled);
 	if (n > 0)
@@ -201,12 +202,12 @@ static bool read_some(struct net_conn *c)
 
 void net_conn_tls_readable(struct net_conn *c)
 {
-	net_conn_tls_begin(c);
+	begin_reading(c);
 	if (c->phase == NET_PHASE_HANDSHAKE)
 		handshake(c);
 	while (net_conn_reads_on(c) && read_some(c))
 		;
-	net_conn_tls_finish(c);
+	end_reading(c);
 	net_conn_report_blocked(c);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looks into the files of certificates and keys, so that a message can say what is wrong with them. To
- * serve, the TLS contexts read the same sealed bytes themselves (tls_load.c).
+ * Looks into the files of certificates and keys, for messages about their mistakes. The TLS contexts read
+ * the same sealed bytes themselves (tls_load.c).
  */
 #include "proxy/base/ensure.h"
 #include "proxy/net/tls.h"
@@ -36,8 +36,7 @@ static void count_blocks(struct net_pem_file *f, struct slice text)
 {
 	static const struct slice begin = SLICE_INIT("-----BEGIN "), dashes = SLICE_INIT("-----");
 	while (text.len > 0) {
-		struct slice line = slice_sub(text, 0, slice_find(text, '\n'));
-		text = slice_from(text, line.len + 1);
+		struct slice line = slice_cut(&text, '\n');
 		if (!slice_starts_with(line, begin))
 			continue;
 		struct slice label = slice_from(line, begin.len);

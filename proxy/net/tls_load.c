@@ -15,15 +15,6 @@ BIO *tls_reader(const struct sealed_view *v)
 	return in;
 }
 
-bool tls_view_open(
-    const struct sealed *files, const char *file, struct sealed_view *v, char *error, size_t size)
-{
-	int wrong = sealed_view_open(files, file, v);
-	if (wrong)
-		snprintf(error, size, "%s: %s", file, strerrordesc_np(wrong));
-	return wrong == 0;
-}
-
 /* The file ends where no further certificate begins. */
 static bool is_at_end(void)
 {
@@ -89,8 +80,11 @@ bool tls_load_file(SSL_CTX *x, bool (*load)(SSL_CTX *, const struct sealed_view 
 	struct sealed_view v;
 	char reason[128];
 	ERR_clear_error();
-	if (!tls_view_open(files, file, &v, error, size))
+	int wrong = sealed_view_open(files, file, &v);
+	if (wrong) {
+		snprintf(error, size, "%s: %s", file, strerrordesc_np(wrong));
 		return false;
+	}
 	bool is_good = load(x, &v);
 	sealed_view_close(&v);
 	if (!is_good)

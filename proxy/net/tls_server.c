@@ -22,41 +22,13 @@ struct reader {
 	size_t length;
 };
 
-static bool reader_has(
-    struct reader r, bool (*matches)(uint16_t value, const void *what), const void *what)
+static bool has_any(struct reader r, const uint16_t *values, size_t count)
 {
 	for (; r.length >= 2; r.at += 2, r.length -= 2)
-		if (matches(two_bytes(r.at), what))
-			return true;
+		for (size_t i = 0; i < count; i++)
+			if (two_bytes(r.at) == values[i])
+				return true;
 	return false;
-}
-
-static bool matches_value(uint16_t value, const void *what)
-{
-	return value == *(const uint16_t *)what;
-}
-
-/* RFC 8446 4.2.3. */
-static bool matches_scheme(uint16_t scheme, const void *what)
-{
-	const struct tls_certificate *c = what;
-	if (c->key_type == EVP_PKEY_EC)
-		return scheme == c->ec_sigalg;
-	if (c->key_type == EVP_PKEY_RSA)
-		return (scheme >= SSL_SIGN_RSA_PSS_RSAE_SHA256 &&
-			   scheme <= SSL_SIGN_RSA_PSS_RSAE_SHA512) ||
-		       scheme == SSL_SIGN_RSA_PKCS1_SHA256 || scheme == SSL_SIGN_RSA_PKCS1_SHA384 ||
-		       scheme == SSL_SIGN_RSA_PKCS1_SHA512;
-	return c->key_type == EVP_PKEY_ED25519 && scheme == SSL_SIGN_ED25519;
-}
-
-/* In TLS 1.2 the cipher suite names the key type as well. */
-static bool matches_suite(uint16_t suite, const void *what)
-{
-	const struct tls_certificate *c = what;
-	if (c->key_type == EVP_PKEY_RSA)
-		return suite == 0xC02F || suite == 0xC030 || suite == 0xCCA8;
-	return suite == 0xC02B || suite == 0xC02C || suite == 0xCCA9;
 }
 
 static struct reader list_of(const SSL_CLIENT_HELLO *hello, uint16_t extension, size_t prefix)
@@ -69,15 +41,23 @@ static struct reader list_of(const SSL_CLIENT_HELLO *hello, uint16_t extension, 
 	return (struct reader){data + prefix, length - prefix};
 }
 
+/* By the schemes of RFC 8446 4.2.3; in TLS 1.2 the cipher suite names the key type as well. */
 static bool client_can_verify(const SSL_CLIENT_HELLO *hello, const struct tls_certificate *c)
 {
-	if (!reader_has(list_of(hello, TLSEXT_TYPE_signature_algorithms, 2), matches_scheme, c))
-		return false;
 	static const uint16_t tls13 = TLS1_3_VERSION;
-	if (reader_has(list_of(hello, TLSEXT_TYPE_supported_versions, 1), matches_value, &tls13))
-		return true;
-	return reader_has(
-	    (struct reader){hello->cipher_suites, hello->cipher_suites_len}, matches_suite, c);
+	static const uint16_t rsa[] = {SSL_SIGN_RSA_PSS_RSAE_SHA256, SSL_SIGN_RSA_PSS_RSAE_SHA384,
+	    SSL_SIGN_RSA_PSS_RSAE_SHA512, SSL_SIGN_RSA_PKCS1_SHA256, SSL_SIGN_RSA_PKCS1_SHA384,
+	    SSL_SIGN_RSA_PKCS1_SHA512};
+	static const uint16_t rsa_suites[] = {0xC02F, 0xC030, 0xCCA8};
+	static const uint16_t other_suites[] = {0xC02B, 0xC02C, 0xCCA9};
+	const struct reader schemes = list_of(hello, TLSEXT_TYPE_signature_algorithms, 2);
+	const struct reader versions = list_of(hello, TLSEXT_TYPE_supported_versions, 1);
+	const struct reader suites = {hello->cipher_suites, hello->cipher_suites_len};
+	bool is_rsa = c->key_type == EVP_PKEY_RSA;
+	if (!(is_rsa ? has_any(schemes, rsa, 6) : has_any(schemes, &c->scheme, 1)))
+		return false;
+	return has_any(versions, &tls13, 1) ||
+	       has_any(suites, is_rsa ? rsa_suites : other_suites, 3);
 }
 
 /* ---- the choice ---- */
@@ -133,10 +113,15 @@ static int on_alpn(SSL *ssl, const uint8_t **out, uint8_t *out_length, const uin
 
 /* ---- loading ---- */
 
-static uint16_t sigalg_of_curve(const EVP_PKEY *key)
+/* TLS 1.3 signature scheme of the key; 0: RSA's are several, and other kinds have none. */
+static uint16_t scheme_of(const EVP_PKEY *key)
 {
+	if (EVP_PKEY_id(key) == EVP_PKEY_ED25519)
+		return SSL_SIGN_ED25519;
+	if (EVP_PKEY_id(key) != EVP_PKEY_EC)
+		return 0;
 	const EC_KEY *ec = EVP_PKEY_get0_EC_KEY(key);
-	int curve = ec ? EC_GROUP_get_curve_name(EC_KEY_get0_group(ec)) : NID_undef;
+	int curve = EC_GROUP_get_curve_name(EC_KEY_get0_group(ec));
 	if (curve == NID_X9_62_prime256v1)
 		return SSL_SIGN_ECDSA_SECP256R1_SHA256;
 	if (curve == NID_secp384r1)
@@ -163,8 +148,7 @@ static bool load(struct net_tls *t, const struct net_certificate *from, const st
 	}
 	const EVP_PKEY *key = SSL_CTX_get0_privatekey(c->context);
 	c->key_type = EVP_PKEY_id(key);
-	if (c->key_type == EVP_PKEY_EC)
-		c->ec_sigalg = sigalg_of_curve(key);
+	c->scheme = scheme_of(key);
 	tls_names_init(&c->names, SSL_CTX_get0_certificate(c->context));
 	return true;
 }

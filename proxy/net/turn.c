@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Turns: how the connections share a loop pass. The first one that is ready always has its turn; later ones only until
- * the pass has taken NET_PASS_USEC. The others, and what an owner has postponed, come first in the next pass, in the
- * order in which they were put off. So a pass ends soon however much work one connection makes, or many together.
+ * Turns: how the connections share a loop pass. The first ready connection always has its turn; later ones have it
+ * until the pass has taken NET_PASS_USEC. The others, and bytes that an owner has postponed, come first in the next
+ * pass, in the order in which they were put off. So a pass ends soon, however much work the connections make.
  */
 #include "proxy/net/net_conn.h"
 
@@ -22,7 +22,7 @@ static size_t charge_of(size_t length)
 	return sizeof(struct net_postponed) + length;
 }
 
-/* The clock is read only after so much work: that of some usual requests. */
+/* The clock is read after so much work, which is that of some usual requests. */
 #define LOOK_BYTES 16384u
 
 /* Once true in a loop pass, it stays true. */
@@ -65,7 +65,7 @@ bool net_conn_has_turn(struct net_conn *c)
 	if (net_turns_are_over(l))
 		return put_off(c);
 	l->turns_pass = l->pass;
-	/* A handshake, and what waits for a new connection, may take long. */
+	/* A handshake, and the requests that wait for a new connection, may take long. */
 	if (c->phase != NET_PHASE_OPEN)
 		l->worked_bytes += LOOK_BYTES;
 	return true;

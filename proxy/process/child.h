@@ -23,8 +23,8 @@ struct child {
 
 void child_init(struct child *c);
 /*
- * Forks the child, with a socketpair to it if is_told. Returns what fork(2) returned; in the child *socket is its end,
- * or -1. What failed is logged, and may be tried again at c->start_at.
+ * Forks the child, with a socketpair to it if is_told. Returns the result of fork(2); in the child *socket is its end,
+ * or -1. A failure is logged, and may be tried again at c->start_at.
  */
 pid_t child_fork(struct child *c, bool is_told, struct observe *o, usec now, int *socket);
 /* The child has died and is to be started again. Sets start_at, and returns how long that is away. */
@@ -35,8 +35,8 @@ const char *child_describe_end(int status, char buffer[128]);
 /* ---- in the child ---- */
 
 /*
- * A terminal sends its signals to all processes, and the master decides what they mean: the child ignores them, but for
- * `handled` (0: none). is_watched: that one is blocked, for signalfd(2); the others are not.
+ * A terminal sends its signals to all processes, and the master alone acts on them: the child ignores all but `handled`
+ * (0: none). is_watched: that one is blocked, for signalfd(2); the others are not.
  */
 void child_set_signals(int handled, bool is_watched);
 /* The child gets this signal when the master dies, or has died already. After the change of user, which clears it. */

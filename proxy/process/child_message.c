@@ -69,21 +69,10 @@ ssize_t message_receive_bytes(int socket, void *bytes, size_t size, int *fd)
 	return -1;
 }
 
-static bool send_with(int control, const struct message *m, int fd, int flags)
-{
-	struct message copy = *m;
-	struct iovec part = {&copy, sizeof(copy)};
-	return message_send_parts(control, &part, 1, fd, flags);
-}
-
 bool message_send(int control, const struct message *m, int fd)
 {
-	return send_with(control, m, fd, MSG_DONTWAIT);
-}
-
-bool message_send_waiting(int control, const struct message *m, int fd)
-{
-	return send_with(control, m, fd, 0);
+	struct iovec part = {(void *)(uintptr_t)m, sizeof(*m)};
+	return message_send_parts(control, &part, 1, fd, MSG_DONTWAIT);
 }
 
 ssize_t message_receive(int control, struct message *m, int *fd)

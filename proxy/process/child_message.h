@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages between the master and a child: one datagram each, through that child's socketpair. And datagrams of other
+ * Messages between the master and a child: one datagram each, through the child's socketpair. Datagrams of other
  * contents, with a descriptor, between a worker and a helper.
  */
 #ifndef PUSHGATE_PROCESS_CHILD_MESSAGE_H
@@ -35,11 +35,9 @@ struct message {
 
 /* Sends a message, and a duplicate of fd unless that is -1. Never waits. False: it was not sent. */
 bool message_send(int control, const struct message *m, int fd);
-/* The same, for a child whose master always reads: waits until there is room. */
-bool message_send_waiting(int control, const struct message *m, int fd);
 /*
  * Receives a message; *fd is the descriptor that came with it (the caller closes it), or -1. Never
- * waits. Returns what recvmsg(2) returned; a whole message is sizeof(*m).
+ * waits. Returns the result of recvmsg(2); a whole message is sizeof(*m).
  */
 ssize_t message_receive(int control, struct message *m, int *fd);
 

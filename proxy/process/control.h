@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The master's end of the socketpair to a child: a worker or a helper. An attacker who takes over a child may send the
- * master anything, so the master believes a child's message only as far as it knows what this kind of child has to say:
+ * master anything, so the master accepts only the messages of this kind of child:
  *
  *     a worker, the password process   READY, once
  *     the files process                the same, and CONTENT messages at a bounded rate
  *
- * At the first message that is anything else the master stops listening and kills the child. It does the same to a
- * child that closes its end and goes on living, since the master could not tell it to end. The death is one like any other: the
- * child is started again with a backoff.
+ * At any other message the master stops listening and kills the child. It does the same to a child that closes its end
+ * and goes on living, since the master could not tell it to end. The child is started again with a backoff, as after any
+ * death.
  */
 #ifndef PUSHGATE_PROCESS_CONTROL_H
 #define PUSHGATE_PROCESS_CONTROL_H

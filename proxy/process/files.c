@@ -12,8 +12,7 @@ static const struct offer_learned_options whole_table = {
 
 bool files_are_needed(const struct conf *conf)
 {
-	return conf->server.learned_file || manifests_configured(conf) > 0 ||
-	       files_need_names(conf);
+	return conf->server.learned_file || manifests_configured(conf) > 0 || conf_has_names(conf);
 }
 
 /* ---- messages about files ---- */
@@ -48,7 +47,7 @@ static void begin(struct files *f, const struct conf *conf)
 	files_texts_open(f);
 }
 
-/* Copies what errors say of a manifest that nothing was read of before. */
+/* Copies the error of a manifest that has no earlier content. */
 static void close_first(struct errors *e, char *line, size_t size)
 {
 	char what[512];
@@ -91,7 +90,7 @@ void files_open(struct files *f, const struct conf *conf, files_report *report, 
 	files_check_texts(f, report, context);
 }
 
-static struct offer_manifest *map_manifest(int fd)
+struct offer_manifest *files_map_manifest(int fd)
 {
 	size_t length;
 	void *bytes = fd < 0 ? NULL : sealed_map(fd, OFFER_MANIFEST_FLAT_BYTES, &length);
@@ -103,7 +102,7 @@ void files_resume(struct files *f, const struct conf *conf, const struct files_c
 	begin(f, conf);
 	for (size_t i = 0; i < f->manifest_count; i++)
 		f->manifests[i] = offer_manifest_file_resume(
-		    manifests_path(conf, i), map_manifest(contents ? contents->fds[i] : -1));
+		    manifests_path(conf, i), files_map_manifest(contents ? contents->fds[i] : -1));
 }
 
 void files_close(struct files *f)

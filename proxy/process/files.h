@@ -15,9 +15,9 @@
  * configuration, then the learned table, then the texts (the hosts file, resolv.conf). Both ends belong to one
  * configuration; another one gets a files process of its own. Neither end believes the other.
  *
- * Nothing waits here. A worker keeps no queue: what its socket does not take is taken later, or dropped and
- * counted (learned_saves_dropped). The files process keeps no queue either: for each worker and manifest it
- * knows whether the present content is still to be sent, so a slow worker gets the newest alone.
+ * Nothing waits here, and neither end has a queue. A worker sends a page again when its socket was full, or drops the
+ * table and counts it (learned_saves_dropped). The files process knows for each worker and object whether the present
+ * content is still to be sent, so a slow worker gets the newest alone.
  */
 #ifndef PUSHGATE_PROCESS_FILES_H
 #define PUSHGATE_PROCESS_FILES_H
@@ -52,6 +52,7 @@ void files_contents_fini(struct files_contents *c);
 
 /* ---- the files themselves (files.c) ---- */
 
+struct offer_manifest;
 struct offer_manifest_file;
 
 /* Files that are handed on as they are. */
@@ -78,11 +79,13 @@ struct files {
 bool files_try_manifest(const struct conf *conf, size_t at, char *line, size_t size);
 /* Begins with the contents that another process has read (NULL: none). The next check reads the files. */
 void files_resume(struct files *f, const struct conf *conf, const struct files_contents *contents);
+/* The manifest in a memory file (fd -1: none), which another process has made. NULL: it is none. */
+struct offer_manifest *files_map_manifest(int fd);
 void files_close(struct files *f);
-/* What was read last of a manifest (flat) or of a text; lent until the next check. */
+/* The last content of a manifest (flat) or of a text; lent until the next check. */
 struct slice files_content(const struct files *f, size_t object);
 
-/* Called for each manifest and text that has changed. line: what to log, NULL = nothing. is_changed: there is another
+/* Called for each manifest and text that has changed. line: for the error log; NULL: none. is_changed: there is another
  * content; else the file cannot be used. */
 typedef void files_report(void *context, size_t object, bool is_changed, const char *line);
 void files_check(struct files *f, files_report *report, void *context);
@@ -99,18 +102,15 @@ void files_forget_pages(struct files *f);
 
 /* ---- the texts (files_text.c) ---- */
 
-enum files_text_change { FILES_TEXT_SAME, FILES_TEXT_READ, FILES_TEXT_UNUSABLE };
-
-bool files_need_names(const struct conf *conf);
 /* How many objects they are: FILES_TEXTS, or 0 if no server has a name. */
 size_t files_texts_configured(const struct conf *conf);
 void files_texts_open(struct files *f); /* reads nothing yet */
 void files_texts_close(struct files *f);
-/* Reads the file if it has changed. line: what to log, empty: nothing. Unusable: what was read before stays. */
-enum files_text_change files_check_text(struct files_text *t, char *line, size_t size);
+/* Reads the file if it has changed. line: for the error log, may be empty. */
+enum watched_change files_check_text(struct files_text *t, char *line, size_t size);
 /* Checks all, as files_check does. */
 void files_check_texts(struct files *f, files_report *report, void *context);
-/* What was read last, never empty; lent until the next check. */
+/* The last content, never empty; lent until the next check. */
 struct slice files_text(const struct files *f, size_t text);
 
 /* ---- the messages between a worker and the files process (files_message.c) ---- */
@@ -140,7 +140,8 @@ struct files_link {
 void files_link_init(struct files_link *l);
 /* gateway_env.save_page, with a struct files_link. */
 enum gateway_handover files_link_save_page(void *context, struct slice page, bool may_wait);
-/* Gives a content, as a sealed memory file, to the gateway. NULL, or the name of what is malformed. */
+void files_set_text(struct gateway *g, size_t text, struct slice content);
+/* Gives a content, as a sealed memory file, to the gateway. NULL, or the kind of a malformed one. */
 const char *files_take(
     struct gateway *g, size_t manifest_count, size_t text_count, size_t object, int fd);
 

@@ -9,10 +9,7 @@
 
 static bool take_manifest(struct gateway *g, size_t at, int fd)
 {
-	size_t length;
-	void *bytes = sealed_map(fd, OFFER_MANIFEST_FLAT_BYTES, &length);
-	struct offer_manifest *m =
-	    bytes ? offer_manifest_of_flat(bytes, length, sealed_unmap) : NULL;
+	struct offer_manifest *m = files_map_manifest(fd);
 	if (m)
 		gateway_set_manifest(g, at, m);
 	return m != NULL;
@@ -28,16 +25,21 @@ static bool take_learned(struct gateway *g, int fd)
 	return is_good;
 }
 
+void files_set_text(struct gateway *g, size_t text, struct slice content)
+{
+	if (text == FILES_HOSTS)
+		gateway_set_hosts(g, content);
+	else
+		gateway_set_resolv_conf(g, content);
+}
+
 static bool take_text(struct gateway *g, size_t text, int fd)
 {
 	size_t length;
 	void *bytes = sealed_map(fd, LIMIT_NAMES_FILE_BYTES + 1, &length);
 	if (!bytes)
 		return false;
-	if (text == FILES_HOSTS)
-		gateway_set_hosts(g, slice_of(bytes, length));
-	else
-		gateway_set_resolv_conf(g, slice_of(bytes, length));
+	files_set_text(g, text, slice_of(bytes, length));
 	sealed_unmap(bytes, length);
 	return true;
 }
@@ -62,7 +64,7 @@ static bool take(void *context, const void *message, int fd)
 	bool is_learned = m->object == l->manifest_count;
 	if (m->kind != FILES_CONTENT || (is_learned && !l->awaits_learned))
 		return false;
-	/* Without a file there is no learned table, and what this worker has learned meanwhile stays. */
+	/* Without a file there is no learned table, and the worker keeps its own. */
 	bool is_none = is_learned && fd < 0;
 	if (!is_none &&
 	    files_take(l->gateway, l->manifest_count, l->text_count, m->object, fd) != NULL)

@@ -18,7 +18,7 @@
 #define MESSAGES_AT_ONCE 64u
 /* The worker whose learned table is saved. */
 #define SAVER 0u
-/* It saves once a minute and at its end: four times at once, then every half minute, is what it may do. */
+/* It saves once a minute and at its end. It may save four times at once, then every half minute. */
 #define SAVE_TOKENS 30u
 static const struct rate save_rate = {.per_second = 1, .burst = 4 * SAVE_TOKENS};
 
@@ -115,7 +115,7 @@ static bool send_due(void *context, uint32_t worker)
 	return false;
 }
 
-/* ---- what workers send ---- */
+/* ---- messages of workers ---- */
 
 static void save(struct process *p)
 {
@@ -164,7 +164,7 @@ static void check(void *context)
 	files_check(&p->files, report, p);
 }
 
-/* Reads everything for the first time, or only what has changed since another process read it. */
+/* Reads all files, or those that have changed since the files process before this one. */
 static void begin(void *context)
 {
 	struct process *p = context;

@@ -6,20 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-bool files_need_names(const struct conf *conf)
-{
-	return conf_has_names(conf);
-}
-
 size_t files_texts_configured(const struct conf *conf)
 {
-	return files_need_names(conf) ? FILES_TEXTS : 0;
+	return conf_has_names(conf) ? FILES_TEXTS : 0;
 }
 
 void files_texts_open(struct files *f)
 {
 	const struct conf_server *s = &f->conf->server;
-	if (!files_need_names(f->conf))
+	if (!conf_has_names(f->conf))
 		return;
 	f->texts[FILES_HOSTS].file.path = s->hosts_file;
 	/* The resolvers of the configuration stand in its place. */
@@ -39,18 +34,18 @@ static void replace(struct files_text *t, char *bytes, size_t length)
 	t->length = length;
 }
 
-enum files_text_change files_check_text(struct files_text *t, char *line, size_t size)
+enum watched_change files_check_text(struct files_text *t, char *line, size_t size)
 {
 	const char *path = t->file.path;
 	size_t length = 0;
 	bool is_first = !t->file.is_known;
 	if (!watched_file_has_changed(&t->file))
-		return FILES_TEXT_SAME;
+		return WATCHED_SAME;
 	char *bytes = watched_file_read(&t->file, LIMIT_NAMES_FILE_BYTES, &length);
 	if (!bytes) {
 		snprintf(line, size, "%s cannot be read: %s; %s", path, strerror(errno),
 		    is_first ? "it counts as empty" : "what was read before stays in use");
-		return FILES_TEXT_UNUSABLE;
+		return WATCHED_UNUSABLE;
 	}
 	bool is_same = length == t->length && (length == 0 || memcmp(bytes, t->bytes, length) == 0);
 	replace(t, bytes, length);
@@ -61,17 +56,17 @@ enum files_text_change files_check_text(struct files_text *t, char *line, size_t
 		snprintf(line, size, "%s: read again", path);
 	else
 		line[0] = '\0';
-	return is_same && !is_first ? FILES_TEXT_SAME : FILES_TEXT_READ;
+	return is_same && !is_first ? WATCHED_SAME : WATCHED_READ;
 }
 
 void files_check_texts(struct files *f, files_report *report, void *context)
 {
 	for (size_t i = 0; i < files_texts_configured(f->conf); i++) {
 		char what[512] = "", line[600];
-		enum files_text_change change = files_check_text(&f->texts[i], what, sizeof(what));
+		enum watched_change change = files_check_text(&f->texts[i], what, sizeof(what));
 		snprintf(line, sizeof(line), "names: %s", what);
-		if (change != FILES_TEXT_SAME)
-			report(context, f->manifest_count + 1 + i, change == FILES_TEXT_READ,
+		if (change != WATCHED_SAME)
+			report(context, f->manifest_count + 1 + i, change == WATCHED_READ,
 			    what[0] ? line : NULL);
 	}
 }

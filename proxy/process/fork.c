@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Forks the workers and the helpers. A child first closes the descriptors that only the master may keep. */
+/*
+ * Forks the workers and the helpers. A child first closes the descriptors that only the master may keep. It ends with
+ * exit(3), not _exit(2): sanitizers and gcov write their reports in exit handlers.
+ */
 #include "proxy/process/master.h"
 #include <stdlib.h>
 #include <unistd.h>
@@ -21,12 +24,6 @@ static void close_master_fds(struct generation *g)
 	s->sockets.owns_files = false;
 }
 
-/* Calls exit(3), not _exit(2): sanitizers and gcov write their reports in exit handlers. */
-static _Noreturn void end_process(int status)
-{
-	exit(status);
-}
-
 static _Noreturn void become_worker(struct generation *g, uint32_t index, int control)
 {
 	struct start *s = g->master->start;
@@ -36,7 +33,7 @@ static _Noreturn void become_worker(struct generation *g, uint32_t index, int co
 	struct worker_config env = start_worker_config(s, index);
 	env.contents = &g->contents;
 	env.is_behind = !g->files_was_ready;
-	end_process(worker_run(&env, control, g->master->pid));
+	exit(worker_run(&env, control, g->master->pid));
 }
 
 static _Noreturn void become_helper(struct generation *g, const struct helper_row *row, int control)
@@ -65,7 +62,7 @@ static _Noreturn void become_helper(struct generation *g, const struct helper_ro
 	    .is_first = !g->files_was_ready,
 	    .master = g->master->pid,
 	};
-	end_process(row->run(&env));
+	exit(row->run(&env));
 }
 
 void generation_start_worker(struct generation *g, uint32_t index)
@@ -80,11 +77,11 @@ void generation_start_worker(struct generation *g, uint32_t index)
 		slot->is_behind = !g->files_was_ready;
 }
 
-void generation_start_helper(struct generation *g, enum helper_id id, const struct helper_row *row)
+void generation_start_helper(struct generation *g, enum helper_id id)
 {
+	const struct helper_row *row = &helper_rows[id];
 	struct master *m = g->master;
-	struct child *c = &g->helpers[id];
 	int socket;
-	if (child_fork(c, !row->is_logger, &m->observe, m->now, &socket) == 0)
+	if (child_fork(&g->helpers[id], !row->is_logger, &m->observe, m->now, &socket) == 0)
 		become_helper(g, row, socket);
 }

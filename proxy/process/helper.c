@@ -16,8 +16,10 @@
 void helper_tell_master(
     const struct helper_process *h, enum message_kind kind, size_t object, int fd)
 {
-	const struct message m = {.kind = kind, .worker = (uint32_t)object};
-	(void)!message_send_waiting(h->env->control, &m, fd);
+	struct message m = {.kind = kind, .worker = (uint32_t)object};
+	struct iovec part = {&m, sizeof(m)};
+	/* Waits for room: the master always reads. */
+	(void)!message_send_parts(h->env->control, &part, 1, fd, 0);
 }
 
 /* ---- workers ---- */
@@ -53,7 +55,7 @@ static unsigned read_link(struct helper_process *h, uint32_t worker, unsigned mo
 		int error = n < 0 ? errno : 0;
 		if (error == EAGAIN || error == EINTR)
 			break;
-		/* The worker has ended without having read all; what it sent is behind this. */
+		/* The worker has ended without having read all. Its messages come behind this error. */
 		if (error == ECONNRESET)
 			continue;
 		done++;
@@ -142,7 +144,7 @@ static void run(struct helper_process *h)
 		h->service->check(h->context);
 		next_check = clock_monotonic() + HELPER_CHECK_USEC;
 	}
-	/* All workers have ended; what the last ones sent may be on its way. */
+	/* All workers have ended; messages of the last ones may be on their way. */
 	for (uint32_t w = 0; h->service->serves_ended && w < h->env->workers; w++)
 		read_link(h, w, UINT_MAX);
 }
@@ -161,14 +163,8 @@ bool helper_confine(const struct helper_env *env, int death_signal, unsigned san
 static void init(struct helper_process *h, const struct helper_service *service,
     const struct helper_env *env, void *context)
 {
-	const struct log *error_log = &env->logs->error;
 	*h = (struct helper_process){.env = env, .service = service, .context = context};
-	h->observe = (struct observe){.counters = &h->counters,
-	    .access_fd = -1,
-	    .error_fd = log_target(error_log),
-	    .is_journal = error_log->is_journal,
-	    .level = OBSERVE_INFO,
-	    .worker = service->origin};
+	logs_observe(env->logs, &h->observe, &h->counters, service->origin);
 	h->links = memory_alloc(env->workers * sizeof(*h->links));
 	for (uint32_t w = 0; w < env->workers; w++)
 		h->links[w] = -1;

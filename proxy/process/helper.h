@@ -6,8 +6,8 @@
  *
  *     begin ──→ READY to the master ──→ loop { obey a worker's message | check } ──→ end
  *
- * The workers face the network: a message that a worker may not send, or that is malformed, costs that worker its
- * socket. Nothing waits: a service that cannot send keeps in mind what is due.
+ * The workers face the network: a message that is malformed, or that a worker may not send, costs the worker its socket.
+ * Nothing waits: a service that cannot send remembers what is due.
  */
 #ifndef PUSHGATE_PROCESS_HELPER_H
 #define PUSHGATE_PROCESS_HELPER_H
@@ -18,7 +18,7 @@
 
 struct files_contents;
 
-/* What a helper is given. All pointers are borrowed. */
+/* The parts of the master's state that a helper gets. All pointers are borrowed. */
 struct helper_env {
 	const struct conf *conf;
 	const struct identity *identity;
@@ -45,7 +45,7 @@ struct helper_service {
 	unsigned sandbox;     /* flags of sandbox_part */
 	size_t message_bytes; /* of a worker's longest message */
 	unsigned at_once;     /* messages that are obeyed before the master's are looked at */
-	bool serves_ended;    /* what a worker sent before it ended is obeyed; else it is dropped */
+	bool serves_ended;    /* messages from before a worker's end are obeyed; else dropped */
 	/* Confined; before READY. */
 	void (*begin)(void *context);
 	/* Every HELPER_CHECK_USEC. */

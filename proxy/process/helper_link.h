@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A worker's end of the socket to a helper. Takes in one message in a loop pass. The master gives a worker a socket to
- * each helper that it starts: when one dies the link is lost, until the next one is there.
+ * A worker's end of the socket to a helper. Takes in one message in a loop pass. When the helper dies the link is lost,
+ * until the master gives the worker a socket to the next one.
  */
 #ifndef PUSHGATE_PROCESS_HELPER_LINK_H
 #define PUSHGATE_PROCESS_HELPER_LINK_H
 
 #include "proxy/net/net.h"
 
-/* What the messages of a helper mean. All functions get the context; opened and lost may be NULL. */
+/* How messages of a helper are taken in. All functions get the context; opened and lost may be NULL. */
 struct helper_link_row {
 	size_t message_bytes; /* of each message */
 	/* Takes in a message, and a descriptor that it does not close, or -1. False: it is malformed. */
@@ -32,7 +32,7 @@ struct helper_link {
 void helper_link_init(struct helper_link *l, const struct helper_link_row *row, void *context);
 /* Takes the socket, in place of the one before. */
 void helper_link_open(struct helper_link *l, int socket);
-/* Takes in nothing more, but still sends: before the loop and what the messages are for are freed. */
+/* Takes in nothing more, but still sends. Call it before the loop and the context's objects are freed. */
 void helper_link_stop(struct helper_link *l);
 void helper_link_close(struct helper_link *l);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of the helper processes, and what the master does with each of them: it starts a helper, hears what it
- * says, connects workers with it, and starts it again when it dies, which costs no more than the
- * work that the helper had in hand. A new helper is a row here and a file with its service (helper.h).
+ * The table of the helper processes. The master starts a helper, reads its messages, connects workers with it, and
+ * starts it again when it dies: only the work that it had in hand is lost. A new helper is a row here and a file with
+ * its service (helper.h).
  */
 #include "proxy/process/master.h"
 #include "proxy/process/passwords.h"
@@ -46,7 +46,7 @@ static struct rate contents_rate(const struct generation *g)
 	return (struct rate){.per_second = objects, .burst = 8 * objects};
 }
 
-static const struct helper_row rows[HELPERS] = {
+const struct helper_row helper_rows[HELPERS] = {
     [HELPER_LOGGER] = {.name = "the logger",
 	.title = "logger",
 	.run = logger_run,
@@ -72,15 +72,10 @@ static const struct helper_row rows[HELPERS] = {
 	.loses = ""},
 };
 
-const struct helper_row *helper_row(enum helper_id id)
-{
-	return &rows[id];
-}
-
 void generation_helpers_init(struct generation *g)
 {
 	for (size_t i = 0; i < HELPERS; i++) {
-		bool needed = !rows[i].is_needed || rows[i].is_needed(g->conf);
+		bool needed = !helper_rows[i].is_needed || helper_rows[i].is_needed(g->conf);
 		child_init(&g->helpers[i]);
 		g->helpers[i].start_at = needed ? 0 : USEC_NEVER;
 	}
@@ -101,13 +96,13 @@ void generation_helpers_fini(struct generation *g)
 void generation_read_helper(struct generation *g, enum helper_id id)
 {
 	struct rate rate = {0};
-	if (rows[id].contents)
-		rate = rows[id].contents(g);
+	if (helper_rows[id].contents)
+		rate = helper_rows[id].contents(g);
 	for (unsigned left = MESSAGES_AT_ONCE; left > 0; left--) {
 		uint32_t object;
 		int fd;
 		enum control_heard heard = control_hear(&g->helpers[id].control,
-		    rows[id].contents ? &rate : NULL, g->master->now, &object, &fd);
+		    helper_rows[id].contents ? &rate : NULL, g->master->now, &object, &fd);
 		if (heard == CONTROL_NOTHING)
 			return;
 		if (heard == CONTROL_READY)
@@ -154,12 +149,13 @@ static void disconnect(struct generation *g, enum helper_id id)
 static void log_restart(struct generation *g, enum helper_id id, const char *how, usec wait)
 {
 	char line[192];
-	if (rows[id].is_logger)
-		snprintf(line, sizeof(line), "%s %s; it is started again", rows[id].name, how);
+	if (helper_rows[id].is_logger)
+		snprintf(
+		    line, sizeof(line), "%s %s; it is started again", helper_rows[id].name, how);
 	else
-		snprintf(line, sizeof(line), "%s %s; it is started again in %llu ms", rows[id].name,
-		    how, (unsigned long long)(wait / USEC_PER_MSEC));
-	if (rows[id].is_logger)
+		snprintf(line, sizeof(line), "%s %s; it is started again in %llu ms",
+		    helper_rows[id].name, how, (unsigned long long)(wait / USEC_PER_MSEC));
+	if (helper_rows[id].is_logger)
 		log_directly(g, OBSERVE_ERROR, line);
 	else
 		observe_log(&g->master->observe, OBSERVE_ERROR, "%s", line);
@@ -167,7 +163,7 @@ static void log_restart(struct generation *g, enum helper_id id, const char *how
 
 static void helper_died(struct generation *g, enum helper_id id, int status)
 {
-	const struct helper_row *row = &rows[id];
+	const struct helper_row *row = &helper_rows[id];
 	struct child *h = &g->helpers[id];
 	char how[128];
 	child_describe_end(status, how);
@@ -265,11 +261,11 @@ static void warn_of_late_files(struct generation *g)
 static usec run_helper(struct generation *g, enum helper_id id)
 {
 	struct child *h = &g->helpers[id];
-	bool may_start = g->phase <= rows[id].last_phase && !h->pid;
+	bool may_start = g->phase <= helper_rows[id].last_phase && !h->pid;
 	if (may_start && g->master->now >= h->start_at)
-		generation_start_helper(g, id, &rows[id]);
+		generation_start_helper(g, id);
 	usec next = connect_workers(g, id);
-	next = clock_earlier(next, control_enforce(&h->control, h->pid, rows[id].name,
+	next = clock_earlier(next, control_enforce(&h->control, h->pid, helper_rows[id].name,
 				       &g->master->observe, g->master->now));
 	return may_start && !h->pid ? clock_earlier(next, h->start_at) : next;
 }
@@ -285,7 +281,7 @@ usec generation_run_helpers(struct generation *g)
 
 /* ---- the end ---- */
 
-/* loses: what goes with a helper that has to be killed. */
+/* loses: the loss, if the helper has to be killed. */
 static void wait_for_end(struct generation *g, enum helper_id id, const char *loses)
 {
 	const struct child *h = &g->helpers[id];
@@ -299,8 +295,8 @@ static void wait_for_end(struct generation *g, enum helper_id id, const char *lo
 	}
 	if (!h->pid)
 		return;
-	snprintf(
-	    line, sizeof(line), "%s did not end in time and is killed%s", rows[id].name, loses);
+	snprintf(line, sizeof(line), "%s did not end in time and is killed%s", helper_rows[id].name,
+	    loses);
 	log_directly(g, OBSERVE_ERROR, line);
 	kill(h->pid, SIGKILL);
 }
@@ -316,14 +312,14 @@ void generation_end_helpers(struct generation *g)
 	for (enum helper_id id = 0; id < HELPERS; id++)
 		disconnect(g, id);
 	for (enum helper_id id = 0; id < HELPERS; id++)
-		if (!rows[id].is_logger)
+		if (!helper_rows[id].is_logger)
 			wait_for_end(g, id,
 			    id == HELPER_FILES && !learns ? "; it had nothing to save"
-							  : rows[id].loses);
+							  : helper_rows[id].loses);
 	/* One that was killed has left lines to the next. */
 	if (!g->helpers[HELPER_LOGGER].pid)
-		generation_start_helper(g, HELPER_LOGGER, &rows[HELPER_LOGGER]);
+		generation_start_helper(g, HELPER_LOGGER);
 	logs_close_writers(&g->master->start->logs);
 	logs_close_readers(&g->master->start->logs);
-	wait_for_end(g, HELPER_LOGGER, rows[HELPER_LOGGER].loses);
+	wait_for_end(g, HELPER_LOGGER, helper_rows[HELPER_LOGGER].loses);
 }

@@ -3,7 +3,6 @@
 #include "proxy/process/holder.h"
 #include <dirent.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,59 +23,29 @@ struct sockets_found {
 
 /* ---- which sockets listen there ---- */
 
-/* An address as the tables print it: words of the machine's byte order. */
-struct words {
-	uint32_t w[4];
-	size_t count;
-};
-
-static struct words words_of(const struct net_address *at)
-{
-	struct words out = {.count = at->storage.ss_family == AF_INET ? 1 : 4};
-	const struct sockaddr_in *in = (const struct sockaddr_in *)&at->storage;
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&at->storage;
-	if (out.count == 1)
-		memcpy(out.w, &in->sin_addr, sizeof(in->sin_addr));
-	else
-		memcpy(out.w, &in6->sin6_addr, sizeof(in6->sin6_addr));
-	return out;
-}
-
-static bool is_any(const struct words *a)
-{
-	return (a->w[0] | a->w[1] | a->w[2] | a->w[3]) == 0;
-}
-
-/* Sockets of all IPv6 addresses take IPv4 clients too, unless they say otherwise. */
-static bool overlap(const struct words *a, const struct words *b)
-{
-	if (a->count == b->count)
-		return is_any(a) || is_any(b) || memcmp(a->w, b->w, sizeof(a->w)) == 0;
-	return is_any(a->count == 4 ? a : b);
-}
-
 /* The columns of a row that are read here. */
 enum { COLUMN_LOCAL = 1, COLUMN_STATE = 3, COLUMN_OWNER = 7, COLUMN_INODE = 9, COLUMNS };
 
 struct row {
-	struct words at;
-	unsigned long port, owner, inode;
+	struct net_address at;
+	unsigned long owner, inode;
 };
 
-/* "0100007F:20FB", or with 32 digits. */
-static bool parse_address(char *text, struct row *row)
+/* "0100007F:20FB", or with 32 digits: words of the machine's byte order. */
+static bool parse_address(const char *text, struct net_address *at)
 {
-	char *colon = strchr(text, ':');
+	const char *colon = strchr(text, ':');
 	size_t length = colon ? (size_t)(colon - text) : 0;
-	row->at = (struct words){.count = length / 8};
+	struct address ip = {.family = length == 8 ? 4 : 6};
 	if (length != 8 && length != 32)
 		return false;
-	row->port = strtoul(colon + 1, NULL, 16);
-	for (size_t i = 0; i < row->at.count; i++) {
-		char word[9] = "";
-		memcpy(word, text + 8 * i, 8);
-		row->at.w[i] = (uint32_t)strtoul(word, NULL, 16);
+	for (size_t i = 0; i < length / 8; i++) {
+		char digits[9] = "";
+		memcpy(digits, text + 8 * i, 8);
+		uint32_t word = (uint32_t)strtoul(digits, NULL, 16);
+		memcpy(ip.bytes + 4 * i, &word, sizeof(word));
 	}
+	net_address_set_ip(at, &ip, (uint16_t)strtoul(colon + 1, NULL, 16));
 	return true;
 }
 
@@ -91,17 +60,17 @@ static bool parse_row(char *text, struct row *row)
 		return false;
 	row->owner = strtoul(columns[COLUMN_OWNER], NULL, 10);
 	row->inode = strtoul(columns[COLUMN_INODE], NULL, 10);
-	return parse_address(columns[COLUMN_LOCAL], row);
+	return parse_address(columns[COLUMN_LOCAL], &row->at);
 }
 
 static void search_table(
-    const char *path, const struct words *wanted, unsigned wanted_port, struct sockets_found *found)
+    const char *path, const struct net_address *wanted, struct sockets_found *found)
 {
 	char text[512];
 	FILE *in = fopen(path, "re");
 	while (in && found->count < SOCKETS_MOST && fgets(text, sizeof(text), in)) {
 		struct row row;
-		if (!parse_row(text, &row) || row.port != wanted_port || !overlap(&row.at, wanted))
+		if (!parse_row(text, &row) || !net_address_overlaps(&row.at, wanted))
 			continue;
 		if (found->count == 0)
 			found->owner = (uid_t)row.owner;
@@ -202,13 +171,9 @@ bool holder_of_port(const struct net_address *at, pid_t preferred, struct holder
 {
 	struct sockets_found found = {.count = 0};
 	const struct search search = {.sockets = &found};
-	const struct words wanted = words_of(at);
-	unsigned port =
-	    ntohs(wanted.count == 1 ? ((const struct sockaddr_in *)&at->storage)->sin_port
-				    : ((const struct sockaddr_in6 *)&at->storage)->sin6_port);
 	*h = (struct holder){.pid = 0};
-	search_table("/proc/net/tcp", &wanted, port, &found);
-	search_table("/proc/net/tcp6", &wanted, port, &found);
+	search_table("/proc/net/tcp", at, &found);
+	search_table("/proc/net/tcp6", at, &found);
 	if (found.count == 0)
 		return false;
 	bool is_preferred = preferred && has_open(preferred, &search);
@@ -220,7 +185,7 @@ bool holder_of_port(const struct net_address *at, pid_t preferred, struct holder
 	const struct passwd *owner = getpwuid(found.owner);
 	snprintf(h->text, sizeof(h->text),
 	    "a process of user %.32s that you may not see (sudo ss -ltnp 'sport = :%u' names it)",
-	    owner ? owner->pw_name : "unknown", port);
+	    owner ? owner->pw_name : "unknown", net_address_port(at));
 	return true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which process has a port or a FIFO open, as far as /proc shows it to this user. For messages
- * alone: what it finds may have changed by the time that it is printed.
+ * Finds the process that has a port or a FIFO open, as far as /proc shows it to this user. For messages
+ * alone: the finding may be outdated when it is printed.
  */
 #ifndef PUSHGATE_PROCESS_HOLDER_H
 #define PUSHGATE_PROCESS_HOLDER_H

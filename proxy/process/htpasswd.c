@@ -50,19 +50,10 @@ static bool is_hash_text(struct slice s, size_t least, size_t most)
 	return s.len >= least && s.len <= most;
 }
 
-/* Cuts off what stands before the next '$'. */
-static struct slice cut(struct slice *rest)
-{
-	size_t end = slice_find(*rest, '$');
-	struct slice part = slice_sub(*rest, 0, end);
-	*rest = slice_from(*rest, end + 1);
-	return part;
-}
-
 static bool check_bcrypt(struct slice rest, struct htpasswd_mistake *m)
 {
 	uint64_t cost;
-	struct slice text = cut(&rest);
+	struct slice text = slice_cut(&rest, '$');
 	if (text.len != 2 || !slice_to_number(text, 99, &cost) || !is_hash_text(rest, 53, 53))
 		return fail(m, "the bcrypt hash is malformed; " RIGHT);
 	if (cost < 4 || cost > HTPASSWD_BCRYPT_COST)
@@ -79,10 +70,10 @@ static bool check_sha(struct slice rest, size_t hash_length, struct htpasswd_mis
 	uint64_t rounds = 0;
 	bool is_good = true;
 	if (slice_starts_with(rest, SLICE("rounds="))) {
-		struct slice text = slice_from(cut(&rest), sizeof(word) - 1);
+		struct slice text = slice_from(slice_cut(&rest, '$'), sizeof(word) - 1);
 		is_good = slice_to_number(text, 999999999, &rounds);
 	}
-	struct slice salt = cut(&rest);
+	struct slice salt = slice_cut(&rest, '$');
 	if (!is_good || salt.len > 16 || !is_hash_text(rest, hash_length, hash_length))
 		return fail(m, "the SHA hash is malformed; " RIGHT);
 	if (rounds > HTPASSWD_SHA_ROUNDS)
@@ -97,7 +88,7 @@ static bool check_sha(struct slice rest, size_t hash_length, struct htpasswd_mis
  */
 static bool check_yescrypt(struct slice rest, struct htpasswd_mistake *m)
 {
-	struct slice parameters = cut(&rest), salt = cut(&rest);
+	struct slice parameters = slice_cut(&rest, '$'), salt = slice_cut(&rest, '$');
 	if (!is_hash_text(salt, 0, 86) || !is_hash_text(rest, 43, 43))
 		return fail(m, "the yescrypt hash is malformed; " RIGHT);
 	if (parameters.len != 3 || parameters.ptr[0] != 'j' || parameters.ptr[1] > 'B' ||
@@ -109,7 +100,7 @@ static bool check_yescrypt(struct slice rest, struct htpasswd_mistake *m)
 	return true;
 }
 
-/* What the hash begins with says how it was made. */
+/* The first characters of a hash say how it was made. */
 static bool check_hash(struct slice hash, struct htpasswd_mistake *m)
 {
 	if (slice_starts_with(hash, SLICE("$2a$")) || slice_starts_with(hash, SLICE("$2b$")) ||
@@ -185,9 +176,7 @@ static uint32_t count_lines(struct slice text)
 static bool add_lines(struct htpasswd *h, struct slice rest, struct htpasswd_mistake *m)
 {
 	for (m->line = 1; rest.len > 0; m->line++) {
-		size_t end = slice_find(rest, '\n');
-		struct slice line = slice_sub(rest, 0, end);
-		rest = slice_from(rest, end + 1);
+		struct slice line = slice_cut(&rest, '\n');
 		if (line.len > 0 && line.ptr[line.len - 1] == '\r')
 			line.len--;
 		bool is_empty = line.len == 0 || line.ptr[0] == '#';

@@ -26,14 +26,14 @@ struct htpasswd_mistake {
 	char text[200];
 };
 
-/* NULL: *m says what is wrong with the first line that is. A file without users is good. */
+/* NULL: *m has the first mistake. A file without users is good. */
 struct htpasswd *htpasswd_parse(struct slice text, struct htpasswd_mistake *m);
 void htpasswd_free(struct htpasswd *h);
 uint32_t htpasswd_count(const struct htpasswd *h);
 bool htpasswd_has(const struct htpasswd *h, struct slice name);
 /*
- * Hashes the password, which takes the time that the file's hashes are made to take. An unknown name costs what one
- * of the known ones does, always the same, so that the time does not tell which names there are.
+ * Hashes the password, which is slow by design. An unknown name costs as much time as one of the known names, always the
+ * same one, so that the time does not tell which names exist.
  */
 bool htpasswd_is_right(const struct htpasswd *h, struct slice name, struct slice password);
 

@@ -46,7 +46,7 @@ struct logger {
 
 /* ---- lines in hand ---- */
 
-/* Zeroes what is behind the bytes in hand, after `writing` bytes before them were forgotten. */
+/* Zeroes the `writing` bytes behind those in hand, after as many before them were forgotten. */
 static void end_forgetting(struct log_hand *h)
 {
 	memset(h->bytes + h->length, 0, h->writing);
@@ -78,7 +78,7 @@ static void write_lines(struct logger *g, struct log_hand *h, struct observe_fil
 }
 
 /*
- * Goes on where a killed logger stopped: it may have had no time to note what it had read. Less in hand
+ * Goes on where a killed logger stopped: it may have had no time to note its last read. Less in hand
  * than is being written: it was killed in end_forgetting.
  */
 static void resume(struct logger *g, struct log_hand *h, struct observe_file *f)
@@ -195,15 +195,9 @@ static void init(struct logger *g, const struct helper_env *env)
 	    .may_gather = pipe_can_gather(&l->access) && pipe_can_gather(&l->error)};
 	open_file(&g->access, &l->access, &env->counters->access_lines_lost);
 	open_file(&g->error, &l->error, &env->counters->error_lines_lost);
-	g->observe = (struct observe){
-	    .counters = env->counters,
-	    .access_fd = l->access.file,
-	    .error_fd = l->error.file,
-	    .access_file = l->access.file >= 0 ? &g->access : NULL,
-	    .error_file = l->error.file >= 0 ? &g->error : NULL,
-	    .is_journal = l->error.is_journal,
-	    .worker = OBSERVE_LOGGER,
-	};
+	logs_observe(l, &g->observe, env->counters, OBSERVE_LOGGER);
+	g->observe.access_file = l->access.file >= 0 ? &g->access : NULL;
+	g->observe.error_file = l->error.file >= 0 ? &g->error : NULL;
 }
 
 int logger_run(const struct helper_env *env)

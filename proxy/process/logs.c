@@ -59,8 +59,8 @@ static const char *explain_failure(int error)
 }
 
 /*
- * Who may write to the folder must not make the master, which may be root, write to another file:
- * no symbolic link is followed. O_NONBLOCK: a FIFO without a reader must not stop the master.
+ * A user with write access to the folder must not make the master, which may be root, write to another
+ * file: no symbolic link is followed. O_NONBLOCK: a FIFO without a reader must not stop the master.
  */
 static int open_named(const struct log *l)
 {
@@ -189,6 +189,17 @@ int log_target(const struct log *l)
 	return l->writes >= 0 ? l->writes : l->file;
 }
 
+void logs_observe(
+    const struct logs *l, struct observe *o, struct observe_counters *counters, uint32_t worker)
+{
+	*o = (struct observe){.counters = counters,
+	    .access_fd = -1,
+	    .error_fd = log_target(&l->error),
+	    .is_journal = l->error.is_journal,
+	    .level = OBSERVE_INFO,
+	    .worker = worker};
+}
+
 /* ---- sending files to the logger ---- */
 
 /* One datagram carries one file: a byte that names the log, and the descriptor. */
@@ -219,11 +230,8 @@ void logs_receive_files(struct logs *l)
 static void log_failure(struct logs *l, const struct log *about, const char *what)
 {
 	struct observe_counters counters = {0};
-	struct observe o = {.counters = &counters,
-	    .access_fd = -1,
-	    .error_fd = log_target(&l->error),
-	    .is_journal = l->error.is_journal,
-	    .worker = OBSERVE_MASTER};
+	struct observe o;
+	logs_observe(l, &o, &counters, OBSERVE_MASTER);
 	/* The folder of the start is the only one in which it is looked for. */
 	observe_log(&o, OBSERVE_ERROR, "cannot %s the log %s: %s", what, about->path,
 	    errno == ENOENT ? "its folder was removed; a new one is found by a restart alone"

@@ -23,9 +23,8 @@ struct log {
 };
 
 /*
- * What the logger has read from a pipe and not written yet. It lies in memory that the next logger
- * inherits, so that a logger that is killed loses no line and leaves none torn. Bytes behind those
- * that have been read are 0.
+ * Bytes that the logger has read from a pipe and not written yet, in memory that the next logger inherits:
+ * a logger that is killed loses no line and leaves none torn. The bytes behind them are 0.
  */
 #define LOG_HAND_BYTES 65536u
 struct log_hand {
@@ -59,13 +58,13 @@ bool logs_make_pipes(struct logs *l, char *error, size_t error_size);
 void logs_reopen(struct logs *l);
 /* For the logger: receives reopened files from the master. */
 void logs_receive_files(struct logs *l);
-/*
- * For the process that writes a file itself: the file, whose lost lines it counts in *lost. Borrows
- * both.
- */
+/* For the process that writes the file itself, and counts its lost lines in *lost. Borrows both. */
 struct observe_file log_file(struct log *l, uint64_t *lost);
 /* The descriptor to write log lines to: the pipe if there is one, else the file. */
 int log_target(const struct log *l);
+/* Fills in o for a process that writes to the error log alone: `worker` is OBSERVE_MASTER, or as below that. Borrows both. */
+void logs_observe(
+    const struct logs *l, struct observe *o, struct observe_counters *counters, uint32_t worker);
 void logs_close_readers(struct logs *l);
 void logs_close_writers(struct logs *l);
 void logs_close_files(struct logs *l); /* and their folders */

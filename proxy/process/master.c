@@ -126,7 +126,7 @@ static struct status describe(struct master *m)
 		if (g->helpers[id].starts == 0)
 			continue;
 		m->about[count] = describe_child(&g->helpers[id], m->now);
-		m->about[count].name = helper_row(id)->title;
+		m->about[count].name = helper_rows[id].title;
 		m->about[count++].note = id == HELPER_FILES ? "files process" : NULL;
 	}
 	return (struct status){

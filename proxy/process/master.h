@@ -24,10 +24,7 @@ enum generation_phase {
 	GENERATION_ENDED,
 };
 
-/*
- * What the master knows of one worker. The slot, its sockets and its counters stay when the worker
- * dies.
- */
+/* A worker, as the master sees it. The slot, its sockets and its counters stay when the worker dies. */
 struct worker_slot {
 	struct child child;
 	bool is_behind;          /* it has begun before the files process had read anything */
@@ -64,16 +61,16 @@ struct helper_row {
 	bool keeps_contents;
 	/* Messages: the rate of its contents; NULL: it has none to send. */
 	struct rate (*contents)(const struct generation *g);
-	/* Whether one that cannot start is the end of all; else it is started again like any that dies. */
+	/* Whether pushgate ends if it cannot start; else it is started again, as after its death. */
 	bool (*ends_the_start)(const struct generation *g);
-	const char *loses; /* what is lost with it, as its line in the error log ends */
+	const char *loses; /* the loss, as its line in the error log ends */
 };
 
-const struct helper_row *helper_row(enum helper_id id);
+extern const struct helper_row helper_rows[HELPERS];
 
 struct pollfd;
 
-/* What outlives a generation. */
+/* The state that outlives a generation. */
 struct master {
 	struct start *start;
 	struct observe observe;
@@ -94,7 +91,7 @@ void master_read_signals(struct master *m);
 /* ---- fork.c ---- */
 
 void generation_start_worker(struct generation *g, uint32_t index);
-void generation_start_helper(struct generation *g, enum helper_id id, const struct helper_row *row);
+void generation_start_helper(struct generation *g, enum helper_id id);
 
 /* ---- worker_slots.c ---- */
 
@@ -110,7 +107,7 @@ void generation_force(struct generation *g);
 bool generation_has_workers(const struct generation *g);
 /* Asks the workers that are ready for a trace. Others are asked when they are. */
 void generation_begin_trace(const struct generation *g, const struct trace_order *o);
-/* Reads what the worker says. */
+/* Reads the worker's messages. */
 void generation_read_worker(struct generation *g, uint32_t index);
 /* Does nothing if the process was no worker. */
 void generation_worker_died(struct generation *g, pid_t pid, int status);
@@ -125,9 +122,9 @@ void generation_helpers_fini(struct generation *g);
 bool generation_helper_died(struct generation *g, pid_t pid, int status);
 /* Starts helpers that are due, and connects workers with them. Returns when it is to be called again. */
 usec generation_run_helpers(struct generation *g);
-/* Reads what a helper says. */
+/* Reads a helper's messages. */
 void generation_read_helper(struct generation *g, enum helper_id id);
-/* What the configured files say is there, or has been waited for long enough. */
+/* The contents of the configured files are there, or have been waited for long enough. */
 bool generation_may_start_workers(const struct generation *g);
 /* After the last worker: ends the helpers, the logger last, and waits for them. */
 void generation_end_helpers(struct generation *g);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of users, read again when they change, and what was found out with them. */
+/* The files of users, read again when they change, and the passwords that were right lately. */
 #include "proxy/process/passwords.h"
 
 #include "proxy/base/hash.h"
@@ -37,7 +37,7 @@ void passwords_close(struct passwords *p)
 	*p = (struct passwords){0};
 }
 
-/* The users in the file; NULL with what is wrong in line. */
+/* The users in the file; NULL with the error in line. */
 static struct htpasswd *read_users(const struct watched_file *f, char line[512])
 {
 	const char *path = f->path;
@@ -67,20 +67,20 @@ static void forget(struct passwords *p, size_t access)
 			p->known[i].until = 0;
 }
 
-enum passwords_change passwords_check(struct passwords *p, size_t access, char line[512])
+enum watched_change passwords_check(struct passwords *p, size_t access, char line[512])
 {
 	struct passwords_file *f = &p->files[access];
 	if (!watched_file_has_changed(&f->file))
-		return PASSWORDS_SAME;
+		return WATCHED_SAME;
 	struct htpasswd *users = read_users(&f->file, line);
 	if (!users)
-		return PASSWORDS_UNUSABLE;
+		return WATCHED_UNUSABLE;
 	htpasswd_free(f->users);
 	f->users = users;
 	forget(p, access);
 	snprintf(line, 512, "%s: read %u user%s", f->file.path, htpasswd_count(users),
 	    htpasswd_count(users) == 1 ? "" : "s");
-	return PASSWORDS_READ;
+	return WATCHED_READ;
 }
 
 void passwords_check_all(struct passwords *p, struct observe *o,
@@ -88,11 +88,11 @@ void passwords_check_all(struct passwords *p, struct observe *o,
 {
 	for (size_t i = 0; i < p->count; i++) {
 		char line[512] = "";
-		enum passwords_change change = passwords_check(p, i, line);
-		if (change == PASSWORDS_UNUSABLE)
+		enum watched_change change = passwords_check(p, i, line);
+		if (change == WATCHED_UNUSABLE)
 			observe_log(o, OBSERVE_ERROR,
 			    "users: %s; the users that were read before stay", line);
-		if (change != PASSWORDS_READ)
+		if (change != WATCHED_READ)
 			continue;
 		observe_log(o, OBSERVE_INFO, "users: %s", line);
 		changed(context, (uint32_t)i);

@@ -8,9 +8,8 @@
  *     worker ←──answer──── password process     right or wrong
  *     worker ←──changed─── password process     the users of this section have changed
  *
- * It takes one question of each worker in turn. A worker has at most LIMIT_PASSWORDS_ASKED of them on the way
- * (admission/users.c), so what waits here is bounded, and the order in which clients get their answers is the worker's.
- * In single mode, which has no other process, the loop itself hashes, and waits meanwhile.
+ * It takes one question of each worker in turn. A worker has at most LIMIT_PASSWORDS_ASKED questions on the way
+ * (admission/users.c), and orders those of its clients. In single mode the loop itself hashes, and waits meanwhile.
  */
 #ifndef PUSHGATE_PROCESS_PASSWORDS_H
 #define PUSHGATE_PROCESS_PASSWORDS_H
@@ -48,15 +47,10 @@ struct passwords {
 	usec known_usec; /* users-cache-time */
 };
 
-enum passwords_change { PASSWORDS_SAME, PASSWORDS_READ, PASSWORDS_UNUSABLE };
-
 void passwords_open(struct passwords *p, const struct conf *conf); /* reads nothing yet */
 void passwords_close(struct passwords *p);
-/*
- * Reads a section's file if it has changed. line: what to log. Unusable: the users that were read
- * before stay; at the start there are none.
- */
-enum passwords_change passwords_check(struct passwords *p, size_t access, char line[512]);
+/* Reads a section's file if it has changed. line: for the error log. At the start there are no users. */
+enum watched_change passwords_check(struct passwords *p, size_t access, char line[512]);
 /* Checks all files, and logs. changed: the users of this section have changed. */
 void passwords_check_all(struct passwords *p, struct observe *o,
     void (*changed)(void *context, uint32_t access), void *context);

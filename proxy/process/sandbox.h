@@ -10,7 +10,7 @@
 
 #include "proxy/conf/conf.h"
 
-/* What a process does: flags, to be combined. */
+/* The tasks of a process: flags, to be combined. */
 enum sandbox_part {
 	SANDBOX_WORKER = 1 << 0,     /* serves clients over TCP */
 	SANDBOX_LOGGER = 1 << 1,     /* copies lines into files that the master opened */
@@ -20,7 +20,7 @@ enum sandbox_part {
 	SANDBOX_SAVES = 1 << 5,      /* writes the learned-file */
 	SANDBOX_SINGLE = 1 << 6,     /* a worker: does the master's work too */
 	SANDBOX_FILES = 1 << 7,      /* reads and writes files for the workers */
-	SANDBOX_MAPS = 1 << 8,       /* a worker: maps what the files process has read */
+	SANDBOX_MAPS = 1 << 8,       /* a worker: maps contents of the files process */
 	SANDBOX_NAMES = 1 << 10,     /* a worker: asks resolvers for names */
 	SANDBOX_PASSWORDS = 1 << 11, /* checks passwords for the workers */
 	SANDBOX_COMPILERS = 1 << 9,  /* is built with a sanitizer or gcov, which make calls */
@@ -31,7 +31,7 @@ enum sandbox_part {
 #endif
 };
 
-/* Whether the kernel supports the mode. False with a message that says what to do. */
+/* Whether the kernel supports the mode. False with a message. */
 bool sandbox_is_possible(enum conf_sandbox mode, char *error, size_t error_size);
 /* Confines this process permanently; does nothing with CONF_SANDBOX_OFF. False with a message. */
 bool sandbox_enter(unsigned parts, enum conf_sandbox mode, char *error, size_t error_size);

@@ -40,7 +40,7 @@ static void begin_trace(void *context, struct slice name, int socket)
 	struct trace_request r = {0};
 	const char *wrong = trace_request_parse(name, &r);
 	usec until = net_now(s->worker.loop) + r.seconds * USEC_PER_SEC;
-	if (!wrong && !worker_trace(&s->worker, &r.from, until, socket))
+	if (!wrong && !gateway_trace(s->worker.gateway, &r.from, until, socket))
 		wrong = TRACE_TOO_MANY;
 	if (wrong)
 		trace_refuse(socket, wrong);
@@ -143,16 +143,15 @@ static void report(void *context, size_t object, bool is_changed, const char *li
 	} else if (object < learned) {
 		take_manifest(s, object);
 		counters->manifests_taken++;
-	} else if (object - learned - 1 == FILES_HOSTS) {
-		gateway_set_hosts(s->worker.gateway, files_content(&s->files, object));
 	} else {
-		gateway_set_resolv_conf(s->worker.gateway, files_content(&s->files, object));
+		files_set_text(
+		    s->worker.gateway, object - learned - 1, files_content(&s->files, object));
 	}
 }
 
 static bool reads_files(const struct single *s)
 {
-	return s->files.manifest_count > 0 || files_need_names(s->start->conf) ||
+	return s->files.manifest_count > 0 || conf_has_names(s->start->conf) ||
 	       passwords_are_needed(s->start->conf);
 }
 
@@ -231,11 +230,11 @@ static void open_logs(struct single *s)
 static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 {
 	struct net_loop *l = s->worker.loop;
-	struct net_signal *signals[] = {
-	    net_signal_new(l, SIGTERM, on_end, s),
-	    net_signal_new(l, SIGINT, on_end, s),
-	    net_signal_new(l, SIGUSR1, on_reopen, s),
-	    net_signal_new(l, SIGHUP, on_reload, s),
+	struct net_watch *signals[] = {
+	    net_watch_signal(l, SIGTERM, on_end, s),
+	    net_watch_signal(l, SIGINT, on_end, s),
+	    net_watch_signal(l, SIGUSR1, on_reopen, s),
+	    net_watch_signal(l, SIGHUP, on_reload, s),
 	};
 	net_timer_init(&s->status_timer, l, watch_status, s);
 	if (s->start->status_fd >= 0)
@@ -261,7 +260,7 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 	net_timer_fini(&s->files_timer);
 	net_timer_fini(&s->logs_timer);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		net_signal_free(signals[i]);
+		net_watch_free(signals[i]);
 	return is_up;
 }
 
@@ -270,13 +269,13 @@ enum process_status single_run(struct start *start)
 	struct single s = {.start = start};
 	title_set(&start->title, "pushgate: single (%s)", start->conf_path);
 	struct worker_config env = start_worker_config(start, 0);
-	env.save_page = start->conf->server.learned_file ? save_page : NULL;
-	env.save_context = &s;
-	env.ask_password = password_single_ask;
-	env.ask_context = &s.passwords;
+	env.gateway.save_page = start->conf->server.learned_file ? save_page : NULL;
+	env.gateway.save_context = &s;
+	env.gateway.ask_password = password_single_ask;
+	env.gateway.ask_context = &s.passwords;
 	char error[512];
 	bool is_up = worker_init(&s.worker, &env, error, sizeof(error)) &&
-		     worker_drop(&s.worker, error, sizeof(error));
+		     identity_assume(env.identity, error, sizeof(error));
 	if (is_up) {
 		open_files(&s);
 		is_up = confine_and_serve(&s, error, sizeof(error));

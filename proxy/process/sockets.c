@@ -3,7 +3,6 @@
 #include "proxy/process/sockets.h"
 #include "proxy/base/memory.h"
 #include <errno.h>
-#include <netinet/in.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -14,34 +13,6 @@ static bool is_unix(const struct net_address *a)
 	return a->storage.ss_family == AF_UNIX;
 }
 
-static bool is_any(const struct net_address *at)
-{
-	return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)&at->storage)->sin6_addr);
-}
-
-int sockets_try(const struct net_address *at)
-{
-	int on = 1, off = 0, family = at->storage.ss_family;
-	struct net_address all4 = {.length = sizeof(struct sockaddr_in)};
-	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 && errno == EAFNOSUPPORT && family == AF_INET6 && is_any(at)) {
-		struct sockaddr_in *in = (struct sockaddr_in *)&all4.storage;
-		in->sin_family = AF_INET;
-		in->sin_port = htons(net_address_port(at));
-		at = &all4;
-		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	}
-	if (fd < 0)
-		return errno;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (at->storage.ss_family == AF_INET6)
-		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-	bool is_bound = bind(fd, (const struct sockaddr *)&at->storage, at->length) == 0;
-	int error = is_bound ? 0 : errno;
-	close(fd);
-	return error;
-}
-
 /*
  * SO_REUSEPORT lets a second pushgate of the same user bind the same port, and each would get half
  * of the connections. A bind without SO_REUSEPORT fails if a process already listens there. Other errors net_listen
@@ -49,14 +20,14 @@ int sockets_try(const struct net_address *at)
  */
 static const char *find_other_listener(const struct net_address *at)
 {
-	return sockets_try(at) == EADDRINUSE ? strerrordesc_np(EADDRINUSE) : NULL;
+	return net_listen_try(at) == EADDRINUSE ? strerrordesc_np(EADDRINUSE) : NULL;
 }
 
 /* With port 0 the kernel chooses a port. The other workers' sockets must use the same port. */
 static void learn_port(int fd, struct net_address *at)
 {
 	struct net_address bound = {.length = sizeof(bound.storage)};
-	if (getsockname(fd, (struct sockaddr *)&bound.storage, &bound.length) == 0)
+	if (getsockname(fd, &bound.any, &bound.length) == 0)
 		*at = bound;
 }
 
@@ -120,7 +91,7 @@ static void close_section(struct sockets *s, size_t listen)
 	int *row = &s->fds[listen * s->workers];
 	int first = row[0];
 	if (first >= 0 && is_unix(at) && s->owns_files)
-		unlink(((const struct sockaddr_un *)&at->storage)->sun_path);
+		unlink(at->un.sun_path);
 	for (uint32_t w = 0; w < s->workers; w++) {
 		if (row[w] >= 0 && (w == 0 || row[w] != first))
 			close(row[w]);

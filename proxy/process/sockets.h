@@ -16,8 +16,6 @@ struct sockets {
 	bool owns_files; /* closing removes the files of unix sockets: false in forked workers */
 };
 
-/* Binds a TCP socket to the address for a moment, as sockets_open will. Returns 0 or errno. */
-int sockets_try(const struct net_address *at);
 /* False with a message: nothing stays open. */
 bool sockets_open(
     struct sockets *s, const struct conf *conf, uint32_t workers, char *error, size_t error_size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `run` opens before it serves, and closes at the end. */
+/* Opens and closes the parts of a start (start.h). */
 #include "proxy/process/start.h"
 
 #include "proxy/process/sandbox.h"
@@ -71,31 +71,27 @@ static bool map_health_table(struct start *s, char *error, size_t error_size)
 
 void start_observe(const struct start *s, struct observe *o)
 {
-	*o = (struct observe){.counters = &s->slots[s->workers],
-	    .access_fd = -1,
-	    .error_fd = log_target(&s->logs.error),
-	    .is_journal = s->logs.error.is_journal,
-	    .level = OBSERVE_INFO,
-	    .worker = OBSERVE_MASTER};
+	logs_observe(&s->logs, o, &s->slots[s->workers], OBSERVE_MASTER);
 }
 
 struct worker_config start_worker_config(struct start *s, uint32_t index)
 {
 	return (struct worker_config){
-	    .conf = s->conf,
+	    .gateway = {.conf = s->conf,
+		.health_table = s->health_table,
+		.tickets = &s->tickets,
+		.via_suffix = s->via_suffix},
 	    .title = &s->title,
 	    .sockets = &s->sockets,
 	    .logs = &s->logs,
 	    .counters = &s->slots[index],
-	    .health_table = s->health_table,
 	    .identity = &s->identity,
 	    .tickets = &s->tickets,
-	    .via_suffix = s->via_suffix,
 	    .index = index,
 	};
 }
 
-/* What clients may speak there, by the names of ALPN. */
+/* The protocols of clients there, by their names in ALPN. */
 static const char *protocols_text(const struct conf_listen *l)
 {
 	if (l->protocols == CONF_HTTP1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `run` has prepared before it serves: configuration, sockets, logs, shared counters. */
+/* Prepared by `run` before it serves: configuration, sockets, logs, shared counters. */
 #ifndef PUSHGATE_PROCESS_START_H
 #define PUSHGATE_PROCESS_START_H
 
@@ -37,14 +37,11 @@ bool start_open(struct start *s, bool single, char *error, size_t error_size);
 void start_close(struct start *s);
 /* Makes a logger for the master itself; in single mode, for use while there is no worker. */
 void start_observe(const struct start *s, struct observe *o);
-/* What a worker of any kind gets. */
+/* The configuration of a worker of any kind. */
 struct worker_config start_worker_config(struct start *s, uint32_t index);
 void start_announce(const struct start *s, struct observe *o);
 
-/*
- * From now on another pushgate may have the status socket: for one that drains. It ends by itself for hours
- * perhaps, and the next one starts meanwhile.
- */
+/* For a pushgate that drains, which may take hours: the next one may have the status socket from now on. */
 void start_give_up_status(struct start *s);
 
 enum process_status master_run(struct start *s);

@@ -68,8 +68,7 @@ static void need_descriptors(struct start_needs *n)
 static const struct {
 	const char *name; /* for the reader */
 	void (*examine)(struct start_needs *n);
-	bool
-	    as_workers; /* as the user that workers and helpers become; else as the one that starts */
+	bool as_workers; /* as the user of workers and helpers; else as the one that starts */
 } needs[] = {
     {"the user of workers and helpers", need_user, false},
     {"a kernel that can confine them", need_sandbox, false},
@@ -90,7 +89,7 @@ static void walk(struct start_needs *n, bool as_workers)
 			needs[i].examine(n);
 }
 
-/* Calls _exit(2): what the parent has opened is the parent's to close. */
+/* Calls _exit(2): the parent closes its own files. */
 static _Noreturn void examine_as_workers(struct start_needs *n, int records)
 {
 	char error[256];

@@ -154,7 +154,7 @@ void start_needs_users(struct start_needs *n)
 		return;
 	passwords_open(&passwords, n->conf);
 	for (size_t i = 0; i < passwords.count; i++)
-		if (passwords_check(&passwords, i, line) == PASSWORDS_UNUSABLE) {
+		if (passwords_check(&passwords, i, line) == WATCHED_UNUSABLE) {
 			start_needs_report(n, NEED_FAULT,
 			    conf_find_place(n->conf, "access", i, "users", 0), "users %s", line);
 			unusable++;

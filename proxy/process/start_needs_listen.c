@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Addresses to listen on, and the status socket: whether a start can bind them, and which process has them. */
 #include "proxy/process/holder.h"
-#include "proxy/process/sockets.h"
 #include "proxy/process/start_needs.h"
 #include "proxy/process/status.h"
 #include <errno.h>
@@ -20,7 +19,7 @@ static pid_t find_listener(const struct net_address *at)
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return 0;
-	bool is_heard = connect(fd, (const struct sockaddr *)&at->storage, at->length) == 0;
+	bool is_heard = connect(fd, &at->any, at->length) == 0;
 	int error = errno;
 	if (is_heard && (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 || !peer.pid))
 		peer.pid = HOLDER_ELSEWHERE;
@@ -36,11 +35,11 @@ static void report_taken_path(struct start_needs *n, struct conf_place place, co
 	    "%s %s is in use by %s; end that or name another path", key, path, holder->text);
 }
 
-/* Returns the process that listens there; 0: the path is free, or a finding says what is wrong. */
+/* Returns the process that listens there; 0: the path is free, or a finding was reported. */
 static pid_t examine_unix(
     struct start_needs *n, struct conf_place place, const char *key, const struct net_address *at)
 {
-	const char *path = ((const struct sockaddr_un *)&at->storage)->sun_path;
+	const char *path = at->un.sun_path;
 	struct stat st;
 	bool exists = start_needs_can_make(n, place, key, path) && lstat(path, &st) == 0;
 	if (!exists)
@@ -91,21 +90,6 @@ void start_needs_status_socket(struct start_needs *n)
 
 /* ---- TCP ---- */
 
-static bool is_any(const struct net_address *at)
-{
-	if (at->storage.ss_family == AF_INET)
-		return ((const struct sockaddr_in *)&at->storage)->sin_addr.s_addr ==
-		       htonl(INADDR_ANY);
-	return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)&at->storage)->sin6_addr);
-}
-
-/* An address for all takes its port from every single one; [::] from IPv4 too, as it is dual stack. */
-static bool takes_port_of(const struct net_address *a, const struct net_address *b)
-{
-	return is_any(a) &&
-	       (a->storage.ss_family == AF_INET6 || a->storage.ss_family == b->storage.ss_family);
-}
-
 static bool is_tcp(const struct conf_listen *l)
 {
 	return l->address.storage.ss_family != AF_UNIX;
@@ -118,10 +102,7 @@ static bool is_taken_by_another_section(
 	const struct conf_listen *l = &n->conf->listens[index];
 	for (size_t i = 0; i < index; i++) {
 		const struct conf_listen *other = &n->conf->listens[i];
-		if (!is_tcp(other) ||
-		    net_address_port(&other->address) != net_address_port(&l->address) ||
-		    (!takes_port_of(&other->address, &l->address) &&
-			!takes_port_of(&l->address, &other->address)))
+		if (!is_tcp(other) || !net_address_overlaps(&other->address, &l->address))
 			continue;
 		struct conf_place at = conf_find_place(n->conf, "listen", i, "address", 0);
 		start_needs_report(n, NEED_FAULT, place,
@@ -157,7 +138,7 @@ static void examine_tcp(struct start_needs *n, size_t index, struct conf_place p
 	uint16_t port = net_address_port(&l->address);
 	if (port != 0 && is_taken_by_another_section(n, index, place))
 		return;
-	int error = sockets_try(&l->address);
+	int error = net_listen_try(&l->address);
 	if (error == EADDRINUSE)
 		report_taken_port(n, l, place);
 	else if (error == EADDRNOTAVAIL)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define MIB ((uint64_t)1 << 20)
-/* Of a worker besides `memory`: spare chunks, holes of the heap, what grows with connections and is not charged. */
+/* Of a worker besides `memory`: spare chunks, holes of the heap, objects of connections that no budget pays for. */
 #define BESIDES_BYTES (RESERVE_BYTES + 28 * MIB)
 /* `memory` may be overdrawn by an eighth (gateway/memory_pressure.c). */
 #define OVERDRAFT 8
@@ -68,7 +68,7 @@ uint64_t start_needs_group_limit(const char *root, const char *groups)
 
 /* ---- the judgement ---- */
 
-/* "; raise it (HOW)", and what memory fits if any does. */
+/* "raise it (HOW)", and a `memory` that fits, if any does. */
 static void advise(char *text, size_t size, const char *how, uint64_t fits)
 {
 	if (fits >= MIB)

@@ -19,13 +19,12 @@
 const char *status_address(const char *path, struct net_address *at)
 {
 	/* Relative to the working folder, as the other paths of a configuration are. */
-	struct sockaddr_un *un = (struct sockaddr_un *)&at->storage;
 	size_t length = strlen(path);
 	*at = (struct net_address){0};
-	if (length >= sizeof(un->sun_path))
+	if (length >= sizeof(at->un.sun_path))
 		return "its path is too long";
-	un->sun_family = AF_UNIX;
-	memcpy(un->sun_path, path, length);
+	at->un.sun_family = AF_UNIX;
+	memcpy(at->un.sun_path, path, length);
 	at->length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + 1);
 	return NULL;
 }

@@ -56,7 +56,7 @@ int status_connect(const char *path, struct slice name, const char **error);
 /* status_text.c: prints comment lines ("# …") about the processes and where push is off, then the sums of the
  * counters. */
 void status_print(const struct status *s, FILE *out);
-/* status_servers.c: the servers that get no requests, as comment lines; then what monitoring reads. */
+/* status_servers.c: the servers that get no requests, as comment lines; samples for monitoring. */
 void status_server_notes(const struct status *s, FILE *out);
 void status_servers_print(const struct status *s, FILE *out);
 /* Writes each counter that is not 0 as a line to the error log. */

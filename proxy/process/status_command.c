@@ -26,19 +26,17 @@ static bool name_socket(int fd, struct slice name)
 
 int status_connect(const char *path, struct slice name, const char **error)
 {
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
-	size_t len = strlen(path);
-	if (len == 0 || len >= sizeof(at.sun_path)) {
+	struct net_address at;
+	if (!*path || status_address(path, &at)) {
 		*error = "the path is empty or too long for a unix socket";
 		return -1;
 	}
-	memcpy(at.sun_path, path, len);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	const struct timeval timeout = {.tv_sec = ASK_TIMEOUT_SECONDS};
 	if (fd >= 0)
 		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
 	bool is_named = fd >= 0 && (name.len == 0 || name_socket(fd, name));
-	if (is_named && connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0)
+	if (is_named && connect(fd, &at.any, at.length) == 0)
 		return fd;
 	if (errno == ENOENT || errno == ECONNREFUSED)
 		*error = "no pushgate is listening there; is it running, and is this its "

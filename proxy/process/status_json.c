@@ -15,15 +15,6 @@ struct writer {
 	unsigned families, samples; /* samples: of this family */
 };
 
-/* The next word, up to `stop` and without it. */
-static struct slice cut(struct slice *rest, char stop)
-{
-	size_t length = slice_find(*rest, stop);
-	struct slice word = slice_sub(*rest, 0, length);
-	*rest = slice_from(*rest, length + 1);
-	return word;
-}
-
 /* Text that has no quotes escaped: that of HELP. */
 static void write_text(FILE *out, struct slice text)
 {
@@ -35,7 +26,7 @@ static void write_text(FILE *out, struct slice text)
 
 static void write_type(struct writer *w, struct slice line)
 {
-	struct slice name = cut(&line, ' ');
+	struct slice name = slice_cut(&line, ' ');
 	fprintf(w->out,
 	    "%s  \"%.*s\": {\"type\": \"%.*s\", \"help\": ", w->families > 0 ? "]},\n" : "",
 	    SLICE_ARG(name), SLICE_ARG(line));
@@ -66,7 +57,7 @@ static void write_sample(struct writer *w, struct slice line)
 	for (unsigned labels = 0; line.len > 0 && (line.ptr[0] == '{' || line.ptr[0] == ',');
 	     labels++) {
 		line = slice_from(line, 1);
-		struct slice label = cut(&line, '=');
+		struct slice label = slice_cut(&line, '=');
 		fprintf(w->out, "%s\"%.*s\": ", labels > 0 ? ", " : "", SLICE_ARG(label));
 		write_value(w, &line);
 	}
@@ -82,10 +73,10 @@ void status_json(const char *text, FILE *out)
 	struct slice rest = slice_of_string(text);
 	fputs("{\n", out);
 	while (rest.len > 0) {
-		struct slice line = cut(&rest, '\n');
+		struct slice line = slice_cut(&rest, '\n');
 		if (slice_starts_with(line, SLICE("# HELP "))) {
 			w.help = slice_from(line, 7);
-			cut(&w.help, ' ');
+			slice_cut(&w.help, ' ');
 		} else if (slice_starts_with(line, SLICE("# TYPE "))) {
 			write_type(&w, slice_from(line, 7));
 		} else if (line.len > 0 && line.ptr[0] != '#') {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `pushgate status` says of the health of servers, from the health table that the workers write. */
+/* The part of `pushgate status` about the health of servers, from the health table that the workers write. */
 #include "proxy/process/status.h"
 
 /* The text stays within a socket's buffer. */
@@ -58,19 +58,17 @@ void status_server_notes(const struct status *s, FILE *out)
 static void print_up(void *context, const char *origin, const struct server_entry *e, usec now)
 {
 	char address[SERVER_ENTRY_TEXT];
-	const struct observe_label labels[] = {
-	    {"origin", origin}, {"server", server_entry_text(e, address)}, {0}};
-	observe_sample(context, labels, "%d", is_up(e, now));
+	observe_sample(context,
+	    OBSERVE_LABELS({"origin", origin}, {"server", server_entry_text(e, address)}), "%d",
+	    is_up(e, now));
 }
 
 static void print_ejected(void *context, const char *origin, const struct server_entry *e, usec now)
 {
 	char address[SERVER_ENTRY_TEXT];
-	const struct observe_label labels[] = {
-	    {"origin", origin}, {"server", server_entry_text(e, address)}, {0}};
-	uint32_t workers = server_entry_ejected(e, now);
-	if (workers > 0)
-		observe_sample(context, labels, "%u", workers);
+	observe_count(context,
+	    OBSERVE_LABELS({"origin", origin}, {"server", server_entry_text(e, address)}),
+	    server_entry_ejected(e, now));
 }
 
 void status_servers_print(const struct status *s, FILE *out)

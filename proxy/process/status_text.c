@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The text of `pushgate status`: notes for a reader, and what a monitoring system reads, in
- * Prometheus' text format (observe/metrics.c).
+ * The text of `pushgate status`: notes for a reader, and samples in Prometheus' text format
+ * (observe/metrics.c).
  */
 #include "proxy/base/memory.h"
 #include "proxy/hold/hold.h"
@@ -12,7 +12,6 @@
 #include "proxy/route/route.h"
 #include <unistd.h>
 
-#define LABELS(...) ((const struct observe_label[]){__VA_ARGS__, {0}})
 #define NO_LABELS ((const struct observe_label[]){{0}})
 
 static void print_process(const struct status_process *w, FILE *out)
@@ -51,6 +50,7 @@ static const char *denial_name(size_t index)
 
 /* ---- about the processes ---- */
 
+/* Prints one of the four families of processes, which follow each other in OBSERVE_FAMILIES. */
 static void print_processes(const struct status *s, enum observe_family_id id, FILE *out)
 {
 	struct observe_family f = {.out = out, .id = id};
@@ -58,13 +58,11 @@ static void print_processes(const struct status *s, enum observe_family_id id, F
 		const struct status_process *p = &s->processes[i];
 		char name[32];
 		usec up = p->pid ? p->up : 0;
-		uint64_t value = id == OBSERVE_FAMILY_PROCESS_UP       ? p->pid != 0
-				 : id == OBSERVE_FAMILY_PROCESS_PID    ? (uint64_t)p->pid
-				 : id == OBSERVE_FAMILY_PROCESS_STARTS ? p->starts
-								       : up / USEC_PER_SEC;
+		const unsigned long long values[] = {
+		    p->pid != 0, (unsigned)p->pid, up / USEC_PER_SEC, p->starts};
 		snprintf(name, sizeof(name), "worker %u", i);
-		observe_sample(&f, LABELS({"process", p->name ? p->name : name}), "%llu",
-		    (unsigned long long)value);
+		observe_sample(&f, OBSERVE_LABELS({"process", p->name ? p->name : name}), "%llu",
+		    values[id - OBSERVE_FAMILY_PROCESS_UP]);
 	}
 }
 
@@ -72,12 +70,10 @@ static void print_whole(const struct status *s, FILE *out)
 {
 	struct observe_family info = {.out = out, .id = OBSERVE_FAMILY_INFO};
 	struct observe_family up = {.out = out, .id = OBSERVE_FAMILY_UPTIME};
-	observe_sample(&info, LABELS({"version", PUSHGATE_VERSION}), "1");
+	observe_sample(&info, OBSERVE_LABELS({"version", PUSHGATE_VERSION}), "1");
 	observe_sample(&up, NO_LABELS, "%llu", (unsigned long long)(s->up / USEC_PER_SEC));
-	print_processes(s, OBSERVE_FAMILY_PROCESS_UP, out);
-	print_processes(s, OBSERVE_FAMILY_PROCESS_PID, out);
-	print_processes(s, OBSERVE_FAMILY_PROCESS_UPTIME, out);
-	print_processes(s, OBSERVE_FAMILY_PROCESS_STARTS, out);
+	for (int id = OBSERVE_FAMILY_PROCESS_UP; id <= OBSERVE_FAMILY_PROCESS_STARTS; id++)
+		print_processes(s, (enum observe_family_id)id, out);
 }
 
 /* ---- where push is off ---- */
@@ -101,7 +97,8 @@ static void print_push_off(
 			    r->name, r->origin_text, left, policy_reason_RESET_BUDGET.code);
 		else
 			observe_sample(&routes,
-			    LABELS({"route", r->name}, {"origin", r->origin_text}), "%llu", left);
+			    OBSERVE_LABELS({"route", r->name}, {"origin", r->origin_text}), "%llu",
+			    left);
 	}
 	for (size_t i = 0; i < conf->origin_count && i < OBSERVE_PLACES; i++) {
 		const char *name = conf->origins[i].name;
@@ -111,8 +108,8 @@ static void print_push_off(
 			    "# origin %s: push is off on %llu connection%s until they end "
 			    "(promise-refusals)\n",
 			    name, n, n == 1 ? "" : "s");
-		else if (n > 0)
-			observe_sample(&origins, LABELS({"origin", name}), "%llu", n);
+		else
+			observe_count(&origins, OBSERVE_LABELS({"origin", name}), n);
 	}
 }
 
@@ -124,11 +121,10 @@ static void print_limited(const struct status *s, const struct observe_counters 
 	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_ROUTE_LIMITED};
 	for (size_t i = 0; i < s->conf->route_count && i < OBSERVE_PLACES; i++)
 		for (size_t v = 0; v < 2; v++)
-			if (sum->route_limited[i][v] > 0)
-				observe_sample(&f,
-				    LABELS({"route", s->conf->routes[i].name},
-					{"verdict", verdicts[v]}),
-				    "%llu", (unsigned long long)sum->route_limited[i][v]);
+			observe_count(&f,
+			    OBSERVE_LABELS(
+				{"route", s->conf->routes[i].name}, {"verdict", verdicts[v]}),
+			    sum->route_limited[i][v]);
 }
 
 /* ---- the whole ---- */

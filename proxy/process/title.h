@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ps(1), top(1) and pgrep(1) -f show of a process: "pushgate: worker 0". The title is written
- * over the arguments and, if it is longer, over the environment, which is moved away before.
+ * Titles of processes in ps(1), top(1) and pgrep(1) -f: "pushgate: worker 0". The title is written over
+ * the arguments and, if it is longer, over the environment, which is moved away before.
  */
 #ifndef PUSHGATE_PROCESS_TITLE_H
 #define PUSHGATE_PROCESS_TITLE_H

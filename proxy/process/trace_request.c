@@ -33,26 +33,18 @@ bool trace_is_request(struct slice name)
 	return slice_starts_with(name, SLICE(PREFIX));
 }
 
-static struct slice next_word(struct slice *rest)
-{
-	size_t end = slice_find(*rest, ' ');
-	struct slice word = slice_sub(*rest, 0, end);
-	*rest = end < rest->len ? slice_from(*rest, end + 1) : slice_of("", 0);
-	return word;
-}
-
 const char *trace_request_parse(struct slice name, struct trace_request *r)
 {
 	if (!trace_is_request(name))
 		return "not a request for a trace";
 	struct slice rest = slice_from(name, strlen(PREFIX));
 	uint64_t seconds;
-	const char *wrong = cidr_parse(next_word(&rest), &r->from);
+	const char *wrong = cidr_parse(slice_cut(&rest, ' '), &r->from);
 	if (wrong)
 		return wrong;
-	if (!slice_to_number(next_word(&rest), LIMIT_TRACE_SECONDS, &seconds) || seconds == 0)
+	if (!slice_to_number(slice_cut(&rest, ' '), LIMIT_TRACE_SECONDS, &seconds) || seconds == 0)
 		return "the number of seconds is not from 1 to 3600";
-	if (next_word(&rest).len == 0 || rest.len > 0)
+	if (slice_cut(&rest, ' ').len == 0 || rest.len > 0)
 		return "not a request of this version";
 	r->seconds = (uint32_t)seconds;
 	return NULL;

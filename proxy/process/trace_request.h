@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `pushgate trace`: the request, and what the master keeps of it. The command connects to the status
- * socket. The request is the name that it binds its own socket to first (an abstract one, unix(7)):
- * accept(2) gives it together with the connection. So the server reads nothing, waits for nothing,
- * and knows at once that this connection is not one for the status text. It answers with one line
- * and hands the socket to the workers, which send their lines to it and close it when the time is
- * over.
+ * `pushgate trace`: the request, and the master's list of them. The command connects to the status
+ * socket. Its request is the name of its own socket (an abstract one, unix(7)), which accept(2) gives
+ * together with the connection: the server reads nothing and waits for nothing. It answers with one
+ * line and hands the socket to the workers, which send their lines to it until the time is over.
  */
 #ifndef PUSHGATE_PROCESS_TRACE_REQUEST_H
 #define PUSHGATE_PROCESS_TRACE_REQUEST_H
@@ -27,7 +25,7 @@ struct trace_request {
 size_t trace_request_write(const struct trace_request *r, uint64_t id, char name[TRACE_NAME_BYTES]);
 /* Is this name a request, well-formed or not? */
 bool trace_is_request(struct slice name);
-/* NULL, or what is wrong. */
+/* NULL, or the mistake. */
 const char *trace_request_parse(struct slice name, struct trace_request *r);
 
 /* The traces that are on, for workers that start meanwhile. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes and frees the parts of a worker, in the right order. child.c and single.c drive it. */
+/* Makes and frees the parts of a worker, in the right order. */
 #include "proxy/process/worker.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* Free chunks kept: 8 MiB, what a loaded worker uses in a few loop passes. */
+/* Free chunks kept: 8 MiB, which a loaded worker uses in a few loop passes. */
 #define CHUNKS_KEPT 512
 /* How long an access line may wait for others that are written with it. */
 #define FLUSH_USEC (10 * USEC_PER_MSEC)
@@ -34,20 +34,12 @@ static size_t dump(const void *object, char *buffer, size_t size)
 	return gateway_describe(object, buffer, size);
 }
 
-static bool has_unix_server(const struct conf_origin *o)
-{
-	for (size_t i = 0; i < o->server_count; i++)
-		if (o->servers[i].address.length > 0 &&
-		    o->servers[i].address.storage.ss_family == AF_UNIX)
-			return true;
-	return false;
-}
-
-static bool has_unix_origins(const struct conf *conf)
+static bool has_unix_servers(const struct conf *conf)
 {
 	for (size_t i = 0; i < conf->origin_count; i++)
-		if (has_unix_server(&conf->origins[i]))
-			return true;
+		for (size_t k = 0; k < conf->origins[i].server_count; k++)
+			if (conf->origins[i].servers[k].address.storage.ss_family == AF_UNIX)
+				return true;
 	return false;
 }
 
@@ -62,7 +54,7 @@ static bool needs_demo(const struct conf *conf)
 void worker_take_contents(struct worker *w)
 {
 	struct files_contents *c = w->env.contents;
-	size_t texts = files_texts_configured(w->env.conf);
+	size_t texts = files_texts_configured(w->env.gateway.conf);
 	for (size_t i = 0; i < c->count; i++) {
 		const char *malformed = c->fds[i] < 0 ? NULL
 						      : files_take(w->gateway, c->count - 1 - texts,
@@ -80,61 +72,42 @@ void worker_take_contents(struct worker *w)
 bool worker_init(struct worker *w, const struct worker_config *env, char *error, size_t error_size)
 {
 	*w = (struct worker){.env = *env};
-	w->observe.counters = env->counters;
+	struct gateway_env *gateway = &w->env.gateway;
+	const struct conf *conf = gateway->conf;
+	logs_observe(env->logs, &w->observe, env->counters, env->index);
 	w->observe.access_fd = log_target(&env->logs->access);
-	w->observe.error_fd = log_target(&env->logs->error);
-	w->observe.is_journal = env->logs->error.is_journal;
-	w->observe.level = OBSERVE_INFO;
-	w->observe.worker = env->index;
-	w->observe.left_out = env->conf->server.log_left_out;
-	w->observe.sample = env->conf->server.log_sample;
+	w->observe.left_out = conf->server.log_left_out;
+	w->observe.sample = conf->server.log_sample;
 	w->observe.gathers = flush_soon;
 	w->observe.gathers_context = w;
 	w->adopted = memory_zalloc(env->sockets->workers * sizeof(*w->adopted));
 	w->chunks = chunk_pool_new(LIMIT_CHUNK_BYTES, CHUNKS_KEPT);
 	w->loop = net_loop_new(w->chunks);
 	net_timer_init(&w->flush, w->loop, flush_gathered, w);
-	uint64_t seed = hash_random_seed();
-	offer_seed(seed);
-	if (needs_demo(env->conf))
-		w->demo = demo_origin_new(w->loop, w->chunks, seed);
-	const struct gateway_env gateway_env = {
-	    .loop = w->loop,
-	    .chunks = w->chunks,
-	    .conf = env->conf,
-	    .observe = &w->observe,
-	    .health_table = env->health_table,
-	    .tickets = env->tickets,
-	    .via_suffix = env->via_suffix,
-	    .seed = seed,
-	    .demo_connect = w->demo ? demo_origin_connect : NULL,
-	    .demo_context = w->demo,
-	    .save_page = env->save_page,
-	    .save_context = env->save_context,
-	    .ask_password = env->ask_password,
-	    .ask_context = env->ask_context,
-	};
-	w->gateway = gateway_new(&gateway_env, error, error_size);
+	gateway->loop = w->loop;
+	gateway->chunks = w->chunks;
+	gateway->observe = &w->observe;
+	gateway->seed = hash_random_seed();
+	offer_seed(gateway->seed);
+	if (needs_demo(conf)) {
+		w->demo = demo_origin_new(w->loop, w->chunks, gateway->seed);
+		gateway->demo_connect = demo_origin_connect;
+		gateway->demo_context = w->demo;
+	}
+	w->gateway = gateway_new(gateway, error, error_size);
 	net_tickets_fini(env->tickets);
-	sealed_close(env->conf->sealed);
+	sealed_close(conf->sealed);
 	if (!w->gateway)
 		return false;
 	ensure_set_dumper(dump, w->gateway);
 	return true;
 }
 
-/* ---- privileges ---- */
-
-bool worker_drop(const struct worker *w, char *error, size_t error_size)
-{
-	return identity_assume(w->env.identity, error, error_size);
-}
-
 bool worker_confine(const struct worker *w, unsigned more, char *error, size_t error_size)
 {
-	const struct conf *conf = w->env.conf;
+	const struct conf *conf = w->env.gateway.conf;
 	unsigned parts = SANDBOX_WORKER | SANDBOX_BUILD | more;
-	if (has_unix_origins(conf))
+	if (has_unix_servers(conf))
 		parts |= SANDBOX_UNIX;
 	if (conf_has_names(conf))
 		parts |= SANDBOX_NAMES;
@@ -153,17 +126,13 @@ void worker_listen(struct worker *w, uint32_t from)
 	if (w->adopted[from] || w->is_draining)
 		return;
 	w->adopted[from] = true;
-	for (size_t i = 0; i < env->conf->listen_count; i++) {
+	const struct conf *conf = env->gateway.conf;
+	for (size_t i = 0; i < conf->listen_count; i++) {
 		int fd = sockets_of(env->sockets, i, from);
 		/* All workers share one unix socket: do not listen on it twice. */
 		if (from == env->index || fd != sockets_of(env->sockets, i, env->index))
-			gateway_listen(w->gateway, &env->conf->listens[i], fd);
+			gateway_listen(w->gateway, &conf->listens[i], fd);
 	}
-}
-
-bool worker_trace(struct worker *w, const struct cidr *from, usec until, int socket)
-{
-	return gateway_trace(w->gateway, from, until, socket);
 }
 
 static void drained(void *context)
@@ -177,7 +146,7 @@ void worker_drain(struct worker *w)
 	if (w->is_draining)
 		return;
 	w->is_draining = true;
-	usec deadline = clock_after(net_now(w->loop), w->env.conf->server.drain_timeout);
+	usec deadline = clock_after(net_now(w->loop), w->env.gateway.conf->server.drain_timeout);
 	gateway_drain(w->gateway, deadline, drained, w);
 	/*
 	 * Refuse new clients; otherwise they would wait in a backlog from which no worker accepts.

@@ -24,25 +24,18 @@ enum {
 };
 
 struct worker_config {
-	const struct conf *conf; /* all pointers are borrowed */
-	const struct title *title;
+	struct gateway_env gateway; /* worker_init adds the worker's own parts */
+	const struct title *title;  /* all pointers are borrowed */
 	struct sockets *sockets;
 	struct logs *logs;
 	struct observe_counters *counters;
-	struct health_table *health_table; /* NULL: the configuration needs none */
 	const struct identity *identity;
-	struct net_tickets *tickets; /* worker_init erases it: the listeners have copies */
-	uint32_t via_suffix;
-	/* What the configured files said last; NULL in single mode, whose only process reads them. */
+	struct net_tickets
+	    *tickets; /* the gateway's; worker_init erases it: the listeners have copies */
+	/* Of the configured files; NULL in single mode, whose only process reads them. */
 	struct files_contents *contents;
 	/* The contents were not there yet: the learned table comes later, and none is saved before. */
 	bool is_behind;
-	/* gateway_env.save_page, if this worker's learned table is saved. */
-	enum gateway_handover (*save_page)(void *context, struct slice page, bool may_wait);
-	void *save_context;
-	/* gateway_env.ask_password, if some [access] section has users. */
-	bool (*ask_password)(void *context, const struct password_question *q);
-	void *ask_context;
 	uint32_t index;
 };
 
@@ -59,26 +52,14 @@ struct worker {
 	bool is_quitting; /* worker_quit was called: do not wait for closing messages */
 };
 
-/*
- * Makes all parts but the listeners, as the present user. False with a
- * message; call worker_fini even then.
- */
+/* Makes all parts but the listeners, as the present user. False with a message; call worker_fini even then. */
 bool worker_init(struct worker *w, const struct worker_config *env, char *error, size_t error_size);
-/* Becomes the configured user. False with a message. */
-bool worker_drop(const struct worker *w, char *error, size_t error_size);
-/*
- * Enters the sandbox, once all descriptors are open. more: sandbox_part flags besides those that
- * the configuration needs. False with a message.
- */
+/* Enters the sandbox, once all descriptors are open. more: sandbox_part flags that the configuration does not tell of.
+ * False with a message. */
 bool worker_confine(const struct worker *w, unsigned more, char *error, size_t error_size);
-/*
- * Takes in and closes env.contents. In the sandbox, because another process has made them; before
- * the loop runs, so that no client waits.
- */
+/* Takes in and closes env.contents: in the sandbox, because another process has made them, and before the loop runs. */
 void worker_take_contents(struct worker *w);
 void worker_listen(struct worker *w, uint32_t from);
-/* `pushgate trace`, see gateway_trace. Takes socket unless it returns false. */
-bool worker_trace(struct worker *w, const struct cidr *from, usec until, int socket);
 /* Finishes open exchanges within drain-timeout, then stops the loop. Idempotent. */
 void worker_drain(struct worker *w);
 /* Stops the loop now. */

@@ -44,7 +44,7 @@ static void obey(struct worker_process *c, const struct message *m, int fd)
 		worker_listen(&c->worker, m->worker);
 		break;
 	case MESSAGE_TRACE:
-		if (fd >= 0 && worker_trace(&c->worker, &m->from, m->until, fd))
+		if (fd >= 0 && gateway_trace(c->worker.gateway, &m->from, m->until, fd))
 			return;
 		break;
 	case MESSAGE_LINK:
@@ -110,7 +110,7 @@ static int confine_and_serve(struct worker_process *c, pid_t master)
 {
 	char error[512];
 	child_die_with(master, SIGKILL);
-	struct net_signal *term = net_signal_new(c->worker.loop, SIGTERM, on_term, c);
+	struct net_watch *term = net_watch_signal(c->worker.loop, SIGTERM, on_term, c);
 	struct net_watch *watch = net_watch_new(c->worker.loop, c->control, on_control, c);
 	move_stderr(&c->worker.env);
 	bool is_confined = worker_confine(&c->worker, 0, error, sizeof(error));
@@ -119,7 +119,7 @@ static int confine_and_serve(struct worker_process *c, pid_t master)
 	else
 		observe_log(&c->worker.observe, OBSERVE_ERROR, "%s", error);
 	net_watch_free(watch);
-	net_signal_free(term);
+	net_watch_free(term);
 	return is_confined ? WORKER_DONE : WORKER_CANNOT_START;
 }
 
@@ -128,13 +128,13 @@ static int confine_and_serve(struct worker_process *c, pid_t master)
 static struct worker_config config_of(struct worker_process *c, const struct worker_config *env)
 {
 	struct worker_config own = *env;
-	if (env->index == 0 && env->conf->server.learned_file) {
-		own.save_page = files_link_save_page;
-		own.save_context = &c->files;
+	if (env->index == 0 && env->gateway.conf->server.learned_file) {
+		own.gateway.save_page = files_link_save_page;
+		own.gateway.save_context = &c->files;
 	}
-	if (passwords_are_needed(env->conf)) {
-		own.ask_password = passwords_link_ask;
-		own.ask_context = &c->passwords;
+	if (passwords_are_needed(env->gateway.conf)) {
+		own.gateway.ask_password = passwords_link_ask;
+		own.gateway.ask_context = &c->passwords;
 	}
 	return own;
 }
@@ -156,10 +156,10 @@ static bool init(
 	c->files.gateway = c->worker.gateway;
 	c->passwords.users = gateway_users(c->worker.gateway);
 	c->files.observe = c->passwords.observe = &c->worker.observe;
-	c->files.manifest_count = manifests_configured(env->conf);
-	c->files.text_count = files_texts_configured(env->conf);
+	c->files.manifest_count = manifests_configured(env->gateway.conf);
+	c->files.text_count = files_texts_configured(env->gateway.conf);
 	c->files.awaits_learned = env->is_behind;
-	return worker_drop(&c->worker, error, error_size);
+	return identity_assume(env->identity, error, error_size);
 }
 
 int worker_run(const struct worker_config *env, int control, pid_t master)

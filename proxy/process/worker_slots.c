@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The workers as the master sees them: what they say, what they are told, their deaths, and which
- * sibling accepts from the sockets of one that is down.
+ * The workers as the master sees them: messages in both directions, deaths, and the sibling that accepts
+ * from the sockets of a worker that is down.
  */
 #include "proxy/base/memory.h"
 #include "proxy/process/master.h"

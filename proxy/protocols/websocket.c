@@ -3,6 +3,7 @@
 #include "proxy/protocols/websocket.h"
 
 #include "proxy/base/base64.h"
+#include "proxy/base/hash.h"
 #include "proxy/net/net.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@
 static void make_key(char key[H1_WEBSOCKET_KEY])
 {
 	uint8_t nonce[NONCE_BYTES];
-	net_random(nonce, sizeof(nonce));
+	hash_random(nonce, sizeof(nonce));
 	base64_encode(slice_of(nonce, sizeof(nonce)), key);
 }
 

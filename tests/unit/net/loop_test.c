@@ -133,11 +133,11 @@ static void a_signal_calls_back_in_the_loop(void **state)
 	struct rig r;
 	int came = 0;
 	rig_init(&r);
-	struct net_signal *s = net_signal_new(r.loop, SIGUSR1, count, &came);
+	struct net_watch *s = net_watch_signal(r.loop, SIGUSR1, count, &came);
 	raise(SIGUSR1);
 	assert_int_equal(came, 0);
 	run_until(&r, came == 1);
-	net_signal_free(s);
+	net_watch_free(s);
 	rig_fini(&r);
 }
 
@@ -166,7 +166,7 @@ static void freeing_nothing_is_fine(void **state)
 {
 	(void)state;
 	net_watch_free(NULL);
-	net_signal_free(NULL);
+	net_watch_free(NULL);
 	net_listener_free(NULL);
 	net_tls_free(NULL);
 }

@@ -38,7 +38,7 @@ static void write_file(const char *text, size_t length)
 
 static struct files files;
 
-static void assert_check(enum files_text_change change, const char *said)
+static void assert_check(enum watched_change change, const char *said)
 {
 	char line[512] = "", want[600] = "";
 	assert_int_equal(files_check_text(&files.texts[FILES_HOSTS], line, sizeof(line)), change);
@@ -57,15 +57,15 @@ static void file_is_read_again_when_it_changes(void **state)
 	(void)state;
 	files = (struct files){.texts[FILES_HOSTS].file.path = path};
 	write_file("first", 5);
-	assert_check(FILES_TEXT_READ, "");
+	assert_check(WATCHED_READ, "");
 	assert_text("first");
-	assert_check(FILES_TEXT_SAME, "");
+	assert_check(WATCHED_SAME, "");
 	write_file("second", 6);
-	assert_check(FILES_TEXT_READ, ": read again");
+	assert_check(WATCHED_READ, ": read again");
 	assert_text("second");
-	assert_check(FILES_TEXT_SAME, "");
+	assert_check(WATCHED_SAME, "");
 	write_file("", 0);
-	assert_check(FILES_TEXT_READ, ": read again");
+	assert_check(WATCHED_READ, ": read again");
 	assert_text("\n"); /* a memory file without a byte cannot be mapped */
 	files_texts_close(&files);
 }
@@ -75,16 +75,16 @@ static void file_that_is_gone_leaves_what_was_read(void **state)
 	(void)state;
 	files = (struct files){.texts[FILES_HOSTS].file.path = path};
 	unlink(path);
-	assert_check(FILES_TEXT_UNUSABLE,
+	assert_check(WATCHED_UNUSABLE,
 	    " cannot be read: No such file or directory; it counts as empty");
 	assert_text("\n");
-	assert_check(FILES_TEXT_SAME, "");
+	assert_check(WATCHED_SAME, "");
 	write_file("now", 3);
-	assert_check(FILES_TEXT_READ, ": read again");
+	assert_check(WATCHED_READ, ": read again");
 	unlink(path);
-	assert_check(FILES_TEXT_UNUSABLE,
+	assert_check(WATCHED_UNUSABLE,
 	    " cannot be read: No such file or directory; what was read before stays in use");
-	assert_check(FILES_TEXT_SAME, "");
+	assert_check(WATCHED_SAME, "");
 	assert_text("now");
 	files_texts_close(&files);
 }
@@ -95,10 +95,10 @@ static void folder_is_no_text(void **state)
 	char line[512] = "";
 	files = (struct files){.texts[FILES_HOSTS].file.path = dir};
 	assert_int_equal(files_check_text(&files.texts[FILES_HOSTS], line, sizeof(line)),
-	    FILES_TEXT_UNUSABLE);
+	    WATCHED_UNUSABLE);
 	assert_non_null(strstr(line, "Is a directory; it counts as empty"));
 	assert_int_equal(files_check_text(&files.texts[FILES_RESOLV_CONF], line, sizeof(line)),
-	    FILES_TEXT_SAME); /* without a path */
+	    WATCHED_SAME); /* without a path */
 }
 
 static void what_is_too_long_is_cut_off(void **state)
@@ -108,7 +108,7 @@ static void what_is_too_long_is_cut_off(void **state)
 	char *text = memset(malloc(size), 'x', size);
 	files = (struct files){.texts[FILES_HOSTS].file.path = path};
 	write_file(text, size);
-	assert_check(FILES_TEXT_READ, ": what is behind its first 65536 bytes is left out");
+	assert_check(WATCHED_READ, ": what is behind its first 65536 bytes is left out");
 	assert_true(files_text(&files, FILES_HOSTS).len <= LIMIT_NAMES_FILE_BYTES + 1);
 	files_texts_close(&files);
 	free(text);
