@@ -88,7 +88,7 @@ void h2_send_block(struct h2_conn *c, enum h2_frame_type type, uint8_t flags, ui
 	struct hpack_encoder *encoder = h2_encoder(c);
 	size_t prefix = type == H2_PUSH_PROMISE ? 4 : 0;
 	size_t most = c->peer.max_frame_size;
-	size_t bound = prefix + hpack_encode_bound(encoder, head);
+	size_t bound = prefix + hpack_encode_bound(head);
 	size_t frames_bound = bound / most + 1;
 	uint8_t *p = h2_out_reserve(&c->out, bound + frames_bound * H2_FRAME_HEADER_LEN);
 	uint8_t *payload = p + H2_FRAME_HEADER_LEN;

@@ -119,12 +119,6 @@ static uint8_t *put_literal(uint8_t *at, uint8_t flags, unsigned prefix, uint32_
 	return put_string(at, value);
 }
 
-static inline uint32_t short_key_of_name(
-    const struct hpack_encoder *e, uint16_t token, struct slice name)
-{
-	return (uint32_t)(key_of_name(e->seed, token, name) >> 32);
-}
-
 /*
  * Writes a field that neither table has, and inserts it into the dynamic table if `indexing` says
  * so.
@@ -133,7 +127,7 @@ static uint8_t *put_unknown(struct hpack_encoder *e, uint8_t *at, enum indexing 
     const struct http_field *f, uint32_t key)
 {
 	/* A name of the static table is never looked up by its key. */
-	uint32_t name_key = short_key_of_name(e, f->token, f->name);
+	uint32_t name_key = (uint32_t)(http_name_key(e->seed, f->token, f->name) >> 32);
 	uint32_t name_index = find_name(e, f->token, f->name, name_key);
 
 	if (indexing == INDEXING_NEVER)
@@ -265,7 +259,7 @@ static uint8_t *put_updates(struct hpack_encoder *e, uint8_t *at)
 /* Bytes of a literal besides its strings: its index and two lengths. */
 #define LITERAL_OVERHEAD (3 * INTEGER_BYTES_MAX)
 
-size_t hpack_encode_bound(const struct hpack_encoder *e, const struct http_head *head)
+size_t hpack_encode_bound(const struct http_head *head)
 {
 	/*
 	 * At most five pseudo-fields, each with a name of up to ten bytes, which may be sent as a
@@ -273,7 +267,6 @@ size_t hpack_encode_bound(const struct hpack_encoder *e, const struct http_head 
 	 */
 	size_t bytes = 2 * INTEGER_BYTES_MAX + 5 * (LITERAL_OVERHEAD + 10) + 3;
 
-	(void)e;
 	bytes += head->method.len + head->scheme.len + head->authority.len + head->path.len;
 	bytes += head->protocol.len + HUFFMAN_ENCODE_SLACK;
 	for (uint32_t i = 0; i < head->count; i++)

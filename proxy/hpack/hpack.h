@@ -59,7 +59,7 @@ void hpack_encoder_set_limit(struct hpack_encoder *e, uint32_t table_bytes);
 size_t hpack_encoder_bytes(const struct hpack_encoder *e);
 
 /* The most bytes that hpack_encode writes for this head. */
-size_t hpack_encode_bound(const struct hpack_encoder *e, const struct http_head *head);
+size_t hpack_encode_bound(const struct http_head *head);
 /*
  * Encodes a validated head, pseudo-fields first, into `out` (hpack_encode_bound bytes at least);
  * returns the length. Fields with never_index stay never indexed; so are authorization,

@@ -16,11 +16,6 @@ static inline bool key_is_static(uint32_t key)
 	return key - 1 < STATIC_ENTRIES;
 }
 
-static inline uint64_t key_of_name(uint64_t seed, uint16_t token, struct slice name)
-{
-	return http_name_key(seed, token, name);
-}
-
 static inline uint32_t key_of_field(
     uint64_t seed, uint16_t token, struct slice name, struct slice value)
 {

@@ -3,127 +3,78 @@
 #include "proxy/hpack/static.h"
 
 // clang-format off
-#define ROW(symbol, name, value) {SLICE_INIT(name), SLICE_INIT(value), HTTP_TOKEN_##symbol}
-const struct static_entry static_table[STATIC_ENTRIES + 1] = {
-	[1] = ROW(PSEUDO_AUTHORITY, ":authority", ""),
-	[2] = ROW(PSEUDO_METHOD, ":method", "GET"),
-	[3] = ROW(PSEUDO_METHOD, ":method", "POST"),
-	[4] = ROW(PSEUDO_PATH, ":path", "/"),
-	[5] = ROW(PSEUDO_PATH, ":path", "/index.html"),
-	[6] = ROW(PSEUDO_SCHEME, ":scheme", "http"),
-	[7] = ROW(PSEUDO_SCHEME, ":scheme", "https"),
-	[8] = ROW(PSEUDO_STATUS, ":status", "200"),
-	[9] = ROW(PSEUDO_STATUS, ":status", "204"),
-	[10] = ROW(PSEUDO_STATUS, ":status", "206"),
-	[11] = ROW(PSEUDO_STATUS, ":status", "304"),
-	[12] = ROW(PSEUDO_STATUS, ":status", "400"),
-	[13] = ROW(PSEUDO_STATUS, ":status", "404"),
-	[14] = ROW(PSEUDO_STATUS, ":status", "500"),
-	[15] = ROW(ACCEPT_CHARSET, "accept-charset", ""),
-	[16] = ROW(ACCEPT_ENCODING, "accept-encoding", "gzip, deflate"),
-	[17] = ROW(ACCEPT_LANGUAGE, "accept-language", ""),
-	[18] = ROW(ACCEPT_RANGES, "accept-ranges", ""),
-	[19] = ROW(ACCEPT, "accept", ""),
-	[20] = ROW(ACCESS_CONTROL_ALLOW_ORIGIN, "access-control-allow-origin", ""),
-	[21] = ROW(AGE, "age", ""),
-	[22] = ROW(ALLOW, "allow", ""),
-	[23] = ROW(AUTHORIZATION, "authorization", ""),
-	[24] = ROW(CACHE_CONTROL, "cache-control", ""),
-	[25] = ROW(CONTENT_DISPOSITION, "content-disposition", ""),
-	[26] = ROW(CONTENT_ENCODING, "content-encoding", ""),
-	[27] = ROW(CONTENT_LANGUAGE, "content-language", ""),
-	[28] = ROW(CONTENT_LENGTH, "content-length", ""),
-	[29] = ROW(CONTENT_LOCATION, "content-location", ""),
-	[30] = ROW(CONTENT_RANGE, "content-range", ""),
-	[31] = ROW(CONTENT_TYPE, "content-type", ""),
-	[32] = ROW(COOKIE, "cookie", ""),
-	[33] = ROW(DATE, "date", ""),
-	[34] = ROW(ETAG, "etag", ""),
-	[35] = ROW(EXPECT, "expect", ""),
-	[36] = ROW(EXPIRES, "expires", ""),
-	[37] = ROW(FROM, "from", ""),
-	[38] = ROW(HOST, "host", ""),
-	[39] = ROW(IF_MATCH, "if-match", ""),
-	[40] = ROW(IF_MODIFIED_SINCE, "if-modified-since", ""),
-	[41] = ROW(IF_NONE_MATCH, "if-none-match", ""),
-	[42] = ROW(IF_RANGE, "if-range", ""),
-	[43] = ROW(IF_UNMODIFIED_SINCE, "if-unmodified-since", ""),
-	[44] = ROW(LAST_MODIFIED, "last-modified", ""),
-	[45] = ROW(LINK, "link", ""),
-	[46] = ROW(LOCATION, "location", ""),
-	[47] = ROW(MAX_FORWARDS, "max-forwards", ""),
-	[48] = ROW(PROXY_AUTHENTICATE, "proxy-authenticate", ""),
-	[49] = ROW(PROXY_AUTHORIZATION, "proxy-authorization", ""),
-	[50] = ROW(RANGE, "range", ""),
-	[51] = ROW(REFERER, "referer", ""),
-	[52] = ROW(REFRESH, "refresh", ""),
-	[53] = ROW(RETRY_AFTER, "retry-after", ""),
-	[54] = ROW(SERVER, "server", ""),
-	[55] = ROW(SET_COOKIE, "set-cookie", ""),
-	[56] = ROW(STRICT_TRANSPORT_SECURITY, "strict-transport-security", ""),
-	[57] = ROW(TRANSFER_ENCODING, "transfer-encoding", ""),
-	[58] = ROW(USER_AGENT, "user-agent", ""),
-	[59] = ROW(VARY, "vary", ""),
-	[60] = ROW(VIA, "via", ""),
-	[61] = ROW(WWW_AUTHENTICATE, "www-authenticate", ""),
-};
-#undef ROW
+/* FIRST(index, symbol, name, value): the first row with this name; MORE: a further one. */
+#define STATIC_ROWS(FIRST, MORE) \
+	FIRST(1, PSEUDO_AUTHORITY, ":authority", "") \
+	FIRST(2, PSEUDO_METHOD, ":method", "GET") \
+	MORE(3, PSEUDO_METHOD, ":method", "POST") \
+	FIRST(4, PSEUDO_PATH, ":path", "/") \
+	MORE(5, PSEUDO_PATH, ":path", "/index.html") \
+	FIRST(6, PSEUDO_SCHEME, ":scheme", "http") \
+	MORE(7, PSEUDO_SCHEME, ":scheme", "https") \
+	FIRST(8, PSEUDO_STATUS, ":status", "200") \
+	MORE(9, PSEUDO_STATUS, ":status", "204") \
+	MORE(10, PSEUDO_STATUS, ":status", "206") \
+	MORE(11, PSEUDO_STATUS, ":status", "304") \
+	MORE(12, PSEUDO_STATUS, ":status", "400") \
+	MORE(13, PSEUDO_STATUS, ":status", "404") \
+	MORE(14, PSEUDO_STATUS, ":status", "500") \
+	FIRST(15, ACCEPT_CHARSET, "accept-charset", "") \
+	FIRST(16, ACCEPT_ENCODING, "accept-encoding", "gzip, deflate") \
+	FIRST(17, ACCEPT_LANGUAGE, "accept-language", "") \
+	FIRST(18, ACCEPT_RANGES, "accept-ranges", "") \
+	FIRST(19, ACCEPT, "accept", "") \
+	FIRST(20, ACCESS_CONTROL_ALLOW_ORIGIN, "access-control-allow-origin", "") \
+	FIRST(21, AGE, "age", "") \
+	FIRST(22, ALLOW, "allow", "") \
+	FIRST(23, AUTHORIZATION, "authorization", "") \
+	FIRST(24, CACHE_CONTROL, "cache-control", "") \
+	FIRST(25, CONTENT_DISPOSITION, "content-disposition", "") \
+	FIRST(26, CONTENT_ENCODING, "content-encoding", "") \
+	FIRST(27, CONTENT_LANGUAGE, "content-language", "") \
+	FIRST(28, CONTENT_LENGTH, "content-length", "") \
+	FIRST(29, CONTENT_LOCATION, "content-location", "") \
+	FIRST(30, CONTENT_RANGE, "content-range", "") \
+	FIRST(31, CONTENT_TYPE, "content-type", "") \
+	FIRST(32, COOKIE, "cookie", "") \
+	FIRST(33, DATE, "date", "") \
+	FIRST(34, ETAG, "etag", "") \
+	FIRST(35, EXPECT, "expect", "") \
+	FIRST(36, EXPIRES, "expires", "") \
+	FIRST(37, FROM, "from", "") \
+	FIRST(38, HOST, "host", "") \
+	FIRST(39, IF_MATCH, "if-match", "") \
+	FIRST(40, IF_MODIFIED_SINCE, "if-modified-since", "") \
+	FIRST(41, IF_NONE_MATCH, "if-none-match", "") \
+	FIRST(42, IF_RANGE, "if-range", "") \
+	FIRST(43, IF_UNMODIFIED_SINCE, "if-unmodified-since", "") \
+	FIRST(44, LAST_MODIFIED, "last-modified", "") \
+	FIRST(45, LINK, "link", "") \
+	FIRST(46, LOCATION, "location", "") \
+	FIRST(47, MAX_FORWARDS, "max-forwards", "") \
+	FIRST(48, PROXY_AUTHENTICATE, "proxy-authenticate", "") \
+	FIRST(49, PROXY_AUTHORIZATION, "proxy-authorization", "") \
+	FIRST(50, RANGE, "range", "") \
+	FIRST(51, REFERER, "referer", "") \
+	FIRST(52, REFRESH, "refresh", "") \
+	FIRST(53, RETRY_AFTER, "retry-after", "") \
+	FIRST(54, SERVER, "server", "") \
+	FIRST(55, SET_COOKIE, "set-cookie", "") \
+	FIRST(56, STRICT_TRANSPORT_SECURITY, "strict-transport-security", "") \
+	FIRST(57, TRANSFER_ENCODING, "transfer-encoding", "") \
+	FIRST(58, USER_AGENT, "user-agent", "") \
+	FIRST(59, VARY, "vary", "") \
+	FIRST(60, VIA, "via", "") \
+	FIRST(61, WWW_AUTHENTICATE, "www-authenticate", "")
+
+#define ROW(index, symbol, name, value) \
+	[index] = {SLICE_INIT(name), SLICE_INIT(value), HTTP_TOKEN_##symbol},
+#define INDEX(index, symbol, name, value) [HTTP_TOKEN_##symbol] = (index),
+#define NO_INDEX(index, symbol, name, value)
 // clang-format on
 
-const uint8_t static_name_index[HTTP_TOKEN_COUNT] = {
-    [HTTP_TOKEN_PSEUDO_AUTHORITY] = 1,
-    [HTTP_TOKEN_PSEUDO_METHOD] = 2,
-    [HTTP_TOKEN_PSEUDO_PATH] = 4,
-    [HTTP_TOKEN_PSEUDO_SCHEME] = 6,
-    [HTTP_TOKEN_PSEUDO_STATUS] = 8,
-    [HTTP_TOKEN_ACCEPT_CHARSET] = 15,
-    [HTTP_TOKEN_ACCEPT_ENCODING] = 16,
-    [HTTP_TOKEN_ACCEPT_LANGUAGE] = 17,
-    [HTTP_TOKEN_ACCEPT_RANGES] = 18,
-    [HTTP_TOKEN_ACCEPT] = 19,
-    [HTTP_TOKEN_ACCESS_CONTROL_ALLOW_ORIGIN] = 20,
-    [HTTP_TOKEN_AGE] = 21,
-    [HTTP_TOKEN_ALLOW] = 22,
-    [HTTP_TOKEN_AUTHORIZATION] = 23,
-    [HTTP_TOKEN_CACHE_CONTROL] = 24,
-    [HTTP_TOKEN_CONTENT_DISPOSITION] = 25,
-    [HTTP_TOKEN_CONTENT_ENCODING] = 26,
-    [HTTP_TOKEN_CONTENT_LANGUAGE] = 27,
-    [HTTP_TOKEN_CONTENT_LENGTH] = 28,
-    [HTTP_TOKEN_CONTENT_LOCATION] = 29,
-    [HTTP_TOKEN_CONTENT_RANGE] = 30,
-    [HTTP_TOKEN_CONTENT_TYPE] = 31,
-    [HTTP_TOKEN_COOKIE] = 32,
-    [HTTP_TOKEN_DATE] = 33,
-    [HTTP_TOKEN_ETAG] = 34,
-    [HTTP_TOKEN_EXPECT] = 35,
-    [HTTP_TOKEN_EXPIRES] = 36,
-    [HTTP_TOKEN_FROM] = 37,
-    [HTTP_TOKEN_HOST] = 38,
-    [HTTP_TOKEN_IF_MATCH] = 39,
-    [HTTP_TOKEN_IF_MODIFIED_SINCE] = 40,
-    [HTTP_TOKEN_IF_NONE_MATCH] = 41,
-    [HTTP_TOKEN_IF_RANGE] = 42,
-    [HTTP_TOKEN_IF_UNMODIFIED_SINCE] = 43,
-    [HTTP_TOKEN_LAST_MODIFIED] = 44,
-    [HTTP_TOKEN_LINK] = 45,
-    [HTTP_TOKEN_LOCATION] = 46,
-    [HTTP_TOKEN_MAX_FORWARDS] = 47,
-    [HTTP_TOKEN_PROXY_AUTHENTICATE] = 48,
-    [HTTP_TOKEN_PROXY_AUTHORIZATION] = 49,
-    [HTTP_TOKEN_RANGE] = 50,
-    [HTTP_TOKEN_REFERER] = 51,
-    [HTTP_TOKEN_REFRESH] = 52,
-    [HTTP_TOKEN_RETRY_AFTER] = 53,
-    [HTTP_TOKEN_SERVER] = 54,
-    [HTTP_TOKEN_SET_COOKIE] = 55,
-    [HTTP_TOKEN_STRICT_TRANSPORT_SECURITY] = 56,
-    [HTTP_TOKEN_TRANSFER_ENCODING] = 57,
-    [HTTP_TOKEN_USER_AGENT] = 58,
-    [HTTP_TOKEN_VARY] = 59,
-    [HTTP_TOKEN_VIA] = 60,
-    [HTTP_TOKEN_WWW_AUTHENTICATE] = 61,
-};
+const struct static_entry static_table[STATIC_ENTRIES + 1] = {STATIC_ROWS(ROW, ROW)};
+const uint8_t static_name_index[HTTP_TOKEN_COUNT] = {STATIC_ROWS(INDEX, NO_INDEX)};
 
 uint32_t static_find(enum http_token token, struct slice value)
 {

@@ -106,7 +106,7 @@ static struct slice *peer_blocks(
 		}
 		if (http_head_validate(head, kind))
 			fail("malformed head");
-		uint8_t *out = malloc(hpack_encode_bound(peer, head));
+		uint8_t *out = malloc(hpack_encode_bound(head));
 		if (!out)
 			fail("no memory");
 		blocks[i] = slice_of(out, hpack_encode(peer, head, out));
@@ -133,7 +133,7 @@ static void relay(struct hpack_decoder *d, struct hpack_encoder *e, struct http_
 	if (http_head_validate(head, kind))
 		fail("malformed head");
 	double t2 = now_nsec();
-	if (hpack_encode_bound(e, head) > sizeof(out))
+	if (hpack_encode_bound(head) > sizeof(out))
 		fail("too long");
 	sums->out += hpack_encode(e, head, out);
 	double t3 = now_nsec();

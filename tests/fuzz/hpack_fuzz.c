@@ -111,7 +111,7 @@ static void decode_theirs(struct coders *c, const struct http_head *head)
 
 static void encode_again(struct coders *c, struct http_head *head)
 {
-	size_t bound = hpack_encode_bound(c->e, head);
+	size_t bound = hpack_encode_bound(head);
 	uint8_t *out = malloc(bound);
 
 	ensure(out);

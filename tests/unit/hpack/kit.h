@@ -124,7 +124,7 @@ static inline void kit_add(
 /* Encodes into memory that is exactly as long as the bound; freed by the caller. */
 static inline struct slice kit_encode(struct hpack_encoder *e, const struct http_head *head)
 {
-	size_t bound = hpack_encode_bound(e, head);
+	size_t bound = hpack_encode_bound(head);
 	uint8_t *out = malloc(bound);
 
 	assert_non_null(out);
