@@ -109,11 +109,8 @@ void user_results_add(struct user_results *u, const uint8_t mac[USER_MAC_BYTES],
 
 void user_results_forget(struct user_results *u, uint32_t access)
 {
-	size_t cursor = 0;
-	struct map_node *n = NULL;
-	/* map_walk does not dereference the last node. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-	while ((n = map_walk(&u->by_mac, &cursor, n)) != NULL) {
-		struct user_result *r = container_of(n, struct user_result, node);
+	map_for_each(&u->by_mac, r, struct user_result, node)
+	{
 		if (access == UINT32_MAX || r->access == access)
 			drop(u, r);
 	}

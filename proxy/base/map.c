@@ -9,9 +9,6 @@
 #include "proxy/base/memory.h"
 
 #define FIRST_SLOTS 8u
-#define WALK_END ((size_t)1) /* not the address of any node */
-
-_Static_assert(sizeof(size_t) == sizeof(struct map_node *), "a cursor holds an address");
 
 /* The low bits of stream ids and of hash_bytes results are spread well enough. */
 static size_t slot_of(const struct map *m, uint64_t hash)
@@ -89,25 +86,14 @@ struct map_node *map_next(const struct map_node *node)
 	return first_with(node->next, node->hash);
 }
 
-static struct map_node *first_from(const struct map *m, size_t slot)
+struct map_node *map_after(const struct map *m, const struct map_node *node)
 {
-	for (; m->slots && slot <= m->mask; slot++) {
+	if (node && node->next)
+		return node->next;
+	for (size_t slot = node ? slot_of(m, node->hash) + 1 : 0; m->slots && slot <= m->mask;
+	     slot++) {
 		if (m->slots[slot])
 			return m->slots[slot];
 	}
 	return NULL;
-}
-
-/* The cursor is the address of the next node, so that the caller may free the returned one. */
-struct map_node *map_walk(const struct map *m, size_t *cursor, struct map_node *last)
-{
-	(void)last;
-	if (*cursor == WALK_END)
-		return NULL;
-	struct map_node *n = *cursor ? (struct map_node *)*cursor : first_from(m, 0);
-	struct map_node *following = NULL;
-	if (n)
-		following = n->next ? n->next : first_from(m, slot_of(m, n->hash) + 1);
-	*cursor = following ? (size_t)following : WALK_END;
-	return n;
 }

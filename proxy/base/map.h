@@ -31,11 +31,20 @@ void map_remove(struct map *m, struct map_node *node);
  */
 struct map_node *map_find(const struct map *m, uint64_t hash);
 struct map_node *map_next(const struct map_node *node);
-/*
- * Iterates over all nodes, in no order: set *cursor to 0 at first; NULL at the end. Do not insert
- * meanwhile. The caller may remove and free the node that was just returned; `last` is never
- * dereferenced.
- */
-struct map_node *map_walk(const struct map *m, size_t *cursor, struct map_node *last);
+/* All nodes, in no order: the one behind `node`, or the first (`node` NULL). NULL: there is none. */
+struct map_node *map_after(const struct map *m, const struct map_node *node);
+
+static inline void *map_item(struct map_node *node, size_t offset)
+{
+	return node ? (char *)node - offset : NULL;
+}
+
+/* The loop body may remove and free the current item, but no other, and inserts none. */
+#define map_for_each(map, item, type, member)                                                      \
+	for (type *item = NULL,                                                                    \
+		  *item##_next = map_item(map_after(map, NULL), offsetof(type, member));           \
+	     (item = item##_next) != NULL &&                                                       \
+	     (item##_next = map_item(map_after(map, &item->member), offsetof(type, member)),       \
+	     true);)
 
 #endif

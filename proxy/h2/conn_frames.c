@@ -93,9 +93,8 @@ const struct session_fault *h2_recv_ping(struct h2_conn *c, const uint8_t *paylo
 static struct h2_stream *abort_above(struct h2_conn *c, uint32_t last_id)
 {
 	struct h2_stream *lowest = NULL;
-	size_t cursor = 0;
-	for (struct map_node *n = NULL; (n = map_walk(&c->streams, &cursor, n)) != NULL;) {
-		struct h2_stream *s = container_of(n, struct h2_stream, node);
+	map_for_each(&c->streams, s, struct h2_stream, node)
+	{
 		if (!h2_id_is_own(c, s->id) || s->id <= last_id)
 			continue;
 		if (!lowest || s->id < lowest->id)

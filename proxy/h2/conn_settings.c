@@ -19,9 +19,8 @@ static void enforce_window(struct h2_conn *c)
 	if (by == 0)
 		return;
 	c->window_now = window;
-	size_t cursor = 0;
-	for (struct map_node *n = NULL; (n = map_walk(&c->streams, &cursor, n)) != NULL;) {
-		struct h2_stream *s = container_of(n, struct h2_stream, node);
+	map_for_each(&c->streams, s, struct h2_stream, node)
+	{
 		/* h2_widen may have enlarged the window already: do not exceed the maximum. */
 		int64_t room = H2_WINDOW_MAX - s->inflow.size;
 		h2_inflow_shift(&s->inflow, by < room ? by : room);
@@ -103,9 +102,8 @@ static const struct session_fault *move_windows(struct h2_conn *c, int64_t by)
 {
 	if (by == 0)
 		return NULL;
-	size_t cursor = 0;
-	for (struct map_node *n = NULL; (n = map_walk(&c->streams, &cursor, n)) != NULL;) {
-		struct h2_stream *s = container_of(n, struct h2_stream, node);
+	map_for_each(&c->streams, s, struct h2_stream, node)
+	{
 		if (!h2_outflow_shift(&s->outflow, by))
 			return h2_fault(WINDOW_OVERFLOW_SETTINGS);
 		h2_stream_schedule(c, s);

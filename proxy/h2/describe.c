@@ -60,8 +60,6 @@ size_t h2_describe(const struct session *session, char *buffer, size_t size)
 	    c->goaway_came ? " goaway-came" : "", c->goaway_sent ? " goaway-sent" : "",
 	    c->block.is_open ? " in-block" : "", c->has_failed ? " failed=" : "",
 	    c->failure ? c->failure->name : "");
-	size_t cursor = 0;
-	for (struct map_node *n = NULL; (n = map_walk(&c->streams, &cursor, n)) != NULL;)
-		add_stream(&t, container_of(n, struct h2_stream, node));
+	map_for_each(&c->streams, s, struct h2_stream, node) add_stream(&t, s);
 	return t.length;
 }

@@ -249,6 +249,8 @@ static inline bool h2_stream_takes_data_alone(const struct h2_stream *s, enum h2
 /* Makes a stream object in its first state. NULL: the budget refuses. */
 struct h2_stream *h2_stream_new(struct h2_conn *c, uint32_t id, enum h2_input first);
 void h2_stream_free(struct h2_conn *c, struct h2_stream *s);
+/* Frees its memory alone. */
+void h2_stream_release(struct h2_conn *c, struct h2_stream *s);
 /* Frees the spare streams. */
 void h2_stream_free_spares(struct h2_conn *c);
 struct h2_stream *h2_stream_find(const struct h2_conn *c, uint32_t id);

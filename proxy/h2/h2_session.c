@@ -64,14 +64,7 @@ static void free_conn(struct session *session)
 		http_head_free(c->event.head);
 	list_for_each(&c->endings, s, struct h2_stream, ending) h2_stream_free(c, s);
 	h2_stream_free_spares(c);
-	size_t cursor = 0;
-	/* map_walk does not dereference the last node (map.h), which the analyzer cannot know. */
-	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-	for (struct map_node *n = NULL; (n = map_walk(&c->streams, &cursor, n)) != NULL;) {
-		struct h2_stream *s = container_of(n, struct h2_stream, node);
-		budget_give(c->budget, H2_STREAM_COST);
-		free(s);
-	}
+	map_for_each(&c->streams, s, struct h2_stream, node) h2_stream_release(c, s);
 	map_fini(&c->streams);
 	free(c->pending);
 	h2_forgotten_fini(&c->forgotten);
@@ -163,15 +156,12 @@ struct session *h2_new(
 	c->own_next_id = row->own_first_id;
 	for (size_t i = 0; i < H2_GAPS_KEPT; i++)
 		c->gaps[i].low = UINT32_MAX;
-	h2_forgotten_init(&c->forgotten);
-	h2_early_init(&c->early);
 	c->reader.at = row->expects_preface ? H2_READING_PREFACE : H2_READING_HEADER;
 	h2_block_init(&c->block);
 	h2_inflow_init(&c->inflow, limits->connection_window);
 	h2_guard_init(&c->guard, limits);
 	h2_out_init(&c->out, c->budget);
 	c->outflow.window = H2_DEFAULT_WINDOW;
-	h2_sched_init(&c->sched);
 	c->goaway_came_last = c->goaway_sent_last = H2_ID_MAX;
 	if (c->role == H2_CLIENT) {
 		memcpy(h2_out_reserve(&c->out, H2_PREFACE_LEN), H2_PREFACE, H2_PREFACE_LEN);

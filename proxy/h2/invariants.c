@@ -45,12 +45,11 @@ static void check_streams(const struct h2_conn *c)
 {
 	struct h2_census census = {0};
 	uint32_t handles = c->ended ? 1 : 0;
-	size_t cursor = 0;
-	for (struct map_node *n = NULL; (n = map_walk(&c->streams, &cursor, n)) != NULL;
-	     handles++) {
-		const struct h2_stream *s = container_of(n, struct h2_stream, node);
+	map_for_each(&c->streams, s, struct h2_stream, node)
+	{
 		check_stream(c, s);
 		count_stream(c, s, &census);
+		handles++;
 	}
 	for (const struct list *l = c->endings.next; l != &c->endings; l = l->next, handles++) {
 		const struct h2_stream *s = container_of(l, struct h2_stream, ending);

@@ -136,7 +136,7 @@ static struct h2_stream *take_spare(struct h2_conn *c)
 	return s;
 }
 
-static void release(struct h2_conn *c, struct h2_stream *s)
+void h2_stream_release(struct h2_conn *c, struct h2_stream *s)
 {
 	budget_give(c->budget, H2_STREAM_COST);
 	free(s);
@@ -145,7 +145,7 @@ static void release(struct h2_conn *c, struct h2_stream *s)
 void h2_stream_free_spares(struct h2_conn *c)
 {
 	for (struct h2_stream *s; (s = spares_take(&c->spares)) != NULL;)
-		release(c, s);
+		h2_stream_release(c, s);
 }
 
 struct h2_stream *h2_stream_new(struct h2_conn *c, uint32_t id, enum h2_input first)
@@ -176,7 +176,7 @@ void h2_stream_free(struct h2_conn *c, struct h2_stream *s)
 	c->handles--;
 	if (c->handles > 0 && spares_keep(&c->spares, s))
 		return;
-	release(c, s);
+	h2_stream_release(c, s);
 	if (c->handles > 0)
 		return;
 	h2_stream_free_spares(c);

@@ -59,19 +59,11 @@ void names_free(struct names *n)
 	ares_library_cleanup();
 }
 
-static void each_question(struct names *n, void (*act)(struct name_question *q))
-{
-	size_t cursor = 0;
-	struct map_node *node = NULL;
-	while ((node = map_walk(&n->questions, &cursor, node)))
-		act(container_of(node, struct name_question, node));
-}
-
 void names_set_hosts(struct names *n, struct slice text)
 {
 	hosts_free(n->hosts);
 	n->hosts = hosts_new(text);
-	each_question(n, name_question_reread);
+	map_for_each(&n->questions, q, struct name_question, node) name_question_reread(q);
 }
 
 void names_set_resolv_conf(struct names *n, struct slice text)
@@ -80,5 +72,5 @@ void names_set_resolv_conf(struct names *n, struct slice text)
 	if (n->has_own_resolvers)
 		return;
 	set_resolvers(n, list, resolv_conf_read(text, list, LIMIT_RESOLVERS));
-	each_question(n, name_question_retry);
+	map_for_each(&n->questions, q, struct name_question, node) name_question_retry(q);
 }

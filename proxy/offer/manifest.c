@@ -264,12 +264,11 @@ static void read_root(struct reader *r, json_t *root)
 
 static struct offer_manifest *make(struct reader *r)
 {
-	size_t count = 0, cursor = 0;
+	size_t count = 0;
 	struct manifest_page *pages = arena_alloc(&r->arena, (r->pages.count + 1) * sizeof(*pages));
 	if (r->is_single)
 		pages[count++] = r->single;
-	for (struct map_node *n = NULL; (n = map_walk(&r->pages, &cursor, n));)
-		pages[count++] = container_of(n, struct page, node)->content;
+	map_for_each(&r->pages, page, struct page, node) pages[count++] = page->content;
 	struct offer_manifest *m = manifest_make(pages, count, r->is_single);
 	r->depth = 0;
 	if (!m)

@@ -6,14 +6,13 @@
 void offer_learned_each(const struct offer_learned *t, bool only_proposed,
     void (*each)(const struct offer_learned_item *item, void *context), void *context, usec now)
 {
-	size_t cursor = 0;
-	struct map_node *n = NULL;
-	while ((n = map_walk(&t->pages, &cursor, n))) {
-		const struct learned_page *p = container_of(n, struct learned_page, node);
+	map_for_each(&t->pages, p, struct learned_page, node)
+	{
 		for (int i = 0; i < OFFER_LEARNED_RESOURCES; i++) {
 			if (!(p->used >> i & 1))
 				continue;
-			struct offer_learned_item item = learned_item_of(t, p, p->resources[i], now);
+			struct offer_learned_item item =
+			    learned_item_of(t, p, p->resources[i], now);
 			if (item.is_proposed || !only_proposed)
 				each(&item, context);
 		}

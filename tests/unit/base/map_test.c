@@ -28,11 +28,10 @@ static void empty_map_has_no_table(void **state)
 {
 	(void)state;
 	struct map m;
-	size_t cursor = 0;
 	map_init(&m);
 	assert_null(m.slots);
 	assert_null(map_find(&m, 0));
-	assert_null(map_walk(&m, &cursor, NULL));
+	assert_null(map_after(&m, NULL));
 	map_fini(&m);
 }
 
@@ -92,13 +91,16 @@ static void walk_meets_every_node_once(void **state)
 	(void)state;
 	static struct entry entries[COUNT];
 	struct map m;
-	size_t cursor = 0;
+	struct map_node *last = NULL;
 	fill(&m, entries, 7);
-	for (struct map_node *n = NULL; (n = map_walk(&m, &cursor, n)) != NULL;)
-		container_of(n, struct entry, node)->seen++;
+	map_for_each(&m, e, struct entry, node)
+	{
+		e->seen++;
+		last = &e->node;
+	}
 	for (uint32_t i = 0; i < COUNT; i++)
 		assert_int_equal(entries[i].seen, 1);
-	assert_null(map_walk(&m, &cursor, NULL));
+	assert_null(map_after(&m, last));
 	map_fini(&m);
 }
 
@@ -106,14 +108,15 @@ static void node_may_be_removed_and_freed_while_walking(void **state)
 {
 	(void)state;
 	struct map m;
-	size_t cursor = 0;
 	uint32_t met = 0;
 	map_init(&m);
 	for (uint32_t i = 0; i < COUNT; i++)
 		map_insert(&m, &((struct entry *)calloc(1, sizeof(struct entry)))->node, i / 3);
-	for (struct map_node *n = NULL; (n = map_walk(&m, &cursor, n)) != NULL; met++) {
-		map_remove(&m, n);
-		free(container_of(n, struct entry, node));
+	map_for_each(&m, e, struct entry, node)
+	{
+		map_remove(&m, &e->node);
+		free(e);
+		met++;
 	}
 	assert_int_equal(met, COUNT);
 	assert_int_equal(m.count, 0);
