@@ -45,7 +45,6 @@ enum h2_input {
 	H2_INPUT_RECV_PROMISED,     /* the stream is the promised one */
 	H2_INPUT_RECV_RST_STREAM,
 	H2_INPUT_RECV_WINDOW_UPDATE,
-	H2_INPUT_RECV_PRIORITY,
 	H2_INPUT_SEND_HEADERS,
 	H2_INPUT_SEND_DATA,
 	H2_INPUT_SEND_END_STREAM,
@@ -57,7 +56,7 @@ enum h2_input {
 };
 
 enum h2_verdict {
-	H2_VERDICT_NEVER, /* a bug of this program */
+	H2_VERDICT_NEVER, /* a bug of this program; 0, so that the table need not say it */
 	H2_VERDICT_GO,    /* legal: the stream moves to `next` */
 	/* legal but ignored; field blocks are still decoded, DATA is credited */
 	H2_VERDICT_DISCARD,
@@ -66,9 +65,8 @@ enum h2_verdict {
 
 struct h2_transition {
 	enum h2_verdict verdict;
-	enum h2_state next;
-	enum h2_fault_id fault;
-	const char *section;
+	enum h2_state next;     /* of H2_VERDICT_GO */
+	enum h2_fault_id fault; /* of H2_VERDICT_FAULT */
 };
 
 extern const struct h2_transition h2_transitions[H2_STATE_COUNT][H2_INPUT_COUNT];

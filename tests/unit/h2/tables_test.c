@@ -189,7 +189,9 @@ SCRIPT_TEST(every_move_is_an_arrow_of_the_diagram)
 	for (uint32_t from = 0; from < H2_STATE_COUNT; from++)
 		for (uint32_t input = 0; input < H2_INPUT_COUNT; input++) {
 			const struct h2_transition *t = &h2_transitions[from][input];
-			assert_int_equal(strncmp(t->section, "RFC ", 4), 0);
+			/* END_STREAM comes behind a frame that the table has allowed. */
+			if (input < H2_INPUT_SEND_HEADERS && input != H2_INPUT_RECV_END_STREAM)
+				assert_int_not_equal(t->verdict, H2_VERDICT_NEVER);
 			if (t->verdict == H2_VERDICT_GO)
 				assert_true(
 				    is_arrow((enum h2_state)from, (enum h2_input)input, t->next));
