@@ -7,16 +7,11 @@
 
 #define FIRST_CAPACITY 4u
 
-void h2_early_init(struct h2_early *e)
-{
-	*e = (struct h2_early){0};
-}
-
 void h2_early_fini(struct h2_early *e, struct budget *budget)
 {
 	budget_give(budget, e->capacity * sizeof(*e->entries));
 	free(e->entries);
-	h2_early_init(e);
+	*e = (struct h2_early){0};
 }
 
 /*

@@ -20,12 +20,12 @@ struct h2_early_entry {
 	struct http_priority priority;
 };
 
+/* Initialize with zeroes: empty. */
 struct h2_early {
 	struct h2_early_entry *entries; /* in order of arrival */
 	uint32_t count, capacity;
 };
 
-void h2_early_init(struct h2_early *e);
 void h2_early_fini(struct h2_early *e, struct budget *budget);
 /* Stores the latest priority of the id; drops the oldest entry if there is no room. */
 void h2_early_put(

@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-void h2_forgotten_init(struct h2_forgotten *f)
-{
-	*f = (struct h2_forgotten){0};
-}
-
 void h2_forgotten_fini(struct h2_forgotten *f)
 {
 	free(f->ids);

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Initialize with zeroes: empty. */
 struct h2_forgotten {
 	/*
 	 * Oldest first: [0, confirmed) are confirmed, [confirmed, sealed) wait for the PING in
@@ -25,7 +26,6 @@ struct h2_forgotten {
 	    overflow; /* ids were dropped unconfirmed: before, after the PING in transit */
 };
 
-void h2_forgotten_init(struct h2_forgotten *f);
 void h2_forgotten_fini(struct h2_forgotten *f);
 /* True: send a PING now, then call h2_forgotten_pinged. */
 bool h2_forgotten_wants_ping(const struct h2_forgotten *f);

@@ -144,18 +144,13 @@ bool h2_next_event(struct session *session, struct session_event *event)
 
 /* ---- time ---- */
 
-static usec sooner(usec a, usec b)
-{
-	return a < b ? a : b;
-}
-
 usec h2_deadline(const struct session *session)
 {
 	const struct h2_conn *c = h2_of(session);
 	if (c->has_failed)
 		return USEC_NEVER;
-	return sooner(sooner(c->preface_deadline, c->settings_deadline),
-	    sooner(c->block.deadline, c->shutdown_deadline));
+	return clock_earlier(clock_earlier(c->preface_deadline, c->settings_deadline),
+	    clock_earlier(c->block.deadline, c->shutdown_deadline));
 }
 
 void h2_tick(struct session *session, usec now)

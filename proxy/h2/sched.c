@@ -3,11 +3,6 @@
 #include "proxy/h2/sched.h"
 #include "proxy/base/ensure.h"
 
-void h2_sched_init(struct h2_sched *s)
-{
-	*s = (struct h2_sched){0};
-}
-
 void h2_place_init(struct h2_place *p, uint32_t id, struct http_priority priority)
 {
 	ensure(priority.urgency < H2_URGENCIES);

@@ -31,7 +31,8 @@ struct h2_place {
 	uint8_t ready; /* enum h2_ready */
 };
 
-/* Rings of places without a head: the first one, or NULL. An idle connection has 17 of them. */
+/* Rings of places without a head: the first one, or NULL. An idle connection has 17 of them. Initialize
+ * with zeroes: empty. */
 struct h2_sched {
 	struct h2_place *ends;
 	struct h2_place *ordered[H2_URGENCIES]; /* not incremental, by id */
@@ -41,7 +42,6 @@ struct h2_sched {
 	uint8_t turn_next;        /* bit u: it is the incremental group's turn */
 };
 
-void h2_sched_init(struct h2_sched *s);
 void h2_place_init(struct h2_place *p, uint32_t id, struct http_priority priority);
 /* Puts the stream into its list (H2_READY_NOT: into none). It keeps its turn if nothing changed. */
 void h2_sched_set(struct h2_sched *s, struct h2_place *p, enum h2_ready ready);

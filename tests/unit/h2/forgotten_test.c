@@ -103,8 +103,7 @@ SCRIPT_TEST(oldest_confirmed_reset_is_forgotten_when_room_is_needed)
 static void ping_in_transit_confirms_only_what_it_followed(void **state)
 {
 	(void)state;
-	struct h2_forgotten f;
-	h2_forgotten_init(&f);
+	struct h2_forgotten f = {0};
 	for (uint32_t i = 0; i < LIMIT_REMEMBERED_RESETS - 1; i++)
 		h2_forgotten_add(&f, 2 * i + 1);
 	h2_forgotten_pinged(&f);
