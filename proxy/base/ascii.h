@@ -64,6 +64,12 @@ static inline bool ascii_is_token(struct slice s)
 	return s.len > 0 && ascii_all(s, ASCII_TOKEN);
 }
 
+/* RFC 9110 5.6.3: a byte of OWS. */
+static inline bool ascii_is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
 static inline char ascii_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;

@@ -7,11 +7,6 @@
 
 #include "proxy/base/ascii.h"
 
-static bool is_ows(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 bool slice_equal_nocase(struct slice a, struct slice b)
 {
 	if (a.len != b.len)
@@ -41,11 +36,11 @@ struct slice slice_cut(struct slice *rest, char stop)
 
 struct slice slice_trim(struct slice s)
 {
-	while (s.len > 0 && is_ows(s.ptr[0])) {
+	while (s.len > 0 && ascii_is_blank(s.ptr[0])) {
 		s.ptr++;
 		s.len--;
 	}
-	while (s.len > 0 && is_ows(s.ptr[s.len - 1]))
+	while (s.len > 0 && ascii_is_blank(s.ptr[s.len - 1]))
 		s.len--;
 	return s;
 }

@@ -63,21 +63,21 @@ static const struct session_fault *size_byte(struct h1_conn *c, char byte)
 	int value = ascii_hex_value(byte);
 	if (value >= 0) {
 		if (++c->size_digits > SIZE_DIGITS_MOST)
-			return &h1_faults[H1_FAULT_CHUNK_SIZE];
+			return h1_fault(CHUNK_SIZE);
 		c->body_left = c->body_left << 4 | (unsigned)value;
 		c->chunk = H1_CHUNK_SIZE;
 		return NULL;
 	}
 	if (c->chunk == H1_CHUNK_SIZE_FIRST)
-		return &h1_faults[H1_FAULT_CHUNK_SIZE];
+		return h1_fault(CHUNK_SIZE);
 	if (byte == '\r')
 		c->chunk = H1_CHUNK_LINE_LF;
 	else if (byte == ';')
 		c->chunk = H1_CHUNK_NAME_FIRST;
-	else if (byte == ' ' || byte == '\t')
+	else if (ascii_is_blank(byte))
 		c->chunk = H1_CHUNK_SPACE;
 	else
-		return &h1_faults[H1_FAULT_CHUNK_SIZE];
+		return h1_fault(CHUNK_SIZE);
 	return NULL;
 }
 
@@ -133,11 +133,11 @@ static const uint8_t extension_parts[][CONTROL + 1] = {
 static const struct session_fault *extension_byte(struct h1_conn *c, char byte)
 {
 	if (++c->extension_bytes > c->config->limits.extension_bytes)
-		return &h1_faults[H1_FAULT_EXTENSIONS_LARGE];
+		return h1_fault(EXTENSIONS_LARGE);
 	uint8_t next = extension_parts[c->chunk][byte_kind(byte)];
 	if (next == 0)
-		return &h1_faults[c->chunk == H1_CHUNK_SPACE ? H1_FAULT_CHUNK_SIZE
-							     : H1_FAULT_CHUNK_EXTENSION];
+		return c->chunk == H1_CHUNK_SPACE ? h1_fault(CHUNK_SIZE)
+						  : h1_fault(CHUNK_EXTENSION);
 	c->chunk = (enum h1_chunk_part)next;
 	return NULL;
 }
@@ -157,17 +157,17 @@ static const struct session_fault *framing_byte(struct h1_conn *c, char byte)
 		return size_byte(c, byte);
 	case H1_CHUNK_LINE_LF:
 		if (byte != '\n')
-			return &h1_faults[H1_FAULT_LINE_END];
+			return h1_fault(LINE_END);
 		c->chunk = H1_CHUNK_DATA;
 		if (c->body_left == 0)
 			c->reading = H1_READ_TRAILERS;
 		return NULL;
 	case H1_CHUNK_DATA_CR:
 		c->chunk = H1_CHUNK_DATA_LF;
-		return byte == '\r' ? NULL : &h1_faults[H1_FAULT_CHUNK_END];
+		return byte == '\r' ? NULL : h1_fault(CHUNK_END);
 	case H1_CHUNK_DATA_LF:
 		begin_size(c);
-		return byte == '\n' ? NULL : &h1_faults[H1_FAULT_CHUNK_END];
+		return byte == '\n' ? NULL : h1_fault(CHUNK_END);
 	default:
 		return extension_byte(c, byte);
 	}
@@ -212,8 +212,8 @@ static bool read_trailers(struct h1_conn *c, struct session_event *event)
 	const struct session_fault *fault;
 	const char *reason = NULL;
 	if (!h1_input_lines(c, c->config->limits.trailer_bytes, &lines, &fault)) {
-		if (fault == &h1_faults[H1_FAULT_HEAD_LARGE])
-			fault = &h1_faults[H1_FAULT_TRAILERS_LARGE];
+		if (fault == h1_fault(HEAD_LARGE))
+			fault = h1_fault(TRAILERS_LARGE);
 		if (!fault)
 			return false;
 		return refuse(c, event, fault, NULL);

@@ -89,8 +89,8 @@ static struct http_head *head_of_first_line(const struct h1_conn *c)
 static const struct session_fault *why_too_large(const struct h1_conn *c)
 {
 	const struct h1_buffer *b = &c->input.head;
-	return &h1_faults[memchr(b->bytes, '\n', b->length) ? H1_FAULT_HEAD_LARGE
-							    : H1_FAULT_TARGET_LONG];
+	bool has_line = memchr(b->bytes, '\n', b->length) != NULL;
+	return has_line ? h1_fault(HEAD_LARGE) : h1_fault(TARGET_LONG);
 }
 
 static void begin_head(struct h1_conn *c)
@@ -117,8 +117,7 @@ static bool read_request(struct h1_conn *c, struct session_event *event)
 	struct slice lines;
 	const struct session_fault *fault = NULL;
 	if (c->is_late)
-		return refuse_request(
-		    c, event, head_of_first_line(c), &h1_faults[H1_FAULT_HEAD_LATE], NULL);
+		return refuse_request(c, event, head_of_first_line(c), h1_fault(HEAD_LATE), NULL);
 	if (h1_input_front(c).len == 0 || h1_unsent_bytes(c) > H1_UNSENT_MOST)
 		return false;
 	usec head_since = c->head_since;
@@ -131,7 +130,7 @@ static bool read_request(struct h1_conn *c, struct session_event *event)
 		c->skipped_line = false;
 		return request_head(c, event, lines);
 	}
-	if (fault == &h1_faults[H1_FAULT_HEAD_LARGE])
+	if (fault == h1_fault(HEAD_LARGE))
 		fault = why_too_large(c);
 	else if (!fault)
 		fault = check_first_line(c);
@@ -146,7 +145,7 @@ static bool refuse_response(struct h1_conn *c, struct session_event *event,
     const struct session_fault *fault, const char *reason)
 {
 	h1_event_make(c, event, SESSION_EVENT_RESET);
-	event->oversize = fault == &h1_faults[H1_FAULT_HEAD_LARGE];
+	event->oversize = fault == h1_fault(HEAD_LARGE);
 	h1_event_blame(c, event, fault, reason);
 	h1_read_no_more(c);
 	h1_end_stream(c);
@@ -165,7 +164,7 @@ static bool response_head(struct h1_conn *c, struct session_event *event, struct
 	    h1_read_response(c, lines, head, &hop, &oversize, &reason);
 	bool is_interim = !fault && http_head_is_interim(head);
 	if (is_interim && ++c->stream.interims > c->config->limits.interim_responses)
-		fault = &h1_faults[H1_FAULT_INTERIM_MANY];
+		fault = h1_fault(INTERIM_MANY);
 	if (fault) {
 		http_head_free(head);
 		return refuse_response(c, event, fault, reason);
@@ -206,13 +205,13 @@ static bool read_response(struct h1_conn *c, struct session_event *event)
 		return false;
 	/* Bytes that come before the request has begun to leave belong to the one before it. */
 	if (!c->stream.is_open || !c->stream.has_left) {
-		h1_count_fault(c, &h1_faults[H1_FAULT_UNASKED]);
-		h1_fail(c, &h1_faults[H1_FAULT_UNASKED]);
+		h1_count_fault(c, h1_fault(UNASKED));
+		h1_fail(c, h1_fault(UNASKED));
 		return h1_next_event(&c->session, event);
 	}
 	if (c->reading == H1_READ_START && front.ptr[0] != 'H')
 		return refuse_response(
-		    c, event, &h1_faults[H1_FAULT_STATUS_LINE], other_protocol(front.ptr[0]));
+		    c, event, h1_fault(STATUS_LINE), other_protocol(front.ptr[0]));
 	c->reading = H1_READ_HEAD;
 	if (h1_input_lines(c, c->config->limits.head_bytes, &lines, &fault))
 		return response_head(c, event, lines);

@@ -148,12 +148,12 @@ static bool is_nominated(const struct h1_hop *hop, struct slice name)
 const struct session_fault *h1_hop_nominations(struct h1_hop *hop, struct http_head *head)
 {
 	if (hop->option_count > OPTIONS_MOST)
-		return &h1_faults[H1_FAULT_OPTIONS_MANY];
+		return h1_fault(OPTIONS_MANY);
 	if (hop->nominated_count == 0)
 		return NULL;
 	for (uint32_t i = 0; i < hop->nominated_count; i++)
 		if (is_protected(hop->nominated[i]))
-			return &h1_faults[H1_FAULT_NOMINATED];
+			return h1_fault(NOMINATED);
 	http_head_keep(head, field, !is_nominated(hop, field->name));
 	return NULL;
 }
@@ -183,12 +183,12 @@ static const struct session_fault *check_codings(const struct h1_hop *hop, bool 
 	if (hop->codings == 0)
 		return NULL;
 	if (is_old)
-		return &h1_faults[H1_FAULT_CODING_OLD];
+		return h1_fault(CODING_OLD);
 	if (hop->has_length)
-		return &h1_faults[H1_FAULT_CODING_AND_LENGTH];
+		return h1_fault(CODING_AND_LENGTH);
 	if (!hop->is_chunked || hop->has_chunked_twice)
-		return &h1_faults[H1_FAULT_CODING_BAD];
-	return hop->has_other_coding ? &h1_faults[H1_FAULT_CODING_UNKNOWN] : NULL;
+		return h1_fault(CODING_BAD);
+	return hop->has_other_coding ? h1_fault(CODING_UNKNOWN) : NULL;
 }
 
 static void read_length(struct h1_conn *c, uint64_t length)
@@ -215,7 +215,7 @@ const struct session_fault *h1_frame_request(
 	if (fault)
 		return fault;
 	if (hop->codings > 0 && head->method_token == HTTP_METHOD_CONNECT)
-		return &h1_faults[H1_FAULT_CODING_CONNECT];
+		return h1_fault(CODING_CONNECT);
 	/* A proxy keeps no connection with a client of HTTP/1.0 (RFC 9112 9.3). What follows a
 	 * CONNECT or an Upgrade may be for a tunnel, and is no request, even if none is opened. */
 	c->keeps = !is_old && !hop->closes && head->method_token != HTTP_METHOD_CONNECT &&
@@ -238,7 +238,7 @@ const struct session_fault *h1_frame_response(
 		return NULL;
 	}
 	if (hop->codings > 0 && (http_head_is_interim(head) || head->status == 204))
-		return &h1_faults[H1_FAULT_CODING_FORBIDDEN];
+		return h1_fault(CODING_FORBIDDEN);
 	const struct session_fault *fault = check_codings(hop, is_old);
 	if (fault || http_head_is_interim(head))
 		return fault;

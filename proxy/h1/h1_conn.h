@@ -9,8 +9,8 @@
  *   events.c      one event at a time out of the above
  *   h1_tunnel.c   requests that ask for a tunnel, and answers that open one
  *   output.c      heads and framing of messages to the peer
- *   h1_conn.c     life, commands, time, questions
- *   h1_session.c  the table of the functions that the owner may call
+ *   h1_conn.c     the stream, faults, the trace
+ *   h1_session.c  the functions that the owner may call: life, commands, time, questions
  */
 #ifndef PUSHGATE_H1_H1_CONN_H
 #define PUSHGATE_H1_H1_CONN_H
@@ -133,7 +133,7 @@ struct h1_conn {
 	size_t owed;              /* bytes of DATA events without credit */
 	uint32_t window;          /* of this stream */
 	/* Server: since when a head is owed: for the deadline. USEC_NEVER: none is. 0: it begins with
-	 * the next h1_tick, because `now` is older. */
+	 * the next session_tick, because `now` is older. */
 	usec head_since;
 	bool now_is_old;   /* the time has gone on since the bytes that are read now came */
 	bool is_late;      /* the head is */
@@ -303,7 +303,6 @@ bool h1_trailers(
 
 /* ---- h1_conn.c ---- */
 
-void h1_free(struct session *session);
 void h1_open_stream(struct h1_conn *c, enum http_method method, void *user);
 void h1_end_stream(struct h1_conn *c); /* it is over, complete or not */
 /* Server: all of the request has come, though it may not have been read. */
@@ -315,33 +314,6 @@ void h1_trace_head(const struct h1_conn *c, bool out, const struct http_head *he
 void h1_fail(
     struct h1_conn *c, const struct session_fault *fault); /* FAILED follows; fault may be NULL */
 
-/* Takes all bytes, and keeps a reference to the chunk while some of them have not been read. */
-size_t h1_receive(
-    struct session *session, struct chunk *chunk, size_t offset, size_t length, usec now);
-void h1_receive_end(struct session *session, bool is_clean);
-bool h1_is_full(const struct session *session);
 uint32_t h1_request_room(const struct session *session); /* 0 or 1 */
-enum session_fit h1_request_fits(
-    const struct session *session, const struct http_head *head, bool end);
-/* An incomplete message ends the connection; see h1_must_abort. */
-void h1_reset(struct session *session, struct session_stream *stream, uint32_t code);
-void h1_credit(struct session *session, struct session_stream *stream, size_t bytes);
-void h1_widen(struct session *session, struct session_stream *stream, uint32_t window);
-void h1_set_priority(
-    struct session *session, struct session_stream *stream, struct http_priority priority);
-struct http_priority h1_priority(
-    const struct session *session, const struct session_stream *stream);
-bool h1_has_finished(const struct session *session);
-void h1_shutdown(struct session *session, usec now);
-void h1_half_close(struct session *session, usec now);
-void h1_terminate(struct session *session, uint32_t code, struct slice why);
-struct session_peer h1_peer(const struct session *session);
-bool h1_is_done(const struct session *session);
-bool h1_has_failed(const struct session *session);
-bool h1_must_abort(const struct session *session);
-usec h1_deadline(const struct session *session);
-void h1_tick(struct session *session, usec now);
-size_t h1_describe(const struct session *session, char *buffer, size_t size);
-void h1_check(const struct session *session);
 
 #endif

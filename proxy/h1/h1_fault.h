@@ -85,4 +85,7 @@ enum h1_fault_number {
 };
 extern const struct session_fault h1_faults[H1_FAULT_COUNT];
 
+/* The row, for returns: `return h1_fault(VERSION);` */
+#define h1_fault(symbol) (&h1_faults[H1_FAULT_##symbol])
+
 #endif

@@ -48,15 +48,15 @@ static const struct session_fault *split_request_line(struct slice line, struct 
 	struct slice rest = slice_from(line, method + 1);
 	size_t target = slice_find(rest, ' ');
 	if (method == line.len || target == rest.len || target == 0)
-		return &h1_faults[H1_FAULT_REQUEST_LINE];
+		return h1_fault(REQUEST_LINE);
 	r->method = slice_sub(line, 0, method);
 	r->target = slice_sub(rest, 0, target);
 	if (!ascii_is_token(r->method))
-		return &h1_faults[H1_FAULT_REQUEST_LINE];
+		return h1_fault(REQUEST_LINE);
 	r->version = version_of(slice_from(rest, target + 1), &is_http);
 	if (!is_http)
-		return &h1_faults[H1_FAULT_REQUEST_LINE];
-	return r->version == HTTP_VERSION_NONE ? &h1_faults[H1_FAULT_VERSION] : NULL;
+		return h1_fault(REQUEST_LINE);
+	return r->version == HTTP_VERSION_NONE ? h1_fault(VERSION) : NULL;
 }
 
 const struct session_fault *h1_check_request_line(struct slice line)
@@ -131,7 +131,7 @@ static const struct session_fault *add_request_line(
 		add_pseudo(head, HTTP_TOKEN_PSEUDO_PATH, r.target);
 		return NULL;
 	}
-	return add_absolute(head, r.target) ? NULL : &h1_faults[H1_FAULT_TARGET];
+	return add_absolute(head, r.target) ? NULL : h1_fault(TARGET);
 }
 
 /* HTTP-version SP 3DIGIT [ SP reason ]: some origins leave out the last space. */
@@ -141,28 +141,23 @@ static const struct session_fault *add_status_line(struct http_head *head, struc
 	head->version = (uint8_t)version_of(slice_sub(line, 0, VERSION_BYTES), &is_http);
 	if (head->version == HTTP_VERSION_NONE || line.len < VERSION_BYTES + 4 ||
 	    line.ptr[VERSION_BYTES] != ' ')
-		return &h1_faults[H1_FAULT_STATUS_LINE];
+		return h1_fault(STATUS_LINE);
 	struct slice status = slice_sub(line, VERSION_BYTES + 1, 3);
 	struct slice reason = slice_from(line, VERSION_BYTES + 4);
 	if ((reason.len > 0 && reason.ptr[0] != ' ') || ascii_has(reason, ASCII_CONTROL) ||
 	    !ascii_all(status, ASCII_DIGIT))
-		return &h1_faults[H1_FAULT_STATUS_LINE];
+		return h1_fault(STATUS_LINE);
 	add_pseudo(head, HTTP_TOKEN_PSEUDO_STATUS, status);
 	return NULL;
 }
 
 /* ---- fields ---- */
 
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 /* Usually one space is before the value, and none behind it. */
 static struct slice trim_value(struct slice value)
 {
-	if (value.len >= 2 && value.ptr[0] == ' ' && !is_space(value.ptr[1]) &&
-	    !is_space(value.ptr[value.len - 1]))
+	if (value.len >= 2 && value.ptr[0] == ' ' && !ascii_is_blank(value.ptr[1]) &&
+	    !ascii_is_blank(value.ptr[value.len - 1]))
 		return (struct slice){value.ptr + 1, value.len - 1};
 	return slice_trim(value);
 }
@@ -171,20 +166,20 @@ static struct slice trim_value(struct slice value)
 static const struct session_fault *add_field(
     struct http_head *head, struct slice line, struct h1_hop *hop, bool *had_te)
 {
-	if (is_space(line.ptr[0]))
-		return &h1_faults[H1_FAULT_FOLD];
+	if (ascii_is_blank(line.ptr[0]))
+		return h1_fault(FOLD);
 	size_t colon = slice_find(line, ':');
 	if (colon == line.len || colon == 0)
-		return &h1_faults[H1_FAULT_FIELD_LINE];
+		return h1_fault(FIELD_LINE);
 	struct slice name = slice_sub(line, 0, colon);
 	ascii_lower_copy((char *)(uintptr_t)name.ptr, name);
 	struct slice value = trim_value(slice_from(line, colon + 1));
 	enum http_token token = http_token_find(name);
 	if (h1_hop_field(hop, token, value))
-		return ascii_has(value, ASCII_CONTROL) ? &h1_faults[H1_FAULT_HOP_VALUE] : NULL;
+		return ascii_has(value, ASCII_CONTROL) ? h1_fault(HOP_VALUE) : NULL;
 	if (token == HTTP_TOKEN_TE) {
 		if (ascii_has(value, ASCII_CONTROL))
-			return &h1_faults[H1_FAULT_HOP_VALUE];
+			return h1_fault(HOP_VALUE);
 		if (*had_te || !te_says_trailers(value))
 			return NULL;
 		*had_te = true;
@@ -205,7 +200,7 @@ static const struct session_fault *add_fields(
 		if (fault)
 			return fault;
 		if (head->count > LIMIT_FIELDS_PER_HEAD)
-			return &h1_faults[H1_FAULT_HEAD_LARGE];
+			return h1_fault(HEAD_LARGE);
 	}
 	return NULL;
 }
@@ -216,7 +211,7 @@ static const struct session_fault *validate(
     struct http_head *head, enum http_head_kind kind, const char **reason)
 {
 	*reason = http_head_validate(head, kind);
-	return *reason ? &h1_faults[H1_FAULT_MALFORMED] : NULL;
+	return *reason ? h1_fault(MALFORMED) : NULL;
 }
 
 /* The bytes of the whole head, as the head's own. */
@@ -258,7 +253,7 @@ const struct session_fault *h1_read_request(struct h1_conn *c, struct slice byte
 	*oversize = false;
 	*reason = NULL;
 	if (!fault && head->list_bytes > c->config->limits.list_bytes)
-		fault = &h1_faults[H1_FAULT_TARGET_LONG];
+		fault = h1_fault(TARGET_LONG);
 	if (fault || (fault = add_fields(head, rest, hop)) != NULL)
 		return fault;
 	if (head->list_bytes > c->config->limits.list_bytes) {
@@ -268,7 +263,7 @@ const struct session_fault *h1_read_request(struct h1_conn *c, struct slice byte
 	if ((fault = h1_hop_nominations(hop, head)) != NULL)
 		return fault;
 	if (!hop->has_host && head->version == HTTP_VERSION_1_1)
-		return &h1_faults[H1_FAULT_HOST_MISSING];
+		return h1_fault(HOST_MISSING);
 	ignore_expectation(head);
 	if (c->config->is_proxy && !head->scheme_from_connection)
 		ignore_host(head);
@@ -289,7 +284,7 @@ const struct session_fault *h1_read_response(struct h1_conn *c, struct slice byt
 		return fault;
 	*oversize = head->list_bytes > c->config->limits.list_bytes;
 	if (*oversize)
-		return &h1_faults[H1_FAULT_HEAD_LARGE];
+		return h1_fault(HEAD_LARGE);
 	if ((fault = h1_hop_nominations(hop, head)) != NULL)
 		return fault;
 	bool is_switch = slice_equal(head->fields[0].value, SLICE("101"));
@@ -313,10 +308,10 @@ const struct session_fault *h1_read_trailers(
 	if (fault)
 		return fault;
 	if (head->list_bytes > c->config->limits.list_bytes)
-		return &h1_faults[H1_FAULT_TRAILERS_LARGE];
+		return h1_fault(TRAILERS_LARGE);
 	if (hop.codings > 0 || hop.option_count > 0) {
 		*reason = "a field for this hop in trailers (RFC 9110 6.5.1)";
-		return &h1_faults[H1_FAULT_MALFORMED];
+		return h1_fault(MALFORMED);
 	}
 	h1_drop_nominated(c, head);
 	return validate(head, HTTP_TRAILERS, reason);

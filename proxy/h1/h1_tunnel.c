@@ -118,15 +118,15 @@ const struct session_fault *h1_tunnel_answer(
 {
 	struct slice asked = asked_protocol(c);
 	if (asked.len == 0)
-		return &h1_faults[H1_FAULT_UPGRADE_UNASKED];
+		return h1_fault(UPGRADE_UNASKED);
 	if (hop->codings > 0)
-		return &h1_faults[H1_FAULT_CODING_FORBIDDEN];
+		return h1_fault(CODING_FORBIDDEN);
 	if (head->version != HTTP_VERSION_1_1 || !hop->names_upgrade || hop->upgrade_count != 1 ||
 	    !slice_equal_nocase(hop->upgrades[0], asked))
-		return &h1_faults[H1_FAULT_UPGRADE_WRONG];
+		return h1_fault(UPGRADE_WRONG);
 	if (h1_is_websocket(asked)) {
 		if (!is_accepted(c, head))
-			return &h1_faults[H1_FAULT_WEBSOCKET_ACCEPT];
+			return h1_fault(WEBSOCKET_ACCEPT);
 		remove_keys(head);
 	}
 	head->fields[0].value = SLICE("200");

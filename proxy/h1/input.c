@@ -172,7 +172,7 @@ static bool find_end(
 		size_t end = (size_t)(lf - bytes.ptr);
 		bool has_cr = end > 0 ? lf[-1] == '\r' : in->ends_with_cr;
 		if (!has_cr) {
-			*fault = &h1_faults[H1_FAULT_LINE_END];
+			*fault = h1_fault(LINE_END);
 			return false;
 		}
 		bool is_empty = in->line_bytes + (end - at) == 1;
@@ -227,7 +227,7 @@ bool h1_input_lines(
 			return true;
 		}
 		if (in->head.length >= most) {
-			*fault = &h1_faults[H1_FAULT_HEAD_LARGE];
+			*fault = h1_fault(HEAD_LARGE);
 			return false;
 		}
 	}
