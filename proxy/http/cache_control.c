@@ -7,28 +7,24 @@
 
 #include "proxy/base/ascii.h"
 
-enum directive {
-	DIRECTIVE_NO_STORE,
-	DIRECTIVE_NO_CACHE,
-	DIRECTIVE_PRIVATE,
-	DIRECTIVE_PUBLIC,
-	DIRECTIVE_MUST_REVALIDATE,
-	DIRECTIVE_MAX_AGE,
-	DIRECTIVE_S_MAXAGE,
-	DIRECTIVE_MIN_FRESH,
-	DIRECTIVE_COUNT,
-};
+#define AT(member) offsetof(struct http_cache_control, member)
+#define NO_MEMBER SIZE_MAX
 
-static const struct slice directive_names[DIRECTIVE_COUNT] = {
-    [DIRECTIVE_NO_STORE] = SLICE_INIT("no-store"),
-    [DIRECTIVE_NO_CACHE] = SLICE_INIT("no-cache"),
-    [DIRECTIVE_PRIVATE] = SLICE_INIT("private"),
-    [DIRECTIVE_PUBLIC] = SLICE_INIT("public"),
-    [DIRECTIVE_MUST_REVALIDATE] = SLICE_INIT("must-revalidate"),
-    [DIRECTIVE_MAX_AGE] = SLICE_INIT("max-age"),
-    [DIRECTIVE_S_MAXAGE] = SLICE_INIT("s-maxage"),
-    [DIRECTIVE_MIN_FRESH] = SLICE_INIT("min-fresh"),
+/* The directives that are used: the members for their presence and for their seconds. */
+static const struct directive {
+	struct slice name;
+	size_t flag, sec;
+} directives[] = {
+    {SLICE_INIT("no-store"), AT(no_store), NO_MEMBER},
+    {SLICE_INIT("no-cache"), AT(no_cache), NO_MEMBER}, /* also with field names: RFC 9111 5.2.2.4 */
+    {SLICE_INIT("private"), AT(is_private), NO_MEMBER},
+    {SLICE_INIT("public"), AT(is_public), NO_MEMBER},
+    {SLICE_INIT("must-revalidate"), AT(must_revalidate), NO_MEMBER},
+    {SLICE_INIT("max-age"), AT(has_max_age), AT(max_age_sec)},
+    {SLICE_INIT("s-maxage"), AT(has_s_maxage), AT(s_maxage_sec)},
+    {SLICE_INIT("min-fresh"), NO_MEMBER, AT(min_fresh_sec)},
 };
+#define DIRECTIVES (sizeof(directives) / sizeof(*directives))
 
 bool http_delta_seconds(struct slice s, uint32_t *sec)
 {
@@ -40,48 +36,15 @@ bool http_delta_seconds(struct slice s, uint32_t *sec)
 	return true;
 }
 
-static enum directive find_directive(struct slice name)
-{
-	unsigned d = 0;
-	while (d < DIRECTIVE_COUNT && !slice_equal_nocase(name, directive_names[d]))
-		d++;
-	return (enum directive)d;
-}
-
-static void note_directive(struct http_cache_control *cc, enum directive d, struct slice value)
+static void note_directive(
+    struct http_cache_control *cc, const struct directive *d, struct slice value)
 {
 	uint32_t sec = 0;
 	http_delta_seconds(value, &sec);
-	switch (d) {
-	case DIRECTIVE_NO_STORE:
-		cc->no_store = true;
-		break;
-	case DIRECTIVE_NO_CACHE:
-		cc->no_cache = true; /* also with field names, as RFC 9111 5.2.2.4 allows */
-		break;
-	case DIRECTIVE_PRIVATE:
-		cc->is_private = true;
-		break;
-	case DIRECTIVE_PUBLIC:
-		cc->is_public = true;
-		break;
-	case DIRECTIVE_MUST_REVALIDATE:
-		cc->must_revalidate = true;
-		break;
-	case DIRECTIVE_MAX_AGE:
-		cc->has_max_age = true;
-		cc->max_age_sec = sec;
-		break;
-	case DIRECTIVE_S_MAXAGE:
-		cc->has_s_maxage = true;
-		cc->s_maxage_sec = sec;
-		break;
-	case DIRECTIVE_MIN_FRESH:
-		cc->min_fresh_sec = sec;
-		break;
-	case DIRECTIVE_COUNT:
-		break;
-	}
+	if (d->flag != NO_MEMBER)
+		*(bool *)((char *)cc + d->flag) = true;
+	if (d->sec != NO_MEMBER)
+		memcpy((char *)cc + d->sec, &sec, sizeof(sec));
 }
 
 /*
@@ -109,11 +72,13 @@ static void read_directives(struct http_cache_control *cc, struct slice list, un
 		value = unquoted(value, &is_open);
 		if (is_open)
 			cc->no_store = true; /* the unclosed quote may contain a no-store */
-		enum directive d = find_directive(name);
-		if (d == DIRECTIVE_COUNT || (*seen & 1u << d))
+		size_t d = 0;
+		while (d < DIRECTIVES && !slice_equal_nocase(name, directives[d].name))
+			d++;
+		if (d == DIRECTIVES || (*seen & 1u << d))
 			continue;
 		*seen |= 1u << d;
-		note_directive(cc, d, value);
+		note_directive(cc, &directives[d], value);
 	}
 }
 

@@ -13,14 +13,15 @@
 /* 50 years of mean Gregorian length. */
 #define FIFTY_YEARS_SEC UINT64_C(1577847600)
 
-static const struct slice short_days[7] = {SLICE_INIT("mon"), SLICE_INIT("tue"), SLICE_INIT("wed"),
-    SLICE_INIT("thu"), SLICE_INIT("fri"), SLICE_INIT("sat"), SLICE_INIT("sun")};
-static const struct slice long_days[7] = {SLICE_INIT("monday"), SLICE_INIT("tuesday"),
-    SLICE_INIT("wednesday"), SLICE_INIT("thursday"), SLICE_INIT("friday"), SLICE_INIT("saturday"),
-    SLICE_INIT("sunday")};
-static const struct slice months[12] = {SLICE_INIT("jan"), SLICE_INIT("feb"), SLICE_INIT("mar"),
-    SLICE_INIT("apr"), SLICE_INIT("may"), SLICE_INIT("jun"), SLICE_INIT("jul"), SLICE_INIT("aug"),
-    SLICE_INIT("sep"), SLICE_INIT("oct"), SLICE_INIT("nov"), SLICE_INIT("dec")};
+#define SHORT_DAY 3u /* letters of a day's name where it is short */
+
+/* The epoch began on a Thursday. */
+static const struct slice day_names[7] = {SLICE_INIT("Thursday"), SLICE_INIT("Friday"),
+    SLICE_INIT("Saturday"), SLICE_INIT("Sunday"), SLICE_INIT("Monday"), SLICE_INIT("Tuesday"),
+    SLICE_INIT("Wednesday")};
+static const struct slice month_names[12] = {SLICE_INIT("Jan"), SLICE_INIT("Feb"),
+    SLICE_INIT("Mar"), SLICE_INIT("Apr"), SLICE_INIT("May"), SLICE_INIT("Jun"), SLICE_INIT("Jul"),
+    SLICE_INIT("Aug"), SLICE_INIT("Sep"), SLICE_INIT("Oct"), SLICE_INIT("Nov"), SLICE_INIT("Dec")};
 
 struct moment {
 	unsigned year, month, day, hour, minute, second; /* month: 0 is January */
@@ -36,14 +37,20 @@ static bool read_text(struct slice *s, struct slice wanted)
 	return true;
 }
 
-static bool read_name(struct slice *s, const struct slice *names, unsigned count, unsigned *index)
+static bool read_month(struct slice *s, struct moment *m)
 {
-	for (unsigned i = 0; i < count; i++) {
-		if (read_text(s, names[i])) {
-			*index = i;
+	for (m->month = 0; m->month < 12; m->month++)
+		if (read_text(s, month_names[m->month]))
 			return true;
-		}
-	}
+	return false;
+}
+
+/* The first letters of a name are read, or all of them. */
+static bool read_day_name(struct slice *s, size_t letters)
+{
+	for (unsigned i = 0; i < 7; i++)
+		if (read_text(s, slice_sub(day_names[i], 0, letters)))
+			return true;
 	return false;
 }
 
@@ -67,25 +74,23 @@ static bool read_time(struct slice *s, struct moment *m)
 /* "06 Nov 1994 08:49:37 GMT" */
 static bool read_fixdate(struct slice *s, struct moment *m)
 {
-	return read_digits(s, 2, &m->day) && read_text(s, SLICE(" ")) &&
-	       read_name(s, months, 12, &m->month) && read_text(s, SLICE(" ")) &&
-	       read_digits(s, 4, &m->year) && read_text(s, SLICE(" ")) && read_time(s, m) &&
-	       read_text(s, SLICE(" GMT"));
+	return read_digits(s, 2, &m->day) && read_text(s, SLICE(" ")) && read_month(s, m) &&
+	       read_text(s, SLICE(" ")) && read_digits(s, 4, &m->year) &&
+	       read_text(s, SLICE(" ")) && read_time(s, m) && read_text(s, SLICE(" GMT"));
 }
 
 /* "06-Nov-94 08:49:37 GMT", the year without its century */
 static bool read_rfc850(struct slice *s, struct moment *m)
 {
-	return read_digits(s, 2, &m->day) && read_text(s, SLICE("-")) &&
-	       read_name(s, months, 12, &m->month) && read_text(s, SLICE("-")) &&
-	       read_digits(s, 2, &m->year) && read_text(s, SLICE(" ")) && read_time(s, m) &&
-	       read_text(s, SLICE(" GMT"));
+	return read_digits(s, 2, &m->day) && read_text(s, SLICE("-")) && read_month(s, m) &&
+	       read_text(s, SLICE("-")) && read_digits(s, 2, &m->year) &&
+	       read_text(s, SLICE(" ")) && read_time(s, m) && read_text(s, SLICE(" GMT"));
 }
 
 /* "Nov  6 08:49:37 1994" */
 static bool read_asctime(struct slice *s, struct moment *m)
 {
-	if (!read_name(s, months, 12, &m->month) || !read_text(s, SLICE(" ")))
+	if (!read_month(s, m) || !read_text(s, SLICE(" ")))
 		return false;
 	if (!(read_text(s, SLICE(" ")) ? read_digits(s, 1, &m->day) : read_digits(s, 2, &m->day)))
 		return false;
@@ -134,14 +139,13 @@ static bool place_century(struct moment *m, uint64_t now_sec)
 /* Each form has its length: the preferred one HTTP_DATE_LEN, asctime's 24, that of RFC 850 30 or more. */
 static bool read_any(struct slice *s, uint64_t now_sec, struct moment *m)
 {
-	unsigned day;
 	if (s->len == HTTP_DATE_LEN)
-		return read_name(s, short_days, 7, &day) && read_text(s, SLICE(", ")) &&
+		return read_day_name(s, SHORT_DAY) && read_text(s, SLICE(", ")) &&
 		       read_fixdate(s, m);
 	if (s->len == ASCTIME_LEN)
-		return read_name(s, short_days, 7, &day) && read_text(s, SLICE(" ")) &&
+		return read_day_name(s, SHORT_DAY) && read_text(s, SLICE(" ")) &&
 		       read_asctime(s, m);
-	return read_name(s, long_days, 7, &day) && read_text(s, SLICE(", ")) && read_rfc850(s, m) &&
+	return read_day_name(s, SIZE_MAX) && read_text(s, SLICE(", ")) && read_rfc850(s, m) &&
 	       place_century(m, now_sec);
 }
 
@@ -162,11 +166,10 @@ static char *put_number(char *at, unsigned digits, unsigned number)
 	return at + digits;
 }
 
-static char *put_text(char *at, const char *text)
+static char *put_text(char *at, struct slice text)
 {
-	size_t length = strlen(text);
-	memcpy(at, text, length);
-	return at + length;
+	memcpy(at, text.ptr, text.len);
+	return at + text.len;
 }
 
 /*
@@ -189,20 +192,17 @@ static struct moment moment_of_days(uint64_t days)
 
 void http_date_write(char text[HTTP_DATE_LEN], uint64_t sec)
 {
-	static const char *const day_names[7] = {"Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"};
-	static const char *const month_names[12] = {
-	    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 	uint64_t days = sec / DAY_SEC;
 	unsigned of_day = (unsigned)(sec % DAY_SEC);
 	struct moment m = moment_of_days(days);
 	ensure(m.year <= 9999);
-	char *at = put_text(text, day_names[days % 7]);
-	at = put_number(put_text(at, ", "), 2, m.day);
-	at = put_text(put_text(at, " "), month_names[m.month]);
-	at = put_number(put_text(at, " "), 4, m.year);
-	at = put_number(put_text(at, " "), 2, of_day / 3600);
-	at = put_number(put_text(at, ":"), 2, of_day / 60 % 60);
-	at = put_number(put_text(at, ":"), 2, of_day % 60);
-	at = put_text(at, " GMT");
+	char *at = put_text(text, slice_sub(day_names[days % 7], 0, SHORT_DAY));
+	at = put_number(put_text(at, SLICE(", ")), 2, m.day);
+	at = put_text(put_text(at, SLICE(" ")), month_names[m.month]);
+	at = put_number(put_text(at, SLICE(" ")), 4, m.year);
+	at = put_number(put_text(at, SLICE(" ")), 2, of_day / 3600);
+	at = put_number(put_text(at, SLICE(":")), 2, of_day / 60 % 60);
+	at = put_number(put_text(at, SLICE(":")), 2, of_day % 60);
+	at = put_text(at, SLICE(" GMT"));
 	ensure(at == text + HTTP_DATE_LEN);
 }

@@ -13,34 +13,26 @@
 #include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
 
-/* The parameters that are used; others are read and ignored. */
-enum param {
-	PARAM_REL,
-	PARAM_AS,
-	PARAM_TYPE,
-	PARAM_CROSSORIGIN,
-	PARAM_FETCHPRIORITY,
-	PARAM_ANCHOR,
-	PARAM_NOPUSH,
-	PARAM_PUSH_ONLY,
-	PARAM_COUNT,
-};
+#define AT(member) offsetof(struct http_link, member)
+#define NO_MEMBER SIZE_MAX
+#define PUSH_ONLY_NAME "x-http2-push-only"
 
-static const struct slice param_names[PARAM_COUNT] = {
-    [PARAM_REL] = SLICE_INIT("rel"),
-    [PARAM_AS] = SLICE_INIT("as"),
-    [PARAM_TYPE] = SLICE_INIT("type"),
-    [PARAM_CROSSORIGIN] = SLICE_INIT("crossorigin"),
-    [PARAM_FETCHPRIORITY] = SLICE_INIT("fetchpriority"),
-    [PARAM_ANCHOR] = SLICE_INIT("anchor"),
-    [PARAM_NOPUSH] = SLICE_INIT("nopush"),
-    [PARAM_PUSH_ONLY] = SLICE_INIT("x-http2-push-only"),
+/* The parameters that are used: the members for their value and for their presence. Others are read and
+ * ignored. */
+static const struct param {
+	struct slice name;
+	size_t value, flag;
+} params[] = {
+    {SLICE_INIT("rel"), AT(rel), NO_MEMBER},
+    {SLICE_INIT("as"), AT(as), NO_MEMBER},
+    {SLICE_INIT("type"), AT(type), NO_MEMBER},
+    {SLICE_INIT("crossorigin"), AT(crossorigin), AT(has_crossorigin)},
+    {SLICE_INIT("fetchpriority"), AT(fetchpriority), NO_MEMBER},
+    {SLICE_INIT("anchor"), NO_MEMBER, AT(has_anchor)},
+    {SLICE_INIT("nopush"), NO_MEMBER, AT(nopush)},
+    {SLICE_INIT(PUSH_ONLY_NAME), NO_MEMBER, AT(push_only)},
 };
-
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\t';
-}
+#define PARAMS (sizeof(params) / sizeof(*params))
 
 static char peek(struct slice s)
 {
@@ -57,7 +49,7 @@ static void skip(struct slice *s, size_t n)
 static void skip_spaces(struct slice *s)
 {
 	size_t n = 0;
-	while (n < s->len && is_space(s->ptr[n]))
+	while (n < s->len && ascii_is_blank(s->ptr[n]))
 		n++;
 	skip(s, n);
 }
@@ -152,7 +144,7 @@ static void read_rel(struct http_link *link)
 	struct slice rest = link->rel;
 	for (skip_spaces(&rest); rest.len > 0; skip_spaces(&rest)) {
 		size_t n = 0;
-		while (n < rest.len && !is_space(rest.ptr[n]))
+		while (n < rest.len && !ascii_is_blank(rest.ptr[n]))
 			n++;
 		struct slice type = slice_sub(rest, 0, n);
 		if (is_word(type, SLICE("modulepreload")))
@@ -163,47 +155,12 @@ static void read_rel(struct http_link *link)
 	}
 }
 
-static void note_param(struct http_link *link, enum param param, struct slice value)
+static void note_param(struct http_link *link, const struct param *p, struct slice value)
 {
-	switch (param) {
-	case PARAM_REL:
-		link->rel = value;
-		read_rel(link);
-		break;
-	case PARAM_AS:
-		link->as = value;
-		break;
-	case PARAM_TYPE:
-		link->type = value;
-		break;
-	case PARAM_CROSSORIGIN:
-		link->crossorigin = value;
-		link->has_crossorigin = true;
-		break;
-	case PARAM_FETCHPRIORITY:
-		link->fetchpriority = value;
-		break;
-	case PARAM_ANCHOR:
-		link->has_anchor = true;
-		break;
-	case PARAM_NOPUSH:
-		link->nopush = true;
-		break;
-	case PARAM_PUSH_ONLY:
-		link->push_only = true;
-		break;
-	case PARAM_COUNT:
-		break;
-	}
-}
-
-static enum param find_param(struct slice name)
-{
-	unsigned p = 0;
-	while (p < PARAM_COUNT &&
-	       (name.len != param_names[p].len || !slice_equal_nocase(name, param_names[p])))
-		p++;
-	return (enum param)p;
+	if (p->value != NO_MEMBER)
+		memcpy((char *)link + p->value, &value, sizeof(value));
+	if (p->flag != NO_MEMBER)
+		*(bool *)((char *)link + p->flag) = true;
 }
 
 /* Reads a member. False if it is malformed. */
@@ -222,12 +179,16 @@ static bool read_link(struct slice member, struct http_link *link)
 		skip(&rest, 1);
 		if (!read_param(&rest, &name, &value))
 			return false;
-		enum param param = find_param(name);
-		if (param == PARAM_COUNT || (seen & 1u << param))
+		size_t p = 0;
+		while (p < PARAMS && (name.len != params[p].name.len ||
+					 !slice_equal_nocase(name, params[p].name)))
+			p++;
+		if (p == PARAMS || (seen & 1u << p))
 			continue;
-		seen |= 1u << param;
-		note_param(link, param, value);
+		seen |= 1u << p;
+		note_param(link, &params[p], value);
 	}
+	read_rel(link);
 	return true;
 }
 
@@ -245,7 +206,7 @@ bool http_link_may_be_push_only(struct slice value)
 {
 	/* '2' is rarer in URLs and parameters than the name's other bytes. */
 	const size_t before = sizeof("x-http") - 1;
-	const struct slice name = param_names[PARAM_PUSH_ONLY];
+	const struct slice name = SLICE(PUSH_ONLY_NAME);
 	for (size_t at = slice_find(value, '2'); at < value.len;
 	     at += 1 + slice_find(slice_from(value, at + 1), '2')) {
 		if (at >= before &&

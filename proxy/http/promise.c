@@ -58,16 +58,6 @@ struct http_head *http_promise_make(
 	return NULL;
 }
 
-static bool is_token(struct slice s)
-{
-	for (size_t i = 0; i < s.len; i++) {
-		char c = s.ptr[i];
-		if (!ascii_is(c, ASCII_ALNUM) && c != '-')
-			return false;
-	}
-	return s.len > 0;
-}
-
 /* A text that is being put together, in a buffer that is large enough. */
 struct text {
 	char *bytes;
@@ -81,12 +71,10 @@ static void put(struct text *t, struct slice s)
 	t->length += s.len;
 }
 
-/*
- * A media type has a slash and must be quoted; any other value that is not a token is left out.
- */
+/* A media type has a slash and must be quoted; a value that quotes cannot hold is left out. */
 static void put_parameter(struct text *t, struct slice name, struct slice value)
 {
-	bool is_bare = is_token(value);
+	bool is_bare = value.len > 0 && ascii_all(value, ASCII_ALNUM | ASCII_DASH);
 	if (!is_bare && (value.len == 0 || slice_find(value, '"') < value.len ||
 			    slice_find(value, '\\') < value.len))
 		return;
