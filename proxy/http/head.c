@@ -68,7 +68,6 @@ static void clear(struct http_head *head)
 {
 	const struct slice none = {"", 0};
 	head->count = 0;
-	head->capacity = FIRST_FIELDS;
 	head->kind = HTTP_REQUEST;
 	head->method = head->scheme = head->authority = head->path = none;
 	head->protocol = head->upgrade = none;
@@ -86,16 +85,26 @@ static void clear(struct http_head *head)
 	head->next = NULL;
 }
 
-struct http_head *http_head_new(struct http_head_pool *pool)
+static struct pooled_head *take_pooled(struct http_head_pool *pool)
 {
 	struct pooled_head *p = spares_take(&pool->spares);
-	if (!p)
-		p = memory_alloc(sizeof(*p));
 	pool->out++;
-	clear(&p->head);
+	return p ? p : memory_alloc(sizeof(*p));
+}
+
+static void init_memory(struct pooled_head *p)
+{
 	p->head.fields = p->fields;
-	p->head.pool = pool;
+	p->head.capacity = FIRST_FIELDS;
 	arena_init(&p->head.arena, p->bytes, sizeof(p->bytes));
+}
+
+struct http_head *http_head_new(struct http_head_pool *pool)
+{
+	struct pooled_head *p = take_pooled(pool);
+	clear(&p->head);
+	init_memory(p);
+	p->head.pool = pool;
 	return &p->head;
 }
 
@@ -160,17 +169,11 @@ void http_head_reserve_fields(struct http_head *head, uint32_t count)
 
 struct http_head *http_head_new_like(const struct http_head *head)
 {
-	struct http_head_pool *pool = head->pool;
-	struct pooled_head *p = spares_take(&pool->spares);
-	if (!p)
-		p = memory_alloc(sizeof(*p));
-	pool->out++;
+	struct pooled_head *p = take_pooled(head->pool);
 	p->head = *head;
-	p->head.fields = p->fields;
+	init_memory(p);
 	p->head.count = 0;
-	p->head.capacity = FIRST_FIELDS;
 	p->head.next = NULL;
-	arena_init(&p->head.arena, p->bytes, sizeof(p->bytes));
 	http_head_reserve_fields(&p->head, head->count);
 	return &p->head;
 }
@@ -215,8 +218,8 @@ static size_t text_bytes(const struct http_head *head)
 	return bytes;
 }
 
-/* `at`: text_bytes of room. The copy has room for the fields. */
-static void copy_all(struct http_head *copy, const struct http_head *head, char *at)
+/* `at`: text_bytes of room. The copy has room for the fields, and all else of the head. */
+static void copy_texts(struct http_head *copy, const struct http_head *head, char *at)
 {
 	for (uint32_t i = 0; i < head->count; i++) {
 		struct http_field *field = &copy->fields[i];
@@ -226,31 +229,19 @@ static void copy_all(struct http_head *copy, const struct http_head *head, char 
 		field->value = copy_to(&at, field->value);
 	}
 	copy->count = head->count;
-	copy->kind = head->kind;
-	copy->version = head->version;
-	copy->scheme_from_connection = head->scheme_from_connection;
 	copy->method = copy_to(&at, head->method);
 	copy->scheme = copy_to(&at, head->scheme);
 	copy->authority = copy_to(&at, head->authority);
 	copy->path = copy_to(&at, head->path);
 	copy->protocol = copy_to(&at, head->protocol);
 	copy->upgrade = copy_to(&at, head->upgrade);
-	copy->allows_protocol = head->allows_protocol;
-	copy->opens_tunnel = head->opens_tunnel;
-	copy->method_token = head->method_token;
-	copy->status = head->status;
-	copy->never_index_pseudo = head->never_index_pseudo;
-	copy->noted = head->noted;
-	copy->authority_from_host = head->authority_from_host;
-	copy->content_length = head->content_length;
-	copy->list_bytes = head->list_bytes;
 }
 
 struct http_head *http_head_copy(const struct http_head *head)
 {
-	struct http_head *copy = http_head_new(head->pool);
-	http_head_reserve_fields(copy, head->count);
-	copy_all(copy, head, arena_bytes(&copy->arena, text_bytes(head)));
+	struct http_head *copy = http_head_new_like(head);
+	copy->compact_bytes = 0;
+	copy_texts(copy, head, arena_bytes(&copy->arena, text_bytes(head)));
 	return copy;
 }
 
@@ -259,14 +250,14 @@ struct http_head *http_head_compact(struct http_head *head)
 	size_t fields_bytes = head->count * sizeof(*head->fields);
 	size_t bytes = sizeof(*head) + fields_bytes + text_bytes(head);
 	struct http_head *copy = memory_alloc(bytes);
-	clear(copy);
+	*copy = *head;
+	copy->next = NULL;
 	copy->fields = (struct http_field *)(copy + 1);
 	copy->capacity = head->count;
 	copy->compact_bytes = bytes;
-	copy->pool = head->pool;
 	copy->pool->out++;
 	arena_init(&copy->arena, NULL, 0);
-	copy_all(copy, head, (char *)(copy + 1) + fields_bytes);
+	copy_texts(copy, head, (char *)(copy + 1) + fields_bytes);
 	http_head_free(head);
 	return copy;
 }

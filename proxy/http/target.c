@@ -20,59 +20,17 @@
 /* Enough for the nodes of two URIs of usual depth. */
 #define SCRATCH_BYTES 4096u
 
-/* The library's allocator, on an arena. Its size precedes each block, for realloc. */
+/* The library's allocator, on an arena. The library makes calloc and realloc of the two functions. */
 
 static void *scratch_malloc(UriMemoryManager *memory, size_t bytes)
 {
-	const size_t header = alignof(max_align_t);
-	if (bytes > SIZE_MAX / 4)
-		return NULL;
-	char *p = arena_alloc(memory->userData, header + bytes);
-	memcpy(p, &bytes, sizeof(bytes));
-	return p + header;
-}
-
-static void *scratch_calloc(UriMemoryManager *memory, size_t count, size_t bytes)
-{
-	if (bytes > 0 && count > SIZE_MAX / bytes)
-		return NULL;
-	void *p = scratch_malloc(memory, count * bytes);
-	return p ? memset(p, 0, count * bytes) : NULL;
-}
-
-static void *scratch_realloc(UriMemoryManager *memory, void *old, size_t bytes)
-{
-	size_t old_bytes = 0;
-	void *p = scratch_malloc(memory, bytes);
-	if (!p || !old)
-		return p;
-	memcpy(&old_bytes, (char *)old - alignof(max_align_t), sizeof(old_bytes));
-	return memcpy(p, old, old_bytes < bytes ? old_bytes : bytes);
-}
-
-static void *scratch_reallocarray(UriMemoryManager *memory, void *old, size_t count, size_t bytes)
-{
-	if (bytes > 0 && count > SIZE_MAX / bytes)
-		return NULL;
-	return scratch_realloc(memory, old, count * bytes);
+	return bytes > SIZE_MAX / 4 ? NULL : arena_alloc(memory->userData, bytes);
 }
 
 static void scratch_free(UriMemoryManager *memory, void *p)
 {
 	(void)memory; /* the arena frees all blocks at once */
 	(void)p;
-}
-
-static UriMemoryManager scratch_memory(struct arena *scratch)
-{
-	return (UriMemoryManager){
-	    .malloc = scratch_malloc,
-	    .calloc = scratch_calloc,
-	    .realloc = scratch_realloc,
-	    .reallocarray = scratch_reallocarray,
-	    .free = scratch_free,
-	    .userData = scratch,
-	};
 }
 
 static struct slice range(UriTextRangeA r)
@@ -188,7 +146,9 @@ static struct slice same_path(struct arena *a, struct slice path, const UriUriA 
 static bool resolve(struct arena *a, struct arena *scratch, const struct http_head *base,
     struct slice reference, struct http_target *out)
 {
-	UriMemoryManager memory = scratch_memory(scratch);
+	UriMemoryManager memory,
+	    backend = {.malloc = scratch_malloc, .free = scratch_free, .userData = scratch};
+	uriCompleteMemoryManager(&memory, &backend);
 	UriUriA ref, root, result;
 	struct slice scheme = http_scheme(base->scheme);
 	if (!parse(&memory, reference, &ref))
