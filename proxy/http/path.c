@@ -85,28 +85,36 @@ static uint8_t next_char(struct slice path, size_t *at)
 	return is_lead ? next_overlong(path, at, c) : c;
 }
 
-/* The next part of a path, up to what some server takes for the end of a segment, or of the path (NUL). */
+/* A part of a path that is read byte by byte; behind the first ";" parameters follow, which do not count. */
 struct part {
 	size_t dots, others;
-	bool ends_segment; /* of each server: "/" as it stands */
+	bool in_parameter;
 };
+
+static void add_char(struct part *p, uint8_t c)
+{
+	p->in_parameter = p->in_parameter || c == ';';
+	p->dots += !p->in_parameter && c == '.';
+	p->others += !p->in_parameter && c != '.';
+}
+
+static bool is_parent(const struct part *p)
+{
+	return p->dots == 2 && p->others == 0;
+}
 
 static bool ends_part(uint8_t c)
 {
 	return c == '/' || c == '\\' || c == '\0';
 }
 
+/* The next part, up to a byte that some server takes for the end of a segment, or of the path (NUL). */
 static struct part next_part(struct slice path, size_t *at)
 {
 	struct part part = {0};
-	bool has_parameter = false;
 	uint8_t c;
-	while (*at < path.len && !ends_part(c = next_char(path, at))) {
-		has_parameter = has_parameter || c == ';';
-		part.dots += !has_parameter && c == '.';
-		part.others += !has_parameter && c != '.';
-	}
-	part.ends_segment = path.ptr[*at - 1] == '/';
+	while (*at < path.len && !ends_part(c = next_char(path, at)))
+		add_char(&part, c);
 	return part;
 }
 
@@ -121,20 +129,26 @@ bool http_path_climbs(struct slice path)
 		struct part part = next_part(path, &at);
 		if (part.others > 0 || part.dots > 2)
 			depth += is_first;
-		else if (part.dots == 2 && depth-- == 0)
+		else if (is_parent(&part) && depth-- == 0)
 			return true;
-		is_first = part.ends_segment;
+		is_first = path.ptr[at - 1] == '/'; /* each server ends the segment there */
 	}
 	return false;
 }
 
 /* ---- the path as a server may read it ---- */
 
-static char decoded_char(struct slice path, size_t *at)
+static char decoded_byte(struct slice path, size_t *at)
 {
 	int byte = ascii_percent_byte(slice_from(path, *at));
 	char c = byte >= 0 ? (char)byte : path.ptr[*at];
 	*at += byte >= 0 ? 3 : 1;
+	return c;
+}
+
+static char decoded_char(struct slice path, size_t *at)
+{
+	char c = decoded_byte(path, at);
 	return c == '\\' ? '/' : c;
 }
 
@@ -213,9 +227,7 @@ static bool has_more_decodings(struct slice path)
 {
 	uint64_t decoded = 0;
 	for (size_t at = 0; at < path.len;) {
-		int byte = ascii_percent_byte(slice_from(path, at));
-		uint8_t c = byte >= 0 ? (uint8_t)byte : (uint8_t)path.ptr[at];
-		at += byte >= 0 ? 3 : 1;
+		uint8_t c = (uint8_t)decoded_byte(path, &at);
 		decoded = decoded << 8 | c;
 		if (c == '\0' || ends_in_overlong(decoded))
 			return true;
@@ -228,28 +240,10 @@ static bool has_more_decodings(struct slice path)
 	return false;
 }
 
-/* A segment that is being read: the part before its parameters, and whether it has some. */
-struct segment {
-	size_t dots, others;
-	bool in_parameter;
-};
-
-static bool is_parent(const struct segment *s)
-{
-	return s->dots == 2 && s->others == 0;
-}
-
-static void add_char(struct segment *s, char c)
-{
-	s->in_parameter = s->in_parameter || c == ';';
-	s->dots += !s->in_parameter && c == '.';
-	s->others += !s->in_parameter && c != '.';
-}
-
 bool http_path_is_ambiguous(struct slice path)
 {
-	struct segment segment = {0};
-	bool has_parent = false, is_plain = true, has_parameter = false;
+	struct part segment = {0};
+	bool has_parent = false, is_plain = true;
 	size_t at = 1;
 	path = slice_sub(path, 0, slice_find(path, '?'));
 	if (path.len < 2 || path.ptr[0] != '/')
@@ -264,15 +258,13 @@ bool http_path_is_ambiguous(struct slice path)
 		is_plain = is_plain && sent == c && sent != '%' && c != ';' &&
 			   !(c == '/' && before == '/');
 		if (c != '/') {
-			add_char(&segment, c);
-			has_parameter = has_parameter || c == ';';
+			add_char(&segment, (uint8_t)c);
 			continue;
 		}
-		if (sent != '/' && has_parameter) /* is it in the parameter, or behind it? */
+		if (sent != '/' && segment.in_parameter) /* is it in the parameter, or behind it? */
 			return true;
 		has_parent = has_parent || is_parent(&segment);
-		has_parameter = false;
-		segment = (struct segment){0};
+		segment = (struct part){0};
 	}
 	return (has_parent || is_parent(&segment)) && !is_plain;
 }

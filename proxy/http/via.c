@@ -181,6 +181,12 @@ static struct slice add_body(struct http_head *head, const struct http_own_answe
 	return body;
 }
 
+static void add_unless_empty(struct http_head *head, enum http_token token, struct slice value)
+{
+	if (value.len > 0)
+		http_head_add_token(head, token, value);
+}
+
 struct http_head *http_own_response(
     struct http_head_pool *pool, const struct http_own_answer *answer, struct slice *body)
 {
@@ -190,32 +196,25 @@ struct http_head *http_own_response(
 	head->kind = HTTP_RESPONSE;
 	head->status = is_call ? 200 : answer->status;
 	*body = SLICE("");
-	if (answer->date.len > 0)
-		http_head_add_token(head, HTTP_TOKEN_DATE, answer->date);
+	add_unless_empty(head, HTTP_TOKEN_DATE, answer->date);
 	if (is_call)
 		http_grpc_add_status(head, answer->grpc_status, answer->details);
 	else if (!http_response_is_bodyless(head, HTTP_METHOD_OTHER))
 		*body = add_body(head, answer);
 	http_head_add_token(head, HTTP_TOKEN_SERVER, SLICE("pushgate"));
-	if (answer->challenge.len > 0)
-		http_head_add_token(head,
-		    answer->status == 407 ? HTTP_TOKEN_PROXY_AUTHENTICATE
-					  : HTTP_TOKEN_WWW_AUTHENTICATE,
-		    answer->challenge);
-	if (answer->location.len > 0)
-		http_head_add_token(head, HTTP_TOKEN_LOCATION, answer->location);
-	if (answer->vary.len > 0 && may_be_stored(answer->status))
-		http_head_add_token(head, HTTP_TOKEN_VARY, answer->vary);
+	add_unless_empty(head,
+	    answer->status == 407 ? HTTP_TOKEN_PROXY_AUTHENTICATE : HTTP_TOKEN_WWW_AUTHENTICATE,
+	    answer->challenge);
+	add_unless_empty(head, HTTP_TOKEN_LOCATION, answer->location);
+	if (may_be_stored(answer->status))
+		add_unless_empty(head, HTTP_TOKEN_VARY, answer->vary);
 	if (answer->retry_after > 0 && !is_call)
 		http_head_add_token(head, HTTP_TOKEN_RETRY_AFTER,
 		    arena_printf(&head->arena, "%u", (unsigned)answer->retry_after));
-	if (answer->allow.len > 0)
-		http_head_add_token(head, HTTP_TOKEN_ALLOW, answer->allow);
+	add_unless_empty(head, HTTP_TOKEN_ALLOW, answer->allow);
 	if (!may_be_stored(answer->status) || is_call)
 		http_head_add_token(head, HTTP_TOKEN_CACHE_CONTROL, SLICE("no-store"));
-	if (answer->transport_security.len > 0)
-		http_head_add_token(
-		    head, HTTP_TOKEN_STRICT_TRANSPORT_SECURITY, answer->transport_security);
+	add_unless_empty(head, HTTP_TOKEN_STRICT_TRANSPORT_SECURITY, answer->transport_security);
 	if (answer->error)
 		http_add_proxy_status(head, answer);
 	head->list_bytes = http_head_list_bytes(head);
