@@ -263,7 +263,7 @@ static void begin_session(struct client_conn *c, const struct session_plan *plan
 	    .is_tls = c->listener->tls != NULL,
 	};
 	struct clients *clients = c->clients;
-	c->session = session_begin(plan, &clients->session_env, &conn, worker_now(clients->env));
+	c->session = protocols_begin(plan, &clients->session_env, &conn, worker_now(clients->env));
 	c->hop.protocol = session_name(c->session);
 	c->hop.tls = net_conn_tls_version(c->net);
 	c->hop.cipher = net_conn_tls_cipher(c->net);
@@ -277,7 +277,7 @@ static void conn_opened(void *owner)
 	c->opened = worker_now(env);
 	client_conn_is_quiet(c);
 	const struct session_plan *plan =
-	    session_by_alpn(c->listener->plans, net_conn_alpn(c->net));
+	    protocols_by_alpn(c->listener->plans, net_conn_alpn(c->net));
 	if (plan) { /* send our first frames without waiting for the client's */
 		begin_session(c, plan);
 		net_conn_dirty(c->net);
@@ -302,12 +302,12 @@ static bool identify_protocol(struct client_conn *c, const uint8_t *bytes, size_
 		refuse_protocol(c, "agreed on no protocol by ALPN, answered 505");
 		return false;
 	}
-	while (n > 0 && c->first_count < SESSION_MATCH_BYTES) {
+	while (n > 0 && c->first_count < PROTOCOLS_MATCH_BYTES) {
 		c->first_bytes[c->first_count++] = *bytes++;
 		n--;
 	}
 	const struct session_plan *plan =
-	    session_match(c->listener->plans, c->first_bytes, c->first_count, &more);
+	    protocols_match(c->listener->plans, c->first_bytes, c->first_count, &more);
 	if (plan)
 		begin_session(c, plan);
 	else if (!more)
@@ -385,14 +385,14 @@ static void conn_fill(void *owner, struct net_out *out)
 	worker_now(c->clients->env);
 	if (!c->session) {
 		if (c->is_closing) {
-			char text[SESSION_REFUSAL_BYTES];
+			char text[PROTOCOLS_REFUSAL_BYTES];
 			net_out_copy(
-			    out, text, session_refusal(c->listener->plans, text, sizeof(text)));
+			    out, text, protocols_refusal(c->listener->plans, text, sizeof(text)));
 			close_conn(c);
 		}
 		return;
 	}
-	bool has_sent = session_fill(c->session, out);
+	bool has_sent = protocols_fill(c->session, out);
 	client_conn_handle_events(c);
 	if (c->net && client_conn_is_half_closed(c))
 		client_half_closed_filled(c, has_sent);

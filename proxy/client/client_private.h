@@ -59,7 +59,7 @@ struct client_conn {
 	struct client_diary diary;
 	uint64_t push_buffered; /* bytes of pushed responses that wait to be sent */
 	uint32_t pushes_open;
-	uint8_t first_bytes[SESSION_MATCH_BYTES]; /* until the protocol is known */
+	uint8_t first_bytes[PROTOCOLS_MATCH_BYTES]; /* until the protocol is known */
 	uint8_t first_count;
 	bool is_open, is_closing;
 	bool is_unread; /* the session is full: nothing is read from the client */

@@ -18,7 +18,7 @@ static bool open_tls(struct client_listener *l, char *error, size_t error_size)
 	const struct conf_listen *conf = l->conf;
 	if (conf->certificate_count == 0)
 		return true;
-	session_alpn_list(l->plans, true, alpn, sizeof(alpn));
+	protocols_alpn_list(l->plans, true, alpn, sizeof(alpn));
 	const struct net_tls_server_options o = {
 	    .certificates = conf->certificates,
 	    .certificate_count = conf->certificate_count,
@@ -70,7 +70,7 @@ bool clients_open(struct clients *c, char *error, size_t error_size)
 		struct client_listener *l = &c->listeners[i];
 		l->clients = c;
 		l->conf = &conf->listens[i];
-		l->plans = session_plans_for_clients(c->env->protocols, l->conf);
+		l->plans = protocols_plans_for_clients(c->env->protocols, l->conf);
 		map_init(&l->addresses);
 	}
 	for (size_t i = 0; i < conf->listen_count; i++)
@@ -86,7 +86,7 @@ void clients_close(struct clients *c)
 	client_traces_close(c);
 	for (size_t i = 0; c->listeners && i < c->env->conf->listen_count; i++) {
 		net_tls_free(c->listeners[i].tls);
-		session_plans_free(c->listeners[i].plans);
+		protocols_plans_free(c->listeners[i].plans);
 		map_fini(&c->listeners[i].addresses);
 	}
 	free(c->listeners);

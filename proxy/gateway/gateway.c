@@ -70,7 +70,7 @@ static void open_env(struct gateway *g, const struct gateway_env *env)
 	    .chunks = env->chunks,
 	    .tickets = env->tickets,
 	    .seed = env->seed,
-	    .protocols = env->protocols ? env->protocols : session_protocols,
+	    .protocols = env->protocols ? env->protocols : protocols_all,
 	    .heads = http_head_pool_new(HEADS_KEPT),
 	    .relay = &g->relay,
 	};
@@ -188,7 +188,7 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 {
 	struct gateway *g = memory_new(struct gateway);
 	open_env(g, env);
-	ensure(session_fault_count(g->env.protocols) <= OBSERVE_FAULTS &&
+	ensure(protocols_fault_count(g->env.protocols) <= OBSERVE_FAULTS &&
 	       RELAY_CAUSE_COUNT <= OBSERVE_CAUSES);
 	struct slice pseudonym = make_pseudonym(g, env->via_suffix);
 	g->routes = (struct route_env){.pseudonym = pseudonym, .via = http_via_make(pseudonym)};

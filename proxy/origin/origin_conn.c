@@ -17,7 +17,7 @@ void origin_conn_begin_session(struct origin_conn *c, const struct session_plan 
 	const struct session_conn conn = {.budget = &c->budget};
 	c->started = relay_origin_clock(u->env->relay);
 	c->plan = plan;
-	c->session = session_begin(plan, &u->session_env, &conn, c->started);
+	c->session = protocols_begin(plan, &u->session_env, &conn, c->started);
 	c->hop.protocol = session_name(c->session);
 	c->is_open = true;
 	c->quiet_since = u->env->relay->now;

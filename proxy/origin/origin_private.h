@@ -25,7 +25,7 @@ struct refused_promises {
 
 /* A connection that carries one request at a time (origin_single.c). */
 struct origin_single {
-	uint64_t filled;   /* requests that have been given to session_fill */
+	uint64_t filled;   /* requests that have been given to protocols_fill */
 	bool has_answered; /* a byte has come since the last request was sent */
 	/* A cancelled request: its response is read to the end, and dropped. 0: none is. */
 	usec discards_since;

@@ -15,7 +15,7 @@ static const struct session_plan *plan_of(const struct origin_conn *c)
 	if (!net_conn_is_tls(c->net))
 		return plans;
 	struct slice alpn = net_conn_alpn(c->net);
-	return session_by_alpn(plans, alpn.len > 0 ? alpn : SLICE("http/1.1"));
+	return protocols_by_alpn(plans, alpn.len > 0 ? alpn : SLICE("http/1.1"));
 }
 
 /* An origin with this mistake answers no request: the log says what to change. */
@@ -119,12 +119,12 @@ static void conn_fill(void *owner, struct net_out *out)
 	struct pool *p = c->pool;
 	worker_now(c->origins->env);
 	if (c->asks_proxy) {
-		session_fill(c->dialogue, out);
+		protocols_fill(c->dialogue, out);
 		return;
 	}
 	if (pool_is_waiting(p)) /* we may have reset streams, so requests may start */
 		pool_serve(p);
-	session_fill(c->session, out);
+	protocols_fill(c->session, out);
 	c->single.filled = c->requests;
 	origin_conn_handle_events(c);
 	if (pool_is_waiting(p)) /* sending the end of an upload may have ended a stream */
@@ -138,7 +138,7 @@ static void conn_fill(void *owner, struct net_out *out)
 	if (!session_wants_write(c->session) && !session_has_failed(c->session)) {
 		/* Send GOAWAY before closing, even after the origin's own GOAWAY (RFC 9113 6.8). */
 		session_terminate(c->session, SESSION_NO_ERROR, (struct slice){0});
-		session_fill(c->session, out);
+		protocols_fill(c->session, out);
 	}
 	if (!session_wants_write(c->session))
 		origin_conn_close(c);

@@ -53,7 +53,7 @@ struct net_tls *origins_tls_new(const struct origins *all, const struct conf_ori
 {
 	char alpn[64] = "http/1.1";
 	if (plans)
-		session_alpn_list(plans, false, alpn, sizeof(alpn));
+		protocols_alpn_list(plans, false, alpn, sizeof(alpn));
 	const struct net_tls_client_options options = {.ca_file = o->tls_ca,
 	    .verify = o->tls_verify,
 	    .alpn = alpn,

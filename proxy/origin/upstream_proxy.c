@@ -42,7 +42,7 @@ struct net_conn *origin_conn_connect(struct origin_conn *c)
 		    loop, server->address, d->proxy_tls, p->conf->proxy->server->tls_name, ops, c);
 	struct net_conn *net = net_connect(loop, server->address, p->tls, name_of(c), ops, c);
 	if (c->offers_http1_alone)
-		net_conn_set_alpn(net, session_http1.alpn);
+		net_conn_set_alpn(net, protocols_http1.alpn);
 	return net;
 }
 
@@ -166,7 +166,7 @@ static void tunnel_is_open(struct origin_conn *c)
 		return;
 	}
 	if (c->offers_http1_alone)
-		net_conn_set_alpn(c->net, session_http1.alpn);
+		net_conn_set_alpn(c->net, protocols_http1.alpn);
 	net_conn_start_tls(c->net, p->tls, name_of(c));
 }
 
@@ -197,9 +197,9 @@ static void handle_answer(struct origin_conn *c)
 void upstream_proxy_opened(struct origin_conn *c)
 {
 	const struct session_conn conn = {.budget = &c->budget};
-	const struct session_plan *plan = session_by_alpn(c->pool->plans, SLICE("http/1.1"));
+	const struct session_plan *plan = protocols_by_alpn(c->pool->plans, SLICE("http/1.1"));
 	ensure(plan != NULL);
-	c->dialogue = session_begin(
+	c->dialogue = protocols_begin(
 	    plan, &c->origins->session_env, &conn, relay_origin_clock(c->origins->env->relay));
 	handle_answer(c);
 }

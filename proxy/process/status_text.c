@@ -132,7 +132,7 @@ static void print_limited(const struct status *s, const struct observe_counters 
 static void print_counters(const struct status *s, const struct observe_counters *sum, FILE *out)
 {
 	observe_counters_print(sum, out);
-	observe_faults_print(sum, session_fault_name, out);
+	observe_faults_print(sum, protocols_fault_name, out);
 	observe_rows_print(
 	    OBSERVE_FAMILY_END, "cause", sum->causes, OBSERVE_CAUSES, cause_name, out);
 	observe_rows_print(

@@ -23,7 +23,7 @@ static void put_body(
 	} while (left > 0);
 }
 
-bool session_fill(struct session *s, struct net_out *out)
+bool protocols_fill(struct session *s, struct net_out *out)
 {
 	struct session_output output;
 	bool any = false;

@@ -286,19 +286,7 @@ static bool has_failed(const struct session *s)
 	return of_const(s)->has_failed;
 }
 
-/* ---- time, and questions ---- */
-
-static usec deadline(const struct session *s)
-{
-	(void)s;
-	return USEC_NEVER;
-}
-
-static void tick(struct session *s, usec now)
-{
-	(void)s;
-	(void)now;
-}
+/* ---- questions ---- */
 
 static struct session_peer peer(const struct session *s)
 {
@@ -352,8 +340,6 @@ static const struct session_ops raw_ops = {
     .credit = credit,
     .shutdown = shutdown_session,
     .terminate = terminate,
-    .deadline = deadline,
-    .tick = tick,
     .peer = peer,
     .is_done = is_done,
     .has_finished = has_finished,
@@ -376,25 +362,6 @@ static struct session *begin(
 	return &s->session;
 }
 
-static const char *fault_name(size_t row)
-{
-	(void)row;
-	return NULL;
-}
-
-static enum session_match match(const uint8_t *bytes, size_t n)
-{
-	(void)bytes;
-	(void)n;
-	return SESSION_MATCH_NO;
-}
-
-static void *for_clients(const struct conf_listen *conf)
-{
-	(void)conf;
-	return NULL;
-}
-
 static void *for_origin(const struct conf_origin *conf, bool push)
 {
 	uint32_t *window = memory_new(uint32_t);
@@ -403,13 +370,10 @@ static void *for_origin(const struct conf_origin *conf, bool push)
 	return window;
 }
 
-const struct session_protocol session_raw = {
+const struct session_protocol protocols_raw = {
     .alpn = "",
     .name = "TCP",
     .origin_capabilities = SESSION_TUNNELS,
-    .fault_name = fault_name,
-    .match = match,
-    .for_clients = for_clients,
     .for_origin = for_origin,
     .begin = begin,
 };

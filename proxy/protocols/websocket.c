@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See websocket.h. */
-#include "proxy/protocols/websocket.h"
+/* The keys of WebSocket's opening handshake in HTTP/1.1 (RFC 6455 1.3). */
+#include "proxy/protocols/protocols_private.h"
 
 #include "proxy/base/base64.h"
 #include "proxy/base/hash.h"
-#include "proxy/net/net.h"
 
 #include <stdio.h>
 
@@ -28,4 +27,4 @@ static void accept_key(struct slice key, char accept[H1_WEBSOCKET_ACCEPT])
 	base64_encode(slice_of(digest, sizeof(digest)), accept);
 }
 
-const struct h1_websocket session_websocket = {.make_key = make_key, .accept = accept_key};
+const struct h1_websocket protocols_websocket = {.make_key = make_key, .accept = accept_key};

@@ -217,7 +217,7 @@ struct session_ops {
 	void (*shutdown)(struct session *s, usec now);
 	void (*half_close)(struct session *s, usec now); /* to a client */
 	void (*terminate)(struct session *s, uint32_t code, struct slice why);
-	/* time */
+	/* time; both may be NULL: nothing is ever due */
 	usec (*deadline)(const struct session *s);
 	void (*tick)(struct session *s, usec now);
 	/* questions */

@@ -187,12 +187,13 @@ static inline void session_terminate(struct session *s, uint32_t code, struct sl
 
 static inline usec session_deadline(const struct session *s) /* USEC_NEVER: none */
 {
-	return s->ops->deadline(s);
+	return s->ops->deadline ? s->ops->deadline(s) : USEC_NEVER;
 }
 
 static inline void session_tick(struct session *s, usec now)
 {
-	s->ops->tick(s, now);
+	if (s->ops->tick)
+		s->ops->tick(s, now);
 }
 
 static inline struct session_peer session_peer(const struct session *s)

@@ -137,7 +137,7 @@ void destination_open(
 	d->retry_budget.at = upstream->env->relay->now;
 	for (unsigned push = 0; push < 2; push++)
 		d->origin.plans[push] =
-		    session_plans_for_origin(upstream->env->protocols, origin, push == 1);
+		    protocols_plans_for_origin(upstream->env->protocols, origin, push == 1);
 	if (origin->kind != CONF_ORIGIN_FORWARD) {
 		d->lines = origin->servers;
 		d->line_count = origin->server_count;
@@ -157,8 +157,8 @@ void destination_free(struct destination *d)
 	ensure(d->origin.queued == 0);
 	list_for_each(&d->servers, s, struct server, link) server_free(s);
 	if (!d->origin.is_dynamic) {
-		session_plans_free(d->origin.plans[0]);
-		session_plans_free(d->origin.plans[1]);
+		protocols_plans_free(d->origin.plans[0]);
+		protocols_plans_free(d->origin.plans[1]);
 	}
 	balance_free(d->balance);
 	free(d->members);

@@ -166,7 +166,7 @@ static void probe_opened(void *owner)
 	const struct destination *d = p->target->server->destination;
 	worker_now(u->env);
 	const struct session_plan *plan =
-	    net_conn_is_tls(p->net) ? session_by_alpn(d->origin.plans[0], net_conn_alpn(p->net))
+	    net_conn_is_tls(p->net) ? protocols_by_alpn(d->origin.plans[0], net_conn_alpn(p->net))
 				    : d->origin.plans[0];
 	if (!plan) {
 		finish(p, SERVER_CHECK_TLS);
@@ -177,7 +177,7 @@ static void probe_opened(void *owner)
 		return;
 	}
 	const struct session_conn conn = {.budget = &p->budget};
-	p->session = session_begin(plan, &u->origins.session_env, &conn, u->env->relay->now);
+	p->session = protocols_begin(plan, &u->origins.session_env, &conn, u->env->relay->now);
 	(void)handle_events(p); /* some sessions are ready at once */
 }
 
@@ -203,7 +203,7 @@ static void probe_fill(void *owner, struct net_out *out)
 	worker_now(p->upstream->env);
 	if (!p->session)
 		return;
-	session_fill(p->session, out);
+	protocols_fill(p->session, out);
 	if (!handle_events(p) || !p->has_result || session_wants_write(p->session))
 		return;
 	net_conn_close(p->net);

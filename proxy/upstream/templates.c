@@ -12,7 +12,7 @@ struct templates {
 	struct template **of_origin;
 };
 
-static const struct session_protocol *const tunnel_protocols[] = {&session_raw, NULL};
+static const struct session_protocol *const tunnel_protocols[] = {&protocols_raw, NULL};
 
 static size_t count_of(const struct conf_origin *o)
 {
@@ -23,7 +23,7 @@ static void open_plans(
     struct template *t, const struct upstream *u, const struct session_protocol *const *protocols)
 {
 	for (unsigned push = 0; push < 2; push++)
-		t->plans[push] = session_plans_for_origin(
+		t->plans[push] = protocols_plans_for_origin(
 		    protocols ? protocols : u->env->protocols, &t->conf, push == 1);
 }
 
@@ -110,8 +110,8 @@ struct templates *templates_open(struct upstream *u, char *error, size_t error_s
 
 static void close_template(struct template *t)
 {
-	session_plans_free(t->plans[0]);
-	session_plans_free(t->plans[1]);
+	protocols_plans_free(t->plans[0]);
+	protocols_plans_free(t->plans[1]);
 	if (t->owns_tls)
 		net_tls_free(t->tls);
 }

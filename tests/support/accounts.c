@@ -97,10 +97,10 @@ static void add_counters(struct text *t, const struct observe_counters *c)
 	for (size_t i = 0; i < OBSERVE_DENIALS; i++)
 		add_number(t, "denial", "", c->denials[i]);
 	for (size_t side = 0; side < 2; side++)
-		for (size_t i = 0; session_fault_name(i); i++)
+		for (size_t i = 0; protocols_fault_name(i); i++)
 			add_number(t,
 			    side == OBSERVE_CLIENT ? "fault of client " : "fault of origin ",
-			    session_fault_name(i), c->faults[side][i]);
+			    protocols_fault_name(i), c->faults[side][i]);
 	for (size_t i = 0; i < OBSERVE_PLACES; i++) {
 		add_number(t, "limited ", i ? "1" : "0", c->route_limited[i][0]);
 		add_number(t, "limited in shadow ", i ? "1" : "0", c->route_limited[i][1]);

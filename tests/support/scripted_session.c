@@ -405,12 +405,12 @@ static struct session *begin(const void *config, const struct session_env *env,
 	return &s->session;
 }
 
-static enum session_match match(const uint8_t *bytes, size_t n)
+static enum protocols_match match(const uint8_t *bytes, size_t n)
 {
 	size_t most = strlen(SCRIPTED_FIRST_LINE), compared = n < most ? n : most;
 	if (memcmp(bytes, SCRIPTED_FIRST_LINE, compared) != 0)
-		return SESSION_MATCH_NO;
-	return n < most ? SESSION_MATCH_MORE : SESSION_MATCH_YES;
+		return PROTOCOLS_MATCH_NO;
+	return n < most ? PROTOCOLS_MATCH_MORE : PROTOCOLS_MATCH_YES;
 }
 
 const struct session_protocol session_scripted = {

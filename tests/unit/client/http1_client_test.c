@@ -13,8 +13,8 @@ static void answer_length(struct gate_world *w, const char *path, const char *le
 
 static size_t fault_count(const struct gate_world *w, const char *name)
 {
-	for (size_t i = 0; session_fault_name(i); i++)
-		if (strcmp(session_fault_name(i), name) == 0)
+	for (size_t i = 0; protocols_fault_name(i); i++)
+		if (strcmp(protocols_fault_name(i), name) == 0)
 			return w->counters.faults[OBSERVE_CLIENT][i];
 	fail_msg("no fault %s", name);
 	return 0;

@@ -476,7 +476,7 @@ static void one_that_another_server_takes_over_waits_for_the_share_of_that(void 
 	struct exchange *x =
 	    list_first(&from->at.pools[POOL_PLAIN]->shared.requests, struct exchange, waiting);
 	assert_false(pool_slow_defers(p, x)); /* nothing is known of the other one either */
-	to->at.known.protocol = &session_http1;
+	to->at.known.protocol = &protocols_http1;
 	to->at.known.capabilities = 0;
 	assert_false(pool_slow_defers(p, x)); /* there is room */
 	p->slow.open = 1;

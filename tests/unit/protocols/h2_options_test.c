@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Each limit option sets its own member of the engine's limits; the option defaults equal the engine's. */
 #include "proxy/conf/option.h"
-#include "proxy/protocols/h2_options.h"
+#include "proxy/protocols/protocols_private.h"
 #include "tests/unit/conf/load.h"
 
 #define BOTH 3
@@ -36,6 +36,14 @@ static const struct row {
 };
 #define ROWS (sizeof(rows) / sizeof(*rows))
 
+static struct h2_config config_of(void *made)
+{
+	assert_non_null(made);
+	struct h2_config config = *(struct h2_config *)made;
+	free(made);
+	return config;
+}
+
 /* Loads a configuration with one further line in [listen] (1) or [origin] (2). */
 static struct h2_limits limits_with(unsigned section, const char *line)
 {
@@ -44,10 +52,12 @@ static struct h2_limits limits_with(unsigned section, const char *line)
 	    section == 1 ? line : "", section == 2 ? line : "");
 	struct load load = load_text(text);
 	assert_non_null(load.conf);
-	struct h2_limits limits =
-	    section == 1 ? h2_options_limits_for_client(load.conf->listens) : h2_options_limits_for_origin(load.conf->origins);
+	struct conf_origin origin = load.conf->origins[0];
+	origin.protocols |= CONF_HTTP2;
+	struct h2_config config = config_of(
+	    section == 1 ? h2_options_for_clients(load.conf->listens) : h2_options_for_origin(&origin, false));
 	load_free(&load);
-	return limits;
+	return config.limits;
 }
 
 static void assert_member(const struct h2_limits *limits, const struct row *row)
@@ -128,10 +138,12 @@ static void tunnels_are_announced_where_they_are_taken(void **state)
 		snprintf(text, sizeof(text), LOAD_LISTEN LOAD_ORIGIN LOAD_ROUTE "%s", upgrade);
 		struct load load = load_text(text);
 		assert_non_null(load.conf);
-		struct h2_settings s = h2_options_settings_for_client(load.conf->listens);
-		assert_int_equal(s.enable_connect_protocol, taken);
-		s = h2_options_settings_for_origin(load.conf->origins, true);
-		assert_int_equal(s.enable_connect_protocol, 0);
+		struct conf_origin origin = load.conf->origins[0];
+		origin.protocols |= CONF_HTTP2;
+		struct h2_config config = config_of(h2_options_for_clients(load.conf->listens));
+		assert_int_equal(config.settings.enable_connect_protocol, taken);
+		config = config_of(h2_options_for_origin(&origin, true));
+		assert_int_equal(config.settings.enable_connect_protocol, 0);
 		load_free(&load);
 	}
 }

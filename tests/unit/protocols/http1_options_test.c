@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Each option that has a meaning in HTTP/1.1 sets its own member of the codec's limits. */
-#include "proxy/protocols/http1_options.h"
+#include "proxy/protocols/protocols_private.h"
 #include "tests/unit/conf/load.h"
 
 static const struct row {
@@ -26,12 +26,27 @@ static uint64_t member(const struct h1_limits *limits, const struct row *row)
 	return *(const uint32_t *)(const void *)at;
 }
 
+static struct h1_limits limits_of(void *made)
+{
+	assert_non_null(made);
+	struct h1_limits limits = ((struct h1_config *)made)->limits;
+	free(made);
+	return limits;
+}
+
+static struct h1_limits limits_for_origin(const struct conf_origin *conf)
+{
+	struct conf_origin origin = *conf;
+	origin.protocols |= CONF_HTTP1;
+	return limits_of(http1_options_for_origin(&origin, false));
+}
+
 static void each_option_sets_its_limit(void **state)
 {
 	(void)state;
 	struct load plain = load_fine(LOAD_REST, "");
-	const struct h1_limits client = http1_options_limits_for_client(plain.conf->listens);
-	const struct h1_limits origin = http1_options_limits_for_origin(plain.conf->origins);
+	const struct h1_limits client = limits_of(http1_options_for_clients(plain.conf->listens));
+	const struct h1_limits origin = limits_for_origin(plain.conf->origins);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const struct row *row = &rows[i];
 		char line[80], text[512];
@@ -39,9 +54,9 @@ static void each_option_sets_its_limit(void **state)
 		snprintf(text, sizeof text, LOAD_ROUTE LOAD_LISTEN "%s" LOAD_ORIGIN "%s",
 		    row->is_for_listen ? line : "", row->is_for_origin ? line : "");
 		struct load load = load_fine(text, "");
-		struct h1_limits changed = http1_options_limits_for_client(load.conf->listens);
+		struct h1_limits changed = limits_of(http1_options_for_clients(load.conf->listens));
 		assert_int_equal(member(&changed, row), row->is_for_listen ? row->expected : member(&client, row));
-		changed = http1_options_limits_for_origin(load.conf->origins);
+		changed = limits_for_origin(load.conf->origins);
 		assert_int_equal(member(&changed, row), row->is_for_origin ? row->expected : member(&origin, row));
 		load_free(&load);
 	}
@@ -53,8 +68,8 @@ static void the_rest_is_the_codecs(void **state)
 {
 	(void)state;
 	struct load load = load_fine(LOAD_REST, "");
-	const struct h1_limits client = http1_options_limits_for_client(load.conf->listens);
-	const struct h1_limits origin = http1_options_limits_for_origin(load.conf->origins);
+	const struct h1_limits client = limits_of(http1_options_for_clients(load.conf->listens));
+	const struct h1_limits origin = limits_for_origin(load.conf->origins);
 	assert_int_equal(client.extension_bytes, h1_limits_default.extension_bytes);
 	assert_int_equal(origin.extension_bytes, h1_limits_default.extension_bytes);
 	assert_int_equal(client.head_timeout, 10 * USEC_PER_SEC);

@@ -39,7 +39,7 @@ struct bench {
 	size_t text_bytes, pieces;
 };
 
-static const struct session_protocol *const raw[] = {&session_raw, NULL};
+static const struct session_protocol *const raw[] = {&protocols_raw, NULL};
 
 static struct piece front(void *user, size_t most)
 {
@@ -107,8 +107,8 @@ static void begin(struct bench *b)
 	budget_init(&b->budget, NULL, 1 << 20);
 	b->env = (struct session_env){
 	    .heads = b->heads, .seed = 1, .fault = on_fault, .front = front, .taken = taken};
-	b->plans = session_plans_for_origin(raw, &conf, false);
-	b->session = session_begin(b->plans, &b->env, &conn, 1000000);
+	b->plans = protocols_plans_for_origin(raw, &conf, false);
+	b->session = protocols_begin(b->plans, &b->env, &conn, 1000000);
 	b->body = chunk_acquire(b->chunks);
 	for (uint32_t i = 0; i < b->body->capacity; i++)
 		b->body->data[i] = (uint8_t)('a' + i % 26);
@@ -121,7 +121,7 @@ static void finish(struct bench *b)
 {
 	session_check(b->session);
 	session_free(b->session);
-	session_plans_free(b->plans);
+	protocols_plans_free(b->plans);
 	free(b->loop.output.data);
 	chunk_release(b->body);
 	http_head_pool_free(b->heads);
@@ -171,7 +171,7 @@ static void say(struct bench *b, const char *text, size_t n)
 static bool send_some(struct bench *b, size_t room)
 {
 	struct net_out out = {.conn = &b->conn, .limit = room};
-	bool any = session_fill(b->session, &out);
+	bool any = protocols_fill(b->session, &out);
 	for (unsigned i = 0; i < out.count; i++) {
 		const struct net_segment *s = &out.segments[i];
 		const uint8_t *from = s->chunk ? s->chunk->data : b->loop.output.data;
@@ -495,15 +495,11 @@ static void a_shutdown_leaves_the_tunnel_alone(void **state)
 static void it_is_a_protocol_of_origins_alone(void **state)
 {
 	(void)state;
-	const struct conf_listen listen = {.protocols = CONF_HTTP2 | CONF_HTTP1};
-	bool more = true;
-	assert_int_equal(session_fault_count(raw), 0);
-	struct session_plan *plans = session_plans_for_clients(raw, &listen);
-	assert_null(plans[0].protocol);
-	assert_int_equal(session_raw.match((const uint8_t *)"x", 1), SESSION_MATCH_NO);
-	assert_null(session_match(plans, (const uint8_t *)"x", 1, &more));
-	assert_false(more);
-	session_plans_free(plans);
+	assert_int_equal(protocols_fault_count(raw), 0);
+	assert_null(protocols_raw.for_clients);
+	assert_null(protocols_raw.match);
+	for (size_t i = 0; protocols_all[i]; i++)
+		assert_ptr_not_equal(protocols_all[i], &protocols_raw);
 }
 
 static void it_describes_itself(void **state)

@@ -40,14 +40,14 @@ static void open_bench(struct bench *b)
 	budget_init(&b->worker, NULL, 1 << 20);
 	budget_init(&b->budget, &b->worker, 1 << 20);
 	b->env = (struct session_env){.heads = b->heads, .seed = 1, .fault = on_fault};
-	b->plans = session_plans_for_origin(session_protocols, &conf, false);
-	b->session = session_begin(b->plans, &b->env, &conn, 1000000);
+	b->plans = protocols_plans_for_origin(protocols_all, &conf, false);
+	b->session = protocols_begin(b->plans, &b->env, &conn, 1000000);
 }
 
 static void close_bench(struct bench *b)
 {
 	session_free(b->session);
-	session_plans_free(b->plans);
+	protocols_plans_free(b->plans);
 	http_head_pool_free(b->heads);
 	chunk_pool_free(b->chunks);
 }

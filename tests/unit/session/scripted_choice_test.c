@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 /* The first one is spoken with origins in cleartext. */
-static const struct session_protocol *const h2_first[] = {&session_h2, &session_scripted, NULL};
-static const struct session_protocol *const script_first[] = {&session_scripted, &session_h2, NULL};
+static const struct session_protocol *const h2_first[] = {&protocols_h2, &session_scripted, NULL};
+static const struct session_protocol *const script_first[] = {&session_scripted, &protocols_h2, NULL};
 
 #define READY "ready 100 65535 1"
 
@@ -145,10 +145,10 @@ static void the_first_bytes_choose_also_one_at_a_time(void **state)
 }
 
 /* Knows its own only when all bytes are there that it may look at. */
-static enum session_match match_late(const uint8_t *bytes, size_t n)
+static enum protocols_match match_late(const uint8_t *bytes, size_t n)
 {
 	(void)bytes;
-	return n < SESSION_MATCH_BYTES ? SESSION_MATCH_MORE : SESSION_MATCH_YES;
+	return n < PROTOCOLS_MATCH_BYTES ? PROTOCOLS_MATCH_MORE : PROTOCOLS_MATCH_YES;
 }
 
 static void whole_frames_among_the_first_bytes_are_not_lost(void **state)
