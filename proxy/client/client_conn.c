@@ -8,19 +8,7 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 
-static void conn_opened(void *owner);
-static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_t length);
-static void conn_fill(void *owner, struct net_out *out);
-static void conn_ended(void *owner, enum net_end end, const char *text);
-static void conn_blocked(void *owner);
-
-static const struct net_conn_ops conn_ops = {
-    .opened = conn_opened,
-    .received = conn_received,
-    .fill = conn_fill,
-    .ended = conn_ended,
-    .blocked = conn_blocked,
-};
+static const struct net_conn_ops conn_ops;
 
 /* ---- life ---- */
 
@@ -446,3 +434,11 @@ static void conn_blocked(void *owner)
 	worker_now(c->clients->env);
 	client_conn_arm_sooner(c);
 }
+
+static const struct net_conn_ops conn_ops = {
+    .opened = conn_opened,
+    .received = conn_received,
+    .fill = conn_fill,
+    .ended = conn_ended,
+    .blocked = conn_blocked,
+};

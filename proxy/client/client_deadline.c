@@ -112,17 +112,12 @@ static void write_is_late(struct client_conn *c)
 /* Returns false when the client is given up. */
 static bool silence_is_long(struct client_conn *c, usec now)
 {
-	if (c->silence.asked) {
-		if (peer_silence_excuse(&c->silence, c->net, now))
-			return true;
-		WORKER_COUNT(c->clients->env, ping_late_down, 1);
-		client_log_fault(c, "does not answer a PING", NULL);
-		client_conn_abort(c, "ping-timeout");
-		return false;
-	}
-	session_ping(c->session, now);
-	peer_silence_ask(&c->silence, c->net, now);
-	return true;
+	if (!peer_silence_is_final(&c->silence, c->session, c->net, now, now))
+		return true;
+	WORKER_COUNT(c->clients->env, ping_late_down, 1);
+	client_log_fault(c, "does not answer a PING", NULL);
+	client_conn_abort(c, "ping-timeout");
+	return false;
 }
 
 /* Sends GOAWAY the first time; closes the connection when it has been idle as long again. */

@@ -27,21 +27,8 @@ void client_count_fault(void *context, const struct session_fault *fault, size_t
 void client_count_status(struct clients *clients, uint16_t status)
 {
 	struct observe_counters *c = clients->env->observe->counters;
-	switch (status / 100) {
-	case 1:
-		c->responses_1xx++;
-		break;
-	case 2:
-		c->responses_2xx++;
-		break;
-	case 3:
-		c->responses_3xx++;
-		break;
-	case 4:
-		c->responses_4xx++;
-		break;
-	case 5:
-		c->responses_5xx++;
-		break;
-	}
+	uint64_t *const counters[] = {&c->responses_1xx, &c->responses_2xx, &c->responses_3xx,
+	    &c->responses_4xx, &c->responses_5xx};
+	if (status >= 100 && status < 600)
+		++*counters[status / 100 - 1];
 }

@@ -149,11 +149,6 @@ static void leg_credit(struct leg *leg, size_t n)
 		wheel_set(worker_wheel(c->clients->env), &c->timer, c->clients->env->relay->now);
 }
 
-static void leg_detach(struct leg *leg)
-{
-	client_leg_cut(leg);
-}
-
 const struct leg_ops client_leg_ops = {
     .send_head = leg_send_head,
     .send_body = leg_send_body,
@@ -161,7 +156,7 @@ const struct leg_ops client_leg_ops = {
     .promise = leg_promise,
     .reset = leg_reset,
     .credit = leg_credit,
-    .detach = leg_detach,
+    .detach = client_leg_cut,
 };
 
 /* ---- one exchange's client ---- */

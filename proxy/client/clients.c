@@ -62,7 +62,7 @@ bool clients_open(struct clients *c, char *error, size_t error_size)
 	    .context = c,
 	    .trace = client_trace_frame,
 	    .front = exchange_leg_front,
-	    .taken = exchange_leg_taken,
+	    .taken = exchange_on_taken,
 	};
 	client_diaries_open(c);
 	c->listeners = memory_zalloc((conf->listen_count + 1) * sizeof(*c->listeners));

@@ -15,6 +15,19 @@ static uint64_t set_hash(const struct policy_cookie_set *set)
 	return bytes > 0 ? hash_bytes(1, set->hashes, bytes) : 0;
 }
 
+/* False: there is no memory for it. */
+static bool keep_set(struct client_conn *c, const struct policy_cookie_set *set)
+{
+	struct client_diary *diary = &c->diary;
+	if (!diary->cookie && !budget_take(&c->budget, sizeof(*set)))
+		return false;
+	if (!diary->cookie)
+		diary->cookie = memory_new(struct policy_cookie_set);
+	*diary->cookie = *set;
+	diary->cookie_hash = set_hash(set);
+	return true;
+}
+
 /* The newest cookie replaces the one before: a connection seldom carries several hosts. */
 static void read_cookie(struct client_conn *c, struct slice value)
 {
@@ -29,12 +42,7 @@ static void read_cookie(struct client_conn *c, struct slice value)
 	if (!policy_cookie_read(
 		&came, &clients->cookie_keys, value, clock_wall() / USEC_PER_SEC, most))
 		return;
-	if (!diary->cookie && !budget_take(&c->budget, sizeof(*diary->cookie)))
-		return;
-	if (!diary->cookie)
-		diary->cookie = memory_new(struct policy_cookie_set);
-	*diary->cookie = came;
-	diary->cookie_hash = set_hash(&came);
+	keep_set(c, &came);
 }
 
 bool diary_cookie_has(
@@ -71,12 +79,8 @@ void diary_cookie_add(struct client_conn *c, const struct exchange *x, struct ht
 	size_t n = policy_cookie_write(&now, &c->clients->cookie_keys, expires, text);
 	if (set_hash(&now) == diary->cookie_hash)
 		return;
-	if (!diary->cookie && !budget_take(&c->budget, sizeof(*diary->cookie)))
+	if (!keep_set(c, &now))
 		return;
-	if (!diary->cookie)
-		diary->cookie = memory_new(struct policy_cookie_set);
-	*diary->cookie = now;
-	diary->cookie_hash = set_hash(&now);
 	bool is_secure = slice_equal(x->request->scheme, SLICE("https"));
 	http_head_add_token(head, HTTP_TOKEN_SET_COOKIE,
 	    arena_printf(&head->arena, "%s=%.*s; Path=/; Max-Age=%llu; HttpOnly; SameSite=Lax%s",

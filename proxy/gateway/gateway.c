@@ -4,6 +4,7 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/reserve.h"
 #include "proxy/limits.h"
 
 /* Free heads that the pool keeps, because the load of a busy worker varies. */
@@ -202,7 +203,7 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	drain_open(g);
 	memory_trim_open(g);
 	memory_pressure_open(g);
-	memory_squeeze_open(g);
+	reserve_open(memory_squeeze, g);
 	g->upstream = (struct upstream){.env = &g->env};
 	g->upstream.origins = (struct origins){.env = &g->env,
 	    .routes = &g->routes,
@@ -214,14 +215,14 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 		return NULL;
 	}
 	net_on_pass(env->loop, on_pass, g);
-	long_pass_open(g);
+	net_on_long_pass(env->loop, long_pass_report, g);
 	return g;
 }
 
 void gateway_free(struct gateway *g)
 {
 	net_on_pass(g->env.loop, NULL, NULL);
-	long_pass_close(g);
+	net_on_long_pass(g->env.loop, NULL, NULL);
 	listeners_stop(g);
 	clients_abort(&g->clients);
 	hold_fini(&g->hold);
@@ -232,7 +233,7 @@ void gateway_free(struct gateway *g)
 	clients_close(&g->clients);
 	upstream_free(&g->upstream);
 	names_free(g->names);
-	memory_squeeze_close();
+	reserve_close();
 	memory_trim_close(g);
 	wheel_forget(&g->relay.wheel, &g->drain.timer);
 	wheel_forget(&g->relay.wheel, &g->drain.tunnel_timer);

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to gateway/: the data plane and its parts.
- *
- *   gateway ─┬─ worker_env: loop, configuration, memory, time
- *            ├─ listeners (sockets) ──► clients ─── client connections ─── downstream legs
- *            ├─ relay ─── exchanges, held responses
- *            └─ upstream ─── pools ─── origin connections ─── upstream legs
- *
+ * Private to gateway/: the data plane and its parts (docs/ARCHITECTURE.md has their tree).
  * Objects that have ended are freed at the end of the loop pass: by relay_reap, or from env.dead.
  */
 #ifndef PUSHGATE_GATEWAY_GATEWAY_PRIVATE_H
@@ -180,8 +174,7 @@ void memory_pressure_set_marks(struct gateway *g);
 
 /* ---- memory_squeeze.c ---- */
 
-void memory_squeeze_open(struct gateway *g);
-void memory_squeeze_close(void);
+void memory_squeeze(void *gateway);          /* the system has refused memory: for reserve_open */
 void memory_squeeze_pass(struct gateway *g); /* call at the end of each loop pass */
 
 /* ---- memory_trim.c ---- */
@@ -192,8 +185,7 @@ void memory_trim_pass(struct gateway *g); /* call at the end of each loop pass *
 
 /* ---- long_pass.c ---- */
 
-void long_pass_open(struct gateway *g);
-void long_pass_close(struct gateway *g);
+void long_pass_report(void *gateway, usec took, const char *note); /* for net_on_long_pass */
 
 /* ---- access_record.c ---- */
 

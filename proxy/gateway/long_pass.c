@@ -8,7 +8,7 @@
 
 #define LOG_INTERVAL_USEC (60 * USEC_PER_SEC)
 
-static void report(void *context, usec took, const char *note)
+void long_pass_report(void *context, usec took, const char *note)
 {
 	struct gateway *g = context;
 	struct long_pass *l = &g->long_pass;
@@ -27,14 +27,4 @@ static void report(void *context, usec took, const char *note)
 	    (unsigned long long)(l->longest / USEC_PER_MSEC), l->note ? ": it " : "",
 	    l->note ? l->note : "", l->unlogged);
 	*l = (struct long_pass){.next_log = now + LOG_INTERVAL_USEC};
-}
-
-void long_pass_open(struct gateway *g)
-{
-	net_on_long_pass(g->env.loop, report, g);
-}
-
-void long_pass_close(struct gateway *g)
-{
-	net_on_long_pass(g->env.loop, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 #define LOG_INTERVAL_USEC (10 * USEC_PER_SEC)
 
 /* Called from within an allocation: notes numbers alone. */
-static void squeeze(void *context)
+void memory_squeeze(void *context)
 {
 	struct gateway *g = context;
 	struct budget *b = &g->env.budget;
@@ -26,16 +26,6 @@ static void squeeze(void *context)
 	memory_pressure_set_marks(g);
 	g->squeeze.refusals++;
 	g->squeeze.is_on = true;
-}
-
-void memory_squeeze_open(struct gateway *g)
-{
-	reserve_open(squeeze, g);
-}
-
-void memory_squeeze_close(void)
-{
-	reserve_close();
 }
 
 static void report(struct gateway *g)

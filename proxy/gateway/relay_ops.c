@@ -23,24 +23,6 @@ static void dispatch(void *context, struct exchange *x)
 	    &g->upstream, x, offer_wants_pushes(&g->offers, client_facts(x, &facts), x));
 }
 
-static bool retries(void *context, struct exchange *x, const struct relay_failure *failure)
-{
-	struct gateway *g = context;
-	return upstream_may_retry(&g->upstream, x, failure);
-}
-
-static void undispatch(void *context, struct exchange *x)
-{
-	struct gateway *g = context;
-	upstream_undispatch(&g->upstream, x);
-}
-
-static void upload_grew(void *context, struct exchange *x)
-{
-	struct gateway *g = context;
-	upstream_upload_grew(&g->upstream, x);
-}
-
 static void add_transport_security(const struct exchange *x, struct http_head *head)
 {
 	struct slice value = gateway_transport_security(x);
@@ -195,9 +177,9 @@ static uint32_t min_rate(void *context, const struct exchange *x, enum relay_sid
 
 const struct relay_ops gateway_relay_ops = {
     .dispatch = dispatch,
-    .retries = retries,
-    .undispatch = undispatch,
-    .upload_grew = upload_grew,
+    .retries = upstream_may_retry,
+    .undispatch = upstream_undispatch,
+    .upload_grew = upstream_upload_grew,
     .tunnel_waits = tunnel_quota_waits,
     .offer_facts = promise_facts,
     .offer_decided = promise_decided,

@@ -72,14 +72,6 @@ static void claim_free(struct claim *c)
 	free(c);
 }
 
-static bool leg_send_head(struct leg *leg, const struct http_head *head, bool end)
-{
-	(void)head;
-	(void)end;
-	ensure(!leg); /* a claim sends no request anywhere */
-	return false;
-}
-
 static void leg_send_body(struct leg *leg, const struct flow *flow)
 {
 	(void)leg;
@@ -90,14 +82,6 @@ static void leg_send_trailers(struct leg *leg, const struct http_head *trailers)
 {
 	(void)trailers;
 	ensure(!leg); /* requests with trailers are not answered here */
-}
-
-static bool leg_promise(struct leg *leg, const struct http_head *request, struct exchange *child)
-{
-	(void)request;
-	(void)child;
-	ensure(!leg); /* this is the upstream side */
-	return false;
 }
 
 /* The claiming request was reset. If it was the only claim, the push need not go on. */
@@ -148,10 +132,10 @@ static void leg_detach(struct leg *leg)
 }
 
 static const struct leg_ops claim_leg_ops = {
-    .send_head = leg_send_head,
+    .send_head = leg_sends_no_head,
     .send_body = leg_send_body,
     .send_trailers = leg_send_trailers,
-    .promise = leg_promise,
+    .promise = leg_promises_nothing,
     .reset = leg_reset,
     .credit = leg_credit,
     .detach = leg_detach,

@@ -89,13 +89,6 @@ const struct relay_cause *origin_http1_cause(const struct origin_conn *c, const 
 	return cause;
 }
 
-const char *pool_why_no_http1(const struct pool *p)
-{
-	return p->kind == POOL_TUNNELS
-		   ? "it speaks HTTP/2 without tunnels (RFC 8441) and refused http/1.1 by ALPN"
-		   : "it demanded HTTP/1.1 (HTTP_1_1_REQUIRED) and refused it by ALPN";
-}
-
 /* ---- when a connection has come up ---- */
 
 /* A connection has come up that was opened before the server demanded HTTP/1.1. */

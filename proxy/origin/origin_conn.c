@@ -74,6 +74,16 @@ void origin_conn_open(struct pool *p)
 	origin_conn_arm(c);
 }
 
+/* Ends the transport at once, with what it has not sent. */
+static void cut(struct origin_conn *c)
+{
+	/* A FIN would look like the end of that direction of the tunnel. */
+	if (c->pool->kind == POOL_TUNNELS)
+		net_conn_reset(c->net);
+	else
+		net_conn_abort(c->net);
+}
+
 static void dispose(struct origin_conn *c)
 {
 	ensure(list_is_empty(&c->legs) && !c->is_gone);
@@ -135,7 +145,7 @@ void origin_conn_lost(
 	origin_conn_retire(c);
 	origin_conn_end_exchanges(c, cause, code, detail);
 	if (c->net)
-		origin_conn_cut(c);
+		cut(c);
 	dispose(c);
 	if (!was_ready)
 		pool_failed(p, c, cause, detail);
@@ -156,7 +166,7 @@ void origin_conn_kill(struct origin_conn *c, const struct relay_cause *cause)
 	origin_conn_retire(c);
 	origin_conn_end_exchanges(c, cause, 0, NULL);
 	if (c->net)
-		origin_conn_cut(c);
+		cut(c);
 	dispose(c);
 }
 
@@ -174,7 +184,7 @@ void origin_conn_close(struct origin_conn *c)
 	struct pool *p = c->pool;
 	origin_conn_end_exchanges(c, &relay_cause_UP_LOST, 0, NULL);
 	if (session_must_abort(c->session))
-		origin_conn_cut(c);
+		cut(c);
 	else
 		net_conn_close(c->net);
 	dispose(c);

@@ -149,22 +149,6 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 	return NULL;
 }
 
-static bool leg_send_head(struct leg *leg, const struct http_head *head, bool end)
-{
-	(void)leg;
-	(void)head;
-	(void)end;
-	ensure_failed("origin_conn_send sends a request's head", __FILE__, __LINE__, __func__);
-}
-
-static bool leg_promise(struct leg *leg, const struct http_head *request, struct exchange *child)
-{
-	(void)leg;
-	(void)request;
-	(void)child;
-	ensure_failed("only servers promise (RFC 9113 8.4)", __FILE__, __LINE__, __func__);
-}
-
 static void leg_send_body(struct leg *leg, const struct flow *flow)
 {
 	struct origin_conn *c = conn_of(leg);
@@ -248,10 +232,10 @@ static void leg_hold_back(struct leg *leg, bool is_held_back)
 }
 
 const struct leg_ops origin_leg_ops = {
-    .send_head = leg_send_head,
+    .send_head = leg_sends_no_head,
     .send_body = leg_send_body,
     .send_trailers = leg_send_trailers,
-    .promise = leg_promise,
+    .promise = leg_promises_nothing,
     .reset = leg_reset,
     .credit = leg_credit,
     .detach = origin_leg_end,

@@ -179,16 +179,6 @@ usec origin_single_idle_limit(const struct origin_conn *c);
 bool origin_single_is_unsent(const struct origin_conn *c);
 bool origin_single_is_silent(const struct origin_conn *c);
 
-/* ---- tunnels.c ---- */
-
-bool origin_server_may_tunnel(const struct origin_server *s); /* one more */
-/* Counts a tunnel that is asked for. False: there are too many, and x has failed. */
-bool origin_count_tunnel(struct origin_server *s, struct exchange *x);
-/* If our side has ended, and all of it is in this fill: ends the sending side of the transport. */
-void origin_conn_finish_tunnel(struct origin_conn *c);
-/* Ends the transport at once, with what it has not sent. */
-void origin_conn_cut(struct origin_conn *c);
-
 /* ---- origin_breakage.c ---- */
 
 /* The origin has sent GOAWAY with this error. */
@@ -208,8 +198,6 @@ void origin_conn_demands_http1(struct origin_conn *c);
 /* The cause with which the exchange of a leg ends: one that repeats the request over HTTP/1.1, or the given one. */
 const struct relay_cause *origin_http1_cause(const struct origin_conn *c, const struct leg *leg,
     const struct relay_cause *cause, uint32_t code);
-/* For the log: the mistake of a server that was offered HTTP/1.1 alone and has refused it. */
-const char *pool_why_no_http1(const struct pool *p);
 /* A connection has come up whose protocol is not the one that is needed: it can carry no tunnels, or its server has
  * demanded HTTP/1.1 since it was opened. True: the next ones will use HTTP/1.1. */
 bool pool_changes_to_http1(struct pool *p, const struct session *s);

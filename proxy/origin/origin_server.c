@@ -2,6 +2,8 @@
 /* The pools of a server, as the room above uses them, and the requests that wait in those of an origin. */
 #include "proxy/origin/origin_private.h"
 
+#include "proxy/base/ensure.h"
+
 void origin_init(struct origin *o, struct origins *all, const struct conf_origin *conf)
 {
 	*o = (struct origin){.origins = all, .conf = conf, .idle_timeout = conf->idle_timeout};
@@ -86,4 +88,14 @@ void origin_upload_is_whole(struct exchange *x)
 {
 	origin_unqueue(x);
 	pool_dispatch(origin_attempt_of(x)->pool, x);
+}
+
+void origin_tunnel_left(struct exchange *x)
+{
+	struct origin_server *s = origin_attempt_of(x)->server;
+	if (!x->tunnel.is_counted)
+		return;
+	ensure(s->known.tunnels > 0);
+	s->known.tunnels--;
+	x->tunnel.is_counted = false;
 }

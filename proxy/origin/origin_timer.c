@@ -70,12 +70,8 @@ static void silence_is_long(struct origin_conn *c, usec now)
 		peer_silence_heard(&c->silence, now);
 		return;
 	}
-	if (!c->silence.asked) {
-		session_ping(c->session, relay_origin_clock(c->origins->env->relay));
-		peer_silence_ask(&c->silence, c->net, now);
-		return;
-	}
-	if (peer_silence_excuse(&c->silence, c->net, now))
+	usec session_now = relay_origin_clock(c->origins->env->relay);
+	if (!peer_silence_is_final(&c->silence, c->session, c->net, session_now, now))
 		return;
 	WORKER_COUNT(c->origins->env, ping_late_up, 1);
 	origin_log_fault(c, "does not answer a PING", NULL);

@@ -6,24 +6,25 @@
 
 /* ---- input ---- */
 
-/* Over TLS, ALPN selects the protocol; an origin that does not know ALPN speaks HTTP/1.1. In cleartext it
- * is the first plan, by prior knowledge. */
+/* Over TLS, ALPN selects the protocol. In cleartext it is the first plan, by prior knowledge. */
 static const struct session_plan *plan_of(const struct origin_conn *c)
 {
 	const struct session_plan *plans = c->pool->plans;
 	ensure(plans);
-	if (!net_conn_is_tls(c->net))
-		return plans;
-	struct slice alpn = net_conn_alpn(c->net);
-	return protocols_by_alpn(plans, alpn.len > 0 ? alpn : SLICE("http/1.1"));
+	return net_conn_is_tls(c->net) ? protocols_by_alpn(plans, net_conn_alpn(c->net)) : plans;
 }
 
 /* An origin with this mistake answers no request: the log says what to change. */
 static const char *no_alpn(const struct origin_conn *c, char buffer[ORIGIN_TEXT_BYTES])
 {
-	if (c->offers_http1_alone)
-		return origin_conn_say(c, pool_why_no_http1(c->pool), buffer);
+	bool is_tunnel = c->pool->kind == POOL_TUNNELS;
 	bool has_choice = c->pool->plans[0].protocol && c->pool->plans[1].protocol;
+	if (c->offers_http1_alone)
+		return origin_conn_say(c,
+		    is_tunnel
+			? "it speaks HTTP/2 without tunnels (RFC 8441) and refused http/1.1 by ALPN"
+			: "it demanded HTTP/1.1 (HTTP_1_1_REQUIRED) and refused it by ALPN",
+		    buffer);
 	return origin_conn_say(c,
 	    has_choice ? "it refused both h2 and http/1.1 by ALPN; it must offer one of them"
 		       : "it chose no protocol by ALPN; it must offer h2, or server = https://... "
@@ -113,6 +114,15 @@ static bool is_over(const struct origin_conn *c)
 	return (c->is_closing && list_is_empty(&c->legs)) || session_is_done(c->session);
 }
 
+/* If our side of a tunnel has ended, and all of it is in this fill: ends the sending side of the transport. */
+static void finish_tunnel(struct origin_conn *c)
+{
+	if (!session_has_finished(c->session))
+		return;
+	net_conn_finish(c->net);
+	c->transport = ORIGIN_TRANSPORT_FINISHED;
+}
+
 static void conn_fill(void *owner, struct net_out *out)
 {
 	struct origin_conn *c = owner;
@@ -132,7 +142,7 @@ static void conn_fill(void *owner, struct net_out *out)
 	if (!c->net)
 		return;
 	if (!is_over(c)) {
-		origin_conn_finish_tunnel(c);
+		finish_tunnel(c);
 		return;
 	}
 	if (!session_wants_write(c->session) && !session_has_failed(c->session)) {

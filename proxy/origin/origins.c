@@ -14,7 +14,7 @@ void origins_open(struct origins *all)
 	    .fault = origin_count_fault,
 	    .context = all,
 	    .front = exchange_leg_front,
-	    .taken = exchange_leg_taken,
+	    .taken = exchange_on_taken,
 	};
 	all->push_off_until =
 	    memory_zalloc((all->env->conf->route_count + 1) * sizeof(*all->push_off_until));

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connections of one worker to one server. Requests whose pushes the client can use go over connections with
- * ENABLE_PUSH=1, all others over connections with ENABLE_PUSH=0, so that origins do not send pushes for nothing.
- * Each subscription gets a connection of its own in the third pool: that is retired as soon as the request has
- * been sent, so that it gets no other and closes after the last push. The fourth has the tunnels; a connection
- * that carries one request at a time is retired when that becomes a tunnel.
+ * Which requests a pool sends, and when it opens another connection.
  *
  * A request goes onto the first connection that has room: few busy connections need fewer system calls than many
  * idle ones. Another connection is opened when requests queue up, or shortly before. How many requests a
@@ -201,10 +197,23 @@ void pool_serve(struct pool *p)
 		grow(p);
 }
 
+/* False: there are too many tunnels, and x has failed. */
+static bool count_tunnel(struct origin_server *s, struct exchange *x)
+{
+	ensure(!x->tunnel.is_counted);
+	if (!origin_server_may_tunnel(s)) {
+		exchange_on_up_failed(x, &relay_cause_TUNNELS_FULL, 0, NULL);
+		return false;
+	}
+	s->known.tunnels++;
+	x->tunnel.is_counted = true;
+	return true;
+}
+
 void pool_dispatch(struct pool *p, struct exchange *x)
 {
 	origin_attempt_of(x)->pool = p;
-	if (x->tunnel.is_asked && !origin_count_tunnel(p->server, x))
+	if (x->tunnel.is_asked && !count_tunnel(p->server, x))
 		return;
 	uint32_t most = p->conf->max_requests;
 	bool is_slow = pool_slow_applies(p, x);

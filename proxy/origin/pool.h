@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connections of one worker to one server, of one kind. Each server has up to four pools: one announces
- * ENABLE_PUSH=1, one ENABLE_PUSH=0, and in the third, with ENABLE_PUSH=1, each connection carries one subscription
- * and nothing else. A server whose protocol has no pushes uses the second pool alone. The fourth is for tunnels,
- * which may stay for days: they take no connection and no stream from requests.
+ * The connections of one worker to one server, of one kind. Each server has up to four pools. Requests whose pushes the
+ * client can use go over connections with ENABLE_PUSH=1, all others over connections with ENABLE_PUSH=0, so that origins
+ * do not send pushes for nothing. A server whose protocol has no pushes uses the second pool alone.
+ *
+ * Each subscription gets a connection of its own in the third pool, with ENABLE_PUSH=1: that is retired as soon as the
+ * request has been sent, so that it gets no other and closes after the last push. The fourth has the tunnels, which may
+ * stay for days: they take no connection and no stream from requests. Over HTTP/1.1 a tunnel is the rest of its
+ * connection's life: each side of the transport ends with that direction of the tunnel. Over HTTP/2 it is a stream like
+ * others, if the origin has announced that it takes :protocol (RFC 8441 3); an origin that has not is asked by HTTP/1.1,
+ * if it speaks that too (http1_required.c).
  */
 #ifndef PUSHGATE_ORIGIN_POOL_H
 #define PUSHGATE_ORIGIN_POOL_H
@@ -151,6 +157,12 @@ static inline bool origin_server_has_room(const struct origin_server *s)
 {
 	uint32_t most = s->origin->conf->max_requests;
 	return most == 0 || origin_server_in_flight(s) < most;
+}
+
+/* For one more tunnel (max-tunnels). */
+static inline bool origin_server_may_tunnel(const struct origin_server *s)
+{
+	return s->known.tunnels < s->origin->conf->max_tunnels;
 }
 
 /* ---- pool_slow.c ---- */

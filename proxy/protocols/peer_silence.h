@@ -10,6 +10,7 @@
 #define PUSHGATE_PROTOCOLS_PEER_SILENCE_H
 
 #include "proxy/net/net.h"
+#include "proxy/session/session.h"
 
 #define PING_EVERY_USEC (300 * USEC_PER_SEC)
 #define PING_ANSWER_USEC (30 * USEC_PER_SEC)
@@ -25,21 +26,20 @@ static inline void peer_silence_heard(struct peer_silence *p, usec now)
 	*p = (struct peer_silence){.heard = now};
 }
 
-/* The answer has PING_ANSWER_USEC from now on. */
-static inline void peer_silence_ask(struct peer_silence *p, const struct net_conn *net, usec now)
+/*
+ * What was due has not come: asks the peer by a PING. True: it has been asked already, and is gone. If it is still
+ * taking bytes, it may not have got to the PING, and has as much time again. session_now: by the clock of the session.
+ */
+static inline bool peer_silence_is_final(struct peer_silence *p, struct session *s,
+    const struct net_conn *net, usec session_now, usec now)
 {
+	if (!p->asked)
+		session_ping(s, session_now);
+	else if (!net_conn_is_undelivered(net) || net_conn_delivered(net) == p->delivered)
+		return true;
 	p->asked = now;
 	p->delivered = net_conn_delivered(net);
-}
-
-/* The answer is late. Whether the peer may not have got to the PING, since it is still taking bytes: then
- * it has as much time again. */
-static inline bool peer_silence_excuse(struct peer_silence *p, const struct net_conn *net, usec now)
-{
-	if (!net_conn_is_undelivered(net) || net_conn_delivered(net) == p->delivered)
-		return false;
-	peer_silence_ask(p, net, now);
-	return true;
+	return false;
 }
 
 /* When a PING or its answer is due. */

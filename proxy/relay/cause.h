@@ -75,7 +75,9 @@ struct relay_cause {
 	uint32_t push_up_code; /* the same for pushes */
 	const struct policy_reason *push_reason; /* why a push ended, for the log */
 	bool is_timeout, is_malformed;
-	bool passes_soon; /* by itself: clients are told to come back after a second */
+	bool passes_soon;       /* by itself: clients are told to come back after a second */
+	bool was_reached;       /* the server was connected to, and cannot be spoken to */
+	bool is_server_failure; /* of a request that its server has had: the server does not work */
 	/* Of a call of gRPC: more than the HTTP status says. GRPC_OK: the answer is one of HTTP, since a request that
 	 * cannot be read is no call (RFC 9112 3, 3.2, 5.1, 6.3). RELAY_GRPC_BY_STATUS: http_grpc_status. If the origin may
 	 * have processed the call, it is not UNAVAILABLE, which would invite the client to send the call again. */
@@ -95,28 +97,28 @@ struct relay_cause {
 	X(UP_UNROUTABLE,        "origin-unroutable",            RELAY_ORIGIN, 503, "destination_ip_unroutable",           RELAY_REFUSED_STREAM, ORIGIN_LOST,        .retry = RELAY_AGAIN, .passes_soon = true) \
 	X(UP_NAME,              "origin-name",                  RELAY_ORIGIN, 503, "dns_error",                           RELAY_REFUSED_STREAM, ORIGIN_LOST) \
 	X(UP_NAME_LATE,         "origin-name-late",             RELAY_ORIGIN, 504, "dns_timeout",                         RELAY_REFUSED_STREAM, ORIGIN_LOST,        .is_timeout = true) \
-	X(UP_PROXY_REFUSED,     "upstream-proxy-refused",       RELAY_ORIGIN, 502, "destination_unavailable",             RELAY_REFUSED_STREAM, ORIGIN_LOST) \
-	X(UP_PROXY_USER,        "upstream-proxy-user",          RELAY_ORIGIN, 502, "proxy_configuration_error",           RELAY_REFUSED_STREAM, ORIGIN_LOST) \
-	X(UP_PROXY_ANSWER,      "upstream-proxy-answer",        RELAY_ORIGIN, 502, "http_protocol_error",                 RELAY_REFUSED_STREAM, ORIGIN_LOST) \
-	X(UP_TLS,               "origin-tls",                   RELAY_ORIGIN, 503, "tls_protocol_error",                  RELAY_REFUSED_STREAM, ORIGIN_LOST) \
-	X(UP_CERTIFICATE,       "origin-certificate",           RELAY_ORIGIN, 503, "tls_certificate_error",               RELAY_REFUSED_STREAM, ORIGIN_LOST) \
-	X(UP_ALERT,             "origin-alert",                 RELAY_ORIGIN, 503, "tls_alert_received",                  RELAY_REFUSED_STREAM, ORIGIN_LOST) \
-	X(UP_RESET,             "origin-reset",                 RELAY_ORIGIN, 502, "http_response_incomplete",            RELAY_PASS,           ORIGIN_RESET,       .retry = RELAY_IF_LOST) \
-	X(UP_NOT_HTTP2,         "origin-not-http2",             RELAY_ORIGIN, 502, "http_protocol_error",                 RELAY_REFUSED_STREAM, ORIGIN_LOST) \
-	X(UP_NO_ALPN,           "origin-no-alpn",               RELAY_ORIGIN, 503, "tls_protocol_error",                  RELAY_REFUSED_STREAM, ORIGIN_LOST) \
+	X(UP_PROXY_REFUSED,     "upstream-proxy-refused",       RELAY_ORIGIN, 502, "destination_unavailable",             RELAY_REFUSED_STREAM, ORIGIN_LOST,        .was_reached = true) \
+	X(UP_PROXY_USER,        "upstream-proxy-user",          RELAY_ORIGIN, 502, "proxy_configuration_error",           RELAY_REFUSED_STREAM, ORIGIN_LOST,        .was_reached = true) \
+	X(UP_PROXY_ANSWER,      "upstream-proxy-answer",        RELAY_ORIGIN, 502, "http_protocol_error",                 RELAY_REFUSED_STREAM, ORIGIN_LOST,        .was_reached = true) \
+	X(UP_TLS,               "origin-tls",                   RELAY_ORIGIN, 503, "tls_protocol_error",                  RELAY_REFUSED_STREAM, ORIGIN_LOST,        .was_reached = true) \
+	X(UP_CERTIFICATE,       "origin-certificate",           RELAY_ORIGIN, 503, "tls_certificate_error",               RELAY_REFUSED_STREAM, ORIGIN_LOST,        .was_reached = true) \
+	X(UP_ALERT,             "origin-alert",                 RELAY_ORIGIN, 503, "tls_alert_received",                  RELAY_REFUSED_STREAM, ORIGIN_LOST,        .was_reached = true) \
+	X(UP_RESET,             "origin-reset",                 RELAY_ORIGIN, 502, "http_response_incomplete",            RELAY_PASS,           ORIGIN_RESET,       .retry = RELAY_IF_LOST, .is_server_failure = true) \
+	X(UP_NOT_HTTP2,         "origin-not-http2",             RELAY_ORIGIN, 502, "http_protocol_error",                 RELAY_REFUSED_STREAM, ORIGIN_LOST,        .was_reached = true) \
+	X(UP_NO_ALPN,           "origin-no-alpn",               RELAY_ORIGIN, 503, "tls_protocol_error",                  RELAY_REFUSED_STREAM, ORIGIN_LOST,        .was_reached = true) \
 	X(UP_NEEDS_HTTP1,       "origin-needs-http1",           RELAY_ORIGIN, 502, "http_protocol_error",                 RELAY_INTERNAL_ERROR, ORIGIN_RESET,       .retry = RELAY_AGAIN) \
-	X(UP_LOST,              "origin-lost",                  RELAY_ORIGIN, 502, "connection_terminated",               RELAY_INTERNAL_ERROR, ORIGIN_LOST,        .retry = RELAY_IF_LOST) \
+	X(UP_LOST,              "origin-lost",                  RELAY_ORIGIN, 502, "connection_terminated",               RELAY_INTERNAL_ERROR, ORIGIN_LOST,        .retry = RELAY_IF_LOST, .is_server_failure = true) \
 	X(UP_ERROR,             "origin-ended-by-request",      RELAY_ORIGIN, 502, "connection_terminated",               RELAY_INTERNAL_ERROR, ORIGIN_LOST,        .grpc_status = GRPC_INTERNAL) \
-	X(UP_FAULT,             "origin-fault",                 RELAY_ORIGIN, 502, "http_protocol_error",                 RELAY_INTERNAL_ERROR, ORIGIN_LOST,        .grpc_status = GRPC_INTERNAL) \
-	X(UP_MALFORMED,         "response-malformed",           RELAY_ORIGIN, 502, "http_protocol_error",                 RELAY_PROTOCOL_ERROR, RESPONSE_MALFORMED, .up_code = RELAY_PROTOCOL_ERROR, .push_up_code = RELAY_PROTOCOL_ERROR, .is_malformed = true, .grpc_status = GRPC_INTERNAL) \
+	X(UP_FAULT,             "origin-fault",                 RELAY_ORIGIN, 502, "http_protocol_error",                 RELAY_INTERNAL_ERROR, ORIGIN_LOST,        .grpc_status = GRPC_INTERNAL, .was_reached = true, .is_server_failure = true) \
+	X(UP_MALFORMED,         "response-malformed",           RELAY_ORIGIN, 502, "http_protocol_error",                 RELAY_PROTOCOL_ERROR, RESPONSE_MALFORMED, .up_code = RELAY_PROTOCOL_ERROR, .push_up_code = RELAY_PROTOCOL_ERROR, .is_malformed = true, .grpc_status = GRPC_INTERNAL, .is_server_failure = true) \
 	X(UP_FIELDS_LARGE,      "response-fields-large",        RELAY_ORIGIN, 502, "http_response_header_section_size",   RELAY_INTERNAL_ERROR, RESPONSE_MALFORMED, .grpc_status = GRPC_RESOURCE_EXHAUSTED) \
 	X(CONNECT_LATE,         "connect-late",                 RELAY_ORIGIN, 504, "connection_timeout",                  RELAY_REFUSED_STREAM, ORIGIN_LOST,        .is_timeout = true) \
 	X(QUEUE_LATE,           "queue-late",                   RELAY_SELF,   504, "connection_timeout",                  RELAY_REFUSED_STREAM, ORIGIN_LOST,        .is_timeout = true) \
 	X(QUEUE_FULL,           "queue-full",                   RELAY_SELF,   503, "connection_limit_reached",            RELAY_REFUSED_STREAM, ORIGIN_LOST,        .passes_soon = true) \
 	X(SUBSCRIPTIONS_FULL,   "subscriptions-full",           RELAY_SELF,   503, "connection_limit_reached",            RELAY_REFUSED_STREAM, ORIGIN_LOST,        .passes_soon = true) \
-	X(UP_STALLED,           "origin-stalled",               RELAY_ORIGIN, 504, "connection_write_timeout",            RELAY_INTERNAL_ERROR, ORIGIN_LOST,        .is_timeout = true) \
-	X(HEAD_LATE,            "response-late",                RELAY_ORIGIN, 504, "http_response_timeout",               RELAY_CANCEL,         START_TIMEOUT,      .retry = RELAY_IF_LATE, .is_timeout = true, .grpc_status = GRPC_DEADLINE_EXCEEDED) \
-	X(BODY_LATE,            "response-stalled",             RELAY_ORIGIN, 504, "http_response_timeout",               RELAY_INTERNAL_ERROR, ORIGIN_LOST,        .is_timeout = true) \
+	X(UP_STALLED,           "origin-stalled",               RELAY_ORIGIN, 504, "connection_write_timeout",            RELAY_INTERNAL_ERROR, ORIGIN_LOST,        .is_timeout = true, .is_server_failure = true) \
+	X(HEAD_LATE,            "response-late",                RELAY_ORIGIN, 504, "http_response_timeout",               RELAY_CANCEL,         START_TIMEOUT,      .retry = RELAY_IF_LATE, .is_timeout = true, .grpc_status = GRPC_DEADLINE_EXCEEDED, .is_server_failure = true) \
+	X(BODY_LATE,            "response-stalled",             RELAY_ORIGIN, 504, "http_response_timeout",               RELAY_INTERNAL_ERROR, ORIGIN_LOST,        .is_timeout = true, .is_server_failure = true) \
 	X(STREAM_IDLE,          "stream-idle",                  RELAY_SELF,   504, "http_response_timeout",               RELAY_CANCEL,         ORIGIN_LOST,        .is_timeout = true, .grpc_status = GRPC_DEADLINE_EXCEEDED) \
 	X(DOWN_STALLED,         "client-stalled",               RELAY_CLIENT, 0,   NULL,                                  RELAY_CANCEL,         CLIENT_RESET,       .is_timeout = true) \
 	X(PUSH_START_LATE,      "push-start-late",              RELAY_CLIENT, 0,   NULL,                                  RELAY_CANCEL,         START_TIMEOUT,      .is_timeout = true) \
@@ -166,7 +168,7 @@ struct relay_cause {
 	X(CALL_LATE,            "call-deadline",                RELAY_SELF,   504, "http_response_timeout",               RELAY_CANCEL,         START_TIMEOUT,      .is_timeout = true, .grpc_status = GRPC_DEADLINE_EXCEEDED) \
 	X(REQUEST_DEADLINE,     "request-deadline",             RELAY_SELF,   504, "http_response_timeout",               RELAY_CANCEL,         START_TIMEOUT,      .is_timeout = true, .grpc_status = GRPC_DEADLINE_EXCEEDED) \
 	X(NEEDS_HTTP2,          "needs-http2",                  RELAY_SELF,   502, "http_protocol_error",                 RELAY_CANCEL,         METHOD,             .grpc_status = GRPC_UNIMPLEMENTED) \
-	X(NO_TUNNEL,            "origin-no-tunnel",             RELAY_SELF,   501, "http_upgrade_failed",                 RELAY_CANCEL,         METHOD) \
+	X(NO_TUNNEL,            "origin-no-tunnel",             RELAY_SELF,   501, "http_upgrade_failed",                 RELAY_CANCEL,         METHOD,             .was_reached = true) \
 	X(TUNNELS_FULL,         "tunnels-full",                 RELAY_SELF,   503, "connection_limit_reached",            RELAY_REFUSED_STREAM, ORIGIN_LOST,        .passes_soon = true) \
 	X(TUNNEL_IDLE,          "tunnel-idle",                  RELAY_SELF,   0,   NULL,                                  RELAY_CANCEL,         ORIGIN_LOST,        .is_timeout = true) \
 	X(TUNNEL_AGE,           "tunnel-age",                   RELAY_SELF,   0,   NULL,                                  RELAY_CANCEL,         ORIGIN_LOST,        .is_timeout = true) \

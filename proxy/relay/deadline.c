@@ -15,21 +15,6 @@ static usec later(usec a, usec b)
 	return a > b ? a : b;
 }
 
-static usec waits_since(const struct exchange *x)
-{
-	return x->timing.waits_since;
-}
-
-static usec lingers_since(const struct exchange *x)
-{
-	return x->timing.lingers_since;
-}
-
-static usec opened_since(const struct exchange *x)
-{
-	return x->tunnel.opened;
-}
-
 /* The later of: the origin has the whole request, the origin sent an interim response. */
 static usec asked_since(const struct exchange *x)
 {
@@ -55,11 +40,6 @@ static usec called_since(const struct exchange *x)
 	return x->timing.started + exchange_has_begun(x) * CALL_GRACE_USEC;
 }
 
-static usec started_since(const struct exchange *x)
-{
-	return x->timing.started;
-}
-
 /* ---- the table ---- */
 
 #define QUEUED PHASE_BIT(EXCHANGE_QUEUED)
@@ -67,13 +47,14 @@ static usec started_since(const struct exchange *x)
 #define READY PHASE_BIT(EXCHANGE_READY)
 #define ANSWERING PHASE_BIT(EXCHANGE_ANSWERING)
 #define LINGERING PHASE_BIT(EXCHANGE_LINGERING)
+#define ANY_WAITS (DEADLINE_UPLOAD_WAITS | DEADLINE_DOWNLOAD_WAITS | DEADLINE_ORIGINS_UNREAD)
 
 const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
     [DEADLINE_LINGER] =
 	{
 	    .phases = LINGERING,
 	    .limit = RELAY_TIMEOUT_LINGER,
-	    .since = lingers_since,
+	    .start = offsetof(struct exchange, timing.lingers_since),
 	    .cause = &relay_cause_UPLOAD_LINGER,
 	},
     [DEADLINE_CLIENT_TAKES] =
@@ -90,7 +71,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	    .phases = QUEUED | SENT,
 	    .needs = DEADLINE_PUSH,
 	    .limit = RELAY_TIMEOUT_PUSH_START,
-	    .since = waits_since,
+	    .start = offsetof(struct exchange, timing.waits_since),
 	    .stands_still = DEADLINE_ORIGINS_UNREAD,
 	    .cause = &relay_cause_HEAD_LATE,
 	},
@@ -99,7 +80,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	    .phases = READY,
 	    .needs = DEADLINE_PUSH,
 	    .limit = RELAY_TIMEOUT_PUSH_START,
-	    .since = waits_since,
+	    .start = offsetof(struct exchange, timing.waits_since),
 	    .cause = &relay_cause_PUSH_START_LATE,
 	},
     [DEADLINE_CALL_TIMEOUT] =
@@ -115,14 +96,14 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	    .phases = QUEUED | SENT | ANSWERING,
 	    .needs = DEADLINE_REQUEST | DEADLINE_REQUEST_LIMITED,
 	    .limit = RELAY_TIMEOUT_REQUEST,
-	    .since = started_since,
+	    .start = offsetof(struct exchange, timing.started),
 	    .cause = &relay_cause_REQUEST_DEADLINE,
 	},
     [DEADLINE_QUEUE] =
 	{
 	    .phases = QUEUED,
 	    .limit = RELAY_TIMEOUT_QUEUE,
-	    .since = waits_since,
+	    .start = offsetof(struct exchange, timing.waits_since),
 	    .cause = &relay_cause_QUEUE_LATE,
 	},
     [DEADLINE_CLIENT_SENDS] =
@@ -168,8 +149,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	    .needs = DEADLINE_STREAM,
 	    .limit = RELAY_TIMEOUT_IDLE,
 	    .since = idle_since,
-	    .stands_still =
-		DEADLINE_UPLOAD_WAITS | DEADLINE_DOWNLOAD_WAITS | DEADLINE_ORIGINS_UNREAD,
+	    .stands_still = ANY_WAITS,
 	    .cause = &relay_cause_STREAM_IDLE,
 	},
     [DEADLINE_TUNNEL_IDLE] =
@@ -178,8 +158,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	    .needs = DEADLINE_TUNNEL,
 	    .limit = RELAY_TIMEOUT_IDLE,
 	    .since = idle_since,
-	    .stands_still =
-		DEADLINE_UPLOAD_WAITS | DEADLINE_DOWNLOAD_WAITS | DEADLINE_ORIGINS_UNREAD,
+	    .stands_still = ANY_WAITS,
 	    .cause = &relay_cause_TUNNEL_IDLE,
 	},
     [DEADLINE_TUNNEL_HALF_IDLE] =
@@ -188,8 +167,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	    .needs = DEADLINE_TUNNEL_HALF,
 	    .limit = RELAY_TIMEOUT_TUNNEL_HALF,
 	    .since = idle_since,
-	    .stands_still =
-		DEADLINE_UPLOAD_WAITS | DEADLINE_DOWNLOAD_WAITS | DEADLINE_ORIGINS_UNREAD,
+	    .stands_still = ANY_WAITS,
 	    .cause = &relay_cause_TUNNEL_HALF,
 	},
     [DEADLINE_TUNNEL_AGE] =
@@ -197,7 +175,7 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	    .phases = ANSWERING,
 	    .needs = DEADLINE_TUNNEL,
 	    .limit = RELAY_TIMEOUT_TUNNEL_AGE,
-	    .since = opened_since,
+	    .start = offsetof(struct exchange, tunnel.opened),
 	    .cause = &relay_cause_TUNNEL_AGE,
 	},
     [DEADLINE_HEAD] =
@@ -296,6 +274,9 @@ static struct pace *pace_of(const struct deadline_row *row, struct exchange *x)
 static usec deadline_of(const struct deadline_row *row, struct exchange *x)
 {
 	usec limit = x->relay->ops->time_limit(x->relay->context, x, row->limit);
+	if (row->start != 0)
+		return clock_after(
+		    *(const usec *)(const void *)((const char *)x + row->start), limit);
 	if (row->since)
 		return clock_after(row->since(x), limit);
 	struct pace *p = pace_of(row, x);

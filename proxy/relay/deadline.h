@@ -61,9 +61,11 @@ struct deadline_row {
 	/* The clock stands still while one of these holds: pushgate keeps the peer from sending. */
 	uint16_t stands_still;
 	enum relay_timeout limit;
-	/* The clock: a start, or a pace, which starts again whenever enough bytes have moved. */
+	/* The clock is one of these: a start, as a place in struct exchange or a function; or a pace, as its place there,
+	 * which starts again whenever enough bytes have moved. */
+	size_t start;
 	usec (*since)(const struct exchange *x);
-	size_t pace; /* its place in struct exchange; with since NULL */
+	size_t pace;
 	/* The side whose min-rate says how many bytes are enough; RELAY_SELF: any byte is enough. */
 	enum relay_side rate;
 	/* Without an announced length any byte is enough: events come when they happen. */

@@ -150,15 +150,6 @@ void exchange_dispatch(struct exchange *x)
 		exchange_arm(x);
 }
 
-void exchange_queued_upload_grew(struct exchange *x)
-{
-	if (!exchange_is_queued(x)) /* it was answered meanwhile */
-		return;
-	x->relay->ops->upload_grew(x->relay->context, x);
-	if (exchange_is_queued(x)) /* it may wait for something else now */
-		exchange_arm(x);
-}
-
 void exchange_leave_queue(struct exchange *x)
 {
 	if (list_is_linked(&x->waiting))
@@ -245,6 +236,20 @@ void exchange_finish(
 	r->live_count--;
 }
 
+bool leg_sends_no_head(struct leg *leg, const struct http_head *head, bool end)
+{
+	(void)head, (void)end;
+	ensure(!leg);
+	return false;
+}
+
+bool leg_promises_nothing(struct leg *leg, const struct http_head *request, struct exchange *child)
+{
+	(void)request, (void)child;
+	ensure(!leg);
+	return false;
+}
+
 void exchange_on_leg_closed(struct leg *leg)
 {
 	exchange_unbind(leg);
@@ -256,11 +261,6 @@ struct piece exchange_leg_front(void *sink, size_t most)
 	const struct leg *leg = sink;
 	const struct exchange *x = leg->exchange;
 	return body_front(leg == &x->down ? &x->download.body : &x->upload.body, most);
-}
-
-void exchange_leg_taken(void *sink, size_t n, bool end)
-{
-	exchange_on_taken(sink, n, end);
 }
 
 /* ---- its description ---- */

@@ -149,7 +149,7 @@ struct exchange_payer {
 /* A request is given to at most so many servers, one after another. */
 #define EXCHANGE_SERVERS_MOST 8u
 /* Room for struct hold_part (hold/hold.h), struct client_part (client/client.h), struct admission_part
- * (admission/admission.h) and struct upstream_attempt (upstream/attempt.h), which begins with origin_attempt
+ * (admission/admission.h) and struct upstream_attempt (upstream/destination.h), which begins with origin_attempt
  * (origin/origin.h). */
 #define EXCHANGE_HOLD_BYTES 32u
 #define EXCHANGE_CLIENT_BYTES 40u
@@ -385,9 +385,12 @@ usec relay_hints_due(const struct relay *r);
 
 /* ---- from a sink ---- */
 
+/* For owners that know a leg as a pointer alone: the next piece of the body towards it, at most `most` bytes (borrowed
+ * until the next take). */
+struct piece exchange_leg_front(void *leg, size_t most);
 /* n bytes at the front of the flow towards this leg have been sent: drops them and gives the
  * credit. end: and the end of the stream was sent behind them. */
-void exchange_on_taken(struct leg *sink, size_t n, bool end);
+void exchange_on_taken(void *leg, size_t n, bool end);
 
 void exchange_on_leg_closed(struct leg *leg); /* its stream has ended in good order */
 
@@ -396,11 +399,6 @@ static inline struct flow *exchange_flow_to(struct leg *leg)
 {
 	return leg == &leg->exchange->down ? &leg->exchange->download : &leg->exchange->upload;
 }
-
-/* The same for owners that know a leg as a pointer alone: the next piece of the body towards it, at
- * most `most` bytes (borrowed until the next take); and exchange_on_taken. */
-struct piece exchange_leg_front(void *sink, size_t most);
-void exchange_leg_taken(void *sink, size_t n, bool end);
 
 /* ---- from hold/: a held response is the downstream leg of its push ---- */
 

@@ -48,6 +48,10 @@ struct leg_ops {
 	void (*hold_back)(struct leg *leg, bool is_held_back);
 };
 
+/* Of an upstream leg, whose request goes when the leg is made, and on which only the origin promises: never called. */
+bool leg_sends_no_head(struct leg *leg, const struct http_head *head, bool end);
+bool leg_promises_nothing(struct leg *leg, const struct http_head *request, struct exchange *child);
+
 struct leg {
 	const struct leg_ops *ops; /* NULL: no leg (not connected yet, or gone) */
 	struct exchange *exchange; /* the one that it is embedded in */

@@ -20,8 +20,6 @@ static inline void exchange_upload_pay_from(struct exchange *x, struct budget *b
 		exchange_move_upload(x, budget);
 	x->up.budget = budget;
 }
-/* While upload_wait is set: more of the request's body has come. */
-void exchange_queued_upload_grew(struct exchange *x);
 /* The budget that pays for the bytes that wait in the flow. */
 struct budget *flow_budget(const struct exchange *x, const struct flow *f);
 /* The budget is used up: credit is kept back. */

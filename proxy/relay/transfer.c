@@ -30,13 +30,23 @@ static void keep_trailers(struct exchange *x, struct flow *f, struct http_head *
 	exchange_stir(x);
 }
 
+/* While upload_wait is set: more of the request's body has come. */
+static void queued_upload_grew(struct exchange *x)
+{
+	if (!exchange_is_queued(x)) /* it was answered meanwhile */
+		return;
+	x->relay->ops->upload_grew(x->relay->context, x);
+	if (exchange_is_queued(x)) /* it may wait for something else now */
+		exchange_arm(x);
+}
+
 /* More bytes came, or the end: tells the sink. Sends trailers when no bytes are before them. */
 static void tell_sink(struct exchange *x, struct flow *f)
 {
 	if (!f->sink->ops || f->state != FLOW_BODY) {
 		/* uncovered: while a request waits so, nothing comes from an origin */
 		if (x->upload_wait != UPLOAD_WAITS_NOT && f == &x->upload)
-			exchange_queued_upload_grew(x);
+			queued_upload_grew(x);
 		return;
 	}
 	if (f->body.bytes > 0 || flow_may_end(f) || is_held(x)) {
@@ -91,8 +101,9 @@ static void give_credit(struct exchange *x, struct flow *f, size_t n)
 	f->source->ops->credit(f->source, n);
 }
 
-void exchange_on_taken(struct leg *sink, size_t n, bool end)
+void exchange_on_taken(void *leg, size_t n, bool end)
 {
+	struct leg *sink = leg;
 	struct exchange *x = sink->exchange;
 	struct flow *f = exchange_flow_to(sink);
 	if (n > 0) {

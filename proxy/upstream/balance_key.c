@@ -3,8 +3,6 @@
  * Keys of requests and servers. They are the same in all workers and after a restart, so no random seed is in them;
  * the name of the origin is, so that the same request and the same server have other keys at other origins.
  */
-#include "proxy/upstream/balance_key.h"
-
 #include "proxy/base/hash.h"
 #include "proxy/http/cookie.h"
 #include "proxy/upstream/destination.h"

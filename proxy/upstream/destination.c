@@ -298,13 +298,7 @@ void destination_took(struct origin_server *s, struct origin_server *from)
  * that is what is told when none is left, whichever was tried last. */
 static void note_failure(struct exchange *x, const struct relay_cause *cause, const char *detail)
 {
-	bool was_reached =
-	    cause == &relay_cause_UP_TLS || cause == &relay_cause_UP_CERTIFICATE ||
-	    cause == &relay_cause_UP_ALERT || cause == &relay_cause_UP_NO_ALPN ||
-	    cause == &relay_cause_UP_NOT_HTTP2 || cause == &relay_cause_UP_FAULT ||
-	    cause == &relay_cause_NO_TUNNEL || cause == &relay_cause_UP_PROXY_REFUSED ||
-	    cause == &relay_cause_UP_PROXY_USER || cause == &relay_cause_UP_PROXY_ANSWER;
-	if (was_reached)
+	if (cause->was_reached)
 		attempt_note_failure(x, cause, 0, detail);
 }
 

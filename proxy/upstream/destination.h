@@ -16,11 +16,54 @@
 #define PUSHGATE_UPSTREAM_DESTINATION_H
 
 #include "proxy/names/names.h"
-#include "proxy/upstream/attempt.h"
-#include "proxy/upstream/balance_key.h"
+#include "proxy/upstream/balance.h"
 #include "proxy/upstream/health.h"
 #include "proxy/upstream/retry_budget.h"
 #include "proxy/upstream/upstream.h"
+
+/* ---- a request's attempts to get an answer: the server that it was given to, and those that were tried in vain ---- */
+
+/* How a server that could be reached has failed the request. It is told to the client if no other one can be
+ * reached. */
+struct upstream_failure {
+	const struct relay_cause *cause; /* NULL: none has */
+	const char *detail;              /* in the request's arena, or NULL */
+	uint32_t code;
+};
+
+/* It lies in the exchange, which has an array of bytes in its place (may_alias), and is gone with that. */
+struct __attribute__((may_alias)) upstream_attempt {
+	struct origin_attempt at; /* first: origin/ finds it there */
+	/* That of its origin; in forward mode what the request names, made when it was first asked for
+	 * (dynamic_destination.h), which lives as long as an exchange has it. NULL: x was not dispatched yet. */
+	struct destination *destination;
+	/* The servers that it was given to in vain, by their ids, so that it is given to none twice. */
+	uint32_t tried[EXCHANGE_SERVERS_MOST];
+	struct upstream_failure failure;
+	/* For which its destination was refused, with the port, in the request's arena. NULL: for none. */
+	const char *refused_address;
+	uint64_t affinity; /* the key of the server that the client's cookie names; 0: none */
+	uint8_t tried_count;
+	uint8_t moves;     /* times that it was given to another server before it was sent */
+	bool wants_pushes; /* the client can use pushes that come with the response */
+};
+_Static_assert(sizeof(struct upstream_attempt) <= EXCHANGE_ATTEMPT_BYTES, "it has room there");
+_Static_assert(offsetof(struct upstream_attempt, at) == 0, "origin/ finds it there");
+
+static inline struct upstream_attempt *attempt_of(const struct exchange *x)
+{
+	return (struct upstream_attempt *)(uintptr_t)x->attempt;
+}
+
+/* The detail is copied. */
+static inline void attempt_note_failure(
+    struct exchange *x, const struct relay_cause *cause, uint32_t code, const char *detail)
+{
+	attempt_of(x)->failure =
+	    (struct upstream_failure){cause, exchange_keep_text(x, detail), code};
+}
+
+/* ---- servers and destinations ---- */
 
 /* One address. */
 struct server {
@@ -130,6 +173,19 @@ bool destination_is_open_to(
 bool destination_admits(const struct destination *d, struct exchange *x);
 /* For the log. */
 void destination_note_refused(struct exchange *x, const struct net_address *to);
+
+/* ---- balance_key.c ---- */
+
+/* A balance as the [origin] has it. seed: of its draws, another one in each worker. */
+struct balance *balance_of_origin(const struct conf_origin *o, uint64_t seed);
+/*
+ * The key of a server: the same in all workers and after a restart, and never 0. It names the server in
+ * clients' cookies, and its address cannot be read from it. text: of the address; of demo:, which has none,
+ * what else tells one line from another.
+ */
+uint64_t balance_member_key(const struct conf_origin *o, struct slice text);
+/* Sets hash, has_hash and affinity; the rest is the caller's. */
+void balance_ask(const struct destination *d, const struct exchange *x, struct balance_question *q);
 
 /* ---- destination_names.c ---- */
 

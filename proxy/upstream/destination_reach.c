@@ -106,7 +106,7 @@ bool upstream_is_open_to(const struct exchange *push, const struct request_facts
 	const struct server *s = given_server(push);
 	struct effort effort = effort_of(LIMIT_EFFORT_OF_REQUEST);
 	struct refusal refusal;
-	if (!d)
+	if (!d || !d->origin.is_dynamic)
 		return true;
 	return s && !d->origin.conf->proxy ? may_reach(f, s->at.address, &effort, &refusal)
 					   : is_open(d, f, &effort, &refusal);

@@ -7,8 +7,6 @@
 #include "proxy/base/memory.h"
 #include "proxy/base/rare.h"
 #include "proxy/base/subscriber.h"
-#include "proxy/upstream/destination.h"
-#include "proxy/upstream/templates.h"
 
 #include <sys/resource.h>
 
@@ -218,15 +216,16 @@ static void spare(void *context)
 }
 
 /* Not at once: the connection belongs to a destination that is at work. */
-void dynamic_destination_conn_opened(struct dynamic_destinations *o)
+void dynamic_destination_conn_opened(struct origin_server *s)
 {
+	struct dynamic_destinations *o = server_above(s)->destination->upstream->dynamic;
 	if (++o->connections > o->most_connections && o->spare.deadline == USEC_NEVER)
 		net_timer_set(&o->spare, net_now(o->upstream->env->loop));
 }
 
-void dynamic_destination_conn_ended(struct dynamic_destinations *o)
+void dynamic_destination_conn_ended(struct origin_server *s)
 {
-	o->connections--;
+	server_above(s)->destination->upstream->dynamic->connections--;
 }
 
 static void use(struct dynamic_destination *m, struct exchange *x)

@@ -29,7 +29,36 @@ struct destination *dynamic_destination_get(struct upstream *u, struct exchange 
 void dynamic_destination_adopt(struct destination *d, struct exchange *push);
 void dynamic_destination_exchange_ended(struct exchange *x);
 /* A connection to one of its destinations. */
-void dynamic_destination_conn_opened(struct dynamic_destinations *o);
-void dynamic_destination_conn_ended(struct dynamic_destinations *o);
+void dynamic_destination_conn_opened(struct origin_server *s);
+void dynamic_destination_conn_ended(struct origin_server *s);
+
+/* ---- templates.c: the protocols, TLS and configuration that these destinations share ---- */
+
+/* The requests that a connection carries decide which protocols it speaks. */
+enum template_kind {
+	TEMPLATE_HTTP, /* with an upstream proxy: that one itself, which gets requests for http, and CONNECTs */
+	TEMPLATE_HTTPS,
+	TEMPLATE_TUNNEL, /* with an upstream proxy: requests for http that upgrade */
+	TEMPLATE_KINDS
+};
+
+struct template
+{
+	struct conf_origin conf;
+	struct session_plan *plans[2]; /* as in struct origin */
+	struct net_tls *tls;           /* NULL: cleartext */
+	struct net_tls
+	    *proxy_tls; /* of conf.proxy, with which a tunnel is opened; NULL: cleartext */
+	bool owns_tls;
+};
+
+struct templates;
+
+/* NULL, and a message: a CA file cannot be read. */
+struct templates *templates_open(struct upstream *u, char *error, size_t error_size);
+void templates_free(struct templates *t); /* accepts NULL */
+/* p: through this upstream proxy; NULL: through none. */
+const struct template *templates_get(const struct templates *t, const struct conf_origin *origin,
+    const struct conf_upstream_proxy *p, enum template_kind kind);
 
 #endif

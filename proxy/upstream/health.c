@@ -15,26 +15,12 @@ enum server_state health_state(const struct server *s)
 
 /* ---- what counts ---- */
 
-enum health_result health_of_status(const struct conf_origin *o, unsigned status)
-{
-	return conf_statuses_have(&o->eject.failure_status, status) ? HEALTH_FAILED
-								    : HEALTH_ANSWERED;
-}
-
-static bool is_failure(const struct relay_cause *cause)
-{
-	return cause == &relay_cause_UP_LOST || cause == &relay_cause_UP_RESET ||
-	       cause == &relay_cause_UP_FAULT || cause == &relay_cause_UP_MALFORMED ||
-	       cause == &relay_cause_UP_STALLED || cause == &relay_cause_HEAD_LATE ||
-	       cause == &relay_cause_BODY_LATE;
-}
-
 void health_report_failure(const struct exchange *x, const struct relay_cause *cause)
 {
 	struct server *s = given_server(x);
 	bool counts = s && s->at.counts_answers && !exchange_is_push(x) && !exchange_is_tunnel(x);
 	bool is_whole = x->download.source_ended && x->response.answered_by == ANSWERED_BY_ORIGIN;
-	if (counts && !is_whole && is_failure(cause))
+	if (counts && !is_whole && cause->is_server_failure)
 		health_report(s, HEALTH_FAILED);
 }
 
@@ -179,6 +165,12 @@ void health_report(struct server *s, enum health_result result)
 	    ejection_count(&s->health.ejection, &s->destination->origin.conf->eject, result, now);
 	if (verdict != SERVER_STAYS && may_be_ejected(s->destination))
 		eject(s, verdict, now);
+}
+
+void health_report_answer(struct origin_server *at, unsigned status)
+{
+	bool is_failure = conf_statuses_have(&at->origin->conf->eject.failure_status, status);
+	health_report(server_above(at), is_failure ? HEALTH_FAILED : HEALTH_ANSWERED);
 }
 
 /* ---- life ---- */

@@ -11,6 +11,7 @@
 
 struct destination;
 struct exchange;
+struct origin_server;
 struct relay_cause;
 struct server;
 struct upstream;
@@ -52,8 +53,8 @@ void health_fini(struct server *s);
 void health_report(struct server *s, enum health_result result);
 enum server_state health_state(const struct server *s);
 
-/* What a final response of this status says of the server. */
-enum health_result health_of_status(const struct conf_origin *o, unsigned status);
+/* The server has sent a final response of this status. */
+void health_report_answer(struct origin_server *s, unsigned status);
 /* The request has failed at its server for this cause. Counts only what says that the server does not work: not what
  * the client did, no push, and no connect, which is reported by itself, however many requests waited for it. */
 void health_report_failure(const struct exchange *x, const struct relay_cause *cause);

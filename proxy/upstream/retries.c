@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whether a request that failed is sent again, as far as its route and its origin say (relay/retry.c says whether it can
- * be). A request that no server has processed goes on to the next server until none is left. One that a server may have
- * processed is bounded: by the route for each request, and for all of an origin's requests by its retry-budget.
+ * be). A request that no server has processed goes on to the next server until none is left (RFC 9113 8.7). One that a
+ * server may have processed is bounded: by the route for each request, and for all of an origin's requests by its
+ * retry-budget.
  */
 #include "proxy/upstream/destination.h"
 
@@ -31,11 +32,14 @@ static bool has_other_server(const struct exchange *x)
 	       count_servers(last->destination, x, 1) > 0;
 }
 
-/* The same, or its destination has no other server at all: then it may be sent there once more. */
-static bool may_try_again(const struct exchange *x)
+static bool is_within_budget(const struct exchange *x)
 {
-	const struct server *last = given_server(x);
-	return last && (has_other_server(x) || count_servers(last->destination, NULL, 2) < 2);
+	const struct upstream *u = attempt_of(x)->destination->upstream;
+	struct retry_budget *budget = &u->destinations[x->place.origin->index].retry_budget;
+	if (retry_budget_take(budget, x->place.origin->retry_budget, u->env->relay->now))
+		return true;
+	WORKER_COUNT(u->env, retries_over_budget, 1);
+	return false;
 }
 
 /* ---- whether x is sent again ---- */
@@ -58,19 +62,25 @@ static bool is_wanted(const struct conf_retry_on *on, enum relay_retry why, uint
 }
 
 /* A server may have processed it. */
-static bool is_repeated(struct upstream *u, struct exchange *x, const struct relay_failure *failure)
+static bool is_repeated(struct exchange *x, const struct relay_failure *failure)
 {
 	const struct conf_route *route = x->place.route;
 	if (!is_wanted(&route->retry_on, failure->why, failure->status) ||
-	    x->repeats >= route->retries || !has_other_server(x))
+	    x->repeats >= route->retries || !has_other_server(x) || !is_within_budget(x))
 		return false;
-	struct retry_budget *budget = &u->destinations[x->place.origin->index].retry_budget;
-	if (!retry_budget_take(budget, x->place.origin->retry_budget, u->env->relay->now)) {
-		WORKER_COUNT(u->env, retries_over_budget, 1);
-		return false;
-	}
 	x->repeats++;
 	return true;
+}
+
+/* No server has processed it: the next server gets it. If there is one alone, that gets it once more. */
+static bool is_given_again(const struct exchange *x)
+{
+	const struct server *last = given_server(x);
+	if (!last || has_other_server(x))
+		return last != NULL;
+	if (count_servers(last->destination, NULL, 2) > 1)
+		return false;
+	return !exchange_was_retried(x);
 }
 
 static void count(struct observe_counters *c, enum relay_retry why)
@@ -79,13 +89,6 @@ static void count(struct observe_counters *c, enum relay_retry why)
 	c->retries_lost += why == RELAY_IF_LOST;
 	c->retries_late += why == RELAY_IF_LATE;
 	c->retries_status += why == RELAY_IF_STATUS;
-}
-
-static bool is_next(struct upstream *u, struct exchange *x, const struct relay_failure *failure)
-{
-	if (failure->why == RELAY_AGAIN)
-		return exchange_was_retried(x) ? has_other_server(x) : may_try_again(x);
-	return is_repeated(u, x, failure);
 }
 
 void attempt_failed(struct exchange *x, const struct relay_failure *failure)
@@ -98,11 +101,13 @@ void attempt_failed(struct exchange *x, const struct relay_failure *failure)
 		attempt_note_failure(x, failure->cause, failure->code, failure->detail);
 }
 
-bool upstream_may_retry(struct upstream *u, struct exchange *x, const struct relay_failure *failure)
+bool upstream_may_retry(void *context, struct exchange *x, const struct relay_failure *failure)
 {
-	if (!is_next(u, x, failure))
+	(void)context;
+	bool is_next = failure->why == RELAY_AGAIN ? is_given_again(x) : is_repeated(x, failure);
+	if (!is_next)
 		return false;
-	count(u->env->observe->counters, failure->why);
+	count(attempt_of(x)->destination->upstream->env->observe->counters, failure->why);
 	attempt_failed(x, failure);
 	return true;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* See templates.h. */
-#include "proxy/upstream/templates.h"
+/*
+ * The protocols, TLS and configuration that dynamic destinations share: for each [origin] with server = forward: those
+ * of http, https and CONNECT, and the same through each of its upstream proxies.
+ */
+#include "proxy/upstream/dynamic_destination.h"
 
 #include "proxy/base/memory.h"
-#include "proxy/upstream/destination.h"
 
 struct templates {
 	struct upstream *upstream;

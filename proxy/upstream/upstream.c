@@ -9,15 +9,10 @@
 
 /* ---- what origin/ asks and tells ---- */
 
-static void on_opened(struct origin_server *s)
-{
-	dynamic_destination_conn_opened(server_above(s)->destination->upstream->dynamic);
-}
-
 static void on_closed(struct origin_server *s)
 {
 	if (s->origin->is_dynamic)
-		dynamic_destination_conn_ended(server_above(s)->destination->upstream->dynamic);
+		dynamic_destination_conn_ended(s);
 	server_check_gone(server_above(s));
 }
 
@@ -31,11 +26,6 @@ static void on_connect_failed(struct origin_server *s)
 	health_report(server_above(s), HEALTH_CONNECT_FAILED);
 }
 
-static void on_answered(struct origin_server *s, unsigned status)
-{
-	health_report(server_above(s), health_of_status(s->origin->conf, status));
-}
-
 static void on_adopted(struct origin_server *s, struct exchange *push)
 {
 	destination_give(push, server_above(s));
@@ -44,7 +34,7 @@ static void on_adopted(struct origin_server *s, struct exchange *push)
 }
 
 static const struct origin_ops origin_ops = {
-    .opened = on_opened,
+    .opened = dynamic_destination_conn_opened,
     .closed = on_closed,
     .changed = on_changed,
     .connect_failed = on_connect_failed,
@@ -52,7 +42,7 @@ static const struct origin_ops origin_ops = {
     .may_take = destination_may_take,
     .took = destination_took,
     .adopted = on_adopted,
-    .answered = on_answered,
+    .answered = health_report_answer,
     .failed = health_report_failure,
 };
 
@@ -138,35 +128,33 @@ void upstream_free(struct upstream *u)
 
 /* ---- requests ---- */
 
-static struct destination *destination_of(const struct upstream *u, const struct exchange *x)
-{
-	return attempt_of(x)->destination ? attempt_of(x)->destination
-					  : &u->destinations[x->place.origin->index];
-}
-
 void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push)
 {
-	attempt_of(x)->wants_pushes = wants_push;
+	struct upstream_attempt *attempt = attempt_of(x);
+	struct destination *configured = &u->destinations[x->place.origin->index];
+	attempt->wants_pushes = wants_push;
 	if (!exchange_was_retried(x))
-		retry_budget_earn(&u->destinations[x->place.origin->index].retry_budget);
-	bool is_forward = x->place.origin->kind == CONF_ORIGIN_FORWARD;
-	if (is_forward && !attempt_of(x)->destination && !dynamic_destination_get(u, x))
+		retry_budget_earn(&configured->retry_budget);
+	if (!attempt->destination && x->place.origin->kind != CONF_ORIGIN_FORWARD)
+		attempt->destination = configured;
+	if (!attempt->destination && !dynamic_destination_get(u, x))
 		return;
-	struct destination *d = destination_of(u, x);
-	if (x->upload.source_ended || !gathering_begins(d, x))
-		destination_dispatch(d, x);
+	if (x->upload.source_ended || !gathering_begins(attempt->destination, x))
+		destination_dispatch(attempt->destination, x);
 }
 
-void upstream_upload_grew(struct upstream *u, struct exchange *x)
+void upstream_upload_grew(void *context, struct exchange *x)
 {
+	(void)context;
 	if (x->upload_wait == UPLOAD_GATHERS)
-		gathering_grew(destination_of(u, x), x);
+		gathering_grew(attempt_of(x)->destination, x);
 	else if (x->upload.source_ended)
 		origin_upload_is_whole(x);
 }
 
-void upstream_undispatch(struct upstream *u, struct exchange *x)
+void upstream_undispatch(void *context, struct exchange *x)
 {
+	(void)context;
 	/* Else x->waiting links a push into its client's list. */
 	if (exchange_is_queued(x)) {
 		origin_note_queued(x);
@@ -174,7 +162,7 @@ void upstream_undispatch(struct upstream *u, struct exchange *x)
 			origin_unqueue(x);
 			return;
 		}
-		destination_of(u, x)->origin.queued--;
+		attempt_of(x)->destination->origin.queued--;
 	}
 	list_remove(&x->waiting);
 }
@@ -195,6 +183,7 @@ void upstream_exchange_ended(struct exchange *x)
 	if (x->ending.cause && x->ending.cause->is_timeout)
 		health_report_failure(x, x->ending.cause);
 	destination_exchange_ended(x);
-	if (attempt_of(x)->destination)
+	const struct destination *d = attempt_of(x)->destination;
+	if (d && d->origin.is_dynamic)
 		dynamic_destination_exchange_ended(x);
 }

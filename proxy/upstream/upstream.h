@@ -41,13 +41,10 @@ const char *upstream_refused_address(const struct exchange *x);
 /* Sends the request of x to its origin, now or when a connection has room. wants_push: the client
  * can use pushes that come with the response. */
 void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push);
-/* x failed where it was sent: whether it is sent again. Counts the retry. */
-bool upstream_may_retry(
-    struct upstream *u, struct exchange *x, const struct relay_failure *failure);
-/* Removes x from its queue, if it is in one. */
-void upstream_undispatch(struct upstream *u, struct exchange *x);
-/* More of the body of x has come, for which it waits (upload_wait). */
-void upstream_upload_grew(struct upstream *u, struct exchange *x);
+/* relay_ops: retries, undispatch, upload_grew. */
+bool upstream_may_retry(void *context, struct exchange *x, const struct relay_failure *failure);
+void upstream_undispatch(void *context, struct exchange *x);
+void upstream_upload_grew(void *context, struct exchange *x);
 /* The exchange is over. */
 void upstream_exchange_ended(struct exchange *x);
 

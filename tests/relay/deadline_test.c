@@ -454,7 +454,7 @@ static void every_row_has_one_clock_and_a_cause(void **state)
 	(void)state;
 	for (unsigned i = 0; i < DEADLINE_COUNT; i++) {
 		const struct deadline_row *row = &exchange_deadlines[i];
-		assert_true((row->since != NULL) != (row->pace != 0));
+		assert_int_equal((row->since != NULL) + (row->start != 0) + (row->pace != 0), 1);
 		assert_true(row->cause && row->cause->is_timeout);
 		assert_true(row->phases != 0);
 		assert_false(row->phases & PHASE_BIT(EXCHANGE_OVER));

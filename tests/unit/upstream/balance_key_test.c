@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the balance is asked about a request: the key of each kind of hash, and the server of its cookie. */
-#include "proxy/upstream/balance_key.h"
+#include "proxy/upstream/destination.h"
 #include "proxy/upstream/destination.h"
 #include "tests/unit/http/heads.h"
 
