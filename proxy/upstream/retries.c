@@ -72,7 +72,11 @@ static bool is_repeated(struct exchange *x, const struct relay_failure *failure)
 	return true;
 }
 
-/* No server has processed it: the next server gets it. If there is one alone, that gets it once more. */
+/* A request is given so often to the only server of its origin. */
+#define LONE_SERVER_TRIES 3u
+
+/* No server has processed it: the next server gets it. If there is one alone, that gets it once more. The connection of
+ * that try may end at the same time as the first: one that was sent has another try, if the budget permits. */
 static bool is_given_again(const struct exchange *x)
 {
 	const struct server *last = given_server(x);
@@ -80,7 +84,8 @@ static bool is_given_again(const struct exchange *x)
 		return last != NULL;
 	if (count_servers(last->destination, NULL, 2) > 1)
 		return false;
-	return !exchange_was_retried(x);
+	return !exchange_was_retried(x) ||
+	       (x->attempts < LONE_SERVER_TRIES && !exchange_is_queued(x) && is_within_budget(x));
 }
 
 static void count(struct observe_counters *c, enum relay_retry why)

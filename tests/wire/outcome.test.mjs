@@ -15,7 +15,7 @@ async function status(client, expected, id = 1) {
 	return f;
 }
 
-/* ---- unprocessed: once more ---- */
+/* ---- unprocessed: again ---- */
 // covers: R72
 scenario('REFUSED_STREAM: the request is tried once more', async (s) => {
 	const { client, origin, up } = await s.open({ path: '/again' });
@@ -25,13 +25,15 @@ scenario('REFUSED_STREAM: the request is tried once more', async (s) => {
 	assert.equal(String((await client.response(1)).body), 'second');
 	await s.gate.access((l) => l.path === '/again' && l.retried === true);
 });
-scenario('REFUSED_STREAM twice: 503', async (s) => {
+scenario('REFUSED_STREAM three times: 503', async (s) => {
 	const { client, origin, up } = await s.open();
+	let refused = 1;
 	origin.rst(up.stream, 'REFUSED_STREAM');
-	const refuse = async (o) => { o.rst((await o.expectRequest('/')).stream, 'REFUSED_STREAM'); };
+	const refuse = async (o) => { for (;; refused++) o.rst((await o.expectRequest('/')).stream, 'REFUSED_STREAM'); };
 	refuse(origin).catch(() => {});
 	s.accept().then(refuse).catch(() => {});
 	await status(client, 503);
+	assert.equal(refused, 3);
 });
 for (const method of ['GET', 'POST'])
 	scenario(`above the last id of GOAWAY: ${method} is tried again on a new connection`, async (s) => {

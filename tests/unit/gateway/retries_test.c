@@ -90,11 +90,60 @@ static void what_is_not_sent_again_counts_for_no_reason(void **state)
 	}
 }
 
+/* ---- an origin with one server ---- */
+
+static unsigned refusals_left;
+
+static void refuse_some(struct gate_stream *s)
+{
+	if (refusals_left == 0) {
+		ok(s);
+		return;
+	}
+	refusals_left--;
+	refuse(s);
+}
+
+/* What the one server has refused, and its budget for more than one retry. */
+static const struct {
+	unsigned refusals;
+	const char *budget;
+	unsigned status, seen, over_budget;
+} lone_rows[] = {
+    {1, "0%", 200, 2, 0},
+    {2, "0%", 503, 2, 1},
+    {2, "100%", 200, 3, 0},
+    {3, "100%", 503, 3, 0},
+};
+
+/* Two connections may end at the same time, and a request that met both was processed by neither (RFC 9113 8.7). */
+static void what_a_lone_server_has_not_processed_is_sent_three_times_at_most(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(lone_rows) / sizeof(lone_rows[0]); i++) {
+		char more[256];
+		snprintf(more, sizeof(more),
+		    "[origin f]\nserver = %%A\nretry-budget = %s\n[route r]\norigin = f\n", lone_rows[i].budget);
+		struct gate_world *w = gate_world_new(NULL, NULL, NULL, more);
+		refusals_left = lone_rows[i].refusals;
+		w->sites[0].serve = refuse_some;
+		struct gate_peer *c = gate_client(w, NULL);
+		struct gate_stream *s = gate_get(c, "/");
+		UNTIL(w, s->is_over);
+		assert_int_equal(s->status, lone_rows[i].status);
+		assert_int_equal(gate_seen(&w->sites[0], "/"), lone_rows[i].seen);
+		assert_int_equal(w->counters.retries_unprocessed, lone_rows[i].seen - 1);
+		assert_int_equal(w->counters.retries_over_budget, lone_rows[i].over_budget);
+		gate_world_free(w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(each_retry_counts_for_its_reason),
 	    cmocka_unit_test(what_is_not_sent_again_counts_for_no_reason),
+	    cmocka_unit_test(what_a_lone_server_has_not_processed_is_sent_three_times_at_most),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
