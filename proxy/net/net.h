@@ -47,10 +47,7 @@ void net_note(struct net_loop *l, const char *note);
 /* Charges the unsent bytes of closed connections to `budget` (borrows); NULL: charges nothing. */
 void net_set_closing_budget(struct net_loop *l, struct budget *budget);
 
-/*
- * A timer with one deadline. Moving the deadline later costs nothing, because libev's timer is set
- * again only when it fires. Embedded in its owner.
- */
+/* A timer with one deadline, embedded in its owner. Moving the deadline later costs nothing. */
 struct net_timer {
 	struct net_loop *loop;
 	void (*expired)(void *context);

@@ -79,7 +79,7 @@ static struct net_conn *conn_new(
 	c->loop = l;
 	c->ops = ops;
 	c->owner = owner;
-	c->tls = tls ? net_tls_hold(tls) : NULL;
+	c->layer.tls = tls ? net_tls_hold(tls) : NULL;
 	c->fd = -1;
 	c->batch_bytes = NET_BATCH_BYTES;
 	list_init(&c->dirty);
@@ -122,10 +122,10 @@ struct net_conn *net_conn_new(
 /* A trailing dot is not part of SNI (RFC 6066 3), nor of the names in certificates. */
 static void set_server_name(struct net_conn *c, const char *name)
 {
-	c->server_name = name ? memory_strdup(name) : NULL;
+	c->layer.server_name = name ? memory_strdup(name) : NULL;
 	size_t length = name ? strlen(name) : 0;
 	if (length > 1 && name[length - 1] == '.')
-		c->server_name[length - 1] = '\0';
+		c->layer.server_name[length - 1] = '\0';
 }
 
 struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, struct net_tls *tls,
@@ -159,14 +159,11 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 /* The handshake begins in the next loop pass (net_conn_readable). */
 void net_conn_start_tls(struct net_conn *c, struct net_tls *tls, const char *server_name)
 {
-	ensure(c->phase == NET_PHASE_OPEN && !c->outer_ssl && !c->unsent && !c->postponed &&
+	ensure(c->phase == NET_PHASE_OPEN && !c->outer.ssl && !c->unsent && !c->postponed &&
 	       !tls->is_server);
-	c->outer_tls = c->tls;
-	c->outer_ssl = c->ssl;
-	c->ssl = NULL;
-	c->outer_server_name = c->server_name; /* which its SSL borrows */
+	c->outer = c->layer;
+	c->layer = (struct net_layer){.tls = net_tls_hold(tls)};
 	set_server_name(c, server_name);
-	c->tls = net_tls_hold(tls);
 	c->phase = NET_PHASE_HANDSHAKE;
 	list_remove(&c->dirty);
 	list_remove(&c->recheck);
@@ -197,7 +194,7 @@ static void connect_done(struct net_conn *c)
 		bool has_route = error != ENETUNREACH && error != EHOSTUNREACH && error != ENETDOWN;
 		net_conn_end_errno(c, has_route ? NET_END_CONNECT : NET_END_NO_ROUTE,
 		    c->fd < 0 ? "socket" : "connect", error);
-	} else if (c->tls) {
+	} else if (c->layer.tls) {
 		c->phase = NET_PHASE_HANDSHAKE;
 		net_conn_tls_start(c);
 		net_conn_arm(c);
@@ -287,18 +284,21 @@ void net_conn_die(struct net_conn *c)
 	c->fd = -1;
 }
 
+static void free_layer(struct net_layer *layer)
+{
+	SSL_free(layer->ssl);
+	net_tls_free(layer->tls);
+	free(layer->server_name);
+}
+
 void net_conn_reap(struct net_loop *l)
 {
 	struct net_conn *c;
 	while ((c = list_first(&l->dead, struct net_conn, owner_link))) {
 		list_remove(&c->owner_link);
 		free(c->pending_input);
-		SSL_free(c->ssl);
-		net_tls_free(c->tls);
-		SSL_free(c->outer_ssl);
-		net_tls_free(c->outer_tls);
-		free(c->outer_server_name);
-		free(c->server_name);
+		free_layer(&c->layer);
+		free_layer(&c->outer);
 		free(c);
 	}
 }

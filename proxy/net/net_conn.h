@@ -76,20 +76,22 @@ struct net_out {
 	struct net_segment segments[NET_OUT_SEGMENTS];
 };
 
+/* TLS on a connection. Without TLS all members are NULL. */
+struct net_layer {
+	struct net_tls *tls; /* a reference is ours */
+	SSL *ssl;
+	char *server_name; /* of a client; `ssl` borrows it */
+};
+
 struct net_conn {
 	struct net_loop *loop;
 	const struct net_conn_ops *ops; /* NULL after the owner's close or abort */
 	void *owner;
 	ev_io io;
 	struct list dirty, recheck, owner_link;
-	struct net_tls *tls;
-	SSL *ssl;
-	/* TLS in which `ssl` goes on: with the proxy that has opened a tunnel (net_conn_start_tls). NULL: none. */
-	struct net_tls *outer_tls;
-	SSL *outer_ssl;
-	char *outer_server_name;
-	char *server_name; /* client */
-	const char *alpn;  /* client: in place of the context's; borrows; NULL: that */
+	/* `outer` goes around `layer`: with the proxy of a tunnel (net_conn_start_tls). */
+	struct net_layer layer, outer;
+	const char *alpn; /* client: in place of the context's; borrows; NULL: that */
 	struct net_unsent *unsent;
 	struct budget *budget; /* borrows: pays for `unsent`; NULL: nothing is charged */
 	struct net_pending_input *pending_input;

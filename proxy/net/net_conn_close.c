@@ -68,7 +68,7 @@ void net_conn_finish_step(struct net_conn *c)
 {
 	if (c->phase != NET_PHASE_OPEN || c->unsent)
 		return;
-	if (c->ssl && !c->has_sent_close_notify)
+	if (c->layer.ssl && !c->has_sent_close_notify)
 		net_conn_tls_close_notify(c);
 	if (c->phase != NET_PHASE_OPEN || c->unsent)
 		return;
@@ -84,7 +84,7 @@ void net_conn_close_step(struct net_conn *c)
 		net_conn_arm(c);
 		return;
 	}
-	if (c->ssl && c->phase == NET_PHASE_DRAINING && !c->has_sent_close_notify) {
+	if (c->layer.ssl && c->phase == NET_PHASE_DRAINING && !c->has_sent_close_notify) {
 		net_conn_tls_close_notify(c);
 		if (c->phase == NET_PHASE_DEAD || c->unsent)
 			return;

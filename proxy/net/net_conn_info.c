@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's knowledge of a connection: addresses, and statistics from TCP_INFO (tcp(7)), in the kernel's own struct,
- * which has more members than libc's.
+ * The kernel's view of a connection: addresses, and statistics from TCP_INFO (tcp(7)), in the kernel's own struct, which
+ * has more members than libc's. And its search for peers that have vanished: keep-alive and TCP_USER_TIMEOUT. A listening
+ * socket cannot pass these on, as the kernel accepts connections before a worker has begun.
  */
 #include "proxy/net/net_conn.h"
 #include <linux/tcp.h>
@@ -52,4 +53,27 @@ bool net_conn_is_to_itself(const struct net_conn *c)
 	net_address_ip(&own, &b);
 	return a.family != 0 && a.family == b.family &&
 	       memcmp(a.bytes, b.bytes, sizeof(a.bytes)) == 0;
+}
+
+/* ---- peers that have vanished ---- */
+
+/* Probes without an answer, spread over as long a time as the silence before the first. */
+#define PROBES 4
+
+void net_conn_keepalive(struct net_conn *c, usec idle, usec patience)
+{
+	int sec = idle < USEC_PER_SEC ? 1 : (int)(idle / USEC_PER_SEC);
+	if (!c->is_tcp || c->fd < 0 || idle == 0)
+		return;
+	net_conn_set_option(c, SOL_SOCKET, SO_KEEPALIVE, 1);
+	net_conn_set_option(c, IPPROTO_TCP, TCP_KEEPIDLE, sec);
+	net_conn_set_option(c, IPPROTO_TCP, TCP_KEEPINTVL, sec < PROBES ? 1 : sec / PROBES);
+	net_conn_set_option(c, IPPROTO_TCP, TCP_KEEPCNT, PROBES);
+	if (patience == 0)
+		return;
+	/* For a peer that reads nothing the kernel counts the same time: it is twice the owner's own
+	 * patience, so that the owner ends the connection first and says why. */
+	idle = (usec)sec * USEC_PER_SEC;
+	usec longest = 2 * (idle > patience ? idle : patience);
+	net_conn_set_option(c, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)(longest / USEC_PER_MSEC));
 }

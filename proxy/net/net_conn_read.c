@@ -108,7 +108,7 @@ void net_conn_readable(struct net_conn *c)
 	case NET_PHASE_HANDSHAKE:
 		if (!net_conn_has_turn(c))
 			break;
-		if (!c->ssl)
+		if (!c->layer.ssl)
 			net_conn_tls_start(c);
 		net_conn_tls_readable(c);
 		break;
@@ -116,7 +116,7 @@ void net_conn_readable(struct net_conn *c)
 		if (!net_conn_can_read(c) || !net_conn_has_turn(c) ||
 		    !net_conn_deliver_postponed(c))
 			break;
-		if (c->ssl)
+		if (c->layer.ssl)
 			net_conn_tls_readable(c);
 		else
 			read_plain(c);

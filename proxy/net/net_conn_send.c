@@ -84,7 +84,7 @@ void net_out_copy(struct net_out *o, const void *ptr, size_t len)
 	if (len == 0)
 		return;
 	o->filled += len;
-	if (o->conn->ssl)
+	if (o->conn->layer.ssl)
 		gather(o, ptr, len);
 	else
 		append(o, ptr, len);
@@ -92,7 +92,7 @@ void net_out_copy(struct net_out *o, const void *ptr, size_t len)
 
 void net_out_piece(struct net_out *o, struct piece piece)
 {
-	if (o->conn->ssl || piece.length < LIMIT_COPY_BELOW_BYTES ||
+	if (o->conn->layer.ssl || piece.length < LIMIT_COPY_BELOW_BYTES ||
 	    o->count >= NET_OUT_SEGMENTS - 1) {
 		net_out_copy(o, piece.chunk->data + piece.offset, piece.length);
 		return;
@@ -378,11 +378,11 @@ static bool flush_batch(struct net_conn *c, size_t *total)
 	out.has_failed = false;
 	ensure(b->size == 0);
 	c->ops->fill(c->owner, &out);
-	if (c->ssl && out.gathered > 0) {
+	if (c->layer.ssl && out.gathered > 0) {
 		/* The end of a large response, or several small frames, go into one record. */
 		seal(&out, c->loop->record, out.gathered, NET_RECORD_BYTES);
 	}
-	if (c->ssl && b->size > 0)
+	if (c->layer.ssl && b->size > 0)
 		out.segments[out.count++] = (struct net_segment){NULL, 0, b->size};
 	bool is_sendable = c->phase == NET_PHASE_OPEN || c->phase == NET_PHASE_DRAINING;
 	size_t bytes = 0, sent = 0;

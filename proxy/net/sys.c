@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The wrappers that call the C library; see sys.h. "inline" lets link-time optimisation inline them
- * into their callers in the release build.
- */
+/* The wrappers of sys.h. "inline": link-time optimisation inlines them in the release build. */
 #include "proxy/net/sys.h"
 #include <unistd.h>
 

@@ -105,10 +105,10 @@ static int tunnel_read(BIO *bio, char *out, int size)
 	BIO_clear_retry_flags(bio);
 	if (size <= 0)
 		return 0;
-	int n = SSL_read(c->outer_ssl, out, size);
+	int n = SSL_read(c->outer.ssl, out, size);
 	if (n > 0)
 		return n;
-	int error = SSL_get_error(c->outer_ssl, n);
+	int error = SSL_get_error(c->outer.ssl, n);
 	if (error != SSL_ERROR_WANT_READ || c->loop->read_eof)
 		return end_of_outer(c, error);
 	BIO_set_retry_read(bio);
@@ -119,7 +119,7 @@ static int tunnel_write(BIO *bio, const char *in, int size)
 {
 	struct net_conn *c = BIO_get_data(bio);
 	BIO_clear_retry_flags(bio);
-	return size <= 0 ? 0 : SSL_write(c->outer_ssl, in, size);
+	return size <= 0 ? 0 : SSL_write(c->outer.ssl, in, size);
 }
 
 /* ---- methods ---- */
@@ -146,15 +146,15 @@ BIO_METHOD *net_tunnel_bio_method_new(void)
 
 void net_bio_attach(struct net_conn *c)
 {
-	BIO *bio = BIO_new(c->outer_ssl ? c->loop->tunnel_bio_method : c->loop->bio_method);
+	BIO *bio = BIO_new(c->outer.ssl ? c->loop->tunnel_bio_method : c->loop->bio_method);
 	ensure(bio != NULL);
 	BIO_set_data(bio, c);
 	BIO_set_init(bio, 1);
-	SSL_set_bio(c->ssl, bio, bio);
+	SSL_set_bio(c->layer.ssl, bio, bio);
 }
 
 bool net_bio_has_input(const struct net_conn *c)
 {
-	return (c->ssl && SSL_pending(c->ssl) > 0) ||
-	       (c->outer_ssl && SSL_pending(c->outer_ssl) > 0);
+	return (c->layer.ssl && SSL_pending(c->layer.ssl) > 0) ||
+	       (c->outer.ssl && SSL_pending(c->outer.ssl) > 0);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The TLS client: verification on chain and name (RFC 9525), SNI, ALPN, and one session to resume.
- * A session is offered only to the name that it was verified for: resumption skips the
- * verification.
+ * The TLS client: verification on chain and name (RFC 9525), SNI, ALPN, and one session to resume, which
+ * is offered only to the name that it was verified for: resumption skips the verification.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"

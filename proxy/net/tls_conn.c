@@ -56,21 +56,21 @@ static void offer_alpn(SSL *ssl, const char *alpn)
 
 void net_conn_tls_start(struct net_conn *c)
 {
-	c->ssl = SSL_new(c->tls->context);
-	if (!c->ssl && reserve_give_way())
-		c->ssl = SSL_new(c->tls->context);
-	if (!c->ssl)
+	c->layer.ssl = SSL_new(c->layer.tls->context);
+	if (!c->layer.ssl && reserve_give_way())
+		c->layer.ssl = SSL_new(c->layer.tls->context);
+	if (!c->layer.ssl)
 		reserve_is_used_up();
-	SSL_set_shed_handshake_config(c->ssl, 1);
+	SSL_set_shed_handshake_config(c->layer.ssl, 1);
 	net_bio_attach(c);
-	if (c->tls->is_server) {
-		SSL_set_accept_state(c->ssl);
+	if (c->layer.tls->is_server) {
+		SSL_set_accept_state(c->layer.ssl);
 		return;
 	}
-	SSL_set_connect_state(c->ssl);
+	SSL_set_connect_state(c->layer.ssl);
 	if (c->alpn)
-		offer_alpn(c->ssl, c->alpn);
-	const char *wrong = tls_client_prepare(c->tls, c->ssl, c->server_name);
+		offer_alpn(c->layer.ssl, c->alpn);
+	const char *wrong = tls_client_prepare(c->layer.tls, c->layer.ssl, c->layer.server_name);
 	if (wrong)
 		net_conn_end(c, NET_END_TLS, wrong);
 }
@@ -104,7 +104,7 @@ static void fail(struct net_conn *c, uint32_t code)
 	enum net_end end = end_of(code);
 	if (end == NET_END_CERTIFICATE)
 		snprintf(text, sizeof(text), "certificate verify failed: %s",
-		    X509_verify_cert_error_string(SSL_get_verify_result(c->ssl)));
+		    X509_verify_cert_error_string(SSL_get_verify_result(c->layer.ssl)));
 	else
 		snprintf(text, sizeof(text), "%s", tls_reason(code, reason, sizeof(reason)));
 	/* Send our alert, if there is one; the owner's close then lingers until it arrives. A failure
@@ -139,8 +139,8 @@ static void handle_incomplete(struct net_conn *c, int error, uint32_t code)
 static void handshake(struct net_conn *c)
 {
 	ERR_clear_error();
-	int r = SSL_do_handshake(c->ssl);
-	int error = r == 1 ? SSL_ERROR_NONE : SSL_get_error(c->ssl, r);
+	int r = SSL_do_handshake(c->layer.ssl);
+	int error = r == 1 ? SSL_ERROR_NONE : SSL_get_error(c->layer.ssl, r);
 	if (r != 1) {
 		uint32_t code = take_error();
 		if (!code || error == SSL_ERROR_WANT_READ)
@@ -179,9 +179,9 @@ static bool read_some(struct net_conn *c)
 	uint32_t code = 0;
 	ERR_clear_error();
 	while (filled < chunk->capacity) {
-		n = SSL_read(c->ssl, chunk->data + filled, (int)(chunk->capacity - filled));
+		n = SSL_read(c->layer.ssl, chunk->data + filled, (int)(chunk->capacity - filled));
 		if (n <= 0) {
-			error = SSL_get_error(c->ssl, n);
+			error = SSL_get_error(c->layer.ssl, n);
 			code = take_error();
 			break;
 		}
@@ -217,7 +217,7 @@ bool net_conn_tls_write(struct net_conn *c, const void *ptr, size_t len, size_t 
 	ERR_clear_error();
 	while (len > 0) {
 		size_t n = len < record_bytes ? len : record_bytes;
-		if (SSL_write(c->ssl, at, (int)n) != (int)n)
+		if (SSL_write(c->layer.ssl, at, (int)n) != (int)n)
 			return false;
 		at += n;
 		len -= n;
@@ -230,9 +230,9 @@ void net_conn_tls_close_notify(struct net_conn *c)
 	ensure(c->loop->output.size == 0);
 	ERR_clear_error();
 	/* Writes close_notify into the output; the result concerns only the peer's close_notify. */
-	(void)SSL_shutdown(c->ssl);
-	if (c->outer_ssl)
-		(void)SSL_shutdown(c->outer_ssl);
+	(void)SSL_shutdown(c->layer.ssl);
+	if (c->outer.ssl)
+		(void)SSL_shutdown(c->outer.ssl);
 	ERR_clear_error();
 	net_conn_send_output(c);
 	c->has_sent_close_notify = true;
@@ -240,34 +240,35 @@ void net_conn_tls_close_notify(struct net_conn *c)
 
 bool net_conn_is_tls(const struct net_conn *c)
 {
-	return c->tls != NULL;
+	return c->layer.tls != NULL;
 }
 
 struct slice net_conn_alpn(const struct net_conn *c)
 {
 	const uint8_t *name = NULL;
 	unsigned length = 0;
-	if (c->ssl)
-		SSL_get0_alpn_selected(c->ssl, &name, &length);
+	if (c->layer.ssl)
+		SSL_get0_alpn_selected(c->layer.ssl, &name, &length);
 	return slice_of(name, length);
 }
 
 const char *net_conn_tls_version(const struct net_conn *c)
 {
-	return c->ssl ? SSL_get_version(c->ssl) : "";
+	return c->layer.ssl ? SSL_get_version(c->layer.ssl) : "";
 }
 
 const char *net_conn_tls_cipher(const struct net_conn *c)
 {
-	const SSL_CIPHER *cipher = c->ssl ? SSL_get_current_cipher(c->ssl) : NULL;
+	const SSL_CIPHER *cipher = c->layer.ssl ? SSL_get_current_cipher(c->layer.ssl) : NULL;
 	return cipher ? SSL_CIPHER_standard_name(cipher) : "";
 }
 
 bool net_conn_peer_covers(const struct net_conn *c, struct slice host)
 {
-	if (!c->ssl || c->tls->is_server || !c->tls->verify || c->phase != NET_PHASE_OPEN)
+	if (!c->layer.ssl || c->layer.tls->is_server || !c->layer.tls->verify ||
+	    c->phase != NET_PHASE_OPEN)
 		return false;
-	X509 *certificate = SSL_get_peer_certificate(c->ssl);
+	X509 *certificate = SSL_get_peer_certificate(c->layer.ssl);
 	if (!certificate)
 		return false;
 	struct tls_names names;

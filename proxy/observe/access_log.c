@@ -250,10 +250,7 @@ void observe_flush(struct observe *o)
 		write_batch(o, o->batch.bytes);
 }
 
-/*
- * Adds the line at `start`, which is just behind the batch. If it does not fit, the batch is
- * written first.
- */
+/* Adds the line at `start`, just behind the batch. If it does not fit, the batch is written first. */
 static void add_line(struct observe *o, const char *start, size_t bytes)
 {
 	ensure(bytes <= OBSERVE_BATCH_BYTES);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A log file, written by the one process that holds it: the logger, or the only process with
- * --single. Lines that it does not take are counted; both the beginning of a loss and its end, with
- * the count, are told in the error log. A line is in the file whole or not at all.
+ * A log file, written by the one process that holds it: the logger, or the only process with --single.
+ * Lost lines are counted; the error log tells when a loss begins and ends. A line is in the file whole or
+ * not at all.
  */
 #include "proxy/observe/line.h"
 #include <errno.h>
@@ -11,10 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/*
- * A full disk that is written to takes a line now and then. Only a file that has taken all lines
- * for this long works again.
- */
+/* A full disk takes a line now and then: a file works again once it has taken all lines for this time. */
 #define STEADY_USEC USEC_PER_SEC
 
 /* The size of a regular file; else OBSERVE_NO_SIZE. */
@@ -25,10 +22,7 @@ static uint64_t size_of(const struct observe_file *f)
 	return has_size ? (uint64_t)st.st_size : OBSERVE_NO_SIZE;
 }
 
-/*
- * The file has no name any more, so that no process can open it to read the lines. Standard output
- * is an exception: its owner may read a file without a name.
- */
+/* Without a name no process can open the file to read the lines. Standard output's owner may have it open. */
 static bool is_removed(const struct observe_file *f)
 {
 	struct stat st;
@@ -219,10 +213,7 @@ void observe_file_write(struct observe *o, struct observe_file *f, const char *l
 	begin_loss(o, f, why);
 }
 
-/*
- * A writer that is killed in write(2) has no time to note how far it came; the file has grown by
- * that. One that has become smaller is another file, and says nothing.
- */
+/* A writer that is killed in write(2) notes nothing, but the file has grown. A smaller file is another one. */
 static size_t done_before(const struct observe_file *f, size_t bytes)
 {
 	const struct observe_progress *p = f->progress;

@@ -56,8 +56,8 @@ static bool is_between(uint8_t byte, uint8_t low, uint8_t high)
 }
 
 /*
- * Length of the non-ASCII UTF-8 character at p (RFC 3629 4), 0 if there is none. C1 controls count
- * as none, because terminals interpret them.
+ * Length of the non-ASCII UTF-8 character at p (RFC 3629 4), 0: none. Terminals interpret C1 controls:
+ * they count as none.
  */
 static size_t utf8_length(const uint8_t *p, size_t left)
 {
@@ -186,10 +186,7 @@ void line_plain(struct line *l, struct slice value, size_t most)
 	put_value(l, value, most, &style_plain);
 }
 
-/*
- * Writes the date of a day since 1970-01-01. It counts in years that begin in March, so that the
- * leap day is the last day of a year.
- */
+/* Writes the date of a day since 1970-01-01. Years begin in March here: the leap day is the last one. */
 static void put_date(struct line *l, uint64_t days)
 {
 	uint64_t since_0000 = days + 719468;

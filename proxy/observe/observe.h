@@ -190,10 +190,7 @@ struct observe {
 	uint64_t
 	    left_out; /* LOG_FIELD_BIT: fields that lines of the access log do not have (log-fields) */
 	uint32_t sample; /* one of so many pages has its lines (log-sample); 0 and 1: all have */
-	/*
-	 * Called after the first line of a batch: the owner must call observe_flush soon.
-	 * May be NULL.
-	 */
+	/* Called after the first line of a batch: the owner must call observe_flush soon. May be NULL. */
 	void (*gathers)(void *context);
 	void *gathers_context;
 	/* Private, from here on. */
@@ -331,10 +328,7 @@ void observe_log(struct observe *o, enum observe_level level, const char *format
  */
 void observe_log_fault(struct observe *o, enum observe_level level, const char *kind, usec now,
     const char *format, ...) __attribute__((format(printf, 5, 6)));
-/*
- * Sends a line of level info, always with its time, to a stream socket instead of the log. Never
- * waits. False with errno: the line was not sent.
- */
+/* Sends a line of level info, always with its time, to a stream socket. Never waits. False with errno. */
 bool observe_send(struct observe *o, int socket, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Writes whole lines to the file. Lost ones are counted, and the error log tells when a loss begins. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long the master waits before it starts a dead child again. A child that dies for the first
- * time is started again at once. A child that keeps dying soon after its start waits longer each
- * time. The code is pure, so that a test needs no clock.
+ * How long the master waits before it starts a dead child again: not at all for the first time, then longer
+ * for each further death soon after a start. Pure, so that a test needs no clock.
  */
 #ifndef PUSHGATE_PROCESS_BACKOFF_H
 #define PUSHGATE_PROCESS_BACKOFF_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Datagrams between the master, its workers and its helpers, with a descriptor if need be (SCM_RIGHTS, unix(7)). */
 #include "proxy/process/child_message.h"
+#include "proxy/base/descriptor.h"
 #include <errno.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 struct packet {
 	struct msghdr header;
@@ -62,9 +62,7 @@ ssize_t message_receive_bytes(int socket, void *bytes, size_t size, int *fd)
 	bool is_empty = n == 0 && *fd >= 0;
 	if (n < 0 || (!is_empty && !(flags & (MSG_TRUNC | MSG_CTRUNC))))
 		return n;
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
+	descriptor_close(fd);
 	errno = EPROTO;
 	return -1;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* See control.h. */
 #include "proxy/process/control.h"
+#include "proxy/base/descriptor.h"
 #include "proxy/base/ensure.h"
 #include <errno.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 void control_init(struct control *c)
 {
@@ -20,8 +20,7 @@ void control_open(struct control *c, int socket)
 
 void control_close(struct control *c)
 {
-	if (c->socket >= 0)
-		close(c->socket);
+	descriptor_close(&c->socket);
 	control_init(c);
 }
 
@@ -73,9 +72,7 @@ enum control_heard control_hear(
 		*object = m.worker;
 		return heard;
 	}
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
+	descriptor_close(fd);
 	return heard;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Messages with bytes and a descriptor (unix(7)), and the contents that they are about. */
+#include "proxy/base/descriptor.h"
 #include "proxy/base/memory.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/child_message.h"
 #include "proxy/process/files.h"
 #include <sys/socket.h>
-#include <unistd.h>
 
 /* ---- messages ---- */
 
@@ -31,19 +31,17 @@ void files_contents_init(struct files_contents *c, const struct conf *conf)
 void files_contents_set(struct files_contents *c, size_t object, int fd)
 {
 	if (object >= c->count) {
-		close(fd);
+		descriptor_close(&fd);
 		return;
 	}
-	if (c->fds[object] >= 0)
-		close(c->fds[object]);
+	descriptor_close(&c->fds[object]);
 	c->fds[object] = fd;
 }
 
 void files_contents_fini(struct files_contents *c)
 {
 	for (size_t i = 0; i < c->count; i++)
-		if (c->fds[i] >= 0)
-			close(c->fds[i]);
+		descriptor_close(&c->fds[i]);
 	free(c->fds);
 	*c = (struct files_contents){0};
 }

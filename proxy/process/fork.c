@@ -3,6 +3,7 @@
  * Forks the workers and the helpers. A child first closes the descriptors that only the master may keep. It ends with
  * exit(3), not _exit(2): sanitizers and gcov write their reports in exit handlers.
  */
+#include "proxy/base/descriptor.h"
 #include "proxy/process/master.h"
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,10 +14,8 @@ static void close_master_fds(struct generation *g)
 	struct start *s = g->master->start;
 	close(g->master->signals);
 	trace_orders_close(&g->master->traces);
-	if (s->status_fd >= 0)
-		close(s->status_fd);
-	if (s->notify_fd >= 0)
-		close(s->notify_fd);
+	descriptor_close(&s->status_fd);
+	descriptor_close(&s->notify_fd);
 	for (uint32_t i = 0; i < g->worker_count; i++)
 		control_close(&g->workers[i].child.control);
 	for (size_t i = 0; i < HELPERS; i++)
@@ -28,7 +27,7 @@ static _Noreturn void become_worker(struct generation *g, uint32_t index, int co
 {
 	struct start *s = g->master->start;
 	close_master_fds(g);
-	logs_keep_writers(&s->logs);
+	logs_close(&s->logs, LOGS_NOT_OF_WRITERS);
 	title_set(&s->title, "pushgate: worker %u", index);
 	struct worker_config env = start_worker_config(s, index);
 	env.contents = &g->contents;
@@ -45,10 +44,7 @@ static _Noreturn void become_helper(struct generation *g, const struct helper_ro
 	sockets_close(&s->sockets);
 	if (!row->keeps_contents)
 		files_contents_fini(&g->contents);
-	if (row->is_logger)
-		logs_keep_readers(&s->logs);
-	else
-		logs_keep_writers(&s->logs);
+	logs_close(&s->logs, row->is_logger ? LOGS_NOT_OF_LOGGER : LOGS_NOT_OF_WRITERS);
 	title_set(&s->title, "pushgate: %s", row->title);
 	const struct helper_env env = {
 	    .conf = g->conf,

@@ -2,6 +2,7 @@
 /* The loop of a helper: see helper.h. */
 #include "proxy/process/helper.h"
 
+#include "proxy/base/descriptor.h"
 #include "proxy/base/memory.h"
 #include "proxy/process/child.h"
 #include "proxy/process/sandbox.h"
@@ -26,9 +27,7 @@ void helper_tell_master(
 
 void helper_disconnect(struct helper_process *h, uint32_t worker)
 {
-	if (h->links[worker] >= 0)
-		close(h->links[worker]);
-	h->links[worker] = -1;
+	descriptor_close(&h->links[worker]);
 	if (h->service->disconnected)
 		h->service->disconnected(h->context, worker);
 }
@@ -39,8 +38,7 @@ static bool obey(struct helper_process *h, uint32_t worker, ssize_t n, int fd)
 	bool is_good =
 	    n > 0 && fd < 0 && h->service->obey(h->context, worker, h->message, (size_t)n);
 	explicit_bzero(h->message, h->service->message_bytes);
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(&fd);
 	return is_good;
 }
 
@@ -108,8 +106,8 @@ static bool read_control(struct helper_process *h)
 	ssize_t n = message_receive(h->env->control, &m, &fd);
 	if (n == (ssize_t)sizeof(m) && m.kind == MESSAGE_LINK && fd >= 0)
 		connect_worker(h, &m, fd);
-	else if (fd >= 0)
-		close(fd);
+	else
+		descriptor_close(&fd);
 	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 

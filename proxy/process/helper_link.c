@@ -2,10 +2,10 @@
 /* See helper_link.h. */
 #include "proxy/process/helper_link.h"
 
+#include "proxy/base/descriptor.h"
 #include "proxy/base/ensure.h"
 #include "proxy/process/child_message.h"
 #include <errno.h>
-#include <unistd.h>
 
 void helper_link_init(struct helper_link *l, const struct helper_link_row *row, void *context)
 {
@@ -22,9 +22,7 @@ void helper_link_stop(struct helper_link *l)
 void helper_link_close(struct helper_link *l)
 {
 	helper_link_stop(l);
-	if (l->socket >= 0)
-		close(l->socket);
-	l->socket = -1;
+	descriptor_close(&l->socket);
 }
 
 static void lose(struct helper_link *l)
@@ -48,8 +46,7 @@ static void on_message(void *context)
 		return;
 	}
 	bool is_good = n == (ssize_t)l->row->message_bytes && l->row->take(l->context, message, fd);
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(&fd);
 	if (!is_good && !l->row->refuse(l->context))
 		lose(l);
 }

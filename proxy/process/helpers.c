@@ -125,7 +125,7 @@ static bool is_writing(const struct log *log)
  * To the file itself: the logger, which reads the pipe, is down or hangs. But where it has left lines
  * half written the next one goes on first; both logs may be one file.
  */
-static void log_directly(const struct generation *g, enum observe_level level, const char *line)
+static void log_directly(const struct generation *g, const char *line)
 {
 	struct observe direct = g->master->observe;
 	struct logs *logs = &g->master->start->logs;
@@ -135,7 +135,7 @@ static void log_directly(const struct generation *g, enum observe_level level, c
 		direct.error_file = &file;
 	else
 		direct.error_fd = log->writes; /* -1 at the end: closed */
-	observe_log(&direct, level, "%s", line);
+	observe_log(&direct, OBSERVE_ERROR, "%s", line);
 }
 
 /* The helper is down, or is to end: it sees the end of its control socket. */
@@ -148,15 +148,14 @@ static void disconnect(struct generation *g, enum helper_id id)
 
 static void log_restart(struct generation *g, enum helper_id id, const char *how, usec wait)
 {
-	char line[192];
-	if (helper_rows[id].is_logger)
+	char line[192], when[32] = "";
+	if (!helper_rows[id].is_logger)
 		snprintf(
-		    line, sizeof(line), "%s %s; it is started again", helper_rows[id].name, how);
-	else
-		snprintf(line, sizeof(line), "%s %s; it is started again in %llu ms",
-		    helper_rows[id].name, how, (unsigned long long)(wait / USEC_PER_MSEC));
+		    when, sizeof(when), " in %llu ms", (unsigned long long)(wait / USEC_PER_MSEC));
+	snprintf(
+	    line, sizeof(line), "%s %s; it is started again%s", helper_rows[id].name, how, when);
 	if (helper_rows[id].is_logger)
-		log_directly(g, OBSERVE_ERROR, line);
+		log_directly(g, line);
 	else
 		observe_log(&g->master->observe, OBSERVE_ERROR, "%s", line);
 }
@@ -297,7 +296,7 @@ static void wait_for_end(struct generation *g, enum helper_id id, const char *lo
 		return;
 	snprintf(line, sizeof(line), "%s did not end in time and is killed%s", helper_rows[id].name,
 	    loses);
-	log_directly(g, OBSERVE_ERROR, line);
+	log_directly(g, line);
 	kill(h->pid, SIGKILL);
 }
 
@@ -319,7 +318,6 @@ void generation_end_helpers(struct generation *g)
 	/* One that was killed has left lines to the next. */
 	if (!g->helpers[HELPER_LOGGER].pid)
 		generation_start_helper(g, HELPER_LOGGER);
-	logs_close_writers(&g->master->start->logs);
-	logs_close_readers(&g->master->start->logs);
+	logs_close(&g->master->start->logs, LOGS_WRITERS | LOGS_SENDER | LOGS_READERS);
 	wait_for_end(g, HELPER_LOGGER, helper_rows[HELPER_LOGGER].loses);
 }

@@ -18,8 +18,8 @@ struct holder {
 };
 
 /*
- * A process that listens on this TCP address, or on the same port of all addresses. If `preferred`
- * (0 = none) is one of several, it is that one. False: none is known.
+ * A process that listens on this TCP address, or on its port of all addresses; `preferred` (0 = none) if it
+ * is one of several. False: none is known.
  */
 bool holder_of_port(const struct net_address *at, pid_t preferred, struct holder *h);
 /* Names a process. */

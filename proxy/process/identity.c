@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Drops privileges. A worker does this in order: it empties the bounding set while it still may,
- * sets its groups, group and user, checks that it cannot become root again, and drops the remaining
- * capabilities.
+ * Drops privileges, in this order: empties the bounding set, sets groups, group and user, checks that the
+ * process cannot become root again, and drops the remaining capabilities.
  */
 #include "proxy/process/identity.h"
 #include <errno.h>
@@ -71,10 +70,7 @@ static bool become_user(const struct identity *i)
 	if (setgroups((size_t)i->group_count, i->groups) != 0 ||
 	    setresgid(i->gid, i->gid, i->gid) != 0 || setresuid(i->uid, i->uid, i->uid) != 0)
 		return false;
-	/*
-	 * Check that root is really gone: a kernel bug or a container's filter may have let the
-	 * calls above succeed without effect.
-	 */
+	/* A kernel bug or a container's filter may have let the calls above succeed without effect. */
 	if (i->uid != 0 && setuid(0) == 0) {
 		errno = EPERM;
 		return false;
@@ -117,7 +113,7 @@ static void limit_bounding_set(bool is_master)
  * Keeps those of the master's capabilities that this process has, or, unless is_master, none. This
  * empties the inheritable set, and the kernel then empties the ambient set.
  */
-static bool limit_capabilities(bool is_master)
+static bool limit_capabilities(bool is_master, char *error, size_t error_size)
 {
 	cap_t have = cap_get_proc(), keep = cap_init();
 	bool done = have && keep;
@@ -130,16 +126,16 @@ static bool limit_capabilities(bool is_master)
 	done = done && cap_set_proc(keep) == 0;
 	cap_free(have);
 	cap_free(keep);
-	return done && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+	if (done && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
+		return true;
+	snprintf(error, error_size, "cannot give up capabilities: %s", strerror(errno));
+	return false;
 }
 
 bool identity_limit(char *error, size_t error_size)
 {
 	limit_bounding_set(true);
-	if (limit_capabilities(true))
-		return true;
-	snprintf(error, error_size, "cannot give up capabilities: %s", strerror(errno));
-	return false;
+	return limit_capabilities(true, error, error_size);
 }
 
 bool identity_assume(const struct identity *i, char *error, size_t error_size)
@@ -149,8 +145,5 @@ bool identity_assume(const struct identity *i, char *error, size_t error_size)
 		snprintf(error, error_size, "cannot become user %s: %s", i->name, strerror(errno));
 		return false;
 	}
-	if (limit_capabilities(false))
-		return true;
-	snprintf(error, error_size, "cannot give up capabilities: %s", strerror(errno));
-	return false;
+	return limit_capabilities(false, error, error_size);
 }

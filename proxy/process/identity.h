@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The user and the capabilities of each process (capabilities(7)). The master looks up the user,
- * because an operator sees the master's error messages. Each worker becomes that user after it has
- * read its keys.
+ * The user and the capabilities of each process (capabilities(7)). The master looks up the user, as an
+ * operator sees its messages. Each worker becomes that user after it has read its keys.
  */
 #ifndef PUSHGATE_PROCESS_IDENTITY_H
 #define PUSHGATE_PROCESS_IDENTITY_H
@@ -22,22 +21,18 @@ struct identity {
 };
 
 /*
- * Looks up the user to run as. With user NULL, root becomes `pushgate` or `nobody`, and any other
- * user stays. False with a message when the user does not exist or this process may not become it.
- * Borrows user.
+ * Looks up the user to run as (borrowed). NULL: root becomes `pushgate` or `nobody`, any other stays. False
+ * with a message: the user does not exist, or this process may not become it.
  */
 bool identity_find(struct identity *i, const char *user, char *error, size_t error_size);
 /* The configuration asks for workers that stay root. */
 bool identity_is_root(const struct identity *i);
 /*
- * For the master, after it has bound its sockets and opened its logs: permanently drops all
- * capabilities but those that it needs to start and end workers. False with a message.
+ * For the master, after it has bound its sockets and opened its logs: permanently drops all capabilities
+ * but those for starting and ending workers. False with a message.
  */
 bool identity_limit(char *error, size_t error_size);
-/*
- * For a worker or a helper: permanently becomes the user and drops all capabilities and every way
- * to regain one. False with a message.
- */
+/* For a worker or a helper: permanently becomes the user, without any capability. False with a message. */
 bool identity_assume(const struct identity *i, char *error, size_t error_size);
 
 #endif

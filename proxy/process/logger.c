@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The logger copies lines from the pipes to the log files, unchanged, and receives reopened files
- * from the master. Lines that a file does not take are counted (observe/file.c). It ends when all
- * writers have closed their pipes. When the master dies the kernel sends SIGUSR2 (PR_SET_PDEATHSIG):
- * the logger then copies what is in the pipes and ends.
- * Its sandbox lets it open no file.
+ * The logger copies lines from the pipes to the log files, and receives reopened files from the master: its
+ * sandbox lets it open none. Lost lines are counted (observe/file.c). It ends when all writers have closed
+ * their pipes. When the master dies (SIGUSR2 by PR_SET_PDEATHSIG) it copies the rest and ends.
  */
 #include "proxy/observe/observe.h"
 #include "proxy/process/child.h"
@@ -20,17 +18,11 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/*
- * Reads of one pipe before the logger looks at the other pipe and the signals. The last copy reads
- * more than a pipe can hold.
- */
+/* Reads of one pipe before the other one and the signals have their turn. The last copy reads more than a pipe holds. */
 #define READS_PER_PASS 32
 #define READS_AT_END 1024
 
-/*
- * After a read the logger waits this long, so that several lines gather and it wakes up less often.
- * It does so only when the pipes are large enough to hold the lines of that time.
- */
+/* A wait after a read lets lines gather: the logger wakes less often. The pipes must hold those of that time. */
 #define GATHER_MSEC 1
 #define GATHER_PIPE_BYTES (1 << 20)
 /* While lines are being lost the logger looks this often whether it can tell that they no longer are. */

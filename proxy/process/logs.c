@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens and reopens log files, makes their pipes, and sends files to the logger (unix(7)). */
 #include "proxy/process/logs.h"
+#include "proxy/base/descriptor.h"
 #include "proxy/base/ensure.h"
 #include "proxy/observe/observe.h"
 #include "proxy/process/child_message.h"
@@ -21,13 +22,6 @@
 	}
 const struct logs logs_none = {
     .access = NO_LOG, .error = NO_LOG, .fd_sender = -1, .fd_receiver = -1};
-
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
 
 static const char *name_in_folder(const struct log *l)
 {
@@ -106,14 +100,11 @@ static bool open_one(
 	}
 	snprintf(
 	    error, error_size, "cannot open the %s log %s: %s", what, path, explain_failure(errno));
-	close_fd(&l->folder);
+	descriptor_close(&l->folder);
 	return false;
 }
 
-/*
- * Every descendant of a service inherits JOURNAL_STREAM, so compare the file that it names with
- * ours.
- */
+/* Every descendant of a service inherits JOURNAL_STREAM, so it must name our file. */
 static bool is_journal(int fd)
 {
 	const char *named = getenv("JOURNAL_STREAM");
@@ -133,7 +124,7 @@ bool logs_open(struct logs *l, const struct conf_server *conf, char *error, size
 	l->error.is_journal = is_journal(l->error.file);
 	if (open_one(&l->access, conf->access_log, STDOUT_FILENO, "access", error, error_size))
 		return true;
-	logs_close_files(l);
+	logs_close(l, LOGS_ALL);
 	return false;
 }
 
@@ -144,10 +135,7 @@ static bool make_pipe(struct log *l)
 	int fds[2];
 	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) != 0)
 		return false;
-	/*
-	 * If the system allows only smaller pipes, this call fails and the pipe keeps its default
-	 * size.
-	 */
+	/* If the system allows only smaller pipes, this fails, and the pipe keeps its size. */
 	(void)fcntl(fds[1], F_SETPIPE_SZ, PIPE_BYTES);
 	l->reads = fds[0];
 	l->writes = fds[1];
@@ -222,7 +210,7 @@ void logs_receive_files(struct logs *l)
 		close(fresh);
 	}
 	if (n == 0) /* the master has closed its end */
-		close_fd(&l->fd_receiver);
+		descriptor_close(&l->fd_receiver);
 }
 
 /* ---- reopening ---- */
@@ -262,48 +250,27 @@ void logs_reopen(struct logs *l)
 
 static void close_reader(struct log *l)
 {
-	close_fd(&l->reads);
+	descriptor_close(&l->reads);
 	if (l->hand)
 		munmap(l->hand, sizeof(*l->hand));
 	l->hand = NULL;
 }
 
-void logs_close_readers(struct logs *l)
+void logs_close(struct logs *l, unsigned parts)
 {
-	close_reader(&l->access);
-	close_reader(&l->error);
-	close_fd(&l->fd_receiver);
-}
-
-void logs_close_writers(struct logs *l)
-{
-	close_fd(&l->access.writes);
-	close_fd(&l->error.writes);
-	close_fd(&l->fd_sender);
-}
-
-static void close_folders(struct logs *l)
-{
-	close_fd(&l->access.folder);
-	close_fd(&l->error.folder);
-}
-
-void logs_close_files(struct logs *l)
-{
-	close_folders(l);
-	close_fd(&l->access.file);
-	close_fd(&l->error.file);
-}
-
-void logs_keep_writers(struct logs *l)
-{
-	logs_close_readers(l);
-	logs_close_files(l);
-	close_fd(&l->fd_sender);
-}
-
-void logs_keep_readers(struct logs *l)
-{
-	logs_close_writers(l);
-	close_folders(l);
+	struct log *const both[] = {&l->access, &l->error};
+	for (size_t i = 0; i < 2; i++) {
+		if (parts & LOGS_READERS)
+			close_reader(both[i]);
+		if (parts & LOGS_WRITERS)
+			descriptor_close(&both[i]->writes);
+		if (parts & LOGS_FILES)
+			descriptor_close(&both[i]->file);
+		if (parts & LOGS_FOLDERS)
+			descriptor_close(&both[i]->folder);
+	}
+	if (parts & LOGS_READERS)
+		descriptor_close(&l->fd_receiver);
+	if (parts & LOGS_SENDER)
+		descriptor_close(&l->fd_sender);
 }

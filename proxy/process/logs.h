@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The log files, the pipes in front of them, and the logger process between both. The logger may
- * open no file: the master reopens a file and sends its descriptor. Single mode has no logger; it
- * writes lines directly to the files.
+ * The log files, the pipes in front of them, and the logger process between both. The logger may open no
+ * file: the master reopens one and sends its descriptor. Single mode writes to the files itself.
  */
 #ifndef PUSHGATE_PROCESS_LOGS_H
 #define PUSHGATE_PROCESS_LOGS_H
@@ -62,16 +61,23 @@ void logs_receive_files(struct logs *l);
 struct observe_file log_file(struct log *l, uint64_t *lost);
 /* The descriptor to write log lines to: the pipe if there is one, else the file. */
 int log_target(const struct log *l);
-/* Fills in o for a process that writes to the error log alone: `worker` is OBSERVE_MASTER, or as below that. Borrows both. */
+/* Fills in o for a process that writes to the error log alone. worker: OBSERVE_MASTER …. Borrows both. */
 void logs_observe(
     const struct logs *l, struct observe *o, struct observe_counters *counters, uint32_t worker);
-void logs_close_readers(struct logs *l);
-void logs_close_writers(struct logs *l);
-void logs_close_files(struct logs *l); /* and their folders */
-/* For a child that only writes lines: it reopens no file, and sends none. */
-void logs_keep_writers(struct logs *l);
-/* For the logger, which reopens nothing. */
-void logs_keep_readers(struct logs *l);
+
+enum logs_part {
+	LOGS_READERS = 1, /* of the pipes, with the hands and the logger's end of the socketpair */
+	LOGS_WRITERS = 2,
+	LOGS_SENDER = 4, /* the master's end of the socketpair */
+	LOGS_FILES = 8,
+	LOGS_FOLDERS = 16,
+	LOGS_ALL = 31,
+	/* A child that only writes lines reopens no file, and sends none; the logger reopens none. */
+	LOGS_NOT_OF_WRITERS = LOGS_ALL & ~LOGS_WRITERS,
+	LOGS_NOT_OF_LOGGER = LOGS_WRITERS | LOGS_SENDER | LOGS_FOLDERS,
+};
+/* Closes these parts (enum logs_part), of both logs. */
+void logs_close(struct logs *l, unsigned parts);
 
 struct helper_env;
 

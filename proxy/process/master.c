@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The master forks workers and helpers, restarts those that die, passes signals on, and answers on
- * the status socket. It waits in poll(2) and reads signals from a descriptor, so it has no signal
- * handlers and no event loop that a forked child would have to dismantle. It never reads a peer's
- * bytes.
+ * The master forks workers and helpers, restarts those that die, passes signals on, and answers on the status
+ * socket. It waits in poll(2) and reads signals from a descriptor: a forked child has no signal handlers and no
+ * event loop to dismantle. It never reads a peer's bytes.
  */
 #include "proxy/process/master.h"
 #include "proxy/base/memory.h"

@@ -9,16 +9,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/*
- * Time beyond drain-timeout: the grace periods that the master gives workers (master.c) and helpers
- * (helpers.c), which are seven seconds, and something.
- */
+/* Time beyond drain-timeout: the grace periods of workers (worker_slots.c) and helpers (helpers.c), and 3 s more. */
 #define GRACE_USEC (10 * USEC_PER_SEC)
 
-/*
- * The name is a path, or "@" and a name in the abstract namespace, where NUL replaces the "@"
- * (unix(7)).
- */
+/* A path, or "@" and an abstract name, in which NUL replaces the "@" (unix(7)). */
 static socklen_t address_of(const char *name, struct sockaddr_un *at)
 {
 	size_t length = strlen(name);

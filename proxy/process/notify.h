@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tells the service manager when pushgate is ready and when it ends (sd_notify(3)). The manager
- * names its socket in NOTIFY_SOCKET. Without that variable all calls do nothing.
+ * Tells the service manager, whose socket is in NOTIFY_SOCKET, when pushgate is ready and when it ends
+ * (sd_notify(3)). Without that variable all calls do nothing.
  */
 #ifndef PUSHGATE_PROCESS_NOTIFY_H
 #define PUSHGATE_PROCESS_NOTIFY_H
 
 #include "proxy/base/clock.h"
 
-/*
- * Returns a connected socket; call it before the sandbox is entered. -1: there is no service
- * manager, or its socket cannot be reached; pushgate serves all the same.
- */
+/* Returns a connected socket; call it before the sandbox is entered. -1: there is no manager to be reached. */
 int notify_open(void);
 /* Pushgate accepts clients now. */
 void notify_ready(int fd);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The processes: a master that binds sockets and watches its children, workers that run one loop
- * each, and helpers: a logger behind a pipe, a process for files and one for passwords. The master never reads a peer's bytes.
+ * each, and helpers: a logger behind a pipe, a process for files and one for passwords. The master
+ * never reads a peer's bytes.
  */
 #ifndef PUSHGATE_PROCESS_PROCESS_H
 #define PUSHGATE_PROCESS_PROCESS_H
@@ -20,10 +21,7 @@ enum process_status { PROCESS_DONE = 0, PROCESS_FAILED = 1, PROCESS_BAD_CONF = 2
  * is as bad as a mistake. Returns the exit status.
  */
 int process_check(const char *conf_path, const char *as_user, bool strict);
-/*
- * `pushgate run`. Returns the exit status. With single, one worker runs in this process and writes
- * directly to the log files.
- */
+/* `pushgate run`; single: one worker, in this process, without a logger. Returns the exit status. */
 int process_run(const char *conf_path, bool single);
 /*
  * `pushgate status`: reads the text from the master's unix socket and prints it: in Prometheus' text

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * `pushgate run`: finds all configuration and start errors before it opens anything or accepts a
- * client, and prints them on the terminal.
- */
+/* `pushgate run`: prints all mistakes on the terminal before it opens anything or accepts a client. */
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/process/notify.h"

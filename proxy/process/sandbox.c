@@ -70,7 +70,7 @@ static const struct row rows[] = {
     {CALL(socketpair, SANDBOX_DEMO), WHEN(IS(0, AF_UNIX), BITS(1, SOCKET_KIND, SOCK_STREAM))}, /* tool/demo.c */
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_NODELAY))},       /* net/net_conn.c */
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_NOTSENT_LOWAT))}, /* net/net_conn.c */
-    {CALL(setsockopt, WORKER), WHEN(IS(1, SOL_SOCKET), IS(2, SO_KEEPALIVE))},       /* net/keepalive.c, and below */
+    {CALL(setsockopt, WORKER), WHEN(IS(1, SOL_SOCKET), IS(2, SO_KEEPALIVE))},       /* net/net_conn_info.c, and below */
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_KEEPIDLE))},
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_KEEPINTVL))},
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_KEEPCNT))},
@@ -137,10 +137,7 @@ static const struct row rows[] = {
     {CALL(unlink, SANDBOX_SAVES | SANDBOX_SINGLE)},
     {CALL(unlinkat, SANDBOX_SAVES | SANDBOX_SINGLE)},
 
-    /*
-     * process/single.c: logs_reopen. The files of unix sockets are removed at the end (unlink
-     * above).
-     */
+    /* process/single.c: logs_reopen. The files of unix sockets are removed at the end (unlink above). */
     {CALL(openat, SANDBOX_SINGLE), WHEN(BITS(2, OPEN_KIND, O_WRONLY | O_APPEND | O_CREAT), IS(3, 0640))},
     {CALL(newfstatat, LOGGER | SANDBOX_SINGLE), WHEN(IS(3, AT_EMPTY_PATH))}, /* fstat(3): process/logs.c, observe/file.c */
     {CALL(getsockname, SANDBOX_SINGLE)},    /* start_announce */
@@ -187,10 +184,7 @@ static int add_abort(scmp_filter_ctx filter)
 
 static int fill(scmp_filter_ctx filter, unsigned parts)
 {
-	/*
-	 * Build the filter as a tree. The kernel caches calls that are allowed with any arguments;
-	 * for the others a tree is faster than the rows one by one.
-	 */
+	/* A tree is faster than the rows one by one. The kernel caches calls that are allowed with any arguments. */
 	int wrong = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	if (wrong == 0)
 		wrong = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
@@ -221,20 +215,14 @@ bool sandbox_enter(unsigned parts, enum conf_sandbox mode, char *error, size_t e
 {
 	if (mode == CONF_SANDBOX_OFF)
 		return true;
-	/*
-	 * Other processes of this user must not read this memory, and no core dump may put keys on
-	 * a disk.
-	 */
+	/* Other processes of this user must not read this memory, and no core dump may write keys. */
 	bool is_dumpable = parts & SANDBOX_COMPILERS;
 	if (prctl(PR_SET_DUMPABLE, is_dumpable ? 1 : 0, 0, 0, 0) != 0) {
 		snprintf(error, error_size,
 		    "cannot protect the process's memory (PR_SET_DUMPABLE): %s", strerror(errno));
 		return false;
 	}
-	/*
-	 * Read the time zone's file now: the C library would open it at the first date that it
-	 * formats.
-	 */
+	/* Now, because the C library would open the time zone's file at the first date that it formats. */
 	tzset();
 	scmp_filter_ctx filter =
 	    seccomp_init(mode == CONF_SANDBOX_LOG ? SCMP_ACT_LOG : SCMP_ACT_KILL_PROCESS);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The system call sandbox (seccomp(2)). Once a process has opened all descriptors that it serves
- * with, it gives up all system calls but those in one table. Any other call kills it, and the
- * master logs that. The table has a part for each optional task, and a process gets only the parts
- * that its configuration needs: no worker of a master can open a file.
+ * The system call sandbox (seccomp(2)). A process that has opened all descriptors gives up all system calls
+ * but those in one table; any other call kills it, and the master logs that. A process gets only the parts of
+ * the table that its tasks need: no worker of a master can open a file.
  */
 #ifndef PUSHGATE_PROCESS_SANDBOX_H
 #define PUSHGATE_PROCESS_SANDBOX_H

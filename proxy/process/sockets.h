@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The listening sockets: one for each worker and listen section. The master binds all of them
- * before it forks and keeps them open, so that a connection in the backlog outlives its worker. A
- * unix socket cannot be bound twice, so the workers share it.
+ * The listening sockets: one for each worker and listen section; a unix socket cannot be bound twice, so the
+ * workers share it. The master keeps all open: a connection in the backlog outlives its worker.
  */
 #ifndef PUSHGATE_PROCESS_SOCKETS_H
 #define PUSHGATE_PROCESS_SOCKETS_H
@@ -20,10 +19,7 @@ struct sockets {
 bool sockets_open(
     struct sockets *s, const struct conf *conf, uint32_t workers, char *error, size_t error_size);
 int sockets_of(const struct sockets *s, size_t listen, uint32_t worker);
-/*
- * The address that a section listens on, with the port that the kernel chose for port 0. Returns
- * buffer.
- */
+/* The address of a section, with the port that the kernel chose for port 0. Returns buffer. */
 char *sockets_address(const struct sockets *s, size_t listen, char *buffer, size_t size);
 /* Closes this process's descriptors; idempotent. */
 void sockets_close(struct sockets *s);

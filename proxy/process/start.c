@@ -2,6 +2,7 @@
 /* Opens and closes the parts of a start (start.h). */
 #include "proxy/process/start.h"
 
+#include "proxy/base/descriptor.h"
 #include "proxy/process/sandbox.h"
 #include <errno.h>
 #include <sched.h>
@@ -35,13 +36,6 @@ static void *map_shared(size_t bytes, const char *what, char *error, size_t erro
 		return p;
 	snprintf(error, error_size, "cannot map %s: %s", what, strerror(errno));
 	return NULL;
-}
-
-static bool map_slots(struct start *s, char *error, size_t error_size)
-{
-	size_t bytes = (s->workers + 1) * sizeof(*s->slots);
-	s->slots = map_shared(bytes, "the counters", error, error_size);
-	return s->slots != NULL;
 }
 
 /* The servers that may be ejected or are checked. */
@@ -133,7 +127,9 @@ bool start_open(struct start *s, bool single, char *error, size_t error_size)
 		return false;
 	if (!single && !logs_make_pipes(&s->logs, error, error_size))
 		return false;
-	return map_slots(s, error, error_size) && map_health_table(s, error, error_size) &&
+	s->slots =
+	    map_shared((s->workers + 1) * sizeof(*s->slots), "the counters", error, error_size);
+	return s->slots && map_health_table(s, error, error_size) &&
 	       (single || identity_limit(error, error_size));
 }
 
@@ -147,11 +143,8 @@ void start_close(struct start *s)
 {
 	start_give_up_status(s);
 	sockets_fini(&s->sockets);
-	logs_close_readers(&s->logs);
-	logs_close_writers(&s->logs);
-	logs_close_files(&s->logs);
-	if (s->notify_fd >= 0)
-		close(s->notify_fd);
+	logs_close(&s->logs, LOGS_ALL);
+	descriptor_close(&s->notify_fd);
 	if (s->slots)
 		munmap(s->slots, (s->workers + 1) * sizeof(*s->slots));
 	if (s->health_table)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of what a start needs, and the walk. What workers and helpers open is examined as their
- * user, in a process of its own that becomes it; its findings come back through a pipe.
+ * The table of the needs of a start, and the walk. Files of workers and helpers are examined as their user,
+ * in a process of its own, whose findings come back through a pipe.
  */
 #include "proxy/process/start_needs.h"
 #include "proxy/base/sealed.h"

@@ -44,10 +44,7 @@ void start_needs_report(struct start_needs *n, enum need_weight weight, struct c
 
 /* Prints the findings of another process, which come through this pipe, until it ends. */
 void start_needs_pass_on(struct start_needs *n, int records);
-/*
- * Whether this user may make and replace files in the folder of `path`, which the option `key`
- * names. False: a fault has been reported.
- */
+/* Whether this user may make files in the folder of `path`, the value of `key`. False: a fault was reported. */
 bool start_needs_can_make(
     struct start_needs *n, struct conf_place at, const char *key, const char *path);
 

@@ -10,10 +10,7 @@
 #include <unistd.h>
 
 #define BACKLOG 16
-/*
- * Connections answered per call. The text fits into a socket's buffer, so no send waits for its
- * reader.
- */
+/* Connections answered per call. The text fits into a socket's buffer: no send waits for its reader. */
 #define ANSWERS_PER_CALL 16
 
 const char *status_address(const char *path, struct net_address *at)

@@ -34,9 +34,7 @@ struct status {
 
 /* The address of the status socket. Returns NULL, or the error as text. */
 const char *status_address(const char *path, struct net_address *at);
-/*
- * A listening socket, -1 with a message. Replaces an old socket file on which no process listens.
- */
+/* A listening socket, -1 with a message. Replaces a socket file on which no process listens. */
 int status_listen(const char *path, char *error, size_t error_size);
 /*
  * Answers waiting connections. False: the system has no descriptor for the next one. Since that
@@ -45,10 +43,7 @@ int status_listen(const char *path, char *error, size_t error_size);
 bool status_serve(int listener, const struct status *s);
 #define STATUS_PAUSE_USEC (500 * USEC_PER_MSEC)
 void status_close(int listener, const char *path); /* accepts -1 */
-/*
- * For the commands: connects to the status socket, with a name of its own unless that is empty.
- * Blocking, with a timeout for reads. -1 with *error.
- */
+/* For the commands: connects, with a name of its own unless that is empty. Reads time out. -1 with *error. */
 int status_connect(const char *path, struct slice name, const char **error);
 /* How the text begins and ends: a reader sees by it that this is a status, and that it is whole. */
 #define STATUS_BEGIN "# pushgate "
@@ -59,6 +54,8 @@ void status_print(const struct status *s, FILE *out);
 /* status_servers.c: the servers that get no requests, as comment lines; samples for monitoring. */
 void status_server_notes(const struct status *s, FILE *out);
 void status_servers_print(const struct status *s, FILE *out);
+/* status_json.c: the text that status_print prints as JSON (docs/COUNTERS.md has the shape). */
+void status_json(const char *text, FILE *out);
 /* Writes each counter that is not 0 as a line to the error log. */
 void status_log(const struct status *s, struct observe *o);
 

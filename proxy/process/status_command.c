@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The command `pushgate status`: asks for the text, and prints it as it is, for a reader, or as JSON. */
+#include "proxy/base/descriptor.h"
 #include "proxy/base/memory.h"
 #include "proxy/process/process.h"
 #include "proxy/process/status.h"
-#include "proxy/process/status_json.h"
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -45,8 +45,7 @@ int status_connect(const char *path, struct slice name, const char **error)
 		*error = "permission denied; the user and the group that start pushgate may use it";
 	else
 		*error = strerror(errno);
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(&fd);
 	return -1;
 }
 
@@ -98,8 +97,7 @@ static char *ask(const char *socket_path, const char **error)
 {
 	int fd = status_connect(socket_path, slice_of("", 0), error);
 	char *text = fd >= 0 ? receive(fd, error) : NULL;
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(&fd);
 	return text;
 }
 

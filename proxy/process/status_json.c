@@ -6,8 +6,7 @@
  *
  * The escapes of a label's value (\\, \" and \n) mean the same in JSON, so it is copied as it is.
  */
-#include "proxy/process/status_json.h"
-#include "proxy/base/slice.h"
+#include "proxy/process/status.h"
 
 struct writer {
 	FILE *out;

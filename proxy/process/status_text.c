@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The text of `pushgate status`: notes for a reader, and samples in Prometheus' text format
- * (observe/metrics.c).
- */
+/* The text of `pushgate status`: notes for a reader, and samples for Prometheus (observe/metrics.c). */
 #include "proxy/base/memory.h"
 #include "proxy/hold/hold.h"
 #include "proxy/limits.h"

@@ -14,8 +14,8 @@ struct title {
 };
 
 /*
- * Finds the memory. Call it once, before anything keeps a pointer to an argument or to a variable of
- * the environment. Without /proc there are no titles.
+ * Finds the memory; without /proc there is none. Call it once, before a pointer to an argument or to a
+ * variable of the environment is kept.
  */
 void title_init(struct title *t);
 void title_set(const struct title *t, const char *format, ...)

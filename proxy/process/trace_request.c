@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The request of `pushgate trace`, and the traces that are on. The command is trace_command.c. */
 #include "proxy/process/trace_request.h"
+#include "proxy/base/descriptor.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -81,13 +82,6 @@ void trace_orders_init(struct trace_orders *t)
 		t->orders[i].socket = -1;
 }
 
-static void end_order(struct trace_order *o)
-{
-	if (o->socket >= 0)
-		close(o->socket);
-	o->socket = -1;
-}
-
 static bool command_has_ended(const struct trace_order *o)
 {
 	char byte;
@@ -100,7 +94,7 @@ static struct trace_order *find_room(struct trace_orders *t)
 	for (size_t i = 0; i < LIMIT_TRACES; i++) {
 		struct trace_order *o = &t->orders[i];
 		if (o->socket >= 0 && command_has_ended(o))
-			end_order(o);
+			descriptor_close(&o->socket);
 		if (o->socket < 0)
 			return o;
 	}
@@ -127,7 +121,7 @@ usec trace_orders_expire(struct trace_orders *t, usec now)
 	for (size_t i = 0; i < LIMIT_TRACES; i++) {
 		struct trace_order *o = &t->orders[i];
 		if (o->socket >= 0 && now >= o->until)
-			end_order(o);
+			descriptor_close(&o->socket);
 		if (o->socket >= 0)
 			next = clock_earlier(next, o->until);
 	}
@@ -137,5 +131,5 @@ usec trace_orders_expire(struct trace_orders *t, usec now)
 void trace_orders_close(struct trace_orders *t)
 {
 	for (size_t i = 0; i < LIMIT_TRACES; i++)
-		end_order(&t->orders[i]);
+		descriptor_close(&t->orders[i].socket);
 }

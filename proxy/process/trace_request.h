@@ -19,9 +19,7 @@ struct trace_request {
 
 /* A name behind the NUL of an abstract address holds any request. */
 #define TRACE_NAME_BYTES 107u
-/*
- * Writes "pushgate trace ADDRESS/BITS SECONDS ID"; the id makes the name unique. Returns its length.
- */
+/* Writes "pushgate trace ADDRESS/BITS SECONDS ID", which the id makes unique. Returns its length. */
 size_t trace_request_write(const struct trace_request *r, uint64_t id, char name[TRACE_NAME_BYTES]);
 /* Is this name a request, well-formed or not? */
 bool trace_is_request(struct slice name);

@@ -148,9 +148,7 @@ void worker_drain(struct worker *w)
 	w->is_draining = true;
 	usec deadline = clock_after(net_now(w->loop), w->env.gateway.conf->server.drain_timeout);
 	gateway_drain(w->gateway, deadline, drained, w);
-	/*
-	 * Refuse new clients; otherwise they would wait in a backlog from which no worker accepts.
-	 */
+	/* Refuses new clients: no worker accepts from their backlog any more. */
 	sockets_close(w->env.sockets);
 }
 

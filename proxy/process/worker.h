@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One worker: a loop, a data plane (gateway/), and the verbs that end it. It runs in its own process
- * and gets messages from the master through a socketpair; in single mode it runs in the only
- * process and gets signals.
+ * One worker: a loop, a data plane (gateway/), and the verbs that end it. It runs in its own process and gets
+ * messages from the master; in single mode it runs in the only process and gets signals.
  */
 #ifndef PUSHGATE_PROCESS_WORKER_H
 #define PUSHGATE_PROCESS_WORKER_H

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A worker in a process of its own: drops to its user, obeys the master, and ends when the master
- * does.
- */
+/* A worker in a process of its own: drops to its user, obeys the master, and ends when the master does. */
+#include "proxy/base/descriptor.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/child.h"
 #include "proxy/process/passwords.h"
@@ -56,8 +54,7 @@ static void obey(struct worker_process *c, const struct message *m, int fd)
 	case MESSAGE_CONTENT:
 		break;
 	}
-	if (fd >= 0)
-		close(fd);
+	descriptor_close(&fd);
 }
 
 static void on_control(void *context)
@@ -73,10 +70,7 @@ static void on_control(void *context)
 		}
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
-		/*
-		 * The master has died. Nothing else could tell this worker to stop, so it stops
-		 * now.
-		 */
+		/* The master has died, and nothing else could stop this worker. */
 		worker_quit(&c->worker);
 		return;
 	}

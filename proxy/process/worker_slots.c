@@ -107,9 +107,8 @@ static bool ask_to_adopt(const struct generation *g, uint32_t candidate, uint32_
 }
 
 /*
- * The kernel keeps giving a dead worker's sockets their share of new connections. A sibling
- * therefore accepts from these sockets too. It continues when the worker is back: two processes may
- * accept from one socket.
+ * The kernel keeps giving a dead worker's sockets their share of new connections: a sibling accepts from them
+ * too, and goes on when the worker is back. Two processes may accept from one socket.
  */
 static void find_adopters(struct generation *g)
 {
@@ -169,10 +168,7 @@ static void worker_died(struct generation *g, uint32_t index, int status)
 	}
 	if (!g->was_ready && !was_ready && WIFEXITED(status) &&
 	    WEXITSTATUS(status) == WORKER_CANNOT_START) {
-		/*
-		 * The worker has logged why. Since no worker has ever been ready, a restart would
-		 * fail too: end.
-		 */
+		/* The worker has logged why. No worker was ever ready: a restart would fail too. */
 		g->master->status = PROCESS_BAD_CONF;
 		generation_force(g);
 		return;

@@ -229,7 +229,7 @@ static void nothing_follows_close_notify(void **state)
 	run_until(&j.rig, j.client.ended);
 	net_faults_plan((struct net_fault){.side = NET_SIDE_ACCEPTED}); /* counts the server's */
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(SSL_key_update(j.client.conn->ssl, SSL_KEY_UPDATE_REQUESTED), 1);
+		assert_int_equal(SSL_key_update(j.client.conn->layer.ssl, SSL_KEY_UPDATE_REQUESTED), 1);
 		exchange_other_way(&j.client, &j.server);
 	}
 	assert_int_equal(net_faults.calls[NET_CALL_SEND], 0);

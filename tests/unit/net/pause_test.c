@@ -189,7 +189,7 @@ static void tls_answers_may_block_the_connection(void **state)
 	struct joined j;
 	joined_init_watched(&j, true);
 	net_faults_plan((struct net_fault){NET_CALL_SEND, NET_SIDE_ACCEPTED, EAGAIN, 1, 1});
-	SSL_send_fatal_alert(j.server.conn->ssl, SSL_AD_INTERNAL_ERROR);
+	SSL_send_fatal_alert(j.server.conn->layer.ssl, SSL_AD_INTERNAL_ERROR);
 	net_conn_send_output(j.server.conn);
 	assert_true(net_conn_is_blocked(j.server.conn));
 	assert_int_equal(j.server.blocked, 0);

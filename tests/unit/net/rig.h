@@ -30,7 +30,7 @@
 /* For a server: the client's SNI; empty if there was none. */
 RIG struct slice net_conn_sni(const struct net_conn *c)
 {
-	const char *name = c->ssl ? SSL_get_servername(c->ssl, TLSEXT_NAMETYPE_host_name) : NULL;
+	const char *name = c->layer.ssl ? SSL_get_servername(c->layer.ssl, TLSEXT_NAMETYPE_host_name) : NULL;
 	return name ? slice_of_string(name) : SLICE("");
 }
 

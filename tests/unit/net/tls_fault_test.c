@@ -88,7 +88,7 @@ static void an_alert_in_the_handshake_is_named(void **state)
 static void send_alert(struct net_conn *c, uint8_t code)
 {
 	assert_int_equal(c->loop->output.size, 0);
-	assert_int_equal(SSL_send_fatal_alert(c->ssl, code), 1);
+	assert_int_equal(SSL_send_fatal_alert(c->layer.ssl, code), 1);
 	net_conn_send_output(c);
 }
 
@@ -328,7 +328,7 @@ static void a_record_that_cannot_be_made_fails_the_connection(void **state)
 	struct joined j;
 	joined_init_tls(&j);
 	/* The library takes nothing more after its close_notify. */
-	assert_int_equal(SSL_shutdown(j.server.conn->ssl), 0);
+	assert_int_equal(SSL_shutdown(j.server.conn->layer.ssl), 0);
 	net_buffer_reset(&j.rig.loop->output, NET_OUTPUT_BYTES);
 	owner_send(&j.server, 0, 100000);
 	run_until(&j.rig, j.server.ended);

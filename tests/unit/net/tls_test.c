@@ -47,7 +47,7 @@ static void part(struct meeting *m)
 
 static int key_type_shown(const struct meeting *m)
 {
-	X509 *x = SSL_get_peer_certificate(m->j.client.conn->ssl);
+	X509 *x = SSL_get_peer_certificate(m->j.client.conn->layer.ssl);
 	assert_non_null(x);
 	EVP_PKEY *key = X509_get_pubkey(x);
 	int type = EVP_PKEY_id(key);
@@ -262,7 +262,7 @@ static void an_unknown_name_gets_the_default_certificate(void **state)
 	meet(&m, net_tls_server_new(&o, error, sizeof(error)), client_with(&certs, false, "h2"),
 	    "nobody.invalid");
 	assert_int_equal(m.j.client.opened, 1);
-	X509 *x = SSL_get_peer_certificate(m.j.client.conn->ssl);
+	X509 *x = SSL_get_peer_certificate(m.j.client.conn->layer.ssl);
 	struct tls_names names;
 	tls_names_init(&names, x);
 	assert_true(tls_names_cover(&names, SLICE("x.example.com")));
@@ -360,8 +360,8 @@ static bool resumes(struct net_tls *server, struct net_tls *client, const char *
 	joined_open(&j, server, client, name);
 	owner_send(&j.server, 0, 10); /* tickets travel with it */
 	run_until(&j.rig, j.client.received == 10);
-	bool is_resumed = SSL_session_reused(j.server.conn->ssl);
-	assert_int_equal(SSL_session_reused(j.client.conn->ssl), is_resumed);
+	bool is_resumed = SSL_session_reused(j.server.conn->layer.ssl);
+	assert_int_equal(SSL_session_reused(j.client.conn->layer.ssl), is_resumed);
 	/* The certificate is known on a resumed connection too. */
 	assert_true(net_conn_peer_covers(j.client.conn, SLICE("www.example.org")));
 	assert_true(slice_is(net_conn_alpn(j.client.conn), "h2"));
@@ -505,7 +505,7 @@ static void close_sends_close_notify_and_the_peer_sees_eof(void **state)
 	assert_int_equal(m.j.client.end, NET_END_EOF);
 	assert_int_equal(m.j.client.received, 100000);
 	assert_int_equal(
-	    SSL_get_shutdown(m.j.client.conn->ssl) & SSL_RECEIVED_SHUTDOWN, SSL_RECEIVED_SHUTDOWN);
+	    SSL_get_shutdown(m.j.client.conn->layer.ssl) & SSL_RECEIVED_SHUTDOWN, SSL_RECEIVED_SHUTDOWN);
 	part(&m);
 }
 
@@ -515,7 +515,7 @@ static void close_notify_leaves_our_sending_side_open(void **state)
 	struct meeting m;
 	meet(&m, server_with(&certs, true, true, "h2", NULL), client_with(&certs, true, "h2"),
 	    "localhost");
-	SSL_shutdown(m.j.client.conn->ssl);
+	SSL_shutdown(m.j.client.conn->layer.ssl);
 	net_conn_send_output(m.j.client.conn);
 	run_until(&m.j.rig, m.j.server.ended);
 	assert_int_equal(m.j.server.end, NET_END_EOF);

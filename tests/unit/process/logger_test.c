@@ -59,7 +59,7 @@ static void start_logger(struct bench *b)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	b->logger = fork();
 	if (b->logger == 0) {
-		logs_close_writers(&b->logs);
+		logs_close(&b->logs, LOGS_WRITERS | LOGS_SENDER);
 		const struct identity stays = {.name = NULL};
 		struct conf conf = {.server = b->conf};
 		conf.server.sandbox = CONF_SANDBOX_ON;
@@ -72,7 +72,7 @@ static void start_logger(struct bench *b)
 		};
 		_exit(logger_run(&env));
 	}
-	logs_close_readers(&b->logs);
+	logs_close(&b->logs, LOGS_READERS);
 }
 
 static int set_up(void **state)
@@ -86,7 +86,7 @@ static int set_up(void **state)
 static void end_logger(struct bench *b)
 {
 	int status;
-	logs_close_writers(&b->logs);
+	logs_close(&b->logs, LOGS_WRITERS | LOGS_SENDER);
 	assert_int_equal(waitpid(b->logger, &status, 0), b->logger);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
@@ -100,8 +100,8 @@ static int tear_down(void **state)
 		kill(b->logger, SIGKILL);
 		waitpid(b->logger, NULL, 0);
 	}
-	logs_close_writers(&b->logs);
-	logs_close_files(&b->logs);
+	logs_close(&b->logs, LOGS_WRITERS | LOGS_SENDER);
+	logs_close(&b->logs, LOGS_FILES | LOGS_FOLDERS);
 	unlink(b->access);
 	unlink(b->error);
 	unlink(b->moved);
@@ -148,7 +148,7 @@ static void files_are_appended_to_and_not_for_everyone(void **state)
 	end_logger(b);
 	assert_true(logs_open(&again, &b->conf, text, sizeof(text)));
 	say(log_target(&again.error), "two\n");
-	logs_close_files(&again);
+	logs_close(&again, LOGS_FILES | LOGS_FOLDERS);
 	assert_string_equal(content(b->error, text, sizeof(text)), "one\ntwo\n");
 	assert_int_equal(stat(b->error, &st), 0);
 	assert_int_equal(st.st_mode & 0027, 0);
@@ -319,7 +319,7 @@ static void fifo_is_a_log_as_long_as_somebody_reads_it(void **state)
 	assert_true(logs_open(&l, &conf, text, sizeof(text)));
 	say(l.access.file, "line\n");
 	assert_int_equal(read(reads, text, sizeof(text)), 5);
-	logs_close_files(&l);
+	logs_close(&l, LOGS_FILES | LOGS_FOLDERS);
 	close(reads);
 }
 
@@ -342,7 +342,7 @@ static void logs_are_reopened_in_the_folder_of_the_start(void **state)
 	logs_reopen(&l);
 	say(l.access.file, "here\n");
 	assert_string_equal(content(elsewhere, text, sizeof(text)), "here\n");
-	logs_close_files(&l);
+	logs_close(&l, LOGS_FILES | LOGS_FOLDERS);
 	unlink(elsewhere);
 	unlink(inner);
 	rmdir(other);
@@ -362,7 +362,7 @@ static void folder_that_was_removed_is_told_of(void **state)
 	assert_int_equal(rmdir(inner), 0);
 	logs_reopen(&l);
 	assert_non_null(strstr(content(b->error, text, sizeof(text)), "its folder was removed; a new one"));
-	logs_close_files(&l);
+	logs_close(&l, LOGS_FILES | LOGS_FOLDERS);
 }
 
 static void line_that_was_torn_by_a_power_cut_gets_its_end(void **state)
@@ -374,7 +374,7 @@ static void line_that_was_torn_by_a_power_cut_gets_its_end(void **state)
 	assert_true(logs_open(&l, &b->conf, text, sizeof(text)));
 	assert_true(l.access.is_torn);
 	assert_false(l.error.is_torn);
-	logs_close_files(&l);
+	logs_close(&l, LOGS_FILES | LOGS_FOLDERS);
 }
 
 static void log_that_cannot_be_opened_is_named(void **state)
@@ -399,9 +399,9 @@ static void access_log_may_be_off(void **state)
 	assert_true(logs_make_pipes(&l, why, sizeof(why)));
 	assert_int_equal(log_target(&l.access), -1);
 	assert_int_equal(log_target(&l.error), l.error.writes);
-	logs_close_readers(&l);
-	logs_close_writers(&l);
-	logs_close_files(&l);
+	logs_close(&l, LOGS_READERS);
+	logs_close(&l, LOGS_WRITERS | LOGS_SENDER);
+	logs_close(&l, LOGS_FILES | LOGS_FOLDERS);
 }
 
 static void journal_is_known_by_its_stream_alone(void **state)
@@ -416,12 +416,12 @@ static void journal_is_known_by_its_stream_alone(void **state)
 	setenv("JOURNAL_STREAM", text, 1);
 	assert_true(logs_open(&l, &conf, text, sizeof(text)));
 	assert_true(l.error.is_journal);
-	logs_close_files(&l);
+	logs_close(&l, LOGS_FILES | LOGS_FOLDERS);
 
 	setenv("JOURNAL_STREAM", "8:1", 1); /* of another, which started us with a file */
 	assert_true(logs_open(&l, &conf, text, sizeof(text)));
 	assert_false(l.error.is_journal);
-	logs_close_files(&l);
+	logs_close(&l, LOGS_FILES | LOGS_FOLDERS);
 	unsetenv("JOURNAL_STREAM");
 }
 
