@@ -117,7 +117,7 @@ static int help_config(const struct arguments *a)
 /* The configuration at `path`, which must set a status-socket. The caller frees. NULL: it said why. */
 static struct conf *load_status_socket(const struct command *c, const char *path)
 {
-	struct conf *conf = conf_load(path, false, stderr);
+	struct conf *conf = conf_load(path, false, stderr, NULL);
 	if (!conf || conf->server.status_socket)
 		return conf;
 	fprintf(stderr,

@@ -188,10 +188,10 @@ static void note_users_of_rules(struct conf_loader *l, struct conf_access *a)
 {
 	bool is_asked = false;
 
-	conf_for_each_section(l, s, CONF_SECTION_PUSH) is_asked |=
-	    ((const struct policy_rule *)s->object)->user_count > 0;
-	conf_for_each_section(l, s, CONF_SECTION_PRELOAD) is_asked |=
-	    ((const struct conf_preload *)s->object)->when.user_count > 0;
+	conf_for_each_section (l, s, CONF_SECTION_PUSH)
+		is_asked |= ((const struct policy_rule *)s->object)->user_count > 0;
+	conf_for_each_section (l, s, CONF_SECTION_PRELOAD)
+		is_asked |= ((const struct conf_preload *)s->object)->when.user_count > 0;
 	if (is_asked && a->users)
 		a->needs |= CONF_ACCESS_USER;
 }

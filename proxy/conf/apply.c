@@ -11,9 +11,8 @@
 
 void conf_apply_presets(struct conf_loader *l, enum conf_kind kind, void *object)
 {
-	for (size_t i = 0; i < conf_option_count; i++) {
-		const struct conf_option *o = &conf_options[i];
-		if (o->section == conf_kind_of_rows(kind) && o->preset)
+	conf_for_each_option (o, conf_kind_of_rows(kind)) {
+		if (o->preset)
 			conf_set_option(l, o, object, slice_of_string(o->preset));
 	}
 }
@@ -22,10 +21,10 @@ void conf_apply_presets(struct conf_loader *l, enum conf_kind kind, void *object
 
 const struct conf_option *conf_find_option(enum conf_kind section, struct slice key)
 {
-	for (size_t i = 0; i < conf_option_count; i++)
-		if (conf_options[i].section == conf_kind_of_rows(section) &&
-		    slice_equal(key, slice_of_string(conf_options[i].key)))
-			return &conf_options[i];
+	conf_for_each_option (o, conf_kind_of_rows(section)) {
+		if (slice_equal(key, slice_of_string(o->key)))
+			return o;
+	}
 	return NULL;
 }
 

@@ -48,8 +48,7 @@ static struct conf *load_end(struct conf_loader *l)
 	return NULL;
 }
 
-static struct conf *load_file(
-    const char *path, bool opens_files, FILE *errors, struct conf_counts *counts)
+struct conf *conf_load(const char *path, bool opens_files, FILE *errors, struct conf_counts *counts)
 {
 	struct conf_loader l;
 	char *folder = getcwd(NULL, 0);
@@ -62,24 +61,14 @@ static struct conf *load_file(
 	bool is_read = l.seen != NULL;
 	if (is_read)
 		c = load_end(&l);
-	*counts = l.counts;
+	if (counts)
+		*counts = l.counts;
 	free(folder);
 	if (is_read)
 		return c;
 	/* The main file cannot be read: other mistakes would only follow from that. */
 	conf_free(c);
 	return NULL;
-}
-
-struct conf *conf_load(const char *path, bool opens_files, FILE *errors)
-{
-	struct conf_counts counts;
-	return load_file(path, opens_files, errors, &counts);
-}
-
-struct conf *conf_load_counted(const char *path, FILE *errors, struct conf_counts *counts)
-{
-	return load_file(path, true, errors, counts);
 }
 
 struct conf *conf_load_text(struct slice text, const char *name, bool opens_files, FILE *errors)

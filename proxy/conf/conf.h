@@ -386,24 +386,24 @@ struct conf {
 };
 // clang-format on
 
-/*
- * Reads the file and checks it. NULL if anything is wrong; then every mistake has been written to
- * `errors`, one a line. Warnings are written too. With `opens_files` false (tests, explain, status)
- * files and users that options name are not opened or looked for, and there are no warnings.
- * Included files are read all the same. No name is looked up.
- */
-struct conf *conf_load(const char *path, bool opens_files, FILE *errors);
-/* The same for a text in memory; messages call it `name`. Includes are read only with `opens_files`,
- * and warnings are always written. */
-struct conf *conf_load_text(struct slice text, const char *name, bool opens_files, FILE *errors);
-void conf_free(struct conf *c); /* accepts NULL */
-
 /* How many lines a load has written to `errors`. */
 struct conf_counts {
 	size_t mistakes, warnings;
 };
-/* conf_load with `opens_files`, which counts as well; *counts is set in any case. */
-struct conf *conf_load_counted(const char *path, FILE *errors, struct conf_counts *counts);
+
+/*
+ * Reads the file and checks it. NULL if anything is wrong; then every mistake has been written to
+ * `errors`, one a line. Warnings are written too. With `opens_files` false (tests, explain, status)
+ * files and users that options name are not opened or looked for, and there are no warnings.
+ * Included files are read all the same. No name is looked up. *counts is set in any case, unless it
+ * is NULL.
+ */
+struct conf *conf_load(
+    const char *path, bool opens_files, FILE *errors, struct conf_counts *counts);
+/* The same for a text in memory; messages call it `name`. Includes are read only with `opens_files`,
+ * and warnings are always written. */
+struct conf *conf_load_text(struct slice text, const char *name, bool opens_files, FILE *errors);
+void conf_free(struct conf *c); /* accepts NULL */
 
 struct conf_place {
 	const char *file;

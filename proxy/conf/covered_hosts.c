@@ -50,8 +50,7 @@ static void check_default(struct conf_loader *l, const struct conf_section *s)
 
 static bool is_covered(const struct conf_loader *l, struct slice host)
 {
-	conf_for_each_section(l, s, CONF_SECTION_LISTEN)
-	{
+	conf_for_each_section (l, s, CONF_SECTION_LISTEN) {
 		const struct conf_listen *listen = s->object;
 		if (conf_listen_is_forward(listen))
 			continue;
@@ -68,11 +67,9 @@ static bool is_covered(const struct conf_loader *l, struct slice host)
 static void check_hosts_of(struct conf_loader *l, const struct conf_section *s)
 {
 	const struct conf_route *route = s->object;
-	uint32_t line = conf_option_line(s, "host");
+	uint32_t line = conf_option_line(s, "host host-file");
 	size_t found = 0;
 
-	if (line == 0)
-		line = conf_option_line(s, "host-file");
 	if (line == 0)
 		return; /* hosts of [routes] are named there */
 	for (size_t h = 0; h < route->host_count; h++) {
@@ -94,8 +91,7 @@ void conf_check_covered_hosts(struct conf_loader *l)
 {
 	bool has_tls = false;
 
-	conf_for_each_section(l, s, CONF_SECTION_LISTEN)
-	{
+	conf_for_each_section (l, s, CONF_SECTION_LISTEN) {
 		const struct conf_listen *listen = s->object;
 		if (conf_listen_is_forward(listen))
 			continue;
@@ -106,13 +102,11 @@ void conf_check_covered_hosts(struct conf_loader *l)
 			check_default(l, s);
 		has_tls = has_tls || s->tls;
 	}
-	conf_for_each_section(l, s, CONF_SECTION_ROUTES)
-	{
+	conf_for_each_section (l, s, CONF_SECTION_ROUTES) {
 		if (has_tls)
 			check_hosts_of(l, s);
 	}
-	conf_for_each_section(l, s, CONF_SECTION_ROUTE)
-	{
+	conf_for_each_section (l, s, CONF_SECTION_ROUTE) {
 		if (has_tls && !((const struct conf_route *)s->object)->is_forward)
 			check_hosts_of(l, s);
 	}

@@ -9,12 +9,10 @@
 
 /* ---- sections before the whole is checked ---- */
 
-static const struct conf_section *find_listener(
-    const struct conf_loader *l, enum conf_listen_mode mode)
+static const struct conf_section *find_forward_listener(const struct conf_loader *l)
 {
-	conf_for_each_section(l, s, CONF_SECTION_LISTEN)
-	{
-		if (((const struct conf_listen *)s->object)->mode == mode)
+	conf_for_each_section (l, s, CONF_SECTION_LISTEN) {
+		if (conf_listen_is_forward(s->object))
 			return s;
 	}
 	return NULL;
@@ -35,8 +33,7 @@ static bool takes_everything(const struct conf_loader *l, const struct conf_rout
 
 static bool has_route_for_everything(const struct conf_loader *l)
 {
-	conf_for_each_section(l, s, CONF_SECTION_ROUTE)
-	{
+	conf_for_each_section (l, s, CONF_SECTION_ROUTE) {
 		if (takes_everything(l, s->object))
 			return true;
 	}
@@ -47,7 +44,7 @@ static bool has_route_for_everything(const struct conf_loader *l)
  * section lacks. */
 static bool is_free(struct conf_loader *l, enum conf_kind kind, const char *wrong)
 {
-	const struct conf_section *listen = find_listener(l, CONF_MODE_FORWARD);
+	const struct conf_section *listen = find_forward_listener(l);
 	const struct conf_section *s = conf_find_section(l, kind, SLICE("forward"));
 
 	if (!s)
@@ -65,7 +62,7 @@ static bool is_free(struct conf_loader *l, enum conf_kind kind, const char *wron
 
 bool conf_has_forward_listener(const struct conf_loader *l)
 {
-	return find_listener(l, CONF_MODE_FORWARD) != NULL;
+	return find_forward_listener(l) != NULL;
 }
 
 void conf_add_forward_sections(struct conf_loader *l)
@@ -142,19 +139,4 @@ void conf_check_forward_origin(struct conf_loader *l, const struct conf_section 
 	if (((const struct conf_origin *)s->object)->kind == CONF_ORIGIN_FORWARD)
 		forbid(l, s, "tls-name host affinity-cookie health-check",
 		    "for the servers of one origin, and server = forward: stands for every host");
-}
-
-void conf_check_modes(struct conf_loader *l)
-{
-	if (find_listener(l, CONF_MODE_GATEWAY))
-		return;
-	conf_for_each_section(l, s, CONF_SECTION_ROUTE)
-	{
-		const struct conf_route *route = s->object;
-		if (!route->is_forward)
-			conf_warning(l, s->file, s->line,
-			    "%s never matches, because every [listen NAME] has mode = forward; add "
-			    "one with mode = gateway, or remove the section",
-			    conf_section_title(l, s));
-	}
 }

@@ -137,9 +137,8 @@ void conf_read_text(struct conf_loader *l, const char *name, struct slice text);
 /* server_lines.c: moves the servers that were read last to their origin. */
 void conf_finish_servers(struct conf_loader *l);
 
-/* value_store.c: adds one pattern to a list. False: a mistake has been reported. */
-bool conf_add_pattern(struct conf_loader *l, const struct conf_option *o, struct policy_patterns *p,
-    struct slice word);
+/* value_store.c: adds one pattern to struct policy_patterns. False: a mistake has been reported. */
+conf_setter conf_add_pattern;
 /*
  * Reports "bad value '…' for KEY: WRONG; RIGHT" with a value that l->option accepts: the one that was
  * probably meant, else the option's example. wrong NULL: nothing to say about it. Returns false.
@@ -147,7 +146,7 @@ bool conf_add_pattern(struct conf_loader *l, const struct conf_option *o, struct
 bool conf_bad_value(
     struct conf_loader *l, struct slice value, const char *wrong, const char *right);
 
-/* The same with what the option's row says is right. Returns false. */
+/* The same with what is right by the option's row or type. Returns false. */
 bool conf_refused_value(struct conf_loader *l, struct slice value);
 
 /* The next word of a list. False at the end, and after a quotation that is not closed, which it reports. */
@@ -205,9 +204,6 @@ void conf_check_forward_origin(struct conf_loader *l, const struct conf_section 
 bool conf_has_forward_listener(const struct conf_loader *l);
 /* Checks a route whose origin is forward:, after that was found; notes that it is one. */
 void conf_check_forward_route(struct conf_loader *l, const struct conf_section *s);
-/* Warns of routes that no listener uses. */
-void conf_check_modes(struct conf_loader *l);
-
 /* Whether its origin, as named, is forward:. */
 bool conf_is_forward_route(const struct conf_loader *l, const struct conf_route *route);
 
@@ -215,18 +211,17 @@ bool conf_is_forward_route(const struct conf_loader *l, const struct conf_route 
 void conf_note_default(struct conf_loader *l, const struct conf_option *o, struct slice value);
 /* Notes a line of a route that has no value, so that the default is not taken. */
 void conf_note_emptied(struct conf_loader *l, struct conf_section *s, const struct conf_option *o);
-/* The option says what the route does: origin, redirect, answer. */
+/* The options that say what a route does. */
+#define CONF_ROUTE_ACTIONS "origin redirect answer"
 bool conf_is_route_action(const struct conf_option *o);
 /* Gives each route the defaults that it takes. */
 void conf_apply_route_defaults(struct conf_loader *l);
-/* Whether [routes] has the option, with or without a mistake; whether it says what routes do. */
-bool conf_has_default(const struct conf_loader *l, const char *key);
-bool conf_has_default_action(const struct conf_loader *l);
-void conf_check_forward_default(struct conf_loader *l, const struct conf_section *s);
+/* Whether [routes] has one of the options (separated by spaces), with or without a mistake. */
+bool conf_has_default(const struct conf_loader *l, const char *keys);
 /* Warns of defaults that no route uses. */
 void conf_check_unused_defaults(struct conf_loader *l, const struct conf_section *s);
 
-/* own_servers.c: whether the listener takes what is sent to the server, as far as the file says. */
+/* lookup.c: whether the listener takes what is sent to the server, as far as the file says. */
 bool conf_is_listener(const struct conf_listen *listen, const struct conf_origin_server *s);
 void conf_check_own_servers(struct conf_loader *l, const struct conf_section *s);
 
@@ -246,8 +241,6 @@ const char *conf_why_unused(
 #define CONF_NO_PROMISES "no origin promises: each has push = refuse or speaks HTTP/1.1 alone"
 bool conf_all_refuse(const struct conf *c);
 bool conf_no_origin_promises(const struct conf *c);
-/* setters_proxies.c: warns of rules about addresses that an upstream proxy finds. */
-void conf_check_proxied_rules(struct conf_loader *l);
 /* no_effect.c: warns of sections and options that change nothing. For configurations without mistakes. */
 void conf_check_effects(struct conf_loader *l);
 
@@ -269,11 +262,11 @@ const struct conf_section *conf_find_forward_origin(const struct conf_loader *l,
 /* Where the nth option of this key stands; NULL: there are not so many. */
 const struct conf_option_place *conf_nth_option(
     const struct conf_section *s, const char *key, size_t nth);
-/* The line of the first of the options (separated by spaces) that the section has; else its own. */
+/* The line of the first of the options (separated by spaces) that the section has; 0 = it has none. */
+uint32_t conf_option_line(const struct conf_section *s, const char *keys);
+/* The same; without such an option that of the section. */
 uint32_t conf_line_of(const struct conf_section *s, const char *keys);
-/* The line of an option in a section; 0 = not given. */
-uint32_t conf_option_line(const struct conf_section *s, const char *key);
-/* The same, and 0 if the option only repeats its default. */
+/* The line of an option; 0 if it is not given, or only repeats its default. */
 uint32_t conf_changed_line(const struct conf_section *s, const char *key);
 
 /*

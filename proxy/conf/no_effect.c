@@ -120,6 +120,14 @@ static void check_manifests(struct conf_loader *l, const struct conf_section *s)
 	}
 }
 
+static bool has_forward_listeners_only(const struct conf *c)
+{
+	for (size_t i = 0; i < c->listen_count; i++)
+		if (!conf_listen_is_forward(&c->listens[i]))
+			return false;
+	return true;
+}
+
 /* On a proxy for every site a resource of one site would be asked of all of them. */
 static void check_sites(struct conf_loader *l, const struct conf_section *s)
 {
@@ -129,16 +137,29 @@ static void check_sites(struct conf_loader *l, const struct conf_section *s)
 	if (p->add_count + p->manifest_count == 0 || p->when.hosts.count > 0 ||
 	    p->when.destination_count > 0)
 		return;
-	for (size_t i = 0; i < l->conf->listen_count; i++)
-		if (!conf_listen_is_forward(&l->conf->listens[i]))
-			return;
+	if (!has_forward_listeners_only(l->conf))
+		return;
 	conf_warning(l, s->file, line,
 	    "%s is for no site: every [listen NAME] has mode = forward, and each site would be "
 	    "asked for these resources; name theirs with host, or remove the section",
 	    conf_section_title(l, s));
 }
 
-/* ---- upgrade ---- */
+/* ---- routes that no listener uses, and protocols that no client asks for ---- */
+
+static void check_modes(struct conf_loader *l)
+{
+	if (!has_forward_listeners_only(l->conf))
+		return;
+	conf_for_each_section (l, s, CONF_SECTION_ROUTE) {
+		const struct conf_route *route = s->object;
+		if (!route->is_forward)
+			conf_warning(l, s->file, s->line,
+			    "%s never matches, because every [listen NAME] has mode = forward; add "
+			    "one with mode = gateway, or remove the section",
+			    conf_section_title(l, s));
+	}
+}
 
 /* Any protocol may be named, but there is hardly one that is so like this one. */
 static bool resembles_websocket(struct slice protocol)
@@ -215,12 +236,49 @@ static void check_sources(struct conf_loader *l, const struct conf_section *s)
 									 : source_remedies[first]);
 }
 
+/* ---- rules of [access NAME] ---- */
+
+static bool has_proxies(const struct conf *c)
+{
+	for (size_t i = 0; i < c->origin_count; i++)
+		if (c->origins[i].kind == CONF_ORIGIN_FORWARD &&
+		    c->origins[i].chain.proxy_count > 0)
+			return true;
+	return false;
+}
+
+static bool is_of_forward_listener(const struct conf *c, const struct conf_access *a)
+{
+	for (size_t i = 0; i < c->listen_count; i++)
+		if (c->listens[i].access == a && conf_listen_is_forward(&c->listens[i]))
+			return true;
+	return false;
+}
+
+static void check_proxied_rules(struct conf_loader *l)
+{
+	const struct conf *c = l->conf;
+	for (size_t i = 0; has_proxies(c) && i < c->access_count; i++) {
+		const struct conf_access *a = &c->accesses[i];
+		for (size_t k = 0; is_of_forward_listener(c, a) && k < a->rule_count; k++) {
+			const struct conf_access_rule *r = &a->rules[k];
+			if (r->addresses.count == 0)
+				continue;
+			conf_warning(l, r->file, r->line,
+			    "this line takes no name that goes through an upstream-proxy, because "
+			    "the proxy looks it up; it takes what is written as an address, and "
+			    "what no-proxy names");
+			break;
+		}
+	}
+}
+
 /* ---- the whole ---- */
 
 void conf_check_effects(struct conf_loader *l)
 {
-	conf_check_modes(l);
-	conf_check_proxied_rules(l);
+	check_modes(l);
+	check_proxied_rules(l);
 	for (const struct conf_section *s = l->first; s; s = s->next) {
 		conf_check_unused_options(l, s);
 		if (s->kind == CONF_SECTION_ROUTE || s->kind == CONF_SECTION_ROUTES)

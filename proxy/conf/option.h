@@ -67,10 +67,11 @@ struct conf_option {
 	bool has_words;  /* for CONF_TYPE_OTHER: words may stand in double quotes */
 	bool hides_user; /* a user and a password may be in it, which no message shows */
 	size_t offset, count_offset;
-	/* For texts and files: NULL, or the word that stands for none, which is NULL. */
+	/* For numbers, texts and files: NULL, or the word that stands for none, which is 0 or NULL. */
 	const char *none;
-	/* Stores the value of CONF_TYPE_OTHER. False: it is bad; `right` says what to write, NULL: `form` does. */
+	/* Stores the value of CONF_TYPE_OTHER. False: it is bad. */
 	conf_setter *read;
+	/* What to write in place of a bad value; NULL: as its type or its form says. */
 	const char *right;
 	/* The same, or a check of what was stored. False: a mistake has been reported. */
 	conf_setter *set;
@@ -98,21 +99,23 @@ extern const struct conf_section_type conf_section_types[CONF_SECTION_COUNT];
 
 /* The syntax of an option's value, from its row or its type. */
 const char *conf_option_form(const struct conf_option *o, char *buffer, size_t size);
-/* The bounds of a number, size, time or rate: what to write, or the form of the value. */
-const char *conf_option_range(
-    const struct conf_option *o, bool is_advice, char *buffer, size_t size);
+/* What to write in place of a bad value, from its row or its type. */
+const char *conf_option_right(const struct conf_option *o, char *buffer, size_t size);
 /* A value that the option accepts, for messages; every option has one. */
 const char *conf_option_example(const struct conf_option *o, char *buffer, size_t size);
 /* The choices, separated by joint; last_joint separates the last two. */
 const char *conf_option_choices(const struct conf_option *o, const char *joint,
     const char *last_joint, char *buffer, size_t size);
-/* Prints the words of a text, so many columns wide; each line begins with `begin`. */
-void conf_print_wrapped(FILE *out, const char *begin, int columns, const char *text);
 const struct conf_option *conf_find_option(enum conf_kind section, struct slice key);
 /* The kind whose rows of conf_options are the options of this kind. */
 static inline enum conf_kind conf_kind_of_rows(enum conf_kind kind)
 {
 	return kind == CONF_SECTION_ROUTES ? CONF_SECTION_ROUTE : kind;
 }
+/* A loop over the rows of a kind. */
+#define conf_for_each_option(o, kind)                                                              \
+	for (const struct conf_option *o = conf_options; o < conf_options + conf_option_count;     \
+	     o++)                                                                                  \
+		if (o->section == (kind))
 
 #endif

@@ -4,9 +4,27 @@
 
 enum { HELP_COLUMNS = 80 };
 
+/* Prints the words of a text, so many columns wide; each line begins with `begin`. */
+static void print_columns(FILE *out, const char *begin, int columns, const char *text)
+{
+	int column = 0;
+
+	while (*text) {
+		int word = (int)strcspn(text, " \n");
+		if (column > 0 && column + 1 + word > columns) {
+			fputc('\n', out);
+			column = 0;
+		}
+		column += fprintf(out, "%s%.*s", column ? " " : begin, word, text);
+		text += word;
+		text += strspn(text, " \n");
+	}
+	fputc('\n', out);
+}
+
 static void print_wrapped(FILE *out, const char *indent, const char *text)
 {
-	conf_print_wrapped(out, indent, HELP_COLUMNS, text);
+	print_columns(out, indent, HELP_COLUMNS, text);
 }
 
 static void print_option(FILE *out, const struct conf_option *o)
@@ -33,9 +51,8 @@ static void print_section(FILE *out, enum conf_kind kind)
 	print_wrapped(out, "  ", type->sentence);
 	if (kind == CONF_SECTION_ROUTES)
 		print_wrapped(out, "  ", "Its options: pushgate help-config route.");
-	for (size_t i = 0; i < conf_option_count; i++)
-		if (conf_options[i].section == kind)
-			print_option(out, &conf_options[i]);
+	conf_for_each_option (o, kind)
+		print_option(out, o);
 }
 
 static void print_syntax(FILE *out)
@@ -97,7 +114,7 @@ static const struct {
 
 static void print_comment(FILE *out, const char *text)
 {
-	conf_print_wrapped(out, "; ", EXAMPLE_COLUMNS, text);
+	print_columns(out, "; ", EXAMPLE_COLUMNS, text);
 }
 
 static void print_example_of(FILE *out, const struct conf_option *o)
@@ -119,9 +136,8 @@ static void print_example(FILE *out)
 		print_comment(out, type->sentence);
 		fprintf(out, "%s[%s%s]\n", shown[kind].is_commented ? ";" : "", type->word,
 		    shown[kind].name);
-		for (size_t i = 0; i < conf_option_count; i++)
-			if (conf_options[i].section == (enum conf_kind)kind)
-				print_example_of(out, &conf_options[i]);
+		conf_for_each_option (o, (enum conf_kind)kind)
+			print_example_of(out, o);
 	}
 }
 

@@ -64,15 +64,14 @@ static const char *bound_text(const struct conf_option *o, uint64_t bound, char 
 	return text;
 }
 
-const char *conf_option_range(
-    const struct conf_option *o, bool is_advice, char *buffer, size_t size)
+/* The bounds of a number, size, time or rate: what to write, or the form of the value. */
+static void print_range(const struct conf_option *o, bool is_advice, char *buffer, size_t size)
 {
 	char least[VALUE_TEXT], most[VALUE_TEXT];
 	const char *const *words = is_advice ? ranges[o->type].right : ranges[o->type].form;
 
 	snprintf(buffer, size, "%s%s%s%s%s", words[0], bound_text(o, o->min, least), words[1],
 	    bound_text(o, o->max, most), words[2]);
-	return buffer;
 }
 
 const char *conf_option_form(const struct conf_option *o, char *buffer, size_t size)
@@ -80,7 +79,7 @@ const char *conf_option_form(const struct conf_option *o, char *buffer, size_t s
 	if (o->form)
 		snprintf(buffer, size, "%s", o->form);
 	else if (o->type <= CONF_TYPE_RATE)
-		conf_option_range(o, false, buffer, size);
+		print_range(o, false, buffer, size);
 	else if (o->type == CONF_TYPE_SWITCH || o->type == CONF_TYPE_CHOICE)
 		conf_option_choices(o, " | ", " | ", buffer, size);
 	else if (o->type == CONF_TYPE_BITS)
@@ -90,19 +89,19 @@ const char *conf_option_form(const struct conf_option *o, char *buffer, size_t s
 	return buffer;
 }
 
-void conf_print_wrapped(FILE *out, const char *begin, int columns, const char *text)
+const char *conf_option_right(const struct conf_option *o, char *buffer, size_t size)
 {
-	int column = 0;
+	static const char verb[] = "write ";
+	const size_t used = strlen(verb);
 
-	while (*text) {
-		int word = (int)strcspn(text, " \n");
-		if (column > 0 && column + 1 + word > columns) {
-			fputc('\n', out);
-			column = 0;
-		}
-		column += fprintf(out, "%s%.*s", column ? " " : begin, word, text);
-		text += word;
-		text += strspn(text, " \n");
-	}
-	fputc('\n', out);
+	if (o->right)
+		return o->right;
+	memcpy(buffer, verb, sizeof verb);
+	if (o->type <= CONF_TYPE_RATE)
+		print_range(o, true, buffer, size);
+	else if (o->choices)
+		conf_option_choices(o, ", ", " or ", buffer + used, size - used);
+	else
+		conf_option_form(o, buffer + used, size - used);
+	return buffer;
 }

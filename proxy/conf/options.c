@@ -95,7 +95,7 @@ static_assert(HTTP_METHOD_HEAD == HTTP_METHOD_GET + 1, "method");
 // clang-format off
 const struct conf_option conf_options[] = {
     /* ---- [server] ---- */
-    {SERVER(server.workers), .key = "workers", READ("auto | 1 ... 256", conf_read_workers, "write auto or a number from 1 to 256"), .suggest = suggest_workers, .example = "4", .preset = "auto",
+    {SERVER(server.workers), .key = "workers", NUMBER(1, 256), .none = "auto", .form = "auto | 1 ... 256", .right = "write auto or a number from 1 to 256", .example = "4", .preset = "auto",
         .sentence = "Number of worker processes. auto: one for each processor."},
     {SERVER(server.user), .key = "user", .example = "pushgate", .type = CONF_TYPE_TEXT, .form = "NAME", .set = conf_set_user,
         .sentence = "The user that workers and helpers run as when root starts pushgate. Not given: the user pushgate if it exists, else "

@@ -8,33 +8,17 @@
  * every host that somebody asks for.
  */
 #include "proxy/conf/load.h"
+#include "proxy/conf/value.h"
 #include <inttypes.h>
 
 /* Options of which one, given in a route, replaces the defaults of all. */
-enum { GROUP_MOST = 3 };
-static const char *const groups[][GROUP_MOST] = {
-    {"host", "host-file", NULL},
-    {"path", "path-file", NULL},
-    {"origin", "redirect", "answer"},
-};
+static const char *const groups[] = {"host host-file", "path path-file", CONF_ROUTE_ACTIONS};
 
-static const struct conf_section *defaults_of(const struct conf_loader *l)
+bool conf_has_default(const struct conf_loader *l, const char *keys)
 {
-	conf_for_each_section(l, s, CONF_SECTION_ROUTES) return s;
-	return NULL;
-}
-
-bool conf_has_default(const struct conf_loader *l, const char *key)
-{
-	const struct conf_section *s = defaults_of(l);
-
-	return s && conf_option_line(s, key) != 0;
-}
-
-bool conf_has_default_action(const struct conf_loader *l)
-{
-	return conf_has_default(l, "origin") || conf_has_default(l, "redirect") ||
-	       conf_has_default(l, "answer");
+	conf_for_each_section (l, s, CONF_SECTION_ROUTES)
+		return conf_option_line(s, keys) != 0;
+	return false;
 }
 
 /* ---- while the file is read ---- */
@@ -55,29 +39,17 @@ void conf_note_emptied(struct conf_loader *l, struct conf_section *s, const stru
 
 bool conf_is_route_action(const struct conf_option *o)
 {
-	for (size_t i = 0; i < GROUP_MOST; i++)
-		if (strcmp(o->key, groups[2][i]) == 0)
-			return true;
-	return false;
+	return value_choice(slice_of_string(o->key), CONF_ROUTE_ACTIONS) >= 0;
 }
 
 /* ---- when it has been read ---- */
 
-static bool is_in(const char *const group[GROUP_MOST], const char *key)
-{
-	for (size_t i = 0; i < GROUP_MOST; i++)
-		if (group[i] && strcmp(group[i], key) == 0)
-			return true;
-	return false;
-}
-
 /* Whether the route gives the option, or one that stands in its place. */
 static bool gives(const struct conf_section *s, const char *key)
 {
-	for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
-		for (size_t i = 0; is_in(groups[g], key) && i < GROUP_MOST; i++)
-			if (groups[g][i] && conf_option_line(s, groups[g][i]))
-				return true;
+	for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+		if (value_choice(slice_of_string(key), groups[i]) >= 0)
+			return conf_option_line(s, groups[i]) != 0;
 	return conf_option_line(s, key) != 0;
 }
 
@@ -89,9 +61,8 @@ static bool takes(const struct conf_loader *l, const struct conf_section *s, con
 /* All changes are made in this order. */
 static void put_behind(struct conf_loader *l, struct conf_fields *f, struct conf_fields own)
 {
-	for (size_t i = 0; i < own.count; i++) {
+	for (size_t i = 0; i < own.count; i++)
 		conf_append(l, f->fields, f->count, own.fields[i]);
-	}
 }
 
 static void apply_to(struct conf_loader *l, struct conf_section *s)
@@ -135,21 +106,12 @@ void conf_apply_route_defaults(struct conf_loader *l)
 	uint32_t line = l->line;
 
 	check_emptied(l);
-	conf_for_each_section(l, s, CONF_SECTION_ROUTE)
-	{
+	conf_for_each_section (l, s, CONF_SECTION_ROUTE) {
 		if (l->default_count > 0)
 			apply_to(l, s);
 	}
 	l->file = file;
 	l->line = line;
-}
-
-void conf_check_forward_default(struct conf_loader *l, const struct conf_section *s)
-{
-	if (conf_is_forward_route(l, s->object))
-		conf_mistake(l, s->file, conf_option_line(s, "origin"),
-		    "an origin with server = forward: is no default, because it is for listeners "
-		    "with mode = forward alone; name it in a [route NAME]");
 }
 
 /* ---- defaults that change nothing ---- */
@@ -167,8 +129,7 @@ static void check_effect(
 {
 	const char *why = NULL, *title = NULL;
 
-	conf_for_each_section(l, s, CONF_SECTION_ROUTE)
-	{
+	conf_for_each_section (l, s, CONF_SECTION_ROUTE) {
 		if (!takes(l, s, key))
 			continue;
 		why = why_unused(l->conf, s->object, key);
@@ -188,9 +149,8 @@ static void check_effect(
 
 void conf_check_unused_defaults(struct conf_loader *l, const struct conf_section *s)
 {
-	for (size_t i = 0; i < conf_option_count; i++) {
-		const struct conf_option *o = &conf_options[i];
-		uint32_t line = o->section == CONF_SECTION_ROUTE ? conf_changed_line(s, o->key) : 0;
+	conf_for_each_option (o, CONF_SECTION_ROUTE) {
+		uint32_t line = conf_changed_line(s, o->key);
 		if (line)
 			check_effect(l, s, o->key, line);
 	}

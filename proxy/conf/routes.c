@@ -137,8 +137,7 @@ static bool route_hides(const struct conf_route *earlier, const struct conf_rout
 
 static void check_order(struct conf_loader *l, const struct conf_section *s)
 {
-	conf_for_each_section(l, earlier, CONF_SECTION_ROUTE)
-	{
+	conf_for_each_section (l, earlier, CONF_SECTION_ROUTE) {
 		if (earlier == s)
 			return;
 		const struct conf_route *other = earlier->object, *route = s->object;
@@ -153,11 +152,20 @@ static void check_order(struct conf_loader *l, const struct conf_section *s)
 	}
 }
 
+/* Routes of forward mode take no defaults. */
+static void check_forward_default(struct conf_loader *l, const struct conf_section *s)
+{
+	if (conf_is_forward_route(l, s->object))
+		conf_mistake(l, s->file, conf_option_line(s, "origin"),
+		    "an origin with server = forward: is no default, because it is for listeners "
+		    "with mode = forward alone; name it in a [route NAME]");
+}
+
 void conf_check_routes(struct conf_loader *l, struct conf_section *s)
 {
 	find_origins(l, s);
 	check_one_action(l, s);
-	conf_check_forward_default(l, s);
+	check_forward_default(l, s);
 }
 
 void conf_check_route(struct conf_loader *l, struct conf_section *s)

@@ -52,14 +52,16 @@ const char *conf_section_title(struct conf_loader *l, const struct conf_section 
 	return arena_printf(&l->conf->arena, "[%s%s%s]", word, space, s->name).ptr;
 }
 
-/* The last line of the option; NULL: it is not given. */
-static const struct conf_option_place *place_of(const struct conf_section *s, const char *key)
+/* The last line of the first of the options that the section has; NULL: it has none. */
+static const struct conf_option_place *place_of(const struct conf_section *s, const char *keys)
 {
 	const struct conf_option_place *found = NULL;
+	struct slice rest = slice_of_string(keys), word;
 
-	for (size_t i = 0; i < s->option_count; i++)
-		if (strcmp(s->options[i].key, key) == 0)
-			found = &s->options[i];
+	while (!found && value_next_word(&rest, &word) == VALUE_WORD)
+		for (size_t i = 0; i < s->option_count; i++)
+			if (slice_equal(word, slice_of_string(s->options[i].key)))
+				found = &s->options[i];
 	return found;
 }
 
@@ -72,21 +74,15 @@ const struct conf_option_place *conf_nth_option(
 	return NULL;
 }
 
-uint32_t conf_option_line(const struct conf_section *s, const char *key)
+uint32_t conf_option_line(const struct conf_section *s, const char *keys)
 {
-	const struct conf_option_place *p = place_of(s, key);
+	const struct conf_option_place *p = place_of(s, keys);
 	return p ? p->at.line : 0;
 }
 
 uint32_t conf_line_of(const struct conf_section *s, const char *keys)
 {
-	struct slice rest = slice_of_string(keys), word;
-	uint32_t line = 0;
-
-	while (line == 0 && value_next_word(&rest, &word) == VALUE_WORD)
-		for (size_t i = 0; i < s->option_count; i++)
-			if (slice_equal(word, slice_of_string(s->options[i].key)))
-				line = s->options[i].at.line;
+	uint32_t line = conf_option_line(s, keys);
 	return line ? line : s->line;
 }
 
@@ -107,8 +103,7 @@ const struct conf_section *conf_find_section(
 
 const struct conf_section *conf_find_forward_origin(const struct conf_loader *l, const char *name)
 {
-	conf_for_each_section(l, s, CONF_SECTION_ORIGIN)
-	{
+	conf_for_each_section (l, s, CONF_SECTION_ORIGIN) {
 		if (((const struct conf_origin *)s->object)->kind == CONF_ORIGIN_FORWARD &&
 		    (!name || strcmp(s->name, name) == 0))
 			return s;

@@ -17,18 +17,6 @@
 
 /* ---- [server] ---- */
 
-bool conf_read_workers(struct conf_loader *l, void *at, struct slice value)
-{
-	uint64_t number = 0;
-
-	(void)l;
-	if (!slice_equal(value, SLICE("auto")) &&
-	    (!slice_to_number(value, 256, &number) || number == 0))
-		return false;
-	*(uint32_t *)at = (uint32_t)number;
-	return true;
-}
-
 bool conf_set_user(struct conf_loader *l, void *at, struct slice value)
 {
 	if (!l->opens_files || getpwnam(*(const char **)at))

@@ -25,12 +25,11 @@ conf_setter conf_set_route_origin, conf_set_route_redirect, conf_set_route_answe
 /* [access], [preload], [errors] */
 conf_setter conf_set_access_rule, conf_set_add, conf_set_error_body;
 /* Readers: they report no mistake themselves; the option's row has the text of it. */
-conf_setter conf_read_workers, conf_read_log, conf_read_log_sample, conf_read_redirect,
-    conf_read_hash, conf_read_statuses, conf_read_health_check, conf_read_rewrite,
-    conf_read_request_buffer, conf_read_rtt, conf_read_urgency;
+conf_setter conf_read_log, conf_read_log_sample, conf_read_redirect, conf_read_hash,
+    conf_read_statuses, conf_read_health_check, conf_read_rewrite, conf_read_request_buffer,
+    conf_read_rtt, conf_read_urgency;
 /* CONF_TYPE_FIELDS */
-bool conf_store_field(
-    struct conf_loader *l, const struct conf_option *o, struct conf_fields *f, struct slice value);
+conf_setter conf_store_field;
 
 /*
  * lists.c: reads a file into the arena, at most `most` bytes and one more. False: it cannot be read, which has been
@@ -71,8 +70,8 @@ conf_member_check conf_check_access_host, conf_check_route_host, conf_check_upgr
 /* suggest_net.c */
 conf_suggester suggest_address, suggest_server, suggest_host, suggest_path, suggest_cidr;
 /* suggest_value.c */
-conf_suggester suggest_workers, suggest_percent, suggest_rate, suggest_rtt, suggest_hsts,
-    suggest_media_type, suggest_upgrade;
+conf_suggester suggest_percent, suggest_rate, suggest_rtt, suggest_hsts, suggest_media_type,
+    suggest_upgrade;
 
 /* setters_origins.c: what the balance of an [origin] cannot have at the same time. */
 void conf_check_balance(struct conf_loader *l, const struct conf_section *s);

@@ -24,34 +24,31 @@ static const char *add_text(
 
 /* ---- conditions: each function returns NULL, or what is wrong with the text ---- */
 
-static const char *add_block(struct conf_loader *l, struct conf_blocks *b, struct slice text)
+/* words: enum conf_block_word, those that may stand in place of a block. */
+static const char *add_block(
+    struct conf_loader *l, struct conf_blocks *b, struct slice text, uint32_t words)
 {
 	struct cidr block;
+	int word = value_choice(text, "any private global unix");
+	if (word >= 0 && (words >> word & 1) != 0) {
+		b->words |= 1u << word;
+		return NULL;
+	}
 	const char *wrong = cidr_parse(text, &block);
-	if (wrong)
-		return wrong;
-	conf_append(l, b->blocks, b->count, block);
-	return NULL;
+	if (!wrong)
+		conf_append(l, b->blocks, b->count, block);
+	return wrong;
 }
 
 static const char *add_client(struct conf_loader *l, struct draft *d, struct slice text)
 {
-	static const uint32_t words[] = {CONF_BLOCKS_ANY, CONF_BLOCKS_PRIVATE, CONF_BLOCKS_UNIX};
-	int word = value_choice(text, "any private unix");
-	if (word < 0)
-		return add_block(l, &d->rule.clients, text);
-	d->rule.clients.words |= words[word];
-	return NULL;
+	return add_block(
+	    l, &d->rule.clients, text, CONF_BLOCKS_ANY | CONF_BLOCKS_PRIVATE | CONF_BLOCKS_UNIX);
 }
 
 static const char *add_address(struct conf_loader *l, struct draft *d, struct slice text)
 {
-	static const uint32_t words[] = {CONF_BLOCKS_ANY, CONF_BLOCKS_GLOBAL};
-	int word = value_choice(text, "any global");
-	if (word < 0)
-		return add_block(l, &d->rule.addresses, text);
-	d->rule.addresses.words |= words[word];
-	return NULL;
+	return add_block(l, &d->rule.addresses, text, CONF_BLOCKS_ANY | CONF_BLOCKS_GLOBAL);
 }
 
 static const char *add_user(struct conf_loader *l, struct draft *d, struct slice text)
@@ -66,9 +63,8 @@ static const char *add_user(struct conf_loader *l, struct draft *d, struct slice
 
 static const char *add_method(struct conf_loader *l, struct draft *d, struct slice text)
 {
-	for (size_t i = 0; i < text.len; i++)
-		if (ascii_is(text.ptr[i], ASCII_LOWER))
-			return "methods are in upper case";
+	if (ascii_has(text, ASCII_LOWER))
+		return "methods are in upper case";
 	if (!ascii_is_token(text) || !ascii_is(text.ptr[0], ASCII_ALPHA))
 		return "not a method";
 	return add_text(l, &d->rule.methods, &d->rule.method_count, text);

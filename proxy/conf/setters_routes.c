@@ -219,9 +219,8 @@ bool conf_set_route_redirect(struct conf_loader *l, void *at, struct slice value
 
 const char *conf_check_method(struct slice member)
 {
-	for (size_t i = 0; i < member.len; i++)
-		if (ascii_is(member.ptr[i], ASCII_LOWER))
-			return "write methods in upper case";
+	if (ascii_has(member, ASCII_LOWER))
+		return "write methods in upper case";
 	if (slice_equal(member, SLICE("CONNECT")) || slice_equal(member, SLICE("*")))
 		return "write a method other than CONNECT";
 	return ascii_is_token(member) && ascii_is(member.ptr[0], ASCII_ALPHA) ? NULL
@@ -272,7 +271,7 @@ bool conf_set_route_field(struct conf_loader *l, void *object, struct slice valu
 	if (colon < rest.len && pattern.len == 0)
 		return conf_bad_value(
 		    l, value, NULL, "write a pattern behind the colon, or no colon");
-	if (pattern.len > 0 && !conf_add_pattern(l, l->option, &test.values, pattern))
+	if (pattern.len > 0 && !conf_add_pattern(l, &test.values, pattern))
 		return false;
 	conf_append(l, route->field_tests, route->field_test_count, test);
 	add_condition_field(l->conf, test.name);
@@ -365,10 +364,10 @@ static const char *fault_of(
 	return conf_is_text(value) ? NULL : "the value has control characters; remove them";
 }
 
-bool conf_store_field(
-    struct conf_loader *l, const struct conf_option *o, struct conf_fields *f, struct slice value)
+bool conf_store_field(struct conf_loader *l, void *at, struct slice value)
 {
-	enum conf_field_change change = (enum conf_field_change)o->min;
+	struct conf_fields *f = at;
+	enum conf_field_change change = (enum conf_field_change)l->option->min;
 	size_t colon = slice_find(slice_from(value, 1), ':') + 1;
 	char *name = conf_copy(l, slice_sub(value, 0, colon));
 

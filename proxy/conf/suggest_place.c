@@ -15,8 +15,8 @@ static const char *nearest_section(
 	char a[SUGGEST_NAME_BYTES], b[SUGGEST_NAME_BYTES];
 	struct suggestion near = suggest_for(suggest_fold(slice_of_string(name), a));
 
-	conf_for_each_section(l, s, kind)
-	    suggest_compare(&near, suggest_fold(slice_of_string(s->name), b), s->name);
+	conf_for_each_section (l, s, kind)
+		suggest_compare(&near, suggest_fold(slice_of_string(s->name), b), s->name);
 	return near.item;
 }
 

@@ -77,7 +77,7 @@ static bool cut_amount(
 }
 
 /* "1h30m", "2 min", "1.5s", "30": of a bare number the unit is `bare`. */
-static bool suggest_time(
+static bool suggest_span(
     struct slice value, usec bare, usec least, usec most, char *text, size_t size)
 {
 	usec sum = 0, part;
@@ -102,6 +102,11 @@ static bool suggest_time(
 	return true;
 }
 
+static bool suggest_time(const struct conf_option *o, struct slice value, char *text, size_t size)
+{
+	return suggest_span(value, USEC_PER_SEC, o->min, o->max, text, size);
+}
+
 static bool suggest_size(const struct conf_option *o, struct slice value, char *text, size_t size)
 {
 	uint64_t bytes;
@@ -115,15 +120,14 @@ static bool suggest_size(const struct conf_option *o, struct slice value, char *
 }
 
 /* "1,000" or "1_000" or "10k". */
-static bool suggest_number(
-    struct slice value, uint64_t least, uint64_t most, char *text, size_t size)
+static bool suggest_number(const struct conf_option *o, struct slice value, char *text, size_t size)
 {
 	uint64_t number = 0, factor = 1;
 	bool has_digit = false;
 
 	for (size_t i = 0; i < value.len; i++) {
 		char c = ascii_lower(value.ptr[i]);
-		if (ascii_is(c, ASCII_DIGIT) && number <= most) {
+		if (ascii_is(c, ASCII_DIGIT) && number <= o->max) {
 			number = 10 * number + (uint64_t)(c - '0');
 			has_digit = true;
 		} else if (i + 1 == value.len && (c == 'k' || c == 'm')) {
@@ -132,7 +136,7 @@ static bool suggest_number(
 			return false;
 		}
 	}
-	if (!has_digit || number > most / factor || number * factor < least)
+	if (!has_digit || number > o->max / factor || number * factor < o->min)
 		return false;
 	snprintf(text, size, "%" PRIu64, number * factor);
 	return true;
@@ -158,7 +162,7 @@ bool suggest_rtt(struct slice value, char *text, size_t size)
 	while (value.len > 0 && strchr("<>= ", value.ptr[0]))
 		value = slice_from(value, 1);
 	text[0] = is_above ? '>' : '<';
-	return suggest_time(value, USEC_PER_MSEC, 1, 60 * USEC_PER_SEC, text + 1, size - 1);
+	return suggest_span(value, USEC_PER_MSEC, 1, 60 * USEC_PER_SEC, text + 1, size - 1);
 }
 
 /* "31536000", and "max-age=31536000; includeSubDomains" as the field has it (RFC 6797 6.1). */
@@ -178,6 +182,12 @@ bool suggest_hsts(struct slice value, char *text, size_t size)
 	return true;
 }
 
+static bool suggest_frequency(
+    const struct conf_option *o, struct slice value, char *text, size_t size)
+{
+	return suggest_unit(value, o->min, o->max, "/s", text, size);
+}
+
 bool suggest_percent(struct slice value, char *text, size_t size)
 {
 	return suggest_unit(value, 1, 100, "%", text, size);
@@ -186,11 +196,6 @@ bool suggest_percent(struct slice value, char *text, size_t size)
 bool suggest_rate(struct slice value, char *text, size_t size)
 {
 	return suggest_unit(value, 1, UINT32_MAX, "/s", text, size);
-}
-
-bool suggest_workers(struct slice value, char *text, size_t size)
-{
-	return suggest_number(value, 1, 256, text, size);
 }
 
 /* ---- words ---- */
@@ -252,12 +257,18 @@ bool suggest_upgrade(struct slice value, char *text, size_t size)
 
 /* ---- the option ---- */
 
-/* A member of a list is suggested if its check accepts it. */
-static bool suggest_member(const struct conf_option *o, struct slice value, char *text, size_t size)
-{
-	return o->suggest && o->suggest(value, text, size) && !o->check(slice_of_string(text)) &&
-	       !slice_equal(slice_of_string(text), value);
-}
+/* Of the types whose values have one form. Other options have a suggester of their own, or none. */
+static bool (*const by_type[])(
+    const struct conf_option *o, struct slice value, char *text, size_t size) = {
+    [CONF_TYPE_NUMBER] = suggest_number,
+    [CONF_TYPE_SIZE] = suggest_size,
+    [CONF_TYPE_WINDOW] = suggest_size,
+    [CONF_TYPE_TIME] = suggest_time,
+    [CONF_TYPE_RATE] = suggest_frequency,
+    [CONF_TYPE_SWITCH] = suggest_choice,
+    [CONF_TYPE_CHOICE] = suggest_choice,
+    [CONF_TYPE_BITS] = suggest_choice,
+};
 
 static bool suggest_value(const struct conf_option *o, struct slice value, char *text, size_t size)
 {
@@ -266,36 +277,14 @@ static bool suggest_value(const struct conf_option *o, struct slice value, char 
 	for (size_t i = 0; i < value.len; i++)
 		if ((unsigned char)value.ptr[i] < ' ' || (unsigned char)value.ptr[i] >= 0x7f)
 			return false;
-	switch (o->type) {
-	case CONF_TYPE_NUMBER:
-		return suggest_number(value, o->min, o->max, text, size);
-	case CONF_TYPE_SIZE:
-	case CONF_TYPE_WINDOW:
-		return suggest_size(o, value, text, size);
-	case CONF_TYPE_TIME:
-		return suggest_time(value, USEC_PER_SEC, o->min, o->max, text, size);
-	case CONF_TYPE_RATE:
-		return suggest_unit(value, o->min, o->max, "/s", text, size);
-	case CONF_TYPE_SWITCH:
-	case CONF_TYPE_CHOICE:
-	case CONF_TYPE_BITS:
-		return suggest_choice(o, value, text, size);
-	case CONF_TYPE_CIDRS:
-		return suggest_cidr(value, text, size);
-	case CONF_TYPE_LIST:
-	case CONF_TYPE_PATTERNS:
-		return suggest_member(o, value, text, size);
-	case CONF_TYPE_SHARE:
-	case CONF_TYPE_OTHER:
-		return o->suggest && o->suggest(value, text, size);
-	case CONF_TYPE_TEXT:
-	case CONF_TYPE_FILE:
-	case CONF_TYPE_LIST_FILE:
-	case CONF_TYPE_FILES:
-	case CONF_TYPE_FIELDS:
+	if (o->type < sizeof by_type / sizeof *by_type)
+		return by_type[o->type](o, value, text, size);
+	conf_suggester *suggest = o->type == CONF_TYPE_CIDRS ? suggest_cidr : o->suggest;
+	if (!suggest || !suggest(value, text, size))
 		return false;
-	}
-	return false;
+	/* A member of a list is suggested if its check accepts it. */
+	struct slice meant = slice_of_string(text);
+	return !o->check || (!o->check(meant) && !slice_equal(meant, value));
 }
 
 /* ---- reports ---- */
@@ -315,11 +304,9 @@ bool conf_bad_value(struct conf_loader *l, struct slice value, const char *wrong
 
 bool conf_refused_value(struct conf_loader *l, struct slice value)
 {
-	char right[300] = "write ";
+	char right[300];
 
-	if (!l->option->right)
-		conf_option_form(l->option, right + 6, sizeof right - 6);
-	return conf_bad_value(l, value, NULL, l->option->right ? l->option->right : right);
+	return conf_bad_value(l, value, NULL, conf_option_right(l->option, right, sizeof right));
 }
 
 void conf_no_value(struct conf_loader *l, const struct conf_option *o)

@@ -15,9 +15,8 @@ static const struct conf_option *nearest_option(enum conf_kind section, struct s
 	char buffer[SUGGEST_NAME_BYTES];
 	struct suggestion s = suggest_for(suggest_fold(word, buffer));
 
-	for (size_t i = 0; i < conf_option_count; i++)
-		if (conf_options[i].section == conf_kind_of_rows(section))
-			suggest_compare(&s, slice_of_string(conf_options[i].key), &conf_options[i]);
+	conf_for_each_option (o, conf_kind_of_rows(section))
+		suggest_compare(&s, slice_of_string(o->key), o);
 	return s.item;
 }
 
@@ -70,9 +69,8 @@ static bool is_other_status(struct conf_loader *l, struct slice key)
 		    SLICE_ARG(key));
 		return true;
 	}
-	for (size_t i = 0; i < conf_option_count && used < sizeof known; i++) {
-		const struct conf_option *o = &conf_options[i];
-		if (o->section != CONF_SECTION_ERRORS || !ascii_is(o->key[0], ASCII_DIGIT))
+	conf_for_each_option (o, CONF_SECTION_ERRORS) {
+		if (!ascii_is(o->key[0], ASCII_DIGIT) || used >= sizeof known)
 			continue;
 		used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", mark, o->key);
 		mark = ", ";

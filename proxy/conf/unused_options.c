@@ -283,9 +283,8 @@ const char *conf_why_unused(
 
 void conf_check_unused_options(struct conf_loader *l, const struct conf_section *s)
 {
-	for (size_t i = 0; i < conf_option_count; i++) {
-		const struct conf_option *o = &conf_options[i];
-		uint32_t line = o->section == s->kind ? conf_changed_line(s, o->key) : 0;
+	conf_for_each_option (o, s->kind) {
+		uint32_t line = conf_changed_line(s, o->key);
 		const char *why =
 		    line ? conf_why_unused(l->conf, s->kind, o->key, s->object) : NULL;
 		if (why)

@@ -11,8 +11,7 @@
 static const char *example_for(
     const struct conf_loader *l, const struct conf_option *o, char *buffer, size_t size)
 {
-	conf_for_each_section(l, s, CONF_SECTION_ORIGIN)
-	{
+	conf_for_each_section (l, s, CONF_SECTION_ORIGIN) {
 		if (strcmp(o->key, "origin") == 0)
 			return s->name;
 	}
@@ -23,18 +22,16 @@ static const char *example_for(
 static bool needs_no_origin(const struct conf_loader *l, const struct conf_section *s)
 {
 	return s->kind == CONF_SECTION_ROUTE &&
-	       (conf_option_line(s, "redirect") || conf_option_line(s, "answer") ||
-		   conf_has_default_action(l));
+	       (conf_option_line(s, "redirect answer") || conf_has_default(l, CONF_ROUTE_ACTIONS));
 }
 
 static void check_required(struct conf_loader *l, const struct conf_section *s)
 {
 	char example[256];
 
-	for (size_t i = 0; i < conf_option_count; i++) {
-		const struct conf_option *o = &conf_options[i];
-		if (o->section == s->kind && o->is_required && conf_option_line(s, o->key) == 0 &&
-		    !s->has_misspelt && !needs_no_origin(l, s))
+	conf_for_each_option (o, s->kind) {
+		if (o->is_required && conf_option_line(s, o->key) == 0 && !s->has_misspelt &&
+		    !needs_no_origin(l, s))
 			conf_mistake(l, s->file, s->line,
 			    "%s has no %s; add a line such as %s = %s", conf_section_title(l, s),
 			    o->key, o->key, example_for(l, o, example, sizeof example));
@@ -59,8 +56,7 @@ static void check_address(struct conf_loader *l, const struct conf_section *s)
 {
 	const struct conf_listen *listen = s->object;
 
-	conf_for_each_section(l, earlier, CONF_SECTION_LISTEN)
-	{
+	conf_for_each_section (l, earlier, CONF_SECTION_LISTEN) {
 		const struct conf_listen *other = earlier->object;
 		if (earlier == s)
 			return;
@@ -91,7 +87,7 @@ static void check_limits(struct conf_loader *l, const struct conf_section *s,
 static void check_tls_options(struct conf_loader *l, const struct conf_section *s)
 {
 	const struct conf_listen *listen = s->object;
-	bool is_tls = conf_option_line(s, "certificate") || conf_option_line(s, "key");
+	bool is_tls = conf_option_line(s, "certificate key");
 
 	if (is_tls && listen->redirect_to_https)
 		conf_mistake(l, s->file, conf_option_line(s, "redirect-to-https"),
@@ -164,8 +160,7 @@ static void check_rule(struct conf_loader *l, struct conf_section *s)
 	if (s->is_broken)
 		return;
 	check_interim(l, s);
-	conf_for_each_section(l, earlier, CONF_SECTION_PUSH)
-	{
+	conf_for_each_section (l, earlier, CONF_SECTION_PUSH) {
 		if (earlier == s)
 			return;
 		if (earlier->is_broken)
@@ -237,7 +232,8 @@ static void check_server(struct conf_loader *l, struct conf_section *s)
 static size_t count_sections(const struct conf_loader *l, enum conf_kind kind)
 {
 	size_t count = 0;
-	conf_for_each_section(l, s, kind) count++;
+	conf_for_each_section (l, s, kind)
+		count++;
 	return count;
 }
 
@@ -254,8 +250,7 @@ static void *collect(struct conf_loader *l, enum conf_kind kind, size_t *count)
 	if (*count == 0)
 		return NULL;
 	array = at = arena_alloc(&l->conf->arena, *count * bytes);
-	conf_for_each_section(l, s, kind)
-	{
+	conf_for_each_section (l, s, kind) {
 		memcpy(at, s->object, bytes);
 		s->object = at;
 		at += bytes;
@@ -348,7 +343,8 @@ void conf_finish(struct conf_loader *l)
 		if (checks[s->kind])
 			checks[s->kind](l, s);
 	}
-	conf_for_each_section(l, s, CONF_SECTION_ACCESS) conf_check_access(l, s);
+	conf_for_each_section (l, s, CONF_SECTION_ACCESS)
+		conf_check_access(l, s);
 	note_tunnels(c);
 	conf_read_system_authorities(l);
 	decide_underscores(c);
@@ -361,8 +357,7 @@ void conf_finish(struct conf_loader *l)
 		conf_check_covered_hosts(l);
 		conf_check_effects(l);
 	}
-	conf_for_each_section(l, s, CONF_SECTION_LISTEN)
-	{
+	conf_for_each_section (l, s, CONF_SECTION_LISTEN) {
 		net_tls_free(s->tls);
 		s->tls = NULL;
 	}

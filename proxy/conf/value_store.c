@@ -7,8 +7,24 @@
 #include "proxy/conf/setters.h"
 #include "proxy/conf/value.h"
 
+/*
+ * The functions below take a value of l->option, or one word of it, into the member `at`. False: a
+ * mistake has been reported.
+ */
+
+/* The number of items of an array. */
+static size_t *count_of(const struct conf_option *o, void *at)
+{
+	return (size_t *)(void *)((char *)at - o->offset + o->count_offset);
+}
+
+/* ---- whole values ---- */
+
 static bool read_amount(const struct conf_option *o, struct slice value, uint64_t *amount)
 {
+	*amount = 0;
+	if (o->none && slice_equal(value, slice_of_string(o->none)))
+		return true;
 	bool is_read = o->type == CONF_TYPE_NUMBER ? slice_to_number(value, o->max, amount)
 		       : o->type == CONF_TYPE_TIME ? value_time(value, amount)
 						   : value_size(value, amount);
@@ -16,135 +32,146 @@ static bool read_amount(const struct conf_option *o, struct slice value, uint64_
 }
 
 /* A number, a size or a time. */
-static bool store_amount(
-    struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
+static bool store_amount(struct conf_loader *l, void *at, struct slice value)
 {
+	enum conf_type type = l->option->type;
 	uint64_t amount;
-	char right[128];
 
-	if (!read_amount(o, value, &amount))
-		return conf_bad_value(
-		    l, value, NULL, conf_option_range(o, true, right, sizeof right));
-	if (o->type == CONF_TYPE_SIZE || o->type == CONF_TYPE_TIME)
+	if (!read_amount(l->option, value, &amount))
+		return conf_refused_value(l, value);
+	if (type == CONF_TYPE_SIZE || type == CONF_TYPE_TIME)
 		*(uint64_t *)at = amount;
 	else
 		*(uint32_t *)at = (uint32_t)amount;
 	return true;
 }
 
-static bool store_rate(
-    struct conf_loader *l, const struct conf_option *o, struct rate *at, struct slice value)
+static bool store_rate(struct conf_loader *l, void *at, struct slice value)
 {
+	const struct conf_option *o = l->option;
 	struct rate rate;
-	char right[128];
 
 	if (!value_rate(value, (uint32_t)o->max, &rate) || rate.per_second < o->min ||
 	    rate.burst < o->min)
-		return conf_bad_value(
-		    l, value, NULL, conf_option_range(o, true, right, sizeof right));
-	*at = rate;
+		return conf_refused_value(l, value);
+	*(struct rate *)at = rate;
 	return true;
 }
 
-/* Builds "write a, b or c". */
-static const char *choices_text(const struct conf_option *o, char *buffer, size_t size)
+static bool store_share(struct conf_loader *l, void *at, struct slice value)
 {
-	size_t used = (size_t)snprintf(buffer, size, "write ");
+	uint32_t *share = at;
 
-	conf_option_choices(o, ", ", " or ", buffer + used, size - used);
-	return buffer;
+	return (value_percent(value, share) && *share >= l->option->min) ||
+	       conf_refused_value(l, value);
 }
 
-static bool store_choice(
-    struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
+static bool store_choice(struct conf_loader *l, void *at, struct slice value)
 {
-	char right[160];
-	int choice = value_choice(value, o->choices);
+	int choice = value_choice(value, l->option->choices);
+	unsigned number = (unsigned)choice;
 
 	if (choice < 0)
-		return conf_bad_value(l, value, NULL, choices_text(o, right, sizeof right));
-	if (o->type == CONF_TYPE_SWITCH) {
+		return conf_refused_value(l, value);
+	if (l->option->type == CONF_TYPE_SWITCH)
 		*(bool *)at = choice == 1;
-	} else {
-		unsigned number = (unsigned)choice;
+	else
 		memcpy(at, &number, sizeof number);
-	}
 	return true;
 }
 
-static bool store_bits(
-    struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
+static bool store_text(struct conf_loader *l, void *at, struct slice value)
 {
-	struct slice rest = value, word;
-	char right[160];
-	bool is_good = true;
+	const struct conf_option *o = l->option;
+	bool is_none = o->none && slice_equal(value, slice_of_string(o->none));
+	const char *right = !is_none && o->check ? o->check(value) : NULL;
 
-	/* A value replaces the default; several lines of an option that repeats add up. */
-	if (!o->repeats)
-		*(uint32_t *)at = 0;
-	while (conf_next_word(l, &rest, &word, &is_good)) {
-		int choice = value_choice(word, o->choices);
-		if (choice >= 0)
-			*(uint32_t *)at |= 1u << (o->min + (unsigned)choice);
-		else
-			is_good =
-			    conf_bad_value(l, word, NULL, choices_text(o, right, sizeof right));
-	}
-	return is_good;
+	if (right)
+		return conf_bad_value(l, value, NULL, right);
+	*(const char **)at = is_none                     ? NULL
+			     : o->type == CONF_TYPE_FILE ? conf_path(l, value)
+							 : conf_copy(l, value);
+	return true;
 }
 
-static bool store_list(
-    struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
+/* process/start_needs_files.c checks that the files can be read, as the user who will read them. */
+static bool store_files(struct conf_loader *l, void *at, struct slice value)
 {
-	struct slice **items = (struct slice **)(void *)(object + o->offset);
-	size_t *count = (size_t *)(void *)(object + o->count_offset);
-	struct slice rest = value, word;
-	bool is_good = true;
+	const char ***files = at;
+	size_t *count = count_of(l->option, at);
 
-	while (conf_next_word(l, &rest, &word, &is_good)) {
-		const char *right = o->check ? o->check(word) : NULL;
-		if (right) {
-			is_good = conf_bad_value(l, word, NULL, right);
-			continue;
-		}
-		conf_append(l, *items, *count, conf_copy_slice(l, word));
-	}
-	return is_good;
+	conf_append(l, *files, *count, conf_path(l, value));
+	return true;
 }
 
-static bool store_cidrs(
-    struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
+static bool store_list_file(struct conf_loader *l, void *at, struct slice value)
 {
-	struct cidr **items = (struct cidr **)(void *)(object + o->offset);
-	size_t *count = (size_t *)(void *)(object + o->count_offset);
-	struct slice rest = value, word;
-	bool is_good = true;
-
-	while (conf_next_word(l, &rest, &word, &is_good)) {
-		struct cidr block = {0};
-		bool is_word = o->choices && slice_equal(word, slice_of_string(o->choices));
-		const char *wrong = is_word ? NULL : cidr_parse(word, &block);
-		if (wrong) {
-			is_good = conf_bad_value(l, word, wrong,
-			    o->choices ? "write addresses, blocks (ADDRESS/BITS) or unix"
-				       : "write addresses or blocks (ADDRESS/BITS)");
-			continue;
-		}
-		conf_append(l, *items, *count, block);
-	}
-	return is_good;
+	struct slice key = slice_of_string(l->option->key);
+	const struct conf_list list = {
+	    .items = at,
+	    .count = count_of(l->option, at),
+	    .check = l->option->check,
+	    .what = conf_copy(l, slice_sub(key, 0, key.len - strlen("-file"))),
+	    .key = l->option->key,
+	    .owners = "routes",
+	};
+	return conf_read_list(l, &list, value);
 }
 
-static const struct policy_regex *compile(
-    struct conf_loader *l, const struct conf_option *o, struct slice word)
+static bool store_other(struct conf_loader *l, void *at, struct slice value)
+{
+	return !l->option->read || l->option->read(l, at, value) || conf_refused_value(l, value);
+}
+
+/* ---- words of lists ---- */
+
+static bool add_bit(struct conf_loader *l, void *at, struct slice word)
+{
+	int choice = value_choice(word, l->option->choices);
+
+	if (choice < 0)
+		return conf_refused_value(l, word);
+	*(uint32_t *)at |= 1u << (l->option->min + (unsigned)choice);
+	return true;
+}
+
+static bool add_member(struct conf_loader *l, void *at, struct slice word)
+{
+	const char *right = l->option->check ? l->option->check(word) : NULL;
+	struct slice **items = at;
+	size_t *count = count_of(l->option, at);
+
+	if (right)
+		return conf_bad_value(l, word, NULL, right);
+	conf_append(l, *items, *count, conf_copy_slice(l, word));
+	return true;
+}
+
+static bool add_cidr(struct conf_loader *l, void *at, struct slice word)
+{
+	const char *choice = l->option->choices;
+	struct cidr **items = at, block = {0};
+	size_t *count = count_of(l->option, at);
+	bool is_choice = choice && slice_equal(word, slice_of_string(choice));
+	const char *wrong = is_choice ? NULL : cidr_parse(word, &block);
+
+	if (wrong)
+		return conf_bad_value(l, word, wrong,
+		    choice ? "write addresses, blocks (ADDRESS/BITS) or unix"
+			   : "write addresses or blocks (ADDRESS/BITS)");
+	conf_append(l, *items, *count, block);
+	return true;
+}
+
+static const struct policy_regex *compile(struct conf_loader *l, struct slice word)
 {
 	char what[160], wrong[200];
 	size_t at;
 
 	if (!l->conf->regexes)
 		l->conf->regexes = policy_regexes_new();
-	const struct policy_regex *regex =
-	    policy_regex_compile(l->conf->regexes, word, o->min == 1, &at, what, sizeof what);
+	const struct policy_regex *regex = policy_regex_compile(
+	    l->conf->regexes, word, l->option->min == 1, &at, what, sizeof what);
 	if (!regex) {
 		snprintf(wrong, sizeof wrong, "%s, at byte %zu", what, at);
 		conf_bad_value(l, word, wrong, "correct it or write a pattern");
@@ -152,12 +179,12 @@ static const struct policy_regex *compile(
 	return regex;
 }
 
-bool conf_add_pattern(struct conf_loader *l, const struct conf_option *o, struct policy_patterns *p,
-    struct slice word)
+bool conf_add_pattern(struct conf_loader *l, void *at, struct slice word)
 {
+	struct policy_patterns *p = at;
 	bool is_regex = policy_pattern_is_regex(word);
-	const struct policy_regex *regex = is_regex ? compile(l, o, word) : NULL;
-	const char *right = !is_regex && o->check ? o->check(word) : NULL;
+	const struct policy_regex *regex = is_regex ? compile(l, word) : NULL;
+	const char *right = !is_regex && l->option->check ? l->option->check(word) : NULL;
 
 	if (right)
 		conf_bad_value(l, word, NULL, right);
@@ -170,111 +197,51 @@ bool conf_add_pattern(struct conf_loader *l, const struct conf_option *o, struct
 	return true;
 }
 
-static bool store_patterns(
-    struct conf_loader *l, const struct conf_option *o, void *at, struct slice value)
+/* ---- by type ---- */
+
+static const struct {
+	conf_setter *store;
+	bool is_list; /* store() takes each word by itself */
+} types[] = {
+    [CONF_TYPE_NUMBER] = {store_amount, false},
+    [CONF_TYPE_SIZE] = {store_amount, false},
+    [CONF_TYPE_WINDOW] = {store_amount, false},
+    [CONF_TYPE_TIME] = {store_amount, false},
+    [CONF_TYPE_RATE] = {store_rate, false},
+    [CONF_TYPE_SWITCH] = {store_choice, false},
+    [CONF_TYPE_CHOICE] = {store_choice, false},
+    [CONF_TYPE_BITS] = {add_bit, true},
+    [CONF_TYPE_TEXT] = {store_text, false},
+    [CONF_TYPE_FILE] = {store_text, false},
+    [CONF_TYPE_SHARE] = {store_share, false},
+    [CONF_TYPE_LIST] = {add_member, true},
+    [CONF_TYPE_LIST_FILE] = {store_list_file, false},
+    [CONF_TYPE_CIDRS] = {add_cidr, true},
+    [CONF_TYPE_PATTERNS] = {conf_add_pattern, true},
+    [CONF_TYPE_FILES] = {store_files, false},
+    [CONF_TYPE_FIELDS] = {conf_store_field, false},
+    [CONF_TYPE_OTHER] = {store_other, false},
+};
+
+static bool store_words(struct conf_loader *l, void *at, struct slice value)
 {
 	struct slice rest = value, word;
 	bool is_good = true;
 
+	/* A value replaces the default; several lines of an option that repeats add up. */
+	if (l->option->type == CONF_TYPE_BITS && !l->option->repeats)
+		*(uint32_t *)at = 0;
 	while (conf_next_word(l, &rest, &word, &is_good))
-		is_good = conf_add_pattern(l, o, at, word) && is_good;
+		is_good = types[l->option->type].store(l, at, word) && is_good;
 	return is_good;
-}
-
-static bool store_text(
-    struct conf_loader *l, const struct conf_option *o, const char **at, struct slice value)
-{
-	const char *right = NULL;
-	bool is_none = o->none && slice_equal(value, slice_of_string(o->none));
-
-	if (!is_none && o->check)
-		right = o->check(value);
-	if (right)
-		return conf_bad_value(l, value, NULL, right);
-	*at = is_none                     ? NULL
-	      : o->type == CONF_TYPE_FILE ? conf_path(l, value)
-					  : conf_copy(l, value);
-	return true;
-}
-
-/* process/start_needs_files.c checks that the files can be read, as the user who will read them. */
-static bool store_files(
-    struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
-{
-	const char ***files = (const char ***)(void *)(object + o->offset);
-	size_t *count = (size_t *)(void *)(object + o->count_offset);
-	char *path = conf_path(l, value);
-
-	conf_append(l, *files, *count, path);
-	return true;
-}
-
-static bool store_share(
-    struct conf_loader *l, const struct conf_option *o, uint32_t *at, struct slice value)
-{
-	return (value_percent(value, at) && *at >= o->min) || conf_refused_value(l, value);
-}
-
-static bool store_list_file(
-    struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
-{
-	struct slice key = slice_of_string(o->key);
-	const struct conf_list list = {
-	    .items = (struct slice **)(void *)(object + o->offset),
-	    .count = (size_t *)(void *)(object + o->count_offset),
-	    .check = o->check,
-	    .what = conf_copy(l, slice_sub(key, 0, key.len - strlen("-file"))),
-	    .key = o->key,
-	    .owners = "routes",
-	};
-	return conf_read_list(l, &list, value);
-}
-
-static bool store_value(
-    struct conf_loader *l, const struct conf_option *o, char *object, struct slice value)
-{
-	void *at = object + o->offset;
-
-	switch (o->type) {
-	case CONF_TYPE_NUMBER:
-	case CONF_TYPE_SIZE:
-	case CONF_TYPE_WINDOW:
-	case CONF_TYPE_TIME:
-		return store_amount(l, o, at, value);
-	case CONF_TYPE_RATE:
-		return store_rate(l, o, at, value);
-	case CONF_TYPE_SHARE:
-		return store_share(l, o, at, value);
-	case CONF_TYPE_SWITCH:
-	case CONF_TYPE_CHOICE:
-		return store_choice(l, o, at, value);
-	case CONF_TYPE_BITS:
-		return store_bits(l, o, at, value);
-	case CONF_TYPE_LIST:
-		return store_list(l, o, object, value);
-	case CONF_TYPE_LIST_FILE:
-		return store_list_file(l, o, object, value);
-	case CONF_TYPE_CIDRS:
-		return store_cidrs(l, o, object, value);
-	case CONF_TYPE_PATTERNS:
-		return store_patterns(l, o, at, value);
-	case CONF_TYPE_FILES:
-		return store_files(l, o, object, value);
-	case CONF_TYPE_FIELDS:
-		return conf_store_field(l, o, at, value);
-	case CONF_TYPE_TEXT:
-	case CONF_TYPE_FILE:
-		return store_text(l, o, at, value);
-	case CONF_TYPE_OTHER:
-		return !o->read || o->read(l, at, value) || conf_refused_value(l, value);
-	}
-	return false;
 }
 
 bool conf_set_option(
     struct conf_loader *l, const struct conf_option *o, void *object, struct slice value)
 {
-	char *at = (char *)object + o->offset;
+	void *at = (char *)object + o->offset;
+	conf_setter *store = types[o->type].is_list ? store_words : types[o->type].store;
+
 	l->option = o;
-	return store_value(l, o, object, value) && (!o->set || o->set(l, at, value));
+	return store(l, at, value) && (!o->set || o->set(l, at, value));
 }

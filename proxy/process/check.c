@@ -46,7 +46,7 @@ int process_check(const char *conf_path, const char *as_user, bool strict)
 	if (as_user && !become(as_user))
 		return PROCESS_BAD_CONF;
 	signal(SIGPIPE, SIG_IGN);
-	struct conf *conf = conf_load_counted(conf_path, stderr, &counts);
+	struct conf *conf = conf_load(conf_path, true, stderr, &counts);
 	if (!conf)
 		return sum_up(conf_path, counts.mistakes, counts.warnings, strict);
 	offer_seed(hash_random_seed());

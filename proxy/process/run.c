@@ -36,7 +36,7 @@ int process_run(const char *conf_path, bool single)
 	/* The title is written where the argument is. */
 	char *path = memory_strdup(conf_path);
 	s.conf_path = path;
-	s.conf = conf_load(path, true, stderr);
+	s.conf = conf_load(path, true, stderr, NULL);
 	if (!s.conf) {
 		free(path);
 		return PROCESS_BAD_CONF;
