@@ -11,78 +11,14 @@
 #include "proxy/conf/value.h"
 #include <inttypes.h>
 
-struct word_unit {
-	const char *words; /* separated by spaces */
-	uint64_t factor;
-};
-
-static const struct word_unit time_words[] = {
-    {"ms msec milliseconds", USEC_PER_MSEC},
-    {"s sec second seconds", USEC_PER_SEC},
-    {"m min minute minutes", 60 * USEC_PER_SEC},
-    {"h hour hours", 3600 * USEC_PER_SEC},
-    {"d day days", 86400 * USEC_PER_SEC},
-    {"w week weeks", 604800 * USEC_PER_SEC},
-};
-static const struct word_unit size_words[] = {
-    {"b byte bytes", 1},
-    {"k kb kib", UINT64_C(1) << 10},
-    {"m mb mib", UINT64_C(1) << 20},
-    {"g gb gib", UINT64_C(1) << 30},
-    {"t tb tib", UINT64_C(1) << 40},
-};
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 /* ---- numbers with units ---- */
-
-static size_t count_digits(struct slice s)
-{
-	size_t n = 0;
-	while (n < s.len && ascii_is(s.ptr[n], ASCII_DIGIT))
-		n++;
-	return n;
-}
-
-/* Cuts "12" or "1.5" and its unit off. The fraction has at most three digits. */
-static bool cut_amount(
-    struct slice *rest, const struct word_unit *units, size_t count, size_t *unit, uint64_t *amount)
-{
-	uint64_t whole, fraction = 0, scale = 1;
-	struct slice s = *rest;
-	size_t digits = count_digits(s), end = 0;
-
-	if (!slice_to_number(slice_sub(s, 0, digits), UINT32_MAX, &whole))
-		return false;
-	s = slice_from(s, digits);
-	if (s.len > 0 && s.ptr[0] == '.') {
-		digits = count_digits(slice_from(s, 1));
-		if (digits > 3 || !slice_to_number(slice_sub(s, 1, digits), 999, &fraction))
-			return false;
-		for (size_t i = 0; i < digits; i++)
-			scale *= 10;
-		s = slice_from(s, 1 + digits);
-	}
-	s = slice_trim(s);
-	while (end < s.len && ascii_is(s.ptr[end], ASCII_ALPHA))
-		end++;
-	for (size_t i = 0; i < count; i++) {
-		if (value_choice(slice_sub(s, 0, end), units[i].words) < 0)
-			continue;
-		*amount = whole * units[i].factor + fraction * units[i].factor / scale;
-		*rest = slice_trim(slice_from(s, end));
-		*unit = i;
-		return whole < UINT64_MAX / 2 / units[i].factor;
-	}
-	return false;
-}
 
 /* "1h30m", "2 min", "1.5s", "30": of a bare number the unit is `bare`. */
 static bool suggest_span(
     struct slice value, usec bare, usec least, usec most, char *text, size_t size)
 {
 	usec sum = 0, part;
-	size_t unit, last = COUNT(time_words);
-	uint64_t number;
+	uint64_t number, unit, last = UINT64_MAX;
 
 	if (slice_to_number(value, UINT32_MAX, &number)) {
 		sum = number * bare;
@@ -90,8 +26,7 @@ static bool suggest_span(
 	}
 	while (value.len > 0) {
 		/* "75s 60s" are two values, and not their sum. */
-		if (!cut_amount(&value, time_words, COUNT(time_words), &unit, &part) ||
-		    unit >= last)
+		if (!value_cut_amount(&value, true, &part, &unit) || unit >= last)
 			return false;
 		sum += part;
 		last = unit;
@@ -109,11 +44,10 @@ static bool suggest_time(const struct conf_option *o, struct slice value, char *
 
 static bool suggest_size(const struct conf_option *o, struct slice value, char *text, size_t size)
 {
-	uint64_t bytes;
-	size_t unit;
+	uint64_t bytes, unit;
 
-	if (!cut_amount(&value, size_words, COUNT(size_words), &unit, &bytes) || value.len > 0 ||
-	    bytes < o->min || bytes > o->max)
+	if (!value_cut_amount(&value, false, &bytes, &unit) || value.len > 0 || bytes < o->min ||
+	    bytes > o->max)
 		return false;
 	value_size_format(bytes, text, size);
 	return true;
@@ -224,11 +158,11 @@ static bool suggest_choice(const struct conf_option *o, struct slice value, char
 
 	if (value.len > sizeof lower)
 		return false;
-	if (value.len == 3 && count_digits(value) == 3) {
+	if (value.len == 3 && ascii_all(value, ASCII_DIGIT)) {
 		status[0] = value.ptr[0];
 		value = slice_of(status, 3);
 	}
-	for (size_t i = 0; i < COUNT(synonyms); i++) {
+	for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++) {
 		rest = slice_of_string(
 		    value_choice(value, synonyms[i].words) < 0 ? "" : synonyms[i].choices);
 		while (value_next_word(&rest, &word) == VALUE_WORD)

@@ -7,60 +7,100 @@
 #include <stdio.h>
 
 struct unit {
-	const char *words; /* separated by spaces; the first is used to format */
+	/* Separated by spaces; the first is used to format. NULL: values are not written with this unit. */
+	const char *words;
+	const char *meant; /* other words that people write for it */
 	uint64_t factor;
 };
 
-/* Largest first: formatting uses the first unit that divides the value. */
+/* Largest first: formatting uses the first unit that divides the value. The last row has no factor. */
 static const struct unit size_units[] = {
-    {"G GiB GB", 1u << 30},
-    {"M MiB MB", 1u << 20},
-    {"k KiB KB", 1u << 10},
-    {"", 1},
+    {NULL, "t tb tib", UINT64_C(1) << 40},
+    {"G GiB GB", "", 1u << 30},
+    {"M MiB MB", "", 1u << 20},
+    {"k KiB KB", "", 1u << 10},
+    {"", "b byte bytes", 1},
+    {0},
 };
 static const struct unit time_units[] = {
-    {"h", 3600 * USEC_PER_SEC},
-    {"m", 60 * USEC_PER_SEC},
-    {"s", USEC_PER_SEC},
-    {"ms", USEC_PER_MSEC},
-};
-enum {
-	SIZE_UNITS = sizeof size_units / sizeof *size_units,
-	TIME_UNITS = sizeof time_units / sizeof *time_units,
+    {NULL, "w week weeks", 604800 * USEC_PER_SEC},
+    {NULL, "d day days", 86400 * USEC_PER_SEC},
+    {"h", "hour hours", 3600 * USEC_PER_SEC},
+    {"m", "min minute minutes", 60 * USEC_PER_SEC},
+    {"s", "sec second seconds", USEC_PER_SEC},
+    {"ms", "msec milliseconds", USEC_PER_MSEC},
+    {0},
 };
 
-static bool value_scaled(struct slice text, const struct unit *units, size_t count, uint64_t *value)
+/* Cuts the digits that a text begins with off it. */
+static struct slice cut_digits(struct slice *text)
 {
 	size_t digits = 0;
+
+	while (digits < text->len && ascii_is(text->ptr[digits], ASCII_DIGIT))
+		digits++;
+	struct slice number = slice_sub(*text, 0, digits);
+	*text = slice_from(*text, digits);
+	return number;
+}
+
+static bool value_scaled(struct slice text, const struct unit *u, uint64_t *value)
+{
 	uint64_t number;
 
-	while (digits < text.len && ascii_is(text.ptr[digits], ASCII_DIGIT))
-		digits++;
-	if (!slice_to_number(slice_sub(text, 0, digits), UINT64_MAX, &number))
+	if (!slice_to_number(cut_digits(&text), UINT64_MAX, &number))
 		return false;
-	struct slice unit = slice_trim(slice_from(text, digits));
-	for (size_t i = 0; i < count; i++) {
-		if (unit.len > 0 ? value_choice(unit, units[i].words) < 0 : units[i].words[0])
+	struct slice unit = slice_trim(text);
+	for (; u->factor; u++)
+		if (u->words && (unit.len > 0 ? value_choice(unit, u->words) >= 0 : !u->words[0]))
+			return !__builtin_mul_overflow(number, u->factor, value);
+	return false;
+}
+
+static char *value_format(uint64_t value, const struct unit *u, char *buffer, size_t size)
+{
+	while (u[1].factor && (!u->words || value == 0 || value % u->factor != 0))
+		u++;
+	snprintf(buffer, size, "%" PRIu64 "%.*s", value / u->factor, (int)strcspn(u->words, " "),
+	    u->words);
+	return buffer;
+}
+
+bool value_cut_amount(struct slice *rest, bool is_time, uint64_t *amount, uint64_t *unit)
+{
+	uint64_t whole, fraction = 0, scale = 1;
+	struct slice s = *rest;
+	size_t end = 0;
+
+	if (!slice_to_number(cut_digits(&s), UINT32_MAX, &whole))
+		return false;
+	if (s.len > 0 && s.ptr[0] == '.') {
+		s = slice_from(s, 1);
+		struct slice digits = cut_digits(&s);
+		if (digits.len > 3 || !slice_to_number(digits, 999, &fraction))
+			return false;
+		for (size_t i = 0; i < digits.len; i++)
+			scale *= 10;
+	}
+	s = slice_trim(s);
+	while (end < s.len && ascii_is(s.ptr[end], ASCII_ALPHA))
+		end++;
+	struct slice word = slice_sub(s, 0, end);
+	for (const struct unit *u = is_time ? time_units : size_units; u->factor; u++) {
+		if (value_choice(word, u->meant) < 0 &&
+		    (!u->words || value_choice(word, u->words) < 0))
 			continue;
-		return !__builtin_mul_overflow(number, units[i].factor, value);
+		*amount = whole * u->factor + fraction * u->factor / scale;
+		*rest = slice_trim(slice_from(s, end));
+		*unit = u->factor;
+		return whole < UINT64_MAX / 2 / u->factor;
 	}
 	return false;
 }
 
-static char *value_format(
-    uint64_t value, const struct unit *units, size_t count, char *buffer, size_t size)
-{
-	size_t i = 0;
-	while (i + 1 < count && (value == 0 || value % units[i].factor != 0))
-		i++;
-	snprintf(buffer, size, "%" PRIu64 "%.*s", value / units[i].factor,
-	    (int)strcspn(units[i].words, " "), units[i].words);
-	return buffer;
-}
-
 bool value_size(struct slice text, uint64_t *bytes)
 {
-	return value_scaled(text, size_units, SIZE_UNITS, bytes);
+	return value_scaled(text, size_units, bytes);
 }
 
 bool value_time(struct slice text, usec *span)
@@ -69,7 +109,7 @@ bool value_time(struct slice text, usec *span)
 		*span = 0;
 		return true;
 	}
-	return value_scaled(text, time_units, TIME_UNITS, span);
+	return value_scaled(text, time_units, span);
 }
 
 bool value_rate(struct slice text, uint32_t most, struct rate *rate)
@@ -92,7 +132,7 @@ bool value_rate(struct slice text, uint32_t most, struct rate *rate)
 
 char *value_size_format(uint64_t bytes, char *buffer, size_t size)
 {
-	return value_format(bytes, size_units, SIZE_UNITS, buffer, size);
+	return value_format(bytes, size_units, buffer, size);
 }
 
 char *value_time_format(usec span, char *buffer, size_t size)
@@ -101,7 +141,7 @@ char *value_time_format(usec span, char *buffer, size_t size)
 		snprintf(buffer, size, "0");
 		return buffer;
 	}
-	return value_format(span, time_units, TIME_UNITS, buffer, size);
+	return value_format(span, time_units, buffer, size);
 }
 
 int value_choice(struct slice word, const char *choices)

@@ -17,6 +17,11 @@ bool value_time(struct slice text, usec *span);
 bool value_rate(struct slice text, uint32_t most, struct rate *rate);
 /* "10%" or "0.5%", in parts of 10000. */
 bool value_percent(struct slice text, uint32_t *share);
+/*
+ * Cuts an amount with its unit off a text, as people write them: "1.5 min", "10MB". The fraction has at most three
+ * digits. unit: the factor of the unit.
+ */
+bool value_cut_amount(struct slice *rest, bool is_time, uint64_t *amount, uint64_t *unit);
 /* The text that value_size or value_time would read, in the largest unit that divides the value. */
 #define VALUE_TEXT 32
 char *value_size_format(uint64_t bytes, char *buffer, size_t size);
