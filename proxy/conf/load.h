@@ -170,12 +170,12 @@ bool conf_lacks_equals(const struct conf_loader *l, struct slice line, struct sl
 /* The line is no option; names the one that was probably meant. */
 void conf_not_an_option(struct conf_loader *l, struct slice line);
 /*
- * suggest_place.c: reports that the section, by the option that is called like this kind, names one that is not there;
- * with one that resembles the name. Says nothing if a header has probably meant it.
+ * Reports that the section, by the option that is called like this kind, names one that is not there; with one that
+ * resembles the name. Says nothing if a header has probably meant it.
  */
 void conf_no_section(
     struct conf_loader *l, const struct conf_section *s, enum conf_kind kind, const char *name);
-/* The path of a file with a similar name in the same folder, or NULL. */
+/* files.c: the path of a file with a similar name in the same folder, or NULL. */
 const char *conf_suggest_file(struct conf_loader *l, const char *path);
 /*
  * Reports that a file cannot be read, and why (errno). The message names a file of the same folder with a

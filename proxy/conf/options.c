@@ -5,7 +5,6 @@
  * them.
  */
 #include "proxy/conf/option.h"
-#include "proxy/conf/option_limits.h"
 #include "proxy/conf/setters.h"
 #include "proxy/limits.h"
 #include <assert.h>
@@ -38,6 +37,7 @@
 #define NUMBER(least, most) .type = CONF_TYPE_NUMBER, .min = (least), .max = (most)
 #define SIZE(least, most) .type = CONF_TYPE_SIZE, .min = (least), .max = (most)
 #define WINDOW(least, most) .type = CONF_TYPE_WINDOW, .min = (least), .max = (most)
+#define RATE .type = CONF_TYPE_RATE, .min = 1, .max = 100000000
 #define TIME(least) .type = CONF_TYPE_TIME, .min = (least), .max = DAY
 #define SWITCH(words) .type = CONF_TYPE_SWITCH, .choices = (words)
 #define CHOICE(words) .type = CONF_TYPE_CHOICE, .choices = (words)
@@ -93,6 +93,64 @@ static_assert(
 static_assert(HTTP_METHOD_HEAD == HTTP_METHOD_GET + 1, "method");
 
 // clang-format off
+/*
+ * What one connection's peer may do before the connection is ended: of clients and origins, of clients alone, of
+ * origins alone. docs/LIMITS.md lists all limits and what happens beyond them.
+ */
+#define LIMITS_OF_BOTH(SECTION, who) \
+    {SECTION(limits.faults), .key = "limit-faults", RATE, .preset = "100/s burst 200", \
+        .sentence = "Stream errors of the " who " on one connection. Beyond this rate the connection ends with " \
+        "ENHANCE_YOUR_CALM, as with the other limits."}, \
+    {SECTION(limits.pings), .key = "limit-pings", RATE, .preset = "500/s burst 1000", \
+        .sentence = "PING frames on one connection. Each exchange and each DATA frame sent to the " who " allows half of one more."}, \
+    {SECTION(limits.settings), .key = "limit-settings", RATE, .preset = "20/s burst 100", \
+        .sentence = "SETTINGS and GOAWAY frames, and unexpected acknowledgements."}, \
+    {SECTION(limits.priorities), .key = "limit-priorities", RATE, .preset = "1000/s burst 2000", \
+        .sentence = "PRIORITY and PRIORITY_UPDATE frames and frames of unknown types. Each exchange allows three more."}, \
+    {SECTION(limits.empty_frames), .key = "limit-empty-frames", RATE, .preset = "200/s burst 1000", \
+        .sentence = "Empty DATA and CONTINUATION frames that end nothing. Each exchange allows one more."}, \
+    {SECTION(limits.window_updates), .key = "limit-window-updates", RATE, .preset = "50000/s burst 100000", \
+        .sentence = "WINDOW_UPDATE frames on one connection. Each DATA frame sent to the " who " allows four more, each exchange " \
+        "three."}, \
+    {SECTION(limits.field_blocks), .key = "limit-field-blocks", RATE, .preset = "10000/s burst 20000", \
+        .sentence = "Field blocks without a completed exchange. Each completed exchange allows three more; each request " \
+        "sent to an origin allows 32 more, for promises and their responses."}, \
+    {SECTION(limits.field_block_bytes), .key = "max-field-block", WINDOW(4 * KIB, LIMIT_FIELD_BLOCK_BYTES), \
+        .preset = "128k", \
+        .sentence = "Largest field block, in bytes as sent (HPACK). A larger one ends the connection, because it cannot be " \
+        "skipped: set max-header-list to a smaller size, which refuses only the stream."}, \
+    {SECTION(limits.continuations), .key = "max-continuations", NUMBER(0, LIMIT_CONTINUATIONS), .preset = "32", \
+        .sentence = "CONTINUATION frames in one field block. More end the connection."}, \
+    /*
+     * At least what the frames of one loop pass may ask for: the peer cannot read the replies
+     * before they are sent.
+     */ \
+    {SECTION(limits.control_bytes), .key = "max-control-output", WINDOW(LIMIT_READ_PER_PASS_BYTES, 16 * MIB), .preset = "256k", \
+        .sentence = "Bytes of replies (acknowledgements, resets) that may be queued while the " who " does not read " \
+        "them. More end the connection. Requests, responses and promises do not count."}, \
+    {SECTION(limits.min_rate), .key = "min-rate", NUMBER(0, 1000000), .preset = "100", \
+        .sentence = "Least rate, in bytes a second, at which the " who " must send a body that it owes (with pauses of up to " \
+        "body-timeout) and read a body (with pauses of up to write-timeout). Time in which pushgate itself delays the body " \
+        "does not count. 0: one byte per timeout is enough."}
+
+#define LIMITS_OF_CLIENTS(SECTION) \
+    {SECTION(limits.resets), .key = "limit-resets", RATE, .preset = "100/s burst 200", \
+        .sentence = "Requests that the client resets (RST_STREAM) on one connection. Each completed exchange allows half of one " \
+        "more, each promise sent allows one more. Beyond this rate the connection ends with ENHANCE_YOUR_CALM. Set the " \
+        "burst to at least max-concurrent-streams: a user who leaves a page resets all its requests."}, \
+    {SECTION(limits.expansion), .key = "limit-expansion", RATE, .preset = "4096/s burst 4096", \
+        .sentence = "KiB that the fields of the client's requests on one connection have beyond what was sent for them: in " \
+        "HTTP/2 a byte may stand for a field that came before. Each completed exchange allows 8 more."}
+
+#define LIMITS_OF_ORIGINS(SECTION) \
+    {SECTION(limits.promises), .key = "limit-promises", RATE, .preset = "400000/s burst 400000", \
+        .sentence = "Promises on one connection, refused ones included. Each request allows 32 more. Beyond this rate the " \
+        "connection ends; promise-rate refuses single promises and promise-refusals turns push off earlier."}, \
+    {SECTION(limits.reserved_pushes), .key = "max-reserved-pushes", NUMBER(1, LIMIT_RESERVED_STREAMS), .preset = "4096", \
+        .sentence = "Promises on one connection whose responses have not begun yet. More are refused."}, \
+    {SECTION(limits.interim_responses), .key = "max-interim-responses", NUMBER(0, LIMIT_INTERIM_RESPONSES), .preset = "32", \
+        .sentence = "Interim (1xx) responses to one request. With more the request ends with 502."}
+
 const struct conf_option conf_options[] = {
     /* ---- [server] ---- */
     {SERVER(server.workers), .key = "workers", NUMBER(1, 256), .none = "auto", .form = "auto | 1 ... 256", .right = "write auto or a number from 1 to 256", .example = "4", .preset = "auto",
@@ -232,12 +290,12 @@ const struct conf_option conf_options[] = {
         .sentence = "For mode = forward. yes: http://PROXY:PORT/proxy.pac (https:// with a certificate) is a proxy auto-configuration file "
         "that makes browsers use this listener, by the name or address that they have asked. The listener's clients may have it, without a "
         "password. Plain names, addresses of private networks, and what no-proxy of the origins names, are not asked of the proxy."},
-    {LISTEN(certificates), .key = "certificate", OTHER("FILE", conf_set_certificate), .example = "/etc/pushgate/example.com.pem",
+    {LISTEN(certificates), .key = "certificate", OTHER("FILE", conf_set_pem_file), .example = "/etc/pushgate/example.com.pem",
         .repeats = true,
         .sentence = "A certificate with its chain (PEM); each needs a key. Of several, the one for the name that the client asks for (SNI) "
         "is used; the first is the default, for clients that ask for none or for an unknown one. None: cleartext HTTP/1.1, and HTTP/2 with "
         "prior knowledge (h2c)."},
-    {LISTEN(certificates), .key = "key", OTHER("FILE", conf_set_key), .example = "/etc/pushgate/example.com.key", .repeats = true,
+    {LISTEN(certificates), .key = "key", OTHER("FILE", conf_set_pem_file), .example = "/etc/pushgate/example.com.key", .repeats = true,
         .sentence = "The private key (PEM) of a certificate; the first belongs to the first certificate."},
     {LISTEN(protocols), .key = "protocols", .example = "h2", .type = CONF_TYPE_BITS, .choices = "h2 http/1.1", .preset = "h2 http/1.1",
         .sentence = "What clients may speak. Over TLS, ALPN decides, and a client without ALPN speaks HTTP/1.1; in cleartext the first "

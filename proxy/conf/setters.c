@@ -218,25 +218,17 @@ bool conf_set_address(struct conf_loader *l, void *object, struct slice value)
 	return true;
 }
 
-static bool add_file(struct conf_loader *l, const char *key, struct slice value,
-    struct conf_file_ref **files, size_t *count)
+/* certificate and key: certificates.c pairs them. */
+bool conf_set_pem_file(struct conf_loader *l, void *at, struct slice value)
 {
-	char *path = conf_path(l, value);
+	struct conf_section *s = l->current;
+	const struct conf_file_ref file = {conf_path(l, value), l->line};
 
-	conf_append(l, *files, *count, (struct conf_file_ref){path, l->line});
-	if (l->opens_files && access(path, R_OK) != 0)
-		return conf_no_file(l, key, path, "name a PEM file");
-	return true;
-}
-
-bool conf_set_certificate(struct conf_loader *l, void *at, struct slice value)
-{
 	(void)at;
-	return add_file(l, "certificate", value, &l->current->chains, &l->current->chain_count);
-}
-
-bool conf_set_key(struct conf_loader *l, void *at, struct slice value)
-{
-	(void)at;
-	return add_file(l, "key", value, &l->current->keys, &l->current->key_count);
+	if (strcmp(l->option->key, "key") == 0)
+		conf_append(l, s->keys, s->key_count, file);
+	else
+		conf_append(l, s->chains, s->chain_count, file);
+	return !l->opens_files || access(file.path, R_OK) == 0 ||
+	       conf_no_file(l, l->option->key, file.path, "name a PEM file");
 }

@@ -16,7 +16,7 @@ enum { CONF_HOST_BYTES = 253 };
 conf_setter conf_set_user, conf_set_log_fields, conf_set_status_socket, conf_set_resolver,
     conf_set_diary_cookie_key;
 /* [listen] */
-conf_setter conf_set_address, conf_set_certificate, conf_set_key, conf_set_hsts;
+conf_setter conf_set_address, conf_set_pem_file, conf_set_hsts;
 /* [origin] */
 conf_setter conf_set_server, conf_set_tls_ca, conf_set_upstream_proxy, conf_set_no_proxy;
 /* [route] */
@@ -32,7 +32,7 @@ conf_setter conf_read_log, conf_read_log_sample, conf_read_redirect, conf_read_h
 conf_setter conf_store_field;
 
 /*
- * lists.c: reads a file into the arena, at most `most` bytes and one more. False: it cannot be read, which has been
+ * files.c: reads a file into the arena, at most `most` bytes and one more. False: it cannot be read, which has been
  * reported, with `what` as the name of its kind.
  */
 bool conf_read_bytes(
@@ -41,7 +41,7 @@ bool conf_read_bytes(
 bool conf_read_plain_file(struct conf_loader *l, const char *what, const char *key,
     const char *path, size_t most, struct slice *bytes);
 
-/* lists.c: what the lines of a file are added to. */
+/* files.c: what the lines of a file are added to. */
 struct conf_list {
 	struct slice **items;
 	size_t *count;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reports options and kinds of sections that are unknown, with the known one that was probably meant.
+ * Reports options, kinds of sections and names of sections that are unknown, with the known one that was probably
+ * meant.
  */
 #include "proxy/base/ascii.h"
 #include "proxy/base/suggest.h"
@@ -138,7 +139,7 @@ void conf_not_an_option(struct conf_loader *l, struct slice line)
 /* ---- sections ---- */
 
 /* The kind that the header's word resembles; "listen.front" and "Listen:front" too. -1: none. */
-static int nearest_section(struct slice word)
+static int nearest_kind(struct slice word)
 {
 	char buffer[SUGGEST_NAME_BYTES];
 	size_t end = 0;
@@ -184,7 +185,7 @@ bool conf_begins_with_option(struct slice line)
 
 void conf_unknown_section(struct conf_loader *l, struct slice word)
 {
-	int near = nearest_section(word);
+	int near = nearest_kind(word);
 
 	if (near >= 0) {
 		l->misspelt_kinds |= 1u << near;
@@ -205,4 +206,31 @@ void conf_unknown_section(struct conf_loader *l, struct slice word)
 		    type->word, type->is_named ? " NAME" : "");
 	}
 	conf_mistake_here(l, "unknown section [%.*s]; write %s", SLICE_ARG(word), known);
+}
+
+static const char *nearest_section(
+    const struct conf_loader *l, enum conf_kind kind, const char *name)
+{
+	char a[SUGGEST_NAME_BYTES], b[SUGGEST_NAME_BYTES];
+	struct suggestion near = suggest_for(suggest_fold(slice_of_string(name), a));
+
+	conf_for_each_section (l, s, kind)
+		suggest_compare(&near, suggest_fold(slice_of_string(s->name), b), s->name);
+	return near.item;
+}
+
+void conf_no_section(
+    struct conf_loader *l, const struct conf_section *s, enum conf_kind kind, const char *name)
+{
+	const char *word = conf_section_types[kind].word;
+	const char *near = nearest_section(l, kind, name);
+
+	if (conf_has_misspelt(l, kind))
+		return;
+	if (near)
+		conf_mistake(l, s->file, conf_option_line(s, word),
+		    "there is no [%s %s]; did you mean %s = %s?", word, name, word, near);
+	else
+		conf_mistake(l, s->file, conf_option_line(s, word),
+		    "there is no [%s %s]; add the section or name another", word, name);
 }

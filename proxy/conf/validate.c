@@ -43,13 +43,8 @@ static void check_required(struct conf_loader *l, const struct conf_section *s)
 /* Port 0 stands for any free port, so two addresses with port 0 are not equal. */
 static bool address_equal(const struct net_address *a, const struct net_address *b)
 {
-	char a_text[NET_ADDRESS_TEXT], b_text[NET_ADDRESS_TEXT];
-
-	net_address_format(a, a_text, sizeof a_text);
-	net_address_format(b, b_text, sizeof b_text);
-	const char *port = a->storage.ss_family == AF_UNIX ? NULL : strrchr(a_text, ':');
-	return a->storage.ss_family == b->storage.ss_family && strcmp(a_text, b_text) == 0 &&
-	       !(port && strcmp(port, ":0") == 0);
+	return net_address_equal(a, b) &&
+	       (a->storage.ss_family == AF_UNIX || net_address_port(a) != 0);
 }
 
 static void check_address(struct conf_loader *l, const struct conf_section *s)
