@@ -21,80 +21,65 @@ struct pair {
 
 /* ---- what a file is instead ---- */
 
-/* The file holds no certificate (or no key): reports what it holds. */
-static void not_a_certificate(struct conf_loader *l, const struct pair *p,
+/* The words for the two kinds of files. */
+static const struct pem_kind {
+	const char *name, *content, *whole_content, *openssl, *label;
+} pem_kinds[] = {
+    {"certificate", "certificate", "the certificate and its chain", "x509", "CERTIFICATE"},
+    {"key", "private key", "the private key", "pkey", "PRIVATE KEY"},
+};
+
+/* The file holds no certificate (or no key): reports what it holds. other: the other file of the pair. */
+static void wrong_content(struct conf_loader *l, const struct pair *p, bool is_key,
     const struct net_pem_file *f, const struct net_pem_file *other)
 {
-	const char *file = p->section->file, *path = p->chain->path;
-	uint32_t line = p->chain->line;
+	const struct pem_kind *kind = &pem_kinds[is_key];
+	const char *file = p->section->file, *path = is_key ? p->key->path : p->chain->path;
+	uint32_t line = is_key ? p->key->line : p->chain->line;
+	uint32_t keys = f->keys + f->encrypted_keys;
 
 	if (f->error)
-		conf_mistake(l, file, line,
-		    "the certificate file '%s' cannot be read: %s; name a PEM file", path,
-		    strerrordesc_np(f->error));
+		conf_mistake(l, file, line, "the %s file '%s' cannot be read: %s; name a PEM file",
+		    kind->name, path, strerrordesc_np(f->error));
 	else if (f->is_empty)
-		conf_mistake(l, file, line,
-		    "the certificate file '%s' is empty; put the certificate and its chain there",
-		    path);
-	else if (f->keys + f->encrypted_keys > 0 && other->certificates > 0)
+		conf_mistake(l, file, line, "the %s file '%s' is empty; put %s there", kind->name,
+		    path, kind->whole_content);
+	else if (!is_key && keys > 0 && other->certificates > 0)
 		conf_mistake(l, file, line,
 		    "certificate and key are swapped: '%s' is a private key, and the file of line "
 		    "%" PRIu32 " is a certificate; exchange the two files",
 		    path, p->key->line);
-	else if (f->keys + f->encrypted_keys + f->public_keys > 0)
+	else if (!is_key && keys + f->public_keys > 0)
 		conf_mistake(l, file, line,
 		    "'%s' is a key and not a certificate; name the certificate's file", path);
-	else if (f->requests > 0)
+	else if (!is_key && f->requests > 0)
 		conf_mistake(l, file, line,
 		    "'%s' is a request for a certificate; name the certificate that the authority "
 		    "made of it",
 		    path);
-	else if (f->is_pkcs12)
+	else if (!is_key && f->is_pkcs12)
 		conf_mistake(l, file, line,
 		    "'%s' is in the form PKCS #12; write it as PEM: openssl pkcs12 -nodes -in %s",
 		    path, path);
-	else if (f->is_der)
-		conf_mistake(l, file, line,
-		    "'%s' is in the form DER; write it as PEM: openssl x509 -inform DER -in %s",
-		    path, path);
-	else
-		conf_mistake(l, file, line,
-		    "there is no certificate in '%s'; name a PEM file, which has a line -----BEGIN "
-		    "CERTIFICATE-----",
-		    path);
-}
-
-static void not_a_key(struct conf_loader *l, const struct pair *p, const struct net_pem_file *f)
-{
-	const char *file = p->section->file, *path = p->key->path;
-	uint32_t line = p->key->line;
-
-	if (f->error)
-		conf_mistake(l, file, line, "the key file '%s' cannot be read: %s; name a PEM file",
-		    path, strerrordesc_np(f->error));
-	else if (f->is_empty)
-		conf_mistake(
-		    l, file, line, "the key file '%s' is empty; put the private key there", path);
-	else if (f->encrypted_keys > 0)
+	else if (is_key && f->encrypted_keys > 0)
 		conf_mistake(l, file, line,
 		    "the key in '%s' is encrypted; decrypt it: openssl pkey -in %s -out NEW.key, "
 		    "and let nobody else read the new file",
 		    path, path);
-	else if (f->certificates > 0)
+	else if (is_key && f->certificates > 0)
 		conf_mistake(l, file, line,
 		    "'%s' is a certificate and not a private key; name the key's file", path);
-	else if (f->public_keys > 0)
+	else if (is_key && f->public_keys > 0)
 		conf_mistake(l, file, line,
 		    "'%s' is a public key and not a private key; name the private one", path);
 	else if (f->is_der)
 		conf_mistake(l, file, line,
-		    "'%s' is in the form DER; write it as PEM: openssl pkey -inform DER -in %s",
-		    path, path);
+		    "'%s' is in the form DER; write it as PEM: openssl %s -inform DER -in %s", path,
+		    kind->openssl, path);
 	else
 		conf_mistake(l, file, line,
-		    "there is no private key in '%s'; name a PEM file, which has a line -----BEGIN "
-		    "PRIVATE KEY-----",
-		    path);
+		    "there is no %s in '%s'; name a PEM file, which has a line -----BEGIN %s-----",
+		    kind->content, path, kind->label);
 }
 
 /* ---- whether they belong together ---- */
@@ -265,10 +250,10 @@ static bool check_pair(struct conf_loader *l, const struct pair *p)
 	net_pem_look(l->conf->sealed, p->chain->path, &chain);
 	net_pem_look(l->conf->sealed, p->key->path, &key);
 	if (chain.certificates == 0)
-		not_a_certificate(l, p, &chain, &key);
+		wrong_content(l, p, false, &chain, &key);
 	/* Of two swapped files one message is enough. */
 	if (key.keys == 0 && (chain.certificates > 0 || key.certificates == 0))
-		not_a_key(l, p, &key);
+		wrong_content(l, p, true, &key, &chain);
 	if (chain.certificates == 0 || key.keys == 0)
 		return false;
 	size_t count = net_chain_read(l->conf->sealed, p->chain->path, p->key->path, links);

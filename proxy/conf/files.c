@@ -120,7 +120,7 @@ static bool read_lines(
 		const char *right = list->check(line);
 		if (right)
 			return conf_mistake(l, path, number, "bad %s '%.*s'; %s", list->what,
-			    SLICE_ARG(slice_sub(line, 0, 80)), right);
+			    CONF_SHOWN(line), right);
 		conf_append(l, *list->items, *list->count, line);
 	}
 	if (*list->count > before)

@@ -104,6 +104,9 @@ void conf_warning(struct conf_loader *l, const char *file, uint32_t line, const 
 /* A mistake in the line that is being read. */
 #define conf_mistake_here(l, ...) conf_mistake(l, (l)->file, (l)->line, __VA_ARGS__)
 
+/* printf("%.*s", …): as much of a value as a message shows. */
+#define CONF_SHOWN(value) SLICE_ARG(slice_sub((value), 0, 80))
+
 /* NUL-terminated copy in the snapshot's arena. */
 char *conf_copy(struct conf_loader *l, struct slice s);
 struct slice conf_copy_slice(struct conf_loader *l, struct slice s);
@@ -141,13 +144,11 @@ void conf_finish_servers(struct conf_loader *l);
 conf_setter conf_add_pattern;
 /*
  * Reports "bad value '…' for KEY: WRONG; RIGHT" with a value that l->option accepts: the one that was
- * probably meant, else the option's example. wrong NULL: nothing to say about it. Returns false.
+ * probably meant, else the option's example. wrong NULL: nothing to say about it; right NULL: what the
+ * option's row or type says. Returns false.
  */
 bool conf_bad_value(
     struct conf_loader *l, struct slice value, const char *wrong, const char *right);
-
-/* The same with what is right by the option's row or type. Returns false. */
-bool conf_refused_value(struct conf_loader *l, struct slice value);
 
 /* The next word of a list. False at the end, and after a quotation that is not closed, which it reports. */
 bool conf_next_word(struct conf_loader *l, struct slice *rest, struct slice *word, bool *is_good);

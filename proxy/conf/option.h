@@ -91,7 +91,8 @@ extern const size_t conf_option_count;
 
 struct conf_section_type {
 	const char *word; /* "listen" */
-	bool is_named;
+	bool is_named, is_optional;
+	const char *example; /* a name */
 	size_t object_bytes; /* 0: the object is struct conf itself */
 	const char *sentence;
 };

@@ -55,72 +55,59 @@ static void print_section(FILE *out, enum conf_kind kind)
 		print_option(out, o);
 }
 
+/* The same words of print_syntax() and print_introduction(). */
+#define OF_LISTS                                                                                   \
+	"Separate the members of a list by spaces or commas; write a member with spaces in "       \
+	"\"double quotes\". "
+#define OF_VALUES                                                                                  \
+	"Times need a unit (ms, s, m, h). A rate is an average per second and a burst (100/s "     \
+	"burst 500); the default burst is twice the rate. Relative paths start at the folder of "  \
+	"the file that contains them."
+
 static void print_syntax(FILE *out)
 {
 	print_wrapped(out, "",
 	    "A configuration has sections and options, `key = value`, one on a line. Lines that "
-	    "begin with ; or # are comments; a comment cannot follow a value. Separate the members "
-	    "of a "
-	    "list by spaces or commas; write a member with spaces in \"double quotes\". Sizes are "
-	    "in bytes (k, M and G are powers of 1024). Times need a unit (ms, s, m, h). A rate is "
-	    "an average per second and a burst (100/s burst 500); the default burst is twice the "
-	    "rate. Relative paths start at the folder of the file that contains them. Above its "
-	    "first section a file may include others with `include = FILE`; FILE may be a pattern "
-	    "such as conf.d/*.ini.");
+	    "begin with ; or # are comments; a comment cannot follow a value. " OF_LISTS
+	    "Sizes are in bytes (k, M and G are powers of 1024). " OF_VALUES " Above its first "
+	    "section a file may include others with `include = FILE`; FILE may be a pattern such "
+	    "as conf.d/*.ini.");
 }
 
 /* ---- the example: every option, with its sentence above it ---- */
 
 /* etc/pushgate.ini is this output. Required options are active, all others are commented out. */
 
-enum { EXAMPLE_COLUMNS = 100 };
-
-static const char introduction[] =
-    "; pushgate: all options with their defaults. A line that begins with ';' and no space shows "
-    "the\n"
-    "; default, or an example if there is no default: remove the ';' to change it.\n"
-    "; `pushgate check -c FILE` reports mistakes in a file, `pushgate help-config` prints the "
-    "ranges,\n"
-    "; and `pushgate help-config example` prints this file.\n"
-    ";\n"
-    "; Write one option on a line, and comments on lines of their own. Separate the members of a "
-    "list\n"
-    "; by spaces or commas; write a member with spaces in \"double quotes\". Sizes are in bytes "
-    "(k, M, G:\n"
-    "; powers of 1024). Times need a unit (ms, s, m, h). A rate is an average per second and a "
-    "burst\n"
-    "; (100/s burst 500); the default burst is twice the rate. Relative paths start at the folder "
-    "of\n"
-    "; the file that contains them.\n"
-    "\n"
-    "; Above its first section a file may include others, by name or by a pattern.\n"
-    ";include = conf.d/*.ini\n";
-
-/* The name that a section gets in the example; optional sections are commented out. */
-static const struct {
-	const char *name;
-	bool is_commented;
-} shown[CONF_SECTION_COUNT] = {
-    [CONF_SECTION_SERVER] = {"", false},
-    [CONF_SECTION_LISTEN] = {" front", false},
-    [CONF_SECTION_ACCESS] = {" home", true},
-    [CONF_SECTION_ORIGIN] = {" app", false},
-    [CONF_SECTION_ROUTE] = {" everything", false},
-    [CONF_SECTION_ROUTES] = {"", true},
-    [CONF_SECTION_PUSH] = {" example", true},
-    [CONF_SECTION_PRELOAD] = {" example", true},
-    [CONF_SECTION_ERRORS] = {"", true},
-};
+enum { EXAMPLE_COLUMNS = 100, INTRODUCTION_COLUMNS = 98 };
 
 static void print_comment(FILE *out, const char *text)
 {
 	print_columns(out, "; ", EXAMPLE_COLUMNS, text);
 }
 
+static void print_introduction(FILE *out)
+{
+	print_columns(out, "; ", INTRODUCTION_COLUMNS,
+	    "pushgate: all options with their defaults. A line that begins with ';' and no space "
+	    "shows the default, or an example if there is no default: remove the ';' to change "
+	    "it.");
+	print_columns(out, "; ", INTRODUCTION_COLUMNS,
+	    "`pushgate check -c FILE` reports mistakes in a file, `pushgate help-config` prints "
+	    "the "
+	    "ranges, and `pushgate help-config example` prints this file.");
+	fputs(";\n", out);
+	print_columns(out, "; ", INTRODUCTION_COLUMNS,
+	    "Write one option on a line, and comments on lines of their own. " OF_LISTS
+	    "Sizes are in bytes (k, M, G: powers of 1024). " OF_VALUES);
+	fputs("\n; Above its first section a file may include others, by name or by a pattern.\n"
+	      ";include = conf.d/*.ini\n",
+	    out);
+}
+
 static void print_example_of(FILE *out, const struct conf_option *o)
 {
 	const char *value = o->preset ? o->preset : o->example;
-	bool is_needed = o->is_required && !shown[o->section].is_commented;
+	bool is_needed = o->is_required && !conf_section_types[o->section].is_optional;
 
 	fputc('\n', out);
 	print_comment(out, o->sentence);
@@ -129,13 +116,13 @@ static void print_example_of(FILE *out, const struct conf_option *o)
 
 static void print_example(FILE *out)
 {
-	fputs(introduction, out);
+	print_introduction(out);
 	for (int kind = 0; kind < CONF_SECTION_COUNT; kind++) {
 		const struct conf_section_type *type = &conf_section_types[kind];
 		fputs("\n\n", out);
 		print_comment(out, type->sentence);
-		fprintf(out, "%s[%s%s]\n", shown[kind].is_commented ? ";" : "", type->word,
-		    shown[kind].name);
+		fprintf(out, "%s[%s%s%s]\n", type->is_optional ? ";" : "", type->word,
+		    type->is_named ? " " : "", type->example);
 		conf_for_each_option (o, (enum conf_kind)kind)
 			print_example_of(out, o);
 	}

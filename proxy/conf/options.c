@@ -196,7 +196,7 @@ const struct conf_option conf_options[] = {
         .sentence = "The name of this proxy in Via and Proxy-Status (RFC 9110 7.6.3). A request whose Via already has the name is in a "
         "loop and gets 508, so proxies in a chain need different names: the default gets a random suffix at each start."},
     {SERVER(server), .key = "resolver", OTHER("ADDRESS[:PORT] ...", conf_set_resolver),
-        .example = "192.0.2.53 [2001:db8::53]:5353", .repeats = true,
+        .right = "write ADDRESS or ADDRESS:PORT", .example = "192.0.2.53 [2001:db8::53]:5353", .repeats = true,
         .sentence = "Resolvers that are asked for the names of servers, at most 8, over UDP and TCP. The one that answered last is asked "
         "first. Not given: those of resolv-conf. Names are complete: search domains are not tried."},
     {SERVER(server.dns_min_ttl), .key = "dns-min-ttl", .type = CONF_TYPE_TIME, .min = 100 * USEC_PER_MSEC, .max = DAY, .example = "5s",
@@ -279,7 +279,7 @@ const struct conf_option conf_options[] = {
 
     /* ---- [listen NAME] ---- */
     {.section = CONF_SECTION_LISTEN, .key = "address", OTHER("IP:PORT | *:PORT | unix:/PATH", conf_set_address), .suggest = suggest_address, .example = "127.0.0.1:8443",
-        .is_required = true, .sentence = "The address to listen on, such as 127.0.0.1:8443, [::1]:8443 or *:8443."},
+        .right = "write IP:PORT, *:PORT or unix:/PATH", .is_required = true, .sentence = "The address to listen on, such as 127.0.0.1:8443, [::1]:8443 or *:8443."},
     {LISTEN(mode), .key = "mode", CHOICE("gateway forward"), .example = "forward", .preset = "gateway",
         .sentence = "gateway: serves the hosts that have routes. forward: a proxy for clients that are configured to use it "
         "(docs/FORWARD.md); requests go where they say themselves."},
@@ -386,6 +386,8 @@ const struct conf_option conf_options[] = {
     {.section = CONF_SECTION_ORIGIN, .key = "server",
         OTHER("https://HOST:PORT | http://HOST:PORT | https1://HOST:PORT | h2://HOST:PORT | h2c://HOST:PORT | h1+unix:/PATH | h2c+unix:/PATH | [SCHEME+]srv:NAME | demo: | forward: [weight=NUMBER] [backup] [down]", conf_set_server), .suggest = suggest_server,
         .repeats = true, .example = "http://127.0.0.1:8080", .is_required = true,
+        .right = "write https://HOST:PORT, http://HOST:PORT, https1://HOST:PORT, h2://HOST:PORT, h2c://HOST:PORT, h1+unix:/PATH, "
+        "h2c+unix:/PATH, srv:NAME, demo: or forward:, and behind it weight=NUMBER, backup or down",
         .sentence = "A server of the origin; several lines, all with the same scheme, are a fleet. https: over TLS; ALPN decides whether "
         "HTTP/2 or HTTP/1.1 is spoken, and a server that demands HTTP/1.1 of a request (HTTP_1_1_REQUIRED) gets that for five minutes. "
         "http, and h1+unix for a unix socket: cleartext HTTP/1.1. https1: HTTP/1.1 alone, over TLS. h2: HTTP/2 alone, over TLS. h2c, and "
@@ -398,12 +400,14 @@ const struct conf_option conf_options[] = {
     {ORIGIN(chain), .key = "upstream-proxy",
         OTHER("http[s]://[USER[:PASSWORD]@]HOST:PORT [password-file=FILE] [NAME | *.NAME ...]", conf_set_upstream_proxy), .hides_user = true, .repeats = true,
         .example = "http://proxy.example.com:3128",
+        .right = "write http://HOST:PORT or https://HOST:PORT, USER@ or USER:PASSWORD@ before HOST if the proxy asks for it, and behind "
+        "it password-file=FILE or the names of destinations",
         .sentence = "For server = forward: a proxy that the requests go through. http://HOST:PORT is spoken to in cleartext, https:// over "
         "TLS, in HTTP/1.1. It gets http requests in absolute-form, and a CONNECT for tunnels and https. With names behind it, it is for "
         "these destinations alone; the first line that matches is used. The proxy resolves the names: rules of [access NAME] about "
         "addresses do not hold for names that go through it. password-file: the password is the first line of the file."},
     {ORIGIN(chain), .key = "no-proxy", OTHER("NAME | *.NAME | ADDRESS | ADDRESS/BITS ...", conf_set_no_proxy), .repeats = true,
-        .example = "*.internal.example.com 10.0.0.0/8",
+        .example = "*.internal.example.com 10.0.0.0/8", .right = "write NAME, *.NAME, ADDRESS or ADDRESS/BITS",
         .sentence = "Destinations that no upstream-proxy is used for. A range takes destinations that are written as addresses; names are "
         "not looked up for it. localhost, 127.0.0.0/8, ::1, 0.0.0.0 and :: never go through a proxy."},
     {ORIGIN(balance.kind), .key = "balance", CHOICE("least round-robin"), .preset = "least",

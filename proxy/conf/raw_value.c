@@ -6,8 +6,6 @@
 #include "proxy/base/ascii.h"
 #include "proxy/conf/load.h"
 
-#define SHOWN(s) SLICE_ARG(slice_sub((s), 0, 80))
-
 /* Where a comment behind the value begins; value.len: there is none. */
 static size_t find_comment(struct slice value, bool knows_quotes)
 {
@@ -37,8 +35,8 @@ static bool check_comment(
 	return conf_mistake_here(l,
 	    "the value of %s has a comment behind it ('%.*s'); comments stand on lines of their "
 	    "own: write %s = %.*s",
-	    rule->key, SHOWN(comment), rule->key,
-	    SHOWN(before.len ? before : slice_of_string(rule->example)));
+	    rule->key, CONF_SHOWN(comment), rule->key,
+	    CONF_SHOWN(before.len ? before : slice_of_string(rule->example)));
 }
 
 static bool check_quotes(
@@ -55,7 +53,7 @@ static bool check_quotes(
 		inside = SLICE("");
 	return conf_mistake_here(l,
 	    "the value of %s is in quotes, which would belong to it; write %s = %.*s", rule->key,
-	    rule->key, SHOWN(inside.len ? inside : slice_of_string(rule->example)));
+	    rule->key, CONF_SHOWN(inside.len ? inside : slice_of_string(rule->example)));
 }
 
 /* U+2018 to U+201F, as a word processor writes them. */
@@ -100,13 +98,13 @@ static bool check_variable(
 		conf_warning(l, l->file, l->line,
 		    "'%.*s' is sent as it stands: a configuration has no variables; write the text "
 		    "itself",
-		    SHOWN(variable));
+		    CONF_SHOWN(variable));
 		return true;
 	}
 	return conf_mistake_here(l,
 	    "'%.*s' is not replaced: a configuration has no variables; write the value itself, "
 	    "such as %s = %s",
-	    SHOWN(variable), rule->key, rule->example);
+	    CONF_SHOWN(variable), rule->key, rule->example);
 }
 
 static bool check_end(struct conf_loader *l, const struct conf_raw_rule *rule, struct slice value)
@@ -114,7 +112,7 @@ static bool check_end(struct conf_loader *l, const struct conf_raw_rule *rule, s
 	if (value.ptr[value.len - 1] != ';' || value.len == 1)
 		return true;
 	return conf_mistake_here(l, "the value of %s ends with ';'; write %s = %.*s", rule->key,
-	    rule->key, SHOWN(slice_trim(slice_sub(value, 0, value.len - 1))));
+	    rule->key, CONF_SHOWN(slice_trim(slice_sub(value, 0, value.len - 1))));
 }
 
 bool conf_check_raw(struct conf_loader *l, const struct conf_raw_rule *rule, struct slice value)

@@ -4,11 +4,11 @@
 #include "proxy/conf/value.h"
 
 const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
-    [CONF_SECTION_SERVER] = {"server", false, 0,
+    [CONF_SECTION_SERVER] = {"server", false, false, "", 0,
 	"The whole process: user, logs, memory, and limits for pushes. At most one section."},
-    [CONF_SECTION_LISTEN] = {"listen", true, sizeof(struct conf_listen),
+    [CONF_SECTION_LISTEN] = {"listen", true, false, "front", sizeof(struct conf_listen),
 	"An address that clients connect to, with the settings and limits of these connections."},
-    [CONF_SECTION_ACCESS] = {"access", true, sizeof(struct conf_access),
+    [CONF_SECTION_ACCESS] = {"access", true, true, "home", sizeof(struct conf_access),
 	"Rules that say which requests the listeners that name the section take. The lines allow, "
 	"deny and ask are tried in the order of the file, whatever their keys; the first whose "
 	"conditions all hold decides. A request that no line takes is denied (403). Conditions: "
@@ -20,26 +20,26 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
 	"has one on each line. In forward mode alone address=ADDRESS[/BITS], any or global: what "
 	"is connected to; and port=N or N-M. Values are separated by commas; all stands for no "
 	"condition."},
-    [CONF_SECTION_ORIGIN] = {"origin", true, sizeof(struct conf_origin),
+    [CONF_SECTION_ORIGIN] = {"origin", true, false, "app", sizeof(struct conf_origin),
 	"A server that requests are sent to, with the settings and limits of these connections."},
-    [CONF_SECTION_ROUTE] = {"route", true, sizeof(struct conf_route),
+    [CONF_SECTION_ROUTE] = {"route", true, false, "everything", sizeof(struct conf_route),
 	"Sends requests to an origin, or answers them. The most specific route wins: an exact host "
 	"before a wildcard, then the longest path, then one with conditions (method, field)."},
-    [CONF_SECTION_ROUTES] = {"routes", false, sizeof(struct conf_route),
+    [CONF_SECTION_ROUTES] = {"routes", false, true, "", sizeof(struct conf_route),
 	"Defaults for the routes: each option of [route NAME] may stand here, wherever the section "
 	"is in the file. An option that a route gives replaces the default, also that of a list; "
 	"one without a value (upgrade =) takes it away. host and host-file replace each other, and "
 	"so do path and path-file; and origin, redirect and answer. Changes of fields are made "
 	"before those of the route. limit-requests counts for each route by itself. Routes whose "
 	"origin has server = forward: take no defaults. At most one section."},
-    [CONF_SECTION_PUSH] = {"push", true, sizeof(struct policy_rule),
+    [CONF_SECTION_PUSH] = {"push", true, true, "example", sizeof(struct policy_rule),
 	"A rule that decides about pushes. Rules are tried in the order of the file; the first "
 	"whose conditions all match decides. A condition that is not given always matches; one "
 	"with several values matches if one of them does."},
-    [CONF_SECTION_PRELOAD] = {"preload", true, sizeof(struct conf_preload),
+    [CONF_SECTION_PRELOAD] = {"preload", true, true, "example", sizeof(struct conf_preload),
 	"Pushes that pushgate itself offers: for which requests, and from which sources. All "
 	"sections whose conditions match are used; the [push] rules decide on each offered push."},
-    [CONF_SECTION_ERRORS] = {"errors", false, 0,
+    [CONF_SECTION_ERRORS] = {"errors", false, true, "", 0,
 	"What pushgate's own answers with an error status say in place of a short text: a file for "
 	"each status, of at most 64 KiB, read once at the start. Its ending tells its type: .html, "
 	".txt or .json. Responses of origins stay as they are. At most one section."},

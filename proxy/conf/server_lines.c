@@ -255,10 +255,7 @@ bool conf_set_server(struct conf_loader *l, void *object, struct slice value)
 	if (!wrong)
 		wrong = read_words(&s, slice_from(value, url.len));
 	if (wrong)
-		return conf_bad_value(l, value, wrong,
-		    "write https://HOST:PORT, http://HOST:PORT, https1://HOST:PORT, "
-		    "h2://HOST:PORT, h2c://HOST:PORT, h1+unix:/PATH, h2c+unix:/PATH, srv:NAME, "
-		    "demo: or forward:, and behind it weight=NUMBER, backup or down");
+		return conf_bad_value(l, value, wrong, NULL);
 	if (!fits_others(l, o, scheme, s.text))
 		return false;
 	o->kind = scheme->kind;

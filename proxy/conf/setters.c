@@ -13,16 +13,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define SHOWN(s) SLICE_ARG(slice_sub((s), 0, 80))
-
 /* ---- [server] ---- */
 
 bool conf_set_user(struct conf_loader *l, void *at, struct slice value)
 {
 	if (!l->opens_files || getpwnam(*(const char **)at))
 		return true;
-	return conf_mistake_here(
-	    l, "there is no user '%.*s'; name an existing user or remove the line", SHOWN(value));
+	return conf_mistake_here(l,
+	    "there is no user '%.*s'; name an existing user or remove the line", CONF_SHOWN(value));
 }
 
 /* Words that other programs take for a file: here each would become a file of this name. */
@@ -120,10 +118,10 @@ static uint64_t bit_of(struct conf_loader *l, struct slice word)
 	const struct slice *near = s.item;
 	if (near)
 		conf_mistake_here(l, "the access log has no field '%.*s'; did you mean '%.*s'?",
-		    SHOWN(word), SLICE_ARG(*near));
+		    CONF_SHOWN(word), SLICE_ARG(*near));
 	else
-		conf_mistake_here(
-		    l, "the access log has no field '%.*s'; docs/LOG.md names them", SHOWN(word));
+		conf_mistake_here(l, "the access log has no field '%.*s'; docs/LOG.md names them",
+		    CONF_SHOWN(word));
 	return 0;
 }
 
@@ -195,8 +193,7 @@ bool conf_set_resolver(struct conf_loader *l, void *at, struct slice value)
 	while (conf_next_word(l, &rest, &word, &is_good)) {
 		struct net_address a;
 		if (!read_resolver(word, &a))
-			return conf_bad_value(
-			    l, word, "it is no IP address", "write ADDRESS or ADDRESS:PORT");
+			return conf_bad_value(l, word, "it is no IP address", NULL);
 		if (server->resolver_count == LIMIT_RESOLVERS)
 			return conf_mistake_here(
 			    l, "there are more than %u resolvers; remove some", LIMIT_RESOLVERS);
@@ -213,7 +210,7 @@ bool conf_set_address(struct conf_loader *l, void *object, struct slice value)
 
 	const char *wrong = net_address_parse(value, &listen->address);
 	if (wrong)
-		return conf_bad_value(l, value, wrong, "write IP:PORT, *:PORT or unix:/PATH");
+		return conf_bad_value(l, value, wrong, NULL);
 	listen->address_text = conf_copy(l, value);
 	return true;
 }

@@ -234,8 +234,7 @@ static bool unknown_condition(struct conf_loader *l, struct slice word)
 		return conf_bad_value(l, word, NULL, RIGHT);
 	return conf_mistake_here(l,
 	    "bad value '%.*s' for %s: there is no such condition; did you mean %s = %.*s?",
-	    SLICE_ARG(slice_sub(word, 0, 80)), l->option->key, l->option->key,
-	    SLICE_ARG(slice_sub(meant, 0, 100)));
+	    CONF_SHOWN(word), l->option->key, l->option->key, SLICE_ARG(slice_sub(meant, 0, 100)));
 }
 
 /* "user=bob,path=/x" is meant to be "user=bob path=/x". False: such a word would be wrong too. */
@@ -270,12 +269,12 @@ static bool bad_condition(struct conf_loader *l, const struct condition *c, stru
 		return conf_mistake_here(l,
 		    "bad value '%.*s' for %s: conditions are separated by spaces; did you mean %s "
 		    "= %s?",
-		    SLICE_ARG(slice_sub(word, 0, 80)), l->option->key, l->option->key, meant);
+		    CONF_SHOWN(word), l->option->key, l->option->key, meant);
 	bool is_alone = word.len == c->name.len + 1 + member.len && member.len < 100;
 	bool is_meant = is_alone && c->suggest && c->suggest(member, meant, sizeof meant) &&
 			is_accepted(l, c, slice_of_string(meant));
 	return conf_mistake_here(l, "bad value '%.*s' for %s: %s; %s %s = %s=%s%s",
-	    SLICE_ARG(slice_sub(word, 0, 80)), l->option->key, wrong,
+	    CONF_SHOWN(word), l->option->key, wrong,
 	    is_meant ? "did you mean" : "correct it, such as", l->option->key, c->name.ptr,
 	    is_meant ? meant : c->example, is_meant ? "?" : "");
 }

@@ -70,7 +70,7 @@ bool conf_set_hsts(struct conf_loader *l, void *at, struct slice value)
 		return true;
 	if (value_next_word(&rest, &word) != VALUE_WORD || !seconds_of(word, &seconds) ||
 	    !read_marks(rest, &with_subdomains, &with_preload))
-		return conf_refused_value(l, value);
+		return conf_bad_value(l, value, NULL, NULL);
 	if (with_preload && (!with_subdomains || seconds < 365 * DAY_SEC))
 		return conf_bad_value(l, value,
 		    "preload needs include-subdomains and at least 365d, else no list takes the "
@@ -127,7 +127,7 @@ bool conf_set_error_body(struct conf_loader *l, void *object, struct slice value
 	uint64_t status = 0;
 
 	if (!e.content_type)
-		return conf_refused_value(l, value);
+		return conf_bad_value(l, value, NULL, NULL);
 	slice_to_number(slice_of_string(l->option->key), 599, &status); /* "default": 0 */
 	e.status = (uint16_t)status;
 	if (l->opens_files && !read_body(l, "error", conf_path(l, value), &e.body))

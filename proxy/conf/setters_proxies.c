@@ -179,10 +179,7 @@ bool conf_set_upstream_proxy(struct conf_loader *l, void *at, struct slice value
 	if (!wrong)
 		wrong = read_words(l, &p, slice_from(value, url.len), &c, &file);
 	if (wrong)
-		return conf_bad_value(l, conf_hide_user(l, value), wrong,
-		    "write http://HOST:PORT or https://HOST:PORT, USER@ or USER:PASSWORD@ before "
-		    "HOST if the proxy asks for it, and behind it password-file=FILE or the names "
-		    "of destinations");
+		return conf_bad_value(l, conf_hide_user(l, value), wrong, NULL);
 	if (file.ptr && l->opens_files && !read_password_file(l, file, &c))
 		return false;
 	if (c.user[0])
@@ -206,7 +203,7 @@ static bool add_direct(struct conf_loader *l, struct conf_chain *chain, struct s
 	}
 	const char *right = conf_check_route_host(word);
 	if (right || slice_find(word, '/') < word.len)
-		return conf_bad_value(l, word, NULL, "write NAME, *.NAME, ADDRESS or ADDRESS/BITS");
+		return conf_bad_value(l, word, NULL, NULL);
 	struct slice name = conf_copy_slice(l, word);
 	conf_append(l, chain->direct_hosts, chain->direct_host_count, name);
 	return true;

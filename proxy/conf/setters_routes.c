@@ -297,9 +297,9 @@ bool conf_set_retry_on(struct conf_loader *l, void *at, struct slice value)
 		else if (slice_to_number(word, 599, &status) && status >= 500)
 			on->statuses[status - 500] = true;
 		else
-			return conf_refused_value(l, word);
+			return conf_bad_value(l, word, NULL, NULL);
 	}
-	return value.len > 0 || conf_refused_value(l, value);
+	return value.len > 0 || conf_bad_value(l, value, NULL, NULL);
 }
 
 bool conf_read_request_buffer(struct conf_loader *l, void *at, struct slice value)

@@ -226,21 +226,16 @@ static bool suggest_value(const struct conf_option *o, struct slice value, char 
 bool conf_bad_value(struct conf_loader *l, struct slice value, const char *wrong, const char *right)
 {
 	const struct conf_option *o = l->option;
-	char meant[VALUE_SUGGESTED], example[VALUE_SUGGESTED];
+	char meant[VALUE_SUGGESTED], example[VALUE_SUGGESTED], usual[300];
 	bool is_meant = suggest_value(o, value, meant, sizeof meant);
 
-	return conf_mistake_here(l, "bad value '%.*s' for %s%s%s; %s%s%s = %s%s",
-	    SLICE_ARG(slice_sub(value, 0, 80)), o->key, wrong ? ": " : "", wrong ? wrong : "",
-	    right, is_meant ? "; did you mean " : ", such as ", o->key,
+	if (!right)
+		right = conf_option_right(o, usual, sizeof usual);
+	return conf_mistake_here(l, "bad value '%.*s' for %s%s%s; %s%s%s = %s%s", CONF_SHOWN(value),
+	    o->key, wrong ? ": " : "", wrong ? wrong : "", right,
+	    is_meant ? "; did you mean " : ", such as ", o->key,
 	    is_meant ? meant : conf_option_example(o, example, sizeof example),
 	    is_meant ? "?" : "");
-}
-
-bool conf_refused_value(struct conf_loader *l, struct slice value)
-{
-	char right[300];
-
-	return conf_bad_value(l, value, NULL, conf_option_right(l->option, right, sizeof right));
 }
 
 void conf_no_value(struct conf_loader *l, const struct conf_option *o)

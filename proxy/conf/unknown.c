@@ -127,7 +127,7 @@ void conf_not_an_option(struct conf_loader *l, struct slice line)
 				     "comment with ';' or '#'");
 	else if (home_of(word) && rest.len > 0)
 		conf_mistake_here(l, "%s; write %.*s = %.*s", lack, SLICE_ARG(word),
-		    SLICE_ARG(slice_sub(conf_hide_user(l, rest), 0, 80)));
+		    CONF_SHOWN(conf_hide_user(l, rest)));
 	else if (near)
 		conf_mistake_here(
 		    l, "%s; did you mean '%s'? Write %s = VALUE", lack, near->key, near->key);

@@ -38,7 +38,7 @@ static bool store_amount(struct conf_loader *l, void *at, struct slice value)
 	uint64_t amount;
 
 	if (!read_amount(l->option, value, &amount))
-		return conf_refused_value(l, value);
+		return conf_bad_value(l, value, NULL, NULL);
 	if (type == CONF_TYPE_SIZE || type == CONF_TYPE_TIME)
 		*(uint64_t *)at = amount;
 	else
@@ -53,7 +53,7 @@ static bool store_rate(struct conf_loader *l, void *at, struct slice value)
 
 	if (!value_rate(value, (uint32_t)o->max, &rate) || rate.per_second < o->min ||
 	    rate.burst < o->min)
-		return conf_refused_value(l, value);
+		return conf_bad_value(l, value, NULL, NULL);
 	*(struct rate *)at = rate;
 	return true;
 }
@@ -63,7 +63,7 @@ static bool store_share(struct conf_loader *l, void *at, struct slice value)
 	uint32_t *share = at;
 
 	return (value_percent(value, share) && *share >= l->option->min) ||
-	       conf_refused_value(l, value);
+	       conf_bad_value(l, value, NULL, NULL);
 }
 
 static bool store_choice(struct conf_loader *l, void *at, struct slice value)
@@ -72,7 +72,7 @@ static bool store_choice(struct conf_loader *l, void *at, struct slice value)
 	unsigned number = (unsigned)choice;
 
 	if (choice < 0)
-		return conf_refused_value(l, value);
+		return conf_bad_value(l, value, NULL, NULL);
 	if (l->option->type == CONF_TYPE_SWITCH)
 		*(bool *)at = choice == 1;
 	else
@@ -120,7 +120,8 @@ static bool store_list_file(struct conf_loader *l, void *at, struct slice value)
 
 static bool store_other(struct conf_loader *l, void *at, struct slice value)
 {
-	return !l->option->read || l->option->read(l, at, value) || conf_refused_value(l, value);
+	return !l->option->read || l->option->read(l, at, value) ||
+	       conf_bad_value(l, value, NULL, NULL);
 }
 
 /* ---- words of lists ---- */
@@ -130,7 +131,7 @@ static bool add_bit(struct conf_loader *l, void *at, struct slice word)
 	int choice = value_choice(word, l->option->choices);
 
 	if (choice < 0)
-		return conf_refused_value(l, word);
+		return conf_bad_value(l, word, NULL, NULL);
 	*(uint32_t *)at |= 1u << (l->option->min + (unsigned)choice);
 	return true;
 }
