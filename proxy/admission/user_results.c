@@ -14,15 +14,6 @@ struct user_result {
 	struct exchange_user *user; /* one reference; NULL: wrong */
 };
 
-struct exchange_user *user_new(struct slice name)
-{
-	struct exchange_user *user = memory_alloc(sizeof(*user) + name.len + 1);
-	*user = (struct exchange_user){.references = 1, .length = (uint32_t)name.len};
-	memcpy(user->name, name.ptr, name.len);
-	user->name[name.len] = '\0';
-	return user;
-}
-
 static uint64_t hash_of(const uint8_t mac[USER_MAC_BYTES])
 {
 	uint64_t hash;

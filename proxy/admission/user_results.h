@@ -27,9 +27,6 @@ struct user_results {
 	struct user_result_list right, wrong;
 };
 
-/* A user with one reference. */
-struct exchange_user *user_new(struct slice name);
-
 void user_results_init(struct user_results *u, usec right_usec);
 void user_results_fini(struct user_results *u);
 /*

@@ -345,7 +345,8 @@ bool users_password_answer(struct users *u, uint64_t id, bool is_right)
 	if (!q)
 		return false;
 	usec now = worker_now(u->admission->env);
-	struct exchange_user *user = is_right ? user_new(slice_of(q->text, q->name_bytes)) : NULL;
+	struct exchange_user *user =
+	    is_right ? exchange_user_new(slice_of(q->text, q->name_bytes)) : NULL;
 	WORKER_COUNT(u->admission->env, passwords_wrong, !is_right);
 	if (is_right)
 		limit_table_give(u->failures, q->client);

@@ -9,9 +9,9 @@
 
 #include "proxy/base/cidr.h"
 #include "proxy/base/clock.h"
+#include "proxy/base/memory.h"
 #include "proxy/http/head.h"
 #include "proxy/http/host.h"
-#include <stdlib.h>
 
 /* Types of the configuration. */
 struct conf_listen;
@@ -24,6 +24,16 @@ struct exchange_user {
 	uint32_t length;
 	char name[]; /* with a NUL behind it */
 };
+
+/* With one reference. */
+static inline struct exchange_user *exchange_user_new(struct slice name)
+{
+	struct exchange_user *user = memory_alloc(sizeof(*user) + name.len + 1);
+	*user = (struct exchange_user){.references = 1, .length = (uint32_t)name.len};
+	memcpy(user->name, name.ptr, name.len);
+	user->name[name.len] = '\0';
+	return user;
+}
 
 /* One reference more, and one less. Both take NULL. */
 static inline struct exchange_user *exchange_user_hold(struct exchange_user *user)

@@ -48,8 +48,9 @@ static void on_trailers(const struct session_event *e)
 	demo_stream_offer(s);
 }
 
-static void end_conn(struct demo_conn *c)
+static void end_conn(void *owner)
 {
+	struct demo_conn *c = owner;
 	if (c->is_over)
 		return;
 	c->is_over = true;
@@ -100,18 +101,13 @@ static void on_payload(void *owner, struct net_out *out, const struct session_ou
 		session_credit(c->wire.session, part->stream, part->length);
 }
 
-static void on_finished(void *owner)
-{
-	end_conn(owner);
-}
-
 static void on_ended(void *owner, enum net_end end, const char *text)
 {
 	(void)end, (void)text;
 	end_conn(owner);
 }
 
-static const struct link_ops conn_link_ops = {on_event, on_payload, on_finished, on_ended};
+static const struct link_ops conn_link_ops = {on_event, on_payload, end_conn, on_ended};
 
 /* ---- life ---- */
 

@@ -305,14 +305,14 @@ static void decide_again(struct log_replay *r, const struct log_line *line)
 	size_t before = r->decided;
 	r->now = line;
 	if (!is_beyond_policy(line) && r->scene.x && !exchange_is_over(r->scene.x)) {
-		for (unsigned source = 0; source < POLICY_SOURCE_COUNT; source++) {
-			if (strcmp(policy_source_name(source), log_line_text(line, "source")) != 0)
-				continue;
-			if (source == POLICY_RELAYED)
-				decide_relayed(r);
-			else
-				decide_own(r, source);
-		}
+		unsigned source = 0;
+		while (source < POLICY_SOURCE_COUNT &&
+		       strcmp(policy_source_name(source), log_line_text(line, "source")) != 0)
+			source++;
+		if (source == POLICY_RELAYED)
+			decide_relayed(r);
+		else if (source < POLICY_SOURCE_COUNT)
+			decide_own(r, source);
 	}
 	if (r->decided == before && is_beyond_policy(line)) {
 		r->decided++;

@@ -40,36 +40,20 @@ static const char *client_word(size_t index)
 	return index == KIND_COUNT ? "unix" : NULL;
 }
 
-static bool find_kind(const char *text, enum explain_kind *kind)
-{
-	for (size_t i = 0; i < KIND_COUNT; i++) {
-		if (strcmp(kinds[i], text) != 0)
-			continue;
-		*kind = (enum explain_kind)i;
-		return true;
-	}
-	return false;
-}
-
-static bool find_address(const char *text, struct address *address)
-{
-	*address = (struct address){0};
-	return strcmp(text, "unix") == 0 || address_parse(slice_of_string(text), address);
-}
-
 static const char *set_client(void *into, char *text)
 {
 	struct explain_options *o = into;
-	enum explain_kind kind;
-	struct address address;
-	if (find_kind(text, &kind)) {
+	struct address address = {0};
+	for (size_t i = 0; i < KIND_COUNT; i++) {
+		if (strcmp(kinds[i], text) != 0)
+			continue;
 		if (o->has_kind)
 			return "the client's kind was given before";
-		o->kind = kind;
+		o->kind = (enum explain_kind)i;
 		o->has_kind = true;
 		return NULL;
 	}
-	if (!find_address(text, &address))
+	if (strcmp(text, "unix") != 0 && !address_parse(slice_of_string(text), &address))
 		return "write an address, unix, push, chrome, curl or h1";
 	if (o->has_address)
 		return "the client's address was given before";

@@ -50,15 +50,10 @@ static const struct conf_listen *find_listen(const struct request *r, bool is_ht
 	return r->o->listen || c->listen_count == 0 ? NULL : &c->listens[0];
 }
 
-static bool is_proxy(const struct conf_listen *l)
-{
-	return l && l->mode == CONF_MODE_FORWARD;
-}
-
 /* A proxy without a rule for it refuses the address for examples. */
 static void choose_address(struct explain_options *o, const struct conf_listen *l)
 {
-	if (!o->has_address && is_proxy(l))
+	if (!o->has_address && conf_listen_is_forward(l))
 		address_parse(PROXY_CLIENT, &o->address);
 }
 
@@ -307,7 +302,7 @@ static void print_own_answer(struct request *r)
 static void print_certificate(struct request *r, const struct fetch_request *url)
 {
 	struct slice host = slice_of_string(url->host);
-	if (!r->tls || is_proxy(r->scene.listen) || net_tls_covers(r->tls, host))
+	if (!r->tls || conf_listen_is_forward(r->scene.listen) || net_tls_covers(r->tls, host))
 		return;
 	fprintf(r->out, "no certificate of [listen %s] covers ", r->scene.listen->name);
 	explain_print(r->out, host);

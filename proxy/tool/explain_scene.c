@@ -7,7 +7,6 @@
  */
 #include "proxy/base/chunk.h"
 #include "proxy/base/ensure.h"
-#include "proxy/base/memory.h"
 #include "proxy/limits.h"
 #include "proxy/tool/explain.h"
 
@@ -289,14 +288,8 @@ void explain_scene_fini(struct explain_scene *s)
 
 void explain_set_user(struct explain_scene *s, const char *name)
 {
-	size_t length = name ? strlen(name) : 0;
 	exchange_user_release(s->user);
-	s->user = NULL;
-	if (length == 0)
-		return;
-	s->user = memory_alloc(sizeof(*s->user) + length + 1);
-	*s->user = (struct exchange_user){.references = 1, .length = (uint32_t)length};
-	memcpy(s->user->name, name, length + 1);
+	s->user = name && name[0] ? exchange_user_new(slice_of_string(name)) : NULL;
 }
 
 /* ---- events ---- */

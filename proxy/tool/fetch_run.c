@@ -21,8 +21,9 @@ static void trace(void *context, const char *line)
 	fprintf(stderr, "%9.3f ms  %s\n", (double)(clock_monotonic() - f->started) / 1e3, line);
 }
 
-void fetch_finish(struct fetch *f)
+void fetch_finish(void *fetch)
 {
+	struct fetch *f = fetch;
 	if (f->is_over)
 		return;
 	f->is_over = true;
@@ -132,12 +133,7 @@ static void on_ended(void *fetch, enum net_end end, const char *text)
 	fetch_finish(f);
 }
 
-static void on_finished(void *fetch)
-{
-	fetch_finish(fetch);
-}
-
-static const struct link_ops link_ops = {fetch_on_event, fetch_copy_body, on_finished, on_ended};
+static const struct link_ops link_ops = {fetch_on_event, fetch_copy_body, fetch_finish, on_ended};
 
 /* "HTTP/1." cannot begin a SETTINGS frame, which is the first thing that a server sends. */
 static void on_received(void *link, struct chunk *chunk, size_t offset, size_t length)

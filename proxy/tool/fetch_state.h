@@ -59,7 +59,7 @@ struct fetch {
 
 /* ---- fetch_run.c ---- */
 
-void fetch_finish(struct fetch *f);           /* ends the loop */
+void fetch_finish(void *fetch);               /* ends the loop; of struct link_ops */
 usec fetch_since_sent(const struct fetch *f); /* at least 1: 0 means "not yet" */
 
 /* ---- fetch_send.c ---- */
