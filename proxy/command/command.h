@@ -47,8 +47,8 @@ struct command_option {
 	 */
 	size_t at;
 	/*
-	 * Takes the value instead. NULL, or why it is none: a text that lives on. May be called several
-	 * times if the option repeats.
+	 * Takes the value instead, into what is `at`: with 0, into the structure. NULL, or why it is
+	 * none: a text that lives on. May be called several times if the option repeats.
 	 */
 	const char *(*set)(void *into, char *value);
 };

@@ -84,20 +84,21 @@ static int take(struct reader *r, const struct command_option *o, const char *sp
 	if (r->given & bit && !(o->rules & COMMAND_REPEATS))
 		return command_usage_error(c, "%s was given twice", spelled);
 	r->given |= bit;
+	void *into = (char *)r->into + o->at;
 	if (!o->value) {
-		*(bool *)((char *)r->into + o->at) = true;
+		*(bool *)into = true;
 		return COMMAND_PARSED;
 	}
 	if (!*value && !(o->rules & COMMAND_MAY_BE_EMPTY))
 		return command_usage_error(c, "%s is empty", spelled);
 	if (o->set) {
-		const char *wrong = o->set(r->into, value);
+		const char *wrong = o->set(into, value);
 		return wrong ? command_usage_error(c, "%s '%s': %s", spelled, value, wrong)
 			     : COMMAND_PARSED;
 	}
 	if (o->words && !is_word(o, value))
 		return unknown_word(c, o, spelled, value);
-	*(const char **)((char *)r->into + o->at) = value;
+	*(const char **)into = value;
 	return COMMAND_PARSED;
 }
 

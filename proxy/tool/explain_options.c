@@ -6,23 +6,11 @@
 /* RFC 5737 3: an address reserved for documentation. */
 #define EXAMPLE_ADDRESS SLICE("192.0.2.1")
 
-static const char *add_field(struct tool_fields *fields, char *text)
+static const char *add_field(void *fields, char *text)
 {
 	if (*text == ':')
 		return "write a field as 'Name: value'";
 	return tool_add_field(fields, text);
-}
-
-static const char *add_request_field(void *into, char *text)
-{
-	struct explain_options *o = into;
-	return add_field(&o->fields, text);
-}
-
-static const char *add_response_field(void *into, char *text)
-{
-	struct explain_options *o = into;
-	return add_field(&o->response_fields, text);
 }
 
 static const char *const kinds[] = {
@@ -99,7 +87,8 @@ static const struct command_option options[] = {
 	.sentence = "the configuration (default: " TOOL_DEFAULT_CONF ")"},
     {.letter = 'H',
 	.name = "header",
-	SET_EACH("'N: VALUE'", add_request_field),
+	SET_EACH("'N: VALUE'", add_field),
+	.at = AT(fields),
 	.sentence = "a field of the client's request; may be repeated"},
     {.name = "client",
 	.value = "CLIENT",
@@ -126,7 +115,8 @@ static const struct command_option options[] = {
 	SET_EACH("'[METHOD ]URL'", add_promise),
 	.sentence = "the origin promises this path or URL; may be repeated"},
     {.name = "response-header",
-	SET_EACH("'N: VALUE'", add_response_field),
+	SET_EACH("'N: VALUE'", add_field),
+	.at = AT(response_fields),
 	.sentence = "a field of the origin's response, such as Link; may be repeated"},
     {.name = "status",
 	SET("CODE", set_status),

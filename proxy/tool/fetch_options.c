@@ -71,12 +71,6 @@ const char *fetch_parse_url(struct fetch_request *r, const char *url)
 	return NULL;
 }
 
-static const char *add_header(void *into, char *text)
-{
-	struct fetch_request *r = into;
-	return tool_add_field(&r->headers, text);
-}
-
 static const char *read_body(void *into, char *text)
 {
 	struct fetch_request *r = into;
@@ -162,7 +156,8 @@ static const struct command_option options[] = {
 	.sentence = "trust these certificates (PEM) instead of the system's"},
     {.letter = 'H',
 	.name = "header",
-	SET_EACH("'N: VALUE'", add_header),
+	SET_EACH("'N: VALUE'", tool_add_field),
+	.at = AT(headers),
 	.sentence = "add a field; may be repeated"},
     {.letter = 'X',
 	.name = "request",

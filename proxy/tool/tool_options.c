@@ -5,8 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-const char *tool_add_field(struct tool_fields *fields, char *text)
+const char *tool_add_field(void *into, char *text)
 {
+	struct tool_fields *fields = into;
 	char *colon = strchr(text + (*text == ':'), ':');
 	if (!colon || colon == text)
 		return "write a field as 'Name: value'";

@@ -18,8 +18,8 @@ struct tool_fields {
 	size_t count;
 };
 
-/* Puts "Name: value" behind the others; borrows and changes the text. Returns NULL, or what is wrong. */
-const char *tool_add_field(struct tool_fields *fields, char *text);
+/* Sets an option that is a struct tool_fields: puts "Name: value" behind the others. Borrows and changes the text. */
+const char *tool_add_field(void *fields, char *text);
 /* The first one of this name; NULL: there is none. */
 const struct tool_field *tool_find_field(const struct tool_fields *fields, struct slice name);
 /* A number above 0 and at most a million. False: it is none. */
