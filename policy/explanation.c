@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reports the steps of a decision. Only rules.c decides whether a rule matches: to test one
+ * Tells which condition of a rule does not match. Only rules.c decides whether a rule matches: to test one
  * condition, a rule with only this condition is made and matched.
  */
-#include "policy/explanation.h"
 #include "policy/rules.h"
 #include "proxy/base/ensure.h"
-#include "proxy/base/list.h"
 
 /* The members of a rule that are one condition: from the first to the last. */
 #define MEMBERS(first, last)                                                                       \
@@ -48,37 +46,11 @@ static const char *failure_of(const struct policy_rule *rule, const struct polic
 	return NULL;
 }
 
-struct reporter {
-	struct policy_watch watch;
-	void (*step)(void *context, const struct policy_step *step);
-	void *context;
-};
-
-static void report_guard(
-    const struct policy_watch *watch, const struct policy_reason *reason, bool holds_up)
-{
-	const struct reporter *t = container_of(watch, const struct reporter, watch);
-	const struct policy_step step = {.guard = reason, .holds_up = holds_up};
-
-	if (reason) /* NULL: the guard takes its reason from the offer, and this offer has none */
-		t->step(t->context, &step);
-}
-
-static void report_rule(const struct policy_watch *watch, const struct policy_rule *rule,
+void policy_watch_rule(const struct policy_watch *watch, const struct policy_rule *rule,
     const struct policy_facts *facts, bool takes)
 {
-	const struct reporter *t = container_of(watch, const struct reporter, watch);
-	const struct policy_step step = {.rule = rule, .condition = failure_of(rule, facts)};
+	const char *condition = failure_of(rule, facts);
 
-	ensure(takes == (step.condition == NULL));
-	t->step(t->context, &step);
-}
-
-struct policy_verdict policy_explain(const struct policy_rules *rules,
-    const struct policy_feedback *feedback, const struct policy_offer *offer,
-    void (*step)(void *context, const struct policy_step *step), void *context)
-{
-	const struct reporter reporter = {{report_guard, report_rule}, step, context};
-
-	return policy_decide_watched(rules, feedback, offer, NULL, &reporter.watch);
+	ensure(takes == (condition == NULL));
+	watch->rule(watch, rule, condition);
 }

@@ -25,7 +25,7 @@ struct policy_question {
 	const struct policy_feedback *feedback;
 	const struct policy_offer *offer;
 	const struct policy_rule *rule;
-	const struct policy_watch *watch; /* NULL: no watcher */
+	const struct policy_watch *watch; /* may be NULL */
 };
 
 /* A fact of the offer, or more than one. */

@@ -68,7 +68,7 @@ static bool match(const struct policy_question *q, const struct policy_rule **li
 		if (facts.effort->is_used_up)
 			return false;
 		if (q->watch)
-			q->watch->rule(q->watch, rule, &facts, takes);
+			policy_watch_rule(q->watch, rule, &facts, takes);
 		if (!takes)
 			continue;
 		*(rule->shadow ? shadow : live) = rule;
@@ -78,7 +78,7 @@ static bool match(const struct policy_question *q, const struct policy_rule **li
 	return true;
 }
 
-struct policy_verdict policy_decide_watched(const struct policy_rules *rules,
+struct policy_verdict policy_decide_with(const struct policy_rules *rules,
     const struct policy_feedback *feedback, const struct policy_offer *offer,
     struct policy_verdict *shadow, const struct policy_watch *watch)
 {
@@ -107,13 +107,6 @@ struct policy_verdict policy_decide_watched(const struct policy_rules *rules,
 	q.rule = live;
 	q.watch = watch;
 	return decide_action(&q);
-}
-
-struct policy_verdict policy_decide_with(const struct policy_rules *rules,
-    const struct policy_feedback *feedback, const struct policy_offer *offer,
-    struct policy_verdict *shadow)
-{
-	return policy_decide_watched(rules, feedback, offer, shadow, NULL);
 }
 
 /* ---- before anything is promised ---- */

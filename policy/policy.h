@@ -225,14 +225,26 @@ struct policy_verdict {
 	const struct policy_reason *lost_half;
 };
 
+/* Sees a decision step by step, in order. */
+struct policy_watch {
+	/* A guard was asked. reason: NULL = it has none for this offer. */
+	void (*guard)(
+	    const struct policy_watch *watch, const struct policy_reason *reason, bool holds_up);
+	/* A rule was tried. condition: the configuration's name of the first one that does not match; NULL: the rule
+	 * matches. */
+	void (*rule)(const struct policy_watch *watch, const struct policy_rule *rule,
+	    const char *condition);
+};
+
 /*
  * feedback: outcomes of earlier pushes; NULL = none, and no rule is paused. *shadow (may be NULL) is
  * the verdict if the shadow rules were live. Its rule is NULL if no shadow rule would have matched
- * first. Its reason is that of the guard that would have refused, else policy_reason_SHADOW.
+ * first. Its reason is that of the guard that would have refused, else policy_reason_SHADOW. watch may be
+ * NULL; the shadow rules' verdict is not watched.
  */
 struct policy_verdict policy_decide_with(const struct policy_rules *rules,
     const struct policy_feedback *feedback, const struct policy_offer *offer,
-    struct policy_verdict *shadow);
+    struct policy_verdict *shadow, const struct policy_watch *watch);
 
 /*
  * Whether a push for this request could be useful to this client. False only if every offer would

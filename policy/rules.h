@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Private to policy/: the facts that conditions read, the matching of one rule, and callbacks that watch a decision.
- */
+/* Private to policy/: the facts that conditions read, and the matching of one rule. */
 #ifndef PUSHGATE_POLICY_RULES_H
 #define PUSHGATE_POLICY_RULES_H
 
@@ -38,18 +36,8 @@ bool policy_rule_asks_promise(const struct policy_rule *rule);
 
 struct slice policy_path_without_query(struct slice path);
 
-/* What explanation.c sees of a decision, so that it needs none of its own. */
-struct policy_watch {
-	/* Called for each guard asked, with its reason (NULL: none for this offer) and whether it refused. */
-	void (*guard)(
-	    const struct policy_watch *watch, const struct policy_reason *reason, bool holds_up);
-	void (*rule)(const struct policy_watch *watch, const struct policy_rule *rule,
-	    const struct policy_facts *facts, bool takes);
-};
-
-/* policy_decide_with; watch may be NULL. The shadow rule's verdict is not watched. */
-struct policy_verdict policy_decide_watched(const struct policy_rules *rules,
-    const struct policy_feedback *feedback, const struct policy_offer *offer,
-    struct policy_verdict *shadow, const struct policy_watch *watch);
+/* Tells the watcher of a rule that was tried. takes: whether it matches. */
+void policy_watch_rule(const struct policy_watch *watch, const struct policy_rule *rule,
+    const struct policy_facts *facts, bool takes);
 
 #endif

@@ -222,7 +222,7 @@ static struct exchange *decide(struct offering *o, struct policy_verdict *decide
 	}
 	struct policy_verdict shadow;
 	struct policy_verdict verdict =
-	    policy_decide_with(r->policy, r->feedback, &o->offer, &shadow);
+	    policy_decide_with(r->policy, r->feedback, &o->offer, &shadow, NULL);
 	*decided = verdict;
 	if (shadow.rule && r->ops->offer_shadowed)
 		r->ops->offer_shadowed(r->context, x, &shadow);

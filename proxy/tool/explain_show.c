@@ -3,7 +3,7 @@
  * Prints one offer: its resource, the guards and rules that were asked, the verdict, and what the
  * client gets.
  */
-#include "policy/explanation.h"
+#include "proxy/base/list.h"
 #include "proxy/tool/explain.h"
 
 void explain_print(FILE *out, struct slice text)
@@ -22,6 +22,7 @@ void explain_print_string(FILE *out, const char *text)
 /* ---- steps ---- */
 
 struct steps {
+	struct policy_watch watch;
 	FILE *out;
 	struct policy_verdict verdict;
 	/* Guards that passed since the last line was printed. */
@@ -39,23 +40,33 @@ static void end_line(struct steps *s)
 	s->passed = 0;
 }
 
-static void show_guard(struct steps *s, const struct policy_step *step)
+static struct steps *steps_of(const struct policy_watch *watch)
 {
-	if (!step->holds_up) {
+	return container_of((uintptr_t)watch, struct steps, watch);
+}
+
+static void show_guard(
+    const struct policy_watch *watch, const struct policy_reason *guard, bool holds_up)
+{
+	struct steps *s = steps_of(watch);
+	if (!guard)
+		return;
+	if (!holds_up) {
 		if (s->passed++ == 0)
-			s->first = step->guard->code;
-		s->last = step->guard->code;
+			s->first = guard->code;
+		s->last = guard->code;
 		return;
 	}
 	end_line(s);
-	bool is_end = s->verdict.action == POLICY_DROP && s->verdict.reason == step->guard;
-	fprintf(s->out, "   guard    %s %s\n", step->guard->code,
+	bool is_end = s->verdict.action == POLICY_DROP && s->verdict.reason == guard;
+	fprintf(s->out, "   guard    %s %s\n", guard->code,
 	    is_end ? "refuses" : "allows only half of hint+hold");
 }
 
-static void show_rule(struct steps *s, const struct policy_step *step)
+static void show_rule(
+    const struct policy_watch *watch, const struct policy_rule *rule, const char *condition)
 {
-	const struct policy_rule *rule = step->rule;
+	struct steps *s = steps_of(watch);
 	end_line(s);
 	fputs("   rule     ", s->out);
 	explain_print_string(s->out, rule->name);
@@ -64,19 +75,10 @@ static void show_rule(struct steps *s, const struct policy_step *step)
 		explain_print_string(s->out, rule->file);
 		fprintf(s->out, ":%u)", rule->line);
 	}
-	if (step->condition)
-		fprintf(s->out, ": %s does not hold\n", step->condition);
+	if (condition)
+		fprintf(s->out, ": %s does not hold\n", condition);
 	else
 		fputs(rule->shadow ? ": matches, as a shadow rule\n" : ": matches\n", s->out);
-}
-
-static void show_step(void *context, const struct policy_step *step)
-{
-	struct steps *s = context;
-	if (step->guard)
-		show_guard(s, step);
-	else
-		show_rule(s, step);
 }
 
 /* ---- what the client gets ---- */
@@ -153,10 +155,10 @@ void explain_show(
 		explain_print(out, e->offer->as);
 	}
 	fprintf(out, "%s%s\n", e->absence ? ": " : "", e->absence ? e->absence : "");
-	struct steps s = {.out = out, .verdict = v};
+	struct steps s = {.watch = {show_guard, show_rule}, .out = out, .verdict = v};
 	struct policy_verdict decided = v;
 	if (e->was_decided)
-		decided = policy_explain(rules, NULL, e->offer, show_step, &s);
+		decided = policy_decide_with(rules, NULL, e->offer, NULL, &s.watch);
 	end_line(&s);
 	if (decided.action != v.action)
 		fprintf(out, "   then     %s was decided, but was not possible\n",

@@ -8,7 +8,7 @@
 static inline struct policy_verdict policy_decide(
     const struct policy_rules *rules, const struct policy_offer *offer)
 {
-	return policy_decide_with(rules, NULL, offer, NULL);
+	return policy_decide_with(rules, NULL, offer, NULL, NULL);
 }
 
 #endif

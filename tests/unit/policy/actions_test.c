@@ -254,7 +254,7 @@ static void etag_that_is_known_counts_as_known(void **state)
 
 static struct policy_verdict decide(struct scene *s, struct policy_verdict *shadow)
 {
-	return policy_decide_with(&s->set, NULL, &s->offer, shadow);
+	return policy_decide_with(&s->set, NULL, &s->offer, shadow, NULL);
 }
 
 static void shadow_rule_decides_beside_the_live_ones(void **state)
@@ -321,12 +321,12 @@ static void paused_rule_drops_and_says_so(void **state)
 	policy_feedback_init(&feedback, &s->set);
 	feedback.tallies[0].state = POLICY_RULE_PAUSED;
 	feedback.tallies[0].paused_until = s->offer.now + 1;
-	struct policy_verdict v = policy_decide_with(&s->set, &feedback, &s->offer, NULL);
+	struct policy_verdict v = policy_decide_with(&s->set, &feedback, &s->offer, NULL, NULL);
 	assert_int_equal(v.action, POLICY_DROP);
 	assert_ptr_equal(v.reason, &policy_reason_PAUSED);
 	assert_ptr_equal(v.rule, rule);
 	s->offer.now++;
-	v = policy_decide_with(&s->set, &feedback, &s->offer, NULL);
+	v = policy_decide_with(&s->set, &feedback, &s->offer, NULL, NULL);
 	assert_int_equal(v.action, POLICY_FORWARD);
 	policy_feedback_fini(&feedback);
 }

@@ -1,28 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /* A watched decision says what an unwatched one does, and names each step of it. */
-#include "policy/explanation.h"
+#include "proxy/base/list.h"
 #include "tests/unit/policy/offer.h"
 #include <stdio.h>
 
 struct heard {
+	struct policy_watch watch;
 	char text[512];
 };
 
-static void hear(void *context, const struct policy_step *step)
+static struct heard *heard_of(const struct policy_watch *watch)
 {
-	struct heard *h = context;
+	return container_of((uintptr_t)watch, struct heard, watch);
+}
+
+static void hear_guard(const struct policy_watch *watch, const struct policy_reason *guard, bool holds_up)
+{
+	struct heard *h = heard_of(watch);
 	size_t n = strlen(h->text);
-	if (step->guard && step->holds_up)
-		snprintf(h->text + n, sizeof h->text - n, "!%s ", step->guard->code);
-	else if (step->rule)
-		snprintf(h->text + n, sizeof h->text - n, "%s%s%s ", step->rule->name,
-		    step->condition ? "-" : "+", step->condition ? step->condition : "");
+	if (guard && holds_up)
+		snprintf(h->text + n, sizeof h->text - n, "!%s ", guard->code);
+}
+
+static void hear_rule(const struct policy_watch *watch, const struct policy_rule *rule, const char *condition)
+{
+	struct heard *h = heard_of(watch);
+	size_t n = strlen(h->text);
+	snprintf(h->text + n, sizeof h->text - n, "%s%s%s ", rule->name, condition ? "-" : "+",
+	    condition ? condition : "");
 }
 
 static void hears(struct scene *s, enum policy_action action, const char *expected)
 {
-	struct heard heard = {""};
-	struct policy_verdict v = policy_explain(&s->set, NULL, &s->offer, hear, &heard);
+	struct heard heard = {{hear_guard, hear_rule}, ""};
+	struct policy_verdict v = policy_decide_with(&s->set, NULL, &s->offer, NULL, &heard.watch);
 	struct policy_verdict same = policy_decide(&s->set, &s->offer);
 	assert_string_equal(heard.text, expected);
 	assert_int_equal(v.action, action);
