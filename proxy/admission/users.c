@@ -243,22 +243,6 @@ static void wait_for(struct users *u, struct user_question *q, struct exchange *
 
 /* ---- a request ---- */
 
-/* The field with credentials for us; NULL: there is none. *is_one: it is the only one. */
-static const struct http_field *find_field(const struct exchange *x, bool *is_one)
-{
-	enum http_token token = x->facts.listener->mode == CONF_MODE_FORWARD
-				    ? HTTP_TOKEN_PROXY_AUTHORIZATION
-				    : HTTP_TOKEN_AUTHORIZATION;
-	const struct http_field *found = NULL;
-	*is_one = true;
-	for (uint32_t i = 0; i < x->request->count; i++)
-		if (x->request->fields[i].token == token) {
-			*is_one = !found;
-			found = &x->request->fields[i];
-		}
-	return found;
-}
-
 /* A name has no colon, so that no two pairs have the same text. */
 static void make_mac(const struct users *u, uint32_t access, struct credentials_text *c)
 {
@@ -316,11 +300,14 @@ RARE enum user_answer users_identify(struct admission *a, struct exchange *x)
 {
 	const struct conf_access *access = x->facts.listener->access;
 	struct credentials_text c;
-	bool is_one;
-	const struct http_field *field = find_field(x, &is_one);
+	enum http_token token = x->facts.listener->mode == CONF_MODE_FORWARD
+				    ? HTTP_TOKEN_PROXY_AUTHORIZATION
+				    : HTTP_TOKEN_AUTHORIZATION;
+	uint32_t count;
+	const struct http_field *field = http_head_find_last(x->request, token, &count);
 	if (!field)
 		return USER_NONE;
-	if (!a->users || !access || !access->users || !is_one ||
+	if (!a->users || !access || !access->users || count > 1 ||
 	    !http_basic_parse(field->value, c.buffer, &c.name, &c.password) || c.name.len == 0 ||
 	    c.name.len > LIMIT_USER_BYTES || c.password.len == 0 ||
 	    c.password.len > LIMIT_USER_BYTES)

@@ -64,6 +64,13 @@ bool http_scheme_is_http(struct slice scheme)
 	return default_port(scheme) != 0;
 }
 
+struct slice http_scheme_known(struct slice scheme)
+{
+	if (slice_equal_nocase(scheme, SLICE("https")))
+		return SLICE("https");
+	return slice_equal_nocase(scheme, SLICE("http")) ? SLICE("http") : SLICE("");
+}
+
 bool http_authority_parse(struct slice text, struct slice scheme, struct http_authority *out)
 {
 	size_t length =

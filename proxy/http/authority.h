@@ -19,6 +19,8 @@ bool http_authority_parse(struct slice text, struct slice scheme, struct http_au
 
 /* True for http and https, ignoring case (RFC 9110 4.2). */
 bool http_scheme_is_http(struct slice scheme);
+/* The scheme in lower case; empty: it is neither of both. */
+struct slice http_scheme_known(struct slice scheme);
 
 /* Same host (ignoring case and a trailing dot) and same effective port. */
 bool http_authority_equal(const struct http_authority *a, const struct http_authority *b);

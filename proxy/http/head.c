@@ -285,6 +285,20 @@ const struct http_field *http_head_find(const struct http_head *head, enum http_
 	return NULL;
 }
 
+const struct http_field *http_head_find_last(
+    const struct http_head *head, enum http_token token, uint32_t *count)
+{
+	const struct http_field *last = NULL;
+	*count = 0;
+	for (uint32_t i = 0; i < head->count; i++) {
+		if (head->fields[i].token != token)
+			continue;
+		last = &head->fields[i];
+		++*count;
+	}
+	return last;
+}
+
 bool http_response_is_bodyless(const struct http_head *response, enum http_method method)
 {
 	if (method == HTTP_METHOD_CONNECT && response->status >= 200 && response->status < 300)

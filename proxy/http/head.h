@@ -150,6 +150,9 @@ uint32_t http_head_remove(struct http_head *head, enum http_token token);
 uint32_t http_head_remove_all(struct http_head *head, const uint8_t set[HTTP_TOKEN_COUNT]);
 /* Returns the first field with the token, or NULL. */
 const struct http_field *http_head_find(const struct http_head *head, enum http_token token);
+/* Returns the last one, or NULL. *count: how many there are. */
+const struct http_field *http_head_find_last(
+    const struct http_head *head, enum http_token token, uint32_t *count);
 
 /*
  * Validates a head that a peer sent. Returns NULL if it is well formed; otherwise the message is

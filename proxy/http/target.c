@@ -54,13 +54,6 @@ static struct slice authority_of(const UriUriA *uri)
 	return slice_of(first, (size_t)(end - first));
 }
 
-static struct slice http_scheme(struct slice scheme)
-{
-	if (slice_equal_nocase(scheme, SLICE("https")))
-		return SLICE("https");
-	return slice_equal_nocase(scheme, SLICE("http")) ? SLICE("http") : SLICE("");
-}
-
 /* The :authority of a request for an absolute or network-path reference. */
 static bool foreign_authority(struct arena *a, const struct http_head *base, const UriUriA *ref,
     struct slice scheme, struct slice *out)
@@ -150,11 +143,11 @@ static bool resolve(struct arena *a, struct arena *scratch, const struct http_he
 	    backend = {.malloc = scratch_malloc, .free = scratch_free, .userData = scratch};
 	uriCompleteMemoryManager(&memory, &backend);
 	UriUriA ref, root, result;
-	struct slice scheme = http_scheme(base->scheme);
+	struct slice scheme = http_scheme_known(base->scheme);
 	if (!parse(&memory, reference, &ref))
 		return false;
 	if (ref.scheme.first) {
-		scheme = http_scheme(range(ref.scheme));
+		scheme = http_scheme_known(range(ref.scheme));
 		if (!ref.hostText.first)
 			return false; /* "http:path": absolute, but without an authority */
 	}
@@ -210,7 +203,7 @@ bool http_target_resolve(
 {
 	alignas(max_align_t) char first[SCRATCH_BYTES];
 	struct arena scratch;
-	const struct slice scheme = http_scheme(base->scheme);
+	const struct slice scheme = http_scheme_known(base->scheme);
 	if (reference.len > LIMIT_REFERENCE_BYTES || base->authority.len == 0 || scheme.len == 0)
 		return false;
 	if (is_own_result(reference)) {

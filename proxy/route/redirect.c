@@ -61,11 +61,8 @@ bool route_host_is_plain(const struct http_head *request)
 
 bool route_redirect_needs_host(const struct conf_route *route)
 {
-	const struct slice mark = SLICE("{host}");
-	struct slice rest = route->redirect.target;
-	while (rest.len > 0 && !slice_starts_with(rest, mark))
-		rest = slice_from(rest, 1);
-	return rest.len > 0;
+	const struct slice target = route->redirect.target;
+	return target.len > 0 && memmem(target.ptr, target.len, "{host}", strlen("{host}"));
 }
 
 struct slice route_redirect_target(

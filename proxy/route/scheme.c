@@ -45,14 +45,6 @@ const struct relay_cause *route_check_scheme(const struct request_facts *f, cons
 
 /* ---- what a proxy before us says ---- */
 
-/* "https" or "http"; empty: any other text. */
-static struct slice known_scheme(struct slice text)
-{
-	if (slice_equal_nocase(text, SLICE("https")))
-		return SLICE("https");
-	return slice_equal_nocase(text, SLICE("http")) ? SLICE("http") : SLICE("");
-}
-
 static struct slice unquoted(struct slice s)
 {
 	bool is_quoted = s.len >= 2 && s.ptr[0] == '"' && s.ptr[s.len - 1] == '"';
@@ -75,37 +67,23 @@ static struct slice forwarded_proto(struct slice value)
 	return proto;
 }
 
-/* The last field with the token; *count: how many there are. */
-static const struct http_field *last_field(
-    const struct http_head *head, enum http_token token, unsigned *count)
-{
-	const struct http_field *last = NULL;
-	*count = 0;
-	for (uint32_t i = 0; i < head->count; i++) {
-		if (head->fields[i].token != token)
-			continue;
-		last = &head->fields[i];
-		++*count;
-	}
-	return last;
-}
-
 void route_adopt_scheme(
     const struct conf_listen *l, const struct address *peer, struct http_head *head)
 {
-	unsigned lines, ignored;
+	uint32_t lines, ignored;
 	if (!head->scheme_from_connection || !conf_listen_trusts(l, peer))
 		return;
-	const struct http_field *x = last_field(head, HTTP_TOKEN_X_FORWARDED_PROTO, &lines);
-	const struct http_field *f = last_field(head, HTTP_TOKEN_FORWARDED, &ignored);
+	const struct http_field *x =
+	    http_head_find_last(head, HTTP_TOKEN_X_FORWARDED_PROTO, &lines);
+	const struct http_field *f = http_head_find_last(head, HTTP_TOKEN_FORWARDED, &ignored);
 	struct slice proto = f ? forwarded_proto(f->value) : SLICE("");
 	/* A proxy sets one of them, and may pass on the other as its client has sent it: both must say
 	 * the same. */
 	if (x) {
-		struct slice said = lines == 1 ? known_scheme(x->value) : SLICE("");
+		struct slice said = lines == 1 ? http_scheme_known(x->value) : SLICE("");
 		if (said.len > 0 && (proto.len == 0 || slice_equal_nocase(said, proto)))
 			head->scheme = said;
-	} else if (known_scheme(proto).len > 0) {
-		head->scheme = known_scheme(proto);
+	} else if (http_scheme_known(proto).len > 0) {
+		head->scheme = http_scheme_known(proto);
 	}
 }
