@@ -5,23 +5,28 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 
-static const char *const event_names[POLICY_EVENT_COUNT] = {
-    [POLICY_EVENT_OFFERED] = "offered",
-    [POLICY_EVENT_FORWARDED] = "forwarded",
-    [POLICY_EVENT_HELD] = "held",
-    [POLICY_EVENT_HINTED] = "hinted",
-    [POLICY_EVENT_SHADOWED] = "shadowed",
-    [POLICY_EVENT_USED] = "used",
-    [POLICY_EVENT_CLAIMED] = "claimed",
-    [POLICY_EVENT_RESET] = "reset",
-    [POLICY_EVENT_EXPIRED] = "expired",
-    [POLICY_EVENT_WITHDRAWN] = "withdrawn",
+enum event_kind { COUNTS, BEGINS, ENDS };
+
+static const struct {
+	const char *name;
+	enum event_kind kind; /* what it is in the life of a push */
+} events[POLICY_EVENT_COUNT] = {
+    [POLICY_EVENT_OFFERED] = {"offered", COUNTS},
+    [POLICY_EVENT_FORWARDED] = {"forwarded", BEGINS},
+    [POLICY_EVENT_HELD] = {"held", BEGINS},
+    [POLICY_EVENT_HINTED] = {"hinted", COUNTS},
+    [POLICY_EVENT_SHADOWED] = {"shadowed", COUNTS},
+    [POLICY_EVENT_USED] = {"used", ENDS},
+    [POLICY_EVENT_CLAIMED] = {"claimed", ENDS},
+    [POLICY_EVENT_RESET] = {"reset", ENDS},
+    [POLICY_EVENT_EXPIRED] = {"expired", ENDS},
+    [POLICY_EVENT_WITHDRAWN] = {"withdrawn", ENDS},
 };
 
 const char *policy_event_name(enum policy_event event)
 {
 	ensure((unsigned)event < POLICY_EVENT_COUNT);
-	return event_names[event];
+	return events[event].name;
 }
 
 void policy_feedback_init(struct policy_feedback *f, const struct policy_rules *rules)
@@ -54,20 +59,11 @@ bool policy_feedback_is_paused(
 {
 	const struct policy_tally *t = tally_of(f, rule);
 
-	/* uncovered: a value outside the enum */
-	switch (t->state) {
-	case POLICY_RULE_ACTIVE:
+	/* A probe on a lost connection never reports an end, so new probes start when the time is over. */
+	if (t->state == POLICY_RULE_ACTIVE ||
+	    (t->state == POLICY_RULE_PROBING && t->probes_left > 0))
 		return false;
-	case POLICY_RULE_PAUSED:
-		return now < t->paused_until;
-	case POLICY_RULE_PROBING:
-		/*
-		 * A probe on a lost connection never reports an end, so new probes start when the
-		 * time is over.
-		 */
-		return t->probes_left == 0 && now < t->paused_until;
-	}
-	return false;
+	return now < t->paused_until;
 }
 
 static void pause_rule(struct policy_tally *t, usec now)
@@ -150,26 +146,10 @@ enum policy_change policy_feedback_note(
 	ensure(rule->index < f->count && (unsigned)outcome->event < POLICY_EVENT_COUNT);
 	struct policy_tally *t = &f->tallies[rule->index];
 	t->events[outcome->event]++;
-	/* uncovered 2: an ensure() has refused the enum's count and a value outside it */
-	switch (outcome->event) {
-	case POLICY_EVENT_OFFERED:
-	case POLICY_EVENT_HINTED:
-	case POLICY_EVENT_SHADOWED:
-		return POLICY_CHANGE_NONE;
-	case POLICY_EVENT_FORWARDED:
-	case POLICY_EVENT_HELD:
+	enum event_kind kind = events[outcome->event].kind;
+	if (kind == BEGINS)
 		note_start(t, outcome->now);
-		return POLICY_CHANGE_NONE;
-	case POLICY_EVENT_USED:
-	case POLICY_EVENT_CLAIMED:
-	case POLICY_EVENT_RESET:
-	case POLICY_EVENT_EXPIRED:
-	case POLICY_EVENT_WITHDRAWN:
-		return note_end(t, rule, outcome->event, outcome->now);
-	case POLICY_EVENT_COUNT:
-		break;
-	}
-	return POLICY_CHANGE_NONE;
+	return kind == ENDS ? note_end(t, rule, outcome->event, outcome->now) : POLICY_CHANGE_NONE;
 }
 
 uint32_t policy_feedback_used_rate(const struct policy_tally *t)

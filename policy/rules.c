@@ -94,16 +94,10 @@ static bool navigation_matches(enum policy_tristate wanted, enum policy_navigati
 
 static bool rtt_matches(const struct policy_rule *rule, usec rtt)
 {
-	/* uncovered: a value outside the enum */
-	switch (rule->rtt_compare) {
-	case POLICY_COMPARE_NONE:
+	if (rule->rtt_compare == POLICY_COMPARE_NONE)
 		return true;
-	case POLICY_COMPARE_BELOW:
-		return rtt != 0 && rtt < rule->rtt_usec;
-	case POLICY_COMPARE_ABOVE:
-		return rtt > rule->rtt_usec;
-	}
-	return false;
+	return rule->rtt_compare == POLICY_COMPARE_BELOW ? rtt != 0 && rtt < rule->rtt_usec
+							 : rtt > rule->rtt_usec;
 }
 
 /* Conditions that may change with the next offer of the request; they cost little. */

@@ -97,18 +97,12 @@ static bool tristate_covers(enum policy_tristate earlier, enum policy_tristate l
 
 static bool rtt_covers(const struct policy_rule *earlier, const struct policy_rule *later)
 {
-	/* uncovered: a value outside the enum */
-	switch (earlier->rtt_compare) {
-	case POLICY_COMPARE_NONE:
+	if (earlier->rtt_compare == POLICY_COMPARE_NONE)
 		return true;
-	case POLICY_COMPARE_BELOW:
-		return later->rtt_compare == POLICY_COMPARE_BELOW &&
-		       earlier->rtt_usec >= later->rtt_usec;
-	case POLICY_COMPARE_ABOVE:
-		return later->rtt_compare == POLICY_COMPARE_ABOVE &&
-		       earlier->rtt_usec <= later->rtt_usec;
-	}
-	return false;
+	return earlier->rtt_compare == later->rtt_compare &&
+	       (earlier->rtt_compare == POLICY_COMPARE_BELOW
+		       ? earlier->rtt_usec >= later->rtt_usec
+		       : earlier->rtt_usec <= later->rtt_usec);
 }
 
 /* All rules use the same draw of a request, so a larger share contains a smaller one. */

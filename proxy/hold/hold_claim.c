@@ -172,26 +172,21 @@ void held_fail_claims(struct held *h, const struct relay_cause *cause, uint32_t 
 /* ---- answers ---- */
 
 /* The fields that a 304 has (RFC 9110 15.4.5). */
-static bool is_of_304(uint16_t token)
-{
-	switch (token) {
-	case HTTP_TOKEN_CACHE_CONTROL:
-	case HTTP_TOKEN_CONTENT_LOCATION:
-	case HTTP_TOKEN_DATE:
-	case HTTP_TOKEN_ETAG:
-	case HTTP_TOKEN_EXPIRES:
-	case HTTP_TOKEN_VARY:
-	case HTTP_TOKEN_AGE:
-	case HTTP_TOKEN_VIA:
-	case HTTP_TOKEN_CACHE_STATUS:
-		return true;
-	}
-	return false;
-}
+static const uint8_t of_304[HTTP_TOKEN_COUNT] = {
+    [HTTP_TOKEN_CACHE_CONTROL] = 1,
+    [HTTP_TOKEN_CONTENT_LOCATION] = 1,
+    [HTTP_TOKEN_DATE] = 1,
+    [HTTP_TOKEN_ETAG] = 1,
+    [HTTP_TOKEN_EXPIRES] = 1,
+    [HTTP_TOKEN_VARY] = 1,
+    [HTTP_TOKEN_AGE] = 1,
+    [HTTP_TOKEN_VIA] = 1,
+    [HTTP_TOKEN_CACHE_STATUS] = 1,
+};
 
 static void make_304(struct http_head *head)
 {
-	http_head_keep(head, field, is_of_304(field->token));
+	http_head_keep(head, field, of_304[field->token]);
 	head->status = 304;
 	head->content_length = HTTP_LENGTH_UNKNOWN;
 }

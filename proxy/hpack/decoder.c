@@ -77,15 +77,11 @@ void hpack_decoder_check(const struct hpack_decoder *d)
 static void discard(struct reading *r)
 {
 	struct http_head *head = r->head;
-	uint32_t kept = 0;
 
 	if (r->is_discarding)
 		return;
-	for (uint32_t i = 0; i < head->count; i++)
-		/* uncovered: an empty field name is refused before it gets into the list */
-		if (head->fields[i].name.len > 0 && head->fields[i].name.ptr[0] == ':')
-			head->fields[kept++] = head->fields[i];
-	head->count = kept;
+	/* uncovered: an empty field name is refused before it gets into the list */
+	http_head_keep(head, field, field->name.len > 0 && field->name.ptr[0] == ':');
 	r->is_discarding = true;
 	r->to = &r->scratch;
 }

@@ -74,22 +74,13 @@ static unsigned classes_of(const struct http_head *head)
 static void strip(struct http_head *head, bool keeps_host)
 {
 	bool had_te = false;
-	uint32_t kept = 0;
 	unsigned classes = classes_of(head);
 	if (classes & FORWARDING)
 		head->noted |= HTTP_NOTED_FORWARDING;
 	if ((classes & ~(unsigned)FORWARDING) == 0) /* the usual head */
 		return;
-	for (uint32_t i = 0; i < head->count; i++) {
-		const struct http_field *field = &head->fields[i];
-		bool is_kept_host = field->token == HTTP_TOKEN_HOST && keeps_host;
-		if (!is_kept_host && !stays(head, field, &had_te))
-			continue;
-		if (kept != i)
-			head->fields[kept] = *field;
-		kept++;
-	}
-	head->count = kept;
+	http_head_keep(head, field,
+	    (keeps_host && field->token == HTTP_TOKEN_HOST) || stays(head, field, &had_te));
 }
 
 void http_head_strip_hop(struct http_head *head)

@@ -64,14 +64,8 @@ bool offer_wants_pushes(
     const struct offer_env *env, const struct client_facts *client, const struct exchange *x)
 {
 	const struct conf_origin *o = x->place.origin;
-	switch (o->push) {
-	case CONF_PUSH_ACCEPT:
-		return true;
-	case CONF_PUSH_REFUSE:
-		return false;
-	case CONF_PUSH_AUTO:
-		break;
-	}
+	if (o->push != CONF_PUSH_AUTO)
+		return o->push == CONF_PUSH_ACCEPT;
 	/* An origin must not push for a pushed request, and promises name a host. */
 	if (exchange_is_push(x) || x->request->authority.len == 0)
 		return false;

@@ -247,27 +247,24 @@ void offer_learned_on_request(
 static void note_outcome(struct learned_resource *r, struct learned_view *v, uint64_t bit,
     enum offer_learned_outcome outcome, bool has_credentials)
 {
-	uint64_t none = 0;
-	uint64_t *excused = v ? &v->excused : &none, *taken = v ? &v->taken : &none;
 	switch (outcome) {
 	case OFFER_LEARNED_OFFERED:
 		r->numbers.offered++;
-		*excused |= bit;
 		break;
 	case OFFER_LEARNED_TAKEN:
 		r->numbers.taken++;
-		*(has_credentials ? excused : taken) |= bit;
 		break;
 	case OFFER_LEARNED_REFUSED:
 		r->numbers.refused++;
-		*excused |= bit;
 		break;
 	case OFFER_LEARNED_GONE:
 		r->numbers.hits /= 4;
 		r->stands = false;
-		*excused |= bit;
 		break;
 	}
+	bool is_request = outcome == OFFER_LEARNED_TAKEN && !has_credentials;
+	if (v)
+		*(is_request ? &v->taken : &v->excused) |= bit;
 }
 
 void offer_learned_on_outcome(struct offer_learned *t, const struct offer_learned_request *view,
