@@ -135,13 +135,9 @@ void http_head_add_token(struct http_head *head, enum http_token token, struct s
 #define http_head_keep(head, field, keeps)                                                         \
 	do {                                                                                       \
 		struct http_field *kept_ = (head)->fields, *end_ = kept_ + (head)->count;          \
-		for (struct http_field *field = kept_; field < end_; field++) {                    \
-			if (!(keeps))                                                              \
-				continue;                                                          \
-			if (kept_ != field)                                                        \
-				*kept_ = *field;                                                   \
-			kept_++;                                                                   \
-		}                                                                                  \
+		for (struct http_field *field = kept_; field < end_; field++)                      \
+			if (keeps)                                                                 \
+				*kept_++ = *field;                                                 \
 		(head)->count = (uint32_t)(kept_ - (head)->fields);                                \
 	} while (0)
 /* Removes every field with the token; keeps the order. Returns how many. */
