@@ -3,6 +3,7 @@
  * Memory that is refused, and field lists that are too long. Whatever take the budget refuses, the
  * engine answers with a proper code, loses nothing and stays in step.
  */
+#include "proxy/limits.h"
 #include "tests/support/h2_script.h"
 
 #include <stdlib.h>
@@ -287,6 +288,31 @@ SCRIPT_TEST(list_of_exactly_the_limit_is_fine)
 	}
 }
 
+/*
+ * Without an announced limit the engine's own is 256 KiB. A field of 3045 bytes goes into the table once, and is one
+ * byte on the wire from then on. GET: 167 as above; x-a: 3+32+n.
+ */
+SCRIPT_TEST(list_without_an_announced_limit_has_the_engines_own)
+{
+	enum { OF_GET = 167, TIMES = 86, OF_BIG = 5 + 32 + 3008, OF_LAST = 3 + 32 };
+	for (uint32_t over = 0; over < 2; over++) {
+		struct script *s = script_open(H2_SERVER);
+		char big[3009] = "", last[100] = "";
+		memset(big, 'v', sizeof big - 1);
+		memset(last, 'w',
+		    (size_t)(LIMIT_FIELD_BLOCK_BYTES - OF_GET - TIMES * OF_BIG - OF_LAST + over));
+		uint8_t block[4096];
+		size_t length = script_encodes(s, block, sizeof block, ":method", "GET", ":scheme",
+		    "https", ":authority", "a", ":path", "/", "x-big", big, NULL);
+		memset(block + length, 0x80 | 62, TIMES - 1); /* the newest entry of the table */
+		length += TIMES - 1;
+		length += script_literal(block + length, "x-a", 3, last, strlen(last));
+		script_sends_raw(s, H2_HEADERS, H2_END_STREAM | H2_END_HEADERS, 1, block, length);
+		assert_int_equal(script_expects_head(s, 1, true)->oversize, over);
+		script_close(s);
+	}
+}
+
 static void only_this_stream_is_lost(struct script *s, uint32_t id)
 {
 	script_pumps(s);
@@ -351,6 +377,7 @@ int main(void)
 	    cmocka_unit_test(tables_are_charged_as_they_grow),
 	    cmocka_unit_test(request_with_too_many_fields_is_told_with_its_pseudo_fields),
 	    cmocka_unit_test(list_of_exactly_the_limit_is_fine),
+	    cmocka_unit_test(list_without_an_announced_limit_has_the_engines_own),
 	    cmocka_unit_test(trailers_with_too_many_fields_cost_the_stream),
 	    cmocka_unit_test(response_with_too_many_fields_costs_the_stream),
 	    cmocka_unit_test(promise_with_too_many_fields_is_decoded_and_refused),
