@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The smuggling matrix before real servers of HTTP/1.1: Apache httpd, nginx, Node, and HAProxy before Node. Each reads in
- * its own way what the gate writes, and logs as many requests as the clients' framing says were sent. (What a recording
- * origin sees, byte by byte, is in tests/wire/smuggling-matrices.mjs.)
+ * The smuggling matrix before real servers of HTTP/1.1, each in a test file of its own: Apache httpd, nginx, Node, and
+ * HAProxy before Node. Each reads in its own way what the gate writes, and logs as many requests as the clients' framing
+ * says were sent. (What a recording origin sees, byte by byte, is in tests/wire/smuggling-matrices.mjs.)
  */
 import fs from 'node:fs';
 import http from 'node:http';
@@ -96,16 +96,16 @@ backend node
 	return lines;
 }
 
-const columns = {};
-for (const [name, begin] of Object.entries({ 'Apache httpd': apache, nginx, Node: node, HAProxy: haproxy })) {
+const SERVERS = { 'Apache httpd': apache, nginx, Node: node, HAProxy: haproxy };
+
+export async function smuggle(name) {
 	const port = await freePort();
 	scenario(`${name} logs as many requests as the clients sent`, {
 		timeout: 300000, origins: { main: { server: `http://127.0.0.1:${port}` } }, server: { 'error-log': '/dev/null', 'access-log': '/dev/null' },
 	}, async (s) => {
-		const lines = await begin(s, port);
-		columns[name] = await matrixLogged(process.env.SMUGGLE_ROW ? forms.filter((f) => f.row === process.env.SMUGGLE_ROW) : forms, s, lines);
-		columns[name].check();
-		if (name === 'HAProxy')
-			console.log(table(columns));
+		const lines = await SERVERS[name](s, port);
+		const column = await matrixLogged(process.env.SMUGGLE_ROW ? forms.filter((f) => f.row === process.env.SMUGGLE_ROW) : forms, s, lines);
+		column.check();
+		console.log(table({ [name]: column }));
 	});
 }

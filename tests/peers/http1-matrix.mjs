@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * curl in each version of HTTP before Node's servers in each version: what passes the gate is what curl and the origin
- * see of each other without it, in bytes and fields, but for the fields of the hop. Prints a table: the client's and
- * the origin's version down, cases across.
+ * curl in one version of HTTP (each has a test file of its own) before Node's servers in each version: what passes the
+ * gate is what curl and the origin see of each other without it, in bytes and fields, but for the fields of the hop.
+ * Prints a table: the client's and the origin's version down, cases across.
  */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -110,7 +110,7 @@ async function start() {
 	return { origin, origins, scenario, dir: scenario.dir, port: (down) => (CLIENTS[down].tls ? tlsPort : scenario.port) };
 }
 
-test('curl in each version before an origin in each version: bytes and fields pass as they are', { timeout: 500000 * SCALE }, async (t) => {
+async function bytesAndFields(t, down) {
 	const site = await start();
 	let failure;
 	try {
@@ -127,31 +127,29 @@ test('curl in each version before an origin in each version: bytes and fields pa
 		const all = matrixCases(file);
 		const names = all.map((row) => row.name);
 		const cases = all.filter((row) => isWanted(row.name, names));
-		const isFor = (row, down) => !row.down || row.down.includes(down);
+		const isFor = (row) => !row.down || row.down.includes(down);
 		/* What curl and an origin of the same version see of each other. */
 		const direct = new Map();
-		await inParallel(Object.keys(CLIENTS), async (down) => {
-			for (const row of cases)
-				if (isFor(row, down) && !row.started && row.cut === undefined) {
-					const result = await play(site, down, site.origins.ports[down], 'direct', row);
-					judgeDirect(row, down, result);
-					direct.set(`${down} ${row.name}`, result);
-				}
-		});
-		const ways = Object.keys(CLIENTS).flatMap((down) => Object.keys(VERSIONS).map((up) => ({ down, up, name: `${down} > ${up}`, cells: new Map(), wrong: [] })));
+		for (const row of cases)
+			if (isFor(row) && !row.started && row.cut === undefined) {
+				const result = await play(site, down, site.origins.ports[down], 'direct', row);
+				judgeDirect(row, down, result);
+				direct.set(row.name, result);
+			}
+		const ways = Object.keys(VERSIONS).map((up) => ({ up, name: `${down} > ${up}`, cells: new Map(), wrong: [] }));
 		const wayNames = ways.map((way) => way.name.replaceAll(' ', ''));
 		const wanted = ways.filter((way) => isWanted(way.name.replaceAll(' ', ''), wayNames));
 		const times = new Map();
 		await inParallel(wanted, async (way) => {
 			for (const row of cases) {
-				if (!isFor(row, way.down)) {
+				if (!isFor(row)) {
 					way.cells.set(row.name, '-');
 					continue;
 				}
 				const begin = Date.now();
-				const result = await play(site, way.down, site.port(way.down), way.up, row);
+				const result = await play(site, down, site.port(down), way.up, row);
 				try {
-					await judge(row, way.down, way.up, result, direct.get(`${way.down} ${row.name}`));
+					await judge(row, down, way.up, result, direct.get(row.name));
 					way.cells.set(row.name, 'ok');
 					times.set(row.name, (times.get(row.name) ?? 0) + Date.now() - begin);
 				} catch (error) {
@@ -172,7 +170,7 @@ test('curl in each version before an origin in each version: bytes and fields pa
 		failure = error;
 	}
 	await site.scenario.stop(failure);
-});
+}
 
 /* curl sends no trailers. Gives the answer's status. */
 function sendTrailers(down, port, target, headers, trailers) {
@@ -197,19 +195,24 @@ function sendTrailers(down, port, target, headers, trailers) {
 	});
 }
 
-test('trailers of requests arrive in each version', { timeout: 120000 * SCALE }, async () => {
+async function trailersOfRequests(down) {
 	const site = await start();
 	let failure;
 	try {
-		for (const down of Object.keys(CLIENTS))
-			for (const up of Object.keys(VERSIONS)) {
-				const id = `${down} to ${up}`;
-				const status = await sendTrailers(down, site.port(down), `/${up}/upload`, { 'x-run': id, trailer: 'x-sum' }, { 'x-sum': '12', 'x-more': 'yes' });
-				const [seen] = site.origin.run(id);
-				assert.deepEqual({ status, bytes: seen?.bytes, trailers: seen?.trailers }, { status: 200, bytes: 9, trailers: { 'x-sum': '12', 'x-more': 'yes' } }, id);
-			}
+		for (const up of Object.keys(VERSIONS)) {
+			const id = `${down} to ${up}`;
+			const status = await sendTrailers(down, site.port(down), `/${up}/upload`, { 'x-run': id, trailer: 'x-sum' }, { 'x-sum': '12', 'x-more': 'yes' });
+			const [seen] = site.origin.run(id);
+			assert.deepEqual({ status, bytes: seen?.bytes, trailers: seen?.trailers }, { status: 200, bytes: 9, trailers: { 'x-sum': '12', 'x-more': 'yes' } }, id);
+		}
 	} catch (error) {
 		failure = error;
 	}
 	await site.scenario.stop(failure);
-});
+}
+
+/* The tests of curl in the version `down`, a key of CLIENTS. */
+export function matrix(down) {
+	test(`curl as ${down} before an origin in each version: bytes and fields pass as they are`, { timeout: 500000 * SCALE }, (t) => bytesAndFields(t, down));
+	test(`trailers of requests of ${down} arrive in each version`, { timeout: 120000 * SCALE }, () => trailersOfRequests(down));
+}
