@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { scenario, section, sleep, workDir } from '../support/gate.mjs';
+import { scenario, section, until, workDir } from '../support/gate.mjs';
 
 const dir = workDir();
 process.on('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
@@ -150,8 +150,8 @@ scenario('a promise of our own does not tell the client what the route sets', {
 
 /* ---- what is learned ---- */
 
-const WINDOW = 10_000; /* in which a request belongs to the page before it */
 const learning = (rules) => ({
+	server: { 'status-socket': 'status' },
 	routes: section('route main', { origin: 'main', ...rules }),
 	origin: { push: 'refuse' },
 	extra: section('preload learned', { learned: 'apply' }),
@@ -161,17 +161,21 @@ const learning = (rules) => ({
 /* Four clients at addresses of their own ask for the page and, with these fields, for what it needs. */
 async function teach(s, fields) {
 	let origin;
-	for (const n of [1, 2, 3, 4]) {
-		const client = await s.connect({ localAddress: `127.0.0.${n}` });
-		client.request(1, { path: '/page', 'sec-fetch-mode': 'navigate' });
+	const load = async (address, page, more) => {
+		const client = await s.connect({ localAddress: address });
+		client.request(1, { path: page, 'sec-fetch-mode': 'navigate' });
 		origin ??= await s.accept();
-		origin.respond((await origin.expectRequest('/page')).stream, { body: 'page' });
+		origin.respond((await origin.expectRequest(page)).stream, { body: 'page' });
 		await client.response(1);
-		client.request(3, { path: '/dep.css', referer: `http://localhost:${s.port}/page`, ...fields });
+		client.request(3, { path: '/dep.css', referer: `http://localhost:${s.port}${page}`, ...more });
 		origin.respond((await origin.expectRequest('/dep.css')).stream, { body: 'css' });
 		await client.response(3);
-	}
-	await sleep(WINDOW + 1000);
+	};
+	for (const n of [1, 2, 3, 4])
+		await load(`127.0.0.${n}`, '/page', fields);
+	/* A load counts when its window is over, in which a request belongs to the page before it. This one's is the last. */
+	await load('127.0.0.9', '/other', {});
+	await until(() => `each load has counted:\n${s.gate.status()}`, () => /^# learned by .*\/other: 1 client, 1 load so far;/m.test(s.gate.status()), 60_000);
 	const client = await s.connect({ localAddress: '127.0.0.10' });
 	client.request(1, { path: '/page', 'sec-fetch-mode': 'navigate' });
 	return { client, origin };

@@ -11,7 +11,7 @@ import { Duplex } from 'node:stream';
 import { after } from 'node:test';
 import tls from 'node:tls';
 import { FLAG, frame, PREFACE, settingsPayload, TYPE, u32 } from '../support/frames.mjs';
-import { certs, scenario, sleep, until } from '../support/gate.mjs';
+import { certs, scenario, until } from '../support/gate.mjs';
 import { Encoder } from '../support/hpack.mjs';
 
 const BODY = 'all of it. '.repeat(20000);
@@ -86,10 +86,8 @@ function oneFlight(s, version, alpn, request) {
 			final(done) {
 				process.kill(s.gate.pid, 'SIGSTOP');
 				socket.end(Buffer.concat(kept));
-				socket.once('finish', async () => {
-					await sleep(20);
-					process.kill(s.gate.pid, 'SIGCONT');
-				});
+				/* All of it, and the FIN, are in the gate's socket by then. */
+				socket.once('finish', () => process.kill(s.gate.pid, 'SIGCONT'));
 				done();
 			},
 		});
