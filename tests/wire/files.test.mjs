@@ -85,6 +85,7 @@ async function together(name, { preload, server = {}, early, ...more }, body) {
 		await offeredByAll(s, '/first.css');
 		write(manifest, pushes('second'));
 		await offeredByAll(s, '/second.css');
+		await s.gate.error(/read again/);
 		const lines = s.gate.read('error.log').match(/read again/g);
 		assert.equal(lines.length, 1, 'it is logged once, not by each worker');
 	});

@@ -117,7 +117,8 @@ scenario('the system gives less than `memory`: the start says so, load is shed, 
 	server: { memory: '1G', 'connection-memory': '16M', 'status-socket': 'status' },
 	wrap: ['sh', '-c', `ulimit -v ${LIMIT_KIB} && exec "$@"`, 'sh'],
 }, async (s) => {
-	assert.match(s.gate.stderr, /a process may have 44 MiB, too few for a worker, which may want \d+ MiB: 1024 of memory/);
+	await until(() => `the start says so: ${s.gate.stderr}`,
+		() => /a process may have 44 MiB, too few for a worker, which may want \d+ MiB: 1024 of memory/.test(s.gate.stderr));
 	await nodeOrigin(s, originPort, (stream, headers) => {
 		stream.respond({ ':status': 200 });
 		if (headers[':path'].startsWith('/large'))

@@ -28,7 +28,10 @@ async function busy(s) {
 	client.frame('WINDOW_UPDATE', 0, 1, u32(0));
 	await client.expectReset(1, 'PROTOCOL_ERROR');
 	client.close();
-	await until('all is over', () => s.gate.counters().requests_open === 0);
+	await until('all is over', () => {
+		const { requests_open: requests, connections_open: connections } = s.gate.counters();
+		return requests === 0 && connections === 0;
+	});
 }
 
 const valueOf = (all, name) => all.find((f) => f.name === name).samples[0].value;
