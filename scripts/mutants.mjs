@@ -399,7 +399,7 @@ function printed(command) {
 function recipeOf(file) {
 	const commands = make("-n", "-W", file, "V=1", LIBRARY).split("\n").filter((line) => !line.startsWith(":"));
 	const object = ` -MMD -MP -c -o build/mutants/${file.slice(0, -2)}.o `;
-	const text = commands.find((line) => line.includes(object)).replace(object, " -w -O2 -fno-sanitize=all -S -o - ");
+	const text = commands.find((line) => line.includes(object)).replace(object, " -w -O2 -g0 -fno-sanitize=all -S -o - ");
 	return { all: commands.join("\n"), text, instructions: printed(text) };
 }
 

@@ -598,7 +598,7 @@ scenario('a shadow rule is counted and does nothing', {
 
 // covers: P-num-metrics
 scenario('what is held, claimed and hinted counts for its rule', {
-	server: { 'status-socket': 'status', 'hold-max-age': '200ms' },
+	server: { 'status-socket': 'status', 'hold-max-age': '2s' },
 	extra: section('push hold', { action: 'hold' }),
 }, async (s) => {
 	const { client, origin, up } = await s.open({ path: '/page1' });
