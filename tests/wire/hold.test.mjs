@@ -317,7 +317,7 @@ scenario('what no request could claim is given up when its head comes: no-cache,
 
 // covers: P-hold-join
 scenario('a request that joins a slow push waits for it, beyond push-start-timeout', {
-	...HOLD, server: { 'push-start-timeout': '300ms' },
+	...HOLD, server: { 'push-start-timeout': '1s' },
 }, async (s) => {
 	const { client, origin, up } = await s.open(refusing);
 	origin.push(up, 2, '/a.css').push(up, 4, '/b.css');
@@ -335,7 +335,7 @@ scenario('a request that joins a slow push waits for it, beyond push-start-timeo
 
 // covers: P-hold-join
 scenario('a request that joined waits no longer than response-timeout', {
-	...HOLD, server: { 'push-start-timeout': '100ms' }, origin: { 'response-timeout': '1s' },
+	...HOLD, server: { 'push-start-timeout': '1s' }, origin: { 'response-timeout': '2s' },
 }, async (s) => {
 	const { client, origin, up } = await s.open(refusing);
 	origin.push(up, 2, '/a.css');
@@ -446,7 +446,7 @@ scenario('what is claimed, and what was not asked for, has no miss', COUNTED, as
 
 // covers: P-hold-paused
 scenario('an asset that sets a cookie each time is held twice and then no more', {
-	...HOLD, server: { 'hold-max-age': '100ms' },
+	...HOLD, server: { 'hold-max-age': '1s' },
 }, async (s) => {
 	const { client, origin, up } = await s.open({ ...refusing, path: '/page1', request: { cookie: 'n=1' } });
 	const fields = { ...FRESH, 'set-cookie': 'n=0' };
@@ -489,7 +489,7 @@ scenario('a rule whose pushes are never fresh is told so when it pauses', {
 // covers: P-hold-missed
 scenario('a rule that pauses names the most frequent cause of its misses, and what to do', {
 	extra: section('push css', { action: 'hold', 'min-used': '50%', 'min-sample': 5 }),
-	server: { 'hold-max-age': '500ms' },
+	server: { 'hold-max-age': '2s' },
 }, async (s) => {
 	const { client, origin, up } = await s.open(refusing);
 	ASSETS.slice(0, 5).forEach((asset, i) => {

@@ -303,7 +303,7 @@ scenario('a request that no stream came for says how long it waited', {
 /* ---- ends ---- */
 
 scenario('a code is one that was sent: a time limit has none, a reset with NO_ERROR has', {
-	origin: { 'response-timeout': '300ms' },
+	origin: { 'response-timeout': '1s' },
 }, async (s) => {
 	const { client, origin } = await s.open({ path: '/late' });
 	await client.response(1);

@@ -294,7 +294,7 @@ fleet('a budget of 0 %: no request is sent again', [dies(), ok1()], { origin: { 
 
 /* ---- time ---- */
 fleet('retry-on = late: another server is asked after response-timeout', [mute(), ok1()],
-	{ origin: { 'response-timeout': '60s' }, route: { 'retry-on': 'late', 'response-timeout': '200ms' } }, async (s, server) => {
+	{ origin: { 'response-timeout': '60s' }, route: { 'retry-on': 'late', 'response-timeout': '1s' } }, async (s, server) => {
 		await askUntil(s, server, { check: isFine });
 		assert.ok(s.gate.counters().retries_late > 0);
 	});
@@ -310,7 +310,7 @@ fleet('request-timeout: 504 before the response', [mute()], { route: { 'request-
 });
 
 fleet('request-timeout: a reset in the response', [http2((f, c) => c.headers(f.stream, { ':status': '200' }))],
-	{ route: { 'request-timeout': '300ms' } }, async (s) => {
+	{ route: { 'request-timeout': '2s' } }, async (s) => {
 		const client = await s.connect();
 		client.request(1);
 		assert.equal((await client.expectHead(1)).headers[':status'], '200');
@@ -319,7 +319,7 @@ fleet('request-timeout: a reset in the response', [http2((f, c) => c.headers(f.s
 	});
 
 fleet('connect-timeout of the route bounds the wait for a server that has max-requests', [mute()],
-	{ origin: { 'max-requests': 1 }, route: { 'connect-timeout': '200ms' } }, async (s, server) => {
+	{ origin: { 'max-requests': 1 }, route: { 'connect-timeout': '1s' } }, async (s, server) => {
 		const client = await s.connect();
 		client.request(1, { path: '/first' });
 		await server.peer.request('/first');
