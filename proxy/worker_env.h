@@ -48,8 +48,10 @@ struct deferred_free {
 	void (*free)(struct deferred_free *object);
 };
 
-static inline void worker_free_later(struct worker_env *env, struct deferred_free *object)
+static inline void worker_free_later(struct worker_env *env, struct deferred_free *object,
+    void (*free_object)(struct deferred_free *object))
 {
+	object->free = free_object;
 	list_append(&env->dead, &object->link);
 }
 

@@ -70,7 +70,6 @@ bool clients_open(struct clients *c, char *error, size_t error_size);
 void clients_close(struct clients *c); /* call clients_abort first */
 
 struct client_listener *clients_listener(struct clients *c, const struct conf_listen *conf);
-const struct conf_listen *client_listener_conf(const struct client_listener *l);
 /* Makes a client connection of an accepted socket (takes fd), or closes it when a limit is
  * reached. */
 void client_accept(struct client_listener *l, int fd, const struct net_address *peer);

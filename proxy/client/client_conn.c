@@ -52,8 +52,6 @@ static struct client_conn *conn_new(struct client_listener *l)
 	c->hop.connection = ++clients->last_id;
 	c->opened = env->relay->now;
 	c->half_closed = USEC_NEVER;
-	c->deferred.free = free_conn;
-	list_init(&c->deferred.link);
 	list_init(&c->idle);
 	list_init(&c->legs);
 	list_init(&c->waiting);
@@ -106,7 +104,7 @@ static void dispose(struct client_conn *c)
 	wheel_forget(worker_wheel(env), &c->timer);
 	list_remove(&c->link);
 	list_remove(&c->idle);
-	worker_free_later(env, &c->deferred);
+	worker_free_later(env, &c->deferred, free_conn);
 	c->listener->connections--;
 	client_address_detach(c->listener, c->counted);
 	worker_schedule_drain_check(env);

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Private to client/: the listener, and a client's connection with its session, legs and diary.
- *
- *   clients ─── listener ─── client_conn ─┬─ session ─── streams ─── legs of exchanges
- *                                         ├─ diary
- *                                         └─ store of held responses
- */
+/* Private to client/: the listener, and a client's connection with its session, legs, diary and held responses. */
 #ifndef PUSHGATE_CLIENT_CLIENT_PRIVATE_H
 #define PUSHGATE_CLIENT_CLIENT_PRIVATE_H
 

@@ -98,11 +98,6 @@ struct client_listener *clients_listener(struct clients *c, const struct conf_li
 	return &c->listeners[conf - c->env->conf->listens];
 }
 
-const struct conf_listen *client_listener_conf(const struct client_listener *l)
-{
-	return l->conf;
-}
-
 void clients_shutdown(struct clients *clients)
 {
 	list_for_each(&clients->conns, c, struct client_conn, link) client_conn_shutdown(c);

@@ -36,8 +36,7 @@ struct gateway_env {
 	/* The default name in Via is "pushgate-" and this number; the same in all workers. */
 	uint32_t via_suffix;
 	uint64_t seed;
-	/* Connects to the built-in demo origin, which behaves as `server` says: a connected socket
-	 * whose other end speaks h2c as a server, or -1. NULL when no origin is demo:. */
+	/* struct origins, with its context. */
 	int (*demo_connect)(void *context, const struct conf_origin_server *server);
 	void *demo_context;
 	/* Takes a page of the learned table that is to be saved (offer_learned_export), or with an empty

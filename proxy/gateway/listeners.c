@@ -12,6 +12,7 @@ struct listener_socket {
 	struct net_listener *net;
 	struct gateway *gateway;
 	struct client_listener *listener;
+	const char *name; /* of the section */
 };
 
 static void accepted(void *context, int fd, const struct net_address *peer)
@@ -25,8 +26,8 @@ static void paused(void *context, int error)
 	struct listener_socket *s = context;
 	struct worker_env *env = &s->gateway->env;
 	WORKER_COUNT(env, accept_paused, 1);
-	observe_log(env->observe, OBSERVE_WARN, "%s: accepting pauses: %s",
-	    client_listener_conf(s->listener)->name, strerror(error));
+	observe_log(
+	    env->observe, OBSERVE_WARN, "%s: accepting pauses: %s", s->name, strerror(error));
 }
 
 void gateway_listen(struct gateway *g, const struct conf_listen *listen, int fd)
@@ -34,6 +35,7 @@ void gateway_listen(struct gateway *g, const struct conf_listen *listen, int fd)
 	struct listener_socket *s = memory_new(struct listener_socket);
 	s->gateway = g;
 	s->listener = clients_listener(&g->clients, listen);
+	s->name = listen->name;
 	s->net = net_listener_new(g->env.loop, fd, accepted, paused, s);
 	list_append(&g->sockets, &s->link);
 }

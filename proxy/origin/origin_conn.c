@@ -35,7 +35,7 @@ static void free_conn(struct deferred_free *deferred)
 	session_free(c->dialogue);
 	budget_give(&c->origins->env->budget, origin_conn_bytes(c->pool));
 	budget_fini(&c->budget);
-	free(c->promised_hosts);
+	free(c->promises.hosts);
 	free(c);
 }
 
@@ -54,8 +54,6 @@ void origin_conn_open(struct pool *p)
 	budget_force(&env->budget, origin_conn_bytes(p));
 	list_init(&c->legs);
 	list_init(&c->usable);
-	c->deferred.free = free_conn;
-	list_init(&c->deferred.link);
 	wheel_node_init(&c->timer, origin_conn_expired);
 	pool_conn_opened(p, c);
 	c->net = origin_conn_connect(c);
@@ -94,7 +92,7 @@ static void dispose(struct origin_conn *c)
 	c->is_gone = true;
 	c->net = NULL;
 	wheel_forget(worker_wheel(c->origins->env), &c->timer);
-	worker_free_later(c->origins->env, &c->deferred);
+	worker_free_later(c->origins->env, &c->deferred, free_conn);
 	pool_conn_gone(c->pool, c);
 	c->origins->env->observe->counters->upstream_connections_open--;
 	worker_schedule_drain_check(c->origins->env);

@@ -9,8 +9,9 @@ static struct origin_conn *conn_of(struct leg *leg)
 	return leg->carrier;
 }
 
-static void hold_back(struct origin_conn *c, bool is_held_back)
+static void hold_back(struct leg *leg, bool is_held_back)
 {
+	struct origin_conn *c = conn_of(leg);
 	struct worker_env *env = c->origins->env;
 	c->is_held_back = is_held_back;
 	if (is_held_back) {
@@ -40,7 +41,7 @@ void origin_leg_end(struct leg *leg)
 {
 	struct origin_conn *c = conn_of(leg);
 	if (c->is_held_back && !exchange_is_push(leg->exchange))
-		hold_back(c, false);
+		hold_back(leg, false);
 	origin_leg_cut(leg);
 }
 
@@ -226,11 +227,6 @@ static void leg_credit(struct leg *leg, size_t n)
 		origin_conn_look_soon(c);
 }
 
-static void leg_hold_back(struct leg *leg, bool is_held_back)
-{
-	hold_back(conn_of(leg), is_held_back);
-}
-
 const struct leg_ops origin_leg_ops = {
     .send_head = leg_sends_no_head,
     .send_body = leg_send_body,
@@ -240,5 +236,5 @@ const struct leg_ops origin_leg_ops = {
     .credit = leg_credit,
     .detach = origin_leg_end,
     .discard = leg_discard,
-    .hold_back = leg_hold_back,
+    .hold_back = hold_back,
 };

@@ -16,13 +16,6 @@ struct origin_window {
 	bool is_probing;      /* the PING has not been answered yet */
 };
 
-/* The promises that some limit refused on one connection, for the log. */
-struct refused_promises {
-	uint64_t count;
-	usec last;
-	const struct policy_reason *reason; /* of the last one; NULL: none was refused */
-};
-
 /* A connection that carries one request at a time (origin_single.c). */
 struct origin_single {
 	uint64_t filled;   /* requests that have been given to protocols_fill */
@@ -52,6 +45,17 @@ struct promised_hosts {
 	uint64_t hashes[LIMIT_PROMISED_HOSTS]; /* with a secret seed */
 	bool covered[LIMIT_PROMISED_HOSTS];
 	uint32_t count;
+};
+
+/* The promises that came on a connection (origin_promise.c). */
+struct origin_promises {
+	struct bucket all, refusals, resets; /* promise-rate, promise-refusals, reset-rate */
+	/* Those that some limit refused, for the log: how many, and the last one. */
+	uint64_t refused;
+	usec refused_at;
+	const struct policy_reason *refused_for; /* NULL: none was refused */
+	bool are_off;                            /* too many were refused: push was turned off */
+	struct promised_hosts *hosts;            /* owned; NULL: for none yet */
 };
 
 struct origin_conn {
@@ -95,15 +99,11 @@ struct origin_conn {
 	bool is_closing; /* retired: gets no more requests */
 	bool is_gone;    /* will be freed at the end of the loop pass */
 	bool has_failed; /* before it was ready, and that was reported */
-	/* Push was turned off on this connection because too many promises were refused. */
-	bool push_was_withdrawn;
 	bool carries_slow; /* a request whose body has not wholly come (pool_slow.c) */
 	bool is_held_back; /* not read from, because a subscriber is slow (relay/subscription.c) */
 	bool is_full;      /* not read from, because the session is full: its client is slow */
 	usec read_since;   /* when it was last held back no more; 0: never was */
-	struct bucket promises, refusals, resets;
-	struct refused_promises refused;
-	struct promised_hosts *promised_hosts; /* owned; NULL: for none yet */
+	struct origin_promises promises;
 };
 
 /* ---- origin_conn.c ---- */

@@ -29,24 +29,25 @@ void origin_promise_refused(const struct exchange *parent, const struct policy_r
 	struct origin_conn *c = origin_conn_of(parent);
 	if (!c || !relay_reason_is_limit(reason))
 		return;
-	struct refused_promises *r = &c->refused;
+	struct origin_promises *p = &c->promises;
 	usec now = c->origins->env->relay->now;
-	bool is_new = r->count == 0 || r->reason != reason || now - r->last >= BURST_GAP_USEC;
-	r->count++;
-	r->last = now;
-	r->reason = reason;
+	bool is_new =
+	    p->refused == 0 || p->refused_for != reason || now - p->refused_at >= BURST_GAP_USEC;
+	p->refused++;
+	p->refused_at = now;
+	p->refused_for = reason;
 	if (is_new)
 		observe_log_fault(c->origins->env->observe, OBSERVE_WARN, reason->code, now,
 		    "origin %s (%s): promises are refused: %s: %s %s %llu refused on this "
 		    "connection so far",
 		    c->pool->conf->name, place_of(c), reason->code, reason->sentence,
-		    reason->advice, (unsigned long long)r->count);
+		    reason->advice, (unsigned long long)p->refused);
 }
 
 /* The limit that refused the last promise; else it was policy's decision. */
 static const char *last_reason(const struct origin_conn *c)
 {
-	return c->refused.reason ? c->refused.reason->code : "dropped by policy";
+	return c->promises.refused_for ? c->promises.refused_for->code : "dropped by policy";
 }
 
 /* The refusals of one dynamic destination do not end the pushes of others. */
@@ -71,7 +72,7 @@ static void suspend_route_push(struct origin_conn *c, const struct conf_route *r
 	    "limits so far, the last one: %s)",
 	    c->pool->conf->name, place_of(c), route->name, (unsigned)(PUSH_OFF_USEC / USEC_PER_SEC),
 	    policy_reason_RESET_BUDGET.code, u->env->conf->server.reset_rate,
-	    u->env->conf->server.promise_refusals, (unsigned long long)c->refused.count,
+	    u->env->conf->server.promise_refusals, (unsigned long long)c->promises.refused,
 	    last_reason(c));
 }
 
@@ -95,7 +96,7 @@ static void count_withdrawn(const struct origin_conn *c, int change)
 static void withdraw_push(struct origin_conn *c)
 {
 	struct worker_env *env = c->origins->env;
-	c->push_was_withdrawn = true;
+	c->promises.are_off = true;
 	origin_conn_retire(c);
 	session_refuse_pushes(c->session, relay_origin_clock(env->relay));
 	env->observe->counters->push_off_connections++;
@@ -108,7 +109,7 @@ static void withdraw_push(struct origin_conn *c)
 
 void origin_promises_ended(const struct origin_conn *c)
 {
-	if (c->push_was_withdrawn)
+	if (c->promises.are_off)
 		count_withdrawn(c, -1);
 }
 
@@ -118,14 +119,14 @@ static void charge_reset(struct origin_conn *c, struct exchange *parent)
 	usec now = c->origins->env->relay->now;
 	/* The refusals of one subscription must not end the pushes of the route's other clients. */
 	bool is_shared = c->pool->kind != POOL_SUBSCRIPTIONS;
-	if (c->push_was_withdrawn)
+	if (c->promises.are_off)
 		/* until the origin acknowledges ENABLE_PUSH=0 the session itself refuses and counts */
 		return;
 	const struct rate resets = {s->reset_rate, s->reset_rate};
-	bool is_often = !bucket_take(&c->resets, &resets, 1, now);
+	bool is_often = !bucket_take(&c->promises.resets, &resets, 1, now);
 	/* promise-refusals is a number per minute */
 	const struct rate refusals = {s->promise_refusals, s->promise_refusals * 60};
-	bool is_flood = !bucket_take(&c->refusals, &refusals, 60, now);
+	bool is_flood = !bucket_take(&c->promises.refusals, &refusals, 60, now);
 	if (is_shared && (is_often || is_flood))
 		suspend_route_push(c, parent->place.route);
 	if (!is_flood)
@@ -225,9 +226,9 @@ bool origin_covers(const struct exchange *parent, struct slice host)
 	/* uncovered: a promise comes with its connection */
 	if (!c || !c->net)
 		return false;
-	if (!c->promised_hosts)
-		c->promised_hosts = memory_new(struct promised_hosts);
-	struct promised_hosts *p = c->promised_hosts;
+	if (!c->promises.hosts)
+		c->promises.hosts = memory_new(struct promised_hosts);
+	struct promised_hosts *p = c->promises.hosts;
 	uint64_t hash = hash_bytes(c->origins->env->seed, host.ptr, host.len);
 	for (uint32_t i = 0; i < p->count; i++)
 		if (p->hashes[i] == hash)

@@ -113,5 +113,5 @@ bool origin_may_promise_more(const struct exchange *parent)
 	struct origin_conn *c = parent->up.carrier;
 	const uint32_t n = c->origins->env->conf->server.promise_rate;
 	const struct rate rate = {n, n};
-	return bucket_take(&c->promises, &rate, 1, c->origins->env->relay->now);
+	return bucket_take(&c->promises.all, &rate, 1, c->origins->env->relay->now);
 }

@@ -72,8 +72,7 @@ void server_check_gone(struct server *s)
 	if (!s->at.is_leaving || s->at.connections > 0 || s->member.outstanding > 0 ||
 	    list_is_linked(&s->deferred.link))
 		return;
-	s->deferred.free = free_later;
-	worker_free_later(s->destination->upstream->env, &s->deferred);
+	worker_free_later(s->destination->upstream->env, &s->deferred, free_later);
 }
 
 void server_leave(struct server *s)

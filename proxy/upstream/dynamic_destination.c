@@ -128,8 +128,7 @@ static void end_dynamic(struct dynamic_destinations *o, struct dynamic_destinati
 	list_remove(&m->link);
 	list_remove(&m->sibling);
 	destination_close(&m->destination);
-	m->deferred.free = free_dynamic;
-	worker_free_later(o->upstream->env, &m->deferred);
+	worker_free_later(o->upstream->env, &m->deferred, free_dynamic);
 }
 
 void dynamic_destinations_close(struct dynamic_destinations *o)
@@ -314,7 +313,6 @@ static struct dynamic_destination *make(struct dynamic_destinations *o, const st
 	m->template = t;
 	list_init(&m->link);
 	list_init(&m->sibling);
-	list_init(&m->deferred.link);
 	map_insert(&o->all, &m->node, hash);
 	siblings_of(o, m)->count++;
 	WORKER_COUNT(u->env, destinations, 1);

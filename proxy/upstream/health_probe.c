@@ -37,7 +37,7 @@ static void dispose(struct health_probe *p)
 	p->net = NULL;
 	p->target = NULL;
 	wheel_forget(worker_wheel(p->upstream->env), &p->timer);
-	worker_free_later(p->upstream->env, &p->deferred);
+	worker_free_later(p->upstream->env, &p->deferred, free_probe);
 	if (t)
 		health_target_free(t);
 }
@@ -250,8 +250,6 @@ bool health_probe_begin(struct health_target *t)
 	p->target = t;
 	p->charged_bytes = bytes;
 	budget_init(&p->budget, &u->env->budget, u->env->conf->server.connection_memory_bytes);
-	p->deferred.free = free_probe;
-	list_init(&p->deferred.link);
 	wheel_node_init(&p->timer, probe_expired);
 	wheel_set(worker_wheel(u->env), &p->timer, u->env->relay->now + o->check.timeout);
 	t->probe = p;
