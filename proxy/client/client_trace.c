@@ -13,17 +13,6 @@
 /* Lines of the option. A page with a hundred resources is some thousand frames. */
 static const struct rate log_rate = {.per_second = 500, .burst = 5000};
 
-static void trace_expired(struct wheel_node *timer, usec now);
-
-void client_traces_open(struct clients *c)
-{
-	for (size_t i = 0; i < LIMIT_TRACES; i++) {
-		c->traces.live[i] = (struct client_trace){.clients = c, .socket = -1};
-		wheel_node_init(&c->traces.live[i].timer, trace_expired);
-	}
-	c->traces.is_on = c->env->conf->server.traced_count > 0;
-}
-
 /* ---- which clients ---- */
 
 static bool is_logged(const struct clients *c, const struct address *client)
@@ -86,6 +75,15 @@ static void trace_expired(struct wheel_node *timer, usec now)
 	(void)now;
 	end_trace(t);
 	update_conns(t->clients);
+}
+
+void client_traces_open(struct clients *c)
+{
+	for (size_t i = 0; i < LIMIT_TRACES; i++) {
+		c->traces.live[i] = (struct client_trace){.clients = c, .socket = -1};
+		wheel_node_init(&c->traces.live[i].timer, trace_expired);
+	}
+	c->traces.is_on = c->env->conf->server.traced_count > 0;
 }
 
 static bool reader_is_gone(const struct client_trace *t)

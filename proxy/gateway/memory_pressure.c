@@ -71,11 +71,6 @@ static usec ago(const struct gateway *g, usec span)
 	return g->relay.now > span ? g->relay.now - span : 0;
 }
 
-static bool shed_idle(struct gateway *g)
-{
-	return clients_shed_idle(&g->clients, ago(g, IDLE_LEAST_USEC));
-}
-
 static bool is_too_slow(const struct gateway *g, const struct flow *f)
 {
 	usec now = g->relay.now;
@@ -115,7 +110,8 @@ static bool shed_stalled(struct gateway *g)
 
 static bool shed_one(struct gateway *g)
 {
-	return hold_shed(&g->hold) || shed_push(g) || shed_idle(g) || shed_stalled(g);
+	return hold_shed(&g->hold) || shed_push(g) ||
+	       clients_shed_idle(&g->clients, ago(g, IDLE_LEAST_USEC)) || shed_stalled(g);
 }
 
 /* ---- when to shed ---- */

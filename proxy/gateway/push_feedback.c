@@ -138,21 +138,15 @@ void feedback_ended(struct gateway *g, const struct exchange *push, enum observe
 	report(g, push->pushed.verdict.rule, o);
 }
 
-/* A held response that could answer no request at all counts too: the rule may pause because of it. */
-static void count_miss(struct rule_misses *m, const struct hold_note *held)
-{
-	if (held->miss != HOLD_FITS)
-		m->count[held->miss]++;
-}
-
 void feedback_held(struct gateway *g, const struct hold_note *held)
 {
 	struct policy_outcome o = {.bytes = held->wasted_bytes};
 	if (!held->push)
 		return;
 	const struct policy_rule *rule = held->push->pushed.verdict.rule;
-	if (rule)
-		count_miss(&g->rule_misses[rule->index], held);
+	/* A held response that could answer no request at all counts too: the rule may pause because of it. */
+	if (rule && held->miss != HOLD_FITS)
+		g->rule_misses[rule->index].count[held->miss]++;
 	switch (held->outcome) {
 	case HOLD_CLAIMED:
 		o.event = POLICY_EVENT_CLAIMED;

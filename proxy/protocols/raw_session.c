@@ -305,10 +305,7 @@ static size_t describe(const struct session *session, char *buffer, size_t size)
 	int n = snprintf(buffer, size, "raw %s owed=%zu offered=%zu%s%s%s\n", phases[s->phase],
 	    s->stream.owed, s->stream.offered, s->stream.was_read ? " read" : "",
 	    s->stream.was_written ? " written" : "", s->has_failed ? " failed" : "");
-	size_t length = (size_t)n;
-	if (length < size)
-		return length;
-	return size > 0 ? size - 1 : 0;
+	return (size_t)n < size ? (size_t)n : size ? size - 1 : 0;
 }
 
 static void check(const struct session *session)

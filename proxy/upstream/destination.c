@@ -294,14 +294,6 @@ void destination_took(struct origin_server *s, struct origin_server *from)
 	server_check_gone(server_above(from));
 }
 
-/* A server that was connected to and cannot be spoken to says more of what is wrong than one that is not there:
- * that is what is told when none is left, whichever was tried last. */
-static void note_failure(struct exchange *x, const struct relay_cause *cause, const char *detail)
-{
-	if (cause->was_reached)
-		attempt_note_failure(x, cause, 0, detail);
-}
-
 static void fail_with(struct exchange *x, const struct relay_cause *cause, const char *detail)
 {
 	if (cause == &relay_cause_OWN_ADDRESS) /* found when it was connected to */
@@ -324,7 +316,10 @@ void destination_try_another(struct origin_server *at, struct exchange *x,
 	bool was_only = d->member_count == 1 && d->members[0] == &given_server(x)->member;
 	bool may_more = attempt_of(x)->tried_count < EXCHANGE_SERVERS_MOST && !was_only;
 	struct server *s = may_more ? choose(d, x) : NULL;
-	note_failure(x, cause, detail);
+	/* That a server was connected to and cannot be spoken to says more than that one is not there: it is told when none
+	 * is left, whichever was tried last. */
+	if (cause->was_reached)
+		attempt_note_failure(x, cause, 0, detail);
 	if (!s) {
 		fail_with(x, cause, detail);
 		return;

@@ -62,49 +62,12 @@ static struct dynamic_destination *dynamic_of(struct destination *d)
 /* Unused destinations that are looked at in a loop pass. */
 #define LOOKS_AT_ONCE 256u
 
-/* ---- life ---- */
+/* ---- the end of one ---- */
 
 static struct dynamic_siblings *siblings_of(
     const struct dynamic_destinations *o, const struct dynamic_destination *m)
 {
 	return &o->origins[m->template->conf.index];
-}
-
-static bool is_used(const struct conf *conf)
-{
-	for (size_t i = 0; i < conf->origin_count; i++)
-		if (conf->origins[i].kind == CONF_ORIGIN_FORWARD)
-			return true;
-	return false;
-}
-
-/* Half of the descriptors: idle connections to unused destinations must not take the place of clients. */
-static size_t most_connections(void)
-{
-	struct rlimit limit;
-	return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : SIZE_MAX;
-}
-
-static void look_at_unused(struct wheel_node *timer, usec now);
-static void spare(void *context);
-
-bool dynamic_destinations_open(struct upstream *u, char *error, size_t error_size)
-{
-	const struct conf *conf = u->env->conf;
-	if (!is_used(conf))
-		return true;
-	struct dynamic_destinations *o = u->dynamic = memory_new(struct dynamic_destinations);
-	o->upstream = u;
-	map_init(&o->all);
-	o->origins = memory_zalloc(conf->origin_count * sizeof(*o->origins));
-	for (size_t i = 0; i < conf->origin_count; i++)
-		list_init(&o->origins[i].unused);
-	list_init(&o->unused);
-	wheel_node_init(&o->timer, look_at_unused);
-	net_timer_init(&o->spare, u->env->loop, spare, o);
-	o->most_connections = most_connections();
-	o->templates = templates_open(u, error, error_size);
-	return o->templates != NULL;
 }
 
 static void free_dynamic(struct deferred_free *deferred)
@@ -129,27 +92,6 @@ static void end_dynamic(struct dynamic_destinations *o, struct dynamic_destinati
 	list_remove(&m->sibling);
 	destination_close(&m->destination);
 	worker_free_later(o->upstream->env, &m->deferred, free_dynamic);
-}
-
-void dynamic_destinations_close(struct dynamic_destinations *o)
-{
-	if (!o)
-		return;
-	o->is_closed = true;
-	wheel_forget(worker_wheel(o->upstream->env), &o->timer);
-	net_timer_fini(&o->spare);
-	list_for_each(&o->unused, m, struct dynamic_destination, link) end_dynamic(o, m);
-}
-
-void dynamic_destinations_free(struct dynamic_destinations *o)
-{
-	if (!o)
-		return;
-	ensure(o->all.count == 0);
-	templates_free(o->templates);
-	map_fini(&o->all);
-	free(o->origins);
-	free(o);
 }
 
 /* ---- unused ones ---- */
@@ -214,6 +156,63 @@ static void spare(void *context)
 	}
 }
 
+/* ---- all of them ---- */
+
+static bool is_used(const struct conf *conf)
+{
+	for (size_t i = 0; i < conf->origin_count; i++)
+		if (conf->origins[i].kind == CONF_ORIGIN_FORWARD)
+			return true;
+	return false;
+}
+
+/* Half of the descriptors: idle connections to unused destinations must not take the place of clients. */
+static size_t most_connections(void)
+{
+	struct rlimit limit;
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : SIZE_MAX;
+}
+
+bool dynamic_destinations_open(struct upstream *u, char *error, size_t error_size)
+{
+	const struct conf *conf = u->env->conf;
+	if (!is_used(conf))
+		return true;
+	struct dynamic_destinations *o = u->dynamic = memory_new(struct dynamic_destinations);
+	o->upstream = u;
+	map_init(&o->all);
+	o->origins = memory_zalloc(conf->origin_count * sizeof(*o->origins));
+	for (size_t i = 0; i < conf->origin_count; i++)
+		list_init(&o->origins[i].unused);
+	list_init(&o->unused);
+	wheel_node_init(&o->timer, look_at_unused);
+	net_timer_init(&o->spare, u->env->loop, spare, o);
+	o->most_connections = most_connections();
+	o->templates = templates_open(u, error, error_size);
+	return o->templates != NULL;
+}
+
+void dynamic_destinations_close(struct dynamic_destinations *o)
+{
+	if (!o)
+		return;
+	o->is_closed = true;
+	wheel_forget(worker_wheel(o->upstream->env), &o->timer);
+	net_timer_fini(&o->spare);
+	list_for_each(&o->unused, m, struct dynamic_destination, link) end_dynamic(o, m);
+}
+
+void dynamic_destinations_free(struct dynamic_destinations *o)
+{
+	if (!o)
+		return;
+	ensure(o->all.count == 0);
+	templates_free(o->templates);
+	map_fini(&o->all);
+	free(o->origins);
+	free(o);
+}
+
 /* Not at once: the connection belongs to a destination that is at work. */
 void dynamic_destination_conn_opened(struct origin_server *s)
 {
@@ -226,6 +225,8 @@ void dynamic_destination_conn_ended(struct origin_server *s)
 {
 	server_above(s)->destination->upstream->dynamic->connections--;
 }
+
+/* ---- exchanges ---- */
 
 static void use(struct dynamic_destination *m, struct exchange *x)
 {
