@@ -274,11 +274,10 @@ static struct pace *pace_of(const struct deadline_row *row, struct exchange *x)
 static usec deadline_of(const struct deadline_row *row, struct exchange *x)
 {
 	usec limit = x->relay->ops->time_limit(x->relay->context, x, row->limit);
-	if (row->start != 0)
-		return clock_after(
-		    *(const usec *)(const void *)((const char *)x + row->start), limit);
-	if (row->since)
-		return clock_after(row->since(x), limit);
+	if (row->pace == 0) {
+		const void *start = (const char *)x + row->start;
+		return clock_after(row->since ? row->since(x) : *(const usec *)start, limit);
+	}
 	struct pace *p = pace_of(row, x);
 	if (limit == 0) { /* the peer is not to blame now: its time begins anew */
 		pace_pardon(p, x->relay->now);
