@@ -179,8 +179,7 @@ static void on_resume(void *context)
 		pause_for(n, EMFILE);
 }
 
-/* Accepts until the queue is empty or the batch is full. Returns 0, or the error for which accepting
- * must pause. */
+/* Accepts until the queue is empty or the batch is full. Returns 0, or the error to pause for. */
 static int accept_batch(struct net_listener *n, const bool *is_freed)
 {
 	int failures = 0;

@@ -48,8 +48,7 @@ static void measure_pass(struct net_loop *l)
 		l->report_long_pass(l->report_context, took, l->note);
 }
 
-/* Flushes each dirty connection once; one that becomes dirty again after its flush waits for the next
- * loop pass. */
+/* Flushes each dirty connection once. One that is dirty again waits for the next loop pass. */
 static void pass_ends(struct net_loop *l)
 {
 	if (l->work)
@@ -92,7 +91,7 @@ static void on_idle(struct ev_loop *ev, ev_idle *w, int events)
 	(void)ev, (void)w, (void)events;
 }
 
-/* libev ends the program when it gets no memory; this has a reserve. */
+/* Without memory libev ends the program; memory_resize has a reserve. */
 static void *resize_for_ev(void *old, long bytes)
 {
 	if (bytes > 0)
@@ -121,7 +120,7 @@ struct net_loop *net_loop_new(struct chunk_pool *chunks)
 	list_init(&l->dead);
 	l->output = (struct net_buffer){memory_alloc(NET_OUTPUT_BYTES), 0, NET_OUTPUT_BYTES};
 	l->record = memory_alloc(NET_RECORD_BYTES);
-	l->input = memory_alloc(NET_INPUT_BYTES);
+	l->input.bytes = memory_alloc(NET_INPUT_BYTES);
 	l->bio_method = net_bio_method_new();
 	l->tunnel_bio_method = net_tunnel_bio_method_new();
 	net_timer_init(&l->closing, l, net_closing_expired, l);
@@ -158,7 +157,7 @@ void net_loop_free(struct net_loop *l)
 	BIO_meth_free(l->tunnel_bio_method);
 	free(l->output.data);
 	free(l->record);
-	free(l->input);
+	free(l->input.bytes);
 	free(l);
 }
 

@@ -8,8 +8,7 @@
 #include <ev.h>
 #include <openssl/bio.h>
 
-/* Ciphertext is read in pieces of this size: two records, so that a record split across TCP segments
- * fits. */
+/* Ciphertext is read in such pieces: two records, so that one split across TCP segments fits. */
 #define NET_INPUT_BYTES 32768u
 /* The normal size of the shared output buffer; it grows only if an owner adds more than has room. */
 #define NET_OUTPUT_BYTES 131072u
@@ -24,6 +23,15 @@ struct net_buffer {
 void net_buffer_append(struct net_buffer *b, const void *ptr, size_t len);
 /* Empties the buffer and frees what it grew beyond `capacity`. */
 void net_buffer_reset(struct net_buffer *b, size_t capacity);
+
+/* Ciphertext that one connection reads in its turn. */
+struct net_input {
+	uint8_t *bytes; /* the last read; [at, end) is not decrypted yet */
+	size_t at, end;
+	size_t budget; /* bytes that may still be read in this loop pass */
+	bool is_drained, is_eof;
+	int error; /* errno; 0 = none */
+};
 
 struct net_loop {
 	struct ev_loop *ev;
@@ -58,15 +66,11 @@ struct net_loop {
 	/* One connection at a time uses these, from the first byte to the system call. */
 	struct net_buffer output; /* copied bytes (plain) or records (TLS) */
 	uint8_t *record;          /* plaintext gathered for one record */
-	uint8_t *input;           /* ciphertext just read */
-	size_t input_at, input_end;
-	size_t read_budget; /* bytes that the connection may still read in this loop pass */
-	bool read_drained, read_eof;
-	int read_errno;
+	struct net_input input;
 	BIO_METHOD *bio_method, *tunnel_bio_method;
 };
 
-/* The loop's read chunk, unshared; NULL when that cannot be had for now. */
+/* The loop's read chunk, unshared; NULL: no chunk is free. */
 struct chunk *net_loop_read_chunk(struct net_loop *l);
 /* Another loop pass comes without waiting for an event. */
 void net_loop_run_again(struct net_loop *l);

@@ -45,15 +45,13 @@ enum net_phase {
 	NET_PHASE_DEAD,
 };
 
-/* A run of bytes to send: in a chunk (one reference is ours), or in a buffer when chunk is NULL.
- * */
+/* Bytes to send: in a chunk (one reference is ours), or, if that is NULL, in a buffer. */
 struct net_segment {
 	struct chunk *chunk;
 	size_t offset, length;
 };
 
-/* Bytes of one send that the socket did not accept. Segments without a chunk refer to the bytes
- * stored after the segments. */
+/* Bytes of one send that the socket did not accept. Those without a chunk lie behind the segments. */
 struct net_unsent {
 	struct net_unsent *next;
 	size_t charge;
@@ -168,8 +166,7 @@ void net_conn_flush(struct net_conn *c);
 void net_conn_queue(struct net_conn *c);
 /* Calls `blocked` if the connection became blocked since the last call. */
 void net_conn_report_blocked(struct net_conn *c);
-/* The socket is writable again: sends the unsent bytes. Returns true when all have left; false also
- * when the connection failed. */
+/* Sends the unsent bytes to a writable socket. False: some are left, or the connection has failed. */
 bool net_conn_drain(struct net_conn *c);
 /* Sends the loop's output buffer, which TLS has filled; the rest becomes unsent bytes. */
 void net_conn_send_output(struct net_conn *c);

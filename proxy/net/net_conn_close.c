@@ -103,7 +103,7 @@ void net_conn_close_step(struct net_conn *c)
 void net_conn_discard(struct net_conn *c)
 {
 	struct net_loop *l = c->loop;
-	ssize_t n = net_sys_recv(c->fd, l->input, NET_INPUT_BYTES, 0);
+	ssize_t n = net_sys_recv(c->fd, l->input.bytes, NET_INPUT_BYTES, 0);
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
 		return;
 	if (n > 0)

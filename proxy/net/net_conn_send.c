@@ -192,8 +192,7 @@ static size_t pinned_bytes(const struct net_segment *segments, size_t count)
 	return pinned;
 }
 
-/* Appends the segments to the unsent bytes: takes their chunk references, copies bytes that are in
- * the loop's buffer. */
+/* Adds the segments to the unsent bytes: takes chunk references, copies from the loop's buffer. */
 static void keep_unsent(
     struct net_conn *c, const uint8_t *base, const struct net_segment *segments, size_t count)
 {
@@ -225,8 +224,7 @@ static void keep_unsent(
 	*tail = r;
 }
 
-/* Sends the segments and keeps what the socket does not accept. Returns 0, or the error of the
- * socket after releasing all segments. */
+/* Sends the segments, keeps the rest. Returns 0, or the socket's error after releasing all. */
 static int send_segments(
     struct net_conn *c, struct net_segment *segments, size_t count, size_t *sent)
 {

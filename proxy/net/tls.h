@@ -7,8 +7,7 @@
 #include "proxy/net/net.h"
 #include <openssl/ssl.h>
 
-/* The names that a certificate covers (RFC 6125, RFC 9525): dNSName and iPAddress, never the
- * subject. */
+/* The names that a certificate covers (RFC 9525): dNSName and iPAddress, never the subject. */
 struct tls_names {
 	char **dns; /* lower case, without a trailing dot */
 	size_t dns_count;

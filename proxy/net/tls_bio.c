@@ -26,9 +26,9 @@ static int serve(struct net_conn *c, char *out, int size)
 		}
 		return (int)n;
 	}
-	size_t n = l->input_end - l->input_at < want ? l->input_end - l->input_at : want;
-	memcpy(out, l->input + l->input_at, n);
-	l->input_at += n;
+	size_t n = l->input.end - l->input.at < want ? l->input.end - l->input.at : want;
+	memcpy(out, l->input.bytes + l->input.at, n);
+	l->input.at += n;
 	return (int)n;
 }
 
@@ -36,24 +36,24 @@ static int serve(struct net_conn *c, char *out, int size)
 static bool refill(struct net_conn *c)
 {
 	struct net_loop *l = c->loop;
-	if (l->read_drained || l->read_budget == 0)
+	if (l->input.is_drained || l->input.budget == 0)
 		return false;
-	size_t size = l->read_budget < NET_INPUT_BYTES ? l->read_budget : NET_INPUT_BYTES;
+	size_t size = l->input.budget < NET_INPUT_BYTES ? l->input.budget : NET_INPUT_BYTES;
 	ssize_t n;
 	do
-		n = net_sys_recv(c->fd, l->input, size, 0);
+		n = net_sys_recv(c->fd, l->input.bytes, size, 0);
 	while (n < 0 && errno == EINTR);
 	if (n <= 0) {
-		l->read_drained = true;
-		l->read_eof = n == 0;
-		l->read_errno = n == 0 || errno == EAGAIN || errno == EWOULDBLOCK ? 0 : errno;
+		l->input.is_drained = true;
+		l->input.is_eof = n == 0;
+		l->input.error = n == 0 || errno == EAGAIN || errno == EWOULDBLOCK ? 0 : errno;
 		return false;
 	}
-	l->input_at = 0;
-	l->input_end = (size_t)n;
-	l->read_budget -= (size_t)n;
+	l->input.at = 0;
+	l->input.end = (size_t)n;
+	l->input.budget -= (size_t)n;
 	/* A short read means that the socket is empty: wait for the next event. */
-	l->read_drained = (size_t)n < size;
+	l->input.is_drained = (size_t)n < size;
 	return true;
 }
 
@@ -64,11 +64,11 @@ static int bio_read(BIO *bio, char *out, int size)
 	BIO_clear_retry_flags(bio);
 	if (size <= 0)
 		return 0;
-	if (c->pending_input || l->input_at < l->input_end || refill(c))
+	if (c->pending_input || l->input.at < l->input.end || refill(c))
 		return serve(c, out, size);
-	if (l->read_eof)
+	if (l->input.is_eof)
 		return 0;
-	if (l->read_errno == 0)
+	if (l->input.error == 0)
 		BIO_set_retry_read(bio);
 	return -1;
 }
@@ -95,8 +95,8 @@ static long bio_ctrl(BIO *bio, int command, long number, void *ptr)
 static int end_of_outer(struct net_conn *c, int error)
 {
 	if (error == SSL_ERROR_ZERO_RETURN)
-		c->loop->read_eof = true;
-	return error == SSL_ERROR_ZERO_RETURN || c->loop->read_eof ? 0 : -1;
+		c->loop->input.is_eof = true;
+	return error == SSL_ERROR_ZERO_RETURN || c->loop->input.is_eof ? 0 : -1;
 }
 
 static int tunnel_read(BIO *bio, char *out, int size)
@@ -109,7 +109,7 @@ static int tunnel_read(BIO *bio, char *out, int size)
 	if (n > 0)
 		return n;
 	int error = SSL_get_error(c->outer.ssl, n);
-	if (error != SSL_ERROR_WANT_READ || c->loop->read_eof)
+	if (error != SSL_ERROR_WANT_READ || c->loop->input.is_eof)
 		return end_of_outer(c, error);
 	BIO_set_retry_read(bio);
 	return -1;

@@ -16,26 +16,23 @@ static void begin_reading(struct net_conn *c)
 {
 	struct net_loop *l = c->loop;
 	ensure(l->output.size == 0);
-	l->input_at = l->input_end = 0;
-	l->read_budget = LIMIT_READ_PER_PASS_BYTES;
-	l->read_drained = l->read_eof = false;
-	l->read_errno = 0;
+	l->input = (struct net_input){.bytes = l->input.bytes, .budget = LIMIT_READ_PER_PASS_BYTES};
 }
 
 /* Keeps the bytes that were read from the socket and not given to the library. */
 static void end_reading(struct net_conn *c)
 {
 	struct net_loop *l = c->loop;
-	size_t left = l->input_end - l->input_at;
+	size_t left = l->input.end - l->input.at;
 	if (left == 0 || !c->ops || c->phase == NET_PHASE_FAILED)
 		return;
 	ensure(!c->pending_input);
 	struct net_pending_input *k = memory_alloc(sizeof(*k) + left);
 	k->at = 0;
 	k->length = left;
-	memcpy(k->data, l->input + l->input_at, left);
+	memcpy(k->data, l->input.bytes + l->input.at, left);
 	c->pending_input = k;
-	l->input_at = l->input_end = 0;
+	l->input.at = l->input.end = 0;
 }
 
 void net_conn_set_alpn(struct net_conn *c, const char *alpn)
@@ -119,17 +116,17 @@ static void fail(struct net_conn *c, uint32_t code)
 static void handle_incomplete(struct net_conn *c, int error, uint32_t code)
 {
 	struct net_loop *l = c->loop;
-	if (error == SSL_ERROR_WANT_READ && !l->read_eof && l->read_errno == 0)
+	if (error == SSL_ERROR_WANT_READ && !l->input.is_eof && l->input.error == 0)
 		return;
-	if (l->read_errno) {
-		net_conn_end_errno(c, NET_END_ERROR, "read", l->read_errno);
+	if (l->input.error) {
+		net_conn_end_errno(c, NET_END_ERROR, "read", l->input.error);
 	} else if (code) {
 		fail(c, code);
 	} else if (c->phase == NET_PHASE_HANDSHAKE) {
 		net_conn_end(c, NET_END_TLS, "closed by the peer during the handshake");
 	} else if (error == SSL_ERROR_ZERO_RETURN) {
 		net_conn_end(c, NET_END_EOF, "closed by the peer");
-	} else if (l->read_eof) {
+	} else if (l->input.is_eof) {
 		net_conn_end(c, NET_END_TRUNCATED, "closed by the peer");
 	} else {
 		fail(c, 0);
@@ -159,14 +156,13 @@ static void handshake(struct net_conn *c)
 static bool end_waits(struct net_conn *c, int error, uint32_t code)
 {
 	const struct net_loop *l = c->loop;
-	if ((c->pauses == 0 && !c->postponed) || code || l->read_errno)
+	if ((c->pauses == 0 && !c->postponed) || code || l->input.error)
 		return false;
 	c->has_close_notify = error == SSL_ERROR_ZERO_RETURN;
-	return c->has_close_notify || l->read_eof;
+	return c->has_close_notify || l->input.is_eof;
 }
 
-/* Reads records into the read chunk and delivers them. Returns false when nothing more can be read
- * now. */
+/* Reads records into the read chunk and delivers them. False: nothing more can be read now. */
 static bool read_some(struct net_conn *c)
 {
 	struct chunk *chunk = net_loop_read_chunk(c->loop);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads certificates, keys and authorities into a TLS context, from sealed memory. The library has functions
- * that read files; between two of its looks at a file that could have become another one.
+ * Loads certificates, keys and authorities into a TLS context, from sealed memory. The library's functions
+ * for files look at a file twice, and it may be another one by then.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/net/tls.h"

@@ -91,7 +91,7 @@ static int on_ticket(
 
 void tls_tickets_set(SSL_CTX *x)
 {
-	/* At least so long a ticket is good: from the end of its period to the end of the next one. */
+	/* A ticket is good for a period at least: from the end of its own to the end of the next one. */
 	SSL_CTX_set_session_psk_dhe_timeout(x, NET_TICKET_PERIOD_USEC / USEC_PER_SEC);
 	ensure(SSL_CTX_set_tlsext_ticket_key_cb(x, on_ticket));
 }

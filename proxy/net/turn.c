@@ -10,7 +10,7 @@
 #include "proxy/base/memory.h"
 #include "proxy/base/rare.h"
 
-/* Bytes that were read and that the owner has not looked at. */
+/* Bytes that were read and postponed by the owner. */
 struct net_postponed {
 	struct budget *budget; /* borrows: pays for it; may be NULL */
 	size_t length;

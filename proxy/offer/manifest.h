@@ -18,6 +18,7 @@
 #ifndef PUSHGATE_OFFER_MANIFEST_H
 #define PUSHGATE_OFFER_MANIFEST_H
 
+#include "proxy/base/watched_file.h"
 #include "proxy/conf/conf.h"
 #include <stdio.h>
 
@@ -81,7 +82,7 @@ struct offer_manifest_file; /* borrows the path */
  * until a check finds a good one. */
 struct offer_manifest_file *offer_manifest_file_open(const char *path, bool *is_good, FILE *errors);
 void offer_manifest_file_close(struct offer_manifest_file *f); /* accepts NULL */
-/* Never NULL. Lent until offer_manifest_file_check returns RELOADED. */
+/* Never NULL. Lent until offer_manifest_file_check returns WATCHED_READ. */
 const struct offer_manifest *offer_manifest_file_content(const struct offer_manifest_file *f);
 
 /* The manifest that was read from this path earlier, maybe by another process: the first check reads the
@@ -89,15 +90,9 @@ const struct offer_manifest *offer_manifest_file_content(const struct offer_mani
 struct offer_manifest_file *offer_manifest_file_resume(
     const char *path, struct offer_manifest *last);
 
-enum offer_manifest_check {
-	OFFER_MANIFEST_UNCHANGED, /* since the last check, be the file good or bad */
-	OFFER_MANIFEST_RELOADED,  /* the file is read; the manifest that was lent is freed */
-	OFFER_MANIFEST_KEPT, /* the file is bad or gone: the old manifest stays, `errors` says why */
-};
-
-/* Reads the file again if it has changed; costs one stat(2) while it has not. For a timer of a second
- * or more. */
-enum offer_manifest_check offer_manifest_file_check(struct offer_manifest_file *f, FILE *errors);
+/* Reads the file again if it has changed, and frees the manifest that was lent; costs one stat(2) while it
+ * has not. Unusable: `errors` says why. For a timer of a second or more. */
+enum watched_change offer_manifest_file_check(struct offer_manifest_file *f, FILE *errors);
 
 /* ---- the manifests of all [preload] sections, in the order in which the configuration names them ---- */
 

@@ -58,16 +58,16 @@ const struct offer_manifest *offer_manifest_file_content(const struct offer_mani
 	return f->manifest;
 }
 
-enum offer_manifest_check offer_manifest_file_check(struct offer_manifest_file *f, FILE *errors)
+enum watched_change offer_manifest_file_check(struct offer_manifest_file *f, FILE *errors)
 {
 	if (!watched_file_has_changed(&f->file))
-		return OFFER_MANIFEST_UNCHANGED;
+		return WATCHED_SAME;
 	struct offer_manifest *m = offer_manifest_read(f->file.path, errors);
 	if (!m) {
 		fprintf(errors, "%s: what was read before stays in use\n", f->file.path);
-		return OFFER_MANIFEST_KEPT;
+		return WATCHED_UNUSABLE;
 	}
 	offer_manifest_free(f->manifest);
 	f->manifest = m;
-	return OFFER_MANIFEST_RELOADED;
+	return WATCHED_READ;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads and writes the files that may change while pushgate runs. Waits for the disk. */
 #include "proxy/process/files.h"
+#include "proxy/base/descriptor.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include "proxy/offer/offer.h"
@@ -127,14 +128,12 @@ void files_check(struct files *f, files_report *report, void *context)
 		char line[512];
 		struct errors e;
 		errors_open(&e);
-		enum offer_manifest_check answer =
-		    offer_manifest_file_check(f->manifests[i], e.stream);
+		enum watched_change answer = offer_manifest_file_check(f->manifests[i], e.stream);
 		errors_close(&e, line, sizeof(line));
-		if (answer == OFFER_MANIFEST_RELOADED)
+		if (answer == WATCHED_READ)
 			snprintf(line, sizeof(line), "%s: read again", manifests_path(f->conf, i));
-		if (answer != OFFER_MANIFEST_UNCHANGED)
-			report_manifest(
-			    report, context, i, answer == OFFER_MANIFEST_RELOADED, line);
+		if (answer != WATCHED_SAME)
+			report_manifest(report, context, i, answer == WATCHED_READ, line);
 	}
 	files_check_texts(f, report, context);
 }
@@ -207,4 +206,32 @@ bool files_save_learned(struct files *f, usec now, char *error, size_t error_siz
 	if (!is_saved)
 		files_forget_pages(f);
 	return is_saved;
+}
+
+/* ---- contents ---- */
+
+void files_contents_init(struct files_contents *c, const struct conf *conf)
+{
+	c->count = manifests_configured(conf) + 1 + files_texts_configured(conf);
+	c->fds = memory_alloc(c->count * sizeof(*c->fds));
+	for (size_t i = 0; i < c->count; i++)
+		c->fds[i] = -1;
+}
+
+void files_contents_set(struct files_contents *c, size_t object, int fd)
+{
+	if (object >= c->count) {
+		descriptor_close(&fd);
+		return;
+	}
+	descriptor_close(&c->fds[object]);
+	c->fds[object] = fd;
+}
+
+void files_contents_fini(struct files_contents *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		descriptor_close(&c->fds[i]);
+	free(c->fds);
+	*c = (struct files_contents){0};
 }

@@ -113,7 +113,7 @@ void files_check_texts(struct files *f, files_report *report, void *context);
 /* The last content, never empty; lent until the next check. */
 struct slice files_text(const struct files *f, size_t text);
 
-/* ---- the messages between a worker and the files process (files_message.c) ---- */
+/* ---- the messages between a worker and the files process (files_link.c) ---- */
 
 enum files_kind { FILES_CONTENT = 1, FILES_PAGE, FILES_SAVE };
 
@@ -126,6 +126,7 @@ struct files_message {
  * the socket's SO_SNDTIMEO says. False with errno. */
 bool files_send(
     int socket, const struct files_message *m, struct slice bytes, int fd, bool may_wait);
+
 /* ---- a worker's end (files_link.c) ---- */
 
 struct files_link {

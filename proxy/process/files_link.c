@@ -2,8 +2,10 @@
 /* A worker's link to the files process: contents come, pages of the learned table go. */
 #include "proxy/limits.h"
 #include "proxy/offer/offer.h"
+#include "proxy/process/child_message.h"
 #include "proxy/process/files.h"
 #include <errno.h>
+#include <sys/socket.h>
 
 /* ---- contents ---- */
 
@@ -56,6 +58,15 @@ const char *files_take(
 }
 
 /* ---- messages ---- */
+
+bool files_send(
+    int socket, const struct files_message *m, struct slice bytes, int fd, bool may_wait)
+{
+	struct files_message copy = *m;
+	struct iovec parts[2] = {{&copy, sizeof(copy)}, {(void *)(uintptr_t)bytes.ptr, bytes.len}};
+	return message_send_parts(
+	    socket, parts, bytes.len > 0 ? 2 : 1, fd, may_wait ? 0 : MSG_DONTWAIT);
+}
 
 static bool take(void *context, const void *message, int fd)
 {

@@ -92,7 +92,7 @@ static void assert_empty(struct fixture *f, const char *path)
 	struct offer_manifest_file *file = offer_manifest_file_open(path, &is_good, f->stream);
 	assert_false(is_good);
 	assert_int_equal(count_of(file), 0);
-	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_UNCHANGED);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), WATCHED_SAME);
 	offer_manifest_file_close(file);
 }
 
@@ -105,7 +105,7 @@ static void file_that_is_bad_at_first_is_taken_when_it_is_good(void **state)
 	assert_false(is_good);
 	assert_true(has_said(f, "push.json:1:"));
 	put(f, f->path, "{\"/a.css\": {\"weight\": 1}}");
-	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_RELOADED);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), WATCHED_READ);
 	assert_int_equal(count_of(file), 1);
 	offer_manifest_file_close(file);
 }
@@ -118,7 +118,7 @@ static void unchanged_file_is_not_read_again(void **state)
 	assert_non_null(file);
 	const struct offer_manifest *m = offer_manifest_file_content(file);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_UNCHANGED);
+		assert_int_equal(offer_manifest_file_check(file, f->stream), WATCHED_SAME);
 	assert_ptr_equal(offer_manifest_file_content(file), m);
 	assert_int_equal(count_of(file), 2);
 	assert_true(is_silent(f));
@@ -131,19 +131,19 @@ static void changed_file_is_reloaded(void **state)
 	put(f, f->path, "{\"/a.css\": {\"weight\": 1}}");
 	struct offer_manifest_file *file = open_good(f);
 	put(f, f->path, "{\"/a.css\": {\"weight\": 1}, \"/b.css\": {}}");
-	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_RELOADED);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), WATCHED_READ);
 	assert_int_equal(count_of(file), 2);
 	/* The same length, another time. */
 	put(f, f->path, "{\"/a.css\": {\"weight\": 1}, \"/c.css\": {}}");
-	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_RELOADED);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), WATCHED_READ);
 	/* The same length and time, another inode. */
 	f->second--;
 	put(f, f->aside, "{\"/d.css\": {\"weight\": 1}, \"/c.css\": {}}");
 	assert_int_equal(rename(f->aside, f->path), 0);
-	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_RELOADED);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), WATCHED_READ);
 	assert_true(slice_equal(
 	    offer_manifest_find(offer_manifest_file_content(file), SLICE("/")).list[0].target, SLICE("/d.css")));
-	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_UNCHANGED);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), WATCHED_SAME);
 	assert_true(is_silent(f));
 	offer_manifest_file_close(file);
 }
@@ -155,13 +155,13 @@ static void bad_change_keeps_the_old_one_and_says_so_once(void **state)
 	struct offer_manifest_file *file = open_good(f);
 	const struct offer_manifest *m = offer_manifest_file_content(file);
 	put(f, f->path, "{\"/a.css\": {\"wei");
-	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_KEPT);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), WATCHED_UNUSABLE);
 	assert_true(has_said(f, "push.json:1:"));
 	assert_ptr_equal(offer_manifest_file_content(file), m);
 	assert_int_equal(count_of(file), 1);
-	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_UNCHANGED);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), WATCHED_SAME);
 	put(f, f->path, "{\"/a.css\": {\"weight\": 1}, \"/b.css\": {}}");
-	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_RELOADED);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), WATCHED_READ);
 	assert_int_equal(count_of(file), 2);
 	offer_manifest_file_close(file);
 }
@@ -172,12 +172,12 @@ static void vanished_file_keeps_the_old_one_and_says_so_once(void **state)
 	put(f, f->path, "{\"/a.css\": {\"weight\": 1}}");
 	struct offer_manifest_file *file = open_good(f);
 	unlink(f->path);
-	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_KEPT);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), WATCHED_UNUSABLE);
 	assert_true(has_said(f, "what was read before stays in use"));
-	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_UNCHANGED);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), WATCHED_SAME);
 	assert_int_equal(count_of(file), 1);
 	put(f, f->path, "{\"/a.css\": {\"weight\": 1}}");
-	assert_int_equal(offer_manifest_file_check(file, f->stream), OFFER_MANIFEST_RELOADED);
+	assert_int_equal(offer_manifest_file_check(file, f->stream), WATCHED_READ);
 	offer_manifest_file_close(file);
 }
 
