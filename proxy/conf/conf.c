@@ -91,21 +91,14 @@ void conf_free(struct conf *c)
 	free(c);
 }
 
-static const struct conf_section *find_nth(const struct conf *c, const char *word, size_t index)
-{
-	for (const struct conf_section *s = c->sections; s; s = s->next)
-		if (strcmp(conf_section_types[s->kind].word, word) == 0 && index-- == 0)
-			return s;
-	return NULL;
-}
-
 struct conf_place conf_find_place(
     const struct conf *c, const char *section, size_t index, const char *key, size_t nth)
 {
-	const struct conf_section *s = find_nth(c, section, index);
+	const struct conf_section *s = c->sections;
 
+	while (s && (strcmp(conf_section_types[s->kind].word, section) != 0 || index-- > 0))
+		s = s->next;
 	const struct conf_option_place *p = s ? conf_nth_option(s, key, nth) : NULL;
-
 	if (p)
 		return p->at;
 	return s ? (struct conf_place){s->file, s->line} : (struct conf_place){c->file, 1};

@@ -114,9 +114,9 @@ struct slice conf_copy_slice(struct conf_loader *l, struct slice s);
  * The path to open: a relative one starts at the folder of the file that is being read, and the
  * result does not depend on the working folder any more. Symbolic links are not followed here.
  */
-char *conf_path(struct conf_loader *l, struct slice s);
+const char *conf_path(struct conf_loader *l, struct slice s);
 /* The same path for messages: as short as the paths that the operator has written. */
-char *conf_written_path(struct conf_loader *l, struct slice s);
+const char *conf_written_path(struct conf_loader *l, struct slice s);
 /* Makes room for one more item after `count` items. Returns the array, which may have moved. */
 void *conf_grow(struct conf_loader *l, void *items, size_t count, size_t item_bytes);
 /* Puts an item behind the others of an array; `count` is the number of them. */

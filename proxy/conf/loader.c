@@ -61,27 +61,22 @@ struct slice conf_copy_slice(struct conf_loader *l, struct slice s)
 	return slice_of(conf_copy(l, s), s.len);
 }
 
-char *conf_written_path(struct conf_loader *l, struct slice s)
+const char *conf_written_path(struct conf_loader *l, struct slice s)
 {
 	const char *slash = strrchr(l->file, '/');
 	if ((s.len > 0 && s.ptr[0] == '/') || !slash)
 		return conf_copy(l, s);
-	size_t folder = (size_t)(slash - l->file) + 1;
-	char *path = arena_bytes(&l->conf->arena, folder + s.len + 1);
-	memcpy(path, l->file, folder);
-	memcpy(path + folder, s.ptr, s.len);
-	path[folder + s.len] = '\0';
-	return path;
+	struct slice folder = slice_of(l->file, (size_t)(slash - l->file) + 1);
+	return arena_printf(&l->conf->arena, "%.*s%.*s", SLICE_ARG(folder), SLICE_ARG(s)).ptr;
 }
 
-char *conf_path(struct conf_loader *l, struct slice s)
+const char *conf_path(struct conf_loader *l, struct slice s)
 {
-	char *path = conf_written_path(l, s);
+	const char *path = conf_written_path(l, s);
 	if (path[0] == '/' || !l->folder)
 		return path;
-	struct slice whole = arena_printf(
-	    &l->conf->arena, "%s/%s", strcmp(l->folder, "/") == 0 ? "" : l->folder, path);
-	return conf_copy(l, whole);
+	const char *folder = strcmp(l->folder, "/") == 0 ? "" : l->folder;
+	return arena_printf(&l->conf->arena, "%s/%s", folder, path).ptr;
 }
 
 void *conf_grow(struct conf_loader *l, void *items, size_t count, size_t item_bytes)

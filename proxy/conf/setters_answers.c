@@ -43,19 +43,19 @@ static bool seconds_of(struct slice text, uint64_t *seconds)
 	return *seconds <= HSTS_MOST_SEC;
 }
 
+enum { WITH_SUBDOMAINS = 1, WITH_PRELOAD = 2 };
+
 /* "include-subdomains" and "preload", each at most once. */
-static bool read_marks(struct slice rest, bool *with_subdomains, bool *with_preload)
+static bool read_marks(struct slice rest, unsigned *marks)
 {
 	struct slice word;
 
-	*with_subdomains = *with_preload = false;
-	while (rest.len > 0 && value_next_word(&rest, &word) == VALUE_WORD) {
-		bool is_preload = slice_equal_nocase(word, SLICE("preload"));
-		bool *mark = is_preload ? with_preload : with_subdomains;
-		if (*mark ||
-		    (!is_preload && !slice_equal_nocase(word, SLICE("include-subdomains"))))
+	*marks = 0;
+	while (value_next_word(&rest, &word) == VALUE_WORD) {
+		int mark = value_choice(word, "include-subdomains preload");
+		if (mark < 0 || (*marks >> mark & 1) != 0)
 			return false;
-		*mark = true;
+		*marks |= 1u << mark;
 	}
 	return true;
 }
@@ -64,20 +64,21 @@ bool conf_set_hsts(struct conf_loader *l, void *at, struct slice value)
 {
 	struct slice rest = value, word;
 	uint64_t seconds;
-	bool with_subdomains, with_preload;
+	unsigned marks;
 
 	if (slice_equal_nocase(value, SLICE("off")))
 		return true;
 	if (value_next_word(&rest, &word) != VALUE_WORD || !seconds_of(word, &seconds) ||
-	    !read_marks(rest, &with_subdomains, &with_preload))
+	    !read_marks(rest, &marks))
 		return conf_bad_value(l, value, NULL, NULL);
-	if (with_preload && (!with_subdomains || seconds < 365 * DAY_SEC))
+	if ((marks & WITH_PRELOAD) && (!(marks & WITH_SUBDOMAINS) || seconds < 365 * DAY_SEC))
 		return conf_bad_value(l, value,
 		    "preload needs include-subdomains and at least 365d, else no list takes the "
 		    "host",
 		    "add them or leave preload out");
 	*(const char **)at = arena_printf(&l->conf->arena, "max-age=%" PRIu64 "%s%s", seconds,
-	    with_subdomains ? "; includeSubDomains" : "", with_preload ? "; preload" : "")
+	    marks & WITH_SUBDOMAINS ? "; includeSubDomains" : "",
+	    marks & WITH_PRELOAD ? "; preload" : "")
 				 .ptr;
 	return true;
 }

@@ -19,22 +19,15 @@ static bool number_of(struct slice text, uint32_t *number)
 
 static bool set_rate(struct conf_request_limit *limit, struct slice word)
 {
-	static const struct {
-		struct slice unit;
-		usec period;
-	} units[] = {
-	    {SLICE_INIT("s"), USEC_PER_SEC},
-	    {SLICE_INIT("m"), 60 * USEC_PER_SEC},
-	    {SLICE_INIT("h"), 3600 * USEC_PER_SEC},
-	};
+	static const usec periods[] = {USEC_PER_SEC, 60 * USEC_PER_SEC, 3600 * USEC_PER_SEC};
 	size_t slash = slice_find(word, '/');
+	int unit = value_choice(slice_from(word, slash + 1), "s m h");
 
 	if (!number_of(slice_sub(word, 0, slash), &limit->rate))
 		return false;
 	limit->burst = limit->rate;
-	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-		if (slice_equal_nocase(slice_from(word, slash + 1), units[i].unit))
-			limit->period = units[i].period;
+	if (unit >= 0)
+		limit->period = periods[unit];
 	return limit->period > 0;
 }
 
@@ -66,50 +59,35 @@ static const char *set_key(struct conf_loader *l, struct conf_request_limit *lim
 		   : "name a field that is not of one hop and not Host";
 }
 
-/* The value of "NAME=VALUE", if that is the name. */
-static bool cut_parameter(struct slice word, struct slice name, struct slice *value)
-{
-	if (!slice_equal_nocase(slice_sub(word, 0, name.len), name))
-		return false;
-	*value = slice_from(word, name.len);
-	return true;
-}
-
 /* NULL, or what to write. */
 static const char *set_word(struct conf_loader *l, struct conf_request_limit *limit,
     struct slice word, struct slice *rest, unsigned *seen)
 {
-	enum { RATE = 1, CONCURRENT = 2, BY = 4, SHADOW = 8, BURST = 16 };
-	struct slice text;
+	enum { SHADOW, BURST, BURST_EQUALS, CONCURRENT, BY, RATE };
+	size_t name = slice_find(word, '=') + 1; /* with its '=' */
+	struct slice text = slice_from(word, name);
+	int part = value_choice(slice_sub(word, 0, name), "shadow burst burst= concurrent= by=");
+	bool has_burst = part == BURST && (*seen >> RATE & 1) != 0 &&
+			 value_next_word(rest, &text) == VALUE_WORD &&
+			 number_of(text, &limit->burst);
 	const char *right = NULL;
-	unsigned part;
 
-	if (slice_equal_nocase(word, SLICE("shadow"))) {
-		part = SHADOW;
+	if (part == SHADOW)
 		limit->is_shadow = true;
-	} else if (slice_equal_nocase(word, SLICE("burst"))) {
-		part = BURST;
-		bool has_number = value_next_word(rest, &text) == VALUE_WORD;
-		if (!(*seen & RATE) || !has_number || !number_of(text, &limit->burst))
-			right = "write burst NUMBER behind the rate";
-	} else if (cut_parameter(word, SLICE("burst="), &text)) {
-		part = BURST;
-		right = "write burst NUMBER behind the rate";
-	} else if (cut_parameter(word, SLICE("concurrent="), &text)) {
-		part = CONCURRENT;
-		if (!number_of(text, &limit->concurrent))
-			right = "give concurrent a whole number from 1 to 1000000";
-	} else if (cut_parameter(word, SLICE("by="), &text)) {
-		part = BY;
+	else if (part == BURST || part == BURST_EQUALS)
+		right = has_burst ? NULL : "write burst NUMBER behind the rate";
+	else if (part == CONCURRENT)
+		right = number_of(text, &limit->concurrent)
+			    ? NULL
+			    : "give concurrent a whole number from 1 to 1000000";
+	else if (part == BY)
 		right = set_key(l, limit, text);
-	} else {
-		part = RATE;
-		if (!set_rate(limit, word))
-			right = RIGHT;
-	}
-	if (!right && (*seen & part))
+	else
+		right = set_rate(limit, word) ? NULL : RIGHT;
+	unsigned bit = 1u << (part < 0 ? RATE : part);
+	if (!right && (*seen & bit))
 		right = "give each part once";
-	*seen |= part;
+	*seen |= bit;
 	return right;
 }
 

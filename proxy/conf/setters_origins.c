@@ -41,18 +41,6 @@ const char *conf_check_health_host(struct slice host)
 
 /* ---- its balance ---- */
 
-static const struct {
-	struct slice word;
-	enum conf_hash hash;
-	bool is_named; /* a name follows */
-} keys[] = {
-    {SLICE_INIT("off"), CONF_HASH_OFF, false},
-    {SLICE_INIT("client"), CONF_HASH_CLIENT, false},
-    {SLICE_INIT("path"), CONF_HASH_PATH, false},
-    {SLICE_INIT("cookie"), CONF_HASH_COOKIE, true},
-    {SLICE_INIT("header"), CONF_HASH_HEADER, true},
-};
-
 static bool set_name(struct conf_loader *l, struct conf_balance *b, struct slice name)
 {
 	if (!ascii_is_token(name))
@@ -71,14 +59,15 @@ bool conf_read_hash(struct conf_loader *l, void *at, struct slice value)
 	struct conf_balance *b = at;
 	size_t space = slice_find(value, ' ');
 	struct slice word = slice_sub(value, 0, space), name = slice_trim(slice_from(value, space));
+	static const enum conf_hash kinds[] = {
+	    CONF_HASH_OFF, CONF_HASH_CLIENT, CONF_HASH_PATH, CONF_HASH_COOKIE, CONF_HASH_HEADER};
+	int kind = value_choice(word, "off client path cookie header");
 
-	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-		if (!slice_equal_nocase(word, keys[i].word))
-			continue;
-		b->hash = keys[i].hash;
-		return keys[i].is_named ? set_name(l, b, name) : name.len == 0;
-	}
-	return false;
+	if (kind < 0)
+		return false;
+	b->hash = kinds[kind];
+	bool is_named = b->hash == CONF_HASH_COOKIE || b->hash == CONF_HASH_HEADER;
+	return is_named ? set_name(l, b, name) : name.len == 0;
 }
 
 /* The cookie is taken out of requests before hash reads them, and the diary's before that. */

@@ -77,13 +77,11 @@ static bool suggest_socket(struct slice path, bool is_http2, char *text, size_t 
 static const char *scheme_of(struct slice scheme, uint32_t port)
 {
 	static const char *const schemes[] = {"https", "http", "https1", "h2", "h2c"};
+	int known = value_choice(scheme, "https http https1 h2 h2c");
 
 	if (scheme.len == 0)
 		return port == 443 || port == 8443 ? "https" : "http";
-	for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
-		if (slice_equal_nocase(scheme, slice_of_string(schemes[i])))
-			return schemes[i];
-	return NULL;
+	return known < 0 ? NULL : schemes[known];
 }
 
 /* "127.0.0.1:8080", "HTTP://x:80", "unix:/x", "http://host:80/path". */

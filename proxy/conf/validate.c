@@ -224,14 +224,6 @@ static void check_server(struct conf_loader *l, struct conf_section *s)
 
 /* ---- the whole ---- */
 
-static size_t count_sections(const struct conf_loader *l, enum conf_kind kind)
-{
-	size_t count = 0;
-	conf_for_each_section (l, s, kind)
-		count++;
-	return count;
-}
-
 /*
  * Moves the objects of one kind into an array, in the order of the file. The sections then point
  * into it.
@@ -241,7 +233,9 @@ static void *collect(struct conf_loader *l, enum conf_kind kind, size_t *count)
 	size_t bytes = conf_section_types[kind].object_bytes;
 	char *array, *at;
 
-	*count = count_sections(l, kind);
+	*count = 0;
+	conf_for_each_section (l, s, kind)
+		(*count)++;
 	if (*count == 0)
 		return NULL;
 	array = at = arena_alloc(&l->conf->arena, *count * bytes);
