@@ -294,16 +294,6 @@ void explain_set_user(struct explain_scene *s, const char *name)
 
 /* ---- events ---- */
 
-static const struct relay_cause *find_route(
-    struct explain_scene *s, struct exchange *x, const char **detail)
-{
-	struct request_routing routing;
-	const struct relay_cause *refusal =
-	    route_find(&s->routes, &x->facts, exchange_effort(x), &routing, detail);
-	exchange_set_routing(x, &routing);
-	return refusal;
-}
-
 const struct relay_cause *explain_ask(
     struct explain_scene *s, struct http_head *request, const char **detail)
 {
@@ -322,8 +312,11 @@ const struct relay_cause *explain_ask(
 	    route_admit(&s->routes, &x->facts, exchange_arena(x), detail);
 	if (!refusal && s->access)
 		refusal = explain_access(s->access, x, detail);
-	if (!refusal)
-		refusal = find_route(s, x, detail);
+	if (!refusal) {
+		struct request_routing routing;
+		refusal = route_find(&s->routes, &x->facts, exchange_effort(x), &routing, detail);
+		exchange_set_routing(x, &routing);
+	}
 	return refusal || !s->access ? refusal : explain_reach(s->access, s->conf, x, detail);
 }
 
