@@ -48,6 +48,7 @@ static void the_text_has_what_goes_past_the_proxy(void **state)
 		asks(w, head, text, sizeof(text));
 		assert_non_null(strstr(text, "HTTP/1.1 200 OK\r\n"));
 		assert_non_null(strstr(text, "content-type: application/x-ns-proxy-autoconfig\r\n"));
+		assert_non_null(strstr(text, "; error=proxy_internal_response\r\n")); /* nothing is wrong: no details */
 		assert_non_null(strstr(text, "\tvar names = [\".localhost\", \".corp.example\", \"host.example\"];\n"));
 		assert_non_null(strstr(text, "[3232235520, 65536], [3221225984, 256]];\n"));
 		snprintf(end, sizeof(end), "\t}\n\treturn \"PROXY 127.0.0.1:%u\";\n}\n", port);
