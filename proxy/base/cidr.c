@@ -77,15 +77,19 @@ const char *cidr_parse(struct slice text, struct cidr *c)
 	return NULL;
 }
 
+bool address_begins(const struct address *a, const uint8_t prefix[16], unsigned bits)
+{
+	size_t whole = bits / 8u;
+	unsigned rest = bits % 8u;
+	if (memcmp(a->bytes, prefix, whole) != 0)
+		return false;
+	return rest == 0 || (a->bytes[whole] ^ prefix[whole]) >> (8 - rest) == 0;
+}
+
 bool cidr_contains(const struct cidr *c, const struct address *a)
 {
-	if (a->family != c->base.family || a->family == 0)
-		return false;
-	size_t whole = c->bits / 8u;
-	unsigned rest = c->bits % 8u;
-	if (memcmp(a->bytes, c->base.bytes, whole) != 0)
-		return false;
-	return rest == 0 || (a->bytes[whole] ^ c->base.bytes[whole]) >> (8 - rest) == 0;
+	return a->family == c->base.family && a->family != 0 &&
+	       address_begins(a, c->base.bytes, c->bits);
 }
 
 static char *put_decimal(char *at, unsigned byte)

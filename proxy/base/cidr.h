@@ -17,10 +17,12 @@ struct cidr {
 
 bool address_parse(struct slice text, struct address *a);
 /*
- * Parses "192.0.2.0/24", "2001:db8::/32", or a bare address (all bits). Returns NULL, or what is
- * wrong, for a configuration error. Set host bits are an error.
+ * Parses "192.0.2.0/24", "2001:db8::/32", or a bare address (all bits). Returns NULL, or the text of
+ * a configuration error. Set host bits are an error.
  */
 const char *cidr_parse(struct slice text, struct cidr *c);
+/* Whether the address has these leading bits; at most those of its family. */
+bool address_begins(const struct address *a, const uint8_t prefix[16], unsigned bits);
 bool cidr_contains(const struct cidr *c, const struct address *a);
 /* Writes at most size-1 bytes and a NUL ("-" for family 0); returns buffer. 46 bytes suffice. */
 char *address_format(const struct address *a, char *buffer, size_t size);

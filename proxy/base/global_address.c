@@ -8,7 +8,7 @@ struct block {
 	bool is_global;
 };
 
-/* The first block that has an address decides: exceptions stand before what they are exceptions of. A block whose
+/* The first block that has an address decides: exceptions stand before the blocks around them. A block whose
  * reachability the registry calls not applicable (6to4, Teredo, ORCHID) is not reached. */
 // clang-format off
 static const struct block blocks4[] = {
@@ -33,7 +33,7 @@ static const struct block blocks4[] = {
 };
 
 static const struct block blocks6[] = {
-    {{0x00, 0x64, 0xff, 0x9b}, 96, true},                     /* NAT64: what it carries is judged too */
+    {{0x00, 0x64, 0xff, 0x9b}, 96, true},                     /* NAT64: its IPv4 address is judged too */
     {{0x20, 0x01, 0x00, 0x01, [15] = 1}, 128, true},          /* port control anycast */
     {{0x20, 0x01, 0x00, 0x01, [15] = 2}, 128, true},          /* TURN anycast */
     {{0x20, 0x01, 0x00, 0x01, [15] = 3}, 128, true},          /* service registration anycast */
@@ -50,40 +50,27 @@ static const struct block blocks6[] = {
 };
 // clang-format on
 
-static bool is_in(const uint8_t *bytes, const uint8_t *prefix, unsigned bits)
+/* In no block, IPv4 is global and IPv6 is not. */
+static bool is_global(const struct address *a)
 {
-	size_t whole = bits / 8;
-	if (memcmp(bytes, prefix, whole) != 0)
-		return false;
-	return bits % 8 == 0 || (bytes[whole] ^ prefix[whole]) >> (8 - bits % 8) == 0;
-}
-
-static bool is_global4(const uint8_t *bytes)
-{
-	for (size_t i = 0; i < sizeof blocks4 / sizeof *blocks4; i++)
-		if (is_in(bytes, blocks4[i].prefix, blocks4[i].bits))
-			return blocks4[i].is_global;
-	return true;
-}
-
-static bool is_global6(const uint8_t *bytes)
-{
-	for (size_t i = 0; i < sizeof blocks6 / sizeof *blocks6; i++)
-		if (is_in(bytes, blocks6[i].prefix, blocks6[i].bits))
-			return blocks6[i].is_global;
-	return false;
+	bool is_ipv4 = a->family == 4;
+	const struct block *block = is_ipv4 ? blocks4 : blocks6;
+	const struct block *end = is_ipv4 ? blocks4 + sizeof blocks4 / sizeof *blocks4
+					  : blocks6 + sizeof blocks6 / sizeof *blocks6;
+	for (; block < end; block++)
+		if (address_begins(a, block->prefix, block->bits))
+			return block->is_global;
+	return is_ipv4;
 }
 
 enum address_reach address_reach(const struct address *a)
 {
 	struct address inner[ADDRESS_EMBEDDED_MOST];
-	if (a->family == 4)
-		return is_global4(a->bytes) ? ADDRESS_GLOBAL : ADDRESS_NOT_GLOBAL;
-	if (a->family != 6 || !is_global6(a->bytes))
+	if (a->family == 0 || !is_global(a))
 		return ADDRESS_NOT_GLOBAL;
 	size_t count = address_embedded(a, inner);
 	for (size_t i = 0; i < count; i++)
-		if (!is_global4(inner[i].bytes))
+		if (!is_global(&inner[i]))
 			return ADDRESS_EMBEDS;
 	return ADDRESS_GLOBAL;
 }
