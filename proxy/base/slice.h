@@ -64,6 +64,16 @@ static inline struct slice slice_from(struct slice s, size_t from)
 	return slice_sub(s, from, s.len);
 }
 
+/* For a reader that cuts what it has read off the front: the first byte, NUL if there is none. */
+static inline char slice_peek(struct slice s)
+{
+	return s.len > 0 ? s.ptr[0] : '\0';
+}
+static inline void slice_skip(struct slice *s, size_t n)
+{
+	*s = slice_from(*s, n);
+}
+
 static inline bool slice_starts_with(struct slice s, struct slice prefix)
 {
 	return s.len >= prefix.len && slice_equal(slice_sub(s, 0, prefix.len), prefix);

@@ -353,17 +353,8 @@ static const char *check_control(struct pass *p)
 /* RFC 9110 8.6: equal repeats are replaced with one. */
 static void drop_repeated_lengths(struct http_head *head)
 {
-	uint32_t kept = 0;
-	bool has_one = false;
-	for (uint32_t i = 0; i < head->count; i++) {
-		if (head->fields[i].token == HTTP_TOKEN_CONTENT_LENGTH) {
-			if (has_one)
-				continue;
-			has_one = true;
-		}
-		head->fields[kept++] = head->fields[i];
-	}
-	head->count = kept;
+	uint32_t lengths = 0;
+	http_head_keep(head, field, field->token != HTTP_TOKEN_CONTENT_LENGTH || lengths++ == 0);
 }
 
 static size_t list_bytes_of(const struct http_head *head)

@@ -34,24 +34,12 @@ static const struct param {
 };
 #define PARAMS (sizeof(params) / sizeof(*params))
 
-static char peek(struct slice s)
-{
-	if (s.len == 0)
-		return '\0'; /* a control byte matches no expected character */
-	return s.ptr[0];
-}
-
-static void skip(struct slice *s, size_t n)
-{
-	*s = slice_from(*s, n);
-}
-
 static void skip_spaces(struct slice *s)
 {
 	size_t n = 0;
 	while (n < s->len && ascii_is_blank(s->ptr[n]))
 		n++;
-	skip(s, n);
+	slice_skip(s, n);
 }
 
 /* Length of the quoted string at the start of s, with its quotes; s.len + 1 if it has no end. */
@@ -86,7 +74,7 @@ static bool next_member(struct slice *rest, struct slice *member)
 	while (rest->len > 0) {
 		size_t length = member_length(*rest);
 		*member = slice_trim(slice_sub(*rest, 0, length));
-		skip(rest, length < rest->len ? length + 1 : length);
+		slice_skip(rest, length < rest->len ? length + 1 : length);
 		if (member->len > 0)
 			return true;
 	}
@@ -102,15 +90,15 @@ static bool read_param(struct slice *s, struct slice *name, struct slice *value)
 	while (n < s->len && ascii_is(s->ptr[n], ASCII_TOKEN))
 		n++;
 	*name = slice_sub(*s, 0, n);
-	skip(s, n);
+	slice_skip(s, n);
 	skip_spaces(s);
-	if (peek(*s) != '=')
-		return s->len == 0 || peek(*s) == ';';
+	if (slice_peek(*s) != '=')
+		return s->len == 0 || slice_peek(*s) == ';';
 	if (n == 0)
 		return false;
-	skip(s, 1);
+	slice_skip(s, 1);
 	skip_spaces(s);
-	if (peek(*s) == '"') {
+	if (slice_peek(*s) == '"') {
 		n = quoted_length(*s);
 		if (n > s->len)
 			return false;
@@ -121,9 +109,9 @@ static bool read_param(struct slice *s, struct slice *name, struct slice *value)
 		if (slice_find(*value, '"') < value->len || slice_find(*value, '<') < value->len)
 			return false;
 	}
-	skip(s, n);
+	slice_skip(s, n);
 	skip_spaces(s);
-	return s->len == 0 || peek(*s) == ';';
+	return s->len == 0 || slice_peek(*s) == ';';
 }
 
 /* Whether a relation type, without its quoted pairs, equals the (lower-case) word. */
@@ -151,7 +139,7 @@ static void read_rel(struct http_link *link)
 			link->is_module = link->is_preload = true;
 		else if (is_word(type, SLICE("preload")))
 			link->is_preload = true;
-		skip(&rest, n);
+		slice_skip(&rest, n);
 	}
 }
 
@@ -169,14 +157,14 @@ static bool read_link(struct slice member, struct http_link *link)
 	struct slice rest = member, name, value;
 	unsigned seen = 0;
 	size_t close = slice_find(member, '>');
-	if (ascii_has(member, ASCII_CONTROL) || peek(member) != '<' || close == member.len)
+	if (ascii_has(member, ASCII_CONTROL) || slice_peek(member) != '<' || close == member.len)
 		return false;
 	*link = (struct http_link){.value = member, .target = slice_sub(member, 1, close - 1)};
-	skip(&rest, close + 1);
+	slice_skip(&rest, close + 1);
 	for (skip_spaces(&rest); rest.len > 0; skip_spaces(&rest)) {
-		if (peek(rest) != ';')
+		if (slice_peek(rest) != ';')
 			return false;
-		skip(&rest, 1);
+		slice_skip(&rest, 1);
 		if (!read_param(&rest, &name, &value))
 			return false;
 		size_t p = 0;
@@ -240,9 +228,9 @@ static size_t append(char *to, size_t length, struct slice s)
 
 /*
  * Removes the dropped members of one field. A field without any, and the text before the first,
- * keep their bytes, separators included.
+ * keep their bytes, separators included. False: nothing is left.
  */
-static void filter_value(struct filter *f, struct arena *a, struct http_field *field)
+static bool filter_value(struct filter *f, struct arena *a, struct http_field *field)
 {
 	struct slice rest = field->value, member, before = {field->value.ptr, 0};
 	bool is_changed = false;
@@ -252,7 +240,7 @@ static void filter_value(struct filter *f, struct arena *a, struct http_field *f
 			before.len = (size_t)(member.ptr + member.len - before.ptr);
 	}
 	if (!is_changed)
-		return;
+		return true;
 	/* A member with its comma has at least two bytes, and the comma may become ", ". */
 	char *to = arena_bytes(a, 2 * field->value.len);
 	size_t length = append(to, 0, before);
@@ -266,25 +254,16 @@ static void filter_value(struct filter *f, struct arena *a, struct http_field *f
 	ensure(length <= 2 * field->value.len);
 	field->value = slice_of(to, length);
 	field->hash = 0;
+	return length > 0;
 }
 
 uint32_t http_link_filter(struct http_head *head,
     bool (*drop)(const struct http_link *link, void *context), void *context)
 {
 	struct filter f = {.drop = drop, .context = context};
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < head->count; i++) {
-		struct http_field *field = &head->fields[i];
-		if (field->token == HTTP_TOKEN_LINK && field->value.len > 0) {
-			filter_value(&f, &head->arena, field);
-			if (field->value.len == 0)
-				continue;
-		}
-		if (kept != i)
-			head->fields[kept] = *field;
-		kept++;
-	}
-	head->count = kept;
+	http_head_keep(head, field,
+	    field->token != HTTP_TOKEN_LINK || field->value.len == 0 ||
+		filter_value(&f, &head->arena, field));
 	return f.dropped;
 }
 

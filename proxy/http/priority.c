@@ -15,56 +15,52 @@ struct item {
 	int64_t number; /* also 0 and 1 for booleans */
 };
 
-static char peek(struct slice s)
-{
-	return s.len > 0 ? s.ptr[0] : '\0'; /* no item contains NUL */
-}
-
-static void skip(struct slice *s, size_t n)
-{
-	*s = slice_from(*s, n);
-}
-
 static void skip_spaces(struct slice *s)
 {
-	while (peek(*s) == ' ')
-		skip(s, 1);
+	while (slice_peek(*s) == ' ')
+		slice_skip(s, 1);
+}
+
+static void skip_blanks(struct slice *s)
+{
+	while (ascii_is_blank(slice_peek(*s)))
+		slice_skip(s, 1);
 }
 
 static struct item read_number(struct slice *s)
 {
 	int64_t number = 0;
 	size_t whole = 0, fraction = 0;
-	bool is_negative = peek(*s) == '-';
+	bool is_negative = slice_peek(*s) == '-';
 	if (is_negative)
-		skip(s, 1);
-	for (; ascii_is(peek(*s), ASCII_DIGIT); whole++, skip(s, 1)) {
+		slice_skip(s, 1);
+	for (; ascii_is(slice_peek(*s), ASCII_DIGIT); whole++, slice_skip(s, 1)) {
 		if (whole < 15)
-			number = number * 10 + (peek(*s) - '0');
+			number = number * 10 + (slice_peek(*s) - '0');
 	}
 	if (whole == 0 || whole > 15)
 		return (struct item){ITEM_BAD, 0};
-	if (peek(*s) != '.')
+	if (slice_peek(*s) != '.')
 		return (struct item){ITEM_INTEGER, is_negative ? -number : number};
-	for (skip(s, 1); ascii_is(peek(*s), ASCII_DIGIT); fraction++)
-		skip(s, 1);
+	for (slice_skip(s, 1); ascii_is(slice_peek(*s), ASCII_DIGIT); fraction++)
+		slice_skip(s, 1);
 	bool is_decimal = whole <= 12 && fraction >= 1 && fraction <= 3;
 	return (struct item){is_decimal ? ITEM_OTHER : ITEM_BAD, 0};
 }
 
 static struct item read_string(struct slice *s)
 {
-	for (skip(s, 1); s->len > 0; skip(s, 1)) {
-		char c = peek(*s);
+	for (slice_skip(s, 1); s->len > 0; slice_skip(s, 1)) {
+		char c = slice_peek(*s);
 		if (c == '"') {
-			skip(s, 1);
+			slice_skip(s, 1);
 			return (struct item){ITEM_OTHER, 0};
 		}
 		if (c < 0x20 || c >= 0x7f)
 			break;
 		if (c == '\\') {
-			skip(s, 1);
-			if (peek(*s) != '"' && peek(*s) != '\\')
+			slice_skip(s, 1);
+			if (slice_peek(*s) != '"' && slice_peek(*s) != '\\')
 				break;
 		}
 	}
@@ -73,10 +69,10 @@ static struct item read_string(struct slice *s)
 
 static struct item read_bytes(struct slice *s)
 {
-	for (skip(s, 1); s->len > 0; skip(s, 1)) {
-		char c = peek(*s);
+	for (slice_skip(s, 1); s->len > 0; slice_skip(s, 1)) {
+		char c = slice_peek(*s);
 		if (c == ':') {
-			skip(s, 1);
+			slice_skip(s, 1);
 			return (struct item){ITEM_OTHER, 0};
 		}
 		if (!ascii_is(c, ASCII_ALNUM) && c != '+' && c != '/' && c != '=')
@@ -93,13 +89,13 @@ static struct item read_token(struct slice *s)
 		if (!ascii_is(c, ASCII_TOKEN) && c != ':' && c != '/')
 			break;
 	}
-	skip(s, n);
+	slice_skip(s, n);
 	return (struct item){ITEM_OTHER, 0};
 }
 
 static struct item read_bare_item(struct slice *s)
 {
-	char c = peek(*s);
+	char c = slice_peek(*s);
 	if (c == '-' || ascii_is(c, ASCII_DIGIT))
 		return read_number(s);
 	if (c == '"')
@@ -110,7 +106,7 @@ static struct item read_bare_item(struct slice *s)
 		return read_token(s);
 	if (c == '?' && s->len > 1 && (s->ptr[1] == '0' || s->ptr[1] == '1')) {
 		int64_t number = s->ptr[1] - '0';
-		skip(s, 2);
+		slice_skip(s, 2);
 		return (struct item){ITEM_BOOLEAN, number};
 	}
 	return (struct item){ITEM_BAD, 0};
@@ -119,26 +115,26 @@ static struct item read_bare_item(struct slice *s)
 static bool read_key(struct slice *s, struct slice *key)
 {
 	size_t n = 0;
-	if (!ascii_is(peek(*s), ASCII_LOWER) && peek(*s) != '*')
+	if (!ascii_is(slice_peek(*s), ASCII_LOWER) && slice_peek(*s) != '*')
 		return false;
 	while (n < s->len && (ascii_is(s->ptr[n], ASCII_LOWER | ASCII_DIGIT) || s->ptr[n] == '_' ||
 				 s->ptr[n] == '-' || s->ptr[n] == '.' || s->ptr[n] == '*'))
 		n++;
 	*key = slice_sub(*s, 0, n);
-	skip(s, n);
+	slice_skip(s, n);
 	return true;
 }
 
 static bool read_parameters(struct slice *s)
 {
 	struct slice key;
-	while (peek(*s) == ';') {
-		skip(s, 1);
+	while (slice_peek(*s) == ';') {
+		slice_skip(s, 1);
 		skip_spaces(s);
 		if (!read_key(s, &key))
 			return false;
-		if (peek(*s) == '=') {
-			skip(s, 1);
+		if (slice_peek(*s) == '=') {
+			slice_skip(s, 1);
 			if (read_bare_item(s).kind == ITEM_BAD)
 				return false;
 		}
@@ -148,16 +144,16 @@ static bool read_parameters(struct slice *s)
 
 static struct item read_inner_list(struct slice *s)
 {
-	skip(s, 1);
+	slice_skip(s, 1);
 	while (s->len > 0) {
 		skip_spaces(s);
-		if (peek(*s) == ')') {
-			skip(s, 1);
+		if (slice_peek(*s) == ')') {
+			slice_skip(s, 1);
 			return (struct item){ITEM_OTHER, 0};
 		}
 		if (read_bare_item(s).kind == ITEM_BAD || !read_parameters(s))
 			break;
-		if (peek(*s) != ' ' && peek(*s) != ')')
+		if (slice_peek(*s) != ' ' && slice_peek(*s) != ')')
 			break;
 	}
 	return (struct item){ITEM_BAD, 0};
@@ -168,9 +164,9 @@ static bool read_member(struct slice *s, struct slice *key, struct item *item)
 	if (!read_key(s, key))
 		return false;
 	*item = (struct item){ITEM_BOOLEAN, 1};
-	if (peek(*s) == '=') {
-		skip(s, 1);
-		*item = peek(*s) == '(' ? read_inner_list(s) : read_bare_item(s);
+	if (slice_peek(*s) == '=') {
+		slice_skip(s, 1);
+		*item = slice_peek(*s) == '(' ? read_inner_list(s) : read_bare_item(s);
 	}
 	return item->kind != ITEM_BAD && read_parameters(s);
 }
@@ -196,15 +192,13 @@ struct http_priority http_priority_parse(struct slice value)
 		if (!read_member(&value, &key, &item))
 			return HTTP_PRIORITY_DEFAULT;
 		note_member(&p, key, item);
-		while (peek(value) == ' ' || peek(value) == '\t')
-			skip(&value, 1);
+		skip_blanks(&value);
 		if (value.len == 0)
 			break;
-		if (peek(value) != ',')
+		if (slice_peek(value) != ',')
 			return HTTP_PRIORITY_DEFAULT;
-		skip(&value, 1);
-		while (peek(value) == ' ' || peek(value) == '\t')
-			skip(&value, 1);
+		slice_skip(&value, 1);
+		skip_blanks(&value);
 		if (value.len == 0)
 			return HTTP_PRIORITY_DEFAULT; /* nothing follows the comma */
 	}
