@@ -74,50 +74,45 @@ usec http_grpc_timeout(const struct http_head *request)
 
 /* ---- statuses ---- */
 
+struct status_row {
+	uint32_t code; /* of HTTP, or of RST_STREAM */
+	enum grpc_status status;
+};
+
+static enum grpc_status find_status(
+    const struct status_row *rows, size_t count, uint32_t code, enum grpc_status otherwise)
+{
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].code == code)
+			return rows[i].status;
+	return otherwise;
+}
+
 enum grpc_status http_grpc_status(uint16_t http_status)
 {
-	switch (http_status) {
-	case 400:
-		return GRPC_INTERNAL;
-	case 401:
-		return GRPC_UNAUTHENTICATED;
-	case 403:
-		return GRPC_PERMISSION_DENIED;
-	case 404:
-		return GRPC_UNIMPLEMENTED;
-	case 429:
-	case 502:
-	case 503:
-	case 504:
-		return GRPC_UNAVAILABLE;
-	default:
-		return GRPC_UNKNOWN;
-	}
+	static const struct status_row rows[] = {
+	    {400, GRPC_INTERNAL},
+	    {401, GRPC_UNAUTHENTICATED},
+	    {403, GRPC_PERMISSION_DENIED},
+	    {404, GRPC_UNIMPLEMENTED},
+	    {429, GRPC_UNAVAILABLE},
+	    {502, GRPC_UNAVAILABLE},
+	    {503, GRPC_UNAVAILABLE},
+	    {504, GRPC_UNAVAILABLE},
+	};
+	return find_status(rows, sizeof(rows) / sizeof(*rows), http_status, GRPC_UNKNOWN);
 }
 
 enum grpc_status http_grpc_status_of_reset(uint32_t code)
 {
-	enum {
-		REFUSED_STREAM = 0x7,
-		CANCEL = 0x8,
-		ENHANCE_YOUR_CALM = 0xb,
-		INADEQUATE_SECURITY = 0xc,
-		HTTP_1_1_REQUIRED = 0xd
+	static const struct status_row rows[] = {
+	    {0x7, GRPC_UNAVAILABLE},        /* REFUSED_STREAM */
+	    {0x8, GRPC_CANCELLED},          /* CANCEL */
+	    {0xb, GRPC_RESOURCE_EXHAUSTED}, /* ENHANCE_YOUR_CALM */
+	    {0xc, GRPC_PERMISSION_DENIED},  /* INADEQUATE_SECURITY */
+	    {0xd, GRPC_UNKNOWN},            /* HTTP_1_1_REQUIRED */
 	};
-	switch (code) {
-	case REFUSED_STREAM:
-		return GRPC_UNAVAILABLE;
-	case CANCEL:
-		return GRPC_CANCELLED;
-	case ENHANCE_YOUR_CALM:
-		return GRPC_RESOURCE_EXHAUSTED;
-	case INADEQUATE_SECURITY:
-		return GRPC_PERMISSION_DENIED;
-	case HTTP_1_1_REQUIRED:
-		return GRPC_UNKNOWN;
-	default:
-		return GRPC_INTERNAL;
-	}
+	return find_status(rows, sizeof(rows) / sizeof(*rows), code, GRPC_INTERNAL);
 }
 
 /* Bytes outside of printable ASCII, and '%' itself, as %XX. */
