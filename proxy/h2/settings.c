@@ -20,22 +20,14 @@ const struct h2_settings h2_settings_initial = {
 
 // clang-format off
 const struct h2_setting_row h2_setting_rows[H2_SETTING_COUNT] = {
-	{"HEADER_TABLE_SIZE", "RFC 9113 6.5.2", 0x1, AT(header_table_size),
-		0, {UINT32_MAX, UINT32_MAX}, H2_FAULT_COUNT},
-	{"ENABLE_PUSH", "RFC 9113 6.5.2", 0x2, AT(enable_push),
-		0, {[H2_SERVER] = 0, [H2_CLIENT] = 1}, H2_FAULT_SETTINGS_PUSH},
-	{"MAX_CONCURRENT_STREAMS", "RFC 9113 6.5.2", 0x3, AT(max_concurrent_streams),
-		0, {UINT32_MAX, UINT32_MAX}, H2_FAULT_COUNT},
-	{"INITIAL_WINDOW_SIZE", "RFC 9113 6.5.2", 0x4, AT(initial_window_size),
-		0, {H2_WINDOW_MAX, H2_WINDOW_MAX}, H2_FAULT_SETTINGS_WINDOW},
-	{"MAX_FRAME_SIZE", "RFC 9113 6.5.2", 0x5, AT(max_frame_size),
-		16384, {16777215, 16777215}, H2_FAULT_SETTINGS_FRAME},
-	{"MAX_HEADER_LIST_SIZE", "RFC 9113 6.5.2", 0x6, AT(max_header_list_size),
-		0, {UINT32_MAX, UINT32_MAX}, H2_FAULT_COUNT},
-	{"ENABLE_CONNECT_PROTOCOL", "RFC 8441 3", 0x8, AT(enable_connect_protocol),
-		0, {1, 1}, H2_FAULT_SETTINGS_CONNECT},
-	{"NO_RFC7540_PRIORITIES", "RFC 9218 2.1", 0x9, AT(no_rfc7540_priorities),
-		0, {1, 1}, H2_FAULT_SETTINGS_PRIORITIES},
+	{0x1, AT(header_table_size), 0, {UINT32_MAX, UINT32_MAX}, H2_FAULT_COUNT},
+	{0x2, AT(enable_push), 0, {[H2_SERVER] = 0, [H2_CLIENT] = 1}, H2_FAULT_SETTINGS_PUSH},
+	{0x3, AT(max_concurrent_streams), 0, {UINT32_MAX, UINT32_MAX}, H2_FAULT_COUNT},
+	{0x4, AT(initial_window_size), 0, {H2_WINDOW_MAX, H2_WINDOW_MAX}, H2_FAULT_SETTINGS_WINDOW},
+	{0x5, AT(max_frame_size), 16384, {16777215, 16777215}, H2_FAULT_SETTINGS_FRAME},
+	{0x6, AT(max_header_list_size), 0, {UINT32_MAX, UINT32_MAX}, H2_FAULT_COUNT},
+	{0x8, AT(enable_connect_protocol), 0, {1, 1}, H2_FAULT_SETTINGS_CONNECT}, /* RFC 8441 3 */
+	{0x9, AT(no_rfc7540_priorities), 0, {1, 1}, H2_FAULT_SETTINGS_PRIORITIES}, /* RFC 9218 2.1 */
 };
 // clang-format on
 

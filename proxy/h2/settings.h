@@ -9,7 +9,6 @@
 #define H2_SETTING_COUNT 8u
 
 struct h2_setting_row {
-	const char *name, *section;
 	uint16_t id;
 	size_t offset; /* of the member in struct h2_settings */
 	uint32_t min;
