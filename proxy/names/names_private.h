@@ -108,7 +108,7 @@ void name_question_retry(struct name_question *q);
 /* ---- a watch (watch.c) ---- */
 
 /* The question has another answer or another error. */
-void name_watch_due(struct names *n, struct name_question *q);
+void name_watch_due(struct name_question *q);
 void name_watch_look_at_some(void *names);
 
 #endif

@@ -72,24 +72,25 @@ static int compare_numbers(unsigned a, unsigned b)
 	return a < b ? -1 : a > b;
 }
 
+/* The first rule that tells the two apart decides. */
 static int compare(const struct candidate *a, const struct candidate *b)
 {
-	int order = compare_numbers(a->address.priority, b->address.priority);
-	if (order == 0)
-		order = compare_numbers(b->is_scope_same, a->is_scope_same);
-	if (order == 0)
-		order = compare_numbers(b->is_label_same, a->is_label_same);
-	if (order == 0)
-		order = compare_numbers(b->precedence, a->precedence);
-	if (order == 0)
-		order = compare_numbers(a->scope, b->scope);
-	if (order == 0 && a->ip.family == 6 && b->ip.family == 6)
-		order = compare_numbers(b->prefix, a->prefix);
-	if (order == 0)
-		order = memcmp(&a->ip, &b->ip, sizeof(a->ip));
-	return order ? order
-		     : compare_numbers(net_address_port(&a->address.address),
-			   net_address_port(&b->address.address));
+	bool is_ipv6 = a->ip.family == 6 && b->ip.family == 6;
+	const int rules[] = {
+	    compare_numbers(a->address.priority, b->address.priority),
+	    compare_numbers(b->is_scope_same, a->is_scope_same),
+	    compare_numbers(b->is_label_same, a->is_label_same),
+	    compare_numbers(b->precedence, a->precedence),
+	    compare_numbers(a->scope, b->scope),
+	    is_ipv6 ? compare_numbers(b->prefix, a->prefix) : 0,
+	    memcmp(&a->ip, &b->ip, sizeof(a->ip)),
+	    compare_numbers(
+		net_address_port(&a->address.address), net_address_port(&b->address.address)),
+	};
+	size_t i = 0;
+	while (i + 1 < sizeof(rules) / sizeof(*rules) && rules[i] == 0)
+		i++;
+	return rules[i];
 }
 
 static void look(struct candidate *c, const struct name_address *address,

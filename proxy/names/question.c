@@ -43,7 +43,7 @@ static void set(struct name_question *q, const char *error, const void *items, s
 	free(q->addresses);
 	q->addresses = copy;
 	q->count = count;
-	name_watch_due(q->names, q);
+	name_watch_due(q);
 }
 
 static void set_failed(struct name_question *q, const char *error)
@@ -53,7 +53,7 @@ static void set_failed(struct name_question *q, const char *error)
 	q->is_negative = false;
 	q->error = error;
 	if (is_new)
-		name_watch_due(q->names, q);
+		name_watch_due(q);
 }
 
 /* ---- DNS ---- */
@@ -70,7 +70,7 @@ static usec positive_span(const struct name_question *q, uint32_t ttl)
 	return most(floor, least(n->max_ttl, ttl * USEC_PER_SEC));
 }
 
-/* A name that comes into being is to be found soon, and an answer of TTL 0 is not to be asked for all the time. */
+/* A new name should be found soon; but a TTL of 0 must not keep the resolver busy. */
 static usec negative_span(const struct names *n, uint32_t ttl)
 {
 	usec floor = least(n->min_ttl, n->negative_ttl);

@@ -95,9 +95,8 @@ static void make_due(struct name_watch *w)
 	net_timer_set(&w->names->look, net_now(w->names->loop));
 }
 
-void name_watch_due(struct names *n, struct name_question *q)
+void name_watch_due(struct name_question *q)
 {
-	(void)n;
 	list_for_each(&q->links, l, struct watch_link, of_question)
 	{
 		if (l == l->watch->service)
