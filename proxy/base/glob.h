@@ -16,7 +16,7 @@ bool glob_match_nocase(struct slice pattern, struct slice text);
 
 /*
  * Either of them, for as long as `e` lasts: the bytes of the text that are searched count, and the ends of a pattern do
- * not. False with e->is_used_up: nobody knows whether the text matches.
+ * not. False with e->is_used_up: the text may match.
  */
 bool glob_match_within(struct slice pattern, struct slice text, bool nocase, struct effort *e);
 

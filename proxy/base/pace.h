@@ -35,7 +35,7 @@ static inline void pace_pardon(struct pace *p, usec now)
 	p->moved = 0;
 }
 
-/* The deadline is put off until then; what was missing before is not asked for. */
+/* Puts the deadline off to `until`; bytes that were missing before do not count. */
 static inline void pace_put_off(struct pace *p, usec span, usec until)
 {
 	p->since = until - span;

@@ -24,10 +24,10 @@ struct bucket {
 
 /* Takes all the tokens or none. False: the bucket has fewer. */
 bool bucket_take(struct bucket *b, const struct rate *rate, uint32_t tokens, usec now);
-/* Gives back thousandths of a token, at most what is spent. */
+/* Gives back thousandths of a token; a full bucket stays full. */
 void bucket_give(struct bucket *b, const struct rate *rate, uint64_t thousandths);
 
-/* The same for a rate of another kind, whose owner says how many nanoseconds its tokens are and the bucket holds. */
+/* For rates of other kinds: their owner has the nanoseconds of a token and of a whole bucket. */
 
 static inline bool bucket_is_full(const struct bucket *b, usec now)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a process does when the system refuses memory (RLIMIT_AS, or no overcommit). It keeps some address space that
- * it does not use. At a refusal it gives that back and tries again, so that what is under way can be ended in order,
- * and tells its owner, who is to use less. A second refusal without the reserve is the end (memory.h).
+ * Address space that a process keeps unused for the case that the system refuses memory (RLIMIT_AS, or no overcommit).
+ * A refusal gives it back, so that present work can end in order, and tells the owner to use less. A refusal without
+ * the reserve ends the process (memory.h).
  */
 #ifndef PUSHGATE_BASE_RESERVE_H
 #define PUSHGATE_BASE_RESERVE_H
@@ -21,9 +21,9 @@ void reserve_open(void (*scarce)(void *context), void *context);
 void reserve_close(void);
 /* Makes the reserve again. True: it is there. */
 bool reserve_refill(void);
-/* A refusal that was harmless: the reserve stays. */
+/* Tells the owner of a refusal that was harmless: the reserve stays. */
 void reserve_note_refusal(void);
-/* A refusal. True: memory has become free, try again. */
+/* Tells the owner of a refusal. True: memory has become free, try again. */
 bool reserve_give_way(void);
 /* There is no memory and no reserve: says so on standard error, and ends the process. */
 _Noreturn void reserve_is_used_up(void);

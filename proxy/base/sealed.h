@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that are read once, and memory that nobody can change any more.
+ * Files that are read once, into memory that no process can change any more.
  *
  * A start reads the files of certificates, keys and authorities into one memory file (memfd_create(2)), seals it, and
- * looks for mistakes in that. Each worker begins with the same bytes, also one that is started again when the files on
- * the disk are others. A forked process inherits the memory file; one that does not need it calls sealed_close, and a
- * worker does so as soon as it has read what it serves with.
+ * looks for mistakes in that. Each worker begins with the same bytes, also one that starts when the files on the disk
+ * have changed. A forked process inherits the memory file, and calls sealed_close when it needs it no more: a worker
+ * when it has read its certificates.
  */
 #ifndef PUSHGATE_BASE_SEALED_H
 #define PUSHGATE_BASE_SEALED_H
@@ -42,7 +42,7 @@ void sealed_view_close(struct sealed_view *v);
 
 /* ---- single memory files ---- */
 
-/* A memory file with these bytes that nobody can change any more, or -1. */
+/* A sealed memory file with these bytes, or -1. */
 int sealed_make(struct slice bytes);
 /*
  * The bytes of such a file, mapped; NULL unless it is sealed and has at most `most` bytes, and not 0. Does not close

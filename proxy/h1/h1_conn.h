@@ -165,7 +165,7 @@ struct h1_conn {
 	bool failure_is_due;
 	const struct session_fault *failure;
 	size_t charged; /* to the budget, for held chunks and buffers */
-	/* Client: what the origin's last final response said. */
+	/* Client: of the origin's last final response. */
 	bool peer_is_old;
 	usec peer_keepalive;
 };

@@ -152,7 +152,7 @@ enum h2_promise_answer h2_may_promise(
 	return c->own_next_id > H2_ID_MAX ? H2_PROMISE_NO_IDS : H2_PROMISE_POSSIBLE;
 }
 
-/* A push is one step less urgent than its parent, so that it never starves it. */
+/* The priority of a push on a stream with this one (h2_promise). */
 static struct http_priority priority_below(struct http_priority parent)
 {
 	if (parent.urgency < H2_URGENCIES - 1)

@@ -393,7 +393,7 @@ void h2_reset(struct session *session, struct session_stream *stream, uint32_t c
 void h2_set_priority(
     struct session *session, struct session_stream *stream, struct http_priority priority);
 bool h2_ping(struct session *session, usec now);
-/* The peer has so much unread output that it gets only what is necessary. */
+/* The peer has so much unread output that only necessary frames are queued. */
 static inline bool h2_peer_is_behind(const struct h2_conn *c)
 {
 	return h2_out_length(&c->out) > c->limits->output_bytes;

@@ -5,7 +5,7 @@
 
 #include "proxy/base/slice.h"
 
-/* Of NAME:PASSWORD; what is longer is malformed here. */
+/* Of NAME:PASSWORD; a longer text is malformed. */
 #define HTTP_BASIC_BYTES 511u
 
 /*

@@ -45,7 +45,7 @@ enum {
 	HTTP_PSEUDO_PROTOCOL = 32,
 };
 
-/* Bits of `noted`: fields that few heads have, so that nobody looks for them in the others. */
+/* Bits of `noted`: fields that few heads have; a head without the bit need not be searched for them. */
 enum {
 	/* By http_head_validate: a name that can be another spelling of a name that a rule has, or an unknown
 	 * X-Forwarded- name (spelling.h). */

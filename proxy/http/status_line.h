@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Recognizes a peer that answers in HTTP/1 where HTTP/2 was to begin, by the first bytes that it
- * sends: "HTTP/1.". Not a parser; what it keeps is for people to read.
+ * sends: "HTTP/1.". Not a parser; the text is for people to read.
  */
 #ifndef PUSHGATE_HTTP_STATUS_LINE_H
 #define PUSHGATE_HTTP_STATUS_LINE_H

@@ -47,9 +47,8 @@ struct http_own_answer {
 	/* A body in place of the short text, and its media type; empty: none. */
 	struct slice body;
 	const char *content_type;
-	struct slice location; /* of a redirect; empty: none */
-	struct slice
-	    challenge; /* of a 401 or 407: how to show who one is (RFC 9110 11.6.1); empty: none */
+	struct slice location;           /* of a redirect; empty: none */
+	struct slice challenge;          /* of a 401 or 407 (RFC 9110 11.6.1); empty: none */
 	struct slice vary;               /* fields of the request that led to it; empty: none */
 	uint32_t retry_after;            /* seconds, for Retry-After (RFC 9110 10.2.3); 0: none */
 	struct slice transport_security; /* Strict-Transport-Security; empty: none */
