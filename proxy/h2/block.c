@@ -45,7 +45,8 @@ void h2_block_gather(struct h2_block *b, const uint8_t *bytes, uint32_t n)
 	b->partial += n;
 }
 
-void h2_block_append(struct h2_block *b, const uint8_t *fragment, uint32_t n)
+/* Adds a fragment of the field block; it may be inside the buffer. */
+static void append(struct h2_block *b, const uint8_t *fragment, uint32_t n)
 {
 	ensure(n <= b->capacity - b->length);
 	if (n > 0)
@@ -91,7 +92,7 @@ static const struct session_fault *add_fragment(
 		b->partial = 0;
 		if (!inside && !h2_block_reserve(b, c->budget, n))
 			return h2_fault(BLOCK_MEMORY);
-		h2_block_append(b, p, n);
+		append(b, p, n);
 		whole = slice_of(b->data, b->length);
 	}
 	if (!last)

@@ -32,7 +32,5 @@ void h2_block_fini(struct h2_block *b, struct budget *budget);
 bool h2_block_reserve(struct h2_block *b, struct budget *budget, uint32_t bytes);
 /* Adds bytes of a frame's unfinished payload. */
 void h2_block_gather(struct h2_block *b, const uint8_t *bytes, uint32_t n);
-/* Adds a fragment of the field block; it may be inside the buffer. */
-void h2_block_append(struct h2_block *b, const uint8_t *fragment, uint32_t n);
 
 #endif

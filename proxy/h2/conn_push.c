@@ -7,13 +7,12 @@
 
 /* ---- received ---- */
 
-const struct session_fault *h2_refuse_id(
-    struct h2_conn *c, uint32_t id, const struct session_fault *why)
+/* Refuses a promised id that gets no stream object: RST_STREAM. */
+static void refuse_id(struct h2_conn *c, uint32_t id, const struct session_fault *why)
 {
 	h2_note_fault(c, why);
 	h2_send_rst_stream(c, id, why->code);
 	h2_stream_forget(c, id);
-	return NULL;
 }
 
 /* Checks the rules whose violation ends the connection. */
@@ -56,7 +55,7 @@ static struct session_event *promise_event(struct h2_conn *c, struct h2_stream *
 static void refuse_malformed(
     struct h2_conn *c, struct h2_stream *parent, uint32_t id, const char *reason)
 {
-	h2_refuse_id(c, id, h2_fault(PROMISE_MALFORMED));
+	refuse_id(c, id, h2_fault(PROMISE_MALFORMED));
 	struct session_event *event = promise_event(c, parent);
 	event->fault = h2_fault(PROMISE_MALFORMED);
 	event->reason = reason;
@@ -71,7 +70,7 @@ static void refuse_orphan(struct h2_conn *c, uint32_t id, struct http_head *head
 		refuse_malformed(c, NULL, id, reason);
 		return;
 	}
-	h2_refuse_id(c, id, h2_fault(PROMISE_ORPHAN));
+	refuse_id(c, id, h2_fault(PROMISE_ORPHAN));
 	struct session_event *event = promise_event(c, NULL);
 	event->fault = h2_fault(PROMISE_ORPHAN);
 	event->head = head;
@@ -88,7 +87,7 @@ static void accept_promise(
 		if (reason)
 			refuse_malformed(c, parent, id, reason);
 		else
-			h2_refuse_id(c, id, h2_fault(STREAM_MEMORY));
+			refuse_id(c, id, h2_fault(STREAM_MEMORY));
 		return;
 	}
 	s->method = (uint8_t)head->method_token;
@@ -115,7 +114,7 @@ const struct session_fault *h2_recv_promise(struct h2_conn *c, struct slice bloc
 		return fault;
 	if (parent && parent->is_tunnel) {
 		http_head_free(head);
-		h2_refuse_id(c, id, h2_fault(PROMISE_ORPHAN));
+		refuse_id(c, id, h2_fault(PROMISE_ORPHAN));
 		return h2_fault(PROMISE_IN_TUNNEL);
 	}
 	const struct session_fault *why = why_refuse(c, parent, too_large);
@@ -130,7 +129,9 @@ const struct session_fault *h2_recv_promise(struct h2_conn *c, struct slice bloc
 	}
 	http_head_free(head);
 	/* RFC 9113 6.8: streams above the last id of our GOAWAY are ignored. */
-	return is_above_goaway ? NULL : h2_refuse_id(c, id, why);
+	if (!is_above_goaway)
+		refuse_id(c, id, why);
+	return NULL;
 }
 
 /* ---- made ---- */

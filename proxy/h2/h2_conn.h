@@ -320,9 +320,6 @@ const struct session_fault *h2_decode(
     struct h2_conn *c, struct slice block, struct http_head **head, bool *too_large);
 /* How many streams the peer may open: the largest limit that it may still assume (5.1.2, 6.5.3). */
 uint32_t h2_streams_allowed(const struct h2_conn *c);
-/* Refuses a promised id that gets no stream object: RST_STREAM. */
-const struct session_fault *h2_refuse_id(
-    struct h2_conn *c, uint32_t id, const struct session_fault *why);
 
 /* Server: why a promise on this parent is impossible now. */
 enum h2_promise_answer {
