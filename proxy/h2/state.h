@@ -64,9 +64,9 @@ enum h2_verdict {
 };
 
 struct h2_transition {
-	enum h2_verdict verdict;
-	enum h2_state next;     /* of H2_VERDICT_GO */
-	enum h2_fault_id fault; /* of H2_VERDICT_FAULT */
+	uint8_t verdict; /* enum h2_verdict */
+	uint8_t next;    /* enum h2_state, of H2_VERDICT_GO */
+	uint16_t fault;  /* enum h2_fault_id, of H2_VERDICT_FAULT */
 };
 
 extern const struct h2_transition h2_transitions[H2_STATE_COUNT][H2_INPUT_COUNT];

@@ -102,11 +102,11 @@ const struct session_fault *h2_stream_move(
 	if (t->verdict == H2_VERDICT_FAULT)
 		return &h2_faults[t->fault];
 	/* uncovered: DISCARD is in the table for streams without an object alone */
-	if (t->verdict == H2_VERDICT_DISCARD || t->next == (enum h2_state)s->state)
+	if (t->verdict == H2_VERDICT_DISCARD || t->next == s->state)
 		return NULL;
 	uint32_t *left = census_of(c, s, (enum h2_state)s->state);
-	uint32_t *entered = census_of(c, s, t->next);
-	s->state = (uint8_t)t->next;
+	uint32_t *entered = census_of(c, s, (enum h2_state)t->next);
+	s->state = t->next;
 	if (left == entered)
 		return NULL;
 	if (left)

@@ -68,6 +68,7 @@ static void clear(struct http_head *head)
 {
 	const struct slice none = {"", 0};
 	head->count = 0;
+	head->capacity = FIRST_FIELDS;
 	head->kind = HTTP_REQUEST;
 	head->method = head->scheme = head->authority = head->path = none;
 	head->protocol = head->upgrade = none;
@@ -88,14 +89,15 @@ static void clear(struct http_head *head)
 static struct pooled_head *take_pooled(struct http_head_pool *pool)
 {
 	struct pooled_head *p = spares_take(&pool->spares);
+	if (!p)
+		p = memory_alloc(sizeof(*p));
 	pool->out++;
-	return p ? p : memory_alloc(sizeof(*p));
+	return p;
 }
 
 static void init_memory(struct pooled_head *p)
 {
 	p->head.fields = p->fields;
-	p->head.capacity = FIRST_FIELDS;
 	arena_init(&p->head.arena, p->bytes, sizeof(p->bytes));
 }
 
@@ -173,6 +175,7 @@ struct http_head *http_head_new_like(const struct http_head *head)
 	p->head = *head;
 	init_memory(p);
 	p->head.count = 0;
+	p->head.capacity = FIRST_FIELDS;
 	p->head.next = NULL;
 	http_head_reserve_fields(&p->head, head->count);
 	return &p->head;
