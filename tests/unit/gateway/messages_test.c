@@ -57,9 +57,11 @@ static void a_websocket_where_the_route_has_none(void **state)
 	struct gate_world *w = world(NULL, NULL, NULL, NULL);
 	static const char *const requests[] = {
 	    "GET /chat?key=1 HTTP/1.1\r\nHost: example.com\r\nConnection: upgrade\r\nUpgrade: h2c, WebSocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
-	    "GET /other HTTP/1.1\r\nHost: example.com\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n"};
-	for (size_t i = 0; i < 2; i++) {
-		const char *path = i ? "/other" : "/chat?key=1";
+	    "GET /h2 HTTP/1.1\r\nHost: example.com\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n",
+	    "GET /other HTTP/1.1\r\nHost: example.com\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n"};
+	static const char *const paths[] = {"/chat?key=1", "/h2", "/other"};
+	for (size_t i = 0; i < 3; i++) {
+		const char *path = paths[i];
 		struct script_peer *c = script_client_mute(w, NULL, NULL);
 		script_put(c, requests[i], strlen(requests[i]));
 		UNTIL(w, gate_find(w, path));

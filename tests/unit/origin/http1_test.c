@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Connections to origins that speak HTTP/1.1: which are opened and used again, and how they end. */
+#include "tests/support/accounts.h"
 #include "tests/support/script_peer.h"
 
 #include <stdio.h>
@@ -533,6 +534,22 @@ static void an_origin_of_http10_gets_no_body_of_unknown_length(void **state)
 
 /* ---- back-pressure ---- */
 
+static void the_log_has_the_version_that_an_origin_answered_in(void **state)
+{
+	(void)state;
+	struct scene s = scene("");
+	accounts_begin(s.w);
+	struct gate_stream *x = gate_get(s.client, "/old");
+	ASKED(&s, 0, "GET /old");
+	put(script_origin(s.site, 0), "HTTP/1.0 204 No Content\r\n\r\n");
+	done(&s, x, 204);
+	accounts_are(s.w,
+	    "connections 1\nrequests 1\nresponses_2xx 1\nupstream_connections 1\nconnections_open 1\n",
+	    "1: route=r origin=c origin_address=* origin_connection=1 origin_protocol=http/1.0 path=/old status=204 "
+	    "response_bytes=0 origin_first_byte_us=* origin_duration_us=* outcome=complete\n");
+	gate_world_free(s.w);
+}
+
 /* Who meets an expectation of 100: the server, or pushgate for one of HTTP/1.0 and where it waits for the whole body; the
  * server is then asked for nothing that has been done. */
 static void an_expectation_is_met_once(void **state)
@@ -741,6 +758,7 @@ int main(void)
 	    cmocka_unit_test(a_cancelled_request_ends_its_connection),
 	    cmocka_unit_test(a_flood_of_cancellations_opens_few_connections),
 	    cmocka_unit_test(an_upload_that_is_given_up_keeps_no_connection),
+	    cmocka_unit_test(the_log_has_the_version_that_an_origin_answered_in),
 	    cmocka_unit_test(requests_of_clients_wait_before_pushes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
