@@ -63,6 +63,23 @@ static void blocked_client_is_looked_at_every_second(void **state)
 	gate_world_free(w);
 }
 
+static void an_origin_that_is_not_read_is_not_silent(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, "keepalive = 60s", NULL);
+	struct relay *relay = &w->gateway->relay;
+	struct gate_stream *s = gate_get(gate_client(w, NULL), "/page");
+	UNTIL(w, gate_find(w, "/page"));
+	assert_int_not_equal(origin_silence_deadline(origin_of(w)), USEC_NEVER);
+	relay_pause_origins(relay);
+	assert_int_equal(origin_silence_deadline(origin_of(w)), USEC_NEVER);
+	relay_resume_origins(relay);
+	assert_int_not_equal(origin_silence_deadline(origin_of(w)), USEC_NEVER);
+	gate_answer(gate_find(w, "/page"), 200, 1, true);
+	UNTIL(w, s->is_over);
+	gate_world_free(w);
+}
+
 /* ---- how long it may be silent ---- */
 
 static struct exchange *only_exchange(struct gate_world *w)
@@ -284,6 +301,7 @@ int main(void)
 	    cmocka_unit_test(client_that_does_not_answer_is_ended),
 	    cmocka_unit_test(client_that_still_takes_what_was_sent_before_the_ping_stays),
 	    cmocka_unit_test(origin_that_does_not_answer_is_ended),
+	    cmocka_unit_test(an_origin_that_is_not_read_is_not_silent),
 	    cmocka_unit_test(quiet_connection_gets_no_ping),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
