@@ -244,15 +244,15 @@ static char *read_all(int fd, size_t *length)
 		ssize_t n = read(fd, text + used, size - used);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0 || used > SOURCE_FILE_BYTES) {
+		if (n == 0) {
 			*length = used;
-			if (n == 0)
-				return text;
+			return text;
+		}
+		if (n < 0 || (used += (size_t)n) > SOURCE_FILE_BYTES) {
 			errno = n < 0 ? errno : EFBIG;
 			free(text);
 			return NULL;
 		}
-		used += (size_t)n;
 	}
 }
 

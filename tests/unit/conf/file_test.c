@@ -70,6 +70,25 @@ static void missing_file_is_one_mistake(void **state)
 	    "another one with -c FILE, or begin one: pushgate help-config example\n"));
 }
 
+/* It was named by mistake. */
+static void file_of_more_than_4_mib_is_refused(void **state)
+{
+	(void)state;
+	enum { LINE = 100, LINES = 60000 };
+	char *text = malloc(LINE * LINES + 1);
+	assert_non_null(text);
+	memset(text, '#', LINE * LINES);
+	for (size_t i = 1; i <= LINES; i++)
+		text[i * LINE - 1] = '\n';
+	text[LINE * LINES] = '\0';
+	write_file("large.ini", text);
+	free(text);
+	struct load load = load_file(path_of("large.ini"), false);
+	assert_null(load.conf);
+	assert_non_null(strstr(load.errors, "File too large"));
+	load_free(&load);
+}
+
 static void included_files_are_read_in_place(void **state)
 {
 	(void)state;
@@ -511,6 +530,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    FILE_TEST(missing_file_is_one_mistake),
+	    FILE_TEST(file_of_more_than_4_mib_is_refused),
 	    FILE_TEST(included_files_are_read_in_place),
 	    FILE_TEST(who_only_looks_something_up_gets_no_warnings),
 	    FILE_TEST(mistakes_name_the_file_that_they_are_in),
