@@ -470,7 +470,7 @@ const struct conf_option conf_options[] = {
     {ORIGIN(retry_budget), .key = "retry-budget", SHARE("0% ... 100%", 0), .right = "give a share from 0% to 100%", .example = "10%", .preset = "20%",
         .sentence = "The share of the origin's requests in each worker that may be sent again by a route's retry-on, so that retries do "
         "not multiply the load of servers that have too much; three a second may be beside. 0%: none. What no server has processed does "
-        "not count."},
+        "not count, but for the third try of an origin with one server."},
     {ORIGIN(stream_window_bytes), .key = "stream-window", WINDOW(16 * KIB, 1 * GIB), .preset = "64k",
         .sentence = "Initial flow-control window of one response; it grows to four times this size if the client reads fast enough. In "
         "HTTP/1.1: while so many bytes of a response wait for the client, the connection is not read from."},

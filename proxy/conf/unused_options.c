@@ -138,8 +138,9 @@ WHEN(asks_nothing, struct conf_origin, o->check.kind == CONF_CHECK_CONNECT)
 WHEN_NO_ROUTE(has_no_subscription, struct conf_origin, i->subscription &&conf_route_uses(i, o))
 WHEN_NO_ROUTE(has_no_tunnels, struct conf_origin,
     is_forward_origin(o) || (i->upgrade_count > 0 && conf_route_uses(i, o)))
+/* The only server of an origin may get a request a third time. */
 WHEN_NO_ROUTE(has_no_repeating_route, struct conf_origin,
-    conf_route_uses(i, o) && !repeats_nothing(i) && i->retries > 0)
+    conf_route_uses(i, o) && (is_one_server(o) || (!repeats_nothing(i) && i->retries > 0)))
 
 /* [push NAME] */
 WHEN(drops, struct policy_rule, o->action == POLICY_DROP)

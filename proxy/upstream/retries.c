@@ -3,7 +3,7 @@
  * Whether a request that failed is sent again, as far as its route and its origin say (relay/retry.c says whether it can
  * be). A request that no server has processed goes on to the next server until none is left (RFC 9113 8.7). One that a
  * server may have processed is bounded: by the route for each request, and for all of an origin's requests by its
- * retry-budget.
+ * retry-budget. So is the third try of the only server of an origin.
  */
 #include "proxy/upstream/destination.h"
 
@@ -72,7 +72,8 @@ static bool is_repeated(struct exchange *x, const struct relay_failure *failure)
 	return true;
 }
 
-/* A request is given so often to the only server of its origin. */
+/* A request is given so often to the only server of its origin; twice if a request has named it, since all such
+ * destinations share a budget. */
 #define LONE_SERVER_TRIES 3u
 
 /* No server has processed it: the next server gets it. If there is one alone, that gets it once more. The connection of
@@ -84,8 +85,10 @@ static bool is_given_again(const struct exchange *x)
 		return last != NULL;
 	if (count_servers(last->destination, NULL, 2) > 1)
 		return false;
-	return !exchange_was_retried(x) ||
-	       (x->attempts < LONE_SERVER_TRIES && !exchange_is_queued(x) && is_within_budget(x));
+	if (!exchange_was_retried(x))
+		return true;
+	return !last->destination->origin.is_dynamic && x->attempts < LONE_SERVER_TRIES &&
+	       !exchange_is_queued(x) && is_within_budget(x);
 }
 
 static void count(struct observe_counters *c, enum relay_retry why)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many requests to one origin may be sent again although a server may have processed them: a share of its
- * requests, so that retries cannot multiply the load of servers that fail because they have too much. Pure: no
+ * How many requests to one origin may be sent again although a server may have processed them, or its only server has
+ * refused them twice: a share of its requests, so that retries cannot multiply the load of servers that fail because they have too much. Pure: no
  * clock but the time that it is given.
  *
  * Each request earns its share, which is kept for ten seconds. An origin with few requests may have

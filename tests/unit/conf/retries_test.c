@@ -120,6 +120,7 @@ static void retries_that_never_happen_are_warned_of(void **state)
 	warns(one, "retries = 3", "retries has no effect, because its origin has one server");
 	warns(FLEET, "retry-on = 503\nretries = 0", "retry-on has no effect, because retries is 0");
 	warns(FLEET, "retry-on = off\nretries = 1", "retries has no effect, because retry-on is off");
+	warns("[origin o]\nserver = http://127.0.0.1:1\nretry-budget = 0%", "retry-on = off", "");
 	warns(FLEET "retry-budget = 10%", "retry-on = off",
 	    "retry-budget has no effect, because no route to it has retry-on and retries");
 }

@@ -596,6 +596,28 @@ static void it_stays_there_in_http1_too(void **state)
 	end(&s);
 }
 
+/* ---- what is sent again ---- */
+
+static void refuse(struct gate_stream *s)
+{
+	gate_reset_stream(s, SESSION_REFUSED_STREAM);
+}
+
+/* All destinations of an origin share its retry-budget: one that refuses everything must not use it up. */
+static void a_host_that_refuses_all_takes_nothing_from_the_budget(void **state)
+{
+	(void)state;
+	struct scene s = scene_of(EVERYTHING);
+	s.w->sites[0].serve = refuse;
+	struct gate_stream *x = gate_request(s.client, "GET", s.authority[0], "/", true, NULL);
+	UNTIL(s.w, x->is_over);
+	assert_int_equal(x->status, 503);
+	assert_int_equal(gate_seen(&s.w->sites[0], "/"), 2);
+	assert_int_equal(s.w->counters.retries_unprocessed, 1);
+	assert_int_equal(s.w->counters.retries_over_budget, 0);
+	end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -618,6 +640,7 @@ int main(void)
 	    cmocka_unit_test(no_cookie_is_set_and_none_is_taken),
 	    cmocka_unit_test(what_is_between_client_and_proxy_stays_there),
 	    cmocka_unit_test(it_stays_there_in_http1_too),
+	    cmocka_unit_test(a_host_that_refuses_all_takes_nothing_from_the_budget),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
