@@ -21,9 +21,7 @@ static struct slice without(
 	char *kept = arena_bytes(arena, value.len);
 	size_t n = 0;
 	while (value.len > 0) {
-		size_t end = slice_find(value, ';');
-		struct slice part = slice_sub(value, 0, end), pair = slice_trim(part);
-		value = slice_from(value, end + 1);
+		struct slice part = slice_cut(&value, ';'), pair = slice_trim(part);
 		if (is_named(pair, name)) {
 			*found = slice_from(pair, name.len + 1);
 			continue;
@@ -68,11 +66,9 @@ struct slice http_cookie_cut(struct http_head *request, struct slice name)
 static struct slice find_in(struct slice value, struct slice name)
 {
 	while (value.len > 0) {
-		size_t end = slice_find(value, ';');
-		struct slice pair = slice_trim(slice_sub(value, 0, end));
+		struct slice pair = slice_trim(slice_cut(&value, ';'));
 		if (is_named(pair, name))
 			return slice_from(pair, name.len + 1);
-		value = slice_from(value, end + 1);
 	}
 	return (struct slice){0};
 }

@@ -176,6 +176,7 @@ struct http_head *http_head_new_like(const struct http_head *head)
 	init_memory(p);
 	p->head.count = 0;
 	p->head.capacity = FIRST_FIELDS;
+	p->head.compact_bytes = 0;
 	p->head.next = NULL;
 	http_head_reserve_fields(&p->head, head->count);
 	return &p->head;
@@ -243,7 +244,6 @@ static void copy_texts(struct http_head *copy, const struct http_head *head, cha
 struct http_head *http_head_copy(const struct http_head *head)
 {
 	struct http_head *copy = http_head_new_like(head);
-	copy->compact_bytes = 0;
 	copy_texts(copy, head, arena_bytes(&copy->arena, text_bytes(head)));
 	return copy;
 }

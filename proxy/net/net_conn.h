@@ -74,7 +74,7 @@ struct net_out {
 	struct net_segment segments[NET_OUT_SEGMENTS];
 };
 
-/* TLS on a connection. Without TLS all members are NULL. */
+/* TLS on a connection. Without TLS `tls` and `ssl` are NULL. */
 struct net_layer {
 	struct net_tls *tls; /* a reference is ours */
 	SSL *ssl;

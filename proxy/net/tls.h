@@ -23,8 +23,9 @@ bool tls_names_cover(const struct tls_names *n, struct slice host);
 struct tls_certificate {
 	SSL_CTX *context;
 	struct tls_names names;
-	int key_type;    /* EVP_PKEY_RSA, … */
-	uint16_t scheme; /* of its signatures (RFC 8446 4.2.3); 0: RSA, which has several */
+	int key_type; /* EVP_PKEY_RSA, … */
+	uint16_t
+	    scheme; /* of its signatures (RFC 8446 4.2.3); 0: RSA, which has several, or a kind that has none */
 };
 
 struct net_tls {

@@ -54,7 +54,7 @@ static bool client_can_verify(const SSL_CLIENT_HELLO *hello, const struct tls_ce
 	const struct reader versions = list_of(hello, TLSEXT_TYPE_supported_versions, 1);
 	const struct reader suites = {hello->cipher_suites, hello->cipher_suites_len};
 	bool is_rsa = c->key_type == EVP_PKEY_RSA;
-	if (!(is_rsa ? has_any(schemes, rsa, 6) : has_any(schemes, &c->scheme, 1)))
+	if (!(is_rsa ? has_any(schemes, rsa, 6) : c->scheme && has_any(schemes, &c->scheme, 1)))
 		return false;
 	return has_any(versions, &tls13, 1) ||
 	       has_any(suites, is_rsa ? rsa_suites : other_suites, 3);

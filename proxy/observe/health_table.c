@@ -172,9 +172,8 @@ struct server_entry *health_table_join(
 	return e;
 }
 
-void health_table_leave(struct health_table *b, uint32_t worker, struct server_entry *e)
+void server_entry_leave(struct server_entry *e, uint32_t worker)
 {
-	(void)b;
 	server_entry_unlease(e, worker);
 	clear_bit(e->ejected_in, worker);
 	if (clear_bit(e->used_by, worker))
@@ -185,7 +184,7 @@ void health_table_forget(struct health_table *b, uint32_t worker)
 {
 	for (uint32_t i = 0; i < b->capacity; i++)
 		if (atomic_load(&b->entries[i].key) != 0)
-			health_table_leave(b, worker, &b->entries[i]);
+			server_entry_leave(&b->entries[i], worker);
 }
 
 /* ---- leases ---- */

@@ -88,7 +88,8 @@ void health_table_forget(struct health_table *b, uint32_t worker);
  * leaves it once. */
 struct server_entry *health_table_join(
     struct health_table *b, uint32_t worker, uint64_t key, uint32_t origin, const char *text);
-void health_table_leave(struct health_table *b, uint32_t worker, struct server_entry *e);
+/* The worker leaves the entry. */
+void server_entry_leave(struct server_entry *e, uint32_t worker);
 /* Takes the lease, or renews it. False: another worker has it. */
 bool server_entry_lease(struct server_entry *e, uint32_t worker, usec now, usec until);
 /* Gives the lease back, if the worker has it. */

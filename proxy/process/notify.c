@@ -9,8 +9,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Time beyond drain-timeout: the grace periods of workers (worker_slots.c) and helpers (helpers.c), and 3 s more. */
-#define GRACE_USEC (10 * USEC_PER_SEC)
+/* Time beyond drain-timeout: the grace periods of workers (worker_slots.c) and of each helper (helpers.c), 9 s in all, and
+ * 3 s more. */
+#define GRACE_USEC (12 * USEC_PER_SEC)
 
 /* A path, or "@" and an abstract name, in which NUL replaces the "@" (unix(7)). */
 static socklen_t address_of(const char *name, struct sockaddr_un *at)

@@ -121,7 +121,7 @@ static const struct row rows[] = {
     {CALL(writev, ALL)},                   /* the C library's message before it aborts */
     {CALL(exit_group, ALL)},
 
-    /* Files: offer/manifest_file.c and offer/json.c, called by process/files.c; process/passwords.c. */
+    /* Files: base/watched_file.c, offer/manifest_file.c and offer/json.c, called by process/files.c; process/passwords.c. */
     {CALL(openat, SANDBOX_READS), WHEN(BITS(2, OPEN_KIND, O_RDONLY))},
     {CALL(newfstatat, SANDBOX_READS)},      /* stat(2) and fstat(2) in this C library; others use the next two */
     {CALL(stat, SANDBOX_READS)},

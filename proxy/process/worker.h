@@ -53,7 +53,7 @@ struct worker {
 
 /* Makes all parts but the listeners, as the present user. False with a message; call worker_fini even then. */
 bool worker_init(struct worker *w, const struct worker_config *env, char *error, size_t error_size);
-/* Enters the sandbox, once all descriptors are open. more: sandbox_part flags that the configuration does not tell of.
+/* Enters the sandbox, once all descriptors are open. more: sandbox_part flags besides those that it finds in the configuration.
  * False with a message. */
 bool worker_confine(const struct worker *w, unsigned more, char *error, size_t error_size);
 /* Takes in and closes env.contents: in the sandbox, because another process has made them, and before the loop runs. */

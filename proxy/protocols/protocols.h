@@ -57,7 +57,7 @@ extern const struct session_protocol *const protocols_all[];
 
 /* Every protocol can be identified by this many first bytes. */
 #define PROTOCOLS_MATCH_BYTES 24u
-/* Enough for session_refusal. */
+/* Enough for protocols_refusal. */
 #define PROTOCOLS_REFUSAL_BYTES 256u
 /* One plan for each protocol, in their order. */
 struct session_plan *protocols_plans_for_clients(

@@ -335,15 +335,10 @@ struct exchange_deadline exchange_deadline(struct exchange *x)
 
 /* ---- the timer ---- */
 
-static usec earlier(usec a, usec b)
-{
-	return a < b ? a : b;
-}
-
 void exchange_arm(struct exchange *x)
 {
 	usec soon = x->relay->now + LOOK_AGAIN_USEC;
-	wheel_set(&x->relay->wheel, &x->timing.timer, earlier(exchange_deadline(x).at, soon));
+	wheel_set(&x->relay->wheel, &x->timing.timer, clock_earlier(exchange_deadline(x).at, soon));
 }
 
 void exchange_look_soon(struct exchange *x)
@@ -367,7 +362,7 @@ static bool is_active(const struct exchange *x)
 void exchange_look_again(struct exchange *x, usec at)
 {
 	usec now = x->relay->now;
-	usec next = is_active(x) ? earlier(at, now + LOOK_AGAIN_USEC) : at;
+	usec next = is_active(x) ? clock_earlier(at, now + LOOK_AGAIN_USEC) : at;
 	x->timing.looked = now;
 	wheel_set(&x->relay->wheel, &x->timing.timer, next);
 }

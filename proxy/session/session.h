@@ -2,7 +2,7 @@
 /*
  * The contract of one connection's protocol, whichever version of HTTP it is. h1/ and h2/ implement
  * it without I/O and without a clock. The owner of the transport (client/ for a client's connection,
- * upstream/ for an origin's) drives a session and knows no version:
+ * origin/ for an origin's) drives a session and knows no version:
  *
  *   input    session_receive until it has consumed all bytes; after each call session_next_event
  *            until it returns false

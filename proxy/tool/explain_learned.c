@@ -33,8 +33,7 @@ static bool print_lines(FILE *out, const char *status, const char *name)
 	struct slice rest = slice_of_string(status), page = slice_of_string(name);
 	bool has_any = false;
 	while (rest.len > 0) {
-		struct slice line = slice_sub(rest, 0, slice_find(rest, '\n'));
-		rest = slice_from(rest, line.len + 1);
+		struct slice line = slice_cut(&rest, '\n');
 		if (!slice_starts_with(line, SLICE("# learned by ")))
 			continue;
 		struct slice said = slice_from(line, slice_find(line, ':') + 2);

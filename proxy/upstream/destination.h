@@ -35,7 +35,8 @@ struct upstream_failure {
 struct __attribute__((may_alias)) upstream_attempt {
 	struct origin_attempt at; /* first: origin/ finds it there */
 	/* That of its origin; in forward mode what the request names, made when it was first asked for
-	 * (dynamic_destination.h), which lives as long as an exchange has it. NULL: x was not dispatched yet. */
+	 * (dynamic_destination.h), which lives as long as an exchange has it. NULL: x was not dispatched yet, or a configured
+	 * origin has promised it. */
 	struct destination *destination;
 	/* The servers that it was given to in vain, by their ids, so that it is given to none twice. */
 	uint32_t tried[EXCHANGE_SERVERS_MOST];

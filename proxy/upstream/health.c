@@ -74,7 +74,7 @@ static void leave_health_table(struct server *s)
 	if (!e)
 		return;
 	if (!sharer(s))
-		health_table_leave(env->health_table, env->observe->worker, e);
+		server_entry_leave(e, env->observe->worker);
 	else if (s->health.ejection.until > 0)
 		server_entry_return(e, env->observe->worker);
 	s->health.entry = NULL;

@@ -54,9 +54,9 @@ static void a_worker_counts_once_in_an_entry(void **state)
 	struct server_entry *e = health_table_join(b, 0, key_of(1), 3, "192.0.2.1:80");
 	assert_ptr_equal(health_table_join(b, 0, key_of(1), 3, "192.0.2.1:80"), e);
 	assert_ptr_equal(health_table_join(b, 1, key_of(1), 3, "192.0.2.1:80"), e);
-	health_table_leave(b, 0, e);
+	server_entry_leave(e, 0);
 	assert_int_equal(used(b), 1);
-	health_table_leave(b, 1, e);
+	server_entry_leave(e, 1);
 	assert_int_equal(used(b), 0);
 	board_free(b);
 }
@@ -73,15 +73,15 @@ static void workers_share_an_entry(void **state)
 	assert_ptr_equal(health_table_entry(b, (size_t)(e - b->entries), &origin), e);
 	assert_int_equal(origin, 3);
 	assert_string_equal(e->text, "192.0.2.1:80");
-	health_table_leave(b, 0, e);
+	server_entry_leave(e, 0);
 	assert_int_equal(used(b), 2);
-	health_table_leave(b, 255, e);
+	server_entry_leave(e, 255);
 	assert_int_equal(used(b), 1);
 	/* An entry that is taken again knows nothing of the one before. */
 	server_entry_publish(b, e, (struct server_check){SERVER_CHECK_FAILS, 500, SEC});
 	struct server_entry *again = health_table_join(b, 1, key_of(1), 4, "192.0.2.1:80");
 	server_entry_eject(again, 1, 100 * SEC, SERVER_FAILED_OFTEN);
-	health_table_leave(b, 1, again);
+	server_entry_leave(again, 1);
 	again = health_table_join(b, 2, key_of(1), 4, "192.0.2.1:80");
 	assert_int_equal(server_entry_check(again).state, SERVER_CHECK_UNKNOWN);
 	assert_int_equal(server_entry_ejected(again, SEC), 0);
@@ -187,7 +187,7 @@ static void a_dead_worker_leaves_nothing(void **state)
 	assert_true(server_entry_lease(shared, 6, 2 * SEC, 100 * SEC));
 	health_table_forget(b, 5); /* nothing of the other's */
 	assert_int_equal(used(b), 1);
-	health_table_leave(b, 6, shared);
+	server_entry_leave(shared, 6);
 	assert_int_equal(used(b), 0);
 	board_free(b);
 }
@@ -244,7 +244,7 @@ static void processes_share_a_board(void **state)
 			if (server_entry_lease(e, w, round, round + 5000))
 				server_entry_publish(b, e, (struct server_check){SERVER_CHECK_FAILS, 500, 0});
 			server_entry_eject(e, w, round, SERVER_FAILED_OFTEN);
-			health_table_leave(b, w, e);
+			server_entry_leave(e, w);
 			if (w > 0 && round == 20000) {
 				free(b);
 				_exit(0);

@@ -129,7 +129,7 @@ static void manager_hears_of_ready_and_of_the_end(void **state)
 		start(b, single);
 		expect(b->manager, "READY=1", b->child);
 		kill(b->child, SIGTERM);
-		expect(b->manager, "STOPPING=1\nEXTEND_TIMEOUT_USEC=30000000", b->child);
+		expect(b->manager, "STOPPING=1\nEXTEND_TIMEOUT_USEC=32000000", b->child);
 		end_well(b);
 	}
 }
