@@ -157,7 +157,7 @@ struct h1_conn {
 	struct h1_stream stream;
 	/* The connection. */
 	bool keeps;    /* another exchange may follow the present one */
-	bool is_going; /* h1_shutdown: no request after the present one */
+	bool is_going; /* session_shutdown: no request after the present one */
 	bool has_failed;
 	bool must_abort;
 	bool was_ready; /* client: SESSION_EVENT_READY was given out */
