@@ -34,10 +34,8 @@ static void check_for_gateway(
 
 static bool is_for_all_clients(const struct conf_access_rule *r)
 {
-	for (size_t i = 0; i < r->clients.count; i++)
-		if (r->clients.blocks[i].bits == 0)
-			return true;
-	return (r->clients.words & CONF_BLOCKS_ANY) != 0;
+	return (r->clients.words & CONF_BLOCKS_ANY) != 0 ||
+	       conf_any(b, r->clients.blocks, r->clients.count, b->bits == 0);
 }
 
 /* Clients of all the world reach destinations of all the world. */
@@ -110,11 +108,8 @@ static void check_users(struct conf_loader *l, const struct conf_access *a)
 /* Whether all listeners that name the section are gateways, whose allow has no usual conditions. */
 static bool is_of_gateways(const struct conf *c, const struct conf_access *a)
 {
-	for (size_t i = 0; i < c->listen_count; i++)
-		if (c->listens[i].access_name && strcmp(c->listens[i].access_name, a->name) == 0 &&
-		    c->listens[i].mode != CONF_MODE_GATEWAY)
-			return false;
-	return true;
+	return !conf_any(l, c->listens, c->listen_count,
+	    l->access_name && strcmp(l->access_name, a->name) == 0 && l->mode != CONF_MODE_GATEWAY);
 }
 
 /* A rule that takes all that gets to it hides those behind it. An ask does not: it asks those without a user. */
@@ -209,10 +204,8 @@ void conf_check_access(struct conf_loader *l, const struct conf_section *s)
 		    "%s has no allow, so that every request is denied; add one",
 		    conf_section_title(l, s));
 	check_order(l, a);
-	for (size_t i = 0; i < l->conf->listen_count; i++)
-		if (l->conf->listens[i].access == a)
-			return;
-	conf_warning(l, s->file, s->line,
-	    "%s is used by no listener; add access = %s to one, or remove the section",
-	    conf_section_title(l, s), s->name);
+	if (!conf_any(listen, l->conf->listens, l->conf->listen_count, listen->access == a))
+		conf_warning(l, s->file, s->line,
+		    "%s is used by no listener; add access = %s to one, or remove the section",
+		    conf_section_title(l, s), s->name);
 }

@@ -9,13 +9,9 @@
 static bool certificate_covers_route(
     const struct conf_loader *l, const struct net_tls *tls, size_t i)
 {
-	for (size_t r = 0; r < l->conf->route_count; r++) {
-		const struct conf_route *route = &l->conf->routes[r];
-		for (size_t h = 0; !route->is_forward && h < route->host_count; h++)
-			if (net_tls_certificate_covers(tls, i, route->hosts[h]))
-				return true;
-	}
-	return false;
+	return conf_any(r, l->conf->routes, l->conf->route_count,
+	    !r->is_forward &&
+		conf_any(h, r->hosts, r->host_count, net_tls_certificate_covers(tls, i, *h)));
 }
 
 static bool takes_any_host(const struct conf_route *route)
@@ -32,9 +28,8 @@ static void check_default(struct conf_loader *l, const struct conf_section *s)
 {
 	const struct conf_listen *listen = s->object;
 
-	for (size_t r = 0; r < l->conf->route_count; r++)
-		if (!l->conf->routes[r].is_forward && takes_any_host(&l->conf->routes[r]))
-			return;
+	if (conf_any(r, l->conf->routes, l->conf->route_count, !r->is_forward && takes_any_host(r)))
+		return;
 	for (size_t i = 1; i < listen->certificate_count; i++) {
 		if (certificate_covers_route(l, s->tls, 0) ||
 		    !certificate_covers_route(l, s->tls, i))

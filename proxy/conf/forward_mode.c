@@ -88,14 +88,10 @@ void conf_add_forward_sections(struct conf_loader *l)
 void conf_check_forward_route(struct conf_loader *l, const struct conf_section *s)
 {
 	struct conf_route *route = s->object;
-	size_t forward = 0;
-
-	for (size_t i = 0; i < route->side_count; i++)
-		forward +=
-		    route->sides[i].origin && route->sides[i].origin->kind == CONF_ORIGIN_FORWARD;
-	route->is_forward = forward > 0;
+	route->is_forward = conf_any(side, route->sides, route->side_count,
+	    side->origin && side->origin->kind == CONF_ORIGIN_FORWARD);
 	/* [routes] has no such origin: that has been told. */
-	if (forward == 0 || conf_option_line(s, "origin") == 0)
+	if (!route->is_forward || conf_option_line(s, "origin") == 0)
 		return;
 	if (route->side_count > 1)
 		conf_mistake(l, s->file, conf_option_line(s, "origin"),

@@ -61,6 +61,17 @@ struct conf_seen {
 	for (struct conf_section *s = (l)->first; s; s = s->next)                                  \
 		if (s->kind == (wanted))
 
+/* Whether the condition holds for some item of an array. `item` points to that item. */
+#define conf_any(item, items, count, condition)                                                    \
+	({                                                                                         \
+		bool item##_found = false;                                                         \
+		for (size_t item##_at = 0; !item##_found && item##_at < (count); item##_at++) {    \
+			const __typeof__(*(items)) *item = &(items)[item##_at];                    \
+			item##_found = (condition);                                                \
+		}                                                                                  \
+		item##_found;                                                                      \
+	})
+
 struct conf_loader {
 	struct conf *conf;
 	FILE *errors;
@@ -239,6 +250,7 @@ void conf_check_unused_options(struct conf_loader *l, const struct conf_section 
 /* Why an option of this object changes nothing, or NULL. */
 const char *conf_why_unused(
     const struct conf *c, enum conf_kind kind, const char *key, const void *object);
+bool conf_has_users(const struct conf *c);
 #define CONF_NO_PROMISES "no origin promises: each has push = refuse or speaks HTTP/1.1 alone"
 bool conf_all_refuse(const struct conf *c);
 bool conf_no_origin_promises(const struct conf *c);

@@ -8,34 +8,20 @@
 
 bool conf_has_names(const struct conf *c)
 {
-	for (size_t i = 0; i < c->origin_count; i++) {
-		const struct conf_origin *o = &c->origins[i];
-		if (o->kind == CONF_ORIGIN_FORWARD)
-			return true;
-		for (size_t k = 0; k < o->server_count; k++)
-			if (conf_server_is_name(&o->servers[k]))
-				return true;
-	}
-	return false;
+	return conf_any(o, c->origins, c->origin_count,
+	    o->kind == CONF_ORIGIN_FORWARD ||
+		conf_any(s, o->servers, o->server_count, conf_server_is_name(s)));
 }
 
 bool conf_route_uses(const struct conf_route *r, const struct conf_origin *o)
 {
-	for (size_t i = 0; i < r->side_count; i++)
-		if (r->sides[i].origin == o)
-			return true;
-	return false;
+	return conf_any(side, r->sides, r->side_count, side->origin == o);
 }
 
 bool conf_listen_trusts(const struct conf_listen *l, const struct address *peer)
 {
-	for (size_t i = 0; i < l->trusted_count; i++) {
-		const struct cidr *t = &l->trusted[i];
-		bool is_unix = t->base.family == 0 && peer->family == 0;
-		if (is_unix || cidr_contains(t, peer))
-			return true;
-	}
-	return false;
+	return conf_any(t, l->trusted, l->trusted_count,
+	    (t->base.family == 0 && peer->family == 0) || cidr_contains(t, peer));
 }
 
 /* ---- upstream proxies ---- */
@@ -49,10 +35,7 @@ static bool is_this_machine(const struct address *a)
 	    {{{[15] = 1}, 6}, 128},
 	    {{{0}, 6}, 128},
 	};
-	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
-		if (cidr_contains(&blocks[i], a))
-			return true;
-	return false;
+	return conf_any(b, blocks, sizeof blocks / sizeof *blocks, cidr_contains(b, a));
 }
 
 bool conf_is_localhost(struct slice host, const struct address *literal)
@@ -65,18 +48,14 @@ bool conf_is_localhost(struct slice host, const struct address *literal)
 
 static bool any_matches(const struct slice *patterns, size_t count, struct slice host)
 {
-	for (size_t i = 0; i < count; i++)
-		if (http_host_matches(patterns[i], host))
-			return true;
-	return false;
+	return conf_any(pattern, patterns, count, http_host_matches(*pattern, host));
 }
 
 static bool is_direct(const struct conf_chain *chain, struct slice host, const struct address *a)
 {
-	for (size_t i = 0; a && i < chain->direct_range_count; i++)
-		if (cidr_contains(&chain->direct_ranges[i], a))
-			return true;
 	return conf_is_localhost(host, a) ||
+	       (a && conf_any(range, chain->direct_ranges, chain->direct_range_count,
+			 cidr_contains(range, a))) ||
 	       any_matches(chain->direct_hosts, chain->direct_host_count, host);
 }
 
@@ -86,11 +65,10 @@ const struct conf_upstream_proxy *conf_upstream_proxy_for(
 	const struct conf_chain *chain = &o->chain;
 	if (chain->proxy_count == 0 || is_direct(chain, host, literal))
 		return NULL;
-	for (size_t i = 0; i < chain->proxy_count; i++) {
-		const struct conf_upstream_proxy *p = &chain->proxies[i];
+	for (const struct conf_upstream_proxy *p = chain->proxies;
+	     p < chain->proxies + chain->proxy_count; p++)
 		if (p->host_count == 0 || any_matches(p->hosts, p->host_count, host))
 			return p;
-	}
 	return NULL;
 }
 

@@ -20,12 +20,10 @@ static void check_origin(struct conf_loader *l, const struct conf_section *s)
 		conf_warning(l, s->file, conf_option_line(s, "tls-name"),
 		    "tls-name is an IP address: it is not sent as SNI, and the origin's "
 		    "certificate must have it as iPAddress; write the certificate's host name");
-	for (size_t i = 0; i < l->conf->route_count; i++)
-		if (conf_route_uses(&l->conf->routes[i], o))
-			return;
-	conf_warning(l, s->file, s->line,
-	    "%s is used by no route; add origin = %s to one, or remove the section",
-	    conf_section_title(l, s), s->name);
+	if (!conf_any(r, l->conf->routes, l->conf->route_count, conf_route_uses(r, o)))
+		conf_warning(l, s->file, s->line,
+		    "%s is used by no route; add origin = %s to one, or remove the section",
+		    conf_section_title(l, s), s->name);
 }
 
 /* ---- rules and preloads whose conditions match no request ---- */
@@ -41,10 +39,9 @@ static bool may_be_host(const struct policy_patterns *hosts, const struct conf_r
 	if (hosts->count == 0 || route->host_count == 0)
 		return true;
 	for (size_t i = 0; i < hosts->count; i++)
-		for (size_t h = 0; h < route->host_count; h++)
-			if (!is_literal(hosts, i) ||
-			    http_host_matches(route->hosts[h], hosts->globs[i]))
-				return true;
+		if (!is_literal(hosts, i) || conf_any(h, route->hosts, route->host_count,
+						 http_host_matches(*h, hosts->globs[i])))
+			return true;
 	return false;
 }
 
@@ -66,34 +63,22 @@ static bool may_be_path(const struct policy_patterns *paths, const struct conf_r
 	if (paths->count == 0 || route->path_count == 0)
 		return true;
 	for (size_t i = 0; i < paths->count; i++)
-		for (size_t r = 0; r < route->path_count; r++)
-			if (may_be_below(paths, i, route->paths[r]))
-				return true;
+		if (conf_any(p, route->paths, route->path_count, may_be_below(paths, i, *p)))
+			return true;
 	return false;
 }
 
 static bool is_without_route(const struct conf *c, const struct policy_rule *when)
 {
-	for (size_t i = 0; i < c->route_count; i++)
-		/* A route that answers by itself pushes nothing. */
-		if (c->routes[i].side_count > 0 && may_be_host(&when->hosts, &c->routes[i]) &&
-		    may_be_path(&when->paths, &c->routes[i]))
-			return false;
-	return true;
-}
-
-static bool has_users(const struct conf *c)
-{
-	for (size_t i = 0; i < c->access_count; i++)
-		if (c->accesses[i].users)
-			return true;
-	return false;
+	/* A route that answers by itself pushes nothing. */
+	return !conf_any(r, c->routes, c->route_count,
+	    r->side_count > 0 && may_be_host(&when->hosts, r) && may_be_path(&when->paths, r));
 }
 
 static void check_conditions(
     struct conf_loader *l, const struct conf_section *s, const struct policy_rule *when)
 {
-	if (when->user_count > 0 && !has_users(l->conf))
+	if (when->user_count > 0 && !conf_has_users(l->conf))
 		conf_warning(l, s->file, conf_option_line(s, "user"),
 		    "%s never matches, because no [access NAME] has users, so that no user is "
 		    "known; add them there, or remove the section",
@@ -122,10 +107,7 @@ static void check_manifests(struct conf_loader *l, const struct conf_section *s)
 
 static bool has_forward_listeners_only(const struct conf *c)
 {
-	for (size_t i = 0; i < c->listen_count; i++)
-		if (!conf_listen_is_forward(&c->listens[i]))
-			return false;
-	return true;
+	return !conf_any(l, c->listens, c->listen_count, !conf_listen_is_forward(l));
 }
 
 /* On a proxy for every site a resource of one site would be asked of all of them. */
@@ -192,18 +174,12 @@ static void check_upgrades(struct conf_loader *l, const struct conf_section *s)
 
 static bool has_source(const struct conf *c, enum policy_source source)
 {
-	bool is_there = false;
-
 	if (source == POLICY_RELAYED)
 		return !conf_no_origin_promises(c);
-	for (size_t i = 0; i < c->preload_count; i++) {
-		const struct conf_preload *p = &c->preloads[i];
-		is_there = is_there || (source == POLICY_LINK && p->link) ||
-			   (source == POLICY_CONFIG && p->add_count > 0) ||
-			   (source == POLICY_MANIFEST && p->manifest_count > 0) ||
-			   (source == POLICY_LEARNED && p->learned != CONF_LEARNED_OFF);
-	}
-	return is_there;
+	return conf_any(p, c->preloads, c->preload_count,
+	    (source == POLICY_LINK && p->link) || (source == POLICY_CONFIG && p->add_count > 0) ||
+		(source == POLICY_MANIFEST && p->manifest_count > 0) ||
+		(source == POLICY_LEARNED && p->learned != CONF_LEARNED_OFF));
 }
 
 /* How to make a source yield pushes. */
@@ -240,19 +216,14 @@ static void check_sources(struct conf_loader *l, const struct conf_section *s)
 
 static bool has_proxies(const struct conf *c)
 {
-	for (size_t i = 0; i < c->origin_count; i++)
-		if (c->origins[i].kind == CONF_ORIGIN_FORWARD &&
-		    c->origins[i].chain.proxy_count > 0)
-			return true;
-	return false;
+	return conf_any(o, c->origins, c->origin_count,
+	    o->kind == CONF_ORIGIN_FORWARD && o->chain.proxy_count > 0);
 }
 
 static bool is_of_forward_listener(const struct conf *c, const struct conf_access *a)
 {
-	for (size_t i = 0; i < c->listen_count; i++)
-		if (c->listens[i].access == a && conf_listen_is_forward(&c->listens[i]))
-			return true;
-	return false;
+	return conf_any(
+	    l, c->listens, c->listen_count, l->access == a && conf_listen_is_forward(l));
 }
 
 static void check_proxied_rules(struct conf_loader *l)

@@ -87,10 +87,8 @@ static bool has_host(const struct conf_route *r, struct slice host)
 {
 	bool is_any = slice_equal(host, SLICE("*"));
 
-	for (size_t i = 0; i < r->host_count; i++)
-		if (slice_equal_nocase(r->hosts[i], host))
-			return true;
-	return r->host_count == 0 && is_any;
+	return conf_any(h, r->hosts, r->host_count, slice_equal_nocase(*h, host)) ||
+	       (r->host_count == 0 && is_any);
 }
 
 static bool has_path(const struct conf_route *r, struct slice path)
@@ -106,10 +104,8 @@ static bool conditions_hide(const struct conf_route *earlier, const struct conf_
 		return !conf_route_has_conditions(earlier);
 	if (earlier->field_test_count > 0 || earlier->method_count == 0 || later->method_count == 0)
 		return false;
-	for (size_t i = 0; i < later->method_count; i++)
-		if (!slice_is_among(later->methods[i], earlier->methods, earlier->method_count))
-			return false;
-	return true;
+	return !conf_any(m, later->methods, later->method_count,
+	    !slice_is_among(*m, earlier->methods, earlier->method_count));
 }
 
 /* Comparisons of two routes; lists from files are not compared. */
@@ -126,13 +122,8 @@ static bool route_hides(const struct conf_route *earlier, const struct conf_rout
 		return false;
 	if (later->path_count == 0 && !has_path(earlier, SLICE("/")))
 		return false;
-	for (size_t i = 0; i < later->host_count; i++)
-		if (!has_host(earlier, later->hosts[i]))
-			return false;
-	for (size_t i = 0; i < later->path_count; i++)
-		if (!has_path(earlier, later->paths[i]))
-			return false;
-	return true;
+	return !conf_any(h, later->hosts, later->host_count, !has_host(earlier, *h)) &&
+	       !conf_any(p, later->paths, later->path_count, !has_path(earlier, *p));
 }
 
 static void check_order(struct conf_loader *l, const struct conf_section *s)

@@ -19,37 +19,20 @@
 		(void)c, (void)o;                                                                  \
 		return expression;                                                                 \
 	}
-/* The same for a loop: whether no item of an array makes the expression true. i is the item. */
-#define WHEN_NO(name, item_type, items, count, type, expression)                                   \
-	static bool name(const struct conf *c, const void *object)                                 \
-	{                                                                                          \
-		const type *o = object;                                                            \
-		(void)c, (void)o;                                                                  \
-		for (size_t n = 0; n < (count); n++) {                                             \
-			const item_type *i = &(items)[n];                                          \
-			if (expression)                                                            \
-				return false;                                                      \
-		}                                                                                  \
-		return true;                                                                       \
-	}
 #define WHEN_NO_ORIGIN(name, expression)                                                           \
-	WHEN_NO(name, struct conf_origin, c->origins, c->origin_count, void, expression)
+	WHEN(name, void, !conf_any(i, c->origins, c->origin_count, expression))
 #define WHEN_NO_ROUTE(name, type, expression)                                                      \
-	WHEN_NO(name, struct conf_route, c->routes, c->route_count, type, expression)
+	WHEN(name, type, !conf_any(i, c->routes, c->route_count, expression))
 #define WHEN_NO_LISTEN(name, type, expression)                                                     \
-	WHEN_NO(name, struct conf_listen, c->listens, c->listen_count, type, expression)
+	WHEN(name, type, !conf_any(i, c->listens, c->listen_count, expression))
 #define WHEN_NO_SIDE(name, expression)                                                             \
-	WHEN_NO(name, struct conf_side, o->sides, o->side_count, struct conf_route, expression)
+	WHEN(name, struct conf_route, !conf_any(i, o->sides, o->side_count, expression))
 
 /* [server] */
 static bool has_action(const struct conf *c, enum policy_action a, enum policy_action b)
 {
-	if (c->policy.fallback == a || c->policy.fallback == b)
-		return true;
-	for (size_t i = 0; i < c->policy.count; i++)
-		if (c->policy.rules[i].action == a || c->policy.rules[i].action == b)
-			return true;
-	return false;
+	return c->policy.fallback == a || c->policy.fallback == b ||
+	       conf_any(r, c->policy.rules, c->policy.count, r->action == a || r->action == b);
 }
 
 /* Routes of forward mode take CONNECT. */
@@ -64,9 +47,9 @@ WHEN(no_cookie, void, !c->server.diary_cookie)
 WHEN(has_no_names, void, !conf_has_names(c))
 WHEN(has_own_resolvers, void, c->server.resolver_count > 0)
 WHEN(limits_no_requests, void, c->request_limit_count == 0)
-WHEN_NO(nothing_learns, struct conf_preload, c->preloads, c->preload_count, void,
-    i->learned != CONF_LEARNED_OFF)
-WHEN_NO(has_no_users, struct conf_access, c->accesses, c->access_count, void, i->users)
+WHEN(nothing_learns, void,
+    !conf_any(p, c->preloads, c->preload_count, p->learned != CONF_LEARNED_OFF))
+WHEN(has_no_users, void, !conf_has_users(c))
 WHEN_NO_LISTEN(nobody_shares, void, conf_listen_shares(i))
 WHEN_NO_ORIGIN(all_refuse, i->push != CONF_PUSH_REFUSE)
 WHEN_NO_ORIGIN(none_promises, i->push != CONF_PUSH_REFUSE && i->protocols != CONF_HTTP1)
@@ -96,14 +79,6 @@ static bool is_one_server(const struct conf_origin *o)
 	return !is_forward_origin(o) && !conf_origin_is_fleet(o);
 }
 
-static bool counts_addresses_only(const struct conf_route *route)
-{
-	for (size_t i = 0; i < route->request_limit_count; i++)
-		if (route->request_limits[i].key != CONF_LIMIT_CLIENT)
-			return false;
-	return true;
-}
-
 WHEN(answers_itself, struct conf_route, o->side_count == 0)
 WHEN(is_forward_route, struct conf_route, o->is_forward)
 WHEN(opens_no_tunnels, struct conf_route, !may_tunnel(o))
@@ -118,7 +93,9 @@ WHEN_NO_LISTEN(
     knows_no_users, struct conf_route, conf_listen_is_forward(i) == o->is_forward && i->access_name)
 /* Clients on a unix socket have no address. */
 WHEN_NO_LISTEN(has_no_addresses, struct conf_route, i->address.storage.ss_family != AF_UNIX)
-WHEN(counts_nobody, struct conf_route, has_no_addresses(c, o) && counts_addresses_only(o))
+WHEN(counts_nobody, struct conf_route,
+    has_no_addresses(c, o) &&
+	!conf_any(i, o->request_limits, o->request_limit_count, i->key != CONF_LIMIT_CLIENT))
 
 /* [origin NAME] */
 WHEN(is_forward, struct conf_origin, is_forward_origin(o))
@@ -148,6 +125,11 @@ WHEN(only_hints, struct policy_rule, o->action == POLICY_HINT)
 WHEN(does_not_hint, struct policy_rule, o->action != POLICY_HINT && o->action != POLICY_HINT_HOLD)
 WHEN(is_for_relayed, struct policy_rule, o->sources == 1u << POLICY_RELAYED)
 WHEN(never_pauses, struct policy_rule, o->min_used == 0)
+
+bool conf_has_users(const struct conf *c)
+{
+	return conf_any(a, c->accesses, c->access_count, a->users);
+}
 
 bool conf_all_refuse(const struct conf *c)
 {
