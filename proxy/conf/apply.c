@@ -4,7 +4,6 @@
  * defaults, an option sets one value. validate.c checks what involves more than one line.
  */
 #include "proxy/conf/load.h"
-#include "proxy/conf/setters.h"
 #include "proxy/conf/value.h"
 #include "proxy/limits.h"
 #include <inttypes.h>
@@ -26,24 +25,6 @@ const struct conf_option *conf_find_option(enum conf_kind section, struct slice 
 			return o;
 	}
 	return NULL;
-}
-
-/* The value has what no value may have, or it is empty. Reports that and returns false. */
-static bool check_text(struct conf_loader *l, const struct conf_option *o, struct slice value)
-{
-	char example[VALUE_SUGGESTED];
-	if (o->hides_user)
-		value = conf_hide_user(l, value);
-	struct conf_raw_rule rule = {.key = o->key,
-	    .example = conf_option_example(o, example, sizeof example),
-	    .is_list = o->type == CONF_TYPE_LIST || o->type == CONF_TYPE_CIDRS ||
-		       o->type == CONF_TYPE_PATTERNS || o->type == CONF_TYPE_BITS || o->has_words,
-	    .is_free = o->type == CONF_TYPE_FIELDS};
-
-	if (value.len > 0)
-		return conf_check_raw(l, &rule, value);
-	conf_no_value(l, o);
-	return false;
 }
 
 static void note_place(
@@ -79,7 +60,9 @@ static bool take_value(struct conf_loader *l, const struct conf_option *o, struc
 		s->options[s->option_count - 1].is_preset = true;
 		return true;
 	}
-	if (!check_text(l, o, value))
+	if (value.len == 0)
+		return conf_no_value(l, o);
+	if (!conf_check_raw(l, o, value))
 		return false;
 	return s->kind == CONF_SECTION_ROUTES ? set_default(l, o, s->object, value)
 					      : conf_set_option(l, o, s->object, value);

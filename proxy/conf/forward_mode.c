@@ -18,17 +18,11 @@ static const struct conf_section *find_forward_listener(const struct conf_loader
 	return NULL;
 }
 
-/* The list is empty, or has the member that stands for everything. */
-static bool has_all(const struct slice *list, size_t count, struct slice all)
-{
-	return count == 0 || slice_is_among(all, list, count);
-}
-
 /* A route that takes whatever no other route of forward mode takes. */
 static bool takes_everything(const struct conf_loader *l, const struct conf_route *r)
 {
-	return conf_is_forward_route(l, r) && has_all(r->hosts, r->host_count, SLICE("*")) &&
-	       has_all(r->paths, r->path_count, SLICE("/")) && !conf_route_has_conditions(r);
+	return conf_is_forward_route(l, r) && conf_route_has_host(r, SLICE("*")) &&
+	       conf_route_has_path(r, SLICE("/")) && !conf_route_has_conditions(r);
 }
 
 static bool has_route_for_everything(const struct conf_loader *l)
@@ -83,29 +77,7 @@ void conf_add_forward_sections(struct conf_loader *l)
 	conf_read_text(l, "forward mode", arena_printf(&l->conf->arena, route_text, origin->name));
 }
 
-/* ---- routes ---- */
-
-void conf_check_forward_route(struct conf_loader *l, const struct conf_section *s)
-{
-	struct conf_route *route = s->object;
-	route->is_forward = conf_any(side, route->sides, route->side_count,
-	    side->origin && side->origin->kind == CONF_ORIGIN_FORWARD);
-	/* [routes] has no such origin: that has been told. */
-	if (!route->is_forward || conf_option_line(s, "origin") == 0)
-		return;
-	if (route->side_count > 1)
-		conf_mistake(l, s->file, conf_option_line(s, "origin"),
-		    "an origin with server = forward: shares no route with others; name it alone");
-	else if (route->rewrite.is_given)
-		conf_mistake(l, s->file, conf_option_line(s, "rewrite"),
-		    "rewrite is for gateways, and the route has an origin with server = forward:; "
-		    "remove it");
-	else if (!conf_has_forward_listener(l))
-		conf_warning(l, s->file, s->line,
-		    "%s never matches, because no [listen NAME] has mode = forward; add that to "
-		    "one",
-		    conf_section_title(l, s));
-}
+/* ---- options that forward mode does not have ---- */
 
 /* Reports each of the options, separated by spaces, that the section has with another value than the default. */
 static void forbid(

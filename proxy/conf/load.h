@@ -164,13 +164,8 @@ bool conf_bad_value(
 /* The next word of a list. False at the end, and after a quotation that is not closed, which it reports. */
 bool conf_next_word(struct conf_loader *l, struct slice *rest, struct slice *word, bool *is_good);
 
-/* raw_value.c: what no value may have: a comment behind it, quotes around it, a variable. */
-struct conf_raw_rule {
-	const char *key, *example;
-	bool is_list; /* its members may stand in double quotes */
-	bool is_free; /* any text: a ';' or '#' belongs to it */
-};
-bool conf_check_raw(struct conf_loader *l, const struct conf_raw_rule *rule, struct slice value);
+/* raw_value.c: what no value may have: a comment behind it, quotes around it, a variable. value: not empty. */
+bool conf_check_raw(struct conf_loader *l, const struct conf_option *o, struct slice value);
 
 /* unknown.c: reports unknown names, with the known one that was probably meant. */
 void conf_unknown_option(struct conf_loader *l, struct slice key);
@@ -200,8 +195,6 @@ bool conf_is_foreign(struct conf_loader *l, struct slice text);
 
 /* certificates.c: pairs certificates with keys and checks them. */
 void conf_check_certificates(struct conf_loader *l, struct conf_section *s);
-/* covered_hosts.c: checks the certificates against the hosts of the routes. */
-void conf_check_covered_hosts(struct conf_loader *l);
 /* Keeps the system's authorities for workers that verify an origin by them. */
 void conf_read_system_authorities(struct conf_loader *l);
 /* Reports a tls-ca file without usable authorities. False: it has. */
@@ -214,8 +207,6 @@ void conf_check_forward_listen(struct conf_loader *l, const struct conf_section 
 /* Checks an origin with server = forward:. */
 void conf_check_forward_origin(struct conf_loader *l, const struct conf_section *s);
 bool conf_has_forward_listener(const struct conf_loader *l);
-/* Checks a route whose origin is forward:, after that was found; notes that it is one. */
-void conf_check_forward_route(struct conf_loader *l, const struct conf_section *s);
 /* Whether its origin, as named, is forward:. */
 bool conf_is_forward_route(const struct conf_loader *l, const struct conf_route *route);
 
@@ -240,6 +231,9 @@ void conf_check_own_servers(struct conf_loader *l, const struct conf_section *s)
 /* routes.c: checks [routes]; checks a [route NAME], and finds its origins. */
 void conf_check_routes(struct conf_loader *l, struct conf_section *s);
 void conf_check_route(struct conf_loader *l, struct conf_section *s);
+/* Whether its list has this host or prefix. One that names none has "*", or "/". */
+bool conf_route_has_host(const struct conf_route *r, struct slice host);
+bool conf_route_has_path(const struct conf_route *r, struct slice path);
 
 /* access_rules.c: finds the [access NAME] of a listener; checks one. */
 void conf_find_access(struct conf_loader *l, const struct conf_section *s);
@@ -260,11 +254,13 @@ void conf_check_effects(struct conf_loader *l);
 /* value_store.c: sets one value, which l->file and l->line have. False: a mistake has been reported. */
 bool conf_set_option(
     struct conf_loader *l, const struct conf_option *o, void *object, struct slice value);
+/* Whether its value is words, which may stand in double quotes. */
+bool conf_takes_words(const struct conf_option *o);
 /* apply.c: applies a section header, an option, the defaults. */
 void conf_begin_section(struct conf_loader *l, struct slice header);
 void conf_apply(struct conf_loader *l, struct slice key, struct slice value);
-/* Reports that the option has no value. */
-void conf_no_value(struct conf_loader *l, const struct conf_option *o);
+/* Reports that the option has no value. Returns false. */
+bool conf_no_value(struct conf_loader *l, const struct conf_option *o);
 void conf_apply_presets(struct conf_loader *l, enum conf_kind kind, void *object);
 /* sections.c: "[route NAME]"; a section by its name, or NULL. */
 const char *conf_section_title(struct conf_loader *l, const struct conf_section *s);

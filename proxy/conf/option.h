@@ -71,6 +71,8 @@ struct conf_option {
 	const char *none;
 	/* Stores the value of CONF_TYPE_OTHER. False: it is bad. */
 	conf_setter *read;
+	/* The same with each word of the value, up to the first bad one, which it reports itself. */
+	conf_setter *add;
 	/* What to write in place of a bad value; NULL: as its type or its form says. */
 	const char *right;
 	/* The same, or a check of what was stored. False: a mistake has been reported. */

@@ -44,6 +44,7 @@
 #define BITS(words, first)                                                                         \
 	.type = CONF_TYPE_BITS, .choices = (words), .min = (first), .repeats = true
 #define OTHER(syntax, setter) .type = CONF_TYPE_OTHER, .form = (syntax), .set = (setter)
+#define WORDS(syntax, adder) .type = CONF_TYPE_OTHER, .form = (syntax), .add = (adder)
 #define READ(syntax, reader, what_is_right)                                                        \
 	.type = CONF_TYPE_OTHER, .form = (syntax), .read = (reader), .right = (what_is_right)
 #define STATUSES                                                                                   \
@@ -195,7 +196,7 @@ const struct conf_option conf_options[] = {
         .check = conf_check_pseudonym,
         .sentence = "The name of this proxy in Via and Proxy-Status (RFC 9110 7.6.3). A request whose Via already has the name is in a "
         "loop and gets 508, so proxies in a chain need different names: the default gets a random suffix at each start."},
-    {SERVER(server), .key = "resolver", OTHER("ADDRESS[:PORT] ...", conf_set_resolver),
+    {SERVER(server), .key = "resolver", WORDS("ADDRESS[:PORT] ...", conf_add_resolver),
         .right = "write ADDRESS or ADDRESS:PORT", .example = "192.0.2.53 [2001:db8::53]:5353", .repeats = true,
         .sentence = "Resolvers that are asked for the names of servers, at most 8, over UDP and TCP. The one that answered last is asked "
         "first. Not given: those of resolv-conf. Names are complete: search domains are not tried."},
@@ -406,7 +407,7 @@ const struct conf_option conf_options[] = {
         "TLS, in HTTP/1.1. It gets http requests in absolute-form, and a CONNECT for tunnels and https. With names behind it, it is for "
         "these destinations alone; the first line that matches is used. The proxy resolves the names: rules of [access NAME] about "
         "addresses do not hold for names that go through it. password-file: the password is the first line of the file."},
-    {ORIGIN(chain), .key = "no-proxy", OTHER("NAME | *.NAME | ADDRESS | ADDRESS/BITS ...", conf_set_no_proxy), .repeats = true,
+    {ORIGIN(chain), .key = "no-proxy", WORDS("NAME | *.NAME | ADDRESS | ADDRESS/BITS ...", conf_add_no_proxy), .repeats = true,
         .example = "*.internal.example.com 10.0.0.0/8", .right = "write NAME, *.NAME, ADDRESS or ADDRESS/BITS",
         .sentence = "Destinations that no upstream-proxy is used for. A range takes destinations that are written as addresses; names are "
         "not looked up for it. localhost, 127.0.0.0/8, ::1, 0.0.0.0 and :: never go through a proxy."},

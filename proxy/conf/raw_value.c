@@ -4,7 +4,14 @@
  * as nginx wants it, a variable that another program would replace.
  */
 #include "proxy/base/ascii.h"
-#include "proxy/conf/load.h"
+#include "proxy/conf/setters.h"
+#include "proxy/conf/value.h"
+
+static struct slice example_of(struct conf_loader *l, const struct conf_option *o)
+{
+	char buffer[VALUE_SUGGESTED];
+	return conf_copy_slice(l, slice_of_string(conf_option_example(o, buffer, sizeof buffer)));
+}
 
 /* Where a comment behind the value begins; value.len: there is none. */
 static size_t find_comment(struct slice value, bool knows_quotes)
@@ -24,10 +31,9 @@ static size_t find_comment(struct slice value, bool knows_quotes)
 	return value.len;
 }
 
-static bool check_comment(
-    struct conf_loader *l, const struct conf_raw_rule *rule, struct slice value)
+static bool check_comment(struct conf_loader *l, const struct conf_option *o, struct slice value)
 {
-	size_t at = find_comment(value, rule->is_list);
+	size_t at = find_comment(value, conf_takes_words(o));
 	struct slice before = slice_trim(slice_sub(value, 0, at)), comment = slice_from(value, at);
 
 	if (at == value.len)
@@ -35,25 +41,24 @@ static bool check_comment(
 	return conf_mistake_here(l,
 	    "the value of %s has a comment behind it ('%.*s'); comments stand on lines of their "
 	    "own: write %s = %.*s",
-	    rule->key, CONF_SHOWN(comment), rule->key,
-	    CONF_SHOWN(before.len ? before : slice_of_string(rule->example)));
+	    o->key, CONF_SHOWN(comment), o->key,
+	    CONF_SHOWN(before.len ? before : example_of(l, o)));
 }
 
-static bool check_quotes(
-    struct conf_loader *l, const struct conf_raw_rule *rule, struct slice value)
+static bool check_quotes(struct conf_loader *l, const struct conf_option *o, struct slice value)
 {
 	char first = value.ptr[0], last = value.ptr[value.len - 1];
 	bool is_quoted = value.len > 1 && first == last && (first == '\'' || first == '"');
 
-	if (!is_quoted || (rule->is_list && first == '"'))
+	if (!is_quoted || (conf_takes_words(o) && first == '"'))
 		return true;
 	struct slice inside = slice_trim(slice_sub(value, 1, value.len - 2));
 	/* "a" "b": the first and the last quotation mark do not enclose one value. */
-	if (slice_find(inside, first) < inside.len && rule->is_list)
+	if (slice_find(inside, first) < inside.len && conf_takes_words(o))
 		inside = SLICE("");
 	return conf_mistake_here(l,
-	    "the value of %s is in quotes, which would belong to it; write %s = %.*s", rule->key,
-	    rule->key, CONF_SHOWN(inside.len ? inside : slice_of_string(rule->example)));
+	    "the value of %s is in quotes, which would belong to it; write %s = %.*s", o->key,
+	    o->key, CONF_SHOWN(inside.len ? inside : example_of(l, o)));
 }
 
 /* U+2018 to U+201F, as a word processor writes them. */
@@ -86,15 +91,14 @@ static struct slice find_variable(struct slice value)
 	return SLICE("");
 }
 
-static bool check_variable(
-    struct conf_loader *l, const struct conf_raw_rule *rule, struct slice value)
+static bool check_variable(struct conf_loader *l, const struct conf_option *o, struct slice value)
 {
 	struct slice variable = find_variable(value);
 
 	/* In a regular expression '$' is the end. */
 	if (variable.len == 0 || slice_find(value, '~') < value.len)
 		return true;
-	if (rule->is_free) {
+	if (o->type == CONF_TYPE_FIELDS) {
 		conf_warning(l, l->file, l->line,
 		    "'%.*s' is sent as it stands: a configuration has no variables; write the text "
 		    "itself",
@@ -104,26 +108,29 @@ static bool check_variable(
 	return conf_mistake_here(l,
 	    "'%.*s' is not replaced: a configuration has no variables; write the value itself, "
 	    "such as %s = %s",
-	    CONF_SHOWN(variable), rule->key, rule->example);
+	    CONF_SHOWN(variable), o->key, example_of(l, o).ptr);
 }
 
-static bool check_end(struct conf_loader *l, const struct conf_raw_rule *rule, struct slice value)
+static bool check_end(struct conf_loader *l, const struct conf_option *o, struct slice value)
 {
 	if (value.ptr[value.len - 1] != ';' || value.len == 1)
 		return true;
-	return conf_mistake_here(l, "the value of %s ends with ';'; write %s = %.*s", rule->key,
-	    rule->key, CONF_SHOWN(slice_trim(slice_sub(value, 0, value.len - 1))));
+	return conf_mistake_here(l, "the value of %s ends with ';'; write %s = %.*s", o->key,
+	    o->key, CONF_SHOWN(slice_trim(slice_sub(value, 0, value.len - 1))));
 }
 
-bool conf_check_raw(struct conf_loader *l, const struct conf_raw_rule *rule, struct slice value)
+bool conf_check_raw(struct conf_loader *l, const struct conf_option *o, struct slice value)
 {
-	if (rule->is_free)
-		return check_quotes(l, rule, value) && check_variable(l, rule, value);
+	if (o->hides_user)
+		value = conf_hide_user(l, value);
+	/* Any text: a ';' or '#' belongs to it. */
+	if (o->type == CONF_TYPE_FIELDS)
+		return check_quotes(l, o, value) && check_variable(l, o, value);
 	if (has_typographic_quote(value))
 		return conf_mistake_here(l,
 		    "the value of %s has typographic quotes; write plain ones or none, such as %s "
 		    "= %s",
-		    rule->key, rule->key, rule->example);
-	return check_comment(l, rule, value) && check_end(l, rule, value) &&
-	       check_quotes(l, rule, value) && check_variable(l, rule, value);
+		    o->key, o->key, example_of(l, o).ptr);
+	return check_comment(l, o, value) && check_end(l, o, value) && check_quotes(l, o, value) &&
+	       check_variable(l, o, value);
 }

@@ -83,7 +83,7 @@ static void check_rewrite(struct conf_loader *l, const struct conf_section *s)
 
 /* ---- the order of routes ---- */
 
-static bool has_host(const struct conf_route *r, struct slice host)
+bool conf_route_has_host(const struct conf_route *r, struct slice host)
 {
 	bool is_any = slice_equal(host, SLICE("*"));
 
@@ -91,7 +91,7 @@ static bool has_host(const struct conf_route *r, struct slice host)
 	       (r->host_count == 0 && is_any);
 }
 
-static bool has_path(const struct conf_route *r, struct slice path)
+bool conf_route_has_path(const struct conf_route *r, struct slice path)
 {
 	return slice_is_among(path, r->paths, r->path_count) ||
 	       (r->path_count == 0 && slice_equal(path, SLICE("/")));
@@ -118,12 +118,12 @@ static bool route_hides(const struct conf_route *earlier, const struct conf_rout
 	    later->host_count * earlier->host_count > COMPARED_MOST ||
 	    later->path_count * earlier->path_count > COMPARED_MOST)
 		return false;
-	if (later->host_count == 0 && !has_host(earlier, SLICE("*")))
+	if (later->host_count == 0 && !conf_route_has_host(earlier, SLICE("*")))
 		return false;
-	if (later->path_count == 0 && !has_path(earlier, SLICE("/")))
+	if (later->path_count == 0 && !conf_route_has_path(earlier, SLICE("/")))
 		return false;
-	return !conf_any(h, later->hosts, later->host_count, !has_host(earlier, *h)) &&
-	       !conf_any(p, later->paths, later->path_count, !has_path(earlier, *p));
+	return !conf_any(h, later->hosts, later->host_count, !conf_route_has_host(earlier, *h)) &&
+	       !conf_any(p, later->paths, later->path_count, !conf_route_has_path(earlier, *p));
 }
 
 static void check_order(struct conf_loader *l, const struct conf_section *s)
@@ -141,6 +141,28 @@ static void check_order(struct conf_loader *l, const struct conf_section *s)
 		    conf_section_title(l, s), earlier->name, earlier->file, earlier->line);
 		return;
 	}
+}
+
+static void check_forward_route(struct conf_loader *l, const struct conf_section *s)
+{
+	struct conf_route *route = s->object;
+	route->is_forward = conf_any(side, route->sides, route->side_count,
+	    side->origin && side->origin->kind == CONF_ORIGIN_FORWARD);
+	/* [routes] has no such origin: that has been told. */
+	if (!route->is_forward || conf_option_line(s, "origin") == 0)
+		return;
+	if (route->side_count > 1)
+		conf_mistake(l, s->file, conf_option_line(s, "origin"),
+		    "an origin with server = forward: shares no route with others; name it alone");
+	else if (route->rewrite.is_given)
+		conf_mistake(l, s->file, conf_option_line(s, "rewrite"),
+		    "rewrite is for gateways, and the route has an origin with server = forward:; "
+		    "remove it");
+	else if (!conf_has_forward_listener(l))
+		conf_warning(l, s->file, s->line,
+		    "%s never matches, because no [listen NAME] has mode = forward; add that to "
+		    "one",
+		    conf_section_title(l, s));
 }
 
 /* Routes of forward mode take no defaults. */
@@ -162,7 +184,7 @@ void conf_check_routes(struct conf_loader *l, struct conf_section *s)
 void conf_check_route(struct conf_loader *l, struct conf_section *s)
 {
 	find_origins(l, s);
-	conf_check_forward_route(l, s);
+	check_forward_route(l, s);
 	check_one_action(l, s);
 	check_rewrite(l, s);
 	check_order(l, s);

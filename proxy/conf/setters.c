@@ -184,22 +184,18 @@ static bool read_resolver(struct slice word, struct net_address *a)
 	       word.ptr[0] != '*' && net_address_port(a) > 0;
 }
 
-bool conf_set_resolver(struct conf_loader *l, void *at, struct slice value)
+bool conf_add_resolver(struct conf_loader *l, void *at, struct slice word)
 {
 	struct conf_server *server = at;
-	struct slice rest = value, word;
-	bool is_good = true;
+	struct net_address a;
 
-	while (conf_next_word(l, &rest, &word, &is_good)) {
-		struct net_address a;
-		if (!read_resolver(word, &a))
-			return conf_bad_value(l, word, "it is no IP address", NULL);
-		if (server->resolver_count == LIMIT_RESOLVERS)
-			return conf_mistake_here(
-			    l, "there are more than %u resolvers; remove some", LIMIT_RESOLVERS);
-		conf_append(l, server->resolvers, server->resolver_count, a);
-	}
-	return is_good;
+	if (!read_resolver(word, &a))
+		return conf_bad_value(l, word, "it is no IP address", NULL);
+	if (server->resolver_count == LIMIT_RESOLVERS)
+		return conf_mistake_here(
+		    l, "there are more than %u resolvers; remove some", LIMIT_RESOLVERS);
+	conf_append(l, server->resolvers, server->resolver_count, a);
+	return true;
 }
 
 /* ---- [listen] ---- */

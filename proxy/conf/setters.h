@@ -13,12 +13,12 @@ enum { CONF_HOST_BYTES = 253 };
 
 /* Setters that report by themselves. */
 /* [server] */
-conf_setter conf_set_user, conf_set_log_fields, conf_set_status_socket, conf_set_resolver,
+conf_setter conf_set_user, conf_set_log_fields, conf_set_status_socket, conf_add_resolver,
     conf_set_diary_cookie_key;
 /* [listen] */
 conf_setter conf_set_address, conf_set_pem_file, conf_set_hsts;
 /* [origin] */
-conf_setter conf_set_server, conf_set_tls_ca, conf_set_upstream_proxy, conf_set_no_proxy;
+conf_setter conf_set_server, conf_set_tls_ca, conf_set_upstream_proxy, conf_add_no_proxy;
 /* [route] */
 conf_setter conf_set_route_origin, conf_set_route_redirect, conf_set_route_answer,
     conf_set_route_field, conf_set_limit_requests, conf_set_retry_on;
@@ -64,14 +64,11 @@ conf_member_check conf_check_access_host, conf_check_route_host, conf_check_upgr
     conf_check_user, conf_check_destination, conf_check_user_agent_glob, conf_check_media_glob;
 
 /*
- * Suggesters: what a bad value probably meant. Each writes a value and returns true, or knows none. The value given is
+ * suggest_value.c: what a bad value probably meant. Each writes a value and returns true, or knows none. The value given is
  * not empty.
  */
-/* suggest_net.c */
-conf_suggester suggest_address, suggest_server, suggest_host, suggest_path, suggest_cidr;
-/* suggest_value.c */
-conf_suggester suggest_percent, suggest_rate, suggest_rtt, suggest_hsts, suggest_media_type,
-    suggest_upgrade;
+conf_suggester suggest_address, suggest_server, suggest_host, suggest_path, suggest_cidr,
+    suggest_percent, suggest_rate, suggest_rtt, suggest_hsts, suggest_media_type, suggest_upgrade;
 
 /* setters_origins.c: what the balance of an [origin] cannot have at the same time. */
 void conf_check_balance(struct conf_loader *l, const struct conf_section *s);

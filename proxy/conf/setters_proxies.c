@@ -194,8 +194,9 @@ bool conf_set_upstream_proxy(struct conf_loader *l, void *at, struct slice value
 
 /* ---- no-proxy ---- */
 
-static bool add_direct(struct conf_loader *l, struct conf_chain *chain, struct slice word)
+bool conf_add_no_proxy(struct conf_loader *l, void *at, struct slice word)
 {
+	struct conf_chain *chain = at;
 	struct cidr range;
 	if (!cidr_parse(word, &range)) {
 		conf_append(l, chain->direct_ranges, chain->direct_range_count, range);
@@ -207,18 +208,6 @@ static bool add_direct(struct conf_loader *l, struct conf_chain *chain, struct s
 	struct slice name = conf_copy_slice(l, word);
 	conf_append(l, chain->direct_hosts, chain->direct_host_count, name);
 	return true;
-}
-
-bool conf_set_no_proxy(struct conf_loader *l, void *at, struct slice value)
-{
-	struct conf_chain *chain = at;
-	struct slice rest = value, word;
-	bool is_good = true;
-
-	while (conf_next_word(l, &rest, &word, &is_good))
-		if (!add_direct(l, chain, word))
-			return false;
-	return is_good;
 }
 
 /* ---- together with the rest ---- */

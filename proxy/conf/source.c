@@ -104,7 +104,8 @@ static char *read_line(char *buffer, int size, void *stream)
 
 static void include(struct conf_loader *l, const char *pattern)
 {
-	static const struct conf_raw_rule rule = {.key = "include", .example = "conf.d/*.ini"};
+	static const struct conf_option option = {
+	    .type = CONF_TYPE_FILE, .key = "include", .example = "conf.d/*.ini"};
 	glob_t found;
 
 	if (l->is_in_section) {
@@ -118,7 +119,7 @@ static void include(struct conf_loader *l, const char *pattern)
 		conf_mistake_here(l, "include names no file; write include = FILE");
 		return;
 	}
-	if (!conf_check_raw(l, &rule, slice_of_string(pattern)))
+	if (!conf_check_raw(l, &option, slice_of_string(pattern)))
 		return;
 	if (l->depth >= LIMIT_CONF_INCLUDE_DEPTH) {
 		conf_mistake_here(l,

@@ -224,16 +224,22 @@ static const struct {
     [CONF_TYPE_OTHER] = {store_other, false},
 };
 
+bool conf_takes_words(const struct conf_option *o)
+{
+	return types[o->type].is_list || o->has_words;
+}
+
 static bool store_words(struct conf_loader *l, void *at, struct slice value)
 {
+	const struct conf_option *o = l->option;
 	struct slice rest = value, word;
 	bool is_good = true;
 
 	/* A value replaces the default; several lines of an option that repeats add up. */
-	if (l->option->type == CONF_TYPE_BITS && !l->option->repeats)
+	if (o->type == CONF_TYPE_BITS && !o->repeats)
 		*(uint32_t *)at = 0;
-	while (conf_next_word(l, &rest, &word, &is_good))
-		is_good = types[l->option->type].store(l, at, word) && is_good;
+	while ((is_good || !o->add) && conf_next_word(l, &rest, &word, &is_good))
+		is_good = (o->add ? o->add : types[o->type].store)(l, at, word) && is_good;
 	return is_good;
 }
 
@@ -241,7 +247,7 @@ bool conf_set_option(
     struct conf_loader *l, const struct conf_option *o, void *object, struct slice value)
 {
 	void *at = (char *)object + o->offset;
-	conf_setter *store = types[o->type].is_list ? store_words : types[o->type].store;
+	conf_setter *store = o->add || types[o->type].is_list ? store_words : types[o->type].store;
 
 	l->option = o;
 	return store(l, at, value) && (!o->set || o->set(l, at, value));
