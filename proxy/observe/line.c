@@ -4,6 +4,7 @@
  * 5.6). Most values need no escape, so bytes are checked and copied eight at a time.
  */
 #include "proxy/observe/line.h"
+#include "proxy/base/utf8.h"
 
 /* "…" */
 #define ELLIPSIS "\xe2\x80\xa6"
@@ -48,41 +49,6 @@ static bool need_no_escape(uint64_t word)
 	bool has_control = ((word - EVERY_BYTE(0x20)) & ~word & EVERY_BYTE(0x80)) != 0;
 	return !has_control && !(word & EVERY_BYTE(0x80)) && !any_zero(word ^ EVERY_BYTE('"')) &&
 	       !any_zero(word ^ EVERY_BYTE('\\')) && !any_zero(word ^ EVERY_BYTE(0x7f));
-}
-
-static bool is_between(uint8_t byte, uint8_t low, uint8_t high)
-{
-	return byte >= low && byte <= high;
-}
-
-/*
- * Length of the non-ASCII UTF-8 character at p (RFC 3629 4), 0: none. Terminals interpret C1 controls:
- * they count as none.
- */
-static size_t utf8_length(const uint8_t *p, size_t left)
-{
-	uint8_t low = 0x80, high = 0xbf;
-	size_t length;
-	if (is_between(p[0], 0xc2, 0xdf)) {
-		length = 2;
-		low = p[0] == 0xc2 ? 0xa0 : 0x80;
-	} else if (is_between(p[0], 0xe0, 0xef)) {
-		length = 3;
-		low = p[0] == 0xe0 ? 0xa0 : 0x80;
-		high = p[0] == 0xed ? 0x9f : 0xbf;
-	} else if (is_between(p[0], 0xf0, 0xf4)) {
-		length = 4;
-		low = p[0] == 0xf0 ? 0x90 : 0x80;
-		high = p[0] == 0xf4 ? 0x8f : 0xbf;
-	} else {
-		return 0;
-	}
-	if (left < length || !is_between(p[1], low, high))
-		return 0;
-	for (size_t i = 2; i < length; i++)
-		if (!is_between(p[i], 0x80, 0xbf))
-			return 0;
-	return length;
 }
 
 struct style {
