@@ -66,6 +66,7 @@ static const struct command_option check_options[] = {
 	.at = AT(user),
 	.sentence = "as if this user started pushgate; only root may name another user"},
     {.name = "strict", .at = AT(strict), .sentence = "a warning makes the exit status 2, too"},
+    {.name = "json", .at = AT(json), .sentence = "print one JSON object, for editors and CI"},
 };
 
 static const struct command check_command = {
@@ -76,7 +77,8 @@ static const struct command check_command = {
 	"addresses, folders, files. Prints every finding with the line of its option and what to "
 	"do, and changes nothing. What may pass by itself, such as a port that is in use, and "
 	"what run serves with all the same is a warning.\n\n"
-	"As root it opens what workers open as their user.",
+	"As root it opens what workers open as their user. docs/CHECK.md says which shape the "
+	"JSON object has.",
     .options = check_options,
     .option_count = COUNT(check_options),
     .run = run_own,
@@ -84,12 +86,13 @@ static const struct command check_command = {
 
 static int check(const struct arguments *a)
 {
-	return process_check(a->conf, a->user, a->strict);
+	return process_check(a->conf, a->user, a->strict, a->json);
 }
 
 /* ---- help-config ---- */
 
 static const struct command_option help_config_options[] = {
+    {.name = "json", .at = AT(json), .sentence = "print one JSON object, for editors"},
     {.value = "SECTION",
 	.kind = COMMAND_WORD,
 	.words = conf_help_topic,
@@ -100,7 +103,8 @@ static const struct command_option help_config_options[] = {
 static const struct command help_config_command = {
     .name = "help-config",
     .sentence = "list the configuration's options",
-    .text = "Lists the options of the configuration: what each means, its values and its default.",
+    .text = "Lists the options of the configuration: what each means, its values and its default. "
+	    "docs/CHECK.md says which shape the JSON object has.",
     .options = help_config_options,
     .option_count = COUNT(help_config_options),
     .run = run_own,
@@ -108,7 +112,13 @@ static const struct command help_config_command = {
 
 static int help_config(const struct arguments *a)
 {
-	conf_print_help(stdout, a->operand);
+	if (!a->json)
+		conf_print_help(stdout, a->operand);
+	else if (a->operand && strcmp(a->operand, CONF_HELP_EXAMPLE) == 0)
+		return command_usage_error(
+		    &help_config_command, "the %s is a file; leave out --json", a->operand);
+	else
+		conf_print_help_json(stdout, a->operand);
 	return 0;
 }
 
@@ -117,7 +127,7 @@ static int help_config(const struct arguments *a)
 /* The configuration at `path`, which must set a status-socket. The caller frees. NULL: it said why. */
 static struct conf *load_status_socket(const struct command *c, const char *path)
 {
-	struct conf *conf = conf_load(path, false, stderr, NULL);
+	struct conf *conf = conf_load(path, false, &(struct conf_findings){.text = stderr});
 	if (!conf || conf->server.status_socket)
 		return conf;
 	fprintf(stderr,

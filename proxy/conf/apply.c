@@ -81,6 +81,7 @@ void conf_apply(struct conf_loader *l, struct slice key, struct slice value)
 		return;
 	}
 	const struct conf_option *o = conf_find_option(s->kind, key);
+	l->option = o;
 	if (!o) {
 		conf_unknown_option(l, key);
 		s->is_broken = true;

@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 /* folder: where relative paths start in the end; NULL: nowhere, for a text that is no file. */
-static struct conf *load_begin(
-    struct conf_loader *l, const char *name, const char *folder, bool opens_files, FILE *errors)
+static struct conf *load_begin(struct conf_loader *l, const char *name, const char *folder,
+    bool opens_files, struct conf_findings *findings)
 {
 	struct conf *c = memory_new(struct conf);
 
 	arena_init(&c->arena, NULL, 0);
 	c->sealed = opens_files ? sealed_new() : NULL;
 	*l = (struct conf_loader){
-	    .conf = c, .errors = errors, .opens_files = opens_files, .folder = folder};
+	    .conf = c, .findings = findings, .opens_files = opens_files, .folder = folder};
 	c->file = conf_copy(l, slice_of_string(name));
 	/* Default paths are relative to this file. */
 	l->file = c->file;
@@ -42,17 +42,17 @@ static struct conf *load_end(struct conf_loader *l)
 	l->conf->sections = l->first;
 	if (l->conf->sealed)
 		sealed_seal(l->conf->sealed);
-	if (l->counts.mistakes == 0)
+	if (l->mistakes == 0)
 		return l->conf;
 	conf_free(l->conf);
 	return NULL;
 }
 
-struct conf *conf_load(const char *path, bool opens_files, FILE *errors, struct conf_counts *counts)
+struct conf *conf_load(const char *path, bool opens_files, struct conf_findings *findings)
 {
 	struct conf_loader l;
 	char *folder = getcwd(NULL, 0);
-	struct conf *c = load_begin(&l, path, folder, opens_files, errors);
+	struct conf *c = load_begin(&l, path, folder, opens_files, findings);
 
 	l.follows_includes = true;
 	/* Commands that only look something up in the file do not judge it. */
@@ -61,8 +61,6 @@ struct conf *conf_load(const char *path, bool opens_files, FILE *errors, struct 
 	bool is_read = l.seen != NULL;
 	if (is_read)
 		c = load_end(&l);
-	if (counts)
-		*counts = l.counts;
 	free(folder);
 	if (is_read)
 		return c;
@@ -74,7 +72,8 @@ struct conf *conf_load(const char *path, bool opens_files, FILE *errors, struct 
 struct conf *conf_load_text(struct slice text, const char *name, bool opens_files, FILE *errors)
 {
 	struct conf_loader l;
-	struct conf *c = load_begin(&l, name, NULL, opens_files, errors);
+	struct conf_findings findings = {.text = errors};
+	struct conf *c = load_begin(&l, name, NULL, opens_files, &findings);
 
 	l.follows_includes = opens_files;
 	conf_read_text(&l, c->file, text);

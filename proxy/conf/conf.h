@@ -15,6 +15,7 @@
 #include "proxy/base/arena.h"
 #include "proxy/base/rate.h"
 #include "proxy/conf/access_rules.h"
+#include "proxy/conf/findings.h"
 #include "proxy/conf/server.h"
 #include "proxy/conf/upstream_proxies.h"
 #include "proxy/net/net.h"
@@ -386,29 +387,18 @@ struct conf {
 };
 // clang-format on
 
-/* How many lines a load has written to `errors`. */
-struct conf_counts {
-	size_t mistakes, warnings;
-};
-
 /*
- * Reads the file and checks it. NULL if anything is wrong; then every mistake has been written to
- * `errors`, one a line. Warnings are written too. With `opens_files` false (tests, explain, status)
- * files and users that options name are not opened or looked for, and there are no warnings.
- * Included files are read all the same. No name is looked up. *counts is set in any case, unless it
- * is NULL.
+ * Reads the file and checks it. NULL if anything is wrong; then every mistake is among the findings.
+ * Warnings are too. With `opens_files` false (tests, explain, status) files and users that options
+ * name are not opened or looked for, and there are no warnings. Included files are read all the
+ * same. No name is looked up.
  */
-struct conf *conf_load(
-    const char *path, bool opens_files, FILE *errors, struct conf_counts *counts);
+struct conf *conf_load(const char *path, bool opens_files, struct conf_findings *findings);
 /* The same for a text in memory; messages call it `name`. Includes are read only with `opens_files`,
- * and warnings are always written. */
+ * and warnings are always written. errors: NULL, or what gets a line for each finding. */
 struct conf *conf_load_text(struct slice text, const char *name, bool opens_files, FILE *errors);
 void conf_free(struct conf *c); /* accepts NULL */
 
-struct conf_place {
-	const char *file;
-	uint32_t line;
-};
 /*
  * Where the nth option `key` of the index-th section of a kind ("listen") stands. If it is not
  * given: where the section begins; without such a section: the first line of the file. Lent until
@@ -430,12 +420,15 @@ static inline bool conf_route_has_conditions(const struct conf_route *r)
  * an address that a field claims. */
 bool conf_listen_trusts(const struct conf_listen *l, const struct address *peer);
 
+#define CONF_HELP_EXAMPLE "example"
 /*
  * `pushgate help-config`: prints the option table. topic NULL = all; else one of the topics: the
- * name of a section, or "example": a commented configuration.
+ * name of a section, or CONF_HELP_EXAMPLE: a commented configuration.
  */
 void conf_print_help(FILE *out, const char *topic);
 const char *conf_help_topic(size_t index); /* NULL after the last one */
+/* The same as one JSON object (docs/CHECK.md); topic NULL = all, else the name of a section. */
+void conf_print_help_json(FILE *out, const char *topic);
 
 /* Whether an address with its port is that of a listener. */
 bool conf_is_own_address(const struct conf *conf, const struct net_address *to);

@@ -74,12 +74,13 @@ struct conf_seen {
 
 struct conf_loader {
 	struct conf *conf;
-	FILE *errors;
+	struct conf_findings *findings;
+	size_t mistakes; /* of this load */
 	bool opens_files, follows_includes;
 	const char *folder; /* the working folder; NULL: relative paths stay as they are */
 	bool is_foreign;    /* a file is another program's: say nothing about the rest */
-	const struct conf_option *option; /* whose value is being stored */
-	struct conf_counts counts;
+	/* Of the line that is being read, or whose value is being stored. */
+	const struct conf_option *option;
 	struct conf_section *first, *last;
 	struct conf_section *current; /* NULL before the first section and in an unknown section */
 	bool is_in_section;           /* this file has had a section header */
@@ -106,7 +107,7 @@ static inline bool conf_has_misspelt(const struct conf_loader *l, enum conf_kind
 }
 
 /*
- * Print "file:line: text\n", with '?' for control characters. conf_mistake also counts the mistake, and returns false.
+ * Add a finding to the others. conf_mistake also counts the mistake of this load, and returns false.
  */
 bool conf_mistake(struct conf_loader *l, const char *file, uint32_t line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -244,6 +245,8 @@ void conf_check_unused_options(struct conf_loader *l, const struct conf_section 
 /* Why an option of this object changes nothing, or NULL. */
 const char *conf_why_unused(
     const struct conf *c, enum conf_kind kind, const char *key, const void *object);
+/* The same for any configuration: the next thing, from *at on (0 at first), that may take the option's effect away. */
+const char *conf_next_why_unused(enum conf_kind kind, const char *key, size_t *at);
 bool conf_has_users(const struct conf *c);
 #define CONF_NO_PROMISES "no origin promises: each has push = refuse or speaks HTTP/1.1 alone"
 bool conf_all_refuse(const struct conf *c);

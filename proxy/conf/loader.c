@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* Helpers of all steps of a load: reports, copies, paths, arrays. They know no option and no section. */
 #include "proxy/conf/load.h"
-#include <inttypes.h>
 #include <stdarg.h>
 
-static void vreport(struct conf_loader *l, const char *file, uint32_t line, const char *kind,
-    const char *format, va_list arguments)
+static void vreport(struct conf_loader *l, const char *file, uint32_t line,
+    enum conf_severity severity, const char *format, va_list arguments)
 {
 	char text[1024];
+	struct conf_finding finding = {
+	    .severity = severity, .at = {file, line}, .message = text, .section = l->current};
 
 	vsnprintf(text, sizeof text, format, arguments);
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-	if (l->errors)
-		fprintf(l->errors, "%s:%" PRIu32 ": %s%s\n", file, line, kind, text);
+	if (l->current && l->option)
+		finding.option = l->option->key;
+	conf_findings_add(l->findings, &finding, l->first);
 }
 
 bool conf_mistake(struct conf_loader *l, const char *file, uint32_t line, const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
-	vreport(l, file, line, "", format, arguments);
+	vreport(l, file, line, CONF_ERROR, format, arguments);
 	va_end(arguments);
-	l->counts.mistakes++;
+	l->mistakes++;
 	return false;
 }
 
@@ -33,9 +32,8 @@ void conf_warning(struct conf_loader *l, const char *file, uint32_t line, const 
 	if (l->is_silent)
 		return;
 	va_start(arguments, format);
-	vreport(l, file, line, "warning: ", format, arguments);
+	vreport(l, file, line, CONF_WARNING, format, arguments);
 	va_end(arguments);
-	l->counts.warnings++;
 }
 
 struct slice conf_trim(struct slice s)

@@ -133,14 +133,14 @@ const char *conf_help_topic(size_t index)
 	for (int kind = 0; kind < CONF_SECTION_COUNT; kind++)
 		if (index-- == 0)
 			return conf_section_types[kind].word;
-	return index == 0 ? "example" : NULL;
+	return index == 0 ? CONF_HELP_EXAMPLE : NULL;
 }
 
 void conf_print_help(FILE *out, const char *topic)
 {
 	bool is_first = true;
 
-	if (topic && strcmp(topic, "example") == 0) {
+	if (topic && strcmp(topic, CONF_HELP_EXAMPLE) == 0) {
 		print_example(out);
 		return;
 	}

@@ -86,6 +86,7 @@ static char *read_line(char *buffer, int size, void *stream)
 		struct slice line = slice_sub(r->rest, 0, slice_find(r->rest, '\n'));
 		r->rest = slice_from(r->rest, line.len + 1);
 		r->loader->line++;
+		r->loader->option = NULL;
 		if (!check_line(r->loader, line))
 			continue;
 		line = conf_trim(line);

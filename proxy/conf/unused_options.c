@@ -253,6 +253,16 @@ static const struct row {
     {CONF_SECTION_PRELOAD, "learned", nobody_shares, NOBODY_SHARES},
 };
 
+const char *conf_next_why_unused(enum conf_kind kind, const char *key, size_t *at)
+{
+	while (*at < sizeof rows / sizeof *rows) {
+		const struct row *r = &rows[(*at)++];
+		if (r->section == kind && value_choice(slice_of_string(key), r->keys) >= 0)
+			return r->why;
+	}
+	return NULL;
+}
+
 const char *conf_why_unused(
     const struct conf *c, enum conf_kind kind, const char *key, const void *object)
 {

@@ -342,7 +342,7 @@ void conf_finish(struct conf_loader *l)
 	/* Forward mode has a route of its own, unless another mistake prevents that. */
 	if (c->route_count == 0 && !conf_has_forward_listener(l))
 		tell_missing(l, CONF_SECTION_ROUTE, "an origin");
-	if (l->counts.mistakes == 0)
+	if (l->mistakes == 0)
 		conf_check_effects(l);
 	conf_for_each_section (l, s, CONF_SECTION_LISTEN) {
 		net_tls_free(s->tls);

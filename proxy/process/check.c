@@ -27,37 +27,49 @@ static void print_number(FILE *out, const char *before, size_t n, const char *wh
 		fprintf(out, "%s%zu %s%s", before, n, what, n == 1 ? "" : "s");
 }
 
-static int sum_up(const char *path, size_t mistakes, size_t warnings, bool strict)
+static void print_sum(const char *path, const struct conf_findings *findings, bool is_good)
 {
-	bool is_good = mistakes == 0 && !(strict && warnings > 0);
+	size_t mistakes = findings->count[CONF_ERROR];
 	FILE *out = is_good ? stdout : stderr;
 	fprintf(out, "%s: ", path);
 	if (is_good)
 		fputs("ok", out);
 	print_number(out, "", mistakes, "mistake");
-	print_number(out, is_good || mistakes > 0 ? ", " : "", warnings, "warning");
+	print_number(
+	    out, is_good || mistakes > 0 ? ", " : "", findings->count[CONF_WARNING], "warning");
 	fputc('\n', out);
-	return is_good ? PROCESS_DONE : PROCESS_BAD_CONF;
 }
 
-int process_check(const char *conf_path, const char *as_user, bool strict)
+static void examine(const char *conf_path, struct conf_findings *findings)
 {
-	struct conf_counts counts;
-	if (as_user && !become(as_user))
-		return PROCESS_BAD_CONF;
-	signal(SIGPIPE, SIG_IGN);
-	struct conf *conf = conf_load(conf_path, true, stderr, &counts);
+	struct conf *conf = conf_load(conf_path, true, findings);
 	if (!conf)
-		return sum_up(conf_path, counts.mistakes, counts.warnings, strict);
-	offer_seed(hash_random_seed());
+		return;
 	struct start_needs needs = {
 	    .conf = conf,
-	    .out = stderr,
+	    .findings = findings,
 	    .is_check = true,
 	    .workers = start_count_workers(conf, false),
 	};
 	(void)start_needs_walk(&needs);
 	conf_free(conf);
-	return sum_up(conf_path, needs.count[NEED_FAULT],
-	    counts.warnings + needs.count[NEED_WARNING] + needs.count[NEED_PASSING], strict);
+}
+
+int process_check(const char *conf_path, const char *as_user, bool strict, bool as_json)
+{
+	struct conf_findings findings = {.text = as_json ? NULL : stderr};
+	if (as_user && !become(as_user))
+		return PROCESS_BAD_CONF;
+	signal(SIGPIPE, SIG_IGN);
+	offer_seed(hash_random_seed());
+	if (as_json)
+		conf_findings_keep(&findings);
+	examine(conf_path, &findings);
+	bool is_good =
+	    findings.count[CONF_ERROR] == 0 && !(strict && findings.count[CONF_WARNING] > 0);
+	if (as_json)
+		conf_findings_print_json(&findings, conf_path, is_good, stdout);
+	else
+		print_sum(conf_path, &findings, is_good);
+	return is_good ? PROCESS_DONE : PROCESS_BAD_CONF;
 }

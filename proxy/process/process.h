@@ -18,9 +18,10 @@ enum process_status { PROCESS_DONE = 0, PROCESS_FAILED = 1, PROCESS_BAD_CONF = 2
 /*
  * `pushgate check`: reports what is wrong with the configuration and what a start would lack, and
  * changes nothing. as_user: as if that user started pushgate; NULL: as this one. strict: a warning
- * is as bad as a mistake. Returns the exit status.
+ * is as bad as a mistake. as_json: prints one JSON object (docs/CHECK.md) on standard output, and no
+ * lines. Returns the exit status.
  */
-int process_check(const char *conf_path, const char *as_user, bool strict);
+int process_check(const char *conf_path, const char *as_user, bool strict, bool as_json);
 /* `pushgate run`; single: one worker, in this process, without a logger. Returns the exit status. */
 int process_run(const char *conf_path, bool single);
 /*

@@ -23,7 +23,8 @@ static void raise_descriptor_limit(void)
 
 static enum process_status examine_needs(const struct start *s)
 {
-	struct start_needs needs = {.conf = s->conf, .out = stderr, .workers = s->workers};
+	struct conf_findings findings = {.text = stderr};
+	struct start_needs needs = {.conf = s->conf, .findings = &findings, .workers = s->workers};
 	if (start_needs_walk(&needs))
 		return PROCESS_DONE;
 	return needs.count[NEED_FAULT] > 0 ? PROCESS_BAD_CONF : PROCESS_FAILED;
@@ -36,7 +37,7 @@ int process_run(const char *conf_path, bool single)
 	/* The title is written where the argument is. */
 	char *path = memory_strdup(conf_path);
 	s.conf_path = path;
-	s.conf = conf_load(path, true, stderr, NULL);
+	s.conf = conf_load(path, true, &(struct conf_findings){.text = stderr});
 	if (!s.conf) {
 		free(path);
 		return PROCESS_BAD_CONF;

@@ -134,6 +134,7 @@ bool start_needs_walk(struct start_needs *n)
 	walk(n, false);
 	if (n->has_identity)
 		walk_as_workers(n);
-	fflush(n->out);
+	if (n->findings->text)
+		fflush(n->findings->text);
 	return n->count[NEED_FAULT] == 0 && n->count[NEED_PASSING] == 0;
 }

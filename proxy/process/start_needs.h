@@ -4,7 +4,7 @@
  * walks before it opens anything, and `check` walks without opening anything for good. What conf_load
  * asks of the machine itself (certificates, keys, names of hosts) it reports with the mistakes.
  *
- * A finding is a line "FILE:LINE: what is wrong; what to do", with the place of the option that asks
+ * A finding (conf/findings.h) says "what is wrong; what to do", with the place of the option that asks
  * for it. Its weight decides the consequence:
  *
  *     weight        check               run
@@ -24,7 +24,7 @@ enum need_weight { NEED_NOTE, NEED_WARNING, NEED_PASSING, NEED_FAULT, NEED_WEIGH
 
 struct start_needs {
 	const struct conf *conf; /* all pointers are borrowed */
-	FILE *out;
+	struct conf_findings *findings;
 	bool is_check;
 	uint32_t workers;
 	size_t count[NEED_WEIGHTS];
@@ -34,7 +34,7 @@ struct start_needs {
 	int records;   /* a pipe that findings go to instead; -1 = none */
 };
 
-/* Walks the table, with conf, out, is_check and workers set. False: a start cannot succeed. */
+/* Walks the table, with conf, findings, is_check and workers set. False: a start cannot succeed. */
 bool start_needs_walk(struct start_needs *n);
 
 /* ---- findings (start_needs_report.c) ---- */
@@ -42,7 +42,7 @@ bool start_needs_walk(struct start_needs *n);
 void start_needs_report(struct start_needs *n, enum need_weight weight, struct conf_place at,
     const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Prints the findings of another process, which come through this pipe, until it ends. */
+/* Takes the findings of another process, which come through this pipe, until it ends. */
 void start_needs_pass_on(struct start_needs *n, int records);
 /* Whether this user may make files in the folder of `path`, the value of `key`. False: a fault was reported. */
 bool start_needs_can_make(

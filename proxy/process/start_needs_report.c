@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Findings: printed, or sent to the process that prints them. */
+/* Findings: added to those of the configuration, or sent to the process that adds them. */
 #include "proxy/process/start_needs.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -19,20 +19,17 @@ struct record {
 	char text[1024];
 };
 
-static void print(struct start_needs *n, const struct record *r)
+static void add(struct start_needs *n, const struct record *r)
 {
-	const char *word = "";
+	struct conf_finding finding = {.severity = CONF_ERROR, .at = r->at, .message = r->text};
 	if (r->weight == NEED_NOTE)
-		word = "note: ";
+		finding.severity = CONF_NOTE;
 	else if (r->weight == NEED_WARNING || (r->weight == NEED_PASSING && n->is_check))
-		word = "warning: ";
+		finding.severity = CONF_WARNING;
 	n->count[r->weight]++;
 	if (r->weight == NEED_NOTE && !n->is_check)
 		return;
-	fprintf(n->out, "%s:%u: %s", r->at.file, r->at.line, word);
-	for (const char *c = r->text; *c; c++)
-		fputc((unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c, n->out);
-	fputc('\n', n->out);
+	conf_findings_add(n->findings, &finding, n->conf->sections);
 }
 
 void start_needs_report(
@@ -44,7 +41,7 @@ void start_needs_report(
 	vsnprintf(r.text, sizeof(r.text), format, arguments);
 	va_end(arguments);
 	if (n->records < 0)
-		print(n, &r);
+		add(n, &r);
 	else
 		(void)!write(n->records, &r, sizeof(r));
 }
@@ -53,7 +50,7 @@ void start_needs_pass_on(struct start_needs *n, int records)
 {
 	struct record r;
 	while (read(records, &r, sizeof(r)) == (ssize_t)sizeof(r))
-		print(n, &r);
+		add(n, &r);
 }
 
 /* ---- folders ---- */

@@ -23,7 +23,7 @@ int tool_explain(int argc, char **argv)
 	int status = explain_parse(&o, argc, argv);
 	if (status != EXPLAIN_OK)
 		return status == COMMAND_HELPED ? EXPLAIN_OK : status;
-	struct conf *conf = conf_load(o.conf, false, stderr, NULL);
+	struct conf *conf = conf_load(o.conf, false, &(struct conf_findings){.text = stderr});
 	if (!conf)
 		return EXPLAIN_USAGE;
 	status = o.log ? explain_file(&o, conf) : explain_url(&o, conf, stdout, stderr);

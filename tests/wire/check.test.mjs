@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `check` finds what `run` would find: for each thing that a start needs of the machine, both say the same line, `run`
- * ends with the status that the weight of the finding says, and `check` leaves everything as it was.
+ * ends with the status that the weight of the finding says, and `check` leaves everything as it was. `check --json` has
+ * the same findings.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
@@ -9,6 +10,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { assertSameFindings } from '../support/findings.mjs';
 import { BINARY, certs, freePort, section, until, workDir } from '../support/gate.mjs';
 import { SCALE } from '../support/peer.mjs';
 
@@ -91,11 +93,16 @@ function need(name, weight, make, { skip = false, ...how } = {}) {
 			assert.equal(checked.code, isWrong ? 2 : 0, all);
 			const last = all.trim().split('\n').find((l) => l.startsWith(`${config}: `));
 			assert.equal(last, isWrong ? `${config}: 1 mistake` : `${config}: ok, 1 warning`);
+			const json = await pushgate(['check', '--json', '-c', config], how);
+			assert.deepEqual([json.code, json.stderr], [checked.code, '']);
+			assertSameFindings(config, json.stdout, json.code, checked.stderr);
 			assert.equal(look(folder), before, 'check changed something');
 			if (!isWrong) {
 				const strict = await pushgate(['check', '--strict', '-c', config], how);
 				assert.equal(strict.code, 2, strict.stderr);
 				assert.ok(strict.stderr.endsWith(`${config}: 1 warning\n`), strict.stderr);
+				const strictly = await pushgate(['check', '--strict', '--json', '-c', config], how);
+				assert.deepEqual([strictly.code, JSON.parse(strictly.stdout).result], [2, 'wrong']);
 			}
 			for (const single of weight === 'warning' ? [] : [['--single'], []]) {
 				const ran = await pushgate(['run', ...single, '-c', config], how);

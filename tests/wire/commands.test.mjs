@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { BINARY, workDir } from '../support/gate.mjs';
+import { BINARY, ROOT, workDir } from '../support/gate.mjs';
 
 const run = (...args) => spawnSync(BINARY, args, { encoding: 'utf8', timeout: 20000 });
 const HELP = run('help').stdout;
@@ -156,6 +156,7 @@ test('values that are none', () => {
 		complains(['explain', '--rtt', rtt, 'http://a.test/'], /: write milliseconds, more than 0 and at most 1000000$/);
 	complains(['explain', '--client', 'ie6', 'http://a.test/'], /: write an address, unix, push, chrome, curl or h1$/);
 	complains(['help-config', 'listn'], /: SECTION: there is no 'listn'; did you mean 'listen'\?$/);
+	complains(['help-config', '--json', 'example'], /: the example is a file; leave out --json$/);
 	complains(['help-config', 'nothing'], /: SECTION: there is no 'nothing', only server, listen, .*example$/);
 	complains(['help', 'fetchh'], /: COMMAND: there is no 'fetchh'; did you mean 'fetch'\?$/);
 	complains(['completion', 'tcsh'], /: SHELL: there is no 'tcsh', only bash, zsh, fish$|did you mean 'zsh'/);
@@ -174,9 +175,52 @@ test('flags may be joined, a value may follow its letter, and options the operan
 	assert.equal(explained.status, 0, explained.stderr);
 });
 
+/* All paths of members in a value: "findings[].line". */
+function membersOf(value, at = '') {
+	if (Array.isArray(value))
+		return [...new Set(value.flatMap((item) => membersOf(item, `${at}[]`)))];
+	if (value === null || typeof value !== 'object')
+		return [];
+	return Object.entries(value).flatMap(([key, item]) => [`${at}.${key}`, ...membersOf(item, `${at}.${key}`)]);
+}
+
+test('docs/CHECK.md shows what check --json and help-config --json print', (t) => {
+	const dir = workDir();
+	t.after(() => fs.rmSync(dir, { recursive: true }));
+	const page = fs.readFileSync(path.join(ROOT, 'docs/CHECK.md'), 'utf8');
+	const [checked, table] = [...page.matchAll(/```json\n([\s\S]*?)```/g)].map(([, text]) => JSON.parse(text));
+	fs.writeFileSync(path.join(dir, 'pushgate.ini'), '[listen front]\naddress = 127.0.0.1:1\nmax-connections = many\n[origin o]\nserver = demo:\n[route r]\norigin = o\n');
+	const r = spawnSync(BINARY, ['check', '--json', '-c', 'pushgate.ini'], { cwd: dir, encoding: 'utf8' });
+	const help = JSON.parse(run('help-config', '--json').stdout);
+	assert.deepEqual([r.status, r.stderr, JSON.parse(r.stdout)], [2, '', { ...checked, version: help.version }]);
+	assert.match(run('version').stdout, new RegExp(`^pushgate ${literal(help.version)}\n`));
+	assert.deepEqual(membersOf(help), membersOf(table));
+	const [server] = help.sections;
+	const [shown] = table.sections[0].options;
+	assert.deepEqual({ ...table.sections[0], options: [] }, { ...server, options: [] });
+	assert.deepEqual(server.options.find((o) => o.name === shown.name), shown);
+	for (const type of new Set(help.sections.flatMap((s) => s.options.map((o) => o.type))))
+		assert.ok(page.includes(`\`${type}\``), type);
+	/* A section alone is as it is in the whole. */
+	for (const section of help.sections)
+		assert.deepEqual(JSON.parse(run('help-config', '--json', section.section).stdout).sections, [section]);
+});
+
+test('help-config --json has each option that help-config has', () => {
+	const { sections } = JSON.parse(run('help-config', '--json').stdout);
+	let section;
+	const listed = run('help-config').stdout.split('\n').flatMap((line) => {
+		section = /^\[(\S+?)( NAME)?\]$/.exec(line)?.[1] ?? section;
+		const option = /^ {2}([a-z0-9-]+)$/.exec(line)?.[1];
+		return option ? [`${section} ${option}`] : [];
+	});
+	assert.ok(listed.length > 200, `${listed.length} options`);
+	assert.deepEqual(sections.flatMap((s) => s.options.map((o) => `${s.section} ${o.name}`)), listed);
+});
+
 test('output that is lost is a failure; a reader that has gone is none', () => {
 	const sh = (script) => spawnSync('bash', ['-c', script, 'bash', BINARY], { encoding: 'utf8' });
-	for (const args of ['help', 'help-config', 'run --help', 'version', 'completion bash']) {
+	for (const args of ['help', 'help-config', 'help-config --json', 'run --help', 'version', 'completion bash']) {
 		const r = sh(`"$1" ${args} > /dev/full`);
 		assert.equal(r.status, 1, `${args}: ${r.stderr}`);
 		assert.match(r.stderr, /^pushgate [a-z-]+: cannot write the output: No space left on device\n$/);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Mistakes that people make in a configuration: `check` names each with file and line, what is wrong and what to do,
- * and `run` refuses with the same words. What is only a warning is named as well, and both go on.
+ * and `run` refuses with the same words. What is only a warning is named as well, and both go on. `check --json` has the
+ * same findings.
  * What a start needs of the machine (ports, folders, manifests): check.test.mjs.
  */
 import assert from 'node:assert/strict';
@@ -10,6 +11,7 @@ import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { assertSameFindings } from '../support/findings.mjs';
 import { BINARY, certs, workDir } from '../support/gate.mjs';
 import { SCALE } from '../support/peer.mjs';
 
@@ -281,11 +283,11 @@ const fine = [
 function pushgate(args) {
 	return new Promise((resolve) => {
 		const child = spawn(BINARY, args, { cwd: dir, stdio: ['ignore', 'pipe', 'pipe'] });
-		let out = '';
-		child.stdout.setEncoding('utf8').on('data', (text) => { out += text; });
-		child.stderr.setEncoding('utf8').on('data', (text) => { out += text; });
+		let out = '', stdout = '', stderr = '';
+		child.stdout.setEncoding('utf8').on('data', (text) => { out += text; stdout += text; });
+		child.stderr.setEncoding('utf8').on('data', (text) => { out += text; stderr += text; });
 		const timer = setTimeout(() => child.kill('SIGKILL'), 20000 * SCALE);
-		child.once('close', (status, signal) => { clearTimeout(timer); resolve({ status, signal, out }); });
+		child.once('close', (status, signal) => { clearTimeout(timer); resolve({ status, signal, out, stdout, stderr }); });
 	});
 }
 
@@ -304,6 +306,17 @@ const write = (text) => {
 /* The lines about this file. */
 const about = (out, ini) => out.split('\n').filter((line) => line.startsWith(`${ini}:`) && /^:\d+: /.test(line.slice(ini.length)));
 
+/* `check --json` ends with the same status, and has the findings of `check`. */
+async function walkJson(name, ini, check) {
+	const json = await pushgate(['check', '--json', '-c', ini]);
+	assert.deepEqual([json.status, json.stderr], [check.status, ''], name);
+	try {
+		assertSameFindings(ini, json.stdout, json.status, check.stderr);
+	} catch (error) {
+		throw new Error(`${name}: ${error.message}`);
+	}
+}
+
 async function walkMistake([name, text, line, cause, remedy]) {
 	const ini = write(text);
 	const [check, run] = await Promise.all([pushgate(['check', '-c', ini]), pushgate(['run', '--single', '-c', ini])]);
@@ -313,6 +326,7 @@ async function walkMistake([name, text, line, cause, remedy]) {
 	assert.equal(check.status, 2, `${name}: status of check`);
 	assert.equal(run.status, 2, `${name}: status of run, which says:\n${run.out}`);
 	assert.ok(about(run.out, ini).includes(mistake), `${name}: run says something else:\n${run.out}`);
+	await walkJson(name, ini, check);
 }
 
 async function walkWarning([name, text, line, cause, remedy]) {
@@ -321,6 +335,7 @@ async function walkWarning([name, text, line, cause, remedy]) {
 	const warning = about(check.out, ini).find((l) => l.startsWith(`${ini}:${line}: warning: `) && cause.test(l) && remedy.test(l));
 	assert.ok(warning, `${name}: line ${line}, ${cause}, ${remedy}:\n${check.out}`);
 	assert.equal(check.status, 0, `${name}: status of check:\n${check.out}`);
+	await walkJson(name, ini, check);
 	if (await strict)
 		assert.equal((await pushgate(['check', '--strict', '-c', ini])).status, 2, `${name}: status of check --strict`);
 }
@@ -329,6 +344,7 @@ async function walkFine([name, text]) {
 	const ini = write(text);
 	const check = await pushgate(['check', '-c', ini]);
 	assert.deepEqual(about(check.out, ini), [], name);
+	await walkJson(name, ini, check);
 	assert.equal(check.status, 0, name);
 }
 

@@ -41,7 +41,7 @@ static inline struct load load_file(const char *path, bool opens_files)
 {
 	struct load load = {0};
 	FILE *errors = open_memstream(&load.errors, &load.errors_length);
-	load.conf = conf_load(path, opens_files, errors, NULL);
+	load.conf = conf_load(path, opens_files, &(struct conf_findings){.text = errors});
 	fclose(errors);
 	return load;
 }

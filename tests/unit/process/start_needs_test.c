@@ -21,6 +21,7 @@ struct bench {
 	char dir[32], path[64], *said;
 	size_t length;
 	struct conf *conf;
+	struct conf_findings findings;
 	struct start_needs needs;
 	int listener;
 	uint16_t port;
@@ -75,7 +76,8 @@ static bool walk(struct bench *b, bool is_check, const char *server, const char 
 	b->conf = conf_load_text(slice_of_string(text), "t.ini", true, stderr);
 	assert_non_null(b->conf);
 	FILE *out = open_memstream(&b->said, &b->length);
-	b->needs = (struct start_needs){.conf = b->conf, .out = out, .is_check = is_check, .workers = 1};
+	b->findings = (struct conf_findings){.text = out};
+	b->needs = (struct start_needs){.conf = b->conf, .findings = &b->findings, .is_check = is_check, .workers = 1};
 	int lowest = lowest_free_descriptor();
 	bool can_start = start_needs_walk(&b->needs);
 	assert_int_equal(lowest_free_descriptor(), lowest);
@@ -257,7 +259,7 @@ static void memory_that_the_system_does_not_give_is_a_warning_with_numbers(void 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct memory_limits l = rows[i].limits;
 		free(b->said);
-		b->needs.out = open_memstream(&b->said, &b->length);
+		b->findings.text = open_memstream(&b->said, &b->length);
 		b->needs.records = -1;
 		b->needs.is_check = true;
 		b->needs.workers = rows[i].workers;
@@ -265,7 +267,7 @@ static void memory_that_the_system_does_not_give_is_a_warning_with_numbers(void 
 		l.present <<= 20;
 		l.group = l.group == UINT64_MAX ? UINT64_MAX : l.group << 20;
 		start_needs_judge_memory(&b->needs, &l);
-		fclose(b->needs.out);
+		fclose(b->findings.text);
 		if (!rows[i].said[0])
 			assert_string_equal(b->said, "");
 		for (size_t j = 0; j < 2 && rows[i].said[j]; j++)

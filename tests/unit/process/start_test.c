@@ -27,7 +27,7 @@ static void test_the_status_socket_is_open_before_a_port(void **state)
 	assert_true(fputs(text, f) >= 0);
 	fclose(f);
 	struct start s = {
-	    .conf = conf_load(path, true, stderr, NULL), .status_fd = -1, .notify_fd = -1, .workers = 1};
+	    .conf = conf_load(path, true, &(struct conf_findings){.text = stderr}), .status_fd = -1, .notify_fd = -1, .workers = 1};
 	assert_non_null(s.conf);
 	assert_false(start_open(&s, true, error, sizeof(error)));
 	assert_non_null(strstr(error, "192.0.2.1:80"));
