@@ -19,17 +19,15 @@ static bool has_conditions(const struct conf_access_rule *r)
 static void check_for_gateway(
     struct conf_loader *l, const struct conf_section *s, const struct conf_access *a)
 {
-	for (size_t i = 0; i < a->rule_count; i++) {
-		const struct conf_access_rule *r = &a->rules[i];
-		if (r->port_count == 0 && !conf_blocks_are_given(&r->addresses))
-			continue;
+	const struct conf_access_rule *rule = conf_first(
+	    r, a->rules, a->rule_count, r->port_count > 0 || conf_blocks_are_given(&r->addresses));
+
+	if (rule)
 		conf_mistake(l, s->file, conf_option_line(s, "access"),
 		    "[access %s] has a rule with %s at %s:%" PRIu32
 		    ", but only forward mode has destinations; give %s rules without it",
-		    a->name, r->port_count > 0 ? "port=" : "address=", r->file, r->line,
+		    a->name, rule->port_count > 0 ? "port=" : "address=", rule->file, rule->line,
 		    conf_section_title(l, s));
-		return;
-	}
 }
 
 static bool is_for_all_clients(const struct conf_access_rule *r)
@@ -84,25 +82,18 @@ void conf_find_access(struct conf_loader *l, const struct conf_section *s)
 static const struct conf_access_rule *find_action(
     const struct conf_access *a, enum conf_access_action action)
 {
-	for (size_t i = 0; i < a->rule_count; i++)
-		if (a->rules[i].action == action)
-			return &a->rules[i];
-	return NULL;
+	return conf_first(r, a->rules, a->rule_count, r->action == action);
 }
 
 static void check_users(struct conf_loader *l, const struct conf_access *a)
 {
-	if (a->users)
-		return;
-	for (size_t i = 0; i < a->rule_count; i++) {
-		const struct conf_access_rule *r = &a->rules[i];
-		if (r->action != CONF_ACCESS_ASK && r->user_count == 0)
-			continue;
-		conf_mistake(l, r->file, r->line,
+	const struct conf_access_rule *rule = conf_first(
+	    r, a->rules, a->rule_count, r->action == CONF_ACCESS_ASK || r->user_count > 0);
+
+	if (rule && !a->users)
+		conf_mistake(l, rule->file, rule->line,
 		    "[access %s] has no users, so that nobody has a name; add users = FILE",
 		    a->name);
-		return;
-	}
 }
 
 /* Whether all listeners that name the section are gateways, whose allow has no usual conditions. */
@@ -115,19 +106,18 @@ static bool is_of_gateways(const struct conf *c, const struct conf_access *a)
 /* A rule that takes all that gets to it hides those behind it. An ask does not: it asks those without a user. */
 static bool warn_of_hidden_rule(struct conf_loader *l, const struct conf_access *a)
 {
-	for (size_t i = 0; i + 1 < a->rule_count; i++) {
-		const struct conf_access_rule *r = &a->rules[i], *next = &a->rules[i + 1];
-		bool takes_all = r->action == CONF_ACCESS_DENY ||
-				 (r->action == CONF_ACCESS_ALLOW && is_of_gateways(l->conf, a));
-		if (!takes_all || has_conditions(r))
-			continue;
-		conf_warning(l, next->file, next->line,
-		    "the rule is never reached, because that at %s:%" PRIu32
-		    " takes all requests; put it before that one",
-		    r->file, r->line);
-		return true;
-	}
-	return false;
+	bool is_of_all = is_of_gateways(l->conf, a);
+	const struct conf_access_rule *rule = conf_first(r, a->rules, a->rule_count,
+	    (r->action == CONF_ACCESS_DENY || (r->action == CONF_ACCESS_ALLOW && is_of_all)) &&
+		!has_conditions(r));
+
+	if (!rule || rule + 1 == a->rules + a->rule_count)
+		return false;
+	conf_warning(l, rule[1].file, rule[1].line,
+	    "the rule is never reached, because that at %s:%" PRIu32
+	    " takes all requests; put it before that one",
+	    rule->file, rule->line);
+	return true;
 }
 
 /* A request that no line takes is denied: behind the last allow no rule denies or asks for anything more. */
@@ -151,17 +141,13 @@ static void warn_of_late_rule(
 /* Browsers send a password when they were asked for it, and not before. */
 static void warn_of_users_not_asked(struct conf_loader *l, const struct conf_access *a)
 {
-	if (find_action(a, CONF_ACCESS_ASK))
-		return;
-	for (size_t i = 0; i < a->rule_count; i++) {
-		const struct conf_access_rule *r = &a->rules[i];
-		if (r->action != CONF_ACCESS_ALLOW || r->user_count == 0)
-			continue;
-		conf_warning(l, r->file, r->line,
+	const struct conf_access_rule *rule = conf_first(
+	    r, a->rules, a->rule_count, r->action == CONF_ACCESS_ALLOW && r->user_count > 0);
+
+	if (rule && !find_action(a, CONF_ACCESS_ASK))
+		conf_warning(l, rule->file, rule->line,
 		    "nobody is asked for a password, and browsers send none that was not asked "
 		    "for; put ask = all before this line");
-		return;
-	}
 }
 
 static void check_order(struct conf_loader *l, const struct conf_access *a)

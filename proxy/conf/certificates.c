@@ -123,17 +123,14 @@ static void other_key(
 {
 	const char *file = p->section->file;
 
-	for (size_t i = 1; i < count; i++) {
-		if (!links[i].has_key)
-			continue;
+	const struct net_chain_link *owner = conf_first(c, links, count, c->has_key);
+	uint32_t line = owner ? 0 : owner_of_key(l, p);
+	if (owner)
 		conf_mistake(l, file, p->chain->line,
 		    "the certificate of the key is number %zu in '%s'; put it first, then the one "
 		    "that signed it, and so on",
-		    i + 1, p->chain->path);
-		return;
-	}
-	uint32_t line = owner_of_key(l, p);
-	if (line)
+		    (size_t)(owner - links) + 1, p->chain->path);
+	else if (line)
 		conf_mistake(l, file, p->key->line,
 		    "the key '%s' belongs to the certificate of line %" PRIu32
 		    ", but keys are taken in the order of the certificates; write each key below "
@@ -226,15 +223,13 @@ static void warn_of_chain(
 		    "the certificate in '%s' has no name (subjectAltName), so that clients refuse "
 		    "it for each host; have it made with its hosts' names",
 		    p->chain->path);
-	for (size_t i = 0; i + 1 < count; i++) {
-		if (links[i].is_signed_by_next || links[i].is_self_signed)
-			continue;
+	const struct net_chain_link *odd =
+	    conf_first(c, links, count - 1, !c->is_signed_by_next && !c->is_self_signed);
+	if (odd)
 		conf_warning(l, p->section->file, p->chain->line,
 		    "the chain in '%s' is out of order: certificate %zu is not signed by the next "
 		    "one; write each certificate above the one that signed it",
-		    p->chain->path, i + 1);
-		return;
-	}
+		    p->chain->path, (size_t)(odd - links) + 1);
 }
 
 /* ---- [listen NAME] ---- */

@@ -11,11 +11,7 @@
 
 static const struct conf_section *find_forward_listener(const struct conf_loader *l)
 {
-	conf_for_each_section (l, s, CONF_SECTION_LISTEN) {
-		if (conf_listen_is_forward(s->object))
-			return s;
-	}
-	return NULL;
+	return conf_first_section(l, s, CONF_SECTION_LISTEN, conf_listen_is_forward(s->object));
 }
 
 /* A route that takes whatever no other route of forward mode takes. */
@@ -23,15 +19,6 @@ static bool takes_everything(const struct conf_loader *l, const struct conf_rout
 {
 	return conf_is_forward_route(l, r) && conf_route_has_host(r, SLICE("*")) &&
 	       conf_route_has_path(r, SLICE("/")) && !conf_route_has_conditions(r);
-}
-
-static bool has_route_for_everything(const struct conf_loader *l)
-{
-	conf_for_each_section (l, s, CONF_SECTION_ROUTE) {
-		if (takes_everything(l, s->object))
-			return true;
-	}
-	return false;
 }
 
 /* Whether no section of the file has the name "forward". If one has it, reports a mistake: `wrong` says what that
@@ -71,7 +58,8 @@ void conf_add_forward_sections(struct conf_loader *l)
 	    is_free(l, CONF_SECTION_ORIGIN, "has not server = forward:"))
 		conf_read_text(l, "forward mode", slice_of_string(origin_text));
 	const struct conf_section *origin = conf_find_forward_origin(l, NULL);
-	if (!origin || has_route_for_everything(l) ||
+	if (!origin ||
+	    conf_first_section(l, s, CONF_SECTION_ROUTE, takes_everything(l, s->object)) ||
 	    !is_free(l, CONF_SECTION_ROUTE, "does not take every request of forward mode"))
 		return;
 	conf_read_text(l, "forward mode", arena_printf(&l->conf->arena, route_text, origin->name));

@@ -61,15 +61,22 @@ struct conf_seen {
 	for (struct conf_section *s = (l)->first; s; s = s->next)                                  \
 		if (s->kind == (wanted))
 
-/* Whether the condition holds for some item of an array. `item` points to that item. */
-#define conf_any(item, items, count, condition)                                                    \
+/* The first item of an array for which the condition holds, or NULL. `item` points to the item. */
+#define conf_first(item, items, count, condition)                                                  \
 	({                                                                                         \
-		bool item##_found = false;                                                         \
-		for (size_t item##_at = 0; !item##_found && item##_at < (count); item##_at++) {    \
-			const __typeof__(*(items)) *item = &(items)[item##_at];                    \
-			item##_found = (condition);                                                \
-		}                                                                                  \
-		item##_found;                                                                      \
+		__typeof__(*(items)) *item = (items), *item##_end = (items) + (count);             \
+		while (item < item##_end && !(condition))                                          \
+			item++;                                                                    \
+		item < item##_end ? item : NULL;                                                   \
+	})
+#define conf_any(item, items, count, condition) (conf_first(item, items, count, condition) != NULL)
+/* The same with the sections of a kind. */
+#define conf_first_section(l, s, wanted, condition)                                                \
+	({                                                                                         \
+		struct conf_section *s = (l)->first;                                               \
+		while (s && !(s->kind == (wanted) && (condition)))                                 \
+			s = s->next;                                                               \
+		s;                                                                                 \
 	})
 
 struct conf_loader {

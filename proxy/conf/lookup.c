@@ -65,11 +65,8 @@ const struct conf_upstream_proxy *conf_upstream_proxy_for(
 	const struct conf_chain *chain = &o->chain;
 	if (chain->proxy_count == 0 || is_direct(chain, host, literal))
 		return NULL;
-	for (const struct conf_upstream_proxy *p = chain->proxies;
-	     p < chain->proxies + chain->proxy_count; p++)
-		if (p->host_count == 0 || any_matches(p->hosts, p->host_count, host))
-			return p;
-	return NULL;
+	return conf_first(p, chain->proxies, chain->proxy_count,
+	    p->host_count == 0 || any_matches(p->hosts, p->host_count, host));
 }
 
 /* ---- own addresses: a request that is sent to one comes back, and is refused as a loop ---- */
@@ -100,32 +97,27 @@ bool conf_is_listener(const struct conf_listen *listen, const struct conf_origin
 	return net_address_equal(&listen->address, &s->address);
 }
 
+/* Whether the listener has an IP address with this port, which is written to `ip`. */
+static bool listens_on(const struct conf_listen *l, uint16_t port, struct address *ip)
+{
+	net_address_ip(&l->address, ip);
+	return net_address_port(&l->address) == port && ip->family != 0;
+}
+
 /* By the address that it is, not as it is written: IPv4-mapped in IPv6 it leads to the same listener. */
 bool conf_is_own_address(const struct conf *conf, const struct net_address *to)
 {
 	struct address own, ip;
 	net_address_ip(to, &ip);
-	for (size_t i = 0; i < conf->listen_count; i++) {
-		const struct net_address *a = &conf->listens[i].address;
-		if (net_address_port(a) != net_address_port(to))
-			continue;
-		net_address_ip(a, &own);
-		if (own.family != 0 && memcmp(&own, &ip, sizeof(ip)) == 0)
-			return true;
-	}
-	return false;
+	return conf_any(l, conf->listens, conf->listen_count,
+	    listens_on(l, net_address_port(to), &own) && memcmp(&own, &ip, sizeof ip) == 0);
 }
 
 bool conf_listens_everywhere(const struct conf *conf, uint16_t port)
 {
 	struct address own;
-	for (size_t i = 0; i < conf->listen_count; i++) {
-		const struct net_address *a = &conf->listens[i].address;
-		net_address_ip(a, &own);
-		if (net_address_port(a) == port && own.family != 0 && is_any(&own))
-			return true;
-	}
-	return false;
+	return conf_any(
+	    l, conf->listens, conf->listen_count, listens_on(l, port, &own) && is_any(&own));
 }
 
 void conf_check_own_servers(struct conf_loader *l, const struct conf_section *s)

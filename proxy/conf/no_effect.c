@@ -232,16 +232,13 @@ static void check_proxied_rules(struct conf_loader *l)
 	const struct conf *c = l->conf;
 	for (size_t i = 0; has_proxies(c) && i < c->access_count; i++) {
 		const struct conf_access *a = &c->accesses[i];
-		for (size_t k = 0; is_of_forward_listener(c, a) && k < a->rule_count; k++) {
-			const struct conf_access_rule *r = &a->rules[k];
-			if (r->addresses.count == 0)
-				continue;
-			conf_warning(l, r->file, r->line,
+		const struct conf_access_rule *rule =
+		    conf_first(r, a->rules, a->rule_count, r->addresses.count > 0);
+		if (rule && is_of_forward_listener(c, a))
+			conf_warning(l, rule->file, rule->line,
 			    "this line takes no name that goes through an upstream-proxy, because "
 			    "the proxy looks it up; it takes what is written as an address, and "
 			    "what no-proxy names");
-			break;
-		}
 	}
 }
 

@@ -16,9 +16,7 @@ static const char *const groups[] = {"host host-file", "path path-file", CONF_RO
 
 bool conf_has_default(const struct conf_loader *l, const char *keys)
 {
-	conf_for_each_section (l, s, CONF_SECTION_ROUTES)
-		return conf_option_line(s, keys) != 0;
-	return false;
+	return conf_first_section(l, s, CONF_SECTION_ROUTES, conf_option_line(s, keys) != 0);
 }
 
 /* ---- while the file is read ---- */

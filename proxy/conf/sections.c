@@ -95,20 +95,14 @@ uint32_t conf_changed_line(const struct conf_section *s, const char *key)
 const struct conf_section *conf_find_section(
     const struct conf_loader *l, enum conf_kind kind, struct slice name)
 {
-	for (const struct conf_section *s = l->first; s; s = s->next)
-		if (s->kind == kind && slice_equal(name, slice_of_string(s->name)))
-			return s;
-	return NULL;
+	return conf_first_section(l, s, kind, slice_equal(name, slice_of_string(s->name)));
 }
 
 const struct conf_section *conf_find_forward_origin(const struct conf_loader *l, const char *name)
 {
-	conf_for_each_section (l, s, CONF_SECTION_ORIGIN) {
-		if (((const struct conf_origin *)s->object)->kind == CONF_ORIGIN_FORWARD &&
-		    (!name || strcmp(s->name, name) == 0))
-			return s;
-	}
-	return NULL;
+	return conf_first_section(l, s, CONF_SECTION_ORIGIN,
+	    ((const struct conf_origin *)s->object)->kind == CONF_ORIGIN_FORWARD &&
+		(!name || strcmp(s->name, name) == 0));
 }
 
 bool conf_is_forward_route(const struct conf_loader *l, const struct conf_route *r)

@@ -230,13 +230,11 @@ void conf_check_proxies(struct conf_loader *l, const struct conf_section *s)
 	const struct conf_chain *chain = &((const struct conf_origin *)s->object)->chain;
 	for (size_t i = 0; i < chain->proxy_count; i++)
 		check_own_address(l, s, &chain->proxies[i]);
-	for (size_t i = 0; i + 1 < chain->proxy_count; i++) {
-		if (chain->proxies[i].host_count > 0)
-			continue;
+	const struct conf_upstream_proxy *whole =
+	    conf_first(p, chain->proxies, chain->proxy_count, p->host_count == 0);
+	if (whole && whole + 1 < chain->proxies + chain->proxy_count)
 		conf_warning(l, s->file, conf_option_line(s, "upstream-proxy"),
 		    "upstream-proxy %s is never used, because %s before it is for every "
 		    "destination; put it first, or name destinations behind the other",
-		    chain->proxies[i + 1].text, chain->proxies[i].text);
-		return;
-	}
+		    whole[1].text, whole->text);
 }
