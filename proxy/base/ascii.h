@@ -59,6 +59,15 @@ static inline bool ascii_has(struct slice s, unsigned classes)
 /* Is each byte visible, 0x21 to 0x7e? Eight at a time, because a text may have megabytes. */
 bool ascii_is_visible(struct slice text);
 
+/* How many bytes at the beginning are in one of the classes. */
+static inline size_t ascii_span(struct slice s, unsigned classes)
+{
+	size_t n = 0;
+	while (n < s.len && ascii_is(s.ptr[n], classes))
+		n++;
+	return n;
+}
+
 static inline bool ascii_is_token(struct slice s)
 {
 	return s.len > 0 && ascii_all(s, ASCII_TOKEN);

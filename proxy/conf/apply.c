@@ -153,10 +153,8 @@ void conf_begin_section(struct conf_loader *l, struct slice header)
 		    LIMIT_CONF_NAME_BYTES);
 		return;
 	}
-	size_t end = 0;
-	while (end < header.len && header.ptr[end] != ' ' && header.ptr[end] != '\t')
-		end++;
-	struct slice word = slice_sub(header, 0, end), name = slice_trim(slice_from(header, end));
+	struct slice word = conf_first_word(header);
+	struct slice name = slice_trim(slice_from(header, word.len));
 	int kind = section_kind(word);
 	if (kind < 0) {
 		conf_unknown_section(l, word);

@@ -89,10 +89,8 @@ bool conf_no_file(struct conf_loader *l, const char *what, const char *path, con
 
 static struct slice next_line(struct slice *rest)
 {
-	size_t end = slice_find(*rest, '\n');
-	struct slice line = slice_sub(*rest, 0, end);
+	struct slice line = slice_cut(rest, '\n');
 
-	*rest = slice_from(*rest, end + 1);
 	if (line.len > 0 && line.ptr[line.len - 1] == '\r')
 		line.len--;
 	return slice_trim(slice_sub(line, 0, slice_find(line, '#')));

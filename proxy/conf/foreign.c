@@ -47,9 +47,7 @@ static const char *format_of(struct slice line)
 static struct slice first_line(struct slice text, uint32_t *number)
 {
 	for (*number = 1; text.len > 0; ++*number) {
-		struct slice line = slice_sub(text, 0, slice_find(text, '\n'));
-		text = slice_from(text, line.len + 1);
-		line = conf_trim(line);
+		struct slice line = conf_trim(slice_cut(&text, '\n'));
 		if (line.len > 0 && line.ptr[0] != ';' && line.ptr[0] != '#' &&
 		    !slice_starts_with(line, SLICE("include")))
 			return line;

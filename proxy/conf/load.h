@@ -64,10 +64,11 @@ struct conf_seen {
 /* The first item of an array for which the condition holds, or NULL. `item` points to the item. */
 #define conf_first(item, items, count, condition)                                                  \
 	({                                                                                         \
-		__typeof__(*(items)) *item = (items), *item##_end = (items) + (count);             \
-		while (item < item##_end && !(condition))                                          \
+		__typeof__(*(items)) *item = (items);                                              \
+		size_t item##_at = 0;                                                              \
+		for (; item##_at < (count) && !(condition); item##_at++)                           \
 			item++;                                                                    \
-		item < item##_end ? item : NULL;                                                   \
+		item##_at < (count) ? item : NULL;                                                 \
 	})
 #define conf_any(item, items, count, condition) (conf_first(item, items, count, condition) != NULL)
 /* The same with the sections of a kind. */
@@ -172,12 +173,13 @@ bool conf_bad_value(
 /* The next word of a list. False at the end, and after a quotation that is not closed, which it reports. */
 bool conf_next_word(struct conf_loader *l, struct slice *rest, struct slice *word, bool *is_good);
 
-/* raw_value.c: what no value may have: a comment behind it, quotes around it, a variable. value: not empty. */
+/* value_store.c: what no value may have: a comment behind it, quotes around it, a variable. value: not empty. */
 bool conf_check_raw(struct conf_loader *l, const struct conf_option *o, struct slice value);
 
 /* unknown.c: reports unknown names, with the known one that was probably meant. */
 void conf_unknown_option(struct conf_loader *l, struct slice key);
 void conf_unknown_section(struct conf_loader *l, struct slice word);
+struct slice conf_first_word(struct slice line); /* up to the first space */
 bool conf_begins_with_option(
     struct slice line); /* its first word is an option, with '=' behind it */
 /* The key has several words: the first one is the option, and '=' is missing behind it. */
@@ -264,8 +266,6 @@ void conf_check_effects(struct conf_loader *l);
 /* value_store.c: sets one value, which l->file and l->line have. False: a mistake has been reported. */
 bool conf_set_option(
     struct conf_loader *l, const struct conf_option *o, void *object, struct slice value);
-/* Whether its value is words, which may stand in double quotes. */
-bool conf_takes_words(const struct conf_option *o);
 /* apply.c: applies a section header, an option, the defaults. */
 void conf_begin_section(struct conf_loader *l, struct slice header);
 void conf_apply(struct conf_loader *l, struct slice key, struct slice value);

@@ -171,10 +171,8 @@ static struct slice behind_prefix(const struct server_scheme *scheme, struct sli
 static const char *read_words(struct conf_origin_server *s, struct slice rest)
 {
 	static const struct slice weight = SLICE_INIT("weight=");
-	struct slice word;
 	while ((rest = slice_trim(rest)).len > 0) {
-		word = slice_sub(rest, 0, slice_find(rest, ' '));
-		rest = slice_from(rest, word.len);
+		struct slice word = slice_cut(&rest, ' ');
 		uint64_t number = 0;
 		if (slice_equal(word, SLICE("backup")))
 			s->is_backup = true;

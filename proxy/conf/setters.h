@@ -86,5 +86,7 @@ void conf_check_proxies(struct conf_loader *l, const struct conf_section *s);
 bool conf_is_of_one_hop(enum http_token token);
 /* RFC 9110 5.5: a field value without control characters but HTAB. */
 bool conf_is_text(struct slice text);
+/* The same, for a quoted string (RFC 9110 5.6.4) that needs no backslash. */
+bool conf_is_quotable(struct slice text);
 
 #endif

@@ -358,8 +358,5 @@ bool conf_set_access_rule(struct conf_loader *l, void *object, struct slice valu
 
 const char *conf_check_realm(struct slice text)
 {
-	return conf_is_text(text) && slice_find(text, '"') == text.len &&
-		       slice_find(text, '\\') == text.len
-		   ? NULL
-		   : "write a text without quotes and backslashes";
+	return conf_is_quotable(text) ? NULL : "write a text without quotes and backslashes";
 }

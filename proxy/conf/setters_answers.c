@@ -141,14 +141,13 @@ bool conf_set_error_body(struct conf_loader *l, void *object, struct slice value
 
 bool conf_set_route_answer(struct conf_loader *l, void *at, struct slice value)
 {
-	size_t space = slice_find(value, ' ');
-	struct slice file = slice_trim(slice_from(value, space));
+	struct slice rest = value, number = slice_cut(&rest, ' '), file = slice_trim(rest);
 	struct conf_answer a = {.content_type = file.len > 0 ? type_of_path(file) : NULL};
 	uint64_t status = 0;
 
 	/* 206 and 304 answer ranges and conditions, which a fixed answer ignores. */
-	if (!slice_to_number(slice_sub(value, 0, space), 599, &status) || status < 200 ||
-	    status / 100 == 3 || status == 206)
+	if (!slice_to_number(number, 599, &status) || status < 200 || status / 100 == 3 ||
+	    status == 206)
 		return conf_bad_value(l, value, NULL,
 		    "write a status from 200 to 299 (but not 206) or 400 to 599, with or without a "
 		    "file");

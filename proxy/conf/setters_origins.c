@@ -57,8 +57,7 @@ static bool set_name(struct conf_loader *l, struct conf_balance *b, struct slice
 bool conf_read_hash(struct conf_loader *l, void *at, struct slice value)
 {
 	struct conf_balance *b = at;
-	size_t space = slice_find(value, ' ');
-	struct slice word = slice_sub(value, 0, space), name = slice_trim(slice_from(value, space));
+	struct slice rest = value, word = slice_cut(&rest, ' '), name = slice_trim(rest);
 	static const enum conf_hash kinds[] = {
 	    CONF_HASH_OFF, CONF_HASH_CLIENT, CONF_HASH_PATH, CONF_HASH_COOKIE, CONF_HASH_HEADER};
 	int kind = value_choice(word, "off client path cookie header");
@@ -145,12 +144,8 @@ bool conf_read_statuses(struct conf_loader *l, void *at, struct slice value)
 /* Whether a request line may have it as its target (RFC 9112 3.2.1). */
 static bool is_path(struct slice text)
 {
-	if (!slice_starts_with(text, SLICE("/")))
-		return false;
-	for (size_t i = 0; i < text.len; i++)
-		if (text.ptr[i] <= ' ' || text.ptr[i] >= 0x7f || text.ptr[i] == '#')
-			return false;
-	return true;
+	return slice_peek(text) == '/' && ascii_is_visible(text) &&
+	       slice_find(text, '#') == text.len;
 }
 
 bool conf_read_health_check(struct conf_loader *l, void *at, struct slice value)

@@ -29,9 +29,8 @@ const char *conf_check_host_glob(struct slice member)
 /* RFC 7617 2: a name with a colon could not be sent. */
 const char *conf_check_user(struct slice member)
 {
-	for (size_t i = 0; i < member.len; i++)
-		if (strchr(":=/", member.ptr[i]))
-			return "write the name of a user, without ':', '=' and '/'";
+	if (value_has_any(member, ":=/"))
+		return "write the name of a user, without ':', '=' and '/'";
 	return member.len > 0 ? NULL : "write the name of a user";
 }
 
@@ -100,27 +99,13 @@ bool conf_read_urgency(struct conf_loader *l, void *at, struct slice value)
 /* A request target in origin form (RFC 9112 3.2.1), without a fragment. */
 static bool is_target(struct slice text)
 {
-	for (size_t i = 0; i < text.len; i++) {
-		unsigned char c = (unsigned char)text.ptr[i];
-		if (c <= ' ' || c >= 0x7f || c == '#' || c == '<' || c == '>' || c == '"')
-			return false;
-	}
-	return text.len > 0 && text.ptr[0] == '/' && !slice_starts_with(text, SLICE("//"));
+	return slice_peek(text) == '/' && !slice_starts_with(text, SLICE("//")) &&
+	       ascii_is_visible(text) && !value_has_any(text, "#<>\"");
 }
 
 static bool is_media_type(struct slice text)
 {
-	size_t slash = slice_find(text, '/');
-
-	return ascii_is_token(slice_sub(text, 0, slash)) &&
-	       ascii_is_token(slice_from(text, slash + 1));
-}
-
-/* It becomes a quoted string of a Link field. */
-static bool is_media_query(struct slice text)
-{
-	return conf_is_text(text) && slice_find(text, '"') == text.len &&
-	       slice_find(text, '\\') == text.len;
+	return ascii_is_token(slice_cut(&text, '/')) && ascii_is_token(text);
 }
 
 /* The parameters of a preload link and their values (HTML, Fetch). */
@@ -142,14 +127,13 @@ static const struct add_parameter {
 	"write crossorigin=anonymous or crossorigin=use-credentials"},
     {SLICE_INIT("fetchpriority"), "high low auto", NULL, offsetof(struct conf_add, fetchpriority),
 	"write fetchpriority=high, fetchpriority=low or fetchpriority=auto"},
-    {SLICE_INIT("media"), NULL, is_media_query, offsetof(struct conf_add, media),
+    {SLICE_INIT("media"), NULL, conf_is_quotable, offsetof(struct conf_add, media),
 	"write a media query (\"media=(min-width: 600px)\")"},
 };
 
 static const char *set_parameter(struct conf_loader *l, struct conf_add *add, struct slice word)
 {
-	size_t equals = slice_find(word, '=');
-	struct slice name = slice_sub(word, 0, equals), text = slice_from(word, equals + 1);
+	struct slice text = word, name = slice_cut(&text, '=');
 
 	for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++) {
 		const struct add_parameter *p = &parameters[i];

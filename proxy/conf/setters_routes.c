@@ -54,9 +54,8 @@ const char *conf_check_upgrade(struct slice member)
 
 const char *conf_check_route_path(struct slice member)
 {
-	for (size_t i = 0; i < member.len; i++)
-		if (strchr("*?# \t", member.ptr[i]))
-			return "write the beginning of a path, without '*', '?', '#' and spaces";
+	if (value_has_any(member, "*?# \t"))
+		return "write the beginning of a path, without '*', '?', '#' and spaces";
 	return member.len > 0 && member.ptr[0] == '/' ? NULL : "write a path that begins with '/'";
 }
 
@@ -67,14 +66,12 @@ static const char *read_side(
     struct conf_loader *l, struct slice member, struct conf_side *side, bool *has_weight)
 {
 	uint64_t weight = 1;
-	size_t space = slice_find(member, ' ');
-	struct slice number = slice_trim(slice_from(member, space));
+	struct slice rest = member, name = slice_cut(&rest, ' '), number = slice_trim(rest);
 
 	*has_weight = number.len > 0;
 	if (*has_weight && !slice_to_number(number, SIDE_WEIGHT_MOST, &weight))
 		return "write a weight from 0 to 1000 behind each name";
-	*side = (struct conf_side){
-	    .name = conf_copy(l, slice_sub(member, 0, space)), .weight = (uint32_t)weight};
+	*side = (struct conf_side){.name = conf_copy(l, name), .weight = (uint32_t)weight};
 	return NULL;
 }
 
@@ -319,6 +316,11 @@ bool conf_read_request_buffer(struct conf_loader *l, void *at, struct slice valu
 bool conf_is_text(struct slice text)
 {
 	return !ascii_has(text, ASCII_CONTROL);
+}
+
+bool conf_is_quotable(struct slice text)
+{
+	return conf_is_text(text) && !value_has_any(text, "\"\\");
 }
 
 bool conf_is_of_one_hop(enum http_token token)

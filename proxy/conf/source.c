@@ -83,8 +83,7 @@ static char *read_line(char *buffer, int size, void *stream)
 	struct reader *r = stream;
 
 	while (r->rest.len > 0) {
-		struct slice line = slice_sub(r->rest, 0, slice_find(r->rest, '\n'));
-		r->rest = slice_from(r->rest, line.len + 1);
+		struct slice line = slice_cut(&r->rest, '\n');
 		r->loader->line++;
 		r->loader->option = NULL;
 		if (!check_line(r->loader, line))

@@ -312,10 +312,7 @@ bool suggest_path(struct slice value, char *text, size_t size)
 	struct slice path = slice_sub(value, 0, slice_find(value, '#'));
 
 	/* Pieces of a URL, of a regular expression or of a list in braces. */
-	for (size_t i = 0; i < path.len; i++)
-		if (strchr(":^\\$(){}[]|", path.ptr[i]))
-			return false;
-	if (slice_starts_with(path, SLICE("//")))
+	if (value_has_any(path, ":^\\$(){}[]|") || slice_starts_with(path, SLICE("//")))
 		return false;
 	path = slice_sub(path, 0, slice_find(path, '*'));
 	path = slice_sub(path, 0, slice_find(path, '?'));

@@ -46,7 +46,7 @@ static const struct conf_section_type *home_of(struct slice key)
 	return NULL;
 }
 
-static struct slice first_word(struct slice line)
+struct slice conf_first_word(struct slice line)
 {
 	size_t end = 0;
 
@@ -90,7 +90,7 @@ void conf_unknown_option(struct conf_loader *l, struct slice key)
 	const char *word = conf_section_types[kind].word;
 	const struct conf_section_type *home = home_of(key);
 	/* "proxy_pass http://127.0.0.1:80;" is split at its colon: no option has two words. */
-	const struct conf_option *near = nearest_option(kind, first_word(key));
+	const struct conf_option *near = nearest_option(kind, conf_first_word(key));
 
 	note_meant(l, near);
 	if (!is_ascii(key))
@@ -112,7 +112,7 @@ void conf_unknown_option(struct conf_loader *l, struct slice key)
 
 void conf_not_an_option(struct conf_loader *l, struct slice line)
 {
-	struct slice word = first_word(line), rest = slice_trim(slice_from(line, word.len));
+	struct slice word = conf_first_word(line), rest = slice_trim(slice_from(line, word.len));
 	const struct conf_option *near = NULL;
 	const char *lack = slice_find(line, '=') < line.len
 			       ? "there is no '=' behind the first word"
@@ -142,13 +142,9 @@ void conf_not_an_option(struct conf_loader *l, struct slice line)
 static int nearest_kind(struct slice word)
 {
 	char buffer[SUGGEST_NAME_BYTES];
-	size_t end = 0;
-
-	while (end < word.len && ascii_is(word.ptr[end], ASCII_ALNUM))
-		end++;
+	word = slice_sub(word, 0, ascii_span(word, ASCII_ALNUM));
 	/* There are few sections: a word of two edits is like one even if it is short. */
-	struct suggestion s = {
-	    .word = suggest_fold(slice_sub(word, 0, end), buffer), .distance = 3};
+	struct suggestion s = {.word = suggest_fold(word, buffer), .distance = 3};
 	for (int kind = 0; kind < CONF_SECTION_COUNT; kind++)
 		suggest_compare(
 		    &s, slice_of_string(conf_section_types[kind].word), &conf_section_types[kind]);
@@ -164,7 +160,7 @@ static bool is_like_option(const struct conf_loader *l, struct slice word)
 
 bool conf_lacks_equals(const struct conf_loader *l, struct slice line, struct slice key)
 {
-	struct slice word = first_word(key);
+	struct slice word = conf_first_word(key);
 
 	if (word.len == key.len)
 		return false;
@@ -175,10 +171,7 @@ bool conf_lacks_equals(const struct conf_loader *l, struct slice line, struct sl
 
 bool conf_begins_with_option(struct slice line)
 {
-	size_t end = 0;
-
-	while (end < line.len && (ascii_is(line.ptr[end], ASCII_ALNUM) || line.ptr[end] == '-'))
-		end++;
+	size_t end = ascii_span(line, ASCII_ALNUM | ASCII_DASH);
 	struct slice rest = slice_trim(slice_from(line, end));
 	return home_of(slice_sub(line, 0, end)) && rest.len > 0 && strchr("=:", rest.ptr[0]);
 }

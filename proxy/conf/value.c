@@ -35,12 +35,8 @@ static const struct unit time_units[] = {
 /* Cuts the digits that a text begins with off it. */
 static struct slice cut_digits(struct slice *text)
 {
-	size_t digits = 0;
-
-	while (digits < text->len && ascii_is(text->ptr[digits], ASCII_DIGIT))
-		digits++;
-	struct slice number = slice_sub(*text, 0, digits);
-	*text = slice_from(*text, digits);
+	struct slice number = slice_sub(*text, 0, ascii_span(*text, ASCII_DIGIT));
+	*text = slice_from(*text, number.len);
 	return number;
 }
 
@@ -70,7 +66,6 @@ bool value_cut_amount(struct slice *rest, bool is_time, uint64_t *amount, uint64
 {
 	uint64_t whole, fraction = 0, scale = 1;
 	struct slice s = *rest;
-	size_t end = 0;
 
 	if (!slice_to_number(cut_digits(&s), UINT32_MAX, &whole))
 		return false;
@@ -83,15 +78,13 @@ bool value_cut_amount(struct slice *rest, bool is_time, uint64_t *amount, uint64
 			scale *= 10;
 	}
 	s = slice_trim(s);
-	while (end < s.len && ascii_is(s.ptr[end], ASCII_ALPHA))
-		end++;
-	struct slice word = slice_sub(s, 0, end);
+	struct slice word = slice_sub(s, 0, ascii_span(s, ASCII_ALPHA));
 	for (const struct unit *u = is_time ? time_units : size_units; u->factor; u++) {
 		if (value_choice(word, u->meant) < 0 &&
 		    (!u->words || value_choice(word, u->words) < 0))
 			continue;
 		*amount = whole * u->factor + fraction * u->factor / scale;
-		*rest = slice_trim(slice_from(s, end));
+		*rest = slice_trim(slice_from(s, word.len));
 		*unit = u->factor;
 		return whole < UINT64_MAX / 2 / u->factor;
 	}
@@ -176,16 +169,15 @@ static enum value_word value_quoted(struct slice *rest, struct slice *word)
 
 enum value_word value_next_word(struct slice *rest, struct slice *word)
 {
-	size_t at = 0, end;
+	size_t end = 0;
 
-	while (at < rest->len && is_separator(rest->ptr[at]))
-		at++;
-	*rest = slice_from(*rest, at);
+	while (is_separator(slice_peek(*rest)))
+		slice_skip(rest, 1);
 	if (rest->len == 0)
 		return VALUE_END;
 	if (rest->ptr[0] == '"')
 		return value_quoted(rest, word);
-	for (end = 0; end < rest->len && !is_separator(rest->ptr[end]);)
+	while (end < rest->len && !is_separator(rest->ptr[end]))
 		end++;
 	*word = slice_sub(*rest, 0, end);
 	*rest = slice_from(*rest, end);
@@ -209,6 +201,14 @@ bool value_percent(struct slice text, uint32_t *share)
 		return false;
 	*share = (uint32_t)(whole * 100 + (fraction.len == 1 ? 10 * part : part));
 	return *share <= PERCENT_WHOLE;
+}
+
+bool value_has_any(struct slice text, const char *bytes)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (strchr(bytes, text.ptr[i]))
+			return true;
+	return false;
 }
 
 bool value_is_name(struct slice text)

@@ -49,6 +49,8 @@ enum value_word { VALUE_WORD, VALUE_END, VALUE_UNCLOSED };
  */
 enum value_word value_next_word(struct slice *rest, struct slice *word);
 
+/* Whether the text has one of these bytes. */
+bool value_has_any(struct slice text, const char *bytes);
 /* Letters, digits, '.', '_', '-'; at least one. */
 bool value_is_name(struct slice text);
 /* RFC 1035 2.3.4: whether the labels of a name are such that it could be looked up. */

@@ -84,11 +84,9 @@ static bool next_member(struct slice *rest, struct slice *member)
 /* Cuts off one parameter, after its semicolon. An empty parameter has an empty name. */
 static bool read_param(struct slice *s, struct slice *name, struct slice *value)
 {
-	size_t n = 0;
 	*value = (struct slice){"", 0};
 	skip_spaces(s);
-	while (n < s->len && ascii_is(s->ptr[n], ASCII_TOKEN))
-		n++;
+	size_t n = ascii_span(*s, ASCII_TOKEN);
 	*name = slice_sub(*s, 0, n);
 	slice_skip(s, n);
 	skip_spaces(s);
