@@ -46,7 +46,7 @@ static bool set_default(
 	l->conf->request_limit_count = limits;
 	l->conf->condition_fields = fields;
 	if (is_good)
-		conf_note_default(l, o, value);
+		conf_note_default(l, NULL, o, value);
 	return is_good;
 }
 
@@ -56,7 +56,7 @@ static bool take_value(struct conf_loader *l, const struct conf_option *o, struc
 	struct conf_section *s = l->current;
 
 	if (value.len == 0 && s->kind == CONF_SECTION_ROUTE && !conf_is_route_action(o)) {
-		conf_note_emptied(l, s, o);
+		conf_note_default(l, s, o, value);
 		s->options[s->option_count - 1].is_preset = true;
 		return true;
 	}

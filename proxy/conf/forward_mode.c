@@ -81,18 +81,15 @@ static void forbid(
 	}
 }
 
-/* A proxy must not speak of https in the name of sites that are not its own. */
-void conf_check_forward_listen(struct conf_loader *l, const struct conf_section *s)
+void conf_check_forward(struct conf_loader *l, const struct conf_section *s)
 {
-	if (conf_listen_is_forward(s->object))
+	/* A proxy must not speak of https in the name of sites that are not its own. */
+	if (s->kind == CONF_SECTION_LISTEN && conf_listen_is_forward(s->object))
 		forbid(l, s, "hsts redirect-to-https",
 		    "about the hosts of a gateway, and mode = forward is for every host");
-}
-
-/* An option that is about one origin cannot hold for all hosts. */
-void conf_check_forward_origin(struct conf_loader *l, const struct conf_section *s)
-{
-	if (((const struct conf_origin *)s->object)->kind == CONF_ORIGIN_FORWARD)
+	/* An option that is about one origin cannot hold for all hosts. */
+	if (s->kind == CONF_SECTION_ORIGIN &&
+	    ((const struct conf_origin *)s->object)->kind == CONF_ORIGIN_FORWARD)
 		forbid(l, s, "tls-name host affinity-cookie health-check",
 		    "for the servers of one origin, and server = forward: stands for every host");
 }

@@ -20,11 +20,11 @@ struct conf_option_place {
 };
 
 /*
- * A line of [routes], with its value, or (`section`) a line of a [route NAME] such as `upgrade =`: the route has no
+ * A line of [routes], with its value, or (`emptied`) a line of a [route NAME] such as `upgrade =`: the route has no
  * value, and takes no default.
  */
 struct conf_default {
-	struct conf_section *section;
+	struct conf_section *emptied;
 	const struct conf_option *option;
 	struct slice value;
 	struct conf_place at;
@@ -99,8 +99,8 @@ struct conf_loader {
 	struct conf_seen *seen;
 	uint32_t misspelt_kinds; /* bits: headers that have probably meant these sections */
 	/* route_defaults.c: lines of [routes], and lines of routes that take one of them away. */
-	struct conf_default *defaults, *emptied;
-	size_t default_count, emptied_count;
+	struct conf_default *defaults;
+	size_t default_count;
 	/* The origin whose servers are being read, and those, until it has them in the arena: an array that
 	 * grew there would leave more bytes behind than it has. */
 	struct conf_origin *origin;
@@ -212,18 +212,16 @@ bool conf_check_authorities(struct conf_loader *l, const char *path);
 
 /* forward_mode.c: adds the sections that forward mode needs and the file does not have; before conf_finish. */
 void conf_add_forward_sections(struct conf_loader *l);
-/* Checks a listener with mode = forward. */
-void conf_check_forward_listen(struct conf_loader *l, const struct conf_section *s);
-/* Checks an origin with server = forward:. */
-void conf_check_forward_origin(struct conf_loader *l, const struct conf_section *s);
+/* Checks a listener with mode = forward, or an origin with server = forward:. */
+void conf_check_forward(struct conf_loader *l, const struct conf_section *s);
 bool conf_has_forward_listener(const struct conf_loader *l);
 /* Whether its origin, as named, is forward:. */
 bool conf_is_forward_route(const struct conf_loader *l, const struct conf_route *route);
 
-/* route_defaults.c: [routes]. Notes one of its lines, which has no mistake. */
-void conf_note_default(struct conf_loader *l, const struct conf_option *o, struct slice value);
-/* Notes a line of a route that has no value, so that the default is not taken. */
-void conf_note_emptied(struct conf_loader *l, struct conf_section *s, const struct conf_option *o);
+/* route_defaults.c: [routes]. Notes one of its lines, which has no mistake; or (`emptied`) a line of a route that has
+ * no value, so that the default is not taken. */
+void conf_note_default(struct conf_loader *l, struct conf_section *emptied,
+    const struct conf_option *o, struct slice value);
 /* The options that say what a route does. */
 #define CONF_ROUTE_ACTIONS "origin redirect answer"
 bool conf_is_route_action(const struct conf_option *o);

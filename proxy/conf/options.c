@@ -20,9 +20,14 @@
 #define LISTEN(field) .section = CONF_SECTION_LISTEN, .offset = offsetof(struct conf_listen, field)
 #define ACCESS(field) .section = CONF_SECTION_ACCESS, .offset = offsetof(struct conf_access, field)
 #define ORIGIN(field) .section = CONF_SECTION_ORIGIN, .offset = offsetof(struct conf_origin, field)
-#define ROUTE(items, count)                                                                        \
-	.section = CONF_SECTION_ROUTE, .offset = offsetof(struct conf_route, items),               \
-	.count_offset = offsetof(struct conf_route, count)
+#define ITEMS(kind, object, items, count)                                                          \
+	.section = CONF_SECTION_##kind, .offset = offsetof(struct object, items),                  \
+	.count_offset = offsetof(struct object, count), .repeats = true
+#define ROUTE(items, count) ITEMS(ROUTE, conf_route, items, count)
+#define CLIENTS .type = CONF_TYPE_CIDRS, .form = "ADDRESS[/BITS] ..."
+#define USERS .type = CONF_TYPE_LIST, .check = conf_check_user, .form = "NAME ... | *"
+#define DESTINATIONS                                                                               \
+	.type = CONF_TYPE_LIST, .check = conf_check_destination, .form = "PATTERN[:PORT] ..."
 #define ROUTE_OPTION(field)                                                                        \
 	.section = CONF_SECTION_ROUTE, .offset = offsetof(struct conf_route, field)
 #define PUSH(field) .section = CONF_SECTION_PUSH, .offset = offsetof(struct policy_rule, field)
@@ -183,8 +188,7 @@ const struct conf_option conf_options[] = {
         .example = "/run/pushgate/status.sock", .preset = "off",
         .sentence = "The unix socket for `pushgate status` and `pushgate trace`. Only the user and the group that start pushgate may use "
         "it (mode 0660). A pushgate that drains gives it up, so that the next one may start with it."},
-    {SERVER(server.traced), .key = "trace", .example = "192.0.2.0/24 2001:db8::/32", .type = CONF_TYPE_CIDRS, .repeats = true,
-        .count_offset = offsetof(struct conf, server.traced_count), .form = "ADDRESS[/BITS] ...",
+    {ITEMS(SERVER, conf, server.traced, server.traced_count), .key = "trace", .example = "192.0.2.0/24 2001:db8::/32", CLIENTS,
         .sentence = "Clients whose connections are traced: each HTTP/2 frame, or head in HTTP/1.1, is a line in the error log, with "
         "stream, type and length, without its content. Each worker writes at most 500 such lines a second on average. Connections to "
         "origins are not traced. `pushgate trace` does the same for a while and without the log."},
@@ -319,8 +323,8 @@ const struct conf_option conf_options[] = {
         "outlives its connection: [preload] learns nothing from these clients and offers them nothing learned, hold-shared and "
         "diary-cookie are not for them, and the latest version of a resource is not learned from them. yes: all this is as it is with mode "
         "= gateway."},
-    {LISTEN(trusted), .key = "trusted", .example = "192.0.2.10 2001:db8::/64 unix", .type = CONF_TYPE_CIDRS, .choices = "unix",
-        .repeats = true, .count_offset = offsetof(struct conf_listen, trusted_count), .form = "ADDRESS[/BITS] | unix ...",
+    {ITEMS(LISTEN, conf_listen, trusted, trusted_count), .key = "trusted", .example = "192.0.2.10 2001:db8::/64 unix",
+        .type = CONF_TYPE_CIDRS, .choices = "unix", .form = "ADDRESS[/BITS] | unix ...",
         .sentence = "Clients that end TLS in front of pushgate, such as a load balancer that speaks h2c from there on: addresses of TCP "
         "connections, and unix for those through a unix socket. The scheme of their requests may be https or http. Requests of others get "
         "421 unless it is that of the connection: https over TLS, http in cleartext. A request in HTTP/1.1 names no scheme unless its "
@@ -548,16 +552,16 @@ const struct conf_option conf_options[] = {
     LIMITS_OF_ORIGINS(ORIGIN),
 
     /* ---- [route NAME] ---- */
-    {ROUTE(hosts, host_count), .key = "host", .example = "example.com *.example.com", .type = CONF_TYPE_LIST, .repeats = true,
+    {ROUTE(hosts, host_count), .key = "host", .example = "example.com *.example.com", .type = CONF_TYPE_LIST,
         .check = conf_check_route_host, .suggest = suggest_host, .form = "NAME | *.NAME | * ...",
         .sentence = "Hosts of the requests. *.example.com: all names below example.com. Not given: any host."},
-    {ROUTE(hosts, host_count), .key = "host-file", LIST_FILE(conf_check_route_host), .example = "hosts.txt", .repeats = true,
+    {ROUTE(hosts, host_count), .key = "host-file", LIST_FILE(conf_check_route_host), .example = "hosts.txt",
         .sentence = "More hosts, one on each line of the file; # begins a comment. At most 100000 lines and 8 MiB. Read at the start."},
-    {ROUTE(paths, path_count), .key = "path", .example = "/", .type = CONF_TYPE_LIST, .repeats = true, .check = conf_check_route_path, .suggest = suggest_path,
+    {ROUTE(paths, path_count), .key = "path", .example = "/", .type = CONF_TYPE_LIST, .check = conf_check_route_path, .suggest = suggest_path,
         .form = "/PATH ...", .sentence = "Path prefixes of whole segments: /api matches /api and /api/x, not /apix. Not given: /."},
-    {ROUTE(paths, path_count), .key = "path-file", LIST_FILE(conf_check_route_path), .example = "paths.txt", .repeats = true,
+    {ROUTE(paths, path_count), .key = "path-file", LIST_FILE(conf_check_route_path), .example = "paths.txt",
         .sentence = "More path prefixes, one on each line of the file, as in host-file."},
-    {ROUTE(methods, method_count), .key = "method", .example = "GET HEAD", .type = CONF_TYPE_LIST, .repeats = true,
+    {ROUTE(methods, method_count), .key = "method", .example = "GET HEAD", .type = CONF_TYPE_LIST,
         .check = conf_check_method, .form = "METHOD ...",
         .sentence = "A condition: the request has one of these methods. Routes with conditions are tried before those of the same host and "
         "path that have none, in the order of the file. A request that does not meet them goes to the next route that matches."},
@@ -613,7 +617,7 @@ const struct conf_option conf_options[] = {
         "as it comes. So a slow upload takes no connection. At most stream-window of the listener counts. Not given: 64k, and only with "
         "content-length and without Expect: 100-continue, which the origin answers; with this option pushgate does. Calls of gRPC, uploads "
         "that stream (streaming) and tunnels are always sent as they come. off: all are."},
-    {ROUTE(upgrades, upgrade_count), .key = "upgrade", .example = "websocket", .type = CONF_TYPE_LIST, .repeats = true,
+    {ROUTE(upgrades, upgrade_count), .key = "upgrade", .example = "websocket", .type = CONF_TYPE_LIST,
         .check = conf_check_upgrade, .suggest = suggest_upgrade, .form = "PROTOCOL ...",
         .sentence = "Protocols of the tunnels that clients may open here: by Upgrade in HTTP/1.1, by an extended CONNECT (RFC 8441) in "
         "HTTP/2, whichever version the origin speaks. Not given: none; an Upgrade is not passed on."},
@@ -688,14 +692,11 @@ const struct conf_option conf_options[] = {
         "config: add of [preload].\n"
         "manifest: manifest of [preload].\n"
         "learned: requests of earlier clients."},
-    {.section = CONF_SECTION_PUSH, .key = "client", .example = "192.0.2.0/24 2001:db8::/32", .type = CONF_TYPE_CIDRS, .repeats = true,
-        .offset = offsetof(struct policy_rule, clients), .count_offset = offsetof(struct policy_rule, client_count),
-        .form = "ADDRESS[/BITS] ...", .sentence = "The client's address, such as 192.0.2.0/24 or 2001:db8::/32."},
-    {PUSH(users), .key = "user", .example = "alice bob", .type = CONF_TYPE_LIST, .repeats = true,
-        .count_offset = offsetof(struct policy_rule, user_count), .check = conf_check_user, .form = "NAME ... | *",
+    {ITEMS(PUSH, policy_rule, clients, client_count), .key = "client", .example = "192.0.2.0/24 2001:db8::/32", CLIENTS,
+        .sentence = "The client's address, such as 192.0.2.0/24 or 2001:db8::/32."},
+    {ITEMS(PUSH, policy_rule, users, user_count), .key = "user", .example = "alice bob", USERS,
         .sentence = "The user of the client's request, whose password was right ([access NAME]). *: any user that is known."},
-    {PUSH(destinations), .key = "destination", .example = "*.example.com example.net:8443", .type = CONF_TYPE_LIST, .repeats = true,
-        .count_offset = offsetof(struct policy_rule, destination_count), .check = conf_check_destination, .form = "PATTERN[:PORT] ...",
+    {ITEMS(PUSH, policy_rule, destinations, destination_count), .key = "destination", .example = "*.example.com example.net:8443", DESTINATIONS,
         .sentence = "Where the client's request goes, as its URI says: the host, in which * and ? are as in host, and the port if one is "
         "given. Mostly for mode = forward, where each request names its destination itself."},
     {PUSH(hosts), .key = "host", .example = "example.com *.example.com", PATTERNS_NOCASE, .check = conf_check_host_glob, .suggest = suggest_host,
@@ -773,15 +774,12 @@ const struct conf_option conf_options[] = {
         .form = "PATTERN ...", .sentence = "The host of the client's request, without port; patterns are those of [push]."},
     {PRELOAD(when.paths), .key = "path", .example = "/app/* *.html", PATTERNS, .check = conf_check_path_glob, .suggest = suggest_path, .form = "PATTERN ...",
         .sentence = "The path of the client's request, without its query."},
-    {PRELOAD(when.clients), .key = "client", .example = "192.0.2.0/24 2001:db8::/32", .type = CONF_TYPE_CIDRS, .repeats = true,
-        .count_offset = offsetof(struct conf_preload, when.client_count), .form = "ADDRESS[/BITS] ...",
+    {ITEMS(PRELOAD, conf_preload, when.clients, when.client_count), .key = "client", .example = "192.0.2.0/24 2001:db8::/32", CLIENTS,
         .sentence = "The client's address."},
-    {PRELOAD(when.users), .key = "user", .example = "alice bob", .type = CONF_TYPE_LIST, .repeats = true,
-        .count_offset = offsetof(struct conf_preload, when.user_count), .check = conf_check_user, .form = "NAME ... | *",
+    {ITEMS(PRELOAD, conf_preload, when.users, when.user_count), .key = "user", .example = "alice bob", USERS,
         .sentence = "The user of the client's request, as in [push]."},
-    {PRELOAD(when.destinations), .key = "destination", .example = "*.example.com example.net:8443", .type = CONF_TYPE_LIST, .repeats = true,
-        .count_offset = offsetof(struct conf_preload, when.destination_count), .check = conf_check_destination,
-        .form = "PATTERN[:PORT] ...", .sentence = "Where the client's request goes, as in [push]."},
+    {ITEMS(PRELOAD, conf_preload, when.destinations, when.destination_count), .key = "destination", .example = "*.example.com example.net:8443", DESTINATIONS,
+        .sentence = "Where the client's request goes, as in [push]."},
     {PRELOAD(when.user_agents), .key = "user-agent", .example = "curl/* \"*Example Browser 1.*\"", PATTERNS_NOCASE,
         .check = conf_check_user_agent_glob, .form = "PATTERN | \"PATTERN\" ...", .sentence = "The client's User-Agent, as in [push]."},
     {PRELOAD(when.versions), .key = "version", .example = "2", BITS("1.0 1.1 2", HTTP_VERSION_1_0),
@@ -797,8 +795,8 @@ const struct conf_option conf_options[] = {
         "query, and only what a shared cache may store.\n"
         "propose: counts and shows them.\n"
         "apply: also offers them."},
-    {PRELOAD(manifests), .key = "manifest", .example = "/etc/pushgate/manifest.json", .type = CONF_TYPE_FILES, .repeats = true,
-        .count_offset = offsetof(struct conf_preload, manifest_count), .form = "FILE",
+    {ITEMS(PRELOAD, conf_preload, manifests, manifest_count), .key = "manifest", .example = "/etc/pushgate/manifest.json",
+        .type = CONF_TYPE_FILES, .form = "FILE",
         .sentence = "A push manifest (JSON). It is reread when it changes. One that cannot be used is a warning at the start and empty "
         "until it is good; later what was read before stays."},
     {.section = CONF_SECTION_PRELOAD, .key = "add",

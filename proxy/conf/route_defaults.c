@@ -21,18 +21,13 @@ bool conf_has_default(const struct conf_loader *l, const char *keys)
 
 /* ---- while the file is read ---- */
 
-void conf_note_default(struct conf_loader *l, const struct conf_option *o, struct slice value)
+void conf_note_default(struct conf_loader *l, struct conf_section *emptied,
+    const struct conf_option *o, struct slice value)
 {
-	const struct conf_default line = {NULL, o, conf_copy_slice(l, value), {l->file, l->line}};
+	const struct conf_default line = {
+	    emptied, o, conf_copy_slice(l, value), {l->file, l->line}};
 
 	conf_append(l, l->defaults, l->default_count, line);
-}
-
-void conf_note_emptied(struct conf_loader *l, struct conf_section *s, const struct conf_option *o)
-{
-	const struct conf_default line = {s, o, SLICE(""), {l->file, l->line}};
-
-	conf_append(l, l->emptied, l->emptied_count, line);
 }
 
 bool conf_is_route_action(const struct conf_option *o)
@@ -73,7 +68,7 @@ static void apply_to(struct conf_loader *l, struct conf_section *s)
 	route->request_fields = route->response_fields = (struct conf_fields){0};
 	for (size_t i = 0; i < l->default_count && !is_forward; i++) {
 		const struct conf_default *d = &l->defaults[i];
-		if (gives(s, d->option->key))
+		if (d->emptied || gives(s, d->option->key))
 			continue;
 		l->file = d->at.file;
 		l->line = d->at.line;
@@ -87,14 +82,14 @@ static void apply_to(struct conf_loader *l, struct conf_section *s)
 /* A line without a value is a mistake where there is no default that it could take away. */
 static void check_emptied(struct conf_loader *l)
 {
-	for (size_t i = 0; i < l->emptied_count; i++) {
-		const struct conf_default *e = &l->emptied[i];
-		if (conf_has_default(l, e->option->key))
+	for (size_t i = 0; i < l->default_count; i++) {
+		const struct conf_default *e = &l->defaults[i];
+		if (!e->emptied || conf_has_default(l, e->option->key))
 			continue;
 		l->file = e->at.file;
 		l->line = e->at.line;
 		conf_no_value(l, e->option);
-		e->section->is_broken = true;
+		e->emptied->is_broken = true;
 	}
 }
 

@@ -145,10 +145,8 @@ static const struct server_scheme {
 
 static const struct server_scheme *scheme_of(struct slice url)
 {
-	for (size_t i = 0; i < sizeof(server_schemes) / sizeof(*server_schemes); i++)
-		if (slice_starts_with(url, server_schemes[i].prefix))
-			return &server_schemes[i];
-	return NULL;
+	return conf_first(scheme, server_schemes, sizeof server_schemes / sizeof *server_schemes,
+	    slice_starts_with(url, scheme->prefix));
 }
 
 static const char *what_is_wrong_with_scheme(struct slice url)
@@ -205,15 +203,11 @@ static bool fits_others(struct conf_loader *l, const struct conf_origin *o,
 	if (o->server_count == LIMIT_SERVERS)
 		return conf_mistake_here(
 		    l, "an origin has at most %u servers; add an [origin]", LIMIT_SERVERS);
-	for (size_t i = 0; i < o->server_count; i++) {
-		if (strcmp(o->servers[i].text, url) != 0)
-			continue;
-		return conf_mistake_here(l,
-		    "%s is a server of this origin already; remove the line, or give the first one "
-		    "weight=2",
-		    url);
-	}
-	return true;
+	return !conf_any(s, o->servers, o->server_count, strcmp(s->text, url) == 0) ||
+	       conf_mistake_here(l,
+		   "%s is a server of this origin already; remove the line, or give the first one "
+		   "weight=2",
+		   url);
 }
 
 static void add_server(

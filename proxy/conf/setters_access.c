@@ -173,10 +173,7 @@ static bool next_word(struct slice *rest, struct slice *word)
 
 static const struct condition *find_condition(struct slice name)
 {
-	for (size_t i = 0; i < CONDITION_COUNT; i++)
-		if (slice_equal_nocase(name, conditions[i].name))
-			return &conditions[i];
-	return NULL;
+	return conf_first(c, conditions, CONDITION_COUNT, slice_equal_nocase(name, c->name));
 }
 
 static bool next_value(const struct condition *c, struct slice *rest, struct slice *value)

@@ -87,7 +87,7 @@ bool conf_set_hsts(struct conf_loader *l, void *at, struct slice value)
 
 static const char *type_of_path(struct slice path)
 {
-	static const struct {
+	static const struct type {
 		struct slice ending;
 		const char *type;
 	} types[] = {
@@ -97,13 +97,10 @@ static const char *type_of_path(struct slice path)
 	    {SLICE_INIT(".json"), "application/json"},
 	};
 
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-		struct slice ending = types[i].ending;
-		if (path.len > ending.len &&
-		    slice_equal_nocase(slice_from(path, path.len - ending.len), ending))
-			return types[i].type;
-	}
-	return NULL;
+	const struct type *found = conf_first(t, types, sizeof types / sizeof *types,
+	    path.len > t->ending.len &&
+		slice_equal_nocase(slice_from(path, path.len - t->ending.len), t->ending));
+	return found ? found->type : NULL;
 }
 
 /* Reports a file that cannot be sent, and returns false. */

@@ -135,19 +135,17 @@ static const char *set_parameter(struct conf_loader *l, struct conf_add *add, st
 {
 	struct slice text = word, name = slice_cut(&text, '=');
 
-	for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++) {
-		const struct add_parameter *p = &parameters[i];
-		if (!slice_equal_nocase(name, p->name))
-			continue;
-		if (p->choices ? value_choice(text, p->choices) < 0 : !p->is_good(text))
-			return p->right;
-		struct slice *slot = (struct slice *)(void *)((char *)add + p->offset);
-		if (slot->len > 0)
-			return "give each parameter once";
-		*slot = conf_copy_slice(l, text);
-		return NULL;
-	}
-	return "write as=, type=, crossorigin=, fetchpriority= or media= after the path";
+	const struct add_parameter *p = conf_first(known, parameters,
+	    sizeof parameters / sizeof *parameters, slice_equal_nocase(name, known->name));
+	if (!p)
+		return "write as=, type=, crossorigin=, fetchpriority= or media= after the path";
+	if (p->choices ? value_choice(text, p->choices) < 0 : !p->is_good(text))
+		return p->right;
+	struct slice *slot = (struct slice *)(void *)((char *)add + p->offset);
+	if (slot->len > 0)
+		return "give each parameter once";
+	*slot = conf_copy_slice(l, text);
+	return NULL;
 }
 
 bool conf_set_add(struct conf_loader *l, void *object, struct slice value)

@@ -78,9 +78,8 @@ static const char *read_side(
 static const char *add_side(
     struct conf_loader *l, struct conf_route *route, const struct conf_side *side)
 {
-	for (size_t i = 0; i < route->side_count; i++)
-		if (strcmp(route->sides[i].name, side->name) == 0)
-			return "write each origin once";
+	if (conf_any(other, route->sides, route->side_count, strcmp(other->name, side->name) == 0))
+		return "write each origin once";
 	if (route->side_count == SIDES_MOST)
 		return "write at most 16 origins";
 	conf_append(l, route->sides, route->side_count, *side);

@@ -40,10 +40,9 @@ static bool is_ascii(struct slice text)
 /* The section that has an option of this name; NULL: none has. */
 static const struct conf_section_type *home_of(struct slice key)
 {
-	for (size_t i = 0; i < conf_option_count; i++)
-		if (slice_equal(key, slice_of_string(conf_options[i].key)))
-			return &conf_section_types[conf_options[i].section];
-	return NULL;
+	const struct conf_option *option = conf_first(
+	    o, conf_options, conf_option_count, slice_equal(key, slice_of_string(o->key)));
+	return option ? &conf_section_types[option->section] : NULL;
 }
 
 struct slice conf_first_word(struct slice line)

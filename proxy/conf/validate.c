@@ -101,7 +101,7 @@ static void check_listen(struct conf_loader *l, struct conf_section *s)
 	conf_check_certificates(l, s);
 	check_address(l, s);
 	check_tls_options(l, s);
-	conf_check_forward_listen(l, s);
+	conf_check_forward(l, s);
 	check_limits(l, s, &listen->limits, listen->max_header_list_bytes);
 	if ((listen->protocols & CONF_HTTP2) &&
 	    listen->limits.resets.burst < listen->max_concurrent_streams)
@@ -117,7 +117,7 @@ static void check_origin(struct conf_loader *l, struct conf_section *s)
 
 	if (s->is_broken)
 		return;
-	conf_check_forward_origin(l, s);
+	conf_check_forward(l, s);
 	if (o->max_stream_window_bytes < o->stream_window_bytes)
 		conf_mistake(l, s->file, conf_line_of(s, "max-stream-window stream-window"),
 		    "max-stream-window is smaller than stream-window; make it at least as large");
