@@ -40,20 +40,17 @@ static bool is_for_all_clients(const struct conf_access_rule *r)
 static void warn_of_open_proxy(
     struct conf_loader *l, const struct conf_section *s, const struct conf_access *a)
 {
-	for (size_t i = 0; i < a->rule_count; i++) {
-		const struct conf_access_rule *r = &a->rules[i];
-		if (r->action != CONF_ACCESS_ALLOW && !has_conditions(r))
-			return;
-		if (r->action != CONF_ACCESS_ALLOW || !is_for_all_clients(r) || r->user_count > 0 ||
-		    conf_host_set_is_given(&r->hosts))
-			continue;
-		conf_warning(l, r->file, r->line,
+	const struct conf_access_rule *rule = conf_first(r, a->rules, a->rule_count,
+	    r->action == CONF_ACCESS_ALLOW
+		? is_for_all_clients(r) && r->user_count == 0 && !conf_host_set_is_given(&r->hosts)
+		: !has_conditions(r));
+
+	if (rule && rule->action == CONF_ACCESS_ALLOW)
+		conf_warning(l, rule->file, rule->line,
 		    "%s is an open proxy by this rule: it takes clients of any address without a "
 		    "user; name clients (client=ADDRESS/BITS), or put ask = all before it and add "
 		    "user=*",
 		    conf_section_title(l, s));
-		return;
-	}
 }
 
 void conf_find_access(struct conf_loader *l, const struct conf_section *s)

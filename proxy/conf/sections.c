@@ -68,10 +68,8 @@ static const struct conf_option_place *place_of(const struct conf_section *s, co
 const struct conf_option_place *conf_nth_option(
     const struct conf_section *s, const char *key, size_t nth)
 {
-	for (size_t i = 0; i < s->option_count; i++)
-		if (strcmp(s->options[i].key, key) == 0 && nth-- == 0)
-			return &s->options[i];
-	return NULL;
+	return conf_first(
+	    place, s->options, s->option_count, strcmp(place->key, key) == 0 && nth-- == 0);
 }
 
 uint32_t conf_option_line(const struct conf_section *s, const char *keys)
