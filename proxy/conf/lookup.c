@@ -100,8 +100,10 @@ bool conf_is_listener(const struct conf_listen *listen, const struct conf_origin
 /* Whether the listener has an IP address with this port, which is written to `ip`. */
 static bool listens_on(const struct conf_listen *l, uint16_t port, struct address *ip)
 {
+	if (net_address_port(&l->address) != port)
+		return false;
 	net_address_ip(&l->address, ip);
-	return net_address_port(&l->address) == port && ip->family != 0;
+	return ip->family != 0;
 }
 
 /* By the address that it is, not as it is written: IPv4-mapped in IPv6 it leads to the same listener. */

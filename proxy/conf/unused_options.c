@@ -266,12 +266,10 @@ const char *conf_next_why_unused(enum conf_kind kind, const char *key, size_t *a
 const char *conf_why_unused(
     const struct conf *c, enum conf_kind kind, const char *key, const void *object)
 {
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (rows[i].section == kind &&
-		    value_choice(slice_of_string(key), rows[i].keys) >= 0 &&
-		    rows[i].is_unused(c, object))
-			return rows[i].why;
-	return NULL;
+	const struct row *row = conf_first(r, rows, sizeof rows / sizeof *rows,
+	    r->section == kind && value_choice(slice_of_string(key), r->keys) >= 0 &&
+		r->is_unused(c, object));
+	return row ? row->why : NULL;
 }
 
 void conf_check_unused_options(struct conf_loader *l, const struct conf_section *s)
