@@ -82,13 +82,8 @@ void master_read_signals(struct master *m)
 
 static bool watch_signals(struct master *m)
 {
-	sigset_t set;
-	sigemptyset(&set);
+	sigset_t set = start_signals(SIG_BLOCK);
 	sigaddset(&set, SIGCHLD);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGUSR1);
-	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	m->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return m->signals >= 0;

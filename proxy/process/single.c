@@ -236,6 +236,7 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 	    net_watch_signal(l, SIGUSR1, on_reopen, s),
 	    net_watch_signal(l, SIGHUP, on_reload, s),
 	};
+	start_signals(SIG_UNBLOCK);
 	net_timer_init(&s->status_timer, l, watch_status, s);
 	if (s->start->status_fd >= 0)
 		watch_status(s);

@@ -6,6 +6,7 @@
 #include "proxy/process/sandbox.h"
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -110,13 +111,26 @@ void start_announce(const struct start *s, struct observe *o)
 		    o, OBSERVE_WARN, "user = root: the workers, which face the network, stay root");
 }
 
+sigset_t start_signals(int how)
+{
+	static const int obeyed[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP};
+	sigset_t set;
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(obeyed) / sizeof(obeyed[0]); i++)
+		sigaddset(&set, obeyed[i]);
+	sigprocmask(how, &set, NULL);
+	return set;
+}
+
 bool start_open(struct start *s, bool single, char *error, size_t error_size)
 {
 	const struct conf_server *server = &s->conf->server;
 	if (!identity_find(&s->identity, server->user, error, error_size) ||
 	    !sandbox_is_possible(server->sandbox, error, error_size))
 		return false;
-	/* Before the listening sockets: when a port answers, `pushgate status` does too. */
+	/* Before the listening sockets: when a port answers, the process may be sent signals, and `pushgate status`
+	 * answers too. */
+	start_signals(SIG_BLOCK);
 	if (server->status_socket) {
 		s->status_fd = status_listen(server->status_socket, error, error_size);
 		if (s->status_fd < 0)

@@ -8,6 +8,7 @@
 #include "proxy/process/status.h"
 #include "proxy/process/title.h"
 #include "proxy/process/worker.h"
+#include <signal.h>
 
 struct start {
 	struct conf *conf;
@@ -33,6 +34,9 @@ uint32_t start_count_workers(const struct conf *conf, bool single);
 /* After start_needs_walk: an error here means that something has changed since, or that the system lacks something.
  * False with a message; call start_close even then. */
 bool start_open(struct start *s, bool single, char *error, size_t error_size);
+/* SIG_BLOCK: the signals that a running pushgate obeys wait from now on, for who watches them; SIG_UNBLOCK: they are
+ * watched (sigprocmask(2)). Returns them. */
+sigset_t start_signals(int how);
 /* Frees the configuration as well. */
 void start_close(struct start *s);
 /* Makes a logger for the master itself; in single mode, for use while there is no worker. */

@@ -81,7 +81,8 @@ static int set_up(void **state)
 	return 0;
 }
 
-static void start(struct bench *b)
+/* pending: a signal that comes before the start; 0: none. */
+static void start_as(struct bench *b, bool single, int pending)
 {
 	int fds[2];
 	assert_int_equal(pipe(fds), 0);
@@ -91,10 +92,22 @@ static void start(struct bench *b)
 		dup2(fds[1], STDERR_FILENO);
 		close(fds[0]);
 		close(fds[1]);
-		_exit(process_run(b->conf, false));
+		if (pending) {
+			sigset_t set;
+			sigemptyset(&set);
+			sigaddset(&set, pending);
+			sigprocmask(SIG_BLOCK, &set, NULL);
+			raise(pending);
+		}
+		_exit(process_run(b->conf, single));
 	}
 	close(fds[1]);
 	b->log = fdopen(fds[0], "r");
+}
+
+static void start(struct bench *b)
+{
+	start_as(b, false, 0);
 }
 
 /* Reads the error log up to a line with the text, and returns it. */
@@ -349,6 +362,18 @@ static void nobody_survives_a_killed_master(void **state)
 	assert_true(ended >= 1 + 2 + 1);
 }
 
+static void signal_that_came_during_the_start_is_obeyed(void **state)
+{
+	struct bench *b = *state;
+	for (unsigned single = 0; single < 2; single++) {
+		start_as(b, single, SIGTERM);
+		wait_for(b, "listening on");
+		assert_int_equal(end(b), 0);
+		fclose(b->log);
+		b->log = NULL;
+	}
+}
+
 static void sigusr1_reopens_the_access_log(void **state)
 {
 	struct bench *b = *state;
@@ -400,6 +425,7 @@ int main(void)
 	    TEST(drain_lets_a_response_finish),
 	    TEST(second_signal_does_not_wait),
 	    TEST(nobody_survives_a_killed_master),
+	    TEST(signal_that_came_during_the_start_is_obeyed),
 	    TEST(sigusr1_reopens_the_access_log),
 	    TEST(taken_port_ends_with_1_and_bad_configuration_with_2),
 	};

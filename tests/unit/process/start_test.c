@@ -11,11 +11,13 @@
 #include <cmocka.h>
 
 /* 192.0.2.1 is of TEST-NET-1 (RFC 5737): no machine has it, so the listening socket cannot be opened. */
-static void test_the_status_socket_is_open_before_a_port(void **state)
+static void status_answers_and_signals_wait_before_a_port_is_open(void **state)
 {
 	(void)state;
 	char dir[] = "/tmp/pushgate-start-XXXXXX", path[64], text[512], error[256];
+	static const int signals[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP};
 	struct stat found;
+	sigset_t waiting;
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/pushgate.ini", dir);
 	snprintf(text, sizeof(text),
@@ -32,6 +34,9 @@ static void test_the_status_socket_is_open_before_a_port(void **state)
 	assert_false(start_open(&s, true, error, sizeof(error)));
 	assert_non_null(strstr(error, "192.0.2.1:80"));
 	assert_int_equal(stat(s.conf->server.status_socket, &found), 0);
+	assert_int_equal(sigprocmask(SIG_BLOCK, NULL, &waiting), 0);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		assert_true(sigismember(&waiting, signals[i]));
 	start_close(&s);
 	unlink(path);
 	assert_int_equal(rmdir(dir), 0); /* start_close has removed the socket */
@@ -40,7 +45,7 @@ static void test_the_status_socket_is_open_before_a_port(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_the_status_socket_is_open_before_a_port),
+	    cmocka_unit_test(status_answers_and_signals_wait_before_a_port_is_open),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
