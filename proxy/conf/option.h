@@ -71,12 +71,12 @@ struct conf_option {
 	const char *none;
 	/* Stores the value of CONF_TYPE_OTHER. False: it is bad. */
 	conf_setter *read;
-	/* The same with each word of the value, up to the first bad one, which it reports itself. */
+	/* Like read, with each word of the value, up to the first bad one, which it reports itself. */
 	conf_setter *add;
+	/* Like read, or a check of what was stored. False: a mistake has been reported. */
+	conf_setter *set;
 	/* What to write in place of a bad value; NULL: as its type or its form says. */
 	const char *right;
-	/* The same, or a check of what was stored. False: a mistake has been reported. */
-	conf_setter *set;
 	/* For texts and lists: NULL, or what to write in place of a wrong text or member. */
 	conf_member_check *check;
 	/* Suggests what a bad value, or a bad member, probably meant (setters.h); NULL: as its type says. */

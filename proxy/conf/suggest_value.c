@@ -10,6 +10,7 @@
 #include "proxy/conf/setters.h"
 #include "proxy/conf/value.h"
 #include "proxy/http/authority.h"
+#include "proxy/limits.h"
 #include <inttypes.h>
 
 /* ---- numbers with units ---- */
@@ -130,7 +131,7 @@ bool suggest_percent(struct slice value, char *text, size_t size)
 
 bool suggest_rate(struct slice value, char *text, size_t size)
 {
-	return suggest_unit(value, 1, UINT32_MAX, "/s", text, size);
+	return suggest_unit(value, 1, LIMIT_REQUEST_RATE, "/s", text, size);
 }
 
 /* ---- words ---- */

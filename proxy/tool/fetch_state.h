@@ -19,7 +19,7 @@
 /* How far the server is known. */
 enum fetch_server {
 	FETCH_SERVER_UNKNOWN,
-	FETCH_SERVER_SPEAKS, /* HTTP/2: its SETTINGS have come */
+	FETCH_SERVER_SPEAKS, /* HTTP/2: its SETTINGS have come; HTTP/1.1: from the beginning */
 	FETCH_SERVER_LEAVES, /* GOAWAY has come */
 };
 

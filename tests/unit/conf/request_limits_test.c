@@ -75,6 +75,7 @@ static void what_says_nothing_or_cannot_be_is_refused(void **state)
 	    {"10/d", "write a rate"},
 	    {"10/", "write a rate"},
 	    {"10", "write a rate (100/s, 10/m), concurrent=NUMBER or both; did you mean limit-requests = 10/s?"},
+	    {"1000001", "write a rate (100/s, 10/m), concurrent=NUMBER or both, such as limit-requests = "},
 	    {"60/min", "write a rate"},
 	    {"10/s burst", "write burst NUMBER behind the rate"},
 	    {"10/s burst 0", "write burst NUMBER behind the rate"},
