@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Texts about an option, for messages and the help: its syntax, its choices, an example. */
+#include "proxy/base/ensure.h"
 #include "proxy/conf/option.h"
 #include "proxy/conf/value.h"
 #include <inttypes.h>
@@ -7,6 +8,7 @@
 const char *conf_option_choices(const struct conf_option *o, const char *joint,
     const char *last_joint, char *buffer, size_t size)
 {
+	ensure(o->choices != NULL); /* each row of these types has some */
 	struct slice rest = slice_of_string(o->choices), word, previous = SLICE("");
 	size_t used = 0;
 
