@@ -4,6 +4,7 @@
  * sandbox lets it open none. Lost lines are counted (observe/file.c). It ends when all writers have closed
  * their pipes. When the master dies (SIGUSR2 by PR_SET_PDEATHSIG) it copies the rest and ends.
  */
+#include "proxy/base/ensure.h"
 #include "proxy/observe/observe.h"
 #include "proxy/process/child.h"
 #include "proxy/process/helper.h"
@@ -93,6 +94,7 @@ static void resume(struct logger *g, struct log_hand *h, struct observe_file *f)
 static void copy(struct logger *g, struct log *l, struct observe_file *f, unsigned reads)
 {
 	struct log_hand *h = l->hand;
+	ensure(h || l->reads < 0); /* each pipe has a hand */
 	while (reads-- > 0 && l->reads >= 0) {
 		ssize_t n = read(l->reads, h->bytes + h->length, LOG_HAND_BYTES - h->length);
 		if (n > 0) {
