@@ -301,6 +301,7 @@ static void print_own_answer(struct request *r)
  * look for the proxy's own name there. */
 static void print_certificate(struct request *r, const struct fetch_request *url)
 {
+	ensure(url->host != NULL); /* it is no CONNECT */
 	struct slice host = slice_of_string(url->host);
 	if (!r->tls || conf_listen_is_forward(r->scene.listen) || net_tls_covers(r->tls, host))
 		return;
