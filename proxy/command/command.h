@@ -47,8 +47,9 @@ struct command_option {
 	 */
 	size_t at;
 	/*
-	 * Takes the value instead, into what is `at`: with 0, into the structure. NULL, or why it is
-	 * none: a text that lives on. May be called several times if the option repeats.
+	 * If it is set, this function reads the value. `into` is the member at offset `at`, or the
+	 * whole structure if `at` is 0. Returns NULL, or the reason why the value is bad, as a text
+	 * that is never freed. It is called once for each time that the option stands there.
 	 */
 	const char *(*set)(void *into, char *value);
 };

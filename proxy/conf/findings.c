@@ -72,8 +72,8 @@ void conf_findings_print_json(
 static const char *const prefixes[CONF_SEVERITIES] = {"note: ", "warning: ", ""};
 
 /*
- * Files are compared by their pointers: what is about a configuration as a whole has its name and line 1, and not the
- * copy that the sections of the file have.
+ * File names are compared by their pointers. A finding about the whole configuration has line 1 and a name of its own,
+ * not the copy of the name that sections share, so that it is at no section.
  */
 static bool is_at(const struct conf_finding *finding, const char *file, uint32_t line)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is wrong with a configuration, or missing on the machine. Every finding, of conf_load and of the needs of a
- * start, goes through one struct conf_findings, which counts it, prints it as a line, and keeps it for one JSON object:
+ * A finding is a mistake of a configuration, or a thing that the machine lacks for it. Every finding, of conf_load and
+ * of the needs of a start, goes through one struct conf_findings, which counts it, prints it as a line, and keeps it for one JSON object:
  *
  *     CONF_ERROR      FILE:LINE: MESSAGE             "severity": "error"
  *     CONF_WARNING    FILE:LINE: warning: MESSAGE    "severity": "warning"

@@ -232,7 +232,7 @@ bool conf_has_default(const struct conf_loader *l, const char *keys);
 /* Warns of defaults that no route uses. */
 void conf_check_unused_defaults(struct conf_loader *l, const struct conf_section *s);
 
-/* lookup.c: whether the listener takes what is sent to the server, as far as the file says. */
+/* lookup.c: whether the address of this server is the address of this listener, as far as the configuration tells. */
 bool conf_is_listener(const struct conf_listen *listen, const struct conf_origin_server *s);
 void conf_check_own_servers(struct conf_loader *l, const struct conf_section *s);
 

@@ -95,7 +95,7 @@ static bool store_text(struct conf_loader *l, void *at, struct slice value)
 	return true;
 }
 
-/* process/start_needs_files.c checks that the files can be read, as the user who will read them. */
+/* The files are not opened here: process/start_needs_files.c tries to, as the user who will read them. */
 static bool store_files(struct conf_loader *l, void *at, struct slice value)
 {
 	const char ***files = at;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of stream states: RFC 9113 5.1, and the section that a row names. A cell that is not
- * written is H2_VERDICT_NEVER. stream.c has the rules that depend on more than the state: who opened
- * the id, and which ids are new.
+ * The table of stream states (RFC 9113 5.1; where another section says it, that stands behind the cell). A cell that
+ * is missing has the value 0, H2_VERDICT_NEVER. stream.c has the rules that depend on more than the state: which side
+ * opened the stream, and which ids are new.
  */
 #include "proxy/h2/state.h"
 

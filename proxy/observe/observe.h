@@ -281,8 +281,8 @@ struct observe_push {
 };
 
 /*
- * One exchange, for the access log. All is borrowed for the call. A line lacks what is empty, NULL
- * or, for most numbers, 0 (log_fields.h).
+ * One exchange, for the access log, which borrows every text until the call returns. A field whose value is empty or
+ * NULL is left out of the line; most numbers are left out when they are 0 (log_fields.h).
  */
 struct observe_exchange {
 	usec started_wall;        /* µs since the epoch */

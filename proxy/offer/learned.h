@@ -125,8 +125,8 @@ struct offer_learned_item {
 	bool is_proposed;
 };
 
-/* What is proposed for a page, the highest confidence first; returns how many there are. The page's query does
- * not matter. */
+/* Writes the resources that are proposed for a page into items, the highest confidence first, and returns how many it
+ * has written. The query of the page is ignored. */
 size_t offer_learned_offers(const struct offer_learned *t, struct slice authority,
     struct slice page, struct offer_learned_item items[OFFER_LEARNED_RESOURCES], usec now);
 
