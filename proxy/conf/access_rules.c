@@ -10,7 +10,7 @@ static bool has_conditions(const struct conf_access_rule *r)
 {
 	return conf_blocks_are_given(&r->clients) || conf_blocks_are_given(&r->addresses) ||
 	       r->user_count > 0 || r->method_count > 0 || r->path_count > 0 || r->minutes ||
-	       conf_host_set_is_given(&r->hosts) || r->port_count > 0;
+	       !http_host_set_is_empty(&r->hosts) || r->port_count > 0;
 }
 
 /* ---- listeners ---- */
@@ -42,7 +42,7 @@ static void warn_of_open_proxy(
 {
 	const struct conf_access_rule *rule = conf_first(r, a->rules, a->rule_count,
 	    r->action == CONF_ACCESS_ALLOW
-		? is_for_all_clients(r) && r->user_count == 0 && !conf_host_set_is_given(&r->hosts)
+		? is_for_all_clients(r) && r->user_count == 0 && http_host_set_is_empty(&r->hosts)
 		: !has_conditions(r));
 
 	if (rule && rule->action == CONF_ACCESS_ALLOW)

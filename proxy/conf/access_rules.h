@@ -5,6 +5,7 @@
 
 #include "policy/policy.h"
 #include "proxy/base/cidr.h"
+#include "proxy/http/host_set.h"
 
 enum conf_access_action { CONF_ACCESS_ALLOW, CONF_ACCESS_DENY, CONF_ACCESS_ASK };
 
@@ -19,31 +20,6 @@ struct conf_blocks {
 	struct cidr *blocks;
 	size_t count;
 	uint32_t words; /* enum conf_block_word */
-};
-
-/* Host patterns as http_host_matches has them, looked up by their hashes. */
-struct conf_host_set {
-	struct slice *names; /* lower case, no final dot; "*.example.com" is ".example.com" */
-	size_t count;
-	uint32_t *slots; /* 1 + the index of a name, 0: none; NULL: no names */
-	size_t mask;
-	uint64_t seed;
-	bool has_any;
-	uint64_t
-	    wildcard_labels; /* a bit for each number of labels that a wildcard has behind its star */
-};
-
-/* A host, hashed once for all the sets of a section: the whole name, and each part of it behind a dot. */
-#define CONF_HOST_LABELS 128u /* of 255 bytes (RFC 1035 2.3.4) */
-struct conf_host_keys {
-	struct slice host; /* borrows */
-	uint64_t seed, hash;
-	uint64_t labels; /* a bit for each number of labels that some suffix has */
-	size_t count;
-	struct {
-		size_t at;
-		uint64_t hash;
-	} suffixes[CONF_HOST_LABELS]; /* the shortest first */
 };
 
 struct conf_port_range {
@@ -70,7 +46,7 @@ struct conf_access_rule {
 	struct slice *paths; /* globs */
 	size_t path_count;
 	const uint64_t *minutes; /* NULL: at any time */
-	struct conf_host_set hosts;
+	struct http_host_set hosts;
 	struct conf_port_range *ports;
 	size_t port_count;
 };
@@ -103,12 +79,5 @@ static inline bool conf_blocks_are_given(const struct conf_blocks *b)
 {
 	return b->count > 0 || b->words != 0;
 }
-static inline bool conf_host_set_is_given(const struct conf_host_set *s)
-{
-	return s->count > 0 || s->has_any;
-}
-/* host: borrowed, as http_host_read writes it. The keys are for all sets of the seed. */
-void conf_host_keys_init(struct conf_host_keys *k, struct slice host, uint64_t seed);
-bool conf_host_set_has(const struct conf_host_set *s, const struct conf_host_keys *k);
 
 #endif

@@ -52,16 +52,12 @@ struct conf_list {
 };
 bool conf_read_list(struct conf_loader *l, const struct conf_list *list, struct slice path);
 
-/* host_set.c: fills an empty set with patterns that conf_check_access_host accepts. */
-void conf_host_set_fill(struct conf_loader *l, struct conf_host_set *s, uint64_t seed,
-    const struct slice *patterns, size_t count);
-
 /* Texts, and members of lists. */
 conf_member_check conf_check_socket, conf_check_pseudonym, conf_check_cookie, conf_check_tls_name,
     conf_check_host, conf_check_health_host, conf_check_realm;
-conf_member_check conf_check_access_host, conf_check_route_host, conf_check_upgrade,
-    conf_check_route_path, conf_check_method, conf_check_path_glob, conf_check_host_glob,
-    conf_check_user, conf_check_destination, conf_check_user_agent_glob, conf_check_media_glob;
+conf_member_check conf_check_route_host, conf_check_upgrade, conf_check_route_path,
+    conf_check_method, conf_check_path_glob, conf_check_host_glob, conf_check_user,
+    conf_check_destination, conf_check_user_agent_glob, conf_check_media_glob;
 
 /*
  * suggest_value.c: what a bad value probably meant. Each writes a value and returns true, or knows none. The value given is

@@ -90,9 +90,16 @@ static const char *add_time(struct conf_loader *l, struct draft *d, struct slice
 		   : "times are written mon-fri/08:00-18:00, sat or 22:00-06:00";
 }
 
+static const char *check_host(struct slice member)
+{
+	return http_host_pattern_is_valid(member)
+		   ? NULL
+		   : "write a host name without a port, *.NAME, an address or *";
+}
+
 static const char *add_host(struct conf_loader *l, struct draft *d, struct slice text)
 {
-	if (conf_check_access_host(text))
+	if (!http_host_pattern_is_valid(text))
 		return "a host is a name without a port, *.NAME, an address or *";
 	return add_text(l, &d->hosts, &d->host_count, text);
 }
@@ -100,7 +107,7 @@ static const char *add_host(struct conf_loader *l, struct draft *d, struct slice
 static const char *add_host_file(struct conf_loader *l, struct draft *d, struct slice text)
 {
 	const struct conf_list list = {
-	    &d->hosts, &d->host_count, conf_check_access_host, "host", "host-file", "rules"};
+	    &d->hosts, &d->host_count, check_host, "host", "host-file", "rules"};
 	d->is_reported = !conf_read_list(l, &list, text) || d->is_reported;
 	return NULL;
 }
@@ -306,7 +313,7 @@ static void note_needs(struct conf_access *a, const struct conf_access_rule *r)
 		a->needs |= CONF_ACCESS_USER;
 	if (r->path_count > 0)
 		a->needs |= CONF_ACCESS_PATH;
-	if (conf_host_set_is_given(&r->hosts))
+	if (!http_host_set_is_empty(&r->hosts))
 		a->needs |= CONF_ACCESS_HOST;
 	if (r->minutes)
 		a->needs |= CONF_ACCESS_TIME;
@@ -345,7 +352,8 @@ bool conf_set_access_rule(struct conf_loader *l, void *object, struct slice valu
 	if (a->host_seed == 0)
 		a->host_seed = hash_random_seed();
 	if (d.host_count > 0)
-		conf_host_set_fill(l, &d.rule.hosts, a->host_seed, d.hosts, d.host_count);
+		http_host_set_fill(
+		    &d.rule.hosts, &l->conf->arena, a->host_seed, d.hosts, d.host_count);
 	d.rule.text =
 	    arena_printf(&l->conf->arena, "%s = %.*s", l->option->key, SLICE_ARG(value)).ptr;
 	note_needs(a, &d.rule);

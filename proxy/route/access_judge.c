@@ -24,7 +24,7 @@ const char *access_reason_name(enum access_reason reason)
 struct judging {
 	const struct access_facts *facts;
 	struct effort own, *effort;
-	struct conf_host_keys host;
+	struct http_host_keys host;
 };
 
 /* ---- addresses ---- */
@@ -154,11 +154,11 @@ static bool takes_time(const struct conf_access_rule *r, const struct access_fac
 /* The server may take "%69nternal.example" or "10.1" for a host that the rule names. */
 static bool takes_host(const struct conf_access_rule *r, const struct judging *j)
 {
-	if (!conf_host_set_is_given(&r->hosts))
+	if (http_host_set_is_empty(&r->hosts))
 		return true;
 	if (j->facts->host_is_ambiguous)
 		return r->action != CONF_ACCESS_ALLOW;
-	return conf_host_set_has(&r->hosts, &j->host);
+	return http_host_set_has(&r->hosts, &j->host);
 }
 
 static bool matches_path(const struct conf_access_rule *r, struct slice path, struct effort *effort)
@@ -236,7 +236,7 @@ static unsigned judge_rule(const struct conf_access_rule *r, size_t index, struc
 static bool is_about_clients(const struct conf_access_rule *r)
 {
 	return r->user_count + r->method_count + r->path_count + r->port_count == 0 &&
-	       !r->any_user && !r->minutes && !conf_host_set_is_given(&r->hosts) &&
+	       !r->any_user && !r->minutes && http_host_set_is_empty(&r->hosts) &&
 	       !conf_blocks_are_given(&r->addresses);
 }
 
@@ -266,7 +266,7 @@ static void begin(struct judging *j, const struct conf_access *a, const struct a
 	j->own = effort_of(LIMIT_EFFORT_OF_REQUEST);
 	j->effort = f->effort ? f->effort : &j->own;
 	if (a->needs & CONF_ACCESS_HOST)
-		conf_host_keys_init(&j->host, f->host, a->host_seed);
+		http_host_keys_init(&j->host, f->host, a->host_seed);
 }
 
 struct access_verdict access_judge(const struct conf_access *a, const struct access_facts *f)

@@ -39,11 +39,11 @@ static void lines_are_rules_in_the_order_of_the_file(void **state)
 	load_free(&load);
 }
 
-static bool has_host(const struct conf_host_set *s, struct slice host)
+static bool has_host(const struct http_host_set *s, struct slice host)
 {
-	struct conf_host_keys keys;
-	conf_host_keys_init(&keys, host, s->seed);
-	return conf_host_set_has(s, &keys);
+	struct http_host_keys keys;
+	http_host_keys_init(&keys, host, s->seed);
+	return http_host_set_has(s, &keys);
 }
 
 static void each_condition_is_read(void **state)
@@ -337,7 +337,7 @@ static void host_files_are_read_whole(void **state)
 	write_file(conf, GATEWAY "[access a]\ndeny = host=one.example \"host-file=host s\"\nallow = all\n");
 	struct load load = load_file(conf, false);
 	assert_string_equal(load.errors, "");
-	const struct conf_host_set *hosts = &load.conf->accesses[0].rules[0].hosts;
+	const struct http_host_set *hosts = &load.conf->accesses[0].rules[0].hosts;
 	assert_int_equal(hosts->count, HOSTS);
 	for (unsigned i = 1; i < HOSTS; i++) {
 		char name[64];

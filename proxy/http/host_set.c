@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets of host patterns: a table with open addressing, never more than half full. */
-#include "proxy/conf/setters.h"
+#include "proxy/http/host_set.h"
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
 #include "proxy/http/host.h"
+
+#include <string.h>
 
 /* The text in the table: that of http_host_read, and ".example.com" for "*.example.com". */
 static bool key_of(struct slice pattern, char key[1 + HTTP_HOST_TEXT])
@@ -17,12 +18,10 @@ static bool key_of(struct slice pattern, char key[1 + HTTP_HOST_TEXT])
 	return kind == HTTP_HOST_NAME || (kind == HTTP_HOST_ADDRESS && !is_wildcard);
 }
 
-const char *conf_check_access_host(struct slice member)
+bool http_host_pattern_is_valid(struct slice pattern)
 {
 	char key[1 + HTTP_HOST_TEXT];
-	if (slice_equal(member, SLICE("*")) || key_of(member, key))
-		return NULL;
-	return "write a host name without a port, *.NAME, an address or *";
+	return slice_equal(pattern, SLICE("*")) || key_of(pattern, key);
 }
 
 static size_t count_labels(struct slice name)
@@ -39,7 +38,7 @@ static uint64_t labels_bit(size_t labels)
 	return (uint64_t)1 << (labels < 63 ? labels : 63);
 }
 
-void conf_host_set_fill(struct conf_loader *l, struct conf_host_set *s, uint64_t seed,
+void http_host_set_fill(struct http_host_set *s, struct arena *arena, uint64_t seed,
     const struct slice *patterns, size_t count)
 {
 	char key[1 + HTTP_HOST_TEXT];
@@ -48,8 +47,8 @@ void conf_host_set_fill(struct conf_loader *l, struct conf_host_set *s, uint64_t
 		slots *= 2;
 	s->seed = seed;
 	s->mask = slots - 1;
-	s->names = arena_alloc(&l->conf->arena, count * sizeof *s->names);
-	s->slots = arena_alloc(&l->conf->arena, slots * sizeof *s->slots);
+	s->names = arena_alloc(arena, count * sizeof *s->names);
+	s->slots = arena_alloc(arena, slots * sizeof *s->slots);
 	memset(s->slots, 0, slots * sizeof *s->slots);
 	for (size_t i = 0; i < count; i++) {
 		if (slice_equal(patterns[i], SLICE("*"))) {
@@ -61,14 +60,14 @@ void conf_host_set_fill(struct conf_loader *l, struct conf_host_set *s, uint64_t
 		uint64_t at = hash_bytes(s->seed, name.ptr, name.len);
 		while (s->slots[at & s->mask] != 0)
 			at++;
-		s->names[s->count++] = conf_copy_slice(l, name);
+		s->names[s->count++] = arena_copy(arena, name);
 		s->slots[at & s->mask] = (uint32_t)s->count;
 		if (key[0] == '.')
 			s->wildcard_labels |= labels_bit(count_labels(name));
 	}
 }
 
-static bool has_name(const struct conf_host_set *s, struct slice name, uint64_t hash)
+static bool has_name(const struct http_host_set *s, struct slice name, uint64_t hash)
 {
 	for (uint64_t at = hash;; at++) {
 		uint32_t slot = s->slots[at & s->mask];
@@ -80,14 +79,14 @@ static bool has_name(const struct conf_host_set *s, struct slice name, uint64_t 
 }
 
 /* From the right, so that the labels of each suffix are counted on the way. */
-void conf_host_keys_init(struct conf_host_keys *k, struct slice host, uint64_t seed)
+void http_host_keys_init(struct http_host_keys *k, struct slice host, uint64_t seed)
 {
 	k->host = host;
 	k->seed = seed;
 	k->hash = host.len > 0 ? hash_bytes(seed, host.ptr, host.len) : 0;
 	k->count = 0;
 	k->labels = 0;
-	for (size_t at = host.len; at-- > 1 && k->count < CONF_HOST_LABELS;) {
+	for (size_t at = host.len; at-- > 1 && k->count < HTTP_HOST_LABELS;) {
 		if (host.ptr[at] != '.')
 			continue;
 		struct slice suffix = slice_from(host, at);
@@ -97,7 +96,7 @@ void conf_host_keys_init(struct conf_host_keys *k, struct slice host, uint64_t s
 	}
 }
 
-bool conf_host_set_has(const struct conf_host_set *s, const struct conf_host_keys *k)
+bool http_host_set_has(const struct http_host_set *s, const struct http_host_keys *k)
 {
 	if (s->has_any)
 		return true;
