@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/filter.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -78,31 +79,48 @@ static bool bind_socket(int fd, const struct net_address *at, bool is_shared)
 	return net_sys_bind(fd, &at->any, at->length) == 0;
 }
 
-static bool bind_and_listen(int fd, const struct net_address *at, int backlog)
-{
-	if (!bind_socket(fd, at, true))
-		return false;
-	if (net_sys_listen(fd, backlog) == 0)
-		return true;
-	int error = errno;
-	if (at->storage.ss_family == AF_UNIX)
-		(void)unlink(at->un.sun_path);
-	errno = error;
-	return false;
-}
-
-int net_listen(const struct net_address *at, int backlog, const char **error)
+int net_bind(const struct net_address *at, const char **error)
 {
 	struct net_address own = *at;
 	if (at->storage.ss_family == AF_UNIX && (*error = clear_path(at)))
 		return -1;
 	int fd = open_socket(&own);
-	if (fd >= 0 && bind_and_listen(fd, &own, backlog))
+	if (fd >= 0 && bind_socket(fd, &own, true))
 		return fd;
 	*error = reason();
 	if (fd >= 0)
 		net_sys_close(fd);
 	return -1;
+}
+
+const char *net_listen_on(int fd, int backlog)
+{
+	return net_sys_listen(fd, backlog) == 0 ? NULL : reason();
+}
+
+int net_listen(const struct net_address *at, int backlog, const char **error)
+{
+	int fd = net_bind(at, error);
+	const char *wrong = fd >= 0 ? net_listen_on(fd, backlog) : NULL;
+	if (!wrong)
+		return fd;
+	if (at->storage.ss_family == AF_UNIX)
+		(void)unlink(at->un.sun_path);
+	net_sys_close(fd);
+	*error = wrong;
+	return -1;
+}
+
+bool net_listen_share(int fd, uint32_t count)
+{
+	struct sock_filter code[] = {
+	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_RANDOM)),
+	    BPF_STMT(BPF_ALU | BPF_MOD | BPF_K, count),
+	    BPF_STMT(BPF_RET | BPF_A, 0),
+	};
+	const struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+	return net_sys_setsockopt(
+		   fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof(program)) == 0;
 }
 
 int net_listen_try(const struct net_address *at)

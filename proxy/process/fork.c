@@ -41,7 +41,7 @@ static _Noreturn void become_helper(struct generation *g, const struct helper_ro
 	close_master_fds(g);
 	net_tickets_fini(&s->tickets);
 	sealed_close(g->conf->sealed);
-	sockets_close(&s->sockets);
+	sockets_close(&s->sockets, NULL);
 	if (!row->keeps_contents)
 		files_contents_fini(&g->contents);
 	logs_close(&s->logs, row->is_logger ? LOGS_NOT_OF_LOGGER : LOGS_NOT_OF_WRITERS);

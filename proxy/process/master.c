@@ -35,7 +35,7 @@ static void drain(struct master *m)
 	title_set(&m->start->title, "pushgate: master, draining (%s)", m->start->conf_path);
 	observe_log(&m->observe, OBSERVE_INFO, "draining");
 	notify_stopping(m->start->notify_fd, m->start->conf->server.drain_timeout);
-	sockets_close(&m->start->sockets);
+	sockets_close(&m->start->sockets, NULL);
 	start_give_up_status(m->start);
 	generation_drain(&m->generation);
 }

@@ -140,7 +140,6 @@ static const struct row rows[] = {
     /* process/single.c: logs_reopen. The files of unix sockets are removed at the end (unlink above). */
     {CALL(openat, SANDBOX_SINGLE), WHEN(BITS(2, OPEN_KIND, O_WRONLY | O_APPEND | O_CREAT), IS(3, 0640))},
     {CALL(newfstatat, LOGGER | SANDBOX_SINGLE), WHEN(IS(3, AT_EMPTY_PATH))}, /* fstat(3): process/logs.c, observe/file.c */
-    {CALL(getsockname, SANDBOX_SINGLE)},    /* start_announce */
 
 #ifdef PUSHGATE_INSTRUMENTED
     /* LeakSanitizer scans memory from a second process; gcov writes its counts at exit. */

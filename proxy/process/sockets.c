@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Binds the listening sockets of all workers. Accepting is net/'s work, in each worker. */
 #include "proxy/process/sockets.h"
+#include "proxy/base/descriptor.h"
 #include "proxy/base/memory.h"
 #include <errno.h>
 #include <sys/un.h>
@@ -13,13 +14,34 @@ static bool is_unix(const struct net_address *a)
 	return a->storage.ss_family == AF_UNIX;
 }
 
+bool sockets_have(const struct sockets *s, const struct net_address *asked)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (net_address_equal(&s->all[i]->asked, asked))
+			return true;
+	return false;
+}
+
+bool sockets_overlap(const struct sockets *s, const struct net_address *asked)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (!is_unix(asked) && !is_unix(&s->all[i]->at) &&
+		    net_address_overlaps(&s->all[i]->at, asked))
+			return true;
+	return false;
+}
+
+/* ---- one address ---- */
+
 /*
  * SO_REUSEPORT lets a second pushgate of the same user bind the same port, and each would get half
- * of the connections. A bind without SO_REUSEPORT fails if a process already listens there. Other errors net_listen
- * has too, with a message.
+ * of the connections. A bind without SO_REUSEPORT fails if a process already listens there. Other errors net_bind
+ * has too, with a message. Sockets of our own say nothing about other processes.
  */
-static const char *find_other_listener(const struct net_address *at)
+static const char *find_other_listener(const struct sockets *s, const struct net_address *at)
 {
+	if (is_unix(at) || sockets_overlap(s, at))
+		return NULL;
 	return net_listen_try(at) == EADDRINUSE ? strerrordesc_np(EADDRINUSE) : NULL;
 }
 
@@ -27,87 +49,164 @@ static const char *find_other_listener(const struct net_address *at)
 static void learn_port(int fd, struct net_address *at)
 {
 	struct net_address bound = {.length = sizeof(bound.storage)};
-	if (getsockname(fd, &bound.any, &bound.length) == 0)
+	if (!is_unix(at) && getsockname(fd, &bound.any, &bound.length) == 0)
 		*at = bound;
 }
 
-static const char *open_section(struct sockets *s, size_t index)
+/* Binds sockets until there is one for each worker. Returns NULL, or the error as text. */
+static const char *extend(struct listening *l, uint32_t workers)
 {
-	struct net_address at = s->conf->listens[index].address;
-	int *row = &s->fds[index * s->workers];
-	const char *error = is_unix(&at) ? NULL : find_other_listener(&at);
-	if (error)
-		return error;
-	for (uint32_t w = 0; w < s->workers; w++) {
-		if (w > 0 && is_unix(&at)) {
-			row[w] = row[0];
-			continue;
-		}
-		row[w] = net_listen(&at, BACKLOG, &error);
-		if (row[w] < 0)
+	const char *error = NULL;
+	uint32_t wanted = is_unix(&l->asked) ? 1 : workers;
+	if (l->count < wanted)
+		l->fds = memory_resize(l->fds, wanted, sizeof(*l->fds));
+	while (l->count < wanted) {
+		int fd = net_bind(&l->at, &error);
+		if (fd < 0)
 			return error;
-		if (w == 0)
-			learn_port(row[w], &at);
+		l->fds[l->count++] = fd;
+		learn_port(fd, &l->at);
 	}
 	return NULL;
 }
 
-bool sockets_open(
-    struct sockets *s, const struct conf *conf, uint32_t workers, char *error, size_t error_size)
+/* Idempotent. */
+static void close_sockets(struct listening *l, bool owns_file)
 {
-	size_t count = conf->listen_count * workers;
-	*s = (struct sockets){conf, workers, memory_resize(NULL, count + 1, sizeof(int)), true};
-	for (size_t i = 0; i < count; i++)
-		s->fds[i] = -1;
+	if (l->count > 0 && l->fds[0] >= 0 && is_unix(&l->asked) && owns_file)
+		unlink(l->asked.un.sun_path);
+	for (uint32_t i = 0; i < l->count; i++)
+		descriptor_close(&l->fds[i]);
+}
+
+static void free_listening(struct listening *l, bool owns_file)
+{
+	close_sockets(l, owns_file);
+	free(l->fds);
+	free(l);
+}
+
+/* ---- the set ---- */
+
+static bool has(const struct sockets_share *share, const struct listening *l)
+{
+	for (size_t i = 0; i < share->conf->listen_count; i++)
+		if (share->sections[i] == l)
+			return true;
+	return false;
+}
+
+/* The address, bound before or now; port 0 may be asked for several times. NULL with *error. */
+static struct listening *take(
+    const struct sockets_share *share, const struct net_address *asked, const char **error)
+{
+	struct sockets *s = share->from;
+	for (size_t i = 0; i < s->count; i++)
+		if (net_address_equal(&s->all[i]->asked, asked) && !has(share, s->all[i]))
+			return s->all[i];
+	*error = find_other_listener(s, asked);
+	if (*error)
+		return NULL;
+	struct listening *l = memory_new(struct listening);
+	l->asked = l->at = *asked;
+	s->all = memory_resize(s->all, s->count + 1, sizeof(*s->all));
+	return s->all[s->count++] = l;
+}
+
+void sockets_fini(struct sockets *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		free_listening(s->all[i], s->owns_files);
+	free(s->all);
+	s->all = NULL;
+	s->count = 0;
+}
+
+static void release(struct sockets *s, struct listening *l)
+{
+	size_t i = 0;
+	if (--l->users > 0)
+		return;
+	while (s->all[i] != l)
+		i++;
+	s->all[i] = s->all[--s->count];
+	free_listening(l, s->owns_files);
+	if (s->count == 0)
+		sockets_fini(s);
+}
+
+void sockets_return(struct sockets_share *share)
+{
+	for (size_t i = 0; share->sections && i < share->conf->listen_count; i++)
+		if (share->sections[i])
+			release(share->from, share->sections[i]);
+	free(share->sections);
+	share->sections = NULL;
+}
+
+static void say(const struct conf_listen *l, const char *why, char *error, size_t error_size)
+{
+	snprintf(error, error_size, "cannot listen on %s: %s (listen section %s, %s:%u)",
+	    l->address_text, why, l->name, l->file, l->line);
+}
+
+bool sockets_borrow(struct sockets *s, struct sockets_share *share, const struct conf *conf,
+    uint32_t workers, char *error, size_t error_size)
+{
+	*share = (struct sockets_share){
+	    s, conf, workers, memory_zalloc((conf->listen_count + 1) * sizeof(*share->sections))};
 	for (size_t i = 0; i < conf->listen_count; i++) {
-		const struct conf_listen *l = &conf->listens[i];
-		const char *why = open_section(s, i);
+		const char *why = NULL;
+		struct listening *l = take(share, &conf->listens[i].address, &why);
+		share->sections[i] = l;
+		if (l)
+			l->users++;
+		if (l)
+			why = extend(l, workers);
 		if (!why)
 			continue;
-		snprintf(error, error_size, "cannot listen on %s: %s (listen section %s, %s:%u)",
-		    l->address_text, why, l->name, l->file, l->line);
-		sockets_fini(s);
+		say(&conf->listens[i], why, error, error_size);
+		sockets_return(share);
 		return false;
 	}
 	return true;
 }
 
-int sockets_of(const struct sockets *s, size_t listen, uint32_t worker)
+bool sockets_listen(const struct sockets_share *share, char *error, size_t error_size)
 {
-	return s->fds[listen * s->workers + worker];
-}
-
-char *sockets_address(const struct sockets *s, size_t listen, char *buffer, size_t size)
-{
-	struct net_address at = s->conf->listens[listen].address;
-	if (!is_unix(&at))
-		learn_port(sockets_of(s, listen, 0), &at);
-	return net_address_format(&at, buffer, size);
-}
-
-static void close_section(struct sockets *s, size_t listen)
-{
-	const struct net_address *at = &s->conf->listens[listen].address;
-	int *row = &s->fds[listen * s->workers];
-	int first = row[0];
-	if (first >= 0 && is_unix(at) && s->owns_files)
-		unlink(at->un.sun_path);
-	for (uint32_t w = 0; w < s->workers; w++) {
-		if (row[w] >= 0 && (w == 0 || row[w] != first))
-			close(row[w]);
-		row[w] = -1;
+	for (size_t i = 0; i < share->conf->listen_count; i++) {
+		struct listening *l = share->sections[i];
+		uint32_t wanted = is_unix(&l->asked) ? 1 : share->workers;
+		for (; l->listening < wanted; l->listening++) {
+			const char *why = net_listen_on(l->fds[l->listening], BACKLOG);
+			if (!why)
+				continue;
+			say(&share->conf->listens[i], why, error, error_size);
+			return false;
+		}
+		/* A kernel that cannot gives the left ones their part: who accepts from them has more. */
+		if (l->listening > wanted || l->is_shared_out)
+			l->is_shared_out = net_listen_share(l->fds[0], wanted);
 	}
+	return true;
 }
 
-void sockets_close(struct sockets *s)
+int sockets_of(const struct sockets_share *share, size_t section, uint32_t worker, uint32_t nth)
 {
-	for (size_t i = 0; s->fds && i < s->conf->listen_count; i++)
-		close_section(s, i);
+	const struct listening *l = share->sections[section];
+	uint32_t at = is_unix(&l->asked) ? nth : worker + nth * share->workers;
+	/* Those left over that do not listen were bound for workers that never came up. */
+	return at < l->listening || (nth == 0 && at < l->count) ? l->fds[at] : -1;
 }
 
-void sockets_fini(struct sockets *s)
+char *sockets_address(const struct sockets_share *share, size_t section, char *buffer, size_t size)
 {
-	sockets_close(s);
-	free(s->fds);
-	s->fds = NULL;
+	return net_address_format(&share->sections[section]->at, buffer, size);
+}
+
+void sockets_close(struct sockets *s, const struct sockets_share *but)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (!but || !has(but, s->all[i]))
+			close_sockets(s->all[i], s->owns_files);
 }

@@ -78,6 +78,7 @@ struct worker_config start_worker_config(struct start *s, uint32_t index)
 		.via_suffix = s->via_suffix},
 	    .title = &s->title,
 	    .sockets = &s->sockets,
+	    .share = &s->share,
 	    .logs = &s->logs,
 	    .counters = &s->slots[index],
 	    .identity = &s->identity,
@@ -102,7 +103,7 @@ void start_announce(const struct start *s, struct observe *o)
 		char at[NET_ADDRESS_TEXT];
 		const struct conf_listen *l = &s->conf->listens[i];
 		observe_log(o, OBSERVE_INFO, "listening on %s (%s, %s), %u worker%s",
-		    sockets_address(&s->sockets, i, at, sizeof(at)),
+		    sockets_address(&s->share, i, at, sizeof(at)),
 		    l->certificate_count ? "TLS" : "plain", protocols_text(l), s->workers,
 		    s->workers == 1 ? "" : "s");
 	}
@@ -136,7 +137,9 @@ bool start_open(struct start *s, bool single, char *error, size_t error_size)
 		if (s->status_fd < 0)
 			return false;
 	}
-	if (!sockets_open(&s->sockets, s->conf, s->workers, error, error_size) ||
+	s->sockets.owns_files = true;
+	if (!sockets_borrow(&s->sockets, &s->share, s->conf, s->workers, error, error_size) ||
+	    !sockets_listen(&s->share, error, error_size) ||
 	    !logs_open(&s->logs, server, error, error_size))
 		return false;
 	if (!single && !logs_make_pipes(&s->logs, error, error_size))
@@ -156,6 +159,7 @@ void start_give_up_status(struct start *s)
 void start_close(struct start *s)
 {
 	start_give_up_status(s);
+	sockets_return(&s->share);
 	sockets_fini(&s->sockets);
 	logs_close(&s->logs, LOGS_ALL);
 	descriptor_close(&s->notify_fd);

@@ -16,6 +16,7 @@ struct start {
 	struct title title;
 	struct identity identity;
 	struct sockets sockets;
+	struct sockets_share share; /* those of conf */
 	struct logs logs;
 	int status_fd; /* -1 = none */
 	int notify_fd; /* to the service manager; -1 = none */

@@ -80,7 +80,7 @@ bool worker_init(struct worker *w, const struct worker_config *env, char *error,
 	w->observe.sample = conf->server.log_sample;
 	w->observe.gathers = flush_soon;
 	w->observe.gathers_context = w;
-	w->adopted = memory_zalloc(env->sockets->workers * sizeof(*w->adopted));
+	w->adopted = memory_zalloc(env->share->workers * sizeof(*w->adopted));
 	w->chunks = chunk_pool_new(LIMIT_CHUNK_BYTES, CHUNKS_KEPT);
 	w->loop = net_loop_new(w->chunks);
 	net_timer_init(&w->flush, w->loop, flush_gathered, w);
@@ -128,9 +128,11 @@ void worker_listen(struct worker *w, uint32_t from)
 	w->adopted[from] = true;
 	const struct conf *conf = env->gateway.conf;
 	for (size_t i = 0; i < conf->listen_count; i++) {
-		int fd = sockets_of(env->sockets, i, from);
+		int fd = sockets_of(env->share, i, from, 0);
 		/* All workers share one unix socket: do not listen on it twice. */
-		if (from == env->index || fd != sockets_of(env->sockets, i, env->index))
+		if (from != env->index && fd == sockets_of(env->share, i, env->index, 0))
+			continue;
+		for (uint32_t nth = 0; (fd = sockets_of(env->share, i, from, nth)) >= 0; nth++)
 			gateway_listen(w->gateway, &conf->listens[i], fd);
 	}
 }
@@ -149,7 +151,7 @@ void worker_drain(struct worker *w)
 	usec deadline = clock_after(net_now(w->loop), w->env.gateway.conf->server.drain_timeout);
 	gateway_drain(w->gateway, deadline, drained, w);
 	/* Refuses new clients: no worker accepts from their backlog any more. */
-	sockets_close(w->env.sockets);
+	sockets_close(w->env.sockets, NULL);
 }
 
 void worker_quit(struct worker *w)

@@ -25,7 +25,8 @@ enum {
 struct worker_config {
 	struct gateway_env gateway; /* worker_init adds the worker's own parts */
 	const struct title *title;  /* all pointers are borrowed */
-	struct sockets *sockets;
+	struct sockets *sockets;    /* closed when it drains */
+	const struct sockets_share *share;
 	struct logs *logs;
 	struct observe_counters *counters;
 	const struct identity *identity;

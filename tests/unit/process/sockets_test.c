@@ -60,64 +60,77 @@ static uint16_t port_of(int fd)
 static void each_worker_has_its_own_socket_on_the_same_port(void **state)
 {
 	struct bench *b = *state;
-	struct sockets s;
+	struct sockets s = {.owns_files = true};
+	struct sockets_share share;
 	char error[256] = "", text[NET_ADDRESS_TEXT], want[64];
 	set_listen(b, 0, "127.0.0.1:0");
-	assert_true(sockets_open(&s, &b->conf, 3, error, sizeof(error)));
-	uint16_t port = port_of(sockets_of(&s, 0, 0));
+	assert_true(sockets_borrow(&s, &share, &b->conf, 3, error, sizeof(error)));
+	assert_true(sockets_listen(&share, error, sizeof(error)));
+	uint16_t port = port_of(sockets_of(&share, 0, 0, 0));
 	assert_int_not_equal(port, 0);
 	for (uint32_t w = 1; w < 3; w++) {
-		assert_int_not_equal(sockets_of(&s, 0, w), sockets_of(&s, 0, w - 1));
-		assert_int_equal(port_of(sockets_of(&s, 0, w)), port);
+		assert_int_not_equal(sockets_of(&share, 0, w, 0), sockets_of(&share, 0, w - 1, 0));
+		assert_int_equal(port_of(sockets_of(&share, 0, w, 0)), port);
 	}
 	snprintf(want, sizeof(want), "127.0.0.1:%u", port);
-	assert_string_equal(sockets_address(&s, 0, text, sizeof(text)), want);
+	assert_string_equal(sockets_address(&share, 0, text, sizeof(text)), want);
+	sockets_return(&share);
 	sockets_fini(&s);
 }
 
 static void taken_port_is_an_error_that_names_section_and_line(void **state)
 {
 	struct bench *b = *state;
-	struct sockets first, second;
+	struct sockets first = {.owns_files = true}, second = {.owns_files = true};
+	struct sockets_share share, other;
 	char error[256] = "", text[64], want[256];
 	set_listen(b, 0, "127.0.0.1:0");
-	assert_true(sockets_open(&first, &b->conf, 1, error, sizeof(error)));
-	snprintf(text, sizeof(text), "127.0.0.1:%u", port_of(sockets_of(&first, 0, 0)));
+	assert_true(sockets_borrow(&first, &share, &b->conf, 1, error, sizeof(error)));
+	assert_true(sockets_listen(&share, error, sizeof(error)));
+	snprintf(text, sizeof(text), "127.0.0.1:%u", port_of(sockets_of(&share, 0, 0, 0)));
 	set_listen(b, 0, text);
-	assert_false(sockets_open(&second, &b->conf, 1, error, sizeof(error)));
+	assert_false(sockets_borrow(&second, &other, &b->conf, 1, error, sizeof(error)));
 	snprintf(want, sizeof(want),
 	    "cannot listen on %s: Address already in use (listen section main, x.ini:7)", text);
 	assert_string_equal(error, want);
 	sockets_fini(&second);
+	sockets_return(&share);
 	sockets_fini(&first);
 }
 
 static void unix_socket_is_shared_and_its_file_removed_by_the_owner_alone(void **state)
 {
 	struct bench *b = *state;
-	struct sockets s;
+	struct sockets s = {.owns_files = true};
+	struct sockets_share share;
 	char error[256] = "", text[80];
 	snprintf(text, sizeof(text), "unix:%s", b->path);
 	set_listen(b, 0, text);
-	assert_true(sockets_open(&s, &b->conf, 2, error, sizeof(error)));
-	assert_int_equal(sockets_of(&s, 0, 0), sockets_of(&s, 0, 1));
+	assert_true(sockets_borrow(&s, &share, &b->conf, 2, error, sizeof(error)));
+	assert_true(sockets_listen(&share, error, sizeof(error)));
+	assert_int_equal(sockets_of(&share, 0, 0, 0), sockets_of(&share, 0, 1, 0));
 	assert_int_equal(access(b->path, F_OK), 0);
 	s.owns_files = false;
-	sockets_close(&s);
+	sockets_close(&s, NULL);
 	assert_int_equal(access(b->path, F_OK), 0);
+	sockets_return(&share);
 	sockets_fini(&s);
 	/* Nobody answers on it any more: it is replaced. */
-	assert_true(sockets_open(&s, &b->conf, 2, error, sizeof(error)));
-	sockets_close(&s);
+	s.owns_files = true;
+	assert_true(sockets_borrow(&s, &share, &b->conf, 2, error, sizeof(error)));
+	assert_true(sockets_listen(&share, error, sizeof(error)));
+	sockets_close(&s, NULL);
 	assert_int_not_equal(access(b->path, F_OK), 0);
-	sockets_close(&s);
+	sockets_close(&s, NULL);
+	sockets_return(&share);
 	sockets_fini(&s);
 }
 
 static void failure_leaves_no_socket_and_no_file_behind(void **state)
 {
 	struct bench *b = *state;
-	struct sockets s;
+	struct sockets s = {.owns_files = true};
+	struct sockets_share share;
 	char error[256] = "", text[80];
 	snprintf(text, sizeof(text), "unix:%s", b->path);
 	set_listen(b, 0, text);
@@ -125,12 +138,118 @@ static void failure_leaves_no_socket_and_no_file_behind(void **state)
 	b->conf.listen_count = 2;
 	int before = dup(0);
 	close(before);
-	assert_false(sockets_open(&s, &b->conf, 2, error, sizeof(error)));
+	assert_false(sockets_borrow(&s, &share, &b->conf, 2, error, sizeof(error)));
 	assert_non_null(strstr(error, "cannot listen on 192.0.2.1:1"));
 	int after = dup(0);
 	close(after);
 	assert_int_equal(before, after);
 	assert_int_not_equal(access(b->path, F_OK), 0);
+}
+
+static void address_outlives_a_configuration_that_the_next_one_shares_it_with(void **state)
+{
+	struct bench *b = *state;
+	struct sockets s = {.owns_files = true};
+	struct sockets_share old, next;
+	struct conf later = {.listens = &b->listens[0], .listen_count = 2};
+	char error[256] = "";
+	set_listen(b, 0, "127.0.0.1:0");
+	set_listen(b, 1, "127.0.0.1:0");
+	assert_true(sockets_borrow(&s, &old, &b->conf, 1, error, sizeof(error)));
+	assert_true(sockets_listen(&old, error, sizeof(error)));
+	int first = sockets_of(&old, 0, 0, 0);
+	uint16_t port = port_of(first);
+	assert_true(sockets_borrow(&s, &next, &later, 2, error, sizeof(error)));
+	assert_int_equal(sockets_of(&next, 0, 0, 0), first);
+	assert_int_equal(port_of(sockets_of(&next, 0, 1, 0)), port);
+	assert_int_not_equal(port_of(sockets_of(&next, 1, 0, 0)), port);
+	assert_true(sockets_listen(&next, error, sizeof(error)));
+	sockets_return(&old);
+	assert_int_equal(port_of(first), port);
+	assert_int_equal(s.count, 2);
+	sockets_return(&next);
+	assert_int_equal(s.count, 0);
+}
+
+static int connect_to(uint16_t port)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET,
+	    .sin_port = htons(port),
+	    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(connect(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+	return fd;
+}
+
+static unsigned accept_all(int listener)
+{
+	unsigned n = 0;
+	for (int fd; (fd = accept(listener, NULL, NULL)) >= 0; n++)
+		close(fd);
+	return n;
+}
+
+enum { CLIENTS = 32 };
+
+static void socket_of_a_worker_too_many_is_emptied_and_gets_no_more(void **state)
+{
+	struct bench *b = *state;
+	struct sockets s = {.owns_files = true};
+	struct sockets_share old, next;
+	int clients[2 * CLIENTS];
+	char error[256] = "";
+	set_listen(b, 0, "127.0.0.1:0");
+	assert_true(sockets_borrow(&s, &old, &b->conf, 3, error, sizeof(error)));
+	assert_true(sockets_listen(&old, error, sizeof(error)));
+	uint16_t port = port_of(sockets_of(&old, 0, 0, 0));
+	for (int i = 0; i < CLIENTS; i++)
+		clients[i] = connect_to(port);
+	assert_true(sockets_borrow(&s, &next, &b->conf, 1, error, sizeof(error)));
+	assert_true(sockets_listen(&next, error, sizeof(error)));
+	sockets_return(&old);
+	for (int i = CLIENTS; i < 2 * CLIENTS; i++)
+		clients[i] = connect_to(port);
+	unsigned own = accept_all(sockets_of(&next, 0, 0, 0)), left = 0;
+	for (uint32_t nth = 1; nth < 3; nth++)
+		left += accept_all(sockets_of(&next, 0, 0, nth));
+	assert_int_equal(sockets_of(&next, 0, 0, 3), -1);
+	assert_int_equal(own + left, 2 * CLIENTS);
+	assert_true(left > 0 && left <= CLIENTS);
+	for (int i = 0; i < 2 * CLIENTS; i++)
+		close(clients[i]);
+	/* Workers that are back have theirs again. */
+	assert_true(sockets_borrow(&s, &old, &b->conf, 2, error, sizeof(error)));
+	assert_true(sockets_listen(&old, error, sizeof(error)));
+	for (int i = 0; i < 2 * CLIENTS; i++)
+		clients[i] = connect_to(port);
+	own = accept_all(sockets_of(&old, 0, 0, 0));
+	unsigned other = accept_all(sockets_of(&old, 0, 1, 0));
+	assert_int_equal(own + other, 2 * CLIENTS);
+	assert_true(own > 0 && other > 0);
+	for (int i = 0; i < 2 * CLIENTS; i++)
+		close(clients[i]);
+	sockets_return(&next);
+	sockets_return(&old);
+}
+
+static void sockets_that_were_bound_in_vain_are_in_no_workers_way(void **state)
+{
+	struct bench *b = *state;
+	struct sockets s = {.owns_files = true};
+	struct sockets_share old, next;
+	char error[256] = "";
+	set_listen(b, 0, "127.0.0.1:0");
+	assert_true(sockets_borrow(&s, &old, &b->conf, 1, error, sizeof(error)));
+	assert_true(sockets_listen(&old, error, sizeof(error)));
+	assert_true(sockets_borrow(&s, &next, &b->conf, 3, error, sizeof(error)));
+	sockets_return(&next); /* its workers did not come up */
+	assert_int_equal(sockets_of(&old, 0, 0, 1), -1);
+	assert_true(sockets_borrow(&s, &next, &b->conf, 2, error, sizeof(error)));
+	assert_true(sockets_listen(&next, error, sizeof(error)));
+	assert_true(sockets_of(&next, 0, 1, 0) >= 0);
+	assert_int_equal(sockets_of(&next, 0, 0, 1), -1);
+	sockets_return(&next);
+	sockets_return(&old);
 }
 
 /* ---- status ---- */
@@ -256,6 +375,9 @@ int main(void)
 	    TEST(each_worker_has_its_own_socket_on_the_same_port),
 	    TEST(taken_port_is_an_error_that_names_section_and_line),
 	    TEST(unix_socket_is_shared_and_its_file_removed_by_the_owner_alone),
+	    TEST(address_outlives_a_configuration_that_the_next_one_shares_it_with),
+	    TEST(socket_of_a_worker_too_many_is_emptied_and_gets_no_more),
+	    TEST(sockets_that_were_bound_in_vain_are_in_no_workers_way),
 	    TEST(failure_leaves_no_socket_and_no_file_behind),
 	    TEST(status_answers_with_the_sum_of_all_slots),
 	    TEST(status_is_not_held_up_by_one_who_does_not_read),
