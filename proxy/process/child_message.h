@@ -22,7 +22,7 @@ enum message_kind {
 };
 
 /* The helper processes (helpers.c). */
-enum helper_id { HELPER_LOGGER, HELPER_FILES, HELPER_PASSWORDS, HELPERS };
+enum helper_id { HELPER_FILES, HELPER_PASSWORDS, HELPERS };
 
 struct message {
 	enum message_kind kind;

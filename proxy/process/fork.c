@@ -35,30 +35,59 @@ static _Noreturn void become_worker(struct generation *g, uint32_t index, int co
 	exit(worker_run(&env, control, g->master->pid));
 }
 
-static _Noreturn void become_helper(struct generation *g, const struct helper_row *row, int control)
+/* Closes what only workers need, and says what the process is. logs: what it needs not of these. */
+static void begin_helper(struct generation *g, const char *title, unsigned logs)
 {
 	struct start *s = g->master->start;
 	close_master_fds(g);
 	net_tickets_fini(&s->tickets);
 	sealed_close(g->conf->sealed);
 	sockets_close(&s->sockets, NULL);
+	logs_close(&s->logs, logs);
+	title_set(&s->title, "pushgate: %s", title);
+}
+
+static _Noreturn void become_helper(struct generation *g, const struct helper_row *row, int control)
+{
+	struct start *s = g->master->start;
+	begin_helper(g, row->title, LOGS_NOT_OF_WRITERS);
 	if (!row->keeps_contents)
 		files_contents_fini(&g->contents);
-	logs_close(&s->logs, row->is_logger ? LOGS_NOT_OF_LOGGER : LOGS_NOT_OF_WRITERS);
-	title_set(&s->title, "pushgate: %s", row->title);
 	const struct helper_env env = {
 	    .conf = g->conf,
 	    .identity = &s->identity,
 	    .logs = &s->logs,
 	    .contents = &g->contents,
-	    /* The master's slot: the counters of lost lines are the logger's alone. */
-	    .counters = &s->slots[s->workers],
 	    .workers = g->worker_count,
 	    .control = control,
 	    .is_first = !g->files_was_ready,
 	    .master = g->master->pid,
 	};
 	exit(row->run(&env));
+}
+
+static _Noreturn void become_logger(struct master *m)
+{
+	struct start *s = m->start;
+	struct generation *g = &m->generation;
+	begin_helper(g, "logger", LOGS_NOT_OF_LOGGER);
+	files_contents_fini(&g->contents);
+	const struct helper_env env = {
+	    .conf = g->conf,
+	    .identity = &s->identity,
+	    .logs = &s->logs,
+	    /* The master's slot: the counters of lost lines are the logger's alone. */
+	    .counters = m->observe.counters,
+	    .master = m->pid,
+	};
+	exit(logger_run(&env));
+}
+
+void master_start_logger(struct master *m)
+{
+	int none;
+	if (child_fork(&m->logger, false, &m->observe, m->now, &none) == 0)
+		become_logger(m);
 }
 
 void generation_start_worker(struct generation *g, uint32_t index)
@@ -78,6 +107,6 @@ void generation_start_helper(struct generation *g, enum helper_id id)
 	const struct helper_row *row = &helper_rows[id];
 	struct master *m = g->master;
 	int socket;
-	if (child_fork(&g->helpers[id], !row->is_logger, &m->observe, m->now, &socket) == 0)
+	if (child_fork(&g->helpers[id], true, &m->observe, m->now, &socket) == 0)
 		become_helper(g, row, socket);
 }

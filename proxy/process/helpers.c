@@ -47,12 +47,6 @@ static struct rate contents_rate(const struct generation *g)
 }
 
 const struct helper_row helper_rows[HELPERS] = {
-    [HELPER_LOGGER] = {.name = "the logger",
-	.title = "logger",
-	.run = logger_run,
-	.last_phase = GENERATION_FORCED,
-	.is_logger = true,
-	.loses = ": the lines that it has not written are lost"},
     [HELPER_FILES] = {.name = "the files process",
 	.title = "files",
 	.run = files_run,
@@ -116,48 +110,12 @@ void generation_read_helper(struct generation *g, enum helper_id id)
 
 /* ---- deaths ---- */
 
-static bool is_writing(const struct log *log)
-{
-	return log->hand && log->hand->writing > 0;
-}
-
-/*
- * To the file itself: the logger, which reads the pipe, is down or hangs. But where it has left lines
- * half written the next one goes on first; both logs may be one file.
- */
-static void log_directly(const struct generation *g, const char *line)
-{
-	struct observe direct = g->master->observe;
-	struct logs *logs = &g->master->start->logs;
-	struct log *log = &logs->error;
-	struct observe_file file = log_file(log, &g->master->observe.counters->error_lines_lost);
-	if (log->file >= 0 && !is_writing(log) && !is_writing(&logs->access))
-		direct.error_file = &file;
-	else
-		direct.error_fd = log->writes; /* -1 at the end: closed */
-	observe_log(&direct, OBSERVE_ERROR, "%s", line);
-}
-
 /* The helper is down, or is to end: it sees the end of its control socket. */
 static void disconnect(struct generation *g, enum helper_id id)
 {
 	control_close(&g->helpers[id].control);
 	for (uint32_t i = 0; i < g->worker_count; i++)
 		g->workers[i].is_linked[id] = false;
-}
-
-static void log_restart(struct generation *g, enum helper_id id, const char *how, usec wait)
-{
-	char line[192], when[32] = "";
-	if (!helper_rows[id].is_logger)
-		snprintf(
-		    when, sizeof(when), " in %llu ms", (unsigned long long)(wait / USEC_PER_MSEC));
-	snprintf(
-	    line, sizeof(line), "%s %s; it is started again%s", helper_rows[id].name, how, when);
-	if (helper_rows[id].is_logger)
-		log_directly(g, line);
-	else
-		observe_log(&g->master->observe, OBSERVE_ERROR, "%s", line);
 }
 
 static void helper_died(struct generation *g, enum helper_id id, int status)
@@ -170,7 +128,7 @@ static void helper_died(struct generation *g, enum helper_id id, int status)
 	generation_read_helper(g, id);
 	disconnect(g, id);
 	if (g->phase == GENERATION_ENDED) {
-		if (status != 0 && !row->is_logger && row->loses[0])
+		if (status != 0 && row->loses[0])
 			observe_log(&g->master->observe, OBSERVE_ERROR, "%s %s%s", row->name, how,
 			    row->loses);
 		return;
@@ -183,7 +141,9 @@ static void helper_died(struct generation *g, enum helper_id id, int status)
 		generation_force(g);
 		return;
 	}
-	log_restart(g, id, how, child_died(h, g->master->now));
+	usec wait = child_died(h, g->master->now);
+	observe_log(&g->master->observe, OBSERVE_ERROR, "%s %s; it is started again in %llu ms",
+	    row->name, how, (unsigned long long)(wait / USEC_PER_MSEC));
 }
 
 bool generation_helper_died(struct generation *g, pid_t pid, int status)
@@ -280,30 +240,25 @@ usec generation_run_helpers(struct generation *g)
 
 /* ---- the end ---- */
 
-/* loses: the loss, if the helper has to be killed. */
-static void wait_for_end(struct generation *g, enum helper_id id, const char *loses)
+void master_wait_for_end(
+    struct master *m, const struct child *c, const char *name, const char *loses)
 {
-	const struct child *h = &g->helpers[id];
 	char line[192];
-	usec until = g->master->now + END_GRACE_USEC;
-	while (h->pid && g->master->now < until) {
-		struct pollfd fd = {.fd = g->master->signals, .events = POLLIN};
-		poll(&fd, 1, (int)((until - g->master->now) / USEC_PER_MSEC) + 1);
-		g->master->now = clock_monotonic();
-		master_read_signals(g->master);
+	usec until = m->now + END_GRACE_USEC;
+	while (c->pid && m->now < until) {
+		struct pollfd fd = {.fd = m->signals, .events = POLLIN};
+		poll(&fd, 1, (int)((until - m->now) / USEC_PER_MSEC) + 1);
+		m->now = clock_monotonic();
+		master_read_signals(m);
 	}
-	if (!h->pid)
+	if (!c->pid)
 		return;
-	snprintf(line, sizeof(line), "%s did not end in time and is killed%s", helper_rows[id].name,
-	    loses);
-	log_directly(g, line);
-	kill(h->pid, SIGKILL);
+	snprintf(line, sizeof(line), "%s did not end in time and is killed%s", name, loses);
+	master_log_directly(m, line);
+	kill(c->pid, SIGKILL);
 }
 
-/*
- * All end by themselves: most when the master closes the control socket, the logger when its last writers, these and
- * the master, have closed the pipes.
- */
+/* All end by themselves when the master closes the control socket. */
 void generation_end_helpers(struct generation *g)
 {
 	bool learns = g->conf->server.learned_file;
@@ -311,13 +266,7 @@ void generation_end_helpers(struct generation *g)
 	for (enum helper_id id = 0; id < HELPERS; id++)
 		disconnect(g, id);
 	for (enum helper_id id = 0; id < HELPERS; id++)
-		if (!helper_rows[id].is_logger)
-			wait_for_end(g, id,
-			    id == HELPER_FILES && !learns ? "; it had nothing to save"
-							  : helper_rows[id].loses);
-	/* One that was killed has left lines to the next. */
-	if (!g->helpers[HELPER_LOGGER].pid)
-		generation_start_helper(g, HELPER_LOGGER);
-	logs_close(&g->master->start->logs, LOGS_WRITERS | LOGS_SENDER | LOGS_READERS);
-	wait_for_end(g, HELPER_LOGGER, helper_rows[HELPER_LOGGER].loses);
+		master_wait_for_end(g->master, &g->helpers[id], helper_rows[id].name,
+		    id == HELPER_FILES && !learns ? "; it had nothing to save"
+						  : helper_rows[id].loses);
 }

@@ -24,7 +24,7 @@ static void reap(struct master *m)
 	int status;
 	pid_t pid;
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		if (!generation_helper_died(g, pid, status))
+		if (!master_logger_died(m, pid, status) && !generation_helper_died(g, pid, status))
 			generation_worker_died(g, pid, status);
 }
 
@@ -116,7 +116,7 @@ static struct status describe(struct master *m)
 	uint32_t count = g->worker_count;
 	for (uint32_t i = 0; i < count; i++)
 		m->about[i] = describe_child(&g->workers[i].child, m->now);
-	for (enum helper_id id = HELPER_FILES; id < HELPERS; id++) {
+	for (enum helper_id id = 0; id < HELPERS; id++) {
 		if (g->helpers[id].starts == 0)
 			continue;
 		m->about[count] = describe_child(&g->helpers[id], m->now);
@@ -164,6 +164,7 @@ static usec run_due_tasks(struct master *m)
 	next = clock_earlier(next, g->deadline);
 	if (m->now < m->status_at)
 		next = clock_earlier(next, m->status_at);
+	next = clock_earlier(next, master_run_logger(m));
 	next = clock_earlier(next, generation_run_helpers(g));
 	return clock_earlier(next, generation_run_workers(g));
 }
@@ -223,6 +224,7 @@ enum process_status master_run(struct start *start)
 	    .master = &m, .conf = start->conf, .worker_count = workers, .deadline = USEC_NEVER};
 	generation_workers_init(&m.generation);
 	generation_helpers_init(&m.generation);
+	child_init(&m.logger);
 	m.about = memory_zalloc((workers + HELPERS) * sizeof(*m.about));
 	m.fds = memory_zalloc((workers + 2 + HELPERS) * sizeof(*m.fds));
 	m.pid = getpid();
@@ -235,6 +237,7 @@ enum process_status master_run(struct start *start)
 		const struct status status = describe(&m);
 		status_log(&status, &m.observe);
 		generation_end_helpers(&m.generation);
+		master_end_logger(&m);
 		close(m.signals);
 	} else {
 		m.status = PROCESS_FAILED;

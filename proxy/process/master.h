@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The state that the master's files share: master.c watches, fork.c starts children, worker_slots.c cares for the
- * workers, helpers.c for the helpers. Private to process/.
+ * workers, helpers.c for the helpers, master_logger.c for the logger. Private to process/.
  */
 #ifndef PUSHGATE_PROCESS_MASTER_H
 #define PUSHGATE_PROCESS_MASTER_H
@@ -56,9 +56,7 @@ struct helper_row {
 	int (*run)(const struct helper_env *env);
 	bool (*is_needed)(const struct conf *conf); /* NULL: always */
 	enum generation_phase last_phase;           /* in which it is started, or started again */
-	/* Descriptors: the logger has the reading ends of the logs, and no socketpair to the master. */
-	bool is_logger;
-	bool keeps_contents;
+	bool keeps_contents;                        /* descriptors of theirs */
 	/* Messages: the rate of its contents; NULL: it has none to send. */
 	struct rate (*contents)(const struct generation *g);
 	/* Whether pushgate ends if it cannot start; else it is started again, as after its death. */
@@ -75,6 +73,8 @@ struct master {
 	struct start *start;
 	struct observe observe;
 	struct generation generation;
+	struct child logger;
+	bool is_ending; /* no child is started again, nor is its end logged */
 	struct trace_orders traces;
 	struct status_process *about; /* buffer for describe() */
 	struct pollfd *fds;           /* buffer for poll(2) */
@@ -88,7 +88,24 @@ struct master {
 /* Reads and obeys the signals that have come. */
 void master_read_signals(struct master *m);
 
+/* Waits for a child that is to end, for a time; then kills it. loses: the loss, as that line ends. */
+void master_wait_for_end(
+    struct master *m, const struct child *c, const char *name, const char *loses);
+
+/* ---- master_logger.c ---- */
+
+/* Writes a line to the error log, by way of no other process. */
+void master_log_directly(const struct master *m, const char *line);
+/* Whether the process was the logger. */
+bool master_logger_died(struct master *m, pid_t pid, int status);
+/* Starts it if that is due. Returns when to call it again. */
+usec master_run_logger(struct master *m);
+/* After all others that write lines. */
+void master_end_logger(struct master *m);
+
 /* ---- fork.c ---- */
+
+void master_start_logger(struct master *m);
 
 void generation_start_worker(struct generation *g, uint32_t index);
 void generation_start_helper(struct generation *g, enum helper_id id);
@@ -126,7 +143,7 @@ usec generation_run_helpers(struct generation *g);
 void generation_read_helper(struct generation *g, enum helper_id id);
 /* The contents of the configured files are there, or have been waited for long enough. */
 bool generation_may_start_workers(const struct generation *g);
-/* After the last worker: ends the helpers, the logger last, and waits for them. */
+/* After the last worker: ends the helpers, and waits for them. */
 void generation_end_helpers(struct generation *g);
 
 #endif

@@ -35,7 +35,7 @@ static void begin(struct bench *b, const char *server)
 	    .counters = &b->counters, .access_fd = -1, .error_fd = b->said[1], .worker = OBSERVE_MASTER};
 	b->master.generation = (struct generation){.master = &b->master, .conf = b->conf};
 	generation_helpers_init(&b->master.generation);
-	b->master.generation.helpers[HELPER_LOGGER].pid = 1001;
+	b->master.logger.pid = 1001;
 	b->master.generation.helpers[HELPER_FILES].pid = 1002;
 }
 
