@@ -49,7 +49,7 @@ static void examine(const char *conf_path, struct conf_findings *findings)
 	    .conf = conf,
 	    .findings = findings,
 	    .is_check = true,
-	    .workers = start_count_workers(conf, false),
+	    .workers = outfit_count_workers(conf, false),
 	};
 	(void)start_needs_walk(&needs);
 	conf_free(conf);

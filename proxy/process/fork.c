@@ -16,7 +16,7 @@ static void close_master_fds(struct generation *g)
 	trace_orders_close(&g->master->traces);
 	descriptor_close(&s->status_fd);
 	descriptor_close(&s->notify_fd);
-	for (uint32_t i = 0; i < g->worker_count; i++)
+	for (uint32_t i = 0; i < g->outfit.workers; i++)
 		control_close(&g->workers[i].child.control);
 	for (size_t i = 0; i < HELPERS; i++)
 		control_close(&g->helpers[i].control);
@@ -29,7 +29,7 @@ static _Noreturn void become_worker(struct generation *g, uint32_t index, int co
 	close_master_fds(g);
 	logs_close(&s->logs, LOGS_NOT_OF_WRITERS);
 	title_set(&s->title, "pushgate: worker %u", index);
-	struct worker_config env = start_worker_config(s, index);
+	struct worker_config env = start_worker_config(s, &g->outfit, index);
 	env.contents = &g->contents;
 	env.is_behind = !g->files_was_ready;
 	exit(worker_run(&env, control, g->master->pid));
@@ -41,7 +41,7 @@ static void begin_helper(struct generation *g, const char *title, unsigned logs)
 	struct start *s = g->master->start;
 	close_master_fds(g);
 	net_tickets_fini(&s->tickets);
-	sealed_close(g->conf->sealed);
+	sealed_close(g->outfit.conf->sealed);
 	sockets_close(&s->sockets, NULL);
 	logs_close(&s->logs, logs);
 	title_set(&s->title, "pushgate: %s", title);
@@ -54,11 +54,11 @@ static _Noreturn void become_helper(struct generation *g, const struct helper_ro
 	if (!row->keeps_contents)
 		files_contents_fini(&g->contents);
 	const struct helper_env env = {
-	    .conf = g->conf,
-	    .identity = &s->identity,
+	    .conf = g->outfit.conf,
+	    .identity = &g->outfit.identity,
 	    .logs = &s->logs,
 	    .contents = &g->contents,
-	    .workers = g->worker_count,
+	    .workers = g->outfit.workers,
 	    .control = control,
 	    .is_first = !g->files_was_ready,
 	    .master = g->master->pid,
@@ -73,8 +73,8 @@ static _Noreturn void become_logger(struct master *m)
 	begin_helper(g, "logger", LOGS_NOT_OF_LOGGER);
 	files_contents_fini(&g->contents);
 	const struct helper_env env = {
-	    .conf = g->conf,
-	    .identity = &s->identity,
+	    .conf = g->outfit.conf,
+	    .identity = &g->outfit.identity,
 	    .logs = &s->logs,
 	    /* The master's slot: the counters of lost lines are the logger's alone. */
 	    .counters = m->observe.counters,

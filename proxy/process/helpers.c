@@ -69,13 +69,13 @@ const struct helper_row helper_rows[HELPERS] = {
 void generation_helpers_init(struct generation *g)
 {
 	for (size_t i = 0; i < HELPERS; i++) {
-		bool needed = !helper_rows[i].is_needed || helper_rows[i].is_needed(g->conf);
+		bool needed = !helper_rows[i].is_needed || helper_rows[i].is_needed(g->outfit.conf);
 		child_init(&g->helpers[i]);
 		g->helpers[i].start_at = needed ? 0 : USEC_NEVER;
 	}
 	g->files_wait_until = g->master->now + FILES_START_SECONDS * USEC_PER_SEC;
-	files_contents_init(&g->contents, g->conf);
-	g->files_was_ready = !files_are_needed(g->conf);
+	files_contents_init(&g->contents, g->outfit.conf);
+	g->files_was_ready = !files_are_needed(g->outfit.conf);
 }
 
 void generation_helpers_fini(struct generation *g)
@@ -114,7 +114,7 @@ void generation_read_helper(struct generation *g, enum helper_id id)
 static void disconnect(struct generation *g, enum helper_id id)
 {
 	control_close(&g->helpers[id].control);
-	for (uint32_t i = 0; i < g->worker_count; i++)
+	for (uint32_t i = 0; i < g->outfit.workers; i++)
 		g->workers[i].is_linked[id] = false;
 }
 
@@ -188,7 +188,7 @@ static bool connect_worker(struct generation *g, enum helper_id id, uint32_t ind
 static usec connect_workers(struct generation *g, enum helper_id id)
 {
 	usec next = USEC_NEVER;
-	for (uint32_t i = 0; g->helpers[id].control.is_ready && i < g->worker_count; i++) {
+	for (uint32_t i = 0; g->helpers[id].control.is_ready && i < g->outfit.workers; i++) {
 		struct worker_slot *slot = &g->workers[i];
 		if (slot->child.control.socket < 0 || slot->is_linked[id])
 			continue;
@@ -261,7 +261,7 @@ void master_wait_for_end(
 /* All end by themselves when the master closes the control socket. */
 void generation_end_helpers(struct generation *g)
 {
-	bool learns = g->conf->server.learned_file;
+	bool learns = g->outfit.conf->server.learned_file;
 	g->phase = GENERATION_ENDED;
 	for (enum helper_id id = 0; id < HELPERS; id++)
 		disconnect(g, id);

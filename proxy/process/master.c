@@ -34,7 +34,7 @@ static void drain(struct master *m)
 {
 	title_set(&m->start->title, "pushgate: master, draining (%s)", m->start->conf_path);
 	observe_log(&m->observe, OBSERVE_INFO, "draining");
-	notify_stopping(m->start->notify_fd, m->start->conf->server.drain_timeout);
+	notify_stopping(m->start->notify_fd, m->generation.outfit.conf->server.drain_timeout);
 	sockets_close(&m->start->sockets, NULL);
 	start_give_up_status(m->start);
 	generation_drain(&m->generation);
@@ -113,7 +113,7 @@ static struct status_process describe_child(const struct child *c, usec now)
 static struct status describe(struct master *m)
 {
 	const struct generation *g = &m->generation;
-	uint32_t count = g->worker_count;
+	uint32_t count = g->outfit.workers;
 	for (uint32_t i = 0; i < count; i++)
 		m->about[i] = describe_child(&g->workers[i].child, m->now);
 	for (enum helper_id id = 0; id < HELPERS; id++) {
@@ -125,12 +125,13 @@ static struct status describe(struct master *m)
 	}
 	return (struct status){
 	    .up = m->now - m->start->started,
-	    .slots = m->start->slots,
+	    .slots = g->outfit.slots,
+	    .own_slot = m->start->slot,
 	    .processes = m->about,
 	    .process_count = count,
-	    .worker_count = g->worker_count,
-	    .health_table = m->start->health_table,
-	    .conf = g->conf,
+	    .worker_count = g->outfit.workers,
+	    .health_table = g->outfit.health_table,
+	    .conf = g->outfit.conf,
 	    .trace = begin_trace,
 	    .trace_context = m,
 	};
@@ -172,7 +173,7 @@ static usec run_due_tasks(struct master *m)
 static void wait_for_events(struct master *m, usec until)
 {
 	struct generation *g = &m->generation;
-	uint32_t workers = g->worker_count;
+	uint32_t workers = g->outfit.workers;
 	struct pollfd *fds = m->fds;
 	fds[0] = (struct pollfd){.fd = m->signals, .events = POLLIN};
 	fds[1] = (struct pollfd){
@@ -218,10 +219,11 @@ static void run_until_workers_end(struct master *m)
 
 enum process_status master_run(struct start *start)
 {
-	uint32_t workers = start->workers;
+	uint32_t workers = start->outfit.workers;
 	struct master m = {.start = start, .signals = -1, .now = clock_monotonic()};
-	m.generation = (struct generation){
-	    .master = &m, .conf = start->conf, .worker_count = workers, .deadline = USEC_NEVER};
+	m.generation =
+	    (struct generation){.master = &m, .outfit = start->outfit, .deadline = USEC_NEVER};
+	start->outfit = (struct outfit){0};
 	generation_workers_init(&m.generation);
 	generation_helpers_init(&m.generation);
 	child_init(&m.logger);
@@ -232,7 +234,7 @@ enum process_status master_run(struct start *start)
 	trace_orders_init(&m.traces);
 	start_observe(start, &m.observe);
 	if (watch_signals(&m)) {
-		start_announce(start, &m.observe);
+		start_announce(&m.generation.outfit, &m.observe);
 		run_until_workers_end(&m);
 		const struct status status = describe(&m);
 		status_log(&status, &m.observe);
@@ -246,6 +248,7 @@ enum process_status master_run(struct start *start)
 	generation_helpers_fini(&m.generation);
 	trace_orders_close(&m.traces);
 	generation_workers_fini(&m.generation);
+	outfit_close(&m.generation.outfit);
 	free(m.about);
 	free(m.fds);
 	return m.status;

@@ -35,10 +35,9 @@ struct worker_slot {
 
 /* A configuration, and the workers and helpers that serve it. */
 struct generation {
-	struct master *master; /* borrowed, as is conf */
-	const struct conf *conf;
+	struct master *master; /* borrowed */
+	struct outfit outfit;
 	struct worker_slot *workers;
-	uint32_t worker_count;
 	struct child helpers[HELPERS];
 	struct files_contents contents; /* as the files process has read them last */
 	bool files_was_ready; /* one has been: the contents are those of the configured files */

@@ -24,7 +24,8 @@ static void raise_descriptor_limit(void)
 static enum process_status examine_needs(const struct start *s)
 {
 	struct conf_findings findings = {.text = stderr};
-	struct start_needs needs = {.conf = s->conf, .findings = &findings, .workers = s->workers};
+	struct start_needs needs = {
+	    .conf = s->outfit.conf, .findings = &findings, .workers = s->outfit.workers};
 	if (start_needs_walk(&needs))
 		return PROCESS_DONE;
 	return needs.count[NEED_FAULT] > 0 ? PROCESS_BAD_CONF : PROCESS_FAILED;
@@ -37,8 +38,8 @@ int process_run(const char *conf_path, bool single)
 	/* The title is written where the argument is. */
 	char *path = memory_strdup(conf_path);
 	s.conf_path = path;
-	s.conf = conf_load(path, true, &(struct conf_findings){.text = stderr});
-	if (!s.conf) {
+	s.outfit.conf = conf_load(path, true, &(struct conf_findings){.text = stderr});
+	if (!s.outfit.conf) {
 		free(path);
 		return PROCESS_BAD_CONF;
 	}
@@ -47,10 +48,10 @@ int process_run(const char *conf_path, bool single)
 	tzset();
 	signal(SIGPIPE, SIG_IGN);
 	raise_descriptor_limit();
-	s.workers = start_count_workers(s.conf, single);
+	s.outfit.workers = outfit_count_workers(s.outfit.conf, single);
 	enum process_status status = examine_needs(&s);
 	if (status != PROCESS_DONE) {
-		conf_free(s.conf);
+		conf_free(s.outfit.conf);
 		free(path);
 		return (int)status;
 	}

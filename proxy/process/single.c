@@ -54,12 +54,13 @@ static struct status describe(struct single *s)
 	s->about = (struct status_process){.pid = getpid(), .starts = 1, .up = up};
 	return (struct status){
 	    .up = up,
-	    .slots = s->start->slots,
+	    .slots = s->start->outfit.slots,
+	    .own_slot = s->start->slot,
 	    .processes = &s->about,
 	    .process_count = 1,
 	    .worker_count = 1,
-	    .health_table = s->start->health_table,
-	    .conf = s->start->conf,
+	    .health_table = s->start->outfit.health_table,
+	    .conf = s->start->outfit.conf,
 	    .trace = begin_trace,
 	    .trace_context = s,
 	};
@@ -73,7 +74,7 @@ static void on_end(void *context)
 		return;
 	}
 	title_set(&s->start->title, "pushgate: single, draining (%s)", s->start->conf_path);
-	notify_stopping(s->start->notify_fd, s->start->conf->server.drain_timeout);
+	notify_stopping(s->start->notify_fd, s->start->outfit.conf->server.drain_timeout);
 	net_watch_free(s->status);
 	s->status = NULL;
 	net_timer_set(&s->status_timer, USEC_NEVER);
@@ -151,8 +152,8 @@ static void report(void *context, size_t object, bool is_changed, const char *li
 
 static bool reads_files(const struct single *s)
 {
-	return s->files.manifest_count > 0 || conf_has_names(s->start->conf) ||
-	       passwords_are_needed(s->start->conf);
+	return s->files.manifest_count > 0 || conf_has_names(s->start->outfit.conf) ||
+	       passwords_are_needed(s->start->outfit.conf);
 }
 
 static void check_files(void *context)
@@ -183,7 +184,7 @@ static enum gateway_handover save_page(void *context, struct slice page, bool ma
 /* As the user that will read them again, and before the loop runs. */
 static void open_files(struct single *s)
 {
-	const struct conf *conf = s->start->conf;
+	const struct conf *conf = s->start->outfit.conf;
 	char error[512];
 	const char *mistake = NULL;
 	files_open(&s->files, conf, report, s);
@@ -245,13 +246,13 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 	unsigned parts = SANDBOX_SINGLE;
 	if (reads_files(s))
 		parts |= SANDBOX_READS;
-	if (s->start->conf->server.learned_file)
+	if (s->start->outfit.conf->server.learned_file)
 		parts |= SANDBOX_SAVES;
 	bool is_up = worker_confine(&s->worker, parts, error, error_size);
 	if (is_up) {
 		if (reads_files(s))
 			check_files(s);
-		start_announce(s->start, &s->worker.observe);
+		start_announce(&s->start->outfit, &s->worker.observe);
 		worker_listen(&s->worker, 0);
 		notify_ready(s->start->notify_fd);
 		net_run(l);
@@ -269,8 +270,8 @@ enum process_status single_run(struct start *start)
 {
 	struct single s = {.start = start};
 	title_set(&start->title, "pushgate: single (%s)", start->conf_path);
-	struct worker_config env = start_worker_config(start, 0);
-	env.gateway.save_page = start->conf->server.learned_file ? save_page : NULL;
+	struct worker_config env = start_worker_config(start, &start->outfit, 0);
+	env.gateway.save_page = start->outfit.conf->server.learned_file ? save_page : NULL;
 	env.gateway.save_context = &s;
 	env.gateway.ask_password = password_single_ask;
 	env.gateway.ask_context = &s.passwords;

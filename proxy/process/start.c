@@ -3,85 +3,36 @@
 #include "proxy/process/start.h"
 
 #include "proxy/base/descriptor.h"
-#include "proxy/process/sandbox.h"
-#include <errno.h>
-#include <sched.h>
+#include "proxy/base/memory.h"
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-static uint32_t count_cpus(void)
+static char *copy(const char *text)
 {
-	cpu_set_t set;
-	CPU_ZERO(&set);
-	if (sched_getaffinity(0, sizeof(set), &set) != 0)
-		return 1;
-	int n = CPU_COUNT(&set);
-	return n > 0 ? (uint32_t)n : 1;
-}
-
-uint32_t start_count_workers(const struct conf *conf, bool single)
-{
-	if (single)
-		return 1;
-	return conf->server.workers ? conf->server.workers : count_cpus();
-}
-
-/* Zeroed memory that the children share. NULL with a message. */
-static void *map_shared(size_t bytes, const char *what, char *error, size_t error_size)
-{
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (p != MAP_FAILED)
-		return p;
-	snprintf(error, error_size, "cannot map %s: %s", what, strerror(errno));
-	return NULL;
-}
-
-/* The servers that may be ejected or are checked. */
-static bool map_health_table(struct start *s, char *error, size_t error_size)
-{
-	size_t servers = 0, names = 0;
-	for (size_t i = 0; i < s->conf->origin_count; i++) {
-		const struct conf_origin *o = &s->conf->origins[i];
-		if (!conf_origin_may_eject(o) && o->check.kind == CONF_CHECK_OFF)
-			continue;
-		for (size_t j = 0; j < o->server_count; j++)
-			if (o->servers[j].address.length > 0)
-				servers++;
-			else if (o->kind != CONF_ORIGIN_DEMO)
-				names++;
-	}
-	if (servers + names == 0)
-		return true;
-	s->health_table_bytes = health_table_bytes(servers, names);
-	s->health_table_memory =
-	    map_shared(s->health_table_bytes, "the health of servers", error, error_size);
-	if (!s->health_table_memory)
-		return false;
-	s->health_table = health_table_new(s->health_table_memory, servers, names);
-	return true;
+	return text ? memory_strdup(text) : NULL;
 }
 
 void start_observe(const struct start *s, struct observe *o)
 {
-	logs_observe(&s->logs, o, &s->slots[s->workers], OBSERVE_MASTER);
+	logs_observe(&s->logs, o, s->slot, OBSERVE_MASTER);
 }
 
-struct worker_config start_worker_config(struct start *s, uint32_t index)
+struct worker_config start_worker_config(
+    struct start *s, const struct outfit *outfit, uint32_t index)
 {
 	return (struct worker_config){
-	    .gateway = {.conf = s->conf,
-		.health_table = s->health_table,
+	    .gateway = {.conf = outfit->conf,
+		.health_table = outfit->health_table,
 		.tickets = &s->tickets,
 		.via_suffix = s->via_suffix},
 	    .title = &s->title,
 	    .sockets = &s->sockets,
-	    .share = &s->share,
+	    .share = &outfit->share,
 	    .logs = &s->logs,
-	    .counters = &s->slots[index],
-	    .identity = &s->identity,
+	    .counters = &outfit->slots[index],
+	    .identity = &outfit->identity,
 	    .tickets = &s->tickets,
 	    .index = index,
 	};
@@ -97,17 +48,17 @@ static const char *protocols_text(const struct conf_listen *l)
 	return l->certificate_count ? "h2 and http/1.1" : "h2c and http/1.1";
 }
 
-void start_announce(const struct start *s, struct observe *o)
+void start_announce(const struct outfit *outfit, struct observe *o)
 {
-	for (size_t i = 0; i < s->conf->listen_count; i++) {
+	for (size_t i = 0; i < outfit->conf->listen_count; i++) {
 		char at[NET_ADDRESS_TEXT];
-		const struct conf_listen *l = &s->conf->listens[i];
+		const struct conf_listen *l = &outfit->conf->listens[i];
 		observe_log(o, OBSERVE_INFO, "listening on %s (%s, %s), %u worker%s",
-		    sockets_address(&s->share, i, at, sizeof(at)),
-		    l->certificate_count ? "TLS" : "plain", protocols_text(l), s->workers,
-		    s->workers == 1 ? "" : "s");
+		    sockets_address(&outfit->share, i, at, sizeof(at)),
+		    l->certificate_count ? "TLS" : "plain", protocols_text(l), outfit->workers,
+		    outfit->workers == 1 ? "" : "s");
 	}
-	if (identity_is_root(&s->identity))
+	if (identity_is_root(&outfit->identity))
 		observe_log(
 		    o, OBSERVE_WARN, "user = root: the workers, which face the network, stay root");
 }
@@ -123,51 +74,55 @@ sigset_t start_signals(int how)
 	return set;
 }
 
+/* With paths that outlive the configuration. */
+static bool open_logs(struct start *s, char *error, size_t error_size)
+{
+	struct conf_server names = s->outfit.conf->server;
+	names.error_log = s->error_log = copy(names.error_log);
+	names.access_log = s->access_log = copy(names.access_log);
+	return logs_open(&s->logs, &names, error, error_size);
+}
+
 bool start_open(struct start *s, bool single, char *error, size_t error_size)
 {
-	const struct conf_server *server = &s->conf->server;
-	if (!identity_find(&s->identity, server->user, error, error_size) ||
-	    !sandbox_is_possible(server->sandbox, error, error_size))
-		return false;
+	const struct conf_server *server = &s->outfit.conf->server;
 	/* Before the listening sockets: when a port answers, the process may be sent signals, and `pushgate status`
 	 * answers too. */
 	start_signals(SIG_BLOCK);
 	if (server->status_socket) {
-		s->status_fd = status_listen(server->status_socket, error, error_size);
+		s->status_path = copy(server->status_socket);
+		s->status_fd = status_listen(s->status_path, error, error_size);
 		if (s->status_fd < 0)
 			return false;
 	}
 	s->sockets.owns_files = true;
-	if (!sockets_borrow(&s->sockets, &s->share, s->conf, s->workers, error, error_size) ||
-	    !sockets_listen(&s->share, error, error_size) ||
-	    !logs_open(&s->logs, server, error, error_size))
+	if (!outfit_open(&s->outfit, &s->sockets, error, error_size) ||
+	    !sockets_listen(&s->outfit.share, error, error_size) ||
+	    !open_logs(s, error, error_size))
 		return false;
 	if (!single && !logs_make_pipes(&s->logs, error, error_size))
 		return false;
-	s->slots =
-	    map_shared((s->workers + 1) * sizeof(*s->slots), "the counters", error, error_size);
-	return s->slots && map_health_table(s, error, error_size) &&
-	       (single || identity_limit(error, error_size));
+	s->slot = outfit_map_shared(sizeof(*s->slot), "the counters", error, error_size);
+	return s->slot && (single || identity_limit(error, error_size));
 }
 
 void start_give_up_status(struct start *s)
 {
-	status_close(s->status_fd, s->conf->server.status_socket);
+	status_close(s->status_fd, s->status_path);
 	s->status_fd = -1;
 }
 
 void start_close(struct start *s)
 {
 	start_give_up_status(s);
-	sockets_return(&s->share);
+	outfit_close(&s->outfit);
 	sockets_fini(&s->sockets);
 	logs_close(&s->logs, LOGS_ALL);
 	descriptor_close(&s->notify_fd);
-	if (s->slots)
-		munmap(s->slots, (s->workers + 1) * sizeof(*s->slots));
-	if (s->health_table)
-		munmap(s->health_table_memory, s->health_table_bytes);
-	free(s->health_table);
+	if (s->slot)
+		munmap(s->slot, sizeof(*s->slot));
 	net_tickets_fini(&s->tickets);
-	conf_free(s->conf);
+	free(s->status_path);
+	free(s->error_log);
+	free(s->access_log);
 }

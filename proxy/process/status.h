@@ -21,8 +21,9 @@ struct status_process {
 
 struct status {
 	usec up;
-	const struct observe_counters *slots;   /* the workers', then the master's */
-	const struct status_process *processes; /* the workers, then the helpers */
+	const struct observe_counters *slots;    /* the workers' */
+	const struct observe_counters *own_slot; /* the master's; NULL: it has none */
+	const struct status_process *processes;  /* the workers, then the helpers */
 	uint32_t process_count, worker_count;
 	const struct health_table *health_table; /* NULL: no server is checked or may be ejected */
 	/* Names the rules whose counters are printed, and where push is off; NULL: neither. */

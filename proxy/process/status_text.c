@@ -25,8 +25,10 @@ static void print_process(const struct status_process *w, FILE *out)
 static struct observe_counters *add_up(const struct status *s)
 {
 	struct observe_counters *sum = memory_new(struct observe_counters);
-	for (uint32_t i = 0; i <= s->worker_count; i++)
+	for (uint32_t i = 0; i < s->worker_count; i++)
 		observe_counters_add(sum, &s->slots[i]);
+	if (s->own_slot)
+		observe_counters_add(sum, s->own_slot);
 	return sum;
 }
 

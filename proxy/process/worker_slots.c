@@ -19,14 +19,14 @@
 
 void generation_workers_init(struct generation *g)
 {
-	g->workers = memory_zalloc(g->worker_count * sizeof(*g->workers));
-	for (uint32_t i = 0; i < g->worker_count; i++)
+	g->workers = memory_zalloc(g->outfit.workers * sizeof(*g->workers));
+	for (uint32_t i = 0; i < g->outfit.workers; i++)
 		child_init(&g->workers[i].child);
 }
 
 void generation_workers_fini(struct generation *g)
 {
-	for (uint32_t i = 0; i < g->worker_count; i++)
+	for (uint32_t i = 0; i < g->outfit.workers; i++)
 		control_close(&g->workers[i].child.control);
 	free(g->workers);
 }
@@ -41,13 +41,13 @@ bool generation_tell_worker(
 static void tell_all(const struct generation *g, enum message_kind kind)
 {
 	const struct message message = {.kind = kind};
-	for (uint32_t i = 0; i < g->worker_count; i++)
+	for (uint32_t i = 0; i < g->outfit.workers; i++)
 		(void)generation_tell_worker(g, i, &message, -1);
 }
 
 void generation_drain(struct generation *g)
 {
-	usec limit = g->conf->server.drain_timeout;
+	usec limit = g->outfit.conf->server.drain_timeout;
 	g->phase = GENERATION_DRAINING;
 	g->deadline = limit ? g->master->now + limit + DRAIN_GRACE_USEC : USEC_NEVER;
 	tell_all(g, MESSAGE_DRAIN);
@@ -55,7 +55,7 @@ void generation_drain(struct generation *g)
 
 static void kill_all(struct generation *g)
 {
-	for (uint32_t i = 0; i < g->worker_count; i++)
+	for (uint32_t i = 0; i < g->outfit.workers; i++)
 		if (g->workers[i].child.pid)
 			kill(g->workers[i].child.pid, SIGKILL);
 	g->deadline = USEC_NEVER;
@@ -74,7 +74,7 @@ void generation_force(struct generation *g)
 
 bool generation_has_workers(const struct generation *g)
 {
-	for (uint32_t i = 0; i < g->worker_count; i++)
+	for (uint32_t i = 0; i < g->outfit.workers; i++)
 		if (g->workers[i].child.pid)
 			return true;
 	return false;
@@ -91,7 +91,7 @@ static void send_trace(const struct generation *g, uint32_t index, const struct 
 
 void generation_begin_trace(const struct generation *g, const struct trace_order *o)
 {
-	for (uint32_t i = 0; i < g->worker_count; i++)
+	for (uint32_t i = 0; i < g->outfit.workers; i++)
 		if (g->workers[i].child.control.is_ready)
 			send_trace(g, i, o);
 }
@@ -112,7 +112,7 @@ static bool ask_to_adopt(const struct generation *g, uint32_t candidate, uint32_
  */
 static void find_adopters(struct generation *g)
 {
-	uint32_t count = g->worker_count;
+	uint32_t count = g->outfit.workers;
 	for (uint32_t i = 0; i < count; i++) {
 		struct worker_slot *slot = &g->workers[i];
 		if (slot->child.pid || slot->is_adopted)
@@ -129,7 +129,7 @@ static void find_adopters(struct generation *g)
 
 static void forget_adopter(struct generation *g, uint32_t dead)
 {
-	for (uint32_t i = 0; i < g->worker_count; i++)
+	for (uint32_t i = 0; i < g->outfit.workers; i++)
 		if (g->workers[i].is_adopted && g->workers[i].adopter == dead)
 			g->workers[i].is_adopted = false;
 }
@@ -156,9 +156,9 @@ static void worker_died(struct generation *g, uint32_t index, int status)
 	control_close(&slot->child.control);
 	slot->child.pid = 0;
 	memset(slot->is_linked, 0, sizeof(slot->is_linked));
-	clear_gauges(&g->master->start->slots[index]);
-	if (g->master->start->health_table)
-		health_table_forget(g->master->start->health_table, index);
+	clear_gauges(&g->outfit.slots[index]);
+	if (g->outfit.health_table)
+		health_table_forget(g->outfit.health_table, index);
 	forget_adopter(g, index);
 	if (g->phase != GENERATION_RUNNING) {
 		if (status != 0)
@@ -183,7 +183,7 @@ static void worker_died(struct generation *g, uint32_t index, int status)
 
 void generation_worker_died(struct generation *g, pid_t pid, int status)
 {
-	for (uint32_t i = 0; i < g->worker_count; i++)
+	for (uint32_t i = 0; i < g->outfit.workers; i++)
 		if (g->workers[i].child.pid == pid)
 			worker_died(g, i, status);
 }
@@ -237,7 +237,7 @@ usec generation_run_workers(struct generation *g)
 {
 	usec next = USEC_NEVER;
 	bool may_start = g->phase == GENERATION_RUNNING && generation_may_start_workers(g);
-	for (uint32_t i = 0; i < g->worker_count; i++)
+	for (uint32_t i = 0; i < g->outfit.workers; i++)
 		next = clock_earlier(next, run_worker(g, i, may_start));
 	return next;
 }

@@ -29,11 +29,11 @@ static void begin(struct bench *b, const char *server)
 	b->conf = conf_load_text(slice_of_string(text), "test.ini", true, stderr);
 	assert_non_null(b->conf);
 	assert_int_equal(pipe2(b->said, O_CLOEXEC | O_NONBLOCK), 0);
-	b->start = (struct start){.conf = b->conf, .logs = logs_none};
+	b->start = (struct start){.logs = logs_none};
 	b->master = (struct master){.start = &b->start, .now = 1000 * USEC_PER_SEC};
 	b->master.observe = (struct observe){
 	    .counters = &b->counters, .access_fd = -1, .error_fd = b->said[1], .worker = OBSERVE_MASTER};
-	b->master.generation = (struct generation){.master = &b->master, .conf = b->conf};
+	b->master.generation = (struct generation){.master = &b->master, .outfit.conf = b->conf};
 	generation_helpers_init(&b->master.generation);
 	b->master.logger.pid = 1001;
 	b->master.generation.helpers[HELPER_FILES].pid = 1002;

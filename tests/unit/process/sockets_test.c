@@ -280,6 +280,7 @@ static void status_answers_with_the_sum_of_all_slots(void **state)
 	    {.name = "files", .note = "files process", .pid = 43, .starts = 2, .up = USEC_PER_SEC}};
 	const struct status s = {.up = 9 * USEC_PER_SEC,
 	    .slots = slots,
+	    .own_slot = &slots[2],
 	    .processes = about,
 	    .process_count = 3,
 	    .worker_count = 2};

@@ -28,12 +28,13 @@ static void status_answers_and_signals_wait_before_a_port_is_open(void **state)
 	assert_non_null(f);
 	assert_true(fputs(text, f) >= 0);
 	fclose(f);
-	struct start s = {
-	    .conf = conf_load(path, true, &(struct conf_findings){.text = stderr}), .status_fd = -1, .notify_fd = -1, .workers = 1};
-	assert_non_null(s.conf);
+	struct start s = {.outfit = {.conf = conf_load(path, true, &(struct conf_findings){.text = stderr}), .workers = 1},
+	    .status_fd = -1,
+	    .notify_fd = -1};
+	assert_non_null(s.outfit.conf);
 	assert_false(start_open(&s, true, error, sizeof(error)));
 	assert_non_null(strstr(error, "192.0.2.1:80"));
-	assert_int_equal(stat(s.conf->server.status_socket, &found), 0);
+	assert_int_equal(stat(s.status_path, &found), 0);
 	assert_int_equal(sigprocmask(SIG_BLOCK, NULL, &waiting), 0);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		assert_true(sigismember(&waiting, signals[i]));

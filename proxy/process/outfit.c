@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* See outfit.h. */
+#include "proxy/process/outfit.h"
+
+#include "proxy/process/sandbox.h"
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static uint32_t count_cpus(void)
+{
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	if (sched_getaffinity(0, sizeof(set), &set) != 0)
+		return 1;
+	int n = CPU_COUNT(&set);
+	return n > 0 ? (uint32_t)n : 1;
+}
+
+uint32_t outfit_count_workers(const struct conf *conf, bool single)
+{
+	if (single)
+		return 1;
+	return conf->server.workers ? conf->server.workers : count_cpus();
+}
+
+void *outfit_map_shared(size_t bytes, const char *what, char *error, size_t error_size)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (p != MAP_FAILED)
+		return p;
+	snprintf(error, error_size, "cannot map %s: %s", what, strerror(errno));
+	return NULL;
+}
+
+/* The servers that may be ejected or are checked. */
+static bool map_health_table(struct outfit *o, char *error, size_t error_size)
+{
+	size_t servers = 0, names = 0;
+	for (size_t i = 0; i < o->conf->origin_count; i++) {
+		const struct conf_origin *origin = &o->conf->origins[i];
+		if (!conf_origin_may_eject(origin) && origin->check.kind == CONF_CHECK_OFF)
+			continue;
+		for (size_t j = 0; j < origin->server_count; j++)
+			if (origin->servers[j].address.length > 0)
+				servers++;
+			else if (origin->kind != CONF_ORIGIN_DEMO)
+				names++;
+	}
+	if (servers + names == 0)
+		return true;
+	o->health_table_bytes = health_table_bytes(servers, names);
+	o->health_table_memory =
+	    outfit_map_shared(o->health_table_bytes, "the health of servers", error, error_size);
+	if (!o->health_table_memory)
+		return false;
+	o->health_table = health_table_new(o->health_table_memory, servers, names);
+	return true;
+}
+
+bool outfit_open(struct outfit *o, struct sockets *sockets, char *error, size_t error_size)
+{
+	const struct conf_server *server = &o->conf->server;
+	if (!identity_find(&o->identity, server->user, error, error_size) ||
+	    !sandbox_is_possible(server->sandbox, error, error_size) ||
+	    !sockets_borrow(sockets, &o->share, o->conf, o->workers, error, error_size))
+		return false;
+	o->slots =
+	    outfit_map_shared(o->workers * sizeof(*o->slots), "the counters", error, error_size);
+	return o->slots && map_health_table(o, error, error_size);
+}
+
+void outfit_close(struct outfit *o)
+{
+	sockets_return(&o->share);
+	if (o->slots)
+		munmap(o->slots, o->workers * sizeof(*o->slots));
+	if (o->health_table)
+		munmap(o->health_table_memory, o->health_table_bytes);
+	free(o->health_table);
+	conf_free(o->conf);
+	*o = (struct outfit){0};
+}

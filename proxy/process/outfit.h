@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* What a configuration needs to be served, and what is gone with it: the rest of a start outlives it (start.h). */
+#ifndef PUSHGATE_PROCESS_OUTFIT_H
+#define PUSHGATE_PROCESS_OUTFIT_H
+
+#include "proxy/observe/observe.h"
+#include "proxy/process/identity.h"
+#include "proxy/process/sockets.h"
+
+struct outfit {
+	struct conf *conf; /* owned */
+	uint32_t workers;
+	struct identity identity; /* of workers and helpers */
+	struct sockets_share share;
+	struct observe_counters *slots;    /* shared memory: one for each worker */
+	struct health_table *health_table; /* the same, for all; NULL: nothing to know */
+	void *health_table_memory;         /* its shared part */
+	size_t health_table_bytes;
+};
+
+uint32_t outfit_count_workers(const struct conf *conf, bool single);
+/* Fills in what conf and workers need. The sockets do not listen yet. False with a message; call outfit_close even then. */
+bool outfit_open(struct outfit *o, struct sockets *sockets, char *error, size_t error_size);
+/* Frees the configuration as well. Idempotent. */
+void outfit_close(struct outfit *o);
+/* Zeroed memory that the children share. NULL with a message. */
+void *outfit_map_shared(size_t bytes, const char *what, char *error, size_t error_size);
+
+#endif
