@@ -5,6 +5,7 @@
  */
 #include "proxy/base/sealed.h"
 #include "proxy/base/ensure.h"
+#include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -246,4 +247,19 @@ void sealed_view_close(struct sealed_view *v)
 	if (v->bytes.len > 0)
 		munmap((void *)(uintptr_t)v->bytes.ptr, v->bytes.len);
 	v->bytes = slice_of("", 0);
+}
+
+/* ---- digests ---- */
+
+uint64_t sealed_digest(const struct sealed *s, uint64_t seed)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		struct sealed_view v;
+		const char *path = s->entries[i].path;
+		seed = hash_bytes(seed, path, strlen(path));
+		if (sealed_view_open(s, path, &v) == 0)
+			seed = hash_bytes(seed, v.bytes.ptr, v.bytes.len);
+		sealed_view_close(&v);
+	}
+	return seed;
 }

@@ -25,6 +25,8 @@ void sealed_free(struct sealed *s); /* accepts NULL */
 int sealed_add(struct sealed *s, const char *path);
 /* Nothing can be added or changed from now on, in no process. */
 void sealed_seal(struct sealed *s);
+/* A hash of the paths and the bytes, seeded. */
+uint64_t sealed_digest(const struct sealed *s, uint64_t seed);
 /* This process reads no file of the set any more. Accepts NULL; idempotent. */
 void sealed_close(struct sealed *s);
 

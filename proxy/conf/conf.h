@@ -365,6 +365,8 @@ struct conf {
 	struct arena arena;           /* everything below lives here */
 	/* Certificates, keys and authorities as they were checked; NULL: no file was opened. */
 	struct sealed *sealed;
+	/* Of the bytes of all files that were read, with their paths: equal means that nothing has changed. */
+	uint64_t digest;
 	const char *file;
 	const struct conf_section *sections; /* for conf_find_place */
 	struct conf_server server;

@@ -142,6 +142,8 @@ bool conf_read_bytes(
 	if (in)
 		fclose(in);
 	*bytes = slice_of(room, n);
+	if (is_read)
+		conf_digest(l, path, *bytes);
 	return is_read;
 }
 

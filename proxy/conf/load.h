@@ -127,6 +127,9 @@ void conf_warning(struct conf_loader *l, const char *file, uint32_t line, const 
 /* printf("%.*s", …): as much of a value as a message shows. */
 #define CONF_SHOWN(value) SLICE_ARG(slice_sub((value), 0, 80))
 
+/* Puts a file that was read into the digest. */
+void conf_digest(struct conf_loader *l, const char *path, struct slice bytes);
+
 /* NUL-terminated copy in the snapshot's arena. */
 char *conf_copy(struct conf_loader *l, struct slice s);
 struct slice conf_copy_slice(struct conf_loader *l, struct slice s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Helpers of all steps of a load: reports, copies, paths, arrays. They know no option and no section. */
+#include "proxy/base/hash.h"
 #include "proxy/conf/load.h"
 #include <stdarg.h>
 
@@ -43,6 +44,12 @@ struct slice conf_trim(struct slice s)
 	while (s.len > 0 && conf_is_space(s.ptr[s.len - 1]))
 		s.len--;
 	return s;
+}
+
+void conf_digest(struct conf_loader *l, const char *path, struct slice bytes)
+{
+	uint64_t named = hash_bytes(l->conf->digest, path, strlen(path));
+	l->conf->digest = hash_bytes(named, bytes.ptr, bytes.len);
 }
 
 char *conf_copy(struct conf_loader *l, struct slice s)

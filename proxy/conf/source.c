@@ -269,10 +269,11 @@ void conf_read_file(struct conf_loader *l, const char *path)
 		file_mistake(l, path, EISDIR);
 	} else if (is_new(l, path, &st)) {
 		char *text = read_all(fd, &length);
-		if (text)
+		if (text) {
+			conf_digest(l, path, slice_of(text, length));
 			conf_read_text(
 			    l, conf_copy(l, slice_of_string(path)), slice_of(text, length));
-		else
+		} else
 			file_mistake(l, path, errno);
 		free(text);
 	}

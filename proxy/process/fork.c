@@ -16,10 +16,17 @@ static void close_master_fds(struct generation *g)
 	trace_orders_close(&g->master->traces);
 	descriptor_close(&s->status_fd);
 	descriptor_close(&s->notify_fd);
-	for (uint32_t i = 0; i < g->outfit.workers; i++)
-		control_close(&g->workers[i].child.control);
-	for (size_t i = 0; i < HELPERS; i++)
-		control_close(&g->helpers[i].control);
+	for (uint32_t n = 0; n < g->master->generation_count; n++) {
+		struct generation *other = g->master->generations[n];
+		for (uint32_t i = 0; i < other->outfit.workers; i++)
+			control_close(&other->workers[i].child.control);
+		for (size_t i = 0; i < HELPERS; i++)
+			control_close(&other->helpers[i].control);
+		if (other == g)
+			continue;
+		files_contents_fini(&other->contents);
+		sealed_close(other->outfit.conf->sealed);
+	}
 	s->sockets.owns_files = false;
 }
 
@@ -27,11 +34,13 @@ static _Noreturn void become_worker(struct generation *g, uint32_t index, int co
 {
 	struct start *s = g->master->start;
 	close_master_fds(g);
+	sockets_close(&s->sockets, &g->outfit.share);
 	logs_close(&s->logs, LOGS_NOT_OF_WRITERS);
 	title_set(&s->title, "pushgate: worker %u", index);
 	struct worker_config env = start_worker_config(s, &g->outfit, index);
 	env.contents = &g->contents;
 	env.is_behind = !g->files_was_ready;
+	env.is_waiting = g->workers[index].is_waiting;
 	exit(worker_run(&env, control, g->master->pid));
 }
 
@@ -69,7 +78,7 @@ static _Noreturn void become_helper(struct generation *g, const struct helper_ro
 static _Noreturn void become_logger(struct master *m)
 {
 	struct start *s = m->start;
-	struct generation *g = &m->generation;
+	struct generation *g = m->running;
 	begin_helper(g, "logger", LOGS_NOT_OF_LOGGER);
 	files_contents_fini(&g->contents);
 	const struct helper_env env = {
@@ -95,6 +104,7 @@ void generation_start_worker(struct generation *g, uint32_t index)
 	struct master *m = g->master;
 	struct worker_slot *slot = &g->workers[index];
 	int socket;
+	slot->is_waiting = g == m->coming;
 	pid_t pid = child_fork(&slot->child, true, &m->observe, m->now, &socket);
 	if (pid == 0)
 		become_worker(g, index, socket);

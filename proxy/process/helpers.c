@@ -133,6 +133,14 @@ static void helper_died(struct generation *g, enum helper_id id, int status)
 			    row->loses);
 		return;
 	}
+	if (g == g->master->coming) {
+		char why[192];
+		snprintf(why, sizeof(why), "%s %s", row->name, how);
+		master_give_up(g->master, why);
+		return;
+	}
+	if (g->is_superseded && g->phase > row->last_phase) /* it was not needed any more */
+		return;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == HELPER_CANNOT_START &&
 	    row->ends_the_start && row->ends_the_start(g)) {
 		/* It has logged why, and another one would say the same: end. */
@@ -240,6 +248,47 @@ usec generation_run_helpers(struct generation *g)
 
 /* ---- the end ---- */
 
+bool generation_helpers_are_ready(const struct generation *g)
+{
+	for (enum helper_id id = 0; id < HELPERS; id++)
+		if (g->helpers[id].start_at != USEC_NEVER && !g->helpers[id].control.is_ready)
+			return false;
+	return true;
+}
+
+void generation_retire_helper(struct generation *g, enum helper_id id)
+{
+	disconnect(g, id);
+}
+
+void generation_retire_helpers(struct generation *g)
+{
+	g->phase = GENERATION_ENDED;
+	g->deadline = g->master->now + END_GRACE_USEC;
+	for (enum helper_id id = 0; id < HELPERS; id++)
+		disconnect(g, id);
+}
+
+void generation_kill_helpers(struct generation *g)
+{
+	g->deadline = USEC_NEVER;
+	for (enum helper_id id = 0; id < HELPERS; id++)
+		if (g->helpers[id].pid) {
+			observe_log(&g->master->observe, OBSERVE_ERROR,
+			    "%s did not end in time and is killed%s", helper_rows[id].name,
+			    helper_rows[id].loses);
+			kill(g->helpers[id].pid, SIGKILL);
+		}
+}
+
+bool generation_has_helpers(const struct generation *g)
+{
+	for (enum helper_id id = 0; id < HELPERS; id++)
+		if (g->helpers[id].pid)
+			return true;
+	return false;
+}
+
 void master_wait_for_end(
     struct master *m, const struct child *c, const char *name, const char *loses)
 {
@@ -262,9 +311,7 @@ void master_wait_for_end(
 void generation_end_helpers(struct generation *g)
 {
 	bool learns = g->outfit.conf->server.learned_file;
-	g->phase = GENERATION_ENDED;
-	for (enum helper_id id = 0; id < HELPERS; id++)
-		disconnect(g, id);
+	generation_retire_helpers(g);
 	for (enum helper_id id = 0; id < HELPERS; id++)
 		master_wait_for_end(g->master, &g->helpers[id], helper_rows[id].name,
 		    id == HELPER_FILES && !learns ? "; it had nothing to save"

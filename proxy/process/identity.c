@@ -85,7 +85,8 @@ static const cap_value_t master_capabilities[] = {
     CAP_SETUID, CAP_SETGID, /* a new worker becomes its user */
     CAP_SETPCAP,            /* a new worker empties its bounding set */
     CAP_KILL,               /* the master signals workers of another user */
-    CAP_DAC_READ_SEARCH,    /* a restarted worker reads keys of any owner */
+    CAP_DAC_READ_SEARCH,    /* a reload reads keys of any owner */
+    CAP_NET_BIND_SERVICE,   /* and has other low ports */
     CAP_DAC_OVERRIDE,       /* the master reopens logs in other users' folders */
 };
 enum { MASTER_CAPABILITIES = sizeof(master_capabilities) / sizeof(master_capabilities[0]) };

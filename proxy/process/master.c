@@ -5,7 +5,6 @@
  * event loop to dismantle. It never reads a peer's bytes.
  */
 #include "proxy/process/master.h"
-#include "proxy/base/memory.h"
 #include "proxy/process/notify.h"
 #include <errno.h>
 #include <poll.h>
@@ -20,12 +19,14 @@
 
 static void reap(struct master *m)
 {
-	struct generation *g = &m->generation;
 	int status;
 	pid_t pid;
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		if (!master_logger_died(m, pid, status) && !generation_helper_died(g, pid, status))
-			generation_worker_died(g, pid, status);
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		bool is_known = master_logger_died(m, pid, status);
+		for (uint32_t i = 0; !is_known && i < m->generation_count; i++)
+			is_known = generation_helper_died(m->generations[i], pid, status) ||
+				   generation_worker_died(m->generations[i], pid, status);
+	}
 }
 
 /* ---- shutdown ---- */
@@ -34,18 +35,12 @@ static void drain(struct master *m)
 {
 	title_set(&m->start->title, "pushgate: master, draining (%s)", m->start->conf_path);
 	observe_log(&m->observe, OBSERVE_INFO, "draining");
-	notify_stopping(m->start->notify_fd, m->generation.outfit.conf->server.drain_timeout);
+	notify_stopping(m->start->notify_fd, m->running->outfit.conf->server.drain_timeout);
+	if (m->coming)
+		master_give_up(m, "pushgate ends");
 	sockets_close(&m->start->sockets, NULL);
 	start_give_up_status(m->start);
-	generation_drain(&m->generation);
-}
-
-static void on_deadline(struct master *m)
-{
-	if (m->generation.phase == GENERATION_DRAINING)
-		observe_log(&m->observe, OBSERVE_WARN,
-		    "drain-timeout is over: ending the remaining connections");
-	generation_force(&m->generation);
+	generation_drain(m->running);
 }
 
 /* ---- signals ---- */
@@ -58,17 +53,16 @@ static void obey_signal(struct master *m, uint32_t number)
 		break;
 	case SIGTERM:
 	case SIGINT:
-		if (m->generation.phase == GENERATION_RUNNING)
+		if (m->running->phase == GENERATION_RUNNING)
 			drain(m);
 		else
-			generation_force(&m->generation);
+			master_force(m);
 		break;
 	case SIGUSR1:
 		logs_reopen(&m->start->logs);
 		break;
 	case SIGHUP:
-		observe_log(&m->observe, OBSERVE_WARN,
-		    "SIGHUP: nothing is reloaded; a changed configuration needs a restart");
+		m->reload_is_due = true;
 		break;
 	}
 }
@@ -95,8 +89,8 @@ static void begin_trace(void *context, struct slice name, int socket)
 {
 	struct master *m = context;
 	const struct trace_order *o = trace_orders_add(&m->traces, name, socket, m->now);
-	if (o)
-		generation_begin_trace(&m->generation, o);
+	for (uint32_t i = 0; o && i < m->generation_count; i++)
+		generation_begin_trace(m->generations[i], o);
 	/* Last: a client that connects after the answer is traced from its first frame. */
 	if (o)
 		trace_accept(socket, &o->request);
@@ -112,7 +106,7 @@ static struct status_process describe_child(const struct child *c, usec now)
 /* The workers, then the helpers that the text names. */
 static struct status describe(struct master *m)
 {
-	const struct generation *g = &m->generation;
+	const struct generation *g = m->running;
 	uint32_t count = g->outfit.workers;
 	for (uint32_t i = 0; i < count; i++)
 		m->about[i] = describe_child(&g->workers[i].child, m->now);
@@ -154,54 +148,63 @@ static usec advance_tickets(struct master *m)
 	return m->now + NET_TICKET_PERIOD_USEC - wall % NET_TICKET_PERIOD_USEC;
 }
 
-/* Runs the deadline and the restarts that are due. Returns when the next one is due. */
+/* Runs deadlines and restarts that are due. Returns when the next one is due. */
 static usec run_due_tasks(struct master *m)
 {
-	struct generation *g = &m->generation;
 	usec next = advance_tickets(m);
-	if (m->now >= g->deadline)
-		on_deadline(m);
 	next = clock_earlier(next, trace_orders_expire(&m->traces, m->now));
-	next = clock_earlier(next, g->deadline);
 	if (m->now < m->status_at)
 		next = clock_earlier(next, m->status_at);
 	next = clock_earlier(next, master_run_logger(m));
-	next = clock_earlier(next, generation_run_helpers(g));
-	return clock_earlier(next, generation_run_workers(g));
+	if (m->reload_is_due && !m->coming && m->running->phase == GENERATION_RUNNING &&
+	    m->running->was_ready && m->generation_count <= GENERATIONS_MOST)
+		master_reload(m);
+	return clock_earlier(next, master_run_generations(m));
+}
+
+/* Those that are open: poll(2) takes at most as many as the process may have. Returns the number of all. */
+static uint32_t watch_children(struct master *m, uint32_t count)
+{
+	for (uint32_t n = 0; n < m->generation_count; n++) {
+		struct generation *g = m->generations[n];
+		uint32_t workers = g->outfit.workers;
+		for (uint32_t i = 0; i < workers + HELPERS; i++) {
+			bool is_helper = i >= workers;
+			uint32_t index = is_helper ? i - workers : i;
+			const struct child *c =
+			    is_helper ? &g->helpers[index] : &g->workers[index].child;
+			if (c->control.socket < 0)
+				continue;
+			m->watched[count] = (struct watched){g, is_helper, index};
+			m->fds[count++] =
+			    (struct pollfd){.fd = c->control.socket, .events = POLLIN};
+		}
+	}
+	return count;
 }
 
 static void wait_for_events(struct master *m, usec until)
 {
-	struct generation *g = &m->generation;
-	uint32_t workers = g->outfit.workers;
 	struct pollfd *fds = m->fds;
 	fds[0] = (struct pollfd){.fd = m->signals, .events = POLLIN};
 	fds[1] = (struct pollfd){
 	    .fd = m->now < m->status_at ? -1 : m->start->status_fd, .events = POLLIN};
-	for (uint32_t i = 0; i < workers; i++)
-		fds[2 + i] =
-		    (struct pollfd){.fd = g->workers[i].child.control.socket, .events = POLLIN};
+	uint32_t count = watch_children(m, 2);
 	int timeout = -1;
 	if (until != USEC_NEVER)
 		timeout = until > m->now ? (int)((until - m->now) / USEC_PER_MSEC) + 1 : 0;
-	/* No more than there are: poll(2) takes at most as many as the process may have open. */
-	uint32_t count = 2 + workers, at[HELPERS] = {0};
-	for (enum helper_id id = 0; id < HELPERS; id++) {
-		int socket = g->helpers[id].control.socket;
-		if (socket >= 0)
-			fds[at[id] = count++] = (struct pollfd){.fd = socket, .events = POLLIN};
-	}
 	int n = poll(fds, count, timeout);
 	m->now = clock_monotonic();
 	if (n <= 0)
 		return;
 	/* Read a worker's messages before SIGCHLD closes its socket. */
-	for (uint32_t i = 0; i < workers; i++)
-		if (fds[2 + i].revents)
-			generation_read_worker(g, i);
-	for (enum helper_id id = 0; id < HELPERS; id++)
-		if (at[id] && fds[at[id]].revents)
-			generation_read_helper(g, id);
+	for (uint32_t i = 2; i < count; i++) {
+		const struct watched *w = &m->watched[i];
+		if (fds[i].revents && w->is_helper)
+			generation_read_helper(w->generation, (enum helper_id)w->index);
+		else if (fds[i].revents)
+			generation_read_worker(w->generation, w->index);
+	}
 	if (fds[1].revents)
 		serve_status(m);
 	if (fds[0].revents)
@@ -210,46 +213,41 @@ static void wait_for_events(struct master *m, usec until)
 
 static void run_until_workers_end(struct master *m)
 {
-	while (
-	    m->generation.phase == GENERATION_RUNNING || generation_has_workers(&m->generation)) {
+	while (m->running->phase == GENERATION_RUNNING || master_has_workers(m)) {
 		usec next = run_due_tasks(m);
 		wait_for_events(m, next);
 	}
 }
 
+static void end_children(struct master *m)
+{
+	for (uint32_t i = 0; i < m->generation_count; i++)
+		generation_end_helpers(m->generations[i]);
+	master_end_logger(m);
+}
+
 enum process_status master_run(struct start *start)
 {
-	uint32_t workers = start->outfit.workers;
 	struct master m = {.start = start, .signals = -1, .now = clock_monotonic()};
-	m.generation =
-	    (struct generation){.master = &m, .outfit = start->outfit, .deadline = USEC_NEVER};
+	m.running = master_add_generation(&m, &start->outfit);
 	start->outfit = (struct outfit){0};
-	generation_workers_init(&m.generation);
-	generation_helpers_init(&m.generation);
 	child_init(&m.logger);
-	m.about = memory_zalloc((workers + HELPERS) * sizeof(*m.about));
-	m.fds = memory_zalloc((workers + 2 + HELPERS) * sizeof(*m.fds));
 	m.pid = getpid();
 	title_set(&start->title, "pushgate: master (%s)", start->conf_path);
 	trace_orders_init(&m.traces);
 	start_observe(start, &m.observe);
 	if (watch_signals(&m)) {
-		start_announce(&m.generation.outfit, &m.observe);
+		start_announce(&m.running->outfit, &m.observe);
 		run_until_workers_end(&m);
 		const struct status status = describe(&m);
 		status_log(&status, &m.observe);
-		generation_end_helpers(&m.generation);
-		master_end_logger(&m);
+		end_children(&m);
 		close(m.signals);
 	} else {
 		m.status = PROCESS_FAILED;
 		fprintf(stderr, "pushgate: cannot watch signals: %s\n", strerror(errno));
 	}
-	generation_helpers_fini(&m.generation);
 	trace_orders_close(&m.traces);
-	generation_workers_fini(&m.generation);
-	outfit_close(&m.generation.outfit);
-	free(m.about);
-	free(m.fds);
+	master_free_generations(&m);
 	return m.status;
 }

@@ -14,8 +14,10 @@
 
 /* How far a generation is:
  *
- *   RUNNING ──TERM/INT──→ DRAINING ──TERM/INT, or the deadline──→ FORCED (killed a second later)
- *      └───────────────────────┴── after the last worker ──→ ENDED ←──┘
+ *   RUNNING ──TERM/INT, or a reload──→ DRAINING ──TERM/INT, or the deadline──→ FORCED (killed a second later)
+ *      └───────────────────────────────────┴── after the last worker ──→ ENDED ←──┘
+ *
+ * One that a reload brings up is RUNNING too, but master.coming until it takes over: its workers do not accept yet.
  */
 enum generation_phase {
 	GENERATION_RUNNING,
@@ -27,7 +29,8 @@ enum generation_phase {
 /* A worker, as the master sees it. The slot, its sockets and its counters stay when the worker dies. */
 struct worker_slot {
 	struct child child;
-	bool is_behind;          /* it has begun before the files process had read anything */
+	bool is_waiting; /* it has begun before its generation has taken over, and is to be told */
+	bool is_behind;  /* it has begun before the files process had read anything */
 	bool is_linked[HELPERS]; /* it has a socket to this helper, as that runs now */
 	bool is_adopted;         /* the worker `adopter` accepts from this one's sockets */
 	uint32_t adopter;
@@ -36,6 +39,7 @@ struct worker_slot {
 /* A configuration, and the workers and helpers that serve it. */
 struct generation {
 	struct master *master; /* borrowed */
+	uint32_t number;       /* 1: of the start */
 	struct outfit outfit;
 	struct worker_slot *workers;
 	struct child helpers[HELPERS];
@@ -44,6 +48,7 @@ struct generation {
 	bool files_is_late; /* none was ready in time: the workers have started without contents */
 	usec files_wait_until; /* the start waits so long for the files process */
 	bool was_ready;        /* at least one worker has been ready */
+	bool is_superseded;    /* another one has taken over */
 	enum generation_phase phase;
 	usec deadline; /* end of the phase */
 };
@@ -65,24 +70,66 @@ struct helper_row {
 
 extern const struct helper_row helper_rows[HELPERS];
 
+/* A child's descriptor in the buffer of poll(2). */
+struct watched {
+	struct generation *generation;
+	bool is_helper;
+	uint32_t index; /* of the worker, or enum helper_id */
+};
+
 struct pollfd;
+
+/* Generations that live at once. */
+enum { GENERATIONS_MOST = 8 };
 
 /* The state that outlives a generation. */
 struct master {
 	struct start *start;
 	struct observe observe;
-	struct generation generation;
+	struct generation *generations[GENERATIONS_MOST + 1]; /* owned; the oldest first */
+	uint32_t generation_count;
+	uint32_t last_number;
+	struct generation *running; /* accepts clients, until pushgate ends; never NULL */
+	struct generation *coming;  /* is being brought up; NULL: none */
+	bool reload_is_due;
+	usec take_over_at; /* when it takes over; 0: it is not up yet */
 	struct child logger;
 	bool is_ending; /* no child is started again, nor is its end logged */
 	struct trace_orders traces;
-	struct status_process *about; /* buffer for describe() */
-	struct pollfd *fds;           /* buffer for poll(2) */
+	struct status_process *about; /* buffers: for describe() */
+	struct pollfd *fds;           /* for poll(2) */
+	struct watched *watched;      /* for the children of these descriptors */
 	pid_t pid;
 	usec now;
 	usec status_at; /* do not poll the status socket before */
 	int signals;
 	enum process_status status; /* to exit with */
 };
+
+/* ---- reload.c ---- */
+
+/* A reload waits so long until all of the new generation are READY: longer than for the files process. */
+#define MASTER_COME_UP_USEC (30 * USEC_PER_SEC)
+
+/* Reads the configuration, and begins another generation with it unless that is useless. */
+void master_reload(struct master *m);
+
+/* ---- generations.c ---- */
+
+/* Another generation, which takes the outfit. The caller makes it master.running or master.coming. */
+struct generation *master_add_generation(struct master *m, const struct outfit *outfit);
+/* The coming generation has not come up: it ends, and all stays as it was. why: as the line in the error log goes on. */
+void master_give_up(struct master *m, const char *why);
+/* Runs the deadlines, and the starts that are due; lets the coming generation take over; frees those that have ended.
+ * Returns when to call it again. */
+usec master_run_generations(struct master *m);
+bool master_has_workers(const struct master *m);
+/* Ends all at once; called again, kills the workers. */
+void master_force(struct master *m);
+/* After the last worker. */
+void master_free_generations(struct master *m);
+
+/* ---- master.c ---- */
 
 /* Reads and obeys the signals that have come. */
 void master_read_signals(struct master *m);
@@ -116,6 +163,10 @@ void generation_workers_fini(struct generation *g);
 /* Sends a worker a message, with a duplicate of fd unless that is -1. False: it is down, or does not read. */
 bool generation_tell_worker(
     const struct generation *g, uint32_t index, const struct message *message, int fd);
+/* All workers are READY. */
+bool generation_workers_are_ready(const struct generation *g);
+/* Lets workers accept that have waited for it. */
+void generation_accept(struct generation *g);
 /* Tells the workers to finish their open requests, then to end. */
 void generation_drain(struct generation *g);
 /* Tells all workers to end at once; called again, kills them. */
@@ -125,8 +176,8 @@ bool generation_has_workers(const struct generation *g);
 void generation_begin_trace(const struct generation *g, const struct trace_order *o);
 /* Reads the worker's messages. */
 void generation_read_worker(struct generation *g, uint32_t index);
-/* Does nothing if the process was no worker. */
-void generation_worker_died(struct generation *g, pid_t pid, int status);
+/* Whether the process was a worker; then its death has been seen to. */
+bool generation_worker_died(struct generation *g, pid_t pid, int status);
 /* Starts workers that are due, and kills those that have misbehaved. Returns when it is to be called again. */
 usec generation_run_workers(struct generation *g);
 
@@ -142,7 +193,15 @@ usec generation_run_helpers(struct generation *g);
 void generation_read_helper(struct generation *g, enum helper_id id);
 /* The contents of the configured files are there, or have been waited for long enough. */
 bool generation_may_start_workers(const struct generation *g);
-/* After the last worker: ends the helpers, and waits for them. */
+/* All that it needs are READY. */
+bool generation_helpers_are_ready(const struct generation *g);
+/* Of a generation that drains: lets a helper end by itself. */
+void generation_retire_helper(struct generation *g, enum helper_id id);
+/* After the last worker: lets all helpers end by themselves, or kills those that are still there. */
+void generation_retire_helpers(struct generation *g);
+void generation_kill_helpers(struct generation *g);
+bool generation_has_helpers(const struct generation *g);
+/* The same at the end of pushgate: waits for them. */
 void generation_end_helpers(struct generation *g);
 
 #endif

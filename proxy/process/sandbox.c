@@ -13,6 +13,7 @@
 #include <seccomp.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -54,6 +55,7 @@ static const struct row rows[] = {
     {CALL(write, ALL)},                    /* logs; libev's eventfd */
     {CALL(read, ALL)},                     /* libev's eventfd; files; the logger's pipes and signals */
     {CALL(epoll_ctl, WORKER)},              /* libev */
+    {CALL(epoll_create1, WORKER), WHEN(IS(0, EPOLL_CLOEXEC))}, /* libev, after the close of a listening socket that a later generation has too */
     {CALL(accept4, WORKER)},                /* net/listen.c */
     {CALL(close, ALL)},
     {CALL(prlimit64, WORKER), WHEN(IS(0, 0), {2, SCMP_CMP_EQ, 0, 0})}, /* getrlimit(3): net/listen.c */

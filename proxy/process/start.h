@@ -40,6 +40,7 @@ void start_observe(const struct start *s, struct observe *o);
 /* The configuration of a worker of any kind. */
 struct worker_config start_worker_config(
     struct start *s, const struct outfit *outfit, uint32_t index);
+/* Names the addresses. */
 void start_announce(const struct outfit *outfit, struct observe *o);
 
 /* For a pushgate that drains, which may take hours: the next one may have the status socket from now on. */

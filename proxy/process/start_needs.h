@@ -18,6 +18,7 @@
 
 #include "proxy/conf/conf.h"
 #include "proxy/process/identity.h"
+#include "proxy/process/sockets.h"
 #include <sys/types.h>
 
 enum need_weight { NEED_NOTE, NEED_WARNING, NEED_PASSING, NEED_FAULT, NEED_WEIGHTS };
@@ -27,6 +28,8 @@ struct start_needs {
 	struct conf_findings *findings;
 	bool is_check;
 	uint32_t workers;
+	/* For a reload: the sockets that this pushgate has, which also keeps its logs and its status socket. NULL: a start. */
+	const struct sockets *own;
 	size_t count[NEED_WEIGHTS];
 	struct identity identity; /* of workers and helpers, once the user is found */
 	bool has_identity;

@@ -72,6 +72,8 @@ static void examine_log(struct start_needs *n, const char *key, const char *path
 
 void start_needs_logs(struct start_needs *n)
 {
+	if (n->own)
+		return;
 	examine_log(n, "error-log", n->conf->server.error_log);
 	examine_log(n, "access-log", n->conf->server.access_log);
 }

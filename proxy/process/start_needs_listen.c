@@ -64,7 +64,7 @@ void start_needs_status_socket(struct start_needs *n)
 	struct holder holder;
 	const char *path = n->conf->server.status_socket;
 	struct conf_place place = conf_find_place(n->conf, "server", 0, "status-socket", 0);
-	if (!path)
+	if (!path || n->own)
 		return;
 	const char *wrong = status_address(path, &at);
 	if (wrong) {
@@ -138,6 +138,8 @@ static void examine_tcp(struct start_needs *n, size_t index, struct conf_place p
 	uint16_t port = net_address_port(&l->address);
 	if (port != 0 && is_taken_by_another_section(n, index, place))
 		return;
+	if (n->own && sockets_overlap(n->own, &l->address))
+		return;
 	int error = net_listen_try(&l->address);
 	if (error == EADDRINUSE)
 		report_taken_port(n, l, place);
@@ -166,6 +168,8 @@ void start_needs_addresses(struct start_needs *n)
 			examine_tcp(n, i, place);
 			continue;
 		}
+		if (n->own && sockets_have(n->own, &l->address))
+			continue;
 		pid_t pid = examine_unix(n, place, "address", &l->address);
 		if (!pid || (n->is_check && pid == n->running))
 			continue;

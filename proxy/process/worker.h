@@ -36,6 +36,8 @@ struct worker_config {
 	struct files_contents *contents;
 	/* The contents were not there yet: the learned table comes later, and none is saved before. */
 	bool is_behind;
+	/* It accepts when it is told so. */
+	bool is_waiting;
 	uint32_t index;
 };
 

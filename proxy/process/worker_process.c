@@ -93,7 +93,8 @@ static void move_stderr(const struct worker_config *env)
 static void serve(struct worker_process *c)
 {
 	worker_take_contents(&c->worker);
-	worker_listen(&c->worker, c->worker.env.index);
+	if (!c->worker.env.is_waiting)
+		worker_listen(&c->worker, c->worker.env.index);
 	const struct message ready = {.kind = MESSAGE_READY, .worker = c->worker.env.index};
 	(void)!send(c->control, &ready, sizeof(ready), MSG_NOSIGNAL);
 	net_run(c->worker.loop);

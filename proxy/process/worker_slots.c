@@ -72,6 +72,24 @@ void generation_force(struct generation *g)
 	tell_all(g, MESSAGE_QUIT);
 }
 
+bool generation_workers_are_ready(const struct generation *g)
+{
+	for (uint32_t i = 0; i < g->outfit.workers; i++)
+		if (!g->workers[i].child.control.is_ready)
+			return false;
+	return true;
+}
+
+void generation_accept(struct generation *g)
+{
+	for (uint32_t i = 0; i < g->outfit.workers; i++) {
+		const struct message message = {.kind = MESSAGE_ADOPT, .worker = i};
+		if (g->workers[i].is_waiting)
+			(void)generation_tell_worker(g, i, &message, -1);
+		g->workers[i].is_waiting = false;
+	}
+}
+
 bool generation_has_workers(const struct generation *g)
 {
 	for (uint32_t i = 0; i < g->outfit.workers; i++)
@@ -166,6 +184,12 @@ static void worker_died(struct generation *g, uint32_t index, int status)
 			    index, (int)pid, how);
 		return;
 	}
+	if (g == g->master->coming) {
+		char why[192];
+		snprintf(why, sizeof(why), "worker %u (process %d) %s", index, (int)pid, how);
+		master_give_up(g->master, why);
+		return;
+	}
 	if (!g->was_ready && !was_ready && WIFEXITED(status) &&
 	    WEXITSTATUS(status) == WORKER_CANNOT_START) {
 		/* The worker has logged why. No worker was ever ready: a restart would fail too. */
@@ -181,11 +205,14 @@ static void worker_died(struct generation *g, uint32_t index, int status)
 		find_adopters(g);
 }
 
-void generation_worker_died(struct generation *g, pid_t pid, int status)
+bool generation_worker_died(struct generation *g, pid_t pid, int status)
 {
 	for (uint32_t i = 0; i < g->outfit.workers; i++)
-		if (g->workers[i].child.pid == pid)
+		if (g->workers[i].child.pid == pid) {
 			worker_died(g, i, status);
+			return true;
+		}
+	return false;
 }
 
 /* ---- messages of workers ---- */
@@ -198,7 +225,7 @@ static void worker_is_ready(struct generation *g, uint32_t index)
 	for (size_t i = 0; i < LIMIT_TRACES; i++)
 		if (orders[i].socket >= 0)
 			send_trace(g, index, &orders[i]);
-	if (!g->was_ready) {
+	if (!g->was_ready && g != g->master->coming) {
 		observe_log(&g->master->observe, OBSERVE_INFO, "ready");
 		notify_ready(g->master->start->notify_fd);
 	} else if (c->starts > 1) {

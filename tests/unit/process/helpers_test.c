@@ -14,6 +14,7 @@ struct bench {
 	struct conf *conf;
 	struct start start;
 	struct master master;
+	struct generation generation;
 	struct observe_counters counters;
 	int said[2];
 };
@@ -23,7 +24,8 @@ static void begin(struct bench *b, const char *server)
 	char text[512];
 	*b = (struct bench){0};
 	snprintf(text, sizeof(text),
-	    "[server]\n%s\n[listen l]\naddress = 127.0.0.1:1\n[origin a]\nserver = demo:\n[route r]\n"
+	    "[server]\n%s\n[listen l]\naddress = 127.0.0.1:1\n[origin a]\nserver = demo:\n[route "
+	    "r]\n"
 	    "origin = a\n",
 	    server);
 	b->conf = conf_load_text(slice_of_string(text), "test.ini", true, stderr);
@@ -31,17 +33,19 @@ static void begin(struct bench *b, const char *server)
 	assert_int_equal(pipe2(b->said, O_CLOEXEC | O_NONBLOCK), 0);
 	b->start = (struct start){.logs = logs_none};
 	b->master = (struct master){.start = &b->start, .now = 1000 * USEC_PER_SEC};
-	b->master.observe = (struct observe){
-	    .counters = &b->counters, .access_fd = -1, .error_fd = b->said[1], .worker = OBSERVE_MASTER};
-	b->master.generation = (struct generation){.master = &b->master, .outfit.conf = b->conf};
-	generation_helpers_init(&b->master.generation);
+	b->master.observe = (struct observe){.counters = &b->counters,
+	    .access_fd = -1,
+	    .error_fd = b->said[1],
+	    .worker = OBSERVE_MASTER};
+	b->generation = (struct generation){.master = &b->master, .outfit.conf = b->conf};
+	generation_helpers_init(&b->generation);
 	b->master.logger.pid = 1001;
-	b->master.generation.helpers[HELPER_FILES].pid = 1002;
+	b->generation.helpers[HELPER_FILES].pid = 1002;
 }
 
 static void finish(struct bench *b)
 {
-	generation_helpers_fini(&b->master.generation);
+	generation_helpers_fini(&b->generation);
 	conf_free(b->conf);
 	close(b->said[0]);
 	close(b->said[1]);
@@ -63,7 +67,7 @@ static void start_waits_for_the_files_process_but_not_for_ever(void **state)
 	struct bench b;
 	begin(&b, "learned-file = /tmp/learned.json");
 	struct master *m = &b.master;
-	struct generation *g = &m->generation;
+	struct generation *g = &b.generation;
 	usec next = generation_run_helpers(g);
 	assert_false(generation_may_start_workers(g));
 	assert_int_equal(next - m->now, FILES_START_SECONDS * USEC_PER_SEC);
@@ -85,9 +89,9 @@ static void files_that_cannot_be_used_are_the_end_of_the_start(void **state)
 	(void)state;
 	struct bench b;
 	begin(&b, "learned-file = /tmp/learned.json");
-	assert_true(generation_helper_died(&b.master.generation, 1002, CANNOT_START));
+	assert_true(generation_helper_died(&b.generation, 1002, CANNOT_START));
 	assert_int_equal(b.master.status, PROCESS_BAD_CONF);
-	assert_int_equal(b.master.generation.phase, GENERATION_FORCED);
+	assert_int_equal(b.generation.phase, GENERATION_FORCED);
 	finish(&b);
 }
 
@@ -97,7 +101,7 @@ static void files_process_that_dies_is_started_again_and_later_each_time(void **
 	struct bench b;
 	begin(&b, "learned-file = /tmp/learned.json");
 	struct master *m = &b.master;
-	struct generation *g = &m->generation;
+	struct generation *g = &b.generation;
 	assert_true(generation_helper_died(g, 1002, KILLED));
 	assert_int_equal(m->status, PROCESS_DONE);
 	assert_int_equal(g->helpers[HELPER_FILES].start_at, m->now);
@@ -115,7 +119,7 @@ static void password_process_that_dies_is_started_again_and_later_each_time(void
 	struct bench b;
 	begin(&b, "");
 	struct master *m = &b.master;
-	struct generation *g = &m->generation;
+	struct generation *g = &b.generation;
 	g->helpers[HELPER_PASSWORDS].pid = 1005;
 	assert_true(generation_helper_died(g, 1005, KILLED));
 	assert_int_equal(g->helpers[HELPER_PASSWORDS].start_at, m->now);
@@ -137,7 +141,7 @@ static void password_process_that_cannot_be_confined_is_the_end_of_the_start(voi
 	struct bench b;
 	begin(&b, "");
 	struct master *m = &b.master;
-	struct generation *g = &m->generation;
+	struct generation *g = &b.generation;
 	g->helpers[HELPER_PASSWORDS].pid = 1005;
 	assert_true(generation_helper_died(g, 1005, CANNOT_START));
 	assert_int_equal(m->status, PROCESS_BAD_CONF);
@@ -156,10 +160,10 @@ static void configuration_without_such_files_waits_for_nothing(void **state)
 	(void)state;
 	struct bench b;
 	begin(&b, "");
-	b.master.generation.helpers[HELPER_FILES].pid = 0;
-	assert_int_equal(generation_run_helpers(&b.master.generation), USEC_NEVER);
-	assert_true(generation_may_start_workers(&b.master.generation));
-	assert_int_equal(b.master.generation.helpers[HELPER_FILES].pid, 0);
+	b.generation.helpers[HELPER_FILES].pid = 0;
+	assert_int_equal(generation_run_helpers(&b.generation), USEC_NEVER);
+	assert_true(generation_may_start_workers(&b.generation));
+	assert_int_equal(b.generation.helpers[HELPER_FILES].pid, 0);
 	finish(&b);
 }
 

@@ -354,6 +354,11 @@ static void wait_in_a_loop(void)
 	CALL(SYS_accept4, in[0], NULL, NULL, SOCK_CLOEXEC);
 }
 
+static void begin_a_loop_again(void)
+{
+	CALL(SYS_epoll_create1, EPOLL_CLOEXEC);
+}
+
 static void poll_pipes(void)
 {
 	struct pollfd fd = {.fd = in[0], .events = POLLIN};
@@ -433,6 +438,7 @@ static const struct attempt {
     TRY(ask_for_own_address, SANDBOX_NAMES),
     TRY(set_options_of_ours, SANDBOX_WORKER),
     TRY(wait_in_a_loop, SANDBOX_WORKER),
+    TRY(begin_a_loop_again, SANDBOX_WORKER),
     TRY(read_a_limit, SANDBOX_WORKER),
     TRY(make_a_memory_file, SANDBOX_FILES),
     TRY(ask_how_much_memory_there_is, SANDBOX_READS),

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* The list of generations: one accepts clients, one may be coming up, and older ones drain. */
+#include "proxy/base/memory.h"
+#include "proxy/process/master.h"
+#include <poll.h>
+#include <stdlib.h>
+
+/* Who dies in the first moment after that would die again. */
+#define TRIAL_USEC (100 * USEC_PER_MSEC)
+
+/* ---- the list ---- */
+
+static void size_buffers(struct master *m)
+{
+	size_t children = 0;
+	for (uint32_t i = 0; i < m->generation_count; i++)
+		children += m->generations[i]->outfit.workers + HELPERS;
+	m->about = memory_resize(m->about, children, sizeof(*m->about));
+	m->fds = memory_resize(m->fds, children + 2, sizeof(*m->fds));
+	m->watched = memory_resize(m->watched, children + 2, sizeof(*m->watched));
+}
+
+struct generation *master_add_generation(struct master *m, const struct outfit *outfit)
+{
+	struct generation *g = memory_new(struct generation);
+	g->master = m;
+	g->number = ++m->last_number;
+	g->outfit = *outfit;
+	g->deadline = USEC_NEVER;
+	generation_workers_init(g);
+	generation_helpers_init(g);
+	m->generations[m->generation_count++] = g;
+	size_buffers(m);
+	return g;
+}
+
+static void remove_generation(struct master *m, uint32_t at)
+{
+	struct generation *g = m->generations[at];
+	m->generation_count--;
+	for (uint32_t i = at; i < m->generation_count; i++)
+		m->generations[i] = m->generations[i + 1];
+	generation_helpers_fini(g);
+	generation_workers_fini(g);
+	outfit_close(&g->outfit);
+	free(g);
+}
+
+void master_free_generations(struct master *m)
+{
+	while (m->generation_count > 0)
+		remove_generation(m, m->generation_count - 1);
+	free(m->about);
+	free(m->fds);
+	free(m->watched);
+}
+
+bool master_has_workers(const struct master *m)
+{
+	for (uint32_t i = 0; i < m->generation_count; i++)
+		if (generation_has_workers(m->generations[i]))
+			return true;
+	return false;
+}
+
+void master_force(struct master *m)
+{
+	for (uint32_t i = 0; i < m->generation_count; i++)
+		if (m->generations[i]->phase != GENERATION_ENDED)
+			generation_force(m->generations[i]);
+}
+
+/* ---- a reload ---- */
+
+void master_give_up(struct master *m, const char *why)
+{
+	struct generation *g = m->coming;
+	m->coming = NULL;
+	observe_log(&m->observe, OBSERVE_ERROR,
+	    "reload: the new configuration is not used, and all stays as it was: %s", why);
+	sockets_return(&g->outfit.share);
+	generation_force(g);
+}
+
+static void take_over(struct master *m)
+{
+	struct generation *g = m->coming, *before = m->running;
+	char why[512];
+	if (!sockets_listen(&g->outfit.share, why, sizeof(why))) {
+		master_give_up(m, why);
+		return;
+	}
+	m->coming = NULL;
+	m->running = g;
+	g->was_ready = true;
+	g->deadline = USEC_NEVER;
+	generation_accept(g);
+	start_announce(&g->outfit, &m->observe);
+	observe_log(&m->observe, OBSERVE_INFO,
+	    "reload: generation %u has taken over; generation %u drains", g->number,
+	    before->number);
+	/* Two may not write the learned-file. Older workers need nothing new for the requests that they end. */
+	generation_retire_helper(before, HELPER_FILES);
+	sockets_return(&before->outfit.share);
+	before->is_superseded = true;
+	generation_drain(before);
+}
+
+/* Returns when to call it again. */
+static usec run_coming(struct master *m)
+{
+	struct generation *g = m->coming;
+	if (!g)
+		return USEC_NEVER;
+	if (!generation_workers_are_ready(g) || !generation_helpers_are_ready(g))
+		return g->deadline;
+	if (m->take_over_at == 0)
+		m->take_over_at = m->now + TRIAL_USEC;
+	if (m->now < m->take_over_at)
+		return m->take_over_at;
+	take_over(m);
+	return m->now;
+}
+
+/* ---- the run ---- */
+
+static void on_deadline(struct generation *g)
+{
+	struct master *m = g->master;
+	if (g == m->coming) {
+		master_give_up(m, "it did not come up in time");
+		return;
+	}
+	if (g->phase == GENERATION_ENDED) {
+		generation_kill_helpers(g);
+		return;
+	}
+	if (g->phase == GENERATION_DRAINING)
+		observe_log(&m->observe, OBSERVE_WARN,
+		    "drain-timeout is over: ending the remaining connections");
+	generation_force(g);
+}
+
+/* Whether nothing is left of it but memory. */
+static bool is_over(struct generation *g)
+{
+	const struct master *m = g->master;
+	if (g == m->running || g == m->coming || generation_has_workers(g))
+		return false;
+	if (g->phase != GENERATION_ENDED)
+		generation_retire_helpers(g);
+	return !generation_has_helpers(g);
+}
+
+static usec run_generation(struct generation *g)
+{
+	usec next = USEC_NEVER;
+	if (g->master->now >= g->deadline)
+		on_deadline(g);
+	next = clock_earlier(next, g->deadline);
+	next = clock_earlier(next, generation_run_helpers(g));
+	return clock_earlier(next, generation_run_workers(g));
+}
+
+usec master_run_generations(struct master *m)
+{
+	usec next = USEC_NEVER;
+	for (uint32_t i = 0; i < m->generation_count;) {
+		struct generation *g = m->generations[i];
+		next = clock_earlier(next, run_generation(g));
+		if (!is_over(g)) {
+			i++;
+			continue;
+		}
+		observe_log(&m->observe, OBSERVE_INFO, "generation %u has ended", g->number);
+		remove_generation(m, i);
+	}
+	return clock_earlier(next, run_coming(m));
+}

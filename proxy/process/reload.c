@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The first half of a reload: reads the configuration as a start does, and begins another generation with it. All that
+ * is wrong goes to the error log, and then nothing else has happened. generations.c has the second half.
+ */
+#include "proxy/process/master.h"
+#include "proxy/process/start_needs.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Each line of a report as one of the error log. */
+static void log_lines(struct master *m, enum observe_level level, char *text)
+{
+	char *line;
+	for (char *rest = text; (line = strsep(&rest, "\n"));)
+		if (*line)
+			observe_log(&m->observe, level, "reload: %s", line);
+}
+
+static bool differ(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) != 0 : a != b;
+}
+
+/* What the master keeps as it was at the start. */
+static void warn_of_what_stays(struct master *m, const struct conf *conf)
+{
+	const struct start *s = m->start;
+	const struct {
+		const char *key, *now, *wanted;
+	} rows[] = {
+	    {"error-log", s->error_log, conf->server.error_log},
+	    {"access-log", s->access_log, conf->server.access_log},
+	    {"status-socket", s->status_path, conf->server.status_socket},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct conf_place at = conf_find_place(conf, "server", 0, rows[i].key, 0);
+		if (differ(rows[i].now, rows[i].wanted))
+			observe_log(&m->observe, OBSERVE_WARN,
+			    "reload: %s:%u: another %s needs a restart; %s stays in use", at.file,
+			    at.line, rows[i].key, rows[i].now ? rows[i].now : "none");
+	}
+}
+
+/* The configuration, if a start with it could succeed. NULL: the report says why not, unless nothing has changed. */
+static struct conf *load(struct master *m, FILE *report, bool *is_same)
+{
+	struct conf_findings findings = {.text = report};
+	struct conf *conf = conf_load(m->start->conf_path, true, &findings);
+	*is_same = conf && conf->digest == m->running->outfit.conf->digest;
+	if (!conf)
+		return NULL;
+	struct start_needs needs = {.conf = conf,
+	    .findings = &findings,
+	    .workers = outfit_count_workers(conf, false),
+	    .own = &m->start->sockets};
+	if (!*is_same && start_needs_walk(&needs))
+		return conf;
+	conf_free(conf);
+	return NULL;
+}
+
+static void make_room(struct master *m)
+{
+	struct generation *oldest = m->generations[0];
+	if (m->generation_count < GENERATIONS_MOST)
+		return;
+	observe_log(&m->observe, OBSERVE_WARN,
+	    "reload: generation %u is ended, with the connections that it still has: there are %u "
+	    "generations",
+	    oldest->number, m->generation_count);
+	generation_force(oldest);
+}
+
+static void begin(struct master *m, struct conf *conf)
+{
+	char why[512];
+	struct outfit outfit = {.conf = conf, .workers = outfit_count_workers(conf, false)};
+	if (!outfit_open(&outfit, &m->start->sockets, why, sizeof(why))) {
+		observe_log(&m->observe, OBSERVE_ERROR, "reload: %s; all stays as it was", why);
+		outfit_close(&outfit);
+		return;
+	}
+	warn_of_what_stays(m, conf);
+	make_room(m);
+	m->coming = master_add_generation(m, &outfit);
+	m->coming->deadline = m->now + MASTER_COME_UP_USEC;
+	m->take_over_at = 0;
+	observe_log(&m->observe, OBSERVE_INFO, "reload: generation %u comes up, %u worker%s",
+	    m->coming->number, outfit.workers, outfit.workers == 1 ? "" : "s");
+}
+
+void master_reload(struct master *m)
+{
+	char *text = NULL;
+	size_t size = 0;
+	bool is_same = false;
+	FILE *report = open_memstream(&text, &size);
+	m->reload_is_due = false;
+	if (!report)
+		return;
+	struct conf *conf = load(m, report, &is_same);
+	fclose(report);
+	log_lines(m, conf || is_same ? OBSERVE_WARN : OBSERVE_ERROR, text);
+	free(text);
+	if (conf)
+		begin(m, conf);
+	else if (is_same)
+		observe_log(&m->observe, OBSERVE_INFO,
+		    "reload: nothing is to be done: the configuration and all its files are the "
+		    "same");
+	else
+		observe_log(&m->observe, OBSERVE_ERROR,
+		    "reload: the new configuration is not used, and all stays as it was");
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SIGHUP: another configuration takes over while clients are served. What is under way ends well, what is wrong changes
+ * nothing, and counters go on.
+ */
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import http from 'node:http';
+import http2 from 'node:http2';
+import net from 'node:net';
+import path from 'node:path';
+import { after } from 'node:test';
+import { freePort, scenario, section, sleep, until } from '../support/gate.mjs';
+
+/* ---- the origin: answers with its name and the path, after a time if the query says so ---- */
+
+const served = (name) => http.createServer((request, response) => {
+	const wait = Number(new URL(request.url, 'http://x').searchParams.get('wait') ?? 0);
+	response.setHeader('x-origin', name);
+	response.write('begin ');
+	setTimeout(() => response.end(`${name} ${request.url}`), wait);
+});
+const open = async (server) => {
+	await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+	return server;
+};
+const [one, two] = await Promise.all([open(served('one')), open(served('two'))]);
+after(() => [one, two].forEach((s) => { s.closeAllConnections(); s.close(); }));
+const urlOf = (server) => `http://127.0.0.1:${server.address().port}`;
+
+/* ---- clients ---- */
+
+/* {status, text}, or {error}. */
+function get(port, asked = '/', agent = false) {
+	return new Promise((resolve) => {
+		const request = http.request({ port, host: '127.0.0.1', path: asked, agent }, (response) => {
+			let text = '';
+			response.setEncoding('latin1').on('data', (part) => { text += part; })
+				.on('end', () => resolve({ status: response.statusCode, text }))
+				.on('error', (error) => resolve({ error: error.code, text }));
+		});
+		request.on('error', (error) => resolve({ error: error.code, fresh: !request.reusedSocket })).end();
+	});
+}
+const refused = async (port) => (await get(port)).error === 'ECONNREFUSED';
+
+/* ---- the gate ---- */
+
+/* A configuration with these parts, in the file that the gate reads. */
+function write(s, { workers = 2, server = {}, ports = [s.port], origin = one, more = '' } = {}) {
+	fs.writeFileSync(s.gate.config, section('server', {
+		workers, 'access-log': path.join(s.dir, 'access.log'), 'error-log': path.join(s.dir, 'error.log'), 'drain-timeout': '5s',
+		'status-socket': path.join(s.dir, 'status'), ...server,
+	}) + ports.map((port, i) => section(`listen l${i}`, { address: `127.0.0.1:${port}` })).join('')
+		+ section('origin main', { server: urlOf(origin) }) + section('route main', { origin: 'main' }) + more);
+}
+const count = (s, pattern) => s.gate.read('error.log').match(pattern)?.length ?? 0;
+const TAKEN = /reload: generation \d+ has taken over/g, KEPT = /all stays as it was/g, SAME = /reload: nothing is to be done/g;
+/* Tells it to reload, and waits for the result. */
+async function reload(s, result = TAKEN) {
+	const before = count(s, result);
+	s.gate.child.kill('SIGHUP');
+	await until(() => `${result}\n${s.gate.read('error.log')}`, () => count(s, result) > before);
+}
+async function change(s, parts, result = TAKEN) {
+	write(s, parts);
+	await reload(s, result);
+}
+/* As many workers, and no other. */
+const workersAre = (s, n) => until(() => `${n} workers; there are ${s.gate.workers()}`, () => s.gate.workers().length === n);
+
+const gate = (name, body) => scenario(name, { single: false, origins: false, server: { workers: 2, 'drain-timeout': '5s', 'status-socket': 'status' }, routes: '[route x]\norigin = x\n', extra: section('origin x', { server: urlOf(one) }) }, async (s) => {
+	await s.gate.error(/ ready\n/);
+	await body(s);
+});
+
+// covers: R231
+gate('another origin and another route are used after a reload', async (s) => {
+	assert.match((await get(s.port)).text, /one/);
+	await change(s, { origin: two, more: section('route old', { path: '/old', redirect: '/new' }) });
+	assert.match((await get(s.port)).text, /two/);
+	assert.equal((await get(s.port, '/old')).status, 308);
+	await s.gate.error(/generation 1 has ended/);
+});
+
+gate('listeners come and go', async (s) => {
+	const more = await freePort();
+	await change(s, { ports: [s.port, more] });
+	assert.equal((await get(more)).status, 200);
+	assert.equal((await get(s.port)).status, 200);
+	await change(s, { ports: [more] });
+	await until('the port is closed', () => refused(s.port));
+	assert.equal((await get(more)).status, 200);
+	await change(s, { ports: [s.port] });
+	assert.equal((await get(s.port)).status, 200);
+	await until('the port is closed', () => refused(more));
+});
+
+gate('there may be more workers, and fewer', async (s) => {
+	for (const workers of [4, 1, 3]) {
+		await change(s, { workers });
+		await until('the one before has ended', () => count(s, /has ended/g) === count(s, TAKEN));
+		await workersAre(s, workers);
+		for (let i = 0; i < 20; i++)
+			assert.equal((await get(s.port)).status, 200);
+	}
+});
+
+gate('a configuration with a mistake changes nothing, and the log says where it is', async (s) => {
+	const before = s.gate.workers().join();
+	write(s, {});
+	fs.appendFileSync(s.gate.config, '[route bad]\norigin = nowhere\n');
+	await reload(s, KEPT);
+	const line = fs.readFileSync(s.gate.config, 'utf8').split('\n').indexOf('origin = nowhere') + 1;
+	await s.gate.error(new RegExp(`reload: .*pushgate\\.ini:${line}: .*nowhere`));
+	assert.equal(s.gate.workers().join(), before);
+	assert.match((await get(s.port)).text, /one/);
+	await change(s, { origin: two });
+	assert.match((await get(s.port)).text, /two/);
+});
+
+gate('an address that is taken changes nothing', async (s) => {
+	const other = await open(net.createServer());
+	s.cleanups.push(() => other.close());
+	const before = s.gate.workers().join();
+	await change(s, { ports: [s.port, other.address().port], origin: two }, KEPT);
+	await s.gate.error(/reload: .*pushgate\.ini:\d+: .* is in use by/);
+	assert.equal(s.gate.workers().join(), before);
+	assert.match((await get(s.port)).text, /one/);
+});
+
+gate('workers that do not come up change nothing', async (s) => {
+	const before = s.gate.workers();
+	write(s, { workers: 3, origin: two });
+	s.gate.child.kill('SIGHUP');
+	const fresh = await until('a new worker', () => s.gate.workers().find((pid) => !before.includes(pid)));
+	process.kill(fresh, 'SIGKILL');
+	await s.gate.error(/reload: the new configuration is not used, and all stays as it was: worker \d \(process \d+\) was killed by signal 9/);
+	await until('the others have gone', () => s.gate.workers().join() === before.join());
+	assert.match((await get(s.port)).text, /one/);
+	for (let i = 0; i < 20; i++) /* the sockets of those that never came have no clients */
+		assert.equal((await get(s.port)).status, 200);
+	await reload(s);
+	assert.match((await get(s.port)).text, /two/);
+});
+
+gate('the same configuration changes nothing', async (s) => {
+	const before = s.gate.workers().join();
+	await reload(s, SAME);
+	assert.equal(s.gate.workers().join(), before);
+	fs.appendFileSync(s.gate.config, '# another byte\n');
+	await reload(s);
+});
+
+gate('a request that is under way is answered to its end', async (s) => {
+	const slow = get(s.port, '/slow?wait=1500');
+	await until('it is under way', () => s.gate.counters().requests_open === 1);
+	await change(s, { origin: two });
+	assert.match((await get(s.port)).text, /two/);
+	const { status, text } = await slow;
+	assert.equal(status, 200);
+	assert.equal(text, 'begin one /slow?wait=1500');
+});
+
+gate('clients in HTTP/1.1 and HTTP/2 lose nothing over many reloads', async (s) => {
+	let stops = false, done = 0;
+	const failures = [];
+	const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+	const keepAlive = (async () => {
+		while (!stops) {
+			const r = await get(s.port, '/1', agent);
+			done++;
+			if (r.status !== 200 && r.fresh !== false)
+				failures.push(`HTTP/1.1: ${JSON.stringify(r)}`);
+		}
+	})();
+	const multiplexed = (async () => {
+		let session;
+		while (!stops) {
+			if (!session || session.closed || session.destroyed) {
+				session = http2.connect(`http://127.0.0.1:${s.port}`);
+				session.on('error', (e) => failures.push(`HTTP/2: ${e.code}`));
+			}
+			const r = await new Promise((resolve) => {
+				let text = '';
+				const stream = session.request({ ':path': '/2' });
+				stream.setEncoding('latin1').on('data', (part) => { text += part; }).on('error', (e) => resolve(e.message)).on('close', () => resolve(text));
+			});
+			/* Node has heard of the GOAWAY, and sends this request nowhere. */
+			if (/REFUSED_STREAM/.test(r)) {
+				session.close();
+				continue;
+			}
+			done++;
+			if (!/^begin (one|two) \/2$/.test(r))
+				failures.push(`HTTP/2: ${r}`);
+		}
+		session?.close();
+	})();
+	for (let i = 0; i < 8; i++) {
+		await change(s, { origin: i % 2 ? one : two, workers: 1 + i % 3, more: `# ${i}\n` });
+		await sleep(100);
+	}
+	stops = true;
+	await Promise.all([keepAlive, multiplexed]);
+	agent.destroy();
+	assert.deepEqual(failures, []);
+	assert.ok(done > 50, `${done} requests`);
+});
+
+gate('a signal that comes while a generation comes up is obeyed after it', async (s) => {
+	write(s, { origin: two });
+	s.gate.child.kill('SIGHUP');
+	await s.gate.error(/generation 2 comes up/);
+	write(s, { origin: one, workers: 1 });
+	s.gate.child.kill('SIGHUP');
+	await s.gate.error(/generation 3 has taken over/);
+	await workersAre(s, 1);
+	assert.match((await get(s.port)).text, /one/);
+});
