@@ -144,16 +144,15 @@ static const struct {
     {OBSERVE_FAMILY_RULE_USED, print_ratio},
 };
 
-void observe_rules_print(
-    const struct observe_counters *c, const struct policy_rules *rules, FILE *out)
+void observe_rules_print(const struct observe_named_rule *rules, size_t count,
+    const struct observe_rule *others, FILE *out)
 {
-	size_t named = rules->count < OBSERVE_RULES ? rules->count : OBSERVE_RULES;
 	for (size_t k = 0; k < sizeof(rule_families) / sizeof(rule_families[0]); k++) {
 		struct observe_family f = {.out = out, .id = rule_families[k].id};
-		for (size_t i = 0; i < named; i++)
-			rule_families[k].print(&f, rules->rules[i].name, &c->rules[i]);
+		for (size_t i = 0; i < count; i++)
+			rule_families[k].print(&f, rules[i].name, &rules[i].counts);
 		/* No section has this name, so that no sample comes twice. */
-		rule_families[k].print(&f, "(other)", &c->rules[OBSERVE_RULES]);
+		rule_families[k].print(&f, "(other)", others);
 	}
 }
 

@@ -100,9 +100,13 @@ void observe_count(struct observe_family *f, const struct observe_label *labels,
 
 /* Print the counters and gauges without labels, and pushgate_push_total. */
 void observe_counters_print(const struct observe_counters *c, FILE *out);
-/* Prints the families of rules. Rules beyond OBSERVE_RULES are "(other)". */
-void observe_rules_print(
-    const struct observe_counters *c, const struct policy_rules *rules, FILE *out);
+struct observe_named_rule {
+	const char *name;
+	struct observe_rule counts;
+};
+/* Prints the families of rules. What is counted of further ones is "(other)". */
+void observe_rules_print(const struct observe_named_rule *rules, size_t count,
+    const struct observe_rule *others, FILE *out);
 /* Prints the faults of both sides. name: of a row; NULL after the last. */
 void observe_faults_print(
     const struct observe_counters *c, const char *(*name)(size_t index), FILE *out);

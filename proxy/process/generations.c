@@ -16,6 +16,7 @@ static void size_buffers(struct master *m)
 	for (uint32_t i = 0; i < m->generation_count; i++)
 		children += m->generations[i]->outfit.workers + HELPERS;
 	m->about = memory_resize(m->about, children, sizeof(*m->about));
+	m->names = memory_resize(m->names, children, sizeof(*m->names));
 	m->fds = memory_resize(m->fds, children + 2, sizeof(*m->fds));
 	m->watched = memory_resize(m->watched, children + 2, sizeof(*m->watched));
 }
@@ -40,6 +41,7 @@ static void remove_generation(struct master *m, uint32_t at)
 	m->generation_count--;
 	for (uint32_t i = at; i < m->generation_count; i++)
 		m->generations[i] = m->generations[i + 1];
+	totals_add(m->ended, g->outfit.conf, g->outfit.slots, g->outfit.workers, false);
 	generation_helpers_fini(g);
 	generation_workers_fini(g);
 	outfit_close(&g->outfit);
@@ -50,7 +52,10 @@ void master_free_generations(struct master *m)
 {
 	while (m->generation_count > 0)
 		remove_generation(m, m->generation_count - 1);
+	totals_free(m->ended);
+	totals_free(m->others);
 	free(m->about);
+	free(m->names);
 	free(m->fds);
 	free(m->watched);
 }

@@ -103,6 +103,30 @@ static struct status_process describe_child(const struct child *c, usec now)
 	return (struct status_process){.pid = c->pid, .starts = c->starts, .up = now - c->started};
 }
 
+/* What older generations have counted, and the workers that they still have. Returns the number of processes. */
+static uint32_t describe_others(struct master *m, uint32_t count)
+{
+	totals_free(m->others);
+	m->others = totals_new();
+	totals_add_totals(m->others, m->ended);
+	for (uint32_t n = 0; n < m->generation_count; n++) {
+		const struct generation *g = m->generations[n];
+		if (g == m->running)
+			continue;
+		totals_add(m->others, g->outfit.conf, g->outfit.slots, g->outfit.workers, false);
+		for (uint32_t i = 0; i < g->outfit.workers; i++) {
+			if (!g->workers[i].child.pid)
+				continue;
+			snprintf(m->names[count], sizeof(m->names[count]),
+			    "worker %u of generation %u", i, g->number);
+			m->about[count] = describe_child(&g->workers[i].child, m->now);
+			m->about[count].note = m->about[count].name = m->names[count];
+			count++;
+		}
+	}
+	return count;
+}
+
 /* The workers, then the helpers that the text names. */
 static struct status describe(struct master *m)
 {
@@ -117,7 +141,9 @@ static struct status describe(struct master *m)
 		m->about[count].name = helper_rows[id].title;
 		m->about[count++].note = id == HELPER_FILES ? "files process" : NULL;
 	}
+	count = describe_others(m, count);
 	return (struct status){
+	    .others = m->others,
 	    .up = m->now - m->start->started,
 	    .slots = g->outfit.slots,
 	    .own_slot = m->start->slot,
@@ -229,6 +255,7 @@ static void end_children(struct master *m)
 enum process_status master_run(struct start *start)
 {
 	struct master m = {.start = start, .signals = -1, .now = clock_monotonic()};
+	m.ended = totals_new();
 	m.running = master_add_generation(&m, &start->outfit);
 	start->outfit = (struct outfit){0};
 	child_init(&m.logger);

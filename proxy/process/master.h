@@ -96,7 +96,10 @@ struct master {
 	struct child logger;
 	bool is_ending; /* no child is started again, nor is its end logged */
 	struct trace_orders traces;
-	struct status_process *about; /* buffers: for describe() */
+	struct totals *ended;         /* counters of generations that have ended */
+	struct totals *others;        /* buffers: for describe() */
+	struct status_process *about; /* the same */
+	char (*names)[48];            /* the same */
 	struct pollfd *fds;           /* for poll(2) */
 	struct watched *watched;      /* for the children of these descriptors */
 	pid_t pid;

@@ -8,9 +8,10 @@
 
 #include "proxy/conf/conf.h"
 #include "proxy/observe/observe.h"
+#include "proxy/process/totals.h"
 #include <sys/types.h>
 
-/* A worker or a helper in the text. */
+/* A worker or a helper in the text; workers of older generations have a name. */
 struct status_process {
 	const char *name; /* NULL: a worker */
 	const char *note; /* its name in the notes for a reader; NULL: they leave it out */
@@ -23,7 +24,9 @@ struct status {
 	usec up;
 	const struct observe_counters *slots;    /* the workers' */
 	const struct observe_counters *own_slot; /* the master's; NULL: it has none */
-	const struct status_process *processes;  /* the workers, then the helpers */
+	const struct totals
+	    *others; /* of all generations but the one that all else is of; NULL: none */
+	const struct status_process *processes; /* the workers, then the helpers */
 	uint32_t process_count, worker_count;
 	const struct health_table *health_table; /* NULL: no server is checked or may be ejected */
 	/* Names the rules whose counters are printed, and where push is off; NULL: neither. */

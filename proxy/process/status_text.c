@@ -21,15 +21,16 @@ static void print_process(const struct status_process *w, FILE *out)
 	fprintf(out, ", started %u time%s\n", w->starts, w->starts == 1 ? "" : "s");
 }
 
-/* On the heap, since the struct is too large for the stack. The caller frees. */
-static struct observe_counters *add_up(const struct status *s)
+/* All generations. The caller frees. */
+static struct totals *add_up(const struct status *s)
 {
-	struct observe_counters *sum = memory_new(struct observe_counters);
-	for (uint32_t i = 0; i < s->worker_count; i++)
-		observe_counters_add(sum, &s->slots[i]);
+	struct totals *t = totals_new();
+	totals_add(t, s->conf, s->slots, s->worker_count, true);
+	if (s->others)
+		totals_add_totals(t, s->others);
 	if (s->own_slot)
-		observe_counters_add(sum, s->own_slot);
-	return sum;
+		observe_counters_add(&t->whole, s->own_slot);
+	return t;
 }
 
 static const char *cause_name(size_t index)
@@ -114,22 +115,22 @@ static void print_push_off(
 
 /* ---- limits on requests ---- */
 
-static void print_limited(const struct status *s, const struct observe_counters *sum, FILE *out)
+static void print_limited(const struct totals *t, FILE *out)
 {
 	static const char *const verdicts[] = {"refused", "shadow"};
 	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_ROUTE_LIMITED};
-	for (size_t i = 0; i < s->conf->route_count && i < OBSERVE_PLACES; i++)
+	for (size_t i = 0; i < t->route_count; i++)
 		for (size_t v = 0; v < 2; v++)
 			observe_count(&f,
-			    OBSERVE_LABELS(
-				{"route", s->conf->routes[i].name}, {"verdict", verdicts[v]}),
-			    sum->route_limited[i][v]);
+			    OBSERVE_LABELS({"route", t->routes[i].name}, {"verdict", verdicts[v]}),
+			    t->routes[i].limited[v]);
 }
 
 /* ---- the whole ---- */
 
-static void print_counters(const struct status *s, const struct observe_counters *sum, FILE *out)
+static void print_counters(const struct status *s, const struct totals *t, FILE *out)
 {
+	const struct observe_counters *sum = &t->whole;
 	observe_counters_print(sum, out);
 	observe_faults_print(sum, protocols_fault_name, out);
 	observe_rows_print(
@@ -139,9 +140,9 @@ static void print_counters(const struct status *s, const struct observe_counters
 	observe_rows_print(
 	    OBSERVE_FAMILY_HOLD_MISSED, "cause", sum->misses, OBSERVE_MISSES, miss_name, out);
 	if (s->conf) {
-		observe_rules_print(sum, &s->conf->policy, out);
+		observe_rules_print(t->rules, t->rule_count, &sum->rules[OBSERVE_RULES], out);
 		print_push_off(s, sum, false, out);
-		print_limited(s, sum, out);
+		print_limited(t, out);
 	}
 }
 
@@ -176,9 +177,9 @@ void status_print(const struct status *s, FILE *out)
 		if (!p->name || p->note)
 			print_process(p, out);
 	}
-	struct observe_counters *sum = add_up(s);
+	struct totals *sum = add_up(s);
 	if (s->conf)
-		print_push_off(s, sum, true, out);
+		print_push_off(s, &sum->whole, true, out);
 	if (s->conf && s->health_table)
 		status_server_notes(s, out);
 	print_learning(s, out);
@@ -186,7 +187,7 @@ void status_print(const struct status *s, FILE *out)
 	if (s->conf && s->health_table)
 		status_servers_print(s, out);
 	print_counters(s, sum, out);
-	free(sum);
+	totals_free(sum);
 	fputs(STATUS_END, out);
 }
 
@@ -197,9 +198,9 @@ void status_log(const struct status *s, struct observe *o)
 	FILE *out = open_memstream(&text, &size);
 	if (!out)
 		return;
-	struct observe_counters *sum = add_up(s);
+	struct totals *sum = add_up(s);
 	print_counters(s, sum, out);
-	free(sum);
+	totals_free(sum);
 	fclose(out);
 	for (char *rest = text; (line = strsep(&rest, "\n"));) {
 		size_t length = strlen(line);

@@ -208,6 +208,30 @@ gate('clients in HTTP/1.1 and HTTP/2 lose nothing over many reloads', async (s) 
 	assert.ok(done > 50, `${done} requests`);
 });
 
+gate('counters go on over reloads, and each rule, route and whole is counted by its name', async (s) => {
+	const limited = section('route few', { path: '/few', origin: 'main', 'limit-requests': '1/m burst 1' });
+	let sent = 0;
+	const ask = async (n, asked = '/') => {
+		for (let i = 0; i < n; i++, sent++)
+			await get(s.port, asked);
+	};
+	await ask(3);
+	await change(s, { more: limited });
+	await ask(4, '/few');
+	await until('all are counted', () => s.gate.counters().requests === sent);
+	const refusals = s.gate.counters()['pushgate_route_limited_total{route="few",verdict="refused"}'];
+	assert.ok(refusals > 0);
+	/* Another route before it, and then it is gone: its count is neither moved nor lost. */
+	await change(s, { more: section('route other', { path: '/other', origin: 'main' }) + limited });
+	await change(s, { workers: 1 });
+	await ask(2);
+	await until('generations have ended', () => count(s, /has ended/g) === 3);
+	await until('all are counted', () => s.gate.counters().requests === sent);
+	assert.equal(s.gate.counters()['pushgate_route_limited_total{route="few",verdict="refused"}'], refusals);
+	assert.equal(s.gate.counters()['pushgate_route_limited_total{route="other",verdict="refused"}'], undefined);
+	assert.equal(s.gate.counters().requests_open, 0);
+});
+
 gate('a signal that comes while a generation comes up is obeyed after it', async (s) => {
 	write(s, { origin: two });
 	s.gate.child.kill('SIGHUP');

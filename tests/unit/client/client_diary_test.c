@@ -468,7 +468,9 @@ static void rules_beyond_the_slots_are_counted_together(void **state)
 	assert_int_equal(rule_count(&s, OBSERVE_RULES - 1, POLICY_EVENT_FORWARDED), 1);
 	assert_int_equal(rule_count(&s, OBSERVE_RULES, POLICY_EVENT_FORWARDED), 2);
 	FILE *out = fmemopen(text, sizeof(text), "w");
-	observe_rules_print(&s.w->counters, &s.w->conf->policy, out);
+	const struct observe_named_rule last = {
+	    s.w->conf->policy.rules[OBSERVE_RULES - 1].name, s.w->counters.rules[OBSERVE_RULES - 1]};
+	observe_rules_print(&last, 1, &s.w->counters.rules[OBSERVE_RULES], out);
 	fclose(out);
 	assert_non_null(strstr(text, "pushgate_rule_total{rule=\"r63\",event=\"forwarded\"} 1\n"));
 	assert_non_null(

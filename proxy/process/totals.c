@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* See totals.h. */
+#include "proxy/process/totals.h"
+
+#include "proxy/base/memory.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct totals *totals_new(void)
+{
+	return memory_new(struct totals);
+}
+
+void totals_free(struct totals *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->rule_count; i++)
+		free((char *)(uintptr_t)t->rules[i].name);
+	for (size_t i = 0; i < t->route_count; i++)
+		free(t->routes[i].name);
+	free(t->rules);
+	free(t->routes);
+	free(t);
+}
+
+/* ---- by name ---- */
+
+/* The counts of the rule, or of all others when there are too many names. */
+static struct observe_rule *rule_of(struct totals *t, const char *name)
+{
+	for (size_t i = 0; i < t->rule_count; i++)
+		if (strcmp(t->rules[i].name, name) == 0)
+			return &t->rules[i].counts;
+	if (t->rule_count == TOTALS_NAMES)
+		return &t->whole.rules[OBSERVE_RULES];
+	t->rules = memory_resize(t->rules, t->rule_count + 1, sizeof(*t->rules));
+	struct observe_named_rule *fresh = &t->rules[t->rule_count++];
+	*fresh = (struct observe_named_rule){.name = memory_strdup(name)};
+	return &fresh->counts;
+}
+
+static void add_rule(struct observe_rule *sum, const struct observe_rule *more)
+{
+	for (size_t i = 0; i < POLICY_EVENT_COUNT; i++)
+		sum->events[i] += more->events[i];
+	sum->used_bytes += more->used_bytes;
+	sum->wasted_bytes += more->wasted_bytes;
+	sum->reset_usec += more->reset_usec;
+}
+
+static void add_route(struct totals *t, const char *name, const uint64_t limited[2])
+{
+	size_t i = 0;
+	while (i < t->route_count && strcmp(t->routes[i].name, name) != 0)
+		i++;
+	if (i == TOTALS_NAMES)
+		return;
+	if (i == t->route_count) {
+		t->routes = memory_resize(t->routes, i + 1, sizeof(*t->routes));
+		t->routes[t->route_count++] = (struct totals_route){.name = memory_strdup(name)};
+	}
+	t->routes[i].limited[0] += limited[0];
+	t->routes[i].limited[1] += limited[1];
+}
+
+/* ---- sums ---- */
+
+/* The sum has counts by indices of conf: gives them to the names. */
+static void add_names(struct totals *t, const struct conf *conf, const struct observe_counters *sum)
+{
+	const struct policy_rules *rules = &conf->policy;
+	for (size_t i = 0; i < rules->count && i < OBSERVE_RULES; i++)
+		add_rule(rule_of(t, rules->rules[i].name), &sum->rules[i]);
+	for (size_t i = 0; i < conf->route_count && i < OBSERVE_PLACES; i++)
+		if (sum->route_limited[i][0] + sum->route_limited[i][1] > 0)
+			add_route(t, conf->routes[i].name, sum->route_limited[i]);
+}
+
+void totals_add(struct totals *t, const struct conf *conf, const struct observe_counters *slots,
+    uint32_t workers, bool has_places)
+{
+	/* On the heap, since the struct is too large for the stack. */
+	struct observe_counters *sum = memory_new(struct observe_counters);
+	for (uint32_t i = 0; i < workers; i++)
+		observe_counters_add(sum, &slots[i]);
+	if (conf)
+		add_names(t, conf, sum);
+	memset(sum->rules, 0, OBSERVE_RULES * sizeof(*sum->rules));
+	memset(sum->route_limited, 0, sizeof(sum->route_limited));
+	if (!has_places) {
+		memset(sum->push_off_until, 0, sizeof(sum->push_off_until));
+		memset(sum->push_off_connections_open, 0, sizeof(sum->push_off_connections_open));
+	}
+	observe_counters_add(&t->whole, sum);
+	free(sum);
+}
+
+void totals_add_totals(struct totals *t, const struct totals *more)
+{
+	observe_counters_add(&t->whole, &more->whole);
+	for (size_t i = 0; i < more->rule_count; i++)
+		add_rule(rule_of(t, more->rules[i].name), &more->rules[i].counts);
+	for (size_t i = 0; i < more->route_count; i++)
+		add_route(t, more->routes[i].name, more->routes[i].limited);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sums of counters over generations, which have their rules and routes at other indices: what is counted for one of
+ * these is added by its name. So no counter goes back when a rule moves, or is gone.
+ */
+#ifndef PUSHGATE_PROCESS_TOTALS_H
+#define PUSHGATE_PROCESS_TOTALS_H
+
+#include "proxy/conf/conf.h"
+#include "proxy/observe/observe.h"
+
+/* Names of each kind; what has other names is counted together, routes then not at all. */
+enum { TOTALS_NAMES = 4 * OBSERVE_RULES };
+
+struct totals_route {
+	char *name;
+	uint64_t limited[2]; /* as observe_counters.route_limited */
+};
+
+struct totals {
+	struct observe_counters
+	    whole; /* but for what has a name; rules[OBSERVE_RULES]: all other rules */
+	struct observe_named_rule *rules; /* names are owned */
+	struct totals_route *routes;
+	size_t rule_count, route_count;
+};
+
+struct totals *totals_new(void);
+void totals_free(struct totals *t); /* accepts NULL */
+/* The counters of a generation's workers. conf: NULL: nothing has a name. has_places: what push_off_until and
+ * push_off_connections_open say of this configuration is kept. */
+void totals_add(struct totals *t, const struct conf *conf, const struct observe_counters *slots,
+    uint32_t workers, bool has_places);
+void totals_add_totals(struct totals *t, const struct totals *more);
+
+#endif
