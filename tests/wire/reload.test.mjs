@@ -9,8 +9,9 @@ import http from 'node:http';
 import http2 from 'node:http2';
 import net from 'node:net';
 import path from 'node:path';
+import tls from 'node:tls';
 import { after } from 'node:test';
-import { freePort, scenario, section, sleep, until } from '../support/gate.mjs';
+import { certs, freePort, scenario, section, sleep, until } from '../support/gate.mjs';
 
 /* ---- the origin: answers with its name and the path, after a time if the query says so ---- */
 
@@ -241,4 +242,74 @@ gate('a signal that comes while a generation comes up is obeyed after it', async
 	await s.gate.error(/generation 3 has taken over/);
 	await workersAre(s, 1);
 	assert.match((await get(s.port)).text, /one/);
+});
+
+gate('a renewed certificate is served after a reload, and a pair that does not fit keeps the one before', async (s) => {
+	const copy = (name, from) => fs.copyFileSync(certs().file(from), path.join(s.dir, name));
+	const serial = () => new Promise((resolve, reject) => {
+		const socket = tls.connect({ port: secure, host: '127.0.0.1', ca: certs().ca, servername: 'localhost' }, () => {
+			resolve(socket.getPeerCertificate().serialNumber);
+			socket.destroy();
+		});
+		socket.once('error', reject);
+	});
+	const secure = await freePort();
+	const more = `[listen tls]\naddress = 127.0.0.1:${secure}\ncertificate = chain.pem\nkey = chain.key\n`;
+	copy('chain.pem', 'rsa.pem');
+	copy('chain.key', 'rsa.key');
+	fs.chmodSync(path.join(s.dir, 'chain.key'), 0o600);
+	await change(s, { more });
+	const first = await serial();
+	await reload(s, SAME);
+	copy('chain.pem', 'ecdsa.pem');
+	await reload(s, KEPT);
+	assert.equal(await serial(), first);
+	copy('chain.key', 'ecdsa.key');
+	await reload(s);
+	assert.notEqual(await serial(), first);
+});
+
+gate('a unix socket outlives reloads, and its file goes with its listener', async (s) => {
+	const file = path.join(s.dir, 'web');
+	const ask = () => new Promise((resolve) => {
+		http.get({ socketPath: file, path: '/', agent: false }, (r) => { r.resume().on('end', () => resolve(r.statusCode)); }).on('error', (e) => resolve(e.code));
+	});
+	const more = `[listen u]\naddress = unix:${file}\n`;
+	await change(s, { more });
+	assert.equal(await ask(), 200);
+	const { ino } = fs.statSync(file);
+	await change(s, { workers: 3, more });
+	assert.equal(await ask(), 200);
+	assert.equal(fs.statSync(file).ino, ino);
+	await change(s);
+	assert.equal(await ask(), 'ENOENT');
+});
+
+gate('the oldest of too many generations is ended', async (s) => {
+	const slow = [];
+	for (let i = 0; i < 9; i++) {
+		const before = s.gate.counters().requests;
+		slow.push(get(s.port, `/${i}?wait=4500`));
+		await until('it is under way', () => s.gate.counters().requests > before);
+		await change(s, { workers: 1, more: `# ${i}\n` });
+	}
+	await s.gate.error(/reload: generation 1 is ended, with the connections that it still has: there are 8 generations/);
+	const all = await Promise.all(slow);
+	assert.notEqual(all[0].text, 'begin one /0?wait=4500');
+	assert.equal(all[8].text, 'begin one /8?wait=4500');
+	await until('they have ended', () => count(s, /has ended/g) === 9);
+	await workersAre(s, 1);
+});
+
+gate('the end comes while a generation comes up and another drains', async (s) => {
+	const slow = get(s.port, '/slow?wait=1000');
+	await until('it is under way', () => s.gate.counters().requests_open === 1);
+	await change(s, { origin: two });
+	write(s, { workers: 4 });
+	s.gate.child.kill('SIGHUP');
+	await s.gate.error(/generation 3 comes up/);
+	s.gate.child.kill('SIGTERM');
+	assert.equal((await slow).text, 'begin one /slow?wait=1000');
+	await s.gate.ended();
+	assert.match(s.gate.read('error.log'), /all stays as it was: pushgate ends/);
 });
