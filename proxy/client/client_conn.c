@@ -46,6 +46,7 @@ static struct client_conn *conn_new(struct client_listener *l)
 	struct clients *clients = l->clients;
 	struct worker_env *env = clients->env;
 	struct client_conn *c = memory_new(struct client_conn);
+	c->leaves_at = USEC_NEVER;
 	size_t allowance = env->conf->server.connection_memory_bytes;
 	c->clients = clients;
 	c->listener = l;
@@ -173,10 +174,9 @@ void client_conn_closed(struct client_conn *c)
 	cut_transport(c);
 }
 
-void client_conn_shutdown(struct client_conn *c)
+void client_conn_leave(struct client_conn *c)
 {
-	if (!c->net)
-		return;
+	c->leaves_at = USEC_NEVER;
 	if (!c->session) {
 		close_conn(c);
 		return;
@@ -253,6 +253,8 @@ static void begin_session(struct client_conn *c, const struct session_plan *plan
 	c->hop.protocol = session_name(c->session);
 	c->hop.tls = net_conn_tls_version(c->net);
 	c->hop.cipher = net_conn_tls_cipher(c->net);
+	if (c->leaves_at != USEC_NEVER && session_can(c->session, SESSION_MULTIPLEXES))
+		client_conn_leave(c);
 }
 
 static void conn_opened(void *owner)

@@ -109,6 +109,8 @@ void client_conn_handle_events(struct client_conn *c)
 	while (session_next_event(c->session, &e))
 		on_event(c, &e);
 	client_conn_start_waiting(c);
+	if (c->leaves_at != USEC_NEVER && !list_is_empty(&c->legs))
+		client_conn_leave(c);
 	if (list_is_empty(&c->legs) && c->quiet_since == USEC_NEVER) {
 		client_conn_is_quiet(c);
 		client_conn_arm(c);

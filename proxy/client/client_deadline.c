@@ -6,6 +6,9 @@
  */
 #include "proxy/client/client_private.h"
 
+/* As long as the engine of HTTP/2 waits for a round trip (h2/conn_shutdown.c). */
+#define LEAVE_USEC USEC_PER_SEC
+
 static usec now_of(const struct client_conn *c)
 {
 	return c->clients->env->relay->now;
@@ -58,14 +61,36 @@ static usec silence_deadline(const struct client_conn *c)
 static usec deadline_of(struct client_conn *c)
 {
 	const struct conf_listen *conf = c->listener->conf;
-	if (!c->is_open)
-		return clock_after(c->opened, conf->tls_timeout);
-	if (!c->session)
-		return clock_after(c->opened, conf->preface_timeout);
+	if (!c->session) {
+		usec limit = c->is_open ? conf->preface_timeout : conf->tls_timeout;
+		return clock_earlier(clock_after(c->opened, limit), c->leaves_at);
+	}
 	usec at = session_deadline(c->session), idle = idle_deadline(c),
 	     stalled = write_deadline(c);
 	at = idle < at ? idle : at;
+	at = c->leaves_at < at ? c->leaves_at : at;
 	return stalled < at ? stalled : at;
+}
+
+/* ---- the end ---- */
+
+/* HTTP/2 says which request is the last one; otherwise one may be on its way that would get no answer. */
+static bool may_have_sent(const struct client_conn *c)
+{
+	return !c->session ||
+	       (list_is_empty(&c->legs) && !session_can(c->session, SESSION_MULTIPLEXES));
+}
+
+void client_conn_shutdown(struct client_conn *c)
+{
+	if (!c->net)
+		return;
+	if (may_have_sent(c)) {
+		c->leaves_at = worker_now(c->clients->env) + LEAVE_USEC;
+		client_conn_arm(c);
+		return;
+	}
+	client_conn_leave(c);
 }
 
 /* ---- the timer ---- */
@@ -157,6 +182,10 @@ void client_conn_expired(struct wheel_node *node, usec now)
 {
 	struct client_conn *c = container_of(node, struct client_conn, timer);
 	worker_now(c->clients->env);
+	if (c->leaves_at <= now) {
+		client_conn_leave(c);
+		return;
+	}
 	if (!c->is_open || !c->session) {
 		if (deadline_of(c) > now)
 			client_conn_arm(c);

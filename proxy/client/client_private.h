@@ -43,6 +43,8 @@ struct client_conn {
 	struct client_hop hop;          /* for the log lines of its exchanges */
 	struct client_address *counted; /* NULL: no limit per client address applies */
 	usec opened, quiet_since;
+	usec
+	    leaves_at; /* a draining gateway waits until then for a request; USEC_NEVER: it does not */
 	/* The client has ended its sending side, and only reads: when something last left for it.
 	 * USEC_NEVER: it may still send. */
 	usec half_closed;
@@ -64,7 +66,10 @@ struct client_conn {
 
 /* ---- client_conn.c ---- */
 
-void client_conn_shutdown(struct client_conn *c); /* GOAWAY; open streams go on */
+/* GOAWAY; open streams go on. A client in HTTP/1.1 that is idle may still send one request, within a moment. */
+void client_conn_shutdown(struct client_conn *c);
+/* The same without that moment. */
+void client_conn_leave(struct client_conn *c);
 /* Closes the connection at once, without GOAWAY. detail (may be NULL) goes to the log lines of its
  * exchanges. */
 void client_conn_abort(struct client_conn *c, const char *detail);

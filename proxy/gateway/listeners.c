@@ -40,6 +40,12 @@ void gateway_listen(struct gateway *g, const struct conf_listen *listen, int fd)
 	list_append(&g->sockets, &s->link);
 }
 
+/* The sockets are about to be closed: who waits there would be reset. */
+void listeners_empty(struct gateway *g)
+{
+	list_for_each(&g->sockets, s, struct listener_socket, link) net_listener_empty(s->net);
+}
+
 void listeners_stop(struct gateway *g)
 {
 	list_for_each(&g->sockets, s, struct listener_socket, link)

@@ -14,6 +14,8 @@
 
 /* Connections accepted for one event, so that a busy listener does not delay the others. */
 #define ACCEPTS_PER_EVENT 64
+/* A backlog has 4096 at most (process/sockets.c). */
+#define BATCHES_AT_END 64
 #define PAUSE_LEAST_USEC (100 * USEC_PER_MSEC)
 #define PAUSE_MOST_USEC USEC_PER_SEC
 /* A sixteenth of the descriptors, at most this many, is reserved for connections to origins. Before
@@ -197,10 +199,11 @@ static void on_resume(void *context)
 		pause_for(n, EMFILE);
 }
 
-/* Accepts until the queue is empty or the batch is full. Returns 0, or the error to pause for. */
-static int accept_batch(struct net_listener *n, const bool *is_freed)
+/* Accepts until the queue is empty or the batch is full. Returns 0, or the error to pause for. *is_empty: it is. */
+static int accept_batch(struct net_listener *n, const bool *is_freed, bool *is_empty)
 {
 	int failures = 0;
+	*is_empty = false;
 	for (int i = 0; i < ACCEPTS_PER_EVENT; i++) {
 		struct net_address peer = {.length = sizeof(peer.storage)};
 		int fd = net_sys_accept4(
@@ -213,6 +216,7 @@ static int accept_batch(struct net_listener *n, const bool *is_freed)
 			if (fd >= most && !net_closing_free_descriptor(n->loop))
 				return EMFILE;
 		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+			*is_empty = true;
 			return 0;
 		} else if (errno == EMFILE && net_closing_free_descriptor(n->loop)) {
 			continue;
@@ -227,10 +231,10 @@ static void on_acceptable(struct ev_loop *ev, ev_io *io, int events)
 {
 	(void)ev;
 	struct net_listener *n = io->data;
-	bool is_freed = false;
+	bool is_freed = false, is_empty;
 	n->is_freed = &is_freed;
 	/* EV_ERROR: the kernel refused to watch the socket, and libev has stopped. */
-	int error = events & EV_ERROR ? ENOMEM : accept_batch(n, &is_freed);
+	int error = events & EV_ERROR ? ENOMEM : accept_batch(n, &is_freed, &is_empty);
 	if (!is_freed && error)
 		pause_for(n, error);
 	else if (!is_freed)
@@ -254,6 +258,14 @@ struct net_listener *net_listener_new(struct net_loop *l, int fd,
 	n->io.data = n;
 	ev_io_start(l->ev, &n->io);
 	return n;
+}
+
+void net_listener_empty(struct net_listener *n)
+{
+	bool is_freed = false, is_empty = false;
+	for (int i = 0; i < BATCHES_AT_END && !is_empty; i++)
+		if (accept_batch(n, &is_freed, &is_empty) != 0)
+			return;
 }
 
 void net_listener_free(struct net_listener *n)

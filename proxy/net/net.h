@@ -412,6 +412,8 @@ struct net_listener;
 struct net_listener *net_listener_new(struct net_loop *l, int fd,
     void (*accepted)(void *context, int fd, const struct net_address *peer),
     void (*paused)(void *context, int error), void *context);
+/* Accepts all that wait now, at most as many as a backlog has. */
+void net_listener_empty(struct net_listener *n);
 void net_listener_free(struct net_listener *n); /* NULL is fine */
 /* Closes an accepted socket that is refused. Takes fd. */
 void net_refuse(int fd);

@@ -72,6 +72,7 @@ const workersAre = (s, n) => until(() => `${n} workers; there are ${s.gate.worke
 
 const gate = (name, body) => scenario(name, { single: false, origins: false, server: { workers: 2, 'drain-timeout': '5s', 'status-socket': 'status' }, routes: '[route x]\norigin = x\n', extra: section('origin x', { server: urlOf(one) }) }, async (s) => {
 	await s.gate.error(/ ready\n/);
+	await workersAre(s, 2);
 	await body(s);
 });
 
@@ -312,4 +313,50 @@ gate('the end comes while a generation comes up and another drains', async (s) =
 	assert.equal((await slow).text, 'begin one /slow?wait=1000');
 	await s.gate.ended();
 	assert.match(s.gate.read('error.log'), /all stays as it was: pushgate ends/);
+});
+
+const REQUEST = 'GET /late HTTP/1.1\r\nhost: a\r\n\r\n';
+/* A connection, what it has received, and whether it has ended. */
+function raw(s, port) {
+	const c = { text: '', socket: net.connect(port, '127.0.0.1') };
+	c.socket.setEncoding('latin1').on('data', (text) => { c.text += text; }).on('end', () => { c.ended = true; }).on('error', (e) => { c.error = e.code; });
+	s.cleanups.push(() => c.socket.destroy());
+	return c;
+}
+
+gate('a client that is connected and quiet may send one more request while the old workers drain', async (s) => {
+	const fresh = raw(s, s.port), used = raw(s, s.port), quiet = raw(s, s.port);
+	used.socket.write(REQUEST);
+	await until('an answer', () => used.text.endsWith('0\r\n\r\n'));
+	used.text = '';
+	await until('they are accepted', () => s.gate.counters().connections_open >= 3);
+	await change(s, { origin: two });
+	await sleep(200);
+	for (const c of [fresh, used]) {
+		c.socket.write(REQUEST);
+		await until('it ends', () => c.ended ?? c.error);
+		assert.match(c.text, /^HTTP\/1\.1 200 .*connection: close.*one \/late/is);
+	}
+	await until('who stays quiet is let go', () => quiet.ended ?? quiet.error);
+	assert.equal(quiet.text, '');
+	assert.equal(quiet.error, undefined);
+});
+
+gate('who waits to be accepted when a listener goes is served', async (s) => {
+	const gone = await freePort();
+	await change(s, { workers: 1, ports: [s.port, gone] });
+	await until('the one before has ended', () => count(s, /has ended/g) === 1);
+	const [worker] = s.gate.workers();
+	process.kill(worker, 'SIGSTOP');
+	const clients = Array.from({ length: 5 }, () => raw(s, gone));
+	for (const c of clients)
+		c.socket.write(REQUEST);
+	await sleep(200);
+	await change(s, { workers: 1 });
+	process.kill(worker, 'SIGCONT');
+	for (const c of clients) {
+		await until('an end', () => c.ended ?? c.error);
+		assert.match(c.text, /^HTTP\/1\.1 200 .*one \/late/is);
+	}
+	await until('the port is closed', () => refused(gone));
 });
