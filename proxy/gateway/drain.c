@@ -8,9 +8,35 @@
 /* Time for the frames sent last: after the deadline the exchanges left are reset or answered 503. */
 #define FINAL_FLUSH_USEC USEC_PER_SEC
 
+static bool is_long(const struct exchange *x)
+{
+	return exchange_is_tunnel(x) || x->pushes.is_subscription;
+}
+
+/* Ends all but what is spared. Returns false if that is nothing. */
+static bool end_short(struct gateway *g, usec now)
+{
+	bool spares = false;
+	if (g->drain.spares_until <= now)
+		return false;
+	list_for_each(&g->relay.live, x, struct exchange, link)
+	{
+		if (is_long(x))
+			spares = true;
+		else
+			exchange_abort(x, &relay_cause_DRAINED, NULL);
+	}
+	return spares;
+}
+
 static void expired(struct wheel_node *node, usec now)
 {
 	struct gateway *g = container_of(node, struct gateway, drain.timer);
+	if (!g->drain.is_late && end_short(g, now)) {
+		wheel_set(&g->relay.wheel, node, g->drain.spares_until);
+		worker_schedule_drain_check(&g->env);
+		return;
+	}
 	if (!g->drain.is_late) {
 		g->drain.is_late = true;
 		list_for_each(&g->relay.live, x, struct exchange, link)
@@ -39,6 +65,12 @@ void drain_open(struct gateway *g)
 {
 	wheel_node_init(&g->drain.timer, expired);
 	wheel_node_init(&g->drain.tunnel_timer, tunnels_expired);
+}
+
+void gateway_spare_long(struct gateway *g)
+{
+	usec limit = g->env.conf->server.tunnel_drain_timeout;
+	g->drain.spares_until = limit ? clock_after(worker_now(&g->env), limit) : 0;
 }
 
 void gateway_drain(struct gateway *g, usec deadline, void (*drained)(void *context), void *context)

@@ -71,6 +71,9 @@ struct users *gateway_users(struct gateway *g);
  * from the loop: after the last exchange, or after the deadline, when the exchanges left are
  * reset. */
 void gateway_drain(struct gateway *g, usec deadline, void (*drained)(void *context), void *context);
+/* Before gateway_drain: tunnels and subscriptions may go on until tunnel-drain-timeout, even beyond the deadline of
+ * all else. */
+void gateway_spare_long(struct gateway *g);
 /* Closes every connection at once and frees the gateway. */
 void gateway_free(struct gateway *g);
 /* `pushgate trace`, see clients_trace. Takes socket unless it returns false. */

@@ -63,6 +63,7 @@ struct drain {
 	bool is_over;            /* `drained` was called */
 	bool is_late;            /* the deadline has passed */
 	bool is_closing_origins; /* GOAWAY was sent to the origins */
+	usec spares_until;       /* the deadline of what gateway_spare_long spares; 0: of nothing */
 	struct wheel_node timer, tunnel_timer;
 	void (*drained)(void *context);
 	void *context;

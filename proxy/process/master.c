@@ -41,6 +41,10 @@ static void drain(struct master *m)
 	sockets_close(&m->start->sockets, NULL);
 	start_give_up_status(m->start);
 	generation_drain(m->running);
+	/* Who has told pushgate to end does not wait for the tunnels of older generations. */
+	for (uint32_t i = 0; i < m->generation_count; i++)
+		m->generations[i]->deadline =
+		    clock_earlier(m->generations[i]->deadline, m->running->deadline);
 }
 
 /* ---- signals ---- */

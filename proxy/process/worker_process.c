@@ -32,6 +32,10 @@ static void drain(struct worker_process *c)
 static void obey(struct worker_process *c, const struct message *m, int fd)
 {
 	switch (m->kind) {
+	case MESSAGE_RETIRE:
+		gateway_spare_long(c->worker.gateway);
+		drain(c);
+		break;
 	case MESSAGE_DRAIN:
 		drain(c);
 		break;

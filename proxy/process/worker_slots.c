@@ -47,10 +47,15 @@ static void tell_all(const struct generation *g, enum message_kind kind)
 
 void generation_drain(struct generation *g)
 {
-	usec limit = g->outfit.conf->server.drain_timeout;
+	const struct conf_server *s = &g->outfit.conf->server;
+	usec end = clock_after(g->master->now, s->drain_timeout);
+	usec long_end = clock_after(g->master->now, s->tunnel_drain_timeout);
+	/* Nobody waits for the end of a generation that is superseded. */
+	if (g->is_superseded && s->tunnel_drain_timeout && long_end > end)
+		end = long_end;
 	g->phase = GENERATION_DRAINING;
-	g->deadline = limit ? g->master->now + limit + DRAIN_GRACE_USEC : USEC_NEVER;
-	tell_all(g, MESSAGE_DRAIN);
+	g->deadline = clock_after(end, DRAIN_GRACE_USEC);
+	tell_all(g, g->is_superseded ? MESSAGE_RETIRE : MESSAGE_DRAIN);
 }
 
 static void kill_all(struct generation *g)

@@ -48,12 +48,12 @@ const refused = async (port) => (await get(port)).error === 'ECONNREFUSED';
 /* ---- the gate ---- */
 
 /* A configuration with these parts, in the file that the gate reads. */
-function write(s, { workers = 2, server = {}, ports = [s.port], origin = one, more = '' } = {}) {
+function write(s, { workers = 2, server = {}, ports = [s.port], origin = one, route = {}, more = '' } = {}) {
 	fs.writeFileSync(s.gate.config, section('server', {
 		workers, 'access-log': path.join(s.dir, 'access.log'), 'error-log': path.join(s.dir, 'error.log'), 'drain-timeout': '5s',
 		'status-socket': path.join(s.dir, 'status'), ...server,
 	}) + ports.map((port, i) => section(`listen l${i}`, { address: `127.0.0.1:${port}` })).join('')
-		+ section('origin main', { server: urlOf(origin) }) + section('route main', { origin: 'main' }) + more);
+		+ section('origin main', { server: urlOf(origin) }) + section('route main', { origin: 'main', ...route }) + more);
 }
 const count = (s, pattern) => s.gate.read('error.log').match(pattern)?.length ?? 0;
 const TAKEN = /reload: generation \d+ has taken over/g, KEPT = /all stays as it was/g, SAME = /reload: nothing is to be done/g;
@@ -359,4 +359,32 @@ gate('who waits to be accepted when a listener goes is served', async (s) => {
 		assert.match(c.text, /^HTTP\/1\.1 200 .*one \/late/is);
 	}
 	await until('the port is closed', () => refused(gone));
+});
+
+gate('a tunnel outlives its generation for tunnel-drain-timeout, but not pushgate', async (s) => {
+	const echo = net.createServer((c) => c.on('error', () => {}).once('data', () => {
+		c.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n');
+		c.pipe(c);
+	}));
+	await open(echo);
+	s.cleanups.push(() => echo.close());
+	const parts = (n) => ({
+		origin: { address: () => echo.address() }, server: { 'drain-timeout': '1s', 'tunnel-drain-timeout': '1h' },
+		more: `# ${n}\n`, route: { upgrade: 'echo' },
+	});
+	await change(s, parts(1));
+	const c = raw(s, s.port);
+	c.socket.write('GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n');
+	await until('a tunnel', () => c.text.startsWith('HTTP/1.1 101'));
+	const slow = raw(s, s.port);
+	await change(s, parts(2));
+	await sleep(4000);
+	c.text = '';
+	c.socket.write('still here');
+	await until('its bytes', () => c.text === 'still here');
+	assert.ok(slow.ended);
+	assert.match(s.gate.status(), /# worker \d of generation 2: process \d+, up/);
+	s.gate.child.kill('SIGTERM');
+	await until('its end', () => c.ended ?? c.error);
+	await s.gate.ended();
 });
