@@ -170,6 +170,38 @@ static int status_of(const struct arguments *a)
 	return status;
 }
 
+static const struct command_option reload_options[] = {
+    CONFIG_OPTION(COMMAND_INSTEAD),
+    {.value = "SOCKET",
+	.kind = COMMAND_FILE,
+	.at = AT(operand),
+	.sentence = "the status-socket itself"},
+};
+
+static const struct command reload_command = {
+    .name = "reload",
+    .sentence = "have a running pushgate use its changed configuration",
+    .text = "Has the running pushgate read its configuration again, which it asks through the "
+	    "status-socket, and waits until that is used or refused. Prints what is wrong with "
+	    "it; then nothing has changed. The exit status is 0, 1 for what may pass by itself, "
+	    "such as a port that is in use, and 2 for a mistake.",
+    .options = reload_options,
+    .option_count = COUNT(reload_options),
+    .run = run_own,
+};
+
+static int reload(const struct arguments *a)
+{
+	if (a->operand)
+		return process_reload(a->operand);
+	struct conf *conf = load_status_socket(&reload_command, a->conf);
+	if (!conf)
+		return COMMAND_USAGE;
+	int status = process_reload(conf->server.status_socket);
+	conf_free(conf);
+	return status;
+}
+
 static const char *set_clients(void *into, char *text)
 {
 	struct arguments *a = into;
@@ -310,6 +342,7 @@ static const struct command *const commands[] = {
     &run_command,
     &check_command,
     &help_config_command,
+    &reload_command,
     &status_command,
     &trace_command,
     &tool_fetch_command,
@@ -363,6 +396,7 @@ static const struct {
     {&check_command, check},
     {&help_config_command, help_config},
     {&status_command, status_of},
+    {&reload_command, reload},
     {&trace_command, trace},
     {&version_command, version},
     {&completion_command, completion},

@@ -14,6 +14,7 @@ static void close_master_fds(struct generation *g)
 	struct start *s = g->master->start;
 	close(g->master->signals);
 	trace_orders_close(&g->master->traces);
+	reload_askers_close(&g->master->askers);
 	descriptor_close(&s->status_fd);
 	descriptor_close(&s->notify_fd);
 	for (uint32_t n = 0; n < g->master->generation_count; n++) {

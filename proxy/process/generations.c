@@ -83,6 +83,9 @@ void master_give_up(struct master *m, const char *why)
 	m->coming = NULL;
 	observe_log(&m->observe, OBSERVE_ERROR,
 	    "reload: the new configuration is not used, and all stays as it was: %s", why);
+	reload_askers_tell(&m->askers, why);
+	reload_askers_tell(&m->askers, "; the error log says more\n");
+	master_end_reload(m, PROCESS_FAILED);
 	sockets_return(&g->outfit.share);
 	generation_force(g);
 }
@@ -109,6 +112,7 @@ static void take_over(struct master *m)
 	sockets_return(&before->outfit.share);
 	before->is_superseded = true;
 	generation_drain(before);
+	master_end_reload(m, PROCESS_DONE);
 }
 
 /* Returns when to call it again. */

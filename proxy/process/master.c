@@ -35,9 +35,9 @@ static void drain(struct master *m)
 {
 	title_set(&m->start->title, "pushgate: master, draining (%s)", m->start->conf_path);
 	observe_log(&m->observe, OBSERVE_INFO, "draining");
-	notify_stopping(m->start->notify_fd, m->running->outfit.conf->server.drain_timeout);
 	if (m->coming)
 		master_give_up(m, "pushgate ends");
+	notify_stopping(m->start->notify_fd, m->running->outfit.conf->server.drain_timeout);
 	sockets_close(&m->start->sockets, NULL);
 	start_give_up_status(m->start);
 	generation_drain(m->running);
@@ -100,6 +100,13 @@ static void begin_trace(void *context, struct slice name, int socket)
 		trace_accept(socket, &o->request);
 }
 
+static void ask_for_reload(void *context, int socket)
+{
+	struct master *m = context;
+	reload_askers_add(&m->askers, socket);
+	m->reload_is_due = true;
+}
+
 /* ---- status ---- */
 
 static struct status_process describe_child(const struct child *c, usec now)
@@ -157,6 +164,7 @@ static struct status describe(struct master *m)
 	    .health_table = g->outfit.health_table,
 	    .conf = g->outfit.conf,
 	    .trace = begin_trace,
+	    .reload = ask_for_reload,
 	    .trace_context = m,
 	};
 }
@@ -266,6 +274,7 @@ enum process_status master_run(struct start *start)
 	m.pid = getpid();
 	title_set(&start->title, "pushgate: master (%s)", start->conf_path);
 	trace_orders_init(&m.traces);
+	reload_askers_init(&m.askers);
 	start_observe(start, &m.observe);
 	if (watch_signals(&m)) {
 		start_announce(&m.running->outfit, &m.observe);
@@ -279,6 +288,7 @@ enum process_status master_run(struct start *start)
 		fprintf(stderr, "pushgate: cannot watch signals: %s\n", strerror(errno));
 	}
 	trace_orders_close(&m.traces);
+	reload_askers_close(&m.askers);
 	master_free_generations(&m);
 	return m.status;
 }

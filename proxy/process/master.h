@@ -9,6 +9,7 @@
 #include "proxy/process/child.h"
 #include "proxy/process/helper.h"
 #include "proxy/process/process.h"
+#include "proxy/process/reload_request.h"
 #include "proxy/process/start.h"
 #include "proxy/process/trace_request.h"
 
@@ -96,6 +97,7 @@ struct master {
 	struct child logger;
 	bool is_ending; /* no child is started again, nor is its end logged */
 	struct trace_orders traces;
+	struct reload_askers askers;
 	struct totals *ended;         /* counters of generations that have ended */
 	struct totals *others;        /* buffers: for describe() */
 	struct status_process *about; /* the same */
@@ -116,6 +118,8 @@ struct master {
 
 /* Reads the configuration, and begins another generation with it unless that is useless. */
 void master_reload(struct master *m);
+/* It has come to an end: tells those who wait for it. */
+void master_end_reload(struct master *m, enum process_status status);
 
 /* ---- generations.c ---- */
 

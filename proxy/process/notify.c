@@ -52,6 +52,14 @@ void notify_ready(int fd)
 	send_text(fd, "READY=1");
 }
 
+void notify_reloading(int fd)
+{
+	char text[64];
+	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu",
+	    (unsigned long long)clock_monotonic());
+	send_text(fd, text);
+}
+
 void notify_stopping(int fd, usec drain_timeout)
 {
 	char text[64] = "STOPPING=1";

@@ -12,6 +12,8 @@
 int notify_open(void);
 /* Pushgate accepts clients now. */
 void notify_ready(int fd);
+/* It reads its configuration again; notify_ready says that it is done with it. */
+void notify_reloading(int fd);
 /* Draining has begun. Requests have drain_timeout to finish; 0: no limit but the manager's own. */
 void notify_stopping(int fd, usec drain_timeout);
 

@@ -32,6 +32,11 @@ int process_status(const char *socket_path, bool as_json);
 /* The same text, which the caller frees. NULL: no pushgate answers. */
 char *process_status_text(const char *socket_path);
 /*
+ * `pushgate reload`: has the running pushgate read its configuration again, waits until that is used or refused, and
+ * prints why it is refused. Returns the exit status, as for a start.
+ */
+int process_reload(const char *socket_path);
+/*
  * `pushgate trace`: has the running pushgate trace these clients, and prints the lines for so many
  * seconds (at most LIMIT_TRACE_SECONDS), or until the process is ended. Returns the exit status.
  */

@@ -4,6 +4,7 @@
  * is wrong goes to the error log, and then nothing else has happened. generations.c has the second half.
  */
 #include "proxy/process/master.h"
+#include "proxy/process/notify.h"
 #include "proxy/process/start_needs.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,20 +44,31 @@ static void warn_of_what_stays(struct master *m, const struct conf *conf)
 	}
 }
 
-/* The configuration, if a start with it could succeed. NULL: the report says why not, unless nothing has changed. */
-static struct conf *load(struct master *m, FILE *report, bool *is_same)
+void master_end_reload(struct master *m, enum process_status status)
+{
+	notify_ready(m->start->notify_fd);
+	reload_askers_end(&m->askers, status);
+}
+
+/* The configuration, if a start with it could succeed. NULL: the report says why not, unless nothing has changed, which
+ * *status tells apart. */
+static struct conf *load(struct master *m, FILE *report, enum process_status *status)
 {
 	struct conf_findings findings = {.text = report};
 	struct conf *conf = conf_load(m->start->conf_path, true, &findings);
-	*is_same = conf && conf->digest == m->running->outfit.conf->digest;
+	*status = PROCESS_BAD_CONF;
 	if (!conf)
 		return NULL;
 	struct start_needs needs = {.conf = conf,
 	    .findings = &findings,
 	    .workers = outfit_count_workers(conf, false),
 	    .own = &m->start->sockets};
-	if (!*is_same && start_needs_walk(&needs))
+	if (conf->digest == m->running->outfit.conf->digest)
+		*status = PROCESS_DONE;
+	else if (start_needs_walk(&needs))
 		return conf;
+	else if (needs.count[NEED_FAULT] == 0)
+		*status = PROCESS_FAILED;
 	conf_free(conf);
 	return NULL;
 }
@@ -80,6 +92,9 @@ static void begin(struct master *m, struct conf *conf)
 	if (!outfit_open(&outfit, &m->start->sockets, why, sizeof(why))) {
 		observe_log(&m->observe, OBSERVE_ERROR, "reload: %s; all stays as it was", why);
 		outfit_close(&outfit);
+		reload_askers_tell(&m->askers, why);
+		reload_askers_tell(&m->askers, "\n");
+		master_end_reload(m, PROCESS_FAILED);
 		return;
 	}
 	warn_of_what_stays(m, conf);
@@ -91,26 +106,36 @@ static void begin(struct master *m, struct conf *conf)
 	    m->coming->number, outfit.workers, outfit.workers == 1 ? "" : "s");
 }
 
+#define SAME "nothing is to be done: the configuration and all its files are the same"
+#define REFUSED "the new configuration is not used, and all stays as it was"
+
+static void refuse(struct master *m, enum process_status status)
+{
+	bool is_same = status == PROCESS_DONE;
+	observe_log(&m->observe, is_same ? OBSERVE_INFO : OBSERVE_ERROR, "reload: %s",
+	    is_same ? SAME : REFUSED);
+	reload_askers_tell(&m->askers, is_same ? SAME "\n" : REFUSED "\n");
+	master_end_reload(m, status);
+}
+
 void master_reload(struct master *m)
 {
 	char *text = NULL;
 	size_t size = 0;
-	bool is_same = false;
+	enum process_status status;
 	FILE *report = open_memstream(&text, &size);
 	m->reload_is_due = false;
 	if (!report)
 		return;
-	struct conf *conf = load(m, report, &is_same);
+	reload_askers_begin(&m->askers);
+	notify_reloading(m->start->notify_fd);
+	struct conf *conf = load(m, report, &status);
 	fclose(report);
-	log_lines(m, conf || is_same ? OBSERVE_WARN : OBSERVE_ERROR, text);
+	reload_askers_tell(&m->askers, text);
+	log_lines(m, conf || status == PROCESS_DONE ? OBSERVE_WARN : OBSERVE_ERROR, text);
 	free(text);
 	if (conf)
 		begin(m, conf);
-	else if (is_same)
-		observe_log(&m->observe, OBSERVE_INFO,
-		    "reload: nothing is to be done: the configuration and all its files are the "
-		    "same");
 	else
-		observe_log(&m->observe, OBSERVE_ERROR,
-		    "reload: the new configuration is not used, and all stays as it was");
+		refuse(m, status);
 }

@@ -2,6 +2,7 @@
 /* The status socket: each connection gets the text of status_text.c. */
 #include "proxy/process/status.h"
 #include "proxy/base/reserve.h"
+#include "proxy/process/reload_request.h"
 #include "proxy/process/trace_request.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -108,6 +109,10 @@ bool status_serve(int listener, const struct status *s)
 		struct slice name = peer_name(&peer, length);
 		if (s->trace && trace_is_request(name)) {
 			s->trace(s->trace_context, name, fd);
+			continue;
+		}
+		if (s->reload && reload_is_request(name)) {
+			s->reload(s->trace_context, fd);
 			continue;
 		}
 		answer(fd, s);

@@ -33,7 +33,9 @@ struct status {
 	const struct conf *conf;
 	/* A request of `pushgate trace` came, with its name; takes socket. */
 	void (*trace)(void *context, struct slice name, int socket);
-	void *trace_context;
+	/* A request of `pushgate reload` came; takes socket. NULL: this process does not reload. */
+	void (*reload)(void *context, int socket);
+	void *trace_context; /* of both */
 };
 
 /* The address of the status socket. Returns NULL, or the error as text. */

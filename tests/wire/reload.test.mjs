@@ -4,6 +4,7 @@
  * nothing, and counters go on.
  */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import http from 'node:http';
 import http2 from 'node:http2';
@@ -11,7 +12,7 @@ import net from 'node:net';
 import path from 'node:path';
 import tls from 'node:tls';
 import { after } from 'node:test';
-import { certs, freePort, scenario, section, sleep, until } from '../support/gate.mjs';
+import { BINARY, certs, freePort, scenario, section, sleep, until } from '../support/gate.mjs';
 
 /* ---- the origin: answers with its name and the path, after a time if the query says so ---- */
 
@@ -387,4 +388,27 @@ gate('a tunnel outlives its generation for tunnel-drain-timeout, but not pushgat
 	s.gate.child.kill('SIGTERM');
 	await until('its end', () => c.ended ?? c.error);
 	await s.gate.ended();
+});
+
+const command = (s, ...args) => spawnSync(BINARY, ['reload', ...args], { cwd: s.dir, encoding: 'utf8' });
+
+gate('the command waits for the result, and says what is wrong', async (s) => {
+	write(s, { origin: two });
+	assert.equal(command(s, '-c', s.gate.config).status, 0);
+	assert.match((await get(s.port)).text, /two/);
+	const same = command(s, path.join(s.dir, 'status'));
+	assert.equal(same.status, 0);
+	assert.match(same.stderr, /^nothing is to be done: /);
+	write(s, { more: section('access a', { users: 'nowhere/users' }) + section('listen p', { address: `127.0.0.1:${await freePort()}`, access: 'a' }) });
+	const bad = command(s, path.join(s.dir, 'status'));
+	assert.equal(bad.status, 2, bad.stderr);
+	assert.match(bad.stderr, /pushgate\.ini:\d+: users .*nowhere/);
+	assert.match(bad.stderr, /all stays as it was/);
+	const other = await open(net.createServer());
+	s.cleanups.push(() => other.close());
+	write(s, { ports: [s.port, other.address().port] });
+	const taken = command(s, path.join(s.dir, 'status'));
+	assert.equal(taken.status, 1, taken.stderr);
+	assert.match(taken.stderr, /is in use/);
+	assert.match((await get(s.port)).text, /two/);
 });

@@ -145,6 +145,34 @@ static void end_without_a_limit_asks_for_no_time(void **state)
 	end_well(b);
 }
 
+static void expect_reload(const struct bench *b)
+{
+	char said[256];
+	ssize_t n = recv(b->manager, said, sizeof(said) - 1, 0);
+	assert_true(n > 0);
+	said[n] = '\0';
+	unsigned long long at;
+	assert_int_equal(sscanf(said, "RELOADING=1\nMONOTONIC_USEC=%llu", &at), 1);
+	expect(b->manager, "READY=1", b->child);
+}
+
+static void manager_hears_of_a_reload_and_of_its_end(void **state)
+{
+	struct bench *b = *state;
+	write_conf(b, "20s");
+	start(b, false);
+	expect(b->manager, "READY=1", b->child);
+	static const char *const next[] = {"20s", "21s", "nonsense", "22s"}; /* the same, another one, a mistake */
+	for (size_t i = 0; i < sizeof(next) / sizeof(next[0]); i++) {
+		write_conf(b, next[i]);
+		kill(b->child, SIGHUP);
+		expect_reload(b);
+	}
+	kill(b->child, SIGTERM);
+	expect(b->manager, "STOPPING=1\nEXTEND_TIMEOUT_USEC=34000000", b->child);
+	end_well(b);
+}
+
 static void who_cannot_start_is_not_ready(void **state)
 {
 	struct bench *b = *state;
@@ -198,6 +226,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(manager_hears_of_ready_and_of_the_end),
 	    TEST(end_without_a_limit_asks_for_no_time),
+	    TEST(manager_hears_of_a_reload_and_of_its_end),
 	    TEST(who_cannot_start_is_not_ready),
 	    TEST(name_may_be_abstract),
 	    TEST(without_a_manager_nothing_is_said),
