@@ -71,8 +71,7 @@ bool master_has_workers(const struct master *m)
 void master_force(struct master *m)
 {
 	for (uint32_t i = 0; i < m->generation_count; i++)
-		if (m->generations[i]->phase != GENERATION_ENDED)
-			generation_force(m->generations[i]);
+		generation_force(m->generations[i]);
 }
 
 /* ---- a reload ---- */
@@ -88,6 +87,28 @@ void master_give_up(struct master *m, const char *why)
 	master_end_reload(m, PROCESS_FAILED);
 	sockets_return(&g->outfit.share);
 	generation_force(g);
+}
+
+/* A generation that is ending already counts as gone. */
+static void make_room(struct master *m)
+{
+	struct generation *oldest = NULL;
+	uint32_t serving = 0;
+	for (uint32_t i = 0; i < m->generation_count; i++) {
+		struct generation *g = m->generations[i];
+		if (g->phase >= GENERATION_FORCED)
+			continue;
+		serving++;
+		if (!oldest && g != m->running)
+			oldest = g;
+	}
+	if (serving <= GENERATIONS_MOST || !oldest)
+		return;
+	observe_log(&m->observe, OBSERVE_WARN,
+	    "reload: generation %u is ended, with the connections that it still has: there are %u "
+	    "generations",
+	    oldest->number, serving);
+	generation_force(oldest);
 }
 
 static void take_over(struct master *m)
@@ -112,6 +133,7 @@ static void take_over(struct master *m)
 	sockets_return(&before->outfit.share);
 	before->is_superseded = true;
 	generation_drain(before);
+	make_room(m);
 	master_end_reload(m, PROCESS_DONE);
 }
 

@@ -176,7 +176,7 @@ bool generation_workers_are_ready(const struct generation *g);
 void generation_accept(struct generation *g);
 /* Tells the workers to finish their open requests, then to end. */
 void generation_drain(struct generation *g);
-/* Tells all workers to end at once; called again, kills them. */
+/* Tells all workers to end at once; called again, kills them. Does nothing after the last worker. */
 void generation_force(struct generation *g);
 bool generation_has_workers(const struct generation *g);
 /* Asks the workers that are ready for a trace. Others are asked when they are. */

@@ -73,18 +73,6 @@ static struct conf *load(struct master *m, FILE *report, enum process_status *st
 	return NULL;
 }
 
-static void make_room(struct master *m)
-{
-	struct generation *oldest = m->generations[0];
-	if (m->generation_count < GENERATIONS_MOST)
-		return;
-	observe_log(&m->observe, OBSERVE_WARN,
-	    "reload: generation %u is ended, with the connections that it still has: there are %u "
-	    "generations",
-	    oldest->number, m->generation_count);
-	generation_force(oldest);
-}
-
 static void begin(struct master *m, struct conf *conf)
 {
 	char why[512];
@@ -98,7 +86,6 @@ static void begin(struct master *m, struct conf *conf)
 		return;
 	}
 	warn_of_what_stays(m, conf);
-	make_room(m);
 	m->coming = master_add_generation(m, &outfit);
 	m->coming->deadline = m->now + MASTER_COME_UP_USEC;
 	m->take_over_at = 0;

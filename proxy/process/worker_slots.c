@@ -68,7 +68,10 @@ static void kill_all(struct generation *g)
 
 void generation_force(struct generation *g)
 {
-	if (g->phase >= GENERATION_FORCED) {
+	/* Its deadline is that of its helpers. */
+	if (g->phase == GENERATION_ENDED)
+		return;
+	if (g->phase == GENERATION_FORCED) {
 		kill_all(g);
 		return;
 	}

@@ -295,7 +295,7 @@ gate('the oldest of too many generations is ended', async (s) => {
 		await until('it is under way', () => s.gate.counters().requests > before);
 		await change(s, { workers: 1, more: `# ${i}\n` });
 	}
-	await s.gate.error(/reload: generation 1 is ended, with the connections that it still has: there are 8 generations/);
+	await s.gate.error(/reload: generation 1 is ended, with the connections that it still has: there are 9 generations/);
 	const all = await Promise.all(slow);
 	assert.notEqual(all[0].text, 'begin one /0?wait=4500');
 	assert.equal(all[8].text, 'begin one /8?wait=4500');
