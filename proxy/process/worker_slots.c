@@ -241,7 +241,9 @@ static void worker_is_ready(struct generation *g, uint32_t index)
 		    index, (int)c->pid);
 	}
 	g->was_ready = true;
-	find_adopters(g);
+	/* Workers of a generation that comes up do not accept yet, from whatever socket. */
+	if (g != g->master->coming && g->phase == GENERATION_RUNNING)
+		find_adopters(g);
 }
 
 void generation_read_worker(struct generation *g, uint32_t index)

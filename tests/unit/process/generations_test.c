@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@ static void begin(struct bench *b)
 	b->master = (struct master){.start = &b->start, .now = 1000 * USEC_PER_SEC};
 	b->master.ended = totals_new();
 	b->master.others = totals_new();
+	trace_orders_init(&b->master.traces);
 	reload_askers_init(&b->master.askers);
 	b->master.observe = (struct observe){
 	    .counters = &b->counters, .access_fd = -1, .error_fd = -1, .worker = OBSERVE_MASTER};
@@ -40,24 +42,29 @@ static pid_t fork_worker(void)
 	return pid;
 }
 
-/* A generation with a worker, which is READY. */
-static struct generation *add(struct bench *b, enum generation_phase phase)
+/* A generation whose worker 0 is READY; all others are down. */
+static struct generation *add_with(struct bench *b, enum generation_phase phase, uint32_t workers)
 {
 	static const char text[] = "[server]\nworkers = 1\n[listen l]\naddress = 127.0.0.1:0\n"
 				   "[origin a]\nserver = demo:\n[route r]\norigin = a\n";
 	char error[256];
-	struct outfit outfit = {.workers = 1};
+	struct outfit outfit = {.workers = workers};
 	outfit.conf = conf_load_text(slice_of_string(text), "test.ini", true, stderr);
 	assert_non_null(outfit.conf);
-	outfit.slots = outfit_map_shared(sizeof(*outfit.slots), "", error, sizeof(error));
+	outfit.slots = outfit_map_shared(workers * sizeof(*outfit.slots), "", error, sizeof(error));
 	assert_non_null(outfit.slots);
-	assert_true(
-	    sockets_borrow(&b->start.sockets, &outfit.share, outfit.conf, 1, error, sizeof(error)));
+	assert_true(sockets_borrow(
+	    &b->start.sockets, &outfit.share, outfit.conf, workers, error, sizeof(error)));
 	struct generation *g = master_add_generation(&b->master, &outfit);
 	g->phase = phase;
 	g->workers[0].child.pid = fork_worker();
 	g->workers[0].child.control.is_ready = true;
 	return g;
+}
+
+static struct generation *add(struct bench *b, enum generation_phase phase)
+{
+	return add_with(b, phase, 1);
 }
 
 static void take_over(struct bench *b)
@@ -122,12 +129,44 @@ static void helpers_that_hang_keep_their_deadline_whoever_forces_the_end(void **
 	finish(&b);
 }
 
+/* Worker 0 becomes READY. Returns whether it was asked to accept from the sockets of worker 1. */
+static bool is_asked_to_adopt(struct generation *g)
+{
+	const struct message ready = {.kind = MESSAGE_READY};
+	struct message heard;
+	int pair[2], fd;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair), 0);
+	g->workers[0].child.control.socket = pair[0];
+	g->workers[0].child.control.is_ready = false;
+	assert_true(message_send(pair[1], &ready, -1));
+	generation_read_worker(g, 0);
+	assert_true(g->workers[0].child.control.is_ready);
+	bool is_asked = message_receive(pair[1], &heard, &fd) == (ssize_t)sizeof(heard) &&
+			heard.kind == MESSAGE_ADOPT && heard.worker == 1;
+	close(pair[1]);
+	control_close(&g->workers[0].child.control);
+	return is_asked;
+}
+
+static void sockets_of_a_worker_that_is_down_are_for_siblings_that_may_accept(void **state)
+{
+	(void)state;
+	struct bench b;
+	begin(&b);
+	struct generation *g = b.master.running = add_with(&b, GENERATION_RUNNING, 2);
+	assert_true(is_asked_to_adopt(g));
+	b.master.coming = add_with(&b, GENERATION_RUNNING, 2);
+	assert_false(is_asked_to_adopt(b.master.coming));
+	finish(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(oldest_of_too_many_is_ended_when_another_one_has_taken_over),
 	    cmocka_unit_test(those_that_were_given_up_cost_no_other_its_clients),
 	    cmocka_unit_test(helpers_that_hang_keep_their_deadline_whoever_forces_the_end),
+	    cmocka_unit_test(sockets_of_a_worker_that_is_down_are_for_siblings_that_may_accept),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
