@@ -172,18 +172,49 @@ bool sockets_borrow(struct sockets *s, struct sockets_share *share, const struct
 	return true;
 }
 
-bool sockets_listen(const struct sockets_share *share, char *error, size_t error_size)
+static uint32_t count_wanted(const struct sockets_share *share, const struct listening *l)
+{
+	return is_unix(&l->asked) ? 1 : share->workers;
+}
+
+/* Returns NULL, or the error as text. */
+static const char *listen_on(struct listening *l, uint32_t wanted)
+{
+	const char *error = NULL;
+	/* Until all has succeeded, new connections go to those alone from which someone accepts. */
+	if (l->listening > 0 && l->listening < wanted && !l->is_shared_out)
+		l->is_shared_out = net_listen_share(l->fds[0], l->listening);
+	while (l->listening < wanted && !(error = net_listen_on(l->fds[l->listening], BACKLOG)))
+		l->listening++;
+	return error;
+}
+
+/* Of addresses on which nothing listens yet, or of the others. */
+static bool listen_on_all(
+    const struct sockets_share *share, bool are_new, char *error, size_t error_size)
 {
 	for (size_t i = 0; i < share->conf->listen_count; i++) {
 		struct listening *l = share->sections[i];
-		uint32_t wanted = is_unix(&l->asked) ? 1 : share->workers;
-		for (; l->listening < wanted; l->listening++) {
-			const char *why = net_listen_on(l->fds[l->listening], BACKLOG);
-			if (!why)
-				continue;
-			say(&share->conf->listens[i], why, error, error_size);
-			return false;
-		}
+		const char *why = NULL;
+		if ((l->listening == 0) == are_new)
+			why = listen_on(l, count_wanted(share, l));
+		if (!why)
+			continue;
+		say(&share->conf->listens[i], why, error, error_size);
+		return false;
+	}
+	return true;
+}
+
+bool sockets_listen(const struct sockets_share *share, char *error, size_t error_size)
+{
+	/* New addresses first: these may be taken by now, and are closed when the share is returned. */
+	if (!listen_on_all(share, true, error, error_size) ||
+	    !listen_on_all(share, false, error, error_size))
+		return false;
+	for (size_t i = 0; i < share->conf->listen_count; i++) {
+		struct listening *l = share->sections[i];
+		uint32_t wanted = count_wanted(share, l);
 		/* A kernel that cannot gives the left ones their part: who accepts from them has more. */
 		if (l->listening > wanted || l->is_shared_out)
 			l->is_shared_out = net_listen_share(l->fds[0], wanted);

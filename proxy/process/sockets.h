@@ -40,7 +40,8 @@ struct sockets_share {
 /* Binds the sockets that are missing; none of these listens yet. False with a message: nothing new stays open. */
 bool sockets_borrow(struct sockets *s, struct sockets_share *share, const struct conf *conf,
     uint32_t workers, char *error, size_t error_size);
-/* From now on all listen, and new connections go to the first `workers` of each address. False with a message. */
+/* From now on all listen, and new connections go to the first `workers` of each address. False with a message: they go
+ * where they went. */
 bool sockets_listen(const struct sockets_share *share, char *error, size_t error_size);
 /* Closes the addresses that no other share has. Idempotent. */
 void sockets_return(struct sockets_share *share);

@@ -252,6 +252,79 @@ static void sockets_that_were_bound_in_vain_are_in_no_workers_way(void **state)
 	sockets_return(&old);
 }
 
+/* How many of so many new clients come to the first sockets of an address. */
+static unsigned come_to(const struct sockets_share *share, size_t section, uint32_t workers)
+{
+	int clients[CLIENTS];
+	unsigned n = 0;
+	for (int i = 0; i < CLIENTS; i++)
+		clients[i] = connect_to(port_of(sockets_of(share, section, 0, 0)));
+	for (uint32_t i = 0; i < workers; i++)
+		n += accept_all(sockets_of(share, section, i, 0));
+	for (int i = 0; i < CLIENTS; i++)
+		close(clients[i]);
+	return n;
+}
+
+static void new_address_that_is_taken_leaves_the_others_as_they_were(void **state)
+{
+	struct bench *b = *state;
+	struct sockets s = {.owns_files = true};
+	struct sockets_share old, next;
+	struct conf later = {.listens = &b->listens[0], .listen_count = 2};
+	char error[256] = "";
+	set_listen(b, 0, "127.0.0.1:0");
+	set_listen(b, 1, "127.0.0.1:0");
+	assert_true(sockets_borrow(&s, &old, &b->conf, 2, error, sizeof(error)));
+	assert_true(sockets_listen(&old, error, sizeof(error)));
+	assert_true(sockets_borrow(&s, &next, &later, 4, error, sizeof(error)));
+	/* Another process is faster. */
+	struct sockaddr_in at = {.sin_family = AF_INET,
+	    .sin_port = htons(port_of(sockets_of(&next, 1, 0, 0))),
+	    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int rival = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+	assert_int_equal(setsockopt(rival, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)), 0);
+	assert_int_equal(bind(rival, (const struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(rival, 1), 0);
+	assert_false(sockets_listen(&next, error, sizeof(error)));
+	assert_non_null(strstr(error, "Address already in use"));
+	sockets_return(&next);
+	close(rival);
+	assert_int_equal(sockets_of(&old, 0, 0, 1), -1);
+	assert_int_equal(come_to(&old, 0, 2), CLIENTS);
+	sockets_return(&old);
+}
+
+static void sockets_that_listen_in_vain_get_no_connections(void **state)
+{
+	struct bench *b = *state;
+	struct sockets s = {.owns_files = true};
+	struct sockets_share old, next;
+	char error[256] = "";
+	b->conf.listen_count = 2;
+	set_listen(b, 0, "127.0.0.1:0");
+	set_listen(b, 1, "127.0.0.1:0");
+	assert_true(sockets_borrow(&s, &old, &b->conf, 1, error, sizeof(error)));
+	assert_true(sockets_listen(&old, error, sizeof(error)));
+	assert_true(sockets_borrow(&s, &next, &b->conf, 3, error, sizeof(error)));
+	int kept = next.sections[1]->fds[2];
+	next.sections[1]->fds[2] = -1; /* which cannot listen */
+	assert_false(sockets_listen(&next, error, sizeof(error)));
+	next.sections[1]->fds[2] = kept;
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(come_to(&old, i, 1), CLIENTS);
+	/* The next one may have them. */
+	assert_true(sockets_listen(&next, error, sizeof(error)));
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(come_to(&next, i, 1) < CLIENTS);
+		for (uint32_t n = 1; n < 3; n++)
+			accept_all(sockets_of(&next, i, n, 0));
+		assert_int_equal(come_to(&next, i, 3), CLIENTS);
+	}
+	sockets_return(&next);
+	sockets_return(&old);
+}
+
 /* ---- status ---- */
 
 static const char *ask(
@@ -379,6 +452,8 @@ int main(void)
 	    TEST(address_outlives_a_configuration_that_the_next_one_shares_it_with),
 	    TEST(socket_of_a_worker_too_many_is_emptied_and_gets_no_more),
 	    TEST(sockets_that_were_bound_in_vain_are_in_no_workers_way),
+	    TEST(new_address_that_is_taken_leaves_the_others_as_they_were),
+	    TEST(sockets_that_listen_in_vain_get_no_connections),
 	    TEST(failure_leaves_no_socket_and_no_file_behind),
 	    TEST(status_answers_with_the_sum_of_all_slots),
 	    TEST(status_is_not_held_up_by_one_who_does_not_read),
