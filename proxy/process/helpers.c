@@ -139,7 +139,8 @@ static void helper_died(struct generation *g, enum helper_id id, int status)
 		master_give_up(g->master, why);
 		return;
 	}
-	if (g->is_superseded && g->phase > row->last_phase) /* it was not needed any more */
+	/* It was not needed any more: its generation is superseded, or was given up. */
+	if (g != g->master->running && g->phase > row->last_phase)
 		return;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == HELPER_CANNOT_START &&
 	    row->ends_the_start && row->ends_the_start(g)) {

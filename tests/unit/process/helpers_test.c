@@ -38,6 +38,7 @@ static void begin(struct bench *b, const char *server)
 	    .error_fd = b->said[1],
 	    .worker = OBSERVE_MASTER};
 	b->generation = (struct generation){.master = &b->master, .outfit.conf = b->conf};
+	b->master.running = &b->generation;
 	generation_helpers_init(&b->generation);
 	b->master.logger.pid = 1001;
 	b->generation.helpers[HELPER_FILES].pid = 1002;
@@ -155,6 +156,22 @@ static void password_process_that_cannot_be_confined_is_the_end_of_the_start(voi
 	finish(&b);
 }
 
+static void helper_of_a_generation_that_was_given_up_is_not_the_end_of_pushgate(void **state)
+{
+	(void)state;
+	struct bench b;
+	struct generation serving = {.master = &b.master};
+	begin(&b, "learned-file = /tmp/learned.json");
+	b.master.running = &serving;
+	b.generation.phase = GENERATION_FORCED;
+	b.generation.helpers[HELPER_PASSWORDS].pid = 1005;
+	assert_true(generation_helper_died(&b.generation, 1002, CANNOT_START));
+	assert_true(generation_helper_died(&b.generation, 1005, CANNOT_START));
+	assert_int_equal(b.master.status, PROCESS_DONE);
+	assert_false(said(&b, "it is started again"));
+	finish(&b);
+}
+
 static void configuration_without_such_files_waits_for_nothing(void **state)
 {
 	(void)state;
@@ -175,6 +192,7 @@ int main(void)
 	    cmocka_unit_test(files_process_that_dies_is_started_again_and_later_each_time),
 	    cmocka_unit_test(password_process_that_dies_is_started_again_and_later_each_time),
 	    cmocka_unit_test(password_process_that_cannot_be_confined_is_the_end_of_the_start),
+	    cmocka_unit_test(helper_of_a_generation_that_was_given_up_is_not_the_end_of_pushgate),
 	    cmocka_unit_test(configuration_without_such_files_waits_for_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
