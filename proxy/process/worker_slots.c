@@ -228,6 +228,9 @@ bool generation_worker_died(struct generation *g, pid_t pid, int status)
 static void worker_is_ready(struct generation *g, uint32_t index)
 {
 	const struct child *c = &g->workers[index].child;
+	/* It was given up meanwhile, or is superseded. */
+	if (g->phase != GENERATION_RUNNING && g != g->master->running)
+		return;
 	/* It may have missed traces that are on. */
 	const struct trace_order *orders = g->master->traces.orders;
 	for (size_t i = 0; i < LIMIT_TRACES; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which generations a reload ends, and which it lets be. */
 #include "proxy/process/master.h"
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -160,6 +161,29 @@ static void sockets_of_a_worker_that_is_down_are_for_siblings_that_may_accept(vo
 	finish(&b);
 }
 
+static void worker_that_is_up_after_its_generation_was_given_up_tells_no_one(void **state)
+{
+	(void)state;
+	struct bench b;
+	int said[2], told[2];
+	char text[256] = "";
+	begin(&b);
+	assert_int_equal(pipe2(said, O_NONBLOCK), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, told), 0);
+	b.master.observe.error_fd = said[1];
+	b.start.notify_fd = told[1];
+	b.master.running = add(&b, GENERATION_RUNNING);
+	struct generation *g = add_with(&b, GENERATION_FORCED, 2);
+	assert_false(is_asked_to_adopt(g));
+	assert_int_equal(read(told[0], text, sizeof(text)), -1);
+	assert_int_equal(read(said[0], text, sizeof(text)), -1);
+	for (int i = 0; i < 2; i++) {
+		close(said[i]);
+		close(told[i]);
+	}
+	finish(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,6 +191,7 @@ int main(void)
 	    cmocka_unit_test(those_that_were_given_up_cost_no_other_its_clients),
 	    cmocka_unit_test(helpers_that_hang_keep_their_deadline_whoever_forces_the_end),
 	    cmocka_unit_test(sockets_of_a_worker_that_is_down_are_for_siblings_that_may_accept),
+	    cmocka_unit_test(worker_that_is_up_after_its_generation_was_given_up_tells_no_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
