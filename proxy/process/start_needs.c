@@ -4,13 +4,17 @@
  * in a process of its own, whose findings come back through a pipe.
  */
 #include "proxy/process/start_needs.h"
-#include "proxy/base/sealed.h"
 #include "proxy/offer/offer.h"
+#include "proxy/process/child.h"
 #include "proxy/process/sandbox.h"
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* How long the examination as the workers' user may take. The master does nothing else meanwhile. */
+#define EXAMINE_SECONDS 10
 
 /* ---- rows that are about the process ---- */
 
@@ -90,12 +94,15 @@ static void walk(struct start_needs *n, bool as_workers)
 }
 
 /* Calls _exit(2): the parent closes its own files. */
-static _Noreturn void examine_as_workers(struct start_needs *n, int records)
+static _Noreturn void examine_as_workers(struct start_needs *n, int records, pid_t parent)
 {
 	char error[256];
-	n->records = records;
-	sealed_close(n->conf->sealed);
-	if (identity_assume(&n->identity, error, sizeof(error)))
+	/* A file system may let it wait for hours: then it holds none of pushgate's sockets. */
+	n->records = dup2(records, STDERR_FILENO + 1);
+	close_range(STDERR_FILENO + 2, ~0u, 0);
+	bool is_user = identity_assume(&n->identity, error, sizeof(error));
+	child_die_with(parent, SIGKILL);
+	if (is_user)
 		walk(n, true);
 	else
 		start_needs_report(n, NEED_FAULT, conf_find_place(n->conf, "server", 0, "user", 0),
@@ -113,6 +120,7 @@ static void walk_as_workers(struct start_needs *n)
 		return;
 	}
 	fflush(NULL);
+	pid_t parent = getpid();
 	pid_t pid = pipe2(pair, O_CLOEXEC) == 0 ? fork() : -1;
 	if (pid < 0) {
 		start_needs_report(n, NEED_PASSING, (struct conf_place){n->conf->file, 1},
@@ -121,11 +129,20 @@ static void walk_as_workers(struct start_needs *n)
 		return;
 	}
 	if (pid == 0)
-		examine_as_workers(n, pair[1]);
+		examine_as_workers(n, pair[1], parent);
 	close(pair[1]);
-	start_needs_pass_on(n, pair[0]);
+	usec until = clock_monotonic() + EXAMINE_SECONDS * USEC_PER_SEC;
+	bool is_over = start_needs_pass_on(n, pair[0], until);
+	if (!is_over) {
+		start_needs_report(n, NEED_PASSING, (struct conf_place){n->conf->file, 1},
+		    "user %s could not look at all files within %d s; see whether their file "
+		    "systems answer",
+		    n->identity.name, EXAMINE_SECONDS);
+		kill(pid, SIGKILL);
+	}
 	close(pair[0]);
-	waitpid(pid, NULL, 0);
+	/* SIGKILL may have to wait for the file system too: then the master reaps the process when it has ended. */
+	waitpid(pid, NULL, is_over ? 0 : WNOHANG);
 }
 
 bool start_needs_walk(struct start_needs *n)

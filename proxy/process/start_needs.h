@@ -45,8 +45,8 @@ bool start_needs_walk(struct start_needs *n);
 void start_needs_report(struct start_needs *n, enum need_weight weight, struct conf_place at,
     const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Takes the findings of another process, which come through this pipe, until it ends. */
-void start_needs_pass_on(struct start_needs *n, int records);
+/* Takes the findings of another process, which come through this pipe, until it ends. False: it has not by then. */
+bool start_needs_pass_on(struct start_needs *n, int records, usec until);
 /* Whether this user may make files in the folder of `path`, the value of `key`. False: a fault was reported. */
 bool start_needs_can_make(
     struct start_needs *n, struct conf_place at, const char *key, const char *path);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <poll.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <string.h>
@@ -46,11 +47,18 @@ void start_needs_report(
 		(void)!write(n->records, &r, sizeof(r));
 }
 
-void start_needs_pass_on(struct start_needs *n, int records)
+bool start_needs_pass_on(struct start_needs *n, int records, usec until)
 {
 	struct record r;
-	while (read(records, &r, sizeof(r)) == (ssize_t)sizeof(r))
+	for (usec now = clock_monotonic(); now < until; now = clock_monotonic()) {
+		struct pollfd fd = {.fd = records, .events = POLLIN};
+		if (poll(&fd, 1, (int)((until - now) / USEC_PER_MSEC) + 1) <= 0)
+			continue;
+		if (read(records, &r, sizeof(r)) != (ssize_t)sizeof(r))
+			return true;
 		add(n, &r);
+	}
+	return false;
 }
 
 /* ---- folders ---- */
