@@ -64,6 +64,13 @@ static void add_route(struct totals *t, const char *name, const uint64_t limited
 	t->routes[i].limited[1] += limited[1];
 }
 
+void totals_know(struct totals *t, const struct conf *conf)
+{
+	const struct policy_rules *rules = &conf->policy;
+	for (size_t i = 0; i < rules->count && i < OBSERVE_RULES; i++)
+		(void)rule_of(t, rules->rules[i].name);
+}
+
 /* ---- sums ---- */
 
 /* The sum has counts by indices of conf: gives them to the names. */

@@ -27,6 +27,9 @@ struct totals {
 
 struct totals *totals_new(void);
 void totals_free(struct totals *t); /* accepts NULL */
+/* Keeps places for the names of a generation that begins to serve, in their order: a name that has one now has it in each
+ * later sum, and none is counted by its name first and with the others later. */
+void totals_know(struct totals *t, const struct conf *conf);
 /* The counters of a generation's workers. conf: NULL: nothing has a name. has_places: what push_off_until and
  * push_off_connections_open say of this configuration is kept. */
 void totals_add(struct totals *t, const struct conf *conf, const struct observe_counters *slots,

@@ -117,11 +117,50 @@ static void names_without_end_are_counted_together(void **state)
 	free(slot);
 }
 
+static void name_without_a_place_has_none_when_its_generation_has_ended(void **state)
+{
+	(void)state;
+	struct observe_counters *slot = memory_new(struct observe_counters);
+	struct totals *ended = totals_new(), *all;
+	struct names *known = memory_new(struct names), *late = memory_new(struct names);
+	slot->rules[0].used_bytes = 1;
+	for (unsigned i = 0; i < TOTALS_NAMES - 1; i++) {
+		struct names *n = memory_new(struct names);
+		char name[16];
+		snprintf(name, sizeof(name), "r%u", i);
+		add(n, name);
+		totals_add(ended, &n->conf, slot, 1, false);
+		free(n);
+	}
+	/* Two serve at once, and that which has begun later ends first. */
+	add(known, "known");
+	add(late, "late");
+	totals_know(ended, &known->conf);
+	totals_know(ended, &late->conf);
+	for (int has_ended = 0; has_ended < 2; has_ended++) {
+		all = totals_new();
+		totals_add_totals(all, ended);
+		totals_add(all, &known->conf, slot, 1, true);
+		if (!has_ended)
+			totals_add(all, &late->conf, slot, 1, true);
+		assert_int_equal(rule_of(all, "known")->used_bytes, 1);
+		assert_null(rule_of(all, "late"));
+		assert_int_equal(all->whole.rules[OBSERVE_RULES].used_bytes, 1);
+		totals_free(all);
+		totals_add(ended, &late->conf, slot, 1, false);
+	}
+	totals_free(ended);
+	free(known);
+	free(late);
+	free(slot);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(rule_and_route_that_have_moved_are_found_again),
 	    cmocka_unit_test(names_without_end_are_counted_together),
+	    cmocka_unit_test(name_without_a_place_has_none_when_its_generation_has_ended),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
