@@ -9,8 +9,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Time beyond drain-timeout: the grace periods of workers (worker_slots.c) and of each helper (helpers.c), 9 s in all, and
- * 3 s more. */
+/* Time beyond drain-timeout: the grace periods of workers (worker_slots.c), of the helpers, which end together, and of the
+ * logger (child.h), 7 s in all, and 5 s more. */
 #define GRACE_USEC (12 * USEC_PER_SEC)
 
 /* A path, or "@" and an abstract name, in which NUL replaces the "@" (unix(7)). */

@@ -16,13 +16,20 @@
 
 bool reload_is_request(struct slice name);
 
-enum { RELOAD_ASKERS = 8 };
+enum {
+	RELOAD_ASKERS = 8,
+	/* A socket's buffer takes it at once, so that no answer waits for its reader. */
+	RELOAD_TEXT_BYTES = 48 << 10,
+};
 
 struct reload_askers {
 	struct reload_asker {
 		int socket;   /* owned; -1: free */
 		bool is_next; /* it came after the reload that is under way had begun */
 	} all[RELOAD_ASKERS];
+	char *text; /* owned: what was said of the reload that is under way */
+	size_t length;
+	bool is_cut; /* more was said */
 };
 
 void reload_askers_init(struct reload_askers *a);
@@ -30,10 +37,13 @@ void reload_askers_init(struct reload_askers *a);
 void reload_askers_add(struct reload_askers *a, int socket);
 /* A reload begins: those that wait now wait for this one. */
 void reload_askers_begin(struct reload_askers *a);
-void reload_askers_tell(const struct reload_askers *a, const char *text);
-/* The result of the reload that has begun. */
+/* Adds whole lines to the answer, or one line without its end. */
+void reload_askers_tell(struct reload_askers *a, const char *text);
+/* The result of the reload that has begun: those that wait for it get the answer. */
 void reload_askers_end(struct reload_askers *a, enum process_status status);
-/* Closes all sockets, for the end and for a forked child. */
+/* No reload follows any more: all that still wait get this answer. Idempotent. */
+void reload_askers_dismiss(struct reload_askers *a, const char *why);
+/* Closes all sockets without an answer, in a forked child and at the end. */
 void reload_askers_close(struct reload_askers *a);
 
 #endif
