@@ -6,6 +6,7 @@
 #include "proxy/limits.h"
 #include "proxy/process/process.h"
 #include "proxy/tool/tool.h"
+#include <stdlib.h>
 
 #define DEFAULT_TRACE_SECONDS 60
 
@@ -184,7 +185,9 @@ static const struct command reload_command = {
     .text = "Has the running pushgate read its configuration again, which it asks through the "
 	    "status-socket, and waits until that is used or refused. Prints what is wrong with "
 	    "it; then nothing has changed. The exit status is 0, 1 for what may pass by itself, "
-	    "such as a port that is in use, and 2 for a mistake.",
+	    "such as a port that is in use, and 2 for a mistake. Without a status-socket it "
+	    "sends SIGHUP to the process MAINPID, which systemd sets in the environment of "
+	    "ExecReload, and does not wait.",
     .options = reload_options,
     .option_count = COUNT(reload_options),
     .run = run_own,
@@ -194,10 +197,14 @@ static int reload(const struct arguments *a)
 {
 	if (a->operand)
 		return process_reload(a->operand);
-	struct conf *conf = load_status_socket(&reload_command, a->conf);
+	const char *main_pid = getenv("MAINPID");
+	struct conf *conf = main_pid
+				? conf_load(a->conf, false, &(struct conf_findings){.text = stderr})
+				: load_status_socket(&reload_command, a->conf);
 	if (!conf)
 		return COMMAND_USAGE;
-	int status = process_reload(conf->server.status_socket);
+	int status = conf->server.status_socket ? process_reload(conf->server.status_socket)
+						: process_reload_signal(main_pid);
 	conf_free(conf);
 	return status;
 }

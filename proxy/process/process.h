@@ -36,6 +36,8 @@ char *process_status_text(const char *socket_path);
  * prints why it is refused. Returns the exit status, as for a start.
  */
 int process_reload(const char *socket_path);
+/* The same by SIGHUP to this process, without waiting for the result. */
+int process_reload_signal(const char *pid_text);
 /*
  * `pushgate trace`: has the running pushgate trace these clients, and prints the lines for so many
  * seconds (at most LIMIT_TRACE_SECONDS), or until the process is ended. Returns the exit status.

@@ -5,6 +5,7 @@
 #include "proxy/process/status.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,4 +73,18 @@ int process_reload(const char *socket_path)
 	return fail(socket_path,
 	    is_counters ? "it does not reload: it runs with --single, or is of an older version"
 			: "no result; its error log says more");
+}
+
+int process_reload_signal(const char *pid_text)
+{
+	long pid = strtol(pid_text, NULL, 10);
+	if (pid <= 1 || kill((pid_t)pid, SIGHUP) != 0) {
+		fprintf(stderr, "pushgate reload: cannot send SIGHUP to process %s (MAINPID)\n",
+		    pid_text);
+		return PROCESS_FAILED;
+	}
+	fprintf(stderr,
+	    "pushgate reload: there is no status-socket to ask for the result; the error log has "
+	    "it\n");
+	return PROCESS_DONE;
 }
