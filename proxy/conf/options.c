@@ -186,8 +186,8 @@ const struct conf_option conf_options[] = {
         "have no time."},
     {SERVER(server.status_socket), .key = "status-socket", FILE_OR("off", "FILE | off"), .check = conf_check_socket, .set = conf_set_status_socket,
         .example = "/run/pushgate/status.sock", .preset = "off",
-        .sentence = "The unix socket for `pushgate status` and `pushgate trace`. Only the user and the group that start pushgate may use "
-        "it (mode 0660). A pushgate that drains gives it up, so that the next one may start with it."},
+        .sentence = "The unix socket for `pushgate status`, `pushgate trace` and `pushgate reload`. Only the user and the group that start "
+        "pushgate may use it (mode 0660). A pushgate that drains gives it up, so that the next one may start with it."},
     {ITEMS(SERVER, conf, server.traced, server.traced_count), .key = "trace", .example = "192.0.2.0/24 2001:db8::/32", CLIENTS,
         .sentence = "Clients whose connections are traced: each HTTP/2 frame, or head in HTTP/1.1, is a line in the error log, with "
         "stream, type and length, without its content. Each worker writes at most 500 such lines a second on average. Connections to "

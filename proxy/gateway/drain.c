@@ -79,7 +79,6 @@ void gateway_drain(struct gateway *g, usec deadline, void (*drained)(void *conte
 	g->drain.drained = drained;
 	g->drain.context = context;
 	worker_now(&g->env);
-	listeners_empty(g);
 	listeners_stop(g);
 	clients_shutdown(&g->clients);
 	hold_drain(&g->hold);

@@ -71,6 +71,8 @@ struct users *gateway_users(struct gateway *g);
  * from the loop: after the last exchange, or after the deadline, when the exchanges left are
  * reset. */
 void gateway_drain(struct gateway *g, usec deadline, void (*drained)(void *context), void *context);
+/* Accepts all clients that wait at this listen section, whose sockets are about to be closed: they would be reset. */
+void gateway_empty(struct gateway *g, size_t section);
 /* Before gateway_drain: tunnels and subscriptions may go on until tunnel-drain-timeout, even beyond the deadline of
  * all else. */
 void gateway_spare_long(struct gateway *g);

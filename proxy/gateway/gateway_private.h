@@ -111,7 +111,6 @@ void gateway_set_timer(struct gateway *g); /* to the nearest deadline */
 
 /* ---- listeners.c ---- */
 
-void listeners_empty(struct gateway *g);
 void listeners_stop(struct gateway *g); /* stops accepting; the master owns the sockets */
 
 /* ---- gateway_request.c ---- */

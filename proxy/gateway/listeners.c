@@ -40,10 +40,18 @@ void gateway_listen(struct gateway *g, const struct conf_listen *listen, int fd)
 	list_append(&g->sockets, &s->link);
 }
 
-/* The sockets are about to be closed: who waits there would be reset. */
-void listeners_empty(struct gateway *g)
+void gateway_empty(struct gateway *g, size_t section)
 {
-	list_for_each(&g->sockets, s, struct listener_socket, link) net_listener_empty(s->net);
+	if (section >= g->env.conf->listen_count)
+		return;
+	const struct client_listener *of =
+	    clients_listener(&g->clients, &g->env.conf->listens[section]);
+	worker_now(&g->env);
+	list_for_each(&g->sockets, s, struct listener_socket, link)
+	{
+		if (s->listener == of)
+			net_listener_empty(s->net);
+	}
 }
 
 void listeners_stop(struct gateway *g)

@@ -123,6 +123,7 @@
 #define OBSERVE_FAMILIES(X) \
 	X(INFO, "pushgate_info", "gauge", "version", "always 1; the version is its label") \
 	X(UPTIME, "pushgate_uptime_seconds", "gauge", "", "time since the start") \
+	X(LAST_RELOAD, "pushgate_last_reload_timestamp_seconds", "gauge", "result, generation, cause", "when the last reload came to its result: done, same (nothing had changed) or refused; the generation that serves since then, and the first line of what was wrong") \
 	X(PROCESS_UP, "pushgate_process_up", "gauge", "process", "1: this process runs") \
 	X(PROCESS_PID, "pushgate_process_pid", "gauge", "process", "its process id; 0: it is down") \
 	X(PROCESS_UPTIME, "pushgate_process_uptime_seconds", "gauge", "process", "time since its last start; 0: it is down") \

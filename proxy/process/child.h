@@ -27,6 +27,9 @@ void child_init(struct child *c);
  * or -1. A failure is logged, and may be tried again at c->start_at.
  */
 pid_t child_fork(struct child *c, bool is_told, struct observe *o, usec now, int *socket);
+/* How long a helper may take to end: the logger to write what is in the pipes, the files process a table, the password
+ * process to end a hash. */
+#define HELPER_END_USEC (2 * USEC_PER_SEC)
 /* The child has died and is to be started again. Sets start_at, and returns how long that is away. */
 usec child_died(struct child *c, usec now);
 /* How it ended, by its status of wait(2): "exited with status 1". Returns buffer. */

@@ -13,9 +13,11 @@
 
 enum message_kind {
 	MESSAGE_READY, /* from the worker: it accepts connections, or could; from a helper: it serves */
-	MESSAGE_DRAIN,  /* from the master: finish open requests, then end */
-	MESSAGE_RETIRE, /* the same, when another generation has taken over: tunnels may go on */
-	MESSAGE_QUIT,   /* from the master: end at once */
+	MESSAGE_DRAIN, /* from the master: finish open requests, then end */
+	MESSAGE_RETIRE, /* the same, when another generation has taken over: tunnels may go on, and clients
+			 * that wait are left to that */
+	MESSAGE_EMPTY, /* from the master: accept who waits at listen section `worker`, which is closed soon */
+	MESSAGE_QUIT, /* from the master: end at once */
 	MESSAGE_ADOPT, /* from the master: accept from the sockets of `worker`: a dead one, or its own */
 	MESSAGE_LINK,    /* from the master, with a socket: between `worker` and `helper` */
 	MESSAGE_CONTENT, /* from the files process, with a file: the content of the object `worker` */

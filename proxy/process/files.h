@@ -135,6 +135,8 @@ struct files_link {
 	size_t manifest_count, text_count;
 	/* The learned table of the file has not come yet: the worker's own may not replace it. */
 	bool awaits_learned;
+	/* Another generation serves, and saves what it has learned. */
+	bool is_waiting;
 	struct helper_link link;
 };
 

@@ -110,7 +110,7 @@ enum gateway_handover files_link_save_page(void *context, struct slice page, boo
 	const struct files_link *l = context;
 	const struct files_message m = {
 	    .kind = page.len > 0 ? FILES_PAGE : FILES_SAVE, .object = (uint32_t)l->manifest_count};
-	if (l->link.socket < 0 || l->awaits_learned)
+	if (l->link.socket < 0 || l->awaits_learned || l->is_waiting)
 		return GATEWAY_LOST;
 	if (files_send(l->link.socket, &m, page, -1, may_wait))
 		return GATEWAY_TAKEN;

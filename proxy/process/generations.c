@@ -3,6 +3,7 @@
 #include "proxy/base/memory.h"
 #include "proxy/process/master.h"
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Who dies in the first moment after that would die again. */
@@ -35,13 +36,19 @@ struct generation *master_add_generation(struct master *m, const struct outfit *
 	return g;
 }
 
+/* One that was given up has served no client, and its names are not kept. */
+const struct conf *generation_counted_conf(const struct generation *g)
+{
+	return g->is_superseded || g == g->master->running ? g->outfit.conf : NULL;
+}
+
 static void remove_generation(struct master *m, uint32_t at)
 {
 	struct generation *g = m->generations[at];
 	m->generation_count--;
 	for (uint32_t i = at; i < m->generation_count; i++)
 		m->generations[i] = m->generations[i + 1];
-	totals_add(m->ended, g->outfit.conf, g->outfit.slots, g->outfit.workers, false);
+	totals_add(m->ended, generation_counted_conf(g), g->outfit.slots, g->outfit.workers, false);
 	generation_helpers_fini(g);
 	generation_workers_fini(g);
 	outfit_close(&g->outfit);
@@ -54,6 +61,7 @@ void master_free_generations(struct master *m)
 		remove_generation(m, m->generation_count - 1);
 	totals_free(m->ended);
 	totals_free(m->others);
+	free(m->starts.workers);
 	free(m->about);
 	free(m->names);
 	free(m->fds);
@@ -80,11 +88,12 @@ void master_give_up(struct master *m, const char *why)
 {
 	struct generation *g = m->coming;
 	m->coming = NULL;
+	char line[600];
 	observe_log(&m->observe, OBSERVE_ERROR,
 	    "reload: the new configuration is not used, and all stays as it was: %s", why);
-	reload_askers_tell(&m->askers, why);
-	reload_askers_tell(&m->askers, "; the error log says more\n");
-	master_end_reload(m, PROCESS_FAILED);
+	snprintf(line, sizeof(line), "%s; the error log says more\n", why);
+	reload_askers_tell(&m->askers, line);
+	master_end_reload(m, PROCESS_FAILED, STATUS_RELOAD_REFUSED, why);
 	sockets_return(&g->outfit.share);
 	generation_force(g);
 }
@@ -111,6 +120,21 @@ static void make_room(struct master *m)
 	generation_force(oldest);
 }
 
+/* Processes of the next generation have the same names, and their starts are counted on. */
+static void keep_starts(struct master *m, const struct generation *before)
+{
+	struct starts *s = &m->starts;
+	uint32_t workers = before->outfit.workers;
+	if (s->worker_count < workers)
+		s->workers = memory_resize(s->workers, workers, sizeof(*s->workers));
+	while (s->worker_count < workers)
+		s->workers[s->worker_count++] = 0;
+	for (uint32_t i = 0; i < workers; i++)
+		s->workers[i] += before->workers[i].child.starts;
+	for (enum helper_id id = 0; id < HELPERS; id++)
+		s->helpers[id] += before->helpers[id].starts;
+}
+
 static void take_over(struct master *m)
 {
 	struct generation *g = m->coming, *before = m->running;
@@ -121,6 +145,8 @@ static void take_over(struct master *m)
 	}
 	m->coming = NULL;
 	m->running = g;
+	totals_know(m->ended, g->outfit.conf);
+	keep_starts(m, before);
 	g->was_ready = true;
 	g->deadline = USEC_NEVER;
 	generation_accept(g);
@@ -130,11 +156,12 @@ static void take_over(struct master *m)
 	    before->number);
 	/* Two may not write the learned-file. Older workers need nothing new for the requests that they end. */
 	generation_retire_helper(before, HELPER_FILES);
+	generation_empty_sections(before);
 	sockets_return(&before->outfit.share);
 	before->is_superseded = true;
 	generation_drain(before);
 	make_room(m);
-	master_end_reload(m, PROCESS_DONE);
+	master_end_reload(m, PROCESS_DONE, STATUS_RELOAD_DONE, NULL);
 }
 
 /* Returns when to call it again. */
@@ -160,10 +187,6 @@ static void on_deadline(struct generation *g)
 	struct master *m = g->master;
 	if (g == m->coming) {
 		master_give_up(m, "it did not come up in time");
-		return;
-	}
-	if (g->phase == GENERATION_ENDED) {
-		generation_kill_helpers(g);
 		return;
 	}
 	if (g->phase == GENERATION_DRAINING)

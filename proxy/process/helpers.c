@@ -6,7 +6,6 @@
  */
 #include "proxy/process/master.h"
 #include "proxy/process/passwords.h"
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -14,9 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How long a helper may take to end: the logger to write what is in the pipes, the files process a table, the password
- * process to end a hash. */
-#define END_GRACE_USEC (2 * USEC_PER_SEC)
 /* How long a worker that ends may wait for the files process to take a page of its table. */
 #define LAST_PAGES_SECONDS 1
 /* Until a worker's socket to a helper is tried again. */
@@ -71,6 +67,7 @@ void generation_helpers_init(struct generation *g)
 	for (size_t i = 0; i < HELPERS; i++) {
 		bool needed = !helper_rows[i].is_needed || helper_rows[i].is_needed(g->outfit.conf);
 		child_init(&g->helpers[i]);
+		g->helpers_end_by[i] = USEC_NEVER;
 		g->helpers[i].start_at = needed ? 0 : USEC_NEVER;
 	}
 	g->files_wait_until = g->master->now + FILES_START_SECONDS * USEC_PER_SEC;
@@ -215,15 +212,39 @@ bool generation_may_start_workers(const struct generation *g)
 	return g->files_was_ready || g->files_is_late;
 }
 
-static void warn_of_late_files(struct generation *g)
+/* Returns when to call it again. */
+static usec warn_of_late_files(struct generation *g)
 {
-	if (generation_may_start_workers(g) || g->master->now < g->files_wait_until)
-		return;
+	if (generation_may_start_workers(g) || g->phase != GENERATION_RUNNING)
+		return USEC_NEVER;
+	if (g->master->now < g->files_wait_until)
+		return g->files_wait_until;
 	observe_log(&g->master->observe, OBSERVE_WARN,
 	    "the files process has not read the configured files within %d s; the workers start "
 	    "without them, and get them when it has",
 	    FILES_START_SECONDS);
 	g->files_is_late = true;
+	return USEC_NEVER;
+}
+
+/* Kills a helper that was to end by now. Returns when to call it again. */
+static usec enforce_end(struct generation *g, enum helper_id id)
+{
+	usec by = g->helpers_end_by[id];
+	bool learns = g->outfit.conf->server.learned_file;
+	if (!g->helpers[id].pid || g->master->now < by)
+		return g->helpers[id].pid ? by : USEC_NEVER;
+	char line[192];
+	snprintf(line, sizeof(line), "%s did not end in time and is killed%s", helper_rows[id].name,
+	    id == HELPER_FILES && !learns ? "; it had nothing to save" : helper_rows[id].loses);
+	/* At the end of pushgate the logger may hang for the same reason. */
+	if (g->master->running->phase == GENERATION_ENDED)
+		master_log_directly(g->master, line);
+	else
+		observe_log(&g->master->observe, OBSERVE_ERROR, "%s", line);
+	kill(g->helpers[id].pid, SIGKILL);
+	g->helpers_end_by[id] = USEC_NEVER;
+	return USEC_NEVER;
 }
 
 static usec run_helper(struct generation *g, enum helper_id id)
@@ -235,6 +256,7 @@ static usec run_helper(struct generation *g, enum helper_id id)
 	usec next = connect_workers(g, id);
 	next = clock_earlier(next, control_enforce(&h->control, h->pid, helper_rows[id].name,
 				       &g->master->observe, g->master->now));
+	next = clock_earlier(next, enforce_end(g, id));
 	return may_start && !h->pid ? clock_earlier(next, h->start_at) : next;
 }
 
@@ -243,8 +265,7 @@ usec generation_run_helpers(struct generation *g)
 	usec next = USEC_NEVER;
 	for (enum helper_id id = 0; id < HELPERS; id++)
 		next = clock_earlier(next, run_helper(g, id));
-	warn_of_late_files(g);
-	return generation_may_start_workers(g) ? next : clock_earlier(next, g->files_wait_until);
+	return clock_earlier(next, warn_of_late_files(g));
 }
 
 /* ---- the end ---- */
@@ -260,26 +281,16 @@ bool generation_helpers_are_ready(const struct generation *g)
 void generation_retire_helper(struct generation *g, enum helper_id id)
 {
 	disconnect(g, id);
+	g->helpers_end_by[id] =
+	    clock_earlier(g->helpers_end_by[id], clock_after(g->master->now, HELPER_END_USEC));
 }
 
 void generation_retire_helpers(struct generation *g)
 {
 	g->phase = GENERATION_ENDED;
-	g->deadline = g->master->now + END_GRACE_USEC;
-	for (enum helper_id id = 0; id < HELPERS; id++)
-		disconnect(g, id);
-}
-
-void generation_kill_helpers(struct generation *g)
-{
 	g->deadline = USEC_NEVER;
 	for (enum helper_id id = 0; id < HELPERS; id++)
-		if (g->helpers[id].pid) {
-			observe_log(&g->master->observe, OBSERVE_ERROR,
-			    "%s did not end in time and is killed%s", helper_rows[id].name,
-			    helper_rows[id].loses);
-			kill(g->helpers[id].pid, SIGKILL);
-		}
+		generation_retire_helper(g, id);
 }
 
 bool generation_has_helpers(const struct generation *g)
@@ -290,31 +301,23 @@ bool generation_has_helpers(const struct generation *g)
 	return false;
 }
 
-void master_wait_for_end(
-    struct master *m, const struct child *c, const char *name, const char *loses)
+static bool have_helpers(const struct master *m)
 {
-	char line[192];
-	usec until = m->now + END_GRACE_USEC;
-	while (c->pid && m->now < until) {
-		struct pollfd fd = {.fd = m->signals, .events = POLLIN};
-		poll(&fd, 1, (int)((until - m->now) / USEC_PER_MSEC) + 1);
-		m->now = clock_monotonic();
-		master_read_signals(m);
-	}
-	if (!c->pid)
-		return;
-	snprintf(line, sizeof(line), "%s did not end in time and is killed%s", name, loses);
-	master_log_directly(m, line);
-	kill(c->pid, SIGKILL);
+	for (uint32_t i = 0; i < m->generation_count; i++)
+		if (generation_has_helpers(m->generations[i]))
+			return true;
+	return false;
 }
 
 /* All end by themselves when the master closes the control socket. */
-void generation_end_helpers(struct generation *g)
+void master_end_helpers(struct master *m)
 {
-	bool learns = g->outfit.conf->server.learned_file;
-	generation_retire_helpers(g);
-	for (enum helper_id id = 0; id < HELPERS; id++)
-		master_wait_for_end(g->master, &g->helpers[id], helper_rows[id].name,
-		    id == HELPER_FILES && !learns ? "; it had nothing to save"
-						  : helper_rows[id].loses);
+	for (uint32_t i = 0; i < m->generation_count; i++)
+		generation_retire_helpers(m->generations[i]);
+	while (have_helpers(m)) {
+		usec next = USEC_NEVER;
+		for (uint32_t i = 0; i < m->generation_count; i++)
+			next = clock_earlier(next, generation_run_helpers(m->generations[i]));
+		master_wait_for_signal(m, next);
+	}
 }

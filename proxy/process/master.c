@@ -37,6 +37,8 @@ static void drain(struct master *m)
 	observe_log(&m->observe, OBSERVE_INFO, "draining");
 	if (m->coming)
 		master_give_up(m, "pushgate ends");
+	m->reload_is_due = false;
+	reload_askers_dismiss(&m->askers, "pushgate ends\n");
 	notify_stopping(m->start->notify_fd, m->running->outfit.conf->server.drain_timeout);
 	sockets_close(&m->start->sockets, NULL);
 	start_give_up_status(m->start);
@@ -109,9 +111,11 @@ static void ask_for_reload(void *context, int socket)
 
 /* ---- status ---- */
 
-static struct status_process describe_child(const struct child *c, usec now)
+/* starts: of processes of that name before it. */
+static struct status_process describe_child(const struct child *c, uint32_t starts, usec now)
 {
-	return (struct status_process){.pid = c->pid, .starts = c->starts, .up = now - c->started};
+	return (struct status_process){
+	    .pid = c->pid, .starts = starts + c->starts, .up = now - c->started};
 }
 
 /* What older generations have counted, and the workers that they still have. Returns the number of processes. */
@@ -124,13 +128,14 @@ static uint32_t describe_others(struct master *m, uint32_t count)
 		const struct generation *g = m->generations[n];
 		if (g == m->running)
 			continue;
-		totals_add(m->others, g->outfit.conf, g->outfit.slots, g->outfit.workers, false);
+		totals_add(m->others, generation_counted_conf(g), g->outfit.slots,
+		    g->outfit.workers, false);
 		for (uint32_t i = 0; i < g->outfit.workers; i++) {
 			if (!g->workers[i].child.pid)
 				continue;
 			snprintf(m->names[count], sizeof(m->names[count]),
 			    "worker %u of generation %u", i, g->number);
-			m->about[count] = describe_child(&g->workers[i].child, m->now);
+			m->about[count] = describe_child(&g->workers[i].child, 0, m->now);
 			m->about[count].note = m->about[count].name = m->names[count];
 			count++;
 		}
@@ -143,12 +148,14 @@ static struct status describe(struct master *m)
 {
 	const struct generation *g = m->running;
 	uint32_t count = g->outfit.workers;
-	for (uint32_t i = 0; i < count; i++)
-		m->about[i] = describe_child(&g->workers[i].child, m->now);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t before = i < m->starts.worker_count ? m->starts.workers[i] : 0;
+		m->about[i] = describe_child(&g->workers[i].child, before, m->now);
+	}
 	for (enum helper_id id = 0; id < HELPERS; id++) {
 		if (g->helpers[id].starts == 0)
 			continue;
-		m->about[count] = describe_child(&g->helpers[id], m->now);
+		m->about[count] = describe_child(&g->helpers[id], m->starts.helpers[id], m->now);
 		m->about[count].name = helper_rows[id].title;
 		m->about[count++].note = id == HELPER_FILES ? "files process" : NULL;
 	}
@@ -163,6 +170,7 @@ static struct status describe(struct master *m)
 	    .worker_count = g->outfit.workers,
 	    .health_table = g->outfit.health_table,
 	    .conf = g->outfit.conf,
+	    .last_reload = &m->last_reload,
 	    .trace = begin_trace,
 	    .reload = ask_for_reload,
 	    .trace_context = m,
@@ -186,6 +194,18 @@ static usec advance_tickets(struct master *m)
 	return m->now + NET_TICKET_PERIOD_USEC - wall % NET_TICKET_PERIOD_USEC;
 }
 
+/* Begins a reload that is due. Returns when to call it again. */
+static usec run_reload(struct master *m)
+{
+	if (!m->reload_is_due || m->coming || m->running->phase != GENERATION_RUNNING ||
+	    !m->running->was_ready || m->generation_count > GENERATIONS_MOST)
+		return USEC_NEVER;
+	if (m->now < m->reload_at)
+		return m->reload_at;
+	master_reload(m);
+	return USEC_NEVER;
+}
+
 /* Runs deadlines and restarts that are due. Returns when the next one is due. */
 static usec run_due_tasks(struct master *m)
 {
@@ -194,9 +214,7 @@ static usec run_due_tasks(struct master *m)
 	if (m->now < m->status_at)
 		next = clock_earlier(next, m->status_at);
 	next = clock_earlier(next, master_run_logger(m));
-	if (m->reload_is_due && !m->coming && m->running->phase == GENERATION_RUNNING &&
-	    m->running->was_ready && m->generation_count <= GENERATIONS_MOST)
-		master_reload(m);
+	next = clock_earlier(next, run_reload(m));
 	return clock_earlier(next, master_run_generations(m));
 }
 
@@ -257,10 +275,18 @@ static void run_until_workers_end(struct master *m)
 	}
 }
 
+void master_wait_for_signal(struct master *m, usec until)
+{
+	struct pollfd fd = {.fd = m->signals, .events = POLLIN};
+	int timeout = until > m->now ? (int)((until - m->now) / USEC_PER_MSEC) + 1 : 0;
+	poll(&fd, 1, until == USEC_NEVER ? -1 : timeout);
+	m->now = clock_monotonic();
+	master_read_signals(m);
+}
+
 static void end_children(struct master *m)
 {
-	for (uint32_t i = 0; i < m->generation_count; i++)
-		generation_end_helpers(m->generations[i]);
+	master_end_helpers(m);
 	master_end_logger(m);
 }
 
@@ -270,6 +296,7 @@ enum process_status master_run(struct start *start)
 	m.ended = totals_new();
 	m.running = master_add_generation(&m, &start->outfit);
 	start->outfit = (struct outfit){0};
+	totals_know(m.ended, m.running->outfit.conf);
 	child_init(&m.logger);
 	m.pid = getpid();
 	title_set(&start->title, "pushgate: master (%s)", start->conf_path);
@@ -288,6 +315,7 @@ enum process_status master_run(struct start *start)
 		fprintf(stderr, "pushgate: cannot watch signals: %s\n", strerror(errno));
 	}
 	trace_orders_close(&m.traces);
+	reload_askers_dismiss(&m.askers, "pushgate ends\n");
 	reload_askers_close(&m.askers);
 	master_free_generations(&m);
 	return m.status;

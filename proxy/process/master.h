@@ -44,6 +44,7 @@ struct generation {
 	struct outfit outfit;
 	struct worker_slot *workers;
 	struct child helpers[HELPERS];
+	usec helpers_end_by[HELPERS];   /* a helper that is to end is killed then */
 	struct files_contents contents; /* as the files process has read them last */
 	bool files_was_ready; /* one has been: the contents are those of the configured files */
 	bool files_is_late; /* none was ready in time: the workers have started without contents */
@@ -51,7 +52,7 @@ struct generation {
 	bool was_ready;        /* at least one worker has been ready */
 	bool is_superseded;    /* another one has taken over */
 	enum generation_phase phase;
-	usec deadline; /* end of the phase */
+	usec deadline; /* end of the phase; USEC_NEVER: it has none, or has ended */
 };
 
 /* A kind of helper: a row of the table in helpers.c. */
@@ -93,12 +94,19 @@ struct master {
 	struct generation *running; /* accepts clients, until pushgate ends; never NULL */
 	struct generation *coming;  /* is being brought up; NULL: none */
 	bool reload_is_due;
+	usec reload_at; /* no reload begins before */
+	struct status_reload last_reload;
 	usec take_over_at; /* when it takes over; 0: it is not up yet */
 	struct child logger;
+	char *logger_user; /* owned; as the logger was started with them */
+	enum conf_sandbox logger_sandbox;
 	bool is_ending; /* no child is started again, nor is its end logged */
 	struct trace_orders traces;
 	struct reload_askers askers;
-	struct totals *ended;         /* counters of generations that have ended */
+	struct totals *ended; /* counters of generations that have ended */
+	struct starts {
+		uint32_t *workers, worker_count, helpers[HELPERS];
+	} starts;                     /* of processes in earlier generations, by their names */
 	struct totals *others;        /* buffers: for describe() */
 	struct status_process *about; /* the same */
 	char (*names)[48];            /* the same */
@@ -118,13 +126,16 @@ struct master {
 
 /* Reads the configuration, and begins another generation with it unless that is useless. */
 void master_reload(struct master *m);
-/* It has come to an end: tells those who wait for it. */
-void master_end_reload(struct master *m, enum process_status status);
+/* It has come to an end: tells those who wait for it. cause: what was wrong, of which the first line is kept, or NULL. */
+void master_end_reload(
+    struct master *m, enum process_status status, const char *result, const char *cause);
 
 /* ---- generations.c ---- */
 
 /* Another generation, which takes the outfit. The caller makes it master.running or master.coming. */
 struct generation *master_add_generation(struct master *m, const struct outfit *outfit);
+/* The configuration whose names its counters have; NULL: none. */
+const struct conf *generation_counted_conf(const struct generation *g);
 /* The coming generation has not come up: it ends, and all stays as it was. why: as the line in the error log goes on. */
 void master_give_up(struct master *m, const char *why);
 /* Runs the deadlines, and the starts that are due; lets the coming generation take over; frees those that have ended.
@@ -141,9 +152,8 @@ void master_free_generations(struct master *m);
 /* Reads and obeys the signals that have come. */
 void master_read_signals(struct master *m);
 
-/* Waits for a child that is to end, for a time; then kills it. loses: the loss, as that line ends. */
-void master_wait_for_end(
-    struct master *m, const struct child *c, const char *name, const char *loses);
+/* Waits for a signal, until then at most. Obeys those that have come. */
+void master_wait_for_signal(struct master *m, usec until);
 
 /* ---- master_logger.c ---- */
 
@@ -174,6 +184,9 @@ bool generation_tell_worker(
 bool generation_workers_are_ready(const struct generation *g);
 /* Lets workers accept that have waited for it. */
 void generation_accept(struct generation *g);
+/* Before the sockets are returned: lets the workers accept all clients that wait at an address which no other
+ * generation has. */
+void generation_empty_sections(const struct generation *g);
 /* Tells the workers to finish their open requests, then to end. */
 void generation_drain(struct generation *g);
 /* Tells all workers to end at once; called again, kills them. Does nothing after the last worker. */
@@ -202,13 +215,12 @@ void generation_read_helper(struct generation *g, enum helper_id id);
 bool generation_may_start_workers(const struct generation *g);
 /* All that it needs are READY. */
 bool generation_helpers_are_ready(const struct generation *g);
-/* Of a generation that drains: lets a helper end by itself. */
+/* Lets a helper end by itself; generation_run_helpers kills it if it has not in time. */
 void generation_retire_helper(struct generation *g, enum helper_id id);
-/* After the last worker: lets all helpers end by themselves, or kills those that are still there. */
+/* After the last worker: the same for all helpers. Idempotent. */
 void generation_retire_helpers(struct generation *g);
-void generation_kill_helpers(struct generation *g);
 bool generation_has_helpers(const struct generation *g);
-/* The same at the end of pushgate: waits for them. */
-void generation_end_helpers(struct generation *g);
+/* The same at the end of pushgate, for those of all generations at once: waits for them. */
+void master_end_helpers(struct master *m);
 
 #endif

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The logger as the master sees it. It belongs to no generation: the logs outlive them all. */
+#include "proxy/base/memory.h"
 #include "proxy/process/master.h"
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define NAME "the logger"
 #define LOSES ": the lines that it has not written are lost"
@@ -43,20 +46,38 @@ bool master_logger_died(struct master *m, pid_t pid, int status)
 	return true;
 }
 
+/* As the user of the generation that runs: later ones may have another one. */
+static void start_logger(struct master *m)
+{
+	const struct conf_server *server = &m->running->outfit.conf->server;
+	free(m->logger_user);
+	m->logger_user = server->user ? memory_strdup(server->user) : NULL;
+	m->logger_sandbox = server->sandbox;
+	master_start_logger(m);
+}
+
 usec master_run_logger(struct master *m)
 {
 	if (!m->logger.pid && m->now >= m->logger.start_at)
-		master_start_logger(m);
+		start_logger(m);
 	return m->logger.pid ? USEC_NEVER : m->logger.start_at;
 }
 
 /* It ends by itself when its last writers, the master among them, have closed the pipes. */
 void master_end_logger(struct master *m)
 {
+	usec until = m->now + HELPER_END_USEC;
 	m->is_ending = true;
 	/* One that was killed has left lines to the next. */
 	if (!m->logger.pid)
-		master_start_logger(m);
+		start_logger(m);
 	logs_close(&m->start->logs, LOGS_WRITERS | LOGS_SENDER | LOGS_READERS);
-	master_wait_for_end(m, &m->logger, NAME, LOSES);
+	while (m->logger.pid && m->now < until)
+		master_wait_for_signal(m, until);
+	free(m->logger_user);
+	m->logger_user = NULL;
+	if (!m->logger.pid)
+		return;
+	master_log_directly(m, NAME " did not end in time and is killed" LOSES);
+	kill(m->logger.pid, SIGKILL);
 }

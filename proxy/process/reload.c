@@ -3,6 +3,7 @@
  * The first half of a reload: reads the configuration as a start does, and begins another generation with it. All that
  * is wrong goes to the error log, and then nothing else has happened. generations.c has the second half.
  */
+#include "proxy/base/memory.h"
 #include "proxy/process/master.h"
 #include "proxy/process/notify.h"
 #include "proxy/process/start_needs.h"
@@ -10,18 +11,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The pause after a configuration was read, or as long as that took: status-socket and signals may ask at any rate. */
+#define RELOAD_PAUSE_USEC (200 * USEC_PER_MSEC)
+
 /* Each line of a report as one of the error log. */
-static void log_lines(struct master *m, enum observe_level level, char *text)
+static void log_lines(struct master *m, enum observe_level level, const char *text)
 {
-	char *line;
-	for (char *rest = text; (line = strsep(&rest, "\n"));)
-		if (*line)
-			observe_log(&m->observe, level, "reload: %s", line);
+	struct slice rest = slice_of_string(text);
+	while (rest.len > 0) {
+		struct slice line = slice_cut(&rest, '\n');
+		if (line.len > 0)
+			observe_log(&m->observe, level, "reload: %.*s", SLICE_ARG(line));
+	}
 }
 
 static bool differ(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) != 0 : a != b;
+}
+
+static void warn_of_the_logger(
+    struct master *m, const struct conf *conf, const char *key, bool differs)
+{
+	struct conf_place at = conf_find_place(conf, "server", 0, key, 0);
+	if (m->logger.pid && differs)
+		observe_log(&m->observe, OBSERVE_WARN,
+		    "reload: %s:%u: the logger keeps the %s that it has until it is started again",
+		    at.file, at.line, key);
 }
 
 /* What the master keeps as it was at the start. */
@@ -35,6 +51,8 @@ static void warn_of_what_stays(struct master *m, const struct conf *conf)
 	    {"access-log", s->access_log, conf->server.access_log},
 	    {"status-socket", s->status_path, conf->server.status_socket},
 	};
+	warn_of_the_logger(m, conf, "user", differ(m->logger_user, conf->server.user));
+	warn_of_the_logger(m, conf, "sandbox", m->logger_sandbox != conf->server.sandbox);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct conf_place at = conf_find_place(conf, "server", 0, rows[i].key, 0);
 		if (differ(rows[i].now, rows[i].wanted))
@@ -44,8 +62,27 @@ static void warn_of_what_stays(struct master *m, const struct conf *conf)
 	}
 }
 
-void master_end_reload(struct master *m, enum process_status status)
+/* The first line that is about a mistake: printable. */
+static void keep_cause(struct status_reload *r, const char *cause)
 {
+	struct slice rest = slice_of_string(cause), line = {0};
+	while (rest.len > 0) {
+		line = slice_cut(&rest, '\n');
+		if (!memmem(line.ptr, line.len, ": warning: ", strlen(": warning: ")))
+			break;
+	}
+	snprintf(r->cause, sizeof(r->cause), "%.*s", SLICE_ARG(line));
+	for (char *p = r->cause; *p; p++)
+		if ((unsigned char)*p < ' ' || (unsigned char)*p > '~')
+			*p = '?';
+}
+
+void master_end_reload(
+    struct master *m, enum process_status status, const char *result, const char *cause)
+{
+	m->last_reload = (struct status_reload){
+	    .at = clock_wall(), .generation = m->running->number, .result = result};
+	keep_cause(&m->last_reload, cause ? cause : "");
 	notify_ready(m->start->notify_fd);
 	reload_askers_end(&m->askers, status);
 }
@@ -82,7 +119,7 @@ static void begin(struct master *m, struct conf *conf)
 		outfit_close(&outfit);
 		reload_askers_tell(&m->askers, why);
 		reload_askers_tell(&m->askers, "\n");
-		master_end_reload(m, PROCESS_FAILED);
+		master_end_reload(m, PROCESS_FAILED, STATUS_RELOAD_REFUSED, why);
 		return;
 	}
 	warn_of_what_stays(m, conf);
@@ -96,33 +133,49 @@ static void begin(struct master *m, struct conf *conf)
 #define SAME "nothing is to be done: the configuration and all its files are the same"
 #define REFUSED "the new configuration is not used, and all stays as it was"
 
-static void refuse(struct master *m, enum process_status status)
+static void refuse(struct master *m, enum process_status status, const char *report)
 {
 	bool is_same = status == PROCESS_DONE;
 	observe_log(&m->observe, is_same ? OBSERVE_INFO : OBSERVE_ERROR, "reload: %s",
 	    is_same ? SAME : REFUSED);
 	reload_askers_tell(&m->askers, is_same ? SAME "\n" : REFUSED "\n");
-	master_end_reload(m, status);
+	master_end_reload(m, status, is_same ? STATUS_RELOAD_SAME : STATUS_RELOAD_REFUSED,
+	    is_same ? NULL : report);
+}
+
+/* The report is the caller's to free. */
+static struct conf *load_with_report(struct master *m, char **report, enum process_status *status)
+{
+	size_t size;
+	FILE *stream = open_memstream(report, &size);
+	*status = PROCESS_FAILED;
+	if (!stream)
+		return NULL;
+	struct conf *conf = load(m, stream, status);
+	fclose(stream);
+	return conf;
 }
 
 void master_reload(struct master *m)
 {
-	char *text = NULL;
-	size_t size = 0;
+	char *report = NULL;
 	enum process_status status;
-	FILE *report = open_memstream(&text, &size);
+	usec begun = clock_monotonic();
 	m->reload_is_due = false;
-	if (!report)
-		return;
 	reload_askers_begin(&m->askers);
 	notify_reloading(m->start->notify_fd);
-	struct conf *conf = load(m, report, &status);
-	fclose(report);
-	reload_askers_tell(&m->askers, text);
-	log_lines(m, conf || status == PROCESS_DONE ? OBSERVE_WARN : OBSERVE_ERROR, text);
-	free(text);
+	struct conf *conf = load_with_report(m, &report, &status);
+	/* The files may have taken long. Whatever asks for reloads, the master has as much time for all else. */
+	m->now = clock_monotonic();
+	m->reload_at =
+	    m->now + (m->now - begun > RELOAD_PAUSE_USEC ? m->now - begun : RELOAD_PAUSE_USEC);
+	if (!report)
+		report = memory_strdup("no memory for a report\n");
+	reload_askers_tell(&m->askers, report);
+	log_lines(m, conf || status == PROCESS_DONE ? OBSERVE_WARN : OBSERVE_ERROR, report);
 	if (conf)
 		begin(m, conf);
 	else
-		refuse(m, status);
+		refuse(m, status, report);
+	free(report);
 }

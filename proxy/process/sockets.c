@@ -135,6 +135,11 @@ static void release(struct sockets *s, struct listening *l)
 		sockets_fini(s);
 }
 
+bool sockets_is_shared(const struct sockets_share *share, size_t section)
+{
+	return share->sections[section]->users > 1;
+}
+
 void sockets_return(struct sockets_share *share)
 {
 	for (size_t i = 0; share->sections && i < share->conf->listen_count; i++)

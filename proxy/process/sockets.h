@@ -43,6 +43,8 @@ bool sockets_borrow(struct sockets *s, struct sockets_share *share, const struct
 /* From now on all listen, and new connections go to the first `workers` of each address. False with a message: they go
  * where they went. */
 bool sockets_listen(const struct sockets_share *share, char *error, size_t error_size);
+/* Whether another share has the address of this section too. */
+bool sockets_is_shared(const struct sockets_share *share, size_t section);
 /* Closes the addresses that no other share has. Idempotent. */
 void sockets_return(struct sockets_share *share);
 

@@ -20,8 +20,21 @@ struct status_process {
 	usec up;
 };
 
+/* Results of a reload. */
+#define STATUS_RELOAD_DONE "done"       /* another generation has taken over */
+#define STATUS_RELOAD_SAME "same"       /* nothing has changed, so nothing was done */
+#define STATUS_RELOAD_REFUSED "refused" /* what serves has stayed as it was */
+
+struct status_reload {
+	usec at;             /* its end, in time since 1970; 0: there was none */
+	uint32_t generation; /* that serves since then */
+	const char *result;
+	char cause[400]; /* the first line of what was wrong; "" */
+};
+
 struct status {
 	usec up;
+	const struct status_reload *last_reload; /* NULL: this process does not reload */
 	const struct observe_counters *slots;    /* the workers' */
 	const struct observe_counters *own_slot; /* the master's; NULL: it has none */
 	const struct totals

@@ -7,6 +7,7 @@
 #include "proxy/process/status.h"
 #include "proxy/protocols/protocols.h"
 #include "proxy/route/route.h"
+#include <time.h>
 #include <unistd.h>
 
 #define NO_LABELS ((const struct observe_label[]){{0}})
@@ -25,9 +26,9 @@ static void print_process(const struct status_process *w, FILE *out)
 static struct totals *add_up(const struct status *s)
 {
 	struct totals *t = totals_new();
-	totals_add(t, s->conf, s->slots, s->worker_count, true);
 	if (s->others)
 		totals_add_totals(t, s->others);
+	totals_add(t, s->conf, s->slots, s->worker_count, true);
 	if (s->own_slot)
 		observe_counters_add(&t->whole, s->own_slot);
 	return t;
@@ -66,12 +67,39 @@ static void print_processes(const struct status *s, enum observe_family_id id, F
 	}
 }
 
+static void print_last_reload(const struct status *s, FILE *out)
+{
+	const struct status_reload *r = s->last_reload;
+	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_LAST_RELOAD};
+	char generation[16];
+	if (!r || !r->at)
+		return;
+	snprintf(generation, sizeof(generation), "%u", r->generation);
+	observe_sample(&f,
+	    OBSERVE_LABELS({"result", r->result}, {"generation", generation}, {"cause", r->cause}),
+	    "%llu.%03llu", (unsigned long long)(r->at / USEC_PER_SEC),
+	    (unsigned long long)(r->at / USEC_PER_MSEC % 1000));
+}
+
+static void note_last_reload(const struct status *s, FILE *out)
+{
+	const struct status_reload *r = s->last_reload;
+	char when[32];
+	if (!r || !r->at)
+		return;
+	time_t at = (time_t)(r->at / USEC_PER_SEC);
+	strftime(when, sizeof(when), "%FT%TZ", gmtime(&at));
+	fprintf(out, "# last reload: %s at %s, generation %u serves%s%s\n", r->result, when,
+	    r->generation, r->cause[0] ? ": " : "", r->cause);
+}
+
 static void print_whole(const struct status *s, FILE *out)
 {
 	struct observe_family info = {.out = out, .id = OBSERVE_FAMILY_INFO};
 	struct observe_family up = {.out = out, .id = OBSERVE_FAMILY_UPTIME};
 	observe_sample(&info, OBSERVE_LABELS({"version", PUSHGATE_VERSION}), "1");
 	observe_sample(&up, NO_LABELS, "%llu", (unsigned long long)(s->up / USEC_PER_SEC));
+	print_last_reload(s, out);
 	for (int id = OBSERVE_FAMILY_PROCESS_UP; id <= OBSERVE_FAMILY_PROCESS_STARTS; id++)
 		print_processes(s, (enum observe_family_id)id, out);
 }
@@ -177,6 +205,7 @@ void status_print(const struct status *s, FILE *out)
 		if (!p->name || p->note)
 			print_process(p, out);
 	}
+	note_last_reload(s, out);
 	struct totals *sum = add_up(s);
 	if (s->conf)
 		print_push_off(s, &sum->whole, true, out);

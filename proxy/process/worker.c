@@ -145,6 +145,14 @@ static void drained(void *context)
 
 void worker_drain(struct worker *w)
 {
+	if (!w->is_draining)
+		for (size_t i = 0; i < w->env.gateway.conf->listen_count; i++)
+			gateway_empty(w->gateway, i);
+	worker_retire(w);
+}
+
+void worker_retire(struct worker *w)
+{
 	if (w->is_draining)
 		return;
 	w->is_draining = true;

@@ -64,6 +64,8 @@ void worker_take_contents(struct worker *w);
 void worker_listen(struct worker *w, uint32_t from);
 /* Finishes open exchanges within drain-timeout, then stops the loop. Idempotent. */
 void worker_drain(struct worker *w);
+/* The same, but leaves clients that wait to other workers. */
+void worker_retire(struct worker *w);
 /* Stops the loop now. */
 void worker_quit(struct worker *w);
 void worker_fini(struct worker *w);

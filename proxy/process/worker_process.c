@@ -21,11 +21,11 @@ struct worker_process {
 	int control;
 };
 
-static void drain(struct worker_process *c)
+static void drain(struct worker_process *c, void (*how)(struct worker *w))
 {
 	const struct worker_config *env = &c->worker.env;
 	title_set(env->title, "pushgate: worker %u, draining", env->index);
-	worker_drain(&c->worker);
+	how(&c->worker);
 }
 
 /* Closes fd, the descriptor that came with the message. */
@@ -34,15 +34,19 @@ static void obey(struct worker_process *c, const struct message *m, int fd)
 	switch (m->kind) {
 	case MESSAGE_RETIRE:
 		gateway_spare_long(c->worker.gateway);
-		drain(c);
+		drain(c, worker_retire);
 		break;
 	case MESSAGE_DRAIN:
-		drain(c);
+		drain(c, worker_drain);
+		break;
+	case MESSAGE_EMPTY:
+		gateway_empty(c->worker.gateway, m->worker);
 		break;
 	case MESSAGE_QUIT:
 		worker_quit(&c->worker);
 		break;
 	case MESSAGE_ADOPT:
+		c->files.is_waiting = false;
 		worker_listen(&c->worker, m->worker);
 		break;
 	case MESSAGE_TRACE:
@@ -83,7 +87,7 @@ static void on_control(void *context)
 static void on_term(void *context)
 {
 	struct worker_process *c = context;
-	drain(c);
+	drain(c, worker_drain);
 }
 
 /* The C library and the crash dump write to standard error: send that to the error log. */
@@ -158,6 +162,7 @@ static bool init(
 	c->files.manifest_count = manifests_configured(env->gateway.conf);
 	c->files.text_count = files_texts_configured(env->gateway.conf);
 	c->files.awaits_learned = env->is_behind;
+	c->files.is_waiting = env->is_waiting;
 	return identity_assume(env->identity, error, error_size);
 }
 

@@ -45,6 +45,17 @@ static void tell_all(const struct generation *g, enum message_kind kind)
 		(void)generation_tell_worker(g, i, &message, -1);
 }
 
+void generation_empty_sections(const struct generation *g)
+{
+	const struct sockets_share *share = &g->outfit.share;
+	for (uint32_t section = 0; section < g->outfit.conf->listen_count; section++) {
+		const struct message message = {.kind = MESSAGE_EMPTY, .worker = section};
+		for (uint32_t i = 0; !sockets_is_shared(share, section) && i < g->outfit.workers;
+		     i++)
+			(void)generation_tell_worker(g, i, &message, -1);
+	}
+}
+
 void generation_drain(struct generation *g)
 {
 	const struct conf_server *s = &g->outfit.conf->server;

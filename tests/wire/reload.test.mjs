@@ -437,6 +437,56 @@ gate('a tunnel outlives its generation for tunnel-drain-timeout, but not pushgat
 	await s.gate.ended();
 });
 
+/* What `pushgate status` says of the last reload: its note, and the sample in JSON. */
+function lastReload(s) {
+	const note = spawnSync(BINARY, ['status', path.join(s.dir, 'status')], { cwd: s.dir, encoding: 'utf8' }).stdout.match(/^# last reload: (.*)$/m)?.[1];
+	const { stdout } = spawnSync(BINARY, ['status', '--json', path.join(s.dir, 'status')], { cwd: s.dir, encoding: 'utf8' });
+	return { note, sample: JSON.parse(stdout).pushgate_last_reload_timestamp_seconds?.samples[0] };
+}
+
+gate('the status names the last reload, and the first line of what was wrong', async (s) => {
+	const is = (result, generation, cause, note) => {
+		const last = lastReload(s);
+		assert.deepEqual({ ...last.sample.labels, cause: undefined }, { result, generation: String(generation), cause: undefined });
+		assert.match(last.sample.labels.cause, cause);
+		assert.ok(Math.abs(last.sample.value - Date.now() / 1000) < 60);
+		assert.match(last.note, new RegExp(`^${result} at \\d{4}-\\d\\d-\\d\\dT[0-9:]+Z, generation ${generation} serves${note}$`));
+	};
+	assert.deepEqual(lastReload(s), { note: undefined, sample: undefined });
+	await change(s, { origin: two });
+	is('done', 2, /^$/, '');
+	await reload(s, SAME);
+	is('same', 2, /^$/, '');
+	/* A warning comes before the mistake. */
+	write(s, { more: '[origin unused]\nserver = http://127.0.0.1:1\n[route bad]\npath = /b\norigin = no\u0001where\n' });
+	await reload(s, KEPT);
+	is('refused', 2, /pushgate\.ini:\d+: .*no\?where/, ': .*pushgate\\.ini:\\d+: .*no\\?where.*');
+	await change(s, { workers: 1 });
+	is('done', 3, /^$/, '');
+});
+
+gate('a change that the logger does not take part in is named', async (s) => {
+	await change(s, { server: { sandbox: 'log' } });
+	await s.gate.error(/reload: .*pushgate\.ini:\d+: the logger keeps the sandbox that it has until it is started again/);
+	await change(s, { server: { 'access-log': path.join(s.dir, 'other.log') } });
+	await s.gate.error(/reload: .*pushgate\.ini:\d+: another access-log needs a restart; .*access\.log stays in use/);
+});
+
+gate('a files process that hangs is killed while its generation drains', async (s) => {
+	const learned = { 'learned-file': path.join(s.dir, 'learned') };
+	const slow = () => get(s.port, '/slow?wait=4000');
+	await change(s, { workers: 1, server: { ...learned, 'drain-timeout': '60s' } });
+	await haveEnded(s, 1);
+	const text = slow();
+	await until('it is under way', () => s.gate.counters().requests_open === 1);
+	const files = s.gate.counters()['pushgate_process_pid{process="files"}'];
+	process.kill(files, 'SIGSTOP');
+	await change(s, { workers: 1, server: { ...learned, 'drain-timeout': '61s' } });
+	await s.gate.error(/the files process did not end in time and is killed: what was learned since the last save is lost/);
+	assert.equal((await text).text, 'begin one /slow?wait=4000');
+	await haveEnded(s, 2);
+});
+
 const command = (s, ...args) => spawnSync(BINARY, ['reload', ...args], { cwd: s.dir, encoding: 'utf8' });
 
 gate('the command waits for the result, and says what is wrong', async (s) => {

@@ -7,11 +7,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+static const char conf_text[] = "[server]\nworkers = 1\n[listen l]\naddress = 127.0.0.1:0\n"
+				"[origin a]\nserver = demo:\n[route r]\norigin = a\n";
 
 struct bench {
 	struct start start;
@@ -33,12 +37,16 @@ static void begin(struct bench *b)
 	    .counters = &b->counters, .access_fd = -1, .error_fd = -1, .worker = OBSERVE_MASTER};
 }
 
+/* A process that ends with the test, so that none is left over by an assertion that fails. */
 static pid_t fork_worker(void)
 {
-	pid_t pid = fork();
-	if (pid == 0)
-		for (;;)
+	pid_t parent = getpid(), pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (getppid() == parent)
 			pause();
+		_exit(0);
+	}
 	assert_true(pid > 0);
 	return pid;
 }
@@ -46,11 +54,9 @@ static pid_t fork_worker(void)
 /* A generation whose worker 0 is READY; all others are down. */
 static struct generation *add_with(struct bench *b, enum generation_phase phase, uint32_t workers)
 {
-	static const char text[] = "[server]\nworkers = 1\n[listen l]\naddress = 127.0.0.1:0\n"
-				   "[origin a]\nserver = demo:\n[route r]\norigin = a\n";
 	char error[256];
 	struct outfit outfit = {.workers = workers};
-	outfit.conf = conf_load_text(slice_of_string(text), "test.ini", true, stderr);
+	outfit.conf = conf_load_text(slice_of_string(conf_text), "test.ini", true, stderr);
 	assert_non_null(outfit.conf);
 	outfit.slots = outfit_map_shared(workers * sizeof(*outfit.slots), "", error, sizeof(error));
 	assert_non_null(outfit.slots);
@@ -103,6 +109,22 @@ static void oldest_of_too_many_is_ended_when_another_one_has_taken_over(void **s
 	finish(&b);
 }
 
+/* Begins another generation as SIGHUP does. */
+static void reload(struct bench *b)
+{
+	char path[] = "/tmp/generations_test.XXXXXX";
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_true(dprintf(fd, "# %u\n%s", b->master.last_number, conf_text) > 0);
+	close(fd);
+	b->start.conf_path = path;
+	master_reload(&b->master);
+	b->start.conf_path = NULL;
+	unlink(path);
+	assert_non_null(b->master.coming);
+	b->master.coming->workers[0].child.pid = fork_worker();
+}
+
 static void those_that_were_given_up_cost_no_other_its_clients(void **state)
 {
 	(void)state;
@@ -111,7 +133,13 @@ static void those_that_were_given_up_cost_no_other_its_clients(void **state)
 	struct generation *first = b.master.running = add(&b, GENERATION_RUNNING);
 	for (int i = 1; i < GENERATIONS_MOST; i++)
 		add(&b, GENERATION_FORCED);
-	take_over(&b);
+	/* One that only begins costs none either: it may be given up too. */
+	reload(&b);
+	assert_int_equal(first->phase, GENERATION_RUNNING);
+	b.master.coming->workers[0].child.control.is_ready = true;
+	b.master.take_over_at = b.master.now;
+	(void)master_run_generations(&b.master);
+	assert_ptr_equal(b.master.running, b.master.generations[GENERATIONS_MOST]);
 	assert_int_equal(first->phase, GENERATION_DRAINING);
 	assert_int_equal(b.master.running->phase, GENERATION_RUNNING);
 	finish(&b);
@@ -122,11 +150,26 @@ static void helpers_that_hang_keep_their_deadline_whoever_forces_the_end(void **
 	(void)state;
 	struct bench b;
 	begin(&b);
-	struct generation *g = b.master.running = add(&b, GENERATION_ENDED);
-	g->deadline = b.master.now + 1;
+	b.master.running = add(&b, GENERATION_RUNNING);
+	struct generation *g = add(&b, GENERATION_DRAINING);
+	struct child *h = &g->helpers[HELPER_FILES];
+	h->pid = fork_worker();
+	generation_retire_helper(g, HELPER_FILES);
+	usec by = g->helpers_end_by[HELPER_FILES];
+	assert_int_equal(by, b.master.now + HELPER_END_USEC);
+	b.master.now++;
+	generation_retire_helpers(g);
 	generation_force(g);
 	assert_int_equal(g->phase, GENERATION_ENDED);
-	assert_int_equal(g->deadline, b.master.now + 1);
+	assert_int_equal(g->helpers_end_by[HELPER_FILES], by);
+	/* Nothing else has to happen for that: a generation that drains may go on for hours. */
+	g->phase = GENERATION_DRAINING;
+	assert_int_equal(generation_run_helpers(g), by);
+	assert_int_equal(waitpid(h->pid, NULL, WNOHANG), 0);
+	b.master.now = by;
+	assert_int_equal(generation_run_helpers(g), USEC_NEVER);
+	assert_int_equal(waitpid(h->pid, NULL, 0), h->pid);
+	h->pid = 0;
 	finish(&b);
 }
 
@@ -161,6 +204,54 @@ static void sockets_of_a_worker_that_is_down_are_for_siblings_that_may_accept(vo
 	finish(&b);
 }
 
+static enum message_kind hear(int worker, uint32_t *index)
+{
+	struct message heard = {0};
+	int fd;
+	assert_int_equal(message_receive(worker, &heard, &fd), sizeof(heard));
+	*index = heard.worker;
+	return heard.kind;
+}
+
+static void clients_that_wait_at_an_address_that_stays_are_for_the_next_generation(void **state)
+{
+	(void)state;
+	struct bench b;
+	int pair[2];
+	uint32_t index;
+	begin(&b);
+	struct generation *g = b.master.running = add(&b, GENERATION_RUNNING);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair), 0);
+	g->workers[0].child.control.socket = pair[0];
+	generation_empty_sections(g);
+	assert_int_equal(hear(pair[1], &index), MESSAGE_EMPTY);
+	assert_int_equal(index, 0);
+	take_over(&b);
+	assert_int_equal(hear(pair[1], &index), MESSAGE_RETIRE);
+	close(pair[1]);
+	finish(&b);
+}
+
+static void starts_are_counted_on(void **state)
+{
+	(void)state;
+	struct bench b;
+	begin(&b);
+	struct generation *g = b.master.running = add_with(&b, GENERATION_RUNNING, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		g->workers[i].child.starts = 10 + i;
+	g->workers[1].child.start_at = g->workers[2].child.start_at = USEC_NEVER;
+	g->helpers[HELPER_FILES].starts = 5;
+	take_over(&b);
+	b.master.running->workers[0].child.starts = 1;
+	take_over(&b);
+	assert_int_equal(b.master.starts.worker_count, 3);
+	assert_int_equal(b.master.starts.workers[0], 11);
+	assert_int_equal(b.master.starts.workers[2], 12);
+	assert_int_equal(b.master.starts.helpers[HELPER_FILES], 5);
+	finish(&b);
+}
+
 static void worker_that_is_up_after_its_generation_was_given_up_tells_no_one(void **state)
 {
 	(void)state;
@@ -191,6 +282,9 @@ int main(void)
 	    cmocka_unit_test(those_that_were_given_up_cost_no_other_its_clients),
 	    cmocka_unit_test(helpers_that_hang_keep_their_deadline_whoever_forces_the_end),
 	    cmocka_unit_test(sockets_of_a_worker_that_is_down_are_for_siblings_that_may_accept),
+	    cmocka_unit_test(
+		clients_that_wait_at_an_address_that_stays_are_for_the_next_generation),
+	    cmocka_unit_test(starts_are_counted_on),
 	    cmocka_unit_test(worker_that_is_up_after_its_generation_was_given_up_tells_no_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
