@@ -100,6 +100,8 @@ static void wipe(struct server_entry *e)
 	atomic_store(&e->lease, 0);
 	atomic_store(&e->check, 0);
 	atomic_store(&e->ejected_until, 0);
+	atomic_store(&e->kept_until, 0);
+	atomic_store(&e->ejected_msec, 0);
 	atomic_store(&e->verdict, SERVER_STAYS);
 	for (size_t i = 0; i < SERVER_ENTRY_WORKERS / 64; i++)
 		atomic_store(&e->ejected_in[i], 0);
@@ -120,12 +122,11 @@ static void leave(struct server_entry *e)
 	}
 }
 
-/* Joins the users of an entry that has this key. */
+/* Joins the users of an entry that has this key. It has none yet if it was made at a reload. */
 static bool join(struct server_entry *e, uint64_t key)
 {
 	uint64_t seen = atomic_load(&e->key);
-	while ((seen & ~USERS_MASK) == key && (seen & USERS_MASK) > 0 &&
-	       (seen & USERS_MASK) < USERS_MASK)
+	while ((seen & ~USERS_MASK) == key && (seen & USERS_MASK) < USERS_MASK)
 		if (atomic_compare_exchange_weak(&e->key, &seen, seen + 1))
 			return true;
 	return false;
@@ -241,6 +242,17 @@ void server_entry_return(struct server_entry *e, uint32_t worker)
 	clear_bit(e->ejected_in, worker);
 }
 
+void server_entry_note_length(struct server_entry *e, usec length)
+{
+	atomic_store(&e->ejected_msec, (uint32_t)(length / USEC_PER_MSEC));
+}
+
+usec server_entry_kept(const struct server_entry *e, usec *length)
+{
+	*length = atomic_load(&e->ejected_msec) * USEC_PER_MSEC;
+	return atomic_load(&e->kept_until);
+}
+
 uint32_t server_entry_ejected(const struct server_entry *e, usec now)
 {
 	uint32_t count = 0;
@@ -250,6 +262,77 @@ uint32_t server_entry_ejected(const struct server_entry *e, usec now)
 		count += (uint32_t)__builtin_popcountll(atomic_load(&e->ejected_in[i]));
 	return count;
 }
+
+/* ---- a reload ---- */
+
+/* The entry of this key, made if there is none and *room is not used up. NULL: there is no room. */
+static struct server_entry *get(struct health_table *b, uint64_t key, size_t *room)
+{
+	uint32_t probes = b->capacity < PROBES ? b->capacity : PROBES;
+	for (uint32_t i = 0; i < probes; i++)
+		if ((atomic_load(&entry_near(b, key, i)->key) & ~USERS_MASK) == key)
+			return entry_near(b, key, i);
+	for (uint32_t i = 0; i<probes && * room> 0; i++) {
+		struct server_entry *e = entry_near(b, key, i);
+		uint64_t seen = 0;
+		/* A worker may make it at the same time. */
+		if (!atomic_compare_exchange_strong(&e->key, &seen, key) &&
+		    (seen & ~USERS_MASK) != key)
+			continue;
+		--*room;
+		return e;
+	}
+	return NULL;
+}
+
+static void take_check(
+    struct health_table *b, struct server_entry *e, const struct server_entry *from, usec now)
+{
+	struct server_check check = server_entry_check(from), own = server_entry_check(e);
+	bool is_known = check.state == SERVER_CHECK_PASSES || check.state == SERVER_CHECK_FAILS;
+	if (is_known && check.since <= now && check.since > own.since)
+		server_entry_publish(b, e, check);
+}
+
+/* An ejection from which all workers have returned counts for the length of the next one. */
+static void take_ejection(
+    struct server_entry *e, const struct server_entry *from, usec most, usec now)
+{
+	usec until = atomic_load(&from->ejected_until);
+	usec length = atomic_load(&from->ejected_msec) * USEC_PER_MSEC;
+	if (until == 0 || (until > now && server_entry_ejected(from, now) == 0))
+		return;
+	atomic_store(&e->verdict, atomic_load(&from->verdict));
+	server_entry_note_length(e, length < most ? length : most);
+	atomic_store(&e->kept_until, until < now + most ? until : now + most);
+}
+
+size_t health_table_take(struct health_table *b, const struct health_table *from, usec now,
+    struct health_kept (*keeps)(const void *context, size_t origin), const void *context)
+{
+	size_t room = b->capacity / 4, lost = 0;
+	for (uint32_t i = 0; i < b->capacity; i++)
+		room -= room > 0 && atomic_load(&b->entries[i].origin) == 0 &&
+			atomic_load(&b->entries[i].key) != 0;
+	for (size_t i = 0; i < from->capacity; i++) {
+		size_t origin;
+		const struct server_entry *old = health_table_entry(from, i, &origin);
+		struct health_kept kept = {0};
+		if (old)
+			kept = keeps(context, origin);
+		if (!kept.check && kept.ejection_most == 0)
+			continue;
+		struct server_entry *e = get(b, atomic_load(&old->key) & ~USERS_MASK, &room);
+		lost += !e;
+		if (e && kept.check)
+			take_check(b, e, old, now);
+		if (e && kept.ejection_most > 0)
+			take_ejection(e, old, kept.ejection_most, now);
+	}
+	return lost;
+}
+
+/* ---- status ---- */
 
 const struct server_entry *health_table_entry(
     const struct health_table *b, size_t i, size_t *origin)

@@ -9,6 +9,9 @@
  *
  * The number of entries is fixed. A server that finds none is checked by each worker for itself, and `status`
  * does not name it.
+ *
+ * At a reload the next generation's table takes over the state of the servers that it has too. An entry that was made for
+ * that has no worker yet, and waits for the first one that joins it.
  */
 #ifndef PUSHGATE_OBSERVE_HEALTH_TABLE_H
 #define PUSHGATE_OBSERVE_HEALTH_TABLE_H
@@ -56,12 +59,14 @@ struct server_check {
 struct server_entry {
 	_Atomic uint64_t
 	    key; /* the upper bits of the server's, and how many workers use it; 0: free */
+	_Atomic uint64_t kept_until;    /* of an ejection before the reload; 0: there was none */
 	_Atomic uint64_t lease;         /* its end, in ms, and the number of the worker */
 	_Atomic uint64_t check;         /* struct server_check */
 	_Atomic uint64_t ejected_until; /* the latest of the workers' */
 	_Atomic uint64_t ejected_in[SERVER_ENTRY_WORKERS / 64]; /* a bit for each worker */
 	_Atomic uint64_t used_by[SERVER_ENTRY_WORKERS / 64];    /* the same */
 	_Atomic uint32_t verdict;                               /* of the last ejection */
+	_Atomic uint32_t ejected_msec;                          /* its length; 0: unknown */
 	_Atomic uint16_t origin;      /* its index and 1; 0: not written yet */
 	char text[SERVER_ENTRY_TEXT]; /* the address; cut */
 };
@@ -82,6 +87,18 @@ struct health_table *health_table_new(void *memory, size_t servers, size_t from_
 /* The worker has died: gives back its entries and leases. No other worker has its number meanwhile. */
 void health_table_forget(struct health_table *b, uint32_t worker);
 
+/* What of a server's state still holds where another table is used. */
+struct health_kept {
+	bool check;
+	usec ejection_most; /* the longest ejection there; 0: no server is ejected */
+};
+/*
+ * Takes what `from` says of its servers, unless b has newer results of checks. keeps: for the index of an origin as `from`
+ * has it. May be called again. Returns the number of servers for which there is no room.
+ */
+size_t health_table_take(struct health_table *b, const struct health_table *from, usec now,
+    struct health_kept (*keeps)(const void *context, size_t origin), const void *context);
+
 /* ---- a worker ---- */
 
 /* The same key, origin and text in all workers. NULL: there is no room. A worker that joins an entry several times
@@ -100,6 +117,10 @@ struct server_check server_entry_check(const struct server_entry *e);
 void server_entry_eject(
     struct server_entry *e, uint32_t worker, usec until, enum server_verdict verdict);
 void server_entry_return(struct server_entry *e, uint32_t worker);
+/* How long the ejection lasts: the next one depends on it. */
+void server_entry_note_length(struct server_entry *e, usec length);
+/* The end of the last ejection before the reload, and its length. 0: none is known. */
+usec server_entry_kept(const struct server_entry *e, usec *length);
 
 /* ---- status ---- */
 

@@ -126,6 +126,7 @@ void destination_begin(struct destination *d)
 	d->balance =
 	    balance_of_origin(d->origin.conf, d->upstream->env->seed + d->origin.conf->index);
 	add_configured(d);
+	health_resume(d);
 	destination_watch_names(d);
 }
 

@@ -99,6 +99,7 @@ static void name_changed(void *context, const struct name_answer *answer)
 	}
 	for (size_t i = 0; i < answer->count; i++)
 		take_address(name, &answer->addresses[i], first);
+	health_resume(d);
 	name->is_known = true;
 	name->error = answer->error ? answer->error : answer->count == 0 ? "no address" : NULL;
 	log_change(name, answer);

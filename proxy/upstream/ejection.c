@@ -68,6 +68,15 @@ void ejection_begin(struct ejection *e, const struct conf_eject *rules, usec now
 	e->until = now + e->length;
 }
 
+void ejection_resume(struct ejection *e, usec until, usec length, usec now)
+{
+	e->length = length;
+	if (until > now)
+		e->until = until;
+	else
+		e->returned = until;
+}
+
 void ejection_end(struct ejection *e, usec now)
 {
 	usec length = e->length;

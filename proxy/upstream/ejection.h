@@ -44,6 +44,8 @@ enum server_verdict ejection_count(
     struct ejection *e, const struct conf_eject *rules, enum health_result result, usec now);
 /* Begins the time that ejection_count asked for: sets `until`. */
 void ejection_begin(struct ejection *e, const struct conf_eject *rules, usec now);
+/* As it was before a reload: an ejection of this length ends then, or has ended. */
+void ejection_resume(struct ejection *e, usec until, usec length, usec now);
 /* The time is over. */
 void ejection_end(struct ejection *e, usec now);
 

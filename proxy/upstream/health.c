@@ -122,6 +122,20 @@ static void say_verdict(
 	}
 }
 
+/* Until the time that the ejection says. */
+static void put_out_of_use(struct server *s, enum server_verdict verdict, usec now)
+{
+	struct worker_env *env = s->destination->upstream->env;
+	const struct ejection *e = &s->health.ejection;
+	s->destination->ejected_count++;
+	if (s->health.entry) {
+		server_entry_eject(s->health.entry, env->observe->worker, e->until, verdict);
+		server_entry_note_length(s->health.entry, e->length);
+	}
+	wheel_set(worker_wheel(env), &s->health.timer, e->until);
+	has_changed(s, now);
+}
+
 static void eject(struct server *s, enum server_verdict verdict, usec now)
 {
 	struct worker_env *env = s->destination->upstream->env;
@@ -130,17 +144,38 @@ static void eject(struct server *s, enum server_verdict verdict, usec now)
 	char why[64];
 	say_verdict(e, verdict, why, sizeof(why));
 	ejection_begin(e, &o->eject, now);
-	s->destination->ejected_count++;
 	observe_log_fault(env->observe, OBSERVE_WARN, "ejections", now,
 	    "origin %s: server %s is ejected for %llu s: %s", o->name, s->at.text,
 	    (unsigned long long)(e->length / USEC_PER_SEC), why);
 	WORKER_COUNT(env, server_ejections, 1);
 	join_health_table(s);
 	say_that_health_table_is_full(s, "");
-	if (s->health.entry)
-		server_entry_eject(s->health.entry, env->observe->worker, e->until, verdict);
-	wheel_set(worker_wheel(env), &s->health.timer, e->until);
-	has_changed(s, now);
+	put_out_of_use(s, verdict, now);
+}
+
+static void resume_ejection(struct server *s, usec now)
+{
+	struct ejection *e = &s->health.ejection;
+	usec length, until = server_entry_kept(s->health.entry, &length);
+	bool is_over = until <= now;
+	if (until == 0 || e->until > 0 || e->length > 0 || !s->at.counts_answers ||
+	    (!is_over && !may_be_ejected(s->destination)))
+		return;
+	ejection_resume(e, until, length, now);
+	if (!is_over)
+		put_out_of_use(s, (enum server_verdict)atomic_load(&s->health.entry->verdict), now);
+}
+
+/* When all servers are there: which share of them may be ejected depends on their number. */
+void health_resume(struct destination *d)
+{
+	list_for_each(&d->servers, s, struct server, link)
+	{
+		if (s->health.target)
+			health_target_read(s->health.target);
+		if (s->health.entry && !s->at.is_leaving)
+			resume_ejection(s, d->upstream->env->relay->now);
+	}
 }
 
 static void come_back(struct wheel_node *timer, usec now)

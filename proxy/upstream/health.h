@@ -47,6 +47,8 @@ void health_open(struct upstream *u);
 void health_close(struct upstream *u);
 
 void health_init(struct server *s);
+/* Goes on with what the generation before has known of the servers, as far as this worker does not know better. */
+void health_resume(struct destination *d);
 /* The server leaves, or is freed: it is not checked any more, and its requests say nothing of its address. */
 void health_fini(struct server *s);
 /* May eject the server: then destination_changed follows. */

@@ -34,7 +34,7 @@ static usec draw(const struct health_target *t, usec most)
 
 /* ---- the health table ---- */
 
-static void take_published(struct health_target *t)
+void health_target_read(struct health_target *t)
 {
 	struct server_entry *e = t->server->health.entry;
 	if (e)
@@ -46,7 +46,8 @@ static void read_health_table(struct wheel_node *timer, usec now)
 	struct upstream *u = container_of(timer, struct upstream, checks.timer);
 	uint32_t version = atomic_load(u->env->health_table->version);
 	if (version != u->checks.seen)
-		list_for_each(&u->checks.targets, t, struct health_target, link) take_published(t);
+		list_for_each(&u->checks.targets, t, struct health_target, link)
+		    health_target_read(t);
 	u->checks.seen = version;
 	wheel_set(worker_wheel(u->env), timer, now + HEALTH_TABLE_USEC);
 }
@@ -194,7 +195,7 @@ void health_target_open(struct server *s)
 	list_append(&u->checks.targets, &t->link);
 	wheel_node_init(&t->timer, target_expired);
 	wheel_set(worker_wheel(u->env), &t->timer, now + draw(t, rules_of(t)->interval / 5));
-	take_published(t);
+	health_target_read(t);
 	if (s->health.entry && u->checks.timer.deadline == USEC_NEVER)
 		wheel_set(worker_wheel(u->env), &u->checks.timer, now + HEALTH_TABLE_USEC);
 }

@@ -30,6 +30,8 @@ void health_set_checked(struct server *s, bool fails);
 /* health_check.c */
 void health_target_open(struct server *s);
 void health_target_close(struct server *s);
+/* Reads the last published result. */
+void health_target_read(struct health_target *t);
 /* The check is over. result: enum server_check_result, or a status. */
 void health_target_done(struct health_target *t, unsigned result);
 /* Its connection is gone: the next check may begin. */

@@ -114,6 +114,12 @@ void upstream_close(struct upstream *u)
 	dynamic_destinations_close(u->dynamic);
 }
 
+void upstream_take_over(struct upstream *u)
+{
+	for (size_t i = 0; i < destination_count(u); i++)
+		health_resume(&u->destinations[i]);
+}
+
 void upstream_free(struct upstream *u)
 {
 	for (size_t i = 0; i < destination_count(u); i++)

@@ -31,6 +31,8 @@ struct upstream {
 bool upstream_open(struct upstream *u, char *error, size_t error_size);
 void upstream_close(struct upstream *u); /* closes every connection at once */
 void upstream_free(struct upstream *u);
+/* Another generation drains from now on: goes on with what that has last known of the servers. */
+void upstream_take_over(struct upstream *u);
 /* ---- requests ---- */
 
 /* For the log: how many servers, or connections, x was given to after the first. */

@@ -209,6 +209,102 @@ static void a_full_health_table_refuses(void **state)
 	board_free(b);
 }
 
+/* ---- a reload ---- */
+
+static struct health_kept keep_all(const void *context, size_t origin)
+{
+	(void)context;
+	return origin == 9 ? (struct health_kept){0} : (struct health_kept){true, 100 * SEC};
+}
+
+static void the_next_table_knows_what_this_one_knew(void **state)
+{
+	(void)state;
+	struct health_table *b = new_health_table(4);
+	void *old_memory = memory;
+	struct server_entry *e = health_table_join(b, 3, key_of(1), 3, "192.0.2.1:80");
+	server_entry_publish(b, e, (struct server_check){SERVER_CHECK_FAILS, 500, 5 * SEC});
+	server_entry_eject(e, 3, 30 * SEC, SERVER_FAILED_OFTEN);
+	server_entry_note_length(e, 20 * SEC);
+	health_table_join(b, 3, key_of(2), 9, "another");
+	server_entry_publish(b, health_table_join(b, 3, key_of(2), 9, "another"), (struct server_check){SERVER_CHECK_FAILS, 500, 5 * SEC});
+
+	struct health_table *next = new_health_table(8);
+	assert_int_equal(health_table_take(next, b, 10 * SEC, keep_all, NULL), 0);
+	assert_int_equal(used(next), 0); /* no worker has joined */
+	struct server_entry *f = health_table_join(next, 0, key_of(1), 1, "192.0.2.1:80");
+	usec length;
+	assert_int_equal(server_entry_check(f).state, SERVER_CHECK_FAILS);
+	assert_int_equal(server_entry_check(f).since, 5 * SEC);
+	assert_int_equal(server_entry_kept(f, &length), 30 * SEC);
+	assert_int_equal(length, 20 * SEC);
+	assert_int_equal(atomic_load(&f->verdict), SERVER_FAILED_OFTEN);
+	assert_int_equal(server_entry_ejected(f, 10 * SEC), 0); /* not in its workers yet */
+	assert_ptr_equal(health_table_join(next, 1, key_of(1), 1, "192.0.2.1:80"), f);
+	/* The other origin's is not handed on. */
+	assert_int_equal(server_entry_check(health_table_join(next, 0, key_of(2), 1, "b")).state, SERVER_CHECK_UNKNOWN);
+
+	/* Again, when workers have joined: the later result counts. */
+	server_entry_publish(b, e, (struct server_check){SERVER_CHECK_PASSES, 200, 11 * SEC});
+	health_table_take(next, b, 12 * SEC, keep_all, NULL);
+	assert_int_equal(server_entry_check(f).state, SERVER_CHECK_PASSES);
+	server_entry_publish(next, f, (struct server_check){SERVER_CHECK_FAILS, 503, 13 * SEC});
+	health_table_take(next, b, 14 * SEC, keep_all, NULL);
+	assert_int_equal(server_entry_check(f).state, SERVER_CHECK_FAILS);
+
+	/* Its last worker takes what was kept with it. */
+	health_table_forget(next, 0);
+	health_table_forget(next, 1);
+	assert_int_equal(used(next), 0);
+	assert_int_equal(server_entry_kept(health_table_join(next, 0, key_of(1), 1, "a"), &length), 0);
+	board_free(next);
+	memory = old_memory;
+	board_free(b);
+}
+
+/* A process that was taken over may have written anything. */
+static void what_cannot_be_is_not_taken(void **state)
+{
+	(void)state;
+	struct health_table *b = new_health_table(4);
+	void *old_memory = memory;
+	struct server_entry *e = health_table_join(b, 0, key_of(1), 0, "a");
+	server_entry_publish(b, e, (struct server_check){(enum server_check_state)7, 500, 5 * SEC});
+	server_entry_eject(e, 0, 1000000 * SEC, SERVER_FAILED_OFTEN);
+	server_entry_note_length(e, 4000000 * SEC);
+	struct server_entry *f = health_table_join(b, 0, key_of(2), 0, "b");
+	server_entry_publish(b, f, (struct server_check){SERVER_CHECK_FAILS, 500, 50 * SEC}); /* later than now */
+	struct health_table *next = new_health_table(4);
+	health_table_take(next, b, 10 * SEC, keep_all, NULL);
+	usec length;
+	struct server_entry *g = health_table_join(next, 0, key_of(1), 0, "a");
+	assert_int_equal(server_entry_check(g).state, SERVER_CHECK_UNKNOWN);
+	assert_int_equal(server_entry_kept(g, &length), 110 * SEC); /* the most that keep_all allows */
+	assert_true(length <= 100 * SEC);
+	assert_int_equal(server_entry_check(health_table_join(next, 0, key_of(2), 0, "b")).state, SERVER_CHECK_UNKNOWN);
+	board_free(next);
+	memory = old_memory;
+	board_free(b);
+}
+
+static void kept_entries_leave_room_for_workers(void **state)
+{
+	(void)state;
+	struct health_table *b = new_health_table(100);
+	void *old_memory = memory;
+	for (unsigned i = 0; i < 100; i++)
+		server_entry_publish(b, health_table_join(b, 0, key_of(i), 0, "a"), (struct server_check){SERVER_CHECK_FAILS, 500, SEC});
+	struct health_table *next = new_health_table(20);
+	size_t kept = next->capacity / 4;
+	assert_int_equal(health_table_take(next, b, 10 * SEC, keep_all, NULL), 100 - kept);
+	assert_int_equal(health_table_take(next, b, 10 * SEC, keep_all, NULL), 100 - kept);
+	for (unsigned i = 200; i < 220; i++)
+		assert_non_null(health_table_join(next, 0, key_of(i), 0, "a"));
+	board_free(next);
+	memory = old_memory;
+	board_free(b);
+}
+
 /* Whatever the keys are: they come from names and addresses. */
 static void all_configured_servers_find_an_entry(void **state)
 {
@@ -279,6 +375,9 @@ int main(void)
 	    cmocka_unit_test(ejections_of_workers_add_up),
 	    cmocka_unit_test(a_dead_worker_leaves_nothing),
 	    cmocka_unit_test(a_full_health_table_refuses),
+	    cmocka_unit_test(the_next_table_knows_what_this_one_knew),
+	    cmocka_unit_test(what_cannot_be_is_not_taken),
+	    cmocka_unit_test(kept_entries_leave_room_for_workers),
 	    cmocka_unit_test(all_configured_servers_find_an_entry),
 	    cmocka_unit_test(processes_share_a_board),
 	};

@@ -150,6 +150,21 @@ static void a_bound_below_the_first_time_does_not_shorten_it(void **state)
 	assert_int_equal(length_of(&e, &rules, e.returned + SEC) / SEC, 10);
 }
 
+static void it_goes_on_after_a_reload(void **state)
+{
+	(void)state;
+	struct ejection e = {0}, later = {0};
+	ejection_resume(&e, 130 * SEC, 40 * SEC, 100 * SEC);
+	assert_int_equal(e.until, 130 * SEC);
+	assert_int_equal(ejection_count(&e, &presets, HEALTH_FAILED, 101 * SEC), SERVER_STAYS);
+	ejection_end(&e, e.until);
+	assert_int_equal(length_of(&e, &presets, 131 * SEC) / SEC, 80);
+	/* One that has returned: half is forgotten each time that it works as long as it was ejected. */
+	ejection_resume(&later, 90 * SEC, 40 * SEC, 100 * SEC);
+	assert_int_equal(later.until, 0);
+	assert_int_equal(length_of(&later, &presets, 131 * SEC) / SEC, 40);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +176,7 @@ int main(void)
 	    cmocka_unit_test(the_first_failure_after_its_return_ejects_again),
 	    cmocka_unit_test(the_time_grows_and_shrinks),
 	    cmocka_unit_test(a_bound_below_the_first_time_does_not_shorten_it),
+	    cmocka_unit_test(it_goes_on_after_a_reload),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

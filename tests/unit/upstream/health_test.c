@@ -317,6 +317,42 @@ static void an_ejection_is_published_until_it_is_over(void **state)
 	shared_free(&s);
 }
 
+static void what_was_known_before_a_reload_holds(void **state)
+{
+	(void)state;
+	struct shared old = shared_fleet("eject-failures = 2\neject-time = 60s", 4);
+	struct gate_world *w = old.w;
+	w->sites[0].serve = answer_ok;
+	w->sites[1].serve = answer_503;
+	struct gate_peer *c = gate_client(w, NULL);
+	ASK_UNTIL(w, c, health_state(server_of(w, 1)) == SERVER_EJECTED, 40);
+	usec until = server_of(w, 1)->health.ejection.until;
+
+	/* The worlds have sites at other addresses: each server of this one is known as the ejected one was. */
+	struct shared fresh = shared_fleet("eject-failures = 2\neject-time = 60s\neject-most = 50", 4);
+	for (size_t site = 0; site < 2; site++) {
+		struct server_entry *from = server_of(old.w, 1)->health.entry;
+		struct server *s = server_of(fresh.w, site);
+		atomic_store(&s->health.entry->kept_until, atomic_load(&from->ejected_until));
+		atomic_store(&s->health.entry->verdict, atomic_load(&from->verdict));
+		server_entry_note_length(s->health.entry, 60 * USEC_PER_SEC);
+	}
+	gateway_take_over(fresh.w->gateway);
+	/* At most half of them. */
+	assert_int_equal(health_state(server_of(fresh.w, 0)), SERVER_EJECTED);
+	assert_int_equal(health_state(server_of(fresh.w, 1)), SERVER_UP);
+	assert_int_equal(server_of(fresh.w, 0)->health.ejection.until, until);
+	assert_int_equal(server_entry_ejected(server_of(fresh.w, 0)->health.entry, until - 1), 1);
+	gateway_take_over(fresh.w->gateway); /* changes nothing any more */
+	assert_int_equal(destination_of(fresh.w)->ejected_count, 1);
+	fresh.w->sites[0].serve = fresh.w->sites[1].serve = answer_ok;
+	struct gate_peer *d = gate_client(fresh.w, NULL);
+	ASK_UNTIL(fresh.w, d, false, 6);
+	assert_int_equal(gate_seen(&fresh.w->sites[0], "/"), 0);
+	shared_free(&fresh);
+	shared_free(&old);
+}
+
 /* covers: R451 */
 static void when_all_servers_fail_they_are_used(void **state)
 {
@@ -460,6 +496,7 @@ int main(void)
 	    cmocka_unit_test(what_a_worker_finds_it_publishes),
 	    cmocka_unit_test(what_another_worker_publishes_is_taken),
 	    cmocka_unit_test(an_ejection_is_published_until_it_is_over),
+	    cmocka_unit_test(what_was_known_before_a_reload_holds),
 	    cmocka_unit_test(when_all_servers_fail_they_are_used),
 	    cmocka_unit_test(each_end_of_a_check_is_a_failure),
 	    cmocka_unit_test(a_check_that_takes_long_is_not_made_twice),
