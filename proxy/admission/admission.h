@@ -8,6 +8,7 @@
 #ifndef PUSHGATE_ADMISSION_ADMISSION_H
 #define PUSHGATE_ADMISSION_ADMISSION_H
 
+#include "proxy/admission/limit_table.h"
 #include "proxy/admission/tunnel_quota.h"
 #include "proxy/worker_env.h"
 
@@ -42,9 +43,15 @@ struct admission {
 	 * process answers now; users_passwords_open says when. NULL: no [access NAME] section has users. */
 	bool (*ask_password)(void *context, const struct password_question *q);
 	void *ask_context;
+	/* The memories of this worker's tables (admission_tables), shared with its forerunners and successors, by whose seed
+	 * all of them know their keys. NULL: it has tables of its own. */
+	void *const *memories;
+	uint32_t lane; /* there: below LIMIT_TABLE_LANES */
+	uint64_t seed;
 	/* Private. */
 	struct users *users;           /* owned; NULL: no [access NAME] section has users */
 	struct request_limits *limits; /* owned; NULL: no route has limit-requests */
+	struct limit_table *tunnels;   /* owned; NULL: its quotas count alone */
 	struct tunnel_quotas quotas;
 };
 
@@ -88,6 +95,28 @@ static inline void admission_exchange_ended(struct admission *a, struct exchange
 	if (own->wait || own->open || own->tunnel)
 		admission_give_back(a, x);
 }
+
+/* ---- tables that outlive a configuration ---- */
+
+/* A table of each worker: of a line of limit-requests, of wrong passwords, or of tunnels. */
+struct admission_table {
+	const char *route;                      /* NULL: it is of no line */
+	const struct conf_request_limit *limit; /* NULL: the same */
+	uint32_t failures;                      /* a minute: of wrong passwords */
+	uint32_t keys;                          /* 0: it is not needed */
+	bool counts_open;
+	size_t bytes;
+};
+
+/* The lines by their index, then these. */
+enum { ADMISSION_FAILURES, ADMISSION_TUNNELS, ADMISSION_OTHER_TABLES };
+
+/* All tables that the configuration needs; the caller frees. */
+struct admission_table *admission_tables(const struct conf *c, size_t *count);
+/* The tables of two configurations bound the same things in the same way, and have the same shape. */
+bool admission_tables_agree(const struct admission_table *a, const struct admission_table *b);
+/* The process that used this lane of the memory has ended. */
+void admission_table_clear_lane(const struct admission_table *t, void *memory, uint32_t lane);
 
 /* ---- from the process that hashes passwords ---- */
 

@@ -6,6 +6,11 @@
 #include "proxy/admission/admission.h"
 #include "proxy/base/subscriber.h"
 
+/* tables.c: the memory of a table, by its index there. */
+struct limit_memory admission_memory(const struct admission *a, size_t index);
+uint32_t admission_line_keys(const struct conf *c, const struct conf_request_limit *limit);
+uint32_t admission_failure_keys(const struct conf *c);
+
 /* request_limits.c */
 void request_limits_open(struct admission *a);
 void request_limits_close(struct admission *a);

@@ -4,6 +4,8 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
+#include <string.h>
+#include <sys/mman.h>
 
 struct limit_set {
 	struct limit_entry entries[LIMIT_TABLE_WAYS];
@@ -12,28 +14,127 @@ struct limit_set {
 struct limit_table {
 	struct limit_terms terms;
 	uint64_t mask; /* of the index of a set */
-	struct limit_set sets[];
+	void *own;     /* owned; NULL: the memory is borrowed */
+	struct limit_set *sets;
+	/* Open requests: `lanes` times as many as there are entries. NULL: they are not counted. */
+	uint32_t *open;
+	size_t lane_bytes;
+	uint32_t lanes, lane; /* ours */
 };
 
-struct limit_table *limit_table_new(const struct limit_terms *terms, uint32_t keys)
+/* ---- memory: the sets, then the lanes, each of which begins on a page ---- */
+
+#define PAGE_BYTES 4096u
+
+static uint64_t sets_for(uint32_t keys)
 {
 	uint64_t sets = 1;
 	while (sets * LIMIT_TABLE_WAYS < keys)
 		sets *= 2;
-	struct limit_table *t = memory_zalloc(sizeof(*t) + sets * sizeof(struct limit_set));
+	return sets;
+}
+
+static size_t whole_pages(size_t bytes)
+{
+	return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
+static size_t lane_bytes_for(uint32_t keys)
+{
+	return whole_pages(sets_for(keys) * LIMIT_TABLE_WAYS * sizeof(uint32_t));
+}
+
+static size_t set_bytes_for(uint32_t keys)
+{
+	return whole_pages(sets_for(keys) * sizeof(struct limit_set));
+}
+
+size_t limit_table_bytes(bool counts_open, uint32_t keys)
+{
+	return set_bytes_for(keys) + (counts_open ? LIMIT_TABLE_LANES * lane_bytes_for(keys) : 0);
+}
+
+void limit_table_clear_lane(void *memory, bool counts_open, uint32_t keys, uint32_t lane)
+{
+	size_t bytes = lane_bytes_for(keys);
+	char *begin = (char *)memory + set_bytes_for(keys) + lane * bytes;
+	/* Gives the pages back, and they are zeroed when they are used again. */
+	if (counts_open && madvise(begin, bytes, MADV_REMOVE) != 0)
+		memset(begin, 0, bytes);
+}
+
+static struct limit_table *table_new(const struct limit_terms *terms, uint32_t keys, void *memory)
+{
+	struct limit_table *t = memory_new(struct limit_table);
 	t->terms = *terms;
-	t->mask = sets - 1;
+	t->mask = sets_for(keys) - 1;
+	t->sets = memory;
+	t->lane_bytes = lane_bytes_for(keys);
+	if (terms->concurrent > 0)
+		t->open = (uint32_t *)(uintptr_t)((char *)memory + set_bytes_for(keys));
+	return t;
+}
+
+struct limit_table *limit_table_new(const struct limit_terms *terms, uint32_t keys)
+{
+	size_t open = terms->concurrent > 0 ? lane_bytes_for(keys) : 0;
+	void *own = memory_zalloc(set_bytes_for(keys) + open);
+	struct limit_table *t = table_new(terms, keys, own);
+	t->own = own;
+	t->lanes = 1;
+	return t;
+}
+
+struct limit_table *limit_table_in(
+    struct limit_memory memory, const struct limit_terms *terms, uint32_t keys)
+{
+	if (!memory.memory)
+		return limit_table_new(terms, keys);
+	ensure(memory.lane < LIMIT_TABLE_LANES);
+	struct limit_table *t = table_new(terms, keys, memory.memory);
+	t->lanes = LIMIT_TABLE_LANES;
+	t->lane = memory.lane;
 	return t;
 }
 
 void limit_table_free(struct limit_table *t)
 {
+	if (t)
+		free(t->own);
 	free(t);
 }
 
+/* ---- open requests ---- */
+
+/* In this lane. */
+static uint32_t *open_of(const struct limit_table *t, const struct limit_entry *e, uint32_t lane)
+{
+	size_t index = (size_t)(e - t->sets[0].entries);
+	char *begin = (char *)t->open + lane * t->lane_bytes;
+	return (uint32_t *)(uintptr_t)begin + index;
+}
+
+static uint32_t open_in_all(const struct limit_table *t, const struct limit_entry *e)
+{
+	uint32_t open = 0;
+	for (uint32_t lane = 0; t->open && lane < t->lanes; lane++)
+		open += *open_of(t, e, lane);
+	return open;
+}
+
+/* What another process may have written would keep the key out for longer than its terms say. */
+static void heal(const struct limit_table *t, struct limit_entry *e, usec now)
+{
+	uint64_t most = now * NSEC_PER_USEC + t->terms.burst * t->terms.interval_nsec;
+	if (!t->own && e->bucket.full_at_nsec > most)
+		e->bucket.full_at_nsec = most;
+}
+
+/* ---- keys ---- */
+
 static struct limit_set *set_of(const struct limit_table *t, uint64_t key)
 {
-	return (struct limit_set *)(uintptr_t)&t->sets[key & t->mask];
+	return &t->sets[key & t->mask];
 }
 
 static uint32_t tag_of(uint64_t key)
@@ -51,14 +152,21 @@ static struct limit_entry *find(const struct limit_table *t, uint64_t key)
 	return NULL;
 }
 
+uint32_t limit_table_open(const struct limit_table *t, uint64_t key)
+{
+	const struct limit_entry *e = find(t, key);
+	return e ? open_in_all(t, e) : 0;
+}
+
 enum limit_answer limit_table_ask(const struct limit_table *t, uint64_t key, usec now, usec *wait)
 {
 	const struct limit_terms *terms = &t->terms;
-	const struct limit_entry *e = find(t, key);
+	struct limit_entry *e = find(t, key);
 	*wait = 0;
 	if (!e)
 		return LIMIT_PASSES;
-	if (terms->concurrent > 0 && e->open >= terms->concurrent)
+	heal(t, e, now);
+	if (terms->concurrent > 0 && open_in_all(t, e) >= terms->concurrent)
 		return LIMIT_CONCURRENT;
 	uint64_t nsec = terms->interval_nsec;
 	*wait = bucket_wait(&e->bucket, nsec, terms->burst * nsec, now);
@@ -72,7 +180,8 @@ static struct limit_entry *make_room(struct limit_table *t, uint64_t key, usec n
 	struct limit_entry *best = NULL;
 	for (size_t i = 0; i < LIMIT_TABLE_WAYS; i++) {
 		struct limit_entry *e = &set->entries[i];
-		if (e->open == 0 && (!best || e->bucket.full_at_nsec < best->bucket.full_at_nsec))
+		bool is_better = !best || e->bucket.full_at_nsec < best->bucket.full_at_nsec;
+		if (is_better && open_in_all(t, e) == 0)
 			best = e;
 	}
 	if (!best || !bucket_is_full(&best->bucket, now))
@@ -92,14 +201,16 @@ struct limit_entry *limit_table_take(struct limit_table *t, uint64_t key, usec n
 	bucket_spend(&e->bucket, t->terms.interval_nsec, now);
 	if (t->terms.concurrent == 0)
 		return NULL;
-	e->open++;
+	++*open_of(t, e, t->lane);
 	return e;
 }
 
-void limit_entry_give(struct limit_entry *e)
+void limit_entry_give(struct limit_table *t, struct limit_entry *e)
 {
-	ensure(e->open > 0);
-	e->open--;
+	uint32_t *open = open_of(t, e, t->lane);
+	/* Another process may have written there what it should not. */
+	ensure(*open > 0 || !t->own);
+	*open -= *open > 0;
 }
 
 /* A key that was forgotten meanwhile has a full bucket. */

@@ -17,18 +17,26 @@ struct request_limits {
 	struct limit_table *lines[]; /* owned; by conf_request_limit.index */
 };
 
+/* Where a request is open. */
+struct open_place {
+	struct limit_table *line;
+	struct limit_entry *entry;
+};
+
 /* Not in the exchange's arena, which does not outlive the opening of a tunnel. */
 struct open_requests {
 	size_t count;
-	struct limit_entry *entries[];
+	struct open_place places[];
 };
 
-static struct limit_table *open_line(const struct conf_request_limit *limit, uint32_t keys)
+static struct limit_table *open_line(
+    const struct admission *a, const struct conf_request_limit *limit)
 {
 	struct limit_terms terms = {.burst = limit->burst, .concurrent = limit->concurrent};
 	if (limit->rate > 0)
 		terms.interval_nsec = limit->period * NSEC_PER_USEC / limit->rate;
-	return limit_table_new(&terms, limit->key == CONF_LIMIT_ALL ? 1 : keys);
+	return limit_table_in(
+	    admission_memory(a, limit->index), &terms, admission_line_keys(a->env->conf, limit));
 }
 
 void request_limits_open(struct admission *a)
@@ -42,8 +50,7 @@ void request_limits_open(struct admission *a)
 	for (size_t i = 0; i < c->route_count; i++)
 		for (size_t k = 0; k < c->routes[i].request_limit_count; k++) {
 			const struct conf_request_limit *limit = &c->routes[i].request_limits[k];
-			a->limits->lines[limit->index] =
-			    open_line(limit, c->server.limit_table_keys);
+			a->limits->lines[limit->index] = open_line(a, limit);
 		}
 }
 
@@ -137,7 +144,7 @@ static bool is_refused(struct admission *a, struct exchange *x, const uint64_t *
 }
 
 /* Counts in one line. A line in shadow counts only the requests that it would let pass. */
-static struct limit_entry *count_in(
+static struct open_place count_in(
     struct admission *a, struct exchange *x, const struct conf_request_limit *limit, uint64_t key)
 {
 	struct limit_table *line = a->limits->lines[limit->index];
@@ -145,35 +152,36 @@ static struct limit_entry *count_in(
 	bool was_full = false;
 	if (limit->is_shadow && limit_table_ask(line, key, now, &wait) != LIMIT_PASSES) {
 		note_limited(a, x, limit);
-		return NULL;
+		return (struct open_place){0};
 	}
 	struct limit_entry *e = limit_table_take(line, key, now, &was_full);
 	WORKER_COUNT(a->env, limit_table_full, was_full);
-	return e;
+	return (struct open_place){line, e};
 }
 
 RARE bool request_limits_admit(struct admission *a, struct exchange *x)
 {
 	const struct conf_route *route = x->place.route;
 	uint64_t keys[LIMIT_REQUEST_LIMITS];
-	struct limit_entry *entries[LIMIT_REQUEST_LIMITS];
+	struct open_place places[LIMIT_REQUEST_LIMITS];
 	size_t count = 0;
 	for (size_t i = 0; i < route->request_limit_count; i++)
-		keys[i] = key_of(a->env->seed, x, &route->request_limits[i]);
+		keys[i] = key_of(a->seed, x, &route->request_limits[i]);
 	if (is_refused(a, x, keys))
 		return false;
 	for (size_t i = 0; i < route->request_limit_count; i++) {
-		struct limit_entry *e =
-		    keys[i] == NO_KEY ? NULL : count_in(a, x, &route->request_limits[i], keys[i]);
-		if (e)
-			entries[count++] = e;
+		struct open_place at = {0};
+		if (keys[i] != NO_KEY)
+			at = count_in(a, x, &route->request_limits[i], keys[i]);
+		if (at.entry)
+			places[count++] = at;
 	}
 	if (count == 0)
 		return true;
-	size_t bytes = count * sizeof(entries[0]);
+	size_t bytes = count * sizeof(places[0]);
 	struct open_requests *open = memory_alloc(sizeof(*open) + bytes);
 	open->count = count;
-	memcpy(open->entries, entries, bytes);
+	memcpy(open->places, places, bytes);
 	admission_part(x)->open = open;
 	return true;
 }
@@ -182,7 +190,7 @@ void request_limits_ended(struct exchange *x)
 {
 	struct open_requests *open = admission_part(x)->open;
 	for (size_t i = 0; i < open->count; i++)
-		limit_entry_give(open->entries[i]);
+		limit_entry_give(open->places[i].line, open->places[i].entry);
 	free(open);
 	admission_part(x)->open = NULL;
 }

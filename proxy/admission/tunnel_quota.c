@@ -7,6 +7,7 @@
 #include "proxy/base/memory.h"
 #include "proxy/base/rare.h"
 #include "proxy/base/rate.h"
+#include <string.h>
 
 /* Bytes that pass at once after a pause, as time at the quota's rate. */
 #define BURST_NSEC (NSEC_PER_SEC / 4)
@@ -26,7 +27,9 @@ struct tunnel_quota {
 	struct list resting; /* in all->resting, while it has no tunnel */
 	struct wheel_node timer;
 	uint64_t bytes_per_second; /* 0: it only counts tunnels */
-	struct bucket bucket;
+	struct limit_entry *entry; /* in the shared table; NULL: there was no room */
+	struct bucket *bucket;     /* of the entry, or its own */
+	struct bucket own;
 	uint32_t tunnels;
 };
 
@@ -35,7 +38,7 @@ struct tunnel_quota {
 /* 0: the bucket is not overdrawn. */
 static usec wait_of(const struct tunnel_quota *q)
 {
-	return bucket_wait(&q->bucket, 0, BURST_NSEC, q->all->relay->now);
+	return bucket_wait(q->bucket, 0, BURST_NSEC, q->all->relay->now);
 }
 
 /* When the bucket is not overdrawn any more; never sooner than the next part. */
@@ -52,7 +55,7 @@ static void charge(struct counted_tunnel *t)
 	struct tunnel_quota *q = t->rated;
 	uint64_t bytes = t->exchange->upload.forwarded + t->exchange->download.forwarded;
 	if (q)
-		bucket_spend(&q->bucket,
+		bucket_spend(q->bucket,
 		    (bytes - t->charged_bytes) * NSEC_PER_SEC / q->bytes_per_second,
 		    q->all->relay->now);
 	t->charged_bytes = bytes;
@@ -64,7 +67,7 @@ static void charge(struct counted_tunnel *t)
 static size_t bytes_of_part(const struct tunnel_quota *q)
 {
 	uint64_t now_nsec = q->all->relay->now * NSEC_PER_USEC;
-	uint64_t nsec = now_nsec + BURST_NSEC - q->bucket.full_at_nsec + PART_USEC * NSEC_PER_USEC;
+	uint64_t nsec = now_nsec + BURST_NSEC - q->bucket->full_at_nsec + PART_USEC * NSEC_PER_USEC;
 	if (nsec > NSEC_PER_SEC)
 		nsec = NSEC_PER_SEC;
 	size_t bytes = (size_t)(q->bytes_per_second * (nsec / NSEC_PER_USEC) / USEC_PER_SEC);
@@ -145,7 +148,23 @@ static struct tunnel_quota *find(const struct tunnel_quotas *quotas, uint64_t ke
 uint32_t tunnel_quotas_count(const struct tunnel_quotas *quotas, uint64_t key)
 {
 	const struct tunnel_quota *q = find(quotas, key);
-	return q ? q->tunnels : 0;
+	uint32_t own = q ? q->tunnels : 0;
+	uint32_t all = quotas->shared && key != 0 ? limit_table_open(quotas->shared, key) : 0;
+	return all > own ? all : own;
+}
+
+/* One more tunnel in the shared table. */
+static void share(struct tunnel_quota *q, uint64_t key)
+{
+	struct limit_table *shared = q->all->shared;
+	bool was_full;
+	if (!shared || (q->tunnels > 0 && !q->entry))
+		return;
+	struct limit_entry *e = limit_table_take(shared, key, q->all->relay->now, &was_full);
+	if (q->tunnels > 0 || !e)
+		return;
+	q->entry = e;
+	q->bucket = &e->bucket;
 }
 
 static struct tunnel_quota *join(struct tunnel_quotas *quotas, uint64_t key)
@@ -158,6 +177,7 @@ static struct tunnel_quota *join(struct tunnel_quotas *quotas, uint64_t key)
 		q->all = quotas;
 		list_init(&q->waiting);
 		list_init(&q->resting);
+		q->bucket = &q->own;
 		wheel_node_init(&q->timer, look);
 		map_insert(&quotas->map, &q->node, key);
 	}
@@ -166,6 +186,7 @@ static struct tunnel_quota *join(struct tunnel_quotas *quotas, uint64_t key)
 		quotas->resting_count--;
 		wheel_set(&quotas->relay->wheel, &q->timer, USEC_NEVER);
 	}
+	share(q, key);
 	q->tunnels++;
 	return q;
 }
@@ -176,16 +197,21 @@ static void rest(struct tunnel_quota *q)
 	struct tunnel_quotas *all = q->all;
 	list_append(&all->resting, &q->resting);
 	wheel_set(
-	    &all->relay->wheel, &q->timer, (usec)(q->bucket.full_at_nsec / NSEC_PER_USEC) + 1);
+	    &all->relay->wheel, &q->timer, (usec)(q->bucket->full_at_nsec / NSEC_PER_USEC) + 1);
 	if (++all->resting_count > RESTING_MOST)
 		quota_free(container_of(all->resting.next, struct tunnel_quota, resting));
 }
 
 static void leave(struct tunnel_quota *q)
 {
-	if (!q || --q->tunnels > 0)
+	if (!q)
 		return;
-	if (bucket_is_full(&q->bucket, q->all->relay->now))
+	if (q->entry)
+		limit_entry_give(q->all->shared, q->entry);
+	if (--q->tunnels > 0)
+		return;
+	/* The shared table remembers its bucket. */
+	if (q->entry || bucket_is_full(q->bucket, q->all->relay->now))
 		quota_free(q);
 	else
 		rest(q);
@@ -243,8 +269,7 @@ enum subscriber_kind { SUBSCRIBER_CLIENT = 1, SUBSCRIBER_USER = 2 };
 static uint64_t seed_of(
     const struct admission *a, const struct conf_route *route, enum subscriber_kind kind)
 {
-	uint64_t place = (uint64_t)(route - a->env->conf->routes) << 2 | kind;
-	return hash_bytes(a->env->seed, &place, sizeof(place));
+	return hash_bytes(a->seed ^ kind, route->name, strlen(route->name));
 }
 
 static uint64_t client_key(const struct admission *a, const struct exchange *x)

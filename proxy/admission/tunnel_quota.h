@@ -9,6 +9,9 @@
  * direction takes it all.
  *
  * A quota is found by a subscriber key. One without tunnels is forgotten when its bucket is full.
+ *
+ * Workers of older generations may still have tunnels of the same client or user, for hours: the table that all of them
+ * share (limit_table.h) has the number of these, and the bucket. If it has no room for a key, each worker counts alone.
  */
 #ifndef PUSHGATE_ADMISSION_TUNNEL_QUOTA_H
 #define PUSHGATE_ADMISSION_TUNNEL_QUOTA_H
@@ -19,11 +22,13 @@
 #include <stdbool.h>
 
 struct exchange;
+struct limit_table;
 struct relay;
 struct tunnel_quota;
 
 struct tunnel_quotas {
-	struct relay *relay; /* borrows */
+	struct relay *relay;        /* borrows */
+	struct limit_table *shared; /* borrows; NULL: this worker counts alone */
 	struct map map;
 	struct list resting; /* without tunnels; the one that is so for the longest comes first */
 	uint32_t resting_count;
@@ -47,7 +52,7 @@ struct tunnel_keys {
 
 void tunnel_quotas_init(struct tunnel_quotas *quotas, struct relay *relay);
 void tunnel_quotas_fini(struct tunnel_quotas *quotas); /* ensures that none has a tunnel */
-/* How many tunnels this client or user has, with those that are only asked for. */
+/* How many tunnels this client or user has here and in workers of older generations, with those that are only asked for. */
 uint32_t tunnel_quotas_count(const struct tunnel_quotas *quotas, uint64_t key);
 /* x, a request for a tunnel, counts until tunnel_quotas_end, which returns whether it had to wait for credit. */
 void tunnel_quotas_begin(

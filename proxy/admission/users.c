@@ -24,9 +24,6 @@
 
 /* How long a request waits for its answer. */
 #define WAIT_USEC (10 * USEC_PER_SEC)
-/* Client addresses that user-failures tells apart; when there are more, the one that has failed least is forgotten. */
-#define FAILURES_KEYS 65536u
-
 struct user_question {
 	struct list link;  /* in users->questions, unless it is over */
 	struct list waits; /* struct user_wait */
@@ -283,7 +280,7 @@ static enum user_answer look_up(
 		wait_for(u, q, x);
 		return USER_WAITS;
 	}
-	uint64_t client = subscriber_key_of_client(u->admission->env->seed, &x->facts.client);
+	uint64_t client = subscriber_key_of_client(u->admission->seed, &x->facts.client);
 	if (!may_fail(u, x, client))
 		return USER_LIMITED;
 	uint64_t turn = turn_of(u, client);
@@ -395,12 +392,14 @@ static bool some_has_users(const struct conf *c)
 }
 
 /* 0: any number may fail. */
-static struct limit_table *open_failures(uint32_t per_minute)
+static struct limit_table *open_failures(const struct admission *a)
 {
+	uint32_t per_minute = a->env->conf->server.user_failures;
 	struct limit_terms terms = {.burst = per_minute};
 	if (per_minute > 0)
 		terms.interval_nsec = 60 * NSEC_PER_SEC / per_minute;
-	return limit_table_new(&terms, per_minute > 0 ? FAILURES_KEYS : 1);
+	return limit_table_in(admission_memory(a, a->env->conf->request_limit_count), &terms,
+	    admission_failure_keys(a->env->conf));
 }
 
 void users_open(struct admission *a)
@@ -415,7 +414,7 @@ void users_open(struct admission *a)
 	list_init(&u->questions);
 	list_init(&u->waits);
 	wheel_node_init(&u->timer, on_timer);
-	u->failures = open_failures(c->server.user_failures);
+	u->failures = open_failures(a);
 }
 
 void users_close(struct admission *a)

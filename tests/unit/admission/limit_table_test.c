@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -79,14 +80,56 @@ static void open_requests_are_counted_until_they_are_given_back(void **state)
 	}
 	assert_int_equal(limit_table_ask(t, 7, NOW, &wait), LIMIT_CONCURRENT);
 	assert_int_equal(limit_table_ask(t, 8, NOW, &wait), LIMIT_PASSES);
-	limit_entry_give(e[0]);
+	limit_entry_give(t, e[0]);
 	assert_int_equal(limit_table_ask(t, 7, NOW, &wait), LIMIT_PASSES);
-	limit_entry_give(e[1]);
-	assert_int_equal(e[1]->open, 0);
+	limit_entry_give(t, e[1]);
+	assert_int_equal(limit_table_open(t, 7), 0);
 	assert_false(was_full);
 	assert_null(limit_table_take(rated, 9, NOW, &was_full)); /* counts no open ones */
 	limit_table_free(t);
 	limit_table_free(rated);
+}
+
+/* ---- shared memory ---- */
+
+static void workers_of_two_generations_count_together(void **state)
+{
+	(void)state;
+	const struct limit_terms terms = {SEC_NSEC / 10, 5, 3};
+	size_t bytes = limit_table_bytes(true, 100);
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(memory != MAP_FAILED);
+	struct limit_table *old = limit_table_in((struct limit_memory){memory, 0}, &terms, 100);
+	struct limit_table *next = limit_table_in((struct limit_memory){memory, 8}, &terms, 100);
+	struct limit_entry *e[3];
+	bool was_full = false;
+	usec wait;
+	for (unsigned i = 0; i < 2; i++)
+		e[i] = limit_table_take(old, 7, NOW, &was_full);
+	e[2] = limit_table_take(next, 7, NOW, &was_full);
+	assert_int_equal(limit_table_open(next, 7), 3);
+	assert_int_equal(limit_table_ask(next, 7, NOW, &wait), LIMIT_CONCURRENT);
+	limit_entry_give(old, e[0]);
+	assert_int_equal(limit_table_ask(next, 7, NOW, &wait), LIMIT_PASSES);
+	limit_table_take(next, 7, NOW, &was_full);
+	/* The older worker is killed. */
+	limit_table_clear_lane(memory, true, 100, 0);
+	assert_int_equal(limit_table_open(next, 7), 2);
+	limit_entry_give(old, e[1]); /* none is there: nothing happens */
+	assert_int_equal(limit_table_open(next, 7), 2);
+	limit_entry_give(next, e[2]);
+	assert_int_equal(limit_table_ask(next, 7, NOW, &wait), LIMIT_PASSES);
+	limit_table_take(next, 7, NOW, &was_full);
+	limit_entry_give(next, e[2]);
+	assert_int_equal(limit_table_ask(next, 7, NOW, &wait), LIMIT_RATE); /* five have passed */
+	/* A bucket that cannot be is at most empty. */
+	e[2]->bucket.full_at_nsec = UINT64_MAX;
+	assert_int_equal(limit_table_ask(next, 7, NOW, &wait), LIMIT_RATE);
+	assert_int_equal(wait, USEC_PER_SEC / 10);
+	assert_int_equal(limit_table_ask(next, 7, NOW + wait, &wait), LIMIT_PASSES);
+	limit_table_free(old);
+	limit_table_free(next);
+	munmap(memory, bytes);
 }
 
 /* ---- a full table ---- */
@@ -144,12 +187,12 @@ static void open_requests_are_never_forgotten(void **state)
 	}
 	for (unsigned k = 0; k < LIMIT_TABLE_WAYS; k++)
 		assert_int_equal(limit_table_ask(t, KEY(k + 1), NOW, &wait), LIMIT_CONCURRENT);
-	limit_entry_give(e[3]);
+	limit_entry_give(t, e[3]);
 	was_full = false;
 	assert_ptr_equal(limit_table_take(t, KEY(300), NOW, &was_full), e[3]);
 	assert_false(was_full);
 	for (unsigned k = 0; k < LIMIT_TABLE_WAYS; k++)
-		limit_entry_give(e[k]);
+		limit_entry_give(t, e[k]);
 	limit_table_free(t);
 }
 
@@ -192,7 +235,7 @@ static void play(uint64_t seed, const struct limit_terms *terms)
 		uint64_t key = (k + 1) * UINT64_C(0x9e3779b97f4a7c15);
 		struct model *m = &models[k];
 		if (random_below(&seed, 3) == 0 && m->open_count > 0)
-			limit_entry_give(m->open[--m->open_count]);
+			limit_entry_give(t, m->open[--m->open_count]);
 		now += random_below(&seed, 4) == 0 ? random_below(&seed, 20000) : 0;
 		enum limit_answer wanted = model_ask(m, terms, now);
 		assert_int_equal(limit_table_ask(t, key, now, &wait), wanted);
@@ -204,7 +247,7 @@ static void play(uint64_t seed, const struct limit_terms *terms)
 		if (e)
 			m->open[m->open_count++] = e;
 		if (e)
-			assert_int_equal(e->open, m->open_count);
+			assert_int_equal(limit_table_open(t, key), m->open_count);
 	}
 	assert_false(was_full);
 	limit_table_free(t);
@@ -226,6 +269,7 @@ int main(void)
 	    cmocka_unit_test(a_key_has_its_burst_and_then_its_rate),
 	    cmocka_unit_test(long_and_short_intervals_are_exact),
 	    cmocka_unit_test(open_requests_are_counted_until_they_are_given_back),
+	    cmocka_unit_test(workers_of_two_generations_count_together),
 	    cmocka_unit_test(the_key_that_has_most_of_its_burst_left_is_forgotten),
 	    cmocka_unit_test(a_flood_of_new_keys_does_not_free_one_that_is_over_its_rate),
 	    cmocka_unit_test(open_requests_are_never_forgotten),

@@ -282,6 +282,68 @@ static void a_new_tunnel_gets_no_full_bucket(void **state)
 	end(w);
 }
 
+/* ---- the worker of an older generation, in the same table ---- */
+
+static void tunnels_of_an_older_generation_count(void **state)
+{
+	(void)state;
+	struct world *w = begin();
+	const struct limit_terms terms = {.concurrent = UINT32_MAX};
+	void *memory = calloc(1, limit_table_bytes(true, 1024));
+	struct limit_table *old = limit_table_in((struct limit_memory){memory, 0}, &terms, 1024);
+	quotas.shared = limit_table_in((struct limit_memory){memory, 1}, &terms, 1024);
+	bool was_full;
+	struct limit_entry *theirs = limit_table_take(old, CLIENT, w->relay.now, &was_full);
+	struct tunnel first = opened(w, CLIENT, USER, RATE), second = opened(w, CLIENT, 0, RATE);
+	assert_int_equal(tunnel_quotas_count(&quotas, CLIENT), 3);
+	assert_int_equal(tunnel_quotas_count(&quotas, USER), 1);
+	ends(&first);
+	assert_int_equal(tunnel_quotas_count(&quotas, CLIENT), 2);
+	assert_int_equal(tunnel_quotas_count(&quotas, USER), 0);
+	assert_int_equal(limit_table_open(old, CLIENT), 2);
+	/* They carry their bytes together. */
+	bucket_spend(&theirs->bucket, 2 * NSEC_PER_SEC, w->relay.now);
+	download(w, &second, 1000);
+	assert_int_equal(second.up->credit, 0);
+	world_pass(w, 4 * USEC_PER_SEC);
+	assert_int_equal(second.up->credit, 1000);
+	ends(&second);
+	assert_int_equal(quotas.map.count, 0); /* the table remembers the rest */
+	assert_int_equal(tunnel_quotas_count(&quotas, CLIENT), 1);
+	limit_entry_give(old, theirs);
+	assert_int_equal(tunnel_quotas_count(&quotas, CLIENT), 0);
+	limit_table_free(quotas.shared);
+	limit_table_free(old);
+	free(memory);
+	end(w);
+}
+
+/* All 8 places that the keys may have are taken. */
+static void without_room_in_the_table_a_worker_counts_alone(void **state)
+{
+	(void)state;
+	struct world *w = begin();
+	const struct limit_terms terms = {.concurrent = UINT32_MAX};
+	quotas.shared = limit_table_new(&terms, LIMIT_TABLE_WAYS);
+	struct limit_entry *taken[LIMIT_TABLE_WAYS];
+	bool was_full;
+	for (uint64_t i = 0; i < LIMIT_TABLE_WAYS; i++)
+		taken[i] = limit_table_take(quotas.shared, (i + 1) << 32, w->relay.now, &was_full);
+	struct tunnel first = opened(w, CLIENT, 0, RATE), second = opened(w, CLIENT, 0, RATE);
+	assert_int_equal(tunnel_quotas_count(&quotas, CLIENT), 2);
+	limit_entry_give(quotas.shared, taken[0]);
+	struct tunnel third = opened(w, CLIENT, 0, RATE);
+	assert_int_equal(tunnel_quotas_count(&quotas, CLIENT), 3);
+	download(w, &first, 2 * RATE);
+	ends(&first);
+	ends(&second);
+	ends(&third);
+	assert_int_equal(tunnel_quotas_count(&quotas, CLIENT), 0);
+	assert_int_equal(quotas.map.count, 1); /* its own bucket is not full */
+	limit_table_free(quotas.shared);
+	end(w);
+}
+
 static void those_who_are_remembered_are_bounded(void **state)
 {
 	(void)state;
@@ -414,6 +476,8 @@ int main(void)
 	    cmocka_unit_test(a_user_is_rated_in_place_of_its_client),
 	    cmocka_unit_test(a_new_tunnel_gets_no_full_bucket),
 	    cmocka_unit_test(those_who_are_remembered_are_bounded),
+	    cmocka_unit_test(tunnels_of_an_older_generation_count),
+	    cmocka_unit_test(without_room_in_the_table_a_worker_counts_alone),
 	    cmocka_unit_test(the_least_rate_still_moves),
 	    cmocka_unit_test(a_tunnel_that_waits_may_end),
 	    cmocka_unit_test(the_only_tunnel_that_waits_may_end),
