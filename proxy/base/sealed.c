@@ -43,12 +43,22 @@ static bool write_all(int fd, struct slice bytes)
 	return true;
 }
 
+int sealed_begin(void)
+{
+	return make_memory_file("pushgate-file");
+}
+
+bool sealed_end(int fd)
+{
+	return fcntl(fd, F_ADD_SEALS, SEALS) == 0;
+}
+
 int sealed_make(struct slice bytes)
 {
-	int fd = make_memory_file("pushgate-file");
+	int fd = sealed_begin();
 	if (fd < 0)
 		return -1;
-	if (write_all(fd, bytes) && fcntl(fd, F_ADD_SEALS, SEALS) == 0)
+	if (write_all(fd, bytes) && sealed_end(fd))
 		return fd;
 	close(fd);
 	return -1;

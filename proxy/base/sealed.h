@@ -46,6 +46,10 @@ void sealed_view_close(struct sealed_view *v);
 
 /* A sealed memory file with these bytes, or -1. */
 int sealed_make(struct slice bytes);
+/* One that is empty and not sealed yet, or -1. */
+int sealed_begin(void);
+/* No process can write it any more. */
+bool sealed_end(int fd);
 /*
  * The bytes of such a file, mapped; NULL unless it is sealed and has at most `most` bytes, and not 0. Does not close
  * fd. sealed_unmap frees them.

@@ -411,6 +411,8 @@ struct conf_place conf_find_place(
 
 /* Whether a server has a name, whose addresses are looked up while pushgate runs. */
 bool conf_has_names(const struct conf *c);
+/* Whether it has a learned table (offer/learned.h). */
+bool conf_learns(const struct conf *c);
 /* Whether the route sends some requests to this origin. */
 bool conf_route_uses(const struct conf_route *r, const struct conf_origin *o);
 static inline bool conf_route_has_conditions(const struct conf_route *r)

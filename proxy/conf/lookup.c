@@ -13,6 +13,11 @@ bool conf_has_names(const struct conf *c)
 		conf_any(s, o->servers, o->server_count, conf_server_is_name(s)));
 }
 
+bool conf_learns(const struct conf *c)
+{
+	return conf_any(p, c->preloads, c->preload_count, p->learned != CONF_LEARNED_OFF);
+}
+
 bool conf_route_uses(const struct conf_route *r, const struct conf_origin *o)
 {
 	return conf_any(side, r->sides, r->side_count, side->origin == o);

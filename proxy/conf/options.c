@@ -272,7 +272,7 @@ const struct conf_option conf_options[] = {
         .preset = "0", .sentence = "How long a 103 (Early Hints) from pushgate waits for more hints. 0: it does not wait."},
     {SERVER(server.limit_table_keys), .key = "limit-table", NUMBER(1024, 16777216), .preset = "65536",
         .sentence = "How many clients or values of a field each line of limit-requests can tell apart, in each worker, with 16 bytes for "
-        "each. When there are more, the one that has the most of its burst left is forgotten; what has open requests that concurrent "
+        "each, 20 with concurrent. When there are more, the one that has the most of its burst left is forgotten; what has open requests that concurrent "
         "counts never is."},
     {SERVER(server.user_failures), .key = "user-failures", NUMBER(0, 100000), .preset = "10",
         .sentence = "How many wrong passwords each client address (IPv4, or IPv6 /64) may try in a minute, where [access NAME] sections "

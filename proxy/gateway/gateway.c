@@ -158,8 +158,17 @@ static void open_admission(struct gateway *g, const struct gateway_env *env)
 	    .identified = gateway_identified,
 	    .context = g,
 	    .ask_password = env->ask_password,
-	    .ask_context = env->ask_context};
+	    .ask_context = env->ask_context,
+	    .memories = env->limit_memories,
+	    .lane = env->limit_lane,
+	    .seed = env->limit_memories ? env->limit_seed : env->seed};
 	admission_open(&g->admission);
+}
+
+void gateway_take_over(struct gateway *g)
+{
+	worker_now(&g->env);
+	upstream_take_over(&g->upstream);
 }
 
 struct users *gateway_users(struct gateway *g)

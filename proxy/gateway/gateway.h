@@ -36,6 +36,10 @@ struct gateway_env {
 	/* The default name in Via is "pushgate-" and this number; the same in all workers. */
 	uint32_t via_suffix;
 	uint64_t seed;
+	/* admission.memories, with its lane and seed; NULL: this gateway has tables of its own, and the seed is its own. */
+	void *const *limit_memories;
+	uint32_t limit_lane;
+	uint64_t limit_seed;
 	/* struct origins, with its context. */
 	int (*demo_connect)(void *context, const struct conf_origin_server *server);
 	void *demo_context;
@@ -65,8 +69,16 @@ void gateway_set_resolv_conf(struct gateway *g, struct slice text);
  * NULL: it did. Otherwise the text says what is wrong with the pages, and the table is empty. Call this
  * from the loop, or before the loop runs. */
 const char *gateway_load_learned(struct gateway *g, struct slice pages);
+/* Adds the pages that the table does not have. The same otherwise. */
+const char *gateway_add_learned(struct gateway *g, struct slice pages);
+/* Hands the learned table over as save_page does, in several loop passes: to the next generation. */
+void gateway_hand_learned(struct gateway *g,
+    enum gateway_handover (*hand_page)(void *context, struct slice page, bool may_wait),
+    void *context);
 /* For the answers of the process that hashes passwords (admission/admission.h). NULL: no [access NAME] section has users. */
 struct users *gateway_users(struct gateway *g);
+/* Another generation drains from now on: goes on with what that has last known of servers. */
+void gateway_take_over(struct gateway *g);
 /* Stops accepting, sends GOAWAY twice on every client connection, and calls drained(context) once
  * from the loop: after the last exchange, or after the deadline, when the exchanges left are
  * reset. */

@@ -42,12 +42,17 @@ struct memory_trim {
 struct learned_saving {
 	enum gateway_handover (*save_page)(void *context, struct slice page, bool may_wait);
 	void *context; /* for save_page */
+	/* Takes the pages of one round, which begins when the one that is under way has ended: they are for the next
+	 * generation. NULL: it was not asked for. */
+	enum gateway_handover (*hand_page)(void *context, struct slice page, bool may_wait);
+	void *hand_context;
+	bool is_handing; /* this round is the one */
 	struct wheel_node timer;
 	uint32_t round;     /* of offer_learned_export */
 	bool is_under_way;  /* pages of this round are left */
 	usec next_begin;    /* of the next round */
 	size_t page_length; /* a page that was not taken yet; 0: none */
-	uint8_t *page;      /* OFFER_LEARNED_PAGE_BYTES; NULL: the table is not saved */
+	uint8_t *page;      /* OFFER_LEARNED_PAGE_BYTES; NULL: there was no round yet */
 };
 
 /* Loop passes that took long, since the last line about them (long_pass.c). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The learned table of a worker (offer/learned.h): the first worker hands its table over to be saved, a few pages in a
- * loop pass, for restarts and for the operator to read.
+ * loop pass, for restarts and for the operator to read. At a reload each worker hands its own over to the next generation.
  */
 #include "proxy/gateway/gateway_private.h"
 
@@ -16,6 +16,24 @@
 /* While the queue is full. */
 #define LATER_USEC (200 * USEC_PER_MSEC)
 
+static void begin_round(struct learned_saving *s)
+{
+	s->round = s->round == UINT32_MAX ? 1 : s->round + 1;
+	s->page_length = 0;
+	s->is_under_way = true;
+}
+
+/* What was asked for meanwhile begins. */
+static void end_round(struct learned_saving *s)
+{
+	s->is_under_way = false;
+	if (s->is_handing)
+		s->hand_page = NULL;
+	s->is_handing = s->hand_page != NULL;
+	if (s->is_handing)
+		begin_round(s);
+}
+
 /* Hands over the next page, or the end of the table. */
 static enum gateway_handover save_next(struct gateway *g, bool may_wait)
 {
@@ -23,26 +41,20 @@ static enum gateway_handover save_next(struct gateway *g, bool may_wait)
 	if (s->page_length == 0)
 		s->page_length = offer_learned_export(g->learned, s->round, s->page, g->relay.now);
 	bool is_end = s->page_length == 0;
-	enum gateway_handover answer =
-	    s->save_page(s->context, slice_of(s->page, s->page_length), may_wait);
+	struct slice page = slice_of(s->page, s->page_length);
+	enum gateway_handover answer = s->is_handing ? s->hand_page(s->hand_context, page, may_wait)
+						     : s->save_page(s->context, page, may_wait);
 	if (answer == GATEWAY_TAKEN) {
 		s->page_length = 0;
-		s->is_under_way = !is_end;
+		if (is_end)
+			end_round(s);
 	}
 	return answer;
 }
 
-static void begin_round(struct gateway *g)
-{
-	struct learned_saving *s = &g->saving;
-	s->round = s->round == UINT32_MAX ? 1 : s->round + 1;
-	s->page_length = 0;
-	s->is_under_way = true;
-}
-
 static void give_up(struct gateway *g)
 {
-	g->saving.is_under_way = false;
+	end_round(&g->saving);
 	WORKER_COUNT(&g->env, learned_saves_dropped, 1);
 }
 
@@ -75,7 +87,7 @@ static void save_expired(struct wheel_node *node, usec now)
 		if (s->is_under_way)
 			WORKER_COUNT(&g->env, learned_saves_dropped, 1);
 		else
-			begin_round(g);
+			begin_round(s);
 	}
 	wheel_set(&g->relay.wheel, node, save_some(g, now));
 }
@@ -85,10 +97,15 @@ static void save_all(struct gateway *g)
 {
 	struct learned_saving *s = &g->saving;
 	enum gateway_handover answer = GATEWAY_TAKEN;
+	/* Nothing is handed on any more. */
+	if (s->is_handing)
+		s->is_under_way = false;
+	s->hand_page = NULL;
+	s->is_handing = false;
 	while (s->is_under_way && answer == GATEWAY_TAKEN)
 		answer = save_next(g, true);
 	if (answer == GATEWAY_TAKEN)
-		begin_round(g);
+		begin_round(s);
 	while (s->is_under_way && answer == GATEWAY_TAKEN)
 		answer = save_next(g, true);
 	if (answer != GATEWAY_TAKEN)
@@ -125,23 +142,16 @@ static void show_soon(struct gateway *g)
 		wheel_set(&g->relay.wheel, &g->learned_shown, clock_after(g->relay.now, SHOW_USEC));
 }
 
-static bool uses_learned(const struct conf *conf)
-{
-	for (size_t i = 0; i < conf->preload_count; i++)
-		if (conf->preloads[i].learned != CONF_LEARNED_OFF)
-			return true;
-	return false;
-}
-
 void learned_open(struct gateway *g, const struct gateway_env *env)
 {
 	wheel_node_init(&g->saving.timer, save_expired);
 	wheel_node_init(&g->learned_shown, show_expired);
-	if (!uses_learned(g->env.conf))
+	if (!conf_learns(g->env.conf))
 		return;
 	const struct offer_learned_options defaults = {0};
 	g->learned = offer_learned_new(&defaults, g->env.seed, &g->env.budget);
 	g->offers.learned = g->learned;
+	g->saving.next_begin = USEC_NEVER;
 	if (!env->save_page)
 		return;
 	g->saving.save_page = env->save_page;
@@ -157,7 +167,7 @@ void learned_close(struct gateway *g)
 	wheel_forget(&g->relay.wheel, &g->learned_shown);
 	if (!g->learned)
 		return;
-	if (g->saving.page)
+	if (g->saving.save_page)
 		save_all(g);
 	free(g->saving.page);
 	offer_learned_free(g->learned);
@@ -169,11 +179,36 @@ const char *gateway_load_learned(struct gateway *g, struct slice pages)
 	if (!g->learned)
 		return NULL;
 	offer_learned_clear(g->learned);
+	return gateway_add_learned(g, pages);
+}
+
+const char *gateway_add_learned(struct gateway *g, struct slice pages)
+{
+	if (!g->learned)
+		return NULL;
 	const char *mistake = offer_learned_import(g->learned, pages, g->relay.now);
 	if (mistake)
 		offer_learned_clear(g->learned);
 	show_soon(g);
 	return mistake;
+}
+
+void gateway_hand_learned(struct gateway *g,
+    enum gateway_handover (*hand_page)(void *context, struct slice page, bool may_wait),
+    void *context)
+{
+	struct learned_saving *s = &g->saving;
+	if (!g->learned)
+		return;
+	if (!s->page)
+		s->page = memory_alloc(OFFER_LEARNED_PAGE_BYTES);
+	s->hand_page = hand_page;
+	s->hand_context = context;
+	/* A table has one copy at a time. */
+	if (!s->is_under_way)
+		end_round(s);
+	wheel_set(&g->relay.wheel, &s->timer, worker_now(&g->env));
+	gateway_set_timer(g);
 }
 
 void learned_view(struct gateway *g, const struct exchange *x)

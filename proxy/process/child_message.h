@@ -21,7 +21,11 @@ enum message_kind {
 	MESSAGE_ADOPT, /* from the master: accept from the sockets of `worker`: a dead one, or its own */
 	MESSAGE_LINK,    /* from the master, with a socket: between `worker` and `helper` */
 	MESSAGE_CONTENT, /* from the files process, with a file: the content of the object `worker` */
-	MESSAGE_TRACE,   /* from the master, with a socket: trace clients `from` to it until then */
+	/* From the master, with a memory file: write the learned table into it. From the worker: it has. */
+	MESSAGE_HAND_LEARNED,
+	/* From the master, with such a file, sealed: the learned table of a worker that drains soon. */
+	MESSAGE_TAKE_LEARNED,
+	MESSAGE_TRACE, /* from the master, with a socket: trace clients `from` to it until then */
 };
 
 /* The helper processes (helpers.c). */

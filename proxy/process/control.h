@@ -4,6 +4,7 @@
  * master anything, so the master accepts only the messages of this kind of child:
  *
  *     a worker, the password process   READY, once
+ *     a worker                         HAND_LEARNED, once for each time that it was asked
  *     the files process                the same, and CONTENT messages at a bounded rate
  *
  * At any other message the master stops listening and kills the child. It does the same to a child that closes its end
@@ -20,6 +21,7 @@
 struct control {
 	int socket;          /* -1: the child is down, or the master has stopped listening to it */
 	bool is_ready;       /* the child has said so */
+	bool hands_learned;  /* it was asked for its learned table */
 	struct bucket spent; /* by CONTENT messages */
 	const char *misdeed; /* why the master has stopped listening; NULL: it has not */
 	usec kill_at;        /* when the child is killed for it; USEC_NEVER: it is not */
@@ -28,7 +30,7 @@ struct control {
 /* A child that ends by itself closes its socket a moment before the master gets SIGCHLD: it may take so long. */
 #define CONTROL_END_USEC USEC_PER_SEC
 
-enum control_heard { CONTROL_NOTHING, CONTROL_READY, CONTROL_CONTENT };
+enum control_heard { CONTROL_NOTHING, CONTROL_READY, CONTROL_CONTENT, CONTROL_LEARNED };
 
 void control_init(struct control *c);
 /* Takes the socket of a child that was just started. */

@@ -19,8 +19,10 @@ static void close_master_fds(struct generation *g)
 	descriptor_close(&s->notify_fd);
 	for (uint32_t n = 0; n < g->master->generation_count; n++) {
 		struct generation *other = g->master->generations[n];
-		for (uint32_t i = 0; i < other->outfit.workers; i++)
+		for (uint32_t i = 0; i < other->outfit.workers; i++) {
 			control_close(&other->workers[i].child.control);
+			generation_forget_learned(other, i);
+		}
 		for (size_t i = 0; i < HELPERS; i++)
 			control_close(&other->helpers[i].control);
 		if (other == g)
@@ -31,12 +33,23 @@ static void close_master_fds(struct generation *g)
 	s->sockets.owns_files = false;
 }
 
+/* Limits of address space count what is mapped. */
+static void leave_limits(const struct generation *g, const uint32_t *worker)
+{
+	const struct master *m = g->master;
+	if (worker)
+		limit_memories_mark(&g->outfit.limits, *worker);
+	for (uint32_t n = 0; n < m->generation_count; n++)
+		limit_memories_leave(&m->generations[n]->outfit.limits);
+}
+
 static _Noreturn void become_worker(struct generation *g, uint32_t index, int control)
 {
 	struct start *s = g->master->start;
 	close_master_fds(g);
 	sockets_close(&s->sockets, &g->outfit.share);
 	logs_close(&s->logs, LOGS_NOT_OF_WRITERS);
+	leave_limits(g, &index);
 	title_set(&s->title, "pushgate: worker %u", index);
 	struct worker_config env = start_worker_config(s, &g->outfit, index);
 	env.contents = &g->contents;
@@ -52,6 +65,7 @@ static void begin_helper(struct generation *g, const char *title, unsigned logs)
 	close_master_fds(g);
 	net_tickets_fini(&s->tickets);
 	sealed_close(g->outfit.conf->sealed);
+	leave_limits(g, NULL);
 	sockets_close(&s->sockets, NULL);
 	logs_close(&s->logs, logs);
 	title_set(&s->title, "pushgate: %s", title);

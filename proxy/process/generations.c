@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of generations: one accepts clients, one may be coming up, and older ones drain. */
 #include "proxy/base/memory.h"
+#include "proxy/process/hand_on.h"
 #include "proxy/process/master.h"
 #include <poll.h>
 #include <stdio.h>
@@ -22,12 +23,26 @@ static void size_buffers(struct master *m)
 	m->watched = memory_resize(m->watched, children + 2, sizeof(*m->watched));
 }
 
+_Static_assert(LIMIT_TABLE_LANES > GENERATIONS_MOST, "each generation has a lane");
+
+static uint32_t free_lane(const struct master *m)
+{
+	uint32_t lane = 0;
+	for (uint32_t i = 0; i < m->generation_count;)
+		if (m->generations[i++]->outfit.limits.lane == lane) {
+			lane++;
+			i = 0;
+		}
+	return lane;
+}
+
 struct generation *master_add_generation(struct master *m, const struct outfit *outfit)
 {
 	struct generation *g = memory_new(struct generation);
 	g->master = m;
 	g->number = ++m->last_number;
 	g->outfit = *outfit;
+	g->outfit.limits.lane = free_lane(m);
 	g->deadline = USEC_NEVER;
 	generation_workers_init(g);
 	generation_helpers_init(g);
@@ -135,6 +150,16 @@ static void keep_starts(struct master *m, const struct generation *before)
 		s->helpers[id] += before->helpers[id].starts;
 }
 
+/* Its workers have begun with what was known then. */
+static void hand_on(struct master *m, struct generation *g, const struct generation *before)
+{
+	size_t lost = hand_on_health(&g->outfit, &before->outfit, m->now);
+	if (lost > 0)
+		observe_log(&m->observe, OBSERVE_WARN,
+		    "reload: the health of %zu servers begins anew: the health table is full",
+		    lost);
+}
+
 static void take_over(struct master *m)
 {
 	struct generation *g = m->coming, *before = m->running;
@@ -143,6 +168,7 @@ static void take_over(struct master *m)
 		master_give_up(m, why);
 		return;
 	}
+	hand_on(m, g, before);
 	m->coming = NULL;
 	m->running = g;
 	totals_know(m->ended, g->outfit.conf);
@@ -172,10 +198,14 @@ static usec run_coming(struct master *m)
 		return USEC_NEVER;
 	if (!generation_workers_are_ready(g) || !generation_helpers_are_ready(g))
 		return g->deadline;
-	if (m->take_over_at == 0)
+	if (m->take_over_at == 0) {
 		m->take_over_at = m->now + TRIAL_USEC;
+		master_ask_for_learned(m);
+	}
 	if (m->now < m->take_over_at)
 		return m->take_over_at;
+	if (!master_has_learned(m))
+		return m->learned_until;
 	take_over(m);
 	return m->now;
 }

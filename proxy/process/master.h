@@ -33,7 +33,8 @@ struct worker_slot {
 	bool is_waiting; /* it has begun before its generation has taken over, and is to be told */
 	bool is_behind;  /* it has begun before the files process had read anything */
 	bool is_linked[HELPERS]; /* it has a socket to this helper, as that runs now */
-	bool is_adopted;         /* the worker `adopter` accepts from this one's sockets */
+	int learned;     /* the memory file that it writes its learned table into; -1: none */
+	bool is_adopted; /* the worker `adopter` accepts from this one's sockets */
 	uint32_t adopter;
 };
 
@@ -96,7 +97,8 @@ struct master {
 	bool reload_is_due;
 	usec reload_at; /* no reload begins before */
 	struct status_reload last_reload;
-	usec take_over_at; /* when it takes over; 0: it is not up yet */
+	usec take_over_at;  /* when it takes over; 0: it is not up yet */
+	usec learned_until; /* it waits so long for learned tables */
 	struct child logger;
 	char *logger_user; /* owned; as the logger was started with them */
 	enum conf_sandbox logger_sandbox;
@@ -146,6 +148,17 @@ bool master_has_workers(const struct master *m);
 void master_force(struct master *m);
 /* After the last worker. */
 void master_free_generations(struct master *m);
+
+/* ---- hand_on_learned.c ---- */
+
+/* All of the coming generation are READY: asks the workers of the running one for their learned tables. */
+void master_ask_for_learned(struct master *m);
+/* None is waited for any more. What was not handed on by then is logged, and begins anew. */
+bool master_has_learned(struct master *m);
+/* The worker has handed its table over: gives it to the workers that are to have it. */
+void generation_hand_on_learned(struct generation *g, uint32_t index);
+/* The worker has died, or the table is not needed any more. */
+void generation_forget_learned(struct generation *g, uint32_t index);
 
 /* ---- master.c ---- */
 

@@ -80,6 +80,7 @@ void outfit_close(struct outfit *o)
 	if (o->health_table)
 		munmap(o->health_table_memory, o->health_table_bytes);
 	free(o->health_table);
+	limit_memories_close(&o->limits);
 	conf_free(o->conf);
 	*o = (struct outfit){0};
 }

@@ -5,6 +5,7 @@
 
 #include "proxy/observe/observe.h"
 #include "proxy/process/identity.h"
+#include "proxy/process/limit_memories.h"
 #include "proxy/process/sockets.h"
 
 struct outfit {
@@ -16,6 +17,7 @@ struct outfit {
 	struct health_table *health_table; /* the same, for all; NULL: nothing to know */
 	void *health_table_memory;         /* its shared part */
 	size_t health_table_bytes;
+	struct limit_memories limits; /* of the workers' tables; none in single mode */
 };
 
 uint32_t outfit_count_workers(const struct conf *conf, bool single);

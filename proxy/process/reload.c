@@ -4,6 +4,7 @@
  * is wrong goes to the error log, and then nothing else has happened. generations.c has the second half.
  */
 #include "proxy/base/memory.h"
+#include "proxy/process/hand_on.h"
 #include "proxy/process/master.h"
 #include "proxy/process/notify.h"
 #include "proxy/process/start_needs.h"
@@ -123,6 +124,10 @@ static void begin(struct master *m, struct conf *conf)
 		return;
 	}
 	warn_of_what_stays(m, conf);
+	(void)hand_on_health(&outfit, &m->running->outfit, m->now);
+	if (!hand_on_limits(&outfit, &m->running->outfit))
+		observe_log(&m->observe, OBSERVE_WARN,
+		    "reload: there is no memory for all tables of limits: some begin anew");
 	m->coming = master_add_generation(m, &outfit);
 	m->coming->deadline = m->now + MASTER_COME_UP_USEC;
 	m->take_over_at = 0;

@@ -57,6 +57,7 @@ int process_run(const char *conf_path, bool single)
 	}
 	net_tickets_init(&s.tickets, clock_wall());
 	hash_random(&s.via_suffix, sizeof(s.via_suffix));
+	hash_random(&s.limit_seed, sizeof(s.limit_seed));
 	char error[512];
 	status = PROCESS_FAILED;
 	s.notify_fd = notify_open();

@@ -26,7 +26,10 @@ struct worker_config start_worker_config(
 	    .gateway = {.conf = outfit->conf,
 		.health_table = outfit->health_table,
 		.tickets = &s->tickets,
-		.via_suffix = s->via_suffix},
+		.via_suffix = s->via_suffix,
+		.limit_memories = limit_memories_of(&outfit->limits, index),
+		.limit_lane = outfit->limits.lane,
+		.limit_seed = s->limit_seed},
 	    .title = &s->title,
 	    .sockets = &s->sockets,
 	    .share = &outfit->share,
@@ -102,6 +105,9 @@ bool start_open(struct start *s, bool single, char *error, size_t error_size)
 		return false;
 	if (!single && !logs_make_pipes(&s->logs, error, error_size))
 		return false;
+	/* Without it the workers have tables that end with them. */
+	if (!single)
+		(void)limit_memories_open(&s->outfit.limits, s->outfit.conf, s->outfit.workers);
 	s->slot = outfit_map_shared(sizeof(*s->slot), "the counters", error, error_size);
 	return s->slot && (single || identity_limit(error, error_size));
 }

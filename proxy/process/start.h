@@ -24,6 +24,7 @@ struct start {
 	    *slot;                  /* shared memory: the counters of the master and the logger */
 	struct net_tickets tickets; /* the master advances it, and each worker begins with it */
 	uint32_t via_suffix;        /* random */
+	uint64_t limit_seed;        /* the same: of the keys in tables of limits */
 	usec started;
 };
 

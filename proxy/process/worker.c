@@ -113,7 +113,7 @@ bool worker_confine(const struct worker *w, unsigned more, char *error, size_t e
 		parts |= SANDBOX_NAMES;
 	if (w->demo)
 		parts |= SANDBOX_DEMO;
-	if (w->env.contents && files_are_needed(conf))
+	if (w->env.contents && (files_are_needed(conf) || conf_learns(conf)))
 		parts |= SANDBOX_MAPS;
 	return sandbox_enter(parts, conf->server.sandbox, error, error_size);
 }

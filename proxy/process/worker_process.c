@@ -19,6 +19,8 @@ struct worker_process {
 	struct passwords_link passwords;
 	struct helper_link *links[HELPERS]; /* of these; NULL: it has none to this helper */
 	int control;
+	bool has_learned; /* from another generation */
+	int learned; /* the file for the learned table, while the master has asked for that; else -1 */
 };
 
 static void drain(struct worker_process *c, void (*how)(struct worker *w))
@@ -26,6 +28,53 @@ static void drain(struct worker_process *c, void (*how)(struct worker *w))
 	const struct worker_config *env = &c->worker.env;
 	title_set(env->title, "pushgate: worker %u, draining", env->index);
 	how(&c->worker);
+}
+
+/* ---- the learned table, from one generation to the next ---- */
+
+static bool write_whole(int fd, struct slice bytes)
+{
+	while (bytes.len > 0) {
+		ssize_t n = write(fd, bytes.ptr, bytes.len);
+		if (n <= 0 && errno != EINTR)
+			return false;
+		bytes = slice_from(bytes, n > 0 ? (size_t)n : 0);
+	}
+	return true;
+}
+
+/* A table that is cut off is of no use: then the master waits in vain. */
+static enum gateway_handover hand_page(void *context, struct slice page, bool may_wait)
+{
+	struct worker_process *c = context;
+	const struct message told = {.kind = MESSAGE_HAND_LEARNED, .worker = c->worker.env.index};
+	(void)may_wait;
+	if (page.len > 0 && write_whole(c->learned, page))
+		return GATEWAY_TAKEN;
+	descriptor_close(&c->learned);
+	if (page.len > 0)
+		return GATEWAY_LOST;
+	(void)!send(c->control, &told, sizeof(told), MSG_NOSIGNAL);
+	return GATEWAY_TAKEN;
+}
+
+/* The first one replaces what the learned-file had. */
+static void take_learned(struct worker_process *c, int fd)
+{
+	size_t length;
+	void *bytes = sealed_map(fd, FILES_LEARNED_BYTES, &length);
+	struct gateway *g = c->worker.gateway;
+	struct slice pages = slice_of(bytes, bytes ? length : 0);
+	const char *mistake = "it cannot be mapped";
+	if (bytes)
+		mistake =
+		    c->has_learned ? gateway_add_learned(g, pages) : gateway_load_learned(g, pages);
+	c->has_learned = true;
+	if (mistake)
+		observe_log(&c->worker.observe, OBSERVE_ERROR,
+		    "reload: what was learned begins anew: %s", mistake);
+	if (bytes)
+		sealed_unmap(bytes, length);
 }
 
 /* Closes fd, the descriptor that came with the message. */
@@ -47,11 +96,21 @@ static void obey(struct worker_process *c, const struct message *m, int fd)
 		break;
 	case MESSAGE_ADOPT:
 		c->files.is_waiting = false;
+		if (m->worker == c->worker.env.index)
+			gateway_take_over(c->worker.gateway);
 		worker_listen(&c->worker, m->worker);
 		break;
 	case MESSAGE_TRACE:
 		if (fd >= 0 && gateway_trace(c->worker.gateway, &m->from, m->until, fd))
 			return;
+		break;
+	case MESSAGE_HAND_LEARNED:
+		descriptor_close(&c->learned);
+		c->learned = fd;
+		gateway_hand_learned(c->worker.gateway, hand_page, c);
+		return;
+	case MESSAGE_TAKE_LEARNED:
+		take_learned(c, fd);
 		break;
 	case MESSAGE_LINK:
 		if (fd < 0 || m->helper >= HELPERS || !c->links[m->helper])
@@ -168,7 +227,7 @@ static bool init(
 
 int worker_run(const struct worker_config *env, int control, pid_t master)
 {
-	struct worker_process c = {.control = control};
+	struct worker_process c = {.control = control, .learned = -1};
 	char error[512], name[16];
 	snprintf(name, sizeof(name), "pushgate-w%u", env->index % 100000u);
 	prctl(PR_SET_NAME, name);

@@ -20,14 +20,18 @@
 void generation_workers_init(struct generation *g)
 {
 	g->workers = memory_zalloc(g->outfit.workers * sizeof(*g->workers));
-	for (uint32_t i = 0; i < g->outfit.workers; i++)
+	for (uint32_t i = 0; i < g->outfit.workers; i++) {
 		child_init(&g->workers[i].child);
+		g->workers[i].learned = -1;
+	}
 }
 
 void generation_workers_fini(struct generation *g)
 {
-	for (uint32_t i = 0; i < g->outfit.workers; i++)
+	for (uint32_t i = 0; i < g->outfit.workers; i++) {
 		control_close(&g->workers[i].child.control);
+		generation_forget_learned(g, i);
+	}
 	free(g->workers);
 }
 
@@ -191,9 +195,11 @@ static void worker_died(struct generation *g, uint32_t index, int status)
 	char how[128];
 	child_describe_end(status, how);
 	control_close(&slot->child.control);
+	generation_forget_learned(g, index);
 	slot->child.pid = 0;
 	memset(slot->is_linked, 0, sizeof(slot->is_linked));
 	clear_gauges(&g->outfit.slots[index]);
+	limit_memories_clear(&g->outfit.limits, index);
 	if (g->outfit.health_table)
 		health_table_forget(g->outfit.health_table, index);
 	forget_adopter(g, index);
@@ -264,9 +270,13 @@ void generation_read_worker(struct generation *g, uint32_t index)
 {
 	uint32_t object;
 	int fd;
-	while (control_hear(&g->workers[index].child.control, NULL, g->master->now, &object, &fd) ==
-	       CONTROL_READY)
-		worker_is_ready(g, index);
+	enum control_heard heard;
+	while ((heard = control_hear(&g->workers[index].child.control, NULL, g->master->now,
+		    &object, &fd)) != CONTROL_NOTHING)
+		if (heard == CONTROL_READY)
+			worker_is_ready(g, index);
+		else
+			generation_hand_on_learned(g, index);
 }
 
 /* ---- starts ---- */

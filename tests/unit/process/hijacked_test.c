@@ -214,6 +214,16 @@ static void sends_content(int control)
 	say(control, MESSAGE_CONTENT);
 }
 
+static void hands_what_nobody_asked_for(int control)
+{
+	say(control, MESSAGE_HAND_LEARNED);
+}
+
+static void sends_learned(int control)
+{
+	say(control, MESSAGE_TAKE_LEARNED);
+}
+
 static void sends_trace(int control)
 {
 	say(control, MESSAGE_TRACE);
@@ -445,6 +455,8 @@ static const struct {
     {sends_adopt, FORBIDDEN},
     {sends_files, FORBIDDEN},
     {sends_passwords, FORBIDDEN},
+    {hands_what_nobody_asked_for, FORBIDDEN},
+    {sends_learned, FORBIDDEN},
     {sends_trace, FORBIDDEN},
     {sends_an_unknown_kind, FORBIDDEN},
 };

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* See limit_memories.h. */
+#include "proxy/process/limit_memories.h"
+
+#include "proxy/base/memory.h"
+#include <stdlib.h>
+#include <sys/mman.h>
+
+static struct limit_shared *shared_new(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	struct limit_shared *s = memory_new(struct limit_shared);
+	*s = (struct limit_shared){.generations = 1, .bytes = bytes, .memory = p};
+	return s;
+}
+
+static void shared_leave(struct limit_shared *s)
+{
+	if (!s || --s->generations > 0)
+		return;
+	if (s->memory)
+		munmap(s->memory, s->bytes);
+	free(s);
+}
+
+static void put(struct limit_memories *l, size_t at, struct limit_shared *s)
+{
+	l->all[at] = s;
+	l->memories[at] = s ? s->memory : NULL;
+}
+
+bool limit_memories_open(struct limit_memories *l, const struct conf *conf, uint32_t workers)
+{
+	bool is_whole = true;
+	*l = (struct limit_memories){.workers = workers};
+	l->tables = admission_tables(conf, &l->count);
+	l->all = memory_zalloc(workers * l->count * sizeof(*l->all));
+	l->memories = memory_zalloc(workers * l->count * sizeof(*l->memories));
+	for (size_t i = 0; i < workers * l->count; i++) {
+		size_t bytes = l->tables[i % l->count].bytes;
+		if (bytes == 0)
+			continue;
+		put(l, i, shared_new(bytes));
+		is_whole &= l->all[i] != NULL;
+	}
+	return is_whole;
+}
+
+void limit_memories_close(struct limit_memories *l)
+{
+	for (size_t i = 0; i < l->workers * l->count; i++)
+		shared_leave(l->all[i]);
+	free(l->tables);
+	free(l->all);
+	free(l->memories);
+	*l = (struct limit_memories){0};
+}
+
+static void take(struct limit_memories *l, size_t at, const struct limit_memories *from, size_t old)
+{
+	uint32_t workers = l->workers < from->workers ? l->workers : from->workers;
+	for (uint32_t w = 0; w < workers; w++) {
+		struct limit_shared *s = from->all[w * from->count + old];
+		if (!s)
+			continue;
+		s->generations++;
+		shared_leave(l->all[w * l->count + at]);
+		put(l, w * l->count + at, s);
+	}
+}
+
+void limit_memories_take(struct limit_memories *l, const struct limit_memories *from)
+{
+	/* Two lines of a route may be the same: the first one is as the first one was. */
+	bool *is_taken = memory_zalloc(from->count * sizeof(*is_taken) + 1);
+	for (size_t i = 0; i < l->count; i++) {
+		size_t old = 0;
+		while (old < from->count &&
+		       (is_taken[old] || from->tables[old].bytes == 0 || l->tables[i].bytes == 0 ||
+			   !admission_tables_agree(&l->tables[i], &from->tables[old])))
+			old++;
+		if (old == from->count)
+			continue;
+		is_taken[old] = true;
+		take(l, i, from, old);
+	}
+	free(is_taken);
+}
+
+void *const *limit_memories_of(const struct limit_memories *l, uint32_t worker)
+{
+	return l->memories ? l->memories + worker * l->count : NULL;
+}
+
+void limit_memories_clear(const struct limit_memories *l, uint32_t worker)
+{
+	for (size_t i = 0; l->all && i < l->count; i++) {
+		const struct limit_shared *s = l->all[worker * l->count + i];
+		if (s)
+			admission_table_clear_lane(&l->tables[i], s->memory, l->lane);
+	}
+}
+
+void limit_memories_mark(const struct limit_memories *l, uint32_t worker)
+{
+	for (size_t i = 0; l->all && i < l->count; i++)
+		if (l->all[worker * l->count + i])
+			l->all[worker * l->count + i]->is_kept = true;
+}
+
+void limit_memories_leave(const struct limit_memories *l)
+{
+	for (size_t i = 0; i < l->workers * l->count; i++) {
+		struct limit_shared *s = l->all[i];
+		if (!s || s->is_kept || !s->memory)
+			continue;
+		munmap(s->memory, s->bytes);
+		s->memory = NULL;
+	}
+}
