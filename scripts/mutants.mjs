@@ -4,11 +4,12 @@
 // Changes the program at random places, one at a time, and runs the tests that are near. A change that
 // no test notices, a survivor, is a line that could be wrong without a test that fails.
 //
-//   usage: scripts/mutants.mjs [-n NUMBER] [-s SEED] [-b BASE] [PLACE...]
+//   usage: scripts/mutants.mjs [-n NUMBER] [-s SEED] [-b BASE] [-c] [PLACE...]
 //
 // PLACE: a folder, a file, or FILE:LINE for every change of that line. Without one: the files that
 // differ from the revision BASE (HEAD^). -n: so many changes (20). -s: the seed, which is printed: the
-// same source and seed make the same changes. The exit status is 1 when there are survivors.
+// same source and seed make the same changes. -c: the first stage alone, the C tests; its survivors want
+// a C test, or the second stage with their FILE:LINE. The exit status is 1 when there are survivors.
 //
 // A change is one of: a comparison flipped, a negation dropped or added, one side of && or || left out,
 // a statement dropped, a row of a table dropped, or its value swapped with the next row's, true for
@@ -77,12 +78,12 @@ const WIRE = {
 };
 
 function usage(text) {
-	console.error(`mutants: ${text}\nusage: scripts/mutants.mjs [-n NUMBER] [-s SEED] [-b BASE] [PLACE...]`);
+	console.error(`mutants: ${text}\nusage: scripts/mutants.mjs [-n NUMBER] [-s SEED] [-b BASE] [-c] [PLACE...]`);
 	process.exit(2);
 }
 
 function readArguments(words) {
-	const chosen = { number: 20, seed: Date.now() % 1000000, base: "HEAD^", places: [] };
+	const chosen = { number: 20, seed: Date.now() % 1000000, base: "HEAD^", onlyC: false, places: [] };
 	while (words.length > 0) {
 		const word = words.shift();
 		if (word === "-n" || word === "-s") {
@@ -92,6 +93,8 @@ function readArguments(words) {
 			chosen[word === "-n" ? "number" : "seed"] = value;
 		} else if (word === "-b") {
 			chosen.base = words.shift() ?? usage("-b takes a revision");
+		} else if (word === "-c") {
+			chosen.onlyC = true;
 		} else if (word.startsWith("-")) {
 			usage(`unknown option ${word}`);
 		} else {
@@ -464,7 +467,7 @@ async function passesUnchanged(program, change, object) {
 
 /** What notices a change that has been built, {program, status}, or null: first the C tests, then the wire tests. */
 async function whatNotices(change, object, once) {
-	for (const stage of [programsOf(change.file), wireTestsOf(change.file)]) {
+	for (const stage of [programsOf(change.file), chosen.onlyC ? [] : wireTestsOf(change.file)]) {
 		for (;;) {
 			const failed = await firstFailure(ordered(stage, change.file), once);
 			if (failed && await passesUnchanged(failed.program, change, object))

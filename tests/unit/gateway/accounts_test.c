@@ -303,6 +303,27 @@ static void pushes_of_each_verdict(void **state)
 	    "push=true parent=1 source=relayed verdict=hold rule=both reason=rule end_reason=expired wasted_bytes=44\n");
 }
 
+/* A page that is left out of the log takes the lines of its pushes with it: those of a push, and of one that was dropped. */
+static void a_sampled_log_leaves_out_a_page_with_all_of_its_offers(void **state)
+{
+	(void)state;
+	struct scene s = world(NULL, "[route a]\norigin = a\n[push none]\npromised-path = /dropped\naction = drop\n", NULL);
+	s.w->observe.sample = 1000000;
+	s.page = gate_get(s.client, "/page");
+	UNTIL(s.w, gate_find(s.w, "/page"));
+	s.at = gate_find(s.w, "/page");
+	struct gate_stream *dropped = promise(&s, "/dropped"), *pushed = promise(&s, "/pushed");
+	gate_answer(pushed, 200, 10, true);
+	UNTIL(s.w, dropped->is_over && pushed->is_over);
+	page_ends(&s);
+	is(&s,
+	    "connections 1\nrequests 1\nresponses_2xx 2\ndown_out_bytes 110\nupstream_connections 1\npushes_offered 2\n"
+	    "pushes_forwarded 1\npushes_dropped 1\npushes_completed 1\npush_out_bytes 10\nlog_sampled_out 3\n"
+	    "connections_open 1\nupstream_connections_open 1\noffer relayed forward default 1\n"
+	    "offer relayed drop rule 1\nrule 0 offered 1\n",
+	    "");
+}
+
 static void a_push_that_is_given_up_for_its_length(void **state)
 {
 	(void)state;
@@ -497,6 +518,7 @@ static void each_rule_has_its_events_and_its_bytes(void **state)
 	struct scene s = page(NULL, "[route a]\norigin = a\n[push watch]\nshadow = yes\naction = drop\n"
 				    "[push small]\npromised-path = /own*\nmax-bytes = 10\naction = forward\n"
 				    "[push all]\naction = forward\n[preload l]\nlink = yes\n", NULL);
+	usec promised = net_now(s.w->loop);
 	struct gate_stream *a = promise(&s, "/a.css"), *b = promise(&s, "/b.css");
 	UNTIL(s.w, gate_find_at(s.client, "/b.css"));
 	gate_answer(a, 200, 50, true);
@@ -505,6 +527,7 @@ static void each_rule_has_its_events_and_its_bytes(void **state)
 	UNTIL(s.w, gate_find_at(s.client, "/b.css")->received == 60);
 	gate_reset_stream(gate_find_at(s.client, "/b.css"), SESSION_CANCEL);
 	UNTIL(s.w, b->is_over);
+	assert_in_range(s.w->counters.rules[2].reset_usec, 1, net_now(s.w->loop) - promised);
 	gate_answer_fields(s.at, 200, false, "link", "</own.css>; rel=preload; as=style", NULL);
 	UNTIL(s.w, gate_find(s.w, "/own.css"));
 	struct gate_stream *own = gate_find(s.w, "/own.css");
@@ -595,6 +618,7 @@ int main(void)
 	    cmocka_unit_test(a_tunnel_and_one_that_is_refused),
 	    cmocka_unit_test(pushes_that_are_completed_and_reset),
 	    cmocka_unit_test(pushes_of_each_verdict),
+	    cmocka_unit_test(a_sampled_log_leaves_out_a_page_with_all_of_its_offers),
 	    cmocka_unit_test(a_push_that_is_given_up_for_its_length),
 	    cmocka_unit_test(a_client_that_takes_no_pushes),
 	    cmocka_unit_test(a_held_response_is_claimed_and_another_missed),

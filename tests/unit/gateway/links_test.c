@@ -24,11 +24,11 @@ struct seen {
 	char interim[512], final[512];
 };
 
-static struct seen page_of(const struct gate_peer_options *client, const char *rules, const char *interim, const char *final,
-    const char *counters)
+static struct seen page_of(const struct gate_peer_options *client, const char *listen, const char *rules, const char *interim,
+    const char *final, const char *counters)
 {
 	struct seen seen = {.interim = ""};
-	struct gate_world *w = gate_world_new(NULL, NULL, NULL, rules);
+	struct gate_world *w = gate_world_new(NULL, listen, NULL, rules);
 	accounts_begin(w);
 	w->sites[0].serve = answer_pushes;
 	struct gate_stream *page = gate_get(gate_client(w, client), "/page");
@@ -55,7 +55,7 @@ static struct seen page_of(const struct gate_peer_options *client, const char *r
 
 static struct seen page_with(const char *rules, const char *interim, const char *final, const char *counters)
 {
-	return page_of(NULL, rules, interim, final, counters);
+	return page_of(NULL, NULL, rules, interim, final, counters);
 }
 
 static void links_of_a_response(void **state)
@@ -132,13 +132,29 @@ static void links_for_a_client_that_takes_no_pushes(void **state)
 {
 	(void)state;
 	static const struct gate_peer_options refuses = {.no_push = true};
-	struct seen seen = page_of(&refuses, RULES, NULL, LINKS,
+	struct seen seen = page_of(&refuses, NULL, RULES, NULL, LINKS,
 	    "connections 1\nrequests 1\nresponses_2xx 1\ndown_out_bytes 1\nupstream_connections 1\nconnections_open 1\n"
 	    "upstream_connections_open 1\n");
 	assert_string_equal(seen.final,
 	    "</own.css>; rel=preload; as=style, </own.css>; rel=preload; as=style, </anchor.css>; rel=preload; "
 	    "as=style; anchor=\"/other\", <ftp://example.com/no>; rel=preload, </page>; rel=preload, "
 	    "</nopush.css>; rel=preload; as=style; nopush, </next>; rel=next, </late>; rel=stylesheet");
+}
+
+/* A client behind a proxy that ends TLS may use both schemes; any other one only that of its connection. */
+static void links_of_another_scheme_than_the_connection_has(void **state)
+{
+	(void)state;
+	static const char rules[] =
+	    "[route a]\norigin = a\n[push all]\naction = forward\ncross-origin = yes\n[preload l]\nlink = yes\n";
+	static const char secure[] = "<https://example.com/a.css>; rel=preload; as=style";
+	page_of(NULL, NULL, rules, NULL, secure,
+	    "connections 1\nrequests 1\nresponses_2xx 1\ndown_out_bytes 1\nupstream_connections 1\npushes_offered 1\n"
+	    "pushes_dropped 1\nconnections_open 1\nupstream_connections_open 1\noffer link drop downstream-authority 1\n");
+	page_of(NULL, "trusted = 127.0.0.1", rules, NULL, secure,
+	    "connections 1\nrequests 1\nresponses_2xx 2\ndown_out_bytes 4\nupstream_connections 2\npushes_offered 1\n"
+	    "pushes_forwarded 1\npushes_completed 1\npush_out_bytes 3\nconnections_open 1\nupstream_connections_open 2\n"
+	    "offer link forward rule 1\nrule 0 offered 1\nrule 0 forwarded 1\nrule 0 used 1\nrule 0 used_bytes 3\n");
 }
 
 int main(void)
@@ -149,6 +165,7 @@ int main(void)
 	    cmocka_unit_test(links_of_both),
 	    cmocka_unit_test(links_that_nobody_reads),
 	    cmocka_unit_test(links_for_a_client_that_takes_no_pushes),
+	    cmocka_unit_test(links_of_another_scheme_than_the_connection_has),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
