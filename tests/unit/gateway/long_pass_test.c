@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* A loop pass that takes long is counted each time, and logged once a minute with what it did. */
 #include "tests/support/gateway_world.h"
+#include <stdlib.h>
 #include <unistd.h>
+
+/* How many passes a line speaks of. */
+static unsigned long passes_of(const char *line)
+{
+	static const char before[] = "since the last such line ";
+	const char *number = strstr(line, before);
+	assert_non_null(number);
+	return strtoul(number + strlen(before), NULL, 10);
+}
 
 static void work_long(void *context)
 {
@@ -33,6 +43,7 @@ static void long_passes_are_counted_and_logged_once_a_minute(void **state)
 	const char *line = strstr(text, "a loop pass took ");
 	assert_non_null(line);
 	assert_null(strstr(line + 1, "a loop pass took "));
+	assert_int_equal(passes_of(line), 1);
 	/* The first one is logged at once; the next line tells of the longest of the others. */
 	w->gateway->long_pass.next_log = 0;
 	net_timer_set(&timer, net_now(w->loop));
@@ -42,6 +53,7 @@ static void long_passes_are_counted_and_logged_once_a_minute(void **state)
 	assert_true(n > 0);
 	text[n] = '\0';
 	assert_non_null(strstr(text, " ms: it worked long; since the last such line"));
+	assert_int_equal(passes_of(text), w->counters.loop_passes_over_5ms - 1);
 	w->observe.error_fd = -1;
 	close(lines[0]);
 	close(lines[1]);
