@@ -156,6 +156,28 @@ static void origin_fails_a_push(void **state)
 	}
 }
 
+/* With the code of one that has not begun: the client has sent no request that REFUSED_STREAM could have it send again. */
+static void origin_fails_a_push_that_has_begun(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(origin_cells); i++) {
+		const struct cell *c = &origin_cells[i];
+		struct world *w = world_new();
+		struct world_leg *down, *up, *push_up, *push_down;
+		struct exchange *x = world_connected(w, "GET", true, &down, &up);
+		struct exchange *push = world_promise(w, x, "/a.css", &push_up, &push_down);
+		exchange_on_response(push, world_response(w, 200), false);
+		world_download(w, push, "half", false);
+		exchange_on_up_failed(push, c->cause, c->code, NULL);
+		world_take(push_down); /* after NO_ERROR what came goes out first */
+		char expected[64];
+		snprintf(expected, sizeof(expected), "head 200; %s", c->push_down);
+		assert_string_equal(push_down->said, expected);
+		assert_true(exchange_is_over(push));
+		world_end(w);
+	}
+}
+
 static void client_reset_cancels_upstream(void **state)
 {
 	(void)state;
@@ -745,6 +767,7 @@ int main(void)
 	    cmocka_unit_test(interim_responses_do_not_count_as_begun),
 	    cmocka_unit_test(interim_responses_are_bounded_over_a_retry),
 	    cmocka_unit_test(origin_fails_a_push),
+	    cmocka_unit_test(origin_fails_a_push_that_has_begun),
 	    cmocka_unit_test(client_reset_cancels_upstream),
 	    cmocka_unit_test(client_reset_of_a_push_carries_its_code_upstream),
 	    cmocka_unit_test(client_lost_cancels_the_request_and_its_pushes),

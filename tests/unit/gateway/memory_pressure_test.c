@@ -241,6 +241,14 @@ static void requests_are_refused_last_and_accepted_again_after_the_shortage(void
 	struct gate_stream *s = gate_get(client, "/one");
 	UNTIL(w, s->is_over);
 	assert_int_equal(s->status, 200);
+	/* Between the marks: the same, so that what was shed does not come back at once. */
+	size_t high = w->gateway->env.memory_high_bytes;
+	w->gateway->env.memory_high_bytes = SIZE_MAX / 4;
+	gate_passes(w);
+	push = gate_promise(at, "http", "example.com", "/script");
+	UNTIL(w, push->is_over);
+	assert_int_equal(push->code, SESSION_REFUSED_STREAM);
+	w->gateway->env.memory_high_bytes = high;
 	/* At the limit: no requests any more either, for the client to send again. */
 	size_t limit = w->gateway->env.budget.limit_bytes;
 	w->gateway->env.budget.limit_bytes = w->gateway->env.budget.used_bytes;
