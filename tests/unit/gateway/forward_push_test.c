@@ -479,6 +479,25 @@ static void nothing_is_learned_from_clients(void **state)
 	}
 }
 
+/* covers: P-fwd-alone */
+static void nothing_that_was_learned_is_offered_to_clients(void **state)
+{
+	(void)state;
+	for (unsigned shares = 0; shares < 2; shares++) {
+		struct scene s = scene_new(
+		    NULL, shares ? "shares = yes" : "", "", EVERYTHING, "[preload p]\nlearned = apply\n");
+		struct learned_page *p;
+		const struct offer_learned_numbers numbers = {.hits = 9, .views = 9, .clients = 8};
+		usec now = s.w->gateway->relay.now;
+		assert_null(learned_page_add(
+		    s.w->gateway->learned, slice_of_string(s.authority[0]), SLICE("/index"), &p, now));
+		assert_null(learned_numbers_add(s.w->gateway->learned, p, SLICE("/b.css"), numbers, now));
+		(void)page(&s, s.client, "/index");
+		assert_int_equal(s.w->counters.pushes_offered, shares);
+		end(&s);
+	}
+}
+
 /* The diary of a connection is its own client's. */
 static void client_is_not_pushed_what_it_has(void **state)
 {
@@ -636,6 +655,7 @@ int main(void)
 	    cmocka_unit_test(held_responses_are_judged_by_where_they_came_from),
 	    cmocka_unit_test(held_responses_stay_with_the_fields_that_their_route_sets),
 	    cmocka_unit_test(nothing_is_learned_from_clients),
+	    cmocka_unit_test(nothing_that_was_learned_is_offered_to_clients),
 	    cmocka_unit_test(client_is_not_pushed_what_it_has),
 	    cmocka_unit_test(no_cookie_is_set_and_none_is_taken),
 	    cmocka_unit_test(what_is_between_client_and_proxy_stays_there),

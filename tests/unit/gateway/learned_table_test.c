@@ -189,6 +189,28 @@ static void of_many_resources_the_surest_are_offered(void **state)
 	gate_world_free(w);
 }
 
+static void only_a_preload_with_learned_offers_what_was_learned(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *preloads;
+		unsigned offered;
+	} scenes[] = {
+	    {"[preload p]\nlearned = propose\n", 1},
+	    {"[preload p]\nlearned = apply\npath = /other\n", 0},
+	    {"[preload p]\nlearned = apply\npath = /other\n[preload q]\nlink = yes\n", 0},
+	};
+	for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++) {
+		char more[256];
+		snprintf(more, sizeof(more), "[route a]\norigin = a\n%s", scenes[i].preloads);
+		struct gate_world *w = gate_world_new(NULL, NULL, NULL, more);
+		known_page(w);
+		get(w, gate_client(w, NULL), "/page", "sec-fetch-mode", "navigate");
+		assert_int_equal(w->counters.pushes_offered, scenes[i].offered);
+		gate_world_free(w);
+	}
+}
+
 /* ---- what status says, and what is loaded ---- */
 
 static void show(struct gate_world *w)
@@ -252,6 +274,7 @@ int main(void)
 	    cmocka_unit_test(a_request_that_no_route_takes_is_no_page),
 	    cmocka_unit_test(what_comes_of_a_push_counts_for_its_resource),
 	    cmocka_unit_test(of_many_resources_the_surest_are_offered),
+	    cmocka_unit_test(only_a_preload_with_learned_offers_what_was_learned),
 	    cmocka_unit_test(what_is_being_learned_is_shown),
 	    cmocka_unit_test(a_table_that_is_loaded_replaces_the_one_there_is),
 	};
