@@ -189,7 +189,7 @@ static void of_many_resources_the_surest_are_offered(void **state)
 	gate_world_free(w);
 }
 
-static void only_a_preload_with_learned_offers_what_was_learned(void **state)
+static void what_was_learned_is_offered_where_a_preload_section_says_so(void **state)
 {
 	(void)state;
 	static const struct {
@@ -197,6 +197,8 @@ static void only_a_preload_with_learned_offers_what_was_learned(void **state)
 		unsigned offered;
 	} scenes[] = {
 	    {"[preload p]\nlearned = propose\n", 1},
+	    {"[preload p]\nlearned = apply\nnavigation = yes\n", 1},
+	    {"[preload p]\nlearned = apply\nnavigation = no\n", 0},
 	    {"[preload p]\nlearned = apply\npath = /other\n", 0},
 	    {"[preload p]\nlearned = apply\npath = /other\n[preload q]\nlink = yes\n", 0},
 	};
@@ -274,7 +276,7 @@ int main(void)
 	    cmocka_unit_test(a_request_that_no_route_takes_is_no_page),
 	    cmocka_unit_test(what_comes_of_a_push_counts_for_its_resource),
 	    cmocka_unit_test(of_many_resources_the_surest_are_offered),
-	    cmocka_unit_test(only_a_preload_with_learned_offers_what_was_learned),
+	    cmocka_unit_test(what_was_learned_is_offered_where_a_preload_section_says_so),
 	    cmocka_unit_test(what_is_being_learned_is_shown),
 	    cmocka_unit_test(a_table_that_is_loaded_replaces_the_one_there_is),
 	};
