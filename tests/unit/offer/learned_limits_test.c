@@ -169,6 +169,19 @@ static void support_beyond_what_is_counted_is_cut(void **state)
 	assert_int_equal(items[0].numbers.clients, OFFER_LEARNED_SUPPORTERS);
 }
 
+/* Hits are some of the views; a millionth more is the rounding of another program. */
+static void hits_may_be_above_the_views_by_a_millionth(void **state)
+{
+	struct fixture *f = *state;
+	struct offer_learned_item items[OFFER_LEARNED_RESOURCES];
+	put(f, ONE(KNOWN_OF("/a.css", "6.00001", "6", "4", "2")));
+	assert_refused(f, "more hits than views");
+	put(f, STATE(PAGE("a.example", "/page", "[" KNOWN_OF("/a.css", "6.000001", "6", "4", "2") "]")));
+	assert_true(offer_learned_load(f->t, f->path, START, f->stream));
+	assert_int_equal(offers(f->t, items, START), 1);
+	assert_true(items[0].numbers.hits <= items[0].numbers.views);
+}
+
 static void a_page_with_too_many_resources_is_refused(void **state)
 {
 	struct fixture *f = *state;
@@ -269,6 +282,7 @@ int main(void)
 	    with_folder(loaded_support_is_faded_like_other),
 	    with_folder(a_loaded_table_goes_on_learning),
 	    with_folder(support_beyond_what_is_counted_is_cut),
+	    with_folder(hits_may_be_above_the_views_by_a_millionth),
 	    with_folder(a_page_with_too_many_resources_is_refused),
 	    with_folder(nesting_without_end_is_refused),
 	    with_folder(a_file_that_is_too_large_is_refused_unread),
