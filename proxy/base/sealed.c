@@ -9,6 +9,7 @@
 #include "proxy/base/memory.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -85,11 +86,18 @@ void sealed_unmap(void *bytes, size_t length)
 
 /* ---- a set of files ---- */
 
-struct entry {
-	char *path;
-	int error; /* of reading it; 0 = it was read */
+/* Where a file is; the table of all is at the end of the memory file, in the order of the entries. */
+struct extent {
 	off_t at;
 	size_t length;
+	long error;      /* of reading it; 0 = it was read */
+	uint64_t digest; /* of its bytes, once the set is sealed */
+};
+
+struct entry {
+	char *path;
+	struct extent extent;
+	bool is_as_before; /* sealed_replace has found the same bytes */
 };
 
 struct sealed {
@@ -174,19 +182,19 @@ static off_t next_page(off_t at)
 	return (at + page - 1) / page * page;
 }
 
-static int read_entry(struct sealed *s, struct entry *e)
+static int read_file(struct sealed *s, const char *path, struct extent *x)
 {
 	if (s->fd < 0)
 		s->fd = make_memory_file("pushgate-start");
 	if (s->fd < 0 || lseek(s->fd, s->end, SEEK_SET) < 0)
 		return errno;
-	int error = copy_file(e->path, s->fd, &e->length);
+	int error = copy_file(path, s->fd, &x->length);
 	if (error) {
 		(void)!ftruncate(s->fd, s->end);
 		return error;
 	}
-	e->at = s->end;
-	s->end = next_page(s->end + (off_t)e->length);
+	x->at = s->end;
+	s->end = next_page(s->end + (off_t)x->length);
 	return 0;
 }
 
@@ -195,20 +203,39 @@ int sealed_add(struct sealed *s, const char *path)
 	struct entry *e = find(s, path);
 	ensure(!s->is_sealed);
 	if (e)
-		return e->error;
+		return (int)e->extent.error;
 	if (s->count == s->capacity) {
 		s->capacity = 2 * s->capacity + 8;
 		s->entries = memory_resize(s->entries, s->capacity, sizeof(*s->entries));
 	}
 	e = &s->entries[s->count++];
 	*e = (struct entry){.path = memory_strdup(path)};
-	e->error = read_entry(s, e);
-	return e->error;
+	e->extent.error = read_file(s, path, &e->extent);
+	return (int)e->extent.error;
+}
+
+static bool write_table(const struct sealed *s)
+{
+	bool is_written = lseek(s->fd, s->end, SEEK_SET) >= 0;
+	for (size_t i = 0; i < s->count && is_written; i++)
+		is_written =
+		    write_all(s->fd, slice_of(&s->entries[i].extent, sizeof(s->entries[i].extent)));
+	return is_written;
+}
+
+static void digest(const struct sealed *s, struct entry *e)
+{
+	struct sealed_view v;
+	if (sealed_view_open(s, e->path, &v) == 0)
+		e->extent.digest = hash_bytes(0, v.bytes.ptr, v.bytes.len);
+	sealed_view_close(&v);
 }
 
 void sealed_seal(struct sealed *s)
 {
-	ensure(s->fd < 0 || fcntl(s->fd, F_ADD_SEALS, SEALS) == 0);
+	for (size_t i = 0; i < s->count; i++)
+		digest(s, &s->entries[i]);
+	ensure(s->fd < 0 || (write_table(s) && fcntl(s->fd, F_ADD_SEALS, SEALS) == 0));
 	s->is_sealed = true;
 }
 
@@ -247,9 +274,9 @@ int sealed_view_open(const struct sealed *s, const char *path, struct sealed_vie
 	v->bytes = slice_of("", 0);
 	if (!e)
 		return map_from_disk(v, path);
-	if (e->error)
-		return e->error;
-	return s->fd < 0 ? EBADF : map(v, s->fd, e->at, e->length);
+	if (e->extent.error)
+		return (int)e->extent.error;
+	return s->fd < 0 ? EBADF : map(v, s->fd, e->extent.at, e->extent.length);
 }
 
 void sealed_view_close(struct sealed_view *v)
@@ -259,17 +286,70 @@ void sealed_view_close(struct sealed_view *v)
 	v->bytes = slice_of("", 0);
 }
 
-/* ---- digests ---- */
+/* ---- all files ---- */
+
+const char *sealed_path(const struct sealed *s, size_t i)
+{
+	return i < s->count ? s->entries[i].path : NULL;
+}
 
 uint64_t sealed_digest(const struct sealed *s, uint64_t seed)
 {
 	for (size_t i = 0; i < s->count; i++) {
-		struct sealed_view v;
-		const char *path = s->entries[i].path;
-		seed = hash_bytes(seed, path, strlen(path));
-		if (sealed_view_open(s, path, &v) == 0)
-			seed = hash_bytes(seed, v.bytes.ptr, v.bytes.len);
-		sealed_view_close(&v);
+		const struct entry *e = &s->entries[i];
+		seed = hash_bytes(seed, e->path, strlen(e->path));
+		seed = hash_bytes(seed, &e->extent.digest, sizeof(e->extent.digest));
 	}
 	return seed;
+}
+
+/* ---- another set of the same paths ---- */
+
+bool sealed_has_changed(const struct sealed *s, const char *path)
+{
+	const struct entry *e = s ? find(s, path) : NULL;
+	return !e || !e->is_as_before;
+}
+
+int sealed_descriptor(const struct sealed *s)
+{
+	return s->fd;
+}
+
+/* The table of a memory file that another process has made. */
+static bool map_table(struct sealed_view *v, int fd, size_t length, off_t *at)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	off_t size = lseek(fd, 0, SEEK_END);
+	*at = size - (off_t)length;
+	return seals >= 0 && (seals & SEALS) == SEALS && *at >= 0 && map(v, fd, *at, length) == 0;
+}
+
+static bool is_good(const struct extent *x, off_t end)
+{
+	return x->error || (x->at >= 0 && x->at <= end && x->length <= (size_t)(end - x->at));
+}
+
+bool sealed_replace(struct sealed *s, int fd)
+{
+	struct sealed_view v;
+	off_t end;
+	if (!map_table(&v, fd, s->count * sizeof(struct extent), &end))
+		return false;
+	const struct extent *table = (const void *)v.bytes.ptr;
+	size_t good = 0;
+	while (good < s->count && is_good(&table[good], end))
+		good++;
+	bool is_whole = good == s->count;
+	for (size_t i = 0; is_whole && i < s->count; i++) {
+		struct entry *e = &s->entries[i];
+		e->is_as_before = e->extent.digest == table[i].digest;
+		e->extent = table[i];
+	}
+	sealed_view_close(&v);
+	if (!is_whole)
+		return false;
+	sealed_close(s);
+	s->fd = fd;
+	return true;
 }

@@ -25,8 +25,19 @@ void sealed_free(struct sealed *s); /* accepts NULL */
 int sealed_add(struct sealed *s, const char *path);
 /* Nothing can be added or changed from now on, in no process. */
 void sealed_seal(struct sealed *s);
-/* A hash of the paths and the bytes, seeded. */
+/* A hash of the paths and the bytes of a sealed set, seeded. */
 uint64_t sealed_digest(const struct sealed *s, uint64_t seed);
+/* The path of file number i; NULL: there are not so many. */
+const char *sealed_path(const struct sealed *s, size_t i);
+/* The memory file of a sealed set, for another process; -1: it was closed, or no file was read. */
+int sealed_descriptor(const struct sealed *s);
+/*
+ * Exchanges the bytes of all files for those of a set that was filled with the same paths in the same order: fd is its
+ * memory file. False: fd is none, or not sealed; the set stays as it was. Takes fd unless it returns false.
+ */
+bool sealed_replace(struct sealed *s, int fd);
+/* False: the file has the same bytes as before the last sealed_replace. */
+bool sealed_has_changed(const struct sealed *s, const char *path);
 /* This process reads no file of the set any more. Accepts NULL; idempotent. */
 void sealed_close(struct sealed *s);
 

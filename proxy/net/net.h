@@ -193,6 +193,11 @@ struct net_tls *net_tls_server_new(
     const struct net_tls_server_options *o, char *error, size_t error_size);
 struct net_tls *net_tls_client_new(
     const struct net_tls_client_options *o, char *error, size_t error_size);
+/*
+ * Reads the files of the options again, whose texts must still be there. The next handshake uses them; connections that
+ * have had theirs go on. False with a message: a file cannot be used, and all is as before.
+ */
+bool net_tls_renew(struct net_tls *t, const struct sealed *files, char *error, size_t error_size);
 void net_tls_free(struct net_tls *t);
 /* Erases old ticket keys of a server's context. Call it now and then: without clients nothing else does. */
 void net_tls_advance_tickets(struct net_tls *t);

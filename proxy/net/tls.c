@@ -61,19 +61,22 @@ void net_tls_free(struct net_tls *t)
 {
 	if (!t || --t->refs > 0)
 		return;
-	for (size_t i = 0; i < t->certificate_count; i++) {
-		SSL_CTX_free(t->certificates[i].context);
-		tls_names_fini(&t->certificates[i].names);
-	}
 	if (!t->is_server)
 		SSL_CTX_free(t->context);
+	else if (t->certificates)
+		tls_certificates_free(t->certificates, t->certificate_count);
 	SSL_SESSION_free(t->session);
 	CRYPTO_BUFFER_POOL_free(t->pool);
 	net_tickets_fini(&t->tickets);
 	free(t->session_name);
-	free(t->certificates);
 	free(t->alpn);
 	free(t);
+}
+
+bool net_tls_renew(struct net_tls *t, const struct sealed *files, char *error, size_t error_size)
+{
+	return t->is_server ? tls_server_load(t, files, error, error_size)
+			    : tls_client_load(t, files, error, error_size);
 }
 
 /* Some of the library's names have underscores: writes spaces instead. */

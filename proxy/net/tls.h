@@ -34,15 +34,22 @@ struct net_tls {
 	bool verify;
 	uint8_t *alpn; /* wire form (RFC 7301 3.1) */
 	size_t alpn_length;
-	SSL_CTX *context; /* server: that of the first certificate */
-	struct tls_certificate *certificates;
+	SSL_CTX *context;                     /* server: that of the first certificate */
+	struct tls_certificate *certificates; /* server */
+	const struct net_certificate *certificate_files;
 	size_t certificate_count;
+	const char *ca_file;        /* client */
 	struct net_tickets tickets; /* server */
 	usec (*wall)(void);         /* clock_wall; a test's own */
 	CRYPTO_BUFFER_POOL *pool;
 	SSL_SESSION *session; /* client: the newest, and the name it was verified for */
 	char *session_name;
 };
+
+void tls_certificates_free(struct tls_certificate *list, size_t count);
+/* tls_server.c, tls_client.c: read the files, and exchange the contexts if all are good. False with a message. */
+bool tls_server_load(struct net_tls *t, const struct sealed *files, char *error, size_t error_size);
+bool tls_client_load(struct net_tls *t, const struct sealed *files, char *error, size_t error_size);
 
 struct net_tls *net_tls_hold(struct net_tls *t);
 

@@ -14,7 +14,8 @@ static int on_session(SSL *ssl, SSL_SESSION *session)
 {
 	struct net_tls *t = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
 	const char *name = SSL_get_app_data(ssl);
-	if (!name)
+	/* One that was verified by authorities that were exchanged since is no good. */
+	if (!name || SSL_get_SSL_CTX(ssl) != t->context)
 		return 0;
 	SSL_SESSION_free(t->session);
 	t->session = session;
@@ -25,25 +26,38 @@ static int on_session(SSL *ssl, SSL_SESSION *session)
 	return 1; /* 1: we keep the reference */
 }
 
+bool tls_client_load(struct net_tls *t, const struct sealed *files, char *error, size_t error_size)
+{
+	if (t->context && (!t->verify || !sealed_has_changed(files, t->ca_file)))
+		return true;
+	SSL_CTX *x = tls_context_new(t);
+	if (t->verify &&
+	    !tls_load_file(x, tls_load_authorities, t->ca_file, files, error, error_size)) {
+		SSL_CTX_free(x);
+		return false;
+	}
+	SSL_CTX_set_verify(x, t->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
+	if (t->alpn_length)
+		ensure(SSL_CTX_set_alpn_protos(x, t->alpn, (unsigned)t->alpn_length) == 0);
+	SSL_CTX_set_session_cache_mode(x, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+	SSL_CTX_sess_set_new_cb(x, on_session);
+	SSL_CTX_free(t->context);
+	t->context = x;
+	SSL_SESSION_free(t->session);
+	t->session = NULL;
+	return true;
+}
+
 struct net_tls *net_tls_client_new(
     const struct net_tls_client_options *o, char *error, size_t error_size)
 {
-	const char *file = o->ca_file ? o->ca_file : NET_SYSTEM_CA_FILE;
 	struct net_tls *t = tls_new(false, o->alpn);
 	t->verify = o->verify;
-	t->context = tls_context_new(t);
-	if (o->verify &&
-	    !tls_load_file(t->context, tls_load_authorities, file, o->files, error, error_size)) {
-		net_tls_free(t);
-		return NULL;
-	}
-	SSL_CTX_set_verify(t->context, o->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
-	if (t->alpn_length)
-		ensure(SSL_CTX_set_alpn_protos(t->context, t->alpn, (unsigned)t->alpn_length) == 0);
-	SSL_CTX_set_session_cache_mode(
-	    t->context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
-	SSL_CTX_sess_set_new_cb(t->context, on_session);
-	return t;
+	t->ca_file = o->ca_file ? o->ca_file : NET_SYSTEM_CA_FILE;
+	if (tls_client_load(t, o->files, error, error_size))
+		return t;
+	net_tls_free(t);
+	return NULL;
 }
 
 const char *tls_client_prepare(struct net_tls *t, SSL *ssl, const char *server_name)

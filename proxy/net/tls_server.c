@@ -82,14 +82,16 @@ static enum ssl_select_cert_result_t on_client_hello(const SSL_CLIENT_HELLO *hel
 	struct net_tls *t = SSL_CTX_get_app_data(SSL_get_SSL_CTX(hello->ssl));
 	const char *sni = SSL_get_servername(hello->ssl, TLSEXT_NAMETYPE_host_name);
 	ensure(t->certificates != NULL);
+	/* Where the handshake began with a certificate that was renewed meanwhile, it goes on with the new one. */
 	struct tls_certificate *best = sni ? choose(t, hello, slice_of_string(sni)) : NULL;
 	const struct tls_names *first = &t->certificates[0].names;
 	/* No certificate covers the name: use the default one, or one for the same names with another
 	 * key type. */
 	if (!best && first->dns_count > 0)
 		best = choose(t, hello, slice_of_string(first->dns[0]));
-	if (best && best->context != t->context)
-		ensure(SSL_set_SSL_CTX(hello->ssl, best->context) != NULL);
+	SSL_CTX *chosen = best ? best->context : t->context;
+	if (chosen != SSL_get_SSL_CTX(hello->ssl))
+		ensure(SSL_set_SSL_CTX(hello->ssl, chosen) != NULL);
 	return ssl_select_cert_success;
 }
 
@@ -129,13 +131,10 @@ static uint16_t scheme_of(const EVP_PKEY *key)
 	return SSL_SIGN_ECDSA_SECP521R1_SHA512;
 }
 
-static bool load(struct net_tls *t, const struct net_certificate *from, const struct sealed *files,
-    char *error, size_t size)
+static bool load(struct net_tls *t, struct tls_certificate *c, const struct net_certificate *from,
+    const struct sealed *files, char *error, size_t size)
 {
-	struct tls_certificate *c = &t->certificates[t->certificate_count++];
 	c->context = tls_context_new(t);
-	if (t->certificate_count == 1)
-		t->context = c->context;
 	if (!tls_load_file(c->context, tls_load_chain, from->chain_file, files, error, size) ||
 	    !tls_load_file(c->context, tls_load_key, from->key_file, files, error, size))
 		return false;
@@ -166,6 +165,39 @@ static void set_server(struct net_tls *t, SSL_CTX *x)
 		SSL_CTX_set_alpn_select_cb(x, on_alpn, t);
 }
 
+void tls_certificates_free(struct tls_certificate *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		SSL_CTX_free(list[i].context);
+		tls_names_fini(&list[i].names);
+	}
+	free(list);
+}
+
+bool tls_server_load(struct net_tls *t, const struct sealed *files, char *error, size_t error_size)
+{
+	size_t count = t->certificate_count;
+	struct tls_certificate *fresh = memory_zalloc(count * sizeof(*fresh));
+	bool is_good = true;
+	for (size_t i = 0; i < count && is_good; i++) {
+		const struct net_certificate *from = &t->certificate_files[i];
+		if (!t->certificates[i].context || sealed_has_changed(files, from->chain_file) ||
+		    sealed_has_changed(files, from->key_file))
+			is_good = load(t, &fresh[i], from, files, error, error_size);
+	}
+	for (size_t i = 0; i < count && is_good; i++) {
+		struct tls_certificate before = t->certificates[i];
+		if (!fresh[i].context)
+			continue;
+		set_server(t, fresh[i].context);
+		t->certificates[i] = fresh[i];
+		fresh[i] = before;
+	}
+	t->context = t->certificates[0].context;
+	tls_certificates_free(fresh, count);
+	return is_good;
+}
+
 struct net_tls *net_tls_server_new(
     const struct net_tls_server_options *o, char *error, size_t error_size)
 {
@@ -174,19 +206,17 @@ struct net_tls *net_tls_server_new(
 		return NULL;
 	}
 	struct net_tls *t = tls_new(true, o->alpn);
-	t->certificates = memory_zalloc(o->certificate_count * sizeof(*t->certificates));
-	for (size_t i = 0; i < o->certificate_count; i++) {
-		if (!load(t, &o->certificates[i], o->files, error, error_size)) {
-			net_tls_free(t);
-			return NULL;
-		}
+	t->certificate_files = o->certificates;
+	t->certificate_count = o->certificate_count;
+	t->certificates = memory_zalloc(t->certificate_count * sizeof(*t->certificates));
+	if (!tls_server_load(t, o->files, error, error_size)) {
+		net_tls_free(t);
+		return NULL;
 	}
 	if (o->tickets)
 		t->tickets = *o->tickets;
 	else
 		net_tickets_init(&t->tickets, t->wall());
-	for (size_t i = 0; i < t->certificate_count; i++)
-		set_server(t, t->certificates[i].context);
 	return t;
 }
 

@@ -169,15 +169,94 @@ static void process_that_has_closed_it_reads_nothing_not_even_from_the_disk(void
 	sealed_free(s);
 }
 
+static struct sealed *set_of(const char *first, const char *second)
+{
+	struct sealed *s = sealed_new();
+	put(a, first, strlen(first));
+	put(b, second, strlen(second));
+	assert_int_equal(sealed_add(s, a), 0);
+	assert_int_equal(sealed_add(s, "/dev/zero"), EFBIG);
+	assert_int_equal(sealed_add(s, b), 0);
+	sealed_seal(s);
+	return s;
+}
+
+static void bytes_of_the_same_paths_are_exchanged(void **state)
+{
+	(void)state;
+	struct sealed *s = set_of("first", ""), *newer = set_of("", "a longer second");
+	struct sealed_view v;
+	assert_string_equal(sealed_path(s, 0), a);
+	assert_string_equal(sealed_path(s, 2), b);
+	assert_null(sealed_path(s, 3));
+	sealed_close(s);
+	assert_true(sealed_replace(s, fcntl(sealed_descriptor(newer), F_DUPFD_CLOEXEC, 0)));
+	sealed_free(newer);
+	assert_has(s, a, "");
+	assert_has(s, b, "a longer second");
+	assert_true(sealed_has_changed(s, a));
+	assert_int_equal(sealed_view_open(s, "/dev/zero", &v), EFBIG);
+	sealed_free(s);
+	assert_int_equal(find_memory_file(), -1);
+}
+
+static void which_bytes_were_exchanged_is_known(void **state)
+{
+	(void)state;
+	struct sealed *s = set_of("first", "second"), *newer = set_of("first", "other");
+	assert_int_not_equal(sealed_digest(s, 7), sealed_digest(newer, 7));
+	assert_true(sealed_has_changed(s, a));
+	assert_true(sealed_replace(s, fcntl(sealed_descriptor(newer), F_DUPFD_CLOEXEC, 0)));
+	assert_int_equal(sealed_digest(s, 7), sealed_digest(newer, 7));
+	assert_false(sealed_has_changed(s, a));
+	assert_true(sealed_has_changed(s, b));
+	assert_true(sealed_has_changed(s, dir));
+	assert_true(sealed_has_changed(NULL, a));
+	sealed_free(newer);
+	sealed_free(s);
+}
+
+static void what_is_no_set_of_the_same_paths_changes_nothing(void **state)
+{
+	(void)state;
+	struct sealed *s = set_of("first", "second"), *other = sealed_new();
+	put(a, "one file alone", 14);
+	assert_int_equal(sealed_add(other, a), 0);
+	int unsealed = sealed_descriptor(other), plain = sealed_make(SLICE("some bytes of a file"));
+	assert_false(sealed_replace(s, unsealed));
+	assert_false(sealed_replace(s, plain));
+	assert_false(sealed_replace(s, -1));
+	close(plain);
+	/* A table whose files lie outside. */
+	static char wrong[4096 + 3 * 32];
+	memset(wrong + 4096, 1, 3 * 32);
+	memset(wrong + 4096 + 16, 0, 8);
+	plain = sealed_make(slice_of(wrong, sizeof(wrong)));
+	assert_false(sealed_replace(s, plain));
+	close(plain);
+	assert_has(s, a, "first");
+	assert_has(s, b, "second");
+	sealed_free(s);
+	sealed_free(other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(file_is_what_it_was_when_it_was_read, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(files_of_all_lengths_lie_beside_each_other, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(file_that_could_not_be_read_stays_so, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(
+		file_is_what_it_was_when_it_was_read, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(
+		files_of_all_lengths_lie_beside_each_other, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(
+		file_that_could_not_be_read_stays_so, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(nobody_can_change_what_is_sealed, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(
 		process_that_has_closed_it_reads_nothing_not_even_from_the_disk, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(
+		bytes_of_the_same_paths_are_exchanged, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(which_bytes_were_exchanged_is_known, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(
+		what_is_no_set_of_the_same_paths_changes_nothing, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
