@@ -67,6 +67,8 @@ struct clients {
 /* The caller has set env, ops, context, hold, hold_limits and hold_budget. Returns false and writes
  * a message to error when a certificate cannot be read. */
 bool clients_open(struct clients *c, char *error, size_t error_size);
+/* Reads the certificates and keys that have changed, for the next handshakes (net_tls_renew). False with a message. */
+bool clients_renew_tls(const struct clients *c, char *error, size_t error_size);
 void clients_close(struct clients *c); /* call clients_abort first */
 
 struct client_listener *clients_listener(struct clients *c, const struct conf_listen *conf);

@@ -80,6 +80,17 @@ bool clients_open(struct clients *c, char *error, size_t error_size)
 	return true;
 }
 
+bool clients_renew_tls(const struct clients *c, char *error, size_t error_size)
+{
+	bool is_good = true;
+	for (size_t i = 0; i < c->env->conf->listen_count; i++) {
+		struct net_tls *tls = c->listeners[i].tls;
+		if (tls && !net_tls_renew(tls, c->env->conf->sealed, error, error_size))
+			is_good = false;
+	}
+	return is_good;
+}
+
 void clients_close(struct clients *c)
 {
 	wheel_forget(worker_wheel(c->env), &c->tickets_timer);

@@ -19,6 +19,13 @@ struct pair {
 	const struct conf_file_ref *chain, *key;
 };
 
+/* From here on the file is as it is now. net_pem_look reports an error of reading it. */
+static void add_file(struct conf_loader *l, const char *path)
+{
+	conf_note_named_file(l, path);
+	(void)sealed_add(l->conf->sealed, path);
+}
+
 /* ---- what a file is instead ---- */
 
 /* The words for the two kinds of files. */
@@ -239,9 +246,8 @@ static bool check_pair(struct conf_loader *l, const struct pair *p)
 	struct net_pem_file chain, key;
 	struct net_chain_link links[NET_CHAIN_MOST];
 
-	/* From here on the files are as they are now. net_pem_look reports an error of reading. */
-	(void)sealed_add(l->conf->sealed, p->chain->path);
-	(void)sealed_add(l->conf->sealed, p->key->path);
+	add_file(l, p->chain->path);
+	add_file(l, p->key->path);
 	net_pem_look(l->conf->sealed, p->chain->path, &chain);
 	net_pem_look(l->conf->sealed, p->key->path, &key);
 	if (chain.certificates == 0)
@@ -316,7 +322,7 @@ bool conf_check_authorities(struct conf_loader *l, const char *path)
 	struct net_tls_client_options options = {
 	    .ca_file = path, .verify = true, .alpn = "h2", .files = l->conf->sealed};
 
-	(void)sealed_add(l->conf->sealed, path);
+	add_file(l, path);
 	net_pem_look(l->conf->sealed, path, &f);
 	errno = f.error;
 	if (f.error)
@@ -346,6 +352,6 @@ void conf_read_system_authorities(struct conf_loader *l)
 		bool may_be_tls = o->kind == CONF_ORIGIN_TLS || o->kind == CONF_ORIGIN_FORWARD;
 		/* A worker says that it cannot be read. */
 		if (may_be_tls && o->tls_verify && !o->tls_ca)
-			(void)sealed_add(c->sealed, NET_SYSTEM_CA_FILE);
+			add_file(l, NET_SYSTEM_CA_FILE);
 	}
 }

@@ -40,10 +40,8 @@ static struct conf *load_end(struct conf_loader *l)
 	if (!l->is_foreign)
 		conf_finish(l);
 	l->conf->sections = l->first;
-	if (l->conf->sealed) {
+	if (l->conf->sealed)
 		sealed_seal(l->conf->sealed);
-		l->conf->digest = sealed_digest(l->conf->sealed, l->conf->digest);
-	}
 	if (l->mistakes == 0)
 		return l->conf;
 	conf_free(l->conf);

@@ -13,6 +13,7 @@
 #include "policy/known_cookie.h"
 #include "policy/policy.h"
 #include "proxy/base/arena.h"
+#include "proxy/base/watched_file.h"
 #include "proxy/base/rate.h"
 #include "proxy/conf/access_rules.h"
 #include "proxy/conf/findings.h"
@@ -365,8 +366,12 @@ struct conf {
 	struct arena arena;           /* everything below lives here */
 	/* Certificates, keys and authorities as they were checked; NULL: no file was opened. */
 	struct sealed *sealed;
-	/* Of the bytes of all files that were read, with their paths: equal means that nothing has changed. */
-	uint64_t digest;
+	/* Of the bytes of the configuration's own files, and of lists, secrets and bodies that it names, with their paths:
+	 * equal means that nothing has changed. */
+	uint64_t digest, lists_digest;
+	/* All files that options name and a load reads, each as it was just before. */
+	struct watched_file *named_files;
+	size_t named_file_count;
 	const char *file;
 	const struct conf_section *sections; /* for conf_find_place */
 	struct conf_server server;

@@ -132,6 +132,7 @@ static bool read_lines(
 bool conf_read_bytes(
     struct conf_loader *l, const char *what, const char *path, size_t most, struct slice *bytes)
 {
+	conf_note_named_file(l, path);
 	FILE *in = fopen(path, "re");
 	char *room = in ? arena_bytes(&l->conf->arena, most + 1) : NULL;
 	size_t n = in ? fread(room, 1, most + 1, in) : 0;
@@ -143,7 +144,7 @@ bool conf_read_bytes(
 		fclose(in);
 	*bytes = slice_of(room, n);
 	if (is_read)
-		conf_digest(l, path, *bytes);
+		conf_digest(&l->conf->lists_digest, path, *bytes);
 	return is_read;
 }
 

@@ -127,8 +127,10 @@ void conf_warning(struct conf_loader *l, const char *file, uint32_t line, const 
 /* printf("%.*s", …): as much of a value as a message shows. */
 #define CONF_SHOWN(value) SLICE_ARG(slice_sub((value), 0, 80))
 
-/* Puts a file that was read into the digest. */
-void conf_digest(struct conf_loader *l, const char *path, struct slice bytes);
+/* Puts a file that was read into a digest. */
+void conf_digest(uint64_t *digest, const char *path, struct slice bytes);
+/* The file is about to be read. path: lives as long as the configuration. */
+void conf_note_named_file(struct conf_loader *l, const char *path);
 
 /* NUL-terminated copy in the snapshot's arena. */
 char *conf_copy(struct conf_loader *l, struct slice s);

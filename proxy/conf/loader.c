@@ -46,10 +46,17 @@ struct slice conf_trim(struct slice s)
 	return s;
 }
 
-void conf_digest(struct conf_loader *l, const char *path, struct slice bytes)
+void conf_digest(uint64_t *digest, const char *path, struct slice bytes)
 {
-	uint64_t named = hash_bytes(l->conf->digest, path, strlen(path));
-	l->conf->digest = hash_bytes(named, bytes.ptr, bytes.len);
+	uint64_t named = hash_bytes(*digest, path, strlen(path));
+	*digest = hash_bytes(named, bytes.ptr, bytes.len);
+}
+
+void conf_note_named_file(struct conf_loader *l, const char *path)
+{
+	struct conf *c = l->conf;
+	conf_append(l, c->named_files, c->named_file_count, (struct watched_file){.path = path});
+	(void)watched_file_has_changed(&c->named_files[c->named_file_count - 1]);
 }
 
 char *conf_copy(struct conf_loader *l, struct slice s)

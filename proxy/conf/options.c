@@ -228,6 +228,9 @@ const struct conf_option conf_options[] = {
         .sentence = "How long open requests may take to finish when pushgate is stopped. 0: no limit."},
     {SERVER(server.tunnel_drain_timeout), .key = "tunnel-drain-timeout", TIME(0), .preset = "10s",
         .sentence = "The same for tunnels, which often end only when somebody ends them. 0: as drain-timeout."},
+    {SERVER(server.watch_files), .key = "watch-files", SWITCH("no yes"), .preset = "no",
+        .sentence = "yes: when a file that options name changes (a certificate, a key, tls-ca, a host-file, an error page), it is read "
+        "again after a few seconds, as by pushgate reload. The configuration's own files are not: a reload reads them."},
     {SERVER(policy.fallback), .key = "default-action", CHOICE("forward drop hold hint hint+hold"), .preset = "forward",
         .sentence = "What happens to a push that no [push] rule matches."},
     {SERVER(policy.caps.per_parent), .key = "max-pushes-per-parent", NUMBER(1, 100000), .preset = "100",

@@ -37,6 +37,7 @@ struct conf_server {
 	uint64_t connection_memory_bytes; /* budget of one connection: 16 MiB */
 	usec drain_timeout;           /* 30 s */
 	usec tunnel_drain_timeout;    /* of tunnels, in a drain: 10 s */
+	bool watch_files;             /* what a changed file needs happens by itself */
 	/* Push allowances; the rest of the caps is in policy_rules. */
 	uint32_t promise_refusals;    /* refusals a minute on one origin connection before it turns push off: 1000 */
 	uint32_t promise_rate;        /* promises per second accepted from one origin connection: 100000 */

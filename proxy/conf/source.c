@@ -270,7 +270,7 @@ void conf_read_file(struct conf_loader *l, const char *path)
 	} else if (is_new(l, path, &st)) {
 		char *text = read_all(fd, &length);
 		if (text) {
-			conf_digest(l, path, slice_of(text, length));
+			conf_digest(&l->conf->digest, path, slice_of(text, length));
 			conf_read_text(
 			    l, conf_copy(l, slice_of_string(path)), slice_of(text, length));
 		} else

@@ -228,6 +228,12 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	return g;
 }
 
+bool gateway_renew_tls(const struct gateway *g, char *error, size_t error_size)
+{
+	bool is_good = clients_renew_tls(&g->clients, error, error_size);
+	return upstream_renew_tls(&g->upstream, error, error_size) && is_good;
+}
+
 void gateway_free(struct gateway *g)
 {
 	net_on_pass(g->env.loop, NULL, NULL);

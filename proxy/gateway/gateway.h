@@ -59,6 +59,9 @@ struct gateway_env {
 struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t error_size);
 /* Accepts connections from the listening socket fd (borrows) for this [listen] section. */
 void gateway_listen(struct gateway *g, const struct conf_listen *listen, int fd);
+/* The configuration's sealed files have been exchanged (sealed_replace): the next handshakes use those that have changed.
+ * False with a message: one cannot be used, and what was read from it before stays in use. */
+bool gateway_renew_tls(const struct gateway *g, char *error, size_t error_size);
 /* Replaces the at-th manifest of the configuration (manifests_configured); takes it. Call it from the
  * loop, or before the loop runs. */
 void gateway_set_manifest(struct gateway *g, size_t at, struct offer_manifest *manifest);

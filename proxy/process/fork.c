@@ -120,6 +120,7 @@ void generation_start_worker(struct generation *g, uint32_t index)
 	struct worker_slot *slot = &g->workers[index];
 	int socket;
 	slot->is_waiting = g == m->coming;
+	slot->renewals = g->renewals;
 	pid_t pid = child_fork(&slot->child, true, &m->observe, m->now, &socket);
 	if (pid == 0)
 		become_worker(g, index, socket);

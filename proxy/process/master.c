@@ -194,16 +194,21 @@ static usec advance_tickets(struct master *m)
 	return m->now + NET_TICKET_PERIOD_USEC - wall % NET_TICKET_PERIOD_USEC;
 }
 
-/* Begins a reload that is due. Returns when to call it again. */
+/* Reads the configuration again if that is due. Returns when to call it again. */
 static usec run_reload(struct master *m)
 {
-	if (!m->reload_is_due || m->coming || m->running->phase != GENERATION_RUNNING ||
-	    !m->running->was_ready || m->generation_count > GENERATIONS_MOST)
+	if (m->coming || m->running->phase != GENERATION_RUNNING || !m->running->was_ready ||
+	    m->generation_count > GENERATIONS_MOST)
 		return USEC_NEVER;
+	bool watches = m->running->outfit.conf->server.watch_files;
+	if (!m->reload_is_due && watches)
+		master_watch_files(m);
+	if (!m->reload_is_due)
+		return watches ? m->files.look_at : USEC_NEVER;
 	if (m->now < m->reload_at)
 		return m->reload_at;
 	master_reload(m);
-	return USEC_NEVER;
+	return m->now;
 }
 
 /* Runs deadlines and restarts that are due. Returns when the next one is due. */

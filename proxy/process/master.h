@@ -7,6 +7,7 @@
 #define PUSHGATE_PROCESS_MASTER_H
 
 #include "proxy/process/child.h"
+#include "proxy/process/file_watch.h"
 #include "proxy/process/helper.h"
 #include "proxy/process/process.h"
 #include "proxy/process/reload_request.h"
@@ -32,6 +33,8 @@ struct worker_slot {
 	struct child child;
 	bool is_waiting; /* it has begun before its generation has taken over, and is to be told */
 	bool is_behind;  /* it has begun before the files process had read anything */
+	uint32_t
+	    renewals; /* it has begun with these certificates, or was told of them: generation.renewals */
 	bool is_linked[HELPERS]; /* it has a socket to this helper, as that runs now */
 	int learned;     /* the memory file that it writes its learned table into; -1: none */
 	bool is_adopted; /* the worker `adopter` accepts from this one's sockets */
@@ -45,7 +48,8 @@ struct generation {
 	struct outfit outfit;
 	struct worker_slot *workers;
 	struct child helpers[HELPERS];
-	usec helpers_end_by[HELPERS];   /* a helper that is to end is killed then */
+	usec helpers_end_by[HELPERS]; /* a helper that is to end is killed then */
+	uint32_t renewals; /* how often the configuration's sealed files were exchanged */
 	struct files_contents contents; /* as the files process has read them last */
 	bool files_was_ready; /* one has been: the contents are those of the configured files */
 	bool files_is_late; /* none was ready in time: the workers have started without contents */
@@ -94,8 +98,10 @@ struct master {
 	uint32_t last_number;
 	struct generation *running; /* accepts clients, until pushgate ends; never NULL */
 	struct generation *coming;  /* is being brought up; NULL: none */
-	bool reload_is_due;
-	usec reload_at; /* no reload begins before */
+	bool reload_is_due,
+	    reload_is_of_files;  /* nobody has asked for it: watch-files has seen a change */
+	usec reload_at;          /* no reload begins before */
+	struct file_watch files; /* of the running generation's configuration */
 	struct status_reload last_reload;
 	usec take_over_at;  /* when it takes over; 0: it is not up yet */
 	usec learned_until; /* it waits so long for learned tables */
@@ -131,6 +137,21 @@ void master_reload(struct master *m);
 /* It has come to an end: tells those who wait for it. cause: what was wrong, of which the first line is kept, or NULL. */
 void master_end_reload(
     struct master *m, enum process_status status, const char *result, const char *cause);
+
+/* ---- renewal.c ---- */
+
+/* Which files have changed from one load to the next one. */
+enum renewal_change {
+	RENEWAL_OF_NOTHING,
+	RENEWAL_OF_CERTIFICATES, /* of these, keys and authorities alone */
+	RENEWAL_OF_LISTS,        /* and of other files that options name */
+	RENEWAL_OF_CONFIGURATION,
+};
+enum renewal_change renewal_compare(const struct conf *now, const struct conf *next);
+/* Gives the running generation the certificates, keys and authorities of this configuration, and frees it. */
+void master_renew(struct master *m, struct conf *conf);
+/* With watch-files: makes a reload due when files have changed. */
+void master_watch_files(struct master *m);
 
 /* ---- generations.c ---- */
 
@@ -200,6 +221,8 @@ void generation_accept(struct generation *g);
 /* Before the sockets are returned: lets the workers accept all clients that wait at an address which no other
  * generation has. */
 void generation_empty_sections(const struct generation *g);
+/* The sealed files of its configuration have been exchanged: tells the workers. */
+void generation_renew_tls(struct generation *g);
 /* Tells the workers to finish their open requests, then to end. */
 void generation_drain(struct generation *g);
 /* Tells all workers to end at once; called again, kills them. Does nothing after the last worker. */

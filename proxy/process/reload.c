@@ -101,8 +101,14 @@ static struct conf *load(struct master *m, FILE *report, enum process_status *st
 	    .findings = &findings,
 	    .workers = outfit_count_workers(conf, false),
 	    .own = &m->start->sockets};
-	if (conf->digest == m->running->outfit.conf->digest)
+	enum renewal_change change = renewal_compare(m->running->outfit.conf, conf);
+	if (change == RENEWAL_OF_CERTIFICATES)
+		return conf;
+	if (change == RENEWAL_OF_NOTHING)
 		*status = PROCESS_DONE;
+	else if (change == RENEWAL_OF_CONFIGURATION && m->reload_is_of_files)
+		fprintf(
+		    report, "the configuration itself has changed too: tell pushgate to reload\n");
 	else if (start_needs_walk(&needs))
 		return conf;
 	else if (needs.count[NEED_FAULT] == 0)
@@ -170,6 +176,7 @@ void master_reload(struct master *m)
 	reload_askers_begin(&m->askers);
 	notify_reloading(m->start->notify_fd);
 	struct conf *conf = load_with_report(m, &report, &status);
+	m->reload_is_of_files = false;
 	/* The files may have taken long. Whatever asks for reloads, the master has as much time for all else. */
 	m->now = clock_monotonic();
 	m->reload_at =
@@ -178,7 +185,9 @@ void master_reload(struct master *m)
 		report = memory_strdup("no memory for a report\n");
 	reload_askers_tell(&m->askers, report);
 	log_lines(m, conf || status == PROCESS_DONE ? OBSERVE_WARN : OBSERVE_ERROR, report);
-	if (conf)
+	if (conf && renewal_compare(m->running->outfit.conf, conf) == RENEWAL_OF_CERTIFICATES)
+		master_renew(m, conf);
+	else if (conf)
 		begin(m, conf);
 	else
 		refuse(m, status, report);

@@ -21,7 +21,8 @@ struct status_process {
 };
 
 /* Results of a reload. */
-#define STATUS_RELOAD_DONE "done"       /* another generation has taken over */
+#define STATUS_RELOAD_DONE                                                                         \
+	"done" /* another generation has taken over, or the workers have the changed files */
 #define STATUS_RELOAD_SAME "same"       /* nothing has changed, so nothing was done */
 #define STATUS_RELOAD_REFUSED "refused" /* what serves has stayed as it was */
 

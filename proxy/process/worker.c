@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes and frees the parts of a worker, in the right order. */
 #include "proxy/process/worker.h"
+#include "proxy/base/descriptor.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
@@ -113,7 +114,8 @@ bool worker_confine(const struct worker *w, unsigned more, char *error, size_t e
 		parts |= SANDBOX_NAMES;
 	if (w->demo)
 		parts |= SANDBOX_DEMO;
-	if (w->env.contents && (files_are_needed(conf) || conf_learns(conf)))
+	bool has_sealed = conf->sealed && sealed_path(conf->sealed, 0);
+	if (w->env.contents && (has_sealed || files_are_needed(conf) || conf_learns(conf)))
 		parts |= SANDBOX_MAPS;
 	return sandbox_enter(parts, conf->server.sandbox, error, error_size);
 }
@@ -141,6 +143,21 @@ static void drained(void *context)
 {
 	struct worker *w = context;
 	net_stop(w->loop);
+}
+
+void worker_renew_tls(struct worker *w, int fd)
+{
+	char error[256] = "the memory file is malformed";
+	struct sealed *files = w->env.gateway.conf->sealed;
+	bool is_taken = sealed_replace(files, fd);
+	if (!is_taken)
+		descriptor_close(&fd);
+	if (is_taken && gateway_renew_tls(w->gateway, error, sizeof(error)))
+		w->observe.counters->tls_renewed++;
+	else
+		observe_log(&w->observe, OBSERVE_ERROR,
+		    "renewed certificates cannot be used, and those of before stay: %s", error);
+	sealed_close(files);
 }
 
 void worker_drain(struct worker *w)

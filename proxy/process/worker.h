@@ -61,6 +61,8 @@ bool worker_init(struct worker *w, const struct worker_config *env, char *error,
 bool worker_confine(const struct worker *w, unsigned more, char *error, size_t error_size);
 /* Takes in and closes env.contents: in the sandbox, because another process has made them, and before the loop runs. */
 void worker_take_contents(struct worker *w);
+/* Takes certificates, keys and authorities that have changed, as the memory file of a sealed set. */
+void worker_renew_tls(struct worker *w, int fd);
 void worker_listen(struct worker *w, uint32_t from);
 /* Finishes open exchanges within drain-timeout, then stops the loop. Idempotent. */
 void worker_drain(struct worker *w);

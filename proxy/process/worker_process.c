@@ -112,6 +112,9 @@ static void obey(struct worker_process *c, const struct message *m, int fd)
 	case MESSAGE_TAKE_LEARNED:
 		take_learned(c, fd);
 		break;
+	case MESSAGE_RENEW:
+		worker_renew_tls(&c->worker, fd);
+		return;
 	case MESSAGE_LINK:
 		if (fd < 0 || m->helper >= HELPERS || !c->links[m->helper])
 			break;

@@ -137,6 +137,31 @@ void generation_begin_trace(const struct generation *g, const struct trace_order
 			send_trace(g, i, o);
 }
 
+/* ---- renewed certificates ---- */
+
+/* A worker that does not read its messages is told later. */
+#define TELL_AGAIN_USEC (100 * USEC_PER_MSEC)
+
+/* Returns when to call it again. */
+static usec tell_of_renewal(struct generation *g, uint32_t index)
+{
+	static const struct message message = {.kind = MESSAGE_RENEW};
+	struct worker_slot *slot = &g->workers[index];
+	if (slot->renewals == g->renewals || slot->child.control.socket < 0)
+		return USEC_NEVER;
+	if (!generation_tell_worker(g, index, &message, sealed_descriptor(g->outfit.conf->sealed)))
+		return g->master->now + TELL_AGAIN_USEC;
+	slot->renewals = g->renewals;
+	return USEC_NEVER;
+}
+
+void generation_renew_tls(struct generation *g)
+{
+	g->renewals++;
+	for (uint32_t i = 0; i < g->outfit.workers; i++)
+		(void)tell_of_renewal(g, i);
+}
+
 /* ---- sockets of dead workers ---- */
 
 /* False: the candidate is not up, or does not read its messages. */
@@ -289,6 +314,7 @@ static usec run_worker(struct generation *g, uint32_t index, bool may_start)
 	char name[32];
 	snprintf(name, sizeof(name), "worker %u", index);
 	usec next = control_enforce(&c->control, c->pid, name, &m->observe, m->now);
+	next = clock_earlier(next, tell_of_renewal(g, index));
 	if (may_start && !c->pid && m->now >= c->start_at)
 		generation_start_worker(g, index);
 	return may_start && !c->pid ? clock_earlier(next, c->start_at) : next;

@@ -202,6 +202,12 @@ void dynamic_destinations_close(struct dynamic_destinations *o)
 	list_for_each(&o->unused, m, struct dynamic_destination, link) end_dynamic(o, m);
 }
 
+bool dynamic_destinations_renew_tls(
+    const struct dynamic_destinations *o, char *error, size_t error_size)
+{
+	return !o || templates_renew_tls(o->templates, error, error_size);
+}
+
 void dynamic_destinations_free(struct dynamic_destinations *o)
 {
 	if (!o)

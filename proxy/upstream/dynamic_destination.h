@@ -23,6 +23,9 @@ bool dynamic_destinations_open(struct upstream *u, char *error, size_t error_siz
 void dynamic_destinations_close(
     struct dynamic_destinations *o); /* every connection at once; accepts NULL, as the next */
 void dynamic_destinations_free(struct dynamic_destinations *o);
+/* upstream_renew_tls, of these; accepts NULL. */
+bool dynamic_destinations_renew_tls(
+    const struct dynamic_destinations *o, char *error, size_t error_size);
 /* The destination of x, in forward mode; it is that of its attempt from now on. NULL: x has failed. */
 struct destination *dynamic_destination_get(struct upstream *u, struct exchange *x);
 /* A push that came on a connection to d uses it too. */
@@ -56,6 +59,7 @@ struct templates;
 
 /* NULL, and a message: a CA file cannot be read. */
 struct templates *templates_open(struct upstream *u, char *error, size_t error_size);
+bool templates_renew_tls(const struct templates *t, char *error, size_t error_size);
 void templates_free(struct templates *t); /* accepts NULL */
 /* p: through this upstream proxy; NULL: through none. */
 const struct template *templates_get(const struct templates *t, const struct conf_origin *origin,

@@ -110,6 +110,20 @@ struct templates *templates_open(struct upstream *u, char *error, size_t error_s
 	return t;
 }
 
+bool templates_renew_tls(const struct templates *t, char *error, size_t error_size)
+{
+	const struct conf *conf = t->upstream->env->conf;
+	bool is_good = true;
+	for (size_t i = 0; i < conf->origin_count; i++)
+		for (size_t k = 0; t->of_origin[i] && k < count_of(&conf->origins[i]); k++) {
+			const struct template *one = &t->of_origin[i][k];
+			if (one->owns_tls &&
+			    !net_tls_renew(one->tls, conf->sealed, error, error_size))
+				is_good = false;
+		}
+	return is_good;
+}
+
 static void close_template(struct template *t)
 {
 	protocols_plans_free(t->plans[0]);

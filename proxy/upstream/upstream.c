@@ -105,6 +105,18 @@ static size_t destination_count(const struct upstream *u)
 	return u->destinations ? u->env->conf->origin_count : 0;
 }
 
+bool upstream_renew_tls(const struct upstream *u, char *error, size_t error_size)
+{
+	bool is_good = dynamic_destinations_renew_tls(u->dynamic, error, error_size);
+	for (size_t i = 0; i < destination_count(u); i++) {
+		const struct destination *d = &u->destinations[i];
+		if (d->owns_tls &&
+		    !net_tls_renew(d->origin.tls, u->env->conf->sealed, error, error_size))
+			is_good = false;
+	}
+	return is_good;
+}
+
 void upstream_close(struct upstream *u)
 {
 	u->origins.is_closed = true;

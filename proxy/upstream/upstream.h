@@ -29,6 +29,8 @@ struct upstream {
 /* The caller has set env, names, and what origins_open needs but ops. Returns false and writes a message to error
  * when a CA file cannot be read. */
 bool upstream_open(struct upstream *u, char *error, size_t error_size);
+/* Reads the authorities that have changed, for the next handshakes (net_tls_renew). False with a message. */
+bool upstream_renew_tls(const struct upstream *u, char *error, size_t error_size);
 void upstream_close(struct upstream *u); /* closes every connection at once */
 void upstream_free(struct upstream *u);
 /* Another generation drains from now on: goes on with what that has last known of the servers. */

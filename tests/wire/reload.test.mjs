@@ -11,7 +11,6 @@ import http from 'node:http';
 import http2 from 'node:http2';
 import net from 'node:net';
 import path from 'node:path';
-import tls from 'node:tls';
 import { after } from 'node:test';
 import { BINARY, certs, freePort, scenario, section, sleep, until } from '../support/gate.mjs';
 
@@ -260,31 +259,6 @@ gate('a signal that comes while a generation comes up is obeyed after it', async
 	await haveEnded(s, 2);
 	await workersAre(s, 1);
 	assert.match((await get(s.port)).text, /one/);
-});
-
-gate('a renewed certificate is served after a reload, and a pair that does not fit keeps the one before', async (s) => {
-	const copy = (name, from) => fs.copyFileSync(certs().file(from), path.join(s.dir, name));
-	const serial = () => new Promise((resolve, reject) => {
-		const socket = tls.connect({ port: secure, host: '127.0.0.1', ca: certs().ca, servername: 'localhost' }, () => {
-			resolve(socket.getPeerCertificate().serialNumber);
-			socket.destroy();
-		});
-		socket.once('error', reject);
-	});
-	const secure = await freePort();
-	const more = `[listen tls]\naddress = 127.0.0.1:${secure}\ncertificate = chain.pem\nkey = chain.key\n`;
-	copy('chain.pem', 'rsa.pem');
-	copy('chain.key', 'rsa.key');
-	fs.chmodSync(path.join(s.dir, 'chain.key'), 0o600);
-	await change(s, { more });
-	const first = await serial();
-	await reload(s, SAME);
-	copy('chain.pem', 'ecdsa.pem');
-	await reload(s, KEPT);
-	assert.equal(await serial(), first);
-	copy('chain.key', 'ecdsa.key');
-	await reload(s);
-	await until('the new certificate', async () => await serial() !== first);
 });
 
 gate('a unix socket outlives reloads, and its file goes with its listener', async (s) => {
