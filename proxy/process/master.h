@@ -148,8 +148,6 @@ enum renewal_change {
 	RENEWAL_OF_CONFIGURATION,
 };
 enum renewal_change renewal_compare(const struct conf *now, const struct conf *next);
-/* Gives the running generation the certificates, keys and authorities of this configuration, and frees it. */
-void master_renew(struct master *m, struct conf *conf);
 /* With watch-files: makes a reload due when files have changed. */
 void master_watch_files(struct master *m);
 

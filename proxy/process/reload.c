@@ -141,6 +141,23 @@ static void begin(struct master *m, struct conf *conf)
 	    m->coming->number, outfit.workers, outfit.workers == 1 ? "" : "s");
 }
 
+#define RENEWED                                                                                    \
+	"new connections use the new certificates, keys and authorities; nothing else has changed"
+
+/* Gives the running generation the certificates, keys and authorities of this configuration, and frees it. */
+static void renew(struct master *m, struct conf *conf)
+{
+	struct conf *running = m->running->outfit.conf;
+	struct sealed *before = running->sealed;
+	running->sealed = conf->sealed;
+	conf->sealed = before;
+	conf_free(conf);
+	generation_renew_tls(m->running);
+	observe_log(&m->observe, OBSERVE_INFO, "reload: " RENEWED);
+	reload_askers_tell(&m->askers, RENEWED "\n");
+	master_end_reload(m, PROCESS_DONE, STATUS_RELOAD_DONE, NULL);
+}
+
 #define SAME "nothing is to be done: the configuration and all its files are the same"
 #define REFUSED "the new configuration is not used, and all stays as it was"
 
@@ -186,7 +203,7 @@ void master_reload(struct master *m)
 	reload_askers_tell(&m->askers, report);
 	log_lines(m, conf || status == PROCESS_DONE ? OBSERVE_WARN : OBSERVE_ERROR, report);
 	if (conf && renewal_compare(m->running->outfit.conf, conf) == RENEWAL_OF_CERTIFICATES)
-		master_renew(m, conf);
+		renew(m, conf);
 	else if (conf)
 		begin(m, conf);
 	else

@@ -18,22 +18,6 @@ enum renewal_change renewal_compare(const struct conf *now, const struct conf *n
 	return RENEWAL_OF_NOTHING;
 }
 
-#define RENEWED                                                                                    \
-	"new connections use the new certificates, keys and authorities; nothing else has changed"
-
-void master_renew(struct master *m, struct conf *conf)
-{
-	struct conf *running = m->running->outfit.conf;
-	struct sealed *before = running->sealed;
-	running->sealed = conf->sealed;
-	conf->sealed = before;
-	conf_free(conf);
-	generation_renew_tls(m->running);
-	observe_log(&m->observe, OBSERVE_INFO, "reload: " RENEWED);
-	reload_askers_tell(&m->askers, RENEWED "\n");
-	master_end_reload(m, PROCESS_DONE, STATUS_RELOAD_DONE, NULL);
-}
-
 void master_watch_files(struct master *m)
 {
 	struct conf *conf = m->running->outfit.conf;
