@@ -176,6 +176,7 @@ void client_conn_closed(struct client_conn *c)
 
 void client_conn_leave(struct client_conn *c)
 {
+	c->is_leaving = false;
 	c->leaves_at = USEC_NEVER;
 	if (!c->session) {
 		close_conn(c);
@@ -253,7 +254,7 @@ static void begin_session(struct client_conn *c, const struct session_plan *plan
 	c->hop.protocol = session_name(c->session);
 	c->hop.tls = net_conn_tls_version(c->net);
 	c->hop.cipher = net_conn_tls_cipher(c->net);
-	if (c->leaves_at != USEC_NEVER && session_can(c->session, SESSION_MULTIPLEXES))
+	if (c->is_leaving && session_can(c->session, SESSION_MULTIPLEXES))
 		client_conn_leave(c);
 }
 

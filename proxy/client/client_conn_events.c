@@ -106,11 +106,13 @@ static void update_reading(struct client_conn *c)
 void client_conn_handle_events(struct client_conn *c)
 {
 	struct session_event e;
-	while (session_next_event(c->session, &e))
+	while (session_next_event(c->session, &e)) {
+		if (c->is_leaving && e.kind == SESSION_EVENT_HEAD)
+			client_conn_leave(c); /* so that its answer says that it is the last one */
 		on_event(c, &e);
+	}
 	client_conn_start_waiting(c);
-	if (c->leaves_at != USEC_NEVER && !list_is_empty(&c->legs))
-		client_conn_leave(c);
+	client_conn_wait_for_last(c);
 	if (list_is_empty(&c->legs) && c->quiet_since == USEC_NEVER) {
 		client_conn_is_quiet(c);
 		client_conn_arm(c);

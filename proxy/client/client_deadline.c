@@ -74,23 +74,33 @@ static usec deadline_of(struct client_conn *c)
 
 /* ---- the end ---- */
 
-/* HTTP/2 says which request is the last one; otherwise one may be on its way that would get no answer. */
-static bool may_have_sent(const struct client_conn *c)
+void client_conn_wait_for_last(struct client_conn *c)
 {
-	return !c->session ||
-	       (list_is_empty(&c->legs) && !session_can(c->session, SESSION_MULTIPLEXES));
+	if (!c->is_leaving || !list_is_empty(&c->legs) || c->leaves_at != USEC_NEVER)
+		return;
+	c->leaves_at = worker_now(c->clients->env) + LEAVE_USEC;
+	client_conn_arm(c);
 }
 
+/*
+ * HTTP/2 says which request is the last one. Otherwise a head says it, if one is still to come; behind one that has not
+ * said it another request may be on its way.
+ */
 void client_conn_shutdown(struct client_conn *c)
 {
 	if (!c->net)
 		return;
-	if (may_have_sent(c)) {
-		c->leaves_at = worker_now(c->clients->env) + LEAVE_USEC;
-		client_conn_arm(c);
+	bool is_told =
+	    c->session &&
+	    (session_can(c->session, SESSION_MULTIPLEXES) ||
+		(!list_is_empty(&c->legs) &&
+		    !exchange_has_begun(list_first(&c->legs, struct leg, link)->exchange)));
+	if (is_told) {
+		client_conn_leave(c);
 		return;
 	}
-	client_conn_leave(c);
+	c->is_leaving = true;
+	client_conn_wait_for_last(c);
 }
 
 /* ---- the timer ---- */

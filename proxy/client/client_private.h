@@ -44,7 +44,7 @@ struct client_conn {
 	struct client_address *counted; /* NULL: no limit per client address applies */
 	usec opened, quiet_since;
 	usec
-	    leaves_at; /* a draining gateway waits until then for a request; USEC_NEVER: it does not */
+	    leaves_at; /* is_leaving: the last request comes until then; USEC_NEVER: a response is under way */
 	/* The client has ended its sending side, and only reads: when something last left for it.
 	 * USEC_NEVER: it may still send. */
 	usec half_closed;
@@ -57,6 +57,7 @@ struct client_conn {
 	uint32_t pushes_open;
 	uint8_t first_bytes[PROTOCOLS_MATCH_BYTES]; /* until the protocol is known */
 	uint8_t first_count;
+	bool is_leaving; /* the gateway drains, and takes one more request */
 	bool is_open, is_closing;
 	bool is_unread; /* the session is full: nothing is read from the client */
 	/* Our side of its tunnel has ended, and nothing is sent any more; the client's goes on. */
@@ -66,10 +67,13 @@ struct client_conn {
 
 /* ---- client_conn.c ---- */
 
-/* GOAWAY; open streams go on. A client in HTTP/1.1 that is idle may still send one request, within a moment. */
+/* GOAWAY; open streams go on. A client in HTTP/1.1 to which no head has said that its connection closes may still send one
+ * request, within a moment behind the last response. */
 void client_conn_shutdown(struct client_conn *c);
 /* The same without that moment. */
 void client_conn_leave(struct client_conn *c);
+/* After an event: if a client that is to leave has no request, that moment begins. */
+void client_conn_wait_for_last(struct client_conn *c);
 /* Closes the connection at once, without GOAWAY. detail (may be NULL) goes to the log lines of its
  * exchanges. */
 void client_conn_abort(struct client_conn *c, const char *detail);
