@@ -8,77 +8,10 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import http from 'node:http';
-import http2 from 'node:http2';
 import net from 'node:net';
 import path from 'node:path';
-import { after } from 'node:test';
-import { BINARY, certs, freePort, scenario, section, sleep, until } from '../support/gate.mjs';
-
-/* ---- the origin: answers with its name and the path, after a time if the query says so ---- */
-
-const served = (name) => http.createServer((request, response) => {
-	const wait = Number(new URL(request.url, 'http://x').searchParams.get('wait') ?? 0);
-	response.setHeader('x-origin', name);
-	response.write('begin ');
-	setTimeout(() => response.end(`${name} ${request.url}`), wait);
-});
-const open = async (server) => {
-	await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
-	return server;
-};
-const [one, two] = await Promise.all([open(served('one')), open(served('two'))]);
-after(() => [one, two].forEach((s) => { s.closeAllConnections(); s.close(); }));
-const urlOf = (server) => `http://127.0.0.1:${server.address().port}`;
-
-/* ---- clients ---- */
-
-/* {status, text}, or {error}. */
-function get(port, asked = '/', agent = false) {
-	return new Promise((resolve) => {
-		const request = http.request({ port, host: '127.0.0.1', path: asked, agent }, (response) => {
-			let text = '';
-			response.setEncoding('latin1').on('data', (part) => { text += part; })
-				.on('end', () => resolve({ status: response.statusCode, text }))
-				.on('error', (error) => resolve({ error: error.code, text }));
-		});
-		request.on('error', (error) => resolve({ error: error.code, fresh: !request.reusedSocket })).end();
-	});
-}
-const refused = async (port) => (await get(port)).error === 'ECONNREFUSED';
-
-/* ---- the gate ---- */
-
-/* A configuration with these parts, in the file that the gate reads. */
-function write(s, { workers = 2, server = {}, ports = [s.port], origin = one, route = {}, more = '' } = {}) {
-	fs.writeFileSync(s.gate.config, section('server', {
-		workers, 'access-log': path.join(s.dir, 'access.log'), 'error-log': path.join(s.dir, 'error.log'), 'drain-timeout': '5s',
-		'status-socket': path.join(s.dir, 'status'), ...server,
-	}) + ports.map((port, i) => section(`listen l${i}`, { address: `127.0.0.1:${port}` })).join('')
-		+ section('origin main', { server: urlOf(origin) }) + section('route main', { origin: 'main', ...route }) + more);
-}
-const count = (s, pattern) => s.gate.read('error.log').match(pattern)?.length ?? 0;
-const TAKEN = /reload: generation \d+ has taken over/g, KEPT = /all stays as it was/g, SAME = /reload: nothing is to be done/g;
-/* Tells it to reload, and waits for the result. */
-async function reload(s, result = TAKEN) {
-	const before = count(s, result);
-	s.gate.child.kill('SIGHUP');
-	await until(() => `${result}\n${s.gate.read('error.log')}`, () => count(s, result) > before);
-}
-async function change(s, parts, result = TAKEN) {
-	write(s, parts);
-	await reload(s, result);
-}
-/* A generation that has taken over is not yet the only one that accepts. */
-const serves = (s, name) => until(`an answer of ${name}`, async () => new RegExp(name).test((await get(s.port)).text));
-const haveEnded = (s, n) => until(`${n} generations have ended`, () => count(s, /has ended/g) === n);
-/* As many workers, and no other. */
-const workersAre = (s, n) => until(() => `${n} workers; there are ${s.gate.workers()}`, () => s.gate.workers().length === n);
-
-const gate = (name, body) => scenario(name, { single: false, origins: false, server: { workers: 2, 'drain-timeout': '5s', 'status-socket': 'status' }, routes: '[route x]\norigin = x\n', extra: section('origin x', { server: urlOf(one) }) }, async (s) => {
-	await s.gate.error(/ ready\n/);
-	await workersAre(s, 2);
-	await body(s);
-});
+import { BINARY, freePort, section, sleep, until } from '../support/gate.mjs';
+import { KEPT, SAME, TAKEN, change, count, gate, get, haveEnded, lastReload, one, open, refused, reload, serves, two, workersAre, write } from '../support/reloads.mjs';
 
 // covers: R231
 gate('another origin and another route are used after a reload', async (s) => {
@@ -176,52 +109,6 @@ gate('a request that is under way is answered to its end', async (s) => {
 	const { status, text } = await slow;
 	assert.equal(status, 200);
 	assert.equal(text, 'begin one /slow?wait=1500');
-});
-
-gate('clients in HTTP/1.1 and HTTP/2 lose nothing over many reloads', async (s) => {
-	let stops = false, done = 0;
-	const failures = [];
-	const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
-	const keepAlive = (async () => {
-		while (!stops) {
-			const r = await get(s.port, '/1', agent);
-			done++;
-			if (r.status !== 200 && r.fresh !== false)
-				failures.push(`HTTP/1.1: ${JSON.stringify(r)}`);
-		}
-	})();
-	const multiplexed = (async () => {
-		let session;
-		while (!stops) {
-			if (!session || session.closed || session.destroyed) {
-				session = http2.connect(`http://127.0.0.1:${s.port}`);
-				session.on('error', (e) => failures.push(`HTTP/2: ${e.code}`));
-			}
-			const r = await new Promise((resolve) => {
-				let text = '';
-				const stream = session.request({ ':path': '/2' });
-				stream.setEncoding('latin1').on('data', (part) => { text += part; }).on('error', (e) => resolve(e.message)).on('close', () => resolve(text));
-			});
-			/* Node has heard of the GOAWAY, and sends this request nowhere. */
-			if (/REFUSED_STREAM/.test(r)) {
-				session.close();
-				continue;
-			}
-			done++;
-			if (!/^begin (one|two) \/2$/.test(r))
-				failures.push(`HTTP/2: ${r}`);
-		}
-		session?.close();
-	})();
-	for (let i = 0; i < 8; i++) {
-		await change(s, { origin: i % 2 ? one : two, workers: 1 + i % 3, more: `# ${i}\n` });
-		await sleep(100);
-	}
-	stops = true;
-	await Promise.all([keepAlive, multiplexed]);
-	agent.destroy();
-	assert.deepEqual(failures, []);
-	assert.ok(done > 50, `${done} requests`);
 });
 
 gate('counters go on over reloads, and each rule, route and whole is counted by its name', async (s) => {
@@ -363,6 +250,20 @@ gate('a client that is connected and quiet may send one more request while the o
 	assert.equal(quiet.error, undefined);
 });
 
+gate('a client whose response is under way while the old workers drain may send one more request, and is told so', async (s) => {
+	const c = raw(s, s.port);
+	c.socket.write(REQUEST.replace('/late', '/slow?wait=1500'));
+	await until('the head', () => /begin /.test(c.text));
+	assert.doesNotMatch(c.text, /connection: close/i);
+	const before = s.gate.workers();
+	await change(s, { origin: two });
+	await until('they drain', () => before.every(drains));
+	c.socket.write(REQUEST);
+	await until('it ends', () => c.ended ?? c.error);
+	assert.equal(c.error, undefined);
+	assert.match(c.text, /^HTTP\/1\.1 200 .*one \/slow\?wait=1500\r\n0\r\n\r\nHTTP\/1\.1 200 .*connection: close.*one \/late\r\n0\r\n\r\n$/is);
+});
+
 gate('who waits to be accepted when a listener goes is served', async (s) => {
 	const gone = await freePort();
 	await change(s, { workers: 1, ports: [s.port, gone] });
@@ -411,32 +312,25 @@ gate('a tunnel outlives its generation for tunnel-drain-timeout, but not pushgat
 	await s.gate.ended();
 });
 
-/* What `pushgate status` says of the last reload: its note, and the sample in JSON. */
-function lastReload(s) {
-	const note = spawnSync(BINARY, ['status', path.join(s.dir, 'status')], { cwd: s.dir, encoding: 'utf8' }).stdout.match(/^# last reload: (.*)$/m)?.[1];
-	const { stdout } = spawnSync(BINARY, ['status', '--json', path.join(s.dir, 'status')], { cwd: s.dir, encoding: 'utf8' });
-	return { note, sample: JSON.parse(stdout).pushgate_last_reload_timestamp_seconds?.samples[0] };
-}
-
 gate('the status names the last reload, and the first line of what was wrong', async (s) => {
-	const is = (result, generation, cause, note) => {
-		const last = lastReload(s);
+	const is = async (result, generation, cause, note) => {
+		const last = await lastReload(s);
 		assert.deepEqual({ ...last.sample.labels, cause: undefined }, { result, generation: String(generation), cause: undefined });
 		assert.match(last.sample.labels.cause, cause);
 		assert.ok(Math.abs(last.sample.value - Date.now() / 1000) < 60);
 		assert.match(last.note, new RegExp(`^${result} at \\d{4}-\\d\\d-\\d\\dT[0-9:]+Z, generation ${generation} serves${note}$`));
 	};
-	assert.deepEqual(lastReload(s), { note: undefined, sample: undefined });
+	assert.deepEqual(await lastReload(s), { note: undefined, sample: undefined });
 	await change(s, { origin: two });
-	is('done', 2, /^$/, '');
+	await is('done', 2, /^$/, '');
 	await reload(s, SAME);
-	is('same', 2, /^$/, '');
+	await is('same', 2, /^$/, '');
 	/* A warning comes before the mistake. */
 	write(s, { more: '[origin unused]\nserver = http://127.0.0.1:1\n[route bad]\npath = /b\norigin = no\u0001where\n' });
 	await reload(s, KEPT);
-	is('refused', 2, /pushgate\.ini:\d+: .*no\?where/, ': .*pushgate\\.ini:\\d+: .*no\\?where.*');
+	await is('refused', 2, /pushgate\.ini:\d+: .*no\?where/, ': .*pushgate\\.ini:\\d+: .*no\\?where.*');
 	await change(s, { workers: 1 });
-	is('done', 3, /^$/, '');
+	await is('done', 3, /^$/, '');
 });
 
 gate('a change that the logger does not take part in is named', async (s) => {
