@@ -378,3 +378,21 @@ gate('the command waits for the result, and says what is wrong', async (s) => {
 	assert.match(taken.stderr, /is in use/);
 	assert.match((await get(s.port)).text, /two/);
 });
+
+gate('without a status-socket the command sends a signal to the process that systemd names', async (s) => {
+	write(s, { origin: two, server: { 'status-socket': null } });
+	const reloadFor = (MAINPID) => spawnSync(BINARY, ['reload', '-c', s.gate.config], { encoding: 'utf8', env: { ...process.env, MAINPID } });
+	const none = reloadFor(undefined);
+	assert.equal(none.status, 2, none.stderr);
+	assert.match(none.stderr, /sets no status-socket/);
+	for (const wrong of ['', '0', '1', '-1', 'x'])
+		assert.equal(reloadFor(wrong).status, 1, wrong);
+	assert.equal(count(s, /comes up/g), 0);
+	const sent = reloadFor(String(s.gate.pid));
+	assert.equal(sent.status, 0, sent.stderr);
+	assert.match(sent.stderr, /no status-socket to ask for the result; the error log has it/);
+	await s.gate.error(/generation 2 has taken over/);
+	await s.gate.error(/another status-socket needs a restart/);
+	fs.appendFileSync(s.gate.config, 'nonsense\n');
+	assert.equal(reloadFor(String(s.gate.pid)).status, 2, 'a mistake is found before');
+});
