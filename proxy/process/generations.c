@@ -253,6 +253,8 @@ usec master_run_generations(struct master *m)
 		struct generation *g = m->generations[i];
 		next = clock_earlier(next, run_generation(g));
 		if (!is_over(g)) {
+			/* Its helpers may have a time to end by since now. */
+			next = clock_earlier(next, generation_run_helpers(g));
 			i++;
 			continue;
 		}

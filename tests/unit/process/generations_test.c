@@ -232,6 +232,27 @@ static void clients_that_wait_at_an_address_that_stays_are_for_the_next_generati
 	finish(&b);
 }
 
+static void helpers_that_outlive_the_last_worker_are_looked_at_in_time(void **state)
+{
+	(void)state;
+	struct bench b;
+	begin(&b);
+	b.master.running = add(&b, GENERATION_RUNNING);
+	struct generation *g = add(&b, GENERATION_DRAINING);
+	struct child *w = &g->workers[0].child, *h = &g->helpers[HELPER_PASSWORDS];
+	kill(w->pid, SIGKILL);
+	assert_int_equal(waitpid(w->pid, NULL, 0), w->pid);
+	w->pid = 0;
+	h->pid = fork_worker();
+	assert_int_equal(master_run_generations(&b.master), b.master.now + HELPER_END_USEC);
+	assert_int_equal(g->phase, GENERATION_ENDED);
+	kill(h->pid, SIGKILL);
+	assert_int_equal(waitpid(h->pid, NULL, 0), h->pid);
+	h->pid = 0;
+	w->pid = fork_worker();
+	finish(&b);
+}
+
 static void starts_are_counted_on(void **state)
 {
 	(void)state;
@@ -284,6 +305,7 @@ int main(void)
 	    cmocka_unit_test(sockets_of_a_worker_that_is_down_are_for_siblings_that_may_accept),
 	    cmocka_unit_test(
 		clients_that_wait_at_an_address_that_stays_are_for_the_next_generation),
+	    cmocka_unit_test(helpers_that_outlive_the_last_worker_are_looked_at_in_time),
 	    cmocka_unit_test(starts_are_counted_on),
 	    cmocka_unit_test(worker_that_is_up_after_its_generation_was_given_up_tells_no_one),
 	};
