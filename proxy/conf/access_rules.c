@@ -53,6 +53,39 @@ static void warn_of_open_proxy(
 		    conf_section_title(l, s));
 }
 
+static const struct conf_access_rule *find_action(
+    const struct conf_access *a, enum conf_access_action action)
+{
+	return conf_first(r, a->rules, a->rule_count, r->action == action);
+}
+
+/* Only programs on this machine can connect to it. */
+static bool is_local(const struct net_address *at)
+{
+	static const struct address ipv6_loopback = {{[15] = 1}, 6};
+	struct address ip;
+
+	net_address_ip(at, &ip);
+	return at->storage.ss_family == AF_UNIX ||
+	       (ip.family == 4 ? ip.bytes[0] == 127 : memcmp(&ip, &ipv6_loopback, sizeof ip) == 0);
+}
+
+/* Its pages are for operators: who else may see them has to be said. */
+static void check_for_admin(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_listen *listen = s->object;
+	const struct conf_access *a = listen->access;
+
+	if (!listen->address_text || is_local(&listen->address) ||
+	    (a && find_action(a, CONF_ACCESS_ALLOW)))
+		return;
+	conf_mistake(l, s->file, conf_line_of(s, a ? "access" : "address"),
+	    "%s has mode = admin and listens for other machines on %s, but %s; allow clients "
+	    "there (allow = client=ADDRESS/BITS), or listen on 127.0.0.1:PORT or unix:/PATH",
+	    conf_section_title(l, s), listen->address_text,
+	    a ? "its access has no allow" : "it has no access");
+}
+
 void conf_find_access(struct conf_loader *l, const struct conf_section *s)
 {
 	struct conf_listen *listen = s->object;
@@ -60,6 +93,8 @@ void conf_find_access(struct conf_loader *l, const struct conf_section *s)
 
 	if (!listen->access_name) {
 		listen->access = is_forward ? &conf_access_built_in : NULL;
+		if (listen->mode == CONF_MODE_ADMIN)
+			check_for_admin(l, s);
 		return;
 	}
 	const struct conf_section *found =
@@ -71,16 +106,12 @@ void conf_find_access(struct conf_loader *l, const struct conf_section *s)
 		warn_of_open_proxy(l, s, listen->access);
 	} else {
 		check_for_gateway(l, s, listen->access);
+		if (listen->mode == CONF_MODE_ADMIN)
+			check_for_admin(l, s);
 	}
 }
 
 /* ---- sections ---- */
-
-static const struct conf_access_rule *find_action(
-    const struct conf_access *a, enum conf_access_action action)
-{
-	return conf_first(r, a->rules, a->rule_count, r->action == action);
-}
 
 static void check_users(struct conf_loader *l, const struct conf_access *a)
 {
@@ -97,7 +128,7 @@ static void check_users(struct conf_loader *l, const struct conf_access *a)
 static bool is_of_gateways(const struct conf *c, const struct conf_access *a)
 {
 	return !conf_any(l, c->listens, c->listen_count,
-	    l->access_name && strcmp(l->access_name, a->name) == 0 && l->mode != CONF_MODE_GATEWAY);
+	    l->access_name && strcmp(l->access_name, a->name) == 0 && conf_listen_is_forward(l));
 }
 
 /* A rule that takes all that gets to it hides those behind it. An ask does not: it asks those without a user. */

@@ -35,7 +35,7 @@ enum conf_origin_kind {
 enum conf_forwarded { CONF_FORWARDED_AUTO, CONF_FORWARDED_KEEP, CONF_FORWARDED_REMOVE, CONF_FORWARDED_ADD, CONF_FORWARDED_REPLACE };
 /* How a route treats fields of requests whose names have "_" or the like; auto: only while the file is read. */
 enum conf_underscores { CONF_UNDERSCORES_AUTO, CONF_UNDERSCORES_PASS, CONF_UNDERSCORES_DROP };
-enum conf_listen_mode { CONF_MODE_GATEWAY, CONF_MODE_FORWARD };
+enum conf_listen_mode { CONF_MODE_GATEWAY, CONF_MODE_FORWARD, CONF_MODE_ADMIN };
 /* The protocols that may be spoken on a connection: bits. */
 enum conf_protocol { CONF_HTTP2 = 1, CONF_HTTP1 = 2 };
 
@@ -95,7 +95,7 @@ static inline bool conf_listen_is_forward(const struct conf_listen *l)
 /* Whether what pushgate has learned from the requests of one client, or holds for it, may be used for other clients. */
 static inline bool conf_listen_shares(const struct conf_listen *l)
 {
-	return !conf_listen_is_forward(l) || l->shares;
+	return !l || l->mode == CONF_MODE_GATEWAY || l->shares;
 }
 
 /* One line `server` of an [origin]. All lines of an origin have the same kind and protocols. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Forward mode: the route and the origin of a listener with mode = forward. They are sections like others, so that
- * all options of routes and origins apply. This file adds those that the configuration does not have.
+ * all options of routes and origins apply. This file adds those that the configuration does not have. It also refuses options
+ * that are for gateways alone.
  */
 #include "proxy/conf/load.h"
 #include "proxy/conf/value.h"
@@ -65,7 +66,7 @@ void conf_add_forward_sections(struct conf_loader *l)
 	conf_read_text(l, "forward mode", arena_printf(&l->conf->arena, route_text, origin->name));
 }
 
-/* ---- options that forward mode does not have ---- */
+/* ---- options that forward mode, or an admin listener, does not have ---- */
 
 /* Reports each of the options, separated by spaces, that the section has with another value than the default. */
 static void forbid(
@@ -87,6 +88,10 @@ void conf_check_forward(struct conf_loader *l, const struct conf_section *s)
 	if (s->kind == CONF_SECTION_LISTEN && conf_listen_is_forward(s->object))
 		forbid(l, s, "hsts redirect-to-https",
 		    "about the hosts of a gateway, and mode = forward is for every host");
+	if (s->kind == CONF_SECTION_LISTEN &&
+	    ((const struct conf_listen *)s->object)->mode == CONF_MODE_ADMIN)
+		forbid(l, s, "hsts redirect-to-https",
+		    "about the hosts of a gateway, and mode = admin serves none");
 	/* An option that is about one origin cannot hold for all hosts. */
 	if (s->kind == CONF_SECTION_ORIGIN &&
 	    ((const struct conf_origin *)s->object)->kind == CONF_ORIGIN_FORWARD)

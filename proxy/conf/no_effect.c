@@ -106,9 +106,9 @@ static void check_manifests(struct conf_loader *l, const struct conf_section *s)
 	}
 }
 
-static bool has_forward_listeners_only(const struct conf *c)
+static bool has_no_gateway(const struct conf *c)
 {
-	return !conf_any(l, c->listens, c->listen_count, !conf_listen_is_forward(l));
+	return !conf_any(l, c->listens, c->listen_count, l->mode == CONF_MODE_GATEWAY);
 }
 
 /* On a proxy for every site a resource of one site would be asked of all of them. */
@@ -120,10 +120,10 @@ static void check_sites(struct conf_loader *l, const struct conf_section *s)
 	if (p->add_count + p->manifest_count == 0 || p->when.hosts.count > 0 ||
 	    p->when.destination_count > 0)
 		return;
-	if (!has_forward_listeners_only(l->conf))
+	if (!has_no_gateway(l->conf))
 		return;
 	conf_warning(l, s->file, line,
-	    "%s is for no site: every [listen NAME] has mode = forward, and each site would be "
+	    "%s is for no site: no [listen NAME] has mode = gateway, and each site would be "
 	    "asked for these resources; name theirs with host, or remove the section",
 	    conf_section_title(l, s));
 }
@@ -132,14 +132,14 @@ static void check_sites(struct conf_loader *l, const struct conf_section *s)
 
 static void check_modes(struct conf_loader *l)
 {
-	if (!has_forward_listeners_only(l->conf))
+	if (!has_no_gateway(l->conf))
 		return;
 	conf_for_each_section (l, s, CONF_SECTION_ROUTE) {
 		const struct conf_route *route = s->object;
 		if (!route->is_forward)
 			conf_warning(l, s->file, s->line,
-			    "%s never matches, because every [listen NAME] has mode = forward; add "
-			    "one with mode = gateway, or remove the section",
+			    "%s never matches, because no [listen NAME] has mode = gateway; add "
+			    "one, or remove the section",
 			    conf_section_title(l, s));
 	}
 }
@@ -246,7 +246,7 @@ static void check_proxied_rules(struct conf_loader *l)
 
 /*
  * In forward mode they have nothing in common: the certificate is for the proxy's own name, the hosts are those of
- * others.
+ * others. Nor have they at an admin listener.
  */
 static bool certificate_covers_route(
     const struct conf_loader *l, const struct net_tls *tls, size_t i)
@@ -284,7 +284,7 @@ static bool is_covered(const struct conf_loader *l, struct slice host)
 {
 	conf_for_each_section (l, s, CONF_SECTION_LISTEN) {
 		const struct conf_listen *listen = s->object;
-		if (conf_listen_is_forward(listen))
+		if (listen->mode != CONF_MODE_GATEWAY)
 			continue;
 		for (size_t i = 0; s->tls && i < listen->certificate_count; i++)
 			if (net_tls_certificate_covers(s->tls, i, host))
@@ -325,7 +325,7 @@ static void check_covered_hosts(struct conf_loader *l)
 
 	conf_for_each_section (l, s, CONF_SECTION_LISTEN) {
 		const struct conf_listen *listen = s->object;
-		if (conf_listen_is_forward(listen))
+		if (listen->mode != CONF_MODE_GATEWAY)
 			continue;
 		/* Something in front ends TLS for all hosts. */
 		if (listen->certificate_count == 0 && listen->trusted_count > 0)

@@ -224,6 +224,14 @@ const struct conf_option conf_options[] = {
         .sentence = "Memory that one worker may use for its peers. Beyond it new streams are refused."},
     {SERVER(server.connection_memory_bytes), .key = "connection-memory", SIZE(1 * MIB, 64 * GIB), .preset = "16M",
         .sentence = "The part of memory that one connection may use."},
+    {SERVER(server.ready_when), .key = "ready-when", CHOICE("start servers"), .example = "servers", .preset = "start",
+        .sentence = "When /readyz of a listener with mode = admin says 200 for the first time (docs/ADMIN.md). start: as soon as a worker "
+        "accepts. servers: as soon as a server of some origin has passed its health-check; the demo site always does. Once it has said "
+        "so, it does not look at servers any more: of several gateways with the same servers all would else be left at once."},
+    {SERVER(server.drain_delay), .key = "drain-delay", TIME(0), .example = "10s", .preset = "0",
+        .sentence = "How long pushgate goes on as before when it is stopped (SIGTERM, SIGINT), while /readyz of a listener with mode = admin "
+        "says 503: balancers in front send new clients elsewhere before the ports close. Then draining begins, at once with a second "
+        "signal. As long as a balancer needs to notice: its interval of checks, times its number of failures. 0: no delay."},
     {SERVER(server.drain_timeout), .key = "drain-timeout", TIME(0), .preset = "30s",
         .sentence = "How long open requests may take to finish when pushgate is stopped. 0: no limit."},
     {SERVER(server.tunnel_drain_timeout), .key = "tunnel-drain-timeout", TIME(0), .preset = "10s",
@@ -288,9 +296,10 @@ const struct conf_option conf_options[] = {
     /* ---- [listen NAME] ---- */
     {.section = CONF_SECTION_LISTEN, .key = "address", OTHER("IP:PORT | *:PORT | unix:/PATH", conf_set_address), .suggest = suggest_address, .example = "127.0.0.1:8443",
         .right = "write IP:PORT, *:PORT or unix:/PATH", .is_required = true, .sentence = "The address to listen on, such as 127.0.0.1:8443, [::1]:8443 or *:8443."},
-    {LISTEN(mode), .key = "mode", CHOICE("gateway forward"), .example = "forward", .preset = "gateway",
+    {LISTEN(mode), .key = "mode", CHOICE("gateway forward admin"), .example = "forward", .preset = "gateway",
         .sentence = "gateway: serves the hosts that have routes. forward: a proxy for clients that are configured to use it "
-        "(docs/FORWARD.md); requests go where they say themselves."},
+        "(docs/FORWARD.md); requests go where they say themselves. admin: serves no route, but pages about pushgate itself: /livez and "
+        "/readyz, for balancers and orchestrators (docs/ADMIN.md). Its address is a loopback one or a unix socket, or it has access."},
     {LISTEN(access_name), .key = "access", .example = "home", .type = CONF_TYPE_TEXT, .form = "NAME",
         .sentence = "The [access NAME] whose rules say which requests are taken. Not given: a gateway takes all of them; a forward proxy "
         "takes those of clients in private networks to globally reachable addresses, ports 80 and 443 (CONNECT: 443)."},

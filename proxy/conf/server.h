@@ -11,6 +11,7 @@
 
 // clang-format off
 enum conf_sandbox { CONF_SANDBOX_ON, CONF_SANDBOX_OFF, CONF_SANDBOX_LOG };
+enum conf_ready_when { CONF_READY_START, CONF_READY_SERVERS };
 
 struct conf_server {
 	uint32_t workers;             /* 0 = auto: one per CPU */
@@ -35,6 +36,8 @@ struct conf_server {
 	const char *hosts_file, *resolv_conf; /* paths in /etc */
 	uint64_t memory_bytes;        /* budget of one worker: 256 MiB */
 	uint64_t connection_memory_bytes; /* budget of one connection: 16 MiB */
+	enum conf_ready_when ready_when; /* start */
+	usec drain_delay;             /* from SIGTERM to the drain: 0 */
 	usec drain_timeout;           /* 30 s */
 	usec tunnel_drain_timeout;    /* of tunnels, in a drain: 10 s */
 	bool watch_files;             /* what a changed file needs happens by itself */

@@ -51,12 +51,14 @@ WHEN(nothing_learns, void,
     !conf_any(p, c->preloads, c->preload_count, p->learned != CONF_LEARNED_OFF))
 WHEN(has_no_users, void, !conf_has_users(c))
 WHEN_NO_LISTEN(nobody_shares, void, conf_listen_shares(i))
+WHEN_NO_LISTEN(has_no_admin, void, i->mode == CONF_MODE_ADMIN)
 WHEN_NO_ORIGIN(all_refuse, i->push != CONF_PUSH_REFUSE)
 WHEN_NO_ORIGIN(none_promises, i->push != CONF_PUSH_REFUSE && i->protocols != CONF_HTTP1)
 WHEN_NO_ROUTE(nothing_tunnels, void, may_tunnel(i))
 
 /* [listen NAME], [access NAME] */
-WHEN(is_gateway, struct conf_listen, !conf_listen_is_forward(o))
+WHEN(is_gateway, struct conf_listen, o->mode == CONF_MODE_GATEWAY)
+WHEN(is_admin, struct conf_listen, o->mode == CONF_MODE_ADMIN)
 WHEN(is_cleartext, struct conf_listen, o->certificate_count == 0)
 WHEN(clients_speak_http1, struct conf_listen, o->protocols == CONF_HTTP1)
 WHEN(asks_for_no_user, struct conf_access, (o->needs & CONF_ACCESS_USER) == 0)
@@ -71,6 +73,11 @@ static bool repeats_nothing(const struct conf_route *route)
 static bool is_forward_origin(const struct conf_origin *o)
 {
 	return o->kind == CONF_ORIGIN_FORWARD;
+}
+
+static bool serves(const struct conf_listen *l, const struct conf_route *route)
+{
+	return l->mode == (route->is_forward ? CONF_MODE_FORWARD : CONF_MODE_GATEWAY);
 }
 
 /* A name that requests name may have several addresses. */
@@ -89,10 +96,10 @@ WHEN(repeats_to_one_server, struct conf_route,
     reaches_one_server(c, o) && !repeats_nothing(o) && o->retries > 0)
 WHEN_NO_SIDE(subscribes_to_nothing, !o->subscription || i->origin->push != CONF_PUSH_REFUSE)
 WHEN_NO_SIDE(subscribes_over_http1, !o->subscription || i->origin->protocols != CONF_HTTP1)
-WHEN_NO_LISTEN(
-    knows_no_users, struct conf_route, conf_listen_is_forward(i) == o->is_forward && i->access_name)
+WHEN_NO_LISTEN(knows_no_users, struct conf_route, serves(i, o) && i->access_name)
 /* Clients on a unix socket have no address. */
-WHEN_NO_LISTEN(has_no_addresses, struct conf_route, i->address.storage.ss_family != AF_UNIX)
+WHEN_NO_LISTEN(has_no_addresses, struct conf_route,
+    i->mode != CONF_MODE_ADMIN && i->address.storage.ss_family != AF_UNIX)
 WHEN(counts_nobody, struct conf_route,
     has_no_addresses(c, o) &&
 	!conf_any(i, o->request_limits, o->request_limit_count, i->key != CONF_LIMIT_CLIENT))
@@ -147,7 +154,7 @@ bool conf_no_origin_promises(const struct conf *c)
 	"limit-faults limit-pings limit-settings limit-priorities limit-empty-frames "             \
 	"limit-window-updates limit-field-blocks max-continuations max-control-output"
 #define EJECTS "eject-failures eject-percent eject-time eject-time-max eject-most failure-status"
-#define NOBODY_SHARES "every [listen NAME] has mode = forward without shares = yes"
+#define NOBODY_SHARES "no [listen NAME] has mode = gateway, or shares = yes"
 #define NO_TUNNELS "the section has no upgrade"
 #define NEVER_COME "the pushes that it waits for never come: its origin "
 
@@ -170,6 +177,7 @@ static const struct row {
 	"resolver dns-min-ttl dns-max-ttl dns-negative-ttl dns-timeout hosts-file resolv-conf",
 	has_no_names, "no server has a name"},
     {CONF_SECTION_SERVER, "resolv-conf", has_own_resolvers, "resolver is given"},
+    {CONF_SECTION_SERVER, "ready-when", has_no_admin, "no [listen NAME] has mode = admin"},
     {CONF_SECTION_SERVER, "tunnel-drain-timeout", nothing_tunnels, "no route has upgrade"},
     {CONF_SECTION_SERVER, "promise-rate promise-refusals reset-rate", all_refuse,
 	"each origin has push = refuse"},
@@ -180,6 +188,7 @@ static const struct row {
 	"no [access NAME] has users"},
 
     {CONF_SECTION_LISTEN, "shares pac", is_gateway, "mode is gateway"},
+    {CONF_SECTION_LISTEN, "shares pac clients", is_admin, "mode is admin"},
     {CONF_SECTION_LISTEN, "tls-timeout", is_cleartext, "the section has no certificate"},
     {CONF_SECTION_LISTEN,
 	"max-concurrent-streams connection-window header-table settings-timeout "

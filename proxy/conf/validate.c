@@ -192,10 +192,22 @@ static void check_preload(struct conf_loader *l, struct conf_section *s)
 		    conf_section_title(l, s));
 }
 
+/* Of a server that is not checked nothing is known before the first client, who would never come. */
+static bool is_known_of(const struct conf_origin *o)
+{
+	return o->kind == CONF_ORIGIN_DEMO || o->check.kind != CONF_CHECK_OFF;
+}
+
 static void check_server(struct conf_loader *l, struct conf_section *s)
 {
 	const struct conf_server *server = &l->conf->server;
+	const struct conf *c = l->conf;
 
+	if (server->ready_when == CONF_READY_SERVERS &&
+	    !conf_any(o, c->origins, c->origin_count, is_known_of(o)))
+		conf_mistake(l, s->file, conf_option_line(s, "ready-when"),
+		    "ready-when = servers waits for a health check, and no [origin NAME] has one; "
+		    "add health-check = /PATH or health-check = connect to one");
 	if (server->connection_memory_bytes > server->memory_bytes)
 		conf_mistake(l, s->file, conf_line_of(s, "connection-memory memory"),
 		    "connection-memory is larger than memory; make it at most as large");
@@ -295,7 +307,8 @@ static void note_tunnels(struct conf *c)
 	for (size_t i = 0; i < c->route_count; i++)
 		any[c->routes[i].is_forward] |= c->routes[i].upgrade_count > 0;
 	for (size_t i = 0; i < c->listen_count; i++)
-		c->listens[i].takes_tunnels = any[c->listens[i].mode == CONF_MODE_FORWARD];
+		c->listens[i].takes_tunnels = c->listens[i].mode != CONF_MODE_ADMIN &&
+					      any[c->listens[i].mode == CONF_MODE_FORWARD];
 }
 
 /* A route changes fields because its origin relies on them. */

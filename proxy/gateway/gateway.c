@@ -81,6 +81,7 @@ static void open_env(struct gateway *g, const struct gateway_env *env)
 	net_set_closing_budget(env->loop, &g->env.budget);
 	g->small_chunks = chunk_pool_new(LIMIT_COPY_BELOW_BYTES, SMALL_CHUNKS_KEPT);
 	list_init(&g->sockets);
+	g->readiness = env->readiness ? env->readiness : &g->own_readiness;
 }
 
 /* If all gateways had the same pseudonym, a request through two of them would look like a loop. */

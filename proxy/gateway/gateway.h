@@ -31,6 +31,8 @@ struct gateway_env {
 	struct observe *observe;   /* borrows */
 	/* Borrows: shared by all workers. NULL: this gateway has a table of its own. */
 	struct health_table *health_table;
+	/* Borrows: for /readyz. NULL: this gateway has one of its own. */
+	struct readiness *readiness;
 	/* Shared by all workers; lent until gateway_new returns. NULL: each listener has its own. */
 	const struct net_tickets *tickets;
 	/* The default name in Via is "pushgate-" and this number; the same in all workers. */

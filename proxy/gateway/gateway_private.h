@@ -104,7 +104,9 @@ struct gateway {
 	struct long_pass long_pass;
 	struct drain drain;
 	struct admission admission;
-	char *pac_text; /* owned; NULL until a client asks for /proxy.pac */
+	struct readiness *readiness,
+	    own_readiness; /* the first: the second, or shared by all workers */
+	char *pac_text;    /* owned; NULL until a client asks for /proxy.pac */
 	char pseudonym_text[80];
 	struct chunk_pool *small_chunks;
 };
@@ -130,6 +132,13 @@ void gateway_identified(void *gateway, struct exchange *x, enum user_answer answ
 bool pac_serves(struct gateway *g, struct exchange *x);
 /* The body of that answer. */
 struct slice pac_text(const struct gateway *g, struct exchange *x);
+
+/* ---- admin_page.c ---- */
+
+/* Answers a request to an admin listener. */
+void admin_page_request(struct gateway *g, struct exchange *x);
+/* Status, fields and body of that answer, unless the request was refused before. */
+void admin_page_answer(struct gateway *g, struct exchange *x, struct http_own_answer *answer);
 
 /* ---- own_answer.c ---- */
 

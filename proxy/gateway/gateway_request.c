@@ -84,10 +84,12 @@ static void route(struct gateway *g, struct exchange *x)
 	exchange_set_routing(x, &routing);
 	if (x->request->upgrade.len + x->request->protocol.len > 0)
 		log_forgotten_upgrade(g, x);
-	if (refusal)
-		exchange_refuse(x, refusal, detail);
-	else
+	if (!refusal)
 		serve(g, x);
+	else if (refusal == &relay_cause_ADMIN_PAGE)
+		admin_page_request(g, x);
+	else
+		exchange_refuse(x, refusal, detail);
 }
 
 /* The listener has rules. If a user is asked again because the credentials were wrong, the log says so. */

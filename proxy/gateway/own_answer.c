@@ -79,8 +79,12 @@ static struct slice challenge(struct exchange *x)
 
 void gateway_own_answer(void *context, struct exchange *x, struct http_own_answer *answer)
 {
-	const struct gateway *g = context;
+	struct gateway *g = context;
 	const struct conf_route *route = x->place.route;
+	if (x->ending.cause == &relay_cause_ADMIN_PAGE) {
+		admin_page_answer(g, x, answer);
+		return;
+	}
 	answer->transport_security = gateway_transport_security(x);
 	answer->retry_after = retry_after(x);
 	bool is_redirect = x->ending.cause == &relay_cause_ROUTE_REDIRECT;

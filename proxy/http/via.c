@@ -212,7 +212,7 @@ struct http_head *http_own_response(
 		http_head_add_token(head, HTTP_TOKEN_RETRY_AFTER,
 		    arena_printf(&head->arena, "%u", (unsigned)answer->retry_after));
 	add_unless_empty(head, HTTP_TOKEN_ALLOW, answer->allow);
-	if (!may_be_stored(answer->status) || is_call)
+	if (!may_be_stored(answer->status) || is_call || answer->is_momentary)
 		http_head_add_token(head, HTTP_TOKEN_CACHE_CONTROL, SLICE("no-store"));
 	add_unless_empty(head, HTTP_TOKEN_STRICT_TRANSPORT_SECURITY, answer->transport_security);
 	if (answer->error)

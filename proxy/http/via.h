@@ -51,6 +51,7 @@ struct http_own_answer {
 	struct slice challenge;          /* of a 401 or 407 (RFC 9110 11.6.1); empty: none */
 	struct slice vary;               /* fields of the request that led to it; empty: none */
 	uint32_t retry_after;            /* seconds, for Retry-After (RFC 9110 10.2.3); 0: none */
+	bool is_momentary;               /* no cache may store it, whatever its status */
 	struct slice transport_security; /* Strict-Transport-Security; empty: none */
 	/* The request is a call of gRPC, which has failed with this; GRPC_OK: it is none. */
 	enum grpc_status grpc_status;
@@ -58,7 +59,7 @@ struct http_own_answer {
 
 /*
  * Makes a final response: status, date, content-type, content-length, `server: pushgate`, allow,
- * www-authenticate or proxy-authenticate, location, retry-after, cache-control no-store for 5xx and 429, and Proxy-Status `<pseudonym>; error=<error>;
+ * www-authenticate or proxy-authenticate, location, retry-after, cache-control no-store for 5xx, 429 and is_momentary, and Proxy-Status `<pseudonym>; error=<error>;
  * details="<details>"`, with status-code for http_request_error. *body is that of the answer, or a short
  * text in the head's arena ("502 Bad Gateway: <details>\n"), or, if the client prefers it, the same as
  * JSON (RFC 9457); Vary says so where the response may be stored. A redirect has an empty body. A 204

@@ -16,6 +16,7 @@
 #include "proxy/net/net.h"
 #include "proxy/observe/counter_rows.h"
 #include "proxy/observe/health_table.h"
+#include "proxy/observe/readiness.h"
 #include <stdio.h>
 
 /* Rules with counters of their own; all further rules share one more. */

@@ -91,6 +91,15 @@ bool master_has_workers(const struct master *m)
 	return false;
 }
 
+uint32_t master_count_accepting(const struct master *m)
+{
+	const struct generation *g = m->running;
+	uint32_t count = 0;
+	for (uint32_t i = 0; g->phase == GENERATION_RUNNING && i < g->outfit.workers; i++)
+		count += g->workers[i].child.control.is_ready;
+	return count;
+}
+
 void master_force(struct master *m)
 {
 	for (uint32_t i = 0; i < m->generation_count; i++)

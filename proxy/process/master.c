@@ -31,14 +31,20 @@ static void reap(struct master *m)
 
 /* ---- shutdown ---- */
 
-static void drain(struct master *m)
+/* It ends: no generation takes over any more. */
+static void refuse_reloads(struct master *m)
 {
-	title_set(&m->start->title, "pushgate: master, draining (%s)", m->start->conf_path);
-	observe_log(&m->observe, OBSERVE_INFO, "draining");
 	if (m->coming)
 		master_give_up(m, "pushgate ends");
 	m->reload_is_due = false;
 	reload_askers_dismiss(&m->askers, "pushgate ends\n");
+}
+
+static void drain(struct master *m)
+{
+	title_set(&m->start->title, "pushgate: master, draining (%s)", m->start->conf_path);
+	observe_log(&m->observe, OBSERVE_INFO, "draining");
+	refuse_reloads(m);
 	notify_stopping(m->start->notify_fd, m->running->outfit.conf->server.drain_timeout);
 	sockets_close(&m->start->sockets, NULL);
 	start_give_up_status(m->start);
@@ -47,6 +53,29 @@ static void drain(struct master *m)
 	for (uint32_t i = 0; i < m->generation_count; i++)
 		m->generations[i]->deadline =
 		    clock_earlier(m->generations[i]->deadline, m->running->deadline);
+}
+
+/* Balancers in front see at /readyz that they should go elsewhere, while all else goes on as before. */
+static void delay_drain(struct master *m, usec delay)
+{
+	usec timeout = m->running->outfit.conf->server.drain_timeout;
+	unsigned long long seconds = (delay + USEC_PER_SEC - 1) / USEC_PER_SEC;
+	title_set(&m->start->title, "pushgate: master, about to drain (%s)", m->start->conf_path);
+	observe_log(&m->observe, OBSERVE_INFO, "draining in %llu s (drain-delay)", seconds);
+	refuse_reloads(m);
+	notify_stopping(m->start->notify_fd, timeout > 0 ? delay + timeout : 0);
+}
+
+/* It is told to end for the first time, or while the drain is delayed. */
+static void end(struct master *m)
+{
+	usec delay = m->drain_at ? 0 : m->running->outfit.conf->server.drain_delay;
+	m->drain_at = m->now + delay;
+	atomic_store(&m->start->readiness->will_drain, true);
+	if (delay > 0)
+		delay_drain(m, delay);
+	else
+		drain(m);
 }
 
 /* ---- signals ---- */
@@ -60,7 +89,7 @@ static void obey_signal(struct master *m, uint32_t number)
 	case SIGTERM:
 	case SIGINT:
 		if (m->running->phase == GENERATION_RUNNING)
-			drain(m);
+			end(m);
 		else
 			master_force(m);
 		break;
@@ -172,6 +201,7 @@ static struct status describe(struct master *m)
 	    .conf = g->outfit.conf,
 	    .last_reload = &m->last_reload,
 	    .trace = begin_trace,
+	    .drains_in = m->drain_at > m->now ? m->drain_at - m->now : 0,
 	    .reload = ask_for_reload,
 	    .trace_context = m,
 	};
@@ -211,10 +241,23 @@ static usec run_reload(struct master *m)
 	return m->now;
 }
 
+/* Returns when to call it again. */
+static usec run_drain_delay(struct master *m)
+{
+	if (!m->drain_at || m->running->phase != GENERATION_RUNNING)
+		return USEC_NEVER;
+	if (m->reload_is_due)
+		refuse_reloads(m);
+	if (m->now >= m->drain_at)
+		drain(m);
+	return m->drain_at;
+}
+
 /* Runs deadlines and restarts that are due. Returns when the next one is due. */
 static usec run_due_tasks(struct master *m)
 {
-	usec next = advance_tickets(m);
+	usec next = clock_earlier(advance_tickets(m), run_drain_delay(m));
+	atomic_store(&m->start->readiness->accepting, master_count_accepting(m));
 	next = clock_earlier(next, trace_orders_expire(&m->traces, m->now));
 	if (m->now < m->status_at)
 		next = clock_earlier(next, m->status_at);

@@ -122,6 +122,7 @@ struct master {
 	struct watched *watched;      /* for the children of these descriptors */
 	pid_t pid;
 	usec now;
+	usec drain_at;  /* it was told to end: when draining begins, or has begun; 0: it was not */
 	usec status_at; /* do not poll the status socket before */
 	int signals;
 	enum process_status status; /* to exit with */
@@ -163,6 +164,8 @@ void master_give_up(struct master *m, const char *why);
  * Returns when to call it again. */
 usec master_run_generations(struct master *m);
 bool master_has_workers(const struct master *m);
+/* How many accept clients. */
+uint32_t master_count_accepting(const struct master *m);
 /* Ends all at once; called again, kills the workers. */
 void master_force(struct master *m);
 /* After the last worker. */

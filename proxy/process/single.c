@@ -26,6 +26,8 @@ struct single {
 	struct status_process about;
 	struct net_watch *status; /* of the status socket; NULL during STATUS_PAUSE_USEC */
 	struct net_timer status_timer;
+	struct net_timer drain_timer; /* drain-delay */
+	usec drain_at;                /* it was told to end: when draining begins; 0: it was not */
 	struct files files;
 	struct net_timer files_timer;
 	struct password_single passwords;
@@ -54,6 +56,8 @@ static struct status describe(struct single *s)
 	s->about = (struct status_process){.pid = getpid(), .starts = 1, .up = up};
 	return (struct status){
 	    .up = up,
+	    .drains_in =
+		s->drain_at > net_now(s->worker.loop) ? s->drain_at - net_now(s->worker.loop) : 0,
 	    .slots = s->start->outfit.slots,
 	    .own_slot = s->start->slot,
 	    .processes = &s->about,
@@ -66,13 +70,10 @@ static struct status describe(struct single *s)
 	};
 }
 
-static void on_end(void *context)
+static void drain(void *context)
 {
 	struct single *s = context;
-	if (s->worker.is_draining) {
-		worker_quit(&s->worker);
-		return;
-	}
+	net_timer_set(&s->drain_timer, USEC_NEVER);
 	title_set(&s->start->title, "pushgate: single, draining (%s)", s->start->conf_path);
 	notify_stopping(s->start->notify_fd, s->start->outfit.conf->server.drain_timeout);
 	net_watch_free(s->status);
@@ -80,6 +81,30 @@ static void on_end(void *context)
 	net_timer_set(&s->status_timer, USEC_NEVER);
 	start_give_up_status(s->start);
 	worker_drain(&s->worker);
+}
+
+/* As end() and delay_drain() of the master. */
+static void on_end(void *context)
+{
+	struct single *s = context;
+	const struct conf_server *server = &s->start->outfit.conf->server;
+	usec delay = s->drain_at ? 0 : server->drain_delay;
+	if (s->worker.is_draining) {
+		worker_quit(&s->worker);
+		return;
+	}
+	s->drain_at = net_now(s->worker.loop) + delay;
+	atomic_store(&s->start->readiness->will_drain, true);
+	if (delay == 0) {
+		drain(s);
+		return;
+	}
+	title_set(&s->start->title, "pushgate: single, about to drain (%s)", s->start->conf_path);
+	observe_log(&s->worker.observe, OBSERVE_INFO, "draining in %llu s (drain-delay)",
+	    (unsigned long long)((delay + USEC_PER_SEC - 1) / USEC_PER_SEC));
+	notify_stopping(
+	    s->start->notify_fd, server->drain_timeout > 0 ? delay + server->drain_timeout : 0);
+	net_timer_set(&s->drain_timer, s->drain_at);
 }
 
 static void on_reopen(void *context)
@@ -239,6 +264,7 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 	};
 	start_signals(SIG_UNBLOCK);
 	net_timer_init(&s->status_timer, l, watch_status, s);
+	net_timer_init(&s->drain_timer, l, drain, s);
 	if (s->start->status_fd >= 0)
 		watch_status(s);
 	net_timer_init(&s->files_timer, l, check_files, s);
@@ -259,6 +285,7 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 	}
 	net_watch_free(s->status);
 	net_timer_fini(&s->status_timer);
+	net_timer_fini(&s->drain_timer);
 	net_timer_fini(&s->files_timer);
 	net_timer_fini(&s->logs_timer);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)

@@ -25,6 +25,7 @@ struct worker_config start_worker_config(
 	return (struct worker_config){
 	    .gateway = {.conf = outfit->conf,
 		.health_table = outfit->health_table,
+		.readiness = s->readiness,
 		.tickets = &s->tickets,
 		.via_suffix = s->via_suffix,
 		.limit_memories = limit_memories_of(&outfit->limits, index),
@@ -109,7 +110,8 @@ bool start_open(struct start *s, bool single, char *error, size_t error_size)
 	if (!single)
 		(void)limit_memories_open(&s->outfit.limits, s->outfit.conf, s->outfit.workers);
 	s->slot = outfit_map_shared(sizeof(*s->slot), "the counters", error, error_size);
-	return s->slot && (single || identity_limit(error, error_size));
+	s->readiness = outfit_map_shared(sizeof(*s->readiness), "the readiness", error, error_size);
+	return s->slot && s->readiness && (single || identity_limit(error, error_size));
 }
 
 void start_give_up_status(struct start *s)
@@ -127,6 +129,8 @@ void start_close(struct start *s)
 	descriptor_close(&s->notify_fd);
 	if (s->slot)
 		munmap(s->slot, sizeof(*s->slot));
+	if (s->readiness)
+		munmap(s->readiness, sizeof(*s->readiness));
 	net_tickets_fini(&s->tickets);
 	free(s->status_path);
 	free(s->error_log);

@@ -21,10 +21,11 @@ struct start {
 	int status_fd; /* -1 = none */
 	int notify_fd; /* to the service manager; -1 = none */
 	struct observe_counters
-	    *slot;                  /* shared memory: the counters of the master and the logger */
-	struct net_tickets tickets; /* the master advances it, and each worker begins with it */
-	uint32_t via_suffix;        /* random */
-	uint64_t limit_seed;        /* the same: of the keys in tables of limits */
+	    *slot;                   /* shared memory: the counters of the master and the logger */
+	struct readiness *readiness; /* shared memory */
+	struct net_tickets tickets;  /* the master advances it, and each worker begins with it */
+	uint32_t via_suffix;         /* random */
+	uint64_t limit_seed;         /* the same: of the keys in tables of limits */
 	usec started;
 };
 

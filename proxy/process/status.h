@@ -36,6 +36,7 @@ struct status_reload {
 struct status {
 	usec up;
 	const struct status_reload *last_reload; /* NULL: this process does not reload */
+	usec drains_in; /* drain-delay; 0: it drains, or was not told to end */
 	const struct observe_counters *slots;    /* the workers' */
 	const struct observe_counters *own_slot; /* the master's; NULL: it has none */
 	const struct totals

@@ -196,6 +196,9 @@ void status_print(const struct status *s, FILE *out)
 	fprintf(out, "# pushgate %s, process %d, up %llu s, %u worker%s\n", PUSHGATE_VERSION,
 	    (int)getpid(), (unsigned long long)(s->up / USEC_PER_SEC), s->worker_count,
 	    s->worker_count == 1 ? "" : "s");
+	if (s->drains_in > 0)
+		fprintf(out, "# draining in %llu s (drain-delay)\n",
+		    (unsigned long long)((s->drains_in + USEC_PER_SEC - 1) / USEC_PER_SEC));
 	for (uint32_t i = 0; i < s->process_count; i++) {
 		const struct status_process *p = &s->processes[i];
 		if (!p->name)

@@ -143,10 +143,17 @@ const struct relay_cause *route_find(const struct route_env *env, const struct r
     struct effort *effort, struct request_routing *r, const char **detail)
 {
 	const struct http_head *head = f->head;
+	const struct conf_listen *l = f->listener;
+	const struct router *router = env->router;
 	const struct conf_route *route = NULL;
 	const struct relay_cause *refusal;
 	*r = (struct request_routing){0};
-	switch (router_find(route_router(env, f->listener), head, &route, NULL, effort)) {
+	if (l && l->mode != CONF_MODE_GATEWAY) {
+		if (l->mode == CONF_MODE_ADMIN)
+			return &relay_cause_ADMIN_PAGE;
+		router = env->forward_router;
+	}
+	switch (router_find(router, head, &route, NULL, effort)) {
 	case ROUTER_NO_HOST:
 		if (head->authority.len == 0)
 			return *detail = "no Host, and no route is for any host",

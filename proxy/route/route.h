@@ -71,7 +71,7 @@ bool route_read_target(const struct http_head *request, struct request_target *t
  * nothing. */
 const struct request_target *route_target_of(struct request_facts *f, struct arena *a);
 /* Finds the route and the origin of a request, and returns NULL. Or returns the cause with which pushgate answers it
- * itself; *detail is for the response and the log. */
+ * itself, ADMIN_PAGE for whatever an admin listener is asked; *detail is for the response and the log. */
 const struct relay_cause *route_find(const struct route_env *env, const struct request_facts *f,
     struct effort *effort, struct request_routing *r, const char **detail);
 /* The origin of the route that has requests of this client; NULL: the route has no origin. Its choice depends on

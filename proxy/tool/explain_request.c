@@ -40,14 +40,20 @@ static const struct conf_listen *find_listen(const struct request *r, bool is_ht
 	const struct conf *c = r->conf;
 	struct slice scheme = is_https ? SLICE("https") : SLICE("http");
 	bool is_connect = explain_connect(r->o->url).len > 0;
+	const struct conf_listen *first = NULL;
 	for (size_t i = 0; i < c->listen_count; i++) {
 		const struct conf_listen *l = &c->listens[i];
-		if (r->o->listen ? strcmp(l->name, r->o->listen) == 0
-		    : is_connect ? conf_listen_is_forward(l)
-				 : route_may_use_scheme(l, &r->o->address, scheme))
+		bool is_named = r->o->listen && strcmp(l->name, r->o->listen) == 0;
+		if (is_named)
 			return l;
+		if (r->o->listen || l->mode == CONF_MODE_ADMIN)
+			continue;
+		if (is_connect ? conf_listen_is_forward(l)
+			       : route_may_use_scheme(l, &r->o->address, scheme))
+			return l;
+		first = first ? first : l;
 	}
-	return r->o->listen || c->listen_count == 0 ? NULL : &c->listens[0];
+	return first;
 }
 
 /* A proxy without a rule for it refuses the address for examples. */
@@ -348,6 +354,12 @@ static int play(struct request *r, const struct fetch_request *url)
 	const struct relay_cause *refusal = explain_ask(&r->scene, head, &detail);
 	if (refusal == &relay_cause_ROUTE_REDIRECT || refusal == &relay_cause_FIXED_ANSWER) {
 		print_own_answer(r);
+		return EXPLAIN_OK;
+	}
+	if (refusal == &relay_cause_ADMIN_PAGE) {
+		fprintf(r->out,
+		    "listen %s\nmode is admin: pushgate answers by itself, and no route is used\n",
+		    r->scene.listen->name);
 		return EXPLAIN_OK;
 	}
 	if (refusal) {

@@ -686,6 +686,13 @@ void gate_share_health(struct health_table *t)
 	shared_health = t;
 }
 
+static struct readiness *shared_readiness;
+
+void gate_share_readiness(struct readiness *r)
+{
+	shared_readiness = r;
+}
+
 struct gate_world *gate_world_new(
     const char *server, const char *listen_lines, const char *origin, const char *more)
 {
@@ -728,6 +735,7 @@ struct gate_world *gate_world_with(const struct session_protocol *const *protoco
 	    .conf = w->conf,
 	    .observe = &w->observe,
 	    .health_table = shared_health,
+	    .readiness = shared_readiness,
 	    .via_suffix = 0x12345678,
 	    .seed = 42,
 	    .protocols = protocols,

@@ -139,6 +139,8 @@ struct gate_world *gate_world_with(const struct session_protocol *const *protoco
     const char *server, const char *listen, const char *origin, const char *more);
 /* Worlds that are made from now on have this health table (borrows; NULL: none), as a worker has the other workers'. */
 void gate_share_health(struct health_table *t);
+/* The same for readiness. */
+void gate_share_readiness(struct readiness *r);
 void gate_world_free(struct gate_world *w); /* frees the gateway first, if it still exists */
 void gate_world_free_gateway(struct gate_world *w);
 void gate_world_drain(struct gate_world *w, usec span);

@@ -229,8 +229,8 @@ static void route_that_no_listener_uses_is_a_warning(void **state)
 {
 	(void)state;
 	struct load load = load_fine(FORWARD_LISTEN LOAD_ORIGIN LOAD_ROUTE,
-	    "test.ini:6: warning: [route r] never matches, because every [listen NAME] has mode = "
-	    "forward; add one with mode = gateway, or remove the section\n");
+	    "test.ini:6: warning: [route r] never matches, because no [listen NAME] has mode = "
+	    "gateway; add one, or remove the section\n");
 	load_free(&load);
 	load = load_fine(LOAD_REST FORWARD_ORIGIN "[route s]\norigin = web\n",
 	    "test.ini:9: warning: [route s] never matches, because no [listen NAME] has mode = "

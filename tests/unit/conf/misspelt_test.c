@@ -113,7 +113,7 @@ static void a_preload_that_nothing_can_use_is_told(void **state)
 {
 	(void)state;
 	struct load load = load_fine(FORWARD "[preload p]\npath = /shop/*\nadd = /x.css\n",
-	    "test.ini:9: warning: [preload p] is for no site: every [listen NAME] has mode = forward, and each site would be asked for "
+	    "test.ini:9: warning: [preload p] is for no site: no [listen NAME] has mode = gateway, and each site would be asked for "
 	    "these resources; name theirs with host, or remove the section\n");
 	load_free(&load);
 	load = load_fine(FORWARD "[preload p]\nhost = a.test\nadd = /x.css\n", "");

@@ -124,9 +124,9 @@ static void forward_mode_shares_only_where_it_says_so(void **state)
 	snprintf(full, sizeof(full), text, "");
 	struct load load = load_text(full);
 	assert_string_equal(load.errors,
-	    "test.ini:2: warning: hold-shared has no effect, because every [listen NAME] has mode = forward without shares = yes; "
+	    "test.ini:2: warning: hold-shared has no effect, because no [listen NAME] has mode = gateway, or shares = yes; "
 	    "remove it\n"
-	    "test.ini:8: warning: learned has no effect, because every [listen NAME] has mode = forward without shares = yes; "
+	    "test.ini:8: warning: learned has no effect, because no [listen NAME] has mode = gateway, or shares = yes; "
 	    "remove it\n");
 	assert_false(conf_listen_shares(&load.conf->listens[0]));
 	load_free(&load);

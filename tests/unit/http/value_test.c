@@ -267,6 +267,10 @@ static void own_response_without_an_error_has_no_proxy_status(void **state)
 	assert_null(http_head_find(head, HTTP_TOKEN_CACHE_CONTROL));
 	assert_null(http_head_find(head, HTTP_TOKEN_DATE));
 	http_head_free(head);
+	answer.is_momentary = true;
+	head = http_own_response(pool, &answer, &body);
+	assert_true(slice_equal(value_of(head, HTTP_TOKEN_CACHE_CONTROL), SLICE("no-store")));
+	http_head_free(head);
 	answer.status = 599;
 	head = http_own_response(pool, &answer, &body);
 	assert_true(slice_equal(body, SLICE("599\n")));

@@ -134,6 +134,21 @@ static void manager_hears_of_ready_and_of_the_end(void **state)
 	}
 }
 
+/* It is told so when the delay begins, and again when the drain does. */
+static void delay_before_the_end_is_asked_for_too(void **state)
+{
+	struct bench *b = *state;
+	write_conf(b, "20s\ndrain-delay = 200ms");
+	for (int single = 0; single < 2; single++) {
+		start(b, single);
+		expect(b->manager, "READY=1", b->child);
+		kill(b->child, SIGTERM);
+		expect(b->manager, "STOPPING=1\nEXTEND_TIMEOUT_USEC=32200000", b->child);
+		expect(b->manager, "STOPPING=1\nEXTEND_TIMEOUT_USEC=32000000", b->child);
+		end_well(b);
+	}
+}
+
 static void end_without_a_limit_asks_for_no_time(void **state)
 {
 	struct bench *b = *state;
@@ -225,6 +240,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(manager_hears_of_ready_and_of_the_end),
+	    TEST(delay_before_the_end_is_asked_for_too),
 	    TEST(end_without_a_limit_asks_for_no_time),
 	    TEST(manager_hears_of_a_reload_and_of_its_end),
 	    TEST(who_cannot_start_is_not_ready),

@@ -352,6 +352,7 @@ static void status_answers_with_the_sum_of_all_slots(void **state)
 	    {.starts = 5},
 	    {.name = "files", .note = "files process", .pid = 43, .starts = 2, .up = USEC_PER_SEC}};
 	const struct status s = {.up = 9 * USEC_PER_SEC,
+	    .drains_in = 1500 * USEC_PER_MSEC,
 	    .slots = slots,
 	    .own_slot = &slots[2],
 	    .processes = about,
@@ -367,7 +368,7 @@ static void status_answers_with_the_sum_of_all_slots(void **state)
 	assert_int_equal(stat(b->path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0660);
 	ask(b->path, listener, &s, text, sizeof(text));
-	assert_non_null(strstr(text, ", up 9 s, 2 workers\n"));
+	assert_non_null(strstr(text, ", up 9 s, 2 workers\n# draining in 2 s (drain-delay)\n"));
 	assert_non_null(strstr(text, "# worker 0: process 42, up 3 s, started 1 time\n"));
 	assert_non_null(strstr(text, "# worker 1: down, started 5 times\n"));
 	assert_non_null(strstr(text, "# files process: process 43, up 1 s, started 2 times\n"));

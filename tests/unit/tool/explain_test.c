@@ -123,6 +123,18 @@ static void half_of_hint_and_hold_for_a_client_that_does_not_navigate(void **sta
 	    "   client   nothing yet: held for its own request\n");
 }
 
+static void an_admin_listener_has_no_routes_to_explain(void **state)
+{
+	(void)state;
+	const char *const admin = "[listen admin]\naddress = 127.0.0.1:5\nmode = admin\naccess = x\n[access x]\nallow = path=/readyz\n";
+	has(admin, WORDS("http://example.com/", "--client", "192.0.2.7"), "listen front, route all");
+	has(admin, WORDS("--listen", "admin", "http://example.com/readyz"),
+	    "listen admin\nmode is admin: pushgate answers by itself, and no route is used\n");
+	has(admin, WORDS("--listen", "admin", "http://example.com/"), "listen admin\nanswered 403 by the gateway itself: path");
+	/* It is not what answers a scheme that no other listener serves. */
+	has(admin, WORDS("https://example.com/"), "listen front\nanswered 421 by the gateway itself: ");
+}
+
 /* The first listener that serves the scheme; where TLS ends before it, only what `trusted` names. */
 static void the_scheme_chooses_the_listener_and_must_be_allowed(void **state)
 {
@@ -726,6 +738,7 @@ int main(void)
 	    cmocka_unit_test(a_browser_gets_hints_and_what_is_held),
 	    cmocka_unit_test(half_of_hint_and_hold_for_a_client_that_does_not_navigate),
 	    cmocka_unit_test(the_scheme_chooses_the_listener_and_must_be_allowed),
+	    cmocka_unit_test(an_admin_listener_has_no_routes_to_explain),
 	    cmocka_unit_test(links_of_a_103_and_what_is_taken_out_of_it),
 	    cmocka_unit_test(links_that_no_verdict_could_use_are_said_to_be_unread),
 	    cmocka_unit_test(links_of_the_response_and_why_they_are_no_offers),
