@@ -286,6 +286,30 @@ static void keys_are_the_same_for_every_worker(void **unused)
 	balance_free(other);
 }
 
+static void backups_that_join_get_their_keys(void **unused)
+{
+	(void)unused;
+	make_fleet(10);
+	members[0].is_usable = false;
+	for (size_t i = 1; i < 10; i++)
+		members[i].is_backup = true;
+	struct balance *b = balance_new(BALANCE_HASH, 0, 1);
+	balance_set(b, pointers, 5, NOW);
+	assert_in_range(choose_by_hash(b, 1), 1, 4);
+	balance_set(b, pointers, 10, NOW);
+	struct balance *fresh = make_balance(BALANCE_HASH, 0);
+	size_t of_those_that_joined = 0;
+	for (size_t i = 0; i < 1000; i++) {
+		uint64_t hash = draw(UINT64_MAX >> 20) << 20;
+		size_t chosen = choose_by_hash(b, hash);
+		assert_int_equal(choose_by_hash(fresh, hash), chosen);
+		of_those_that_joined += chosen >= 5;
+	}
+	assert_true(of_those_that_joined > 400);
+	balance_free(b);
+	balance_free(fresh);
+}
+
 static void keys_are_shared_by_weight(void **unused)
 {
 	(void)unused;
@@ -616,6 +640,7 @@ int main(void)
 	    cmocka_unit_test(share_of_a_slow_server_shrinks),
 	    cmocka_unit_test(removing_one_of_ten_moves_its_keys_alone),
 	    cmocka_unit_test(keys_are_the_same_for_every_worker),
+	    cmocka_unit_test(backups_that_join_get_their_keys),
 	    cmocka_unit_test(keys_are_shared_by_weight),
 	    cmocka_unit_test(loads_are_bounded),
 	    cmocka_unit_test(outstanding_requests_of_one_that_left_do_not_count),
