@@ -189,6 +189,26 @@ static void of_many_resources_the_surest_are_offered(void **state)
 	gate_world_free(w);
 }
 
+/* A hint counts for its resource as a push does, if it was offered because it was learned. */
+static void a_hint_counts_for_what_was_learned_alone(void **state)
+{
+	(void)state;
+	static const char *const preloads[] = {
+	    "[preload p]\nadd = /a.css as=style\n[preload q]\nlearned = apply\npath = /other\n",
+	    "[preload p]\nlearned = apply\n"};
+	for (unsigned is_learned = 0; is_learned < 2; is_learned++) {
+		char more[256];
+		snprintf(more, sizeof(more), "[route a]\norigin = a\n[push h]\naction = hint\n%s", preloads[is_learned]);
+		struct gate_world *w = gate_world_new(NULL, NULL, NULL, more);
+		struct learned_page *p = known_page(w);
+		struct gate_stream *asked = get(w, gate_client(w, NULL), "/page", "sec-fetch-mode", "navigate");
+		UNTIL(w, asked->interims == 1);
+		assert_int_equal(w->counters.pushes_hinted, 1);
+		assert_int_equal(p->resources[0]->numbers.offered, is_learned);
+		gate_world_free(w);
+	}
+}
+
 static void what_was_learned_is_offered_where_a_preload_section_says_so(void **state)
 {
 	(void)state;
@@ -276,6 +296,7 @@ int main(void)
 	    cmocka_unit_test(a_request_that_no_route_takes_is_no_page),
 	    cmocka_unit_test(what_comes_of_a_push_counts_for_its_resource),
 	    cmocka_unit_test(of_many_resources_the_surest_are_offered),
+	    cmocka_unit_test(a_hint_counts_for_what_was_learned_alone),
 	    cmocka_unit_test(what_was_learned_is_offered_where_a_preload_section_says_so),
 	    cmocka_unit_test(what_is_being_learned_is_shown),
 	    cmocka_unit_test(a_table_that_is_loaded_replaces_the_one_there_is),
