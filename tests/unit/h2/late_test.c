@@ -34,6 +34,7 @@ SCRIPT_TEST(a_server_that_has_failed_does_nothing_more)
 	session_credit(s->conn, three, 0);
 	session_widen(s->conn, three, 1 << 20);
 	session_set_priority(s->conn, three, (struct http_priority){.urgency = 1});
+	assert_int_equal(session_priority(s->conn, three).urgency, 3);
 	assert_false(session_ping(s->conn, s->now));
 	h2_update_settings(s->conn, &h2_settings_initial, s->now);
 	session_shutdown(s->conn, s->now);
