@@ -9,7 +9,7 @@ import fs from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 import path from 'node:path';
-import { certs, freePort, section } from '../support/gate.mjs';
+import { certs, freePort, section, until } from '../support/gate.mjs';
 import { change, config, gate, get, lastReload, open, run, statusSocket, two, write } from '../support/reloads.mjs';
 
 const isRoot = process.getuid() === 0;
@@ -78,7 +78,7 @@ async function expectRefused(s, name, row, before) {
 	assert.match(found, row.says, name);
 	assert.match(found, /; \S/, `${name}: what to do`);
 	assert.equal(status, row.status ?? 2, `${name}\n${stderr}`);
-	assert.ok(s.gate.read('error.log').includes(`reload: ${found}\n`), `${name}: in the error log`);
+	await until(`${name}: the line in the error log`, () => s.gate.read('error.log').includes(`reload: ${found}\n`));
 	const { sample } = await lastReload(s);
 	assert.deepEqual([sample.labels.result, sample.labels.generation], ['refused', '2'], name);
 	assert.equal(sample.labels.cause, stderr.split('\n').find((l) => !l.includes(': warning: ')).slice(0, 399).replace(/[^ -~]/g, '?'), name);
@@ -116,7 +116,7 @@ gate('what is broken changes nothing, and is named with file, line and cause', a
 	const other = await open(net.createServer());
 	s.cleanups.push(() => other.close());
 	s.taken = other.address().port;
-	s.free = s.taken; /* never bound: the other mistake is found first */
+	s.free = await freePort();
 	const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
 	s.cleanups.push(() => agent.destroy());
 	await change(s, { origin: two });
