@@ -181,7 +181,7 @@ static bool is_given(const struct reader *r, const struct command_option *o)
 static int read_operand(struct reader *r, char *word)
 {
 	const struct command_option *operand = command_operand(r->command);
-	if (!operand || is_given(r, operand))
+	if (!operand || (is_given(r, operand) && !(operand->rules & COMMAND_REPEATS)))
 		return command_usage_error(r->command, "unexpected argument '%s'", word);
 	return take(r, operand, operand->value, word);
 }

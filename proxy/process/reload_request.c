@@ -4,11 +4,9 @@
 
 #include "proxy/base/descriptor.h"
 #include "proxy/base/memory.h"
-#include <errno.h>
-#include <stdio.h>
+#include "proxy/process/answer.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 bool reload_is_request(struct slice name)
 {
@@ -21,33 +19,17 @@ void reload_askers_init(struct reload_askers *a)
 		a->all[i].socket = -1;
 }
 
-/* A command that has ended by now gets nothing. */
-static void say(int socket, const char *text, size_t length)
-{
-	(void)!send(socket, text, length, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
 static void answer(struct reload_asker *a, const char *text, size_t length, enum process_status s)
 {
-	char line[64];
-	int n = snprintf(line, sizeof(line), RELOAD_STATUS "%d\n", (int)s);
-	say(a->socket, text, length);
-	say(a->socket, line, (size_t)n);
+	answer_send(a->socket, text, length, s);
 	descriptor_close(&a->socket);
-}
-
-static bool has_vanished(const struct reload_asker *a)
-{
-	char byte;
-	ssize_t n = recv(a->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
 static struct reload_asker *find_place(struct reload_askers *a)
 {
 	for (size_t i = 0; i < RELOAD_ASKERS; i++) {
 		struct reload_asker *place = &a->all[i];
-		if (place->socket >= 0 && has_vanished(place))
+		if (place->socket >= 0 && answer_is_unwanted(place->socket))
 			descriptor_close(&place->socket);
 		if (place->socket < 0)
 			return place;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Commands that wait for a reload: each gets an answer, whatever becomes of the reload and of the others. */
+#include "proxy/process/answer.h"
 #include "proxy/process/reload_request.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,11 +58,11 @@ static void who_asks_during_a_reload_waits_for_the_next_one(void **state)
 	reload_askers_tell(&a, "one\ntwo\n");
 	reload_askers_tell(&a, "three\n");
 	reload_askers_end(&a, PROCESS_BAD_CONF);
-	expect(first, "one\ntwo\nthree\n" RELOAD_STATUS "2\n");
+	expect(first, "one\ntwo\nthree\n" ANSWER_STATUS "2\n");
 	assert_true(is_waiting(second));
 	reload_askers_begin(&a);
 	reload_askers_end(&a, PROCESS_DONE);
-	expect(second, RELOAD_STATUS "0\n");
+	expect(second, ANSWER_STATUS "0\n");
 	reload_askers_close(&a);
 }
 
@@ -75,8 +76,8 @@ static void end_of_pushgate_is_an_answer_to_all(void **state)
 	reload_askers_tell(&a, "not for the end\n");
 	int second = ask(&a);
 	reload_askers_dismiss(&a, "pushgate ends\n");
-	expect(first, "pushgate ends\n" RELOAD_STATUS "1\n");
-	expect(second, "pushgate ends\n" RELOAD_STATUS "1\n");
+	expect(first, "pushgate ends\n" ANSWER_STATUS "1\n");
+	expect(second, "pushgate ends\n" ANSWER_STATUS "1\n");
 	reload_askers_dismiss(&a, "pushgate ends\n");
 	reload_askers_close(&a);
 }
@@ -89,23 +90,23 @@ static void who_has_vanished_takes_no_place(void **state)
 	reload_askers_init(&a);
 	for (int i = 0; i < RELOAD_ASKERS; i++)
 		commands[i] = ask(&a);
-	expect(ask(&a), "too many commands wait for a reload\n" RELOAD_STATUS "1\n");
+	expect(ask(&a), "too many commands wait for a reload\n" ANSWER_STATUS "1\n");
 	close(commands[3]);
 	int late = ask(&a);
 	assert_true(is_waiting(late));
 	reload_askers_begin(&a);
 	reload_askers_end(&a, PROCESS_DONE);
-	expect(late, RELOAD_STATUS "0\n");
+	expect(late, ANSWER_STATUS "0\n");
 	for (int i = 0; i < RELOAD_ASKERS; i++)
 		if (i != 3)
-			expect(commands[i], RELOAD_STATUS "0\n");
+			expect(commands[i], ANSWER_STATUS "0\n");
 	reload_askers_close(&a);
 }
 
 static void text_that_does_not_fit_is_cut_at_a_line(void **state)
 {
 	static const char end[] =
-	    "more does not fit here; the error log has all\n" RELOAD_STATUS "2\n";
+	    "more does not fit here; the error log has all\n" ANSWER_STATUS "2\n";
 	(void)state;
 	struct reload_askers a = {0};
 	reload_askers_init(&a);
