@@ -123,20 +123,7 @@ static int help_config(const struct arguments *a)
 	return 0;
 }
 
-/* ---- status, trace ---- */
-
-/* The configuration at `path`, which must set a status-socket. The caller frees. NULL: it said why. */
-static struct conf *load_status_socket(const struct command *c, const char *path)
-{
-	struct conf *conf = conf_load(path, false, &(struct conf_findings){.text = stderr});
-	if (!conf || conf->server.status_socket)
-		return conf;
-	fprintf(stderr,
-	    "pushgate %s: %s sets no status-socket; add one to [server] and start pushgate again\n",
-	    c->name, path);
-	conf_free(conf);
-	return NULL;
-}
+/* ---- status, reload ---- */
 
 static const struct command_option status_options[] = {
     CONFIG_OPTION(COMMAND_INSTEAD),
@@ -163,7 +150,7 @@ static int status_of(const struct arguments *a)
 {
 	if (a->operand)
 		return process_status(a->operand, a->json);
-	struct conf *conf = load_status_socket(&status_command, a->conf);
+	struct conf *conf = process_load_status_socket(status_command.name, a->conf);
 	if (!conf)
 		return COMMAND_USAGE;
 	int status = process_status(conf->server.status_socket, a->json);
@@ -200,7 +187,7 @@ static int reload(const struct arguments *a)
 	const char *main_pid = getenv("MAINPID");
 	struct conf *conf = main_pid
 				? conf_load(a->conf, false, &(struct conf_findings){.text = stderr})
-				: load_status_socket(&reload_command, a->conf);
+				: process_load_status_socket(reload_command.name, a->conf);
 	if (!conf)
 		return COMMAND_USAGE;
 	int status = conf->server.status_socket ? process_reload(conf->server.status_socket)
@@ -208,6 +195,8 @@ static int reload(const struct arguments *a)
 	conf_free(conf);
 	return status;
 }
+
+/* ---- trace ---- */
 
 static const char *set_clients(void *into, char *text)
 {
@@ -260,7 +249,7 @@ static const struct command trace_command = {
 
 static int trace(const struct arguments *a)
 {
-	struct conf *conf = load_status_socket(&trace_command, a->conf);
+	struct conf *conf = process_load_status_socket(trace_command.name, a->conf);
 	if (!conf)
 		return COMMAND_USAGE;
 	int status = process_trace(conf->server.status_socket, &a->clients, a->seconds);
@@ -350,6 +339,7 @@ static const struct command *const commands[] = {
     &check_command,
     &help_config_command,
     &reload_command,
+    &process_server_command,
     &status_command,
     &trace_command,
     &tool_fetch_command,

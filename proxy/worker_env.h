@@ -21,6 +21,8 @@ struct worker_env {
 	struct observe *observe; /* borrows */
 	/* Borrows: what all workers know of the health of servers. NULL: each worker knows its own. */
 	struct health_table *health_table;
+	/* Borrows: orders for single servers, for all workers. NULL: none is ever given. */
+	struct server_orders *server_orders;
 	struct chunk_pool *chunks; /* borrows: the loop reads into its chunks */
 	/* Lent until gateway_new returns: shared by all workers; NULL: each listener has its own. */
 	const struct net_tickets *tickets;

@@ -68,6 +68,7 @@ static void open_env(struct gateway *g, const struct gateway_env *env)
 	    .conf = env->conf,
 	    .observe = env->observe,
 	    .health_table = env->health_table,
+	    .server_orders = env->server_orders,
 	    .chunks = env->chunks,
 	    .tickets = env->tickets,
 	    .seed = env->seed,

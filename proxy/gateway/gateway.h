@@ -33,6 +33,8 @@ struct gateway_env {
 	struct health_table *health_table;
 	/* Borrows: for /readyz. NULL: this gateway has one of its own. */
 	struct readiness *readiness;
+	/* Borrows: shared by all workers. NULL: no orders for servers are ever given. */
+	struct server_orders *server_orders;
 	/* Shared by all workers; lent until gateway_new returns. NULL: each listener has its own. */
 	const struct net_tickets *tickets;
 	/* The default name in Via is "pushgate-" and this number; the same in all workers. */

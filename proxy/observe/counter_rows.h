@@ -134,6 +134,8 @@
 	X(ORIGIN_PUSH_OFF, "pushgate_origin_push_off_connections", "gauge", "origin", "open connections to an origin on which push was turned off (promise-refusals)") \
 	X(SERVER_UP, "pushgate_server_up", "gauge", "origin, server", "1: the server may get requests; 0: its checks fail, or a worker has ejected it. Of origins with several servers or health-check; at most 128, those with 0 first") \
 	X(SERVER_EJECTED, "pushgate_server_ejected_workers", "gauge", "origin, server", "number of workers in which a server is ejected now") \
+	X(SERVER_ORDER, "pushgate_server_order_requests", "gauge", "origin, server, order", "requests that are still open at a server that `pushgate server` has taken out of use; order: drain, down; server: as the configuration has it; at most 128") \
+	X(SERVER_WEIGHT, "pushgate_server_order_weight", "gauge", "origin, server", "the weight that `pushgate server` has given a server in place of the configured one") \
 	X(PUSH, "pushgate_push_total", "counter", "source, verdict, reason", "offers of pushes. Links that no verdict could use are not read and not counted") \
 	X(RULE, "pushgate_rule_total", "counter", "rule, event", "outcomes of each rule's pushes; (other): the rules behind the 64th together") \
 	X(RULE_BYTES, "pushgate_rule_bytes_total", "counter", "rule, outcome", "body bytes of these pushes, used or wasted") \

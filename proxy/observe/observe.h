@@ -17,6 +17,7 @@
 #include "proxy/observe/counter_rows.h"
 #include "proxy/observe/health_table.h"
 #include "proxy/observe/readiness.h"
+#include "proxy/observe/server_orders.h"
 #include <stdio.h>
 
 /* Rules with counters of their own; all further rules share one more. */

@@ -193,8 +193,10 @@ bool origin_push_is_off(const struct origin *o, const struct conf_route *route);
 /* Its protocol is known without a connection if there is no choice. The caller has set origin, conf, address and
  * text. */
 void origin_server_init(struct origin_server *s);
-void origin_server_retire(struct origin_server *s);     /* its connections finish what they have */
-void origin_server_close(struct origin_server *s);      /* every connection at once */
+void origin_server_retire(struct origin_server *s); /* its connections finish what they have */
+void origin_server_close(struct origin_server *s);  /* every connection at once */
+/* The same, and their requests fail as if the server had closed them. None may wait for a connection. */
+void origin_server_lose(struct origin_server *s, const char *why);
 void origin_server_free_pools(struct origin_server *s); /* it has no connection */
 /* x was given to the server: sends it, or lets it wait, or fails it. */
 void origin_server_send(struct origin_server *s, enum pool_kind kind, struct exchange *x);

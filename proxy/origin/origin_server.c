@@ -36,6 +36,11 @@ void origin_server_close(struct origin_server *s)
 	for_each_pool(s, p) pool_close(p);
 }
 
+void origin_server_lose(struct origin_server *s, const char *why)
+{
+	for_each_pool(s, p) pool_lose(p, why);
+}
+
 void origin_server_free_pools(struct origin_server *s)
 {
 	for_each_pool(s, p) pool_free(p);

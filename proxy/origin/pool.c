@@ -93,6 +93,17 @@ void pool_close(struct pool *p)
 	    origin_conn_kill(c, &relay_cause_DRAINED);
 }
 
+void pool_lose(struct pool *p, const char *why)
+{
+	list_for_each(&p->conns, c, struct origin_conn, link)
+	{
+		if (c->is_ready)
+			origin_conn_lost(c, &relay_cause_UP_LOST, 0, why);
+		else
+			origin_conn_kill(c, &relay_cause_DRAINED);
+	}
+}
+
 void pool_free(struct pool *p)
 {
 	ensure(list_is_empty(&p->conns) && p->queued == 0 && p->slow.queued == 0);

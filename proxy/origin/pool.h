@@ -84,6 +84,8 @@ void pool_close(struct pool *p); /* ends every connection at once */
 void pool_free(struct pool *p);
 /* Its connections finish what they have, and close; no other is opened. */
 void pool_retire(struct pool *p);
+/* Each connection is lost, for this reason. */
+void pool_lose(struct pool *p, const char *why);
 /* x was given to the pool's server. */
 void pool_dispatch(struct pool *p, struct exchange *x);
 void pool_serve(struct pool *p); /* sends queued requests while a connection has room */

@@ -15,6 +15,7 @@ static void close_master_fds(struct generation *g)
 	close(g->master->signals);
 	trace_orders_close(&g->master->traces);
 	reload_askers_close(&g->master->askers);
+	master_close_orders(g->master);
 	descriptor_close(&s->status_fd);
 	descriptor_close(&s->notify_fd);
 	for (uint32_t n = 0; n < g->master->generation_count; n++) {

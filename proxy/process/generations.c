@@ -196,6 +196,7 @@ static void take_over(struct master *m)
 	before->is_superseded = true;
 	generation_drain(before);
 	make_room(m);
+	master_prune_orders(m);
 	master_end_reload(m, PROCESS_DONE, STATUS_RELOAD_DONE, NULL);
 }
 

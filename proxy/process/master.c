@@ -198,11 +198,13 @@ static struct status describe(struct master *m)
 	    .process_count = count,
 	    .worker_count = g->outfit.workers,
 	    .health_table = g->outfit.health_table,
+	    .orders = g->outfit.orders,
 	    .conf = g->outfit.conf,
 	    .last_reload = &m->last_reload,
 	    .trace = begin_trace,
 	    .drains_in = m->drain_at > m->now ? m->drain_at - m->now : 0,
 	    .reload = ask_for_reload,
+	    .server = master_order_server,
 	    .trace_context = m,
 	};
 }
@@ -262,6 +264,7 @@ static usec run_due_tasks(struct master *m)
 	if (m->now < m->status_at)
 		next = clock_earlier(next, m->status_at);
 	next = clock_earlier(next, master_run_logger(m));
+	next = clock_earlier(next, master_run_orders(m));
 	next = clock_earlier(next, run_reload(m));
 	return clock_earlier(next, master_run_generations(m));
 }
@@ -350,6 +353,7 @@ enum process_status master_run(struct start *start)
 	title_set(&start->title, "pushgate: master (%s)", start->conf_path);
 	trace_orders_init(&m.traces);
 	reload_askers_init(&m.askers);
+	master_orders_init(&m);
 	start_observe(start, &m.observe);
 	if (watch_signals(&m)) {
 		start_announce(&m.running->outfit, &m.observe);
@@ -365,6 +369,7 @@ enum process_status master_run(struct start *start)
 	trace_orders_close(&m.traces);
 	reload_askers_dismiss(&m.askers, "pushgate ends\n");
 	reload_askers_close(&m.askers);
+	master_close_orders(&m);
 	master_free_generations(&m);
 	return m.status;
 }

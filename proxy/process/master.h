@@ -11,6 +11,7 @@
 #include "proxy/process/helper.h"
 #include "proxy/process/process.h"
 #include "proxy/process/reload_request.h"
+#include "proxy/process/server_request.h"
 #include "proxy/process/start.h"
 #include "proxy/process/trace_request.h"
 
@@ -89,6 +90,16 @@ struct pollfd;
 /* Generations that live at once. */
 enum { GENERATIONS_MOST = 8 };
 
+/* A command that has given an order, and waits until the workers have obeyed. */
+enum { ORDER_ASKERS = 8 };
+struct order_asker {
+	int socket; /* owned; -1: free */
+	usec until;
+	enum process_status status;
+	bool is_late;
+	char text[4096]; /* the answer */
+};
+
 /* The state that outlives a generation. */
 struct master {
 	struct start *start;
@@ -111,6 +122,8 @@ struct master {
 	bool is_ending; /* no child is started again, nor is its end logged */
 	struct trace_orders traces;
 	struct reload_askers askers;
+	struct server_orders_list orders; /* for servers */
+	struct order_asker order_askers[ORDER_ASKERS];
 	struct totals *ended; /* counters of generations that have ended */
 	struct starts {
 		uint32_t *workers, worker_count, helpers[HELPERS];
@@ -170,6 +183,18 @@ uint32_t master_count_accepting(const struct master *m);
 void master_force(struct master *m);
 /* After the last worker. */
 void master_free_generations(struct master *m);
+
+/* ---- master_orders.c ---- */
+
+void master_orders_init(struct master *m);
+/* Of struct status: obeys a request, and takes socket. */
+void master_order_server(void *context, struct slice name, int socket);
+/* Answers the commands whose orders are obeyed. Returns when to call it again. */
+usec master_run_orders(struct master *m);
+/* Another configuration is in use: forgets orders for servers that it does not have. */
+void master_prune_orders(struct master *m);
+/* At the end, and in a forked child. */
+void master_close_orders(struct master *m);
 
 /* ---- hand_on_learned.c ---- */
 

@@ -3,6 +3,7 @@
 #include "proxy/process/outfit.h"
 
 #include "proxy/process/sandbox.h"
+#include "proxy/process/server_request.h"
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -72,6 +73,17 @@ bool outfit_open(struct outfit *o, struct sockets *sockets, char *error, size_t 
 	return o->slots && map_health_table(o, error, error_size);
 }
 
+bool outfit_take_orders(struct outfit *o, char *error, size_t error_size)
+{
+	size_t rows = server_orders_rows(o->conf);
+	o->orders_bytes = server_orders_bytes(rows, o->workers);
+	o->orders_memory =
+	    outfit_map_shared(o->orders_bytes, "orders for servers", error, error_size);
+	if (o->orders_memory)
+		o->orders = server_orders_new(o->orders_memory, rows, o->workers);
+	return o->orders != NULL;
+}
+
 void outfit_close(struct outfit *o)
 {
 	sockets_return(&o->share);
@@ -80,6 +92,9 @@ void outfit_close(struct outfit *o)
 	if (o->health_table)
 		munmap(o->health_table_memory, o->health_table_bytes);
 	free(o->health_table);
+	if (o->orders)
+		munmap(o->orders_memory, o->orders_bytes);
+	free(o->orders);
 	limit_memories_close(&o->limits);
 	conf_free(o->conf);
 	*o = (struct outfit){0};

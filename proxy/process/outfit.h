@@ -17,12 +17,17 @@ struct outfit {
 	struct health_table *health_table; /* the same, for all; NULL: nothing to know */
 	void *health_table_memory;         /* its shared part */
 	size_t health_table_bytes;
+	struct server_orders *orders; /* the same; NULL: no command can give any */
+	void *orders_memory;          /* its shared part */
+	size_t orders_bytes;
 	struct limit_memories limits; /* of the workers' tables; none in single mode */
 };
 
 uint32_t outfit_count_workers(const struct conf *conf, bool single);
 /* Fills in what conf and workers need. The sockets do not listen yet. False with a message; call outfit_close even then. */
 bool outfit_open(struct outfit *o, struct sockets *sockets, char *error, size_t error_size);
+/* Lets orders for servers be given. False with a message. */
+bool outfit_take_orders(struct outfit *o, char *error, size_t error_size);
 /* Frees the configuration as well. Idempotent. */
 void outfit_close(struct outfit *o);
 /* Zeroed memory that the children share. NULL with a message. */

@@ -9,6 +9,8 @@
 
 #include "proxy/conf/conf.h"
 
+struct command;
+
 /*
  * Exit statuses, in the sense of bash and systemd. etc/pushgate.service starts pushgate again after 1,
  * which may pass by itself, and not after 2, which stays so until somebody changes something.
@@ -38,6 +40,10 @@ char *process_status_text(const char *socket_path);
 int process_reload(const char *socket_path);
 /* The same by SIGHUP to this process, without waiting for the result. */
 int process_reload_signal(const char *pid_text);
+/* `pushgate server`: gives an order for one server of an origin, and waits until the workers obey. */
+extern const struct command process_server_command;
+/* The configuration at `path`, which must set a status-socket. The caller frees. NULL: it said why. */
+struct conf *process_load_status_socket(const char *command, const char *path);
 /*
  * `pushgate trace`: has the running pushgate trace these clients, and prints the lines for so many
  * seconds (at most LIMIT_TRACE_SECONDS), or until the process is ended. Returns the exit status.

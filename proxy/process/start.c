@@ -26,6 +26,7 @@ struct worker_config start_worker_config(
 	    .gateway = {.conf = outfit->conf,
 		.health_table = outfit->health_table,
 		.readiness = s->readiness,
+		.server_orders = outfit->orders,
 		.tickets = &s->tickets,
 		.via_suffix = s->via_suffix,
 		.limit_memories = limit_memories_of(&outfit->limits, index),
@@ -105,6 +106,8 @@ bool start_open(struct start *s, bool single, char *error, size_t error_size)
 	    !open_logs(s, error, error_size))
 		return false;
 	if (!single && !logs_make_pipes(&s->logs, error, error_size))
+		return false;
+	if (!single && s->status_fd >= 0 && !outfit_take_orders(&s->outfit, error, error_size))
 		return false;
 	/* Without it the workers have tables that end with them. */
 	if (!single)

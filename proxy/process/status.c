@@ -3,6 +3,7 @@
 #include "proxy/process/status.h"
 #include "proxy/base/reserve.h"
 #include "proxy/process/reload_request.h"
+#include "proxy/process/server_request.h"
 #include "proxy/process/trace_request.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -113,6 +114,10 @@ bool status_serve(int listener, const struct status *s)
 		}
 		if (s->reload && reload_is_request(name)) {
 			s->reload(s->trace_context, fd);
+			continue;
+		}
+		if (s->server && server_is_request(name)) {
+			s->server(s->trace_context, name, fd);
 			continue;
 		}
 		answer(fd, s);

@@ -43,6 +43,7 @@ struct status {
 	    *others; /* of all generations but the one that all else is of; NULL: none */
 	const struct status_process *processes; /* the workers, then the helpers */
 	uint32_t process_count, worker_count;
+	const struct server_orders *orders;      /* NULL: none can be given */
 	const struct health_table *health_table; /* NULL: no server is checked or may be ejected */
 	/* Names the rules whose counters are printed, and where push is off; NULL: neither. */
 	const struct conf *conf;
@@ -50,7 +51,9 @@ struct status {
 	void (*trace)(void *context, struct slice name, int socket);
 	/* A request of `pushgate reload` came; takes socket. NULL: this process does not reload. */
 	void (*reload)(void *context, int socket);
-	void *trace_context; /* of both */
+	/* A request of `pushgate server` came, with its name; takes socket. NULL: this process takes no orders. */
+	void (*server)(void *context, struct slice name, int socket);
+	void *trace_context; /* of all three */
 };
 
 /* The address of the status socket. Returns NULL, or the error as text. */
@@ -72,6 +75,9 @@ int status_connect(const char *path, struct slice name, const char **error);
 /* status_text.c: prints comment lines ("# …") about the processes and where push is off, then the sums of the
  * counters. */
 void status_print(const struct status *s, FILE *out);
+/* status_orders.c: what was ordered for servers, as comment lines; samples for monitoring. */
+void status_order_notes(const struct status *s, FILE *out);
+void status_orders_print(const struct status *s, FILE *out);
 /* status_servers.c: the servers that get no requests, as comment lines; samples for monitoring. */
 void status_server_notes(const struct status *s, FILE *out);
 void status_servers_print(const struct status *s, FILE *out);

@@ -124,3 +124,15 @@ int process_status(const char *socket_path, bool as_json)
 	free(text);
 	return 0;
 }
+
+struct conf *process_load_status_socket(const char *command, const char *path)
+{
+	struct conf *conf = conf_load(path, false, &(struct conf_findings){.text = stderr});
+	if (!conf || conf->server.status_socket)
+		return conf;
+	fprintf(stderr,
+	    "pushgate %s: %s sets no status-socket; add one to [server] and start pushgate again\n",
+	    command, path);
+	conf_free(conf);
+	return NULL;
+}

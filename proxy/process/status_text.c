@@ -214,10 +214,14 @@ void status_print(const struct status *s, FILE *out)
 		print_push_off(s, &sum->whole, true, out);
 	if (s->conf && s->health_table)
 		status_server_notes(s, out);
+	if (s->conf && s->orders)
+		status_order_notes(s, out);
 	print_learning(s, out);
 	print_whole(s, out);
 	if (s->conf && s->health_table)
 		status_servers_print(s, out);
+	if (s->conf && s->orders)
+		status_orders_print(s, out);
 	print_counters(s, sum, out);
 	totals_free(sum);
 	fputs(STATUS_END, out);

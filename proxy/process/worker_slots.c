@@ -225,6 +225,8 @@ static void worker_died(struct generation *g, uint32_t index, int status)
 	memset(slot->is_linked, 0, sizeof(slot->is_linked));
 	clear_gauges(&g->outfit.slots[index]);
 	limit_memories_clear(&g->outfit.limits, index);
+	if (g->outfit.orders)
+		server_orders_forget(g->outfit.orders, index);
 	if (g->outfit.health_table)
 		health_table_forget(g->outfit.health_table, index);
 	forget_adopter(g, index);

@@ -12,11 +12,6 @@
 
 /* ---- the choice ---- */
 
-static bool may_be_chosen(const struct server *s)
-{
-	return !s->at.is_leaving && !s->at.conf->is_down;
-}
-
 /* Backups serve what waits for others only when they are used at all. */
 static void mark_takers(struct destination *d, bool has_primary)
 {
@@ -30,16 +25,16 @@ static void collect_members(struct destination *d)
 {
 	size_t count = 0;
 	bool has_primary = false;
-	list_for_each(&d->servers, s, struct server, link) count += may_be_chosen(s);
+	list_for_each(&d->servers, s, struct server, link) count += server_may_be_chosen(s);
 	d->members = memory_resize(d->members, count + 1, sizeof(struct balance_member *));
 	d->member_count = 0;
 	list_for_each(&d->servers, s, struct server, link)
 	{
 		s->member.is_usable = health_state(s) == SERVER_UP;
 		s->member.is_late = s->at.is_slow;
-		has_primary = has_primary ||
-			      (may_be_chosen(s) && s->member.is_usable && !s->member.is_backup);
-		if (may_be_chosen(s))
+		has_primary = has_primary || (server_may_be_chosen(s) && s->member.is_usable &&
+						 !s->member.is_backup);
+		if (server_may_be_chosen(s))
 			d->members[d->member_count++] = &s->member;
 	}
 	mark_takers(d, has_primary);
@@ -233,8 +228,9 @@ static void fail(struct destination *d, struct exchange *x)
 		    names_error_is_late(why) ? &relay_cause_UP_NAME_LATE : &relay_cause_UP_NAME, 0,
 		    why);
 	else
-		exchange_on_up_failed(
-		    x, &relay_cause_UP_UNREACHABLE, 0, "all servers are configured as down");
+		exchange_on_up_failed(x, &relay_cause_UP_UNREACHABLE, 0,
+		    d->ordered_count > 0 ? "all servers are out of use by command"
+					 : "all servers are configured as down");
 }
 
 void destination_dispatch(struct destination *d, struct exchange *x)
@@ -401,7 +397,7 @@ void destination_give_out_again(struct wheel_node *node, usec now)
 		serve_nameless(d);
 	list_for_each(&d->servers, s, struct server, link)
 	{
-		bool is_in_use = balance_prefers(&s->member) && may_be_chosen(s);
+		bool is_in_use = balance_prefers(&s->member) && server_may_be_chosen(s);
 		if (!is_in_use && s->at.queued > 0)
 			empty_server(d, s);
 		if (d->origin.queued > 0)

@@ -72,7 +72,9 @@ struct server {
 	struct destination *destination;
 	struct balance_member member;
 	struct server_health health;
-	struct list link; /* in destination->servers */
+	uint32_t weight;         /* as its line or its SRV record has it */
+	enum server_order order; /* in force (orders.c) */
+	struct list link;        /* in destination->servers */
 	struct deferred_free deferred;
 	bool is_serving; /* what waits, since a request has ended: those that fail now end there */
 };
@@ -80,6 +82,11 @@ struct server {
 static inline struct server *server_above(const struct origin_server *s)
 {
 	return (struct server *)(uintptr_t)s;
+}
+
+static inline bool server_may_be_chosen(const struct server *s)
+{
+	return !s->at.is_leaving && !s->at.conf->is_down && s->order == SERVER_READY;
 }
 
 /* The server that x was given to, or NULL. */
@@ -103,6 +110,7 @@ struct destination {
 	/* The lines `server`; in forward mode the one that stands for the host of the requests. */
 	const struct conf_origin_server *lines;
 	size_t line_count;
+	size_t first_row;                 /* of its lines among the orders for servers */
 	uint64_t client_key;              /* of its name: names_set_client_key */
 	struct retry_budget retry_budget; /* of an [origin], for all its dynamic destinations too */
 	bool
@@ -112,6 +120,7 @@ struct destination {
 	struct list servers;                             /* struct server, those that leave too */
 	size_t server_count;                             /* in it */
 	size_t leaving_count, down_count, ejected_count; /* of these */
+	size_t ordered_count; /* the same: an order keeps requests from them */
 	struct destination_name *names;
 	size_t name_count;
 	struct balance_member **members; /* the servers that may be chosen */
@@ -164,6 +173,14 @@ void destination_try_another(struct origin_server *at, struct exchange *x,
 /* x is sent again after this failure: counts it against its server if that was late, and keeps it for the client if a
  * server was reached. */
 void attempt_failed(struct exchange *x, const struct relay_failure *failure);
+
+/* ---- orders.c ---- */
+
+/* Obeys what is ordered for the destination's servers. */
+void orders_obey(struct destination *d);
+/* When all destinations of the configuration are there; and before the first of them is freed. */
+void orders_open(struct upstream *u);
+void orders_close(struct upstream *u);
 
 /* ---- destination_reach.c ---- */
 

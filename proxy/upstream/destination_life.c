@@ -31,6 +31,7 @@ struct server *server_new(struct destination *d, const struct conf_origin_server
 		net_address_format(address, text, sizeof(text));
 	struct server *s = server_alloc(conf, address, text);
 	s->destination = d;
+	s->weight = weight;
 	s->at.origin = &d->origin;
 	s->member = (struct balance_member){
 	    .key = balance_member_key(
@@ -57,6 +58,7 @@ static void server_free(struct server *s)
 	list_remove(&s->link);
 	s->destination->server_count--;
 	s->destination->leaving_count -= s->at.is_leaving;
+	s->destination->ordered_count -= s->order != SERVER_READY;
 	free(s);
 }
 
@@ -79,6 +81,8 @@ void server_leave(struct server *s)
 {
 	s->at.is_leaving = true;
 	s->destination->leaving_count++;
+	s->destination->ordered_count -= s->order != SERVER_READY;
+	s->order = SERVER_READY;
 	health_fini(s);
 	origin_server_retire(&s->at);
 	destination_changed(s->destination);
@@ -134,6 +138,8 @@ void destination_open(
     struct destination *d, struct upstream *upstream, const struct conf_origin *origin)
 {
 	destination_init(d, upstream, origin, false);
+	for (size_t i = 0; i < origin->index; i++)
+		d->first_row += upstream->env->conf->origins[i].server_count;
 	d->retry_budget.at = upstream->env->relay->now;
 	for (unsigned push = 0; push < 2; push++)
 		d->origin.plans[push] =

@@ -68,7 +68,7 @@ static void take_address(
 	struct server *s = get_server(name, &a->address);
 	if (!s)
 		return;
-	s->member.weight = weight_of(name, a);
+	s->weight = weight_of(name, a);
 	s->member.is_backup = name->conf->is_backup || a->priority > first;
 }
 
@@ -99,6 +99,7 @@ static void name_changed(void *context, const struct name_answer *answer)
 	}
 	for (size_t i = 0; i < answer->count; i++)
 		take_address(name, &answer->addresses[i], first);
+	orders_obey(d);
 	health_resume(d);
 	name->is_known = true;
 	name->error = answer->error ? answer->error : answer->count == 0 ? "no address" : NULL;

@@ -4,7 +4,7 @@
 
 enum server_state health_state(const struct server *s)
 {
-	if (s->at.conf->is_down)
+	if (s->at.conf->is_down || s->order != SERVER_READY)
 		return SERVER_DOWN;
 	if (s->at.is_leaving)
 		return SERVER_LEAVING;
@@ -95,7 +95,7 @@ static void say_that_health_table_is_full(const struct server *s, const char *co
 /* At most a share of the servers, so that a defect of all of them, or of what counts as failure, leaves some. */
 static bool may_be_ejected(const struct destination *d)
 {
-	size_t servers = d->server_count - d->leaving_count - d->down_count;
+	size_t servers = d->server_count - d->leaving_count - d->down_count - d->ordered_count;
 	return servers > 1 && (d->ejected_count == 0 || (d->ejected_count + 1) * 100 <=
 							    servers * d->origin.conf->eject.most);
 }
@@ -193,7 +193,8 @@ static void come_back(struct wheel_node *timer, usec now)
 
 void health_report(struct server *s, enum health_result result)
 {
-	if (!s->at.counts_answers)
+	/* What an order has done says nothing of the server. */
+	if (!s->at.counts_answers || s->order != SERVER_READY)
 		return;
 	usec now = s->destination->upstream->env->relay->now;
 	enum server_verdict verdict =

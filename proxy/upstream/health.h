@@ -18,7 +18,7 @@ struct upstream;
 
 enum server_state {
 	SERVER_UP,
-	SERVER_DOWN,    /* by configuration */
+	SERVER_DOWN,    /* by configuration or by command */
 	SERVER_EJECTED, /* passively, for a time */
 	SERVER_FAILING, /* its checks */
 	SERVER_LEAVING, /* its name does not have the address any more */

@@ -17,7 +17,7 @@ static unsigned count_servers(
 	list_for_each(&d->servers, s, struct server, link)
 	{
 		bool is_tried = except && destination_was_tried(except, s);
-		n += !s->at.is_leaving && !s->at.conf->is_down && !is_tried;
+		n += server_may_be_chosen(s) && !is_tried;
 		if (n == most)
 			break;
 	}

@@ -94,6 +94,7 @@ bool upstream_open(struct upstream *u, char *error, size_t error_size)
 	u->destinations = memory_zalloc((conf->origin_count + 1) * sizeof(*u->destinations));
 	for (size_t i = 0; i < conf->origin_count; i++)
 		destination_open(&u->destinations[i], u, &conf->origins[i]);
+	orders_open(u);
 	for (size_t i = 0; i < conf->origin_count; i++)
 		if (!open_tls(u, &u->destinations[i], error, error_size))
 			return false;
@@ -121,6 +122,7 @@ void upstream_close(struct upstream *u)
 {
 	u->origins.is_closed = true;
 	health_close(u);
+	orders_close(u);
 	for (size_t i = 0; i < destination_count(u); i++)
 		destination_close(&u->destinations[i]);
 	dynamic_destinations_close(u->dynamic);

@@ -24,6 +24,8 @@ struct upstream {
 	struct dynamic_destinations *dynamic; /* owned; NULL: no origin is forward: */
 	struct health_checks checks;
 	uint32_t last_server_id;
+	struct wheel_node orders_timer;
+	uint32_t orders_seen; /* the version of the orders for servers that is obeyed */
 };
 
 /* The caller has set env, names, and what origins_open needs but ops. Returns false and writes a message to error

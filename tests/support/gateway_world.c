@@ -680,6 +680,12 @@ static struct conf *configure(struct gate_world *w, const char *server, const ch
 }
 
 static struct health_table *shared_health;
+static struct server_orders *shared_orders;
+
+void gate_share_orders(struct server_orders *o)
+{
+	shared_orders = o;
+}
 
 void gate_share_health(struct health_table *t)
 {
@@ -736,6 +742,7 @@ struct gate_world *gate_world_with(const struct session_protocol *const *protoco
 	    .observe = &w->observe,
 	    .health_table = shared_health,
 	    .readiness = shared_readiness,
+	    .server_orders = shared_orders,
 	    .via_suffix = 0x12345678,
 	    .seed = 42,
 	    .protocols = protocols,
