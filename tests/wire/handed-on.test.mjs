@@ -141,6 +141,22 @@ scenario('what was learned is known to the next generation, without a learned-fi
 	await isPushed(s, '127.0.0.12');
 });
 
+/* It is asked for what it has learned, and tells nothing. */
+scenario('a worker that hangs keeps a reload waiting for a short time only', {
+	single: false, server: { 'status-socket': 'status' }, extra: section('preload learned', { learned: 'apply' }),
+}, async (s) => {
+	await s.gate.error(/ ready\n/);
+	const [worker] = s.gate.workers();
+	process.kill(worker, 'SIGSTOP');
+	fs.appendFileSync(s.gate.config, '[route more]\npath = /more\nanswer = 204\n');
+	s.gate.child.kill('SIGHUP');
+	await s.gate.error(/reload: what worker 0 of generation 1 has learned is not handed on: it has not told in time/);
+	await s.gate.error(/reload: generation 2 has taken over/);
+	await until('the new generation answers', async () => await get(s, '/more') === 204);
+	process.kill(worker, 'SIGCONT');
+	await s.gate.error(/generation 1 has ended/);
+});
+
 /* ---- limits ---- */
 
 // covers: R470

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import http from 'node:http';
+import path from 'node:path';
 import { after } from 'node:test';
 import { BINARY, samples, scenario, section, until } from '../support/gate.mjs';
 
@@ -51,8 +52,8 @@ async function shares(s, count = 16) {
 
 /* ---- the gate and the command ---- */
 
-const gate = (name, body, { server = {}, origin = {} } = {}) => scenario(name, {
-	single: false, origins: false, server: { workers: 2, 'status-socket': 'status', 'drain-timeout': '2s', ...server },
+const gate = (name, body, { server = {}, origin = {}, prepare = () => {} } = {}) => scenario(name, {
+	prepare, single: false, origins: false, server: { workers: 2, 'status-socket': 'status', 'drain-timeout': '2s', ...server },
 	routes: section('route x', { origin: 'shop' }), extra: section('origin shop', { server: [one.url, two.url], balance: 'round-robin', ...origin }),
 }, async (s) => {
 	await s.gate.error(/ ready\n/);
@@ -173,6 +174,22 @@ gate('orders hold over reloads, for a worker that is started again too, and are 
 	sum = await shares(s, 24);
 	assert.ok(sum.one > 0 && sum.three > 0, JSON.stringify(sum));
 });
+
+/* Its addresses are servers that come when the name is looked up. */
+const NAMED = one.url.replace('127.0.0.1', 'app.test');
+gate('an order for a name holds for its addresses, also when they come after a reload', async (s) => {
+	await until('the name is known', async () => (await shares(s)).one > 0);
+	await ordered(s, 'shop', 'app.test', 'drain');
+	assert.equal((await shares(s)).one, 0);
+	await reload(s, (text) => text.replace(`server = ${two.url}\n`, `server = ${three.url}\nserver = ${two.url}\n`));
+	await until('the name is known', () => s.gate.status().includes(`server ${NAMED}: drain by command`));
+	for (let i = 0; i < 3; i++)
+		assert.equal((await shares(s)).one, 0);
+	await ordered(s, 'shop', NAMED, 'weight=8');
+	await ordered(s, 'shop', NAMED, 'ready');
+	const sum = await shares(s, 40);
+	assert.ok(sum.one > 20, JSON.stringify(sum));
+}, { server: { workers: 1, 'hosts-file': 'hosts' }, origin: { server: [NAMED, two.url] }, prepare: (s) => fs.writeFileSync(path.join(s.dir, 'hosts'), '127.0.0.1 app.test\n') });
 
 gate('an order for what is not there is refused, and the answer names what is', async (s) => {
 	const refused = async (pattern, ...args) => {
