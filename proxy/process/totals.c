@@ -26,8 +26,7 @@ void totals_free(struct totals *t)
 
 /* ---- by name ---- */
 
-/* The counts of the rule, or of all others when there are too many names. */
-static struct observe_rule *rule_of(struct totals *t, const char *name)
+struct observe_rule *totals_rule(struct totals *t, const char *name)
 {
 	for (size_t i = 0; i < t->rule_count; i++)
 		if (strcmp(t->rules[i].name, name) == 0)
@@ -49,7 +48,7 @@ static void add_rule(struct observe_rule *sum, const struct observe_rule *more)
 	sum->reset_usec += more->reset_usec;
 }
 
-static void add_route(struct totals *t, const char *name, const uint64_t limited[2])
+void totals_add_route(struct totals *t, const char *name, const uint64_t limited[2])
 {
 	size_t i = 0;
 	while (i < t->route_count && strcmp(t->routes[i].name, name) != 0)
@@ -78,10 +77,10 @@ static void add_names(struct totals *t, const struct conf *conf, const struct ob
 {
 	const struct policy_rules *rules = &conf->policy;
 	for (size_t i = 0; i < rules->count && i < OBSERVE_RULES; i++)
-		add_rule(rule_of(t, rules->rules[i].name), &sum->rules[i]);
+		add_rule(totals_rule(t, rules->rules[i].name), &sum->rules[i]);
 	for (size_t i = 0; i < conf->route_count && i < OBSERVE_PLACES; i++)
 		if (sum->route_limited[i][0] + sum->route_limited[i][1] > 0)
-			add_route(t, conf->routes[i].name, sum->route_limited[i]);
+			totals_add_route(t, conf->routes[i].name, sum->route_limited[i]);
 }
 
 void totals_add(struct totals *t, const struct conf *conf, const struct observe_counters *slots,
@@ -107,7 +106,7 @@ void totals_add_totals(struct totals *t, const struct totals *more)
 {
 	observe_counters_add(&t->whole, &more->whole);
 	for (size_t i = 0; i < more->rule_count; i++)
-		add_rule(rule_of(t, more->rules[i].name), &more->rules[i].counts);
+		add_rule(totals_rule(t, more->rules[i].name), &more->rules[i].counts);
 	for (size_t i = 0; i < more->route_count; i++)
-		add_route(t, more->routes[i].name, more->routes[i].limited);
+		totals_add_route(t, more->routes[i].name, more->routes[i].limited);
 }

@@ -35,5 +35,15 @@ void totals_know(struct totals *t, const struct conf *conf);
 void totals_add(struct totals *t, const struct conf *conf, const struct observe_counters *slots,
     uint32_t workers, bool has_places);
 void totals_add_totals(struct totals *t, const struct totals *more);
+/* The counts of the rule, or of all others when there are too many names. */
+struct observe_rule *totals_rule(struct totals *t, const char *name);
+void totals_add_route(struct totals *t, const char *name, const uint64_t limited[2]);
+
+/* ---- totals_text.c: for a pushgate of another version ---- */
+
+/* Writes what is not 0, and changes nothing. */
+void totals_write(struct totals *t, FILE *out);
+/* Adds what such a text says. */
+void totals_read(struct totals *t, struct slice text);
 
 #endif
