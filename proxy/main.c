@@ -342,6 +342,7 @@ static const struct command *const commands[] = {
     &process_server_command,
     &status_command,
     &trace_command,
+    &process_upgrade_command,
     &tool_fetch_command,
     &tool_explain_command,
     &version_command,

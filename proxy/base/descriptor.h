@@ -3,6 +3,7 @@
 #ifndef PUSHGATE_BASE_DESCRIPTOR_H
 #define PUSHGATE_BASE_DESCRIPTOR_H
 
+#include <fcntl.h>
 #include <unistd.h>
 
 static inline void descriptor_close(int *fd)
@@ -10,6 +11,16 @@ static inline void descriptor_close(int *fd)
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
+}
+
+/* Whether a program that execve(2) starts has it. */
+static inline void descriptor_close_on_exec(int fd)
+{
+	(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+static inline void descriptor_keep_on_exec(int fd)
+{
+	(void)fcntl(fd, F_SETFD, 0);
 }
 
 #endif

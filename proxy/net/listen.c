@@ -57,12 +57,13 @@ static const char *clear_path(const struct net_address *at)
 static int open_socket(struct net_address *at)
 {
 	const struct address all4 = {.family = 4};
-	int fd = net_sys_socket(at->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	int fd =
+	    net_sys_socket(at->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd >= 0 || errno != EAFNOSUPPORT || at->storage.ss_family != AF_INET6 ||
 	    !net_address_is_any(at))
 		return fd;
 	net_address_set_ip(at, &all4, net_address_port(at));
-	return net_sys_socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	return net_sys_socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
 /* is_shared: other processes may listen on the same port. False with errno. */

@@ -40,14 +40,14 @@ bool message_send_parts(int socket, struct iovec *parts, size_t count, int fd, i
 	return sendmsg(socket, header, MSG_NOSIGNAL | flags) >= 0;
 }
 
-/* *flags: the msg_flags of recvmsg(2), if it did not fail. */
+/* *flags: for recvmsg(2); its msg_flags then, if it did not fail. */
 static ssize_t receive(int socket, void *bytes, size_t size, int *fd, int *flags)
 {
 	struct packet p;
 	struct iovec part = {bytes, size};
 	struct msghdr *header = prepare(&p, &part, 1);
 	*fd = -1;
-	ssize_t n = recvmsg(socket, header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t n = recvmsg(socket, header, *flags | MSG_CMSG_CLOEXEC);
 	const struct cmsghdr *c = n >= 0 ? CMSG_FIRSTHDR(header) : NULL;
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
 		memcpy(fd, CMSG_DATA(c), sizeof(int));
@@ -55,9 +55,8 @@ static ssize_t receive(int socket, void *bytes, size_t size, int *fd, int *flags
 	return n;
 }
 
-ssize_t message_receive_bytes(int socket, void *bytes, size_t size, int *fd)
+static ssize_t receive_bytes(int socket, void *bytes, size_t size, int *fd, int flags)
 {
-	int flags;
 	ssize_t n = receive(socket, bytes, size, fd, &flags);
 	bool is_empty = n == 0 && *fd >= 0;
 	if (n < 0 || (!is_empty && !(flags & (MSG_TRUNC | MSG_CTRUNC))))
@@ -65,6 +64,16 @@ ssize_t message_receive_bytes(int socket, void *bytes, size_t size, int *fd)
 	descriptor_close(fd);
 	errno = EPROTO;
 	return -1;
+}
+
+ssize_t message_receive_bytes(int socket, void *bytes, size_t size, int *fd)
+{
+	return receive_bytes(socket, bytes, size, fd, MSG_DONTWAIT);
+}
+
+ssize_t message_wait_bytes(int socket, void *bytes, size_t size, int *fd)
+{
+	return receive_bytes(socket, bytes, size, fd, 0);
 }
 
 bool message_send(int control, const struct message *m, int fd)
@@ -75,6 +84,6 @@ bool message_send(int control, const struct message *m, int fd)
 
 ssize_t message_receive(int control, struct message *m, int *fd)
 {
-	int flags;
+	int flags = MSG_DONTWAIT;
 	return receive(control, m, sizeof(*m), fd, &flags);
 }

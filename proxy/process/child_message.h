@@ -56,5 +56,7 @@ bool message_send_parts(int socket, struct iovec *parts, size_t count, int fd, i
  * longer, came with more than one descriptor, or is empty and came with one.
  */
 ssize_t message_receive_bytes(int socket, void *bytes, size_t size, int *fd);
+/* The same, but waits as long as SO_RCVTIMEO says. */
+ssize_t message_wait_bytes(int socket, void *bytes, size_t size, int *fd);
 
 #endif

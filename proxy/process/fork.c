@@ -16,6 +16,9 @@ static void close_master_fds(struct generation *g)
 	trace_orders_close(&g->master->traces);
 	reload_askers_close(&g->master->askers);
 	master_close_orders(g->master);
+	reload_askers_close(&g->master->upgrade.askers);
+	descriptor_close(&g->master->upgrade.socket);
+	descriptor_close(&s->predecessor.socket);
 	descriptor_close(&s->status_fd);
 	descriptor_close(&s->notify_fd);
 	for (uint32_t n = 0; n < g->master->generation_count; n++) {
@@ -120,7 +123,7 @@ void generation_start_worker(struct generation *g, uint32_t index)
 	struct master *m = g->master;
 	struct worker_slot *slot = &g->workers[index];
 	int socket;
-	slot->is_waiting = g == m->coming;
+	slot->is_waiting = g == m->coming || m->start->predecessor.still_serves;
 	slot->renewals = g->renewals;
 	pid_t pid = child_fork(&slot->child, true, &m->observe, m->now, &socket);
 	if (pid == 0)

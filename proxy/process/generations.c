@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of generations: one accepts clients, one may be coming up, and older ones drain. */
+#include "proxy/base/descriptor.h"
 #include "proxy/base/memory.h"
 #include "proxy/process/hand_on.h"
 #include "proxy/process/master.h"
@@ -19,8 +20,8 @@ static void size_buffers(struct master *m)
 		children += m->generations[i]->outfit.workers + HELPERS;
 	m->about = memory_resize(m->about, children, sizeof(*m->about));
 	m->names = memory_resize(m->names, children, sizeof(*m->names));
-	m->fds = memory_resize(m->fds, children + 2, sizeof(*m->fds));
-	m->watched = memory_resize(m->watched, children + 2, sizeof(*m->watched));
+	m->fds = memory_resize(m->fds, children + MASTER_DESCRIPTORS, sizeof(*m->fds));
+	m->watched = memory_resize(m->watched, children + MASTER_DESCRIPTORS, sizeof(*m->watched));
 }
 
 _Static_assert(LIMIT_TABLE_LANES > GENERATIONS_MOST, "each generation has a lane");
@@ -106,6 +107,21 @@ void master_force(struct master *m)
 		generation_force(m->generations[i]);
 }
 
+struct totals *master_sum(const struct master *m)
+{
+	struct totals *t = totals_new();
+	totals_add_totals(t, m->ended);
+	for (uint32_t n = 0; n < m->generation_count; n++) {
+		const struct generation *g = m->generations[n];
+		totals_add(
+		    t, generation_counted_conf(g), g->outfit.slots, g->outfit.workers, false);
+	}
+	if (m->start->predecessor.counters)
+		totals_add_totals(t, m->start->predecessor.counters);
+	observe_counters_add(&t->whole, m->start->slot);
+	return t;
+}
+
 /* ---- a reload ---- */
 
 void master_give_up(struct master *m, const char *why)
@@ -142,6 +158,42 @@ static void make_room(struct master *m)
 	    "generations",
 	    oldest->number, serving);
 	generation_force(oldest);
+}
+
+/* Two may not write the learned-file. Older workers need nothing new for the requests that they end. */
+static void supersede(struct generation *g)
+{
+	generation_retire_helper(g, HELPER_FILES);
+	g->is_superseded = true;
+	generation_drain(g);
+}
+
+void master_supersede(struct master *m)
+{
+	supersede(m->running);
+}
+
+usec master_replace(struct master *m)
+{
+	struct predecessor *p = &m->start->predecessor;
+	struct generation *g = m->running;
+	if (!p->still_serves || !generation_workers_are_ready(g) ||
+	    !generation_helpers_are_ready(g))
+		return USEC_NEVER;
+	if (m->take_over_at == 0)
+		m->take_over_at = m->now + TRIAL_USEC;
+	if (m->now < m->take_over_at)
+		return m->take_over_at;
+	m->take_over_at = 0;
+	p->still_serves = false;
+	m->start->sockets.owns_files = true;
+	generation_accept(g);
+	sockets_drop_unused(&m->start->sockets);
+	/* If the old one has ended meanwhile, its clients come here all the same. */
+	if (p->socket >= 0 && !handover_say_ready(p->socket))
+		descriptor_close(&p->socket);
+	observe_log(&m->observe, OBSERVE_INFO, "upgrade: this program has taken over");
+	return m->now;
 }
 
 /* Processes of the next generation have the same names, and their starts are counted on. */
@@ -189,12 +241,9 @@ static void take_over(struct master *m)
 	observe_log(&m->observe, OBSERVE_INFO,
 	    "reload: generation %u has taken over; generation %u drains", g->number,
 	    before->number);
-	/* Two may not write the learned-file. Older workers need nothing new for the requests that they end. */
-	generation_retire_helper(before, HELPER_FILES);
 	generation_empty_sections(before);
 	sockets_return(&before->outfit.share);
-	before->is_superseded = true;
-	generation_drain(before);
+	supersede(before);
 	make_room(m);
 	master_prune_orders(m);
 	master_end_reload(m, PROCESS_DONE, STATUS_RELOAD_DONE, NULL);

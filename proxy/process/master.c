@@ -1,122 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The master forks workers and helpers, restarts those that die, passes signals on, and answers on the status
- * socket. It waits in poll(2) and reads signals from a descriptor: a forked child has no signal handlers and no
- * event loop to dismantle. It never reads a peer's bytes.
+ * The master forks workers and helpers, restarts those that die, passes signals on (master_signals.c), and answers on the
+ * status socket. It waits in poll(2): a forked child has no event loop to dismantle. It never reads a peer's bytes.
  */
 #include "proxy/process/master.h"
+#include "proxy/base/descriptor.h"
 #include "proxy/process/notify.h"
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-/* ---- deaths ---- */
-
-static void reap(struct master *m)
-{
-	int status;
-	pid_t pid;
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		bool is_known = master_logger_died(m, pid, status);
-		for (uint32_t i = 0; !is_known && i < m->generation_count; i++)
-			is_known = generation_helper_died(m->generations[i], pid, status) ||
-				   generation_worker_died(m->generations[i], pid, status);
-	}
-}
-
-/* ---- shutdown ---- */
-
-/* It ends: no generation takes over any more. */
-static void refuse_reloads(struct master *m)
-{
-	if (m->coming)
-		master_give_up(m, "pushgate ends");
-	m->reload_is_due = false;
-	reload_askers_dismiss(&m->askers, "pushgate ends\n");
-}
-
-static void drain(struct master *m)
-{
-	title_set(&m->start->title, "pushgate: master, draining (%s)", m->start->conf_path);
-	observe_log(&m->observe, OBSERVE_INFO, "draining");
-	refuse_reloads(m);
-	notify_stopping(m->start->notify_fd, m->running->outfit.conf->server.drain_timeout);
-	sockets_close(&m->start->sockets, NULL);
-	start_give_up_status(m->start);
-	generation_drain(m->running);
-	/* Who has told pushgate to end does not wait for the tunnels of older generations. */
-	for (uint32_t i = 0; i < m->generation_count; i++)
-		m->generations[i]->deadline =
-		    clock_earlier(m->generations[i]->deadline, m->running->deadline);
-}
-
-/* Balancers in front see at /readyz that they should go elsewhere, while all else goes on as before. */
-static void delay_drain(struct master *m, usec delay)
-{
-	usec timeout = m->running->outfit.conf->server.drain_timeout;
-	unsigned long long seconds = (delay + USEC_PER_SEC - 1) / USEC_PER_SEC;
-	title_set(&m->start->title, "pushgate: master, about to drain (%s)", m->start->conf_path);
-	observe_log(&m->observe, OBSERVE_INFO, "draining in %llu s (drain-delay)", seconds);
-	refuse_reloads(m);
-	notify_stopping(m->start->notify_fd, timeout > 0 ? delay + timeout : 0);
-}
-
-/* It is told to end for the first time, or while the drain is delayed. */
-static void end(struct master *m)
-{
-	usec delay = m->drain_at ? 0 : m->running->outfit.conf->server.drain_delay;
-	m->drain_at = m->now + delay;
-	atomic_store(&m->start->readiness->will_drain, true);
-	if (delay > 0)
-		delay_drain(m, delay);
-	else
-		drain(m);
-}
-
-/* ---- signals ---- */
-
-static void obey_signal(struct master *m, uint32_t number)
-{
-	switch (number) {
-	case SIGCHLD:
-		reap(m);
-		break;
-	case SIGTERM:
-	case SIGINT:
-		if (m->running->phase == GENERATION_RUNNING)
-			end(m);
-		else
-			master_force(m);
-		break;
-	case SIGUSR1:
-		logs_reopen(&m->start->logs);
-		break;
-	case SIGHUP:
-		m->reload_is_due = true;
-		break;
-	}
-}
-
-void master_read_signals(struct master *m)
-{
-	struct signalfd_siginfo info;
-	while (read(m->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		obey_signal(m, info.ssi_signo);
-}
-
-static bool watch_signals(struct master *m)
-{
-	sigset_t set = start_signals(SIG_BLOCK);
-	sigaddset(&set, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	m->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return m->signals >= 0;
-}
 
 /* ---- traces ---- */
 
@@ -138,6 +32,13 @@ static void ask_for_reload(void *context, int socket)
 	m->reload_is_due = true;
 }
 
+static void ask_for_upgrade(void *context, int socket)
+{
+	struct master *m = context;
+	reload_askers_add(&m->upgrade.askers, socket);
+	m->upgrade.is_due = true;
+}
+
 /* ---- status ---- */
 
 /* starts: of processes of that name before it. */
@@ -153,6 +54,8 @@ static uint32_t describe_others(struct master *m, uint32_t count)
 	totals_free(m->others);
 	m->others = totals_new();
 	totals_add_totals(m->others, m->ended);
+	if (m->start->predecessor.counters)
+		totals_add_totals(m->others, m->start->predecessor.counters);
 	for (uint32_t n = 0; n < m->generation_count; n++) {
 		const struct generation *g = m->generations[n];
 		if (g == m->running)
@@ -205,6 +108,7 @@ static struct status describe(struct master *m)
 	    .drains_in = m->drain_at > m->now ? m->drain_at - m->now : 0,
 	    .reload = ask_for_reload,
 	    .server = master_order_server,
+	    .upgrade = ask_for_upgrade,
 	    .trace_context = m,
 	};
 }
@@ -214,6 +118,65 @@ static void serve_status(struct master *m)
 	const struct status status = describe(m);
 	if (!status_serve(m->start->status_fd, &status))
 		m->status_at = m->now + STATUS_PAUSE_USEC;
+}
+
+/* ---- an upgrade ---- */
+
+static void give(struct master *m)
+{
+	struct totals *counters = master_sum(m);
+	upgrade_give(&m->upgrade, counters);
+	totals_free(counters);
+}
+
+/* The other program serves. */
+static void leave(struct master *m)
+{
+	struct start *s = m->start;
+	upgrade_end(&m->upgrade, m->now);
+	reload_askers_dismiss(&m->askers, "another program has taken over; ask again\n");
+	title_set(&s->title, "pushgate: master, replaced (%s)", s->conf_path);
+	notify_main_pid(s->notify_fd, m->upgrade.pid);
+	/* The files of sockets belong to the new one. */
+	s->sockets.owns_files = false;
+	descriptor_close(&s->status_fd);
+	sockets_close(&s->sockets, NULL);
+	master_supersede(m);
+}
+
+static void read_upgrade(struct master *m)
+{
+	enum handover_heard heard = upgrade_read(&m->upgrade, m->now);
+	if (heard == HANDOVER_NEXT)
+		give(m);
+	else if (heard == HANDOVER_READY)
+		leave(m);
+}
+
+/* Returns when to call it again. */
+static usec run_upgrade(struct master *m)
+{
+	bool may_begin = !m->coming && !m->start->predecessor.still_serves &&
+			 m->running->phase == GENERATION_RUNNING && m->running->was_ready;
+	if (upgrade_wants_counters(&m->upgrade, m->now))
+		give(m);
+	return upgrade_run(&m->upgrade, may_begin, m->now);
+}
+
+static void give_last_counters(struct master *m)
+{
+	if (m->upgrade.phase == UPGRADE_OVER && m->upgrade.socket >= 0)
+		give(m);
+}
+
+static void read_predecessor(struct master *m)
+{
+	struct predecessor *p = &m->start->predecessor;
+	if (handover_take_counters(p->socket, &p->counters))
+		return;
+	descriptor_close(&p->socket);
+	if (p->counters)
+		totals_clear_gauges(&p->counters->whole);
 }
 
 /* ---- the loop ---- */
@@ -229,7 +192,8 @@ static usec advance_tickets(struct master *m)
 /* Reads the configuration again if that is due. Returns when to call it again. */
 static usec run_reload(struct master *m)
 {
-	if (m->coming || m->running->phase != GENERATION_RUNNING || !m->running->was_ready ||
+	if (m->coming || m->upgrade.phase != UPGRADE_NONE || m->start->predecessor.still_serves ||
+	    m->running->phase != GENERATION_RUNNING || !m->running->was_ready ||
 	    m->generation_count > GENERATIONS_MOST)
 		return USEC_NEVER;
 	bool watches = m->running->outfit.conf->server.watch_files;
@@ -243,29 +207,21 @@ static usec run_reload(struct master *m)
 	return m->now;
 }
 
-/* Returns when to call it again. */
-static usec run_drain_delay(struct master *m)
-{
-	if (!m->drain_at || m->running->phase != GENERATION_RUNNING)
-		return USEC_NEVER;
-	if (m->reload_is_due)
-		refuse_reloads(m);
-	if (m->now >= m->drain_at)
-		drain(m);
-	return m->drain_at;
-}
-
 /* Runs deadlines and restarts that are due. Returns when the next one is due. */
 static usec run_due_tasks(struct master *m)
 {
-	usec next = clock_earlier(advance_tickets(m), run_drain_delay(m));
-	atomic_store(&m->start->readiness->accepting, master_count_accepting(m));
+	usec next = clock_earlier(advance_tickets(m), master_run_drain_delay(m));
+	/* Connections that are left here may ask /readyz: another program accepts. */
+	atomic_store(&m->start->readiness->accepting,
+	    m->upgrade.phase == UPGRADE_OVER ? 1 : master_count_accepting(m));
 	next = clock_earlier(next, trace_orders_expire(&m->traces, m->now));
 	if (m->now < m->status_at)
 		next = clock_earlier(next, m->status_at);
 	next = clock_earlier(next, master_run_logger(m));
 	next = clock_earlier(next, master_run_orders(m));
 	next = clock_earlier(next, run_reload(m));
+	next = clock_earlier(next, run_upgrade(m));
+	next = clock_earlier(next, master_replace(m));
 	return clock_earlier(next, master_run_generations(m));
 }
 
@@ -290,13 +246,33 @@ static uint32_t watch_children(struct master *m, uint32_t count)
 	return count;
 }
 
+/* The master's own descriptors that are open. Returns their number. */
+static uint32_t watch_own(struct master *m, void (*read[MASTER_DESCRIPTORS])(struct master *m))
+{
+	const struct {
+		int fd;
+		void (*read)(struct master *m);
+	} all[MASTER_DESCRIPTORS] = {
+	    {m->now < m->status_at ? -1 : m->start->status_fd, serve_status},
+	    {m->start->predecessor.socket, read_predecessor},
+	    {m->upgrade.socket, read_upgrade},
+	    {m->signals, master_read_signals},
+	};
+	uint32_t count = 0;
+	for (size_t i = 0; i < MASTER_DESCRIPTORS; i++) {
+		if (all[i].fd < 0)
+			continue;
+		read[count] = all[i].read;
+		m->fds[count++] = (struct pollfd){.fd = all[i].fd, .events = POLLIN};
+	}
+	return count;
+}
+
 static void wait_for_events(struct master *m, usec until)
 {
+	void (*read[MASTER_DESCRIPTORS])(struct master * m);
 	struct pollfd *fds = m->fds;
-	fds[0] = (struct pollfd){.fd = m->signals, .events = POLLIN};
-	fds[1] = (struct pollfd){
-	    .fd = m->now < m->status_at ? -1 : m->start->status_fd, .events = POLLIN};
-	uint32_t count = watch_children(m, 2);
+	uint32_t own = watch_own(m, read), count = watch_children(m, own);
 	int timeout = -1;
 	if (until != USEC_NEVER)
 		timeout = until > m->now ? (int)((until - m->now) / USEC_PER_MSEC) + 1 : 0;
@@ -305,34 +281,32 @@ static void wait_for_events(struct master *m, usec until)
 	if (n <= 0)
 		return;
 	/* Read a worker's messages before SIGCHLD closes its socket. */
-	for (uint32_t i = 2; i < count; i++) {
+	for (uint32_t i = own; i < count; i++) {
 		const struct watched *w = &m->watched[i];
 		if (fds[i].revents && w->is_helper)
 			generation_read_helper(w->generation, (enum helper_id)w->index);
 		else if (fds[i].revents)
 			generation_read_worker(w->generation, w->index);
 	}
-	if (fds[1].revents)
-		serve_status(m);
-	if (fds[0].revents)
-		master_read_signals(m);
+	for (uint32_t i = 0; i < own; i++)
+		if (fds[i].revents)
+			read[i](m);
+}
+
+/* The counters of the program before this one go to the one behind it by way of this process. */
+static bool passes_counters_on(const struct master *m)
+{
+	return m->upgrade.phase == UPGRADE_OVER && m->upgrade.socket >= 0 &&
+	       m->start->predecessor.socket >= 0;
 }
 
 static void run_until_workers_end(struct master *m)
 {
-	while (m->running->phase == GENERATION_RUNNING || master_has_workers(m)) {
+	while (m->running->phase == GENERATION_RUNNING || master_has_workers(m) ||
+	       passes_counters_on(m)) {
 		usec next = run_due_tasks(m);
 		wait_for_events(m, next);
 	}
-}
-
-void master_wait_for_signal(struct master *m, usec until)
-{
-	struct pollfd fd = {.fd = m->signals, .events = POLLIN};
-	int timeout = until > m->now ? (int)((until - m->now) / USEC_PER_MSEC) + 1 : 0;
-	poll(&fd, 1, until == USEC_NEVER ? -1 : timeout);
-	m->now = clock_monotonic();
-	master_read_signals(m);
 }
 
 static void end_children(struct master *m)
@@ -351,16 +325,18 @@ enum process_status master_run(struct start *start)
 	child_init(&m.logger);
 	m.pid = getpid();
 	title_set(&start->title, "pushgate: master (%s)", start->conf_path);
+	upgrade_init(&m.upgrade, start, &m.observe);
 	trace_orders_init(&m.traces);
 	reload_askers_init(&m.askers);
 	master_orders_init(&m);
 	start_observe(start, &m.observe);
-	if (watch_signals(&m)) {
+	if (master_watch_signals(&m)) {
 		start_announce(&m.running->outfit, &m.observe);
 		run_until_workers_end(&m);
 		const struct status status = describe(&m);
 		status_log(&status, &m.observe);
 		end_children(&m);
+		give_last_counters(&m);
 		close(m.signals);
 	} else {
 		m.status = PROCESS_FAILED;
@@ -370,6 +346,7 @@ enum process_status master_run(struct start *start)
 	reload_askers_dismiss(&m.askers, "pushgate ends\n");
 	reload_askers_close(&m.askers);
 	master_close_orders(&m);
+	upgrade_fini(&m.upgrade);
 	master_free_generations(&m);
 	return m.status;
 }

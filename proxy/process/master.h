@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state that the master's files share: master.c watches, fork.c starts children, worker_slots.c cares for the
- * workers, helpers.c for the helpers, master_logger.c for the logger. Private to process/.
+ * The state that the master's files share: master.c watches, master_signals.c obeys, fork.c starts children,
+ * worker_slots.c cares for the workers, helpers.c for the helpers, master_logger.c for the logger. Private to process/.
  */
 #ifndef PUSHGATE_PROCESS_MASTER_H
 #define PUSHGATE_PROCESS_MASTER_H
@@ -14,6 +14,7 @@
 #include "proxy/process/server_request.h"
 #include "proxy/process/start.h"
 #include "proxy/process/trace_request.h"
+#include "proxy/process/upgrade.h"
 
 /* How far a generation is:
  *
@@ -87,6 +88,9 @@ struct watched {
 
 struct pollfd;
 
+/* The most of the master's own in the buffer of poll(2), before those of its children. */
+enum { MASTER_DESCRIPTORS = 4 };
+
 /* Generations that live at once. */
 enum { GENERATIONS_MOST = 8 };
 
@@ -119,7 +123,8 @@ struct master {
 	struct child logger;
 	char *logger_user; /* owned; as the logger was started with them */
 	enum conf_sandbox logger_sandbox;
-	bool is_ending; /* no child is started again, nor is its end logged */
+	bool is_ending;         /* no child is started again, nor is its end logged */
+	struct upgrade upgrade; /* of this program by another one */
 	struct trace_orders traces;
 	struct reload_askers askers;
 	struct server_orders_list orders; /* for servers */
@@ -179,6 +184,12 @@ usec master_run_generations(struct master *m);
 bool master_has_workers(const struct master *m);
 /* How many accept clients. */
 uint32_t master_count_accepting(const struct master *m);
+/* All that was counted, predecessors included. The caller frees. */
+struct totals *master_sum(const struct master *m);
+/* Another program has taken over: all generations drain. */
+void master_supersede(struct master *m);
+/* This program takes over from another one when all are READY. Returns when to call it again. */
+usec master_replace(struct master *m);
 /* Ends all at once; called again, kills the workers. */
 void master_force(struct master *m);
 /* After the last worker. */
@@ -207,10 +218,14 @@ void generation_hand_on_learned(struct generation *g, uint32_t index);
 /* The worker has died, or the table is not needed any more. */
 void generation_forget_learned(struct generation *g, uint32_t index);
 
-/* ---- master.c ---- */
+/* ---- master_signals.c ---- */
 
+/* From now on signals wait for master_read_signals. False with errno. */
+bool master_watch_signals(struct master *m);
 /* Reads and obeys the signals that have come. */
 void master_read_signals(struct master *m);
+/* drain-delay: drains when it is over. Returns when to call it again. */
+usec master_run_drain_delay(struct master *m);
 
 /* Waits for a signal, until then at most. Obeys those that have come. */
 void master_wait_for_signal(struct master *m, usec until);

@@ -60,6 +60,13 @@ void notify_reloading(int fd)
 	send_text(fd, text);
 }
 
+void notify_main_pid(int fd, pid_t pid)
+{
+	char text[32];
+	snprintf(text, sizeof(text), "MAINPID=%d", (int)pid);
+	send_text(fd, text);
+}
+
 void notify_stopping(int fd, usec drain_timeout)
 {
 	char text[64] = "STOPPING=1";

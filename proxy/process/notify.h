@@ -7,6 +7,7 @@
 #define PUSHGATE_PROCESS_NOTIFY_H
 
 #include "proxy/base/clock.h"
+#include <sys/types.h>
 
 /* Returns a connected socket; call it before the sandbox is entered. -1: there is no manager to be reached. */
 int notify_open(void);
@@ -14,6 +15,8 @@ int notify_open(void);
 void notify_ready(int fd);
 /* It reads its configuration again; notify_ready says that it is done with it. */
 void notify_reloading(int fd);
+/* Another process serves from now on. */
+void notify_main_pid(int fd, pid_t pid);
 /* Draining has begun. Requests have drain_timeout to finish; 0: no limit but the manager's own. */
 void notify_stopping(int fd, usec drain_timeout);
 

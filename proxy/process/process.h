@@ -42,6 +42,9 @@ int process_reload(const char *socket_path);
 int process_reload_signal(const char *pid_text);
 /* `pushgate server`: gives an order for one server of an origin, and waits until the workers obey. */
 extern const struct command process_server_command;
+/* `pushgate upgrade`: has the running pushgate start its program's file again and hand over to it, and waits until that
+ * serves or has failed. */
+extern const struct command process_upgrade_command;
 /* The configuration at `path`, which must set a status-socket. The caller frees. NULL: it said why. */
 struct conf *process_load_status_socket(const char *command, const char *path);
 /*

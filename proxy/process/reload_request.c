@@ -13,6 +13,11 @@ bool reload_is_request(struct slice name)
 	return slice_starts_with(name, SLICE(RELOAD_REQUEST));
 }
 
+bool upgrade_is_request(struct slice name)
+{
+	return slice_starts_with(name, SLICE(UPGRADE_REQUEST));
+}
+
 void reload_askers_init(struct reload_askers *a)
 {
 	for (size_t i = 0; i < RELOAD_ASKERS; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `pushgate reload`: the request, and the commands that wait for a result. As with a trace (trace_request.h) the request
- * is the name of the command's socket. answer.h has the answer.
+ * `pushgate reload` and `pushgate upgrade`: the requests, and the commands that wait for a result. As with a trace
+ * (trace_request.h) the request is the name of the command's socket. answer.h has the answer.
  */
 #ifndef PUSHGATE_PROCESS_RELOAD_REQUEST_H
 #define PUSHGATE_PROCESS_RELOAD_REQUEST_H
@@ -11,8 +11,10 @@
 
 /* Behind it stands an id that makes the name unique. */
 #define RELOAD_REQUEST "pushgate reload "
+#define UPGRADE_REQUEST "pushgate upgrade "
 
 bool reload_is_request(struct slice name);
+bool upgrade_is_request(struct slice name);
 
 enum {
 	RELOAD_ASKERS = 8,

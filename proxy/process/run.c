@@ -2,10 +2,12 @@
 /* `pushgate run`: prints all mistakes on the terminal before it opens anything or accepts a client. */
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
+#include "proxy/process/handover.h"
 #include "proxy/process/notify.h"
 #include "proxy/process/process.h"
 #include "proxy/process/start.h"
 #include "proxy/process/start_needs.h"
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +26,10 @@ static void raise_descriptor_limit(void)
 static enum process_status examine_needs(const struct start *s)
 {
 	struct conf_findings findings = {.text = stderr};
-	struct start_needs needs = {
-	    .conf = s->outfit.conf, .findings = &findings, .workers = s->outfit.workers};
+	struct start_needs needs = {.conf = s->outfit.conf,
+	    .findings = &findings,
+	    .workers = s->outfit.workers,
+	    .own = s->predecessor.socket >= 0 ? &s->sockets : NULL};
 	if (start_needs_walk(&needs))
 		return PROCESS_DONE;
 	return needs.count[NEED_FAULT] > 0 ? PROCESS_BAD_CONF : PROCESS_FAILED;
@@ -33,8 +37,13 @@ static enum process_status examine_needs(const struct start *s)
 
 int process_run(const char *conf_path, bool single)
 {
-	struct start s = {
-	    .status_fd = -1, .notify_fd = -1, .logs = logs_none, .started = clock_monotonic()};
+	struct start s = {.predecessor.socket = -1,
+	    .status_fd = -1,
+	    .notify_fd = -1,
+	    .logs = logs_none,
+	    .started = clock_monotonic()};
+	const int predecessor = handover_find();
+	char error[512];
 	/* The title is written where the argument is. */
 	char *path = memory_strdup(conf_path);
 	s.conf_path = path;
@@ -43,22 +52,28 @@ int process_run(const char *conf_path, bool single)
 		free(path);
 		return PROCESS_BAD_CONF;
 	}
+	s.program = memory_strdup(program_invocation_name);
 	title_init(&s.title);
 	/* Workers inherit the time zone: the C library reads the file again only if TZ has changed. */
 	tzset();
 	signal(SIGPIPE, SIG_IGN);
 	raise_descriptor_limit();
 	s.outfit.workers = outfit_count_workers(s.outfit.conf, single);
-	enum process_status status = examine_needs(&s);
-	if (status != PROCESS_DONE) {
-		conf_free(s.outfit.conf);
-		free(path);
-		return (int)status;
-	}
 	net_tickets_init(&s.tickets, clock_wall());
 	hash_random(&s.via_suffix, sizeof(s.via_suffix));
 	hash_random(&s.limit_seed, sizeof(s.limit_seed));
-	char error[512];
+	if (predecessor >= 0 && !handover_take(&s, predecessor, error, sizeof(error))) {
+		fprintf(stderr, "pushgate: %s\n", error);
+		start_close(&s);
+		free(path);
+		return PROCESS_FAILED;
+	}
+	enum process_status status = examine_needs(&s);
+	if (status != PROCESS_DONE) {
+		start_close(&s);
+		free(path);
+		return (int)status;
+	}
 	status = PROCESS_FAILED;
 	s.notify_fd = notify_open();
 	if (!start_open(&s, single, error, sizeof(error)))

@@ -140,6 +140,13 @@ static void on_reload(void *context)
 	    "SIGHUP: nothing is reloaded; a changed configuration needs a restart");
 }
 
+static void on_upgrade(void *context)
+{
+	struct single *s = context;
+	observe_log(&s->worker.observe, OBSERVE_WARN,
+	    "SIGUSR2: with --single no other program takes over; a restart is needed");
+}
+
 /* ---- files ---- */
 
 static void heap_release(void *bytes, size_t length)
@@ -261,6 +268,7 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 	    net_watch_signal(l, SIGINT, on_end, s),
 	    net_watch_signal(l, SIGUSR1, on_reopen, s),
 	    net_watch_signal(l, SIGHUP, on_reload, s),
+	    net_watch_signal(l, SIGUSR2, on_upgrade, s),
 	};
 	start_signals(SIG_UNBLOCK);
 	net_timer_init(&s->status_timer, l, watch_status, s);

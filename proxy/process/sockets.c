@@ -96,6 +96,16 @@ static bool has(const struct sockets_share *share, const struct listening *l)
 	return false;
 }
 
+static struct listening *add(
+    struct sockets *s, const struct net_address *asked, const struct net_address *at)
+{
+	struct listening *l = memory_new(struct listening);
+	l->asked = *asked;
+	l->at = *at;
+	s->all = memory_resize(s->all, s->count + 1, sizeof(*s->all));
+	return s->all[s->count++] = l;
+}
+
 /* The address, bound before or now; port 0 may be asked for several times. NULL with *error. */
 static struct listening *take(
     const struct sockets_share *share, const struct net_address *asked, const char **error)
@@ -107,10 +117,24 @@ static struct listening *take(
 	*error = find_other_listener(s, asked);
 	if (*error)
 		return NULL;
-	struct listening *l = memory_new(struct listening);
-	l->asked = l->at = *asked;
-	s->all = memory_resize(s->all, s->count + 1, sizeof(*s->all));
-	return s->all[s->count++] = l;
+	return add(s, asked, asked);
+}
+
+struct listening *sockets_take(struct sockets *s, const struct net_address *asked,
+    const struct net_address *at, uint32_t nth, int fd)
+{
+	struct listening *l = NULL;
+	for (size_t i = 0; i < s->count && !l; i++)
+		if (net_address_equal(&s->all[i]->asked, asked) &&
+		    net_address_equal(&s->all[i]->at, at))
+			l = s->all[i];
+	if (nth != (l ? l->count : 0))
+		return NULL;
+	if (!l)
+		l = add(s, asked, at);
+	l->fds = memory_resize(l->fds, l->count + 1, sizeof(*l->fds));
+	l->fds[l->count++] = fd;
+	return l;
 }
 
 void sockets_fini(struct sockets *s)
@@ -122,6 +146,14 @@ void sockets_fini(struct sockets *s)
 	s->count = 0;
 }
 
+static void drop(struct sockets *s, size_t i)
+{
+	free_listening(s->all[i], s->owns_files);
+	s->all[i] = s->all[--s->count];
+	if (s->count == 0)
+		sockets_fini(s);
+}
+
 static void release(struct sockets *s, struct listening *l)
 {
 	size_t i = 0;
@@ -129,10 +161,14 @@ static void release(struct sockets *s, struct listening *l)
 		return;
 	while (s->all[i] != l)
 		i++;
-	s->all[i] = s->all[--s->count];
-	free_listening(l, s->owns_files);
-	if (s->count == 0)
-		sockets_fini(s);
+	drop(s, i);
+}
+
+void sockets_drop_unused(struct sockets *s)
+{
+	for (size_t i = s->count; i-- > 0;)
+		if (s->all[i]->users == 0)
+			drop(s, i);
 }
 
 bool sockets_is_shared(const struct sockets_share *share, size_t section)

@@ -59,6 +59,13 @@ char *sockets_address(const struct sockets_share *share, size_t section, char *b
 bool sockets_have(const struct sockets *s, const struct net_address *asked);
 bool sockets_overlap(const struct sockets *s, const struct net_address *asked);
 
+/* Takes a socket, of another process before, as number `nth` of the address asked; it has been bound to `at`. NULL: the ones
+ * before it are missing, and fd stays the caller's. */
+struct listening *sockets_take(struct sockets *s, const struct net_address *asked,
+    const struct net_address *at, uint32_t nth, int fd);
+/* Closes the addresses that no share has. */
+void sockets_drop_unused(struct sockets *s);
+
 /* In a child: closes this process's descriptors but those of the share (NULL: all). Idempotent. */
 void sockets_close(struct sockets *s, const struct sockets_share *but);
 /* After the last share was returned, or before a child ends. */

@@ -6,6 +6,7 @@
 #include "proxy/base/memory.h"
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -70,7 +71,7 @@ void start_announce(const struct outfit *outfit, struct observe *o)
 
 sigset_t start_signals(int how)
 {
-	static const int obeyed[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP};
+	static const int obeyed[] = {SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGHUP};
 	sigset_t set;
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(obeyed) / sizeof(obeyed[0]); i++)
@@ -88,19 +89,29 @@ static bool open_logs(struct start *s, char *error, size_t error_size)
 	return logs_open(&s->logs, &names, error, error_size);
 }
 
+/* A predecessor's socket, if that is there. */
+static bool open_status(struct start *s, const char *path, char *error, size_t error_size)
+{
+	bool is_there = s->status_fd >= 0 && path && strcmp(path, s->status_path) == 0;
+	if (is_there)
+		return true;
+	descriptor_close(&s->status_fd);
+	free(s->status_path);
+	s->status_path = copy(path);
+	if (path)
+		s->status_fd = status_listen(path, error, error_size);
+	return !path || s->status_fd >= 0;
+}
+
 bool start_open(struct start *s, bool single, char *error, size_t error_size)
 {
 	const struct conf_server *server = &s->outfit.conf->server;
 	/* Before the listening sockets: when a port answers, the process may be sent signals, and `pushgate status`
 	 * answers too. */
 	start_signals(SIG_BLOCK);
-	if (server->status_socket) {
-		s->status_path = copy(server->status_socket);
-		s->status_fd = status_listen(s->status_path, error, error_size);
-		if (s->status_fd < 0)
-			return false;
-	}
-	s->sockets.owns_files = true;
+	if (!open_status(s, server->status_socket, error, error_size))
+		return false;
+	s->sockets.owns_files = !s->predecessor.still_serves;
 	if (!outfit_open(&s->outfit, &s->sockets, error, error_size) ||
 	    !sockets_listen(&s->outfit.share, error, error_size) ||
 	    !open_logs(s, error, error_size))
@@ -119,7 +130,10 @@ bool start_open(struct start *s, bool single, char *error, size_t error_size)
 
 void start_give_up_status(struct start *s)
 {
-	status_close(s->status_fd, s->status_path);
+	if (!s->predecessor.still_serves)
+		status_close(s->status_fd, s->status_path);
+	else if (s->status_fd >= 0)
+		close(s->status_fd);
 	s->status_fd = -1;
 }
 
@@ -135,6 +149,9 @@ void start_close(struct start *s)
 	if (s->readiness)
 		munmap(s->readiness, sizeof(*s->readiness));
 	net_tickets_fini(&s->tickets);
+	descriptor_close(&s->predecessor.socket);
+	totals_free(s->predecessor.counters);
+	free(s->program);
 	free(s->status_path);
 	free(s->error_log);
 	free(s->access_log);

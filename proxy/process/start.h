@@ -8,12 +8,23 @@
 #include "proxy/process/process.h"
 #include "proxy/process/status.h"
 #include "proxy/process/title.h"
+#include "proxy/process/totals.h"
 #include "proxy/process/worker.h"
 #include <signal.h>
 
+/* The pushgate that this one replaces (handover.h). */
+struct predecessor {
+	int socket;              /* to it; -1: there is none, or it has ended */
+	struct totals *counters; /* owned: its counters; NULL: there are none */
+	bool
+	    still_serves; /* this one has not taken over: the files of sockets are not its own yet */
+};
+
 struct start {
+	struct predecessor predecessor;
 	struct outfit outfit; /* of the first configuration, until a generation takes it */
 	const char *conf_path;
+	char *program; /* owned: the file to start for an upgrade */
 	struct title title;
 	struct sockets sockets;
 	struct logs logs;

@@ -112,6 +112,10 @@ bool status_serve(int listener, const struct status *s)
 			s->trace(s->trace_context, name, fd);
 			continue;
 		}
+		if (s->upgrade && upgrade_is_request(name)) {
+			s->upgrade(s->trace_context, fd);
+			continue;
+		}
 		if (s->reload && reload_is_request(name)) {
 			s->reload(s->trace_context, fd);
 			continue;

@@ -53,7 +53,9 @@ struct status {
 	void (*reload)(void *context, int socket);
 	/* A request of `pushgate server` came, with its name; takes socket. NULL: this process takes no orders. */
 	void (*server)(void *context, struct slice name, int socket);
-	void *trace_context; /* of all three */
+	/* A request of `pushgate upgrade` came; takes socket. NULL: no other program takes over. */
+	void (*upgrade)(void *context, int socket);
+	void *trace_context; /* of all four */
 };
 
 /* The address of the status socket. Returns NULL, or the error as text. */

@@ -24,6 +24,15 @@ void totals_free(struct totals *t)
 	free(t);
 }
 
+void totals_clear_gauges(struct observe_counters *c)
+{
+#define CLEAR(name, text) c->name = 0;
+	OBSERVE_GAUGES(CLEAR)
+#undef CLEAR
+	memset(c->push_off_until, 0, sizeof(c->push_off_until));
+	memset(c->push_off_connections_open, 0, sizeof(c->push_off_connections_open));
+}
+
 /* ---- by name ---- */
 
 struct observe_rule *totals_rule(struct totals *t, const char *name)
@@ -67,7 +76,7 @@ void totals_know(struct totals *t, const struct conf *conf)
 {
 	const struct policy_rules *rules = &conf->policy;
 	for (size_t i = 0; i < rules->count && i < OBSERVE_RULES; i++)
-		(void)rule_of(t, rules->rules[i].name);
+		(void)totals_rule(t, rules->rules[i].name);
 }
 
 /* ---- sums ---- */

@@ -34,6 +34,8 @@ void totals_know(struct totals *t, const struct conf *conf);
  * push_off_connections_open say of this configuration is kept. */
 void totals_add(struct totals *t, const struct conf *conf, const struct observe_counters *slots,
     uint32_t workers, bool has_places);
+/* The counters outlive a worker or a whole process, but its connections and requests do not. */
+void totals_clear_gauges(struct observe_counters *c);
 void totals_add_totals(struct totals *t, const struct totals *more);
 /* The counts of the rule, or of all others when there are too many names. */
 struct observe_rule *totals_rule(struct totals *t, const char *name);

@@ -202,16 +202,6 @@ static void forget_adopter(struct generation *g, uint32_t dead)
 
 /* ---- deaths ---- */
 
-/* The counters outlive the worker, but its connections and requests do not. */
-static void clear_gauges(struct observe_counters *c)
-{
-#define CLEAR(name, text) c->name = 0;
-	OBSERVE_GAUGES(CLEAR)
-#undef CLEAR
-	memset(c->push_off_until, 0, sizeof(c->push_off_until));
-	memset(c->push_off_connections_open, 0, sizeof(c->push_off_connections_open));
-}
-
 static void worker_died(struct generation *g, uint32_t index, int status)
 {
 	struct worker_slot *slot = &g->workers[index];
@@ -223,7 +213,7 @@ static void worker_died(struct generation *g, uint32_t index, int status)
 	generation_forget_learned(g, index);
 	slot->child.pid = 0;
 	memset(slot->is_linked, 0, sizeof(slot->is_linked));
-	clear_gauges(&g->outfit.slots[index]);
+	totals_clear_gauges(&g->outfit.slots[index]);
 	limit_memories_clear(&g->outfit.limits, index);
 	if (g->outfit.orders)
 		server_orders_forget(g->outfit.orders, index);

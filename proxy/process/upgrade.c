@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* See upgrade.h. */
+#include "proxy/process/upgrade.h"
+#include "proxy/base/descriptor.h"
+#include "proxy/process/child.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* How often the new one gets the counters of the old one. */
+#define COUNTERS_USEC USEC_PER_SEC
+
+void upgrade_init(struct upgrade *u, const struct start *start, struct observe *observe)
+{
+	*u = (struct upgrade){
+	    .start = start, .observe = observe, .socket = -1, .deadline = USEC_NEVER};
+	reload_askers_init(&u->askers);
+}
+
+static void fail(struct upgrade *u, enum process_status status, const char *why)
+{
+	descriptor_close(&u->socket);
+	u->phase = UPGRADE_NONE;
+	u->deadline = USEC_NEVER;
+	observe_log(u->observe, OBSERVE_ERROR, "upgrade: %s; this program goes on", why);
+	reload_askers_tell(&u->askers, why);
+	reload_askers_tell(&u->askers, "; the program that runs goes on\n");
+	reload_askers_end(&u->askers, status);
+}
+
+static void give_up(struct upgrade *u, const char *why)
+{
+	fail(u, PROCESS_FAILED, why);
+	if (u->pid > 0)
+		kill(u->pid, SIGKILL);
+}
+
+void upgrade_fini(struct upgrade *u)
+{
+	if (u->phase == UPGRADE_UNDER_WAY)
+		give_up(u, "pushgate ends");
+	descriptor_close(&u->socket);
+	reload_askers_dismiss(&u->askers, "pushgate ends\n");
+	reload_askers_close(&u->askers);
+}
+
+/* ---- the new process ---- */
+
+static _Noreturn void become_program(const struct start *s, int socket)
+{
+	char number[16];
+	sigset_t none;
+	char *const arguments[] = {
+	    s->program, (char[]){"run"}, (char[]){"-c"}, (char *)(uintptr_t)s->conf_path, NULL};
+	snprintf(number, sizeof(number), "%d", socket);
+	setenv(HANDOVER_VARIABLE, number, 1);
+	signal(SIGPIPE, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	descriptor_keep_on_exec(socket);
+	execvp(s->program, arguments);
+	fprintf(stderr, "pushgate: cannot start %s: %s\n", s->program, strerror(errno));
+	_exit(PROCESS_FAILED);
+}
+
+static void begin(struct upgrade *u, usec now)
+{
+	int pair[2];
+	u->is_due = false;
+	reload_askers_begin(&u->askers);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		fail(u, PROCESS_FAILED, strerrordesc_np(errno));
+		return;
+	}
+	fflush(NULL);
+	u->pid = fork();
+	if (u->pid == 0)
+		become_program(u->start, pair[1]);
+	close(pair[1]);
+	u->socket = pair[0];
+	if (u->pid < 0) {
+		u->pid = 0;
+		fail(u, PROCESS_FAILED, "cannot fork");
+		return;
+	}
+	u->phase = UPGRADE_UNDER_WAY;
+	u->has_greeted = false;
+	u->given = 0;
+	u->deadline = now + UPGRADE_USEC;
+	observe_log(u->observe, OBSERVE_INFO, "upgrade: process %d starts %s", (int)u->pid,
+	    u->start->program);
+}
+
+usec upgrade_run(struct upgrade *u, bool may_begin, usec now)
+{
+	if (u->is_due && may_begin && u->phase == UPGRADE_NONE && !u->pid)
+		begin(u, now);
+	if (u->phase == UPGRADE_UNDER_WAY && now >= u->deadline)
+		give_up(u, u->socket < 0 ? "the new program has closed its socket"
+					 : "the new program is not ready in time");
+	return u->phase == UPGRADE_OVER && u->socket >= 0 ? u->counters_at : u->deadline;
+}
+
+bool upgrade_died(struct upgrade *u, pid_t pid, int status)
+{
+	char how[128], text[192];
+	bool is_bad = WIFEXITED(status) && WEXITSTATUS(status) == PROCESS_BAD_CONF;
+	if (pid != u->pid)
+		return false;
+	u->pid = 0;
+	snprintf(text, sizeof(text), "the new program %s", child_describe_end(status, how));
+	if (u->phase == UPGRADE_UNDER_WAY)
+		fail(u, is_bad ? PROCESS_BAD_CONF : PROCESS_FAILED, text);
+	return true;
+}
+
+/* ---- messages ---- */
+
+enum handover_heard upgrade_read(struct upgrade *u, usec now)
+{
+	enum handover_heard heard = handover_hear(u->socket);
+	if (heard == HANDOVER_NOTHING)
+		return heard;
+	if (u->phase != UPGRADE_UNDER_WAY) {
+		descriptor_close(&u->socket); /* it needs no counters any more */
+		return HANDOVER_NOTHING;
+	}
+	if (heard == HANDOVER_HELLO)
+		u->has_greeted = true;
+	else if (heard == HANDOVER_GONE) {
+		/* If it has ended, its exit status says more. */
+		descriptor_close(&u->socket);
+		u->deadline = clock_earlier(u->deadline, now + CONTROL_END_USEC);
+	} else if (heard == HANDOVER_OTHER_VERSION)
+		give_up(u, "the new program hands over in another way; a restart is needed");
+	else if (heard == HANDOVER_BROKEN || !u->has_greeted)
+		give_up(u, "the new program says what it may not");
+	return u->phase == UPGRADE_UNDER_WAY ? heard : HANDOVER_NOTHING;
+}
+
+void upgrade_give(struct upgrade *u, struct totals *counters)
+{
+	if (u->phase == UPGRADE_OVER) {
+		/* If the socket does not take them now, it gets them a second later, or at the end. */
+		(void)handover_give_counters(u->socket, counters);
+		return;
+	}
+	if (!handover_give(u->socket, u->start, counters, u->given++))
+		give_up(u, "the new program does not read");
+}
+
+void upgrade_end(struct upgrade *u, usec now)
+{
+	char text[64];
+	observe_log(
+	    u->observe, OBSERVE_INFO, "upgrade: process %d serves; this one drains", (int)u->pid);
+	snprintf(text, sizeof(text), "process %d serves\n", (int)u->pid);
+	reload_askers_tell(&u->askers, text);
+	reload_askers_end(&u->askers, PROCESS_DONE);
+	u->phase = UPGRADE_OVER;
+	u->deadline = USEC_NEVER;
+	u->counters_at = now;
+}
+
+bool upgrade_wants_counters(struct upgrade *u, usec now)
+{
+	if (u->phase != UPGRADE_OVER || u->socket < 0 || now < u->counters_at)
+		return false;
+	u->counters_at = now + COUNTERS_USEC;
+	return true;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A binary upgrade, in the master that is replaced. It starts the program's file again, and gives the new process what
+ * outlives a configuration (handover.h). The new one reads the configuration and brings up its workers, which do not
+ * accept yet. When all of them are READY it lets them accept and says so, and the old master drains. If the new one ends
+ * before that, is of another version or takes too long, the old one goes on as if nothing had been.
+ *
+ *   NONE ──begins──→ UNDER_WAY ──ready──→ OVER: this process drains
+ *     └──────────────────┴── it fails ──→ NONE
+ */
+#ifndef PUSHGATE_PROCESS_UPGRADE_H
+#define PUSHGATE_PROCESS_UPGRADE_H
+
+#include "proxy/process/handover.h"
+#include "proxy/process/reload_request.h"
+
+/* The new one must be ready by then. */
+#define UPGRADE_USEC (60 * USEC_PER_SEC)
+
+enum upgrade_phase { UPGRADE_NONE, UPGRADE_UNDER_WAY, UPGRADE_OVER };
+
+struct upgrade {
+	const struct start *start; /* borrowed, as is observe */
+	struct observe *observe;
+	struct reload_askers askers; /* the commands that wait for it */
+	bool is_due;
+	enum upgrade_phase phase;
+	pid_t pid;  /* of the new one; 0: none was started, or it has ended */
+	int socket; /* to it; -1: none */
+	bool has_greeted;
+	size_t given;     /* things that it has got */
+	usec deadline;    /* of what is under way */
+	usec counters_at; /* when it gets counters again */
+};
+
+void upgrade_init(struct upgrade *u, const struct start *start, struct observe *observe);
+/* Ends what is under way, and tells the commands. */
+void upgrade_fini(struct upgrade *u);
+/* Begins if that is due and the master may; watches the time. Returns when to call it again. */
+usec upgrade_run(struct upgrade *u, bool may_begin, usec now);
+/* Reads a message. The caller acts on NEXT (upgrade_give) and READY (upgrade_end). */
+enum handover_heard upgrade_read(struct upgrade *u, usec now);
+void upgrade_give(struct upgrade *u, struct totals *counters);
+/* The new one serves. */
+void upgrade_end(struct upgrade *u, usec now);
+/* Whether it gets counters now. */
+bool upgrade_wants_counters(struct upgrade *u, usec now);
+/* Whether the process was the new one; then its death has been seen to. */
+bool upgrade_died(struct upgrade *u, pid_t pid, int status);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* A binary upgrade: what the old process gives, and that the new one has it. */
+#include "proxy/process/handover.h"
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char dir[32], path[48], status_path[48];
+static int pair[2];
+
+static int set_up(void **state)
+{
+	(void)state;
+	strcpy(dir, "/tmp/pushgate-test-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/web", dir);
+	snprintf(status_path, sizeof(status_path), "%s/status", dir);
+	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	close(pair[0]);
+	close(pair[1]);
+	unlink(path);
+	unlink(status_path);
+	return rmdir(dir);
+}
+
+static struct start none(void)
+{
+	return (struct start){
+	    .predecessor.socket = -1, .status_fd = -1, .notify_fd = -1, .logs = logs_none};
+}
+
+/* Two sockets on a port that the kernel chooses, a unix socket, a status socket, keys and counters. */
+static void begin_old(
+    struct start *s, struct conf *conf, struct conf_listen listens[2], struct totals *counters)
+{
+	char error[256], unix_address[64];
+	*s = none();
+	snprintf(unix_address, sizeof(unix_address), "unix:%s", path);
+	assert_null(net_address_parse(SLICE("127.0.0.1:0"), &listens[0].address));
+	assert_null(net_address_parse(slice_of_string(unix_address), &listens[1].address));
+	conf->listens = listens;
+	conf->listen_count = 2;
+	assert_true(sockets_borrow(&s->sockets, &s->outfit.share, conf, 2, error, sizeof(error)));
+	assert_true(sockets_listen(&s->outfit.share, error, sizeof(error)));
+	s->status_path = strdup(status_path);
+	s->status_fd = status_listen(status_path, error, sizeof(error));
+	assert_true(s->status_fd >= 0);
+	net_tickets_init(&s->tickets, 1);
+	s->via_suffix = 4711;
+	counters->whole.requests = 5;
+}
+
+static void end_of(struct start *s)
+{
+	sockets_return(&s->outfit.share);
+	start_close(s);
+}
+
+static bool same_file(int a, int b)
+{
+	struct stat x, y;
+	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_ino == y.st_ino &&
+	       x.st_dev == y.st_dev;
+}
+
+/* In a process of its own: takes over, and compares with the old start, whose descriptors it has too. */
+static _Noreturn void take_over(const struct start *old)
+{
+	char number[16], error[256];
+	struct start s = none();
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	snprintf(number, sizeof(number), "%d", pair[1]);
+	setenv(HANDOVER_VARIABLE, number, 1);
+	close(pair[0]);
+	if (handover_find() != pair[1] || getenv(HANDOVER_VARIABLE))
+		_exit(1);
+	if (!handover_take(&s, pair[1], error, sizeof(error)) || !s.predecessor.still_serves)
+		_exit(2);
+	if (s.sockets.count != old->sockets.count)
+		_exit(3);
+	for (size_t i = 0; i < s.sockets.count; i++) {
+		const struct listening *a = s.sockets.all[i], *b = old->sockets.all[i];
+		if (a->count != b->count || a->listening != b->listening ||
+		    !net_address_equal(&a->asked, &b->asked) || !net_address_equal(&a->at, &b->at))
+			_exit(4);
+		for (uint32_t k = 0; k < a->count; k++)
+			if (!same_file(a->fds[k], b->fds[k]) ||
+			    !(fcntl(a->fds[k], F_GETFD) & FD_CLOEXEC))
+				_exit(5);
+	}
+	if (!same_file(s.status_fd, old->status_fd) || strcmp(s.status_path, status_path) != 0)
+		_exit(6);
+	if (memcmp(&s.tickets, &old->tickets, sizeof(s.tickets)) != 0 || s.via_suffix != 4711)
+		_exit(7);
+	if (s.predecessor.counters->whole.requests != 5 || !handover_say_ready(pair[1]))
+		_exit(8);
+	while (handover_take_counters(pair[1], &s.predecessor.counters))
+		;
+	_exit(s.predecessor.counters->whole.requests == 9 ? 0 : 9);
+}
+
+static enum handover_heard hear(void)
+{
+	enum handover_heard heard;
+	while ((heard = handover_hear(pair[0])) == HANDOVER_NOTHING)
+		usleep(1000);
+	return heard;
+}
+
+static void the_new_one_has_what_the_old_one_had(void **state)
+{
+	(void)state;
+	struct conf conf = {0};
+	struct conf_listen listens[2] = {0};
+	struct totals *counters = totals_new();
+	struct start old;
+	begin_old(&old, &conf, listens, counters);
+	pid_t pid = fork();
+	if (pid == 0)
+		take_over(&old);
+	close(pair[1]);
+	assert_int_equal(hear(), HANDOVER_HELLO);
+	enum handover_heard heard;
+	for (size_t at = 0; (heard = hear()) == HANDOVER_NEXT; at++)
+		assert_true(handover_give(pair[0], &old, counters, at));
+	assert_int_equal(heard, HANDOVER_READY);
+	counters->whole.requests = 9;
+	assert_true(handover_give_counters(pair[0], counters));
+	close(pair[0]);
+	int status;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	totals_free(counters);
+	end_of(&old);
+}
+
+static void say(int socket, const char *text)
+{
+	assert_int_equal(send(socket, text, strlen(text), 0), strlen(text));
+}
+
+static void the_old_one_tells_what_it_hears(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		enum handover_heard heard;
+	} rows[] = {
+	    {"hello\t" HANDOVER_VERSION, HANDOVER_HELLO},
+	    {"hello\t" HANDOVER_VERSION "0", HANDOVER_OTHER_VERSION},
+	    {"next", HANDOVER_NEXT},
+	    {"ready", HANDOVER_READY},
+	    {"ready ", HANDOVER_BROKEN},
+	    {"x", HANDOVER_BROKEN},
+	};
+	assert_int_equal(handover_hear(pair[0]), HANDOVER_NOTHING);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		say(pair[1], rows[i].text);
+		assert_int_equal(handover_hear(pair[0]), rows[i].heard);
+	}
+	shutdown(pair[1], SHUT_RDWR);
+	assert_int_equal(handover_hear(pair[0]), HANDOVER_GONE);
+}
+
+static void the_new_one_takes_no_half_of_it(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {"suffix\t1",
+	    "socket\t0\t1\t0\t127.0.0.1:1\t127.0.0.1:1", "socket\t1\t1\t0\tunix:/a\tunix:/a",
+	    "socket\tx", "status\t/no/descriptor", "tickets", "counters"};
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		char error[256] = "";
+		int fds[2];
+		struct start s = none();
+		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
+		say(fds[0], texts[i]);
+		if (i == 0) /* good so far, but nothing follows */
+			shutdown(fds[0], SHUT_WR);
+		assert_false(handover_take(&s, fds[1], error, sizeof(error)));
+		assert_non_null(strstr(error, "has not handed its sockets over"));
+		close(fds[0]);
+		start_close(&s);
+	}
+}
+
+static void what_is_not_known_is_passed_over(void **state)
+{
+	(void)state;
+	char error[256] = "";
+	struct start s = none();
+	say(pair[0], "a word of a later version\t1");
+	say(pair[0], "suffix\t12");
+	say(pair[0], "end");
+	assert_true(handover_take(&s, pair[1], error, sizeof(error)));
+	assert_int_equal(s.via_suffix, 12);
+	s.predecessor.socket = -1;
+	start_close(&s);
+}
+
+static void a_start_without_a_predecessor_finds_none(void **state)
+{
+	(void)state;
+	int plain = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	char number[16];
+	unsetenv(HANDOVER_VARIABLE);
+	assert_int_equal(handover_find(), -1);
+	snprintf(number, sizeof(number), "%d", plain);
+	const char *const texts[] = {"", "x", "-1", "12345", number};
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		setenv(HANDOVER_VARIABLE, texts[i], 1);
+		assert_int_equal(handover_find(), -1);
+		assert_null(getenv(HANDOVER_VARIABLE));
+	}
+	close(plain);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(
+		the_new_one_has_what_the_old_one_had, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(the_old_one_tells_what_it_hears, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(the_new_one_takes_no_half_of_it, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(what_is_not_known_is_passed_over, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(
+		a_start_without_a_predecessor_finds_none, set_up, tear_down),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
