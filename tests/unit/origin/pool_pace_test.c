@@ -268,6 +268,14 @@ static size_t asked(const struct load *l)
 	return n;
 }
 
+/* Asked in each step, it keeps the bound: on a slow machine a window ends in which the queue has hardly moved. */
+static bool counts_as_fast(struct load *l)
+{
+	l->p->pace.try_after = USEC_NEVER;
+	l->p->pace.sent = UINT32_MAX;
+	return true;
+}
+
 static void a_pool_whose_requests_all_stall_grows_again(void **state)
 {
 	(void)state;
@@ -275,7 +283,8 @@ static void a_pool_whose_requests_all_stall_grows_again(void **state)
 	l.p->pace.bound = 32;
 	for (unsigned i = 0; i < 40; i++)
 		gate_get(l.client, "/x");
-	UNTIL(l.w, asked(&l) == 32);
+	UNTIL(l.w, counts_as_fast(&l) && asked(&l) == 32);
+	l.p->pace.sent = 0;
 	UNTIL(l.w, asked(&l) == 40); /* nothing but the timer ends the measurement */
 	assert_int_equal(l.p->pace.bound, 0);
 	assert_int_equal(l.p->count, 40);
@@ -290,13 +299,11 @@ static void what_waits_at_the_bound_goes_over_those_that_become_free(void **stat
 	l.p->pace.bound = 1;
 	for (unsigned i = 0; i < 3; i++)
 		x[i] = gate_get(l.client, "/x");
-	UNTIL(l.w, pool_is_waiting(l.p));
+	UNTIL(l.w, counts_as_fast(&l) && pool_is_waiting(l.p));
 	for (unsigned i = 0; i < 3; i++) {
-		UNTIL(l.w, asked(&l) > i);
-		if (pool_is_waiting(l.p)) /* a slow machine: the window does not end meanwhile */
-			l.p->pace.since = 0;
+		UNTIL(l.w, counts_as_fast(&l) && asked(&l) > i);
 		script_put(script_origin(&l.w->sites[0], 0), OK, strlen(OK));
-		UNTIL(l.w, x[i]->is_over);
+		UNTIL(l.w, counts_as_fast(&l) && x[i]->is_over);
 		assert_int_equal(x[i]->status, 200);
 	}
 	assert_false(pool_is_waiting(l.p));
