@@ -176,6 +176,13 @@ static void later_promise_came(struct script *s)
 	script_sends_good_promise(s, 1, 6);
 }
 
+static void promises_with_gaps_came(struct script *s)
+{
+	later_promise_came(s);
+	for (uint32_t id = 12; id <= 24; id += 6)
+		script_sends_good_promise(s, 1, id);
+}
+
 static void pushed_before_a_gap(struct script *s)
 {
 	promise_came(s);
@@ -230,6 +237,8 @@ SCRIPT_TEST(every_frame_in_every_state_of_a_client)
 	    {"idle, the server's", H2_CLIENT, 2, requested, SCRIPT_BLOCK_RESPONSE, "PPPP-PPPPP-"},
 	    {"skipped, the server's, first", H2_CLIENT, 2, later_promise_came, SCRIPT_BLOCK_RESPONSE, "PPPP-PPPPP-"},
 	    {"skipped, the server's", H2_CLIENT, 4, later_promise_came, SCRIPT_BLOCK_RESPONSE, "PPPP-PPPPP-"},
+	    {"skipped, the server's, before other gaps", H2_CLIENT, 4, promises_with_gaps_came, SCRIPT_BLOCK_RESPONSE,
+	        "PPPP-PPPPP-"},
 	    {"open, nothing came", H2_CLIENT, 1, requested, SCRIPT_BLOCK_RESPONSE, "pp..-r.-PP-"},
 	    {"open", H2_CLIENT, 1, answering_open, SCRIPT_BLOCK_TRAILERS, "..p.-r.-PP-"},
 	    {"half-closed (local), nothing came", H2_CLIENT, 1, requested_and_ended, SCRIPT_BLOCK_RESPONSE,
