@@ -129,10 +129,9 @@ static bool read_lines(
 	    list->what, list->key);
 }
 
-bool conf_read_bytes(
+static bool read_bytes(
     struct conf_loader *l, const char *what, const char *path, size_t most, struct slice *bytes)
 {
-	conf_note_named_file(l, path);
 	FILE *in = fopen(path, "re");
 	char *room = in ? arena_bytes(&l->conf->arena, most + 1) : NULL;
 	size_t n = in ? fread(room, 1, most + 1, in) : 0;
@@ -148,11 +147,19 @@ bool conf_read_bytes(
 	return is_read;
 }
 
+bool conf_read_bytes(
+    struct conf_loader *l, const char *what, const char *path, size_t most, struct slice *bytes)
+{
+	conf_note_named_file(l, path);
+	return read_bytes(l, what, path, most, bytes);
+}
+
 /* A pipe would make the load wait for its other end. */
 bool conf_read_plain_file(struct conf_loader *l, const char *what, const char *key,
     const char *path, size_t most, struct slice *bytes)
 {
 	struct stat info;
+	conf_note_named_file(l, path);
 	bool is_there = stat(path, &info) == 0;
 
 	if (is_there && !S_ISREG(info.st_mode))
@@ -160,7 +167,7 @@ bool conf_read_plain_file(struct conf_loader *l, const char *what, const char *k
 	/* No bytes before it is read: it may have some all the same (proc(5)). */
 	if (is_there && info.st_size > 0 && (uint64_t)info.st_size < most)
 		most = (size_t)info.st_size;
-	return conf_read_bytes(l, what, path, most, bytes);
+	return read_bytes(l, what, path, most, bytes);
 }
 
 /* The text stays in the snapshot: the lines are slices of it. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of generations: one accepts clients, one may be coming up, and older ones drain. */
-#include "proxy/base/descriptor.h"
 #include "proxy/base/memory.h"
 #include "proxy/process/hand_on.h"
 #include "proxy/process/master.h"
+#include "proxy/process/notify.h"
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Who dies in the first moment after that would die again. */
 #define TRIAL_USEC (100 * USEC_PER_MSEC)
@@ -170,29 +171,52 @@ static void supersede(struct generation *g)
 
 void master_supersede(struct master *m)
 {
+	generation_empty_sections(m->running);
 	supersede(m->running);
+}
+
+static void replace(struct master *m)
+{
+	struct start *start = m->start;
+	struct predecessor *p = &start->predecessor;
+	char why[512];
+	if (!sockets_listen(&m->running->outfit.share, why, sizeof(why))) {
+		observe_log(&m->observe, OBSERVE_ERROR, "upgrade: %s", why);
+		m->status = PROCESS_FAILED;
+		generation_force(m->running);
+		return;
+	}
+	p->still_serves = false;
+	start->sockets.owns_files = true;
+	generation_accept(m->running);
+	sockets_drop_unused(&start->sockets);
+	if (p->status_path && !p->shares_status)
+		unlink(p->status_path);
+	/* If the old one has ended meanwhile, its clients come here all the same. */
+	if (p->socket >= 0)
+		handover_say_ready(p->socket);
+	notify_ready(start->notify_fd);
+	observe_log(&m->observe, OBSERVE_INFO, "upgrade: this program has taken over");
 }
 
 usec master_replace(struct master *m)
 {
 	struct predecessor *p = &m->start->predecessor;
 	struct generation *g = m->running;
-	if (!p->still_serves || !generation_workers_are_ready(g) ||
-	    !generation_helpers_are_ready(g))
+	if (!p->still_serves || m->drain_at || g->phase != GENERATION_RUNNING)
 		return USEC_NEVER;
+	/* If there is nobody to go on, a helper that is late is waited for no longer. */
+	if (!generation_workers_are_ready(g) ||
+	    (p->socket >= 0 && !generation_helpers_are_ready(g))) {
+		m->take_over_at = 0;
+		return USEC_NEVER;
+	}
 	if (m->take_over_at == 0)
 		m->take_over_at = m->now + TRIAL_USEC;
 	if (m->now < m->take_over_at)
 		return m->take_over_at;
 	m->take_over_at = 0;
-	p->still_serves = false;
-	m->start->sockets.owns_files = true;
-	generation_accept(g);
-	sockets_drop_unused(&m->start->sockets);
-	/* If the old one has ended meanwhile, its clients come here all the same. */
-	if (p->socket >= 0 && !handover_say_ready(p->socket))
-		descriptor_close(&p->socket);
-	observe_log(&m->observe, OBSERVE_INFO, "upgrade: this program has taken over");
+	replace(m);
 	return m->now;
 }
 
@@ -319,6 +343,7 @@ usec master_run_generations(struct master *m)
 		}
 		observe_log(&m->observe, OBSERVE_INFO, "generation %u has ended", g->number);
 		remove_generation(m, i);
+		next = m->now; /* a reload may have waited for that */
 	}
 	return clock_earlier(next, run_coming(m));
 }

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -28,7 +29,19 @@ static bool send_text(int socket, const char *text, int fd)
 
 /* ---- the old one ---- */
 
-enum handover_heard handover_hear(int socket)
+/* The words behind "hello". */
+static enum handover_heard hear_hello(struct slice words, pid_t *from)
+{
+	uint64_t pid;
+	if (!slice_equal(slice_cut(&words, '\t'), SLICE(HANDOVER_VERSION)))
+		return HANDOVER_OTHER_VERSION;
+	if (!slice_to_number(words, INT32_MAX, &pid) || pid <= 1)
+		return HANDOVER_BROKEN;
+	*from = (pid_t)pid;
+	return HANDOVER_HELLO;
+}
+
+enum handover_heard handover_hear(int socket, pid_t *from)
 {
 	char text[TEXT_BYTES];
 	int fd;
@@ -39,12 +52,12 @@ enum handover_heard handover_hear(int socket)
 		return HANDOVER_NOTHING;
 	if (n == 0 || (n < 0 && errno != EPROTO))
 		return HANDOVER_GONE;
-	if (slice_equal(said, SLICE("hello\t" HANDOVER_VERSION)))
-		return HANDOVER_HELLO;
 	if (slice_starts_with(said, SLICE("hello\t")))
-		return HANDOVER_OTHER_VERSION;
+		return hear_hello(slice_from(said, strlen("hello\t")), from);
 	if (slice_equal(said, SLICE("next")))
 		return HANDOVER_NEXT;
+	if (slice_equal(said, SLICE("reopen")))
+		return HANDOVER_REOPEN;
 	return slice_equal(said, SLICE("ready")) ? HANDOVER_READY : HANDOVER_BROKEN;
 }
 
@@ -147,18 +160,18 @@ static bool take_socket(struct start *s, struct slice words, int *fd)
 	return true;
 }
 
-static bool take_status(struct start *s, struct slice path, int *fd)
+static bool take_status(struct predecessor *p, struct slice path, int *fd)
 {
 	if (path.len == 0)
 		return true;
-	free(s->status_path);
-	s->status_path = memory_alloc(path.len + 1);
-	memcpy(s->status_path, path.ptr, path.len);
-	s->status_path[path.len] = '\0';
-	descriptor_close(&s->status_fd);
-	s->status_fd = *fd;
+	free(p->status_path);
+	p->status_path = memory_alloc(path.len + 1);
+	memcpy(p->status_path, path.ptr, path.len);
+	p->status_path[path.len] = '\0';
+	descriptor_close(&p->status_fd);
+	p->status_fd = *fd;
 	*fd = -1;
-	return s->status_fd >= 0;
+	return p->status_fd >= 0;
 }
 
 /* Of another size: a version with other keys. Clients then begin new sessions. */
@@ -173,17 +186,24 @@ static bool take_tickets(struct start *s, int fd)
 	return bytes != NULL;
 }
 
-/* An empty file: nothing was counted. */
+/* False: no counters came, and those of before stay. */
 static bool take_counters(struct totals **counters, int fd)
 {
-	size_t length;
-	void *bytes = sealed_map(fd, COUNTERS_BYTES, &length);
+	size_t length = 0;
+	struct totals *fresh = totals_new();
+	/* An empty file cannot be mapped: nothing was counted. */
+	bool is_empty = fd >= 0 && lseek(fd, 0, SEEK_END) == 0;
+	void *bytes = fd < 0 || is_empty ? NULL : sealed_map(fd, COUNTERS_BYTES, &length);
+	if (bytes) {
+		totals_read(fresh, slice_of(bytes, length));
+		sealed_unmap(bytes, length);
+	}
+	if (!bytes && !is_empty) {
+		totals_free(fresh);
+		return false;
+	}
 	totals_free(*counters);
-	*counters = totals_new();
-	if (!bytes)
-		return fd >= 0;
-	totals_read(*counters, slice_of(bytes, length));
-	sealed_unmap(bytes, length);
+	*counters = fresh;
 	return true;
 }
 
@@ -195,7 +215,7 @@ static bool take(struct start *s, struct slice said, int *fd)
 	if (slice_equal(word, SLICE("socket")))
 		return take_socket(s, said, fd);
 	if (slice_equal(word, SLICE("status")))
-		return take_status(s, said, fd);
+		return take_status(&s->predecessor, said, fd);
 	if (slice_equal(word, SLICE("tickets")))
 		return take_tickets(s, *fd);
 	if (slice_equal(word, SLICE("counters")))
@@ -215,7 +235,8 @@ bool handover_take(struct start *s, int socket, char *error, size_t error_size)
 {
 	char text[TEXT_BYTES];
 	wait_for_answers(socket);
-	bool is_good = send_text(socket, "hello\t" HANDOVER_VERSION, -1);
+	snprintf(text, sizeof(text), "hello\t" HANDOVER_VERSION "\t%d", (int)getpid());
+	bool is_good = send_text(socket, text, -1);
 	for (bool is_whole = false; is_good && !is_whole;) {
 		int fd;
 		ssize_t n = -1;
@@ -238,9 +259,21 @@ bool handover_take(struct start *s, int socket, char *error, size_t error_size)
 	return is_good;
 }
 
-bool handover_say_ready(int socket)
+void handover_stand_alone(void)
 {
-	return send_text(socket, "ready", -1);
+	prctl(PR_SET_PDEATHSIG, 0);
+}
+
+void handover_say_ready(int socket)
+{
+	/* The process that has started this one ends now. */
+	handover_stand_alone();
+	(void)send_text(socket, "ready", -1);
+}
+
+void handover_say_reopen(int socket)
+{
+	(void)send_text(socket, "reopen", -1);
 }
 
 bool handover_take_counters(int socket, struct totals **counters)

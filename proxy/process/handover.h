@@ -4,7 +4,7 @@
  * takes its place. They speak through a pair of sockets (SOCK_SEQPACKET). A message is a text of words with tabs between
  * them, some come with a descriptor:
  *
- *     new → old   hello VERSION       the old one closes the socket if it has another version
+ *     new → old   hello VERSION PID   the old one closes the socket if it has another version
  *     new → old   next                asks for one thing more, until the end
  *     old → new   socket NTH LISTENING SHARED ASKED AT      with the listening socket
  *     old → new   status PATH                               with the status socket
@@ -14,6 +14,7 @@
  *     old → new   end
  *     new → old   ready               the new one accepts clients; the old one drains
  *     old → new   counters            now and then while the old one drains
+ *     new → old   reopen              the same time: logs were moved (SIGUSR1)
  *
  * upgrade.c has the times and the processes.
  */
@@ -35,12 +36,13 @@ enum handover_heard {
 	HANDOVER_HELLO,
 	HANDOVER_NEXT,
 	HANDOVER_READY,
+	HANDOVER_REOPEN,
 	HANDOVER_OTHER_VERSION,
 	HANDOVER_BROKEN, /* it says what it may not */
 	HANDOVER_GONE,   /* it has closed the socket */
 };
-/* Reads a message; never waits. */
-enum handover_heard handover_hear(int socket);
+/* Reads a message; never waits. *from: the process that has said HELLO. */
+enum handover_heard handover_hear(int socket, pid_t *from);
 /* Sends thing number `at`. False: it was not sent. */
 bool handover_give(int socket, const struct start *s, struct totals *counters, size_t at);
 bool handover_give_counters(int socket, struct totals *counters);
@@ -51,8 +53,11 @@ bool handover_give_counters(int socket, struct totals *counters);
 int handover_find(void);
 /* Takes what the old one has, and puts it into the start. Waits for it. False with a message. */
 bool handover_take(struct start *s, int socket, char *error, size_t error_size);
-/* False: the old one is gone. */
-bool handover_say_ready(int socket);
+void handover_say_ready(int socket);
+/* The old one has ended: this one does not end with its parent. */
+void handover_stand_alone(void);
+/* The logs were moved: the old one opens its own again, too. */
+void handover_say_reopen(int socket);
 /* Takes counters that have come. False: the old one is gone. */
 bool handover_take_counters(int socket, struct totals **counters);
 

@@ -137,7 +137,7 @@ static void helper_died(struct generation *g, enum helper_id id, int status)
 		return;
 	}
 	/* It was not needed any more: its generation is superseded, or was given up. */
-	if (g != g->master->running && g->phase > row->last_phase)
+	if ((g != g->master->running || g->is_superseded) && g->phase > row->last_phase)
 		return;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == HELPER_CANNOT_START &&
 	    row->ends_the_start && row->ends_the_start(g)) {

@@ -148,3 +148,17 @@ bool identity_assume(const struct identity *i, char *error, size_t error_size)
 	}
 	return limit_capabilities(false, error, error_size);
 }
+
+void identity_keep_on_exec(void)
+{
+	cap_t have = cap_get_proc();
+	for (int i = 0; have && geteuid() != 0 && i < MASTER_CAPABILITIES; i++) {
+		cap_flag_value_t has = CAP_CLEAR;
+		if (cap_get_flag(have, master_capabilities[i], CAP_PERMITTED, &has) == 0)
+			(void)cap_set_flag(have, CAP_INHERITABLE, 1, &master_capabilities[i], has);
+	}
+	if (have && geteuid() != 0 && cap_set_proc(have) == 0)
+		for (int i = 0; i < MASTER_CAPABILITIES; i++)
+			(void)cap_set_ambient(master_capabilities[i], CAP_SET);
+	cap_free(have);
+}

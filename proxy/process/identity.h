@@ -35,4 +35,8 @@ bool identity_limit(char *error, size_t error_size);
 /* For a worker or a helper: permanently becomes the user, without any capability. False with a message. */
 bool identity_assume(const struct identity *i, char *error, size_t error_size);
 
+/* In the master, before it starts another program that is a master too: a user who is not root has lost his capabilities
+ * otherwise. */
+void identity_keep_on_exec(void);
+
 #endif

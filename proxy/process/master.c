@@ -30,6 +30,7 @@ static void ask_for_reload(void *context, int socket)
 	struct master *m = context;
 	reload_askers_add(&m->askers, socket);
 	m->reload_is_due = true;
+	m->reload_is_of_files = false;
 }
 
 static void ask_for_upgrade(void *context, int socket)
@@ -136,7 +137,6 @@ static void leave(struct master *m)
 	upgrade_end(&m->upgrade, m->now);
 	reload_askers_dismiss(&m->askers, "another program has taken over; ask again\n");
 	title_set(&s->title, "pushgate: master, replaced (%s)", s->conf_path);
-	notify_main_pid(s->notify_fd, m->upgrade.pid);
 	/* The files of sockets belong to the new one. */
 	s->sockets.owns_files = false;
 	descriptor_close(&s->status_fd);
@@ -151,6 +151,10 @@ static void read_upgrade(struct master *m)
 		give(m);
 	else if (heard == HANDOVER_READY)
 		leave(m);
+	else if (heard == HANDOVER_REOPEN)
+		master_reopen_logs(m);
+	else if (heard == HANDOVER_GONE && m->upgrade.phase == UPGRADE_OVER)
+		master_hasten(m);
 }
 
 /* Returns when to call it again. */
@@ -175,6 +179,7 @@ static void read_predecessor(struct master *m)
 	if (handover_take_counters(p->socket, &p->counters))
 		return;
 	descriptor_close(&p->socket);
+	handover_stand_alone();
 	if (p->counters)
 		totals_clear_gauges(&p->counters->whole);
 }
@@ -249,11 +254,13 @@ static uint32_t watch_children(struct master *m, uint32_t count)
 /* The master's own descriptors that are open. Returns their number. */
 static uint32_t watch_own(struct master *m, void (*read[MASTER_DESCRIPTORS])(struct master *m))
 {
+	/* A predecessor that still serves knows the answers. */
+	bool may_answer = m->now >= m->status_at && !m->start->predecessor.still_serves;
 	const struct {
 		int fd;
 		void (*read)(struct master *m);
 	} all[MASTER_DESCRIPTORS] = {
-	    {m->now < m->status_at ? -1 : m->start->status_fd, serve_status},
+	    {may_answer ? m->start->status_fd : -1, serve_status},
 	    {m->start->predecessor.socket, read_predecessor},
 	    {m->upgrade.socket, read_upgrade},
 	    {m->signals, master_read_signals},
@@ -297,13 +304,14 @@ static void wait_for_events(struct master *m, usec until)
 static bool passes_counters_on(const struct master *m)
 {
 	return m->upgrade.phase == UPGRADE_OVER && m->upgrade.socket >= 0 &&
-	       m->start->predecessor.socket >= 0;
+	       m->start->predecessor.socket >= 0 && m->running->phase < GENERATION_FORCED;
 }
 
 static void run_until_workers_end(struct master *m)
 {
 	while (m->running->phase == GENERATION_RUNNING || master_has_workers(m) ||
-	       passes_counters_on(m)) {
+	       passes_counters_on(m) ||
+	       (m->upgrade.phase == UPGRADE_OVER && m->upgrade.keeper > 0)) {
 		usec next = run_due_tasks(m);
 		wait_for_events(m, next);
 	}

@@ -125,6 +125,7 @@ struct master {
 	enum conf_sandbox logger_sandbox;
 	bool is_ending;         /* no child is started again, nor is its end logged */
 	struct upgrade upgrade; /* of this program by another one */
+	bool is_hastened; /* that has ended, or drains: what is left here ends by drain-timeout */
 	struct trace_orders traces;
 	struct reload_askers askers;
 	struct server_orders_list orders; /* for servers */
@@ -222,6 +223,10 @@ void generation_forget_learned(struct generation *g, uint32_t index);
 
 /* From now on signals wait for master_read_signals. False with errno. */
 bool master_watch_signals(struct master *m);
+/* Another program has taken over, and pushgate is to end as a whole. */
+void master_hasten(struct master *m);
+/* The logs were moved. */
+void master_reopen_logs(struct master *m);
 /* Reads and obeys the signals that have come. */
 void master_read_signals(struct master *m);
 /* drain-delay: drains when it is over. Returns when to call it again. */

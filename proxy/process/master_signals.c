@@ -2,6 +2,7 @@
 /*
  * The signals that the master obeys, and its end. It reads them from a descriptor: a forked child has no signal handlers.
  */
+#include "proxy/base/descriptor.h"
 #include "proxy/process/master.h"
 #include "proxy/process/notify.h"
 #include <poll.h>
@@ -13,13 +14,22 @@
 
 /* ---- deaths ---- */
 
+static bool keeper_died(struct master *m, pid_t pid, int status)
+{
+	if (!upgrade_died(&m->upgrade, pid, status))
+		return false;
+	/* Now the service manager is the other program's parent, and learns of its end. */
+	if (m->upgrade.phase == UPGRADE_OVER)
+		notify_main_pid(m->start->notify_fd, m->upgrade.pid);
+	return true;
+}
+
 static void reap(struct master *m)
 {
 	int status;
 	pid_t pid;
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		bool is_known =
-		    master_logger_died(m, pid, status) || upgrade_died(&m->upgrade, pid, status);
+		bool is_known = master_logger_died(m, pid, status) || keeper_died(m, pid, status);
 		for (uint32_t i = 0; !is_known && i < m->generation_count; i++)
 			is_known = generation_helper_died(m->generations[i], pid, status) ||
 				   generation_worker_died(m->generations[i], pid, status);
@@ -44,6 +54,8 @@ static void drain(struct master *m)
 	title_set(&m->start->title, "pushgate: master, draining (%s)", m->start->conf_path);
 	observe_log(&m->observe, OBSERVE_INFO, "draining");
 	refuse_reloads(m);
+	/* Who has told this process to end does not wait for the one before it. */
+	descriptor_close(&m->start->predecessor.socket);
 	notify_stopping(m->start->notify_fd, m->running->outfit.conf->server.drain_timeout);
 	sockets_close(&m->start->sockets, NULL);
 	start_give_up_status(m->start);
@@ -77,7 +89,26 @@ static void end(struct master *m)
 		drain(m);
 }
 
+void master_hasten(struct master *m)
+{
+	usec limit = m->running->outfit.conf->server.drain_timeout;
+	m->is_hastened = true;
+	descriptor_close(&m->start->predecessor.socket);
+	for (uint32_t i = 0; limit > 0 && i < m->generation_count; i++)
+		m->generations[i]->deadline =
+		    clock_earlier(m->generations[i]->deadline, clock_after(m->now, limit));
+}
+
 /* ---- signals ---- */
+
+void master_reopen_logs(struct master *m)
+{
+	int predecessor = m->start->predecessor.socket;
+	logs_reopen(&m->start->logs);
+	/* Its last clients are in the same logs. */
+	if (predecessor >= 0)
+		handover_say_reopen(predecessor);
+}
 
 static void obey_signal(struct master *m, uint32_t number)
 {
@@ -89,17 +120,20 @@ static void obey_signal(struct master *m, uint32_t number)
 	case SIGINT:
 		if (m->running->phase == GENERATION_RUNNING)
 			end(m);
+		else if (m->upgrade.phase == UPGRADE_OVER && !m->is_hastened)
+			master_hasten(m);
 		else
 			master_force(m);
 		break;
 	case SIGUSR1:
-		logs_reopen(&m->start->logs);
+		master_reopen_logs(m);
 		break;
 	case SIGUSR2:
 		m->upgrade.is_due = true;
 		break;
 	case SIGHUP:
 		m->reload_is_due = true;
+		m->reload_is_of_files = false;
 		break;
 	}
 }

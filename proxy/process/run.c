@@ -37,7 +37,7 @@ static enum process_status examine_needs(const struct start *s)
 
 int process_run(const char *conf_path, bool single)
 {
-	struct start s = {.predecessor.socket = -1,
+	struct start s = {.predecessor = {.socket = -1, .status_fd = -1},
 	    .status_fd = -1,
 	    .notify_fd = -1,
 	    .logs = logs_none,

@@ -89,17 +89,19 @@ static bool open_logs(struct start *s, char *error, size_t error_size)
 	return logs_open(&s->logs, &names, error, error_size);
 }
 
-/* A predecessor's socket, if that is there. */
+/* A predecessor's socket, if that has this path. */
 static bool open_status(struct start *s, const char *path, char *error, size_t error_size)
 {
-	bool is_there = s->status_fd >= 0 && path && strcmp(path, s->status_path) == 0;
-	if (is_there)
-		return true;
-	descriptor_close(&s->status_fd);
-	free(s->status_path);
+	struct predecessor *p = &s->predecessor;
 	s->status_path = copy(path);
-	if (path)
+	if (path && p->status_path && strcmp(path, p->status_path) == 0) {
+		s->status_fd = p->status_fd;
+		p->status_fd = -1;
+		p->shares_status = true;
+	} else if (path) {
 		s->status_fd = status_listen(path, error, error_size);
+	}
+	descriptor_close(&p->status_fd);
 	return !path || s->status_fd >= 0;
 }
 
@@ -112,9 +114,12 @@ bool start_open(struct start *s, bool single, char *error, size_t error_size)
 	if (!open_status(s, server->status_socket, error, error_size))
 		return false;
 	s->sockets.owns_files = !s->predecessor.still_serves;
-	if (!outfit_open(&s->outfit, &s->sockets, error, error_size) ||
-	    !sockets_listen(&s->outfit.share, error, error_size) ||
-	    !open_logs(s, error, error_size))
+	if (!outfit_open(&s->outfit, &s->sockets, error, error_size))
+		return false;
+	/* A predecessor's clients stay its own until this process takes over. */
+	if (!s->predecessor.still_serves && !sockets_listen(&s->outfit.share, error, error_size))
+		return false;
+	if (!open_logs(s, error, error_size))
 		return false;
 	if (!single && !logs_make_pipes(&s->logs, error, error_size))
 		return false;
@@ -130,10 +135,10 @@ bool start_open(struct start *s, bool single, char *error, size_t error_size)
 
 void start_give_up_status(struct start *s)
 {
-	if (!s->predecessor.still_serves)
+	if (s->predecessor.still_serves && s->predecessor.shares_status)
+		descriptor_close(&s->status_fd);
+	else
 		status_close(s->status_fd, s->status_path);
-	else if (s->status_fd >= 0)
-		close(s->status_fd);
 	s->status_fd = -1;
 }
 
@@ -150,6 +155,8 @@ void start_close(struct start *s)
 		munmap(s->readiness, sizeof(*s->readiness));
 	net_tickets_fini(&s->tickets);
 	descriptor_close(&s->predecessor.socket);
+	descriptor_close(&s->predecessor.status_fd);
+	free(s->predecessor.status_path);
 	totals_free(s->predecessor.counters);
 	free(s->program);
 	free(s->status_path);

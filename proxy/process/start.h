@@ -15,6 +15,9 @@
 /* The pushgate that this one replaces (handover.h). */
 struct predecessor {
 	int socket;              /* to it; -1: there is none, or it has ended */
+	int status_fd;           /* its status socket, until this one has it or not; -1: none */
+	char *status_path;       /* owned: of that; NULL: none */
+	bool shares_status;      /* both have this socket */
 	struct totals *counters; /* owned: its counters; NULL: there are none */
 	bool
 	    still_serves; /* this one has not taken over: the files of sockets are not its own yet */

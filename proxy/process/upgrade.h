@@ -25,8 +25,12 @@ struct upgrade {
 	struct reload_askers askers; /* the commands that wait for it */
 	bool is_due;
 	enum upgrade_phase phase;
-	pid_t pid;  /* of the new one; 0: none was started, or it has ended */
-	int socket; /* to it; -1: none */
+	/* Between both stands a keeper, which is the new one's parent while that comes up, and ends when it serves: the new one
+	 * is a child of the service manager then, and not of a process that is about to end. */
+	pid_t keeper;    /* 0: there is none */
+	int keeper_hold; /* a byte there lets the keeper end */
+	pid_t pid;       /* of the new one, as it says; 0: it has said nothing yet */
+	int socket;      /* to it; -1: none */
 	bool has_greeted;
 	size_t given;     /* things that it has got */
 	usec deadline;    /* of what is under way */
@@ -38,14 +42,15 @@ void upgrade_init(struct upgrade *u, const struct start *start, struct observe *
 void upgrade_fini(struct upgrade *u);
 /* Begins if that is due and the master may; watches the time. Returns when to call it again. */
 usec upgrade_run(struct upgrade *u, bool may_begin, usec now);
-/* Reads a message. The caller acts on NEXT (upgrade_give) and READY (upgrade_end). */
+/* Reads a message. The caller acts on NEXT (upgrade_give) and READY (upgrade_end), then on REOPEN, and on GONE: the new one
+ * has ended, or drains. */
 enum handover_heard upgrade_read(struct upgrade *u, usec now);
 void upgrade_give(struct upgrade *u, struct totals *counters);
 /* The new one serves. */
 void upgrade_end(struct upgrade *u, usec now);
 /* Whether it gets counters now. */
 bool upgrade_wants_counters(struct upgrade *u, usec now);
-/* Whether the process was the new one; then its death has been seen to. */
+/* Whether the process was the keeper, which ends as the new one does; then its death has been seen to. */
 bool upgrade_died(struct upgrade *u, pid_t pid, int status);
 
 #endif

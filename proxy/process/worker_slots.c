@@ -178,6 +178,9 @@ static bool ask_to_adopt(const struct generation *g, uint32_t candidate, uint32_
  */
 static void find_adopters(struct generation *g)
 {
+	/* Its workers do not accept yet. */
+	if (g->master->start->predecessor.still_serves)
+		return;
 	uint32_t count = g->outfit.workers;
 	for (uint32_t i = 0; i < count; i++) {
 		struct worker_slot *slot = &g->workers[i];
@@ -272,7 +275,8 @@ static void worker_is_ready(struct generation *g, uint32_t index)
 			send_trace(g, index, &orders[i]);
 	if (!g->was_ready && g != g->master->coming) {
 		observe_log(&g->master->observe, OBSERVE_INFO, "ready");
-		notify_ready(g->master->start->notify_fd);
+		if (!g->master->start->predecessor.still_serves)
+			notify_ready(g->master->start->notify_fd);
 	} else if (c->starts > 1) {
 		observe_log(&g->master->observe, OBSERVE_INFO, "worker %u (process %d) is up again",
 		    index, (int)c->pid);

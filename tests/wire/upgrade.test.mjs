@@ -60,6 +60,8 @@ const gate = (name, body) => scenario(name, {
 	s.gate.child.kill('SIGHUP');
 	await s.gate.error(/has taken over/);
 	await body(s);
+	if (s.ended)
+		return;
 	master = masterOf(s);
 	process.kill(master, 'SIGTERM');
 	await s.gate.ended();
@@ -203,6 +205,60 @@ gate('the new program may have other listeners and workers, and a reload follows
 	assert.equal(reload.status, 0, reload.stderr);
 	assert.equal(await get({ port: s.port }), 200);
 	assert.equal(masterOf(s), master);
+});
+
+gate('an upgrade that fails has not moved a client, whatever number of workers it wanted', async (s) => {
+	for (const workers of [5, 1]) {
+		write(s, { server: { workers, 'error-log': path.join(s.dir, 'nowhere', 'error.log') } });
+		const r = command(s);
+		assert.equal(r.status, 1, r.stderr);
+		const answers = await Promise.all(Array.from({ length: 60 }, () => get({ port: s.port })));
+		assert.deepEqual(answers, Array(60).fill(200));
+	}
+	write(s);
+	upgrade(s);
+});
+
+const parentOf = (pid) => Number(fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')[1]);
+const isThere = (pid) => {
+	try {
+		return fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1][0] !== 'Z';
+	} catch {
+		return false;
+	}
+};
+
+gate('the new program is no child of the old one, which ends with it', async (s) => {
+	write(s, { server: { 'drain-timeout': '1s' } });
+	const old = upgrade(s);
+	const t = tunnel(s);
+	await until('a tunnel', () => t.text.startsWith('HTTP/1.1 101'));
+	const now = upgrade(s);
+	await until('another parent', () => parentOf(now) !== old);
+	assert.ok(isThere(old));
+	t.text = '';
+	t.socket.write('still here');
+	await until('its bytes', () => t.text === 'still here');
+	process.kill(now, 'SIGTERM');
+	await until('both have ended', () => !isThere(now) && !isThere(old));
+	await until('the tunnel has ended', () => t.ended);
+	await s.gate.ended();
+	s.ended = true;
+});
+
+gate('logs that were moved are opened again by the old program too', async (s) => {
+	const t = tunnel(s);
+	await until('a tunnel', () => t.text.startsWith('HTTP/1.1 101'));
+	const now = upgrade(s), log = path.join(s.dir, 'access.log');
+	fs.renameSync(log, `${log}.1`);
+	process.kill(now, 'SIGUSR1');
+	await until('a log of that name', () => fs.existsSync(log));
+	await until('the tunnel in the new log', async () => {
+		assert.equal(await get({ port: s.port }), 200);
+		if (!t.ended)
+			t.socket.destroy();
+		return /"status":101/.test(fs.readFileSync(log, 'utf8'));
+	});
 });
 
 gate('SIGUSR2 does the same', async (s) => {

@@ -48,7 +48,7 @@ static void begin(struct bench *b, const char *script)
 	(void)upgrade_run(&b->upgrade, true, b->now);
 	assert_false(b->upgrade.is_due);
 	assert_int_equal(b->upgrade.phase, UPGRADE_UNDER_WAY);
-	assert_true(b->upgrade.pid > 0);
+	assert_true(b->upgrade.keeper > 0);
 }
 
 static int wait_for_end(pid_t pid)
@@ -73,7 +73,7 @@ static void assert_failed(const struct bench *b, const char *why, int exit_statu
 {
 	assert_told(b, why, exit_status);
 	assert_int_equal(b->upgrade.phase, UPGRADE_NONE);
-	assert_int_equal(b->upgrade.pid, 0);
+	assert_int_equal(b->upgrade.keeper, 0);
 	assert_int_equal(b->upgrade.socket, -1);
 }
 
@@ -99,7 +99,7 @@ static void a_program_that_ends_has_failed(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct bench b;
 		begin(&b, rows[i].script);
-		pid_t pid = b.upgrade.pid;
+		pid_t pid = b.upgrade.keeper;
 		int status = wait_for_end(pid);
 		assert_false(upgrade_died(&b.upgrade, pid + 1, status));
 		assert_true(upgrade_died(&b.upgrade, pid, status));
@@ -113,12 +113,12 @@ static void a_program_that_hangs_is_killed(void **state)
 	(void)state;
 	struct bench b;
 	begin(&b, "#!/bin/sh\nexec sleep 100\n");
-	pid_t pid = b.upgrade.pid;
+	pid_t pid = b.upgrade.keeper;
 	/* Another one does not begin meanwhile. */
 	b.upgrade.is_due = true;
 	usec next = upgrade_run(&b.upgrade, true, b.now);
 	assert_true(next > b.now);
-	assert_int_equal(b.upgrade.pid, pid);
+	assert_int_equal(b.upgrade.keeper, pid);
 	b.upgrade.is_due = false;
 	(void)upgrade_run(&b.upgrade, true, next);
 	int status = wait_for_end(pid);
@@ -133,7 +133,7 @@ static void an_upgrade_ends_with_pushgate(void **state)
 	(void)state;
 	struct bench b;
 	begin(&b, "#!/bin/sh\nexec sleep 100\n");
-	pid_t pid = b.upgrade.pid;
+	pid_t pid = b.upgrade.keeper;
 	upgrade_fini(&b.upgrade);
 	assert_true(WIFSIGNALED(wait_for_end(pid)));
 	assert_told(&b, "pushgate ends", PROCESS_FAILED);
@@ -157,7 +157,7 @@ static enum handover_heard say(struct bench *b, int peer, const char *text)
 	return upgrade_read(&b->upgrade, b->now);
 }
 
-#define HELLO "hello\t" HANDOVER_VERSION
+#define HELLO "hello\t" HANDOVER_VERSION "\t4711"
 
 static void a_program_that_says_what_it_may_not_is_killed(void **state)
 {
@@ -165,7 +165,7 @@ static void a_program_that_says_what_it_may_not_is_killed(void **state)
 	static const struct {
 		const char *first, *second, *why;
 	} rows[] = {
-	    {NULL, "hello\t999", "hands over in another way"},
+	    {NULL, "hello\t999\t4711", "hands over in another way"},
 	    {NULL, "next", "says what it may not"},
 	    {NULL, "ready", "says what it may not"},
 	    {HELLO, "nonsense", "says what it may not"},
@@ -174,7 +174,7 @@ static void a_program_that_says_what_it_may_not_is_killed(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct bench b;
 		int peer = begin_with_peer(&b);
-		pid_t pid = b.upgrade.pid;
+		pid_t pid = b.upgrade.keeper;
 		assert_int_equal(upgrade_read(&b.upgrade, b.now), HANDOVER_NOTHING);
 		if (rows[i].first)
 			assert_int_equal(say(&b, peer, rows[i].first), HANDOVER_HELLO);
@@ -202,7 +202,7 @@ static void a_program_that_serves_gets_counters_until_the_end(void **state)
 	struct bench b;
 	char text[512];
 	int peer = begin_with_peer(&b);
-	pid_t pid = b.upgrade.pid;
+	pid_t pid = b.upgrade.keeper;
 	struct totals *counters = totals_new();
 	assert_false(upgrade_wants_counters(&b.upgrade, b.now));
 	assert_int_equal(say(&b, peer, HELLO), HANDOVER_HELLO);
@@ -221,10 +221,14 @@ static void a_program_that_serves_gets_counters_until_the_end(void **state)
 		b.now = upgrade_run(&b.upgrade, false, b.now);
 	}
 	/* Nobody can go back: what it says now changes nothing, and neither does its end. */
-	assert_int_equal(say(&b, peer, "ready"), HANDOVER_NOTHING);
+	assert_int_equal(say(&b, peer, "reopen"), HANDOVER_REOPEN);
+	assert_int_equal(say(&b, peer, "ready"), HANDOVER_GONE);
 	assert_false(upgrade_wants_counters(&b.upgrade, b.now));
-	assert_int_equal(kill(pid, SIGKILL), 0);
-	assert_true(upgrade_died(&b.upgrade, pid, wait_for_end(pid)));
+	/* Its keeper has ended by then. */
+	int status = wait_for_end(pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	assert_true(upgrade_died(&b.upgrade, pid, status));
+	assert_int_equal(b.upgrade.pid, 4711);
 	assert_int_equal(b.upgrade.phase, UPGRADE_OVER);
 	totals_free(counters);
 	close(peer);
