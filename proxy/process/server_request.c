@@ -165,9 +165,12 @@ static const struct conf_origin_server *find_server(
 
 static void forget(struct server_orders_list *l, size_t at)
 {
-	free(l->all[at].origin);
-	free(l->all[at].url);
-	l->all[at] = l->all[--l->count];
+	struct server_orders_kept gone = l->all[at];
+	l->count--;
+	for (size_t i = at; i < l->count; i++)
+		l->all[i] = l->all[i + 1];
+	free(gone.origin);
+	free(gone.url);
 }
 
 void server_orders_list_free(struct server_orders_list *l)
