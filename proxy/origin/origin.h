@@ -123,6 +123,7 @@ struct origin_server {
 	bool is_slow;
 	/* Set by the room above: it finishes what it has, and gets nothing new. */
 	bool is_leaving;
+	bool is_ordered_out; /* the same, until an order lets it be used again */
 	/* The same: it may serve what was given to others, since it is up, and no backup unless backups are used. */
 	bool takes_any;
 	bool counts_answers; /* the same: for origin_ops.answered */

@@ -93,8 +93,10 @@ void pool_close(struct pool *p)
 	    origin_conn_kill(c, &relay_cause_DRAINED);
 }
 
+/* All are retired first: a request of one does not move to the next. */
 void pool_lose(struct pool *p, const char *why)
 {
+	list_for_each(&p->conns, c, struct origin_conn, link) origin_conn_retire(c);
 	list_for_each(&p->conns, c, struct origin_conn, link)
 	{
 		if (c->is_ready)
@@ -154,7 +156,8 @@ static void grow(struct pool *p)
 {
 	uint32_t most = pool_pace_bound(p, pool_first_waiting(p), pool_most_connections(p));
 	uint32_t wanted = room_wanted(p), queued = p->queued + pool_slow_wanted(p);
-	if (pool_is_pausing(p) || p->server->is_leaving || !origin_server_has_room(p->server))
+	if (pool_is_pausing(p) || p->server->is_leaving || p->server->is_ordered_out ||
+	    !origin_server_has_room(p->server))
 		return;
 	while (p->count < most && queued > (uint64_t)p->connecting * pool_streams_assumed(p))
 		origin_conn_open(p);

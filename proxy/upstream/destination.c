@@ -32,6 +32,7 @@ static void collect_members(struct destination *d)
 	{
 		s->member.is_usable = health_state(s) == SERVER_UP;
 		s->member.is_late = s->at.is_slow;
+		s->at.takes_any = false;
 		has_primary = has_primary || (server_may_be_chosen(s) && s->member.is_usable &&
 						 !s->member.is_backup);
 		if (server_may_be_chosen(s))

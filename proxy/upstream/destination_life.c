@@ -83,6 +83,7 @@ void server_leave(struct server *s)
 	s->destination->leaving_count++;
 	s->destination->ordered_count -= s->order != SERVER_READY;
 	s->order = SERVER_READY;
+	s->at.is_ordered_out = false;
 	health_fini(s);
 	origin_server_retire(&s->at);
 	destination_changed(s->destination);

@@ -156,7 +156,14 @@ static void eject(struct server *s, enum server_verdict verdict, usec now)
 static void resume_ejection(struct server *s, usec now)
 {
 	struct ejection *e = &s->health.ejection;
+	const struct conf_eject *rules = &s->destination->origin.conf->eject;
+	usec most = rules->time_max > rules->time ? rules->time_max : rules->time;
 	usec length, until = server_entry_kept(s->health.entry, &length);
+	/* Another process may have written there what it should not. */
+	if (until > now + most)
+		until = now + most;
+	if (length > most)
+		length = most;
 	bool is_over = until <= now;
 	if (until == 0 || e->until > 0 || e->length > 0 || !s->at.counts_answers ||
 	    (!is_over && !may_be_ejected(s->destination)))
@@ -184,8 +191,10 @@ static void come_back(struct wheel_node *timer, usec now)
 	struct worker_env *env = s->destination->upstream->env;
 	ejection_end(&s->health.ejection, now);
 	s->destination->ejected_count--;
-	observe_log_fault(env->observe, OBSERVE_INFO, "returns of servers", now,
-	    "origin %s: server %s is used again", s->destination->origin.conf->name, s->at.text);
+	if (s->order == SERVER_READY) /* else it is not used */
+		observe_log_fault(env->observe, OBSERVE_INFO, "returns of servers", now,
+		    "origin %s: server %s is used again", s->destination->origin.conf->name,
+		    s->at.text);
 	if (s->health.entry)
 		server_entry_return(s->health.entry, env->observe->worker);
 	has_changed(s, now);

@@ -17,8 +17,8 @@ static size_t row_of(const struct server *s)
 static struct server_orders_row order_of(const struct server *s)
 {
 	const struct server_orders *all = s->destination->upstream->env->server_orders;
-	/* What a request names has no line. */
-	if (!all || s->destination->origin.conf->kind == CONF_ORIGIN_FORWARD)
+	/* A server that a request has named has no line of the configuration. */
+	if (!all || s->destination->origin.is_dynamic)
 		return (struct server_orders_row){0};
 	return server_orders_get(all, row_of(s));
 }
@@ -38,6 +38,8 @@ static void obey(struct server *s, enum server_order order)
 	s->order = order;
 	d->ordered_count += was_in_use;
 	d->ordered_count -= order == SERVER_READY;
+	s->at.is_ordered_out = order != SERVER_READY;
+	s->at.takes_any = false; /* destination_changed lets those that are in use */
 	if (order == SERVER_READY && health_state(s) == SERVER_UP)
 		s->member.joined = d->upstream->env->relay->now;
 	destination_changed(d);
@@ -97,10 +99,10 @@ static void look(struct wheel_node *timer, usec now)
 	if (version != u->orders_seen)
 		obey_all(u);
 	u->orders_seen = version;
-	/* Also the first time: this one is not down any more. */
-	server_orders_obeyed(all, u->env->observe->worker, version);
 	for (size_t i = 0; version > 0 && i < u->env->conf->origin_count; i++)
 		tell_open(&u->destinations[i]);
+	/* Also the first time: this one is not down any more. The numbers are there before the command is answered. */
+	server_orders_obeyed(all, u->env->observe->worker, version);
 	wheel_set(worker_wheel(u->env), timer, now + ORDERS_USEC);
 }
 

@@ -353,6 +353,21 @@ static void what_was_known_before_a_reload_holds(void **state)
 	shared_free(&old);
 }
 
+/* A worker that was taken over has written there. */
+static void an_ejection_that_is_too_long_is_cut(void **state)
+{
+	(void)state;
+	struct shared fresh = shared_fleet("eject-failures = 2\neject-time = 60s\neject-time-max = 90s", 4);
+	struct server *s = server_of(fresh.w, 0);
+	atomic_store(&s->health.entry->kept_until, UINT64_MAX);
+	server_entry_note_length(s->health.entry, 86400 * USEC_PER_SEC);
+	gateway_take_over(fresh.w->gateway);
+	assert_int_equal(health_state(s), SERVER_EJECTED);
+	assert_true(s->health.ejection.until <= fresh.w->gateway->relay.now + 90 * USEC_PER_SEC);
+	assert_int_equal(s->health.ejection.length, 90 * USEC_PER_SEC);
+	shared_free(&fresh);
+}
+
 /* covers: R451 */
 static void when_all_servers_fail_they_are_used(void **state)
 {
@@ -497,6 +512,7 @@ int main(void)
 	    cmocka_unit_test(what_another_worker_publishes_is_taken),
 	    cmocka_unit_test(an_ejection_is_published_until_it_is_over),
 	    cmocka_unit_test(what_was_known_before_a_reload_holds),
+	    cmocka_unit_test(an_ejection_that_is_too_long_is_cut),
 	    cmocka_unit_test(when_all_servers_fail_they_are_used),
 	    cmocka_unit_test(each_end_of_a_check_is_a_failure),
 	    cmocka_unit_test(a_check_that_takes_long_is_not_made_twice),

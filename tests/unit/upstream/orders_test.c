@@ -123,6 +123,31 @@ static void requests_of_a_server_that_is_taken_down_move(void **state)
 	end(&o);
 }
 
+/* Both have more to do than they may: what waits is not given to a server that is out of use. */
+static void a_server_that_is_taken_down_takes_nothing_from_others(void **state)
+{
+	(void)state;
+	struct ordered o = begin("max-requests = 2\nretry-budget = 100%");
+	o.w->sites[0].serve = o.w->sites[1].serve = say_nothing;
+	struct gate_peer *c = gate_client(o.w, NULL);
+	struct gate_stream *s[9];
+	for (size_t i = 0; i < 9; i++)
+		s[i] = gate_get(c, "/");
+	UNTIL(o.w, gate_seen(&o.w->sites[0], "/") == 2 && gate_seen(&o.w->sites[1], "/") == 2);
+	give(&o, 0, SERVER_TAKEN_DOWN, 0);
+	assert_false(server_of(&o, 0)->at.takes_any);
+	assert_int_equal(server_of(&o, 0)->at.connections, 0);
+	assert_int_equal(server_of(&o, 0)->at.requests, 0);
+	assert_int_equal(gate_seen(&o.w->sites[0], "/"), 2);
+	o.w->sites[1].serve = answer_ok;
+	give(&o, 1, SERVER_TAKEN_DOWN, 0);
+	for (size_t i = 0; i < 9; i++)
+		UNTIL(o.w, s[i]->is_over);
+	assert_int_equal(gate_seen(&o.w->sites[0], "/"), 2);
+	assert_int_equal(server_of(&o, 1)->at.connections, 0);
+	end(&o);
+}
+
 static void without_a_server_in_use_requests_fail_at_once(void **state)
 {
 	(void)state;
@@ -194,6 +219,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_server_that_drains_gets_nothing_new_and_ends_what_it_has),
 	    cmocka_unit_test(requests_of_a_server_that_is_taken_down_move),
+	    cmocka_unit_test(a_server_that_is_taken_down_takes_nothing_from_others),
 	    cmocka_unit_test(without_a_server_in_use_requests_fail_at_once),
 	    cmocka_unit_test(the_last_one_in_use_is_not_ejected),
 	    cmocka_unit_test(a_weight_holds_until_it_is_taken_back),
