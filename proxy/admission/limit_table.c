@@ -4,6 +4,7 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -19,10 +20,13 @@ struct limit_table {
 	/* Open requests: `lanes` times as many as there are entries. NULL: they are not counted. */
 	uint32_t *open;
 	size_t lane_bytes;
+	/* The lanes in which something was counted, a bit for each: the others are not read. That alone would take a page of
+	 * shared memory. */
+	_Atomic uint32_t *used;
 	uint32_t lanes, lane; /* ours */
 };
 
-/* ---- memory: the sets, then the lanes, each of which begins on a page ---- */
+/* ---- memory: the sets, the bits of the lanes, then the lanes, each of which begins on a page ---- */
 
 #define PAGE_BYTES 4096u
 
@@ -46,20 +50,34 @@ static size_t lane_bytes_for(uint32_t keys)
 
 static size_t set_bytes_for(uint32_t keys)
 {
-	return whole_pages(sets_for(keys) * sizeof(struct limit_set));
+	return sets_for(keys) * sizeof(struct limit_set);
+}
+
+static size_t lanes_begin(uint32_t keys)
+{
+	return whole_pages(set_bytes_for(keys) + sizeof(_Atomic uint32_t));
+}
+
+static _Atomic uint32_t *used_in(void *memory, uint32_t keys)
+{
+	return (_Atomic uint32_t *)(uintptr_t)((char *)memory + set_bytes_for(keys));
 }
 
 size_t limit_table_bytes(bool counts_open, uint32_t keys)
 {
-	return set_bytes_for(keys) + (counts_open ? LIMIT_TABLE_LANES * lane_bytes_for(keys) : 0);
+	return counts_open ? lanes_begin(keys) + LIMIT_TABLE_LANES * lane_bytes_for(keys)
+			   : whole_pages(set_bytes_for(keys));
 }
 
 void limit_table_clear_lane(void *memory, bool counts_open, uint32_t keys, uint32_t lane)
 {
 	size_t bytes = lane_bytes_for(keys);
-	char *begin = (char *)memory + set_bytes_for(keys) + lane * bytes;
+	char *begin = (char *)memory + lanes_begin(keys) + lane * bytes;
+	if (!counts_open)
+		return;
+	atomic_fetch_and(used_in(memory, keys), ~(UINT32_C(1) << lane));
 	/* Gives the pages back, and they are zeroed when they are used again. */
-	if (counts_open && madvise(begin, bytes, MADV_REMOVE) != 0)
+	if (madvise(begin, bytes, MADV_REMOVE) != 0)
 		memset(begin, 0, bytes);
 }
 
@@ -70,15 +88,18 @@ static struct limit_table *table_new(const struct limit_terms *terms, uint32_t k
 	t->mask = sets_for(keys) - 1;
 	t->sets = memory;
 	t->lane_bytes = lane_bytes_for(keys);
-	if (terms->concurrent > 0)
-		t->open = (uint32_t *)(uintptr_t)((char *)memory + set_bytes_for(keys));
+	if (terms->concurrent > 0) {
+		t->open = (uint32_t *)(uintptr_t)((char *)memory + lanes_begin(keys));
+		t->used = used_in(memory, keys);
+	}
 	return t;
 }
 
 struct limit_table *limit_table_new(const struct limit_terms *terms, uint32_t keys)
 {
-	size_t open = terms->concurrent > 0 ? lane_bytes_for(keys) : 0;
-	void *own = memory_zalloc(set_bytes_for(keys) + open);
+	size_t bytes =
+	    terms->concurrent > 0 ? lanes_begin(keys) + lane_bytes_for(keys) : set_bytes_for(keys);
+	void *own = memory_zalloc(bytes);
 	struct limit_table *t = table_new(terms, keys, own);
 	t->own = own;
 	t->lanes = 1;
@@ -116,9 +137,11 @@ static uint32_t *open_of(const struct limit_table *t, const struct limit_entry *
 
 static uint32_t open_in_all(const struct limit_table *t, const struct limit_entry *e)
 {
-	uint32_t open = 0;
-	for (uint32_t lane = 0; t->open && lane < t->lanes; lane++)
-		open += *open_of(t, e, lane);
+	uint32_t open = 0, left = 0;
+	if (t->open)
+		left = atomic_load(t->used) & ((UINT32_C(1) << t->lanes) - 1);
+	for (; left > 0; left &= left - 1)
+		open += *open_of(t, e, (uint32_t)__builtin_ctz(left));
 	return open;
 }
 
@@ -201,8 +224,16 @@ struct limit_entry *limit_table_take(struct limit_table *t, uint64_t key, usec n
 	bucket_spend(&e->bucket, t->terms.interval_nsec, now);
 	if (t->terms.concurrent == 0)
 		return NULL;
-	++*open_of(t, e, t->lane);
+	limit_entry_add(t, e);
 	return e;
+}
+
+void limit_entry_add(struct limit_table *t, struct limit_entry *e)
+{
+	uint32_t bit = UINT32_C(1) << t->lane;
+	if (!(atomic_load(t->used) & bit))
+		atomic_fetch_or(t->used, bit);
+	++*open_of(t, e, t->lane);
 }
 
 void limit_entry_give(struct limit_table *t, struct limit_entry *e)

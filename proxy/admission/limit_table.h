@@ -69,6 +69,8 @@ enum limit_answer limit_table_ask(const struct limit_table *t, uint64_t key, use
  * forgetting a key that had a part of its burst left to wait for.
  */
 struct limit_entry *limit_table_take(struct limit_table *t, uint64_t key, usec now, bool *was_full);
+/* One more is open in this entry, which limit_table_take has returned; it costs the bucket nothing. */
+void limit_entry_add(struct limit_table *t, struct limit_entry *e);
 void limit_entry_give(struct limit_table *t, struct limit_entry *e);
 /* How many requests are open with this key. */
 uint32_t limit_table_open(const struct limit_table *t, uint64_t key);

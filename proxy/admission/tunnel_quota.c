@@ -19,6 +19,8 @@
 #define RESTING_MOST 1024u
 /* A page that opens a WebSocket again and again should not do so at once. */
 #define RETRY_AFTER_SECONDS 1u
+/* A bucket that another process has overdrawn for longer is not believed. */
+#define OVERDRAWN_MOST_NSEC (3600 * NSEC_PER_SEC)
 
 struct tunnel_quota {
 	struct tunnel_quotas *all;
@@ -158,11 +160,16 @@ static void share(struct tunnel_quota *q, uint64_t key)
 {
 	struct limit_table *shared = q->all->shared;
 	bool was_full;
-	if (!shared || (q->tunnels > 0 && !q->entry))
+	if (q->entry)
+		limit_entry_add(shared, q->entry);
+	if (!shared || q->tunnels > 0)
 		return;
-	struct limit_entry *e = limit_table_take(shared, key, q->all->relay->now, &was_full);
-	if (q->tunnels > 0 || !e)
+	usec now = q->all->relay->now;
+	struct limit_entry *e = limit_table_take(shared, key, now, &was_full);
+	if (!e)
 		return;
+	if (e->bucket.full_at_nsec > now * NSEC_PER_USEC + OVERDRAWN_MOST_NSEC)
+		e->bucket.full_at_nsec = now * NSEC_PER_USEC + OVERDRAWN_MOST_NSEC;
 	q->entry = e;
 	q->bucket = &e->bucket;
 }

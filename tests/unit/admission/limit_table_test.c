@@ -132,6 +132,43 @@ static void workers_of_two_generations_count_together(void **state)
 	munmap(memory, bytes);
 }
 
+/* Pages of this memory that the system has given. */
+static size_t pages_of(void *memory, size_t bytes)
+{
+	size_t pages = bytes / 4096, count = 0;
+	unsigned char *there = malloc(pages);
+	assert_int_equal(mincore(memory, bytes, there), 0);
+	for (size_t i = 0; i < pages; i++)
+		count += there[i] & 1;
+	free(there);
+	return count;
+}
+
+static void only_lanes_in_use_take_memory(void **state)
+{
+	(void)state;
+	enum { TABLE_KEYS = 65536, LANE_PAGES = TABLE_KEYS * 4 / 4096, SET_PAGES = TABLE_KEYS * 16 / 4096 };
+	const struct limit_terms terms = {0, 0, 3};
+	size_t bytes = limit_table_bytes(true, TABLE_KEYS);
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(memory != MAP_FAILED);
+	struct limit_table *t = limit_table_in((struct limit_memory){memory, 0}, &terms, TABLE_KEYS);
+	struct limit_table *next = limit_table_in((struct limit_memory){memory, 4}, &terms, TABLE_KEYS);
+	for (uint64_t i = 0; i < TABLE_KEYS; i++)
+		passes(t, i | KEY(i + 1), NOW);
+	assert_in_range(pages_of(memory, bytes), SET_PAGES, SET_PAGES + LANE_PAGES + 1);
+	for (uint64_t i = 0; i < TABLE_KEYS; i++)
+		passes(next, i | KEY(i + 1), NOW);
+	assert_in_range(pages_of(memory, bytes), SET_PAGES, SET_PAGES + 2 * LANE_PAGES + 1);
+	assert_int_equal(limit_table_open(next, 7 | KEY(8)), 2);
+	limit_table_clear_lane(memory, true, TABLE_KEYS, 0);
+	assert_in_range(pages_of(memory, bytes), SET_PAGES, SET_PAGES + LANE_PAGES + 1);
+	assert_int_equal(limit_table_open(next, 7 | KEY(8)), 1);
+	limit_table_free(t);
+	limit_table_free(next);
+	munmap(memory, bytes);
+}
+
 /* ---- a full table ---- */
 
 static void the_key_that_has_most_of_its_burst_left_is_forgotten(void **state)
@@ -270,6 +307,7 @@ int main(void)
 	    cmocka_unit_test(long_and_short_intervals_are_exact),
 	    cmocka_unit_test(open_requests_are_counted_until_they_are_given_back),
 	    cmocka_unit_test(workers_of_two_generations_count_together),
+	    cmocka_unit_test(only_lanes_in_use_take_memory),
 	    cmocka_unit_test(the_key_that_has_most_of_its_burst_left_is_forgotten),
 	    cmocka_unit_test(a_flood_of_new_keys_does_not_free_one_that_is_over_its_rate),
 	    cmocka_unit_test(open_requests_are_never_forgotten),

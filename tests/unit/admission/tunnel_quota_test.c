@@ -318,6 +318,32 @@ static void tunnels_of_an_older_generation_count(void **state)
 	end(w);
 }
 
+/* A worker that was taken over has written there. */
+static void nonsense_in_the_shared_table_does_little(void **state)
+{
+	(void)state;
+	struct world *w = begin();
+	const struct limit_terms terms = {.concurrent = UINT32_MAX};
+	quotas.shared = limit_table_new(&terms, 1024);
+	bool was_full;
+	struct limit_entry *e = limit_table_take(quotas.shared, CLIENT, w->relay.now, &was_full);
+	limit_entry_give(quotas.shared, e);
+	e->bucket.full_at_nsec = UINT64_MAX;
+	struct tunnel first = opened(w, CLIENT, 0, RATE);
+	assert_true(e->bucket.full_at_nsec <= (w->relay.now + 3600 * USEC_PER_SEC) * NSEC_PER_USEC);
+	/* Another key has its place: all is still counted where the first was. */
+	uint32_t tag = e->tag;
+	e->tag = tag + 1;
+	struct tunnel second = opened(w, CLIENT, 0, RATE);
+	e->tag = tag;
+	assert_int_equal(limit_table_open(quotas.shared, CLIENT), 2);
+	ends(&first);
+	ends(&second);
+	assert_int_equal(limit_table_open(quotas.shared, CLIENT), 0);
+	limit_table_free(quotas.shared);
+	end(w);
+}
+
 /* All 8 places that the keys may have are taken. */
 static void without_room_in_the_table_a_worker_counts_alone(void **state)
 {
@@ -477,6 +503,7 @@ int main(void)
 	    cmocka_unit_test(a_new_tunnel_gets_no_full_bucket),
 	    cmocka_unit_test(those_who_are_remembered_are_bounded),
 	    cmocka_unit_test(tunnels_of_an_older_generation_count),
+	    cmocka_unit_test(nonsense_in_the_shared_table_does_little),
 	    cmocka_unit_test(without_room_in_the_table_a_worker_counts_alone),
 	    cmocka_unit_test(the_least_rate_still_moves),
 	    cmocka_unit_test(a_tunnel_that_waits_may_end),
