@@ -132,7 +132,7 @@
 	X(ROUTE_PUSH_OFF, "pushgate_route_push_off_seconds", "gauge", "route, origin", "time for which a route will still use connections without push (reset-rate, promise-refusals)") \
 	X(ROUTE_LIMITED, "pushgate_route_limited_total", "counter", "route, verdict", "requests that limit-requests refused, or in shadow would have refused; of the first 64 routes of the file") \
 	X(ORIGIN_PUSH_OFF, "pushgate_origin_push_off_connections", "gauge", "origin", "open connections to an origin on which push was turned off (promise-refusals)") \
-	X(SERVER_UP, "pushgate_server_up", "gauge", "origin, server", "1: the server may get requests; 0: its checks fail, or a worker has ejected it. Of origins with several servers or health-check; at most 128, those with 0 first") \
+	X(SERVER_UP, "pushgate_server_up", "gauge", "origin, server", "1: the server may get requests, unless `pushgate server` keeps them from it; 0: its checks fail, or a worker has ejected it. Of origins with several servers or health-check; at most 128, those with 0 first") \
 	X(SERVER_EJECTED, "pushgate_server_ejected_workers", "gauge", "origin, server", "number of workers in which a server is ejected now") \
 	X(SERVER_ORDER, "pushgate_server_order_requests", "gauge", "origin, server, order", "requests that are still open at a server that `pushgate server` has taken out of use; order: drain, down; server: as the configuration has it; at most 128") \
 	X(SERVER_WEIGHT, "pushgate_server_order_weight", "gauge", "origin, server", "the weight that `pushgate server` has given a server in place of the configured one") \

@@ -318,11 +318,12 @@ size_t health_table_take(struct health_table *b, const struct health_table *from
 		size_t origin;
 		const struct server_entry *old = health_table_entry(from, i, &origin);
 		struct health_kept kept = {0};
-		if (old)
+		uint64_t key = old ? atomic_load(&old->key) & ~USERS_MASK : 0;
+		if (key != 0) /* else its last worker has left it meanwhile */
 			kept = keeps(context, origin);
 		if (!kept.check && kept.ejection_most == 0)
 			continue;
-		struct server_entry *e = get(b, atomic_load(&old->key) & ~USERS_MASK, &room);
+		struct server_entry *e = get(b, key, &room);
 		lost += !e;
 		if (e && kept.check)
 			take_check(b, e, old, now);
