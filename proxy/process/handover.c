@@ -18,6 +18,7 @@ enum {
 	/* The old one answers at once, unless it has ended or hangs. */
 	PATIENCE_SECONDS = 10,
 	COUNTERS_BYTES = 16 << 20,
+	ORDERS_BYTES = 16 << 20,
 };
 
 /* fd: stays the caller's; -1: none. */
@@ -100,6 +101,20 @@ static bool give_status(int socket, const struct start *s)
 	return send_text(socket, text, s->status_fd);
 }
 
+static bool give_orders(int socket, const struct server_orders_list *orders)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = orders->count > 0 ? open_memstream(&text, &size) : NULL;
+	if (!out)
+		return send_text(socket, "orders", -1);
+	server_orders_list_write(orders, out);
+	fclose(out);
+	bool is_sent = give_bytes(socket, "orders", slice_of(text, size));
+	free(text);
+	return is_sent;
+}
+
 bool handover_give(int socket, const struct start *s, struct totals *counters, size_t at)
 {
 	char text[64];
@@ -119,6 +134,12 @@ bool handover_give(int socket, const struct start *s, struct totals *counters, s
 		return send_text(socket, text, -1);
 	case 3:
 		return handover_give_counters(socket, counters);
+	case 4:
+		snprintf(text, sizeof(text), "was-ready\t%d",
+		    s->readiness && atomic_load(&s->readiness->was_ready));
+		return send_text(socket, text, -1);
+	case 5:
+		return give_orders(socket, &s->orders);
 	default:
 		return send_text(socket, "end", -1);
 	}
@@ -207,6 +228,17 @@ static bool take_counters(struct totals **counters, int fd)
 	return true;
 }
 
+static bool take_orders(struct server_orders_list *orders, int fd)
+{
+	size_t length;
+	void *bytes = fd >= 0 ? sealed_map(fd, ORDERS_BYTES, &length) : NULL;
+	if (bytes) {
+		server_orders_list_read(orders, slice_of(bytes, length));
+		sealed_unmap(bytes, length);
+	}
+	return true;
+}
+
 /* Takes *fd, or leaves it to be closed. What this version does not know is passed over. */
 static bool take(struct start *s, struct slice said, int *fd)
 {
@@ -220,6 +252,10 @@ static bool take(struct start *s, struct slice said, int *fd)
 		return take_tickets(s, *fd);
 	if (slice_equal(word, SLICE("counters")))
 		return take_counters(&s->predecessor.counters, *fd);
+	if (slice_equal(word, SLICE("orders")))
+		return take_orders(&s->orders, *fd);
+	if (slice_equal(word, SLICE("was-ready")))
+		s->predecessor.was_ready = slice_equal(said, SLICE("1"));
 	if (slice_equal(word, SLICE("suffix")) && slice_to_number(said, UINT32_MAX, &number))
 		s->via_suffix = (uint32_t)number;
 	return true;

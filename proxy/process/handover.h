@@ -11,6 +11,8 @@
  *     old → new   tickets             with a memory file: the keys of tickets
  *     old → new   suffix NUMBER       of the name in Via
  *     old → new   counters            with a memory file: totals_write
+ *     old → new   was-ready YES       1: /readyz has said 200 once
+ *     old → new   orders              with a memory file: server_orders_list_write; without one there are none
  *     old → new   end
  *     new → old   ready               the new one accepts clients; the old one drains
  *     old → new   counters            now and then while the old one drains

@@ -103,6 +103,8 @@ static struct status describe(struct master *m)
 	    .worker_count = g->outfit.workers,
 	    .health_table = g->outfit.health_table,
 	    .orders = g->outfit.orders,
+	    .other_orders = m->other_orders,
+	    .other_orders_count = master_list_other_orders(m),
 	    .conf = g->outfit.conf,
 	    .last_reload = &m->last_reload,
 	    .trace = begin_trace,
@@ -160,7 +162,7 @@ static void read_upgrade(struct master *m)
 /* Returns when to call it again. */
 static usec run_upgrade(struct master *m)
 {
-	bool may_begin = !m->coming && !m->start->predecessor.still_serves &&
+	bool may_begin = !m->coming && !m->drain_at && !m->start->predecessor.still_serves &&
 			 m->running->phase == GENERATION_RUNNING && m->running->was_ready;
 	if (upgrade_wants_counters(&m->upgrade, m->now))
 		give(m);
@@ -197,9 +199,9 @@ static usec advance_tickets(struct master *m)
 /* Reads the configuration again if that is due. Returns when to call it again. */
 static usec run_reload(struct master *m)
 {
-	if (m->coming || m->upgrade.phase != UPGRADE_NONE || m->start->predecessor.still_serves ||
-	    m->running->phase != GENERATION_RUNNING || !m->running->was_ready ||
-	    m->generation_count > GENERATIONS_MOST)
+	if (m->coming || m->drain_at || m->upgrade.phase != UPGRADE_NONE ||
+	    m->start->predecessor.still_serves || m->running->phase != GENERATION_RUNNING ||
+	    !m->running->was_ready || m->generation_count > GENERATIONS_MOST)
 		return USEC_NEVER;
 	bool watches = m->running->outfit.conf->server.watch_files;
 	if (!m->reload_is_due && watches)
@@ -216,6 +218,8 @@ static usec run_reload(struct master *m)
 static usec run_due_tasks(struct master *m)
 {
 	usec next = clock_earlier(advance_tickets(m), master_run_drain_delay(m));
+	/* Workers can write there too, and what they write does not last. */
+	atomic_store(&m->start->readiness->will_drain, m->drain_at != 0);
 	/* Connections that are left here may ask /readyz: another program accepts. */
 	atomic_store(&m->start->readiness->accepting,
 	    m->upgrade.phase == UPGRADE_OVER ? 1 : master_count_accepting(m));
@@ -338,6 +342,7 @@ enum process_status master_run(struct start *start)
 	reload_askers_init(&m.askers);
 	master_orders_init(&m);
 	start_observe(start, &m.observe);
+	master_take_orders(&m);
 	if (master_watch_signals(&m)) {
 		start_announce(&m.running->outfit, &m.observe);
 		run_until_workers_end(&m);

@@ -128,17 +128,17 @@ struct master {
 	bool is_hastened; /* that has ended, or drains: what is left here ends by drain-timeout */
 	struct trace_orders traces;
 	struct reload_askers askers;
-	struct server_orders_list orders; /* for servers */
 	struct order_asker order_askers[ORDER_ASKERS];
 	struct totals *ended; /* counters of generations that have ended */
 	struct starts {
 		uint32_t *workers, worker_count, helpers[HELPERS];
-	} starts;                     /* of processes in earlier generations, by their names */
-	struct totals *others;        /* buffers: for describe() */
-	struct status_process *about; /* the same */
-	char (*names)[48];            /* the same */
-	struct pollfd *fds;           /* for poll(2) */
-	struct watched *watched;      /* for the children of these descriptors */
+	} starts; /* of processes in earlier generations, by their names */
+	struct status_orders other_orders[GENERATIONS_MOST]; /* a buffer, as all below */
+	struct totals *others;                               /* for describe() */
+	struct status_process *about;                        /* the same */
+	char (*names)[48];                                   /* the same */
+	struct pollfd *fds;                                  /* for poll(2) */
+	struct watched *watched; /* for the children of these descriptors */
 	pid_t pid;
 	usec now;
 	usec drain_at;  /* it was told to end: when draining begins, or has begun; 0: it was not */
@@ -205,6 +205,10 @@ void master_order_server(void *context, struct slice name, int socket);
 usec master_run_orders(struct master *m);
 /* Another configuration is in use: forgets orders for servers that it does not have. */
 void master_prune_orders(struct master *m);
+/* At the start: obeys what a predecessor has handed over. */
+void master_take_orders(struct master *m);
+/* Fills m->other_orders. Returns their number. */
+uint32_t master_list_other_orders(struct master *m);
 /* At the end, and in a forked child. */
 void master_close_orders(struct master *m);
 

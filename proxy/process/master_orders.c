@@ -45,8 +45,10 @@ static struct order_asker *find_place(struct master *m)
 static void give_all(struct master *m)
 {
 	for (uint32_t i = 0; i < m->generation_count; i++) {
-		const struct outfit *o = &m->generations[i]->outfit;
-		server_orders_list_give(&m->orders, o->conf, o->orders);
+		const struct generation *g = m->generations[i];
+		const struct outfit *o = &g->outfit;
+		server_orders_list_give(&m->start->orders, o->conf,
+		    g->is_superseded ? m->running->outfit.conf : o->conf, o->orders);
 	}
 }
 
@@ -57,6 +59,16 @@ static void log_answer(struct master *m, const char *text)
 		struct slice line = slice_cut(&rest, '\n');
 		observe_log(&m->observe, OBSERVE_INFO, "by command: %.*s", SLICE_ARG(line));
 	}
+}
+
+/* Else the line behind it would be no line. */
+static void end_cut_line(char *text, size_t size)
+{
+	static const char more[] = "...\n";
+	size_t length = strlen(text);
+	if (length > 0 && text[length - 1] != '\n')
+		memcpy(text + (length + sizeof(more) <= size ? length : size - sizeof(more)), more,
+		    sizeof(more));
 }
 
 /* Writes the answer into text. */
@@ -71,19 +83,24 @@ static enum process_status change(struct master *m, struct slice name, char *tex
 		return PROCESS_FAILED;
 	}
 	setbuf(out, NULL);
-	enum process_status status = server_orders_list_change(&m->orders, o->conf, name, out);
+	enum process_status status =
+	    server_orders_list_change(&m->start->orders, o->conf, name, out);
 	fclose(out);
 	text[size - 1] = '\0';
+	end_cut_line(text, size);
 	return status;
 }
 
 void master_order_server(void *context, struct slice name, int socket)
 {
-	static const char full[] = "too many commands wait\n";
 	struct master *m = context;
 	struct order_asker *a = find_place(m);
-	if (!a) {
-		answer_send(socket, full, sizeof(full) - 1, PROCESS_FAILED);
+	/* Another program that comes up has the orders that there were. */
+	bool is_late = m->upgrade.phase != UPGRADE_NONE;
+	if (!a || is_late) {
+		const char *why = is_late ? "another program takes over; ask again\n"
+					  : "too many commands wait\n";
+		answer_send(socket, why, strlen(why), PROCESS_FAILED);
 		descriptor_close(&socket);
 		return;
 	}
@@ -119,18 +136,35 @@ static void say_gone(void *context, const struct server_orders_kept *k)
 {
 	struct master *m = context;
 	observe_log(&m->observe, OBSERVE_WARN,
-	    "reload: origin %s: server %s is gone, and what was ordered for it is forgotten",
-	    k->origin, k->url);
+	    "%s: origin %s: server %s is gone, and what was ordered for it is forgotten",
+	    m->running->number > 1 ? "reload" : "upgrade", k->origin, k->url);
 }
 
 void master_prune_orders(struct master *m)
 {
-	server_orders_list_prune(&m->orders, m->running->outfit.conf, say_gone, m);
+	server_orders_list_prune(&m->start->orders, m->running->outfit.conf, say_gone, m);
+}
+
+void master_take_orders(struct master *m)
+{
+	master_prune_orders(m);
+	give_all(m);
+}
+
+uint32_t master_list_other_orders(struct master *m)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < m->generation_count; i++) {
+		const struct outfit *o = &m->generations[i]->outfit;
+		if (m->generations[i] != m->running && o->orders)
+			m->other_orders[count++] = (struct status_orders){o->conf, o->orders};
+	}
+	return count;
 }
 
 void master_close_orders(struct master *m)
 {
 	for (size_t i = 0; i < ORDER_ASKERS; i++)
 		descriptor_close(&m->order_askers[i].socket);
-	server_orders_list_free(&m->orders);
+	server_orders_list_free(&m->start->orders);
 }

@@ -45,8 +45,9 @@ static void refuse_reloads(struct master *m)
 		master_give_up(m, "pushgate ends");
 	if (m->upgrade.phase == UPGRADE_UNDER_WAY)
 		upgrade_fini(&m->upgrade);
-	m->reload_is_due = false;
+	m->reload_is_due = m->upgrade.is_due = false;
 	reload_askers_dismiss(&m->askers, "pushgate ends\n");
+	reload_askers_dismiss(&m->upgrade.askers, "pushgate ends\n");
 }
 
 static void drain(struct master *m)
@@ -169,7 +170,7 @@ usec master_run_drain_delay(struct master *m)
 {
 	if (!m->drain_at || m->running->phase != GENERATION_RUNNING)
 		return USEC_NEVER;
-	if (m->reload_is_due)
+	if (m->reload_is_due || m->upgrade.is_due)
 		refuse_reloads(m);
 	if (m->now >= m->drain_at)
 		drain(m);

@@ -134,7 +134,7 @@ static void begin(struct master *m, struct conf *conf)
 	if (m->start->status_fd >= 0 && !outfit_take_orders(&outfit, why, sizeof(why)))
 		observe_log(&m->observe, OBSERVE_WARN,
 		    "reload: what was ordered for servers is not handed on: %s", why);
-	server_orders_list_give(&m->orders, conf, outfit.orders);
+	server_orders_list_give(&m->start->orders, conf, conf, outfit.orders);
 	if (!hand_on_limits(&outfit, &m->running->outfit))
 		observe_log(&m->observe, OBSERVE_WARN,
 		    "reload: there is no memory for all tables of limits: some begin anew");

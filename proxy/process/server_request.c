@@ -190,6 +190,14 @@ static size_t find_kept(const struct server_orders_list *l, const char *origin, 
 	return i;
 }
 
+/* Takes both texts. */
+static struct server_orders_row *add(struct server_orders_list *l, char *origin, char *url)
+{
+	l->all = memory_resize(l->all, l->count + 1, sizeof(*l->all));
+	l->all[l->count] = (struct server_orders_kept){.origin = origin, .url = url};
+	return &l->all[l->count++].row;
+}
+
 static void say(const struct conf_origin *o, const struct conf_origin_server *s,
     const struct server_orders_row *row, FILE *answer)
 {
@@ -228,11 +236,8 @@ enum process_status server_orders_list_change(
 	if (!s)
 		return PROCESS_BAD_CONF;
 	size_t at = find_kept(l, o->name, s->text);
-	if (at == l->count) {
-		l->all = memory_resize(l->all, l->count + 1, sizeof(*l->all));
-		l->all[l->count++] = (struct server_orders_kept){
-		    .origin = memory_strdup(o->name), .url = memory_strdup(s->text)};
-	}
+	if (at == l->count)
+		add(l, memory_strdup(o->name), memory_strdup(s->text));
 	struct server_orders_row *row = &l->all[at].row;
 	if (r.change.weight > 0)
 		row->weight = r.change.weight == s->weight && !s->is_srv ? 0 : r.change.weight;
@@ -246,12 +251,12 @@ enum process_status server_orders_list_change(
 	return PROCESS_DONE;
 }
 
-static bool has_server(const struct conf *conf, const struct server_orders_kept *k)
+static bool has_server(const struct conf *conf, const char *origin, const char *url)
 {
 	for (size_t i = 0; i < conf->origin_count; i++) {
 		const struct conf_origin *o = &conf->origins[i];
-		for (size_t s = 0; strcmp(o->name, k->origin) == 0 && s < o->server_count; s++)
-			if (strcmp(o->servers[s].text, k->url) == 0)
+		for (size_t s = 0; strcmp(o->name, origin) == 0 && s < o->server_count; s++)
+			if (strcmp(o->servers[s].text, url) == 0)
 				return true;
 	}
 	return false;
@@ -261,12 +266,46 @@ void server_orders_list_prune(struct server_orders_list *l, const struct conf *c
     void (*gone)(void *context, const struct server_orders_kept *k), void *context)
 {
 	for (size_t i = 0; i < l->count;) {
-		if (has_server(conf, &l->all[i])) {
+		if (has_server(conf, l->all[i].origin, l->all[i].url)) {
 			i++;
 			continue;
 		}
 		gone(context, &l->all[i]);
 		forget(l, i);
+	}
+}
+
+/* ---- as a text: order, weight, URL, origin ---- */
+
+void server_orders_list_write(const struct server_orders_list *l, FILE *out)
+{
+	for (size_t i = 0; i < l->count; i++)
+		fprintf(out, "%s\t%" PRIu32 "\t%s\t%s\n", server_order_text(l->all[i].row.order),
+		    l->all[i].row.weight, l->all[i].url, l->all[i].origin);
+}
+
+static char *copy(struct slice text)
+{
+	char *made = memory_alloc(text.len + 1);
+	memcpy(made, text.ptr, text.len);
+	made[text.len] = '\0';
+	return made;
+}
+
+void server_orders_list_read(struct server_orders_list *l, struct slice text)
+{
+	while (text.len > 0) {
+		struct slice line = slice_cut(&text, '\n');
+		struct server_change order;
+		uint64_t weight;
+		bool is_good =
+		    !server_change_parse(slice_cut(&line, '\t'), &order) && order.weight == 0 &&
+		    slice_to_number(slice_cut(&line, '\t'), LIMIT_SERVER_WEIGHT, &weight);
+		struct slice url = slice_cut(&line, '\t');
+		if (!is_good || url.len == 0 || line.len == 0)
+			continue;
+		*add(l, copy(line), copy(url)) =
+		    (struct server_orders_row){order.order, (uint32_t)weight};
 	}
 }
 
@@ -280,8 +319,8 @@ size_t server_orders_rows(const struct conf *conf)
 	return rows;
 }
 
-void server_orders_list_give(
-    const struct server_orders_list *l, const struct conf *conf, struct server_orders *to)
+void server_orders_list_give(const struct server_orders_list *l, const struct conf *conf,
+    const struct conf *known, struct server_orders *to)
 {
 	size_t row = 0;
 	/* Workers look at no row until one was given. */
@@ -290,6 +329,8 @@ void server_orders_list_give(
 	for (size_t i = 0; i < conf->origin_count; i++)
 		for (size_t s = 0; s < conf->origins[i].server_count; s++, row++) {
 			const struct conf_origin *o = &conf->origins[i];
+			if (known != conf && !has_server(known, o->name, o->servers[s].text))
+				continue;
 			size_t at = find_kept(l, o->name, o->servers[s].text);
 			server_orders_give(to, row,
 			    at < l->count ? l->all[at].row : (struct server_orders_row){0});

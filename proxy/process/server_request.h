@@ -47,9 +47,14 @@ enum process_status server_orders_list_change(
 /* Forgets those of servers that the configuration does not have, and calls gone for each. */
 void server_orders_list_prune(struct server_orders_list *l, const struct conf *conf,
     void (*gone)(void *context, const struct server_orders_kept *k), void *context);
-/* Gives the orders to the workers of a configuration. Accepts NULL. */
-void server_orders_list_give(
-    const struct server_orders_list *l, const struct conf *conf, struct server_orders *to);
+/* Gives the orders to the workers of a configuration. Servers that `known` does not have keep what they had: the list
+ * forgets orders for them, and older workers still have them. to may be NULL. */
+void server_orders_list_give(const struct server_orders_list *l, const struct conf *conf,
+    const struct conf *known, struct server_orders *to);
+/* As a text that another version can read: a line for each. */
+void server_orders_list_write(const struct server_orders_list *l, FILE *out);
+/* Adds those of such a text. What cannot be read is passed over. */
+void server_orders_list_read(struct server_orders_list *l, struct slice text);
 /* The rows that server_orders has for it. */
 size_t server_orders_rows(const struct conf *conf);
 

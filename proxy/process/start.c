@@ -130,6 +130,8 @@ bool start_open(struct start *s, bool single, char *error, size_t error_size)
 		(void)limit_memories_open(&s->outfit.limits, s->outfit.conf, s->outfit.workers);
 	s->slot = outfit_map_shared(sizeof(*s->slot), "the counters", error, error_size);
 	s->readiness = outfit_map_shared(sizeof(*s->readiness), "the readiness", error, error_size);
+	if (s->readiness)
+		atomic_store(&s->readiness->was_ready, s->predecessor.was_ready);
 	return s->slot && s->readiness && (single || identity_limit(error, error_size));
 }
 
@@ -145,6 +147,7 @@ void start_give_up_status(struct start *s)
 void start_close(struct start *s)
 {
 	start_give_up_status(s);
+	server_orders_list_free(&s->orders);
 	outfit_close(&s->outfit);
 	sockets_fini(&s->sockets);
 	logs_close(&s->logs, LOGS_ALL);

@@ -6,6 +6,7 @@
 #include "proxy/process/files.h"
 #include "proxy/process/outfit.h"
 #include "proxy/process/process.h"
+#include "proxy/process/server_request.h"
 #include "proxy/process/status.h"
 #include "proxy/process/title.h"
 #include "proxy/process/totals.h"
@@ -21,11 +22,13 @@ struct predecessor {
 	struct totals *counters; /* owned: its counters; NULL: there are none */
 	bool
 	    still_serves; /* this one has not taken over: the files of sockets are not its own yet */
+	bool was_ready;   /* readiness.was_ready */
 };
 
 struct start {
 	struct predecessor predecessor;
 	struct outfit outfit; /* of the first configuration, until a generation takes it */
+	struct server_orders_list orders; /* for servers */
 	const char *conf_path;
 	char *program; /* owned: the file to start for an upgrade */
 	struct title title;

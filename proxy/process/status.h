@@ -33,6 +33,12 @@ struct status_reload {
 	char cause[400]; /* the first line of what was wrong; "" */
 };
 
+/* Of a generation. */
+struct status_orders {
+	const struct conf *conf;
+	const struct server_orders *orders;
+};
+
 struct status {
 	usec up;
 	const struct status_reload *last_reload; /* NULL: this process does not reload */
@@ -43,7 +49,9 @@ struct status {
 	    *others; /* of all generations but the one that all else is of; NULL: none */
 	const struct status_process *processes; /* the workers, then the helpers */
 	uint32_t process_count, worker_count;
-	const struct server_orders *orders;      /* NULL: none can be given */
+	const struct server_orders *orders;       /* NULL: none can be given */
+	const struct status_orders *other_orders; /* of generations that end what they have */
+	uint32_t other_orders_count;
 	const struct health_table *health_table; /* NULL: no server is checked or may be ejected */
 	/* Names the rules whose counters are printed, and where push is off; NULL: neither. */
 	const struct conf *conf;

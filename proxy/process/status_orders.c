@@ -2,6 +2,8 @@
 /* The part of `pushgate status` about orders for servers (`pushgate server`). */
 #include "proxy/process/status.h"
 
+#include <string.h>
+
 /* The text stays within a socket's buffer. */
 #define ORDERS_MOST 128u
 
@@ -10,6 +12,29 @@ struct ordered {
 	struct server_orders_row row;
 	uint32_t open;
 };
+
+/* The open requests of one server in another generation. */
+static uint32_t open_there(const struct status_orders *there, const char *origin, const char *url)
+{
+	uint32_t open = 0;
+	size_t row = 0;
+	for (size_t i = 0; i < there->conf->origin_count; i++) {
+		const struct conf_origin *o = &there->conf->origins[i];
+		for (size_t k = 0; k < o->server_count && strcmp(o->name, origin) == 0; k++)
+			if (strcmp(o->servers[k].text, url) == 0)
+				open += server_orders_open(there->orders, row + k);
+		row += o->server_count;
+	}
+	return open;
+}
+
+static uint32_t open_of(const struct status *s, size_t row, const struct ordered *one)
+{
+	uint32_t open = server_orders_open(s->orders, row);
+	for (uint32_t i = 0; i < s->other_orders_count; i++)
+		open += open_there(&s->other_orders[i], one->origin, one->url);
+	return open;
+}
 
 /* Calls print for each server with an order. */
 static void each_order(
@@ -24,7 +49,7 @@ static void each_order(
 			    .row = server_orders_get(s->orders, row + k)};
 			if (one.row.order == SERVER_READY && one.row.weight == 0)
 				continue;
-			one.open = server_orders_open(s->orders, row + k);
+			one.open = open_of(s, row + k, &one);
 			print(context, &one);
 			named++;
 		}

@@ -161,6 +161,9 @@ for (const single of [false, true]) {
 			const reload = spawnSync(BINARY, ['reload', '-c', s.gate.config], { cwd: s.dir, encoding: 'utf8' });
 			assert.equal(reload.status, 1);
 			assert.equal(reload.stderr, 'pushgate ends\n');
+			const upgrade = spawnSync(BINARY, ['upgrade', '-c', s.gate.config], { cwd: s.dir, encoding: 'utf8' });
+			assert.deepEqual([upgrade.status, upgrade.stderr], [1, 'pushgate ends\n']);
+			assert.doesNotMatch(s.gate.read('error.log'), /upgrade: process/);
 		}
 		s.gate.child.kill('SIGTERM');
 		await until('the port closes', async () => (await ask({ port: s.admin })).error === 'ECONNREFUSED');

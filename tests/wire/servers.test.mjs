@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { after } from 'node:test';
-import { BINARY, samples, scenario, section, until } from '../support/gate.mjs';
+import { BINARY, freePort, samples, scenario, section, until } from '../support/gate.mjs';
 
 /* ---- servers: /slow is answered when the test says so ---- */
 
@@ -190,6 +190,35 @@ gate('an order for a name holds for its addresses, also when they come after a r
 	const sum = await shares(s, 40);
 	assert.ok(sum.one > 20, JSON.stringify(sum));
 }, { server: { workers: 1, 'hosts-file': 'hosts' }, origin: { server: [NAMED, two.url] }, prepare: (s) => fs.writeFileSync(path.join(s.dir, 'hosts'), '127.0.0.1 app.test\n') });
+
+gate('an order says nothing of servers that requests name', async (s) => {
+	const named = () => new Promise((resolve, reject) => {
+		http.get({ port: s.proxy, host: '127.0.0.1', agent: false, path: `${three.url}/`, headers: { host: new URL(three.url).host } }, (response) => {
+			response.resume().on('end', () => resolve({ status: response.statusCode, from: response.headers['x-server'] }));
+		}).on('error', reject);
+	});
+	assert.deepEqual(await named(), { status: 200, from: 'three' });
+	await ordered(s, 'shop', one.url, 'drain');
+	assert.deepEqual(await named(), { status: 200, from: 'three' });
+	await ordered(s, 'shop', one.url, 'down');
+	assert.deepEqual(await named(), { status: 200, from: 'three' });
+}, {
+	server: { workers: 1 }, prepare: async (s) => {
+		s.proxy = await freePort();
+		s.options.extra += section('listen proxy', { address: `127.0.0.1:${s.proxy}`, mode: 'forward', access: 'all' })
+			+ section('access all', { allow: `address=127.0.0.0/8 port=${new URL(three.url).port}` });
+	},
+});
+
+gate('a list that is too long for an answer is cut', async (s) => {
+	const { status, said } = await order(s, 'shp', one.url, 'drain');
+	assert.equal(status, 2, said);
+	assert.match(said, /^there is no such origin; there are: shop (?:long-\S+ )+\S*\.\.\.\n$/);
+	assert.ok(said.length < 4096);
+}, { prepare: (s) => {
+	for (let i = 0; i < 120; i++)
+		s.options.extra += section(`origin long-${i}-${'x'.repeat(30)}`, { server: 'demo:' });
+} });
 
 gate('an order for what is not there is refused, and the answer names what is', async (s) => {
 	const refused = async (pattern, ...args) => {

@@ -261,6 +261,24 @@ gate('logs that were moved are opened again by the old program too', async (s) =
 	});
 });
 
+gate('orders for servers go over, and are forgotten with their server', async (s) => {
+	const url = `http://127.0.0.1:${origin.address().port}`;
+	const order = (what) => spawnSync(BINARY, ['server', '-c', s.gate.config, 'main', url, what], { cwd: s.dir, encoding: 'utf8' });
+	assert.equal(order('drain').status, 0);
+	assert.equal(await get({ port: s.port }), 503);
+	upgrade(s);
+	assert.equal(await get({ port: s.port }), 503);
+	assert.match(status(s), new RegExp(`# origin main: server ${url}: drain by command, 0 requests open\n`));
+	const ready = order('ready');
+	assert.equal(ready.status, 0, ready.stderr);
+	assert.equal(await get({ port: s.port }), 200);
+	assert.equal(order('weight=7').status, 0);
+	write(s);
+	fs.writeFileSync(s.gate.config, fs.readFileSync(s.gate.config, 'utf8').replace(url, url.replace('127.0.0.1', 'localhost')));
+	upgrade(s);
+	await s.gate.error(new RegExp(`upgrade: origin main: server ${url} is gone, and what was ordered for it is forgotten`));
+});
+
 gate('SIGUSR2 does the same', async (s) => {
 	const before = masterOf(s);
 	process.kill(before, 'SIGUSR2');

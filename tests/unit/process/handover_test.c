@@ -64,6 +64,9 @@ static void begin_old(
 	net_tickets_init(&s->tickets, 1);
 	s->via_suffix = 4711;
 	counters->whole.requests = 5;
+	s->readiness = outfit_map_shared(sizeof(*s->readiness), "it", error, sizeof(error));
+	atomic_store(&s->readiness->was_ready, true);
+	server_orders_list_read(&s->orders, SLICE("drain\t3\thttp://a\tshop\n"));
 }
 
 static void end_of(struct start *s)
@@ -109,6 +112,11 @@ static _Noreturn void take_over(const struct start *old)
 		_exit(6);
 	if (memcmp(&s.tickets, &old->tickets, sizeof(s.tickets)) != 0 || s.via_suffix != 4711)
 		_exit(7);
+	if (!s.predecessor.was_ready || s.orders.count != 1 ||
+	    strcmp(s.orders.all[0].origin, "shop") != 0 ||
+	    strcmp(s.orders.all[0].url, "http://a") != 0 ||
+	    s.orders.all[0].row.order != SERVER_DRAIN || s.orders.all[0].row.weight != 3)
+		_exit(10);
 	if (s.predecessor.counters->whole.requests != 5)
 		_exit(8);
 	handover_say_ready(pair[1]);

@@ -135,13 +135,13 @@ static void orders_go_with_their_names(void **state)
 	unsigned gone = 0;
 	void *memory = calloc(1, server_orders_bytes(server_orders_rows(next), 1));
 	struct server_orders *o = server_orders_new(memory, server_orders_rows(next), 1);
-	server_orders_list_give(&l, next, o);
+	server_orders_list_give(&l, next, next, o);
 	assert_int_equal(atomic_load(o->version), 0); /* none was ever given */
 	give(&l, old, "shop", "192.0.2.1:80", "drain");
 	give(&l, old, "shop", "192.0.2.1:81", "down");
 	give(&l, old, "shop", "app.example", "weight=5");
-	server_orders_list_give(&l, next, o);
-	server_orders_list_give(&l, next, NULL);
+	server_orders_list_give(&l, next, next, o);
+	server_orders_list_give(&l, next, next, NULL);
 	assert_int_equal(server_orders_get(o, 0).order, SERVER_READY);
 	assert_int_equal(server_orders_get(o, 1).weight, 5);
 	assert_int_equal(server_orders_get(o, 2).order, SERVER_DRAIN);
@@ -149,12 +149,12 @@ static void orders_go_with_their_names(void **state)
 	assert_int_equal(gone, 1);
 	assert_int_equal(l.count, 2);
 	give(&l, next, "shop", "192.0.2.1:80", "ready");
-	server_orders_list_give(&l, next, o);
+	server_orders_list_give(&l, next, next, o);
 	assert_int_equal(server_orders_get(o, 2).order, SERVER_READY);
 
 	/* As `pushgate status` shows them. */
 	give(&l, next, "shop", "192.0.2.1:80", "down");
-	server_orders_list_give(&l, next, o);
+	server_orders_list_give(&l, next, next, o);
 	server_orders_tell_open(o, 0, 2, 1);
 	const struct status s = {.conf = next, .orders = o};
 	FILE *out = fmemopen(said, sizeof(said), "w");
@@ -172,6 +172,77 @@ static void orders_go_with_their_names(void **state)
 	conf_free(next);
 }
 
+/* The list forgets orders for a server that has gone; older workers still have it, and send it nothing new. */
+static void older_workers_keep_orders_for_servers_that_are_gone(void **state)
+{
+	(void)state;
+	struct conf *old = conf_of(SHOP);
+	struct conf *next = conf_of("[origin shop]\nserver = http://app.example:82\nserver = http://192.0.2.4:80\n");
+	struct server_orders_list l = {0};
+	unsigned gone = 0;
+	void *memory = calloc(1, server_orders_bytes(4, 1)), *fresh = calloc(1, server_orders_bytes(2, 1));
+	struct server_orders *theirs = server_orders_new(memory, 4, 1), *own = server_orders_new(fresh, 2, 1);
+	give(&l, old, "shop", "192.0.2.1:80", "drain");
+	give(&l, old, "shop", "app.example", "drain");
+	server_orders_list_give(&l, old, old, theirs);
+	server_orders_list_prune(&l, next, count_gone, &gone);
+	assert_int_equal(gone, 1);
+	give(&l, next, "shop", "192.0.2.4:80", "down");
+	server_orders_list_give(&l, old, next, theirs);
+	server_orders_list_give(&l, next, next, own);
+	assert_int_equal(server_orders_get(theirs, 0).order, SERVER_DRAIN);
+	assert_int_equal(server_orders_get(theirs, 2).order, SERVER_DRAIN);
+	assert_int_equal(server_orders_get(theirs, 3).order, SERVER_TAKEN_DOWN);
+	/* What both have open is told together. */
+	server_orders_tell_open(own, 0, 0, 2);
+	server_orders_tell_open(theirs, 0, 0, 7);
+	server_orders_tell_open(theirs, 0, 2, 3);
+	const struct status_orders others[] = {{old, theirs}};
+	const struct status s = {.conf = next, .orders = own, .other_orders = others, .other_orders_count = 1};
+	FILE *out = fmemopen(said, sizeof(said), "w");
+	status_order_notes(&s, out);
+	fclose(out);
+	assert_non_null(strstr(said, "# origin shop: server http://app.example:82: drain by command, 5 requests open\n"));
+	assert_non_null(strstr(said, "http://192.0.2.4:80: down by command, 0 requests open\n"));
+	give(&l, next, "shop", "app.example", "ready");
+	server_orders_list_give(&l, old, next, theirs);
+	assert_int_equal(server_orders_get(theirs, 0).order, SERVER_DRAIN);
+	assert_int_equal(server_orders_get(theirs, 2).order, SERVER_READY);
+	server_orders_list_free(&l);
+	free(theirs);
+	free(own);
+	free(memory);
+	free(fresh);
+	conf_free(old);
+	conf_free(next);
+}
+
+static void orders_are_read_as_they_were_written(void **state)
+{
+	(void)state;
+	struct conf *conf = conf_of(SHOP);
+	struct server_orders_list l = {0}, read = {0};
+	give(&l, conf, "shop", "192.0.2.1:80", "drain");
+	give(&l, conf, "shop", "192.0.2.1:81", "weight=9");
+	memset(said, 0, sizeof(said));
+	FILE *out = fmemopen(said, sizeof(said), "w");
+	server_orders_list_write(&l, out);
+	fclose(out);
+	assert_string_equal(said, "drain\t0\thttp://192.0.2.1:80\tshop\nready\t9\thttp://192.0.2.1:81\tshop\n");
+	server_orders_list_read(&read, slice_of_string(said));
+	server_orders_list_read(&read, SLICE("\n\t\nstop\t0\ta\tb\ndrain\tx\ta\tb\ndrain\t257\ta\tb\nweight=1\t0\ta\tb\ndrain\t0\t\tb\ndrain\t0\ta\t\ndrain\t0\ta"));
+	assert_int_equal(read.count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_string_equal(read.all[i].origin, l.all[i].origin);
+		assert_string_equal(read.all[i].url, l.all[i].url);
+		assert_int_equal(read.all[i].row.order, l.all[i].row.order);
+		assert_int_equal(read.all[i].row.weight, l.all[i].row.weight);
+	}
+	server_orders_list_free(&read);
+	server_orders_list_free(&l);
+	conf_free(conf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +251,8 @@ int main(void)
 	    cmocka_unit_test(what_is_as_configured_is_no_order),
 	    cmocka_unit_test(malformed_requests_change_nothing),
 	    cmocka_unit_test(orders_go_with_their_names),
+	    cmocka_unit_test(older_workers_keep_orders_for_servers_that_are_gone),
+	    cmocka_unit_test(orders_are_read_as_they_were_written),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
