@@ -192,18 +192,19 @@ gate('an order for a name holds for its addresses, also when they come after a r
 }, { server: { workers: 1, 'hosts-file': 'hosts' }, origin: { server: [NAMED, two.url] }, prepare: (s) => fs.writeFileSync(path.join(s.dir, 'hosts'), '127.0.0.1 app.test\n') });
 
 gate('an order says nothing of servers that requests name', async (s) => {
-	const named = () => new Promise((resolve, reject) => {
-		http.get({ port: s.proxy, host: '127.0.0.1', agent: false, path: `${three.url}/`, headers: { host: new URL(three.url).host } }, (response) => {
+	const named = (name) => new Promise((resolve, reject) => {
+		const host = `${name}:${new URL(three.url).port}`;
+		http.get({ port: s.proxy, host: '127.0.0.1', agent: false, path: `http://${host}/`, headers: { host } }, (response) => {
 			response.resume().on('end', () => resolve({ status: response.statusCode, from: response.headers['x-server'] }));
 		}).on('error', reject);
 	});
-	assert.deepEqual(await named(), { status: 200, from: 'three' });
+	assert.deepEqual(await named('a.test'), { status: 200, from: 'three' });
 	await ordered(s, 'shop', one.url, 'drain');
-	assert.deepEqual(await named(), { status: 200, from: 'three' });
-	await ordered(s, 'shop', one.url, 'down');
-	assert.deepEqual(await named(), { status: 200, from: 'three' });
+	for (const name of ['a.test', 'b.test', '127.0.0.1'])
+		assert.deepEqual(await named(name), { status: 200, from: 'three' });
 }, {
-	server: { workers: 1 }, prepare: async (s) => {
+	server: { workers: 1, 'hosts-file': 'hosts' }, prepare: async (s) => {
+		fs.writeFileSync(path.join(s.dir, 'hosts'), '127.0.0.1 a.test\n127.0.0.1 b.test\n');
 		s.proxy = await freePort();
 		s.options.extra += section('listen proxy', { address: `127.0.0.1:${s.proxy}`, mode: 'forward', access: 'all' })
 			+ section('access all', { allow: `address=127.0.0.0/8 port=${new URL(three.url).port}` });
