@@ -61,7 +61,8 @@ int process_run(const char *conf_path, bool single)
 	s.outfit.workers = outfit_count_workers(s.outfit.conf, single);
 	net_tickets_init(&s.tickets, clock_wall());
 	hash_random(&s.via_suffix, sizeof(s.via_suffix));
-	hash_random(&s.limit_seed, sizeof(s.limit_seed));
+	if (!single)
+		hash_random(&s.limit_seed, sizeof(s.limit_seed));
 	if (predecessor >= 0 && !handover_take(&s, predecessor, error, sizeof(error))) {
 		fprintf(stderr, "pushgate: %s\n", error);
 		start_close(&s);
