@@ -90,11 +90,9 @@ void client_conn_shutdown(struct client_conn *c)
 {
 	if (!c->net)
 		return;
-	bool is_told =
-	    c->session &&
-	    (session_can(c->session, SESSION_MULTIPLEXES) ||
-		(!list_is_empty(&c->legs) &&
-		    !exchange_has_begun(list_first(&c->legs, struct leg, link)->exchange)));
+	const struct leg *first = list_first(&c->legs, struct leg, link);
+	bool is_told = c->session && (session_can(c->session, SESSION_MULTIPLEXES) ||
+					 (first && !exchange_has_begun(first->exchange)));
 	if (is_told) {
 		client_conn_leave(c);
 		return;
