@@ -34,21 +34,6 @@ static struct totals *add_up(const struct status *s)
 	return t;
 }
 
-static const char *cause_name(size_t index)
-{
-	return index < RELAY_CAUSE_COUNT ? relay_cause_table[index]->name : NULL;
-}
-
-static const char *miss_name(size_t index)
-{
-	return index < HOLD_MISS_COUNT ? hold_miss_name((enum hold_miss)index) : NULL;
-}
-
-static const char *denial_name(size_t index)
-{
-	return index < ACCESS_REASON_COUNT ? access_reason_name((enum access_reason)index) : NULL;
-}
-
 /* ---- about the processes ---- */
 
 /* Prints one of the four families of processes, which follow each other in OBSERVE_FAMILIES. */
@@ -162,11 +147,11 @@ static void print_counters(const struct status *s, const struct totals *t, FILE 
 	observe_counters_print(sum, out);
 	observe_faults_print(sum, protocols_fault_name, out);
 	observe_rows_print(
-	    OBSERVE_FAMILY_END, "cause", sum->causes, OBSERVE_CAUSES, cause_name, out);
-	observe_rows_print(
-	    OBSERVE_FAMILY_DENIED, "reason", sum->denials, OBSERVE_DENIALS, denial_name, out);
-	observe_rows_print(
-	    OBSERVE_FAMILY_HOLD_MISSED, "cause", sum->misses, OBSERVE_MISSES, miss_name, out);
+	    OBSERVE_FAMILY_END, "cause", sum->causes, OBSERVE_CAUSES, totals_cause_name, out);
+	observe_rows_print(OBSERVE_FAMILY_DENIED, "reason", sum->denials, OBSERVE_DENIALS,
+	    totals_denial_name, out);
+	observe_rows_print(OBSERVE_FAMILY_HOLD_MISSED, "cause", sum->misses, OBSERVE_MISSES,
+	    totals_miss_name, out);
 	if (s->conf) {
 		observe_rules_print(t->rules, t->rule_count, &sum->rules[OBSERVE_RULES], out);
 		print_push_off(s, sum, false, out);

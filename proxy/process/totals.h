@@ -41,7 +41,12 @@ void totals_add_totals(struct totals *t, const struct totals *more);
 struct observe_rule *totals_rule(struct totals *t, const char *name);
 void totals_add_route(struct totals *t, const char *name, const uint64_t limited[2]);
 
-/* ---- totals_text.c: for a pushgate of another version ---- */
+/* ---- totals_text.c: names of counters, and totals for a pushgate of another version ---- */
+
+/* Names of the rows of causes, misses and denials; NULL after the last. */
+const char *totals_cause_name(size_t i);
+const char *totals_miss_name(size_t i);
+const char *totals_denial_name(size_t i);
 
 /* Writes what is not 0, and changes nothing. */
 void totals_write(struct totals *t, FILE *out);

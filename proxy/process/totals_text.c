@@ -35,17 +35,17 @@ visit(const struct visitor *v, uint64_t *n, const char *format, ...)
 
 /* ---- the counters ---- */
 
-static const char *cause_name(size_t i)
+const char *totals_cause_name(size_t i)
 {
 	return i < RELAY_CAUSE_COUNT ? relay_cause_table[i]->name : NULL;
 }
 
-static const char *miss_name(size_t i)
+const char *totals_miss_name(size_t i)
 {
 	return i < HOLD_MISS_COUNT ? hold_miss_name((enum hold_miss)i) : NULL;
 }
 
-static const char *denial_name(size_t i)
+const char *totals_denial_name(size_t i)
 {
 	return i < ACCESS_REASON_COUNT ? access_reason_name((enum access_reason)i) : NULL;
 }
@@ -80,9 +80,9 @@ static void visit_counters(const struct visitor *v, struct observe_counters *c)
 	    v, "client-fault", c->faults[OBSERVE_CLIENT], OBSERVE_FAULTS, protocols_fault_name);
 	visit_rows(
 	    v, "origin-fault", c->faults[OBSERVE_ORIGIN], OBSERVE_FAULTS, protocols_fault_name);
-	visit_rows(v, "cause", c->causes, OBSERVE_CAUSES, cause_name);
-	visit_rows(v, "miss", c->misses, OBSERVE_MISSES, miss_name);
-	visit_rows(v, "denial", c->denials, OBSERVE_DENIALS, denial_name);
+	visit_rows(v, "cause", c->causes, OBSERVE_CAUSES, totals_cause_name);
+	visit_rows(v, "miss", c->misses, OBSERVE_MISSES, totals_miss_name);
+	visit_rows(v, "denial", c->denials, OBSERVE_DENIALS, totals_denial_name);
 }
 
 static void visit_rule(
