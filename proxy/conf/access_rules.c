@@ -70,7 +70,7 @@ static bool is_local(const struct net_address *at)
 	       (ip.family == 4 ? ip.bytes[0] == 127 : memcmp(&ip, &ipv6_loopback, sizeof ip) == 0);
 }
 
-/* Its pages are for operators: who else may see them has to be said. */
+/* Its pages are for operators: the configuration must name the clients that may see them. */
 static void check_for_admin(struct conf_loader *l, const struct conf_section *s)
 {
 	const struct conf_listen *listen = s->object;

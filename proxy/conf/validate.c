@@ -192,7 +192,7 @@ static void check_preload(struct conf_loader *l, struct conf_section *s)
 		    conf_section_title(l, s));
 }
 
-/* Of a server that is not checked nothing is known before the first client, who would never come. */
+/* Without checks a server is known to be good after its first request alone, and no client is sent here before. */
 static bool is_known_of(const struct conf_origin *o)
 {
 	return o->kind == CONF_ORIGIN_DEMO || o->check.kind != CONF_CHECK_OFF;

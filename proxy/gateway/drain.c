@@ -13,7 +13,7 @@ static bool is_long(const struct exchange *x)
 	return exchange_is_tunnel(x) || x->pushes.is_subscription;
 }
 
-/* Ends all but what is spared. Returns false if that is nothing. */
+/* Ends all exchanges but tunnels and subscriptions that may go on. Returns false if there are none of these. */
 static bool end_short(struct gateway *g, usec now)
 {
 	bool spares = false;

@@ -37,7 +37,7 @@ static void close_master_fds(struct generation *g)
 	s->sockets.owns_files = false;
 }
 
-/* Limits of address space count what is mapped. */
+/* Memory that is mapped and not used counts for RLIMIT_AS too. */
 static void leave_limits(const struct generation *g, const uint32_t *worker)
 {
 	const struct master *m = g->master;

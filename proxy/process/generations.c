@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Who dies in the first moment after that would die again. */
+/* From READY to the take-over: a worker or helper that dies in this time would die again. */
 #define TRIAL_USEC (100 * USEC_PER_MSEC)
 
 /* ---- the list ---- */

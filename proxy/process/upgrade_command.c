@@ -36,9 +36,7 @@ const struct command process_upgrade_command = {
 	"started with. The new process reads the configuration, takes the listening sockets over "
 	"and says when it serves; then the old one ends its connections as after a reload. Waits "
 	"for that. If the new process does not come up, the old one goes on, and its standard "
-	"error has the "
-	"reason. It needs the "
-	"status-socket of the configuration.",
+	"error has the reason. It needs the status-socket of the configuration.",
     .statuses = "2 also for a mistake in the configuration.",
     .options = options,
     .option_count = sizeof(options) / sizeof(options[0]),
