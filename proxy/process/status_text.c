@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of `pushgate status`: notes for a reader, and samples for Prometheus (observe/metrics.c). */
 #include "proxy/base/memory.h"
-#include "proxy/hold/hold.h"
 #include "proxy/limits.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/status.h"
 #include "proxy/protocols/protocols.h"
-#include "proxy/route/route.h"
 #include <time.h>
 #include <unistd.h>
 
