@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The pages of an admin listener: who gets them, and what /readyz says when. */
 #include "proxy/base/memory.h"
-#include "tests/support/gateway_world.h"
+#include "tests/support/gate_ask.h"
 
 #include <stdio.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #define ROUTES                                                                                     \
 	"[route a]\nhost = www.a.example *.b.example\norigin = a\n[route b]\norigin = b\n"
@@ -21,24 +19,9 @@ static struct gate_world *world(const char *server, const char *listen, const ch
 /* Sends a head with these lines on a connection of its own; text: all that comes until the gateway closes it. */
 static void asks(struct gate_world *w, const char *lines, char *text, size_t size)
 {
-	int fd = gate_raw(w);
 	char head[512];
-	size_t length = 0;
-	struct patience patience = {0};
 	snprintf(head, sizeof(head), "%s\r\nConnection: close\r\n\r\n", lines);
-	assert_int_equal(send(fd, head, strlen(head), 0), strlen(head));
-	for (;;) {
-		ssize_t n = recv(fd, text + length, size - length - 1, MSG_DONTWAIT);
-		if (n == 0)
-			break;
-		if (n > 0)
-			length += (size_t)n;
-		if (patience_is_over(&patience))
-			fail_msg("no end: %s", head);
-		net_run_once(w->loop, USEC_PER_MSEC);
-	}
-	text[length] = '\0';
-	close(fd);
+	gate_ask(w, head, text, size);
 }
 
 static void answers(struct gate_world *w, const char *lines, const char *status, const char *has)

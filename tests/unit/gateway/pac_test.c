@@ -1,31 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The proxy auto-configuration file: its text, and which requests get it. */
-#include "tests/support/gateway_world.h"
+#include "tests/support/gate_ask.h"
 
 #include <stdio.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-/* Sends a head on a connection of its own; text: all that comes until the gateway closes it. */
-static void asks(struct gate_world *w, const char *head, char *text, size_t size)
-{
-	int fd = gate_raw(w);
-	size_t length = 0;
-	struct patience patience = {0};
-	assert_int_equal(send(fd, head, strlen(head), 0), strlen(head));
-	for (;;) {
-		ssize_t n = recv(fd, text + length, size - length - 1, MSG_DONTWAIT);
-		if (n == 0)
-			break;
-		if (n > 0)
-			length += (size_t)n;
-		if (patience_is_over(&patience))
-			fail_msg("no end: %s", head);
-		net_run_once(w->loop, USEC_PER_MSEC);
-	}
-	text[length] = '\0';
-	close(fd);
-}
 
 static struct gate_world *world(const char *access)
 {
@@ -45,7 +22,7 @@ static void the_text_has_what_goes_past_the_proxy(void **state)
 	unsigned port = net_address_port(&w->at);
 	snprintf(head, sizeof(head), "GET /proxy.pac HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nConnection: close\r\n\r\n", port);
 	for (unsigned again = 0; again < 2; again++) { /* the text is made once */
-		asks(w, head, text, sizeof(text));
+		gate_ask(w, head, text, sizeof(text));
 		assert_non_null(strstr(text, "HTTP/1.1 200 OK\r\n"));
 		assert_non_null(strstr(text, "content-type: application/x-ns-proxy-autoconfig\r\n"));
 		assert_non_null(strstr(text, "; error=proxy_internal_response\r\n")); /* nothing is wrong: no details */
@@ -84,7 +61,7 @@ static void requests_for_the_listener_itself_get_it(void **state)
 		snprintf(line, sizeof(line), rows[i].line, port);
 		snprintf(host, sizeof(host), rows[i].host, port);
 		snprintf(head, sizeof(head), "%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", line, host);
-		asks(w, head, text, sizeof(text));
+		gate_ask(w, head, text, sizeof(text));
 		snprintf(wanted, sizeof(wanted), "HTTP/1.1 %s ", rows[i].status);
 		if (strncmp(text, wanted, strlen(wanted)) != 0)
 			fail_msg("%s: %s", line, text);
@@ -98,7 +75,7 @@ static void clients_that_may_not_use_the_proxy_do_not_get_it(void **state)
 	(void)state;
 	struct gate_world *w = world("allow = client=192.0.2.1\n");
 	char text[4096];
-	asks(w, "GET /proxy.pac HTTP/1.1\r\nHost: gate.example\r\nConnection: close\r\n\r\n", text, sizeof(text));
+	gate_ask(w, "GET /proxy.pac HTTP/1.1\r\nHost: gate.example\r\nConnection: close\r\n\r\n", text, sizeof(text));
 	assert_non_null(strstr(text, "HTTP/1.1 403 "));
 	assert_null(strstr(text, "function"));
 	gate_world_free(w);
