@@ -14,7 +14,6 @@
 #define HIGHS (ONES * 0x80)
 
 #define BAD_VALUE "control byte in a field value (RFC 9110 5.5)"
-#define BAD_ORDER "pseudo-field after a regular field (RFC 9113 8.3)"
 
 /* Whether any byte of the word is below `least` (at most 128), is 0x7f, or is `other`. */
 static inline bool word_has(uint64_t word, uint8_t least, uint8_t other)
@@ -165,6 +164,13 @@ static const char *store_length(struct pass *p, struct slice value)
 static const char *check_field(struct pass *p, const struct http_field *field)
 {
 	switch (field->token) {
+	case HTTP_TOKEN_PSEUDO_AUTHORITY:
+	case HTTP_TOKEN_PSEUDO_METHOD:
+	case HTTP_TOKEN_PSEUDO_PATH:
+	case HTTP_TOKEN_PSEUDO_SCHEME:
+	case HTTP_TOKEN_PSEUDO_STATUS:
+	case HTTP_TOKEN_PSEUDO_PROTOCOL:
+		return "pseudo-field after a regular field (RFC 9113 8.3)";
 	case HTTP_TOKEN_NONE: {
 		const char *fault = check_name(p->head, field->name);
 		if (fault)
@@ -379,8 +385,6 @@ const char *http_head_validate(struct http_head *head, enum http_head_kind kind)
 		pseudos++;
 	}
 	for (uint32_t i = pseudos; i < head->count; i++) {
-		if (is_pseudo(head->fields[i].token))
-			return BAD_ORDER;
 		if ((fault = check_field(&p, &head->fields[i])) != NULL)
 			return fault;
 	}
