@@ -13,6 +13,9 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+/* KIND of a socket: as it was bound; the kernel was told how to share clients out; of the service manager. */
+enum { PLAIN, SHARED, GIVEN };
+
 enum {
 	TEXT_BYTES = 1024,
 	/* The old one answers at once, unless it has ended or hangs. */
@@ -66,7 +69,11 @@ static bool give_socket(int socket, const struct listening *l, uint32_t nth)
 {
 	char text[TEXT_BYTES], asked[NET_ADDRESS_TEXT], at[NET_ADDRESS_TEXT];
 	snprintf(text, sizeof(text), "socket\t%" PRIu32 "\t%" PRIu32 "\t%d\t%s\t%s", nth,
-	    l->listening, l->is_shared_out, net_address_format(&l->asked, asked, sizeof(asked)),
+	    l->listening,
+	    l->is_given        ? GIVEN
+	    : l->is_shared_out ? SHARED
+			       : PLAIN,
+	    net_address_format(&l->asked, asked, sizeof(asked)),
 	    net_address_format(&l->at, at, sizeof(at)));
 	return send_text(socket, text, l->fds[nth]);
 }
@@ -164,11 +171,11 @@ int handover_find(void)
 /* Takes fd. */
 static bool take_socket(struct start *s, struct slice words, int *fd)
 {
-	uint64_t nth, listening, is_shared;
+	uint64_t nth, listening, kind;
 	struct net_address asked, at;
 	if (*fd < 0 || !slice_to_number(slice_cut(&words, '\t'), UINT16_MAX, &nth) ||
 	    !slice_to_number(slice_cut(&words, '\t'), UINT16_MAX, &listening) ||
-	    !slice_to_number(slice_cut(&words, '\t'), 1, &is_shared) ||
+	    !slice_to_number(slice_cut(&words, '\t'), GIVEN, &kind) ||
 	    net_address_parse(slice_cut(&words, '\t'), &asked) != NULL ||
 	    net_address_parse(words, &at) != NULL)
 		return false;
@@ -177,7 +184,8 @@ static bool take_socket(struct start *s, struct slice words, int *fd)
 		return false;
 	*fd = -1;
 	l->listening = (uint32_t)listening;
-	l->is_shared_out = is_shared != 0;
+	l->is_shared_out = kind == SHARED;
+	l->is_given = kind == GIVEN;
 	return true;
 }
 

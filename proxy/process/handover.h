@@ -6,7 +6,7 @@
  *
  *     new → old   hello VERSION PID   the old one closes the socket if it has another version
  *     new → old   next                asks for one thing more, until the end
- *     old → new   socket NTH LISTENING SHARED ASKED AT      with the listening socket
+ *     old → new   socket NTH LISTENING KIND ASKED AT        with the listening socket
  *     old → new   status PATH                               with the status socket
  *     old → new   tickets             with a memory file: the keys of tickets
  *     old → new   suffix NUMBER       of the name in Via

@@ -100,7 +100,8 @@ static struct conf *load(struct master *m, FILE *report, enum process_status *st
 	struct start_needs needs = {.conf = conf,
 	    .findings = &findings,
 	    .workers = outfit_count_workers(conf, false),
-	    .own = &m->start->sockets};
+	    .own = &m->start->sockets,
+	    .keeps_files = true};
 	enum renewal_change change = renewal_compare(m->running->outfit.conf, conf);
 	if (change == RENEWAL_OF_CERTIFICATES)
 		return conf;

@@ -2,6 +2,7 @@
 /* `pushgate run`: prints all mistakes on the terminal before it opens anything or accepts a client. */
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
+#include "proxy/process/activation.h"
 #include "proxy/process/handover.h"
 #include "proxy/process/notify.h"
 #include "proxy/process/process.h"
@@ -29,7 +30,8 @@ static enum process_status examine_needs(const struct start *s)
 	struct start_needs needs = {.conf = s->outfit.conf,
 	    .findings = &findings,
 	    .workers = s->outfit.workers,
-	    .own = s->predecessor.socket >= 0 ? &s->sockets : NULL};
+	    .own = &s->sockets,
+	    .keeps_files = s->predecessor.still_serves};
 	if (start_needs_walk(&needs))
 		return PROCESS_DONE;
 	return needs.count[NEED_FAULT] > 0 ? PROCESS_BAD_CONF : PROCESS_FAILED;
@@ -68,6 +70,11 @@ int process_run(const char *conf_path, bool single)
 		start_close(&s);
 		free(path);
 		return PROCESS_FAILED;
+	}
+	if (!activation_take(&s.sockets, s.outfit.conf, stderr)) {
+		start_close(&s);
+		free(path);
+		return PROCESS_BAD_CONF;
 	}
 	enum process_status status = examine_needs(&s);
 	if (status != PROCESS_DONE) {

@@ -33,6 +33,12 @@ bool sockets_overlap(const struct sockets *s, const struct net_address *asked)
 
 /* ---- one address ---- */
 
+/* All workers accept from one socket: a second one cannot be bound. */
+static bool is_single(const struct listening *l)
+{
+	return l->is_given || is_unix(&l->asked);
+}
+
 /*
  * SO_REUSEPORT lets a second pushgate of the same user bind the same port, and each would get half
  * of the connections. A bind without SO_REUSEPORT fails if a process already listens there. Other errors net_bind
@@ -57,7 +63,7 @@ static void learn_port(int fd, struct net_address *at)
 static const char *extend(struct listening *l, uint32_t workers)
 {
 	const char *error = NULL;
-	uint32_t wanted = is_unix(&l->asked) ? 1 : workers;
+	uint32_t wanted = is_single(l) ? 1 : workers;
 	if (l->count < wanted)
 		l->fds = memory_resize(l->fds, wanted, sizeof(*l->fds));
 	while (l->count < wanted) {
@@ -73,7 +79,7 @@ static const char *extend(struct listening *l, uint32_t workers)
 /* Idempotent. */
 static void close_sockets(struct listening *l, bool owns_file)
 {
-	if (l->count > 0 && l->fds[0] >= 0 && is_unix(&l->asked) && owns_file)
+	if (l->count > 0 && l->fds[0] >= 0 && is_unix(&l->asked) && !l->is_given && owns_file)
 		unlink(l->asked.un.sun_path);
 	for (uint32_t i = 0; i < l->count; i++)
 		descriptor_close(&l->fds[i]);
@@ -215,7 +221,7 @@ bool sockets_borrow(struct sockets *s, struct sockets_share *share, const struct
 
 static uint32_t count_wanted(const struct sockets_share *share, const struct listening *l)
 {
-	return is_unix(&l->asked) ? 1 : share->workers;
+	return is_single(l) ? 1 : share->workers;
 }
 
 /* Returns NULL, or the error as text. */
@@ -266,7 +272,7 @@ bool sockets_listen(const struct sockets_share *share, char *error, size_t error
 int sockets_of(const struct sockets_share *share, size_t section, uint32_t worker, uint32_t nth)
 {
 	const struct listening *l = share->sections[section];
-	uint32_t at = is_unix(&l->asked) ? nth : worker + nth * share->workers;
+	uint32_t at = is_single(l) ? nth : worker + nth * share->workers;
 	/* Those left over that do not listen were bound for workers that never came up. */
 	return at < l->listening || (nth == 0 && at < l->count) ? l->fds[at] : -1;
 }

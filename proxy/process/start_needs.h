@@ -28,8 +28,8 @@ struct start_needs {
 	struct conf_findings *findings;
 	bool is_check;
 	uint32_t workers;
-	/* For a reload: the sockets that this pushgate has, which also keeps its logs and its status socket. NULL: a start. */
-	const struct sockets *own;
+	const struct sockets *own; /* the listening sockets that this pushgate has; NULL: none */
+	bool keeps_files;          /* it also has its logs and its status socket: no start */
 	size_t count[NEED_WEIGHTS];
 	struct identity identity; /* of workers and helpers, once the user is found */
 	bool has_identity;

@@ -72,7 +72,7 @@ static void examine_log(struct start_needs *n, const char *key, const char *path
 
 void start_needs_logs(struct start_needs *n)
 {
-	if (n->own)
+	if (n->keeps_files)
 		return;
 	examine_log(n, "error-log", n->conf->server.error_log);
 	examine_log(n, "access-log", n->conf->server.access_log);

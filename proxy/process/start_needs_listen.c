@@ -9,6 +9,20 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+/* Whether a socket unit has it; says so. To a start under systemd that is handed over. */
+static bool is_of_manager(struct start_needs *n, struct conf_place place, const char *address,
+    const struct holder *holder)
+{
+	if (strncmp(holder->text, "systemd ", strlen("systemd ")) != 0)
+		return false;
+	start_needs_report(n, n->is_check ? NEED_NOTE : NEED_PASSING, place,
+	    n->is_check ? "%s is in use by %s, which hands it over when it starts pushgate"
+			: "%s is in use by %s, which hands it over only to what it starts; let "
+			  "systemd start pushgate again, or choose another address",
+	    address, holder->text);
+	return true;
+}
+
 /* ---- unix sockets ---- */
 
 /* The process that made the socket that listens at this path; 0 and errno: none answers. */
@@ -64,7 +78,7 @@ void start_needs_status_socket(struct start_needs *n)
 	struct holder holder;
 	const char *path = n->conf->server.status_socket;
 	struct conf_place place = conf_find_place(n->conf, "server", 0, "status-socket", 0);
-	if (!path || n->own)
+	if (!path || n->keeps_files)
 		return;
 	const char *wrong = status_address(path, &at);
 	if (wrong) {
@@ -121,6 +135,8 @@ static void report_taken_port(
 	bool is_known = holder_of_port(&l->address, n->running, &holder);
 	if (is_known && n->is_check && holder.pid && holder.pid == n->running)
 		return;
+	if (is_known && is_of_manager(n, place, l->address_text, &holder))
+		return;
 	if (is_known)
 		start_needs_report(n, NEED_PASSING, place,
 		    "%s is in use by %s; stop it or choose another port", l->address_text,
@@ -175,6 +191,7 @@ void start_needs_addresses(struct start_needs *n)
 			continue;
 		struct holder holder;
 		holder_of_pid(pid, &holder);
-		report_taken_path(n, place, "address", l->address_text, &holder);
+		if (!is_of_manager(n, place, l->address_text, &holder))
+			report_taken_path(n, place, "address", l->address_text, &holder);
 	}
 }

@@ -58,6 +58,7 @@ static void begin_old(
 	conf->listen_count = 2;
 	assert_true(sockets_borrow(&s->sockets, &s->outfit.share, conf, 2, error, sizeof(error)));
 	assert_true(sockets_listen(&s->outfit.share, error, sizeof(error)));
+	s->sockets.all[0]->is_shared_out = s->sockets.all[1]->is_given = true;
 	s->status_path = strdup(status_path);
 	s->status_fd = status_listen(status_path, error, sizeof(error));
 	assert_true(s->status_fd >= 0);
@@ -100,6 +101,7 @@ static _Noreturn void take_over(const struct start *old)
 	for (size_t i = 0; i < s.sockets.count; i++) {
 		const struct listening *a = s.sockets.all[i], *b = old->sockets.all[i];
 		if (a->count != b->count || a->listening != b->listening ||
+		    a->is_given != b->is_given || a->is_shared_out != b->is_shared_out ||
 		    !net_address_equal(&a->asked, &b->asked) || !net_address_equal(&a->at, &b->at))
 			_exit(4);
 		for (uint32_t k = 0; k < a->count; k++)
