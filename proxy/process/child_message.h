@@ -13,6 +13,7 @@
 
 enum message_kind {
 	MESSAGE_READY, /* from the worker: it accepts connections, or could; from a helper: it serves */
+	MESSAGE_ALIVE, /* from the master: answer with the same, to show that the loop runs */
 	MESSAGE_DRAIN, /* from the master: finish open requests, then end */
 	MESSAGE_RETIRE, /* the same, when another generation has taken over: tunnels may go on, and clients
 			 * that wait are left to that */

@@ -42,6 +42,10 @@ static enum control_heard judge(
 		c->is_ready = true;
 		return CONTROL_READY;
 	}
+	if (m->kind == MESSAGE_ALIVE && fd < 0 && c->owes_alive) {
+		c->owes_alive = false;
+		return CONTROL_ALIVE;
+	}
 	if (m->kind == MESSAGE_HAND_LEARNED && fd < 0 && c->hands_learned) {
 		c->hands_learned = false;
 		return CONTROL_LEARNED;

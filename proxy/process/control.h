@@ -3,7 +3,7 @@
  * The master's end of the socketpair to a child: a worker or a helper. An attacker who takes over a child may send the
  * master anything, so the master accepts only the messages of this kind of child:
  *
- *     a worker, the password process   READY, once
+ *     a worker, the password process   READY, once; a worker ALIVE, once after each question
  *     a worker                         HAND_LEARNED, once for each time that it was asked
  *     the files process                the same, and CONTENT messages at a bounded rate
  *
@@ -21,6 +21,7 @@
 struct control {
 	int socket;          /* -1: the child is down, or the master has stopped listening to it */
 	bool is_ready;       /* the child has said so */
+	bool owes_alive;     /* it was asked whether it is alive, and has not answered */
 	bool hands_learned;  /* it was asked for its learned table */
 	struct bucket spent; /* by CONTENT messages */
 	const char *misdeed; /* why the master has stopped listening; NULL: it has not */
@@ -30,7 +31,13 @@ struct control {
 /* A child that ends by itself closes its socket a moment before the master gets SIGCHLD: it may take so long. */
 #define CONTROL_END_USEC USEC_PER_SEC
 
-enum control_heard { CONTROL_NOTHING, CONTROL_READY, CONTROL_CONTENT, CONTROL_LEARNED };
+enum control_heard {
+	CONTROL_NOTHING,
+	CONTROL_READY,
+	CONTROL_ALIVE,
+	CONTROL_CONTENT,
+	CONTROL_LEARNED
+};
 
 void control_init(struct control *c);
 /* Takes the socket of a child that was just started. */

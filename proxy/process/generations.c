@@ -195,7 +195,7 @@ static void replace(struct master *m)
 	/* If the old one has ended meanwhile, its clients come here all the same. */
 	if (p->socket >= 0)
 		handover_say_ready(p->socket);
-	notify_ready(start->notify_fd);
+	notify_ready(start->notify_fd, "serving");
 	observe_log(&m->observe, OBSERVE_INFO, "upgrade: this program has taken over");
 }
 

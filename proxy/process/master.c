@@ -215,6 +215,17 @@ static usec run_reload(struct master *m)
 }
 
 /* Runs deadlines and restarts that are due. Returns when the next one is due. */
+static usec run_watchdog(struct master *m)
+{
+	if (!m->running->was_ready)
+		return USEC_NEVER;
+	if (watchdog_is_due(&m->watchdog, m->now) && generation_has_answered(m->running)) {
+		notify_alive(m->start->notify_fd);
+		generation_ask(m->running);
+	}
+	return m->watchdog.due_at;
+}
+
 static usec run_due_tasks(struct master *m)
 {
 	usec next = clock_earlier(advance_tickets(m), master_run_drain_delay(m));
@@ -230,6 +241,7 @@ static usec run_due_tasks(struct master *m)
 	next = clock_earlier(next, master_run_orders(m));
 	next = clock_earlier(next, run_reload(m));
 	next = clock_earlier(next, run_upgrade(m));
+	next = clock_earlier(next, run_watchdog(m));
 	next = clock_earlier(next, master_replace(m));
 	return clock_earlier(next, master_run_generations(m));
 }
@@ -337,6 +349,7 @@ enum process_status master_run(struct start *start)
 	child_init(&m.logger);
 	m.pid = getpid();
 	title_set(&start->title, "pushgate: master (%s)", start->conf_path);
+	watchdog_init(&m.watchdog);
 	upgrade_init(&m.upgrade, start, &m.observe);
 	trace_orders_init(&m.traces);
 	reload_askers_init(&m.askers);

@@ -15,6 +15,7 @@
 #include "proxy/process/start.h"
 #include "proxy/process/trace_request.h"
 #include "proxy/process/upgrade.h"
+#include "proxy/process/watchdog.h"
 
 /* How far a generation is:
  *
@@ -126,6 +127,7 @@ struct master {
 	bool is_ending;         /* no child is started again, nor is its end logged */
 	struct upgrade upgrade; /* of this program by another one */
 	bool is_hastened; /* that has ended, or drains: what is left here ends by drain-timeout */
+	struct watchdog watchdog;
 	struct trace_orders traces;
 	struct reload_askers askers;
 	struct order_asker order_askers[ORDER_ASKERS];
@@ -271,6 +273,10 @@ void generation_accept(struct generation *g);
 /* Before the sockets are returned: lets the workers accept all clients that wait at an address which no other
  * generation has. */
 void generation_empty_sections(const struct generation *g);
+/* Whether all workers have answered the last generation_ask that have not died since. */
+bool generation_has_answered(const struct generation *g);
+/* Asks all workers that are READY whether they are alive. */
+void generation_ask(struct generation *g);
 /* The sealed files of its configuration have been exchanged: tells the workers. */
 void generation_renew_tls(struct generation *g);
 /* Tells the workers to finish their open requests, then to end. */

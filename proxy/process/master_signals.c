@@ -57,7 +57,8 @@ static void drain(struct master *m)
 	refuse_reloads(m);
 	/* Who has told this process to end does not wait for the one before it. */
 	descriptor_close(&m->start->predecessor.socket);
-	notify_stopping(m->start->notify_fd, m->running->outfit.conf->server.drain_timeout);
+	notify_stopping(
+	    m->start->notify_fd, "draining", m->running->outfit.conf->server.drain_timeout);
 	sockets_close(&m->start->sockets, NULL);
 	start_give_up_status(m->start);
 	generation_drain(m->running);
@@ -75,7 +76,7 @@ static void delay_drain(struct master *m, usec delay)
 	title_set(&m->start->title, "pushgate: master, about to drain (%s)", m->start->conf_path);
 	observe_log(&m->observe, OBSERVE_INFO, "draining in %llu s (drain-delay)", seconds);
 	refuse_reloads(m);
-	notify_stopping(m->start->notify_fd, timeout > 0 ? delay + timeout : 0);
+	notify_stopping(m->start->notify_fd, "about to drain", timeout > 0 ? delay + timeout : 0);
 }
 
 /* It is told to end for the first time, or while the drain is delayed. */

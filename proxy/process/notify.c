@@ -12,6 +12,7 @@
 /* Time beyond drain-timeout: the grace periods of workers (worker_slots.c), of the helpers, which end together, and of the
  * logger (child.h), 7 s in all, and 5 s more. */
 #define GRACE_USEC (12 * USEC_PER_SEC)
+#define STATUS_BYTES 768
 
 /* A path, or "@" and an abstract name, in which NUL replaces the "@" (unix(7)). */
 static socklen_t address_of(const char *name, struct sockaddr_un *at)
@@ -47,9 +48,11 @@ static void send_text(int fd, const char *text)
 		(void)!send(fd, text, strlen(text), MSG_NOSIGNAL);
 }
 
-void notify_ready(int fd)
+void notify_ready(int fd, const char *status)
 {
-	send_text(fd, "READY=1");
+	char text[STATUS_BYTES];
+	snprintf(text, sizeof(text), "READY=1\nSTATUS=%s", status);
+	send_text(fd, text);
 }
 
 void notify_reloading(int fd)
@@ -60,6 +63,18 @@ void notify_reloading(int fd)
 	send_text(fd, text);
 }
 
+void notify_alive(int fd)
+{
+	send_text(fd, "WATCHDOG=1");
+}
+
+void notify_watchdog_time(int fd, usec time)
+{
+	char text[64];
+	snprintf(text, sizeof(text), "WATCHDOG=1\nWATCHDOG_USEC=%llu", (unsigned long long)time);
+	send_text(fd, text);
+}
+
 void notify_main_pid(int fd, pid_t pid)
 {
 	char text[32];
@@ -67,11 +82,13 @@ void notify_main_pid(int fd, pid_t pid)
 	send_text(fd, text);
 }
 
-void notify_stopping(int fd, usec drain_timeout)
+void notify_stopping(int fd, const char *status, usec drain_timeout)
 {
-	char text[64] = "STOPPING=1";
+	char text[STATUS_BYTES];
 	unsigned long long wanted = drain_timeout + GRACE_USEC;
-	if (drain_timeout > 0)
-		snprintf(text, sizeof(text), "STOPPING=1\nEXTEND_TIMEOUT_USEC=%llu", wanted);
+	int length = snprintf(text, sizeof(text), "STOPPING=1\nSTATUS=%s", status);
+	if (drain_timeout > 0 && (size_t)length < sizeof(text))
+		snprintf(text + length, sizeof(text) - (size_t)length, "\nEXTEND_TIMEOUT_USEC=%llu",
+		    wanted);
 	send_text(fd, text);
 }

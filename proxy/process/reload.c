@@ -81,10 +81,13 @@ static void keep_cause(struct status_reload *r, const char *cause)
 void master_end_reload(
     struct master *m, enum process_status status, const char *result, const char *cause)
 {
+	char text[sizeof(m->last_reload.cause) + 64];
 	m->last_reload = (struct status_reload){
 	    .at = clock_wall(), .generation = m->running->number, .result = result};
 	keep_cause(&m->last_reload, cause ? cause : "");
-	notify_ready(m->start->notify_fd);
+	snprintf(text, sizeof(text), "serving; last reload: %s%s%s", result, cause ? ": " : "",
+	    m->last_reload.cause);
+	notify_ready(m->start->notify_fd, text);
 	reload_askers_end(&m->askers, status);
 }
 
@@ -197,7 +200,9 @@ void master_reload(struct master *m)
 	m->reload_is_due = false;
 	reload_askers_begin(&m->askers);
 	notify_reloading(m->start->notify_fd);
+	watchdog_pause(&m->watchdog, m->start->notify_fd);
 	struct conf *conf = load_with_report(m, &report, &status);
+	watchdog_go_on(&m->watchdog, m->start->notify_fd);
 	m->reload_is_of_files = false;
 	/* The files may have taken long. Whatever asks for reloads, the master has as much time for all else. */
 	m->now = clock_monotonic();

@@ -13,6 +13,7 @@
 #include "proxy/process/sandbox.h"
 #include "proxy/process/start.h"
 #include "proxy/process/trace_request.h"
+#include "proxy/process/watchdog.h"
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -34,6 +35,8 @@ struct single {
 	/* There is no logger: the loop writes these. */
 	struct observe_file access_file, error_file;
 	struct net_timer logs_timer;
+	struct watchdog watchdog;
+	struct net_timer watchdog_timer;
 };
 
 static void begin_trace(void *context, struct slice name, int socket)
@@ -75,7 +78,8 @@ static void drain(void *context)
 	struct single *s = context;
 	net_timer_set(&s->drain_timer, USEC_NEVER);
 	title_set(&s->start->title, "pushgate: single, draining (%s)", s->start->conf_path);
-	notify_stopping(s->start->notify_fd, s->start->outfit.conf->server.drain_timeout);
+	notify_stopping(
+	    s->start->notify_fd, "draining", s->start->outfit.conf->server.drain_timeout);
 	net_watch_free(s->status);
 	s->status = NULL;
 	net_timer_set(&s->status_timer, USEC_NEVER);
@@ -102,8 +106,8 @@ static void on_end(void *context)
 	title_set(&s->start->title, "pushgate: single, about to drain (%s)", s->start->conf_path);
 	observe_log(&s->worker.observe, OBSERVE_INFO, "draining in %llu s (drain-delay)",
 	    (unsigned long long)((delay + USEC_PER_SEC - 1) / USEC_PER_SEC));
-	notify_stopping(
-	    s->start->notify_fd, server->drain_timeout > 0 ? delay + server->drain_timeout : 0);
+	notify_stopping(s->start->notify_fd, "about to drain",
+	    server->drain_timeout > 0 ? delay + server->drain_timeout : 0);
 	net_timer_set(&s->drain_timer, s->drain_at);
 }
 
@@ -260,6 +264,16 @@ static void open_logs(struct single *s)
 	check_logs(s);
 }
 
+/* ---- the service manager ---- */
+
+static void say_alive(void *context)
+{
+	struct single *s = context;
+	if (watchdog_is_due(&s->watchdog, net_now(s->worker.loop)))
+		notify_alive(s->start->notify_fd);
+	net_timer_set(&s->watchdog_timer, s->watchdog.due_at);
+}
+
 static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 {
 	struct net_loop *l = s->worker.loop;
@@ -276,6 +290,8 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 	if (s->start->status_fd >= 0)
 		watch_status(s);
 	net_timer_init(&s->files_timer, l, check_files, s);
+	net_timer_init(&s->watchdog_timer, l, say_alive, s);
+	watchdog_init(&s->watchdog);
 	open_logs(s);
 	unsigned parts = SANDBOX_SINGLE;
 	if (reads_files(s))
@@ -288,13 +304,15 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 			check_files(s);
 		start_announce(&s->start->outfit, &s->worker.observe);
 		worker_listen(&s->worker, 0);
-		notify_ready(s->start->notify_fd);
+		notify_ready(s->start->notify_fd, "serving");
+		say_alive(s);
 		net_run(l);
 	}
 	net_watch_free(s->status);
 	net_timer_fini(&s->status_timer);
 	net_timer_fini(&s->drain_timer);
 	net_timer_fini(&s->files_timer);
+	net_timer_fini(&s->watchdog_timer);
 	net_timer_fini(&s->logs_timer);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		net_watch_free(signals[i]);

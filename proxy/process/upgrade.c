@@ -4,6 +4,7 @@
 #include "proxy/base/descriptor.h"
 #include "proxy/process/child.h"
 #include "proxy/process/identity.h"
+#include "proxy/process/watchdog.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -71,6 +72,7 @@ static _Noreturn void become_program(const struct start *s, int socket, pid_t ke
 	child_die_with(keeper, SIGKILL);
 	snprintf(number, sizeof(number), "%d", socket);
 	setenv(HANDOVER_VARIABLE, number, 1);
+	watchdog_pass_on();
 	signal(SIGPIPE, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);

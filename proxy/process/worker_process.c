@@ -120,6 +120,9 @@ static void obey(struct worker_process *c, const struct message *m, int fd)
 			break;
 		helper_link_open(c->links[m->helper], fd);
 		return;
+	case MESSAGE_ALIVE:
+		(void)message_send(c->control, m, -1);
+		break;
 	case MESSAGE_READY:
 	case MESSAGE_CONTENT:
 		break;

@@ -121,6 +121,26 @@ bool generation_has_workers(const struct generation *g)
 	return false;
 }
 
+/* ---- questions of the watchdog ---- */
+
+bool generation_has_answered(const struct generation *g)
+{
+	for (uint32_t i = 0; i < g->outfit.workers; i++)
+		if (g->workers[i].child.control.owes_alive)
+			return false;
+	return true;
+}
+
+void generation_ask(struct generation *g)
+{
+	static const struct message message = {.kind = MESSAGE_ALIVE};
+	for (uint32_t i = 0; i < g->outfit.workers; i++) {
+		struct control *c = &g->workers[i].child.control;
+		if (c->is_ready)
+			c->owes_alive = generation_tell_worker(g, i, &message, -1);
+	}
+}
+
 /* ---- traces ---- */
 
 static void send_trace(const struct generation *g, uint32_t index, const struct trace_order *o)
@@ -276,7 +296,7 @@ static void worker_is_ready(struct generation *g, uint32_t index)
 	if (!g->was_ready && g != g->master->coming) {
 		observe_log(&g->master->observe, OBSERVE_INFO, "ready");
 		if (!g->master->start->predecessor.still_serves)
-			notify_ready(g->master->start->notify_fd);
+			notify_ready(g->master->start->notify_fd, "serving");
 	} else if (c->starts > 1) {
 		observe_log(&g->master->observe, OBSERVE_INFO, "worker %u (process %d) is up again",
 		    index, (int)c->pid);
