@@ -100,12 +100,11 @@ static inline void admission_exchange_ended(struct admission *a, struct exchange
 
 /* A table of each worker: of a line of limit-requests, of wrong passwords, or of tunnels. */
 struct admission_table {
-	const char *route;                      /* NULL: it is of no line */
-	const struct conf_request_limit *limit; /* NULL: the same */
-	uint32_t failures;                      /* a minute: of wrong passwords */
-	uint32_t keys;                          /* 0: it is not needed */
+	uint64_t
+	    identity; /* a digest: tables with the same one bound the same things in the same way */
+	uint32_t keys; /* 0: it is not needed */
 	bool counts_open;
-	size_t bytes;
+	size_t bytes, bucket_bytes; /* the latter come first */
 };
 
 /* The lines by their index, then these. */
@@ -113,8 +112,8 @@ enum { ADMISSION_FAILURES, ADMISSION_TUNNELS, ADMISSION_OTHER_TABLES };
 
 /* All tables that the configuration needs; the caller frees. */
 struct admission_table *admission_tables(const struct conf *c, size_t *count);
-/* The tables of two configurations bound the same things in the same way, and have the same shape. */
-bool admission_tables_agree(const struct admission_table *a, const struct admission_table *b);
+/* Tables of this identity have the same shape in this version of their memory. Raise it when that changes. */
+#define ADMISSION_TABLE_SHAPE 1u
 /* The process that used this lane of the memory has ended. */
 void admission_table_clear_lane(const struct admission_table *t, void *memory, uint32_t lane);
 

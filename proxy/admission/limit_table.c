@@ -63,6 +63,11 @@ static _Atomic uint32_t *used_in(void *memory, uint32_t keys)
 	return (_Atomic uint32_t *)(uintptr_t)((char *)memory + set_bytes_for(keys));
 }
 
+size_t limit_table_bucket_bytes(uint32_t keys)
+{
+	return set_bytes_for(keys);
+}
+
 size_t limit_table_bytes(bool counts_open, uint32_t keys)
 {
 	return counts_open ? lanes_begin(keys) + LIMIT_TABLE_LANES * lane_bytes_for(keys)

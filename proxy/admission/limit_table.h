@@ -50,6 +50,8 @@ enum limit_answer { LIMIT_PASSES, LIMIT_RATE, LIMIT_CONCURRENT };
 
 /* For at least so many keys. */
 size_t limit_table_bytes(bool counts_open, uint32_t keys);
+/* Those of the buckets, which come first. A table with a copy of them, and zeroes behind, has the same buckets. */
+size_t limit_table_bucket_bytes(uint32_t keys);
 /* Nothing is open in this lane any more. */
 void limit_table_clear_lane(void *memory, bool counts_open, uint32_t keys, uint32_t lane);
 

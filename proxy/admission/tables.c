@@ -2,6 +2,7 @@
 /* Which tables a configuration needs, and which of two configurations are the same. */
 #include "proxy/admission/admission_private.h"
 
+#include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include <string.h>
 
@@ -31,44 +32,64 @@ static bool bounds_tunnels(const struct conf *c)
 	return bounds;
 }
 
+/* A table of a route's line; route and limit are NULL for another one. `nth` of those that are alike. */
+static uint64_t identify(const struct admission_table *t, uint32_t other, const char *route,
+    const struct conf_request_limit *l, uint32_t nth)
+{
+	const uint64_t numbers[] = {t->keys, t->counts_open, other, nth, l ? l->key : 0,
+	    l ? l->rate : 0, l ? l->period : 0, l ? l->burst : 0};
+	uint64_t digest = hash_bytes(ADMISSION_TABLE_SHAPE, numbers, sizeof(numbers));
+	if (l)
+		digest = hash_bytes(digest, route, strlen(route));
+	return l && l->field.len > 0 ? hash_bytes(digest, l->field.ptr, l->field.len) : digest;
+}
+
+static bool is_among(
+    const struct admission_table *all, size_t count, const struct admission_table *t)
+{
+	for (size_t i = 0; i < count; i++)
+		if (&all[i] != t && all[i].identity == t->identity)
+			return true;
+	return false;
+}
+
+static void add_lines(struct admission_table *all, const struct conf *c, size_t lines)
+{
+	for (size_t i = 0; i < c->route_count; i++)
+		for (size_t k = 0; k < c->routes[i].request_limit_count; k++) {
+			const struct conf_request_limit *limit = &c->routes[i].request_limits[k];
+			struct admission_table *t = &all[limit->index];
+			uint32_t nth = 0;
+			t->keys = admission_line_keys(c, limit);
+			t->counts_open = limit->concurrent > 0;
+			/* Two lines of a route may be the same. */
+			do
+				t->identity = identify(t, 0, c->routes[i].name, limit, nth++);
+			while (is_among(all, lines, t));
+		}
+}
+
 struct admission_table *admission_tables(const struct conf *c, size_t *count)
 {
 	size_t lines = c->request_limit_count;
 	*count = lines + ADMISSION_OTHER_TABLES;
 	struct admission_table *all = memory_zalloc(*count * sizeof(*all));
-	for (size_t i = 0; i < c->route_count; i++)
-		for (size_t k = 0; k < c->routes[i].request_limit_count; k++) {
-			const struct conf_request_limit *limit = &c->routes[i].request_limits[k];
-			all[limit->index] = (struct admission_table){.route = c->routes[i].name,
-			    .limit = limit,
-			    .keys = admission_line_keys(c, limit),
-			    .counts_open = limit->concurrent > 0};
-		}
+	struct admission_table *failures = &all[lines + ADMISSION_FAILURES];
+	struct admission_table *tunnels = &all[lines + ADMISSION_TUNNELS];
+	add_lines(all, c, lines);
 	if (c->server.user_failures > 0)
-		all[lines + ADMISSION_FAILURES] = (struct admission_table){
-		    .failures = c->server.user_failures, .keys = admission_failure_keys(c)};
+		failures->keys = admission_failure_keys(c);
 	if (bounds_tunnels(c))
-		all[lines + ADMISSION_TUNNELS] = (struct admission_table){
+		*tunnels = (struct admission_table){
 		    .keys = c->server.limit_table_keys, .counts_open = true};
+	failures->identity = identify(failures, 1 + c->server.user_failures, NULL, NULL, 0);
+	tunnels->identity = identify(tunnels, 0, NULL, NULL, 1);
 	for (size_t i = 0; i < *count; i++)
-		if (all[i].keys > 0)
+		if (all[i].keys > 0) {
 			all[i].bytes = limit_table_bytes(all[i].counts_open, all[i].keys);
+			all[i].bucket_bytes = limit_table_bucket_bytes(all[i].keys);
+		}
 	return all;
-}
-
-/* A line in shadow counts as another one does. */
-static bool is_same_limit(const struct conf_request_limit *a, const struct conf_request_limit *b)
-{
-	return a->key == b->key && slice_equal(a->field, b->field) && a->rate == b->rate &&
-	       a->period == b->period && a->burst == b->burst;
-}
-
-bool admission_tables_agree(const struct admission_table *a, const struct admission_table *b)
-{
-	if (a->keys != b->keys || a->counts_open != b->counts_open || a->failures != b->failures ||
-	    !a->limit != !b->limit)
-		return false;
-	return !a->limit || (strcmp(a->route, b->route) == 0 && is_same_limit(a->limit, b->limit));
 }
 
 void admission_table_clear_lane(const struct admission_table *t, void *memory, uint32_t lane)

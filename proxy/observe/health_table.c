@@ -285,52 +285,63 @@ static struct server_entry *get(struct health_table *b, uint64_t key, size_t *ro
 	return NULL;
 }
 
-static void take_check(
-    struct health_table *b, struct server_entry *e, const struct server_entry *from, usec now)
+bool health_table_state(
+    const struct health_table *b, size_t i, usec now, struct health_state *state)
 {
-	struct server_check check = server_entry_check(from), own = server_entry_check(e);
+	size_t origin;
+	const struct server_entry *e = health_table_entry(b, i, &origin);
+	uint64_t key = e ? atomic_load(&e->key) & ~USERS_MASK : 0;
+	if (key == 0)
+		return false;
+	*state = (struct health_state){.key = key,
+	    .origin = origin,
+	    .check = server_entry_check(e),
+	    .ejected_until = atomic_load(&e->ejected_until),
+	    .ejected_length = atomic_load(&e->ejected_msec) * USEC_PER_MSEC,
+	    .verdict = (enum server_verdict)atomic_load(&e->verdict)};
+	/* An ejection from which all workers have returned counts for the length of the next one, if it is over. */
+	if (state->ejected_until > now && server_entry_ejected(e, now) == 0)
+		state->ejected_until = 0;
+	return true;
+}
+
+size_t health_table_room(const struct health_table *b)
+{
+	size_t room = b->capacity / 4;
+	for (uint32_t i = 0; i < b->capacity; i++)
+		room -= room > 0 && atomic_load(&b->entries[i].origin) == 0 &&
+			atomic_load(&b->entries[i].key) != 0;
+	return room;
+}
+
+static void put_check(
+    struct health_table *b, struct server_entry *e, struct server_check check, usec now)
+{
 	bool is_known = check.state == SERVER_CHECK_PASSES || check.state == SERVER_CHECK_FAILS;
-	if (is_known && check.since <= now && check.since > own.since)
+	if (is_known && check.since <= now && check.since > server_entry_check(e).since)
 		server_entry_publish(b, e, check);
 }
 
-/* An ejection from which all workers have returned counts for the length of the next one. */
-static void take_ejection(
-    struct server_entry *e, const struct server_entry *from, usec most, usec now)
+static void put_ejection(
+    struct server_entry *e, const struct health_state *state, usec most, usec now)
 {
-	usec until = atomic_load(&from->ejected_until);
-	usec length = atomic_load(&from->ejected_msec) * USEC_PER_MSEC;
-	if (until == 0 || (until > now && server_entry_ejected(from, now) == 0))
-		return;
-	atomic_store(&e->verdict, atomic_load(&from->verdict));
+	usec until = state->ejected_until, length = state->ejected_length;
+	atomic_store(&e->verdict, state->verdict);
 	server_entry_note_length(e, length < most ? length : most);
 	atomic_store(&e->kept_until, until < now + most ? until : now + most);
 }
 
-size_t health_table_take(struct health_table *b, const struct health_table *from, usec now,
-    struct health_kept (*keeps)(const void *context, size_t origin), const void *context)
+bool health_table_put(struct health_table *b, const struct health_state *state,
+    struct health_kept kept, usec now, size_t *room)
 {
-	size_t room = b->capacity / 4, lost = 0;
-	for (uint32_t i = 0; i < b->capacity; i++)
-		room -= room > 0 && atomic_load(&b->entries[i].origin) == 0 &&
-			atomic_load(&b->entries[i].key) != 0;
-	for (size_t i = 0; i < from->capacity; i++) {
-		size_t origin;
-		const struct server_entry *old = health_table_entry(from, i, &origin);
-		struct health_kept kept = {0};
-		uint64_t key = old ? atomic_load(&old->key) & ~USERS_MASK : 0;
-		if (key != 0) /* else its last worker has left it meanwhile */
-			kept = keeps(context, origin);
-		if (!kept.check && kept.ejection_most == 0)
-			continue;
-		struct server_entry *e = get(b, key, &room);
-		lost += !e;
-		if (e && kept.check)
-			take_check(b, e, old, now);
-		if (e && kept.ejection_most > 0)
-			take_ejection(e, old, kept.ejection_most, now);
-	}
-	return lost;
+	if (!kept.check && kept.ejection_most == 0)
+		return true;
+	struct server_entry *e = get(b, state->key, room);
+	if (e && kept.check)
+		put_check(b, e, state->check, now);
+	if (e && kept.ejection_most > 0 && state->ejected_until > 0)
+		put_ejection(e, state, kept.ejection_most, now);
+	return e != NULL;
 }
 
 /* ---- status ---- */

@@ -92,12 +92,23 @@ struct health_kept {
 	bool check;
 	usec ejection_most; /* the longest ejection there; 0: no server is ejected */
 };
-/*
- * Takes what `from` says of its servers, unless b has newer results of checks. keeps: for the index of an origin as `from`
- * has it. May be called again. Returns the number of servers for which there is no room.
- */
-size_t health_table_take(struct health_table *b, const struct health_table *from, usec now,
-    struct health_kept (*keeps)(const void *context, size_t origin), const void *context);
+
+/* What is known of a server, for another table. */
+struct health_state {
+	uint64_t key;
+	size_t origin; /* its index */
+	struct server_check check;
+	usec ejected_until, ejected_length; /* 0: it was not ejected; it is unknown */
+	enum server_verdict verdict;
+};
+/* Of the entry of this number; false: no worker uses it. */
+bool health_table_state(
+    const struct health_table *b, size_t i, usec now, struct health_state *state);
+/* How many entries may be made for servers that no worker has joined yet. */
+size_t health_table_room(const struct health_table *b);
+/* Takes what holds here, unless b has a newer result of the check. May be called again. False: *room is used up. */
+bool health_table_put(struct health_table *b, const struct health_state *state,
+    struct health_kept kept, usec now, size_t *room);
 
 /* ---- a worker ---- */
 

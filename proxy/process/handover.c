@@ -5,6 +5,7 @@
 #include "proxy/base/memory.h"
 #include "proxy/base/sealed.h"
 #include "proxy/process/child_message.h"
+#include "proxy/process/hand_on.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,8 +21,8 @@ enum {
 	TEXT_BYTES = 1024,
 	/* The old one answers at once, unless it has ended or hangs. */
 	PATIENCE_SECONDS = 10,
-	COUNTERS_BYTES = 16 << 20,
-	ORDERS_BYTES = 16 << 20,
+	/* The buckets of the largest table of limits are fewer. */
+	BYTES_MOST = 512 << 20,
 };
 
 /* fd: stays the caller's; -1: none. */
@@ -87,18 +88,53 @@ static bool give_bytes(int socket, const char *word, struct slice bytes)
 	return is_sent;
 }
 
+/* A text that becomes a memory file. */
+struct text {
+	FILE *out; /* NULL: there is no memory for it */
+	char *bytes;
+	size_t size;
+};
+
+static void begin_text(struct text *t)
+{
+	*t = (struct text){0};
+	t->out = open_memstream(&t->bytes, &t->size);
+}
+
+/* Frees it. */
+static bool give_text(int socket, const char *word, struct text *t)
+{
+	bool is_sent =
+	    t->out && fclose(t->out) == 0 && give_bytes(socket, word, slice_of(t->bytes, t->size));
+	free(t->bytes);
+	return is_sent;
+}
+
 bool handover_give_counters(int socket, struct totals *counters)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-	if (!out)
-		return false;
-	totals_write(counters, out);
-	fclose(out);
-	bool is_sent = give_bytes(socket, "counters", slice_of(text, size));
-	free(text);
-	return is_sent;
+	struct text t;
+	begin_text(&t);
+	if (t.out)
+		totals_write(counters, t.out);
+	return give_text(socket, "counters", &t);
+}
+
+bool handover_give_health(int socket, const struct outfit *running)
+{
+	struct text t;
+	begin_text(&t);
+	if (t.out)
+		hand_on_health_write(running, clock_monotonic(), t.out);
+	return give_text(socket, "health", &t);
+}
+
+static bool give_orders(int socket, const struct server_orders_list *orders)
+{
+	struct text t;
+	begin_text(&t);
+	if (t.out)
+		server_orders_list_write(orders, t.out);
+	return give_text(socket, "orders", &t);
 }
 
 static bool give_status(int socket, const struct start *s)
@@ -108,23 +144,27 @@ static bool give_status(int socket, const struct start *s)
 	return send_text(socket, text, s->status_fd);
 }
 
-static bool give_orders(int socket, const struct server_orders_list *orders)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = orders->count > 0 ? open_memstream(&text, &size) : NULL;
-	if (!out)
-		return send_text(socket, "orders", -1);
-	server_orders_list_write(orders, out);
-	fclose(out);
-	bool is_sent = give_bytes(socket, "orders", slice_of(text, size));
-	free(text);
-	return is_sent;
-}
-
-bool handover_give(int socket, const struct start *s, struct totals *counters, size_t at)
+static bool give_number(int socket, const char *word, uint64_t number)
 {
 	char text[64];
+	snprintf(text, sizeof(text), "%s\t%" PRIu64, word, number);
+	return send_text(socket, text, -1);
+}
+
+static bool give_limits(int socket, const struct limit_buckets *buckets)
+{
+	char text[64];
+	snprintf(text, sizeof(text), "limits\t%" PRIu32 "\t%" PRIu64, buckets->worker,
+	    buckets->identity);
+	return give_bytes(socket, text, buckets->bytes);
+}
+
+enum { STATUS, TICKETS, SUFFIX, COUNTERS, WAS_READY, ORDERS, HEALTH, LIMIT_SEED, LIMITS };
+
+bool handover_give(int socket, const struct start *s, const struct outfit *running,
+    struct totals *counters, size_t at)
+{
+	struct limit_buckets buckets;
 	for (size_t i = 0; i < s->sockets.count; i++) {
 		const struct listening *l = s->sockets.all[i];
 		if (at < l->count)
@@ -132,24 +172,27 @@ bool handover_give(int socket, const struct start *s, struct totals *counters, s
 		at -= l->count;
 	}
 	switch (at) {
-	case 0:
+	case STATUS:
 		return give_status(socket, s);
-	case 1:
+	case TICKETS:
 		return give_bytes(socket, "tickets", slice_of(&s->tickets, sizeof(s->tickets)));
-	case 2:
-		snprintf(text, sizeof(text), "suffix\t%" PRIu32, s->via_suffix);
-		return send_text(socket, text, -1);
-	case 3:
+	case SUFFIX:
+		return give_number(socket, "suffix", s->via_suffix);
+	case COUNTERS:
 		return handover_give_counters(socket, counters);
-	case 4:
-		snprintf(text, sizeof(text), "was-ready\t%d",
-		    s->readiness && atomic_load(&s->readiness->was_ready));
-		return send_text(socket, text, -1);
-	case 5:
+	case WAS_READY:
+		return give_number(
+		    socket, "was-ready", s->readiness && atomic_load(&s->readiness->was_ready));
+	case ORDERS:
 		return give_orders(socket, &s->orders);
-	default:
-		return send_text(socket, "end", -1);
+	case HEALTH:
+		return handover_give_health(socket, running);
+	case LIMIT_SEED:
+		return give_number(socket, "limit-seed", s->limit_seed);
 	}
+	if (limit_memories_at(&running->limits, at - LIMITS, &buckets))
+		return give_limits(socket, &buckets);
+	return send_text(socket, "end", -1);
 }
 
 /* ---- the new one ---- */
@@ -215,36 +258,69 @@ static bool take_tickets(struct start *s, int fd)
 	return bytes != NULL;
 }
 
+/* What give_bytes has sent. False: it did not come, or cannot be read. */
+static bool map_text(int fd, struct slice *text)
+{
+	size_t length = 0;
+	/* An empty file cannot be mapped. */
+	bool is_empty = fd >= 0 && lseek(fd, 0, SEEK_END) == 0;
+	void *bytes = fd >= 0 && !is_empty ? sealed_map(fd, BYTES_MOST, &length) : NULL;
+	*text = slice_of(bytes, length);
+	return is_empty || bytes;
+}
+
+static void unmap_text(struct slice text)
+{
+	if (text.len > 0)
+		sealed_unmap((void *)(uintptr_t)text.ptr, text.len);
+}
+
 /* False: no counters came, and those of before stay. */
 static bool take_counters(struct totals **counters, int fd)
 {
-	size_t length = 0;
-	struct totals *fresh = totals_new();
-	/* An empty file cannot be mapped: nothing was counted. */
-	bool is_empty = fd >= 0 && lseek(fd, 0, SEEK_END) == 0;
-	void *bytes = fd < 0 || is_empty ? NULL : sealed_map(fd, COUNTERS_BYTES, &length);
-	if (bytes) {
-		totals_read(fresh, slice_of(bytes, length));
-		sealed_unmap(bytes, length);
-	}
-	if (!bytes && !is_empty) {
-		totals_free(fresh);
+	struct slice text;
+	if (!map_text(fd, &text))
 		return false;
-	}
 	totals_free(*counters);
-	*counters = fresh;
+	*counters = totals_new();
+	totals_read(*counters, text);
+	unmap_text(text);
 	return true;
 }
 
 static bool take_orders(struct server_orders_list *orders, int fd)
 {
-	size_t length;
-	void *bytes = fd >= 0 ? sealed_map(fd, ORDERS_BYTES, &length) : NULL;
-	if (bytes) {
-		server_orders_list_read(orders, slice_of(bytes, length));
-		sealed_unmap(bytes, length);
-	}
+	struct slice text;
+	if (map_text(fd, &text))
+		server_orders_list_read(orders, text);
+	unmap_text(text);
 	return true;
+}
+
+static void take_health(struct predecessor *p, int fd)
+{
+	struct slice text;
+	free((void *)(uintptr_t)p->health.ptr);
+	p->health = (struct slice){0};
+	if (map_text(fd, &text) && text.len > 0) {
+		char *copy = memory_alloc(text.len);
+		memcpy(copy, text.ptr, text.len);
+		p->health = slice_of(copy, text.len);
+	}
+	unmap_text(text);
+}
+
+static void take_limits(struct start *s, struct slice words, int fd)
+{
+	uint64_t worker;
+	struct limit_buckets buckets = {0};
+	bool is_good = slice_to_number(slice_cut(&words, '\t'), UINT32_MAX, &worker) &&
+		       slice_to_number(slice_cut(&words, '\t'), UINT64_MAX, &buckets.identity) &&
+		       map_text(fd, &buckets.bytes);
+	buckets.worker = (uint32_t)worker;
+	if (is_good)
+		limit_memories_fill(&s->outfit.limits, &buckets);
+	unmap_text(buckets.bytes);
 }
 
 /* Takes *fd, or leaves it to be closed. What this version does not know is passed over. */
@@ -262,6 +338,12 @@ static bool take(struct start *s, struct slice said, int *fd)
 		return take_counters(&s->predecessor.counters, *fd);
 	if (slice_equal(word, SLICE("orders")))
 		return take_orders(&s->orders, *fd);
+	if (slice_equal(word, SLICE("health")))
+		take_health(&s->predecessor, *fd);
+	if (slice_equal(word, SLICE("limits")))
+		take_limits(s, said, *fd);
+	if (slice_equal(word, SLICE("limit-seed")))
+		(void)slice_to_number(said, UINT64_MAX, &s->limit_seed);
 	if (slice_equal(word, SLICE("was-ready")))
 		s->predecessor.was_ready = slice_equal(said, SLICE("1"));
 	if (slice_equal(word, SLICE("suffix")) && slice_to_number(said, UINT32_MAX, &number))
@@ -320,18 +402,21 @@ void handover_say_reopen(int socket)
 	(void)send_text(socket, "reopen", -1);
 }
 
-bool handover_take_counters(int socket, struct totals **counters)
+bool handover_take_news(struct predecessor *p)
 {
 	char text[TEXT_BYTES];
 	for (;;) {
 		int fd;
-		ssize_t n = message_receive_bytes(socket, text, sizeof(text), &fd);
+		ssize_t n = message_receive_bytes(p->socket, text, sizeof(text), &fd);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return true;
 		if (n <= 0)
 			return false;
-		if (slice_equal(slice_of(text, (size_t)n), SLICE("counters")))
-			(void)take_counters(counters, fd);
+		struct slice said = slice_of(text, (size_t)n);
+		if (slice_equal(said, SLICE("counters")))
+			(void)take_counters(&p->counters, fd);
+		if (slice_equal(said, SLICE("health")))
+			take_health(p, fd);
 		descriptor_close(&fd);
 	}
 }

@@ -12,9 +12,13 @@
  *     old → new   suffix NUMBER       of the name in Via
  *     old → new   counters            with a memory file: totals_write
  *     old → new   was-ready YES       1: /readyz has said 200 once
- *     old → new   orders              with a memory file: server_orders_list_write; without one there are none
+ *     old → new   orders              with a memory file: server_orders_list_write
+ *     old → new   health              with a memory file: hand_on_health_write
+ *     old → new   limit-seed NUMBER   of the keys in tables of limits
+ *     old → new   limits WORKER IDENTITY    with a memory file: a table of limits
  *     old → new   end
  *     new → old   ready               the new one accepts clients; the old one drains
+ *     old → new   health              once more
  *     old → new   counters            now and then while the old one drains
  *     new → old   reopen              the same time: logs were moved (SIGUSR1)
  *
@@ -45,22 +49,25 @@ enum handover_heard {
 };
 /* Reads a message; never waits. *from: the process that has said HELLO. */
 enum handover_heard handover_hear(int socket, pid_t *from);
-/* Sends thing number `at`. False: it was not sent. */
-bool handover_give(int socket, const struct start *s, struct totals *counters, size_t at);
+/* Sends thing number `at` of those that the start has, and the generation that runs. False: it was not sent. */
+bool handover_give(int socket, const struct start *s, const struct outfit *running,
+    struct totals *counters, size_t at);
+bool handover_give_health(int socket, const struct outfit *running);
 bool handover_give_counters(int socket, struct totals *counters);
 
 /* ---- the new one ---- */
 
 /* The socket to the old one, if it has started this process; else -1. Call it once. */
 int handover_find(void);
-/* Takes what the old one has, and puts it into the start. Waits for it. False with a message. */
+/* Takes what the old one has, and puts it into the start, whose tables of limits are there. Waits for it. False with a
+ * message. */
 bool handover_take(struct start *s, int socket, char *error, size_t error_size);
 void handover_say_ready(int socket);
 /* The old one has ended: this one does not end with its parent. */
 void handover_stand_alone(void);
 /* The logs were moved: the old one opens its own again, too. */
 void handover_say_reopen(int socket);
-/* Takes counters that have come. False: the old one is gone. */
-bool handover_take_counters(int socket, struct totals **counters);
+/* Takes counters and health that have come. False: the old one is gone. */
+bool handover_take_news(struct predecessor *p);
 
 #endif

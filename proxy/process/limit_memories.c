@@ -4,6 +4,7 @@
 
 #include "proxy/base/memory.h"
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 static struct limit_shared *shared_new(size_t bytes)
@@ -58,6 +59,15 @@ void limit_memories_close(struct limit_memories *l)
 	*l = (struct limit_memories){0};
 }
 
+/* The table of this identity; count: there is none. */
+static size_t find(const struct limit_memories *l, uint64_t identity)
+{
+	size_t i = 0;
+	while (i < l->count && (l->tables[i].bytes == 0 || l->tables[i].identity != identity))
+		i++;
+	return i;
+}
+
 static void take(struct limit_memories *l, size_t at, const struct limit_memories *from, size_t old)
 {
 	uint32_t workers = l->workers < from->workers ? l->workers : from->workers;
@@ -73,20 +83,37 @@ static void take(struct limit_memories *l, size_t at, const struct limit_memorie
 
 void limit_memories_take(struct limit_memories *l, const struct limit_memories *from)
 {
-	/* Two lines of a route may be the same: the first one is as the first one was. */
-	bool *is_taken = memory_zalloc(from->count * sizeof(*is_taken) + 1);
 	for (size_t i = 0; i < l->count; i++) {
-		size_t old = 0;
-		while (old < from->count &&
-		       (is_taken[old] || from->tables[old].bytes == 0 || l->tables[i].bytes == 0 ||
-			   !admission_tables_agree(&l->tables[i], &from->tables[old])))
-			old++;
-		if (old == from->count)
-			continue;
-		is_taken[old] = true;
-		take(l, i, from, old);
+		size_t old =
+		    l->tables[i].bytes > 0 ? find(from, l->tables[i].identity) : from->count;
+		if (old < from->count)
+			take(l, i, from, old);
 	}
-	free(is_taken);
+}
+
+bool limit_memories_at(const struct limit_memories *l, size_t n, struct limit_buckets *buckets)
+{
+	for (size_t i = 0; i < l->workers * l->count; i++) {
+		const struct admission_table *t = &l->tables[i % l->count];
+		if (!l->all[i] || n-- > 0)
+			continue;
+		*buckets = (struct limit_buckets){.worker = (uint32_t)(i / l->count),
+		    .identity = t->identity,
+		    .bytes = slice_of(l->all[i]->memory, t->bucket_bytes)};
+		return true;
+	}
+	return false;
+}
+
+void limit_memories_fill(struct limit_memories *l, const struct limit_buckets *buckets)
+{
+	size_t i = find(l, buckets->identity);
+	if (i == l->count || buckets->worker >= l->workers ||
+	    buckets->bytes.len != l->tables[i].bucket_bytes)
+		return;
+	struct limit_shared *s = l->all[buckets->worker * l->count + i];
+	if (s)
+		memcpy(s->memory, buckets->bytes.ptr, buckets->bytes.len);
 }
 
 void *const *limit_memories_of(const struct limit_memories *l, uint32_t worker)

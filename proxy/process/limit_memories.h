@@ -31,6 +31,16 @@ bool limit_memories_open(struct limit_memories *l, const struct conf *conf, uint
 void limit_memories_close(struct limit_memories *l);
 /* Uses the memory of `from` where the tables are the same. */
 void limit_memories_take(struct limit_memories *l, const struct limit_memories *from);
+/* Those of one table of one worker, for another process. */
+struct limit_buckets {
+	uint32_t worker;
+	uint64_t identity; /* struct admission_table */
+	struct slice bytes;
+};
+/* Of number n. False: there are not so many. */
+bool limit_memories_at(const struct limit_memories *l, size_t n, struct limit_buckets *buckets);
+/* Copies them into the table of that worker, if there is one that is the same. It is new: nothing is open there. */
+void limit_memories_fill(struct limit_memories *l, const struct limit_buckets *buckets);
 /* Of this worker; lent as long as l is. */
 void *const *limit_memories_of(const struct limit_memories *l, uint32_t worker);
 /* The worker has ended: it has nothing open any more. */

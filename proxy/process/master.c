@@ -128,7 +128,7 @@ static void serve_status(struct master *m)
 static void give(struct master *m)
 {
 	struct totals *counters = master_sum(m);
-	upgrade_give(&m->upgrade, counters);
+	upgrade_give(&m->upgrade, &m->running->outfit, counters);
 	totals_free(counters);
 }
 
@@ -136,7 +136,7 @@ static void give(struct master *m)
 static void leave(struct master *m)
 {
 	struct start *s = m->start;
-	upgrade_end(&m->upgrade, m->now);
+	upgrade_end(&m->upgrade, &m->running->outfit, m->now);
 	reload_askers_dismiss(&m->askers, "another program has taken over; ask again\n");
 	title_set(&s->title, "pushgate: master, replaced (%s)", s->conf_path);
 	/* The files of sockets belong to the new one. */
@@ -178,7 +178,9 @@ static void give_last_counters(struct master *m)
 static void read_predecessor(struct master *m)
 {
 	struct predecessor *p = &m->start->predecessor;
-	if (handover_take_counters(p->socket, &p->counters))
+	bool is_there = handover_take_news(p);
+	start_take_health(m->start, &m->running->outfit);
+	if (is_there)
 		return;
 	descriptor_close(&p->socket);
 	handover_stand_alone();

@@ -63,8 +63,11 @@ int process_run(const char *conf_path, bool single)
 	s.outfit.workers = outfit_count_workers(s.outfit.conf, single);
 	net_tickets_init(&s.tickets, clock_wall());
 	hash_random(&s.via_suffix, sizeof(s.via_suffix));
-	if (!single)
+	/* Without memory for all of them workers have tables that end with them. */
+	if (!single) {
 		hash_random(&s.limit_seed, sizeof(s.limit_seed));
+		(void)limit_memories_open(&s.outfit.limits, s.outfit.conf, s.outfit.workers);
+	}
 	if (predecessor >= 0 && !handover_take(&s, predecessor, error, sizeof(error))) {
 		fprintf(stderr, "pushgate: %s\n", error);
 		start_close(&s);

@@ -4,6 +4,7 @@
 
 #include "proxy/base/descriptor.h"
 #include "proxy/base/memory.h"
+#include "proxy/process/hand_on.h"
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,14 +126,20 @@ bool start_open(struct start *s, bool single, char *error, size_t error_size)
 		return false;
 	if (!single && s->status_fd >= 0 && !outfit_take_orders(&s->outfit, error, error_size))
 		return false;
-	/* Without it the workers have tables that end with them. */
-	if (!single)
-		(void)limit_memories_open(&s->outfit.limits, s->outfit.conf, s->outfit.workers);
+	start_take_health(s, &s->outfit);
 	s->slot = outfit_map_shared(sizeof(*s->slot), "the counters", error, error_size);
 	s->readiness = outfit_map_shared(sizeof(*s->readiness), "the readiness", error, error_size);
 	if (s->readiness)
 		atomic_store(&s->readiness->was_ready, s->predecessor.was_ready);
 	return s->slot && s->readiness && (single || identity_limit(error, error_size));
+}
+
+void start_take_health(struct start *s, struct outfit *outfit)
+{
+	struct slice *health = &s->predecessor.health;
+	(void)hand_on_health_read(outfit, *health, clock_monotonic());
+	free((void *)(uintptr_t)health->ptr);
+	*health = (struct slice){0};
 }
 
 void start_give_up_status(struct start *s)
@@ -161,6 +168,7 @@ void start_close(struct start *s)
 	descriptor_close(&s->predecessor.status_fd);
 	free(s->predecessor.status_path);
 	totals_free(s->predecessor.counters);
+	free((void *)(uintptr_t)s->predecessor.health.ptr);
 	free(s->program);
 	free(s->status_path);
 	free(s->error_log);

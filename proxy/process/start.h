@@ -20,6 +20,7 @@ struct predecessor {
 	char *status_path;       /* owned: of that; NULL: none */
 	bool shares_status;      /* both have this socket */
 	struct totals *counters; /* owned: its counters; NULL: there are none */
+	struct slice health;     /* owned: hand_on_health_write; to be read once */
 	bool
 	    still_serves; /* this one has not taken over: the files of sockets are not its own yet */
 	bool was_ready;   /* readiness.was_ready */
@@ -56,6 +57,8 @@ sigset_t start_signals(int how);
 void start_close(struct start *s);
 /* Makes a logger for the master itself; in single mode, for use while there is no worker. */
 void start_observe(const struct start *s, struct observe *o);
+/* What the predecessor knows of servers. */
+void start_take_health(struct start *s, struct outfit *outfit);
 /* The configuration of a worker of any kind. */
 struct worker_config start_worker_config(
     struct start *s, const struct outfit *outfit, uint32_t index);

@@ -228,18 +228,18 @@ enum handover_heard upgrade_read(struct upgrade *u, usec now)
 	return u->phase == UPGRADE_UNDER_WAY ? heard : HANDOVER_NOTHING;
 }
 
-void upgrade_give(struct upgrade *u, struct totals *counters)
+void upgrade_give(struct upgrade *u, const struct outfit *running, struct totals *counters)
 {
 	if (u->phase == UPGRADE_OVER) {
 		/* If the socket does not take them now, it gets them a second later, or at the end. */
 		(void)handover_give_counters(u->socket, counters);
 		return;
 	}
-	if (!handover_give(u->socket, u->start, counters, u->given++))
+	if (!handover_give(u->socket, u->start, running, counters, u->given++))
 		give_up(u, "the new program does not read");
 }
 
-void upgrade_end(struct upgrade *u, usec now)
+void upgrade_end(struct upgrade *u, const struct outfit *running, usec now)
 {
 	char text[64];
 	observe_log(
@@ -250,6 +250,8 @@ void upgrade_end(struct upgrade *u, usec now)
 	u->is_due = false;
 	reload_askers_dismiss(&u->askers, "another program has taken over; ask again\n");
 	u->phase = UPGRADE_OVER;
+	/* Checks may have ended since it has begun. */
+	(void)handover_give_health(u->socket, running);
 	(void)!write(u->keeper_hold, "", 1);
 	descriptor_close(&u->keeper_hold);
 	u->deadline = USEC_NEVER;

@@ -45,9 +45,9 @@ usec upgrade_run(struct upgrade *u, bool may_begin, usec now);
 /* Reads a message. The caller acts on NEXT (upgrade_give) and READY (upgrade_end), then on REOPEN, and on GONE: the new one
  * has ended, or drains. */
 enum handover_heard upgrade_read(struct upgrade *u, usec now);
-void upgrade_give(struct upgrade *u, struct totals *counters);
+void upgrade_give(struct upgrade *u, const struct outfit *running, struct totals *counters);
 /* The new one serves. */
-void upgrade_end(struct upgrade *u, usec now);
+void upgrade_end(struct upgrade *u, const struct outfit *running, usec now);
 /* Whether it gets counters now. */
 bool upgrade_wants_counters(struct upgrade *u, usec now);
 /* Whether the process was the keeper, which ends as the new one does; then its death has been seen to. */

@@ -35,15 +35,15 @@ const lead = (s, to) => {
 const status = (s) => spawnSync(BINARY, ['status', path.join(s.dir, 'status')], { encoding: 'utf8' }).stdout;
 const masterOf = (s) => Number(status(s).match(/^# pushgate \S+, process (\d+)/)?.[1]);
 
-function write(s, { ports = [s.port], server = {}, more = '' } = {}) {
+function write(s, { ports = [s.port], server = {}, servers = [], route = {}, more = '' } = {}) {
 	fs.writeFileSync(s.gate.config, section('server', {
 		workers: 2, 'access-log': path.join(s.dir, 'access.log'), 'error-log': path.join(s.dir, 'error.log'),
 		'drain-timeout': '5s', 'tunnel-drain-timeout': '1h', 'status-socket': path.join(s.dir, 'status'), ...server,
 	}) + ports.map((port, i) => section(`listen l${i}`, { address: `127.0.0.1:${port}` })).join('')
 		+ section('listen secure', { address: `127.0.0.1:${s.secure}`, certificate: certs().file('rsa.pem'), key: certs().file('rsa.key') })
 		+ section('listen local', { address: `unix:${path.join(s.dir, 'web')}` })
-		+ section('origin main', { server: `http://127.0.0.1:${origin.address().port}` })
-		+ section('route main', { origin: 'main', upgrade: 'echo' }) + more);
+		+ section('origin main', { server: [`http://127.0.0.1:${origin.address().port}`, ...servers], ...(servers.length ? { 'health-check': 'connect', 'health-interval': '3s' } : {}) })
+		+ section('route main', { origin: 'main', upgrade: 'echo', ...route }) + more);
 }
 
 /* Begins with the configuration of write(), and ends the process that serves at the end. */
@@ -281,6 +281,21 @@ gate('orders for servers go over, and are forgotten with their server', async (s
 	fs.writeFileSync(s.gate.config, fs.readFileSync(s.gate.config, 'utf8').replace(url, url.replace('127.0.0.1', 'localhost')));
 	await upgrade(s);
 	await s.gate.error(new RegExp(`upgrade: origin main: server ${url} is gone, and what was ordered for it is forgotten`));
+});
+
+gate('what is known of servers, and what clients have used of their limits, goes over', async (s) => {
+	const dead = `127.0.0.1:${await freePort()}`;
+	const isDown = () => status(s).includes(`pushgate_server_up{origin="main",server="${dead}"} 0\n`);
+	write(s, { server: { workers: 1 }, servers: [`http://${dead}`], route: { 'limit-requests': '2/h' } });
+	assert.equal((await run(BINARY, ['reload', path.join(s.dir, 'status')], { cwd: s.dir })).code, 0);
+	await until(() => `a server is known as down\n${status(s)}`, isDown);
+	const answers = [await get({ port: s.port }), await get({ port: s.port }), await get({ port: s.port })];
+	assert.deepEqual(answers, [200, 200, 429]);
+	for (let round = 0; round < 2; round++) {
+		await upgrade(s);
+		assert.ok(isDown(), status(s));
+		assert.equal(await get({ port: s.port }), 429);
+	}
 });
 
 gate('SIGUSR2 does the same', async (s) => {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A binary upgrade: what the old process gives, and that the new one has it. */
+#include "proxy/process/hand_on.h"
 #include "proxy/process/handover.h"
 #include <fcntl.h>
 #include <setjmp.h>
@@ -64,6 +65,7 @@ static void begin_old(
 	assert_true(s->status_fd >= 0);
 	net_tickets_init(&s->tickets, 1);
 	s->via_suffix = 4711;
+	s->limit_seed = 12345678901234567890u;
 	counters->whole.requests = 5;
 	s->readiness = outfit_map_shared(sizeof(*s->readiness), "it", error, sizeof(error));
 	atomic_store(&s->readiness->was_ready, true);
@@ -74,6 +76,59 @@ static void end_of(struct start *s)
 {
 	sockets_return(&s->outfit.share);
 	start_close(s);
+}
+
+/* ---- the generation that runs, and the next one ---- */
+
+#define LINE "limit-requests = 10/s\n"
+
+static struct conf *conf_of(const char *routes)
+{
+	char text[512];
+	snprintf(text, sizeof(text), "[listen l]\naddress = 127.0.0.1:0\n%s", routes);
+	struct conf *c = conf_load_text(slice_of_string(text), "test.ini", true, stderr);
+	assert_non_null(c);
+	return c;
+}
+
+static void share_health(struct outfit *o)
+{
+	char error[128];
+	o->health_table_bytes = health_table_bytes(8, 0);
+	o->health_table_memory = outfit_map_shared(o->health_table_bytes, "", error, sizeof(error));
+	o->health_table = health_table_new(o->health_table_memory, 8, 0);
+}
+
+#define SERVER_KEY UINT64_C(0x123456789a0000)
+#define CHECKED "[origin f]\nserver = http://192.0.2.1:80\nserver = http://192.0.2.2:80\nhealth-check = /h\n"
+
+/* A server that fails, and a line of limits. */
+static struct outfit run_old(void)
+{
+	struct outfit o = {.workers = 2, .conf = conf_of(CHECKED "[route r]\norigin = f\n" LINE)};
+	share_health(&o);
+	struct server_entry *e = health_table_join(o.health_table, 0, SERVER_KEY, 0, "192.0.2.1:80");
+	server_entry_publish(o.health_table, e, (struct server_check){SERVER_CHECK_FAILS, 500, clock_monotonic()});
+	assert_true(limit_memories_open(&o.limits, o.conf, 2));
+	*(uint64_t *)limit_memories_of(&o.limits, 1)[0] = 4712;
+	return o;
+}
+
+static void give_a_result(struct outfit *o)
+{
+	struct server_entry *e = health_table_join(o->health_table, 0, SERVER_KEY, 0, "192.0.2.1:80");
+	server_entry_publish(o->health_table, e, (struct server_check){SERVER_CHECK_PASSES, 200, clock_monotonic()});
+}
+
+static bool knows_health(struct predecessor *p, enum server_check_state state)
+{
+	struct outfit o = {.workers = 1, .conf = conf_of("[origin a]\nserver = demo:\n" CHECKED "[route r]\norigin = f\n")};
+	share_health(&o);
+	(void)hand_on_health_read(&o, p->health, clock_monotonic());
+	struct server_entry *e = health_table_join(o.health_table, 0, SERVER_KEY, 1, "192.0.2.1:80");
+	bool knows = server_entry_check(e).state == state;
+	outfit_close(&o);
+	return knows;
 }
 
 static bool same_file(int a, int b)
@@ -88,6 +143,10 @@ static _Noreturn void take_over(const struct start *old)
 {
 	char number[16], error[256];
 	struct start s = none();
+	s.outfit.conf = conf_of(CHECKED "[route q]\npath = /q\norigin = f\n" LINE "[route r]\norigin = f\n" LINE);
+	s.outfit.workers = 2;
+	if (!limit_memories_open(&s.outfit.limits, s.outfit.conf, 2))
+		_exit(14);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	snprintf(number, sizeof(number), "%d", pair[1]);
 	setenv(HANDOVER_VARIABLE, number, 1);
@@ -121,9 +180,17 @@ static _Noreturn void take_over(const struct start *old)
 		_exit(10);
 	if (s.predecessor.counters->whole.requests != 5)
 		_exit(8);
+	if (!knows_health(&s.predecessor, SERVER_CHECK_FAILS) || s.limit_seed != 12345678901234567890u)
+		_exit(11);
+	/* The second worker's table of the line, whose number here is another one. */
+	const uint64_t *limits = limit_memories_of(&s.outfit.limits, 1)[1];
+	if (limits[0] != 4712 || ((const uint64_t *)limit_memories_of(&s.outfit.limits, 0)[0])[0] != 0)
+		_exit(13);
 	handover_say_ready(pair[1]);
-	while (handover_take_counters(pair[1], &s.predecessor.counters))
+	while (handover_take_news(&s.predecessor))
 		;
+	if (!knows_health(&s.predecessor, SERVER_CHECK_PASSES))
+		_exit(12);
 	_exit(s.predecessor.counters->whole.requests == 9 ? 0 : 9);
 }
 
@@ -145,6 +212,7 @@ static void the_new_one_has_what_the_old_one_had(void **state)
 	struct totals *counters = totals_new();
 	struct start old;
 	begin_old(&old, &conf, listens, counters);
+	struct outfit running = run_old();
 	pid_t pid = fork();
 	if (pid == 0)
 		take_over(&old);
@@ -153,15 +221,18 @@ static void the_new_one_has_what_the_old_one_had(void **state)
 	assert_int_equal(from, pid);
 	enum handover_heard heard;
 	for (size_t at = 0; (heard = hear()) == HANDOVER_NEXT; at++)
-		assert_true(handover_give(pair[0], &old, counters, at));
+		assert_true(handover_give(pair[0], &old, &running, counters, at));
 	assert_int_equal(heard, HANDOVER_READY);
 	counters->whole.requests = 9;
+	give_a_result(&running);
+	assert_true(handover_give_health(pair[0], &running));
 	assert_true(handover_give_counters(pair[0], counters));
 	close(pair[0]);
 	int status;
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	totals_free(counters);
+	outfit_close(&running);
 	end_of(&old);
 }
 

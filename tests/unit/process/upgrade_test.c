@@ -204,18 +204,20 @@ static void a_program_that_serves_gets_counters_until_the_end(void **state)
 	int peer = begin_with_peer(&b);
 	pid_t pid = b.upgrade.keeper;
 	struct totals *counters = totals_new();
+	const struct outfit running = {0};
 	assert_false(upgrade_wants_counters(&b.upgrade, b.now));
 	assert_int_equal(say(&b, peer, HELLO), HANDOVER_HELLO);
 	assert_int_equal(say(&b, peer, "next"), HANDOVER_NEXT);
-	upgrade_give(&b.upgrade, counters);
+	upgrade_give(&b.upgrade, &running, counters);
 	assert_true(recv(peer, text, sizeof(text), 0) > 0);
 	assert_memory_equal(text, "status\t", 7); /* there is no listening socket */
 	assert_int_equal(say(&b, peer, "ready"), HANDOVER_READY);
-	upgrade_end(&b.upgrade, b.now);
+	upgrade_end(&b.upgrade, &running, b.now);
 	assert_told(&b, "serves", PROCESS_DONE);
+	assert_int_equal(recv(peer, text, sizeof(text), MSG_DONTWAIT), strlen("health"));
 	for (unsigned i = 0; i < 2; i++) {
 		assert_true(upgrade_wants_counters(&b.upgrade, b.now));
-		upgrade_give(&b.upgrade, counters);
+		upgrade_give(&b.upgrade, &running, counters);
 		assert_int_equal(recv(peer, text, sizeof(text), MSG_DONTWAIT), strlen("counters"));
 		assert_false(upgrade_wants_counters(&b.upgrade, b.now));
 		b.now = upgrade_run(&b.upgrade, false, b.now);
