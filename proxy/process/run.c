@@ -31,7 +31,7 @@ static enum process_status examine_needs(const struct start *s)
 	    .findings = &findings,
 	    .workers = s->outfit.workers,
 	    .own = &s->sockets,
-	    .keeps_files = s->predecessor.still_serves};
+	    .own_status = s->predecessor.status_path};
 	if (start_needs_walk(&needs))
 		return PROCESS_DONE;
 	return needs.count[NEED_FAULT] > 0 ? PROCESS_BAD_CONF : PROCESS_FAILED;

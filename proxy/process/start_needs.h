@@ -29,7 +29,8 @@ struct start_needs {
 	bool is_check;
 	uint32_t workers;
 	const struct sockets *own; /* the listening sockets that this pushgate has; NULL: none */
-	bool keeps_files;          /* it also has its logs and its status socket: no start */
+	const char *own_status;    /* the same for the status socket's path */
+	bool keeps_files;          /* a reload: logs and status socket stay as they are */
 	size_t count[NEED_WEIGHTS];
 	struct identity identity; /* of workers and helpers, once the user is found */
 	bool has_identity;

@@ -78,7 +78,7 @@ void start_needs_status_socket(struct start_needs *n)
 	struct holder holder;
 	const char *path = n->conf->server.status_socket;
 	struct conf_place place = conf_find_place(n->conf, "server", 0, "status-socket", 0);
-	if (!path || n->keeps_files)
+	if (!path || n->keeps_files || (n->own_status && strcmp(path, n->own_status) == 0))
 		return;
 	const char *wrong = status_address(path, &at);
 	if (wrong) {

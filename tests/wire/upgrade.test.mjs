@@ -215,7 +215,8 @@ gate('an upgrade that fails has not moved a client, whatever number of workers i
 	for (const workers of [5, 1]) {
 		write(s, { server: { workers, 'error-log': path.join(s.dir, 'nowhere', 'error.log') } });
 		const r = await command(s);
-		assert.equal(r.code, 1, r.stderr);
+		assert.equal(r.code, 2, r.stderr);
+		await until('its mistake', () => /pushgate\.ini:\d+: the folder of error-log .*nowhere/.test(s.gate.stderr));
 		const answers = await Promise.all(Array.from({ length: 60 }, () => get({ port: s.port })));
 		assert.deepEqual(answers, Array(60).fill(200));
 	}
