@@ -336,7 +336,7 @@ bool health_table_put(struct health_table *b, const struct health_state *state,
 {
 	if (!kept.check && kept.ejection_most == 0)
 		return true;
-	struct server_entry *e = get(b, state->key, room);
+	struct server_entry *e = get(b, state->key & ~USERS_MASK, room);
 	if (e && kept.check)
 		put_check(b, e, state->check, now);
 	if (e && kept.ejection_most > 0 && state->ejected_until > 0)

@@ -11,7 +11,7 @@
 
 /* SD_LISTEN_FDS_START */
 #define FIRST 3
-/* More are a mistake: a configuration has at most so many sections. */
+/* With more there are none: a configuration has at most so many sections. */
 #define MOST 1024u
 
 /* How many there are for this process. */
@@ -70,6 +70,19 @@ static const struct conf_listen *find(
 	return of_address ? of_address : of_name;
 }
 
+/* Sections with one address, which has port 0, have sockets that nothing tells apart. */
+static bool is_ambiguous(
+    const struct sockets *s, const struct conf *conf, const struct conf_listen *l)
+{
+	bool has_port =
+	    l->address.storage.ss_family == AF_UNIX || net_address_port(&l->address) != 0;
+	for (size_t i = 0; !has_port && i < conf->listen_count; i++)
+		if (&conf->listens[i] != l &&
+		    net_address_equal(&conf->listens[i].address, &l->address))
+			return true;
+	return !has_port && sockets_have(s, &l->address);
+}
+
 /* Takes fd. False: it said why it cannot. */
 static bool take(
     struct sockets *s, const struct conf *conf, struct slice name, int fd, FILE *report)
@@ -100,6 +113,14 @@ static bool take(
 		    "pushgate: %s:%u: [listen %s] has the address %s, but the service manager's "
 		    "socket of that name is at %s; write the same address\n",
 		    l->file, l->line, l->name, l->address_text, text);
+		descriptor_close(&fd);
+		return false;
+	}
+	if (is_ambiguous(s, conf, l)) {
+		fprintf(report,
+		    "pushgate: %s:%u: several sections or sockets of the service manager are for "
+		    "the address %s; write their ports\n",
+		    l->file, l->line, l->address_text);
 		descriptor_close(&fd);
 		return false;
 	}

@@ -39,11 +39,12 @@ static enum control_heard judge(
 	if (m->kind == MESSAGE_READY && fd < 0) {
 		if (c->is_ready)
 			return stop_listening(c, "has said twice that it is ready", now);
-		c->is_ready = true;
+		c->is_ready = c->is_alive = true;
 		return CONTROL_READY;
 	}
-	if (m->kind == MESSAGE_ALIVE && fd < 0 && c->owes_alive) {
-		c->owes_alive = false;
+	if (m->kind == MESSAGE_ALIVE && fd < 0 && c->questions > 0) {
+		c->questions--;
+		c->is_alive = true;
 		return CONTROL_ALIVE;
 	}
 	if (m->kind == MESSAGE_HAND_LEARNED && fd < 0 && c->hands_learned) {

@@ -19,9 +19,11 @@
 #include "proxy/process/child_message.h"
 
 struct control {
-	int socket;          /* -1: the child is down, or the master has stopped listening to it */
-	bool is_ready;       /* the child has said so */
-	bool owes_alive;     /* it was asked whether it is alive, and has not answered */
+	int socket;    /* -1: the child is down, or the master has stopped listening to it */
+	bool is_ready; /* the child has said so */
+	bool is_alive; /* it has said so since that was last looked at */
+	uint32_t
+	    questions; /* whether it is alive: not answered yet; a lost answer stays among them */
 	bool hands_learned;  /* it was asked for its learned table */
 	struct bucket spent; /* by CONTENT messages */
 	const char *misdeed; /* why the master has stopped listening; NULL: it has not */
@@ -30,6 +32,7 @@ struct control {
 
 /* A child that ends by itself closes its socket a moment before the master gets SIGCHLD: it may take so long. */
 #define CONTROL_END_USEC USEC_PER_SEC
+#define CONTROL_QUESTIONS 4u
 
 enum control_heard {
 	CONTROL_NOTHING,

@@ -21,8 +21,7 @@ enum {
 	TEXT_BYTES = 1024,
 	/* The old one answers at once, unless it has ended or hangs. */
 	PATIENCE_SECONDS = 10,
-	/* The buckets of the largest table of limits are fewer. */
-	BYTES_MOST = 512 << 20,
+	BYTES_MOST = 64 << 20,
 };
 
 /* fd: stays the caller's; -1: none. */
@@ -79,11 +78,10 @@ static bool give_socket(int socket, const struct listening *l, uint32_t nth)
 	return send_text(socket, text, l->fds[nth]);
 }
 
-/* Sends it as a memory file. */
-static bool give_bytes(int socket, const char *word, struct slice bytes)
+/* Takes fd, a memory file; -1: there was no memory for it, and the reader decides whether it goes on. */
+static bool give_file(int socket, const char *text, int fd)
 {
-	int fd = sealed_make(bytes);
-	bool is_sent = fd >= 0 && send_text(socket, word, fd);
+	bool is_sent = send_text(socket, text, fd);
 	descriptor_close(&fd);
 	return is_sent;
 }
@@ -104,10 +102,10 @@ static void begin_text(struct text *t)
 /* Frees it. */
 static bool give_text(int socket, const char *word, struct text *t)
 {
-	bool is_sent =
-	    t->out && fclose(t->out) == 0 && give_bytes(socket, word, slice_of(t->bytes, t->size));
+	bool is_whole = t->out && fclose(t->out) == 0;
+	int fd = is_whole ? sealed_make(slice_of(t->bytes, t->size)) : -1;
 	free(t->bytes);
-	return is_sent;
+	return give_file(socket, word, fd);
 }
 
 bool handover_give_counters(int socket, struct totals *counters)
@@ -156,7 +154,7 @@ static bool give_limits(int socket, const struct limit_buckets *buckets)
 	char text[64];
 	snprintf(text, sizeof(text), "limits\t%" PRIu32 "\t%" PRIu64, buckets->worker,
 	    buckets->identity);
-	return give_bytes(socket, text, buckets->bytes);
+	return give_file(socket, text, limit_memories_save(buckets));
 }
 
 enum { STATUS, TICKETS, SUFFIX, COUNTERS, WAS_READY, ORDERS, HEALTH, LIMIT_SEED, LIMITS };
@@ -175,7 +173,8 @@ bool handover_give(int socket, const struct start *s, const struct outfit *runni
 	case STATUS:
 		return give_status(socket, s);
 	case TICKETS:
-		return give_bytes(socket, "tickets", slice_of(&s->tickets, sizeof(s->tickets)));
+		return give_file(
+		    socket, "tickets", sealed_make(slice_of(&s->tickets, sizeof(s->tickets))));
 	case SUFFIX:
 		return give_number(socket, "suffix", s->via_suffix);
 	case COUNTERS:
@@ -258,14 +257,14 @@ static bool take_tickets(struct start *s, int fd)
 	return bytes != NULL;
 }
 
-/* What give_bytes has sent. False: it did not come, or cannot be read. */
+/* What give_text has sent. False: it did not come, or cannot be read. */
 static bool map_text(int fd, struct slice *text)
 {
 	size_t length = 0;
 	/* An empty file cannot be mapped. */
 	bool is_empty = fd >= 0 && lseek(fd, 0, SEEK_END) == 0;
 	void *bytes = fd >= 0 && !is_empty ? sealed_map(fd, BYTES_MOST, &length) : NULL;
-	*text = slice_of(bytes, length);
+	*text = slice_of(bytes, bytes ? length : 0);
 	return is_empty || bytes;
 }
 
@@ -312,15 +311,10 @@ static void take_health(struct predecessor *p, int fd)
 
 static void take_limits(struct start *s, struct slice words, int fd)
 {
-	uint64_t worker;
-	struct limit_buckets buckets = {0};
-	bool is_good = slice_to_number(slice_cut(&words, '\t'), UINT32_MAX, &worker) &&
-		       slice_to_number(slice_cut(&words, '\t'), UINT64_MAX, &buckets.identity) &&
-		       map_text(fd, &buckets.bytes);
-	buckets.worker = (uint32_t)worker;
-	if (is_good)
-		limit_memories_fill(&s->outfit.limits, &buckets);
-	unmap_text(buckets.bytes);
+	uint64_t worker, identity;
+	if (slice_to_number(slice_cut(&words, '\t'), UINT32_MAX, &worker) &&
+	    slice_to_number(slice_cut(&words, '\t'), UINT64_MAX, &identity))
+		limit_memories_fill(&s->outfit.limits, (uint32_t)worker, identity, fd);
 }
 
 /* Takes *fd, or leaves it to be closed. What this version does not know is passed over. */

@@ -2,10 +2,12 @@
 /* See limit_memories.h. */
 #include "proxy/process/limit_memories.h"
 
+#include "proxy/base/descriptor.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/sealed.h"
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 static struct limit_shared *shared_new(size_t bytes)
 {
@@ -105,15 +107,44 @@ bool limit_memories_at(const struct limit_memories *l, size_t n, struct limit_bu
 	return false;
 }
 
-void limit_memories_fill(struct limit_memories *l, const struct limit_buckets *buckets)
+/* The pages that were never written are not looked at: that would make them real. */
+static bool write_pages(int fd, struct slice bytes)
 {
-	size_t i = find(l, buckets->identity);
-	if (i == l->count || buckets->worker >= l->workers ||
-	    buckets->bytes.len != l->tables[i].bucket_bytes)
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t pages = (bytes.len + page - 1) / page;
+	unsigned char *is_there = memory_zalloc(pages);
+	bool is_good = ftruncate(fd, (off_t)bytes.len) == 0 &&
+		       mincore((void *)(uintptr_t)bytes.ptr, bytes.len, is_there) == 0;
+	for (size_t i = 0; is_good && i < pages; i++) {
+		struct slice part = slice_sub(bytes, i * page, page);
+		is_good = !(is_there[i] & 1) ||
+			  pwrite(fd, part.ptr, part.len, (off_t)(i * page)) == (ssize_t)part.len;
+	}
+	free(is_there);
+	return is_good;
+}
+
+int limit_memories_save(const struct limit_buckets *buckets)
+{
+	int fd = sealed_begin();
+	if (fd >= 0 && !(write_pages(fd, buckets->bytes) && sealed_end(fd)))
+		descriptor_close(&fd);
+	return fd;
+}
+
+void limit_memories_fill(struct limit_memories *l, uint32_t worker, uint64_t identity, int fd)
+{
+	size_t i = find(l, identity);
+	struct limit_shared *s =
+	    i < l->count && worker < l->workers ? l->all[worker * l->count + i] : NULL;
+	off_t size = s ? (off_t)l->tables[i].bucket_bytes : 0;
+	if (fd < 0 || !s || lseek(fd, 0, SEEK_END) != size)
 		return;
-	struct limit_shared *s = l->all[buckets->worker * l->count + i];
-	if (s)
-		memcpy(s->memory, buckets->bytes.ptr, buckets->bytes.len);
+	for (off_t end, at = lseek(fd, 0, SEEK_DATA); at >= 0; at = lseek(fd, end, SEEK_DATA)) {
+		end = lseek(fd, at, SEEK_HOLE);
+		if (end <= at || pread(fd, (char *)s->memory + at, (size_t)(end - at), at) < 0)
+			return;
+	}
 }
 
 void *const *limit_memories_of(const struct limit_memories *l, uint32_t worker)

@@ -39,8 +39,10 @@ struct limit_buckets {
 };
 /* Of number n. False: there are not so many. */
 bool limit_memories_at(const struct limit_memories *l, size_t n, struct limit_buckets *buckets);
-/* Copies them into the table of that worker, if there is one that is the same. It is new: nothing is open there. */
-void limit_memories_fill(struct limit_memories *l, const struct limit_buckets *buckets);
+/* A sealed memory file of them, or -1. */
+int limit_memories_save(const struct limit_buckets *buckets);
+/* Copies such a file into the table of that worker, if there is one that is the same. It is new: nothing is open there. */
+void limit_memories_fill(struct limit_memories *l, uint32_t worker, uint64_t identity, int fd);
 /* Of this worker; lent as long as l is. */
 void *const *limit_memories_of(const struct limit_memories *l, uint32_t worker);
 /* The worker has ended: it has nothing open any more. */

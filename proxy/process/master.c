@@ -179,7 +179,8 @@ static void read_predecessor(struct master *m)
 {
 	struct predecessor *p = &m->start->predecessor;
 	bool is_there = handover_take_news(p);
-	start_take_health(m->start, &m->running->outfit);
+	if (start_take_health(m->start, &m->running->outfit))
+		generation_look_at_health(m->running);
 	if (is_there)
 		return;
 	descriptor_close(&p->socket);
@@ -216,18 +217,19 @@ static usec run_reload(struct master *m)
 	return m->now;
 }
 
-/* Runs deadlines and restarts that are due. Returns when the next one is due. */
+/* Returns when to call it again. */
 static usec run_watchdog(struct master *m)
 {
-	if (!m->running->was_ready)
+	bool is_replaced = m->upgrade.phase == UPGRADE_OVER && m->upgrade.keeper == 0;
+	/* The manager hears of its main process alone. */
+	if (!m->running->was_ready || m->start->predecessor.still_serves || is_replaced)
 		return USEC_NEVER;
-	if (watchdog_is_due(&m->watchdog, m->now) && generation_has_answered(m->running)) {
+	if (watchdog_is_due(&m->watchdog, m->now) && generation_is_alive(m->running))
 		notify_alive(m->start->notify_fd);
-		generation_ask(m->running);
-	}
 	return m->watchdog.due_at;
 }
 
+/* Runs deadlines and restarts that are due. Returns when the next one is due. */
 static usec run_due_tasks(struct master *m)
 {
 	usec next = clock_earlier(advance_tickets(m), master_run_drain_delay(m));

@@ -273,10 +273,10 @@ void generation_accept(struct generation *g);
 /* Before the sockets are returned: lets the workers accept all clients that wait at an address which no other
  * generation has. */
 void generation_empty_sections(const struct generation *g);
-/* Whether all workers have answered the last generation_ask that have not died since. */
-bool generation_has_answered(const struct generation *g);
-/* Asks all workers that are READY whether they are alive. */
-void generation_ask(struct generation *g);
+/* Whether all workers that are READY have said that they are alive since this was last true. Asks them again. */
+bool generation_is_alive(struct generation *g);
+/* The health table has changed otherwise than by a check. */
+void generation_look_at_health(struct generation *g);
 /* The sealed files of its configuration have been exchanged: tells the workers. */
 void generation_renew_tls(struct generation *g);
 /* Tells the workers to finish their open requests, then to end. */

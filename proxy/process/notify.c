@@ -77,8 +77,8 @@ void notify_watchdog_time(int fd, usec time)
 
 void notify_main_pid(int fd, pid_t pid)
 {
-	char text[32];
-	snprintf(text, sizeof(text), "MAINPID=%d", (int)pid);
+	char text[64];
+	snprintf(text, sizeof(text), "MAINPID=%d\nSTATUS=serving", (int)pid);
 	send_text(fd, text);
 }
 

@@ -126,7 +126,7 @@ bool start_open(struct start *s, bool single, char *error, size_t error_size)
 		return false;
 	if (!single && s->status_fd >= 0 && !outfit_take_orders(&s->outfit, error, error_size))
 		return false;
-	start_take_health(s, &s->outfit);
+	(void)start_take_health(s, &s->outfit);
 	s->slot = outfit_map_shared(sizeof(*s->slot), "the counters", error, error_size);
 	s->readiness = outfit_map_shared(sizeof(*s->readiness), "the readiness", error, error_size);
 	if (s->readiness)
@@ -134,12 +134,15 @@ bool start_open(struct start *s, bool single, char *error, size_t error_size)
 	return s->slot && s->readiness && (single || identity_limit(error, error_size));
 }
 
-void start_take_health(struct start *s, struct outfit *outfit)
+bool start_take_health(struct start *s, struct outfit *outfit)
 {
 	struct slice *health = &s->predecessor.health;
+	if (health->len == 0)
+		return false;
 	(void)hand_on_health_read(outfit, *health, clock_monotonic());
 	free((void *)(uintptr_t)health->ptr);
 	*health = (struct slice){0};
+	return true;
 }
 
 void start_give_up_status(struct start *s)

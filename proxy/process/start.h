@@ -57,8 +57,8 @@ sigset_t start_signals(int how);
 void start_close(struct start *s);
 /* Makes a logger for the master itself; in single mode, for use while there is no worker. */
 void start_observe(const struct start *s, struct observe *o);
-/* What the predecessor knows of servers. */
-void start_take_health(struct start *s, struct outfit *outfit);
+/* What the predecessor has told of servers since. False: nothing. */
+bool start_take_health(struct start *s, struct outfit *outfit);
 /* The configuration of a worker of any kind. */
 struct worker_config start_worker_config(
     struct start *s, const struct outfit *outfit, uint32_t index);

@@ -113,6 +113,15 @@ void generation_accept(struct generation *g)
 	}
 }
 
+void generation_look_at_health(struct generation *g)
+{
+	for (uint32_t i = 0; i < g->outfit.workers; i++) {
+		const struct message message = {.kind = MESSAGE_ADOPT, .worker = i};
+		if (g->workers[i].child.control.is_ready)
+			(void)generation_tell_worker(g, i, &message, -1);
+	}
+}
+
 bool generation_has_workers(const struct generation *g)
 {
 	for (uint32_t i = 0; i < g->outfit.workers; i++)
@@ -123,22 +132,21 @@ bool generation_has_workers(const struct generation *g)
 
 /* ---- questions of the watchdog ---- */
 
-bool generation_has_answered(const struct generation *g)
-{
-	for (uint32_t i = 0; i < g->outfit.workers; i++)
-		if (g->workers[i].child.control.owes_alive)
-			return false;
-	return true;
-}
-
-void generation_ask(struct generation *g)
+bool generation_is_alive(struct generation *g)
 {
 	static const struct message message = {.kind = MESSAGE_ALIVE};
+	bool are_alive = true;
+	for (uint32_t i = 0; i < g->outfit.workers; i++)
+		if (g->workers[i].child.control.is_ready)
+			are_alive &= g->workers[i].child.control.is_alive;
 	for (uint32_t i = 0; i < g->outfit.workers; i++) {
 		struct control *c = &g->workers[i].child.control;
-		if (c->is_ready)
-			c->owes_alive = generation_tell_worker(g, i, &message, -1);
+		if (are_alive)
+			c->is_alive = false;
+		if (c->is_ready && c->questions < CONTROL_QUESTIONS)
+			c->questions += generation_tell_worker(g, i, &message, -1);
 	}
+	return are_alive;
 }
 
 /* ---- traces ---- */
@@ -316,7 +324,7 @@ void generation_read_worker(struct generation *g, uint32_t index)
 		    &object, &fd)) != CONTROL_NOTHING)
 		if (heard == CONTROL_READY)
 			worker_is_ready(g, index);
-		else
+		else if (heard == CONTROL_LEARNED)
 			generation_hand_on_learned(g, index);
 }
 

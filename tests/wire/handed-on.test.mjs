@@ -127,19 +127,21 @@ async function isPushed(s, address) {
 	client.close();
 }
 
-scenario('what was learned is known to the next generation, without a learned-file', {
-	single: false, server: { 'status-socket': 'status' }, origin: { push: 'refuse' }, extra: section('preload learned', { learned: 'apply' }),
-}, async (s) => {
-	await s.gate.error(/ ready\n/);
-	let origin;
-	for (const n of [1, 2, 3, 4])
-		origin = await visit(s, origin, `127.0.0.${n}`);
-	await until(() => `each load has counted: ${s.gate.status()}`, () => / 1 of 1 resource proposed/.test(s.gate.status()), 60_000);
-	await reload(s);
-	await isPushed(s, '127.0.0.11');
-	await reload(s);
-	await isPushed(s, '127.0.0.12');
-});
+/* The watchdog's questions come between that for the learned table and its answer. */
+for (const [how, env] of [['', {}], [', while a watchdog asks', { WATCHDOG_USEC: '20000' }]])
+	scenario(`what was learned is known to the next generation, without a learned-file${how}`, {
+		single: false, env, server: { 'status-socket': 'status' }, origin: { push: 'refuse' }, extra: section('preload learned', { learned: 'apply' }),
+	}, async (s) => {
+		await s.gate.error(/ ready\n/);
+		let origin;
+		for (const n of [1, 2, 3, 4])
+			origin = await visit(s, origin, `127.0.0.${n}`);
+		await until(() => `each load has counted: ${s.gate.status()}`, () => / 1 of 1 resource proposed/.test(s.gate.status()), 60_000);
+		await reload(s);
+		await isPushed(s, '127.0.0.11');
+		await reload(s);
+		await isPushed(s, '127.0.0.12');
+	});
 
 /* It is asked for what it has learned, and tells nothing. */
 scenario('a worker that hangs keeps a reload waiting for a short time only', {

@@ -117,15 +117,33 @@ static void a_socket_is_for_the_section_of_its_name(void **state)
 {
 	(void)state;
 	struct scene s = {.names = "web:api"};
-	add_section(&s, "api", "127.0.0.1:0");
+	char text[NET_ADDRESS_TEXT];
 	add_section(&s, "web", "127.0.0.1:0");
 	add_socket(&s, SOCK_STREAM, true);
-	add_socket(&s, SOCK_STREAM, true);
+	const struct net_address at = add_socket(&s, SOCK_STREAM, true);
+	add_section(&s, "api", net_address_format(&at, text, sizeof(text)));
 	struct result r = take(&s, NULL);
 	assert_string_equal(r.text, "");
 	assert_true(
 	    r.is_good && r.is_first && r.is_given && r.is_closed_on_exec && r.is_nonblocking);
 	assert_int_equal(r.taken, 2);
+}
+
+static void sockets_that_nothing_tells_apart_are_a_mistake(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"web:api", "web:web"};
+	for (int i = 0; i < 2; i++) {
+		struct scene s = {.names = names[i]};
+		add_section(&s, "web", "127.0.0.1:0");
+		if (i == 0)
+			add_section(&s, "api", "127.0.0.1:0");
+		add_socket(&s, SOCK_STREAM, true);
+		add_socket(&s, SOCK_STREAM, true);
+		struct result r = take(&s, NULL);
+		assert_false(r.is_good);
+		assert_non_null(strstr(r.text, "x.ini:7: several sections or sockets of the service manager are for the address 127.0.0.1:0; write their ports"));
+	}
 }
 
 static void without_a_name_it_is_for_the_section_of_its_address(void **state)
@@ -363,6 +381,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_socket_is_for_the_section_of_its_name),
+	    cmocka_unit_test(sockets_that_nothing_tells_apart_are_a_mistake),
 	    cmocka_unit_test(without_a_name_it_is_for_the_section_of_its_address),
 	    cmocka_unit_test(sockets_of_one_name_go_by_their_addresses),
 	    cmocka_unit_test(one_that_no_section_has_is_closed),
