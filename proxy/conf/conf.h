@@ -17,6 +17,7 @@
 #include "proxy/base/watched_file.h"
 #include "proxy/conf/access_rules.h"
 #include "proxy/conf/findings.h"
+#include "proxy/conf/route.h"
 #include "proxy/conf/server.h"
 #include "proxy/conf/upstream_proxies.h"
 #include "proxy/net/net.h"
@@ -31,10 +32,6 @@ enum conf_origin_kind {
 	CONF_ORIGIN_DEMO,     /* demo: */
 	CONF_ORIGIN_FORWARD,  /* forward: each request goes where it says itself */
 };
-/* How a route treats Forwarded and the like; auto: replace, and remove in forward mode. */
-enum conf_forwarded { CONF_FORWARDED_AUTO, CONF_FORWARDED_KEEP, CONF_FORWARDED_REMOVE, CONF_FORWARDED_ADD, CONF_FORWARDED_REPLACE };
-/* How a route treats fields of requests whose names have "_" or the like; auto: only while the file is read. */
-enum conf_underscores { CONF_UNDERSCORES_AUTO, CONF_UNDERSCORES_PASS, CONF_UNDERSCORES_DROP };
 enum conf_listen_mode { CONF_MODE_GATEWAY, CONF_MODE_FORWARD, CONF_MODE_ADMIN };
 /* The protocols that may be spoken on a connection: bits. */
 enum conf_protocol { CONF_HTTP2 = 1, CONF_HTTP1 = 2 };
@@ -212,130 +209,6 @@ static inline bool conf_origin_may_eject(const struct conf_origin *o)
 	return conf_origin_is_fleet(o) && (o->eject.failures > 0 || o->eject.percent > 0);
 }
 
-/* A route's changes to the fields of its requests or responses, in the order of the file. */
-enum conf_field_change { CONF_FIELD_SET, CONF_FIELD_ADD, CONF_FIELD_REMOVE };
-struct conf_field {
-	enum conf_field_change change;
-	struct slice name, value;     /* lower case; no value to remove */
-	bool is_marked;               /* the name has a mark other than "-" (http/spelling.h) */
-	enum http_token token;        /* of the known name that this is, or is another spelling of */
-};
-struct conf_fields {
-	struct conf_field *fields;
-	size_t count;
-};
-
-/* The key that requests are counted by. */
-enum conf_limit_key { CONF_LIMIT_CLIENT, CONF_LIMIT_FIELD, CONF_LIMIT_ALL };
-
-/* One line of limit-requests. */
-struct conf_request_limit {
-	const char *text;             /* as written */
-	uint32_t rate;                /* requests in each period; 0 = any number */
-	usec period;                  /* a second, a minute or an hour */
-	uint32_t burst;               /* requests at once */
-	uint32_t concurrent;          /* open requests; 0 = any number */
-	enum conf_limit_key key;
-	struct slice field;           /* of CONF_LIMIT_FIELD, in lower case */
-	enum http_token field_token;
-	bool is_shadow;               /* counts and logs, and refuses nothing */
-	size_t index;                 /* among the lines of all routes */
-};
-
-/* After which failures a request may be sent again although a server may have processed it. */
-struct conf_retry_on {
-	bool lost, late;
-	bool statuses[100];           /* 500 … 599 */
-};
-
-/* One of the origins of a route that splits its clients among several. */
-struct conf_side {
-	const char *name;
-	const struct conf_origin *origin;
-	uint32_t weight;              /* 0 … 1000 */
-};
-
-/* A condition on a field of the request. */
-struct conf_field_test {
-	struct slice name;            /* lower case */
-	enum http_token token;
-	bool is_absent;               /* the request must not have the field */
-	struct policy_patterns values; /* some field of this name matches; none: any value does */
-};
-
-struct conf_rewrite {
-	bool is_given;
-	struct slice from, to;        /* without a final '/', so that "/" is empty */
-};
-
-/* The answers of pushgate itself, on a route without origin. */
-struct conf_redirect {
-	uint16_t status;              /* 0: the route has no redirect */
-	struct slice target;          /* with {host}, {path}, {query}, {rest} */
-};
-struct conf_answer {
-	uint16_t status;              /* 0: the route has no answer */
-	struct slice body;            /* the whole file; empty without one, or when files are not opened */
-	const char *content_type;     /* NULL without a file */
-};
-
-/* Which requests to servers in HTTP/1.1 are sent when they are whole. */
-struct conf_request_buffer {
-	bool is_given;                /* else those with a content-length of at most 64 KiB */
-	uint32_t bytes;               /* of the body, whether it is announced or not; 0 = none */
-};
-
-/* Exactly one of origin, redirect and answer is given. */
-struct conf_route {
-	const char *name;
-	struct slice *hosts;          /* patterns for http_host_matches; none = any */
-	size_t host_count;
-	struct slice *paths;          /* prefixes that end at a segment border: "/api" matches "/api", "/api/x", "/api?x" and not "/apix"; none = "/" */
-	size_t path_count;
-	/* Conditions: a route that has some is tried before those of the same host and path that have none. */
-	struct slice *methods;        /* none = any */
-	size_t method_count;
-	struct conf_field_test *field_tests; /* all must hold */
-	size_t field_test_count;
-	const struct conf_origin *origin; /* the first of the sides; NULL: the route has none */
-	const char *origin_text;      /* as written; "-" without an origin */
-	struct conf_side *sides;
-	size_t side_count;
-	uint32_t side_weights;        /* their sum; at least 1 */
-	uint64_t side_seed;           /* from the sides' names */
-	struct conf_rewrite rewrite;
-	struct conf_redirect redirect;
-	struct conf_answer answer;
-	struct conf_retry_on retry_on;
-	uint32_t retries;             /* by retry_on, for each request: 2 */
-	usec connect_timeout, response_timeout; /* 0 = queue_timeout and response_timeout of the origin */
-	usec request_timeout;         /* arrival … end of the response; 0 = no limit */
-	struct conf_request_buffer request_buffer;
-	bool streaming;               /* uploads are streams of messages, as those of gRPC always are */
-	usec stream_idle_timeout;     /* of a stream without content-length: 10 min */
-	struct slice *upgrades;       /* protocols of tunnels: "websocket"; none = no tunnel is opened */
-	size_t upgrade_count;
-	usec tunnel_idle_timeout;     /* 1 h */
-	usec tunnel_half_closed_timeout; /* one direction has ended: 1 min */
-	usec tunnel_age;              /* 0 = no limit */
-	uint64_t tunnel_bytes;        /* both directions together; 0 = no limit */
-	uint32_t max_tunnels_per_client, max_tunnels_per_user; /* 0 = no limit */
-	uint64_t tunnel_rate;         /* bytes a second of all tunnels of one user or client; 0 = any */
-	bool is_forward;              /* its origin is forward: it is for listeners with mode = forward alone */
-	bool subscription;            /* its GETs wait for pushes (relay/subscription.c) */
-	bool maps_referer;            /* Referer to the origin has its scheme, host and path */
-	enum conf_forwarded forwarded;
-	enum conf_underscores underscores;
-	struct conf_fields request_fields, response_fields;
-	struct conf_request_limit *request_limits; /* all count */
-	size_t request_limit_count;
-};
-
-static inline bool conf_route_counts_tunnels(const struct conf_route *route)
-{
-	return (route->max_tunnels_per_client | route->max_tunnels_per_user | route->tunnel_rate) != 0;
-}
-
 enum conf_learned { CONF_LEARNED_OFF, CONF_LEARNED_PROPOSE, CONF_LEARNED_APPLY };
 
 /* A resource that a preload offers with each matching request. Empty slices: not given. */
@@ -418,12 +291,6 @@ struct conf_place conf_find_place(
 bool conf_has_names(const struct conf *c);
 /* Whether it has a learned table (offer/learned.h). */
 bool conf_learns(const struct conf *c);
-/* Whether the route sends some requests to this origin. */
-bool conf_route_uses(const struct conf_route *r, const struct conf_origin *o);
-static inline bool conf_route_has_conditions(const struct conf_route *r)
-{
-	return r->method_count + r->field_test_count > 0;
-}
 
 /* Whether `trusted` names this peer. peer: of the TCP connection (family 0: of a unix socket), never
  * an address that a field claims. */
