@@ -123,6 +123,10 @@
 /* The file of an error status or a fixed answer: kept in memory, and sent with each such answer. */
 #define LIMIT_ERROR_BODY_BYTES 65536u
 
+/* Generations of workers that serve at a time (max-generations). Each has its processes, and one more that comes up has
+ * a lane in the tables of limits too, which have a bit of 32 for each (admission/limit_table.h). */
+#define LIMIT_GENERATIONS 30u
+
 /* inih cuts section and key names at 49 characters; longer ones are refused, not cut. */
 #define LIMIT_CONF_NAME_BYTES 48u
 #define LIMIT_CONF_LINE_BYTES 16384u

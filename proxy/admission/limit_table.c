@@ -43,6 +43,8 @@ static size_t whole_pages(size_t bytes)
 	return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 }
 
+_Static_assert(LIMIT_TABLE_LANES < 32, "a bit for each lane");
+
 static size_t lane_bytes_for(uint32_t keys)
 {
 	return whole_pages(sets_for(keys) * LIMIT_TABLE_WAYS * sizeof(uint32_t));

@@ -15,6 +15,7 @@
 #define PUSHGATE_ADMISSION_LIMIT_TABLE_H
 
 #include "proxy/base/rate.h"
+#include "proxy/limits.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,8 +38,8 @@ struct limit_entry {
 	uint32_t tag; /* the upper half of the key */
 };
 
-/* Of the processes that may use a table at a time. */
-#define LIMIT_TABLE_LANES 9u
+/* Of the processes that may use a table at a time: of each generation, and of one that comes up. */
+#define LIMIT_TABLE_LANES (LIMIT_GENERATIONS + 1u)
 
 /* Zeroed memory of limit_table_bytes that other processes may use too; begins on a page. */
 struct limit_memory {

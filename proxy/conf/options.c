@@ -236,6 +236,10 @@ const struct conf_option conf_options[] = {
         .sentence = "How long open requests may take to finish when pushgate is stopped. 0: no limit."},
     {SERVER(server.tunnel_drain_timeout), .key = "tunnel-drain-timeout", TIME(0), .preset = "10s",
         .sentence = "The same for tunnels, which often end only when somebody ends them. 0: as drain-timeout."},
+    {SERVER(server.max_generations), .key = "max-generations", NUMBER(2, LIMIT_GENERATIONS), .preset = "8",
+        .sentence = "How many generations of workers may live at once. A reload begins another one, and those before it end with their last "
+        "request, tunnel or subscription. With one more the oldest is ended, with the connections that it still has. Each has processes "
+        "and memory of its own."},
     {SERVER(server.watch_files), .key = "watch-files", SWITCH("no yes"), .preset = "no",
         .sentence = "yes: when a file that options name changes (a certificate, a key, tls-ca, a host-file, an error page), it is read "
         "again after a few seconds, as by pushgate reload. The configuration's own files are not: a reload reads them."},

@@ -25,8 +25,6 @@ static void size_buffers(struct master *m)
 	m->watched = memory_resize(m->watched, children + MASTER_DESCRIPTORS, sizeof(*m->watched));
 }
 
-_Static_assert(LIMIT_TABLE_LANES > GENERATIONS_MOST, "each generation has a lane");
-
 static uint32_t free_lane(const struct master *m)
 {
 	uint32_t lane = 0;
@@ -139,8 +137,8 @@ void master_give_up(struct master *m, const char *why)
 	generation_force(g);
 }
 
-/* A generation that is ending already counts as gone. */
-static void make_room(struct master *m)
+/* A generation that is ending already counts as gone. Returns whether it has ended one that served. */
+static bool end_oldest(struct master *m)
 {
 	struct generation *oldest = NULL;
 	uint32_t serving = 0;
@@ -152,13 +150,21 @@ static void make_room(struct master *m)
 		if (!oldest && g != m->running)
 			oldest = g;
 	}
-	if (serving <= GENERATIONS_MOST || !oldest)
-		return;
+	if (serving <= m->running->outfit.conf->server.max_generations || !oldest)
+		return false;
 	observe_log(&m->observe, OBSERVE_WARN,
 	    "reload: generation %u is ended, with the connections that it still has: there are %u "
 	    "generations",
 	    oldest->number, serving);
 	generation_force(oldest);
+	return true;
+}
+
+/* More than one, if the new configuration allows fewer. */
+static void make_room(struct master *m)
+{
+	while (end_oldest(m))
+		;
 }
 
 /* Two may not write the learned-file. Older workers need nothing new for the requests that they end. */

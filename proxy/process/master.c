@@ -204,7 +204,8 @@ static usec run_reload(struct master *m)
 {
 	if (m->coming || m->drain_at || m->upgrade.phase != UPGRADE_NONE ||
 	    m->start->predecessor.still_serves || m->running->phase != GENERATION_RUNNING ||
-	    !m->running->was_ready || m->generation_count > GENERATIONS_MOST)
+	    !m->running->was_ready ||
+	    m->generation_count > m->running->outfit.conf->server.max_generations)
 		return USEC_NEVER;
 	bool watches = m->running->outfit.conf->server.watch_files;
 	if (!m->reload_is_due && watches)

@@ -6,6 +6,7 @@
 #ifndef PUSHGATE_PROCESS_MASTER_H
 #define PUSHGATE_PROCESS_MASTER_H
 
+#include "proxy/limits.h"
 #include "proxy/process/child.h"
 #include "proxy/process/file_watch.h"
 #include "proxy/process/helper.h"
@@ -92,9 +93,6 @@ struct pollfd;
 /* The most of the master's own in the buffer of poll(2), before those of its children. */
 enum { MASTER_DESCRIPTORS = 4 };
 
-/* Generations that live at once. */
-enum { GENERATIONS_MOST = 8 };
-
 /* A command that has given an order, and waits until the workers have obeyed. */
 enum { ORDER_ASKERS = 8 };
 struct order_asker {
@@ -109,7 +107,7 @@ struct order_asker {
 struct master {
 	struct start *start;
 	struct observe observe;
-	struct generation *generations[GENERATIONS_MOST + 1]; /* owned; the oldest first */
+	struct generation *generations[LIMIT_GENERATIONS + 1]; /* owned; the oldest first */
 	uint32_t generation_count;
 	uint32_t last_number;
 	struct generation *running; /* accepts clients, until pushgate ends; never NULL */
@@ -135,11 +133,11 @@ struct master {
 	struct starts {
 		uint32_t *workers, worker_count, helpers[HELPERS];
 	} starts; /* of processes in earlier generations, by their names */
-	struct status_orders other_orders[GENERATIONS_MOST]; /* a buffer, as all below */
-	struct totals *others;                               /* for describe() */
-	struct status_process *about;                        /* the same */
-	char (*names)[48];                                   /* the same */
-	struct pollfd *fds;                                  /* for poll(2) */
+	struct status_orders other_orders[LIMIT_GENERATIONS]; /* a buffer, as all below */
+	struct totals *others;                                /* for describe() */
+	struct status_process *about;                         /* the same */
+	char (*names)[48];                                    /* the same */
+	struct pollfd *fds;                                   /* for poll(2) */
 	struct watched *watched; /* for the children of these descriptors */
 	pid_t pid;
 	usec now;

@@ -283,22 +283,31 @@ gate('who waits to be accepted when a listener goes is served', async (s) => {
 	await until('the port is closed', () => refused(gone));
 });
 
-gate('a tunnel outlives its generation for tunnel-drain-timeout, but not pushgate', async (s) => {
+/* The parts of a configuration whose route leads to an origin of tunnels; n makes it another one. */
+async function echoParts(s, server) {
 	const echo = net.createServer((c) => c.on('error', () => {}).once('data', () => {
 		c.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n');
 		c.pipe(c);
 	}));
 	await open(echo);
 	s.cleanups.push(() => echo.close());
-	const parts = (n) => ({
-		origin: { address: () => echo.address() }, server: { 'drain-timeout': '1s', 'tunnel-drain-timeout': '1h' },
+	return (n) => ({
+		origin: { address: () => echo.address() }, server: { 'drain-timeout': '1s', 'tunnel-drain-timeout': '1h', ...server },
 		more: `# ${n}\n`, route: { upgrade: 'echo' },
 	});
-	await change(s, parts(1));
-	await haveEnded(s, 1);
+}
+async function tunnel(s) {
 	const c = raw(s, s.port);
 	c.socket.write('GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n');
 	await until('a tunnel', () => c.text.startsWith('HTTP/1.1 101'));
+	return c;
+}
+
+gate('a tunnel outlives its generation for tunnel-drain-timeout, but not pushgate', async (s) => {
+	const parts = await echoParts(s);
+	await change(s, parts(1));
+	await haveEnded(s, 1);
+	const c = await tunnel(s);
 	const slow = raw(s, s.port);
 	await change(s, parts(2));
 	await sleep(4000);
@@ -310,6 +319,24 @@ gate('a tunnel outlives its generation for tunnel-drain-timeout, but not pushgat
 	s.gate.child.kill('SIGTERM');
 	await until('its end', () => c.ended ?? c.error);
 	await s.gate.ended();
+});
+
+gate('of more generations than max-generations the oldest is ended', async (s) => {
+	const parts = await echoParts(s, { 'max-generations': 2 });
+	await change(s, parts(1));
+	await haveEnded(s, 1);
+	const first = await tunnel(s);
+	await change(s, parts(2));
+	const second = await tunnel(s);
+	assert.equal(count(s, /is ended, with the connections/g), 0);
+	await change(s, parts(3));
+	await s.gate.error(/reload: generation 2 is ended, with the connections that it still has: there are 3 generations\n/);
+	await until('the end of its tunnel', () => first.ended ?? first.error);
+	await haveEnded(s, 2);
+	second.text = '';
+	second.socket.write('still here');
+	await until('bytes of the other tunnel', () => second.text === 'still here');
+	assert.equal(count(s, /is ended, with the connections/g), 1);
 });
 
 gate('the status names the last reload, and the first line of what was wrong', async (s) => {

@@ -17,6 +17,9 @@
 static const char conf_text[] = "[server]\nworkers = 1\n[listen l]\naddress = 127.0.0.1:0\n"
 				"[origin a]\nserver = demo:\n[route r]\norigin = a\n";
 
+/* The default of max-generations. */
+enum { GENERATIONS_MOST = 8 };
+
 struct bench {
 	struct start start;
 	struct master master;
@@ -52,11 +55,12 @@ static pid_t fork_worker(void)
 }
 
 /* A generation whose worker 0 is READY; all others are down. */
-static struct generation *add_with(struct bench *b, enum generation_phase phase, uint32_t workers)
+static struct generation *add_of(
+    struct bench *b, enum generation_phase phase, uint32_t workers, const char *text)
 {
 	char error[256];
 	struct outfit outfit = {.workers = workers};
-	outfit.conf = conf_load_text(slice_of_string(conf_text), "test.ini", true, stderr);
+	outfit.conf = conf_load_text(slice_of_string(text), "test.ini", true, stderr);
 	assert_non_null(outfit.conf);
 	outfit.slots = outfit_map_shared(workers * sizeof(*outfit.slots), "", error, sizeof(error));
 	assert_non_null(outfit.slots);
@@ -69,17 +73,27 @@ static struct generation *add_with(struct bench *b, enum generation_phase phase,
 	return g;
 }
 
+static struct generation *add_with(struct bench *b, enum generation_phase phase, uint32_t workers)
+{
+	return add_of(b, phase, workers, conf_text);
+}
+
 static struct generation *add(struct bench *b, enum generation_phase phase)
 {
 	return add_with(b, phase, 1);
 }
 
-static void take_over(struct bench *b)
+static void take_over_with(struct bench *b, const char *text)
 {
-	b->master.coming = add(b, GENERATION_RUNNING);
+	b->master.coming = add_of(b, GENERATION_RUNNING, 1, text);
 	b->master.take_over_at = b->master.now;
 	(void)master_run_generations(&b->master);
 	assert_null(b->master.coming);
+}
+
+static void take_over(struct bench *b)
+{
+	take_over_with(b, conf_text);
 }
 
 static void finish(struct bench *b)
@@ -106,6 +120,48 @@ static void oldest_of_too_many_is_ended_when_another_one_has_taken_over(void **s
 	for (uint32_t i = 1; i < GENERATIONS_MOST; i++)
 		assert_int_equal(b.master.generations[i]->phase, GENERATION_DRAINING);
 	assert_int_equal(b.master.running->number, GENERATIONS_MOST + 1);
+	finish(&b);
+}
+
+/* The new configuration decides, and may allow fewer than there are. */
+static void so_many_serve_as_the_new_configuration_allows(void **state)
+{
+	(void)state;
+	static const char text[] = "[server]\nworkers = 1\nmax-generations = 2\n[listen l]\n"
+				   "address = 127.0.0.1:0\n[origin a]\nserver = demo:\n"
+				   "[route r]\norigin = a\n";
+	struct bench b;
+	begin(&b);
+	add(&b, GENERATION_DRAINING);
+	add(&b, GENERATION_FORCED);
+	add(&b, GENERATION_DRAINING);
+	b.master.running = add(&b, GENERATION_RUNNING);
+	take_over_with(&b, text);
+	assert_int_equal(b.master.generations[0]->phase, GENERATION_FORCED);
+	assert_int_equal(b.master.generations[2]->phase, GENERATION_FORCED);
+	assert_int_equal(b.master.generations[3]->phase, GENERATION_DRAINING);
+	assert_ptr_equal(b.master.running, b.master.generations[4]);
+	assert_int_equal(b.master.running->phase, GENERATION_RUNNING);
+	finish(&b);
+}
+
+static void there_is_room_for_the_most_that_may_be_configured(void **state)
+{
+	(void)state;
+	static const char text[] = "[server]\nworkers = 1\nmax-generations = 30\n[listen l]\n"
+				   "address = 127.0.0.1:0\n[origin a]\nserver = demo:\n"
+				   "[route r]\norigin = a\n";
+	struct bench b;
+	begin(&b);
+	b.master.running = add_of(&b, GENERATION_RUNNING, 1, text);
+	for (uint32_t i = 1; i < LIMIT_GENERATIONS; i++)
+		take_over_with(&b, text);
+	assert_int_equal(b.master.generations[0]->phase, GENERATION_DRAINING);
+	take_over_with(&b, text);
+	assert_int_equal(b.master.generation_count, LIMIT_GENERATIONS + 1);
+	assert_int_equal(b.master.generations[0]->phase, GENERATION_FORCED);
+	assert_int_equal(b.master.generations[1]->phase, GENERATION_DRAINING);
+	assert_int_equal(b.master.running->outfit.limits.lane, LIMIT_GENERATIONS);
 	finish(&b);
 }
 
@@ -300,6 +356,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(oldest_of_too_many_is_ended_when_another_one_has_taken_over),
+	    cmocka_unit_test(so_many_serve_as_the_new_configuration_allows),
+	    cmocka_unit_test(there_is_room_for_the_most_that_may_be_configured),
 	    cmocka_unit_test(those_that_were_given_up_cost_no_other_its_clients),
 	    cmocka_unit_test(helpers_that_hang_keep_their_deadline_whoever_forces_the_end),
 	    cmocka_unit_test(sockets_of_a_worker_that_is_down_are_for_siblings_that_may_accept),
