@@ -18,6 +18,11 @@ void control_open(struct control *c, int socket)
 	c->socket = socket;
 }
 
+bool control_tell(const struct control *c, const struct message *m, int fd)
+{
+	return c->socket >= 0 && message_send(c->socket, m, fd);
+}
+
 void control_close(struct control *c)
 {
 	descriptor_close(&c->socket);

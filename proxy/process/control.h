@@ -45,6 +45,8 @@ enum control_heard {
 void control_init(struct control *c);
 /* Takes the socket of a child that was just started. */
 void control_open(struct control *c, int socket);
+/* Sends the child a message, with a duplicate of fd unless that is -1. False: it is down, or does not read. */
+bool control_tell(const struct control *c, const struct message *m, int fd);
 /* The child is down, or is to end by itself. Idempotent. */
 void control_close(struct control *c);
 /*

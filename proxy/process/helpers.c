@@ -184,7 +184,7 @@ static bool connect_worker(struct generation *g, enum helper_id id, uint32_t ind
 	if (!make_pair(pair))
 		return false;
 	/* If one message is not sent, the other process sees the end of its socket. */
-	bool is_sent = message_send(g->helpers[id].control.socket, &message, pair[1]) &&
+	bool is_sent = control_tell(&g->helpers[id].control, &message, pair[1]) &&
 		       generation_tell_worker(g, index, &message, pair[0]);
 	close(pair[0]);
 	close(pair[1]);

@@ -38,8 +38,7 @@ void generation_workers_fini(struct generation *g)
 bool generation_tell_worker(
     const struct generation *g, uint32_t index, const struct message *message, int fd)
 {
-	int socket = g->workers[index].child.control.socket;
-	return socket >= 0 && message_send(socket, message, fd);
+	return control_tell(&g->workers[index].child.control, message, fd);
 }
 
 static void tell_all(const struct generation *g, enum message_kind kind)
