@@ -77,7 +77,7 @@ static bool leg_send_head(struct leg *leg, const struct http_head *head, bool en
 			wait_for_room(c, x);
 		return false;
 	}
-	if (!http_head_is_interim(head))
+	if (exchange_is_push(x) && !http_head_is_interim(head))
 		list_remove(&x->waiting);
 	if (!session_respond(c->session, leg->stream, head, end) && http_head_is_interim(head))
 		return false;

@@ -212,6 +212,7 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	open_offers(g, env);
 	open_admission(g, env);
 	drain_open(g);
+	recheck_open(g);
 	memory_trim_open(g);
 	memory_pressure_open(g);
 	reserve_open(memory_squeeze, g);
@@ -254,6 +255,7 @@ void gateway_free(struct gateway *g)
 	memory_trim_close(g);
 	wheel_forget(&g->relay.wheel, &g->drain.timer);
 	wheel_forget(&g->relay.wheel, &g->drain.tunnel_timer);
+	recheck_close(g);
 	manifests_close(g->manifests);
 	learned_close(g);
 	net_timer_fini(&g->env.timer);

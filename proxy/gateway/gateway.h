@@ -95,6 +95,35 @@ void gateway_empty(struct gateway *g, size_t section);
 /* Before gateway_drain: tunnels and subscriptions may go on until tunnel-drain-timeout, even beyond the deadline of
  * all else. */
 void gateway_spare_long(struct gateway *g);
+
+/* ---- access-recheck: open tunnels of an older worker, and the access rules of a newer one ---- */
+
+/* Bytes of a tunnel's path, and of each of its other texts. */
+#define GATEWAY_TUNNEL_PATH 32768u
+#define GATEWAY_TUNNEL_TEXT 1024u
+
+/* The facts of a tunnel that access rules look at. Everything is borrowed. */
+struct gateway_tunnel {
+	uint64_t id; /* of its exchange, in its worker */
+	struct address client;
+	bool is_forward; /* its listener is */
+	bool is_connect; /* no protocol was asked for, as for a WebSocket */
+	/* Forward mode: the address that it leads to; NULL: an upstream proxy knows. */
+	const struct net_address *to;
+	struct slice listener, user, scheme, authority, path;
+};
+
+/* Asks about each tunnel that is open, and each that opens later, in place of what was asked before. ask returns false if
+ * the question cannot be sent now. The answers come by gateway_recheck_answer, never before ask returns. ask NULL: no
+ * answer comes any more. Call both from the loop. */
+void gateway_recheck(
+    struct gateway *g, bool (*ask)(void *context, const struct gateway_tunnel *t), void *context);
+/* reason: why the tunnel is to end; "": it goes on. False: nothing was asked. */
+bool gateway_recheck_answer(struct gateway *g, uint64_t id, const char *reason);
+/* Judges a tunnel of another worker by the rules of the listener of that name and mode. NULL: it is allowed, or there is
+ * no such listener. Else why not: a constant code. */
+const char *gateway_judge_tunnel(const struct gateway *g, const struct gateway_tunnel *t);
+
 /* Closes every connection at once and frees the gateway. */
 void gateway_free(struct gateway *g);
 /* `pushgate trace`, see clients_trace. Takes socket unless it returns false. */

@@ -74,6 +74,15 @@ struct drain {
 	void *context;
 };
 
+/* Tunnels that the access rules of a newer worker judge (recheck.c). */
+struct recheck {
+	bool (*ask)(void *context, const struct gateway_tunnel *t); /* NULL: no worker judges */
+	void *context;
+	struct list unasked, asked; /* exchanges, by `waiting`; of the second some may have ended */
+	uint32_t asked_count;       /* answers that are to come */
+	struct wheel_node again;
+};
+
 /* How often a response that a rule held could not answer a request for it, by cause. */
 struct rule_misses {
 	uint32_t count[HOLD_MISS_COUNT];
@@ -103,6 +112,7 @@ struct gateway {
 	struct memory_trim trim;
 	struct long_pass long_pass;
 	struct drain drain;
+	struct recheck recheck;
 	struct admission admission;
 	struct readiness *readiness,
 	    own_readiness; /* the first: the second, or shared by all workers */
@@ -169,6 +179,14 @@ void feedback_shadowed(
     void *gateway, struct exchange *parent, const struct policy_verdict *verdict);
 void feedback_ended(struct gateway *g, const struct exchange *push, enum observe_outcome outcome);
 void feedback_held(struct gateway *g, const struct hold_note *held);
+
+/* ---- recheck.c ---- */
+
+void recheck_open(struct gateway *g);
+/* No worker judges any more. */
+void recheck_close(struct gateway *g);
+/* A tunnel has opened while a worker judges. */
+void recheck_opened(struct gateway *g, struct exchange *x);
 
 /* ---- learned_saving.c ---- */
 

@@ -37,6 +37,8 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	if (exchange_is_tunnel(x)) {
 		WORKER_COUNT(&g->env, tunnels, 1);
 		WORKER_COUNT(&g->env, tunnels_open, 1);
+		if (g->recheck.ask)
+			recheck_opened(g, x);
 	}
 	if (g->learned)
 		offer_learn_answer(g->learned, x, head);

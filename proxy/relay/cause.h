@@ -175,6 +175,7 @@ struct relay_cause {
 	X(TUNNEL_AGE,           "tunnel-age",                   RELAY_SELF,   0,   NULL,                                  RELAY_CANCEL,         ORIGIN_LOST,        .is_timeout = true) \
 	X(TUNNEL_HALF,          "tunnel-half-closed",           RELAY_SELF,   0,   NULL,                                  RELAY_CANCEL,         ORIGIN_LOST,        .is_timeout = true) \
 	X(TUNNEL_BYTES,         "tunnel-bytes",                 RELAY_SELF,   0,   NULL,                                  RELAY_CANCEL,         ORIGIN_LOST) \
+	X(ACCESS_REVOKED,       "access-revoked",               RELAY_SELF,   0,   NULL,                                  RELAY_CANCEL,         AUTHORITY) \
 	X(DRAINED,              "drained",                      RELAY_SELF,   503, "proxy_internal_response",             RELAY_CANCEL,         DRAIN)
 // clang-format on
 

@@ -187,8 +187,8 @@ struct exchange {
 	_Alignas(uint64_t) unsigned char admission[EXCHANGE_ADMISSION_BYTES];
 	struct effort effort; /* exchange_effort */
 	usec effort_since;    /* the loop pass that it is for */
-	/* In a queue of the owner's: for an upstream leg (EXCHANGE_QUEUED), or for the start of a
-	 * push (EXCHANGE_READY). */
+	/* In a queue of the owner's: for an upstream leg (EXCHANGE_QUEUED), for the start of a push
+	 * (EXCHANGE_READY), or of open tunnels. */
 	struct list waiting;
 	uint8_t upload_wait; /* enum upload_wait */
 	struct list link;    /* in the relay's list, live or over */

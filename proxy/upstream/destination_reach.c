@@ -100,6 +100,13 @@ bool destination_admits(const struct destination *d, struct exchange *x)
 	return false;
 }
 
+const struct net_address *upstream_reached(const struct exchange *x)
+{
+	const struct destination *d = attempt_of(x)->destination;
+	const struct server *s = given_server(x);
+	return d && s && d->origin.is_dynamic && !d->origin.conf->proxy ? s->at.address : NULL;
+}
+
 bool upstream_is_open_to(const struct exchange *push, const struct request_facts *f)
 {
 	const struct destination *d = attempt_of(push)->destination;

@@ -175,7 +175,7 @@ void upstream_upload_grew(void *context, struct exchange *x)
 void upstream_undispatch(void *context, struct exchange *x)
 {
 	(void)context;
-	/* Else x->waiting links a push into its client's list. */
+	/* Else x->waiting links a push into its client's list, or a tunnel into one of the gateway's. */
 	if (exchange_is_queued(x)) {
 		origin_note_queued(x);
 		if (attempt_of(x)->at.pool) {

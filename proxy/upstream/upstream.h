@@ -54,6 +54,9 @@ void upstream_upload_grew(void *context, struct exchange *x);
 /* The exchange is over. */
 void upstream_exchange_ended(struct exchange *x);
 
+/* Forward mode: the address that an open tunnel leads to; NULL: an upstream proxy knows, or x is of no such listener.
+ * Lent as long as x is open. */
+const struct net_address *upstream_reached(const struct exchange *x);
 /* Forward mode: whether the request may go where the response of push, which is held, came from. */
 bool upstream_is_open_to(const struct exchange *push, const struct request_facts *f);
 
