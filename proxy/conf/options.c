@@ -240,6 +240,9 @@ const struct conf_option conf_options[] = {
         .sentence = "How many generations of workers may live at once. A reload begins another one, and those before it end with their last "
         "request, tunnel or subscription. With one more the oldest is ended, with the connections that it still has. Each has processes "
         "and memory of its own."},
+    {SERVER(server.access_recheck), .key = "access-recheck", SWITCH("no yes"), .preset = "no",
+        .sentence = "yes: after a reload, tunnels (CONNECT, WebSocket and other upgrades) that were opened before it and that the new "
+        "access rules of their listener deny end at once. The others go on by tunnel-drain-timeout, and so do all with no."},
     {SERVER(server.watch_files), .key = "watch-files", SWITCH("no yes"), .preset = "no",
         .sentence = "yes: when a file that options name changes (a certificate, a key, tls-ca, a host-file, an error page), it is read "
         "again after a few seconds, as by pushgate reload. The configuration's own files are not: a reload reads them."},

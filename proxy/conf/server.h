@@ -41,6 +41,7 @@ struct conf_server {
 	usec drain_timeout;           /* 30 s */
 	usec tunnel_drain_timeout;    /* of tunnels, in a drain: 10 s */
 	uint32_t max_generations;     /* that serve at a time, after reloads: 8 */
+	bool access_recheck;          /* this configuration's access rules judge the tunnels of older generations */
 	bool watch_files;             /* what a changed file needs happens by itself */
 	/* Push allowances; the rest of the caps is in policy_rules. */
 	uint32_t promise_refusals;    /* refusals a minute on one origin connection before it turns push off: 1000 */

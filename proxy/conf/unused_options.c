@@ -51,6 +51,7 @@ WHEN(nothing_learns, void,
     !conf_any(p, c->preloads, c->preload_count, p->learned != CONF_LEARNED_OFF))
 WHEN(has_no_users, void, !conf_has_users(c))
 WHEN_NO_LISTEN(nobody_shares, void, conf_listen_shares(i))
+WHEN_NO_LISTEN(judges_nobody, void, i->access)
 WHEN_NO_LISTEN(has_no_admin, void, i->mode == CONF_MODE_ADMIN)
 WHEN_NO_ORIGIN(all_refuse, i->push != CONF_PUSH_REFUSE)
 WHEN_NO_ORIGIN(none_promises, i->push != CONF_PUSH_REFUSE && i->protocols != CONF_HTTP1)
@@ -179,6 +180,8 @@ static const struct row {
     {CONF_SECTION_SERVER, "resolv-conf", has_own_resolvers, "resolver is given"},
     {CONF_SECTION_SERVER, "ready-when", has_no_admin, "no [listen NAME] has mode = admin"},
     {CONF_SECTION_SERVER, "tunnel-drain-timeout", nothing_tunnels, "no route has upgrade"},
+    {CONF_SECTION_SERVER, "access-recheck", nothing_tunnels, "no route has upgrade"},
+    {CONF_SECTION_SERVER, "access-recheck", judges_nobody, "no [listen NAME] has access"},
     {CONF_SECTION_SERVER, "promise-rate promise-refusals reset-rate", all_refuse,
 	"each origin has push = refuse"},
     {CONF_SECTION_SERVER, "promise-rate promise-refusals reset-rate", none_promises,

@@ -27,6 +27,9 @@ enum message_kind {
 	MESSAGE_HAND_LEARNED,
 	/* From the master, with such a file, sealed: the learned table of a worker that drains soon. */
 	MESSAGE_TAKE_LEARNED,
+	/* From the master, with a socket (recheck.h): ask there about tunnels; answer there. */
+	MESSAGE_RECHECK,
+	MESSAGE_JUDGE,
 	MESSAGE_TRACE, /* from the master, with a socket: trace clients `from` to it until then */
 };
 

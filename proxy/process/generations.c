@@ -332,6 +332,7 @@ static usec run_generation(struct generation *g)
 		on_deadline(g);
 	next = clock_earlier(next, g->deadline);
 	next = clock_earlier(next, generation_run_helpers(g));
+	next = clock_earlier(next, generation_run_recheck(g));
 	return clock_earlier(next, generation_run_workers(g));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A worker's end of the socket to a helper. Takes in one message in a loop pass. When the helper dies the link is lost,
- * until the master gives the worker a socket to the next one.
+ * A worker's end of the socket to a helper, or to a worker of another generation (recheck.h). Takes in one message in a
+ * loop pass. When the other process dies the link is lost, until the master gives the worker a socket to the next one.
  */
 #ifndef PUSHGATE_PROCESS_HELPER_LINK_H
 #define PUSHGATE_PROCESS_HELPER_LINK_H

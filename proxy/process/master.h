@@ -40,7 +40,9 @@ struct worker_slot {
 	uint32_t
 	    renewals; /* it has begun with these certificates, or was told of them: generation.renewals */
 	bool is_linked[HELPERS]; /* it has a socket to this helper, as that runs now */
-	int learned;     /* the memory file that it writes its learned table into; -1: none */
+	int learned; /* the memory file that it writes its learned table into; -1: none */
+	/* With access-recheck its tunnels are judged by this start of a worker of that generation; 0: by none. */
+	uint32_t judge_generation, judge_starts;
 	bool is_adopted; /* the worker `adopter` accepts from this one's sockets */
 	uint32_t adopter;
 };
@@ -222,6 +224,12 @@ bool master_has_learned(struct master *m);
 void generation_hand_on_learned(struct generation *g, uint32_t index);
 /* The worker has died, or the table is not needed any more. */
 void generation_forget_learned(struct generation *g, uint32_t index);
+
+/* ---- master_recheck.c ---- */
+
+/* With access-recheck: gives the workers of an older generation a socket to those that judge its tunnels. Returns when to
+ * call it again. */
+usec generation_run_recheck(const struct generation *g);
 
 /* ---- master_signals.c ---- */
 

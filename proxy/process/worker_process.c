@@ -4,6 +4,7 @@
 #include "proxy/offer/offer.h"
 #include "proxy/process/child.h"
 #include "proxy/process/passwords.h"
+#include "proxy/process/recheck.h"
 #include "proxy/process/worker.h"
 #include <errno.h>
 #include <signal.h>
@@ -18,6 +19,8 @@ struct worker_process {
 	struct files_link files;
 	struct passwords_link passwords;
 	struct helper_link *links[HELPERS]; /* of these; NULL: it has none to this helper */
+	struct recheck_link recheck;        /* to a worker with newer access rules */
+	struct recheck_judge judge;
 	int control;
 	bool has_learned; /* from another generation */
 	int learned; /* the file for the learned table, while the master has asked for that; else -1 */
@@ -112,6 +115,16 @@ static void obey(struct worker_process *c, const struct message *m, int fd)
 	case MESSAGE_TAKE_LEARNED:
 		take_learned(c, fd);
 		break;
+	case MESSAGE_RECHECK:
+		if (fd < 0)
+			break;
+		helper_link_open(&c->recheck.link, fd);
+		return;
+	case MESSAGE_JUDGE:
+		if (fd < 0)
+			break;
+		recheck_judge_add(&c->judge, fd);
+		return;
 	case MESSAGE_RENEW:
 		worker_renew_tls(&c->worker, fd);
 		return;
@@ -213,6 +226,8 @@ static bool init(
 {
 	files_link_init(&c->files);
 	passwords_link_init(&c->passwords);
+	recheck_link_init(&c->recheck);
+	recheck_judge_init(&c->judge);
 	c->links[HELPER_FILES] = &c->files.link;
 	c->links[HELPER_PASSWORDS] = &c->passwords.link;
 	const struct worker_config own = config_of(c, env);
@@ -221,9 +236,11 @@ static bool init(
 	for (size_t i = 0; i < HELPERS; i++)
 		if (c->links[i])
 			c->links[i]->loop = c->worker.loop;
-	c->files.gateway = c->worker.gateway;
+	c->recheck.link.loop = c->judge.loop = c->worker.loop;
+	c->files.gateway = c->recheck.gateway = c->judge.gateway = c->worker.gateway;
 	c->passwords.users = gateway_users(c->worker.gateway);
 	c->files.observe = c->passwords.observe = &c->worker.observe;
+	c->recheck.observe = c->judge.observe = &c->worker.observe;
 	c->files.manifest_count = manifests_configured(env->gateway.conf);
 	c->files.text_count = files_texts_configured(env->gateway.conf);
 	c->files.awaits_learned = env->is_behind;
@@ -245,8 +262,11 @@ int worker_run(const struct worker_config *env, int control, pid_t master)
 		child_report_failure(&c.worker.observe, &env->logs->error, error);
 	helper_link_stop(&c.files.link);
 	helper_link_stop(&c.passwords.link);
+	helper_link_stop(&c.recheck.link);
+	recheck_judge_close(&c.judge);
 	worker_fini(&c.worker);
 	helper_link_close(&c.files.link);
 	helper_link_close(&c.passwords.link);
+	helper_link_close(&c.recheck.link);
 	return status;
 }

@@ -37,6 +37,7 @@ const rows = [
 	['a time without a unit', { config: plus('', { server: { 'tunnel-drain-timeout': '30' } }), at: 'tunnel-drain', says: /bad value '30' for tunnel-drain-timeout/ }],
 	['fewer generations than a reload needs', { config: plus('', { server: { 'max-generations': 1 } }), at: 'max-generations', says: /bad value '1' for max-generations/ }],
 	['more generations than there is room for', { config: plus('', { server: { 'max-generations': 31 } }), at: 'max-generations', says: /bad value '31' for max-generations/ }],
+	['a switch that is none', { config: plus('', { server: { 'access-recheck': 'maybe' } }), at: 'access-recheck', says: /bad value 'maybe' for access-recheck/ }],
 	['limits that contradict each other', { config: plus('', { server: { memory: '64M', 'connection-memory': '128M' } }), at: 'connection-memory', says: /connection-memory is larger than memory/ }],
 	['a pattern that is none', { config: plus('[route p]\npath = /p\nhost = **.x\norigin = main\n'), at: 'host = **', says: /bad value '\*\*\.x' for host/ }],
 	['an origin that is not there', { config: plus('[route bad]\npath = /b\norigin = nowhere\n'), at: 'nowhere', says: /there is no \[origin nowhere\]/ }],

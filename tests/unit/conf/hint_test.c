@@ -438,6 +438,10 @@ static void what_changes_nothing_is_a_warning(void **state)
 		"origin has push = refuse; remove it"},
 	    {"[server]\ntunnel-drain-timeout = 1s\n",
 		"tunnel-drain-timeout has no effect, because no route has upgrade; remove it"},
+	    {"[server]\naccess-recheck = yes\n",
+		"access-recheck has no effect, because no route has upgrade; remove it"},
+	    {"upgrade = websocket\n[server]\naccess-recheck = yes\n",
+		"access-recheck has no effect, because no [listen NAME] has access; remove it"},
 	    {"[origin p]\nserver = demo:\nmax-tunnels = 1\n[route s]\nhost = s\norigin = p\n[route t]\n"
 	     "host = t\norigin = o\nupgrade = websocket\n",
 		"max-tunnels has no effect, because no route to it has upgrade; remove it"},
@@ -466,7 +470,7 @@ static void what_changes_nothing_is_a_warning(void **state)
 static void tunnels_and_tls_have_effect_in_forward_mode(void **state)
 {
 	(void)state;
-	struct load load = load_fine(LOAD_LISTEN "mode = forward\n[server]\ntunnel-drain-timeout = 1s\n"
+	struct load load = load_fine(LOAD_LISTEN "mode = forward\n[server]\ntunnel-drain-timeout = 1s\naccess-recheck = yes\n"
 	    "[origin o]\nserver = forward:\nmax-tunnels = 1\ntls-verify = no\n" LOAD_ROUTE
 	    "tunnel-idle-timeout = 1s\ntunnel-half-closed-timeout = 1s\ntunnel-age = 1s\ntunnel-bytes = 1k\n",
 	    "");

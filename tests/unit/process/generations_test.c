@@ -288,6 +288,76 @@ static void clients_that_wait_at_an_address_that_stays_are_for_the_next_generati
 	finish(&b);
 }
 
+/* The kind of the next message, whose socket is closed. */
+static enum message_kind hear_with_socket(int worker)
+{
+	struct message heard = {0};
+	int fd = -1;
+	assert_int_equal(message_receive(worker, &heard, &fd), sizeof(heard));
+	assert_true(fd >= 0);
+	close(fd);
+	return heard.kind;
+}
+
+static bool hears_nothing(int worker)
+{
+	struct message heard;
+	int fd;
+	return message_receive(worker, &heard, &fd) < 0;
+}
+
+static int open_control(struct generation *g)
+{
+	int pair[2];
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair), 0);
+	g->workers[0].child.control.socket = pair[0];
+	return pair[1];
+}
+
+static void tunnels_of_older_generations_get_a_judge_with_access_recheck(void **state)
+{
+	(void)state;
+	static const char text[] = "[server]\nworkers = 1\naccess-recheck = yes\n[listen l]\n"
+				   "address = 127.0.0.1:0\n[origin a]\nserver = demo:\n"
+				   "[route r]\norigin = a\n";
+	struct bench b;
+	uint32_t index;
+	begin(&b);
+	struct generation *first = b.master.running = add(&b, GENERATION_RUNNING);
+	int older = open_control(first);
+	/* The configuration of before has not asked for it. */
+	take_over(&b);
+	assert_int_equal(hear(older, &index), MESSAGE_RETIRE);
+	assert_true(hears_nothing(older));
+	struct generation *g = b.master.coming = add_of(&b, GENERATION_RUNNING, 1, text);
+	int judge = open_control(g);
+	b.master.take_over_at = b.master.now;
+	(void)master_run_generations(&b.master);
+	(void)master_run_generations(&b.master);
+	assert_ptr_equal(b.master.running, g);
+	assert_int_equal(hear_with_socket(older), MESSAGE_RECHECK);
+	assert_int_equal(hear_with_socket(judge), MESSAGE_JUDGE);
+	(void)master_run_generations(&b.master);
+	assert_true(hears_nothing(older) && hears_nothing(judge));
+	/* It dies: its successor judges when that is READY. */
+	g->workers[0].child.control.is_ready = false;
+	g->workers[0].child.starts++;
+	assert_int_equal(generation_run_recheck(first), USEC_NEVER);
+	assert_true(hears_nothing(older));
+	g->workers[0].child.control.is_ready = true;
+	(void)master_run_generations(&b.master);
+	assert_int_equal(hear_with_socket(older), MESSAGE_RECHECK);
+	assert_int_equal(hear_with_socket(judge), MESSAGE_JUDGE);
+	/* One that does not read is told later. */
+	g->workers[0].child.starts++;
+	close(judge);
+	assert_int_equal(generation_run_recheck(first), b.master.now + 100 * USEC_PER_MSEC);
+	first->phase = GENERATION_FORCED;
+	assert_int_equal(generation_run_recheck(first), USEC_NEVER);
+	close(older);
+	finish(&b);
+}
+
 static void helpers_that_outlive_the_last_worker_are_looked_at_in_time(void **state)
 {
 	(void)state;
@@ -363,6 +433,7 @@ int main(void)
 	    cmocka_unit_test(sockets_of_a_worker_that_is_down_are_for_siblings_that_may_accept),
 	    cmocka_unit_test(
 		clients_that_wait_at_an_address_that_stays_are_for_the_next_generation),
+	    cmocka_unit_test(tunnels_of_older_generations_get_a_judge_with_access_recheck),
 	    cmocka_unit_test(helpers_that_outlive_the_last_worker_are_looked_at_in_time),
 	    cmocka_unit_test(starts_are_counted_on),
 	    cmocka_unit_test(worker_that_is_up_after_its_generation_was_given_up_tells_no_one),
