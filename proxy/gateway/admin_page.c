@@ -131,8 +131,8 @@ static bool is_configured_name(const struct gateway *g, const struct exchange *x
 	http_host_keys_init(&keys, host, a->host_seed);
 	for (size_t i = 0; i < a->rule_count; i++) {
 		const struct conf_access_rule *r = &a->rules[i];
-		if (r->action == CONF_ACCESS_ALLOW && !r->hosts.has_any &&
-		    http_host_set_has(&r->hosts, &keys))
+		if (r->action == CONF_ACCESS_ALLOW && http_host_set_has(&r->hosts, &keys) &&
+		    !http_host_set_has_any(&r->hosts))
 			return true;
 	}
 	return false;

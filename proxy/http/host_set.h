@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sets of host patterns: a table of their hashes with open addressing, never more than half full. A pattern is a name
- * or an address as http_host_read takes it, "*.NAME" for all names below NAME, or "*" for each host.
+ * or an address as http_host_read takes it, "*.NAME" for all names below NAME, or "*" for each host. A set is one run of
+ * bytes without pointers, so that another process can use it as it is.
  */
 #ifndef PUSHGATE_HTTP_HOST_SET_H
 #define PUSHGATE_HTTP_HOST_SET_H
@@ -9,14 +10,7 @@
 #include "proxy/base/arena.h"
 
 struct http_host_set {
-	struct slice *names; /* lower case, no final dot; "*.example.com" is ".example.com" */
-	size_t count;
-	uint32_t *slots; /* 1 + the index of a name, 0: none; NULL: no names */
-	size_t mask;
-	uint64_t seed;
-	bool has_any;
-	uint64_t
-	    wildcard_labels; /* a bit for each number of labels that a wildcard has behind its star */
+	struct slice bytes; /* empty: no patterns. Aligned for any type */
 };
 
 /* A host, hashed once for all sets of a seed: the whole name, and each part of it behind a dot. */
@@ -34,14 +28,17 @@ struct http_host_keys {
 
 bool http_host_pattern_is_valid(struct slice pattern);
 
-/* Fills an empty set with valid patterns; the arena owns what the set has. */
+/* Fills an empty set with valid patterns, at least one; the arena owns the bytes. */
 void http_host_set_fill(struct http_host_set *s, struct arena *arena, uint64_t seed,
     const struct slice *patterns, size_t count);
 
 static inline bool http_host_set_is_empty(const struct http_host_set *s)
 {
-	return s->count == 0 && !s->has_any;
+	return s->bytes.len == 0;
 }
+/* Of a set with patterns: its seed; whether it has "*". */
+uint64_t http_host_set_seed(const struct http_host_set *s);
+bool http_host_set_has_any(const struct http_host_set *s);
 
 /* host: borrowed, as http_host_read writes it. The keys are for all sets of the seed. */
 void http_host_keys_init(struct http_host_keys *k, struct slice host, uint64_t seed);

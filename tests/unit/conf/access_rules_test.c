@@ -42,7 +42,7 @@ static void lines_are_rules_in_the_order_of_the_file(void **state)
 static bool has_host(const struct http_host_set *s, struct slice host)
 {
 	struct http_host_keys keys;
-	http_host_keys_init(&keys, host, s->seed);
+	http_host_keys_init(&keys, host, http_host_set_seed(s));
 	return http_host_set_has(s, &keys);
 }
 
@@ -89,7 +89,7 @@ static void words_stand_for_addresses(void **state)
 	assert_int_equal(r->clients.words, CONF_BLOCKS_ANY);
 	assert_int_equal(r->addresses.words, CONF_BLOCKS_ANY);
 	assert_true(r->any_user);
-	assert_true(r->hosts.has_any);
+	assert_true(http_host_set_has_any(&r->hosts));
 	assert_true(has_host(&r->hosts, SLICE("x")));
 	load_free(&load);
 }
@@ -338,7 +338,6 @@ static void host_files_are_read_whole(void **state)
 	struct load load = load_file(conf, false);
 	assert_string_equal(load.errors, "");
 	const struct http_host_set *hosts = &load.conf->accesses[0].rules[0].hosts;
-	assert_int_equal(hosts->count, HOSTS);
 	for (unsigned i = 1; i < HOSTS; i++) {
 		char name[64];
 		snprintf(name, sizeof name, "%sh%u.example", i % 2 ? "x." : "", i);

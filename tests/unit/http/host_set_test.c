@@ -29,7 +29,7 @@ static struct scene with(uint64_t seed, const char *const patterns[MOST])
 static bool has(const struct scene *s, const char *host)
 {
 	struct http_host_keys keys;
-	http_host_keys_init(&keys, slice_of_string(host), s->set.seed);
+	http_host_keys_init(&keys, slice_of_string(host), http_host_set_seed(&s->set));
 	return http_host_set_has(&s->set, &keys);
 }
 
