@@ -116,15 +116,9 @@ void admin_page_answer(struct gateway *g, struct exchange *x, struct http_own_an
 /* The host of a route, or a name that a line allow of the listener's access has. */
 static bool is_configured_name(const struct gateway *g, const struct exchange *x, struct slice host)
 {
-	const struct conf *c = g->env.conf;
 	const struct conf_access *a = x->facts.listener->access;
-	for (size_t i = 0; i < c->route_count; i++) {
-		const struct conf_route *r = &c->routes[i];
-		for (size_t k = 0; !r->is_forward && k < r->host_count; k++)
-			if (!slice_equal(r->hosts[k], SLICE("*")) &&
-			    http_host_matches(r->hosts[k], host))
-				return true;
-	}
+	if (router_has_host(g->router, host))
+		return true;
 	if (!a)
 		return false;
 	struct http_host_keys keys;

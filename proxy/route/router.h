@@ -22,11 +22,22 @@ enum router_answer {
 	ROUTER_NO_PATH, /* no route of the host is for this path, with this method and these fields: 404 */
 };
 
-/* Of the routes that listeners with this mode use; NULL: forward mode is not used. Borrows conf. */
+/* The table of the routes that listeners with this mode use: bytes without pointers, for all processes that have the same
+ * routes. Empty: forward mode is not used. The caller frees it. */
+struct slice router_table_make(const struct conf *conf, enum conf_listen_mode mode, uint64_t seed);
+void router_table_free(struct slice table);
+
+/* Borrows conf and the table, which is of its routes and aligned for any type. NULL: the table is empty. */
+struct router *router_of_table(const struct conf *conf, struct slice table);
+/* The next requests are looked up in this table. Borrows it; the one before is needed no more. */
+void router_use(struct router *r, struct slice table);
+/* The same with a table of its own; NULL: forward mode is not used. */
 struct router *router_new(const struct conf *conf, enum conf_listen_mode mode, uint64_t seed);
 void router_free(struct router *r);
+/* Whether a route names the host, or a wildcard above it; not those for any host. host: as http_host_read writes it. */
+bool router_has_host(const struct router *r, struct slice host);
 /* request: its authority as the client sent it. The path's query is ignored; "*" (OPTIONS) and none (CONNECT) count as "/".
- * prefix: set to the path prefix by which the route was found; may be NULL. effort: what is left to the request; NULL:
+ * prefix: set to the path prefix by which the route was found, lent until the next router_use; may be NULL. effort: what is left to the request; NULL:
  * as much as one request has. Once it is used up, no further route is taken whose conditions have patterns. */
 enum router_answer router_find(const struct router *r, const struct http_head *request,
     const struct conf_route **route, struct slice *prefix, struct effort *effort);

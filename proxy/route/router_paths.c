@@ -6,19 +6,34 @@
 
 /* One prefix with its routes: those with conditions in the order of the file, then the first one without. */
 struct entry {
-	struct slice prefix;
-	uint32_t first, count; /* among the takers */
+	uint64_t prefix, prefix_bytes; /* where it is, from the beginning of the paths */
+	uint32_t first, count;         /* among the takers */
 	uint32_t above; /* position + 1 of the longest entry that this one begins with; 0: none */
 	bool has_conditions; /* the first taker has some */
 };
 
+/* Followed by the prefixes' bytes. */
 struct router_paths {
-	const struct conf_route **routes; /* that it was made of */
-	size_t route_count;
-	struct entry *entries; /* by their bytes */
-	const struct conf_route **takers;
-	size_t entry_count;
+	uint64_t bytes; /* of all */
+	uint64_t entry_count;
+	uint64_t takers;        /* where they are: positions of routes */
+	struct entry entries[]; /* by their bytes */
 };
+
+static struct slice prefix_of(const struct router_paths *p, const struct entry *e)
+{
+	return slice_of((const char *)p + e->prefix, e->prefix_bytes);
+}
+
+static uint32_t *takers_of(const struct router_paths *p)
+{
+	return (void *)((char *)(uintptr_t)p + p->takers);
+}
+
+size_t router_paths_bytes(const struct router_paths *p)
+{
+	return p->bytes;
+}
 
 /* ---- the table ---- */
 
@@ -60,62 +75,59 @@ static void fill_rows(struct row *rows, const struct conf_route *const *routes, 
 static uint32_t find_above(const struct router_paths *p, size_t at)
 {
 	uint32_t above = (uint32_t)at;
-	while (above > 0 && !slice_starts_with(p->entries[at].prefix, p->entries[above - 1].prefix))
+	while (above > 0 && !slice_starts_with(prefix_of(p, &p->entries[at]),
+				prefix_of(p, &p->entries[above - 1])))
 		above = p->entries[above - 1].above;
 	return above;
 }
 
 static bool has_prefix(const struct router_paths *p, struct slice prefix)
 {
-	return p->entry_count > 0 && slice_equal(p->entries[p->entry_count - 1].prefix, prefix);
+	return p->entry_count > 0 &&
+	       slice_equal(prefix_of(p, &p->entries[p->entry_count - 1]), prefix);
 }
 
-static void add_row(struct router_paths *p, const struct row *row, uint32_t takers)
+static void add_prefix(struct router_paths *p, const struct row *row, uint32_t takers)
 {
-	if (!has_prefix(p, row->prefix)) {
-		struct entry *e = &p->entries[p->entry_count];
-		*e = (struct entry){.prefix = row->prefix,
-		    .first = takers,
-		    .has_conditions = conf_route_has_conditions(row->route)};
-		e->above = find_above(p, p->entry_count++);
+	struct entry *e = &p->entries[p->entry_count];
+	*e = (struct entry){.prefix = p->bytes,
+	    .prefix_bytes = row->prefix.len,
+	    .first = takers,
+	    .has_conditions = conf_route_has_conditions(row->route)};
+	memcpy((char *)p + p->bytes, row->prefix.ptr, row->prefix.len);
+	p->bytes += row->prefix.len;
+	e->above = find_above(p, p->entry_count++);
+}
+
+/* With room for all rows, though equal prefixes become one entry. */
+static struct router_paths *new_of_rows(
+    const struct row *rows, size_t count, const struct conf_route *first)
+{
+	size_t takers = sizeof(struct router_paths) + count * sizeof(struct entry), text = 0;
+	for (size_t i = 0; i < count; i++)
+		text += rows[i].prefix.len;
+	struct router_paths *p = memory_zalloc(takers + count * sizeof(uint32_t) + text);
+	p->takers = takers;
+	p->bytes = takers + count * sizeof(uint32_t);
+	for (size_t i = 0; i < count; i++) {
+		if (!has_prefix(p, rows[i].prefix))
+			add_prefix(p, &rows[i], (uint32_t)i);
+		takers_of(p)[i] = (uint32_t)(rows[i].route - first);
+		p->entries[p->entry_count - 1].count++;
 	}
-	p->takers[takers] = row->route;
-	p->entries[p->entry_count - 1].count++;
+	return p;
 }
 
-struct router_paths *router_paths_new(const struct conf_route *const *routes, size_t count)
+struct router_paths *router_paths_new(
+    const struct conf_route *const *routes, size_t count, const struct conf_route *first)
 {
-	struct router_paths *p = memory_new(struct router_paths);
 	size_t rows = count_rows(routes, count);
 	struct row *row = memory_zalloc(rows * sizeof(*row));
 	fill_rows(row, routes, count);
 	qsort(row, rows, sizeof(*row), by_prefix);
-	p->routes = memory_zalloc(count * sizeof(*p->routes));
-	memcpy(p->routes, routes, count * sizeof(*p->routes));
-	p->route_count = count;
-	p->entries = memory_zalloc(rows * sizeof(*p->entries));
-	p->takers = memory_zalloc(rows * sizeof(*p->takers));
-	for (size_t i = 0; i < rows; i++)
-		add_row(p, &row[i], (uint32_t)i);
+	struct router_paths *p = new_of_rows(row, rows, first);
 	free(row);
 	return p;
-}
-
-void router_paths_free(struct router_paths *p)
-{
-	if (!p)
-		return;
-	free(p->routes);
-	free(p->entries);
-	free(p->takers);
-	free(p);
-}
-
-bool router_paths_are_of(
-    const struct router_paths *p, const struct conf_route *const *routes, size_t count)
-{
-	return p->route_count == count &&
-	       memcmp(p->routes, routes, count * sizeof(*p->routes)) == 0;
 }
 
 /* ---- lookups ---- */
@@ -153,7 +165,7 @@ static size_t last_not_behind(const struct router_paths *p, struct slice path)
 		return 1;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (slice_compare(p->entries[middle].prefix, path) <= 0)
+		if (slice_compare(prefix_of(p, &p->entries[middle]), path) <= 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -170,15 +182,18 @@ static bool path_has_prefix(struct slice path, struct slice prefix)
 	       path.ptr[prefix.len] == '/';
 }
 
-static const struct conf_route *find_taker(const struct router_paths *p, const struct entry *e,
-    const struct http_head *request, struct effort *effort)
+static const struct conf_route *find_taker(const struct router_paths *p,
+    const struct conf_route *routes, const struct entry *e, const struct http_head *request,
+    struct effort *effort)
 {
+	const uint32_t *takers = takers_of(p) + e->first;
 	if (!e->has_conditions)
-		return p->takers[e->first];
-	for (uint32_t i = e->first; i < e->first + e->count; i++)
-		if (!conf_route_has_conditions(p->takers[i]) ||
-		    takes(p->takers[i], request, effort))
-			return p->takers[i];
+		return &routes[takers[0]];
+	for (uint32_t i = 0; i < e->count; i++) {
+		const struct conf_route *route = &routes[takers[i]];
+		if (!conf_route_has_conditions(route) || takes(route, request, effort))
+			return route;
+	}
 	return NULL;
 }
 
@@ -186,17 +201,19 @@ static const struct conf_route *find_taker(const struct router_paths *p, const s
  * Every prefix of the path lies at or before the last entry that is not behind the path, and all between the two
  * begin with it: so it is that entry, or what it begins with.
  */
-const struct conf_route *router_paths_find(const struct router_paths *p, struct slice path,
-    const struct http_head *request, struct slice *prefix, struct effort *effort)
+const struct conf_route *router_paths_find(const struct router_paths *p,
+    const struct conf_route *routes, struct slice path, const struct http_head *request,
+    struct slice *prefix, struct effort *effort)
 {
 	for (size_t at = last_not_behind(p, path); at > 0; at = p->entries[at - 1].above) {
 		const struct entry *e = &p->entries[at - 1];
-		if (!path_has_prefix(path, e->prefix))
+		struct slice found = prefix_of(p, e);
+		if (!path_has_prefix(path, found))
 			continue;
-		const struct conf_route *route = find_taker(p, e, request, effort);
+		const struct conf_route *route = find_taker(p, routes, e, request, effort);
 		if (!route)
 			continue;
-		*prefix = e->prefix;
+		*prefix = found;
 		return route;
 	}
 	return NULL;
