@@ -4,8 +4,8 @@
  * are reported as "file:line: what is wrong; what to write". One run reports all mistakes of a
  * file, and then returns no snapshot.
  *
- * The snapshot is one tree that conf_free frees; all users borrow from it. Names give the units of
- * numbers. A time of 0 means "no limit" unless the option says otherwise.
+ * The snapshot is one tree that conf_free frees; all users borrow from it. Only lists change while it is used
+ * (lists.h). Names give the units of numbers. A time of 0 means "no limit" unless the option says otherwise.
  */
 #ifndef PUSHGATE_CONF_CONF_H
 #define PUSHGATE_CONF_CONF_H
@@ -17,6 +17,7 @@
 #include "proxy/base/watched_file.h"
 #include "proxy/conf/access_rules.h"
 #include "proxy/conf/findings.h"
+#include "proxy/conf/lists.h"
 #include "proxy/conf/route.h"
 #include "proxy/conf/server.h"
 #include "proxy/conf/upstream_proxies.h"
@@ -239,9 +240,9 @@ struct conf {
 	struct arena arena;           /* everything below lives here */
 	/* Certificates, keys and authorities as they were checked; NULL: no file was opened. */
 	struct sealed *sealed;
-	/* Of the bytes of the configuration's own files, and of lists, secrets and bodies that it names, with their paths:
-	 * equal means that nothing has changed. */
-	uint64_t digest, lists_digest;
+	/* Of the bytes of the configuration's own files; of lists, secrets and bodies that it names; of those secrets that
+	 * stay as long as it. With their paths: equal means that nothing has changed. */
+	uint64_t digest, lists_digest, secrets_digest;
 	/* All files that options name and a load reads, each as it was just before. */
 	struct watched_file *named_files;
 	size_t named_file_count;

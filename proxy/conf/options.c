@@ -575,7 +575,7 @@ const struct conf_option conf_options[] = {
         .check = conf_check_route_host, .suggest = suggest_host, .form = "NAME | *.NAME | * ...",
         .sentence = "Hosts of the requests. *.example.com: all names below example.com. Not given: any host."},
     {ROUTE(hosts, host_count), .key = "host-file", LIST_FILE(conf_check_route_host), .example = "hosts.txt",
-        .sentence = "More hosts, one on each line of the file; # begins a comment. At most 100000 lines and 8 MiB. Read at the start."},
+        .sentence = "More hosts, one on each line of the file; # begins a comment. At most 100000 lines and 8 MiB. A reload reads it again."},
     {ROUTE(paths, path_count), .key = "path", .example = "/", .type = CONF_TYPE_LIST, .check = conf_check_route_path, .suggest = suggest_path,
         .form = "/PATH ...", .sentence = "Path prefixes of whole segments: /api matches /api and /api/x, not /apix. Not given: /."},
     {ROUTE(paths, path_count), .key = "path-file", LIST_FILE(conf_check_route_path), .example = "paths.txt",

@@ -41,7 +41,8 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
 	"sections whose conditions match are used; the [push] rules decide on each offered push."},
     [CONF_SECTION_ERRORS] = {"errors", false, true, "", 0,
 	"What pushgate's own answers with an error status say in place of a short text: a file for "
-	"each status, of at most 64 KiB, read once at the start. Its ending tells its type: .html, "
+	"each status, of at most 64 KiB, read by the start and by a reload. Its ending tells its "
+	"type: .html, "
 	".txt or .json. Responses of origins stay as they are. At most one section."},
 };
 

@@ -76,6 +76,7 @@ static bool read_secret(struct conf_loader *l, const char *path, struct slice *s
 {
 	if (!conf_read_bytes(l, "diary-cookie-key", path, 1025, secret))
 		return false;
+	conf_digest(&l->conf->secrets_digest, path, *secret);
 	if (secret->len > 0 && secret->ptr[secret->len - 1] == '\n')
 		secret->len--;
 	if (secret->len >= 16 && secret->len <= 1024)

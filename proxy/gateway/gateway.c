@@ -127,11 +127,27 @@ static void open_hold(struct gateway *g)
 	g->hold.shared.budget = &g->hold_budget;
 }
 
+static struct router *open_router(
+    const struct gateway *g, enum conf_listen_mode mode, const struct slice *table)
+{
+	return table ? router_of_table(g->env.conf, *table)
+		     : router_new(g->env.conf, mode, g->env.seed);
+}
+
+void gateway_use_tables(struct gateway *g, const struct router_tables *tables)
+{
+	router_use(g->router, tables->gateway);
+	if (g->forward_router)
+		router_use(g->forward_router, tables->forward);
+}
+
 static void open_offers(struct gateway *g, const struct gateway_env *env)
 {
-	g->routes.router = g->router = router_new(g->env.conf, CONF_MODE_GATEWAY, g->env.seed);
+	const struct router_tables *tables = env->tables;
+	g->routes.router = g->router =
+	    open_router(g, CONF_MODE_GATEWAY, tables ? &tables->gateway : NULL);
 	g->routes.forward_router = g->forward_router =
-	    router_new(g->env.conf, CONF_MODE_FORWARD, g->env.seed);
+	    open_router(g, CONF_MODE_FORWARD, tables ? &tables->forward : NULL);
 	g->offers.manifests = g->manifests = manifests_new(g->env.conf);
 	g->routes.forwarding = g->forwarding = forwarding_table_new(g->env.seed);
 	learned_open(g, env);

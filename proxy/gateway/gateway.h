@@ -14,6 +14,7 @@
 struct gateway;
 struct offer_manifest;
 struct password_question;
+struct router_tables;
 struct session_protocol;
 struct users;
 
@@ -29,6 +30,8 @@ struct gateway_env {
 	struct chunk_pool *chunks; /* borrows: the pool that the loop reads into */
 	const struct conf *conf;   /* borrows, const for the life of the gateway */
 	struct observe *observe;   /* borrows */
+	/* Borrows: of conf, until gateway_use_tables. NULL: this gateway makes its own. */
+	const struct router_tables *tables;
 	/* Borrows: shared by all workers. NULL: this gateway has a table of its own. */
 	struct health_table *health_table;
 	/* Borrows: for /readyz. NULL: this gateway has one of its own. */
@@ -66,6 +69,9 @@ void gateway_listen(struct gateway *g, const struct conf_listen *listen, int fd)
 /* The configuration's sealed files have been exchanged (sealed_replace): the next handshakes use those that have changed.
  * False with a message: one cannot be used, and what was read from it before stays in use. */
 bool gateway_renew_tls(const struct gateway *g, char *error, size_t error_size);
+/* The next requests are routed by these tables, of the same routes: borrows them. Those of before are needed no more. Call
+ * it from the loop. */
+void gateway_use_tables(struct gateway *g, const struct router_tables *tables);
 /* Replaces the at-th manifest of the configuration (manifests_configured); takes it. Call it from the
  * loop, or before the loop runs. */
 void gateway_set_manifest(struct gateway *g, size_t at, struct offer_manifest *manifest);

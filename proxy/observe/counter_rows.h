@@ -96,6 +96,7 @@
 	X(learned_saves_dropped, "times that the learned table was not saved: the files process was down, or still had the table of a minute before") \
 	X(manifests_taken, "manifests that workers took in from the files process after the start") \
 	X(tls_renewed, "times that workers took in certificates, keys or authorities that had changed") \
+	X(lists_renewed, "times that workers took in lists, pages or passwords of files that had changed") \
 	X(files_unusable, "times that a manifest or the learned-file could not be read, or had mistakes; the contents before stay in use, at the start none") \
 	X(files_refused, "contents and messages of the files process that workers refused as malformed; what it refuses of a worker is in the error log alone") \
 	X(loop_passes_over_5ms, "loop passes of workers that took longer than 5 ms, and so delayed every connection of the worker; a busy machine causes them too") \

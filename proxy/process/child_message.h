@@ -22,6 +22,7 @@ enum message_kind {
 	MESSAGE_ADOPT, /* from the master: accept from the sockets of `worker`: a dead one, or its own */
 	MESSAGE_LINK,  /* from the master, with a socket: between `worker` and `helper` */
 	MESSAGE_RENEW, /* from the master, with a memory file: certificates, keys and authorities */
+	MESSAGE_RENEW_LISTS, /* the same: lists, bodies and passwords (lists.h) */
 	MESSAGE_CONTENT, /* from the files process, with a file: the content of the object `worker` */
 	/* From the master, with a memory file: write the learned table into it. From the worker: it has. */
 	MESSAGE_HAND_LEARNED,

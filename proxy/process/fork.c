@@ -6,6 +6,7 @@
 #include "proxy/base/descriptor.h"
 #include "proxy/process/master.h"
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* File descriptors that only the master may keep; the child closes them after fork. */
@@ -29,6 +30,8 @@ static void close_master_fds(struct generation *g)
 		}
 		for (size_t i = 0; i < HELPERS; i++)
 			control_close(&other->helpers[i].control);
+		descriptor_close(&other->lists);
+		descriptor_close(&other->lists_before);
 		if (other == g)
 			continue;
 		files_contents_fini(&other->contents);
@@ -124,7 +127,7 @@ void generation_start_worker(struct generation *g, uint32_t index)
 	struct worker_slot *slot = &g->workers[index];
 	int socket;
 	slot->is_waiting = g == m->coming || m->start->predecessor.still_serves;
-	slot->renewals = g->renewals;
+	memcpy(slot->renewals, g->renewals, sizeof(slot->renewals));
 	pid_t pid = child_fork(&slot->child, true, &m->observe, m->now, &socket);
 	if (pid == 0)
 		become_worker(g, index, socket);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of generations: one accepts clients, one may be coming up, and older ones drain. */
+#include "proxy/base/descriptor.h"
 #include "proxy/base/memory.h"
 #include "proxy/process/hand_on.h"
 #include "proxy/process/master.h"
@@ -44,6 +45,7 @@ struct generation *master_add_generation(struct master *m, const struct outfit *
 	g->outfit = *outfit;
 	g->outfit.limits.lane = free_lane(m);
 	g->deadline = USEC_NEVER;
+	g->lists = g->lists_before = -1;
 	generation_workers_init(g);
 	generation_helpers_init(g);
 	m->generations[m->generation_count++] = g;
@@ -66,6 +68,8 @@ static void remove_generation(struct master *m, uint32_t at)
 	totals_add(m->ended, generation_counted_conf(g), g->outfit.slots, g->outfit.workers, false);
 	generation_helpers_fini(g);
 	generation_workers_fini(g);
+	descriptor_close(&g->lists);
+	descriptor_close(&g->lists_before);
 	outfit_close(&g->outfit);
 	free(g);
 }

@@ -32,13 +32,16 @@ enum generation_phase {
 	GENERATION_ENDED,
 };
 
+/* Files that change in a generation that runs (renewal.c). */
+enum renewal { RENEWAL_CERTIFICATES, RENEWAL_LISTS, RENEWALS };
+
 /* A worker, as the master sees it. The slot, its sockets and its counters stay when the worker dies. */
 struct worker_slot {
 	struct child child;
 	bool is_waiting; /* it has begun before its generation has taken over, and is to be told */
 	bool is_behind;  /* it has begun before the files process had read anything */
-	uint32_t
-	    renewals; /* it has begun with these certificates, or was told of them: generation.renewals */
+	/* It has begun with these files, or was told of them: generation.renewals. */
+	uint32_t renewals[RENEWALS];
 	bool is_linked[HELPERS]; /* it has a socket to this helper, as that runs now */
 	int learned; /* the memory file that it writes its learned table into; -1: none */
 	/* With access-recheck its tunnels are judged by this start of a worker of that generation; 0: by none. */
@@ -55,7 +58,10 @@ struct generation {
 	struct worker_slot *workers;
 	struct child helpers[HELPERS];
 	usec helpers_end_by[HELPERS]; /* a helper that is to end is killed then */
-	uint32_t renewals; /* how often the configuration's sealed files were exchanged */
+	uint32_t renewals[RENEWALS];  /* how often the configuration's files were exchanged */
+	/* Memory files for the workers that run (lists.h): the last one and, until then, the one before. -1: none. */
+	int lists, lists_before;
+	usec lists_before_until;
 	struct files_contents contents; /* as the files process has read them last */
 	bool files_was_ready; /* one has been: the contents are those of the configured files */
 	bool files_is_late; /* none was ready in time: the workers have started without contents */
@@ -162,14 +168,20 @@ void master_end_reload(
 
 /* ---- renewal.c ---- */
 
-/* Which files have changed from one load to the next one. */
+/* Which files have changed from one load to the next one: bits. */
 enum renewal_change {
-	RENEWAL_OF_NOTHING,
-	RENEWAL_OF_CERTIFICATES, /* of these, keys and authorities alone */
-	RENEWAL_OF_LISTS,        /* and of other files that options name */
-	RENEWAL_OF_CONFIGURATION,
+	RENEWAL_OF_CERTIFICATES = 1 << RENEWAL_CERTIFICATES, /* and keys and authorities */
+	RENEWAL_OF_LISTS = 1 << RENEWAL_LISTS,               /* and bodies and passwords */
+	RENEWAL_OF_MORE =
+	    1 << RENEWALS, /* others that options name, or lists on which more depends */
+	RENEWAL_OF_CONFIGURATION = 2 << RENEWALS,
 };
-enum renewal_change renewal_compare(const struct conf *now, const struct conf *next);
+unsigned renewal_compare(const struct conf *now, const struct conf *next);
+/* Nothing but what the workers that run can take. */
+static inline bool renewal_is_in_place(unsigned change)
+{
+	return change > 0 && change < RENEWAL_OF_MORE;
+}
 /* With watch-files: makes a reload due when files have changed. */
 void master_watch_files(struct master *m);
 
@@ -283,8 +295,9 @@ void generation_empty_sections(const struct generation *g);
 bool generation_is_alive(struct generation *g);
 /* The health table has changed otherwise than by a check. */
 void generation_look_at_health(struct generation *g);
-/* The sealed files of its configuration have been exchanged: tells the workers. */
-void generation_renew_tls(struct generation *g);
+/* These files of its configuration have been exchanged: tells the workers. Takes the memory file of the lists, if they are
+ * among them. */
+void generation_renew(struct generation *g, unsigned change, int lists);
 /* Tells the workers to finish their open requests, then to end. */
 void generation_drain(struct generation *g);
 /* Tells all workers to end at once; called again, kills them. Does nothing after the last worker. */

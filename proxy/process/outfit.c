@@ -2,6 +2,7 @@
 /* See outfit.h. */
 #include "proxy/process/outfit.h"
 
+#include "proxy/base/hash.h"
 #include "proxy/process/sandbox.h"
 #include "proxy/process/server_request.h"
 #include <errno.h>
@@ -68,9 +69,21 @@ bool outfit_open(struct outfit *o, struct sockets *sockets, char *error, size_t 
 	    !sandbox_is_possible(server->sandbox, error, error_size) ||
 	    !sockets_borrow(sockets, &o->share, o->conf, o->workers, error, error_size))
 		return false;
+	o->tables = router_tables_make(o->conf, hash_random_seed());
 	o->slots =
 	    outfit_map_shared(o->workers * sizeof(*o->slots), "the counters", error, error_size);
 	return o->slots && map_health_table(o, error, error_size);
+}
+
+void outfit_exchange(struct outfit *o, struct conf *conf, const struct router_tables *tables)
+{
+	struct conf *before = o->conf;
+	o->share.conf = o->conf = conf;
+	if (o->identity.name == before->server.user)
+		o->identity.name = conf->server.user;
+	router_tables_free(&o->tables);
+	o->tables = *tables;
+	conf_free(before);
 }
 
 bool outfit_take_orders(struct outfit *o, char *error, size_t error_size)
@@ -96,6 +109,7 @@ void outfit_close(struct outfit *o)
 		munmap(o->orders_memory, o->orders_bytes);
 	free(o->orders);
 	limit_memories_close(&o->limits);
+	router_tables_free(&o->tables);
 	conf_free(o->conf);
 	*o = (struct outfit){0};
 }

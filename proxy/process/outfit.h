@@ -7,9 +7,11 @@
 #include "proxy/process/identity.h"
 #include "proxy/process/limit_memories.h"
 #include "proxy/process/sockets.h"
+#include "proxy/route/route.h"
 
 struct outfit {
-	struct conf *conf; /* owned */
+	struct conf *conf;           /* owned */
+	struct router_tables tables; /* of its routes: workers begin with them */
 	uint32_t workers;
 	struct identity identity; /* of workers and helpers */
 	struct sockets_share share;
@@ -26,6 +28,8 @@ struct outfit {
 uint32_t outfit_count_workers(const struct conf *conf, bool single);
 /* Fills in what conf and workers need. The sockets do not listen yet. False with a message; call outfit_close even then. */
 bool outfit_open(struct outfit *o, struct sockets *sockets, char *error, size_t error_size);
+/* Another load of the same text takes the place of conf, which is freed: takes both. */
+void outfit_exchange(struct outfit *o, struct conf *conf, const struct router_tables *tables);
 /* Lets orders for servers be given. False with a message. */
 bool outfit_take_orders(struct outfit *o, char *error, size_t error_size);
 /* Frees the configuration as well. Idempotent. */

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first half of a reload: reads the configuration as a start does, and begins another generation with it. All that
- * is wrong goes to the error log, and then nothing else has happened. generations.c has the second half.
+ * The first half of a reload: reads the configuration as a start does, and begins another generation with it, or gives
+ * changed files to the one that runs. All that is wrong goes to the error log, and then nothing else has happened.
+ * generations.c has the second half.
  */
+#include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/process/hand_on.h"
+#include "proxy/process/lists.h"
 #include "proxy/process/master.h"
 #include "proxy/process/notify.h"
 #include "proxy/process/start_needs.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,12 +109,12 @@ static struct conf *load(struct master *m, FILE *report, enum process_status *st
 	    .workers = outfit_count_workers(conf, false),
 	    .own = &m->start->sockets,
 	    .keeps_files = true};
-	enum renewal_change change = renewal_compare(m->running->outfit.conf, conf);
-	if (change == RENEWAL_OF_CERTIFICATES)
+	unsigned change = renewal_compare(m->running->outfit.conf, conf);
+	if (renewal_is_in_place(change))
 		return conf;
-	if (change == RENEWAL_OF_NOTHING)
+	if (change == 0)
 		*status = PROCESS_DONE;
-	else if (change == RENEWAL_OF_CONFIGURATION && m->reload_is_of_files)
+	else if ((change & RENEWAL_OF_CONFIGURATION) && m->reload_is_of_files)
 		fprintf(
 		    report, "the configuration itself has changed too: tell pushgate to reload\n");
 	else if (start_needs_walk(&needs))
@@ -149,21 +153,46 @@ static void begin(struct master *m, struct conf *conf)
 	    m->coming->number, outfit.workers, outfit.workers == 1 ? "" : "s");
 }
 
-#define RENEWED                                                                                    \
-	"new connections use the new certificates, keys and authorities; nothing else has changed"
+#define NOTHING_ELSE "; nothing else has changed"
+#define NEW_CERTIFICATES "new connections use the new certificates, keys and authorities"
 
-/* Gives the running generation the certificates, keys and authorities of this configuration, and frees it. */
-static void renew(struct master *m, struct conf *conf)
+/* What is told of a change: by its bits. */
+static const char *const renewed[] = {
+    [RENEWAL_OF_CERTIFICATES] = NEW_CERTIFICATES NOTHING_ELSE,
+    [RENEWAL_OF_LISTS] = "requests meet the new lists, pages and passwords" NOTHING_ELSE,
+    [RENEWAL_OF_CERTIFICATES | RENEWAL_OF_LISTS] =
+	NEW_CERTIFICATES ", and requests meet the new lists, pages and passwords" NOTHING_ELSE,
+};
+
+static void end_renewal(struct master *m, const char *told, enum process_status status)
 {
-	struct conf *running = m->running->outfit.conf;
-	struct sealed *before = running->sealed;
-	running->sealed = conf->sealed;
-	conf->sealed = before;
-	conf_free(conf);
-	generation_renew_tls(m->running);
-	observe_log(&m->observe, OBSERVE_INFO, "reload: " RENEWED);
-	reload_askers_tell(&m->askers, RENEWED "\n");
-	master_end_reload(m, PROCESS_DONE, STATUS_RELOAD_DONE, NULL);
+	bool is_done = status == PROCESS_DONE;
+	observe_log(&m->observe, is_done ? OBSERVE_INFO : OBSERVE_ERROR, "reload: %s", told);
+	reload_askers_tell(&m->askers, told);
+	reload_askers_tell(&m->askers, "\n");
+	master_end_reload(
+	    m, status, is_done ? STATUS_RELOAD_DONE : STATUS_RELOAD_REFUSED, is_done ? NULL : told);
+}
+
+/* Gives the running generation the files that have changed. Another load of the same text takes the place of the running one:
+ * workers that start later begin with that. The memory file of the lists is for those that run. */
+static void renew(struct master *m, struct conf *conf, unsigned change)
+{
+	char why[128];
+	struct generation *g = m->running;
+	struct router_tables tables = router_tables_make(conf, hash_random_seed());
+	int lists = change & RENEWAL_OF_LISTS ? lists_seal(conf, &tables) : -1;
+	if ((change & RENEWAL_OF_LISTS) && lists < 0) {
+		snprintf(why, sizeof(why),
+		    "no memory file for the new lists: %s; all stays as it was", strerror(errno));
+		router_tables_free(&tables);
+		conf_free(conf);
+		end_renewal(m, why, PROCESS_FAILED);
+		return;
+	}
+	outfit_exchange(&g->outfit, conf, &tables);
+	generation_renew(g, change, lists);
+	end_renewal(m, renewed[change], PROCESS_DONE);
 }
 
 #define SAME "nothing is to be done: the configuration and all its files are the same"
@@ -212,8 +241,9 @@ void master_reload(struct master *m)
 		report = memory_strdup("no memory for a report\n");
 	reload_askers_tell(&m->askers, report);
 	log_lines(m, conf || status == PROCESS_DONE ? OBSERVE_WARN : OBSERVE_ERROR, report);
-	if (conf && renewal_compare(m->running->outfit.conf, conf) == RENEWAL_OF_CERTIFICATES)
-		renew(m, conf);
+	unsigned change = conf ? renewal_compare(m->running->outfit.conf, conf) : 0;
+	if (renewal_is_in_place(change))
+		renew(m, conf, change);
 	else if (conf)
 		begin(m, conf);
 	else

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that a configuration names and that have changed while it has not. Certificates, keys and authorities go to the
- * workers that run: their clients notice nothing. Lists and bodies are part of the loaded configuration, and so need
- * another generation.
+ * Files that a configuration names and that have changed while it has not: certificates, keys and authorities; lists,
+ * bodies and passwords. They go to the workers that run: their clients notice nothing. What else depends on a changed
+ * file needs another generation.
  */
 #include "proxy/base/sealed.h"
 #include "proxy/process/master.h"
 
-enum renewal_change renewal_compare(const struct conf *now, const struct conf *next)
+unsigned renewal_compare(const struct conf *now, const struct conf *next)
 {
+	unsigned change = 0;
 	if (next->digest != now->digest)
 		return RENEWAL_OF_CONFIGURATION;
 	if (next->lists_digest != now->lists_digest)
-		return RENEWAL_OF_LISTS;
+		change |= conf_lists_may_change(now, next) ? RENEWAL_OF_LISTS : RENEWAL_OF_MORE;
 	if (sealed_digest(next->sealed, 0) != sealed_digest(now->sealed, 0))
-		return RENEWAL_OF_CERTIFICATES;
-	return RENEWAL_OF_NOTHING;
+		change |= RENEWAL_OF_CERTIFICATES;
+	return change;
 }
 
 void master_watch_files(struct master *m)

@@ -26,6 +26,7 @@ struct worker_config start_worker_config(
 {
 	return (struct worker_config){
 	    .gateway = {.conf = outfit->conf,
+		.tables = &outfit->tables,
 		.health_table = outfit->health_table,
 		.readiness = s->readiness,
 		.server_orders = outfit->orders,

@@ -115,7 +115,8 @@ bool worker_confine(const struct worker *w, unsigned more, char *error, size_t e
 	if (w->demo)
 		parts |= SANDBOX_DEMO;
 	bool has_sealed = conf->sealed && sealed_path(conf->sealed, 0);
-	if (w->env.contents && (has_sealed || files_are_needed(conf) || conf_learns(conf)))
+	if (w->env.contents && (has_sealed || conf->named_file_count > 0 ||
+				   files_are_needed(conf) || conf_learns(conf)))
 		parts |= SANDBOX_MAPS;
 	return sandbox_enter(parts, conf->server.sandbox, error, error_size);
 }
@@ -158,6 +159,27 @@ void worker_renew_tls(struct worker *w, int fd)
 		observe_log(&w->observe, OBSERVE_ERROR,
 		    "renewed certificates cannot be used, and those of before stay: %s", error);
 	sealed_close(files);
+}
+
+/* No object keeps a part of the lists over a loop pass: a body is copied when it is answered with, a password when the
+ * request is encoded. So those of before can go at once. */
+void worker_renew_lists(struct worker *w, int fd)
+{
+	struct lists lists;
+	const struct conf *conf = w->env.gateway.conf;
+	bool is_taken = lists_map(&lists, fd, conf);
+	descriptor_close(&fd);
+	if (!is_taken) {
+		observe_log(&w->observe, OBSERVE_ERROR,
+		    "changed lists cannot be used, and those of before stay: their memory file "
+		    "is malformed, or cannot be mapped");
+		return;
+	}
+	lists_use(&lists, conf, &w->tables);
+	gateway_use_tables(w->gateway, &w->tables);
+	lists_unmap(&w->lists);
+	w->lists = lists;
+	w->observe.counters->lists_renewed++;
 }
 
 void worker_drain(struct worker *w)

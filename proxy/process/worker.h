@@ -11,6 +11,7 @@
 #include "proxy/process/child_message.h"
 #include "proxy/process/files.h"
 #include "proxy/process/identity.h"
+#include "proxy/process/lists.h"
 #include "proxy/process/logs.h"
 #include "proxy/process/sockets.h"
 #include "proxy/process/title.h"
@@ -47,9 +48,11 @@ struct worker {
 	struct net_loop *loop;
 	struct chunk_pool *chunks;
 	struct gateway *gateway;
-	struct demo_origin *demo; /* NULL when no origin is of kind demo */
-	struct net_timer flush;   /* writes gathered access lines */
-	bool *adopted;            /* by worker index: this worker accepts from that one's sockets */
+	struct demo_origin *demo;    /* NULL when no origin is of kind demo */
+	struct net_timer flush;      /* writes gathered access lines */
+	struct lists lists;          /* as the master has sent them last; else those of conf */
+	struct router_tables tables; /* of them */
+	bool *adopted; /* by worker index: this worker accepts from that one's sockets */
 	bool is_draining;
 	bool is_quitting; /* worker_quit was called: do not wait for closing messages */
 };
@@ -63,6 +66,8 @@ bool worker_confine(const struct worker *w, unsigned more, char *error, size_t e
 void worker_take_contents(struct worker *w);
 /* Takes certificates, keys and authorities that have changed, as the memory file of a sealed set. */
 void worker_renew_tls(struct worker *w, int fd);
+/* Takes lists, bodies and passwords that have changed, as their memory file (lists.h), between two requests. */
+void worker_renew_lists(struct worker *w, int fd);
 void worker_listen(struct worker *w, uint32_t from);
 /* Finishes open exchanges within drain-timeout, then stops the loop. Idempotent. */
 void worker_drain(struct worker *w);

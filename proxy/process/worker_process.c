@@ -116,17 +116,18 @@ static void obey(struct worker_process *c, const struct message *m, int fd)
 		take_learned(c, fd);
 		break;
 	case MESSAGE_RECHECK:
-		if (fd < 0)
-			break;
-		helper_link_open(&c->recheck.link, fd);
+		if (fd >= 0)
+			helper_link_open(&c->recheck.link, fd);
 		return;
 	case MESSAGE_JUDGE:
-		if (fd < 0)
-			break;
-		recheck_judge_add(&c->judge, fd);
+		if (fd >= 0)
+			recheck_judge_add(&c->judge, fd);
 		return;
 	case MESSAGE_RENEW:
 		worker_renew_tls(&c->worker, fd);
+		return;
+	case MESSAGE_RENEW_LISTS:
+		worker_renew_lists(&c->worker, fd);
 		return;
 	case MESSAGE_LINK:
 		if (fd < 0 || m->helper >= HELPERS || !c->links[m->helper])

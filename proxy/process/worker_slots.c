@@ -3,6 +3,7 @@
  * The workers as the master sees them: messages in both directions, deaths, and the sibling that accepts
  * from the sockets of a worker that is down.
  */
+#include "proxy/base/descriptor.h"
 #include "proxy/base/memory.h"
 #include "proxy/process/master.h"
 #include "proxy/process/notify.h"
@@ -164,7 +165,7 @@ void generation_begin_trace(const struct generation *g, const struct trace_order
 			send_trace(g, i, o);
 }
 
-/* ---- renewed certificates ---- */
+/* ---- renewed files ---- */
 
 /* A worker that does not read its messages is told later. */
 #define TELL_AGAIN_USEC (100 * USEC_PER_MSEC)
@@ -172,19 +173,46 @@ void generation_begin_trace(const struct generation *g, const struct trace_order
 /* Returns when to call it again. */
 static usec tell_of_renewal(struct generation *g, uint32_t index)
 {
-	static const struct message message = {.kind = MESSAGE_RENEW};
+	static const struct message messages[RENEWALS] = {
+	    {.kind = MESSAGE_RENEW}, {.kind = MESSAGE_RENEW_LISTS}};
+	const int files[RENEWALS] = {sealed_descriptor(g->outfit.conf->sealed), g->lists};
 	struct worker_slot *slot = &g->workers[index];
-	if (slot->renewals == g->renewals || slot->child.control.socket < 0)
-		return USEC_NEVER;
-	if (!generation_tell_worker(g, index, &message, sealed_descriptor(g->outfit.conf->sealed)))
-		return g->master->now + TELL_AGAIN_USEC;
-	slot->renewals = g->renewals;
+	for (size_t i = 0; i < RENEWALS; i++) {
+		if (slot->renewals[i] == g->renewals[i] || slot->child.control.socket < 0)
+			continue;
+		if (!generation_tell_worker(g, index, &messages[i], files[i]))
+			return g->master->now + TELL_AGAIN_USEC;
+		slot->renewals[i] = g->renewals[i];
+	}
 	return USEC_NEVER;
 }
 
-void generation_renew_tls(struct generation *g)
+/* The process that unmaps or closes a large memory file last spends milliseconds to free it: no worker shall. */
+#define FORGET_USEC (10 * USEC_PER_SEC)
+
+static void keep_lists(struct generation *g, int lists)
 {
-	g->renewals++;
+	descriptor_close(&g->lists_before);
+	g->lists_before = g->lists;
+	g->lists_before_until = g->master->now + FORGET_USEC;
+	g->lists = lists;
+}
+
+/* Returns when to call it again. */
+static usec forget_lists(struct generation *g)
+{
+	if (g->lists_before >= 0 && g->master->now < g->lists_before_until)
+		return g->lists_before_until;
+	descriptor_close(&g->lists_before);
+	return USEC_NEVER;
+}
+
+void generation_renew(struct generation *g, unsigned change, int lists)
+{
+	if (change & RENEWAL_OF_LISTS)
+		keep_lists(g, lists);
+	for (size_t i = 0; i < RENEWALS; i++)
+		g->renewals[i] += change >> i & 1;
 	for (uint32_t i = 0; i < g->outfit.workers; i++)
 		(void)tell_of_renewal(g, i);
 }
@@ -345,7 +373,7 @@ static usec run_worker(struct generation *g, uint32_t index, bool may_start)
 
 usec generation_run_workers(struct generation *g)
 {
-	usec next = USEC_NEVER;
+	usec next = forget_lists(g);
 	bool may_start = g->phase == GENERATION_RUNNING && generation_may_start_workers(g);
 	for (uint32_t i = 0; i < g->outfit.workers; i++)
 		next = clock_earlier(next, run_worker(g, i, may_start));

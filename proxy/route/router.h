@@ -27,6 +27,13 @@ enum router_answer {
 struct slice router_table_make(const struct conf *conf, enum conf_listen_mode mode, uint64_t seed);
 void router_table_free(struct slice table);
 
+/* Those of all listeners. */
+struct router_tables {
+	struct slice gateway, forward; /* owned, unless they lie in memory of another owner */
+};
+struct router_tables router_tables_make(const struct conf *conf, uint64_t seed);
+void router_tables_free(struct router_tables *t); /* idempotent */
+
 /* Borrows conf and the table, which is of its routes and aligned for any type. NULL: the table is empty. */
 struct router *router_of_table(const struct conf *conf, struct slice table);
 /* The next requests are looked up in this table. Borrows it; the one before is needed no more. */

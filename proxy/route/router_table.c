@@ -260,3 +260,16 @@ void router_table_free(struct slice table)
 {
 	free((void *)(uintptr_t)table.ptr);
 }
+
+struct router_tables router_tables_make(const struct conf *conf, uint64_t seed)
+{
+	return (struct router_tables){router_table_make(conf, CONF_MODE_GATEWAY, seed),
+	    router_table_make(conf, CONF_MODE_FORWARD, seed)};
+}
+
+void router_tables_free(struct router_tables *t)
+{
+	router_table_free(t->gateway);
+	router_table_free(t->forward);
+	*t = (struct router_tables){0};
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Files that change while the configuration stays: certificates, keys and authorities are taken by the workers that run,
- * after a reload or by themselves (watch-files); lists by another generation. No handshake ever has a wrong pair.
+ * after a reload or by themselves (watch-files), and so are lists (renewed-lists.test.mjs). No handshake ever has a wrong pair.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -220,16 +220,32 @@ const statusOf = (s, host) => new Promise((resolve) => {
 	http.get({ port: s.port, host: '127.0.0.1', path: '/', agent: false, headers: { host } }, (r) => r.resume().on('end', () => resolve(r.statusCode))).on('error', (e) => resolve(e.code));
 });
 
-gate('watch-files brings up another generation for a changed list', withList, async (s) => {
-	const before = count(s, TAKEN);
+gate('certificates and a list that change together are both taken by the workers that run', withList, async (s) => {
+	const workers = s.gate.workers();
 	assert.equal(await statusOf(s, 'b.example'), 200);
 	fs.writeFileSync(path.join(s.dir, 'hosts.txt'), 'b.example\n');
-	await seen(s, TAKEN, before + 1);
+	putPair(s, 'ecdsa');
+	await reload(s, /reload: new connections use the new certificates, keys and authorities, and requests meet the new lists, pages and passwords; nothing else has changed/g);
 	await until('the new list', async () => await statusOf(s, 'b.example') === 308);
-	fs.writeFileSync(path.join(s.dir, 'hosts.txt'), 'not a host\n');
-	await seen(s, KEPT);
-	assert.match(s.gate.read('error.log'), /hosts\.txt:1: bad host 'not a host'/);
-	assert.equal(await statusOf(s, 'b.example'), 308);
+	await isShown(s, 'ecdsa');
+	const { tls_renewed: certificates, lists_renewed: lists } = await until('each worker counts both', () => s.gate.counters().lists_renewed === 2 && s.gate.counters());
+	assert.deepEqual([certificates, lists], [2, 2]);
+	putPair(s, 'rsa');
+	await reload(s, /reload: new connections use the new certificates, keys and authorities; nothing else/g);
+	await isShown(s, 'rsa');
+	fs.writeFileSync(path.join(s.dir, 'hosts.txt'), 'c.example\n');
+	await reload(s, /reload: requests meet the new lists/g);
+	await until('the next list', async () => await statusOf(s, 'b.example') === 200);
+	await isShown(s, 'rsa');
+	assert.deepEqual(s.gate.workers(), workers);
+});
+
+gate('a diary-cookie-key that changes needs another generation', (s) => {
+	fs.writeFileSync(path.join(s.dir, 'diary.key'), '0123456789abcdef');
+	return { server: { 'diary-cookie': 'd', 'diary-cookie-key': 'diary.key' } };
+}, async (s) => {
+	fs.writeFileSync(path.join(s.dir, 'diary.key'), 'fedcba9876543210');
+	await reload(s, TAKEN);
 });
 
 gate('watch-files leaves a changed configuration to a reload', withList, async (s) => {

@@ -76,6 +76,27 @@ static void tables_of_another_size_begin_anew(void **state)
 	close_both(&old, &larger);
 }
 
+/* Files have changed, and the configuration was loaded once more: nothing of the first load is used any more. */
+static void an_outfit_goes_on_with_another_load_of_the_same_text(void **state)
+{
+	(void)state;
+#define LIMITED "[server]\nuser = nobody\n" ORIGIN "[route r]\nhost = a.example\norigin = a\nlimit-requests = 10/s by=field:x-key\n"
+	struct outfit old = outfit_of(LIMITED, 1), again = outfit_of(LIMITED, 1), next = outfit_of(LIMITED, 1);
+	struct conf *second = again.conf;
+	assert_true(limit_memories_open(&old.limits, old.conf, 1));
+	old.identity.name = old.conf->server.user;
+	old.tables = router_tables_make(old.conf, 1);
+	const struct router_tables tables = router_tables_make(second, 2);
+	outfit_exchange(&old, second, &tables);
+	assert_ptr_equal(old.conf, second);
+	assert_ptr_equal(old.share.conf, second);
+	assert_string_equal(old.identity.name, "nobody");
+	assert_ptr_equal(old.tables.gateway.ptr, tables.gateway.ptr);
+	assert_true(hand_on_limits(&next, &old));
+	assert_true(is_same(&next, 0, &old, 0, 0));
+	close_both(&old, &next);
+}
+
 /* ---- the health of servers ---- */
 
 #define SERVERS "server = http://192.0.2.1:80\nserver = http://192.0.2.2:80\n"
@@ -153,6 +174,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(lines_are_known_by_route_and_terms),
 	    cmocka_unit_test(tables_of_another_size_begin_anew),
+	    cmocka_unit_test(an_outfit_goes_on_with_another_load_of_the_same_text),
 	    cmocka_unit_test(health_is_known_by_the_name_of_the_origin),
 	    cmocka_unit_test(other_checks_begin_anew),
 	    cmocka_unit_test(servers_that_are_spoken_to_in_another_way_begin_anew),
