@@ -14,12 +14,17 @@ void index_fini(struct index *x)
 	*x = (struct index){0};
 }
 
+static uint32_t *pair_bucket(const struct index *x, uint32_t key)
+{
+	return &x->pairs[key & (INDEX_PAIR_BUCKETS * x->slots - 1)];
+}
+
 static void link_entry(struct index *x, const struct table *t, uint32_t number)
 {
 	uint32_t mask = x->slots - 1;
 	ensure(x->links && x->pairs && x->names);
 	struct index_link *link = &x->links[number & mask];
-	uint32_t *pair = &x->pairs[t->entries[number & mask].key & mask];
+	uint32_t *pair = pair_bucket(x, t->entries[number & mask].key);
 	uint32_t *name = &x->names[link->name_key & mask];
 
 	link->next_pair = *pair;
@@ -40,8 +45,9 @@ static void rebuild(struct index *x, const struct table *t, uint32_t youngest)
 	x->pairs = x->names = NULL;
 	if (t->slots > 0) {
 		links = memory_resize(NULL, t->slots, sizeof(*links));
-		x->pairs = memory_zalloc(2 * t->slots * sizeof(*x->pairs));
-		x->names = x->pairs + t->slots;
+		x->pairs =
+		    memory_zalloc((INDEX_PAIR_BUCKETS + 1) * t->slots * sizeof(*x->pairs));
+		x->names = x->pairs + INDEX_PAIR_BUCKETS * t->slots;
 		/* An empty bucket has number 0, which is older than every entry. */
 		for (uint32_t age = t->count; x->slots > 0 && age >= youngest; age--) {
 			uint32_t number = t->next - age;
@@ -120,7 +126,7 @@ uint32_t index_find_pair(
 {
 	if (t->count == 0)
 		return 0;
-	uint32_t number = x->pairs[key & (x->slots - 1)];
+	uint32_t number = *pair_bucket(x, key);
 	uint32_t age = find_key(x, t, key, &number, 0);
 	if (age == 0 || is_field(t, &t->entries[number & (x->slots - 1)], f))
 		return age;
@@ -172,7 +178,7 @@ bool index_saw(struct index *x, uint32_t key)
 
 size_t index_memory(const struct index *x)
 {
-	return x->slots * (sizeof(*x->links) + 2 * sizeof(*x->pairs)) +
+	return x->slots * (sizeof(*x->links) + (INDEX_PAIR_BUCKETS + 1) * sizeof(*x->pairs)) +
 	       (x->seen ? INDEX_SEEN * sizeof(*x->seen) : 0);
 }
 

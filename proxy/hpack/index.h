@@ -14,6 +14,9 @@
 #define INDEX_SEEN 128u
 #define INDEX_SEEN_SET 4u
 
+/* Fields are looked for by name and value most of all: few share a bucket then. */
+#define INDEX_PAIR_BUCKETS 4u
+
 struct index_link {
 	uint32_t next_pair, next_name; /* older entries of the same bucket */
 	uint32_t name_key;
@@ -21,7 +24,8 @@ struct index_link {
 
 struct index {
 	struct index_link *links; /* one per slot of the table; NULL until the first insertion */
-	uint32_t *pairs, *names;  /* newest entry of each bucket; as many as slots */
+	/* The newest entry of each bucket: INDEX_PAIR_BUCKETS for a slot; one for a slot. */
+	uint32_t *pairs, *names;
 	uint16_t *seen;           /* marks of INDEX_SEEN keys; NULL until the first one */
 	uint32_t slots;
 };
