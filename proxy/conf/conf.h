@@ -243,6 +243,7 @@ struct conf {
 	/* Of the bytes of the configuration's own files; of lists, secrets and bodies that it names; of those secrets that
 	 * stay as long as it. With their paths: equal means that nothing has changed. */
 	uint64_t digest, lists_digest, secrets_digest;
+	uint64_t rules_digest; /* of the host files of access rules */
 	/* All files that options name and a load reads, each as it was just before. */
 	struct watched_file *named_files;
 	size_t named_file_count;

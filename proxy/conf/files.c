@@ -180,6 +180,8 @@ bool conf_read_list(struct conf_loader *l, const struct conf_list *list, struct 
 		return true;
 	if (!conf_read_plain_file(l, list->key, list->key, path, LIMIT_LIST_BYTES, &text))
 		return false;
+	if (list->digest)
+		conf_digest(list->digest, path, text);
 	if (text.len <= LIMIT_LIST_BYTES)
 		return read_lines(l, list, path, text);
 	return conf_mistake_here(l,

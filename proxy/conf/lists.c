@@ -38,5 +38,8 @@ bool conf_lists_may_change(const struct conf *now, const struct conf *next)
 	for (size_t i = 0; i < now->route_count; i++)
 		if (now->routes[i].rewrite.is_given != next->routes[i].rewrite.is_given)
 			return false;
+	/* Tunnels are judged again when another generation takes over. */
+	if (next->server.access_recheck && now->rules_digest != next->rules_digest)
+		return false;
 	return now->secrets_digest == next->secrets_digest;
 }

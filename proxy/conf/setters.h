@@ -49,6 +49,7 @@ struct conf_list {
 	const char *what;   /* "host" */
 	const char *key;    /* "host-file" */
 	const char *owners; /* "routes": among which a long file can be divided */
+	uint64_t *digest;   /* of the files of this kind, beside conf.lists_digest; NULL: none */
 };
 bool conf_read_list(struct conf_loader *l, const struct conf_list *list, struct slice path);
 

@@ -106,8 +106,8 @@ static const char *add_host(struct conf_loader *l, struct draft *d, struct slice
 
 static const char *add_host_file(struct conf_loader *l, struct draft *d, struct slice text)
 {
-	const struct conf_list list = {
-	    &d->hosts, &d->host_count, check_host, "host", "host-file", "rules"};
+	const struct conf_list list = {&d->hosts, &d->host_count, check_host, "host", "host-file",
+	    "rules", &l->conf->rules_digest};
 	d->is_reported = !conf_read_list(l, &list, text) || d->is_reported;
 	return NULL;
 }

@@ -126,6 +126,8 @@ void gateway_recheck(
     struct gateway *g, bool (*ask)(void *context, const struct gateway_tunnel *t), void *context);
 /* reason: why the tunnel is to end; "": it goes on. False: nothing was asked. */
 bool gateway_recheck_answer(struct gateway *g, uint64_t id, const char *reason);
+/* Whether tunnels were not judged yet. */
+bool gateway_recheck_is_under_way(const struct gateway *g);
 /* Judges a tunnel of another worker by the rules of the listener of that name and mode. NULL: it is allowed, or there is
  * no such listener. Else why not: a constant code. */
 const char *gateway_judge_tunnel(const struct gateway *g, const struct gateway_tunnel *t);

@@ -17,10 +17,12 @@
 
 /* ---- an older worker ---- */
 
-/* No pattern is searched for in all of a longer path: this one is ambiguous too (http_path_is_ambiguous). */
+/* Rules look at no query, which may have secrets in it. No pattern is searched for in all of a longer path: this one is
+ * ambiguous too (http_path_is_ambiguous). */
 static struct slice path_of(const struct http_head *head)
 {
-	return head->path.len <= GATEWAY_TUNNEL_PATH ? head->path : SLICE("/%00");
+	struct slice path = slice_sub(head->path, 0, slice_find(head->path, '?'));
+	return path.len <= GATEWAY_TUNNEL_PATH ? path : SLICE("/%00");
 }
 
 /* No host is longer: of what is cut off here none can be read. */
@@ -119,6 +121,11 @@ void gateway_recheck(struct gateway *g,
 			list_append(&g->recheck.unasked, &x->waiting);
 	}
 	ask_more(g);
+}
+
+bool gateway_recheck_is_under_way(const struct gateway *g)
+{
+	return !list_is_empty(&g->recheck.unasked) || !list_is_empty(&g->recheck.asked);
 }
 
 bool gateway_recheck_answer(struct gateway *g, uint64_t id, const char *reason)

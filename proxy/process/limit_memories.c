@@ -11,7 +11,9 @@
 
 static struct limit_shared *shared_new(size_t bytes)
 {
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	/* Most of it is never written: each generation that lives at a time has a lane. */
+	void *p = mmap(
+	    NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return NULL;
 	struct limit_shared *s = memory_new(struct limit_shared);

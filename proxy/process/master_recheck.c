@@ -42,13 +42,26 @@ static usec run_worker(const struct generation *g, uint32_t index)
 	return USEC_NEVER;
 }
 
+/* The running configuration judges nothing: neither does one of before any more. */
+static usec dismiss_judge(const struct generation *g, uint32_t index)
+{
+	static const struct message end = {.kind = MESSAGE_RECHECK};
+	struct worker_slot *slot = &g->workers[index];
+	if (slot->judge_generation == 0 || slot->child.control.socket < 0)
+		return USEC_NEVER;
+	if (!control_tell(&slot->child.control, &end, -1))
+		return g->master->now + AGAIN_USEC;
+	slot->judge_generation = 0;
+	return USEC_NEVER;
+}
+
 usec generation_run_recheck(const struct generation *g)
 {
 	usec next = USEC_NEVER;
-	if (!g->is_superseded || g->phase != GENERATION_DRAINING || g == g->master->running ||
-	    !g->master->running->outfit.conf->server.access_recheck)
+	if (!g->is_superseded || g->phase != GENERATION_DRAINING || g == g->master->running)
 		return USEC_NEVER;
+	bool rechecks = g->master->running->outfit.conf->server.access_recheck;
 	for (uint32_t i = 0; i < g->outfit.workers; i++)
-		next = clock_earlier(next, run_worker(g, i));
+		next = clock_earlier(next, rechecks ? run_worker(g, i) : dismiss_judge(g, i));
 	return next;
 }

@@ -50,6 +50,8 @@ struct recheck_link {
 };
 
 void recheck_link_init(struct recheck_link *l);
+/* Nothing is asked about any more. */
+void recheck_link_close(struct recheck_link *l);
 
 /* ---- the end of the worker that judges (recheck_judge.c) ---- */
 
@@ -60,6 +62,7 @@ struct recheck_judge {
 	struct list askers;               /* the sockets of older workers */
 	usec judged_at;                   /* the loop pass in which one was read */
 	const struct recheck_asker *next; /* it had to wait in that pass; NULL: none */
+	uint8_t *message; /* owned: room for a question; NULL until there is a socket */
 };
 
 void recheck_judge_init(struct recheck_judge *j);

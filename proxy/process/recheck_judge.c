@@ -23,7 +23,6 @@ struct recheck_asker {
 	struct recheck_judge *judge;
 	int socket;
 	struct net_watch *watch;
-	uint8_t message[QUESTION_BYTES_MOST];
 };
 
 static void asker_free(struct recheck_asker *a)
@@ -101,10 +100,11 @@ static bool answer(const struct recheck_asker *a, struct slice message)
 static bool judge_next(struct recheck_asker *a)
 {
 	int fd;
-	ssize_t n = message_receive_bytes(a->socket, a->message, sizeof(a->message), &fd);
+	uint8_t *message = a->judge->message;
+	ssize_t n = message_receive_bytes(a->socket, message, QUESTION_BYTES_MOST, &fd);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
-	bool is_good = n > 0 && fd < 0 && answer(a, slice_of(a->message, (size_t)n));
+	bool is_good = n > 0 && fd < 0 && answer(a, slice_of(message, (size_t)n));
 	descriptor_close(&fd);
 	if (!is_good)
 		asker_free(a);
@@ -148,6 +148,8 @@ void recheck_judge_init(struct recheck_judge *j)
 void recheck_judge_add(struct recheck_judge *j, int socket)
 {
 	struct recheck_asker *a = memory_alloc(sizeof(*a));
+	if (!j->message)
+		j->message = memory_alloc(QUESTION_BYTES_MOST);
 	a->judge = j;
 	a->socket = socket;
 	a->watch = net_watch_new(j->loop, socket, on_questions, a);
@@ -157,4 +159,6 @@ void recheck_judge_add(struct recheck_judge *j, int socket)
 void recheck_judge_close(struct recheck_judge *j)
 {
 	list_for_each(&j->askers, a, struct recheck_asker, link) asker_free(a);
+	free(j->message);
+	j->message = NULL;
 }

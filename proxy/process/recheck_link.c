@@ -52,9 +52,14 @@ static void opened(void *context)
 	gateway_recheck(l->gateway, ask, context);
 }
 
+/* The master makes another one when the worker that judges has died, and at the next reload. */
 static void lost(void *context)
 {
 	const struct recheck_link *l = context;
+	if (gateway_recheck_is_under_way(l->gateway))
+		observe_log(l->observe, OBSERVE_WARN,
+		    "access-recheck: the worker that judges tunnels has closed its socket; those "
+		    "that were not judged yet wait for another one");
 	gateway_recheck(l->gateway, NULL, NULL);
 }
 
@@ -63,6 +68,12 @@ static const struct helper_link_row row = {.message_bytes = sizeof(struct rechec
     .refuse = refuse,
     .opened = opened,
     .lost = lost};
+
+void recheck_link_close(struct recheck_link *l)
+{
+	helper_link_close(&l->link);
+	gateway_recheck(l->gateway, NULL, NULL);
+}
 
 void recheck_link_init(struct recheck_link *l)
 {

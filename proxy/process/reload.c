@@ -147,6 +147,7 @@ static void begin(struct master *m, struct conf *conf)
 		observe_log(&m->observe, OBSERVE_WARN,
 		    "reload: there is no memory for all tables of limits: some begin anew");
 	m->coming = master_add_generation(m, &outfit);
+	m->now = clock_monotonic();
 	m->coming->deadline = m->now + MASTER_COME_UP_USEC;
 	m->take_over_at = 0;
 	observe_log(&m->observe, OBSERVE_INFO, "reload: generation %u comes up, %u worker%s",
@@ -159,9 +160,9 @@ static void begin(struct master *m, struct conf *conf)
 /* What is told of a change: by its bits. */
 static const char *const renewed[] = {
     [RENEWAL_OF_CERTIFICATES] = NEW_CERTIFICATES NOTHING_ELSE,
-    [RENEWAL_OF_LISTS] = "requests meet the new lists, pages and passwords" NOTHING_ELSE,
+    [RENEWAL_OF_LISTS] = "the workers get the new lists, pages and passwords" NOTHING_ELSE,
     [RENEWAL_OF_CERTIFICATES | RENEWAL_OF_LISTS] =
-	NEW_CERTIFICATES ", and requests meet the new lists, pages and passwords" NOTHING_ELSE,
+	NEW_CERTIFICATES ", and the workers get the new lists, pages and passwords" NOTHING_ELSE,
 };
 
 static void end_renewal(struct master *m, const char *told, enum process_status status)
@@ -190,6 +191,7 @@ static void renew(struct master *m, struct conf *conf, unsigned change)
 		end_renewal(m, why, PROCESS_FAILED);
 		return;
 	}
+	m->now = clock_monotonic();
 	outfit_exchange(&g->outfit, conf, &tables);
 	generation_renew(g, change, lists);
 	end_renewal(m, renewed[change], PROCESS_DONE);
@@ -231,12 +233,8 @@ void master_reload(struct master *m)
 	notify_reloading(m->start->notify_fd);
 	watchdog_pause(&m->watchdog, m->start->notify_fd);
 	struct conf *conf = load_with_report(m, &report, &status);
-	watchdog_go_on(&m->watchdog, m->start->notify_fd);
 	m->reload_is_of_files = false;
-	/* The files may have taken long. Whatever asks for reloads, the master has as much time for all else. */
 	m->now = clock_monotonic();
-	m->reload_at =
-	    m->now + (m->now - begun > RELOAD_PAUSE_USEC ? m->now - begun : RELOAD_PAUSE_USEC);
 	if (!report)
 		report = memory_strdup("no memory for a report\n");
 	reload_askers_tell(&m->askers, report);
@@ -249,4 +247,9 @@ void master_reload(struct master *m)
 	else
 		refuse(m, status, report);
 	free(report);
+	watchdog_go_on(&m->watchdog, m->start->notify_fd);
+	/* Files and tables may have taken long. Whatever asks for reloads, the master has as much time for all else. */
+	m->now = clock_monotonic();
+	m->reload_at =
+	    m->now + (m->now - begun > RELOAD_PAUSE_USEC ? m->now - begun : RELOAD_PAUSE_USEC);
 }

@@ -171,8 +171,9 @@ void worker_renew_lists(struct worker *w, int fd)
 	descriptor_close(&fd);
 	if (!is_taken) {
 		observe_log(&w->observe, OBSERVE_ERROR,
-		    "changed lists cannot be used, and those of before stay: their memory file "
-		    "is malformed, or cannot be mapped");
+		    "changed lists cannot be used: their memory file has not come, or cannot be "
+		    "mapped; this worker drains, for one that begins with them");
+		worker_drain(w);
 		return;
 	}
 	lists_use(&lists, conf, &w->tables);

@@ -118,6 +118,8 @@ static void obey(struct worker_process *c, const struct message *m, int fd)
 	case MESSAGE_RECHECK:
 		if (fd >= 0)
 			helper_link_open(&c->recheck.link, fd);
+		else
+			recheck_link_close(&c->recheck);
 		return;
 	case MESSAGE_JUDGE:
 		if (fd >= 0)

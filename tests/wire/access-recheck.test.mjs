@@ -75,7 +75,8 @@ gate('tunnels that the new rules deny end, and the others go on', async (s) => {
 	await prepare(s);
 	await change(s, parts(s, { rules: ALL, site: ['allow = all'] }));
 	const denied = [await connect(s, `127.0.0.1:${portOf(one)}`), await upgrade(site(s), '/ws/a?x=1')];
-	const others = [await connect(s, `127.0.0.1:${portOf(two)}`), await upgrade(site(s), '/ws/b')];
+	/* No rule looks at a query, however long it is. */
+	const others = [await connect(s, `127.0.0.1:${portOf(two)}`), await upgrade(site(s), '/ws/b'), await upgrade(site(s), `/ws/b?${'q'.repeat(33000)}`)];
 	const slow = get(s.port, '/slow?wait=3000');
 	await change(s, parts(s, { rules: [`deny = port=${portOf(one)}`, ...ALL], site: ['deny = path=/ws/a', 'allow = all'] }));
 	await ends(...denied);
@@ -92,8 +93,8 @@ gate('tunnels that the new rules deny end, and the others go on', async (s) => {
 	/* Two generations are older than the next one. */
 	others.push(await connect(s, `127.0.0.1:${portOf(two)}`));
 	await change(s, parts(s, { rules: [`deny = port=${portOf(two)}`, ...ALL], site: ['allow = all'] }));
-	await ends(others[0], others[2]);
-	await carries(others[1]);
+	await ends(others[0], others[3]);
+	await carries(others[1], others[2]);
 });
 
 gate('without access-recheck tunnels go on whatever the new rules say', async (s) => {
@@ -104,6 +105,43 @@ gate('without access-recheck tunnels go on whatever the new rules say', async (s
 	await carries(t);
 	await change(s, parts(s, { rules: ['deny = all'] }));
 	await ends(t);
+});
+
+gate('a host file of rules that has changed counts, too', async (s) => {
+	await prepare(s);
+	const file = path.join(s.dir, 'denied'), rules = [`deny = host-file=${file}`, ...ALL];
+	fs.writeFileSync(file, 'nobody.test\n');
+	await change(s, parts(s, { rules }));
+	const tunnels = [await connect(s, `first.test:${portOf(one)}`), await connect(s, `127.0.0.1:${portOf(one)}`)];
+	fs.writeFileSync(file, 'first.test\n');
+	s.gate.child.kill('SIGHUP');
+	await ends(tunnels[0]);
+	await until('its line', () => revoked(s, 'rule').length === 1);
+	await carries(tunnels[1]);
+});
+
+gate('a configuration that judges no tunnels ends what the one before has begun', async (s) => {
+	await prepare(s);
+	/* Answers an Upgrade when it is told to. */
+	const waiting = [];
+	const late = await open(net.createServer((c) => c.on('error', () => {}).once('data', () => waiting.push(() => {
+		c.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n');
+		c.pipe(c);
+	}))));
+	s.cleanups.push(() => late.close());
+	const more = section('origin late', { server: urlOf(late) }) + section('route late', { path: '/late', origin: 'late', upgrade: 'echo' });
+	await change(s, parts(s, { rules: ALL, site: ['allow = all'], more }));
+	const opens = ['/late/a', '/late/b'].map((asked) => upgrade(site(s), asked));
+	await until('both requests', () => waiting.length === 2);
+	await change(s, parts(s, { rules: ALL, site: ['deny = path=/late'], more }));
+	waiting[0]();
+	await ends(await Promise.race(opens));
+	await change(s, parts(s, { rules: ALL, site: ['deny = path=/late'], more, server: { 'access-recheck': 'no' } }));
+	s.gate.counters(); /* the master has told the older workers before it answers */
+	waiting[1]();
+	const stays = (await Promise.all(opens)).find((t) => !t.ended);
+	await carries(stays);
+	await carries(stays);
 });
 
 gate('a tunnel is judged by the address that it leads to, by its user, and by its host', async (s) => {

@@ -225,7 +225,7 @@ gate('certificates and a list that change together are both taken by the workers
 	assert.equal(await statusOf(s, 'b.example'), 200);
 	fs.writeFileSync(path.join(s.dir, 'hosts.txt'), 'b.example\n');
 	putPair(s, 'ecdsa');
-	await reload(s, /reload: new connections use the new certificates, keys and authorities, and requests meet the new lists, pages and passwords; nothing else has changed/g);
+	await reload(s, /reload: new connections use the new certificates, keys and authorities, and the workers get the new lists, pages and passwords; nothing else has changed/g);
 	await until('the new list', async () => await statusOf(s, 'b.example') === 308);
 	await isShown(s, 'ecdsa');
 	const { tls_renewed: certificates, lists_renewed: lists } = await until('each worker counts both', () => s.gate.counters().lists_renewed === 2 && s.gate.counters());
@@ -234,7 +234,7 @@ gate('certificates and a list that change together are both taken by the workers
 	await reload(s, /reload: new connections use the new certificates, keys and authorities; nothing else/g);
 	await isShown(s, 'rsa');
 	fs.writeFileSync(path.join(s.dir, 'hosts.txt'), 'c.example\n');
-	await reload(s, /reload: requests meet the new lists/g);
+	await reload(s, /reload: the workers get the new lists/g);
 	await until('the next list', async () => await statusOf(s, 'b.example') === 200);
 	await isShown(s, 'rsa');
 	assert.deepEqual(s.gate.workers(), workers);

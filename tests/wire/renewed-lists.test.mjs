@@ -109,7 +109,7 @@ const sees = async (c, k, expected) => {
 		assert.ok(answer === expected, `${k.kind}: ${answer.slice(0, 80)}`);
 };
 const count = (s, pattern) => s.gate.read('error.log').match(pattern)?.length ?? 0;
-const RENEWED = 'requests meet the new lists, pages and passwords; nothing else has changed';
+const RENEWED = 'the workers get the new lists, pages and passwords; nothing else has changed';
 const command = (s) => spawnSync(BINARY, ['reload', '-c', s.gate.config], { cwd: s.dir, encoding: 'utf8' });
 /* So often has each worker taken new lists. */
 const taken = (s, times) => until(() => `lists taken ${times} times\n${s.gate.read('error.log')}`, () => s.gate.counters().lists_renewed === 2 * times);
