@@ -115,7 +115,7 @@ struct policy_offer {
 	struct slice user;           /* whose password was right; empty: nobody's */
 	bool client_push_enabled;    /* its ENABLE_PUSH */
 	bool client_accepts_streams; /* its MAX_CONCURRENT_STREAMS is not 0 */
-	bool client_going_away;      /* GOAWAY sent or received, or no stream ids left */
+	bool client_going_away;      /* as in struct client_facts; or no stream ids left */
 	bool save_data;              /* policy_save_data_of */
 	enum policy_navigation navigation;
 	enum policy_known known;

@@ -183,13 +183,16 @@ const struct client_facts *client_facts(const struct exchange *x, struct client_
 	if (!c)
 		return NULL;
 	const struct session_peer peer = session_peer(c->session);
+	bool is_subscription = x->place.route && offer_is_subscription(x, true);
 	*facts = (struct client_facts){
 	    .address = c->address,
 	    .covers = listener_covers,
 	    .listener = c->listener,
 	    .push_enabled = peer.takes_pushes && session_can(c->session, SESSION_SENDS_PUSHES),
 	    .accepts_streams = peer.takes_streams,
-	    .is_going_away = peer.is_going_away,
+	    /* After our GOAWAY a subscription still gets its pushes. Other clients ask for the resources
+	     * themselves, on their next connection. */
+	    .is_going_away = is_subscription ? peer.goaway_came : peer.is_going_away,
 	    .hints_expected = session_can(c->session, SESSION_HINTS),
 	    .takes_interim = session_can(c->session, SESSION_INTERIM) && peer.takes_interim,
 	    .is_half_closed = client_conn_is_half_closed(c),

@@ -8,9 +8,12 @@
 /* Time for the frames sent last: after the deadline the exchanges left are reset or answered 503. */
 #define FINAL_FLUSH_USEC USEC_PER_SEC
 
+/* A push of a subscription goes on with it. */
 static bool is_long(const struct exchange *x)
 {
-	return exchange_is_tunnel(x) || x->pushes.is_subscription;
+	const struct exchange *parent = x->pushed.parent;
+	return exchange_is_tunnel(x) || x->pushes.is_subscription ||
+	       (parent && parent->pushes.is_subscription);
 }
 
 /* Ends all exchanges but tunnels and subscriptions that may go on. Returns false if there are none of these. */

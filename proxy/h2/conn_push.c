@@ -141,7 +141,8 @@ enum h2_promise_answer h2_may_promise(
 {
 	const struct h2_conn *c = h2_of(session);
 	const struct h2_stream *parent = h2_stream_of(stream);
-	if (c->has_failed || h2_is_going_away(c))
+	/* RFC 9113 6.8: a GOAWAY binds its receiver. After our own the caller decides. */
+	if (c->has_failed || c->goaway_came)
 		return H2_PROMISE_GOING_AWAY;
 	if (!c->peer.enable_push)
 		return H2_PROMISE_DISABLED;

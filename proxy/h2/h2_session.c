@@ -40,6 +40,7 @@ static struct session_peer peer(const struct session *session)
 	    .takes_tunnels = c->peer.enable_connect_protocol != 0,
 	    .answers_expect = true,
 	    .is_going_away = h2_is_going_away(c),
+	    .goaway_came = c->goaway_came,
 	    .unsent_bytes = h2_out_length(&c->out),
 	};
 }

@@ -70,7 +70,7 @@ struct client_facts {
 	const void *listener; /* for covers */
 	bool push_enabled;    /* its SETTINGS_ENABLE_PUSH */
 	bool accepts_streams; /* its SETTINGS_MAX_CONCURRENT_STREAMS is not 0 */
-	bool is_going_away;   /* GOAWAY was sent or received */
+	bool is_going_away;   /* GOAWAY was received; or sent, but for a subscription */
 	bool takes_interim;   /* its version of HTTP has interim responses, such as 103 */
 	bool is_half_closed;  /* it sends nothing any more: it gets no 103 and no promise */
 	bool

@@ -165,6 +165,7 @@ struct session_peer {
 	bool takes_tunnels;  /* an origin: a CONNECT with :protocol; HTTP/1.1: Upgrade */
 	bool answers_expect; /* an origin: Expect: 100-continue; false: it speaks HTTP/1.0 */
 	bool is_going_away;  /* GOAWAY sent or received; HTTP/1: no request after this one */
+	bool goaway_came;    /* GOAWAY received: the peer takes no more streams */
 	usec keepalive;      /* how long the peer keeps an idle connection; 0 = it did not say */
 	size_t unsent_bytes; /* heads and promises that have not left yet */
 };

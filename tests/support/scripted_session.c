@@ -262,6 +262,7 @@ static struct session_peer peer(const struct session *session)
 	    .takes_interim = true,
 	    .answers_expect = true,
 	    .is_going_away = s->going_away || s->goaway_came,
+	    .goaway_came = s->goaway_came,
 	    .unsent_bytes = s->out_bytes,
 	};
 }

@@ -5,6 +5,7 @@
  * anything. Elsewhere the caps hold, and what they refuse is loud.
  */
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import { freePort, scenario, section, sleep, until } from '../support/gate.mjs';
 import { nodeOrigin } from '../support/node.mjs';
 import { SCALE } from '../support/peer.mjs';
@@ -148,6 +149,39 @@ scenario('a slow subscriber loses nothing over TLS either', {
 	got.client.socket.resume();
 	await all(got, count, 30000 * SCALE);
 	inOrder(got, count);
+});
+
+// covers: P-sub-refusals P-make-allowed
+scenario('a subscription gets its pushes after the GOAWAY of a pushgate that drains, another page none', {
+	routes, single: false, server: { ...server, ...statusSocket, 'drain-timeout': '1s', 'tunnel-drain-timeout': '1h' },
+}, async (s) => {
+	await s.gate.error(/ ready\n/);
+	const got = await subscriber(s, '/feed');
+	const origin = await s.accept(), feed = await origin.expectRequest('/feed');
+	const page = await s.connect();
+	page.request(1, { path: '/page' });
+	const other = await s.accept(), up = await other.expectRequest('/page');
+	const late = await s.connect();
+	late.request(1, { path: '/late' });
+	origin.push(feed, 2, '/message/0').respond(2, { body: '0' });
+	await all(got, 1);
+	fs.appendFileSync(s.gate.config, section('route more', { path: '/more', redirect: '/here' }));
+	s.gate.child.kill('SIGHUP');
+	await page.expectGoaway('NO_ERROR');
+	await page.expectGoaway('NO_ERROR');
+	origin.push(feed, 4, '/message/1').respond(4, { body: '1' });
+	await all(got, 2);
+	other.push(up, 2, '/none');
+	await other.expectReset(2, 'CANCEL');
+	other.respond(up.stream, { body: 'page' });
+	assert.equal((await page.response(1)).status, 200);
+	/* One is under way when drain-timeout is over. */
+	origin.push(feed, 6, '/message/2').headers(6, { ':status': 200 });
+	assert.equal((await late.response(1)).status, 503);
+	origin.data(6, '2', { endStream: true });
+	origin.push(feed, 8, '/message/3').respond(8, { body: '3' });
+	await all(got, 4);
+	inOrder(got, 4);
 });
 
 // covers: P-sub-limit

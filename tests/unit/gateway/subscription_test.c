@@ -399,8 +399,8 @@ static void refusals_of_a_subscription_turn_push_off_for_it_alone(void **state)
 	gate_world_free(s.w);
 }
 
-/* No push may be promised on a connection that ends: on another one the client gets them. */
-static void a_subscription_on_a_connection_that_ends_is_over_with_the_next_push(void **state)
+/* RFC 9113 6.8: after a GOAWAY its receiver begins no stream. On another connection the client gets the pushes. */
+static void a_subscription_is_over_with_the_next_push_after_the_goaway_of_its_client(void **state)
 {
 	(void)state;
 	struct scene s = scene_new(NULL, NULL, NULL);
@@ -409,6 +409,13 @@ static void a_subscription_on_a_connection_that_ends_is_over_with_the_next_push(
 	gate_world_drain(s.w, 60 * USEC_PER_SEC);
 	gate_passes(s.w);
 	assert_true(s.client->goaway_came);
+	struct gate_stream *after_ours = promise(&s);
+	UNTIL(s.w, s.client->stream_count == 3);
+	gate_answer(after_ours, 200, 7, true);
+	UNTIL(s.w, s.client->streams[2]->is_over);
+	assert_int_equal(s.client->streams[2]->received, 7);
+	gate_shutdown(s.client);
+	gate_passes(s.w);
 	assert_false(s.feed->is_over);
 	struct gate_stream *late = promise(&s);
 	UNTIL(s.w, s.feed->is_over && late->is_over);
@@ -439,7 +446,7 @@ int main(void)
 	    cmocka_unit_test(without_the_option_pushes_prolong_nothing),
 	    cmocka_unit_test(the_protocols_own_clocks_stand_still_too),
 	    cmocka_unit_test(refusals_of_a_subscription_turn_push_off_for_it_alone),
-	    cmocka_unit_test(a_subscription_on_a_connection_that_ends_is_over_with_the_next_push),
+	    cmocka_unit_test(a_subscription_is_over_with_the_next_push_after_the_goaway_of_its_client),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -258,7 +258,7 @@ SCRIPT_TEST(no_promise_on_a_pushed_stream)
 }
 
 /* covers: R51 P-make-allowed */
-SCRIPT_TEST(no_promise_after_goaway_in_either_direction)
+SCRIPT_TEST(no_promise_after_goaway_of_the_client)
 {
 	struct script *s = serving();
 	assert_int_equal(script_promises(s, 1, "/"), 2);
@@ -271,10 +271,17 @@ SCRIPT_TEST(no_promise_after_goaway_in_either_direction)
 	script_expects_frame(s, H2_HEADERS, 2);
 	script_expects_event(s, SESSION_EVENT_CLOSED, 2);
 	script_close(s);
-	s = serving();
+}
+
+/* covers: P-make-allowed */
+SCRIPT_TEST(promise_after_our_own_goaway)
+{
+	struct script *s = serving();
 	session_shutdown(s->conn, s->now);
-	assert_int_equal(may(s, 1), H2_PROMISE_GOING_AWAY);
-	assert_int_equal(script_promises(s, 1, "/"), 0);
+	assert_true(session_peer(s->conn).is_going_away);
+	assert_false(session_peer(s->conn).goaway_came);
+	assert_int_equal(may(s, 1), H2_PROMISE_POSSIBLE);
+	assert_int_equal(script_promises(s, 1, "/"), 2);
 	script_close(s);
 }
 
@@ -439,7 +446,8 @@ int main(void)
 	    cmocka_unit_test(parent_must_be_open_toward_the_client),
 	    cmocka_unit_test(end_that_was_only_offered_does_not_close_the_parent_yet),
 	    cmocka_unit_test(no_promise_on_a_pushed_stream),
-	    cmocka_unit_test(no_promise_after_goaway_in_either_direction),
+	    cmocka_unit_test(no_promise_after_goaway_of_the_client),
+	    cmocka_unit_test(promise_after_our_own_goaway),
 	    cmocka_unit_test(pushes_above_the_clients_last_id_are_over),
 	    cmocka_unit_test(clients_reset_of_a_promise_is_an_event_with_its_code_and_hurts_nobody),
 	    cmocka_unit_test(push_completes_after_its_parent),
