@@ -7,6 +7,8 @@
 
 /* Time for the frames sent last: after the deadline the exchanges left are reset or answered 503. */
 #define FINAL_FLUSH_USEC USEC_PER_SEC
+/* How often the connections of clients are looked at that are closed, and still send or linger. */
+#define CLOSING_CHECK_USEC (20 * USEC_PER_MSEC)
 
 /* A push of a subscription goes on with it. */
 static bool is_long(const struct exchange *x)
@@ -92,6 +94,18 @@ void gateway_drain(struct gateway *g, usec deadline, void (*drained)(void *conte
 	drain_check(g);
 }
 
+/* The last bytes of a response may still be on their way: the end of the process would reset their connection. No tunnel
+ * is left, so its timer is free. */
+static bool waits_for_clients(struct gateway *g)
+{
+	if (g->drain.is_closing_origins || g->drain.is_late || !net_is_closing(g->env.loop))
+		return false;
+	wheel_set(&g->relay.wheel, &g->drain.tunnel_timer,
+	    clock_after(worker_now(&g->env), CLOSING_CHECK_USEC));
+	gateway_set_timer(g);
+	return true;
+}
+
 /* The last exchange is over: sends GOAWAY to the origins, and gives it time to arrive. */
 static void close_origins(struct gateway *g)
 {
@@ -105,7 +119,7 @@ void drain_check(struct gateway *g)
 {
 	struct drain *d = &g->drain;
 	if (!g->env.is_draining || d->is_over || !clients_are_gone(&g->clients) ||
-	    g->relay.live_count > 0)
+	    g->relay.live_count > 0 || waits_for_clients(g))
 		return;
 	if (!d->is_closing_origins)
 		close_origins(g);

@@ -44,6 +44,8 @@ void net_on_long_pass(
 /* Names the work of this loop pass that may take long. `note`: a string literal. */
 void net_note(struct net_loop *l, const char *note);
 
+/* Whether connections that their owners have closed still send, or wait for their peers' end (for a second at most). */
+bool net_is_closing(const struct net_loop *l);
 /* Charges the unsent bytes of closed connections to `budget` (borrows); NULL: charges nothing. */
 void net_set_closing_budget(struct net_loop *l, struct budget *budget);
 

@@ -42,6 +42,11 @@ void net_closing_expired(void *loop)
 	net_timer_set(&l->closing, draining < lingering ? draining : lingering);
 }
 
+bool net_is_closing(const struct net_loop *l)
+{
+	return !list_is_empty(&l->draining) || !list_is_empty(&l->lingering);
+}
+
 bool net_closing_free_descriptor(struct net_loop *l)
 {
 	struct net_conn *c = list_first(&l->lingering, struct net_conn, owner_link);

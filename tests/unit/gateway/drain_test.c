@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* covers: R40 R63 R65 */
@@ -122,6 +123,23 @@ static void connections_before_their_preface_do_not_delay_the_drain(void **state
 	gate_world_drain(w, LONG);
 	UNTIL(w, w->drained == 1);
 	close(fd);
+	gate_world_free(w);
+}
+
+/* The end of the process would answer what the client still sends with a reset, which destroys what it has not read. */
+static void the_drain_waits_for_a_client_that_has_not_closed_yet(void **state)
+{
+	(void)state;
+	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
+	int fd = gate_raw(w);
+	char byte;
+	UNTIL(w, w->counters.connections_open == 1);
+	gate_world_drain(w, LONG);
+	UNTIL(w, recv(fd, &byte, 1, MSG_DONTWAIT) == 0);
+	gate_passes(w);
+	assert_int_equal(w->drained, 0);
+	close(fd);
+	UNTIL(w, w->drained == 1);
 	gate_world_free(w);
 }
 
@@ -273,6 +291,7 @@ int main(void)
 	    cmocka_unit_test(requests_in_the_queue_are_finished_too),
 	    cmocka_unit_test(a_late_drain_answers_503_or_resets),
 	    cmocka_unit_test(connections_before_their_preface_do_not_delay_the_drain),
+	    cmocka_unit_test(the_drain_waits_for_a_client_that_has_not_closed_yet),
 	    cmocka_unit_test(a_client_that_never_reads_does_not_delay_the_drain),
 	    cmocka_unit_test(gateway_free_ends_every_exchange_at_once),
 	    cmocka_unit_test(every_refusal_of_memory_is_survived),
