@@ -11,49 +11,21 @@
  * every stream ended on all sides, every request has its line in the access log, memory does not grow in the
  * second half, descriptors come back, and the program ends well.
  */
-import { fork, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { BINARY, Gate, certs, freePort, samples, section, sleep, until, workDir } from '../support/gate.mjs';
+import { Checks, child as fork } from './child.mjs';
 
 const [seconds = 60, rate = 300, seed = Date.now() % 1e6] = process.argv.slice(2).map(Number);
 /* Ten times write-timeout is what a stream behind a shut connection window may have, and then some. */
 const MAX_STREAM_MS = 100000;
-const here = path.dirname(new URL(import.meta.url).pathname);
-const checks = [];
+const checks = new Checks();
+const check = (...args) => checks.check(...args);
 let isEnding = false;
-function check(name, isFine, detail = '') {
-	checks.push(isFine);
-	console.log(`${isFine ? 'ok' : 'not ok'} - ${name}${detail ? `: ${detail}` : ''}`);
-}
-
-function child(file, options) {
-	const process_ = fork(path.join(here, file), [JSON.stringify(options)]);
-	const waiting = [];
-	let finished;
-	/* Without its accounts nobody can say that all is well; the others' are still worth having. */
-	process_.on('exit', (code, signal) => {
-		if (!isEnding && (signal || code))
-			check(`${file} ${options.name ?? ''} lived`, false, `${signal ?? code}`);
-		for (const answer of waiting.splice(0))
-			answer({});
-	});
-	process_.on('message', (message) => {
-		if (message.finished)
-			finished?.(message.accounts);
-		waiting.shift()?.(message);
-	});
-	return {
-		process: process_,
-		next: () => new Promise((resolve) => { waiting.push(resolve); }),
-		accounts() {
-			if (!process_.connected)
-				return Promise.resolve(undefined);
-			process_.send('accounts');
-			return this.next().then((m) => m.accounts);
-		},
-		finished: new Promise((resolve) => { finished = resolve; }),
-	};
-}
+const child = (file, options) => fork(file, options, (how) => {
+	if (!isEnding)
+		check(`${file} ${options.name ?? ''} lived`, false, how);
+});
 
 const dir = workDir();
 const ports = { plain: await freePort(), tls: await freePort(), calm: await freePort(), wild: await freePort(), forward: await freePort(), forwardTls: await freePort() };
@@ -222,6 +194,4 @@ try {
 /* An origin whose peer went away in the middle of an answer may have more to do for long. */
 for (const c of [calm, wild])
 	c.process.kill('SIGKILL');
-const failed = checks.filter((isFine) => !isFine).length;
-console.log(`${checks.length - failed} passed, ${failed} failed`);
-process.exit(failed ? 1 : 0);
+process.exit(checks.sum());

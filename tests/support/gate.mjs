@@ -19,6 +19,9 @@ import { PATIENCE, SCALE, connect, listen } from './peer.mjs';
 export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 export const BINARY = path.resolve(ROOT, process.env.PUSHGATE ?? 'build/pushgate');
 
+/* A worker that drains waits for a second: a client that the processor has kept waiting for as long has lost its connection. */
+export const LEAVE_MS = 900;
+
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 /* Waits for a promise, but not for ever; whether it was in time, the caller sees elsewhere. */
 export function patiently(promise, ms) {
@@ -254,7 +257,7 @@ export function samples(text) {
 	}));
 }
 
-function answers(port) {
+export function answers(port) {
 	return new Promise((resolve) => {
 		const s = net.connect(port, '127.0.0.1');
 		s.once('connect', () => { s.destroy(); resolve(true); });

@@ -2,8 +2,7 @@
 /* Other people's programs in the tests: started, waited for, ended, with what they said. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import net from 'node:net';
-import { patiently, until } from './gate.mjs';
+import { answers, patiently, until } from './gate.mjs';
 import { SCALE } from './peer.mjs';
 
 /* Runs a program to its end. `signal` after `limit` ms instead of waiting on, when given. */
@@ -41,10 +40,6 @@ export async function daemon(s, command, args, port) {
 		child.kill('SIGKILL');
 	};
 	s.cleanups.push(d.stop);
-	await until(() => `${command} answers: ${d.output}`, () => new Promise((resolve) => {
-		const socket = net.connect(port, '127.0.0.1');
-		socket.once('connect', () => { socket.destroy(); resolve(true); });
-		socket.once('error', () => resolve(false));
-	}));
+	await until(() => `${command} answers: ${d.output}`, () => answers(port));
 	return d;
 }

@@ -75,15 +75,19 @@ export class Refused extends Error {
 	}
 }
 
-const socketTo = ({ port, secure, alpn }) => (secure
-	? tls.connect({ port, host: '127.0.0.1', servername: 'a.test', rejectUnauthorized: false, ALPNProtocols: [alpn] })
-	: net.connect(port, '127.0.0.1'));
+function socketTo({ port, secure, alpn }) {
+	const socket = secure ? tls.connect({ port, host: '127.0.0.1', servername: 'a.test', rejectUnauthorized: false, ALPNProtocols: [alpn] })
+		: net.connect(port, '127.0.0.1');
+	/* What a failure may be told by: the socket forgets it at its end. */
+	socket.once('connect', () => { socket.from = socket.localPort; });
+	return socket;
+}
 
 /* Resolves with the status, and leaves behind the head in the socket. */
 function headOf(socket) {
 	return new Promise((resolve, reject) => {
 		let seen = Buffer.alloc(0);
-		const gone = () => reject(new Error(`the connection ended before the answer: ${seen.toString('latin1').slice(0, 200)}`));
+		const gone = () => reject(Object.assign(new Error(`the connection ended before the answer: ${seen.toString('latin1').slice(0, 200)}`), { port: socket.from }));
 		const read = () => {
 			for (let piece; (piece = socket.read()) !== null;) {
 				seen = Buffer.concat([seen, piece]);
@@ -128,14 +132,16 @@ async function open1({ port, secure, path, host }) {
 
 /* A session in HTTP/2, once it has the gate's SETTINGS. */
 export async function session2({ port, secure, host = 'a.test' }) {
+	const socket = socketTo({ port, secure, alpn: 'h2' });
 	const session = http2.connect(`${secure ? 'https' : 'http'}://${host}`, {
-		createConnection: () => socketTo({ port, secure, alpn: 'h2' }), settings: { initialWindowSize: 1 << 20, enablePush: false },
+		createConnection: () => socket, settings: { initialWindowSize: 1 << 20, enablePush: false },
 	});
 	session.on('error', () => {});
 	await new Promise((resolve, reject) => {
 		session.once('remoteSettings', resolve);
-		session.once('close', () => reject(new Error('the session ended before its SETTINGS')));
+		session.once('close', () => reject(Object.assign(new Error('the session ended before its SETTINGS'), { port: socket.from })));
 	});
+	session.from = socket.from;
 	session.setLocalWindowSize(1 << 24);
 	return session;
 }

@@ -13,6 +13,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { scenario, sleep, until, workDir } from '../support/gate.mjs';
 import { nodeClient } from '../support/node.mjs';
+import { mountTmpfs } from '../support/small_disk.mjs';
 
 const INSIDE = 'PUSHGATE_TEST_MOUNTS';
 const PAD = 'x'.repeat(900);
@@ -45,11 +46,6 @@ function logsIn(folder, single, more = {}) {
 const WAYS = [['by the logger', false], ['with --single', true]];
 
 /* ---- a disk that is full: best in a mount namespace ---- */
-
-function mountTmpfs(folder, size) {
-	execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=0777`, 'none', folder]);
-	process.once('exit', () => spawnSync('umount', ['-l', folder]));
-}
 
 function fullDisks() {
 	for (const [way, single] of WAYS) {

@@ -9,13 +9,10 @@ import http from 'node:http';
 import http2 from 'node:http2';
 import net from 'node:net';
 import path from 'node:path';
-import { freePort, section, until } from '../support/gate.mjs';
+import { LEAVE_MS, freePort, section, until } from '../support/gate.mjs';
 import { TAKEN, change, count, gate, get, haveEnded, one, open, run, statusSocket, two, urlOf, workersAre, write } from '../support/reloads.mjs';
 
 /* ---- requests without pause; `failures` gets a text for each that fails ---- */
-
-/* A worker that drains waits for a second: a client that the processor has kept waiting for as long has lost its connection. */
-const LEAVE_MS = 900;
 
 async function askInHttp1(s, failures) {
 	const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
