@@ -192,6 +192,11 @@ FLEET_SECONDS ?= 60
 fleet: build/pushgate
 	$(Q)PUSHGATE=$(CURDIR)/build/pushgate node tests/soak/fleet.mjs $(FLEET_SECONDS)
 
+# Clients that never pause while it is reloaded, upgraded and killed; RELOADS=0.01 takes a minute or two.
+RELOADS ?= 1
+reloads: build/pushgate
+	$(Q)PUSHGATE=$(CURDIR)/build/pushgate node tests/soak/reloads.mjs $(RELOADS)
+
 FUZZ_SECONDS ?= 60
 fuzz:
 	$(Q)$(MAKE) --no-print-directory KIND=fuzz fuzzers
@@ -307,6 +312,7 @@ help:
 	@echo 'make fuzz           each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make soak           random clients and origins for SOAK_SECONDS (1800), with accounts at the end'
 	@echo 'make fleet          three servers of which one dies, one is slow and one flaps, for FLEET_SECONDS (60), under h2load'
+	@echo 'make reloads        clients that never pause while pushgate is reloaded, upgraded and killed, RELOADS (1) times 100,000 requests'
 	@echo 'make bench          CPU time beside nghttpx, micro benchmarks, and load times in Chromium'
 	@echo 'make cover          branch coverage of h1, h2, HPACK, relay, hold and policy, compared with the marks of what no test takes'
 	@echo 'make mutants        changes the program at MUTANTS (20) random places of what differs from BASE (HEAD^), or of PLACES; prints what no test noticed'
@@ -315,4 +321,4 @@ help:
 	@echo 'make install deb clean'
 
 .SECONDARY:
-.PHONY: all tests everything asan-tests release-tests check check-peers check-browser check-docs-run attack attack-short soak fleet check-valgrind fuzz fuzzers replays bench cost cost-tools cover mutants lint lint-quick tidy install deb clean help
+.PHONY: all tests everything asan-tests release-tests check check-peers check-browser check-docs-run attack attack-short soak fleet reloads check-valgrind fuzz fuzzers replays bench cost cost-tools cover mutants lint lint-quick tidy install deb clean help

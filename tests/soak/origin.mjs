@@ -16,6 +16,8 @@ const endpoints = new Set();
 const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 /* What stalls ends on its own, so that nothing outlives the soak. */
 const STALL_MS = 15000;
+const FEED_MS = 200;
+let isOver = false;
 const WILD_PUSHES = { whole: 80, trailers: 5, break: 5, late: 5, silent: 2, stall: 3 };
 
 function watched(stream, counter) {
@@ -107,11 +109,24 @@ async function push(line, parent, request, seed) {
 	return answer(line, stream, isCalm ? 'whole' : random.weighted(WILD_PUSHES), seed, size);
 }
 
+/* A subscription: pushes one after the other, `x-pushes` of them or until the run is over; trailers tell how many. */
+async function feed(line, stream, headers, seed) {
+	let n = 0;
+	stream.head({ ':status': 200, 'x-seed': seed });
+	for (const most = Number(headers['x-pushes']); n < most && !isOver && !stream.isOver; n++) {
+		push(line, stream, headers, seed * 31 + n);
+		await sleep(FEED_MS);
+	}
+	stream.trailers({ 'x-pushes': n });
+}
+
 function serve(line, stream, headers) {
 	accounts.begun++;
 	watched(stream, 'ended');
 	const [, of, ...numbers] = headers[':path'].split('/');
 	const [seed, size] = of === 'pushed' ? numbers.map(Number) : [Number(headers['x-seed'] ?? 0), Number(headers['x-size'] ?? 1000)];
+	if (headers['x-do'] === 'feed')
+		return feed(line, stream, headers, seed);
 	if (line.connection.peerSettings.enablePush !== 0)
 		for (let i = Number(headers['x-pushes'] ?? 0); i > 0; i--)
 			push(line, stream, headers, seed * 31 + i);
@@ -147,6 +162,7 @@ server.listen(port, '127.0.0.1', () => process.send({ ready: true }));
 process.on('message', (message) => {
 	if (message === 'accounts')
 		process.send({ accounts });
+	isOver ||= message === 'over';
 	if (message === 'end') {
 		for (const line of endpoints)
 			line.socket.destroy();
