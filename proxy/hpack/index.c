@@ -45,8 +45,7 @@ static void rebuild(struct index *x, const struct table *t, uint32_t youngest)
 	x->pairs = x->names = NULL;
 	if (t->slots > 0) {
 		links = memory_resize(NULL, t->slots, sizeof(*links));
-		x->pairs =
-		    memory_zalloc((INDEX_PAIR_BUCKETS + 1) * t->slots * sizeof(*x->pairs));
+		x->pairs = memory_zalloc((INDEX_PAIR_BUCKETS + 1) * t->slots * sizeof(*x->pairs));
 		x->names = x->pairs + INDEX_PAIR_BUCKETS * t->slots;
 		/* An empty bucket has number 0, which is older than every entry. */
 		for (uint32_t age = t->count; x->slots > 0 && age >= youngest; age--) {

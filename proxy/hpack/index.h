@@ -26,7 +26,7 @@ struct index {
 	struct index_link *links; /* one per slot of the table; NULL until the first insertion */
 	/* The newest entry of each bucket: INDEX_PAIR_BUCKETS for a slot; one for a slot. */
 	uint32_t *pairs, *names;
-	uint16_t *seen;           /* marks of INDEX_SEEN keys; NULL until the first one */
+	uint16_t *seen; /* marks of INDEX_SEEN keys; NULL until the first one */
 	uint32_t slots;
 };
 

@@ -80,6 +80,15 @@ static void take_learned(struct worker_process *c, int fd)
 		sealed_unmap(bytes, length);
 }
 
+/* Accepts from the sockets of this worker, which is itself when its generation takes over. */
+static void adopt(struct worker_process *c, uint32_t worker)
+{
+	c->files.is_waiting = false;
+	if (worker == c->worker.env.index)
+		gateway_take_over(c->worker.gateway);
+	worker_listen(&c->worker, worker);
+}
+
 /* Closes fd, the descriptor that came with the message. */
 static void obey(struct worker_process *c, const struct message *m, int fd)
 {
@@ -98,10 +107,7 @@ static void obey(struct worker_process *c, const struct message *m, int fd)
 		worker_quit(&c->worker);
 		break;
 	case MESSAGE_ADOPT:
-		c->files.is_waiting = false;
-		if (m->worker == c->worker.env.index)
-			gateway_take_over(c->worker.gateway);
-		worker_listen(&c->worker, m->worker);
+		adopt(c, m->worker);
 		break;
 	case MESSAGE_TRACE:
 		if (fd >= 0 && gateway_trace(c->worker.gateway, &m->from, m->until, fd))

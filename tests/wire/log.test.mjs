@@ -428,9 +428,11 @@ const rows = (text) => text.split('\n').filter(Boolean).map((row) => row.split('
 /* What each recipe prints about the visits above. */
 const PRINTS = {
 	'Which paths does the origin take longest for?': (out) => {
-		const [worst] = rows(out);
-		assert.deepEqual([worst[1], worst[2]], ['3', '/slow']);
-		assert.ok(Number(worst[0]) >= SLOW_MS - 5, worst[0]);
+		const all = rows(out), slow = all.find((row) => row[2] === '/slow');
+		/* On a busy machine another path may take longer. */
+		assert.deepEqual(all, [...all].sort((a, b) => b[0] - a[0]));
+		assert.equal(slow[1], '3');
+		assert.ok(Number(slow[0]) >= SLOW_MS - 5, slow[0]);
 	},
 	'How long do 95 of 100 clients wait for the first byte?': (out) => {
 		const [[route, ms]] = rows(out);
