@@ -291,6 +291,7 @@ static void reading_a_configuration_takes_the_time_that_it_takes(void **state)
 	while (strncmp(said, "RELOADING=1", 11) != 0)
 		assert_true(recv(b->manager, said, sizeof(said) - 1, 0) > 0);
 	expect(b->manager, "WATCHDOG=1\nWATCHDOG_USEC=3600200000", b->child);
+	expect(b->manager, "READY=1\nSTATUS=serving; last reload: same", b->child);
 	expect(b->manager, "WATCHDOG=1\nWATCHDOG_USEC=200000", b->child);
 }
 
