@@ -82,7 +82,7 @@ export async function kills(checks, factor) {
 		tunnels.tell('turn');
 		const asked = (await requests.accounts())?.whole;
 		await until('requests go on', async () => (await requests.accounts())?.whole > asked, MAX_MS).catch((error) => wrong.push(error.message));
-		await stage.fewGenerations().catch((error) => failed.push(error.message));
+		await stage.fewGenerations().catch((error) => wrong.push(error.message));
 	}
 	await until(() => `a reload succeeds\n${stage.tail()}`, async () => (await stage.change(configuration(1000))).code === 0, MAX_MS).catch((error) => wrong.push(error.message));
 	[requests, tunnels, calm].forEach((one) => one.tell('over'));

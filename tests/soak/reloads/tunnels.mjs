@@ -145,6 +145,7 @@ class Place {
 				accounts.closed++;
 			} else {
 				accounts.endedEarly++;
+				this.turns = TURNS; /* no more than a few generations have tunnels that stay */
 				fail(`${this.kind} ended before its time`, { port, turnsLeft: this.until - turn, code: stream.rstCode });
 			}
 			resolve();
