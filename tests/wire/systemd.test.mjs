@@ -15,6 +15,12 @@ import { run } from '../support/programs.mjs';
 
 const SYSTEMD = '/lib/systemd/systemd';
 
+/* Control groups of the test's own, in each hierarchy that there is: systemd sees no others, and makes its own in them. */
+const GROUP = `pushgate-test-${process.pid}`;
+const groups = ['systemd', 'unified', '.'].map((name) => path.join('/sys/fs/cgroup', name))
+	.filter((dir) => fs.existsSync(path.join(dir, 'cgroup.procs'))).map((dir) => path.join(dir, GROUP));
+const ENTER = 'for group in $GROUPS; do mkdir $group && echo $$ > $group/cgroup.procs || exit; done; exec unshare "$@"';
+
 /* The namespaces' own /run, /var/log and control groups: the machine's stay as they are. $1: what becomes /run/test. */
 const INIT = `set -e
 mount --make-rprivate / && mount -t proc proc /proc && mount --bind /etc /etc && mount -o remount,bind,ro /etc
@@ -60,27 +66,40 @@ const config = () => at('/run/test/pushgate.ini');
 const log = () => `${systemctl('status', 'pushgate').stdout}\n${fs.readFileSync(at('/var/log/pushgate/error.log'), 'utf8').split('\n').slice(-30).join('\n')}`;
 const unit = () => Object.fromEntries(systemctl('show', 'pushgate', '-p', 'MainPID,ActiveState,Result,StatusText,NRestarts').stdout.trim().split('\n').map((l) => l.split(/=(.*)/).slice(0, 2)));
 
+/* "" if the process has ended. */
+function read(file) {
+	try {
+		return fs.readFileSync(file, 'utf8');
+	} catch {
+		return '';
+	}
+}
+
 /* Why there can be none; undefined: it runs. */
 async function startSystemd() {
 	if (process.getuid() !== 0 || !fs.existsSync(SYSTEMD))
 		return 'needs root and systemd';
 	writeUnits();
 	let text = '';
-	init = spawn('unshare', [...SPACES, '--kill-child', '--fork', 'sh', '-c', INIT, 'sh', dir], { stdio: ['ignore', 'pipe', 'pipe'] });
+	init = spawn('sh', ['-c', ENTER, 'sh', ...SPACES, '--kill-child', '--fork', 'sh', '-c', INIT, 'sh', dir], {
+		stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, GROUPS: groups.join(' ') },
+	});
 	for (const stream of [init.stdout, init.stderr])
 		stream.setEncoding('utf8').on('data', (part) => { text += part; });
 	for (const begun = Date.now(); Date.now() - begun < 20000 * SCALE && init.exitCode === null; await sleep(50)) {
-		first = Number(fs.readFileSync(`/proc/${init.pid}/task/${init.pid}/children`, 'utf8').trim());
-		if (first && fs.readFileSync(`/proc/${first}/comm`, 'utf8') === 'systemd\n' && /running|degraded/.test(systemctl('is-system-running').stdout))
+		first = Number(read(`/proc/${init.pid}/task/${init.pid}/children`));
+		if (first && read(`/proc/${first}/comm`) === 'systemd\n' && /running|degraded/.test(systemctl('is-system-running').stdout))
 			return undefined;
 	}
 	return `systemd cannot run in namespaces here: ${text.trim() || 'it does not answer'}`;
 }
 
 const why = await startSystemd();
-after(() => {
-	if (init)
-		init.kill('SIGKILL'); /* and the first process with it, and all processes of its namespace with that */
+/* The first process ends with init, and all processes of its namespace with that. */
+after(async () => {
+	init?.kill('SIGKILL');
+	for (const group of groups.filter((g) => fs.existsSync(g)))
+		await until('its control groups are empty', () => spawnSync('find', [group, '-depth', '-type', 'd', '-exec', 'rmdir', '{}', '+']).status === 0);
 	fs.rmSync(dir, { recursive: true, force: true });
 });
 const row = (name, body) => test(name, { skip: why, timeout: 120000 * SCALE }, body);
