@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-static const char conf_text[] = "[server]\nworkers = 1\n[listen l]\naddress = 127.0.0.1:0\n"
+static const char conf_text[] = "[server]\nsandbox = off\nworkers = 1\n[listen l]\naddress = 127.0.0.1:0\n"
 				"[origin a]\nserver = demo:\n[route r]\norigin = a\n";
 
 /* The default of max-generations. */
@@ -127,7 +127,7 @@ static void oldest_of_too_many_is_ended_when_another_one_has_taken_over(void **s
 static void so_many_serve_as_the_new_configuration_allows(void **state)
 {
 	(void)state;
-	static const char text[] = "[server]\nworkers = 1\nmax-generations = 2\n[listen l]\n"
+	static const char text[] = "[server]\nsandbox = off\nworkers = 1\nmax-generations = 2\n[listen l]\n"
 				   "address = 127.0.0.1:0\n[origin a]\nserver = demo:\n"
 				   "[route r]\norigin = a\n";
 	struct bench b;
@@ -148,7 +148,7 @@ static void so_many_serve_as_the_new_configuration_allows(void **state)
 static void there_is_room_for_the_most_that_may_be_configured(void **state)
 {
 	(void)state;
-	static const char text[] = "[server]\nworkers = 1\nmax-generations = 30\n[listen l]\n"
+	static const char text[] = "[server]\nsandbox = off\nworkers = 1\nmax-generations = 30\n[listen l]\n"
 				   "address = 127.0.0.1:0\n[origin a]\nserver = demo:\n"
 				   "[route r]\norigin = a\n";
 	struct bench b;
@@ -317,7 +317,7 @@ static int open_control(struct generation *g)
 static void tunnels_of_older_generations_get_a_judge_with_access_recheck(void **state)
 {
 	(void)state;
-	static const char text[] = "[server]\nworkers = 1\naccess-recheck = yes\n[listen l]\n"
+	static const char text[] = "[server]\nsandbox = off\nworkers = 1\naccess-recheck = yes\n[listen l]\n"
 				   "address = 127.0.0.1:0\n[origin a]\nserver = demo:\n"
 				   "[route r]\norigin = a\n";
 	struct bench b;

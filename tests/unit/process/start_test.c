@@ -21,7 +21,7 @@ static void status_answers_and_signals_wait_before_a_port_is_open(void **state)
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/pushgate.ini", dir);
 	snprintf(text, sizeof(text),
-	    "[server]\nstatus-socket = %s/status\n[listen main]\naddress = 192.0.2.1:80\n"
+	    "[server]\nsandbox = off\nstatus-socket = %s/status\n[listen main]\naddress = 192.0.2.1:80\n"
 	    "[origin demo]\nserver = demo:\n[route all]\norigin = demo\n",
 	    dir);
 	FILE *f = fopen(path, "w");
