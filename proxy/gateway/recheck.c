@@ -25,7 +25,7 @@ static struct slice path_of(const struct http_head *head)
 	return path.len <= GATEWAY_TUNNEL_PATH ? path : SLICE("/%00");
 }
 
-/* No host is longer: of what is cut off here none can be read. */
+/* A host has at most 253 bytes: a longer authority is malformed, and so is the part of it that is sent. */
 static struct slice authority_of(const struct http_head *head)
 {
 	return slice_sub(head->authority, 0, GATEWAY_TUNNEL_TEXT);

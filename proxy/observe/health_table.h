@@ -93,7 +93,7 @@ struct health_kept {
 	usec ejection_most; /* the longest ejection there; 0: no server is ejected */
 };
 
-/* What is known of a server, for another table. */
+/* The state of a server, which one table hands to another. */
 struct health_state {
 	uint64_t key;
 	size_t origin; /* its index */

@@ -28,7 +28,7 @@ static uint64_t digest_check(const struct conf_check *c)
 	    digest, c->statuses.ranges, c->statuses.count * sizeof(c->statuses.ranges[0]));
 }
 
-/* What is known of a server, and of whom. */
+/* The state of a server, and its origin by name. */
 struct known {
 	struct slice origin;
 	uint64_t way, check;

@@ -81,8 +81,10 @@ void outfit_exchange(struct outfit *o, struct conf *conf, const struct router_ta
 	o->share.conf = o->conf = conf;
 	if (o->identity.name == before->server.user)
 		o->identity.name = conf->server.user;
-	router_tables_free(&o->tables);
-	o->tables = *tables;
+	if (tables) {
+		router_tables_free(&o->tables);
+		o->tables = *tables;
+	}
 	conf_free(before);
 }
 

@@ -28,7 +28,8 @@ struct outfit {
 uint32_t outfit_count_workers(const struct conf *conf, bool single);
 /* Fills in what conf and workers need. The sockets do not listen yet. False with a message; call outfit_close even then. */
 bool outfit_open(struct outfit *o, struct sockets *sockets, char *error, size_t error_size);
-/* Another load of the same text takes the place of conf, which is freed: takes both. */
+/* Another load of the same text takes the place of conf, which is freed: takes both. tables: NULL: the lists are the same, and
+ * so are the tables, which point to nothing in conf. */
 void outfit_exchange(struct outfit *o, struct conf *conf, const struct router_tables *tables);
 /* Lets orders for servers be given. False with a message. */
 bool outfit_take_orders(struct outfit *o, char *error, size_t error_size);

@@ -157,7 +157,7 @@ static void begin(struct master *m, struct conf *conf)
 #define NOTHING_ELSE "; nothing else has changed"
 #define NEW_CERTIFICATES "new connections use the new certificates, keys and authorities"
 
-/* What is told of a change: by its bits. */
+/* The message about a change, by the bits of the change. */
 static const char *const renewed[] = {
     [RENEWAL_OF_CERTIFICATES] = NEW_CERTIFICATES NOTHING_ELSE,
     [RENEWAL_OF_LISTS] = "the workers get the new lists, pages and passwords" NOTHING_ELSE,
@@ -181,9 +181,12 @@ static void renew(struct master *m, struct conf *conf, unsigned change)
 {
 	char why[128];
 	struct generation *g = m->running;
-	struct router_tables tables = router_tables_make(conf, hash_random_seed());
-	int lists = change & RENEWAL_OF_LISTS ? lists_seal(conf, &tables) : -1;
-	if ((change & RENEWAL_OF_LISTS) && lists < 0) {
+	bool has_lists = change & RENEWAL_OF_LISTS;
+	struct router_tables tables = {0};
+	if (has_lists)
+		tables = router_tables_make(conf, hash_random_seed());
+	int lists = has_lists ? lists_seal(conf, &tables) : -1;
+	if (has_lists && lists < 0) {
 		snprintf(why, sizeof(why),
 		    "no memory file for the new lists: %s; all stays as it was", strerror(errno));
 		router_tables_free(&tables);
@@ -192,7 +195,7 @@ static void renew(struct master *m, struct conf *conf, unsigned change)
 		return;
 	}
 	m->now = clock_monotonic();
-	outfit_exchange(&g->outfit, conf, &tables);
+	outfit_exchange(&g->outfit, conf, has_lists ? &tables : NULL);
 	generation_renew(g, change, lists);
 	end_renewal(m, renewed[change], PROCESS_DONE);
 }

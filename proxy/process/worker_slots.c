@@ -103,23 +103,27 @@ bool generation_workers_are_ready(const struct generation *g)
 	return true;
 }
 
+/* Lets the worker accept from its own sockets, and look at the health table. */
+static void tell_to_begin(const struct generation *g, uint32_t index)
+{
+	const struct message message = {.kind = MESSAGE_ADOPT, .worker = index};
+	(void)generation_tell_worker(g, index, &message, -1);
+}
+
 void generation_accept(struct generation *g)
 {
 	for (uint32_t i = 0; i < g->outfit.workers; i++) {
-		const struct message message = {.kind = MESSAGE_ADOPT, .worker = i};
 		if (g->workers[i].is_waiting)
-			(void)generation_tell_worker(g, i, &message, -1);
+			tell_to_begin(g, i);
 		g->workers[i].is_waiting = false;
 	}
 }
 
 void generation_look_at_health(struct generation *g)
 {
-	for (uint32_t i = 0; i < g->outfit.workers; i++) {
-		const struct message message = {.kind = MESSAGE_ADOPT, .worker = i};
+	for (uint32_t i = 0; i < g->outfit.workers; i++)
 		if (g->workers[i].child.control.is_ready)
-			(void)generation_tell_worker(g, i, &message, -1);
-	}
+			tell_to_begin(g, i);
 }
 
 bool generation_has_workers(const struct generation *g)

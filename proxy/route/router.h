@@ -44,8 +44,9 @@ void router_free(struct router *r);
 /* Whether a route names the host, or a wildcard above it; not those for any host. host: as http_host_read writes it. */
 bool router_has_host(const struct router *r, struct slice host);
 /* request: its authority as the client sent it. The path's query is ignored; "*" (OPTIONS) and none (CONNECT) count as "/".
- * prefix: set to the path prefix by which the route was found, lent until the next router_use; may be NULL. effort: what is left to the request; NULL:
- * as much as one request has. Once it is used up, no further route is taken whose conditions have patterns. */
+ * prefix: gets the path prefix by which the route was found, lent until the next router_use; may be NULL. effort: the work
+ * that this request may still cause; NULL: as much as one request may cause in all. When it is used up, a route whose
+ * conditions have patterns does not match. */
 enum router_answer router_find(const struct router *r, const struct http_head *request,
     const struct conf_route **route, struct slice *prefix, struct effort *effort);
 

@@ -245,8 +245,8 @@ async function kept(port, secure, perSecond) {
 }
 
 /*
- * ---- h2load: opens no other connection when it is told to go. What it has not sent by then, or what is above the
- * GOAWAY's last id, it calls failed, so it cannot tell those from what is lost: the proxy's count of requests does. ----
+ * ---- h2load: after a GOAWAY it opens no other connection. It counts as failed the requests that it has not sent by then,
+ * and those above the last id of the GOAWAY, together with lost ones. The proxy's count of requests tells them apart. ----
  */
 
 async function h2load(perSecond) {

@@ -32,7 +32,7 @@ export function helper(checks, file, options) {
 	const one = child(file, options, (how) => one.isEnding || checks.check(`${file} lived`, false, how));
 	one.kill = atExit(() => { one.isEnding = true; one.process.kill('SIGKILL'); });
 	const ask = one.accounts.bind(one);
-	/* Who waits for its accounts does not wait for one that has died. */
+	/* If the process has died, a call for its accounts fails at once. */
 	one.accounts = async () => await ask() ?? Promise.reject(new Error(`${file} has ended`));
 	one.tell = (message) => one.process.connected && one.process.send(message);
 	return one;
