@@ -44,6 +44,8 @@ const ownFiles = (workers) => ({
 
 // covers: R231
 scenario('after a renewal a worker that is started again serves what its siblings serve', ownFiles(2), async (s) => {
+	/* Before that, a worker that is started again is not told of as one that is up again. */
+	await s.gate.error(/ ready\n/);
 	await until('two workers', () => s.gate.workers().length === 2);
 	copy(s, 'chain.pem', 'ecdsa.pem');
 	copy(s, 'chain.key', 'ecdsa.key');
