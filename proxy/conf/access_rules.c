@@ -66,7 +66,7 @@ static bool is_local(const struct net_address *at)
 	struct address ip;
 
 	net_address_ip(at, &ip);
-	return at->storage.ss_family == AF_UNIX ||
+	return at->any.sa_family == AF_UNIX ||
 	       (ip.family == 4 ? ip.bytes[0] == 127 : memcmp(&ip, &ipv6_loopback, sizeof ip) == 0);
 }
 

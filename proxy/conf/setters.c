@@ -181,8 +181,8 @@ static bool read_resolver(struct slice word, struct net_address *a)
 		net_address_set_ip(a, &ip, DNS_PORT);
 		return true;
 	}
-	return !net_address_parse(word, a) && a->storage.ss_family != AF_UNIX &&
-	       word.ptr[0] != '*' && net_address_port(a) > 0;
+	return !net_address_parse(word, a) && a->any.sa_family != AF_UNIX && word.ptr[0] != '*' &&
+	       net_address_port(a) > 0;
 }
 
 bool conf_add_resolver(struct conf_loader *l, void *at, struct slice word)

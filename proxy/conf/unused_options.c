@@ -100,7 +100,7 @@ WHEN_NO_SIDE(subscribes_over_http1, !o->subscription || i->origin->protocols != 
 WHEN_NO_LISTEN(knows_no_users, struct conf_route, serves(i, o) && i->access_name)
 /* Clients on a unix socket have no address. */
 WHEN_NO_LISTEN(has_no_addresses, struct conf_route,
-    i->mode != CONF_MODE_ADMIN && i->address.storage.ss_family != AF_UNIX)
+    i->mode != CONF_MODE_ADMIN && i->address.any.sa_family != AF_UNIX)
 WHEN(counts_nobody, struct conf_route,
     has_no_addresses(c, o) &&
 	!conf_any(i, o->request_limits, o->request_limit_count, i->key != CONF_LIMIT_CLIENT))

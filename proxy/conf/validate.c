@@ -43,8 +43,7 @@ static void check_required(struct conf_loader *l, const struct conf_section *s)
 /* Port 0 stands for any free port, so two addresses with port 0 are not equal. */
 static bool address_equal(const struct net_address *a, const struct net_address *b)
 {
-	return net_address_equal(a, b) &&
-	       (a->storage.ss_family == AF_UNIX || net_address_port(a) != 0);
+	return net_address_equal(a, b) && (a->any.sa_family == AF_UNIX || net_address_port(a) != 0);
 }
 
 static void check_address(struct conf_loader *l, const struct conf_section *s)

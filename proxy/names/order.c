@@ -179,6 +179,6 @@ size_t order_addresses(struct name_address *list, size_t count)
 {
 	bool is_ipv4 = true;
 	for (size_t i = 0; i < count; i++)
-		is_ipv4 = is_ipv4 && list[i].address.storage.ss_family == AF_INET;
+		is_ipv4 = is_ipv4 && list[i].address.any.sa_family == AF_INET;
 	return order_addresses_by(list, count, is_ipv4 ? from_itself : net_route_source);
 }

@@ -118,7 +118,7 @@ static void add_address(struct sum *s, const struct watch_link *l, const struct 
 	struct name_address a = {.priority = l->priority, .weight = l->weight};
 	net_address_set_ip(&a.address, ip, l->port);
 	for (size_t i = 0; i < s->count; i++)
-		if (memcmp(&s->list[i].address.storage, &a.address.storage, a.address.length) == 0)
+		if (memcmp(s->list[i].address.bytes, a.address.bytes, a.address.length) == 0)
 			return;
 	if (s->count < LIMIT_SRV_ADDRESSES)
 		s->list[s->count++] = a;
@@ -151,7 +151,7 @@ static bool is_same(const struct name_address *a, const struct name_address *b)
 {
 	return a->priority == b->priority && a->weight == b->weight &&
 	       a->address.length == b->address.length &&
-	       memcmp(&a->address.storage, &b->address.storage, a->address.length) == 0;
+	       memcmp(a->address.bytes, b->address.bytes, a->address.length) == 0;
 }
 
 static bool has_changed(

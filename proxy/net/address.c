@@ -87,7 +87,7 @@ size_t net_resolve(
 		if (f->ai_family != AF_INET && f->ai_family != AF_INET6)
 			continue;
 		out[n] = (struct net_address){.length = f->ai_addrlen};
-		memcpy(&out[n++].storage, f->ai_addr, f->ai_addrlen);
+		memcpy(out[n++].bytes, f->ai_addr, f->ai_addrlen);
 	}
 	freeaddrinfo(found);
 	if (n == 0)
@@ -99,13 +99,13 @@ char *net_address_format(const struct net_address *a, char *buffer, size_t size)
 {
 	char ip[INET6_ADDRSTRLEN];
 	size_t path_at = offsetof(struct sockaddr_un, sun_path);
-	if (a->length >= sizeof(a->in) && a->storage.ss_family == AF_INET) {
+	if (a->length >= sizeof(a->in) && a->any.sa_family == AF_INET) {
 		inet_ntop(AF_INET, &a->in.sin_addr, ip, sizeof(ip));
 		snprintf(buffer, size, "%s:%u", ip, (unsigned)ntohs(a->in.sin_port));
-	} else if (a->length >= sizeof(a->in6) && a->storage.ss_family == AF_INET6) {
+	} else if (a->length >= sizeof(a->in6) && a->any.sa_family == AF_INET6) {
 		inet_ntop(AF_INET6, &a->in6.sin6_addr, ip, sizeof(ip));
 		snprintf(buffer, size, "[%s]:%u", ip, (unsigned)ntohs(a->in6.sin6_port));
-	} else if (a->length > path_at && a->storage.ss_family == AF_UNIX && a->un.sun_path[0]) {
+	} else if (a->length > path_at && a->any.sa_family == AF_UNIX && a->un.sun_path[0]) {
 		snprintf(buffer, size, "unix:%.*s",
 		    (int)strnlen(a->un.sun_path, (size_t)a->length - path_at), a->un.sun_path);
 	} else {
@@ -118,10 +118,10 @@ void net_address_ip(const struct net_address *a, struct address *ip)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	*ip = (struct address){0};
-	if (a->length >= sizeof(a->in) && a->storage.ss_family == AF_INET) {
+	if (a->length >= sizeof(a->in) && a->any.sa_family == AF_INET) {
 		ip->family = 4;
 		memcpy(ip->bytes, &a->in.sin_addr, 4);
-	} else if (a->length >= sizeof(a->in6) && a->storage.ss_family == AF_INET6) {
+	} else if (a->length >= sizeof(a->in6) && a->any.sa_family == AF_INET6) {
 		const uint8_t *bytes = a->in6.sin6_addr.s6_addr;
 		bool is_mapped = memcmp(bytes, mapped, sizeof(mapped)) == 0;
 		ip->family = is_mapped ? 4 : 6;
@@ -131,9 +131,9 @@ void net_address_ip(const struct net_address *a, struct address *ip)
 
 uint16_t net_address_port(const struct net_address *a)
 {
-	if (a->storage.ss_family == AF_INET)
+	if (a->any.sa_family == AF_INET)
 		return ntohs(a->in.sin_port);
-	if (a->storage.ss_family == AF_INET6)
+	if (a->any.sa_family == AF_INET6)
 		return ntohs(a->in6.sin6_port);
 	return 0;
 }
@@ -141,9 +141,9 @@ uint16_t net_address_port(const struct net_address *a)
 bool net_address_equal(const struct net_address *a, const struct net_address *b)
 {
 	struct address left, right;
-	if (a->storage.ss_family != b->storage.ss_family)
+	if (a->any.sa_family != b->any.sa_family)
 		return false;
-	if (a->storage.ss_family == AF_UNIX)
+	if (a->any.sa_family == AF_UNIX)
 		return strcmp(a->un.sun_path, b->un.sun_path) == 0;
 	net_address_ip(a, &left);
 	net_address_ip(b, &right);
@@ -153,16 +153,16 @@ bool net_address_equal(const struct net_address *a, const struct net_address *b)
 
 bool net_address_is_any(const struct net_address *a)
 {
-	if (a->storage.ss_family == AF_INET)
+	if (a->any.sa_family == AF_INET)
 		return a->in.sin_addr.s_addr == INADDR_ANY;
-	return a->storage.ss_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&a->in6.sin6_addr);
+	return a->any.sa_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&a->in6.sin6_addr);
 }
 
 /* Whether a listens on the port of each address that has the family of b. */
 static bool covers(const struct net_address *a, const struct net_address *b)
 {
 	return net_address_is_any(a) &&
-	       (a->storage.ss_family == AF_INET6 || a->storage.ss_family == b->storage.ss_family);
+	       (a->any.sa_family == AF_INET6 || a->any.sa_family == b->any.sa_family);
 }
 
 bool net_address_overlaps(const struct net_address *a, const struct net_address *b)

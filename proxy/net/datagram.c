@@ -28,8 +28,7 @@ static void on_readable(void *context)
 /* Connected, so that the kernel drops datagrams from elsewhere, and reports ICMP errors. */
 static int open_socket(const struct net_address *peer)
 {
-	int fd =
-	    net_sys_socket(peer->storage.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = net_sys_socket(peer->any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -1;
 	if (net_sys_connect(fd, &peer->any, peer->length) == 0)
@@ -66,7 +65,7 @@ bool net_datagram_send(struct net_datagram *d, struct slice bytes)
 
 bool net_route_source(const struct net_address *to, struct address *source)
 {
-	struct net_address from = {.length = sizeof(from.storage)};
+	struct net_address from = {.length = NET_ADDRESS_BYTES};
 	int fd = open_socket(to);
 	if (fd < 0)
 		return false;

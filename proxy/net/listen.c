@@ -57,9 +57,8 @@ static const char *clear_path(const struct net_address *at)
 static int open_socket(struct net_address *at)
 {
 	const struct address all4 = {.family = 4};
-	int fd =
-	    net_sys_socket(at->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd >= 0 || errno != EAFNOSUPPORT || at->storage.ss_family != AF_INET6 ||
+	int fd = net_sys_socket(at->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd >= 0 || errno != EAFNOSUPPORT || at->any.sa_family != AF_INET6 ||
 	    !net_address_is_any(at))
 		return fd;
 	net_address_set_ip(at, &all4, net_address_port(at));
@@ -69,7 +68,7 @@ static int open_socket(struct net_address *at)
 /* is_shared: other processes may listen on the same port. False with errno. */
 static bool bind_socket(int fd, const struct net_address *at, bool is_shared)
 {
-	int on = 1, off = 0, family = at->storage.ss_family;
+	int on = 1, off = 0, family = at->any.sa_family;
 	if (family != AF_UNIX &&
 	    net_sys_setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0)
 		return false;
@@ -85,7 +84,7 @@ static bool bind_socket(int fd, const struct net_address *at, bool is_shared)
 int net_bind(const struct net_address *at, const char **error)
 {
 	struct net_address own = *at;
-	if (at->storage.ss_family == AF_UNIX && (*error = clear_path(at)))
+	if (at->any.sa_family == AF_UNIX && (*error = clear_path(at)))
 		return -1;
 	int fd = open_socket(&own);
 	if (fd >= 0 && bind_socket(fd, &own, true))
@@ -107,7 +106,7 @@ int net_listen(const struct net_address *at, int backlog, const char **error)
 	const char *wrong = fd >= 0 ? net_listen_on(fd, backlog) : NULL;
 	if (!wrong)
 		return fd;
-	if (at->storage.ss_family == AF_UNIX)
+	if (at->any.sa_family == AF_UNIX)
 		(void)unlink(at->un.sun_path);
 	net_sys_close(fd);
 	*error = wrong;
@@ -206,7 +205,7 @@ static int accept_batch(struct net_listener *n, const bool *is_freed, bool *is_e
 	int failures = 0;
 	*is_empty = false;
 	for (int i = 0; i < ACCEPTS_PER_EVENT; i++) {
-		struct net_address peer = {.length = sizeof(peer.storage)};
+		struct net_address peer = {.length = NET_ADDRESS_BYTES};
 		int fd = net_sys_accept4(
 		    n->io.fd, &peer.any, &peer.length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd >= 0) {

@@ -75,9 +75,12 @@ void net_watch_free(struct net_watch *w); /* does not close fd; NULL is fine */
 
 /* ---- addresses ---- */
 
+/* The longest is that of a Unix socket, for which the system may count one byte behind its path. */
+#define NET_ADDRESS_BYTES (sizeof(struct sockaddr_un) + 1)
+
 struct net_address {
 	union {
-		struct sockaddr_storage storage;
+		uint8_t bytes[NET_ADDRESS_BYTES];
 		struct sockaddr any;
 		struct sockaddr_in in;
 		struct sockaddr_in6 in6;

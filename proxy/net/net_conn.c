@@ -18,7 +18,7 @@
 
 static bool is_tcp(const struct net_address *a)
 {
-	return a->storage.ss_family == AF_INET || a->storage.ss_family == AF_INET6;
+	return a->any.sa_family == AF_INET || a->any.sa_family == AF_INET6;
 }
 
 static void conn_event(struct ev_loop *ev, ev_io *io, int events)
@@ -136,7 +136,7 @@ struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, s
 	c->phase = NET_PHASE_CONNECTING;
 	c->is_tcp = is_tcp(to);
 	set_server_name(c, server_name);
-	int family = to->storage.ss_family;
+	int family = to->any.sa_family;
 	c->fd = net_sys_socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (c->fd < 0) {
 		c->connect_errno = errno;
@@ -357,7 +357,7 @@ bool net_conn_is_lost(const struct net_conn *c)
 
 bool net_conn_peer(const struct net_conn *c, struct net_address *peer)
 {
-	*peer = (struct net_address){.length = sizeof(peer->storage)};
+	*peer = (struct net_address){.length = NET_ADDRESS_BYTES};
 	if (net_sys_getpeername(c->fd, &peer->any, &peer->length) == 0)
 		return true;
 	peer->length = 0;

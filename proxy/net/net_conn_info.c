@@ -43,7 +43,7 @@ uint64_t net_conn_delivered(const struct net_conn *c)
 bool net_conn_is_to_itself(const struct net_conn *c)
 {
 	struct tcp_info info;
-	struct net_address peer, own = {.length = sizeof(own.storage)};
+	struct net_address peer, own = {.length = NET_ADDRESS_BYTES};
 	struct address a, b;
 	if (ask(c, &info) && info.tcpi_pmtu >= LOOPBACK_MTU)
 		return true;

@@ -30,7 +30,7 @@ static bool is_listening_stream(int fd, struct net_address *at)
 {
 	int type = 0, listens = 0;
 	socklen_t length = sizeof(type);
-	*at = (struct net_address){.length = sizeof(at->storage)};
+	*at = (struct net_address){.length = NET_ADDRESS_BYTES};
 	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_STREAM)
 		return false;
 	length = sizeof(listens);
@@ -42,7 +42,7 @@ static bool is_listening_stream(int fd, struct net_address *at)
 static bool may_be(const struct conf_listen *l, const struct net_address *at)
 {
 	struct net_address asked = l->address;
-	bool is_tcp = asked.storage.ss_family != AF_UNIX && at->storage.ss_family != AF_UNIX;
+	bool is_tcp = asked.any.sa_family != AF_UNIX && at->any.sa_family != AF_UNIX;
 	if (is_tcp && net_address_port(&asked) == 0) {
 		struct address ip;
 		net_address_ip(&asked, &ip);
@@ -74,8 +74,7 @@ static const struct conf_listen *find(
 static bool is_ambiguous(
     const struct sockets *s, const struct conf *conf, const struct conf_listen *l)
 {
-	bool has_port =
-	    l->address.storage.ss_family == AF_UNIX || net_address_port(&l->address) != 0;
+	bool has_port = l->address.any.sa_family == AF_UNIX || net_address_port(&l->address) != 0;
 	for (size_t i = 0; !has_port && i < conf->listen_count; i++)
 		if (&conf->listens[i] != l &&
 		    net_address_equal(&conf->listens[i].address, &l->address))

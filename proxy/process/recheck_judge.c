@@ -45,7 +45,7 @@ static bool is_client(const struct address *a)
 /* Forward mode reaches no unix sockets. */
 static bool is_destination(const struct net_address *a)
 {
-	sa_family_t family = a->storage.ss_family;
+	sa_family_t family = a->any.sa_family;
 	return a->length == 0 || (family == AF_INET && a->length == sizeof(a->in)) ||
 	       (family == AF_INET6 && a->length == sizeof(a->in6));
 }

@@ -11,7 +11,7 @@
 
 static bool is_unix(const struct net_address *a)
 {
-	return a->storage.ss_family == AF_UNIX;
+	return a->any.sa_family == AF_UNIX;
 }
 
 bool sockets_have(const struct sockets *s, const struct net_address *asked)
@@ -54,7 +54,7 @@ static const char *find_other_listener(const struct sockets *s, const struct net
 /* With port 0 the kernel chooses a port. The other workers' sockets must use the same port. */
 static void learn_port(int fd, struct net_address *at)
 {
-	struct net_address bound = {.length = sizeof(bound.storage)};
+	struct net_address bound = {.length = NET_ADDRESS_BYTES};
 	if (!is_unix(at) && getsockname(fd, &bound.any, &bound.length) == 0)
 		*at = bound;
 }

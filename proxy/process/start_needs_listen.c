@@ -106,7 +106,7 @@ void start_needs_status_socket(struct start_needs *n)
 
 static bool is_tcp(const struct conf_listen *l)
 {
-	return l->address.storage.ss_family != AF_UNIX;
+	return l->address.any.sa_family != AF_UNIX;
 }
 
 /* Equal addresses are a mistake of the configuration already. */

@@ -39,7 +39,7 @@ static bool has_unix_servers(const struct conf *conf)
 {
 	for (size_t i = 0; i < conf->origin_count; i++)
 		for (size_t k = 0; k < conf->origins[i].server_count; k++)
-			if (conf->origins[i].servers[k].address.storage.ss_family == AF_UNIX)
+			if (conf->origins[i].servers[k].address.any.sa_family == AF_UNIX)
 				return true;
 	return false;
 }

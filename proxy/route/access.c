@@ -112,7 +112,7 @@ struct access_verdict access_may_reach(
 	}
 	net_address_ip(to, &ip);
 	j.facts.to = &ip;
-	j.facts.to_is_mapped = ip.family == 4 && to->storage.ss_family == AF_INET6;
+	j.facts.to_is_mapped = ip.family == 4 && to->any.sa_family == AF_INET6;
 	return judge(f->listener, &j);
 }
 

@@ -18,8 +18,8 @@ static bool is_of_machine(const struct address *ip)
 {
 	struct net_address at;
 	net_address_set_ip(&at, ip, 0);
-	int fd = socket(at.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	bool is_bound = fd >= 0 && bind(fd, (const struct sockaddr *)&at.storage, at.length) == 0;
+	int fd = socket(at.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool is_bound = fd >= 0 && bind(fd, &at.any, at.length) == 0;
 	if (fd >= 0)
 		close(fd);
 	return is_bound;

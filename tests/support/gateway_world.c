@@ -356,8 +356,8 @@ struct gate_peer *gate_client(struct gate_world *w, const struct gate_peer_optio
 
 int gate_raw(struct gate_world *w)
 {
-	int fd = socket(w->at.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	ensure(fd >= 0 && connect(fd, (const struct sockaddr *)&w->at.storage, w->at.length) == 0);
+	int fd = socket(w->at.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ensure(fd >= 0 && connect(fd, &w->at.any, w->at.length) == 0);
 	return fd;
 }
 
@@ -757,7 +757,7 @@ struct gate_world *gate_world_with(const struct session_protocol *const *protoco
 	struct sockaddr_in in = {.sin_family = AF_INET,
 	    .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	    .sin_port = htons(port)};
-	memcpy(&w->at.storage, &in, sizeof(in));
+	memcpy(w->at.bytes, &in, sizeof(in));
 	w->at.length = sizeof(in);
 	gateway_listen(w->gateway, &w->conf->listens[0], w->fd);
 	return w;

@@ -325,8 +325,9 @@ gate('of more generations than max-generations the oldest is ended', async (s) =
 	const parts = await echoParts(s, { 'max-generations': 2 });
 	await change(s, parts(1));
 	await haveEnded(s, 1);
-	const first = await tunnel(s);
+	const first = await tunnel(s), old = s.gate.workers();
 	await change(s, parts(2));
+	await until('the new generation alone accepts', () => old.every(drains));
 	const second = await tunnel(s);
 	assert.equal(count(s, /is ended, with the connections/g), 0);
 	await change(s, parts(3));

@@ -59,7 +59,7 @@ static void listen_defaults_are_those_of_the_header(void **state)
 	assert_string_equal(l->file, "test.ini");
 	assert_int_equal(l->line, 1);
 	assert_string_equal(l->address_text, "127.0.0.1:8443");
-	assert_int_equal(l->address.storage.ss_family, AF_INET);
+	assert_int_equal(l->address.any.sa_family, AF_INET);
 	assert_int_equal(l->certificate_count, 0);
 	assert_false(l->clients_shared);
 	assert_int_equal(l->max_connections, 10000);
@@ -289,13 +289,13 @@ static void every_server_form_is_understood(void **state)
 	assert_int_equal(o[0].servers[0].address.length, 0); /* a name */
 	assert_int_equal(o[1].kind, CONF_ORIGIN_PLAIN);
 	assert_int_equal(o[1].servers[0].port, 81);
-	assert_int_equal(o[1].servers[0].address.storage.ss_family, AF_INET);
+	assert_int_equal(o[1].servers[0].address.any.sa_family, AF_INET);
 	assert_string_equal(o[2].servers[0].host, "::1");
 	assert_int_equal(o[2].servers[0].port, 80);
-	assert_int_equal(o[2].servers[0].address.storage.ss_family, AF_INET6);
+	assert_int_equal(o[2].servers[0].address.any.sa_family, AF_INET6);
 	assert_int_equal(o[3].kind, CONF_ORIGIN_PLAIN);
 	assert_null(o[3].servers[0].host);
-	assert_int_equal(o[3].servers[0].address.storage.ss_family, AF_UNIX);
+	assert_int_equal(o[3].servers[0].address.any.sa_family, AF_UNIX);
 	assert_int_equal(o[3].index, 3);
 	assert_ptr_equal(load.conf->routes[0].origin, &o[0]);
 	load_free(&load);

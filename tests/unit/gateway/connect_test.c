@@ -608,7 +608,7 @@ static void an_address_that_was_refused_first_is_forgotten(void **state)
 	int other = socket(AF_INET, SOCK_STREAM, 0);
 	struct net_address at;
 	net_address_set_ip(&at, &(struct address){.family = 4, .bytes = {127, 0, 0, 2}}, s.w->sites[0].port);
-	assert_int_equal(bind(other, (const struct sockaddr *)&at.storage, at.length), 0);
+	assert_int_equal(bind(other, &at.any, at.length), 0);
 	assert_int_equal(listen(other, 8), 0);
 	gateway_set_hosts(s.w->gateway, SLICE("127.0.0.1 two.test\n127.0.0.2 two.test\n"));
 	s.peer = gate_client(s.w, NULL);

@@ -19,8 +19,8 @@ static int open_peer(struct net_address *at)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
 	assert_null(net_address_parse(SLICE("127.0.0.1:0"), at));
-	assert_int_equal(bind(fd, (struct sockaddr *)&at->storage, at->length), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&at->storage, &at->length), 0);
+	assert_int_equal(bind(fd, &at->any, at->length), 0);
+	assert_int_equal(getsockname(fd, &at->any, &at->length), 0);
 	return fd;
 }
 
@@ -35,11 +35,11 @@ static void datagrams_go_to_the_peer_and_come_from_it_alone(void **state)
 	assert_non_null(d);
 	assert_true(net_datagram_send(d, SLICE("asked")));
 	char bytes[16];
-	from.length = sizeof(from.storage);
-	ssize_t n = recvfrom(fd, bytes, sizeof(bytes), 0, (struct sockaddr *)&from.storage, &from.length);
+	from.length = NET_ADDRESS_BYTES;
+	ssize_t n = recvfrom(fd, bytes, sizeof(bytes), 0, &from.any, &from.length);
 	assert_int_equal(n, 5);
-	sendto(stranger, "lie", 3, 0, (struct sockaddr *)&from.storage, from.length);
-	sendto(fd, "answer", 6, 0, (struct sockaddr *)&from.storage, from.length);
+	sendto(stranger, "lie", 3, 0, &from.any, from.length);
+	sendto(fd, "answer", 6, 0, &from.any, from.length);
 	run_until(&r, came);
 	assert_string_equal(text, "answer");
 	assert_int_equal(error, 0);
@@ -110,16 +110,16 @@ static void without_a_socket_or_a_route_there_is_none(void **state)
 static void wakeup_for_nothing_is_passed_over(void **state)
 {
 	(void)state;
-	struct net_address peer, from = {.length = sizeof(from.storage)};
+	struct net_address peer, from = {.length = NET_ADDRESS_BYTES};
 	char byte;
 	rig_init(&r);
 	came = 0;
 	int fd = open_peer(&peer);
 	struct net_datagram *d = net_datagram_new(r.loop, &peer, received, NULL);
 	assert_true(net_datagram_send(d, SLICE("x")));
-	recvfrom(fd, &byte, 1, 0, (struct sockaddr *)&from.storage, &from.length);
+	recvfrom(fd, &byte, 1, 0, &from.any, &from.length);
 	net_sys.recv = nothing_yet;
-	sendto(fd, "y", 1, 0, (struct sockaddr *)&from.storage, from.length);
+	sendto(fd, "y", 1, 0, &from.any, from.length);
 	run_passes(&r, 5);
 	assert_int_equal(came, 0);
 	net_sys_reset();

@@ -246,16 +246,16 @@ static void pending_connect_runs_no_loop_passes(void **state)
 	(void)state;
 	struct net_address at;
 	int fds[8], connected = 0, hole = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	at.length = sizeof(at.storage);
+	at.length = NET_ADDRESS_BYTES;
 	struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	assert_int_equal(bind(hole, (struct sockaddr *)&any, sizeof(any)), 0);
 	assert_int_equal(listen(hole, 0), 0);
-	assert_int_equal(getsockname(hole, (struct sockaddr *)&at.storage, &at.length), 0);
+	assert_int_equal(getsockname(hole, &at.any, &at.length), 0);
 	/* Its queue is full: what else comes is not answered. */
 	bool is_full = false;
 	while (!is_full && connected < 8) {
 		int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-		(void)connect(fd, (struct sockaddr *)&at.storage, at.length);
+		(void)connect(fd, &at.any, at.length);
 		struct pollfd p = {.fd = fd, .events = POLLOUT};
 		is_full = poll(&p, 1, 100) == 0;
 		fds[connected++] = fd;

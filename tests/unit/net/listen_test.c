@@ -41,8 +41,8 @@ static void crowd_init(struct crowd *c)
 	assert_null(net_address_parse(SLICE("127.0.0.1:0"), &c->at));
 	c->fd = net_listen(&c->at, CLIENTS, &error);
 	assert_true(c->fd >= 0);
-	c->at.length = sizeof(c->at.storage);
-	assert_int_equal(getsockname(c->fd, (struct sockaddr *)&c->at.storage, &c->at.length), 0);
+	c->at.length = NET_ADDRESS_BYTES;
+	assert_int_equal(getsockname(c->fd, &c->at.any, &c->at.length), 0);
 	for (int i = 0; i < CLIENTS; i++)
 		c->clients[i] = -1;
 }
@@ -58,8 +58,7 @@ static void crowd_comes(struct crowd *c, int count)
 	for (int i = 0; i < count; i++) {
 		c->clients[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		assert_true(c->clients[i] >= 0);
-		assert_int_equal(
-		    connect(c->clients[i], (struct sockaddr *)&c->at.storage, c->at.length), 0);
+		assert_int_equal(connect(c->clients[i], &c->at.any, c->at.length), 0);
 	}
 }
 

@@ -63,7 +63,7 @@ static void a_socket_that_cannot_be_made_ends_from_the_loop(void **state)
 	rig_init(&r);
 	owner_init(&o, &r);
 	struct net_address nowhere = {.length = sizeof(struct sockaddr)};
-	nowhere.storage.ss_family = 0x7f;
+	nowhere.any.sa_family = 0x7f;
 	o.conn = net_connect(r.loop, &nowhere, NULL, NULL, &owner_ops, &o);
 	assert_int_equal(o.ended, 0);
 	run_until(&r, o.ended);
@@ -365,21 +365,21 @@ static void star_listens_for_ipv4_too(void **state)
 	struct joined j;
 	const char *error = NULL;
 	joined_init(&j);
-	struct net_address any, bound = {.length = sizeof(bound.storage)};
+	struct net_address any, bound = {.length = NET_ADDRESS_BYTES};
 	assert_null(net_address_parse(SLICE("*:0"), &any));
 	int fd = net_listen(&any, 4, &error);
 	assert_true(fd >= 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&bound.storage, &bound.length), 0);
+	assert_int_equal(getsockname(fd, &bound.any, &bound.length), 0);
 	struct net_listener *n = net_listener_new(j.rig.loop, fd, joined_accepted, NULL, &j);
 	/* The port is at the same place in both families. */
-	((struct sockaddr_in *)&j.at.storage)->sin_port =
-	    ((struct sockaddr_in6 *)&bound.storage)->sin6_port;
+	j.at.in.sin_port =
+	    bound.in6.sin6_port;
 	joined_open(&j, NULL, NULL, NULL);
 	struct address ip;
 	struct net_address peer;
 	assert_true(net_conn_peer(j.server.conn, &peer));
 	net_address_ip(&peer, &ip);
-	assert_true(ip.family == 4 || bound.storage.ss_family == AF_INET);
+	assert_true(ip.family == 4 || bound.any.sa_family == AF_INET);
 	net_listener_free(n);
 	close(fd);
 	joined_fini(&j);

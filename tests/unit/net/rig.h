@@ -30,7 +30,8 @@
 /* For a server: the client's SNI; empty if there was none. */
 RIG struct slice net_conn_sni(const struct net_conn *c)
 {
-	const char *name = c->layer.ssl ? SSL_get_servername(c->layer.ssl, TLSEXT_NAMETYPE_host_name) : NULL;
+	const char *name =
+	    c->layer.ssl ? SSL_get_servername(c->layer.ssl, TLSEXT_NAMETYPE_host_name) : NULL;
 	return name ? slice_of_string(name) : SLICE("");
 }
 
@@ -296,9 +297,8 @@ RIG void joined_init(struct joined *j)
 	assert_null(net_address_parse(SLICE("127.0.0.1:0"), &any));
 	j->listen_fd = net_listen(&any, 16, &error);
 	assert_true(j->listen_fd >= 0);
-	j->at.length = sizeof(j->at.storage);
-	assert_int_equal(
-	    getsockname(j->listen_fd, (struct sockaddr *)&j->at.storage, &j->at.length), 0);
+	j->at.length = NET_ADDRESS_BYTES;
+	assert_int_equal(getsockname(j->listen_fd, &j->at.any, &j->at.length), 0);
 	j->listener = net_listener_new(j->rig.loop, j->listen_fd, joined_accepted, NULL, j);
 }
 
@@ -408,8 +408,8 @@ RIG void certs_fini(struct certs *c)
 	assert_int_equal(system(command), 0);
 }
 
-RIG struct net_tls *server_with(
-    const struct certs *c, bool rsa, bool ecdsa, const char *alpn, const struct net_tickets *tickets)
+RIG struct net_tls *server_with(const struct certs *c, bool rsa, bool ecdsa, const char *alpn,
+    const struct net_tickets *tickets)
 {
 	struct net_certificate list[2];
 	size_t count = 0;

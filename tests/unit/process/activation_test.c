@@ -47,7 +47,7 @@ static struct net_address add_socket(struct scene *s, int type, bool listens)
 	assert_int_equal(bind(fd, &at.any, at.length), 0);
 	if (listens)
 		assert_int_equal(listen(fd, 1), 0);
-	at.length = sizeof(at.storage);
+	at.length = NET_ADDRESS_BYTES;
 	assert_int_equal(getsockname(fd, &at.any, &at.length), 0);
 	s->sockets[s->count++] = fd;
 	return at;

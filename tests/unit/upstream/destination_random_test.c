@@ -47,7 +47,7 @@ static uint16_t silent_port; /* 0: none */
 static int connect_or_wait(int fd, const struct sockaddr *to, socklen_t length)
 {
 	struct net_address a = {.length = length};
-	memcpy(&a.storage, to, length);
+	memcpy(a.bytes, to, length);
 	if (net_address_port(&a) != silent_port)
 		return connect(fd, to, length);
 	assert_int_equal(dup2(full_pipe[1], fd), fd);
@@ -501,8 +501,8 @@ static void open_scene(struct scene *c, uint64_t seed)
 		c->w->sites[i].adopt = c->is_h1 ? adopt : NULL;
 	}
 	c->dead = c->silent = *gate_site_address(c->w, 0);
-	((struct sockaddr_in *)&c->dead.storage)->sin_port = htons(1);
-	((struct sockaddr_in *)&c->silent.storage)->sin_port = htons(2);
+	c->dead.in.sin_port = htons(1);
+	c->silent.in.sin_port = htons(2);
 	silent_port = 2;
 	net_sys.connect = connect_or_wait;
 	a_client_comes(c);

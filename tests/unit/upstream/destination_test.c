@@ -71,7 +71,7 @@ static int connect_or_wait(int fd, const struct sockaddr *to, socklen_t length)
 {
 	const struct net_address address = {.length = length};
 	struct net_address a = address;
-	memcpy(&a.storage, to, length);
+	memcpy(a.bytes, to, length);
 	if (net_address_port(&a) != silent_port)
 		return connect(fd, to, length);
 	silent_connects++;
