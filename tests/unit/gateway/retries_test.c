@@ -43,7 +43,7 @@ static struct gate_world *fleet(const char *budget, const char *route)
 {
 	char more[512];
 	snprintf(more, sizeof(more),
-	    "[origin f]\nserver = %%A\nserver = %%B\nbalance = round-robin\nresponse-timeout = 200ms\n"
+	    "[origin f]\nserver = %%A\nserver = %%B\nbalance = round-robin\nresponse-timeout = 2s\n"
 	    "retry-budget = %s\n[route r]\norigin = f\n%s", budget, route);
 	return gate_world_new(NULL, NULL, NULL, more);
 }
