@@ -89,7 +89,7 @@ static inline void names_tell(struct names *n, uint8_t bits)
 				continue;
 			struct name_address *a = &list[answer.count++];
 			a->address.length = sizeof(in);
-			memcpy(a->address.bytes, &in, sizeof(in));
+			a->address.in = in;
 			if (bits & 0x40) {
 				a->priority = (uint16_t)(i % 2);
 				a->weight = (uint16_t)(i * 100);

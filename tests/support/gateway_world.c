@@ -754,11 +754,10 @@ struct gate_world *gate_world_with(const struct session_protocol *const *protoco
 		fail_msg("%s", error);
 	uint16_t port = 0;
 	w->fd = listening(&port);
-	struct sockaddr_in in = {.sin_family = AF_INET,
+	w->at.in = (struct sockaddr_in){.sin_family = AF_INET,
 	    .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	    .sin_port = htons(port)};
-	memcpy(w->at.bytes, &in, sizeof(in));
-	w->at.length = sizeof(in);
+	w->at.length = sizeof(w->at.in);
 	gateway_listen(w->gateway, &w->conf->listens[0], w->fd);
 	return w;
 }

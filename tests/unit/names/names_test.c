@@ -155,7 +155,7 @@ static void resolver_open(struct resolver *r)
 		r->udp = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
 		assert_int_equal(bind(r->tcp, (struct sockaddr *)&at, size), 0);
 		assert_int_equal(getsockname(r->tcp, (struct sockaddr *)&at, &size), 0);
-		memcpy(r->address.bytes, &at, sizeof(at));
+		r->address.in = at;
 		r->address.length = sizeof(at);
 		if (bind(r->udp, (struct sockaddr *)&at, size) == 0)
 			break;

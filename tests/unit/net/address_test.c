@@ -58,11 +58,10 @@ static void a_mapped_address_counts_as_ipv4(void **state)
 	struct address ip;
 	/* Built by hand: the text form is read as IPv4 already. */
 	memset(&a, 0, sizeof(a));
-	struct sockaddr_in6 *in6 = &a.in6;
-	in6->sin6_family = AF_INET6;
-	in6->sin6_addr.s6_addr[10] = in6->sin6_addr.s6_addr[11] = 0xff;
-	memcpy(in6->sin6_addr.s6_addr + 12, (uint8_t[]){192, 0, 2, 1}, 4);
-	a.length = sizeof(*in6);
+	a.in6.sin6_family = AF_INET6;
+	a.in6.sin6_addr.s6_addr[10] = a.in6.sin6_addr.s6_addr[11] = 0xff;
+	memcpy(a.in6.sin6_addr.s6_addr + 12, (uint8_t[]){192, 0, 2, 1}, 4);
+	a.length = sizeof(a.in6);
 	net_address_ip(&a, &ip);
 	struct net_address v4, v6;
 	struct address other;

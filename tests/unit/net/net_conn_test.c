@@ -372,8 +372,7 @@ static void star_listens_for_ipv4_too(void **state)
 	assert_int_equal(getsockname(fd, &bound.any, &bound.length), 0);
 	struct net_listener *n = net_listener_new(j.rig.loop, fd, joined_accepted, NULL, &j);
 	/* The port is at the same place in both families. */
-	j.at.in.sin_port =
-	    bound.in6.sin6_port;
+	j.at.in.sin_port = bound.in6.sin6_port;
 	joined_open(&j, NULL, NULL, NULL);
 	struct address ip;
 	struct net_address peer;

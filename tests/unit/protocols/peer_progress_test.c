@@ -39,8 +39,7 @@ static struct reader reader_new(void)
 	r.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_true(r.fd >= 0);
 	assert_int_equal(setsockopt(r.fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof(little)), 0);
-	const struct sockaddr *at = &r.w->at.any;
-	assert_int_equal(connect(r.fd, at, r.w->at.length), 0);
+	assert_int_equal(connect(r.fd, &r.w->at.any, r.w->at.length), 0);
 	assert_int_equal(send(r.fd, opening, sizeof(opening) - 1, 0), sizeof(opening) - 1);
 	UNTIL(r.w, gate_find(r.w, "/a") && gate_find(r.w, "/b"));
 	gate_answer(gate_find(r.w, "/a"), 200, 64u << 20, true);
