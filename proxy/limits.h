@@ -68,6 +68,9 @@
 /* The longest one: one that is forgotten must not go on for ever. */
 #define LIMIT_TRACE_SECONDS 3600u
 
+/* Answers of admin listeners that a worker makes at a time while they are sent: each pass asks all that go on. */
+#define LIMIT_ADMIN_OUTPUTS 64u
+
 /* What demo:?think= and ?rtt= may delay an answer by: a demonstration is no stopped origin. */
 #define LIMIT_DEMO_DELAY_USEC 60000000u
 

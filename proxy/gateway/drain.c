@@ -87,6 +87,7 @@ void gateway_drain(struct gateway *g, usec deadline, void (*drained)(void *conte
 	listeners_stop(g);
 	clients_shutdown(&g->clients);
 	hold_drain(&g->hold);
+	admin_drain(g->admin);
 	wheel_set(&g->relay.wheel, &g->drain.timer, deadline);
 	wheel_set(&g->relay.wheel, &g->drain.tunnel_timer,
 	    clock_after(g->relay.now, g->env.conf->server.tunnel_drain_timeout));

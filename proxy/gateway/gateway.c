@@ -35,8 +35,8 @@ static void advance_wheel(void *context)
 
 void gateway_set_timer(struct gateway *g)
 {
-	const usec due[] = {
-	    wheel_next(&g->relay.wheel), relay_hints_due(&g->relay), memory_pressure_due(g)};
+	const usec due[] = {wheel_next(&g->relay.wheel), relay_hints_due(&g->relay),
+	    memory_pressure_due(g), admin_due(g->admin)};
 	usec next = USEC_NEVER;
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
 		next = due[i] < next ? due[i] : next;
@@ -50,6 +50,7 @@ static void on_pass(void *context)
 	struct gateway *g = context;
 	relay_send_hints(&g->relay);
 	hold_run(&g->hold);
+	admin_run(g->admin);
 	gateway_reap(g);
 	memory_squeeze_pass(g);
 	memory_pressure_pass(g);
@@ -82,7 +83,6 @@ static void open_env(struct gateway *g, const struct gateway_env *env)
 	net_set_closing_budget(env->loop, &g->env.budget);
 	g->small_chunks = chunk_pool_new(LIMIT_COPY_BELOW_BYTES, SMALL_CHUNKS_KEPT);
 	list_init(&g->sockets);
-	g->readiness = env->readiness ? env->readiness : &g->own_readiness;
 }
 
 /* If all gateways had the same pseudonym, a request through two of them would look like a loop. */
@@ -226,6 +226,8 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	feedback_init(g);
 	open_hold(g);
 	open_offers(g, env);
+	const struct admin_env facts = admin_facts(g, env->readiness);
+	g->admin = admin_new(&facts);
 	open_admission(g, env);
 	drain_open(g);
 	recheck_open(g);
@@ -267,6 +269,7 @@ void gateway_free(struct gateway *g)
 	clients_close(&g->clients);
 	upstream_free(&g->upstream);
 	names_free(g->names);
+	admin_free(g->admin);
 	reserve_close();
 	memory_trim_close(g);
 	wheel_forget(&g->relay.wheel, &g->drain.timer);

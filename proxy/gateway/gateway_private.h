@@ -6,6 +6,7 @@
 #ifndef PUSHGATE_GATEWAY_GATEWAY_PRIVATE_H
 #define PUSHGATE_GATEWAY_GATEWAY_PRIVATE_H
 
+#include "proxy/admin/admin.h"
 #include "proxy/admission/admission.h"
 #include "proxy/client/client.h"
 #include "proxy/gateway/gateway.h"
@@ -114,9 +115,8 @@ struct gateway {
 	struct drain drain;
 	struct recheck recheck;
 	struct admission admission;
-	struct readiness *readiness,
-	    own_readiness; /* the first: the second, or shared by all workers */
-	char *pac_text;    /* owned; NULL until a client asks for /proxy.pac */
+	struct admin *admin; /* owned */
+	char *pac_text;      /* owned; NULL until a client asks for /proxy.pac */
 	char pseudonym_text[80];
 	struct chunk_pool *small_chunks;
 };
@@ -143,12 +143,10 @@ bool pac_serves(struct gateway *g, struct exchange *x);
 /* The body of that answer. */
 struct slice pac_text(const struct gateway *g, struct exchange *x);
 
-/* ---- admin_page.c ---- */
+/* ---- admin_facts.c ---- */
 
-/* Answers a request to an admin listener. */
-void admin_page_request(struct gateway *g, struct exchange *x);
-/* Status, fields and body of that answer, unless the request was refused before. */
-void admin_page_answer(struct gateway *g, struct exchange *x, struct http_own_answer *answer);
+/* The facts that the pages of admin listeners need: for admin_new. */
+struct admin_env admin_facts(struct gateway *g, struct readiness *readiness);
 
 /* ---- own_answer.c ---- */
 

@@ -87,7 +87,7 @@ static void route(struct gateway *g, struct exchange *x)
 	if (!refusal)
 		serve(g, x);
 	else if (refusal == &relay_cause_ADMIN_PAGE)
-		admin_page_request(g, x);
+		admin_request(g->admin, x);
 	else
 		exchange_refuse(x, refusal, detail);
 }

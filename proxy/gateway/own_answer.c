@@ -81,10 +81,11 @@ void gateway_own_answer(void *context, struct exchange *x, struct http_own_answe
 {
 	struct gateway *g = context;
 	const struct conf_route *route = x->place.route;
-	if (x->ending.cause == &relay_cause_ADMIN_PAGE) {
-		admin_page_answer(g, x, answer);
+	const struct conf_listen *listen = x->facts.listener;
+	if (listen && listen->mode == CONF_MODE_ADMIN)
+		admin_own_answer(g->admin, x, answer);
+	if (x->ending.cause == &relay_cause_ADMIN_PAGE)
 		return;
-	}
 	answer->transport_security = gateway_transport_security(x);
 	answer->retry_after = retry_after(x);
 	bool is_redirect = x->ending.cause == &relay_cause_ROUTE_REDIRECT;

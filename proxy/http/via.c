@@ -162,8 +162,12 @@ static struct slice add_body(struct http_head *head, const struct http_own_answe
 	struct arena *a = &head->arena;
 	struct slice body = SLICE(""), type = SLICE("text/plain");
 	bool is_error = answer->status >= 400;
-	if (answer->body.len > 0)
+	if (answer->body.len > 0 || answer->is_streamed)
 		type = slice_of_string(answer->content_type);
+	if (answer->is_streamed) {
+		http_head_add_token(head, HTTP_TOKEN_CONTENT_TYPE, type);
+		return body;
+	}
 	if (is_error && answer->request && http_accept_prefers_json(answer->request, type)) {
 		type = SLICE("application/problem+json");
 		body = json_body(a, answer->status, answer->details);
@@ -215,6 +219,8 @@ struct http_head *http_own_response(
 	if (!may_be_stored(answer->status) || is_call || answer->is_momentary)
 		http_head_add_token(head, HTTP_TOKEN_CACHE_CONTROL, SLICE("no-store"));
 	add_unless_empty(head, HTTP_TOKEN_STRICT_TRANSPORT_SECURITY, answer->transport_security);
+	for (size_t i = 0; i < answer->more_count; i++)
+		http_head_add(head, answer->more[i].name, answer->more[i].value);
 	if (answer->error)
 		http_add_proxy_status(head, answer);
 	head->list_bytes = http_head_list_bytes(head);

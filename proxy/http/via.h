@@ -35,6 +35,10 @@ static inline void http_via_add(struct http_head *head, const struct http_via *v
 /* True if this request has already passed a proxy with the pseudonym. */
 bool http_via_has(const struct http_head *head, struct slice pseudonym);
 
+struct http_own_field {
+	struct slice name, value;
+};
+
 /* The contents of a response that pushgate makes. */
 struct http_own_answer {
 	uint16_t status;
@@ -47,6 +51,10 @@ struct http_own_answer {
 	/* A body in place of the short text, and its media type; empty: none. */
 	struct slice body;
 	const char *content_type;
+	bool
+	    is_streamed; /* its body, of content_type, comes afterwards, and its length is not known: body is empty */
+	const struct http_own_field *more; /* further fields */
+	size_t more_count;
 	struct slice location;           /* of a redirect; empty: none */
 	struct slice challenge;          /* of a 401 or 407 (RFC 9110 11.6.1); empty: none */
 	struct slice vary;               /* fields of the request that led to it; empty: none */

@@ -304,6 +304,10 @@ void exchange_set_routing(struct exchange *x, const struct request_routing *rout
 void exchange_dispatch(struct exchange *x);
 /* Answers the request here, in place of exchange_dispatch. */
 void exchange_refuse(struct exchange *x, const struct relay_cause *cause, const char *detail);
+/* To be called by relay_ops.own_answer alone, not for HEAD: the body of that answer comes from this upstream leg, by
+ * exchange_on_download, and its length is not known (http_own_answer.is_streamed). Behind the end, the owner of the leg calls
+ * exchange_on_leg_closed. */
+void exchange_answer_from(struct exchange *x, const struct leg *up);
 /* Body bytes of the request, or its end. The piece is borrowed. */
 void exchange_on_upload(struct exchange *x, struct piece piece, bool end);
 void exchange_on_upload_trailers(struct exchange *x, struct http_head *trailers); /* takes */

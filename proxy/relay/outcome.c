@@ -62,10 +62,12 @@ static void answer(
 	else
 		exchange_discard_upload(x);
 	struct http_head *head = make_answer(x, &text);
-	bool end = x->method == HTTP_METHOD_HEAD || text.len == 0;
-	x->download.source_ended = true;
-	if (!end && body_append_copy(&x->download.body, text, r->small_chunks, x->payer.budget) <
-			text.len) {
+	bool is_streamed = x->up.ops != NULL; /* exchange_answer_from */
+	bool end = x->method == HTTP_METHOD_HEAD || (text.len == 0 && !is_streamed);
+	x->download.source_ended = !is_streamed;
+	if (text.len > 0 && !end &&
+	    body_append_copy(&x->download.body, text, r->small_chunks, x->payer.budget) <
+		text.len) {
 		/* There is no memory even for the text: reset both sides. */
 		http_head_free(head);
 		exchange_reset_leg(&x->up, relay_code_across(cause->up_code, code));
@@ -80,6 +82,12 @@ static void answer(
 		exchange_check_done(x);
 	else
 		x->down.ops->send_body(&x->down, &x->download);
+}
+
+void exchange_answer_from(struct exchange *x, const struct leg *up)
+{
+	ensure(x->method != HTTP_METHOD_HEAD);
+	exchange_bind(&x->up, up);
 }
 
 void exchange_refuse(struct exchange *x, const struct relay_cause *cause, const char *detail)

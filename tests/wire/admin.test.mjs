@@ -83,12 +83,19 @@ gate('the pages are the same over each kind of connection, and nothing else is t
 	for (const name of ['192.0.2.1', '[::1]:9', 'localhost', 'www.a.test:1'])
 		assert.equal((await host(name)).status, 200, name);
 	for (const name of ['evil.test', 'localhost.evil.test', '127.0.0.1.evil.test', 'a.test'])
-		assert.equal((await host(name)).status, 421, name);
-	assert.equal((await ask2(`http://127.0.0.1:${s.admin}`, '/readyz', { headers: { ':authority': 'evil.test' } })).status, 421);
+		assert.equal((await host(name)).status, 403, name);
+	assert.equal((await ask2(`http://127.0.0.1:${s.admin}`, '/readyz', { headers: { ':authority': 'evil.test' } })).status, 403);
 	/* A name of the certificate is one of ours. */
 	assert.equal((await ask({ port: s.secure, ca: certs().ca, servername: 'b.test' }, '/readyz', { headers: { host: 'b.test' } })).status, 200);
-	assert.equal((await host('b.test')).status, 421);
-	assert.equal((await ask({ port: s.admin }, '/readyz', { headers: { 'sec-fetch-site': 'cross-site' } })).status, 403);
+	assert.equal((await host('b.test')).status, 403);
+	for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, { origin: 'http://evil.test' }, { origin: 'null' }])
+		for (const got of [await ask({ port: s.admin }, '/readyz', { headers }), await ask2(`http://127.0.0.1:${s.admin}`, '/readyz', { headers })]) {
+			assert.equal(got.status, 403, JSON.stringify(headers));
+			assert.equal(got.headers['access-control-allow-origin'], undefined);
+			assert.equal(got.headers['x-content-type-options'], 'nosniff');
+		}
+	for (const headers of [{ 'sec-fetch-site': 'none' }, { 'sec-fetch-site': 'same-origin', origin: `http://127.0.0.1:${s.admin}` }])
+		assert.equal((await ask({ port: s.admin }, '/readyz', { headers })).status, 200, JSON.stringify(headers));
 	/* The other listeners have routes as ever. */
 	const client = await s.connect();
 	client.request(1, { path: '/readyz', authority: 'www.a.test' });

@@ -76,10 +76,10 @@ static void hosts_of_others_are_refused(void **state)
 	    {"www.a.example", "200"}, /* a name of the routes */
 	    {"x.B.example:1", "200"},
 	    {"probe.example", "200"}, /* of the access rules */
-	    {"evil.example", "421"},
-	    {"a.example", "421"},
-	    {"b.example", "421"},
-	    {"127.0.0.1.evil.example", "421"},
+	    {"evil.example", "403"},
+	    {"a.example", "403"},
+	    {"b.example", "403"},
+	    {"127.0.0.1.evil.example", "403"},
 	    {"127.1", "403"}, /* rules with host= take no host that others may read otherwise */
 	};
 	struct gate_world *w = world(NULL, "access = x\n", "[access x]\nallow = host=probe.example\nallow = host=*\n");
@@ -88,13 +88,65 @@ static void hosts_of_others_are_refused(void **state)
 		snprintf(lines, sizeof(lines), "GET /livez HTTP/1.1\r\nHost: %s", rows[i].host);
 		answers(w, lines, rows[i].status, "");
 	}
-	answers(w, "GET http://evil.example/livez HTTP/1.1\r\nHost: evil.example", "421", "no name of the configuration");
-	answers(w, "GET /livez HTTP/1.1\r\nSec-Fetch-Site: cross-site" HOST, "403", "cross-site request");
-	answers(w, "GET /livez HTTP/1.1\r\nSec-Fetch-Site: none" HOST, "200", "ok\n");
+	answers(w, "GET http://evil.example/livez HTTP/1.1\r\nHost: evil.example", "403", "no name of the configuration");
 	gate_world_free(w);
 	w = world(NULL, "", "");
-	answers(w, "GET /livez HTTP/1.1\r\nHost: 127.1", "421", "");
-	answers(w, "GET /livez HTTP/1.1\r\nHost: probe.example", "421", "");
+	answers(w, "GET /livez HTTP/1.1\r\nHost: 127.1", "403", "no name of the configuration");
+	answers(w, "GET /livez HTTP/1.1\r\nHost: probe.example", "403", "no name of the configuration");
+	gate_world_free(w);
+}
+
+static void other_sites_are_refused(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *field, *status;
+	} rows[] = {
+	    {"Sec-Fetch-Site: cross-site", "403"},
+	    {"Sec-Fetch-Site: same-site", "403"}, /* such as another port of this machine */
+	    {"Sec-Fetch-Site: something-new", "403"},
+	    {"Sec-Fetch-Site: same-origin", "200"},
+	    {"Sec-Fetch-Site: none", "200"}, /* a bookmark */
+	    {"Origin: http://127.0.0.1", "200"},
+	    {"Origin: http://127.0.0.1:80", "200"},
+	    {"Origin: http://127.0.0.1:81", "403"},
+	    {"Origin: https://127.0.0.1", "403"},
+	    {"Origin: http://localhost", "403"},
+	    {"Origin: http://evil.example", "403"},
+	    {"Origin: http://127.0.0.1.evil.example", "403"},
+	    {"Origin: null", "403"},
+	    {"Origin: 127.0.0.1", "403"},
+	    {"Origin:", "403"},
+	    {"Origin: http://127.0.0.1\r\nSec-Fetch-Site: cross-site", "403"},
+	};
+	struct gate_world *w = world(NULL, "", "");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char lines[160];
+		snprintf(lines, sizeof(lines), "GET /livez HTTP/1.1\r\n%s" HOST, rows[i].field);
+		answers(w, lines, rows[i].status, "");
+	}
+	gate_world_free(w);
+}
+
+/* Whatever the answer is, no other site may read, store, frame or guess at it. */
+static void answers_are_for_nobody_else(void **state)
+{
+	(void)state;
+	static const char *const lines[] = {"GET /livez HTTP/1.1" HOST, "GET /none HTTP/1.1" HOST,
+	    "POST /livez HTTP/1.1\r\nContent-Length: 0" HOST, "GET /livez HTTP/1.1\r\nHost: evil.example",
+	    "GET /livez HTTP/1.1\r\nOrigin: http://evil.example" HOST};
+	static const char *const wanted[] = {"\r\ncache-control: no-store\r\n", "\r\nx-content-type-options: nosniff\r\n",
+	    "\r\ncontent-security-policy: default-src 'none'; frame-ancestors 'none'; ",
+	    "\r\ncross-origin-resource-policy: same-origin\r\n", "\r\nreferrer-policy: no-referrer\r\n"};
+	struct gate_world *w = world(NULL, "", "");
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		char text[4096];
+		asks(w, lines[i], text, sizeof(text));
+		for (size_t k = 0; k < sizeof(wanted) / sizeof(wanted[0]); k++)
+			if (!strstr(text, wanted[k]))
+				fail_msg("%s: no %s in %s", lines[i], wanted[k], text);
+		assert_null(strstr(text, "access-control"));
+	}
 	gate_world_free(w);
 }
 
@@ -199,6 +251,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(paths_and_methods_are_a_table),
 	    cmocka_unit_test(hosts_of_others_are_refused),
+	    cmocka_unit_test(other_sites_are_refused),
+	    cmocka_unit_test(answers_are_for_nobody_else),
 	    cmocka_unit_test(rules_hold_there),
 	    cmocka_unit_test(no_other_listener_has_the_pages),
 	    cmocka_unit_test(an_end_that_is_near_is_told),

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* What the pages of admin listeners need to know of the data plane. */
+#include "proxy/gateway/gateway_private.h"
+
+static bool has_host(void *context, const struct exchange *x, struct slice host)
+{
+	const struct gateway *g = context;
+	struct client_facts facts;
+	if (router_has_host(g->router, host))
+		return true;
+	const struct client_facts *client = client_facts(x, &facts);
+	return x->facts.listener->certificate_count > 0 && client->covers(client->listener, host);
+}
+
+static bool accepts(void *context)
+{
+	const struct gateway *g = context;
+	return !list_is_empty(&g->sockets);
+}
+
+struct admin_env admin_facts(struct gateway *g, struct readiness *readiness)
+{
+	return (struct admin_env){.worker = &g->env,
+	    .readiness = readiness,
+	    .has_host = has_host,
+	    .accepts = accepts,
+	    .context = g};
+}
