@@ -56,6 +56,13 @@ static bool takes_method(const struct admin_page *page, struct slice method)
 	return false;
 }
 
+void admin_put_off(struct admin_request *r, const char *why)
+{
+	r->answer->status = 503;
+	r->answer->details = why;
+	r->answer->retry_after = 1;
+}
+
 static void answer_page(struct admin *a, struct exchange *x, struct http_own_answer *answer)
 {
 	struct slice query = x->request->path, path = slice_cut(&query, '?');

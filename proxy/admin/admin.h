@@ -10,6 +10,8 @@
 #ifndef PUSHGATE_ADMIN_ADMIN_H
 #define PUSHGATE_ADMIN_ADMIN_H
 
+#include "proxy/admin/ledger.h"
+#include "proxy/admin/status.h"
 #include "proxy/http/via.h"
 #include "proxy/worker_env.h"
 
@@ -18,7 +20,8 @@ struct admin;
 /* What the pages need of the data plane. Everything is borrowed. */
 struct admin_env {
 	struct worker_env *worker;
-	struct readiness *readiness; /* NULL: this worker has one of its own */
+	struct readiness *readiness;    /* NULL: this worker has one of its own */
+	const struct ledger_view *view; /* NULL: this worker sees itself alone */
 	/* Whether the host of a request to an admin listener is a name of ours: of a route, or of the listener's
 	 * certificate. */
 	bool (*has_host)(void *context, const struct exchange *x, struct slice host);
@@ -54,6 +57,9 @@ struct admin_request {
 	 * can read it. details: why it fails, for a client and the log. */
 	struct http_own_answer *answer;
 };
+
+/* The answer is 503, and the client may come back in a second. why: a constant. */
+void admin_put_off(struct admin_request *r, const char *why);
 
 /* How a producer goes on. */
 enum admin_step {

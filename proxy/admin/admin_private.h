@@ -29,6 +29,10 @@ struct admin {
 extern const struct admin_page admin_pages[];
 extern const size_t admin_page_count;
 
+/* ---- metrics.c ---- */
+
+void admin_answer_metrics(struct admin_request *r); /* a page */
+
 /* ---- visitor.c ---- */
 
 /* Why the request is refused (403), NULL: it is not. It must come from a client that may ask, and by no other site's page

@@ -19,6 +19,8 @@
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
 
+#include <stdio_ext.h>
+
 /* Of one answer, on their way to the client: enough for a loopback connection to be busy. */
 #define WINDOW_BYTES 65536u
 /* Streams are asked for so long in one loop pass; the others wait for the next one. */
@@ -145,6 +147,7 @@ static void produce(struct admin_output *o)
 		o->step = ADMIN_FAILS;
 		return;
 	}
+	__fsetlocking(out, FSETLOCKING_BYCALLER); /* no other thread writes to it */
 	o->step = ask_producer(o, out);
 	bool is_whole = !ferror(out);
 	if (fclose(out) != 0 || !is_whole)
@@ -246,14 +249,6 @@ void admin_outputs_end(struct admin *a)
 	}
 }
 
-static bool refuse(struct admin_request *r, const char *why)
-{
-	r->answer->status = 503;
-	r->answer->details = why;
-	r->answer->retry_after = 1;
-	return false;
-}
-
 bool admin_answer_with(
     struct admin_request *r, const struct admin_producer *producer, void *context)
 {
@@ -267,7 +262,8 @@ bool admin_answer_with(
 	bool is_full = a->output_count == LIMIT_ADMIN_OUTPUTS;
 	if (is_full || !budget_take(&a->env.worker->budget, sizeof(struct admin_output))) {
 		producer->free(context);
-		return refuse(r, is_full ? "too many answers are being made" : "memory is short");
+		admin_put_off(r, is_full ? "too many answers are being made" : "memory is short");
+		return false;
 	}
 	struct admin_output *o = memory_new(struct admin_output);
 	o->admin = a;

@@ -62,6 +62,7 @@ static void answer_live(struct admin_request *r)
 
 const struct admin_page admin_pages[] = {
     {SLICE_INIT("/livez"), GET, false, answer_live},
+    {SLICE_INIT("/metrics"), GET, false, admin_answer_metrics},
     {SLICE_INIT("/readyz"), GET, false, answer_ready},
 };
 const size_t admin_page_count = sizeof(admin_pages) / sizeof(admin_pages[0]);

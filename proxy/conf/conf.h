@@ -291,6 +291,8 @@ struct conf_place conf_find_place(
 
 /* Whether a server has a name, whose addresses are looked up while pushgate runs. */
 bool conf_has_names(const struct conf *c);
+/* Whether a listener has mode = admin. */
+bool conf_has_admin(const struct conf *c);
 /* Whether it has a learned table (offer/learned.h). */
 bool conf_learns(const struct conf *c);
 

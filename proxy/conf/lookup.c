@@ -13,6 +13,11 @@ bool conf_has_names(const struct conf *c)
 		conf_any(s, o->servers, o->server_count, conf_server_is_name(s)));
 }
 
+bool conf_has_admin(const struct conf *c)
+{
+	return conf_any(l, c->listens, c->listen_count, l->mode == CONF_MODE_ADMIN);
+}
+
 bool conf_learns(const struct conf *c)
 {
 	return conf_any(p, c->preloads, c->preload_count, p->learned != CONF_LEARNED_OFF);

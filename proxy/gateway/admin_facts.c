@@ -18,10 +18,11 @@ static bool accepts(void *context)
 	return !list_is_empty(&g->sockets);
 }
 
-struct admin_env admin_facts(struct gateway *g, struct readiness *readiness)
+struct admin_env admin_facts(struct gateway *g, const struct gateway_env *env)
 {
 	return (struct admin_env){.worker = &g->env,
-	    .readiness = readiness,
+	    .readiness = env->readiness,
+	    .view = env->view,
 	    .has_host = has_host,
 	    .accepts = accepts,
 	    .context = g};

@@ -226,7 +226,7 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	feedback_init(g);
 	open_hold(g);
 	open_offers(g, env);
-	const struct admin_env facts = admin_facts(g, env->readiness);
+	const struct admin_env facts = admin_facts(g, env);
 	g->admin = admin_new(&facts);
 	open_admission(g, env);
 	drain_open(g);

@@ -12,6 +12,7 @@
 #include "proxy/observe/observe.h"
 
 struct gateway;
+struct ledger_view;
 struct offer_manifest;
 struct password_question;
 struct router_tables;
@@ -36,6 +37,8 @@ struct gateway_env {
 	struct health_table *health_table;
 	/* Borrows: for /readyz. NULL: this gateway has one of its own. */
 	struct readiness *readiness;
+	/* Borrows: what this worker sees of all others, for /metrics. NULL: itself alone. */
+	const struct ledger_view *view;
 	/* Borrows: shared by all workers. NULL: no orders for servers are ever given. */
 	struct server_orders *server_orders;
 	/* Shared by all workers; lent until gateway_new returns. NULL: each listener has its own. */

@@ -146,7 +146,7 @@ struct slice pac_text(const struct gateway *g, struct exchange *x);
 /* ---- admin_facts.c ---- */
 
 /* The facts that the pages of admin listeners need: for admin_new. */
-struct admin_env admin_facts(struct gateway *g, struct readiness *readiness);
+struct admin_env admin_facts(struct gateway *g, const struct gateway_env *env);
 
 /* ---- own_answer.c ---- */
 

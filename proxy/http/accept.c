@@ -89,3 +89,10 @@ bool http_accept_prefers_json(const struct http_head *request, struct slice type
 	}
 	return json.quality > preference_for(request, bare(type)).quality;
 }
+
+bool http_accept_takes(const struct http_head *request, struct slice type, struct slice other)
+{
+	struct preference p = preference_for(request, type);
+	return p.closeness == BY_NAME && p.quality > 0 &&
+	       p.quality >= preference_for(request, other).quality;
+}

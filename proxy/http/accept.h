@@ -11,5 +11,8 @@
  * does not.
  */
 bool http_accept_prefers_json(const struct http_head *request, struct slice type);
+/* Whether the client names `type` itself, and has it as gladly as `other` or rather. Both are without parameters, and so
+ * are ranges looked at. */
+bool http_accept_takes(const struct http_head *request, struct slice type, struct slice other);
 
 #endif

@@ -144,16 +144,16 @@ static const struct {
     {OBSERVE_FAMILY_RULE_USED, print_ratio},
 };
 
-void observe_rules_print(const struct observe_named_rule *rules, size_t count,
+void observe_rules_print(size_t family, const struct observe_named_rule *rules, size_t count,
     const struct observe_rule *others, FILE *out)
 {
-	for (size_t k = 0; k < sizeof(rule_families) / sizeof(rule_families[0]); k++) {
-		struct observe_family f = {.out = out, .id = rule_families[k].id};
-		for (size_t i = 0; i < count; i++)
-			rule_families[k].print(&f, rules[i].name, &rules[i].counts);
-		/* No section has this name, so that no sample comes twice. */
-		rule_families[k].print(&f, "(other)", others);
-	}
+	_Static_assert(sizeof(rule_families) / sizeof(rule_families[0]) == OBSERVE_RULE_FAMILIES,
+	    "all of them");
+	struct observe_family f = {.out = out, .id = rule_families[family].id};
+	for (size_t i = 0; i < count; i++)
+		rule_families[family].print(&f, rules[i].name, &rules[i].counts);
+	/* No section has this name, so that no sample comes twice. */
+	rule_families[family].print(&f, "(other)", others);
 }
 
 /* ---- rows ---- */

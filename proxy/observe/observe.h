@@ -106,8 +106,9 @@ struct observe_named_rule {
 	const char *name;
 	struct observe_rule counts;
 };
-/* Prints the families of rules. What is counted of further ones is "(other)". */
-void observe_rules_print(const struct observe_named_rule *rules, size_t count,
+/* Prints one of the families of rules. What is counted of further rules is "(other)". */
+#define OBSERVE_RULE_FAMILIES 4u
+void observe_rules_print(size_t family, const struct observe_named_rule *rules, size_t count,
     const struct observe_rule *others, FILE *out);
 /* Prints the faults of both sides. name: of a row; NULL after the last. */
 void observe_faults_print(

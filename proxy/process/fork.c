@@ -59,6 +59,8 @@ static _Noreturn void become_worker(struct generation *g, uint32_t index, int co
 	leave_limits(g, &index);
 	title_set(&s->title, "pushgate: worker %u", index);
 	struct worker_config env = start_worker_config(s, &g->outfit, index);
+	const struct ledger_view view = generation_view(g);
+	env.gateway.view = ledger_seclude(s->ledger) ? &view : NULL;
 	env.contents = &g->contents;
 	env.is_behind = !g->files_was_ready;
 	env.is_waiting = g->workers[index].is_waiting;
@@ -71,6 +73,7 @@ static void begin_helper(struct generation *g, const char *title, unsigned logs)
 	struct start *s = g->master->start;
 	close_master_fds(g);
 	net_tickets_fini(&s->tickets);
+	ledger_leave(s->ledger);
 	sealed_close(g->outfit.conf->sealed);
 	leave_limits(g, NULL);
 	sockets_close(&s->sockets, NULL);

@@ -28,7 +28,7 @@
 #define PUSHGATE_PROCESS_HANDOVER_H
 
 #include "proxy/process/start.h"
-#include "proxy/process/totals.h"
+#include "proxy/admin/admin.h"
 
 /* Of the environment: the descriptor of the socket to the old one. */
 #define HANDOVER_VARIABLE "PUSHGATE_UPGRADE"

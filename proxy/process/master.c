@@ -49,7 +49,8 @@ static struct status_process describe_child(const struct child *c, uint32_t star
 	    .pid = c->pid, .starts = starts + c->starts, .up = now - c->started};
 }
 
-/* What older generations have counted, and the workers that they still have. Returns the number of processes. */
+/* What older generations have counted, and the workers that they still have. Returns the number of processes. One that has not
+ * taken over counts when it does, or has ended: the workers that serve cannot see its counters, and say the same. */
 static uint32_t describe_others(struct master *m, uint32_t count)
 {
 	totals_free(m->others);
@@ -61,8 +62,9 @@ static uint32_t describe_others(struct master *m, uint32_t count)
 		const struct generation *g = m->generations[n];
 		if (g == m->running)
 			continue;
-		totals_add(m->others, generation_counted_conf(g), g->outfit.slots,
-		    g->outfit.workers, false);
+		if (g->is_superseded)
+			totals_add(m->others, generation_counted_conf(g), g->outfit.slots,
+			    g->outfit.workers, false);
 		for (uint32_t i = 0; i < g->outfit.workers; i++) {
 			if (!g->workers[i].child.pid)
 				continue;
@@ -107,20 +109,32 @@ static struct status describe(struct master *m)
 	    .other_orders_count = master_list_other_orders(m),
 	    .conf = g->outfit.conf,
 	    .last_reload = &m->last_reload,
-	    .trace = begin_trace,
 	    .drains_in = m->drain_at > m->now ? m->drain_at - m->now : 0,
-	    .reload = ask_for_reload,
-	    .server = master_order_server,
-	    .upgrade = ask_for_upgrade,
-	    .trace_context = m,
 	};
 }
 
 static void serve_status(struct master *m)
 {
 	const struct status status = describe(m);
-	if (!status_serve(m->start->status_fd, &status))
+	const struct status_ops ops = {.trace = begin_trace,
+	    .reload = ask_for_reload,
+	    .server = master_order_server,
+	    .upgrade = ask_for_upgrade,
+	    .context = m};
+	if (!status_serve(m->start->status_fd, &status, &ops))
 		m->status_at = m->now + STATUS_PAUSE_USEC;
+}
+
+/* Returns when to call it again: numbers of the ledger are no older than that. */
+static usec run_ledger(struct master *m)
+{
+	if (!conf_has_admin(m->running->outfit.conf))
+		return USEC_NEVER;
+	if (m->now < m->ledger_at)
+		return m->ledger_at;
+	const struct status status = describe(m);
+	master_write_ledger(m, &status);
+	return m->ledger_at = m->now + MASTER_LEDGER_USEC;
 }
 
 /* ---- an upgrade ---- */
@@ -245,6 +259,7 @@ static usec run_due_tasks(struct master *m)
 	next = clock_earlier(next, master_run_logger(m));
 	next = clock_earlier(next, master_run_orders(m));
 	next = clock_earlier(next, run_reload(m));
+	next = clock_earlier(next, run_ledger(m));
 	next = clock_earlier(next, run_upgrade(m));
 	next = clock_earlier(next, run_watchdog(m));
 	next = clock_earlier(next, master_replace(m));

@@ -151,6 +151,7 @@ struct master {
 	usec now;
 	usec drain_at;  /* it was told to end: when draining begins, or has begun; 0: it was not */
 	usec status_at; /* do not poll the status socket before */
+	usec ledger_at; /* the ledger is written then */
 	int signals;
 	enum process_status status; /* to exit with */
 };
@@ -209,6 +210,16 @@ usec master_replace(struct master *m);
 void master_force(struct master *m);
 /* After the last worker. */
 void master_free_generations(struct master *m);
+
+/* ---- master_ledger.c ---- */
+
+/* How often the ledger is written while there is an admin listener. */
+#define MASTER_LEDGER_USEC USEC_PER_SEC
+
+/* status: of the running generation. */
+void master_write_ledger(const struct master *m, const struct status *status);
+/* What a worker of g sees of the whole, when it has just been forked. */
+struct ledger_view generation_view(const struct generation *g);
 
 /* ---- master_orders.c ---- */
 

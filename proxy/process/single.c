@@ -68,9 +68,24 @@ static struct status describe(struct single *s)
 	    .worker_count = 1,
 	    .health_table = s->start->outfit.health_table,
 	    .conf = s->start->outfit.conf,
-	    .trace = begin_trace,
-	    .trace_context = s,
 	};
+}
+
+/* Once: what changes is counted by the worker. */
+static void write_ledger(struct single *s)
+{
+	static const uint32_t live[] = {1};
+	const struct status status = describe(s);
+	struct totals *none = totals_new();
+	ledger_write(s->start->ledger,
+	    &(struct ledger_facts){.started = s->start->started,
+		.processes = status.processes,
+		.process_count = status.process_count,
+		.live = live,
+		.live_count = 1,
+		.ended = none},
+	    net_now(s->worker.loop));
+	totals_free(none);
 }
 
 static void drain(void *context)
@@ -124,7 +139,8 @@ static void on_status(void *context)
 {
 	struct single *s = context;
 	const struct status status = describe(s);
-	if (status_serve(s->start->status_fd, &status))
+	const struct status_ops ops = {.trace = begin_trace, .context = s};
+	if (status_serve(s->start->status_fd, &status, &ops))
 		return;
 	net_watch_free(s->status);
 	s->status = NULL;
@@ -303,6 +319,7 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 		if (reads_files(s))
 			check_files(s);
 		start_announce(&s->start->outfit, &s->worker.observe);
+		write_ledger(s);
 		worker_listen(&s->worker, 0);
 		notify_ready(s->start->notify_fd, "serving");
 		say_alive(s);
@@ -322,8 +339,16 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 enum process_status single_run(struct start *start)
 {
 	struct single s = {.start = start};
+	const struct ledger_view view = {.ledger = start->ledger,
+	    .own_slot = start->slot,
+	    .regions = {{.generation = 1,
+		.conf = start->outfit.conf,
+		.slots = start->outfit.slots,
+		.workers = 1}},
+	    .region_count = 1};
 	title_set(&start->title, "pushgate: single (%s)", start->conf_path);
 	struct worker_config env = start_worker_config(start, &start->outfit, 0);
+	env.gateway.view = &view;
 	env.gateway.save_page = start->outfit.conf->server.learned_file ? save_page : NULL;
 	env.gateway.save_context = &s;
 	env.gateway.ask_password = password_single_ask;

@@ -132,7 +132,9 @@ bool start_open(struct start *s, bool single, char *error, size_t error_size)
 	s->readiness = outfit_map_shared(sizeof(*s->readiness), "the readiness", error, error_size);
 	if (s->readiness)
 		atomic_store(&s->readiness->was_ready, s->predecessor.was_ready);
-	return s->slot && s->readiness && (single || identity_limit(error, error_size));
+	s->ledger = ledger_new(error, error_size);
+	return s->slot && s->readiness && s->ledger &&
+	       (single || identity_limit(error, error_size));
 }
 
 bool start_take_health(struct start *s, struct outfit *outfit)
@@ -167,6 +169,7 @@ void start_close(struct start *s)
 		munmap(s->slot, sizeof(*s->slot));
 	if (s->readiness)
 		munmap(s->readiness, sizeof(*s->readiness));
+	ledger_free(s->ledger);
 	net_tickets_fini(&s->tickets);
 	descriptor_close(&s->predecessor.socket);
 	descriptor_close(&s->predecessor.status_fd);

@@ -9,7 +9,6 @@
 #include "proxy/process/server_request.h"
 #include "proxy/process/status.h"
 #include "proxy/process/title.h"
-#include "proxy/process/totals.h"
 #include "proxy/process/worker.h"
 #include <signal.h>
 
@@ -41,6 +40,7 @@ struct start {
 	struct observe_counters
 	    *slot;                   /* shared memory: the counters of the master and the logger */
 	struct readiness *readiness; /* shared memory */
+	struct ledger *ledger;       /* owned: what workers are told of the whole */
 	struct net_tickets tickets;  /* the master advances it, and each worker begins with it */
 	uint32_t via_suffix;         /* random */
 	uint64_t limit_seed;         /* the same: of the keys in tables of limits */

@@ -97,7 +97,7 @@ static struct slice peer_name(const struct sockaddr_un *peer, socklen_t length)
 	return is_abstract ? slice_of(peer->sun_path + 1, length - before) : slice_of("", 0);
 }
 
-bool status_serve(int listener, const struct status *s)
+bool status_serve(int listener, const struct status *s, const struct status_ops *ops)
 {
 	for (int i = 0; i < ANSWERS_PER_CALL; i++) {
 		struct sockaddr_un peer = {0};
@@ -108,20 +108,20 @@ bool status_serve(int listener, const struct status *s)
 			return errno != EMFILE && errno != ENFILE && errno != ENOBUFS &&
 			       errno != ENOMEM;
 		struct slice name = peer_name(&peer, length);
-		if (s->trace && trace_is_request(name)) {
-			s->trace(s->trace_context, name, fd);
+		if (ops->trace && trace_is_request(name)) {
+			ops->trace(ops->context, name, fd);
 			continue;
 		}
-		if (s->upgrade && upgrade_is_request(name)) {
-			s->upgrade(s->trace_context, fd);
+		if (ops->upgrade && upgrade_is_request(name)) {
+			ops->upgrade(ops->context, fd);
 			continue;
 		}
-		if (s->reload && reload_is_request(name)) {
-			s->reload(s->trace_context, fd);
+		if (ops->reload && reload_is_request(name)) {
+			ops->reload(ops->context, fd);
 			continue;
 		}
-		if (s->server && server_is_request(name)) {
-			s->server(s->trace_context, name, fd);
+		if (ops->server && server_is_request(name)) {
+			ops->server(ops->context, name, fd);
 			continue;
 		}
 		answer(fd, s);

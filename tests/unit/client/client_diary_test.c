@@ -470,7 +470,8 @@ static void rules_beyond_the_slots_are_counted_together(void **state)
 	FILE *out = fmemopen(text, sizeof(text), "w");
 	const struct observe_named_rule last = {
 	    s.w->conf->policy.rules[OBSERVE_RULES - 1].name, s.w->counters.rules[OBSERVE_RULES - 1]};
-	observe_rules_print(&last, 1, &s.w->counters.rules[OBSERVE_RULES], out);
+	for (size_t family = 0; family < OBSERVE_RULE_FAMILIES; family++)
+		observe_rules_print(family, &last, 1, &s.w->counters.rules[OBSERVE_RULES], out);
 	fclose(out);
 	assert_non_null(strstr(text, "pushgate_rule_total{rule=\"r63\",event=\"forwarded\"} 1\n"));
 	assert_non_null(

@@ -334,7 +334,7 @@ static const char *ask(
 	strcpy(at.sun_path, path);
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	assert_int_equal(connect(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
-	status_serve(listener, s);
+	status_serve(listener, s, &(struct status_ops){0});
 	size_t used = 0;
 	for (ssize_t n; (n = read(fd, buffer + used, size - 1 - used)) > 0;)
 		used += (size_t)n;
@@ -414,7 +414,7 @@ static void status_says_when_there_is_no_socket_to_answer_on(void **state)
 	const struct status s = {.slots = slots};
 	char error[256];
 	int listener = status_listen(b->path, error, sizeof(error));
-	assert_true(status_serve(listener, &s)); /* nobody waits */
+	assert_true(status_serve(listener, &s, &(struct status_ops){0})); /* nobody waits */
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	strcpy(at.sun_path, b->path);
 	int waits = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -424,10 +424,10 @@ static void status_says_when_there_is_no_socket_to_answer_on(void **state)
 	none = limit;
 	none.rlim_cur = 0;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	bool is_served = status_serve(listener, &s);
+	bool is_served = status_serve(listener, &s, &(struct status_ops){0});
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	assert_false(is_served);
-	assert_true(status_serve(listener, &s));
+	assert_true(status_serve(listener, &s, &(struct status_ops){0}));
 	assert_true(read(waits, text, sizeof(text)) > 0);
 	close(waits);
 	status_close(listener, b->path);

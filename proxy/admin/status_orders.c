@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The part of `pushgate status` about orders for servers (`pushgate server`). */
-#include "proxy/process/status.h"
+#include "proxy/admin/status.h"
 
 #include <string.h>
 

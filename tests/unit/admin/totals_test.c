@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters of several generations in one sum: what has a name is found again by it. */
 #include "proxy/base/memory.h"
-#include "proxy/process/totals.h"
+#include "proxy/admin/admin.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Totals as a text: all counters come back, and names of another version do no harm. */
 #include "proxy/base/memory.h"
-#include "proxy/process/totals.h"
+#include "proxy/admin/admin.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The part of `pushgate status` about the health of servers, from the health table that the workers write. */
-#include "proxy/process/status.h"
+#include "proxy/admin/status.h"
 
 /* The text stays within a socket's buffer. */
 #define SERVERS_MOST 128u

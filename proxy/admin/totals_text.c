@@ -3,9 +3,9 @@
  * Totals as a text, for a pushgate of another version: each counter that is not 0 is a line of its names and its value,
  * separated by tabs. A reader passes over names that it does not know.
  */
+#include "proxy/admin/totals.h"
 #include "proxy/base/memory.h"
 #include "proxy/hold/hold.h"
-#include "proxy/process/totals.h"
 #include "proxy/protocols/protocols.h"
 #include "proxy/relay/relay.h"
 #include "proxy/route/route.h"

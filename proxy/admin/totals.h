@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sums of counters over generations, which have their rules and routes at other indices: what is counted for one of
- * these is added by its name. So no counter goes back when a rule moves, or is gone.
+ * these is added by its name. So no counter goes back when a rule moves, or is gone. Included by admin.h.
  */
-#ifndef PUSHGATE_PROCESS_TOTALS_H
-#define PUSHGATE_PROCESS_TOTALS_H
+#ifndef PUSHGATE_ADMIN_TOTALS_H
+#define PUSHGATE_ADMIN_TOTALS_H
 
 #include "proxy/conf/conf.h"
 #include "proxy/observe/observe.h"
@@ -39,7 +39,16 @@ void totals_clear_gauges(struct observe_counters *c);
 void totals_add_totals(struct totals *t, const struct totals *more);
 /* The counts of the rule, or of all others when there are too many names. */
 struct observe_rule *totals_rule(struct totals *t, const char *name);
+void totals_add_rule(struct totals *t, const char *name, const struct observe_rule *counts);
 void totals_add_route(struct totals *t, const char *name, const uint64_t limited[2]);
+
+/* ---- totals_flat.c: for another process of this program ---- */
+
+/* Writes all, zeroes included, so that each name keeps its place. Returns the bytes written; what does not fit is left
+ * out. bytes is aligned for uint64_t. */
+size_t totals_flatten(const struct totals *t, void *bytes, size_t size);
+/* Adds what such bytes say. */
+void totals_unflatten(struct totals *t, const void *bytes, size_t size);
 
 /* ---- totals_text.c: names of counters, and totals for a pushgate of another version ---- */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of `pushgate status`: notes for a reader, and samples for Prometheus (observe/metrics.c). */
+#include "proxy/admin/status.h"
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
 #include "proxy/offer/offer.h"
-#include "proxy/process/status.h"
 #include "proxy/protocols/protocols.h"
 #include <time.h>
 #include <unistd.h>
@@ -20,8 +20,7 @@ static void print_process(const struct status_process *w, FILE *out)
 	fprintf(out, ", started %u time%s\n", w->starts, w->starts == 1 ? "" : "s");
 }
 
-/* All generations. The caller frees. */
-static struct totals *add_up(const struct status *s)
+struct totals *status_sum(const struct status *s)
 {
 	struct totals *t = totals_new();
 	if (s->others)
@@ -137,12 +136,36 @@ static void print_limited(const struct totals *t, FILE *out)
 			    t->routes[i].limited[v]);
 }
 
-/* ---- the whole ---- */
+/* ---- the samples, in parts ---- */
 
-static void print_counters(const struct status *s, const struct totals *t, FILE *out)
+static size_t part_whole(const struct status *s, const struct totals *t, size_t at, FILE *out)
+{
+	(void)t, (void)at;
+	print_whole(s, out);
+	return 0;
+}
+
+static size_t part_servers(const struct status *s, const struct totals *t, size_t at, FILE *out)
+{
+	(void)t, (void)at;
+	if (s->conf && s->health_table)
+		status_servers_print(s, out);
+	if (s->conf && s->orders)
+		status_orders_print(s, out);
+	return 0;
+}
+
+static size_t part_counters(const struct status *s, const struct totals *t, size_t at, FILE *out)
+{
+	(void)s, (void)at;
+	observe_counters_print(&t->whole, out);
+	return 0;
+}
+
+static size_t part_rows(const struct status *s, const struct totals *t, size_t at, FILE *out)
 {
 	const struct observe_counters *sum = &t->whole;
-	observe_counters_print(sum, out);
+	(void)s, (void)at;
 	observe_faults_print(sum, protocols_fault_name, out);
 	observe_rows_print(
 	    OBSERVE_FAMILY_END, "cause", sum->causes, OBSERVE_CAUSES, totals_cause_name, out);
@@ -150,12 +173,45 @@ static void print_counters(const struct status *s, const struct totals *t, FILE 
 	    totals_denial_name, out);
 	observe_rows_print(OBSERVE_FAMILY_HOLD_MISSED, "cause", sum->misses, OBSERVE_MISSES,
 	    totals_miss_name, out);
-	if (s->conf) {
-		observe_rules_print(t->rules, t->rule_count, &sum->rules[OBSERVE_RULES], out);
-		print_push_off(s, sum, false, out);
-		print_limited(t, out);
-	}
+	return 0;
 }
+
+/* A family at a time: there may be hundreds of rules. */
+static size_t part_rules(const struct status *s, const struct totals *t, size_t at, FILE *out)
+{
+	if (!s->conf)
+		return 0;
+	observe_rules_print(at, t->rules, t->rule_count, &t->whole.rules[OBSERVE_RULES], out);
+	return at + 1 < OBSERVE_RULE_FAMILIES ? at + 1 : 0;
+}
+
+static size_t part_routes(const struct status *s, const struct totals *t, size_t at, FILE *out)
+{
+	(void)at;
+	if (!s->conf)
+		return 0;
+	print_push_off(s, &t->whole, false, out);
+	print_limited(t, out);
+	return 0;
+}
+
+/* Each prints its families, or a part of them: then it returns where it is to go on, else 0. */
+static size_t (*const parts[])(const struct status *s, const struct totals *t, size_t at,
+    FILE *out) = {part_whole, part_servers, part_counters, part_rows, part_rules, part_routes};
+#define PARTS (sizeof(parts) / sizeof(parts[0]))
+/* Those of processes and servers come first: the log of the end leaves them out. */
+#define FIRST_COUNTERS 2u
+
+bool status_print_some(
+    const struct status *s, const struct totals *sum, struct status_mark *mark, FILE *out)
+{
+	mark->at = parts[mark->part](s, sum, mark->at, out);
+	if (mark->at == 0)
+		mark->part++;
+	return mark->part < PARTS;
+}
+
+/* ---- notes, and the whole ---- */
 
 /* Each worker learns for itself. */
 static void print_learning(const struct status *s, FILE *out)
@@ -192,7 +248,7 @@ void status_print(const struct status *s, FILE *out)
 			print_process(p, out);
 	}
 	note_last_reload(s, out);
-	struct totals *sum = add_up(s);
+	struct totals *sum = status_sum(s);
 	if (s->conf)
 		print_push_off(s, &sum->whole, true, out);
 	if (s->conf && s->health_table)
@@ -200,12 +256,9 @@ void status_print(const struct status *s, FILE *out)
 	if (s->conf && s->orders)
 		status_order_notes(s, out);
 	print_learning(s, out);
-	print_whole(s, out);
-	if (s->conf && s->health_table)
-		status_servers_print(s, out);
-	if (s->conf && s->orders)
-		status_orders_print(s, out);
-	print_counters(s, sum, out);
+	struct status_mark mark = {0};
+	while (status_print_some(s, sum, &mark, out))
+		;
 	totals_free(sum);
 	fputs(STATUS_END, out);
 }
@@ -217,8 +270,10 @@ void status_log(const struct status *s, struct observe *o)
 	FILE *out = open_memstream(&text, &size);
 	if (!out)
 		return;
-	struct totals *sum = add_up(s);
-	print_counters(s, sum, out);
+	struct totals *sum = status_sum(s);
+	struct status_mark mark = {.part = FIRST_COUNTERS};
+	while (status_print_some(s, sum, &mark, out))
+		;
 	totals_free(sum);
 	fclose(out);
 	for (char *rest = text; (line = strsep(&rest, "\n"));) {

@@ -9,7 +9,7 @@
 // clang-format on
 
 #include "proxy/base/hash.h"
-#include "proxy/process/status.h"
+#include "proxy/admin/admin.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See totals.h. */
-#include "proxy/process/totals.h"
+#include "proxy/admin/totals.h"
 
 #include "proxy/base/memory.h"
 #include <stdlib.h>
@@ -55,6 +55,11 @@ static void add_rule(struct observe_rule *sum, const struct observe_rule *more)
 	sum->used_bytes += more->used_bytes;
 	sum->wasted_bytes += more->wasted_bytes;
 	sum->reset_usec += more->reset_usec;
+}
+
+void totals_add_rule(struct totals *t, const char *name, const struct observe_rule *counts)
+{
+	add_rule(totals_rule(t, name), counts);
 }
 
 void totals_add_route(struct totals *t, const char *name, const uint64_t limited[2])

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* See ledger.h. A sequence lock: the version is odd while the master writes, and a reader that has seen a write begins anew. */
+#include "proxy/admin/ledger.h"
+
+#include "proxy/base/memory.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Those of 256 workers, the most of one generation, and of generations that drain. */
+#define PROCESSES_MOST 1024u
+/* Of the totals, whose names are bounded (TOTALS_NAMES). Memory that is never written costs nothing. */
+#define TOTALS_BYTES (4u << 20)
+/* A reader tries so often at once: so many looks at a page that is being written take some microseconds. */
+#define TRIES 1000u
+
+#define NAME_BYTES 48u
+
+struct entry {
+	struct status_process about; /* its texts are not used */
+	char name[NAME_BYTES];       /* "": a worker */
+};
+
+struct page {
+	_Atomic uint32_t version;
+	usec started, written;
+	bool reloads;
+	struct status_reload
+	    last_reload; /* its result is a constant of the program, which a fork does not move */
+	_Atomic uint32_t live_count, process_count;
+	_Atomic size_t totals_bytes;
+	uint32_t live[LIMIT_GENERATIONS + 1];
+	struct entry processes[PROCESSES_MOST];
+	_Alignas(uint64_t) unsigned char totals[TOTALS_BYTES];
+};
+
+struct ledger {
+	struct page *page;
+	int fd; /* -1: this process maps it no more */
+};
+
+/* ---- life ---- */
+
+struct ledger *ledger_new(char *error, size_t error_size)
+{
+	struct ledger *l = memory_new(struct ledger);
+	l->fd = memfd_create("pushgate-ledger", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	l->page = MAP_FAILED;
+	if (l->fd >= 0 && ftruncate(l->fd, sizeof(struct page)) == 0)
+		l->page =
+		    mmap(NULL, sizeof(struct page), PROT_READ | PROT_WRITE, MAP_SHARED, l->fd, 0);
+	/* This mapping stays writable; no later one is. */
+	if (l->page != MAP_FAILED &&
+	    fcntl(l->fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) == 0)
+		return l;
+	snprintf(error, error_size, "cannot map the ledger: %s", strerror(errno));
+	ledger_free(l);
+	return NULL;
+}
+
+void ledger_leave(struct ledger *l)
+{
+	if (l->page != MAP_FAILED)
+		munmap(l->page, sizeof(struct page));
+	if (l->fd >= 0)
+		close(l->fd);
+	l->page = MAP_FAILED;
+	l->fd = -1;
+}
+
+void ledger_free(struct ledger *l)
+{
+	if (!l)
+		return;
+	ledger_leave(l);
+	free(l);
+}
+
+bool ledger_seclude(struct ledger *l)
+{
+	struct page *mine = mmap(NULL, sizeof(struct page), PROT_READ, MAP_SHARED, l->fd, 0);
+	ledger_leave(l);
+	l->page = mine;
+	return mine != MAP_FAILED;
+}
+
+/* ---- writing ---- */
+
+static void write_processes(struct page *p, const struct ledger_facts *facts)
+{
+	uint32_t count = facts->process_count;
+	count = count < PROCESSES_MOST ? count : PROCESSES_MOST;
+	atomic_store(&p->process_count, count);
+	for (uint32_t i = 0; i < count; i++) {
+		const char *name = facts->processes[i].name;
+		p->processes[i].about = facts->processes[i];
+		snprintf(p->processes[i].name, NAME_BYTES, "%s", name ? name : "");
+	}
+}
+
+void ledger_write(struct ledger *l, const struct ledger_facts *facts, usec now)
+{
+	struct page *p = l->page;
+	atomic_fetch_add(&p->version, 1);
+	p->started = facts->started;
+	p->written = now;
+	p->reloads = facts->last_reload != NULL;
+	if (p->reloads)
+		p->last_reload = *facts->last_reload;
+	write_processes(p, facts);
+	memcpy(p->live, facts->live, facts->live_count * sizeof(*p->live));
+	atomic_store(&p->live_count, facts->live_count);
+	atomic_store(&p->totals_bytes, totals_flatten(facts->ended, p->totals, sizeof(p->totals)));
+	atomic_fetch_add(&p->version, 1);
+}
+
+/* ---- reading ---- */
+
+struct ledger_status {
+	struct status status;
+	struct status_reload last_reload;
+	struct totals *others;
+	struct entry *entries; /* processes[i].name points into one */
+	struct status_process *processes;
+	struct status_orders other_orders[LIMIT_GENERATIONS + 1];
+	uint32_t live[LIMIT_GENERATIONS + 1], live_count;
+};
+
+const struct status *ledger_status_of(const struct ledger_status *s)
+{
+	return &s->status;
+}
+
+void ledger_status_free(struct ledger_status *s)
+{
+	if (!s)
+		return;
+	totals_free(s->others);
+	free(s->entries);
+	free(s->processes);
+	free(s);
+}
+
+/* Sizes are read once, and held against what there is room for: while the page is being written they may be any. */
+static bool copy_once(const struct page *p, struct ledger_status *s, usec now)
+{
+	uint32_t version = atomic_load(&p->version);
+	uint32_t count = atomic_load(&p->process_count), live = atomic_load(&p->live_count);
+	size_t bytes = atomic_load(&p->totals_bytes);
+	if (version % 2 != 0 || count > PROCESSES_MOST || live > LIMIT_GENERATIONS + 1 ||
+	    bytes > sizeof(p->totals))
+		return false;
+	s->entries = memory_resize(s->entries, count + 1, sizeof(*s->entries));
+	void *totals = memory_alloc(bytes + 1);
+	s->status.up = now - p->started;
+	s->status.last_reload = p->reloads ? &s->last_reload : NULL;
+	s->last_reload = p->last_reload;
+	usec since = now - p->written;
+	memcpy(s->entries, p->processes, count * sizeof(*s->entries));
+	memcpy(s->live, p->live, live * sizeof(*s->live));
+	memcpy(totals, p->totals, bytes);
+	atomic_thread_fence(memory_order_acquire);
+	bool is_whole = atomic_load(&p->version) == version;
+	if (is_whole)
+		totals_unflatten(s->others, totals, bytes);
+	free(totals);
+	s->live_count = live;
+	s->status.process_count = count;
+	for (uint32_t i = 0; is_whole && i < count; i++)
+		s->entries[i].about.up += since;
+	return is_whole;
+}
+
+static void name_processes(struct ledger_status *s)
+{
+	uint32_t count = s->status.process_count;
+	s->processes = memory_zalloc((count + 1) * sizeof(*s->processes));
+	for (uint32_t i = 0; i < count; i++) {
+		struct entry *e = &s->entries[i];
+		s->processes[i] = e->about;
+		s->processes[i].name = *e->name ? e->name : NULL;
+		s->processes[i].note = s->processes[i].name;
+	}
+	s->status.processes = s->processes;
+}
+
+static bool lives(const struct ledger_status *s, uint32_t generation)
+{
+	for (uint32_t i = 0; i < s->live_count; i++)
+		if (s->live[i] == generation)
+			return true;
+	return false;
+}
+
+/* Of generations that still have workers. What they count has no place in this one's configuration. */
+static void add_other(struct ledger_status *s, const struct ledger_region *r)
+{
+	totals_add(s->others, r->conf, r->slots, r->workers, false);
+	if (r->orders && r->conf)
+		s->other_orders[s->status.other_orders_count++] =
+		    (struct status_orders){r->conf, r->orders};
+}
+
+struct ledger_status *ledger_status_new(
+    const struct ledger_view *v, const struct health_table *health_table, usec now)
+{
+	struct ledger_status *s = memory_new(struct ledger_status);
+	const struct ledger_region *own = &v->regions[v->own];
+	unsigned tries = 0;
+	s->others = totals_new();
+	while (tries < TRIES && !copy_once(v->ledger->page, s, now))
+		tries++;
+	if (tries == TRIES) {
+		ledger_status_free(s);
+		return NULL;
+	}
+	name_processes(s);
+	s->status.others = s->others;
+	s->status.own_slot = v->own_slot;
+	s->status.slots = own->slots;
+	s->status.worker_count = own->workers;
+	s->status.conf = own->conf;
+	s->status.orders = own->orders;
+	s->status.health_table = health_table;
+	s->status.other_orders = s->other_orders;
+	for (uint32_t i = 0; i < v->region_count; i++)
+		if (i != v->own && lives(s, v->regions[i].generation))
+			add_other(s, &v->regions[i]);
+	return s;
+}

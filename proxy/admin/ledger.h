@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the master knows of all processes, in shared memory: a worker reads it to say the same as `pushgate status`. The
+ * master alone, or the only process, writes it, a worker has it mapped for reading alone. Included by admin.h.
+ *
+ * The counters of workers are not in it: they lie in memory of their generation, which the workers of that generation, and of
+ * those that were forked while it lived, have mapped. The ledger says which of these generations live. When one has ended,
+ * the ledger has its counters among the totals, in the same write: a reader counts each generation once.
+ */
+#ifndef PUSHGATE_ADMIN_LEDGER_H
+#define PUSHGATE_ADMIN_LEDGER_H
+
+#include "proxy/admin/status.h"
+#include "proxy/limits.h"
+
+struct ledger;
+
+/* Of zeroes. NULL with a message. */
+struct ledger *ledger_new(char *error, size_t error_size);
+void ledger_free(struct ledger *l); /* accepts NULL */
+/* In a forked worker: it reads from now on, and can never write, nor can a process that has its place. False: it cannot even
+ * read. */
+bool ledger_seclude(struct ledger *l);
+/* In a forked helper, which needs none of it. */
+void ledger_leave(struct ledger *l);
+
+/* What is written. Everything is borrowed. */
+struct ledger_facts {
+	usec started; /* when pushgate was started, on the monotonic clock */
+	const struct status_reload *last_reload; /* NULL: this process does not reload */
+	const struct status_process
+	    *processes; /* as status has them; what is too much is left out */
+	uint32_t process_count;
+	/* Numbers of the generations that live, but of one that has not taken over; at most LIMIT_GENERATIONS + 1. */
+	const uint32_t *live;
+	uint32_t live_count;
+	const struct totals
+	    *ended; /* the counters of all others, and of a program before this one */
+};
+
+void ledger_write(struct ledger *l, const struct ledger_facts *facts, usec now);
+
+/* The counters of one generation's workers, as a forked worker has them mapped. Everything is borrowed. */
+struct ledger_region {
+	uint32_t generation;
+	const struct conf *conf; /* names the counters; NULL: it has served no client */
+	const struct observe_counters *slots;
+	uint32_t workers;
+	const struct server_orders *orders; /* NULL: none */
+};
+
+/* What a worker sees. */
+struct ledger_view {
+	const struct ledger *ledger;
+	const struct observe_counters *own_slot;             /* the master's */
+	struct ledger_region regions[LIMIT_GENERATIONS + 1]; /* in the order of the master */
+	uint32_t region_count;
+	uint32_t own; /* the index of the worker's own generation */
+};
+
+/* A status as a worker has it, with all that it points to. */
+struct ledger_status;
+
+/* NULL: the master is writing, or has been stopped while it did: try again. */
+struct ledger_status *ledger_status_new(
+    const struct ledger_view *v, const struct health_table *health_table, usec now);
+void ledger_status_free(struct ledger_status *s); /* accepts NULL */
+const struct status *ledger_status_of(const struct ledger_status *s);
+
+#endif

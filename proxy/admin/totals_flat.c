@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Totals as bytes, for another process of the same program: records, each of a head, a name and the values as they lie in
+ * memory.
+ */
+#include "proxy/admin/totals.h"
+
+#include <string.h>
+
+enum record_kind { RECORD_WHOLE, RECORD_RULE, RECORD_ROUTE };
+
+/* Both lengths are multiples of 8, and so are the places of values. */
+struct record {
+	uint32_t kind;
+	uint16_t name_bytes; /* with the NULs behind it */
+	uint32_t value_bytes;
+};
+
+struct writer {
+	unsigned char *at, *end;
+};
+
+static size_t rounded(size_t n)
+{
+	return (n + 7) / 8 * 8;
+}
+
+/* Whatever does not fit is left out. */
+static void write_record(struct writer *w, enum record_kind kind, const char *name,
+    const void *value, size_t value_bytes)
+{
+	size_t length = strlen(name) + 1;
+	const struct record r = {.kind = kind,
+	    .name_bytes = (uint16_t)rounded(length),
+	    .value_bytes = (uint32_t)value_bytes};
+	size_t head = rounded(sizeof(r));
+	if (rounded(length) > UINT16_MAX ||
+	    head + r.name_bytes + value_bytes > (size_t)(w->end - w->at))
+		return;
+	memcpy(w->at, &r, sizeof(r));
+	memset(w->at + head, 0, r.name_bytes);
+	memcpy(w->at + head, name, length);
+	memcpy(w->at + head + r.name_bytes, value, value_bytes);
+	w->at += head + r.name_bytes + value_bytes;
+}
+
+size_t totals_flatten(const struct totals *t, void *bytes, size_t size)
+{
+	struct writer w = {bytes, (unsigned char *)bytes + size};
+	_Static_assert(sizeof(t->whole) % 8 == 0 && sizeof(t->rules[0].counts) % 8 == 0 &&
+			   sizeof(t->routes[0].limited) % 8 == 0,
+	    "values keep their places aligned");
+	write_record(&w, RECORD_WHOLE, "", &t->whole, sizeof(t->whole));
+	for (size_t i = 0; i < t->rule_count; i++)
+		write_record(&w, RECORD_RULE, t->rules[i].name, &t->rules[i].counts,
+		    sizeof(t->rules[i].counts));
+	for (size_t i = 0; i < t->route_count; i++)
+		write_record(&w, RECORD_ROUTE, t->routes[i].name, t->routes[i].limited,
+		    sizeof(t->routes[i].limited));
+	return (size_t)(w.at - (unsigned char *)bytes);
+}
+
+static void take_record(
+    struct totals *t, const struct record *r, const char *name, const void *value)
+{
+	switch ((enum record_kind)r->kind) {
+	case RECORD_WHOLE:
+		observe_counters_add(&t->whole, value);
+		return;
+	case RECORD_RULE:
+		totals_add_rule(t, name, value);
+		return;
+	case RECORD_ROUTE:
+		totals_add_route(t, name, value);
+		return;
+	}
+}
+
+void totals_unflatten(struct totals *t, const void *bytes, size_t size)
+{
+	const unsigned char *at = bytes, *end = at + size;
+	while (at < end) {
+		struct record r;
+		memcpy(&r, at, sizeof(r));
+		const char *name = (const char *)at + rounded(sizeof(r));
+		take_record(t, &r, name, name + r.name_bytes);
+		at += rounded(sizeof(r)) + r.name_bytes + r.value_bytes;
+	}
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* The ledger (admin/ledger.h): what the master writes, and what a worker sees by it. */
+#include "proxy/process/master.h"
+
+/* Its counters are those of clients: it serves, or has. */
+static bool is_counted(const struct generation *g)
+{
+	return g->is_superseded || g == g->master->running;
+}
+
+void master_write_ledger(const struct master *m, const struct status *status)
+{
+	uint32_t live[LIMIT_GENERATIONS + 1], count = 0;
+	struct totals *ended = totals_new();
+	totals_add_totals(ended, m->ended);
+	if (m->start->predecessor.counters)
+		totals_add_totals(ended, m->start->predecessor.counters);
+	for (uint32_t i = 0; i < m->generation_count; i++)
+		if (is_counted(m->generations[i]))
+			live[count++] = m->generations[i]->number;
+	ledger_write(m->start->ledger,
+	    &(struct ledger_facts){.started = m->start->started,
+		.last_reload = status->last_reload,
+		.processes = status->processes,
+		.process_count = status->process_count,
+		.live = live,
+		.live_count = count,
+		.ended = ended},
+	    m->now);
+	totals_free(ended);
+}
+
+struct ledger_view generation_view(const struct generation *g)
+{
+	const struct master *m = g->master;
+	struct ledger_view v = {.ledger = m->start->ledger, .own_slot = m->start->slot};
+	for (uint32_t i = 0; i < m->generation_count; i++) {
+		const struct generation *other = m->generations[i];
+		if (other != g && !is_counted(other))
+			continue;
+		if (other == g)
+			v.own = v.region_count;
+		v.regions[v.region_count++] = (struct ledger_region){.generation = other->number,
+		    .conf = other->outfit.conf,
+		    .slots = other->outfit.slots,
+		    .workers = other->outfit.workers,
+		    .orders = other->outfit.orders};
+	}
+	return v;
+}
