@@ -27,8 +27,8 @@
 #ifndef PUSHGATE_PROCESS_HANDOVER_H
 #define PUSHGATE_PROCESS_HANDOVER_H
 
-#include "proxy/process/start.h"
 #include "proxy/admin/admin.h"
+#include "proxy/process/start.h"
 
 /* Of the environment: the descriptor of the socket to the old one. */
 #define HANDOVER_VARIABLE "PUSHGATE_UPGRADE"

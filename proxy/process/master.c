@@ -193,6 +193,7 @@ static void read_predecessor(struct master *m)
 {
 	struct predecessor *p = &m->start->predecessor;
 	bool is_there = handover_take_news(p);
+	m->ledger_at = 0;
 	if (start_take_health(m->start, &m->running->outfit))
 		generation_look_at_health(m->running);
 	if (is_there)
@@ -259,11 +260,11 @@ static usec run_due_tasks(struct master *m)
 	next = clock_earlier(next, master_run_logger(m));
 	next = clock_earlier(next, master_run_orders(m));
 	next = clock_earlier(next, run_reload(m));
-	next = clock_earlier(next, run_ledger(m));
 	next = clock_earlier(next, run_upgrade(m));
 	next = clock_earlier(next, run_watchdog(m));
 	next = clock_earlier(next, master_replace(m));
-	return clock_earlier(next, master_run_generations(m));
+	next = clock_earlier(next, master_run_generations(m));
+	return clock_earlier(next, run_ledger(m)); /* what all of these have changed */
 }
 
 /* Those that are open: poll(2) takes at most as many as the process may have. Returns the number of all. */

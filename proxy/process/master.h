@@ -151,7 +151,8 @@ struct master {
 	usec now;
 	usec drain_at;  /* it was told to end: when draining begins, or has begun; 0: it was not */
 	usec status_at; /* do not poll the status socket before */
-	usec ledger_at; /* the ledger is written then */
+	usec
+	    ledger_at; /* the ledger is written then; 0: at once, since a process has begun or ended */
 	int signals;
 	enum process_status status; /* to exit with */
 };

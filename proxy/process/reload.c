@@ -88,6 +88,7 @@ void master_end_reload(
 	char text[sizeof(m->last_reload.cause) + 64];
 	m->last_reload = (struct status_reload){
 	    .at = clock_wall(), .generation = m->running->number, .result = result};
+	m->ledger_at = 0;
 	keep_cause(&m->last_reload, cause ? cause : "");
 	snprintf(text, sizeof(text), "serving; last reload: %s%s%s", result, cause ? ": " : "",
 	    m->last_reload.cause);
