@@ -35,6 +35,7 @@ const LIBRARY = "build/mutants/libpushgate.so", PROGRAM = "build/mutants/pushgat
 
 // Which tests a folder has besides tests/unit/FOLDER.
 const ALSO = {
+	admin: ["unit/gateway", "unit/process"],
 	admission: ["relay", "unit/gateway", "unit/client"],
 	client: ["unit/gateway", "unit/session"],
 	gateway: ["unit/session", "unit/upstream", "unit/origin", "unit/client", "unit/admission"],
@@ -54,6 +55,7 @@ const ALSO = {
 
 // Which wire tests concern a folder. Together they take about two minutes of processor time at most.
 const WIRE = {
+	admin: ["admin", "metrics", "status"],
 	admission: ["request-limits", "users", "connect", "log", "http1-tunnels"],
 	client: ["conformance-server-connection", "http1-client", "diary", "trace", "timeouts", "half-close", "log"],
 	gateway: ["log", "own-pushes", "hold", "routes", "request-limits", "users", "pac", "memory", "learned", "hints", "connect",

@@ -80,7 +80,8 @@ struct admin_producer {
 	enum admin_step (*produce)(void *context, struct admin_output *output, FILE *out);
 	/* The answer is complete, or its client has left. Frees context. */
 	void (*free)(void *context);
-	/* Its body has no end of its own: it ends when the worker drains. */
+	/* Its body has no end of its own: it ends when the worker drains. It should say something now and then: that a
+	 * client of HTTP/1.1 has left shows when it is written to. */
 	bool is_endless;
 };
 

@@ -53,13 +53,15 @@ struct ledger *ledger_new(char *error, size_t error_size)
 	if (l->fd >= 0 && ftruncate(l->fd, sizeof(struct page)) == 0)
 		l->page =
 		    mmap(NULL, sizeof(struct page), PROT_READ | PROT_WRITE, MAP_SHARED, l->fd, 0);
-	/* This mapping stays writable; no later one is. */
-	if (l->page != MAP_FAILED &&
-	    fcntl(l->fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) == 0)
-		return l;
-	snprintf(error, error_size, "cannot map the ledger: %s", strerror(errno));
-	ledger_free(l);
-	return NULL;
+	if (l->page == MAP_FAILED) {
+		snprintf(error, error_size, "cannot map the ledger: %s", strerror(errno));
+		ledger_free(l);
+		return NULL;
+	}
+	/* This mapping stays writable, and no later one is. A kernel before Linux 5.1 has no such seal: there a worker's
+	 * mapping is for reading until the worker asks for more. */
+	(void)fcntl(l->fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW);
+	return l;
 }
 
 void ledger_leave(struct ledger *l)
@@ -145,14 +147,14 @@ void ledger_status_free(struct ledger_status *s)
 	free(s);
 }
 
-/* Sizes are read once, and held against what there is room for: while the page is being written they may be any. */
+/* False: it is being written, or was never. Sizes are read once, and held against what there is room for: while the page is being written they may be any. */
 static bool copy_once(const struct page *p, struct ledger_status *s, usec now)
 {
 	uint32_t version = atomic_load(&p->version);
 	uint32_t count = atomic_load(&p->process_count), live = atomic_load(&p->live_count);
 	size_t bytes = atomic_load(&p->totals_bytes);
-	if (version % 2 != 0 || count > PROCESSES_MOST || live > LIMIT_GENERATIONS + 1 ||
-	    bytes > sizeof(p->totals))
+	if (version == 0 || version % 2 != 0 || count > PROCESSES_MOST ||
+	    live > LIMIT_GENERATIONS + 1 || bytes > sizeof(p->totals))
 		return false;
 	s->entries = memory_resize(s->entries, count + 1, sizeof(*s->entries));
 	void *totals = memory_alloc(bytes + 1);

@@ -61,7 +61,7 @@ struct ledger_view {
 /* A status as a worker has it, with all that it points to. */
 struct ledger_status;
 
-/* NULL: the master is writing, or has been stopped while it did: try again. */
+/* NULL: the master is writing, has been stopped while it did, or has written nothing yet: try again. */
 struct ledger_status *ledger_status_new(
     const struct ledger_view *v, const struct health_table *health_table, usec now);
 void ledger_status_free(struct ledger_status *s); /* accepts NULL */

@@ -306,7 +306,7 @@ const struct conf_option conf_options[] = {
     {LISTEN(mode), .key = "mode", CHOICE("gateway forward admin"), .example = "forward", .preset = "gateway",
         .sentence = "gateway: serves the hosts that have routes. forward: a proxy for clients that are configured to use it "
         "(docs/FORWARD.md); requests go where they say themselves. admin: serves no route, but pages about pushgate itself: /livez and "
-        "/readyz, for balancers and orchestrators (docs/ADMIN.md). Its address is a loopback one or a unix socket, or it has access."},
+        "/readyz, for balancers and orchestrators, and /metrics, for Prometheus (docs/ADMIN.md). Its address is a loopback one or a unix socket, or it has access."},
     {LISTEN(access_name), .key = "access", .example = "home", .type = CONF_TYPE_TEXT, .form = "NAME",
         .sentence = "The [access NAME] whose rules say which requests are taken. Not given: a gateway takes all of them; a forward proxy "
         "takes those of clients in private networks to globally reachable addresses, ports 80 and 443 (CONNECT: 443)."},

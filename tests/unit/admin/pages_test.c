@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The pages of an admin listener: who gets them, and what /readyz says when. */
+#include "proxy/admin/admin_private.h"
 #include "proxy/base/memory.h"
 #include "tests/support/gate_ask.h"
 
@@ -246,6 +247,68 @@ static void a_worker_that_accepts_no_more_looks_at_the_others(void **state)
 	gate_share_readiness(NULL);
 }
 
+/* What it says of other workers is in the tests of the ledger and of processes. */
+static void metrics_are_text_or_openmetrics(void **state)
+{
+	(void)state;
+	static char text[65536];
+	struct gate_world *w = world(NULL, "", "");
+	gate_ask(w, "GET /metrics?x HTTP/1.1" HOST "\r\nConnection: close\r\n\r\n", text, sizeof(text));
+	assert_non_null(strstr(text, "HTTP/1.1 200 OK\r\n"));
+	assert_non_null(strstr(text, "\r\ncontent-type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+	assert_non_null(strstr(text, "\npushgate_requests_total 1\n"));
+	assert_null(strstr(text, "# EOF"));
+	gate_ask(w, "GET /metrics HTTP/1.1" HOST "\r\nAccept: application/openmetrics-text\r\nConnection: close\r\n\r\n", text, sizeof(text));
+	assert_non_null(strstr(text, "\r\ncontent-type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n"));
+	assert_non_null(strstr(text, "# TYPE pushgate_requests counter\npushgate_requests_total 2\n"));
+	assert_non_null(strstr(text, "\n# EOF\n"));
+	answers(w, "POST /metrics HTTP/1.1\r\nContent-Length: 0" HOST, "405", "\r\nallow: GET, HEAD\r\n");
+	gate_world_free(w);
+}
+
+static void metrics_are_put_off(void **state)
+{
+	(void)state;
+	struct gate_world *w = world(NULL, "", "");
+	struct budget *b = &w->gateway->env.budget;
+	size_t limit = b->limit_bytes;
+	b->limit_bytes = 200000;
+	answers(w, "GET /metrics HTTP/1.1" HOST, "503", "503 Service Unavailable: memory is short\n");
+	answers(w, "GET /metrics HTTP/1.1" HOST, "503", "\r\nretry-after: 1\r\n");
+	b->limit_bytes = limit;
+	answers(w, "GET /livez HTTP/1.1" HOST, "200", "ok\n");
+	w->gateway->admin->is_draining = true;
+	answers(w, "GET /metrics HTTP/1.1" HOST, "503", "503 Service Unavailable: this worker drains\n");
+	answers(w, "GET /livez HTTP/1.1" HOST, "200", "ok\n");
+	gate_world_free(w);
+}
+
+/* There is a ledger, and the master has not written it: the answer waits for that. */
+static void metrics_wait_for_the_master(void **state)
+{
+	(void)state;
+	char error[256];
+	struct gate_world *w = world(NULL, "", "");
+	struct ledger *ledger = ledger_new(error, sizeof(error));
+	const struct ledger_view view = {.ledger = ledger,
+	    .regions = {{.generation = 1, .conf = w->conf, .slots = &w->counters, .workers = 1}},
+	    .region_count = 1};
+	w->gateway->admin->env.view = &view;
+	struct gate_peer *client = gate_client(w, NULL);
+	struct gate_stream *s = gate_request(client, "GET", "localhost", "/metrics", true, NULL);
+	UNTIL(w, s->status == 200);
+	gate_passes(w);
+	assert_int_equal(s->received, 0);
+	struct totals *ended = totals_new();
+	ended->whole.requests = 1000;
+	ledger_write(ledger, &(struct ledger_facts){.live = (const uint32_t[]){1}, .live_count = 1, .ended = ended}, 1);
+	UNTIL(w, s->is_over);
+	assert_true(s->ended && s->received > 1000);
+	totals_free(ended);
+	gate_world_free(w);
+	ledger_free(ledger);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +322,9 @@ int main(void)
 	    cmocka_unit_test(a_server_that_passes_is_waited_for_once),
 	    cmocka_unit_test(the_demo_site_is_known),
 	    cmocka_unit_test(a_worker_that_accepts_no_more_looks_at_the_others),
+	    cmocka_unit_test(metrics_are_text_or_openmetrics),
+	    cmocka_unit_test(metrics_are_put_off),
+	    cmocka_unit_test(metrics_wait_for_the_master),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

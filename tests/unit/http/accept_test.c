@@ -87,6 +87,36 @@ static void each_accept_has_its_answer(void **state)
 	}
 }
 
+static void a_type_is_taken_if_it_is_named(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *accept;
+		bool is_taken;
+	} rows[] = {
+	    {NULL, false},
+	    {"*/*", false},
+	    {"application/*", false},
+	    {"application/a", true},
+	    {"Application/A;version=1.0.0", true},
+	    {"application/a;q=0", false},
+	    {"application/a;q=0.5,text/b;q=0.5", true},
+	    {"application/a;q=0.5,text/b;q=0.6", false},
+	    {"application/a;q=0.5,*/*;q=0.6", false},
+	    {"*/*;q=0.1,text/b;q=0.4,application/a;q=0.5", true},
+	    {"application/a;q=0.5,*/*", false},
+	    {"application/a;q=2,text/b;q=0.1", false},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct http_head *head = http_head_new(pool);
+		if (rows[i].accept)
+			http_head_add_token(head, HTTP_TOKEN_ACCEPT, slice_of_string(rows[i].accept));
+		if (http_accept_takes(head, SLICE("application/a"), SLICE("text/b")) != rows[i].is_taken)
+			fail_msg("%s", rows[i].accept);
+		http_head_free(head);
+	}
+}
+
 static int open_pool(void **state)
 {
 	(void)state;
@@ -104,7 +134,7 @@ static int close_pool(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(each_accept_has_its_answer),
+	    cmocka_unit_test(each_accept_has_its_answer), cmocka_unit_test(a_type_is_taken_if_it_is_named),
 	};
 	return cmocka_run_group_tests(tests, open_pool, close_pool);
 }

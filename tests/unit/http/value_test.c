@@ -327,6 +327,22 @@ static void own_response_says_what_is_allowed(void **state)
 	http_head_free(head);
 }
 
+static void own_response_whose_body_comes_later_has_no_length(void **state)
+{
+	(void)state;
+	static const struct http_own_field more[] = {{SLICE_INIT("x-one"), SLICE_INIT("1")}, {SLICE_INIT("x-two"), SLICE_INIT("2")}};
+	struct slice body;
+	const struct http_own_answer answer = {.status = 200, .content_type = "text/event-stream", .is_streamed = true, .more = more, .more_count = 2};
+	struct http_head *head = http_own_response(pool, &answer, &body);
+	assert_int_equal(body.len, 0);
+	assert_null(http_head_find(head, HTTP_TOKEN_CONTENT_LENGTH));
+	assert_int_equal(head->content_length, HTTP_LENGTH_UNKNOWN);
+	assert_true(slice_equal(value_of(head, HTTP_TOKEN_CONTENT_TYPE), SLICE("text/event-stream")));
+	assert_true(slice_equal(http_head_find_name(head, SLICE("x-one"))->value, SLICE("1")));
+	assert_true(slice_equal(http_head_find_name(head, SLICE("x-two"))->value, SLICE("2")));
+	http_head_free(head);
+}
+
 static void own_response_says_when_to_try_again(void **state)
 {
 	(void)state;
@@ -376,6 +392,7 @@ int main(void)
 	    cmocka_unit_test(answer_for_the_origin_says_its_status),
 	    cmocka_unit_test(own_response_that_may_have_no_body_has_none),
 	    cmocka_unit_test(own_response_says_what_is_allowed),
+	    cmocka_unit_test(own_response_whose_body_comes_later_has_no_length),
 	    cmocka_unit_test(own_response_says_when_to_try_again),
 	    cmocka_unit_test(reasons_are_known_or_empty),
 	};
