@@ -47,6 +47,7 @@ const OWN = /^pushgate_(connections|requests|responses|memory|bytes|down_out|upt
 const valuesOf = (text) => Object.fromEntries(prometheus(text).flatMap((f) => f.samples.map((x) => [`${x.name}${JSON.stringify(x.labels)}`, x.value])));
 const still = (text) => Object.fromEntries(Object.entries(valuesOf(text)).filter(([name]) => !OWN.test(name)));
 
+// covers: R238
 for (const single of [false, true])
 	scenario(`it says what the status says: ${single ? '--single' : 'a master and two workers'}`, {
 		single, server: { workers: 2, 'status-socket': 'status', 'promise-rate': 5, 'reset-rate': 3 },
@@ -76,6 +77,7 @@ for (const single of [false, true])
 		}
 	});
 
+// covers: R238
 scenario('it is OpenMetrics for those who name it', {
 	single: false, server: { workers: 2 }, prepare: async (s) => { s.admin = await freePort(); s.options.extra = RULES + ADMIN(s.admin); },
 }, async (s) => {
@@ -166,6 +168,7 @@ function watch(s, ports = () => s.admin) {
 	return seen;
 }
 
+// covers: R238
 gate('no counter goes back over deaths and reloads, and none is lost', async (s) => {
 	s.admin = await freePort();
 	const parts = { more: RULES + ADMIN(s.admin) };

@@ -175,7 +175,7 @@ static void nothing_makes_it_writable(void *context)
 
 static void a_worker_cannot_write(void **state)
 {
-	(void)state;
+	(void)state; /* covers: R239 */
 	struct ledger *l = make();
 	in_a_child(nothing_makes_it_writable, l, 0);
 	ledger_free(l);
@@ -223,7 +223,7 @@ static void reads_until_the_end(void *context)
 
 static void no_reader_sees_a_half(void **state)
 {
-	(void)state;
+	(void)state; /* covers: R239 */
 	struct scene s = {.ledger = make()};
 	struct observe_counters *slots =
 	    mmap(NULL, 2 * sizeof(*slots), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

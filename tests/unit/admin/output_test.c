@@ -153,7 +153,7 @@ static void a_request_of_head_makes_nothing(void **state)
 
 static void a_client_that_takes_nothing_costs_no_more_bytes(void **state)
 {
-	(void)state;
+	(void)state; /* covers: R240 */
 	const struct gate_peer_options slow = {.keeps_credit = true, .window = 1000};
 	struct gate_world *w = world("mode = admin\nwrite-timeout = 1s\n", (struct tale){.steps = 100, .step_bytes = 16384, .last = ADMIN_ENDS});
 	struct gate_peer *client = gate_client(w, &slow);
@@ -237,7 +237,7 @@ static void whatever_ends_it_frees_the_producer(void **state)
 
 static void a_drain_ends_what_is_endless(void **state)
 {
-	(void)state;
+	(void)state; /* covers: R240 */
 	struct gate_world *w = world("mode = admin\n", (struct tale){.steps = 1, .step_bytes = 5, .last = ADMIN_SLEEPS});
 	struct gate_peer *client = gate_client(w, NULL);
 	struct gate_stream *s = asks(client, "GET", "/events"), *other = asks(client, "GET", "/long");
