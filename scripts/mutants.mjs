@@ -55,7 +55,7 @@ const ALSO = {
 
 // Which wire tests concern a folder. Together they take about two minutes of processor time at most.
 const WIRE = {
-	admin: ["admin", "metrics", "status"],
+	admin: ["admin", "admin-metrics", "status"],
 	admission: ["request-limits", "users", "connect", "log", "http1-tunnels"],
 	client: ["conformance-server-connection", "http1-client", "diary", "trace", "timeouts", "half-close", "log"],
 	gateway: ["log", "own-pushes", "hold", "routes", "request-limits", "users", "pac", "memory", "learned", "hints", "connect",
