@@ -252,6 +252,102 @@ static void request_whose_body_cannot_be_read_is_answered_or_cut(void **state)
 	world_free(w);
 }
 
+/* ---- an answer whose body comes later, from an upstream leg ---- */
+
+static char asked[256]; /* of that leg */
+
+static void note_credit(struct leg *leg, size_t n)
+{
+	(void)leg;
+	snprintf(asked + strlen(asked), sizeof(asked) - strlen(asked), "credit %zu; ", n);
+}
+
+static void note_reset(struct leg *leg, uint32_t code)
+{
+	(void)leg;
+	snprintf(asked + strlen(asked), sizeof(asked) - strlen(asked), "reset %u; ", code);
+}
+
+static const struct leg_ops later = {.credit = note_credit, .reset = note_reset};
+
+static void begin_later(void *context, struct exchange *x, struct http_own_answer *answer)
+{
+	(void)context;
+	answer->content_type = "text/plain";
+	answer->is_streamed = true;
+	exchange_answer_from(x, &(struct leg){.ops = &later});
+}
+
+static struct exchange *begun_later(struct world *w, const char *method, bool end, struct world_leg **down)
+{
+	ops = *w->relay.ops;
+	ops.own_answer = begin_later;
+	w->relay.ops = &ops;
+	asked[0] = '\0';
+	struct exchange *x = world_exchange(w, method, end, down);
+	exchange_refuse(x, &relay_cause_ADMIN_PAGE, NULL);
+	assert_int_equal(x->phase, EXCHANGE_REFUSED);
+	assert_string_equal((*down)->said, "head 200");
+	return x;
+}
+
+static void body_that_comes_later_is_passed_on(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	for (int has_body = 0; has_body < 2; has_body++) {
+		struct world_leg *down;
+		struct exchange *x = begun_later(w, has_body ? "POST" : "GET", !has_body, &down);
+		world_download(w, x, "abc", false);
+		world_take(down);
+		assert_string_equal(down->bytes, "abc");
+		assert_string_equal(asked, "credit 3; ");
+		world_download(w, x, "d", true);
+		exchange_on_leg_closed(&x->up);
+		assert_false(exchange_is_over(x));
+		world_take(down);
+		assert_string_equal(down->bytes, "abcd");
+		assert_string_equal(asked, "credit 3; "); /* for the last bytes there is nobody */
+		if (has_body) { /* the rest of the request is read and dropped */
+			assert_int_equal(x->phase, EXCHANGE_LINGERING);
+			world_upload(w, x, "x", true);
+		}
+		assert_true(exchange_is_over(x));
+		assert_int_equal(x->response.answered_by, ANSWERED_BY_SELF);
+	}
+	world_free(w);
+}
+
+static void body_that_comes_later_ends_with_its_client(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down;
+	struct exchange *x = begun_later(w, "GET", true, &down);
+	exchange_on_down_ended(x, &relay_cause_DOWN_RESET, 8, NULL);
+	assert_true(exchange_is_over(x));
+	assert_string_equal(asked, "reset 8; ");
+
+	/* It takes nothing. */
+	w->limits[RELAY_TIMEOUT_TAKE_DOWN] = 5 * USEC_PER_SEC;
+	x = begun_later(w, "GET", true, &down);
+	world_pass(w, 60 * USEC_PER_SEC);
+	assert_false(exchange_is_over(x)); /* there was nothing to take */
+	world_download(w, x, "abc", false);
+	world_pass(w, 4 * USEC_PER_SEC);
+	assert_false(exchange_is_over(x));
+	world_pass(w, 3 * USEC_PER_SEC);
+	assert_string_equal(asked, "reset 8; ");
+	assert_string_equal(down->said, "head 200; reset 8");
+
+	/* It is cut off, as at a drain. */
+	x = begun_later(w, "GET", true, &down);
+	exchange_abort(x, &relay_cause_DRAINED, NULL);
+	assert_string_equal(asked, "reset 8; ");
+	assert_string_equal(down->said, "head 200; reset 8");
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +360,8 @@ int main(void)
 	    cmocka_unit_test(redirect_has_no_body),
 	    cmocka_unit_test(request_that_could_not_be_read_is_answered),
 	    cmocka_unit_test(request_whose_body_cannot_be_read_is_answered_or_cut),
+	    cmocka_unit_test(body_that_comes_later_is_passed_on),
+	    cmocka_unit_test(body_that_comes_later_ends_with_its_client),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
