@@ -92,6 +92,10 @@ void conf_check_forward(struct conf_loader *l, const struct conf_section *s)
 	    ((const struct conf_listen *)s->object)->mode == CONF_MODE_ADMIN)
 		forbid(l, s, "hsts redirect-to-https",
 		    "about the hosts of a gateway, and mode = admin serves none");
+	if (s->kind == CONF_SECTION_ROUTE && conf_is_forward_route(l, s->object))
+		forbid(l, s, "server-timing",
+		    "about the responses of a gateway's origins, and mode = forward is for every "
+		    "host");
 	/* An option that is about one origin cannot hold for all hosts. */
 	if (s->kind == CONF_SECTION_ORIGIN &&
 	    ((const struct conf_origin *)s->object)->kind == CONF_ORIGIN_FORWARD)

@@ -673,6 +673,10 @@ const struct conf_option conf_options[] = {
         .sentence = "yes: a GET here waits for pushes (RFC 8030, event feeds). It may be answered late or never while its pushes come, it "
         "may have any number of them, and it gets an origin connection of its own, which is not read from while the client is slow, so "
         "that no push is lost."},
+    {ROUTE_OPTION(server_timing), .key = "server-timing", SWITCH("no yes"), .preset = "no",
+        .sentence = "yes: responses of the origin, and held ones, tell the client in a Server-Timing field what pushgate did for them, and "
+        "how long they waited for a connection and for the origin. Scripts of the page and its monitoring can read it, and so can everybody "
+        "who asks (docs/TIMING.md)."},
     {ROUTE_OPTION(forwarded), .key = "forwarded", CHOICE("auto keep remove add replace"), .example = "remove", .preset = "auto",
         .sentence = "What the origin is told of the client, in Forwarded, X-Real-IP and all fields that begin with X-Forwarded-.\n"
         "auto: as replace; on listeners with mode = forward as remove.\n"

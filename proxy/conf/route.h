@@ -126,6 +126,7 @@ struct conf_route {
 	uint64_t tunnel_rate;         /* bytes a second of all tunnels of one user or client; 0 = any */
 	bool is_forward;              /* its origin is forward: it is for listeners with mode = forward alone */
 	bool subscription;            /* its GETs wait for pushes (relay/subscription.c) */
+	bool server_timing;           /* responses tell what pushgate did (gateway/server_timing.c) */
 	bool maps_referer;            /* Referer to the origin has its scheme, host and path */
 	enum conf_forwarded forwarded;
 	enum conf_underscores underscores;

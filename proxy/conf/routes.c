@@ -185,6 +185,7 @@ void conf_check_route(struct conf_loader *l, struct conf_section *s)
 {
 	find_origins(l, s);
 	check_forward_route(l, s);
+	conf_check_forward(l, s);
 	check_one_action(l, s);
 	check_rewrite(l, s);
 	check_order(l, s);

@@ -236,7 +236,8 @@ static const struct row {
     {CONF_SECTION_ROUTE,
 	"retry-on retries connect-timeout response-timeout request-timeout stream-idle-timeout "
 	"streaming upgrade subscription rewrite map-referer forwarded underscores request-set "
-	"request-add request-remove limit-requests response-set response-add response-remove",
+	"request-add request-remove limit-requests response-set response-add response-remove "
+	"server-timing",
 	answers_itself, "pushgate answers by itself (redirect, answer)"},
     {CONF_SECTION_ROUTE, "retry-on", has_no_retries, "retries is 0"},
     {CONF_SECTION_ROUTE, "retries", never_repeats, "retry-on is off"},

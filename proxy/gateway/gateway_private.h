@@ -154,6 +154,11 @@ void gateway_own_answer(void *gateway, struct exchange *x, struct http_own_answe
 /* The value of Strict-Transport-Security for the responses to x; empty: none. */
 struct slice gateway_transport_security(const struct exchange *x);
 
+/* ---- server_timing.c ---- */
+
+/* The final response to x, which an origin or a held response has answered, gets the field. */
+void server_timing_add(const struct exchange *x, struct http_head *head);
+
 /* ---- relay_ops.c ---- */
 
 extern const struct relay_ops gateway_relay_ops;

@@ -63,6 +63,8 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	}
 	if (client_part(x)->diary)
 		client_diary_response(x, head);
+	if (route && route->server_timing) /* behind offer_links, which decides on pushes */
+		server_timing_add(x, head);
 	http_via_add(head, &g->routes.via);
 }
 

@@ -176,6 +176,8 @@ const struct policy_reason *hold_bind(
  * False: the caller dispatches it.
  */
 bool hold_claim(struct hold *hold, struct exchange *x);
+/* How long the response has been held which answers x (hold_part.answered_by), whose head is just being sent. */
+usec hold_held_for(const struct exchange *x);
 /* False: hold_claim would find nothing, and has nothing to report. */
 static inline bool hold_may_answer(const struct hold *hold)
 {

@@ -300,6 +300,13 @@ void held_trim(struct held *h)
 	    body_seek(&h->body, (size_t)(c->at - least));
 }
 
+usec hold_held_for(const struct exchange *x)
+{
+	const struct claim *c = x->up.carrier;
+	ensure(x->up.ops == &claim_leg_ops);
+	return held_now(c->held) - c->held->created;
+}
+
 /* ---- a request looks for an answer ---- */
 
 struct search {

@@ -53,6 +53,7 @@ struct offering {
 static void decide_without_push(struct offering *o, struct policy_verdict verdict)
 {
 	struct relay *r = o->parent->relay;
+	o->parent->pushes.verdicts |= (uint8_t)(1u << verdict.action);
 	if (o->up)
 		o->up->ops->reset(o->up, refusal_code(verdict.reason));
 	r->ops->offer_decided(r->context, o->parent, &o->offer, verdict);
@@ -168,6 +169,7 @@ static struct exchange *make_push(struct offering *o, struct policy_verdict verd
 	list_append(&x->pushes.list, &push->pushed.sibling);
 	x->pushes.open++;
 	x->pushes.ever++;
+	x->pushes.verdicts |= (uint8_t)(1u << verdict.action);
 	return push;
 }
 

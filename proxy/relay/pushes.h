@@ -15,6 +15,7 @@ struct exchange_pushes {
 	struct list list; /* of pushed.sibling; those that are not over */
 	uint32_t open;    /* how many are in the list */
 	uint32_t ever;    /* how many have ever been */
+	uint8_t verdicts; /* on all offers so far: a bit for each enum policy_action */
 	/* Answers of the policy that are the same for all of them (struct policy_request), in the request's arena;
 	 * NULL: none has been decided yet. */
 	struct policy_request *request;

@@ -199,6 +199,14 @@ static void a_proxy_says_nothing_of_https_for_others(void **state)
 	    "test.ini:4: hsts is about the hosts of a gateway, and mode = forward is for every host; remove it\n");
 }
 
+static void responses_of_other_sites_get_no_server_timing(void **state)
+{
+	(void)state;
+	assert_refused(FORWARD_LISTEN FORWARD_ORIGIN "[route r]\norigin = web\nserver-timing = yes\n",
+	    "test.ini:8: server-timing is about the responses of a gateway's origins, and mode = forward is for every host; "
+	    "remove it\n");
+}
+
 static void forward_origin_has_one_line_server(void **state)
 {
 	(void)state;
@@ -394,6 +402,7 @@ int main(void)
 	    cmocka_unit_test(forward_origin_shares_no_route),
 	    cmocka_unit_test(rewrite_is_for_gateways),
 	    cmocka_unit_test(a_proxy_says_nothing_of_https_for_others),
+	    cmocka_unit_test(responses_of_other_sites_get_no_server_timing),
 	    cmocka_unit_test(forward_origin_has_one_line_server),
 	    cmocka_unit_test(other_mistakes_are_reported_alone),
 	    cmocka_unit_test(route_that_no_listener_uses_is_a_warning),
