@@ -112,6 +112,7 @@ struct __attribute__((may_alias)) hold_part {
 	    answered_by; /* of a request: the id of the push whose held response answers it; 0 = none */
 	uint64_t wasted_bytes; /* of a held push: body bytes that no client was sent */
 	bool joined;           /* with `answered_by`: that response was still arriving */
+	uint8_t miss; /* enum hold_miss of the first held response that did not answer a request */
 };
 _Static_assert(sizeof(struct hold_part) <= EXCHANGE_HOLD_BYTES, "it has room there");
 
@@ -178,6 +179,13 @@ const struct policy_reason *hold_bind(
 bool hold_claim(struct hold *hold, struct exchange *x);
 /* How long the response has been held which answers x (hold_part.answered_by), whose head is just being sent. */
 usec hold_held_for(const struct exchange *x);
+/* The final response of the origin to x goes to the client: adds Cache-Status, if a held response did not answer x. */
+static inline void hold_tell_miss(const struct exchange *x, struct http_head *response)
+{
+	enum hold_miss miss = (enum hold_miss)hold_part(x)->miss;
+	if (miss != HOLD_FITS)
+		http_head_add_token(response, HTTP_TOKEN_CACHE_STATUS, hold_miss_status(miss));
+}
 /* False: hold_claim would find nothing, and has nothing to report. */
 static inline bool hold_may_answer(const struct hold *hold)
 {

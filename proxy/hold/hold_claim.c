@@ -23,6 +23,7 @@ static void keep_cause(struct exchange *x, enum hold_miss miss, struct slice fie
 	if (x->ending.missed)
 		return;
 	x->ending.missed = hold_miss_name(miss);
+	hold_part(x)->miss = (uint8_t)miss;
 	if (field.len == 0)
 		return;
 	struct slice name = slice_sub(field, 0, FIELD_LOGGED_BYTES);

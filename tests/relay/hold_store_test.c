@@ -279,6 +279,27 @@ static void misses_have_names(void **state)
 	assert_string_equal(hold_miss_advice(HOLD_MISS_COUNT), "?");
 }
 
+/* The reasons of RFC 9211 2.2. */
+static void misses_have_a_cache_status(void **state)
+{
+	(void)state;
+	static const char *const rows[HOLD_MISS_COUNT] = {
+	    [HOLD_MISS_METHOD] = "pushgate; fwd=method; detail=method",
+	    [HOLD_MISS_VARY] = "pushgate; fwd=vary-miss; detail=vary",
+	    [HOLD_MISS_COOKIE] = "pushgate; fwd=miss; detail=cookie",
+	    [HOLD_MISS_AUTHORIZATION] = "pushgate; fwd=miss; detail=authorization",
+	    [HOLD_MISS_ROUTE] = "pushgate; fwd=miss; detail=route",
+	    [HOLD_MISS_NOT_FRESH] = "pushgate; fwd=stale; detail=not-fresh",
+	    [HOLD_MISS_RANGE] = "pushgate; fwd=request; detail=range",
+	    [HOLD_MISS_REVALIDATION] = "pushgate; fwd=request; detail=revalidation",
+	    [HOLD_MISS_OUTSIDE] = "pushgate; fwd=bypass; detail=outside",
+	    [HOLD_MISS_LOST] = "pushgate; fwd=uri-miss; detail=lost",
+	    [HOLD_MISS_BUDGET] = "pushgate; fwd=miss; detail=budget",
+	};
+	for (unsigned miss = HOLD_FITS + 1; miss < HOLD_MISS_COUNT; miss++)
+		assert_true(slice_equal(hold_miss_status(miss), slice_of_string(rows[miss])));
+}
+
 /* ---- shared ---- */
 
 /* covers: P-hold-shared */
@@ -527,6 +548,7 @@ int main(void)
 	    cmocka_unit_test(store_says_beforehand_what_it_cannot_hold),
 	    cmocka_unit_test(stores_are_described_a_line_each),
 	    cmocka_unit_test(misses_have_names),
+	    cmocka_unit_test(misses_have_a_cache_status),
 	    cmocka_unit_test(what_the_worker_holds_is_not_held_again),
 	    cmocka_unit_test(second_of_two_in_flight_stays_with_its_client),
 	    cmocka_unit_test(without_room_in_the_workers_store_it_stays_with_its_client),

@@ -448,6 +448,7 @@ static void refused_memory_costs_the_held_response_and_nothing_else(void **state
 		budget_fail_nth(&hw->w->budget, refused == CLAIM);
 		assert_int_equal(hold_claim(&hw->hold, x), refused == NONE);
 		assert_string_equal(hw->notes, refused == CLAIM ? "missed budget" : "");
+		assert_int_equal(hold_part(x)->miss, refused == CLAIM ? HOLD_MISS_BUDGET : HOLD_FITS);
 		if (refused != NONE)
 			exchange_dispatch(x);
 		hold_world_pass(hw);

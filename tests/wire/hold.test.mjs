@@ -20,11 +20,13 @@ async function held(s, { request = {}, fields = FRESH, promise = {}, body = 'css
 	return { client, origin };
 }
 
-/* The next request that the origin gets, answered. */
+/* The next request that the origin gets, answered. Returns what Cache-Status says of it. */
 async function goesToTheOrigin(client, origin, stream, path = '/a.css') {
 	const asked = await origin.expectRequest(path);
 	origin.respond(asked.stream, { body: 'from the origin' });
-	assert.equal(String((await client.response(stream)).body), 'from the origin');
+	const answer = await client.response(stream);
+	assert.equal(String(answer.body), 'from the origin');
+	return answer.headers['cache-status'];
 }
 
 // covers: P-hold-claim P-hold-status
@@ -41,7 +43,7 @@ scenario('a pushed response answers the request of a client that refused the pus
 	const line = await s.gate.access((l) => l.push);
 	assert.equal(line.verdict, 'hold');
 	client.request(5, { path: '/a.css' }); // claimed once
-	await goesToTheOrigin(client, origin, 5);
+	assert.equal(await goesToTheOrigin(client, origin, 5), undefined, 'nothing was held for it');
 });
 
 // covers: P-hold-claim P-hold-status
@@ -358,7 +360,7 @@ scenario('a request whose push fails goes to the origin', COUNTED, async (s) => 
 	client.request(3, { path: '/a.css' });
 	await s.settle(client, origin);
 	origin.rst(2, 'INTERNAL_ERROR');
-	await goesToTheOrigin(client, origin, 3);
+	assert.equal(await goesToTheOrigin(client, origin, 3), 'pushgate; fwd=uri-miss; detail=lost');
 	assert.equal((await requestLine(s, '/a.css')).missed, 'lost');
 	await counted(s, 'pushgate_hold_missed_total{cause="lost"} 1', 'pushgate_holds_missed_total 1');
 	origin.respond(up.stream, { body: 'page' });
@@ -403,22 +405,23 @@ scenario('a HEAD that is answered from a held GET is a claim, and the GET is ans
 	assert.equal(origin.seen('HEADERS').length, 0);
 });
 
-// covers: P-hold-missed P-num-metrics P-num-log
-for (const [cause, { fields = FRESH, request = {}, elsewhere = false }] of Object.entries({
-	cookie: { fields: PRIVATE, request: { cookie: 'a=1' } },
-	authorization: { request: { authorization: 'Basic eDp5' } },
-	'vary accept-language': { fields: { ...FRESH, vary: 'Accept-Language' }, request: { 'accept-language': 'fr' } },
-	range: { request: { range: 'bytes=0-0' } },
-	revalidation: { request: { 'cache-control': 'no-cache' } },
-	method: { request: { method: 'OPTIONS' } },
-	outside: { request: { via: '1.1 proxy' }, elsewhere: true }, /* over the connection without push */
+// covers: P-hold-missed P-hold-status P-num-metrics P-num-log
+for (const [cause, { fwd, fields = FRESH, request = {}, elsewhere = false }] of Object.entries({
+	cookie: { fwd: 'miss', fields: PRIVATE, request: { cookie: 'a=1' } },
+	authorization: { fwd: 'miss', request: { authorization: 'Basic eDp5' } },
+	'vary accept-language': { fwd: 'vary-miss', fields: { ...FRESH, vary: 'Accept-Language' }, request: { 'accept-language': 'fr' } },
+	range: { fwd: 'request', request: { range: 'bytes=0-0' } },
+	revalidation: { fwd: 'request', request: { 'cache-control': 'no-cache' } },
+	method: { fwd: 'method', request: { method: 'OPTIONS' } },
+	outside: { fwd: 'bypass', request: { via: '1.1 proxy' }, elsewhere: true }, /* over the connection without push */
 })) {
 	scenario(`a miss names its cause: ${cause}`, {
 		...COUNTED, server: { 'status-socket': 'status', 'hold-max-age': '1s' },
 	}, async (s) => {
 		const { client, origin } = await held(s, { fields });
 		client.request(3, { path: '/a.css', ...request });
-		await goesToTheOrigin(client, elsewhere ? await s.accept() : origin, 3);
+		assert.equal(await goesToTheOrigin(client, elsewhere ? await s.accept() : origin, 3),
+			`pushgate; fwd=${fwd}; detail=${cause.split(' ')[0]}`);
 		assert.equal((await requestLine(s, '/a.css')).missed, cause);
 		const push = await pushLine(s, '/a.css');
 		assert.equal(push.end_reason, 'missed');
@@ -431,9 +434,26 @@ scenario('a request that comes when the response is no longer good is told so', 
 	const push = await pushLine(s, '/a.css');
 	assert.ok([push.reason, push.end_reason].includes('hold-not-fresh'), JSON.stringify(push)); /* at its head, or its end */
 	client.request(3, { path: '/a.css' });
-	await goesToTheOrigin(client, origin, 3);
+	assert.equal(await goesToTheOrigin(client, origin, 3), 'pushgate; fwd=stale; detail=not-fresh');
 	assert.equal((await requestLine(s, '/a.css')).missed, 'not-fresh');
 	await counted(s, 'pushgate_hold_missed_total{cause="not-fresh"} 1', 'pushgate_holds_missed_total 1');
+});
+// covers: P-hold-status
+scenario('Cache-Status of a miss stands behind those of other caches, and a route may remove it', {
+	...HOLD, routes: section('route plain', { origin: 'main' }) +
+		section('route removed', { origin: 'main', path: '/removed', 'response-remove': 'Cache-Status' }),
+}, async (s) => {
+	const { client, origin, up } = await s.open(refusing);
+	for (const [id, path] of [[2, '/a.css'], [4, '/removed']])
+		origin.push(up, id, path).respond(id, { fields: FRESH, body: 'css' });
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(1);
+	for (const [id, path, status] of [[3, '/a.css', 'far; hit, pushgate; fwd=request; detail=range'], [5, '/removed', undefined]]) {
+		client.request(id, { path, range: 'bytes=0-0' });
+		const asked = await origin.expectRequest(path);
+		origin.respond(asked.stream, { fields: { 'cache-status': 'far; hit' } });
+		assert.equal((await client.response(id)).headers['cache-status'], status);
+	}
 });
 scenario('what is claimed, and what was not asked for, has no miss', COUNTED, async (s) => {
 	const { client } = await held(s);

@@ -60,8 +60,9 @@ async function pushed(s, ask, field, fields) {
 	return origin;
 }
 
-/* The body that a tenant gets, from what is held or from the origin, and the key that the origin got with it. */
-async function asks(origin, ask, field, name) {
+/* The body that a tenant gets, from what is held or from the origin, and the key that the origin got with it.
+ * missed: the cause, if a held response may not answer. */
+async function asks(origin, ask, field, name, missed) {
 	const answer = ask('/r', { 'x-tenant': name });
 	const request = origin.expectRequest('/r');
 	request.catch(() => {}); /* it may be answered from what is held */
@@ -70,7 +71,10 @@ async function asks(origin, ask, field, name) {
 		assert.equal(asked.headers[field], KEYS[field][name]);
 		origin.respond(asked.stream, { body: `from the origin for ${name}` });
 	}
-	return String((await answer).body);
+	const { headers, body } = await answer;
+	if (asked && missed)
+		assert.equal(headers['cache-status'], `pushgate; fwd=miss; detail=${missed}`);
+	return String(body);
 }
 
 // covers: P-hold-private P-hold-claim
@@ -80,7 +84,7 @@ for (const [version, connect] of Object.entries(VERSIONS))
 			scenario(`${version}: ${label}, pushed for a route with ${field}, is not for another route of the connection`, config(field, false), async (s) => {
 				const ask = await connect(s);
 				const origin = await pushed(s, ask, field, fields);
-				assert.equal(await asks(origin, ask, field, 'b'), label === 'public' ? 'for a' : 'from the origin for b');
+				assert.equal(await asks(origin, ask, field, 'b', 'route'), label === 'public' ? 'for a' : 'from the origin for b');
 				if (label === 'public') /* claimed once */
 					return;
 				assert.equal(await asks(origin, ask, field, 'a'), 'for a');
