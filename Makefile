@@ -43,7 +43,7 @@ CC := clang
 endif
 CPPFLAGS += -I. -D_GNU_SOURCE $(SSL_CFLAGS)
 ALLFLAGS  = -std=c17 $(WARN) $(WERROR) $(CFLAGS_$(KIND)) $(if $(SHARED),-fPIC) $(if $(FAST_TESTS),$(if $(filter %_test.c,$<),-O0)) $(CPPFLAGS) $(CFLAGS)
-LIBS     := -L$(SSL_LIBDIR) -Wl,-rpath,$(SSL_LIBDIR) -lssl -lcrypto -lev -linih -lpcre2-8 -ljansson -luriparser -lseccomp -lcap -lcares -lcrypt -lm
+LIBS     := -L$(SSL_LIBDIR) -Wl,-rpath,$(SSL_LIBDIR) -lssl -lcrypto -lev -linih -lpcre2-8 -ljansson -lz -luriparser -lseccomp -lcap -lcares -lcrypt -lm
 TESTLIBS := -lcmocka -lnghttp2
 
 OUT  := build/$(KIND)

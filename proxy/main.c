@@ -5,6 +5,7 @@
 #include "proxy/conf/conf.h"
 #include "proxy/limits.h"
 #include "proxy/process/process.h"
+#include "proxy/report/report.h"
 #include "proxy/tool/tool.h"
 #include <stdlib.h>
 
@@ -345,6 +346,7 @@ static const struct command *const commands[] = {
     &process_upgrade_command,
     &tool_fetch_command,
     &tool_explain_command,
+    &report_command,
     &version_command,
     &completion_command,
     &help_command,

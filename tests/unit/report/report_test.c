@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: MIT */
+/* What a report makes of the lines of access logs. */
+#include "proxy/report/report_private.h"
+
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+#define PAGE(id, agent) "{\"worker\":0,\"id\":" #id ",\"listen\":\"main\",\"protocol\":\"h2\",\"route\":\"r\",\"user_agent\":\"" agent "\"}"
+#define PUSH(parent, rest) "{\"worker\":0,\"id\":9,\"listen\":\"main\",\"protocol\":\"h2\",\"route\":\"r\",\"authority\":\"a.test\",\"path\":\"/a.css?v=1\",\"push\":true,\"parent\":" #parent ",\"source\":\"relayed\"," rest "}"
+#define FORWARD(parent, outcome) PUSH(parent, "\"verdict\":\"forward\",\"rule\":\"f\",\"reason\":\"rule\",\"response_bytes\":1000,\"outcome\":\"" outcome "\"")
+#define HOLD(parent, end, wasted) PUSH(parent, "\"verdict\":\"hint+hold\",\"rule\":\"h\",\"reason\":\"rule\",\"origin_response_bytes\":500,\"wasted_bytes\":" #wasted ",\"end_reason\":\"" end "\"")
+
+static void add(struct report *r, const char *line)
+{
+	const char *why = report_line(r, line, strlen(line));
+	if (why)
+		fail_msg("%s: %s", line, why);
+}
+
+static uint64_t figure(const struct report *r, enum report_by by, const char *key, enum report_figure f)
+{
+	const struct report_group *group = report_groups_find(&r->groups[by], key);
+	if (!group)
+		fail_msg("no group %s", key);
+	return group->figures.n[f];
+}
+
+/* The report in one of its forms; freed by the caller. */
+static char *shown(const struct report *r, size_t top, void (*show)(const struct report *, const struct report_sections *, FILE *))
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	struct report_sections s;
+	report_sections_make(&s, r, top);
+	show(r, &s, out);
+	report_sections_free(&s);
+	fclose(out);
+	return text;
+}
+
+static void families_of_user_agents(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *agent, *family;
+	} rows[] = {
+	    {NULL, "(no user-agent)"},
+	    {"", "others"},
+	    {"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36", "Chrome"},
+	    {"Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 CriOS/120.0 Mobile Safari/604.1", "Chrome"},
+	    {"Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/120.0.0.0 Safari/537.36 Edg/120.0", "Edge"},
+	    {"Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/120.0.0.0 Safari/537.36 OPR/106.0", "Opera"},
+	    {"Mozilla/5.0 (X11; Linux x86_64; rv:109.0) Gecko/20100101 Firefox/115.0", "Firefox"},
+	    {"Mozilla/5.0 (Macintosh) AppleWebKit/605.1.15 Version/17.1 Safari/605.1.15", "Safari"},
+	    {"Mozilla/5.0 AppleWebKit/537.36 (compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/120 Safari/537", "bots"},
+	    {"curl/7.88.1", "curl"},
+	    {"nghttp2/1.52.0", "nghttp"},
+	    {"h2load nghttp2/1.52.0", "nghttp"},
+	    {"undici", "Node"},
+	    {"node", "Node"},
+	    {"Go-http-client/2.0", "Go"},
+	    {"Java-http-client/17.0.9", "Java"},
+	    {"Wget/1.21", "others"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_string_equal(report_family(rows[i].agent), rows[i].family);
+}
+
+static void each_verdict_has_its_figures(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *line;
+		uint64_t forwarded, taken, reset, held, claimed, unclaimed, hinted, dropped, refused, used_bytes, wasted_bytes;
+	} rows[] = {
+	    {FORWARD(1, "complete"), .forwarded = 1, .taken = 1, .used_bytes = 1000},
+	    {FORWARD(1, "client-reset"), .forwarded = 1, .reset = 1, .wasted_bytes = 1000},
+	    {FORWARD(1, "origin-reset"), .forwarded = 1},
+	    {HOLD(1, "claimed", 100), .held = 1, .claimed = 1, .hinted = 1, .used_bytes = 400, .wasted_bytes = 100},
+	    {HOLD(1, "claimed", 0), .held = 1, .claimed = 1, .hinted = 1, .used_bytes = 500},
+	    {HOLD(1, "expired", 500), .held = 1, .unclaimed = 1, .hinted = 1, .wasted_bytes = 500},
+	    {HOLD(1, "missed", 500), .held = 1, .unclaimed = 1, .hinted = 1, .wasted_bytes = 500},
+	    {HOLD(1, "origin-lost", 500), .held = 1, .hinted = 1, .wasted_bytes = 500},
+	    {HOLD(1, "hold-shed", 500), .held = 1, .hinted = 1, .wasted_bytes = 500},
+	    {PUSH(1, "\"verdict\":\"hold\",\"end_reason\":\"claimed\",\"origin_response_bytes\":7"), .held = 1, .claimed = 1,
+		.used_bytes = 7},
+	    {PUSH(1, "\"verdict\":\"hint\",\"reason\":\"rule\""), .hinted = 1},
+	    {PUSH(1, "\"verdict\":\"drop\",\"reason\":\"known\""), .dropped = 1},
+	    {PUSH(1, "\"verdict\":\"drop\",\"reason\":\"push-disabled\""), .dropped = 1, .refused = 1},
+	    {PUSH(1, "\"verdict\":\"drop\",\"reason\":\"no-streams\""), .dropped = 1, .refused = 1},
+	    {PUSH(1, "\"verdict\":7,\"response_bytes\":-5"), .used_bytes = 0},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct report r;
+		report_init(&r);
+		add(&r, rows[i].line);
+		const uint64_t wanted[REPORT_FIGURE_COUNT] = {
+		    [REPORT_OFFERED] = 1,
+		    [REPORT_FORWARDED] = rows[i].forwarded,
+		    [REPORT_TAKEN] = rows[i].taken,
+		    [REPORT_RESET] = rows[i].reset,
+		    [REPORT_HELD] = rows[i].held,
+		    [REPORT_CLAIMED] = rows[i].claimed,
+		    [REPORT_UNCLAIMED] = rows[i].unclaimed,
+		    [REPORT_HINTED] = rows[i].hinted,
+		    [REPORT_DROPPED] = rows[i].dropped,
+		    [REPORT_REFUSED] = rows[i].refused,
+		    [REPORT_USED] = rows[i].taken + rows[i].claimed,
+		    [REPORT_UNUSED] = rows[i].reset + rows[i].unclaimed,
+		    [REPORT_USED_BYTES] = rows[i].used_bytes,
+		    [REPORT_WASTED_BYTES] = rows[i].wasted_bytes,
+		};
+		for (unsigned f = 0; f < REPORT_FIGURE_COUNT; f++)
+			if (r.all.n[f] != wanted[f])
+				fail_msg("%s: figure %u is %u", rows[i].line, f, (unsigned)r.all.n[f]);
+		report_end(&r);
+		report_fini(&r);
+	}
+}
+
+static void a_line_is_counted_in_each_of_its_groups(void **state)
+{
+	(void)state;
+	struct report r;
+	report_init(&r);
+	add(&r, PAGE(1, "curl/7"));
+	add(&r, FORWARD(1, "complete"));
+	add(&r, PUSH(1, "\"verdict\":\"drop\",\"reason\":\"default\""));
+	add(&r, PUSH(1, "\"verdict\":\"drop\",\"reason\":\"known\""));
+	add(&r, HOLD(1, "missed", 5));
+	add(&r, "{\"worker\":0,\"id\":2,\"held\":7,\"user_agent\":\"curl/7\"}");
+	add(&r, "{\"worker\":0,\"id\":3,\"held\":7,\"joined\":true}");
+	add(&r, "{\"worker\":0,\"id\":4,\"missed\":\"vary accept-language\"}");
+	report_end(&r);
+	assert_int_equal(figure(&r, REPORT_BY_LISTENER, "main h2", REPORT_OFFERED), 4);
+	assert_int_equal(figure(&r, REPORT_BY_LISTENER, "main h2", REPORT_REQUESTS), 1);
+	assert_int_equal(figure(&r, REPORT_BY_LISTENER, "- -", REPORT_REQUESTS), 3);
+	assert_int_equal(figure(&r, REPORT_BY_ROUTE, "r", REPORT_OFFERED), 4);
+	assert_int_equal(figure(&r, REPORT_BY_SOURCE, "relayed", REPORT_OFFERED), 4);
+	assert_int_equal(figure(&r, REPORT_BY_RULE, "f", REPORT_TAKEN), 1);
+	assert_int_equal(figure(&r, REPORT_BY_RULE, "h", REPORT_UNCLAIMED), 1);
+	assert_int_equal(figure(&r, REPORT_BY_RULE, "(default-action)", REPORT_DROPPED), 1);
+	assert_int_equal(figure(&r, REPORT_BY_RULE, "(no rule)", REPORT_DROPPED), 1);
+	assert_int_equal(figure(&r, REPORT_BY_RESOURCE, "a.test/a.css", REPORT_OFFERED), 4);
+	assert_int_equal(figure(&r, REPORT_BY_REASON, "known relayed", REPORT_DROPPED), 1);
+	assert_int_equal(figure(&r, REPORT_BY_END, "missed", REPORT_HELD), 1);
+	assert_int_equal(figure(&r, REPORT_BY_ANSWER, "claimed", REPORT_REQUESTS), 1);
+	assert_int_equal(figure(&r, REPORT_BY_ANSWER, "joined", REPORT_REQUESTS), 1);
+	assert_int_equal(figure(&r, REPORT_BY_ANSWER, "missed: vary accept-language", REPORT_REQUESTS), 1);
+	assert_int_equal(figure(&r, REPORT_BY_FAMILY, "curl", REPORT_REQUESTS), 2);
+	assert_int_equal(figure(&r, REPORT_BY_FAMILY, "(no user-agent)", REPORT_REQUESTS), 2);
+	report_fini(&r);
+}
+
+static void a_push_belongs_to_the_family_of_its_page(void **state)
+{
+	(void)state;
+	struct report r;
+	report_init(&r);
+	add(&r, FORWARD(1, "complete")); /* the page comes later */
+	add(&r, FORWARD(1, "client-reset"));
+	add(&r, PAGE(1, "curl/7"));
+	add(&r, FORWARD(1, "complete"));
+	add(&r, PAGE(2, "Firefox/115"));
+	add(&r, FORWARD(2, "complete"));
+	add(&r, FORWARD(3, "complete")); /* never */
+	add(&r, FORWARD(0, "complete"));
+	/* The same ids of another worker. */
+	add(&r, "{\"worker\":1,\"id\":1,\"user_agent\":\"undici\"}");
+	add(&r, "{\"worker\":1,\"push\":true,\"parent\":1,\"verdict\":\"hint\"}");
+	report_end(&r);
+	assert_int_equal(figure(&r, REPORT_BY_FAMILY, "curl", REPORT_OFFERED), 3);
+	assert_int_equal(figure(&r, REPORT_BY_FAMILY, "curl", REPORT_TAKEN), 2);
+	assert_int_equal(figure(&r, REPORT_BY_FAMILY, "Firefox", REPORT_OFFERED), 1);
+	assert_int_equal(figure(&r, REPORT_BY_FAMILY, "Node", REPORT_HINTED), 1);
+	assert_int_equal(figure(&r, REPORT_BY_FAMILY, "(not known)", REPORT_OFFERED), 2);
+	report_fini(&r);
+}
+
+/* Many more requests than are remembered: memory stays, and no push is lost. */
+static void old_requests_are_forgotten(void **state)
+{
+	(void)state;
+	enum { MANY = 300000 };
+	struct report r;
+	const struct report_figures one = {.n = {[REPORT_OFFERED] = 1}}, request = {.n = {[REPORT_REQUESTS] = 1}};
+	report_init(&r);
+	for (int64_t id = 1; id <= MANY; id++)
+		report_families_push(&r, 0, id, &one);
+	for (int64_t id = MANY; id >= 1; id--)
+		report_families_request(&r, 0, id, "curl", &request);
+	report_end(&r);
+	uint64_t known = figure(&r, REPORT_BY_FAMILY, "curl", REPORT_OFFERED);
+	assert_true(known > MANY / 4 && known < MANY);
+	assert_int_equal(known + figure(&r, REPORT_BY_FAMILY, "(not known)", REPORT_OFFERED), MANY);
+	assert_int_equal(figure(&r, REPORT_BY_FAMILY, "curl", REPORT_REQUESTS), MANY);
+	report_fini(&r);
+}
+
+static void a_sampled_line_counts_for_many(void **state)
+{
+	(void)state;
+	struct report r;
+	report_init(&r);
+	add(&r, "{\"worker\":0,\"id\":1,\"sample\":100}");
+	add(&r, PUSH(1, "\"verdict\":\"forward\",\"outcome\":\"complete\",\"response_bytes\":3,\"sample\":100"));
+	add(&r, "{\"worker\":0,\"id\":2,\"sample\":-3}");
+	add(&r, "{\"worker\":0,\"id\":3,\"sample\":1000001}");
+	report_end(&r);
+	assert_int_equal(r.lines, 4);
+	assert_int_equal(r.all.n[REPORT_REQUESTS], 102);
+	assert_int_equal(r.all.n[REPORT_TAKEN], 100);
+	assert_int_equal(r.all.n[REPORT_USED_BYTES], 300);
+	report_fini(&r);
+}
+
+static void keys_beyond_the_most_are_counted_together(void **state)
+{
+	(void)state;
+	struct report_groups g;
+	const struct report_figures one = {.n = {[REPORT_OFFERED] = 1}};
+	report_groups_init(&g, 2);
+	static const char *const keys[] = {"a", "b", "c", "a", "d"};
+	for (size_t i = 0; i < 5; i++)
+		report_groups_add(&g, keys[i], &one);
+	assert_int_equal(g.by_key.count, 2);
+	assert_true(g.has_others);
+	assert_int_equal(g.others.n[REPORT_OFFERED], 2);
+	size_t count;
+	const struct report_group **sorted = report_groups_sorted(&g, REPORT_OFFERED, &count);
+	assert_int_equal(count, 2);
+	assert_string_equal(sorted[0]->key, "a");
+	assert_string_equal(sorted[1]->key, "b");
+	free(sorted);
+	free(report_groups_sorted(&g, REPORT_HELD, &count));
+	assert_int_equal(count, 0);
+	report_groups_fini(&g);
+}
+
+static void what_to_do_about_a_rule(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *key;
+		uint64_t used, unused;
+		const char *advice;
+	} rows[] = {
+	    {"r", 50, 50, "keep"}, {"r", 100, 0, "keep"}, {"r", 49, 51, "look"}, {"r", 20, 80, "look"}, {"r", 19, 81, "drop"},
+	    {"r", 0, 100, "drop"}, {"r", 50, 49, "wait"}, {"r", 0, 0, "wait"}, {"(no rule)", 100, 0, ""},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct report_figures f = {.n = {[REPORT_USED] = rows[i].used, [REPORT_UNUSED] = rows[i].unused}};
+		struct report_groups g;
+		report_groups_init(&g, 1);
+		report_groups_add(&g, rows[i].key, &f);
+		assert_string_equal(report_advice(report_groups_find(&g, rows[i].key)), rows[i].advice);
+		report_groups_fini(&g);
+	}
+}
+
+static void numbers_for_a_reader(void **state)
+{
+	(void)state;
+	static const struct {
+		enum report_unit unit;
+		uint64_t n, rest;
+		const char *text;
+	} rows[] = {
+	    {REPORT_COUNT, 1234567, 0, "1234567"}, {REPORT_BYTES, 999, 0, "999"}, {REPORT_BYTES, 1000, 0, "1.0k"},
+	    {REPORT_BYTES, 999949, 0, "999.9k"}, {REPORT_BYTES, 999999, 0, "1.0M"}, {REPORT_BYTES, 1500000000, 0, "1.5G"},
+	    {REPORT_BYTES, UINT64_MAX, 0, "18.4E"}, {REPORT_SHARE, 1, 2, "33.3%"}, {REPORT_SHARE, 1, 0, "100.0%"},
+	    {REPORT_SHARE, 0, 5, "0.0%"}, {REPORT_SHARE, 0, 0, "-"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct report_column c = {.figure = REPORT_USED, .unit = rows[i].unit, .rest = REPORT_UNUSED};
+		const struct report_figures f = {.n = {[REPORT_USED] = rows[i].n, [REPORT_UNUSED] = rows[i].rest}};
+		char text[REPORT_CELL_BYTES];
+		report_cell(text, &c, &f);
+		assert_string_equal(text, rows[i].text);
+	}
+}
+
+/* ---- reading ---- */
+
+static char path[] = "/tmp/pushgate-report-XXXXXX";
+
+static void write_file(const void *bytes, size_t length)
+{
+	strcpy(path + strlen(path) - 6, "XXXXXX");
+	int fd = mkstemp(path);
+	assert_int_equal(write(fd, bytes, length), length);
+	close(fd);
+}
+
+static void read_back(struct report *r, bool is_fine)
+{
+	const char *error;
+	report_init(r);
+	assert_int_equal(report_read(r, path, &error), is_fine);
+	report_end(r);
+	unlink(path);
+}
+
+static void bad_lines_are_counted_and_named(void **state)
+{
+	(void)state;
+	struct report r;
+	static const char text[] = "{\"id\":1}\nnonsense\n[1]\n\n{\"id\":2}\n{\"a\":\0}\n{\"id\":3}";
+	write_file(text, sizeof(text) - 1);
+	read_back(&r, true);
+	assert_int_equal(r.lines, 3);
+	assert_int_equal(r.bad_lines, 4);
+	assert_int_equal(r.bad[0].number, 2);
+	assert_string_equal(r.bad[0].why, "it is no JSON");
+	assert_int_equal(r.bad[1].number, 3);
+	assert_string_equal(r.bad[1].why, "it is no JSON object");
+	assert_int_equal(r.bad[3].number, 6);
+	char *shown_text = shown(&r, 10, report_show_text);
+	assert_non_null(strstr(shown_text, "4 lines could not be read:\n"));
+	assert_non_null(strstr(shown_text, ":2: it is no JSON\n"));
+	free(shown_text);
+	report_fini(&r);
+}
+
+static void a_line_that_is_too_long_is_bad_and_the_next_is_not(void **state)
+{
+	(void)state;
+	static const size_t lengths[] = {65535, 65536, 65537, 200000};
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		struct report r;
+		char *text = malloc(lengths[i] + 32);
+		memset(text, ' ', lengths[i]); /* of JSON: an object behind blanks */
+		memcpy(text + lengths[i] - 2, "{}", 2);
+		memcpy(text + lengths[i], "\n{\"id\":1}\n", 10);
+		write_file(text, lengths[i] + 10);
+		free(text);
+		read_back(&r, true);
+		assert_int_equal(r.bad_lines, lengths[i] > 65535);
+		assert_int_equal(r.lines, 1 + (lengths[i] <= 65535));
+		if (r.bad_lines)
+			assert_string_equal(r.bad[0].why, "it is too long");
+		report_fini(&r);
+	}
+}
+
+static void a_compressed_log_is_read_and_a_broken_one_as_far_as_it_goes(void **state)
+{
+	(void)state;
+	for (int is_broken = 0; is_broken < 2; is_broken++) {
+		struct report r;
+		write_file("", 0);
+		gzFile gz = gzopen(path, "wb");
+		for (int i = 0; i < 20000; i++)
+			gzprintf(gz, "{\"id\":%d,\"path\":\"/%d\"}\n", i, i * 7919);
+		gzclose(gz);
+		if (is_broken)
+			assert_int_equal(truncate(path, 40000), 0);
+		read_back(&r, !is_broken);
+		assert_true(is_broken ? r.lines > 1000 && r.lines < 20000 : r.lines == 20000);
+		assert_true(r.bad_lines <= (uint64_t)is_broken); /* the last line is a part of one */
+		report_fini(&r);
+	}
+}
+
+static void what_cannot_be_opened_is_told(void **state)
+{
+	(void)state;
+	struct report r;
+	const char *error;
+	report_init(&r);
+	assert_false(report_read(&r, "/nowhere/access.log", &error));
+	assert_string_equal(error, "No such file or directory");
+	assert_false(report_read(&r, "/", &error));
+	assert_string_equal(error, "Is a directory");
+	report_fini(&r);
+}
+
+/* ---- showing ---- */
+
+static void hostile_texts_are_shown_as_texts(void **state)
+{
+	(void)state;
+	struct report r;
+	report_init(&r);
+	add(&r, "{\"worker\":0,\"id\":1,\"time\":\"<time>\"}");
+	add(&r, "{\"worker\":0,\"push\":true,\"parent\":1,\"verdict\":\"forward\",\"outcome\":\"complete\",\"response_bytes\":5,"
+		"\"authority\":\"a\",\"path\":\"/<script>alert('1')</script>&\\\"\\u001b[2J\\u009b\",\"route\":\"r\\nx\"}");
+	report_end(&r);
+	char *html = shown(&r, 10, report_show_html), *text = shown(&r, 10, report_show_text), *json = shown(&r, 10, report_show_json);
+	assert_null(strstr(html, "<script"));
+	assert_null(strstr(html, "<time>"));
+	assert_non_null(strstr(html, "a/&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;&quot;\\x1b[2J"));
+	assert_null(strchr(text, 0x1b));
+	assert_non_null(strstr(text, "\\x1b[2J\\x9b"));
+	assert_non_null(strstr(text, "r\\x0ax"));
+	json_t *whole = json_loads(json, 0, NULL);
+	assert_true(json_is_object(whole));
+	json_decref(whole);
+	free(html);
+	free(text);
+	free(json);
+	report_fini(&r);
+}
+
+static void the_forms_have_the_same_numbers(void **state)
+{
+	(void)state;
+	struct report r;
+	report_init(&r);
+	add(&r, PAGE(1, "curl/7"));
+	for (int i = 0; i < 60; i++)
+		add(&r, FORWARD(1, "complete"));
+	for (int i = 0; i < 40; i++)
+		add(&r, FORWARD(1, "client-reset"));
+	add(&r, "{\"worker\":0,\"push\":true,\"parent\":1,\"verdict\":\"forward\",\"outcome\":\"client-reset\",\"response_bytes\":9,"
+		"\"path\":\"/b\"}");
+	report_end(&r);
+	char *text = shown(&r, 1, report_show_text), *json = shown(&r, 1, report_show_json);
+	json_t *whole = json_loads(json, 0, NULL), *rule = NULL, *wasted = NULL;
+	assert_int_equal(json_unpack(whole, "{s:{s:[o]}, s:{s:[o], s:i}}", "rules", "rows", &rule, "wasted", "rows", &wasted,
+			     "left_out", &(int){0}), 0);
+	assert_string_equal(json_string_value(json_object_get(rule, "name")), "f");
+	assert_int_equal(json_integer_value(json_object_get(rule, "used")), 60);
+	assert_int_equal(json_integer_value(json_object_get(rule, "unused")), 40);
+	assert_true(json_real_value(json_object_get(rule, "used_share")) > 0.599);
+	assert_string_equal(json_string_value(json_object_get(rule, "advice")), "keep");
+	assert_int_equal(json_integer_value(json_object_get(wasted, "wasted_bytes")), 40000);
+	json_decref(whole);
+	assert_non_null(strstr(text,
+	    "\nWhich rules to keep\n"
+	    "  rule       offered  forwarded  held  hinted  dropped  used  unused  used %   used  wasted  advice\n"
+	    "  f              100        100     0       0        0    60      40   60.0%  60.0k   40.0k  keep\n"
+	    "  (no rule)        1          1     0       0        0     0       1    0.0%      0       9\n"));
+	assert_non_null(strstr(text, "  … and 1 more\n"));
+	free(text);
+	free(json);
+	report_fini(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(families_of_user_agents),
+	    cmocka_unit_test(each_verdict_has_its_figures),
+	    cmocka_unit_test(a_line_is_counted_in_each_of_its_groups),
+	    cmocka_unit_test(a_push_belongs_to_the_family_of_its_page),
+	    cmocka_unit_test(old_requests_are_forgotten),
+	    cmocka_unit_test(a_sampled_line_counts_for_many),
+	    cmocka_unit_test(keys_beyond_the_most_are_counted_together),
+	    cmocka_unit_test(what_to_do_about_a_rule),
+	    cmocka_unit_test(numbers_for_a_reader),
+	    cmocka_unit_test(bad_lines_are_counted_and_named),
+	    cmocka_unit_test(a_line_that_is_too_long_is_bad_and_the_next_is_not),
+	    cmocka_unit_test(a_compressed_log_is_read_and_a_broken_one_as_far_as_it_goes),
+	    cmocka_unit_test(what_cannot_be_opened_is_told),
+	    cmocka_unit_test(hostile_texts_are_shown_as_texts),
+	    cmocka_unit_test(the_forms_have_the_same_numbers),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
