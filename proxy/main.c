@@ -7,6 +7,7 @@
 #include "proxy/process/process.h"
 #include "proxy/report/report.h"
 #include "proxy/tool/tool.h"
+#include "proxy/top/top.h"
 #include <stdlib.h>
 
 #define DEFAULT_TRACE_SECONDS 60
@@ -342,6 +343,7 @@ static const struct command *const commands[] = {
     &reload_command,
     &process_server_command,
     &status_command,
+    &top_command,
     &trace_command,
     &process_upgrade_command,
     &tool_fetch_command,

@@ -31,8 +31,9 @@ int process_run(const char *conf_path, bool single);
  * format, at a terminal without the lines for programs, or as JSON. Returns the exit status.
  */
 int process_status(const char *socket_path, bool as_json);
-/* The same text, which the caller frees. NULL: no pushgate answers. */
-char *process_status_text(const char *socket_path);
+/* The same text, which the caller frees. NULL: no pushgate answers, and *error says why. */
+char *process_status_ask(const char *socket_path, const char **error);
+char *process_status_text(const char *socket_path); /* the same without a reason */
 /*
  * `pushgate reload`: has the running pushgate read its configuration again, waits until that is used or refused, and
  * prints why it is refused. Returns the exit status, as for a start.

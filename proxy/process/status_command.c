@@ -92,8 +92,7 @@ static void print_for_reader(const char *text, FILE *out)
 	}
 }
 
-/* The whole text, which the caller frees. NULL with *error. */
-static char *ask(const char *socket_path, const char **error)
+char *process_status_ask(const char *socket_path, const char **error)
 {
 	int fd = status_connect(socket_path, slice_of("", 0), error);
 	char *text = fd >= 0 ? receive(fd, error) : NULL;
@@ -104,13 +103,13 @@ static char *ask(const char *socket_path, const char **error)
 char *process_status_text(const char *socket_path)
 {
 	const char *error;
-	return ask(socket_path, &error);
+	return process_status_ask(socket_path, &error);
 }
 
 int process_status(const char *socket_path, bool as_json)
 {
 	const char *error;
-	char *text = ask(socket_path, &error);
+	char *text = process_status_ask(socket_path, &error);
 	if (!text) {
 		fprintf(stderr, "pushgate status: %s: %s\n", socket_path, error);
 		return 1;
