@@ -139,14 +139,14 @@ static void print_zsh_value(FILE *out, const struct command_option *o)
 
 static void print_zsh_option(FILE *out, const struct command_option *o)
 {
+	bool repeats = o->rules & COMMAND_REPEATS;
 	fputs(" \\\n\t\t\t", out);
 	if (!o->name) {
-		fputs("'1", out);
+		fputs(repeats ? "'*" : "'1", out);
 		print_zsh_value(out, o);
 		fputc('\'', out);
 		return;
 	}
-	bool repeats = o->rules & COMMAND_REPEATS;
 	const char *value = o->value ? "=" : "";
 	if (o->letter && repeats)
 		fprintf(out, "'*'{-%c%s,--%s%s}'[", o->letter, o->value ? "+" : "", o->name, value);

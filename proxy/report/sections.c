@@ -47,14 +47,14 @@ static const struct report_column of_uses[] = {
     COUNT_OF("used", "used", USED),
     COUNT_OF("unused", "unused", UNUSED),
     USED_SHARE,
-    BYTES_OF("used_bytes", "used", USED_BYTES),
-    BYTES_OF("wasted_bytes", "wasted", WASTED_BYTES),
+    BYTES_OF("used_bytes", "used bytes", USED_BYTES),
+    BYTES_OF("wasted_bytes", "wasted bytes", WASTED_BYTES),
 };
 
 static const struct report_column of_drops[] = {COUNT_OF("offers", "offers", DROPPED)};
 static const struct report_column of_requests[] = {COUNT_OF("requests", "requests", REQUESTS)};
 static const struct report_column of_ends[] = {
-    COUNT_OF("pushes", "pushes", HELD), BYTES_OF("wasted_bytes", "wasted", WASTED_BYTES)};
+    COUNT_OF("pushes", "pushes", HELD), BYTES_OF("wasted_bytes", "wasted bytes", WASTED_BYTES)};
 
 /* ---- the table ---- */
 

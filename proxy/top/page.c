@@ -10,6 +10,7 @@
 #define TITLE_COLUMNS 13
 #define KEY_COLUMNS 32u
 #define CELL_BYTES 32u
+#define FIGURE_BYTES 64u
 #define ROWS_MOST 1000u
 
 struct page {
@@ -143,6 +144,12 @@ static void line_end(struct line *l, struct page *p)
 	free(l->text);
 }
 
+static void line_drop(struct line *l)
+{
+	fclose(l->out);
+	free(l->text);
+}
+
 static void put_text(struct slice text, FILE *out)
 {
 	for (size_t i = 0; i < text.len; i++) {
@@ -175,28 +182,37 @@ static void put_head(struct page *p)
 	line_end(&l, p);
 }
 
+static size_t width_of(const struct line *l)
+{
+	return (size_t)ftell(l->out);
+}
+
+/* Those that find no room go on, below the first one. */
 static void put_figures(struct page *p, const struct top_line *line)
 {
 	struct line l;
 	line_begin(&l);
-	bool any = false;
 	fprintf(l.out, "%-*s", TITLE_COLUMNS, line->title);
 	for (const struct top_figure *f = line->figures; f->selector; f++) {
 		double n;
-		char text[CELL_BYTES];
+		char text[CELL_BYTES], figures[FIGURE_BYTES];
 		if (!figure(p->view, f, &n))
 			continue;
 		format(text, f->unit, n);
 		/* Places do not move while numbers grow by a digit or two. */
-		fprintf(l.out, "%s %-5s  ", f->title, text);
-		any = true;
+		snprintf(figures, sizeof(figures), "%s %-5s  ", f->title, text);
+		if (p->columns > 0 && width_of(&l) > TITLE_COLUMNS &&
+		    width_of(&l) + strlen(figures) > p->columns) {
+			line_end(&l, p);
+			line_begin(&l);
+			fprintf(l.out, "%-*s", TITLE_COLUMNS, "");
+		}
+		fputs(figures, l.out);
 	}
-	if (!any) {
-		fclose(l.out);
-		free(l.text);
-		return;
-	}
-	line_end(&l, p);
+	if (width_of(&l) > TITLE_COLUMNS)
+		line_end(&l, p);
+	else
+		line_drop(&l);
 }
 
 /* ---- tables ---- */

@@ -18,7 +18,7 @@ const VALUES = {
 	FILE: '/nowhere/file', SOCKET: '/nowhere/socket', N: '1', SECONDS: '1', MILLISECONDS: '1', 'ADDRESS[/BITS]': '192.0.2.1', URL: 'http://a.test/',
 	"'N: VALUE'": 'a: b', METHOD: 'PUT', DATA: 'x', 'HOST:PORT': 'a.test:80', CLIENT: 'push', NAME: 'front', "'[METHOD ]URL'": '/a', CODE: '200',
 	SECTION: 'server', COMMAND: 'run', SHELL: 'bash', USER: 'nobody',
-	'ORIGIN URL ORDER': ['shop', 'http://192.0.2.1', 'drain'],
+	'ORIGIN URL ORDER': ['shop', 'http://192.0.2.1', 'drain'], 'LOG ...': '/nowhere/log',
 };
 const MAY_BE_EMPTY = ['--data'];
 
@@ -27,7 +27,7 @@ function table(command) {
 	const text = run(command, '--help').stdout;
 	const options = [...text.matchAll(/^ {2}(?:(-\w), |    )(--[a-z0-9.-]+)(?: ('[^']*'|\S+))?(?:$| {2,})/gm)]
 		.map(([, letter, name, value]) => ({ letter, name, value })).filter(({ name }) => name !== '--help');
-	const [, operand] = text.match(/^ {2}([A-Z][A-Z[\]/]*(?: [A-Z]+)*)(?:$| {2,})/m) ?? [];
+	const [, operand] = text.match(/^ {2}([A-Z][A-Z[\]/]*(?: [A-Z]+)*(?: \.{3})?)(?:$| {2,})/m) ?? [];
 	const synopsis = text.split('\n')[0];
 	return { text, options, operand, synopsis, isRequired: !!operand && !synopsis.includes(`[${operand}`) };
 }
@@ -49,7 +49,7 @@ const wordsOf = (text) => text.replace(/\s+/g, ' ');
 const literal = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 test('the help names commands, and statuses that are the same for all', () => {
-	assert.deepEqual(COMMANDS, ['run', 'check', 'help-config', 'reload', 'server', 'status', 'trace', 'upgrade', 'fetch', 'explain', 'version', 'completion', 'help']);
+	assert.deepEqual(COMMANDS, ['run', 'check', 'help-config', 'reload', 'server', 'status', 'top', 'trace', 'upgrade', 'fetch', 'explain', 'report', 'version', 'completion', 'help']);
 	for (const args of [['help'], ['--help'], ['-h']]) {
 		const r = run(...args);
 		assert.deepEqual([r.status, r.stderr, r.stdout], [0, '', HELP], args.join());
@@ -125,6 +125,8 @@ for (const command of COMMANDS) {
 			complains([command], new RegExp(`: an argument is missing: ${literal(operand)}`));
 		if (operand)
 			complains([command, ''], new RegExp(`: ${literal(operand)} is empty$`));
+		if (operand?.endsWith(' ...')) /* it takes any number */
+			return;
 		complains([command, ...(operand ? [VALUES[operand]].flat() : []), 'surplus'], /: unexpected argument 'surplus'$/);
 		complains([command, ...(operand ? [VALUES[operand]].flat() : []), '--', '--surplus'], /: unexpected argument '--surplus'$/);
 	});

@@ -436,9 +436,9 @@ static void the_forms_have_the_same_numbers(void **state)
 	json_decref(whole);
 	assert_non_null(strstr(text,
 	    "\nWhich rules to keep\n"
-	    "  rule       offered  forwarded  held  hinted  dropped  used  unused  used %   used  wasted  advice\n"
-	    "  f              100        100     0       0        0    60      40   60.0%  60.0k   40.0k  keep\n"
-	    "  (no rule)        1          1     0       0        0     0       1    0.0%      0       9\n"));
+	    "  rule       offered  forwarded  held  hinted  dropped  used  unused  used %  used bytes  wasted bytes  advice\n"
+	    "  f              100        100     0       0        0    60      40   60.0%       60.0k         40.0k  keep\n"
+	    "  (no rule)        1          1     0       0        0     0       1    0.0%           0             9\n"));
 	assert_non_null(strstr(text, "  … and 1 more\n"));
 	free(text);
 	free(json);

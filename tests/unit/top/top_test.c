@@ -123,6 +123,10 @@ static void a_page_fits_the_window(void **state)
 	(void)state;
 	page_is(page(HEAD, HEAD SERVERS, 1, 10, 5, NULL), "pushgate 1|\n|\n|\nserver    |\napp 127.0.|\n");
 	page_is(page(HEAD, HEAD SERVERS, 1, 0, 1, NULL), "pushgate 1.2, up 1 d 02:03:04|\n");
+	page_is(page("", HEAD "pushgate_requests_open 1\npushgate_tunnels_open 2\npushgate_requests_total 0\n", 1, 37, 0, NULL),
+	    "pushgate 1.2, up 1 d 02:03:04; averag|\n|\n"
+	    "requests     /s 0      open 1      |\n"
+	    "             tunnels 2      |\n");
 	/* A character is not cut in its middle, and no control character gets through. */
 	page_is(page("", "pushgate_server_up{origin=\"\303\244\303\266\033[2J\302\233\",server=\"s\"} 1\n", 0, 4, 0, NULL),
 	    "push|\n|\n|\nserv|\n\303\244\303\266?[|\n");
