@@ -14,12 +14,12 @@ static void add_word(char words[HTTP_TIMING_WORDS], const char *word)
 }
 
 /* Of a push its own verdict; of a request those on the offers that have come before its response. */
-static void name_deeds(const struct exchange *x, char words[HTTP_TIMING_WORDS])
+static void name_deeds(const struct exchange *x, bool is_held, char words[HTTP_TIMING_WORDS])
 {
 	unsigned verdicts =
 	    exchange_is_push(x) ? 1u << x->pushed.verdict.action : x->pushes.verdicts;
 	words[0] = '\0';
-	if (hold_part(x)->answered_by > 0)
+	if (is_held)
 		add_word(words, hold_part(x)->joined ? "joined" : "held");
 	for (int action = 0; action < POLICY_ACTION_COUNT; action++)
 		if (verdicts & 1u << action)
@@ -35,11 +35,10 @@ void server_timing_add(const struct exchange *x, struct http_head *head)
 {
 	char words[HTTP_TIMING_WORDS];
 	const struct exchange_timing *t = &x->timing;
-	struct http_server_timing timing = {words, USEC_NEVER, USEC_NEVER, USEC_NEVER, USEC_NEVER};
-	name_deeds(x, words);
-	if (hold_part(x)->answered_by > 0) {
-		timing.held = hold_held_for(x);
-	} else {
+	struct http_server_timing timing = {
+	    words, USEC_NEVER, USEC_NEVER, USEC_NEVER, hold_held_for(x)};
+	name_deeds(x, timing.held != USEC_NEVER, words);
+	if (timing.held == USEC_NEVER) {
 		timing.queue = unless_zero(t->queued);
 		timing.connect = unless_zero(t->connecting);
 		timing.origin = t->answered - t->sent;

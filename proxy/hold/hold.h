@@ -177,7 +177,7 @@ const struct policy_reason *hold_bind(
  * False: the caller dispatches it.
  */
 bool hold_claim(struct hold *hold, struct exchange *x);
-/* How long the response has been held which answers x (hold_part.answered_by), whose head is just being sent. */
+/* How long the response has been held which answers x, whose head is just being sent; USEC_NEVER: none answers x. */
 usec hold_held_for(const struct exchange *x);
 /* The final response of the origin to x goes to the client: adds Cache-Status, if a held response did not answer x. */
 static inline void hold_tell_miss(const struct exchange *x, struct http_head *response)

@@ -6,6 +6,9 @@
 #include "proxy/base/memory.h"
 #include <string.h>
 
+/* The longest field of the log, a path, has half of that. */
+#define KEY_MOST 2048u
+
 void report_add(struct report_figures *sum, const struct report_figures *f)
 {
 	for (size_t i = 0; i < REPORT_FIGURE_COUNT; i++)
@@ -61,6 +64,8 @@ static struct report_group *make(struct report_groups *g, const char *key)
 void report_groups_add(
     struct report_groups *g, const char *key, const struct report_figures *figures)
 {
+	if (strlen(key) > KEY_MOST)
+		key = "(too long)";
 	struct report_group *group = find(g, key);
 	if (!group && g->by_key.count < g->most)
 		group = make(g, key);
