@@ -52,11 +52,11 @@ async function origin(s, port, ready) {
 	return log;
 }
 
-async function site(name, { action, ready = async () => {} }, body) {
+async function site(name, { action, ready = async () => {}, routes }, body) {
 	const port = await freePort();
 	scenario(name, {
 		skip, tls: true, origins: { main: { server: `h2c://127.0.0.1:${port}` } }, timeout: 90000,
-		extra: section('push browsers', { action }),
+		extra: section('push browsers', { action }), routes,
 	}, async (s) => {
 		s.log = await origin(s, port, (path) => ready(s, path));
 		Object.assign(s, await browse(s));
@@ -124,6 +124,23 @@ await site('hint+hold: nor does the origin see a resource twice when the page co
 	for (const status of await cached(s.page, names))
 		assert.match(status, HELD);
 	assert.deepEqual(sorted(s.log), pushedOnce);
+});
+await site('hint+hold: a script of the page reads in Server-Timing what was done, and the times of the access log', {
+	action: 'hint+hold', routes: section('route main', { origin: 'main', 'server-timing': 'yes' }),
+}, async (s) => {
+	await s.visit('/page');
+	const entries = await s.page.evaluate(() => ['navigation', 'resource'].flatMap((type) => performance.getEntriesByType(type)).map((e) =>
+		[new URL(e.name).pathname, Object.fromEntries(e.serverTiming.map((t) => [t.name, t.description || t.duration]))]));
+	const { '/page': page, ...rest } = Object.fromEntries(entries);
+	assert.match(page.pushgate, /hint\+hold/);
+	const line = await s.gate.access((l) => !l.push && l.path === '/page');
+	assert.deepEqual([page.queue, page.connect, page.origin],
+		[line.queue_us, line.connect_us, line.origin_first_byte_us].map((us) => us / 1000));
+	assert.deepEqual(sorted(Object.keys(rest)), sorted(names));
+	for (const name of names) {
+		assert.match(rest[name].pushgate, /^(held|joined)$/, name);
+		assert.ok(rest[name].held > 0 && rest[name].origin === undefined, name);
+	}
 });
 await site('hint+hold: on the next visit the browser has all in its cache and asks for the page alone', { action: 'hint+hold' }, async (s) => {
 	await s.visit('/page');
