@@ -11,17 +11,20 @@ static const char begin[] =
     "'unsafe-inline'\">\n"
     "<title>Pushes: a report of access logs</title>\n"
     "<style>\n"
-    ":root { color-scheme: light dark; font: 15px/1.4 system-ui, sans-serif }\n"
-    "body { margin: 2em auto; max-width: 75em; padding: 0 1em }\n"
+    ":root { color-scheme: light dark; font: 14px/1.4 system-ui, sans-serif; "
+    "--good: #176b2c; --bad: #a3161c }\n"
+    "@media (prefers-color-scheme: dark) { :root { --good: #7ddb94; --bad: #ff9ea2 } }\n"
+    "body { margin: 2em auto; max-width: 90em; padding: 0 1em }\n"
     "section { overflow-x: auto }\n"
     "table { border-collapse: collapse; font-variant-numeric: tabular-nums }\n"
     "caption { text-align: left; font-size: 1.2em; font-weight: 600; padding: 1.2em 0 .3em }\n"
-    "th, td { padding: .2em .7em; text-align: right; border-bottom: 1px solid #8884; "
+    "th, td { padding: .2em .5em; text-align: right; border-bottom: 1px solid #8884; "
     "white-space: nowrap }\n"
     "th:first-child { text-align: left; white-space: normal; overflow-wrap: anywhere; "
-    "min-width: 12em }\n"
+    "min-width: 16em }\n"
+    "@media (max-width: 40em) { th:first-child { min-width: 8em } }\n"
     "tbody th { font-weight: 400 }\n"
-    ".keep { color: light-dark(#176b2c, #7ddb94) } .drop { color: light-dark(#a3161c, #ff9ea2) }\n"
+    ".keep { color: var(--good) } .drop { color: var(--bad) }\n"
     "</style>\n"
     "<main>\n<h1>Pushes</h1>\n";
 
@@ -74,7 +77,8 @@ static void print_row(const struct report_section *s, const char *key,
 static void print_section(const struct report_section *s, FILE *out)
 {
 	fprintf(out,
-	    "<section>\n<table>\n<caption>%s</caption>\n<thead><tr><th scope=\"col\">%s</th>",
+	    "<section tabindex=\"0\">\n<table>\n<caption>%s</caption>\n<thead><tr><th "
+	    "scope=\"col\">%s</th>",
 	    s->title, s->key_title);
 	for (size_t i = 0; i < s->column_count; i++)
 		fprintf(out, "<th scope=\"col\">%s</th>", s->columns[i].title);
@@ -96,7 +100,8 @@ static void print_bad_lines(const struct report *r, FILE *out)
 {
 	if (r->bad_lines == 0)
 		return;
-	fprintf(out, "<p>%" PRIu64 " lines could not be read:</p>\n<ul>\n", r->bad_lines);
+	fprintf(out, "<p>%" PRIu64 " line%s could not be read:</p>\n<ul>\n", r->bad_lines,
+	    r->bad_lines == 1 ? "" : "s");
 	for (size_t i = 0; i < r->bad_lines && i < REPORT_BAD_LINES_NAMED; i++) {
 		fputs("<li>", out);
 		print_escaped(r->bad[i].file, out);

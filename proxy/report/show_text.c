@@ -105,7 +105,8 @@ static void print_bad_lines(const struct report *r, FILE *out)
 {
 	if (r->bad_lines == 0)
 		return;
-	fprintf(out, "%" PRIu64 " lines could not be read:\n", r->bad_lines);
+	fprintf(out, "%" PRIu64 " line%s could not be read:\n", r->bad_lines,
+	    r->bad_lines == 1 ? "" : "s");
 	for (size_t i = 0; i < r->bad_lines && i < REPORT_BAD_LINES_NAMED; i++) {
 		const struct report_bad_line *b = &r->bad[i];
 		fputs("  ", out);

@@ -101,7 +101,7 @@ test('mistakes are told, and cost nothing else', () => {
 	const fine = report([log]);
 	assert.equal(fine.status, 0);
 	assert.match(fine.stdout, /^2 lines: 2 requests/);
-	assert.match(fine.stdout, /1 lines could not be read:\n {2}.*access\.log:2: it is no JSON\n/);
+	assert.match(fine.stdout, /1 line could not be read:\n {2}.*access\.log:2: it is no JSON\n/);
 	const lost = report([path.join(dir, 'nowhere'), log]);
 	assert.equal(lost.status, 1);
 	assert.match(lost.stderr, /^pushgate report: cannot read .*nowhere: No such file or directory\n$/);
