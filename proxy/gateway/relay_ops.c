@@ -46,7 +46,8 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	/* Before the others: hold_invalidate reads public paths, and a rule of the route may replace Location. */
 	if (route && route->rewrite.is_given)
 		route_map_response(x->request, &x->place, head);
-	hold_tell_miss(x, head); /* before the route's rules, which may remove it */
+	if (hold_part(x)->miss != HOLD_FITS) /* before the route's rules, which may remove it */
+		hold_tell_miss(x, head);
 	if (!list_is_empty(&g->hold.used))
 		hold_invalidate(&g->hold, x, head);
 	if (route)

@@ -3,6 +3,7 @@
  * that a held response has answered it, and the times that the access log has too (access_record.c). */
 #include "proxy/gateway/gateway_private.h"
 
+#include "proxy/base/rare.h"
 #include "proxy/http/server_timing.h"
 
 #include <stdio.h>
@@ -31,7 +32,7 @@ static usec unless_zero(usec span)
 	return span > 0 ? span : USEC_NEVER;
 }
 
-void server_timing_add(const struct exchange *x, struct http_head *head)
+RARE void server_timing_add(const struct exchange *x, struct http_head *head)
 {
 	char words[HTTP_TIMING_WORDS];
 	const struct exchange_timing *t = &x->timing;

@@ -179,13 +179,8 @@ const struct policy_reason *hold_bind(
 bool hold_claim(struct hold *hold, struct exchange *x);
 /* How long the response has been held which answers x, whose head is just being sent; USEC_NEVER: none answers x. */
 usec hold_held_for(const struct exchange *x);
-/* The final response of the origin to x goes to the client: adds Cache-Status, if a held response did not answer x. */
-static inline void hold_tell_miss(const struct exchange *x, struct http_head *response)
-{
-	enum hold_miss miss = (enum hold_miss)hold_part(x)->miss;
-	if (miss != HOLD_FITS)
-		http_head_add_token(response, HTTP_TOKEN_CACHE_STATUS, hold_miss_status(miss));
-}
+/* A held response did not answer x (hold_part.miss), and the origin's final response goes to the client: adds Cache-Status. */
+void hold_tell_miss(const struct exchange *x, struct http_head *response);
 /* False: hold_claim would find nothing, and has nothing to report. */
 static inline bool hold_may_answer(const struct hold *hold)
 {

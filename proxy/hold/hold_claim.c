@@ -7,6 +7,7 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/rare.h"
 
 #include <stdio.h>
 
@@ -299,6 +300,12 @@ void held_trim(struct held *h)
 	h->dropped = least;
 	list_for_each(&h->claims, c, struct claim, link) c->mark =
 	    body_seek(&h->body, (size_t)(c->at - least));
+}
+
+RARE void hold_tell_miss(const struct exchange *x, struct http_head *response)
+{
+	enum hold_miss miss = (enum hold_miss)hold_part(x)->miss;
+	http_head_add_token(response, HTTP_TOKEN_CACHE_STATUS, hold_miss_status(miss));
 }
 
 usec hold_held_for(const struct exchange *x)
