@@ -143,6 +143,13 @@ static uint8_t *put_unknown(struct hpack_encoder *e, uint8_t *at, enum indexing 
 	return at;
 }
 
+static uint8_t *put_raw(uint8_t *at, struct slice s)
+{
+	at = integer_encode(at, 0, 7, (uint32_t)s.len);
+	memcpy(at, s.ptr, s.len);
+	return at + s.len;
+}
+
 /*
  * Does not insert an entry that would evict most others. Such a field stays INDEXING_SECOND only if
  * the static table has it, so that it is looked up there.
@@ -176,6 +183,10 @@ static uint8_t *put_field(struct hpack_encoder *e, uint8_t *at, const struct htt
 	if (age)
 		return put_indexed(at, STATIC_ENTRIES + age);
 	enum indexing indexing = choose(e, f);
+	if (indexing == INDEXING_ONCE) {
+		*at++ = 0; /* a literal without indexing, and with its name */
+		return put_raw(put_raw(at, f->name), f->value);
+	}
 	if (indexing == INDEXING_NONE || indexing == INDEXING_NEVER)
 		return put_unknown(e, at, indexing, f, 0);
 	if (key == 0) {

@@ -52,6 +52,8 @@ enum {
 	HTTP_NOTED_NAMES = 1,
 	/* By http_head_overlay: a forwarding field whose name has a token. */
 	HTTP_NOTED_FORWARDING = 2,
+	/* By http_head_validate: traceparent or tracestate. */
+	HTTP_NOTED_TRACE = 4,
 };
 
 #define HTTP_LENGTH_UNKNOWN UINT64_MAX

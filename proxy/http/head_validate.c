@@ -198,6 +198,10 @@ static const char *check_field(struct pass *p, const struct http_field *field)
 			return "host twice (RFC 9110 7.2)";
 		p->host = field;
 		break;
+	case HTTP_TOKEN_TRACEPARENT:
+	case HTTP_TOKEN_TRACESTATE:
+		p->head->noted |= HTTP_NOTED_TRACE;
+		break;
 	}
 	return check_value(field->value);
 }

@@ -46,7 +46,8 @@
 	X(SEC_FETCH_MODE, "sec-fetch-mode") X(SEC_FETCH_DEST, "sec-fetch-dest")                    \
 	X(SEC_FETCH_SITE, "sec-fetch-site") X(SEC_FETCH_USER, "sec-fetch-user")                    \
 	X(PRAGMA, "pragma") X(ORIGIN, "origin") X(EARLY_DATA, "early-data")                        \
-	X(ALT_SVC, "alt-svc") X(UPGRADE_INSECURE_REQUESTS, "upgrade-insecure-requests")
+	X(ALT_SVC, "alt-svc") X(UPGRADE_INSECURE_REQUESTS, "upgrade-insecure-requests")              \
+	X(TRACEPARENT, "traceparent") X(TRACESTATE, "tracestate")
 // clang-format on
 
 enum http_token {
