@@ -293,6 +293,8 @@ struct conf_place conf_find_place(
 bool conf_has_names(const struct conf *c);
 /* Whether a listener has mode = admin. */
 bool conf_has_admin(const struct conf *c);
+/* Whether the collector of spans has one, which another process looks up. */
+bool conf_tracing_has_name(const struct conf *c);
 /* Whether it has a learned table (offer/learned.h). */
 bool conf_learns(const struct conf *c);
 

@@ -18,6 +18,12 @@ bool conf_has_admin(const struct conf *c)
 	return conf_any(l, c->listens, c->listen_count, l->mode == CONF_MODE_ADMIN);
 }
 
+bool conf_tracing_has_name(const struct conf *c)
+{
+	const struct conf_origin_server *collector = c->server.tracing.collector;
+	return collector && conf_server_is_name(collector);
+}
+
 bool conf_learns(const struct conf *c)
 {
 	return conf_any(p, c->preloads, c->preload_count, p->learned != CONF_LEARNED_OFF);

@@ -86,6 +86,8 @@ static_assert(
     CONF_UNDERSCORES_AUTO == 0 && CONF_UNDERSCORES_PASS == 1 && CONF_UNDERSCORES_DROP == 2,
     "underscores");
 static_assert(CONF_SANDBOX_ON == 0 && CONF_SANDBOX_OFF == 1 && CONF_SANDBOX_LOG == 2, "sandbox");
+static_assert(
+    CONF_TRACING_TRUSTED == 0 && CONF_TRACING_FOLLOW == 1 && CONF_TRACING_IGNORE == 2, "tracing");
 static_assert(POLICY_ANY == 0 && POLICY_NO == 1 && POLICY_YES == 2, "push-enabled");
 static_assert(POLICY_RELAYED == 0 && POLICY_SOURCE_COUNT == 5, "source");
 static_assert(POLICY_FORWARD == 0 && POLICY_DROP == 1 && POLICY_HOLD == 2 && POLICY_HINT == 3 &&
@@ -299,6 +301,19 @@ const struct conf_option conf_options[] = {
     {SERVER(server.users_cache_time), .key = "users-cache-time", TIME(1 * USEC_PER_SEC), .preset = "5m",
         .sentence = "For so long after its last use a right password is known, so that it is not hashed again. It is forgotten at once "
         "when the file of users changes."},
+    {SERVER(server.tracing), .key = "tracing", OTHER("[http://]HOST:PORT[/PATH] | off", conf_set_tracing), .example = "http://127.0.0.1:4318",
+        .right = "write off, or HOST:PORT of a collector", .hides_user = true, .preset = "off",
+        .sentence = "The collector that gets spans of requests and pushes: OTLP over HTTP/1.1 as JSON (docs/TRACING.md). Without a path: "
+        "/v1/traces. The origins get traceparent with pushgate's span as parent. off: traceparent and tracestate pass as they came. Listeners "
+        "with mode = forward never take part."},
+    {SERVER(server.tracing.ratio), .key = "tracing-ratio", SHARE("0% ... 100%", 0), .suggest = suggest_percent, .right = "give a share from 0% to 100%", .example = "10%", .preset = "1%",
+        .sentence = "The share of the requests without a parent that are recorded, each with its pushes."},
+    {SERVER(server.tracing.parent), .key = "tracing-parent", CHOICE("trusted follow ignore"), .preset = "trusted",
+        .sentence = "Which requests go on with the trace that their traceparent names, and are recorded if it says so. Others begin a trace "
+        "of their own, whose span has a link to the client's.\n"
+        "trusted: those of peers in the listener's trusted.\n"
+        "follow: all, so that each client chooses what is recorded.\n"
+        "ignore: none."},
 
     /* ---- [listen NAME] ---- */
     {.section = CONF_SECTION_LISTEN, .key = "address", OTHER("IP:PORT | *:PORT | unix:/PATH", conf_set_address), .suggest = suggest_address, .example = "127.0.0.1:8443",

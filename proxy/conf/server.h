@@ -12,6 +12,17 @@
 // clang-format off
 enum conf_sandbox { CONF_SANDBOX_ON, CONF_SANDBOX_OFF, CONF_SANDBOX_LOG };
 enum conf_ready_when { CONF_READY_START, CONF_READY_SERVERS };
+enum conf_tracing_parent { CONF_TRACING_TRUSTED, CONF_TRACING_FOLLOW, CONF_TRACING_IGNORE };
+
+struct conf_origin_server;
+
+/* Spans for a collector (tracing/tracing.h). */
+struct conf_tracing {
+	const struct conf_origin_server *collector; /* NULL = off */
+	const char *path;             /* of the requests to it */
+	uint32_t ratio;               /* of 10000 requests so many are recorded: 100 */
+	enum conf_tracing_parent parent; /* whose traceparent is followed */
+};
 
 struct conf_server {
 	uint32_t workers;             /* 0 = auto: one per CPU */
@@ -62,6 +73,7 @@ struct conf_server {
 	usec hint_wait;               /* how long a 103 gathers hints: 0 = one loop pass */
 	uint32_t limit_table_keys;    /* that each line of limit-requests can tell apart: 65536 */
 	uint32_t user_failures;       /* wrong passwords of a client address in a minute; 0 = no limit: 10 */
+	struct conf_tracing tracing;
 	usec users_cache_time;        /* a right password is known so long after its last use: 5 min */
 };
 // clang-format on

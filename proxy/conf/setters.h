@@ -14,7 +14,7 @@ enum { CONF_HOST_BYTES = 253 };
 /* Setters that report by themselves. */
 /* [server] */
 conf_setter conf_set_user, conf_set_log_fields, conf_set_status_socket, conf_add_resolver,
-    conf_set_diary_cookie_key;
+    conf_set_diary_cookie_key, conf_set_tracing;
 /* [listen] */
 conf_setter conf_set_address, conf_set_pem_file, conf_set_hsts;
 /* [origin] */
