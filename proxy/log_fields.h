@@ -35,7 +35,9 @@
 	X(authority, TEXT, "", 260, "stable", "0.1", "known", "Host, and port if one was given.") \
 	X(path, TEXT, "", 1024, "stable", "0.1", "known", "With the query.") \
 	X(user_agent, TEXT, "", 256, "stable", "0.1", "the field was sent", "The request's User-Agent.") \
-	X(referer, TEXT, "", 288, "stable", "0.1", "the field was sent", "The request's Referer.") \
+	X(referer, TEXT, "", 224, "stable", "0.1", "the field was sent", "The request's Referer.") \
+	X(trace, TEXT, "hexadecimal", 35, "stable", "0.1", "`tracing` is on, or the client sent traceparent", "Id of the trace that the request belongs to ([TRACING.md](TRACING.md)). Of a push that of its page.") \
+	X(span, TEXT, "hexadecimal", 19, "stable", "0.1", "as trace", "Id of the request's span, or of the push's. Without a span of ours: the one that the client's traceparent names.") \
 	X(status, NUMBER, "", 5, "stable", "0.1", "always", "Of the final response to the client, or of the held response. 0: there was none.") \
 	X(request_bytes, NUMBER, "bytes", 20, "stable", "0.1", "always", "Of the request's body, received from the client.") \
 	X(response_bytes, NUMBER, "bytes", 20, "stable", "0.1", "always", "Of the response's body, sent to the client. Of a held push 0: its requests have them.") \

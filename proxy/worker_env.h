@@ -14,6 +14,7 @@
 #include "proxy/relay/relay.h"
 
 struct session_protocol;
+struct tracing;
 
 struct worker_env {
 	struct net_loop *loop;   /* borrows */
@@ -23,6 +24,7 @@ struct worker_env {
 	struct health_table *health_table;
 	/* Borrows: orders for single servers, for all workers. NULL: none is ever given. */
 	struct server_orders *server_orders;
+	struct tracing *tracing;   /* borrows (tracing/tracing.h); NULL: no request is recorded */
 	struct chunk_pool *chunks; /* borrows: the loop reads into its chunks */
 	/* Lent until gateway_new returns: shared by all workers; NULL: each listener has its own. */
 	const struct net_tickets *tickets;

@@ -41,6 +41,8 @@ void access_record_held(void *context, const struct hold_note *note)
 	c->holds_failed += note->outcome == HOLD_FAILED;
 	c->shed_holds += note->reason == &policy_reason_HOLD_SHED;
 	feedback_held(g, note);
+	if (g->env.tracing)
+		span_record_held(note);
 }
 
 /* A push that was not promised to the client: bytes of it go to a client with the requests that claim it. The verdict
@@ -125,7 +127,7 @@ static void count_exchange(
 
 /* The access log has a line of each failure, whatever log-sample says. A client that leaves is no failure.
  * A push that pushgate gave up is none either: it has a line if its page has one. */
-static bool is_failure(const struct exchange *x, enum observe_outcome outcome)
+bool access_record_is_failure(const struct exchange *x, enum observe_outcome outcome)
 {
 	switch (outcome) {
 	case OBSERVE_ORIGIN_RESET:
@@ -162,6 +164,16 @@ struct slice access_record_user(const struct exchange *x)
 {
 	const struct exchange_user *user = x->facts.user;
 	return user ? slice_of(user->name, user->length) : (struct slice){0};
+}
+
+const struct observe_trace *access_record_trace(const struct exchange *x, struct observe_trace *t)
+{
+	struct http_traceparent ids;
+	if (!tracing_ids(x, &ids))
+		return NULL;
+	http_trace_id_write(ids.trace_id, sizeof(ids.trace_id), t->trace);
+	http_trace_id_write(ids.span_id, sizeof(ids.span_id), t->span);
+	return t;
 }
 
 /* then 0: it has not happened. */
@@ -283,11 +295,13 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 {
 	bool is_push = exchange_is_push(x);
 	uint64_t page = is_push ? x->pushed.parent_id : x->id;
-	uint32_t weight = observe_weight(g->env.observe, page, is_failure(x, outcome));
+	uint32_t weight =
+	    observe_weight(g->env.observe, page, access_record_is_failure(x, outcome));
 	if (weight == 0)
 		return;
 	const struct conf_route *route = x->place.route;
 	usec now = g->relay.now;
+	struct observe_trace trace;
 	const struct observe_push push = {.parent_id = x->pushed.parent_id,
 	    .source = x->pushed.source,
 	    .verdict = x->pushed.verdict,
@@ -314,6 +328,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 		.missed = x->ending.missed,
 		.wasted_bytes = hold_part(x)->wasted_bytes},
 	    .push = is_push ? &push : NULL,
+	    .trace = access_record_trace(x, &trace),
 	};
 	observe_access_log(g->env.observe, &line);
 }
@@ -333,4 +348,6 @@ void access_record_ended(void *context, struct exchange *x)
 	offer_learn_end(g->learned, x, outcome == OBSERVE_CLIENT_RESET);
 	if (g->env.observe->access_fd >= 0)
 		log_exchange(g, x, outcome);
+	if (tracing_record_of(x))
+		span_record_ended(g, x, outcome);
 }

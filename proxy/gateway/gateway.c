@@ -96,6 +96,15 @@ static struct slice make_pseudonym(struct gateway *g, uint32_t suffix)
 	return slice_of_string(g->pseudonym_text);
 }
 
+static void open_tracing(struct gateway *g, const struct gateway_env *env)
+{
+	if (!env->send_span || !env->conf->server.tracing.collector)
+		return;
+	g->env.tracing = tracing_new(&g->env, &g->env.budget);
+	g->env.tracing->send = env->send_span;
+	g->env.tracing->context = env->span_context;
+}
+
 static void open_relay(struct gateway *g, struct slice pseudonym)
 {
 	g->relay = (struct relay){
@@ -223,6 +232,7 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	g->offers = (struct offer_env){
 	    .conf = env->conf, .route = &g->routes, .promiser = &upstream_promiser};
 	open_relay(g, pseudonym);
+	open_tracing(g, env);
 	feedback_init(g);
 	open_hold(g);
 	open_offers(g, env);
@@ -279,6 +289,7 @@ void gateway_free(struct gateway *g)
 	learned_close(g);
 	net_timer_fini(&g->env.timer);
 	relay_fini(&g->relay);
+	tracing_free(g->env.tracing);
 	router_free(g->router);
 	router_free(g->forward_router);
 	forwarding_table_free(g->forwarding);

@@ -61,6 +61,9 @@ struct gateway_env {
 	/* admission.ask_password, with its context. */
 	bool (*ask_password)(void *context, const struct password_question *q);
 	void *ask_context;
+	/* tracing.send, with its context. NULL: no request is recorded, and traceparent passes as it came. */
+	bool (*send_span)(void *context, struct slice message);
+	void *span_context;
 	/* The HTTP versions that connections may speak; NULL: all of the program's. */
 	const struct session_protocol *const *protocols;
 };

@@ -11,6 +11,7 @@
 #include "proxy/client/client.h"
 #include "proxy/gateway/gateway.h"
 #include "proxy/names/names.h"
+#include "proxy/tracing/tracing.h"
 #include "proxy/upstream/upstream.h"
 
 /* The state of shedding while the worker's memory is short (memory_pressure.c). */
@@ -229,7 +230,24 @@ void access_record_ended(void *gateway, struct exchange *x);
 /* The client's part of the log line of x, or of an offer that came with x. */
 struct observe_client access_record_client(const struct exchange *x);
 struct slice access_record_user(const struct exchange *x);
+/* Writes the ids of its trace and its span, or those that its client has sent, and returns t; NULL: there are none. */
+const struct observe_trace *access_record_trace(const struct exchange *x, struct observe_trace *t);
 void access_record_held(void *gateway, const struct hold_note *note);
+/* Whether the log has a line of it in any case. */
+bool access_record_is_failure(const struct exchange *x, enum observe_outcome outcome);
+
+/* ---- span_record.c: with a tracing, and but for the two in the middle only for what is recorded ---- */
+
+/* The request is sent again. */
+void span_record_retried(
+    struct gateway *g, struct exchange *x, const struct relay_failure *failure);
+/* An offer became no push. */
+void span_record_decided(const struct exchange *page, const struct policy_offer *offer,
+    const struct policy_verdict *verdict);
+/* A push was promised, or is held. */
+void span_record_made(struct gateway *g, struct exchange *push);
+void span_record_held(const struct hold_note *n);
+void span_record_ended(struct gateway *g, struct exchange *x, enum observe_outcome how);
 
 /* ---- drain.c ---- */
 

@@ -132,6 +132,8 @@ void gateway_request(void *context, struct exchange *x)
 	struct gateway *g = context;
 	const struct conf_listen *listen = x->facts.listener;
 	const char *detail = NULL;
+	if (g->env.tracing)
+		tracing_begin(g->env.tracing, x);
 	if (listen->serves_pac && conf_listen_is_forward(listen) && pac_serves(g, x))
 		return;
 	const struct relay_cause *refusal =

@@ -29,6 +29,7 @@ static void log_decision(struct gateway *g, const struct exchange *parent,
 	const struct conf_route *route = parent->place.route;
 	const struct conf_origin *origin = parent->place.origin;
 	const struct http_head *head = offer->promised;
+	struct observe_trace trace;
 	const struct observe_push push = {
 	    .parent_id = parent->id, .source = offer->source, .verdict = *verdict};
 	const struct observe_exchange line = {
@@ -45,6 +46,7 @@ static void log_decision(struct gateway *g, const struct exchange *parent,
 	    .response.first_byte = USEC_NEVER,
 	    .ending.outcome = verdict->action == POLICY_DROP ? OBSERVE_REFUSED : OBSERVE_COMPLETE,
 	    .push = &push,
+	    .trace = access_record_trace(parent, &trace),
 	};
 	observe_access_log(g->env.observe, &line);
 }
@@ -70,6 +72,8 @@ void promise_decided(void *context, struct exchange *parent, const struct policy
 		if (offer->source == POLICY_LEARNED)
 			offer_learn_offer(g->learned, parent, head->path);
 	}
+	if (g->env.tracing)
+		span_record_decided(parent, offer, &verdict);
 	log_decision(g, parent, offer, &verdict);
 }
 
@@ -88,6 +92,8 @@ void promise_made(void *context, struct exchange *push)
 	counters
 	    ->push[push->pushed.source][verdict->action][policy_reason_position(verdict->reason)]++;
 	feedback_made(g, push);
+	if (g->env.tracing)
+		span_record_made(g, push);
 	if (push->pushed.source == POLICY_LEARNED)
 		offer_learn_offer(g->learned, push->pushed.parent, push->request->path);
 	if (is_held) {

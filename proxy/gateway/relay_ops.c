@@ -23,6 +23,16 @@ static void dispatch(void *context, struct exchange *x)
 	    &g->upstream, x, offer_wants_pushes(&g->offers, client_facts(x, &facts), x));
 }
 
+static bool retries(void *context, struct exchange *x, const struct relay_failure *failure)
+{
+	struct gateway *g = context;
+	if (!upstream_may_retry(&g->upstream, x, failure))
+		return false;
+	if (tracing_record_of(x))
+		span_record_retried(g, x, failure);
+	return true;
+}
+
 static void add_transport_security(const struct exchange *x, struct http_head *head)
 {
 	struct slice value = gateway_transport_security(x);
@@ -183,7 +193,7 @@ static uint32_t min_rate(void *context, const struct exchange *x, enum relay_sid
 
 const struct relay_ops gateway_relay_ops = {
     .dispatch = dispatch,
-    .retries = upstream_may_retry,
+    .retries = retries,
     .undispatch = upstream_undispatch,
     .upload_grew = upstream_upload_grew,
     .tunnel_waits = tunnel_quota_waits,

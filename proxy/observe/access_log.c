@@ -169,6 +169,22 @@ static void put_request(struct access_line *a, const struct observe_request *r)
 	put_text(a, LOG_FIELD_referer, r->referer);
 }
 
+/* Digits need no escapes. */
+static void put_id(struct access_line *a, enum log_field f, struct slice digits)
+{
+	if (!has(a, f))
+		return;
+	put_key(&a->line, f);
+	line_text(&a->line, digits);
+	LINE_LITERAL(&a->line, "\"");
+}
+
+static void put_trace(struct access_line *a, const struct observe_trace *t)
+{
+	put_id(a, LOG_FIELD_trace, slice_of(t->trace, sizeof(t->trace)));
+	put_id(a, LOG_FIELD_span, slice_of(t->span, sizeof(t->span)));
+}
+
 static void put_response(struct access_line *a, const struct observe_exchange *x)
 {
 	const struct observe_origin *o = &x->origin;
@@ -310,6 +326,8 @@ void observe_access_log(struct observe *o, const struct observe_exchange *x)
 	put_piece(
 	    &a, &o->origins[origin % OBSERVE_ORIGINS], origin, x->origin.protocol, put_origin, x);
 	put_request(&a, &x->request);
+	if (x->trace)
+		put_trace(&a, x->trace);
 	put_response(&a, x);
 	put_ending(&a, x);
 	if (x->push)

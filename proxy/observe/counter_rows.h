@@ -100,6 +100,9 @@
 	X(files_unusable, "times that a manifest or the learned-file could not be read, or had mistakes; the contents before stay in use, at the start none") \
 	X(files_refused, "contents and messages of the files process that workers refused as malformed; what it refuses of a worker is in the error log alone") \
 	X(loop_passes_over_5ms, "loop passes of workers that took longer than 5 ms, and so delayed every connection of the worker; a busy machine causes them too") \
+	X(spans_sent, "spans that the collector has taken (tracing)") \
+	X(spans_dropped, "spans lost: the tracer was down or behind, memory was short, or the collector did not take them") \
+	X(span_posts_failed, "requests to the collector that failed, those that were tried again included") \
 	X(access_lines_dropped, "access log lines lost because the pipe to the logger was full") \
 	X(access_lines_lost, "access log lines lost because the log could not be written: the disk is full, a FIFO has no reader") \
 	X(error_lines_dropped, "error log lines lost because the pipe to the logger was full") \

@@ -128,6 +128,7 @@ enum observe_level { OBSERVE_DEBUG, OBSERVE_INFO, OBSERVE_WARN, OBSERVE_ERROR };
 #define OBSERVE_FILES (UINT32_MAX - 1)
 #define OBSERVE_LOGGER (UINT32_MAX - 2)
 #define OBSERVE_PASSWORDS (UINT32_MAX - 3)
+#define OBSERVE_TRACER (UINT32_MAX - 4)
 
 /* Most lines per second of one kind that peers can cause. */
 #define OBSERVE_LINES_A_SECOND 5u
@@ -279,6 +280,11 @@ struct observe_hold {
 	uint64_t wasted_bytes; /* body bytes of a held response that no client was sent */
 };
 
+/* Of its trace, and of its span: ids in hexadecimal. */
+struct observe_trace {
+	char trace[32], span[16];
+};
+
 /* A push, or an offer that became none. */
 struct observe_push {
 	uint64_t parent_id;
@@ -306,7 +312,8 @@ struct observe_exchange {
 	struct observe_response response;
 	struct observe_ending ending;
 	struct observe_hold hold;
-	const struct observe_push *push; /* NULL = it is a client's request */
+	const struct observe_push *push;   /* NULL = it is a client's request */
+	const struct observe_trace *trace; /* NULL = it is in none */
 };
 
 /*

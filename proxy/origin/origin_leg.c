@@ -3,6 +3,7 @@
 #include "proxy/origin/origin_private.h"
 
 #include "proxy/base/ensure.h"
+#include "proxy/tracing/tracing.h"
 
 static struct origin_conn *conn_of(struct leg *leg)
 {
@@ -114,6 +115,9 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 	struct http_head *head = route_origin_request(c->origins->routes, &x->facts, &x->place);
 	if (c->pool->server->origin->speaks_to_proxy)
 		address_to_proxy(c, head);
+	struct tracing *tracing = c->origins->env->tracing;
+	if (tracing)
+		tracing_attempt(tracing, x, head, c->pool->server->address, c->hop.protocol);
 	bool end = x->upload.source_ended && x->upload.body.bytes == 0 && !x->upload.trailers &&
 		   !x->tunnel.is_asked;
 	bool must_continue = !end && http_expects_continue(head) && is_old(c);

@@ -149,12 +149,13 @@ struct exchange_payer {
 /* A request is given to at most so many servers, one after another. */
 #define EXCHANGE_SERVERS_MOST 8u
 /* Room for struct hold_part (hold/hold.h), struct client_part (client/client.h), struct admission_part
- * (admission/admission.h) and struct upstream_attempt (upstream/destination.h), which begins with origin_attempt
- * (origin/origin.h). */
+ * (admission/admission.h), struct upstream_attempt (upstream/destination.h), which begins with origin_attempt
+ * (origin/origin.h), and struct tracing_part (tracing/tracing.h). */
 #define EXCHANGE_HOLD_BYTES 32u
 #define EXCHANGE_CLIENT_BYTES 40u
 #define EXCHANGE_ADMISSION_BYTES 32u
 #define EXCHANGE_ATTEMPT_BYTES 136u
+#define EXCHANGE_TRACING_BYTES 40u
 
 struct exchange {
 	struct relay *relay;
@@ -179,12 +180,13 @@ struct exchange {
 	struct exchange_ending ending;
 	struct exchange_terms terms;
 	/* Each is a type of the room above that it belongs to, all 0 in a new exchange: what hold/ knows of its held
-	 * response, client/ of the client's side, admission/ of its limits, and upstream/ of the attempts to get an
-	 * answer. */
+	 * response, client/ of the client's side, admission/ of its limits, upstream/ of the attempts to get an
+	 * answer, and tracing/ of its trace. */
 	_Alignas(uint64_t) unsigned char hold[EXCHANGE_HOLD_BYTES];
 	_Alignas(uint64_t) unsigned char client[EXCHANGE_CLIENT_BYTES];
 	_Alignas(uint64_t) unsigned char attempt[EXCHANGE_ATTEMPT_BYTES];
 	_Alignas(uint64_t) unsigned char admission[EXCHANGE_ADMISSION_BYTES];
+	_Alignas(uint64_t) unsigned char tracing[EXCHANGE_TRACING_BYTES];
 	struct effort effort; /* exchange_effort */
 	usec effort_since;    /* the loop pass that it is for */
 	/* In a queue of the owner's: for an upstream leg (EXCHANGE_QUEUED), for the start of a push

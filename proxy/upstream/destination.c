@@ -9,6 +9,7 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include "proxy/base/rare.h"
+#include "proxy/tracing/tracing.h"
 
 /* ---- the choice ---- */
 
@@ -306,6 +307,8 @@ void destination_try_another(struct origin_server *at, struct exchange *x,
     const struct relay_cause *cause, const char *detail)
 {
 	struct destination *d = server_above(at)->destination;
+	if (tracing_record_of(x))
+		tracing_attempt_unsent(d->upstream->env->tracing, x, at->address, cause);
 	if (attempt_of(x)->tried_count < EXCHANGE_SERVERS_MOST)
 		note_tried(x);
 	if (d->is_stale)

@@ -392,6 +392,9 @@ static void each_field_can_be_written_alone(void **state)
 	x.origin = (struct observe_origin){"x", 1, "x", "x", 1, 1, 1, 1, 1, 1};
 	x.request.path = slice_of(path, sizeof(path));
 	x.user = x.request.user_agent = x.request.referer = SLICE("x");
+	struct observe_trace trace;
+	memset(&trace, '0', sizeof(trace));
+	x.trace = &trace;
 	x.hold = (struct observe_hold){2, true, "x", 2};
 	x.push = &push;
 	x.tunnel = SLICE("x");

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* The records of requests that are recorded: their spans, and those of the attempts at origins. */
+#include "proxy/tracing/tracing_private.h"
+
+#include "proxy/base/memory.h"
+#include "proxy/http/authority.h"
+
+#include <stdio.h>
+
+/* ---- spans ---- */
+
+static void drop(struct tracing *t)
+{
+	WORKER_COUNT(t->env, spans_dropped, 1);
+}
+
+static void hand_over(struct tracing *t, struct span *s, usec end)
+{
+	span_head_of(s)->end = end;
+	if (!t->send(t->context, span_message(s)))
+		drop(t);
+	span_fini(s);
+}
+
+struct tracing_record *tracing_record_new(
+    struct tracing *t, const struct exchange *x, enum span_kind kind)
+{
+	const struct tracing_part *part = tracing_part(x);
+	struct span_head head = {.kind = (uint8_t)kind};
+	memcpy(head.trace_id, part->trace_id, sizeof(head.trace_id));
+	memcpy(head.span_id, part->span_id, sizeof(head.span_id));
+	if (!budget_take(t->budget, sizeof(struct tracing_record))) {
+		drop(t);
+		return NULL;
+	}
+	struct tracing_record *r = memory_new(struct tracing_record);
+	r->wall_offset = clock_wall() - x->relay->now;
+	head.begin = tracing_wall(r, x->timing.started);
+	if (span_begin(&r->span, t->budget, &head))
+		return r;
+	budget_give(t->budget, sizeof(*r));
+	free(r);
+	drop(t);
+	return NULL;
+}
+
+void tracing_end(struct tracing *t, struct exchange *x)
+{
+	struct tracing_part *part = tracing_part(x);
+	struct tracing_record *r = part->record;
+	part->record = NULL;
+	span_fini(&r->attempt);
+	hand_over(t, &r->span, tracing_wall(r, x->relay->now));
+	budget_give(t->budget, sizeof(*r));
+	free(r);
+}
+
+/* ---- attempts at origins ---- */
+
+struct slice tracing_method(const struct exchange *x, struct slice substitute)
+{
+	if (x->tunnel.is_upgrade) /* the client sent GET, which has become a CONNECT here */
+		return SLICE("GET");
+	return x->method == HTTP_METHOD_OTHER ? substitute : x->request->method;
+}
+
+const char *tracing_protocol_version(const char *protocol)
+{
+	if (!protocol)
+		return NULL;
+	const char *slash = strchr(protocol, '/');
+	return slash ? slash + 1 : strcmp(protocol, "h2") == 0 ? "2" : protocol;
+}
+
+void tracing_add_server(struct span *s, const struct http_head *head)
+{
+	struct http_authority a;
+	if (!http_authority_parse(head->authority, head->scheme, &a))
+		return;
+	bool is_ipv6 = slice_peek(a.host) == '[';
+	span_text(s, SPAN_ATTRIBUTE_SERVER_ADDRESS,
+	    is_ipv6 ? slice_sub(a.host, 1, a.host.len - 2) : a.host);
+	if (a.port > 0)
+		span_number(s, SPAN_ATTRIBUTE_SERVER_PORT, a.port);
+}
+
+static void add_peer(struct span *s, const struct net_address *server)
+{
+	char text[NET_ADDRESS_TEXT];
+	if (server->length == 0) { /* of the demo site */
+		span_text(s, SPAN_ATTRIBUTE_NETWORK_PEER_ADDRESS, SLICE("demo"));
+		return;
+	}
+	if (server->any.sa_family == AF_UNIX) {
+		net_address_format(server, text, sizeof(text));
+		span_string(s, SPAN_ATTRIBUTE_NETWORK_PEER_ADDRESS, text);
+		return;
+	}
+	struct address ip;
+	net_address_ip(server, &ip);
+	span_string(
+	    s, SPAN_ATTRIBUTE_NETWORK_PEER_ADDRESS, address_format(&ip, text, sizeof(text)));
+	span_number(s, SPAN_ATTRIBUTE_NETWORK_PEER_PORT, net_address_port(server));
+}
+
+/* Queries may have secrets: URLs end before them. */
+static void add_url(struct span *s, const struct http_head *head)
+{
+	char url[1600];
+	int path = (int)slice_find(head->path, '?');
+	int n = snprintf(url, sizeof(url), "%.*s://%.*s%.*s", SLICE_ARG(head->scheme),
+	    SLICE_ARG(head->authority), path, head->path.ptr ? head->path.ptr : "");
+	size_t length = n < (int)sizeof(url) ? (size_t)n : sizeof(url) - 1;
+	if (head->scheme.len > 0) /* a CONNECT may have none */
+		span_text(s, SPAN_ATTRIBUTE_URL_FULL, slice_of(url, length));
+}
+
+/* False: it is not recorded. */
+static bool begin(struct tracing *t, struct exchange *x)
+{
+	struct tracing_record *r = tracing_record_of(x);
+	usec waits = x->timing.waits_since;
+	usec since = waits > r->attempt_ended ? waits : r->attempt_ended;
+	struct span_head head = {.kind = SPAN_CLIENT, .begin = tracing_wall(r, since)};
+	memcpy(head.trace_id, tracing_part(x)->trace_id, sizeof(head.trace_id));
+	memcpy(head.parent_id, tracing_part(x)->span_id, sizeof(head.parent_id));
+	tracing_make_span_id(t, head.span_id);
+	r->attempts++;
+	if (r->attempt
+		.bytes) { /* a request that could not be sent, and that another connection gets */
+		span_fini(&r->attempt);
+		drop(t);
+	}
+	if (!span_begin(&r->attempt, t->budget, &head)) {
+		drop(t);
+		return false;
+	}
+	span_name(&r->attempt, tracing_method(x, SLICE("HTTP")));
+	span_text(
+	    &r->attempt, SPAN_ATTRIBUTE_HTTP_REQUEST_METHOD, tracing_method(x, SLICE("_OTHER")));
+	if (r->attempts > 1)
+		span_number(&r->attempt, SPAN_ATTRIBUTE_HTTP_REQUEST_RESEND_COUNT, r->attempts - 1);
+	if (x->place.origin)
+		span_string(&r->attempt, SPAN_ATTRIBUTE_ORIGIN, x->place.origin->name);
+	return true;
+}
+
+void tracing_attempt_ended(
+    struct tracing *t, struct exchange *x, const struct tracing_outcome *outcome)
+{
+	struct tracing_record *r = tracing_record_of(x);
+	struct span *s = &r->attempt;
+	char status[8];
+	if (!s->bytes)
+		return;
+	if (outcome->status > 0)
+		span_number(s, SPAN_ATTRIBUTE_HTTP_RESPONSE_STATUS_CODE, outcome->status);
+	bool is_error = outcome->error || outcome->status >= 400;
+	span_head_of(s)->is_error = is_error;
+	snprintf(status, sizeof(status), "%u", outcome->status % 1000);
+	if (is_error)
+		span_string(s, SPAN_ATTRIBUTE_ERROR_TYPE, outcome->error ? outcome->error : status);
+	r->attempt_ended = outcome->at;
+	hand_over(t, s, tracing_wall(r, outcome->at));
+}
+
+void tracing_attempt_unsent(struct tracing *t, struct exchange *x, const struct net_address *server,
+    const struct relay_cause *cause)
+{
+	if (!begin(t, x))
+		return;
+	const struct tracing_outcome outcome = {.error = cause->name, .at = x->relay->now};
+	add_peer(&tracing_record_of(x)->attempt, server);
+	tracing_attempt_ended(t, x, &outcome);
+}
+
+/* ---- what the origin gets ---- */
+
+static void set_traceparent(
+    const struct tracing_part *part, struct http_head *head, const uint8_t *span_id)
+{
+	struct http_traceparent p = {.flags = part->flags};
+	char *text = arena_bytes(&head->arena, HTTP_TRACEPARENT_BYTES);
+	memcpy(p.trace_id, part->trace_id, sizeof(p.trace_id));
+	memcpy(p.span_id, span_id, sizeof(p.span_id));
+	http_traceparent_write(&p, text);
+	if (head->noted & HTTP_NOTED_TRACE) {
+		http_head_remove(head, HTTP_TOKEN_TRACEPARENT);
+		if (part->is_restart)
+			http_head_remove(head, HTTP_TOKEN_TRACESTATE);
+	}
+	*http_head_add_slot(head) =
+	    (struct http_field){.name = http_token_name(HTTP_TOKEN_TRACEPARENT),
+		.value = slice_of(text, HTTP_TRACEPARENT_BYTES),
+		.token = HTTP_TOKEN_TRACEPARENT};
+}
+
+void tracing_attempt(struct tracing *t, struct exchange *x, struct http_head *head,
+    const struct net_address *server, const char *protocol)
+{
+	const struct tracing_part *part = tracing_part(x);
+	if (!part->is_ours)
+		return;
+	if (!part->record || !begin(t, x)) {
+		set_traceparent(part, head, part->span_id);
+		return;
+	}
+	struct span *s = &part->record->attempt;
+	set_traceparent(part, head, span_head_of(s)->span_id);
+	add_url(s, head);
+	tracing_add_server(s, head);
+	add_peer(s, server);
+	span_string(s, SPAN_ATTRIBUTE_NETWORK_PROTOCOL_VERSION, tracing_protocol_version(protocol));
+	span_event(s, SPAN_EVENT_SENT, tracing_wall(part->record, x->relay->now), NULL, 0);
+}
