@@ -35,7 +35,7 @@ enum message_kind {
 };
 
 /* The helper processes (helpers.c). */
-enum helper_id { HELPER_FILES, HELPER_PASSWORDS, HELPERS };
+enum helper_id { HELPER_FILES, HELPER_PASSWORDS, HELPER_TRACER, HELPERS };
 
 struct message {
 	enum message_kind kind;

@@ -3,7 +3,7 @@
  * The master's end of the socketpair to a child: a worker or a helper. An attacker who takes over a child may send the
  * master anything, so the master accepts only the messages of this kind of child:
  *
- *     a worker, the password process   READY, once; a worker ALIVE, once after each question
+ *     a worker, most helpers           READY, once; a worker ALIVE, once after each question
  *     a worker                         HAND_LEARNED, once for each time that it was asked
  *     the files process                the same, and CONTENT messages at a bounded rate
  *

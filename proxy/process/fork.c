@@ -92,6 +92,7 @@ static _Noreturn void become_helper(struct generation *g, const struct helper_ro
 	    .identity = &g->outfit.identity,
 	    .logs = &s->logs,
 	    .contents = &g->contents,
+	    .counters = g->master->observe.counters,
 	    .workers = g->outfit.workers,
 	    .control = control,
 	    .is_first = !g->files_was_ready,
@@ -110,7 +111,6 @@ static _Noreturn void become_logger(struct master *m)
 	    .conf = g->outfit.conf,
 	    .identity = &g->outfit.identity,
 	    .logs = &s->logs,
-	    /* The master's slot: the counters of lost lines are the logger's alone. */
 	    .counters = m->observe.counters,
 	    .master = m->pid,
 	};

@@ -25,7 +25,8 @@ struct helper_env {
 	struct logs *logs;
 	struct files_contents
 	    *contents; /* as they are at the start; the files process has them alone */
-	struct observe_counters *counters; /* of lost lines: the logger's */
+	/* The master's slot: those of lost lines are the logger's, those of spans the tracers'. */
+	struct observe_counters *counters;
 	uint32_t workers;
 	int control;   /* its end of the socketpair to the master; the logger has none */
 	bool is_first; /* no files process before it has read the files */

@@ -6,6 +6,7 @@
  */
 #include "proxy/process/master.h"
 #include "proxy/process/passwords.h"
+#include "proxy/process/tracer.h"
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -60,6 +61,13 @@ const struct helper_row helper_rows[HELPERS] = {
 	.last_phase = GENERATION_DRAINING,
 	.ends_the_start = before_ready,
 	.loses = ""},
+    [HELPER_TRACER] = {.name = "the tracer",
+	.title = "tracer",
+	.run = tracer_run,
+	.is_needed = tracer_is_needed,
+	.last_phase = GENERATION_DRAINING,
+	.ends_the_start = before_ready,
+	.loses = ": the spans that it had are lost"},
 };
 
 void generation_helpers_init(struct generation *g)

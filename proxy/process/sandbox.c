@@ -33,7 +33,9 @@ struct row {
 #define LOGGER SANDBOX_LOGGER
 #define FILES SANDBOX_FILES
 #define PASSWORDS SANDBOX_PASSWORDS
-#define ALL (SANDBOX_WORKER | SANDBOX_LOGGER | SANDBOX_FILES | SANDBOX_PASSWORDS)
+/* Processes with a loop of net/. */
+#define LOOP (SANDBOX_WORKER | SANDBOX_TRACER)
+#define ALL (LOOP | SANDBOX_LOGGER | SANDBOX_FILES | SANDBOX_PASSWORDS)
 #define CALL(name, who) .call = SCMP_SYS(name), .parts = (who)
 #define WHEN(...) .argument_count = sizeof((struct scmp_arg_cmp[]){__VA_ARGS__}) / sizeof(struct scmp_arg_cmp), \
 	.arguments = {__VA_ARGS__}
@@ -46,39 +48,39 @@ struct row {
 
 static const struct row rows[] = {
     /* The loop and its connections: net/, gateway/. Log lines: observe/, process/logger.c. */
-    {CALL(epoll_wait, WORKER)},             /* libev */
-    {CALL(epoll_pwait, WORKER)},            /* the same where there is no epoll_wait */
-    {CALL(recvfrom, WORKER)},               /* recv(3): net/net_conn_read.c, net/tls_bio.c, client/client_trace.c */
-    {CALL(sendto, WORKER)},                 /* send(3): net/tls_bio.c, observe/log.c, process/worker_process.c, process/status.c */
-    {CALL(sendmsg, WORKER)},                /* net/net_conn_send.c */
-    {CALL(recvmsg, WORKER)},                /* process/child_message.c */
+    {CALL(epoll_wait, LOOP)},             /* libev */
+    {CALL(epoll_pwait, LOOP)},            /* the same where there is no epoll_wait */
+    {CALL(recvfrom, LOOP)},               /* recv(3): net/net_conn_read.c, net/tls_bio.c, client/client_trace.c */
+    {CALL(sendto, LOOP)},                 /* send(3): net/tls_bio.c, observe/log.c, process/worker_process.c, process/status.c */
+    {CALL(sendmsg, LOOP)},                /* net/net_conn_send.c */
+    {CALL(recvmsg, LOOP)},                /* process/child_message.c */
     {CALL(write, ALL)},                    /* logs; libev's eventfd */
     {CALL(read, ALL)},                     /* libev's eventfd; files; the logger's pipes and signals */
-    {CALL(epoll_ctl, WORKER)},              /* libev */
+    {CALL(epoll_ctl, LOOP)},              /* libev */
     {CALL(epoll_create1, WORKER), WHEN(IS(0, EPOLL_CLOEXEC))}, /* libev, after the close of a listening socket that a later generation has too */
     {CALL(accept4, WORKER)},                /* net/listen.c */
     {CALL(close, ALL)},
     {CALL(prlimit64, WORKER), WHEN(IS(0, 0), {2, SCMP_CMP_EQ, 0, 0})}, /* getrlimit(3): net/listen.c */
-    {CALL(shutdown, WORKER)},               /* net/net_conn_close.c */
+    {CALL(shutdown, LOOP)},               /* net/net_conn_close.c */
     {CALL(getpeername, WORKER)},            /* net/net_conn.c */
     {CALL(fcntl, WORKER), WHEN(IS(1, F_DUPFD_CLOEXEC))}, /* net/listen.c: how many descriptors are in use */
-    {CALL(connect, WORKER)},                /* net/net_conn.c */
-    {CALL(socket, WORKER), WHEN(IS(0, AF_INET), BITS(1, SOCKET_KIND, SOCK_STREAM))},
-    {CALL(socket, WORKER), WHEN(IS(0, AF_INET6), BITS(1, SOCKET_KIND, SOCK_STREAM))},
+    {CALL(connect, LOOP)},                /* net/net_conn.c */
+    {CALL(socket, LOOP), WHEN(IS(0, AF_INET), BITS(1, SOCKET_KIND, SOCK_STREAM))},
+    {CALL(socket, LOOP), WHEN(IS(0, AF_INET6), BITS(1, SOCKET_KIND, SOCK_STREAM))},
     {CALL(socket, SANDBOX_UNIX), WHEN(IS(0, AF_UNIX), BITS(1, SOCKET_KIND, SOCK_STREAM))},
     {CALL(socket, SANDBOX_NAMES), WHEN(IS(0, AF_INET), BITS(1, SOCKET_KIND, SOCK_DGRAM))}, /* net/datagram.c, and below */
     {CALL(socket, SANDBOX_NAMES), WHEN(IS(0, AF_INET6), BITS(1, SOCKET_KIND, SOCK_DGRAM))},
     {CALL(getsockname, SANDBOX_NAMES)},     /* from where an address is reached */
     {CALL(socketpair, SANDBOX_DEMO), WHEN(IS(0, AF_UNIX), BITS(1, SOCKET_KIND, SOCK_STREAM))}, /* tool/demo.c */
-    {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_NODELAY))},       /* net/net_conn.c */
-    {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_NOTSENT_LOWAT))}, /* net/net_conn.c */
+    {CALL(setsockopt, LOOP), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_NODELAY))},         /* net/net_conn.c */
+    {CALL(setsockopt, LOOP), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_NOTSENT_LOWAT))},   /* net/net_conn.c */
     {CALL(setsockopt, WORKER), WHEN(IS(1, SOL_SOCKET), IS(2, SO_KEEPALIVE))},       /* net/net_conn_info.c, and below */
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_KEEPIDLE))},
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_KEEPINTVL))},
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_KEEPCNT))},
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_USER_TIMEOUT))},
-    {CALL(getsockopt, WORKER), WHEN(IS(1, SOL_SOCKET), IS(2, SO_ERROR))},           /* net/net_conn.c */
-    {CALL(getsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_INFO))},          /* net/net_conn.c */
+    {CALL(getsockopt, LOOP), WHEN(IS(1, SOL_SOCKET), IS(2, SO_ERROR))},             /* net/net_conn.c */
+    {CALL(getsockopt, LOOP), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_INFO))},            /* net/net_conn.c */
 
     /* The logger: process/logger.c, and process/logs.c for files that the master reopened. */
     {CALL(poll, LOGGER | FILES | PASSWORDS)},
@@ -99,7 +101,7 @@ static const struct row rows[] = {
 
     /* Clocks, on machines where reading the clock takes a system call. */
     {CALL(clock_gettime, ALL)},            /* base/clock.c, libev */
-    {CALL(gettimeofday, WORKER)},           /* BoringSSL: ages of sessions */
+    {CALL(gettimeofday, LOOP)},           /* BoringSSL: ages of sessions */
     {CALL(time, WORKER)},                   /* BoringSSL: dates of certificates */
 
     /* Memory: malloc(3), mostly with brk(2). No memory may become executable. */
@@ -110,7 +112,7 @@ static const struct row rows[] = {
     {CALL(madvise, ALL)},                  /* gateway/memory_trim.c; malloc_trim(3) of the files process; malloc(3) when brk(2) fails */
     {CALL(mprotect, ALL), WHEN(BITS(2, PROT_EXEC, 0))}, /* malloc(3) when brk(2) fails */
 
-    {CALL(getrandom, WORKER | FILES | PASSWORDS)},      /* BoringSSL; base/hash.c */
+    {CALL(getrandom, LOOP | FILES | PASSWORDS)},      /* BoringSSL; base/hash.c */
     {CALL(futex, WORKER)},                  /* pthread_once(3) of BoringSSL */
 
     /* Signals; exit(3); abort(3) after a broken invariant (add_abort adds its tgkill). */

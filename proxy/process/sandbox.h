@@ -20,8 +20,9 @@ enum sandbox_part {
 	SANDBOX_SINGLE = 1 << 6,     /* a worker: does the master's work too */
 	SANDBOX_FILES = 1 << 7,      /* reads and writes files for the workers */
 	SANDBOX_MAPS = 1 << 8,       /* a worker: maps contents of the files process */
-	SANDBOX_NAMES = 1 << 10,     /* a worker: asks resolvers for names */
+	SANDBOX_NAMES = 1 << 10,     /* a worker, the tracer: asks resolvers for names */
 	SANDBOX_PASSWORDS = 1 << 11, /* checks passwords for the workers */
+	SANDBOX_TRACER = 1 << 12,    /* posts spans of the workers */
 	SANDBOX_COMPILERS = 1 << 9,  /* is built with a sanitizer or gcov, which make calls */
 #ifdef PUSHGATE_INSTRUMENTED
 	SANDBOX_BUILD = SANDBOX_COMPILERS,

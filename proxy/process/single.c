@@ -13,6 +13,7 @@
 #include "proxy/process/sandbox.h"
 #include "proxy/process/start.h"
 #include "proxy/process/trace_request.h"
+#include "proxy/process/tracer.h"
 #include "proxy/process/watchdog.h"
 #include <signal.h>
 #include <stdio.h>
@@ -320,6 +321,9 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 			check_files(s);
 		start_announce(&s->start->outfit, &s->worker.observe);
 		write_ledger(s);
+		if (tracer_is_needed(s->start->outfit.conf))
+			observe_log(&s->worker.observe, OBSERVE_WARN,
+			    "tracing: with --single no process sends spans, and none are made");
 		worker_listen(&s->worker, 0);
 		notify_ready(s->start->notify_fd, "serving");
 		say_alive(s);

@@ -5,6 +5,7 @@
 #include "proxy/process/child.h"
 #include "proxy/process/passwords.h"
 #include "proxy/process/recheck.h"
+#include "proxy/process/tracer.h"
 #include "proxy/process/worker.h"
 #include <errno.h>
 #include <signal.h>
@@ -18,6 +19,7 @@ struct worker_process {
 	struct worker worker;
 	struct files_link files;
 	struct passwords_link passwords;
+	struct tracer_link tracer;
 	struct helper_link *links[HELPERS]; /* of these; NULL: it has none to this helper */
 	struct recheck_link recheck;        /* to a worker with newer access rules */
 	struct recheck_judge judge;
@@ -214,7 +216,7 @@ static int confine_and_serve(struct worker_process *c, pid_t master)
 }
 
 /* The configuration of this worker, whose learned table goes to the files process if it is worker 0. Passwords are asked
- * of their process. */
+ * of their process, and spans go to theirs. */
 static struct worker_config config_of(struct worker_process *c, const struct worker_config *env)
 {
 	struct worker_config own = *env;
@@ -226,6 +228,10 @@ static struct worker_config config_of(struct worker_process *c, const struct wor
 		own.gateway.ask_password = passwords_link_ask;
 		own.gateway.ask_context = &c->passwords;
 	}
+	if (tracer_is_needed(env->gateway.conf)) {
+		own.gateway.send_span = tracer_link_send;
+		own.gateway.span_context = &c->tracer;
+	}
 	return own;
 }
 
@@ -235,10 +241,12 @@ static bool init(
 {
 	files_link_init(&c->files);
 	passwords_link_init(&c->passwords);
+	tracer_link_init(&c->tracer);
 	recheck_link_init(&c->recheck);
 	recheck_judge_init(&c->judge);
 	c->links[HELPER_FILES] = &c->files.link;
 	c->links[HELPER_PASSWORDS] = &c->passwords.link;
+	c->links[HELPER_TRACER] = &c->tracer.link;
 	const struct worker_config own = config_of(c, env);
 	if (!worker_init(&c->worker, &own, error, error_size))
 		return false;
@@ -248,7 +256,7 @@ static bool init(
 	c->recheck.link.loop = c->judge.loop = c->worker.loop;
 	c->files.gateway = c->recheck.gateway = c->judge.gateway = c->worker.gateway;
 	c->passwords.users = gateway_users(c->worker.gateway);
-	c->files.observe = c->passwords.observe = &c->worker.observe;
+	c->files.observe = c->passwords.observe = c->tracer.observe = &c->worker.observe;
 	c->recheck.observe = c->judge.observe = &c->worker.observe;
 	c->files.manifest_count = manifests_configured(env->gateway.conf);
 	c->files.text_count = files_texts_configured(env->gateway.conf);
@@ -271,11 +279,13 @@ int worker_run(const struct worker_config *env, int control, pid_t master)
 		child_report_failure(&c.worker.observe, &env->logs->error, error);
 	helper_link_stop(&c.files.link);
 	helper_link_stop(&c.passwords.link);
+	helper_link_stop(&c.tracer.link);
 	helper_link_stop(&c.recheck.link);
 	recheck_judge_close(&c.judge);
 	worker_fini(&c.worker);
 	helper_link_close(&c.files.link);
 	helper_link_close(&c.passwords.link);
+	helper_link_close(&c.tracer.link);
 	helper_link_close(&c.recheck.link);
 	return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A whole master whose children are taken over: this program has a worker, a files process and a password process of
- * its own in place of the real ones. In its first life the child does one of the things that a child may not do; the
+ * A whole master whose children are taken over: this program has a worker, a files process, a password process and a
+ * tracer of its own in place of the real ones. In its first life the child does one of the things that a child may not do; the
  * next one is good. The master kills the first, says why in one line, and serves on.
  */
 #include "proxy/base/clock.h"
@@ -9,6 +9,7 @@
 #include "proxy/process/helper.h"
 #include "proxy/process/passwords.h"
 #include "proxy/process/process.h"
+#include "proxy/process/tracer.h"
 #include "proxy/process/worker.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +34,7 @@
 
 /* ---- the children ---- */
 
-enum victim { WORKER, FILES, PASSWORDS };
+enum victim { WORKER, FILES, PASSWORDS, TRACER };
 
 /* Returns when it has done its worst; the child then goes on living. */
 typedef void misdeed_function(int control);
@@ -102,6 +103,11 @@ int files_run(const struct helper_env *env)
 int passwords_run(const struct helper_env *env)
 {
 	return live(PASSWORDS, env->control);
+}
+
+int tracer_run(const struct helper_env *env)
+{
+	return live(TRACER, env->control);
 }
 
 /* ---- what they do ---- */
@@ -334,7 +340,7 @@ static void begin(struct bench *b, enum victim victim, misdeed_function *misdeed
 	path_of(b, "error.log", path);
 	unlink(path);
 	snprintf(text, sizeof(text),
-	    "[server]\nworkers = 1\nerror-log = %s\nlearned-file = %s/learned.json\n"
+	    "[server]\nworkers = 1\ntracing = 127.0.0.1:9\nerror-log = %s\nlearned-file = %s/learned.json\n"
 	    "[access a]\nusers = %s/users\nask = all\nallow = user=bob\n"
 	    "[listen l]\naddress = unix:%s/s\naccess = a\n"
 	    "[preload p]\nlearned = apply\n"
@@ -406,7 +412,8 @@ static void end(struct bench *b)
 }
 
 static const char *const names[] = {
-    [WORKER] = "worker 0", [FILES] = "the files process", [PASSWORDS] = "the password process"};
+    [WORKER] = "worker 0", [FILES] = "the files process", [PASSWORDS] = "the password process",
+    [TRACER] = "the tracer"};
 
 /* why: what the master says of it. */
 static void try(struct bench *b, enum victim victim, misdeed_function *misdeed, const char *why)
@@ -488,6 +495,12 @@ static void password_process_that_misbehaves_is_killed_and_started_again(void **
 	try(*state, PASSWORDS, sends_content, FORBIDDEN);
 }
 
+static void tracer_that_misbehaves_is_killed_and_started_again(void **state)
+{
+	try_all(*state, TRACER);
+	try(*state, TRACER, sends_content, FORBIDDEN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -497,6 +510,8 @@ int main(void)
 		files_process_that_misbehaves_is_killed_and_started_again, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(
 		password_process_that_misbehaves_is_killed_and_started_again, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(
+		tracer_that_misbehaves_is_killed_and_started_again, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,9 +29,10 @@
 
 #include <cmocka.h>
 
-enum { WORKER = SANDBOX_WORKER, LOGGER = SANDBOX_LOGGER, FILES = SANDBOX_FILES, PASSWORDS = SANDBOX_PASSWORDS, EVERYTHING = 0x9ff };
+enum { WORKER = SANDBOX_WORKER, LOGGER = SANDBOX_LOGGER, FILES = SANDBOX_FILES, PASSWORDS = SANDBOX_PASSWORDS, TRACER = SANDBOX_TRACER,
+	EVERYTHING = 0x19ff };
 
-#define ALL (SANDBOX_WORKER | SANDBOX_LOGGER | SANDBOX_FILES | SANDBOX_PASSWORDS)
+#define ALL (SANDBOX_WORKER | SANDBOX_LOGGER | SANDBOX_FILES | SANDBOX_PASSWORDS | SANDBOX_TRACER)
 
 /* Straight to the kernel: a library between could do something else before. */
 #define CALL(...) (void)syscall(__VA_ARGS__)
@@ -433,7 +434,7 @@ static const struct attempt {
     TRY(open_a_log, SANDBOX_SINGLE),
     TRY(open_unix, SANDBOX_UNIX),
     TRY(pair_up, SANDBOX_DEMO),
-    TRY(open_tcp, SANDBOX_WORKER),
+    TRY(open_tcp, SANDBOX_WORKER | SANDBOX_TRACER),
     TRY(open_udp, SANDBOX_NAMES),
     TRY(ask_for_own_address, SANDBOX_NAMES),
     TRY(set_options_of_ours, SANDBOX_WORKER),
@@ -447,7 +448,7 @@ static const struct attempt {
     TRY(ask_for_a_length, SANDBOX_FILES | SANDBOX_MAPS | SANDBOX_LOGGER | SANDBOX_SINGLE),
     TRY(cut_a_torn_line, SANDBOX_LOGGER | SANDBOX_SINGLE),
     TRY(look_whether_a_file_is_there, SANDBOX_FILES),
-    TRY(draw_at_random, SANDBOX_WORKER | SANDBOX_FILES | SANDBOX_PASSWORDS),
+    TRY(draw_at_random, SANDBOX_WORKER | SANDBOX_FILES | SANDBOX_PASSWORDS | SANDBOX_TRACER),
     TRY(poll_pipes, SANDBOX_LOGGER | SANDBOX_FILES | SANDBOX_PASSWORDS),
     TRY(write_and_read, ALL),
     TRY(read_a_date, ALL),
@@ -504,7 +505,7 @@ static void only_who_has_the_part_for_a_call_may_make_it(void **state)
 	static const unsigned parts[] = {WORKER, LOGGER, WORKER | SANDBOX_UNIX,
 	    WORKER | SANDBOX_DEMO, WORKER | SANDBOX_READS, WORKER | SANDBOX_SAVES,
 	    WORKER | SANDBOX_SINGLE, WORKER | SANDBOX_MAPS, FILES, FILES | SANDBOX_READS,
-	    PASSWORDS, PASSWORDS | SANDBOX_READS,
+	    PASSWORDS, PASSWORDS | SANDBOX_READS, TRACER, TRACER | SANDBOX_NAMES | SANDBOX_READS,
 	    EVERYTHING};
 	for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++)
 		for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++) {
@@ -535,6 +536,8 @@ static void broken_invariant_still_aborts(void **state)
 	status = status_of(FILES, CONF_SANDBOX_ON, abort);
 	assert_int_equal(WTERMSIG(status), SIGABRT);
 	status = status_of(PASSWORDS, CONF_SANDBOX_ON, abort);
+	assert_int_equal(WTERMSIG(status), SIGABRT);
+	status = status_of(TRACER, CONF_SANDBOX_ON, abort);
 	assert_int_equal(WTERMSIG(status), SIGABRT);
 }
 
