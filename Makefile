@@ -49,6 +49,9 @@ TESTLIBS := -lcmocka -lnghttp2
 OUT  := build/$(KIND)
 SRC  := $(wildcard proxy/*/*.c) $(wildcard policy/*.c)
 OBJ  := $(SRC:%.c=$(OUT)/%.o)
+# The page of admin listeners, as part of the program.
+PAGE := $(sort $(wildcard proxy/admin/page/*))
+OBJ  += $(OUT)/made/page_files.o
 LIB  := $(OUT)/libpushgate.a
 # Kinds with many test programs: linking each with a shared library takes a quarter of the time, and a hundredth of the
 # space. Their scenes are not optimised, which takes half of the compiler's time.
@@ -108,6 +111,15 @@ endif
 
 $(OUT)/%.o: %.c $(OUT)/flags
 	@mkdir -p $(@D)
+	$(SAY) "  CC   $@"
+	$(Q)$(CC) $(ALLFLAGS) -MMD -MP -c -o $@ $<
+
+$(OUT)/made/page_files.c: scripts/embed $(PAGE)
+	@mkdir -p $(@D)
+	$(SAY) "  MAKE $@"
+	$(Q)scripts/embed $(PAGE) > $@
+
+$(OUT)/made/page_files.o: $(OUT)/made/page_files.c $(OUT)/flags
 	$(SAY) "  CC   $@"
 	$(Q)$(CC) $(ALLFLAGS) -MMD -MP -c -o $@ $<
 

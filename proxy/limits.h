@@ -123,6 +123,9 @@
 #define LIMIT_LIST_LINES 100000u
 #define LIMIT_LIST_BYTES (8u << 20)
 
+/* Page records of each worker: 103 MiB of shared memory for it. */
+#define LIMIT_PAGE_RECORDS 4096u
+
 /* The file of an error status or a fixed answer: kept in memory, and sent with each such answer. */
 #define LIMIT_ERROR_BODY_BYTES 65536u
 

@@ -51,11 +51,12 @@ const ALSO = {
 	protocols: ["unit/session", "unit/gateway"],
 	session: ["unit/protocols", "unit/h1", "unit/h2", "unit/gateway"],
 	upstream: ["unit/origin", "unit/gateway", "unit/session", "unit/client"],
+	waterfall: ["unit/gateway"],
 };
 
 // Which wire tests concern a folder. Together they take about two minutes of processor time at most.
 const WIRE = {
-	admin: ["admin", "admin-metrics", "status"],
+	admin: ["admin", "admin-metrics", "admin-pages", "status"],
 	admission: ["request-limits", "users", "connect", "log", "http1-tunnels"],
 	client: ["conformance-server-connection", "http1-client", "diary", "trace", "timeouts", "half-close", "log"],
 	gateway: ["log", "own-pushes", "hold", "routes", "request-limits", "users", "pac", "memory", "learned", "hints", "connect",
@@ -79,6 +80,7 @@ const WIRE = {
 	top: ["top"],
 	upstream: ["retries", "upstream-proxy", "balance", "http1-required", "http1-origin", "timeouts", "slow-uploads", "slow-peers",
 		"status", "log", "enable-push", "long-targets", "names", "forward-idle", "no-internals", "connect", "health"],
+	waterfall: ["admin-pages"],
 };
 
 function usage(text) {

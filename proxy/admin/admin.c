@@ -2,30 +2,6 @@
 /* Which page answers a request, and what all of their answers have in common. */
 #include "proxy/admin/admin_private.h"
 
-#include "proxy/base/ensure.h"
-#include "proxy/base/memory.h"
-
-struct admin *admin_new(const struct admin_env *env)
-{
-	struct admin *a = memory_new(struct admin);
-	a->env = *env;
-	if (!a->env.readiness)
-		a->env.readiness = &a->own_readiness;
-	a->pages = admin_pages;
-	a->page_count = admin_page_count;
-	list_init(&a->outputs);
-	list_init(&a->ready);
-	return a;
-}
-
-void admin_free(struct admin *a)
-{
-	if (!a)
-		return;
-	ensure(list_is_empty(&a->outputs));
-	free(a);
-}
-
 /* ---- a request ---- */
 
 void admin_request(struct admin *a, struct exchange *x)
@@ -104,6 +80,11 @@ void admin_own_answer(struct admin *a, struct exchange *x, struct http_own_answe
 	answer->more_count = sizeof(seclusion) / sizeof(seclusion[0]);
 	if (x->ending.cause == &relay_cause_ADMIN_PAGE)
 		answer_page(a, x, answer);
+}
+
+void admin_json_type(struct admin_request *r)
+{
+	r->answer->content_type = "application/json";
 }
 
 /* ---- a loop pass ---- */

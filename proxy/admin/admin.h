@@ -16,17 +16,28 @@
 #include "proxy/worker_env.h"
 
 struct admin;
+struct waterfall;
+
+/* What a visitor wants explained: as struct tool_question, which the room above has. */
+struct admin_question {
+	const char *url, *promise, *client, *address; /* "": not given */
+};
 
 /* What the pages need of the data plane. Everything is borrowed. */
 struct admin_env {
 	struct worker_env *worker;
-	struct readiness *readiness;    /* NULL: this worker has one of its own */
-	const struct ledger_view *view; /* NULL: this worker sees itself alone */
+	struct readiness *readiness;         /* NULL: this worker has one of its own */
+	const struct ledger_view *view;      /* NULL: this worker sees itself alone */
+	struct connection_lane *connections; /* a lane of each worker; NULL: there are none */
+	uint32_t connection_lanes;
+	const struct waterfall *pages; /* page records of all workers; NULL: none are made */
 	/* Whether the host of a request to an admin listener is a name of ours: of a route, or of the listener's
 	 * certificate. */
 	bool (*has_host)(void *context, const struct exchange *x, struct slice host);
 	/* Whether this worker accepts clients. */
 	bool (*accepts)(void *context);
+	/* Prints what would be decided, and why. NULL, or what is wrong with the question. NULL itself: nothing explains. */
+	const char *(*explain)(void *context, const struct admin_question *q, FILE *out);
 	void *context;
 };
 

@@ -26,6 +26,30 @@ struct admin {
 
 /* ---- pages.c ---- */
 
+/* The answer is JSON, which is UTF-8. */
+void admin_json_type(struct admin_request *r);
+
+/* ---- page_answers.c, page_assets.c, events.c, overview.c, rules.c, servers.c, connections.c, config.c: rows of the table ---- */
+
+void admin_page_index(struct admin_request *r);
+void admin_page_file(struct admin_request *r);
+void admin_page_list(struct admin_request *r);
+void admin_page_whole(struct admin_request *r);
+void admin_page_har(struct admin_request *r);
+void admin_events(struct admin_request *r);
+void admin_overview(struct admin_request *r);
+void admin_rules(struct admin_request *r);
+void admin_servers(struct admin_request *r);
+void admin_config(struct admin_request *r);
+void admin_explain(struct admin_request *r);
+void admin_connections(struct admin_request *r);
+
+/* ready.c. NULL: clients may come. */
+const char *admin_why_not_ready(const struct admin_env *env);
+
+/* The tables of the page without scripts. */
+void admin_overview_html(struct admin *a, FILE *out);
+
 extern const struct admin_page admin_pages[];
 extern const size_t admin_page_count;
 

@@ -144,6 +144,8 @@ void client_diary_ended(struct exchange *x, enum observe_outcome outcome);
  * diary's cookie to the head. */
 void client_diary_response(struct exchange *x, struct http_head *head);
 
+/* Fills in a row for each of the newest connections, `most` of them; returns how many. */
+size_t clients_list(const struct clients *c, struct connection_row *rows, size_t most);
 /* Writes one line for each connection and each stream; returns the length. */
 size_t clients_describe(const struct clients *c, char *buffer, size_t size);
 

@@ -34,6 +34,7 @@ enum conf_origin_kind {
 	CONF_ORIGIN_FORWARD,  /* forward: each request goes where it says itself */
 };
 enum conf_listen_mode { CONF_MODE_GATEWAY, CONF_MODE_FORWARD, CONF_MODE_ADMIN };
+enum conf_recording { CONF_RECORD_AUTO, CONF_RECORD_YES, CONF_RECORD_NO };
 /* The protocols that may be spoken on a connection: bits. */
 enum conf_protocol { CONF_HTTP2 = 1, CONF_HTTP1 = 2 };
 
@@ -57,6 +58,7 @@ struct conf_listen {
 	struct net_address address;
 	const char *address_text;
 	enum conf_listen_mode mode;
+	enum conf_recording recording; /* auto: conf_listen_records */
 	bool shares;                  /* forward mode: conf_listen_shares */
 	const char *access_name;      /* as written; NULL: not given */
 	const struct conf_access *access; /* NULL: every request is allowed; never in forward mode */
@@ -94,6 +96,13 @@ static inline bool conf_listen_is_forward(const struct conf_listen *l)
 static inline bool conf_listen_shares(const struct conf_listen *l)
 {
 	return !l || l->mode == CONF_MODE_GATEWAY || l->shares;
+}
+
+/* Whether pages that its clients ask for are recorded. Forward mode: its clients are people, whose ways are their own. */
+static inline bool conf_listen_records(const struct conf_listen *l)
+{
+	return l->recording == CONF_RECORD_YES ||
+	       (l->recording == CONF_RECORD_AUTO && l->mode == CONF_MODE_GATEWAY);
 }
 
 /* One line `server` of an [origin]. All lines of an origin have the same kind and protocols. */
@@ -289,12 +298,29 @@ void conf_free(struct conf *c); /* accepts NULL */
 struct conf_place conf_find_place(
     const struct conf *c, const char *section, size_t index, const char *key, size_t nth);
 
+/* A line of the configuration as it was written: an option; or, with key NULL, the beginning of a section. */
+struct conf_written {
+	const char *word, *name; /* of the section; name "": it has none */
+	const char *key, *value; /* the value without secrets */
+	struct conf_place at;
+};
+struct conf_walk { /* zeroes: at the beginning */
+	const struct conf_section *section;
+	size_t option;
+	bool has_begun;
+};
+/* The next line of the files in their order, with those that they include. False: there is none. Lent until conf_free. */
+bool conf_next_written(const struct conf *c, struct conf_walk *walk, struct conf_written *w);
+
 /* Whether a server has a name, whose addresses are looked up while pushgate runs. */
 bool conf_has_names(const struct conf *c);
-/* Whether a listener has mode = admin. */
+/* Whether a listener has pages about pushgate itself. */
 bool conf_has_admin(const struct conf *c);
 /* Whether the collector of spans has one, which another process looks up. */
 bool conf_tracing_has_name(const struct conf *c);
+/* How many page records each worker keeps (waterfall/waterfall.h). 0: there is no admin listener that could show them, or
+ * no listener that makes any. */
+uint32_t conf_page_records(const struct conf *c);
 /* Whether it has a learned table (offer/learned.h). */
 bool conf_learns(const struct conf *c);
 

@@ -15,6 +15,7 @@ struct conf_file_ref {
 /* An option as it stands in a file. */
 struct conf_option_place {
 	const char *key;
+	const char *value; /* without secrets (written.c) */
 	struct conf_place at;
 	bool is_preset; /* its value is the default */
 };
@@ -135,6 +136,9 @@ void conf_note_named_file(struct conf_loader *l, const char *path);
 /* NUL-terminated copy in the snapshot's arena. */
 char *conf_copy(struct conf_loader *l, struct slice s);
 struct slice conf_copy_slice(struct conf_loader *l, struct slice s);
+/* written.c: a copy of the option's value as a reader may see it. */
+const char *conf_shown_value(
+    struct conf_loader *l, const struct conf_option *o, struct slice value);
 /*
  * The path to open: a relative one starts at the folder of the file that is being read, and the
  * result does not depend on the working folder any more. Symbolic links are not followed here.

@@ -13,6 +13,11 @@ bool conf_has_names(const struct conf *c)
 		conf_any(s, o->servers, o->server_count, conf_server_is_name(s)));
 }
 
+bool conf_learns(const struct conf *c)
+{
+	return conf_any(p, c->preloads, c->preload_count, p->learned != CONF_LEARNED_OFF);
+}
+
 bool conf_has_admin(const struct conf *c)
 {
 	return conf_any(l, c->listens, c->listen_count, l->mode == CONF_MODE_ADMIN);
@@ -24,9 +29,11 @@ bool conf_tracing_has_name(const struct conf *c)
 	return collector && conf_server_is_name(collector);
 }
 
-bool conf_learns(const struct conf *c)
+uint32_t conf_page_records(const struct conf *c)
 {
-	return conf_any(p, c->preloads, c->preload_count, p->learned != CONF_LEARNED_OFF);
+	bool are_shown = conf_has_admin(c);
+	bool are_made = conf_any(l, c->listens, c->listen_count, conf_listen_records(l));
+	return are_shown && are_made ? c->server.page_records : 0;
 }
 
 bool conf_route_uses(const struct conf_route *r, const struct conf_origin *o)

@@ -77,6 +77,7 @@
 static_assert(sizeof(enum policy_tristate) == sizeof(unsigned), "an enum is an unsigned");
 static_assert(CONF_HTTP2 == 1 && CONF_HTTP1 == 2, "protocols");
 static_assert(CONF_PUSH_AUTO == 0 && CONF_PUSH_ACCEPT == 1 && CONF_PUSH_REFUSE == 2, "push");
+static_assert(CONF_RECORD_AUTO == 0 && CONF_RECORD_YES == 1 && CONF_RECORD_NO == 2, "record-pages");
 static_assert(CONF_BALANCE_LEAST == 0 && CONF_BALANCE_ROUND_ROBIN == 1, "balance");
 static_assert(CONF_SCHEME_KEEP == 0 && CONF_SCHEME_HOP == 1, "scheme");
 static_assert(CONF_FORWARDED_AUTO == 0 && CONF_FORWARDED_KEEP == 1 && CONF_FORWARDED_REMOVE == 2 &&
@@ -230,6 +231,10 @@ const struct conf_option conf_options[] = {
         .sentence = "When /readyz of a listener with mode = admin says 200 for the first time (docs/ADMIN.md). start: as soon as a worker "
         "accepts. servers: as soon as a server of some origin has passed its health-check; the demo site always does. Once it has said "
         "so, it does not look at servers any more: of several gateways with the same servers all would else be left at once."},
+    {SERVER(server.page_records), .key = "page-records", NUMBER(0, LIMIT_PAGE_RECORDS), .preset = "256",
+        .sentence = "How many of the last pages each worker remembers, with what was decided about their pushes, for the pages of a "
+        "listener with mode = admin (docs/ADMIN.md). Each takes 26 KiB at most, in memory that does not count as that of memory. Without "
+        "such a listener nothing is remembered. 0: none."},
     {SERVER(server.drain_delay), .key = "drain-delay", TIME(0), .example = "10s", .preset = "0",
         .sentence = "How long pushgate goes on as before when it is stopped (SIGTERM, SIGINT), while /readyz of a listener with mode = admin "
         "says 503: balancers in front send new clients elsewhere before the ports close. Then draining begins, at once with a second "
@@ -321,7 +326,10 @@ const struct conf_option conf_options[] = {
     {LISTEN(mode), .key = "mode", CHOICE("gateway forward admin"), .example = "forward", .preset = "gateway",
         .sentence = "gateway: serves the hosts that have routes. forward: a proxy for clients that are configured to use it "
         "(docs/FORWARD.md); requests go where they say themselves. admin: serves no route, but pages about pushgate itself: /livez and "
-        "/readyz, for balancers and orchestrators, and /metrics, for Prometheus (docs/ADMIN.md). Its address is a loopback one or a unix socket, or it has access."},
+        "/readyz, for balancers and orchestrators, /metrics, for Prometheus, and / for people (docs/ADMIN.md). Its address is a loopback one or a unix socket, or it has access."},
+    {LISTEN(recording), .key = "record-pages", CHOICE("auto yes no"), .example = "no", .preset = "auto",
+        .sentence = "Whether pages that clients of this listener ask for are remembered (page-records), with host, path, address of the "
+        "client and User-Agent. auto: yes in a gateway, no in forward mode, where it would tell which sites people visit."},
     {LISTEN(access_name), .key = "access", .example = "home", .type = CONF_TYPE_TEXT, .form = "NAME",
         .sentence = "The [access NAME] whose rules say which requests are taken. Not given: a gateway takes all of them; a forward proxy "
         "takes those of clients in private networks to globally reachable addresses, ports 80 and 443 (CONNECT: 443)."},

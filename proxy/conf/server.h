@@ -48,6 +48,7 @@ struct conf_server {
 	uint64_t memory_bytes;        /* budget of one worker: 256 MiB */
 	uint64_t connection_memory_bytes; /* budget of one connection: 16 MiB */
 	enum conf_ready_when ready_when; /* start */
+	uint32_t page_records;        /* of each worker: 256 (conf_page_records) */
 	usec drain_delay;             /* from SIGTERM to the drain: 0 */
 	usec drain_timeout;           /* 30 s */
 	usec tunnel_drain_timeout;    /* of tunnels, in a drain: 10 s */

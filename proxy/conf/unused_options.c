@@ -179,7 +179,8 @@ static const struct row {
 	"resolver dns-min-ttl dns-max-ttl dns-negative-ttl dns-timeout hosts-file resolv-conf",
 	has_no_names, "no server has a name"},
     {CONF_SECTION_SERVER, "resolv-conf", has_own_resolvers, "resolver is given"},
-    {CONF_SECTION_SERVER, "ready-when", has_no_admin, "no [listen NAME] has mode = admin"},
+    {CONF_SECTION_SERVER, "ready-when page-records", has_no_admin,
+	"no [listen NAME] has mode = admin"},
     {CONF_SECTION_SERVER, "tunnel-drain-timeout", nothing_tunnels, "no route has upgrade"},
     {CONF_SECTION_SERVER, "access-recheck", nothing_tunnels, "no route has upgrade"},
     {CONF_SECTION_SERVER, "access-recheck", judges_nobody, "no [listen NAME] has access"},
@@ -193,7 +194,8 @@ static const struct row {
 	"no [access NAME] has users"},
 
     {CONF_SECTION_LISTEN, "shares pac", is_gateway, "mode is gateway"},
-    {CONF_SECTION_LISTEN, "shares pac clients", is_admin, "mode is admin"},
+    {CONF_SECTION_LISTEN, "shares pac clients record-pages", is_admin, "mode is admin"},
+    {CONF_SECTION_LISTEN, "record-pages", has_no_admin, "no [listen NAME] has mode = admin"},
     {CONF_SECTION_LISTEN, "tls-timeout", is_cleartext, "the section has no certificate"},
     {CONF_SECTION_LISTEN,
 	"max-concurrent-streams connection-window header-table settings-timeout "

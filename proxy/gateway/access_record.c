@@ -43,6 +43,8 @@ void access_record_held(void *context, const struct hold_note *note)
 	feedback_held(g, note);
 	if (g->env.tracing)
 		span_record_held(note);
+	if (g->pages)
+		page_record_held(g, note);
 }
 
 /* A push that was not promised to the client: bytes of it go to a client with the requests that claim it. The verdict
@@ -59,7 +61,7 @@ static bool was_withdrawn(const struct exchange *x)
 	return action == POLICY_DROP || action == POLICY_HINT;
 }
 
-static uint64_t bytes_to_client(const struct exchange *x)
+uint64_t access_record_bytes(const struct exchange *x)
 {
 	return was_held(x) ? 0 : x->download.forwarded;
 }
@@ -109,7 +111,7 @@ static void count_exchange(
 	c->requests_open--;
 	c->down_in_bytes += x->upload.received;
 	c->up_out_bytes += x->upload.forwarded;
-	c->down_out_bytes += bytes_to_client(x);
+	c->down_out_bytes += access_record_bytes(x);
 	c->hold_wasted_bytes += hold_part(x)->wasted_bytes;
 	c->responses_own += exchange_is_own_answer(x);
 	c->requests_retried += upstream_retries(x) > 0;
@@ -182,7 +184,7 @@ static usec since(usec begin, usec then)
 	return then ? then - begin : USEC_NEVER;
 }
 
-static struct observe_origin origin_of(const struct exchange *x)
+struct observe_origin access_record_origin(const struct exchange *x)
 {
 	const struct origin_hop *hop = &origin_attempt_of(x)->hop;
 	const struct exchange_timing *t = &x->timing;
@@ -215,7 +217,7 @@ static struct slice method_of(const struct exchange *x)
 	return x->tunnel.is_upgrade ? SLICE("GET") : x->request->method;
 }
 
-static uint16_t status_of(const struct exchange *x)
+uint16_t access_record_status(const struct exchange *x)
 {
 	return x->tunnel.is_upgrade && exchange_is_tunnel(x) ? 101 : x->response.status;
 }
@@ -263,7 +265,7 @@ static struct slice field_of(const struct http_head *head, enum http_token token
 	return field ? field->value : (struct slice){0};
 }
 
-static struct observe_request request_of(const struct exchange *x)
+struct observe_request access_record_request(const struct exchange *x)
 {
 	const struct http_head *head = x->request;
 	return (struct observe_request){
@@ -278,7 +280,7 @@ static struct observe_request request_of(const struct exchange *x)
 	};
 }
 
-static struct observe_ending ending_of(const struct exchange *x, enum observe_outcome outcome)
+struct observe_ending access_record_ending(const struct exchange *x, enum observe_outcome outcome)
 {
 	const struct exchange_ending *e = &x->ending;
 	const char *cause = e->cause ? e->cause->name : NULL;
@@ -316,13 +318,13 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 	    .tunnel = tunnel_of(x),
 	    .tunnel_ended = exchange_is_tunnel(x) ? side_that_ended(x) : NULL,
 	    .client = access_record_client(x),
-	    .origin = origin_of(x),
-	    .request = request_of(x),
-	    .response = {.status = status_of(x),
-		.bytes = bytes_to_client(x),
+	    .origin = access_record_origin(x),
+	    .request = access_record_request(x),
+	    .response = {.status = access_record_status(x),
+		.bytes = access_record_bytes(x),
 		.first_byte =
 		    was_held(x) ? USEC_NEVER : since(x->timing.started, x->timing.first_byte)},
-	    .ending = ending_of(x, outcome),
+	    .ending = access_record_ending(x, outcome),
 	    .hold = {.answered_by = hold_part(x)->answered_by,
 		.joined = hold_part(x)->joined,
 		.missed = x->ending.missed,
@@ -346,6 +348,8 @@ void access_record_ended(void *context, struct exchange *x)
 	if (client_part(x)->diary)
 		client_diary_ended(x, outcome);
 	offer_learn_end(g->learned, x, outcome == OBSERVE_CLIENT_RESET);
+	if (g->pages)
+		page_record_ended(g, x, outcome);
 	if (g->env.observe->access_fd >= 0)
 		log_exchange(g, x, outcome);
 	if (tracing_record_of(x))

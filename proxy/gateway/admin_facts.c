@@ -18,12 +18,24 @@ static bool accepts(void *context)
 	return !list_is_empty(&g->sockets);
 }
 
+static const char *explain(void *context, const struct admin_question *q, FILE *out)
+{
+	const struct gateway *g = context;
+	return g->explain(g->explain_context, q, g->manifests, out);
+}
+
 struct admin_env admin_facts(struct gateway *g, const struct gateway_env *env)
 {
+	g->explain = env->explain;
+	g->explain_context = env->explain_context;
 	return (struct admin_env){.worker = &g->env,
 	    .readiness = env->readiness,
 	    .view = env->view,
+	    .pages = env->pages,
+	    .connections = env->connections,
+	    .connection_lanes = env->connection_lanes,
 	    .has_host = has_host,
 	    .accepts = accepts,
+	    .explain = env->explain ? explain : NULL,
 	    .context = g};
 }

@@ -239,6 +239,9 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	const struct admin_env facts = admin_facts(g, env);
 	g->admin = admin_new(&facts);
 	open_admission(g, env);
+	page_records_open(g, env->pages);
+	connection_records_open(
+	    g, env->connections ? &env->connections[env->observe->worker] : NULL);
 	drain_open(g);
 	recheck_open(g);
 	memory_trim_open(g);
@@ -285,6 +288,7 @@ void gateway_free(struct gateway *g)
 	wheel_forget(&g->relay.wheel, &g->drain.timer);
 	wheel_forget(&g->relay.wheel, &g->drain.tunnel_timer);
 	recheck_close(g);
+	connection_records_close(g);
 	manifests_close(g->manifests);
 	learned_close(g);
 	net_timer_fini(&g->env.timer);
@@ -299,6 +303,7 @@ void gateway_free(struct gateway *g)
 	budget_fini(&g->hold_budget);
 	budget_fini(&g->env.budget);
 	admission_close(&g->admission);
+	waterfall_lane_free(g->pages);
 	free(g->pac_text);
 	feedback_fini(g);
 	free(g);

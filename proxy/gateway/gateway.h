@@ -11,13 +11,16 @@
 #include "proxy/net/net.h"
 #include "proxy/observe/observe.h"
 
+struct admin_question;
 struct gateway;
+struct manifests;
 struct ledger_view;
 struct offer_manifest;
 struct password_question;
 struct router_tables;
 struct session_protocol;
 struct users;
+struct waterfall;
 
 /* Whether bytes that the gateway handed over will be written to a file. */
 enum gateway_handover {
@@ -39,6 +42,11 @@ struct gateway_env {
 	struct readiness *readiness;
 	/* Borrows: what this worker sees of all others, for /metrics. NULL: itself alone. */
 	const struct ledger_view *view;
+	/* Borrows: page records of all workers. NULL: none are made. */
+	const struct waterfall *pages;
+	/* Borrows: open connections of all workers, a lane for each. NULL: no page shows them. */
+	struct connection_lane *connections;
+	uint32_t connection_lanes;
 	/* Borrows: shared by all workers. NULL: no orders for servers are ever given. */
 	struct server_orders *server_orders;
 	/* Shared by all workers; lent until gateway_new returns. NULL: each listener has its own. */
@@ -64,6 +72,10 @@ struct gateway_env {
 	/* tracing.send, with its context. NULL: no request is recorded, and traceparent passes as it came. */
 	bool (*send_span)(void *context, struct slice message);
 	void *span_context;
+	/* admin_env.explain, with the gateway's manifests. NULL: nothing explains. */
+	const char *(*explain)(void *context, const struct admin_question *q,
+	    const struct manifests *manifests, FILE *out);
+	void *explain_context;
 	/* The HTTP versions that connections may speak; NULL: all of the program's. */
 	const struct session_protocol *const *protocols;
 };

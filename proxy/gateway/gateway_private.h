@@ -13,6 +13,7 @@
 #include "proxy/names/names.h"
 #include "proxy/tracing/tracing.h"
 #include "proxy/upstream/upstream.h"
+#include "proxy/waterfall/waterfall.h"
 
 /* The state of shedding while the worker's memory is short (memory_pressure.c). */
 struct memory_pressure {
@@ -90,6 +91,12 @@ struct rule_misses {
 	uint32_t count[HOLD_MISS_COUNT];
 };
 
+/* The open connections of this worker, as others see them (connection_records.c). */
+struct shown_connections {
+	struct connection_lane *lane; /* borrows; NULL: no page shows them */
+	struct wheel_node timer;
+};
+
 struct gateway {
 	struct worker_env env;
 	struct relay relay;
@@ -116,8 +123,13 @@ struct gateway {
 	struct drain drain;
 	struct recheck recheck;
 	struct admission admission;
+	struct waterfall_lane *pages; /* owned; NULL: no pages are recorded */
+	struct shown_connections shown;
 	struct admin *admin; /* owned */
-	char *pac_text;      /* owned; NULL until a client asks for /proxy.pac */
+	const char *(*explain)(void *context, const struct admin_question *q,
+	    const struct manifests *manifests, FILE *out); /* of gateway_env, with its context */
+	void *explain_context;
+	char *pac_text; /* owned; NULL until a client asks for /proxy.pac */
 	char pseudonym_text[80];
 	struct chunk_pool *small_chunks;
 };
@@ -232,6 +244,11 @@ struct observe_client access_record_client(const struct exchange *x);
 struct slice access_record_user(const struct exchange *x);
 /* Writes the ids of its trace and its span, or those that its client has sent, and returns t; NULL: there are none. */
 const struct observe_trace *access_record_trace(const struct exchange *x, struct observe_trace *t);
+struct observe_request access_record_request(const struct exchange *x);
+struct observe_origin access_record_origin(const struct exchange *x);
+struct observe_ending access_record_ending(const struct exchange *x, enum observe_outcome outcome);
+uint16_t access_record_status(const struct exchange *x);
+uint64_t access_record_bytes(const struct exchange *x); /* of its body, to the client */
 void access_record_held(void *gateway, const struct hold_note *note);
 /* Whether the log has a line of it in any case. */
 bool access_record_is_failure(const struct exchange *x, enum observe_outcome outcome);
@@ -248,6 +265,20 @@ void span_record_decided(const struct exchange *page, const struct policy_offer 
 void span_record_made(struct gateway *g, struct exchange *push);
 void span_record_held(const struct hold_note *n);
 void span_record_ended(struct gateway *g, struct exchange *x, enum observe_outcome how);
+
+/* ---- connection_records.c ---- */
+
+void connection_records_open(struct gateway *g, struct connection_lane *lane);
+void connection_records_close(struct gateway *g);
+
+/* ---- page_records.c: what happens to pages and their pushes, for the pages of admin listeners ---- */
+
+void page_records_open(struct gateway *g, const struct waterfall *w);
+void page_record_decided(struct gateway *g, const struct exchange *parent,
+    const struct policy_offer *offer, const struct policy_verdict *verdict);
+void page_record_made(struct gateway *g, const struct exchange *push);
+void page_record_held(struct gateway *g, const struct hold_note *note);
+void page_record_ended(struct gateway *g, const struct exchange *x, enum observe_outcome outcome);
 
 /* ---- drain.c ---- */
 

@@ -74,6 +74,8 @@ void promise_decided(void *context, struct exchange *parent, const struct policy
 	}
 	if (g->env.tracing)
 		span_record_decided(parent, offer, &verdict);
+	if (g->pages)
+		page_record_decided(g, parent, offer, &verdict);
 	log_decision(g, parent, offer, &verdict);
 }
 
@@ -94,6 +96,8 @@ void promise_made(void *context, struct exchange *push)
 	feedback_made(g, push);
 	if (g->env.tracing)
 		span_record_made(g, push);
+	if (g->pages)
+		page_record_made(g, push);
 	if (push->pushed.source == POLICY_LEARNED)
 		offer_learn_offer(g->learned, push->pushed.parent, push->request->path);
 	if (is_held) {

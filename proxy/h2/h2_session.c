@@ -45,6 +45,23 @@ static struct session_peer peer(const struct session *session)
 	};
 }
 
+static struct hop_settings settings_of(const struct h2_settings *s, int64_t connection_window)
+{
+	return (struct hop_settings){.is_known = 1,
+	    .enable_push = s->enable_push,
+	    .max_concurrent_streams = s->max_concurrent_streams,
+	    .initial_window_size = s->initial_window_size,
+	    .connection_window = connection_window};
+}
+
+static void settings(
+    const struct session *session, struct hop_settings *ours, struct hop_settings *theirs)
+{
+	const struct h2_conn *c = h2_of(session);
+	*ours = settings_of(&c->local, c->inflow.window);
+	*theirs = settings_of(&c->peer, c->outflow.window);
+}
+
 static bool has_failed(const struct session *session)
 {
 	return h2_of(session)->has_failed;
@@ -107,6 +124,7 @@ static const struct session_ops ops = {
     .deadline = h2_deadline,
     .tick = h2_tick,
     .peer = peer,
+    .settings = settings,
     .stream_window = stream_window,
     .stream_is_shut = stream_is_shut,
     .is_done = is_done,

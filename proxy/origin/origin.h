@@ -178,6 +178,8 @@ static inline bool origins_are_idle(const struct origins *all) /* no connection 
 void origins_pause_reading(struct origins *all, bool is_paused);
 /* Writes one line for each connection and each stream; returns the length. */
 size_t origins_describe(const struct origins *all, char *buffer, size_t size);
+/* Fills in a row for each of the newest connections, `most` of them; returns how many. */
+size_t origins_list(const struct origins *all, struct connection_row *rows, size_t most);
 
 /* A client has chosen the server: the operator cannot repair it. */
 static inline bool origin_is_of_a_client(const struct origin *o)

@@ -62,6 +62,30 @@ static bool map_health_table(struct outfit *o, char *error, size_t error_size)
 	return true;
 }
 
+/* The memory of a record is used once a page is recorded in it. */
+static bool map_pages(struct outfit *o, char *error, size_t error_size)
+{
+	struct waterfall *w = &o->pages;
+	uint32_t records = conf_page_records(o->conf);
+	if (records == 0)
+		return true;
+	*w = (struct waterfall){.workers = o->workers, .records = records};
+	w->memory = outfit_map_shared(
+	    waterfall_bytes(w->workers, w->records), "page records", error, error_size);
+	if (w->memory)
+		waterfall_begin_numbers(w, clock_wall() / USEC_PER_SEC << 16);
+	return w->memory != NULL;
+}
+
+static bool map_connections(struct outfit *o, char *error, size_t error_size)
+{
+	if (!conf_has_admin(o->conf))
+		return true;
+	o->connections = outfit_map_shared(
+	    o->workers * sizeof(*o->connections), "the table of connections", error, error_size);
+	return o->connections != NULL;
+}
+
 bool outfit_open(struct outfit *o, struct sockets *sockets, char *error, size_t error_size)
 {
 	const struct conf_server *server = &o->conf->server;
@@ -72,7 +96,8 @@ bool outfit_open(struct outfit *o, struct sockets *sockets, char *error, size_t 
 	o->tables = router_tables_make(o->conf, hash_random_seed());
 	o->slots =
 	    outfit_map_shared(o->workers * sizeof(*o->slots), "the counters", error, error_size);
-	return o->slots && map_health_table(o, error, error_size);
+	return o->slots && map_health_table(o, error, error_size) &&
+	       map_pages(o, error, error_size) && map_connections(o, error, error_size);
 }
 
 void outfit_exchange(struct outfit *o, struct conf *conf, const struct router_tables *tables)
@@ -110,6 +135,10 @@ void outfit_close(struct outfit *o)
 	if (o->orders)
 		munmap(o->orders_memory, o->orders_bytes);
 	free(o->orders);
+	if (o->connections)
+		munmap(o->connections, o->workers * sizeof(*o->connections));
+	if (o->pages.memory)
+		munmap(o->pages.memory, waterfall_bytes(o->pages.workers, o->pages.records));
 	limit_memories_close(&o->limits);
 	router_tables_free(&o->tables);
 	conf_free(o->conf);

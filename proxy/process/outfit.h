@@ -8,6 +8,7 @@
 #include "proxy/process/limit_memories.h"
 #include "proxy/process/sockets.h"
 #include "proxy/route/route.h"
+#include "proxy/waterfall/waterfall.h"
 
 struct outfit {
 	struct conf *conf;           /* owned */
@@ -22,7 +23,9 @@ struct outfit {
 	struct server_orders *orders; /* the same; NULL: no command can give any */
 	void *orders_memory;          /* its shared part */
 	size_t orders_bytes;
-	struct limit_memories limits; /* of the workers' tables; none in single mode */
+	struct connection_lane *connections; /* a lane of each worker; NULL: no admin listener */
+	struct waterfall pages;              /* page records; its memory is NULL: there are none */
+	struct limit_memories limits;        /* of the workers' tables; none in single mode */
 };
 
 uint32_t outfit_count_workers(const struct conf *conf, bool single);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes and frees the parts of a worker, in the right order. */
 #include "proxy/process/worker.h"
+#include "proxy/admin/admin.h"
 #include "proxy/base/descriptor.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
@@ -70,6 +71,16 @@ void worker_take_contents(struct worker *w)
 	files_contents_fini(c);
 }
 
+static const char *explain(
+    void *context, const struct admin_question *q, const struct manifests *manifests, FILE *out)
+{
+	const struct worker *w = context;
+	const struct tool_question question = {
+	    .url = q->url, .promise = q->promise, .client = q->client, .address = q->address};
+	const struct router_tables *tables = w->lists.bytes ? &w->tables : w->env.gateway.tables;
+	return tool_explain_question(&question, w->env.gateway.conf, tables, manifests, out);
+}
+
 bool worker_init(struct worker *w, const struct worker_config *env, char *error, size_t error_size)
 {
 	*w = (struct worker){.env = *env};
@@ -89,6 +100,8 @@ bool worker_init(struct worker *w, const struct worker_config *env, char *error,
 	gateway->chunks = w->chunks;
 	gateway->observe = &w->observe;
 	gateway->seed = hash_random_seed();
+	gateway->explain = explain;
+	gateway->explain_context = w;
 	offer_seed(gateway->seed);
 	if (needs_demo(conf)) {
 		w->demo = demo_origin_new(w->loop, w->chunks, gateway->seed);

@@ -22,6 +22,7 @@
 #include "proxy/base/budget.h"
 #include "proxy/base/chunk.h"
 #include "proxy/base/clock.h"
+#include "proxy/base/hop_settings.h"
 #include "proxy/http/head.h"
 #include "proxy/http/priority.h"
 
@@ -223,6 +224,9 @@ struct session_ops {
 	void (*tick)(struct session *s, usec now);
 	/* questions */
 	struct session_peer (*peer)(const struct session *s);
+	/* What both sides have announced, to be shown to people. May be NULL: the protocol has no settings. */
+	void (*settings)(
+	    const struct session *s, struct hop_settings *ours, struct hop_settings *theirs);
 	/* May be NULL, as the next: there are no windows. */
 	uint32_t (*stream_window)(const struct session *s, const struct session_stream *stream);
 	/* The stream's own window is used up; the connection's does not count. */

@@ -201,6 +201,14 @@ static inline struct session_peer session_peer(const struct session *s)
 	return s->ops->peer(s);
 }
 
+/* Leaves both as they are if the protocol has none. */
+static inline void session_settings(
+    const struct session *s, struct hop_settings *ours, struct hop_settings *theirs)
+{
+	if (s->ops->settings)
+		s->ops->settings(s, ours, theirs);
+}
+
 /* Body bytes that flow control allows to send on the stream now. */
 static inline uint32_t session_stream_window(
     const struct session *s, const struct session_stream *stream)

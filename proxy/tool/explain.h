@@ -41,6 +41,7 @@ struct explain_scene {
 	void *context;
 	FILE *
 	    access; /* where the decision of [access NAME] is told; NULL: the request is not judged */
+	const struct router_tables *tables; /* of conf; NULL: the scene makes its own */
 	/* For the caller to read: the request goes to the origin with ENABLE_PUSH=1; the gateway does
 	 * not read the links of the final response, since it drops all of them in any case. */
 	bool wants_pushes, ignores_links;
@@ -86,7 +87,14 @@ enum { EXPLAIN_PROMISES_MAX = 256 };
 
 enum explain_kind { EXPLAIN_PUSH, EXPLAIN_CHROME, EXPLAIN_CURL, EXPLAIN_HTTP1 };
 
+/* Of a worker that explains what it would do itself: it opens no file and asks no other process. Borrowed. */
+struct explain_served {
+	const struct router_tables *tables;
+	const struct manifests *manifests;
+};
+
 struct explain_options {
+	const struct explain_served *served; /* NULL: the command runs, and reads what it needs */
 	const char *conf, *url, *log, *listen, *user;
 	enum explain_kind kind;
 	struct address address;
@@ -100,6 +108,10 @@ struct explain_options {
 
 enum { EXPLAIN_OK = 0, EXPLAIN_DIFFERS = 1, EXPLAIN_USAGE = 2 };
 
+/* RFC 5737 3: an address reserved for documentation. */
+#define EXPLAIN_ADDRESS SLICE("192.0.2.1")
+/* A kind or an address, each once. NULL, or what to write instead. */
+const char *explain_set_client(struct explain_options *o, const char *text);
 /* EXPLAIN_OK, or as command_parse. Changes the words of argv. */
 int explain_parse(struct explain_options *o, int argc, char **argv);
 

@@ -3,9 +3,6 @@
 #include "proxy/tool/explain.h"
 #include "proxy/tool/tool.h"
 
-/* RFC 5737 3: an address reserved for documentation. */
-#define EXAMPLE_ADDRESS SLICE("192.0.2.1")
-
 static const char *add_field(void *fields, char *text)
 {
 	if (*text == ':')
@@ -28,9 +25,8 @@ static const char *client_word(size_t index)
 	return index == KIND_COUNT ? "unix" : NULL;
 }
 
-static const char *set_client(void *into, char *text)
+const char *explain_set_client(struct explain_options *o, const char *text)
 {
-	struct explain_options *o = into;
 	struct address address = {0};
 	for (size_t i = 0; i < KIND_COUNT; i++) {
 		if (strcmp(kinds[i], text) != 0)
@@ -48,6 +44,11 @@ static const char *set_client(void *into, char *text)
 	o->address = address;
 	o->has_address = true;
 	return NULL;
+}
+
+static const char *set_client(void *into, char *text)
+{
+	return explain_set_client(into, text);
 }
 
 static const char *set_rtt(void *into, char *text)
@@ -153,6 +154,6 @@ const struct command tool_explain_command = {
 int explain_parse(struct explain_options *o, int argc, char **argv)
 {
 	*o = (struct explain_options){.conf = TOOL_DEFAULT_CONF, .status = 200};
-	address_parse(EXAMPLE_ADDRESS, &o->address);
+	address_parse(EXPLAIN_ADDRESS, &o->address);
 	return command_parse(&tool_explain_command, argc, argv, o);
 }

@@ -13,7 +13,7 @@ struct request {
 	const struct conf *conf;
 	FILE *out, *errors;
 	struct explain_scene scene;
-	struct manifests *manifests; /* NULL: a manifest cannot be read */
+	struct manifests *manifests; /* owned; NULL: a manifest cannot be read */
 	struct net_tls *tls;         /* the listener's certificates; NULL: none, or unreadable */
 	unsigned shown, offers, actions[POLICY_ACTION_COUNT]; /* actions: of the offers that come */
 };
@@ -372,7 +372,8 @@ static int play(struct request *r, const struct fetch_request *url)
 	}
 	print_route(r);
 	print_certificate(r, url);
-	explain_learned(r->out, &r->scene);
+	if (!r->o->served)
+		explain_learned(r->out, &r->scene);
 	explain_dispatch(&r->scene);
 	if (!r->scene.wants_pushes || explain_is_without_pushes(r->scene.x))
 		explain_no_pushes(r->out, r->scene.x, r->o->promise_count > 0);
@@ -406,13 +407,16 @@ int explain_url(
 		print_error(&r, "--listen", o->listen, "there is no such [listen] section");
 	} else {
 		choose_address(o, listen);
-		load_certificates(&r, listen);
-		open_manifests(&r);
+		if (!o->served) {
+			load_certificates(&r, listen);
+			open_manifests(&r);
+		}
 		r.scene = (struct explain_scene){
 		    .conf = conf,
 		    .listen = listen,
 		    .client = client_of(o, r.tls),
-		    .manifests = r.manifests,
+		    .manifests = o->served ? o->served->manifests : r.manifests,
+		    .tables = o->served ? o->served->tables : NULL,
 		    .decided = on_decided,
 		    .access = out,
 		    .context = &r,

@@ -216,8 +216,10 @@ void explain_scene_init(struct explain_scene *s)
 	budget_init(&s->budget, NULL, MEMORY_BYTES);
 	s->chunks = chunk_pool_new(LIMIT_COPY_BELOW_BYTES, 0);
 	s->heads = http_head_pool_new(16);
-	s->router = router_new(conf, CONF_MODE_GATEWAY, 0);
-	s->forward_router = router_new(conf, CONF_MODE_FORWARD, 0);
+	s->router = s->tables ? router_of_table(conf, s->tables->gateway)
+			      : router_new(conf, CONF_MODE_GATEWAY, 0);
+	s->forward_router = s->tables ? router_of_table(conf, s->tables->forward)
+				      : router_new(conf, CONF_MODE_FORWARD, 0);
 	s->routes = (struct route_env){
 	    .router = s->router,
 	    .forward_router = s->forward_router,

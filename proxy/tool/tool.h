@@ -6,6 +6,7 @@
 #include "proxy/command/command.h"
 #include "proxy/conf/conf.h"
 #include "proxy/net/net.h"
+#include <stdio.h>
 
 /* The configuration file unless -c names another. */
 #define TOOL_DEFAULT_CONF "/etc/pushgate/pushgate.ini"
@@ -17,6 +18,19 @@ int tool_explain(int argc, char **argv);
 /* How explain gets the text of `pushgate status` (process/process.h), to be freed; NULL: no pushgate runs. To be set
  * before the command runs: a tool knows no processes. */
 void tool_explain_asks(char *(*status_text)(const char *socket_path));
+
+/* What a worker is asked to explain: a request, and what the origin promises with it. */
+struct tool_question {
+	const char *url, *promise; /* promise "": none */
+	const char *client;        /* push, chrome, curl or h1; "": push */
+	const char *address;       /* of the client; "": an example */
+};
+struct manifests;
+struct router_tables;
+/* As `pushgate explain` prints it, without what only files and other processes know: certificates, and what is being
+ * learned. NULL: *out has it. Else what is wrong with the question. */
+const char *tool_explain_question(const struct tool_question *q, const struct conf *conf,
+    const struct router_tables *tables, const struct manifests *manifests, FILE *out);
 
 /*
  * The demo origin: an HTTP/2 server in the same loop, reached over socketpairs. It serves a small

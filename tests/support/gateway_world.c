@@ -699,6 +699,13 @@ void gate_share_readiness(struct readiness *r)
 	shared_readiness = r;
 }
 
+static const struct waterfall *shared_pages;
+
+void gate_share_pages(const struct waterfall *w)
+{
+	shared_pages = w;
+}
+
 struct gate_world *gate_world_new(
     const char *server, const char *listen_lines, const char *origin, const char *more)
 {
@@ -742,6 +749,7 @@ struct gate_world *gate_world_with(const struct session_protocol *const *protoco
 	    .observe = &w->observe,
 	    .health_table = shared_health,
 	    .readiness = shared_readiness,
+	    .pages = shared_pages,
 	    .server_orders = shared_orders,
 	    .via_suffix = 0x12345678,
 	    .seed = 42,

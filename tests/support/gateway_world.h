@@ -141,6 +141,8 @@ struct gate_world *gate_world_with(const struct session_protocol *const *protoco
 void gate_share_health(struct health_table *t);
 /* The same for readiness. */
 void gate_share_readiness(struct readiness *r);
+/* The same with page records. */
+void gate_share_pages(const struct waterfall *w);
 /* The same with orders for servers. */
 void gate_share_orders(struct server_orders *o);
 void gate_world_free(struct gate_world *w); /* frees the gateway first, if it still exists */

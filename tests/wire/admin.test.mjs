@@ -76,7 +76,7 @@ gate('the pages are the same over each kind of connection, and nothing else is t
 		assert.deepEqual([head.status, head.text, head.headers['content-length']], [200, '', '3'], kind);
 		const post = await get('/livez', { method: 'POST' });
 		assert.deepEqual([post.status, post.headers.allow], [405, 'GET, HEAD'], kind);
-		for (const other of ['/', '/livez/', '/metrics/', '/%6civez'])
+		for (const other of ['/nothing', '/livez/', '/metrics/', '/%6civez'])
 			assert.equal((await get(other)).status, 404, `${kind} ${other}`);
 	}
 	const host = (name) => ask({ port: s.admin }, '/readyz', { headers: { host: name } });

