@@ -299,12 +299,14 @@ install: $(BINARY)
 	$(BINARY) completion zsh > $(DESTDIR)$(ZSHDIR)/_pushgate
 	$(BINARY) completion fish > $(DESTDIR)$(FISHDIR)/pushgate.fish
 	chmod 644 $(DESTDIR)$(BASHDIR)/pushgate $(DESTDIR)$(ZSHDIR)/_pushgate $(DESTDIR)$(FISHDIR)/pushgate.fish
-	install -d $(DESTDIR)$(DOCDIR)/docs/decisions $(DESTDIR)$(DOCDIR)/docs/design $(DESTDIR)$(DOCDIR)/examples
+	install -d $(DESTDIR)$(DOCDIR)/docs/decisions $(DESTDIR)$(DOCDIR)/docs/design $(DESTDIR)$(DOCDIR)/examples/prometheus $(DESTDIR)$(DOCDIR)/examples/grafana
 	install -m 644 README.md SECURITY.md CONTRIBUTING.md LICENSE $(DESTDIR)$(DOCDIR)/
 	install -m 644 docs/*.md docs/*.svg $(DESTDIR)$(DOCDIR)/docs/
 	install -m 644 docs/decisions/*.md $(DESTDIR)$(DOCDIR)/docs/decisions/
 	install -m 644 docs/design/*.md $(DESTDIR)$(DOCDIR)/docs/design/
 	install -m 644 $(filter-out etc/demo%.ini,$(wildcard etc/*.ini)) $(DESTDIR)$(DOCDIR)/examples/
+	install -m 644 etc/prometheus/*.yml $(DESTDIR)$(DOCDIR)/examples/prometheus/
+	install -m 644 etc/grafana/*.json $(DESTDIR)$(DOCDIR)/examples/grafana/
 	ln -sfn examples $(DESTDIR)$(DOCDIR)/etc
 
 deb: build/pushgate

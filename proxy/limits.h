@@ -116,6 +116,9 @@
 #define LIMIT_PASSWORDS_WAITING 256u
 #define LIMIT_PASSWORDS_ASKED 2u
 
+/* Series of histograms (max-series): each is 17 lines of what monitoring reads, so that ten thousand are ten megabytes. */
+#define LIMIT_SERIES 4096u
+
 /* Lines allow, deny and ask of one [access NAME]: each request is held against them one after another. */
 #define LIMIT_ACCESS_RULES 1000u
 

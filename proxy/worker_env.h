@@ -98,6 +98,14 @@ static inline void worker_check_memory(struct worker_env *env)
 
 #define WORKER_COUNT(env, name, n) ((env)->observe->counters->name += (uint64_t)(n))
 
+/* A connection whose protocol is known now (n: 1), or that ends (-1). protocol: NULL: it has never been known. */
+static inline void worker_count_session(
+    struct worker_env *env, enum observe_side side, const char *protocol, int n)
+{
+	if (protocol)
+		observe_session_count(env->observe->counters, side, protocol, n);
+}
+
 /* The memory of an idle connection with its session, and what TLS adds: 2,800 bytes of state, and
  * the heap fragmentation that many simultaneous handshakes leave. Charged when the connection
  * begins. */

@@ -116,7 +116,9 @@ void ledger_write(struct ledger *l, const struct ledger_facts *facts, usec now)
 	write_processes(p, facts);
 	memcpy(p->live, facts->live, facts->live_count * sizeof(*p->live));
 	atomic_store(&p->live_count, facts->live_count);
-	atomic_store(&p->totals_bytes, totals_flatten(facts->ended, p->totals, sizeof(p->totals)));
+	if (facts->ended)
+		atomic_store(
+		    &p->totals_bytes, totals_flatten(facts->ended, p->totals, sizeof(p->totals)));
 	atomic_fetch_add(&p->version, 1);
 }
 
@@ -125,7 +127,12 @@ void ledger_write(struct ledger *l, const struct ledger_facts *facts, usec now)
 struct ledger_status {
 	struct status status;
 	struct status_reload last_reload;
-	struct totals *others;
+	const struct ledger_view *view; /* borrows */
+	struct totals *sum;
+	void *flat; /* owned: the totals as the page has them, of which `at` bytes are added up */
+	size_t flat_bytes, at;
+	uint32_t region;       /* the next one to be added up; behind the last the own one */
+	size_t series;         /* how far in its series; 0: not begun */
 	struct entry *entries; /* processes[i].name points into one */
 	struct status_process *processes;
 	struct status_orders other_orders[LIMIT_GENERATIONS + 1];
@@ -141,7 +148,8 @@ void ledger_status_free(struct ledger_status *s)
 {
 	if (!s)
 		return;
-	totals_free(s->others);
+	totals_free(s->sum);
+	free(s->flat);
 	free(s->entries);
 	free(s->processes);
 	free(s);
@@ -157,19 +165,18 @@ static bool copy_once(const struct page *p, struct ledger_status *s, usec now)
 	    live > LIMIT_GENERATIONS + 1 || bytes > sizeof(p->totals))
 		return false;
 	s->entries = memory_resize(s->entries, count + 1, sizeof(*s->entries));
-	void *totals = memory_alloc(bytes + 1);
+	free(s->flat);
+	s->flat = memory_alloc(bytes + 1);
+	s->flat_bytes = bytes;
 	s->status.up = now - p->started;
 	s->status.last_reload = p->reloads ? &s->last_reload : NULL;
 	s->last_reload = p->last_reload;
 	usec since = now - p->written;
 	memcpy(s->entries, p->processes, count * sizeof(*s->entries));
 	memcpy(s->live, p->live, live * sizeof(*s->live));
-	memcpy(totals, p->totals, bytes);
+	memcpy(s->flat, p->totals, bytes);
 	atomic_thread_fence(memory_order_acquire);
 	bool is_whole = atomic_load(&p->version) == version;
-	if (is_whole)
-		totals_unflatten(s->others, totals, bytes);
-	free(totals);
 	s->live_count = live;
 	s->status.process_count = count;
 	for (uint32_t i = 0; is_whole && i < count; i++)
@@ -198,13 +205,22 @@ static bool lives(const struct ledger_status *s, uint32_t generation)
 	return false;
 }
 
-/* Of generations that still have workers. What they count has no place in this one's configuration. */
-static void add_other(struct ledger_status *s, const struct ledger_region *r)
+static bool is_other(const struct ledger_status *s, uint32_t region)
 {
-	totals_add(s->others, r->conf, r->slots, r->workers, false);
-	if (r->orders && r->conf)
-		s->other_orders[s->status.other_orders_count++] =
-		    (struct status_orders){r->conf, r->orders};
+	const struct ledger_view *v = s->view;
+	return region != v->own && lives(s, v->regions[region].generation);
+}
+
+/* Those of generations that still have workers. */
+static void list_orders(struct ledger_status *s)
+{
+	for (uint32_t i = 0; i < s->view->region_count; i++) {
+		const struct ledger_region *r = &s->view->regions[i];
+		if (is_other(s, i) && r->orders && r->conf)
+			s->other_orders[s->status.other_orders_count++] =
+			    (struct status_orders){r->conf, r->orders};
+	}
+	s->status.other_orders = s->other_orders;
 }
 
 struct ledger_status *ledger_status_new(
@@ -213,7 +229,8 @@ struct ledger_status *ledger_status_new(
 	struct ledger_status *s = memory_new(struct ledger_status);
 	const struct ledger_region *own = &v->regions[v->own];
 	unsigned tries = 0;
-	s->others = totals_new();
+	s->view = v;
+	s->sum = totals_new();
 	while (tries < TRIES && !copy_once(v->ledger->page, s, now))
 		tries++;
 	if (tries == TRIES) {
@@ -221,16 +238,58 @@ struct ledger_status *ledger_status_new(
 		return NULL;
 	}
 	name_processes(s);
-	s->status.others = s->others;
 	s->status.own_slot = v->own_slot;
 	s->status.slots = own->slots;
+	s->status.series = own->series;
 	s->status.worker_count = own->workers;
 	s->status.conf = own->conf;
 	s->status.orders = own->orders;
 	s->status.health_table = health_table;
-	s->status.other_orders = s->other_orders;
-	for (uint32_t i = 0; i < v->region_count; i++)
-		if (i != v->own && lives(s, v->regions[i].generation))
-			add_other(s, &v->regions[i]);
+	list_orders(s);
 	return s;
+}
+
+/* ---- adding up ---- */
+
+/* So many records, or series, at a time: each takes about a microsecond. */
+#define AT_ONCE 500u
+
+/* What another generation counts has no place in this one's configuration. False: there is more of it. */
+static bool add_region(struct ledger_status *s, uint32_t region)
+{
+	const struct ledger_region *r = &s->view->regions[region];
+	bool is_own = region == s->view->own;
+	if (s->series == 0)
+		totals_add(s->sum, r->conf, r->slots, r->workers, is_own);
+	return !totals_add_some_series(s->sum, r->conf, r->series, &s->series, AT_ONCE);
+}
+
+bool ledger_status_add_up(struct ledger_status *s)
+{
+	const struct ledger_view *v = s->view;
+	if (s->at < s->flat_bytes) {
+		(void)totals_unflatten(s->sum, s->flat, s->flat_bytes, &s->at, AT_ONCE);
+		return true;
+	}
+	while (s->region < v->region_count && !is_other(s, s->region))
+		s->region++;
+	bool is_last = s->region == v->region_count;
+	if (!add_region(s, is_last ? v->own : s->region))
+		return true;
+	s->series = 0;
+	s->region++;
+	if (is_last && v->own_slot)
+		observe_counters_add(&s->sum->whole, v->own_slot);
+	return !is_last;
+}
+
+struct totals *ledger_status_sum(const struct ledger_status *s)
+{
+	return s->sum;
+}
+
+size_t ledger_status_bytes(const struct ledger_status *s)
+{
+	return sizeof(*s) + sizeof(*s->sum) + 2 * s->flat_bytes +
+	       s->status.process_count * (sizeof(*s->entries) + sizeof(*s->processes));
 }

@@ -46,6 +46,7 @@ struct ledger_region {
 	const struct conf *conf; /* names the counters; NULL: it has served no client */
 	const struct observe_counters *slots;
 	uint32_t workers;
+	const struct series *series;
 	const struct server_orders *orders; /* NULL: none */
 };
 
@@ -65,6 +66,12 @@ struct ledger_status;
 struct ledger_status *ledger_status_new(
     const struct ledger_view *v, const struct health_table *health_table, usec now);
 void ledger_status_free(struct ledger_status *s); /* accepts NULL */
+/* Adds up the counters of all generations, a part at a time. False: that was the last. */
+bool ledger_status_add_up(struct ledger_status *s);
 const struct status *ledger_status_of(const struct ledger_status *s);
+/* The sum, instead of status_sum. */
+struct totals *ledger_status_sum(const struct ledger_status *s);
+/* What it takes of memory, as a rule. */
+size_t ledger_status_bytes(const struct ledger_status *s);
 
 #endif

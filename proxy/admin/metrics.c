@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /metrics: the samples of `pushgate status`, for Prometheus. All counters are added up at once when the answer begins, so
- * that its samples fit together and none goes back from one answer to the next, whichever worker makes it; they are printed a
- * part at a time.
+ * /metrics: the samples of `pushgate status`, for Prometheus. All counters are added up when the answer begins, so that
+ * its samples fit together and none goes back from one answer to the next, whichever worker makes it; then they are printed.
+ * Both is done a part at a time.
  */
 #include "proxy/admin/admin_private.h"
 
@@ -14,7 +14,7 @@
 #define TYPE_TEXT "text/plain; version=0.0.4; charset=utf-8"
 #define TYPE_OPENMETRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
-/* The charge for one answer: what is added up has bounds of its own (admin/totals.h). */
+/* The charge for one answer, beside what the ledger has of generations that have ended. */
 #define METRICS_BYTES 262144u
 
 /* The master writes the ledger for a fraction of a millisecond. If it was stopped meanwhile, the answer fails. */
@@ -23,11 +23,12 @@
 
 struct metrics {
 	struct admin *admin;
-	bool is_openmetrics;
+	bool is_openmetrics, is_added_up;
 	unsigned tries;
+	size_t charge;
 	struct ledger_status *status; /* NULL: there is no ledger, or it was not read yet */
 	struct status alone;          /* without a ledger */
-	struct totals *sum;           /* NULL: nothing is added up yet */
+	struct totals *sum;           /* of that; owned */
 	struct status_mark mark;
 };
 
@@ -36,28 +37,42 @@ static const struct status *status_of(const struct metrics *m)
 	return m->status ? ledger_status_of(m->status) : &m->alone;
 }
 
+/* Of a worker that knows of no other. */
+static void count_alone(struct metrics *m)
+{
+	const struct worker_env *worker = m->admin->env.worker;
+	m->alone = (struct status){.slots = worker->observe->counters,
+	    .worker_count = 1,
+	    .health_table = worker->health_table,
+	    .conf = worker->conf};
+	m->sum = status_sum(&m->alone);
+	m->is_added_up = true;
+}
+
 /* False: the ledger cannot be read now. */
-static bool begin(struct metrics *m)
+static bool add_up(struct metrics *m)
 {
 	const struct admin_env *env = &m->admin->env;
-	const struct worker_env *worker = env->worker;
-	if (env->view)
-		m->status =
-		    ledger_status_new(env->view, worker->health_table, net_now(worker->loop));
-	else
-		m->alone = (struct status){.slots = worker->observe->counters,
-		    .worker_count = 1,
-		    .health_table = worker->health_table,
-		    .conf = worker->conf};
-	if (env->view && !m->status)
-		return false;
-	m->sum = status_sum(status_of(m));
-	return true;
+	struct worker_env *worker = env->worker;
+	if (!env->view) {
+		count_alone(m);
+		return true;
+	}
+	if (m->status) {
+		m->is_added_up = !ledger_status_add_up(m->status);
+		return true;
+	}
+	m->status = ledger_status_new(env->view, worker->health_table, net_now(worker->loop));
+	if (m->status)
+		budget_adjust(
+		    &worker->budget, &m->charge, METRICS_BYTES + ledger_status_bytes(m->status));
+	return m->status != NULL;
 }
 
 static bool print_some(struct metrics *m, FILE *out)
 {
-	return status_print_some(status_of(m), m->sum, &m->mark, out);
+	struct totals *sum = m->status ? ledger_status_sum(m->status) : m->sum;
+	return status_print_some(status_of(m), sum, &m->mark, out);
 }
 
 static enum admin_step print_openmetrics(struct metrics *m, FILE *out)
@@ -83,7 +98,9 @@ static enum admin_step print_openmetrics(struct metrics *m, FILE *out)
 static enum admin_step produce(void *context, struct admin_output *output, FILE *out)
 {
 	struct metrics *m = context;
-	if (!m->sum && !begin(m)) {
+	if (!m->is_added_up) {
+		if (add_up(m))
+			return ADMIN_GOES_ON;
 		admin_output_wake_at(output, net_now(m->admin->env.worker->loop) + BUSY_USEC);
 		return ++m->tries < BUSY_TRIES ? ADMIN_SLEEPS : ADMIN_FAILS;
 	}
@@ -95,7 +112,7 @@ static enum admin_step produce(void *context, struct admin_output *output, FILE 
 static void metrics_free(void *context)
 {
 	struct metrics *m = context;
-	budget_give(&m->admin->env.worker->budget, METRICS_BYTES);
+	budget_give(&m->admin->env.worker->budget, m->charge);
 	totals_free(m->sum);
 	ledger_status_free(m->status);
 	free(m);
@@ -119,6 +136,7 @@ void admin_answer_metrics(struct admin_request *r)
 	}
 	struct metrics *m = memory_new(struct metrics);
 	m->admin = a;
+	m->charge = METRICS_BYTES;
 	m->is_openmetrics = is_openmetrics;
 	r->answer->content_type = is_openmetrics ? TYPE_OPENMETRICS : TYPE_TEXT;
 	admin_answer_with(r, &producer, m);

@@ -7,6 +7,7 @@
 #define PUSHGATE_ADMIN_STATUS_H
 
 #include "proxy/admin/totals.h"
+#include "proxy/admin/usage.h"
 #include <sys/types.h>
 
 /* A worker or a helper in the text; workers of older generations have a name. */
@@ -16,6 +17,7 @@ struct status_process {
 	pid_t pid;        /* 0 = down */
 	uint32_t starts;
 	usec up;
+	struct process_usage usage;
 };
 
 /* Results of a reload. */
@@ -42,6 +44,7 @@ struct status {
 	const struct status_reload *last_reload; /* NULL: this process does not reload */
 	usec drains_in; /* drain-delay; 0: it drains, or was not told to end */
 	const struct observe_counters *slots;    /* the workers' */
+	const struct series *series;             /* the same; NULL: there are none */
 	const struct observe_counters *own_slot; /* the master's; NULL: it has none */
 	const struct totals
 	    *others; /* of all generations but the one that all else is of; NULL: none */
@@ -68,10 +71,12 @@ struct status_mark {
 /* Prints some of the samples, whole families or a part of one, so many as take a fraction of a millisecond. False: these were
  * the last. sum: of status_sum, once. */
 bool status_print_some(
-    const struct status *s, const struct totals *sum, struct status_mark *mark, FILE *out);
+    const struct status *s, struct totals *sum, struct status_mark *mark, FILE *out);
 /* status_text.c: prints comment lines ("# …") about the processes and where push is off, then the sums of the
  * counters. */
 void status_print(const struct status *s, FILE *out);
+/* status_processes.c: samples of the processes. */
+void status_processes_print(const struct status *s, FILE *out);
 /* status_orders.c: what was ordered for servers, as comment lines; samples for monitoring. */
 void status_order_notes(const struct status *s, FILE *out);
 void status_orders_print(const struct status *s, FILE *out);

@@ -26,28 +26,13 @@ struct totals *status_sum(const struct status *s)
 	if (s->others)
 		totals_add_totals(t, s->others);
 	totals_add(t, s->conf, s->slots, s->worker_count, true);
+	totals_add_series(t, s->conf, s->series);
 	if (s->own_slot)
 		observe_counters_add(&t->whole, s->own_slot);
 	return t;
 }
 
-/* ---- about the processes ---- */
-
-/* Prints one of the four families of processes, which follow each other in OBSERVE_FAMILIES. */
-static void print_processes(const struct status *s, enum observe_family_id id, FILE *out)
-{
-	struct observe_family f = {.out = out, .id = id};
-	for (uint32_t i = 0; i < s->process_count; i++) {
-		const struct status_process *p = &s->processes[i];
-		char name[32];
-		usec up = p->pid ? p->up : 0;
-		const unsigned long long values[] = {
-		    p->pid != 0, (unsigned)p->pid, up / USEC_PER_SEC, p->starts};
-		snprintf(name, sizeof(name), "worker %u", i);
-		observe_sample(&f, OBSERVE_LABELS({"process", p->name ? p->name : name}), "%llu",
-		    values[id - OBSERVE_FAMILY_PROCESS_UP]);
-	}
-}
+/* ---- about the whole ---- */
 
 static void print_last_reload(const struct status *s, FILE *out)
 {
@@ -75,15 +60,33 @@ static void note_last_reload(const struct status *s, FILE *out)
 	    r->generation, r->cause[0] ? ": " : "", r->cause);
 }
 
+static void print_certificates(const struct conf *conf, FILE *out)
+{
+	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_CERTIFICATE};
+	for (size_t i = 0; i < conf->listen_count; i++)
+		for (size_t k = 0; k < conf->listens[i].certificate_count; k++) {
+			const struct conf_listen *l = &conf->listens[i];
+			if (l->certificate_ends[k] > 0)
+				observe_sample(&f,
+				    OBSERVE_LABELS({"listen", l->name},
+					{"file", l->certificates[k].chain_file}),
+				    "%lld", (long long)l->certificate_ends[k]);
+		}
+}
+
 static void print_whole(const struct status *s, FILE *out)
 {
-	struct observe_family info = {.out = out, .id = OBSERVE_FAMILY_INFO};
-	struct observe_family up = {.out = out, .id = OBSERVE_FAMILY_UPTIME};
-	observe_sample(&info, OBSERVE_LABELS({"version", PUSHGATE_VERSION}), "1");
-	observe_sample(&up, NO_LABELS, "%llu", (unsigned long long)(s->up / USEC_PER_SEC));
+	struct observe_family build = {.out = out, .id = OBSERVE_FAMILY_BUILD};
+	observe_sample(&build,
+	    OBSERVE_LABELS({"version", PUSHGATE_VERSION}, {"tls_library", net_tls_library()}), "1");
 	print_last_reload(s, out);
-	for (int id = OBSERVE_FAMILY_PROCESS_UP; id <= OBSERVE_FAMILY_PROCESS_STARTS; id++)
-		print_processes(s, (enum observe_family_id)id, out);
+	status_processes_print(s, out);
+	if (!s->conf)
+		return;
+	struct observe_family memory = {.out = out, .id = OBSERVE_FAMILY_MEMORY_LIMIT};
+	observe_sample(&memory, NO_LABELS, "%llu",
+	    (unsigned long long)s->conf->server.memory_bytes * s->worker_count);
+	print_certificates(s->conf, out);
 }
 
 /* ---- where push is off ---- */
@@ -138,14 +141,14 @@ static void print_limited(const struct totals *t, FILE *out)
 
 /* ---- the samples, in parts ---- */
 
-static size_t part_whole(const struct status *s, const struct totals *t, size_t at, FILE *out)
+static size_t part_whole(const struct status *s, struct totals *t, size_t at, FILE *out)
 {
 	(void)t, (void)at;
 	print_whole(s, out);
 	return 0;
 }
 
-static size_t part_servers(const struct status *s, const struct totals *t, size_t at, FILE *out)
+static size_t part_servers(const struct status *s, struct totals *t, size_t at, FILE *out)
 {
 	(void)t, (void)at;
 	if (s->conf && s->health_table)
@@ -155,14 +158,14 @@ static size_t part_servers(const struct status *s, const struct totals *t, size_
 	return 0;
 }
 
-static size_t part_counters(const struct status *s, const struct totals *t, size_t at, FILE *out)
+static size_t part_counters(const struct status *s, struct totals *t, size_t at, FILE *out)
 {
 	(void)s, (void)at;
 	observe_counters_print(&t->whole, out);
 	return 0;
 }
 
-static size_t part_rows(const struct status *s, const struct totals *t, size_t at, FILE *out)
+static size_t part_rows(const struct status *s, struct totals *t, size_t at, FILE *out)
 {
 	const struct observe_counters *sum = &t->whole;
 	(void)s, (void)at;
@@ -177,7 +180,7 @@ static size_t part_rows(const struct status *s, const struct totals *t, size_t a
 }
 
 /* A family at a time: there may be hundreds of rules. */
-static size_t part_rules(const struct status *s, const struct totals *t, size_t at, FILE *out)
+static size_t part_rules(const struct status *s, struct totals *t, size_t at, FILE *out)
 {
 	if (!s->conf)
 		return 0;
@@ -185,7 +188,7 @@ static size_t part_rules(const struct status *s, const struct totals *t, size_t 
 	return at + 1 < OBSERVE_RULE_FAMILIES ? at + 1 : 0;
 }
 
-static size_t part_routes(const struct status *s, const struct totals *t, size_t at, FILE *out)
+static size_t part_routes(const struct status *s, struct totals *t, size_t at, FILE *out)
 {
 	(void)at;
 	if (!s->conf)
@@ -195,15 +198,31 @@ static size_t part_routes(const struct status *s, const struct totals *t, size_t
 	return 0;
 }
 
+/* So many histograms at a time. */
+#define SERIES_AT_ONCE 100u
+
+static size_t part_series(const struct status *s, struct totals *t, size_t at, FILE *out)
+{
+	struct observe_family used = {.out = out, .id = OBSERVE_FAMILY_SERIES};
+	struct observe_family left_out = {.out = out, .id = OBSERVE_FAMILY_SERIES_LEFT_OUT};
+	if (!s->series)
+		return 0;
+	if (at == 0) {
+		observe_sample(&used, NO_LABELS, "%u", series_used(s->series));
+		observe_sample(&left_out, NO_LABELS, "%u", series_left_out(s->series));
+	}
+	return totals_series_print(t, at, SERIES_AT_ONCE, out);
+}
+
 /* Each prints its families, or a part of them: then it returns where it is to go on, else 0. */
-static size_t (*const parts[])(const struct status *s, const struct totals *t, size_t at,
-    FILE *out) = {part_whole, part_servers, part_counters, part_rows, part_rules, part_routes};
+static size_t (*const parts[])(const struct status *s, struct totals *t, size_t at, FILE *out) = {
+    part_whole, part_servers, part_counters, part_rows, part_rules, part_routes, part_series};
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 /* Those of processes and servers come first: the log of the end leaves them out. */
 #define FIRST_COUNTERS 2u
 
 bool status_print_some(
-    const struct status *s, const struct totals *sum, struct status_mark *mark, FILE *out)
+    const struct status *s, struct totals *sum, struct status_mark *mark, FILE *out)
 {
 	mark->at = parts[mark->part](s, sum, mark->at, out);
 	if (mark->at == 0)

@@ -8,7 +8,9 @@
 
 struct totals *totals_new(void)
 {
-	return memory_new(struct totals);
+	struct totals *t = memory_new(struct totals);
+	map_init(&t->series);
+	return t;
 }
 
 void totals_free(struct totals *t)
@@ -19,6 +21,7 @@ void totals_free(struct totals *t)
 		free((char *)(uintptr_t)t->rules[i].name);
 	for (size_t i = 0; i < t->route_count; i++)
 		free(t->routes[i].name);
+	totals_series_fini(t);
 	free(t->rules);
 	free(t->routes);
 	free(t);
@@ -26,7 +29,7 @@ void totals_free(struct totals *t)
 
 void totals_clear_gauges(struct observe_counters *c)
 {
-#define CLEAR(name, text) c->name = 0;
+#define CLEAR(member, name, text) c->member = 0;
 	OBSERVE_GAUGES(CLEAR)
 #undef CLEAR
 	memset(c->push_off_until, 0, sizeof(c->push_off_until));
@@ -123,4 +126,6 @@ void totals_add_totals(struct totals *t, const struct totals *more)
 		add_rule(totals_rule(t, more->rules[i].name), &more->rules[i].counts);
 	for (size_t i = 0; i < more->route_count; i++)
 		totals_add_route(t, more->routes[i].name, more->routes[i].limited);
+	map_for_each(&more->series, s, struct totals_series, node)
+	    histogram_add(totals_series(t, s->id, s->labels), &s->histogram);
 }

@@ -6,7 +6,9 @@
 #ifndef PUSHGATE_ADMIN_TOTALS_H
 #define PUSHGATE_ADMIN_TOTALS_H
 
+#include "proxy/base/map.h"
 #include "proxy/conf/conf.h"
+#include "proxy/limits.h"
 #include "proxy/observe/observe.h"
 
 /* Names of each kind; what has other names is counted together, routes then not at all. */
@@ -17,12 +19,24 @@ struct totals_route {
 	uint64_t limited[2]; /* as observe_counters.route_limited */
 };
 
+/* Names of series of all generations; what has other names is counted as (other). */
+enum { TOTALS_SERIES = 4 * LIMIT_SERIES, TOTALS_LABELS_BYTES = 400 };
+
+struct totals_series {
+	struct map_node node;
+	enum series_id id;
+	char *labels; /* owned; as a sample has them */
+	struct histogram histogram;
+};
+
 struct totals {
 	struct observe_counters
 	    whole; /* but for what has a name; rules[OBSERVE_RULES]: all other rules */
 	struct observe_named_rule *rules; /* names are owned */
 	struct totals_route *routes;
 	size_t rule_count, route_count;
+	struct map series;             /* struct totals_series, owned */
+	struct totals_series **sorted; /* owned: in the order of print; NULL: not yet */
 };
 
 struct totals *totals_new(void);
@@ -37,6 +51,8 @@ void totals_add(struct totals *t, const struct conf *conf, const struct observe_
 /* The counters outlive a worker or a whole process, but its connections and requests do not. */
 void totals_clear_gauges(struct observe_counters *c);
 void totals_add_totals(struct totals *t, const struct totals *more);
+/* The same of its series. series: NULL: it has none. */
+void totals_add_series(struct totals *t, const struct conf *conf, const struct series *series);
 /* The counts of the rule, or of all others when there are too many names. */
 struct observe_rule *totals_rule(struct totals *t, const char *name);
 void totals_add_rule(struct totals *t, const char *name, const struct observe_rule *counts);
@@ -47,8 +63,19 @@ void totals_add_route(struct totals *t, const char *name, const uint64_t limited
 /* Writes all, zeroes included, so that each name keeps its place. Returns the bytes written; what does not fit is left
  * out. bytes is aligned for uint64_t. */
 size_t totals_flatten(const struct totals *t, void *bytes, size_t size);
-/* Adds what such bytes say. */
-void totals_unflatten(struct totals *t, const void *bytes, size_t size);
+/* Adds what such bytes say, so many records at most; *at: 0 at first. False: these were the last. */
+bool totals_unflatten(struct totals *t, const void *bytes, size_t size, size_t *at, size_t most);
+/* ---- totals_series.c ---- */
+
+void totals_series_fini(struct totals *t);
+/* The histogram with these labels, or that of all others when there are too many. */
+struct histogram *totals_series(struct totals *t, enum series_id id, const char *labels);
+/* Prints so many at most, from number `at` of their order on, once all are added. Returns where to go on; 0: these were the
+ * last. */
+size_t totals_series_print(struct totals *t, size_t at, size_t most, FILE *out);
+/* Adds so many series at most; *at: 0 at first. False: these were the last. */
+bool totals_add_some_series(struct totals *t, const struct conf *conf, const struct series *series,
+    size_t *at, size_t most);
 
 /* ---- totals_text.c: names of counters, and totals for a pushgate of another version ---- */
 

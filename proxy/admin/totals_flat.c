@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-enum record_kind { RECORD_WHOLE, RECORD_RULE, RECORD_ROUTE };
+/* Series have the number of their family behind that of the last kind. */
+enum record_kind { RECORD_WHOLE, RECORD_RULE, RECORD_ROUTE, RECORD_SERIES };
 
 /* Both lengths are multiples of 8, and so are the places of values. */
 struct record {
@@ -26,8 +27,8 @@ static size_t rounded(size_t n)
 }
 
 /* Whatever does not fit is left out. */
-static void write_record(struct writer *w, enum record_kind kind, const char *name,
-    const void *value, size_t value_bytes)
+static void write_record(
+    struct writer *w, uint32_t kind, const char *name, const void *value, size_t value_bytes)
 {
 	size_t length = strlen(name) + 1;
 	const struct record r = {.kind = kind,
@@ -57,33 +58,34 @@ size_t totals_flatten(const struct totals *t, void *bytes, size_t size)
 	for (size_t i = 0; i < t->route_count; i++)
 		write_record(&w, RECORD_ROUTE, t->routes[i].name, t->routes[i].limited,
 		    sizeof(t->routes[i].limited));
+	map_for_each(&t->series, s, struct totals_series, node)
+	    write_record(&w, RECORD_SERIES + s->id, s->labels, &s->histogram, sizeof(s->histogram));
 	return (size_t)(w.at - (unsigned char *)bytes);
 }
 
 static void take_record(
     struct totals *t, const struct record *r, const char *name, const void *value)
 {
-	switch ((enum record_kind)r->kind) {
-	case RECORD_WHOLE:
+	if (r->kind == RECORD_WHOLE)
 		observe_counters_add(&t->whole, value);
-		return;
-	case RECORD_RULE:
+	else if (r->kind == RECORD_RULE)
 		totals_add_rule(t, name, value);
-		return;
-	case RECORD_ROUTE:
+	else if (r->kind == RECORD_ROUTE)
 		totals_add_route(t, name, value);
-		return;
-	}
+	else
+		histogram_add(
+		    totals_series(t, (enum series_id)(r->kind - RECORD_SERIES), name), value);
 }
 
-void totals_unflatten(struct totals *t, const void *bytes, size_t size)
+bool totals_unflatten(struct totals *t, const void *bytes, size_t size, size_t *at, size_t most)
 {
-	const unsigned char *at = bytes, *end = at + size;
-	while (at < end) {
+	for (; *at < size && most > 0; most--) {
+		const unsigned char *next = (const unsigned char *)bytes + *at;
 		struct record r;
-		memcpy(&r, at, sizeof(r));
-		const char *name = (const char *)at + rounded(sizeof(r));
+		memcpy(&r, next, sizeof(r));
+		const char *name = (const char *)next + rounded(sizeof(r));
 		take_record(t, &r, name, name + r.name_bytes);
-		at += rounded(sizeof(r)) + r.name_bytes + r.value_bytes;
+		*at += rounded(sizeof(r)) + r.name_bytes + r.value_bytes;
 	}
+	return *at < size;
 }

@@ -69,8 +69,8 @@ static void visit_pushes(const struct visitor *v, struct observe_counters *c)
 
 static void visit_counters(const struct visitor *v, struct observe_counters *c)
 {
-#define COUNTER(name, text) visit(v, &c->name, "counter\t" #name);
-#define GAUGE(name, text) visit(v, &c->name, "gauge\t" #name);
+#define COUNTER(member, name, text) visit(v, &c->member, "counter\t" #member);
+#define GAUGE(member, name, text) visit(v, &c->member, "gauge\t" #member);
 	OBSERVE_COUNTERS(COUNTER)
 	OBSERVE_GAUGES(GAUGE)
 #undef GAUGE
@@ -95,6 +95,16 @@ static void visit_rule(
 	visit(v, &r->reset_usec, "%s\t%s\treset usec", kind, name);
 }
 
+static void visit_series(
+    const struct visitor *v, const struct totals_series *s, struct histogram *h)
+{
+	const char *name = series_name(s->id);
+	for (size_t i = 0; i <= HISTOGRAM_BOUNDS; i++)
+		visit(v, &h->counts[i], "series\t%s\t%s\t%s", name, s->labels,
+		    histogram_bound_text(i));
+	visit(v, &h->sum, "series\t%s\t%s\tsum usec", name, s->labels);
+}
+
 static void visit_all(const struct visitor *v, struct totals *t)
 {
 	visit_counters(v, &t->whole);
@@ -105,6 +115,7 @@ static void visit_all(const struct visitor *v, struct totals *t)
 		visit(v, &t->routes[i].limited[0], "route\t%s\trefused", t->routes[i].name);
 		visit(v, &t->routes[i].limited[1], "route\t%s\tshadow", t->routes[i].name);
 	}
+	map_for_each(&t->series, s, struct totals_series, node) visit_series(v, s, &s->histogram);
 }
 
 /* ---- writing ---- */
@@ -144,12 +155,25 @@ static bool read_line(struct slice text, struct line *line)
 	return slice_to_number(slice_from(text, tab), UINT64_MAX, &line->n);
 }
 
-/* Gives the rule or route of a line an entry in the totals. */
+static void make_series(struct totals *t, struct slice name, struct slice labels)
+{
+	char text[TOTALS_LABELS_BYTES];
+	snprintf(text, sizeof(text), "%.*s", SLICE_ARG(labels));
+	for (enum series_id id = 0; id < SERIES_FAMILIES; id++)
+		if (slice_equal(name, slice_of_string(series_name(id))))
+			(void)totals_series(t, id, text);
+}
+
+/* Gives the rule, route or series of a line an entry in the totals. */
 static void make_entry(struct totals *t, struct slice key)
 {
 	static const uint64_t none[2];
 	char name[KEY_BYTES];
 	struct slice kind = slice_cut(&key, '\t'), own = slice_cut(&key, '\t');
+	if (slice_equal(kind, SLICE("series"))) {
+		make_series(t, own, slice_cut(&key, '\t'));
+		return;
+	}
 	snprintf(name, sizeof(name), "%.*s", SLICE_ARG(own));
 	if (slice_equal(kind, SLICE("rule")))
 		(void)totals_rule(t, name);

@@ -26,8 +26,10 @@ bool client_address_attach(
 	uint64_t key = subscriber_key_of_client(l->clients->env->seed, from);
 	struct map_node *n = map_find(&l->addresses, key);
 	struct client_address *c = n ? container_of(n, struct client_address, node) : NULL;
-	if (c && c->connections >= most)
+	if (c && c->connections >= most) {
+		WORKER_COUNT(l->clients->env, connections_refused_client, 1);
 		return false;
+	}
 	if (!c) {
 		c = memory_new(struct client_address);
 		map_insert(&l->addresses, &c->node, key);

@@ -29,15 +29,16 @@ static const char *admit(
     struct client_listener *l, const struct address *from, struct client_address **counted)
 {
 	struct worker_env *env = l->clients->env;
-	if (l->connections >= l->conf->max_connections)
+	if (l->connections >= l->conf->max_connections) {
+		WORKER_COUNT(env, connections_refused, 1);
 		return "connection refused (max-connections)";
-	if (!client_address_attach(l, from, counted)) {
-		WORKER_COUNT(env, connections_refused_client, 1);
-		return "connection refused (max-connections-per-client)";
 	}
+	if (!client_address_attach(l, from, counted))
+		return "connection refused (max-connections-per-client)";
 	if (budget_take(&env->budget, connection_bytes(l->tls)))
 		return NULL;
 	client_address_detach(l, *counted);
+	WORKER_COUNT(env, connections_refused_memory, 1);
 	return "connection refused (memory)";
 }
 
@@ -77,7 +78,6 @@ void client_accept(struct client_listener *l, int fd, const struct net_address *
 	net_address_ip(peer, &from);
 	const char *refusal = admit(l, &from, &counted);
 	if (refusal) {
-		WORKER_COUNT(env, connections_refused, 1);
 		client_log(l, &from, refusal, NULL);
 		net_refuse(fd);
 		return;
@@ -110,6 +110,7 @@ static void dispose(struct client_conn *c)
 	client_address_detach(c->listener, c->counted);
 	worker_schedule_drain_check(env);
 	env->observe->counters->connections_open--;
+	worker_count_session(env, OBSERVE_CLIENT, c->hop.protocol, -1);
 }
 
 /* The transport ends by itself; everything else of the connection dies with this loop pass. */
@@ -252,6 +253,7 @@ static void begin_session(struct client_conn *c, const struct session_plan *plan
 	struct clients *clients = c->clients;
 	c->session = protocols_begin(plan, &clients->session_env, &conn, worker_now(clients->env));
 	c->hop.protocol = session_name(c->session);
+	worker_count_session(clients->env, OBSERVE_CLIENT, c->hop.protocol, 1);
 	c->hop.tls = net_conn_tls_version(c->net);
 	c->hop.cipher = net_conn_tls_cipher(c->net);
 	if (c->is_leaving && session_can(c->session, SESSION_MULTIPLEXES))
@@ -262,8 +264,11 @@ static void conn_opened(void *owner)
 {
 	struct client_conn *c = owner;
 	struct worker_env *env = c->clients->env;
+	usec now = worker_now(env);
+	series_count(&env->observe->series, SERIES_TLS,
+	    conf_listen_number(env->conf, c->listener->conf), 0, now - c->opened);
 	c->is_open = true;
-	c->opened = worker_now(env);
+	c->opened = now;
 	client_conn_is_quiet(c);
 	const struct session_plan *plan =
 	    protocols_by_alpn(c->listener->plans, net_conn_alpn(c->net));
@@ -327,7 +332,7 @@ static bool replay_first_bytes(struct client_conn *c, size_t n)
 	struct worker_env *env = c->clients->env;
 	struct chunk *copy = chunk_acquire(env->chunks);
 	if (!copy) {
-		WORKER_COUNT(env, connections_refused, 1);
+		WORKER_COUNT(env, connections_refused_memory, 1);
 		client_conn_abort(c, NULL);
 		return false;
 	}

@@ -241,7 +241,8 @@ static void warn_of_chain(
 
 /* ---- [listen NAME] ---- */
 
-static bool check_pair(struct conf_loader *l, const struct pair *p)
+/* ends: when the first certificate of the chain expires. */
+static bool check_pair(struct conf_loader *l, const struct pair *p, int64_t *ends)
 {
 	struct net_pem_file chain, key;
 	struct net_chain_link links[NET_CHAIN_MOST];
@@ -266,6 +267,8 @@ static bool check_pair(struct conf_loader *l, const struct pair *p)
 	}
 	if (count > 0)
 		warn_of_chain(l, p, links, count);
+	for (size_t i = 0; i < count; i++)
+		*ends = i == 0 || links[i].ends < *ends ? links[i].ends : *ends;
 	return true;
 }
 
@@ -301,13 +304,16 @@ void conf_check_certificates(struct conf_loader *l, struct conf_section *s)
 	if (pairs == 0)
 		return;
 	listen->certificates = arena_alloc(&l->conf->arena, pairs * sizeof *listen->certificates);
+	listen->certificate_ends =
+	    arena_alloc(&l->conf->arena, pairs * sizeof *listen->certificate_ends);
 	listen->certificate_count = pairs;
 	for (size_t i = 0; i < pairs; i++) {
 		listen->certificates[i] =
 		    (struct net_certificate){s->chains[i].path, s->keys[i].path};
+		listen->certificate_ends[i] = 0;
 		struct pair p = {s, &s->chains[i], &s->keys[i]};
 		if (l->opens_files && !s->is_broken)
-			are_good = check_pair(l, &p) && are_good;
+			are_good = check_pair(l, &p, &listen->certificate_ends[i]) && are_good;
 	}
 	if (are_good)
 		make_context(l, s, listen);

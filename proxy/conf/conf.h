@@ -63,6 +63,8 @@ struct conf_listen {
 	const char *access_name;      /* as written; NULL: not given */
 	const struct conf_access *access; /* NULL: every request is allowed; never in forward mode */
 	struct net_certificate *certificates;
+	/* For each: when it or one that signed it expires, in seconds since 1970; 0: not known. */
+	int64_t *certificate_ends;
 	size_t certificate_count;     /* 0 = plain h2c */
 	uint32_t protocols;           /* enum conf_protocol: both */
 	bool takes_tunnels;           /* a route has `upgrade`: HTTP/2 clients are told so (RFC 8441 3) */
@@ -276,6 +278,23 @@ struct conf {
 	struct policy_rules policy;
 	struct policy_regexes *regexes; /* of all patterns; NULL when there are none */
 };
+
+/* Numbers of objects, from 1 on, for what is counted of them; 0: there is none. */
+static inline size_t conf_listen_number(const struct conf *c, const struct conf_listen *l)
+{
+	return l ? (size_t)(l - c->listens) + 1 : 0;
+}
+static inline size_t conf_route_number(const struct conf *c, const struct conf_route *r)
+{
+	return r ? (size_t)(r - c->routes) + 1 : 0;
+}
+/* 0: line is none of the configuration: it is for a destination that a request has named. */
+static inline size_t conf_server_number(
+    const struct conf_origin *o, const struct conf_origin_server *line)
+{
+	uintptr_t at = (uintptr_t)line - (uintptr_t)o->servers;
+	return at < o->server_count * sizeof(*line) ? at / sizeof(*line) + 1 : 0;
+}
 // clang-format on
 
 /*

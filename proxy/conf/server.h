@@ -73,6 +73,7 @@ struct conf_server {
 	bool hold_shared;             /* responses that a shared cache may store are served to all clients of the worker */
 	usec hint_wait;               /* how long a 103 gathers hints: 0 = one loop pass */
 	uint32_t limit_table_keys;    /* that each line of limit-requests can tell apart: 65536 */
+	uint32_t max_series;          /* histograms with labels of their own: 500 */
 	uint32_t user_failures;       /* wrong passwords of a client address in a minute; 0 = no limit: 10 */
 	struct conf_tracing tracing;
 	usec users_cache_time;        /* a right password is known so long after its last use: 5 min */

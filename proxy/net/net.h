@@ -168,6 +168,8 @@ struct net_certificate {
 	const char *chain_file, *key_file; /* PEM */
 };
 
+const char *net_tls_library(void); /* "BoringSSL" */
+
 struct net_tls_server_options {
 	/* Chosen by SNI (DNS names and one-label wildcards of the certificates); the first one is
 	 * the default. If an RSA and an ECDSA certificate cover the name, the client's signature
@@ -381,6 +383,8 @@ bool net_conn_is_open(const struct net_conn *c); /* opened and not ended */
 bool net_conn_is_lost(const struct net_conn *c);
 bool net_conn_is_tls(const struct net_conn *c);
 struct slice net_conn_alpn(const struct net_conn *c); /* empty when none */
+/* For a TLS client: when the last handshake began, on the loop's clock; 0: there was none. */
+usec net_conn_handshake_began(const struct net_conn *c);
 /* For a TLS client: whether the verified certificate of the peer covers this host. */
 bool net_conn_peer_covers(const struct net_conn *c, struct slice host);
 /* "TLSv1.3", and the suite's IANA name: "TLS_AES_128_GCM_SHA256". "" for plain. Constants. */

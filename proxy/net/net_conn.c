@@ -165,6 +165,7 @@ void net_conn_start_tls(struct net_conn *c, struct net_tls *tls, const char *ser
 	c->layer = (struct net_layer){.tls = net_tls_hold(tls)};
 	set_server_name(c, server_name);
 	c->phase = NET_PHASE_HANDSHAKE;
+	c->handshake_began = c->loop->now;
 	list_remove(&c->dirty);
 	list_remove(&c->recheck);
 	net_conn_arm(c);
@@ -196,6 +197,7 @@ static void connect_done(struct net_conn *c)
 		    c->fd < 0 ? "socket" : "connect", error);
 	} else if (c->layer.tls) {
 		c->phase = NET_PHASE_HANDSHAKE;
+		c->handshake_began = c->loop->now;
 		net_conn_tls_start(c);
 		net_conn_arm(c);
 		net_conn_tls_readable(c);

@@ -98,6 +98,7 @@ struct net_conn {
 	usec blocked_since;              /* valid while `unsent` is not NULL */
 	uint64_t sent_bytes;             /* accepted by the socket */
 	usec deadline;                   /* while draining or lingering */
+	usec handshake_began;            /* of a client, the last one; 0: there was none */
 	uint64_t pass;                   /* the loop pass of the last flush */
 	int fd;
 	int connect_errno;

@@ -248,6 +248,16 @@ struct slice net_conn_alpn(const struct net_conn *c)
 	return slice_of(name, length);
 }
 
+usec net_conn_handshake_began(const struct net_conn *c)
+{
+	return c->handshake_began;
+}
+
+const char *net_tls_library(void)
+{
+	return OpenSSL_version(OPENSSL_VERSION);
+}
+
 const char *net_conn_tls_version(const struct net_conn *c)
 {
 	return c->layer.ssl ? SSL_get_version(c->layer.ssl) : "";

@@ -31,6 +31,22 @@ bool observe_learned_read(const struct observe_learned *l, char text[OBSERVE_LEA
 
 /* ---- sums ---- */
 
+void observe_session_count(
+    struct observe_counters *c, enum observe_side side, const char *protocol, int n)
+{
+	const struct {
+		const char *protocol;
+		uint64_t *of[2]; /* by side */
+	} rows[] = {
+	    {"h2", {&c->sessions_client_h2, &c->sessions_origin_h2}},
+	    {"http/1.1", {&c->sessions_client_http1, &c->sessions_origin_http1}},
+	    {"tcp", {NULL, &c->sessions_origin_tcp}},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].of[side] && strcmp(rows[i].protocol, protocol) == 0)
+			*rows[i].of[side] += (uint64_t)(int64_t)n;
+}
+
 void observe_counters_add(struct observe_counters *a, const struct observe_counters *b)
 {
 	uint64_t *sums = (uint64_t *)a;

@@ -6,6 +6,7 @@
  */
 #include "proxy/observe/observe.h"
 #include <stdarg.h>
+#include <string.h>
 
 static const struct {
 	const char *name, *type, *text;
@@ -29,6 +30,20 @@ static void print_label(FILE *out, const struct observe_label *label)
 		fputc(*p, out);
 	}
 	fputc('"', out);
+}
+
+bool observe_labels_write(const struct observe_label *labels, char *text, size_t size)
+{
+	FILE *out = fmemopen(text, size, "w");
+	if (!out)
+		return false;
+	for (size_t i = 0; labels[i].name; i++) {
+		if (i > 0)
+			fputc(',', out);
+		print_label(out, &labels[i]);
+	}
+	bool is_whole = fflush(out) == 0 && (size_t)ftell(out) < size;
+	return fclose(out) == 0 && is_whole;
 }
 
 void observe_sample(
@@ -71,25 +86,51 @@ static void print_pushes(const struct observe_counters *c, FILE *out)
 				    c->push[source][action][reason]);
 }
 
+/* The labels of a row, "side=client,code=2xx}", as Prometheus reads them. */
+static void print_row_labels(FILE *out, const char *labels)
+{
+	fputc('{', out);
+	for (const char *p = labels; *p; p++) {
+		if (*p == ',' || *p == '}')
+			fputc('"', out);
+		fputc(*p, out);
+		if (*p == '=')
+			fputc('"', out);
+	}
+}
+
+struct row {
+	const char *name, *text;
+	size_t at;
+};
+
+/* before: the row above; its family may be the same. */
+static void print_row(const struct row *row, const struct row *before, const char *type,
+    const struct observe_counters *c, FILE *out)
+{
+	const char *suffix = type[0] == 'c' ? "_total" : "";
+	int length = (int)strcspn(row->name, "{");
+	if (!before || strncmp(row->name, before->name, (size_t)length + 1) != 0)
+		fprintf(out, "# HELP pushgate_%.*s%s %s\n# TYPE pushgate_%.*s%s %s\n", length,
+		    row->name, suffix, row->text, length, row->name, suffix, type);
+	fprintf(out, "pushgate_%.*s%s", length, row->name, suffix);
+	if (row->name[length])
+		print_row_labels(out, row->name + length + 1);
+	const uint64_t *n = (const uint64_t *)((const char *)c + row->at);
+	fprintf(out, " %llu\n", (unsigned long long)*n);
+}
+
 void observe_counters_print(const struct observe_counters *c, FILE *out)
 {
-	static const struct {
-		const char *name, *type, *text;
-		size_t at;
-	} rows[] = {
-#define COUNTER(field, text_)                                                                      \
-	{"pushgate_" #field "_total", "counter", (text_), offsetof(struct observe_counters, field)},
-#define GAUGE(field, text_)                                                                        \
-	{"pushgate_" #field, "gauge", (text_), offsetof(struct observe_counters, field)},
-	    OBSERVE_COUNTERS(COUNTER) OBSERVE_GAUGES(GAUGE)
-#undef GAUGE
-#undef COUNTER
-	};
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const uint64_t *n = (const uint64_t *)((const char *)c + rows[i].at);
-		fprintf(out, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", rows[i].name, rows[i].text,
-		    rows[i].name, rows[i].type, rows[i].name, (unsigned long long)*n);
-	}
+#define ROW(member, name_, text_)                                                                  \
+	{.name = (name_), .text = (text_), .at = offsetof(struct observe_counters, member)},
+	static const struct row counters[] = {OBSERVE_COUNTERS(ROW)},
+				gauges[] = {OBSERVE_GAUGES(ROW)};
+#undef ROW
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+		print_row(&counters[i], i > 0 ? &counters[i - 1] : NULL, "counter", c, out);
+	for (size_t i = 0; i < sizeof(gauges) / sizeof(gauges[0]); i++)
+		print_row(&gauges[i], i > 0 ? &gauges[i - 1] : NULL, "gauge", c, out);
 	print_pushes(c, out);
 }
 

@@ -17,7 +17,9 @@
 #include "proxy/observe/connection_table.h"
 #include "proxy/observe/counter_rows.h"
 #include "proxy/observe/health_table.h"
+#include "proxy/observe/histogram.h"
 #include "proxy/observe/readiness.h"
+#include "proxy/observe/series.h"
 #include "proxy/observe/server_orders.h"
 #include <stdio.h>
 
@@ -48,7 +50,7 @@ struct observe_learned {
 enum observe_side { OBSERVE_CLIENT, OBSERVE_ORIGIN };
 
 struct observe_counters {
-#define OBSERVE_COUNTER(name, text) uint64_t name;
+#define OBSERVE_COUNTER(member, name, text) uint64_t member;
 	OBSERVE_COUNTERS(OBSERVE_COUNTER)
 	OBSERVE_GAUGES(OBSERVE_COUNTER)
 #undef OBSERVE_COUNTER
@@ -70,6 +72,11 @@ struct observe_counters {
 void observe_learned_write(struct observe_learned *l, const char *text);
 /* For another process: always printable text. False: there is none, or a worker is writing it. */
 bool observe_learned_read(const struct observe_learned *l, char text[OBSERVE_LEARNED_TEXT]);
+
+/* Counts a connection whose protocol is known now (n: 1), or that ends (-1). protocol: as ALPN names it; others are not
+ * counted. */
+void observe_session_count(
+    struct observe_counters *c, enum observe_side side, const char *protocol, int n);
 
 /* Adds all counters of b to a. */
 void observe_counters_add(struct observe_counters *a, const struct observe_counters *b);
@@ -98,10 +105,12 @@ void observe_sample(struct observe_family *f, const struct observe_label *labels
     const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #define OBSERVE_LABELS(...) ((const struct observe_label[]){__VA_ARGS__, {0}})
+/* Writes labels as a sample has them, without braces. False: there is no room. */
+bool observe_labels_write(const struct observe_label *labels, char *text, size_t size);
 /* Prints a sample of a count that is not 0. */
 void observe_count(struct observe_family *f, const struct observe_label *labels, uint64_t n);
 
-/* Print the counters and gauges without labels, and pushgate_push_total. */
+/* Prints the rows of OBSERVE_COUNTERS and OBSERVE_GAUGES, and pushgate_push_total. */
 void observe_counters_print(const struct observe_counters *c, FILE *out);
 struct observe_named_rule {
 	const char *name;
@@ -190,6 +199,7 @@ struct observe_batch {
 /* The owner fills it in and sets the private part to zero. */
 struct observe {
 	struct observe_counters *counters; /* this worker's slot, never NULL (borrows) */
+	struct series_lane series;         /* this worker's */
 	int access_fd, error_fd;           /* write ends of pipes, or files; -1 = off */
 	/* Of a process that writes the files itself: lines go to these, and not to the descriptors. Else NULL. */
 	struct observe_file *access_file, *error_file;

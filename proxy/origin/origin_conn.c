@@ -19,6 +19,7 @@ void origin_conn_begin_session(struct origin_conn *c, const struct session_plan 
 	c->plan = plan;
 	c->session = protocols_begin(plan, &u->session_env, &conn, c->started);
 	c->hop.protocol = session_name(c->session);
+	worker_count_session(u->env, OBSERVE_ORIGIN, c->hop.protocol, 1);
 	c->is_open = true;
 	c->quiet_since = u->env->relay->now;
 	pool_conn_began(c->pool, c);
@@ -95,6 +96,7 @@ static void dispose(struct origin_conn *c)
 	worker_free_later(c->origins->env, &c->deferred, free_conn);
 	pool_conn_gone(c->pool, c);
 	c->origins->env->observe->counters->upstream_connections_open--;
+	worker_count_session(c->origins->env, OBSERVE_ORIGIN, c->hop.protocol, -1);
 	worker_schedule_drain_check(c->origins->env);
 }
 

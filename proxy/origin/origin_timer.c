@@ -45,7 +45,7 @@ static void connect_is_late(struct origin_conn *c)
 /* Retires the connection; it stays open until our GOAWAY is sent. */
 static void settings_are_late(struct origin_conn *c)
 {
-	WORKER_COUNT(c->origins->env, connect_late, 1);
+	WORKER_COUNT(c->origins->env, settings_late, 1);
 	char text[ORIGIN_TEXT_BYTES];
 	const char *detail = origin_conn_say(c, "no SETTINGS from the origin in time", text);
 	origin_log_fault(c, "sent no SETTINGS in time", NULL);

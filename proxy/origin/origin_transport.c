@@ -63,10 +63,26 @@ static bool is_own(const struct origin_conn *c)
 		   net_conn_is_to_itself(c->net));
 }
 
+/* A tunnel through an upstream proxy has a handshake of its own, behind the connection with the proxy. */
+static void count_times(const struct origin_conn *c)
+{
+	const struct series_lane *series = &c->origins->env->observe->series;
+	const struct conf_origin *o = c->pool->conf;
+	size_t origin = o->index + 1, server = conf_server_number(o, c->pool->server->conf);
+	usec now = c->origins->env->relay->now, began = net_conn_handshake_began(c->net);
+	bool is_in_tunnel = c->pool->server->origin->tunnel_to && !c->asks_proxy;
+	if (!is_in_tunnel)
+		series_count(
+		    series, SERIES_CONNECT, origin, server, (began ? began : now) - c->opened);
+	if (began)
+		series_count(series, SERIES_ORIGIN_TLS, origin, server, now - began);
+}
+
 static void conn_opened(void *owner)
 {
 	struct origin_conn *c = owner;
 	worker_now(c->origins->env);
+	count_times(c);
 	if (c->pool->server->origin->is_dynamic && is_own(c))
 		origin_conn_lost(c, &relay_cause_OWN_ADDRESS, 0, "own-listener");
 	else if (c->asks_proxy)

@@ -17,7 +17,7 @@
 
 static void size_buffers(struct master *m)
 {
-	size_t children = 0;
+	size_t children = 1; /* status is told of the master, too */
 	for (uint32_t i = 0; i < m->generation_count; i++)
 		children += m->generations[i]->outfit.workers + HELPERS;
 	m->about = memory_resize(m->about, children, sizeof(*m->about));
@@ -53,10 +53,13 @@ struct generation *master_add_generation(struct master *m, const struct outfit *
 	return g;
 }
 
-/* One that was given up has served no client, and its names are not kept. */
-const struct conf *generation_counted_conf(const struct generation *g)
+void generation_add_totals(const struct generation *g, struct totals *t)
 {
-	return g->is_superseded || g == g->master->running ? g->outfit.conf : NULL;
+	/* One that was given up has served no client, and its names are not kept. */
+	bool has_served = g->is_superseded || g == g->master->running;
+	const struct conf *conf = has_served ? g->outfit.conf : NULL;
+	totals_add(t, conf, g->outfit.slots, g->outfit.workers, false);
+	totals_add_series(t, conf, &g->outfit.series);
 }
 
 static void remove_generation(struct master *m, uint32_t at)
@@ -65,7 +68,8 @@ static void remove_generation(struct master *m, uint32_t at)
 	m->generation_count--;
 	for (uint32_t i = at; i < m->generation_count; i++)
 		m->generations[i] = m->generations[i + 1];
-	totals_add(m->ended, generation_counted_conf(g), g->outfit.slots, g->outfit.workers, false);
+	generation_add_totals(g, m->ended);
+	m->ended_changes++;
 	generation_helpers_fini(g);
 	generation_workers_fini(g);
 	descriptor_close(&g->lists);
@@ -114,11 +118,8 @@ struct totals *master_sum(const struct master *m)
 {
 	struct totals *t = totals_new();
 	totals_add_totals(t, m->ended);
-	for (uint32_t n = 0; n < m->generation_count; n++) {
-		const struct generation *g = m->generations[n];
-		totals_add(
-		    t, generation_counted_conf(g), g->outfit.slots, g->outfit.workers, false);
-	}
+	for (uint32_t n = 0; n < m->generation_count; n++)
+		generation_add_totals(m->generations[n], t);
 	if (m->start->predecessor.counters)
 		totals_add_totals(t, m->start->predecessor.counters);
 	observe_counters_add(&t->whole, m->start->slot);
@@ -267,6 +268,7 @@ static void take_over(struct master *m)
 	m->coming = NULL;
 	m->running = g;
 	totals_know(m->ended, g->outfit.conf);
+	m->ended_changes++;
 	keep_starts(m, before);
 	g->was_ready = true;
 	g->deadline = USEC_NEVER;

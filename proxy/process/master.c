@@ -63,8 +63,7 @@ static uint32_t describe_others(struct master *m, uint32_t count)
 		if (g == m->running)
 			continue;
 		if (g->is_superseded)
-			totals_add(m->others, generation_counted_conf(g), g->outfit.slots,
-			    g->outfit.workers, false);
+			generation_add_totals(g, m->others);
 		for (uint32_t i = 0; i < g->outfit.workers; i++) {
 			if (!g->workers[i].child.pid)
 				continue;
@@ -95,10 +94,16 @@ static struct status describe(struct master *m)
 		m->about[count++].note = id == HELPER_FILES ? "files process" : NULL;
 	}
 	count = describe_others(m, count);
+	m->about[count++] = (struct status_process){
+	    .name = "master", .pid = getpid(), .starts = 1, .up = m->now - m->start->started};
+	const usec boot = process_boot_time();
+	for (uint32_t i = 0; i < count; i++)
+		m->about[i].usage = process_usage_read(m->about[i].pid, boot);
 	return (struct status){
 	    .others = m->others,
 	    .up = m->now - m->start->started,
 	    .slots = g->outfit.slots,
+	    .series = &g->outfit.series,
 	    .own_slot = m->start->slot,
 	    .processes = m->about,
 	    .process_count = count,
@@ -194,6 +199,7 @@ static void read_predecessor(struct master *m)
 	struct predecessor *p = &m->start->predecessor;
 	bool is_there = handover_take_news(p);
 	m->ledger_at = 0;
+	m->ended_changes++;
 	if (start_take_health(m->start, &m->running->outfit))
 		generation_look_at_health(m->running);
 	if (is_there)
@@ -367,6 +373,7 @@ enum process_status master_run(struct start *start)
 	m.running = master_add_generation(&m, &start->outfit);
 	start->outfit = (struct outfit){0};
 	totals_know(m.ended, m.running->outfit.conf);
+	m.ended_changes = 1;
 	child_init(&m.logger);
 	m.pid = getpid();
 	title_set(&start->title, "pushgate: master (%s)", start->conf_path);

@@ -138,6 +138,8 @@ struct master {
 	struct reload_askers askers;
 	struct order_asker order_askers[ORDER_ASKERS];
 	struct totals *ended; /* counters of generations that have ended */
+	/* How often these, or a predecessor's, have changed, and how often they had when the ledger was written. */
+	uint32_t ended_changes, ended_written;
 	struct starts {
 		uint32_t *workers, worker_count, helpers[HELPERS];
 	} starts; /* of processes in earlier generations, by their names */
@@ -191,8 +193,8 @@ void master_watch_files(struct master *m);
 
 /* Another generation, which takes the outfit. The caller makes it master.running or master.coming. */
 struct generation *master_add_generation(struct master *m, const struct outfit *outfit);
-/* The configuration whose names its counters have; NULL: none. */
-const struct conf *generation_counted_conf(const struct generation *g);
+/* Adds what its workers have counted. */
+void generation_add_totals(const struct generation *g, struct totals *t);
 /* The coming generation has not come up: it ends, and all stays as it was. why: as the line in the error log goes on. */
 void master_give_up(struct master *m, const char *why);
 /* Runs the deadlines, and the starts that are due; lets the coming generation take over; frees those that have ended.
@@ -218,7 +220,7 @@ void master_free_generations(struct master *m);
 #define MASTER_LEDGER_USEC USEC_PER_SEC
 
 /* status: of the running generation. */
-void master_write_ledger(const struct master *m, const struct status *status);
+void master_write_ledger(struct master *m, const struct status *status);
 /* What a worker of g sees of the whole, when it has just been forked. */
 struct ledger_view generation_view(const struct generation *g);
 

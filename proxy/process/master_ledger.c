@@ -8,13 +8,17 @@ static bool is_counted(const struct generation *g)
 	return g->is_superseded || g == g->master->running;
 }
 
-void master_write_ledger(const struct master *m, const struct status *status)
+void master_write_ledger(struct master *m, const struct status *status)
 {
 	uint32_t live[LIMIT_GENERATIONS + 1], count = 0;
-	struct totals *ended = totals_new();
-	totals_add_totals(ended, m->ended);
-	if (m->start->predecessor.counters)
-		totals_add_totals(ended, m->start->predecessor.counters);
+	struct totals *ended = NULL;
+	if (m->ended_changes != m->ended_written) {
+		ended = totals_new();
+		totals_add_totals(ended, m->ended);
+		if (m->start->predecessor.counters)
+			totals_add_totals(ended, m->start->predecessor.counters);
+	}
+	m->ended_written = m->ended_changes;
 	for (uint32_t i = 0; i < m->generation_count; i++)
 		if (is_counted(m->generations[i]))
 			live[count++] = m->generations[i]->number;
@@ -44,6 +48,7 @@ struct ledger_view generation_view(const struct generation *g)
 		    .conf = other->outfit.conf,
 		    .slots = other->outfit.slots,
 		    .workers = other->outfit.workers,
+		    .series = &other->outfit.series,
 		    .orders = other->outfit.orders};
 	}
 	return v;

@@ -86,6 +86,26 @@ static bool map_connections(struct outfit *o, char *error, size_t error_size)
 	return o->connections != NULL;
 }
 
+static size_t count_servers(const void *context, size_t origin)
+{
+	const struct conf *conf = context;
+	return conf->origins[origin].server_count;
+}
+
+static bool map_series(struct outfit *o, char *error, size_t error_size)
+{
+	const struct series_sizes sizes = {.listens = o->conf->listen_count,
+	    .routes = o->conf->route_count,
+	    .origins = o->conf->origin_count,
+	    .servers = count_servers,
+	    .context = o->conf};
+	o->series_bytes = series_init(&o->series, &sizes, o->conf->server.max_series, o->workers);
+	o->series_memory = outfit_map_shared(o->series_bytes, "the histograms", error, error_size);
+	if (o->series_memory)
+		series_attach(&o->series, o->series_memory);
+	return o->series_memory != NULL;
+}
+
 bool outfit_open(struct outfit *o, struct sockets *sockets, char *error, size_t error_size)
 {
 	const struct conf_server *server = &o->conf->server;
@@ -96,8 +116,9 @@ bool outfit_open(struct outfit *o, struct sockets *sockets, char *error, size_t 
 	o->tables = router_tables_make(o->conf, hash_random_seed());
 	o->slots =
 	    outfit_map_shared(o->workers * sizeof(*o->slots), "the counters", error, error_size);
-	return o->slots && map_health_table(o, error, error_size) &&
-	       map_pages(o, error, error_size) && map_connections(o, error, error_size);
+	return o->slots && map_series(o, error, error_size) &&
+	       map_health_table(o, error, error_size) && map_pages(o, error, error_size) &&
+	       map_connections(o, error, error_size);
 }
 
 void outfit_exchange(struct outfit *o, struct conf *conf, const struct router_tables *tables)
@@ -129,6 +150,9 @@ void outfit_close(struct outfit *o)
 	sockets_return(&o->share);
 	if (o->slots)
 		munmap(o->slots, o->workers * sizeof(*o->slots));
+	if (o->series_memory)
+		munmap(o->series_memory, o->series_bytes);
+	series_fini(&o->series);
 	if (o->health_table)
 		munmap(o->health_table_memory, o->health_table_bytes);
 	free(o->health_table);

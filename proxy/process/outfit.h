@@ -16,7 +16,10 @@ struct outfit {
 	uint32_t workers;
 	struct identity identity; /* of workers and helpers */
 	struct sockets_share share;
-	struct observe_counters *slots;    /* shared memory: one for each worker */
+	struct observe_counters *slots; /* shared memory: one for each worker */
+	struct series series;           /* the same, a lane for each worker */
+	void *series_memory;            /* its shared part */
+	size_t series_bytes;
 	struct health_table *health_table; /* the same, for all; NULL: nothing to know */
 	void *health_table_memory;         /* its shared part */
 	size_t health_table_bytes;

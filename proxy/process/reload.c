@@ -86,6 +86,10 @@ void master_end_reload(
     struct master *m, enum process_status status, const char *result, const char *cause)
 {
 	char text[sizeof(m->last_reload.cause) + 64];
+	struct observe_counters *c = m->start->slot;
+	c->reloads_done += strcmp(result, STATUS_RELOAD_DONE) == 0;
+	c->reloads_same += strcmp(result, STATUS_RELOAD_SAME) == 0;
+	c->reloads_refused += strcmp(result, STATUS_RELOAD_REFUSED) == 0;
 	m->last_reload = (struct status_reload){
 	    .at = clock_wall(), .generation = m->running->number, .result = result};
 	m->ledger_at = 0;

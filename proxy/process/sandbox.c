@@ -91,8 +91,8 @@ static const struct row rows[] = {
 
     /* The files process and its workers: process/helper.c, process/files_process.c, base/sealed.c. */
     {CALL(sendmsg, FILES | PASSWORDS)},     /* and process/passwords_process.c */
-    {CALL(memfd_create, FILES)},
-    {CALL(fcntl, FILES), WHEN(IS(1, F_ADD_SEALS))},
+    {CALL(memfd_create, FILES | SANDBOX_SINGLE)}, /* and process/status.c, as the next */
+    {CALL(fcntl, FILES | SANDBOX_SINGLE), WHEN(IS(1, F_ADD_SEALS))},
     {CALL(fcntl, FILES | SANDBOX_MAPS), WHEN(IS(1, F_GET_SEALS))},
     {CALL(lseek, FILES | SANDBOX_MAPS | LOGGER | SANDBOX_SINGLE)}, /* the length of such a file */
     {CALL(access, FILES)},                  /* offer/learned_store.c; other C libraries use the next two */

@@ -63,6 +63,7 @@ static struct status describe(struct single *s)
 	    .drains_in =
 		s->drain_at > net_now(s->worker.loop) ? s->drain_at - net_now(s->worker.loop) : 0,
 	    .slots = s->start->outfit.slots,
+	    .series = &s->start->outfit.series,
 	    .own_slot = s->start->slot,
 	    .processes = &s->about,
 	    .process_count = 1,
@@ -348,7 +349,8 @@ enum process_status single_run(struct start *start)
 	    .regions = {{.generation = 1,
 		.conf = start->outfit.conf,
 		.slots = start->outfit.slots,
-		.workers = 1}},
+		.workers = 1,
+		.series = &start->outfit.series}},
 	    .region_count = 1};
 	title_set(&start->title, "pushgate: single (%s)", start->conf_path);
 	struct worker_config env = start_worker_config(start, &start->outfit, 0);

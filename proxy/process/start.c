@@ -43,6 +43,7 @@ struct worker_config start_worker_config(
 	    .share = &outfit->share,
 	    .logs = &s->logs,
 	    .counters = &outfit->slots[index],
+	    .series = series_lane(&outfit->series, index),
 	    .identity = &outfit->identity,
 	    .tickets = &s->tickets,
 	    .index = index,

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The status socket: each connection gets the text of status_text.c. */
 #include "proxy/process/status.h"
+#include "proxy/base/descriptor.h"
 #include "proxy/base/reserve.h"
+#include "proxy/base/sealed.h"
+#include "proxy/process/child_message.h"
 #include "proxy/process/reload_request.h"
 #include "proxy/process/server_request.h"
 #include "proxy/process/trace_request.h"
@@ -12,8 +15,10 @@
 #include <unistd.h>
 
 #define BACKLOG 16
-/* Connections answered per call. The text fits into a socket's buffer: no send waits for its reader. */
 #define ANSWERS_PER_CALL 16
+/* A text up to this length fits into a socket's buffer, so that no send waits for its reader. A longer one goes as a
+ * memory file too, with the first bytes. A reader that does not ask for descriptors gets what the buffer takes. */
+#define SOCKET_BYTES 65536u
 
 const char *status_address(const char *path, struct net_address *at)
 {
@@ -50,8 +55,22 @@ void status_close(int listener, const char *path)
 	close(listener);
 }
 
+/* Returns the bytes that were sent. */
+static size_t send_file(int fd, const char *text, size_t size)
+{
+	/* So many: some readers take a message that leaves room in their buffer for the last one. */
+	struct iovec first = {(void *)(uintptr_t)text, SOCKET_BYTES};
+	int file = sealed_make(slice_of(text, size));
+	bool is_sent = file >= 0 && message_send_parts(fd, &first, 1, file, MSG_DONTWAIT);
+	descriptor_close(&file);
+	return is_sent ? first.iov_len : 0;
+}
+
 static void send_text(int fd, const char *text, size_t size)
 {
+	size_t sent = size > SOCKET_BYTES ? send_file(fd, text, size) : 0;
+	text += sent;
+	size -= sent;
 	while (size > 0) {
 		ssize_t n = send(fd, text, size, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno == EINTR)

@@ -2,6 +2,8 @@
 /* The command `pushgate status`: asks for the text, and prints it as it is, for a reader, or as JSON. */
 #include "proxy/base/descriptor.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/sealed.h"
+#include "proxy/process/child_message.h"
 #include "proxy/process/process.h"
 #include "proxy/process/status.h"
 #include <errno.h>
@@ -13,8 +15,8 @@
 #include <unistd.h>
 
 #define ASK_TIMEOUT_SECONDS 5
-/* Far more than the socket's buffer holds, which the whole text fits into. */
-#define TEXT_BYTES_MAX (4u << 20)
+/* Far more than the text of the most series that there may be. */
+#define TEXT_BYTES_MAX (64u << 20)
 
 static bool name_socket(int fd, struct slice name)
 {
@@ -49,20 +51,47 @@ int status_connect(const char *path, struct slice name, const char **error)
 	return -1;
 }
 
-static char *receive(int fd, const char **error)
+/* The text of a memory file that came in place of what was read before. NULL: it cannot be read. */
+static char *copy_file(int file, size_t *size)
 {
-	size_t size = 0, capacity = 65536;
-	char *text = memory_resize(NULL, capacity, 1);
+	void *bytes = sealed_map(file, TEXT_BYTES_MAX, size);
+	if (!bytes)
+		return NULL;
+	char *text = memory_resize(NULL, *size + 1, 1);
+	memcpy(text, bytes, *size);
+	sealed_unmap(bytes, *size);
+	return text;
+}
+
+/* What the socket says until its end, or a memory file. */
+static char *read_text(int fd, size_t *size)
+{
+	size_t capacity = 65536;
+	char *text = memory_resize(NULL, capacity, 1), *whole = NULL;
 	ssize_t n;
-	while ((n = read(fd, text + size, capacity - size - 1)) != 0) {
+	int file = -1;
+	while (!whole &&
+	       (n = message_wait_bytes(fd, text + *size, capacity - *size - 1, &file)) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 || capacity == TEXT_BYTES_MAX)
 			break;
-		size += (size_t)n;
-		if (size == capacity - 1)
+		*size += (size_t)n;
+		if (*size == capacity - 1)
 			text = memory_resize(text, capacity *= 2, 1);
+		whole = file >= 0 ? copy_file(file, size) : NULL;
+		descriptor_close(&file);
 	}
+	if (!whole)
+		return text;
+	free(text);
+	return whole;
+}
+
+static char *receive(int fd, const char **error)
+{
+	size_t size = 0;
+	char *text = read_text(fd, &size);
 	text[size] = '\0';
 	size_t end = strlen(STATUS_END);
 	*error = NULL;
@@ -78,12 +107,15 @@ static char *receive(int fd, const char **error)
 	return NULL;
 }
 
-/* At a terminal the lines that only a program reads are left out. */
+/* At a terminal the lines that only a program reads are left out, buckets of histograms too. */
 static void print_for_reader(const char *text, FILE *out)
 {
 	while (*text) {
 		size_t length = strcspn(text, "\n") + 1;
-		bool is_for_programs = strncmp(text, "# HELP ", 7) == 0 ||
+		const char *labels = memchr(text, '{', length);
+		bool is_bucket =
+		    labels && labels - text > 7 && strncmp(labels - 7, "_bucket", 7) == 0;
+		bool is_for_programs = is_bucket || strncmp(text, "# HELP ", 7) == 0 ||
 				       strncmp(text, "# TYPE ", 7) == 0 ||
 				       strcmp(text, STATUS_END) == 0;
 		if (!is_for_programs)

@@ -4,6 +4,7 @@
  *
  *	"NAME": {"type": "counter", "help": "…", "samples": [{"labels": {"a": "b"}, "value": 1}]}
  *
+ * A sample with another name than its family, NAME_bucket, NAME_sum or NAME_count of a histogram, has that as "name".
  * The escapes of a label's value (\\, \" and \n) mean the same in JSON, so it is copied as it is.
  */
 #include "proxy/process/status.h"
@@ -11,6 +12,7 @@
 struct writer {
 	FILE *out;
 	struct slice help;          /* of the family that comes next */
+	struct slice family;        /* its name */
 	unsigned families, samples; /* samples: of this family */
 };
 
@@ -25,7 +27,7 @@ static void write_text(FILE *out, struct slice text)
 
 static void write_type(struct writer *w, struct slice line)
 {
-	struct slice name = slice_cut(&line, ' ');
+	struct slice name = w->family = slice_cut(&line, ' ');
 	fprintf(w->out,
 	    "%s  \"%.*s\": {\"type\": \"%.*s\", \"help\": ", w->families > 0 ? "]},\n" : "",
 	    SLICE_ARG(name), SLICE_ARG(line));
@@ -51,8 +53,12 @@ static void write_sample(struct writer *w, struct slice line)
 	size_t name = 0;
 	while (name < line.len && line.ptr[name] != '{' && line.ptr[name] != ' ')
 		name++;
+	struct slice own = slice_sub(line, 0, name);
 	line = slice_from(line, name);
-	fprintf(w->out, "%s{\"labels\": {", w->samples++ > 0 ? ", " : "");
+	fprintf(w->out, "%s{", w->samples++ > 0 ? ", " : "");
+	if (!slice_equal(own, w->family))
+		fprintf(w->out, "\"name\": \"%.*s\", ", SLICE_ARG(own));
+	fputs("\"labels\": {", w->out);
 	for (unsigned labels = 0; line.len > 0 && (line.ptr[0] == '{' || line.ptr[0] == ',');
 	     labels++) {
 		line = slice_from(line, 1);

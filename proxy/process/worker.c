@@ -87,6 +87,7 @@ bool worker_init(struct worker *w, const struct worker_config *env, char *error,
 	struct gateway_env *gateway = &w->env.gateway;
 	const struct conf *conf = gateway->conf;
 	logs_observe(env->logs, &w->observe, env->counters, env->index);
+	w->observe.series = env->series;
 	w->observe.access_fd = log_target(&env->logs->access);
 	w->observe.left_out = conf->server.log_left_out;
 	w->observe.sample = conf->server.log_sample;

@@ -30,6 +30,7 @@ struct worker_config {
 	const struct sockets_share *share;
 	struct logs *logs;
 	struct observe_counters *counters;
+	struct series_lane series;
 	const struct identity *identity;
 	struct net_tickets
 	    *tickets; /* the gateway's; worker_init erases it: the listeners have copies */

@@ -58,5 +58,5 @@ for (const { action, name, fields, site } of rows)
 		const why = `${lost.join('\n')}\n${JSON.stringify(asked.find((a) => a.path.startsWith('/asset')))}`;
 		assert.equal(c.pushes_held, MOST);
 		assert.ok(c.holds_claimed >= 0.95 * MOST, `${c.holds_claimed} of ${MOST} claimed\n${why}`);
-		assert.ok(c.hold_wasted_bytes < 0.05 * c.up_in_bytes, `${c.hold_wasted_bytes} bytes of ${c.up_in_bytes} wasted\n${why}`);
+		assert.ok(c.hold_wasted_bytes < 0.05 * c['pushgate_body_received_bytes_total{side="origin"}'], `${c.hold_wasted_bytes} bytes of ${c['pushgate_body_received_bytes_total{side="origin"}']} wasted\n${why}`);
 	});

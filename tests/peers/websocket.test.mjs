@@ -207,7 +207,7 @@ test('an origin that refuses and closes has made no mistake, though the client h
 		}, { endStream: false }).on('error', () => {});
 		const [head] = await once(stream, 'response');
 		assert.equal(head[':status'], 401);
-		await until('the origin has closed', () => gate.counters().upstream_connections_open === 0);
+		await until('the origin has closed', () => gate.counters()['pushgate_connections_open{side="origin"}'] === 0);
 		session.settings({ initialWindowSize: 65535 });
 		let body = '';
 		stream.setEncoding('latin1').on('data', (d) => { body += d; });
@@ -271,7 +271,7 @@ test('the log and the counters have tunnels', { skip, timeout: 120000 * SCALE },
 		return now.tunnels_open === 0 && now;
 	});
 	assert.deepEqual([counters.tunnels, counters.tunnels_refused], [8, 8]);
-	assert.deepEqual([counters.tunnel_up_bytes, counters.tunnel_down_bytes], [8 * 1014, 8 * 1006]);
+	assert.deepEqual([counters['pushgate_tunnel_sent_bytes_total{side="origin"}'], counters['pushgate_tunnel_sent_bytes_total{side="client"}']], [8 * 1014, 8 * 1006]);
 }));
 
 /* Their own limits are longer. */

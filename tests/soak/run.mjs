@@ -114,7 +114,7 @@ while (Date.now() - began < seconds * 1000) {
 		if (!a || !t || !f)
 			break;
 		console.log(`${Math.round((Date.now() - began) / 1000)} s: ${a.ended} of ${a.begun} requests ended, ${a.pushes} pushes, ${(a.bytes / 1048576).toFixed(0)} MiB, `
-			+ `${(memory.at(-1) / 1048576).toFixed(1)} MiB resident, ${descriptors()} descriptors, ${s.connections_open} connections, ${t.ended} of ${t.begun} tunnels and silent streams ended, ${f.ended} of ${f.begun} forward requests, ${a.broken.length + t.broken.length + f.broken.length} complaints`);
+			+ `${(memory.at(-1) / 1048576).toFixed(1)} MiB resident, ${descriptors()} descriptors, ${s['pushgate_connections_open{side="client"}']} connections, ${t.ended} of ${t.begun} tunnels and silent streams ended, ${f.ended} of ${f.begun} forward requests, ${a.broken.length + t.broken.length + f.broken.length} complaints`);
 		const complaints = [...a.broken, ...t.broken, ...f.broken];
 		for (; told.complaints < complaints.length; told.complaints++)
 			console.log(`    ${JSON.stringify(complaints[told.complaints])}`);
@@ -134,7 +134,7 @@ const end = (client.process.connected ? await Promise.race([client.finished, lim
 const tunnelled = await Promise.race([tunnels.finished, tunnelsLeft, limit]) ?? await tunnels.accounts() ?? { broken: [] };
 const forwarded = await Promise.race([forward.finished, forwardLeft, limit]) ?? await forward.accounts() ?? { broken: [] };
 let s = status();
-for (let i = 0; i < 600 && (s.requests_open || s.pushes_open || s.connections_open || s.upstream_connections_open || descriptors() !== descriptorsBefore); i++) {
+for (let i = 0; i < 600 && (s.requests_open || s.pushes_open || s['pushgate_connections_open{side="client"}'] || s['pushgate_connections_open{side="origin"}'] || descriptors() !== descriptorsBefore); i++) {
 	await sleep(100);
 	s = status();
 }
@@ -161,9 +161,9 @@ for (const o of origins.filter(Boolean)) {
 	check(`uploads that ended at ${o.name} are whole`, o.uploadsWrong.length === 0, `${o.uploads} uploads ${o.uploadsWrong.slice(0, 5).map((u) => JSON.stringify(u)).join(' ')}`);
 	check(`the gate kept to the protocol with ${o.name}`, o.violations.length === 0, o.violations.slice(0, 3).map((v) => JSON.stringify(v, null, 1)).join(' '));
 }
-check('nothing is left open', !s.requests_open && !s.pushes_open && !s.connections_open && !s.upstream_connections_open,
-	`${s.requests_open} requests, ${s.pushes_open} pushes, ${s.connections_open} client and ${s.upstream_connections_open} origin connections`);
-check('each request has its line in the log', log.requests === s.requests && s.access_lines_dropped + s.access_lines_lost === 0, `${log.requests} lines, ${s.requests} requests, ${s.access_lines_dropped} dropped, ${s.access_lines_lost} lost`);
+check('nothing is left open', !s.requests_open && !s.pushes_open && !s['pushgate_connections_open{side="client"}'] && !s['pushgate_connections_open{side="origin"}'],
+	`${s.requests_open} requests, ${s.pushes_open} pushes, ${s['pushgate_connections_open{side="client"}']} client and ${s['pushgate_connections_open{side="origin"}']} origin connections`);
+check('each request has its line in the log', log.requests === s.requests && s['pushgate_log_lines_lost_total{log="access",cause="pipe"}'] + s['pushgate_log_lines_lost_total{log="access",cause="file"}'] === 0, `${log.requests} lines, ${s.requests} requests, ${s['pushgate_log_lines_lost_total{log="access",cause="pipe"}']} dropped, ${s['pushgate_log_lines_lost_total{log="access",cause="file"}']} lost`);
 /* What a vandal sends may be taken for a request in HTTP/1.1 that cannot be read, and is answered. */
 const made = end.begun + tunnelled.begun + forwarded.begun + end.vandals;
 check('requests are not more than were made', s.requests <= made, `${s.requests} of ${made}`);

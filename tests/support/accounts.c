@@ -84,7 +84,7 @@ static bool differs(const char *name)
 
 static void add_counters(struct text *t, const struct observe_counters *c)
 {
-#define ADD(name, meaning) add_number(t, "", #name, differs(#name) ? 0 : c->name);
+#define ADD(member, name, meaning) add_number(t, "", #member, differs(#member) ? 0 : c->member);
 	OBSERVE_COUNTERS(ADD)
 	OBSERVE_GAUGES(ADD)
 #undef ADD

@@ -184,7 +184,7 @@ export class Gate {
 
 	/* The text of `pushgate status`, and the samples in it. It needs a status-socket. */
 	status() {
-		return execFileSync(BINARY, ['status', '-c', this.config], { cwd: this.dir, encoding: 'utf8' });
+		return execFileSync(BINARY, ['status', '-c', this.config], { cwd: this.dir, encoding: 'utf8', maxBuffer: 1 << 26 });
 	}
 	counters() { return samples(this.status()); }
 

@@ -43,7 +43,7 @@ const ADMIN = (port) => section('listen admin', { address: `127.0.0.1:${port}`, 
 const RULES = section('push pictures', { 'promised-path': '*.png', action: 'drop' }) + section('push rest', { action: 'forward' });
 
 /* Changed by the scrape itself, or by the clock. */
-const OWN = /^pushgate_(connections|requests|responses|memory|bytes|down_out|uptime|process|request_|sessions|series|loop_passes)|admin-page|listen="admin"|^process_/;
+const OWN = /^pushgate_(connections|requests|responses|memory|bytes|body_sent_bytes|uptime|process|request_|sessions|series|loop_passes)|admin-page|"listen":"admin"|^process_/;
 const valuesOf = (text) => Object.fromEntries(prometheus(text).flatMap((f) => f.samples.map((x) => [`${x.name}${JSON.stringify(x.labels)}`, x.value])));
 const still = (text) => Object.fromEntries(Object.entries(valuesOf(text)).filter(([name]) => !OWN.test(name)));
 
@@ -60,7 +60,7 @@ for (const single of [false, true])
 		origin.respond(up, { body: 'page' });
 		await client.response(1);
 		client.close();
-		await until('all is over', () => s.gate.counters().connections_open === 0);
+		await until('all is over', () => s.gate.counters()['pushgate_connections_open{side="client"}'] === 0);
 		await until('each worker has said the same', async () => {
 			const status = s.gate.status(), got = await scrape(s.admin);
 			assert.equal(got.status, 200);

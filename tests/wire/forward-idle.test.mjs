@@ -45,7 +45,7 @@ forward(`${HOSTS} hosts that are asked once each: their connections end after ${
 	assert.deepEqual(open().map((c) => c.host), ['127.2.0.1']);
 	for (const { host, answered, closed } of s.conns.filter((c) => c.closed))
 		assert.ok(closed - answered > ONCE_MS - 100, `${host}: ${closed - answered} ms`);
-	assert.equal(samples(s.gate.status()).upstream_connections_open, 1);
+	assert.equal(samples(s.gate.status())['pushgate_connections_open{side="origin"}'], 1);
 	await ask('127.2.0.1');
 	assert.equal(s.conns.length, HOSTS + 1);
 });

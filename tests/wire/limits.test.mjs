@@ -45,7 +45,7 @@ for (const [option, fault, act] of CLIENT) {
 		assert.equal(goaway.debug, fault);
 		await s.gate.error(new RegExp(`info \\[w0\\] main: client 127\\.0\\.0\\.1: ${fault}: `));
 		counted(s, `pushgate_fault_total{side="client",fault="${fault}"}`);
-		counted(s, 'guard_down');
+		counted(s, 'pushgate_guard_closes_total{side="client"}');
 		honest.request(1, { path: '/honest' });
 		const origin = await s.accept();
 		origin.respond((await origin.expectRequest('/honest')).stream, { body: 'x' });
@@ -71,7 +71,7 @@ forward('forward mode: limit-expansion counts what a client sends for all destin
 		c.request(2 * i + 1, { ':authority': i % 2 ? www : www.replace('www.', ''), path: `/${i}`, 'x-large': 'v'.repeat(3000) }, { as: 'incremental' });
 	assert.equal((await c.expectConnectionError('ENHANCE_YOUR_CALM')).debug, 'expansion-flood');
 	counted(s, 'pushgate_fault_total{side="client",fault="expansion-flood"}');
-	counted(s, 'guard_down');
+	counted(s, 'pushgate_guard_closes_total{side="client"}');
 	/* What is sent in full, and sent once, costs nothing. */
 	honest.request(1, { ':authority': www, path: '/honest', 'x-large': 'v'.repeat(12000) });
 	assert.equal(String((await honest.response(1)).body), 'here');
@@ -131,7 +131,7 @@ for (const [option, fault, act] of ORIGIN) {
 		await s.gate.error(new RegExp(`origin main \\(.*\\): ${fault}: `));
 		assert.equal((await s.gate.access((l) => l.path === '/')).detail, fault);
 		counted(s, `pushgate_fault_total{side="origin",fault="${fault}"}`);
-		counted(s, 'guard_up');
+		counted(s, 'pushgate_guard_closes_total{side="origin"}');
 		counted(s, 'pushgate_end_total{cause="origin-fault"}');
 	});
 }
@@ -181,7 +181,7 @@ scenario('max-connections-per-client: more are closed at once, and room comes ba
 	more.resume();
 	await new Promise((resolve) => { more.once('close', resolve); });
 	await s.gate.error(/main: client 127\.0\.0\.1: connection refused \(max-connections-per-client\)/);
-	counted(s, 'connections_refused_client');
+	counted(s, 'pushgate_connections_refused_total{cause="max-connections-per-client"}');
 	/* Another address is another client. */
 	const other = net.connect({ port: s.port, host: '127.0.0.1', localAddress: '127.0.0.2' });
 	await new Promise((resolve, reject) => { other.once('data', resolve); other.once('close', reject); other.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'); });
@@ -204,5 +204,5 @@ scenario('a flood of faults is no flood of lines', { server: SERVER, listen: { '
 	const lines = s.gate.read('error.log').match(/client 127\.0\.0\.1: window-increment-zero/g).length;
 	assert.ok(lines < 200, `${lines} lines`);
 	assert.match(status(s), /^pushgate_fault_total\{side="client",fault="window-increment-zero"\} 500$/m);
-	counted(s, 'log_left_out');
+	counted(s, 'pushgate_log_lines_left_out_total{log="error"}');
 });

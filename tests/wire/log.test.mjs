@@ -393,7 +393,7 @@ scenario('log-sample keeps a page and its pushes together, and every failure; th
 	await client.pushes();
 	client.session.close();
 	const exchanges = 3 * PAGES + PAGES / 10;
-	await until('all are written or counted', () => s.gate.accessLines().length + counter(s, 'log_sampled_out') === exchanges);
+	await until('all are written or counted', () => s.gate.accessLines().length + counter(s, 'pushgate_log_lines_left_out_total{log="access"}') === exchanges);
 	const lines = s.gate.accessLines();
 	const pages = lines.filter((l) => !l.push && l.path.startsWith('/page'));
 	const failures = lines.filter((l) => l.path.startsWith('/fail'));

@@ -30,7 +30,7 @@ async function load(s, requests) {
 	for (let sent = 0; sent < requests; sent += 50)
 		await Promise.all(Array.from({ length: Math.min(50, requests - sent) }, (_, i) => client.get({ ':path': `/${sent + i}?${PAD}` })));
 }
-const lostSoFar = (c) => c.access_lines_dropped + c.access_lines_lost;
+const lostSoFar = (c) => c['pushgate_log_lines_lost_total{log="access",cause="pipe"}'] + c['pushgate_log_lines_lost_total{log="access",cause="file"}'];
 
 /* A folder for the logs, and options of a scenario that writes there. */
 function logsIn(folder, single, more = {}) {
@@ -53,22 +53,22 @@ function fullDisks() {
 			const filler = path.join(folder, 'filler');
 			fs.writeFileSync(filler, Buffer.alloc(600 * 1024));
 			await load(s, 600);
-			await until('lines are lost', () => tellStatus(s).access_lines_lost > 0);
+			await until('lines are lost', () => tellStatus(s)['pushgate_log_lines_lost_total{log="access",cause="file"}'] > 0);
 			await load(s, 100);
 			const isAccounted = () => requestsIn(logs.access) + lostSoFar(tellStatus(s)) === 700;
 			await until(() => `${requestsIn(logs.access)} lines, ${JSON.stringify(tellStatus(s))}`, isAccounted);
 		
-			const { access_lines_lost: lost } = tellStatus(s);
+			const { 'pushgate_log_lines_lost_total{log="access",cause="file"}': lost } = tellStatus(s);
 			fs.rmSync(filler);
 			await load(s, 50);
 			const told = await until('the end of the loss', () => fs.readFileSync(logs.error, 'utf8').match(LOST));
 			assert.deepEqual([Number(told[1]), told[2]], [lost, 'No space left on device']);
 			await until('the lines of now', isAccountedFor(s, logs, 750));
-			assert.equal(tellStatus(s).access_lines_lost, lost);
+			assert.equal(tellStatus(s)['pushgate_log_lines_lost_total{log="access",cause="file"}'], lost);
 			assertWhole(logs.access);
 			await load(s, 50);
 			await sleep(1500);
-			assert.equal(fs.readFileSync(logs.error, 'utf8').match(/works again/g).length, 1 + (tellStatus(s).error_lines_lost > 0));
+			assert.equal(fs.readFileSync(logs.error, 'utf8').match(/works again/g).length, 1 + (tellStatus(s)['pushgate_log_lines_lost_total{log="error",cause="file"}'] > 0));
 		});
 	}
 
@@ -79,7 +79,7 @@ function fullDisks() {
 		const filler = path.join(folder, 'filler');
 		fs.writeFileSync(filler, Buffer.alloc(100 * 1024));
 		await load(s, 300);
-		await until('lines are lost', () => tellStatus(s).access_lines_lost > 0);
+		await until('lines are lost', () => tellStatus(s)['pushgate_log_lines_lost_total{log="access",cause="file"}'] > 0);
 		fs.renameSync(logs.access, `${logs.access}.1`);
 		fs.renameSync(logs.error, `${logs.error}.1`);
 		process.kill(s.gate.pid, 'SIGUSR1');
@@ -107,7 +107,7 @@ function otherLosses() {
 			await until('50 lines', isAccountedFor(s, logs, 50));
 			fs.rmSync(logs.access);
 			await load(s, 50);
-			await until('50 lost lines', () => tellStatus(s).access_lines_lost === 50);
+			await until('50 lost lines', () => tellStatus(s)['pushgate_log_lines_lost_total{log="access",cause="file"}'] === 50);
 			await until('it is told', () => /cannot write to the log \S+access\.log: the file was removed; SIGUSR1/.test(fs.readFileSync(logs.error, 'utf8')));
 			process.kill(s.gate.pid, 'SIGUSR1');
 			await until('a new file', () => fs.existsSync(logs.access));
@@ -132,7 +132,7 @@ function otherLosses() {
 			first.kill('SIGKILL');
 			await gone;
 			await load(s, FITS);
-			await until('lost lines', () => tellStatus(s).access_lines_lost === FITS);
+			await until('lost lines', () => tellStatus(s)['pushgate_log_lines_lost_total{log="access",cause="file"}'] === FITS);
 			await until('it is told', () => /cannot write to the log \S+access\.log: no process reads it/.test(fs.readFileSync(fifo.logs.error, 'utf8')));
 			first = reader();
 			await until('another reader', () => fs.readdirSync(`/proc/${first.pid}/fd`).some((fd) => {
@@ -189,7 +189,7 @@ function otherLosses() {
 		const paths = linesOf(logs.access).map((line) => JSON.parse(line).path);
 		assert.equal(new Set(paths).size, paths.length, 'a line is there twice');
 		await until('the deaths are logged', () => fs.readFileSync(logs.error, 'utf8').match(/the logger was killed by signal 9/g).length === 20);
-		assert.equal(tellStatus(s).access_lines_lost, 0);
+		assert.equal(tellStatus(s)['pushgate_log_lines_lost_total{log="access",cause="file"}'], 0);
 	});
 
 	const end = logsIn(workDir(), false);

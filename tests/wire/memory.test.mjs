@@ -85,7 +85,7 @@ scenario('clients that take nothing use up the memory: an honest one is served, 
 			c.request(2 * j + 1, { path: `/large/${i}/${j}` });
 		await honest.ask(`/meanwhile/${i}`);
 	}
-	await until('memory is short', () => counters(s).shed_streams > 0);
+	await until('memory is short', () => counters(s)['pushgate_shed_total{kind="stream"}'] > 0);
 	let most = 0;
 	for (let i = 0; i < 50; i++) {
 		await honest.ask(`/small/${i}`);
@@ -142,7 +142,7 @@ scenario('the system gives less than `memory`: the start says so, load is shed, 
 	await s.gate.error(/the system refuses memory with \d+ bytes in use/);
 	for (let i = 0; i < 50; i++)
 		await honest.ask(`/short/${i}`);
-	assert.ok(counters(s).memory_refusals > 0);
+	assert.ok(counters(s).memory_system_refusals > 0);
 	for (const c of stuck)
 		c.close();
 	await until(() => `memory comes back: ${counters(s).memory_used_bytes}`, () => counters(s).memory_used_bytes < MIB);

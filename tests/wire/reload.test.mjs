@@ -235,7 +235,7 @@ gate('a client that is connected and quiet may send one more request while the o
 	used.socket.write(REQUEST);
 	await until('an answer', () => used.text.endsWith('0\r\n\r\n'));
 	used.text = '';
-	await until('they are accepted', () => s.gate.counters().connections_open >= 3);
+	await until('they are accepted', () => s.gate.counters()['pushgate_connections_open{side="client"}'] >= 3);
 	const before = s.gate.workers();
 	await change(s, { origin: two });
 	await until('they drain', () => before.every(drains));

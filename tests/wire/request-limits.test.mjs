@@ -48,7 +48,7 @@ scenario('above the rate: 429 with Retry-After over HTTP/2, a line in both logs,
 	assert.equal(`${line.status} ${line.outcome} ${line.detail} ${line.route}`, '429 refused request-rate main');
 	await s.gate.error(/main: client 127\.0\.0\.1: route main: over limit-requests = 2\/h, answered 429/);
 	const counters = s.gate.counters();
-	assert.equal(counters.requests_limited, 1);
+	assert.equal(counters['pushgate_requests_limited_total{verdict="refused"}'], 1);
 	assert.equal(counters['pushgate_end_total{cause="request-rate"}'], 1);
 	assert.equal(counters['pushgate_route_limited_total{route="main",verdict="refused"}'], 1);
 	await serving;
@@ -149,9 +149,9 @@ scenario('a line in shadow refuses nothing, and says what it would', limited('1/
 	}
 	await s.gate.error(/over limit-requests = 1\/h shadow, which is in shadow: passes/);
 	const counters = s.gate.counters();
-	assert.equal(counters.requests_limited_shadow, 3);
+	assert.equal(counters['pushgate_requests_limited_total{verdict="shadow"}'], 3);
 	assert.equal(counters['pushgate_route_limited_total{route="main",verdict="shadow"}'], 3);
-	assert.equal(counters.requests_limited, 0);
+	assert.equal(counters['pushgate_requests_limited_total{verdict="refused"}'], 0);
 });
 
 // covers: R475

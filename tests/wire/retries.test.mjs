@@ -127,7 +127,7 @@ for (const [method, live, scheme] of [['GET', ok1, 'http'], ['POST', ok1, 'http'
 			isFine(await s.ask(`/${n}`, { method }));
 		const line = await s.gate.access((l) => l.retried);
 		assert.equal(line.retries, 1);
-		assert.ok(s.gate.counters().retries_unprocessed > 0);
+		assert.ok(s.gate.counters()['pushgate_retries_total{cause="unprocessed"}'] > 0);
 	});
 
 for (const method of ['GET', 'POST'])
@@ -136,7 +136,7 @@ for (const method of ['GET', 'POST'])
 			const paths = await askUntil(s, refuses, { request: { method }, check: isFine });
 			assert.deepEqual(fine.asked, paths);
 			isNeverAskedTwice(refuses, fine);
-			assert.ok(s.gate.counters().retries_unprocessed > 0);
+			assert.ok(s.gate.counters()['pushgate_retries_total{cause="unprocessed"}'] > 0);
 			const line = await s.gate.access((l) => l.path === refuses.asked[0]);
 			assert.deepEqual([line.retried, line.retries], [true, 1]);
 		});
@@ -179,7 +179,7 @@ for (const method of ['GET', 'PUT', 'DELETE'])
 		const paths = await askUntil(s, server, { request: { method }, check: isFine });
 		assert.deepEqual(fine.asked, paths);
 		isNeverAskedTwice(server, fine);
-		assert.ok(s.gate.counters().retries_lost > 0);
+		assert.ok(s.gate.counters()['pushgate_retries_total{cause="lost"}'] > 0);
 	});
 
 fleet('a stream that is reset before its response is lost too',
@@ -234,7 +234,7 @@ fleet('a status of retry-on: another server is asked', [says(503), ok1()], { rou
 		assert.equal(server.peer.connections.length, 1);
 		/* What it did not fail with is used again. */
 		assert.equal(fine.peer.connections.length, 1);
-		assert.ok(s.gate.counters().retries_status > 0);
+		assert.ok(s.gate.counters()['pushgate_retries_total{cause="status"}'] > 0);
 	});
 
 fleet('the same in HTTP/2', [http2((f, c) => c.respond(f.stream, { status: 503, body: 'sorry' })), ok2()],
@@ -281,7 +281,7 @@ fleet('past the budget failures reach the client', [dies(), dies()], { origin: {
 		client.request(2 * i + 1, { path: `/${i}` });
 	for (let i = 0; i < 60; i++)
 		assert.equal((await client.response(2 * i + 1)).status, 502);
-	const { retries_lost: retries, retries_over_budget: over } = s.gate.counters();
+	const { 'pushgate_retries_total{cause="lost"}': retries, retries_over_budget: over } = s.gate.counters();
 	assert.equal(retries + over, 60);
 	assert.equal(one.asked.length + two.asked.length, 60 + retries);
 	assert.ok(retries >= 10, `${retries} retries`); /* what a quiet origin may have, and 1 % */
@@ -296,7 +296,7 @@ fleet('a budget of 0 %: no request is sent again', [dies(), ok1()], { origin: { 
 fleet('retry-on = late: another server is asked after response-timeout', [mute(), ok1()],
 	{ origin: { 'response-timeout': '60s' }, route: { 'retry-on': 'late', 'response-timeout': '1s' } }, async (s, server) => {
 		await askUntil(s, server, { check: isFine });
-		assert.ok(s.gate.counters().retries_late > 0);
+		assert.ok(s.gate.counters()['pushgate_retries_total{cause="late"}'] > 0);
 	});
 
 fleet('response-timeout of the route: 504', [mute()], { route: { 'response-timeout': '200ms' } }, async (s) => {

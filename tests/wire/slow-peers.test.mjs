@@ -177,14 +177,14 @@ scenario('a TLS handshake that comes byte by byte', { ...BEGINNING, tls: true, l
 	/* A record of 512 bytes with the beginning of a ClientHello of 508. */
 	await trickle(s, Buffer.concat([Buffer.from([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]), Buffer.alloc(500, 7)]));
 	await s.gate.error(/client 127\.0\.0\.1: no TLS handshake in time/);
-	counted(s, 'tls_late');
+	counted(s, 'pushgate_connection_timeouts_total{side="client",timeout="tls-timeout"}');
 });
 
 // covers: R65
 scenario('a preface that comes byte by byte', { ...BEGINNING, listen: { 'preface-timeout': '200ms' } }, async (s) => {
 	await trickle(s, PREFACE);
 	await s.gate.error(/client 127\.0\.0\.1: began no protocol in time/);
-	counted(s, 'preface_late');
+	counted(s, 'pushgate_connection_timeouts_total{side="client",timeout="preface-timeout"}');
 });
 
 // covers: R65

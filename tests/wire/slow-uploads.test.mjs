@@ -66,7 +66,7 @@ for (const [what, length] of [['large', 1000000], ['of unknown length', undefine
 		for (let id = 1; id < 40; id += 2)
 			await got(client, id, 0);
 		assert.equal(s.heads.filter((path) => path === '/slow').length, length === 1000 ? 0 : 96);
-		const open = samples(s.gate.status()).upstream_connections_open ?? 0;
+		const open = samples(s.gate.status())['pushgate_connections_open{side="origin"}'] ?? 0;
 		assert.ok(open <= 128, `${open} connections`);
 	});
 }

@@ -395,7 +395,7 @@ scenario(`clients, access log and counters agree after ${REQUESTS} requests`, {
 	let c;
 	await until(() => `all exchanges are over: ${c.requests_open}, ${c.pushes_open}`, () => {
 		c = status(s);
-		return c.requests_open === 0 && c.connections_open === 0;
+		return c.requests_open === 0 && c['pushgate_connections_open{side="client"}'] === 0;
 	}, PATIENCE);
 	let lines;
 	await until(() => `the log is whole: ${lines.length} of ${c.requests + c.pushes_offered}`, () => {
@@ -410,23 +410,23 @@ scenario(`clients, access log and counters agree after ${REQUESTS} requests`, {
 	assert.deepEqual(origin.violations, []);
 
 	/* requests */
-	assert.equal(c.access_lines_dropped + c.access_lines_lost, 0);
+	assert.equal(c['pushgate_log_lines_lost_total{log="access",cause="pipe"}'] + c['pushgate_log_lines_lost_total{log="access",cause="file"}'], 0);
 	assert.equal(requests.length, sum(players, (p) => p.sent));
 	assert.equal(c.requests, requests.length);
 	assert.ok(requests.length >= REQUESTS);
 	for (const kind of ['1xx', '2xx', '3xx', '4xx', '5xx'])
-		assert.equal(c[`responses_${kind}`], sum(clients, (x) => x.heads[kind]), kind);
+		assert.equal(c[`pushgate_responses_total{code="${kind}"}`], sum(clients, (x) => x.heads[kind]), kind);
 	assert.equal(c.requests_retried, pages / names.length);
 	assert.equal(requests.filter((l) => l.retried).length, c.requests_retried);
 
 	/* bytes */
 	const received = sum(clients, (x) => x.connection.received);
-	assert.equal(c.down_out_bytes, received);
+	assert.equal(c['pushgate_body_sent_bytes_total{side="client"}'], received);
 	assert.equal(sum(lines, (l) => l.response_bytes), received);
 	const uploaded = sum(clients, (x) => x.uploaded);
-	assert.equal(c.down_in_bytes, uploaded);
+	assert.equal(c['pushgate_body_received_bytes_total{side="client"}'], uploaded);
 	assert.equal(sum(lines, (l) => l.request_bytes), uploaded);
-	assert.equal(c.up_out_bytes, uploaded);
+	assert.equal(c['pushgate_body_sent_bytes_total{side="origin"}'], uploaded);
 	assert.equal(origin.received, uploaded);
 
 	/* pushes by verdict: the origin's promises, the lines, the counters */
@@ -452,7 +452,7 @@ scenario(`clients, access log and counters agree after ${REQUESTS} requests`, {
 		assert.equal(forwarded.filter((l) => l.outcome === outcome).length, seen.length, name);
 	}
 	assert.equal(c.pushes_failed, theirs.filter((x) => x.cameReset && !x.wasReset).length);
-	assert.equal(c.push_out_bytes, sum(theirs, (x) => x.bytes));
+	assert.equal(c.push_sent_bytes, sum(theirs, (x) => x.bytes));
 	assert.equal(c.push_reset_bytes, sum(ends['client-reset'][1], (x) => x.bytes));
 	assert.equal(sum(forwarded.filter((l) => l.outcome === 'client-reset'), (l) => l.response_bytes), c.push_reset_bytes);
 

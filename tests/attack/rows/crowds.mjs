@@ -144,14 +144,14 @@ export const crowds = [
 		listener: { 'max-connections': 100 },
 		fresh: false,
 		attack: crowd({ count: 1000 }),
-		expect: { end: ['closed'], counters: ['connections_refused'], cpu: 500 },
+		expect: { end: ['closed'], counters: ['pushgate_connections_refused_total{cause="max-connections"}'], cpu: 500 },
 	},
 	{
 		name: 'many connections of one client',
 		what: '1,000 connections from one address where 100 may be; others are served',
 		listener: { 'max-connections-per-client': 100 },
 		attack: crowd({ count: 1000, from: () => '127.0.0.9' }),
-		expect: { end: ['closed'], counters: ['connections_refused_client'], cpu: 500 },
+		expect: { end: ['closed'], counters: ['pushgate_connections_refused_total{cause="max-connections-per-client"}'], cpu: 500 },
 	},
 	{
 		name: 'descriptors exhausted',
@@ -159,7 +159,7 @@ export const crowds = [
 		limit: 100,
 		fresh: false,
 		attack: crowd({ count: 400, first: hello() }),
-		expect: { counters: ['accept_paused'], cpu: 1000, log: /accept|descriptor|open files/i },
+		expect: { counters: ['accept_pauses'], cpu: 1000, log: /accept|descriptor|open files/i },
 	},
 	{
 		name: 'closed connections that stay',

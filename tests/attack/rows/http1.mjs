@@ -154,12 +154,12 @@ export const http1 = [
 	row('silence after a request', '100 connections that ask once and stay', {
 		ms: MS, listener: { 'idle-timeout': LIMIT },
 		attack: dribblers({ first: small }),
-		expect: { end: ['closed'], statuses: [200], counters: ['idle_closed'], cpu: 2000 },
+		expect: { end: ['closed'], statuses: [200], counters: ['pushgate_connection_timeouts_total{side="client",timeout="idle-timeout"}'], cpu: 2000 },
 	}),
 	row('half-open connections', '100 requests that are never answered, from clients that have ended their sending side', {
 		ms: MS, listener: { 'write-timeout': LIMIT },
 		attack: dribblers({ first: (env) => ask(env, '/never'), half: true }),
-		expect: { end: ['closed'], counters: ['write_late_down'], cpu: 3000 },
+		expect: { end: ['closed'], counters: ['pushgate_connection_timeouts_total{side="client",timeout="write-timeout"}'], cpu: 3000 },
 	}),
 	row('half a head and FIN', 'requests that end in their head', {
 		attack: (env, clock) => plains(env, clock, 8, async (c) => {
@@ -218,12 +218,12 @@ export const http1 = [
 	row('pipelining, nothing read', '10,000 requests in one go on each connection, and no answer read', {
 		ms: MS, listener: { 'write-timeout': LIMIT },
 		attack: pipelined({ reads: false, waits: true, lives: 1 }),
-		expect: { end: null, counters: ['write_late_down'], cpu: 500 },
+		expect: { end: null, counters: ['pushgate_connection_timeouts_total{side="client",timeout="write-timeout"}'], cpu: 500 },
 	}),
 	row('responses unread', 'requests for 8 MiB that nobody reads', {
 		ms: MS, listener: { 'write-timeout': LIMIT },
 		attack: dribblers({ count: 30, first: (env) => ask(env, '/huge'), reads: false }),
-		expect: { end: null, counters: ['write_late_down'], cpu: 20000, rss: 96 },
+		expect: { end: null, counters: ['pushgate_connection_timeouts_total{side="client",timeout="write-timeout"}'], cpu: 20000, rss: 96 },
 	}),
 	row('an endless head', 'fields without end', {
 		attack: pourers({ first: (env) => small(env).subarray(0, -2), part: () => times(100, Buffer.from(`a: ${'b'.repeat(100)}\r\n`)), parts: 100 }),

@@ -178,7 +178,7 @@ export const http1Origins = [
 	attack('uploads unread', 'reads nothing of what clients send', (line) => {
 		line.frames++;
 		line.socket.pause();
-	}, { options: { atHead: true }, visitors: { connections: 0, count: 4, one: whole }, evil: { 'write-timeout': LIMIT, 'response-timeout': '1s' }, expect: { statuses: [502, 504], counters: ['write_late_up'], cpu: 50000 } }),
+	}, { options: { atHead: true }, visitors: { connections: 0, count: 4, one: whole }, evil: { 'write-timeout': LIMIT, 'response-timeout': '1s' }, expect: { statuses: [502, 504], counters: ['pushgate_connection_timeouts_total{side="origin",timeout="write-timeout"}'], cpu: 50000 } }),
 	attack('answers before the upload is there', 'and closes the connection', sendAndEnd((m) => page1(m)), {
 		options: { atHead: true }, visitors: uploads, expect: { statuses: [200, 502], cpu: 20000 },
 	}),

@@ -11,7 +11,7 @@ export const requestLimits = [
 		what: 'as fast as it goes, each answered 429; the honest client has another address',
 		route: { 'limit-requests': '200/s burst 400' },
 		tape: ask(() => ({})),
-		expect: { end: null, statuses: [429, 200], counters: ['requests_limited', 'pushgate_end_total{cause="request-rate"}'], cpu: 60 },
+		expect: { end: null, statuses: [429, 200], counters: ['pushgate_requests_limited_total{verdict="refused"}', 'pushgate_end_total{cause="request-rate"}'], cpu: 60 },
 	},
 	{
 		covers: 'R472', name: 'more open requests than a client may have',
@@ -19,7 +19,7 @@ export const requestLimits = [
 		/* The honest client asks at a steady rate: 1.5 s of answers that wait must fit, however busy the machine is. */
 		route: { 'limit-requests': 'concurrent=80' },
 		tape: ask(() => ({ path: '/never' })),
-		expect: { end: null, statuses: [429], counters: ['requests_limited', 'pushgate_end_total{cause="request-concurrency"}'], cpu: 60 },
+		expect: { end: null, statuses: [429], counters: ['pushgate_requests_limited_total{verdict="refused"}', 'pushgate_end_total{cause="request-concurrency"}'], cpu: 60 },
 	},
 	{
 		covers: 'R473', name: 'random values of a counted field',

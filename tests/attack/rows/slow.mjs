@@ -60,7 +60,7 @@ export const slow = [
 		ms: MS,
 		listener: { 'tls-timeout': LIMIT },
 		attack: dribblers({ secure: false }),
-		expect: { end: ['closed'], counters: ['tls_late'], cpu: 2000 },
+		expect: { end: ['closed'], counters: ['pushgate_connection_timeouts_total{side="client",timeout="tls-timeout"}'], cpu: 2000 },
 	},
 	{
 		covers: 'R65', name: 'TLS: a slow handshake',
@@ -72,7 +72,7 @@ export const slow = [
 			const bytes = await clientHello();
 			return dribblers({ secure: false, rest: () => bytes })(env, clock);
 		},
-		expect: { end: ['closed'], counters: ['tls_late'], cpu: 1000 },
+		expect: { end: ['closed'], counters: ['pushgate_connection_timeouts_total{side="client",timeout="tls-timeout"}'], cpu: 1000 },
 	},
 	{
 		covers: 'R65', name: 'a slow preface',
@@ -80,7 +80,7 @@ export const slow = [
 		ms: MS,
 		listener: { 'preface-timeout': LIMIT },
 		attack: dribblers({ rest: () => hello() }),
-		expect: { end: ['closed'], counters: ['preface_late'], cpu: 1000 },
+		expect: { end: ['closed'], counters: ['pushgate_connection_timeouts_total{side="client",timeout="preface-timeout"}'], cpu: 1000 },
 	},
 	{
 		name: 'a slow first SETTINGS',
@@ -140,6 +140,6 @@ export const slow = [
 		ms: MS,
 		listener: { 'idle-timeout': LIMIT },
 		attack: dribblers({ silent: false, first: () => frame('PING', 0, 0, Buffer.alloc(8)) }),
-		expect: { end: ['closed'], counters: ['idle_closed'], cpu: 2000 },
+		expect: { end: ['closed'], counters: ['pushgate_connection_timeouts_total{side="client",timeout="idle-timeout"}'], cpu: 2000 },
 	},
 ];

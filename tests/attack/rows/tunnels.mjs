@@ -47,7 +47,7 @@ export const tunnels = [
 	row('the client does not read', 'tunnels from which bytes without end come, which nobody takes', {
 		ms: MS, route: { 'tunnel-idle-timeout': LIMIT }, listener: { 'write-timeout': LIMIT },
 		attack: both(40, '/pour', { options1: { reads: false, lives: 1 }, options2: { window: false } }),
-		expect: { end: null, counters: ['write_late_down', ...ended('client-stalled')], cpu: 30000, rss: 96 },
+		expect: { end: null, counters: ['pushgate_connection_timeouts_total{side="client",timeout="write-timeout"}', ...ended('client-stalled')], cpu: 30000, rss: 96 },
 	}),
 	row('the origin does not read', 'tunnels that are filled, and whose origin takes nothing', {
 		ms: MS, origin: { 'write-timeout': LIMIT }, attack: both(40, '/deaf', { life1: pour, life2: (c, id) => { c.send(Buffer.concat([data(id, CHUNK), data(id, CHUNK), data(id, CHUNK)]), 3); }, options1: { lives: 1 } }),

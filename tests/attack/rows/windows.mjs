@@ -106,6 +106,6 @@ export const windows = [
 		attack: takers({ count: 4, streams: 50, settings: { initialWindowSize: 0x7fffffff }, reads: false }),
 		ms: 4000,
 		/* 200 streams; the windows of those that got something before the sockets were full have grown to 256 KiB. */
-		expect: { end: null, counters: ['write_late_down'], cpu: 20000, rss: 64 },
+		expect: { end: null, counters: ['pushgate_connection_timeouts_total{side="client",timeout="write-timeout"}'], cpu: 20000, rss: 64 },
 	},
 ];

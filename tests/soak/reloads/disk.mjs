@@ -64,7 +64,7 @@ export async function disk(checks, factor) {
 	};
 	for (let round = 0; round < rounds; round++) {
 		fill();
-		await until('lines are lost', async () => { fill(); return (await stage.counters()).access_lines_lost > 0; }, MAX_MS);
+		await until('lines are lost', async () => { fill(); return (await stage.counters())['pushgate_log_lines_lost_total{log="access",cause="file"}'] > 0; }, MAX_MS);
 		await change('reload', true);
 		await change('upgrade', true);
 		await change('reload', true);
@@ -76,13 +76,13 @@ export async function disk(checks, factor) {
 	[requests, calm].forEach((one) => one.tell('over'));
 	const r = await within('the requests end', 2 * MAX_MS, requests.finished);
 	await until('nothing is open', async () => (await stage.counters()).requests_open === 0, MAX_MS).catch((error) => wrong.push(error.message));
-	const isCounted = (c) => stage.lines() + c.access_lines_dropped + c.access_lines_lost === c.requests + c.pushes_offered;
+	const isCounted = (c) => stage.lines() + c['pushgate_log_lines_lost_total{log="access",cause="pipe"}'] + c['pushgate_log_lines_lost_total{log="access",cause="file"}'] === c.requests + c.pushes_offered;
 	await until('all lines are there or counted', async () => isCounted(await stage.counters()), 20000).catch(() => {});
 	const c = await stage.counters();
 	checks.check('on a full disk reloads and upgrades are done, or say why not', wrong.length === 0, `${results.join(', ')}${show(wrong)}`);
 	checks.check('no request failed', r.failed === 0 && r.whole === r.requests, `${r.requests} requests, ${r.pushesWhole} pushes${show(r.failures)}`);
 	checks.check('requests are counted exactly', c.requests === r.requests, `${c.requests} counted, ${r.requests} made`);
-	checks.check('each request and each push has its line, or is counted as a lost line', isCounted(c), `${stage.lines()} lines, ${c.access_lines_dropped} dropped, ${c.access_lines_lost} lost, ${c.requests} requests, ${c.pushes_offered} pushes`);
+	checks.check('each request and each push has its line, or is counted as a lost line', isCounted(c), `${stage.lines()} lines, ${c['pushgate_log_lines_lost_total{log="access",cause="pipe"}']} dropped, ${c['pushgate_log_lines_lost_total{log="access",cause="file"}']} lost, ${c.requests} requests, ${c.pushes_offered} pushes`);
 	const end = await stage.end();
 	checks.check('all processes end at SIGTERM', end === '', end);
 	[requests, calm].forEach((one) => one.kill());

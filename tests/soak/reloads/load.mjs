@@ -154,7 +154,7 @@ export async function load(checks, factor) {
 	const c = await stage.counters(), seconds = (Date.now() - began) / 1000;
 	await until('each request has its line', () => stage.lines() === c.requests + c.pushes_offered, 10000).catch(() => {});
 
-	const reasons = Object.entries(await stage.samples()).filter(([name]) => name.includes('"reason"')).map(([name, { value }]) => `${name.match(/"reason":"([^"]*)"/)[1]} ${value}`);
+	const reasons = Object.entries(await stage.samples()).filter(([name]) => name.includes('reason="')).map(([name, { value }]) => `${name.match(/reason="([^"]*)"/)[1]} ${value}`);
 	console.log(`reasons of pushes: ${reasons.join(', ')}`);
 	console.log(JSON.stringify({ requests: { ...r, failures: undefined }, tunnels: { ...t, failures: undefined } }));
 	checks.check('each reload and each upgrade is done, and in force', failed.length === 0, `${changes} reloads and ${upgrades} upgrades in ${seconds.toFixed(0)} s, the longest took ${Math.max(...took)} ms${show(failed)}`);
@@ -166,7 +166,7 @@ export async function load(checks, factor) {
 	checks.check('requests are counted exactly', c.requests === made, `${c.requests} counted, ${made} made`);
 	checks.check('pushes are counted exactly', c.pushes_forwarded === r.pushes && c.pushes_completed === r.pushesWhole, `${c.pushes_forwarded} promised and ${c.pushes_completed} delivered, the clients saw ${r.pushes} and ${r.pushesWhole}`);
 	checks.check('tunnels are counted exactly', c.tunnels === t.opened - t.eventStreams, `${c.tunnels} counted, ${t.opened - t.eventStreams} opened`);
-	checks.check('each request and each push has its line in the log', stage.lines() + c.access_lines_dropped + c.access_lines_lost === c.requests + c.pushes_offered, `${stage.lines()} lines, ${c.pushes_offered} pushes, ${c.access_lines_dropped} dropped, ${c.access_lines_lost} lost`);
+	checks.check('each request and each push has its line in the log', stage.lines() + c['pushgate_log_lines_lost_total{log="access",cause="pipe"}'] + c['pushgate_log_lines_lost_total{log="access",cause="file"}'] === c.requests + c.pushes_offered, `${stage.lines()} lines, ${c.pushes_offered} pushes, ${c['pushgate_log_lines_lost_total{log="access",cause="pipe"}']} dropped, ${c['pushgate_log_lines_lost_total{log="access",cause="file"}']} lost`);
 	checks.check('no generation was ended with its connections', stage.count(/is ended, with the connections/g) === 0);
 	checks.check('no process died', !/was killed by signal|is started again/.test(stage.log()), stage.log().match(/.*(was killed by signal|is started again).*/)?.[0]);
 	const wrong = await stage.end();

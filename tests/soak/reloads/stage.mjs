@@ -11,6 +11,7 @@ import { child } from '../child.mjs';
 
 /* Used up by a hang alone. */
 const COMMAND_MS = 90000;
+const written = (labels) => { const all = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`); return all.length ? `{${all}}` : ''; };
 const cleanups = new Set();
 process.once('exit', () => cleanups.forEach((clean) => clean()));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
@@ -121,7 +122,7 @@ export class Stage {
 		const began = Date.now(), { code, stderr } = await this.command(how, this.socket);
 		return { code, stderr, ms: Date.now() - began };
 	}
-	/* All samples, by name and labels. */
+	/* All samples, by name and labels, as Prometheus writes them. */
 	async samples() {
 		const { code, stdout, stderr } = await this.command('status', '--json', this.socket);
 		if (code)
@@ -129,7 +130,7 @@ export class Stage {
 		const all = {};
 		for (const [name, { type, samples }] of Object.entries(JSON.parse(stdout)))
 			for (const { labels, value } of samples)
-				all[Object.keys(labels).length ? `${name}${JSON.stringify(labels)}` : name] = { value, isCounter: type === 'counter' };
+				all[name + written(labels)] = { value, isCounter: type === 'counter' };
 		return all;
 	}
 	async counters() {

@@ -27,6 +27,8 @@ static struct totals *full(void)
 	totals_rule(t, "a rule")->reset_usec = 11;
 	totals_rule(t, "b")->used_bytes = 12;
 	totals_add_route(t, "r", (const uint64_t[2]){13, 14});
+	histogram_count(totals_series(t, SERIES_REQUEST, "listen=\"l\",route=\"r s\""), 15);
+	histogram_count(totals_series(t, SERIES_TLS, "listen=\"l\""), 20 * USEC_PER_SEC);
 	return t;
 }
 
@@ -42,7 +44,7 @@ static char *text_of(struct totals *t, size_t *size)
 
 static void all_counters_come_back(void **state)
 {
-	(void)state;
+	(void)state; /* covers: R662 */
 	size_t size, again;
 	struct totals *t = full(), *copy = totals_new();
 	char *text = text_of(t, &size);
@@ -52,6 +54,11 @@ static void all_counters_come_back(void **state)
 	assert_int_equal(totals_rule(copy, "a rule")->reset_usec, 11);
 	assert_int_equal(copy->route_count, 1);
 	assert_int_equal(copy->routes[0].limited[1], 14);
+	assert_int_equal(copy->series.count, 2);
+	assert_int_equal(totals_series(copy, SERIES_REQUEST, "listen=\"l\",route=\"r s\"")->counts[0], 1);
+	const struct histogram *h = totals_series(copy, SERIES_TLS, "listen=\"l\"");
+	assert_int_equal(h->counts[HISTOGRAM_BOUNDS], 1);
+	assert_int_equal(h->sum, 20 * USEC_PER_SEC);
 	char *second = text_of(copy, &again);
 	assert_string_equal(text, second);
 	/* It adds. */

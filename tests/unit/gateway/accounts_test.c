@@ -71,8 +71,9 @@ static void a_request_and_its_answer(void **state)
 	gate_answer(s.at, 103, 0, false);
 	page_ends(&s);
 	is(&s,
-	    "connections 1\nrequests 1\nresponses_1xx 1\nresponses_2xx 1\ndown_in_bytes 7\ndown_out_bytes 100\n"
-	    "up_out_bytes 7\nupstream_connections 1\nconnections_open 1\nupstream_connections_open 1\n",
+	    "connections 1\nupstream_connections 1\nrequests 1\nresponses_1xx 1\nresponses_2xx 1\n"
+	    "down_in_bytes 7\ndown_out_bytes 100\nup_out_bytes 7\nconnections_open 1\n"
+	    "upstream_connections_open 1\nsessions_client_h2 1\nsessions_origin_h2 1\n",
 	    "1: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 method=POST path=/form?a=b "
 	    "user_agent=tester referer=http://before/ status=200 request_bytes=7 response_bytes=100 origin_request_bytes=7 "
 	    "origin_response_bytes=100 origin_first_byte_us=* origin_duration_us=* outcome=complete\n");
@@ -91,8 +92,9 @@ static void a_request_that_is_answered_here(void **state)
 	struct gate_stream *elsewhere = gate_request(s.client, "GET", "b.test", "/", true, NULL);
 	UNTIL(s.w, elsewhere->is_over);
 	is(&s,
-	    "connections 1\nrequests 4\nresponses_3xx 1\nresponses_4xx 3\nresponses_own 4\ndown_out_bytes 95\n"
-	    "connections_open 1\ncause misdirected 1\ncause no-route 1\ncause route-redirect 1\ncause fixed-answer 1\n",
+	    "connections 1\nrequests 4\nresponses_3xx 1\nresponses_4xx 3\nresponses_own 4\n"
+	    "down_out_bytes 95\nconnections_open 1\nsessions_client_h2 1\ncause misdirected 1\n"
+	    "cause no-route 1\ncause route-redirect 1\ncause fixed-answer 1\n",
 	    "1: route=r path=/moved status=301 response_bytes=0 outcome=refused detail=the route redirects\n"
 	    "2: route=t path=/text status=410 response_bytes=9 outcome=refused detail=the route answers\n"
 	    "3: path=/none status=404 response_bytes=38 outcome=refused detail=no route for this path\n"
@@ -116,9 +118,10 @@ static void a_client_above_its_limit(void **state)
 		UNTIL(s.w, asked->is_over);
 	}
 	is(&s,
-	    "connections 1\nrequests 4\nresponses_2xx 3\nresponses_4xx 1\nresponses_own 1\nrequests_limited 1\n"
-	    "requests_limited_shadow 1\ndown_out_bytes 36\nupstream_connections 1\nconnections_open 1\n"
-	    "upstream_connections_open 1\ncause request-rate 1\nlimited 0 1\nlimited in shadow 1 1\n",
+	    "connections 1\nupstream_connections 1\nrequests 4\nresponses_2xx 3\nresponses_4xx 1\n"
+	    "responses_own 1\nrequests_limited 1\nrequests_limited_shadow 1\ndown_out_bytes 36\n"
+	    "connections_open 1\nupstream_connections_open 1\nsessions_client_h2 1\nsessions_origin_h2 1\n"
+	    "cause request-rate 1\nlimited 0 1\nlimited in shadow 1 1\n",
 	    "1: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/0 status=204 "
 	    "response_bytes=0 origin_first_byte_us=* origin_duration_us=* outcome=complete\n"
 	    "2: route=a origin=a path=/1 status=429 response_bytes=36 outcome=refused detail=request-rate\n"
@@ -136,9 +139,9 @@ static void an_origin_that_cannot_be_connected_to(void **state)
 	s.page = gate_get(s.client, "/page");
 	UNTIL(s.w, s.page->is_over);
 	is(&s,
-	    "connections 1\nrequests 1\nresponses_5xx 1\nresponses_own 1\nrequests_retried 1\nretries_unprocessed 1\n"
-	    "down_out_bytes 44\nupstream_connections 2\nupstream_failed 2\nconnections_open 1\n"
-	    "cause origin-unreachable 1\n",
+	    "connections 1\nupstream_connections 2\nupstream_failed 2\nrequests 1\nresponses_5xx 1\n"
+	    "responses_own 1\nrequests_retried 1\nretries_unprocessed 1\ndown_out_bytes 44\n"
+	    "connections_open 1\nsessions_client_h2 1\ncause origin-unreachable 1\n",
 	    "1: route=a origin=a path=/page status=503 response_bytes=44 outcome=origin-lost detail=*: connect: Connection "
 	    "refused retried=true retries=1\n");
 }
@@ -149,8 +152,9 @@ static void an_origin_that_is_late(void **state)
 	struct scene s = page("response-timeout = 200ms", NULL, NULL);
 	UNTIL(s.w, s.page->is_over);
 	is(&s,
-	    "connections 1\nrequests 1\nresponses_5xx 1\nresponses_own 1\ndown_out_bytes 35\nupstream_connections 1\n"
-	    "connections_open 1\nupstream_connections_open 1\ncause response-late 1\n",
+	    "connections 1\nupstream_connections 1\nrequests 1\nresponses_5xx 1\nresponses_own 1\n"
+	    "down_out_bytes 35\nconnections_open 1\nupstream_connections_open 1\nsessions_client_h2 1\n"
+	    "sessions_origin_h2 1\ncause response-late 1\n",
 	    "1: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/page status=504 "
 	    "response_bytes=35 outcome=timeout detail=response-late\n");
 }
@@ -164,8 +168,8 @@ static void an_origin_that_goes_away_in_its_response(void **state)
 	gate_peer_abort(s.at->peer);
 	UNTIL(s.w, s.page->is_over);
 	is(&s,
-	    "connections 1\nrequests 1\nresponses_2xx 1\nrequests_aborted 1\ndown_out_bytes 30\nupstream_connections 1\n"
-	    "connections_open 1\ncause origin-lost 1\n",
+	    "connections 1\nupstream_connections 1\nrequests 1\nresponses_2xx 1\nrequests_aborted 1\n"
+	    "down_out_bytes 30\nconnections_open 1\nsessions_client_h2 1\ncause origin-lost 1\n",
 	    "1: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/page status=200 "
 	    "response_bytes=30 origin_response_bytes=30 origin_first_byte_us=* outcome=origin-lost detail=*: closed by the "
 	    "peer\n");
@@ -180,8 +184,9 @@ static void a_request_that_is_refused_and_sent_again(void **state)
 	s.at = gate_find(s.w, "/page");
 	page_ends(&s);
 	is(&s,
-	    "connections 1\nrequests 1\nresponses_2xx 1\nrequests_retried 1\nretries_unprocessed 1\ndown_out_bytes 100\n"
-	    "upstream_connections 1\nconnections_open 1\nupstream_connections_open 1\n",
+	    "connections 1\nupstream_connections 1\nrequests 1\nresponses_2xx 1\nrequests_retried 1\n"
+	    "retries_unprocessed 1\ndown_out_bytes 100\nconnections_open 1\nupstream_connections_open 1\n"
+	    "sessions_client_h2 1\nsessions_origin_h2 1\n",
 	    "1: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/page status=200 "
 	    "response_bytes=100 origin_response_bytes=100 origin_first_byte_us=* origin_duration_us=* outcome=complete "
 	    "retried=true retries=1\n");
@@ -208,9 +213,10 @@ static void a_tunnel_and_one_that_is_refused(void **state)
 		UNTIL(s.w, s.page->is_over || s.page->ended);
 	}
 	is(&s,
-	    "connections 1\nrequests 2\nresponses_2xx 1\nresponses_4xx 1\ndown_in_bytes 20\ndown_out_bytes 60\n"
-	    "up_out_bytes 20\nupstream_connections 1\ntunnels 1\ntunnels_refused 1\ntunnel_up_bytes 20\n"
-	    "tunnel_down_bytes 30\nconnections_open 1\nupstream_connections_open 1\n",
+	    "connections 1\nupstream_connections 1\nrequests 2\nresponses_2xx 1\nresponses_4xx 1\n"
+	    "down_in_bytes 20\ndown_out_bytes 60\nup_out_bytes 20\ntunnels 1\ntunnels_refused 1\n"
+	    "tunnel_up_bytes 20\ntunnel_down_bytes 30\nconnections_open 1\nupstream_connections_open 1\n"
+	    "sessions_client_h2 1\nsessions_origin_h2 1\n",
 	    "1: route=r origin=a origin_address=* origin_connection=1 origin_protocol=h2 method=CONNECT path=/taken "
 	    "status=200 request_bytes=20 response_bytes=30 origin_request_bytes=20 origin_response_bytes=30 "
 	    "origin_first_byte_us=* origin_duration_us=* outcome=complete tunnel=echo tunnel_ended=client\n"
@@ -238,9 +244,10 @@ static void pushes_that_are_completed_and_reset(void **state)
 	UNTIL(s.w, gate_find_at(s.client, "/c.css")->is_over);
 	page_ends(&s);
 	is(&s,
-	    "connections 1\nrequests 1\nresponses_2xx 3\nrequests_aborted 2\ndown_out_bytes 210\n"
-	    "upstream_connections 1\npushes_offered 3\npushes_forwarded 3\npushes_completed 1\npushes_reset 1\n"
-	    "pushes_failed 1\npush_out_bytes 110\npush_reset_bytes 60\nconnections_open 1\nupstream_connections_open 1\n"
+	    "connections 1\nupstream_connections 1\nrequests 1\nresponses_2xx 3\nrequests_aborted 2\n"
+	    "down_out_bytes 210\npushes_offered 3\npushes_forwarded 3\npushes_completed 1\npushes_reset 1\n"
+	    "pushes_failed 1\npush_out_bytes 110\npush_reset_bytes 60\nconnections_open 1\n"
+	    "upstream_connections_open 1\nsessions_client_h2 1\nsessions_origin_h2 1\n"
 	    "offer relayed forward default 3\ncause origin-reset 1\ncause client-reset 1\n",
 	    "2: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/a.css status=200 "
 	    "response_bytes=50 origin_response_bytes=50 origin_first_byte_us=* origin_duration_us=* outcome=complete "
@@ -284,9 +291,10 @@ static void pushes_of_each_verdict(void **state)
 	page_ends(&s);
 	gate_peer_abort(s.client);
 	is(&s,
-	    "connections 1\nrequests 1\nresponses_2xx 1\ndown_out_bytes 100\nupstream_connections 1\npushes_offered 4\n"
-	    "pushes_held 2\nholds_expired 2\nhold_wasted_bytes 84\npushes_dropped 2\nupstream_connections_open 1\n"
-	    "offer relayed drop rule 1\noffer relayed drop hint-client 1\noffer relayed hold rule 2\nrule 0 offered 1\n"
+	    "connections 1\nupstream_connections 1\nrequests 1\nresponses_2xx 1\ndown_out_bytes 100\n"
+	    "pushes_offered 4\npushes_held 2\nholds_expired 2\nhold_wasted_bytes 84\npushes_dropped 2\n"
+	    "upstream_connections_open 1\nsessions_origin_h2 1\noffer relayed drop rule 1\n"
+	    "offer relayed drop hint-client 1\noffer relayed hold rule 2\nrule 0 offered 1\n"
 	    "rule 1 offered 1\nrule 3 offered 1\nrule 3 held 1\nrule 3 expired 1\nrule 3 wasted_bytes 40\n"
 	    "rule 4 offered 1\nrule 4 held 1\nrule 4 expired 1\nrule 4 wasted_bytes 44\n",
 	    "0: route=a origin=a path=/drop.css status=0 response_bytes=0 outcome=refused push=true parent=1 "
@@ -317,10 +325,11 @@ static void a_sampled_log_leaves_out_a_page_with_all_of_its_offers(void **state)
 	UNTIL(s.w, dropped->is_over && pushed->is_over);
 	page_ends(&s);
 	is(&s,
-	    "connections 1\nrequests 1\nresponses_2xx 2\ndown_out_bytes 110\nupstream_connections 1\npushes_offered 2\n"
-	    "pushes_forwarded 1\npushes_dropped 1\npushes_completed 1\npush_out_bytes 10\nlog_sampled_out 3\n"
-	    "connections_open 1\nupstream_connections_open 1\noffer relayed forward default 1\n"
-	    "offer relayed drop rule 1\nrule 0 offered 1\n",
+	    "connections 1\nupstream_connections 1\nrequests 1\nresponses_2xx 2\ndown_out_bytes 110\n"
+	    "pushes_offered 2\npushes_forwarded 1\npushes_dropped 1\npushes_completed 1\npush_out_bytes 10\n"
+	    "log_sampled_out 3\nconnections_open 1\nupstream_connections_open 1\nsessions_client_h2 1\n"
+	    "sessions_origin_h2 1\noffer relayed forward default 1\noffer relayed drop rule 1\n"
+	    "rule 0 offered 1\n",
 	    "");
 }
 
@@ -334,10 +343,10 @@ static void a_push_that_is_given_up_for_its_length(void **state)
 	UNTIL(s.w, large->is_over);
 	page_ends(&s);
 	is(&s,
-	    "connections 1\nrequests 1\nresponses_2xx 1\nrequests_aborted 1\ndown_out_bytes 100\n"
-	    "upstream_connections 1\npushes_offered 1\npushes_forwarded 1\npushes_failed 1\npushes_withdrawn 1\n"
-	    "connections_open 1\nupstream_connections_open 1\noffer relayed forward rule 1\nrule 2 offered 1\n"
-	    "rule 2 forwarded 1\ncause policy 1\n",
+	    "connections 1\nupstream_connections 1\nrequests 1\nresponses_2xx 1\nrequests_aborted 1\n"
+	    "down_out_bytes 100\npushes_offered 1\npushes_forwarded 1\npushes_failed 1\npushes_withdrawn 1\n"
+	    "connections_open 1\nupstream_connections_open 1\nsessions_client_h2 1\nsessions_origin_h2 1\n"
+	    "offer relayed forward rule 1\nrule 2 offered 1\nrule 2 forwarded 1\ncause policy 1\n",
 	    "2: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/small.css status=0 "
 	    "response_bytes=0 origin_first_byte_us=* outcome=refused detail=policy push=true parent=1 source=relayed "
 	    "verdict=drop rule=small reason=too-large end_reason=too-large\n"
@@ -353,8 +362,9 @@ static void a_client_that_takes_no_pushes(void **state)
 	UNTIL(s.w, plain->is_over);
 	page_ends(&s);
 	is(&s,
-	    "connections 1\nrequests 1\nresponses_2xx 1\ndown_out_bytes 100\nupstream_connections 1\npushes_offered 1\n"
-	    "pushes_dropped 1\nconnections_open 1\nupstream_connections_open 1\noffer relayed drop push-disabled 1\n",
+	    "connections 1\nupstream_connections 1\nrequests 1\nresponses_2xx 1\ndown_out_bytes 100\n"
+	    "pushes_offered 1\npushes_dropped 1\nconnections_open 1\nupstream_connections_open 1\n"
+	    "sessions_client_h2 1\nsessions_origin_h2 1\noffer relayed drop push-disabled 1\n",
 	    "0: route=a origin=a path=/plain.css status=0 response_bytes=0 outcome=refused push=true parent=1 "
 	    "source=relayed verdict=drop reason=push-disabled\n"
 	    "1: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/page status=200 "
@@ -379,10 +389,11 @@ static void a_held_response_is_claimed_and_another_missed(void **state)
 	UNTIL(s.w, miss->is_over);
 	gate_peer_abort(s.client);
 	is(&s,
-	    "connections 1\nrequests 3\nresponses_2xx 3\ndown_out_bytes 149\nupstream_connections 1\npushes_offered 2\n"
-	    "pushes_held 2\nholds_claimed 1\nholds_missed 1\nholds_expired 1\nhold_wasted_bytes 50\n"
-	    "upstream_connections_open 1\noffer relayed hold rule 2\nrule 3 offered 2\nrule 3 held 2\nrule 3 claimed 1\n"
-	    "rule 3 expired 1\nrule 3 used_bytes 40\nrule 3 wasted_bytes 50\nmiss vary 1\n",
+	    "connections 1\nupstream_connections 1\nrequests 3\nresponses_2xx 3\ndown_out_bytes 149\n"
+	    "pushes_offered 2\npushes_held 2\nholds_claimed 1\nholds_missed 1\nholds_expired 1\n"
+	    "hold_wasted_bytes 50\nupstream_connections_open 1\nsessions_origin_h2 1\n"
+	    "offer relayed hold rule 2\nrule 3 offered 2\nrule 3 held 2\nrule 3 claimed 1\nrule 3 expired 1\n"
+	    "rule 3 used_bytes 40\nrule 3 wasted_bytes 50\nmiss vary 1\n",
 	    "1: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/page status=200 "
 	    "response_bytes=100 origin_response_bytes=100 origin_first_byte_us=* origin_duration_us=* outcome=complete\n"
 	    "4: route=a origin=a path=/hold1.css status=200 response_bytes=40 outcome=complete held=2\n"
@@ -413,9 +424,11 @@ static void a_response_is_joined_while_it_arrives(void **state)
 	UNTIL(s.w, claim->is_over);
 	page_ends(&s);
 	is(&s,
-	    "connections 1\nrequests 2\nresponses_2xx 2\ndown_out_bytes 111\nupstream_connections 1\npushes_offered 1\n"
-	    "pushes_held 1\nholds_claimed 1\nholds_joined 1\nconnections_open 1\nupstream_connections_open 1\n"
-	    "offer relayed hold rule 1\nrule 3 offered 1\nrule 3 held 1\nrule 3 claimed 1\nrule 3 used_bytes 11\n",
+	    "connections 1\nupstream_connections 1\nrequests 2\nresponses_2xx 2\ndown_out_bytes 111\n"
+	    "pushes_offered 1\npushes_held 1\nholds_claimed 1\nholds_joined 1\nconnections_open 1\n"
+	    "upstream_connections_open 1\nsessions_client_h2 1\nsessions_origin_h2 1\n"
+	    "offer relayed hold rule 1\nrule 3 offered 1\nrule 3 held 1\nrule 3 claimed 1\n"
+	    "rule 3 used_bytes 11\n",
 	    "3: route=a origin=a path=/hold.css status=200 response_bytes=11 outcome=complete held=2 joined=true\n"
 	    "2: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/hold.css status=200 "
 	    "response_bytes=0 origin_response_bytes=11 origin_first_byte_us=* origin_duration_us=* outcome=complete "
@@ -433,9 +446,10 @@ static void a_client_leaves_what_is_held_for_it(void **state)
 	gate_peer_abort(s.client);
 	UNTIL(s.w, s.w->counters.connections_open == 0);
 	is(&s,
-	    "connections 1\nrequests 1\nresponses_2xx 1\ndown_out_bytes 100\nupstream_connections 1\npushes_offered 1\n"
-	    "pushes_held 1\nholds_expired 1\nhold_wasted_bytes 40\nupstream_connections_open 1\n"
-	    "offer relayed hold rule 1\nrule 3 offered 1\nrule 3 held 1\nrule 3 expired 1\nrule 3 wasted_bytes 40\n",
+	    "connections 1\nupstream_connections 1\nrequests 1\nresponses_2xx 1\ndown_out_bytes 100\n"
+	    "pushes_offered 1\npushes_held 1\nholds_expired 1\nhold_wasted_bytes 40\n"
+	    "upstream_connections_open 1\nsessions_origin_h2 1\noffer relayed hold rule 1\nrule 3 offered 1\n"
+	    "rule 3 held 1\nrule 3 expired 1\nrule 3 wasted_bytes 40\n",
 	    "1: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/page status=200 "
 	    "response_bytes=100 origin_response_bytes=100 origin_first_byte_us=* origin_duration_us=* outcome=complete\n"
 	    "2: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/hold1.css status=200 "
@@ -457,8 +471,9 @@ static void an_origin_that_refuses_and_one_that_shuts_down(void **state)
 	gate_terminate(s.at->peer, SESSION_ENHANCE_YOUR_CALM);
 	UNTIL(s.w, s.page->is_over);
 	is(&s,
-	    "connections 1\nrequests 2\nresponses_5xx 2\nresponses_own 2\ndown_out_bytes 59\nupstream_connections 1\n"
-	    "upstream_failed 1\nconnections_open 1\ncause origin-reset 1\ncause origin-lost 1\n",
+	    "connections 1\nupstream_connections 1\nupstream_failed 1\nrequests 2\nresponses_5xx 2\n"
+	    "responses_own 2\ndown_out_bytes 59\nconnections_open 1\nsessions_client_h2 1\n"
+	    "cause origin-reset 1\ncause origin-lost 1\n",
 	    "1: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/page status=502 "
 	    "response_bytes=30 outcome=origin-reset code=2 code_name=INTERNAL_ERROR detail=origin-reset\n"
 	    "2: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/next status=502 "
@@ -476,9 +491,10 @@ static void a_subscription_and_what_is_pushed_to_it(void **state)
 	gate_reset_stream(s.page, SESSION_CANCEL);
 	UNTIL(s.w, s.at->is_over);
 	is(&s,
-	    "connections 1\nrequests 1\nresponses_2xx 1\nrequests_aborted 1\ndown_out_bytes 25\nupstream_connections 1\n"
-	    "subscriptions 1\npushes_offered 1\npushes_forwarded 1\npushes_completed 1\npush_out_bytes 25\n"
-	    "connections_open 1\noffer relayed forward default 1\ncause client-reset 1\n",
+	    "connections 1\nupstream_connections 1\nrequests 1\nresponses_2xx 1\nrequests_aborted 1\n"
+	    "down_out_bytes 25\nsubscriptions 1\npushes_offered 1\npushes_forwarded 1\npushes_completed 1\n"
+	    "push_out_bytes 25\nconnections_open 1\nsessions_client_h2 1\noffer relayed forward default 1\n"
+	    "cause client-reset 1\n",
 	    "2: route=feed origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/message status=200 "
 	    "response_bytes=25 origin_response_bytes=25 origin_first_byte_us=* origin_duration_us=* outcome=complete "
 	    "push=true parent=1 source=relayed verdict=forward reason=default\n"
@@ -499,9 +515,10 @@ static void links_of_a_page_become_pushes(void **state)
 	gate_more(s.at, 100, true);
 	UNTIL(s.w, s.page->is_over);
 	is(&s,
-	    "connections 1\nrequests 1\nresponses_2xx 2\ndown_out_bytes 115\nupstream_connections 2\npushes_offered 2\n"
-	    "pushes_forwarded 1\npushes_dropped 1\npushes_completed 1\npush_out_bytes 15\nconnections_open 1\n"
-	    "upstream_connections_open 2\noffer link forward default 1\noffer link drop rule 1\nrule 0 offered 1\n",
+	    "connections 1\nupstream_connections 2\nrequests 1\nresponses_2xx 2\ndown_out_bytes 115\n"
+	    "pushes_offered 2\npushes_forwarded 1\npushes_dropped 1\npushes_completed 1\npush_out_bytes 15\n"
+	    "connections_open 1\nupstream_connections_open 2\nsessions_client_h2 1\nsessions_origin_h2 2\n"
+	    "offer link forward default 1\noffer link drop rule 1\nrule 0 offered 1\n",
 	    "0: route=a origin=a path=/drop.css status=0 response_bytes=0 outcome=refused push=true parent=1 source=link "
 	    "verdict=drop rule=no reason=rule\n"
 	    "2: route=a origin=a origin_address=* origin_connection=2 origin_protocol=h2 path=/own.css status=200 "
@@ -536,12 +553,13 @@ static void each_rule_has_its_events_and_its_bytes(void **state)
 	gate_more(s.at, 100, true);
 	UNTIL(s.w, s.page->is_over);
 	is(&s,
-	    "connections 1\nrequests 1\nresponses_2xx 3\nrequests_aborted 2\ndown_out_bytes 210\n"
-	    "upstream_connections 2\npushes_offered 3\npushes_forwarded 3\npushes_completed 1\npushes_reset 1\n"
-	    "pushes_failed 1\npushes_withdrawn 1\npush_out_bytes 110\npush_reset_bytes 60\nconnections_open 1\n"
-	    "upstream_connections_open 2\noffer relayed forward rule 2\noffer link forward rule 1\nrule 0 offered 3\n"
-	    "rule 0 shadowed 3\nrule 1 offered 1\nrule 1 forwarded 1\nrule 1 withdrawn 1\nrule 2 offered 2\n"
-	    "rule 2 forwarded 2\nrule 2 used 1\nrule 2 reset 1\nrule 2 used_bytes 50\nrule 2 wasted_bytes 60\n"
+	    "connections 1\nupstream_connections 2\nrequests 1\nresponses_2xx 3\nrequests_aborted 2\n"
+	    "down_out_bytes 210\npushes_offered 3\npushes_forwarded 3\npushes_completed 1\npushes_reset 1\n"
+	    "pushes_failed 1\npushes_withdrawn 1\npush_out_bytes 110\npush_reset_bytes 60\n"
+	    "connections_open 1\nupstream_connections_open 2\nsessions_client_h2 1\nsessions_origin_h2 2\n"
+	    "offer relayed forward rule 2\noffer link forward rule 1\nrule 0 offered 3\nrule 0 shadowed 3\n"
+	    "rule 1 offered 1\nrule 1 forwarded 1\nrule 1 withdrawn 1\nrule 2 offered 2\nrule 2 forwarded 2\n"
+	    "rule 2 used 1\nrule 2 reset 1\nrule 2 used_bytes 50\nrule 2 wasted_bytes 60\n"
 	    "rule 2 has reset_usec 1\ncause client-reset 1\ncause policy 1\n",
 	    "2: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/a.css status=200 "
 	    "response_bytes=50 origin_response_bytes=50 origin_first_byte_us=* origin_duration_us=* outcome=complete "
@@ -569,8 +587,8 @@ static void a_request_that_access_denies(void **state)
 	s.page = gate_get(s.client, "/secret");
 	UNTIL(s.w, s.page->is_over);
 	is(&s,
-	    "connections 1\nrequests 1\nresponses_4xx 1\nresponses_own 1\ndown_out_bytes 20\nconnections_open 1\n"
-	    "cause access-denied 1\ndenial 1\n",
+	    "connections 1\nrequests 1\nresponses_4xx 1\nresponses_own 1\ndown_out_bytes 20\n"
+	    "connections_open 1\nsessions_client_h2 1\ncause access-denied 1\ndenial 1\n",
 	    "1: path=/secret status=403 response_bytes=20 outcome=refused detail=rule\n");
 }
 
@@ -585,8 +603,8 @@ static void a_client_that_leaves_in_the_middle(void **state)
 	gate_peer_abort(s.client);
 	UNTIL(s.w, s.w->counters.connections_open == 0);
 	is(&s,
-	    "connections 1\nrequests 1\nresponses_2xx 1\nrequests_aborted 1\ndown_out_bytes 30\nupstream_connections 1\n"
-	    "upstream_connections_open 1\ncause client-lost 1\n",
+	    "connections 1\nupstream_connections 1\nrequests 1\nresponses_2xx 1\nrequests_aborted 1\n"
+	    "down_out_bytes 30\nupstream_connections_open 1\nsessions_origin_h2 1\ncause client-lost 1\n",
 	    "1: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/page status=200 "
 	    "response_bytes=30 origin_response_bytes=30 origin_first_byte_us=* outcome=client-lost code=8 code_name=CANCEL "
 	    "detail=client-lost\n");
@@ -599,8 +617,8 @@ static void a_client_that_breaks_a_rule(void **state)
 	gate_terminate(s.client, SESSION_PROTOCOL_ERROR);
 	UNTIL(s.w, s.w->counters.connections_open == 0);
 	is(&s,
-	    "connections 1\nrequests 1\nrequests_aborted 1\nupstream_connections 1\nupstream_connections_open 1\n"
-	    "cause client-lost 1\n",
+	    "connections 1\nupstream_connections 1\nrequests 1\nrequests_aborted 1\n"
+	    "upstream_connections_open 1\nsessions_origin_h2 1\ncause client-lost 1\n",
 	    "1: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/page status=0 "
 	    "response_bytes=0 outcome=client-lost code=1 code_name=PROTOCOL_ERROR detail=client-lost\n");
 }

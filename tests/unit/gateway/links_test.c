@@ -62,11 +62,12 @@ static void links_of_a_response(void **state)
 {
 	(void)state;
 	struct seen seen = page_with(RULES, NULL, LINKS,
-	    "connections 1\nrequests 1\nresponses_2xx 3\ndown_out_bytes 7\nupstream_connections 2\npushes_offered 7\n"
-	    "pushes_forwarded 2\npushes_dropped 5\npushes_completed 2\npush_out_bytes 6\nconnections_open 1\n"
-	    "upstream_connections_open 2\noffer link forward rule 2\noffer link drop known 1\n"
-	    "offer link drop link-nopush 1\noffer link drop link-anchor 1\noffer link drop link-self 1\n"
-	    "offer link drop link-target 1\nrule 0 offered 2\nrule 0 forwarded 2\nrule 0 used 2\nrule 0 used_bytes 6\n");
+	    "connections 1\nupstream_connections 2\nrequests 1\nresponses_2xx 3\ndown_out_bytes 7\n"
+	    "pushes_offered 7\npushes_forwarded 2\npushes_dropped 5\npushes_completed 2\npush_out_bytes 6\n"
+	    "connections_open 1\nupstream_connections_open 2\nsessions_client_h2 1\nsessions_origin_h2 2\n"
+	    "offer link forward rule 2\noffer link drop known 1\noffer link drop link-nopush 1\n"
+	    "offer link drop link-anchor 1\noffer link drop link-self 1\noffer link drop link-target 1\n"
+	    "rule 0 offered 2\nrule 0 forwarded 2\nrule 0 used 2\nrule 0 used_bytes 6\n");
 	assert_string_equal(seen.final,
 	    "</own.css>; rel=preload; as=style, </own.css>; rel=preload; as=style, </anchor.css>; rel=preload; "
 	    "as=style; anchor=\"/other\", <ftp://example.com/no>; rel=preload, </page>; rel=preload, "
@@ -77,9 +78,10 @@ static void links_of_an_interim_response(void **state)
 {
 	(void)state;
 	struct seen seen = page_with(RULES, LINKS, NULL,
-	    "connections 1\nrequests 1\nresponses_1xx 1\nresponses_2xx 3\ndown_out_bytes 7\nupstream_connections 2\n"
-	    "pushes_offered 6\npushes_forwarded 2\npushes_dropped 4\npushes_completed 2\npush_out_bytes 6\n"
-	    "connections_open 1\nupstream_connections_open 2\noffer link forward rule 2\noffer link drop link-nopush 1\n"
+	    "connections 1\nupstream_connections 2\nrequests 1\nresponses_1xx 1\nresponses_2xx 3\n"
+	    "down_out_bytes 7\npushes_offered 6\npushes_forwarded 2\npushes_dropped 4\npushes_completed 2\n"
+	    "push_out_bytes 6\nconnections_open 1\nupstream_connections_open 2\nsessions_client_h2 1\n"
+	    "sessions_origin_h2 2\noffer link forward rule 2\noffer link drop link-nopush 1\n"
 	    "offer link drop link-anchor 1\noffer link drop link-self 1\noffer link drop link-target 1\n"
 	    "rule 0 offered 2\nrule 0 forwarded 2\nrule 0 used 2\nrule 0 used_bytes 6\n");
 	assert_string_equal(seen.interim,
@@ -94,11 +96,13 @@ static void links_of_both(void **state)
 {
 	(void)state;
 	struct seen seen = page_with(RULES, LINKS, LINKS,
-	    "connections 1\nrequests 1\nresponses_1xx 1\nresponses_2xx 3\ndown_out_bytes 7\nupstream_connections 2\n"
-	    "pushes_offered 13\npushes_forwarded 2\npushes_dropped 11\npushes_completed 2\npush_out_bytes 6\n"
-	    "connections_open 1\nupstream_connections_open 2\noffer link forward rule 2\noffer link drop known 3\n"
+	    "connections 1\nupstream_connections 2\nrequests 1\nresponses_1xx 1\nresponses_2xx 3\n"
+	    "down_out_bytes 7\npushes_offered 13\npushes_forwarded 2\npushes_dropped 11\npushes_completed 2\n"
+	    "push_out_bytes 6\nconnections_open 1\nupstream_connections_open 2\nsessions_client_h2 1\n"
+	    "sessions_origin_h2 2\noffer link forward rule 2\noffer link drop known 3\n"
 	    "offer link drop link-nopush 2\noffer link drop link-anchor 2\noffer link drop link-self 2\n"
-	    "offer link drop link-target 2\nrule 0 offered 2\nrule 0 forwarded 2\nrule 0 used 2\nrule 0 used_bytes 6\n");
+	    "offer link drop link-target 2\nrule 0 offered 2\nrule 0 forwarded 2\nrule 0 used 2\n"
+	    "rule 0 used_bytes 6\n");
 	assert_string_equal(seen.interim,
 	    "</own.css>; rel=preload; as=style, </anchor.css>; rel=preload; as=style; anchor=\"/other\", "
 	    "<ftp://example.com/no>; rel=preload, </page>; rel=preload, </nopush.css>; rel=preload; as=style; "
@@ -113,8 +117,9 @@ static void links_that_nobody_reads(void **state)
 {
 	(void)state;
 	struct seen seen = page_with("[route a]\norigin = a\n", LINKS, LINKS,
-	    "connections 1\nrequests 1\nresponses_1xx 1\nresponses_2xx 1\ndown_out_bytes 1\nupstream_connections 1\n"
-	    "connections_open 1\nupstream_connections_open 1\n");
+	    "connections 1\nupstream_connections 1\nrequests 1\nresponses_1xx 1\nresponses_2xx 1\n"
+	    "down_out_bytes 1\nconnections_open 1\nupstream_connections_open 1\nsessions_client_h2 1\n"
+	    "sessions_origin_h2 1\n");
 	assert_string_equal(seen.interim,
 	    "</own.css>; rel=preload; as=style, </own.css>; rel=preload; as=style, </anchor.css>; rel=preload; "
 	    "as=style; anchor=\"/other\", <ftp://example.com/no>; rel=preload, </page>; rel=preload, "
@@ -133,8 +138,8 @@ static void links_for_a_client_that_takes_no_pushes(void **state)
 	(void)state;
 	static const struct gate_peer_options refuses = {.no_push = true};
 	struct seen seen = page_of(&refuses, NULL, RULES, NULL, LINKS,
-	    "connections 1\nrequests 1\nresponses_2xx 1\ndown_out_bytes 1\nupstream_connections 1\nconnections_open 1\n"
-	    "upstream_connections_open 1\n");
+	    "connections 1\nupstream_connections 1\nrequests 1\nresponses_2xx 1\ndown_out_bytes 1\n"
+	    "connections_open 1\nupstream_connections_open 1\nsessions_client_h2 1\nsessions_origin_h2 1\n");
 	assert_string_equal(seen.final,
 	    "</own.css>; rel=preload; as=style, </own.css>; rel=preload; as=style, </anchor.css>; rel=preload; "
 	    "as=style; anchor=\"/other\", <ftp://example.com/no>; rel=preload, </page>; rel=preload, "
@@ -149,12 +154,15 @@ static void links_of_another_scheme_than_the_connection_has(void **state)
 	    "[route a]\norigin = a\n[push all]\naction = forward\ncross-origin = yes\n[preload l]\nlink = yes\n";
 	static const char secure[] = "<https://example.com/a.css>; rel=preload; as=style";
 	page_of(NULL, NULL, rules, NULL, secure,
-	    "connections 1\nrequests 1\nresponses_2xx 1\ndown_out_bytes 1\nupstream_connections 1\npushes_offered 1\n"
-	    "pushes_dropped 1\nconnections_open 1\nupstream_connections_open 1\noffer link drop downstream-authority 1\n");
+	    "connections 1\nupstream_connections 1\nrequests 1\nresponses_2xx 1\ndown_out_bytes 1\n"
+	    "pushes_offered 1\npushes_dropped 1\nconnections_open 1\nupstream_connections_open 1\n"
+	    "sessions_client_h2 1\nsessions_origin_h2 1\noffer link drop downstream-authority 1\n");
 	page_of(NULL, "trusted = 127.0.0.1", rules, NULL, secure,
-	    "connections 1\nrequests 1\nresponses_2xx 2\ndown_out_bytes 4\nupstream_connections 2\npushes_offered 1\n"
-	    "pushes_forwarded 1\npushes_completed 1\npush_out_bytes 3\nconnections_open 1\nupstream_connections_open 2\n"
-	    "offer link forward rule 1\nrule 0 offered 1\nrule 0 forwarded 1\nrule 0 used 1\nrule 0 used_bytes 3\n");
+	    "connections 1\nupstream_connections 2\nrequests 1\nresponses_2xx 2\ndown_out_bytes 4\n"
+	    "pushes_offered 1\npushes_forwarded 1\npushes_completed 1\npush_out_bytes 3\nconnections_open 1\n"
+	    "upstream_connections_open 2\nsessions_client_h2 1\nsessions_origin_h2 2\n"
+	    "offer link forward rule 1\nrule 0 offered 1\nrule 0 forwarded 1\nrule 0 used 1\n"
+	    "rule 0 used_bytes 3\n");
 }
 
 int main(void)

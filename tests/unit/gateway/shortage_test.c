@@ -209,7 +209,7 @@ static void every_refused_read_chunk_only_delays_the_read(void **state)
 		assert_int_equal(page->received, 150000);
 		assert_int_equal(page->trailers, 1);
 		assert_int_equal(lost->status, 502);
-		refused_clients += w->counters.connections_refused;
+		refused_clients += w->counters.connections_refused_memory;
 		gate_world_free(w);
 		assert_true(n < 500);
 	}

@@ -141,6 +141,9 @@ static void printed_counters_name_each_and_only_pushes_that_happened(void **stat
 {
 	(void)state;
 	counters->requests = 42;
+	counters->responses_2xx = 40;
+	counters->idle_closed = 3;
+	counters->upstream_connections_open = 5;
 	counters->push[POLICY_RELAYED][POLICY_FORWARD][POLICY_REASON_INDEX_RULE] = 7;
 	char *text;
 	size_t size;
@@ -154,7 +157,20 @@ static void printed_counters_name_each_and_only_pushes_that_happened(void **stat
 	assert_non_null(strstr(text,
 	    "# TYPE pushgate_requests_open gauge\n"
 	    "pushgate_requests_open 0\n"));
-	assert_non_null(strstr(text, "\npushgate_error_lines_dropped_total 0\n"));
+	assert_non_null(strstr(text, "\npushgate_log_lines_lost_total{log=\"error\",cause=\"pipe\"} 0\n"));
+	/* A family is one block, whose text is that of its first row. */
+	assert_non_null(strstr(text,
+	    "# HELP pushgate_responses_total responses sent, by class of status; 1xx: interim ones\n"
+	    "# TYPE pushgate_responses_total counter\n"
+	    "pushgate_responses_total{code=\"1xx\"} 0\n"
+	    "pushgate_responses_total{code=\"2xx\"} 40\n"
+	    "pushgate_responses_total{code=\"3xx\"} 0\n"));
+	assert_non_null(strstr(
+	    text, "\npushgate_connection_timeouts_total{side=\"client\",timeout=\"idle-timeout\"} 3\n"));
+	assert_non_null(strstr(text,
+	    "# TYPE pushgate_connections_open gauge\n"
+	    "pushgate_connections_open{side=\"client\"} 0\n"
+	    "pushgate_connections_open{side=\"origin\"} 5\n"));
 	const char *push = strstr(text, "# TYPE pushgate_push_total");
 	assert_string_equal(push,
 	    "# TYPE pushgate_push_total counter\n"

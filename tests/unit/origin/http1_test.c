@@ -544,7 +544,8 @@ static void the_log_has_the_version_that_an_origin_answered_in(void **state)
 	put(script_origin(s.site, 0), "HTTP/1.0 204 No Content\r\n\r\n");
 	done(&s, x, 204);
 	accounts_are(s.w,
-	    "connections 1\nrequests 1\nresponses_2xx 1\nupstream_connections 1\nconnections_open 1\n",
+	    "connections 1\nupstream_connections 1\nrequests 1\nresponses_2xx 1\nconnections_open 1\n"
+	    "sessions_client_h2 1\n",
 	    "1: route=r origin=c origin_address=* origin_connection=1 origin_protocol=http/1.0 path=/old status=204 "
 	    "response_bytes=0 origin_first_byte_us=* origin_duration_us=* outcome=complete\n");
 	gate_world_free(s.w);

@@ -540,7 +540,8 @@ static void a_connection_without_settings_answers_504(void **state)
 	struct gate_stream *s = gate_get(c, "/a");
 	UNTIL(w, s->is_over);
 	assert_int_equal(s->status, 504);
-	assert_int_equal(w->counters.connect_late, 1);
+	assert_int_equal(w->counters.settings_late, 1);
+	assert_int_equal(w->counters.connect_late, 0);
 	gate_world_free(w);
 }
 

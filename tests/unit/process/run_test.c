@@ -280,7 +280,7 @@ static void killed_worker_comes_back_and_its_numbers_stay(void **state)
 	wait_for(b, "was killed by signal 9");
 	wait_for(b, "worker 0");
 	assert_int_equal(counter(b, "pushgate_requests_total"), 6);
-	assert_int_equal(counter(b, "pushgate_connections_open"), 0);
+	assert_int_equal(counter(b, "pushgate_connections_open{side=\"client\"}"), 0);
 	assert_int_not_equal(worker_pid(b, 0), worker);
 	assert_int_equal(stop(b), 0);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The master's listening sockets, and the status socket. */
 #include "proxy/process/sockets.h"
+#include "proxy/limits.h"
 #include "proxy/process/status.h"
 #include <errno.h>
 #include <netinet/in.h>
@@ -348,7 +349,13 @@ static void status_answers_with_the_sum_of_all_slots(void **state)
 	struct bench *b = *state;
 	static struct observe_counters slots[3];
 	static char text[65536];
-	const struct status_process about[] = {{.pid = 42, .starts = 1, .up = 3 * USEC_PER_SEC},
+	const struct status_process about[] = {{.pid = 42,
+						   .starts = 1,
+						   .up = 3 * USEC_PER_SEC,
+						   .usage = {.started = 1700000000 * USEC_PER_SEC,
+						       .cpu = 1250 * USEC_PER_MSEC,
+						       .resident_bytes = 8192,
+						       .open_fds = 12}},
 	    {.starts = 5},
 	    {.name = "files", .note = "files process", .pid = 43, .starts = 2, .up = USEC_PER_SEC}};
 	const struct status s = {.up = 9 * USEC_PER_SEC,
@@ -373,13 +380,16 @@ static void status_answers_with_the_sum_of_all_slots(void **state)
 	assert_non_null(strstr(text, "# worker 1: down, started 5 times\n"));
 	assert_non_null(strstr(text, "# files process: process 43, up 1 s, started 2 times\n"));
 	assert_non_null(strstr(text, "\npushgate_requests_total 12\n"));
-	assert_non_null(strstr(text, "\npushgate_error_lines_dropped_total 2\n"));
+	assert_non_null(strstr(text, "\npushgate_log_lines_lost_total{log=\"error\",cause=\"pipe\"} 2\n"));
 	static const char *const processes[] = {
-	    "\npushgate_uptime_seconds 9\n",
+	    "\npushgate_build_info{version=\"" PUSHGATE_VERSION "\",tls_library=\"",
 	    "\npushgate_process_up{process=\"worker 0\"} 1\n",
 	    "\npushgate_process_up{process=\"worker 1\"} 0\n",
 	    "\npushgate_process_pid{process=\"files\"} 43\n",
-	    "\npushgate_process_uptime_seconds{process=\"worker 0\"} 3\n",
+	    "\nprocess_start_time_seconds{process=\"worker 0\"} 1700000000.00\n",
+	    "\nprocess_cpu_seconds_total{process=\"worker 0\"} 1.25\n",
+	    "\nprocess_resident_memory_bytes{process=\"worker 0\"} 8192\n",
+	    "\nprocess_open_fds{process=\"worker 0\"} 12\n",
 	    "\npushgate_process_starts_total{process=\"worker 1\"} 5\n",
 	};
 	for (size_t i = 0; i < sizeof(processes) / sizeof(processes[0]); i++)
