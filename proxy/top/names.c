@@ -2,7 +2,7 @@
 /* Which samples of `pushgate status` top shows, and where: the only place that names any. A figure without a sample is left out. */
 #include "proxy/top/top_private.h"
 
-const struct slice top_version = SLICE_INIT("pushgate_info");
+const struct slice top_version = SLICE_INIT("pushgate_build_info");
 const struct slice top_version_label = SLICE_INIT("version");
 const struct slice top_uptime = SLICE_INIT("pushgate_uptime_seconds");
 
@@ -21,25 +21,25 @@ const struct top_line top_lines[] = {
 		     {"retried/s", "pushgate_requests_retried_total", TOP_RATE},
 		     {"aborted/s", "pushgate_requests_aborted_total", TOP_RATE},
 		     {"tunnels", "pushgate_tunnels_open", TOP_NUMBER})},
-    {"responses/s", FIGURES({"1xx", "pushgate_responses_1xx_total", TOP_RATE},
-			{"2xx", "pushgate_responses_2xx_total", TOP_RATE},
-			{"3xx", "pushgate_responses_3xx_total", TOP_RATE},
-			{"4xx", "pushgate_responses_4xx_total", TOP_RATE},
-			{"5xx", "pushgate_responses_5xx_total", TOP_RATE},
+    {"responses/s", FIGURES({"1xx", "pushgate_responses_total{code=\"1xx\"}", TOP_RATE},
+			{"2xx", "pushgate_responses_total{code=\"2xx\"}", TOP_RATE},
+			{"3xx", "pushgate_responses_total{code=\"3xx\"}", TOP_RATE},
+			{"4xx", "pushgate_responses_total{code=\"4xx\"}", TOP_RATE},
+			{"5xx", "pushgate_responses_total{code=\"5xx\"}", TOP_RATE},
 			{"own", "pushgate_responses_own_total", TOP_RATE})},
     {"latency", FIGURES({"p50", "pushgate_request_duration_seconds", TOP_P50},
 		    {"p90", "pushgate_request_duration_seconds", TOP_P90},
 		    {"p99", "pushgate_request_duration_seconds", TOP_P99})},
-    {"bytes/s", FIGURES({"client in", "pushgate_down_in_bytes_total", TOP_BYTE_RATE},
-		    {"client out", "pushgate_down_out_bytes_total", TOP_BYTE_RATE},
-		    {"origin in", "pushgate_up_in_bytes_total", TOP_BYTE_RATE},
-		    {"origin out", "pushgate_up_out_bytes_total", TOP_BYTE_RATE})},
-    {"connections", FIGURES({"clients", "pushgate_connections_open", TOP_NUMBER},
-			{"new/s", "pushgate_connections_total", TOP_RATE},
+    {"bytes/s", FIGURES({"client in", "pushgate_body_received_bytes_total{side=\"client\"}", TOP_BYTE_RATE},
+		    {"client out", "pushgate_body_sent_bytes_total{side=\"client\"}", TOP_BYTE_RATE},
+		    {"origin in", "pushgate_body_received_bytes_total{side=\"origin\"}", TOP_BYTE_RATE},
+		    {"origin out", "pushgate_body_sent_bytes_total{side=\"origin\"}", TOP_BYTE_RATE})},
+    {"connections", FIGURES({"clients", "pushgate_connections_open{side=\"client\"}", TOP_NUMBER},
+			{"new/s", "pushgate_connections_total{side=\"client\"}", TOP_RATE},
 			{"refused/s", "pushgate_connections_refused_total", TOP_RATE},
-			{"origins", "pushgate_upstream_connections_open", TOP_NUMBER},
-			{"new/s", "pushgate_upstream_connections_total", TOP_RATE},
-			{"failed/s", "pushgate_upstream_failed_total", TOP_RATE})},
+			{"origins", "pushgate_connections_open{side=\"origin\"}", TOP_NUMBER},
+			{"new/s", "pushgate_connections_total{side=\"origin\"}", TOP_RATE},
+			{"failed/s", "pushgate_origin_connections_failed_total", TOP_RATE})},
     {"pushes/s", FIGURES({"offered", "pushgate_pushes_offered_total", TOP_RATE},
 		     {"forwarded", "pushgate_pushes_forwarded_total", TOP_RATE},
 		     {"held", "pushgate_pushes_held_total", TOP_RATE},
