@@ -301,7 +301,7 @@ const struct conf_option conf_options[] = {
         "counts never is."},
     {SERVER(server.max_series), .key = "max-series", NUMBER(0, LIMIT_SERIES), .preset = "500",
         .sentence = "How many combinations of listener, route, origin and server histograms of times have series for (COUNTERS.md). Each takes "
-        "136 bytes in each worker, and 17 lines in what monitoring reads. Further combinations are counted together, with the labels (other)."},
+        "128 bytes in each worker, and 17 lines in what monitoring reads. Further combinations are counted together, with the labels (other)."},
     {SERVER(server.user_failures), .key = "user-failures", NUMBER(0, 100000), .preset = "10",
         .sentence = "How many wrong passwords each client address (IPv4, or IPv6 /64) may try in a minute, where [access NAME] sections "
         "have users; further ones are answered 429 without being checked. Passwords that are known to be right, and others that are known "

@@ -21,9 +21,9 @@
 	X(7500000, "7.5")                                                                          \
 	X(10000000, "10")
 
-const usec histogram_bounds[HISTOGRAM_BOUNDS] = {
+const usec histogram_bounds[HISTOGRAM_BOUNDS + 1] = {
 #define ROW(bound, text) bound,
-    BOUNDS(ROW)
+    BOUNDS(ROW) UINT64_MAX
 #undef ROW
 };
 
