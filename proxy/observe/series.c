@@ -194,7 +194,8 @@ static bool add_lanes(const struct series *s, size_t number, struct histogram *s
 
 uint32_t series_used(const struct series *s)
 {
-	uint32_t used = atomic_load(s->used);
+	/* Without its memory it has counted nothing. */
+	uint32_t used = s->used ? atomic_load(s->used) : 0;
 	return used < s->most ? used : s->most;
 }
 

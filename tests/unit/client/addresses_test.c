@@ -10,6 +10,8 @@
 #define MOST 3u
 
 struct scene {
+	struct observe_counters counters;
+	struct observe observe;
 	struct worker_env env;
 	struct clients clients;
 	struct conf_listen conf;
@@ -19,6 +21,8 @@ struct scene {
 static void begin(struct scene *s, uint32_t most)
 {
 	*s = (struct scene){.env.seed = 7, .conf.max_connections_per_client = most};
+	s->observe.counters = &s->counters;
+	s->env.observe = &s->observe;
 	s->clients.env = &s->env;
 	s->listener.clients = &s->clients;
 	s->listener.conf = &s->conf;
@@ -41,12 +45,13 @@ static bool enters(struct scene *s, const char *text, struct client_address **cl
 /* Whether two addresses count as one client: a second connection is refused when the limit is 1. */
 static bool are_one(const char *a, const char *b)
 {
-	struct scene s;
+	static struct scene s; /* too large for the stack */
 	struct client_address *clients[MOST], *other;
 	begin(&s, MOST);
 	for (unsigned i = 0; i < MOST; i++)
 		assert_true(enters(&s, a, &clients[i]));
 	bool is_one = !enters(&s, b, &other);
+	assert_int_equal(s.counters.connections_refused_client, is_one);
 	if (!is_one)
 		client_address_detach(&s.listener, other);
 	for (unsigned i = 0; i < MOST; i++)

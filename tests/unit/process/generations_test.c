@@ -29,7 +29,8 @@ struct bench {
 static void begin(struct bench *b)
 {
 	*b = (struct bench){0};
-	b->start = (struct start){.logs = logs_none, .notify_fd = -1};
+	static struct observe_counters slot;
+	b->start = (struct start){.logs = logs_none, .notify_fd = -1, .slot = &slot};
 	b->start.sockets.owns_files = true;
 	b->master = (struct master){.start = &b->start, .now = 1000 * USEC_PER_SEC};
 	b->master.ended = totals_new();
