@@ -50,10 +50,12 @@ static bool read_words(pid_t pid, uint64_t words[WORDS])
 static uint64_t number_behind(const char *text, const char *word)
 {
 	const char *at = strstr(text, word);
-	unsigned long long n = 0;
-	if (at && sscanf(at + strlen(word), "%llu", &n) != 1)
-		n = 0;
-	return n;
+	uint64_t n = 0;
+	if (!at)
+		return 0;
+	at += strlen(word);
+	at += strspn(at, " ");
+	return slice_to_number(slice_of(at, strspn(at, "0123456789")), UINT64_MAX, &n) ? n : 0;
 }
 
 usec process_boot_time(void)

@@ -81,8 +81,7 @@ void gateway_own_answer(void *context, struct exchange *x, struct http_own_answe
 {
 	struct gateway *g = context;
 	const struct conf_route *route = x->place.route;
-	const struct conf_listen *listen = x->facts.listener;
-	if (listen && listen->mode == CONF_MODE_ADMIN)
+	if (x->facts.listener->mode == CONF_MODE_ADMIN)
 		admin_own_answer(g->admin, x, answer);
 	if (x->ending.cause == &relay_cause_ADMIN_PAGE)
 		return;
