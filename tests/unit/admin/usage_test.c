@@ -22,7 +22,8 @@ static void the_usage_of_this_process_is_its_own(void **state)
 	assert_in_range(boot, 1, clock_wall() - 1);
 	assert_in_range(before.started, boot + 1, clock_wall() + USEC_PER_SEC);
 	assert_true(before.resident_bytes > 0 && before.resident_bytes < before.virtual_bytes);
-	assert_int_equal(before.max_fds, limit.rlim_cur);
+	/* Valgrind keeps twelve descriptors for itself, and tells of fewer than the system does. */
+	assert_in_range(before.max_fds, limit.rlim_cur, limit.rlim_cur + 12);
 	int fd = open("/dev/null", O_RDONLY);
 	assert_int_equal(process_usage_read(getpid(), boot).open_fds, before.open_fds + 1);
 	close(fd);
