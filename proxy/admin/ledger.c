@@ -13,8 +13,6 @@
 
 /* Those of 256 workers, the most of one generation, and of generations that drain. */
 #define PROCESSES_MOST 1024u
-/* Of the totals, whose names are bounded (TOTALS_NAMES). Memory that is never written costs nothing. */
-#define TOTALS_BYTES (4u << 20)
 /* A reader tries so often at once: so many looks at a page that is being written take some microseconds. */
 #define TRIES 1000u
 
@@ -32,10 +30,11 @@ struct page {
 	struct status_reload
 	    last_reload; /* its result is a constant of the program, which a fork does not move */
 	_Atomic uint32_t live_count, process_count;
-	_Atomic size_t totals_bytes;
+	_Atomic size_t totals_bytes, counters_bytes; /* as in struct totals_flat */
 	uint32_t live[LIMIT_GENERATIONS + 1];
 	struct entry processes[PROCESSES_MOST];
-	_Alignas(uint64_t) unsigned char totals[TOTALS_BYTES];
+	/* Memory that is never written costs nothing. */
+	_Alignas(uint64_t) unsigned char totals[TOTALS_FLAT_BYTES];
 };
 
 struct ledger {
@@ -108,6 +107,7 @@ void ledger_write(struct ledger *l, const struct ledger_facts *facts, usec now)
 {
 	struct page *p = l->page;
 	atomic_fetch_add(&p->version, 1);
+	atomic_thread_fence(memory_order_release); /* no write below comes before the odd version */
 	p->started = facts->started;
 	p->written = now;
 	p->reloads = facts->last_reload != NULL;
@@ -116,9 +116,12 @@ void ledger_write(struct ledger *l, const struct ledger_facts *facts, usec now)
 	write_processes(p, facts);
 	memcpy(p->live, facts->live, facts->live_count * sizeof(*p->live));
 	atomic_store(&p->live_count, facts->live_count);
-	if (facts->ended)
-		atomic_store(
-		    &p->totals_bytes, totals_flatten(facts->ended, p->totals, sizeof(p->totals)));
+	if (facts->ended) {
+		struct totals_flat flat =
+		    totals_flatten(facts->ended, p->totals, sizeof(p->totals));
+		atomic_store(&p->totals_bytes, flat.bytes);
+		atomic_store(&p->counters_bytes, flat.counters);
+	}
 	atomic_fetch_add(&p->version, 1);
 }
 
@@ -131,6 +134,7 @@ struct ledger_status {
 	struct totals *sum;
 	void *flat; /* owned: the totals as the page has them, of which `at` bytes are added up */
 	size_t flat_bytes, at;
+	bool has_series;
 	uint32_t region;       /* the next one to be added up; behind the last the own one */
 	size_t series;         /* how far in its series; 0: not begun */
 	struct entry *entries; /* processes[i].name points into one */
@@ -160,7 +164,7 @@ static bool copy_once(const struct page *p, struct ledger_status *s, usec now)
 {
 	uint32_t version = atomic_load(&p->version);
 	uint32_t count = atomic_load(&p->process_count), live = atomic_load(&p->live_count);
-	size_t bytes = atomic_load(&p->totals_bytes);
+	size_t bytes = atomic_load(s->has_series ? &p->totals_bytes : &p->counters_bytes);
 	if (version == 0 || version % 2 != 0 || count > PROCESSES_MOST ||
 	    live > LIMIT_GENERATIONS + 1 || bytes > sizeof(p->totals))
 		return false;
@@ -224,12 +228,13 @@ static void list_orders(struct ledger_status *s)
 }
 
 struct ledger_status *ledger_status_new(
-    const struct ledger_view *v, const struct health_table *health_table, usec now)
+    const struct ledger_view *v, const struct health_table *health_table, bool has_series, usec now)
 {
 	struct ledger_status *s = memory_new(struct ledger_status);
 	const struct ledger_region *own = &v->regions[v->own];
 	unsigned tries = 0;
 	s->view = v;
+	s->has_series = has_series;
 	s->sum = totals_new();
 	while (tries < TRIES && !copy_once(v->ledger->page, s, now))
 		tries++;
@@ -240,7 +245,7 @@ struct ledger_status *ledger_status_new(
 	name_processes(s);
 	s->status.own_slot = v->own_slot;
 	s->status.slots = own->slots;
-	s->status.series = own->series;
+	s->status.series = has_series ? own->series : NULL;
 	s->status.worker_count = own->workers;
 	s->status.conf = own->conf;
 	s->status.orders = own->orders;
@@ -258,10 +263,11 @@ struct ledger_status *ledger_status_new(
 static bool add_region(struct ledger_status *s, uint32_t region)
 {
 	const struct ledger_region *r = &s->view->regions[region];
+	const struct series *series = s->has_series ? r->series : NULL;
 	bool is_own = region == s->view->own;
 	if (s->series == 0)
 		totals_add(s->sum, r->conf, r->slots, r->workers, is_own);
-	return !totals_add_some_series(s->sum, r->conf, r->series, &s->series, AT_ONCE);
+	return !totals_add_some_series(s->sum, r->conf, series, &s->series, AT_ONCE);
 }
 
 bool ledger_status_add_up(struct ledger_status *s)

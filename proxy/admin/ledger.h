@@ -62,9 +62,10 @@ struct ledger_view {
 /* A status as a worker has it, with all that it points to. */
 struct ledger_status;
 
-/* NULL: the master is writing, has been stopped while it did, or has written nothing yet: try again. */
-struct ledger_status *ledger_status_new(
-    const struct ledger_view *v, const struct health_table *health_table, usec now);
+/* NULL: the master is writing, has been stopped while it did, or has written nothing yet: try again. Without has_series it
+ * has no histograms, of which there may be thousands. */
+struct ledger_status *ledger_status_new(const struct ledger_view *v,
+    const struct health_table *health_table, bool has_series, usec now);
 void ledger_status_free(struct ledger_status *s); /* accepts NULL */
 /* Adds up the counters of all generations, a part at a time. False: that was the last. */
 bool ledger_status_add_up(struct ledger_status *s);

@@ -7,6 +7,7 @@
 #include "proxy/admin/admin_private.h"
 
 #include "proxy/admin/openmetrics.h"
+#include "proxy/admin/sums.h"
 #include "proxy/base/memory.h"
 #include "proxy/http/accept.h"
 
@@ -17,62 +18,33 @@
 /* The charge for one answer, beside what the ledger has of generations that have ended. */
 #define METRICS_BYTES 262144u
 
-/* The master writes the ledger for a fraction of a millisecond. If it was stopped meanwhile, the answer fails. */
-#define BUSY_USEC USEC_PER_MSEC
-#define BUSY_TRIES 1000u
-
 struct metrics {
 	struct admin *admin;
-	bool is_openmetrics, is_added_up;
+	bool is_openmetrics, has_begun, is_added_up;
 	unsigned tries;
 	size_t charge;
-	struct ledger_status *status; /* NULL: there is no ledger, or it was not read yet */
-	struct status alone;          /* without a ledger */
-	struct totals *sum;           /* of that; owned */
+	struct sums sums;
 	struct status_mark mark;
 };
-
-static const struct status *status_of(const struct metrics *m)
-{
-	return m->status ? ledger_status_of(m->status) : &m->alone;
-}
-
-/* Of a worker that knows of no other. */
-static void count_alone(struct metrics *m)
-{
-	const struct worker_env *worker = m->admin->env.worker;
-	m->alone = (struct status){.slots = worker->observe->counters,
-	    .worker_count = 1,
-	    .health_table = worker->health_table,
-	    .conf = worker->conf};
-	m->sum = status_sum(&m->alone);
-	m->is_added_up = true;
-}
 
 /* False: the ledger cannot be read now. */
 static bool add_up(struct metrics *m)
 {
-	const struct admin_env *env = &m->admin->env;
-	struct worker_env *worker = env->worker;
-	if (!env->view) {
-		count_alone(m);
+	struct worker_env *worker = m->admin->env.worker;
+	if (m->has_begun) {
+		m->is_added_up = !sums_add_up(&m->sums);
 		return true;
 	}
-	if (m->status) {
-		m->is_added_up = !ledger_status_add_up(m->status);
-		return true;
-	}
-	m->status = ledger_status_new(env->view, worker->health_table, net_now(worker->loop));
-	if (m->status)
-		budget_adjust(
-		    &worker->budget, &m->charge, METRICS_BYTES + ledger_status_bytes(m->status));
-	return m->status != NULL;
+	m->has_begun = sums_begin(&m->sums, &m->admin->env);
+	if (m->sums.ledger)
+		budget_adjust(&worker->budget, &m->charge,
+		    METRICS_BYTES + ledger_status_bytes(m->sums.ledger));
+	return m->has_begun;
 }
 
 static bool print_some(struct metrics *m, FILE *out)
 {
-	struct totals *sum = m->status ? ledger_status_sum(m->status) : m->sum;
-	return status_print_some(status_of(m), sum, &m->mark, out);
+	return status_print_some(sums_status(&m->sums), m->sums.all, &m->mark, out);
 }
 
 static enum admin_step print_openmetrics(struct metrics *m, FILE *out)
@@ -101,8 +73,8 @@ static enum admin_step produce(void *context, struct admin_output *output, FILE 
 	if (!m->is_added_up) {
 		if (add_up(m))
 			return ADMIN_GOES_ON;
-		admin_output_wake_at(output, net_now(m->admin->env.worker->loop) + BUSY_USEC);
-		return ++m->tries < BUSY_TRIES ? ADMIN_SLEEPS : ADMIN_FAILS;
+		admin_output_wake_at(output, net_now(m->admin->env.worker->loop) + SUMS_BUSY_USEC);
+		return ++m->tries < SUMS_BUSY_TRIES ? ADMIN_SLEEPS : ADMIN_FAILS;
 	}
 	if (m->is_openmetrics)
 		return print_openmetrics(m, out);
@@ -113,8 +85,7 @@ static void metrics_free(void *context)
 {
 	struct metrics *m = context;
 	budget_give(&m->admin->env.worker->budget, m->charge);
-	totals_free(m->sum);
-	ledger_status_free(m->status);
+	sums_fini(&m->sums);
 	free(m);
 }
 

@@ -2,20 +2,40 @@
 /* See sums.h. */
 #include "proxy/admin/sums.h"
 
-bool sums_take(struct sums *s, const struct admin_env *env)
+static bool begin(struct sums *s, const struct admin_env *env, bool has_series)
 {
 	const struct worker_env *worker = env->worker;
 	*s = (struct sums){.alone = {.slots = worker->observe->counters,
 			       .worker_count = 1,
 			       .health_table = worker->health_table,
 			       .conf = worker->conf}};
-	if (env->view) {
-		s->ledger =
-		    ledger_status_new(env->view, worker->health_table, net_now(worker->loop));
-		if (!s->ledger)
-			return false;
+	if (!env->view) {
+		s->all = status_sum(&s->alone);
+		return true;
 	}
-	s->all = status_sum(sums_status(s));
+	s->ledger =
+	    ledger_status_new(env->view, worker->health_table, has_series, net_now(worker->loop));
+	if (s->ledger)
+		s->all = ledger_status_sum(s->ledger);
+	return s->ledger != NULL;
+}
+
+bool sums_begin(struct sums *s, const struct admin_env *env)
+{
+	return begin(s, env, true);
+}
+
+bool sums_add_up(struct sums *s)
+{
+	return s->ledger && ledger_status_add_up(s->ledger);
+}
+
+bool sums_take(struct sums *s, const struct admin_env *env)
+{
+	if (!begin(s, env, false))
+		return false;
+	while (sums_add_up(s))
+		;
 	return true;
 }
 
@@ -26,6 +46,7 @@ const struct status *sums_status(const struct sums *s)
 
 void sums_fini(struct sums *s)
 {
-	totals_free(s->all);
+	if (!s->ledger)
+		totals_free(s->all);
 	ledger_status_free(s->ledger);
 }

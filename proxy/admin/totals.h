@@ -60,9 +60,16 @@ void totals_add_route(struct totals *t, const char *name, const uint64_t limited
 
 /* ---- totals_flat.c: for another process of this program ---- */
 
-/* Writes all, zeroes included, so that each name keeps its place. Returns the bytes written; what does not fit is left
- * out. bytes is aligned for uint64_t. */
-size_t totals_flatten(const struct totals *t, void *bytes, size_t size);
+struct totals_flat {
+	size_t bytes, counters; /* bytes: all that was written; counters: before the first series */
+};
+
+/* As many bytes as any totals take. */
+#define TOTALS_FLAT_BYTES                                                                          \
+	(TOTALS_SERIES * (32 + TOTALS_LABELS_BYTES + sizeof(struct histogram)) + (1u << 20))
+/* Writes all, zeroes included, so that each name keeps its place. What does not fit is left out. bytes is aligned for
+ * uint64_t. */
+struct totals_flat totals_flatten(const struct totals *t, void *bytes, size_t size);
 /* Adds what such bytes say, so many records at most; *at: 0 at first. False: these were the last. */
 bool totals_unflatten(struct totals *t, const void *bytes, size_t size, size_t *at, size_t most);
 /* ---- totals_series.c ---- */

@@ -45,7 +45,7 @@ static void write_record(
 	w->at += head + r.name_bytes + value_bytes;
 }
 
-size_t totals_flatten(const struct totals *t, void *bytes, size_t size)
+struct totals_flat totals_flatten(const struct totals *t, void *bytes, size_t size)
 {
 	struct writer w = {bytes, (unsigned char *)bytes + size};
 	_Static_assert(sizeof(t->whole) % 8 == 0 && sizeof(t->rules[0].counts) % 8 == 0 &&
@@ -58,9 +58,11 @@ size_t totals_flatten(const struct totals *t, void *bytes, size_t size)
 	for (size_t i = 0; i < t->route_count; i++)
 		write_record(&w, RECORD_ROUTE, t->routes[i].name, t->routes[i].limited,
 		    sizeof(t->routes[i].limited));
+	struct totals_flat flat = {.counters = (size_t)(w.at - (unsigned char *)bytes)};
 	map_for_each(&t->series, s, struct totals_series, node)
 	    write_record(&w, RECORD_SERIES + s->id, s->labels, &s->histogram, sizeof(s->histogram));
-	return (size_t)(w.at - (unsigned char *)bytes);
+	flat.bytes = (size_t)(w.at - (unsigned char *)bytes);
+	return flat;
 }
 
 static void take_record(

@@ -203,6 +203,28 @@ gate('no counter goes back over deaths and reloads, and none is lost', async (s)
 	assert.match(all.text, /^pushgate_last_reload_timestamp_seconds\{result="refused",generation="6",cause=".*choose another address"\} /m);
 }, { server: { workers: 2, 'drain-timeout': '1s', 'status-socket': 'status' } });
 
+gate('what other pages count goes on over reloads, too', async (s) => {
+	s.admin = await freePort();
+	const parts = { more: RULES + ADMIN(s.admin) };
+	const overview = async () => JSON.parse((await get(s.admin, '/api/overview')).text);
+	const rules = async () => JSON.parse((await get(s.admin, '/api/rules')).text).rules;
+	await change(s, parts);
+	await haveEnded(s, 1);
+	for (let i = 0; i < 20; i++)
+		assert.equal((await get(s.port)).status, 200);
+	let last = (await overview()).requests;
+	assert.ok(last >= 20, `${last} requests`);
+	for (let i = 0; i < 3; i++) {
+		await change(s, { ...parts, more: `${parts.more}# ${i}\n` });
+		const { requests } = await overview(); /* this one is among them */
+		assert.ok(requests > last, `there were ${last} requests, now ${requests}`);
+		last = requests;
+		assert.ok((await rules()).length > 0);
+	}
+	const now = await overview();
+	assert.ok(now.responses['2xx'] >= 20, JSON.stringify(now.responses));
+});
+
 gate('an output of the generation before ends, and its client finds the next one', async (s) => {
 	s.admin = await freePort();
 	await change(s, { more: ADMIN(s.admin) });

@@ -74,7 +74,7 @@ static void what_was_written_is_read(void *context)
 {
 	struct scene *s = context;
 	IN_CHILD(ledger_seclude(s->ledger));
-	struct ledger_status *l = ledger_status_new(&s->view, NULL, 20 * SEC);
+	struct ledger_status *l = ledger_status_new(&s->view, NULL, true, 20 * SEC);
 	IN_CHILD(l != NULL);
 	const struct status *status = ledger_status_of(l);
 	IN_CHILD(status->up == 17 * SEC);
@@ -135,8 +135,21 @@ static void a_worker_reads_what_the_master_wrote(void **state)
 	/* What comes later is seen too; and the process that writes may read. */
 	ended->whole.connections = 1100;
 	ledger_write(s.ledger, &facts, 16 * SEC);
-	struct ledger_status *l = ledger_status_new(&s.view, NULL, 20 * SEC);
+	struct ledger_status *l = ledger_status_new(&s.view, NULL, true, 20 * SEC);
 	assert_int_equal(sum_of(l)->whole.connections, 1100 + 20 + 3 + 500);
+	ledger_status_free(l);
+	/* Without histograms all else is the same. */
+	histogram_count(totals_series(ended, SERIES_TLS, "listen=\"a\""), SEC);
+	ledger_write(s.ledger, &facts, 17 * SEC);
+	l = ledger_status_new(&s.view, NULL, true, 20 * SEC);
+	assert_int_equal(sum_of(l)->series.count, 1);
+	ledger_status_free(l);
+	l = ledger_status_new(&s.view, NULL, false, 20 * SEC);
+	assert_null(ledger_status_of(l)->series);
+	struct totals *sum = sum_of(l);
+	assert_int_equal(sum->whole.connections, 1100 + 20 + 3 + 500);
+	assert_int_equal(sum->series.count, 0);
+	assert_int_equal(totals_rule(sum, "old")->used_bytes, 70);
 	ledger_status_free(l);
 	totals_free(ended);
 	ledger_free(s.ledger);
@@ -210,7 +223,7 @@ static void reads_until_the_end(void *context)
 	uint64_t last = 0;
 	IN_CHILD(ledger_seclude(s->ledger));
 	for (unsigned busy = 0; last < 3000;) {
-		struct ledger_status *l = ledger_status_new(&s->view, NULL, 0);
+		struct ledger_status *l = ledger_status_new(&s->view, NULL, true, 0);
 		if (!l) {
 			IN_CHILD(++busy < 1000000);
 			usleep(100);
@@ -268,7 +281,8 @@ static void no_reader_sees_a_half(void **state)
 	free(conf);
 }
 
-/* More processes than there is room for, names that are too long, and as many names of totals as there may be. */
+/* More processes than there is room for, names that are too long, and as many names of totals and of series as there may
+ * be. */
 static void everything_has_a_bound(void **state)
 {
 	(void)state;
@@ -289,6 +303,13 @@ static void everything_has_a_bound(void **state)
 		totals_rule(ended, name)->used_bytes += 1;
 		totals_add_route(ended, name, limited);
 	}
+	name[4] = 'n';
+	name[TOTALS_LABELS_BYTES - 1] = '\0';
+	for (unsigned i = 0; i < TOTALS_SERIES; i++) {
+		snprintf(name, sizeof(name), "%05u", i);
+		name[5] = 'n';
+		histogram_count(totals_series(ended, SERIES_REQUEST, name), SEC);
+	}
 	s.view = (struct ledger_view){.ledger = s.ledger,
 	    .regions = {{.generation = 1, .conf = conf, .slots = slot, .workers = 1}},
 	    .region_count = 1};
@@ -298,7 +319,7 @@ static void everything_has_a_bound(void **state)
 	    .live_count = 1,
 	    .ended = ended};
 	ledger_write(s.ledger, &facts, 0);
-	struct ledger_status *l = ledger_status_new(&s.view, NULL, 0);
+	struct ledger_status *l = ledger_status_new(&s.view, NULL, true, 0);
 	const struct status *status = ledger_status_of(l);
 	assert_int_equal(status->process_count, 1024);
 	assert_int_equal(strlen(status->processes[0].name), 47);
@@ -308,6 +329,7 @@ static void everything_has_a_bound(void **state)
 	assert_string_equal(sum->rules[TOTALS_NAMES - 1].name, ended->rules[TOTALS_NAMES - 1].name);
 	assert_int_equal(sum->whole.rules[OBSERVE_RULES].used_bytes, MANY - TOTALS_NAMES);
 	assert_int_equal(sum->routes[7].limited[1], 2);
+	assert_int_equal(sum->series.count, TOTALS_SERIES);
 	ledger_status_free(l);
 	totals_free(ended);
 	ledger_free(s.ledger);
