@@ -10,11 +10,13 @@
 #include "proxy/admin/usage.h"
 #include <sys/types.h>
 
-/* A worker or a helper in the text; workers of older generations have a name. */
+/* A worker or a helper in the text. */
 struct status_process {
 	const char *name; /* NULL: a worker */
 	const char *note; /* its name in the notes for a reader; NULL: they leave it out */
-	pid_t pid;        /* 0 = down */
+	bool
+	    is_draining; /* a worker of an older generation: the samples have the sum of these alone */
+	pid_t pid;       /* 0 = down */
 	uint32_t starts;
 	usec up;
 	struct process_usage usage;

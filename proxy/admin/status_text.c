@@ -37,15 +37,14 @@ struct totals *status_sum(const struct status *s)
 static void print_last_reload(const struct status *s, FILE *out)
 {
 	const struct status_reload *r = s->last_reload;
-	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_LAST_RELOAD};
-	char generation[16];
+	struct observe_family at = {.out = out, .id = OBSERVE_FAMILY_LAST_RELOAD};
+	struct observe_family successful = {
+	    .out = out, .id = OBSERVE_FAMILY_LAST_RELOAD_SUCCESSFUL};
 	if (!r || !r->at)
 		return;
-	snprintf(generation, sizeof(generation), "%u", r->generation);
-	observe_sample(&f,
-	    OBSERVE_LABELS({"result", r->result}, {"generation", generation}, {"cause", r->cause}),
-	    "%llu.%03llu", (unsigned long long)(r->at / USEC_PER_SEC),
+	observe_sample(&at, NO_LABELS, "%llu.%03llu", (unsigned long long)(r->at / USEC_PER_SEC),
 	    (unsigned long long)(r->at / USEC_PER_MSEC % 1000));
+	observe_sample(&successful, NO_LABELS, "%d", strcmp(r->result, STATUS_RELOAD_REFUSED) != 0);
 }
 
 static void note_last_reload(const struct status *s, FILE *out)

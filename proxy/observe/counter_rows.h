@@ -138,10 +138,12 @@
  */
 #define OBSERVE_FAMILIES(X) \
 	X(BUILD, "pushgate_build_info", "gauge", "version, tls_library", "always 1; its labels say what this program is") \
-	X(LAST_RELOAD, "pushgate_last_reload_timestamp_seconds", "gauge", "result, generation, cause", "when the last reload came to its result: done, same (nothing had changed) or refused; the generation that serves since then, and the first line of what was wrong") \
+	X(LAST_RELOAD, "pushgate_last_reload_timestamp_seconds", "gauge", "", "when the last reload came to its result, in seconds since 1970") \
+	X(LAST_RELOAD_SUCCESSFUL, "pushgate_last_reload_successful", "gauge", "", "1: it was done, or nothing had changed; 0: it was refused, and `pushgate status` says why") \
 	X(SERIES, "pushgate_series", "gauge", "", "combinations of labels that histograms have a series for; max-series bounds them") \
 	X(SERIES_LEFT_OUT, "pushgate_series_left_out", "gauge", "", "further combinations, which are counted together, with the labels (other)") \
 	X(MEMORY_LIMIT, "pushgate_memory_limit_bytes", "gauge", "", "bytes that the memory budgets of the workers allow together (memory)") \
+	X(DRAINING_WORKERS, "pushgate_draining_workers", "gauge", "", "workers of older generations that still end what they have; together they are the process draining below") \
 	X(PROCESS_UP, "pushgate_process_up", "gauge", "process", "1: this process runs") \
 	X(PROCESS_PID, "pushgate_process_pid", "gauge", "process", "its process id; 0: it is down") \
 	X(PROCESS_STARTS, "pushgate_process_starts_total", "counter", "process", "times that it was started") \

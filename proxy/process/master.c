@@ -71,6 +71,7 @@ static uint32_t describe_others(struct master *m, uint32_t count)
 			    "worker %u of generation %u", i, g->number);
 			m->about[count] = describe_child(&g->workers[i].child, 0, m->now);
 			m->about[count].note = m->about[count].name = m->names[count];
+			m->about[count].is_draining = true;
 			count++;
 		}
 	}

@@ -81,13 +81,15 @@ export function run(s, ...args) {
 	return new Promise((resolve) => { child.once('close', (status) => resolve({ ...result, status })); });
 }
 export const statusSocket = (s) => path.join(s.dir, 'status');
-/* What `pushgate status` says of the last reload: its note, and the sample in JSON. */
+/* What `pushgate status` says of the last reload: its note, and the samples in JSON. */
 export async function lastReload(s) {
 	const text = await run(s, 'status', statusSocket(s)), json = await run(s, 'status', '--json', statusSocket(s));
 	assert.equal(json.status, 0, json.stderr);
+	const families = JSON.parse(json.stdout);
 	return {
 		note: text.stdout.match(/^# last reload: (.*)$/m)?.[1],
-		sample: JSON.parse(json.stdout).pushgate_last_reload_timestamp_seconds?.samples[0],
+		at: families.pushgate_last_reload_timestamp_seconds?.samples,
+		successful: families.pushgate_last_reload_successful?.samples,
 	};
 }
 

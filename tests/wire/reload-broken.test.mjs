@@ -82,9 +82,11 @@ async function expectRefused(s, name, row, before) {
 	assert.match(found, /; \S/, `${name}: what to do`);
 	assert.equal(status, row.status ?? 2, `${name}\n${stderr}`);
 	await until(`${name}: the line in the error log`, () => s.gate.read('error.log').includes(`reload: ${found}\n`));
-	const { sample } = await lastReload(s);
-	assert.deepEqual([sample.labels.result, sample.labels.generation], ['refused', '2'], name);
-	assert.equal(sample.labels.cause, stderr.split('\n').find((l) => !l.includes(': warning: ')).slice(0, 399).replace(/[^ -~]/g, '?'), name);
+	const { note, successful } = await lastReload(s);
+	assert.equal(successful[0].value, 0, name);
+	const [, serves, cause] = note.match(/^refused at \S+, generation (\d+) serves: (.*)$/);
+	assert.equal(serves, '2', name);
+	assert.equal(cause, stderr.split('\n').find((l) => !l.includes(': warning: ')).slice(0, 399).replace(/[^ -~]/g, '?'), name);
 	assert.deepEqual(s.gate.workers(), before, `${name}: the workers are the same`);
 	fs.rmSync(s.gate.config, { recursive: true, force: true });
 }

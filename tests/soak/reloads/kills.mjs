@@ -52,8 +52,8 @@ export async function kills(checks, factor) {
 	const look = async () => {
 		const now = await stage.samples();
 		for (const [name, { value, isCounter }] of Object.entries(before))
-			/* What an ended generation has left has another name. */
-			if (isCounter && (now[name]?.value ?? 0) < value && !(name.includes(' of generation ') && !now[name]))
+			/* A process that was started again has used nothing yet. */
+			if (isCounter && (now[name]?.value ?? 0) < value && !name.startsWith('process_cpu_'))
 				back.push({ name, before: value, now: now[name]?.value });
 		before = now;
 	};

@@ -357,13 +357,17 @@ static void status_answers_with_the_sum_of_all_slots(void **state)
 						       .resident_bytes = 8192,
 						       .open_fds = 12}},
 	    {.starts = 5},
-	    {.name = "files", .note = "files process", .pid = 43, .starts = 2, .up = USEC_PER_SEC}};
+	    {.name = "files", .note = "files process", .pid = 43, .starts = 2, .up = USEC_PER_SEC},
+	    {.name = "worker 0 of generation 3", .note = "worker 0 of generation 3", .is_draining = true, .pid = 44,
+		.usage = {.started = 1, .resident_bytes = 4096, .open_fds = 7}},
+	    {.name = "worker 1 of generation 9", .note = "worker 1 of generation 9", .is_draining = true, .pid = 45,
+		.usage = {.started = 1, .resident_bytes = 8192}}};
 	const struct status s = {.up = 9 * USEC_PER_SEC,
 	    .drains_in = 1500 * USEC_PER_MSEC,
 	    .slots = slots,
 	    .own_slot = &slots[2],
 	    .processes = about,
-	    .process_count = 3,
+	    .process_count = 5,
 	    .worker_count = 2};
 	slots[0].requests = 5;
 	slots[1].requests = 7;
@@ -391,9 +395,15 @@ static void status_answers_with_the_sum_of_all_slots(void **state)
 	    "\nprocess_resident_memory_bytes{process=\"worker 0\"} 8192\n",
 	    "\nprocess_open_fds{process=\"worker 0\"} 12\n",
 	    "\npushgate_process_starts_total{process=\"worker 1\"} 5\n",
+	    /* Those of older generations have no names of their own: there is no end of generations. */
+	    "\npushgate_draining_workers 2\n",
+	    "\nprocess_resident_memory_bytes{process=\"draining\"} 12288\n",
+	    "\nprocess_open_fds{process=\"draining\"} 7\n",
 	};
 	for (size_t i = 0; i < sizeof(processes) / sizeof(processes[0]); i++)
 		assert_non_null(strstr(text, processes[i]));
+	assert_non_null(strstr(text, "# worker 0 of generation 3: process 44, up 0 s"));
+	assert_null(strstr(text, "{process=\"worker 0 of"));
 	status_close(listener, b->path);
 	assert_int_not_equal(access(b->path, F_OK), 0);
 }
