@@ -70,6 +70,11 @@
 
 /* Answers of admin listeners that a worker makes at a time while they are sent: each pass asks all that go on. */
 #define LIMIT_ADMIN_OUTPUTS 64u
+/* Those of them that have no end of their own: who opens event streams and leaves them open keeps no monitoring away. */
+#define LIMIT_ADMIN_ENDLESS_OUTPUTS 48u
+/* What the producer of one may keep: a copy of one worker's list of connections is the most, with 51 KiB. Each answer is
+ * charged with it. */
+#define LIMIT_ADMIN_CONTEXT_BYTES 65536u
 
 /* What demo:?think= and ?rtt= may delay an answer by: a demonstration is no stopped origin. */
 #define LIMIT_DEMO_DELAY_USEC 60000000u

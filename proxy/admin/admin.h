@@ -85,7 +85,8 @@ enum admin_step {
 
 struct admin_output;
 
-/* Makes the body of one answer. It may not end an exchange, nor free its output. */
+/* Makes the body of one answer. It may not end an exchange, nor free its output. Its context has LIMIT_ADMIN_CONTEXT_BYTES
+ * at most; a producer that keeps more charges the rest to the worker's budget by itself. */
 struct admin_producer {
 	/* Writes the next bytes of the body. Called once in a loop pass at most, and only while the client takes them. */
 	enum admin_step (*produce)(void *context, struct admin_output *output, FILE *out);
@@ -98,8 +99,8 @@ struct admin_producer {
 
 /*
  * The body of the answer comes from this producer, which the output borrows; takes context, and frees it at once if the
- * request is one of HEAD. False: there are LIMIT_ADMIN_OUTPUTS already, or memory is short; context is freed, and the answer
- * is 503.
+ * request is one of HEAD. False: there are LIMIT_ADMIN_OUTPUTS or LIMIT_ADMIN_ENDLESS_OUTPUTS already, or memory is short;
+ * context is freed, and the answer is 503.
  */
 bool admin_answer_with(
     struct admin_request *r, const struct admin_producer *producer, void *context);

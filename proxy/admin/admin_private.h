@@ -18,9 +18,9 @@ struct admin {
 	struct readiness own_readiness; /* of a worker without a shared one */
 	const struct admin_page *pages; /* admin_pages; others in tests */
 	size_t page_count;
-	struct list outputs; /* struct admin_output */
-	struct list ready;   /* of these, the ones that admin_run is to ask */
-	size_t output_count;
+	struct list outputs;                /* struct admin_output */
+	struct list ready;                  /* of these, the ones that admin_run is to ask */
+	size_t output_count, endless_count; /* endless: of these outputs */
 	bool is_draining;
 };
 

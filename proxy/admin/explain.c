@@ -6,8 +6,9 @@
 #include "proxy/base/memory.h"
 
 struct explanation {
+	struct budget *budget;
 	char *text; /* owned */
-	size_t length;
+	size_t length, charge;
 };
 
 static enum admin_step produce(void *context, struct admin_output *output, FILE *out)
@@ -25,6 +26,7 @@ static enum admin_step produce(void *context, struct admin_output *output, FILE 
 static void free_explanation(void *context)
 {
 	struct explanation *e = context;
+	budget_give(e->budget, e->charge);
 	free(e->text);
 	free(e);
 }
@@ -48,6 +50,7 @@ void admin_explain(struct admin_request *r)
 	static const struct admin_producer producer = {
 	    .produce = produce, .free = free_explanation};
 	struct explanation *e = memory_new(struct explanation);
+	e->budget = &r->admin->env.worker->budget;
 	FILE *out = open_memstream(&e->text, &e->length);
 	const char *wrong = out ? explain(&r->admin->env, r->query, out) : "memory is short";
 	if (out)
@@ -58,6 +61,7 @@ void admin_explain(struct admin_request *r)
 		r->answer->details = wrong;
 		return;
 	}
+	budget_adjust(e->budget, &e->charge, e->length);
 	admin_json_type(r);
 	admin_answer_with(r, &producer, e);
 }

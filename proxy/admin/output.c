@@ -25,6 +25,8 @@
 #define WINDOW_BYTES 65536u
 /* Streams are asked for so long in one loop pass; the others wait for the next one. */
 #define PASS_USEC (2 * USEC_PER_MSEC)
+/* The charge for one, without its text. */
+#define OUTPUT_BYTES (sizeof(struct admin_output) + LIMIT_ADMIN_CONTEXT_BYTES)
 /* While there is no chunk. */
 #define CHUNK_RETRY_USEC (10 * USEC_PER_MSEC)
 
@@ -73,6 +75,7 @@ static void output_free(struct admin_output *o)
 	list_remove(&o->ready);
 	wheel_forget(worker_wheel(env_of(o)), &o->timer);
 	o->admin->output_count--;
+	o->admin->endless_count -= o->producer->is_endless;
 	budget_give(&env_of(o)->budget, o->charge);
 	o->producer->free(o->context);
 	free(o->text);
@@ -152,7 +155,7 @@ static void produce(struct admin_output *o)
 	bool is_whole = !ferror(out);
 	if (fclose(out) != 0 || !is_whole)
 		o->step = ADMIN_FAILS;
-	budget_adjust(&env_of(o)->budget, &o->charge, sizeof(*o) + o->size);
+	budget_adjust(&env_of(o)->budget, &o->charge, OUTPUT_BYTES + o->size);
 }
 
 /* The exchange has the whole answer, and the output is freed. */
@@ -249,6 +252,12 @@ void admin_outputs_end(struct admin *a)
 	}
 }
 
+static bool has_room(const struct admin *a, const struct admin_producer *producer)
+{
+	return a->output_count < LIMIT_ADMIN_OUTPUTS &&
+	       (!producer->is_endless || a->endless_count < LIMIT_ADMIN_ENDLESS_OUTPUTS);
+}
+
 bool admin_answer_with(
     struct admin_request *r, const struct admin_producer *producer, void *context)
 {
@@ -259,8 +268,8 @@ bool admin_answer_with(
 		r->answer->is_streamed = true;
 		return true;
 	}
-	bool is_full = a->output_count == LIMIT_ADMIN_OUTPUTS;
-	if (is_full || !budget_take(&a->env.worker->budget, sizeof(struct admin_output))) {
+	bool is_full = !has_room(a, producer);
+	if (is_full || !budget_take(&a->env.worker->budget, OUTPUT_BYTES)) {
 		producer->free(context);
 		admin_put_off(r, is_full ? "too many answers are being made" : "memory is short");
 		return false;
@@ -270,11 +279,12 @@ bool admin_answer_with(
 	o->exchange = x;
 	o->producer = producer;
 	o->context = context;
-	o->charge = sizeof(*o);
+	o->charge = OUTPUT_BYTES;
 	list_append(&a->outputs, &o->link);
 	list_init(&o->ready);
 	wheel_node_init(&o->timer, expired);
 	a->output_count++;
+	a->endless_count += producer->is_endless;
 	r->answer->is_streamed = true;
 	exchange_answer_from(x, &(struct leg){.ops = &output_leg_ops, .carrier = o});
 	make_ready(o);
