@@ -23,8 +23,8 @@
 
 /* Of one answer, on their way to the client: enough for a loopback connection to be busy. */
 #define WINDOW_BYTES 65536u
-/* Streams are asked for so long in one loop pass; the others wait for the next one. */
-#define PASS_USEC (2 * USEC_PER_MSEC)
+/* Producers are asked for so long in one loop pass; the others wait for the next one. */
+#define PASS_USEC USEC_PER_MSEC
 /* The charge for one, without its text. */
 #define OUTPUT_BYTES (sizeof(struct admin_output) + LIMIT_ADMIN_CONTEXT_BYTES)
 /* While there is no chunk. */

@@ -8,6 +8,7 @@
  *   by                'client': though there is such an origin, the attack is a client's
  *   tls               over TLS
  *   http1             the honest client speaks HTTP/1.1 too, and an honest origin does, the one of the host one.test
+ *   admin             the gate has an admin listener at env.admin, with these lines more
  *   forward           the gate is a forward proxy, whose destinations are on the loopback; the honest client uses it, in both versions
  *                     and through tunnels. Of [origin …] and [route …] there is one each
  *   server, listener, evil    more lines of [server], [listen main], [origin evil]; of the first and the last also a function that gives
@@ -33,6 +34,7 @@
  *     log             warnings that are all right
  *     judge(result)   gives what is wrong, or nothing
  */
+import { admin } from './rows/admin.mjs';
 import { blocks } from './rows/blocks.mjs';
 import { broken } from './rows/broken.mjs';
 import { crowds } from './rows/crowds.mjs';
@@ -49,4 +51,4 @@ import { slow } from './rows/slow.mjs';
 import { tunnels } from './rows/tunnels.mjs';
 import { windows } from './rows/windows.mjs';
 
-export const rows = [...resets, ...floods, ...blocks, ...windows, ...slow, ...crowds, ...requestLimits, ...broken, ...http1, ...tunnels, ...kept, ...origins, ...http1Origins, ...fleet, ...forward];
+export const rows = [...resets, ...floods, ...blocks, ...windows, ...slow, ...crowds, ...requestLimits, ...broken, ...http1, ...tunnels, ...kept, ...origins, ...http1Origins, ...fleet, ...forward, ...admin];
