@@ -25,7 +25,7 @@ struct entry {
 
 struct page {
 	_Atomic uint32_t version;
-	usec started, written;
+	usec started, started_wall, written;
 	bool reloads;
 	struct status_reload
 	    last_reload; /* its result is a constant of the program, which a fork does not move */
@@ -109,6 +109,7 @@ void ledger_write(struct ledger *l, const struct ledger_facts *facts, usec now)
 	atomic_fetch_add(&p->version, 1);
 	atomic_thread_fence(memory_order_release); /* no write below comes before the odd version */
 	p->started = facts->started;
+	p->started_wall = facts->started_wall;
 	p->written = now;
 	p->reloads = facts->last_reload != NULL;
 	if (p->reloads)
@@ -173,6 +174,7 @@ static bool copy_once(const struct page *p, struct ledger_status *s, usec now)
 	s->flat = memory_alloc(bytes + 1);
 	s->flat_bytes = bytes;
 	s->status.up = now - p->started;
+	s->status.started_wall = p->started_wall;
 	s->status.last_reload = p->reloads ? &s->last_reload : NULL;
 	s->last_reload = p->last_reload;
 	usec since = now - p->written;

@@ -26,7 +26,8 @@ void ledger_leave(struct ledger *l);
 
 /* What is written. Everything is borrowed. */
 struct ledger_facts {
-	usec started; /* when pushgate was started, on the monotonic clock */
+	usec started;      /* when pushgate was started, on the monotonic clock */
+	usec started_wall; /* the same, since 1970 */
 	const struct status_reload *last_reload; /* NULL: this process does not reload */
 	const struct status_process
 	    *processes; /* as status has them; what is too much is left out */

@@ -43,6 +43,7 @@ struct status_orders {
 
 struct status {
 	usec up;
+	usec started_wall;                       /* since 1970; 0: not known */
 	const struct status_reload *last_reload; /* NULL: this process does not reload */
 	usec drains_in; /* drain-delay; 0: it drains, or was not told to end */
 	const struct observe_counters *slots;    /* the workers' */

@@ -34,6 +34,12 @@ struct totals *status_sum(const struct status *s)
 
 /* ---- about the whole ---- */
 
+static void print_time(struct observe_family *f, const struct observe_label *labels, usec wall)
+{
+	observe_sample(f, labels, "%llu.%03llu", (unsigned long long)(wall / USEC_PER_SEC),
+	    (unsigned long long)(wall / USEC_PER_MSEC % 1000));
+}
+
 static void print_last_reload(const struct status *s, FILE *out)
 {
 	const struct status_reload *r = s->last_reload;
@@ -42,8 +48,7 @@ static void print_last_reload(const struct status *s, FILE *out)
 	    .out = out, .id = OBSERVE_FAMILY_LAST_RELOAD_SUCCESSFUL};
 	if (!r || !r->at)
 		return;
-	observe_sample(&at, NO_LABELS, "%llu.%03llu", (unsigned long long)(r->at / USEC_PER_SEC),
-	    (unsigned long long)(r->at / USEC_PER_MSEC % 1000));
+	print_time(&at, NO_LABELS, r->at);
 	observe_sample(&successful, NO_LABELS, "%d", strcmp(r->result, STATUS_RELOAD_REFUSED) != 0);
 }
 
@@ -78,6 +83,9 @@ static void print_whole(const struct status *s, FILE *out)
 	struct observe_family build = {.out = out, .id = OBSERVE_FAMILY_BUILD};
 	observe_sample(&build,
 	    OBSERVE_LABELS({"version", PUSHGATE_VERSION}, {"tls_library", net_tls_library()}), "1");
+	struct observe_family started = {.out = out, .id = OBSERVE_FAMILY_START_TIME};
+	if (s->started_wall)
+		print_time(&started, NO_LABELS, s->started_wall);
 	print_last_reload(s, out);
 	status_processes_print(s, out);
 	if (!s->conf)

@@ -138,6 +138,7 @@
  */
 #define OBSERVE_FAMILIES(X) \
 	X(BUILD, "pushgate_build_info", "gauge", "version, tls_library", "always 1; its labels say what this program is") \
+	X(START_TIME, "pushgate_start_time_seconds", "gauge", "", "when this pushgate was started, in seconds since 1970; reloads do not change it, an upgrade does") \
 	X(LAST_RELOAD, "pushgate_last_reload_timestamp_seconds", "gauge", "", "when the last reload came to its result, in seconds since 1970") \
 	X(LAST_RELOAD_SUCCESSFUL, "pushgate_last_reload_successful", "gauge", "", "1: it was done, or nothing had changed; 0: it was refused, and `pushgate status` says why") \
 	X(SERIES, "pushgate_series", "gauge", "", "combinations of labels that histograms have a series for; max-series bounds them") \

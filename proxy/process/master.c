@@ -103,6 +103,7 @@ static struct status describe(struct master *m)
 	return (struct status){
 	    .others = m->others,
 	    .up = m->now - m->start->started,
+	    .started_wall = m->start->started_wall,
 	    .slots = g->outfit.slots,
 	    .series = &g->outfit.series,
 	    .own_slot = m->start->slot,

@@ -24,6 +24,7 @@ void master_write_ledger(struct master *m, const struct status *status)
 			live[count++] = m->generations[i]->number;
 	ledger_write(m->start->ledger,
 	    &(struct ledger_facts){.started = m->start->started,
+		.started_wall = m->start->started_wall,
 		.last_reload = status->last_reload,
 		.processes = status->processes,
 		.process_count = status->process_count,

@@ -43,7 +43,8 @@ int process_run(const char *conf_path, bool single)
 	    .status_fd = -1,
 	    .notify_fd = -1,
 	    .logs = logs_none,
-	    .started = clock_monotonic()};
+	    .started = clock_monotonic(),
+	    .started_wall = clock_wall()};
 	const int predecessor = handover_find();
 	char error[512];
 	/* The title is written where the argument is. */

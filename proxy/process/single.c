@@ -60,6 +60,7 @@ static struct status describe(struct single *s)
 	s->about = (struct status_process){.pid = getpid(), .starts = 1, .up = up};
 	return (struct status){
 	    .up = up,
+	    .started_wall = s->start->started_wall,
 	    .drains_in =
 		s->drain_at > net_now(s->worker.loop) ? s->drain_at - net_now(s->worker.loop) : 0,
 	    .slots = s->start->outfit.slots,
@@ -81,6 +82,7 @@ static void write_ledger(struct single *s)
 	struct totals *none = totals_new();
 	ledger_write(s->start->ledger,
 	    &(struct ledger_facts){.started = s->start->started,
+		.started_wall = s->start->started_wall,
 		.processes = status.processes,
 		.process_count = status.process_count,
 		.live = live,

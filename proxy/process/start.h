@@ -45,6 +45,7 @@ struct start {
 	uint32_t via_suffix;         /* random */
 	uint64_t limit_seed;         /* the same: of the keys in tables of limits */
 	usec started;
+	usec started_wall; /* the same, since 1970 */
 };
 
 /* After start_needs_walk: an error here means that something has changed since, or that the system lacks something.

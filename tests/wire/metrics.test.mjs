@@ -173,6 +173,8 @@ for (const single of [true, false])
 // covers: R662
 gate('histograms go on over reloads, by the names of their labels', async (s) => {
 	const answer = (name) => section(`route ${name}`, { path: `/${name}`, answer: 200 });
+	const started = samples(s.gate.status()).start_time_seconds;
+	assert.ok(Math.abs(started - Date.now() / 1000) < 300, `${started}`);
 	await change(s, { more: answer('a') + answer('b') });
 	await haveEnded(s, 1);
 	for (let i = 0; i < 3; i++)
@@ -196,6 +198,7 @@ gate('histograms go on over reloads, by the names of their labels', async (s) =>
 	assert.equal(all['request_duration_seconds{listen="l0",route="b"}'], 1);
 	assert.equal(all['request_duration_seconds{listen="l0",route="c"}'], undefined);
 	assert.equal(s.gate.counters()['pushgate_reloads_total{result="done"}'], 3);
+	assert.equal(samples(s.gate.status()).start_time_seconds, started, 'reloads are no starts');
 });
 
 scenario('the status has what the program is made of, what its processes use, and when its certificates end', {

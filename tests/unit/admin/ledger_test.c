@@ -78,6 +78,7 @@ static void what_was_written_is_read(void *context)
 	IN_CHILD(l != NULL);
 	const struct status *status = ledger_status_of(l);
 	IN_CHILD(status->up == 17 * SEC);
+	IN_CHILD(status->started_wall == 1700 * SEC);
 	IN_CHILD(status->process_count == 3);
 	IN_CHILD(status->processes[0].name == NULL && status->processes[0].pid == 11);
 	IN_CHILD(status->processes[0].up == 7 * SEC); /* as written, and since then */
@@ -124,6 +125,7 @@ static void a_worker_reads_what_the_master_wrote(void **state)
 	    {.name = "files process", .pid = 13}};
 	const struct status_reload reload = {.at = 1, .generation = 5, .result = STATUS_RELOAD_REFUSED, .cause = "why"};
 	const struct ledger_facts facts = {.started = 3 * SEC,
+	    .started_wall = 1700 * SEC,
 	    .last_reload = &reload,
 	    .processes = processes,
 	    .process_count = 3,

@@ -363,6 +363,7 @@ static void status_answers_with_the_sum_of_all_slots(void **state)
 	    {.name = "worker 1 of generation 9", .note = "worker 1 of generation 9", .is_draining = true, .pid = 45,
 		.usage = {.started = 1, .resident_bytes = 8192}}};
 	const struct status s = {.up = 9 * USEC_PER_SEC,
+	    .started_wall = 1700000000 * USEC_PER_SEC + 50 * USEC_PER_MSEC,
 	    .drains_in = 1500 * USEC_PER_MSEC,
 	    .slots = slots,
 	    .own_slot = &slots[2],
@@ -387,6 +388,7 @@ static void status_answers_with_the_sum_of_all_slots(void **state)
 	assert_non_null(strstr(text, "\npushgate_log_lines_lost_total{log=\"error\",cause=\"pipe\"} 2\n"));
 	static const char *const processes[] = {
 	    "\npushgate_build_info{version=\"" PUSHGATE_VERSION "\",tls_library=\"",
+	    "\npushgate_start_time_seconds 1700000000.050\n",
 	    "\npushgate_process_up{process=\"worker 0\"} 1\n",
 	    "\npushgate_process_up{process=\"worker 1\"} 0\n",
 	    "\npushgate_process_pid{process=\"files\"} 43\n",
