@@ -4,7 +4,7 @@
 
 const struct slice top_version = SLICE_INIT("pushgate_build_info");
 const struct slice top_version_label = SLICE_INIT("version");
-const struct slice top_uptime = SLICE_INIT("pushgate_uptime_seconds");
+const struct slice top_start = SLICE_INIT("pushgate_start_time_seconds");
 
 #define FIGURES(...)                                                                               \
 	(const struct top_figure[])                                                                \
@@ -29,11 +29,14 @@ const struct top_line top_lines[] = {
 			{"own", "pushgate_responses_own_total", TOP_RATE})},
     {"latency", FIGURES({"p50", "pushgate_request_duration_seconds", TOP_P50},
 		    {"p90", "pushgate_request_duration_seconds", TOP_P90},
-		    {"p99", "pushgate_request_duration_seconds", TOP_P99})},
-    {"bytes/s", FIGURES({"client in", "pushgate_body_received_bytes_total{side=\"client\"}", TOP_BYTE_RATE},
-		    {"client out", "pushgate_body_sent_bytes_total{side=\"client\"}", TOP_BYTE_RATE},
-		    {"origin in", "pushgate_body_received_bytes_total{side=\"origin\"}", TOP_BYTE_RATE},
-		    {"origin out", "pushgate_body_sent_bytes_total{side=\"origin\"}", TOP_BYTE_RATE})},
+		    {"p99", "pushgate_request_duration_seconds", TOP_P99},
+		    {"origin p50", "pushgate_origin_first_byte_seconds", TOP_P50},
+		    {"p99", "pushgate_origin_first_byte_seconds", TOP_P99})},
+    {"bytes/s",
+	FIGURES({"client in", "pushgate_body_received_bytes_total{side=\"client\"}", TOP_BYTE_RATE},
+	    {"client out", "pushgate_body_sent_bytes_total{side=\"client\"}", TOP_BYTE_RATE},
+	    {"origin in", "pushgate_body_received_bytes_total{side=\"origin\"}", TOP_BYTE_RATE},
+	    {"origin out", "pushgate_body_sent_bytes_total{side=\"origin\"}", TOP_BYTE_RATE})},
     {"connections", FIGURES({"clients", "pushgate_connections_open{side=\"client\"}", TOP_NUMBER},
 			{"new/s", "pushgate_connections_total{side=\"client\"}", TOP_RATE},
 			{"refused/s", "pushgate_connections_refused_total", TOP_RATE},
@@ -67,9 +70,10 @@ const struct top_table top_tables[] = {
 	FIGURES({"up", "pushgate_server_up", TOP_NUMBER},
 	    {"ejected in", "pushgate_server_ejected_workers", TOP_NUMBER})},
     {"process", "process", "pushgate_process_up", NULL,
-	FIGURES({"up", "pushgate_process_up", TOP_NUMBER},
-	    {"pid", "pushgate_process_pid", TOP_NUMBER},
-	    {"seconds", "pushgate_process_uptime_seconds", TOP_NUMBER},
-	    {"starts", "pushgate_process_starts_total", TOP_NUMBER})},
+	FIGURES({"pid", "pushgate_process_pid", TOP_NUMBER},
+	    {"up", "process_start_time_seconds", TOP_AGE},
+	    {"starts", "pushgate_process_starts_total", TOP_NUMBER},
+	    {"cpu %", "process_cpu_seconds_total", TOP_PERCENT_RATE},
+	    {"memory", "process_resident_memory_bytes", TOP_BYTES})},
     {0},
 };

@@ -8,14 +8,14 @@
 #include <string.h>
 
 #define TITLE_COLUMNS 13
-#define KEY_COLUMNS 32u
+#define KEY_COLUMNS_LEAST 12u
+#define FIGURE_COLUMNS 10
 #define CELL_BYTES 32u
-#define FIGURE_BYTES 64u
 #define ROWS_MOST 1000u
 
 struct page {
 	const struct top_view *view;
-	size_t columns, rows_left;
+	size_t columns, rows_left, left_out;
 	bool has_all_rows; /* rows_left does not count */
 	const char *end;
 	FILE *out;
@@ -56,10 +56,21 @@ static void format_seconds(char text[CELL_BYTES], double n)
 		snprintf(text, CELL_BYTES, "%.1f s", n);
 }
 
+/* Of days or of hours, what is left is as exact as a reader needs it. */
+static void format_age(char text[CELL_BYTES], double seconds)
+{
+	unsigned long long n = (unsigned long long)seconds;
+	if (n >= 86400)
+		snprintf(text, CELL_BYTES, "%llu d %02llu h", n / 86400, n / 3600 % 24);
+	else
+		snprintf(text, CELL_BYTES, "%02llu:%02llu:%02llu", n / 3600, n / 60 % 60, n % 60);
+}
+
 static void format(char text[CELL_BYTES], enum top_unit unit, double n)
 {
 	switch (unit) {
 	case TOP_RATE:
+	case TOP_PERCENT_RATE:
 		format_rate(text, n);
 		return;
 	case TOP_BYTE_RATE:
@@ -69,6 +80,9 @@ static void format(char text[CELL_BYTES], enum top_unit unit, double n)
 	case TOP_NUMBER:
 		format_number(text, n);
 		return;
+	case TOP_AGE:
+		format_age(text, n);
+		return;
 	case TOP_P50:
 	case TOP_P90:
 	case TOP_P99:
@@ -77,11 +91,31 @@ static void format(char text[CELL_BYTES], enum top_unit unit, double n)
 	}
 }
 
+static bool is_rate(enum top_unit unit)
+{
+	return unit == TOP_RATE || unit == TOP_BYTE_RATE || unit == TOP_PERCENT_RATE;
+}
+
 /* A pushgate that was started anew counts from 0. */
-static double rate(const struct top_view *v, double before, double now)
+static double rate(const struct top_view *v, enum top_unit unit, double before, double now)
 {
 	double grown = now >= before ? now - before : now;
+	if (unit == TOP_PERCENT_RATE)
+		grown *= 100;
 	return v->seconds > 0 ? grown / v->seconds : 0;
+}
+
+/* Since this time, which the clock of another day may have told. */
+static double age(const struct top_samples *s, double start)
+{
+	return s->at > start ? s->at - start : 0;
+}
+
+double top_up(const struct top_samples *s)
+{
+	bool is_there;
+	double start = top_sum(s, top_start, &is_there);
+	return is_there ? age(s, start) : 0;
 }
 
 static double quantile(const struct top_view *v, const struct top_figure *f)
@@ -100,25 +134,37 @@ static bool figure(const struct top_view *v, const struct top_figure *f, double 
 		return *n >= 0;
 	}
 	*n = top_sum(v->now, selector, &is_there);
-	if (f->unit == TOP_RATE || f->unit == TOP_BYTE_RATE)
-		*n = rate(v, top_sum(v->before, selector, NULL), *n);
+	if (is_rate(f->unit))
+		*n = rate(v, f->unit, top_sum(v->before, selector, NULL), *n);
 	return is_there;
 }
 
 /* ---- lines ---- */
 
+/* Where the first `most` characters end; *count: how many there are. */
+static size_t characters(const char *text, size_t length, size_t most, size_t *count)
+{
+	size_t i = 0;
+	for (*count = 0; i < length; i++) {
+		if (((unsigned char)text[i] & 0xc0) == 0x80)
+			continue;
+		if (*count == most)
+			break;
+		(*count)++;
+	}
+	return i;
+}
+
 /* Ends the line that was made, cut to the width of the page. */
 static void put_line(struct page *p, const char *text, size_t length)
 {
-	size_t columns = 0, i = 0;
-	if (!p->has_all_rows && p->rows_left == 0)
+	size_t count;
+	if (!p->has_all_rows && p->rows_left == 0) {
+		p->left_out++;
 		return;
-	for (; i < length; i++) {
-		columns += ((unsigned char)text[i] & 0xc0) != 0x80;
-		if (p->columns > 0 && columns > p->columns)
-			break;
 	}
-	fwrite(text, 1, i, p->out);
+	fwrite(
+	    text, 1, characters(text, length, p->columns ? p->columns : SIZE_MAX, &count), p->out);
 	fputs(p->end, p->out);
 	p->rows_left -= !p->has_all_rows;
 }
@@ -167,7 +213,7 @@ static void put_head(struct page *p)
 	const struct top_view *v = p->view;
 	struct line l;
 	line_begin(&l);
-	unsigned long long up = (unsigned long long)top_sum(v->now, top_uptime, NULL);
+	unsigned long long up = (unsigned long long)top_up(v->now);
 	struct slice version = {0};
 	for (size_t i = 0; i < v->now->count && version.len == 0; i++)
 		if (slice_equal(v->now->list[i].name, top_version))
@@ -195,19 +241,18 @@ static void put_figures(struct page *p, const struct top_line *line)
 	fprintf(l.out, "%-*s", TITLE_COLUMNS, line->title);
 	for (const struct top_figure *f = line->figures; f->selector; f++) {
 		double n;
-		char text[CELL_BYTES], figures[FIGURE_BYTES];
+		char text[CELL_BYTES];
 		if (!figure(p->view, f, &n))
 			continue;
 		format(text, f->unit, n);
-		/* Places do not move while numbers grow by a digit or two. */
-		snprintf(figures, sizeof(figures), "%s %-5s  ", f->title, text);
 		if (p->columns > 0 && width_of(&l) > TITLE_COLUMNS &&
-		    width_of(&l) + strlen(figures) > p->columns) {
+		    width_of(&l) + strlen(f->title) + 1 + strlen(text) > p->columns) {
 			line_end(&l, p);
 			line_begin(&l);
 			fprintf(l.out, "%-*s", TITLE_COLUMNS, "");
 		}
-		fputs(figures, l.out);
+		/* Places do not move while numbers grow by a digit or two. */
+		fprintf(l.out, "%s %-5s  ", f->title, text);
 	}
 	if (width_of(&l) > TITLE_COLUMNS)
 		line_end(&l, p);
@@ -218,18 +263,55 @@ static void put_figures(struct page *p, const struct top_line *line)
 /* ---- tables ---- */
 
 /* The key of a row: both labels, or the one. */
-static void put_key(const struct top_table *t, const struct top_sample *row, FILE *out)
+static void write_key(const struct top_table *t, const struct top_sample *row, FILE *out)
+{
+	if (t->and_label) {
+		put_text(top_label(row, slice_of_string(t->and_label)), out);
+		fputc(' ', out);
+	}
+	put_text(top_label(row, slice_of_string(t->label)), out);
+}
+
+/* The key in a column of its own: cut, or filled up. */
+static void put_key(
+    const struct top_table *t, const struct top_sample *row, size_t columns, FILE *out)
 {
 	struct line l;
+	size_t count;
 	line_begin(&l);
-	if (t->and_label) {
-		put_text(top_label(row, slice_of_string(t->and_label)), l.out);
-		fputc(' ', l.out);
-	}
-	put_text(top_label(row, slice_of_string(t->label)), l.out);
+	write_key(t, row, l.out);
 	fclose(l.out);
-	fprintf(out, "%-*s", (int)KEY_COLUMNS, l.text);
+	fwrite(l.text, 1, characters(l.text, l.length, columns, &count), out);
+	fprintf(out, "%*s", (int)(columns - count), "");
 	free(l.text);
+}
+
+static bool is_row(const struct top_table *t, const struct top_sample *x)
+{
+	return slice_equal(x->name, slice_of_string(t->rows));
+}
+
+/* Of the longest key; less, if the figures have no room beside it. */
+static size_t key_columns(const struct page *p, const struct top_table *t)
+{
+	const struct top_samples *now = p->view->now;
+	size_t columns = strlen(t->title), figures = 0, count;
+	for (size_t i = 0; i < now->count; i++) {
+		struct line l;
+		if (!is_row(t, &now->list[i]))
+			continue;
+		line_begin(&l);
+		write_key(t, &now->list[i], l.out);
+		fclose(l.out);
+		(void)characters(l.text, l.length, SIZE_MAX, &count);
+		columns = count > columns ? count : columns;
+		free(l.text);
+	}
+	for (const struct top_figure *f = t->columns; f->selector; f++)
+		figures += FIGURE_COLUMNS + 1;
+	size_t room =
+	    p->columns > figures + KEY_COLUMNS_LEAST ? p->columns - figures : KEY_COLUMNS_LEAST;
+	return p->columns > 0 && columns > room ? room : columns;
 }
 
 static bool is_same_row(
@@ -244,61 +326,83 @@ static bool is_same_row(
 	return slice_equal(top_label(a, label), top_label(b, label));
 }
 
-static double sum_of_row(const struct top_samples *s, const struct top_table *t,
-    const struct top_sample *row, struct slice name)
+/* False: none has such a name. */
+static bool sum_of_row(const struct top_samples *s, const struct top_table *t,
+    const struct top_sample *row, struct slice name, double *sum)
 {
-	double sum = 0;
+	bool any = false;
+	*sum = 0;
 	for (size_t i = 0; i < s->count; i++)
-		if (slice_equal(s->list[i].name, name) && is_same_row(t, &s->list[i], row))
-			sum += s->list[i].value;
-	return sum;
+		if (slice_equal(s->list[i].name, name) && is_same_row(t, &s->list[i], row)) {
+			*sum += s->list[i].value;
+			any = true;
+		}
+	return any;
 }
 
-static void put_row(struct page *p, const struct top_table *t, const struct top_sample *row)
+static void put_cell(const struct page *p, const struct top_table *t, const struct top_sample *row,
+    const struct top_figure *f, FILE *out)
 {
 	const struct top_view *v = p->view;
-	struct line l;
-	line_begin(&l);
-	put_key(t, row, l.out);
-	for (const struct top_figure *f = t->columns; f->selector; f++) {
-		struct slice name = slice_of_string(f->selector);
-		char text[CELL_BYTES];
-		double n = sum_of_row(v->now, t, row, name);
-		if (f->unit == TOP_RATE || f->unit == TOP_BYTE_RATE)
-			n = rate(v, sum_of_row(v->before, t, row, name), n);
-		format(text, f->unit, n);
-		fprintf(l.out, " %10s", text);
+	struct slice name = slice_of_string(f->selector);
+	char text[CELL_BYTES] = "-";
+	double n, before;
+	bool is_there = sum_of_row(v->now, t, row, name, &n);
+	if (f->unit == TOP_AGE)
+		n = age(v->now, n);
+	if (is_rate(f->unit)) {
+		(void)sum_of_row(v->before, t, row, name, &before);
+		n = rate(v, f->unit, before, n);
 	}
+	/* Many samples are printed once they are not 0. */
+	if (is_there || (f->unit != TOP_AGE && f->unit != TOP_BYTES))
+		format(text, f->unit, n);
+	fprintf(out, " %*s", FIGURE_COLUMNS, text);
+}
+
+static void put_heading(struct page *p, const struct top_table *t, size_t columns)
+{
+	struct line l;
+	put_line(p, "", 0);
+	line_begin(&l);
+	fprintf(l.out, "%-*s", (int)columns, t->title);
+	for (const struct top_figure *f = t->columns; f->selector; f++)
+		fprintf(l.out, " %*s", FIGURE_COLUMNS, f->title);
 	line_end(&l, p);
 }
 
 static void put_table(struct page *p, const struct top_table *t)
 {
 	const struct top_samples *now = p->view->now;
-	size_t rows = 0;
+	size_t rows = 0, columns = key_columns(p, t);
 	for (size_t i = 0; i < now->count && rows < ROWS_MOST; i++) {
-		if (!slice_equal(now->list[i].name, slice_of_string(t->rows)))
+		const struct top_sample *row = &now->list[i];
+		struct line l;
+		if (!is_row(t, row))
 			continue;
-		if (rows++ == 0) {
-			struct line l;
-			line_begin(&l);
-			put_line(p, "", 0);
-			fprintf(l.out, "%-*s", (int)KEY_COLUMNS, t->title);
-			for (const struct top_figure *f = t->columns; f->selector; f++)
-				fprintf(l.out, " %10s", f->title);
-			line_end(&l, p);
-		}
-		put_row(p, t, &now->list[i]);
+		if (rows++ == 0)
+			put_heading(p, t, columns);
+		line_begin(&l);
+		put_key(t, row, columns, l.out);
+		for (const struct top_figure *f = t->columns; f->selector; f++)
+			put_cell(p, t, row, f, l.out);
+		line_end(&l, p);
 	}
 }
 
-void top_page(const struct top_view *v, size_t columns, size_t rows, const char *end, FILE *out)
+size_t top_page(const struct top_view *v, size_t columns, size_t rows, const char *end, FILE *out)
 {
-	struct page p = {v, columns, rows, rows == 0, end, out};
+	struct page p = {.view = v,
+	    .columns = columns,
+	    .rows_left = rows,
+	    .has_all_rows = rows == 0,
+	    .end = end,
+	    .out = out};
 	put_head(&p);
 	put_line(&p, "", 0);
 	for (const struct top_line *l = top_lines; l->title; l++)
 		put_figures(&p, l);
 	for (const struct top_table *t = top_tables; t->label; t++)
 		put_table(&p, t);
+	return p.left_out;
 }

@@ -54,9 +54,9 @@ static void read_line(struct top_samples *s, struct slice line)
 		append(s, sample);
 }
 
-void top_samples_read(struct top_samples *s, char *text)
+void top_samples_read(struct top_samples *s, char *text, double at)
 {
-	*s = (struct top_samples){.text = text};
+	*s = (struct top_samples){.text = text, .at = at};
 	struct slice rest = slice_of_string(text);
 	while (rest.len > 0) {
 		struct slice line = slice_cut(&rest, '\n');

@@ -78,8 +78,7 @@ static void draw(const struct terminal *t, const char *notice)
 	const struct top_view view = {
 	    .before = is_first ? &none : &t->last,
 	    .now = &t->now,
-	    .seconds = is_first ? top_sum(&t->now, top_uptime, NULL)
-				: (double)(t->now_at - t->last_at) / USEC_PER_SEC,
+	    .seconds = is_first ? top_up(&t->now) : (double)(t->now_at - t->last_at) / USEC_PER_SEC,
 	    .is_since_start = is_first,
 	    .notice = notice,
 	};
@@ -87,8 +86,12 @@ static void draw(const struct terminal *t, const char *notice)
 	/* The last column stays free: a terminal that has just written there would erase it with END_OF_LINE. The last
 	 * row is for the cursor. */
 	size_t columns = size.ws_col > 1 ? size.ws_col - 1u : 0;
-	top_page(&view, columns, size.ws_row > 1 ? size.ws_row - 1u : 0, END_OF_LINE, out);
-	fputs("q leaves" CLEAR_BELOW, out);
+	size_t left_out =
+	    top_page(&view, columns, size.ws_row > 1 ? size.ws_row - 1u : 0, END_OF_LINE, out);
+	fputs("q leaves", out);
+	if (left_out > 0)
+		fprintf(out, "; %zu lines have no room", left_out);
+	fputs(CLEAR_BELOW, out);
 	fclose(out);
 	write_all(text, length);
 	free(text);

@@ -3,6 +3,7 @@
 #include "proxy/top/top.h"
 #include "proxy/top/top_private.h"
 
+#include "proxy/base/clock.h"
 #include "proxy/process/process.h"
 #include "proxy/tool/tool.h"
 #include <stddef.h>
@@ -33,7 +34,7 @@ bool top_ask(const char *socket_path, struct top_samples *s, const char **error)
 {
 	char *text = process_status_ask(socket_path, error);
 	if (text)
-		top_samples_read(s, text);
+		top_samples_read(s, text, (double)clock_wall() / USEC_PER_SEC);
 	return text != NULL;
 }
 
@@ -49,10 +50,10 @@ static int print_once(const char *socket_path)
 	const struct top_view view = {
 	    .before = &none,
 	    .now = &now,
-	    .seconds = top_sum(&now, top_uptime, NULL),
+	    .seconds = top_up(&now),
 	    .is_since_start = true,
 	};
-	top_page(&view, 0, 0, "\n", stdout);
+	(void)top_page(&view, 0, 0, "\n", stdout);
 	top_samples_free(&now);
 	return COMMAND_PARSED;
 }

@@ -21,10 +21,11 @@ struct top_samples {
 	char *text; /* owned; the samples point into it */
 	struct top_sample *list;
 	size_t count, room;
+	double at; /* when they were asked for, in seconds since 1970 */
 };
 
 /* Takes the text. */
-void top_samples_read(struct top_samples *s, char *text);
+void top_samples_read(struct top_samples *s, char *text, double at);
 void top_samples_free(struct top_samples *s);
 /* The sum of all samples that the selector chooses: `NAME`, or `NAME{label="value"}` for those that have this label.
  * *is_there: whether there are any; may be NULL. */
@@ -38,7 +39,17 @@ double top_quantile(const struct top_samples *before, const struct top_samples *
 
 /* ---- names.c ---- */
 
-enum top_unit { TOP_RATE, TOP_BYTE_RATE, TOP_NUMBER, TOP_BYTES, TOP_P50, TOP_P90, TOP_P99 };
+enum top_unit {
+	TOP_RATE,
+	TOP_BYTE_RATE,
+	TOP_PERCENT_RATE, /* of a second in each second */
+	TOP_NUMBER,
+	TOP_BYTES,
+	TOP_AGE, /* of what began at this time */
+	TOP_P50,
+	TOP_P90,
+	TOP_P99
+};
 
 /* A line of figures. */
 struct top_figure {
@@ -62,7 +73,7 @@ struct top_table {
 };
 extern const struct top_table top_tables[];
 
-extern const struct slice top_version, top_version_label, top_uptime;
+extern const struct slice top_version, top_version_label, top_start;
 
 /* ---- page.c ---- */
 
@@ -73,8 +84,11 @@ struct top_view {
 	const char *notice; /* NULL; or what is wrong now */
 };
 
-/* Prints the page, at most so many columns and lines (0: any number). Each line ends with `end`. */
-void top_page(const struct top_view *v, size_t columns, size_t rows, const char *end, FILE *out);
+/* For how many seconds pushgate has been running. */
+double top_up(const struct top_samples *s);
+/* Prints the page, at most so many columns and lines (0: any number). Each line ends with `end`. Returns how many lines had
+ * no room. */
+size_t top_page(const struct top_view *v, size_t columns, size_t rows, const char *end, FILE *out);
 
 /* ---- terminal.c ---- */
 

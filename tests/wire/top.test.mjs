@@ -86,7 +86,7 @@ scenario('without a terminal one page is printed', STATUS, async (s) => {
 		const { status, stdout } = spawnSync(BINARY, ['top', ...args], { cwd: s.gate.dir, encoding: 'utf8' });
 		assert.equal(status, 0);
 		assert.match(stdout, /^pushgate .*, up 0 d 00:00:\d\d; averages since the start\n\nrequests/);
-		assert.match(stdout, /\nprocess +up +pid +seconds +starts\n/);
+		assert.match(stdout, /\nprocess +pid +up +starts +cpu % +memory\n/);
 		assert.doesNotMatch(stdout, /\x1b/);
 	}
 	const lost = spawnSync(BINARY, ['top', path.join(s.gate.dir, 'nowhere')], { encoding: 'utf8' });

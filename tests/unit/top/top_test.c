@@ -13,7 +13,7 @@
 static struct top_samples samples(const char *text)
 {
 	struct top_samples s;
-	top_samples_read(&s, memory_strdup(text));
+	top_samples_read(&s, memory_strdup(text), 1700093784.5);
 	return s;
 }
 
@@ -66,14 +66,16 @@ static char *page(const char *before, const char *now, double seconds, size_t co
 	FILE *out = open_memstream(&text, &size);
 	struct top_samples a = samples(before), b = samples(now);
 	const struct top_view v = {.before = &a, .now = &b, .seconds = seconds, .is_since_start = !*before, .notice = notice};
-	top_page(&v, columns, rows, "|\n", out);
+	size_t left_out = top_page(&v, columns, rows, "|\n", out);
+	if (left_out > 0)
+		fprintf(out, "and %zu", left_out);
 	fclose(out);
 	top_samples_free(&a);
 	top_samples_free(&b);
 	return text;
 }
 
-#define HEAD "pushgate_info{version=\"1.2\"} 1\npushgate_uptime_seconds 93784\n"
+#define HEAD "pushgate_build_info{version=\"1.2\",tls_library=\"x\"} 1\npushgate_start_time_seconds 1700000000.500\n"
 
 static void page_is(char *text, const char *wanted)
 {
@@ -84,8 +86,8 @@ static void page_is(char *text, const char *wanted)
 static void a_page_has_rates_between_two_texts(void **state)
 {
 	(void)state;
-	page_is(page(HEAD "pushgate_requests_total 1000\npushgate_down_out_bytes_total 5\n",
-		    HEAD "pushgate_requests_total 1250\npushgate_requests_open 3\npushgate_down_out_bytes_total 3000005\n", 2, 0, 0, NULL),
+	page_is(page(HEAD "pushgate_requests_total 1000\npushgate_body_sent_bytes_total{side=\"client\"} 5\n",
+		    HEAD "pushgate_requests_total 1250\npushgate_requests_open 3\npushgate_body_sent_bytes_total{side=\"client\"} 3000005\n", 2, 0, 0, NULL),
 	    "pushgate 1.2, up 1 d 02:03:04|\n|\n"
 	    "requests     /s 125    open 3      |\n"
 	    "bytes/s      client out 1.5M   |\n");
@@ -107,22 +109,29 @@ static void a_table_has_a_row_for_each_label(void **state)
 	(void)state;
 	page_is(page(HEAD, HEAD SERVERS, 1, 0, 0, NULL),
 	    "pushgate 1.2, up 1 d 02:03:04|\n|\n|\n"
-	    "server                                   up ejected in|\n"
-	    "app 127.0.0.1:1                           1          2|\n"
-	    "other 127.0.0.1:1                         0          0|\n");
+	    "server                    up ejected in|\n"
+	    "app 127.0.0.1:1            1          2|\n"
+	    "other 127.0.0.1:1          0          0|\n");
 	page_is(page("pushgate_rule_total{rule=\"r\",event=\"used\"} 1\n",
 		    "pushgate_rule_total{rule=\"r\",event=\"used\"} 4\npushgate_rule_total{rule=\"r\",event=\"reset\"} 1\n"
 		    "pushgate_rule_used_ratio{rule=\"r\"} 0.75\n", 1, 0, 0, NULL),
 	    "pushgate , up 0 d 00:00:00|\n|\n|\n"
-	    "rule                               events/s    bytes/s used ratio|\n"
-	    "r                                      4.00          0       0.75|\n");
+	    "rule   events/s    bytes/s used ratio|\n"
+	    "r          4.00          0       0.75|\n");
+	page_is(page("process_cpu_seconds_total{process=\"a\"} 1\n",
+		    "pushgate_process_up{process=\"a\"} 1\npushgate_process_up{process=\"b\"} 0\nprocess_start_time_seconds{process=\"a\"} 1700090060.00\n"
+		    "process_cpu_seconds_total{process=\"a\"} 1.25\nprocess_resident_memory_bytes{process=\"a\"} 4096000\n", 0.5, 0, 0, NULL),
+	    "pushgate , up 0 d 00:00:00|\n|\n|\n"
+	    "process        pid         up     starts      cpu %     memory|\n"
+	    "a                0   01:02:04          0       50.0       4.1M|\n"
+	    "b                0          -          0          0          -|\n");
 }
 
 static void a_page_fits_the_window(void **state)
 {
 	(void)state;
-	page_is(page(HEAD, HEAD SERVERS, 1, 10, 5, NULL), "pushgate 1|\n|\n|\nserver    |\napp 127.0.|\n");
-	page_is(page(HEAD, HEAD SERVERS, 1, 0, 1, NULL), "pushgate 1.2, up 1 d 02:03:04|\n");
+	page_is(page(HEAD, HEAD SERVERS, 1, 10, 5, NULL), "pushgate 1|\n|\n|\nserver    |\napp 127.0.|\nand 1");
+	page_is(page(HEAD, HEAD SERVERS, 1, 0, 1, NULL), "pushgate 1.2, up 1 d 02:03:04|\nand 5");
 	page_is(page("", HEAD "pushgate_requests_open 1\npushgate_tunnels_open 2\npushgate_requests_total 0\n", 1, 37, 0, NULL),
 	    "pushgate 1.2, up 1 d 02:03:04; averag|\n|\n"
 	    "requests     /s 0      open 1      |\n"
