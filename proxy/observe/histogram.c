@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-/* X(microseconds, "seconds") */
+/* X(microseconds, "seconds"): with a decimal point, so that both text formats, and every Prometheus, name a bucket alike. */
 #define BOUNDS(X)                                                                                  \
 	X(5000, "0.005")                                                                           \
 	X(10000, "0.01")                                                                           \
@@ -15,11 +15,11 @@
 	X(250000, "0.25")                                                                          \
 	X(500000, "0.5")                                                                           \
 	X(750000, "0.75")                                                                          \
-	X(1000000, "1")                                                                            \
+	X(1000000, "1.0")                                                                          \
 	X(2500000, "2.5")                                                                          \
-	X(5000000, "5")                                                                            \
+	X(5000000, "5.0")                                                                          \
 	X(7500000, "7.5")                                                                          \
-	X(10000000, "10")
+	X(10000000, "10.0")
 
 const usec histogram_bounds[HISTOGRAM_BOUNDS + 1] = {
 #define ROW(bound, text) bound,

@@ -26,6 +26,8 @@ function checkHistogram(name, samples) {
 		assert.ok(bounds.every((b, i) => i === 0 || b > bounds[i - 1]), `${name}{${key}}: the bounds rise`);
 		assert.ok(values.every((v, i) => i === 0 || v >= values[i - 1]), `${name}{${key}}: the counts do not fall`);
 		assert.equal(bounds.at(-1), Infinity);
+		for (const [le] of buckets)
+			assert.match(le, /^(?:[0-9]+\.[0-9]+|\+Inf)$/, `${name}{${key}}: the canonical form of a bound`);
 		assert.equal(rest._count, values.at(-1), `${name}{${key}}`);
 		assert.ok(rest._sum >= 0, `${name}{${key}}`);
 	}
