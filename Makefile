@@ -205,6 +205,11 @@ FLEET_SECONDS ?= 60
 fleet: build/pushgate
 	$(Q)PUSHGATE=$(CURDIR)/build/pushgate node tests/soak/fleet.mjs $(FLEET_SECONDS)
 
+# Prometheus scrapes two workers under load: its figures beside those of h2load.
+SCRAPE_SECONDS ?= 300
+scrape: build/pushgate
+	$(Q)PUSHGATE=$(CURDIR)/build/pushgate node tests/soak/scrape.mjs $(SCRAPE_SECONDS)
+
 # Clients that never pause while it is reloaded, upgraded and killed; RELOADS=0.01 takes a minute or two.
 RELOADS ?= 1
 reloads: build/pushgate
@@ -327,6 +332,7 @@ help:
 	@echo 'make fuzz           each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make soak           random clients and origins for SOAK_SECONDS (1800), with accounts at the end'
 	@echo 'make fleet          three servers of which one dies, one is slow and one flaps, for FLEET_SECONDS (60), under h2load'
+	@echo 'make scrape         Prometheus on two workers under h2load for SCRAPE_SECONDS (300)'
 	@echo 'make reloads        clients that never pause while pushgate is reloaded, upgraded and killed, RELOADS (1) times 100,000 requests'
 	@echo 'make bench          CPU time beside nghttpx, micro benchmarks, and load times in Chromium'
 	@echo 'make cover          branch coverage of h1, h2, HPACK, relay, hold and policy, compared with the marks of what no test takes'
@@ -336,4 +342,4 @@ help:
 	@echo 'make install deb clean'
 
 .SECONDARY:
-.PHONY: all tests everything asan-tests release-tests check check-peers check-browser check-docs-run attack attack-short soak fleet reloads check-valgrind fuzz fuzzers replays bench cost cost-tools cover mutants lint lint-quick tidy install deb clean help
+.PHONY: all tests everything asan-tests release-tests check check-peers check-browser check-docs-run attack attack-short soak fleet scrape reloads check-valgrind fuzz fuzzers replays bench cost cost-tools cover mutants lint lint-quick tidy install deb clean help

@@ -9,6 +9,7 @@ import http from 'node:http';
 import path from 'node:path';
 import { freePort, scenario, section, until } from '../support/gate.mjs';
 import { daemon, run } from '../support/programs.mjs';
+import { scrapedLoad, scrapedSite } from '../support/scraped_load.mjs';
 
 const json = async (url) => (await fetch(url)).json();
 
@@ -61,7 +62,8 @@ scenario('Prometheus scrapes two workers, and Alertmanager hears of what it sees
 	assert.deepEqual([target.health, target.lastError], ['up', '']);
 	/* So many requests, each on a connection of its own: either worker gets some. */
 	const clients = 'pushgate_requests_total - ignoring(cause) pushgate_end_total{cause="admin-page"}';
-	const before = await query(s, clients);
+	/* The first scrape finds none before it, and so no such end. */
+	const before = await until('two scrapes', () => query(s, clients));
 	for (let i = 0; i < 100; i++)
 		await new Promise((resolve, reject) => {
 			http.get({ port: s.port, host: '127.0.0.1', agent: false }, (r) => { r.resume().on('end', resolve); }).on('error', reject);
@@ -75,6 +77,24 @@ scenario('Prometheus scrapes two workers, and Alertmanager hears of what it sees
 	assert.equal(types.pushgate_requests ?? types.pushgate_requests_total, 'counter');
 	assert.equal(types.pushgate_memory_used_bytes, 'gauge');
 	await until('an alert', async () => (await json(`http://127.0.0.1:${s.alerts}/api/v2/alerts`)).some((a) => a.labels.alertname === 'PushgateHasServed' && a.labels.job === 'pushgate'));
+});
+
+/* Five minutes of it, with rates as well: tests/soak/scrape.mjs. */
+scenario('what Prometheus has counted is what h2load has', {
+	single: false, server: { workers: 2, 'log-sample': '1/1000' }, origins: {}, routes: ' ',
+	prepare: async (s) => { s.options.extra = await scrapedSite(s); },
+}, async (s) => {
+	const f = await scrapedLoad(s, { port: s.port, seconds: 20, rate: 500, interval: '500ms' });
+	for (const [name, n] of Object.entries(f.sums))
+		assert.equal(n, f.total, name);
+	assert.deepEqual(f.statuses, { 200: f.total });
+	/* A request takes longer than its origin waits, and for its client longer than for pushgate. Clocks count milliseconds. */
+	for (const { q, waits, low, high, estimate, h2load } of f.quantiles) {
+		const report = `${q}: ${estimate} in (${low}, ${high}], h2load ${h2load}`;
+		assert.ok(low - 0.002 < h2load && high >= waits, report);
+		assert.ok(low <= estimate && estimate <= high, report);
+	}
+	assert.ok(f.busy.every((busy) => busy > 0), `processor seconds of the workers: ${f.busy}`);
 });
 
 scenario('promtool finds nothing to complain about', {

@@ -78,17 +78,19 @@ export async function fleet(options) {
 }
 
 /*
- * h2load for so many seconds. Gives { done, failed, statuses, latencies }: `failed` are the requests without a whole
- * response; a response with another status than 2xx stands in `statuses`.
+ * h2load for so many seconds, or { total, rate } of requests. Gives { done, failed, statuses, latencies, ends }: `failed`
+ * are the requests without a whole response; a response with another status than 2xx stands in `statuses`; `ends`: when
+ * the responses ended, in seconds since 1970.
  */
-export async function load(url, { seconds, connections = 10, streams = 10, dir }) {
+export async function load(url, { seconds, paced = null, connections = 10, streams = 10, dir }) {
 	const file = path.join(dir, 'h2load.log');
-	const { stdout } = await run('h2load', ['-t1', `-c${connections}`, `-m${streams}`, '-D', String(seconds), `--log-file=${file}`, url], {
-		limit: (seconds + 30) * 1000 * SCALE,
+	const amount = paced ? ['-n', String(paced.total), '--rps', String(paced.rate / connections)] : ['-D', String(seconds)];
+	const { stdout } = await run('h2load', ['-t1', `-c${connections}`, `-m${streams}`, ...amount, `--log-file=${file}`, url], {
+		limit: ((paced ? 2 * paced.total / paced.rate : seconds) + 30) * 1000 * SCALE,
 	});
 	const rows = fs.readFileSync(file, 'utf8').split('\n').filter(Boolean).map((line) => line.split('\t').map(Number));
 	fs.rmSync(file);
-	const result = { done: rows.length, failed: 0, statuses: {}, latencies: rows.map(([, , us]) => us).sort((a, b) => a - b), stdout };
+	const result = { done: rows.length, failed: 0, statuses: {}, latencies: rows.map(([, , us]) => us).sort((a, b) => a - b), ends: rows.map(([start, , us]) => (start + us) / 1e6).sort((a, b) => a - b), stdout };
 	for (const [, status] of rows) {
 		if (status < 0)
 			result.failed++;
