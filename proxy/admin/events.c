@@ -19,7 +19,10 @@ struct stream {
 	uint32_t first_lane; /* of the next tick: no lane comes always first */
 	unsigned silent;
 	struct page_record record;
-	uint64_t seen[]; /* of each lane: the last change that was sent or skipped */
+	/* Of each lane: the last change that was sent or skipped, and how many pages had no record by then. */
+	struct {
+		uint64_t change, left_out;
+	} seen[];
 };
 
 /* The records of one lane that have changed, the newest EVENTS_A_TICK of them; in the order of their changes. */
@@ -56,16 +59,16 @@ static struct news look(struct stream *s, uint32_t lane, uint32_t room)
 	struct news n = {0};
 	struct page_glance g;
 	uint64_t last = waterfall_last_change(s->records, lane);
-	if (last == s->seen[lane])
+	if (last == s->seen[lane].change)
 		return n;
 	for (uint32_t i = 0; i < s->records->records; i++)
-		if (waterfall_glance(s->records, lane, i, &g) && g.change > s->seen[lane] &&
+		if (waterfall_glance(s->records, lane, i, &g) && g.change > s->seen[lane].change &&
 		    g.change <= last)
 			add_news(&n, i, g.change, room);
 	if (n.all ==
 	    s->records->records) /* there were as many at least: each change was another page's */
-		n.all = last - s->seen[lane];
-	s->seen[lane] = last;
+		n.all = last - s->seen[lane].change;
+	s->seen[lane].change = last;
 	return n;
 }
 
@@ -77,11 +80,19 @@ static uint32_t write_news(struct stream *s, uint32_t lane, const struct news *n
 		if (!waterfall_read(s->records, lane, n->at[i], &s->record))
 			continue;
 		fputs("event: page\ndata: ", out);
-		page_json_line(&j, &s->record, lane);
+		page_json_line(&j, &s->record, lane, s->worker->conf);
 		fputs("\n\n", out);
 		sent++;
 	}
 	return sent;
+}
+
+/* Pages without a record, since the last tick. */
+static uint64_t left_out(struct stream *s, uint32_t lane)
+{
+	uint64_t before = s->seen[lane].left_out;
+	s->seen[lane].left_out = waterfall_left_out(s->records, lane);
+	return s->seen[lane].left_out - before;
 }
 
 static enum admin_step produce(void *context, struct admin_output *output, FILE *out)
@@ -94,7 +105,7 @@ static enum admin_step produce(void *context, struct admin_output *output, FILE 
 		struct news n = look(s, lane, EVENTS_A_TICK - sent);
 		uint32_t written = write_news(s, lane, &n, out);
 		sent += written;
-		skipped += n.all - written;
+		skipped += n.all - written + left_out(s, lane);
 	}
 	s->first_lane = (s->first_lane + 1) % s->records->workers;
 	if (skipped > 0)
@@ -124,8 +135,10 @@ void admin_events(struct admin_request *r)
 	s->worker = r->admin->env.worker;
 	s->silent =
 	    SILENT_TICKS - 1; /* the first bytes come at once: its client sees that it is open */
-	for (uint32_t i = 0; i < records->workers; i++)
-		s->seen[i] = waterfall_last_change(records, i);
+	for (uint32_t i = 0; i < records->workers; i++) {
+		s->seen[i].change = waterfall_last_change(records, i);
+		s->seen[i].left_out = waterfall_left_out(records, i);
+	}
 	r->answer->content_type = "text/event-stream";
 	admin_answer_with(r, &producer, s);
 }

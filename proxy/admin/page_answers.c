@@ -55,7 +55,7 @@ static bool next_part(struct list_answer *l)
 static void write_record(struct list_answer *l, uint32_t worker)
 {
 	if (!l->is_har)
-		page_json_line(&l->json, &l->record, worker);
+		page_json_line(&l->json, &l->record, worker, l->conf);
 	else if (l->part == LIST_PAGES)
 		page_json_har_page(&l->json, &l->record, worker, l->conf);
 	else

@@ -37,7 +37,7 @@ static void write_query(struct json *j, const char *path)
 
 static const char *version_of(const struct page_record *r)
 {
-	return strcmp(r->request.protocol, "h2") == 0 ? "HTTP/2" : "HTTP/1.1";
+	return r->request.version == HTTP_VERSION_2 ? "HTTP/2" : "HTTP/1.1";
 }
 
 /* What an entry says, of a page or of a push. */

@@ -43,6 +43,13 @@ bool page_json_read_id(struct slice id, uint32_t *worker, uint64_t *number)
 	return *number > 0;
 }
 
+const char *page_json_protocol(const struct page_record *r)
+{
+	return r->request.version <= HTTP_VERSION_2
+		   ? http_version_name((enum http_version)r->request.version)
+		   : NULL;
+}
+
 /* ---- sums ---- */
 
 struct sums {
@@ -82,7 +89,19 @@ static void write_sums(struct json *j, const struct page_record *r)
 
 /* ---- pages ---- */
 
-static void write_members(struct json *j, const struct page_record *r, uint32_t worker)
+/* Names of the configuration; a number that is none of its has no name. */
+static void write_place(struct json *j, const struct page_place *p, const struct conf *conf)
+{
+	if (p->listen > 0 && p->listen <= conf->listen_count)
+		put_string(j, "listen", conf->listens[p->listen - 1].name);
+	if (p->route > 0 && p->route <= conf->route_count)
+		put_string(j, "route", conf->routes[p->route - 1].name);
+	if (p->origin > 0 && p->origin <= conf->origin_count)
+		put_string(j, "origin", conf->origins[p->origin - 1].name);
+}
+
+static void write_members(
+    struct json *j, const struct page_record *r, uint32_t worker, const struct conf *conf)
 {
 	char id[PAGE_ID_TEXT], client[48];
 	const struct page_request *q = &r->request;
@@ -96,10 +115,8 @@ static void write_members(struct json *j, const struct page_record *r, uint32_t 
 	put_slice(j, "authority", slice_of_string(q->authority));
 	put_slice(j, "path", slice_of_string(q->path));
 	put_string(j, "client", address_format(&q->client, client, sizeof(client)));
-	put_string(j, "protocol", q->protocol);
-	put_string(j, "listen", r->place.listen);
-	put_string(j, "route", r->place.route);
-	put_string(j, "origin", r->place.origin);
+	put_string(j, "protocol", page_json_protocol(r));
+	write_place(j, &r->place, conf);
 	put_bool(j, "over", r->result.is_over);
 	put_number(j, "status", r->result.status);
 	if (r->result.is_over)
@@ -112,10 +129,11 @@ static void write_members(struct json *j, const struct page_record *r, uint32_t 
 	write_sums(j, r);
 }
 
-void page_json_line(struct json *j, const struct page_record *r, uint32_t worker)
+void page_json_line(
+    struct json *j, const struct page_record *r, uint32_t worker, const struct conf *conf)
 {
 	put_open(j, NULL, '{');
-	write_members(j, r, worker);
+	write_members(j, r, worker, conf);
 	put_close(j, '}');
 }
 
@@ -175,7 +193,7 @@ void page_json_whole(
 	    [PAGE_END] = "end",
 	};
 	put_open(j, NULL, '{');
-	write_members(j, r, worker);
+	write_members(j, r, worker, conf);
 	put_number(j, "connection", r->connection);
 	put_string(j, "server", r->place.server);
 	put_string(j, "user_agent", r->request.user_agent);

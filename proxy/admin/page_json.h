@@ -13,9 +13,12 @@ struct conf;
 void page_json_id(char id[PAGE_ID_TEXT], uint32_t worker, uint64_t number);
 bool page_json_read_id(struct slice id, uint32_t *worker, uint64_t *number);
 
-/* As a member of an array. */
-void page_json_line(struct json *j, const struct page_record *r, uint32_t worker);
-/* With its pushes. conf names the rules. */
+/* "h2"; NULL: unknown. */
+const char *page_json_protocol(const struct page_record *r);
+/* As a member of an array. conf has the names of routes and rules. */
+void page_json_line(
+    struct json *j, const struct page_record *r, uint32_t worker, const struct conf *conf);
+/* With its pushes. */
 void page_json_whole(
     struct json *j, const struct page_record *r, uint32_t worker, const struct conf *conf);
 /* HAR 1.2, of this page alone or as one of several: its entries, as members of an array. */

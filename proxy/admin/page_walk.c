@@ -61,7 +61,7 @@ static void seek(const struct waterfall *w, uint32_t worker, struct page_head *h
 		if (!waterfall_glance(w, worker, at, &g) || g.number != number)
 			continue;
 		h->number = number;
-		h->started = g.started_wall;
+		h->started = g.started;
 		return;
 	}
 	h->number = 0;

@@ -233,8 +233,8 @@ const struct conf_option conf_options[] = {
         "so, it does not look at servers any more: of several gateways with the same servers all would else be left at once."},
     {SERVER(server.page_records), .key = "page-records", NUMBER(0, LIMIT_PAGE_RECORDS), .preset = "256",
         .sentence = "How many of the last pages each worker remembers, with what was decided about their pushes, for the pages of a "
-        "listener with mode = admin (docs/ADMIN.md). Each takes 26 KiB at most, in memory that does not count as that of memory. Without "
-        "such a listener nothing is remembered. 0: none."},
+        "listener with mode = admin (docs/ADMIN.md). Each takes 26 KiB at most, in memory that does not count as that of memory. So many "
+        "are begun at once, and a quarter of it each second after that. Without such a listener nothing is remembered. 0: none."},
     {SERVER(server.drain_delay), .key = "drain-delay", TIME(0), .example = "10s", .preset = "0",
         .sentence = "How long pushgate goes on as before when it is stopped (SIGTERM, SIGINT), while /readyz of a listener with mode = admin "
         "says 503: balancers in front send new clients elsewhere before the ports close. Then draining begins, at once with a second "

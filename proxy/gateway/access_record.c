@@ -244,8 +244,7 @@ static const char *code_name(const struct exchange_ending *ending)
 	return ending->code || was_sent ? session_code_name(ending->code) : NULL;
 }
 
-/* As the client sent it: a tunnel by Upgrade was asked for with GET, and answered with 101. */
-static struct slice method_of(const struct exchange *x)
+struct slice access_record_method(const struct exchange *x)
 {
 	return x->tunnel.is_upgrade ? SLICE("GET") : x->request->method;
 }
@@ -272,8 +271,7 @@ static const char *side_that_ended(const struct exchange *x)
 	return names[x->tunnel.client_ended_first ? RELAY_CLIENT : RELAY_ORIGIN];
 }
 
-/* An authority with a user is malformed (RFC 9110 4.2.4), and before the "@" may stand a password. */
-static struct slice authority_of(const struct exchange *x)
+struct slice access_record_authority(const struct exchange *x)
 {
 	struct slice authority = x->request->authority;
 	size_t at = slice_find(authority, '@');
@@ -302,9 +300,9 @@ struct observe_request access_record_request(const struct exchange *x)
 {
 	const struct http_head *head = x->request;
 	return (struct observe_request){
-	    .method = method_of(x),
+	    .method = access_record_method(x),
 	    .scheme = head->scheme,
-	    .authority = authority_of(x),
+	    .authority = access_record_authority(x),
 	    .path = head->path,
 	    .user_agent = field_of(head, HTTP_TOKEN_USER_AGENT),
 	    .referer = field_of(head, HTTP_TOKEN_REFERER),

@@ -247,6 +247,10 @@ const struct observe_trace *access_record_trace(const struct exchange *x, struct
 struct observe_request access_record_request(const struct exchange *x);
 struct observe_origin access_record_origin(const struct exchange *x);
 struct observe_ending access_record_ending(const struct exchange *x, enum observe_outcome outcome);
+/* As the client sent it: a tunnel by Upgrade was asked for with GET, and answered with 101. */
+struct slice access_record_method(const struct exchange *x);
+/* Without a user: such an authority is malformed (RFC 9110 4.2.4), and before the "@" may stand a password. */
+struct slice access_record_authority(const struct exchange *x);
 uint16_t access_record_status(const struct exchange *x);
 uint64_t access_record_bytes(const struct exchange *x); /* of its body, to the client */
 void access_record_held(void *gateway, const struct hold_note *note);

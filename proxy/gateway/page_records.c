@@ -14,36 +14,44 @@ void page_records_open(struct gateway *g, const struct waterfall *w)
 		g->pages = waterfall_lane_new(w, g->env.observe->worker);
 }
 
-static struct slice slice_or_empty(const char *text)
-{
-	return text ? slice_of_string(text) : SLICE("");
-}
-
 /* ---- pages ---- */
 
-static void fill_request(struct page_record *r, const struct exchange *x)
+/* Nearly all pages have one of two schemes, and are asked for with GET: constants need no call of memcpy. */
+static void fill_words(struct page_record *r, const struct exchange *x)
 {
-	const struct observe_request q = access_record_request(x);
-	const struct observe_client c = access_record_client(x);
-	r->connection = c.connection;
-	TEXT(r, r->request.method, q.method);
-	TEXT(r, r->request.scheme, q.scheme);
-	TEXT(r, r->request.authority, q.authority);
-	waterfall_path(r, r->request.path, sizeof(r->request.path), q.path);
-	TEXT(r, r->request.user_agent, q.user_agent);
-	TEXT(r, r->request.protocol, slice_or_empty(c.protocol));
-	r->request.client = c.address;
-	TEXT(r, r->place.listen, slice_or_empty(c.listen));
-	TEXT(r, r->place.route, slice_or_empty(x->place.route ? x->place.route->name : NULL));
-	TEXT(r, r->place.origin, slice_or_empty(x->place.origin ? x->place.origin->name : NULL));
+	struct slice scheme = x->request->scheme;
+	if (x->method == HTTP_METHOD_GET)
+		memcpy(r->request.method, "GET", sizeof("GET"));
+	else
+		TEXT(r, r->request.method, access_record_method(x));
+	if (slice_equal(scheme, SLICE("https")))
+		memcpy(r->request.scheme, "https", sizeof("https"));
+	else
+		TEXT(r, r->request.scheme, scheme);
 }
 
-static struct page_record *begin(struct gateway *g, const struct exchange *x)
+/* NULL: there are too many. */
+static struct page_record *begin(struct gateway *g, const struct exchange *x, bool is_over)
 {
-	usec started = x->timing.started;
+	const struct conf *conf = g->env.conf;
+	const struct http_head *head = x->request;
 	struct page_record *r =
-	    waterfall_begin(g->pages, x->id, started, clock_wall() - (g->relay.now - started));
-	fill_request(r, x);
+	    waterfall_begin(g->pages, x->id, x->timing.started, g->relay.now, is_over);
+	if (!r)
+		return NULL;
+	const struct http_field *agent = http_head_find(head, HTTP_TOKEN_USER_AGENT);
+	fill_words(r, x);
+	/* An authority with a user goes to no route. */
+	TEXT(
+	    r, r->request.authority, x->place.route ? head->authority : access_record_authority(x));
+	waterfall_path(r, r->request.path, sizeof(r->request.path), head->path);
+	TEXT(r, r->request.user_agent, agent ? agent->value : SLICE(""));
+	r->request.version = head->version;
+	r->request.client = x->facts.client;
+	r->connection = client_part(x)->hop.connection;
+	r->place.listen = (uint32_t)conf_listen_number(conf, x->facts.listener);
+	r->place.route = (uint32_t)conf_route_number(conf, x->place.route);
+	r->place.origin = x->place.origin ? x->place.origin->index + 1 : 0;
 	return r;
 }
 
@@ -68,29 +76,27 @@ static bool is_navigation(const struct exchange *x)
 	return accept && slice_starts_with(accept->value, SLICE("text/html"));
 }
 
-/* µs since the page's start. then 0: it has not happened. */
-static usec since(const struct page_record *r, usec then)
-{
-	return then >= r->started ? then - r->started : USEC_NEVER;
-}
-
 static void page_ended(struct gateway *g, const struct exchange *x, enum observe_outcome outcome)
 {
 	/* The policy has a part of a request from its first offer on. */
 	bool has_offers = x->pushes.request != NULL;
 	if (!is_recorded(x) || (!has_offers && !is_navigation(x)))
 		return;
-	struct page_record *r = has_offers ? waterfall_change(g->pages, x->id) : begin(g, x);
-	if (!r)
+	struct page_record *r = has_offers ? waterfall_change(g->pages, x->id) : begin(g, x, true);
+	if (!r) {
+		waterfall_leave_out(g->pages);
 		return;
-	const struct observe_ending ending = access_record_ending(x, outcome);
+	}
+	const struct origin_hop *hop = &origin_attempt_of(x)->hop;
 	struct page_result *result = &r->result;
-	TEXT(r, r->place.server, slice_or_empty(access_record_origin(x).address));
-	TEXT(r, result->detail, slice_or_empty(ending.detail));
-	result->at[PAGE_SENT] = since(r, x->timing.sent);
-	result->at[PAGE_ANSWERED] = since(r, x->timing.answered);
-	result->at[PAGE_HEAD] = since(r, x->timing.first_byte);
-	result->at[PAGE_END] = since(r, g->relay.now);
+	if (hop->connection > 0)
+		TEXT(r, r->place.server, slice_of_string(hop->address));
+	if (x->ending.cause)
+		TEXT(r, result->detail, slice_of_string(access_record_ending(x, outcome).detail));
+	result->at[PAGE_SENT] = x->timing.sent;
+	result->at[PAGE_ANSWERED] = x->timing.answered;
+	result->at[PAGE_HEAD] = x->timing.first_byte;
+	result->at[PAGE_END] = g->relay.now;
 	result->bytes = access_record_bytes(x);
 	result->status = access_record_status(x);
 	result->outcome = (uint8_t)outcome;
@@ -108,7 +114,8 @@ static struct page_record *record_of_parent(struct gateway *g, const struct exch
 		return NULL;
 	uint64_t page = exchange_is_push(parent) ? parent->pushed.parent_id : parent->id;
 	struct page_record *r = waterfall_change(g->pages, page);
-	return r || exchange_is_push(parent) || exchange_is_over(parent) ? r : begin(g, parent);
+	return r || exchange_is_push(parent) || exchange_is_over(parent) ? r
+									 : begin(g, parent, false);
 }
 
 static uint16_t place_of(const struct policy_reason *reason)
@@ -130,10 +137,10 @@ static struct page_push *add_push(struct gateway *g, struct page_record *r,
 	struct page_push *p = waterfall_add_push(r);
 	if (!p)
 		return NULL;
-	usec now = since(r, g->relay.now);
+	usec now = g->relay.now;
 	waterfall_path(r, p->path, sizeof(p->path), head->path);
-	if (!slice_equal(head->authority, slice_of_string(r->request.authority)))
-		TEXT(r, p->authority, head->authority);
+	bool is_foreign = !slice_equal(head->authority, slice_of_string(r->request.authority));
+	TEXT(r, p->authority, is_foreign ? head->authority : SLICE(""));
 	fill_verdict(p, v);
 	p->at[PAGE_PUSH_DECIDED] = now;
 	if (v->action == POLICY_HINT || v->action == POLICY_HINT_HOLD)
@@ -178,8 +185,8 @@ void page_record_held(struct gateway *g, const struct hold_note *note)
 	if (!r)
 		return;
 	struct page_push *p = waterfall_find_push(r, note->push->id);
-	if (p && p->at[PAGE_PUSH_CLAIM] == USEC_NEVER) {
-		p->at[PAGE_PUSH_CLAIM] = since(r, note->claimer->timing.started);
+	if (p && p->at[PAGE_PUSH_CLAIM] == 0) {
+		p->at[PAGE_PUSH_CLAIM] = note->claimer->timing.started;
 		p->use = PAGE_USED;
 	}
 	waterfall_done(g->pages, r, r->result.is_over);
@@ -211,10 +218,10 @@ static void push_ended(struct gateway *g, const struct exchange *push, enum obse
 			fill_verdict(p, &push->pushed.verdict);
 			p->end_reason = place_of(push->pushed.end_reason);
 		}
-		p->at[PAGE_PUSH_HEAD] = since(r, t->answered);
-		p->at[PAGE_PUSH_SENT] = was_promised ? since(r, t->first_byte) : USEC_NEVER;
-		p->at[PAGE_PUSH_COMPLETE] = since(r, t->completed);
-		p->at[PAGE_PUSH_END] = since(r, g->relay.now);
+		p->at[PAGE_PUSH_HEAD] = t->answered;
+		p->at[PAGE_PUSH_SENT] = was_promised ? t->first_byte : 0;
+		p->at[PAGE_PUSH_COMPLETE] = t->completed;
+		p->at[PAGE_PUSH_END] = g->relay.now;
 		p->bytes = was_promised ? push->download.forwarded : push->download.received;
 		p->use = (uint8_t)use_of(push, outcome);
 		p->wasted_bytes = hold_part(push)->wasted_bytes;
@@ -222,7 +229,8 @@ static void push_ended(struct gateway *g, const struct exchange *push, enum obse
 			p->wasted_bytes = push->download.forwarded;
 		p->status = access_record_status(push);
 		p->outcome = (uint8_t)outcome;
-		TEXT(r, p->missed, slice_or_empty(push->ending.missed));
+		if (push->ending.missed)
+			TEXT(r, p->missed, slice_of_string(push->ending.missed));
 	}
 	waterfall_done(g->pages, r, r->result.is_over);
 }

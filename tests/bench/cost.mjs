@@ -62,8 +62,8 @@ const eight = (make) => Array.from({ length: 8 }, (_, i) => make(i));
 /* The gateway reads them in a field named link, and passes them on in any other. */
 const preloads = (name) => eight((i) => [name, `</assets/style-${i}.css>; rel=preload; as=style`]);
 
-function page({ scheme = 'http', fields = [], pushes = [] } = {}) {
-	return { request: request(scheme, '/1k.txt'), response: [...response, ...fields], pushes: pushes.map((p) => request(scheme, p)) };
+function page({ scheme = 'http', accept, fields = [], pushes = [] } = {}) {
+	return { request: { ...request(scheme, '/1k.txt'), ...(accept ? { accept } : {}) }, response: [...response, ...fields], pushes: pushes.map((p) => request(scheme, p)) };
 }
 
 /* ---- the works ---- */
@@ -77,17 +77,26 @@ const perRequest1 = { ...perRequest, streams: 1, page: page(), seeds: [1, 2], pr
 const perTunnel = { measure: pairs, unit: 'KiB/pair', tolerance: '10%', isTunnel: true };
 /* Its requests are all under way at once, and how much of that peak the heap keeps varies. */
 const perPair = { measure: pairs, unit: 'KiB/pair', tolerance: '20%' };
+/* Without a diary each page is pushed anew. */
+const perPush = {
+	...perRequest, unit: 'instructions/response', streams: 4, page: page({ pushes: eight((i) => `/p${i}.js`) }),
+	server: { 'diary-entries': 0, 'promise-rate': 1000000 },
+};
+/* As a browser asks when it navigates. */
+const perPage = { ...perRequest, page: page({ accept: 'text/html' }) };
 const WORKS = {
 	'request-h2c': { ...perRequest, page: page() },
 	/* The origin is told of the client, in six fields: the default. */
 	'request-forwarded': { ...perRequest, page: page(), route: { forwarded: 'replace' } },
 	'request-logged': { ...perRequest, page: page(), server: { 'access-log': '/dev/null' } },
 	'request-tls': { ...perRequest, page: page({ scheme: 'https' }), isTls: true },
-	/* A page and its 8 pushes are 9 responses. Without a diary each page is pushed anew. */
-	'push-h2c': {
-		...perRequest, unit: 'instructions/response', streams: 4, page: page({ pushes: eight((i) => `/p${i}.js`) }),
-		server: { 'diary-entries': 0, 'promise-rate': 1000000 },
-	},
+	/* A page and its 8 pushes are 9 responses. */
+	'push-h2c': perPush,
+	'page-h2c': perPage,
+	/* An admin listener shows the last pages with their pushes. */
+	'request-shown': { ...perRequest, page: page(), isShown: true },
+	'page-shown': { ...perPage, isShown: true },
+	'push-shown': { ...perPush, isShown: true },
 	'links-8': { ...perRequest, page: page({ fields: preloads('link') }), extra: PRELOAD },
 	'fields-8': { ...perRequest, page: page({ fields: preloads('note') }), extra: PRELOAD },
 	'request-1-server': { ...perServer, servers: 1 },
@@ -111,6 +120,10 @@ const WORKS = {
 
 /* What one work may cost above another, in percent. */
 const RELATIONS = [
+	/* The records of pages (docs/decisions/page-records.md). */
+	{ work: 'request-shown', above: 'request-h2c', most: 1 },
+	{ work: 'page-shown', above: 'page-h2c', most: 2 },
+	{ work: 'push-shown', above: 'push-h2c', most: 2 },
 	/* Its client accepts no pushes, so its links need not be read. */
 	{ work: 'links-8', above: 'fields-8', most: 10 },
 	/* A forward proxy looks at where each request goes. */
@@ -134,7 +147,7 @@ const serverLines = (count, port) => Array.from({ length: count }, (_, i) => `h2
 const isForward = (work) => ['absolute', 'tunnel'].includes(work.way);
 
 function configuration(dir, port, work) {
-	const { originPort, originUrl, servers: count, isTls, protocol = 'h2c', server, listen, origin, route, extra = '' } = work;
+	const { originPort, originUrl, servers: count, isTls, isShown, protocol = 'h2c', server, listen, origin, route, extra = '' } = work;
 	return section('server', { workers: 1, 'error-log': path.join(dir, 'error.log'), 'drain-timeout': '1s', ...server })
 		+ section('listen main', {
 			address: `127.0.0.1:${port}`,
@@ -142,6 +155,7 @@ function configuration(dir, port, work) {
 			...(isForward(work) ? { mode: 'forward', access: 'main' } : {}),
 			...listen,
 		})
+		+ (isShown ? section('listen admin', { address: `unix:${path.join(dir, 'admin')}`, mode: 'admin' }) : '')
 		+ (isForward(work) ? section('access main', { allow: `address=127.0.0.0/8 port=${originPort}` }) : section('origin main', { server: count ? serverLines(count, originPort) : originUrl ?? `${protocol}://127.0.0.1:${originPort}`, 'max-connections': originUrl ? undefined : 1, ...origin })
 			/* What is written of the client has a work of its own. */
 			+ section('route main', { origin: 'main', forwarded: 'keep', ...route })) + extra;

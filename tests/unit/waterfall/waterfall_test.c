@@ -38,13 +38,23 @@ static void scene_free(struct scene *s)
 	free(s);
 }
 
-static void records(struct scene *s, uint64_t exchange)
+/* The first second of the records' rate. */
+#define NOW (100 * USEC_PER_SEC)
+
+static void records_at(struct scene *s, uint64_t exchange, usec now)
 {
-	struct page_record *r = waterfall_begin(s->lane, exchange, 1000, 2000);
+	struct page_record *r = waterfall_begin(s->lane, exchange, 1000, now, false);
+	assert_non_null(r);
 	char path[32];
 	snprintf(path, sizeof(path), "/%u", (unsigned)exchange);
 	waterfall_path(r, r->request.path, sizeof(r->request.path), slice_of_string(path));
 	waterfall_done(s->lane, r, true);
+}
+
+/* Slowly enough that each gets its record. */
+static void records(struct scene *s, uint64_t exchange)
+{
+	records_at(s, exchange, NOW + (exchange + 10) * 4 * USEC_PER_SEC);
 }
 
 static uint32_t count(const struct scene *s)
@@ -77,7 +87,9 @@ static void a_lane_keeps_the_last_pages(void **state)
 		assert_string_equal(s->copy.request.path, path);
 		assert_int_equal(s->copy.number, 1000 + x);
 		assert_int_equal(s->copy.change, x);
-		assert_int_equal(s->copy.started_wall, 2000);
+		assert_int_equal(s->copy.started, 1000);
+		usec off = s->copy.started_wall + clock_monotonic() + USEC_PER_SEC - clock_wall();
+		assert_in_range(off, 1000, 1000 + 2 * USEC_PER_SEC);
 		assert_false(s->copy.is_cut);
 	}
 	assert_int_equal(waterfall_last_change(&s->w, 1), RECORDS + 2);
@@ -109,7 +121,7 @@ static void a_record_that_is_being_written_is_not_read(void **state)
 	(void)state;
 	struct scene *s = scene_new(1, 0);
 	struct page_glance g;
-	struct page_record *r = waterfall_begin(s->lane, 7, 1, 1);
+	struct page_record *r = waterfall_begin(s->lane, 7, 1, NOW, false);
 	assert_false(waterfall_read(&s->w, 0, 1, &s->copy));
 	assert_false(waterfall_glance(&s->w, 0, 1, &g));
 	waterfall_done(s->lane, r, true);
@@ -126,7 +138,7 @@ static void the_next_worker_goes_on_after_one_that_died_while_it_wrote(void **st
 	(void)state;
 	struct scene *s = scene_new(1, 0);
 	records(s, 1);
-	(void)waterfall_begin(s->lane, 2, 1, 1); /* and never ends */
+	assert_non_null(waterfall_begin(s->lane, 2, 1, NOW + 60 * USEC_PER_SEC, false)); /* and never ends */
 	waterfall_lane_free(s->lane);
 	s->lane = waterfall_lane_new(&s->w, 0);
 	assert_true(waterfall_read(&s->w, 0, 1, &s->copy)); /* of the dead worker */
@@ -144,11 +156,11 @@ static void offers_beyond_the_room_are_counted(void **state)
 {
 	(void)state;
 	struct scene *s = scene_new(1, 0);
-	struct page_record *r = waterfall_begin(s->lane, 1, 1, 1);
+	struct page_record *r = waterfall_begin(s->lane, 1, 1, NOW, false);
 	for (unsigned i = 0; i < WATERFALL_PUSHES; i++) {
 		struct page_push *p = waterfall_add_push(r);
 		assert_non_null(p);
-		assert_int_equal(p->at[PAGE_PUSH_END], USEC_NEVER);
+		assert_int_equal(p->at[PAGE_PUSH_END], 0);
 		p->exchange = 100 + i;
 	}
 	assert_null(waterfall_add_push(r));
@@ -160,6 +172,89 @@ static void offers_beyond_the_room_are_counted(void **state)
 	records(s, 2), records(s, 3), records(s, 4), records(s, 5);
 	assert_int_equal(r->offers, 0); /* of the page that has its place */
 	assert_null(waterfall_find_push(r, 100));
+	scene_free(s);
+}
+
+static void times_are_those_since_the_page_began(void **state)
+{
+	(void)state;
+	struct scene *s = scene_new(1, 0);
+	struct page_record *r = waterfall_begin(s->lane, 1, 1000, NOW, false);
+	struct page_push *p = waterfall_add_push(r);
+	r->result.at[PAGE_SENT] = 1000;
+	r->result.at[PAGE_END] = 1500;
+	p->at[PAGE_PUSH_HOLD] = 1250;
+	p->at[PAGE_PUSH_END] = 999; /* before it: none */
+	waterfall_done(s->lane, r, true);
+	assert_true(waterfall_read(&s->w, 0, 1, &s->copy));
+	assert_int_equal(s->copy.result.at[PAGE_SENT], 0);
+	assert_int_equal(s->copy.result.at[PAGE_END], 500);
+	assert_int_equal(s->copy.result.at[PAGE_HEAD], USEC_NEVER);
+	assert_int_equal(s->copy.pushes[0].at[PAGE_PUSH_HOLD], 250);
+	assert_int_equal(s->copy.pushes[0].at[PAGE_PUSH_END], USEC_NEVER);
+	assert_int_equal(s->copy.pushes[0].at[PAGE_PUSH_DECIDED], USEC_NEVER);
+	scene_free(s);
+}
+
+static struct page_record *begins(struct scene *s, uint64_t exchange, usec started, usec now)
+{
+	struct page_record *r = waterfall_begin(s->lane, exchange, started, now, false);
+	if (r)
+		waterfall_done(s->lane, r, true);
+	return r;
+}
+
+static void a_record_stays_some_seconds_however_many_pages_come(void **state)
+{
+	(void)state;
+	struct scene *s = scene_new(1, 0);
+	uint64_t x = 1;
+	for (; x <= RECORDS; x++)
+		assert_non_null(begins(s, x, NOW, NOW));
+	for (unsigned i = 0; i < 1000; i++)
+		assert_null(begins(s, x++, NOW, NOW));
+	/* Of a page that came before then, a part has happened already. */
+	assert_null(begins(s, x++, NOW, NOW + USEC_PER_SEC));
+	unsigned begun = 0;
+	for (usec now = NOW + USEC_PER_MSEC; now <= NOW + 3 * USEC_PER_SEC; now += USEC_PER_MSEC)
+		begun += begins(s, x++, now, now) != NULL;
+	assert_int_equal(begun, 3); /* RECORDS / 4 a second */
+	assert_int_equal(count(s), RECORDS);
+	assert_non_null(waterfall_change(s->lane, RECORDS));
+	waterfall_leave_out(s->lane);
+	assert_int_equal(waterfall_left_out(&s->w, 0), 1);
+	scene_free(s);
+}
+
+static void a_page_that_is_over_is_not_looked_for(void **state)
+{
+	(void)state;
+	struct scene *s = scene_new(1, 0);
+	struct page_record *r = waterfall_begin(s->lane, 1, 1, NOW, true);
+	assert_true(r->result.is_over);
+	waterfall_done(s->lane, r, true);
+	assert_null(waterfall_change(s->lane, 1));
+	records(s, 2), records(s, 3), records(s, 4), records(s, 5);
+	assert_int_equal(count(s), RECORDS);
+	scene_free(s);
+}
+
+/* Ids in steps that are powers of two, found in any order, while older ones go. */
+static void each_page_that_is_there_is_found(void **state)
+{
+	(void)state;
+	struct scene *s = scene_new(1, 0);
+	for (uint64_t x = 1; x <= 40; x++) {
+		records(s, x << 20);
+		for (uint64_t y = 1; y <= x; y++) {
+			struct page_record *r = waterfall_change(s->lane, y << 20);
+			assert_int_equal(r != NULL, y + RECORDS > x);
+			if (!r)
+				continue;
+			assert_int_equal(r->exchange, y << 20);
+			waterfall_done(s->lane, r, false);
+		}
+	}
 	scene_free(s);
 }
 
@@ -185,7 +280,7 @@ static void values_of_a_query_are_not_kept(void **state)
 {
 	(void)state;
 	struct scene *s = scene_new(1, 0);
-	struct page_record *r = waterfall_begin(s->lane, 1, 1, 1);
+	struct page_record *r = waterfall_begin(s->lane, 1, 1, NOW, false);
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		char text[64];
 		waterfall_path(r, text, sizeof(text), slice_of_string(paths[i].path));
@@ -208,7 +303,7 @@ static void a_text_that_is_too_long_ends_with_a_mark(void **state)
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct scene *s = scene_new(1, 0);
-		struct page_record *r = waterfall_begin(s->lane, 1, 1, 1);
+		struct page_record *r = waterfall_begin(s->lane, 1, 1, NOW, false);
 		char text[8], path[8];
 		waterfall_text(r, text, sizeof(text), slice_of_string(rows[i].text));
 		assert_string_equal(text, rows[i].kept);
@@ -224,7 +319,7 @@ static void a_reader_takes_nothing_on_trust(void **state)
 {
 	(void)state;
 	struct scene *s = scene_new(1, 0);
-	struct page_record *r = waterfall_begin(s->lane, 1, 1, 1);
+	struct page_record *r = waterfall_begin(s->lane, 1, 1, NOW, false);
 	for (unsigned i = 0; i < WATERFALL_PUSHES; i++)
 		memset(waterfall_add_push(r)->path, 'p', sizeof(r->pushes[0].path));
 	memset(&r->request, 'x', sizeof(r->request));
@@ -247,7 +342,7 @@ static void *write_rounds(void *context)
 {
 	struct scene *s = context;
 	for (uint64_t x = 1; x <= ROUNDS; x++) {
-		struct page_record *r = waterfall_begin(s->lane, x, x, x);
+		struct page_record *r = waterfall_begin(s->lane, x, x, NOW + x * USEC_PER_SEC, false);
 		struct page_push *p = waterfall_add_push(r);
 		p->exchange = x;
 		r->result.bytes = x;
@@ -291,6 +386,10 @@ int main(void)
 	    cmocka_unit_test(a_record_that_is_being_written_is_not_read),
 	    cmocka_unit_test(the_next_worker_goes_on_after_one_that_died_while_it_wrote),
 	    cmocka_unit_test(offers_beyond_the_room_are_counted),
+	    cmocka_unit_test(times_are_those_since_the_page_began),
+	    cmocka_unit_test(a_record_stays_some_seconds_however_many_pages_come),
+	    cmocka_unit_test(a_page_that_is_over_is_not_looked_for),
+	    cmocka_unit_test(each_page_that_is_there_is_found),
 	    cmocka_unit_test(values_of_a_query_are_not_kept),
 	    cmocka_unit_test(a_text_that_is_too_long_ends_with_a_mark),
 	    cmocka_unit_test(a_reader_takes_nothing_on_trust),
