@@ -27,7 +27,7 @@ const RULES = section('push no', { 'promised-path': '/drop*', action: 'drop' })
 async function site(name, body) {
 	const port = await freePort();
 	withAdmin(name, {
-		skip, timeout: 240000, extra: RULES, origins: { main: { server: `h2c://127.0.0.1:${port}` } },
+		skip, timeout: 300000, extra: RULES, origins: { main: { server: `h2c://127.0.0.1:${port}` } },
 		server: { 'page-records': 512, 'hint-wait': '200ms' },
 	}, async (s) => {
 		await nodeOrigin(s, port, (stream, headers) => {
@@ -175,11 +175,11 @@ await site('200 forms of scripts as paths and user-agents are shown, and none ru
 await site('axe finds nothing in any section, light or dark, wide or narrow, and nothing is wider than the screen', async (s) => {
 	const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 	const { id } = await s.visit('/page');
-	for (const [colorScheme, width] of [['light', 1280], ['dark', 390]]) {
+	for (const [colorScheme, width] of [['light', 1280], ['dark', 1280], ['light', 390], ['dark', 390]]) {
 		await s.page.emulateMedia({ colorScheme });
 		await s.page.setViewportSize({ width, height: 900 });
 		for (const [hash, ready] of [['#overview', '.tile'], ['#pages', '.entry'], [`#page=${id}`, '.fall'], ['#rules', '#rules table'], ['#servers', '#servers table'],
-			['#connections', '#connections table'], ['#configuration', '#configuration table']]) {
+			['#connections', '#connections table'], ['#configuration', '#configuration table'], ['#explain', '#explain-form']]) {
 			await openAt(s, hash);
 			await s.page.waitForSelector(ready);
 			await s.page.evaluate(axe);
