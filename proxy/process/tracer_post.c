@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One request to the collector: a connection of its own, which carries a POST. Of the response the status and Retry-After
- * count, and its body is read and dropped.
+ * count; its body says nothing that would change what is done, so the connection is closed as soon as the head is there.
  */
 #include "proxy/process/tracer.h"
 
@@ -119,11 +119,9 @@ static void take_head(struct tracer_post *p, const struct session_event *e)
 	const struct http_field *after = http_head_find(e->head, HTTP_TOKEN_RETRY_AFTER);
 	if (http_head_is_interim(e->head))
 		return;
-	p->result.status = e->head->status;
 	if (after && slice_to_number(after->value, UINT32_MAX, &seconds))
 		p->result.retry_after = (uint32_t)seconds;
-	if (e->end)
-		finish(p, p->result.status, NULL);
+	finish(p, e->head->status, NULL);
 }
 
 static void on_event(struct tracer_post *p, struct session_event *e)
@@ -140,13 +138,8 @@ static void on_event(struct tracer_post *p, struct session_event *e)
 		break;
 	case SESSION_EVENT_DATA:
 		session_credit(p->session, e->stream, e->piece.length);
-		if (e->end)
-			finish(p, p->result.status, NULL);
 		break;
 	case SESSION_EVENT_TRAILERS:
-		http_head_free(e->head);
-		finish(p, p->result.status, NULL);
-		break;
 	case SESSION_EVENT_PROMISE: /* not in HTTP/1.1 */
 		http_head_free(e->head);
 		break;

@@ -215,8 +215,8 @@ static void send_span(const struct bench *b, unsigned worker, const char *name)
 	budget_fini(&budget);
 }
 
-/* Answers one post with this status. text: the post. */
-static void collect(const struct bench *b, const char *answer, char *text, size_t size)
+/* Answers one post. text: the post. Returns the connection. */
+static int answer(const struct bench *b, const char *response, char *text, size_t size)
 {
 	size_t n = 0;
 	assert_true(comes(b->collector));
@@ -229,8 +229,13 @@ static void collect(const struct bench *b, const char *answer, char *text, size_
 		n += (size_t)more;
 		text[n] = '\0';
 	} while (!strstr(text, "]}]}]}"));
-	assert_int_equal(send(fd, answer, strlen(answer), MSG_NOSIGNAL), (ssize_t)strlen(answer));
-	close(fd);
+	assert_int_equal(send(fd, response, strlen(response), MSG_NOSIGNAL), (ssize_t)strlen(response));
+	return fd;
+}
+
+static void collect(const struct bench *b, const char *response, char *text, size_t size)
+{
+	close(answer(b, response, text, size));
 }
 
 static const char GOOD[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
@@ -307,7 +312,7 @@ static void worker_that_sends_what_is_no_span_loses_its_socket(void **state)
 	finish(b);
 }
 
-/* What it answers is no HTTP, or ends in the middle: then the spans are sent again. */
+/* What it answers is no HTTP, or ends within its head: then the spans are sent again. */
 static void answer_that_is_none_is_a_failure(void **state)
 {
 	struct bench *b = *state;
@@ -315,12 +320,32 @@ static void answer_that_is_none_is_a_failure(void **state)
 	begin(b);
 	send_span(b, 0, "one");
 	collect(b, "what?\r\n\r\n", text, sizeof(text));
-	collect(b, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", text, sizeof(text));
+	collect(b, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n", text, sizeof(text));
 	collect(b, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 None\r\n\r\n", text, sizeof(text));
 	assert_non_null(strstr(text, "\"one\""));
 	finish(b);
 	assert_int_equal(b->counters->spans_sent, 1);
 	assert_int_equal(b->counters->span_posts_failed, 2);
+}
+
+/* The head says whether the spans are taken. Sent again, they would be there twice. */
+static void body_that_breaks_off_or_never_ends_changes_nothing(void **state)
+{
+	struct bench *b = *state;
+	char text[8192];
+	begin(b);
+	send_span(b, 0, "one");
+	collect(b, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", text, sizeof(text));
+	send_span(b, 0, "two");
+	int fd = answer(b, "HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\nmore", text, sizeof(text));
+	assert_null(strstr(text, "\"one\""));
+	while (__atomic_load_n(&b->counters->spans_sent, __ATOMIC_RELAXED) < 2) {
+		assert_int_equal(__atomic_load_n(&b->counters->span_posts_failed, __ATOMIC_RELAXED), 0);
+		usleep(1000);
+	}
+	close(fd);
+	finish(b);
+	assert_int_equal(b->counters->spans_dropped, 0);
 }
 
 int main(void)
@@ -333,6 +358,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(end_does_not_wait_for_a_collector_that_fails, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(worker_that_sends_what_is_no_span_loses_its_socket, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(answer_that_is_none_is_a_failure, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(body_that_breaks_off_or_never_ends_changes_nothing, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
