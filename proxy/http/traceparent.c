@@ -54,26 +54,34 @@ bool http_traceparent_find(const struct http_head *request, struct http_tracepar
 	return f && count == 1 && http_traceparent_parse(f->value, p);
 }
 
-/* Both digits of each byte: requests that nobody records have ids too. */
-#define ROW(high)                                                                                  \
-	high "0" high "1" high "2" high "3" high "4" high "5" high "6" high "7" high "8" high      \
-	     "9" high "a" high "b" high "c" high "d" high "e" high "f"
-static const char pairs[] = ROW("0") ROW("1") ROW("2") ROW("3") ROW("4") ROW("5") ROW("6") ROW("7")
-    ROW("8") ROW("9") ROW("a") ROW("b") ROW("c") ROW("d") ROW("e") ROW("f");
+#define VECTOR __attribute__((vector_size(16)))
+
+/* The digits of eight bytes at once: requests that nobody records have ids too. */
+static inline void write_digits(const uint8_t bytes[8], char text[16])
+{
+	uint64_t eight;
+	memcpy(&eight, bytes, sizeof(eight));
+	uint8_t VECTOR all = (uint8_t VECTOR)(uint64_t VECTOR){eight, 0};
+	int8_t VECTOR digits = (int8_t VECTOR)__builtin_shufflevector(
+	    all >> 4, all & 15, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+	digits += '0' + ((digits > 9) & ('a' - '0' - 10));
+	memcpy(text, &digits, 16);
+}
 
 struct slice http_trace_id_write(const uint8_t *id, size_t bytes, char *text)
 {
-	for (size_t i = 0; i < bytes; i++)
-		memcpy(text + 2 * i, pairs + 2 * id[i], 2);
+	for (size_t i = 0; i < bytes; i += 8)
+		write_digits(id + i, text + 2 * i);
 	return slice_of(text, 2 * bytes);
 }
 
 void http_traceparent_write(const struct http_traceparent *p, char text[HTTP_TRACEPARENT_BYTES])
 {
 	memcpy(text, "00-", 3);
-	http_trace_id_write(p->trace_id, sizeof(p->trace_id), text + 3);
+	write_digits(p->trace_id, text + 3);
+	write_digits(p->trace_id + 8, text + 19);
 	text[35] = '-';
-	http_trace_id_write(p->span_id, sizeof(p->span_id), text + 36);
-	text[52] = '-';
-	http_trace_id_write(&p->flags, 1, text + 53);
+	write_digits(p->span_id, text + 36);
+	memcpy(text + 52, "-0", 2);
+	text[54] = (char)('0' + p->flags);
 }

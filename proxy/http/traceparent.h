@@ -33,7 +33,7 @@ static inline bool http_traceparent_of(const struct http_head *request, struct h
 }
 /* Writes version 00, without a NUL. */
 void http_traceparent_write(const struct http_traceparent *p, char text[HTTP_TRACEPARENT_BYTES]);
-/* Writes two lower-case digits for each byte, without a NUL. Returns the text. */
+/* Writes two lower-case digits for each byte of an id, without a NUL. Returns the text. */
 struct slice http_trace_id_write(const uint8_t *id, size_t bytes, char *text);
 
 #endif

@@ -107,12 +107,18 @@ static void add_peer(struct span *s, const struct net_address *server)
 static void add_url(struct span *s, const struct http_head *head)
 {
 	char url[1600];
-	int path = (int)slice_find(head->path, '?');
-	int n = snprintf(url, sizeof(url), "%.*s://%.*s%.*s", SLICE_ARG(head->scheme),
-	    SLICE_ARG(head->authority), path, head->path.ptr ? head->path.ptr : "");
-	size_t length = n < (int)sizeof(url) ? (size_t)n : sizeof(url) - 1;
-	if (head->scheme.len > 0) /* a CONNECT may have none */
-		span_text(s, SPAN_ATTRIBUTE_URL_FULL, slice_of(url, length));
+	size_t length = 0;
+	const struct slice parts[] = {head->scheme, SLICE("://"), head->authority,
+	    slice_sub(head->path, 0, slice_find(head->path, '?'))};
+	if (head->scheme.len == 0) /* a CONNECT may have none */
+		return;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		struct slice part = slice_sub(parts[i], 0, sizeof(url) - length);
+		if (part.len > 0)
+			memcpy(url + length, part.ptr, part.len);
+		length += part.len;
+	}
+	span_text(s, SPAN_ATTRIBUTE_URL_FULL, slice_of(url, length));
 }
 
 /* False: it is not recorded. */

@@ -102,12 +102,22 @@ static size_t make_utf8(struct slice text, char *out)
 	return n;
 }
 
+static bool is_ascii(struct slice text)
+{
+	uint8_t any = 0;
+	for (size_t i = 0; i < text.len; i++)
+		any |= (uint8_t)text.ptr[i];
+	return any < 0x80;
+}
+
 static bool add_text(
     struct span *s, enum span_item_kind kind, enum span_attribute a, struct slice text)
 {
 	char utf8[TEXT_BYTES_MOST];
-	size_t n = make_utf8(slice_sub(text, 0, attributes[a].most), utf8);
-	return add(s, kind, a, utf8, n);
+	const struct slice kept = slice_sub(text, 0, attributes[a].most);
+	if (is_ascii(kept)) /* nearly all are */
+		return add(s, kind, a, kept.ptr, kept.len);
+	return add(s, kind, a, utf8, make_utf8(kept, utf8));
 }
 
 void span_name(struct span *s, struct slice name)

@@ -15,6 +15,8 @@ struct tracing *tracing_new(const struct worker_env *env, struct budget *budget)
 	struct tracing *t = memory_new(struct tracing);
 	t->env = env;
 	t->budget = budget;
+	t->drawn = hash_random_seed();
+	t->key = hash_random_seed();
 	return t;
 }
 
@@ -25,30 +27,40 @@ void tracing_free(struct tracing *t)
 
 /* ---- ids ---- */
 
-/* Never 0: zeros are no id. */
-static uint64_t draw(struct tracing *t)
+/* Odd, with about half of the bits set: fractional parts of square roots of 6, 7 and 10. */
+#define ROOT_6 UINT64_C(0x7311c2812425cfa1)
+#define ROOT_7 UINT64_C(0xa54ff53a5f1d36f1)
+#define ROOT_10 UINT64_C(0x298b075b4b6a5241)
+
+/* The next number. Ids need not be secret, and each request has some, recorded or not, so the system is not asked for them.
+ * Each step can be undone: a worker never draws a number twice. The key makes the numbers of two workers differ. */
+static inline uint64_t next(struct tracing *t)
 {
-	uint64_t random = 0;
-	while (random == 0) {
-		if (t->random_left == 0) {
-			hash_random(t->random, sizeof(t->random));
-			t->random_left = TRACING_RANDOM_WORDS;
-		}
-		random = t->random[--t->random_left];
-	}
-	return random;
+	uint64_t x = t->drawn += ROOT_6;
+	x = (x ^ x >> 32) * ROOT_7;
+	x = (x ^ x >> 29 ^ t->key) * ROOT_10;
+	return x ^ x >> 32;
+}
+
+/* Zeros are no id. */
+static inline uint64_t next_id(struct tracing *t)
+{
+	uint64_t number = next(t);
+	return number ? number : next(t);
 }
 
 void tracing_make_span_id(struct tracing *t, uint8_t id[HTTP_SPAN_ID_BYTES])
 {
-	uint64_t random = draw(t);
-	memcpy(id, &random, sizeof(random));
+	const uint64_t number = next_id(t);
+	memcpy(id, &number, sizeof(number));
 }
 
-static void make_trace_id(struct tracing *t, uint8_t id[HTTP_TRACE_ID_BYTES])
+/* Of a new trace, with its first span: half of an id that nothing else has is no other span's id. */
+static void make_ids(struct tracing *t, struct tracing_part *part)
 {
-	const uint64_t random[] = {draw(t), draw(t)};
-	memcpy(id, random, sizeof(random));
+	const uint64_t numbers[] = {next_id(t), next(t)};
+	memcpy(part->trace_id, numbers, sizeof(numbers));
+	memcpy(part->span_id, numbers, sizeof(numbers[0]));
 }
 
 /* By the last 56 bits of the trace id, which are random (Trace Context, level 2): programs that choose by the same bits
@@ -97,7 +109,7 @@ static void begin_trace(
     struct tracing *t, struct exchange *x, const struct http_traceparent *theirs)
 {
 	struct tracing_part *part = tracing_part(x);
-	make_trace_id(t, part->trace_id);
+	make_ids(t, part);
 	part->flags = HTTP_TRACE_RANDOM;
 	part->is_restart = true;
 	if (!is_chosen(part->trace_id, t->env->conf->server.tracing.ratio))
@@ -125,11 +137,12 @@ void tracing_begin(struct tracing *t, struct exchange *x)
 			return; /* the origin gets the field as it came */
 	}
 	part->is_ours = true;
-	tracing_make_span_id(t, part->span_id);
-	if (is_followed)
-		record(t, x, SPAN_SERVER, &parent, true);
-	else
+	if (!is_followed) {
 		begin_trace(t, x, has_parent ? &parent : NULL);
+		return;
+	}
+	tracing_make_span_id(t, part->span_id);
+	record(t, x, SPAN_SERVER, &parent, true);
 }
 
 void tracing_begin_push(struct tracing *t, struct exchange *push)

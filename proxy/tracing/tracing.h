@@ -20,9 +20,6 @@
 #include "proxy/tracing/span.h"
 #include "proxy/worker_env.h"
 
-/* Random numbers that are asked of the system at once: for some hundred ids. */
-#define TRACING_RANDOM_WORDS 512u
-
 /* Of a worker. */
 struct tracing {
 	const struct worker_env *env; /* borrows */
@@ -30,8 +27,7 @@ struct tracing {
 	/* Takes a finished span. Never waits. False: it is lost. */
 	bool (*send)(void *context, struct slice message);
 	void *context;
-	size_t random_left;
-	uint64_t random[TRACING_RANDOM_WORDS];
+	uint64_t drawn, key; /* of the numbers that ids are made of; both begin at random */
 };
 
 /* What is written of a request, or of a push, that is recorded. */

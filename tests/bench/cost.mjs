@@ -89,6 +89,9 @@ const WORKS = {
 	/* The origin is told of the client, in six fields: the default. */
 	'request-forwarded': { ...perRequest, page: page(), route: { forwarded: 'replace' } },
 	'request-logged': { ...perRequest, page: page(), server: { 'access-log': '/dev/null' } },
+	/* In a worker, since the single process has no tracer; and the same without tracing. */
+	'request-worker': { ...perRequest, page: page(), seeds: [1, 2], isOfWorker: true },
+	'request-traced': { ...perRequest, page: page(), seeds: [1, 2], isOfWorker: true, server: { tracing: 'http://127.0.0.1:1', 'tracing-ratio': '1%' } },
 	'request-tls': { ...perRequest, page: page({ scheme: 'https' }), isTls: true },
 	/* A page and its 8 pushes are 9 responses. */
 	'push-h2c': perPush,
@@ -126,6 +129,8 @@ const RELATIONS = [
 	{ work: 'push-shown', above: 'push-h2c', most: 2 },
 	/* Its client accepts no pushes, so its links need not be read. */
 	{ work: 'links-8', above: 'fields-8', most: 10 },
+	/* Nearly all of its requests are not recorded, and each gets a traceparent. */
+	{ work: 'request-traced', above: 'request-worker', most: 3 },
 	/* A forward proxy looks at where each request goes. */
 	{ work: 'request-absolute', above: 'request-http1', most: 15 },
 	{ work: 'request-10-servers', above: 'request-1-server', most: 2 },
@@ -179,18 +184,22 @@ async function countInstructions(work, pages, seed, keep) {
 			config: configuration(dir, port, { ...work, originPort, server: { ...UNDER_VALGRIND, ...work.server } }),
 			dir,
 			ports: [port],
-			wrap: ['valgrind', '-q', '--vgdb=no', '--tool=callgrind', `--callgrind-out-file=${out}`],
-			env: { LD_PRELOAD: PRELOADS, COST_SEED: String(seed) },
+			single: !work.isOfWorker,
+			wrap: ['valgrind', '-q', '--vgdb=no', '--tool=callgrind'],
+			/* An argument would not do for workers: they write their titles over the arguments. */
+			env: { LD_PRELOAD: PRELOADS, COST_SEED: String(seed), VALGRIND_OPTS: `--callgrind-out-file=${out}.%p` },
 		});
 		await gate.listening();
+		/* Callgrind writes a file for each process. Master and helpers do other things in each run. */
+		const pid = work.isOfWorker ? await until('a worker', () => gate.workers()[0]) : gate.pid;
 		await peers.connect(port, { connections: CONNECTIONS, isTls: work.isTls });
 		await peers.run(pages);
 		peers.stop();
 		gate.child.kill('SIGTERM');
 		await gate.ended();
 		if (keep)
-			fs.copyFileSync(out, keep);
-		return Number(/^totals: (\d+)$/m.exec(fs.readFileSync(out, 'latin1'))[1]);
+			fs.copyFileSync(`${out}.${pid}`, keep);
+		return Number(/^totals: (\d+)$/m.exec(fs.readFileSync(`${out}.${pid}`, 'latin1'))[1]);
 	} finally {
 		peers.stop();
 		await gate?.stop();

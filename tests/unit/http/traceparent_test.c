@@ -66,6 +66,22 @@ static void written_is_read_again(void **state)
 	assert_memory_equal(again, text, sizeof(again));
 }
 
+static void each_byte_of_an_id_has_two_digits(void **state)
+{
+	(void)state;
+	for (unsigned first = 0; first < 256; first += HTTP_TRACE_ID_BYTES) {
+		uint8_t id[HTTP_TRACE_ID_BYTES];
+		char text[2 * HTTP_TRACE_ID_BYTES], expected[2 * HTTP_TRACE_ID_BYTES + 1];
+		for (unsigned i = 0; i < sizeof(id); i++) {
+			id[i] = (uint8_t)(first + i);
+			snprintf(expected + 2 * (size_t)i, 3, "%02x", id[i]);
+		}
+		assert_int_equal(http_trace_id_write(id, sizeof(id), text).len, sizeof(text));
+		assert_memory_equal(text, expected, sizeof(text));
+		assert_int_equal(http_trace_id_write(id, HTTP_SPAN_ID_BYTES, text).len, sizeof(text) / 2);
+	}
+}
+
 static struct http_head *request(struct http_head_pool *pool, const char *first, const char *second)
 {
 	struct http_head *h = http_head_new(pool);
@@ -109,6 +125,7 @@ int main(void)
 	    cmocka_unit_test(version_and_flags_are_read),
 	    cmocka_unit_test(everything_else_is_none),
 	    cmocka_unit_test(written_is_read_again),
+	    cmocka_unit_test(each_byte_of_an_id_has_two_digits),
 	    cmocka_unit_test(request_has_one_or_none),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -218,6 +218,41 @@ static void ratio_is_a_share_of_the_trace_ids(void **state)
 	assert_int_equal(w->counters.spans_dropped, recorded); /* nobody takes them */
 }
 
+#define IDS 4096u
+
+static int compare_ids(const void *a, const void *b)
+{
+	return memcmp(a, b, HTTP_SPAN_ID_BYTES);
+}
+
+/* Neither those of one worker nor those of two. */
+static void no_id_comes_twice(void **state)
+{
+	struct world *w = *state;
+	static const uint8_t zeros[HTTP_SPAN_ID_BYTES];
+	static uint8_t spans[IDS][HTTP_SPAN_ID_BYTES], traces[IDS][HTTP_SPAN_ID_BYTES];
+	struct tracing *first = w->tracing, *second = tracing_new(&w->env, &w->budget);
+	w->conf.server.tracing.ratio = 0;
+	for (size_t i = 0; i < IDS; i++) {
+		struct http_traceparent ids;
+		w->tracing = i % 2 ? first : second;
+		begin(w, NULL);
+		assert_true(tracing_ids(&w->x, &ids));
+		memcpy(spans[i], ids.span_id, sizeof(spans[i]));
+		memcpy(traces[i], ids.trace_id + sizeof(traces[i]), sizeof(traces[i]));
+		end(w);
+	}
+	w->tracing = first;
+	tracing_free(second);
+	qsort(spans, IDS, sizeof(spans[0]), compare_ids);
+	qsort(traces, IDS, sizeof(traces[0]), compare_ids);
+	assert_memory_not_equal(spans[0], zeros, sizeof(zeros));
+	for (size_t i = 1; i < IDS; i++) {
+		assert_memory_not_equal(spans[i - 1], spans[i], sizeof(spans[i]));
+		assert_memory_not_equal(traces[i - 1], traces[i], sizeof(traces[i]));
+	}
+}
+
 static void memory_that_is_short_costs_spans(void **state)
 {
 	struct world *w = *state;
@@ -269,6 +304,7 @@ int main(void)
 	    TEST(parent_of_a_stranger_is_a_link),
 	    TEST(forward_mode_takes_no_part),
 	    TEST(ratio_is_a_share_of_the_trace_ids),
+	    TEST(no_id_comes_twice),
 	    TEST(memory_that_is_short_costs_spans),
 	    TEST(server_that_is_not_reached_is_an_attempt),
 	};
