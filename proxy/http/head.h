@@ -52,7 +52,7 @@ enum {
 	HTTP_NOTED_NAMES = 1,
 	/* By http_head_overlay: a forwarding field whose name has a token. */
 	HTTP_NOTED_FORWARDING = 2,
-	/* By http_head_validate: traceparent or tracestate. */
+	/* By http_head_validate, and by rules that add one: traceparent or tracestate. */
 	HTTP_NOTED_TRACE = 4,
 };
 

@@ -54,6 +54,8 @@ void route_apply_fields(const struct conf_fields *rules, struct http_head *head)
 		http_head_add(head, rule->name, rule->value);
 		if (rule->is_marked)
 			head->noted |= HTTP_NOTED_NAMES;
+		if (rule->token == HTTP_TOKEN_TRACEPARENT || rule->token == HTTP_TOKEN_TRACESTATE)
+			head->noted |= HTTP_NOTED_TRACE;
 	}
 }
 

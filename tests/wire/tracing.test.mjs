@@ -430,6 +430,20 @@ traced('a malformed traceparent, and two of them, are none', { ...TRUSTED }, asy
 });
 
 // covers: R685
+traced('a rule of the route that sets both fields leaves one traceparent, ours', withHttp1Origin({
+	routes: section('route main', { origin: 'main', 'request-set': [`traceparent: ${PARENT}`, `tracestate: ${STATE}`] }),
+}), async (s, collector) => {
+	const client = await client1(s);
+	client.request('GET', '/one', [['host', 'a.test']]);
+	assert.equal((await client.response()).status, 200);
+	const { fields } = await s.origin1.request('/one');
+	const sent = fields.filter(([name]) => name.toLowerCase() === 'traceparent');
+	assert.equal(sent.length, 1);
+	assert.equal(traceparent(sent[0][1]).traceId, (await collector.request('/one')).traceId);
+	assert.ok(fields.every(([name]) => name.toLowerCase() !== 'tracestate'), 'it belongs to another trace');
+});
+
+// covers: R685
 const forwardOrigin = await freePort();
 traced('a listener in forward mode takes no part', {
 	listen: { mode: 'forward', access: 'all' }, origins: { main: { server: 'forward:' } },
