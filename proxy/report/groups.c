@@ -17,7 +17,7 @@ void report_add(struct report_figures *sum, const struct report_figures *f)
 
 void report_groups_init(struct report_groups *g, size_t most)
 {
-	*g = (struct report_groups){.most = most};
+	*g = (struct report_groups){.most = most, .seed = hash_random_seed()};
 	map_init(&g->by_key);
 }
 
@@ -31,15 +31,15 @@ void report_groups_fini(struct report_groups *g)
 	map_fini(&g->by_key);
 }
 
-/* A log is no peer that could choose keys against a seed: equal logs make equal reports. */
-static uint64_t hash_of(const char *key)
+/* Paths in a log were chosen by peers, who could else choose many with one hash. */
+static uint64_t hash_of(const struct report_groups *g, const char *key)
 {
-	return hash_bytes(0, key, strlen(key));
+	return hash_bytes(g->seed, key, strlen(key));
 }
 
 static struct report_group *find(const struct report_groups *g, const char *key)
 {
-	for (struct map_node *n = map_find(&g->by_key, hash_of(key)); n; n = map_next(n)) {
+	for (struct map_node *n = map_find(&g->by_key, hash_of(g, key)); n; n = map_next(n)) {
 		struct report_group *group = container_of(n, struct report_group, node);
 		if (strcmp(group->key, key) == 0)
 			return group;
@@ -57,7 +57,7 @@ static struct report_group *make(struct report_groups *g, const char *key)
 	size_t length = strlen(key);
 	struct report_group *group = memory_zalloc(sizeof(*group) + length + 1);
 	memcpy(group->key, key, length);
-	map_insert(&g->by_key, &group->node, hash_of(key));
+	map_insert(&g->by_key, &group->node, hash_of(g, key));
 	return group;
 }
 

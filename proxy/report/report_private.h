@@ -50,6 +50,7 @@ struct report_group {
 /* The figures of each key; owned. */
 struct report_groups {
 	struct map by_key;
+	uint64_t seed;                /* of the keys' hashes */
 	size_t most;                  /* keys; the figures of any further ones are in `others` */
 	struct report_figures others; /* of keys that found no room */
 	bool has_others;
