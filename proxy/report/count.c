@@ -3,6 +3,7 @@
 #include "proxy/report/report_private.h"
 
 #include "policy/policy.h"
+#include "proxy/base/hash.h"
 #include "proxy/log_fields.h"
 #include <jansson.h>
 #include <string.h>
@@ -181,13 +182,24 @@ static void add_resource(struct report *r, const json_t *line, const struct repo
 	report_groups_add(&r->groups[REPORT_BY_RESOURCE], key, f);
 }
 
+/* What the lines of a page and of its pushes have in common. Ids and connections are counted anew after each reload and
+ * each start, hence the client beside them. 0: there is no page. */
+static uint64_t page_of(const json_t *line, int64_t id)
+{
+	const int64_t numbers[] = {
+	    number_of(line, FIELD(worker)), id, number_of(line, FIELD(connection))};
+	const char *client = text_of(line, FIELD(client), "");
+	uint64_t key = hash_bytes(0, numbers, sizeof(numbers));
+	return id != 0 ? hash_bytes(key, client, strlen(client)) : 0;
+}
+
 static void count_push(struct report *r, const json_t *line, uint64_t weight)
 {
 	struct report_groups *groups = r->groups;
 	const struct report_figures f = figures_of_push(line, weight);
 	const char *source = text_of(line, FIELD(source), "-");
 	report_add(&r->all, &f);
-	report_families_push(r, number_of(line, FIELD(worker)), number_of(line, FIELD(parent)), &f);
+	report_families_push(r, page_of(line, number_of(line, FIELD(parent))), &f);
 	add_pair(&groups[REPORT_BY_LISTENER], text_of(line, FIELD(listen), "-"),
 	    text_of(line, FIELD(protocol), "-"), &f);
 	report_groups_add(&groups[REPORT_BY_ROUTE], text_of(line, FIELD(route), "-"), &f);
@@ -208,7 +220,7 @@ static void count_request(struct report *r, const json_t *line, uint64_t weight)
 	const struct report_figures f = {.n = {[REPORT_REQUESTS] = weight}};
 	const char *missed = text_of(line, FIELD(missed), NULL);
 	report_add(&r->all, &f);
-	report_families_request(r, number_of(line, FIELD(worker)), number_of(line, FIELD(id)),
+	report_families_request(r, page_of(line, number_of(line, FIELD(id))),
 	    report_family(text_of(line, FIELD(user_agent), NULL)), &f);
 	add_pair(&r->groups[REPORT_BY_LISTENER], text_of(line, FIELD(listen), "-"),
 	    text_of(line, FIELD(protocol), "-"), &f);

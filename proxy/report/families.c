@@ -5,7 +5,6 @@
  */
 #include "proxy/report/report_private.h"
 
-#include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include <string.h>
 #include <strings.h>
@@ -60,7 +59,7 @@ const char *report_family(const char *user_agent)
 #define WAYS 4u
 
 struct remembered {
-	int64_t worker, id;
+	uint64_t page;
 	uint64_t seen;      /* the greater the later; 0: the place is empty */
 	const char *family; /* NULL: the request's own line has not come */
 	struct report_figures
@@ -100,40 +99,38 @@ static void release(struct report *r, struct remembered *m, const char *family)
 
 static const char unknown[] = "(not known)";
 
-static struct remembered *remember(struct report *r, int64_t worker, int64_t id)
+static struct remembered *remember(struct report *r, uint64_t page)
 {
-	const int64_t key[] = {worker, id};
 	struct report_families *f = r->families;
-	struct remembered *set = f->sets[hash_bytes(0, key, sizeof(key)) % SETS], *oldest = set;
+	struct remembered *set = f->sets[page % SETS], *oldest = set;
 	for (size_t i = 0; i < WAYS; i++) {
 		struct remembered *m = &set[i];
-		if (m->seen > 0 && m->worker == worker && m->id == id)
+		if (m->seen > 0 && m->page == page)
 			return m;
 		if (m->seen < oldest->seen)
 			oldest = m;
 	}
 	release(r, oldest, unknown);
-	*oldest = (struct remembered){.worker = worker, .id = id, .seen = ++f->now};
+	*oldest = (struct remembered){.page = page, .seen = ++f->now};
 	return oldest;
 }
 
-void report_families_request(struct report *r, int64_t worker, int64_t id, const char *family,
-    const struct report_figures *figures)
+void report_families_request(
+    struct report *r, uint64_t page, const char *family, const struct report_figures *figures)
 {
-	struct remembered *m = remember(r, worker, id);
+	struct remembered *m = remember(r, page);
 	m->family = family;
 	release(r, m, family);
 	add(r, family, figures);
 }
 
-void report_families_push(
-    struct report *r, int64_t worker, int64_t parent, const struct report_figures *figures)
+void report_families_push(struct report *r, uint64_t page, const struct report_figures *figures)
 {
-	if (parent == 0) { /* its request was over, and its client is not known any more */
+	if (page == 0) { /* its request was over, and its client is not known any more */
 		add(r, unknown, figures);
 		return;
 	}
-	struct remembered *m = remember(r, worker, parent);
+	struct remembered *m = remember(r, page);
 	if (m->family) {
 		add(r, m->family, figures);
 		return;

@@ -114,11 +114,11 @@ void report_end(struct report *r);
 const char *report_family(const char *user_agent); /* "Firefox"; of NULL: that there was none */
 struct report_families *report_families_new(void);
 void report_families_free(struct report_families *f); /* accepts NULL */
-/* The line of a request, or of a push with its parent's worker and id. Their order in the log does not matter. */
-void report_families_request(struct report *r, int64_t worker, int64_t id, const char *family,
-    const struct report_figures *figures);
-void report_families_push(
-    struct report *r, int64_t worker, int64_t parent, const struct report_figures *figures);
+/* The line of a request, or of a push of that page. Their order in the log does not matter. page: a number that their
+ * lines have in common, and no other's; 0: the push belongs to no page. */
+void report_families_request(
+    struct report *r, uint64_t page, const char *family, const struct report_figures *figures);
+void report_families_push(struct report *r, uint64_t page, const struct report_figures *figures);
 void report_families_end(
     struct report *r); /* pushes whose request has no line belong to no family */
 

@@ -185,6 +185,24 @@ static void a_push_belongs_to_the_family_of_its_page(void **state)
 	report_fini(&r);
 }
 
+/* Ids begin anew with each generation, and two of them may write at the same time. */
+static void an_id_that_comes_again_is_another_page(void **state)
+{
+	(void)state;
+	struct report r;
+	report_init(&r);
+	add(&r, "{\"worker\":0,\"id\":1,\"connection\":1,\"client\":\"192.0.2.1\",\"user_agent\":\"curl/7\"}");
+	add(&r, "{\"worker\":0,\"push\":true,\"parent\":1,\"connection\":2,\"client\":\"192.0.2.1\",\"verdict\":\"hint\"}");
+	add(&r, "{\"worker\":0,\"push\":true,\"parent\":1,\"connection\":1,\"client\":\"192.0.2.2\",\"verdict\":\"drop\"}");
+	add(&r, "{\"worker\":0,\"id\":1,\"connection\":2,\"client\":\"192.0.2.1\",\"user_agent\":\"Firefox/115\"}");
+	add(&r, "{\"worker\":0,\"id\":1,\"connection\":1,\"client\":\"192.0.2.2\",\"user_agent\":\"undici\"}");
+	report_end(&r);
+	assert_int_equal(figure(&r, REPORT_BY_FAMILY, "curl", REPORT_OFFERED), 0);
+	assert_int_equal(figure(&r, REPORT_BY_FAMILY, "Firefox", REPORT_HINTED), 1);
+	assert_int_equal(figure(&r, REPORT_BY_FAMILY, "Node", REPORT_DROPPED), 1);
+	report_fini(&r);
+}
+
 /* Many more requests than are remembered: memory stays, and no push is lost. */
 static void old_requests_are_forgotten(void **state)
 {
@@ -193,10 +211,10 @@ static void old_requests_are_forgotten(void **state)
 	struct report r;
 	const struct report_figures one = {.n = {[REPORT_OFFERED] = 1}}, request = {.n = {[REPORT_REQUESTS] = 1}};
 	report_init(&r);
-	for (int64_t id = 1; id <= MANY; id++)
-		report_families_push(&r, 0, id, &one);
-	for (int64_t id = MANY; id >= 1; id--)
-		report_families_request(&r, 0, id, "curl", &request);
+	for (uint64_t page = 1; page <= MANY; page++)
+		report_families_push(&r, page, &one);
+	for (uint64_t page = MANY; page >= 1; page--)
+		report_families_request(&r, page, "curl", &request);
 	report_end(&r);
 	uint64_t known = figure(&r, REPORT_BY_FAMILY, "curl", REPORT_OFFERED);
 	assert_true(known > MANY / 4 && known < MANY);
@@ -452,6 +470,7 @@ int main(void)
 	    cmocka_unit_test(each_verdict_has_its_figures),
 	    cmocka_unit_test(a_line_is_counted_in_each_of_its_groups),
 	    cmocka_unit_test(a_push_belongs_to_the_family_of_its_page),
+	    cmocka_unit_test(an_id_that_comes_again_is_another_page),
 	    cmocka_unit_test(old_requests_are_forgotten),
 	    cmocka_unit_test(a_sampled_line_counts_for_many),
 	    cmocka_unit_test(keys_beyond_the_most_are_counted_together),
