@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { Collector, traceparent } from '../support/collector.mjs';
+import { startDns } from '../support/dns.mjs';
 import { freePort, scenario, section, sleep, until } from '../support/gate.mjs';
 import { connect1, recordingOrigin, response } from '../support/http1.mjs';
 import { nodeClient, nodeOrigin } from '../support/node.mjs';
@@ -13,6 +14,9 @@ import { nodeClient, nodeOrigin } from '../support/node.mjs';
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736', SPAN = '00f067aa0ba902b7';
 const PARENT = `00-${TRACE}-${SPAN}-01`, UNSAMPLED = `00-${TRACE}-${SPAN}-00`;
 const STATE = 'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE';
+
+/* Before the first test: those behind a later await would not run if all before it are skipped. */
+const ORIGIN_PORT = await freePort(), FORWARD_PORT = await freePort(), COLLECTOR_PORT = await freePort();
 
 const child = (s, comm) => fs.readFileSync(`/proc/${s.gate.pid}/task/${s.gate.pid}/children`, 'utf8').split(' ').filter(Boolean).find((pid) => {
 	try {
@@ -43,6 +47,7 @@ function traced(name, { tracing = {}, prepare, server = {}, ...options }, body) 
 			s.collector = await new Collector().open();
 			s.cleanups.push(() => s.collector.close());
 			settings.tracing ??= `http://127.0.0.1:${s.collector.port}`;
+			s.tracingOptions = settings;
 			await prepare?.(s);
 		},
 	}, async (s) => {
@@ -421,12 +426,26 @@ traced('with a ratio some requests are recorded, and the origin is told which', 
 });
 
 // covers: R685
-traced('a malformed traceparent, and two of them, are none', { ...TRUSTED }, async (s) => {
-	const { client, origin, up } = await s.open({ path: '/bad', request: { traceparent: PARENT.toUpperCase(), tracestate: STATE } });
-	assert.notEqual(traceparent(up.headers.traceparent).traceId, TRACE);
-	assert.equal(up.headers.tracestate, undefined);
-	origin.respond(up.stream, { body: 'page' });
-	await client.response(1);
+traced('a malformed traceparent, and two of them, are none', withHttp1Origin(TRUSTED), async (s) => {
+	const client = await client1(s);
+	const later = PARENT.replace('00-', 'cc-');
+	const rows = [
+		[[PARENT], true], [[`${later}`], true], [[`${later}-${'x'.repeat(600)}`], true],
+		[[PARENT, PARENT], false], [[PARENT, 'x'], false], [[`${PARENT},${PARENT}`], false], [[''], false],
+		[[PARENT.toUpperCase()], false], [[PARENT.replace('00-', 'ff-')], false], [[`${PARENT}-x`], false], [[`${PARENT}${'0'.repeat(600)}`], false],
+		[[PARENT.replace(TRACE, '0'.repeat(32))], false], [[PARENT.replace(SPAN, '0'.repeat(16))], false], [[PARENT.slice(0, -1)], false],
+	];
+	for (const [n, [values, isFollowed]] of rows.entries()) {
+		client.request('GET', `/${n}`, [['host', 'a.test'], ...values.map((v) => ['traceparent', v]), ['tracestate', STATE], ['tracestate', 'second=1']]);
+		assert.equal((await client.response()).status, 200);
+		const { fields } = await s.origin1.request(`/${n}`);
+		const of = (name) => fields.filter(([key]) => key === name).map(([, value]) => value);
+		const sent = of('traceparent');
+		assert.equal(sent.length, 1, values.join());
+		assert.equal(traceparent(sent[0]).traceId === TRACE, isFollowed, values.join());
+		assert.notEqual(traceparent(sent[0]).spanId, SPAN);
+		assert.equal(of('tracestate').join(), isFollowed ? `${STATE},second=1` : '', values.join());
+	}
 });
 
 // covers: R685
@@ -444,12 +463,11 @@ traced('a rule of the route that sets both fields leaves one traceparent, ours',
 });
 
 // covers: R685
-const forwardOrigin = await freePort();
 traced('a listener in forward mode takes no part', {
 	listen: { mode: 'forward', access: 'all' }, origins: { main: { server: 'forward:' } },
 	extra: section('access all', { allow: 'all' }), routes: section('route main', { origin: 'main' }),
 }, async (s, collector) => {
-	await nodeOrigin(s, forwardOrigin, (stream) => stream.end());
+	await nodeOrigin(s, FORWARD_PORT, (stream) => stream.end());
 	const origin = await recordingOrigin();
 	s.cleanups.push(() => origin.close());
 	const client = await client1(s);
@@ -462,7 +480,6 @@ traced('a listener in forward mode takes no part', {
 
 /* ---- the collector ---- */
 
-const ORIGIN_PORT = await freePort();
 const loaded = (more = {}) => ({ ...more, origins: { main: { server: `h2c://127.0.0.1:${ORIGIN_PORT}` } } });
 const served = (s) => nodeOrigin(s, ORIGIN_PORT, (stream) => {
 	stream.respond({ ':status': 200 });
@@ -532,7 +549,7 @@ traced('a collector that does not answer in time gets the same spans again', loa
 });
 
 // covers: R686
-traced('a collector that is down is tried again, and gets what has waited', { ...loaded(), tracing: { tracing: `127.0.0.1:${await freePort()}/otlp` } }, async (s) => {
+traced('a collector that is down is tried again, and gets what has waited', { ...loaded(), tracing: { tracing: `127.0.0.1:${COLLECTOR_PORT}/otlp` } }, async (s) => {
 	await served(s);
 	await ask(nodeClient(s), 4);
 	await s.gate.error(/\[tracer\] tracing: the collector 127\.0\.0\.1:\d+ cannot be reached: no connection to it/);
@@ -544,6 +561,20 @@ traced('a collector that is down is tried again, and gets what has waited', { ..
 });
 
 // covers: R686
+traced('spans that wait for a collector which is down are lost with the reload that names another, and counted', { ...loaded(),
+	tracing: { tracing: `127.0.0.1:${COLLECTOR_PORT}` } }, async (s, collector) => {
+	await served(s);
+	await ask(nodeClient(s), 4);
+	await s.gate.error(/cannot be reached: no connection to it/);
+	fs.writeFileSync(s.gate.config, s.gate.read('pushgate.ini').replace(/^tracing = .*$/m, `tracing = 127.0.0.1:${collector.port}`));
+	process.kill(s.gate.pid, 'SIGHUP');
+	await s.gate.error(/has taken over/);
+	await ask(nodeClient(s), 1);
+	await until('the next spans', () => collector.spans.length === 2);
+	await until('an account of all', () => counted(s).dropped === 8 && counted(s).sent === 2);
+});
+
+// covers: R686
 traced('the tracer looks up the name of a collector', { ...loaded(), tracing: { 'hosts-file': 'hosts' },
 	prepare: (s) => fs.writeFileSync(`${s.dir}/hosts`, '127.0.0.1 collector.test\n'),
 	server: { tracing: 'http://collector.test:1' } }, async (s) => {
@@ -551,6 +582,24 @@ traced('the tracer looks up the name of a collector', { ...loaded(), tracing: { 
 	await ask(nodeClient(s), 1);
 	/* Nobody listens on port 1: the name was found. */
 	await s.gate.error(/the collector collector\.test:1 cannot be reached: no connection to it/);
+});
+
+// covers: R686
+traced('a name that leads nowhere is looked up again, and gets what has waited', { ...loaded(),
+	prepare: async (s) => {
+		s.dns = await startDns({});
+		s.cleanups.push(() => s.dns.close());
+		s.tracingOptions.resolver = `127.0.0.1:${s.dns.port}`;
+	},
+	tracing: { tracing: `http://late.test:${COLLECTOR_PORT}`, 'hosts-file': 'none', 'dns-negative-ttl': '1s' } }, async (s) => {
+	const late = await new Collector().open(COLLECTOR_PORT);
+	s.cleanups.push(() => late.close());
+	await served(s);
+	await ask(nodeClient(s), 2);
+	await s.gate.error(/the collector late\.test:\d+ cannot be reached: .*(no such name|does not exist|not known)/);
+	s.dns.names['late.test'] = { A: ['127.0.0.1'], ttl: 1 };
+	await until('all spans', () => late.spans.length === 4);
+	assert.deepEqual(counted(s), { sent: 4, dropped: 0, failed: counted(s).failed });
 });
 
 // covers: R686
