@@ -178,6 +178,8 @@ void report_cell(
 
 /* ---- show_text.c, show_json.c, show_html.c ---- */
 
+/* Bytes of the control character that begins there, which a terminal would obey; 0: it is none. Text is UTF-8. */
+size_t report_control(const char *at);
 void report_show_text(const struct report *r, const struct report_sections *s, FILE *out);
 void report_show_json(const struct report *r, const struct report_sections *s, FILE *out);
 void report_show_html(const struct report *r, const struct report_sections *s, FILE *out);

@@ -32,8 +32,13 @@ static const char begin[] =
 static void print_escaped(const char *text, FILE *out)
 {
 	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-		switch (c) {
+		size_t control = report_control(text);
+		if (control > 0) {
+			text += control - 1;
+			fprintf(out, "\\x%02x", (unsigned char)*text);
+			continue;
+		}
+		switch (*text) {
 		case '&':
 			fputs("&amp;", out);
 			break;
@@ -50,10 +55,7 @@ static void print_escaped(const char *text, FILE *out)
 			fputs("&#39;", out);
 			break;
 		default:
-			if (c < 0x20 || c == 0x7f)
-				fprintf(out, "\\x%02x", c);
-			else
-				fputc(c, out);
+			fputc(*text, out);
 		}
 	}
 }

@@ -8,11 +8,12 @@
 /* Longer keys push their numbers to the right. */
 #define KEY_COLUMNS 44
 
-static bool is_control(const char *at)
+size_t report_control(const char *at)
 {
 	unsigned char c = (unsigned char)*at;
-	/* C1 controls are two bytes of UTF-8: C2 80 to C2 9F. */
-	return c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)at[1] < 0xa0);
+	if (c == 0xc2 && at[1] && (unsigned char)at[1] < 0xa0) /* C1 controls: C2 80 to C2 9F */
+		return 2;
+	return c < 0x20 || c == 0x7f;
 }
 
 /* Returns how many columns it takes; a character of UTF-8 counts as one. */
@@ -20,10 +21,10 @@ static int print_key(const char *key, FILE *out)
 {
 	int columns = 0;
 	for (const char *at = key; *at; at++) {
-		if (is_control(at)) {
-			bool is_two = (unsigned char)*at == 0xc2 && at[1];
-			unsigned code = is_two ? (unsigned char)*++at : (unsigned char)*at;
-			columns += fprintf(out, "\\x%02x", code);
+		size_t control = report_control(at);
+		if (control > 0) {
+			at += control - 1;
+			columns += fprintf(out, "\\x%02x", (unsigned char)*at);
 			continue;
 		}
 		fputc(*at, out);
@@ -41,7 +42,7 @@ static int utf8_columns(const char *key)
 {
 	int columns = 0;
 	for (; *key; key++)
-		columns += is_control(key) ? 4 : ((unsigned char)*key & 0xc0) != 0x80;
+		columns += report_control(key) ? 4 : ((unsigned char)*key & 0xc0) != 0x80;
 	return columns;
 }
 
