@@ -279,6 +279,40 @@ static void memory_that_is_short_costs_spans(void **state)
 	assert_int_equal(w->sent_count, 1);
 }
 
+/* Without what is behind the path, and not as long as a client may make it. */
+static void url_of_an_attempt_is_cut(void **state)
+{
+	struct world *w = *state;
+	static const struct {
+		const char *scheme;
+		size_t path, kept; /* bytes */
+	} rows[] = {{"http", 10, 10}, {"http", 1518, 1518}, {"http", 1519, 1519}, {"http", 1520, 1519}, {"http", 1583, 1519},
+	    {"http", 1584, 1519}, {"http", 65000, 1519}, {"", 10, 0}};
+	const size_t before = strlen("http://[::1]:8080");
+	static char path[65002];
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct exchange *x = begin(w, SAMPLED);
+		struct http_head *head = (struct http_head *)(uintptr_t)x->request;
+		char text[80];
+		memset(path, 'p', sizeof(path));
+		memcpy(path + rows[i].path, "?q", 2);
+		head->path = slice_of(path, rows[i].path + 2);
+		head->scheme = slice_of_string(rows[i].scheme);
+		w->sent_count = 0;
+		origin_gets(w, text);
+		const struct tracing_outcome good = {.status = 200, .at = 1000};
+		tracing_attempt_ended(w->tracing, x, &good);
+		const char *url = strstr(w->sent[0], "\"url.full\"");
+		assert_int_equal(url != NULL, rows[i].kept > 0);
+		url = url ? strstr(url, "http") : NULL;
+		if (url)
+			assert_int_equal(strcspn(url, "\""), before + rows[i].kept);
+		end(w);
+		while (w->sent_count > 0)
+			free(w->sent[--w->sent_count]);
+	}
+}
+
 static void server_that_is_not_reached_is_an_attempt(void **state)
 {
 	struct world *w = *state;
@@ -306,6 +340,7 @@ int main(void)
 	    TEST(ratio_is_a_share_of_the_trace_ids),
 	    TEST(no_id_comes_twice),
 	    TEST(memory_that_is_short_costs_spans),
+	    TEST(url_of_an_attempt_is_cut),
 	    TEST(server_that_is_not_reached_is_an_attempt),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
