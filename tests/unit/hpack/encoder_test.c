@@ -109,6 +109,31 @@ static void what_a_request_does_not_have_is_not_written(void **state)
 	expect_reads_as(f, ":path: *\n");
 }
 
+/* Each value is new: it is not inserted, and Huffman code would make it longer. */
+static void a_traceparent_is_written_as_it_is(void **state)
+{
+	struct fixture *f = *state;
+	static const char expected[] = "\0\013traceparent\067" "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+	char large[300] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-";
+
+	add(f, "traceparent", expected + 14);
+	for (int again = 0; again < 3; again++) {
+		struct slice block = kit_encode(f->e, f->head);
+		assert_int_equal(block.len, sizeof(expected) - 1);
+		assert_memory_equal(block.ptr, expected, block.len);
+		free((void *)block.ptr);
+	}
+	f->head->fields[0].never_index = true;
+	assert_int_equal(written_as(f), NEVER);
+	f->head->count = 0;
+	memset(large + strlen(large), 'x', sizeof(large) - 1 - strlen(large));
+	add(f, "traceparent", large);
+	add(f, "traceparent", "");
+	char list[400];
+	snprintf(list, sizeof(list), "traceparent: %s\ntraceparent: \n", large);
+	expect_reads_as(f, list);
+}
+
 /* RFC 7541 4.4: it would only empty the table. */
 static void a_field_larger_than_the_table_empties_it_at_most(void **state)
 {
@@ -505,6 +530,7 @@ int main(void)
 	    TEST(settled_request_puts_pseudo_fields_first),
 	    TEST(usual_request_is_mostly_static),
 	    TEST(what_a_request_does_not_have_is_not_written),
+	    TEST(a_traceparent_is_written_as_it_is),
 	    TEST(a_field_larger_than_the_table_empties_it_at_most),
 	    TEST(a_table_that_shrank_and_grew_back_is_announced_empty),
 	    TEST(freeing_nothing_is_fine),
