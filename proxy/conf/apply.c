@@ -30,9 +30,8 @@ const struct conf_option *conf_find_option(enum conf_kind section, struct slice 
 static void note_place(
     struct conf_loader *l, struct conf_section *s, const struct conf_option *o, struct slice value)
 {
-	struct conf_option_place place = {
-	    o->key, conf_shown_value(l, o, value), {l->file, l->line}, false};
-	place.is_preset = o->preset && slice_equal(value, slice_of_string(o->preset));
+	struct conf_option_place place = {o->key, conf_shown_value(l, o, value), l->file, l->line,
+	    o->preset && slice_equal(value, slice_of_string(o->preset))};
 	conf_append(l, s->options, s->option_count, place);
 }
 

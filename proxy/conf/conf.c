@@ -99,6 +99,6 @@ struct conf_place conf_find_place(
 		s = s->next;
 	const struct conf_option_place *p = s ? conf_nth_option(s, key, nth) : NULL;
 	if (p)
-		return p->at;
+		return (struct conf_place){p->file, p->line};
 	return s ? (struct conf_place){s->file, s->line} : (struct conf_place){c->file, 1};
 }

@@ -86,7 +86,7 @@ static void locate(struct conf_finding *finding, const struct conf_section *sect
 		if (is_at(finding, s->file, s->line))
 			finding->section = s;
 		for (size_t i = 0; i < s->option_count; i++)
-			if (is_at(finding, s->options[i].at.file, s->options[i].at.line)) {
+			if (is_at(finding, s->options[i].file, s->options[i].line)) {
 				finding->section = s;
 				finding->option = s->options[i].key;
 			}

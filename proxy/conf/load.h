@@ -16,7 +16,8 @@ struct conf_file_ref {
 struct conf_option_place {
 	const char *key;
 	const char *value; /* without secrets (written.c) */
-	struct conf_place at;
+	const char *file;
+	uint32_t line;
 	bool is_preset; /* its value is the default */
 };
 

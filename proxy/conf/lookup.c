@@ -155,7 +155,7 @@ void conf_check_own_servers(struct conf_loader *l, const struct conf_section *s)
 			if (!conf_is_listener(listen, &o->servers[i]))
 				continue;
 			p = conf_nth_option(s, "server", i);
-			conf_warning(l, s->file, p ? p->at.line : s->line,
+			conf_warning(l, s->file, p ? p->line : s->line,
 			    "server %s is the address of [listen %s], so that its requests would "
 			    "come back; name the server of the application",
 			    o->servers[i].text, listen->name);

@@ -76,7 +76,7 @@ const struct conf_option_place *conf_nth_option(
 uint32_t conf_option_line(const struct conf_section *s, const char *keys)
 {
 	const struct conf_option_place *p = place_of(s, keys);
-	return p ? p->at.line : 0;
+	return p ? p->line : 0;
 }
 
 uint32_t conf_line_of(const struct conf_section *s, const char *keys)
@@ -88,7 +88,7 @@ uint32_t conf_line_of(const struct conf_section *s, const char *keys)
 uint32_t conf_changed_line(const struct conf_section *s, const char *key)
 {
 	const struct conf_option_place *p = place_of(s, key);
-	return p && !p->is_preset ? p->at.line : 0;
+	return p && !p->is_preset ? p->line : 0;
 }
 
 const struct conf_section *conf_find_section(

@@ -234,6 +234,14 @@ void conf_finish_servers(struct conf_loader *l)
 	l->origin = NULL;
 }
 
+/* There may be thousands of lines: one without further words is its URL, and the section keeps it already. */
+static const char *text_of(struct conf_loader *l, struct slice url)
+{
+	const struct conf_section *s = l->current;
+	const char *written = s->options[s->option_count - 1].value;
+	return slice_equal(url, slice_of_string(written)) ? written : conf_copy(l, url);
+}
+
 bool conf_set_server(struct conf_loader *l, void *object, struct slice value)
 {
 	struct conf_origin *o = object;
@@ -241,7 +249,7 @@ bool conf_set_server(struct conf_loader *l, void *object, struct slice value)
 	struct slice url = slice_sub(value, 0, slice_find(value, ' '));
 	const struct server_scheme *scheme = scheme_of(url);
 
-	s.text = conf_copy(l, url);
+	s.text = text_of(l, url);
 	const char *wrong = scheme ? scheme->read(l, &s, behind_prefix(scheme, url))
 				   : what_is_wrong_with_scheme(url);
 	if (!wrong)

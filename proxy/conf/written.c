@@ -40,6 +40,6 @@ bool conf_next_written(const struct conf *c, struct conf_walk *walk, struct conf
 	const struct conf_option_place *p = &s->options[walk->option++];
 	w->key = p->key;
 	w->value = p->value;
-	w->at = p->at;
+	w->at = (struct conf_place){p->file, p->line};
 	return true;
 }
