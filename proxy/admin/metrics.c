@@ -109,6 +109,7 @@ void admin_answer_metrics(struct admin_request *r)
 	m->admin = a;
 	m->charge = METRICS_BYTES;
 	m->is_openmetrics = is_openmetrics;
+	WORKER_COUNT(a->env.worker, scrapes, 1);
 	r->answer->content_type = is_openmetrics ? TYPE_OPENMETRICS : TYPE_TEXT;
 	admin_answer_with(r, &producer, m);
 }

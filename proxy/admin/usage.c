@@ -3,7 +3,7 @@
 #include "proxy/admin/usage.h"
 
 #include "proxy/base/slice.h"
-#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,11 +30,14 @@ static bool read_file(const char *path, char *text, size_t size)
 	return n > 0;
 }
 
-static bool read_words(pid_t pid, uint64_t words[WORDS])
+static bool read_words(int stat, uint64_t words[WORDS])
 {
-	char path[64], text[1024];
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	const char *end = read_file(path, text, sizeof(text)) ? strrchr(text, ')') : NULL;
+	char text[1024];
+	/* The kernel makes the text anew for a reader at the begin of the file. */
+	ssize_t n =
+	    stat >= 0 && lseek(stat, 0, SEEK_SET) == 0 ? read(stat, text, sizeof(text) - 1) : -1;
+	text[n > 0 ? n : 0] = '\0';
+	const char *end = strrchr(text, ')');
 	if (!end)
 		return false;
 	struct slice rest = slice_of_string(end + strcspn(end, " "));
@@ -72,17 +75,15 @@ usec process_boot_time(void)
 	return seconds * USEC_PER_SEC;
 }
 
-static uint64_t count_fds(pid_t pid)
+/* Those of a process_files of this process itself do not count. */
+static uint64_t count_fds(const struct process_files *f)
 {
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	DIR *all = opendir(path);
-	uint64_t count = 0;
-	while (all && readdir(all))
+	uint64_t count = 0, none = f->is_own ? 4 : 2; /* the entries . and .., and these */
+	if (!f->fds)
+		return 0;
+	rewinddir(f->fds);
+	while (readdir(f->fds))
 		count++;
-	if (all)
-		closedir(all);
-	uint64_t none = pid == getpid() ? 3 : 2; /* the entries . and .., and the folder itself */
 	return count > none ? count - none : 0;
 }
 
@@ -93,10 +94,32 @@ static uint64_t read_max_fds(pid_t pid)
 	return read_file(path, text, sizeof(text)) ? number_behind(text, "Max open files") : 0;
 }
 
-struct process_usage process_usage_read(pid_t pid, usec boot_time)
+void process_files_open(struct process_files *f, pid_t pid)
+{
+	char path[64];
+	*f = (struct process_files){.stat = -1, .is_own = pid == getpid()};
+	if (pid <= 0)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f->stat = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	f->fds = opendir(path);
+	f->max_fds = read_max_fds(pid);
+}
+
+void process_files_close(struct process_files *f)
+{
+	if (f->stat >= 0)
+		close(f->stat);
+	if (f->fds)
+		closedir(f->fds);
+	*f = (struct process_files){.stat = -1};
+}
+
+struct process_usage process_files_read(const struct process_files *f, usec boot_time)
 {
 	uint64_t words[WORDS];
-	if (pid <= 0 || !read_words(pid, words))
+	if (!read_words(f->stat, words))
 		return (struct process_usage){0};
 	const usec tick = USEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
 	return (struct process_usage){
@@ -104,7 +127,16 @@ struct process_usage process_usage_read(pid_t pid, usec boot_time)
 	    .cpu = (words[WORD_UTIME] + words[WORD_STIME]) * tick,
 	    .virtual_bytes = words[WORD_VIRTUAL],
 	    .resident_bytes = words[WORD_PAGES] * (uint64_t)sysconf(_SC_PAGESIZE),
-	    .open_fds = count_fds(pid),
-	    .max_fds = read_max_fds(pid),
+	    .open_fds = count_fds(f),
+	    .max_fds = f->max_fds,
 	};
+}
+
+struct process_usage process_usage_read(pid_t pid, usec boot_time)
+{
+	struct process_files f;
+	process_files_open(&f, pid);
+	struct process_usage usage = process_files_read(&f, boot_time);
+	process_files_close(&f);
+	return usage;
 }

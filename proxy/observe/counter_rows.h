@@ -103,6 +103,7 @@
 	X(files_unusable, "files_unusable", "times that a manifest or the learned-file could not be read, or had mistakes; the contents before stay in use, at the start none") \
 	X(files_refused, "files_refused", "contents and messages of the files process that workers refused as malformed; what it refuses of a worker is in the error log alone") \
 	X(loop_passes_over_5ms, "loop_passes_over_5ms", "loop passes of workers that took longer than 5 ms, and so delayed every connection of the worker; a busy machine causes them too") \
+	X(scrapes, "scrapes", "answers to /metrics that workers have begun") \
 	X(spans_sent, "spans{result=sent}", "spans of traces (tracing); sent: the collector has taken them") \
 	X(spans_dropped, "spans{result=dropped}", "lost: the tracer was down or behind, memory was short, or the collector did not take them") \
 	X(span_posts_failed, "span_posts_failed", "requests to the collector that failed, those that were tried again included") \

@@ -134,7 +134,7 @@ void generation_start_worker(struct generation *g, uint32_t index)
 	pid_t pid = child_fork(&slot->child, true, &m->observe, m->now, &socket);
 	if (pid == 0)
 		become_worker(g, index, socket);
-	m->ledger_at = 0;
+	m->ledger.pace.at = 0;
 	if (pid > 0)
 		slot->is_behind = !g->files_was_ready;
 }
@@ -144,7 +144,7 @@ void generation_start_helper(struct generation *g, enum helper_id id)
 	const struct helper_row *row = &helper_rows[id];
 	struct master *m = g->master;
 	int socket;
-	m->ledger_at = 0;
+	m->ledger.pace.at = 0;
 	if (child_fork(&g->helpers[id], true, &m->observe, m->now, &socket) == 0)
 		become_helper(g, row, socket);
 }

@@ -69,7 +69,8 @@ static void remove_generation(struct master *m, uint32_t at)
 	for (uint32_t i = at; i < m->generation_count; i++)
 		m->generations[i] = m->generations[i + 1];
 	generation_add_totals(g, m->ended);
-	m->ended_changes++;
+	m->ledger.ended_changes++;
+	m->ledger.pace.at = 0;
 	generation_helpers_fini(g);
 	generation_workers_fini(g);
 	descriptor_close(&g->lists);
@@ -268,7 +269,8 @@ static void take_over(struct master *m)
 	m->coming = NULL;
 	m->running = g;
 	totals_know(m->ended, g->outfit.conf);
-	m->ended_changes++;
+	m->ledger.ended_changes++;
+	m->ledger.pace.at = 0;
 	keep_starts(m, before);
 	g->was_ready = true;
 	g->deadline = USEC_NEVER;

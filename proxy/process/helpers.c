@@ -130,7 +130,7 @@ static void helper_died(struct generation *g, enum helper_id id, int status)
 	char how[128];
 	child_describe_end(status, how);
 	h->pid = 0;
-	g->master->ledger_at = 0;
+	g->master->ledger.pace.at = 0;
 	generation_read_helper(g, id);
 	disconnect(g, id);
 	if (g->phase == GENERATION_ENDED) {

@@ -49,21 +49,27 @@ static struct status_process describe_child(const struct child *c, uint32_t star
 	    .pid = c->pid, .starts = starts + c->starts, .up = now - c->started};
 }
 
-/* What older generations have counted, and the workers that they still have. Returns the number of processes. One that has not
- * taken over counts when it does, or has ended: the workers that serve cannot see its counters, and say the same. */
-static uint32_t describe_others(struct master *m, uint32_t count)
+/* What older generations have counted. One that has not taken over counts when it does, or has ended: the workers that serve
+ * cannot see its counters, and say the same. */
+static void add_others(struct master *m)
 {
 	totals_free(m->others);
 	m->others = totals_new();
 	totals_add_totals(m->others, m->ended);
 	if (m->start->predecessor.counters)
 		totals_add_totals(m->others, m->start->predecessor.counters);
+	for (uint32_t n = 0; n < m->generation_count; n++)
+		if (m->generations[n]->is_superseded && m->generations[n] != m->running)
+			generation_add_totals(m->generations[n], m->others);
+}
+
+/* The workers that older generations still have, behind so many processes. Returns the number of all. */
+static uint32_t describe_others(struct master *m, uint32_t count)
+{
 	for (uint32_t n = 0; n < m->generation_count; n++) {
 		const struct generation *g = m->generations[n];
 		if (g == m->running)
 			continue;
-		if (g->is_superseded)
-			generation_add_totals(g, m->others);
 		for (uint32_t i = 0; i < g->outfit.workers; i++) {
 			if (!g->workers[i].child.pid)
 				continue;
@@ -78,8 +84,8 @@ static uint32_t describe_others(struct master *m, uint32_t count)
 	return count;
 }
 
-/* The workers, then the helpers that the text names. */
-static struct status describe(struct master *m)
+/* Into m->about: the workers, the helpers that the text names, and the master. Returns their number. */
+static uint32_t describe_processes(struct master *m)
 {
 	const struct generation *g = m->running;
 	uint32_t count = g->outfit.workers;
@@ -97,9 +103,16 @@ static struct status describe(struct master *m)
 	count = describe_others(m, count);
 	m->about[count++] = (struct status_process){
 	    .name = "master", .pid = getpid(), .starts = 1, .up = m->now - m->start->started};
-	const usec boot = process_boot_time();
 	for (uint32_t i = 0; i < count; i++)
-		m->about[i].usage = process_usage_read(m->about[i].pid, boot);
+		m->about[i].usage = process_usage_read(m->about[i].pid, m->boot_time);
+	return count;
+}
+
+static struct status describe(struct master *m)
+{
+	const struct generation *g = m->running;
+	uint32_t count = describe_processes(m);
+	add_others(m);
 	return (struct status){
 	    .others = m->others,
 	    .up = m->now - m->start->started,
@@ -132,16 +145,18 @@ static void serve_status(struct master *m)
 		m->status_at = m->now + STATUS_PAUSE_USEC;
 }
 
-/* Returns when to call it again: numbers of the ledger are no older than that. */
+/* Returns when to call it again. */
 static usec run_ledger(struct master *m)
 {
+	struct ledger_pace *pace = &m->ledger.pace;
 	if (!conf_has_admin(m->running->outfit.conf))
 		return USEC_NEVER;
-	if (m->now < m->ledger_at)
-		return m->ledger_at;
-	const struct status status = describe(m);
-	master_write_ledger(m, &status);
-	return m->ledger_at = m->now + MASTER_LEDGER_USEC;
+	if (m->now < pace->at)
+		return pace->at;
+	if (master_wants_ledger(m))
+		master_write_ledger(m, describe_processes(m));
+	usec now = clock_monotonic();
+	return ledger_pace_next(pace, now, now - m->now);
 }
 
 /* ---- an upgrade ---- */
@@ -200,8 +215,8 @@ static void read_predecessor(struct master *m)
 {
 	struct predecessor *p = &m->start->predecessor;
 	bool is_there = handover_take_news(p);
-	m->ledger_at = 0;
-	m->ended_changes++;
+	m->ledger.pace.at = 0;
+	m->ledger.ended_changes++;
 	if (start_take_health(m->start, &m->running->outfit))
 		generation_look_at_health(m->running);
 	if (is_there)
@@ -375,9 +390,10 @@ enum process_status master_run(struct start *start)
 	m.running = master_add_generation(&m, &start->outfit);
 	start->outfit = (struct outfit){0};
 	totals_know(m.ended, m.running->outfit.conf);
-	m.ended_changes = 1;
+	m.ledger.ended_changes = 1;
 	child_init(&m.logger);
 	m.pid = getpid();
+	m.boot_time = process_boot_time();
 	title_set(&start->title, "pushgate: master (%s)", start->conf_path);
 	watchdog_init(&m.watchdog);
 	upgrade_init(&m.upgrade, start, &m.observe);

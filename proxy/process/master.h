@@ -10,6 +10,7 @@
 #include "proxy/process/child.h"
 #include "proxy/process/file_watch.h"
 #include "proxy/process/helper.h"
+#include "proxy/process/ledger_pace.h"
 #include "proxy/process/process.h"
 #include "proxy/process/reload_request.h"
 #include "proxy/process/server_request.h"
@@ -138,8 +139,12 @@ struct master {
 	struct reload_askers askers;
 	struct order_asker order_askers[ORDER_ASKERS];
 	struct totals *ended; /* counters of generations that have ended */
-	/* How often these, or a predecessor's, have changed, and how often they had when the ledger was written. */
-	uint32_t ended_changes, ended_written;
+	struct master_ledger {
+		/* How often these, or a predecessor's, have changed, and how often they had when it was written. */
+		uint32_t ended_changes, ended_written;
+		struct ledger_pace pace;
+	} ledger;
+	usec boot_time; /* of the machine */
 	struct starts {
 		uint32_t *workers, worker_count, helpers[HELPERS];
 	} starts; /* of processes in earlier generations, by their names */
@@ -153,8 +158,6 @@ struct master {
 	usec now;
 	usec drain_at;  /* it was told to end: when draining begins, or has begun; 0: it was not */
 	usec status_at; /* do not poll the status socket before */
-	usec
-	    ledger_at; /* the ledger is written then; 0: at once, since a process has begun or ended */
 	int signals;
 	enum process_status status; /* to exit with */
 };
@@ -216,11 +219,10 @@ void master_free_generations(struct master *m);
 
 /* ---- master_ledger.c ---- */
 
-/* How often the ledger is written while there is an admin listener. */
-#define MASTER_LEDGER_USEC USEC_PER_SEC
-
-/* status: of the running generation. */
-void master_write_ledger(struct master *m, const struct status *status);
+/* It is to be written now: something has changed, or somebody asks. */
+bool master_wants_ledger(struct master *m);
+/* With so many processes of m->about. */
+void master_write_ledger(struct master *m, uint32_t processes);
 /* What a worker of g sees of the whole, when it has just been forked. */
 struct ledger_view generation_view(const struct generation *g);
 

@@ -92,7 +92,7 @@ void master_end_reload(
 	c->reloads_refused += strcmp(result, STATUS_RELOAD_REFUSED) == 0;
 	m->last_reload = (struct status_reload){
 	    .at = clock_wall(), .generation = m->running->number, .result = result};
-	m->ledger_at = 0;
+	m->ledger.pace.at = 0;
 	keep_cause(&m->last_reload, cause ? cause : "");
 	snprintf(text, sizeof(text), "serving; last reload: %s%s%s", result, cause ? ": " : "",
 	    m->last_reload.cause);

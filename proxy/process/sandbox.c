@@ -143,6 +143,7 @@ static const struct row rows[] = {
 
     /* process/single.c: logs_reopen. The files of unix sockets are removed at the end (unlink above). */
     {CALL(openat, SANDBOX_SINGLE), WHEN(BITS(2, OPEN_KIND, O_WRONLY | O_APPEND | O_CREAT), IS(3, 0640))},
+    {CALL(getdents64, SANDBOX_SINGLE)},     /* its own descriptors, in a folder that was opened before: admin/usage.c */
     {CALL(newfstatat, LOGGER | SANDBOX_SINGLE), WHEN(IS(3, AT_EMPTY_PATH))}, /* fstat(3): process/logs.c, observe/file.c */
 
 #ifdef PUSHGATE_INSTRUMENTED

@@ -7,6 +7,7 @@
 #include "proxy/base/memory.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/helper.h"
+#include "proxy/process/ledger_pace.h"
 #include "proxy/process/notify.h"
 #include "proxy/process/password_single.h"
 #include "proxy/process/process.h"
@@ -26,6 +27,10 @@ struct single {
 	struct start *start;
 	struct worker worker;
 	struct status_process about;
+	struct process_files proc; /* opened before the sandbox forbids it */
+	usec boot_time;            /* of the machine */
+	struct ledger_pace ledger_pace;
+	struct net_timer ledger_timer;
 	struct net_watch *status; /* of the status socket; NULL during STATUS_PAUSE_USEC */
 	struct net_timer status_timer;
 	struct net_timer drain_timer; /* drain-delay */
@@ -57,7 +62,10 @@ static void begin_trace(void *context, struct slice name, int socket)
 static struct status describe(struct single *s)
 {
 	usec up = net_now(s->worker.loop) - s->start->started;
-	s->about = (struct status_process){.pid = getpid(), .starts = 1, .up = up};
+	s->about = (struct status_process){.pid = getpid(),
+	    .starts = 1,
+	    .up = up,
+	    .usage = process_files_read(&s->proc, s->boot_time)};
 	return (struct status){
 	    .up = up,
 	    .started_wall = s->start->started_wall,
@@ -74,7 +82,6 @@ static struct status describe(struct single *s)
 	};
 }
 
-/* Once: what changes is counted by the worker. */
 static void write_ledger(struct single *s)
 {
 	static const uint32_t live[] = {1};
@@ -90,6 +97,18 @@ static void write_ledger(struct single *s)
 		.ended = none},
 	    net_now(s->worker.loop));
 	totals_free(none);
+}
+
+static void run_ledger(void *context)
+{
+	struct single *s = context;
+	usec now = net_now(s->worker.loop), began = clock_monotonic();
+	if (!conf_has_admin(s->start->outfit.conf))
+		return;
+	if (ledger_pace_wants(&s->ledger_pace, s->worker.observe.counters->scrapes, now))
+		write_ledger(s);
+	net_timer_set(
+	    &s->ledger_timer, ledger_pace_next(&s->ledger_pace, now, clock_monotonic() - began));
 }
 
 static void drain(void *context)
@@ -311,6 +330,7 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 		watch_status(s);
 	net_timer_init(&s->files_timer, l, check_files, s);
 	net_timer_init(&s->watchdog_timer, l, say_alive, s);
+	net_timer_init(&s->ledger_timer, l, run_ledger, s);
 	watchdog_init(&s->watchdog);
 	open_logs(s);
 	unsigned parts = SANDBOX_SINGLE;
@@ -323,7 +343,7 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 		if (reads_files(s))
 			check_files(s);
 		start_announce(&s->start->outfit, &s->worker.observe);
-		write_ledger(s);
+		run_ledger(s);
 		if (tracer_is_needed(s->start->outfit.conf))
 			observe_log(&s->worker.observe, OBSERVE_WARN,
 			    "tracing: with --single no process sends spans, and none are made");
@@ -337,6 +357,7 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 	net_timer_fini(&s->drain_timer);
 	net_timer_fini(&s->files_timer);
 	net_timer_fini(&s->watchdog_timer);
+	net_timer_fini(&s->ledger_timer);
 	net_timer_fini(&s->logs_timer);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		net_watch_free(signals[i]);
@@ -355,6 +376,8 @@ enum process_status single_run(struct start *start)
 		.series = &start->outfit.series}},
 	    .region_count = 1};
 	title_set(&start->title, "pushgate: single (%s)", start->conf_path);
+	s.boot_time = process_boot_time();
+	process_files_open(&s.proc, getpid());
 	struct worker_config env = start_worker_config(start, &start->outfit, 0);
 	env.gateway.view = &view;
 	env.gateway.save_page = start->outfit.conf->server.learned_file ? save_page : NULL;
@@ -371,6 +394,7 @@ enum process_status single_run(struct start *start)
 	if (!is_up)
 		fprintf(stderr, "pushgate: %s\n", error);
 	const struct status status = describe(&s);
+	process_files_close(&s.proc);
 	password_single_close(&s.passwords);
 	worker_fini(&s.worker);
 	files_close(&s.files);

@@ -274,7 +274,7 @@ static void worker_died(struct generation *g, uint32_t index, int status)
 	control_close(&slot->child.control);
 	generation_forget_learned(g, index);
 	slot->child.pid = 0;
-	g->master->ledger_at = 0;
+	g->master->ledger.pace.at = 0;
 	memset(slot->is_linked, 0, sizeof(slot->is_linked));
 	totals_clear_gauges(&g->outfit.slots[index]);
 	limit_memories_clear(&g->outfit.limits, index);

@@ -43,7 +43,7 @@ const ADMIN = (port) => section('listen admin', { address: `127.0.0.1:${port}`, 
 const RULES = section('push pictures', { 'promised-path': '*.png', action: 'drop' }) + section('push rest', { action: 'forward' });
 
 /* Changed by the scrape itself, or by the clock. */
-const OWN = /^pushgate_(connections|requests|responses|memory|bytes|body_sent_bytes|uptime|process|request_|sessions|series|loop_passes)|admin-page|"listen":"admin"|^process_/;
+const OWN = /^pushgate_(connections|requests|scrapes|responses|memory|bytes|body_sent_bytes|uptime|process|request_|sessions|series|loop_passes)|admin-page|"listen":"admin"|^process_/;
 const valuesOf = (text) => Object.fromEntries(prometheus(text).flatMap((f) => f.samples.map((x) => [`${x.name}${JSON.stringify(x.labels)}`, x.value])));
 const still = (text) => Object.fromEntries(Object.entries(valuesOf(text)).filter(([name]) => !OWN.test(name)));
 
@@ -75,6 +75,14 @@ for (const single of [false, true])
 			assert.deepEqual(prometheus(got.text).map((f) => [f.name, f.type, f.help]), prometheus(status).map((f) => [f.name, f.type, f.help]));
 			assert.equal(still(got.text)['pushgate_pushes_offered_total{}'], 2);
 		}
+		/* What the processes use is looked at again while somebody asks. */
+		const cpu = async () => valuesOf((await scrape(s.admin)).text)['process_cpu_seconds_total{"process":"worker 0"}'];
+		const first = await cpu();
+		assert.ok(first >= 0, `${first}`);
+		await until('more processor time was used', async () => await cpu() > first);
+		for (const text of [s.gate.status(), (await scrape(s.admin)).text])
+			for (const name of ['process_resident_memory_bytes', 'process_open_fds', 'process_max_fds', 'process_start_time_seconds'])
+				assert.ok(valuesOf(text)[`${name}{"process":"worker 0"}`] > 0, name);
 	});
 
 // covers: R238

@@ -36,6 +36,24 @@ static void the_usage_of_this_process_is_its_own(void **state)
 	assert_true(process_usage_read(getpid(), boot).cpu > before.cpu);
 }
 
+/* They are opened once, and each look is a new one. */
+static void files_that_stay_open_tell_what_is_now(void **state)
+{
+	(void)state;
+	struct process_files f;
+	process_files_open(&f, getpid());
+	struct process_usage before = process_files_read(&f, 5);
+	assert_int_equal(before.open_fds, process_usage_read(getpid(), 5).open_fds - 2);
+	int fd = open("/dev/null", O_RDONLY);
+	assert_int_equal(process_files_read(&f, 5).open_fds, before.open_fds + 1);
+	close(fd);
+	while (process_files_read(&f, 5).cpu == before.cpu)
+		;
+	assert_int_equal(process_files_read(&f, 5).open_fds, before.open_fds);
+	process_files_close(&f);
+	assert_int_equal(process_files_read(&f, 5).started, 0);
+}
+
 static void of_no_process_nothing_is_known(void **state)
 {
 	(void)state;
@@ -50,6 +68,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_usage_of_this_process_is_its_own),
+	    cmocka_unit_test(files_that_stay_open_tell_what_is_now),
 	    cmocka_unit_test(of_no_process_nothing_is_known),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
