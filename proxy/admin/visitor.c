@@ -61,8 +61,12 @@ static bool is_own_origin(const struct http_head *request, struct slice origin)
 
 static bool is_cross_site(const struct http_head *request)
 {
-	const struct http_field *site = http_head_find(request, HTTP_TOKEN_SEC_FETCH_SITE);
-	const struct http_field *origin = http_head_find(request, HTTP_TOKEN_ORIGIN);
+	uint32_t sites, origins;
+	const struct http_field *site =
+	    http_head_find_last(request, HTTP_TOKEN_SEC_FETCH_SITE, &sites);
+	const struct http_field *origin = http_head_find_last(request, HTTP_TOKEN_ORIGIN, &origins);
+	if (sites > 1 || origins > 1) /* a browser sends one */
+		return true;
 	/* none: the user has typed the address, or opened a bookmark. same-site: another host, or another port, may be
 	 * somebody else's. */
 	if (site && !slice_equal(site->value, SLICE("same-origin")) &&

@@ -9,6 +9,7 @@ import fs from 'node:fs';
 import http from 'node:http';
 import http2 from 'node:http2';
 import https from 'node:https';
+import net from 'node:net';
 import path from 'node:path';
 import { BINARY, certs, freePort, scenario, section, sleep, until } from '../support/gate.mjs';
 import { SCALE } from '../support/peer.mjs';
@@ -104,6 +105,48 @@ gate('the pages are the same over each kind of connection, and nothing else is t
 	const line = await s.gate.access((l) => l.listen === 'admin' && l.path === '/readyz' && l.status === 200);
 	assert.equal(line.outcome, 'complete');
 	assert.equal(line.detail, 'admin-page');
+});
+
+/* The status of the answer to these bytes; 0: there is none. */
+function askRaw(port, text) {
+	return new Promise((resolve) => {
+		let got = '';
+		const socket = net.connect({ port, host: '127.0.0.1' }, () => socket.write(text));
+		const end = () => { socket.destroy(); resolve(Number(/^HTTP\/1\.1 (\d+)/.exec(got)?.[1] ?? 0)); };
+		socket.setEncoding('latin1').on('data', (part) => {
+			got += part;
+			if (got.includes('\r\n\r\n'))
+				end();
+		}).on('end', end).on('error', end);
+	});
+}
+
+// covers: R241
+gate('whatever way a request names its host and where it comes from', {}, async (s) => {
+	const ours = `127.0.0.1:${s.admin}`;
+	const get = (...fields) => `GET /livez HTTP/1.1\r\n${fields.map((f) => `${f}\r\n`).join('')}\r\n`;
+	const from = (...fields) => get(`Host: ${ours}`, ...fields);
+	for (const [text, status] of [
+		[get(), 400], [get('Host:'), 400], [get(`Host: ${ours}`, `Host: ${ours}`), 400], [get(`Host: ${ours}`, 'Host: evil.test'), 400],
+		[get(`Host: ${ours}, evil.test`), 400], [get(`Host: a@${ours}`), 400], [get('Host: [::1%25lo]'), 400],
+		[get('Host: LOCALHOST:1'), 200], [get('Host: localhost.'), 200], [get('Host: [::1]:9'), 200],
+		[get('Host: 127.1'), 403], [get('Host: 2130706433'), 403], [get('Host: 127.0.0.1.'), 403], [get('Host: 127.0.0.1.nip.test'), 403], [get('Host: [::ffff:127.0.0.1]'), 403],
+		[get('Host: evil.test', `X-Forwarded-Host: ${ours}`), 403], [get('Host: evil.test', `Forwarded: host="${ours}"`), 403],
+		['GET /livez HTTP/1.0\r\n\r\n', 200], ['GET /livez HTTP/1.0\r\nHost: evil.test\r\n\r\n', 403],
+		[`GET http://${ours}/livez HTTP/1.1\r\nHost: ${ours}\r\n\r\n`, 200],
+		['GET http://evil.test/livez HTTP/1.1\r\nHost: evil.test\r\n\r\n', 403],
+		[`GET http://evil.test/livez HTTP/1.1\r\nHost: ${ours}\r\n\r\n`, 400], [`GET http://${ours}/livez HTTP/1.1\r\nHost: evil.test\r\n\r\n`, 400],
+		[`GET https://${ours}/livez HTTP/1.1\r\nHost: ${ours}\r\n\r\n`, 421],
+		[`CONNECT ${ours} HTTP/1.1\r\nHost: ${ours}\r\n\r\n`, 501], [`OPTIONS * HTTP/1.1\r\nHost: ${ours}\r\n\r\n`, 404],
+		[`POST /livez HTTP/1.1\r\nHost: ${ours}\r\nContent-Length: 1\r\n\r\nx`, 405],
+		[from('Range: bytes=0-0'), 200], [from('Connection: upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Key: a'), 200],
+		[from('Sec-Fetch-Site: none'), 200], [from(`Origin: http://${ours}`, 'Sec-Fetch-Site: same-origin'), 200],
+		[from('Sec-Fetch-Site: same-site'), 403], [from('Sec-Fetch-Site:'), 403], [from('Origin: null'), 403], [from('Origin:'), 403],
+		[from(`Origin: http://${ours}/`), 403], [from(`Origin: http://localhost:${s.admin}`), 403], [from('Origin: http://127.0.0.1'), 403],
+		/* Each of several. */
+		[from('Sec-Fetch-Site: none', 'Sec-Fetch-Site: cross-site'), 403], [from(`Origin: http://${ours}`, 'Origin: http://evil.test'), 403],
+	])
+		assert.equal(await askRaw(s.admin, text), status, text);
 });
 
 gate('other addresses are for those whom the rules allow', {
