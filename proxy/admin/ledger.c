@@ -160,6 +160,26 @@ void ledger_status_free(struct ledger_status *s)
 	free(s);
 }
 
+static bool has_region(const struct ledger_view *v, uint32_t generation)
+{
+	for (uint32_t i = 0; i < v->region_count; i++)
+		if (v->regions[i].generation == generation)
+			return true;
+	return false;
+}
+
+bool ledger_view_is_complete(const struct ledger_view *v)
+{
+	const struct page *p = v->ledger->page;
+	uint32_t version = atomic_load(&p->version), count = atomic_load(&p->live_count);
+	bool is_complete = true;
+	for (uint32_t i = 0; i < count && i <= LIMIT_GENERATIONS; i++)
+		is_complete = is_complete && has_region(v, p->live[i]);
+	atomic_thread_fence(memory_order_acquire);
+	/* While it is being written nothing is known; who reads the whole waits for its end. */
+	return is_complete || version % 2 != 0 || atomic_load(&p->version) != version;
+}
+
 /* False: it is being written, or was never. Sizes are read once, and held against what there is room for: while the page is being written they may be any. */
 static bool copy_once(const struct page *p, struct ledger_status *s, usec now)
 {

@@ -60,6 +60,10 @@ struct ledger_view {
 	uint32_t own; /* the index of the worker's own generation */
 };
 
+/* The worker sees all generations that live. False: a later one has taken over, and this worker drains as soon as it hears of
+ * that. */
+bool ledger_view_is_complete(const struct ledger_view *v);
+
 /* A status as a worker has it, with all that it points to. */
 struct ledger_status;
 

@@ -97,7 +97,7 @@ void admin_answer_metrics(struct admin_request *r)
 	bool is_openmetrics = http_accept_takes(
 	    r->exchange->request, SLICE("application/openmetrics-text"), SLICE("text/plain"));
 	/* It does not see what the workers of the next generation have counted. */
-	if (a->is_draining) {
+	if (a->is_draining || (a->env.view && !ledger_view_is_complete(a->env.view))) {
 		admin_put_off(r, "this worker drains");
 		return;
 	}

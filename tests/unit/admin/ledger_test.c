@@ -134,12 +134,19 @@ static void a_worker_reads_what_the_master_wrote(void **state)
 	    .ended = ended};
 	ledger_write(s.ledger, &facts, 15 * SEC);
 	in_a_child(what_was_written_is_read, &s, 0);
+	assert_true(ledger_view_is_complete(&s.view));
 	/* What comes later is seen too; and the process that writes may read. */
 	ended->whole.connections = 1100;
 	ledger_write(s.ledger, &facts, 16 * SEC);
 	struct ledger_status *l = ledger_status_new(&s.view, NULL, true, 20 * SEC);
 	assert_int_equal(sum_of(l)->whole.connections, 1100 + 20 + 3 + 500);
 	ledger_status_free(l);
+	/* Generation 6 has taken over, and has counted what this worker cannot see. */
+	struct ledger_facts later = facts;
+	later.live = (const uint32_t[]){2, 5, 6};
+	later.live_count = 3;
+	ledger_write(s.ledger, &later, 17 * SEC);
+	assert_false(ledger_view_is_complete(&s.view));
 	/* Without histograms all else is the same. */
 	histogram_count(totals_series(ended, SERIES_TLS, "listen=\"a\""), SEC);
 	ledger_write(s.ledger, &facts, 17 * SEC);
