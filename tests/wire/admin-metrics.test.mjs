@@ -251,6 +251,55 @@ gate('an output of the generation before ends, and its client finds the next one
 		assert.equal((await scrape(s.admin)).status, 200);
 });
 
+gate('answers that have begun before a reload come whole, and streams of events end', async (s) => {
+	s.admin = await freePort();
+	await change(s, { more: RULES + ADMIN(s.admin) });
+	/* A window of a thousand bytes, which stays shut until the reload is over. */
+	const session = http2.connect(`http://127.0.0.1:${s.admin}`, { settings: { initialWindowSize: 1000 } });
+	s.cleanups.push(() => session.destroy());
+	session.on('error', () => {});
+	const ask = (asked) => {
+		const stream = session.request({ ':path': asked, accept: 'application/openmetrics-text' });
+		const got = { text: '' };
+		stream.on('error', (error) => { got.error = error.message; }).on('close', () => { got.isOver = true; });
+		stream.on('response', (fields) => { got.status = fields[':status']; });
+		got.read = () => stream.setEncoding('utf8').on('data', (part) => { got.text += part; });
+		return got;
+	};
+	const answers = ['/metrics', '/api/config', '/api/overview'].map(ask), events = ask('/events');
+	await until('all have begun', () => [...answers, events].every((a) => a.status === 200));
+	await change(s, { more: `${RULES}${ADMIN(s.admin)}# changed\n` });
+	events.read();
+	await until('the stream of events has ended', () => events.isOver);
+	assert.equal(events.error, undefined);
+	for (const a of answers)
+		a.read();
+	await until('all are over', () => answers.every((a) => a.isOver));
+	assert.deepEqual(answers.map((a) => a.error), [undefined, undefined, undefined]);
+	assert.ok(openmetrics(answers[0].text).length > 50);
+	assert.ok(JSON.parse(answers[1].text).sections.length > 3);
+	assert.ok(JSON.parse(answers[2].text).requests >= 0);
+	await haveEnded(s, 2);
+}, { server: { workers: 2, 'status-socket': 'status', 'drain-timeout': '20s' } });
+
+for (const single of [false, true])
+	scenario(`what nobody takes ends with its worker: ${single ? '--single' : 'a master and two workers'}`, {
+		single, server: { workers: 2, 'drain-timeout': '500ms' }, origins: { main: { server: 'demo:' } },
+		prepare: async (s) => { s.admin = await freePort(); s.options.extra = ADMIN(s.admin); },
+	}, async (s) => {
+		const sessions = Array.from({ length: 4 }, () => http2.connect(`http://127.0.0.1:${s.admin}`, { settings: { initialWindowSize: 0 } }));
+		let begun = 0, pages = ['/metrics', '/api/config', '/events', '/api/har', '/api/connections', '/'];
+		for (const session of sessions) {
+			session.on('error', () => {});
+			s.cleanups.push(() => session.destroy());
+			for (const asked of pages)
+				session.request({ ':path': asked }).on('response', () => { begun++; }).on('error', () => {});
+		}
+		await until('all have begun', () => begun === sessions.length * pages.length);
+		s.gate.child.kill('SIGTERM');
+		await s.gate.ended();
+	});
+
 scenario('the counters go over to another program', {
 	single: false, origins: { main: { server: 'demo:' } }, server: { workers: 2, 'status-socket': 'status', 'drain-timeout': '1s' },
 	wrap: ['sh', '-c', 'shift; exec ./pg "$@"', 'sh'],
