@@ -180,6 +180,22 @@ bool ledger_view_is_complete(const struct ledger_view *v)
 	return is_complete || version % 2 != 0 || atomic_load(&p->version) != version;
 }
 
+/* Of a series in a sum, beside its struct: of its labels, and of the map. */
+#define SERIES_BYTES 128u
+
+size_t ledger_view_bytes(const struct ledger_view *v)
+{
+	const struct page *p = v->ledger->page;
+	size_t flat = atomic_load(&p->totals_bytes), series = 0;
+	flat = flat < sizeof(p->totals) ? flat : sizeof(p->totals);
+	for (uint32_t i = 0; i < v->region_count; i++)
+		if (v->regions[i].series)
+			series += series_used(v->regions[i].series);
+	/* As it lies in the page, and added up. */
+	return sizeof(struct ledger_status) + sizeof(struct totals) + 2 * flat +
+	       series * (sizeof(struct totals_series) + SERIES_BYTES);
+}
+
 /* False: it is being written, or was never. Sizes are read once, and held against what there is room for: while the page is being written they may be any. */
 static bool copy_once(const struct page *p, struct ledger_status *s, usec now)
 {
@@ -314,10 +330,4 @@ bool ledger_status_add_up(struct ledger_status *s)
 struct totals *ledger_status_sum(const struct ledger_status *s)
 {
 	return s->sum;
-}
-
-size_t ledger_status_bytes(const struct ledger_status *s)
-{
-	return sizeof(*s) + sizeof(*s->sum) + 2 * s->flat_bytes +
-	       s->status.process_count * (sizeof(*s->entries) + sizeof(*s->processes));
 }

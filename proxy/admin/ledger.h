@@ -63,6 +63,8 @@ struct ledger_view {
 /* The worker sees all generations that live. False: a later one has taken over, and this worker drains as soon as it hears of
  * that. */
 bool ledger_view_is_complete(const struct ledger_view *v);
+/* The memory that a status with all histograms takes, as a rule. */
+size_t ledger_view_bytes(const struct ledger_view *v);
 
 /* A status as a worker has it, with all that it points to. */
 struct ledger_status;
@@ -77,7 +79,5 @@ bool ledger_status_add_up(struct ledger_status *s);
 const struct status *ledger_status_of(const struct ledger_status *s);
 /* The sum, instead of status_sum. */
 struct totals *ledger_status_sum(const struct ledger_status *s);
-/* What it takes of memory, as a rule. */
-size_t ledger_status_bytes(const struct ledger_status *s);
 
 #endif

@@ -15,7 +15,7 @@
 #define TYPE_TEXT "text/plain; version=0.0.4; charset=utf-8"
 #define TYPE_OPENMETRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
-/* The charge for one answer, beside what the ledger has of generations that have ended. */
+/* The charge for one answer, beside what is added up for it. */
 #define METRICS_BYTES 262144u
 
 struct metrics {
@@ -30,15 +30,11 @@ struct metrics {
 /* False: the ledger cannot be read now. */
 static bool add_up(struct metrics *m)
 {
-	struct worker_env *worker = m->admin->env.worker;
 	if (m->has_begun) {
 		m->is_added_up = !sums_add_up(&m->sums);
 		return true;
 	}
 	m->has_begun = sums_begin(&m->sums, &m->admin->env);
-	if (m->sums.ledger)
-		budget_adjust(&worker->budget, &m->charge,
-		    METRICS_BYTES + ledger_status_bytes(m->sums.ledger));
 	return m->has_begun;
 }
 
@@ -97,17 +93,19 @@ void admin_answer_metrics(struct admin_request *r)
 	bool is_openmetrics = http_accept_takes(
 	    r->exchange->request, SLICE("application/openmetrics-text"), SLICE("text/plain"));
 	/* It does not see what the workers of the next generation have counted. */
-	if (a->is_draining || (a->env.view && !ledger_view_is_complete(a->env.view))) {
+	const struct ledger_view *view = a->env.view;
+	if (a->is_draining || (view && !ledger_view_is_complete(view))) {
 		admin_put_off(r, "this worker drains");
 		return;
 	}
-	if (!budget_take(&a->env.worker->budget, METRICS_BYTES)) {
+	size_t charge = METRICS_BYTES + (view ? ledger_view_bytes(view) : 0);
+	if (!budget_take(&a->env.worker->budget, charge)) {
 		admin_put_off(r, "memory is short");
 		return;
 	}
 	struct metrics *m = memory_new(struct metrics);
 	m->admin = a;
-	m->charge = METRICS_BYTES;
+	m->charge = charge;
 	m->is_openmetrics = is_openmetrics;
 	WORKER_COUNT(a->env.worker, scrapes, 1);
 	r->answer->content_type = is_openmetrics ? TYPE_OPENMETRICS : TYPE_TEXT;

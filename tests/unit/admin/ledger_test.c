@@ -327,7 +327,10 @@ static void everything_has_a_bound(void **state)
 	    .live = (const uint32_t[]){1},
 	    .live_count = 1,
 	    .ended = ended};
+	size_t before = ledger_view_bytes(&s.view);
 	ledger_write(s.ledger, &facts, 0);
+	/* Twice: as it lies in the page, and added up. */
+	assert_in_range(ledger_view_bytes(&s.view) - before, 2 * TOTALS_SERIES * TOTALS_LABELS_BYTES, 2 * TOTALS_FLAT_BYTES);
 	struct ledger_status *l = ledger_status_new(&s.view, NULL, true, 0);
 	const struct status *status = ledger_status_of(l);
 	assert_int_equal(status->process_count, 1024);
