@@ -34,7 +34,7 @@ static bool add_up(struct metrics *m)
 		m->is_added_up = !sums_add_up(&m->sums);
 		return true;
 	}
-	m->has_begun = sums_begin(&m->sums, &m->admin->env);
+	m->has_begun = sums_begin(&m->sums, &m->admin->env, true);
 	return m->has_begun;
 }
 

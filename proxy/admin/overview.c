@@ -7,10 +7,6 @@
 #include "proxy/limits.h"
 #include <inttypes.h>
 
-/* While the master writes what it knows: it does so for a fraction of a millisecond. */
-#define BUSY_USEC USEC_PER_MSEC
-#define BUSY_TRIES 1000u
-
 /* ---- numbers ---- */
 
 static uint64_t verdicts_of(const struct observe_counters *c, enum policy_action action)
@@ -81,6 +77,22 @@ static void write_responses(struct json *j, const struct observe_counters *c)
 	put_close(j, '}');
 }
 
+/* As they are, so that a reader can take the difference of two answers. */
+static void write_first_byte(struct json *j, const struct totals *all)
+{
+	const struct histogram h = totals_family(all, SERIES_FIRST_BYTE);
+	put_open(j, "origin_first_byte", '{');
+	put_open(j, "bounds_us", '[');
+	for (size_t i = 0; i < HISTOGRAM_BOUNDS; i++)
+		put_number(j, NULL, histogram_bounds[i]);
+	put_close(j, ']');
+	put_open(j, "counts", '[');
+	for (size_t i = 0; i <= HISTOGRAM_BOUNDS; i++)
+		put_number(j, NULL, h.counts[i]);
+	put_close(j, ']');
+	put_close(j, '}');
+}
+
 static void write_overview(struct json *j, const struct admin_env *env, const struct sums *s)
 {
 	const struct observe_counters *c = &s->all->whole;
@@ -96,6 +108,7 @@ static void write_overview(struct json *j, const struct admin_env *env, const st
 	put_number(j, "connections_open", c->connections_open);
 	put_number(j, "origin_connections_open", c->upstream_connections_open);
 	write_responses(j, c);
+	write_first_byte(j, s->all);
 	write_verdicts(j, c);
 	write_pushes(j, c);
 	write_reasons(j, c);
@@ -138,45 +151,59 @@ static void write_rules(struct json *j, const struct admin_env *env, const struc
 struct sums_answer {
 	const struct admin_env *env;
 	void (*write)(struct json *j, const struct admin_env *env, const struct sums *s);
+	struct sums sums;
+	bool has_series, has_begun;
 	unsigned tries;
 };
+
+static enum admin_step begin(struct sums_answer *a, struct admin_output *output)
+{
+	a->has_begun = sums_begin(&a->sums, a->env, a->has_series);
+	if (a->has_begun)
+		return ADMIN_GOES_ON;
+	admin_output_wake_at(output, net_now(a->env->worker->loop) + SUMS_BUSY_USEC);
+	return ++a->tries < SUMS_BUSY_TRIES ? ADMIN_SLEEPS : ADMIN_FAILS;
+}
 
 static enum admin_step produce(void *context, struct admin_output *output, FILE *out)
 {
 	struct sums_answer *a = context;
 	struct json j = {.out = out};
-	struct sums sums;
-	enum admin_step step = ADMIN_ENDS;
-	if (sums_take(&sums, a->env)) {
-		a->write(&j, a->env, &sums);
-		putc('\n', out);
-	} else {
-		admin_output_wake_at(output, net_now(a->env->worker->loop) + BUSY_USEC);
-		step = ++a->tries < BUSY_TRIES ? ADMIN_SLEEPS : ADMIN_FAILS;
-	}
-	sums_fini(&sums);
-	return step;
+	if (!a->has_begun)
+		return begin(a, output);
+	if (sums_add_up(&a->sums))
+		return ADMIN_GOES_ON;
+	a->write(&j, a->env, &a->sums);
+	putc('\n', out);
+	return ADMIN_ENDS;
 }
 
-static void answer(struct admin_request *r,
-    void (*write)(struct json *j, const struct admin_env *env, const struct sums *s))
+static void answer_free(void *context)
 {
-	static const struct admin_producer producer = {.produce = produce, .free = free};
+	struct sums_answer *a = context;
+	sums_fini(&a->sums);
+	free(a);
+}
+
+static const struct admin_producer producer = {.produce = produce, .free = answer_free};
+
+static void answer(struct admin_request *r, const struct sums_answer *about)
+{
 	struct sums_answer *a = memory_new(struct sums_answer);
+	*a = *about;
 	a->env = &r->admin->env;
-	a->write = write;
 	admin_json_type(r);
 	admin_answer_with(r, &producer, a);
 }
 
 void admin_overview(struct admin_request *r)
 {
-	answer(r, write_overview);
+	answer(r, &(struct sums_answer){.has_series = true, .write = write_overview});
 }
 
 void admin_rules(struct admin_request *r)
 {
-	answer(r, write_rules);
+	answer(r, &(struct sums_answer){.write = write_rules});
 }
 
 /* ---- without scripts ---- */

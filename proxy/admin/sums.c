@@ -2,7 +2,7 @@
 /* See sums.h. */
 #include "proxy/admin/sums.h"
 
-static bool begin(struct sums *s, const struct admin_env *env, bool has_series)
+bool sums_begin(struct sums *s, const struct admin_env *env, bool has_series)
 {
 	const struct worker_env *worker = env->worker;
 	*s = (struct sums){.alone = {.slots = worker->observe->counters,
@@ -20,11 +20,6 @@ static bool begin(struct sums *s, const struct admin_env *env, bool has_series)
 	return s->ledger != NULL;
 }
 
-bool sums_begin(struct sums *s, const struct admin_env *env)
-{
-	return begin(s, env, true);
-}
-
 bool sums_add_up(struct sums *s)
 {
 	return s->ledger && ledger_status_add_up(s->ledger);
@@ -32,7 +27,7 @@ bool sums_add_up(struct sums *s)
 
 bool sums_take(struct sums *s, const struct admin_env *env)
 {
-	if (!begin(s, env, false))
+	if (!sums_begin(s, env, false))
 		return false;
 	while (sums_add_up(s))
 		;

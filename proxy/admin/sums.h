@@ -16,8 +16,8 @@ struct sums {
 	struct totals *all;           /* owned by the ledger's status, else by this */
 };
 
-/* The counters with all histograms, to be added up part by part. False: the master is writing; try again. */
-bool sums_begin(struct sums *s, const struct admin_env *env);
+/* The counters, to be added up part by part. has_series: with all histograms. False: the master is writing; try again. */
+bool sums_begin(struct sums *s, const struct admin_env *env, bool has_series);
 /* Adds up a part. False: that was the last. */
 bool sums_add_up(struct sums *s);
 /* The counters without histograms, added up. False: as above; sums_fini even then. */

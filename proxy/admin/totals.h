@@ -77,6 +77,8 @@ bool totals_unflatten(struct totals *t, const void *bytes, size_t size, size_t *
 void totals_series_fini(struct totals *t);
 /* The histogram with these labels, or that of all others when there are too many. */
 struct histogram *totals_series(struct totals *t, enum series_id id, const char *labels);
+/* The histograms of all labels of a family together. */
+struct histogram totals_family(const struct totals *t, enum series_id id);
 /* Prints so many at most, from number `at` of their order on, once all are added. Returns where to go on; 0: these were the
  * last. */
 size_t totals_series_print(struct totals *t, size_t at, size_t most, FILE *out);

@@ -107,6 +107,17 @@ struct histogram *totals_series(struct totals *t, enum series_id id, const char 
 	return &s->histogram;
 }
 
+struct histogram totals_family(const struct totals *t, enum series_id id)
+{
+	struct histogram sum = {0};
+	map_for_each(&t->series, s, struct totals_series, node)
+	{
+		if (s->id == id)
+			histogram_add(&sum, &s->histogram);
+	}
+	return sum;
+}
+
 bool totals_add_some_series(
     struct totals *t, const struct conf *conf, const struct series *series, size_t *at, size_t most)
 {

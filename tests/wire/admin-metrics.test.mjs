@@ -233,6 +233,15 @@ gate('what other pages count goes on over reloads, too', async (s) => {
 	}
 	const now = await overview();
 	assert.ok(now.responses['2xx'] >= 20, JSON.stringify(now.responses));
+	/* Its histogram is that of all origins and servers. */
+	const { bounds_us: bounds, counts } = now.origin_first_byte, family = prometheus((await scrape(s.admin)).text).find((f) => f.name === 'pushgate_origin_first_byte_seconds');
+	let below = 0;
+	for (const [i, n] of counts.entries()) {
+		below += n;
+		const same = family.samples.filter((x) => x.name.endsWith('_bucket') && Number(x.labels.le.replace('+Inf', 'Infinity')) === (bounds[i] ?? Infinity) / 1e6);
+		assert.equal(same.reduce((sum, x) => sum + x.value, 0), below, `bucket ${i}`);
+	}
+	assert.ok(below >= 20 && counts.length === bounds.length + 1, JSON.stringify(counts));
 });
 
 gate('an output of the generation before ends, and its client finds the next one', async (s) => {

@@ -113,9 +113,19 @@ function spark(points) {
 	const shape = points.map((p, i) => `${(100 * (i + SPARK_POINTS - points.length) / (SPARK_POINTS - 1)).toFixed(2)},${(19 - 18 * p / most).toFixed(2)}`).join(' ');
 	return svg('svg', { class: 'spark', viewBox: '0 0 100 20', preserveAspectRatio: 'none', 'aria-hidden': 'true' }, svg('polyline', { points: shape }));
 }
-function quantile(list, q) {
-	const sorted = list.filter((n) => n !== undefined && n !== null).sort((a, b) => a - b);
-	return sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] : undefined;
+/* Of a histogram; within a bucket times are taken to be spread evenly, and of the last one only the beginning is known. */
+function quantile({ bounds_us: bounds, counts }, q) {
+	const wanted = q * sum(counts);
+	let below = 0, i = 0;
+	while (i < bounds.length && below + counts[i] < wanted)
+		below += counts[i++];
+	const low = bounds[i - 1] ?? 0;
+	return wanted === 0 ? undefined : i === bounds.length ? low : low + (bounds[i] - low) * (wanted - below) / counts[i];
+}
+/* Of what was counted since; of all, if that is nothing or less: a restart counts from 0. */
+function since(now, before) {
+	const counts = now.counts.map((n, i) => n - (before?.counts[i] ?? 0));
+	return counts.some((n) => n < 0) || sum(counts) === 0 ? now : { ...now, counts };
 }
 const sum = (object, names = Object.keys(object)) => names.reduce((n, name) => n + (object[name] ?? 0), 0);
 
@@ -127,11 +137,10 @@ function showTiles(now, before) {
 	state.points.splice(0, state.points.length - SPARK_POINTS);
 	const responses = sum(now.responses), errors = now.responses['5xx'] ?? 0;
 	const answers = seconds > 0 ? sum(now.responses) - sum(before.responses) : 0;
-	const recent = [...state.pages.values()].slice(-200);
-	const first = recent.map((p) => p.first_byte_us);
+	const first = since(now.origin_first_byte, before?.origin_first_byte);
 	tile('Requests', rate(requests), 'a second', spark(state.points));
 	tile('Open', count(now.requests_open), 'requests', `${plural(now.connections_open, 'client connection')}`);
-	tile('Time to first byte', span(quantile(first, 0.5)) || '–', 'median', `95 %: ${span(quantile(first, 0.95)) || '–'} (${plural(recent.length, 'page')})`);
+	tile('Time to first byte', span(quantile(first, 0.5)) || '–', 'median', `of origins; 95 %: ${span(quantile(first, 0.95)) || '–'}`);
 	tile('Errors', seconds > 0 && answers > 0 ? share(errors - (before.responses['5xx'] ?? 0), answers) : share(errors, responses), '5xx', `${count(errors)} since the start`);
 	tile('Offers of pushes', rate(perSecond((o) => o.pushes.offered)), 'a second', `${count(now.pushes.offered)} since the start`);
 	tile('Used', share(now.pushes.used, now.pushes.used + now.pushes.wasted), 'of pushes', `${bytes(now.pushes.wasted_bytes)} wasted`);

@@ -88,6 +88,14 @@ static void a_series_whose_route_has_moved_goes_on(void **state)
 	assert_int_equal(totals_series(all, SERIES_REQUEST, "listen=\"l\",route=\"b\"")->sum, 2020);
 	assert_int_equal(totals_series(all, SERIES_REQUEST, "listen=\"l\",route=\"(none)\"")->sum, 5);
 	assert_int_equal(all->series.count, 3);
+	series_count(&after->lane, SERIES_QUEUE, 1, 0, 40000);
+	totals_add_series(all, &after->conf, &after->series);
+	const struct histogram queue = totals_family(all, SERIES_QUEUE), request = totals_family(all, SERIES_REQUEST);
+	assert_int_equal(queue.counts[histogram_bucket(40000)], 1);
+	assert_int_equal(queue.sum, 40000);
+	assert_int_equal(histogram_total(&request), 8); /* those of the later configuration twice */
+	assert_int_equal(request.sum, 3000 + 2 * 35);
+	assert_int_equal(totals_family(all, SERIES_TLS).sum, 0);
 	totals_free(t);
 	totals_free(all);
 	site_free(before);
