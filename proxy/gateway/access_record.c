@@ -127,39 +127,6 @@ static void count_exchange(
 		count_tunnel(c, x);
 }
 
-/* The times of an attempt at an origin. The server is known until upstream_exchange_ended. */
-static void count_origin_times(const struct series_lane *l, const struct exchange *x)
-{
-	const struct conf_origin *o = x->place.origin;
-	const struct origin_attempt *attempt = origin_attempt_of(x);
-	const struct exchange_timing *t = &x->timing;
-	if (!o || (attempt->hop.connection == 0 && t->queued == 0))
-		return;
-	series_count(l, SERIES_QUEUE, o->index + 1, 0, t->queued);
-	if (t->answered && attempt->server)
-		series_count(l, SERIES_FIRST_BYTE, o->index + 1,
-		    conf_server_number(o, attempt->server->conf), t->answered - t->sent);
-}
-
-static void count_times(const struct gateway *g, const struct exchange *x)
-{
-	const struct series_lane *l = &g->env.observe->series;
-	const struct conf *conf = g->env.conf;
-	const struct exchange_timing *t = &x->timing;
-	size_t route = conf_route_number(conf, x->place.route);
-	if (exchange_is_push(x)) {
-		if (x->pushed.was_promised)
-			series_count(l, SERIES_PUSH, route, 0, g->relay.now - t->started);
-		return;
-	}
-	if (!exchange_is_tunnel(x))
-		series_count(l, SERIES_REQUEST, conf_listen_number(conf, x->facts.listener), route,
-		    g->relay.now - t->started);
-	if (hold_part(x)->answered_by && t->first_byte)
-		series_count(l, SERIES_CLAIM, route, 0, t->first_byte - t->started);
-	count_origin_times(l, x);
-}
-
 /* The access log has a line of each failure, whatever log-sample says. A client that leaves is no failure.
  * A push that pushgate gave up is none either: it has a line if its page has one. */
 bool access_record_is_failure(const struct exchange *x, enum observe_outcome outcome)
@@ -371,7 +338,7 @@ void access_record_ended(void *context, struct exchange *x)
 	struct gateway *g = context;
 	enum observe_outcome outcome = outcome_of(x);
 	worker_schedule_drain_check(&g->env);
-	count_times(g, x);
+	times_record_ended(g, x);
 	upstream_exchange_ended(x);
 	admission_exchange_ended(&g->admission, x);
 	count_exchange(g->env.observe->counters, x, outcome);

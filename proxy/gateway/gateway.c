@@ -240,6 +240,7 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	g->admin = admin_new(&facts);
 	open_admission(g, env);
 	page_records_open(g, env->pages);
+	times_record_open(g);
 	connection_records_open(
 	    g, env->connections ? &env->connections[env->observe->worker] : NULL);
 	drain_open(g);
@@ -304,6 +305,7 @@ void gateway_free(struct gateway *g)
 	budget_fini(&g->env.budget);
 	admission_close(&g->admission);
 	waterfall_lane_free(g->pages);
+	times_record_close(g);
 	free(g->pac_text);
 	feedback_fini(g);
 	free(g);

@@ -124,6 +124,7 @@ struct gateway {
 	struct recheck recheck;
 	struct admission admission;
 	struct waterfall_lane *pages; /* owned; NULL: no pages are recorded */
+	struct route_times *times;    /* owned; by the number of the route */
 	struct shown_connections shown;
 	struct admin *admin; /* owned */
 	const char *(*explain)(void *context, const struct admin_question *q,
@@ -269,6 +270,12 @@ void span_record_decided(const struct exchange *page, const struct policy_offer 
 void span_record_made(struct gateway *g, struct exchange *push);
 void span_record_held(const struct hold_note *n);
 void span_record_ended(struct gateway *g, struct exchange *x, enum observe_outcome how);
+
+/* ---- times_record.c ---- */
+
+void times_record_open(struct gateway *g);
+void times_record_close(struct gateway *g);
+void times_record_ended(struct gateway *g, const struct exchange *x);
 
 /* ---- connection_records.c ---- */
 

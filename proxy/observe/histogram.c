@@ -27,6 +27,15 @@ const usec histogram_bounds[HISTOGRAM_BOUNDS + 1] = {
 #undef ROW
 };
 
+/* How many bounds are below 2 to the power of the index, which is the place of a span's highest bit. */
+// clang-format off
+const uint8_t histogram_first[HISTOGRAM_BITS] = {
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 6, 7, 8, 10, 10, 11, 13,
+	14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14,
+	14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14,
+};
+// clang-format on
+
 const char *histogram_bound_text(size_t bucket)
 {
 	static const char *const texts[HISTOGRAM_BOUNDS + 1] = {

@@ -21,14 +21,17 @@ struct histogram {
 /* The last one is above all spans. */
 extern const usec histogram_bounds[HISTOGRAM_BOUNDS + 1];
 
-/* Four steps without a branch: what it costs depends on no span. */
+/* By the place of a span's highest bit: the first bucket that it may be in. No more than two bounds have it in one place. */
+#define HISTOGRAM_BITS 64u
+extern const uint8_t histogram_first[HISTOGRAM_BITS];
+
+/* Without a branch: what it costs depends on no span. */
 static inline size_t histogram_bucket(usec span)
 {
 	const usec *b = histogram_bounds;
-	size_t i = span > b[7] ? 8 : 0;
-	i += span > b[i + 3] ? 4 : 0;
-	i += span > b[i + 1] ? 2 : 0;
-	i += span > b[i] ? 1 : 0;
+	size_t i = histogram_first[HISTOGRAM_BITS - 1 - (unsigned)__builtin_clzll(span | 1)];
+	i += span > b[i];
+	i += span > b[i];
 	return i;
 }
 

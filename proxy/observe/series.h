@@ -78,18 +78,28 @@ struct series_lane series_lane(const struct series *s, uint32_t lane);
 /* The number of a cell that has none. */
 uint32_t series_number(const struct series *s, enum series_id id, size_t cell);
 
-/* Counts a span. first, second: numbers of the objects; 0: there is none, or the family has one label. */
-static inline void series_count(
-    const struct series_lane *l, enum series_id id, size_t first, size_t second, usec span)
+/* The histogram of a combination, which gets one and keeps it. first, second: numbers of the objects; 0: there is none, or
+ * the family has one label. NULL: nothing is counted. */
+static inline struct histogram *series_histogram(
+    const struct series_lane *l, enum series_id id, size_t first, size_t second)
 {
 	const struct series *s = l->of;
 	if (!s)
-		return;
+		return NULL;
 	size_t cell = s->first[id] + s->rows_of[id][first] + second;
 	uint32_t number = atomic_load_explicit(&s->number_of[cell], memory_order_relaxed) - 1;
 	if (number >= s->numbers) /* none yet, or another worker has written what it must not */
 		number = series_number(s, id, cell);
-	histogram_count(&l->histograms[number], span);
+	return &l->histograms[number];
+}
+
+/* Counts a span. */
+static inline void series_count(
+    const struct series_lane *l, enum series_id id, size_t first, size_t second, usec span)
+{
+	struct histogram *h = series_histogram(l, id, first, second);
+	if (h)
+		histogram_count(h, span);
 }
 
 /* ---- for the master ---- */

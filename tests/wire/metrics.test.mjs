@@ -7,8 +7,9 @@ import fs from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 import path from 'node:path';
+import { fleet } from '../support/fleet.mjs';
 import { forward } from '../support/forward.mjs';
-import { BINARY, certs, samples, scenario, section, sleep, until } from '../support/gate.mjs';
+import { BINARY, certs, freePort, samples, scenario, section, sleep, until } from '../support/gate.mjs';
 import { connect1 } from '../support/http1.mjs';
 import { families, lint } from '../support/prometheus.mjs';
 import { change, gate, get, haveEnded } from '../support/reloads.mjs';
@@ -99,6 +100,30 @@ scenario('what no route takes is counted without one, and what an origin never a
 		'request_duration_seconds{listen="main",route="main"}': 1,
 		'queue_wait_seconds{origin="main"}': 1,
 	});
+});
+
+// covers: R660
+scenario('requests of one route that come to two listeners and go to two servers are told apart', {
+	server: SERVER, origins: {}, routes: ' ',
+	prepare: async (s) => {
+		s.fleet = await fleet([{}, {}]);
+		s.cleanups.push(() => s.fleet.forEach((one) => one.shut()));
+		s.other = await freePort();
+		s.options.extra = section('listen other', { address: `127.0.0.1:${s.other}` }) + section('route main', { origin: 'both' })
+			+ section('origin both', { server: s.fleet.map((one) => `h2c://${one.address}`), balance: 'round-robin' });
+	},
+}, async (s) => {
+	for (let i = 0; i < 30; i++)
+		assert.equal((await get(i % 3 === 0 ? s.other : s.port, '/')).status, 200);
+	const [a, b] = s.fleet;
+	assert.ok(a.requests > 5 && b.requests > 5, `${a.requests} and ${b.requests}`);
+	await until('all are counted', () => s.gate.counters().requests_open === 0);
+	const all = counts(s.gate.status());
+	assert.equal(all['request_duration_seconds{listen="main",route="main"}'], 20);
+	assert.equal(all['request_duration_seconds{listen="other",route="main"}'], 10);
+	assert.equal(all['queue_wait_seconds{origin="both"}'], 30);
+	for (const one of s.fleet)
+		assert.equal(all[`origin_first_byte_seconds{origin="both",server="h2c://${one.address}"}`], one.requests);
 });
 
 /* Each address of 127.0.0.0/8 is a destination of its own. */

@@ -34,6 +34,19 @@ static void a_span_is_in_the_first_bucket_whose_bound_it_does_not_exceed(void **
 	assert_int_equal(h.counts[HISTOGRAM_BOUNDS], 1);
 }
 
+static void the_bucket_is_found_for_each_size_of_a_span(void **state)
+{
+	(void)state;
+	for (unsigned bit = 0; bit < HISTOGRAM_BITS; bit++)
+		for (usec offset = 0; offset < 64; offset++) {
+			usec span = ((usec)1 << bit) + (((usec)1 << bit) / 64) * offset - (offset % 2);
+			size_t i = 0;
+			while (i < HISTOGRAM_BOUNDS && span > histogram_bounds[i])
+				i++;
+			assert_int_equal(histogram_bucket(span), i);
+		}
+}
+
 static void a_histogram_is_printed_with_cumulative_buckets(void **state)
 {
 	(void)state;
@@ -221,6 +234,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_span_is_in_the_first_bucket_whose_bound_it_does_not_exceed),
+	    cmocka_unit_test(the_bucket_is_found_for_each_size_of_a_span),
 	    cmocka_unit_test(a_histogram_is_printed_with_cumulative_buckets),
 	    cmocka_unit_test(each_combination_of_labels_has_a_series),
 	    cmocka_unit_test(what_comes_later_than_max_series_is_counted_together),
