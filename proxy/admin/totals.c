@@ -10,6 +10,7 @@ struct totals *totals_new(void)
 {
 	struct totals *t = memory_new(struct totals);
 	map_init(&t->series);
+	list_init(&t->in_order);
 	return t;
 }
 
@@ -126,6 +127,6 @@ void totals_add_totals(struct totals *t, const struct totals *more)
 		add_rule(totals_rule(t, more->rules[i].name), &more->rules[i].counts);
 	for (size_t i = 0; i < more->route_count; i++)
 		totals_add_route(t, more->routes[i].name, more->routes[i].limited);
-	map_for_each(&more->series, s, struct totals_series, node)
+	list_for_each(&more->in_order, s, struct totals_series, link)
 	    histogram_add(totals_series(t, s->id, s->labels), &s->histogram);
 }

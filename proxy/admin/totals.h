@@ -6,6 +6,7 @@
 #ifndef PUSHGATE_ADMIN_TOTALS_H
 #define PUSHGATE_ADMIN_TOTALS_H
 
+#include "proxy/base/list.h"
 #include "proxy/base/map.h"
 #include "proxy/conf/conf.h"
 #include "proxy/limits.h"
@@ -24,6 +25,7 @@ enum { TOTALS_SERIES = 4 * LIMIT_SERIES, TOTALS_LABELS_BYTES = 400 };
 
 struct totals_series {
 	struct map_node node;
+	struct list link;
 	enum series_id id;
 	char *labels; /* owned; as a sample has them */
 	struct histogram histogram;
@@ -35,8 +37,9 @@ struct totals {
 	struct observe_named_rule *rules; /* names are owned */
 	struct totals_route *routes;
 	size_t rule_count, route_count;
-	struct map series;             /* struct totals_series, owned */
-	struct totals_series **sorted; /* owned: in the order of print; NULL: not yet */
+	struct map series;                /* struct totals_series, owned */
+	struct list in_order;             /* the same, in the order in which they came */
+	struct totals_series **by_family; /* owned: for print; NULL: not yet */
 };
 
 struct totals *totals_new(void);

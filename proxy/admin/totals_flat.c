@@ -59,7 +59,7 @@ struct totals_flat totals_flatten(const struct totals *t, void *bytes, size_t si
 		write_record(&w, RECORD_ROUTE, t->routes[i].name, t->routes[i].limited,
 		    sizeof(t->routes[i].limited));
 	struct totals_flat flat = {.counters = (size_t)(w.at - (unsigned char *)bytes)};
-	map_for_each(&t->series, s, struct totals_series, node)
+	list_for_each(&t->in_order, s, struct totals_series, link)
 	    write_record(&w, RECORD_SERIES + s->id, s->labels, &s->histogram, sizeof(s->histogram));
 	flat.bytes = (size_t)(w.at - (unsigned char *)bytes);
 	return flat;

@@ -98,19 +98,20 @@ struct histogram *totals_series(struct totals *t, enum series_id id, const char 
 	write_labels(id, NULL, rest);
 	if (t->series.count >= TOTALS_SERIES && strcmp(labels, rest) != 0)
 		return totals_series(t, id, rest);
-	free(t->sorted);
-	t->sorted = NULL;
+	free(t->by_family);
+	t->by_family = NULL;
 	s = memory_new(struct totals_series);
 	s->id = id;
 	s->labels = memory_strdup(labels);
 	map_insert(&t->series, &s->node, hash);
+	list_append(&t->in_order, &s->link);
 	return &s->histogram;
 }
 
 struct histogram totals_family(const struct totals *t, enum series_id id)
 {
 	struct histogram sum = {0};
-	map_for_each(&t->series, s, struct totals_series, node)
+	list_for_each(&t->in_order, s, struct totals_series, link)
 	{
 		if (s->id == id)
 			histogram_add(&sum, &s->histogram);
@@ -144,43 +145,37 @@ void totals_add_series(struct totals *t, const struct conf *conf, const struct s
 
 void totals_series_fini(struct totals *t)
 {
-	map_for_each(&t->series, s, struct totals_series, node)
+	list_for_each(&t->in_order, s, struct totals_series, link)
 	{
 		map_remove(&t->series, &s->node);
 		free(s->labels);
 		free(s);
 	}
 	map_fini(&t->series);
-	free(t->sorted);
+	free(t->by_family);
 }
 
 /* ---- as text ---- */
 
-static int compare(const void *a, const void *b)
-{
-	const struct totals_series *x = *(struct totals_series *const *)a;
-	const struct totals_series *y = *(struct totals_series *const *)b;
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return strcmp(x->labels, y->labels);
-}
-
-/* By family and labels, NULL behind the last; the caller frees the list. */
-static struct totals_series **sort(const struct totals *t)
+/* By family, NULL behind the last; the caller frees the list. Prometheus wants the same order each time and no other, and a
+ * sort by labels would take milliseconds. */
+static struct totals_series **order(const struct totals *t)
 {
 	struct totals_series **all =
 	    memory_zalloc((t->series.count + 1) * sizeof(struct totals_series *));
-	size_t count = 0;
-	map_for_each(&t->series, s, struct totals_series, node) all[count++] = s;
-	qsort(all, count, sizeof(*all), compare);
+	size_t at[SERIES_FAMILIES + 1] = {0};
+	list_for_each(&t->in_order, s, struct totals_series, link) at[s->id + 1]++;
+	for (enum series_id id = 0; id < SERIES_FAMILIES; id++)
+		at[id + 1] += at[id];
+	list_for_each(&t->in_order, s, struct totals_series, link) all[at[s->id]++] = s;
 	return all;
 }
 
 size_t totals_series_print(struct totals *t, size_t at, size_t most, FILE *out)
 {
-	if (!t->sorted)
-		t->sorted = sort(t);
-	struct totals_series **all = t->sorted;
+	if (!t->by_family)
+		t->by_family = order(t);
+	struct totals_series **all = t->by_family;
 	for (; all[at] && most > 0; at++, most--) {
 		const char *name = series_name(all[at]->id);
 		if (at == 0 || all[at]->id != all[at - 1]->id)

@@ -115,7 +115,8 @@ static void visit_all(const struct visitor *v, struct totals *t)
 		visit(v, &t->routes[i].limited[0], "route\t%s\trefused", t->routes[i].name);
 		visit(v, &t->routes[i].limited[1], "route\t%s\tshadow", t->routes[i].name);
 	}
-	map_for_each(&t->series, s, struct totals_series, node) visit_series(v, s, &s->histogram);
+	list_for_each(&t->in_order, s, struct totals_series, link)
+	    visit_series(v, s, &s->histogram);
 }
 
 /* ---- writing ---- */

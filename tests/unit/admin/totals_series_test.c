@@ -123,8 +123,8 @@ static void families_are_printed_in_order_with_their_labels(void **state)
 	    "pushgate_push_duration_seconds_count{route=\"r\"} 1\n",
 	    "pushgate_queue_wait_seconds_count{origin=\"o\"} 1\n",
 	    "# TYPE pushgate_origin_first_byte_seconds histogram\n",
-	    "pushgate_origin_first_byte_seconds_count{origin=\"o\",server=\"(none)\"} 1\n",
 	    "pushgate_origin_first_byte_seconds_count{origin=\"o\",server=\"http://a\\\"b\\\\c\"} 1\n",
+	    "pushgate_origin_first_byte_seconds_count{origin=\"o\",server=\"(none)\"} 1\n",
 	    "pushgate_tls_handshake_seconds_count{listen=\"l\"} 1\n",
 	};
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
