@@ -4,6 +4,7 @@
  * its TYPE and then all its samples.
  * https://prometheus.io/docs/instrumenting/exposition_formats/
  */
+#include "proxy/base/utf8.h"
 #include "proxy/observe/observe.h"
 #include <stdarg.h>
 #include <string.h>
@@ -17,17 +18,24 @@ static const struct {
 #undef ROW
 };
 
+/* U+FFFD: stands for a byte that is no UTF-8, which paths of files may have. Prometheus would refuse all samples. */
+#define REPLACEMENT "\xef\xbf\xbd"
+
 static void print_label(FILE *out, const struct observe_label *label)
 {
+	size_t left = strlen(label->value), length;
 	fprintf(out, "%s=\"", label->name);
-	for (const char *p = label->value; *p; p++) {
-		if (*p == '\n') {
+	for (const char *p = label->value; left > 0; p += length, left -= length) {
+		length = (unsigned char)*p < 0x80 ? 1 : utf8_length((const uint8_t *)p, left);
+		if (*p == '\n')
 			fputs("\\n", out);
-			continue;
-		}
-		if (*p == '\\' || *p == '"')
-			fputc('\\', out);
-		fputc(*p, out);
+		else if (*p == '\\' || *p == '"')
+			fprintf(out, "\\%c", *p);
+		else if (length > 0)
+			fwrite(p, 1, length, out);
+		else
+			fputs(REPLACEMENT, out);
+		length += length == 0;
 	}
 	fputc('"', out);
 }

@@ -228,11 +228,14 @@ static void labels_are_escaped(void **state)
 	FILE *out = open_memstream(&text, &size);
 	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_RULE_USED};
 	observe_sample(&f, (const struct observe_label[]){{"rule", "a\\b\"c\nd"}, {0}}, "%.1f", 0.5);
+	observe_sample(&f, (const struct observe_label[]){{"rule", "\303\244\377\342\202\n\360\237\230\200\303"}, {0}}, "%d", 2);
 	observe_sample(&f, (const struct observe_label[]){{0}}, "%d", 1);
 	fclose(out);
 	assert_string_equal(strstr(text, "# TYPE"),
 	    "# TYPE pushgate_rule_used_ratio gauge\n"
 	    "pushgate_rule_used_ratio{rule=\"a\\\\b\\\"c\\nd\"} 0.5\n"
+	    /* A file's path may be any bytes; what is no UTF-8 would make Prometheus refuse all samples. */
+	    "pushgate_rule_used_ratio{rule=\"\303\244\357\277\275\357\277\275\357\277\275\\n\360\237\230\200\357\277\275\"} 2\n"
 	    "pushgate_rule_used_ratio 1\n");
 	free(text);
 }
