@@ -11,7 +11,7 @@
 #define TICK_USEC (200 * USEC_PER_MSEC)
 #define EVENTS_A_TICK 4u
 /* A comment after so many silent ticks: who has left is noticed by it. */
-#define SILENT_TICKS 75u
+#define SILENT_TICKS 25u
 
 struct stream {
 	const struct waterfall *records;

@@ -113,6 +113,7 @@ await site('pages appear as they come, and filters and links choose among them',
 	const one = await s.visit('/page1');
 	await openAt(s, '#pages');
 	await s.page.waitForSelector('.entry');
+	await s.page.waitForSelector('#ready.v-good'); /* in each section */
 	assert.equal((await words(s.page, '.entry')).length, 1);
 	await s.get('/page2');
 	await s.page.waitForFunction(() => document.querySelectorAll('.entry').length === 2);

@@ -175,6 +175,8 @@ function showOverview(o) {
 			['Version', o.version], ['Workers', count(o.workers)], ['Client connections', count(o.connections_open)],
 			['Connections to origins', count(o.origin_connections_open)], ['Held responses answered', count(o.pushes.claimed)],
 			['Held responses that expired', count(o.pushes.expired)], ['Requests that missed one', count(o.pushes.missed)]])));
+}
+function showState(o) {
 	const isReady = o.ready === true;
 	$('ready').className = `badge ${isReady ? 'v-good' : 'v-bad'}`;
 	$('ready').textContent = isReady ? 'ready' : o.reason ?? 'not ready';
@@ -185,6 +187,7 @@ async function refreshOverview() {
 	const o = await ask('api/overview');
 	o.at = performance.now();
 	showTiles(o, state.before);
+	showState(o);
 	if (state.section === 'overview')
 		showOverview(o);
 	state.before = o;
@@ -208,13 +211,13 @@ function entry(p, isNew) {
 }
 function matches(p) {
 	const f = state.filter;
-	return (!f.host || p.authority.includes(f.host)) && (!f.path || p.path.includes(f.path)) &&
+	return (!f.host || p.authority.toLowerCase().includes(f.host.toLowerCase())) && (!f.path || p.path.includes(f.path)) &&
 		(!f.client || p.client.startsWith(f.client)) && (!f.verdict || p.verdicts[f.verdict] > 0);
 }
 const newest = () => [...state.pages.values()].sort((a, b) => b.started - a.started);
 
 function showList(added) {
-	const pages = newest().filter(matches);
+	const pages = newest().filter(matches).slice(0, LIST_MOST);
 	const list = $('list');
 	const had = document.activeElement?.dataset?.id;
 	list.replaceChildren(pages.length ? el('ol', {}, ...pages.map((p) => el('li', {}, entry(p, added?.has(p.id)))))
@@ -536,10 +539,12 @@ function show() {
 	for (const section of document.querySelectorAll('main > section'))
 		section.hidden = section.id !== state.section;
 	for (const a of document.querySelectorAll('#tabs a'))
-		if (a.hash === `#${state.section}`)
+		if (a.hash === `#${state.section}`) {
 			a.setAttribute('aria-current', 'page');
-		else
+			a.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+		} else {
 			a.removeAttribute('aria-current');
+		}
 	const title = $(`${state.section}-title`).textContent;
 	document.title = `${title} – pushgate`;
 	if (state.section === 'overview' && state.before)
@@ -574,7 +579,7 @@ async function poll() {
 }
 
 function begin() {
-	for (const id of ['live', 'filter', 'explain-form'])
+	for (const id of ['live', 'filter', 'split', 'explain-form'])
 		$(id).hidden = false;
 	$('live').addEventListener('click', () => { state.isLive = !state.isLive; listen(); });
 	$('explain-form').addEventListener('submit', explain);
