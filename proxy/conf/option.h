@@ -50,6 +50,13 @@ typedef bool conf_setter(struct conf_loader *l, void *at, struct slice value);
 typedef const char *conf_member_check(struct slice member);
 typedef bool conf_suggester(struct slice value, char *text, size_t size);
 
+/* Parts of a value that may be a secret: no page shows them, and no message a user. */
+enum conf_secret {
+	CONF_SECRET_USER = 1,  /* and its password, before the "@" of a URL */
+	CONF_SECRET_FIELD = 2, /* the value of a field, behind its name */
+	CONF_SECRET_QUERY = 4, /* of a path or a URL */
+};
+
 struct conf_option {
 	enum conf_kind section;
 	enum conf_type type;
@@ -64,8 +71,8 @@ struct conf_option {
 	uint64_t min, max;
 	const char *choices; /* separated by spaces */
 	bool is_required, repeats;
-	bool has_words;  /* for CONF_TYPE_OTHER: words may stand in double quotes */
-	bool hides_user; /* a user and a password may be in it, which no message shows */
+	bool has_words;   /* for CONF_TYPE_OTHER: words may stand in double quotes */
+	unsigned secrets; /* bits of enum conf_secret */
 	size_t offset, count_offset;
 	/* For numbers, texts and files: NULL, or the word that stands for none, which is 0 or NULL. */
 	const char *none;

@@ -310,7 +310,7 @@ const struct conf_option conf_options[] = {
         .sentence = "For so long after its last use a right password is known, so that it is not hashed again. It is forgotten at once "
         "when the file of users changes."},
     {SERVER(server.tracing), .key = "tracing", OTHER("[http://]HOST:PORT[/PATH] | off", conf_set_tracing), .example = "http://127.0.0.1:4318",
-        .right = "write off, or HOST:PORT of a collector", .hides_user = true, .preset = "off",
+        .right = "write off, or HOST:PORT of a collector", .secrets = CONF_SECRET_USER | CONF_SECRET_QUERY, .preset = "off",
         .sentence = "The collector that gets spans of requests and pushes: OTLP over HTTP/1.1 as JSON (docs/TRACING.md). Without a path: "
         "/v1/traces. The origins get traceparent with pushgate's span as parent. off: traceparent and tracestate pass as they came. Listeners "
         "with mode = forward never take part."},
@@ -448,7 +448,7 @@ const struct conf_option conf_options[] = {
         "= forward: each request goes where it says itself. weight=NUMBER: its share of the requests, from 1 to 256; 1 if not given. "
         "backup: used while no other server is up. down: not used."},
     {ORIGIN(chain), .key = "upstream-proxy",
-        OTHER("http[s]://[USER[:PASSWORD]@]HOST:PORT [password-file=FILE] [NAME | *.NAME ...]", conf_set_upstream_proxy), .hides_user = true, .repeats = true,
+        OTHER("http[s]://[USER[:PASSWORD]@]HOST:PORT [password-file=FILE] [NAME | *.NAME ...]", conf_set_upstream_proxy), .secrets = CONF_SECRET_USER, .repeats = true,
         .example = "http://proxy.example.com:3128",
         .right = "write http://HOST:PORT or https://HOST:PORT, USER@ or USER:PASSWORD@ before HOST if the proxy asks for it, and behind "
         "it password-file=FILE or the names of destinations",
@@ -576,7 +576,7 @@ const struct conf_option conf_options[] = {
         .example = "500 502-504", .preset = "502 503 504",
         .sentence = "Statuses of responses that count as failures of the server. A status that clients can cause at will, such as 500 by a "
         "broken page, lets them eject servers."},
-    {ORIGIN(check), .key = "health-check", .example = "/health", .preset = "off",
+    {ORIGIN(check), .key = "health-check", .example = "/health", .secrets = CONF_SECRET_QUERY, .preset = "off",
         READ("off | connect | /PATH", conf_read_health_check, "write off, connect or the path to ask for, such as /health"),
         .sentence = "How pushgate finds out by itself whether a server works. connect: it connects, over TLS with the handshake; /PATH: it "
         "also sends a GET for this path. A server that fails gets no requests while another works. One worker checks, for all. Not for the "
@@ -611,7 +611,7 @@ const struct conf_option conf_options[] = {
         .sentence = "A condition: the request has one of these methods. Routes with conditions are tried before those of the same host and "
         "path that have none, in the order of the file. A request that does not meet them goes to the next route that matches."},
     {.section = CONF_SECTION_ROUTE, .key = "field", OTHER("NAME: PATTERN | NAME | !NAME", conf_set_route_field),
-        .example = "Cookie: *beta=1*", .repeats = true,
+        .example = "Cookie: *beta=1*", .secrets = CONF_SECRET_FIELD, .repeats = true,
         .sentence = "A condition: the request has a field of this name with a value that matches the pattern (* and ?, or a regular "
         "expression after ~); has the field; or does not have it. All lines must hold."},
     {.section = CONF_SECTION_ROUTE, .key = "origin", OTHER("NAME | NAME WEIGHT, ...", conf_set_route_origin), .example = "app",

@@ -373,7 +373,7 @@ static bool check_end(struct conf_loader *l, const struct conf_option *o, struct
 
 bool conf_check_raw(struct conf_loader *l, const struct conf_option *o, struct slice value)
 {
-	if (o->hides_user)
+	if (o->secrets & CONF_SECRET_USER)
 		value = conf_hide_user(l, value);
 	/* Any text: a ';' or '#' belongs to it. */
 	if (o->type == CONF_TYPE_FIELDS)

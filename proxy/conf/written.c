@@ -3,21 +3,26 @@
 #include "proxy/conf/load.h"
 #include "proxy/conf/setters.h"
 
-/* What a field is set to may be a credential, whatever its name is. */
-static struct slice without_secret(
+/* What a field is set to, or compared with, may be a credential, whatever its name is. */
+static struct slice without_secrets(
     struct conf_loader *l, const struct conf_option *o, struct slice value)
 {
-	if (o->hides_user)
-		return conf_hide_user(l, value);
-	size_t end = o->type == CONF_TYPE_FIELDS ? slice_find(value, ':') : value.len;
-	if (end == value.len)
-		return value;
-	return arena_printf(&l->conf->arena, "%.*s: …", SLICE_ARG(slice_sub(value, 0, end)));
+	struct arena *a = &l->conf->arena;
+	if (o->secrets & CONF_SECRET_USER)
+		value = conf_hide_user(l, value);
+	size_t query = o->secrets & CONF_SECRET_QUERY ? slice_find(value, '?') : value.len;
+	if (query < value.len)
+		value = arena_printf(a, "%.*s?…", SLICE_ARG(slice_sub(value, 0, query)));
+	bool has_field = o->type == CONF_TYPE_FIELDS || (o->secrets & CONF_SECRET_FIELD);
+	size_t name = has_field ? slice_find(value, ':') : value.len;
+	if (name < value.len)
+		value = arena_printf(a, "%.*s: …", SLICE_ARG(slice_sub(value, 0, name)));
+	return value;
 }
 
 const char *conf_shown_value(struct conf_loader *l, const struct conf_option *o, struct slice value)
 {
-	return conf_copy(l, without_secret(l, o, value));
+	return conf_copy(l, without_secrets(l, o, value));
 }
 
 bool conf_next_written(const struct conf *c, struct conf_walk *walk, struct conf_written *w)

@@ -2,9 +2,12 @@
 /* The configuration as it was written: each line in its order with its place, and no secret. And which pages are recorded. */
 #include "tests/unit/conf/load.h"
 
-static const char text[] = "[server]\nworkers = 2\n[listen a]\nmode = forward\naddress = 127.0.0.1:1\n[origin o]\nserver = forward:\n"
+static const char text[] = "[server]\ntracing = http://127.0.0.1:4318/v1/traces?key=word\n[listen a]\nmode = forward\naddress = 127.0.0.1:1\n[origin o]\nserver = forward:\n"
 			   "upstream-proxy = http://user:word@127.0.0.1:3\n[route r]\norigin = o\n"
-			   "request-set = Authorization: Bearer word\nrequest-set = X-Kind: a:b\n\nresponse-remove = X-Powered-By\n";
+			   "request-set = Authorization: Bearer word\nrequest-set = X-Kind: a:b\n\nresponse-remove = X-Powered-By\n"
+			   "field = X-From-Edge: word\nfield = !X-Kind\n"
+			   "[origin b]\nserver = http://127.0.0.1:4\nhealth-check = /health?token=word\n"
+			   "[route forward]\norigin = o\n";
 
 static void each_line_is_there_with_its_place_and_no_secret(void **state)
 {
@@ -14,7 +17,7 @@ static void each_line_is_there_with_its_place_and_no_secret(void **state)
 		uint32_t line;
 	} rows[] = {
 	    {"server", NULL, NULL, 1},
-	    {"server", "workers", "2", 2},
+	    {"server", "tracing", "http://127.0.0.1:4318/v1/traces?…", 2},
 	    {"listen", NULL, NULL, 3},
 	    {"listen", "mode", "forward", 4},
 	    {"listen", "address", "127.0.0.1:1", 5},
@@ -26,6 +29,13 @@ static void each_line_is_there_with_its_place_and_no_secret(void **state)
 	    {"route", "request-set", "Authorization: …", 11},
 	    {"route", "request-set", "X-Kind: …", 12},
 	    {"route", "response-remove", "X-Powered-By", 14},
+	    {"route", "field", "X-From-Edge: …", 15},
+	    {"route", "field", "!X-Kind", 16},
+	    {"origin", NULL, NULL, 17},
+	    {"origin", "server", "http://127.0.0.1:4", 18},
+	    {"origin", "health-check", "/health?…", 19},
+	    {"route", NULL, NULL, 20},
+	    {"route", "origin", "o", 21},
 	};
 	struct load load = load_text(text);
 	assert_non_null(load.conf);
