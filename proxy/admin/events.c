@@ -10,13 +10,15 @@
 
 #define TICK_USEC (200 * USEC_PER_MSEC)
 #define EVENTS_A_TICK 4u
+/* Each tick looks at lanes until so many records have been seen: the other lanes come first in the next one. */
+#define LOOK_RECORDS 4096u
 /* A comment after so many silent ticks: who has left is noticed by it. */
 #define SILENT_TICKS 25u
 
 struct stream {
 	const struct waterfall *records;
 	struct worker_env *worker;
-	uint32_t first_lane; /* of the next tick: no lane comes always first */
+	uint32_t first_lane; /* of the next tick */
 	unsigned silent;
 	struct page_record record;
 	/* Of each lane: the last change that was sent or skipped, and how many pages had no record by then. */
@@ -100,14 +102,18 @@ static enum admin_step produce(void *context, struct admin_output *output, FILE 
 	struct stream *s = context;
 	uint32_t sent = 0;
 	uint64_t skipped = 0;
-	for (uint32_t i = 0; i < s->records->workers; i++) {
-		uint32_t lane = (s->first_lane + i) % s->records->workers;
+	const uint32_t lanes = s->records->workers;
+	uint32_t i = 0;
+	for (; i < lanes && i * s->records->records < LOOK_RECORDS; i++) {
+		uint32_t lane = s->first_lane;
+		s->first_lane = (lane + 1) % lanes;
 		struct news n = look(s, lane, EVENTS_A_TICK - sent);
 		uint32_t written = write_news(s, lane, &n, out);
 		sent += written;
 		skipped += n.all - written + left_out(s, lane);
 	}
-	s->first_lane = (s->first_lane + 1) % s->records->workers;
+	if (i == lanes) /* no lane comes always first */
+		s->first_lane = (s->first_lane + 1) % lanes;
 	if (skipped > 0)
 		fprintf(
 		    out, "event: skipped\ndata: {\"pages\":%llu}\n\n", (unsigned long long)skipped);

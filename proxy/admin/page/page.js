@@ -534,7 +534,7 @@ async function explain(event) {
 /* ---- ways ---- */
 
 function show() {
-	const [name, id] = decodeURIComponent(location.hash.slice(1)).split('=');
+	const [name, id] = location.hash.slice(1).split('=');
 	state.section = name === 'page' ? 'pages' : $(name)?.tagName === 'SECTION' ? name : 'overview';
 	for (const section of document.querySelectorAll('main > section'))
 		section.hidden = section.id !== state.section;
