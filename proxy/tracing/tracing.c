@@ -46,6 +46,7 @@ static inline uint64_t next(struct tracing *t)
 static inline uint64_t next_id(struct tracing *t)
 {
 	uint64_t number = next(t);
+	/* uncovered: one number of 2^64 is 0 */
 	return number ? number : next(t);
 }
 

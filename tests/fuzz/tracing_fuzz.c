@@ -32,7 +32,7 @@ static void read_message(struct slice message)
 	char *text = otlp_span(message);
 	if (!text)
 		return;
-	json_t *span = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	json_t *span = json_loads(text, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
 	ensure(json_is_object(span) && json_is_array(json_object_get(span, "attributes")));
 	json_decref(span);
 	free(text);

@@ -428,6 +428,18 @@ static void hostile_texts_are_shown_as_texts(void **state)
 	report_fini(&r);
 }
 
+static void control_characters_are_known(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		size_t bytes;
+	} rows[] = {{"a", 0}, {"\x1f", 1}, {" ", 0}, {"~", 0}, {"\x7f", 1}, {"\xc2\x80", 2}, {"\xc2\x9f", 2}, {"\xc2\xa0", 0},
+	    {"\xc3\x80", 0}, {"\xc2", 0} /* the name of a file may be no UTF-8 */};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(report_control(rows[i].text), rows[i].bytes);
+}
+
 static void the_forms_have_the_same_numbers(void **state)
 {
 	(void)state;
@@ -481,6 +493,7 @@ int main(void)
 	    cmocka_unit_test(a_compressed_log_is_read_and_a_broken_one_as_far_as_it_goes),
 	    cmocka_unit_test(what_cannot_be_opened_is_told),
 	    cmocka_unit_test(hostile_texts_are_shown_as_texts),
+	    cmocka_unit_test(control_characters_are_known),
 	    cmocka_unit_test(the_forms_have_the_same_numbers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -286,7 +286,7 @@ static void url_of_an_attempt_is_cut(void **state)
 	static const struct {
 		const char *scheme;
 		size_t path, kept; /* bytes */
-	} rows[] = {{"http", 10, 10}, {"http", 1518, 1518}, {"http", 1519, 1519}, {"http", 1520, 1519}, {"http", 1583, 1519},
+	} rows[] = {{"http", 0, 0}, {"http", 10, 10}, {"http", 1518, 1518}, {"http", 1519, 1519}, {"http", 1520, 1519}, {"http", 1583, 1519},
 	    {"http", 1584, 1519}, {"http", 65000, 1519}, {"", 10, 0}};
 	const size_t before = strlen("http://[::1]:8080");
 	static char path[65002];
@@ -303,10 +303,9 @@ static void url_of_an_attempt_is_cut(void **state)
 		const struct tracing_outcome good = {.status = 200, .at = 1000};
 		tracing_attempt_ended(w->tracing, x, &good);
 		const char *url = strstr(w->sent[0], "\"url.full\"");
-		assert_int_equal(url != NULL, rows[i].kept > 0);
-		url = url ? strstr(url, "http") : NULL;
+		assert_int_equal(url != NULL, *rows[i].scheme != '\0');
 		if (url)
-			assert_int_equal(strcspn(url, "\""), before + rows[i].kept);
+			assert_int_equal(strcspn(strstr(url, "http"), "\""), before + rows[i].kept);
 		end(w);
 		while (w->sent_count > 0)
 			free(w->sent[--w->sent_count]);
