@@ -99,10 +99,28 @@ static void answer_says_hit_and_its_age(void **state)
 	    FIELDS("cache-control", "max-age=60", "age", "5", "cache-status", "other; hit"), "abc");
 	hold_world_wait(hw, 3 * USEC_PER_SEC);
 	assert_true(hold_world_get(hw, "/a", NULL, &down));
+	assert_in_range(hw->held_for, 3 * USEC_PER_SEC, 4 * USEC_PER_SEC - 1);
 	assert_string_equal(hold_world_field(hw, 3, "age"), "8");
 	const char *text = strstr(hw->heads[3], "cache-status: other; hit\n");
 	assert_non_null(text); /* what it passed before comes first */
 	assert_non_null(strstr(text, "cache-status: pushgate; hit; detail=held\n"));
+	hold_world_free(hw);
+}
+
+/* covers: P-hold-status */
+static void answer_of_the_origin_says_why_no_held_response_was_given(void **state)
+{
+	(void)state;
+	struct hold_world *hw = hold_world_new();
+	struct world_leg *down;
+	hold_world_push(hw, "/a", FIELDS("cache-control", "max-age=60"), "abc");
+	struct exchange *x = hold_world_request(hw, &hw->store, "POST", "/a", NULL, &down);
+	assert_false(hold_claim(&hw->hold, x));
+	exchange_dispatch(x);
+	hold_world_head(hw, x, 200, NULL, true);
+	assert_string_equal(
+	    hold_world_field(hw, x->id, "cache-status"), "pushgate; fwd=method; detail=method");
+	assert_int_equal(hw->held_for, USEC_NEVER);
 	hold_world_free(hw);
 }
 
@@ -589,6 +607,7 @@ int main(void)
 	    cmocka_unit_test(requests_for_other_uris_are_dispatched_and_nothing_is_missed),
 	    cmocka_unit_test(requests_for_another_origin_are_dispatched),
 	    cmocka_unit_test(answer_says_hit_and_its_age),
+	    cmocka_unit_test(answer_of_the_origin_says_why_no_held_response_was_given),
 	    cmocka_unit_test(head_is_answered_from_a_held_get_which_stays),
 	    cmocka_unit_test(claim_by_a_head_request_alone_is_no_waste),
 	    cmocka_unit_test(trailers_are_changed_for_the_client_that_claims_them),

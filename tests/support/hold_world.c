@@ -56,6 +56,9 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	(void)context;
 	if (http_head_is_interim(head))
 		return;
+	mine(x)->held_for = hold_held_for(x);
+	if (hold_part(x)->miss != HOLD_FITS)
+		hold_tell_miss(x, head);
 	text[0] = 0;
 	for (uint32_t i = 0; i < head->count && n < HOLD_WORLD_HEAD_BYTES; i++)
 		n += (size_t)snprintf(text + n, HOLD_WORLD_HEAD_BYTES - n, "%.*s: %.*s\n",

@@ -28,6 +28,7 @@ struct hold_world {
 	char pushes[WORLD_SAID];     /* how pushes ended: "x2 claimed claimed; …" */
 	char heads[HOLD_WORLD_HEADS][HOLD_WORLD_HEAD_BYTES]; /* by exchange: the fields that its client was sent */
 	char value[HOLD_WORLD_HEAD_BYTES]; /* hold_world_field's answer */
+	usec held_for;               /* of the last final head: hold_held_for */
 	uint64_t taken;              /* bytes received by hold_world_take */
 	uint64_t wasted_bytes;       /* of all notes */
 };
