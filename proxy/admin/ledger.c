@@ -312,7 +312,10 @@ bool ledger_status_add_up(struct ledger_status *s)
 {
 	const struct ledger_view *v = s->view;
 	if (s->at < s->flat_bytes) {
-		(void)totals_unflatten(s->sum, s->flat, s->flat_bytes, &s->at, AT_ONCE);
+		if (!totals_unflatten(s->sum, s->flat, s->flat_bytes, &s->at, AT_ONCE)) {
+			free(s->flat); /* while the answer is sent nobody needs it */
+			s->flat = NULL;
+		}
 		return true;
 	}
 	while (s->region < v->region_count && !is_other(s, s->region))

@@ -211,6 +211,9 @@ gate('no counter goes back over deaths and reloads, and none is lost', async (s)
 	assert.ok(requests >= sent + seen.scrapes, `${requests} requests of ${sent} and ${seen.scrapes}`);
 	assert.match(all.text, /^pushgate_last_reload_timestamp_seconds \d/m);
 	assert.match(all.text, /^pushgate_last_reload_successful 0$/m);
+	/* No label grows with reloads. */
+	for (const line of all.text.split('\n').filter((l) => !l.startsWith('#')))
+		assert.doesNotMatch(line, /generation|choose another address/);
 }, { server: { workers: 2, 'drain-timeout': '1s', 'status-socket': 'status' } });
 
 gate('what other pages count goes on over reloads, too', async (s) => {
