@@ -76,7 +76,7 @@ test('each installed example is a good configuration, and the picture of README 
 		const { status, stderr } = spawnSync(BINARY, ['check', '-c', path.join(doc, 'examples', name)], { encoding: 'utf8' });
 		assert.equal(status, 0, `${name}: ${stderr}`);
 	}
-	const picture = fs.readFileSync(path.join(doc, 'docs/waterfall.svg'), 'utf8');
+	const picture = fs.readFileSync(path.join(doc, 'docs/visits.svg'), 'utf8');
 	assert.match(picture, /^<svg [^]*<title [^]*<desc [^]*prefers-color-scheme: dark[^]*<\/svg>\n$/);
 	assert.ok(picture.length < 30000, `${picture.length} bytes`);
 });

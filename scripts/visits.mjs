@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Draws docs/waterfall.svg from a real run: the site of tests/browser/far-site.mjs, whose origin takes 200 ms for each
+ * Draws docs/visits.svg from a real run: the site of tests/browser/far-site.mjs, whose origin takes 200 ms for each
  * response and promises ten assets with each page, 100 ms of round trip away from Chromium and from a program that takes
  * pushes. Times are those of frames as the client saw them; Chromium's are from its own network log.
  */
@@ -166,7 +166,7 @@ function draw(lanes) {
 	const sum = lanes.map((lane) => `${lane.title}: ${lane.visit.done.toFixed(0)} ms.`).join(' ');
 	return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="t d">
 <title id="t">The same page three times, with and without the origin's pushes</title>
-<desc id="d">A page with ten assets, ${2 * WAY_MS} ms of round trip away. Its origin takes ${ORIGIN_MS} ms for each response and pushes the assets while it works on the page. ${sum} Made by scripts/waterfall from a real run.</desc>
+<desc id="d">A page with ten assets, ${2 * WAY_MS} ms of round trip away. Its origin takes ${ORIGIN_MS} ms for each response and pushes the assets while it works on the page. ${sum} Made by scripts/visits from a real run.</desc>
 <style>
 ${STYLE}
 </style>
@@ -181,6 +181,6 @@ const lanes = [
 	{ title: 'Browser, action = hint+hold', words: ['asks when the hint (green) comes,', 'gets what pushgate holds'], visit: await browser('hint+hold') },
 	{ title: 'Program that takes pushes', words: ['is sent the assets unasked'], visit: await program() },
 ];
-fs.writeFileSync(process.argv[2] ?? path.join(ROOT, 'docs/waterfall.svg'), draw(lanes));
+fs.writeFileSync(process.argv[2] ?? path.join(ROOT, 'docs/visits.svg'), draw(lanes));
 console.log(lanes.map((lane) => `${lane.title}: ${lane.visit.done.toFixed(0)} ms`).join('\n'));
 process.exit();

@@ -9,11 +9,11 @@ import { ROOT, workDir } from '../support/gate.mjs';
 import { SCALE } from '../support/peer.mjs';
 import { skip } from './chromium.mjs';
 
-test('scripts/waterfall draws a page and ten assets in each of three lanes', { skip, timeout: 120000 * SCALE }, (t) => {
+test('scripts/visits draws a page and ten assets in each of three lanes', { skip, timeout: 120000 * SCALE }, (t) => {
 	const dir = workDir();
 	t.after(() => fs.rmSync(dir, { recursive: true }));
-	const file = path.join(dir, 'waterfall.svg');
-	const { status, stderr } = spawnSync(path.join(ROOT, 'scripts/waterfall'), [file], { encoding: 'utf8' });
+	const file = path.join(dir, 'visits.svg');
+	const { status, stderr } = spawnSync(path.join(ROOT, 'scripts/visits'), [file], { encoding: 'utf8' });
 	assert.equal(status, 0, stderr);
 	const picture = fs.readFileSync(file, 'utf8');
 	const bars = (name) => [...picture.matchAll(new RegExp(`<rect class="${name}" x="([0-9.]+)" y="[0-9.]+" width="([0-9.]+)"`, 'g'))];
