@@ -4,8 +4,8 @@
  *
  *     worker ──span──→ tracer ──batch──→ collector
  *
- * A worker sends each finished span as a message (tracing/span.h), and never waits: a span that the socket does not take
- * is lost. The tracer makes JSON of spans, waits for more, and posts them together. Its queue is bounded, so that a
+ * A worker sends finished spans (tracing/span.h), some together, and never waits: spans that the socket does not take are
+ * lost. The tracer makes JSON of spans, waits for more, and posts them together. Its queue is bounded, so that a
  * collector that is slow or down costs spans and nothing else. Lost spans are counted. It is a loop of its own (net/),
  * with the names, the connections and the HTTP of the data plane.
  *
@@ -23,17 +23,31 @@
 #include "proxy/process/helper.h"
 #include "proxy/process/helper_link.h"
 #include "proxy/protocols/protocols.h"
+#include "proxy/tracing/span.h"
 
 bool tracer_is_needed(const struct conf *conf);
 
 /* ---- a worker's end (tracer_link.c) ---- */
 
+/* Of a message: spans, each behind its length, a uint32_t. */
+#define TRACER_MESSAGE_BYTES (sizeof(uint32_t) + SPAN_BYTES_MOST)
+/* A span waits so long for others: to wake the tracer for each would cost a busy worker more than all else about spans. */
+#define TRACER_LINK_USEC (100 * USEC_PER_MSEC)
+
 struct tracer_link {
 	struct observe *observe; /* borrowed */
 	struct helper_link link;
+	struct net_timer
+	    timer;      /* loop: NULL before the first tracer, and from tracer_link_stop on */
+	uint32_t spans; /* that have gathered */
+	size_t length;  /* of all of them */
+	uint8_t gathered[TRACER_MESSAGE_BYTES];
 };
 
 void tracer_link_init(struct tracer_link *l);
+/* As of helper_link. Spans may still come between both, and are sent by the second. */
+void tracer_link_stop(struct tracer_link *l);
+void tracer_link_close(struct tracer_link *l);
 /* gateway_env.send_span, with a struct tracer_link. */
 bool tracer_link_send(void *context, struct slice message);
 

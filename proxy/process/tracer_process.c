@@ -17,8 +17,8 @@
 #define CHUNKS_KEPT 4u
 /* Spans wait so long for others, unless they fill a request. */
 #define GATHER_USEC USEC_PER_SEC
-/* Messages of a worker before the others have their turn. */
-#define MESSAGES_AT_ONCE 64u
+/* Messages of a worker before the others have their turn: some hundred spans. */
+#define MESSAGES_AT_ONCE 8u
 /* A batch is posted so often; between the posts is a pause of 1, 2, 4, … seconds, or what Retry-After says. */
 #define TRIES_MOST 6u
 #define PAUSE_MOST_SECONDS 30u
@@ -55,7 +55,7 @@ struct process {
 	struct net_timer last;  /* of the end */
 	bool is_ending;         /* the master has closed its end */
 	bool is_failing;        /* the error log says so */
-	_Alignas(struct span_head) uint8_t message[SPAN_BYTES_MOST];
+	uint8_t message[TRACER_MESSAGE_BYTES];
 };
 
 /* The master's slot has the counters of all tracers: those of older generations go on. */
@@ -192,14 +192,30 @@ static void close_inlet(struct inlet *in)
 	descriptor_close(&in->fd);
 }
 
-/* False: the message is malformed, or the worker may not send it. */
-static bool take(struct process *p, struct slice message)
+/* False: it is malformed. */
+static bool take_span(struct process *p, struct slice span)
 {
-	char *text = otlp_span(message);
+	char *text = otlp_span(span);
 	if (!text)
 		return false;
 	if (!tracer_queue_add(&p->queue, text))
 		COUNT(p, spans_dropped, 1);
+	return true;
+}
+
+/* False: what is left of the message is malformed. */
+static bool take(struct process *p, struct slice message)
+{
+	while (message.len > 0) {
+		uint32_t length;
+		if (message.len < sizeof(length))
+			return false;
+		memcpy(&length, message.ptr, sizeof(length));
+		message = slice_from(message, sizeof(length));
+		if (length > message.len || !take_span(p, slice_sub(message, 0, length)))
+			return false;
+		message = slice_from(message, length);
+	}
 	return true;
 }
 

@@ -279,13 +279,13 @@ int worker_run(const struct worker_config *env, int control, pid_t master)
 		child_report_failure(&c.worker.observe, &env->logs->error, error);
 	helper_link_stop(&c.files.link);
 	helper_link_stop(&c.passwords.link);
-	helper_link_stop(&c.tracer.link);
+	tracer_link_stop(&c.tracer);
 	helper_link_stop(&c.recheck.link);
 	recheck_judge_close(&c.judge);
 	worker_fini(&c.worker);
 	helper_link_close(&c.files.link);
 	helper_link_close(&c.passwords.link);
-	helper_link_close(&c.tracer.link);
+	tracer_link_close(&c.tracer);
 	helper_link_close(&c.recheck.link);
 	return status;
 }

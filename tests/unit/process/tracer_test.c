@@ -99,6 +99,134 @@ static void full_queue_takes_no_more(void **state)
 	free(q);
 }
 
+/* ---- a worker's link ---- */
+
+static struct span span_of(struct budget *budget, const char *name);
+
+struct link_bench {
+	struct chunk_pool *chunks;
+	struct net_loop *loop;
+	struct observe observe;
+	struct observe_counters counters;
+	struct budget budget;
+	struct span span;
+	int tracer; /* its end */
+	struct tracer_link link;
+};
+
+static int set_up_link(void **state)
+{
+	struct link_bench *b = memory_new(struct link_bench);
+	int pair[2];
+	b->chunks = chunk_pool_new(16384, 1);
+	b->loop = net_loop_new(b->chunks);
+	b->observe.counters = &b->counters;
+	b->span = span_of(&b->budget, "a span");
+	tracer_link_init(&b->link);
+	b->link.observe = &b->observe;
+	b->link.link.loop = b->loop;
+	assert_false(tracer_link_send(&b->link, span_message(&b->span))); /* there is no tracer yet */
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
+	b->tracer = pair[0];
+	helper_link_open(&b->link.link, pair[1]);
+	*state = b;
+	return 0;
+}
+
+static int tear_down_link(void **state)
+{
+	struct link_bench *b = *state;
+	tracer_link_stop(&b->link);
+	tracer_link_close(&b->link);
+	net_loop_free(b->loop);
+	chunk_pool_free(b->chunks);
+	span_fini(&b->span);
+	budget_fini(&b->budget);
+	close(b->tracer);
+	free(b);
+	return 0;
+}
+
+static void send_spans(struct link_bench *b, unsigned n)
+{
+	while (n-- > 0)
+		assert_true(tracer_link_send(&b->link, span_message(&b->span)));
+}
+
+/* How many spans the next message has, each as it was sent; 0: there is no message. */
+static unsigned spans_that_came(struct link_bench *b)
+{
+	static uint8_t message[TRACER_MESSAGE_BYTES];
+	const size_t one = sizeof(uint32_t) + b->span.length;
+	ssize_t n = recv(b->tracer, message, sizeof(message), MSG_DONTWAIT);
+	if (n <= 0)
+		return 0;
+	assert_int_equal((size_t)n % one, 0);
+	for (size_t at = 0; at < (size_t)n; at += one) {
+		assert_memory_equal(message + at, &b->span.length, sizeof(uint32_t));
+		assert_memory_equal(message + at + sizeof(uint32_t), b->span.bytes, b->span.length);
+	}
+	return (unsigned)((size_t)n / one);
+}
+
+static void spans_gather_and_go_together(void **state)
+{
+	struct link_bench *b = *state;
+	const unsigned most = (unsigned)(TRACER_MESSAGE_BYTES / (sizeof(uint32_t) + b->span.length));
+	send_spans(b, 3);
+	assert_int_equal(spans_that_came(b), 0);
+	unsigned came = 0;
+	for (unsigned passes = 0; came == 0; passes++) {
+		assert_true(passes < 1000);
+		net_run_once(b->loop, TRACER_LINK_USEC);
+		came = spans_that_came(b);
+	}
+	assert_int_equal(came, 3);
+	send_spans(b, most);
+	assert_int_equal(spans_that_came(b), 0);
+	send_spans(b, 1); /* does not fit any more */
+	assert_int_equal(spans_that_came(b), most);
+	assert_int_equal(b->counters.spans_dropped, 0);
+}
+
+/* The last requests of a worker end with its gateway, when nothing is received any more. */
+static void last_spans_go_with_the_end_of_the_link(void **state)
+{
+	struct link_bench *b = *state;
+	send_spans(b, 2);
+	tracer_link_stop(&b->link);
+	send_spans(b, 2);
+	assert_int_equal(spans_that_came(b), 0);
+	tracer_link_close(&b->link);
+	assert_int_equal(spans_that_came(b), 4);
+	assert_int_equal(b->counters.spans_dropped, 0);
+}
+
+static void spans_that_nobody_takes_are_counted(void **state)
+{
+	struct link_bench *b = *state;
+	send_spans(b, 2);
+	close(b->tracer);
+	b->tracer = -1;
+	tracer_link_stop(&b->link);
+	tracer_link_close(&b->link);
+	assert_int_equal(b->counters.spans_dropped, 2);
+}
+
+static void spans_of_a_dead_tracer_are_counted(void **state)
+{
+	struct link_bench *b = *state;
+	send_spans(b, 2);
+	close(b->tracer);
+	b->tracer = -1;
+	for (unsigned passes = 0; b->counters.spans_dropped == 0; passes++) {
+		assert_true(passes < 1000);
+		net_run_once(b->loop, TRACER_LINK_USEC);
+	}
+	assert_int_equal(b->counters.spans_dropped, 2);
+	assert_false(tracer_link_send(&b->link, span_message(&b->span)));
+}
+
 /* ---- the process ---- */
 
 struct bench {
@@ -201,18 +329,35 @@ static void finish(struct bench *b)
 	assert_int_equal(status, 0);
 }
 
-/* A span of this name. */
-static void send_span(const struct bench *b, unsigned worker, const char *name)
+/* Makes a span of this name, or of none. */
+static struct span span_of(struct budget *budget, const char *name)
 {
 	struct span s;
-	struct budget budget;
 	const struct span_head head = {.kind = SPAN_SERVER, .span_id = {1}, .trace_id = {1}, .begin = 1, .end = 2};
-	budget_init(&budget, NULL, 1 << 20);
-	assert_true(span_begin(&s, &budget, &head));
+	budget_init(budget, NULL, 1 << 20);
+	assert_true(span_begin(&s, budget, &head));
 	span_name(&s, slice_of_string(name));
-	assert_int_equal(send(b->links[worker], s.bytes, s.length, 0), s.length);
+	return s;
+}
+
+/* Adds a span of this name to a message. */
+static void put_span(uint8_t *message, size_t *length, const char *name)
+{
+	struct budget budget;
+	struct span s = span_of(&budget, name);
+	memcpy(message + *length, &s.length, sizeof(s.length));
+	memcpy(message + *length + sizeof(s.length), s.bytes, s.length);
+	*length += sizeof(s.length) + s.length;
 	span_fini(&s);
 	budget_fini(&budget);
+}
+
+static void send_span(const struct bench *b, unsigned worker, const char *name)
+{
+	uint8_t message[1024];
+	size_t length = 0;
+	put_span(message, &length, name);
+	assert_int_equal(send(b->links[worker], message, length, 0), (ssize_t)length);
 }
 
 /* Answers one post. text: the post. Returns the connection. */
@@ -293,16 +438,30 @@ static void is_not_listened_to(const struct bench *b, uint32_t worker)
 static void worker_that_sends_what_is_no_span_loses_its_socket(void **state)
 {
 	struct bench *b = *state;
-	char text[8192];
-	static char large[SPAN_BYTES_MOST + 1];
+	char text[16384];
+	static uint8_t large[TRACER_MESSAGE_BYTES + 1];
+	uint8_t message[1024];
+	size_t good = 0;
 	begin(b);
-	static const size_t lengths[] = {1, sizeof(struct span_head), sizeof(large)};
-	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-		assert_int_equal(send(b->links[0], large, lengths[i], 0), (ssize_t)lengths[i]);
+	put_span(message, &good, "good");
+	memset(message + good, 0, 8);
+	const uint32_t too_long = (uint32_t)(good - sizeof(uint32_t) + 1);
+	const struct {
+		const uint8_t *bytes;
+		size_t length;
+	} rows[] = {{large, 1}, {large, 4}, {large, sizeof(struct span_head)}, {large, sizeof(large)}, {message, good - 1},
+	    {message, good + 3}, {message, good + 4}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(send(b->links[0], rows[i].bytes, rows[i].length, 0), (ssize_t)rows[i].length);
 		is_not_listened_to(b, 0);
 		close(b->links[0]);
 		connect_worker(b, 0);
 	}
+	memcpy(message, &too_long, sizeof(too_long));
+	assert_int_equal(send(b->links[0], message, good, 0), (ssize_t)good);
+	is_not_listened_to(b, 0);
+	close(b->links[0]);
+	connect_worker(b, 0);
 	send_span(b, 1, "other");
 	collect(b, GOOD, text, sizeof(text));
 	assert_non_null(strstr(text, "\"other\""));
@@ -354,6 +513,10 @@ int main(void)
 	    cmocka_unit_test(spans_are_joined_in_their_order),
 	    cmocka_unit_test(batch_has_a_bound_in_spans_and_in_bytes),
 	    cmocka_unit_test(full_queue_takes_no_more),
+	    cmocka_unit_test_setup_teardown(spans_gather_and_go_together, set_up_link, tear_down_link),
+	    cmocka_unit_test_setup_teardown(last_spans_go_with_the_end_of_the_link, set_up_link, tear_down_link),
+	    cmocka_unit_test_setup_teardown(spans_that_nobody_takes_are_counted, set_up_link, tear_down_link),
+	    cmocka_unit_test_setup_teardown(spans_of_a_dead_tracer_are_counted, set_up_link, tear_down_link),
 	    cmocka_unit_test_setup_teardown(spans_of_all_workers_go_to_the_collector, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(end_does_not_wait_for_a_collector_that_fails, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(worker_that_sends_what_is_no_span_loses_its_socket, set_up, tear_down),
