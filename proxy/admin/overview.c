@@ -150,6 +150,7 @@ static void write_rules(struct json *j, const struct admin_env *env, const struc
 
 struct sums_answer {
 	const struct admin_env *env;
+	size_t charge;
 	void (*write)(struct json *j, const struct admin_env *env, const struct sums *s);
 	struct sums sums;
 	bool has_series, has_begun;
@@ -181,6 +182,7 @@ static enum admin_step produce(void *context, struct admin_output *output, FILE 
 static void answer_free(void *context)
 {
 	struct sums_answer *a = context;
+	budget_give(&a->env->worker->budget, a->charge);
 	sums_fini(&a->sums);
 	free(a);
 }
@@ -189,9 +191,17 @@ static const struct admin_producer producer = {.produce = produce, .free = answe
 
 static void answer(struct admin_request *r, const struct sums_answer *about)
 {
+	const struct admin_env *env = &r->admin->env;
+	/* The counters alone are in what each answer is charged with. */
+	size_t charge = about->has_series && env->view ? ledger_view_bytes(env->view) : 0;
+	if (!budget_take(&env->worker->budget, charge)) {
+		admin_put_off(r, "memory is short");
+		return;
+	}
 	struct sums_answer *a = memory_new(struct sums_answer);
 	*a = *about;
-	a->env = &r->admin->env;
+	a->env = env;
+	a->charge = charge;
 	admin_json_type(r);
 	admin_answer_with(r, &producer, a);
 }

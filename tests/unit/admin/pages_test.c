@@ -283,6 +283,35 @@ static void metrics_are_put_off(void **state)
 	gate_world_free(w);
 }
 
+/* Histograms may be many; the rules have none. */
+static void the_overview_is_put_off(void **state)
+{
+	(void)state;
+	char error[256];
+	struct gate_world *w = world(NULL, "", "");
+	struct ledger *ledger = ledger_new(error, sizeof(error));
+	static const uint32_t live[] = {1};
+	struct totals *none = totals_new();
+	const struct ledger_view view = {.ledger = ledger,
+	    .regions = {{.generation = 1, .conf = w->conf, .slots = &w->counters, .workers = 1}},
+	    .region_count = 1};
+	ledger_write(ledger, &(struct ledger_facts){.live = live, .live_count = 1, .ended = none}, 1);
+	w->gateway->admin->env.view = &view;
+	struct budget *b = &w->gateway->env.budget;
+	size_t limit = b->limit_bytes, needed = ledger_view_bytes(&view);
+	assert_in_range(needed, 10000, 1000000);
+	answers(w, "GET /api/overview HTTP/1.1" HOST, "200", "\"origin_first_byte\"");
+	UNTIL(w, b->used_bytes < needed);
+	b->limit_bytes = b->used_bytes + needed;
+	answers(w, "GET /api/overview HTTP/1.1" HOST, "503", "503 Service Unavailable: memory is short\n");
+	answers(w, "GET /api/rules HTTP/1.1" HOST, "200", "\"rules\"");
+	b->limit_bytes = limit;
+	answers(w, "GET /api/overview HTTP/1.1" HOST, "200", "\"origin_first_byte\"");
+	gate_world_free(w);
+	totals_free(none);
+	ledger_free(ledger);
+}
+
 /* There is a ledger, and the master has not written it: the answer waits for that. */
 static void metrics_wait_for_the_master(void **state)
 {
@@ -324,6 +353,7 @@ int main(void)
 	    cmocka_unit_test(a_worker_that_accepts_no_more_looks_at_the_others),
 	    cmocka_unit_test(metrics_are_text_or_openmetrics),
 	    cmocka_unit_test(metrics_are_put_off),
+	    cmocka_unit_test(the_overview_is_put_off),
 	    cmocka_unit_test(metrics_wait_for_the_master),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
