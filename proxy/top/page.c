@@ -131,7 +131,7 @@ static bool figure(const struct top_view *v, const struct top_figure *f, double 
 	bool is_there;
 	if (f->unit >= TOP_P50) {
 		*n = quantile(v, f);
-		return *n >= 0;
+		return top_has_histogram(v->now, selector);
 	}
 	*n = top_sum(v->now, selector, &is_there);
 	if (is_rate(f->unit))

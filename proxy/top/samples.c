@@ -126,6 +126,14 @@ static bool is_bucket(const struct top_sample *x, struct slice histogram)
 	       slice_equal(slice_from(x->name, histogram.len), SLICE("_bucket"));
 }
 
+bool top_has_histogram(const struct top_samples *s, struct slice histogram)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (is_bucket(&s->list[i], histogram))
+			return true;
+	return false;
+}
+
 static void add_bucket(struct buckets *b, double bound, double count)
 {
 	size_t i = 0;

@@ -32,6 +32,7 @@ void top_samples_free(struct top_samples *s);
 double top_sum(const struct top_samples *s, struct slice selector, bool *is_there);
 /* The value of a label, as it is escaped in the text; empty: there is none. */
 struct slice top_label(const struct top_sample *sample, struct slice label);
+bool top_has_histogram(const struct top_samples *s, struct slice histogram);
 /* The value below which this part of what a histogram counts lies, in seconds; -1: nothing was counted between the two.
  * Within a bucket values are taken to be spread evenly. */
 double top_quantile(const struct top_samples *before, const struct top_samples *now,

@@ -127,6 +127,17 @@ static void a_table_has_a_row_for_each_label(void **state)
 	    "b                0          -          0          0          -|\n");
 }
 
+/* Else all lines below would move. */
+static void a_line_of_latencies_stays_while_no_request_comes(void **state)
+{
+	(void)state;
+#define COUNTED HEAD "pushgate_request_duration_seconds_bucket{le=\"0.1\"} 4\npushgate_request_duration_seconds_bucket{le=\"+Inf\"} 4\n"
+	page_is(page(HEAD, COUNTED, 1, 0, 0, NULL),
+	    "pushgate 1.2, up 1 d 02:03:04|\n|\nlatency      p50 50 ms  p90 90 ms  p99 99 ms  |\n");
+	page_is(page(COUNTED, COUNTED, 1, 0, 0, NULL),
+	    "pushgate 1.2, up 1 d 02:03:04|\n|\nlatency      p50 -      p90 -      p99 -      |\n");
+}
+
 static void a_page_fits_the_window(void **state)
 {
 	(void)state;
@@ -148,6 +159,7 @@ int main(void)
 	    cmocka_unit_test(quantiles_of_a_histogram_between_two_texts),
 	    cmocka_unit_test(a_page_has_rates_between_two_texts),
 	    cmocka_unit_test(a_table_has_a_row_for_each_label),
+	    cmocka_unit_test(a_line_of_latencies_stays_while_no_request_comes),
 	    cmocka_unit_test(a_page_fits_the_window),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
