@@ -86,7 +86,8 @@ void times_record_ended(struct gateway *g, const struct exchange *x)
 			series_count(l, SERIES_PUSH, route, 0, g->relay.now - t->started);
 		return;
 	}
-	if (!exchange_is_tunnel(x))
+	/* A stream of events of an admin listener lasts as long as somebody looks at it. */
+	if (!exchange_is_tunnel(x) && x->facts.listener->mode != CONF_MODE_ADMIN)
 		count_request(g, x, route);
 	if (hold_part(x)->answered_by && t->first_byte)
 		series_count(l, SERIES_CLAIM, route, 0, t->first_byte - t->started);

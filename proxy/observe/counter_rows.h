@@ -179,7 +179,7 @@
  * request has named in forward mode. (other): what max-series has left out.
  */
 #define OBSERVE_HISTOGRAMS(X) \
-	X(REQUEST, "pushgate_request_duration_seconds", LISTEN_ROUTE, "from the head of a request to the end of its exchange, tunnels and pushes left out") \
+	X(REQUEST, "pushgate_request_duration_seconds", LISTEN_ROUTE, "from the head of a request to the end of its exchange; tunnels, pushes and requests to admin listeners are left out") \
 	X(CLAIM, "pushgate_claim_wait_seconds", ROUTE, "from the head of a request that a held response answers to the head of its response") \
 	X(PUSH, "pushgate_push_duration_seconds", ROUTE, "from the promise of a push to a client to its end") \
 	X(QUEUE, "pushgate_queue_wait_seconds", ORIGIN, "time that a request waited for a connection to its origin, over all attempts") \

@@ -257,7 +257,7 @@ const char *report_line(struct report *r, const char *text, size_t length)
 	note_time(r, text_of(line, FIELD(time), ""));
 	if (json_is_true(json_object_get(line, FIELD(push))))
 		count_push(r, line, weight);
-	else
+	else if (!is(text_of(line, FIELD(detail), ""), "admin-page"))
 		count_request(r, line, weight);
 	json_decref(line);
 	return NULL;

@@ -74,6 +74,8 @@ for (const single of [false, true])
 			/* The very same families in the same order, those of the clock and of the scrape too. */
 			assert.deepEqual(prometheus(got.text).map((f) => [f.name, f.type, f.help]), prometheus(status).map((f) => [f.name, f.type, f.help]));
 			assert.equal(still(got.text)['pushgate_pushes_offered_total{}'], 2);
+			assert.equal(valuesOf(got.text)['pushgate_request_duration_seconds_count{"listen":"main","route":"main"}'], 1);
+			assert.equal(valuesOf(got.text)['pushgate_request_duration_seconds_count{"listen":"admin","route":"(none)"}'], undefined);
 		}
 		/* What the processes use is looked at again while somebody asks. */
 		const cpu = async () => valuesOf((await scrape(s.admin)).text)['process_cpu_seconds_total{"process":"worker 0"}'];

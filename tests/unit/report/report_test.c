@@ -204,6 +204,18 @@ static void an_id_that_comes_again_is_another_page(void **state)
 }
 
 /* Many more requests than are remembered: memory stays, and no push is lost. */
+static void a_request_to_an_admin_listener_is_none(void **state)
+{
+	(void)state;
+	struct report r;
+	report_init(&r);
+	add(&r, "{\"id\":1,\"user_agent\":\"curl/8\",\"status\":200,\"detail\":\"admin-page\"}");
+	add(&r, "{\"id\":2,\"user_agent\":\"curl/8\",\"status\":200,\"detail\":\"no-route\"}");
+	assert_int_equal(r.lines, 2);
+	assert_int_equal(r.all.n[REPORT_REQUESTS], 1);
+	report_fini(&r);
+}
+
 static void old_requests_are_forgotten(void **state)
 {
 	(void)state;
@@ -483,6 +495,7 @@ int main(void)
 	    cmocka_unit_test(a_line_is_counted_in_each_of_its_groups),
 	    cmocka_unit_test(a_push_belongs_to_the_family_of_its_page),
 	    cmocka_unit_test(an_id_that_comes_again_is_another_page),
+	    cmocka_unit_test(a_request_to_an_admin_listener_is_none),
 	    cmocka_unit_test(old_requests_are_forgotten),
 	    cmocka_unit_test(a_sampled_line_counts_for_many),
 	    cmocka_unit_test(keys_beyond_the_most_are_counted_together),
