@@ -76,17 +76,26 @@ static bool is_navigation(const struct exchange *x)
 	return accept && slice_starts_with(accept->value, SLICE("text/html"));
 }
 
-static void page_ended(struct gateway *g, const struct exchange *x, enum observe_outcome outcome)
+/* The record of a page that is over. A page without offers has none yet; one that no record was begun for is counted. */
+static struct page_record *record_of_page(struct gateway *g, const struct exchange *x)
 {
+	struct page_record *r = waterfall_change(g->pages, x->id);
 	/* The policy has a part of a request from its first offer on. */
 	bool has_offers = x->pushes.request != NULL;
-	if (!is_recorded(x) || (!has_offers && !is_navigation(x)))
-		return;
-	struct page_record *r = has_offers ? waterfall_change(g->pages, x->id) : begin(g, x, true);
-	if (!r) {
+	if (r || (!has_offers && !is_navigation(x)))
+		return r;
+	if (!has_offers)
+		r = begin(g, x, true);
+	if (!r)
 		waterfall_leave_out(g->pages);
+	return r;
+}
+
+static void page_ended(struct gateway *g, const struct exchange *x, enum observe_outcome outcome)
+{
+	struct page_record *r = is_recorded(x) ? record_of_page(g, x) : NULL;
+	if (!r)
 		return;
-	}
 	const struct origin_hop *hop = &origin_attempt_of(x)->hop;
 	struct page_result *result = &r->result;
 	if (hop->connection > 0)

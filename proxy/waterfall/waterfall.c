@@ -30,7 +30,7 @@ struct waterfall_lane {
 	struct rate rate; /* of records that are begun */
 	struct bucket bucket;
 	usec
-	    refused; /* when it was empty last; a page that came before then has no record, nor a part of one */
+	    refused; /* when it was empty last; a page that came before then has no record of a part of it */
 	/* What there is to add to a time of the monotonic clock for that of day, and when it was looked up. */
 	usec to_wall, to_wall_since;
 	struct map pages;
@@ -144,7 +144,7 @@ static uint64_t add_one(_Atomic uint64_t *n)
 struct page_record *waterfall_begin(
     struct waterfall_lane *lane, uint64_t exchange, usec started, usec now, bool is_over)
 {
-	if (started <= lane->refused)
+	if (!is_over && started <= lane->refused)
 		return NULL;
 	if (!bucket_take(&lane->bucket, &lane->rate, 1, now)) {
 		lane->refused = now;

@@ -258,6 +258,28 @@ static void a_page_without_offers_is_recorded_if_a_browser_navigates(void **stat
 	ends(s);
 }
 
+/* A link that makes no offer is dropped without the policy, after the page's record was begun or before. */
+static void a_link_that_makes_no_offer_belongs_to_the_one_record_of_its_page(void **state)
+{
+	(void)state;
+	struct scene *s = world(NULL, RULES "[preload p]\nlink = yes\n");
+	for (uint32_t i = 0; i < 2; i++) {
+		char path[16];
+		snprintf(path, sizeof(path), "/%u", i);
+		s->page = gate_request(s->client, "GET", "example.com", path, true, "accept", i ? "text/html" : "*/*", NULL);
+		UNTIL(s->w, gate_find(s->w, path));
+		s->at = gate_find(s->w, path);
+		gate_answer_fields(s->at, 200, true, "link", "</a.css>; rel=preload; nopush", NULL);
+		UNTIL(s->w, s->page->is_over && s->w->counters.requests_open == 0);
+		assert_true(reads(s, i + 1));
+		assert_string_equal(s->r.request.path, path);
+		assert_int_equal(s->r.offers, 1);
+		assert_true(s->r.result.is_over);
+		assert_int_equal(waterfall_last_number(&s->records, 0), i + 1);
+	}
+	ends(s);
+}
+
 static void a_listener_that_records_nothing_has_no_records(void **state)
 {
 	(void)state;
@@ -412,6 +434,7 @@ int main(void)
 	    cmocka_unit_test(what_becomes_of_the_pushes_of_a_page_too_many_is_not_recorded),
 	    cmocka_unit_test(a_page_that_is_lost_says_so),
 	    cmocka_unit_test(a_page_without_offers_is_recorded_if_a_browser_navigates),
+	    cmocka_unit_test(a_link_that_makes_no_offer_belongs_to_the_one_record_of_its_page),
 	    cmocka_unit_test(a_listener_that_records_nothing_has_no_records),
 	    cmocka_unit_test(a_drop_and_a_hint_are_decided_and_no_more),
 	    cmocka_unit_test(a_push_that_is_delivered_is_used),
