@@ -49,6 +49,8 @@ gate('a page has its pushes, with the verdicts, reasons and bytes of the access 
 	const line = lines.find((l) => l.id === whole.exchange && !l.push);
 	assert.equal(whole.offers, NAMES.length);
 	assert.deepEqual(whole.verdicts, { forward: 1, drop: 1, hold: 1, hint: 1, 'hint+hold': 1 });
+	for (const key of ['method', 'scheme', 'authority', 'protocol', 'listen', 'route', 'origin'])
+		assert.equal(whole[key], line[key], key);
 	assert.equal(whole.status, line.status);
 	assert.equal(whole.bytes, line.response_bytes);
 	assert.equal(whole.outcome, line.outcome);
@@ -94,9 +96,11 @@ gate('the list can be filtered by host, path, client and verdict', { extra: RULE
 });
 
 // covers: R251
-gate('no answer has a credential, a cookie or a value of a query', { extra: (s) => RULES + section('route two', { origin: 'main', host: 'two.test', 'request-set': 'Authorization: Bearer hidden-word' }) }, async (s) => {
+gate('no answer has a credential, a cookie or a value of a query', { extra: (s) => RULES + section('route two', { origin: 'main', host: 'two.test', field: 'X-From-Edge: hidden-word', 'request-set': 'Authorization: Bearer hidden-word' }) }, async (s) => {
 	await page(s, { path: '/page?token=hidden-word&hidden-word', request: { cookie: 'a=hidden-word', authorization: 'Basic hidden-word', referer: 'http://x/hidden-word' } });
 	const { id } = await listed(s, '/page?token=…&…');
+	for (const [asked, host] of [['http://user:hidden-word@www.a.test/user', 'www.a.test'], ['/user', 'user:hidden-word@www.a.test'], ['http://user:hidden-word@/user', '']])
+		assert.equal((await fetchPage(s.port, asked, { headers: { host, accept: 'text/html' } })).status, 400, asked);
 	for (const asked of ['/', '/api/pages', `/api/pages/${id}`, `/api/pages/${id}.har`, '/api/har', '/api/config', '/api/servers', '/api/connections', '/api/overview', '/api/rules']) {
 		const { status, text } = await s.fetch(asked);
 		assert.equal(status, 200, asked);
@@ -104,7 +108,7 @@ gate('no answer has a credential, a cookie or a value of a query', { extra: (s) 
 	}
 	const { sections } = await s.api('config');
 	assert.deepEqual(sections.find((x) => x.title === 'route two').options.map((o) => [o.key, o.value]),
-		[['origin', 'main'], ['host', 'two.test'], ['request-set', 'Authorization: …']]);
+		[['origin', 'main'], ['host', 'two.test'], ['field', 'X-From-Edge: …'], ['request-set', 'Authorization: …']]);
 	assert.ok(sections.every((x) => x.file.endsWith('pushgate.ini') && x.line > 0 && x.options.every((o) => o.line > x.line)));
 });
 
