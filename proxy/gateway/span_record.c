@@ -75,7 +75,6 @@ static void add_request(struct span *s, const struct exchange *x)
 static void add_response(struct span *s, const struct exchange *x, enum observe_outcome how)
 {
 	const struct relay_cause *cause = x->ending.cause;
-	char status[8];
 	if (x->response.status > 0)
 		span_number(s, SPAN_ATTRIBUTE_HTTP_RESPONSE_STATUS_CODE, x->response.status);
 	if (x->upload.received > 0)
@@ -87,11 +86,9 @@ static void add_response(struct span *s, const struct exchange *x, enum observe_
 	span_string(s, SPAN_ATTRIBUTE_OUTCOME, observe_outcome_name(how));
 	if (cause)
 		span_string(s, SPAN_ATTRIBUTE_CAUSE, cause->name);
-	span_head_of(s)->is_error = is_error(x, how);
-	snprintf(status, sizeof(status), "%u", x->response.status % 1000u);
 	if (is_error(x, how))
-		span_string(s, SPAN_ATTRIBUTE_ERROR_TYPE,
-		    cause && how != OBSERVE_COMPLETE ? cause->name : status);
+		tracing_add_error(
+		    s, cause && how != OBSERVE_COMPLETE ? cause->name : NULL, x->response.status);
 }
 
 static void add_verdict(struct span *s, const struct exchange *push)

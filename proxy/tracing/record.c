@@ -84,6 +84,14 @@ void tracing_add_server(struct span *s, const struct http_head *head)
 		span_number(s, SPAN_ATTRIBUTE_SERVER_PORT, a.port);
 }
 
+void tracing_add_error(struct span *s, const char *cause, unsigned status)
+{
+	char text[8];
+	snprintf(text, sizeof(text), "%u", status % 1000);
+	span_head_of(s)->is_error = true;
+	span_string(s, SPAN_ATTRIBUTE_ERROR_TYPE, cause ? cause : text);
+}
+
 static void add_peer(struct span *s, const struct net_address *server)
 {
 	char text[NET_ADDRESS_TEXT];
@@ -156,16 +164,12 @@ void tracing_attempt_ended(
 {
 	struct tracing_record *r = tracing_record_of(x);
 	struct span *s = &r->attempt;
-	char status[8];
 	if (!s->bytes)
 		return;
 	if (outcome->status > 0)
 		span_number(s, SPAN_ATTRIBUTE_HTTP_RESPONSE_STATUS_CODE, outcome->status);
-	bool is_error = outcome->error || outcome->status >= 400;
-	span_head_of(s)->is_error = is_error;
-	snprintf(status, sizeof(status), "%u", outcome->status % 1000);
-	if (is_error)
-		span_string(s, SPAN_ATTRIBUTE_ERROR_TYPE, outcome->error ? outcome->error : status);
+	if (outcome->error || outcome->status >= 400)
+		tracing_add_error(s, outcome->error, outcome->status);
 	r->attempt_ended = outcome->at;
 	hand_over(t, s, tracing_wall(r, outcome->at));
 }

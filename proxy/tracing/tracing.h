@@ -95,6 +95,8 @@ void tracing_end(struct tracing *t, struct exchange *x);
 struct slice tracing_method(const struct exchange *x, struct slice substitute);
 /* The host and the port of an authority. */
 void tracing_add_server(struct span *s, const struct http_head *head);
+/* The span has failed: by a cause of this name; NULL: as the status says. */
+void tracing_add_error(struct span *s, const char *cause, unsigned status);
 /* "h2": "2"; NULL: NULL. */
 const char *tracing_protocol_version(const char *protocol);
 
