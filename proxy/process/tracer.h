@@ -23,7 +23,7 @@
 #include "proxy/process/helper.h"
 #include "proxy/process/helper_link.h"
 #include "proxy/protocols/protocols.h"
-#include "proxy/tracing/span.h"
+#include "proxy/tracing/tracing.h"
 
 bool tracer_is_needed(const struct conf *conf);
 
