@@ -37,8 +37,8 @@ bool tracer_is_needed(const struct conf *conf);
 struct tracer_link {
 	struct observe *observe; /* borrowed */
 	struct helper_link link;
-	struct net_timer
-	    timer;      /* loop: NULL before the first tracer, and from tracer_link_stop on */
+	/* loop: NULL before the first tracer, and from tracer_link_stop on */
+	struct net_timer timer;
 	uint32_t spans; /* that have gathered */
 	size_t length;  /* of all of them */
 	uint8_t gathered[TRACER_MESSAGE_BYTES];
