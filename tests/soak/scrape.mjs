@@ -22,14 +22,18 @@ const gate = new Gate({
 		+ section('listen main', { address: `127.0.0.1:${port}` }) + site,
 });
 await gate.listening();
-const f = await scrapedLoad(s, { port, seconds, rate, interval: '1s' });
-for (const [name, n] of Object.entries(f.sums))
-	checks.check(`${name}: each was counted once`, n === f.total, `${n} of ${f.total}`);
-checks.check('h2load had an answer to each', f.done === f.total && f.statuses[200] === f.total, `${f.done} of ${f.total}, ${JSON.stringify(f.statuses)}`);
-checks.check('the rates are equal within 1 %', Math.abs(f.rates.prometheus / f.rates.h2load - 1) < 0.01, `${f.rates.prometheus.toFixed(2)}/s, h2load ${f.rates.h2load.toFixed(2)}/s`);
-for (const { q, low, high, estimate, h2load } of f.quantiles)
-	checks.check(`quantile ${q}: one bucket has both`, low < h2load && h2load <= high && low <= estimate && estimate <= high, `Prometheus ${estimate.toFixed(4)} s in (${low}, ${high}], h2load ${h2load.toFixed(4)} s`);
-checks.check('both workers had work', f.busy.every((busy) => busy > 0), f.busy.map((busy) => `${busy} s`).join(', '));
+try {
+	const f = await scrapedLoad(s, { port, seconds, rate, interval: '1s' });
+	for (const [name, n] of Object.entries(f.sums))
+		checks.check(`${name}: each was counted once`, n === f.total, `${n} of ${f.total}`);
+	checks.check('h2load had an answer to each', f.done === f.total && f.statuses[200] === f.total, `${f.done} of ${f.total}, ${JSON.stringify(f.statuses)}`);
+	checks.check('the rates are equal within 1 %', Math.abs(f.rates.prometheus / f.rates.h2load - 1) < 0.01, `${f.rates.prometheus.toFixed(2)}/s, h2load ${f.rates.h2load.toFixed(2)}/s`);
+	for (const { q, low, high, estimate, h2load } of f.quantiles)
+		checks.check(`quantile ${q}: one bucket has both`, low < h2load && h2load <= high && low <= estimate && estimate <= high, `Prometheus ${estimate.toFixed(4)} s in (${low}, ${high}], h2load ${h2load.toFixed(4)} s`);
+	checks.check('both workers had work', f.busy.every((busy) => busy > 0), f.busy.map((busy) => `${busy} s`).join(', '));
+} catch (error) {
+	checks.check('the run came to its end', false, `${error.stack}\n${gate.report()}`);
+}
 for (const cleanup of s.cleanups.reverse())
 	await cleanup();
 await gate.stop();
