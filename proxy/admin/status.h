@@ -86,7 +86,7 @@ void status_orders_print(const struct status *s, FILE *out);
 /* status_servers.c: the servers that get no requests, as comment lines; samples for monitoring. */
 void status_server_notes(const struct status *s, FILE *out);
 void status_servers_print(const struct status *s, FILE *out);
-/* Writes each counter that is not 0 as a line to the error log. */
+/* Writes each sample that is not 0 as a line to the error log, buckets of histograms left out. */
 void status_log(const struct status *s, struct observe *o);
 
 #endif

@@ -289,6 +289,17 @@ void status_print(const struct status *s, FILE *out)
 	fputs(STATUS_END, out);
 }
 
+/* Whether a reader of the log learns something by it: a sample that is not 0, and no bucket of a histogram. */
+static bool is_worth_a_line(const char *line)
+{
+	static const char bucket[] = "_bucket";
+	const size_t length = strlen(line), name = strcspn(line, "{ ");
+	if (length < 3 || line[0] == '#' || strcmp(line + length - 2, " 0") == 0)
+		return false;
+	return name < strlen(bucket) ||
+	       strncmp(line + name - strlen(bucket), bucket, strlen(bucket)) != 0;
+}
+
 void status_log(const struct status *s, struct observe *o)
 {
 	char *text = NULL, *line;
@@ -302,10 +313,8 @@ void status_log(const struct status *s, struct observe *o)
 		;
 	totals_free(sum);
 	fclose(out);
-	for (char *rest = text; (line = strsep(&rest, "\n"));) {
-		size_t length = strlen(line);
-		if (length > 2 && line[0] != '#' && strcmp(line + length - 2, " 0") != 0)
+	for (char *rest = text; (line = strsep(&rest, "\n"));)
+		if (is_worth_a_line(line))
 			observe_log(o, OBSERVE_INFO, "counter %s", line);
-	}
 	free(text);
 }

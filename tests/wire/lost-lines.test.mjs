@@ -213,7 +213,10 @@ function otherLosses() {
 		await s.gate.ended();
 		assert.equal(requestsIn(early.logs.access), 50);
 		assertWhole(early.logs.access);
-		assert.match(fs.readFileSync(early.logs.error, 'utf8'), / counter \S*requests\S* 50\n/);
+		const told = fs.readFileSync(early.logs.error, 'utf8');
+		assert.match(told, / counter \S*requests\S* 50\n/);
+		assert.match(told, / counter pushgate_request_duration_seconds_count\S* 50\n/);
+		assert.doesNotMatch(told, /_bucket/);
 	});
 }
 
