@@ -73,7 +73,7 @@
 	X(pushes_held, "pushes_held", "pushes held for the client's own request") \
 	X(holds_claimed, "holds_claimed", "requests answered with a held response, HEAD included") \
 	X(holds_joined, "holds_joined", "of these, answered while the response was still arriving") \
-	X(holds_missed, "holds_missed", "requests whose held response could not be used for them: the sum of pushgate_hold_missed_total") \
+	X(holds_missed, "holds_missed", "requests whose held response could not be used for them: the sum of pushgate_holds_missed_by_cause_total") \
 	X(holds_expired, "holds_expired", "held responses that answered no request in time") \
 	X(holds_evicted, "holds_evicted", "held responses dropped unclaimed to make room, or because memory was short") \
 	X(holds_invalidated, "holds_invalidated", "held responses dropped unclaimed because their resource was changed") \
@@ -168,10 +168,10 @@
 	X(RULE_BYTES, "pushgate_rule_bytes_total", "counter", "rule, outcome", "body bytes of these pushes, used or wasted") \
 	X(RULE_RESET, "pushgate_rule_reset_seconds_total", "counter", "rule", "sum of the times from a promise to the client's reset") \
 	X(RULE_USED, "pushgate_rule_used_ratio", "gauge", "rule", "share of these pushes that clients used, 0 to 1") \
-	X(FAULT, "pushgate_fault_total", "counter", "side, fault", "protocol faults of peers") \
+	X(FAULT, "pushgate_peer_faults_by_fault_total", "counter", "side, fault", "protocol faults of peers") \
 	X(DENIED, "pushgate_access_denied_total", "counter", "reason", "requests answered 403 because of an [access NAME]; the reasons are below") \
 	X(END, "pushgate_end_total", "counter", "cause", "exchanges that did not end with the origin's response") \
-	X(HOLD_MISSED, "pushgate_hold_missed_total", "counter", "cause", "requests that found a held response which could not answer them")
+	X(HOLD_MISSED, "pushgate_holds_missed_by_cause_total", "counter", "cause", "requests that found a held response which could not answer them")
 
 /*
  * Histograms of spans of time, in seconds: X(symbol, "name", labels, "what it says"). labels: of enum series_labels

@@ -120,7 +120,7 @@ export const unmoved = (row, before, now) => countersOf(row.expect, row.by ?? (r
 function countersOf(expect, side) {
 	const [, named] = /^GOAWAY \S+ (\S+)$/.exec([expect.end ?? ''].flat()[0] ?? '') ?? [];
 	const faults = [expect.faults ?? [], named ?? []].flat();
-	return [...faults.map((fault) => `pushgate_fault_total{side="${side}",fault="${fault}"}`), ...[expect.counters ?? []].flat()];
+	return [...faults.map((fault) => `pushgate_peer_faults_by_fault_total{side="${side}",fault="${fault}"}`), ...[expect.counters ?? []].flat()];
 }
 
 /* The first word must have occurred, and no other than those; 'open' is what the attacker itself ended. */

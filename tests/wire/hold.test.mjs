@@ -362,7 +362,7 @@ scenario('a request whose push fails goes to the origin', COUNTED, async (s) => 
 	origin.rst(2, 'INTERNAL_ERROR');
 	assert.equal(await goesToTheOrigin(client, origin, 3), 'pushgate; fwd=uri-miss; detail=lost');
 	assert.equal((await requestLine(s, '/a.css')).missed, 'lost');
-	await counted(s, 'pushgate_hold_missed_total{cause="lost"} 1', 'pushgate_holds_missed_total 1');
+	await counted(s, 'pushgate_holds_missed_by_cause_total{cause="lost"} 1', 'pushgate_holds_missed_total 1');
 	origin.respond(up.stream, { body: 'page' });
 	await client.response(1);
 });
@@ -426,7 +426,7 @@ for (const [cause, { fwd, fields = FRESH, request = {}, elsewhere = false }] of 
 		const push = await pushLine(s, '/a.css');
 		assert.equal(push.end_reason, 'missed');
 		assert.equal(push.missed, cause);
-		await counted(s, `pushgate_hold_missed_total{cause="${cause.split(' ')[0]}"} 1`, 'pushgate_holds_missed_total 1');
+		await counted(s, `pushgate_holds_missed_by_cause_total{cause="${cause.split(' ')[0]}"} 1`, 'pushgate_holds_missed_total 1');
 	});
 }
 scenario('a request that comes when the response is no longer good is told so', COUNTED, async (s) => {
@@ -436,7 +436,7 @@ scenario('a request that comes when the response is no longer good is told so', 
 	client.request(3, { path: '/a.css' });
 	assert.equal(await goesToTheOrigin(client, origin, 3), 'pushgate; fwd=stale; detail=not-fresh');
 	assert.equal((await requestLine(s, '/a.css')).missed, 'not-fresh');
-	await counted(s, 'pushgate_hold_missed_total{cause="not-fresh"} 1', 'pushgate_holds_missed_total 1');
+	await counted(s, 'pushgate_holds_missed_by_cause_total{cause="not-fresh"} 1', 'pushgate_holds_missed_total 1');
 });
 // covers: P-hold-status
 scenario('Cache-Status of a miss stands behind those of other caches, and a route may remove it', {
@@ -461,7 +461,7 @@ scenario('what is claimed, and what was not asked for, has no miss', COUNTED, as
 	await client.response(3);
 	assert.equal((await requestLine(s, '/a.css')).missed, undefined);
 	assert.equal((await pushLine(s, '/a.css')).missed, undefined);
-	assert.doesNotMatch(status(s), /^pushgate_hold_missed_total/m);
+	assert.doesNotMatch(status(s), /^pushgate_holds_missed_by_cause_total/m);
 });
 
 // covers: P-hold-paused

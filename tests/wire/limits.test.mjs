@@ -44,7 +44,7 @@ for (const [option, fault, act] of CLIENT) {
 		const goaway = await c.expectConnectionError('ENHANCE_YOUR_CALM');
 		assert.equal(goaway.debug, fault);
 		await s.gate.error(new RegExp(`info \\[w0\\] main: client 127\\.0\\.0\\.1: ${fault}: `));
-		counted(s, `pushgate_fault_total{side="client",fault="${fault}"}`);
+		counted(s, `pushgate_peer_faults_by_fault_total{side="client",fault="${fault}"}`);
 		counted(s, 'pushgate_guard_closes_total{side="client"}');
 		honest.request(1, { path: '/honest' });
 		const origin = await s.accept();
@@ -70,7 +70,7 @@ forward('forward mode: limit-expansion counts what a client sends for all destin
 	for (let i = 0; i < 60; i++)
 		c.request(2 * i + 1, { ':authority': i % 2 ? www : www.replace('www.', ''), path: `/${i}`, 'x-large': 'v'.repeat(3000) }, { as: 'incremental' });
 	assert.equal((await c.expectConnectionError('ENHANCE_YOUR_CALM')).debug, 'expansion-flood');
-	counted(s, 'pushgate_fault_total{side="client",fault="expansion-flood"}');
+	counted(s, 'pushgate_peer_faults_by_fault_total{side="client",fault="expansion-flood"}');
 	counted(s, 'pushgate_guard_closes_total{side="client"}');
 	/* What is sent in full, and sent once, costs nothing. */
 	honest.request(1, { ':authority': www, path: '/honest', 'x-large': 'v'.repeat(12000) });
@@ -88,8 +88,8 @@ scenario('max-field-block and max-continuations', { server: SERVER, listen: { 'm
 	await c.ready();
 	c.headers(1, fields, { endStream: true, split: [3, 3, 3] });
 	assert.equal((await c.expectConnectionError('ENHANCE_YOUR_CALM')).debug, 'continuation-flood');
-	counted(s, 'pushgate_fault_total{side="client",fault="field-block-too-large"}');
-	counted(s, 'pushgate_fault_total{side="client",fault="continuation-flood"}');
+	counted(s, 'pushgate_peer_faults_by_fault_total{side="client",fault="field-block-too-large"}');
+	counted(s, 'pushgate_peer_faults_by_fault_total{side="client",fault="continuation-flood"}');
 });
 
 // covers: R65
@@ -105,7 +105,7 @@ scenario('max-control-output: answers that nobody reads', { server: SERVER, list
 	} finally {
 		clearInterval(flood);
 	}
-	counted(s, 'pushgate_fault_total{side="client",fault="control-output-flood"}');
+	counted(s, 'pushgate_peer_faults_by_fault_total{side="client",fault="control-output-flood"}');
 });
 
 /* What an origin does once more, for the i-th time, while a client waits for /. */
@@ -130,7 +130,7 @@ for (const [option, fault, act] of ORIGIN) {
 		assert.equal((await client.response(1)).status, 502);
 		await s.gate.error(new RegExp(`origin main \\(.*\\): ${fault}: `));
 		assert.equal((await s.gate.access((l) => l.path === '/')).detail, fault);
-		counted(s, `pushgate_fault_total{side="origin",fault="${fault}"}`);
+		counted(s, `pushgate_peer_faults_by_fault_total{side="origin",fault="${fault}"}`);
 		counted(s, 'pushgate_guard_closes_total{side="origin"}');
 		counted(s, 'pushgate_end_total{cause="origin-fault"}');
 	});
@@ -145,7 +145,7 @@ scenario('max-interim-responses', { server: SERVER, origin: { 'max-interim-respo
 	const r = await client.response(1);
 	assert.equal(r.status, 502);
 	assert.equal(r.interim.length, 3);
-	counted(s, 'pushgate_fault_total{side="origin",fault="interim-flood"}');
+	counted(s, 'pushgate_peer_faults_by_fault_total{side="origin",fault="interim-flood"}');
 	counted(s, 'pushgate_end_total{cause="response-malformed"}');
 });
 
@@ -160,7 +160,7 @@ scenario('max-reserved-pushes: more are refused, one by one', { server: SERVER, 
 	await origin.expectReset(8, 'REFUSED_STREAM');
 	origin.respond(up.stream, { body: 'page' });
 	assert.equal((await client.response(1)).status, 200);
-	counted(s, 'pushgate_fault_total{side="origin",fault="promises-reserved-full"}');
+	counted(s, 'pushgate_peer_faults_by_fault_total{side="origin",fault="promises-reserved-full"}');
 });
 
 // covers: R64
@@ -203,6 +203,6 @@ scenario('a flood of faults is no flood of lines', { server: SERVER, listen: { '
 	await s.gate.error(/window-increment-zero: \d+ more lines like this were left out/);
 	const lines = s.gate.read('error.log').match(/client 127\.0\.0\.1: window-increment-zero/g).length;
 	assert.ok(lines < 200, `${lines} lines`);
-	assert.match(status(s), /^pushgate_fault_total\{side="client",fault="window-increment-zero"\} 500$/m);
+	assert.match(status(s), /^pushgate_peer_faults_by_fault_total\{side="client",fault="window-increment-zero"\} 500$/m);
 	counted(s, 'pushgate_log_lines_left_out_total{log="error"}');
 });

@@ -195,7 +195,7 @@ scenario('SETTINGS that come byte by byte', { ...BEGINNING, listen: { 'preface-t
 	const ended = c.expectConnectionError('SETTINGS_TIMEOUT');
 	await dribbling(() => c.raw(settings.subarray(at, ++at)), ended);
 	assert.equal((await ended).debug, 'preface-timeout');
-	counted(s, 'pushgate_fault_total{side="client",fault="preface-timeout"}');
+	counted(s, 'pushgate_peer_faults_by_fault_total{side="client",fault="preface-timeout"}');
 });
 
 // covers: R65
@@ -207,5 +207,5 @@ scenario('a field block that comes byte by byte', { ...BEGINNING, listen: { 'hea
 	const ended = c.expectConnectionError('ENHANCE_YOUR_CALM');
 	await dribbling(() => c.raw(block.subarray(at, ++at)), ended);
 	assert.equal((await ended).debug, 'field-block-timeout');
-	counted(s, 'pushgate_fault_total{side="client",fault="field-block-timeout"}');
+	counted(s, 'pushgate_peer_faults_by_fault_total{side="client",fault="field-block-timeout"}');
 });

@@ -50,7 +50,7 @@ for (const single of [true, false]) {
 			assert.equal(valueOf(all, 'pushgate_requests_total'), 1);
 			assert.equal(valueOf(all, 'pushgate_process_up'), 1);
 			const names = all.map((f) => f.name);
-			for (const name of ['push_total', 'rule_total', 'rule_reset_seconds_total', 'rule_used_ratio', 'fault_total', 'end_total', 'route_push_off_seconds'])
+			for (const name of ['push_total', 'rule_total', 'rule_reset_seconds_total', 'rule_used_ratio', 'peer_faults_by_fault_total', 'end_total', 'route_push_off_seconds'])
 				assert.ok(names.includes(`pushgate_${name}`), `${name} is in\n${text}`);
 			assert.ok(quiet.length < all.length);
 			/* What the page says of them. */

@@ -136,6 +136,6 @@ export const tunnels = [
 		listen: (env) => new Evil1((line, m) => line.send(Buffer.concat([
 			Buffer.from('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n'), page1(m)]))).listen(env.evil),
 		attack: (env, clock, origin) => visit1(env, clock, origin),
-		expect: { end: null, statuses: [502], counters: ['pushgate_fault_total{side="origin",fault="upgrade-unasked"}'], log: /upgrade-unasked|protocol/, cpu: 3000 },
+		expect: { end: null, statuses: [502], counters: ['pushgate_peer_faults_by_fault_total{side="origin",fault="upgrade-unasked"}'], log: /upgrade-unasked|protocol/, cpu: 3000 },
 	}),
 ];

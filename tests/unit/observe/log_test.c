@@ -205,15 +205,15 @@ static void faults_and_causes_that_came_have_a_line_each(void **state)
 	    OBSERVE_FAMILY_HOLD_MISSED, "cause", counters->misses, OBSERVE_MISSES, name_of, out);
 	fclose(out);
 	static const char *const blocks[] = {
-	    "# TYPE pushgate_fault_total counter\n"
-	    "pushgate_fault_total{side=\"client\",fault=\"second\"} 4\n"
-	    "pushgate_fault_total{side=\"origin\",fault=\"first\"} 6\n"
+	    "# TYPE pushgate_peer_faults_by_fault_total counter\n"
+	    "pushgate_peer_faults_by_fault_total{side=\"client\",fault=\"second\"} 4\n"
+	    "pushgate_peer_faults_by_fault_total{side=\"origin\",fault=\"first\"} 6\n"
 	    "# HELP pushgate_end_total ",
 	    "# TYPE pushgate_end_total counter\n"
 	    "pushgate_end_total{cause=\"second\"} 8\n"
-	    "# HELP pushgate_hold_missed_total ",
-	    "# TYPE pushgate_hold_missed_total counter\n"
-	    "pushgate_hold_missed_total{cause=\"first\"} 10\n",
+	    "# HELP pushgate_holds_missed_by_cause_total ",
+	    "# TYPE pushgate_holds_missed_by_cause_total counter\n"
+	    "pushgate_holds_missed_by_cause_total{cause=\"first\"} 10\n",
 	};
 	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
 		assert_non_null(strstr(text, blocks[i]));
