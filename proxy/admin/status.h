@@ -14,9 +14,9 @@
 struct status_process {
 	const char *name; /* NULL: a worker */
 	const char *note; /* its name in the notes for a reader; NULL: they leave it out */
-	bool
-	    is_draining; /* a worker of an older generation: the samples have the sum of these alone */
-	pid_t pid;       /* 0 = down */
+	/* A worker of an older generation: the samples have the sum of these alone. */
+	bool is_draining;
+	pid_t pid; /* 0 = down */
 	uint32_t starts;
 	usec up;
 	struct process_usage usage;

@@ -51,8 +51,8 @@ struct http_own_answer {
 	/* A body in place of the short text, and its media type; empty: none. */
 	struct slice body;
 	const char *content_type;
-	bool
-	    is_streamed; /* its body, of content_type, comes afterwards, and its length is not known: body is empty */
+	/* Its body, of content_type, comes afterwards, and its length is not known: body is empty. */
+	bool is_streamed;
 	const struct http_own_field *more; /* further fields */
 	size_t more_count;
 	struct slice location;           /* of a redirect; empty: none */

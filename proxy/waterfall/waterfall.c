@@ -26,11 +26,12 @@ struct own_page {
 struct waterfall_lane {
 	struct shared_lane *shared;
 	uint32_t count, last; /* where the last record is */
-	uint32_t found;   /* the one that was looked for last: events of a page come in groups */
+	/* The one that was looked for last: events of a page come in groups. */
+	uint32_t found;
 	struct rate rate; /* of records that are begun */
 	struct bucket bucket;
-	usec
-	    refused; /* when it was empty last; a page that came before then has no record of a part of it */
+	/* When it was empty last: a page that came before gets no record of its rest. */
+	usec refused;
 	/* What there is to add to a time of the monotonic clock for that of day, and when it was looked up. */
 	usec to_wall, to_wall_since;
 	struct map pages;
