@@ -204,7 +204,7 @@ static void check_server(struct conf_loader *l, struct conf_section *s)
 
 	if (server->ready_when == CONF_READY_SERVERS &&
 	    !conf_any(o, c->origins, c->origin_count, is_known_of(o)))
-		conf_mistake(l, s->file, conf_option_line(s, "ready-when"),
+		conf_mistake(l, s->file, conf_line_of(s, "ready-when"),
 		    "ready-when = servers waits for a health check, and no [origin NAME] has one; "
 		    "add health-check = /PATH or health-check = connect to one");
 	if (server->connection_memory_bytes > server->memory_bytes)
@@ -219,10 +219,10 @@ static void check_server(struct conf_loader *l, struct conf_section *s)
 		    "connection-memory is half of memory or more, so that a single connection can "
 		    "use up a worker's memory; make it smaller, or memory larger");
 	if (server->diary_cookie && server->diary_key_count == 0)
-		conf_mistake(l, s->file, conf_option_line(s, "diary-cookie"),
+		conf_mistake(l, s->file, conf_line_of(s, "diary-cookie"),
 		    "diary-cookie has no key; add diary-cookie-key = FILE");
 	if (server->diary_cookie && server->diary_entries == 0)
-		conf_mistake(l, s->file, conf_option_line(s, "diary-cookie"),
+		conf_mistake(l, s->file, conf_line_of(s, "diary-cookie"),
 		    "diary-cookie needs a diary; set diary-entries to more than 0");
 	if (server->hold_max_bytes > server->connection_memory_bytes)
 		conf_warning(l, s->file, conf_line_of(s, "hold-max-bytes connection-memory"),

@@ -185,6 +185,10 @@ static void duplicate_section_is_refused_with_the_first(void **state)
 	    "test.ini:8: duplicate section [origin o], first at test.ini:3; give it another name\n"
 	    "test.ini:10: duplicate section [server], first at test.ini:7; put its options there\n"
 	    "test.ini:11: bad value 'x' for workers; write auto or a number from 1 to 256, such as workers = 4\n");
+	/* What is wrong with its options as a whole is told of the first. */
+	assert_refused(LOAD_REST "[server]\n[server]\ndiary-cookie = a\n",
+	    "test.ini:8: duplicate section [server], first at test.ini:7; put its options there\n"
+	    "test.ini:7: diary-cookie has no key; add diary-cookie-key = FILE\n");
 }
 
 static void duplicate_option_is_refused_with_the_first(void **state)
