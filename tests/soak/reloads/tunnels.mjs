@@ -204,22 +204,8 @@ class Place {
 
 /* ---- the run ---- */
 
-const begins = new Promise((resolve) => { process.on('message', (message) => message.ports && resolve(message.ports)); });
-process.send({ ready: true, ports: { origin: origin.port, raw: raw.address().port } });
-ports = await begins;
+/* Before the first message: two that come together find only who listens by then. */
 const places = [];
-const add = (kind, n, turns) => places.push(...Array.from({ length: n }, () => new Place(kind, turns)));
-/* Three fifths of them stay. */
-for (const version of versions) {
-	add(`websocket ${version}`, Math.round(count * 0.6 / versions.length), Infinity);
-	add(`websocket ${version}`, Math.round(count * 0.4 / versions.length), TURNS);
-	if (forward) {
-		add(`connect ${version}`, 5, Infinity);
-		add(`connect ${version}`, 5, TURNS);
-	}
-}
-add('events', 3, Infinity);
-add('events', 3, TURNS);
 process.on('message', (message) => {
 	if (message === 'accounts')
 		process.send({ accounts });
@@ -232,6 +218,21 @@ process.on('message', (message) => {
 		places.forEach((place) => place.end());
 	}
 });
+const begins = new Promise((resolve) => { process.on('message', (message) => message.ports && resolve(message.ports)); });
+process.send({ ready: true, ports: { origin: origin.port, raw: raw.address().port } });
+ports = await begins;
+const add = (kind, n, turns) => places.push(...Array.from({ length: n }, () => new Place(kind, turns)));
+/* Three fifths of them stay. */
+for (const version of versions) {
+	add(`websocket ${version}`, Math.round(count * 0.6 / versions.length), Infinity);
+	add(`websocket ${version}`, Math.round(count * 0.4 / versions.length), TURNS);
+	if (forward) {
+		add(`connect ${version}`, 5, Infinity);
+		add(`connect ${version}`, 5, TURNS);
+	}
+}
+add('events', 3, Infinity);
+add('events', 3, TURNS);
 const ticking = setInterval(() => places.forEach((place) => place.tick()), 1000);
 const running = places.map((place) => place.run());
 await Promise.all(running);
