@@ -97,6 +97,11 @@ static uint64_t left_out(struct stream *s, uint32_t lane)
 	return s->seen[lane].left_out - before;
 }
 
+static uint32_t next_lane(uint32_t lane, uint32_t lanes)
+{
+	return lane + 1 < lanes ? lane + 1 : 0;
+}
+
 static enum admin_step produce(void *context, struct admin_output *output, FILE *out)
 {
 	struct stream *s = context;
@@ -106,14 +111,14 @@ static enum admin_step produce(void *context, struct admin_output *output, FILE 
 	uint32_t i = 0;
 	for (; i < lanes && i * s->records->records < LOOK_RECORDS; i++) {
 		uint32_t lane = s->first_lane;
-		s->first_lane = (lane + 1) % lanes;
+		s->first_lane = next_lane(lane, lanes);
 		struct news n = look(s, lane, EVENTS_A_TICK - sent);
 		uint32_t written = write_news(s, lane, &n, out);
 		sent += written;
 		skipped += n.all - written + left_out(s, lane);
 	}
 	if (i == lanes) /* no lane comes always first */
-		s->first_lane = (s->first_lane + 1) % lanes;
+		s->first_lane = next_lane(s->first_lane, lanes);
 	if (skipped > 0)
 		fprintf(
 		    out, "event: skipped\ndata: {\"pages\":%llu}\n\n", (unsigned long long)skipped);
