@@ -180,6 +180,8 @@ void report_cell(
 
 /* Bytes of the control character that begins there, which a terminal would obey; 0: it is none. Text is UTF-8. */
 size_t report_control(const char *at);
+/* The report in one sentence, without the end of its line. print writes a time of the log as the form needs it. */
+void report_show_sum(const struct report *r, void (*print)(const char *time, FILE *out), FILE *out);
 void report_show_text(const struct report *r, const struct report_sections *s, FILE *out);
 void report_show_json(const struct report *r, const struct report_sections *s, FILE *out);
 void report_show_html(const struct report *r, const struct report_sections *s, FILE *out);

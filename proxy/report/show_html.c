@@ -114,20 +114,10 @@ static void print_bad_lines(const struct report *r, FILE *out)
 
 void report_show_html(const struct report *r, const struct report_sections *s, FILE *out)
 {
-	const uint64_t *all = r->all.n;
 	fputs(begin, out);
-	fprintf(out, "<p>%" PRIu64 " lines", r->lines);
-	if (r->first[0]) {
-		fputs(", ", out);
-		print_escaped(r->first, out);
-		fputs(" to ", out);
-		print_escaped(r->last, out);
-	}
-	fprintf(out,
-	    ": %" PRIu64 " requests, %" PRIu64 " offered pushes (%" PRIu64 " forwarded, %" PRIu64
-	    " held, %" PRIu64 " hinted, %" PRIu64 " dropped)</p>\n",
-	    all[REPORT_REQUESTS], all[REPORT_OFFERED], all[REPORT_FORWARDED], all[REPORT_HELD],
-	    all[REPORT_HINTED], all[REPORT_DROPPED]);
+	fputs("<p>", out);
+	report_show_sum(r, print_escaped, out);
+	fputs("</p>\n", out);
 	print_bad_lines(r, out);
 	for (size_t i = 0; i < s->count; i++)
 		if (s->list[i].row_total > 0)

@@ -118,21 +118,32 @@ static void print_bad_lines(const struct report *r, FILE *out)
 		fprintf(out, "  … and %" PRIu64 " more\n", r->bad_lines - REPORT_BAD_LINES_NAMED);
 }
 
-void report_show_text(const struct report *r, const struct report_sections *s, FILE *out)
+void report_show_sum(const struct report *r, void (*print)(const char *time, FILE *out), FILE *out)
 {
 	const uint64_t *all = r->all.n;
 	fprintf(out, "%" PRIu64 " lines", r->lines);
 	if (r->first[0]) {
 		fputs(", ", out);
-		print_key(r->first, out);
+		print(r->first, out);
 		fputs(" to ", out);
-		print_key(r->last, out);
+		print(r->last, out);
 	}
 	fprintf(out,
 	    ": %" PRIu64 " requests, %" PRIu64 " offered pushes (%" PRIu64 " forwarded, %" PRIu64
-	    " held, %" PRIu64 " hinted, %" PRIu64 " dropped)\n",
+	    " held, %" PRIu64 " hinted, %" PRIu64 " dropped)",
 	    all[REPORT_REQUESTS], all[REPORT_OFFERED], all[REPORT_FORWARDED], all[REPORT_HELD],
 	    all[REPORT_HINTED], all[REPORT_DROPPED]);
+}
+
+static void print_time(const char *time, FILE *out)
+{
+	(void)print_key(time, out);
+}
+
+void report_show_text(const struct report *r, const struct report_sections *s, FILE *out)
+{
+	report_show_sum(r, print_time, out);
+	putc('\n', out);
 	print_bad_lines(r, out);
 	for (size_t i = 0; i < s->count; i++)
 		if (s->list[i].row_total > 0)
