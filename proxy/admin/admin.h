@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pages of listeners with mode = admin, in one worker: who may ask, the table of pages (pages.c), and answers whose
- * bytes are made while they are sent (struct admin_producer). These listeners have no routes, and no other listener serves
- * the pages.
+ * The pages of listeners with mode = admin, in one worker. Here are the rules for clients that may ask (visitor.c), the
+ * table of pages (pages.c), and answers whose bytes are made while they are sent (struct admin_producer). These listeners
+ * have no routes, and no other listener serves the pages.
  *
  * A page is a row of the table in pages.c, and a function that fills in the answer. A long or endless body comes from a
  * producer: the answer is then an exchange whose upstream leg is that producer (output.c).
@@ -36,7 +36,8 @@ struct admin_env {
 	bool (*has_host)(void *context, const struct exchange *x, struct slice host);
 	/* Whether this worker accepts clients. */
 	bool (*accepts)(void *context);
-	/* Prints what would be decided, and why. NULL, or what is wrong with the question. NULL itself: nothing explains. */
+	/* Prints what would be decided, and why. Returns NULL, or what is wrong with the question. May be NULL itself: no
+	 * question is answered. */
 	const char *(*explain)(void *context, const struct admin_question *q, FILE *out);
 	void *context;
 };

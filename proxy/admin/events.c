@@ -12,7 +12,7 @@
 #define EVENTS_A_TICK 4u
 /* Each tick looks at lanes until so many records have been seen: the other lanes come first in the next one. */
 #define LOOK_RECORDS 4096u
-/* A comment after so many silent ticks: who has left is noticed by it. */
+/* After so many ticks without an event the stream gets a comment: its writing fails if the reader has left. */
 #define SILENT_TICKS 25u
 
 struct stream {

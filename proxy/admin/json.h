@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes JSON (RFC 8259) piece by piece, so that a document needs no memory of its own. Private to admin/; none of the
- * names is one of jansson's, which the program is linked with. Texts may be any bytes: what is not UTF-8 becomes \u00XX,
+ * Writes JSON (RFC 8259) piece by piece, so that a document needs no memory of its own. Private to admin/. The program
+ * is linked with jansson, so no function here has a name of jansson's. Texts may be any bytes: what is not UTF-8 becomes \u00XX,
  * and so do controls; "<", ">" and "&" are escaped too, so that a document which somebody puts into a page begins no
  * element there.
  */

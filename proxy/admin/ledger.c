@@ -176,7 +176,7 @@ bool ledger_view_is_complete(const struct ledger_view *v)
 	for (uint32_t i = 0; i < count && i <= LIMIT_GENERATIONS; i++)
 		is_complete = is_complete && has_region(v, p->live[i]);
 	atomic_thread_fence(memory_order_acquire);
-	/* While it is being written nothing is known; who reads the whole waits for its end. */
+	/* While the master writes the page, its parts do not fit together. The reader of the whole ledger waits then. */
 	return is_complete || version % 2 != 0 || atomic_load(&p->version) != version;
 }
 

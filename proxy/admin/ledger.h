@@ -24,19 +24,19 @@ bool ledger_seclude(struct ledger *l);
 /* In a forked helper, which needs none of it. */
 void ledger_leave(struct ledger *l);
 
-/* What is written. Everything is borrowed. */
+/* What the master writes into the ledger. Everything is borrowed. */
 struct ledger_facts {
 	usec started;      /* when pushgate was started, on the monotonic clock */
 	usec started_wall; /* the same, since 1970 */
 	const struct status_reload *last_reload; /* NULL: this process does not reload */
-	const struct status_process
-	    *processes; /* as status has them; what is too much is left out */
+	/* As struct status has them. The ledger leaves out those at the end that it has no room for. */
+	const struct status_process *processes;
 	uint32_t process_count;
 	/* Numbers of the generations that live, but of one that has not taken over; at most LIMIT_GENERATIONS + 1. */
 	const uint32_t *live;
 	uint32_t live_count;
-	const struct totals
-	    *ended; /* the counters of all others, and of a program before this one */
+	/* The counters of all other generations, and of a program before this one. */
+	const struct totals *ended;
 };
 
 void ledger_write(struct ledger *l, const struct ledger_facts *facts, usec now);

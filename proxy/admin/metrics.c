@@ -15,7 +15,7 @@
 #define TYPE_TEXT "text/plain; version=0.0.4; charset=utf-8"
 #define TYPE_OPENMETRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
-/* The charge for one answer, beside what is added up for it. */
+/* The memory that one answer takes, without the sums of counters that are made for it. */
 #define METRICS_BYTES 262144u
 
 struct metrics {
