@@ -6,11 +6,14 @@
 #ifndef PUSHGATE_LOG_FIELDS_H
 #define PUSHGATE_LOG_FIELDS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /*
  * X(name, type, unit, most, stability, "since", "present when", "meaning")
  *
- * type: TEXT, NUMBER or FLAG (true, or absent). most: bytes that the value takes in the line. The sum of all
- * must fit into one write to the pipe (observe/access_log.c). stability: "stable", or "text" when the value is
+ * type: TEXT, NUMBER or FLAG (true, or absent). most: bytes that the value takes in the line; texts may get
+ * fewer when the line is too long for one write to the pipe (observe/access_log.c). stability: "stable", or "text" when the value is
  * for people and may be worded differently in any version.
  */
 // clang-format off
@@ -35,7 +38,7 @@
 	X(authority, TEXT, "", 260, "stable", "0.1", "known", "Host, and port if one was given.") \
 	X(path, TEXT, "", 1024, "stable", "0.1", "known", "With the query.") \
 	X(user_agent, TEXT, "", 256, "stable", "0.1", "the field was sent", "The request's User-Agent.") \
-	X(referer, TEXT, "", 224, "stable", "0.1", "the field was sent", "The request's Referer.") \
+	X(referer, TEXT, "", 512, "stable", "0.1", "the field was sent", "The request's Referer.") \
 	X(trace, TEXT, "hexadecimal", 35, "stable", "0.1", "`tracing` is on, or the client sent traceparent", "Id of the trace that the request belongs to ([TRACING.md](TRACING.md)). Of a push that of its page.") \
 	X(span, TEXT, "hexadecimal", 19, "stable", "0.1", "as trace", "Id of the request's span, or of the push's. Without a span of ours: the one that the client's traceparent names.") \
 	X(status, NUMBER, "", 5, "stable", "0.1", "always", "Of the final response to the client, or of the held response. 0: there was none.") \
@@ -70,7 +73,7 @@
 	X(end_reason, TEXT, "", 32, "stable", "0.1", "the push ended early, or was held", "Why it ended: [REASONS.md](REASONS.md). `claimed`: it was held, and answered a request.") \
 	X(wasted_bytes, NUMBER, "bytes", 20, "stable", "0.1", "not 0", "Of a held response: bytes that no client was sent.") \
 	X(sample, NUMBER, "", 10, "stable", "0.1", "more than 1", "This line stands for so many: see below.") \
-	X(cut, FLAG, "", 4, "stable", "0.1", "true", "A value was too long for the line, and ends in `…`.")
+	X(cut, FLAG, "", 4, "stable", "0.1", "true", "A value, or the line, was too long, and values end in `…`.")
 // clang-format on
 
 enum log_field {
@@ -79,8 +82,29 @@ enum log_field {
 #undef LOG_FIELD_ID
 	    LOG_FIELD_COUNT
 };
-_Static_assert(LOG_FIELD_COUNT <= 64, "a set of fields has 64 bits");
 
-#define LOG_FIELD_BIT(name) (1ull << LOG_FIELD_##name)
+/* A set of fields. All bits 0: the empty set. */
+struct log_field_set {
+	uint64_t bits[(LOG_FIELD_COUNT + 63) / 64];
+};
+
+static inline bool log_field_set_has(const struct log_field_set *s, enum log_field f)
+{
+	return s->bits[f / 64] >> f % 64 & 1;
+}
+
+static inline void log_field_set_put(struct log_field_set *s, enum log_field f, bool is_member)
+{
+	uint64_t bit = UINT64_C(1) << f % 64;
+	s->bits[f / 64] = is_member ? s->bits[f / 64] | bit : s->bits[f / 64] & ~bit;
+}
+
+static inline struct log_field_set log_field_set_every(void)
+{
+	struct log_field_set s = {{0}};
+	for (unsigned f = 0; f < LOG_FIELD_COUNT; f++)
+		log_field_set_put(&s, f, true);
+	return s;
+}
 
 #endif

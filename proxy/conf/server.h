@@ -7,6 +7,7 @@
 #include "proxy/base/cidr.h"
 #include "proxy/base/clock.h"
 #include "proxy/base/rate.h"
+#include "proxy/log_fields.h"
 #include "proxy/net/net.h"
 
 // clang-format off
@@ -29,7 +30,7 @@ struct conf_server {
 	const char *user;             /* NULL = the user that started pushgate; for root: pushgate or nobody */
 	enum conf_sandbox sandbox;    /* filter of system calls */
 	const char *access_log;       /* path, "-" = standard output, NULL = off */
-	uint64_t log_left_out;        /* fields that its lines do not have (log_fields.h) */
+	struct log_field_set log_left_out; /* fields that its lines do not have (log_fields.h) */
 	uint32_t log_sample;          /* one of so many pages has its lines there: 1 = all */
 	const char *error_log;        /* path, "-" = standard error */
 	struct cidr *traced;          /* frames of these clients go to the error log */

@@ -104,16 +104,14 @@ bool conf_set_diary_cookie_key(struct conf_loader *l, void *at, struct slice val
 static const struct slice names[LOG_FIELD_COUNT] = {LOG_FIELDS(NAME)};
 #undef NAME
 
-static const uint64_t every_field = LOG_FIELD_BIT(COUNT) - 1;
-
-/* The field's bit. 0: there is no such field, which has been reported. */
-static uint64_t bit_of(struct conf_loader *l, struct slice word)
+/* LOG_FIELD_COUNT: there is no such field, which has been reported. */
+static enum log_field field_of(struct conf_loader *l, struct slice word)
 {
 	struct suggestion s = suggest_for(word);
 
 	for (size_t i = 0; i < LOG_FIELD_COUNT; i++) {
 		if (slice_equal(word, names[i]))
-			return UINT64_C(1) << i;
+			return (enum log_field)i;
 		suggest_compare(&s, names[i], &names[i]);
 	}
 	const struct slice *near = s.item;
@@ -123,7 +121,7 @@ static uint64_t bit_of(struct conf_loader *l, struct slice word)
 	else
 		conf_mistake_here(l, "the access log has no field '%.*s'; docs/LOG.md names them",
 		    CONF_SHOWN(word));
-	return 0;
+	return LOG_FIELD_COUNT;
 }
 
 /* Either names, or `all` and then names with '-' before them. */
@@ -131,27 +129,29 @@ bool conf_set_log_fields(struct conf_loader *l, void *at, struct slice value)
 {
 	struct slice rest = value, word;
 	bool is_first = true, is_all = false, is_good = true;
-	uint64_t fields = 0;
+	const struct log_field_set every = log_field_set_every();
+	struct log_field_set *left_out = at;
 
+	*left_out = every;
 	for (; conf_next_word(l, &rest, &word, &is_good); is_first = false) {
 		if (is_first && slice_equal(word, SLICE("all"))) {
 			is_all = true;
-			fields = every_field;
+			*left_out = (struct log_field_set){{0}};
 			continue;
 		}
 		if (is_all != slice_starts_with(word, SLICE("-")))
 			return conf_bad_value(
 			    l, word, NULL, "write names, or all and what to leave out");
-		uint64_t bit = bit_of(l, is_all ? slice_from(word, 1) : word);
-		if (bit == 0)
+		enum log_field f = field_of(l, is_all ? slice_from(word, 1) : word);
+		if (f == LOG_FIELD_COUNT)
 			return false;
-		fields = is_all ? fields & ~bit : fields | bit;
+		log_field_set_put(left_out, f, is_all);
 	}
-	if (is_good && fields == 0)
+	bool is_empty = memcmp(left_out, &every, sizeof(every)) == 0;
+	if (is_good && is_empty)
 		conf_mistake_here(
 		    l, "log-fields leaves no field; write all, or the names of fields");
-	*(uint64_t *)at = every_field & ~fields;
-	return is_good && fields != 0;
+	return is_good && !is_empty;
 }
 
 bool conf_read_log_sample(struct conf_loader *l, void *at, struct slice value)

@@ -2,7 +2,8 @@
 /*
  * The access log: one JSON object per line, formatted by hand and gathered in a batch. One system
  * call per line would cost more than the line itself. A batch is as large as one write that a pipe
- * takes in one piece, so lines of several workers never mix.
+ * takes in one piece, so lines of several workers never mix. A line that is longer than a batch is written
+ * again with shorter texts.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/observe/line.h"
@@ -33,7 +34,12 @@ struct key {
 static const struct key keys[LOG_FIELD_COUNT] = {LOG_FIELDS(KEY)};
 
 #define LONGEST(name, type, unit, most, ...) + sizeof(BEFORE_##type(name)) - 1 + (most) + BEHIND_##type
-_Static_assert(LOG_FIELDS(LONGEST) + sizeof("}\n") - 1 <= OBSERVE_BATCH_BYTES, "an access line must fit into a batch");
+_Static_assert(LOG_FIELDS(LONGEST) + sizeof("}\n") - 1 <= OBSERVE_ACCESS_LINE_BYTES, "an access line must fit behind a batch");
+/* Bytes of each text, at most, in a line that would be too long for a batch else. */
+#define SHORT_TEXT_BYTES 192u
+#define SHORT_MOST(most) ((most) < SHORT_TEXT_BYTES ? (most) : SHORT_TEXT_BYTES)
+#define SHORTEST(name, type, unit, most, ...) + sizeof(BEFORE_##type(name)) - 1 + SHORT_MOST(most) + BEHIND_##type
+_Static_assert(LOG_FIELDS(SHORTEST) + sizeof("}\n") - 1 <= OBSERVE_BATCH_BYTES, "a line with short texts must fit into a batch");
 #define FITS(name, type, ...) && sizeof(BEFORE_##type(name)) <= KEY_BYTES
 _Static_assert(true LOG_FIELDS(FITS), "a key must fit");
 // clang-format on
@@ -43,12 +49,13 @@ _Static_assert(KEY_BYTES <= OBSERVE_BATCH_SLACK && LINE_NUMBER_BYTES <= OBSERVE_
 /* A line, or a piece of one, that is being written. */
 struct access_line {
 	struct line line;
-	uint64_t left_out; /* fields */
+	struct log_field_set left_out;
+	bool is_short; /* texts have SHORT_TEXT_BYTES at most */
 };
 
 static bool has(const struct access_line *a, enum log_field f)
 {
-	return !(a->left_out >> f & 1);
+	return !log_field_set_has(&a->left_out, f);
 }
 
 static void put_key(struct line *l, enum log_field f)
@@ -62,7 +69,7 @@ static void put_text(struct access_line *a, enum log_field f, struct slice value
 	if (value.len == 0 || !has(a, f))
 		return;
 	put_key(&a->line, f);
-	line_json(&a->line, value, keys[f].most);
+	line_json(&a->line, value, a->is_short ? SHORT_MOST(keys[f].most) : keys[f].most);
 	LINE_LITERAL(&a->line, "\"");
 }
 
@@ -128,10 +135,10 @@ static void put_origin(struct access_line *a, const struct observe_exchange *x)
 
 typedef void put_fn(struct access_line *a, const struct observe_exchange *x);
 
-static void make_piece(
-    struct observe_piece *piece, uint64_t left_out, put_fn *put, const struct observe_exchange *x)
+static void make_piece(struct observe_piece *piece, const struct log_field_set *left_out,
+    put_fn *put, const struct observe_exchange *x)
 {
-	struct access_line a = {.line = {.at = piece->text}, .left_out = left_out};
+	struct access_line a = {.line = {.at = piece->text}, .left_out = *left_out};
 	put(&a, x);
 	size_t length = (size_t)(a.line.at - piece->text);
 	ensure(length <= sizeof(piece->text) - OBSERVE_BATCH_SLACK);
@@ -144,12 +151,12 @@ static void make_piece(
 static void put_piece(struct access_line *a, struct observe_piece *piece, uint64_t connection,
     const char *protocol, put_fn *put, const struct observe_exchange *x)
 {
-	if (connection == 0) {
+	if (connection == 0 || a->is_short) {
 		put(a, x);
 		return;
 	}
 	if (piece->connection != connection || piece->protocol != protocol) {
-		make_piece(piece, a->left_out, put, x);
+		make_piece(piece, &a->left_out, put, x);
 		piece->connection = connection;
 		piece->protocol = protocol;
 	}
@@ -309,13 +316,14 @@ static void put_time(struct access_line *a, struct observe *o, usec wall)
 	LINE_LITERAL(&a->line, "\"");
 }
 
-void observe_access_log(struct observe *o, const struct observe_exchange *x)
+/* Writes the line at `start` and returns its length. */
+static size_t write_line(
+    struct observe *o, const struct observe_exchange *x, char *start, bool is_short)
 {
 	uint64_t client = x->client.connection, origin = x->origin.connection;
-	if (o->access_fd < 0)
-		return;
-	char *start = o->batch.text + o->batch.bytes;
-	struct access_line a = {.line = {.at = start}, .left_out = o->left_out};
+	struct access_line a = {.line = {.at = start, .was_cut = is_short},
+	    .left_out = o->left_out,
+	    .is_short = is_short};
 	put_time(&a, o, x->started_wall);
 	put_number(&a, LOG_FIELD_worker, o->worker);
 	put_number(&a, LOG_FIELD_id, x->id);
@@ -339,5 +347,16 @@ void observe_access_log(struct observe *o, const struct observe_exchange *x)
 		LINE_LITERAL(&a.line, ",");
 	*start = '{'; /* in place of the first comma */
 	LINE_LITERAL(&a.line, "}\n");
-	add_line(o, start, (size_t)(a.line.at - start));
+	return (size_t)(a.line.at - start);
+}
+
+void observe_access_log(struct observe *o, const struct observe_exchange *x)
+{
+	if (o->access_fd < 0)
+		return;
+	char *start = o->batch.text + o->batch.bytes;
+	size_t bytes = write_line(o, x, start, false);
+	if (bytes > OBSERVE_BATCH_BYTES)
+		bytes = write_line(o, x, start, true);
+	add_line(o, start, bytes);
 }

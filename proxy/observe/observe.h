@@ -131,6 +131,8 @@ enum observe_level { OBSERVE_DEBUG, OBSERVE_INFO, OBSERVE_WARN, OBSERVE_ERROR };
 
 /* PIPE_BUF on Linux: the largest write that a pipe takes in one piece. */
 #define OBSERVE_BATCH_BYTES 4096u
+/* The longest line of the access log, before it is made to fit into a batch. */
+#define OBSERVE_ACCESS_LINE_BYTES 6144u
 /* Copies of a constant length may end so far behind the line. */
 #define OBSERVE_BATCH_SLACK 32u
 /* `worker` of the master and of the helpers, which are no workers. */
@@ -193,7 +195,7 @@ struct observe_piece {
 /* Private: lines of the access log that wait for observe_flush, with room for one more. */
 struct observe_batch {
 	uint32_t bytes, lines;
-	char text[2 * OBSERVE_BATCH_BYTES + OBSERVE_BATCH_SLACK];
+	char text[OBSERVE_BATCH_BYTES + OBSERVE_ACCESS_LINE_BYTES + OBSERVE_BATCH_SLACK];
 };
 
 /* The owner fills it in and sets the private part to zero. */
@@ -204,10 +206,9 @@ struct observe {
 	/* Of a process that writes the files itself: lines go to these, and not to the descriptors. Else NULL. */
 	struct observe_file *access_file, *error_file;
 	bool is_journal; /* the error log is systemd's journal, which records time and level */
-	enum observe_level level; /* lines below it are not written */
-	uint32_t worker;          /* the worker's index, in every line */
-	uint64_t
-	    left_out; /* LOG_FIELD_BIT: fields that lines of the access log do not have (log-fields) */
+	enum observe_level level;      /* lines below it are not written */
+	uint32_t worker;               /* the worker's index, in every line */
+	struct log_field_set left_out; /* of lines of the access log (log-fields) */
 	uint32_t sample; /* one of so many pages has its lines (log-sample); 0 and 1: all have */
 	/* Called after the first line of a batch: the owner must call observe_flush soon. May be NULL. */
 	void (*gathers)(void *context);
