@@ -15,6 +15,9 @@
 /* A DATA piece below this is copied, so that a tiny frame never pins a whole chunk. */
 #define LIMIT_COPY_BELOW_BYTES 2048u
 
+/* A PROXY header in version 2: its addresses and some values, of which a certificate may be one. */
+#define LIMIT_PROXY_HEADER_BYTES 4096u
+
 /* At most this much is read from one connection in one loop pass: nobody starves the others. */
 #define LIMIT_READ_PER_PASS_BYTES 65536u
 

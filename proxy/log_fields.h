@@ -22,7 +22,12 @@
 	X(worker, NUMBER, "", 10, "stable", "0.1", "always", "Index of the worker process. Ids are unique in a worker, until it is started again.") \
 	X(id, NUMBER, "", 20, "stable", "0.1", "always", "Of the exchange, counted up by the worker. 0: an offer that became no push.") \
 	X(connection, NUMBER, "", 20, "stable", "0.1", "the client is known", "Of the client's connection, counted up by the worker: the same for all of its requests and pushes.") \
-	X(client, TEXT, "address", 46, "stable", "0.1", "the client is known", "The peer of that connection. `-`: a unix socket.") \
+	X(client, TEXT, "address", 46, "stable", "0.1", "the client is known", "Address of the client ([PEER.md](PEER.md)): the one that a field of a trusted peer names (`client-address`), else the one that a PROXY header claims, else the TCP peer. `-`: a unix socket. `unknown`: the trusted peer names none.") \
+	X(claimed_peer, TEXT, "address", 46, "stable", "0.1", "a PROXY header claims another address than `client`", "The address in that header.") \
+	X(tcp_peer, TEXT, "address", 46, "stable", "0.1", "another address than `client`", "The other end of the connection.") \
+	X(proxy_authority, TEXT, "", 64, "stable", "0.1", "sent in a PROXY header", "PP2_TYPE_AUTHORITY: the name that the client asked the TCP peer for (SNI).") \
+	X(proxy_alpn, TEXT, "", 8, "stable", "0.1", "sent in a PROXY header", "PP2_TYPE_ALPN: the protocol that both agreed on.") \
+	X(proxy_id, TEXT, "", 64, "stable", "0.1", "sent in a PROXY header", "PP2_TYPE_UNIQUE_ID: how the TCP peer names the connection; in hexadecimal unless all bytes are visible.") \
 	X(listen, TEXT, "", 64, "stable", "0.1", "the client is known", "Name of the `[listen]` section.") \
 	X(protocol, TEXT, "", 16, "stable", "0.1", "the client is known", "The version of HTTP in which the request came: `h2`, `http/1.1`, `http/1.0`. Of a push that of its page.") \
 	X(tls, TEXT, "", 16, "stable", "0.1", "the client uses TLS", "Version of TLS: `TLSv1.3`, `TLSv1.2`.") \
@@ -36,7 +41,7 @@
 	X(method, TEXT, "", 32, "stable", "0.1", "known", "Of the request, as the client sent it, or of the promised request.") \
 	X(scheme, TEXT, "", 16, "stable", "0.1", "known", "`https` or `http`.") \
 	X(authority, TEXT, "", 260, "stable", "0.1", "known", "Host, and port if one was given.") \
-	X(path, TEXT, "", 1024, "stable", "0.1", "known", "With the query.") \
+	X(path, TEXT, "", 704, "stable", "0.1", "known", "With the query.") \
 	X(user_agent, TEXT, "", 256, "stable", "0.1", "the field was sent", "The request's User-Agent.") \
 	X(referer, TEXT, "", 512, "stable", "0.1", "the field was sent", "The request's Referer.") \
 	X(trace, TEXT, "hexadecimal", 35, "stable", "0.1", "`tracing` is on, or the client sent traceparent", "Id of the trace that the request belongs to ([TRACING.md](TRACING.md)). Of a push that of its page.") \

@@ -47,6 +47,13 @@ bool address_parse(struct slice text, struct address *a)
 	return parse(text, a, &was_mapped);
 }
 
+void address_of_bytes(struct address *a, const void *bytes, size_t count)
+{
+	bool is_v4 = count == 4 || is_mapped(bytes);
+	*a = (struct address){.family = is_v4 ? 4 : 6};
+	memcpy(a->bytes, (const uint8_t *)bytes + (is_v4 ? count - 4 : 0), is_v4 ? 4 : 16);
+}
+
 static bool has_host_bits(const struct cidr *c)
 {
 	size_t bytes = c->base.family == 4 ? 4 : 16;
@@ -88,7 +95,7 @@ bool address_begins(const struct address *a, const uint8_t prefix[16], unsigned 
 
 bool cidr_contains(const struct cidr *c, const struct address *a)
 {
-	return a->family == c->base.family && a->family != 0 &&
+	return a->family == c->base.family && a->family > ADDRESS_UNKNOWN &&
 	       address_begins(a, c->base.bytes, c->bits);
 }
 
@@ -122,6 +129,8 @@ char *address_format(const struct address *a, char *buffer, size_t size)
 		format_ipv4(a->bytes, string);
 	else if (a->family == 6)
 		inet_ntop(AF_INET6, a->bytes, string, sizeof(string));
+	else if (a->family == ADDRESS_UNKNOWN)
+		memcpy(string, "unknown", sizeof("unknown"));
 	size_t n = strnlen(string, size - 1);
 	memcpy(buffer, string, n);
 	buffer[n] = 0;

@@ -50,7 +50,8 @@ struct clients {
 	struct budget *hold_budget;        /* borrows: all stores are charged to it */
 	struct client_listener *listeners; /* one for each [listen] section */
 	struct list conns;
-	uint64_t last_id; /* of a connection */
+	struct list arrivals; /* sockets whose PROXY header is missing */
+	uint64_t last_id;     /* of a connection */
 	/* Connections without a stream; the one that has been idle for the longest comes first. */
 	struct list idle;
 	size_t closing_bytes; /* will be freed when the connections that were shed have closed */
@@ -74,7 +75,7 @@ void clients_close(struct clients *c); /* call clients_abort first */
 struct client_listener *clients_listener(struct clients *c, const struct conf_listen *conf);
 /* Makes a client connection of an accepted socket (takes fd), or closes it when a limit is
  * reached. */
-void client_accept(struct client_listener *l, int fd, const struct net_address *peer);
+void client_accept(struct client_listener *l, int fd, const struct net_address *at);
 
 void clients_shutdown(struct clients *c); /* sends GOAWAY to all clients: no new requests */
 void clients_abort(struct clients *c);    /* closes all connections at once, without GOAWAY */

@@ -21,6 +21,7 @@ static void free_conn(struct deferred_free *deferred)
 	budget_give(&c->clients->env->budget, connection_bytes(c->listener->tls));
 	budget_fini(&c->hold_budget);
 	budget_fini(&c->budget);
+	peer_claim_release(c->peer.claim);
 	free(c);
 }
 
@@ -69,22 +70,20 @@ static struct client_conn *conn_new(struct client_listener *l)
 	return c;
 }
 
-void client_accept(struct client_listener *l, int fd, const struct net_address *peer)
+struct client_conn *client_conn_new(
+    struct client_listener *l, int fd, const struct client_peer *peer)
 {
 	struct worker_env *env = l->clients->env;
-	struct address from;
 	struct client_address *counted;
-	worker_now(env);
-	net_address_ip(peer, &from);
-	const char *refusal = admit(l, &from, &counted);
+	const char *refusal = admit(l, &peer->address, &counted);
 	if (refusal) {
-		client_log(l, &from, refusal, NULL);
+		client_log(l, &peer->address, refusal, NULL);
 		net_refuse(fd);
-		return;
+		peer_claim_release(peer->claim);
+		return NULL;
 	}
 	struct client_conn *c = conn_new(l);
-	c->address = from;
-	c->port = net_address_port(peer);
+	c->peer = *peer;
 	c->counted = counted;
 	l->connections++;
 	WORKER_COUNT(env, connections, 1);
@@ -94,6 +93,7 @@ void client_accept(struct client_listener *l, int fd, const struct net_address *
 	net_conn_set_budget(c->net, &c->budget);
 	net_conn_keepalive(c->net, l->conf->keepalive, l->conf->write_timeout);
 	client_conn_arm(c);
+	return c;
 }
 
 static void dispose(struct client_conn *c)
@@ -248,7 +248,7 @@ static void begin_session(struct client_conn *c, const struct session_plan *plan
 	const struct session_conn conn = {
 	    .budget = &c->budget,
 	    .traced = client_is_traced(c) ? c : NULL,
-	    .is_tls = c->listener->tls != NULL,
+	    .is_tls = c->listener->tls != NULL || (c->peer.claim && c->peer.claim->is_https),
 	};
 	struct clients *clients = c->clients;
 	c->session = protocols_begin(plan, &clients->session_env, &conn, worker_now(clients->env));

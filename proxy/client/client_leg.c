@@ -185,7 +185,7 @@ const struct client_facts *client_facts(const struct exchange *x, struct client_
 	const struct session_peer peer = session_peer(c->session);
 	bool is_subscription = x->place.route && offer_is_subscription(x, true);
 	*facts = (struct client_facts){
-	    .address = c->address,
+	    .address = x->facts.client,
 	    .covers = listener_covers,
 	    .listener = c->listener,
 	    .push_enabled = peer.takes_pushes && session_can(c->session, SESSION_SENDS_PUSHES),

@@ -8,6 +8,13 @@
 
 struct client_address;
 
+/* The peer of a connection: the claimed one, if the TCP peer has sent a PROXY header. */
+struct client_peer {
+	struct peer_claim *claim; /* has a reference; NULL: no header, the TCP peer is the peer */
+	struct address address;
+	uint16_t port; /* for traces */
+};
+
 struct client_listener {
 	struct clients *clients;
 	const struct conf_listen *conf;
@@ -39,7 +46,7 @@ struct client_conn {
 	struct list idle;     /* in clients->idle while quiet_since is not USEC_NEVER */
 	size_t closing_bytes; /* this connection's share of clients->closing_bytes */
 	struct wheel_node timer;
-	struct address address;
+	struct client_peer peer;
 	struct client_hop hop;          /* for the log lines of its exchanges */
 	struct client_address *counted; /* NULL: no limit per client address applies */
 	usec opened, quiet_since;
@@ -62,11 +69,18 @@ struct client_conn {
 	bool is_unread; /* the session is full: nothing is read from the client */
 	/* Our side of its tunnel has ended, and nothing is sent any more; the client's goes on. */
 	bool is_finished;
-	uint16_t port; /* the client's, for traces */
 };
+
+/* ---- arrivals.c ---- */
+
+void client_arrivals_shutdown(struct clients *c); /* what becomes of them takes one more request */
+void client_arrivals_abort(struct clients *c);
 
 /* ---- client_conn.c ---- */
 
+/* Makes a connection of a socket. Takes fd and the claim of *peer. NULL: a limit refuses it. */
+struct client_conn *client_conn_new(
+    struct client_listener *l, int fd, const struct client_peer *peer);
 /* GOAWAY; open streams go on. A client in HTTP/1.1 to which no head has said that its connection closes may still send one
  * request, within a moment behind the last response. */
 void client_conn_shutdown(struct client_conn *c);
@@ -173,7 +187,7 @@ void client_log(const struct client_listener *l, const struct address *client, c
     const char *more); /* more: may be NULL */
 static inline void client_log_fault(const struct client_conn *c, const char *what, const char *more)
 {
-	client_log(c->listener, &c->address, what, more);
+	client_log(c->listener, &c->peer.address, what, more);
 }
 /* The `fault` callback of session_env; its context is struct clients. */
 void client_count_fault(void *clients, const struct session_fault *fault, size_t index);

@@ -54,7 +54,8 @@ static struct exchange *begin_exchange(struct client_conn *c, struct session_eve
 	WORKER_COUNT(env, requests_open, 1);
 	client_conn_is_busy(c);
 	x->facts.listener = c->listener->conf;
-	x->facts.client = c->address;
+	x->facts.peer = x->facts.client = c->peer.address;
+	x->facts.claim = peer_claim_hold(c->peer.claim);
 	client_part(x)->hop = c->hop;
 	if (e->head->version != HTTP_VERSION_NONE) /* HTTP/1.0 and 1.1 may share a connection */
 		client_part(x)->hop.protocol = http_version_name(e->head->version);
@@ -80,10 +81,10 @@ void client_request(struct client_conn *c, struct session_event *e)
 	if (e->oversize || e->refusal)
 		find_pseudo_fields(e->head);
 	bool is_readable = !e->oversize && e->refusal == SESSION_REFUSAL_NONE;
-	bool came_through = route_came_through(e->head);
+	bool came_through = route_came_through(c->listener->conf, e->head);
 	size_t work = LIMIT_HEAD_WORK_BYTES + e->head->list_bytes;
 	if (is_readable)
-		route_adopt_scheme(c->listener->conf, &c->address, e->head);
+		route_adopt_scheme(c->listener->conf, &c->peer.address, e->head);
 	if (is_readable)
 		client_diary_extract_cookie(c, e->head, came_through);
 	struct exchange *x = begin_exchange(c, e);
@@ -94,6 +95,7 @@ void client_request(struct client_conn *c, struct session_event *e)
 		return;
 	}
 	x->facts.came_through = came_through;
+	route_find_client(&x->facts);
 	client_diary_request(c, x);
 	c->clients->ops->request(c->clients->context, x);
 	net_worked(c->clients->env->loop, work + exchange_effort_spent(x));

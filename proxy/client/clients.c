@@ -51,6 +51,7 @@ bool clients_open(struct clients *c, char *error, size_t error_size)
 {
 	const struct conf *conf = c->env->conf;
 	list_init(&c->conns);
+	list_init(&c->arrivals);
 	list_init(&c->idle);
 	wheel_node_init(&c->tickets_timer, advance_tickets);
 	client_traces_open(c);
@@ -111,17 +112,19 @@ struct client_listener *clients_listener(struct clients *c, const struct conf_li
 
 void clients_shutdown(struct clients *clients)
 {
+	client_arrivals_shutdown(clients);
 	list_for_each(&clients->conns, c, struct client_conn, link) client_conn_shutdown(c);
 }
 
 void clients_abort(struct clients *clients)
 {
+	client_arrivals_abort(clients);
 	list_for_each(&clients->conns, c, struct client_conn, link) client_conn_abort(c, NULL);
 }
 
 bool clients_are_gone(const struct clients *clients)
 {
-	return list_is_empty(&clients->conns);
+	return list_is_empty(&clients->conns) && list_is_empty(&clients->arrivals);
 }
 
 size_t clients_describe(const struct clients *clients, char *buffer, size_t size)

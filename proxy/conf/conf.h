@@ -52,6 +52,20 @@ struct conf_limits {
 	uint32_t interim_responses;   /* to one request: 32 */
 };
 
+/* What balancers say of the connections that they pass on. */
+struct conf_proxy_protocol {
+	bool is_required;             /* each connection begins with a PROXY header, and comes from `trusted` */
+	usec timeout;                 /* for the header: 10 s; 0 = no limit */
+	uint32_t https_port;          /* connections to this one are https; 0 = none by its port */
+};
+
+/* Which field of a trusted peer's request names its client. */
+struct conf_client_address {
+	struct slice field;           /* in lower case; empty: the peer is the client */
+	enum http_token token;        /* of the field */
+	uint32_t hops;                /* proxies in front, each of which adds an address: 1 */
+};
+
 struct conf_listen {
 	const char *name, *file;
 	uint32_t line;
@@ -76,6 +90,8 @@ struct conf_listen {
 	/* Peers whose :scheme need not be that of the connection; family 0: unix sockets. */
 	struct cidr *trusted;
 	size_t trusted_count;
+	struct conf_proxy_protocol proxy_protocol;
+	struct conf_client_address client_address;
 	uint32_t max_connections;     /* accepted at a time, per worker: 10000 */
 	uint32_t max_connections_per_client; /* of these: 1000; 0 = no limit */
 	/* Settings sent to the client. */
@@ -88,6 +104,11 @@ struct conf_listen {
 	uint64_t max_request_body_bytes; /* 0 = no limit; else 413 */
 	struct conf_limits limits;
 };
+
+static inline bool conf_listen_names_clients(const struct conf_listen *l)
+{
+	return l->client_address.field.len > 0;
+}
 
 static inline bool conf_listen_is_forward(const struct conf_listen *l)
 {
@@ -343,8 +364,8 @@ uint32_t conf_page_records(const struct conf *c);
 /* Whether it has a learned table (offer/learned.h). */
 bool conf_learns(const struct conf *c);
 
-/* Whether `trusted` names this peer. peer: of the TCP connection (family 0: of a unix socket), never
- * an address that a field claims. */
+/* Whether `trusted` names this peer (family 0: of a unix socket): the TCP peer, or the one that its PROXY header claims,
+ * never an address of a field. */
 bool conf_listen_trusts(const struct conf_listen *l, const struct address *peer);
 
 #define CONF_HELP_EXAMPLE "example"

@@ -370,10 +370,29 @@ const struct conf_option conf_options[] = {
         "= gateway."},
     {ITEMS(LISTEN, conf_listen, trusted, trusted_count), .key = "trusted", .example = "192.0.2.10 2001:db8::/64 unix",
         .type = CONF_TYPE_CIDRS, .choices = "unix", .form = "ADDRESS[/BITS] | unix ...",
-        .sentence = "Clients that end TLS in front of pushgate, such as a load balancer that speaks h2c from there on: addresses of TCP "
-        "connections, and unix for those through a unix socket. The scheme of their requests may be https or http. Requests of others get "
+        .sentence = "Peers that speak for their clients, such as a load balancer that ends TLS in front of pushgate: addresses of TCP "
+        "connections, or those that a PROXY header claims, and unix for those through a unix socket. The scheme of their requests may be https or http. Requests of others get "
         "421 unless it is that of the connection: https over TLS, http in cleartext. A request in HTTP/1.1 names no scheme unless its "
         "target is in absolute form."},
+    {LISTEN(proxy_protocol.is_required), .key = "proxy-protocol", SWITCH("off required"), .example = "required", .preset = "off",
+        .sentence = "required: each connection begins with a PROXY header of version 1 or 2, before TLS, and comes from a peer in trusted; "
+        "others are closed. From then on the address in the header is the peer's: for rules, limits, the log, the forwarding fields, and for "
+        "trusted itself. off: bytes of a PROXY header are no request."},
+    {LISTEN(proxy_protocol.timeout), .key = "proxy-protocol-timeout", TIME(0), .preset = "10s",
+        .sentence = "How long the PROXY header may take, from the accepted connection on. 0: no limit."},
+    {LISTEN(proxy_protocol.https_port), .key = "proxy-protocol-https-port", NUMBER(0, 65535), .example = "443", .preset = "0",
+        .sentence = "Requests of connections whose PROXY header has this port as the destination are for https URIs: the balancer has ended "
+        "their TLS. A header in version 2 may say so itself (PP2_TYPE_SSL). 0: only then."},
+    {LISTEN(client_address), .key = "client-address", READ("peer | FIELD", conf_read_client_address, "write peer or the name of a field, such as x-forwarded-for"),
+        .example = "x-forwarded-for", .preset = "peer",
+        .sentence = "The field in which peers in trusted name the client of a request: forwarded (RFC 7239), x-forwarded-for, or another one "
+        "with an address, such as cf-connecting-ip. Rules, limits, the log and the forwarding fields are about this client. Its address is "
+        "counted from the right (client-hops); one that is no address is a client of its own, whom no rule for addresses names. Requests of "
+        "other peers, and those without the field, are of the peer. peer: all requests are."},
+    {LISTEN(client_address.hops), .key = "client-hops", NUMBER(1, 16), .preset = "1",
+        .sentence = "How many proxies a request has come through, of which each adds an address at the right end of the field: the client's is "
+        "number client-hops from there, or the first one if there are fewer. All ways to pushgate must lead through so many, since a client "
+        "can write the addresses before those."},
     {LISTEN(max_connections), .key = "max-connections", NUMBER(1, 1000000), .preset = "10000",
         .sentence = "Most client connections in each worker. More are closed at once."},
     {LISTEN(max_connections_per_client), .key = "max-connections-per-client", NUMBER(0, 1000000), .preset = "1000",
@@ -690,7 +709,7 @@ const struct conf_option conf_options[] = {
         "number as there are workers. Several lines, at most 16, count all. Not counted: requests that pushgate refuses for another "
         "reason, and pushes.\n"
         "burst: so many at once; not given: as many as the rate's number.\n"
-        "by=client: each IPv4 address, or IPv6 /64, of a connection; X-Forwarded-For is not looked at. A client on a unix socket is not "
+        "by=client: each IPv4 address, or IPv6 /64, of a client (client-address of the listener). A client on a unix socket is not "
         "limited.\n"
         "by=field:NAME: each value of a field of the request; a request without the field counts by client.\n"
         "by=all: all requests of the route together.\n"

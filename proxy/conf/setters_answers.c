@@ -27,6 +27,21 @@ bool conf_read_redirect(struct conf_loader *l, void *object, struct slice value)
 	return true;
 }
 
+bool conf_read_client_address(struct conf_loader *l, void *at, struct slice value)
+{
+	struct conf_client_address *from = at;
+	from->field = SLICE("");
+	if (value_choice(value, "peer") == 0)
+		return true;
+	if (!ascii_is_token(value))
+		return false;
+	char *copy = conf_copy(l, value);
+	ascii_lower_copy(copy, value);
+	from->field = slice_of(copy, value.len);
+	from->token = http_token_find(from->field);
+	return true;
+}
+
 /* "365d", or a time in another unit of whole seconds. */
 static bool seconds_of(struct slice text, uint64_t *seconds)
 {

@@ -62,6 +62,8 @@ WHEN_NO_ROUTE(nothing_tunnels, void, may_tunnel(i))
 WHEN(is_gateway, struct conf_listen, o->mode == CONF_MODE_GATEWAY)
 WHEN(is_admin, struct conf_listen, o->mode == CONF_MODE_ADMIN)
 WHEN(is_cleartext, struct conf_listen, o->certificate_count == 0)
+WHEN(names_no_clients, struct conf_listen, !conf_listen_names_clients(o))
+WHEN(takes_no_headers, struct conf_listen, !o->proxy_protocol.is_required)
 WHEN(clients_speak_http1, struct conf_listen, o->protocols == CONF_HTTP1)
 WHEN(asks_for_no_user, struct conf_access, (o->needs & CONF_ACCESS_USER) == 0)
 
@@ -196,6 +198,9 @@ static const struct row {
     {CONF_SECTION_LISTEN, "shares pac", is_gateway, "mode is gateway"},
     {CONF_SECTION_LISTEN, "shares pac clients record-pages", is_admin, "mode is admin"},
     {CONF_SECTION_LISTEN, "record-pages", has_no_admin, "no [listen NAME] has mode = admin"},
+    {CONF_SECTION_LISTEN, "proxy-protocol-timeout proxy-protocol-https-port", takes_no_headers,
+	"proxy-protocol is off"},
+    {CONF_SECTION_LISTEN, "client-hops", names_no_clients, "client-address is peer"},
     {CONF_SECTION_LISTEN, "tls-timeout", is_cleartext, "the section has no certificate"},
     {CONF_SECTION_LISTEN,
 	"max-concurrent-streams connection-window header-table settings-timeout "

@@ -93,6 +93,21 @@ static void check_tls_options(struct conf_loader *l, const struct conf_section *
 		    "cleartext); put it into the [listen NAME] with the certificate");
 }
 
+/* What peers say of others is believed of some alone. */
+static void check_peers(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_listen *listen = s->object;
+	if (listen->proxy_protocol.is_required && listen->trusted_count == 0)
+		conf_mistake(l, s->file, conf_option_line(s, "proxy-protocol"),
+		    "proxy-protocol takes headers of peers in trusted alone, and the section has "
+		    "none; "
+		    "add trusted = with the addresses of the balancer");
+	if (conf_listen_names_clients(listen) && listen->trusted_count == 0)
+		conf_mistake(l, s->file, conf_option_line(s, "client-address"),
+		    "client-address believes peers in trusted alone, and the section has none; add "
+		    "trusted = with the addresses of the proxies in front");
+}
+
 static void check_listen(struct conf_loader *l, struct conf_section *s)
 {
 	const struct conf_listen *listen = s->object;
@@ -100,6 +115,7 @@ static void check_listen(struct conf_loader *l, struct conf_section *s)
 	conf_check_certificates(l, s);
 	check_address(l, s);
 	check_tls_options(l, s);
+	check_peers(l, s);
 	conf_check_forward(l, s);
 	check_limits(l, s, &listen->limits, listen->max_header_list_bytes);
 	if ((listen->protocols & CONF_HTTP2) &&

@@ -2,6 +2,8 @@
 /* Counts an exchange that has ended and writes its line to the access log. */
 #include "proxy/gateway/gateway_private.h"
 
+#include "proxy/base/rare.h"
+
 static enum observe_outcome outcome_of(const struct exchange *x)
 {
 	const struct relay_cause *cause = x->ending.cause;
@@ -148,18 +150,35 @@ bool access_record_is_failure(const struct exchange *x, enum observe_outcome out
 	return x->response.status >= 500;
 }
 
+/* Which of the three addresses differ, and what the PROXY header says. */
+static RARE void add_peers(struct observe_client *c, const struct request_facts *f)
+{
+	const struct peer_claim *claim = f->claim;
+	c->tcp_peer = request_tcp_peer(f);
+	if (!claim)
+		return;
+	c->claimed_peer = c->is_named ? &f->peer : NULL;
+	c->proxy_authority = claim->authority;
+	c->proxy_alpn = claim->alpn;
+	c->proxy_id = claim->id;
+}
+
 struct observe_client access_record_client(const struct exchange *x)
 {
 	const struct client_hop *hop = &client_part(x)->hop;
 	const struct conf_listen *listen = x->facts.listener;
-	return (struct observe_client){
+	struct observe_client client = {
 	    .connection = hop->connection,
 	    .address = x->facts.client,
+	    .is_named = x->facts.is_named,
 	    .listen = listen ? listen->name : NULL,
 	    .protocol = hop->protocol,
 	    .tls = hop->tls,
 	    .cipher = hop->cipher,
 	};
+	if (x->facts.claim || x->facts.is_named)
+		add_peers(&client, &x->facts);
+	return client;
 }
 
 struct slice access_record_user(const struct exchange *x)

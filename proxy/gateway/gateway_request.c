@@ -13,11 +13,11 @@ static RARE void log_untrusted_scheme(struct gateway *g, const struct exchange *
 	static const char what[] = "untrusted scheme";
 	char text[64];
 	const struct conf_listen *l = x->facts.listener;
-	const char *client = address_format(&x->facts.client, text, sizeof(text));
+	const char *peer = address_format(&x->facts.peer, text, sizeof(text));
 	observe_log_fault(g->env.observe, OBSERVE_WARN, what, g->relay.now,
-	    "%s: client %s: %s, answered 421; if TLS ends there, add trusted = %s to [listen %s]",
-	    l->name, client, l->certificate_count > 0 ? "http over TLS" : "https in cleartext",
-	    x->facts.client.family == 0 ? "unix" : client, l->name);
+	    "%s: peer %s: %s, answered 421; if TLS ends there, add trusted = %s to [listen %s]",
+	    l->name, peer, l->certificate_count > 0 ? "http over TLS" : "https in cleartext",
+	    x->facts.peer.family == 0 ? "unix" : peer, l->name);
 }
 
 static bool wants_websocket(const struct http_head *head)

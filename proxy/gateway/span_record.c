@@ -47,11 +47,13 @@ static void add_client(struct span *s, const struct exchange *x)
 	const struct conf_listen *listen = x->facts.listener;
 	if (listen)
 		span_string(s, SPAN_ATTRIBUTE_LISTENER, listen->name);
-	if (x->facts.client.family == 0) /* of a unix socket */
-		return;
-	address_format(&x->facts.client, address, sizeof(address));
-	span_string(s, SPAN_ATTRIBUTE_CLIENT_ADDRESS, address);
-	span_string(s, SPAN_ATTRIBUTE_NETWORK_PEER_ADDRESS, address);
+	const struct address *client = &x->facts.client, *peer = request_tcp_peer(&x->facts);
+	if (client->family > ADDRESS_UNKNOWN)
+		span_string(s, SPAN_ATTRIBUTE_CLIENT_ADDRESS,
+		    address_format(client, address, sizeof(address)));
+	if (peer->family > ADDRESS_UNKNOWN) /* else of a unix socket */
+		span_string(s, SPAN_ATTRIBUTE_NETWORK_PEER_ADDRESS,
+		    address_format(peer, address, sizeof(address)));
 }
 
 static void add_request(struct span *s, const struct exchange *x)

@@ -116,17 +116,11 @@ char *net_address_format(const struct net_address *a, char *buffer, size_t size)
 
 void net_address_ip(const struct net_address *a, struct address *ip)
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	*ip = (struct address){0};
-	if (a->length >= sizeof(a->in) && a->any.sa_family == AF_INET) {
-		ip->family = 4;
-		memcpy(ip->bytes, &a->in.sin_addr, 4);
-	} else if (a->length >= sizeof(a->in6) && a->any.sa_family == AF_INET6) {
-		const uint8_t *bytes = a->in6.sin6_addr.s6_addr;
-		bool is_mapped = memcmp(bytes, mapped, sizeof(mapped)) == 0;
-		ip->family = is_mapped ? 4 : 6;
-		memcpy(ip->bytes, is_mapped ? bytes + 12 : bytes, is_mapped ? 4 : 16);
-	}
+	if (a->length >= sizeof(a->in) && a->any.sa_family == AF_INET)
+		address_of_bytes(ip, &a->in.sin_addr, 4);
+	else if (a->length >= sizeof(a->in6) && a->any.sa_family == AF_INET6)
+		address_of_bytes(ip, &a->in6.sin6_addr, 16);
 }
 
 uint16_t net_address_port(const struct net_address *a)

@@ -279,6 +279,16 @@ void net_listener_free(struct net_listener *n)
 	free(n);
 }
 
+ssize_t net_peek(int fd, void *bytes, size_t size)
+{
+	return net_sys_recv(fd, bytes, size, MSG_PEEK);
+}
+
+bool net_take(int fd, void *bytes, size_t count)
+{
+	return net_sys_recv(fd, bytes, count, 0) == (ssize_t)count;
+}
+
 void net_refuse(int fd)
 {
 	net_sys_close(fd);

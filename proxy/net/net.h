@@ -429,6 +429,10 @@ struct net_listener *net_listener_new(struct net_loop *l, int fd,
 /* Accepts all that wait now, at most as many as a backlog has. */
 void net_listener_empty(struct net_listener *n);
 void net_listener_free(struct net_listener *n); /* NULL is fine */
+/* Copies bytes that wait on an accepted socket, which stay there; returns what recv(2) does. */
+ssize_t net_peek(int fd, void *bytes, size_t size);
+/* Takes bytes off it that net_peek has shown. False: the socket has failed. */
+bool net_take(int fd, void *bytes, size_t count);
 /* Closes an accepted socket that is refused. Takes fd. */
 void net_refuse(int fd);
 

@@ -6,6 +6,7 @@
  * again with shorter texts.
  */
 #include "proxy/base/ensure.h"
+#include "proxy/base/rare.h"
 #include "proxy/observe/line.h"
 #include <errno.h>
 #include <limits.h>
@@ -109,15 +110,31 @@ static void put_flag(struct access_line *a, enum log_field f, bool flag)
 
 /* ---- the part that all lines of one connection share ---- */
 
+static void put_address(struct access_line *a, enum log_field f, const struct address *address)
+{
+	char text[46];
+	if (address)
+		put_name(a, f, address_format(address, text, sizeof(text)));
+}
+
+static RARE void put_peers(struct access_line *a, const struct observe_client *c)
+{
+	put_address(a, LOG_FIELD_claimed_peer, c->claimed_peer);
+	put_address(a, LOG_FIELD_tcp_peer, c->tcp_peer);
+	put_text(a, LOG_FIELD_proxy_authority, c->proxy_authority);
+	put_text(a, LOG_FIELD_proxy_alpn, c->proxy_alpn);
+	put_text(a, LOG_FIELD_proxy_id, c->proxy_id);
+}
+
 static void put_client(struct access_line *a, const struct observe_exchange *x)
 {
 	const struct observe_client *c = &x->client;
-	char address[46];
 	if (c->connection == 0)
 		return;
-	address_format(&c->address, address, sizeof(address));
 	put_number(a, LOG_FIELD_connection, c->connection);
-	put_name(a, LOG_FIELD_client, address);
+	put_address(a, LOG_FIELD_client, &c->address);
+	if (c->tcp_peer)
+		put_peers(a, c);
 	put_name(a, LOG_FIELD_listen, c->listen);
 	put_name(a, LOG_FIELD_protocol, c->protocol);
 	put_name(a, LOG_FIELD_tls, c->tls);
@@ -327,8 +344,11 @@ static size_t write_line(
 	put_time(&a, o, x->started_wall);
 	put_number(&a, LOG_FIELD_worker, o->worker);
 	put_number(&a, LOG_FIELD_id, x->id);
-	put_piece(
-	    &a, &o->clients[client % OBSERVE_CLIENTS], client, x->client.protocol, put_client, x);
+	if (x->client.is_named)
+		put_client(&a, x);
+	else
+		put_piece(&a, &o->clients[client % OBSERVE_CLIENTS], client, x->client.protocol,
+		    put_client, x);
 	put_text(&a, LOG_FIELD_user, x->user);
 	put_name(&a, LOG_FIELD_route, x->route);
 	put_piece(

@@ -15,11 +15,14 @@
 	X(connections_refused, "connections_refused{cause=max-connections}", "client connections closed at once, by the limit that they met") \
 	X(connections_refused_client, "connections_refused{cause=max-connections-per-client}", "that of their client") \
 	X(connections_refused_memory, "connections_refused{cause=memory}", "that of the memory") \
+	X(connections_refused_untrusted, "connections_refused{cause=proxy-protocol}", "of peers that `trusted` does not name, on a listener with proxy-protocol") \
 	X(accept_paused, "accept_pauses", "times that accepting paused because descriptors or memory ran out") \
 	X(upstream_failed, "origin_connections_failed", "connections to origins that failed to open or ended with an error") \
 	X(tls_failed, "tls_failures", "client connections whose TLS failed, in the handshake or after it") \
+	X(proxy_headers_bad, "proxy_headers_refused", "client connections ended because their PROXY header was wrong or missing") \
 	X(preface_late, "connection_timeouts{side=client,timeout=preface-timeout}", "connections that a time limit ended; preface-timeout: the client began no protocol") \
 	X(tls_late, "connection_timeouts{side=client,timeout=tls-timeout}", "the TLS handshake took too long") \
+	X(proxy_headers_late, "connection_timeouts{side=client,timeout=proxy-protocol-timeout}", "the PROXY header took too long") \
 	X(idle_closed, "connection_timeouts{side=client,timeout=idle-timeout}", "no request came") \
 	X(write_late_down, "connection_timeouts{side=client,timeout=write-timeout}", "the client read too slowly") \
 	X(ping_late_down, "connection_timeouts{side=client,timeout=ping-timeout}", "the client did not answer a PING") \

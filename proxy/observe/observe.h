@@ -189,7 +189,7 @@ struct observe_piece {
 	const char *protocol; /* of the message that it was made for: compared only */
 	uint16_t length;
 	bool was_cut; /* a value in it */
-	char text[384];
+	char text[640];
 };
 
 /* Private: lines of the access log that wait for observe_flush, with room for one more. */
@@ -241,9 +241,13 @@ const char *observe_outcome_name(enum observe_outcome o); /* "complete", "client
 struct observe_client {
 	/* Unique in the worker: all else here belongs to it. 0 = unknown, and the line has nothing of it. */
 	uint64_t connection;
-	struct address address;
-	const char *listen;                  /* name of the section */
-	const char *protocol, *tls, *cipher; /* NULL = none */
+	struct address address; /* of the client */
+	bool
+	    is_named; /* a field of the request has named the address: other requests may have others */
+	const struct address *claimed_peer, *tcp_peer;      /* NULL: as the address */
+	struct slice proxy_authority, proxy_alpn, proxy_id; /* of a PROXY header; empty: not sent */
+	const char *listen;                                 /* name of the section */
+	const char *protocol, *tls, *cipher;                /* NULL = none */
 };
 
 /* Its origin's side. */

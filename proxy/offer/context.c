@@ -157,7 +157,7 @@ static bool listener_covers(const struct client_facts *client, const struct exch
 	if (conf_listen_is_forward(l)) /* a proxy's own certificate says nothing of origins */
 		return true;
 	if (!slice_equal(promised->scheme, parent->request->scheme) &&
-	    !route_may_use_scheme(l, &parent->facts.client, promised->scheme))
+	    !route_may_use_scheme(&parent->facts, promised->scheme))
 		return false;
 	if (slice_equal(promised->authority, parent->request->authority) || !client->covers)
 		return true;

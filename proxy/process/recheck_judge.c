@@ -39,7 +39,7 @@ static void asker_free(struct recheck_asker *a)
 
 static bool is_client(const struct address *a)
 {
-	return a->family == 0 || a->family == 4 || a->family == 6;
+	return a->family <= ADDRESS_UNKNOWN || a->family == 4 || a->family == 6;
 }
 
 /* Forward mode reaches no unix sockets. */

@@ -51,7 +51,9 @@ void relay_reap(struct relay *r)
 		http_head_free(x->response.pending);
 		budget_give(x->payer.budget, x->payer.charge);
 		exchange_user_release(x->facts.user);
+		peer_claim_release(x->facts.claim);
 		x->facts.user = NULL;
+		x->facts.claim = NULL;
 		spares_keep_or_free(&r->spares, x);
 	}
 }

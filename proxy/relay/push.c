@@ -104,6 +104,9 @@ static void fill_push(
 	struct exchange *x = o->parent;
 	push->facts.listener = x->facts.listener;
 	push->facts.client = x->facts.client;
+	push->facts.is_named = x->facts.is_named;
+	push->facts.peer = x->facts.peer;
+	push->facts.claim = peer_claim_hold(x->facts.claim);
 	push->facts.user = exchange_user_hold(x->facts.user);
 	push->place = o->place;
 	push->timing.waits_since = x->relay->now;

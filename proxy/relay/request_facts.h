@@ -12,6 +12,7 @@
 #include "proxy/base/memory.h"
 #include "proxy/http/head.h"
 #include "proxy/http/host.h"
+#include "proxy/peer/peer.h"
 
 /* Types of the configuration. */
 struct conf_listen;
@@ -64,7 +65,9 @@ struct request_target {
  */
 struct request_facts {
 	const struct conf_listen *listener; /* NULL: there is none, as in some tests */
-	struct address client;
+	struct address client;              /* that rules, limits and the log are about */
+	struct address peer;                /* of the connection: `trusted` is about it */
+	struct peer_claim *claim;           /* as the user; NULL: the peer is the TCP peer */
 	struct exchange_user
 	    *user; /* an exchange's has a reference, which relay_reap gives back; NULL: nobody */
 	const struct http_head *head; /* as the client sent it */
@@ -73,7 +76,15 @@ struct request_facts {
 	/* Via, Forwarded or X-Forwarded-For came with the request: its client is a proxy, which may speak for several
 	 * users. */
 	bool came_through;
+	bool
+	    is_named; /* a field of the request has named the client: it may be another than the peer */
 };
+
+/* The other end of the client's connection, whatever has been claimed. */
+static inline const struct address *request_tcp_peer(const struct request_facts *f)
+{
+	return f->claim ? &f->claim->tcp : &f->peer;
+}
 
 /* Where a request goes. */
 struct relay_place {

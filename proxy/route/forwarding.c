@@ -93,7 +93,7 @@ static enum conf_forwarded forwarded_of(const struct conf_listen *l, const struc
 static bool is_trusted(const struct request_facts *f)
 {
 	const struct conf_listen *l = f->listener;
-	return l && l->trusted_count > 0 && conf_listen_trusts(l, &f->client);
+	return l && l->trusted_count > 0 && conf_listen_trusts(l, &f->peer);
 }
 
 void route_set_forwarding(const struct route_env *env, const struct request_facts *f,

@@ -53,7 +53,7 @@ static char *put_node(char *at, const struct address *client, struct slice *node
 {
 	bool is_v6 = client->family == 6;
 	*node = SLICE("");
-	if (client->family == 0)
+	if (client->family <= ADDRESS_UNKNOWN)
 		return put(at, SLICE("unknown"));
 	if (is_v6)
 		at = put(at, SLICE("\"["));
@@ -64,11 +64,11 @@ static char *put_node(char *at, const struct address *client, struct slice *node
 }
 
 /* text: of ELEMENT_BYTES and the lengths of authority and scheme. */
-static struct slice write_element(
-    char *text, const struct request_facts *f, struct slice *node, struct slice *authority)
+static struct slice write_element(char *text, const struct request_facts *f,
+    const struct address *from, struct slice *node, struct slice *authority)
 {
 	const struct http_head *request = f->head;
-	char *at = put_node(put(text, SLICE("for=")), &f->client, node);
+	char *at = put_node(put(text, SLICE("for=")), from, node);
 	*authority = SLICE("");
 	if (request->authority.len > 0) { /* not of a request in HTTP/1.0 that names none */
 		at = put(at, SLICE(";host=\""));
@@ -83,7 +83,7 @@ struct slice forwarding_element(struct arena *a, const struct request_facts *f, 
 {
 	struct slice authority;
 	size_t most = ELEMENT_BYTES + f->head->authority.len + f->head->scheme.len;
-	return write_element(arena_bytes(a, most), f, node, &authority);
+	return write_element(arena_bytes(a, most), f, &f->peer, node, &authority);
 }
 
 /* That the client asked for: what stands between it and pushgate may have mapped the listener's port. */
@@ -113,7 +113,7 @@ static void write_values(
     struct forwarding_values *v, char *text, const struct request_facts *f, uint64_t seed)
 {
 	struct slice node;
-	struct slice element = write_element(text, f, &node, &v->authority);
+	struct slice element = write_element(text, f, &f->client, &node, &v->authority);
 	v->client = f->client;
 	v->is_https = is_https(f->head);
 	v->count = 0;

@@ -20,7 +20,7 @@ struct forwarding_values {
 	struct http_field fields[6];
 };
 
-/* The element of Forwarded for this client, in the arena (RFC 7239 4). *node: the client's address within it, or empty. */
+/* The element of Forwarded for the peer, in the arena (RFC 7239 4). *node: its address within it, or empty. */
 struct slice forwarding_element(struct arena *a, const struct request_facts *f, struct slice *node);
 
 /* All values, valid until the next call; or, if the table is NULL or cannot hold them, as long as the arena and the head. */

@@ -7,8 +7,10 @@
 #include "proxy/http/grpc.h"
 #include "proxy/http/via.h"
 
-bool route_came_through(const struct http_head *request)
+bool route_came_through(const struct conf_listen *l, const struct http_head *request)
 {
+	if (l && conf_listen_names_clients(l) && route_has_client_field(l, request))
+		return true;
 	for (uint32_t i = 0; i < request->count; i++) {
 		uint16_t token = request->fields[i].token;
 		if (token == HTTP_TOKEN_VIA || token == HTTP_TOKEN_FORWARDED ||

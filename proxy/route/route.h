@@ -7,6 +7,7 @@
  *   route.c            what a request must be, which route takes it, and what that makes of it
  *   router.c           host, path and conditions to route; router_paths.c the paths of one host
  *   scheme.c           the scheme of a request, and which clients may choose it
+ *   client_address.c   the client of a request from a proxy
  *   forward.c          requests in forward mode
  *   access.c           who may ask for what, and which addresses may be reached; access_judge.c the rules
  *   rewrite.c          the paths of a route with rewrite; map_urls.c those in a request's fields
@@ -40,13 +41,22 @@ struct route_env {
 
 /* ---- a request that has come ---- */
 
-/* Whether another proxy sent the request (Via, Forwarded, X-Forwarded-For): its connection may carry the
+/* Whether another proxy sent the request (Via, Forwarded, X-Forwarded-For, the field of client-address): its connection may carry the
  * requests of many users. */
-bool route_came_through(const struct http_head *request);
-/* Whether this peer of the listener (NULL: of no known one) may ask for http and https URIs with this
- * scheme: it is that of the connection, or `trusted` names the peer (conf_listen_trusts). */
-bool route_may_use_scheme(
-    const struct conf_listen *l, const struct address *peer, struct slice scheme);
+bool route_came_through(const struct conf_listen *l, const struct http_head *request);
+/* Whether the request has the field that client-address of the listener names. */
+bool route_has_client_field(const struct conf_listen *l, const struct http_head *request);
+/* Sets the client of a request whose head and peer are known: the address that a trusted peer names in the field of
+ * client-address. If there is none, the client stays as it was set, to the peer. */
+void route_find_named_client(struct request_facts *f);
+static inline void route_find_client(struct request_facts *f)
+{
+	if (f->listener && conf_listen_names_clients(f->listener))
+		route_find_named_client(f);
+}
+/* Whether http and https URIs with this scheme may be asked for: it is that of the connection, or `trusted` names the
+ * peer (conf_listen_trusts). Looks at the listener, the peer and its claim. */
+bool route_may_use_scheme(const struct request_facts *f, struct slice scheme);
 /* A request in HTTP/1 whose target has no scheme, from a `trusted` peer: sets the scheme that the peer
  * says. Before anybody else reads the request. */
 void route_adopt_scheme(

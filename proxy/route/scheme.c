@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The scheme of a request (RFC 9110 7.4): that of the connection that it came on, unless the TCP peer is
- * in the listener's `trusted`. A trusted peer may say another one: in the target, or, when that has no
+ * The scheme of a request (RFC 9110 7.4): that of the connection that it came on, unless the peer is
+ * in the listener's `trusted`. A PROXY header may say that the client's connection was over TLS. A trusted peer may say another one: in the target, or, when that has no
  * scheme, in X-Forwarded-Proto or Forwarded (RFC 7239).
  */
 #include "proxy/route/route.h"
@@ -10,35 +10,35 @@
 #include "proxy/http/authority.h"
 #include "proxy/relay/relay.h"
 
-static struct slice scheme_of(const struct conf_listen *l)
+static struct slice scheme_of(const struct request_facts *f)
 {
-	return l->certificate_count > 0 ? SLICE("https") : SLICE("http");
+	bool is_https = f->listener->certificate_count > 0 || (f->claim && f->claim->is_https);
+	return is_https ? SLICE("https") : SLICE("http");
 }
 
-bool route_may_use_scheme(
-    const struct conf_listen *l, const struct address *peer, struct slice scheme)
+bool route_may_use_scheme(const struct request_facts *f, struct slice scheme)
 {
-	return !l || slice_equal_nocase(scheme, scheme_of(l)) || conf_listen_trusts(l, peer);
+	const struct conf_listen *l = f->listener;
+	return !l || slice_equal_nocase(scheme, scheme_of(f)) || conf_listen_trusts(l, &f->peer);
 }
 
 static RARE const struct relay_cause *check_other_scheme(
     const struct request_facts *f, const char **detail)
 {
-	const struct conf_listen *l = f->listener;
 	struct slice scheme = f->head->scheme;
 	if (!http_scheme_is_http(scheme))
 		return *detail = "no scheme that is served here", &relay_cause_MISDIRECTED;
-	if (route_may_use_scheme(l, &f->client, scheme))
+	if (route_may_use_scheme(f, scheme))
 		return NULL;
-	*detail = l->certificate_count > 0 ? "http over TLS, and the client is not in trusted"
-					   : "https in cleartext, and the client is not in trusted";
+	*detail = slice_equal(scheme_of(f), SLICE("https"))
+		      ? "http over TLS, and the peer is not in trusted"
+		      : "https in cleartext, and the peer is not in trusted";
 	return &relay_cause_UNTRUSTED_SCHEME;
 }
 
 const struct relay_cause *route_check_scheme(const struct request_facts *f, const char **detail)
 {
-	const struct conf_listen *l = f->listener;
-	if (l && slice_equal(f->head->scheme, scheme_of(l)))
+	if (f->listener && slice_equal(f->head->scheme, scheme_of(f)))
 		return NULL;
 	return check_other_scheme(f, detail);
 }

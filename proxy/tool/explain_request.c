@@ -48,8 +48,8 @@ static const struct conf_listen *find_listen(const struct request *r, bool is_ht
 			return l;
 		if (r->o->listen || l->mode == CONF_MODE_ADMIN)
 			continue;
-		if (is_connect ? conf_listen_is_forward(l)
-			       : route_may_use_scheme(l, &r->o->address, scheme))
+		const struct request_facts facts = {.listener = l, .peer = r->o->address};
+		if (is_connect ? conf_listen_is_forward(l) : route_may_use_scheme(&facts, scheme))
 			return l;
 		first = first ? first : l;
 	}

@@ -305,10 +305,12 @@ const struct relay_cause *explain_ask(
 	s->x = x;
 	s->ignores_links = false;
 	x->facts.listener = s->listen;
-	x->facts.client = s->client.address;
+	x->facts.peer = x->facts.client = s->client.address;
 	x->facts.user = exchange_user_hold(s->user);
 	hold_part(x)->store = &s->held;
-	x->facts.came_through = route_came_through(request);
+	x->facts.came_through = route_came_through(s->listen, request);
+	route_find_client(&x->facts);
+	s->client.address = x->facts.client;
 	*detail = NULL;
 	const struct relay_cause *refusal =
 	    route_admit(&s->routes, &x->facts, exchange_arena(x), detail);

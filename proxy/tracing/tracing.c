@@ -81,7 +81,7 @@ static bool follows(const struct tracing *t, const struct exchange *x)
 {
 	switch (t->env->conf->server.tracing.parent) {
 	case CONF_TRACING_TRUSTED:
-		return conf_listen_trusts(x->facts.listener, &x->facts.client);
+		return conf_listen_trusts(x->facts.listener, &x->facts.peer);
 	case CONF_TRACING_FOLLOW:
 		return true;
 	case CONF_TRACING_IGNORE:

@@ -59,7 +59,7 @@ scenario('RFC 9110 7.4. each scheme on each kind of listener, from each kind of 
 					continue;
 				const line = await s.gate.access((x) => x.path === `/${l.name}-${id}`);
 				assert.equal(line.detail, !isHttp ? 'no scheme that is served here'
-					: l.tls ? 'http over TLS, and the client is not in trusted' : 'https in cleartext, and the client is not in trusted', what);
+					: l.tls ? 'http over TLS, and the peer is not in trusted' : 'https in cleartext, and the peer is not in trusted', what);
 			}
 	}
 });
@@ -68,7 +68,7 @@ scenario('the error log says which line lets an h2c client behind a TLS terminat
 	const client = await s.connect();
 	client.request(1, { ':scheme': 'https' });
 	assert.equal((await client.response(1)).status, 421);
-	await s.gate.error(/main: client 127\.0\.0\.1: https in cleartext, answered 421; if TLS ends there, add trusted = 127\.0\.0\.1 to \[listen main\]/);
+	await s.gate.error(/main: peer 127\.0\.0\.1: https in cleartext, answered 421; if TLS ends there, add trusted = 127\.0\.0\.1 to \[listen main\]/);
 });
 
 /* A trusted terminator that is an HTTP proxy speaks for many users on one connection. */

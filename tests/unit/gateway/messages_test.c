@@ -47,7 +47,7 @@ static void a_scheme_that_the_connection_does_not_have(void **state)
 	struct gate_world *w = world(NULL, NULL, NULL, NULL);
 	assert_int_equal(is_over(w, gate_get(gate_client(w, &https), "/"))->status, 421);
 	said(w,
-	    "warn l: client 127.0.0.1: https in cleartext, answered 421; if TLS ends there, add trusted = 127.0.0.1 to "
+	    "warn l: peer 127.0.0.1: https in cleartext, answered 421; if TLS ends there, add trusted = 127.0.0.1 to "
 	    "[listen l]\n");
 }
 

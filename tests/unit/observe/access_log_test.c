@@ -264,7 +264,8 @@ static void line_that_is_too_long_for_a_batch_has_short_texts(void **state)
 	    .origin = {.name = name, .connection = UINT64_MAX, .address = name, .protocol = name,
 		.request_bytes = UINT64_MAX, .response_bytes = UINT64_MAX, .queue = UINT64_MAX,
 		.connect = UINT64_MAX, .first_byte = UINT64_MAX, .duration = UINT64_MAX},
-	    .client = {.connection = UINT64_MAX, .listen = name, .protocol = name, .tls = name, .cipher = name},
+	    .client = {.connection = UINT64_MAX, .listen = name, .protocol = name, .tls = name, .cipher = name,
+		.proxy_authority = s, .proxy_alpn = s, .proxy_id = s},
 	    .weight = UINT32_MAX,
 	    .tunnel = s,
 	    .tunnel_ended = name,
@@ -276,6 +277,7 @@ static void line_that_is_too_long_for_a_batch_has_short_texts(void **state)
 	};
 	memset(x.client.address.bytes, 0xff, sizeof(x.client.address.bytes));
 	x.client.address.family = 6;
+	x.client.claimed_peer = x.client.tcp_peer = &x.client.address;
 	struct bench *b = *state;
 	b->observe.worker = UINT32_MAX - 1;
 	const char *line = line_of(b, &x);
@@ -359,6 +361,22 @@ static void times_that_never_came_are_absent_and_0_is_a_time(void **state)
 	assert_null(strstr(line, "queue_us"));
 }
 
+static void request_may_name_another_client_than_its_connection(void **state)
+{
+	struct bench *b = *state;
+	const struct address peer = {{10, 0, 0, 1}, 4};
+	for (uint8_t i = 0; i < 3; i++) {
+		struct observe_exchange x = plain_exchange();
+		char want[80];
+		x.client.address.bytes[3] = i;
+		x.client.is_named = i < 2;
+		x.client.tcp_peer = i < 2 ? &peer : NULL;
+		snprintf(want, sizeof(want), "\"client\":\"127.0.0.%u\",%s\"listen\"", i,
+		    i < 2 ? "\"tcp_peer\":\"10.0.0.1\"," : "");
+		assert_non_null(strstr(line_of(b, &x), want));
+	}
+}
+
 /* ---- log-fields ---- */
 
 static void fields_that_are_left_out_are_absent(void **state)
@@ -399,6 +417,8 @@ static void each_field_can_be_written_alone(void **state)
 	const struct observe_push push = {
 	    .verdict = {.reason = &reason, .rule = &rule}, .end_reason = &reason};
 	x.client.tls = x.client.cipher = x.route = "x";
+	x.client.claimed_peer = x.client.tcp_peer = &x.client.address;
+	x.client.proxy_authority = x.client.proxy_alpn = x.client.proxy_id = SLICE("x");
 	x.ending.code_name = x.ending.detail = x.ending.refused_address = "x";
 	x.origin = (struct observe_origin){"x", 1, "x", "x", 1, 1, 1, 1, 1, 1};
 	x.request.path = slice_of(path, sizeof(path));
@@ -570,6 +590,7 @@ int main(void)
 	    TEST(each_line_names_the_version_of_its_own_messages),
 	    TEST(long_name_of_a_connection_marks_each_of_its_lines_as_cut),
 	    TEST(times_that_never_came_are_absent_and_0_is_a_time),
+	    TEST(request_may_name_another_client_than_its_connection),
 	    TEST(fields_that_are_left_out_are_absent),
 	    TEST(line_without_any_field_is_an_empty_object),
 	    TEST(each_field_can_be_written_alone),

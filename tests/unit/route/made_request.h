@@ -63,6 +63,7 @@ static inline struct made made_new(const char *listen, const char *route, const 
 	m.x.place.origin = m.conf->routes[0].origin;
 	if (*client)
 		assert_true(address_parse(slice_of_string(client), &m.x.facts.client));
+	m.x.facts.peer = m.x.facts.client;
 	return m;
 }
 

@@ -150,6 +150,7 @@ static void what_is_kept_for_one_client_is_told_of_no_other(void **state)
 			assert_true(address_parse(slice_of_string(address), &m.x.facts.client));
 			if (pick % 31 == 0)
 				m.x.facts.client = (struct address){0};
+			m.x.facts.peer = m.x.facts.client;
 			m.env.forwarding = NULL;
 			struct http_head *alone = route_origin_request(&m.env, &m.x.facts, &m.x.place);
 			for (int again = 0; again < 2; again++) {

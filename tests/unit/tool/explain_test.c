@@ -141,7 +141,7 @@ static void the_scheme_chooses_the_listener_and_must_be_allowed(void **state)
 	(void)state;
 	const char *const inside = "[listen inside]\naddress = 127.0.0.1:4\ntrusted = 192.0.2.7 unix\n";
 	has("", WORDS("https://example.com/"),
-	    "answered 421 by the gateway itself: https in cleartext, and the client is not in trusted\n\n"
+	    "answered 421 by the gateway itself: https in cleartext, and the peer is not in trusted\n\n"
 	    "This listener has no certificate: a client with https cannot use it.");
 	has(inside, WORDS("https://example.com/"), "answered 421 by the gateway itself: ");
 	has(inside, WORDS("https://example.com/", "--client", "192.0.2.7"), "listen inside, route all");

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who a connection comes from, and who has sent a request: three things with a name each.
+ *
+ *   the TCP peer      the address at the other end of the connection
+ *   the claimed peer  the address that the PROXY header of a trusted TCP peer names in its place
+ *   the client        the address that a field of a trusted peer names; without one, the peer
+ *
+ * Where "peer" stands alone, it is the claimed peer if there is one, and the TCP peer otherwise. These files read and
+ * write bytes: they know no socket, no configuration and no request.
+ *
+ *   proxy_header.c  the PROXY protocol, version 1; proxy_v2.c version 2 (HAProxy's proxy-protocol.txt)
+ *   claim.c         what a connection keeps of its PROXY header
+ *   node.c          the addresses in Forwarded (RFC 7239 6), X-Forwarded-For and the like
+ */
+#ifndef PUSHGATE_PEER_PEER_H
+#define PUSHGATE_PEER_PEER_H
+
+#include "proxy/base/cidr.h"
+#include "proxy/limits.h"
+
+/* ---- PROXY headers ---- */
+
+/* A header as it was read. Its texts borrow from the bytes, and may hold any byte. */
+struct peer_header {
+	bool is_local;           /* LOCAL, UNKNOWN, or no address: the TCP peer speaks for itself */
+	bool is_tls;             /* PP2_CLIENT_SSL: the client spoke TLS to the TCP peer */
+	struct address from, to; /* family 0: a unix socket */
+	uint16_t from_port, to_port;
+	struct slice authority, alpn, id; /* empty: not sent; id: PP2_TYPE_UNIQUE_ID */
+};
+
+enum peer_reading {
+	PEER_READING_MORE, /* all of the bytes belong to a header, whose rest is missing */
+	PEER_READING_DONE,
+	PEER_READING_BAD,
+};
+
+/*
+ * Reads the header at the beginning of the bytes. DONE: it has *length of them, and the others are not looked at. BAD:
+ * *fault says why. MORE is never the answer to LIMIT_PROXY_HEADER_BYTES.
+ */
+enum peer_reading peer_header_read(
+    struct slice bytes, struct peer_header *h, size_t *length, const char **fault);
+
+/* ---- claims ---- */
+
+/* What a connection and its exchanges keep of a PROXY header. Counted by references. */
+struct peer_claim {
+	uint32_t references;
+	bool is_https;      /* its requests are for https URIs */
+	struct address tcp; /* the TCP peer */
+	struct slice authority, alpn,
+	    id; /* behind the struct; printable: others are in hexadecimal */
+};
+
+/* With one reference. https_port: connections that went to this port are for https URIs; 0: none by its port. */
+struct peer_claim *peer_claim_new(
+    const struct peer_header *h, const struct address *tcp, uint32_t https_port);
+/* One reference more, and one less. Both take NULL. */
+static inline struct peer_claim *peer_claim_hold(struct peer_claim *c)
+{
+	if (c)
+		c->references++;
+	return c;
+}
+void peer_claim_release(struct peer_claim *c);
+
+/* ---- addresses in fields ---- */
+
+/*
+ * The address of a node: "192.0.2.1", "[2001:db8::1]:443", "2001:db8::1", also in double quotes. False, with a client
+ * of the family ADDRESS_UNKNOWN: "unknown", an obfuscated identifier, or no address at all.
+ */
+bool peer_node_read(struct slice node, struct address *client);
+/* The node of an element of Forwarded: the value of its `for`. Empty: it has none, or several. */
+struct slice peer_forwarded_for(struct slice element);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* client-address: one connection of a proxy carries the requests of many clients, and each is judged for itself. */
+import assert from 'node:assert/strict';
+import { scenario } from '../support/gate.mjs';
+import { connect1, recordingOrigin } from '../support/http1.mjs';
+
+const withOrigin = async (s) => {
+	s.origin = await recordingOrigin();
+	s.cleanups.push(() => s.origin.close());
+	s.options.origins = { main: { server: `http://127.0.0.1:${s.origin.port}` } };
+};
+
+async function asks(s, client, path, value) {
+	client.request('GET', path, [['host', 'a.test'], ...(value === undefined ? [] : [['x-forwarded-for', value]])]);
+	const { status } = await client.response();
+	return { status, line: await s.gate.access((x) => x.path === path) };
+}
+
+const RULES = '[access a]\ndeny = client=192.0.2.13\nallow = client=192.0.2.0/24,2001:db8::/32\n';
+
+scenario('rules and the log are about the client that a trusted peer names', {
+	prepare: withOrigin, extra: RULES, listen: { access: 'a', trusted: '127.0.0.1', 'client-address': 'x-forwarded-for' },
+}, async (s) => {
+	const client = await connect1(s.port);
+	let n = 0;
+	for (const [value, address, status] of [
+		['192.0.2.1', '192.0.2.1', 200], ['192.0.2.13', '192.0.2.13', 403], ['192.0.2.1, 192.0.2.13', '192.0.2.13', 403],
+		['192.0.2.13, 192.0.2.1', '192.0.2.1', 200], ['[2001:db8::1]:443', '2001:db8::1', 200], ['192.0.2.1, unknown', 'unknown', 403],
+		['192.0.2.1, x', 'unknown', 403], [undefined, '127.0.0.1', 403], ['192.0.2.2', '192.0.2.2', 200],
+	]) {
+		const { status: got, line } = await asks(s, client, `/${++n}`, value);
+		assert.deepEqual([got, line.client, line.tcp_peer], [status, address, value === undefined ? undefined : '127.0.0.1'], value);
+		assert.equal(line.claimed_peer, undefined);
+	}
+});
+
+scenario('nobody else is believed', {
+	prepare: withOrigin, extra: RULES, listen: { access: 'a', trusted: '192.0.2.1 unix', 'client-address': 'x-forwarded-for' },
+}, async (s) => {
+	const { status, line } = await asks(s, await connect1(s.port), '/forged', '192.0.2.1');
+	assert.deepEqual([status, line.client, line.tcp_peer], [403, '127.0.0.1', undefined]);
+});
+
+scenario('each client of a proxy has a limit of its own, those that it does not name one together', {
+	prepare: withOrigin, listen: { trusted: '127.0.0.1', 'client-address': 'x-forwarded-for' },
+	routes: '[route main]\norigin = main\nlimit-requests = 1/h burst 2 by=client\n',
+}, async (s) => {
+	const client = await connect1(s.port);
+	let n = 0;
+	for (const [value, status] of [
+		['192.0.2.1', 200], ['192.0.2.1', 200], ['192.0.2.1', 429], ['192.0.2.2', 200], ['192.0.2.9, 192.0.2.1', 429],
+		['_a', 200], ['_b', 200], ['unknown', 429], ['192.0.2.3', 200],
+	])
+		assert.equal((await asks(s, client, `/${++n}`, value)).status, status, `${n}: ${value}`);
+});
