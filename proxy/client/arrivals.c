@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Accepting clients. On a listener with proxy-protocol the PROXY header comes first: until then a socket is an arrival,
- * and no connection yet. Only the header is taken off the socket: what is behind it waits there for TLS or for HTTP. Each has a deadline of its
- * own, and becomes a client connection with the claimed peer, or is closed.
+ * and no connection yet. Only the header is taken off the socket: what is behind it waits there for TLS or for HTTP. An
+ * arrival has a deadline of its own, and becomes a client connection with the claimed peer, or is closed.
  */
 #include "proxy/client/client_private.h"
 
@@ -24,13 +24,14 @@ struct client_arrival {
 	uint8_t bytes[LIMIT_PROXY_HEADER_BYTES];
 };
 
-static void log_arrival(const struct client_arrival *a, const char *what, const char *more)
+static void log_tcp_peer(
+    const struct client_listener *l, const struct address *tcp, const char *what, const char *more)
 {
 	char text[64];
-	struct worker_env *env = a->listener->clients->env;
+	struct worker_env *env = l->clients->env;
 	observe_log_fault(env->observe, OBSERVE_INFO, what, env->relay->now,
-	    "%s: TCP peer %s: %s%s%s", a->listener->conf->name,
-	    address_format(&a->tcp, text, sizeof(text)), what, more ? ": " : "", more ? more : "");
+	    "%s: TCP peer %s: %s%s%s", l->conf->name, address_format(tcp, text, sizeof(text)), what,
+	    more ? ": " : "", more ? more : "");
 }
 
 /* Its descriptor lives on, or has been closed. */
@@ -56,7 +57,7 @@ static void abandon(struct client_arrival *a)
 static void refuse(struct client_arrival *a, const char *fault)
 {
 	WORKER_COUNT(a->listener->clients->env, proxy_headers_bad, 1);
-	log_arrival(a, "PROXY header refused", fault);
+	log_tcp_peer(a->listener, &a->tcp, "PROXY header refused", fault);
 	abandon(a);
 }
 
@@ -66,7 +67,7 @@ static void arrival_expired(struct wheel_node *timer, usec now)
 	(void)now;
 	worker_now(a->listener->clients->env);
 	WORKER_COUNT(a->listener->clients->env, proxy_headers_late, 1);
-	log_arrival(a, "no PROXY header in time", NULL);
+	log_tcp_peer(a->listener, &a->tcp, "no PROXY header in time", NULL);
 	abandon(a);
 }
 
@@ -139,7 +140,7 @@ static void arrive(struct client_listener *l, int fd, const struct client_peer *
 		refusal = "connection refused (memory)";
 	}
 	if (refusal) {
-		client_log(l, &peer->address, refusal, NULL);
+		log_tcp_peer(l, &peer->address, refusal, NULL);
 		net_refuse(fd);
 		return;
 	}

@@ -25,7 +25,7 @@
 struct peer_header {
 	bool is_local;           /* LOCAL, UNKNOWN, or no address: the TCP peer speaks for itself */
 	bool is_tls;             /* PP2_CLIENT_SSL: the client spoke TLS to the TCP peer */
-	struct address from, to; /* family 0: a unix socket */
+	struct address from, to; /* family ADDRESS_UNKNOWN: a unix socket */
 	uint16_t from_port, to_port;
 	struct slice authority, alpn, id; /* empty: not sent; id: PP2_TYPE_UNIQUE_ID */
 };

@@ -44,6 +44,9 @@ static void read_addresses(struct slice block, unsigned family, struct peer_head
 	size_t bytes = family == FAMILY_IPV4 ? 4 : 16;
 	if (family == FAMILY_UNSPEC)
 		h->is_local = true;
+	if (family ==
+	    FAMILY_UNIX) /* of another machine, or of another program: no socket of ours */
+		h->from.family = h->to.family = ADDRESS_UNKNOWN;
 	if (family != FAMILY_IPV4 && family != FAMILY_IPV6)
 		return;
 	address_of_bytes(&h->from, block.ptr, bytes);

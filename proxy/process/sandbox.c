@@ -50,7 +50,7 @@ static const struct row rows[] = {
     /* The loop and its connections: net/, gateway/. Log lines: observe/, process/logger.c. */
     {CALL(epoll_wait, LOOP)},             /* libev */
     {CALL(epoll_pwait, LOOP)},            /* the same where there is no epoll_wait */
-    {CALL(recvfrom, LOOP)},               /* recv(3): net/net_conn_read.c, net/tls_bio.c, client/client_trace.c */
+    {CALL(recvfrom, LOOP)},               /* recv(3): net/net_conn_read.c, net/tls_bio.c, net/listen.c, client/client_trace.c */
     {CALL(sendto, LOOP)},                 /* send(3): net/tls_bio.c, observe/log.c, process/worker_process.c, process/status.c */
     {CALL(sendmsg, LOOP)},                /* net/net_conn_send.c */
     {CALL(recvmsg, LOOP)},                /* process/child_message.c */

@@ -18,6 +18,7 @@ async function asks(s, client, path, value) {
 
 const RULES = '[access a]\ndeny = client=192.0.2.13\nallow = client=192.0.2.0/24,2001:db8::/32\n';
 
+// covers: R688
 scenario('rules and the log are about the client that a trusted peer names', {
 	prepare: withOrigin, extra: RULES, listen: { access: 'a', trusted: '127.0.0.1', 'client-address': 'x-forwarded-for' },
 }, async (s) => {

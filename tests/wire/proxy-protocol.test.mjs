@@ -66,6 +66,7 @@ async function asks(s, client, path) {
 	return { status, line: await s.gate.access((x) => x.path === path), seen: s.origin.requests.find((m) => m.target === path)?.headers };
 }
 
+// covers: R687
 gated('the claimed peer is the client: for rules, the log and the origin, in both versions and families', {
 	listen: { ...REQUIRED, access: 'a' },
 	extra: '[access a]\ndeny = client=192.0.2.13,2001:db8::13\nallow = client=192.0.2.0/24,2001:db8::/32,127.0.0.0/8\n',
@@ -182,6 +183,7 @@ const WRONG = {
 	'version 3': Buffer.concat([sound.subarray(0, 12), Buffer.from([0x31]), sound.subarray(13)]),
 	'command 2': Buffer.concat([sound.subarray(0, 12), Buffer.from([0x22]), sound.subarray(13)]),
 };
+// covers: R687
 gated('a wrong header ends its connection without a byte, and no other one', { listen: REQUIRED, server: { 'status-socket': 'status.sock' } }, async (s) => {
 	const other = await through(s, v1('192.0.2.1'));
 	for (const [what, bytes] of Object.entries(WRONG)) {
@@ -213,7 +215,7 @@ gated('a peer that trusted does not name is refused, whatever it sends', { liste
 		socket.write(header);
 		assert.equal((await last(socket)).length, 0);
 	}
-	await s.gate.error(/main: client 127\.0\.0\.1: connection refused \(proxy-protocol is for trusted peers alone\)/);
+	await s.gate.error(/main: TCP peer 127\.0\.0\.1: connection refused \(proxy-protocol is for trusted peers alone\)/);
 	assert.deepEqual(s.origin.requests, []);
 });
 

@@ -205,7 +205,7 @@ static void header_of_version_2_names_both_ends(void **state)
 	m = v2(0x21, 0x31);
 	put(&m, paths, sizeof(paths));
 	h = good(all(&m));
-	assert_int_equal(h.from.family, 0);
+	assert_int_equal(h.from.family, ADDRESS_UNKNOWN);
 	assert_false(h.is_local);
 	m = v2(0x21, 0x12); /* a client that has come by UDP */
 	put(&m, v2_ipv4().bytes + 16, 12);

@@ -40,6 +40,7 @@ static void each(const char *listen, const struct row *rows, size_t count)
 
 #define EACH(listen, rows) each(TRUSTED listen, rows, sizeof(rows) / sizeof(*(rows)))
 
+/* covers: R688 */
 static void last_address_is_the_clients(void **state)
 {
 	(void)state;
