@@ -250,13 +250,19 @@ static int answer(struct request *r)
 
 /* ---- the run ---- */
 
-static void print_request(struct request *r)
+static void print_request(struct request *r, const struct http_head *head)
 {
 	char address[64];
 	const struct explain_options *o = r->o;
+	struct request_facts facts = {
+	    .listener = r->scene.listen, .head = head, .client = o->address, .peer = o->address};
+	route_find_client(&facts);
 	fputs(explain_connect(o->url).len > 0 ? "" : "GET ", r->out);
 	explain_print_string(r->out, o->url);
-	fprintf(r->out, "\nclient %s: %s\n", address_format(&o->address, address, sizeof(address)),
+	fputs("\n", r->out);
+	if (facts.is_named)
+		fprintf(r->out, "peer %s, ", address_format(&facts.peer, address, sizeof(address)));
+	fprintf(r->out, "client %s: %s\n", address_format(&facts.client, address, sizeof(address)),
 	    kind_texts[o->kind]);
 }
 
@@ -346,7 +352,7 @@ static int play(struct request *r, const struct fetch_request *url)
 		http_head_free(head);
 		return print_error(r, "the request", "is malformed", wrong);
 	}
-	print_request(r);
+	print_request(r, head);
 	if (explain_unspoken(r->out, r->scene.listen, head->version)) {
 		http_head_free(head);
 		return EXPLAIN_OK;

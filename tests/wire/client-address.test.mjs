@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* client-address: one connection of a proxy carries the requests of many clients, and each is judged for itself. */
 import assert from 'node:assert/strict';
-import { scenario } from '../support/gate.mjs';
+import { execFileSync } from 'node:child_process';
+import { BINARY, scenario } from '../support/gate.mjs';
 import { connect1, recordingOrigin } from '../support/http1.mjs';
 
 const withOrigin = async (s) => {
@@ -53,4 +54,15 @@ scenario('each client of a proxy has a limit of its own, those that it does not 
 		['_a', 200], ['_b', 200], ['unknown', 429], ['192.0.2.3', 200],
 	])
 		assert.equal((await asks(s, client, `/${++n}`, value)).status, status, `${n}: ${value}`);
+});
+
+scenario('explain finds the same client', {
+	prepare: withOrigin, extra: RULES, listen: { access: 'a', trusted: '10.0.0.1', 'client-address': 'x-forwarded-for' },
+}, async (s) => {
+	const explained = (peer, ...more) => execFileSync(BINARY, ['explain', '-c', s.gate.config, '--client', peer, ...more, `http://a.test:${s.port}/`], { encoding: 'utf8' });
+	assert.match(explained('10.0.0.1', '-H', 'x-forwarded-for: 192.0.2.1'), /\npeer 10\.0\.0\.1, client 192\.0\.2\.1: .*\naccess a: allowed/);
+	assert.match(explained('10.0.0.1', '-H', 'x-forwarded-for: 192.0.2.13'), /\npeer 10\.0\.0\.1, client 192\.0\.2\.13: .*\naccess a: denied/);
+	assert.match(explained('10.0.0.1', '-H', 'x-forwarded-for: _x'), /\npeer 10\.0\.0\.1, client unknown: .*\naccess a: denied/);
+	assert.match(explained('192.0.2.1'), /\nclient 192\.0\.2\.1: .*\naccess a: allowed/);
+	assert.match(explained('10.0.0.2', '-H', 'x-forwarded-for: 192.0.2.1'), /\nclient 10\.0\.0\.2: .*\naccess a: denied/);
 });
