@@ -33,6 +33,7 @@ struct explain_scene {
 	const struct conf *conf;
 	const struct conf_listen *listen; /* NULL: no section matches */
 	struct client_facts client;
+	struct address peer; /* of the connection; a field of it may name another client */
 	const struct manifests *manifests; /* NULL: no manifests */
 	/* Lets the caller change the facts before the decision; may be NULL. */
 	void (*correct)(void *context, struct policy_offer *offer);

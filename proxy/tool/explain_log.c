@@ -240,6 +240,20 @@ static enum http_version version_of(const struct log_line *line)
 	return strcmp(protocol, "http/1.0") == 0 ? HTTP_VERSION_1_0 : HTTP_VERSION_2;
 }
 
+/* The line has the addresses of the peers where they are not the client's. */
+static void set_addresses(struct explain_scene *s, const struct log_line *parent)
+{
+	const struct conf_listen *l = s->listen;
+	bool is_claimed = l && l->proxy_protocol.is_required;
+	struct slice client = slice_of_string(log_line_text(parent, "client"));
+	if (!address_parse(client, &s->client.address) && slice_equal(client, SLICE("unknown")))
+		s->client.address.family = ADDRESS_UNKNOWN;
+	s->peer = s->client.address;
+	address_parse(
+	    slice_of_string(log_line_text(parent, is_claimed ? "claimed_peer" : "tcp_peer")),
+	    &s->peer);
+}
+
 /*
  * Repeats the parent's request as far as the log has it. False: the gateway would not forward it
  * now, so it has no offers.
@@ -259,8 +273,8 @@ static bool send_parent_request(struct log_replay *r, const struct log_line *fir
 	    .accepts_streams = true,
 	    .takes_interim = version != HTTP_VERSION_1_0,
 	};
-	address_parse(slice_of_string(log_line_text(parent, "client")), &client->address);
 	r->scene.listen = find_listen(r->conf, log_line_text(parent, "listen"));
+	set_addresses(&r->scene, parent);
 	explain_end(&r->scene);
 	explain_set_user(&r->scene, log_line_text(parent, "user"));
 	struct http_head *head = head_of(r, parent);

@@ -49,7 +49,9 @@ static const struct conf_listen *find_listen(const struct request *r, bool is_ht
 		if (r->o->listen || l->mode == CONF_MODE_ADMIN)
 			continue;
 		const struct request_facts facts = {.listener = l, .peer = r->o->address};
-		if (is_connect ? conf_listen_is_forward(l) : route_may_use_scheme(&facts, scheme))
+		if (is_connect
+			? conf_listen_is_forward(l)
+			: l->proxy_protocol.is_required || route_may_use_scheme(&facts, scheme))
 			return l;
 		first = first ? first : l;
 	}
@@ -419,6 +421,7 @@ int explain_url(
 		}
 		r.scene = (struct explain_scene){
 		    .conf = conf,
+		    .peer = o->address,
 		    .listen = listen,
 		    .client = client_of(o, r.tls),
 		    .manifests = o->served ? o->served->manifests : r.manifests,

@@ -296,6 +296,15 @@ void explain_set_user(struct explain_scene *s, const char *name)
 
 /* ---- events ---- */
 
+/* A balancer that ends TLS says so in its PROXY header: else no request for https would come there. */
+static struct peer_claim *claim_of(const struct explain_scene *s, const struct http_head *request)
+{
+	const struct peer_header header = {.is_tls = true};
+	bool is_claimed = s->listen && s->listen->proxy_protocol.is_required &&
+			  slice_equal_nocase(request->scheme, SLICE("https"));
+	return is_claimed ? peer_claim_new(&header, &s->peer, 0) : NULL;
+}
+
 const struct relay_cause *explain_ask(
     struct explain_scene *s, struct http_head *request, const char **detail)
 {
@@ -305,7 +314,9 @@ const struct relay_cause *explain_ask(
 	s->x = x;
 	s->ignores_links = false;
 	x->facts.listener = s->listen;
-	x->facts.peer = x->facts.client = s->client.address;
+	x->facts.client = s->client.address;
+	x->facts.peer = s->peer;
+	x->facts.claim = claim_of(s, request);
 	x->facts.user = exchange_user_hold(s->user);
 	hold_part(x)->store = &s->held;
 	x->facts.came_through = route_came_through(s->listen, request);

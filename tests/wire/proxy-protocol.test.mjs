@@ -4,9 +4,10 @@
  * wrong, in pieces, slow, or missing.
  */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import net from 'node:net';
 import tls from 'node:tls';
-import { certs, freePort, scenario, section } from '../support/gate.mjs';
+import { BINARY, certs, freePort, scenario, section } from '../support/gate.mjs';
 import { Connection1, recordingOrigin } from '../support/http1.mjs';
 import { local, v1, v2, value } from '../support/proxy_header.mjs';
 
@@ -153,6 +154,12 @@ scenario('HTTP/2 with prior knowledge begins right behind it', { listen: REQUIRE
 	assert.equal((await client.response(1)).status, 200);
 	client.request(3, { ':scheme': 'http', path: '/cleartext' });
 	assert.equal((await client.response(3)).status, 421);
+});
+
+gated('explain takes a request for https for one whose TLS the balancer has ended', { listen: REQUIRED }, async (s) => {
+	const explained = (peer, url) => execFileSync(BINARY, ['explain', '-c', s.gate.config, '--client', peer, url], { encoding: 'utf8' });
+	for (const scheme of ['http', 'https'])
+		assert.match(explained('192.0.2.1', `${scheme}://a.test/`), /client 192\.0\.2\.1: .*\nlisten main, route main/);
 });
 
 gated('the scheme is that of the client\'s connection to the balancer', { listen: { ...REQUIRED, 'proxy-protocol-https-port': '443' } }, async (s) => {
