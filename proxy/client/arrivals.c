@@ -71,6 +71,37 @@ static void arrival_expired(struct wheel_node *timer, usec now)
 	abandon(a);
 }
 
+/* Counts and charges a new connection. Returns NULL, or the log text of the limit that refuses it. */
+static const char *admit(
+    struct client_listener *l, const struct address *from, struct client_address **counted)
+{
+	struct worker_env *env = l->clients->env;
+	if (l->connections >= l->conf->max_connections) {
+		WORKER_COUNT(env, connections_refused, 1);
+		return "connection refused (max-connections)";
+	}
+	if (!client_address_attach(l, from, counted))
+		return "connection refused (max-connections-per-client)";
+	if (budget_take(&env->budget, connection_bytes(l->tls)))
+		return NULL;
+	client_address_detach(l, *counted);
+	WORKER_COUNT(env, connections_refused_memory, 1);
+	return "connection refused (memory)";
+}
+
+/* Makes a connection of an accepted socket. NULL: a limit refuses it. Takes fd and the claim. */
+static struct client_conn *begin(struct client_listener *l, int fd, const struct client_peer *peer)
+{
+	struct client_address *counted;
+	const char *refusal = admit(l, &peer->address, &counted);
+	if (!refusal)
+		return client_conn_new(l, fd, peer, counted);
+	client_log(l, &peer->address, refusal, NULL);
+	net_refuse(fd);
+	peer_claim_release(peer->claim);
+	return NULL;
+}
+
 /* The header is whole: what it says counts from now on. */
 static void become_connection(struct client_arrival *a, const struct peer_header *h)
 {
@@ -84,7 +115,7 @@ static void become_connection(struct client_arrival *a, const struct peer_header
 	int fd = a->fd;
 	bool is_leaving = a->is_leaving;
 	arrival_free(a);
-	struct client_conn *c = client_conn_new(l, fd, &peer);
+	struct client_conn *c = begin(l, fd, &peer);
 	if (c && is_leaving)
 		client_conn_shutdown(c);
 }
@@ -165,7 +196,7 @@ void client_accept(struct client_listener *l, int fd, const struct net_address *
 	if (l->conf->proxy_protocol.is_required)
 		arrive(l, fd, &peer);
 	else
-		client_conn_new(l, fd, &peer);
+		begin(l, fd, &peer);
 }
 
 void client_arrivals_shutdown(struct clients *c)

@@ -21,26 +21,8 @@ static void free_conn(struct deferred_free *deferred)
 	budget_give(&c->clients->env->budget, connection_bytes(c->listener->tls));
 	budget_fini(&c->hold_budget);
 	budget_fini(&c->budget);
-	peer_claim_release(c->peer.claim);
+	peer_claim_release(c->claim);
 	free(c);
-}
-
-/* Counts and charges a new connection. Returns NULL, or the log text of the limit that refuses it. */
-static const char *admit(
-    struct client_listener *l, const struct address *from, struct client_address **counted)
-{
-	struct worker_env *env = l->clients->env;
-	if (l->connections >= l->conf->max_connections) {
-		WORKER_COUNT(env, connections_refused, 1);
-		return "connection refused (max-connections)";
-	}
-	if (!client_address_attach(l, from, counted))
-		return "connection refused (max-connections-per-client)";
-	if (budget_take(&env->budget, connection_bytes(l->tls)))
-		return NULL;
-	client_address_detach(l, *counted);
-	WORKER_COUNT(env, connections_refused_memory, 1);
-	return "connection refused (memory)";
 }
 
 static struct client_conn *conn_new(struct client_listener *l)
@@ -70,20 +52,14 @@ static struct client_conn *conn_new(struct client_listener *l)
 	return c;
 }
 
-struct client_conn *client_conn_new(
-    struct client_listener *l, int fd, const struct client_peer *peer)
+struct client_conn *client_conn_new(struct client_listener *l, int fd,
+    const struct client_peer *peer, struct client_address *counted)
 {
 	struct worker_env *env = l->clients->env;
-	struct client_address *counted;
-	const char *refusal = admit(l, &peer->address, &counted);
-	if (refusal) {
-		client_log(l, &peer->address, refusal, NULL);
-		net_refuse(fd);
-		peer_claim_release(peer->claim);
-		return NULL;
-	}
 	struct client_conn *c = conn_new(l);
-	c->peer = *peer;
+	c->claim = peer->claim;
+	c->address = peer->address;
+	c->port = peer->port;
 	c->counted = counted;
 	l->connections++;
 	WORKER_COUNT(env, connections, 1);
@@ -248,7 +224,7 @@ static void begin_session(struct client_conn *c, const struct session_plan *plan
 	const struct session_conn conn = {
 	    .budget = &c->budget,
 	    .traced = client_is_traced(c) ? c : NULL,
-	    .is_tls = c->listener->tls != NULL || (c->peer.claim && c->peer.claim->is_https),
+	    .is_tls = c->listener->tls != NULL || (c->claim && c->claim->is_https),
 	};
 	struct clients *clients = c->clients;
 	c->session = protocols_begin(plan, &clients->session_env, &conn, worker_now(clients->env));

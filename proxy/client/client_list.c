@@ -9,8 +9,8 @@ static void fill(struct connection_row *row, const struct client_conn *c)
 	list_for_each(&c->legs, leg, struct leg, link) row->open++;
 	if (c->session)
 		session_settings(c->session, &row->ours, &row->theirs);
-	connection_text(row->peer, sizeof(row->peer),
-	    address_format(&c->peer.address, address, sizeof(address)));
+	connection_text(
+	    row->peer, sizeof(row->peer), address_format(&c->address, address, sizeof(address)));
 	connection_text(row->name, sizeof(row->name), c->listener->conf->name);
 	connection_text(row->protocol, sizeof(row->protocol), c->hop.protocol);
 }

@@ -8,11 +8,11 @@
 
 struct client_address;
 
-/* The peer of a connection: the claimed one, if the TCP peer has sent a PROXY header. */
+/* The peer of a connection that is to be made: the claimed one, if the TCP peer has sent a PROXY header. */
 struct client_peer {
-	struct peer_claim *claim; /* has a reference; NULL: no header, the TCP peer is the peer */
+	struct peer_claim *claim; /* with a reference; NULL: there is none */
 	struct address address;
-	uint16_t port; /* for traces */
+	uint16_t port;
 };
 
 struct client_listener {
@@ -46,7 +46,11 @@ struct client_conn {
 	struct list idle;     /* in clients->idle while quiet_since is not USEC_NEVER */
 	size_t closing_bytes; /* this connection's share of clients->closing_bytes */
 	struct wheel_node timer;
-	struct client_peer peer;
+	struct peer_claim *claim; /* has a reference; NULL: the peer is the TCP peer */
+	struct address address;   /* the peer's */
+	uint16_t port;            /* as the address, for traces */
+	uint8_t first_count;
+	bool is_leaving;                /* the gateway drains, and takes one more request */
 	struct client_hop hop;          /* for the log lines of its exchanges */
 	struct client_address *counted; /* NULL: no limit per client address applies */
 	usec opened, quiet_since;
@@ -62,9 +66,8 @@ struct client_conn {
 	struct client_diary diary;
 	uint64_t push_buffered; /* bytes of pushed responses that wait to be sent */
 	uint32_t pushes_open;
-	uint8_t first_bytes[PROTOCOLS_MATCH_BYTES]; /* until the protocol is known */
-	uint8_t first_count;
-	bool is_leaving; /* the gateway drains, and takes one more request */
+	uint8_t first_bytes
+	    [PROTOCOLS_MATCH_BYTES]; /* first_count of them, until the protocol is known */
 	bool is_open, is_closing;
 	bool is_unread; /* the session is full: nothing is read from the client */
 	/* Our side of its tunnel has ended, and nothing is sent any more; the client's goes on. */
@@ -78,9 +81,9 @@ void client_arrivals_abort(struct clients *c);
 
 /* ---- client_conn.c ---- */
 
-/* Makes a connection of a socket. Takes fd and the claim of *peer. NULL: a limit refuses it. */
-struct client_conn *client_conn_new(
-    struct client_listener *l, int fd, const struct client_peer *peer);
+/* Makes a connection, which has been charged and counted, of a socket. Takes fd and the claim. */
+struct client_conn *client_conn_new(struct client_listener *l, int fd,
+    const struct client_peer *peer, struct client_address *counted);
 /* GOAWAY; open streams go on. A client in HTTP/1.1 to which no head has said that its connection closes may still send one
  * request, within a moment behind the last response. */
 void client_conn_shutdown(struct client_conn *c);
@@ -187,7 +190,7 @@ void client_log(const struct client_listener *l, const struct address *client, c
     const char *more); /* more: may be NULL */
 static inline void client_log_fault(const struct client_conn *c, const char *what, const char *more)
 {
-	client_log(c->listener, &c->peer.address, what, more);
+	client_log(c->listener, &c->address, what, more);
 }
 /* The `fault` callback of session_env; its context is struct clients. */
 void client_count_fault(void *clients, const struct session_fault *fault, size_t index);

@@ -54,8 +54,8 @@ static struct exchange *begin_exchange(struct client_conn *c, struct session_eve
 	WORKER_COUNT(env, requests_open, 1);
 	client_conn_is_busy(c);
 	x->facts.listener = c->listener->conf;
-	x->facts.peer = x->facts.client = c->peer.address;
-	x->facts.claim = peer_claim_hold(c->peer.claim);
+	x->facts.peer = x->facts.client = c->address;
+	x->facts.claim = peer_claim_hold(c->claim);
 	client_part(x)->hop = c->hop;
 	if (e->head->version != HTTP_VERSION_NONE) /* HTTP/1.0 and 1.1 may share a connection */
 		client_part(x)->hop.protocol = http_version_name(e->head->version);
@@ -84,7 +84,7 @@ void client_request(struct client_conn *c, struct session_event *e)
 	bool came_through = route_came_through(c->listener->conf, e->head);
 	size_t work = LIMIT_HEAD_WORK_BYTES + e->head->list_bytes;
 	if (is_readable)
-		route_adopt_scheme(c->listener->conf, &c->peer.address, e->head);
+		route_adopt_scheme(c->listener->conf, &c->address, e->head);
 	if (is_readable)
 		client_diary_extract_cookie(c, e->head, came_through);
 	struct exchange *x = begin_exchange(c, e);

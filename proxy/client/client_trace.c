@@ -35,9 +35,9 @@ bool client_is_traced(const struct client_conn *c)
 	if (!traces->is_on)
 		return false;
 	for (size_t i = 0; i < LIMIT_TRACES; i++)
-		if (is_sent(&traces->live[i], &c->peer.address))
+		if (is_sent(&traces->live[i], &c->address))
 			return true;
-	return is_logged(c->clients, &c->peer.address);
+	return is_logged(c->clients, &c->address);
 }
 
 /* A trace began or ended. */
@@ -133,7 +133,7 @@ static void send_line(
 {
 	tell_lost(t);
 	if (t->lost == 0 && observe_send(t->clients->env->observe, t->socket, LINE_FORMAT,
-				c->listener->conf->name, client, (unsigned)c->peer.port, line))
+				c->listener->conf->name, client, (unsigned)c->port, line))
 		return;
 	t->lost++;
 	/* The command was ended. This may be a call of the session: end the trace outside of it. */
@@ -155,7 +155,7 @@ static void log_line(const struct client_conn *c, const char *client, const char
 		    traces->left_out);
 	traces->left_out = 0;
 	observe_log(env->observe, OBSERVE_INFO, LINE_FORMAT, c->listener->conf->name, client,
-	    (unsigned)c->peer.port, line);
+	    (unsigned)c->port, line);
 }
 
 void client_trace_frame(void *conn, const char *line)
@@ -163,10 +163,10 @@ void client_trace_frame(void *conn, const char *line)
 	const struct client_conn *c = conn;
 	struct client_traces *traces = &c->clients->traces;
 	char client[64];
-	address_format(&c->peer.address, client, sizeof(client));
+	address_format(&c->address, client, sizeof(client));
 	for (size_t i = 0; i < LIMIT_TRACES; i++)
-		if (is_sent(&traces->live[i], &c->peer.address))
+		if (is_sent(&traces->live[i], &c->address))
 			send_line(&traces->live[i], c, client, line);
-	if (is_logged(c->clients, &c->peer.address))
+	if (is_logged(c->clients, &c->address))
 		log_line(c, client, line);
 }

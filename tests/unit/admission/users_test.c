@@ -221,7 +221,7 @@ static struct gate_peer *client_from(struct gate_world *w, uint8_t n)
 		list_for_each(&w->gateway->clients.conns, conn, struct client_conn, link) now++;
 	} while (now == before);
 	list_for_each(&w->gateway->clients.conns, conn, struct client_conn, link) if (
-	    conn->peer.address.bytes[3] == 1) conn->peer.address.bytes[3] = n;
+	    conn->address.bytes[3] == 1) conn->address.bytes[3] = n;
 	return c;
 }
 
