@@ -9,6 +9,7 @@
  *   tls               over TLS
  *   http1             the honest client speaks HTTP/1.1 too, and an honest origin does, the one of the host one.test
  *   admin             the gate has an admin listener at env.admin, with these lines more
+ *   behind            it has a listener for balancers at env.behind, with proxy-protocol and these lines more
  *   forward           the gate is a forward proxy, whose destinations are on the loopback; the honest client uses it, in both versions
  *                     and through tunnels. Of [origin …] and [route …] there is one each
  *   server, listener, evil    more lines of [server], [listen main], [origin evil]; of the first and the last also a function that gives
@@ -45,10 +46,11 @@ import { http1 } from './rows/http1.mjs';
 import { http1Origins } from './rows/http1_origins.mjs';
 import { kept } from './rows/kept.mjs';
 import { origins } from './rows/origins.mjs';
+import { peers } from './rows/peers.mjs';
 import { requestLimits } from './rows/request_limits.mjs';
 import { resets } from './rows/resets.mjs';
 import { slow } from './rows/slow.mjs';
 import { tunnels } from './rows/tunnels.mjs';
 import { windows } from './rows/windows.mjs';
 
-export const rows = [...resets, ...floods, ...blocks, ...windows, ...slow, ...crowds, ...requestLimits, ...broken, ...http1, ...tunnels, ...kept, ...origins, ...http1Origins, ...fleet, ...forward, ...admin];
+export const rows = [...resets, ...floods, ...blocks, ...windows, ...slow, ...crowds, ...requestLimits, ...broken, ...http1, ...tunnels, ...kept, ...origins, ...http1Origins, ...fleet, ...forward, ...admin, ...peers];

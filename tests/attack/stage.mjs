@@ -108,7 +108,7 @@ export class Stage {
 			+ section('route forward', { origin: 'forward', ...row.route }) + (row.rules ?? '');
 	}
 
-	#config(row, dir, { port, evil, admin }) {
+	#config(row, dir, { port, evil, admin, behind }) {
 		const env = { evil, honest: this.originPorts.port };
 		return section('server', {
 			workers: row.workers ?? 1, 'access-log': path.join(dir, 'access.log'), 'error-log': path.join(dir, 'error.log'),
@@ -116,7 +116,9 @@ export class Stage {
 		}) + section('listen main', {
 			address: `127.0.0.1:${port}`, ...(row.tls ? { certificate: certs().file('rsa.pem'), key: certs().file('rsa.key') } : {}),
 			...(row.forward ? { mode: 'forward', access: 'attack' } : {}), ...row.listener,
-		}) + (row.admin ? section('listen admin', { address: `127.0.0.1:${admin}`, mode: 'admin', ...row.admin }) : '') + (row.forward ? this.#forward(row) : this.#gateway(row, env));
+		}) + (row.admin ? section('listen admin', { address: `127.0.0.1:${admin}`, mode: 'admin', ...row.admin }) : '')
+			+ (row.behind ? section('listen behind', { address: `127.0.0.1:${behind}`, 'proxy-protocol': 'required', trusted: '127.0.0.0/8', ...row.behind }) : '')
+			+ (row.forward ? this.#forward(row) : this.#gateway(row, env));
 	}
 
 	#gateway(row, env) {
@@ -136,11 +138,12 @@ export class Stage {
 		const evil = row.listen ? await freePort() : 0;
 		const one = `127.0.0.1:${this.originPorts.port1}`;
 		const admin = row.admin ? await freePort() : 0;
-		const env = { port, evil, admin, tls: !!row.tls, scheme: row.tls ? 'https' : 'http', authority: row.forward ? one : row.http1 && !evil ? 'one.test' : `localhost:${port}` };
+		const behind = row.behind ? await freePort() : 0;
+		const env = { port, evil, admin, behind, tls: !!row.tls, scheme: row.tls ? 'https' : 'http', authority: row.forward ? one : row.http1 && !evil ? 'one.test' : `localhost:${port}` };
 		if (evil)
 			await this.attacker.ask({ run: 'listen', name: row.name, env });
 		const dir = workDir();
-		const gate = new Gate({ config: this.#config(row, dir, env), dir, ports: [port, ...(admin ? [admin] : [])], single: false, limit: row.limit });
+		const gate = new Gate({ config: this.#config(row, dir, env), dir, ports: [port, admin, behind].filter(Boolean), single: false, limit: row.limit });
 		const out = { row, faults: [] };
 		try {
 			await gate.listening();
