@@ -50,8 +50,9 @@ static void arrival_free(struct client_arrival *a)
 
 static void abandon(struct client_arrival *a)
 {
-	net_refuse(a->fd);
-	arrival_free(a);
+	int fd = a->fd;
+	arrival_free(a); /* nothing watches the descriptor any more */
+	net_refuse(fd);
 }
 
 static void refuse(struct client_arrival *a, const char *fault)
