@@ -41,7 +41,7 @@
 	X(method, TEXT, "", 32, "stable", "0.1", "known", "Of the request, as the client sent it, or of the promised request.") \
 	X(scheme, TEXT, "", 16, "stable", "0.1", "known", "`https` or `http`.") \
 	X(authority, TEXT, "", 260, "stable", "0.1", "known", "Host, and port if one was given.") \
-	X(path, TEXT, "", 704, "stable", "0.1", "known", "With the query.") \
+	X(path, TEXT, "", 1024, "stable", "0.1", "known", "With the query.") \
 	X(user_agent, TEXT, "", 256, "stable", "0.1", "the field was sent", "The request's User-Agent.") \
 	X(referer, TEXT, "", 512, "stable", "0.1", "the field was sent", "The request's Referer.") \
 	X(trace, TEXT, "hexadecimal", 35, "stable", "0.1", "`tracing` is on, or the client sent traceparent", "Id of the trace that the request belongs to ([TRACING.md](TRACING.md)). Of a push that of its page.") \
