@@ -681,6 +681,9 @@ const struct conf_option conf_options[] = {
         "as it comes. So a slow upload takes no connection. At most stream-window of the listener counts. Not given: 64k, and only with "
         "content-length and without Expect: 100-continue, which the origin answers; with this option pushgate does. Calls of gRPC, uploads "
         "that stream (streaming) and tunnels are always sent as they come. off: all are."},
+    {ROUTE_OPTION(max_request_body), .key = "max-request-body", READ("off | SIZE", conf_read_body_limit, "write off, or a size of at most 1024G"), .example = "10M",
+        .sentence = "Largest size of a request's body here, in place of max-request-body of the listener. Larger ones get 413. off: no "
+        "limit."},
     {ROUTE(upgrades, upgrade_count), .key = "upgrade", .example = "websocket", .type = CONF_TYPE_LIST,
         .check = conf_check_upgrade, .suggest = suggest_upgrade, .form = "PROTOCOL ...",
         .sentence = "Protocols of the tunnels that clients may open here: by Upgrade in HTTP/1.1, by an extended CONNECT (RFC 8441) in "

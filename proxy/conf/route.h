@@ -88,6 +88,12 @@ struct conf_request_buffer {
 	uint32_t bytes;               /* of the body, whether it is announced or not; 0 = none */
 };
 
+/* The largest body of a request; not given: as the listener says. */
+struct conf_body_limit {
+	bool is_given;
+	uint64_t bytes;               /* 0 = no limit */
+};
+
 /* Exactly one of origin, redirect and answer is given. */
 struct conf_route {
 	const char *name;
@@ -114,6 +120,7 @@ struct conf_route {
 	usec connect_timeout, response_timeout; /* 0 = queue_timeout and response_timeout of the origin */
 	usec request_timeout;         /* arrival … end of the response; 0 = no limit */
 	struct conf_request_buffer request_buffer;
+	struct conf_body_limit max_request_body;
 	bool streaming;               /* uploads are streams of messages, as those of gRPC always are */
 	usec stream_idle_timeout;     /* of a stream without content-length: 10 min */
 	struct slice *upgrades;       /* protocols of tunnels: "websocket"; none = no tunnel is opened */

@@ -13,6 +13,7 @@
 #include "proxy/http/spelling.h"
 
 #define BUFFER_MOST (1u << 30)
+#define BODY_MOST (UINT64_C(1) << 40)
 #define SIDES_MOST 16u
 #define SIDE_WEIGHT_MOST 1000u
 /* Each may be replaced by a whole path: so many bound the length of a Location. */
@@ -306,6 +307,17 @@ bool conf_read_request_buffer(struct conf_loader *l, void *at, struct slice valu
 	    (!value_size(value, &bytes) || bytes > BUFFER_MOST))
 		return false;
 	*(struct conf_request_buffer *)at = (struct conf_request_buffer){true, (uint32_t)bytes};
+	return true;
+}
+
+bool conf_read_body_limit(struct conf_loader *l, void *at, struct slice value)
+{
+	uint64_t bytes = 0;
+	(void)l;
+	if (!slice_equal(value, SLICE("off")) &&
+	    (!value_size(value, &bytes) || bytes == 0 || bytes > BODY_MOST))
+		return false;
+	*(struct conf_body_limit *)at = (struct conf_body_limit){true, bytes};
 	return true;
 }
 

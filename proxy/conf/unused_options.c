@@ -244,6 +244,7 @@ static const struct row {
 
     {CONF_SECTION_ROUTE,
 	"retry-on retries connect-timeout response-timeout request-timeout stream-idle-timeout "
+	"max-request-body "
 	"streaming upgrade subscription rewrite map-referer forwarded underscores request-set "
 	"request-add request-remove limit-requests response-set response-add response-remove "
 	"server-timing",

@@ -134,9 +134,16 @@ const struct relay_cause *route_admit(
 	return !refusal && l && l->redirect_to_https ? to_https(head, detail) : refusal;
 }
 
-static bool is_too_large(const struct request_facts *f)
+uint64_t route_body_limit(const struct request_facts *f, const struct conf_route *route)
 {
-	uint64_t most = f->listener ? f->listener->max_request_body_bytes : 0;
+	if (route->max_request_body.is_given)
+		return route->max_request_body.bytes;
+	return f->listener ? f->listener->max_request_body_bytes : 0;
+}
+
+static bool is_too_large(const struct request_facts *f, const struct conf_route *route)
+{
+	uint64_t most = route_body_limit(f, route);
 	uint64_t length = f->head->content_length;
 	return most > 0 && length != HTTP_LENGTH_UNKNOWN && length > most;
 }
@@ -180,5 +187,5 @@ const struct relay_cause *route_find(const struct route_env *env, const struct r
 	r->is_call = is_call;
 	if (is_call)
 		r->call_timeout = http_grpc_timeout(head);
-	return is_too_large(f) ? &relay_cause_UPLOAD_LARGE : last_hop(head, detail);
+	return is_too_large(f, route) ? &relay_cause_UPLOAD_LARGE : last_hop(head, detail);
 }
