@@ -81,7 +81,7 @@ static_assert(CONF_RECORD_AUTO == 0 && CONF_RECORD_YES == 1 && CONF_RECORD_NO ==
 static_assert(CONF_BALANCE_LEAST == 0 && CONF_BALANCE_ROUND_ROBIN == 1, "balance");
 static_assert(CONF_SCHEME_KEEP == 0 && CONF_SCHEME_HOP == 1, "scheme");
 static_assert(CONF_FORWARDED_AUTO == 0 && CONF_FORWARDED_KEEP == 1 && CONF_FORWARDED_REMOVE == 2 &&
-		  CONF_FORWARDED_ADD == 3 && CONF_FORWARDED_REPLACE == 4,
+		  CONF_FORWARDED_APPEND == 3 && CONF_FORWARDED_REPLACE == 4,
     "forwarded");
 static_assert(
     CONF_UNDERSCORES_AUTO == 0 && CONF_UNDERSCORES_PASS == 1 && CONF_UNDERSCORES_DROP == 2,
@@ -725,20 +725,20 @@ const struct conf_option conf_options[] = {
         .sentence = "yes: responses of the origin, and held ones, tell the client in a Server-Timing field what pushgate did for them, and "
         "how long they waited for a connection and for the origin. Scripts of the page and its monitoring can read it, and so can everybody "
         "who asks (docs/TIMING.md)."},
-    {ROUTE_OPTION(forwarded), .key = "forwarded", CHOICE("auto keep remove add replace"), .example = "remove", .preset = "auto",
+    {ROUTE_OPTION(forwarded), .key = "forwarded", CHOICE("auto keep remove append replace"), .example = "remove", .preset = "auto",
         .sentence = "What the origin is told of the client, in Forwarded, X-Real-IP and all fields that begin with X-Forwarded-.\n"
-        "auto: as replace; on listeners with mode = forward as remove.\n"
+        "auto: as append; on listeners with mode = forward as remove.\n"
         "keep: the fields go on as they came.\n"
         "remove: the origin gets none of them.\n"
-        "add: as replace, but X-Forwarded-Port and X-Real-IP are not written.\n"
         "replace: what the client sends of them is removed. The origin gets the client's address in Forwarded, X-Forwarded-For and "
-        "X-Real-IP, and what it asked for in X-Forwarded-Proto, X-Forwarded-Host and X-Forwarded-Port. If trusted of [listen] names the "
-        "client, its fields stay: its address is added to its lists, and the scheme and the host where they are missing."},
+        "X-Real-IP, and what it asked for in X-Forwarded-Proto, X-Forwarded-Host and X-Forwarded-Port.\n"
+        "append: as replace, but if trusted of [listen] names the client, its fields stay: its address is added to its lists, and the "
+        "scheme and the host where they are missing."},
     {ROUTE_OPTION(underscores), .key = "underscores", CHOICE("auto pass drop"), .example = "drop", .preset = "auto",
         .sentence = "What becomes of a request's fields whose names have an underscore, or any other mark than '-': CGI, WSGI, PHP and the "
         "like read X_Auth as X-Auth. Other spellings of what the route sets or removes, and of Forwarded and the like, never go on; this "
         "is for all others.\n"
-        "auto: as drop if the route has request-set or request-remove, or sets forwarded to remove, add or replace; else as pass.\n"
+        "auto: as drop if the route has request-set or request-remove, or sets forwarded to remove, append or replace; else as pass.\n"
         "pass: they go on.\n"
         "drop: the origin gets none of them."},
     {FIELDS(request_fields, CONF_FIELD_SET), .key = "request-set", .example = "X-Gate: pushgate", .form = "NAME: VALUE",

@@ -10,8 +10,8 @@
 struct conf_origin;
 
 // clang-format off
-/* How a route treats Forwarded and the like; auto: replace, and remove in forward mode. */
-enum conf_forwarded { CONF_FORWARDED_AUTO, CONF_FORWARDED_KEEP, CONF_FORWARDED_REMOVE, CONF_FORWARDED_ADD, CONF_FORWARDED_REPLACE };
+/* How a route treats Forwarded and the like; auto: append, and remove in forward mode. */
+enum conf_forwarded { CONF_FORWARDED_AUTO, CONF_FORWARDED_KEEP, CONF_FORWARDED_REMOVE, CONF_FORWARDED_APPEND, CONF_FORWARDED_REPLACE };
 /* How a route treats fields of requests whose names have "_" or the like; auto: only while the file is read. */
 enum conf_underscores { CONF_UNDERSCORES_AUTO, CONF_UNDERSCORES_PASS, CONF_UNDERSCORES_DROP };
 

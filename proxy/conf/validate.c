@@ -332,7 +332,7 @@ static void decide_underscores(struct conf *c)
 	for (size_t i = 0; i < c->route_count; i++) {
 		struct conf_route *r = &c->routes[i];
 		bool drops = r->forwarded == CONF_FORWARDED_REMOVE ||
-			     r->forwarded == CONF_FORWARDED_ADD ||
+			     r->forwarded == CONF_FORWARDED_APPEND ||
 			     r->forwarded == CONF_FORWARDED_REPLACE;
 		if (r->underscores != CONF_UNDERSCORES_AUTO)
 			continue;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The forwarding fields: what proxies tell origins of the client (Forwarded, RFC 7239; X-Forwarded-… and X-Real-IP,
- * which applications read more often). Only what a peer in `trusted` says of its own client is passed on; of all
- * others pushgate tells what it knows itself.
+ * which applications read more often). Only what a peer in `trusted` says of its own client is passed on, and only by
+ * forwarded = append; of all others pushgate tells what it knows itself.
  */
 #include "proxy/route/forwarding_values.h"
 
@@ -34,15 +34,13 @@ void route_remove_forwarding(struct http_head *head)
 
 /* ---- what pushgate says ---- */
 
-/* All six fields, or the first four. The head borrows the values until the next request is made. */
-static void tell(const struct route_env *env, struct http_head *head, const struct request_facts *f,
-    bool tells_all)
+/* The head borrows the values until the next request is made. */
+static void tell(const struct route_env *env, struct http_head *head, const struct request_facts *f)
 {
 	const struct forwarding_values *v = forwarding_values_of(env->forwarding, &head->arena, f);
-	uint32_t count = tells_all ? v->count : v->count_without;
-	http_head_reserve_fields(head, head->count + count);
-	memcpy(&head->fields[head->count], v->fields, count * sizeof(*v->fields));
-	head->count += count;
+	http_head_reserve_fields(head, head->count + v->count);
+	memcpy(&head->fields[head->count], v->fields, v->count * sizeof(*v->fields));
+	head->count += v->count;
 }
 
 /* ---- what a trusted peer says, and what pushgate says of that peer ---- */
@@ -87,7 +85,7 @@ static enum conf_forwarded forwarded_of(const struct conf_listen *l, const struc
 	enum conf_forwarded as_written = route->forwarded;
 	if (as_written != CONF_FORWARDED_AUTO)
 		return as_written;
-	return conf_listen_is_forward(l) ? CONF_FORWARDED_REMOVE : CONF_FORWARDED_REPLACE;
+	return conf_listen_is_forward(l) ? CONF_FORWARDED_REMOVE : CONF_FORWARDED_APPEND;
 }
 
 static bool is_trusted(const struct request_facts *f)
@@ -102,13 +100,13 @@ void route_set_forwarding(const struct route_env *env, const struct request_fact
 	enum conf_forwarded what = forwarded_of(f->listener, route);
 	if (what == CONF_FORWARDED_KEEP)
 		return;
-	if (what != CONF_FORWARDED_REMOVE && is_trusted(f)) {
+	if (what == CONF_FORWARDED_APPEND && is_trusted(f)) {
 		add_to_trusted(head, f);
 		return;
 	}
 	route_remove_forwarding(head);
 	if (what != CONF_FORWARDED_REMOVE)
-		tell(env, head, f, what == CONF_FORWARDED_REPLACE);
+		tell(env, head, f);
 }
 
 bool route_changes_forwarding(const struct conf_listen *l, const struct conf_route *route)

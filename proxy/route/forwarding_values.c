@@ -124,7 +124,6 @@ static void write_values(
 	    slice_from(element, element.len - f->head->scheme.len));
 	if (v->authority.len > 0)
 		add(v, seed, HTTP_TOKEN_X_FORWARDED_HOST, v->authority);
-	v->count_without = v->count;
 	if (v->authority.len > 0)
 		add(v, seed, HTTP_TOKEN_X_FORWARDED_PORT, port_of(v->authority, v->is_https));
 	if (node.len > 0)

@@ -14,7 +14,6 @@ struct forwarding_values {
 	struct address client;
 	bool is_https;
 	uint8_t count;          /* of `fields`; 0: this place in the table is free */
-	uint8_t count_without;  /* X-Forwarded-Port and X-Real-IP, which are the last */
 	struct slice authority; /* within the first field's value */
 	/* Forwarded, X-Forwarded-For, -Proto, -Host, -Port, X-Real-IP; of a unix socket without addresses. */
 	struct http_field fields[6];

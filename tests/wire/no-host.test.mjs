@@ -90,7 +90,7 @@ for (const [label, rules, answer] of [
 
 // covers: R306 R497
 scenario('HTTP/1.0 without Host: what the origin is told has no host of the client', {
-	routes: section('route all', { origin: 'main', forwarded: 'add' }),
+	routes: section('route all', { origin: 'main', forwarded: 'append' }),
 }, async (s) => {
 	const { up } = await served(s, '/');
 	assert.equal(up.headers.forwarded, 'for=127.0.0.1;proto=http');

@@ -147,7 +147,7 @@ static void routes_of_forward_mode_take_none(void **state)
 {
 	(void)state;
 	struct load load = load_fine(TOP FORWARD "[origin every]\nserver = forward:\n"
-						 "[routes]\norigin = a\nhost = a.example\nrequest-set = X-Key: secret\nforwarded = add\n"
+						 "[routes]\norigin = a\nhost = a.example\nrequest-set = X-Key: secret\nforwarded = append\n"
 						 "[route r]\n[route f]\norigin = every\n",
 	    "");
 	assert_int_equal(route_of(&load, "r")->request_fields.count, 1);

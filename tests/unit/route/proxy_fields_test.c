@@ -29,7 +29,7 @@ static void what_proxies_say_of_the_client_goes_no_further(void **state)
 static void origin_is_told_what_pushgate_knows_of_a_client_that_is_not_trusted(void **state)
 {
 	(void)state;
-	static const char *const routes[] = {"", "forwarded = auto", "forwarded = replace"};
+	static const char *const routes[] = {"", "forwarded = auto", "forwarded = append", "forwarded = replace"};
 	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
 		origin_gets("", routes[i], "10.0.0.1", "", ALL_OURS);
 		origin_gets("", routes[i], "10.0.0.1", "accept: */*\n" CLAIMS "x-own: 1\n", "accept: */*\nx-own: 1\n" ALL_OURS);
@@ -85,27 +85,38 @@ static void port_is_that_of_the_request(void **state)
 }
 
 /* covers: R497 */
-static void address_is_added_where_the_route_says_so(void **state)
+static void replace_believes_no_client(void **state)
 {
 	(void)state;
-	origin_gets("", "forwarded = add", "10.0.0.1", "", OURS);
-	origin_gets(FORWARD, "forwarded = add", "10.0.0.1", "", OURS);
-	/* Nobody has to believe what the client says of itself. */
-	origin_gets("", "forwarded = add", "10.0.0.1", CLAIMS, OURS);
-	origin_gets("trusted = 10.0.0.2", "forwarded = add", "10.0.0.1", CLAIMS, OURS);
+	origin_gets("", "forwarded = replace", "10.0.0.1", CLAIMS, ALL_OURS);
+	origin_gets("trusted = 10.0.0.0/8", "forwarded = replace", "10.0.0.1", CLAIMS "x-forwarded-ssl: on\n", ALL_OURS);
+	origin_gets("trusted = 10.0.0.0/8", "forwarded = replace", "10.0.0.1", "", ALL_OURS);
+	origin_gets("trusted = unix", "forwarded = replace", "", CLAIMS,
+	    "forwarded: for=unknown;host=\"a.example:81\";proto=http\nx-forwarded-proto: http\nx-forwarded-host: a.example:81\n"
+	    "x-forwarded-port: 81\n");
+}
+
+/* covers: R497 */
+static void append_believes_trusted_clients_alone(void **state)
+{
+	(void)state;
+	origin_gets("", "forwarded = append", "10.0.0.1", "", ALL_OURS);
+	origin_gets(FORWARD, "forwarded = append", "10.0.0.1", "", ALL_OURS);
+	origin_gets("", "forwarded = append", "10.0.0.1", CLAIMS, ALL_OURS);
+	origin_gets("trusted = 10.0.0.2", "forwarded = append", "10.0.0.1", CLAIMS, ALL_OURS);
 }
 
 static void address_goes_behind_those_of_a_trusted_proxy(void **state)
 {
 	(void)state;
-	origin_gets("trusted = 10.0.0.0/8", "forwarded = add", "10.0.0.1", CLAIMS,
+	origin_gets("trusted = 10.0.0.0/8", "forwarded = append", "10.0.0.1", CLAIMS,
 	    "forwarded: for=192.0.2.1, for=10.0.0.1;host=\"a.example:81\";proto=http\n"
 	    "x-forwarded-for: 192.0.2.1, 10.0.0.1\nx-forwarded-proto: https\nx-forwarded-host: b.example\n"
 	    "x-real-ip: 192.0.2.1\n");
-	origin_gets("trusted = 10.0.0.0/8", "forwarded = add", "10.0.0.1", "x-forwarded-for: 192.0.2.1\nx-forwarded-for: 192.0.2.2\n",
+	origin_gets("trusted = 10.0.0.0/8", "forwarded = append", "10.0.0.1", "x-forwarded-for: 192.0.2.1\nx-forwarded-for: 192.0.2.2\n",
 	    "x-forwarded-for: 192.0.2.1\nx-forwarded-for: 192.0.2.2, 10.0.0.1\n"
 	    "forwarded: for=10.0.0.1;host=\"a.example:81\";proto=http\nx-forwarded-proto: http\nx-forwarded-host: a.example:81\n");
-	origin_gets("trusted = 10.0.0.0/8", "forwarded = add", "10.0.0.1", "x-forwarded-for: \n",
+	origin_gets("trusted = 10.0.0.0/8", "forwarded = append", "10.0.0.1", "x-forwarded-for: \n",
 	    "x-forwarded-for: 10.0.0.1\nforwarded: for=10.0.0.1;host=\"a.example:81\";proto=http\n"
 	    "x-forwarded-proto: http\nx-forwarded-host: a.example:81\n");
 }
@@ -115,10 +126,10 @@ static void address_goes_behind_those_of_a_trusted_proxy(void **state)
 static void other_addresses_have_their_forms(void **state)
 {
 	(void)state;
-	origin_gets("", "forwarded = add", "2001:db8::1", "",
+	origin_gets("", "forwarded = append", "2001:db8::1", "",
 	    "forwarded: for=\"[2001:db8::1]\";host=\"a.example:81\";proto=http\nx-forwarded-for: 2001:db8::1\n"
-	    "x-forwarded-proto: http\nx-forwarded-host: a.example:81\n");
-	origin_gets("trusted = unix", "forwarded = add", "", "x-forwarded-for: 192.0.2.1\n",
+	    "x-forwarded-proto: http\nx-forwarded-host: a.example:81\nx-forwarded-port: 81\nx-real-ip: 2001:db8::1\n");
+	origin_gets("trusted = unix", "forwarded = append", "", "x-forwarded-for: 192.0.2.1\n",
 	    "x-forwarded-for: 192.0.2.1\nforwarded: for=unknown;host=\"a.example:81\";proto=http\n"
 	    "x-forwarded-proto: http\nx-forwarded-host: a.example:81\n");
 }
@@ -129,7 +140,7 @@ static void what_is_kept_for_one_client_is_told_of_no_other(void **state)
 {
 	(void)state;
 	static const char *const listens[] = {"", "trusted = 10.0.0.0/9"};
-	static const char *const routes[] = {"", "forwarded = add", "forwarded = remove", "forwarded = keep"};
+	static const char *const routes[] = {"", "forwarded = replace", "forwarded = remove", "forwarded = keep"};
 	static const char *const schemes[] = {"https", "http", "HTTPS"};
 	char authority[200], address[64];
 	struct forwarding_table *table = forwarding_table_new(7);
@@ -177,8 +188,8 @@ static void rules_of_the_route_have_the_last_word(void **state)
 {
 	(void)state;
 	origin_gets(FORWARD, "request-set = X-Real-IP: 192.0.2.9", "10.0.0.1", CLAIMS, "x-real-ip: 192.0.2.9\n");
-	origin_gets("", "forwarded = add\nrequest-remove = Forwarded\nrequest-remove = X-Forwarded-Host", "10.0.0.1", "",
-	    "x-forwarded-for: 10.0.0.1\nx-forwarded-proto: http\n");
+	origin_gets("", "forwarded = append\nrequest-remove = Forwarded\nrequest-remove = X-Forwarded-Host", "10.0.0.1", "",
+	    "x-forwarded-for: 10.0.0.1\nx-forwarded-proto: http\nx-forwarded-port: 81\nx-real-ip: 10.0.0.1\n");
 }
 
 static void held_responses_are_told_of_changes(void **state)
@@ -269,7 +280,8 @@ int main(void)
 	    cmocka_unit_test(origin_is_told_what_pushgate_knows_of_a_client_that_is_not_trusted),
 	    cmocka_unit_test(of_a_trusted_proxy_origin_is_told_what_that_proxy_says),
 	    cmocka_unit_test(port_is_that_of_the_request),
-	    cmocka_unit_test(address_is_added_where_the_route_says_so),
+	    cmocka_unit_test(replace_believes_no_client),
+	    cmocka_unit_test(append_believes_trusted_clients_alone),
 	    cmocka_unit_test(address_goes_behind_those_of_a_trusted_proxy),
 	    cmocka_unit_test(other_addresses_have_their_forms),
 	    cmocka_unit_test(what_is_kept_for_one_client_is_told_of_no_other),
