@@ -71,6 +71,8 @@ struct conf_listen {
 	uint32_t line;
 	struct net_address address;
 	const char *address_text;
+	uint32_t backlog;             /* connections that wait to be accepted, in each worker: 4096 */
+	bool may_come_later;          /* its address may be none of this machine's yet (IP_FREEBIND) */
 	enum conf_listen_mode mode;
 	enum conf_recording recording; /* auto: conf_listen_records */
 	bool shares;                  /* forward mode: conf_listen_shares */

@@ -326,6 +326,12 @@ const struct conf_option conf_options[] = {
     /* ---- [listen NAME] ---- */
     {.section = CONF_SECTION_LISTEN, .key = "address", OTHER("IP:PORT | *:PORT | unix:/PATH", conf_set_address), .suggest = suggest_address, .example = "127.0.0.1:8443",
         .right = "write IP:PORT, *:PORT or unix:/PATH", .is_required = true, .sentence = "The address to listen on, such as 127.0.0.1:8443, [::1]:8443 or *:8443."},
+    {LISTEN(backlog), .key = "backlog", NUMBER(1, 4096), .preset = "4096",
+        .sentence = "Most connections that wait to be accepted, in each worker (listen(2)); the system has a bound of its own, "
+        "net.core.somaxconn. A socket that the service manager opens has the manager's."},
+    {LISTEN(may_come_later), .key = "free-bind", SWITCH("no yes"), .preset = "no",
+        .sentence = "yes: the address may be one that this machine does not have yet, such as one that keepalived brings later "
+        "(IP_FREEBIND). no: the start fails without it."},
     {LISTEN(mode), .key = "mode", CHOICE("gateway forward admin"), .example = "forward", .preset = "gateway",
         .sentence = "gateway: serves the hosts that have routes. forward: a proxy for clients that are configured to use it "
         "(docs/FORWARD.md); requests go where they say themselves. admin: serves no route, but pages about pushgate itself: /livez and "

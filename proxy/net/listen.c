@@ -65,8 +65,17 @@ static int open_socket(struct net_address *at)
 	return net_sys_socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
+/* The address may be none of this machine's yet. */
+static bool set_free(int fd, int family)
+{
+	int on = 1;
+	if (family == AF_INET6)
+		return net_sys_setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on)) == 0;
+	return net_sys_setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &on, sizeof(on)) == 0;
+}
+
 /* is_shared: other processes may listen on the same port. False with errno. */
-static bool bind_socket(int fd, const struct net_address *at, bool is_shared)
+static bool bind_socket(int fd, const struct net_address *at, bool is_shared, bool is_free)
 {
 	int on = 1, off = 0, family = at->any.sa_family;
 	if (family != AF_UNIX &&
@@ -78,16 +87,18 @@ static bool bind_socket(int fd, const struct net_address *at, bool is_shared)
 	if (family == AF_INET6 &&
 	    net_sys_setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) != 0)
 		return false;
+	if (is_free && family != AF_UNIX && !set_free(fd, family))
+		return false;
 	return net_sys_bind(fd, &at->any, at->length) == 0;
 }
 
-int net_bind(const struct net_address *at, const char **error)
+int net_bind(const struct net_address *at, bool is_free, const char **error)
 {
 	struct net_address own = *at;
 	if (at->any.sa_family == AF_UNIX && (*error = clear_path(at)))
 		return -1;
 	int fd = open_socket(&own);
-	if (fd >= 0 && bind_socket(fd, &own, true))
+	if (fd >= 0 && bind_socket(fd, &own, true, is_free))
 		return fd;
 	*error = reason();
 	if (fd >= 0)
@@ -102,7 +113,7 @@ const char *net_listen_on(int fd, int backlog)
 
 int net_listen(const struct net_address *at, int backlog, const char **error)
 {
-	int fd = net_bind(at, error);
+	int fd = net_bind(at, false, error);
 	const char *wrong = fd >= 0 ? net_listen_on(fd, backlog) : NULL;
 	if (!wrong)
 		return fd;
@@ -125,11 +136,11 @@ bool net_listen_share(int fd, uint32_t count)
 		   fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof(program)) == 0;
 }
 
-int net_listen_try(const struct net_address *at)
+int net_listen_try(const struct net_address *at, bool is_free)
 {
 	struct net_address own = *at;
 	int fd = open_socket(&own);
-	int error = fd >= 0 && bind_socket(fd, &own, false) ? 0 : errno;
+	int error = fd >= 0 && bind_socket(fd, &own, false, is_free) ? 0 : errno;
 	if (fd >= 0)
 		net_sys_close(fd);
 	return error;

@@ -403,14 +403,15 @@ uint32_t net_conn_rtt_usec(const struct net_conn *c);
  * process listens). The socket is non-blocking and inherited by exec. On failure -1, with *error a
  * constant string. For the master. */
 int net_listen(const struct net_address *at, int backlog, const char **error);
-/* The two halves of it, for sockets that listen later. net_listen_on returns NULL, or the error as text. */
-int net_bind(const struct net_address *at, const char **error);
+/* The two halves of it, for sockets that listen later. is_free: the address may be none of this machine's yet
+ * (IP_FREEBIND). net_listen_on returns NULL, or the error as text; on a socket that listens it sets the backlog. */
+int net_bind(const struct net_address *at, bool is_free, const char **error);
 const char *net_listen_on(int fd, int backlog);
 /* Of the sockets that share the port of fd the kernel gives new connections to the first `count` alone, in the order in
  * which they began to listen. False: it cannot. */
 bool net_listen_share(int fd, uint32_t count);
 /* Binds a TCP socket to the address for a moment, as net_listen will, but beside no other process. Returns 0 or errno. */
-int net_listen_try(const struct net_address *at);
+int net_listen_try(const struct net_address *at, bool is_free);
 
 struct net_listener;
 /*

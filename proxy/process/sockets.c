@@ -7,8 +7,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define BACKLOG 4096
-
 static bool is_unix(const struct net_address *a)
 {
 	return a->any.sa_family == AF_UNIX;
@@ -44,11 +42,12 @@ static bool is_single(const struct listening *l)
  * of the connections. A bind without SO_REUSEPORT fails if a process already listens there. Other errors net_bind
  * has too, with a message. Sockets of our own say nothing about other processes.
  */
-static const char *find_other_listener(const struct sockets *s, const struct net_address *at)
+static const char *find_other_listener(
+    const struct sockets *s, const struct net_address *at, bool is_free)
 {
 	if (is_unix(at) || sockets_overlap(s, at))
 		return NULL;
-	return net_listen_try(at) == EADDRINUSE ? strerrordesc_np(EADDRINUSE) : NULL;
+	return net_listen_try(at, is_free) == EADDRINUSE ? strerrordesc_np(EADDRINUSE) : NULL;
 }
 
 /* With port 0 the kernel chooses a port. The other workers' sockets must use the same port. */
@@ -67,7 +66,7 @@ static const char *extend(struct listening *l, uint32_t workers)
 	if (l->count < wanted)
 		l->fds = memory_resize(l->fds, wanted, sizeof(*l->fds));
 	while (l->count < wanted) {
-		int fd = net_bind(&l->at, &error);
+		int fd = net_bind(&l->at, l->may_come_later, &error);
 		if (fd < 0)
 			return error;
 		l->fds[l->count++] = fd;
@@ -114,13 +113,14 @@ static struct listening *add(
 
 /* The address, bound before or now; port 0 may be asked for several times. NULL with *error. */
 static struct listening *take(
-    const struct sockets_share *share, const struct net_address *asked, const char **error)
+    const struct sockets_share *share, const struct conf_listen *conf, const char **error)
 {
+	const struct net_address *asked = &conf->address;
 	struct sockets *s = share->from;
 	for (size_t i = 0; i < s->count; i++)
 		if (net_address_equal(&s->all[i]->asked, asked) && !has(share, s->all[i]))
 			return s->all[i];
-	*error = find_other_listener(s, asked);
+	*error = find_other_listener(s, asked, conf->may_come_later);
 	if (*error)
 		return NULL;
 	return add(s, asked, asked);
@@ -204,12 +204,13 @@ bool sockets_borrow(struct sockets *s, struct sockets_share *share, const struct
 	    s, conf, workers, memory_zalloc((conf->listen_count + 1) * sizeof(*share->sections))};
 	for (size_t i = 0; i < conf->listen_count; i++) {
 		const char *why = NULL;
-		struct listening *l = take(share, &conf->listens[i].address, &why);
+		struct listening *l = take(share, &conf->listens[i], &why);
 		share->sections[i] = l;
-		if (l)
+		if (l) {
 			l->users++;
-		if (l)
+			l->may_come_later = conf->listens[i].may_come_later;
 			why = extend(l, workers);
+		}
 		if (!why)
 			continue;
 		say(&conf->listens[i], why, error, error_size);
@@ -225,13 +226,19 @@ static uint32_t count_wanted(const struct sockets_share *share, const struct lis
 }
 
 /* Returns NULL, or the error as text. */
-static const char *listen_on(struct listening *l, uint32_t wanted)
+static const char *listen_on(struct listening *l, uint32_t wanted, uint32_t backlog)
 {
 	const char *error = NULL;
+	/* Of a socket that the service manager has opened, the manager has chosen it. */
+	for (uint32_t i = 0; i < l->listening && !l->is_given && l->backlog != backlog && !error;
+	     i++)
+		error = net_listen_on(l->fds[i], (int)backlog);
+	l->backlog = backlog;
 	/* Until all has succeeded, new connections go to those alone from which someone accepts. */
 	if (l->listening > 0 && l->listening < wanted && !l->is_shared_out)
 		l->is_shared_out = net_listen_share(l->fds[0], l->listening);
-	while (l->listening < wanted && !(error = net_listen_on(l->fds[l->listening], BACKLOG)))
+	while (!error && l->listening < wanted &&
+	       !(error = net_listen_on(l->fds[l->listening], (int)backlog)))
 		l->listening++;
 	return error;
 }
@@ -244,7 +251,7 @@ static bool listen_on_all(
 		struct listening *l = share->sections[i];
 		const char *why = NULL;
 		if ((l->listening == 0) == are_new)
-			why = listen_on(l, count_wanted(share, l));
+			why = listen_on(l, count_wanted(share, l), share->conf->listens[i].backlog);
 		if (!why)
 			continue;
 		say(&share->conf->listens[i], why, error, error_size);

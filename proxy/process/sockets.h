@@ -19,6 +19,8 @@ struct listening {
 	int *fds;
 	uint32_t count, listening; /* so many are bound; the first so many of them listen */
 	bool is_shared_out;        /* the kernel was told to which of them new connections go */
+	bool may_come_later;       /* IP_FREEBIND */
+	uint32_t backlog;          /* of those that listen */
 	bool is_given;             /* the service manager has opened the only one (activation.h) */
 	uint32_t users;            /* shares that have it */
 };

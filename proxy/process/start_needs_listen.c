@@ -156,7 +156,7 @@ static void examine_tcp(struct start_needs *n, size_t index, struct conf_place p
 		return;
 	if (n->own && sockets_overlap(n->own, &l->address))
 		return;
-	int error = net_listen_try(&l->address);
+	int error = net_listen_try(&l->address, l->may_come_later);
 	if (error == EADDRINUSE)
 		report_taken_port(n, l, place);
 	else if (error == EADDRNOTAVAIL)

@@ -5,6 +5,7 @@
 #include "proxy/process/status.h"
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ static int tear_down(void **state)
 static void set_listen(struct bench *b, size_t index, const char *text)
 {
 	struct conf_listen *l = &b->listens[index];
-	*l = (struct conf_listen){.name = "main", .file = "x.ini", .line = 7, .address_text = text};
+	*l = (struct conf_listen){.name = "main", .file = "x.ini", .line = 7, .address_text = text, .backlog = 64};
 	assert_null(net_address_parse(slice_of_string(text), &l->address));
 }
 
@@ -77,6 +78,57 @@ static void each_worker_has_its_own_socket_on_the_same_port(void **state)
 	assert_string_equal(sockets_address(&share, 0, text, sizeof(text)), want);
 	sockets_return(&share);
 	sockets_fini(&s);
+}
+
+/* What the kernel keeps of a listening socket. */
+static uint32_t backlog_of(int fd)
+{
+	struct tcp_info info;
+	socklen_t length = sizeof(info);
+	assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length), 0);
+	return info.tcpi_sacked;
+}
+
+static void backlog_is_that_of_the_newest_configuration(void **state)
+{
+	struct bench *b = *state;
+	struct sockets s = {.owns_files = true};
+	struct sockets_share old, next;
+	char error[256] = "";
+	set_listen(b, 0, "127.0.0.1:0");
+	b->listens[0].backlog = 7;
+	assert_true(sockets_borrow(&s, &old, &b->conf, 2, error, sizeof(error)));
+	assert_true(sockets_listen(&old, error, sizeof(error)));
+	for (uint32_t w = 0; w < 2; w++)
+		assert_int_equal(backlog_of(sockets_of(&old, 0, w, 0)), 7);
+	b->listens[0].backlog = 9;
+	assert_true(sockets_borrow(&s, &next, &b->conf, 3, error, sizeof(error)));
+	assert_true(sockets_listen(&next, error, sizeof(error)));
+	for (uint32_t w = 0; w < 3; w++)
+		assert_int_equal(backlog_of(sockets_of(&next, 0, w, 0)), 9);
+	sockets_return(&old);
+	sockets_return(&next);
+	sockets_fini(&s);
+}
+
+/* Addresses for documentation (RFC 5737, RFC 3849), which no machine has. */
+static void address_may_come_later_where_the_section_says_so(void **state)
+{
+	struct bench *b = *state;
+	static const char *const texts[] = {"192.0.2.1:0", "[2001:db8::1]:0"};
+	for (size_t i = 0; i < 2; i++) {
+		struct sockets s = {.owns_files = true};
+		struct sockets_share share;
+		char error[256] = "";
+		set_listen(b, 0, texts[i]);
+		assert_false(sockets_borrow(&s, &share, &b->conf, 2, error, sizeof(error)));
+		assert_non_null(strstr(error, "Cannot assign requested address"));
+		b->listens[0].may_come_later = true;
+		assert_true(sockets_borrow(&s, &share, &b->conf, 2, error, sizeof(error)));
+		assert_true(sockets_listen(&share, error, sizeof(error)));
+		sockets_return(&share);
+		sockets_fini(&s);
+	}
 }
 
 static void taken_port_is_an_error_that_names_section_and_line(void **state)
@@ -470,6 +522,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(each_worker_has_its_own_socket_on_the_same_port),
+	    TEST(backlog_is_that_of_the_newest_configuration),
+	    TEST(address_may_come_later_where_the_section_says_so),
 	    TEST(taken_port_is_an_error_that_names_section_and_line),
 	    TEST(unix_socket_is_shared_and_its_file_removed_by_the_owner_alone),
 	    TEST(address_outlives_a_configuration_that_the_next_one_shares_it_with),
