@@ -29,11 +29,16 @@
 
 /* Fields in one head. Each costs 40 bytes of ours whatever its length on the wire. */
 #define LIMIT_FIELDS_PER_HEAD 1000u
+/* The value of a field that a route writes with placeholders; a longer one is not sent. A path can be as long. */
+#define LIMIT_WRITTEN_VALUE_BYTES 16384u
 /* Relative references of one response that are resolved where its path was rewritten: those that climb. */
 #define LIMIT_REFERENCES_RESOLVED 64u
 
 /* CONTINUATION frames in one block: 256 KiB in frames of the smallest sensible size. */
 #define LIMIT_CONTINUATIONS 64u
+
+/* An X-Request-Id of another program's: as long as two UUIDs, or an id of a trace with more. */
+#define LIMIT_REQUEST_ID_BYTES 64u
 
 /* Interim (1xx) responses in one exchange (RFC 9110 15.2 sets none); counted in a byte. */
 #define LIMIT_INTERIM_RESPONSES 200u

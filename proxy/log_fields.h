@@ -44,6 +44,7 @@
 	X(path, TEXT, "", 1024, "stable", "0.1", "known", "With the query.") \
 	X(user_agent, TEXT, "", 256, "stable", "0.1", "the field was sent", "The request's User-Agent.") \
 	X(referer, TEXT, "", 512, "stable", "0.1", "the field was sent", "The request's Referer.") \
+	X(request_id, TEXT, "", 67, "stable", "0.1", "`request-id` of the listener is on", "The request's id, which its origin got in X-Request-Id. Of a push that of its page.") \
 	X(trace, TEXT, "hexadecimal", 35, "stable", "0.1", "`tracing` is on, or the client sent traceparent", "Id of the trace that the request belongs to ([TRACING.md](TRACING.md)). Of a push that of its page.") \
 	X(span, TEXT, "hexadecimal", 19, "stable", "0.1", "as trace", "Id of the request's span, or of the push's. Without a span of ours: the one that the client's traceparent names.") \
 	X(status, NUMBER, "", 5, "stable", "0.1", "always", "Of the final response to the client, or of the held response. 0: there was none.") \

@@ -105,7 +105,7 @@ struct client_diary;
 struct client_hop {
 	uint64_t connection;
 	const char *protocol;
-	const char *tls, *cipher; /* "" = cleartext */
+	const char *cipher; /* "" = cleartext */
 };
 
 /* What client/ keeps in an exchange. may_alias: the exchange has an array of bytes in its place. */

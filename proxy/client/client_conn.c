@@ -230,7 +230,7 @@ static void begin_session(struct client_conn *c, const struct session_plan *plan
 	c->session = protocols_begin(plan, &clients->session_env, &conn, worker_now(clients->env));
 	c->hop.protocol = session_name(c->session);
 	worker_count_session(clients->env, OBSERVE_CLIENT, c->hop.protocol, 1);
-	c->hop.tls = net_conn_tls_version(c->net);
+	c->tls = net_conn_tls_version(c->net);
 	c->hop.cipher = net_conn_tls_cipher(c->net);
 	if (c->is_leaving && session_can(c->session, SESSION_MULTIPLEXES))
 		client_conn_leave(c);

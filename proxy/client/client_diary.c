@@ -142,10 +142,11 @@ static bool coding_of(const struct exchange *x, uint64_t key, uint32_t *coding)
 
 /* Routes that give the origin other fields may get other responses of one URL: validators that came by one of them
  * say nothing of what comes by the other. The diary itself has one entry for both, as the client's cache has. route
- * NULL: a request that none takes. */
-static uint64_t validator_key(uint64_t key, const struct conf_route *route)
+ * NULL: a request that none takes. x: a request of the client. */
+static uint64_t validator_key(
+    uint64_t key, const struct conf_route *route, const struct exchange *x)
 {
-	return route ? key ^ route_fields_key(&route->request_fields) : key;
+	return route ? key ^ route_fields_key(&route->request_fields, &x->facts) : key;
 }
 
 /* The latest known validator of the resource; 0: none is known. */
@@ -154,8 +155,8 @@ static uint32_t latest_before(const struct exchange *x, uint64_t key)
 	const struct clients *clients = conn_of(client_part(x)->diary)->clients;
 	uint32_t coding, validator = 0;
 	if (conf_listen_shares(x->facts.listener) && coding_of(x, key, &coding))
-		latest_validators_find(
-		    &clients->validators, validator_key(key, x->place.route), coding, &validator);
+		latest_validators_find(&clients->validators, validator_key(key, x->place.route, x),
+		    coding, &validator);
 	return validator;
 }
 
@@ -194,7 +195,7 @@ enum policy_known client_diary_knows(const struct exchange *parent,
 	uint32_t latest = 0;
 	bool is_heard_of =
 	    conf_listen_shares(c->listener->conf) &&
-	    latest_validators_find(&c->clients->validators, validator_key(key, route),
+	    latest_validators_find(&c->clients->validators, validator_key(key, route, parent),
 		latest_validators_coding(promised, parent->request), &latest);
 	struct policy_diary_note note;
 	if (!policy_diary_find(&diary->resources, key, &note))
@@ -319,7 +320,7 @@ static bool learn(
 	uint32_t coding;
 	return conf_listen_shares(x->facts.listener) && coding_of(x, key, &coding) &&
 	       latest_validators_learn(&conn_of(client_part(x)->diary)->clients->validators,
-		   validator_key(key, x->place.route), coding, validator, x->request, response);
+		   validator_key(key, x->place.route, x), coding, validator, x->request, response);
 }
 
 static void record_ok(const struct exchange *x, const struct http_head *response)

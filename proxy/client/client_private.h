@@ -52,6 +52,7 @@ struct client_conn {
 	uint8_t first_count;
 	bool is_leaving;                /* the gateway drains, and takes one more request */
 	struct client_hop hop;          /* for the log lines of its exchanges */
+	const char *tls;                /* "" = cleartext */
 	struct client_address *counted; /* NULL: no limit per client address applies */
 	usec opened, quiet_since;
 	usec

@@ -65,6 +65,8 @@ struct conf_client_address {
 	enum http_token token;        /* of the field */
 	uint32_t hops;                /* proxies in front, each of which adds an address: 1 */
 };
+/* keep: what a peer in `trusted` says stays. */
+enum conf_request_id { CONF_REQUEST_ID_OFF, CONF_REQUEST_ID_MAKE, CONF_REQUEST_ID_KEEP };
 
 struct conf_listen {
 	const char *name, *file;
@@ -88,6 +90,7 @@ struct conf_listen {
 	uint16_t redirect_port;       /* of that https: 443 */
 	const char *hsts;             /* TLS: the value of Strict-Transport-Security, NULL = none */
 	bool serves_pac;              /* forward mode: GET /proxy.pac */
+	enum conf_request_id request_id;
 	bool clients_shared;          /* clients = shared: one connection may carry many users */
 	/* Peers whose :scheme need not be that of the connection; family 0: unix sockets. */
 	struct cidr *trusted;

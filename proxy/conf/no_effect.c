@@ -344,6 +344,61 @@ static void check_covered_hosts(struct conf_loader *l)
 	}
 }
 
+/* ---- placeholders that stand for nothing ---- */
+
+static bool has_id(const struct conf_listen *l)
+{
+	return l->request_id != CONF_REQUEST_ID_OFF;
+}
+
+static bool asks_for_users(const struct conf_listen *l)
+{
+	return l->access_name != NULL;
+}
+
+static bool has_tls(const struct conf_listen *l)
+{
+	return l->certificate_count > 0;
+}
+
+static const struct {
+	enum conf_placeholder placeholder;
+	const char *text;
+	bool (*is_known)(const struct conf_listen *l);
+	const char *remedy;
+} needs[] = {
+    {CONF_PLACEHOLDER_REQUEST_ID, "{request-id}", has_id, "request-id; add request-id = make"},
+    {CONF_PLACEHOLDER_USER, "{user}", asks_for_users, "access; add one that asks for users"},
+    {CONF_PLACEHOLDER_TLS, "{tls}", has_tls, "a certificate; remove it"},
+};
+
+static bool has_placeholder(const struct conf_fields *f, enum conf_placeholder p)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (conf_any(part, f->fields[i].parts.parts, f->fields[i].parts.count,
+			part->placeholder == p))
+			return true;
+	return false;
+}
+
+static void check_placeholders(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_route *route = s->object;
+	const struct conf *c = l->conf;
+	enum conf_listen_mode mode = route->is_forward ? CONF_MODE_FORWARD : CONF_MODE_GATEWAY;
+	for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+		if (!has_placeholder(&route->request_fields, needs[i].placeholder) &&
+		    !has_placeholder(&route->response_fields, needs[i].placeholder))
+			continue;
+		if (!conf_any(listen, c->listens, c->listen_count,
+			listen->mode == mode && needs[i].is_known(listen)))
+			conf_warning(l, s->file, s->line,
+			    "%s of %s stands for nothing, because no [listen NAME] that it serves "
+			    "has %s",
+			    needs[i].text, conf_section_title(l, s), needs[i].remedy);
+	}
+}
+
 /* ---- the whole ---- */
 
 void conf_check_effects(struct conf_loader *l)
@@ -355,6 +410,8 @@ void conf_check_effects(struct conf_loader *l)
 		conf_check_unused_options(l, s);
 		if (s->kind == CONF_SECTION_ROUTE || s->kind == CONF_SECTION_ROUTES)
 			check_upgrades(l, s);
+		if (s->kind == CONF_SECTION_ROUTE)
+			check_placeholders(l, s);
 		if (s->kind == CONF_SECTION_ROUTES)
 			conf_check_unused_defaults(l, s);
 		if (s->kind == CONF_SECTION_ORIGIN)

@@ -79,6 +79,8 @@ static_assert(CONF_HTTP2 == 1 && CONF_HTTP1 == 2, "protocols");
 static_assert(CONF_PUSH_AUTO == 0 && CONF_PUSH_ACCEPT == 1 && CONF_PUSH_REFUSE == 2, "push");
 static_assert(CONF_RECORD_AUTO == 0 && CONF_RECORD_YES == 1 && CONF_RECORD_NO == 2, "record-pages");
 static_assert(CONF_BALANCE_LEAST == 0 && CONF_BALANCE_ROUND_ROBIN == 1, "balance");
+static_assert(CONF_REQUEST_ID_OFF == 0 && CONF_REQUEST_ID_MAKE == 1 && CONF_REQUEST_ID_KEEP == 2,
+    "request-id");
 static_assert(CONF_SCHEME_KEEP == 0 && CONF_SCHEME_HOP == 1, "scheme");
 static_assert(CONF_FORWARDED_AUTO == 0 && CONF_FORWARDED_KEEP == 1 && CONF_FORWARDED_REMOVE == 2 &&
 		  CONF_FORWARDED_APPEND == 3 && CONF_FORWARDED_REPLACE == 4,
@@ -399,6 +401,12 @@ const struct conf_option conf_options[] = {
         .sentence = "How many proxies a request has come through, of which each adds an address at the right end of the field: the client's is "
         "number client-hops from there, or the first one if there are fewer. All ways to pushgate must lead through so many, since a client "
         "can write the addresses before those."},
+    {LISTEN(request_id), .key = "request-id", CHOICE("off make keep"), .example = "make", .preset = "off",
+        .sentence = "Whether each request has an id, which its origin gets in X-Request-Id, and which is request_id in the access log and "
+        "{request-id} in fields that a route sets.\n"
+        "off: X-Request-Id is a field like any other.\n"
+        "make: pushgate makes the id, 32 hexadecimal digits, and what the client sends in X-Request-Id is removed.\n"
+        "keep: the same, but one id that a client in trusted sends stays, if it has at most 64 letters, digits and marks of -._~:+/=@."},
     {LISTEN(max_connections), .key = "max-connections", NUMBER(1, 1000000), .preset = "10000",
         .sentence = "Most client connections in each worker. More are closed at once."},
     {LISTEN(max_connections_per_client), .key = "max-connections-per-client", NUMBER(0, 1000000), .preset = "1000",
@@ -749,7 +757,9 @@ const struct conf_option conf_options[] = {
         "drop: the origin gets none of them."},
     {FIELDS(request_fields, CONF_FIELD_SET), .key = "request-set", .example = "X-Gate: pushgate", .form = "NAME: VALUE",
         .sentence = "Sets a field of the requests to the origin; replaces all fields of this name. All changes are made in the order of "
-        "the file."},
+        "the file. In the value, as in the values of request-add, response-set and response-add, {client}, {host}, {port}, {scheme}, "
+        "{path}, {query}, {protocol}, {tls}, {user} and {request-id} stand for what is known of the request (docs/ROUTES.md), and {{ for "
+        "a brace before a letter."},
     {FIELDS(request_fields, CONF_FIELD_ADD), .key = "request-add", .example = "X-Environment: staging", .form = "NAME: VALUE",
         .sentence = "Adds a field to the requests to the origin; fields of this name stay."},
     {FIELDS(request_fields, CONF_FIELD_REMOVE), .key = "request-remove", .example = "X-Debug", .form = "NAME",

@@ -5,6 +5,7 @@
 
 #include "policy/pattern.h"
 #include "proxy/base/clock.h"
+#include "proxy/conf/placeholders.h"
 #include "proxy/http/token.h"
 
 struct conf_origin;
@@ -19,7 +20,8 @@ enum conf_underscores { CONF_UNDERSCORES_AUTO, CONF_UNDERSCORES_PASS, CONF_UNDER
 enum conf_field_change { CONF_FIELD_SET, CONF_FIELD_ADD, CONF_FIELD_REMOVE };
 struct conf_field {
 	enum conf_field_change change;
-	struct slice name, value;     /* lower case; no value to remove */
+	struct slice name, value;     /* lower case; no value to remove; as written if it has parts */
+	struct conf_value_parts parts; /* of a value with placeholders */
 	bool is_marked;               /* the name has a mark other than "-" (http/spelling.h) */
 	enum http_token token;        /* of the known name that this is, or is another spelling of */
 };

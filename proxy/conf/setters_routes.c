@@ -388,12 +388,19 @@ bool conf_store_field(struct conf_loader *l, void *at, struct slice value)
 	ascii_lower_copy(name, lower);
 	struct slice text = slice_trim(slice_from(value, colon + 1));
 	enum http_token token = http_token_alike(lower);
+	struct conf_value_parts parts = {0};
 	const char *wrong =
 	    fault_of(lower, text, token, change != CONF_FIELD_REMOVE, colon < value.len);
+	if (!wrong)
+		wrong = conf_divide_value(l, &text, &parts);
 	if (wrong)
 		return conf_bad_value(l, value, NULL, wrong);
 	conf_append(l, f->fields, f->count,
-	    (struct conf_field){
-		change, lower, conf_copy_slice(l, text), http_name_is_marked(lower), token});
+	    (struct conf_field){.change = change,
+		.name = lower,
+		.value = conf_copy_slice(l, text),
+		.parts = parts,
+		.is_marked = http_name_is_marked(lower),
+		.token = token});
 	return true;
 }

@@ -196,7 +196,7 @@ static const struct row {
 	"no [access NAME] has users"},
 
     {CONF_SECTION_LISTEN, "shares pac", is_gateway, "mode is gateway"},
-    {CONF_SECTION_LISTEN, "shares pac clients record-pages", is_admin, "mode is admin"},
+    {CONF_SECTION_LISTEN, "shares pac clients record-pages request-id", is_admin, "mode is admin"},
     {CONF_SECTION_LISTEN, "record-pages", has_no_admin, "no [listen NAME] has mode = admin"},
     {CONF_SECTION_LISTEN, "proxy-protocol-timeout proxy-protocol-https-port", takes_no_headers,
 	"proxy-protocol is off"},

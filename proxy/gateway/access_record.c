@@ -173,7 +173,7 @@ struct observe_client access_record_client(const struct exchange *x)
 	    .is_named = x->facts.is_named,
 	    .listen = listen ? listen->name : NULL,
 	    .protocol = hop->protocol,
-	    .tls = hop->tls,
+	    .tls = x->facts.tls,
 	    .cipher = hop->cipher,
 	};
 	if (x->facts.claim || x->facts.is_named)
@@ -292,6 +292,7 @@ struct observe_request access_record_request(const struct exchange *x)
 	    .path = head->path,
 	    .user_agent = field_of(head, HTTP_TOKEN_USER_AGENT),
 	    .referer = field_of(head, HTTP_TOKEN_REFERER),
+	    .id = x->facts.request_id,
 	    .bytes = x->upload.received,
 	    .retries = upstream_retries(x),
 	};

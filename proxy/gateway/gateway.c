@@ -233,6 +233,7 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	    .conf = env->conf, .route = &g->routes, .promiser = &upstream_promiser};
 	open_relay(g, pseudonym);
 	open_tracing(g, env);
+	g->request_ids = unique_new();
 	feedback_init(g);
 	open_hold(g);
 	open_offers(g, env);

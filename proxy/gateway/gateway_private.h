@@ -123,6 +123,7 @@ struct gateway {
 	struct drain drain;
 	struct recheck recheck;
 	struct admission admission;
+	struct unique request_ids;
 	struct waterfall_lane *pages; /* owned; NULL: no pages are recorded */
 	struct route_times *times;    /* owned; by the number of the route */
 	struct shown_connections shown;
@@ -149,6 +150,11 @@ void listeners_stop(struct gateway *g); /* stops accepting; the master owns the 
 void gateway_request(void *gateway, struct exchange *x);
 /* admission.identified */
 void gateway_identified(void *gateway, struct exchange *x, enum user_answer answer);
+
+/* ---- request_id.c ---- */
+
+/* The listener has request-id. */
+void gateway_give_id(struct gateway *g, struct exchange *x);
 
 /* ---- pac.c ---- */
 

@@ -136,6 +136,8 @@ void gateway_request(void *context, struct exchange *x)
 	const char *detail = NULL;
 	if (g->env.tracing)
 		tracing_begin(g->env.tracing, x);
+	if (listen->request_id != CONF_REQUEST_ID_OFF)
+		gateway_give_id(g, x);
 	if (listen->serves_pac && conf_listen_is_forward(listen) && pac_serves(g, x))
 		return;
 	const struct relay_cause *refusal =

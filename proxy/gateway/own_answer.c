@@ -42,7 +42,7 @@ static struct slice secure_location(struct exchange *x)
 struct slice gateway_transport_security(const struct exchange *x)
 {
 	const struct conf_listen *l = x->facts.listener;
-	const char *tls = client_part(x)->hop.tls;
+	const char *tls = x->facts.tls;
 	/* RFC 6797 7.2: never in cleartext */
 	return l && l->hsts && tls && *tls ? slice_of_string(l->hsts) : SLICE("");
 }

@@ -61,7 +61,7 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	if (!list_is_empty(&g->hold.used))
 		hold_invalidate(&g->hold, x, head);
 	if (route)
-		route_apply_fields(&route->response_fields, head);
+		route_apply_fields(&route->response_fields, &x->facts, head);
 	if (x->facts.listener && x->facts.listener->hsts)
 		add_transport_security(x, head);
 	if (x->place.origin && x->place.origin->balance.affinity_cookie)
@@ -234,7 +234,8 @@ static bool same_changes(void *context, const struct exchange *a, const struct e
 {
 	(void)context;
 	const struct conf_route *left = a->place.route, *right = b->place.route;
-	return left == right || route_fields_alike(&left->request_fields, &right->request_fields);
+	return route_fields_alike(
+	    &left->request_fields, &a->facts, &right->request_fields, &b->facts);
 }
 
 static bool same_at_origin(void *context, const struct exchange *push, const struct exchange *x)

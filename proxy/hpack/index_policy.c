@@ -48,6 +48,7 @@ static const uint8_t by_token[HTTP_TOKEN_COUNT] = {
     [HTTP_TOKEN_WWW_AUTHENTICATE] = INDEXING_SECOND,
     [HTTP_TOKEN_X_FORWARDED_FOR] = INDEXING_SECOND,
     [HTTP_TOKEN_X_REAL_IP] = INDEXING_SECOND,
+    [HTTP_TOKEN_X_REQUEST_ID] = INDEXING_SECOND,
 };
 
 enum indexing indexing_of(uint16_t token, struct slice value)

@@ -47,7 +47,8 @@
 	X(SEC_FETCH_SITE, "sec-fetch-site") X(SEC_FETCH_USER, "sec-fetch-user")                    \
 	X(PRAGMA, "pragma") X(ORIGIN, "origin") X(EARLY_DATA, "early-data")                        \
 	X(ALT_SVC, "alt-svc") X(UPGRADE_INSECURE_REQUESTS, "upgrade-insecure-requests")              \
-	X(TRACEPARENT, "traceparent") X(TRACESTATE, "tracestate")
+	X(TRACEPARENT, "traceparent") X(TRACESTATE, "tracestate")                                   \
+	X(X_REQUEST_ID, "x-request-id")
 // clang-format on
 
 enum http_token {

@@ -191,6 +191,7 @@ static void put_request(struct access_line *a, const struct observe_request *r)
 	put_text(a, LOG_FIELD_path, r->path);
 	put_text(a, LOG_FIELD_user_agent, r->user_agent);
 	put_text(a, LOG_FIELD_referer, r->referer);
+	put_text(a, LOG_FIELD_request_id, r->id);
 }
 
 /* Digits need no escapes. */

@@ -265,7 +265,7 @@ struct observe_origin {
 
 /* As the client sent it, or as it was promised. */
 struct observe_request {
-	struct slice method, scheme, authority, path, user_agent, referer;
+	struct slice method, scheme, authority, path, user_agent, referer, id;
 	uint64_t bytes;   /* body bytes received from the client */
 	uint32_t retries; /* times that it was sent again */
 };

@@ -108,6 +108,9 @@ static void fill_push(
 	push->facts.peer = x->facts.peer;
 	push->facts.claim = peer_claim_hold(x->facts.claim);
 	push->facts.user = exchange_user_hold(x->facts.user);
+	push->facts.tls = x->facts.tls;
+	if (x->facts.request_id.len > 0) /* its parent may end first */
+		push->facts.request_id = arena_copy(exchange_arena(push), x->facts.request_id);
 	push->place = o->place;
 	push->timing.waits_since = x->relay->now;
 	push->upload.source_ended = true;

@@ -71,6 +71,8 @@ struct request_facts {
 	struct exchange_user
 	    *user; /* an exchange's has a reference, which relay_reap gives back; NULL: nobody */
 	const struct http_head *head; /* as the client sent it */
+	const char *tls;              /* version of TLS; "" or NULL: cleartext */
+	struct slice request_id;      /* in the arena of the exchange; empty: it has none */
 	/* Forward mode: in the arena of the head. NULL: it was not read yet, or the arena has been given back. */
 	struct request_target *target;
 	/* Via, Forwarded or X-Forwarded-For came with the request: its client is a proxy, which may speak for several

@@ -106,7 +106,7 @@ bool tunnel_answer(struct exchange *x, struct http_head *head)
  * is if something of the exchange lies in its arena (exchange_arena). */
 void tunnel_compact_request(struct exchange *x)
 {
-	if (x->hints.capacity > 0 || x->ending.missed)
+	if (x->hints.capacity > 0 || x->ending.missed || x->facts.request_id.len > 0)
 		return;
 	x->facts.target = NULL;
 	x->pushes.request = NULL;

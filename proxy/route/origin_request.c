@@ -78,12 +78,16 @@ struct http_head *route_origin_request(
 	if (access_takes_authorization(f->listener))
 		drop_authorization(f, head);
 	route_drop_spellings(f->listener, p->route, head);
+	if (f->request_id.len > 0) {
+		http_head_remove(head, HTTP_TOKEN_X_REQUEST_ID);
+		http_head_add_token(head, HTTP_TOKEN_X_REQUEST_ID, f->request_id);
+	}
 	count_hop(head);
 	http_via_add(head, &env->via);
 	route_request_of_proxy(env, f, p->route, head);
 	if (p->route->rewrite.is_given)
 		head->path = route_origin_path(p->route, head->path, &head->arena);
-	route_apply_fields(&p->route->request_fields, head);
+	route_apply_fields(&p->route->request_fields, f, head);
 	if (head->authority.len == 0)
 		head->authority = host_of_origin(o, &head->arena);
 	if (o->host_override)

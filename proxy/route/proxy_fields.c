@@ -54,6 +54,8 @@ static bool is_dropped(
 	if (route && route->underscores == CONF_UNDERSCORES_DROP)
 		return true;
 	return http_name_is_forwarding(f->name) ||
+	       (l && l->request_id != CONF_REQUEST_ID_OFF &&
+		   http_token_alike(f->name) == HTTP_TOKEN_X_REQUEST_ID) ||
 	       (conf_listen_is_forward(l) && proxy_authentication[http_token_alike(f->name)]);
 }
 

@@ -13,7 +13,8 @@
  *   rewrite.c          the paths of a route with rewrite; map_urls.c those in a request's fields
  *   map_back.c         what an origin says, in the client's terms
  *   redirect.c         where a route with redirect leads
- *   origin_request.c   the request as its origin gets it; field_rules.c a route's changes of fields
+ *   origin_request.c   the request as its origin gets it; field_rules.c a route's changes of fields; placeholders.c
+ *                      what {client} and the like stand for in these
  *   forwarding….c      Forwarded and the like
  *   proxy_fields.c     what is between a client and its forward proxy; fields that origins may take for others
  *   trailers.c         trailers
@@ -164,14 +165,26 @@ void route_request_of_proxy(const struct route_env *env, const struct request_fa
  * of its proxy, and a page could else ask for them. */
 void route_response_of_proxy(
     const struct route_env *env, const struct conf_listen *l, struct http_head *head);
-/* Applies a route's changes to the fields of a request or a response. */
-void route_apply_fields(const struct conf_fields *rules, struct http_head *head);
-/* Whether both make the same changes in the same order. */
-bool route_fields_alike(const struct conf_fields *a, const struct conf_fields *b);
+/* Applies a route's changes to the fields of a request or a response. facts: of the request, for placeholders. */
+void route_apply_fields(
+    const struct conf_fields *rules, const struct request_facts *f, struct http_head *head);
+/* Whether both make the same changes in the same order, and their placeholders say the same of the two clients. */
+bool route_fields_alike(const struct conf_fields *a, const struct request_facts *of_a,
+    const struct conf_fields *b, const struct request_facts *of_b);
 /* A number that is the same for all that are alike; 0: no changes. */
-uint64_t route_fields_key(const struct conf_fields *rules);
+uint64_t route_fields_key(const struct conf_fields *rules, const struct request_facts *facts);
 /* Removes what they set or remove: from trailers. */
 void route_remove_fields(const struct conf_fields *rules, struct http_head *trailers);
+
+/* Writes a value with placeholders into the arena. False: it is empty, or too long to be sent. */
+bool route_write_value(const struct conf_value_parts *v, const struct request_facts *f,
+    struct arena *a, struct slice *value);
+/* Whether its placeholders say the same of who the two clients are. */
+bool route_values_tell_alike(
+    const struct conf_value_parts *v, const struct request_facts *a, const struct request_facts *b);
+/* The key, changed by what they say of that. */
+uint64_t route_values_key(
+    uint64_t key, const struct conf_value_parts *v, const struct request_facts *f);
 
 /* Trailers of a request and of its response, without the fields of one hop (http_head_strip_hop): removes the
  * forwarding fields, what the route (NULL: there is none) sets or removes, and credentials that are for pushgate. */

@@ -10,6 +10,8 @@ void route_request_trailers(
 {
 	route_drop_spellings(l, route, trailers);
 	route_remove_forwarding(trailers);
+	if (l && l->request_id != CONF_REQUEST_ID_OFF)
+		http_head_remove(trailers, HTTP_TOKEN_X_REQUEST_ID);
 	if (access_takes_authorization(
 		l)) /* of any scheme: it cannot be sent as a trailer at all */
 		http_head_remove(trailers, HTTP_TOKEN_AUTHORIZATION);

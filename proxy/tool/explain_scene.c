@@ -143,7 +143,7 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	if (route)
 		route_map_response(x->request, &x->place, head);
 	if (route)
-		route_apply_fields(&route->response_fields, head);
+		route_apply_fields(&route->response_fields, &x->facts, head);
 	if (!offer_has_links(x, head))
 		return;
 	/* Explained even if the gateway would not read them. */

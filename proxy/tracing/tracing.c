@@ -2,7 +2,6 @@
 /* Which trace a request belongs to, and whether it is recorded. */
 #include "proxy/tracing/tracing_private.h"
 
-#include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 
 #include <endian.h>
@@ -15,8 +14,7 @@ struct tracing *tracing_new(const struct worker_env *env, struct budget *budget)
 	struct tracing *t = memory_new(struct tracing);
 	t->env = env;
 	t->budget = budget;
-	t->drawn = hash_random_seed();
-	t->key = hash_random_seed();
+	t->numbers = unique_new();
 	return t;
 }
 
@@ -27,27 +25,12 @@ void tracing_free(struct tracing *t)
 
 /* ---- ids ---- */
 
-/* Odd, with about half of the bits set: fractional parts of square roots of 6, 7 and 10. */
-#define ROOT_6 UINT64_C(0x7311c2812425cfa1)
-#define ROOT_7 UINT64_C(0xa54ff53a5f1d36f1)
-#define ROOT_10 UINT64_C(0x298b075b4b6a5241)
-
-/* The next number. Ids need not be secret, and each request has some, recorded or not, so the system is not asked for them.
- * Each step can be undone: a worker never draws a number twice. The key makes the numbers of two workers differ. */
-static inline uint64_t next(struct tracing *t)
-{
-	uint64_t x = t->drawn += ROOT_6;
-	x = (x ^ x >> 32) * ROOT_7;
-	x = (x ^ x >> 29 ^ t->key) * ROOT_10;
-	return x ^ x >> 32;
-}
-
 /* Zeros are no id. */
 static inline uint64_t next_id(struct tracing *t)
 {
-	uint64_t number = next(t);
+	uint64_t number = unique_next(&t->numbers);
 	/* uncovered: one number of 2^64 is 0 */
-	return number ? number : next(t);
+	return number ? number : unique_next(&t->numbers);
 }
 
 void tracing_make_span_id(struct tracing *t, uint8_t id[HTTP_SPAN_ID_BYTES])
@@ -59,7 +42,7 @@ void tracing_make_span_id(struct tracing *t, uint8_t id[HTTP_SPAN_ID_BYTES])
 /* Of a new trace, with its first span: half of an id that nothing else has is no other span's id. */
 static void make_ids(struct tracing *t, struct tracing_part *part)
 {
-	const uint64_t numbers[] = {next_id(t), next(t)};
+	const uint64_t numbers[] = {next_id(t), unique_next(&t->numbers)};
 	memcpy(part->trace_id, numbers, sizeof(numbers));
 	memcpy(part->span_id, numbers, sizeof(numbers[0]));
 }

@@ -15,6 +15,7 @@
 #ifndef PUSHGATE_TRACING_TRACING_H
 #define PUSHGATE_TRACING_TRACING_H
 
+#include "proxy/base/unique.h"
 #include "proxy/http/traceparent.h"
 #include "proxy/tracing/otlp.h"
 #include "proxy/tracing/span.h"
@@ -27,7 +28,7 @@ struct tracing {
 	/* Takes a finished span. Never waits. False: it is lost. */
 	bool (*send)(void *context, struct slice message);
 	void *context;
-	uint64_t drawn, key; /* of the numbers that ids are made of; both begin at random */
+	struct unique numbers; /* that ids are made of */
 };
 
 /* What is written of a request, or of a push, that is recorded. */

@@ -269,7 +269,7 @@ static void line_that_is_too_long_for_a_batch_has_short_texts(void **state)
 	    .weight = UINT32_MAX,
 	    .tunnel = s,
 	    .tunnel_ended = name,
-	    .request = {s, s, s, s, s, s, UINT64_MAX, 2},
+	    .request = {s, s, s, s, s, s, s, UINT64_MAX, 2},
 	    .response = {UINT16_MAX, UINT64_MAX, UINT64_MAX},
 	    .ending = {.code = UINT32_MAX, .code_name = name, .detail = name, .refused_address = name},
 	    .hold = {UINT64_MAX, true, name, UINT64_MAX},
@@ -422,7 +422,7 @@ static void each_field_can_be_written_alone(void **state)
 	x.ending.code_name = x.ending.detail = x.ending.refused_address = "x";
 	x.origin = (struct observe_origin){"x", 1, "x", "x", 1, 1, 1, 1, 1, 1};
 	x.request.path = slice_of(path, sizeof(path));
-	x.user = x.request.user_agent = x.request.referer = SLICE("x");
+	x.user = x.request.user_agent = x.request.referer = x.request.id = SLICE("x");
 	struct observe_trace trace;
 	memset(&trace, '0', sizeof(trace));
 	x.trace = &trace;
