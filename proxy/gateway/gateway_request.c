@@ -64,10 +64,10 @@ static void serve(struct gateway *g, struct exchange *x)
 	if (x->tunnel.is_asked && conf_route_counts_tunnels(x->place.route) &&
 	    !tunnel_quotas_admit(&g->admission, x))
 		return;
-	if (!x->tunnel.is_asked) { /* which has tunnel-age */
+	if (!x->tunnel.is_asked) /* which has tunnel-age */
 		x->terms.request_timeout = x->place.route->request_timeout;
-		x->terms.upload_limit_bytes = route_body_limit(&x->facts, x->place.route);
-	}
+	if (x->place.route->max_request_body.is_given && !x->tunnel.is_asked)
+		x->terms.upload_limit_bytes = x->place.route->max_request_body.bytes;
 	if (x->terms.call_timeout > 0)
 		client_bound_call(x);
 	if (g->env.conf->preload_count > 0)

@@ -3,6 +3,7 @@
 #include "proxy/route/route.h"
 
 #include "proxy/base/hash.h"
+#include "proxy/base/rare.h"
 #include "proxy/http/spelling.h"
 
 static bool is_meant(const struct conf_field *rule, const struct http_field *f)
@@ -52,11 +53,11 @@ uint64_t route_fields_key(const struct conf_fields *rules, const struct request_
 }
 
 /* Adds no field whose value is nothing but placeholders that stand for nothing. */
-static bool add_field(
+static RARE bool add_written(
     const struct conf_field *rule, const struct request_facts *f, struct http_head *head)
 {
-	struct slice value = rule->value;
-	if (rule->parts.count > 0 && !route_write_value(&rule->parts, f, &head->arena, &value))
+	struct slice value;
+	if (!route_write_value(&rule->parts, f, &head->arena, &value))
 		return false;
 	http_head_add(head, rule->name, value);
 	return true;
@@ -69,7 +70,11 @@ void route_apply_fields(
 		const struct conf_field *rule = &rules->fields[i];
 		if (rule->change != CONF_FIELD_ADD)
 			remove_field(head, rule);
-		if (rule->change == CONF_FIELD_REMOVE || !add_field(rule, f, head))
+		if (rule->change == CONF_FIELD_REMOVE)
+			continue;
+		if (rule->parts.count == 0)
+			http_head_add(head, rule->name, rule->value);
+		else if (!add_written(rule, f, head))
 			continue;
 		if (rule->is_marked)
 			head->noted |= HTTP_NOTED_NAMES;

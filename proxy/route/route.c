@@ -134,7 +134,7 @@ const struct relay_cause *route_admit(
 	return !refusal && l && l->redirect_to_https ? to_https(head, detail) : refusal;
 }
 
-uint64_t route_body_limit(const struct request_facts *f, const struct conf_route *route)
+static uint64_t body_limit(const struct request_facts *f, const struct conf_route *route)
 {
 	if (route->max_request_body.is_given)
 		return route->max_request_body.bytes;
@@ -143,7 +143,7 @@ uint64_t route_body_limit(const struct request_facts *f, const struct conf_route
 
 static bool is_too_large(const struct request_facts *f, const struct conf_route *route)
 {
-	uint64_t most = route_body_limit(f, route);
+	uint64_t most = body_limit(f, route);
 	uint64_t length = f->head->content_length;
 	return most > 0 && length != HTTP_LENGTH_UNKNOWN && length > most;
 }
