@@ -15,6 +15,7 @@
 #include "proxy/base/cidr.h"
 #include "proxy/base/clock.h"
 #include "proxy/base/list.h"
+#include "proxy/net/client_auth.h"
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>

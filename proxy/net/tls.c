@@ -65,6 +65,7 @@ void net_tls_free(struct net_tls *t)
 		SSL_CTX_free(t->context);
 	else if (t->certificates)
 		tls_certificates_free(t->certificates, t->certificate_count);
+	tls_client_auth_free(t->client_auth);
 	SSL_SESSION_free(t->session);
 	CRYPTO_BUFFER_POOL_free(t->pool);
 	net_tickets_fini(&t->tickets);
@@ -75,8 +76,10 @@ void net_tls_free(struct net_tls *t)
 
 bool net_tls_renew(struct net_tls *t, const struct sealed *files, char *error, size_t error_size)
 {
-	return t->is_server ? tls_server_load(t, files, error, error_size)
-			    : tls_client_load(t, files, error, error_size);
+	if (!t->is_server)
+		return tls_client_load(t, files, error, error_size);
+	return (!t->client_auth || tls_client_auth_load(t, files, error, error_size)) &&
+	       tls_server_load(t, files, error, error_size);
 }
 
 /* Some of the library's names have underscores: writes spaces instead. */

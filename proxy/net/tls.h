@@ -36,7 +36,8 @@ struct net_tls {
 	size_t alpn_length;
 	SSL_CTX *context;                     /* server: that of the first certificate */
 	struct tls_certificate *certificates; /* server */
-	const struct net_certificate *certificate_files;
+	const struct net_certificate
+	    *certificate_files; /* of a client: one, that it shows, or none */
 	size_t certificate_count;
 	const char *ca_file;        /* client */
 	struct net_tickets tickets; /* server */
@@ -44,6 +45,7 @@ struct net_tls {
 	CRYPTO_BUFFER_POOL *pool;
 	SSL_SESSION *session; /* client: the newest, and the name it was verified for */
 	char *session_name;
+	struct tls_client_auth *client_auth; /* server: owned; NULL: no client is asked */
 };
 
 void tls_certificates_free(struct tls_certificate *list, size_t count);
@@ -68,9 +70,20 @@ BIO *tls_reader(const struct sealed_view *v);
 /* Loads the file, one of `files`. False with "FILE: reason" in error. */
 bool tls_load_file(SSL_CTX *x, bool (*load)(SSL_CTX *, const struct sealed_view *),
     const char *file, const struct sealed *files, char *error, size_t size);
+/* Loads a certificate with its chain, and the key that must belong to it. False with "FILE: reason" in error. */
+bool tls_load_pair(SSL_CTX *x, const struct net_certificate *from, const struct sealed *files,
+    char *error, size_t size);
 
 /* tls_tickets.c: the tickets of this context come from those of its struct net_tls. */
 void tls_tickets_set(SSL_CTX *x);
+
+/* tls_client_auth.c: reads the files of net_tls_ask_clients. */
+bool tls_client_auth_load(
+    struct net_tls *t, const struct sealed *files, char *error, size_t error_size);
+void tls_client_auth_free(struct tls_client_auth *auth); /* accepts NULL */
+/* Asks the client of a ClientHello, after the context of its certificate was set. False: memory is short, and the
+ * handshake must fail. */
+bool tls_client_auth_ask(const struct tls_client_auth *auth, SSL *ssl, const char *sni);
 
 /* tls_client.c: prepares one connection for its handshake. Returns NULL, or the error as text. */
 const char *tls_client_prepare(struct net_tls *t, SSL *ssl, const char *server_name);

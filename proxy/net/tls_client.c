@@ -26,13 +26,21 @@ static int on_session(SSL *ssl, SSL_SESSION *session)
 	return 1; /* 1: we keep the reference */
 }
 
-bool tls_client_load(struct net_tls *t, const struct sealed *files, char *error, size_t error_size)
+static bool has_changed(const struct net_tls *t, const struct sealed *files)
 {
-	if (t->context && (!t->verify || !sealed_has_changed(files, t->ca_file)))
-		return true;
+	const struct net_certificate *own = t->certificate_files;
+	return (t->verify && sealed_has_changed(files, t->ca_file)) ||
+	       (own && (sealed_has_changed(files, own->chain_file) ||
+			   sealed_has_changed(files, own->key_file)));
+}
+
+static bool load(struct net_tls *t, const struct sealed *files, char *error, size_t error_size)
+{
 	SSL_CTX *x = tls_context_new(t);
-	if (t->verify &&
-	    !tls_load_file(x, tls_load_authorities, t->ca_file, files, error, error_size)) {
+	if ((t->verify &&
+		!tls_load_file(x, tls_load_authorities, t->ca_file, files, error, error_size)) ||
+	    (t->certificate_files &&
+		!tls_load_pair(x, t->certificate_files, files, error, error_size))) {
 		SSL_CTX_free(x);
 		return false;
 	}
@@ -46,6 +54,20 @@ bool tls_client_load(struct net_tls *t, const struct sealed *files, char *error,
 	SSL_SESSION_free(t->session);
 	t->session = NULL;
 	return true;
+}
+
+bool tls_client_load(struct net_tls *t, const struct sealed *files, char *error, size_t error_size)
+{
+	return (t->context && !has_changed(t, files)) || load(t, files, error, error_size);
+}
+
+bool net_tls_show_certificate(struct net_tls *t, const struct net_certificate *own,
+    const struct sealed *files, char *error, size_t error_size)
+{
+	ensure(!t->is_server);
+	t->certificate_files = own;
+	t->certificate_count = 1;
+	return load(t, files, error, error_size);
 }
 
 struct net_tls *net_tls_client_new(

@@ -93,3 +93,18 @@ bool tls_load_file(SSL_CTX *x, bool (*load)(SSL_CTX *, const struct sealed_view 
 	ERR_clear_error();
 	return is_good;
 }
+
+bool tls_load_pair(SSL_CTX *x, const struct net_certificate *from, const struct sealed *files,
+    char *error, size_t size)
+{
+	char reason[128];
+	if (!tls_load_file(x, tls_load_chain, from->chain_file, files, error, size) ||
+	    !tls_load_file(x, tls_load_key, from->key_file, files, error, size))
+		return false;
+	if (SSL_CTX_check_private_key(x))
+		return true;
+	snprintf(error, size, "%s: %s", from->key_file,
+	    tls_reason(ERR_get_error(), reason, sizeof(reason)));
+	ERR_clear_error();
+	return false;
+}

@@ -92,6 +92,8 @@ static enum ssl_select_cert_result_t on_client_hello(const SSL_CLIENT_HELLO *hel
 	SSL_CTX *chosen = best ? best->context : t->context;
 	if (chosen != SSL_get_SSL_CTX(hello->ssl))
 		ensure(SSL_set_SSL_CTX(hello->ssl, chosen) != NULL);
+	if (t->client_auth && !tls_client_auth_ask(t->client_auth, hello->ssl, sni))
+		return ssl_select_cert_error;
 	return ssl_select_cert_success;
 }
 
@@ -135,16 +137,8 @@ static bool load(struct net_tls *t, struct tls_certificate *c, const struct net_
     const struct sealed *files, char *error, size_t size)
 {
 	c->context = tls_context_new(t);
-	if (!tls_load_file(c->context, tls_load_chain, from->chain_file, files, error, size) ||
-	    !tls_load_file(c->context, tls_load_key, from->key_file, files, error, size))
+	if (!tls_load_pair(c->context, from, files, error, size))
 		return false;
-	if (!SSL_CTX_check_private_key(c->context)) {
-		char reason[128];
-		snprintf(error, size, "%s: %s", from->key_file,
-		    tls_reason(ERR_get_error(), reason, sizeof(reason)));
-		ERR_clear_error();
-		return false;
-	}
 	const EVP_PKEY *key = SSL_CTX_get0_privatekey(c->context);
 	c->key_type = EVP_PKEY_id(key);
 	c->scheme = scheme_of(key);

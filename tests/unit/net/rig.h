@@ -25,16 +25,6 @@
 
 #define RIG static __attribute__((unused))
 
-/* ---- a connection ---- */
-
-/* For a server: the client's SNI; empty if there was none. */
-RIG struct slice net_conn_sni(const struct net_conn *c)
-{
-	const char *name =
-	    c->layer.ssl ? SSL_get_servername(c->layer.ssl, TLSEXT_NAMETYPE_host_name) : NULL;
-	return name ? slice_of_string(name) : SLICE("");
-}
-
 /* ---- a pattern ---- */
 
 RIG uint64_t mix(uint64_t x)

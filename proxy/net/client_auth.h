@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* Certificates of clients: which authorities a TLS server asks for, and what a client has shown. Included by net.h. */
+#ifndef PUSHGATE_NET_CLIENT_AUTH_H
+#define PUSHGATE_NET_CLIENT_AUTH_H
+
+#include "proxy/base/client_certificate.h"
+#include "proxy/base/slice.h"
+#include <stddef.h>
+
+struct net_conn;
+struct net_tls;
+struct sealed;
+
+/* Of the certificates that one client sends, in DER. A longer list ends the handshake; the library's bound is six
+ * times as much, and each connection would keep it. Four certificates with RSA keys have 6 KiB. */
+#define NET_CLIENT_CHAIN_BYTES 16384u
+
+struct net_client_ca {
+	const char *ca_file; /* authorities (PEM), up to a self-signed one */
+	const char *
+	    crl_file; /* lists of revoked certificates (PEM), one of each authority; NULL: none is asked */
+	bool is_required; /* a client without a certificate fails in the handshake */
+};
+
+/* Borrowed for the life of the context. */
+struct net_client_auth {
+	const struct net_client_ca *authorities;
+	size_t count;
+	/* Of whatever asks: a session that was begun with one scope, or one number of `find`, is not resumed in another. */
+	const char *scope;
+	/* The number of the authorities for a name that a client asks for by SNI (empty: it asks for none). `count`: no
+	 * certificate is asked for. */
+	size_t (*find)(const void *context, struct slice name);
+	const void *context;
+};
+
+/*
+ * From now on the server asks clients for certificates. The files are read by net_tls_renew too; a change of them ends
+ * the resumption of earlier sessions, whose certificates they may not verify any more. False with a message, after which
+ * the context must be freed.
+ */
+bool net_tls_ask_clients(struct net_tls *t, const struct net_client_auth *a,
+    const struct sealed *files, char *error, size_t error_size);
+
+struct net_certificate;
+/* From now on a client shows this certificate (borrowed) to servers that ask for one. net_tls_renew reads its files too.
+ * False with a message, after which the context must be freed. */
+bool net_tls_show_certificate(struct net_tls *t, const struct net_certificate *own,
+    const struct sealed *files, char *error, size_t error_size);
+
+/* How many lists of revoked certificates a file has; 0: it has none, or cannot be read. */
+size_t net_crl_count(const struct sealed *files, const char *file);
+
+/* The name that the client has asked for; empty: none. Lent for the life of the connection. */
+struct slice net_conn_sni(const struct net_conn *c);
+/*
+ * The certificate of the client of an open connection, with one reference; NULL: it has shown none. *wrong: why it cannot
+ * be believed after all, and the connection must end: it has expired since the session began that was resumed, or has
+ * more names than are kept. Else NULL.
+ */
+struct client_certificate *net_conn_client_certificate(
+    const struct net_conn *c, const char **wrong);
+
+#endif
