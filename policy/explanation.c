@@ -18,6 +18,7 @@ static const struct condition {
     {"source", MEMBERS(sources, sources)},
     {"client", MEMBERS(clients, client_count)},
     {"user", MEMBERS(users, user_count)},
+    {"cert", MEMBERS(certs, cert_count)},
     {"destination", MEMBERS(destinations, destination_count)},
     {"host", MEMBERS(hosts, hosts)},
     {"path", MEMBERS(paths, paths)},

@@ -21,6 +21,7 @@
 #include "policy/pattern.h"
 #include "policy/reasons.h"
 #include "proxy/base/cidr.h"
+#include "proxy/base/client_certificate.h"
 #include "proxy/base/clock.h"
 #include "proxy/http/head.h"
 #include "proxy/http/priority.h"
@@ -112,11 +113,12 @@ struct policy_offer {
 	bool cross_origin;  /* scheme or authority differs from the parent's */
 	/* The client. */
 	struct address client;
-	struct slice user;           /* whose password was right; empty: nobody's */
-	bool client_push_enabled;    /* its ENABLE_PUSH */
-	bool client_accepts_streams; /* its MAX_CONCURRENT_STREAMS is not 0 */
-	bool client_going_away;      /* as in struct client_facts; or no stream ids left */
-	bool save_data;              /* policy_save_data_of */
+	struct slice user; /* whose password was right; empty: nobody's */
+	const struct client_certificate *certificate; /* that the client has shown; NULL: none */
+	bool client_push_enabled;                     /* its ENABLE_PUSH */
+	bool client_accepts_streams;                  /* its MAX_CONCURRENT_STREAMS is not 0 */
+	bool client_going_away; /* as in struct client_facts; or no stream ids left */
+	bool save_data;         /* policy_save_data_of */
 	enum policy_navigation navigation;
 	enum policy_known known;
 	usec rtt_usec; /* of its connection; 0 = not measured */
@@ -172,6 +174,8 @@ struct policy_rule {
 	size_t client_count;
 	struct slice *users; /* names; "*": whoever is known */
 	size_t user_count;
+	struct slice *certs; /* of the client's certificate (base/client_certificate.h) */
+	size_t cert_count;
 	struct slice *destinations; /* HOST or HOST:PORT (policy_destination_of) */
 	size_t destination_count;
 	struct policy_patterns hosts, paths, promised_paths, user_agents;

@@ -63,6 +63,13 @@ static bool users_match(const struct policy_rule *rule, struct slice user)
 				    slice_is_among(SLICE("*"), rule->users, rule->user_count)));
 }
 
+static bool certs_match(
+    const struct policy_rule *rule, const struct client_certificate *certificate)
+{
+	return rule->cert_count == 0 ||
+	       client_certificate_is_among(certificate, rule->certs, rule->cert_count);
+}
+
 static bool destinations_match(const struct policy_rule *rule, const struct policy_facts *f)
 {
 	struct policy_destination d;
@@ -117,7 +124,7 @@ static bool takes_moment(const struct policy_rule *rule, const struct policy_fac
 static bool takes_texts(const struct policy_rule *rule, const struct policy_facts *f)
 {
 	return clients_match(rule, &f->offer->client) && users_match(rule, f->offer->user) &&
-	       destinations_match(rule, f) &&
+	       certs_match(rule, f->offer->certificate) && destinations_match(rule, f) &&
 	       policy_patterns_take(&rule->hosts, f->host, true, f->effort) &&
 	       policy_patterns_take(&rule->paths, f->path, false, f->effort) &&
 	       policy_patterns_take(&rule->user_agents, f->user_agent, true, f->effort);

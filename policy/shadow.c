@@ -80,6 +80,12 @@ static bool user_covers(const struct pair *p, size_t earlier, size_t later)
 	return slice_equal(user, SLICE("*")) || slice_equal(user, p->later->users[later]);
 }
 
+static bool cert_covers(const struct pair *p, size_t earlier, size_t later)
+{
+	struct slice cert = p->earlier->certs[earlier];
+	return slice_equal(cert, SLICE("*")) || slice_equal(cert, p->later->certs[later]);
+}
+
 static bool destination_covers(const struct pair *p, size_t earlier, size_t later)
 {
 	struct policy_destination outer, inner;
@@ -132,6 +138,7 @@ static bool rule_covers(const struct policy_rule *earlier, const struct policy_r
 	       rtt_covers(earlier, later) && share_covers(earlier->share, later->share) &&
 	       list_covers(&p, earlier->client_count, later->client_count, client_covers) &&
 	       list_covers(&p, earlier->user_count, later->user_count, user_covers) &&
+	       list_covers(&p, earlier->cert_count, later->cert_count, cert_covers) &&
 	       list_covers(
 		   &p, earlier->destination_count, later->destination_count, destination_covers) &&
 	       patterns_cover(&earlier->hosts, &later->hosts, nocase) &&

@@ -132,6 +132,9 @@
 /* Series of histograms (max-series): each is 17 lines of what monitoring reads, so that ten thousand are ten megabytes. */
 #define LIMIT_SERIES 4096u
 
+/* Lines client-ca of one [listen NAME]: each handshake and each request looks through them. */
+#define LIMIT_CLIENT_CAS 1000u
+
 /* Lines allow, deny and ask of one [access NAME]: each request is held against them one after another. */
 #define LIMIT_ACCESS_RULES 1000u
 

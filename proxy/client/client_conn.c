@@ -17,6 +17,7 @@ static void free_conn(struct deferred_free *deferred)
 	struct client_conn *c = container_of(deferred, struct client_conn, deferred);
 	session_free(c->session);
 	client_diary_fini(c);
+	client_auth_close(c);
 	c->clients->closing_bytes -= c->closing_bytes;
 	budget_give(&c->clients->env->budget, connection_bytes(c->listener->tls));
 	budget_fini(&c->hold_budget);
@@ -193,28 +194,14 @@ bool clients_shed_idle(struct clients *clients, usec since)
 	return true;
 }
 
-static bool is_blocked(const struct client_conn *c, usec since)
-{
-	usec blocked = net_conn_blocked_since(c->net);
-	return blocked != USEC_NEVER && blocked <= since;
-}
-
 bool client_shed_unread(struct exchange *x, size_t bytes, usec since)
 {
 	struct client_conn *c = client_conn_of(x);
-	if (!c || session_peer(c->session).unsent_bytes < bytes || !is_blocked(c, since))
+	if (!c || session_peer(c->session).unsent_bytes < bytes ||
+	    !client_conn_is_blocked(c, since))
 		return false;
 	shed(c, "does not read: memory is short");
 	return true;
-}
-
-bool client_is_stuck(const struct exchange *x, usec since)
-{
-	const struct client_conn *c = client_conn_of(x);
-	/* If the window is open and the socket accepts bytes, the stream waits only because more
-	 * urgent streams are sent first (RFC 9218). */
-	return c &&
-	       (session_stream_window(c->session, x->down.stream) == 0 || is_blocked(c, since));
 }
 
 /* ---- the beginning ---- */
@@ -245,6 +232,8 @@ static void conn_opened(void *owner)
 	    conf_listen_number(env->conf, c->listener->conf), 0, now - c->opened);
 	c->is_open = true;
 	c->opened = now;
+	if (c->listener->conf->client_auth && !client_auth_open(c))
+		return;
 	client_conn_is_quiet(c);
 	const struct session_plan *plan =
 	    protocols_by_alpn(c->listener->plans, net_conn_alpn(c->net));

@@ -154,7 +154,7 @@ static uint32_t latest_before(const struct exchange *x, uint64_t key)
 {
 	const struct clients *clients = conn_of(client_part(x)->diary)->clients;
 	uint32_t coding, validator = 0;
-	if (conf_listen_shares(x->facts.listener) && coding_of(x, key, &coding))
+	if (route_shares(&x->facts) && coding_of(x, key, &coding))
 		latest_validators_find(&clients->validators, validator_key(key, x->place.route, x),
 		    coding, &validator);
 	return validator;
@@ -194,7 +194,7 @@ enum policy_known client_diary_knows(const struct exchange *parent,
 	uint64_t key = key_for(parent, promised->method, promised->authority, promised->path);
 	uint32_t latest = 0;
 	bool is_heard_of =
-	    conf_listen_shares(c->listener->conf) &&
+	    route_shares(&parent->facts) &&
 	    latest_validators_find(&c->clients->validators, validator_key(key, route, parent),
 		latest_validators_coding(promised, parent->request), &latest);
 	struct policy_diary_note note;
@@ -318,7 +318,7 @@ static bool learn(
     const struct exchange *x, uint64_t key, uint32_t validator, const struct http_head *response)
 {
 	uint32_t coding;
-	return conf_listen_shares(x->facts.listener) && coding_of(x, key, &coding) &&
+	return route_shares(&x->facts) && coding_of(x, key, &coding) &&
 	       latest_validators_learn(&conn_of(client_part(x)->diary)->clients->validators,
 		   validator_key(key, x->place.route, x), coding, validator, x->request, response);
 }
@@ -374,6 +374,6 @@ void client_diary_response(struct exchange *x, struct http_head *head)
 	else if (exchange_may_change(x) && head->status / 100 <= 3)
 		forget(x, key_of(SLICE("GET"), x));
 	if (conn_of(diary)->clients->cookie_keys.count > 0 && !x->pushed.was_promised &&
-	    conf_listen_shares(x->facts.listener))
+	    route_shares(&x->facts))
 		diary_cookie_add(conn_of(diary), x, head);
 }

@@ -171,6 +171,15 @@ usec client_stall_limit(const struct exchange *x)
 	    conf->write_timeout, conf->limits.min_rate, c->clients->env->relay->now);
 }
 
+bool client_is_stuck(const struct exchange *x, usec since)
+{
+	const struct client_conn *c = client_conn_of(x);
+	/* If the window is open and the socket accepts bytes, the stream waits only because more
+	 * urgent streams are sent first (RFC 9218). */
+	return c && (session_stream_window(c->session, x->down.stream) == 0 ||
+			client_conn_is_blocked(c, since));
+}
+
 static bool listener_covers(const void *listener, struct slice host)
 {
 	const struct client_listener *l = listener;

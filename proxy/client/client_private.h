@@ -73,6 +73,9 @@ struct client_conn {
 	bool is_unread; /* the session is full: nothing is read from the client */
 	/* Our side of its tunnel has ended, and nothing is sent any more; the client's goes on. */
 	bool is_finished;
+	uint32_t client_ca; /* request_facts.client_ca */
+	struct client_certificate
+	    *certificate; /* that the client has shown: a reference; NULL: none */
 };
 
 /* ---- arrivals.c ---- */
@@ -90,6 +93,12 @@ struct client_conn *client_conn_new(struct client_listener *l, int fd,
 void client_conn_shutdown(struct client_conn *c);
 /* The same without that moment. */
 void client_conn_leave(struct client_conn *c);
+/* Whether its socket has been full since `since` or earlier. */
+static inline bool client_conn_is_blocked(const struct client_conn *c, usec since)
+{
+	usec blocked = net_conn_blocked_since(c->net);
+	return blocked != USEC_NEVER && blocked <= since;
+}
 /* After an event: if a client that is to leave has no request, that moment begins. */
 void client_conn_wait_for_last(struct client_conn *c);
 /* Closes the connection at once, without GOAWAY. detail (may be NULL) goes to the log lines of its
@@ -130,6 +139,13 @@ void client_half_closed_filled(struct client_conn *c, bool has_sent);
 usec client_half_closed_deadline(const struct client_conn *c);
 /* The timer's: returns true when it has found that the client is gone, and closed the connection. */
 bool client_half_closed_check(struct client_conn *c, usec now);
+
+/* ---- client_auth.c ---- */
+
+/* The handshake is over, and the listener may have asked for a certificate. False: it cannot be believed, and the
+ * connection has been aborted. */
+bool client_auth_open(struct client_conn *c);
+void client_auth_close(struct client_conn *c);
 
 /* ---- client_leg.c ---- */
 

@@ -57,6 +57,8 @@ static struct exchange *begin_exchange(struct client_conn *c, struct session_eve
 	x->facts.peer = x->facts.client = c->address;
 	x->facts.claim = peer_claim_hold(c->claim);
 	x->facts.tls = c->tls;
+	x->facts.certificate = client_certificate_hold(c->certificate);
+	x->facts.client_ca = c->client_ca;
 	client_part(x)->hop = c->hop;
 	if (e->head->version != HTTP_VERSION_NONE) /* HTTP/1.0 and 1.1 may share a connection */
 		client_part(x)->hop.protocol = http_version_name(e->head->version);

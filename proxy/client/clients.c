@@ -27,7 +27,8 @@ static bool open_tls(struct client_listener *l, char *error, size_t error_size)
 	    .files = l->clients->env->conf->sealed,
 	};
 	l->tls = net_tls_server_new(&o, error, error_size);
-	return l->tls != NULL;
+	return l->tls && (!conf->client_auth || net_tls_ask_clients(l->tls, &conf->client_auth->net,
+						    o.files, error, error_size));
 }
 
 /* How long an old ticket key may stay in memory when no client comes. */

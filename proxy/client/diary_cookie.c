@@ -96,7 +96,7 @@ void client_diary_extract_cookie(
 {
 	const struct clients *clients = c->clients;
 	if (!c->diary.is_recording || clients->cookie_keys.count == 0 ||
-	    !conf_listen_shares(c->listener->conf))
+	    !conf_listen_shares(c->listener->conf) || c->certificate)
 		return;
 	const char *name = clients->env->conf->server.diary_cookie;
 	struct slice ours = http_cookie_cut(request, slice_of_string(name));

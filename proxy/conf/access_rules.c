@@ -9,8 +9,8 @@ const struct conf_access conf_access_built_in = {.rules = &built_in_rule, .rule_
 static bool has_conditions(const struct conf_access_rule *r)
 {
 	return conf_blocks_are_given(&r->clients) || conf_blocks_are_given(&r->addresses) ||
-	       r->user_count > 0 || r->method_count > 0 || r->path_count > 0 || r->minutes ||
-	       !http_host_set_is_empty(&r->hosts) || r->port_count > 0;
+	       r->user_count + r->cert_count > 0 || r->method_count > 0 || r->path_count > 0 ||
+	       r->minutes || !http_host_set_is_empty(&r->hosts) || r->port_count > 0;
 }
 
 /* ---- listeners ---- */
@@ -42,7 +42,8 @@ static void warn_of_open_proxy(
 {
 	const struct conf_access_rule *rule = conf_first(r, a->rules, a->rule_count,
 	    r->action == CONF_ACCESS_ALLOW
-		? is_for_all_clients(r) && r->user_count == 0 && http_host_set_is_empty(&r->hosts)
+		? is_for_all_clients(r) && r->user_count + r->cert_count == 0 &&
+		      http_host_set_is_empty(&r->hosts)
 		: !has_conditions(r));
 
 	if (rule && rule->action == CONF_ACCESS_ALLOW)

@@ -40,7 +40,9 @@ struct conf_access_rule {
 	struct conf_blocks clients, addresses;
 	struct slice *users;
 	size_t user_count;
-	bool any_user; /* user=* */
+	bool any_user;       /* user=* */
+	struct slice *certs; /* base/client_certificate.h */
+	size_t cert_count;
 	struct slice *methods;
 	size_t method_count;
 	struct slice *paths; /* globs */

@@ -349,6 +349,28 @@ bool conf_check_authorities(struct conf_loader *l, const char *path)
 	return tls != NULL;
 }
 
+/* ---- client-certificate ---- */
+
+bool conf_check_own_certificate(struct conf_loader *l, const struct net_certificate *own)
+{
+	char error[256] = "";
+	struct net_tls_client_options options = {.alpn = "h2", .files = l->conf->sealed};
+
+	add_file(l, own->chain_file);
+	add_file(l, own->key_file);
+	struct net_tls *tls = net_tls_client_new(&options, error, sizeof error);
+	bool is_good =
+	    tls && net_tls_show_certificate(tls, own, l->conf->sealed, error, sizeof error);
+	if (!is_good)
+		conf_mistake_here(l,
+		    "client-certificate cannot be used: %s; name a PEM certificate and its own key",
+		    error);
+	net_tls_free(tls);
+	return is_good;
+}
+
+/* ---- the system's authorities ---- */
+
 void conf_read_system_authorities(struct conf_loader *l)
 {
 	const struct conf *c = l->conf;

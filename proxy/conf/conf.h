@@ -16,6 +16,7 @@
 #include "proxy/base/rate.h"
 #include "proxy/base/watched_file.h"
 #include "proxy/conf/access_rules.h"
+#include "proxy/conf/client_auth.h"
 #include "proxy/conf/findings.h"
 #include "proxy/conf/lists.h"
 #include "proxy/conf/route.h"
@@ -84,6 +85,7 @@ struct conf_listen {
 	/* For each: when it or one that signed it expires, in seconds since 1970; 0: not known. */
 	int64_t *certificate_ends;
 	size_t certificate_count;     /* 0 = plain h2c */
+	const struct conf_client_auth *client_auth; /* NULL: no client is asked for a certificate */
 	uint32_t protocols;           /* enum conf_protocol: both */
 	bool takes_tunnels;           /* a route has `upgrade`: HTTP/2 clients are told so (RFC 8441 3) */
 	bool redirect_to_https;       /* cleartext: every request is answered 308 to https */
@@ -208,6 +210,7 @@ struct conf_origin {
 	const char *tls_ca;           /* NULL = the system's */
 	bool tls_verify;
 	const char *tls_name;         /* SNI and verified name; NULL = the server's */
+	const struct net_certificate *client_certificate; /* that pushgate shows; NULL = none */
 	struct conf_balance balance;
 	enum conf_push_mode push;
 	enum conf_scheme_mode scheme;

@@ -99,6 +99,6 @@ void conf_check_forward(struct conf_loader *l, const struct conf_section *s)
 	/* An option that is about one origin cannot hold for all hosts. */
 	if (s->kind == CONF_SECTION_ORIGIN &&
 	    ((const struct conf_origin *)s->object)->kind == CONF_ORIGIN_FORWARD)
-		forbid(l, s, "tls-name host affinity-cookie health-check",
+		forbid(l, s, "tls-name client-certificate host affinity-cookie health-check",
 		    "for the servers of one origin, and server = forward: stands for every host");
 }

@@ -217,8 +217,13 @@ bool conf_is_foreign(struct conf_loader *l, struct slice text);
 void conf_check_certificates(struct conf_loader *l, struct conf_section *s);
 /* Keeps the system's authorities for workers that verify an origin by them. */
 void conf_read_system_authorities(struct conf_loader *l);
+/* Reports a client-certificate that cannot be used. False: it has. */
+bool conf_check_own_certificate(struct conf_loader *l, const struct net_certificate *own);
 /* Reports a tls-ca file without usable authorities. False: it has. */
 bool conf_check_authorities(struct conf_loader *l, const char *path);
+
+/* client_auth.c: checks the lines client-ca of a listener, after its certificates. */
+void conf_check_client_auth(struct conf_loader *l, struct conf_section *s);
 
 /* forward_mode.c: adds the sections that forward mode needs and the file does not have; before conf_finish. */
 void conf_add_forward_sections(struct conf_loader *l);

@@ -26,6 +26,7 @@
 #define ROUTE(items, count) ITEMS(ROUTE, conf_route, items, count)
 #define CLIENTS .type = CONF_TYPE_CIDRS, .form = "ADDRESS[/BITS] ..."
 #define USERS .type = CONF_TYPE_LIST, .check = conf_check_user, .form = "NAME ... | *"
+#define CERTS .type = CONF_TYPE_LIST, .check = conf_check_cert, .form = "KIND:PATTERN ... | *"
 #define DESTINATIONS                                                                               \
 	.type = CONF_TYPE_LIST, .check = conf_check_destination, .form = "PATTERN[:PORT] ..."
 #define ROUTE_OPTION(field)                                                                        \
@@ -88,6 +89,8 @@ static_assert(CONF_FORWARDED_AUTO == 0 && CONF_FORWARDED_KEEP == 1 && CONF_FORWA
 static_assert(
     CONF_UNDERSCORES_AUTO == 0 && CONF_UNDERSCORES_PASS == 1 && CONF_UNDERSCORES_DROP == 2,
     "underscores");
+static_assert(CONF_CLIENT_CERT_YES == 0 && CONF_CLIENT_CERT_CHAIN == 1 && CONF_CLIENT_CERT_NO == 2,
+    "client-cert");
 static_assert(CONF_SANDBOX_ON == 0 && CONF_SANDBOX_OFF == 1 && CONF_SANDBOX_LOG == 2, "sandbox");
 static_assert(
     CONF_TRACING_TRUSTED == 0 && CONF_TRACING_FOLLOW == 1 && CONF_TRACING_IGNORE == 2, "tracing");
@@ -355,6 +358,12 @@ const struct conf_option conf_options[] = {
         "prior knowledge (h2c)."},
     {LISTEN(certificates), .key = "key", OTHER("FILE", conf_set_pem_file), .example = "/etc/pushgate/example.com.key", .repeats = true,
         .sentence = "The private key (PEM) of a certificate; the first belongs to the first certificate."},
+    {.section = CONF_SECTION_LISTEN, .key = "client-ca", OTHER("FILE [required | optional] [host=NAME,...] [crl=FILE]", conf_set_client_ca),
+        .example = "/etc/pushgate/clients.pem required host=api.example.com", .repeats = true,
+        .sentence = "Only with certificates. Clients must show a certificate that these authorities (PEM) have signed; optional: those that "
+        "have none are let in without. host: for these hosts alone, by the name that the client asks for (SNI); the first line with the host "
+        "counts, else the one without host. crl: lists of revoked certificates (PEM), one of each authority. The origin gets the certificate "
+        "in Client-Cert, and cert= of access rules, routes and pushes is about it (docs/CLIENTS.md)."},
     {LISTEN(protocols), .key = "protocols", .example = "h2", .type = CONF_TYPE_BITS, .choices = "h2 http/1.1", .preset = "h2 http/1.1",
         .sentence = "What clients may speak. Over TLS, ALPN decides, and a client without ALPN speaks HTTP/1.1; in cleartext the first "
         "bytes do. http/1.1 stands for HTTP/1.0 too."},
@@ -516,6 +525,10 @@ const struct conf_option conf_options[] = {
         .sentence = "no: accept any certificate. Only for tests: it makes TLS useless."},
     {ORIGIN(tls_name), .key = "tls-name", .example = "origin.example.com", .type = CONF_TYPE_TEXT, .form = "NAME", .check = conf_check_tls_name,
         .sentence = "The name to send as SNI and to verify. Not given: the host of each server."},
+    {.section = CONF_SECTION_ORIGIN, .key = "client-certificate", OTHER("FILE [KEY-FILE]", conf_set_client_certificate),
+        .example = "/etc/pushgate/gate.pem /etc/pushgate/gate.key",
+        .sentence = "Over TLS: the certificate with its chain (PEM) that pushgate shows to servers that ask for one, and its private key; "
+        "without KEY-FILE the key is in FILE too."},
     {ORIGIN(push), .key = "push", CHOICE("auto accept refuse"), .preset = "auto",
         .sentence = "The SETTINGS_ENABLE_PUSH sent to an origin that speaks HTTP/2. auto: 1 on connections for requests whose pushes could "
         "be used, 0 on the others; accept: always 1; refuse: always 0."},
@@ -643,6 +656,8 @@ const struct conf_option conf_options[] = {
         .check = conf_check_method, .form = "METHOD ...",
         .sentence = "A condition: the request has one of these methods. Routes with conditions are tried before those of the same host and "
         "path that have none, in the order of the file. A request that does not meet them goes to the next route that matches."},
+    {ROUTE(certs, cert_count), .key = "cert", .example = "dns:*.example.com", CERTS,
+        .sentence = "A condition: the client has shown a certificate (client-ca) with one of these names (docs/CLIENTS.md); *: any one."},
     {.section = CONF_SECTION_ROUTE, .key = "field", OTHER("NAME: PATTERN | NAME | !NAME", conf_set_route_field),
         .example = "Cookie: *beta=1*", .secrets = CONF_SECRET_FIELD, .repeats = true,
         .sentence = "A condition: the request has a field of this name with a value that matches the pattern (* and ?, or a regular "
@@ -748,6 +763,9 @@ const struct conf_option conf_options[] = {
         "X-Real-IP, and what it asked for in X-Forwarded-Proto, X-Forwarded-Host and X-Forwarded-Port.\n"
         "append: as replace, but if trusted of [listen] names the client, its fields stay: its address is added to its lists, and the "
         "scheme and the host where they are missing."},
+    {ROUTE_OPTION(client_cert), .key = "client-cert", CHOICE("yes chain no"), .example = "chain", .preset = "yes",
+        .sentence = "What the origin gets of the certificate that the client has shown (RFC 9440). yes: it, in Client-Cert; chain: the "
+        "certificates that it came with too, in Client-Cert-Chain; no: neither. These fields of clients' requests never go on."},
     {ROUTE_OPTION(underscores), .key = "underscores", CHOICE("auto pass drop"), .example = "drop", .preset = "auto",
         .sentence = "What becomes of a request's fields whose names have an underscore, or any other mark than '-': CGI, WSGI, PHP and the "
         "like read X_Auth as X-Auth. Other spellings of what the route sets or removes, and of Forwarded and the like, never go on; this "
@@ -783,6 +801,8 @@ const struct conf_option conf_options[] = {
         .sentence = "The client's address, such as 192.0.2.0/24 or 2001:db8::/32."},
     {ITEMS(PUSH, policy_rule, users, user_count), .key = "user", .example = "alice bob", USERS,
         .sentence = "The user of the client's request, whose password was right ([access NAME]). *: any user that is known."},
+    {ITEMS(PUSH, policy_rule, certs, cert_count), .key = "cert", .example = "dns:*.example.com", CERTS,
+        .sentence = "A name of the certificate that the client has shown (client-ca); *: any certificate."},
     {ITEMS(PUSH, policy_rule, destinations, destination_count), .key = "destination", .example = "*.example.com example.net:8443", DESTINATIONS,
         .sentence = "Where the client's request goes, as its URI says: the host, in which * and ? are as in host, and the port if one is "
         "given. Mostly for mode = forward, where each request names its destination itself."},
@@ -865,6 +885,8 @@ const struct conf_option conf_options[] = {
         .sentence = "The client's address."},
     {ITEMS(PRELOAD, conf_preload, when.users, when.user_count), .key = "user", .example = "alice bob", USERS,
         .sentence = "The user of the client's request, as in [push]."},
+    {ITEMS(PRELOAD, conf_preload, when.certs, when.cert_count), .key = "cert", .example = "dns:*.example.com", CERTS,
+        .sentence = "A name of the client's certificate, as in [push]."},
     {ITEMS(PRELOAD, conf_preload, when.destinations, when.destination_count), .key = "destination", .example = "*.example.com example.net:8443", DESTINATIONS,
         .sentence = "Where the client's request goes, as in [push]."},
     {PRELOAD(when.user_agents), .key = "user-agent", .example = "curl/* \"*Example Browser 1.*\"", PATTERNS_NOCASE,

@@ -16,6 +16,9 @@ enum conf_forwarded { CONF_FORWARDED_AUTO, CONF_FORWARDED_KEEP, CONF_FORWARDED_R
 /* How a route treats fields of requests whose names have "_" or the like; auto: only while the file is read. */
 enum conf_underscores { CONF_UNDERSCORES_AUTO, CONF_UNDERSCORES_PASS, CONF_UNDERSCORES_DROP };
 
+/* What the origin gets of a client's certificate. */
+enum conf_client_cert { CONF_CLIENT_CERT_YES, CONF_CLIENT_CERT_CHAIN, CONF_CLIENT_CERT_NO };
+
 /* A route's changes to the fields of its requests or responses, in the order of the file. */
 enum conf_field_change { CONF_FIELD_SET, CONF_FIELD_ADD, CONF_FIELD_REMOVE };
 struct conf_field {
@@ -106,6 +109,8 @@ struct conf_route {
 	/* Conditions: a route that has some is tried before those of the same host and path that have none. */
 	struct slice *methods;        /* none = any */
 	size_t method_count;
+	struct slice *certs;          /* base/client_certificate.h; none = any, and no certificate */
+	size_t cert_count;
 	struct conf_field_test *field_tests; /* all must hold */
 	size_t field_test_count;
 	const struct conf_origin *origin; /* the first of the sides; NULL: the route has none */
@@ -139,6 +144,7 @@ struct conf_route {
 	bool maps_referer;            /* Referer to the origin has its scheme, host and path */
 	enum conf_forwarded forwarded;
 	enum conf_underscores underscores;
+	enum conf_client_cert client_cert;
 	struct conf_fields request_fields, response_fields;
 	struct conf_request_limit *request_limits; /* all count */
 	size_t request_limit_count;
@@ -155,7 +161,7 @@ static inline bool conf_route_counts_tunnels(const struct conf_route *route)
 bool conf_route_uses(const struct conf_route *r, const struct conf_origin *o);
 static inline bool conf_route_has_conditions(const struct conf_route *r)
 {
-	return r->method_count + r->field_test_count > 0;
+	return r->method_count + r->cert_count + r->field_test_count > 0;
 }
 
 #endif

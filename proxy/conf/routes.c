@@ -102,7 +102,8 @@ static bool conditions_hide(const struct conf_route *earlier, const struct conf_
 {
 	if (!conf_route_has_conditions(later))
 		return !conf_route_has_conditions(earlier);
-	if (earlier->field_test_count > 0 || earlier->method_count == 0 || later->method_count == 0)
+	if (earlier->field_test_count + earlier->cert_count > 0 || earlier->method_count == 0 ||
+	    later->method_count == 0)
 		return false;
 	return !conf_any(m, later->methods, later->method_count,
 	    !slice_is_among(*m, earlier->methods, earlier->method_count));

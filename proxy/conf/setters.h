@@ -16,9 +16,10 @@ enum { CONF_HOST_BYTES = 253 };
 conf_setter conf_set_user, conf_set_log_fields, conf_set_status_socket, conf_add_resolver,
     conf_set_diary_cookie_key, conf_set_tracing;
 /* [listen] */
-conf_setter conf_set_address, conf_set_pem_file, conf_set_hsts;
+conf_setter conf_set_address, conf_set_pem_file, conf_set_client_ca, conf_set_hsts;
 /* [origin] */
-conf_setter conf_set_server, conf_set_tls_ca, conf_set_upstream_proxy, conf_add_no_proxy;
+conf_setter conf_set_server, conf_set_tls_ca, conf_set_client_certificate, conf_set_upstream_proxy,
+    conf_add_no_proxy;
 /* [route] */
 conf_setter conf_set_route_origin, conf_set_route_redirect, conf_set_route_answer,
     conf_set_route_field, conf_set_limit_requests, conf_set_retry_on;
@@ -58,7 +59,7 @@ conf_member_check conf_check_socket, conf_check_pseudonym, conf_check_cookie, co
     conf_check_host, conf_check_health_host, conf_check_realm;
 conf_member_check conf_check_route_host, conf_check_upgrade, conf_check_route_path,
     conf_check_method, conf_check_path_glob, conf_check_host_glob, conf_check_user,
-    conf_check_destination, conf_check_user_agent_glob, conf_check_media_glob;
+    conf_check_destination, conf_check_user_agent_glob, conf_check_media_glob, conf_check_cert;
 
 /*
  * suggest_value.c: what a bad value probably meant. Each writes a value and returns true, or knows none. The value given is

@@ -61,6 +61,31 @@ static const char *add_user(struct conf_loader *l, struct draft *d, struct slice
 	return add_text(l, &d->rule.users, &d->rule.user_count, text);
 }
 
+const char *conf_check_cert(struct slice text)
+{
+	return client_certificate_pattern_is_valid(text)
+		   ? NULL
+		   : "write * or KIND:PATTERN with subject, issuer, cn, dns, email, uri, ip or "
+		     "sha256";
+}
+
+/* Names in the form of RFC 2253 have commas. */
+static const char *add_cert(struct conf_loader *l, struct draft *d, struct slice text)
+{
+	bool is_whole =
+	    slice_starts_with(text, SLICE("subject:")) || slice_starts_with(text, SLICE("issuer:"));
+	struct slice rest = text, member = text;
+	while (is_whole ? rest.len > 0 : slice_next_member(&rest, &member)) {
+		const char *wrong = conf_check_cert(member);
+		if (wrong)
+			return wrong;
+		add_text(l, &d->rule.certs, &d->rule.cert_count, member);
+		if (is_whole)
+			break;
+	}
+	return NULL;
+}
+
 static const char *add_method(struct conf_loader *l, struct draft *d, struct slice text)
 {
 	if (ascii_has(text, ASCII_LOWER))
@@ -145,6 +170,7 @@ static const struct condition {
 } conditions[] = {
     {SLICE_INIT("client"), false, add_client, "192.0.2.0/24,2001:db8::/32", suggest_cidr},
     {SLICE_INIT("user"), false, add_user, "alice,bob", NULL},
+    {SLICE_INIT("cert"), true, add_cert, "dns:*.example.com", NULL},
     {SLICE_INIT("path"), false, add_path, "/admin/*", suggest_path},
     {SLICE_INIT("method"), false, add_method, "GET,HEAD", suggest_method},
     {SLICE_INIT("time"), false, add_time, "mon-fri/08:00-18:00", NULL},
@@ -155,7 +181,7 @@ static const struct condition {
 };
 #define CONDITION_COUNT (sizeof conditions / sizeof *conditions)
 #define RIGHT                                                                                      \
-	"write all, or some of client=, user=, path=, method=, time=, host=, host-file=, "         \
+	"write all, or some of client=, user=, cert=, path=, method=, time=, host=, host-file=, "  \
 	"address= "                                                                                \
 	"and port="
 
@@ -206,7 +232,7 @@ static bool is_accepted(struct conf_loader *l, const struct condition *c, struct
 {
 	struct draft d = {0};
 	struct slice rest = value, member;
-	if (c->is_whole)
+	if (c->is_whole && c->add == add_host_file)
 		return value.len > 0;
 	while (next_value(c, &rest, &member))
 		if (c->add(l, &d, member))

@@ -13,6 +13,21 @@ bool conf_set_tls_ca(struct conf_loader *l, void *at, struct slice value)
 	return !l->opens_files || conf_check_authorities(l, *(const char **)at);
 }
 
+bool conf_set_client_certificate(struct conf_loader *l, void *object, struct slice value)
+{
+	struct conf_origin *o = object;
+	struct slice rest = value, file = slice_cut(&rest, ' ');
+	struct net_certificate *own = arena_alloc(&l->conf->arena, sizeof *own);
+
+	rest = slice_trim(rest);
+	if (slice_find(rest, ' ') < rest.len)
+		return conf_bad_value(l, value, NULL, NULL);
+	own->chain_file = conf_path(l, file);
+	own->key_file = rest.len > 0 ? conf_path(l, rest) : own->chain_file;
+	o->client_certificate = own;
+	return !l->opens_files || conf_check_own_certificate(l, own);
+}
+
 const char *conf_check_tls_name(struct slice name)
 {
 	struct http_authority a;

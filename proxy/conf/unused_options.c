@@ -53,6 +53,7 @@ WHEN(nothing_learns, void,
 WHEN(has_no_users, void, !conf_has_users(c))
 WHEN_NO_LISTEN(nobody_shares, void, conf_listen_shares(i))
 WHEN_NO_LISTEN(judges_nobody, void, i->access)
+WHEN_NO_LISTEN(asks_for_no_certificate, void, i->client_auth)
 WHEN_NO_LISTEN(has_no_admin, void, i->mode == CONF_MODE_ADMIN)
 WHEN_NO_ORIGIN(all_refuse, i->push != CONF_PUSH_REFUSE)
 WHEN_NO_ORIGIN(none_promises, i->push != CONF_PUSH_REFUSE && i->protocols != CONF_HTTP1)
@@ -212,7 +213,7 @@ static const struct row {
 	"the origin is not server = forward:"},
     {CONF_SECTION_ORIGIN, "no-proxy", has_no_proxy, "the section has no upstream-proxy"},
     {CONF_SECTION_ORIGIN, "max-destinations", is_not_forward, "server is not forward:"},
-    {CONF_SECTION_ORIGIN, "tls-ca tls-verify tls-name", is_not_tls,
+    {CONF_SECTION_ORIGIN, "tls-ca tls-verify tls-name client-certificate", is_not_tls,
 	"server is not https:// or h2://"},
     {CONF_SECTION_ORIGIN, "tls-ca", is_not_verified, "tls-verify is no"},
     {CONF_SECTION_ORIGIN,
@@ -258,6 +259,7 @@ static const struct row {
 	"tunnel-idle-timeout tunnel-half-closed-timeout tunnel-age tunnel-bytes tunnel-rate "
 	"max-tunnels-per-client max-tunnels-per-user",
 	opens_no_tunnels, NO_TUNNELS},
+    {CONF_SECTION_ROUTE, "client-cert", asks_for_no_certificate, "no [listen NAME] has client-ca"},
     {CONF_SECTION_ROUTE, "max-tunnels-per-user", knows_no_users,
 	"no listener that it serves has access"},
     {CONF_SECTION_ROUTE, "subscription", subscribes_to_nothing, NEVER_COME "has push = refuse"},

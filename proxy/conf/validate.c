@@ -113,6 +113,7 @@ static void check_listen(struct conf_loader *l, struct conf_section *s)
 	const struct conf_listen *listen = s->object;
 
 	conf_check_certificates(l, s);
+	conf_check_client_auth(l, s);
 	check_address(l, s);
 	check_tls_options(l, s);
 	check_peers(l, s);

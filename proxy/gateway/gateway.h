@@ -135,6 +135,7 @@ struct gateway_tunnel {
 	/* Forward mode: the address that it leads to; NULL: an upstream proxy knows. */
 	const struct net_address *to;
 	struct slice listener, user, scheme, authority, path;
+	struct slice cert; /* client_certificate.names; empty: its client has shown none */
 };
 
 /* Asks about each tunnel that is open, and each that opens later, in place of what was asked before. ask returns false if

@@ -120,5 +120,5 @@ void gateway_own_answer(void *context, struct exchange *x, struct http_own_answe
 	if (x->ending.cause == &relay_cause_REDIRECT)
 		answer->location = secure_location(x);
 	if (is_redirect)
-		answer->location = route_redirect_target(&g->routes, x->request, exchange_arena(x));
+		answer->location = route_redirect_target(&g->routes, &x->facts, exchange_arena(x));
 }

@@ -46,6 +46,7 @@ static bool ask(const struct gateway *g, const struct exchange *x)
 	    .scheme = slice_sub(head->scheme, 0, GATEWAY_TUNNEL_TEXT),
 	    .authority = authority_of(head),
 	    .path = path_of(head),
+	    .cert = x->facts.certificate ? x->facts.certificate->names : SLICE(""),
 	};
 	return g->recheck.ask(g->recheck.context, &t);
 }
@@ -197,11 +198,14 @@ const char *gateway_judge_tunnel(const struct gateway *g, const struct gateway_t
 	    .listener = find_listener(g->env.conf, t),
 	    .client = t->client,
 	    .user = t->user.len > 0 ? exchange_user_new(t->user) : NULL,
+	    .certificate =
+		t->cert.len > 0 ? client_certificate_new(t->cert, SLICE(""), SLICE("")) : NULL,
 	    .head = &head,
 	};
 	struct access_verdict verdict = {.answer = ACCESS_ALLOW};
 	if (facts.listener && facts.listener->access)
 		verdict = judge(&facts, t->to);
 	exchange_user_release(facts.user);
+	client_certificate_release(facts.certificate);
 	return verdict.answer == ACCESS_ALLOW ? NULL : verdict.reason;
 }

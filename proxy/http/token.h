@@ -47,8 +47,9 @@
 	X(SEC_FETCH_SITE, "sec-fetch-site") X(SEC_FETCH_USER, "sec-fetch-user")                    \
 	X(PRAGMA, "pragma") X(ORIGIN, "origin") X(EARLY_DATA, "early-data")                        \
 	X(ALT_SVC, "alt-svc") X(UPGRADE_INSECURE_REQUESTS, "upgrade-insecure-requests")              \
-	X(TRACEPARENT, "traceparent") X(TRACESTATE, "tracestate")                                   \
-	X(X_REQUEST_ID, "x-request-id")
+	X(TRACEPARENT, "traceparent") X(TRACESTATE, "tracestate")                                    \
+	X(X_REQUEST_ID, "x-request-id") X(CLIENT_CERT, "client-cert")                                \
+	X(CLIENT_CERT_CHAIN, "client-cert-chain")
 // clang-format on
 
 enum http_token {

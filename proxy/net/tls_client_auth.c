@@ -126,7 +126,7 @@ static STACK_OF(CRYPTO_BUFFER) * names_of(X509_STORE *store)
 		if (name && !sk_CRYPTO_BUFFER_push(names, name))
 			CRYPTO_BUFFER_free(name);
 	}
-	while (names && sk_CRYPTO_BUFFER_num(names) > NAMES_MOST) {
+	if (names && sk_CRYPTO_BUFFER_num(names) > NAMES_MOST) {
 		sk_CRYPTO_BUFFER_pop_free(names, CRYPTO_BUFFER_free);
 		names = sk_CRYPTO_BUFFER_new_null();
 	}

@@ -131,6 +131,7 @@ void offer_request_context(const struct offer_env *env, const struct client_fact
 		return;
 	offer->client = client->address;
 	offer->user = user_of(x);
+	offer->certificate = x->facts.certificate;
 	offer->client_push_enabled = client->push_enabled;
 	offer->client_accepts_streams = client->accepts_streams;
 	offer->client_going_away = client->is_going_away;
@@ -149,6 +150,16 @@ void offer_request_context(const struct offer_env *env, const struct client_fact
 	offer->connection_push_bytes = client->waiting_bytes;
 }
 
+/* The facts of a request that the client of the parent would make for the resource. */
+static struct request_facts facts_asked(
+    const struct exchange *parent, const struct http_head *promised)
+{
+	struct request_facts asked = parent->facts;
+	asked.head = promised;
+	asked.target = NULL;
+	return asked;
+}
+
 static bool listener_covers(const struct client_facts *client, const struct exchange *parent,
     const struct http_head *promised)
 {
@@ -159,7 +170,11 @@ static bool listener_covers(const struct client_facts *client, const struct exch
 	if (!slice_equal(promised->scheme, parent->request->scheme) &&
 	    !route_may_use_scheme(&parent->facts, promised->scheme))
 		return false;
-	if (slice_equal(promised->authority, parent->request->authority) || !client->covers)
+	if (slice_equal(promised->authority, parent->request->authority))
+		return true;
+	if (l && l->client_auth && route_is_for_other_clients(&parent->facts, promised))
+		return false;
+	if (!client->covers)
 		return true;
 	return http_authority_parse(promised->authority, promised->scheme, &a) &&
 	       client->covers(client->listener, a.host);
@@ -185,6 +200,14 @@ static bool has_other_path(
 	return !slice_equal(sent, theirs);
 }
 
+static enum router_answer find_route(const struct offer_env *env, struct exchange *parent,
+    const struct http_head *promised, const struct conf_route **route)
+{
+	const struct request_facts asked = facts_asked(parent, promised);
+	return router_find(
+	    route_router(env->route, asked.listener), &asked, route, NULL, exchange_effort(parent));
+}
+
 /* For a promise: whether this client's own request would be routed to the same origin. */
 static bool may_promise(
     const struct offer_env *env, struct exchange *parent, struct http_head *promised, bool *outside)
@@ -195,9 +218,7 @@ static bool may_promise(
 	    conf_listen_is_forward(parent->facts.listener)
 		? offer_may_promise_forward(env, parent, promised)
 		: route_map_promise(parent->request, &parent->place, promised, outside);
-	if (!is_theirs || *outside ||
-	    router_find(route_router(env->route, parent->facts.listener), promised, &route, NULL,
-		exchange_effort(parent)) != ROUTER_FOUND ||
+	if (!is_theirs || *outside || find_route(env, parent, promised, &route) != ROUTER_FOUND ||
 	    origin_of(route, parent) != parent->place.origin)
 		return false;
 	*outside = has_other_path(route, promised, theirs);
@@ -210,9 +231,7 @@ static bool find_place(const struct offer_env *env, struct exchange *parent,
     const struct http_head *promised, struct relay_place *place)
 {
 	const struct conf_route *route;
-	if (router_find(route_router(env->route, parent->facts.listener), promised, &route, NULL,
-		exchange_effort(parent)) != ROUTER_FOUND ||
-	    !route->origin)
+	if (find_route(env, parent, promised, &route) != ROUTER_FOUND || !route->origin)
 		return false;
 	*place = (struct relay_place){route, origin_of(route, parent)};
 	return true;
@@ -225,9 +244,7 @@ static bool may_client_ask(const struct offer_env *env, struct exchange *parent,
 {
 	bool is_forward = conf_listen_is_forward(parent->facts.listener);
 	struct effort *effort = exchange_effort(parent);
-	struct request_facts asked = parent->facts;
-	asked.head = promised;
-	asked.target = NULL;
+	struct request_facts asked = facts_asked(parent, promised);
 	if (is_forward)
 		route_target_of(&asked, &promised->arena);
 	if (access_may_ask(&asked, effort).answer != ACCESS_ALLOW)

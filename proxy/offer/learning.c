@@ -7,6 +7,7 @@
 
 #include "proxy/http/cache.h"
 #include "proxy/http/vary.h"
+#include "proxy/route/route.h"
 
 /* Identifies a client on all of its connections: its IPv4 address or its IPv6 /64. */
 static struct slice client_of(const struct exchange *x)
@@ -37,7 +38,7 @@ static struct offer_learned_request request_of(const struct exchange *x)
 static bool learns_from(const struct offer_learned *t, const struct exchange *x)
 {
 	return t && !x->facts.came_through && x->request->authority.len > 0 &&
-	       conf_listen_shares(x->facts.listener);
+	       route_shares(&x->facts);
 }
 
 /* The content types of what is learned: how each begins, without regard to case. */

@@ -7,6 +7,7 @@
 
 #include "proxy/base/memory.h"
 #include "proxy/http/link.h"
+#include "proxy/route/route.h"
 
 enum relay_offer_flags offer_place(const struct exchange *x, const struct http_target *target)
 {
@@ -69,8 +70,7 @@ static void offer_learned(
     const struct offer_env *env, struct exchange *x, const struct conf_preload *preload)
 {
 	struct offer_learned_item items[OFFER_LEARNED_RESOURCES];
-	if (!env->learned || preload->learned == CONF_LEARNED_OFF ||
-	    !conf_listen_shares(x->facts.listener))
+	if (!env->learned || preload->learned == CONF_LEARNED_OFF || !route_shares(&x->facts))
 		return;
 	size_t count = offer_learned_offers(
 	    env->learned, x->request->authority, x->request->path, items, x->relay->now);

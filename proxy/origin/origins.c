@@ -58,7 +58,12 @@ struct net_tls *origins_tls_new(const struct origins *all, const struct conf_ori
 	    .verify = o->tls_verify,
 	    .alpn = alpn,
 	    .files = all->env->conf->sealed};
-	return net_tls_client_new(&options, error, error_size);
+	struct net_tls *tls = net_tls_client_new(&options, error, error_size);
+	if (!tls || !o->client_certificate ||
+	    net_tls_show_certificate(tls, o->client_certificate, options.files, error, error_size))
+		return tls;
+	net_tls_free(tls);
+	return NULL;
 }
 
 /* ---- memory is short ---- */

@@ -17,7 +17,9 @@ static uint64_t add_text(uint64_t digest, const char *text)
 static uint64_t digest_way(const struct conf_origin *o)
 {
 	const uint32_t numbers[] = {o->kind, o->protocols, o->tls_verify};
-	return add_text(add_text(hash_bytes(0, numbers, sizeof(numbers)), o->tls_ca), o->tls_name);
+	const struct net_certificate *own = o->client_certificate;
+	uint64_t digest = add_text(hash_bytes(0, numbers, sizeof(numbers)), o->tls_ca);
+	return add_text(add_text(digest, o->tls_name), own ? own->chain_file : NULL);
 }
 
 static uint64_t digest_check(const struct conf_check *c)

@@ -15,7 +15,8 @@
 
 enum {
 	QUESTION_BYTES_MOST = sizeof(struct recheck_question) + GATEWAY_TUNNEL_PATH +
-			      (RECHECK_TEXTS - 1) * GATEWAY_TUNNEL_TEXT,
+			      CLIENT_CERTIFICATE_NAMES_BYTES +
+			      (RECHECK_TEXTS - 2) * GATEWAY_TUNNEL_TEXT,
 };
 
 struct recheck_asker {
@@ -75,6 +76,7 @@ static bool read_question(
 	    .scheme = texts[RECHECK_SCHEME],
 	    .authority = texts[RECHECK_AUTHORITY],
 	    .path = texts[RECHECK_PATH],
+	    .cert = texts[RECHECK_CERT],
 	};
 	return rest.len == 0 && is_client(&q->client) && is_destination(&q->to);
 }

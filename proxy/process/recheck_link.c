@@ -14,6 +14,7 @@ static bool ask(void *context, const struct gateway_tunnel *t)
 	    [RECHECK_SCHEME] = t->scheme,
 	    [RECHECK_AUTHORITY] = t->authority,
 	    [RECHECK_PATH] = t->path,
+	    [RECHECK_CERT] = t->cert,
 	};
 	struct recheck_question q = {.id = t->id,
 	    .client = t->client,

@@ -53,7 +53,9 @@ void relay_reap(struct relay *r)
 		exchange_user_release(x->facts.user);
 		peer_claim_release(x->facts.claim);
 		x->facts.user = NULL;
+		client_certificate_release(x->facts.certificate);
 		x->facts.claim = NULL;
+		x->facts.certificate = NULL;
 		spares_keep_or_free(&r->spares, x);
 	}
 }

@@ -111,6 +111,8 @@ static void fill_push(
 	push->facts.tls = x->facts.tls;
 	if (x->facts.request_id.len > 0) /* its parent may end first */
 		push->facts.request_id = arena_copy(exchange_arena(push), x->facts.request_id);
+	push->facts.certificate = client_certificate_hold(x->facts.certificate);
+	push->facts.client_ca = x->facts.client_ca;
 	push->place = o->place;
 	push->timing.waits_since = x->relay->now;
 	push->upload.source_ended = true;

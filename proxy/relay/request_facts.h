@@ -8,6 +8,7 @@
 #define PUSHGATE_RELAY_REQUEST_FACTS_H
 
 #include "proxy/base/cidr.h"
+#include "proxy/base/client_certificate.h"
 #include "proxy/base/clock.h"
 #include "proxy/base/memory.h"
 #include "proxy/http/head.h"
@@ -70,9 +71,10 @@ struct request_facts {
 	struct peer_claim *claim;           /* as the user; NULL: the peer is the TCP peer */
 	struct exchange_user
 	    *user; /* an exchange's has a reference, which relay_reap gives back; NULL: nobody */
-	const struct http_head *head; /* as the client sent it */
-	const char *tls;              /* version of TLS; "" or NULL: cleartext */
-	struct slice request_id;      /* in the arena of the exchange; empty: it has none */
+	struct client_certificate *certificate; /* likewise; NULL: the client has shown none */
+	const struct http_head *head;           /* as the client sent it */
+	const char *tls;                        /* version of TLS; "" or NULL: cleartext */
+	struct slice request_id; /* in the arena of the exchange; empty: it has none */
 	/* Forward mode: in the arena of the head. NULL: it was not read yet, or the arena has been given back. */
 	struct request_target *target;
 	/* Via, Forwarded or X-Forwarded-For came with the request: its client is a proxy, which may speak for several
@@ -80,6 +82,8 @@ struct request_facts {
 	bool came_through;
 	bool
 	    is_named; /* a field of the request has named the client: it may be another than the peer */
+	uint32_t
+	    client_ca; /* the line of the listener that the handshake was by: conf_client_ca_of_name */
 };
 
 /* The other end of the client's connection, whatever has been claimed. */

@@ -68,6 +68,7 @@ static void read_facts(struct judged *j, const struct request_facts *f, struct e
 	    .is_connect = is_connect && !is_for_protocol,
 	    .client = f->client,
 	    .user = f->user ? slice_of(f->user->name, f->user->length) : SLICE(""),
+	    .certificate = f->certificate,
 	    /* RFC 8441 5: what a GET with Upgrade is in HTTP/1.1. */
 	    .method = is_for_protocol ? SLICE("GET") : head->method,
 	    .effort = effort,

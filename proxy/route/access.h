@@ -24,6 +24,7 @@ enum access_answer { ACCESS_ALLOW, ACCESS_DENY, ACCESS_ASK };
 	X(NO_RULE, "no-rule", "the section has no line allow")                                     \
 	X(CLIENT, "client", "the client's address")                                                \
 	X(USER, "user", "the user, or that there is none")                                         \
+	X(CERT, "cert", "the client's certificate, or that there is none")                         \
 	X(METHOD, "method", "the method")                                                          \
 	X(TIME, "time", "the time")                                                                \
 	X(HOST, "host", "the host that was asked for")                                             \
@@ -60,7 +61,8 @@ struct access_facts {
 	bool is_forward;
 	bool is_connect; /* a tunnel to any port, and not one of RFC 8441 */
 	struct address client;
-	struct slice user; /* empty: nobody */
+	struct slice user;                            /* empty: nobody */
+	const struct client_certificate *certificate; /* NULL: the client has shown none */
 	struct slice method;
 	struct slice path, plain_path; /* as sent; http_path_plain; without query */
 	bool path_is_ambiguous;        /* http_path_is_ambiguous */

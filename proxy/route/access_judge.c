@@ -141,6 +141,12 @@ static bool takes_user(const struct conf_access_rule *r, const struct access_fac
 	return f->user.len > 0 && (r->any_user || slice_is_among(f->user, r->users, r->user_count));
 }
 
+static bool takes_cert(const struct conf_access_rule *r, const struct access_facts *f)
+{
+	return r->cert_count == 0 ||
+	       client_certificate_is_among(f->certificate, r->certs, r->cert_count);
+}
+
 static bool takes_method(const struct conf_access_rule *r, const struct access_facts *f)
 {
 	return r->method_count == 0 || slice_is_among(f->method, r->methods, r->method_count);
@@ -219,6 +225,8 @@ static unsigned judge_rule(const struct conf_access_rule *r, size_t index, struc
 		return ACCESS_REASON_CLIENT;
 	if (!takes_user(r, f))
 		return ACCESS_REASON_USER;
+	if (!takes_cert(r, f))
+		return ACCESS_REASON_CERT;
 	if (!takes_method(r, f))
 		return ACCESS_REASON_METHOD;
 	if (!takes_time(r, f))
@@ -235,7 +243,8 @@ static unsigned judge_rule(const struct conf_access_rule *r, size_t index, struc
 /* A rule that is about clients and nothing else. */
 static bool is_about_clients(const struct conf_access_rule *r)
 {
-	return r->user_count + r->method_count + r->path_count + r->port_count == 0 &&
+	return r->user_count + r->cert_count + r->method_count + r->path_count + r->port_count ==
+		   0 &&
 	       !r->any_user && !r->minutes && http_host_set_is_empty(&r->hosts) &&
 	       !conf_blocks_are_given(&r->addresses);
 }

@@ -85,6 +85,8 @@ struct http_head *route_origin_request(
 	count_hop(head);
 	http_via_add(head, &env->via);
 	route_request_of_proxy(env, f, p->route, head);
+	if (f->certificate)
+		route_set_client_cert(f, p->route, head);
 	if (p->route->rewrite.is_given)
 		head->path = route_origin_path(p->route, head->path, &head->arena);
 	route_apply_fields(&p->route->request_fields, f, head);

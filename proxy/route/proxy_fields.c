@@ -53,10 +53,12 @@ static bool is_dropped(
 		return false;
 	if (route && route->underscores == CONF_UNDERSCORES_DROP)
 		return true;
-	return http_name_is_forwarding(f->name) ||
-	       (l && l->request_id != CONF_REQUEST_ID_OFF &&
-		   http_token_alike(f->name) == HTTP_TOKEN_X_REQUEST_ID) ||
-	       (conf_listen_is_forward(l) && proxy_authentication[http_token_alike(f->name)]);
+	if (http_name_is_forwarding(f->name))
+		return true;
+	enum http_token token = http_token_alike(f->name);
+	return token == HTTP_TOKEN_CLIENT_CERT || token == HTTP_TOKEN_CLIENT_CERT_CHAIN ||
+	       (token == HTTP_TOKEN_X_REQUEST_ID && l && l->request_id != CONF_REQUEST_ID_OFF) ||
+	       (conf_listen_is_forward(l) && proxy_authentication[token]);
 }
 
 static RARE void drop(

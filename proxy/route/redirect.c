@@ -66,12 +66,13 @@ bool route_redirect_needs_host(const struct conf_route *route)
 }
 
 struct slice route_redirect_target(
-    const struct route_env *env, const struct http_head *request, struct arena *a)
+    const struct route_env *env, const struct request_facts *f, struct arena *a)
 {
+	const struct http_head *request = f->head;
 	const struct conf_route *route;
 	struct slice prefix = {0}, made = SLICE("");
 	/* uncovered: the request was routed so before */
-	if (router_find(env->router, request, &route, &prefix, NULL) != ROUTER_FOUND)
+	if (router_find(env->router, f, &route, &prefix, NULL) != ROUTER_FOUND)
 		return SLICE("");
 	const struct parts parts = parts_of(request, prefix);
 	struct slice rest = route->redirect.target;

@@ -130,6 +130,10 @@ const struct relay_cause *route_admit(
 		return *detail = "the request has been here before", &relay_cause_LOOP;
 	if (is_forward)
 		return route_admit_forward(f, a, detail);
+	if (l && l->client_auth && route_is_for_other_clients(f, head))
+		return *detail = "the host asks clients for other certificates than the name of "
+				 "the handshake (SNI)",
+		       &relay_cause_MISDIRECTED;
 	const struct relay_cause *refusal = route_check_scheme(f, detail);
 	return !refusal && l && l->redirect_to_https ? to_https(head, detail) : refusal;
 }
@@ -162,7 +166,7 @@ const struct relay_cause *route_find(const struct route_env *env, const struct r
 			return &relay_cause_ADMIN_PAGE;
 		router = env->forward_router;
 	}
-	switch (router_find(router, head, &route, NULL, effort)) {
+	switch (router_find(router, f, &route, NULL, effort)) {
 	case ROUTER_NO_HOST:
 		if (head->authority.len == 0)
 			return *detail = "no Host, and no route is for any host",

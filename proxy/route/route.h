@@ -18,6 +18,7 @@
  *   forwarding….c      Forwarded and the like
  *   proxy_fields.c     what is between a client and its forward proxy; fields that origins may take for others
  *   trailers.c         trailers
+ *   client_certs.c     certificates of clients: which host they are for, and the fields that tell of them
  */
 #ifndef PUSHGATE_ROUTE_ROUTE_H
 #define PUSHGATE_ROUTE_ROUTE_H
@@ -64,6 +65,17 @@ void route_adopt_scheme(
     const struct conf_listen *l, const struct address *peer, struct http_head *head);
 /* The cause with which a request is refused because of its scheme; NULL: it may be served. */
 const struct relay_cause *route_check_scheme(const struct request_facts *f, const char **detail);
+/* Whether the authority is of a host whose clients the listener asks for other certificates than it has asked this one. */
+bool route_is_for_other_clients(const struct request_facts *f, const struct http_head *request);
+/* Whether what is learned from the request, or held for it, may be used for other clients. Nothing that somebody with a
+ * certificate has got is for others. */
+static inline bool route_shares(const struct request_facts *f)
+{
+	return conf_listen_shares(f->listener) && !f->certificate;
+}
+/* Tells the origin of the certificate that the client has shown (RFC 9440). In forward mode it was for us alone. */
+void route_set_client_cert(
+    const struct request_facts *f, const struct conf_route *route, struct http_head *head);
 /* The router of a listener. */
 static inline const struct router *route_router(
     const struct route_env *env, const struct conf_listen *l)
@@ -97,7 +109,7 @@ bool route_redirect_needs_host(const struct conf_route *route);
 bool route_host_is_plain(const struct http_head *request);
 /* The Location of a request to a route with redirect, in the arena. */
 struct slice route_redirect_target(
-    const struct route_env *env, const struct http_head *request, struct arena *a);
+    const struct route_env *env, const struct request_facts *f, struct arena *a);
 
 /* ---- rewrite, and the way back: what an origin says in its own terms, in those of the client ---- */
 

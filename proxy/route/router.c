@@ -131,7 +131,7 @@ bool router_has_host(const struct router *r, struct slice host)
 /* A request that is looked up, and the route that was found. */
 struct lookup {
 	const struct router *router;
-	const struct http_head *request;
+	const struct request_facts *request;
 	struct effort *effort;
 	struct slice path;
 	bool host_known;
@@ -161,7 +161,7 @@ static bool look_at_wildcards(struct lookup *l, struct slice host)
 /* A request whose host is no name is for any host only if it has none, in HTTP/1.0: no route for some may take it. */
 static RARE bool look_without_host(struct lookup *l, const struct router_table *t)
 {
-	return t->any && l->request->authority.len == 0 && look(l, paths_at(t, t->any));
+	return t->any && l->request->head->authority.len == 0 && look(l, paths_at(t, t->any));
 }
 
 static bool look_with_host(
@@ -175,16 +175,17 @@ static bool look_with_host(
 
 static void set_path(struct lookup *l)
 {
-	l->path = slice_sub(l->request->path, 0, slice_find(l->request->path, '?'));
+	struct slice path = l->request->head->path;
+	l->path = slice_sub(path, 0, slice_find(path, '?'));
 	if (l->path.len == 0 || slice_equal(l->path, SLICE("*")))
 		l->path = SLICE("/");
 }
 
-enum router_answer router_find(const struct router *r, const struct http_head *request,
+enum router_answer router_find(const struct router *r, const struct request_facts *request,
     const struct conf_route **route, struct slice *prefix, struct effort *effort)
 {
 	struct effort own = effort_of(LIMIT_EFFORT_OF_REQUEST);
-	const struct last_host *asked = host_of_authority(r, request->authority);
+	const struct last_host *asked = host_of_authority(r, request->head->authority);
 	struct lookup l = {.router = r, .request = request, .effort = effort ? effort : &own};
 	set_path(&l);
 	bool is_found =

@@ -13,6 +13,7 @@
 #define PUSHGATE_ROUTE_ROUTER_H
 
 #include "proxy/conf/conf.h"
+#include "proxy/relay/relay.h"
 
 struct router;
 
@@ -47,7 +48,7 @@ bool router_has_host(const struct router *r, struct slice host);
  * prefix: gets the path prefix by which the route was found, lent until the next router_use; may be NULL. effort: the work
  * that this request may still cause; NULL: as much as one request may cause in all. When it is used up, a route whose
  * conditions have patterns does not match. */
-enum router_answer router_find(const struct router *r, const struct http_head *request,
+enum router_answer router_find(const struct router *r, const struct request_facts *request,
     const struct conf_route **route, struct slice *prefix, struct effort *effort);
 
 #endif

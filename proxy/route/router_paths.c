@@ -146,12 +146,15 @@ static bool has_value(
 }
 
 static bool takes(
-    const struct conf_route *route, const struct http_head *request, struct effort *effort)
+    const struct conf_route *route, const struct request_facts *request, struct effort *effort)
 {
 	bool is_method = route->method_count == 0 ||
-			 slice_is_among(request->method, route->methods, route->method_count);
+			 slice_is_among(request->head->method, route->methods, route->method_count);
+	if (route->cert_count > 0 &&
+	    !client_certificate_is_among(request->certificate, route->certs, route->cert_count))
+		return false;
 	for (size_t i = 0; i < route->field_test_count && is_method; i++)
-		if (has_value(&route->field_tests[i], request, effort) ==
+		if (has_value(&route->field_tests[i], request->head, effort) ==
 		    route->field_tests[i].is_absent)
 			return false;
 	return is_method;
@@ -183,7 +186,7 @@ static bool path_has_prefix(struct slice path, struct slice prefix)
 }
 
 static const struct conf_route *find_taker(const struct router_paths *p,
-    const struct conf_route *routes, const struct entry *e, const struct http_head *request,
+    const struct conf_route *routes, const struct entry *e, const struct request_facts *request,
     struct effort *effort)
 {
 	const uint32_t *takers = takers_of(p) + e->first;
@@ -202,7 +205,7 @@ static const struct conf_route *find_taker(const struct router_paths *p,
  * begin with it: so it is that entry, or what it begins with.
  */
 const struct conf_route *router_paths_find(const struct router_paths *p,
-    const struct conf_route *routes, struct slice path, const struct http_head *request,
+    const struct conf_route *routes, struct slice path, const struct request_facts *request,
     struct slice *prefix, struct effort *effort)
 {
 	for (size_t at = last_not_behind(p, path); at > 0; at = p->entries[at - 1].above) {

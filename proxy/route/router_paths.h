@@ -7,6 +7,7 @@
 #define PUSHGATE_ROUTE_ROUTER_PATHS_H
 
 #include "proxy/conf/conf.h"
+#include "proxy/relay/relay.h"
 
 struct router_paths;
 
@@ -17,7 +18,7 @@ struct router_paths *router_paths_new(
 size_t router_paths_bytes(const struct router_paths *p);
 /* routes: the array. path: without query. NULL: no route takes the request. prefix: lies in the paths. */
 const struct conf_route *router_paths_find(const struct router_paths *p,
-    const struct conf_route *routes, struct slice path, const struct http_head *request,
+    const struct conf_route *routes, struct slice path, const struct request_facts *request,
     struct slice *prefix, struct effort *effort);
 
 #endif

@@ -307,7 +307,7 @@ static void print_own_answer(struct request *r)
 	}
 	fprintf(r->out, "redirected with %u by the route, to ", route->redirect.status);
 	explain_print(
-	    r->out, route_redirect_target(&r->scene.routes, x->request, exchange_arena(x)));
+	    r->out, route_redirect_target(&r->scene.routes, &x->facts, exchange_arena(x)));
 	fputc('\n', r->out);
 }
 

@@ -7,6 +7,7 @@
  */
 #include "proxy/base/chunk.h"
 #include "proxy/base/ensure.h"
+#include "proxy/http/authority.h"
 #include "proxy/limits.h"
 #include "proxy/tool/explain.h"
 
@@ -305,6 +306,16 @@ static struct peer_claim *claim_of(const struct explain_scene *s, const struct h
 	return is_claimed ? peer_claim_new(&header, &s->peer, 0) : NULL;
 }
 
+/* A client asks for a host by a handshake with its name. */
+static void set_client_ca(struct exchange *x)
+{
+	const struct conf_listen *l = x->facts.listener;
+	struct http_authority a;
+	if (l && l->client_auth &&
+	    http_authority_parse(x->request->authority, x->request->scheme, &a))
+		x->facts.client_ca = conf_client_ca_of_name(l->client_auth, a.host);
+}
+
 const struct relay_cause *explain_ask(
     struct explain_scene *s, struct http_head *request, const char **detail)
 {
@@ -318,6 +329,7 @@ const struct relay_cause *explain_ask(
 	x->facts.peer = s->peer;
 	x->facts.claim = claim_of(s, request);
 	x->facts.user = exchange_user_hold(s->user);
+	set_client_ca(x);
 	hold_part(x)->store = &s->held;
 	x->facts.came_through = route_came_through(s->listen, request);
 	route_find_client(&x->facts);

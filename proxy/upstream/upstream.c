@@ -58,6 +58,15 @@ const struct offer_promiser upstream_promiser = {.covers = origin_covers, .may_r
 /* ---- life ---- */
 
 /* Authorities are read from a file: once for all origins that trust the same. */
+static bool shows_the_same(const struct conf_origin *a, const struct conf_origin *b)
+{
+	const struct net_certificate *one = a->client_certificate, *other = b->client_certificate;
+	if (!one || !other)
+		return one == other;
+	return strcmp(one->chain_file, other->chain_file) == 0 &&
+	       strcmp(one->key_file, other->key_file) == 0;
+}
+
 static struct net_tls *find_tls(const struct upstream *u, const struct conf_origin *o)
 {
 	for (size_t i = 0; i < o->index; i++) {
@@ -66,7 +75,7 @@ static struct net_tls *find_tls(const struct upstream *u, const struct conf_orig
 		bool same_ca = o->tls_ca ? other->tls_ca && strcmp(o->tls_ca, other->tls_ca) == 0
 					 : !other->tls_ca;
 		if (d->origin.tls && same_ca && o->tls_verify == other->tls_verify &&
-		    o->protocols == other->protocols)
+		    o->protocols == other->protocols && shows_the_same(o, other))
 			return d->origin.tls;
 	}
 	return NULL;

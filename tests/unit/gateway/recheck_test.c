@@ -177,6 +177,8 @@ static void newer_worker_judges_as_it_would_judge_a_request(void **state)
 	    {{SITE, .authority = SLICE_INIT("c.test"), .path = SLICE_INIT("/ws")}, "192.0.2.1", NULL, "ask"},
 	    {{SITE, .authority = SLICE_INIT("c.test"), .path = SLICE_INIT("/ws"), .user = SLICE_INIT("anna")}, "192.0.2.1", NULL, NULL},
 	    {{SITE, .authority = SLICE_INIT("a.test"), .path = SLICE_INIT("/ws")}, "198.51.100.1", NULL, "rule"},
+	    {{SITE, .authority = SLICE_INIT("a.test"), .path = SLICE_INIT("/ws"), .cert = SLICE_INIT("cn:a\ncn:eve\n")}, "192.0.2.1", NULL, "rule"},
+	    {{SITE, .authority = SLICE_INIT("a.test"), .path = SLICE_INIT("/ws"), .cert = SLICE_INIT("cn:a\n")}, "192.0.2.1", NULL, NULL},
 	    /* Forward mode. */
 	    {{PROXY, .authority = SLICE_INIT("a.test:443")}, "10.0.0.1", "127.0.0.1:443", NULL},
 	    {{PROXY, .authority = SLICE_INIT("a.test:443")}, "10.0.0.1", "127.0.0.2:443", "address-not-global"},
@@ -192,7 +194,7 @@ static void newer_worker_judges_as_it_would_judge_a_request(void **state)
 	    {{.listener = SLICE_INIT("open"), .scheme = SLICE_INIT("http"), .authority = SLICE_INIT("b.test"), .path = SLICE_INIT("/admin")}, "192.0.2.1", NULL, NULL},
 	};
 	struct gate_world *w = gate_world_new(NULL, "access = site", NULL,
-	    "[access site]\nusers = /dev/null\ndeny = client=198.51.100.0/24\ndeny = path=/admin\ndeny = host=b.test\n"
+	    "[access site]\nusers = /dev/null\ndeny = client=198.51.100.0/24\ndeny = cert=cn:eve\ndeny = path=/admin\ndeny = host=b.test\n"
 	    "ask = host=c.test\nallow = all\n"
 	    "[listen open]\naddress = unix:/tmp/open\n[listen f]\naddress = unix:/tmp/forward\nmode = forward\naccess = lab\n"
 	    "[access lab]\nallow = address=127.0.0.1\nallow = all\n"

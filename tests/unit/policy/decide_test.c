@@ -330,6 +330,27 @@ static void user_is_known_by_name(void **state)
 	}
 }
 
+static void certificate_is_known_by_its_names(void **state)
+{
+	struct scene *s = *state;
+	struct slice patterns[] = {SLICE("cn:carol"), SLICE("dns:*.example")}, any = SLICE("*");
+	static const struct client_certificate bob = {.names = SLICE_INIT("cn:bob\ndns:b.example\n")},
+					       eve = {.names = SLICE_INIT("cn:dns:x.example\n")};
+	struct policy_rule *rule = scene_rule(s, "one", POLICY_DROP);
+	const struct client_certificate *shown[] = {NULL, &bob, &eve};
+	for (size_t i = 0; i < 3; i++) {
+		s->offer.certificate = shown[i];
+		rule->certs = patterns;
+		rule->cert_count = 2;
+		assert_int_equal(policy_decide(&s->set, &s->offer).action == POLICY_DROP, i == 1);
+		rule->certs = &any;
+		rule->cert_count = 1;
+		assert_int_equal(policy_decide(&s->set, &s->offer).action == POLICY_DROP, i > 0);
+		rule->cert_count = 0;
+		assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);
+	}
+}
+
 static void destination_is_host_and_port_of_the_request(void **state)
 {
 	struct scene *s = *state;
@@ -468,6 +489,7 @@ int main(void)
 	    DECIDE_TEST(navigation_that_is_unknown_is_neither),
 	    DECIDE_TEST(round_trip_time_counts_only_when_it_was_measured),
 	    DECIDE_TEST(user_is_known_by_name),
+	    DECIDE_TEST(certificate_is_known_by_its_names),
 	    DECIDE_TEST(destination_is_host_and_port_of_the_request),
 	    DECIDE_TEST(destination_of_nothing_is_any_host),
 	    DECIDE_TEST(share_takes_the_draws_below_it),

@@ -116,6 +116,20 @@ static void users_hide_those_that_they_name(void **state)
 	assert_hidden(&both, &alice, CERTAIN);
 }
 
+static void certificates_hide_those_that_they_name(void **state)
+{
+	(void)state;
+	struct slice two[] = {SLICE("cn:a"), SLICE("cn:b")}, one_name = SLICE("cn:b"), shown = SLICE("*");
+	struct policy_rule any = {0}, both = {.certs = two, .cert_count = 2}, b = {.certs = &one_name, .cert_count = 1};
+	struct policy_rule all = {.certs = &shown, .cert_count = 1};
+	assert_hidden(&any, &b, CERTAIN);
+	assert_hidden(&b, &any, NOT);
+	assert_hidden(&all, &both, CERTAIN);
+	assert_hidden(&both, &all, NOT);
+	assert_hidden(&both, &b, CERTAIN);
+	assert_hidden(&b, &both, NOT);
+}
+
 static void destinations_hide_those_within(void **state)
 {
 	(void)state;
@@ -278,6 +292,7 @@ int main(void)
 	    cmocka_unit_test(bits_hide_when_they_are_a_superset),
 	    cmocka_unit_test(address_blocks_hide_what_is_within),
 	    cmocka_unit_test(users_hide_those_that_they_name),
+	    cmocka_unit_test(certificates_hide_those_that_they_name),
 	    cmocka_unit_test(destinations_hide_those_within),
 	    cmocka_unit_test(facts_of_the_connection_hide_what_they_contain),
 	    cmocka_unit_test(shadow_rule_hides_shadows_alone),

@@ -156,7 +156,7 @@ static const char *route_of(const struct router *r, const char *host, const char
 	const struct http_head request = {.method = SLICE("GET"),
 	    .authority = slice_of_string(host),
 	    .path = slice_of_string(path)};
-	return router_find(r, &request, &route, NULL, NULL) == ROUTER_FOUND ? route->name : "";
+	return router_find(r, &(struct request_facts){.head = &request}, &route, NULL, NULL) == ROUTER_FOUND ? route->name : "";
 }
 
 static int seal_second(void)

@@ -242,6 +242,9 @@ static const struct condition {
 	    {"client=8.8.0.0/16", NULL, "0100"}, {"client=unix,fd00::/8", NULL, "0011"}}},
     {ACCESS_REASON_USER, false, {"", "alice", "bob"},
 	{{"", NULL, "111"}, {"user=*", NULL, "011"}, {"user=alice,carol", NULL, "010"}}},
+    {ACCESS_REASON_CERT, false, {"", "cn:alice", "dns:b.example"},
+	{{"", NULL, "111"}, {"cert=*", NULL, "011"}, {"cert=cn:alice,dns:*.test", NULL, "010"},
+	    {"cert=dns:*", NULL, "001"}}},
     {ACCESS_REASON_METHOD, false, {"GET", "POST"},
 	{{"", NULL, "11"}, {"method=POST,PUT", NULL, "01"}}},
     {ACCESS_REASON_TIME, false, {"0", "479", "480", "10079"},
@@ -338,18 +341,26 @@ static const char *model_says(
 	return access_reason_name((enum access_reason)nearest);
 }
 
+static const struct client_certificate *certificate_of(size_t value)
+{
+	static const struct client_certificate alice = {.names = SLICE_INIT("cn:alice\n")};
+	static const struct client_certificate b = {.names = SLICE_INIT("dns:b.example\n")};
+	return value == 0 ? NULL : value == 1 ? &alice : &b;
+}
+
 static void facts_of(struct access_facts *f, struct address *to, char *plain, const size_t *values)
 {
-	const char *path = conditions[5].values[values[5]], *address = conditions[7].values[values[7]];
+	const char *path = conditions[6].values[values[6]], *address = conditions[8].values[values[8]];
 	f->client = address_of(conditions[0].values[values[0]]);
 	f->user = slice_of_string(conditions[1].values[values[1]]);
-	f->method = slice_of_string(conditions[2].values[values[2]]);
-	f->minute = (uint32_t)atoi(conditions[3].values[values[3]]);
-	f->host = slice_of_string(conditions[4].values[values[4]]);
+	f->certificate = certificate_of(values[2]);
+	f->method = slice_of_string(conditions[3].values[values[3]]);
+	f->minute = (uint32_t)atoi(conditions[4].values[values[4]]);
+	f->host = slice_of_string(conditions[5].values[values[5]]);
 	f->host_is_ambiguous = f->host.len == 0;
 	f->path = slice_of_string(path);
 	f->plain_path = http_path_plain(f->path, plain);
-	f->port = (uint16_t)atoi(conditions[6].values[values[6]]);
+	f->port = (uint16_t)atoi(conditions[7].values[values[7]]);
 	f->to_is_mapped = strcmp(address, "mapped") == 0;
 	*to = address_of(strcmp(address, "unknown") == 0 ? "unix" : f->to_is_mapped ? "8.8.8.8" : address);
 	f->to = to->family == 0 ? NULL : to;
@@ -393,8 +404,8 @@ static void play(unsigned *seed, bool is_forward)
 		if (strcmp(said, expected) != 0)
 			fail_msg("%s\nclient %s user %s host %s path %s to %s: %s, not %s", text,
 			    conditions[0].values[values[0]], conditions[1].values[values[1]],
-			    conditions[4].values[values[4]], conditions[5].values[values[5]],
-			    conditions[7].values[values[7]], said, expected);
+			    conditions[5].values[values[5]], conditions[6].values[values[6]],
+			    conditions[8].values[values[8]], said, expected);
 	}
 	conf_free(c);
 }

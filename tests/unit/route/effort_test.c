@@ -179,7 +179,7 @@ static void hosts_of_many_rules_are_found(void **state)
 static const char *route_of(const struct router *r, struct http_head *request, struct effort *e)
 {
 	const struct conf_route *route = NULL;
-	assert_int_equal(router_find(r, request, &route, NULL, e), ROUTER_FOUND);
+	assert_int_equal(router_find(r, &(struct request_facts){.head = request}, &route, NULL, e), ROUTER_FOUND);
 	return route->name;
 }
 

@@ -213,9 +213,41 @@ static void pseudo_fields_are_the_clients_unless_the_origin_has_its_own(void **s
 	}
 }
 
+/* The certificate of a client of the proxy says nothing to the sites that it asks for. */
+static void an_origin_of_a_gateway_is_told_of_the_certificate(void **state)
+{
+	(void)state;
+	static struct client_certificate c = {.references = 1, .leaf = SLICE_INIT(":YQ==:"), .chain = SLICE_INIT(":Yg==:")};
+	static const struct conf_listen gateway = {0}, forward = {.mode = CONF_MODE_FORWARD};
+	static const struct {
+		const char *rules, *told;
+		bool is_forward;
+	} rows[] = {
+	    {NULL, "client-cert: :YQ==:", false},
+	    {"client-cert = chain", "client-cert: :YQ==:\nclient-cert-chain: :Yg==:", false},
+	    {"client-cert = no", "", false},
+	    {NULL, "", true},
+	    {"client-cert = chain", "", true},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[512];
+		struct made m = made_new(NULL, rows[i].rules, "GET", FIELDS("client-cert", ":Zg==:", "client_cert", ":Zg==:"));
+		struct request_facts f = m.x.facts;
+		f.listener = rows[i].is_forward ? &forward : &gateway;
+		f.certificate = &c;
+		struct http_head *head = route_origin_request(&m.env, &f, &m.x.place);
+		http_head_remove(head, HTTP_TOKEN_VIA);
+		text_of(head, text, sizeof(text));
+		assert_string_equal(text, rows[i].told);
+		http_head_free(head);
+		made_free(&m);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(an_origin_of_a_gateway_is_told_of_the_certificate),
 	    cmocka_unit_test(via_is_added_once_behind_those_that_came),
 	    cmocka_unit_test(fields_of_one_hop_do_not_go_on),
 	    cmocka_unit_test(rules_set_add_and_remove_in_the_order_of_the_file),

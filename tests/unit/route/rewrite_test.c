@@ -380,7 +380,7 @@ static void check_redirect(const char *more, const char *host, const char *path,
 	    .scheme = SLICE("https"), .authority = slice_of_string(host), .path = slice_of_string(path)};
 	struct arena a;
 	arena_init(&a, NULL, 0);
-	struct slice target = route_redirect_target(&env, &request, &a);
+	struct slice target = route_redirect_target(&env, &(struct request_facts){.head = &request}, &a);
 	if (!slice_equal(target, slice_of_string(wanted)))
 		fail_msg("%s: %s%s leads to %.*s", more, host, path, SLICE_ARG(target));
 	arena_fini(&a);

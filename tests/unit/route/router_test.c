@@ -46,7 +46,7 @@ static const char *where(const struct case_map *m, const char *authority, const 
 	const struct conf_route *route = NULL;
 	const struct http_head request = {
 	    .method = SLICE("GET"), .authority = slice_of_string(authority), .path = slice_of_string(path)};
-	switch (router_find(m->router, &request, &route, NULL, NULL)) {
+	switch (router_find(m->router, &(struct request_facts){.head = &request}, &route, NULL, NULL)) {
 	case ROUTER_FOUND:
 		assert_non_null(route);
 		return route->name;
@@ -282,7 +282,7 @@ static const char *where_with(const struct case_map *m, const char *method, cons
 	for (; *fields; fields += 2)
 		http_head_add(request, slice_of_string(fields[0]), slice_of_string(fields[1]));
 	assert_null(http_head_validate(request, HTTP_REQUEST));
-	enum router_answer answer = router_find(m->router, request, &route, NULL, NULL);
+	enum router_answer answer = router_find(m->router, &(struct request_facts){.head = request}, &route, NULL, NULL);
 	http_head_free(request);
 	http_head_pool_free(pool);
 	return answer == ROUTER_FOUND ? route->name : "404";
@@ -301,6 +301,26 @@ static void a_route_with_conditions_comes_before_those_without(void **state)
 	assert_string_equal(where_with(&m, "post", "/x", NO_FIELDS), "all");
 	/* in the order of the file, not the one with more conditions */
 	assert_string_equal(where_with(&m, "POST", "/x", FIELDS("x-beta", "1")), "write");
+	map_free(&m);
+}
+
+static void certificates_are_looked_at_by_their_names(void **state)
+{
+	(void)state;
+	struct case_map m = map_new("[route all]\norigin = o\n[route b]\ncert = cn:b dns:*.b.example\norigin = o\n"
+				    "[route some]\ncert = *\norigin = o\n");
+	static const struct client_certificate b = {.names = SLICE_INIT("dns:x.b.example\n")},
+					       c = {.names = SLICE_INIT("cn:c\n")};
+	const struct client_certificate *shown[] = {NULL, &b, &c};
+	static const char *const names[] = {"all", "b", "some"};
+	const struct http_head request = {.method = SLICE("GET"), .authority = SLICE("h"), .path = SLICE("/")};
+	for (size_t i = 0; i < 3; i++) {
+		const struct conf_route *route = NULL;
+		const struct request_facts f = {
+		    .head = &request, .certificate = (struct client_certificate *)(uintptr_t)shown[i]};
+		assert_int_equal(router_find(m.router, &f, &route, NULL, NULL), ROUTER_FOUND);
+		assert_string_equal(route->name, names[i]);
+	}
 	map_free(&m);
 }
 
@@ -458,7 +478,7 @@ static void no_routes_at_all_is_fine(void **state)
 	struct router *r = router_new(&none, CONF_MODE_GATEWAY, 1);
 	const struct conf_route *route;
 	const struct http_head request = {.authority = SLICE("example.com"), .path = SLICE("/")};
-	assert_int_equal(router_find(r, &request, &route, NULL, NULL), ROUTER_NO_HOST);
+	assert_int_equal(router_find(r, &(struct request_facts){.head = &request}, &route, NULL, NULL), ROUTER_NO_HOST);
 	router_free(r);
 	router_free(NULL);
 }
@@ -480,6 +500,7 @@ int main(void)
 	    cmocka_unit_test(many_hosts_are_all_found),
 	    cmocka_unit_test(the_authority_of_the_lookup_before_does_not_matter),
 	    cmocka_unit_test(a_route_with_conditions_comes_before_those_without),
+	    cmocka_unit_test(certificates_are_looked_at_by_their_names),
 	    cmocka_unit_test(who_meets_no_condition_goes_to_shorter_paths_and_other_hosts),
 	    cmocka_unit_test(fields_are_looked_at_by_name_and_value),
 	    cmocka_unit_test(each_field_line_must_hold_by_any_field_of_its_name),
