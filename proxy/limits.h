@@ -89,6 +89,8 @@
 
 /* One server's weight: the schedule of a balance is made of weights, and grows with them. */
 #define LIMIT_SERVER_WEIGHT 256u
+/* Certificates of a folder. Each takes some 10 KiB in each worker, and a handshake compares its name with all of theirs. */
+#define LIMIT_CERTIFICATES 1000u
 /* Servers of one destination, whichever way they came: a name with more addresses has the first of them. */
 #define LIMIT_SERVERS 1024u
 

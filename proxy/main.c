@@ -266,7 +266,8 @@ static const char *command_word(size_t index);
 static const struct command version_command = {
     .name = "version",
     .sentence = "print the version",
-    .text = "Prints the version, and which protocols it speaks.",
+    .text = "Prints the version, which protocols it speaks, and the groups of TLS that the linked "
+	    "BoringSSL has.",
     .run = run_own,
 };
 
@@ -278,6 +279,9 @@ static int version(const struct arguments *a)
 	     "server push: accepted from origins, made for them, decided by rules, promised to "
 	     "clients\n"
 	     "also: HPACK (RFC 7541), priorities (RFC 9218), Proxy-Status (RFC 9209)");
+	char groups[128];
+	printf("TLS 1.2 and 1.3 by %s, with the groups %s\n", net_tls_library(),
+	    net_tls_groups(groups, sizeof(groups)));
 	return 0;
 }
 

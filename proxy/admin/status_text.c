@@ -68,13 +68,12 @@ static void print_certificates(const struct conf *conf, FILE *out)
 {
 	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_CERTIFICATE};
 	for (size_t i = 0; i < conf->listen_count; i++)
-		for (size_t k = 0; k < conf->listens[i].certificate_count; k++) {
+		for (size_t k = 0; k < conf->listens[i].shown_count; k++) {
 			const struct conf_listen *l = &conf->listens[i];
-			if (l->certificate_ends[k] > 0)
+			if (l->shown[k].ends > 0)
 				observe_sample(&f,
-				    OBSERVE_LABELS({"listen", l->name},
-					{"file", l->certificates[k].chain_file}),
-				    "%lld", (long long)l->certificate_ends[k]);
+				    OBSERVE_LABELS({"listen", l->name}, {"file", l->shown[k].file}),
+				    "%lld", (long long)l->shown[k].ends);
 		}
 }
 

@@ -182,13 +182,32 @@ static off_t next_page(off_t at)
 	return (at + page - 1) / page * page;
 }
 
-static int read_file(struct sealed *s, const char *path, struct extent *x)
+/* Returns 0 or errno. *length: of all parts. */
+static int copy_parts(const struct sealed_part *parts, size_t count, int to, size_t *length)
+{
+	int error = 0;
+	*length = 0;
+	for (size_t i = 0; i < count && !error; i++) {
+		size_t more = parts[i].text.len;
+		if (parts[i].path)
+			error = copy_file(parts[i].path, to, &more);
+		else if (!write_all(to, parts[i].text))
+			error = errno;
+		*length += more;
+		if (!error && *length > SEALED_FILE_BYTES)
+			error = EFBIG;
+	}
+	return error;
+}
+
+static int read_parts(
+    struct sealed *s, const struct sealed_part *parts, size_t count, struct extent *x)
 {
 	if (s->fd < 0)
 		s->fd = make_memory_file("pushgate-start");
 	if (s->fd < 0 || lseek(s->fd, s->end, SEEK_SET) < 0)
 		return errno;
-	int error = copy_file(path, s->fd, &x->length);
+	int error = copy_parts(parts, count, s->fd, &x->length);
 	if (error) {
 		(void)!ftruncate(s->fd, s->end);
 		return error;
@@ -198,7 +217,8 @@ static int read_file(struct sealed *s, const char *path, struct extent *x)
 	return 0;
 }
 
-int sealed_add(struct sealed *s, const char *path)
+int sealed_add_parts(
+    struct sealed *s, const char *path, const struct sealed_part *parts, size_t count)
 {
 	struct entry *e = find(s, path);
 	ensure(!s->is_sealed);
@@ -210,8 +230,14 @@ int sealed_add(struct sealed *s, const char *path)
 	}
 	e = &s->entries[s->count++];
 	*e = (struct entry){.path = memory_strdup(path)};
-	e->extent.error = read_file(s, path, &e->extent);
+	e->extent.error = read_parts(s, parts, count, &e->extent);
 	return (int)e->extent.error;
+}
+
+int sealed_add(struct sealed *s, const char *path)
+{
+	const struct sealed_part whole = {.path = path};
+	return sealed_add_parts(s, path, &whole, 1);
 }
 
 static bool write_table(const struct sealed *s)

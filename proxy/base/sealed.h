@@ -23,6 +23,14 @@ struct sealed *sealed_new(void);
 void sealed_free(struct sealed *s); /* accepts NULL */
 /* Reads the file unless it was read before. Returns 0, or errno as it was when the file was read. */
 int sealed_add(struct sealed *s, const char *path);
+/* A piece of a file that is made of several: the bytes of a file, or (path NULL) a text. */
+struct sealed_part {
+	const char *path;
+	struct slice text;
+};
+/* The same with a file of the set that is no file of the disk: all parts, one behind the other. */
+int sealed_add_parts(
+    struct sealed *s, const char *path, const struct sealed_part *parts, size_t count);
 /* Nothing can be added or changed from now on, in no process. */
 void sealed_seal(struct sealed *s);
 /* A hash of the paths and the bytes of a sealed set, seeded. */

@@ -25,6 +25,8 @@ static bool open_tls(struct client_listener *l, char *error, size_t error_size)
 	    .alpn = alpn,
 	    .tickets = l->clients->env->tickets,
 	    .files = l->clients->env->conf->sealed,
+	    .ticket_file = l->clients->env->conf->server.ticket_file,
+	    .parameters = &conf->tls,
 	};
 	l->tls = net_tls_server_new(&o, error, error_size);
 	return l->tls && (!conf->client_auth || net_tls_ask_clients(l->tls, &conf->client_auth->net,

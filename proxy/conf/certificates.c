@@ -13,12 +13,6 @@
 
 enum { DAY_SECONDS = 86400, RENEW_DAYS = 14 };
 
-/* One certificate and its key, while they are checked. */
-struct pair {
-	const struct conf_section *section;
-	const struct conf_file_ref *chain, *key;
-};
-
 /* From here on the file is as it is now. net_pem_look reports an error of reading it. */
 static void add_file(struct conf_loader *l, const char *path)
 {
@@ -37,7 +31,7 @@ static const struct pem_kind {
 };
 
 /* The file holds no certificate (or no key): reports what it holds. other: the other file of the pair. */
-static void wrong_content(struct conf_loader *l, const struct pair *p, bool is_key,
+static void wrong_content(struct conf_loader *l, const struct conf_pair *p, bool is_key,
     const struct net_pem_file *f, const struct net_pem_file *other)
 {
 	const struct pem_kind *kind = &pem_kinds[is_key];
@@ -92,7 +86,7 @@ static void wrong_content(struct conf_loader *l, const struct pair *p, bool is_k
 /* ---- whether they belong together ---- */
 
 /* The line of the section's certificate that the key belongs to; 0: of none. */
-static uint32_t owner_of_key(const struct conf_loader *l, const struct pair *p)
+static uint32_t owner_of_key(const struct conf_loader *l, const struct conf_pair *p)
 {
 	struct net_chain_link links[NET_CHAIN_MOST];
 
@@ -107,7 +101,7 @@ static uint32_t owner_of_key(const struct conf_loader *l, const struct pair *p)
 
 /* Reports a key that cannot be compared with the certificate. False: both can be read. */
 static bool is_unusable(
-    struct conf_loader *l, const struct pair *p, const struct net_chain_link *first)
+    struct conf_loader *l, const struct conf_pair *p, const struct net_chain_link *first)
 {
 	const char *file = p->section->file;
 
@@ -125,8 +119,8 @@ static bool is_unusable(
 }
 
 /* Reports a key that is not that of the first certificate in the file. */
-static void other_key(
-    struct conf_loader *l, const struct pair *p, const struct net_chain_link *links, size_t count)
+static void other_key(struct conf_loader *l, const struct conf_pair *p,
+    const struct net_chain_link *links, size_t count)
 {
 	const char *file = p->section->file;
 
@@ -171,8 +165,8 @@ static int64_t renew_seconds(const struct net_chain_link *c)
 }
 
 /* True: it has warned. */
-static bool warn_of_time(
-    struct conf_loader *l, const struct pair *p, const struct net_chain_link *c, const char *which)
+static bool warn_of_time(struct conf_loader *l, const struct conf_pair *p,
+    const struct net_chain_link *c, const char *which)
 {
 	int64_t now = (int64_t)(clock_wall() / USEC_PER_SEC);
 	char date[16];
@@ -195,7 +189,7 @@ static bool warn_of_time(
 }
 
 /* certbot and others write two files: cert.pem, and fullchain.pem with the certificates that signed it. */
-static void warn_of_lone_certificate(struct conf_loader *l, const struct pair *p)
+static void warn_of_lone_certificate(struct conf_loader *l, const struct conf_pair *p)
 {
 	static const char lone[] = "cert.pem", whole[] = "fullchain.pem";
 	size_t length = strlen(p->chain->path), name = length < 8 ? 0 : length - 8;
@@ -212,8 +206,8 @@ static void warn_of_lone_certificate(struct conf_loader *l, const struct pair *p
 		    p->chain->path, beside);
 }
 
-static void warn_of_chain(
-    struct conf_loader *l, const struct pair *p, const struct net_chain_link *links, size_t count)
+static void warn_of_chain(struct conf_loader *l, const struct conf_pair *p,
+    const struct net_chain_link *links, size_t count)
 {
 	char which[120];
 	bool has_warned = warn_of_time(l, p, &links[0], "the certificate");
@@ -242,13 +236,11 @@ static void warn_of_chain(
 /* ---- [listen NAME] ---- */
 
 /* ends: when the first certificate of the chain expires. */
-static bool check_pair(struct conf_loader *l, const struct pair *p, int64_t *ends)
+static bool check_pair(struct conf_loader *l, const struct conf_pair *p, int64_t *ends)
 {
 	struct net_pem_file chain, key;
 	struct net_chain_link links[NET_CHAIN_MOST];
 
-	add_file(l, p->chain->path);
-	add_file(l, p->key->path);
 	net_pem_look(l->conf->sealed, p->chain->path, &chain);
 	net_pem_look(l->conf->sealed, p->key->path, &key);
 	if (chain.certificates == 0)
@@ -274,19 +266,65 @@ static bool check_pair(struct conf_loader *l, const struct pair *p, int64_t *end
 
 /* The library's own verdict comes last: it knows more, and says less. */
 static void make_context(
-    struct conf_loader *l, struct conf_section *s, const struct conf_listen *listen)
+    struct conf_loader *l, struct conf_section *s, const struct conf_listen *listen, uint32_t line)
 {
-	char error[256] = "";
+	char error[512] = "";
 	struct net_tls_server_options options = {.certificates = listen->certificates,
 	    .certificate_count = listen->certificate_count,
 	    .alpn = "h2",
-	    .files = l->conf->sealed};
+	    .files = l->conf->sealed,
+	    .parameters = &listen->tls};
 
 	s->tls = net_tls_server_new(&options, error, sizeof error);
 	if (!s->tls)
-		conf_mistake(l, s->file, s->chains[0].line,
+		conf_mistake(l, s->file, line,
 		    "the certificate cannot be used: %s; name a PEM certificate and its own key",
 		    error);
+}
+
+/* The section has one more certificate. False: it has a mistake. */
+static bool add_certificate(
+    struct conf_loader *l, struct conf_listen *listen, const struct conf_pair *p)
+{
+	int64_t ends = 0;
+	bool is_good = !l->opens_files || p->section->is_broken || check_pair(l, p, &ends);
+
+	conf_append(
+	    l, listen->shown, listen->shown_count, (struct conf_certificate){p->chain->path, ends});
+	return is_good;
+}
+
+static bool add_line(struct conf_loader *l, struct conf_section *s, size_t i)
+{
+	struct conf_listen *listen = s->object;
+	const struct conf_pair p = {s, &s->chains[i], &s->keys[i]};
+
+	conf_append(l, listen->certificates, listen->certificate_count,
+	    (struct net_certificate){p.chain->path, p.key->path});
+	if (l->opens_files && !s->is_broken) {
+		add_file(l, p.chain->path);
+		add_file(l, p.key->path);
+	}
+	return add_certificate(l, listen, &p);
+}
+
+static bool add_folder(struct conf_loader *l, struct conf_section *s, size_t i)
+{
+	struct conf_listen *listen = s->object;
+	struct conf_pair *pairs = NULL;
+	size_t count = 0;
+	bool are_good = true;
+
+	conf_append(l, listen->certificates, listen->certificate_count,
+	    (struct net_certificate){s->folders[i].path, NULL});
+	if (!l->opens_files || s->is_broken)
+		return true;
+	if (!conf_find_certificates(l, &s->folders[i], s, &pairs, &count))
+		return false;
+	conf_seal_certificates(l, s->folders[i].path, pairs, count);
+	for (size_t k = 0; k < count; k++)
+		are_good = add_certificate(l, listen, &pairs[k]) && are_good;
+	return are_good;
 }
 
 void conf_check_certificates(struct conf_loader *l, struct conf_section *s)
@@ -301,22 +339,12 @@ void conf_check_certificates(struct conf_loader *l, struct conf_section *s)
 	if (s->key_count > pairs)
 		conf_mistake(l, s->file, s->keys[pairs].line,
 		    "key without a certificate; add certificate = FILE above it");
-	if (pairs == 0)
-		return;
-	listen->certificates = arena_alloc(&l->conf->arena, pairs * sizeof *listen->certificates);
-	listen->certificate_ends =
-	    arena_alloc(&l->conf->arena, pairs * sizeof *listen->certificate_ends);
-	listen->certificate_count = pairs;
-	for (size_t i = 0; i < pairs; i++) {
-		listen->certificates[i] =
-		    (struct net_certificate){s->chains[i].path, s->keys[i].path};
-		listen->certificate_ends[i] = 0;
-		struct pair p = {s, &s->chains[i], &s->keys[i]};
-		if (l->opens_files && !s->is_broken)
-			are_good = check_pair(l, &p, &listen->certificate_ends[i]) && are_good;
-	}
-	if (are_good)
-		make_context(l, s, listen);
+	for (size_t i = 0; i < pairs; i++)
+		are_good = add_line(l, s, i) && are_good;
+	for (size_t i = 0; i < s->folder_count; i++)
+		are_good = add_folder(l, s, i) && are_good;
+	if (are_good && listen->certificate_count > 0)
+		make_context(l, s, listen, pairs ? s->chains[0].line : s->folders[0].line);
 }
 
 /* ---- tls-ca ---- */

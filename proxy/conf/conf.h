@@ -66,8 +66,14 @@ struct conf_client_address {
 	enum http_token token;        /* of the field */
 	uint32_t hops;                /* proxies in front, each of which adds an address: 1 */
 };
+
 /* keep: what a peer in `trusted` says stays. */
 enum conf_request_id { CONF_REQUEST_ID_OFF, CONF_REQUEST_ID_MAKE, CONF_REQUEST_ID_KEEP };
+
+struct conf_certificate {
+	const char *file;
+	int64_t ends; /* when it or one that signed it expires, in seconds since 1970; 0: not known */
+};
 
 struct conf_listen {
 	const char *name, *file;
@@ -81,11 +87,14 @@ struct conf_listen {
 	bool shares;                  /* forward mode: conf_listen_shares */
 	const char *access_name;      /* as written; NULL: not given */
 	const struct conf_access *access; /* NULL: every request is allowed; never in forward mode */
+	/* Where certificates come from: of a folder one bundle, whose path is the folder's. */
 	struct net_certificate *certificates;
-	/* For each: when it or one that signed it expires, in seconds since 1970; 0: not known. */
-	int64_t *certificate_ends;
 	size_t certificate_count;     /* 0 = plain h2c */
 	const struct conf_client_auth *client_auth; /* NULL: no client is asked for a certificate */
+	/* Those that the load has found there, for people. */
+	struct conf_certificate *shown;
+	size_t shown_count;
+	struct net_tls_parameters tls;
 	uint32_t protocols;           /* enum conf_protocol: both */
 	bool takes_tunnels;           /* a route has `upgrade`: HTTP/2 clients are told so (RFC 8441 3) */
 	bool redirect_to_https;       /* cleartext: every request is answered 308 to https */
@@ -336,6 +345,12 @@ struct conf *conf_load(const char *path, bool opens_files, struct conf_findings 
 /* The same for a text in memory; messages call it `name`. Includes are read only with `opens_files`,
  * and warnings are always written. errors: NULL, or what gets a line for each finding. */
 struct conf *conf_load_text(struct slice text, const char *name, bool opens_files, FILE *errors);
+/*
+ * Puts a certificate for this host into a folder of certificates, in place of that of before; the next load finds it
+ * there. chain, key: PEM. False: with a message, and all is as before.
+ */
+bool conf_put_certificate(const char *folder, const char *name, struct slice chain,
+    struct slice key, char *why, size_t size);
 void conf_free(struct conf *c); /* accepts NULL */
 
 /*

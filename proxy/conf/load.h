@@ -42,10 +42,10 @@ struct conf_section {
 	struct conf_option_place *options; /* in the order of the file */
 	size_t option_count;
 	/* Used by validate.c and certificates.c only. */
-	struct conf_file_ref *chains, *keys;
+	struct conf_file_ref *chains, *keys, *folders;
 	struct net_tls
 	    *tls; /* of a [listen NAME] whose certificates are good; conf_finish frees it */
-	size_t chain_count, key_count;
+	size_t chain_count, key_count, folder_count;
 	bool has_misspelt; /* a line has probably meant the option that the section must have */
 	bool is_broken;    /* one of its options was wrong: do not report what follows from that */
 };
@@ -213,6 +213,17 @@ bool conf_no_file(struct conf_loader *l, const char *what, const char *path, con
 /* foreign.c: reports a file that is no configuration of pushgate, and returns true. */
 bool conf_is_foreign(struct conf_loader *l, struct slice text);
 
+/* A certificate and its key, which are checked as lines of this section. Of a bundle both are the same file. */
+struct conf_pair {
+	const struct conf_section *section;
+	const struct conf_file_ref *chain, *key;
+};
+/* certificate_folder.c: puts the certificates of a folder behind the others. False: a mistake has been reported. */
+bool conf_find_certificates(struct conf_loader *l, const struct conf_file_ref *folder,
+    const struct conf_section *s, struct conf_pair **pairs, size_t *count);
+/* Puts them into the set of sealed files, as one that has the folder's path. */
+void conf_seal_certificates(
+    struct conf_loader *l, const char *folder, const struct conf_pair *pairs, size_t count);
 /* certificates.c: pairs certificates with keys and checks them. */
 void conf_check_certificates(struct conf_loader *l, struct conf_section *s);
 /* Keeps the system's authorities for workers that verify an origin by them. */

@@ -271,10 +271,11 @@ static void check_default(struct conf_loader *l, const struct conf_section *s)
 {
 	const struct conf_listen *listen = s->object;
 
-	if (conf_any(r, l->conf->routes, l->conf->route_count,
-		!r->is_forward && conf_route_has_host(r, SLICE("*"))))
+	if (listen->tls.strict_sni || conf_any(r, l->conf->routes, l->conf->route_count,
+					  !r->is_forward && conf_route_has_host(r, SLICE("*"))))
 		return;
-	for (size_t i = 1; i < listen->certificate_count; i++) {
+	/* Those of folders are behind the others, in no order that anybody has chosen. */
+	for (size_t i = 1; i < s->chain_count; i++) {
 		if (certificate_covers_route(l, s->tls, 0) ||
 		    !certificate_covers_route(l, s->tls, i))
 			continue;
@@ -293,7 +294,8 @@ static bool is_covered(const struct conf_loader *l, struct slice host)
 		const struct conf_listen *listen = s->object;
 		if (listen->mode != CONF_MODE_GATEWAY)
 			continue;
-		for (size_t i = 0; s->tls && i < listen->certificate_count; i++)
+		size_t count = s->tls ? net_tls_certificate_count(s->tls) : 0;
+		for (size_t i = 0; i < count; i++)
 			if (net_tls_certificate_covers(s->tls, i, host))
 				return true;
 	}

@@ -288,6 +288,10 @@ const struct conf_option conf_options[] = {
         .repeats = true,
         .sentence = "File with the secret that signs the cookie, 16 bytes or more. The first secret signs; cookies signed with a second "
         "one are still accepted, so that the secret can be changed."},
+    {SERVER(server.ticket_file), .key = "ticket-keys", .type = CONF_TYPE_FILE, .form = "FILE", .set = conf_set_ticket_keys, .example = "/etc/pushgate/tickets.keys",
+        .sentence = "A file of secrets from which the keys of TLS session tickets are made, so that several machines resume each other's "
+        "sessions. Each line has a secret of 43 to 1024 characters (openssl rand -hex 32). The first one makes tickets, up to seven "
+        "others are accepted (docs/TLS.md). Not given: keys that only the workers of this machine have, and that change every 12 hours."},
     {SERVER(server.diary_cookie_age), .key = "diary-cookie-age", .type = CONF_TYPE_TIME, .min = 60 * USEC_PER_SEC, .max = 365 * DAY,
         .preset = "168h", .sentence = "How long the cookie is valid."},
     {SERVER(server.hold_max_count), .key = "hold-max-count", NUMBER(1, 10000), .preset = "32",
@@ -364,6 +368,26 @@ const struct conf_option conf_options[] = {
         "have none are let in without. host: for these hosts alone, by the name that the client asks for (SNI); the first line with the host "
         "counts, else the one without host. crl: lists of revoked certificates (PEM), one of each authority. The origin gets the certificate "
         "in Client-Cert, and cert= of access rules, routes and pushes is about it (docs/CLIENTS.md)."},
+    {LISTEN(certificates), .key = "certificates", OTHER("FOLDER", conf_set_certificate_folder), .example = "/etc/letsencrypt/live",
+        .repeats = true,
+        .sentence = "A folder of certificates with their keys, and the folders in it, two levels deep: fullchain.pem with privkey.pem "
+        "(certbot), NAME.crt, NAME.cer or NAME.pem with NAME.key (Caddy and others), or both in one NAME.pem. They are as good as "
+        "those of certificate lines, which go before them: each client gets one for the name that it asks for, an exact name before a "
+        "wildcard (docs/TLS.md)."},
+    {LISTEN(tls.least), .key = "tls-min", CHOICE("1.2 1.3"), .example = "1.3", .preset = "1.2",
+        .sentence = "The lowest version of TLS that clients may use. HTTP/2 requires 1.2 (RFC 9113 9.2)."},
+    {LISTEN(tls.most), .key = "tls-max", CHOICE("1.2 1.3"), .example = "1.2", .preset = "1.3",
+        .sentence = "The highest version of TLS that clients may use."},
+    {LISTEN(tls.suites), .key = "ciphers", WORDS("SUITE ...", conf_add_suite), .example = "ECDHE-ECDSA-AES128-GCM-SHA256 ECDHE-RSA-AES128-GCM-SHA256",
+        .repeats = true,
+        .sentence = "The cipher suites of TLS 1.2, the preferred one first, by the names of OpenSSL or of IANA. Not given: all six that "
+        "RFC 9113 allows, as the client prefers. TLS 1.3 has suites of its own, of which all three are accepted."},
+    {LISTEN(tls.groups), .key = "groups", WORDS("GROUP ...", conf_add_group), .example = "X25519 P-256", .repeats = true,
+        .sentence = "The groups of the key exchange, the preferred one first, such as X25519, P-256, P-384 and P-521. Not given: "
+        "X25519MLKEM768 if the linked BoringSSL has it (pushgate version says so), X25519, P-256, P-384."},
+    {LISTEN(tls.strict_sni), .key = "strict-sni", SWITCH("no yes"), .preset = "no",
+        .sentence = "yes: the handshake of a client that names no host (SNI), or one that no certificate covers, is refused, by the alert "
+        "unrecognized_name or missing_extension. no: such a client gets the first certificate."},
     {LISTEN(protocols), .key = "protocols", .example = "h2", .type = CONF_TYPE_BITS, .choices = "h2 http/1.1", .preset = "h2 http/1.1",
         .sentence = "What clients may speak. Over TLS, ALPN decides, and a client without ALPN speaks HTTP/1.1; in cleartext the first "
         "bytes do. http/1.1 stands for HTTP/1.0 too."},

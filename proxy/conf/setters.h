@@ -14,9 +14,10 @@ enum { CONF_HOST_BYTES = 253 };
 /* Setters that report by themselves. */
 /* [server] */
 conf_setter conf_set_user, conf_set_log_fields, conf_set_status_socket, conf_add_resolver,
-    conf_set_diary_cookie_key, conf_set_tracing;
+    conf_set_diary_cookie_key, conf_set_tracing, conf_set_ticket_keys;
 /* [listen] */
-conf_setter conf_set_address, conf_set_pem_file, conf_set_client_ca, conf_set_hsts;
+conf_setter conf_set_address, conf_set_pem_file, conf_set_client_ca, conf_set_hsts, conf_add_suite,
+    conf_add_group, conf_set_certificate_folder;
 /* [origin] */
 conf_setter conf_set_server, conf_set_tls_ca, conf_set_client_certificate, conf_set_upstream_proxy,
     conf_add_no_proxy;

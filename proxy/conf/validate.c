@@ -81,12 +81,15 @@ static void check_limits(struct conf_loader *l, const struct conf_section *s,
 static void check_tls_options(struct conf_loader *l, const struct conf_section *s)
 {
 	const struct conf_listen *listen = s->object;
-	bool is_tls = conf_option_line(s, "certificate key");
+	bool is_tls = conf_option_line(s, "certificate key certificates");
 
 	if (is_tls && listen->redirect_to_https)
 		conf_mistake(l, s->file, conf_option_line(s, "redirect-to-https"),
 		    "redirect-to-https is for cleartext, but the section has a certificate; put it "
 		    "into a [listen NAME] without one");
+	if (listen->tls.least > listen->tls.most)
+		conf_mistake(l, s->file, conf_line_of(s, "tls-min tls-max"),
+		    "tls-min is above tls-max, so that no client can connect; write tls-max = 1.3");
 	if (!is_tls && listen->hsts)
 		conf_mistake(l, s->file, conf_option_line(s, "hsts"),
 		    "hsts is for TLS, but the section has no certificate (browsers ignore it in "

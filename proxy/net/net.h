@@ -16,6 +16,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/list.h"
 #include "proxy/net/client_auth.h"
+#include "proxy/net/tls_parameters.h"
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -130,41 +131,17 @@ bool net_route_source(const struct net_address *to, struct address *source);
 
 /* ---- digests ---- */
 
-#define NET_HMAC_BYTES 32
 /* HMAC-SHA256 (RFC 2104). */
 void net_hmac(struct slice key, struct slice text, uint8_t out[NET_HMAC_BYTES]);
 #define NET_SHA1_BYTES 20
 /* SHA-1 (FIPS 180-4), for protocols in which it protects nothing. */
 void net_sha1(struct slice text, uint8_t out[NET_SHA1_BYTES]);
 
-/* ---- session tickets ---- */
-
-/* The period of a key. A ticket resumes a session in the period in which it was made, and in the next one,
- * where it is also replaced. */
-#define NET_TICKET_PERIOD_USEC (12 * 3600 * USEC_PER_SEC)
-
-struct net_ticket_key {
-	uint8_t name[16], mac[NET_HMAC_BYTES], cipher[32];
-};
-
-struct net_tickets {
-	uint64_t period; /* of the current key; since the Unix epoch */
-	uint8_t secret[NET_HMAC_BYTES];
-	struct net_ticket_key current, previous;
-	bool has_previous;
-};
-
-void net_tickets_init(struct net_tickets *t, usec wall); /* with a random secret */
-/* Derives the keys of the period of `wall`, unless t has them or later ones, and keeps those of the period
- * before. Copies of the same net_tickets have the same keys in the same period. */
-void net_tickets_advance(struct net_tickets *t, usec wall);
-void net_tickets_fini(struct net_tickets *t); /* erases it */
-
 /* ---- TLS ---- */
 
-struct sealed;  /* base/sealed.h */
 struct net_tls; /* a context; connections hold it, so its owner may free it before them */
 
+/* A certificate with its chain, and its key. Without key_file: a bundle, which has any number of both. */
 struct net_certificate {
 	const char *chain_file, *key_file; /* PEM */
 };
@@ -172,15 +149,18 @@ struct net_certificate {
 const char *net_tls_library(void); /* "BoringSSL" */
 
 struct net_tls_server_options {
-	/* Chosen by SNI (DNS names and one-label wildcards of the certificates); the first one is
-	 * the default. If an RSA and an ECDSA certificate cover the name, the client's signature
-	 * algorithms decide. */
+	/* Chosen by SNI (DNS names and one-label wildcards of the certificates, an exact name before a
+	 * wildcard); the first one is the default. If an RSA and an ECDSA certificate cover the name,
+	 * the client's signature algorithms decide. */
 	const struct net_certificate *certificates;
 	size_t certificate_count;
 	const char *alpn; /* "h2": accepted protocols, comma-separated, preferred first */
 	/* Copied; workers that are given the same ones resume each other's sessions. NULL: random. */
 	const struct net_tickets *tickets;
 	const struct sealed *files; /* the files are read from there; NULL: from the disk */
+	const char *ticket_file;    /* in place of `tickets`; NULL: there is none */
+	const struct net_tls_parameters
+	    *parameters; /* copied, its texts borrowed; NULL: the defaults */
 };
 
 struct net_tls_client_options {
@@ -211,6 +191,8 @@ void net_tls_free(struct net_tls *t);
 void net_tls_advance_tickets(struct net_tls *t);
 /* Whether a certificate of this server context covers the host (RFC 6125; IP addresses by iPAddress). */
 bool net_tls_covers(const struct net_tls *t, struct slice host);
+/* Certificates of this server context: those of the options in their order, and in place of a bundle all that it has. */
+size_t net_tls_certificate_count(const struct net_tls *t);
 /* Whether certificate number i covers the host. For "*.example.com": some name below example.com. */
 bool net_tls_certificate_covers(const struct net_tls *t, size_t i, struct slice host);
 
@@ -388,6 +370,8 @@ struct slice net_conn_alpn(const struct net_conn *c); /* empty when none */
 usec net_conn_handshake_began(const struct net_conn *c);
 /* For a TLS client: whether the verified certificate of the peer covers this host. */
 bool net_conn_peer_covers(const struct net_conn *c, struct slice host);
+/* For a TLS server: the host that the client has named (SNI); empty: none. Lent as long as the connection is open. */
+struct slice net_conn_sni(const struct net_conn *c);
 /* "TLSv1.3", and the suite's IANA name: "TLS_AES_128_GCM_SHA256". "" for plain. Constants. */
 const char *net_conn_tls_version(const struct net_conn *c);
 const char *net_conn_tls_cipher(const struct net_conn *c);

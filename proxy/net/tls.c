@@ -5,13 +5,8 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include <openssl/err.h>
+#include <openssl/mem.h>
 #include <stdio.h>
-
-/* RFC 9113 9.2.2: the TLS 1.2 suites with ephemeral keys and AEAD. The brackets make them one group
- * of equal preference: the client knows which one is fastest on its processor. */
-static const char suites[] = "[ECDHE-ECDSA-AES128-GCM-SHA256|ECDHE-RSA-AES128-GCM-SHA256|"
-			     "ECDHE-ECDSA-AES256-GCM-SHA384|ECDHE-RSA-AES256-GCM-SHA384|"
-			     "ECDHE-ECDSA-CHACHA20-POLY1305|ECDHE-RSA-CHACHA20-POLY1305]";
 
 /* Turns "h2,http/1.1" into length-prefixed names. */
 static void set_alpn(struct net_tls *t, const char *list)
@@ -26,12 +21,13 @@ static void set_alpn(struct net_tls *t, const char *list)
 	}
 }
 
-struct net_tls *tls_new(bool is_server, const char *alpn)
+struct net_tls *tls_new(bool is_server, const char *alpn, const struct net_tls_parameters *p)
 {
 	struct net_tls *t = memory_new(struct net_tls);
 	t->refs = 1;
 	t->is_server = is_server;
 	t->wall = clock_wall;
+	t->parameters = p ? *p : (struct net_tls_parameters){.most = NET_TLS_1_3};
 	t->pool = CRYPTO_BUFFER_POOL_new();
 	if (alpn && *alpn)
 		set_alpn(t, alpn);
@@ -42,9 +38,7 @@ SSL_CTX *tls_context_new(struct net_tls *t)
 {
 	SSL_CTX *x = SSL_CTX_new(TLS_method());
 	ensure(x != NULL);
-	ensure(SSL_CTX_set_min_proto_version(x, TLS1_2_VERSION));
-	ensure(SSL_CTX_set_max_proto_version(x, TLS1_3_VERSION));
-	ensure(SSL_CTX_set_strict_cipher_list(x, suites));
+	tls_parameters_set(x, &t->parameters);
 	SSL_CTX_set_options(x, SSL_OP_CIPHER_SERVER_PREFERENCE);
 	SSL_CTX_set0_buffer_pool(x, t->pool);
 	SSL_CTX_set_app_data(x, t);
@@ -69,6 +63,7 @@ void net_tls_free(struct net_tls *t)
 	SSL_SESSION_free(t->session);
 	CRYPTO_BUFFER_POOL_free(t->pool);
 	net_tickets_fini(&t->tickets);
+	OPENSSL_cleanse(&t->ticket_file, sizeof(t->ticket_file));
 	free(t->session_name);
 	free(t->alpn);
 	free(t);
@@ -100,6 +95,8 @@ static const char *plain_reason(int reason)
 		return "an HTTP request came without TLS";
 	case SSL_R_HTTPS_PROXY_REQUEST:
 		return "a CONNECT request came without TLS";
+	case SSL_R_CLIENTHELLO_TLSEXT:
+		return "the server name is none that is served (strict-sni)";
 	case SSL_R_WRONG_VERSION_NUMBER:
 		return "what came is not TLS (wrong version number)";
 	default:

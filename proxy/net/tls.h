@@ -19,13 +19,25 @@ void tls_names_init(struct tls_names *n, X509 *certificate);
 void tls_names_fini(struct tls_names *n);
 /* host: a name, or an IP literal with or without brackets; a trailing dot does not matter. */
 bool tls_names_cover(const struct tls_names *n, struct slice host);
+/* The same, and in which way. A certificate for the exact name goes before one with a wildcard. */
+enum tls_cover { TLS_COVER_NONE, TLS_COVER_WILDCARD, TLS_COVER_EXACT };
+enum tls_cover tls_names_match(const struct tls_names *n, struct slice host);
 
 struct tls_certificate {
 	SSL_CTX *context;
 	struct tls_names names;
-	int key_type; /* EVP_PKEY_RSA, … */
+	uint64_t digest; /* of its PEM files */
+	bool is_shared;  /* while others are loaded: this one is in the lists of before and after */
+	int key_type;    /* EVP_PKEY_RSA, … */
 	uint16_t
 	    scheme; /* of its signatures (RFC 8446 4.2.3); 0: RSA, which has several, or a kind that has none */
+};
+
+/* The keys of a ticket file. The first one makes tickets, all open them. */
+struct tls_ticket_file {
+	const char *path; /* NULL: there is none */
+	size_t count;
+	struct net_ticket_key keys[NET_TICKET_FILE_KEYS];
 };
 
 struct net_tls {
@@ -36,12 +48,15 @@ struct net_tls {
 	size_t alpn_length;
 	SSL_CTX *context;                     /* server: that of the first certificate */
 	struct tls_certificate *certificates; /* server */
-	const struct net_certificate
-	    *certificate_files; /* of a client: one, that it shows, or none */
 	size_t certificate_count;
+	/* Where certificates are read from; of a client one, that it shows, or none. */
+	const struct net_certificate *sources;
+	size_t source_count;
+	struct net_tls_parameters parameters;
 	const char *ca_file;        /* client */
 	struct net_tickets tickets; /* server */
-	usec (*wall)(void);         /* clock_wall; a test's own */
+	struct tls_ticket_file ticket_file;
+	usec (*wall)(void); /* clock_wall; a test's own */
 	CRYPTO_BUFFER_POOL *pool;
 	SSL_SESSION *session; /* client: the newest, and the name it was verified for */
 	char *session_name;
@@ -55,8 +70,8 @@ bool tls_client_load(struct net_tls *t, const struct sealed *files, char *error,
 
 struct net_tls *net_tls_hold(struct net_tls *t);
 
-/* tls.c: the settings of both roles. */
-struct net_tls *tls_new(bool is_server, const char *alpn);
+/* tls.c: the settings of both roles. p: NULL has the defaults. */
+struct net_tls *tls_new(bool is_server, const char *alpn, const struct net_tls_parameters *p);
 SSL_CTX *tls_context_new(struct net_tls *t);
 /* The reason of an error code as text; uses buffer if the text must be composed. */
 const char *tls_reason(uint32_t code, char *buffer, size_t size);
@@ -67,15 +82,41 @@ bool tls_load_key(SSL_CTX *x, const struct sealed_view *v);
 bool tls_load_authorities(SSL_CTX *x, const struct sealed_view *v);
 /* Reads the bytes of a view, which must outlive it. */
 BIO *tls_reader(const struct sealed_view *v);
-/* Loads the file, one of `files`. False with "FILE: reason" in error. */
+/* Loads the bytes of a file. False with "FILE: reason" in error. */
+bool tls_load_bytes(SSL_CTX *x, bool (*load)(SSL_CTX *, const struct sealed_view *),
+    const char *file, const struct sealed_view *v, char *error, size_t size);
+/* Opens the file, one of `files`. False with "FILE: reason" in error. */
+bool tls_open_file(
+    struct sealed_view *v, const char *file, const struct sealed *files, char *error, size_t size);
+/* Loads the file. False as above. */
 bool tls_load_file(SSL_CTX *x, bool (*load)(SSL_CTX *, const struct sealed_view *),
     const char *file, const struct sealed *files, char *error, size_t size);
-/* Loads a certificate with its chain, and the key that must belong to it. False with "FILE: reason" in error. */
-bool tls_load_pair(SSL_CTX *x, const struct net_certificate *from, const struct sealed *files,
-    char *error, size_t size);
+
+/* A certificate with its chain, and its key; of a bundle each view has both. */
+struct tls_pair {
+	const char *chain_file, *key_file;
+	struct sealed_view chain, key;
+};
+/* False with "FILE: reason" in error: there is nothing to close. */
+bool tls_pair_open(struct tls_pair *p, const struct net_certificate *from,
+    const struct sealed *files, char *error, size_t size);
+void tls_pair_close(struct tls_pair *p);
+/* Loads both. The key must belong to the certificate. False as above. */
+bool tls_pair_load(SSL_CTX *x, const struct tls_pair *p, char *error, size_t size);
+
+/* tls_parameters.c */
+void tls_parameters_set(SSL_CTX *x, const struct net_tls_parameters *p);
+/* Whether it is a suite of TLS 1.2 for certificates of this kind. */
+bool tls_parameters_have_suite(const struct net_tls_parameters *p, uint16_t id, bool is_rsa);
+
+/* tls_choice.c: connections of this context get the certificate that suits their ClientHello. */
+void tls_choice_set(SSL_CTX *x, struct net_tls *t);
 
 /* tls_tickets.c: the tickets of this context come from those of its struct net_tls. */
 void tls_tickets_set(SSL_CTX *x);
+/* Reads the keys. False, with a message: the file cannot be used, and *f has the keys of before. */
+bool tls_ticket_file_read(
+    struct tls_ticket_file *f, const struct sealed *files, char *error, size_t error_size);
 
 /* tls_client_auth.c: reads the files of net_tls_ask_clients. */
 bool tls_client_auth_load(

@@ -28,10 +28,21 @@ static int on_session(SSL *ssl, SSL_SESSION *session)
 
 static bool has_changed(const struct net_tls *t, const struct sealed *files)
 {
-	const struct net_certificate *own = t->certificate_files;
+	const struct net_certificate *own = t->sources;
 	return (t->verify && sealed_has_changed(files, t->ca_file)) ||
 	       (own && (sealed_has_changed(files, own->chain_file) ||
 			   sealed_has_changed(files, own->key_file)));
+}
+
+static bool load_own(SSL_CTX *x, const struct net_certificate *own, const struct sealed *files,
+    char *error, size_t size)
+{
+	struct tls_pair p;
+	if (!tls_pair_open(&p, own, files, error, size))
+		return false;
+	bool is_good = tls_pair_load(x, &p, error, size);
+	tls_pair_close(&p);
+	return is_good;
 }
 
 static bool load(struct net_tls *t, const struct sealed *files, char *error, size_t error_size)
@@ -39,8 +50,7 @@ static bool load(struct net_tls *t, const struct sealed *files, char *error, siz
 	SSL_CTX *x = tls_context_new(t);
 	if ((t->verify &&
 		!tls_load_file(x, tls_load_authorities, t->ca_file, files, error, error_size)) ||
-	    (t->certificate_files &&
-		!tls_load_pair(x, t->certificate_files, files, error, error_size))) {
+	    (t->source_count && !load_own(x, t->sources, files, error, error_size))) {
 		SSL_CTX_free(x);
 		return false;
 	}
@@ -65,15 +75,15 @@ bool net_tls_show_certificate(struct net_tls *t, const struct net_certificate *o
     const struct sealed *files, char *error, size_t error_size)
 {
 	ensure(!t->is_server);
-	t->certificate_files = own;
-	t->certificate_count = 1;
+	t->sources = own;
+	t->source_count = 1;
 	return load(t, files, error, error_size);
 }
 
 struct net_tls *net_tls_client_new(
     const struct net_tls_client_options *o, char *error, size_t error_size)
 {
-	struct net_tls *t = tls_new(false, o->alpn);
+	struct net_tls *t = tls_new(false, o->alpn, NULL);
 	t->verify = o->verify;
 	t->ca_file = o->ca_file ? o->ca_file : NET_SYSTEM_CA_FILE;
 	if (tls_client_load(t, o->files, error, error_size))

@@ -248,6 +248,13 @@ struct slice net_conn_alpn(const struct net_conn *c)
 	return slice_of(name, length);
 }
 
+struct slice net_conn_sni(const struct net_conn *c)
+{
+	const char *name =
+	    c->layer.ssl ? SSL_get_servername(c->layer.ssl, TLSEXT_NAMETYPE_host_name) : NULL;
+	return name ? slice_of_string(name) : slice_of("", 0);
+}
+
 usec net_conn_handshake_began(const struct net_conn *c)
 {
 	return c->handshake_began;

@@ -74,19 +74,12 @@ bool tls_load_authorities(SSL_CTX *x, const struct sealed_view *v)
 	return count > 0;
 }
 
-bool tls_load_file(SSL_CTX *x, bool (*load)(SSL_CTX *, const struct sealed_view *),
-    const char *file, const struct sealed *files, char *error, size_t size)
+bool tls_load_bytes(SSL_CTX *x, bool (*load)(SSL_CTX *, const struct sealed_view *),
+    const char *file, const struct sealed_view *v, char *error, size_t size)
 {
-	struct sealed_view v;
 	char reason[128];
 	ERR_clear_error();
-	int wrong = sealed_view_open(files, file, &v);
-	if (wrong) {
-		snprintf(error, size, "%s: %s", file, strerrordesc_np(wrong));
-		return false;
-	}
-	bool is_good = load(x, &v);
-	sealed_view_close(&v);
+	bool is_good = load(x, v);
 	if (!is_good)
 		snprintf(error, size, "%s: %s", file,
 		    tls_reason(ERR_get_error(), reason, sizeof(reason)));
@@ -94,16 +87,53 @@ bool tls_load_file(SSL_CTX *x, bool (*load)(SSL_CTX *, const struct sealed_view 
 	return is_good;
 }
 
-bool tls_load_pair(SSL_CTX *x, const struct net_certificate *from, const struct sealed *files,
-    char *error, size_t size)
+bool tls_open_file(
+    struct sealed_view *v, const char *file, const struct sealed *files, char *error, size_t size)
+{
+	int wrong = sealed_view_open(files, file, v);
+	if (wrong)
+		snprintf(error, size, "%s: %s", file, strerrordesc_np(wrong));
+	return wrong == 0;
+}
+
+bool tls_load_file(SSL_CTX *x, bool (*load)(SSL_CTX *, const struct sealed_view *),
+    const char *file, const struct sealed *files, char *error, size_t size)
+{
+	struct sealed_view v;
+	if (!tls_open_file(&v, file, files, error, size))
+		return false;
+	bool is_good = tls_load_bytes(x, load, file, &v, error, size);
+	sealed_view_close(&v);
+	return is_good;
+}
+
+bool tls_pair_open(struct tls_pair *p, const struct net_certificate *from,
+    const struct sealed *files, char *error, size_t size)
+{
+	*p = (struct tls_pair){.chain_file = from->chain_file, .key_file = from->key_file};
+	if (!tls_open_file(&p->chain, p->chain_file, files, error, size))
+		return false;
+	if (tls_open_file(&p->key, p->key_file, files, error, size))
+		return true;
+	sealed_view_close(&p->chain);
+	return false;
+}
+
+void tls_pair_close(struct tls_pair *p)
+{
+	sealed_view_close(&p->key);
+	sealed_view_close(&p->chain);
+}
+
+bool tls_pair_load(SSL_CTX *x, const struct tls_pair *p, char *error, size_t size)
 {
 	char reason[128];
-	if (!tls_load_file(x, tls_load_chain, from->chain_file, files, error, size) ||
-	    !tls_load_file(x, tls_load_key, from->key_file, files, error, size))
+	if (!tls_load_bytes(x, tls_load_chain, p->chain_file, &p->chain, error, size) ||
+	    !tls_load_bytes(x, tls_load_key, p->key_file, &p->key, error, size))
 		return false;
 	if (SSL_CTX_check_private_key(x))
 		return true;
-	snprintf(error, size, "%s: %s", from->key_file,
+	snprintf(error, size, "%s: %s", p->key_file,
 	    tls_reason(ERR_get_error(), reason, sizeof(reason)));
 	ERR_clear_error();
 	return false;

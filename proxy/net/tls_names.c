@@ -60,20 +60,22 @@ void tls_names_fini(struct tls_names *n)
 	*n = (struct tls_names){0};
 }
 
-static bool dns_covers(struct slice name, struct slice host)
+static enum tls_cover dns_match(struct slice name, struct slice host)
 {
 	if (!slice_starts_with(name, SLICE("*.")))
-		return slice_equal_nocase(name, host);
+		return slice_equal_nocase(name, host) ? TLS_COVER_EXACT : TLS_COVER_NONE;
 	struct slice suffix = slice_from(name, 1); /* ".example.com" */
 	size_t label = slice_find(host, '.');
 	/* Refuse "*.com", which would cover all names of a registry. */
 	if (slice_find(slice_from(suffix, 1), '.') == suffix.len - 1)
-		return false;
-	return label > 0 && slice_equal_nocase(slice_from(host, label), suffix);
+		return TLS_COVER_NONE;
+	bool is_below = label > 0 && slice_equal_nocase(slice_from(host, label), suffix);
+	return is_below ? TLS_COVER_WILDCARD : TLS_COVER_NONE;
 }
 
-bool tls_names_cover(const struct tls_names *n, struct slice host)
+enum tls_cover tls_names_match(const struct tls_names *n, struct slice host)
 {
+	enum tls_cover best = TLS_COVER_NONE;
 	if (host.len > 2 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']')
 		host = slice_sub(host, 1, host.len - 2);
 	struct address ip;
@@ -81,13 +83,19 @@ bool tls_names_cover(const struct tls_names *n, struct slice host)
 		for (size_t i = 0; i < n->ip_count; i++)
 			if (n->ips[i].family == ip.family &&
 			    memcmp(n->ips[i].bytes, ip.bytes, 16) == 0)
-				return true;
-		return false;
+				return TLS_COVER_EXACT;
+		return TLS_COVER_NONE;
 	}
 	if (host.len > 0 && host.ptr[host.len - 1] == '.')
 		host.len--;
-	for (size_t i = 0; host.len > 0 && i < n->dns_count; i++)
-		if (dns_covers(slice_of_string(n->dns[i]), host))
-			return true;
-	return false;
+	for (size_t i = 0; host.len > 0 && i < n->dns_count && best != TLS_COVER_EXACT; i++) {
+		enum tls_cover match = dns_match(slice_of_string(n->dns[i]), host);
+		best = match > best ? match : best;
+	}
+	return best;
+}
+
+bool tls_names_cover(const struct tls_names *n, struct slice host)
+{
+	return tls_names_match(n, host) != TLS_COVER_NONE;
 }

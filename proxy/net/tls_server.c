@@ -1,101 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The TLS server: chooses the certificate for a ClientHello and the ALPN protocol, and sets up
- * tickets. Each certificate has an SSL_CTX, because this BoringSSL supports one key in each; the
- * early callback switches between them.
+ * The TLS server: loads its certificates, chooses the ALPN protocol, and sets up tickets. tls_choice.c chooses the
+ * certificate.
  */
 #include "proxy/base/ensure.h"
+#include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/net/tls.h"
 #include <openssl/err.h>
 #include <stdio.h>
-
-/* ---- whether the client can verify a certificate ---- */
-
-static uint16_t two_bytes(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
-
-struct reader {
-	const uint8_t *at;
-	size_t length;
-};
-
-static bool has_any(struct reader r, const uint16_t *values, size_t count)
-{
-	for (; r.length >= 2; r.at += 2, r.length -= 2)
-		for (size_t i = 0; i < count; i++)
-			if (two_bytes(r.at) == values[i])
-				return true;
-	return false;
-}
-
-static struct reader list_of(const SSL_CLIENT_HELLO *hello, uint16_t extension, size_t prefix)
-{
-	const uint8_t *data;
-	size_t length;
-	if (!SSL_early_callback_ctx_extension_get(hello, extension, &data, &length) ||
-	    length < prefix)
-		return (struct reader){NULL, 0};
-	return (struct reader){data + prefix, length - prefix};
-}
-
-/* By the schemes of RFC 8446 4.2.3; in TLS 1.2 the cipher suite names the key type as well. */
-static bool client_can_verify(const SSL_CLIENT_HELLO *hello, const struct tls_certificate *c)
-{
-	static const uint16_t tls13 = TLS1_3_VERSION;
-	static const uint16_t rsa[] = {SSL_SIGN_RSA_PSS_RSAE_SHA256, SSL_SIGN_RSA_PSS_RSAE_SHA384,
-	    SSL_SIGN_RSA_PSS_RSAE_SHA512, SSL_SIGN_RSA_PKCS1_SHA256, SSL_SIGN_RSA_PKCS1_SHA384,
-	    SSL_SIGN_RSA_PKCS1_SHA512};
-	static const uint16_t rsa_suites[] = {0xC02F, 0xC030, 0xCCA8};
-	static const uint16_t other_suites[] = {0xC02B, 0xC02C, 0xCCA9};
-	const struct reader schemes = list_of(hello, TLSEXT_TYPE_signature_algorithms, 2);
-	const struct reader versions = list_of(hello, TLSEXT_TYPE_supported_versions, 1);
-	const struct reader suites = {hello->cipher_suites, hello->cipher_suites_len};
-	bool is_rsa = c->key_type == EVP_PKEY_RSA;
-	if (!(is_rsa ? has_any(schemes, rsa, 6) : c->scheme && has_any(schemes, &c->scheme, 1)))
-		return false;
-	return has_any(versions, &tls13, 1) ||
-	       has_any(suites, is_rsa ? rsa_suites : other_suites, 3);
-}
-
-/* ---- the choice ---- */
-
-static struct tls_certificate *choose(
-    struct net_tls *t, const SSL_CLIENT_HELLO *hello, struct slice name)
-{
-	struct tls_certificate *best = NULL;
-	for (size_t i = 0; i < t->certificate_count; i++) {
-		struct tls_certificate *c = &t->certificates[i];
-		if (!tls_names_cover(&c->names, name) || !client_can_verify(hello, c))
-			continue;
-		/* Prefer ECDSA, which costs the server a tenth of RSA; otherwise the earlier one. */
-		if (!best || (c->key_type == EVP_PKEY_EC && best->key_type != EVP_PKEY_EC))
-			best = c;
-	}
-	return best;
-}
-
-static enum ssl_select_cert_result_t on_client_hello(const SSL_CLIENT_HELLO *hello)
-{
-	struct net_tls *t = SSL_CTX_get_app_data(SSL_get_SSL_CTX(hello->ssl));
-	const char *sni = SSL_get_servername(hello->ssl, TLSEXT_NAMETYPE_host_name);
-	ensure(t->certificates != NULL);
-	/* Where the handshake began with a certificate that was renewed meanwhile, it goes on with the new one. */
-	struct tls_certificate *best = sni ? choose(t, hello, slice_of_string(sni)) : NULL;
-	const struct tls_names *first = &t->certificates[0].names;
-	/* No certificate covers the name: use the default one, or one for the same names with another
-	 * key type. */
-	if (!best && first->dns_count > 0)
-		best = choose(t, hello, slice_of_string(first->dns[0]));
-	SSL_CTX *chosen = best ? best->context : t->context;
-	if (chosen != SSL_get_SSL_CTX(hello->ssl))
-		ensure(SSL_set_SSL_CTX(hello->ssl, chosen) != NULL);
-	if (t->client_auth && !tls_client_auth_ask(t->client_auth, hello->ssl, sni))
-		return ssl_select_cert_error;
-	return ssl_select_cert_success;
-}
 
 static int on_alpn(SSL *ssl, const uint8_t **out, uint8_t *out_length, const uint8_t *offered,
     unsigned offered_length, void *arg)
@@ -133,19 +46,6 @@ static uint16_t scheme_of(const EVP_PKEY *key)
 	return SSL_SIGN_ECDSA_SECP521R1_SHA512;
 }
 
-static bool load(struct net_tls *t, struct tls_certificate *c, const struct net_certificate *from,
-    const struct sealed *files, char *error, size_t size)
-{
-	c->context = tls_context_new(t);
-	if (!tls_load_pair(c->context, from, files, error, size))
-		return false;
-	const EVP_PKEY *key = SSL_CTX_get0_privatekey(c->context);
-	c->key_type = EVP_PKEY_id(key);
-	c->scheme = scheme_of(key);
-	tls_names_init(&c->names, SSL_CTX_get0_certificate(c->context));
-	return true;
-}
-
 static void set_server(struct net_tls *t, SSL_CTX *x)
 {
 	static const uint8_t id[] = "pushgate";
@@ -154,55 +54,149 @@ static void set_server(struct net_tls *t, SSL_CTX *x)
 	 * it. */
 	SSL_CTX_set_session_cache_mode(x, SSL_SESS_CACHE_OFF);
 	tls_tickets_set(x);
-	SSL_CTX_set_select_certificate_cb(x, on_client_hello);
+	tls_choice_set(x, t);
 	if (t->alpn_length)
 		SSL_CTX_set_alpn_select_cb(x, on_alpn, t);
+}
+
+/* Loads a certificate that is not there yet. */
+static bool load(struct net_tls *t, struct tls_certificate *c, const struct tls_pair *p,
+    char *error, size_t size)
+{
+	c->context = tls_context_new(t);
+	if (!tls_pair_load(c->context, p, error, size))
+		return false;
+	const EVP_PKEY *key = SSL_CTX_get0_privatekey(c->context);
+	c->key_type = EVP_PKEY_id(key);
+	c->scheme = scheme_of(key);
+	tls_names_init(&c->names, SSL_CTX_get0_certificate(c->context));
+	set_server(t, c->context);
+	return true;
+}
+
+/* The certificates that will be in use, while they are loaded. */
+struct loading {
+	struct net_tls *tls;
+	const struct sealed *files;
+	struct tls_certificate *list;
+	size_t count;
+	char *error;
+	size_t error_size;
+};
+
+/* One that has not changed: to load a key takes long, and a folder may have many. */
+static struct tls_certificate *find_loaded(struct net_tls *t, uint64_t digest)
+{
+	for (size_t i = 0; i < t->certificate_count; i++)
+		if (t->certificates[i].digest == digest && !t->certificates[i].is_shared)
+			return &t->certificates[i];
+	return NULL;
+}
+
+static bool add(struct loading *l, const struct tls_pair *p)
+{
+	uint64_t digest = hash_bytes(0, p->chain.bytes.ptr, p->chain.bytes.len);
+	digest = hash_bytes(digest, p->key.bytes.ptr, p->key.bytes.len);
+	l->list = memory_resize(l->list, l->count + 1, sizeof(*l->list));
+	struct tls_certificate *c = &l->list[l->count++];
+	*c = (struct tls_certificate){.digest = digest};
+	struct tls_certificate *before = find_loaded(l->tls, digest);
+	if (!before)
+		return load(l->tls, c, p, l->error, l->error_size);
+	before->is_shared = true;
+	*c = *before;
+	return true;
+}
+
+static bool add_files(struct loading *l, const struct net_certificate *from)
+{
+	struct tls_pair p;
+	if (!tls_pair_open(&p, from, l->files, l->error, l->error_size))
+		return false;
+	bool is_good = add(l, &p);
+	tls_pair_close(&p);
+	return is_good;
+}
+
+/* The bytes up to the next line that begins a certificate of a bundle. */
+static struct slice cut_pair(struct slice *rest)
+{
+	static const char mark[] = "\n" NET_BUNDLE_LINE;
+	const char *next = rest->len ? memmem(rest->ptr, rest->len, mark, sizeof(mark) - 1) : NULL;
+	struct slice pair = next ? slice_sub(*rest, 0, (size_t)(next - rest->ptr) + 1) : *rest;
+	*rest = slice_from(*rest, pair.len);
+	return pair;
+}
+
+static bool add_bundle(struct loading *l, const char *bundle)
+{
+	struct sealed_view v;
+	char name[512];
+	bool is_good = tls_open_file(&v, bundle, l->files, l->error, l->error_size);
+	struct slice rest = is_good ? v.bytes : SLICE("");
+	while (is_good && rest.len > 0) {
+		struct tls_pair p = {.chain_file = name, .key_file = name};
+		p.chain.bytes = p.key.bytes = cut_pair(&rest);
+		struct slice line = p.chain.bytes;
+		line = slice_cut(&line, '\n');
+		slice_skip(&line, sizeof(NET_BUNDLE_LINE) - 1);
+		snprintf(name, sizeof(name), "%.*s", SLICE_ARG(line));
+		is_good = add(l, &p);
+	}
+	sealed_view_close(&v);
+	return is_good;
 }
 
 void tls_certificates_free(struct tls_certificate *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
+		if (list[i].is_shared)
+			continue;
 		SSL_CTX_free(list[i].context);
 		tls_names_fini(&list[i].names);
 	}
 	free(list);
 }
 
+static void end_sharing(struct tls_certificate *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		list[i].is_shared = false;
+}
+
 bool tls_server_load(struct net_tls *t, const struct sealed *files, char *error, size_t error_size)
 {
-	size_t count = t->certificate_count;
-	struct tls_certificate *fresh = memory_zalloc(count * sizeof(*fresh));
+	struct loading l = {.tls = t, .files = files, .error = error, .error_size = error_size};
 	bool is_good = true;
-	for (size_t i = 0; i < count && is_good; i++) {
-		const struct net_certificate *from = &t->certificate_files[i];
-		if (!t->certificates[i].context || sealed_has_changed(files, from->chain_file) ||
-		    sealed_has_changed(files, from->key_file))
-			is_good = load(t, &fresh[i], from, files, error, error_size);
+	for (size_t i = 0; i < t->source_count && is_good; i++)
+		is_good = t->sources[i].key_file ? add_files(&l, &t->sources[i])
+						 : add_bundle(&l, t->sources[i].chain_file);
+	if (is_good && l.count == 0) {
+		snprintf(error, error_size, "no certificate");
+		is_good = false;
 	}
-	for (size_t i = 0; i < count && is_good; i++) {
-		struct tls_certificate before = t->certificates[i];
-		if (!fresh[i].context)
-			continue;
-		set_server(t, fresh[i].context);
-		t->certificates[i] = fresh[i];
-		fresh[i] = before;
+	if (is_good && t->ticket_file.path)
+		is_good = tls_ticket_file_read(&t->ticket_file, files, error, error_size);
+	if (!is_good) {
+		tls_certificates_free(l.list, l.count);
+		end_sharing(t->certificates, t->certificate_count);
+		return false;
 	}
+	tls_certificates_free(t->certificates, t->certificate_count);
+	end_sharing(l.list, l.count);
+	t->certificates = l.list;
+	t->certificate_count = l.count;
 	t->context = t->certificates[0].context;
-	tls_certificates_free(fresh, count);
-	return is_good;
+	return true;
 }
 
 struct net_tls *net_tls_server_new(
     const struct net_tls_server_options *o, char *error, size_t error_size)
 {
-	if (o->certificate_count == 0) {
-		snprintf(error, error_size, "no certificate");
-		return NULL;
-	}
-	struct net_tls *t = tls_new(true, o->alpn);
-	t->certificate_files = o->certificates;
-	t->certificate_count = o->certificate_count;
-	t->certificates = memory_zalloc(t->certificate_count * sizeof(*t->certificates));
+	struct net_tls *t = tls_new(true, o->alpn, o->parameters);
+	t->sources = o->certificates;
+	t->source_count = o->certificate_count;
+	t->ticket_file.path = o->ticket_file;
 	if (!tls_server_load(t, o->files, error, error_size)) {
 		net_tls_free(t);
 		return NULL;
@@ -212,6 +206,11 @@ struct net_tls *net_tls_server_new(
 	else
 		net_tickets_init(&t->tickets, t->wall());
 	return t;
+}
+
+size_t net_tls_certificate_count(const struct net_tls *t)
+{
+	return t->certificate_count;
 }
 
 bool net_tls_covers(const struct net_tls *t, struct slice host)

@@ -74,6 +74,7 @@ static void load_certificates(struct request *r, const struct conf_listen *l)
 	    .certificates = l->certificates,
 	    .certificate_count = l->certificate_count,
 	    .alpn = "h2",
+	    .files = r->conf->sealed,
 	};
 	r->tls = net_tls_server_new(&options, error, sizeof(error));
 	if (!r->tls)

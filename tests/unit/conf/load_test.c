@@ -558,7 +558,8 @@ static void complete_example_is_good_with_every_option_uncommented(void **state)
 	*(strstr(text, "\nredirect = ") + 1) = ';';
 	*(strstr(text, "\nanswer = ") + 1) = ';';
 	struct load load = load_fine(text, "");
-	assert_int_equal(load.conf->listens[0].certificate_count, 1);
+	/* A certificate, and a folder of them. */
+	assert_int_equal(load.conf->listens[0].certificate_count, 2);
 	assert_int_equal(load.conf->policy.count, 1);
 	load_free(&load);
 	free(text);

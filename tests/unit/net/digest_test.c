@@ -31,7 +31,6 @@ static void fips_vectors_match(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(fips_vectors_match)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(fips_vectors_match)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,8 +104,8 @@ static void finish_before_the_connection_opens_takes_effect_when_it_opens(void *
 	for (int with_tls = 0; with_tls < 2; with_tls++) {
 		struct joined j;
 		joined_init(&j);
-		joined_connect(&j, with_tls ? server_tls : NULL, with_tls ? client_tls : NULL,
-		    "localhost");
+		joined_connect(
+		    &j, with_tls ? server_tls : NULL, with_tls ? client_tls : NULL, "localhost");
 		net_conn_dirty(j.client.conn);
 		net_conn_finish(j.client.conn);
 		run_until(&j.rig, j.server.ended);
@@ -211,8 +211,7 @@ static void a_fin_that_cannot_be_sent_is_a_failure(void **state)
 		assert_int_equal(j.server.ended, 0);
 		run_until(&j.rig, j.server.ended);
 		assert_int_equal(j.server.end, NET_END_ERROR);
-		assert_string_equal(
-		    j.server.text, "shutdown: Transport endpoint is not connected");
+		assert_string_equal(j.server.text, "shutdown: Transport endpoint is not connected");
 		net_conn_finish(j.server.conn);
 		run_passes(&j.rig, 3);
 		assert_int_equal(j.server.ended, 1);
@@ -230,7 +229,8 @@ static void nothing_follows_close_notify(void **state)
 	run_until(&j.rig, j.client.ended);
 	net_faults_plan((struct net_fault){.side = NET_SIDE_ACCEPTED}); /* counts the server's */
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(SSL_key_update(j.client.conn->layer.ssl, SSL_KEY_UPDATE_REQUESTED), 1);
+		assert_int_equal(
+		    SSL_key_update(j.client.conn->layer.ssl, SSL_KEY_UPDATE_REQUESTED), 1);
 		exchange_other_way(&j.client, &j.server);
 	}
 	assert_int_equal(net_faults.calls[NET_CALL_SEND], 0);

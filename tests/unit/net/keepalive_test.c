@@ -47,8 +47,10 @@ static void both_kinds_of_connection_have_the_options(void **state)
 		joined_open(&j, NULL, NULL, NULL);
 		net_conn_keepalive(j.client.conn, cases[i].idle, cases[i].patience);
 		net_conn_keepalive(j.server.conn, cases[i].idle, cases[i].patience);
-		expect(j.server.conn->fd, cases[i].sec, cases[i].interval, cases[i].user_timeout_msec);
-		expect(j.client.conn->fd, cases[i].sec, cases[i].interval, cases[i].user_timeout_msec);
+		expect(
+		    j.server.conn->fd, cases[i].sec, cases[i].interval, cases[i].user_timeout_msec);
+		expect(
+		    j.client.conn->fd, cases[i].sec, cases[i].interval, cases[i].user_timeout_msec);
 		joined_fini(&j);
 	}
 }

@@ -50,14 +50,13 @@ static void reading_may_be_paused_from_the_first_byte(void **state)
 		struct joined j;
 		joined_init(&j);
 		net_listener_free(j.listener);
-		j.listener =
-		    net_listener_new(j.rig.loop, j.listen_fd, accepted_held, NULL, &j);
-		joined_connect(&j, with_tls ? server_tls : NULL, with_tls ? client_tls : NULL,
-		    "localhost");
+		j.listener = net_listener_new(j.rig.loop, j.listen_fd, accepted_held, NULL, &j);
+		joined_connect(
+		    &j, with_tls ? server_tls : NULL, with_tls ? client_tls : NULL, "localhost");
 		net_conn_pause_reading(j.client.conn, NET_PAUSE_MEMORY);
 		owner_send(&j.client, 0, 1000);
-		run_until(&j.rig, j.client.sent == 1000 && j.server.conn &&
-				      net_conn_is_open(j.server.conn));
+		run_until(&j.rig,
+		    j.client.sent == 1000 && j.server.conn && net_conn_is_open(j.server.conn));
 		owner_send(&j.server, 0, 1000);
 		run_until(&j.rig, j.server.sent == 1000);
 		run_passes(&j.rig, 5);
@@ -116,7 +115,8 @@ static void peers_end_behind_the_bytes_that_paused_reading_waits(void **state)
 			assert_int_equal(j.server.ended, 0);
 			net_conn_resume_reading(j.server.conn, NET_PAUSE_PEER);
 			run_until(&j.rig, j.server.ended);
-			assert_int_equal(j.server.end, with_tls && is_cut ? NET_END_TRUNCATED : NET_END_EOF);
+			assert_int_equal(
+			    j.server.end, with_tls && is_cut ? NET_END_TRUNCATED : NET_END_EOF);
 			assert_int_equal(j.server.ended, 1);
 			joined_fini(&j);
 		}
@@ -168,8 +168,8 @@ static void blocked_is_called_each_time_a_connection_becomes_blocked(void **stat
 		assert_int_equal(j.server.blocked, 0);
 		for (int round = 1; round <= 3; round++) {
 			/* Two sends take nothing: the first blocks it, the second changes nothing. */
-			net_faults_plan((struct net_fault){
-			    NET_CALL_SEND, NET_SIDE_ACCEPTED, EAGAIN, 1, 2});
+			net_faults_plan(
+			    (struct net_fault){NET_CALL_SEND, NET_SIDE_ACCEPTED, EAGAIN, 1, 2});
 			owner_send(&j.server, 0, 1000);
 			assert_int_equal(j.server.blocked, round - 1);
 			run_until(&j.rig, net_conn_is_blocked(j.server.conn));
@@ -221,8 +221,7 @@ static void owner_may_close_or_abort_a_blocked_connection(void **state)
 	for (unsigned how = 0; how < 4; how++) {
 		struct joined j;
 		joined_init_watched(&j, how / 2);
-		net_faults_plan(
-		    (struct net_fault){NET_CALL_SEND, NET_SIDE_ACCEPTED, EAGAIN, 1, 1});
+		net_faults_plan((struct net_fault){NET_CALL_SEND, NET_SIDE_ACCEPTED, EAGAIN, 1, 1});
 		j.server.on_blocked = how % 2 ? abort_it : close_it;
 		owner_send(&j.server, 0, 1000);
 		run_until(&j.rig, j.client.ended);

@@ -408,7 +408,8 @@ RIG struct net_tls *server_with(const struct certs *c, bool rsa, bool ecdsa, con
 	if (ecdsa)
 		list[count++] = (struct net_certificate){c->ecdsa, c->ecdsa_key};
 	char error[256] = "";
-	struct net_tls_server_options o = {list, count, alpn, tickets, NULL};
+	struct net_tls_server_options o = {
+	    .certificates = list, .certificate_count = count, .alpn = alpn, .tickets = tickets};
 	struct net_tls *t = net_tls_server_new(&o, error, sizeof(error));
 	if (!t)
 		fail_msg("%s", error);

@@ -254,7 +254,8 @@ static void block(struct owner *from, struct owner *to, struct budget *budget)
 	owner_send(from, 0, 16u << 20);
 	run_until(from->rig, net_conn_is_blocked(from->conn));
 	assert_true(budget->used_bytes >= unsent_bytes(from->conn));
-	assert_in_range(budget->used_bytes, 1, NET_OUT_SEGMENTS * LIMIT_CHUNK_BYTES + NET_BATCH_BYTES);
+	assert_in_range(
+	    budget->used_bytes, 1, NET_OUT_SEGMENTS * LIMIT_CHUNK_BYTES + NET_BATCH_BYTES);
 }
 
 /* covers: R63 */
@@ -265,7 +266,8 @@ static void unsent_bytes_are_charged_until_they_leave(void **state)
 	for (int tls = 0; tls < 2; tls++) {
 		struct joined j;
 		joined_init(&j);
-		joined_open(&j, tls ? server_tls : NULL, tls ? client_tls : NULL, tls ? "localhost" : NULL);
+		joined_open(
+		    &j, tls ? server_tls : NULL, tls ? client_tls : NULL, tls ? "localhost" : NULL);
 		budget_init(&budget, NULL, 1);
 		block(&j.server, &j.client, &budget);
 		net_conn_resume_reading(j.client.conn, NET_PAUSE_PEER);

@@ -49,7 +49,8 @@ static int set_up(void **state)
 static struct net_tls *server_of(size_t count, const struct sealed *sealed)
 {
 	char error[256] = "";
-	struct net_tls_server_options o = {files, count, "h2", NULL, sealed};
+	struct net_tls_server_options o = {
+	    .certificates = files, .certificate_count = count, .alpn = "h2", .files = sealed};
 	struct net_tls *t = net_tls_server_new(&o, error, sizeof(error));
 	assert_string_equal(error, "");
 	return t;
@@ -172,6 +173,72 @@ static void what_has_not_changed_is_not_read_again(void **state)
 	net_tls_free(server);
 }
 
+/* ---- bundles ---- */
+
+/* The sealed bundle "bundle" of these pairs: chain and key of each. */
+static struct sealed *bundle_of(const struct net_certificate *pairs, size_t count)
+{
+	struct sealed *s = sealed_new();
+	struct sealed_part parts[16];
+	size_t n = 0;
+	for (size_t i = 0; i < count; i++) {
+		parts[n++] = (struct sealed_part){.text = SLICE(NET_BUNDLE_LINE "pair\n")};
+		parts[n++] = (struct sealed_part){.path = pairs[i].chain_file};
+		parts[n++] = (struct sealed_part){.path = pairs[i].key_file};
+		parts[n++] = (struct sealed_part){.text = SLICE("\n")};
+	}
+	assert_int_equal(sealed_add_parts(s, "bundle", parts, n), 0);
+	sealed_seal(s);
+	return s;
+}
+
+static bool replace(struct net_tls *t, struct sealed *s, const struct net_certificate *pairs,
+    size_t count, char *error, size_t size)
+{
+	struct sealed *newer = bundle_of(pairs, count);
+	assert_true(sealed_replace(s, dup(sealed_descriptor(newer))));
+	sealed_free(newer);
+	return net_tls_renew(t, s, error, size);
+}
+
+static void certificates_of_a_bundle_come_go_and_stay(void **state)
+{
+	(void)state;
+	char error[256] = "";
+	const struct net_certificate bundle = {"bundle", NULL};
+	const struct net_certificate rsa = {certs.rsa, certs.rsa_key};
+	const struct net_certificate ecdsa = {certs.ecdsa, certs.ecdsa_key};
+	const struct net_certificate other = {others.rsa, others.rsa_key};
+	const struct net_certificate mixed = {others.rsa, certs.rsa_key};
+	struct sealed *s = bundle_of((struct net_certificate[]){rsa, ecdsa}, 2);
+	struct net_tls_server_options o = {
+	    .certificates = &bundle, .certificate_count = 1, .alpn = "h2", .files = s};
+	struct net_tls *t = net_tls_server_new(&o, error, sizeof(error));
+	assert_string_equal(error, "");
+	assert_int_equal(net_tls_certificate_count(t), 2);
+	const SSL_CTX *kept = t->certificates[1].context;
+	/* The first one goes, another one comes; the same one twice is no mistake. */
+	assert_true(replace(
+	    t, s, (struct net_certificate[]){other, ecdsa, ecdsa}, 3, error, sizeof(error)));
+	assert_int_equal(net_tls_certificate_count(t), 3);
+	assert_ptr_equal(t->certificates[1].context, kept);
+	assert_true(net_tls_covers(t, SLICE("a.example.com")));
+	/* One that does not fit keeps all of before, those that would have stayed too. */
+	assert_false(
+	    replace(t, s, (struct net_certificate[]){ecdsa, mixed, rsa}, 3, error, sizeof(error)));
+	assert_non_null(strstr(error, "pair: "));
+	assert_int_equal(net_tls_certificate_count(t), 3);
+	assert_ptr_equal(t->certificates[1].context, kept);
+	assert_true(replace(t, s, (struct net_certificate[]){ecdsa}, 1, error, sizeof(error)));
+	assert_int_equal(net_tls_certificate_count(t), 1);
+	assert_false(net_tls_covers(t, SLICE("a.example.com")));
+	struct net_tls *client = client_with(&certs, true, "h2");
+	assert_true(meets(t, client, "localhost"));
+	net_tls_free(client);
+	net_tls_free(t);
+	sealed_free(s);
+}
+
 /* A ticket is sealed by the same keys as before. */
 static void a_session_is_resumed_over_a_renewal(void **state)
 {
@@ -230,6 +297,7 @@ int main(void)
 		a_handshake_that_has_begun_goes_on_with_the_new_certificate, set_up),
 	    cmocka_unit_test_setup(a_pair_that_does_not_fit_keeps_the_old_one, set_up),
 	    cmocka_unit_test_setup(what_has_not_changed_is_not_read_again, set_up),
+	    cmocka_unit_test_setup(certificates_of_a_bundle_come_go_and_stay, set_up),
 	    cmocka_unit_test_setup(a_session_is_resumed_over_a_renewal, set_up),
 	    cmocka_unit_test_setup(a_client_believes_the_new_authorities_alone, set_up),
 	};

@@ -241,7 +241,8 @@ static void sni_chooses_the_certificate(void **state)
 	    {certs.ecdsa, certs.ecdsa_key}, {others.ecdsa, others.ecdsa_key}};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char error[256];
-		struct net_tls_server_options o = {list, 2, "h2", NULL, NULL};
+		struct net_tls_server_options o = {
+		    .certificates = list, .certificate_count = 2, .alpn = "h2"};
 		struct meeting m;
 		meet(&m, net_tls_server_new(&o, error, sizeof(error)),
 		    client_with(cases[i].ca, true, "h2"), cases[i].name);
@@ -257,7 +258,8 @@ static void an_unknown_name_gets_the_default_certificate(void **state)
 	struct net_certificate list[] = {
 	    {others.ecdsa, others.ecdsa_key}, {certs.rsa, certs.rsa_key}};
 	char error[256];
-	struct net_tls_server_options o = {list, 2, "h2", NULL, NULL};
+	struct net_tls_server_options o = {
+	    .certificates = list, .certificate_count = 2, .alpn = "h2"};
 	struct meeting m;
 	meet(&m, net_tls_server_new(&o, error, sizeof(error)), client_with(&certs, false, "h2"),
 	    "nobody.invalid");
@@ -504,8 +506,8 @@ static void close_sends_close_notify_and_the_peer_sees_eof(void **state)
 	run_until(&m.j.rig, m.j.client.ended);
 	assert_int_equal(m.j.client.end, NET_END_EOF);
 	assert_int_equal(m.j.client.received, 100000);
-	assert_int_equal(
-	    SSL_get_shutdown(m.j.client.conn->layer.ssl) & SSL_RECEIVED_SHUTDOWN, SSL_RECEIVED_SHUTDOWN);
+	assert_int_equal(SSL_get_shutdown(m.j.client.conn->layer.ssl) & SSL_RECEIVED_SHUTDOWN,
+	    SSL_RECEIVED_SHUTDOWN);
 	part(&m);
 }
 
@@ -636,7 +638,8 @@ static void unusable_files_are_named(void **state)
 	(void)state;
 	char error[256], expected[256];
 	struct net_certificate one = {"/nonexistent/chain.pem", certs.rsa_key};
-	struct net_tls_server_options o = {&one, 1, "h2", NULL, NULL};
+	struct net_tls_server_options o = {
+	    .certificates = &one, .certificate_count = 1, .alpn = "h2"};
 	assert_null(net_tls_server_new(&o, error, sizeof(error)));
 	assert_string_equal(error, "/nonexistent/chain.pem: No such file or directory");
 	one = (struct net_certificate){certs.rsa, certs.ecdsa_key};
@@ -682,7 +685,8 @@ static void certificate_with_another_key_type_is_chosen_if_the_client_supports_i
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		make_certificate(kinds[i].options, chain, key);
 		struct net_certificate list[] = {{certs.rsa, certs.rsa_key}, {chain, key}};
-		struct net_tls_server_options o = {list, 2, "h2", NULL, NULL};
+		struct net_tls_server_options o = {
+		    .certificates = list, .certificate_count = 2, .alpn = "h2"};
 		const uint16_t schemes[] = {
 		    kinds[i].scheme, SSL_SIGN_ECDSA_SECP256R1_SHA256, SSL_SIGN_RSA_PSS_RSAE_SHA256};
 		for (size_t with = 0; with < 2; with++) {

@@ -154,8 +154,7 @@ static void tls_begins_in_a_tunnel(bool is_outer_tls)
 	tunnel_init(&t, is_outer_tls);
 	tunnel_connect(&t);
 	struct owner *client = &t.j.client, *server = &t.j.server;
-	assert_string_equal(
-	    net_conn_tls_version(client->conn), is_outer_tls ? "TLSv1.3" : "");
+	assert_string_equal(net_conn_tls_version(client->conn), is_outer_tls ? "TLSv1.3" : "");
 	net_conn_start_tls(client->conn, t.inner_client, "localhost.");
 	net_conn_dirty(client->conn);
 	run_until(&t.j.rig, client->opened == 2 && server->opened == 1);
@@ -228,7 +227,8 @@ static void the_end_of_the_outer_connection_is_that_of_the_inner(void **state)
 		if (is_open)
 			assert_int_equal(t.j.client.end, NET_END_TRUNCATED);
 		else /* a reset, if the proxy has not read all */
-			assert_true(t.j.client.end == NET_END_TLS || t.j.client.end == NET_END_ERROR);
+			assert_true(
+			    t.j.client.end == NET_END_TLS || t.j.client.end == NET_END_ERROR);
 		t.proxy.up.from = NULL;
 		tunnel_fini(&t);
 	}

@@ -303,7 +303,8 @@ int main(void)
 	    cmocka_unit_test(nothing_is_postponed_that_the_budget_has_no_room_for),
 	    cmocka_unit_test(what_is_postponed_waits_for_a_chunk),
 	    cmocka_unit_test(connects_have_turns_too),
-	    cmocka_unit_test(connects_and_handshakes_come_to_their_end_though_others_use_up_every_pass),
+	    cmocka_unit_test(
+		connects_and_handshakes_come_to_their_end_though_others_use_up_every_pass),
 	};
 	return cmocka_run_group_tests(tests, set_up_tls, tear_down_tls);
 }
