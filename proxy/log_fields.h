@@ -32,6 +32,7 @@
 	X(protocol, TEXT, "", 16, "stable", "0.1", "the client is known", "The version of HTTP in which the request came: `h2`, `http/1.1`, `http/1.0`. Of a push that of its page.") \
 	X(tls, TEXT, "", 16, "stable", "0.1", "the client uses TLS", "Version of TLS: `TLSv1.3`, `TLSv1.2`.") \
 	X(cipher, TEXT, "", 48, "stable", "0.1", "the client uses TLS", "The cipher suite, by its IANA name: `TLS_AES_128_GCM_SHA256`.") \
+	X(alpn, TEXT, "", 12, "stable", "0.1", "the client uses TLS and ALPN", "The protocol that was agreed on by ALPN: `h2`, `http/1.1`.") \
 	X(user, TEXT, "", 64, "stable", "0.1", "the user is known", "Name of the user whose password was right, by the rules of `[access NAME]`. Of a push that of its page.") \
 	X(route, TEXT, "", 64, "stable", "0.1", "a route matched", "Name of the `[route]` section.") \
 	X(origin, TEXT, "", 64, "stable", "0.1", "a route matched", "Name of the route's `[origin]` section, whether the origin was asked or not.") \
@@ -41,6 +42,7 @@
 	X(method, TEXT, "", 32, "stable", "0.1", "known", "Of the request, as the client sent it, or of the promised request.") \
 	X(scheme, TEXT, "", 16, "stable", "0.1", "known", "`https` or `http`.") \
 	X(authority, TEXT, "", 260, "stable", "0.1", "known", "Host, and port if one was given.") \
+	X(sni, TEXT, "", 64, "stable", "0.1", "it is not the host of authority", "The host that the client's TLS handshake named. Absent: the host of authority, or none. Of a push never.") \
 	X(path, TEXT, "", 1024, "stable", "0.1", "known", "With the query.") \
 	X(user_agent, TEXT, "", 256, "stable", "0.1", "the field was sent", "The request's User-Agent.") \
 	X(referer, TEXT, "", 512, "stable", "0.1", "the field was sent", "The request's Referer.") \

@@ -167,8 +167,7 @@ void client_conn_leave(struct client_conn *c)
 
 /* ---- memory is short ---- */
 
-/* GOAWAY names the last stream that was processed: the client may retry later requests on another
- * connection. */
+/* GOAWAY names the last stream that was processed: the client may retry later requests on another connection. */
 static void shed(struct client_conn *c, const char *why)
 {
 	WORKER_COUNT(c->clients->env, shed_connections, 1);
@@ -219,6 +218,7 @@ static void begin_session(struct client_conn *c, const struct session_plan *plan
 	worker_count_session(clients->env, OBSERVE_CLIENT, c->hop.protocol, 1);
 	c->tls = net_conn_tls_version(c->net);
 	c->hop.cipher = net_conn_tls_cipher(c->net);
+	c->hop.alpn = net_conn_alpn(c->net).len > 0 ? c->hop.protocol : "";
 	if (c->is_leaving && session_can(c->session, SESSION_MULTIPLEXES))
 		client_conn_leave(c);
 }

@@ -35,6 +35,17 @@ const struct relay_cause *client_refusal_cause(enum session_refusal refusal)
 	return causes[refusal];
 }
 
+/* For the log. Mostly it is the host of the request, and costs a comparison. */
+static void note_sni(const struct client_conn *c, struct exchange *x)
+{
+	const struct slice sni = net_conn_sni(c->net), authority = x->request->authority;
+	bool is_host = authority.len >= sni.len &&
+		       slice_equal_nocase(slice_sub(authority, 0, sni.len), sni) &&
+		       (authority.len == sni.len || authority.ptr[sni.len] == ':');
+	if (sni.len > 0 && !is_host)
+		client_part(x)->sni = arena_copy(exchange_arena(x), sni);
+}
+
 /* Makes the exchange of a request. Resets the stream and returns NULL when memory is short. */
 static struct exchange *begin_exchange(struct client_conn *c, struct session_event *e)
 {
@@ -62,6 +73,7 @@ static struct exchange *begin_exchange(struct client_conn *c, struct session_eve
 	client_part(x)->hop = c->hop;
 	if (e->head->version != HTTP_VERSION_NONE) /* HTTP/1.0 and 1.1 may share a connection */
 		client_part(x)->hop.protocol = http_version_name(e->head->version);
+	note_sni(c, x);
 	hold_part(x)->store = &c->held;
 	x->terms.upload_limit_bytes = c->listener->conf->max_request_body_bytes;
 	return x;

@@ -175,6 +175,7 @@ struct observe_client access_record_client(const struct exchange *x)
 	    .protocol = hop->protocol,
 	    .tls = x->facts.tls,
 	    .cipher = hop->cipher,
+	    .alpn = hop->alpn,
 	};
 	if (x->facts.claim || x->facts.is_named)
 		add_peers(&client, &x->facts);
@@ -295,6 +296,7 @@ struct observe_request access_record_request(const struct exchange *x)
 	    .id = x->facts.request_id,
 	    .bytes = x->upload.received,
 	    .retries = upstream_retries(x),
+	    .sni = client_part(x)->sni,
 	};
 }
 

@@ -51,8 +51,6 @@ bool net_tls_show_certificate(struct net_tls *t, const struct net_certificate *o
 /* How many lists of revoked certificates a file has; 0: it has none, or cannot be read. */
 size_t net_crl_count(const struct sealed *files, const char *file);
 
-/* The name that the client has asked for; empty: none. Lent for the life of the connection. */
-struct slice net_conn_sni(const struct net_conn *c);
 /*
  * The certificate of the client of an open connection, with one reference; NULL: it has shown none. *wrong: why it cannot
  * be believed after all, and the connection must end: it has expired since the session began that was resumed, or has

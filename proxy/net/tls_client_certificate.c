@@ -163,14 +163,6 @@ static struct client_certificate *make(const struct names *n, const STACK_OF(CRY
 	return made;
 }
 
-struct slice net_conn_sni(const struct net_conn *c)
-{
-	const char *name = c->layer.ssl && c->layer.tls->is_server
-			       ? SSL_get_servername(c->layer.ssl, TLSEXT_NAMETYPE_host_name)
-			       : NULL;
-	return slice_of_string(name ? name : "");
-}
-
 struct client_certificate *net_conn_client_certificate(const struct net_conn *c, const char **wrong)
 {
 	*wrong = NULL;

@@ -139,6 +139,7 @@ static void put_client(struct access_line *a, const struct observe_exchange *x)
 	put_name(a, LOG_FIELD_protocol, c->protocol);
 	put_name(a, LOG_FIELD_tls, c->tls);
 	put_name(a, LOG_FIELD_cipher, c->cipher);
+	put_name(a, LOG_FIELD_alpn, c->alpn);
 }
 
 static void put_origin(struct access_line *a, const struct observe_exchange *x)
@@ -188,6 +189,7 @@ static void put_request(struct access_line *a, const struct observe_request *r)
 	put_text(a, LOG_FIELD_method, r->method);
 	put_text(a, LOG_FIELD_scheme, r->scheme);
 	put_text(a, LOG_FIELD_authority, r->authority);
+	put_text(a, LOG_FIELD_sni, r->sni);
 	put_text(a, LOG_FIELD_path, r->path);
 	put_text(a, LOG_FIELD_user_agent, r->user_agent);
 	put_text(a, LOG_FIELD_referer, r->referer);

@@ -247,7 +247,7 @@ struct observe_client {
 	const struct address *claimed_peer, *tcp_peer;      /* NULL: as the address */
 	struct slice proxy_authority, proxy_alpn, proxy_id; /* of a PROXY header; empty: not sent */
 	const char *listen;                                 /* name of the section */
-	const char *protocol, *tls, *cipher;                /* NULL = none */
+	const char *protocol, *tls, *cipher, *alpn;         /* NULL = none */
 };
 
 /* Its origin's side. */
@@ -268,6 +268,7 @@ struct observe_request {
 	struct slice method, scheme, authority, path, user_agent, referer, id;
 	uint64_t bytes;   /* body bytes received from the client */
 	uint32_t retries; /* times that it was sent again */
+	struct slice sni; /* of the client's TLS handshake, if it is not the host of authority */
 };
 
 /* The response to the client. */

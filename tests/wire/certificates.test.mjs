@@ -165,6 +165,27 @@ gate('strict-sni refuses who names no host that has a certificate', (s) => {
 	assert.match(await shown(s, undefined, { maxVersion: 'TLSv1.2' }), /^ERR_SSL_TLSV1_UNRECOGNIZED_NAME/);
 });
 
+gate('the access log has ALPN, and SNI where the request is for another host', (s) => {
+	put('first.test', 'ecdsa', path.join(s.folder, 'first.crt'), path.join(s.folder, 'first.key'));
+	return { listen: { certificates: s.folder } };
+}, async (s) => {
+	for (const [options, host, wanted] of [
+		[{ servername: 'first.test' }, 'FIRST.test:8443', { alpn: 'http/1.1', sni: undefined }],
+		[{ servername: 'first.test' }, 'first.test.example', { alpn: 'http/1.1', sni: 'first.test' }],
+		[{ servername: 'first.test', ALPNProtocols: undefined }, 'other.test', { alpn: undefined, sni: 'first.test' }],
+		[{}, 'none.test', { alpn: 'http/1.1', sni: undefined }],
+	]) {
+		const socket = await shake(s.secure, options);
+		socket.write(`GET / HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+		socket.resume();
+		const line = () => s.gate.read('access.log').split('\n').filter(Boolean).map((x) => JSON.parse(x)).find((x) => x.authority === host);
+		await until(`the line of ${host}`, line);
+		const { alpn, sni } = line();
+		assert.deepEqual({ alpn, sni }, wanted);
+		socket.destroy();
+	}
+});
+
 gate('mistakes about TLS are told with the line', (s) => {
 	put('first.test', 'ecdsa', path.join(s.folder, 'first.crt'), path.join(s.folder, 'first.key'));
 	return { listen: { certificates: s.folder } };

@@ -264,12 +264,12 @@ static void line_that_is_too_long_for_a_batch_has_short_texts(void **state)
 	    .origin = {.name = name, .connection = UINT64_MAX, .address = name, .protocol = name,
 		.request_bytes = UINT64_MAX, .response_bytes = UINT64_MAX, .queue = UINT64_MAX,
 		.connect = UINT64_MAX, .first_byte = UINT64_MAX, .duration = UINT64_MAX},
-	    .client = {.connection = UINT64_MAX, .listen = name, .protocol = name, .tls = name, .cipher = name,
+	    .client = {.connection = UINT64_MAX, .listen = name, .protocol = name, .tls = name, .cipher = name, .alpn = name,
 		.proxy_authority = s, .proxy_alpn = s, .proxy_id = s},
 	    .weight = UINT32_MAX,
 	    .tunnel = s,
 	    .tunnel_ended = name,
-	    .request = {s, s, s, s, s, s, s, UINT64_MAX, 2},
+	    .request = {s, s, s, s, s, s, s, UINT64_MAX, 2, s},
 	    .response = {UINT16_MAX, UINT64_MAX, UINT64_MAX},
 	    .ending = {.code = UINT32_MAX, .code_name = name, .detail = name, .refused_address = name},
 	    .hold = {UINT64_MAX, true, name, UINT64_MAX},
@@ -416,7 +416,8 @@ static void each_field_can_be_written_alone(void **state)
 	const struct policy_rule rule = {.name = "x"};
 	const struct observe_push push = {
 	    .verdict = {.reason = &reason, .rule = &rule}, .end_reason = &reason};
-	x.client.tls = x.client.cipher = x.route = "x";
+	x.client.tls = x.client.cipher = x.client.alpn = x.route = "x";
+	x.request.sni = SLICE("x");
 	x.client.claimed_peer = x.client.tcp_peer = &x.client.address;
 	x.client.proxy_authority = x.client.proxy_alpn = x.client.proxy_id = SLICE("x");
 	x.ending.code_name = x.ending.detail = x.ending.refused_address = "x";
