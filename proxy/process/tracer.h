@@ -19,10 +19,9 @@
 #define PUSHGATE_PROCESS_TRACER_H
 
 #include "proxy/gateway/gateway.h"
-#include "proxy/names/names.h"
 #include "proxy/process/helper.h"
+#include "proxy/process/helper_http.h"
 #include "proxy/process/helper_link.h"
-#include "proxy/protocols/protocols.h"
 #include "proxy/tracing/tracing.h"
 
 bool tracer_is_needed(const struct conf *conf);
@@ -73,69 +72,6 @@ bool tracer_queue_add(struct tracer_queue *q, char *text);
 char *tracer_queue_join(const struct tracer_queue *q, const char *begin, const char *end,
     size_t *length, uint32_t *spans);
 void tracer_queue_drop(struct tracer_queue *q, uint32_t spans);
-
-/* ---- one request to the collector (tracer_post.c) ---- */
-
-/* How long it may take, from the connect on. */
-#define TRACER_POST_USEC (10 * USEC_PER_SEC)
-
-struct tracer_result {
-	unsigned status;      /* 0: no response came, and `why` says it */
-	const char *why;      /* a constant */
-	uint32_t retry_after; /* seconds, as the response says; 0: it does not */
-};
-
-struct tracer_post {
-	struct net_loop
-	    *loop; /* borrowed, as all that the owner sets: up to done and its context */
-	const struct conf_tracing *conf;
-	void (*done)(
-	    void *context, const struct tracer_result *r); /* another one may be begun in it */
-	void *context;
-	struct http_head_pool *heads; /* owned, from here on */
-	struct session_plan *plans;
-	struct session_env env;
-	struct budget budget;
-	struct net_conn *net; /* NULL: none is under way */
-	struct session *session;
-	struct slice body; /* borrowed; what has not left yet */
-	struct net_timer timer;
-	struct tracer_result result;
-	bool is_sent, is_done;
-};
-
-void tracer_post_init(struct tracer_post *p);
-void tracer_post_fini(struct tracer_post *p);
-/* None is under way. The body is lent until `done`. */
-void tracer_post_begin(struct tracer_post *p, const struct net_address *to, struct slice body);
-/* Ends it without calling `done`. */
-void tracer_post_abort(struct tracer_post *p);
-
-/* ---- the collector's addresses (tracer_names.c) ---- */
-
-#define TRACER_ADDRESSES 8u
-
-struct files_text;
-
-struct tracer_names {
-	struct names *names; /* owned; NULL: the collector has an address */
-	struct name_watch *watch;
-	struct files_text *texts; /* the hosts file and resolv.conf */
-	struct net_timer timer;   /* looks whether they have changed */
-	const struct conf *conf;
-	struct net_address addresses[TRACER_ADDRESSES];
-	uint32_t count, next;
-	const char *error; /* why there are none */
-};
-
-/* Before the sandbox closes. False with a message. */
-bool tracer_names_open(struct tracer_names *n, struct net_loop *loop, const struct conf *conf,
-    char *error, size_t error_size);
-void tracer_names_close(struct tracer_names *n);
-/* In the sandbox. */
-void tracer_names_begin(struct tracer_names *n);
-/* The next address to try; NULL: none is known. */
-const struct net_address *tracer_names_next(struct tracer_names *n);
 
 /* ---- the process (tracer_process.c) ---- */
 

@@ -43,8 +43,8 @@ struct process {
 	struct chunk_pool *chunks;
 	struct net_watch *control;
 	struct inlet *inlets;
-	struct tracer_names names;
-	struct tracer_post post;
+	struct helper_names names;
+	struct helper_http http;
 	struct tracer_queue queue;
 	enum phase phase;
 	uint32_t batch;         /* spans of the queue that are being posted */
@@ -71,16 +71,22 @@ static void count(uint64_t *counter, uint32_t n)
 static void begin_batch(struct process *p)
 {
 	size_t length;
-	const struct net_address *to = tracer_names_next(&p->names);
+	const struct net_address *to = helper_names_next(&p->names);
 	p->body = tracer_queue_join(&p->queue, p->begin, OTLP_END, &length, &p->batch);
 	p->phase = PHASE_POSTING;
 	if (to) {
-		tracer_post_begin(&p->post, to, slice_of(p->body, length));
+		const struct conf_tracing *t = &p->helper.env->conf->server.tracing;
+		const struct helper_http_request r = {.method = "POST",
+		    .authority = t->collector->text,
+		    .path = t->path,
+		    .content_type = "application/json",
+		    .body = slice_of(p->body, length)};
+		helper_http_begin(&p->http, to, &r);
 		return;
 	}
-	const struct tracer_result unknown = {
+	const struct helper_http_result unknown = {
 	    .why = p->names.error ? p->names.error : "its address is not known yet"};
-	p->post.done(p, &unknown);
+	p->http.done(p, &unknown);
 }
 
 /* Sets the timer for the next post, or ends the process. */
@@ -119,7 +125,7 @@ static bool may_be_tried_again(unsigned status)
 	return status == 0 || status == 429 || status == 502 || status == 503 || status == 504;
 }
 
-static void log_failure(struct process *p, const struct tracer_result *r)
+static void log_failure(struct process *p, const struct helper_http_result *r)
 {
 	const struct conf_tracing *t = &p->helper.env->conf->server.tracing;
 	if (p->is_failing)
@@ -160,7 +166,7 @@ static void wait(struct process *p, uint32_t retry_after)
 	net_timer_set(&p->timer, net_now(p->loop) + seconds * USEC_PER_SEC);
 }
 
-static void on_done(void *context, const struct tracer_result *r)
+static void on_done(void *context, const struct helper_http_result *r)
 {
 	struct process *p = context;
 	bool is_taken = r->status >= 200 && r->status < 300;
@@ -308,20 +314,20 @@ static bool open_parts(struct process *p, char *error, size_t error_size)
 	    .version = PUSHGATE_VERSION,
 	    .host = uname(&machine) == 0 ? machine.nodename : ""};
 	p->begin = otlp_begin(&resource);
-	p->post = (struct tracer_post){
-	    .loop = p->loop, .conf = &env->conf->server.tracing, .done = on_done, .context = p};
-	tracer_post_init(&p->post);
+	p->http = (struct helper_http){.loop = p->loop, .done = on_done, .context = p};
+	helper_http_init(&p->http);
 	unsigned parts = SANDBOX_TRACER;
 	if (conf_tracing_has_name(env->conf))
 		parts |= SANDBOX_NAMES | SANDBOX_READS;
-	return tracer_names_open(&p->names, p->loop, env->conf, error, error_size) &&
+	return helper_names_open(&p->names, p->loop, env->conf, env->conf->server.tracing.collector,
+		   error, error_size) &&
 	       helper_confine(env, SIGKILL, parts, error, error_size);
 }
 
 static void serve(struct process *p)
 {
 	p->control = net_watch_new(p->loop, p->helper.env->control, on_control, p);
-	tracer_names_begin(&p->names);
+	helper_names_begin(&p->names);
 	helper_tell_master(&p->helper, MESSAGE_READY, 0, -1);
 	net_run(p->loop);
 	COUNT(p, spans_dropped, p->queue.count);
@@ -332,8 +338,8 @@ static void close_parts(struct process *p)
 	for (uint32_t w = 0; w < p->helper.env->workers; w++)
 		close_inlet(&p->inlets[w]);
 	net_watch_free(p->control);
-	tracer_post_fini(&p->post);
-	tracer_names_close(&p->names);
+	helper_http_fini(&p->http);
+	helper_names_close(&p->names);
 	tracer_queue_drop(&p->queue, p->queue.count);
 	net_timer_fini(&p->timer);
 	net_timer_fini(&p->last);

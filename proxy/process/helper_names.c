@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* The addresses of the collector: one that the configuration has, or those of its name, which is looked up again and again. */
+/* The addresses of a server: one that the configuration has, or those of its name, which is looked up again and again. */
 #include "proxy/base/memory.h"
 #include "proxy/limits.h"
 #include "proxy/process/files.h"
-#include "proxy/process/tracer.h"
+#include "proxy/process/helper.h"
+#include "proxy/process/helper_http.h"
 
 static void changed(void *context, const struct name_answer *answer)
 {
-	struct tracer_names *n = context;
+	struct helper_names *n = context;
 	n->error = answer->error;
 	n->count = 0;
 	n->next = 0;
-	for (size_t i = 0; i < answer->count && n->count < TRACER_ADDRESSES; i++)
+	for (size_t i = 0; i < answer->count && n->count < HELPER_ADDRESSES; i++)
 		n->addresses[n->count++] = answer->addresses[i].address;
+	if (n->changed)
+		n->changed(n->context);
 }
 
 static void check_texts(void *context)
 {
-	struct tracer_names *n = context;
+	struct helper_names *n = context;
 	static const size_t names[] = {FILES_HOSTS, FILES_RESOLV_CONF};
 	char line[512];
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -35,14 +38,15 @@ static void check_texts(void *context)
 	net_timer_set(&n->timer, net_now(n->timer.loop) + HELPER_CHECK_USEC);
 }
 
-bool tracer_names_open(struct tracer_names *n, struct net_loop *loop, const struct conf *conf,
-    char *error, size_t error_size)
+bool helper_names_open(struct helper_names *n, struct net_loop *loop, const struct conf *conf,
+    const struct conf_origin_server *server, char *error, size_t error_size)
 {
 	const struct conf_server *s = &conf->server;
-	*n = (struct tracer_names){.conf = conf};
+	n->conf = conf;
+	n->server = server;
 	net_timer_init(&n->timer, loop, check_texts, n);
-	if (!conf_server_is_name(s->tracing.collector)) {
-		n->addresses[n->count++] = s->tracing.collector->address;
+	if (!conf_server_is_name(server)) {
+		n->addresses[n->count++] = server->address;
 		return true;
 	}
 	const struct names_options o = {.resolvers = s->resolvers,
@@ -59,7 +63,7 @@ bool tracer_names_open(struct tracer_names *n, struct net_loop *loop, const stru
 	return n->names != NULL;
 }
 
-void tracer_names_close(struct tracer_names *n)
+void helper_names_close(struct helper_names *n)
 {
 	if (n->watch)
 		names_unwatch(n->watch);
@@ -71,16 +75,15 @@ void tracer_names_close(struct tracer_names *n)
 	net_timer_fini(&n->timer);
 }
 
-void tracer_names_begin(struct tracer_names *n)
+void helper_names_begin(struct helper_names *n)
 {
-	const struct conf_origin_server *c = n->conf->server.tracing.collector;
 	if (!n->names)
 		return;
 	check_texts(n);
-	n->watch = names_watch(n->names, c->host, c->port, false, changed, n);
+	n->watch = names_watch(n->names, n->server->host, n->server->port, false, changed, n);
 }
 
-const struct net_address *tracer_names_next(struct tracer_names *n)
+const struct net_address *helper_names_next(struct helper_names *n)
 {
 	return n->count > 0 ? &n->addresses[n->next++ % n->count] : NULL;
 }
