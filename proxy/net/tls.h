@@ -63,6 +63,11 @@ struct net_tls {
 	struct tls_client_auth *client_auth; /* server: owned; NULL: no client is asked */
 };
 
+/* key.h */
+struct net_key {
+	EVP_PKEY *key;
+};
+
 void tls_certificates_free(struct tls_certificate *list, size_t count);
 /* tls_server.c, tls_client.c: read the files, and exchange the contexts if all are good. False with a message. */
 bool tls_server_load(struct net_tls *t, const struct sealed *files, char *error, size_t error_size);
@@ -80,6 +85,10 @@ const char *tls_reason(uint32_t code, char *buffer, size_t size);
 bool tls_load_chain(SSL_CTX *x, const struct sealed_view *v);
 bool tls_load_key(SSL_CTX *x, const struct sealed_view *v);
 bool tls_load_authorities(SSL_CTX *x, const struct sealed_view *v);
+/* What was written, with a NUL behind it; frees the writer. */
+char *tls_text(BIO *out);
+/* Since the Unix epoch. */
+int64_t tls_seconds(const ASN1_TIME *time);
 /* Reads the bytes of a view, which must outlive it. */
 BIO *tls_reader(const struct sealed_view *v);
 /* Loads the bytes of a file. False with "FILE: reason" in error. */

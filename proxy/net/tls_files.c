@@ -65,7 +65,7 @@ void net_pem_look(const struct sealed *files, const char *file, struct net_pem_f
 
 /* ---- certificates ---- */
 
-static int64_t seconds_of(const ASN1_TIME *time)
+int64_t tls_seconds(const ASN1_TIME *time)
 {
 	int days = 0, seconds = 0;
 	ASN1_TIME *epoch = ASN1_TIME_set(NULL, 0);
@@ -86,8 +86,8 @@ static void describe(struct net_chain_link *link, X509 *certificate)
 		snprintf(link->subject, sizeof(link->subject), "%s",
 		    names.dns_count ? names.dns[0] : "");
 	tls_names_fini(&names);
-	link->starts = seconds_of(X509_get0_notBefore(certificate));
-	link->ends = seconds_of(X509_get0_notAfter(certificate));
+	link->starts = tls_seconds(X509_get0_notBefore(certificate));
+	link->ends = tls_seconds(X509_get0_notAfter(certificate));
 	link->is_self_signed = X509_NAME_cmp(subject, X509_get_issuer_name(certificate)) == 0;
 }
 
