@@ -347,9 +347,9 @@ void conf_check_certificates(struct conf_loader *l, struct conf_section *s)
 		make_context(l, s, listen, pairs ? s->chains[0].line : s->folders[0].line);
 }
 
-/* ---- tls-ca ---- */
+/* ---- tls-ca, acme-ca ---- */
 
-bool conf_check_authorities(struct conf_loader *l, const char *path)
+bool conf_check_authorities(struct conf_loader *l, const char *key, const char *path)
 {
 	char error[256] = "";
 	struct net_pem_file f;
@@ -360,19 +360,19 @@ bool conf_check_authorities(struct conf_loader *l, const char *path)
 	net_pem_look(l->conf->sealed, path, &f);
 	errno = f.error;
 	if (f.error)
-		return conf_no_file(l, "tls-ca", path, "name a PEM file of authorities");
+		return conf_no_file(l, key, path, "name a PEM file of authorities");
 	if (f.certificates == 0)
 		return conf_mistake_here(l,
-		    "there is no certificate in the tls-ca file '%s'%s; name a PEM file of "
+		    "there is no certificate in the %s file '%s'%s; name a PEM file of "
 		    "authorities, or remove the line for those of the system",
-		    path,
+		    key, path,
 		    f.is_empty ? ": it is empty"
 		    : f.keys   ? ": it is a private key"
 			       : "");
 	struct net_tls *tls = net_tls_client_new(&options, error, sizeof error);
 	if (!tls)
 		conf_mistake_here(
-		    l, "tls-ca cannot be used: %s; name a PEM file of authorities", error);
+		    l, "%s cannot be used: %s; name a PEM file of authorities", key, error);
 	net_tls_free(tls);
 	return tls != NULL;
 }

@@ -75,6 +75,13 @@ struct conf_certificate {
 	int64_t ends; /* when it or one that signed it expires, in seconds since 1970; 0: not known */
 };
 
+/* The certificate of a listener that an authority makes. */
+struct conf_acme_listen {
+	const char *file;             /* the key, and the certificate with its chain */
+	const char **names;           /* in lower case, at least one */
+	size_t count;
+};
+
 struct conf_listen {
 	const char *name, *file;
 	uint32_t line;
@@ -95,6 +102,7 @@ struct conf_listen {
 	struct conf_certificate *shown;
 	size_t shown_count;
 	struct net_tls_parameters tls;
+	struct conf_acme_listen *acme; /* the one that there is; NULL: files of the operator's */
 	uint32_t protocols;           /* enum conf_protocol: both */
 	bool takes_tunnels;           /* a route has `upgrade`: HTTP/2 clients are told so (RFC 8441 3) */
 	bool redirect_to_https;       /* cleartext: every request is answered 308 to https */
@@ -381,6 +389,8 @@ bool conf_has_names(const struct conf *c);
 bool conf_has_admin(const struct conf *c);
 /* Whether the collector of spans has one, which another process looks up. */
 bool conf_tracing_has_name(const struct conf *c);
+/* The same of the server of the authority of acme. */
+bool conf_acme_has_name(const struct conf *c);
 /* How many page records each worker keeps (waterfall/waterfall.h). 0: there is no admin listener that could show them, or
  * no listener that makes any. */
 uint32_t conf_page_records(const struct conf *c);

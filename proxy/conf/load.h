@@ -230,8 +230,10 @@ void conf_check_certificates(struct conf_loader *l, struct conf_section *s);
 void conf_read_system_authorities(struct conf_loader *l);
 /* Reports a client-certificate that cannot be used. False: it has. */
 bool conf_check_own_certificate(struct conf_loader *l, const struct net_certificate *own);
-/* Reports a tls-ca file without usable authorities. False: it has. */
-bool conf_check_authorities(struct conf_loader *l, const char *path);
+/* Reports a file of this option without usable authorities. False: it has. */
+bool conf_check_authorities(struct conf_loader *l, const char *key, const char *path);
+/* acme.c: a listener with acme gets a certificate, as if an option had named it; before conf_check_certificates. */
+void conf_check_acme(struct conf_loader *l, struct conf_section *s);
 
 /* client_auth.c: checks the lines client-ca of a listener, after its certificates. */
 void conf_check_client_auth(struct conf_loader *l, struct conf_section *s);

@@ -23,6 +23,11 @@ bool conf_has_admin(const struct conf *c)
 	return conf_any(l, c->listens, c->listen_count, l->mode == CONF_MODE_ADMIN);
 }
 
+bool conf_acme_has_name(const struct conf *c)
+{
+	return c->server.acme.server && conf_server_is_name(c->server.acme.server);
+}
+
 bool conf_tracing_has_name(const struct conf *c)
 {
 	const struct conf_origin_server *collector = c->server.tracing.collector;

@@ -331,6 +331,13 @@ const struct conf_option conf_options[] = {
         "trusted: those of peers in the listener's trusted.\n"
         "follow: all, so that each client chooses what is recorded.\n"
         "ignore: none."},
+    {SERVER(server.acme.dir), .key = "acme-dir", .example = "/var/lib/pushgate/acme", .type = CONF_TYPE_FILE, .form = "FOLDER",
+        .sentence = "The folder of the account's key and of what listeners with acme get: a file LISTENER.pem for each, with its key and "
+        "its certificate. It must be there and belong to the user; the files are readable for that user alone."},
+    {SERVER(server.acme.email), .key = "acme-email", .example = "admin@example.com", .type = CONF_TYPE_TEXT, .form = "ADDRESS", .check = conf_check_email,
+        .sentence = "Where the authority that acme names may write to."},
+    {SERVER(server.acme.ca_file), .key = "acme-ca", .example = "/etc/pushgate/acme-ca.pem", .type = CONF_TYPE_FILE, .form = "FILE",
+        .set = conf_set_acme_ca, .sentence = "Certificate authorities (PEM) that verify the server of the directory. Not given: the system's."},
 
     /* ---- [listen NAME] ---- */
     {.section = CONF_SECTION_LISTEN, .key = "address", OTHER("IP:PORT | *:PORT | unix:/PATH", conf_set_address), .suggest = suggest_address, .example = "127.0.0.1:8443",
@@ -388,6 +395,12 @@ const struct conf_option conf_options[] = {
     {LISTEN(tls.strict_sni), .key = "strict-sni", SWITCH("no yes"), .preset = "no",
         .sentence = "yes: the handshake of a client that names no host (SNI), or one that no certificate covers, is refused, by the alert "
         "unrecognized_name or missing_extension. no: such a client gets the first certificate."},
+    {LISTEN(acme), .key = "acme", OTHER("https://HOST[:PORT]/PATH", conf_set_acme), .example = "https://acme-v02.api.letsencrypt.org/directory",
+        .right = "write the URL of an authority's directory",
+        .sentence = "In place of certificate and key: the authority with this directory makes a certificate for all hosts of the routes, and "
+        "it is renewed in time (docs/ACME.md). By this option you agree to the authority's terms. It asks each host for a file over "
+        "cleartext, port 80: a [listen NAME] without certificate must take that. Until the first certificate comes, clients get one that "
+        "nobody has signed."},
     {LISTEN(protocols), .key = "protocols", .example = "h2", .type = CONF_TYPE_BITS, .choices = "h2 http/1.1", .preset = "h2 http/1.1",
         .sentence = "What clients may speak. Over TLS, ALPN decides, and a client without ALPN speaks HTTP/1.1; in cleartext the first "
         "bytes do. http/1.1 stands for HTTP/1.0 too."},

@@ -25,6 +25,15 @@ struct conf_tracing {
 	enum conf_tracing_parent parent; /* whose traceparent is followed */
 };
 
+/* Certificates from an authority (acme/acme.h), for listeners with the option acme. */
+struct conf_acme {
+	const char *directory;        /* its URL; NULL: no listener has the option */
+	const struct conf_origin_server *server; /* of that URL */
+	const char *email;            /* of the account; NULL = none */
+	const char *dir;              /* the folder of keys and certificates; NULL: no listener has the option */
+	const char *ca_file;          /* verifies the authority's own certificate; NULL: the system's */
+};
+
 struct conf_server {
 	uint32_t workers;             /* 0 = auto: one per CPU */
 	const char *user;             /* NULL = the user that started pushgate; for root: pushgate or nobody */
@@ -78,6 +87,7 @@ struct conf_server {
 	uint32_t max_series;          /* histograms with labels of their own: 500 */
 	uint32_t user_failures;       /* wrong passwords of a client address in a minute; 0 = no limit: 10 */
 	struct conf_tracing tracing;
+	struct conf_acme acme;
 	usec users_cache_time;        /* a right password is known so long after its last use: 5 min */
 };
 // clang-format on

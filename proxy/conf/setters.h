@@ -14,10 +14,10 @@ enum { CONF_HOST_BYTES = 253 };
 /* Setters that report by themselves. */
 /* [server] */
 conf_setter conf_set_user, conf_set_log_fields, conf_set_status_socket, conf_add_resolver,
-    conf_set_diary_cookie_key, conf_set_tracing, conf_set_ticket_keys;
+    conf_set_diary_cookie_key, conf_set_tracing, conf_set_ticket_keys, conf_set_acme_ca;
 /* [listen] */
 conf_setter conf_set_address, conf_set_pem_file, conf_set_client_ca, conf_set_hsts, conf_add_suite,
-    conf_add_group, conf_set_certificate_folder;
+    conf_add_group, conf_set_certificate_folder, conf_set_acme;
 /* [origin] */
 conf_setter conf_set_server, conf_set_tls_ca, conf_set_client_certificate, conf_set_upstream_proxy,
     conf_add_no_proxy;
@@ -56,8 +56,8 @@ struct conf_list {
 bool conf_read_list(struct conf_loader *l, const struct conf_list *list, struct slice path);
 
 /* Texts, and members of lists. */
-conf_member_check conf_check_socket, conf_check_pseudonym, conf_check_cookie, conf_check_tls_name,
-    conf_check_host, conf_check_health_host, conf_check_realm;
+conf_member_check conf_check_email, conf_check_socket, conf_check_pseudonym, conf_check_cookie,
+    conf_check_tls_name, conf_check_host, conf_check_health_host, conf_check_realm;
 conf_member_check conf_check_route_host, conf_check_upgrade, conf_check_route_path,
     conf_check_method, conf_check_path_glob, conf_check_host_glob, conf_check_user,
     conf_check_destination, conf_check_user_agent_glob, conf_check_media_glob, conf_check_cert;

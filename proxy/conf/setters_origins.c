@@ -10,7 +10,7 @@
 bool conf_set_tls_ca(struct conf_loader *l, void *at, struct slice value)
 {
 	(void)value;
-	return !l->opens_files || conf_check_authorities(l, *(const char **)at);
+	return !l->opens_files || conf_check_authorities(l, "tls-ca", *(const char **)at);
 }
 
 bool conf_set_client_certificate(struct conf_loader *l, void *object, struct slice value)

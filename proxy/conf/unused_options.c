@@ -44,8 +44,9 @@ static bool may_tunnel(const struct conf_route *route)
 WHEN(nothing_holds, void, !has_action(c, POLICY_HOLD, POLICY_HINT_HOLD))
 WHEN(nothing_hints, void, !has_action(c, POLICY_HINT, POLICY_HINT_HOLD))
 WHEN(no_cookie, void, !c->server.diary_cookie)
-WHEN(has_no_names, void, !conf_has_names(c) && !conf_tracing_has_name(c))
+WHEN(has_no_names, void, !conf_has_names(c) && !conf_tracing_has_name(c) && !conf_acme_has_name(c))
 WHEN(traces_nothing, void, !c->server.tracing.collector)
+WHEN(has_no_acme, void, !c->server.acme.directory)
 WHEN(has_own_resolvers, void, c->server.resolver_count > 0)
 WHEN(limits_no_requests, void, c->request_limit_count == 0)
 WHEN(nothing_learns, void,
@@ -193,6 +194,7 @@ static const struct row {
     {CONF_SECTION_SERVER, "promise-rate promise-refusals reset-rate", none_promises,
 	CONF_NO_PROMISES},
     {CONF_SECTION_SERVER, "tracing-ratio tracing-parent", traces_nothing, "tracing is off"},
+    {CONF_SECTION_SERVER, "acme-dir acme-email acme-ca", has_no_acme, "no [listen NAME] has acme"},
     {CONF_SECTION_SERVER, "limit-table", limits_no_requests, "no route has limit-requests"},
     {CONF_SECTION_SERVER, "user-failures users-cache-time", has_no_users,
 	"no [access NAME] has users"},

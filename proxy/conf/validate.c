@@ -81,7 +81,7 @@ static void check_limits(struct conf_loader *l, const struct conf_section *s,
 static void check_tls_options(struct conf_loader *l, const struct conf_section *s)
 {
 	const struct conf_listen *listen = s->object;
-	bool is_tls = conf_option_line(s, "certificate key certificates");
+	bool is_tls = conf_option_line(s, "certificate key certificates acme");
 
 	if (is_tls && listen->redirect_to_https)
 		conf_mistake(l, s->file, conf_option_line(s, "redirect-to-https"),
@@ -115,6 +115,7 @@ static void check_listen(struct conf_loader *l, struct conf_section *s)
 {
 	const struct conf_listen *listen = s->object;
 
+	conf_check_acme(l, s);
 	conf_check_certificates(l, s);
 	conf_check_client_auth(l, s);
 	check_address(l, s);

@@ -77,6 +77,7 @@ static void open_env(struct gateway *g, const struct gateway_env *env)
 	    .heads = http_head_pool_new(HEADS_KEPT),
 	    .relay = &g->relay,
 	};
+	g->acme_thumbprint = env->acme_thumbprint;
 	budget_init(&g->env.budget, NULL, env->conf->server.memory_bytes);
 	list_init(&g->env.dead);
 	net_timer_init(&g->env.timer, env->loop, advance_wheel, g);

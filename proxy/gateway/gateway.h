@@ -72,6 +72,8 @@ struct gateway_env {
 	/* tracing.send, with its context. NULL: no request is recorded, and traceparent passes as it came. */
 	bool (*send_span)(void *context, struct slice message);
 	void *span_context;
+	/* Borrows: of the key of the account at the authority of acme; "" while it is not known. NULL: no listener has acme. */
+	const char *acme_thumbprint;
 	/* admin_env.explain, with the gateway's manifests. NULL: nothing explains. */
 	const char *(*explain)(void *context, const struct admin_question *q,
 	    const struct manifests *manifests, FILE *out);

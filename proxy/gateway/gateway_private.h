@@ -131,7 +131,8 @@ struct gateway {
 	const char *(*explain)(void *context, const struct admin_question *q,
 	    const struct manifests *manifests, FILE *out); /* of gateway_env, with its context */
 	void *explain_context;
-	char *pac_text; /* owned; NULL until a client asks for /proxy.pac */
+	const char *acme_thumbprint; /* of gateway_env */
+	char *pac_text;              /* owned; NULL until a client asks for /proxy.pac */
 	char pseudonym_text[80];
 	struct chunk_pool *small_chunks;
 };
@@ -155,6 +156,12 @@ void gateway_identified(void *gateway, struct exchange *x, enum user_answer answ
 
 /* The listener has request-id. */
 void gateway_give_id(struct gateway *g, struct exchange *x);
+/* ---- challenge.c ---- */
+
+/* A listener has acme. True: x was an authority's request for a challenge, and has been answered. */
+bool challenge_serves(const struct gateway *g, struct exchange *x);
+/* The body of that answer. */
+struct slice challenge_text(const struct gateway *g, struct exchange *x);
 
 /* ---- pac.c ---- */
 

@@ -138,6 +138,8 @@ void gateway_request(void *context, struct exchange *x)
 		tracing_begin(g->env.tracing, x);
 	if (listen->request_id != CONF_REQUEST_ID_OFF)
 		gateway_give_id(g, x);
+	if (g->acme_thumbprint && challenge_serves(g, x))
+		return;
 	if (listen->serves_pac && conf_listen_is_forward(listen) && pac_serves(g, x))
 		return;
 	const struct relay_cause *refusal =

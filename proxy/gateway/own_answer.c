@@ -91,6 +91,12 @@ void gateway_own_answer(void *context, struct exchange *x, struct http_own_answe
 	bool is_fixed = x->ending.cause == &relay_cause_FIXED_ANSWER;
 	if (is_redirect || is_fixed) /* by another field the request might have another route */
 		answer->vary = g->env.conf->condition_fields;
+	if (x->ending.cause == &relay_cause_ACME_CHALLENGE) {
+		answer->details = NULL;
+		answer->body = challenge_text(g, x);
+		answer->content_type = "application/octet-stream";
+		return;
+	}
 	if (x->ending.cause == &relay_cause_PAC_FILE) {
 		answer->details = NULL;
 		answer->body = pac_text(g, x);

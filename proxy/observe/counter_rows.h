@@ -109,6 +109,8 @@
 	X(scrapes, "scrapes", "answers to /metrics that workers have begun") \
 	X(spans_sent, "spans{result=sent}", "spans of traces (tracing); sent: the collector has taken them") \
 	X(spans_dropped, "spans{result=dropped}", "lost: the tracer was down or behind, memory was short, or the collector did not take them") \
+	X(acme_certificates, "acme_certificates", "certificates that the authority of acme has made") \
+	X(acme_orders_failed, "acme_orders_failed", "orders that brought no certificate; the error log says why") \
 	X(span_posts_failed, "span_posts_failed", "requests to the collector that failed, those that were tried again included") \
 	X(access_lines_dropped, "log_lines_lost{log=access,cause=pipe}", "log lines lost; pipe: the pipe to the logger was full") \
 	X(access_lines_lost, "log_lines_lost{log=access,cause=file}", "file: the log could not be written: the disk is full, a FIFO has no reader") \

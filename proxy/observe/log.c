@@ -26,6 +26,7 @@ static const char *const others[] = {
     [OBSERVE_MASTER - OBSERVE_LOGGER] = "[logger] ",
     [OBSERVE_MASTER - OBSERVE_PASSWORDS] = "[passwords] ",
     [OBSERVE_MASTER - OBSERVE_TRACER] = "[tracer] ",
+    [OBSERVE_MASTER - OBSERVE_ACME] = "[acme] ",
 };
 
 static void put_prefix(struct line *l, struct observe *o, enum observe_level level, bool is_journal)

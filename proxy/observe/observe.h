@@ -141,6 +141,7 @@ enum observe_level { OBSERVE_DEBUG, OBSERVE_INFO, OBSERVE_WARN, OBSERVE_ERROR };
 #define OBSERVE_LOGGER (UINT32_MAX - 2)
 #define OBSERVE_PASSWORDS (UINT32_MAX - 3)
 #define OBSERVE_TRACER (UINT32_MAX - 4)
+#define OBSERVE_ACME (UINT32_MAX - 5)
 
 /* Most lines per second of one kind that peers can cause. */
 #define OBSERVE_LINES_A_SECOND 5u

@@ -23,7 +23,9 @@ enum message_kind {
 	MESSAGE_LINK,  /* from the master, with a socket: between `worker` and `helper` */
 	MESSAGE_RENEW, /* from the master, with a memory file: certificates, keys and authorities */
 	MESSAGE_RENEW_LISTS, /* the same: lists, bodies and passwords (lists.h) */
-	MESSAGE_CONTENT, /* from the files process, with a file: the content of the object `worker` */
+	/* From the files process, with a file: the content of the object `worker`. From the ACME process: a file of a
+	 * certificate has changed. */
+	MESSAGE_CONTENT,
 	/* From the master, with a memory file: write the learned table into it. From the worker: it has. */
 	MESSAGE_HAND_LEARNED,
 	/* From the master, with such a file, sealed: the learned table of a worker that drains soon. */
@@ -35,7 +37,7 @@ enum message_kind {
 };
 
 /* The helper processes (helpers.c). */
-enum helper_id { HELPER_FILES, HELPER_PASSWORDS, HELPER_TRACER, HELPERS };
+enum helper_id { HELPER_FILES, HELPER_PASSWORDS, HELPER_TRACER, HELPER_ACME, HELPERS };
 
 struct message {
 	enum message_kind kind;

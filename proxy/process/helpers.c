@@ -4,6 +4,8 @@
  * starts it again when it dies: only the work that it had in hand is lost. A new helper is a row here and a file with
  * its service (helper.h).
  */
+#include "proxy/base/descriptor.h"
+#include "proxy/process/acme_helper.h"
 #include "proxy/process/master.h"
 #include "proxy/process/passwords.h"
 #include "proxy/process/tracer.h"
@@ -43,6 +45,13 @@ static struct rate contents_rate(const struct generation *g)
 	return (struct rate){.per_second = objects, .burst = 8 * objects};
 }
 
+/* A message for each new certificate; after a long outage all of them come together. */
+static struct rate certificates_rate(const struct generation *g)
+{
+	uint32_t listens = (uint32_t)g->outfit.conf->listen_count;
+	return (struct rate){.per_second = 1, .burst = 2 * listens + 2};
+}
+
 const struct helper_row helper_rows[HELPERS] = {
     [HELPER_FILES] = {.name = "the files process",
 	.title = "files",
@@ -68,6 +77,14 @@ const struct helper_row helper_rows[HELPERS] = {
 	.last_phase = GENERATION_DRAINING,
 	.ends_the_start = before_ready,
 	.loses = ": the spans that it had are lost"},
+    [HELPER_ACME] = {.name = "the ACME process",
+	.title = "acme",
+	.run = acme_helper_run,
+	.is_needed = acme_helper_is_needed,
+	.last_phase = GENERATION_RUNNING,
+	.contents = certificates_rate,
+	.renews_files = true,
+	.loses = ": the order that it had begun is lost"},
 };
 
 void generation_helpers_init(struct generation *g)
@@ -92,6 +109,16 @@ void generation_helpers_fini(struct generation *g)
 
 /* ---- messages ---- */
 
+/* A file that the configuration names has changed: like a change that watch-files sees. */
+static void take_renewal(struct generation *g, int fd)
+{
+	descriptor_close(&fd);
+	if (g != g->master->running)
+		return;
+	g->master->reload_is_of_files |= !g->master->reload_is_due;
+	g->master->reload_is_due = true;
+}
+
 void generation_read_helper(struct generation *g, enum helper_id id)
 {
 	struct rate rate = {0};
@@ -106,6 +133,8 @@ void generation_read_helper(struct generation *g, enum helper_id id)
 			return;
 		if (heard == CONTROL_READY)
 			g->files_was_ready |= id == HELPER_FILES;
+		else if (helper_rows[id].renews_files)
+			take_renewal(g, fd);
 		else if (fd >= 0)
 			files_contents_set(&g->contents, object, fd);
 		else

@@ -83,6 +83,7 @@ struct helper_row {
 	bool keeps_contents;                        /* descriptors of theirs */
 	/* Messages: the rate of its contents; NULL: it has none to send. */
 	struct rate (*contents)(const struct generation *g);
+	bool renews_files; /* they say that files which the configuration names have changed */
 	/* Whether pushgate ends if it cannot start; else it is started again, as after its death. */
 	bool (*ends_the_start)(const struct generation *g);
 	const char *loses; /* the loss, as its line in the error log ends */

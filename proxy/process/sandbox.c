@@ -34,7 +34,7 @@ struct row {
 #define FILES SANDBOX_FILES
 #define PASSWORDS SANDBOX_PASSWORDS
 /* Processes with a loop of net/. */
-#define LOOP (SANDBOX_WORKER | SANDBOX_TRACER)
+#define LOOP (SANDBOX_WORKER | SANDBOX_TRACER | SANDBOX_ACME)
 #define ALL (LOOP | SANDBOX_LOGGER | SANDBOX_FILES | SANDBOX_PASSWORDS)
 #define CALL(name, who) .call = SCMP_SYS(name), .parts = (who)
 #define WHEN(...) .argument_count = sizeof((struct scmp_arg_cmp[]){__VA_ARGS__}) / sizeof(struct scmp_arg_cmp), \
@@ -102,7 +102,7 @@ static const struct row rows[] = {
     /* Clocks, on machines where reading the clock takes a system call. */
     {CALL(clock_gettime, ALL)},            /* base/clock.c, libev */
     {CALL(gettimeofday, LOOP)},           /* BoringSSL: ages of sessions */
-    {CALL(time, WORKER)},                   /* BoringSSL: dates of certificates */
+    {CALL(time, WORKER | SANDBOX_ACME)},    /* BoringSSL: dates of certificates */
 
     /* Memory: malloc(3), mostly with brk(2). No memory may become executable. */
     {CALL(brk, ALL)},
@@ -113,7 +113,7 @@ static const struct row rows[] = {
     {CALL(mprotect, ALL), WHEN(BITS(2, PROT_EXEC, 0))}, /* malloc(3) when brk(2) fails */
 
     {CALL(getrandom, LOOP | FILES | PASSWORDS)},      /* BoringSSL; base/hash.c */
-    {CALL(futex, WORKER)},                  /* pthread_once(3) of BoringSSL */
+    {CALL(futex, WORKER | SANDBOX_ACME)},   /* pthread_once(3) of BoringSSL */
 
     /* Signals; exit(3); abort(3) after a broken invariant (add_abort adds its tgkill). */
     {CALL(rt_sigreturn, ALL)},
@@ -132,7 +132,7 @@ static const struct row rows[] = {
     {CALL(sysinfo, SANDBOX_READS)},         /* qsort(3) of glibc before 2.37 for more than 1 KiB: offer/manifest_flat.c */
     {CALL(fstat, SANDBOX_READS | LOGGER | SANDBOX_SINGLE)},
 
-    /* offer/learned_store.c: a new file, fsync(2), rename(2). */
+    /* offer/learned_store.c, process/acme_files.c: a new file, fsync(2), rename(2). */
     {CALL(openat, SANDBOX_SAVES), WHEN(BITS(2, OPEN_KIND, O_RDWR | O_CREAT | O_EXCL), IS(3, 0600))},
     {CALL(fsync, SANDBOX_SAVES)},
     {CALL(rename, SANDBOX_SAVES)},          /* other C libraries use one of the next two */

@@ -84,6 +84,7 @@ static const struct {
     {"manifests", start_needs_manifests, true},
     {"files of users", start_needs_users, true},
     {"a place for the learned-file", start_needs_learned_file, true},
+    {"a folder for certificates of acme", start_needs_acme_dir, true},
 };
 
 static void walk(struct start_needs *n, bool as_workers)

@@ -189,3 +189,13 @@ void start_needs_learned_file(struct start_needs *n)
 	else if (n->is_check)
 		examine_learned_content(n, at);
 }
+
+void start_needs_acme_dir(struct start_needs *n)
+{
+	char path[4096];
+	if (!n->conf->server.acme.directory)
+		return;
+	snprintf(path, sizeof(path), "%s/account.key", n->conf->server.acme.dir);
+	(void)start_needs_can_make(
+	    n, conf_find_place(n->conf, "server", 0, "acme-dir", 0), "acme-dir", path);
+}

@@ -2,6 +2,7 @@
 /* A worker in a process of its own: drops to its user, obeys the master, and ends when the master does. */
 #include "proxy/base/descriptor.h"
 #include "proxy/offer/offer.h"
+#include "proxy/process/acme_helper.h"
 #include "proxy/process/child.h"
 #include "proxy/process/passwords.h"
 #include "proxy/process/recheck.h"
@@ -20,6 +21,7 @@ struct worker_process {
 	struct files_link files;
 	struct passwords_link passwords;
 	struct tracer_link tracer;
+	struct acme_link acme;
 	struct helper_link *links[HELPERS]; /* of these; NULL: it has none to this helper */
 	struct recheck_link recheck;        /* to a worker with newer access rules */
 	struct recheck_judge judge;
@@ -232,6 +234,8 @@ static struct worker_config config_of(struct worker_process *c, const struct wor
 		own.gateway.send_span = tracer_link_send;
 		own.gateway.span_context = &c->tracer;
 	}
+	if (acme_helper_is_needed(env->gateway.conf))
+		own.gateway.acme_thumbprint = c->acme.thumbprint;
 	return own;
 }
 
@@ -242,11 +246,13 @@ static bool init(
 	files_link_init(&c->files);
 	passwords_link_init(&c->passwords);
 	tracer_link_init(&c->tracer);
+	acme_link_init(&c->acme);
 	recheck_link_init(&c->recheck);
 	recheck_judge_init(&c->judge);
 	c->links[HELPER_FILES] = &c->files.link;
 	c->links[HELPER_PASSWORDS] = &c->passwords.link;
 	c->links[HELPER_TRACER] = &c->tracer.link;
+	c->links[HELPER_ACME] = &c->acme.link;
 	const struct worker_config own = config_of(c, env);
 	if (!worker_init(&c->worker, &own, error, error_size))
 		return false;
@@ -257,6 +263,7 @@ static bool init(
 	c->files.gateway = c->recheck.gateway = c->judge.gateway = c->worker.gateway;
 	c->passwords.users = gateway_users(c->worker.gateway);
 	c->files.observe = c->passwords.observe = c->tracer.observe = &c->worker.observe;
+	c->acme.observe = &c->worker.observe;
 	c->recheck.observe = c->judge.observe = &c->worker.observe;
 	c->files.manifest_count = manifests_configured(env->gateway.conf);
 	c->files.text_count = files_texts_configured(env->gateway.conf);
@@ -280,12 +287,14 @@ int worker_run(const struct worker_config *env, int control, pid_t master)
 	helper_link_stop(&c.files.link);
 	helper_link_stop(&c.passwords.link);
 	tracer_link_stop(&c.tracer);
+	helper_link_stop(&c.acme.link);
 	helper_link_stop(&c.recheck.link);
 	recheck_judge_close(&c.judge);
 	worker_fini(&c.worker);
 	helper_link_close(&c.files.link);
 	helper_link_close(&c.passwords.link);
 	tracer_link_close(&c.tracer);
+	helper_link_close(&c.acme.link);
 	helper_link_close(&c.recheck.link);
 	return status;
 }

@@ -164,6 +164,7 @@ static const struct {
     {"route-redirect", GRPC_UNKNOWN},
     {"fixed-answer", GRPC_UNKNOWN},
     {"pac-file", GRPC_OK},
+    {"acme-challenge", GRPC_OK},
     {"admin-page", GRPC_OK},
     {"not-implemented", GRPC_UNIMPLEMENTED},
     {"final-recipient", GRPC_UNKNOWN},

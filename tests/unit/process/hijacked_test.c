@@ -5,6 +5,7 @@
  * next one is good. The master kills the first, says why in one line, and serves on.
  */
 #include "proxy/base/clock.h"
+#include "proxy/process/acme_helper.h"
 #include "proxy/process/files.h"
 #include "proxy/process/helper.h"
 #include "proxy/process/passwords.h"
@@ -34,7 +35,7 @@
 
 /* ---- the children ---- */
 
-enum victim { WORKER, FILES, PASSWORDS, TRACER };
+enum victim { WORKER, FILES, PASSWORDS, TRACER, ACME };
 
 /* Returns when it has done its worst; the child then goes on living. */
 typedef void misdeed_function(int control);
@@ -108,6 +109,11 @@ int passwords_run(const struct helper_env *env)
 int tracer_run(const struct helper_env *env)
 {
 	return live(TRACER, env->control);
+}
+
+int acme_helper_run(const struct helper_env *env)
+{
+	return live(ACME, env->control);
 }
 
 /* ---- what they do ---- */
@@ -340,12 +346,13 @@ static void begin(struct bench *b, enum victim victim, misdeed_function *misdeed
 	path_of(b, "error.log", path);
 	unlink(path);
 	snprintf(text, sizeof(text),
-	    "[server]\nworkers = 1\ntracing = 127.0.0.1:9\nerror-log = %s\nlearned-file = %s/learned.json\n"
+	    "[server]\nworkers = 1\ntracing = 127.0.0.1:9\nerror-log = %s\nlearned-file = %s/learned.json\nacme-dir = %s\n"
 	    "[access a]\nusers = %s/users\nask = all\nallow = user=bob\n"
 	    "[listen l]\naddress = unix:%s/s\naccess = a\n"
+	    "[listen t]\naddress = unix:%s/t\nacme = https://127.0.0.1:9/dir\n"
 	    "[preload p]\nlearned = apply\n"
-	    "[origin o]\nserver = demo:\n[route r]\norigin = o\n",
-	    path, b->dir, b->dir, b->dir);
+	    "[origin o]\nserver = demo:\n[route r]\nhost = a.test\norigin = o\n",
+	    path, b->dir, b->dir, b->dir, b->dir, b->dir);
 	write_file(b, "p.ini", text);
 	fflush(NULL);
 	b->master = fork();
@@ -413,7 +420,7 @@ static void end(struct bench *b)
 
 static const char *const names[] = {
     [WORKER] = "worker 0", [FILES] = "the files process", [PASSWORDS] = "the password process",
-    [TRACER] = "the tracer"};
+    [TRACER] = "the tracer", [ACME] = "the ACME process"};
 
 /* why: what the master says of it. */
 static void try(struct bench *b, enum victim victim, misdeed_function *misdeed, const char *why)
@@ -501,6 +508,12 @@ static void tracer_that_misbehaves_is_killed_and_started_again(void **state)
 	try(*state, TRACER, sends_content, FORBIDDEN);
 }
 
+static void acme_process_that_misbehaves_is_killed_and_started_again(void **state)
+{
+	try_all(*state, ACME);
+	try(*state, ACME, sends_contents_for_ever, "has sent the master too many messages");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -512,6 +525,8 @@ int main(void)
 		password_process_that_misbehaves_is_killed_and_started_again, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(
 		tracer_that_misbehaves_is_killed_and_started_again, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(
+		acme_process_that_misbehaves_is_killed_and_started_again, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

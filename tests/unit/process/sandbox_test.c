@@ -29,10 +29,10 @@
 
 #include <cmocka.h>
 
-enum { WORKER = SANDBOX_WORKER, LOGGER = SANDBOX_LOGGER, FILES = SANDBOX_FILES, PASSWORDS = SANDBOX_PASSWORDS, TRACER = SANDBOX_TRACER,
-	EVERYTHING = 0x19ff };
+enum { WORKER = SANDBOX_WORKER, LOGGER = SANDBOX_LOGGER, FILES = SANDBOX_FILES, PASSWORDS = SANDBOX_PASSWORDS, TRACER = SANDBOX_TRACER, ACME = SANDBOX_ACME,
+	EVERYTHING = 0x39ff };
 
-#define ALL (SANDBOX_WORKER | SANDBOX_LOGGER | SANDBOX_FILES | SANDBOX_PASSWORDS | SANDBOX_TRACER)
+#define ALL (SANDBOX_WORKER | SANDBOX_LOGGER | SANDBOX_FILES | SANDBOX_PASSWORDS | SANDBOX_TRACER | SANDBOX_ACME)
 
 /* Straight to the kernel: a library between could do something else before. */
 #define CALL(...) (void)syscall(__VA_ARGS__)
@@ -434,7 +434,7 @@ static const struct attempt {
     TRY(open_a_log, SANDBOX_SINGLE),
     TRY(open_unix, SANDBOX_UNIX),
     TRY(pair_up, SANDBOX_DEMO),
-    TRY(open_tcp, SANDBOX_WORKER | SANDBOX_TRACER),
+    TRY(open_tcp, SANDBOX_WORKER | SANDBOX_TRACER | SANDBOX_ACME),
     TRY(open_udp, SANDBOX_NAMES),
     TRY(ask_for_own_address, SANDBOX_NAMES),
     TRY(set_options_of_ours, SANDBOX_WORKER),
@@ -448,7 +448,7 @@ static const struct attempt {
     TRY(ask_for_a_length, SANDBOX_FILES | SANDBOX_MAPS | SANDBOX_LOGGER | SANDBOX_SINGLE),
     TRY(cut_a_torn_line, SANDBOX_LOGGER | SANDBOX_SINGLE),
     TRY(look_whether_a_file_is_there, SANDBOX_FILES),
-    TRY(draw_at_random, SANDBOX_WORKER | SANDBOX_FILES | SANDBOX_PASSWORDS | SANDBOX_TRACER),
+    TRY(draw_at_random, SANDBOX_WORKER | SANDBOX_FILES | SANDBOX_PASSWORDS | SANDBOX_TRACER | SANDBOX_ACME),
     TRY(poll_pipes, SANDBOX_LOGGER | SANDBOX_FILES | SANDBOX_PASSWORDS),
     TRY(write_and_read, ALL),
     TRY(read_a_date, ALL),
@@ -506,6 +506,7 @@ static void only_who_has_the_part_for_a_call_may_make_it(void **state)
 	    WORKER | SANDBOX_DEMO, WORKER | SANDBOX_READS, WORKER | SANDBOX_SAVES,
 	    WORKER | SANDBOX_SINGLE, WORKER | SANDBOX_MAPS, FILES, FILES | SANDBOX_READS,
 	    PASSWORDS, PASSWORDS | SANDBOX_READS, TRACER, TRACER | SANDBOX_NAMES | SANDBOX_READS,
+	    ACME | SANDBOX_READS | SANDBOX_SAVES,
 	    EVERYTHING};
 	for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++)
 		for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++) {
@@ -521,6 +522,7 @@ static void learned_file_can_be_saved_by_who_has_the_part(void **state)
 	(void)state;
 	assert_false(is_refused(WORKER | SANDBOX_SAVES, save));
 	assert_false(is_refused(FILES | SANDBOX_SAVES, save));
+	assert_false(is_refused(ACME | SANDBOX_SAVES, save));
 	assert_true(is_refused(FILES | SANDBOX_READS, save));
 	assert_true(is_refused(WORKER | SANDBOX_READS, save));
 }

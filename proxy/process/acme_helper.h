@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ACME process: a helper that gets certificates for listeners with acme, and renews them. It alone speaks to the
+ * authority, through a loop of its own (net/) with the names, the connections and the HTTP of the data plane; what it says
+ * is proxy/acme/'s.
+ *
+ *     authority ←─ requests ─ ACME process ── thumbprint of the account's key ──→ workers, which answer challenges
+ *                                 └── a file in acme-dir, and a message ──→ master, which gives it to workers (renewal.c)
+ *
+ *   IDLE ── a certificate or a question is due ──→ ASKING ←──→ WAITING
+ *     ↑                                               │  (the authority wants time)
+ *     └───────────── done, or failed: later ──────────┘
+ *
+ * It has one task at a time. A task that ends with the process is lost, and another process begins anew; what is in
+ * acme-dir is whole at any moment. In single mode there is no such process, and the certificates stay as they are.
+ */
+#ifndef PUSHGATE_PROCESS_ACME_HELPER_H
+#define PUSHGATE_PROCESS_ACME_HELPER_H
+
+#include "proxy/acme/acme.h"
+#include "proxy/process/helper.h"
+#include "proxy/process/helper_http.h"
+#include "proxy/process/helper_link.h"
+
+bool acme_helper_is_needed(const struct conf *conf);
+
+/* ---- a worker's end (acme_link.c) ---- */
+
+struct acme_link {
+	struct observe *observe; /* borrowed */
+	struct helper_link link;
+	/* Of the account's key; "": not known yet. It stays when the process dies. gateway_env has it. */
+	char thumbprint[ACME_THUMBPRINT_BYTES + 1];
+};
+
+void acme_link_init(struct acme_link *l);
+
+/* ---- files (acme_files.c) ---- */
+
+/* Replaces DIR/NAME.pem by these parts in one step: a crash leaves the old file or the new one. 0 or errno. */
+int acme_file_write(const char *path, const struct slice *parts, size_t count);
+/* The text of a file with a NUL behind it, which the caller erases and frees; NULL with errno. */
+char *acme_file_read(const char *path, size_t *length);
+
+/* ---- the process (acme_process.c) ---- */
+
+/* Runs the process until the master closes its end. Returns the exit status. */
+int acme_helper_run(const struct helper_env *env);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Certificates by ACME, from pebble: the first one, renewal under load, refused nonces, failed validations, an outage, two
+ * names, and processes that are killed. At each moment the listener has a certificate.
+ */
+import assert from 'node:assert/strict';
+import crypto from 'node:crypto';
+import fs from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+import { test } from 'node:test';
+import tls from 'node:tls';
+import { certs, freePort, Gate, section, sleep, until, workDir } from '../support/gate.mjs';
+import { Pebble } from '../support/pebble.mjs';
+
+const LONG = 60000;
+
+/* The certificate that a client gets for this name; fails when the handshake does. */
+const served = (port, servername) => new Promise((resolve, reject) => {
+	const socket = tls.connect({ port, host: '127.0.0.1', servername, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }, () => {
+		const certificate = socket.getPeerX509Certificate();
+		socket.destroy();
+		resolve(certificate);
+	});
+	socket.once('error', reject);
+});
+
+/* Verifies chain and name, as a client does that trusts the authority's root. */
+const verified = (port, servername, root) => new Promise((resolve, reject) => {
+	const socket = tls.connect({ port, host: '127.0.0.1', servername, ca: root, ALPNProtocols: ['http/1.1'] }, () => {
+		socket.destroy();
+		resolve(true);
+	});
+	socket.once('error', reject);
+});
+
+const get = (port, path_, host) => new Promise((resolve, reject) => {
+	http.get({ port, host: '127.0.0.1', path: path_, headers: { host }, agent: false }, (response) => {
+		let text = '';
+		response.setEncoding('utf8').on('data', (piece) => { text += piece; }).on('end', () => resolve({ status: response.statusCode, text }));
+	}).on('error', reject);
+});
+
+function children(gate, comm) {
+	return fs.readFileSync(`/proc/${gate.pid}/task/${gate.pid}/children`, 'utf8').split(' ').filter(Boolean).filter((pid) => {
+		try {
+			return fs.readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === comm;
+		} catch {
+			return false;
+		}
+	}).map(Number);
+}
+
+const config = (s, { hosts, directory, workers = 1, email = 'me@a.test' }) => section('server', {
+	workers, 'access-log': 'access.log', 'error-log': 'error.log', 'status-socket': 'status', 'drain-timeout': '1s',
+	'acme-dir': path.join(s.dir, 'acme'), 'acme-ca': certs().file('ca.pem'), 'acme-email': email,
+}) + section('listen main', { address: `127.0.0.1:${s.port}`, acme: directory })
+	+ section('listen clear', { address: `127.0.0.1:${s.clear}`, 'redirect-to-https': 'yes' })
+	+ section('route main', { host: hosts.join(' '), answer: '204' });
+
+/* A scenario with pebble in s.pebble and pushgate in s.gate. authority: options of Pebble.open; starts: false = pebble is down at first. */
+function scenario(name, { hosts = ['a.example', 'b.example'], authority = {}, starts = true, workers = 1 }, body) {
+	test(name, async () => {
+		const s = { dir: workDir(), port: await freePort(), clear: await freePort(), pebble: new Pebble() };
+		fs.mkdirSync(path.join(s.dir, 'acme'));
+		fs.chmodSync(path.join(s.dir, 'acme'), 0o777);
+		s.file = path.join(s.dir, 'acme', 'main.pem');
+		s.read = () => fs.readFileSync(s.file, 'utf8');
+		s.open = (options = {}) => s.pebble.open(s.dir, { httpPort: s.clear, ...authority, ...options });
+		s.first = () => until(() => `a certificate\n${s.gate.report()}\n${s.pebble.text}`, () => fs.existsSync(s.file) && served(s.port, hosts[0]).then((c) => c.issuer.includes('Pebble') && c), LONG);
+		try {
+			s.pebble.port = await freePort();
+			if (starts)
+				await s.open();
+			s.gate = new Gate({ config: config(s, { hosts, directory: s.pebble.directory, workers }), dir: s.dir, ports: [s.port, s.clear], single: false });
+			await s.gate.listening();
+			await body(s);
+		} finally {
+			await s.pebble.close();
+			await s.gate?.stop();
+		}
+	});
+}
+
+// covers: R721
+scenario('first certificate comes for all names, and a client that trusts the authority takes it', {}, async (s) => {
+	const before = await served(s.port, 'a.example');
+	if (!before.issuer.includes('Pebble'))
+		assert.equal(before.issuer, before.subject);
+	await s.first();
+	for (const name of ['a.example', 'b.example'])
+		await verified(s.port, name, s.pebble.root);
+	assert.match(s.gate.stderr, /warning: there is no certificate in .*main\.pem yet; clients get one that nobody has signed/);
+	await s.gate.error(/warn \[acme\] acme: main has no certificate for all hosts of its routes yet; one is ordered/);
+	for (const name of ['main.pem', 'account.key'])
+		assert.equal(fs.statSync(path.join(s.dir, 'acme', name)).mode & 0o777, 0o600);
+	assert.deepEqual(fs.readdirSync(path.join(s.dir, 'acme')).sort(), ['account.key', 'main.pem']);
+	const counters = s.gate.counters();
+	assert.equal(counters.acme_certificates, 1);
+	assert.equal(counters.acme_orders_failed, 0);
+	const ends = await until('the new end', () => {
+		const [, seconds] = Object.entries(s.gate.counters()).find(([k]) => k.startsWith('pushgate_certificate_expiry_timestamp_seconds{') && k.includes('main.pem'));
+		return Math.abs(seconds - Date.parse(new crypto.X509Certificate(s.read()).validTo) / 1000) <= 1 && seconds;
+	});
+	assert.ok(Math.abs(ends - Date.now() / 1000 - 7776000) < 3600);
+});
+
+// covers: R722
+scenario('challenge is answered for hosts of listeners with acme alone', {}, async (s) => {
+	await s.first();
+	const token = 'LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAjEuX0', at = `/.well-known/acme-challenge/${token}`;
+	const answer = await get(s.clear, at, 'a.example');
+	assert.equal(answer.status, 200);
+	const key = crypto.createPublicKey(fs.readFileSync(path.join(s.dir, 'acme', 'account.key'))).export({ format: 'jwk' });
+	const thumbprint = crypto.createHash('sha256').update(JSON.stringify({ crv: key.crv, kty: key.kty, x: key.x, y: key.y })).digest('base64url');
+	assert.equal(answer.text, `${token}.${thumbprint}`);
+	assert.equal((await get(s.clear, at, 'A.Example:80')).text, answer.text);
+	assert.equal((await get(s.clear, at, 'c.example')).status, 308);
+	assert.equal((await get(s.clear, `${at}/x`, 'a.example')).status, 308);
+	assert.equal((await get(s.clear, '/.well-known/acme-challenge/%3Cb%3E', 'a.example')).status, 308);
+});
+
+// covers: R720
+scenario('refused nonces cost nothing', { authority: { env: { PEBBLE_WFE_NONCEREJECT: '50' } } }, async (s) => {
+	await s.first();
+	assert.equal(s.gate.counters().acme_orders_failed, 0);
+});
+
+scenario('slow validation is waited for', { authority: { env: { PEBBLE_VA_NOSLEEP: '0', PEBBLE_VA_SLEEPTIME: '3' } } }, async (s) => {
+	await s.first();
+});
+
+scenario('authorizations that are valid already are used', { authority: { env: { PEBBLE_AUTHZREUSE: '100' } } }, async (s) => {
+	await s.first();
+	fs.unlinkSync(s.file);
+	process.kill(children(s.gate, 'pushgate-acme')[0], 'SIGKILL');
+	await until('another certificate', () => fs.existsSync(s.file), LONG);
+	assert.equal(s.gate.counters().acme_certificates, 2);
+});
+
+// covers: R725
+scenario('certificates are renewed under load without a failed handshake', { authority: { life: 24 }, workers: 2 }, async (s) => {
+	const serials = new Set();
+	let failed = 0, ended = false, handshakes = 0;
+	await s.first();
+	const load = Promise.all(Array.from({ length: 4 }, async () => {
+		while (!ended) {
+			await served(s.port, 'a.example').then((c) => {
+				handshakes++;
+				serials.add(c.serialNumber);
+				if (Date.parse(c.validTo) < Date.now() - 1000)
+					failed++;
+			}, () => { failed++; });
+			await sleep(20);
+		}
+	}));
+	await until(() => `two renewals\n${s.gate.report()}`, () => serials.size >= 3, 2 * LONG);
+	ended = true;
+	await load;
+	assert.ok(handshakes > 50);
+	assert.equal(failed, 0);
+});
+
+// covers: R723
+scenario('failed validation is logged, and the listener goes on with what it has', { authority: { httpPort: 1 } }, async (s) => {
+	await s.gate.error(/\[acme\] acme: no certificate for main: the authorization: that of [ab]\.example is invalid: .*; tried again in 6\d s/);
+	const c = await served(s.port, 'a.example');
+	assert.equal(c.issuer, c.subject);
+	assert.equal(s.gate.counters().acme_orders_failed, 1);
+});
+
+// covers: R721 R723
+scenario('authority that is down delays no start', { starts: false }, async (s) => {
+	await s.gate.error(/acme: no certificate for main: the directory: no connection to it; tried again in/);
+	await served(s.port, 'a.example');
+	await s.open();
+	/* A process that begins anew tries at once. */
+	process.kill(children(s.gate, 'pushgate-acme')[0], 'SIGKILL');
+	await s.first();
+	await verified(s.port, 'b.example', s.pebble.root);
+});
+
+// covers: R724
+scenario('process that is killed at any moment of an order leaves a certificate that can be used', { authority: { life: 60 } }, async (s) => {
+	await s.first();
+	for (let i = 0; i < 8; i++) {
+		fs.rmSync(s.file, { force: true });
+		const [pid] = await until('an ACME process', () => {
+			const pids = children(s.gate, 'pushgate-acme');
+			return pids.length === 1 && pids;
+		}, LONG);
+		process.kill(pid, 'SIGKILL');
+		await until('the next one', () => {
+			const pids = children(s.gate, 'pushgate-acme');
+			return pids.length === 1 && pids[0] !== pid;
+		}, LONG);
+		await sleep(40 * i);
+		await served(s.port, 'a.example');
+		if (fs.existsSync(s.file)) {
+			const certificate = new crypto.X509Certificate(s.read());
+			assert.ok(certificate.checkPrivateKey(crypto.createPrivateKey(s.read())));
+		}
+	}
+	await until(() => `a certificate\n${s.gate.report()}`, () => fs.existsSync(s.file), LONG);
+	assert.ok(new crypto.X509Certificate(s.read()).checkPrivateKey(crypto.createPrivateKey(s.read())));
+});
+
+scenario('certificate is there again after a restart, and none is ordered', {}, async (s) => {
+	await s.first();
+	const before = s.read();
+	s.gate.child.kill('SIGTERM');
+	await s.gate.ended();
+	s.gate = new Gate({ config: fs.readFileSync(s.gate.config, 'utf8'), dir: s.dir, ports: [s.port, s.clear], single: false });
+	await s.gate.listening();
+	assert.match((await served(s.port, 'a.example')).issuer, /Pebble/);
+	await s.gate.error(/acme: the certificate of main is good until .*; it is renewed after/);
+	await s.gate.error(/the time of renewal|as the authority wants|does not say when/);
+	assert.equal(s.read(), before);
+});
