@@ -28,6 +28,8 @@ struct worker_env {
 	struct chunk_pool *chunks; /* borrows: the loop reads into its chunks */
 	/* Lent until gateway_new returns: shared by all workers; NULL: each listener has its own. */
 	const struct net_tickets *tickets;
+	/* Borrows: of an authority, for listeners over TLS; NULL: no listener has acme. */
+	const struct net_challenge *acme_challenge;
 	uint64_t seed; /* for the worker's hash tables */
 	struct http_head_pool *heads;
 	/* The HTTP versions that connections may speak (protocols/protocols.h). */

@@ -84,12 +84,16 @@ enum acme_step {
 	ACME_STEPS
 };
 
+/* Types of challenges (RFC 8555 8.3, RFC 8737). */
+#define ACME_CHALLENGE_HTTP "http-01"
+#define ACME_CHALLENGE_TLS "tls-alpn-01"
+
 /* What is asked for. All pointers are borrowed until acme_task_fini. */
 struct acme_wish {
 	const char *const *names;
 	size_t count; /* 1 to ACME_NAMES_MOST */
 	const struct net_key *key;
-	const char *challenge; /* its type: "http-01" or "tls-alpn-01" */
+	const char *challenge; /* its type: one of the two above */
 	const char
 	    *replaces; /* the identifier of the certificate before (RFC 9773 5); NULL: none */
 };
@@ -140,7 +144,7 @@ struct acme_answer {
 };
 
 void acme_order_begin(struct acme_task *t, struct acme_ca *ca, const struct acme_wish *wish);
-/* certificate_id: of acme_certificate_id. */
+/* certificate_id: of acme_certificate_id. It may have failed at once. */
 void acme_window_begin(struct acme_task *t, struct acme_ca *ca, const char *certificate_id);
 /* The step that the next request is for. state is ACME_REQUEST. */
 enum acme_step acme_task_next(const struct acme_task *t);

@@ -18,6 +18,8 @@ void acme_take_window(struct acme_task *t, const struct acme_answer *a, const js
 /* problem.c: any other answer. */
 void acme_take_problem(struct acme_task *t, const struct acme_answer *a, const json_t *json);
 
+/* The directory has no address of ACME_STEP_WINDOW. */
+void acme_fail_without_windows(struct acme_task *t);
 /* The text of a member; NULL: it has none. */
 const char *acme_text(const json_t *object, const char *key);
 /* The task has failed, for this reason: printable characters alone go into it. */

@@ -75,6 +75,11 @@ static void wait_for(struct acme_task *t, enum acme_step step, const struct acme
 
 /* ---- before an order ---- */
 
+void acme_fail_without_windows(struct acme_task *t)
+{
+	acme_fail(t, "the authority does not say when to renew");
+}
+
 void acme_take_directory(struct acme_task *t, const struct acme_answer *a, const json_t *json)
 {
 	static const struct {
@@ -101,7 +106,7 @@ void acme_take_directory(struct acme_task *t, const struct acme_answer *a, const
 		free(fresh[i]);
 	}
 	if (is_good && t->step == ACME_STEP_WINDOW && !t->ca->urls[ACME_URL_RENEWAL])
-		acme_fail(t, "the authority does not say when to renew");
+		acme_fail_without_windows(t);
 }
 
 void acme_take_nonce(struct acme_task *t, const struct acme_answer *a, const json_t *json)

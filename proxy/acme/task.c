@@ -185,6 +185,8 @@ void acme_window_begin(struct acme_task *t, struct acme_ca *ca, const char *cert
 {
 	*t = (struct acme_task){
 	    .ca = ca, .step = ACME_STEP_WINDOW, .certificate_id = certificate_id};
+	if (ca->urls[ACME_URL_NONCE] && !ca->urls[ACME_URL_RENEWAL])
+		acme_fail_without_windows(t);
 }
 
 void acme_task_fini(struct acme_task *t)

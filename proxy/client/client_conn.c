@@ -235,21 +235,17 @@ static void conn_opened(void *owner)
 	if (c->listener->conf->client_auth && !client_auth_open(c))
 		return;
 	client_conn_is_quiet(c);
-	const struct session_plan *plan =
-	    protocols_by_alpn(c->listener->plans, net_conn_alpn(c->net));
+	const struct slice alpn = net_conn_alpn(c->net);
+	if (slice_equal(alpn, SLICE(NET_CHALLENGE_ALPN))) { /* RFC 8737 3: the handshake was all */
+		close_conn(c);
+		return;
+	}
+	const struct session_plan *plan = protocols_by_alpn(c->listener->plans, alpn);
 	if (plan) { /* send our first frames without waiting for the client's */
 		begin_session(c, plan);
 		net_conn_dirty(c->net);
 	}
 	client_conn_arm(c);
-}
-
-static void refuse_protocol(struct client_conn *c, const char *what)
-{
-	WORKER_COUNT(c->clients->env, not_http2, 1);
-	client_log_fault(c, what, NULL);
-	c->is_closing = true;
-	net_conn_dirty(c->net);
 }
 
 /* In cleartext the first bytes of the connection identify HTTP/2; over TLS only ALPN does (RFC 9113
@@ -258,7 +254,7 @@ static bool identify_protocol(struct client_conn *c, const uint8_t *bytes, size_
 {
 	bool more;
 	if (c->listener->tls) {
-		refuse_protocol(c, "agreed on no protocol by ALPN, answered 505");
+		client_refuse_protocol(c, "agreed on no protocol by ALPN, answered 505");
 		return false;
 	}
 	while (n > 0 && c->first_count < PROTOCOLS_MATCH_BYTES) {
@@ -270,7 +266,8 @@ static bool identify_protocol(struct client_conn *c, const uint8_t *bytes, size_
 	if (plan)
 		begin_session(c, plan);
 	else if (!more)
-		refuse_protocol(c, "its first bytes begin no protocol spoken here, answered 505");
+		client_refuse_protocol(
+		    c, "its first bytes begin no protocol spoken here, answered 505");
 	return plan != NULL;
 }
 

@@ -32,3 +32,11 @@ void client_count_status(struct clients *clients, uint16_t status)
 	if (status >= 100 && status < 600)
 		++*counters[status / 100 - 1];
 }
+
+void client_refuse_protocol(struct client_conn *c, const char *what)
+{
+	WORKER_COUNT(c->clients->env, not_http2, 1);
+	client_log_fault(c, what, NULL);
+	c->is_closing = true;
+	net_conn_dirty(c->net);
+}

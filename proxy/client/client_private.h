@@ -213,5 +213,7 @@ static inline void client_log_fault(const struct client_conn *c, const char *wha
 void client_count_fault(void *clients, const struct session_fault *fault, size_t index);
 /* Counts a response sent to a client by its status class. */
 void client_count_status(struct clients *c, uint16_t status);
+/* The connection speaks no protocol of ours: it ends after an answer that says so. */
+void client_refuse_protocol(struct client_conn *c, const char *what);
 
 #endif

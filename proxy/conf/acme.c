@@ -187,7 +187,8 @@ static void read_file(
 /* Through another program that passes the authority's requests on, pushgate may have them at any port. */
 static void warn_of_challenges(struct conf_loader *l, const struct conf_section *s)
 {
-	if (conf_first_section(l, other, CONF_SECTION_LISTEN,
+	if (l->conf->server.acme.challenge != CONF_ACME_HTTP ||
+	    conf_first_section(l, other, CONF_SECTION_LISTEN,
 		!conf_option_line(other, "certificate key certificates acme") &&
 		    ((const struct conf_listen *)other->object)->mode == CONF_MODE_GATEWAY))
 		return;

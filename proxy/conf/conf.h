@@ -391,6 +391,7 @@ bool conf_has_admin(const struct conf *c);
 bool conf_tracing_has_name(const struct conf *c);
 /* The same of the server of the authority of acme. */
 bool conf_acme_has_name(const struct conf *c);
+bool conf_acme_is_over_tls(const struct conf *c);
 /* How many page records each worker keeps (waterfall/waterfall.h). 0: there is no admin listener that could show them, or
  * no listener that makes any. */
 uint32_t conf_page_records(const struct conf *c);

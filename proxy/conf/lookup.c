@@ -23,6 +23,14 @@ bool conf_has_admin(const struct conf *c)
 	return conf_any(l, c->listens, c->listen_count, l->mode == CONF_MODE_ADMIN);
 }
 
+bool conf_acme_is_over_tls(const struct conf *c)
+{
+	if (c->server.acme.challenge != CONF_ACME_AUTO)
+		return c->server.acme.challenge == CONF_ACME_TLS;
+	return !conf_any(l, c->listens, c->listen_count,
+	    l->mode == CONF_MODE_GATEWAY && l->certificate_count == 0);
+}
+
 bool conf_acme_has_name(const struct conf *c)
 {
 	return c->server.acme.server && conf_server_is_name(c->server.acme.server);

@@ -94,6 +94,7 @@ static_assert(CONF_CLIENT_CERT_YES == 0 && CONF_CLIENT_CERT_CHAIN == 1 && CONF_C
 static_assert(CONF_SANDBOX_ON == 0 && CONF_SANDBOX_OFF == 1 && CONF_SANDBOX_LOG == 2, "sandbox");
 static_assert(
     CONF_TRACING_TRUSTED == 0 && CONF_TRACING_FOLLOW == 1 && CONF_TRACING_IGNORE == 2, "tracing");
+static_assert(CONF_ACME_AUTO == 0 && CONF_ACME_HTTP == 1 && CONF_ACME_TLS == 2, "acme-challenge");
 static_assert(POLICY_ANY == 0 && POLICY_NO == 1 && POLICY_YES == 2, "push-enabled");
 static_assert(POLICY_RELAYED == 0 && POLICY_SOURCE_COUNT == 5, "source");
 static_assert(POLICY_FORWARD == 0 && POLICY_DROP == 1 && POLICY_HOLD == 2 && POLICY_HINT == 3 &&
@@ -336,6 +337,11 @@ const struct conf_option conf_options[] = {
         "its certificate. It must be there and belong to the user; the files are readable for that user alone."},
     {SERVER(server.acme.email), .key = "acme-email", .example = "admin@example.com", .type = CONF_TYPE_TEXT, .form = "ADDRESS", .check = conf_check_email,
         .sentence = "Where the authority that acme names may write to."},
+    {SERVER(server.acme.challenge), .key = "acme-challenge", CHOICE("auto http tls"), .example = "tls", .preset = "auto",
+        .sentence = "How the authority of acme sees that a host leads here.\n"
+        "http: it asks port 80 of the host for a file (HTTP-01), which a [listen NAME] without certificate answers.\n"
+        "tls: it asks port 443 for a certificate of its own kind (TLS-ALPN-01), which the [listen NAME] with acme answers.\n"
+        "auto: http if there is a [listen NAME] without certificate, else tls."},
     {SERVER(server.acme.ca_file), .key = "acme-ca", .example = "/etc/pushgate/acme-ca.pem", .type = CONF_TYPE_FILE, .form = "FILE",
         .set = conf_set_acme_ca, .sentence = "Certificate authorities (PEM) that verify the server of the directory. Not given: the system's."},
 
@@ -398,8 +404,7 @@ const struct conf_option conf_options[] = {
     {LISTEN(acme), .key = "acme", OTHER("https://HOST[:PORT]/PATH", conf_set_acme), .example = "https://acme-v02.api.letsencrypt.org/directory",
         .right = "write the URL of an authority's directory",
         .sentence = "In place of certificate and key: the authority with this directory makes a certificate for all hosts of the routes, and "
-        "it is renewed in time (docs/ACME.md). By this option you agree to the authority's terms. It asks each host for a file over "
-        "cleartext, port 80: a [listen NAME] without certificate must take that. Until the first certificate comes, clients get one that "
+        "it is renewed in time (docs/ACME.md). By this option you agree to the authority's terms. Until the first certificate comes, clients get one that "
         "nobody has signed."},
     {LISTEN(protocols), .key = "protocols", .example = "h2", .type = CONF_TYPE_BITS, .choices = "h2 http/1.1", .preset = "h2 http/1.1",
         .sentence = "What clients may speak. Over TLS, ALPN decides, and a client without ALPN speaks HTTP/1.1; in cleartext the first "

@@ -25,12 +25,16 @@ struct conf_tracing {
 	enum conf_tracing_parent parent; /* whose traceparent is followed */
 };
 
+/* How an authority sees whose a host is; auto: over HTTP if a listener has no certificate, else over TLS. */
+enum conf_acme_challenge { CONF_ACME_AUTO, CONF_ACME_HTTP, CONF_ACME_TLS };
+
 /* Certificates from an authority (acme/acme.h), for listeners with the option acme. */
 struct conf_acme {
 	const char *directory;        /* its URL; NULL: no listener has the option */
 	const struct conf_origin_server *server; /* of that URL */
 	const char *email;            /* of the account; NULL = none */
 	const char *dir;              /* the folder of keys and certificates; NULL: no listener has the option */
+	enum conf_acme_challenge challenge;
 	const char *ca_file;          /* verifies the authority's own certificate; NULL: the system's */
 };
 

@@ -72,6 +72,7 @@ static void open_env(struct gateway *g, const struct gateway_env *env)
 	    .server_orders = env->server_orders,
 	    .chunks = env->chunks,
 	    .tickets = env->tickets,
+	    .acme_challenge = env->acme_challenge,
 	    .seed = env->seed,
 	    .protocols = env->protocols ? env->protocols : protocols_all,
 	    .heads = http_head_pool_new(HEADS_KEPT),

@@ -74,6 +74,8 @@ struct gateway_env {
 	void *span_context;
 	/* Borrows: of the key of the account at the authority of acme; "" while it is not known. NULL: no listener has acme. */
 	const char *acme_thumbprint;
+	/* Borrows: of that authority, over TLS. NULL: as above. */
+	const struct net_challenge *acme_challenge;
 	/* admin_env.explain, with the gateway's manifests. NULL: nothing explains. */
 	const char *(*explain)(void *context, const struct admin_question *q,
 	    const struct manifests *manifests, FILE *out);

@@ -36,6 +36,17 @@ uint8_t *net_key_request(
 char *net_key_self_signed(const struct net_key *k, const char *const *names, size_t count,
     int64_t ends, const uint8_t *challenge);
 
+/*
+ * A challenge of an authority (RFC 8737): a server whose options have it answers a handshake for this name that offers
+ * NET_CHALLENGE_ALPN alone with a certificate that has the digest. May change between two handshakes.
+ */
+enum { NET_CHALLENGE_NAME_BYTES = 256 };
+struct net_challenge {
+	char name[NET_CHALLENGE_NAME_BYTES]; /* ""; there is none */
+	uint8_t digest[NET_SHA256_BYTES];
+};
+#define NET_CHALLENGE_ALPN "acme-tls/1"
+
 /* What is to be known of a chain whose first certificate an authority has made for a key. */
 struct net_issued {
 	int64_t starts, ends; /* seconds since the Unix epoch */

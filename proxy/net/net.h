@@ -162,6 +162,7 @@ struct net_tls_server_options {
 	const char *ticket_file;    /* in place of `tickets`; NULL: there is none */
 	const struct net_tls_parameters
 	    *parameters; /* copied, its texts borrowed; NULL: the defaults */
+	const struct net_challenge *challenge; /* borrowed; NULL: there never is one */
 };
 
 struct net_tls_client_options {

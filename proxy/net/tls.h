@@ -56,6 +56,7 @@ struct net_tls {
 	const char *ca_file;        /* client */
 	struct net_tickets tickets; /* server */
 	struct tls_ticket_file ticket_file;
+	const struct net_challenge *challenge;
 	usec (*wall)(void); /* clock_wall; a test's own */
 	CRYPTO_BUFFER_POOL *pool;
 	SSL_SESSION *session; /* client: the newest, and the name it was verified for */
@@ -72,6 +73,9 @@ void tls_certificates_free(struct tls_certificate *list, size_t count);
 /* tls_server.c, tls_client.c: read the files, and exchange the contexts if all are good. False with a message. */
 bool tls_server_load(struct net_tls *t, const struct sealed *files, char *error, size_t error_size);
 bool tls_client_load(struct net_tls *t, const struct sealed *files, char *error, size_t error_size);
+
+/* tls_challenge.c: exchanges the handshake's context if it is an authority's for the challenge. False: it is not. */
+bool tls_challenge_answer(struct net_tls *t, const SSL_CLIENT_HELLO *hello, const char *sni);
 
 struct net_tls *net_tls_hold(struct net_tls *t);
 

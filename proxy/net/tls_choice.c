@@ -91,6 +91,8 @@ static enum ssl_select_cert_result_t on_client_hello(const SSL_CLIENT_HELLO *hel
 	struct net_tls *t = SSL_CTX_get_app_data(SSL_get_SSL_CTX(hello->ssl));
 	const char *sni = SSL_get_servername(hello->ssl, TLSEXT_NAMETYPE_host_name);
 	ensure(t->certificates != NULL);
+	if (t->challenge && sni && tls_challenge_answer(t, hello, sni))
+		return ssl_select_cert_success;
 	/* Where the handshake began with a certificate that was renewed meanwhile, it goes on with the new one. */
 	struct tls_certificate *best = sni ? choose(t, hello, slice_of_string(sni)) : NULL;
 	const struct tls_names *first = &t->certificates[0].names;

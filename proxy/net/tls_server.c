@@ -201,6 +201,7 @@ struct net_tls *net_tls_server_new(
 		net_tls_free(t);
 		return NULL;
 	}
+	t->challenge = o->challenge;
 	if (o->tickets)
 		t->tickets = *o->tickets;
 	else

@@ -59,7 +59,7 @@ bool acme_account_open(struct acme_process *p, char *error, size_t error_size)
 		    "acme: %s is no key of P-256; remove it, and another account is made", path);
 		return false;
 	}
-	acme_thumbprint(p->account, p->thumbprint);
+	acme_thumbprint(p->account, p->told.thumbprint);
 	acme_ca_init(&p->ca, conf->directory, conf->email, p->account);
 	return true;
 }
@@ -144,7 +144,8 @@ void acme_certificate_begin(struct acme_process *p, struct acme_certificate *c)
 	const struct acme_wish wish = {.names = acme->names,
 	    .count = acme->count,
 	    .key = p->key,
-	    .challenge = "http-01",
+	    .challenge = conf_acme_is_over_tls(p->helper.env->conf) ? ACME_CHALLENGE_TLS
+								    : ACME_CHALLENGE_HTTP,
 	    .replaces = c->id[0] ? c->id : NULL};
 	acme_order_begin(&p->task, &p->ca, &wish);
 }

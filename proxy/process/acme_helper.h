@@ -4,7 +4,7 @@
  * authority, through a loop of its own (net/) with the names, the connections and the HTTP of the data plane; what it says
  * is proxy/acme/'s.
  *
- *     authority ←─ requests ─ ACME process ── thumbprint of the account's key ──→ workers, which answer challenges
+ *     authority ←─ requests ─ ACME process ── what answers challenges ──→ workers
  *                                 └── a file in acme-dir, and a message ──→ master, which gives it to workers (renewal.c)
  *
  *   IDLE ── a certificate or a question is due ──→ ASKING ←──→ WAITING
@@ -26,11 +26,16 @@ bool acme_helper_is_needed(const struct conf *conf);
 
 /* ---- a worker's end (acme_link.c) ---- */
 
+struct acme_link_message {
+	char thumbprint[ACME_THUMBPRINT_BYTES + 1]; /* of the account's key; "": not known yet */
+	struct net_challenge challenge;             /* of the task, if it is one over TLS */
+};
+
 struct acme_link {
 	struct observe *observe; /* borrowed */
 	struct helper_link link;
-	/* Of the account's key; "": not known yet. It stays when the process dies. gateway_env has it. */
-	char thumbprint[ACME_THUMBPRINT_BYTES + 1];
+	/* The last one, which stays when the process dies. gateway_env has its parts. */
+	struct acme_link_message message;
 };
 
 void acme_link_init(struct acme_link *l);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker's link to the ACME process: the thumbprint of the account's key comes, and nothing goes. */
+/* A worker's link to the ACME process: what answers challenges comes, and nothing goes. */
 #include "proxy/process/acme_helper.h"
 
 bool acme_helper_is_needed(const struct conf *conf)
@@ -10,9 +10,12 @@ bool acme_helper_is_needed(const struct conf *conf)
 static bool take(void *context, const void *message, int fd)
 {
 	struct acme_link *l = context;
-	if (fd >= 0 || !acme_token_is_good(slice_of(message, ACME_THUMBPRINT_BYTES)))
+	const struct acme_link_message *m = message;
+	if (fd >= 0 || !acme_token_is_good(slice_of(m->thumbprint, ACME_THUMBPRINT_BYTES)) ||
+	    m->thumbprint[ACME_THUMBPRINT_BYTES] != '\0' ||
+	    m->challenge.name[NET_CHALLENGE_NAME_BYTES - 1] != '\0')
 		return false;
-	memcpy(l->thumbprint, message, ACME_THUMBPRINT_BYTES);
+	l->message = *m;
 	return true;
 }
 
@@ -26,10 +29,10 @@ static bool refuse(void *context)
 }
 
 static const struct helper_link_row row = {
-    .message_bytes = ACME_THUMBPRINT_BYTES, .take = take, .refuse = refuse};
+    .message_bytes = sizeof(struct acme_link_message), .take = take, .refuse = refuse};
 
 _Static_assert(
-    (int)ACME_THUMBPRINT_BYTES <= (int)HELPER_LINK_BYTES_MOST, "a message of the ACME process");
+    sizeof(struct acme_link_message) <= HELPER_LINK_BYTES_MOST, "a message of the ACME process");
 
 void acme_link_init(struct acme_link *l)
 {

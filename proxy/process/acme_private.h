@@ -28,7 +28,7 @@ struct acme_process {
 	struct helper_http http;
 	struct net_tls *tls;
 	struct net_key *account;
-	char thumbprint[ACME_THUMBPRINT_BYTES + 1];
+	struct acme_link_message told; /* to workers */
 	struct acme_ca ca;
 	struct acme_certificate *certificates; /* count of them */
 	size_t count;

@@ -9,6 +9,7 @@
 #include "proxy/process/sandbox.h"
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,6 +26,28 @@ static void go_on(struct acme_process *p);
 int64_t acme_process_now(void)
 {
 	return (int64_t)(clock_wall() / USEC_PER_SEC);
+}
+
+/* ---- challenges ---- */
+
+/* A worker that is too busy to take it does not answer the authority either. */
+static void tell(struct acme_process *p, uint32_t worker)
+{
+	struct iovec part = {&p->told, sizeof(p->told)};
+	if (p->links[worker] >= 0)
+		(void)!message_send_parts(p->links[worker], &part, 1, -1, MSG_DONTWAIT);
+}
+
+/* Before the authority is told to look. Over cleartext the thumbprint is enough. */
+static void set_challenge(struct acme_process *p)
+{
+	char text[ACME_TOKEN_BYTES_MOST + 1 + ACME_THUMBPRINT_BYTES + 1];
+	struct net_challenge *c = &p->told.challenge;
+	snprintf(text, sizeof(text), "%s.%s", p->task.order.token, p->told.thumbprint);
+	snprintf(c->name, sizeof(c->name), "%s", p->task.order.name);
+	net_sha256(slice_of_string(text), c->digest);
+	for (uint32_t w = 0; w < p->helper.env->workers; w++)
+		tell(p, w);
 }
 
 /* ---- requests ---- */
@@ -65,9 +88,13 @@ static void ask(struct acme_process *p)
 {
 	struct acme_request r;
 	const struct conf_acme *conf = &p->helper.env->conf->server.acme;
+	if (acme_task_next(&p->task) == ACME_STEP_CHALLENGE &&
+	    strcmp(p->task.wish.challenge, ACME_CHALLENGE_TLS) == 0)
+		set_challenge(p);
 	acme_task_request(&p->task, &r);
 	p->body = r.body;
 	p->phase = ACME_PROCESS_ASKING;
+	net_timer_set(&p->timer, USEC_NEVER); /* of what was due before */
 	const struct net_address *to = helper_names_next(&p->names);
 	if (!to) {
 		const struct helper_http_result unknown = {
@@ -170,15 +197,13 @@ static void on_timer(void *context)
 
 static void connect_worker(struct acme_process *p, uint32_t worker, int fd)
 {
-	struct iovec part = {p->thumbprint, ACME_THUMBPRINT_BYTES};
 	if (worker >= p->helper.env->workers) {
 		close(fd);
 		return;
 	}
 	descriptor_close(&p->links[worker]);
 	p->links[worker] = fd;
-	/* The first message of a socket always has room. */
-	(void)!message_send_parts(fd, &part, 1, -1, MSG_DONTWAIT);
+	tell(p, worker);
 	go_on(p);
 }
 

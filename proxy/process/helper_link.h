@@ -19,7 +19,7 @@ struct helper_link_row {
 	void (*lost)(void *context);
 };
 
-enum { HELPER_LINK_BYTES_MOST = 64 };
+enum { HELPER_LINK_BYTES_MOST = 384 };
 
 struct helper_link {
 	const struct helper_link_row *row; /* borrowed, as are context and loop */

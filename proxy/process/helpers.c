@@ -113,7 +113,8 @@ void generation_helpers_fini(struct generation *g)
 static void take_renewal(struct generation *g, int fd)
 {
 	descriptor_close(&fd);
-	if (g != g->master->running)
+	/* A reload that is under way ends first. */
+	if (g != g->master->running && g != g->master->coming)
 		return;
 	g->master->reload_is_of_files |= !g->master->reload_is_due;
 	g->master->reload_is_due = true;

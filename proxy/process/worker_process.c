@@ -234,8 +234,10 @@ static struct worker_config config_of(struct worker_process *c, const struct wor
 		own.gateway.send_span = tracer_link_send;
 		own.gateway.span_context = &c->tracer;
 	}
-	if (acme_helper_is_needed(env->gateway.conf))
-		own.gateway.acme_thumbprint = c->acme.thumbprint;
+	if (acme_helper_is_needed(env->gateway.conf)) {
+		own.gateway.acme_thumbprint = c->acme.message.thumbprint;
+		own.gateway.acme_challenge = &c->acme.message.challenge;
+	}
 	return own;
 }
 

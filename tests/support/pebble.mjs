@@ -35,28 +35,57 @@ const get = (url) => new Promise((resolve, reject) => {
 });
 
 export class Pebble {
-	/* env: its switches; life: seconds of its certificates; httpPort: where it asks for challenges. */
-	async open(dir, { env = {}, life = 7776000, httpPort = this.httpPort } = {}) {
-		this.httpPort = httpPort;
+	/* env: its switches; life: seconds of its certificates; httpPort, tlsPort: where it asks for challenges. */
+	async open(dir, { env = {}, life = 7776000, httpPort, tlsPort } = {}) {
 		this.port ??= await freePort();
 		this.management ??= await freePort();
 		this.dnsPort ??= await freePort();
 		const config = path.join(dir, 'pebble.json');
 		fs.writeFileSync(config, JSON.stringify({ pebble: {
 			listenAddress: `127.0.0.1:${this.port}`, managementListenAddress: `127.0.0.1:${this.management}`,
-			certificate: certs().file('rsa.pem'), privateKey: certs().file('rsa.key'), httpPort, tlsPort: await freePort(),
+			certificate: certs().file('rsa.pem'), privateKey: certs().file('rsa.key'), httpPort, tlsPort,
 			ocspResponderURL: '', externalAccountBindingRequired: false, certificateValidityPeriod: life,
 		} }));
 		this.dns ??= run('pebble-challtestsrv', ['-http01', '', '-https01', '', '-tlsalpn01', '', '-defaultIPv6', '',
 			'-dns01', `127.0.0.1:${this.dnsPort}`, '-management', `127.0.0.1:${await freePort()}`]);
 		this.authority = run('pebble', ['-config', config, '-dnsserver', `127.0.0.1:${this.dnsPort}`],
 			{ PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '0', PEBBLE_AUTHZREUSE: '0', ...env });
-		await until(() => `pebble answers\n${this.authority.text}`, () => get(this.directory).then(() => true, () => false), 20000);
+		await until(() => `pebble answers\n${this.authority.text}`, () => get(`https://localhost:${this.port}/dir`).then(() => true, () => false), 20000);
 		this.root = await get(`https://localhost:${this.management}/roots/0`);
 		return this;
 	}
 
-	get directory() { return `https://localhost:${this.port}/dir`; }
+	/*
+	 * A server in front of pebble, which passes requests on. answer(request) may answer one in pebble's place, with
+	 * {status, headers, body}; the directory says that it knows times of renewal (/ari/…).
+	 */
+	async front(answer) {
+		this.frontPort = await freePort();
+		this.fronts = https.createServer(certs().server, async (request, response) => {
+			const own = answer(request);
+			if (own) {
+				request.resume();
+				response.writeHead(own.status, own.headers ?? {}).end(own.body ?? '');
+				return;
+			}
+			const onward = https.request({ host: 'localhost', port: this.port, path: request.url, method: request.method, headers: request.headers, ca: certs().ca, agent: false }, (from) => {
+				if (request.url !== '/dir') {
+					response.writeHead(from.statusCode, from.headers);
+					from.pipe(response);
+					return;
+				}
+				let text = '';
+				from.setEncoding('utf8').on('data', (piece) => { text += piece; }).on('end', () => {
+					response.end(JSON.stringify({ ...JSON.parse(text), renewalInfo: `https://localhost:${this.frontPort}/ari` }));
+				});
+			});
+			onward.on('error', () => response.destroy());
+			request.pipe(onward);
+		});
+		await new Promise((resolve) => { this.fronts.listen(this.frontPort, '127.0.0.1', resolve); });
+	}
+
+	get directory() { return `https://localhost:${this.frontPort ?? this.port}/dir`; }
 	get text() { return this.authority.text; }
 
 	/* An outage, until it is opened again: then with another root. */
@@ -65,6 +94,8 @@ export class Pebble {
 	}
 
 	async close() {
+		this.fronts?.closeAllConnections();
+		this.fronts?.close();
 		await this.authority?.stop();
 		await this.dns?.stop();
 	}

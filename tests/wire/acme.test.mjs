@@ -51,30 +51,34 @@ function children(gate, comm) {
 	}).map(Number);
 }
 
-const config = (s, { hosts, directory, workers = 1, email = 'me@a.test' }) => section('server', {
+const config = (s, { hosts, directory, workers, server }) => section('server', {
 	workers, 'access-log': 'access.log', 'error-log': 'error.log', 'status-socket': 'status', 'drain-timeout': '1s',
-	'acme-dir': path.join(s.dir, 'acme'), 'acme-ca': certs().file('ca.pem'), 'acme-email': email,
+	'acme-dir': path.join(s.dir, 'acme'), 'acme-ca': certs().file('ca.pem'), 'acme-email': 'me@a.test', ...server,
 }) + section('listen main', { address: `127.0.0.1:${s.port}`, acme: directory })
 	+ section('listen clear', { address: `127.0.0.1:${s.clear}`, 'redirect-to-https': 'yes' })
 	+ section('route main', { host: hosts.join(' '), answer: '204' });
 
 /* A scenario with pebble in s.pebble and pushgate in s.gate. authority: options of Pebble.open; starts: false = pebble is down at first. */
-function scenario(name, { hosts = ['a.example', 'b.example'], authority = {}, starts = true, workers = 1 }, body) {
+function scenario(name, { hosts = ['a.example', 'b.example'], authority = {}, starts = true, workers = 1, server = {}, front = null }, body) {
 	test(name, async () => {
 		const s = { dir: workDir(), port: await freePort(), clear: await freePort(), pebble: new Pebble() };
 		fs.mkdirSync(path.join(s.dir, 'acme'));
 		fs.chmodSync(path.join(s.dir, 'acme'), 0o777);
 		s.file = path.join(s.dir, 'acme', 'main.pem');
 		s.read = () => fs.readFileSync(s.file, 'utf8');
-		s.open = (options = {}) => s.pebble.open(s.dir, { httpPort: s.clear, ...authority, ...options });
+		s.open = (options = {}) => s.pebble.open(s.dir, { httpPort: s.clear, tlsPort: s.port, ...authority, ...options });
 		s.first = () => until(() => `a certificate\n${s.gate.report()}\n${s.pebble.text}`, () => fs.existsSync(s.file) && served(s.port, hosts[0]).then((c) => c.issuer.includes('Pebble') && c), LONG);
 		try {
 			s.pebble.port = await freePort();
+			if (front)
+				await s.pebble.front((request) => front(s, request));
 			if (starts)
 				await s.open();
-			s.gate = new Gate({ config: config(s, { hosts, directory: s.pebble.directory, workers }), dir: s.dir, ports: [s.port, s.clear], single: false });
+			s.gate = new Gate({ config: config(s, { hosts, directory: s.pebble.directory, workers, server }), dir: s.dir, ports: [s.port, s.clear], single: false });
 			await s.gate.listening();
 			await body(s);
+			/* Unless the test has done that. */
+			assert.doesNotMatch(s.gate.read('error.log'), /the ACME process (was killed by signal (?!9 )|ended)/);
 		} finally {
 			await s.pebble.close();
 			await s.gate?.stop();
@@ -161,12 +165,86 @@ scenario('certificates are renewed under load without a failed handshake', { aut
 	assert.equal(failed, 0);
 });
 
+// covers: R722
+scenario('challenge over TLS is answered by each worker, and the handshake is all', { workers: 2, server: { 'acme-challenge': 'tls' }, authority: { httpPort: 1 } }, async (s) => {
+	await s.first();
+	for (const name of ['a.example', 'b.example'])
+		await verified(s.port, name, s.pebble.root);
+	assert.equal(s.gate.counters().acme_orders_failed, 0);
+	/* The last challenge is still answered, to who asks for it alone. */
+	const challenge = (servername, ALPNProtocols) => new Promise((resolve) => {
+		const socket = tls.connect({ port: s.port, host: '127.0.0.1', servername, rejectUnauthorized: false, ALPNProtocols });
+		let certificate = null, agreed = null;
+		socket.once('secureConnect', () => { certificate = socket.getPeerX509Certificate(); agreed = socket.alpnProtocol; });
+		socket.once('error', (error) => resolve({ certificate, agreed, failed: certificate === null, error: String(error) })); /* the end may be a reset */
+		socket.once('end', () => socket.end());
+		socket.once('close', () => resolve({ certificate, agreed, failed: false }));
+		socket.resume();
+		if (!ALPNProtocols.includes('acme-tls/1') || ALPNProtocols.length > 1)
+			socket.once('secureConnect', () => socket.destroy());
+	});
+	const oid = Buffer.from('06082b0601050507011f', 'hex'); /* id-pe-acmeIdentifier */
+	let answered = 0;
+	const errors = [];
+	for (const name of ['a.example', 'b.example', 'B.Example']) {
+		const c = await challenge(name, ['acme-tls/1']);
+		if (c.failed) {
+			errors.push(c.error); /* no_application_protocol */
+			continue;
+		}
+		answered++;
+		assert.equal(c.agreed, 'acme-tls/1');
+		assert.ok(c.certificate.raw.includes(oid));
+		assert.ok(c.certificate.checkHost(name));
+	}
+	assert.ok(answered === 1 || answered === 2, `${errors.join()}\n${s.gate.report()}`);
+	assert.equal((await challenge('c.example', ['acme-tls/1'])).failed, true);
+	const other = await challenge('a.example', ['acme-tls/1', 'http/1.1']);
+	assert.ok(!other.certificate.raw.includes(oid));
+	assert.equal(other.agreed, 'http/1.1');
+});
+
 // covers: R723
 scenario('failed validation is logged, and the listener goes on with what it has', { authority: { httpPort: 1 } }, async (s) => {
 	await s.gate.error(/\[acme\] acme: no certificate for main: the authorization: that of [ab]\.example is invalid: .*; tried again in 6\d s/);
 	const c = await served(s.port, 'a.example');
 	assert.equal(c.issuer, c.subject);
 	assert.equal(s.gate.counters().acme_orders_failed, 1);
+});
+
+const window = (from, to) => JSON.stringify({ suggestedWindow: { start: new Date(Date.now() + 1000 * from).toISOString(), end: new Date(Date.now() + 1000 * to).toISOString() } });
+
+// covers: R725
+scenario('certificate is renewed in the window that the authority suggests, and the order names it', {
+	hosts: ['a.example'],
+	front(s, request) {
+		if (!request.url.startsWith('/ari/'))
+			return null;
+		(s.asked ??= []).push(request.url.slice(5));
+		/* The first certificate has to go; the second one has time. */
+		const is_first = s.asked[0] === request.url.slice(5);
+		return { status: 200, headers: { 'retry-after': '21600' }, body: is_first ? window(-60, -30) : window(86400, 2 * 86400) };
+	},
+}, async (s) => {
+	await until(() => `a renewal\n${s.gate.report()}`, () => s.gate.counters().acme_certificates === 2, 3 * LONG);
+	await s.gate.error(/the certificate of main is renewed after .* as the authority wants/);
+	await until('the second question', () => s.asked.length === 2);
+	for (const id of s.asked)
+		assert.match(id, /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/);
+	const [aki, serial] = s.asked[1].split('.').map((part) => Buffer.from(part, 'base64url'));
+	const certificate = new crypto.X509Certificate(s.read());
+	assert.ok(certificate.raw.includes(aki));
+	assert.equal(BigInt(`0x${serial.toString('hex')}`), BigInt(`0x${certificate.serialNumber}`));
+	assert.equal(s.gate.counters().acme_certificates, 2);
+});
+
+// covers: R723
+scenario('rate limit of the authority is kept', {
+	front: (s, request) => (request.url.includes('order') ? { status: 429, headers: { 'retry-after': '7200', 'content-type': 'application/problem+json' },
+		body: JSON.stringify({ type: 'urn:ietf:params:acme:error:rateLimited', detail: 'too many' }) } : null),
+}, async (s) => {
+	await s.gate.error(/acme: no certificate for main: the order: status 429, rateLimited: too many; tried again in 7200 s/);
+	await served(s.port, 'a.example');
 });
 
 // covers: R721 R723

@@ -454,6 +454,10 @@ static void windows_that_cannot_be_used_fail(void **state)
 	    "{\"newNonce\":\"" CA "/n\",\"newAccount\":\"" CA "/a\",\"newOrder\":\"" CA "/o\"}", NULL,
 	    NULL, 0, 0});
 	fails_with("the directory: the authority does not say when to renew");
+	acme_task_fini(&task);
+	/* The same directory is not asked again. */
+	acme_window_begin(&task, &ca, "aki.serial");
+	fails_with("the directory: the authority does not say when to renew");
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

@@ -108,13 +108,33 @@ static void hundred_hosts_are_the_most(void **state)
 	}
 }
 
-static void challenge_needs_a_listener_in_cleartext(void **state)
+static void challenge_is_where_it_can_be_answered(void **state)
 {
 	(void)state;
-	struct load load = load_fine(SERVER TLS(URL) LOAD_ORIGIN HOSTS("a.example"),
-	    "test.ini:5: warning: the authority asks each host for a file over cleartext, and each "
-	    "[listen NAME] has a certificate; add one without, at port 80\n");
-	load_free(&load);
+	static const struct {
+		const char *option, *clear;
+		bool is_over_tls, warns;
+	} rows[] = {
+	    {"", CLEAR, false, false},
+	    {"", "", true, false},
+	    {"", CLEAR "mode = admin\n", true, false},
+	    {"acme-challenge = tls\n", CLEAR, true, false},
+	    {"acme-challenge = http\n", CLEAR, false, false},
+	    {"acme-challenge = http\n", "", false, true},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char text[1024];
+		snprintf(text, sizeof text, "[server]\nacme-dir = /var/acme\n%s" TLS(URL) "%s" LOAD_ORIGIN HOSTS("a.example"),
+		    rows[i].option, rows[i].clear);
+		struct load load = load_text(text);
+		assert_non_null(load.conf);
+		assert_int_equal(conf_acme_is_over_tls(load.conf), rows[i].is_over_tls);
+		assert_int_equal(strstr(load.errors,
+				     "warning: the authority asks each host for a file over cleartext, and each "
+				     "[listen NAME] has a certificate; add one without, at port 80\n") != NULL,
+		    rows[i].warns);
+		load_free(&load);
+	}
 }
 
 static void options_of_the_account_have_no_effect_alone(void **state)
@@ -225,7 +245,7 @@ int main(void)
 	    cmocka_unit_test(several_listeners_have_one_authority),
 	    cmocka_unit_test(everything_else_is_a_mistake),
 	    cmocka_unit_test(hundred_hosts_are_the_most),
-	    cmocka_unit_test(challenge_needs_a_listener_in_cleartext),
+	    cmocka_unit_test(challenge_is_where_it_can_be_answered),
 	    cmocka_unit_test(options_of_the_account_have_no_effect_alone),
 	    FILE_TEST(listener_has_a_certificate_before_the_first_comes),
 	    FILE_TEST(listener_has_the_certificate_of_its_file),

@@ -554,6 +554,11 @@ static void complete_example_is_good_with_every_option_uncommented(void **state)
 	/* They are for server = forward: alone. */
 	*(strstr(text, "\nupstream-proxy = ") + 1) = ';';
 	*(strstr(text, "\nno-proxy = ") + 1) = ';';
+	/* It stands in place of certificate and key; the others are for it alone. */
+	static const char *const acme[] = {"\nacme = ", "\nacme-dir = ", "\nacme-email = ",
+	    "\nacme-challenge = ", "\nacme-ca = "};
+	for (size_t i = 0; i < sizeof acme / sizeof *acme; i++)
+		*(strstr(text, acme[i]) + 1) = ';';
 	/* They stand in place of origin. */
 	*(strstr(text, "\nredirect = ") + 1) = ';';
 	*(strstr(text, "\nanswer = ") + 1) = ';';

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -184,6 +185,47 @@ static void configuration_without_such_files_waits_for_nothing(void **state)
 	finish(&b);
 }
 
+/* The ACME process says that a file of a certificate has changed. */
+static void say_content(struct bench *b, int socket)
+{
+	const struct message m = {.kind = MESSAGE_CONTENT};
+	assert_true(message_send(socket, &m, -1));
+	generation_read_helper(&b->generation, HELPER_ACME);
+}
+
+static void new_certificate_is_a_reload_of_files(void **state)
+{
+	(void)state;
+	struct bench b;
+	struct generation other = {.master = &b.master};
+	int pair[2];
+	begin(&b, "");
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
+	control_open(&b.generation.helpers[HELPER_ACME].control, pair[0]);
+	say_content(&b, pair[1]);
+	assert_true(b.master.reload_is_due);
+	assert_true(b.master.reload_is_of_files);
+	/* One that was asked for reads the configuration too. */
+	b.master.reload_is_of_files = false;
+	say_content(&b, pair[1]);
+	assert_true(b.master.reload_is_due);
+	assert_false(b.master.reload_is_of_files);
+	/* The next generation has begun before this file was there. */
+	b.master.reload_is_due = false;
+	b.master.running = &other;
+	b.master.coming = &b.generation;
+	say_content(&b, pair[1]);
+	assert_true(b.master.reload_is_due);
+	/* A generation that drains has nothing to say. */
+	b.master.reload_is_due = false;
+	b.master.coming = NULL;
+	say_content(&b, pair[1]);
+	assert_false(b.master.reload_is_due);
+	assert_int_equal(b.counters.files_unusable, 0);
+	close(pair[1]);
+	finish(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +236,7 @@ int main(void)
 	    cmocka_unit_test(password_process_that_cannot_be_confined_is_the_end_of_the_start),
 	    cmocka_unit_test(helper_of_a_generation_that_was_given_up_is_not_the_end_of_pushgate),
 	    cmocka_unit_test(configuration_without_such_files_waits_for_nothing),
+	    cmocka_unit_test(new_certificate_is_a_reload_of_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
