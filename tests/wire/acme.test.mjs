@@ -4,13 +4,14 @@
  * names, and processes that are killed. At each moment the listener has a certificate.
  */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { test } from 'node:test';
 import tls from 'node:tls';
-import { certs, freePort, Gate, section, sleep, until, workDir } from '../support/gate.mjs';
+import { BINARY, certs, freePort, Gate, section, sleep, until, workDir } from '../support/gate.mjs';
 import { Pebble } from '../support/pebble.mjs';
 
 const LONG = 60000;
@@ -294,4 +295,15 @@ scenario('certificate is there again after a restart, and none is ordered', {}, 
 	await s.gate.error(/acme: the certificate of main is good until .*; it is renewed after/);
 	await s.gate.error(/the time of renewal|as the authority wants|does not say when/);
 	assert.equal(s.read(), before);
+});
+
+test('acme-dir that is no folder is a fault, and a missing certificate a warning', () => {
+	const dir = workDir(), file = path.join(dir, 'pushgate.ini');
+	fs.writeFileSync(file, section('server', { 'acme-dir': 'gone' }) + section('listen main', { address: `unix:${dir}/s`, acme: 'https://127.0.0.1:1/dir' })
+		+ section('listen clear', { address: `unix:${dir}/clear` }) + section('origin main', { server: 'demo:' }) + section('route main', { host: 'a.test', origin: 'main' }));
+	const checked = spawnSync(BINARY, ['check', '-c', file], { encoding: 'utf8' });
+	assert.equal(checked.status, 2);
+	assert.match(checked.stderr, /pushgate\.ini:2: the folder of acme-dir .*gone\/account\.key does not exist; make it/);
+	assert.match(checked.stderr, /pushgate\.ini:6: warning: there is no certificate in .*gone\/main\.pem yet/);
+	fs.rmSync(dir, { recursive: true });
 });

@@ -300,11 +300,6 @@ need('a user of a [push] whom no file of users has', 'warning', (folder, port) =
 		at: 'user = anna', says: /warning: the user anna is in no file of users; correct/,
 	};
 });
-need('an acme-dir that is no folder', 'fault', (folder, port) => ({
-	config: section('server', { 'acme-dir': 'gone' }) + section('listen main', { address: `127.0.0.1:${port}`, acme: 'https://127.0.0.1:1/dir' })
-		+ section('listen clear', { address: `unix:${folder}/clear` }) + section('origin main', { server: 'demo:' }) + section('route main', { host: 'a.test', origin: 'main' }),
-	at: 'acme-dir', says: /the folder of acme-dir .*gone\/account.key does not exist; make it/,
-}));
 need('a learned-file in no folder', 'fault', (folder, port) => ({
 	config: whole({ 'learned-file': 'gone/l.json' }, `127.0.0.1:${port}`), at: 'learned-file', says: /the folder of learned-file .* does not exist; make it/,
 }));
