@@ -220,7 +220,7 @@ static int read_parts(
 int sealed_add_parts(
     struct sealed *s, const char *path, const struct sealed_part *parts, size_t count)
 {
-	struct entry *e = find(s, from->path);
+	struct entry *e = find(s, path);
 	ensure(!s->is_sealed);
 	if (e)
 		return (int)e->extent.error;

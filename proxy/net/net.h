@@ -161,7 +161,7 @@ struct net_tls_server_options {
 	const struct sealed *files; /* the files are read from there; NULL: from the disk */
 	const char *ticket_file;    /* in place of `tickets`; NULL: there is none */
 	const struct net_tls_parameters
-	    *parameters; /* copied, its texts borrowed; NULL: the defaults */
+	    *parameters;                       /* copied, its texts borrowed; NULL: the defaults */
 	const struct net_challenge *challenge; /* borrowed; NULL: there never is one */
 };
 

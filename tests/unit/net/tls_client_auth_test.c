@@ -91,15 +91,15 @@ static void init(struct asking *a, const char *crl, bool is_required)
 
 static struct net_tls *client_of(const char *name, uint16_t version)
 {
-	static struct net_certificate own;
+	static struct net_certificate shown;
 	static char chain[96], key[96];
 	char error[256] = "";
 	struct net_tls *t = client_with(&certs, true, "h2");
 	if (name) {
 		snprintf(chain, sizeof(chain), "%s/%s.pem", folder, name);
 		snprintf(key, sizeof(key), "%s/%s.key", folder, name);
-		own = (struct net_certificate){chain, key};
-		assert_true(net_tls_show_certificate(t, &own, NULL, error, sizeof(error)));
+		shown = (struct net_certificate){chain, key};
+		assert_true(net_tls_show_certificate(t, &shown, NULL, error, sizeof(error)));
 	}
 	SSL_CTX_set_max_proto_version(t->context, version);
 	return t;
