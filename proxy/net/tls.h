@@ -79,7 +79,7 @@ bool tls_challenge_answer(struct net_tls *t, const SSL_CLIENT_HELLO *hello, cons
 
 struct net_tls *net_tls_hold(struct net_tls *t);
 
-/* tls.c: the settings of both roles. p: NULL has the defaults. */
+/* tls_context.c: the settings of both roles. p: NULL has the defaults. */
 struct net_tls *tls_new(bool is_server, const char *alpn, const struct net_tls_parameters *p);
 SSL_CTX *tls_context_new(struct net_tls *t);
 /* The reason of an error code as text; uses buffer if the text must be composed. */
