@@ -20,7 +20,7 @@ struct waterfall;
 
 /* What a visitor wants explained: as struct tool_question, which the room above has. */
 struct admin_question {
-	const char *url, *promise, *client, *address; /* "": not given */
+	const char *url, *promise, *client, *address, *cert; /* "": not given */
 };
 
 /* What the pages need of the data plane. Everything is borrowed. */

@@ -33,13 +33,14 @@ static void free_explanation(void *context)
 
 static const char *explain(const struct admin_env *env, struct slice query, FILE *out)
 {
-	char url[2048], promise[2048], client[16], address[64];
+	char url[2048], promise[2048], client[16], address[64], cert[512];
 	const struct admin_question q = {
-	    .url = url, .promise = promise, .client = client, .address = address};
+	    .url = url, .promise = promise, .client = client, .address = address, .cert = cert};
 	query_value(query, "url", url, sizeof(url));
 	query_value(query, "promise", promise, sizeof(promise));
 	query_value(query, "client", client, sizeof(client));
 	query_value(query, "address", address, sizeof(address));
+	query_value(query, "cert", cert, sizeof(cert));
 	if (!env->explain)
 		return "nothing explains here";
 	return *url ? env->explain(env->context, &q, out) : "url is missing";

@@ -52,6 +52,15 @@ bool net_tls_show_certificate(struct net_tls *t, const struct net_certificate *o
 size_t net_crl_count(const struct sealed *files, const char *file);
 
 /*
+ * The first certificate of a PEM file, with one reference, as if a client had shown it; NULL: *wrong says why not. For
+ * commands, which may read files.
+ */
+struct client_certificate *net_client_certificate_read(const char *file, const char **wrong);
+/* Why the server would refuse the first certificate of the file, with the others as its chain, by these authorities;
+ * NULL: it would not. */
+const char *net_tls_refuses_client(const struct net_tls *server, size_t row, const char *file);
+
+/*
  * The certificate of the client of an open connection, with one reference; NULL: it has shown none. *wrong: why it cannot
  * be believed after all, and the connection must end: it has expired since the session began that was resumed, or has
  * more names than are kept. Else NULL.

@@ -135,9 +135,13 @@ bool tls_ticket_file_read(
 bool tls_client_auth_load(
     struct net_tls *t, const struct sealed *files, char *error, size_t error_size);
 void tls_client_auth_free(struct tls_client_auth *auth); /* accepts NULL */
+X509_STORE *tls_client_auth_store(const struct tls_client_auth *auth, size_t row); /* lends */
 /* Asks the client of a ClientHello, after the context of its certificate was set. False: memory is short, and the
  * handshake must fail. */
 bool tls_client_auth_ask(const struct tls_client_auth *auth, SSL *ssl, const char *sni);
+
+/* tls_client_file.c: the certificates of a PEM file, one at least; NULL: *wrong says why not. */
+STACK_OF(X509) * tls_read_certificates(const char *file, const char **wrong);
 
 /* tls_client.c: prepares one connection for its handshake. Returns NULL, or the error as text. */
 const char *tls_client_prepare(struct net_tls *t, SSL *ssl, const char *server_name);

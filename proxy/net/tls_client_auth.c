@@ -29,6 +29,12 @@ struct tls_client_auth {
 	struct authorities rows[];
 };
 
+X509_STORE *tls_client_auth_store(const struct tls_client_auth *auth, size_t row)
+{
+	ensure(row < auth->asks->count);
+	return auth->rows[row].store;
+}
+
 /* ---- loading ---- */
 
 static void fini(struct authorities *a)

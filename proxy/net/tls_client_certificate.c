@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the certificate that a client has shown: its names as texts, and itself as an item for origins (RFC 9440). */
 #include "proxy/base/base64.h"
+#include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include "proxy/net/net_conn.h"
 #include <arpa/inet.h>
 #include <openssl/pool.h>
 #include <openssl/sha.h>
 #include <openssl/x509v3.h>
+
+#define TOO_MANY_NAMES "the client's certificate has more than 4 KiB of names"
 
 /* ---- names ---- */
 
@@ -163,6 +166,15 @@ static struct client_certificate *make(const struct names *n, const STACK_OF(CRY
 	return made;
 }
 
+static void add_names(struct names *n, const CRYPTO_BUFFER *der, const X509 *certificate)
+{
+	add_fingerprint(n, der);
+	add_distinguished(n, SLICE("subject:"), X509_get_subject_name(certificate));
+	add_distinguished(n, SLICE("issuer:"), X509_get_issuer_name(certificate));
+	add_common_names(n, X509_get_subject_name(certificate));
+	add_alternatives(n, certificate);
+}
+
 struct client_certificate *net_conn_client_certificate(const struct net_conn *c, const char **wrong)
 {
 	*wrong = NULL;
@@ -175,16 +187,34 @@ struct client_certificate *net_conn_client_certificate(const struct net_conn *c,
 		return NULL;
 	}
 	struct names n = {.length = 0};
-	add_fingerprint(&n, sk_CRYPTO_BUFFER_value(chain, 0));
-	add_distinguished(&n, SLICE("subject:"), X509_get_subject_name(certificate));
-	add_distinguished(&n, SLICE("issuer:"), X509_get_issuer_name(certificate));
-	add_common_names(&n, X509_get_subject_name(certificate));
-	add_alternatives(&n, certificate);
+	add_names(&n, sk_CRYPTO_BUFFER_value(chain, 0), certificate);
 	/* A resumed session was verified when it began. */
 	if (X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0)
 		*wrong = "certificate verify failed: certificate has expired";
 	else if (n.is_full)
-		*wrong = "the client's certificate has more than 4 KiB of names";
+		*wrong = TOO_MANY_NAMES;
 	X509_free(certificate);
 	return *wrong ? NULL : make(&n, chain);
+}
+
+/* ---- a file ---- */
+
+struct client_certificate *net_client_certificate_read(const char *file, const char **wrong)
+{
+	STACK_OF(X509) *chain = tls_read_certificates(file, wrong);
+	if (!chain)
+		return NULL;
+	uint8_t *der = NULL;
+	int length = i2d_X509(sk_X509_value(chain, 0), &der);
+	STACK_OF(CRYPTO_BUFFER) *leaf = sk_CRYPTO_BUFFER_new_null();
+	CRYPTO_BUFFER *bytes = length > 0 ? CRYPTO_BUFFER_new(der, (size_t)length, NULL) : NULL;
+	ensure(leaf && bytes && sk_CRYPTO_BUFFER_push(leaf, bytes));
+	struct names n = {.length = 0};
+	add_names(&n, bytes, sk_X509_value(chain, 0));
+	struct client_certificate *made = n.is_full ? NULL : make(&n, leaf);
+	*wrong = made ? NULL : TOO_MANY_NAMES;
+	sk_CRYPTO_BUFFER_pop_free(leaf, CRYPTO_BUFFER_free);
+	sk_X509_pop_free(chain, X509_free);
+	OPENSSL_free(der);
+	return made;
 }

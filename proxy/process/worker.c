@@ -75,8 +75,11 @@ static const char *explain(
     void *context, const struct admin_question *q, const struct manifests *manifests, FILE *out)
 {
 	const struct worker *w = context;
-	const struct tool_question question = {
-	    .url = q->url, .promise = q->promise, .client = q->client, .address = q->address};
+	const struct tool_question question = {.url = q->url,
+	    .promise = q->promise,
+	    .client = q->client,
+	    .address = q->address,
+	    .cert = q->cert};
 	const struct router_tables *tables = w->lists.bytes ? &w->tables : w->env.gateway.tables;
 	return tool_explain_question(&question, w->env.gateway.conf, tables, manifests, out);
 }

@@ -28,6 +28,12 @@ struct explain_offer {
 	struct slice hint; /* the Link value that the client gets, or empty */
 };
 
+/* Who asks. References; NULL: nobody, none. */
+struct explain_visitor {
+	struct exchange_user *user;
+	struct client_certificate *certificate;
+};
+
 struct explain_scene {
 	/* Set by the caller. */
 	const struct conf *conf;
@@ -51,7 +57,7 @@ struct explain_scene {
 	struct relay relay;
 	struct http_head_pool *heads;
 	/* Private. */
-	struct exchange_user *user;
+	struct explain_visitor who;
 	struct router *router, *forward_router;
 	struct route_env routes;
 	struct offer_env base;
@@ -68,6 +74,9 @@ void explain_scene_init(struct explain_scene *s);
 void explain_scene_fini(struct explain_scene *s);
 /* The user of the requests that follow; empty or NULL: nobody. */
 void explain_set_user(struct explain_scene *s, const char *name);
+/* The certificate that the client of the requests that follow shows where it is asked for one. Takes the reference; NULL:
+ * none. */
+void explain_set_certificate(struct explain_scene *s, struct client_certificate *certificate);
 
 /*
  * The client sends a request (takes the validated head). NULL: it has a route, and s->x is its
@@ -84,7 +93,7 @@ void explain_end(struct explain_scene *s);
 
 /* ---- the command line (explain_options.c) ---- */
 
-enum { EXPLAIN_PROMISES_MAX = 256 };
+enum { EXPLAIN_PROMISES_MAX = 256, EXPLAIN_CERTS_MAX = 16 };
 
 enum explain_kind { EXPLAIN_PUSH, EXPLAIN_CHROME, EXPLAIN_CURL, EXPLAIN_HTTP1 };
 
@@ -104,6 +113,8 @@ struct explain_options {
 	struct tool_fields fields, response_fields;
 	const char *promises[EXPLAIN_PROMISES_MAX];
 	size_t promise_count;
+	const char *certs[EXPLAIN_CERTS_MAX]; /* files and names */
+	size_t cert_count;
 	uint16_t status;
 };
 
@@ -129,6 +140,21 @@ const struct relay_cause *explain_reach(
     FILE *out, const struct conf *conf, struct exchange *x, const char **detail);
 /* The upstream proxy that the request goes through, if there is one; after it has a route. */
 void explain_upstream_proxy(FILE *out, struct exchange *x);
+/*
+ * explain_certificate.c: the certificate that the options describe, with one reference, or NULL. *wrong: the word of them
+ * that is wrong, and *why; NULL: none.
+ */
+struct client_certificate *explain_certificate(
+    const struct explain_options *o, const char **wrong, const char **why);
+/* A NAME of a certificate as the option --cert has it, and no file. */
+bool explain_is_cert_name(const char *text);
+/* The line client-ca by which the listener asks this client for a certificate; NULL: it does not ask. */
+const struct net_client_ca *explain_client_ca(
+    const struct conf_listen *l, const struct http_head *request);
+/* What the listener asks of this client. False: its handshake fails. tls: of the listener, with its lines client-ca;
+ * NULL: no file is verified. */
+bool explain_handshake(FILE *out, const struct explain_scene *s, const struct explain_options *o,
+    const struct net_tls *tls, const struct http_head *request);
 /* "HOST:PORT" of "CONNECT HOST:PORT"; empty: it is a URL. */
 struct slice explain_connect(const char *text);
 /* A CONNECT that has a route. */

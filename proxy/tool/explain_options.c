@@ -51,6 +51,18 @@ static const char *set_client(void *into, char *text)
 	return explain_set_client(into, text);
 }
 
+static const char *add_cert(void *into, char *text)
+{
+	struct explain_options *o = into;
+	bool is_name = explain_is_cert_name(text);
+	if (o->cert_count > 0 && (!is_name || !explain_is_cert_name(o->certs[0])))
+		return "write one file, or names alone";
+	if (o->cert_count == EXPLAIN_CERTS_MAX)
+		return "there are too many names";
+	o->certs[o->cert_count++] = text;
+	return NULL;
+}
+
 static const char *set_rtt(void *into, char *text)
 {
 	struct explain_options *o = into;
@@ -105,6 +117,11 @@ static const struct command_option options[] = {
     {.name = "user",
 	TEXT("NAME", user),
 	.sentence = "the user whose password the client has sent (default: none)"},
+    {.name = "cert",
+	SET_EACH("FILE|KIND:NAME", add_cert),
+	.sentence = "the certificate that the client shows if it is asked for one: a PEM file, or "
+		    "a name as cert = has it (subject:CN=alice); names may be repeated (default: "
+		    "none)"},
     {.name = "listen",
 	TEXT("NAME", listen),
 	.sentence = "the client's [listen] section (default: the first that serves this client the "

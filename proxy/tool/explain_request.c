@@ -77,6 +77,12 @@ static void load_certificates(struct request *r, const struct conf_listen *l)
 	    .files = r->conf->sealed,
 	};
 	r->tls = net_tls_server_new(&options, error, sizeof(error));
+	if (r->tls && l->client_auth &&
+	    !net_tls_ask_clients(
+		r->tls, &l->client_auth->net, r->conf->sealed, error, sizeof(error))) {
+		net_tls_free(r->tls);
+		r->tls = NULL;
+	}
 	if (!r->tls)
 		fprintf(r->errors,
 		    "pushgate explain: %s; assuming that the certificate covers all promised "
@@ -356,7 +362,8 @@ static int play(struct request *r, const struct fetch_request *url)
 		return print_error(r, "the request", "is malformed", wrong);
 	}
 	print_request(r, head);
-	if (explain_unspoken(r->out, r->scene.listen, head->version)) {
+	if (explain_unspoken(r->out, r->scene.listen, head->version) ||
+	    !explain_handshake(r->out, &r->scene, r->o, r->tls, head)) {
 		http_head_free(head);
 		return EXPLAIN_OK;
 	}
@@ -408,12 +415,16 @@ int explain_url(
 	struct request r = {.o = o, .conf = conf, .out = out, .errors = errors};
 	struct fetch_request url = {0};
 	const char *wrong = explain_connect(o->url).len > 0 ? NULL : fetch_parse_url(&url, o->url);
+	const char *cert, *why;
+	struct client_certificate *certificate = explain_certificate(o, &cert, &why);
 	int status = EXPLAIN_USAGE;
 	const struct conf_listen *listen = find_listen(&r, url.is_https);
 	if (wrong) {
 		print_error(&r, "the URL", o->url, wrong);
 	} else if (o->listen && !listen) {
 		print_error(&r, "--listen", o->listen, "there is no such [listen] section");
+	} else if (cert) {
+		print_error(&r, "--cert", cert, why);
 	} else {
 		choose_address(o, listen);
 		if (!o->served) {
@@ -433,11 +444,13 @@ int explain_url(
 		};
 		explain_scene_init(&r.scene);
 		explain_set_user(&r.scene, o->user);
+		explain_set_certificate(&r.scene, client_certificate_hold(certificate));
 		status = play(&r, &url);
 		explain_scene_fini(&r.scene);
 		manifests_close(r.manifests);
 		net_tls_free(r.tls);
 	}
+	client_certificate_release(certificate);
 	fetch_request_fini(&url);
 	return status;
 }

@@ -7,7 +7,6 @@
  */
 #include "proxy/base/chunk.h"
 #include "proxy/base/ensure.h"
-#include "proxy/http/authority.h"
 #include "proxy/limits.h"
 #include "proxy/tool/explain.h"
 
@@ -207,7 +206,7 @@ static void open_connection(struct explain_scene *s)
 	    .count = c->hold_max_count, .bytes = c->hold_max_bytes, .age = c->hold_max_age};
 	bool one_user = !s->listen || !s->listen->clients_shared;
 	hold_store_init(&s->held, &s->hold, &s->budget, &limits, one_user);
-	s->held.is_secluded = !conf_listen_shares(s->listen);
+	s->held.is_secluded = s->who.certificate || !conf_listen_shares(s->listen);
 	policy_diary_init(&s->diary, one_user ? c->diary_entries : 0);
 }
 
@@ -279,7 +278,8 @@ void explain_end(struct explain_scene *s)
 void explain_scene_fini(struct explain_scene *s)
 {
 	end_all(s);
-	exchange_user_release(s->user);
+	exchange_user_release(s->who.user);
+	client_certificate_release(s->who.certificate);
 	hold_fini(&s->hold);
 	relay_fini(&s->relay);
 	router_free(s->router);
@@ -291,8 +291,15 @@ void explain_scene_fini(struct explain_scene *s)
 
 void explain_set_user(struct explain_scene *s, const char *name)
 {
-	exchange_user_release(s->user);
-	s->user = name && name[0] ? exchange_user_new(slice_of_string(name)) : NULL;
+	exchange_user_release(s->who.user);
+	s->who.user = name && name[0] ? exchange_user_new(slice_of_string(name)) : NULL;
+}
+
+void explain_set_certificate(struct explain_scene *s, struct client_certificate *certificate)
+{
+	client_certificate_release(s->who.certificate);
+	s->who.certificate = certificate;
+	s->held.is_secluded = certificate || !conf_listen_shares(s->listen);
 }
 
 /* ---- events ---- */
@@ -306,14 +313,15 @@ static struct peer_claim *claim_of(const struct explain_scene *s, const struct h
 	return is_claimed ? peer_claim_new(&header, &s->peer, 0) : NULL;
 }
 
-/* A client asks for a host by a handshake with its name. */
-static void set_client_ca(struct exchange *x)
+static void set_certificate(const struct explain_scene *s, struct exchange *x)
 {
 	const struct conf_listen *l = x->facts.listener;
-	struct http_authority a;
-	if (l && l->client_auth &&
-	    http_authority_parse(x->request->authority, x->request->scheme, &a))
-		x->facts.client_ca = conf_client_ca_of_name(l->client_auth, a.host);
+	const struct net_client_ca *ca = explain_client_ca(l, x->request);
+	if (l && l->client_auth)
+		x->facts.client_ca = (uint32_t)(ca ? ca - l->client_auth->authorities
+						   : (ptrdiff_t)l->client_auth->net.count);
+	if (ca)
+		x->facts.certificate = client_certificate_hold(s->who.certificate);
 }
 
 const struct relay_cause *explain_ask(
@@ -328,8 +336,8 @@ const struct relay_cause *explain_ask(
 	x->facts.client = s->client.address;
 	x->facts.peer = s->peer;
 	x->facts.claim = claim_of(s, request);
-	x->facts.user = exchange_user_hold(s->user);
-	set_client_ca(x);
+	x->facts.user = exchange_user_hold(s->who.user);
+	set_certificate(s, x);
 	hold_part(x)->store = &s->held;
 	x->facts.came_through = route_came_through(s->listen, request);
 	route_find_client(&x->facts);

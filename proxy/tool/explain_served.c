@@ -23,6 +23,10 @@ const char *tool_explain_question(const struct tool_question *q, const struct co
 		return wrong;
 	if (explain_connect(q->url).len > 0)
 		return "write a URL";
+	if (*q->cert && !explain_is_cert_name(q->cert))
+		return "write a name of the certificate, such as subject:CN=alice";
+	if (*q->cert)
+		o.certs[o.cert_count++] = q->cert;
 	if (*q->promise)
 		o.promises[o.promise_count++] = q->promise;
 	explain_url(&o, conf, out, out);

@@ -24,6 +24,7 @@ struct tool_question {
 	const char *url, *promise; /* promise "": none */
 	const char *client;        /* push, chrome, curl or h1; "": push */
 	const char *address;       /* of the client; "": an example */
+	const char *cert;          /* a name of its certificate, as --cert has it; "": none */
 };
 struct manifests;
 struct router_tables;

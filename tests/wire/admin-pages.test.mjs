@@ -202,7 +202,9 @@ gate('explain says what the command says, and what is wrong with a question', { 
 	assert.match(text, /drop/);
 	assert.match(text, /rule +no \(.*pushgate\.ini:\d+\): matches/);
 	assert.match((await s.api('explain?url=http://www.a.test/&promise=/x&client=chrome')).text, /ENABLE_PUSH=0/);
-	for (const [query, why] of [['', /url is missing/], ['url=http://a/&client=cat', /write an address/], ['url=http://a/&client=push&address=10.0.0.1%20', /write an address/], ['url=CONNECT%20a:1', /write a URL/]]) {
+	assert.match((await s.api('explain?url=http://www.a.test/&cert=cn:alice')).text, /asks this client for no certificate/);
+	for (const [query, why] of [['', /url is missing/], ['url=http://a/&client=cat', /write an address/], ['url=http://a/&client=push&address=10.0.0.1%20', /write an address/], ['url=CONNECT%20a:1', /write a URL/],
+		['url=http://a/&cert=/etc/passwd', /write a name of the certificate/], ['url=http://a/&cert=cn:a%0acn:b', /write a name of the certificate/]]) {
 		const bad = await s.fetch(`/api/explain?${query}`);
 		assert.equal(bad.status, 400, query);
 		assert.match(bad.text, why);

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* What `pushgate explain` says is what the running gateway does, in cases that no unit test can compare. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import net from 'node:net';
+import path from 'node:path';
 import tls from 'node:tls';
-import { BINARY, scenario, section } from '../support/gate.mjs';
+import { BINARY, certs, scenario, section, workDir } from '../support/gate.mjs';
+
+const dir = workDir();
+execFileSync(new URL('../support/client-certs', import.meta.url).pathname, [dir]);
+const clients = (name) => path.join(dir, name);
 
 /* The words with which a client of this gateway is explained. */
 function explain(s, ...args) {
@@ -30,6 +35,24 @@ async function ask(s) {
 	await opened.origin.sync();
 	return { ...opened, push: opened.origin.peerSettings.enablePush !== 0 };
 }
+
+scenario('a file with a certificate is taken or refused as in a handshake', {
+	listen: {
+		certificate: certs().file('ecdsa.pem'), key: certs().file('ecdsa.key'),
+		'client-ca': `${clients('ca.pem')} host=localhost crl=${clients('crl.pem')}`,
+	},
+	extra: section('access x', { allow: 'cert=dns:alice.example.com', deny: 'all' }),
+	prepare: (s) => { s.options.listen.access = 'x'; },
+}, async (s) => {
+	const said = (name) => explain(s, '--cert', clients(name), `https://localhost:${s.port}/`);
+	assert.match(said('alice.pem'), /its certificate: CN=alice,O=Example access x: allowed by allow = cert=dns:alice/);
+	for (const [name, why] of [['bob', 'certificate revoked'], ['expired', 'certificate has expired'], ['mallory', 'unable to get local issuer certificate'], ['server', 'unsupported certificate purpose']])
+		assert.ok(said(`${name}.pem`).includes(`fails by client-ca = ${clients('ca.pem')}: ${why}.`), said(`${name}.pem`));
+	for (const [file, why] of [['alice.key', 'there is no certificate in PEM in it'], ['none', 'No such file or directory']]) {
+		const run = spawnSync(BINARY, ['explain', '-c', s.gate.config, '--cert', clients(file), `https://localhost:${s.port}/`], { encoding: 'utf8' });
+		assert.deepEqual([run.status, run.stderr], [2, `pushgate explain: --cert ${clients(file)}: ${why}\n`]);
+	}
+});
 
 for (const [what, options] of Object.entries({
 	'without rules': {},

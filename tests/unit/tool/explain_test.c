@@ -123,6 +123,35 @@ static void half_of_hint_and_hold_for_a_client_that_does_not_navigate(void **sta
 	    "   client   nothing yet: held for its own request\n");
 }
 
+/* TLS cannot be opened: the files are none. What they are asked for is known all the same. */
+static void a_name_of_a_certificate_counts_where_the_listener_asks_for_one(void **state)
+{
+	(void)state;
+	static const char asks[] =
+	    "[listen site]\naddress = 127.0.0.1:5\ncertificate = a\nkey = a\naccess = home\n"
+	    "client-ca = /ca required host=closed.test\nclient-ca = /ca optional host=open.test\n"
+	    "[access home]\ndeny = cert=cn:bob\nallow = all\n"
+	    "[route alice]\norigin = other\ncert = subject:CN=alice*\n"
+	    "[push alice]\ncert = cn:al*\naction = drop\n";
+	has(asks, WORDS("https://closed.test/"),
+	    "listen site\n\nThe TLS handshake fails by client-ca = /ca: peer did not return a certificate (--cert FILE "
+	    "shows one).\nNothing is sent to an origin.\n");
+	has(asks, WORDS("https://closed.test/", "--cert", "cn:bob"),
+	    "its certificate: cn:bob\naccess home: denied by deny = cert=cn:bob at t.ini:20\n");
+	has(asks, WORDS("https://closed.test/", "--cert", "subject:CN=alice,O=Example"),
+	    "its certificate: CN=alice,O=Example\naccess home: allowed by allow = all at t.ini:21\n"
+	    "listen site, route alice, origin other\n");
+	static const char drops[] = "rule     alice (t.ini:25): matches", *const promise = "--promise";
+	has(asks, WORDS("https://open.test/", promise, "/a.css", "--cert", "cn:alice"), drops);
+	has(asks, WORDS("https://open.test/", promise, "/a.css"), "rule     alice (t.ini:25): cert does not hold");
+	has(asks, WORDS("https://open.test/", "--cert", "dns:x", "--cert", "subject:CN=alice"),
+	    "its certificate: CN=alice\naccess home: allowed by allow = all at t.ini:21\n"
+	    "listen site, route alice, origin other\n");
+	has(asks, WORDS("https://other.test/", promise, "/a.css", "--cert", "subject:CN=alice"),
+	    "the listener asks this client for no certificate, so that it shows none\n"
+	    "access home: allowed by allow = all at t.ini:21\nlisten site, route all, origin app\n");
+}
+
 static void an_admin_listener_has_no_routes_to_explain(void **state)
 {
 	(void)state;
@@ -716,6 +745,8 @@ static void wrong_words_are_refused(void **state)
 	    {"explain", "http://a/", "--rtt", "-1", NULL},
 	    {"explain", "http://a/", "--nothing", NULL},
 	    {"explain", "http://a/", "--promise", NULL},
+	    {"explain", "http://a/", "--cert=cn:a", "--cert=/a", NULL},
+	    {"explain", "http://a/", "--cert=/a", "--cert=cn:a", NULL},
 	};
 	FILE *kept = stderr;
 	stderr = fopen("/dev/null", "w");
@@ -766,6 +797,7 @@ int main(void)
 	    cmocka_unit_test(the_nearest_request_of_a_name_is_the_parent),
 	    cmocka_unit_test(what_a_terminal_would_obey_is_not_printed),
 	    cmocka_unit_test(the_line_that_decided_is_named),
+	    cmocka_unit_test(a_name_of_a_certificate_counts_where_the_listener_asks_for_one),
 	    cmocka_unit_test(wrong_words_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
