@@ -146,7 +146,7 @@ static void other_key(struct conf_loader *l, const struct conf_pair *p,
 
 /* ---- what clients will refuse ---- */
 
-static const char *date_of(int64_t seconds, char text[16])
+const char *conf_date_of(int64_t seconds, char text[16])
 {
 	struct tm tm;
 	time_t t = (time_t)seconds;
@@ -174,15 +174,15 @@ static bool warn_of_time(struct conf_loader *l, const struct conf_pair *p,
 	if (now < c->starts)
 		conf_warning(l, p->section->file, p->chain->line,
 		    "%s in '%s' is not valid before %s; check this machine's clock, or wait", which,
-		    p->chain->path, date_of(c->starts, date));
+		    p->chain->path, conf_date_of(c->starts, date));
 	else if (now > c->ends)
 		conf_warning(l, p->section->file, p->chain->line,
 		    "%s in '%s' has expired on %s, so that clients refuse it; renew it", which,
-		    p->chain->path, date_of(c->ends, date));
+		    p->chain->path, conf_date_of(c->ends, date));
 	else if (c->ends - now < renew_seconds(c))
 		conf_warning(l, p->section->file, p->chain->line,
 		    "%s in '%s' ends on %s, in %" PRId64 " days; renew it", which, p->chain->path,
-		    date_of(c->ends, date), (c->ends - now) / DAY_SECONDS);
+		    conf_date_of(c->ends, date), (c->ends - now) / DAY_SECONDS);
 	else
 		return false;
 	return true;

@@ -3,6 +3,7 @@
  * Certificates of clients: the lines client-ca of a [listen NAME], and which of them is for a host. The handshake and the
  * requests of a connection ask the same function, so that no spelling of a host gets around it.
  */
+#include "proxy/base/clock.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/sealed.h"
 #include "proxy/conf/setters.h"
@@ -104,6 +105,69 @@ static const char *add_hosts(struct conf_loader *l, struct draft *d, struct slic
 	return d->host_count > 0 ? NULL : "write a host behind host=";
 }
 
+/* ---- flaws of the files ---- */
+
+struct flawed {
+	struct conf_loader *l;
+	const struct net_client_ca *files;
+};
+
+#define WARN(...) conf_warning(f->l, f->l->file, f->l->line, __VA_ARGS__)
+static void warn_of_flaw(void *context, enum net_ca_flaw flaw, const char *name, int64_t when)
+{
+	const struct flawed *f = context;
+	const char *ca = f->files->ca_file, *crl = f->files->crl_file;
+	char day[16];
+	switch (flaw) {
+	case NET_CA_EXPIRED:
+		WARN("the authority %s in '%s' has expired on %s, so that no certificate of it is "
+		     "taken; put the new one there",
+		    name, ca, conf_date_of(when, day));
+		break;
+	case NET_CA_NONE:
+		WARN("%s in '%s' is no authority, so that it lets nobody in; put the authority "
+		     "there that has signed it",
+		    name, ca);
+		break;
+	case NET_CA_WITHOUT_ROOT:
+		WARN("the authority that has signed %s is not in '%s', so that no certificate of "
+		     "%s is taken; add those above it, up to a self-signed one",
+		    name, ca, name);
+		break;
+	case NET_CA_WITHOUT_LIST:
+		WARN("there is no list of %s in '%s', so that no certificate of it is taken; add "
+		     "its list, or an empty one",
+		    name, crl);
+		break;
+	case NET_CRL_EXPIRED:
+		WARN("the list of %s in '%s' has expired on %s, so that no certificate of it is "
+		     "taken; get the new one",
+		    name, crl, conf_date_of(when, day));
+		break;
+	case NET_CRL_OF_OTHERS:
+		WARN("the authority %s, whose list is in '%s', is not in '%s', so that the list "
+		     "counts only for clients that send its certificate with theirs; add it "
+		     "there, or remove the list",
+		    name, crl, ca);
+		break;
+	case NET_CRL_UNUSED:
+		WARN("the list of %s in '%s' revokes nothing, because the line has no crl; add "
+		     "crl=%s",
+		    name, ca, ca);
+		break;
+	}
+}
+
+static void look_for_flaws(struct conf_loader *l, const struct net_client_ca *files)
+{
+	struct flawed f = {l, files};
+	const struct net_ca_judge judge = {
+	    .now = (int64_t)(clock_wall() / USEC_PER_SEC), .found = warn_of_flaw, .context = &f};
+	net_client_ca_judge(files, l->conf->sealed, &judge);
+}
+
+/* ---- the words of a line ---- */
+
 /* Returns NULL, or what is wrong with the word. */
 static const char *add_word(struct conf_loader *l, struct draft *d, struct slice word)
 {
@@ -177,6 +241,8 @@ bool conf_set_client_ca(struct conf_loader *l, void *object, struct slice value)
 		    "as host=app.example.com");
 	if (l->opens_files && !check_files(l, &d.files))
 		return false;
+	if (l->opens_files)
+		look_for_flaws(l, &d.files);
 	add_row(l, a, &d);
 	return true;
 }
@@ -199,4 +265,66 @@ void conf_check_client_auth(struct conf_loader *l, struct conf_section *s)
 		s->tls, &listen->client_auth->net, l->conf->sealed, error, sizeof error))
 		conf_mistake(l, s->file, conf_option_line(s, "client-ca"),
 		    "client-ca cannot be used: %s; name a PEM file of authorities", error);
+}
+
+/* ---- conditions with cert, where no client shows a certificate ---- */
+
+#define NO_CERTIFICATE "so that no client shows a certificate; add it there, or remove "
+
+static void check_cert_of_route(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_route *route = s->object;
+
+	if (route->cert_count > 0 &&
+	    !conf_any(i, l->conf->listens, l->conf->listen_count,
+		i->client_auth && conf_listen_is_forward(i) == route->is_forward))
+		conf_warning(l, s->file, conf_option_line(s, "cert"),
+		    "%s never matches, because no [listen NAME] with mode = %s has "
+		    "client-ca, " NO_CERTIFICATE "the section",
+		    conf_section_title(l, s), route->is_forward ? "forward" : "gateway");
+}
+
+static void check_cert_of_pushes(
+    struct conf_loader *l, const struct conf_section *s, const struct policy_rule *when)
+{
+	if (when->cert_count > 0 &&
+	    !conf_any(i, l->conf->listens, l->conf->listen_count, i->client_auth))
+		conf_warning(l, s->file, conf_option_line(s, "cert"),
+		    "%s never matches, because no [listen NAME] has client-ca, " NO_CERTIFICATE
+		    "the section",
+		    conf_section_title(l, s));
+}
+
+static bool is_named_without_certificates(const struct conf *c, const struct conf_access *a)
+{
+	return conf_any(i, c->listens, c->listen_count, i->access == a) &&
+	       !conf_any(i, c->listens, c->listen_count, i->access == a && i->client_auth);
+}
+
+static void check_cert_of_rules(struct conf_loader *l)
+{
+	const struct conf *c = l->conf;
+	for (size_t i = 0; i < c->access_count; i++) {
+		const struct conf_access *a = &c->accesses[i];
+		const struct conf_access_rule *rule =
+		    conf_first(r, a->rules, a->rule_count, r->cert_count > 0);
+		if (rule && is_named_without_certificates(c, a))
+			conf_warning(l, rule->file, rule->line,
+			    "this line never matches, because no [listen NAME] with access = %s "
+			    "has client-ca, " NO_CERTIFICATE "the line",
+			    a->name);
+	}
+}
+
+void conf_check_cert_conditions(struct conf_loader *l)
+{
+	check_cert_of_rules(l);
+	for (const struct conf_section *s = l->first; s; s = s->next) {
+		if (s->kind == CONF_SECTION_ROUTE)
+			check_cert_of_route(l, s);
+		if (s->kind == CONF_SECTION_PUSH)
+			check_cert_of_pushes(l, s, s->object);
+		if (s->kind == CONF_SECTION_PRELOAD)
+			check_cert_of_pushes(l, s, &((const struct conf_preload *)s->object)->when);
+	}
 }

@@ -228,6 +228,8 @@ void conf_seal_certificates(
 void conf_check_certificates(struct conf_loader *l, struct conf_section *s);
 /* Keeps the system's authorities for workers that verify an origin by them. */
 void conf_read_system_authorities(struct conf_loader *l);
+/* "2026-11-28", of seconds since the Unix epoch. */
+const char *conf_date_of(int64_t seconds, char text[16]);
 /* Reports a client-certificate that cannot be used. False: it has. */
 bool conf_check_own_certificate(struct conf_loader *l, const struct net_certificate *own);
 /* Reports a file of this option without usable authorities. False: it has. */
@@ -237,6 +239,8 @@ void conf_check_acme(struct conf_loader *l, struct conf_section *s);
 
 /* client_auth.c: checks the lines client-ca of a listener, after its certificates. */
 void conf_check_client_auth(struct conf_loader *l, struct conf_section *s);
+/* Warns of conditions with cert where no client shows a certificate. */
+void conf_check_cert_conditions(struct conf_loader *l);
 
 /* forward_mode.c: adds the sections that forward mode needs and the file does not have; before conf_finish. */
 void conf_add_forward_sections(struct conf_loader *l);

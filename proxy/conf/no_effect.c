@@ -85,13 +85,6 @@ static void check_conditions(
 		    "known; add them there, or remove the section",
 		    conf_section_title(l, s));
 
-	if (when->cert_count > 0 &&
-	    !conf_any(i, l->conf->listens, l->conf->listen_count, i->client_auth))
-		conf_warning(l, s->file, conf_option_line(s, "cert"),
-		    "%s never matches, because no [listen NAME] has client-ca, so that no client "
-		    "shows a certificate; add it there, or remove the section",
-		    conf_section_title(l, s));
-
 	if (is_without_route(l->conf, when))
 		conf_warning(l, s->file, conf_line_of(s, "host path"),
 		    "%s never matches, because no route has such a host and path; correct them or "
@@ -415,6 +408,7 @@ void conf_check_effects(struct conf_loader *l)
 	check_covered_hosts(l);
 	check_modes(l);
 	check_proxied_rules(l);
+	conf_check_cert_conditions(l);
 	for (const struct conf_section *s = l->first; s; s = s->next) {
 		conf_check_unused_options(l, s);
 		if (s->kind == CONF_SECTION_ROUTE || s->kind == CONF_SECTION_ROUTES)

@@ -51,6 +51,25 @@ bool net_tls_show_certificate(struct net_tls *t, const struct net_certificate *o
 /* How many lists of revoked certificates a file has; 0: it has none, or cannot be read. */
 size_t net_crl_count(const struct sealed *files, const char *file);
 
+/* Why the library would refuse certificates that an authority has signed, or not look at a list. */
+enum net_ca_flaw {
+	NET_CA_EXPIRED,      /* when: since when */
+	NET_CA_NONE,         /* it is no authority, and not self-signed */
+	NET_CA_WITHOUT_ROOT, /* the file does not have the authority that has signed it */
+	NET_CA_WITHOUT_LIST, /* there is no list of it in the file of lists */
+	NET_CRL_EXPIRED,     /* when: since when; there is no other list of this issuer */
+	NET_CRL_OF_OTHERS,   /* its issuer is not among the authorities */
+	NET_CRL_UNUSED, /* lists are in the file of authorities, and no file of lists is given */
+};
+struct net_ca_judge {
+	int64_t now; /* seconds since the Unix epoch */
+	/* name: of the authority or the issuer, as RFC 2253 writes it; lent for the call. */
+	void (*found)(void *context, enum net_ca_flaw flaw, const char *name, int64_t when);
+	void *context;
+};
+void net_client_ca_judge(
+    const struct net_client_ca *ca, const struct sealed *files, const struct net_ca_judge *judge);
+
 /*
  * The first certificate of a PEM file, with one reference, as if a client had shown it; NULL: *wrong says why not. For
  * commands, which may read files.

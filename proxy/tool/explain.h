@@ -148,6 +148,8 @@ struct client_certificate *explain_certificate(
     const struct explain_options *o, const char **wrong, const char **why);
 /* A NAME of a certificate as the option --cert has it, and no file. */
 bool explain_is_cert_name(const char *text);
+/* The listener's certificates, and what it asks clients for; NULL: it has none, or errors tells why they are unreadable. */
+struct net_tls *explain_tls(const struct conf *conf, const struct conf_listen *l, FILE *errors);
 /* The line client-ca by which the listener asks this client for a certificate; NULL: it does not ask. */
 const struct net_client_ca *explain_client_ca(
     const struct conf_listen *l, const struct http_head *request);

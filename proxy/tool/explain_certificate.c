@@ -48,6 +48,28 @@ struct client_certificate *explain_certificate(
 	return made;
 }
 
+struct net_tls *explain_tls(const struct conf *conf, const struct conf_listen *l, FILE *errors)
+{
+	char error[256];
+	if (!l || l->certificate_count == 0)
+		return NULL;
+	const struct net_tls_server_options options = {
+	    .certificates = l->certificates,
+	    .certificate_count = l->certificate_count,
+	    .alpn = "h2",
+	    .files = conf->sealed,
+	};
+	struct net_tls *tls = net_tls_server_new(&options, error, sizeof(error));
+	if (tls && (!l->client_auth || net_tls_ask_clients(tls, &l->client_auth->net, conf->sealed,
+					   error, sizeof(error))))
+		return tls;
+	net_tls_free(tls);
+	fprintf(errors,
+	    "pushgate explain: %s; assuming that the certificate covers all promised names\n",
+	    error);
+	return NULL;
+}
+
 /* Clients of a proxy ask for the proxy's own name, which is not known here. */
 static struct slice name_of(const struct conf_listen *l, const struct http_head *request)
 {

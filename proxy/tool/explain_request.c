@@ -65,31 +65,6 @@ static void choose_address(struct explain_options *o, const struct conf_listen *
 		address_parse(PROXY_CLIENT, &o->address);
 }
 
-static void load_certificates(struct request *r, const struct conf_listen *l)
-{
-	char error[256];
-	if (!l || l->certificate_count == 0)
-		return;
-	const struct net_tls_server_options options = {
-	    .certificates = l->certificates,
-	    .certificate_count = l->certificate_count,
-	    .alpn = "h2",
-	    .files = r->conf->sealed,
-	};
-	r->tls = net_tls_server_new(&options, error, sizeof(error));
-	if (r->tls && l->client_auth &&
-	    !net_tls_ask_clients(
-		r->tls, &l->client_auth->net, r->conf->sealed, error, sizeof(error))) {
-		net_tls_free(r->tls);
-		r->tls = NULL;
-	}
-	if (!r->tls)
-		fprintf(r->errors,
-		    "pushgate explain: %s; assuming that the certificate covers all promised "
-		    "names\n",
-		    error);
-}
-
 static void open_manifests(struct request *r)
 {
 	char error[512];
@@ -428,7 +403,7 @@ int explain_url(
 	} else {
 		choose_address(o, listen);
 		if (!o->served) {
-			load_certificates(&r, listen);
+			r.tls = explain_tls(conf, listen, errors);
 			open_manifests(&r);
 		}
 		r.scene = (struct explain_scene){

@@ -104,6 +104,99 @@ static void an_origin_has_its_certificate_and_key_in_two_files_or_one(void **sta
 	load_free(&load);
 }
 
+/* ---- flaws of the files ---- */
+
+static char folder[] = P_tmpdir "/pushgate-flaws-XXXXXX";
+
+static int make_files(void **state)
+{
+	(void)state;
+	char command[512];
+	assert_non_null(mkdtemp(folder));
+	snprintf(command, sizeof(command), "tests/support/client-certs %s && cd %s && cat ca.pem crl.pem >both.pem && cat expired.crl empty.crl >two.crl && "
+		"cat ca.pem middle.pem >chain.pem && cat crl.pem middle.crl >chain.crl && cat middle.pem other-ca.pem >part.pem && "
+		"openssl req -new -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=gate -days 30 -out own.pem -keyout own.key 2>log", folder, folder);
+	assert_int_equal(system(command), 0);
+	return 0;
+}
+
+static int remove_files(void **state)
+{
+	(void)state;
+	char command[512];
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	return system(command);
+}
+
+static void flaws_of_authorities_and_of_their_lists_are_told(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *line, *warning;
+	} rows[] = {
+	    {"ca.pem crl=crl.pem", ""},
+	    {"ca.pem crl=two.crl", ""},
+	    {"chain.pem crl=chain.crl", ""},
+	    {"chain.pem optional", ""},
+	    {"middle.pem", "the authority that has signed CN=test middle,O=Example is not in 'middle.pem', so that no certificate of "
+			   "CN=test middle,O=Example is taken; add those above it, up to a self-signed one\n"},
+	    {"part.pem", "the authority that has signed CN=test middle,O=Example is not in 'part.pem', so that no certificate of "
+			 "CN=test middle,O=Example is taken; add those above it, up to a self-signed one\n"},
+	    {"alice.pem", "CN=alice,O=Example in 'alice.pem' is no authority, so that it lets nobody in; put the authority there that "
+			  "has signed it\n"},
+	    {"expired-ca.pem", "the authority CN=test expired-ca,O=Example in 'expired-ca.pem' has expired on 2021-01-01, so that no "
+			       "certificate of it is taken; put the new one there\n"},
+	    {"ca.pem crl=expired.crl", "the list of CN=test ca,O=Example in 'expired.crl' has expired on 2021-01-01, so that no certificate "
+				       "of it is taken; get the new one\n"},
+	    {"chain.pem crl=crl.pem", "there is no list of CN=test middle,O=Example in 'crl.pem', so that no certificate of it is taken; add "
+				      "its list, or an empty one\n"},
+	    {"ca.pem crl=chain.crl", "the authority CN=test middle,O=Example, whose list is in 'chain.crl', is not in 'ca.pem', so that the "
+				     "list counts only for clients that send its certificate with theirs; add it there, or remove the list\n"},
+	    {"both.pem", "the list of CN=test ca,O=Example in 'both.pem' revokes nothing, because the line has no crl; add crl=both.pem\n"},
+	    {"both.pem crl=both.pem", ""},
+	};
+	assert_int_equal(chdir(folder), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[512], expected[512] = "";
+		snprintf(text, sizeof(text), LOAD_LISTEN "certificate = own.pem\nkey = own.key\nclient-ca = %s\n" LOAD_ORIGIN LOAD_ROUTE, rows[i].line);
+		if (rows[i].warning[0])
+			snprintf(expected, sizeof(expected), "test.ini:5: warning: %s", rows[i].warning);
+		struct load load = load_bytes(slice_of_string(text), true);
+		const char *own = "test.ini:3: warning: the certificate in 'own.pem' has no name";
+		char *at = strstr(load.errors, own);
+		assert_non_null(at);
+		*at = '\0';
+		assert_string_equal(load.errors, expected);
+		assert_non_null(load.conf);
+		load_free(&load);
+	}
+}
+
+static void a_condition_is_told_of_where_no_client_shows_a_certificate(void **state)
+{
+	(void)state;
+#define WARNING(line, what, has, remove)                                                           \
+	"test.ini:" line ": warning: " what " never matches, because no [listen NAME] " has            \
+	" client-ca, so that no client shows a certificate; add it there, or remove the " remove "\n"
+	static const char asks[] = "client-ca = /a.pem\n", rules[] = "access = x\n", rest[] = LOAD_ORIGIN LOAD_ROUTE
+	    "cert = cn:a\n[access x]\nallow = cert=cn:a\n[push p]\naction = drop\ncert = cn:a\n";
+	char text[1024];
+	snprintf(text, sizeof(text), TLS_LISTEN "%s%s%s", rules, asks, rest);
+	struct load load = load_fine(text, "");
+	load_free(&load);
+	snprintf(text, sizeof(text), TLS_LISTEN "%s%s", rules, rest);
+	load = load_fine(text, WARNING("12", "this line", "with access = x has", "line")
+				   WARNING("10", "[route r]", "with mode = gateway has", "section")
+				       WARNING("15", "[push p]", "has", "section"));
+	load_free(&load);
+	/* The listener of the rules does not ask, and the one that asks is no gateway. */
+	snprintf(text, sizeof(text), TLS_LISTEN "%s%s[listen f]\naddress = 127.0.0.1:9\nmode = forward\naccess = f\n" TLS "%s[access f]\nallow = client=10.0.0.0/8\n",
+	    rules, rest, asks);
+	load = load_fine(text, WARNING("12", "this line", "with access = x has", "line")
+				   WARNING("10", "[route r]", "with mode = gateway has", "section"));
+	load_free(&load);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -111,6 +204,9 @@ int main(void)
 	    cmocka_unit_test(without_a_line_for_all_others_they_are_not_asked),
 	    cmocka_unit_test(mistakes_are_told),
 	    cmocka_unit_test(an_origin_has_its_certificate_and_key_in_two_files_or_one),
+	    cmocka_unit_test(a_condition_is_told_of_where_no_client_shows_a_certificate),
+	    cmocka_unit_test_setup_teardown(
+		flaws_of_authorities_and_of_their_lists_are_told, make_files, remove_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
