@@ -17,7 +17,7 @@ static enum conf_learned learned_for(const struct explain_scene *s)
 	const struct exchange *x = s->x;
 	struct policy_offer facts = {.parent = x->request, .now = x->relay->now};
 	enum conf_learned most = CONF_LEARNED_OFF;
-	if (x->method != HTTP_METHOD_GET || !conf_listen_shares(s->listen))
+	if (x->method != HTTP_METHOD_GET || !route_shares(&x->facts))
 		return most;
 	offer_request_context(&s->base, &s->client, x, &facts);
 	for (size_t i = 0; i < s->conf->preload_count; i++)

@@ -67,7 +67,7 @@ const GATE = { listen: listenWith(), prepare: async (s) => { s.origin = await or
 scenario('a host that wants certificates takes those of its authorities alone', GATE, async (s) => {
 	for (const [sni, cert, status] of [
 		['closed.test', undefined, 0], ['closed.test', 'mallory', 0], ['closed.test', 'expired', 0], ['closed.test', 'server', 0],
-		['closed.test', 'bob', 0], ['closed.test', 'alice', 200], ['a.closed.test', 'alice', 200], ['a.closed.test', undefined, 0],
+		['closed.test', 'early', 0], ['closed.test', 'bob', 0], ['closed.test', 'alice', 200], ['a.closed.test', 'alice', 200], ['a.closed.test', undefined, 0],
 		['open.test', undefined, 200], ['open.test', 'alice', 200], ['open.test', 'bob', 200], ['open.test', 'mallory', 0],
 		['theirs.test', 'mallory', 200], ['theirs.test', 'alice', 0], ['localhost', undefined, 200], ['localhost', 'mallory', 200],
 	])
@@ -80,11 +80,13 @@ scenario('a host that wants certificates takes those of its authorities alone', 
 
 // covers: R760
 scenario('curl and openssl s_client are let in with the right certificate, and with no other', GATE, async (s) => {
-	for (const [cert, isGood] of [[undefined, false], ['mallory', false], ['expired', false], ['bob', false], ['alice', true]]) {
+	for (const [cert, isGood] of [[undefined, false], ['mallory', false], ['expired', false], ['early', false], ['bob', false], ['alice', true]]) {
 		const show = cert ? ['--cert', file(`${cert}.pem`), '--key', file(`${cert}.key`)] : [];
-		const curl = await run('curl', ['-sk', '-o', '/dev/null', '-w', '%{http_code}', '--resolve', `closed.test:${s.port}:127.0.0.1`,
-			...show, `https://closed.test:${s.port}/`]);
-		assert.equal(curl.stdout, isGood ? '200' : '000', `curl ${cert} ${curl.stderr}`);
+		for (const [option, version] of [['--http2', '2'], ['--http1.1', '1.1']]) {
+			const curl = await run('curl', ['-sk', option, '-o', '/dev/null', '-w', '%{http_code} %{http_version}', '--resolve', `closed.test:${s.port}:127.0.0.1`,
+				...show, `https://closed.test:${s.port}/`]);
+			assert.equal(curl.stdout, isGood ? `200 ${version}` : '000 0', `curl ${option} ${cert} ${curl.stderr}`);
+		}
 		const shown = cert ? ['-cert', file(`${cert}.pem`), '-key', file(`${cert}.key`)] : [];
 		const openssl = await run('openssl', ['s_client', '-connect', `127.0.0.1:${s.port}`, '-servername', 'closed.test', '-quiet', ...shown],
 			{ input: 'GET / HTTP/1.1\r\nHost: closed.test\r\nConnection: close\r\n\r\n' });
@@ -147,6 +149,46 @@ scenario('a session is resumed at the host and the listener where it began, and 
 	}
 });
 
+/* What openssl s_client prints of a connection with these options, and the status of its answer: 0: none. */
+async function session(s, sni, options, { port = s.port, host = sni, input = `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n` } = {}) {
+	const { stdout } = await run('openssl', ['s_client', '-connect', `127.0.0.1:${port}`, '-servername', sni, '-ign_eof', ...options], { input });
+	return { isResumed: /^Reused, /m.test(stdout), status: Number(/HTTP\/1\.1 (\d+)/.exec(stdout)?.[1] ?? 0), text: stdout };
+}
+const shown = (name) => ['-cert', file(`${name}.pem`), '-key', file(`${name}.key`)];
+
+// covers: R762
+scenario('openssl resumes a session at the host where it began, and at no other host or listener', {
+	listen: listenWith(),
+	prepare: async (s) => {
+		s.origin = await origin(s);
+		s.other = await freePort();
+		s.options.extra = section('listen other', { address: `127.0.0.1:${s.other}`, ...listenWith() });
+	},
+}, async (s) => {
+	for (const version of ['-tls1_2', '-tls1_3']) {
+		const kept = path.join(s.dir, `session${version}`), ticket = [version, '-sess_in', kept];
+		const first = await session(s, 'closed.test', [version, ...shown('alice'), '-sess_out', kept]);
+		assert.equal(first.status, 200, first.text);
+		const again = await session(s, 'closed.test', ticket);
+		assert.deepEqual([again.isResumed, again.status], [true, 200], again.text);
+		assert.ok(s.origin.requests.at(-1).fields.some(([n, v]) => n.toLowerCase() === 'client-cert' && v === item('alice')));
+		for (const [sni, port, status] of [['theirs.test', s.port, 0], ['closed.test', s.other, 0], ['open.test', s.port, 200], ['localhost', s.port, 200]]) {
+			const elsewhere = await session(s, sni, ticket, { port });
+			assert.deepEqual([elsewhere.isResumed, elsewhere.status], [false, status], `${version} ${sni} ${elsewhere.text}`);
+			assert.ok(status === 0 || !s.origin.requests.at(-1).fields.some(([n]) => n.toLowerCase() === 'client-cert'));
+		}
+	}
+});
+
+// covers: R761
+scenario('behind the handshake no certificate is asked for, however ready the client is', GATE, async (s) => {
+	const ready = await session(s, 'localhost', ['-tls1_3', '-enable_pha', ...shown('alice')], { host: 'closed.test' });
+	assert.equal(ready.status, 421, ready.text);
+	/* In a line of its own it starts a renegotiation. */
+	const again = await run('openssl', ['s_client', '-connect', `127.0.0.1:${s.port}`, '-servername', 'localhost', '-tls1_2', ...shown('alice')], { input: 'R\n' });
+	assert.match(again.stdout + again.stderr, /RENEGOTIATING\n[^]*no renegotiation/);
+});
+
 const FORGED = ['Client-Cert: :Zm9yZ2Vk:', 'client_cert: :Zm9yZ2Vk:', 'Client.Cert: :Zm9yZ2Vk:', 'CLIENT-CERT-CHAIN: :Zm9yZ2Vk:', 'Client_Cert-Chain: :Zm9yZ2Vk:'];
 
 // covers: R763
@@ -177,6 +219,12 @@ scenario('the origin gets the certificate that was verified, and nothing that a 
 	client.request(1, { ':authority': 'localhost', path: '/h2', 'client-cert': ':Zm9yZ2Vk:', 'client_cert': ':Zm9yZ2Vk:', 'client-cert-chain': ':Zm9yZ2Vk:' });
 	assert.equal((await client.response(1)).status, 200);
 	assert.deepEqual((await s.origin.request('/h2')).fields.filter(([n]) => /cert/i.test(n)), []);
+	/* Nor as trailers. */
+	const forged = `0\r\n${FORGED.join('\r\n')}\r\nkept: yes`;
+	const trailed = await ask(s, { sni: 'open.test', cert: 'alice', target: '/trailed', fields: ['Transfer-Encoding: chunked', 'Trailer: client-cert, kept', '', forged] });
+	assert.equal(trailed.status, 200, trailed.text);
+	const { fields, trailers } = await s.origin.request('/trailed');
+	assert.deepEqual([trailers.map(([n]) => n.toLowerCase()), told({ seen: { fields } }, 'client-cert')], [['kept'], [item('alice')]]);
 });
 
 // covers: R764
@@ -271,6 +319,76 @@ for (const [who, cert, isShared] of [['without a certificate serves others', und
 		}
 		assert.equal(String((await other.response(1)).body), isShared ? 'held' : 'its own');
 	});
+
+// covers: R767
+scenario('what is pushed for one certificate is for nobody with another one, and for nobody without', {
+	listen: listenWith('empty'), server: { 'hold-shared': 'yes' }, extra: section('push hold', { action: 'hold' }),
+	prepare: (s) => { s.options.listen = listenWith(file('empty.crl')); },
+}, async (s) => {
+	const { client, origin, up } = await s.open({ client: as('closed.test', 'alice') });
+	for (const [stream, target] of [[2, '/a.css'], [4, '/b.css'], [6, '/own.css']]) {
+		origin.push(up, stream, target);
+		origin.respond(stream, { fields: FRESH, body: "alice's" });
+	}
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(1);
+	await s.settle(client, origin);
+	for (const [cert, target] of [['bob', '/a.css'], ['carol', '/b.css']]) {
+		const other = await s.connect(as(cert === 'bob' ? 'closed.test' : 'open.test', cert === 'bob' ? cert : undefined));
+		other.request(1, { path: target });
+		const asked = await origin.expectRequest(target);
+		assert.equal(asked.headers['client-cert'], cert === 'bob' ? item(cert) : undefined);
+		origin.respond(asked.stream, { body: 'its own' });
+		assert.equal(String((await other.response(1)).body), 'its own');
+	}
+	client.request(3, { path: '/own.css' });
+	assert.equal(String((await client.response(3)).body), "alice's");
+});
+
+// covers: R767
+scenario('nothing is learned of a client with a certificate', {
+	listen: listenWith(), server: { 'status-socket': 'status' }, origin: { push: 'refuse' }, extra: section('preload learned', { learned: 'propose' }),
+}, async (s) => {
+	let origin;
+	for (const [page, cert] of [['/secret', 'alice'], ['/open', undefined]]) {
+		const client = await s.connect(as('open.test', cert));
+		client.request(1, { path: page, 'sec-fetch-mode': 'navigate' });
+		origin ??= await s.accept();
+		origin.respond((await origin.expectRequest(page)).stream, { body: 'page' });
+		await client.response(1);
+		client.request(3, { path: `${page}.css`, referer: `https://open.test${page}` });
+		origin.respond((await origin.expectRequest(`${page}.css`)).stream, { body: 'css' });
+		await client.response(3);
+	}
+	const learned = () => s.gate.status().split('\n').filter((line) => line.startsWith('# learned by'));
+	/* Loads count in the order in which they began. */
+	await until('the load has counted', () => learned().some((line) => line.includes('open.test/open: 1 client')), 60_000);
+	assert.equal(learned().length, 1);
+});
+
+// covers: R767
+scenario('a push of our own is asked for with the certificate of the client that gets it, which is not told', {
+	listen: listenWith(), origin: { push: 'refuse' },
+	extra: section('preload mine', { add: '/mine.css', path: '/' }) + section('push all', { action: 'forward' }),
+	prepare: (s) => { s.options.routes = section('route alice', { origin: 'main', path: '/mine.css', cert: 'cn:alice', 'request-set': 'x-route: alice' }) + section('route main', { origin: 'main' }); },
+}, async (s) => {
+	let origin;
+	for (const cert of ['alice', undefined]) {
+		const client = await s.connect({ ...as('open.test', cert), settings: {} });
+		client.request(1, {});
+		const push = await client.expectPromise('/mine.css');
+		assert.equal(push.headers['client-cert'], undefined);
+		origin ??= await s.accept();
+		for (const target of ['/', '/mine.css']) {
+			const asked = await origin.expectRequest(target);
+			assert.equal(asked.headers['client-cert'], cert ? item(cert) : undefined);
+			assert.equal(asked.headers['x-route'], target === '/' ? undefined : cert);
+			origin.respond(asked.stream, { body: target });
+		}
+		assert.equal(String((await client.response(push.promised)).body), '/mine.css');
+		await client.response(1);
+	}
+});
 
 // covers: R767
 for (const [asks, reason] of [[false, 'rule'], [true, 'downstream-authority']])
