@@ -81,8 +81,8 @@ const char *net_tls_refuses_client(const struct net_tls *server, size_t row, con
 
 /*
  * The certificate of the client of an open connection, with one reference; NULL: it has shown none. *wrong: why it cannot
- * be believed after all, and the connection must end: it has expired since the session began that was resumed, or has
- * more names than are kept. Else NULL.
+ * be believed after all, and the connection must end: since the session began that was resumed, it has expired, or an
+ * authority or its list; or it has more names than are kept. Else NULL.
  */
 struct client_certificate *net_conn_client_certificate(
     const struct net_conn *c, const char **wrong);

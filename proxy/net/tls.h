@@ -135,7 +135,11 @@ bool tls_ticket_file_read(
 bool tls_client_auth_load(
     struct net_tls *t, const struct sealed *files, char *error, size_t error_size);
 void tls_client_auth_free(struct tls_client_auth *auth); /* accepts NULL */
-X509_STORE *tls_client_auth_store(const struct tls_client_auth *auth, size_t row); /* lends */
+/* Why the first certificate of the chain is refused at that time (seconds since the Unix epoch); NULL: it is not. */
+const char *tls_client_auth_refuses(
+    const struct tls_client_auth *auth, size_t row, STACK_OF(X509) * chain, int64_t now);
+/* The same of a client with a certificate whose session was resumed. */
+const char *tls_client_auth_resumes(const struct net_tls *t, const SSL *ssl);
 /* Asks the client of a ClientHello, after the context of its certificate was set. False: memory is short, and the
  * handshake must fail. */
 bool tls_client_auth_ask(const struct tls_client_auth *auth, SSL *ssl, const char *sni);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The TLS server asks a client for a certificate, for some of the names that it serves. What it wants is set on each
- * connection, when the ClientHello has named the host. A resumed session is not verified again: so its context (RFC 5246
- * 7.4.1.2, SSL_set_session_id_context) is a hash of all that the verification depends on, the host's row and the bytes of
- * the files among them.
+ * connection, when the ClientHello has named the host. The library does not verify a resumed session: so its context
+ * (RFC 5246 7.4.1.2, SSL_set_session_id_context) is a hash of all that the verification depends on, the host's row and the
+ * bytes of the files among them. What the files say of times is looked at again when a session has been resumed.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
@@ -28,12 +28,6 @@ struct tls_client_auth {
 	const struct net_client_auth *asks; /* borrows */
 	struct authorities rows[];
 };
-
-X509_STORE *tls_client_auth_store(const struct tls_client_auth *auth, size_t row)
-{
-	ensure(row < auth->asks->count);
-	return auth->rows[row].store;
-}
 
 /* ---- loading ---- */
 
@@ -205,6 +199,39 @@ void tls_client_auth_free(struct tls_client_auth *auth)
 	for (size_t i = 0; auth && i < auth->asks->count; i++)
 		fini(&auth->rows[i]);
 	free(auth);
+}
+
+/* ---- one certificate ---- */
+
+const char *tls_client_auth_refuses(
+    const struct tls_client_auth *auth, size_t row, STACK_OF(X509) * chain, int64_t now)
+{
+	const char *wrong = NULL;
+	ensure(row < auth->asks->count);
+	X509_STORE_CTX *check = X509_STORE_CTX_new();
+	ensure(check != NULL);
+	if (X509_STORE_CTX_init(check, auth->rows[row].store, sk_X509_value(chain, 0), chain) !=
+		1 ||
+	    X509_STORE_CTX_set_default(check, "ssl_client") != 1)
+		wrong = "it cannot be verified";
+	X509_STORE_CTX_set_time(check, 0, (time_t)now);
+	if (!wrong && X509_verify_cert(check) != 1)
+		wrong = X509_verify_cert_error_string(X509_STORE_CTX_get_error(check));
+	X509_STORE_CTX_free(check);
+	ERR_clear_error();
+	return wrong;
+}
+
+const char *tls_client_auth_resumes(const struct net_tls *t, const SSL *ssl)
+{
+	const struct net_client_auth *asks = t->client_auth->asks;
+	const char *sni = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+	size_t row = asks->find(asks->context, slice_of_string(sni ? sni : ""));
+	STACK_OF(X509) *chain = SSL_get_peer_full_cert_chain(ssl);
+	if (row >= asks->count || !chain)
+		return "it cannot be verified again";
+	return tls_client_auth_refuses(
+	    t->client_auth, row, chain, (int64_t)(t->wall() / USEC_PER_SEC));
 }
 
 /* ---- one handshake ---- */

@@ -188,11 +188,10 @@ struct client_certificate *net_conn_client_certificate(const struct net_conn *c,
 	}
 	struct names n = {.length = 0};
 	add_names(&n, sk_CRYPTO_BUFFER_value(chain, 0), certificate);
-	/* A resumed session was verified when it began. */
-	if (X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0)
-		*wrong = "certificate verify failed: certificate has expired";
-	else if (n.is_full)
+	if (n.is_full)
 		*wrong = TOO_MANY_NAMES;
+	else if (SSL_session_reused(c->layer.ssl))
+		*wrong = tls_client_auth_resumes(c->layer.tls, c->layer.ssl);
 	X509_free(certificate);
 	return *wrong ? NULL : make(&n, chain);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The certificate of a client in a file, for `pushgate explain`: whether a server that asks for one would take it. A
- * handshake has no part in it; the library verifies there by the same store and for the same purpose.
+ * handshake has no part in it.
  */
 #include "proxy/base/ensure.h"
 #include "proxy/net/tls.h"
@@ -38,14 +38,8 @@ const char *net_tls_refuses_client(const struct net_tls *server, size_t row, con
 	STACK_OF(X509) *chain = tls_read_certificates(file, &wrong);
 	if (!chain)
 		return wrong;
-	X509_STORE_CTX *check = X509_STORE_CTX_new();
-	ensure(check && X509_STORE_CTX_init(check, tls_client_auth_store(server->client_auth, row),
-			    sk_X509_value(chain, 0), chain) == 1);
-	ensure(X509_STORE_CTX_set_default(check, "ssl_client") == 1);
-	bool is_good = X509_verify_cert(check) == 1;
-	wrong = is_good ? NULL : X509_verify_cert_error_string(X509_STORE_CTX_get_error(check));
-	X509_STORE_CTX_free(check);
+	wrong = tls_client_auth_refuses(
+	    server->client_auth, row, chain, (int64_t)(server->wall() / USEC_PER_SEC));
 	sk_X509_pop_free(chain, X509_free);
-	ERR_clear_error();
 	return wrong;
 }

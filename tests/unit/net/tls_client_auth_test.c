@@ -310,6 +310,34 @@ static void a_new_list_ends_the_resumption_of_a_revoked_certificate(void **state
 	net_tls_free(a.tls);
 }
 
+static usec two_hours_later(void)
+{
+	return clock_wall() + 7200 * USEC_PER_SEC;
+}
+
+/* The files are the same, so that the session would be resumed. */
+static void a_session_ends_with_the_list_by_which_it_was_verified(void **state)
+{
+	(void)state;
+	struct asking a;
+	init(&a, "short.crl", true);
+	for (size_t i = 0; i < 2; i++) {
+		struct net_tls *client = client_of("alice", versions[i]);
+		assert_true(meet(a.tls, client, "one.example.com").is_open);
+		struct outcome o = meet(a.tls, client, "one.example.com");
+		assert_true(o.is_resumed);
+		assert_string_equal(o.why, "");
+		a.tls->wall = two_hours_later;
+		o = meet(a.tls, client, "one.example.com");
+		assert_true(o.is_resumed);
+		assert_string_equal(o.why, "CRL has expired");
+		assert_string_equal(o.names, "");
+		a.tls->wall = clock_wall;
+		net_tls_free(client);
+	}
+	net_tls_free(a.tls);
+}
+
 /* ---- what is known of it ---- */
 
 static void names_and_the_item_of_a_certificate_are_read(void **state)
@@ -343,6 +371,7 @@ int main(void)
 	    cmocka_unit_test(a_session_is_resumed_at_its_own_host_alone),
 	    cmocka_unit_test(a_session_is_not_resumed_by_another_listener_or_another_condition),
 	    cmocka_unit_test(a_new_list_ends_the_resumption_of_a_revoked_certificate),
+	    cmocka_unit_test(a_session_ends_with_the_list_by_which_it_was_verified),
 	    cmocka_unit_test(names_and_the_item_of_a_certificate_are_read),
 	};
 	return cmocka_run_group_tests(tests, set_up_group, tear_down_group);
