@@ -51,6 +51,9 @@ static void without_a_line_for_all_others_they_are_not_asked(void **state)
 	assert_int_equal(conf_client_ca_of_name(a, SLICE("")), 1);
 	assert_true(a->has_hosts);
 	load_free(&load);
+	load = load_fine(LOAD_LISTEN "certificates = /certs\nclient-ca = /a.pem\n" LOAD_ORIGIN LOAD_ROUTE, "");
+	assert_non_null(load.conf->listens[0].client_auth);
+	load_free(&load);
 	load = load_lines("client-ca = /a.pem\n");
 	a = load.conf->listens[0].client_auth;
 	assert_int_equal(conf_client_ca_of_host(a, SLICE("a%2etest")), 0);
