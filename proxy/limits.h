@@ -91,6 +91,10 @@
 #define LIMIT_SERVER_WEIGHT 256u
 /* Certificates of a folder. Each takes some 10 KiB in each worker, and a handshake compares its name with all of theirs. */
 #define LIMIT_CERTIFICATES 1000u
+/* Sessions to resume that a TLS client keeps, some KiB each; of one server as many as a small burst of connections
+ * takes. */
+#define LIMIT_SESSIONS 64u
+#define LIMIT_SESSIONS_OF_SERVER 8u
 /* Servers of one destination, whichever way they came: a name with more addresses has the first of them. */
 #define LIMIT_SERVERS 1024u
 

@@ -2,6 +2,7 @@
 /* Socket addresses and their text form. Names are looked up for commands alone, see net_resolve. */
 #include "proxy/base/ensure.h"
 #include "proxy/net/net.h"
+#include "proxy/net/sys.h"
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -163,4 +164,13 @@ bool net_address_overlaps(const struct net_address *a, const struct net_address 
 {
 	return net_address_port(a) == net_address_port(b) &&
 	       (covers(a, b) || covers(b, a) || net_address_equal(a, b));
+}
+
+bool net_peer_of(int fd, struct net_address *peer)
+{
+	*peer = (struct net_address){.length = NET_ADDRESS_BYTES};
+	if (net_sys_getpeername(fd, &peer->any, &peer->length) == 0)
+		return true;
+	peer->length = 0;
+	return false;
 }

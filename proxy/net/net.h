@@ -113,6 +113,9 @@ bool net_address_is_any(const struct net_address *a);
 /* Whether two sockets cannot listen on both at the same time. [::] takes the ports of IPv4 too: it is dual stack. */
 bool net_address_overlaps(const struct net_address *a, const struct net_address *b);
 
+/* The address that a socket is connected to. False, with *peer empty: to none. */
+bool net_peer_of(int fd, struct net_address *peer);
+
 /* ---- datagrams ---- */
 
 /* Longer datagrams are cut off there. */

@@ -359,9 +359,5 @@ bool net_conn_is_lost(const struct net_conn *c)
 
 bool net_conn_peer(const struct net_conn *c, struct net_address *peer)
 {
-	*peer = (struct net_address){.length = NET_ADDRESS_BYTES};
-	if (net_sys_getpeername(c->fd, &peer->any, &peer->length) == 0)
-		return true;
-	peer->length = 0;
-	return false;
+	return net_peer_of(c->fd, peer);
 }

@@ -18,11 +18,10 @@ void net_tls_free(struct net_tls *t)
 	else if (t->certificates)
 		tls_certificates_free(t->certificates, t->certificate_count);
 	tls_client_auth_free(t->client_auth);
-	SSL_SESSION_free(t->session);
+	tls_sessions_clear(&t->sessions);
 	CRYPTO_BUFFER_POOL_free(t->pool);
 	net_tickets_fini(&t->tickets);
 	OPENSSL_cleanse(&t->ticket_file, sizeof(t->ticket_file));
-	free(t->session_name);
 	free(t->alpn);
 	free(t);
 }

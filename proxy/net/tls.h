@@ -40,6 +40,12 @@ struct tls_ticket_file {
 	struct net_ticket_key keys[NET_TICKET_FILE_KEYS];
 };
 
+/* The sessions of a client that may be resumed. */
+struct tls_sessions {
+	struct list newest; /* the newest first */
+	size_t count;
+};
+
 struct net_tls {
 	unsigned refs; /* the owner's and one per connection */
 	bool is_server;
@@ -59,8 +65,7 @@ struct net_tls {
 	const struct net_challenge *challenge;
 	usec (*wall)(void); /* clock_wall; a test's own */
 	CRYPTO_BUFFER_POOL *pool;
-	SSL_SESSION *session; /* client: the newest, and the name it was verified for */
-	char *session_name;
+	struct tls_sessions sessions;        /* client */
 	struct tls_client_auth *client_auth; /* server: owned; NULL: no client is asked */
 };
 
@@ -147,7 +152,15 @@ bool tls_client_auth_ask(const struct tls_client_auth *auth, SSL *ssl, const cha
 /* tls_client_file.c: the certificates of a PEM file, one at least; NULL: *wrong says why not. */
 STACK_OF(X509) * tls_read_certificates(const char *file, const char **wrong);
 
-/* tls_client.c: prepares one connection for its handshake. Returns NULL, or the error as text. */
-const char *tls_client_prepare(struct net_tls *t, SSL *ssl, const char *server_name);
+/* tls_sessions.c: keeps the session of this server, in place of an older one if there are many. Takes the session. */
+void tls_sessions_put(struct tls_sessions *all, const struct net_address *server, const char *name,
+    SSL_SESSION *session);
+/* Lets the handshake resume the newest session of this server. */
+void tls_sessions_offer(
+    struct tls_sessions *all, const struct net_address *server, const char *name, SSL *ssl);
+void tls_sessions_clear(struct tls_sessions *all);
+
+/* tls_client.c: prepares the connection for its handshake. Returns NULL, or the error as text. */
+const char *tls_client_prepare(struct net_conn *c);
 
 #endif

@@ -1,28 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The TLS client: verification on chain and name (RFC 9525), SNI, ALPN, and one session to resume, which
- * is offered only to the name that it was verified for: resumption skips the verification.
+ * The TLS client: verification on chain and name (RFC 9525), SNI, ALPN, and sessions to resume (tls_sessions.c).
  */
 #include "proxy/base/ensure.h"
-#include "proxy/base/memory.h"
-#include "proxy/net/tls.h"
+#include "proxy/net/net_conn.h"
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
 
+/* Tickets of TLS 1.3 come after the handshake; the layer may be the outer one by then. */
 static int on_session(SSL *ssl, SSL_SESSION *session)
 {
 	struct net_tls *t = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
-	const char *name = SSL_get_app_data(ssl);
+	const struct net_conn *c = SSL_get_app_data(ssl);
+	const char *name = c->layer.ssl == ssl ? c->layer.server_name : c->outer.server_name;
+	struct net_address server;
 	/* One that was verified by authorities that were exchanged since is no good. */
-	if (!name || SSL_get_SSL_CTX(ssl) != t->context)
+	if (!name || SSL_get_SSL_CTX(ssl) != t->context || !net_peer_of(c->fd, &server))
 		return 0;
-	SSL_SESSION_free(t->session);
-	t->session = session;
-	if (!t->session_name || strcmp(t->session_name, name) != 0) {
-		free(t->session_name);
-		t->session_name = memory_strdup(name);
-	}
+	tls_sessions_put(&t->sessions, &server, name, session);
 	return 1; /* 1: we keep the reference */
 }
 
@@ -61,8 +57,7 @@ static bool load(struct net_tls *t, const struct sealed *files, char *error, siz
 	SSL_CTX_sess_set_new_cb(x, on_session);
 	SSL_CTX_free(t->context);
 	t->context = x;
-	SSL_SESSION_free(t->session);
-	t->session = NULL;
+	tls_sessions_clear(&t->sessions);
 	return true;
 }
 
@@ -92,33 +87,30 @@ struct net_tls *net_tls_client_new(
 	return NULL;
 }
 
-const char *tls_client_prepare(struct net_tls *t, SSL *ssl, const char *server_name)
+const char *tls_client_prepare(struct net_conn *c)
 {
-	if (!server_name || !*server_name)
+	struct net_tls *t = c->layer.tls;
+	SSL *ssl = c->layer.ssl;
+	const char *name = c->layer.server_name;
+	SSL_set_app_data(ssl, c);
+	if (!name || !*name)
 		return t->verify ? "no name to verify the server by" : NULL;
 	struct address ip;
-	bool is_ip = address_parse(slice_of_string(server_name), &ip);
+	bool is_ip = address_parse(slice_of_string(name), &ip);
 	/* RFC 6066 3: SNI carries no IP literals. */
-	if (!is_ip && !SSL_set_tlsext_host_name(ssl, server_name))
+	if (!is_ip && !SSL_set_tlsext_host_name(ssl, name))
 		return "the server name is not a host name";
 	if (t->verify) {
 		X509_VERIFY_PARAM *p = SSL_get0_param(ssl);
 		X509_VERIFY_PARAM_set_hostflags(
 		    p, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-		int is_set = is_ip
-				 ? X509_VERIFY_PARAM_set1_ip_asc(p, server_name)
-				 : X509_VERIFY_PARAM_set1_host(p, server_name, strlen(server_name));
+		int is_set = is_ip ? X509_VERIFY_PARAM_set1_ip_asc(p, name)
+				   : X509_VERIFY_PARAM_set1_host(p, name, strlen(name));
 		if (!is_set)
 			return "the server name cannot be verified";
 	}
-	/* Borrows the connection's copy, which outlives its SSL. */
-	SSL_set_app_data(ssl, (void *)(uintptr_t)server_name);
-	if (t->session && strcmp(t->session_name, server_name) == 0) {
-		SSL_set_session(ssl, t->session);
-		if (SSL_SESSION_should_be_single_use(t->session)) {
-			SSL_SESSION_free(t->session);
-			t->session = NULL;
-		}
-	}
+	struct net_address server;
+	if (t->sessions.count > 0 && net_peer_of(c->fd, &server))
+		tls_sessions_offer(&t->sessions, &server, name, ssl);
 	return NULL;
 }

@@ -67,7 +67,7 @@ void net_conn_tls_start(struct net_conn *c)
 	SSL_set_connect_state(c->layer.ssl);
 	if (c->alpn)
 		offer_alpn(c->layer.ssl, c->alpn);
-	const char *wrong = tls_client_prepare(c->layer.tls, c->layer.ssl, c->layer.server_name);
+	const char *wrong = tls_client_prepare(c);
 	if (wrong)
 		net_conn_end(c, NET_END_TLS, wrong);
 }

@@ -28,6 +28,7 @@ struct net_tls *tls_new(bool is_server, const char *alpn, const struct net_tls_p
 	t->wall = clock_wall;
 	t->parameters = p ? *p : (struct net_tls_parameters){.most = NET_TLS_1_3};
 	t->pool = CRYPTO_BUFFER_POOL_new();
+	list_init(&t->sessions.newest);
 	if (alpn && *alpn)
 		set_alpn(t, alpn);
 	return t;

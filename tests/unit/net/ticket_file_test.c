@@ -3,6 +3,7 @@
 #include "tests/unit/net/rig.h"
 
 static struct certs certs;
+static struct joined home; /* stays, since a session is resumed at the address that it came from */
 static char path[128];
 
 #define A "a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1"
@@ -13,6 +14,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	certs_init(&certs, "www.example.org");
+	joined_init(&home);
 	snprintf(path, sizeof(path), "%s/tickets.keys", certs.directory);
 	return 0;
 }
@@ -20,6 +22,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
+	joined_fini(&home);
 	certs_fini(&certs);
 	return 0;
 }
@@ -54,13 +57,11 @@ static bool renew(struct net_tls *t)
 
 static bool is_resumed(struct net_tls *server, struct net_tls *client)
 {
-	struct joined j;
-	joined_init(&j);
-	joined_open(&j, server, client, "localhost");
-	owner_send(&j.server, 0, 10); /* tickets travel with it */
-	run_until(&j.rig, j.client.received == 10);
-	bool is_resumed = SSL_session_reused(j.server.conn->layer.ssl);
-	joined_fini(&j);
+	joined_open(&home, server, client, "localhost");
+	owner_send(&home.server, 0, 10); /* tickets travel with it */
+	run_until(&home.rig, home.client.received == 10);
+	bool is_resumed = SSL_session_reused(home.server.conn->layer.ssl);
+	joined_part(&home);
 	return is_resumed;
 }
 

@@ -4,6 +4,7 @@
 #include "tests/unit/net/rig.h"
 
 static struct certs certs;
+static struct joined home; /* stays, since a session is resumed at the address that it came from */
 static char folder[64];
 static char texts[8][96];
 
@@ -30,12 +31,14 @@ static int set_up_group(void **state)
 	snprintf(folder, sizeof(folder), "%s", P_tmpdir "/pushgate-auth-XXXXXX");
 	assert_non_null(mkdtemp(folder));
 	run("tests/support/client-certs %s", folder);
+	joined_init(&home);
 	return 0;
 }
 
 static int tear_down_group(void **state)
 {
 	(void)state;
+	joined_fini(&home);
 	certs_fini(&certs);
 	run("rm -rf %s", folder);
 	return 0;
@@ -113,17 +116,15 @@ struct outcome {
 static struct outcome meet(struct net_tls *server, struct net_tls *client, const char *host)
 {
 	struct outcome o = {0};
-	struct joined j;
 	const char *wrong;
-	joined_init(&j);
-	joined_connect(&j, server, client, host);
-	run_until(&j.rig, j.server.opened || j.server.ended);
-	o.is_open = j.server.opened == 1;
+	joined_connect(&home, server, client, host);
+	run_until(&home.rig, home.server.opened || home.server.ended);
+	o.is_open = home.server.opened == 1;
 	if (o.is_open) {
-		struct client_certificate *c = net_conn_client_certificate(j.server.conn, &wrong);
-		owner_send(&j.server, 0, 10); /* tickets travel with it */
-		run_until(&j.rig, j.client.received == 10);
-		o.is_resumed = SSL_session_reused(j.server.conn->layer.ssl);
+		struct client_certificate *c = net_conn_client_certificate(home.server.conn, &wrong);
+		owner_send(&home.server, 0, 10); /* tickets travel with it */
+		run_until(&home.rig, home.client.received == 10);
+		o.is_resumed = SSL_session_reused(home.server.conn->layer.ssl);
 		snprintf(o.why, sizeof(o.why), "%s", wrong ? wrong : "");
 		if (c) {
 			snprintf(o.names, sizeof(o.names), "%.*s", SLICE_ARG(c->names));
@@ -132,9 +133,9 @@ static struct outcome meet(struct net_tls *server, struct net_tls *client, const
 		}
 		client_certificate_release(c);
 	} else {
-		snprintf(o.why, sizeof(o.why), "%s", j.server.text);
+		snprintf(o.why, sizeof(o.why), "%s", home.server.text);
 	}
-	joined_fini(&j);
+	joined_part(&home);
 	return o;
 }
 
@@ -208,18 +209,31 @@ static void a_revoked_certificate_is_refused(void **state)
 
 static const uint16_t versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
 
+static SSL_SESSION *kept;
+
+static int keep(SSL *ssl, SSL_SESSION *session)
+{
+	(void)ssl;
+	SSL_SESSION_free(kept);
+	kept = session;
+	return 1;
+}
+
 /* Whether the session of one handshake is resumed by the other. The client offers its session to any name here: a real
  * one would not, and a hostile one does. */
 static bool resumes(
     struct asking *a, const char *host, struct asking *b, const char *other, uint16_t version)
 {
 	struct net_tls *client = client_of("alice", version);
+	kept = NULL;
+	SSL_CTX_sess_set_new_cb(client->context, keep);
 	assert_true(meet(a->tls, client, host).is_open);
-	assert_non_null(client->session);
-	free(client->session_name);
-	client->session_name = memory_strdup(other);
+	assert_non_null(kept);
+	tls_sessions_put(&client->sessions, &home.at, other, kept);
+	kept = NULL;
 	struct outcome o = meet(b->tls, client, other);
 	assert_true(o.is_open);
+	SSL_SESSION_free(kept);
 	net_tls_free(client);
 	return o.is_resumed;
 }
