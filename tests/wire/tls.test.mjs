@@ -2,8 +2,10 @@
 /* TLS on either hop: certificates, sessions, handshakes that fail. What RFC 9113 3.3 and 9.2 ask of the listener: conformance-server-connection.test.mjs. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import http from 'node:http';
+import https from 'node:https';
 import tls from 'node:tls';
-import { certs, freePort, scenario, until } from '../support/gate.mjs';
+import { certs, freePort, scenario, section, until } from '../support/gate.mjs';
 import { listen } from '../support/peer.mjs';
 
 const shake = (port, options) => new Promise((resolve) => {
@@ -11,6 +13,20 @@ const shake = (port, options) => new Promise((resolve) => {
 	socket.once('secureConnect', () => resolve(socket));
 	socket.once('error', (error) => resolve(error));
 });
+
+/* A server that ends each connection with its response. Tells which handshakes resumed a session. */
+async function resuming() {
+	const server = https.createServer(certs().server, (request, response) => {
+		response.writeHead(200, { connection: 'close' }).end(String(server.port));
+	});
+	server.seen = [];
+	server.on('secureConnection', (socket) => server.seen.push(socket.isSessionReused()));
+	await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+	server.port = server.address().port;
+	server.unref();
+	return server;
+}
+const servers = [await resuming(), await resuming()];
 
 for (const version of ['TLSv1.2', 'TLSv1.3'])
 	scenario(`${version} with ALPN h2 is served`, { tls: true }, async (s) => {
@@ -127,3 +143,24 @@ for (const [what, config, ok] of [
 		assert.ok([502, 503].includes(r.status), `${r.status}`);
 	});
 }
+
+/* ---- sessions with origins ---- */
+
+scenario('connections that begin at the same time resume sessions, at each server of the origin', {
+	origins: {}, single: true,
+	routes: section('origin main', { server: servers.map((x) => `https://localhost:${x.port}`), 'tls-ca': certs().file('ca.pem'), 'max-connections': 8 })
+		+ section('route main', { origin: 'main' }),
+}, async (s) => {
+	const ask = () => new Promise((resolve, reject) => {
+		http.get({ port: s.port, host: '127.0.0.1', agent: false }, (r) => { r.resume().on('end', () => resolve(r.statusCode)); }).on('error', reject);
+	});
+	/* More connections are opened than are needed, so some handshakes of the first burst end in the next one. */
+	let bursts = 0;
+	while (servers.some((server) => server.seen.filter(Boolean).length < 12)) {
+		assert.ok(bursts++ < 50, servers.map((server) => server.seen.join()).join(' | '));
+		assert.deepEqual(await Promise.all(Array.from({ length: 8 }, ask)), Array(8).fill(200));
+	}
+	/* Without sessions there are as many whole handshakes as connections in a server's first pool. */
+	for (const server of servers)
+		assert.ok(server.seen.filter((isResumed) => !isResumed).length <= 8, server.seen.join());
+});
