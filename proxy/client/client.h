@@ -68,8 +68,10 @@ struct clients {
 /* The caller has set env, ops, context, hold, hold_limits and hold_budget. Returns false and writes
  * a message to error when a certificate cannot be read. */
 bool clients_open(struct clients *c, char *error, size_t error_size);
-/* Reads the certificates and keys that have changed, for the next handshakes (net_tls_renew). False with a message. */
-bool clients_renew_tls(const struct clients *c, char *error, size_t error_size);
+/* Begins to read the certificates and keys that have changed, for the next handshakes. */
+void clients_renew_tls(const struct clients *c);
+/* Goes on until this time; true: there is more to do. A failure is a message in error (net_tls_renew_step). */
+bool clients_renew_tls_step(const struct clients *c, usec until, char *error, size_t error_size);
 void clients_close(struct clients *c); /* call clients_abort first */
 
 struct client_listener *clients_listener(struct clients *c, const struct conf_listen *conf);

@@ -85,15 +85,21 @@ bool clients_open(struct clients *c, char *error, size_t error_size)
 	return true;
 }
 
-bool clients_renew_tls(const struct clients *c, char *error, size_t error_size)
+void clients_renew_tls(const struct clients *c)
 {
-	bool is_good = true;
+	for (size_t i = 0; i < c->env->conf->listen_count; i++)
+		if (c->listeners[i].tls)
+			net_tls_renew_begin(c->listeners[i].tls, c->env->conf->sealed);
+}
+
+bool clients_renew_tls_step(const struct clients *c, usec until, char *error, size_t error_size)
+{
 	for (size_t i = 0; i < c->env->conf->listen_count; i++) {
 		struct net_tls *tls = c->listeners[i].tls;
-		if (tls && !net_tls_renew(tls, c->env->conf->sealed, error, error_size))
-			is_good = false;
+		if (tls && net_tls_renew_step(tls, until, error, error_size))
+			return true;
 	}
-	return is_good;
+	return false;
 }
 
 void clients_close(struct clients *c)

@@ -266,10 +266,21 @@ struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t e
 	return g;
 }
 
-bool gateway_renew_tls(const struct gateway *g, char *error, size_t error_size)
+void gateway_renew_tls(const struct gateway *g)
 {
-	bool is_good = clients_renew_tls(&g->clients, error, error_size);
-	return upstream_renew_tls(&g->upstream, error, error_size) && is_good;
+	clients_renew_tls(&g->clients);
+}
+
+bool gateway_renew_tls_step(const struct gateway *g, char *error, size_t error_size)
+{
+	char others[256] = "";
+	usec until = clock_monotonic() + NET_PASS_USEC;
+	net_note(g->env.loop, "took in certificates");
+	if (clients_renew_tls_step(&g->clients, until, error, error_size))
+		return true;
+	if (!upstream_renew_tls(&g->upstream, others, sizeof(others)))
+		snprintf(error, error_size, "%s", others);
+	return false;
 }
 
 void gateway_free(struct gateway *g)

@@ -88,9 +88,12 @@ struct gateway_env {
 struct gateway *gateway_new(const struct gateway_env *env, char *error, size_t error_size);
 /* Accepts connections from the listening socket fd (borrows) for this [listen] section. */
 void gateway_listen(struct gateway *g, const struct conf_listen *listen, int fd);
-/* The configuration's sealed files have been exchanged (sealed_replace): the next handshakes use those that have changed.
- * False with a message: one cannot be used, and what was read from it before stays in use. */
-bool gateway_renew_tls(const struct gateway *g, char *error, size_t error_size);
+/* The configuration's sealed files have been exchanged (sealed_replace): begins to read those that have changed, for the
+ * next handshakes. */
+void gateway_renew_tls(const struct gateway *g);
+/* Goes on. True: there is more to do in the next loop pass. A failure is a message in error, which is else left as it
+ * was: what was read from that file before stays in use. */
+bool gateway_renew_tls_step(const struct gateway *g, char *error, size_t error_size);
 /* The next requests are routed by these tables, of the same routes: borrows them. Those of before are needed no more. Call
  * it from the loop. */
 void gateway_use_tables(struct gateway *g, const struct router_tables *tables);

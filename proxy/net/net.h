@@ -191,6 +191,13 @@ struct net_tls *net_tls_client_new(
  * have had theirs go on. False with a message: a file cannot be used, and all is as before.
  */
 bool net_tls_renew(struct net_tls *t, const struct sealed *files, char *error, size_t error_size);
+/*
+ * The same for a server in steps, of which each ends after this time (clock_monotonic), or a single certificate: reading
+ * a thousand takes too long for a loop pass. Until the last step all is as before; `files` must still be there.
+ */
+void net_tls_renew_begin(struct net_tls *t, const struct sealed *files);
+/* True: there is more to do. A failure is a message in error, which is else left as it was. */
+bool net_tls_renew_step(struct net_tls *t, usec until, char *error, size_t error_size);
 void net_tls_free(struct net_tls *t);
 /* Erases old ticket keys of a server's context. Call it now and then: without clients nothing else does. */
 void net_tls_advance_tickets(struct net_tls *t);

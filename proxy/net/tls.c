@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* TLS contexts: their life and the renewal of their files. */
 #include "proxy/net/tls.h"
+#include "proxy/base/ensure.h"
 #include <openssl/mem.h>
 
 struct net_tls *net_tls_hold(struct net_tls *t)
@@ -13,6 +14,7 @@ void net_tls_free(struct net_tls *t)
 {
 	if (!t || --t->refs > 0)
 		return;
+	tls_loading_end(t);
 	if (!t->is_server)
 		SSL_CTX_free(t->context);
 	else if (t->certificates)
@@ -30,6 +32,17 @@ bool net_tls_renew(struct net_tls *t, const struct sealed *files, char *error, s
 {
 	if (!t->is_server)
 		return tls_client_load(t, files, error, error_size);
-	return (!t->client_auth || tls_client_auth_load(t, files, error, error_size)) &&
-	       tls_server_load(t, files, error, error_size);
+	net_tls_renew_begin(t, files);
+	return tls_loading_step(t, USEC_NEVER, error, error_size) == TLS_LOADING_DONE;
+}
+
+void net_tls_renew_begin(struct net_tls *t, const struct sealed *files)
+{
+	ensure(t->is_server);
+	tls_loading_begin(t, files);
+}
+
+bool net_tls_renew_step(struct net_tls *t, usec until, char *error, size_t error_size)
+{
+	return t->loading && tls_loading_step(t, until, error, error_size) == TLS_LOADING_GOES_ON;
 }

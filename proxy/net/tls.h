@@ -55,6 +55,7 @@ struct net_tls {
 	SSL_CTX *context;                     /* server: that of the first certificate */
 	struct tls_certificate *certificates; /* server */
 	size_t certificate_count;
+	struct tls_loading *loading; /* server: NULL unless certificates are being read */
 	/* Where certificates are read from; of a client one, that it shows, or none. */
 	const struct net_certificate *sources;
 	size_t source_count;
@@ -75,8 +76,23 @@ struct net_key {
 };
 
 void tls_certificates_free(struct tls_certificate *list, size_t count);
-/* tls_server.c, tls_client.c: read the files, and exchange the contexts if all are good. False with a message. */
-bool tls_server_load(struct net_tls *t, const struct sealed *files, char *error, size_t error_size);
+/* tls_server.c: the settings of a server's context. */
+void tls_server_set(struct net_tls *t, SSL_CTX *x);
+
+/* tls_loading.c: the certificates of a server that are being read, beside those in use. */
+struct tls_loading;
+enum tls_loading_result { TLS_LOADING_FAILED, TLS_LOADING_DONE, TLS_LOADING_GOES_ON };
+/* Reads the files anew. If that is under way already, begins again. */
+void tls_loading_begin(struct net_tls *t, const struct sealed *files);
+/*
+ * Goes on, one certificate at least, until this time (clock_monotonic). All are exchanged if all are good. FAILED, with
+ * a message: all is as before. After both results there is no loading.
+ */
+enum tls_loading_result tls_loading_step(
+    struct net_tls *t, usec until, char *error, size_t error_size);
+void tls_loading_end(struct net_tls *t); /* gives up what is under way */
+
+/* tls_client.c: reads the files, and exchanges the context if all are good. False with a message. */
 bool tls_client_load(struct net_tls *t, const struct sealed *files, char *error, size_t error_size);
 
 /* tls_challenge.c: exchanges the handshake's context if it is an authority's for the challenge. False: it is not. */

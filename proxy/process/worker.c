@@ -31,6 +31,27 @@ static void flush_soon(void *context)
 	net_timer_set(&w->flush, net_now(w->loop) + FLUSH_USEC);
 }
 
+static void log_failed_renewal(struct worker *w, const char *why)
+{
+	observe_log(&w->observe, OBSERVE_ERROR,
+	    "renewed certificates cannot be used, and those of before stay: %s", why);
+}
+
+static void renew_more(void *context)
+{
+	struct worker *w = context;
+	if (gateway_renew_tls_step(w->gateway, w->renewal_error, sizeof(w->renewal_error))) {
+		net_timer_set(&w->renewal, net_now(w->loop));
+		return;
+	}
+	net_timer_set(&w->renewal, USEC_NEVER);
+	sealed_close(w->env.gateway.conf->sealed);
+	if (w->renewal_error[0])
+		log_failed_renewal(w, w->renewal_error);
+	else
+		w->observe.counters->tls_renewed++;
+}
+
 static size_t dump(const void *object, char *buffer, size_t size)
 {
 	return gateway_describe(object, buffer, size);
@@ -100,6 +121,7 @@ bool worker_init(struct worker *w, const struct worker_config *env, char *error,
 	w->chunks = chunk_pool_new(LIMIT_CHUNK_BYTES, CHUNKS_KEPT);
 	w->loop = net_loop_new(w->chunks);
 	net_timer_init(&w->flush, w->loop, flush_gathered, w);
+	net_timer_init(&w->renewal, w->loop, renew_more, w);
 	gateway->loop = w->loop;
 	gateway->chunks = w->chunks;
 	gateway->observe = &w->observe;
@@ -163,19 +185,17 @@ static void drained(void *context)
 	net_stop(w->loop);
 }
 
+/* One that is under way still begins again, with these. */
 void worker_renew_tls(struct worker *w, int fd)
 {
-	char error[256] = "the memory file is malformed";
-	struct sealed *files = w->env.gateway.conf->sealed;
-	bool is_taken = sealed_replace(files, fd);
-	if (!is_taken)
+	if (!sealed_replace(w->env.gateway.conf->sealed, fd)) {
 		descriptor_close(&fd);
-	if (is_taken && gateway_renew_tls(w->gateway, error, sizeof(error)))
-		w->observe.counters->tls_renewed++;
-	else
-		observe_log(&w->observe, OBSERVE_ERROR,
-		    "renewed certificates cannot be used, and those of before stay: %s", error);
-	sealed_close(files);
+		log_failed_renewal(w, "the memory file is malformed");
+		return;
+	}
+	w->renewal_error[0] = '\0';
+	gateway_renew_tls(w->gateway);
+	renew_more(w);
 }
 
 /* No object keeps a part of the lists over a loop pass: a body is copied when it is answered with, a password when the
@@ -237,6 +257,7 @@ void worker_fini(struct worker *w)
 	}
 	demo_origin_free(w->demo);
 	net_timer_fini(&w->flush);
+	net_timer_fini(&w->renewal);
 	net_loop_free(w->loop);
 	chunk_pool_free(w->chunks);
 	observe_flush(&w->observe);

@@ -51,6 +51,8 @@ struct worker {
 	struct gateway *gateway;
 	struct demo_origin *demo;    /* NULL when no origin is of kind demo */
 	struct net_timer flush;      /* writes gathered access lines */
+	struct net_timer renewal;    /* reads more certificates */
+	char renewal_error[256];     /* "": none so far */
 	struct lists lists;          /* as the master has sent them last; else those of conf */
 	struct router_tables tables; /* of them */
 	bool *adopted; /* by worker index: this worker accepts from that one's sockets */

@@ -239,6 +239,63 @@ static void certificates_of_a_bundle_come_go_and_stay(void **state)
 	sealed_free(s);
 }
 
+/* Begins to take these certificates. */
+static void begin(
+    struct net_tls *t, struct sealed *s, const struct net_certificate *pairs, size_t count)
+{
+	struct sealed *newer = bundle_of(pairs, count);
+	assert_true(sealed_replace(s, dup(sealed_descriptor(newer))));
+	sealed_free(newer);
+	net_tls_renew_begin(t, s);
+}
+
+static void a_renewal_in_steps_changes_nothing_before_its_end(void **state)
+{
+	(void)state;
+	char error[256] = "";
+	unsigned steps = 0;
+	const struct net_certificate bundle = {"bundle", NULL};
+	const struct net_certificate rsa = {certs.rsa, certs.rsa_key};
+	const struct net_certificate ecdsa = {certs.ecdsa, certs.ecdsa_key};
+	const struct net_certificate other = {others.rsa, others.rsa_key};
+	const struct net_certificate mixed = {others.rsa, certs.rsa_key};
+	struct sealed *s = bundle_of((struct net_certificate[]){rsa, ecdsa}, 2);
+	struct net_tls_server_options o = {
+	    .certificates = &bundle, .certificate_count = 1, .alpn = "h2", .files = s};
+	struct net_tls *t = net_tls_server_new(&o, error, sizeof(error));
+	struct net_tls *client = client_with(&certs, true, "h2");
+	const SSL_CTX *kept = t->certificates[1].context;
+	/* A failure in the middle, with one that would have stayed in the list already. */
+	begin(t, s, (struct net_certificate[]){ecdsa, mixed, rsa}, 3);
+	while (net_tls_renew_step(t, 0, error, sizeof(error)))
+		assert_string_equal(error, "");
+	assert_non_null(strstr(error, "pair: "));
+	error[0] = '\0';
+	assert_ptr_equal(t->certificates[1].context, kept);
+	/* A renewal that is under way begins again with what has changed since. */
+	begin(t, s, (struct net_certificate[]){ecdsa, rsa, other}, 3);
+	assert_true(net_tls_renew_step(t, 0, error, sizeof(error)));
+	assert_true(net_tls_renew_step(t, 0, error, sizeof(error)));
+	begin(t, s, (struct net_certificate[]){other, ecdsa, other, other}, 4);
+	for (; net_tls_renew_step(t, 0, error, sizeof(error)); steps++) {
+		/* The bundle is opened, and four certificates are read. */
+		bool has_exchanged = net_tls_certificate_count(t) == 4;
+		assert_int_equal(has_exchanged, steps >= 5);
+		assert_true(has_exchanged || net_tls_certificate_count(t) == 2);
+		assert_true(meets(t, client, "localhost"));
+	}
+	assert_string_equal(error, "");
+	assert_ptr_equal(t->certificates[1].context, kept);
+	assert_false(net_tls_renew_step(t, 0, error, sizeof(error)));
+	/* One that is under way when its server goes. */
+	begin(t, s, (struct net_certificate[]){ecdsa, rsa}, 2);
+	assert_true(net_tls_renew_step(t, 0, error, sizeof(error)));
+	assert_true(net_tls_renew_step(t, 0, error, sizeof(error)));
+	net_tls_free(client);
+	net_tls_free(t);
+	sealed_free(s);
+}
+
 /* A ticket is sealed by the same keys as before. */
 static void a_session_is_resumed_over_a_renewal(void **state)
 {
@@ -299,6 +356,7 @@ int main(void)
 	    cmocka_unit_test_setup(a_pair_that_does_not_fit_keeps_the_old_one, set_up),
 	    cmocka_unit_test_setup(what_has_not_changed_is_not_read_again, set_up),
 	    cmocka_unit_test_setup(certificates_of_a_bundle_come_go_and_stay, set_up),
+	    cmocka_unit_test_setup(a_renewal_in_steps_changes_nothing_before_its_end, set_up),
 	    cmocka_unit_test_setup(a_session_is_resumed_over_a_renewal, set_up),
 	    cmocka_unit_test_setup(a_client_believes_the_new_authorities_alone, set_up),
 	};
