@@ -54,6 +54,8 @@ enum {
 	HTTP_NOTED_FORWARDING = 2,
 	/* By http_head_validate, and by rules that add one: traceparent or tracestate. */
 	HTTP_NOTED_TRACE = 4,
+	/* By http_head_validate: Via, Forwarded or X-Forwarded-For. */
+	HTTP_NOTED_PROXY = 8,
 };
 
 #define HTTP_LENGTH_UNKNOWN UINT64_MAX

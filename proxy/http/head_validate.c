@@ -202,6 +202,11 @@ static const char *check_field(struct pass *p, const struct http_field *field)
 	case HTTP_TOKEN_TRACESTATE:
 		p->head->noted |= HTTP_NOTED_TRACE;
 		break;
+	case HTTP_TOKEN_VIA:
+	case HTTP_TOKEN_FORWARDED:
+	case HTTP_TOKEN_X_FORWARDED_FOR:
+		p->head->noted |= HTTP_NOTED_PROXY;
+		break;
 	}
 	return check_value(field->value);
 }

@@ -9,15 +9,8 @@
 
 bool route_came_through(const struct conf_listen *l, const struct http_head *request)
 {
-	if (l && conf_listen_names_clients(l) && route_has_client_field(l, request))
-		return true;
-	for (uint32_t i = 0; i < request->count; i++) {
-		uint16_t token = request->fields[i].token;
-		if (token == HTTP_TOKEN_VIA || token == HTTP_TOKEN_FORWARDED ||
-		    token == HTTP_TOKEN_X_FORWARDED_FOR)
-			return true;
-	}
-	return false;
+	return (request->noted & HTTP_NOTED_PROXY) ||
+	       (l && conf_listen_names_clients(l) && route_has_client_field(l, request));
 }
 
 const struct conf_origin *route_side(const struct conf_route *route, const struct address *client)
