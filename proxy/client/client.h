@@ -114,8 +114,6 @@ struct client_hop {
 /* What client/ keeps in an exchange. may_alias: the exchange has an array of bytes in its place. */
 struct __attribute__((may_alias)) client_part {
 	struct client_hop hop; /* of a push: its parent's */
-	/* In the request's arena: the host of the TLS handshake, if it is not that of the request. */
-	struct slice sni;
 	struct client_diary *diary; /* borrows: the diary of its client; NULL = nothing is noted */
 };
 _Static_assert(sizeof(struct client_part) <= EXCHANGE_CLIENT_BYTES, "it has room there");

@@ -43,7 +43,7 @@ static void note_sni(const struct client_conn *c, struct exchange *x)
 		       slice_equal_nocase(slice_sub(authority, 0, sni.len), sni) &&
 		       (authority.len == sni.len || authority.ptr[sni.len] == ':');
 	if (sni.len > 0 && !is_host)
-		client_part(x)->sni = arena_copy(exchange_arena(x), sni);
+		x->facts.sni = arena_copy(exchange_arena(x), sni);
 }
 
 /* Makes the exchange of a request. Resets the stream and returns NULL when memory is short. */

@@ -296,7 +296,7 @@ struct observe_request access_record_request(const struct exchange *x)
 	    .id = x->facts.request_id,
 	    .bytes = x->upload.received,
 	    .retries = upstream_retries(x),
-	    .sni = client_part(x)->sni,
+	    .sni = x->facts.sni,
 	};
 }
 

@@ -223,7 +223,7 @@ static size_t text_bytes(const struct http_head *head)
 }
 
 /* `at`: text_bytes of room. The copy has room for the fields, and all else of the head. */
-static void copy_texts(struct http_head *copy, const struct http_head *head, char *at)
+static char *copy_texts(struct http_head *copy, const struct http_head *head, char *at)
 {
 	for (uint32_t i = 0; i < head->count; i++) {
 		struct http_field *field = &copy->fields[i];
@@ -239,6 +239,7 @@ static void copy_texts(struct http_head *copy, const struct http_head *head, cha
 	copy->path = copy_to(&at, head->path);
 	copy->protocol = copy_to(&at, head->protocol);
 	copy->upgrade = copy_to(&at, head->upgrade);
+	return at;
 }
 
 struct http_head *http_head_copy(const struct http_head *head)
@@ -248,10 +249,13 @@ struct http_head *http_head_copy(const struct http_head *head)
 	return copy;
 }
 
-struct http_head *http_head_compact(struct http_head *head)
+struct http_head *http_head_compact(
+    struct http_head *head, struct slice *const *texts, size_t text_count)
 {
 	size_t fields_bytes = head->count * sizeof(*head->fields);
 	size_t bytes = sizeof(*head) + fields_bytes + text_bytes(head);
+	for (size_t i = 0; i < text_count; i++)
+		bytes += texts[i]->len;
 	struct http_head *copy = memory_alloc(bytes);
 	*copy = *head;
 	copy->next = NULL;
@@ -260,7 +264,9 @@ struct http_head *http_head_compact(struct http_head *head)
 	copy->compact_bytes = bytes;
 	copy->pool->out++;
 	arena_init(&copy->arena, NULL, 0);
-	copy_texts(copy, head, (char *)(copy + 1) + fields_bytes);
+	char *at = copy_texts(copy, head, (char *)(copy + 1) + fields_bytes);
+	for (size_t i = 0; i < text_count; i++)
+		*texts[i] = copy_to(&at, *texts[i]);
 	http_head_free(head);
 	return copy;
 }

@@ -108,8 +108,10 @@ struct http_head *http_head_new(struct http_head_pool *pool);
 void http_head_free(struct http_head *head); /* accepts NULL */
 /* Returns a deep copy, owned by the caller. */
 struct http_head *http_head_copy(const struct http_head *head);
-/* Returns a deep copy that has no more memory than it needs, for one that is kept for long. Takes head. */
-struct http_head *http_head_compact(struct http_head *head);
+/* Returns a deep copy that has no more memory than it needs, for one that is kept for long. Takes head. The texts, which
+ * may lie in the arena of the head, move with it. */
+struct http_head *http_head_compact(
+    struct http_head *head, struct slice *const *texts, size_t text_count);
 
 /* Makes room for at least one more field; for `count` fields in all. */
 void http_head_grow_fields(struct http_head *head);

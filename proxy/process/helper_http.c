@@ -167,7 +167,8 @@ static void take_head(struct helper_http *c, struct http_head *head, bool is_end
 
 static void take_piece(struct helper_http *c, const struct session_event *e)
 {
-	const struct slice bytes = piece_slice(e->piece);
+	/* The end of a message may come without bytes, and then without a chunk. */
+	const struct slice bytes = e->piece.length > 0 ? piece_slice(e->piece) : SLICE("");
 	session_credit(c->session, e->stream, e->piece.length);
 	if (c->is_done)
 		return;

@@ -74,7 +74,10 @@ struct request_facts {
 	struct client_certificate *certificate; /* likewise; NULL: the client has shown none */
 	const struct http_head *head;           /* as the client sent it */
 	const char *tls;                        /* version of TLS; "" or NULL: cleartext */
-	struct slice request_id; /* in the arena of the exchange; empty: it has none */
+	/* In the arena of the exchange: its id; empty: it has none. */
+	struct slice request_id;
+	/* Likewise: the host of the TLS handshake, if it is not that of the request; of a push none. */
+	struct slice sni;
 	/* Forward mode: in the arena of the head. NULL: it was not read yet, or the arena has been given back. */
 	struct request_target *target;
 	/* Via, Forwarded or X-Forwarded-For came with the request: its client is a proxy, which may speak for several

@@ -106,11 +106,13 @@ bool tunnel_answer(struct exchange *x, struct http_head *head)
  * is if something of the exchange lies in its arena (exchange_arena). */
 void tunnel_compact_request(struct exchange *x)
 {
-	if (x->hints.capacity > 0 || x->ending.missed || x->facts.request_id.len > 0)
+	struct slice *const texts[] = {&x->facts.request_id, &x->facts.sni};
+	if (x->hints.capacity > 0 || x->ending.missed)
 		return;
 	x->facts.target = NULL;
 	x->pushes.request = NULL;
-	x->request = http_head_compact((struct http_head *)(uintptr_t)x->request);
+	x->request = http_head_compact((struct http_head *)(uintptr_t)x->request, texts,
+	    sizeof(texts) / sizeof(texts[0]));
 	x->facts.head = x->request;
 	exchange_charge(x);
 }

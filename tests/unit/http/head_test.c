@@ -106,7 +106,12 @@ static void check_copy(bool is_compact)
 	http_head_free(head);
 	size_t pooled_bytes = http_head_bytes(copy);
 	if (is_compact) {
-		copy = http_head_compact(copy);
+		struct slice text = arena_copy(&copy->arena, SLICE("in its arena")), none = SLICE("");
+		struct slice *const texts[] = {&none, &text};
+		copy = http_head_compact(copy, texts, 2);
+		assert_slice(text, "in its arena");
+		assert_in_range((uintptr_t)text.ptr, (uintptr_t)copy, (uintptr_t)copy + copy->compact_bytes - text.len);
+		assert_int_equal(none.len, 0);
 		assert_true(http_head_bytes(copy) < pooled_bytes - 2000);
 	}
 	assert_int_equal(copy->count, 102);

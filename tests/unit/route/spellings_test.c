@@ -49,7 +49,10 @@ static void heads_note_names_that_may_be_others(void **state)
 		const char *fields;
 		unsigned noted;
 	} rows[] = {
-	    {"accept: */*\nx-own: 1\nx-forwarded-for: 1\n", 0},
+	    {"accept: */*\nx-own: 1\n", 0},
+	    {"x-forwarded-for: 1\n", HTTP_NOTED_PROXY},
+	    {"forwarded: for=1\n", HTTP_NOTED_PROXY},
+	    {"via: 2 a\nx_own: 1\n", HTTP_NOTED_PROXY | HTTP_NOTED_NAMES},
 	    {"x_own: 1\n", HTTP_NOTED_NAMES},
 	    {"accept: */*\nx.own: 1\nx-other: 2\n", HTTP_NOTED_NAMES},
 	    {"x-forwarded-ssl: on\n", HTTP_NOTED_NAMES},
@@ -58,7 +61,7 @@ static void heads_note_names_that_may_be_others(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct made m = made_new("", "", "10.0.0.1", rows[i].fields);
 		assert_int_equal(m.x.request->noted, rows[i].noted);
-		struct http_head *copy = http_head_compact(http_head_copy(m.x.request));
+		struct http_head *copy = http_head_compact(http_head_copy(m.x.request), NULL, 0);
 		assert_int_equal(copy->noted, rows[i].noted);
 		http_head_free(copy);
 		made_free(&m);
