@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Configurations in pages: whole ones, sections out of one, and single options as tables name them, all given to `pushgate check`. */
+import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { BINARY } from './gate.mjs';
+import { BINARY, ROOT } from './gate.mjs';
 
 const has = (text, kind) => new RegExp(`^\\[${kind}\\b`, 'm').test(text);
 
@@ -41,13 +42,44 @@ function completed(text) {
 /* Folders that the package makes. */
 const INSTALLED = /\/(var\/log|var\/lib|run)\/pushgate(?=\/)/g;
 
+const run = (command, args, options) => assert.equal(spawnSync(command, args, options).status, 0, `${command} ${args.join(' ')}`);
+
+/* What an operator has by then: certificates in files and in a folder, authorities, a list of revoked certificates, keys. */
+function makeSecrets(folder) {
+	const made = path.join(folder, 'certificates');
+	if (fs.existsSync(made))
+		return;
+	run(path.join(ROOT, 'scripts/dev-certs'), [folder, 'example.com']);
+	run(path.join(ROOT, 'tests/support/client-certs'), [path.join(folder, 'clients')]);
+	fs.mkdirSync(made);
+	/* Its helper writes there as another user. */
+	fs.mkdirSync(path.join(folder, 'acme'));
+	fs.chmodSync(path.join(folder, 'acme'), 0o777);
+	fs.chmodSync(folder, 0o711);
+	for (const [from, to] of [['rsa.pem', 'example.crt'], ['rsa.key', 'example.key']])
+		fs.copyFileSync(path.join(folder, from), path.join(made, to));
+	fs.writeFileSync(path.join(folder, 'tickets.keys'), `${'0123456789abcdef'.repeat(4)}\n`, { mode: 0o600 });
+}
+
+/* The files of secrets that pages name, and those that makeSecrets makes. */
+const SECRETS = [
+	[/^(certificate|client-certificate) = \S+( \S+)?$/gm, (all, key, second) => `${key} = rsa.pem${second ? ' rsa.key' : ''}`],
+	[/^key = .*$/gm, 'key = rsa.key'],
+	[/^certificates = .*$/gm, 'certificates = certificates'],
+	[/^client-ca = \S+/gm, 'client-ca = clients/ca.pem'],
+	[/ crl=\S+/g, ' crl=clients/empty.crl'],
+	[/^ticket-keys = .*$/gm, 'ticket-keys = tickets.keys'],
+];
+
 /* Why the sections are wrong; '' when they are right. A page that they answer with is there, and a file of users. */
 export function checkFragment(text, folder) {
 	const file = path.join(folder, 'fragment.ini');
 	for (const [, page] of text.matchAll(/^answer = \d+ (\w+\.html)$/gm))
 		fs.writeFileSync(path.join(folder, page), '<p>A page.\n');
 	fs.writeFileSync(path.join(folder, 'users'), 'anna:$6$saltsalt$' + 'a'.repeat(86) + '\n', { mode: 0o644 });
-	fs.writeFileSync(file, completed(`${text}\n`.replace(INSTALLED, folder).replace(/^users = \/.*$/gm, 'users = users')));
+	makeSecrets(folder);
+	const named = SECRETS.reduce((all, [pattern, instead]) => all.replace(pattern, instead), `${text}\n`);
+	fs.writeFileSync(file, completed(named.replace(INSTALLED, folder).replace(/^users = \/.*$/gm, 'users = users')));
 	const r = spawnSync(BINARY, ['check', '-c', file], { encoding: 'utf8' });
 	return r.status === 0 ? '' : `pushgate check says\n${r.stdout}${r.stderr}`;
 }
@@ -80,11 +112,13 @@ const NEEDS = {
 	listen: { address: '127.0.0.1:8443' }, origin: { server: 'h2c://127.0.0.1:8080' }, route: { origin: 'app' }, push: { action: 'forward' },
 };
 
+/* What an option needs beside it. */
+const BESIDE = { 'proxy-protocol': { trusted: '192.0.2.10' } };
 const INSTEAD_OF_ORIGIN = ['redirect', 'answer'];
 
 /* Why `option = value` is wrong in its section; '' when it is right. */
 export function checkOption({ section, option, value }, folder) {
 	const needs = INSTEAD_OF_ORIGIN.includes(option) ? {} : NEEDS[section];
-	const rows = Object.entries({ ...needs, [option]: value }).map(([name, text]) => `${name} = ${text}\n`);
+	const rows = Object.entries({ ...needs, ...BESIDE[option], [option]: value }).map(([name, text]) => `${name} = ${text}\n`);
 	return checkFragment(`[${section}${section === 'server' ? '' : ' app'}]\n${rows.join('')}`, folder);
 }
