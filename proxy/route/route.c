@@ -7,12 +7,6 @@
 #include "proxy/http/grpc.h"
 #include "proxy/http/via.h"
 
-bool route_came_through(const struct conf_listen *l, const struct http_head *request)
-{
-	return (request->noted & HTTP_NOTED_PROXY) ||
-	       (l && conf_listen_names_clients(l) && route_has_client_field(l, request));
-}
-
 const struct conf_origin *route_side(const struct conf_route *route, const struct address *client)
 {
 	if (route->side_count < 2)

@@ -43,11 +43,16 @@ struct route_env {
 
 /* ---- a request that has come ---- */
 
-/* Whether another proxy sent the request (Via, Forwarded, X-Forwarded-For, the field of client-address): its connection may carry the
- * requests of many users. */
-bool route_came_through(const struct conf_listen *l, const struct http_head *request);
 /* Whether the request has the field that client-address of the listener names. */
 bool route_has_client_field(const struct conf_listen *l, const struct http_head *request);
+/* Whether another proxy sent the request (Via, Forwarded, X-Forwarded-For, the field of client-address): its connection
+ * may carry the requests of many users. */
+static inline bool route_came_through(const struct conf_listen *l, const struct http_head *request)
+{
+	return (request->noted & HTTP_NOTED_PROXY) ||
+	       (l && conf_listen_names_clients(l) && route_has_client_field(l, request));
+}
+
 /* Sets the client of a request whose head and peer are known: the address that a trusted peer names in the field of
  * client-address. If there is none, the client stays as it was set, to the peer. */
 void route_find_named_client(struct request_facts *f);
