@@ -111,8 +111,8 @@ void tunnel_compact_request(struct exchange *x)
 		return;
 	x->facts.target = NULL;
 	x->pushes.request = NULL;
-	x->request = http_head_compact((struct http_head *)(uintptr_t)x->request, texts,
-	    sizeof(texts) / sizeof(texts[0]));
+	x->request = http_head_compact(
+	    (struct http_head *)(uintptr_t)x->request, texts, sizeof(texts) / sizeof(texts[0]));
 	x->facts.head = x->request;
 	exchange_charge(x);
 }
