@@ -39,8 +39,8 @@ const struct relay_cause *client_refusal_cause(enum session_refusal refusal)
 static void note_sni(const struct client_conn *c, struct exchange *x)
 {
 	const struct slice sni = net_conn_sni(c->net), authority = x->request->authority;
-	bool is_host = authority.len >= sni.len &&
-		       slice_equal_nocase(slice_sub(authority, 0, sni.len), sni) &&
+	const struct slice host = slice_sub(authority, 0, sni.len);
+	bool is_host = (slice_equal(host, sni) || slice_equal_nocase(host, sni)) &&
 		       (authority.len == sni.len || authority.ptr[sni.len] == ':');
 	if (sni.len > 0 && !is_host)
 		x->facts.sni = arena_copy(exchange_arena(x), sni);
