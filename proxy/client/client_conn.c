@@ -308,7 +308,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 {
 	struct client_conn *c = owner;
 	struct worker_env *env = c->clients->env;
-	peer_silence_heard(&c->silence, worker_now(env));
+	usec now = worker_now(env);
 	if (!c->session) {
 		size_t had = c->first_count;
 		if (c->is_closing || !identify_protocol(c, chunk->data + offset, length))
@@ -316,6 +316,7 @@ static void conn_received(void *owner, struct chunk *chunk, size_t offset, size_
 		if (had > 0 && !replay_first_bytes(c, had))
 			return;
 	}
+	peer_silence_heard(&c->silence, now); /* in the place of the first bytes */
 	receive(c, chunk, offset, length);
 	if (c->net) {
 		net_conn_dirty(c->net);

@@ -61,14 +61,16 @@ struct client_conn {
 	 * USEC_NEVER: it may still send. */
 	usec half_closed;
 	struct peer_progress progress;
-	struct peer_silence silence;
+	union {
+		/* Until the protocol is known: first_count of them. Then the silence. */
+		uint8_t first_bytes[PROTOCOLS_MATCH_BYTES];
+		struct peer_silence silence;
+	};
 	struct bucket near_deadlines; /* of its calls: client_bound_call */
 	struct hold_store held;
 	struct client_diary diary;
 	uint64_t push_buffered; /* bytes of pushed responses that wait to be sent */
 	uint32_t pushes_open;
-	uint8_t first_bytes
-	    [PROTOCOLS_MATCH_BYTES]; /* first_count of them, until the protocol is known */
 	bool is_open, is_closing;
 	bool is_unread; /* the session is full: nothing is read from the client */
 	/* Our side of its tunnel has ended, and nothing is sent any more; the client's goes on. */
