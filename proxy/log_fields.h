@@ -33,6 +33,8 @@
 	X(tls, TEXT, "", 16, "stable", "0.1", "the client uses TLS", "Version of TLS: `TLSv1.3`, `TLSv1.2`.") \
 	X(cipher, TEXT, "", 48, "stable", "0.1", "the client uses TLS", "The cipher suite, by its IANA name: `TLS_AES_128_GCM_SHA256`.") \
 	X(alpn, TEXT, "", 12, "stable", "0.1", "the client uses TLS and ALPN", "The protocol that was agreed on by ALPN: `h2`, `http/1.1`.") \
+	X(client_cert, TEXT, "", 256, "stable", "0.1", "the client has shown a certificate", "The subject of that certificate, as RFC 2253 writes it: `CN=alice,O=Example`; one without subject: its first name, as `cert` has it. Of a push that of its page.") \
+	X(client_cert_sha256, TEXT, "hexadecimal", 67, "stable", "0.1", "as client_cert", "SHA-256 of that certificate.") \
 	X(user, TEXT, "", 64, "stable", "0.1", "the user is known", "Name of the user whose password was right, by the rules of `[access NAME]`. Of a push that of its page.") \
 	X(route, TEXT, "", 64, "stable", "0.1", "a route matched", "Name of the `[route]` section.") \
 	X(origin, TEXT, "", 64, "stable", "0.1", "a route matched", "Name of the route's `[origin]` section, whether the origin was asked or not.") \

@@ -363,6 +363,13 @@ static bool has_tls(const struct conf_listen *l)
 	return l->certificate_count > 0;
 }
 
+static bool asks_for_certificates(const struct conf_listen *l)
+{
+	return l->client_auth != NULL;
+}
+
+#define CLIENT_CA "client-ca; add it, or remove the placeholder"
+
 static const struct {
 	enum conf_placeholder placeholder;
 	const char *text;
@@ -372,6 +379,13 @@ static const struct {
     {CONF_PLACEHOLDER_REQUEST_ID, "{request-id}", has_id, "request-id; add request-id = make"},
     {CONF_PLACEHOLDER_USER, "{user}", asks_for_users, "access; add one that asks for users"},
     {CONF_PLACEHOLDER_TLS, "{tls}", has_tls, "a certificate; remove it"},
+    {CONF_PLACEHOLDER_CLIENT_CERT, "{client-cert}", asks_for_certificates, CLIENT_CA},
+    {CONF_PLACEHOLDER_CLIENT_CERT_SUBJECT, "{client-cert-subject}", asks_for_certificates,
+	CLIENT_CA},
+    {CONF_PLACEHOLDER_CLIENT_CERT_ISSUER, "{client-cert-issuer}", asks_for_certificates, CLIENT_CA},
+    {CONF_PLACEHOLDER_CLIENT_CERT_CN, "{client-cert-cn}", asks_for_certificates, CLIENT_CA},
+    {CONF_PLACEHOLDER_CLIENT_CERT_FINGERPRINT, "{client-cert-fingerprint}", asks_for_certificates,
+	CLIENT_CA},
 };
 
 static bool has_placeholder(const struct conf_fields *f, enum conf_placeholder p)

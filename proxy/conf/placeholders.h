@@ -25,6 +25,11 @@
 	X(PROTOCOL, "protocol", protocol, URI, false) \
 	X(TLS, "tls", tls, TEXT, false) \
 	X(USER, "user", user, TEXT, true) \
+	X(CLIENT_CERT, "client-cert", client_cert, URI, true) \
+	X(CLIENT_CERT_SUBJECT, "client-cert-subject", client_cert_subject, URI, true) \
+	X(CLIENT_CERT_ISSUER, "client-cert-issuer", client_cert_issuer, URI, true) \
+	X(CLIENT_CERT_CN, "client-cert-cn", client_cert_cn, TEXT, true) \
+	X(CLIENT_CERT_FINGERPRINT, "client-cert-fingerprint", client_cert_fingerprint, TEXT, true) \
 	X(REQUEST_ID, "request-id", request_id, URI, false)
 // clang-format on
 

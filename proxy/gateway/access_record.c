@@ -176,6 +176,7 @@ struct observe_client access_record_client(const struct exchange *x)
 	    .tls = x->facts.tls,
 	    .cipher = hop->cipher,
 	    .alpn = hop->alpn,
+	    .certificate = x->facts.certificate,
 	};
 	if (x->facts.claim || x->facts.is_named)
 		add_peers(&client, &x->facts);

@@ -142,6 +142,17 @@ static void put_client(struct access_line *a, const struct observe_exchange *x)
 	put_name(a, LOG_FIELD_alpn, c->alpn);
 }
 
+/* No part of the piece: it is long, and few clients have one. */
+static RARE void put_certificate(struct access_line *a, const struct client_certificate *c)
+{
+	struct slice subject = client_certificate_name(c, SLICE("subject:"));
+	struct slice names = c->names, first = slice_cut(&names, '\n');
+	if (slice_starts_with(first, SLICE("sha256:")) && names.len > 0)
+		first = slice_cut(&names, '\n');
+	put_text(a, LOG_FIELD_client_cert, subject.len > 0 ? subject : first);
+	put_text(a, LOG_FIELD_client_cert_sha256, client_certificate_name(c, SLICE("sha256:")));
+}
+
 static void put_origin(struct access_line *a, const struct observe_exchange *x)
 {
 	const struct observe_origin *o = &x->origin;
@@ -352,6 +363,8 @@ static size_t write_line(
 	else
 		put_piece(&a, &o->clients[client % OBSERVE_CLIENTS], client, x->client.protocol,
 		    put_client, x);
+	if (x->client.certificate)
+		put_certificate(&a, x->client.certificate);
 	put_text(&a, LOG_FIELD_user, x->user);
 	put_name(&a, LOG_FIELD_route, x->route);
 	put_piece(

@@ -249,6 +249,7 @@ struct observe_client {
 	struct slice proxy_authority, proxy_alpn, proxy_id; /* of a PROXY header; empty: not sent */
 	const char *listen;                                 /* name of the section */
 	const char *protocol, *tls, *cipher, *alpn;         /* NULL = none */
+	const struct client_certificate *certificate;       /* NULL = none was shown */
 };
 
 /* Its origin's side. */

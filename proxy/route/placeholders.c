@@ -83,6 +83,36 @@ static struct slice user(const struct request_facts *f, char own[OWN_BYTES])
 	return f->user ? slice_of(f->user->name, f->user->length) : SLICE("");
 }
 
+static struct slice client_cert(const struct request_facts *f, char own[OWN_BYTES])
+{
+	(void)own;
+	return f->certificate ? f->certificate->leaf : SLICE("");
+}
+
+static struct slice client_cert_subject(const struct request_facts *f, char own[OWN_BYTES])
+{
+	(void)own;
+	return client_certificate_name(f->certificate, SLICE("subject:"));
+}
+
+static struct slice client_cert_issuer(const struct request_facts *f, char own[OWN_BYTES])
+{
+	(void)own;
+	return client_certificate_name(f->certificate, SLICE("issuer:"));
+}
+
+static struct slice client_cert_cn(const struct request_facts *f, char own[OWN_BYTES])
+{
+	(void)own;
+	return client_certificate_name(f->certificate, SLICE("cn:"));
+}
+
+static struct slice client_cert_fingerprint(const struct request_facts *f, char own[OWN_BYTES])
+{
+	(void)own;
+	return client_certificate_name(f->certificate, SLICE("sha256:"));
+}
+
 static struct slice request_id(const struct request_facts *f, char own[OWN_BYTES])
 {
 	(void)own;

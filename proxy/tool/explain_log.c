@@ -254,6 +254,18 @@ static void set_addresses(struct explain_scene *s, const struct log_line *parent
 	    &s->peer);
 }
 
+/* The log has two of its names. NULL: the client has shown none. */
+static struct client_certificate *certificate_of(const struct log_line *line)
+{
+	char names[1024];
+	const char *subject = log_line_text(line, "client_cert");
+	int length = snprintf(names, sizeof(names), "subject:%s\nsha256:%s\n", subject,
+	    log_line_text(line, "client_cert_sha256"));
+	if (!subject[0] || length >= (int)sizeof(names))
+		return NULL;
+	return client_certificate_new(slice_of(names, (size_t)length), SLICE(""), SLICE(""));
+}
+
 /*
  * Repeats the parent's request as far as the log has it. False: the gateway would not forward it
  * now, so it has no offers.
@@ -277,6 +289,7 @@ static bool send_parent_request(struct log_replay *r, const struct log_line *fir
 	set_addresses(&r->scene, parent);
 	explain_end(&r->scene);
 	explain_set_user(&r->scene, log_line_text(parent, "user"));
+	explain_set_certificate(&r->scene, certificate_of(parent));
 	struct http_head *head = head_of(r, parent);
 	head->version = (uint8_t)version;
 	if (inferred.navigates)

@@ -9,7 +9,7 @@ import { X509Certificate } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import tls from 'node:tls';
-import { certs, freePort, scenario, section, until, workDir } from '../support/gate.mjs';
+import { Gate, certs, freePort, scenario, section, until, workDir } from '../support/gate.mjs';
 import { recordingOrigin } from '../support/http1.mjs';
 import { run } from '../support/programs.mjs';
 import { reload } from '../support/reloads.mjs';
@@ -157,6 +157,39 @@ async function session(s, sni, options, { port = s.port, host = sni, input = `GE
 const shown = (name) => ['-cert', file(`${name}.pem`), '-key', file(`${name}.key`)];
 
 // covers: R762
+scenario('gateways with the same ticket-keys resume a session with a certificate alike, and none that began where nobody asks', {
+	prepare: async (s) => {
+		s.origin = await origin(s);
+		fs.writeFileSync(path.join(s.dir, 'keys'), `${'5a'.repeat(32)}\n`, { mode: 0o600 });
+		s.options.server = { 'ticket-keys': path.join(s.dir, 'keys') };
+		s.options.listen = listenWith();
+	},
+}, async (s) => {
+	const another = async (name, listen) => {
+		const port = await freePort(), folder = path.join(s.dir, name);
+		fs.mkdirSync(folder);
+		const config = section('server', { 'error-log': path.join(folder, 'error.log'), ...s.options.server }) + section('listen main', { address: `127.0.0.1:${port}`, ...listen })
+			+ section('origin main', s.options.origins.main) + section('route main', { origin: 'main' });
+		const gate = new Gate({ config, dir: folder, ports: [port] });
+		s.cleanups.push(() => gate.stop());
+		await gate.listening();
+		return port;
+	};
+	const [same, plain] = [await another('same', listenWith()), await another('plain', own())];
+	for (const version of ['TLSv1.2', 'TLSv1.3']) {
+		const began = async (sni, port, cert) => (await ask(s, { sni, port, cert, version })).sessions.at(-1);
+		const [alice, none, nobody] = [await began('closed.test', s.port, 'alice'), await began('closed.test', plain), await began('open.test', plain)];
+		const there = await ask(s, { sni: 'closed.test', port: same, version, session: alice });
+		assert.deepEqual([there.reused, told(there, 'client-cert')], [true, [item('alice')]]);
+		assert.equal((await ask(s, { sni: 'closed.test', version, session: none })).status, 0);
+		for (const [sni, port, session] of [['open.test', s.port, nobody], ['closed.test', plain, alice]]) {
+			const got = await ask(s, { sni, port, version, session });
+			assert.deepEqual([got.status, got.reused, told(got, 'client-cert')], [200, false, []], `${sni} ${version}`);
+		}
+	}
+});
+
+// covers: R762
 scenario('openssl resumes a session at the host where it began, and at no other host or listener', {
 	listen: listenWith(),
 	prepare: async (s) => {
@@ -215,6 +248,8 @@ scenario('the origin gets the certificate that was verified, and nothing that a 
 			assert.equal(got.status, 200, got.text);
 			assert.deepEqual([told(got, 'client-cert'), told(got, 'client-cert-chain')], [leaf, chain], `${target} ${cert}`);
 		}
+	const line = await s.gate.access((x) => x.path === '/chain' && x.client_cert);
+	assert.deepEqual([line.client_cert, line.client_cert_sha256], ['CN=alice,O=Example', new X509Certificate(fs.readFileSync(file('alice.pem'))).fingerprint256.replaceAll(':', '').toLowerCase()]);
 	const client = await s.connect({ tls: { servername: 'localhost', rejectUnauthorized: false } });
 	client.request(1, { ':authority': 'localhost', path: '/h2', 'client-cert': ':Zm9yZ2Vk:', 'client_cert': ':Zm9yZ2Vk:', 'client-cert-chain': ':Zm9yZ2Vk:' });
 	assert.equal((await client.response(1)).status, 200);

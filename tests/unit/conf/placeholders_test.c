@@ -59,7 +59,7 @@ static void mistakes_name_their_line(void **state)
 {
 	(void)state;
 #define ONE_OF                                                                                                           \
-	"write one of {client} {host} {port} {scheme} {path} {query} {protocol} {tls} {user} {request-id} in braces, or {{ " \
+	"write one of {client} {host} {port} {scheme} {path} {query} {protocol} {tls} {user} {client-cert} {client-cert-subject} {client-cert-issuer} {client-cert-cn} {client-cert-fingerprint} {request-id} in braces, or {{ " \
 	"for a brace itself"
 	assert_refused(START "[route r]\norigin = o\nrequest-set = X-A: {clint}\nresponse-add = X-A: {client\nrequest-add = X-A: {Client}\n"
 			     "response-set = X-A: {path}{path}{path}{path}{path}{path}{path}{path}{path}\n",
@@ -75,13 +75,15 @@ static void placeholders_that_stand_for_nothing_are_warned_of(void **state)
 {
 	(void)state;
 	struct load load = load_fine(
-	    LOAD_LISTEN LOAD_ORIGIN "[route r]\norigin = o\nrequest-set = X-A: {request-id}\nresponse-set = X-B: {user} {tls}\n",
+	    LOAD_LISTEN LOAD_ORIGIN "[route r]\norigin = o\nrequest-set = X-A: {request-id}\nresponse-set = X-B: {user} {tls} {client-cert-cn}\n",
 	    "test.ini:5: warning: {request-id} of [route r] stands for nothing, because no [listen NAME] that it serves has request-id; add "
 	    "request-id = make\n"
 	    "test.ini:5: warning: {user} of [route r] stands for nothing, because no [listen NAME] that it serves has access; add one that "
 	    "asks for users\n"
 	    "test.ini:5: warning: {tls} of [route r] stands for nothing, because no [listen NAME] that it serves has a certificate; remove "
-	    "it\n");
+	    "it\n"
+	    "test.ini:5: warning: {client-cert-cn} of [route r] stands for nothing, because no [listen NAME] that it serves has client-ca; "
+	    "add it, or remove the placeholder\n");
 	load_free(&load);
 }
 

@@ -242,12 +242,18 @@ static void cut_never_tears_a_character_or_an_escape(void **state)
 	    strstr(line_of_path(*state, slice_of(path, sizeof(path))), "\\u0001\u2026\""));
 }
 
+/* A certificate's names: as long as they are logged, and longer. */
+#define X64 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define X500 X64 X64 X64 X64 X64 X64 X64 X64
+
 static void line_that_is_too_long_for_a_batch_has_short_texts(void **state)
 {
 	static char junk[5000], name[5000];
 	memset(junk, '\x01', sizeof(junk));
 	memset(name, '\x01', sizeof(name) - 1);
 	struct slice s = slice_of(junk, sizeof(junk));
+	static char of_certificate[] = "subject:" X500 "\nsha256:" X64;
+	const struct slice names = slice_of(of_certificate, sizeof(of_certificate) - 1);
 	struct policy_reason reason = {.code = name};
 	const struct policy_rule rule = {.name = name};
 	const struct observe_push push = {
@@ -265,7 +271,7 @@ static void line_that_is_too_long_for_a_batch_has_short_texts(void **state)
 		.request_bytes = UINT64_MAX, .response_bytes = UINT64_MAX, .queue = UINT64_MAX,
 		.connect = UINT64_MAX, .first_byte = UINT64_MAX, .duration = UINT64_MAX},
 	    .client = {.connection = UINT64_MAX, .listen = name, .protocol = name, .tls = name, .cipher = name, .alpn = name,
-		.proxy_authority = s, .proxy_alpn = s, .proxy_id = s},
+		.proxy_authority = s, .proxy_alpn = s, .proxy_id = s, .certificate = &(struct client_certificate){.names = names}},
 	    .weight = UINT32_MAX,
 	    .tunnel = s,
 	    .tunnel_ended = name,
@@ -287,6 +293,27 @@ static void line_that_is_too_long_for_a_batch_has_short_texts(void **state)
 	/* The next line is as ever. */
 	struct observe_exchange next = plain_exchange();
 	assert_non_null(strstr(line_of(b, &next), "\"path\":\"/\",\"status\":200"));
+}
+
+static void of_a_certificate_the_subject_is_told_or_its_first_name(void **state)
+{
+	struct bench *b = *state;
+	static const struct {
+		struct slice names;
+		const char *told;
+	} rows[] = {
+	    {SLICE_INIT("sha256:ab\nsubject:CN=a,O=b\nissuer:CN=c\ncn:a\n"), "\"client_cert\":\"CN=a,O=b\",\"client_cert_sha256\":\"ab\","},
+	    {SLICE_INIT("sha256:ab\nissuer:CN=c\nuri:spiffe://a/b\n"), "\"client_cert\":\"issuer:CN=c\",\"client_cert_sha256\":\"ab\","},
+	    {SLICE_INIT("sha256:ab\n"), "\"client_cert\":\"sha256:ab\",\"client_cert_sha256\":\"ab\","},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct client_certificate c = {.names = rows[i].names};
+		struct observe_exchange x = plain_exchange();
+		x.client.certificate = &c;
+		assert_non_null(strstr(line_of(b, &x), rows[i].told));
+	}
+	struct observe_exchange none = plain_exchange();
+	assert_null(strstr(line_of(b, &none), "client_cert"));
 }
 
 /* ---- what connections have in common ---- */
@@ -420,6 +447,7 @@ static void each_field_can_be_written_alone(void **state)
 	x.request.sni = SLICE("x");
 	x.client.claimed_peer = x.client.tcp_peer = &x.client.address;
 	x.client.proxy_authority = x.client.proxy_alpn = x.client.proxy_id = SLICE("x");
+	x.client.certificate = &(struct client_certificate){.names = SLICE_INIT("sha256:x\nsubject:x\n")};
 	x.ending.code_name = x.ending.detail = x.ending.refused_address = "x";
 	x.origin = (struct observe_origin){"x", 1, "x", "x", 1, 1, 1, 1, 1, 1};
 	x.request.path = slice_of(path, sizeof(path));
@@ -587,6 +615,7 @@ int main(void)
 	    TEST(long_values_are_cut_and_marked_and_the_line_stays_whole),
 	    TEST(cut_never_tears_a_character_or_an_escape),
 	    TEST(line_that_is_too_long_for_a_batch_has_short_texts),
+	    TEST(of_a_certificate_the_subject_is_told_or_its_first_name),
 	    TEST(lines_of_connections_that_share_a_slot_are_not_mixed_up),
 	    TEST(each_line_names_the_version_of_its_own_messages),
 	    TEST(long_name_of_a_connection_marks_each_of_its_lines_as_cut),

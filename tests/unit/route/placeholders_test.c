@@ -8,7 +8,7 @@
 
 /* What one request is known by. */
 struct known {
-	const char *client, *scheme, *authority, *path, *tls, *user, *id;
+	const char *client, *scheme, *authority, *path, *tls, *user, *id, *cert; /* cert: names */
 };
 
 static struct made known_new(const char *rules, const struct known *k)
@@ -25,6 +25,7 @@ static struct made known_new(const char *rules, const struct known *k)
 		request->path = slice_of_string(k->path);
 	m.x.facts.tls = k->tls;
 	m.x.facts.user = k->user ? exchange_user_new(slice_of_string(k->user)) : NULL;
+	m.x.facts.certificate = k->cert ? client_certificate_new(slice_of_string(k->cert), SLICE(":YWJj+/==:"), SLICE("")) : NULL;
 	m.x.facts.request_id = k->id ? slice_of_string(k->id) : SLICE("");
 	return m;
 }
@@ -32,6 +33,7 @@ static struct made known_new(const char *rules, const struct known *k)
 static void known_free(struct made *m)
 {
 	exchange_user_release(m->x.facts.user);
+	client_certificate_release(m->x.facts.certificate);
 	made_free(m);
 }
 
@@ -80,6 +82,12 @@ static void placeholders_say_what_is_known_of_the_request(void **state)
 	becomes("{user}", KNOWN(.user = "alice@a.example"), "alice@a.example");
 	becomes("id {request-id}!", KNOWN(.id = "a-b/c+=="), "id a-b/c+==!");
 	becomes("{client}, {client}", KNOWN(0), "10.0.0.1, 10.0.0.1");
+	struct known with = {.cert = "sha256:0a\nsubject:CN=a b,O=c/d\nissuer:CN=\"e\";f\ncn:a b\ncn:other\n"};
+	becomes("{client-cert}", with, ":YWJj+/==:");
+	becomes("<{client-cert-subject}>", with, "<CN=a%20b%2CO=c/d>");
+	becomes("{client-cert-issuer}", with, "CN=%22e%22%3Bf");
+	becomes("cn={client-cert-cn}; fp={client-cert-fingerprint}", with, "cn=a%20b; fp=0a");
+	becomes("{client-cert}{client-cert-subject}{client-cert-issuer}{client-cert-cn}{client-cert-fingerprint}", KNOWN(0), NULL);
 }
 
 /* The client's field is taken away all the same.
