@@ -113,7 +113,7 @@ struct client_hop {
 
 /* What client/ keeps in an exchange. may_alias: the exchange has an array of bytes in its place. */
 struct __attribute__((may_alias)) client_part {
-	struct client_hop hop; /* of a push: its parent's */
+	struct client_hop hop;      /* of a push: its parent's */
 	struct client_diary *diary; /* borrows: the diary of its client; NULL = nothing is noted */
 };
 _Static_assert(sizeof(struct client_part) <= EXCHANGE_CLIENT_BYTES, "it has room there");
