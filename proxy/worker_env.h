@@ -30,7 +30,8 @@ struct worker_env {
 	const struct net_tickets *tickets;
 	/* Borrows: of an authority, for listeners over TLS; NULL: no listener has acme. */
 	const struct net_challenge *acme_challenge;
-	uint64_t seed; /* for the worker's hash tables */
+	const struct net_key_log *key_log; /* borrows: of both hops; NULL: off */
+	uint64_t seed;                     /* for the worker's hash tables */
 	struct http_head_pool *heads;
 	/* The HTTP versions that connections may speak (protocols/protocols.h). */
 	const struct session_protocol *const *protocols;

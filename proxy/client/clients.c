@@ -27,6 +27,7 @@ static bool open_tls(struct client_listener *l, char *error, size_t error_size)
 	    .files = l->clients->env->conf->sealed,
 	    .ticket_file = l->clients->env->conf->server.ticket_file,
 	    .parameters = &conf->tls,
+	    .key_log = l->clients->env->key_log,
 	    .challenge = l->clients->env->acme_challenge,
 	};
 	l->tls = net_tls_server_new(&o, error, error_size);

@@ -293,6 +293,10 @@ const struct conf_option conf_options[] = {
         .sentence = "A file of secrets from which the keys of TLS session tickets are made, so that several machines resume each other's "
         "sessions. Each line has a secret of 43 to 1024 characters (openssl rand -hex 32). The first one makes tickets, up to seven "
         "others are accepted (docs/TLS.md). Not given: keys that only the workers of this machine have, and that change every 12 hours."},
+    {SERVER(server.keylog_file), .key = "keylog-file", FILE_OR("off", "FILE | off"), .set = conf_set_keylog_file, .example = "/root/pushgate.keys",
+        .preset = "off",
+        .sentence = "For debugging: a file for the secrets of all TLS connections, with clients and with origins, by which Wireshark decrypts "
+        "what it has recorded (the key log format of NSS, SSLKEYLOGFILE). Only its owner may read it (mode 0600). The start warns of it."},
     {SERVER(server.diary_cookie_age), .key = "diary-cookie-age", .type = CONF_TYPE_TIME, .min = 60 * USEC_PER_SEC, .max = 365 * DAY,
         .preset = "168h", .sentence = "How long the cookie is valid."},
     {SERVER(server.hold_max_count), .key = "hold-max-count", NUMBER(1, 10000), .preset = "32",

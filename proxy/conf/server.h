@@ -78,6 +78,7 @@ struct conf_server {
 	uint32_t diary_entries;       /* of one client connection: 256; 0 = no diary */
 	const char *diary_cookie;     /* the cookie's name, NULL = none */
 	const char *ticket_file;      /* NULL: the master makes the keys of tickets */
+	const char *keylog_file;      /* for the secrets of TLS sessions; NULL = off */
 	usec diary_cookie_age;        /* 7 days */
 	struct slice diary_keys[POLICY_COOKIE_KEYS]; /* secrets: the first signs. Empty when files are not opened */
 	uint32_t diary_key_count;

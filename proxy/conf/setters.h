@@ -14,7 +14,8 @@ enum { CONF_HOST_BYTES = 253 };
 /* Setters that report by themselves. */
 /* [server] */
 conf_setter conf_set_user, conf_set_log_fields, conf_set_status_socket, conf_add_resolver,
-    conf_set_diary_cookie_key, conf_set_tracing, conf_set_ticket_keys, conf_set_acme_ca;
+    conf_set_diary_cookie_key, conf_set_tracing, conf_set_ticket_keys, conf_set_keylog_file,
+    conf_set_acme_ca;
 /* [listen] */
 conf_setter conf_set_address, conf_set_pem_file, conf_set_client_ca, conf_set_hsts, conf_add_suite,
     conf_add_group, conf_set_certificate_folder, conf_set_acme;

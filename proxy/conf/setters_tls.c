@@ -77,3 +77,16 @@ bool conf_set_ticket_keys(struct conf_loader *l, void *at, struct slice value)
 		   "-hex 32",
 		   error, NET_TICKET_FILE_KEYS);
 }
+
+bool conf_set_keylog_file(struct conf_loader *l, void *at, struct slice value)
+{
+	const char *path = *(const char **)at;
+
+	(void)value;
+	if (path)
+		conf_warning(l, l->file, l->line,
+		    "whoever reads %s can decrypt all TLS connections, with clients and with "
+		    "origins; remove the line and the file when you are done",
+		    path);
+	return true;
+}

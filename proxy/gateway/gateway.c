@@ -73,6 +73,7 @@ static void open_env(struct gateway *g, const struct gateway_env *env)
 	    .chunks = env->chunks,
 	    .tickets = env->tickets,
 	    .acme_challenge = env->acme_challenge,
+	    .key_log = env->key_log,
 	    .seed = env->seed,
 	    .protocols = env->protocols ? env->protocols : protocols_all,
 	    .heads = http_head_pool_new(HEADS_KEPT),

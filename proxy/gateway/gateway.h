@@ -76,6 +76,7 @@ struct gateway_env {
 	const char *acme_thumbprint;
 	/* Borrows: of that authority, over TLS. NULL: as above. */
 	const struct net_challenge *acme_challenge;
+	const struct net_key_log *key_log; /* borrows; NULL: no secret of TLS is written */
 	/* admin_env.explain, with the gateway's manifests. NULL: nothing explains. */
 	const char *(*explain)(void *context, const struct admin_question *q,
 	    const struct manifests *manifests, FILE *out);

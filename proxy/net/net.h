@@ -166,6 +166,7 @@ struct net_tls_server_options {
 	const struct net_tls_parameters
 	    *parameters;                       /* copied, its texts borrowed; NULL: the defaults */
 	const struct net_challenge *challenge; /* borrowed; NULL: there never is one */
+	const struct net_key_log *key_log;     /* borrowed; NULL: no secret is written anywhere */
 };
 
 struct net_tls_client_options {
@@ -173,6 +174,7 @@ struct net_tls_client_options {
 	bool verify;         /* chain and name */
 	const char *alpn;
 	const struct sealed *files; /* as above */
+	const struct net_key_log *key_log;
 };
 
 /* The file of the authorities that the system trusts. */

@@ -60,8 +60,9 @@ struct net_tls {
 	const struct net_certificate *sources;
 	size_t source_count;
 	struct net_tls_parameters parameters;
-	const char *ca_file;        /* client */
-	struct net_tickets tickets; /* server */
+	const struct net_key_log *key_log; /* borrows; NULL: off */
+	const char *ca_file;               /* client */
+	struct net_tickets tickets;        /* server */
 	struct tls_ticket_file ticket_file;
 	const struct net_challenge *challenge;
 	usec (*wall)(void); /* clock_wall; a test's own */

@@ -81,6 +81,7 @@ struct net_tls *net_tls_client_new(
 	struct net_tls *t = tls_new(false, o->alpn, NULL);
 	t->verify = o->verify;
 	t->ca_file = o->ca_file ? o->ca_file : NET_SYSTEM_CA_FILE;
+	t->key_log = o->key_log;
 	if (tls_client_load(t, o->files, error, error_size))
 		return t;
 	net_tls_free(t);

@@ -34,6 +34,12 @@ struct net_tls *tls_new(bool is_server, const char *alpn, const struct net_tls_p
 	return t;
 }
 
+static void on_secret(const SSL *ssl, const char *line)
+{
+	const struct net_tls *t = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+	t->key_log->write(t->key_log->context, slice_of_string(line));
+}
+
 SSL_CTX *tls_context_new(struct net_tls *t)
 {
 	SSL_CTX *x = SSL_CTX_new(TLS_method());
@@ -42,6 +48,8 @@ SSL_CTX *tls_context_new(struct net_tls *t)
 	SSL_CTX_set_options(x, SSL_OP_CIPHER_SERVER_PREFERENCE);
 	SSL_CTX_set0_buffer_pool(x, t->pool);
 	SSL_CTX_set_app_data(x, t);
+	if (t->key_log)
+		SSL_CTX_set_keylog_callback(x, on_secret);
 	return x;
 }
 

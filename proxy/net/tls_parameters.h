@@ -30,6 +30,12 @@ const char *net_tls_group(struct slice word, const char **wrong);
 
 enum net_tls_version { NET_TLS_1_2, NET_TLS_1_3 };
 
+/* Where the secrets of TLS sessions go, as lines of NSS's key log format, without their end. */
+struct net_key_log {
+	void (*write)(void *context, struct slice line);
+	void *context;
+};
+
 /* What a server accepts. The texts are lists of the library's names, separated by colons, preferred first. */
 struct net_tls_parameters {
 	enum net_tls_version least, most;

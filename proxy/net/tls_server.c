@@ -44,6 +44,7 @@ struct net_tls *net_tls_server_new(
 	t->sources = o->certificates;
 	t->source_count = o->certificate_count;
 	t->ticket_file.path = o->ticket_file;
+	t->key_log = o->key_log;
 	tls_loading_begin(t, o->files);
 	if (tls_loading_step(t, USEC_NEVER, error, error_size) != TLS_LOADING_DONE) {
 		net_tls_free(t);

@@ -116,6 +116,8 @@
 	X(access_lines_lost, "log_lines_lost{log=access,cause=file}", "file: the log could not be written: the disk is full, a FIFO has no reader") \
 	X(error_lines_dropped, "log_lines_lost{log=error,cause=pipe}", "") \
 	X(error_lines_lost, "log_lines_lost{log=error,cause=file}", "") \
+	X(key_lines_dropped, "log_lines_lost{log=keys,cause=pipe}", "") \
+	X(key_lines_lost, "log_lines_lost{log=keys,cause=file}", "") \
 	X(log_sampled_out, "log_lines_left_out{log=access}", "log lines left out; access: because of log-sample") \
 	X(log_left_out, "log_lines_left_out{log=error}", "there were too many of the same kind") \
 	X(reloads_done, "reloads{result=done}", "reloads: another generation has taken over, or the workers have the changed files") \

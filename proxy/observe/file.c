@@ -158,7 +158,7 @@ static void begin_loss(struct observe *o, struct observe_file *f, int why)
 		    f->path, explain(why));
 }
 
-static void end_loss(struct observe *o, struct observe_file *f, usec now, bool at_once)
+void observe_file_settle(struct observe *o, struct observe_file *f, usec now, bool at_once)
 {
 	if (!f || f->loss->failure == 0 || (!at_once && now - f->loss->failed_at < STEADY_USEC))
 		return;
@@ -183,8 +183,8 @@ bool observe_files_work(const struct observe *o)
 
 void observe_files_settle(struct observe *o, usec now, bool at_once)
 {
-	end_loss(o, o->error_file, now, at_once);
-	end_loss(o, o->access_file, now, at_once);
+	observe_file_settle(o, o->error_file, now, at_once);
+	observe_file_settle(o, o->access_file, now, at_once);
 }
 
 /* ---- lines ---- */

@@ -224,6 +224,14 @@ struct observe {
 	usec left_out_since; /* 0: no lines left out since the last report */
 };
 
+/* Where the secrets of TLS sessions go (keylog-file). */
+struct observe_keys {
+	int fd;                            /* write end of a pipe, or a file; -1 = off */
+	struct observe_counters *counters; /* borrows */
+};
+/* For net_key_log: writes a line without waiting. keys: a struct observe_keys. */
+void observe_key_line(void *keys, struct slice line);
+
 /* How an exchange ended. */
 enum observe_outcome {
 	OBSERVE_COMPLETE, /* delivered completely */
@@ -370,6 +378,8 @@ void observe_file_write(struct observe *o, struct observe_file *f, const char *l
 size_t observe_file_resume(struct observe_file *f, const char *lines, size_t bytes);
 /* Call this regularly: tells how many lines were lost, once a file has taken lines for a second, or at once. */
 void observe_files_settle(struct observe *o, usec now, bool at_once);
+/* The same for one file, which may be NULL. */
+void observe_file_settle(struct observe *o, struct observe_file *f, usec now, bool at_once);
 /* Whether both files take all lines, and the error log has said so. */
 bool observe_files_work(const struct observe *o);
 /* Call this regularly: it logs how many lines were left out in past seconds. */

@@ -57,7 +57,8 @@ struct net_tls *origins_tls_new(const struct origins *all, const struct conf_ori
 	const struct net_tls_client_options options = {.ca_file = o->tls_ca,
 	    .verify = o->tls_verify,
 	    .alpn = alpn,
-	    .files = all->env->conf->sealed};
+	    .files = all->env->conf->sealed,
+	    .key_log = all->env->key_log};
 	struct net_tls *tls = net_tls_client_new(&options, error, error_size);
 	if (!tls || !o->client_certificate ||
 	    net_tls_show_certificate(tls, o->client_certificate, options.files, error, error_size))

@@ -32,7 +32,7 @@
 struct logger {
 	struct logs *logs;
 	struct observe observe;
-	struct observe_file access, error;
+	struct observe_file access, error, keys;
 	int signals;
 	bool may_gather;
 };
@@ -124,20 +124,28 @@ static bool pipe_can_gather(const struct log *l)
 	return l->reads < 0 || fcntl(l->reads, F_GETPIPE_SZ) >= GATHER_PIPE_BYTES;
 }
 
+static void settle(struct logger *g, bool at_once)
+{
+	usec now = clock_monotonic();
+	observe_file_settle(&g->observe, &g->keys, now, at_once);
+	observe_files_settle(&g->observe, now, at_once);
+}
+
 /* Waits for lines, reopened files or the signal, and copies. False: the master has died. */
 static bool run_pass(struct logger *g)
 {
-	struct log *access = &g->logs->access, *error = &g->logs->error;
+	struct log *access = &g->logs->access, *error = &g->logs->error, *keys = &g->logs->keys;
 	struct pollfd fds[] = {
 	    {.fd = g->signals, .events = POLLIN},
 	    {.fd = g->logs->fd_receiver, .events = POLLIN},
 	    {.fd = access->reads, .events = POLLIN},
 	    {.fd = error->reads, .events = POLLIN},
+	    {.fd = keys->reads, .events = POLLIN},
 	};
-	bool may_sleep = observe_files_work(&g->observe);
-	int ready = poll(fds, 4, may_sleep ? -1 : SETTLE_MSEC);
+	bool may_sleep = observe_files_work(&g->observe) && g->keys.loss->failure == 0;
+	int ready = poll(fds, sizeof(fds) / sizeof(fds[0]), may_sleep ? -1 : SETTLE_MSEC);
 	if (!may_sleep)
-		observe_files_settle(&g->observe, clock_monotonic(), false);
+		settle(g, false);
 	if (ready <= 0)
 		return true;
 	if (fds[1].revents)
@@ -146,6 +154,8 @@ static bool run_pass(struct logger *g)
 		copy(g, access, &g->access, READS_PER_PASS);
 	if (fds[3].revents)
 		copy(g, error, &g->error, READS_PER_PASS);
+	if (fds[4].revents)
+		copy(g, keys, &g->keys, READS_PER_PASS);
 	if (g->may_gather && !fds[0].revents && access->reads >= 0)
 		poll(fds, 1, GATHER_MSEC);
 	return !fds[0].revents;
@@ -161,17 +171,20 @@ static void copy_rest(struct logger *g, struct log *l, struct observe_file *f)
 
 static void copy_all(struct logger *g)
 {
-	struct log *access = &g->logs->access, *error = &g->logs->error;
+	struct log *access = &g->logs->access, *error = &g->logs->error, *keys = &g->logs->keys;
 	bool master_lives = true;
 	if (access->hand)
 		resume(g, access->hand, &g->access);
 	if (error->hand)
 		resume(g, error->hand, &g->error);
-	while (master_lives && (access->reads >= 0 || error->reads >= 0))
+	if (keys->hand)
+		resume(g, keys->hand, &g->keys);
+	while (master_lives && (access->reads >= 0 || error->reads >= 0 || keys->reads >= 0))
 		master_lives = run_pass(g);
 	copy_rest(g, access, &g->access);
 	copy_rest(g, error, &g->error);
-	observe_files_settle(&g->observe, clock_monotonic(), true);
+	copy_rest(g, keys, &g->keys);
+	settle(g, true);
 }
 
 static void open_file(struct observe_file *f, struct log *l, uint64_t *lost)
@@ -186,9 +199,11 @@ static void init(struct logger *g, const struct helper_env *env)
 	struct logs *l = env->logs;
 	*g = (struct logger){.logs = l,
 	    .signals = watch_signals(),
-	    .may_gather = pipe_can_gather(&l->access) && pipe_can_gather(&l->error)};
+	    .may_gather = pipe_can_gather(&l->access) && pipe_can_gather(&l->error) &&
+			  pipe_can_gather(&l->keys)};
 	open_file(&g->access, &l->access, &env->counters->access_lines_lost);
 	open_file(&g->error, &l->error, &env->counters->error_lines_lost);
+	open_file(&g->keys, &l->keys, &env->counters->key_lines_lost);
 	logs_observe(l, &g->observe, env->counters, OBSERVE_LOGGER);
 	g->observe.access_file = l->access.file >= 0 ? &g->access : NULL;
 	g->observe.error_file = l->error.file >= 0 ? &g->error : NULL;

@@ -16,12 +16,12 @@
 /* Large enough to hold the lines of a few seconds while the disk stalls. */
 #define PIPE_BYTES (1 << 20)
 
-#define NO_LOG                                                                                     \
-	{                                                                                          \
-		.folder = -1, .file = -1, .reads = -1, .writes = -1                                \
-	}
-const struct logs logs_none = {
-    .access = NO_LOG, .error = NO_LOG, .fd_sender = -1, .fd_receiver = -1};
+#define NO_LOG .folder = -1, .file = -1, .reads = -1, .writes = -1
+const struct logs logs_none = {.access = {NO_LOG},
+    .error = {NO_LOG},
+    .keys = {NO_LOG, .is_secret = true},
+    .fd_sender = -1,
+    .fd_receiver = -1};
 
 static const char *name_in_folder(const struct log *l)
 {
@@ -60,12 +60,18 @@ static int open_named(const struct log *l)
 {
 	struct stat st;
 	int fd = openat(l->folder, name_in_folder(l),
-	    O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK, 0640);
-	if (fd < 0 || (fstat(fd, &st) == 0 &&
-			  (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))))
+	    O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK,
+	    l->is_secret ? 0600 : 0640);
+	bool is_good = fd >= 0 && fstat(fd, &st) == 0 &&
+		       (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
+	/* One that is there already may have been made by another program. */
+	bool is_private =
+	    is_good && (!l->is_secret || !S_ISREG(st.st_mode) || fchmod(fd, 0600) == 0);
+	if (fd < 0 || is_private)
 		return fd;
+	int why = is_good ? errno : EMEDIUMTYPE;
 	close(fd);
-	errno = EMEDIUMTYPE;
+	errno = why;
 	return -1;
 }
 
@@ -122,7 +128,8 @@ bool logs_open(struct logs *l, const struct conf_server *conf, char *error, size
 	if (!open_one(&l->error, conf->error_log, STDERR_FILENO, "error", error, error_size))
 		return false;
 	l->error.is_journal = is_journal(l->error.file);
-	if (open_one(&l->access, conf->access_log, STDOUT_FILENO, "access", error, error_size))
+	if (open_one(&l->access, conf->access_log, STDOUT_FILENO, "access", error, error_size) &&
+	    open_one(&l->keys, conf->keylog_file, STDOUT_FILENO, "key", error, error_size))
 		return true;
 	logs_close(l, LOGS_ALL);
 	return false;
@@ -151,7 +158,7 @@ static bool make_pipe(struct log *l)
 bool logs_make_pipes(struct logs *l, char *error, size_t error_size)
 {
 	int pair[2];
-	if (make_pipe(&l->access) && make_pipe(&l->error) &&
+	if (make_pipe(&l->access) && make_pipe(&l->error) && make_pipe(&l->keys) &&
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0) {
 		l->fd_sender = pair[0];
 		l->fd_receiver = pair[1];
@@ -191,22 +198,35 @@ void logs_observe(
 /* ---- sending files to the logger ---- */
 
 /* One datagram carries one file: a byte that names the log, and the descriptor. */
-static bool send_file(const struct logs *l, const struct log *log)
+enum { OF_ACCESS, OF_ERROR, OF_KEYS, LOGS };
+
+static struct log *log_of(struct logs *l, uint8_t name)
 {
-	bool is_error = log == &l->error;
-	struct iovec part = {&is_error, sizeof(is_error)};
+	struct log *const all[LOGS] = {
+	    [OF_ACCESS] = &l->access, [OF_ERROR] = &l->error, [OF_KEYS] = &l->keys};
+	return name < LOGS ? all[name] : NULL;
+}
+
+static bool send_file(struct logs *l, const struct log *log)
+{
+	uint8_t name = 0;
+	while (log_of(l, name) != log)
+		name++;
+	struct iovec part = {&name, sizeof(name)};
 	return message_send_parts(l->fd_sender, &part, 1, log->file, MSG_DONTWAIT);
 }
 
 void logs_receive_files(struct logs *l)
 {
-	bool is_error;
+	uint8_t name;
 	int fresh;
 	ssize_t n;
-	while ((n = message_receive_bytes(l->fd_receiver, &is_error, 1, &fresh)) > 0) {
+	while ((n = message_receive_bytes(l->fd_receiver, &name, 1, &fresh)) > 0) {
+		const struct log *log = log_of(l, name);
 		if (fresh < 0)
 			continue;
-		dup3(fresh, is_error ? l->error.file : l->access.file, O_CLOEXEC);
+		if (log)
+			dup3(fresh, log->file, O_CLOEXEC);
 		close(fresh);
 	}
 	if (n == 0) /* the master has closed its end */
@@ -246,6 +266,7 @@ void logs_reopen(struct logs *l)
 {
 	reopen_one(l, &l->error);
 	reopen_one(l, &l->access);
+	reopen_one(l, &l->keys);
 }
 
 static void close_reader(struct log *l)
@@ -258,16 +279,16 @@ static void close_reader(struct log *l)
 
 void logs_close(struct logs *l, unsigned parts)
 {
-	struct log *const both[] = {&l->access, &l->error};
-	for (size_t i = 0; i < 2; i++) {
+	for (uint8_t name = 0; name < LOGS; name++) {
+		struct log *log = log_of(l, name);
 		if (parts & LOGS_READERS)
-			close_reader(both[i]);
+			close_reader(log);
 		if (parts & LOGS_WRITERS)
-			descriptor_close(&both[i]->writes);
+			descriptor_close(&log->writes);
 		if (parts & LOGS_FILES)
-			descriptor_close(&both[i]->file);
+			descriptor_close(&log->file);
 		if (parts & LOGS_FOLDERS)
-			descriptor_close(&both[i]->folder);
+			descriptor_close(&log->folder);
 	}
 	if (parts & LOGS_READERS)
 		descriptor_close(&l->fd_receiver);

@@ -15,6 +15,7 @@ struct log {
 	int folder;            /* of the path, as it was at the start; -1 = none */
 	int file;              /* opened for appending; -1 = off */
 	int reads, writes;     /* the pipe; -1 = none */
+	bool is_secret;        /* only its owner may read the file */
 	bool is_torn;          /* a last line without its end was in the file at the start */
 	bool is_journal;       /* the file is systemd's journal (systemd.exec(5), JOURNAL_STREAM) */
 	struct log_hand *hand; /* NULL = no logger */
@@ -36,7 +37,7 @@ struct log_hand {
 };
 
 struct logs {
-	struct log access, error;
+	struct log access, error, keys; /* keys: the secrets of TLS sessions (keylog-file) */
 	int fd_sender,
 	    fd_receiver; /* a socketpair from master to logger, for files; -1 = no logger */
 };

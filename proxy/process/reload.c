@@ -54,6 +54,7 @@ static void warn_of_what_stays(struct master *m, const struct conf *conf)
 	} rows[] = {
 	    {"error-log", s->error_log, conf->server.error_log},
 	    {"access-log", s->access_log, conf->server.access_log},
+	    {"keylog-file", s->keylog_file, conf->server.keylog_file},
 	    {"status-socket", s->status_path, conf->server.status_socket},
 	};
 	warn_of_the_logger(m, conf, "user", differ(m->logger_user, conf->server.user));

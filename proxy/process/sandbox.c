@@ -143,6 +143,8 @@ static const struct row rows[] = {
 
     /* process/single.c: logs_reopen. The files of unix sockets are removed at the end (unlink above). */
     {CALL(openat, SANDBOX_SINGLE), WHEN(BITS(2, OPEN_KIND, O_WRONLY | O_APPEND | O_CREAT), IS(3, 0640))},
+    {CALL(openat, SANDBOX_SINGLE), WHEN(BITS(2, OPEN_KIND, O_WRONLY | O_APPEND | O_CREAT), IS(3, 0600))}, /* keylog-file */
+    {CALL(fchmod, SANDBOX_SINGLE), WHEN(IS(1, 0600))},
     {CALL(getdents64, SANDBOX_SINGLE)},     /* its own descriptors, in a folder that was opened before: admin/usage.c */
     {CALL(newfstatat, LOGGER | SANDBOX_SINGLE), WHEN(IS(3, AT_EMPTY_PATH))}, /* fstat(3): process/logs.c, observe/file.c */
 

@@ -70,6 +70,10 @@ void start_announce(const struct outfit *outfit, struct observe *o)
 		    l->certificate_count ? "TLS" : "plain", protocols_text(l), outfit->workers,
 		    outfit->workers == 1 ? "" : "s");
 	}
+	if (outfit->conf->server.keylog_file)
+		observe_log(o, OBSERVE_WARN,
+		    "keylog-file: the keys of all TLS connections are written to %s",
+		    outfit->conf->server.keylog_file);
 	if (identity_is_root(&outfit->identity))
 		observe_log(
 		    o, OBSERVE_WARN, "user = root: the workers, which face the network, stay root");
@@ -92,6 +96,7 @@ static bool open_logs(struct start *s, char *error, size_t error_size)
 	struct conf_server names = s->outfit.conf->server;
 	names.error_log = s->error_log = copy(names.error_log);
 	names.access_log = s->access_log = copy(names.access_log);
+	names.keylog_file = s->keylog_file = copy(names.keylog_file);
 	return logs_open(&s->logs, &names, error, error_size);
 }
 
@@ -184,4 +189,5 @@ void start_close(struct start *s)
 	free(s->status_path);
 	free(s->error_log);
 	free(s->access_log);
+	free(s->keylog_file);
 }

@@ -34,7 +34,7 @@ struct start {
 	struct title title;
 	struct sockets sockets;
 	struct logs logs;
-	char *status_path, *error_log, *access_log;
+	char *status_path, *error_log, *access_log, *keylog_file;
 	int status_fd; /* -1 = none */
 	int notify_fd; /* to the service manager; -1 = none */
 	struct observe_counters

@@ -15,9 +15,11 @@
 static void report_log(struct start_needs *n, struct conf_place at, const char *key,
     const char *path, const char *what)
 {
-	start_needs_report(n, NEED_FAULT, at,
-	    "the %s %s cannot be opened: %s; name another path, or - for standard %s", key, path,
-	    what, strcmp(key, "access-log") == 0 ? "output" : "error");
+	start_needs_report(n, NEED_FAULT, at, "the %s %s cannot be opened: %s; name another path%s",
+	    key, path, what,
+	    strcmp(key, "access-log") == 0  ? ", or - for standard output"
+	    : strcmp(key, "error-log") == 0 ? ", or - for standard error"
+					    : "");
 }
 
 /*
@@ -76,6 +78,7 @@ void start_needs_logs(struct start_needs *n)
 		return;
 	examine_log(n, "error-log", n->conf->server.error_log);
 	examine_log(n, "access-log", n->conf->server.access_log);
+	examine_log(n, "keylog-file", n->conf->server.keylog_file);
 }
 
 /* ---- manifests and the learned-file ---- */

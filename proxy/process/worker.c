@@ -125,6 +125,10 @@ bool worker_init(struct worker *w, const struct worker_config *env, char *error,
 	gateway->loop = w->loop;
 	gateway->chunks = w->chunks;
 	gateway->observe = &w->observe;
+	w->keys = (struct observe_keys){log_target(&env->logs->keys), env->counters};
+	w->key_log = (struct net_key_log){observe_key_line, &w->keys};
+	/* After a reload without the option the file of the start is still open. */
+	gateway->key_log = conf->server.keylog_file && w->keys.fd >= 0 ? &w->key_log : NULL;
 	gateway->seed = hash_random_seed();
 	gateway->explain = explain;
 	gateway->explain_context = w;

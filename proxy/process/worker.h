@@ -49,10 +49,12 @@ struct worker {
 	struct net_loop *loop;
 	struct chunk_pool *chunks;
 	struct gateway *gateway;
-	struct demo_origin *demo;    /* NULL when no origin is of kind demo */
-	struct net_timer flush;      /* writes gathered access lines */
-	struct net_timer renewal;    /* reads more certificates */
-	char renewal_error[256];     /* "": none so far */
+	struct demo_origin *demo; /* NULL when no origin is of kind demo */
+	struct net_timer flush;   /* writes gathered access lines */
+	struct net_timer renewal; /* reads more certificates */
+	char renewal_error[256];  /* "": none so far */
+	struct observe_keys keys;
+	struct net_key_log key_log;  /* to them */
 	struct lists lists;          /* as the master has sent them last; else those of conf */
 	struct router_tables tables; /* of them */
 	bool *adopted; /* by worker index: this worker accepts from that one's sockets */

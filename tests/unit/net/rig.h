@@ -419,7 +419,7 @@ RIG struct net_tls *server_with(const struct certs *c, bool rsa, bool ecdsa, con
 RIG struct net_tls *client_with(const struct certs *c, bool verify, const char *alpn)
 {
 	char error[256] = "";
-	struct net_tls_client_options o = {c->ca, verify, alpn, NULL};
+	struct net_tls_client_options o = {.ca_file = c->ca, .verify = verify, .alpn = alpn};
 	struct net_tls *t = net_tls_client_new(&o, error, sizeof(error));
 	if (!t)
 		fail_msg("%s", error);

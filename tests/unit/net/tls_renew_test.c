@@ -320,7 +320,8 @@ static void a_client_believes_the_new_authorities_alone(void **state)
 {
 	(void)state;
 	char error[256] = "";
-	struct net_tls_client_options o = {authorities, true, "h2", NULL};
+	struct net_tls_client_options o = {
+	    .ca_file = authorities, .verify = true, .alpn = "h2"};
 	struct net_tls *server = server_of(1, NULL);
 	struct net_tls *client = net_tls_client_new(&o, error, sizeof(error));
 	struct joined j;

@@ -652,7 +652,8 @@ static void unusable_files_are_named(void **state)
 	assert_string_equal(error, expected);
 	o.certificate_count = 0;
 	assert_null(net_tls_server_new(&o, error, sizeof(error)));
-	struct net_tls_client_options c = {"/nonexistent/ca.pem", true, "h2", NULL};
+	struct net_tls_client_options c = {
+	    .ca_file = "/nonexistent/ca.pem", .verify = true, .alpn = "h2"};
 	assert_null(net_tls_client_new(&c, error, sizeof(error)));
 	assert_non_null(strstr(error, "/nonexistent/ca.pem: "));
 }

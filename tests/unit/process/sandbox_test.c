@@ -29,10 +29,19 @@
 
 #include <cmocka.h>
 
-enum { WORKER = SANDBOX_WORKER, LOGGER = SANDBOX_LOGGER, FILES = SANDBOX_FILES, PASSWORDS = SANDBOX_PASSWORDS, TRACER = SANDBOX_TRACER, ACME = SANDBOX_ACME,
-	EVERYTHING = 0x39ff };
+enum {
+	WORKER = SANDBOX_WORKER,
+	LOGGER = SANDBOX_LOGGER,
+	FILES = SANDBOX_FILES,
+	PASSWORDS = SANDBOX_PASSWORDS,
+	TRACER = SANDBOX_TRACER,
+	ACME = SANDBOX_ACME,
+	EVERYTHING = 0x39ff
+};
 
-#define ALL (SANDBOX_WORKER | SANDBOX_LOGGER | SANDBOX_FILES | SANDBOX_PASSWORDS | SANDBOX_TRACER | SANDBOX_ACME)
+#define ALL                                                                                        \
+	(SANDBOX_WORKER | SANDBOX_LOGGER | SANDBOX_FILES | SANDBOX_PASSWORDS | SANDBOX_TRACER |    \
+	    SANDBOX_ACME)
 
 /* Straight to the kernel: a library between could do something else before. */
 #define CALL(...) (void)syscall(__VA_ARGS__)
@@ -113,6 +122,22 @@ static void open_a_log(void)
 	    SYS_openat, AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0640);
 }
 
+static void open_the_keylog_file(void)
+{
+	CALL(
+	    SYS_openat, AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+}
+
+static void keep_from_others(void)
+{
+	CALL(SYS_fchmod, -1, 0600);
+}
+
+static void give_to_all(void)
+{
+	CALL(SYS_fchmod, -1, 0666);
+}
+
 static void save(void)
 {
 	char aside[80];
@@ -137,7 +162,8 @@ static void look_whether_a_file_is_there(void)
 /* It needs memory alone. */
 static void hash_passwords(void)
 {
-	static const char *const settings[] = {"$y$j75$wqlfEb4nWZ0dAGfVE0RhN/", "$2b$04$CCCCCCCCCCCCCCCCCCCCC.", "$6$rounds=1000$salt$", "$5$rounds=1000$salt$"};
+	static const char *const settings[] = {"$y$j75$wqlfEb4nWZ0dAGfVE0RhN/",
+	    "$2b$04$CCCCCCCCCCCCCCCCCCCCC.", "$6$rounds=1000$salt$", "$5$rounds=1000$salt$"};
 	struct crypt_data work = {0};
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
 		if (!crypt_r("password", settings[i], &work))
@@ -432,6 +458,9 @@ static const struct attempt {
     TRY(look_at_a_file, SANDBOX_READS),
     TRY(remove_a_file, SANDBOX_SAVES | SANDBOX_SINGLE),
     TRY(open_a_log, SANDBOX_SINGLE),
+    TRY(open_the_keylog_file, SANDBOX_SINGLE),
+    TRY(keep_from_others, SANDBOX_SINGLE),
+    TRY(give_to_all, 0),
     TRY(open_unix, SANDBOX_UNIX),
     TRY(pair_up, SANDBOX_DEMO),
     TRY(open_tcp, SANDBOX_WORKER | SANDBOX_TRACER | SANDBOX_ACME),
@@ -448,7 +477,8 @@ static const struct attempt {
     TRY(ask_for_a_length, SANDBOX_FILES | SANDBOX_MAPS | SANDBOX_LOGGER | SANDBOX_SINGLE),
     TRY(cut_a_torn_line, SANDBOX_LOGGER | SANDBOX_SINGLE),
     TRY(look_whether_a_file_is_there, SANDBOX_FILES),
-    TRY(draw_at_random, SANDBOX_WORKER | SANDBOX_FILES | SANDBOX_PASSWORDS | SANDBOX_TRACER | SANDBOX_ACME),
+    TRY(draw_at_random,
+	SANDBOX_WORKER | SANDBOX_FILES | SANDBOX_PASSWORDS | SANDBOX_TRACER | SANDBOX_ACME),
     TRY(poll_pipes, SANDBOX_LOGGER | SANDBOX_FILES | SANDBOX_PASSWORDS),
     TRY(write_and_read, ALL),
     TRY(read_a_date, ALL),
@@ -504,10 +534,9 @@ static void only_who_has_the_part_for_a_call_may_make_it(void **state)
 	(void)state;
 	static const unsigned parts[] = {WORKER, LOGGER, WORKER | SANDBOX_UNIX,
 	    WORKER | SANDBOX_DEMO, WORKER | SANDBOX_READS, WORKER | SANDBOX_SAVES,
-	    WORKER | SANDBOX_SINGLE, WORKER | SANDBOX_MAPS, FILES, FILES | SANDBOX_READS,
-	    PASSWORDS, PASSWORDS | SANDBOX_READS, TRACER, TRACER | SANDBOX_NAMES | SANDBOX_READS,
-	    ACME | SANDBOX_READS | SANDBOX_SAVES,
-	    EVERYTHING};
+	    WORKER | SANDBOX_SINGLE, WORKER | SANDBOX_MAPS, FILES, FILES | SANDBOX_READS, PASSWORDS,
+	    PASSWORDS | SANDBOX_READS, TRACER, TRACER | SANDBOX_NAMES | SANDBOX_READS,
+	    ACME | SANDBOX_READS | SANDBOX_SAVES, EVERYTHING};
 	for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++)
 		for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++) {
 			bool is_allowed = parts[p] & attempts[i].allowed;
