@@ -45,6 +45,7 @@
 	X(scheme, TEXT, "", 16, "stable", "0.1", "known", "`https` or `http`.") \
 	X(authority, TEXT, "", 260, "stable", "0.1", "known", "Host, and port if one was given.") \
 	X(sni, TEXT, "", 64, "stable", "0.1", "it is not the host of authority", "The host that the client's TLS handshake named. Absent: the host of authority, or none. Of a push never.") \
+	X(ech, TEXT, "", 12, "stable", "0.1", "Encrypted ClientHello was used", "`accepted`: the host that the client's TLS handshake named was hidden from everybody else. Of a push never.") \
 	X(path, TEXT, "", 1024, "stable", "0.1", "known", "With the query.") \
 	X(user_agent, TEXT, "", 256, "stable", "0.1", "the field was sent", "The request's User-Agent.") \
 	X(referer, TEXT, "", 512, "stable", "0.1", "the field was sent", "The request's Referer.") \

@@ -352,6 +352,7 @@ static const struct command *const commands[] = {
     &process_upgrade_command,
     &tool_fetch_command,
     &tool_explain_command,
+    &tool_ech_key_command,
     &report_command,
     &version_command,
     &completion_command,

@@ -115,6 +115,7 @@ struct client_hop {
 struct __attribute__((may_alias)) client_part {
 	struct client_hop hop;      /* of a push: its parent's */
 	struct client_diary *diary; /* borrows: the diary of its client; NULL = nothing is noted */
+	bool has_ech;
 };
 _Static_assert(sizeof(struct client_part) <= EXCHANGE_CLIENT_BYTES, "it has room there");
 

@@ -36,12 +36,13 @@ const struct relay_cause *client_refusal_cause(enum session_refusal refusal)
 }
 
 /* For the log. Mostly it is the host of the request, and costs a comparison. */
-static void note_sni(const struct client_conn *c, struct exchange *x)
+static void note_hello(const struct client_conn *c, struct exchange *x)
 {
 	const struct slice sni = net_conn_sni(c->net), authority = x->request->authority;
 	const struct slice host = slice_sub(authority, 0, sni.len);
 	bool is_host = (slice_equal(host, sni) || slice_equal_nocase(host, sni)) &&
 		       (authority.len == sni.len || authority.ptr[sni.len] == ':');
+	client_part(x)->has_ech = net_conn_has_ech(c->net);
 	if (sni.len > 0 && !is_host)
 		x->facts.sni = arena_copy(exchange_arena(x), sni);
 }
@@ -73,7 +74,7 @@ static struct exchange *begin_exchange(struct client_conn *c, struct session_eve
 	client_part(x)->hop = c->hop;
 	if (e->head->version != HTTP_VERSION_NONE) /* HTTP/1.0 and 1.1 may share a connection */
 		client_part(x)->hop.protocol = http_version_name(e->head->version);
-	note_sni(c, x);
+	note_hello(c, x);
 	hold_part(x)->store = &c->held;
 	x->terms.upload_limit_bytes = c->listener->conf->max_request_body_bytes;
 	return x;

@@ -269,16 +269,24 @@ static void make_context(
     struct conf_loader *l, struct conf_section *s, const struct conf_listen *listen, uint32_t line)
 {
 	char error[512] = "";
+	struct net_tls_parameters parameters = listen->tls;
 	struct net_tls_server_options options = {.certificates = listen->certificates,
 	    .certificate_count = listen->certificate_count,
 	    .alpn = "h2",
 	    .files = l->conf->sealed,
-	    .parameters = &listen->tls};
+	    .parameters = &parameters};
 
+	parameters.ech_file = NULL;
 	s->tls = net_tls_server_new(&options, error, sizeof error);
 	if (!s->tls)
 		conf_mistake(l, s->file, line,
 		    "the certificate cannot be used: %s; name a PEM certificate and its own key",
+		    error);
+	else if (listen->tls.ech_file &&
+		 !net_ech_check(s->tls, listen->tls.ech_file, l->conf->sealed, error, sizeof error))
+		conf_mistake(l, s->file, conf_option_line(s, "ech-keys"),
+		    "ech-keys cannot be used: %s; name a file that this made: pushgate ech-key "
+		    "OUTER-NAME",
 		    error);
 }
 

@@ -405,6 +405,10 @@ const struct conf_option conf_options[] = {
     {LISTEN(tls.strict_sni), .key = "strict-sni", SWITCH("no yes"), .preset = "no",
         .sentence = "yes: the handshake of a client that names no host (SNI), or one that no certificate covers, is refused, by the alert "
         "unrecognized_name or missing_extension. no: such a client gets the first certificate."},
+    {LISTEN(tls.ech_file), .key = "ech-keys", .type = CONF_TYPE_FILE, .form = "FILE", .set = conf_set_ech_keys, .example = "/etc/pushgate/ech.pem",
+        .sentence = "Encrypted ClientHello: a file with one to eight private keys (X25519), each with its ECHConfigList behind it, as pushgate ech-key "
+        "and other programs write them (RFC 9934). Clients that learn of the first one by an HTTPS record hide which host they ask for. A certificate must cover the outer "
+        "name, which everybody sees. Read again like a certificate (docs/TLS.md)."},
     {LISTEN(acme), .key = "acme", OTHER("https://HOST[:PORT]/PATH", conf_set_acme), .example = "https://acme-v02.api.letsencrypt.org/directory",
         .right = "write the URL of an authority's directory",
         .sentence = "In place of certificate and key: the authority with this directory makes a certificate for all hosts of the routes, and "

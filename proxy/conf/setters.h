@@ -17,8 +17,8 @@ conf_setter conf_set_user, conf_set_log_fields, conf_set_status_socket, conf_add
     conf_set_diary_cookie_key, conf_set_tracing, conf_set_ticket_keys, conf_set_keylog_file,
     conf_set_acme_ca;
 /* [listen] */
-conf_setter conf_set_address, conf_set_pem_file, conf_set_client_ca, conf_set_hsts, conf_add_suite,
-    conf_add_group, conf_set_certificate_folder, conf_set_acme;
+conf_setter conf_set_address, conf_set_pem_file, conf_set_ech_keys, conf_set_client_ca,
+    conf_set_hsts, conf_add_suite, conf_add_group, conf_set_certificate_folder, conf_set_acme;
 /* [origin] */
 conf_setter conf_set_server, conf_set_tls_ca, conf_set_client_certificate, conf_set_upstream_proxy,
     conf_add_no_proxy;

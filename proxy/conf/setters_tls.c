@@ -90,3 +90,17 @@ bool conf_set_keylog_file(struct conf_loader *l, void *at, struct slice value)
 		    path);
 	return true;
 }
+
+/* certificates.c looks into it: the outer names must be those of certificates. */
+bool conf_set_ech_keys(struct conf_loader *l, void *at, struct slice value)
+{
+	const char *path = *(const char **)at;
+
+	(void)value;
+	if (!l->opens_files)
+		return true;
+	conf_note_named_file(l, path);
+	errno = sealed_add(l->conf->sealed, path);
+	return !errno || conf_no_file(l, "ech-keys", path,
+			     "name a file that this made: pushgate ech-key OUTER-NAME");
+}

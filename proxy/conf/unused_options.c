@@ -66,6 +66,7 @@ WHEN(is_admin, struct conf_listen, o->mode == CONF_MODE_ADMIN)
 WHEN(is_cleartext, struct conf_listen, o->certificate_count == 0)
 WHEN(names_no_clients, struct conf_listen, !conf_listen_names_clients(o))
 WHEN(takes_no_headers, struct conf_listen, !o->proxy_protocol.is_required)
+WHEN(has_tls12_alone, struct conf_listen, o->tls.most == NET_TLS_1_2)
 WHEN(has_tls13_alone, struct conf_listen, o->tls.least == NET_TLS_1_3)
 WHEN(clients_speak_http1, struct conf_listen, o->protocols == CONF_HTTP1)
 WHEN(asks_for_no_user, struct conf_access, (o->needs & CONF_ACCESS_USER) == 0)
@@ -206,9 +207,10 @@ static const struct row {
     {CONF_SECTION_LISTEN, "proxy-protocol-timeout proxy-protocol-https-port", takes_no_headers,
 	"proxy-protocol is off"},
     {CONF_SECTION_LISTEN, "client-hops", names_no_clients, "client-address is peer"},
-    {CONF_SECTION_LISTEN, "tls-timeout tls-min tls-max ciphers groups strict-sni", is_cleartext,
-	"the section has no certificate"},
+    {CONF_SECTION_LISTEN, "tls-timeout tls-min tls-max ciphers groups strict-sni ech-keys",
+	is_cleartext, "the section has no certificate"},
     {CONF_SECTION_LISTEN, "ciphers", has_tls13_alone, "tls-min is 1.3"},
+    {CONF_SECTION_LISTEN, "ech-keys", has_tls12_alone, "tls-max is 1.2"},
     {CONF_SECTION_LISTEN,
 	"max-concurrent-streams connection-window header-table settings-timeout "
 	"limit-resets " LIMITS_OF_HTTP2,

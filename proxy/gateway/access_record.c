@@ -298,6 +298,7 @@ struct observe_request access_record_request(const struct exchange *x)
 	    .bytes = x->upload.received,
 	    .retries = upstream_retries(x),
 	    .sni = x->facts.sni,
+	    .ech = client_part(x)->has_ech ? "accepted" : NULL,
 	};
 }
 

@@ -386,6 +386,8 @@ usec net_conn_handshake_began(const struct net_conn *c);
 bool net_conn_peer_covers(const struct net_conn *c, struct slice host);
 /* For a TLS server: the host that the client has named (SNI); empty: none. Lent as long as the connection is open. */
 struct slice net_conn_sni(const struct net_conn *c);
+/* For a TLS server: the client has encrypted its ClientHello, and what is known of it is the inner one. */
+bool net_conn_has_ech(const struct net_conn *c);
 /* "TLSv1.3", and the suite's IANA name: "TLS_AES_128_GCM_SHA256". "" for plain. Constants. */
 const char *net_conn_tls_version(const struct net_conn *c);
 const char *net_conn_tls_cipher(const struct net_conn *c);

@@ -93,6 +93,13 @@ enum tls_loading_result tls_loading_step(
     struct net_tls *t, usec until, char *error, size_t error_size);
 void tls_loading_end(struct net_tls *t); /* gives up what is under way */
 
+/*
+ * tls_ech.c: the keys of a file, whose outer names these certificates must cover. The caller frees them. NULL, with a
+ * message.
+ */
+SSL_ECH_KEYS *tls_ech_read(const char *file, const struct sealed *files,
+    const struct tls_certificate *certificates, size_t count, char *error, size_t size);
+
 /* tls_client.c: reads the files, and exchanges the context if all are good. False with a message. */
 bool tls_client_load(struct net_tls *t, const struct sealed *files, char *error, size_t error_size);
 

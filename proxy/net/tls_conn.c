@@ -255,6 +255,11 @@ struct slice net_conn_sni(const struct net_conn *c)
 	return name ? slice_of_string(name) : slice_of("", 0);
 }
 
+bool net_conn_has_ech(const struct net_conn *c)
+{
+	return c->layer.ssl && SSL_ech_accepted(c->layer.ssl);
+}
+
 usec net_conn_handshake_began(const struct net_conn *c)
 {
 	return c->handshake_began;

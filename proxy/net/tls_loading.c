@@ -159,6 +159,24 @@ static void end_sharing(struct tls_certificate *list, size_t count)
 		list[i].is_shared = false;
 }
 
+/* Reads all files that are no certificates. False with a message: all is as before. */
+static bool read_others(struct net_tls *t, char *error, size_t size)
+{
+	const struct tls_loading *l = t->loading;
+	const char *ech_file = t->parameters.ech_file;
+	SSL_ECH_KEYS *ech =
+	    ech_file ? tls_ech_read(ech_file, l->files, l->list, l->count, error, size) : NULL;
+	bool is_good = (!ech_file || ech) &&
+		       (!t->ticket_file.path ||
+			   tls_ticket_file_read(&t->ticket_file, l->files, error, size)) &&
+		       (!t->client_auth || tls_client_auth_load(t, l->files, error, size));
+	/* Certificates of before that stay get the new keys too. */
+	for (size_t i = 0; is_good && ech && i < l->count; i++)
+		ensure(SSL_CTX_set1_ech_keys(l->list[i].context, ech));
+	SSL_ECH_KEYS_free(ech);
+	return is_good;
+}
+
 static bool exchange(struct net_tls *t, char *error, size_t size)
 {
 	struct tls_loading *l = t->loading;
@@ -166,9 +184,7 @@ static bool exchange(struct net_tls *t, char *error, size_t size)
 		snprintf(error, size, "no certificate");
 		return false;
 	}
-	if ((t->ticket_file.path &&
-		!tls_ticket_file_read(&t->ticket_file, l->files, error, size)) ||
-	    (t->client_auth && !tls_client_auth_load(t, l->files, error, size)))
+	if (!read_others(t, error, size))
 		return false;
 	struct tls_certificate *before = t->certificates;
 	size_t count = t->certificate_count;

@@ -9,6 +9,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/slice.h"
 
+struct net_tls;
 struct sealed; /* base/sealed.h */
 
 /* ---- versions, suites, groups, bundles ---- */
@@ -41,8 +42,19 @@ struct net_tls_parameters {
 	enum net_tls_version least, most;
 	const char *suites; /* of TLS 1.2; NULL: all that RFC 9113 allows, as the client prefers */
 	const char *groups; /* NULL: X25519MLKEM768 if the library has it, X25519, P-256, P-384 */
+	const char *ech_file; /* the keys of Encrypted ClientHello; NULL: there are none */
 	bool strict_sni; /* refuses clients that name no host, or one that no certificate covers */
 };
+
+/* ---- Encrypted ClientHello ---- */
+
+/* Most keys of a file of `ech-keys`: the present one, and those that DNS caches may still have. */
+#define NET_ECH_PAIRS 8
+/* Whether the file has such keys, each for an outer name that a certificate of the server covers. False: with a message. */
+bool net_ech_check(const struct net_tls *t, const char *file, const struct sealed *files,
+    char *error, size_t error_size);
+/* The text of a new such file, to be freed; NULL: it is no name of a host. */
+char *net_ech_make(const char *outer_name);
 
 /* ---- session tickets ---- */
 

@@ -201,6 +201,7 @@ static void put_request(struct access_line *a, const struct observe_request *r)
 	put_text(a, LOG_FIELD_scheme, r->scheme);
 	put_text(a, LOG_FIELD_authority, r->authority);
 	put_text(a, LOG_FIELD_sni, r->sni);
+	put_name(a, LOG_FIELD_ech, r->ech);
 	put_text(a, LOG_FIELD_path, r->path);
 	put_text(a, LOG_FIELD_user_agent, r->user_agent);
 	put_text(a, LOG_FIELD_referer, r->referer);

@@ -279,6 +279,7 @@ struct observe_request {
 	uint64_t bytes;   /* body bytes received from the client */
 	uint32_t retries; /* times that it was sent again */
 	struct slice sni; /* of the client's TLS handshake, if it is not the host of authority */
+	const char *ech;  /* NULL: the handshake was not encrypted */
 };
 
 /* The response to the client. */

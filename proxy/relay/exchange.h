@@ -152,7 +152,7 @@ struct exchange_payer {
  * (admission/admission.h), struct upstream_attempt (upstream/destination.h), which begins with origin_attempt
  * (origin/origin.h), and struct tracing_part (tracing/tracing.h). */
 #define EXCHANGE_HOLD_BYTES 32u
-#define EXCHANGE_CLIENT_BYTES 40u
+#define EXCHANGE_CLIENT_BYTES 48u
 #define EXCHANGE_ADMISSION_BYTES 32u
 #define EXCHANGE_ATTEMPT_BYTES 136u
 #define EXCHANGE_TRACING_BYTES 40u

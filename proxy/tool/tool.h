@@ -12,7 +12,7 @@
 #define TOOL_DEFAULT_CONF "/etc/pushgate/pushgate.ini"
 
 /* Rows of the table of commands, and what they run: argv[0] is the name; returns the exit status. */
-extern const struct command tool_fetch_command, tool_explain_command;
+extern const struct command tool_fetch_command, tool_explain_command, tool_ech_key_command;
 int tool_fetch(int argc, char **argv);
 int tool_explain(int argc, char **argv);
 /* How explain gets the text of `pushgate status` (process/process.h), to be freed; NULL: no pushgate runs. To be set

@@ -323,6 +323,33 @@ static void fifo_is_a_log_as_long_as_somebody_reads_it(void **state)
 	close(reads);
 }
 
+/* Another program may have made the file, for everybody. */
+static void secrets_are_in_a_file_that_only_its_owner_reads(void **state)
+{
+	struct bench *b = *state;
+	struct logs l;
+	struct stat st;
+	char text[512];
+	say(open(b->moved, O_WRONLY | O_CREAT, 0644), "before\n");
+	struct conf_server conf = {.keylog_file = b->moved};
+	assert_true(logs_open(&l, &conf, text, sizeof(text)));
+	assert_int_equal(stat(b->moved, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	struct observe_counters counters = {0};
+	struct observe_keys keys = {l.keys.file, &counters};
+	observe_key_line(&keys, SLICE("CLIENT_RANDOM 1 2"));
+	assert_string_equal(content(b->moved, text, sizeof(text)), "before\nCLIENT_RANDOM 1 2\n");
+	assert_int_equal(counters.key_lines_dropped, 0);
+	/* What cannot be written, or is none of the library's lines, is counted. */
+	char longer[600];
+	memset(longer, 'x', sizeof(longer));
+	observe_key_line(&keys, slice_of(longer, sizeof(longer)));
+	keys.fd = -1;
+	observe_key_line(&keys, SLICE("x"));
+	assert_int_equal(counters.key_lines_dropped, 2);
+	logs_close(&l, LOGS_FILES | LOGS_FOLDERS);
+}
+
 /* The folder is the one of the start, whatever its path leads to meanwhile. */
 static void logs_are_reopened_in_the_folder_of_the_start(void **state)
 {
@@ -442,6 +469,7 @@ int main(void)
 	    TEST(log_that_became_a_symbolic_link_is_not_followed),
 	    TEST(log_that_is_a_symbolic_link_is_refused_at_the_start),
 	    TEST(fifo_is_a_log_as_long_as_somebody_reads_it),
+	    TEST(secrets_are_in_a_file_that_only_its_owner_reads),
 	    TEST(logs_are_reopened_in_the_folder_of_the_start),
 	    TEST(folder_that_was_removed_is_told_of),
 	    TEST(line_that_was_torn_by_a_power_cut_gets_its_end),
