@@ -398,7 +398,7 @@ const struct conf_option conf_options[] = {
     {LISTEN(tls.suites), .key = "ciphers", WORDS("SUITE ...", conf_add_suite), .example = "ECDHE-ECDSA-AES128-GCM-SHA256 ECDHE-RSA-AES128-GCM-SHA256",
         .repeats = true,
         .sentence = "The cipher suites of TLS 1.2, the preferred one first, by the names of OpenSSL or of IANA. Not given: all six that "
-        "RFC 9113 allows, as the client prefers. TLS 1.3 has suites of its own, of which all three are accepted."},
+        "RFC 9113 allows, AES128 before AES256 before ChaCha20. TLS 1.3 has suites of its own, of which all three are accepted."},
     {LISTEN(tls.groups), .key = "groups", WORDS("GROUP ...", conf_add_group), .example = "X25519 P-256", .repeats = true,
         .sentence = "The groups of the key exchange, the preferred one first, such as X25519, P-256, P-384 and P-521. Not given: "
         "X25519MLKEM768 if the linked BoringSSL has it (pushgate version says so), X25519, P-256, P-384."},

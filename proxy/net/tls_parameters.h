@@ -40,8 +40,8 @@ struct net_key_log {
 /* What a server accepts. The texts are lists of the library's names, separated by colons, preferred first. */
 struct net_tls_parameters {
 	enum net_tls_version least, most;
-	const char *suites; /* of TLS 1.2; NULL: all that RFC 9113 allows, as the client prefers */
-	const char *groups; /* NULL: X25519MLKEM768 if the library has it, X25519, P-256, P-384 */
+	const char *suites;   /* of TLS 1.2; NULL: all that RFC 9113 allows */
+	const char *groups;   /* NULL: X25519MLKEM768 if the library has it, X25519, P-256, P-384 */
 	const char *ech_file; /* the keys of Encrypted ClientHello; NULL: there are none */
 	bool strict_sni; /* refuses clients that name no host, or one that no certificate covers */
 };

@@ -112,6 +112,35 @@ static void suites_choose_the_kind_of_certificate_in_tls12(void **state)
 	net_tls_free(server);
 }
 
+static void by_itself_the_server_prefers_aes_whatever_the_client_does(void **state)
+{
+	(void)state;
+	const struct net_certificate one = {certs.ecdsa, certs.ecdsa_key};
+	const struct net_tls_parameters p = {.most = NET_TLS_1_2};
+	static const struct {
+		const char *offered, *chosen;
+	} rows[] = {
+	    {"ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-AES128-GCM-"
+	     "SHA256",
+		"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"},
+	    {"ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-ECDSA-AES256-GCM-SHA384",
+		"TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"},
+	    {"ECDHE-ECDSA-CHACHA20-POLY1305", "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct joined j;
+		struct net_tls *server = server_of(&one, 1, &p),
+			       *client = client_of(TLS1_2_VERSION);
+		assert_true(SSL_CTX_set_strict_cipher_list(client->context, rows[i].offered));
+		joined_init(&j);
+		joined_open(&j, server, client, "www.example.org");
+		assert_string_equal(net_conn_tls_cipher(j.server.conn), rows[i].chosen);
+		joined_fini(&j);
+		net_tls_free(client);
+		net_tls_free(server);
+	}
+}
+
 static void groups_are_those_that_are_named(void **state)
 {
 	(void)state;
@@ -211,6 +240,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(versions_outside_the_bounds_are_refused),
 	    cmocka_unit_test(suites_choose_the_kind_of_certificate_in_tls12),
+	    cmocka_unit_test(by_itself_the_server_prefers_aes_whatever_the_client_does),
 	    cmocka_unit_test(groups_are_those_that_are_named),
 	    cmocka_unit_test(names_of_suites_and_groups_are_known),
 	    cmocka_unit_test(an_exact_name_goes_before_a_wildcard_whatever_the_order_and_the_key),
