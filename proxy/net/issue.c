@@ -125,20 +125,34 @@ static size_t copy_serial(uint8_t *to, size_t most, const ASN1_INTEGER *serial)
 	return length > 0 ? length + has_zero : 0;
 }
 
+/* The first certificate of a chain that can be loaded as a whole; NULL: it cannot, or is not for the key. */
+static X509 *read_chain(struct slice pem, const struct net_key *k)
+{
+	const struct sealed_view v = {.bytes = pem};
+	BIO *in = tls_reader(&v);
+	ERR_clear_error();
+	X509 *first = PEM_read_bio_X509(in, NULL, NULL, NULL), *next;
+	size_t count = 1;
+	bool is_good = first && X509_check_private_key(first, k->key) == 1;
+	while (is_good && (next = PEM_read_bio_X509(in, NULL, NULL, NULL))) {
+		X509_free(next);
+		is_good = ++count <= NET_CHAIN_MOST;
+	}
+	is_good = is_good && tls_is_at_end();
+	BIO_free(in);
+	ERR_clear_error();
+	if (is_good)
+		return first;
+	X509_free(first);
+	return NULL;
+}
+
 bool net_issued_read(struct slice pem, const struct net_key *k, const char *const *names,
     size_t count, struct net_issued *out)
 {
-	const struct sealed_view v = {.bytes = pem};
 	struct tls_names covered;
-	BIO *in = tls_reader(&v);
-	X509 *certificate = PEM_read_bio_X509(in, NULL, NULL, NULL);
 	*out = (struct net_issued){0};
-	BIO_free(in);
-	if (certificate && X509_check_private_key(certificate, k->key) != 1) {
-		X509_free(certificate);
-		certificate = NULL;
-	}
-	ERR_clear_error();
+	X509 *certificate = read_chain(pem, k);
 	if (!certificate)
 		return false;
 	out->starts = tls_seconds(X509_get0_notBefore(certificate));

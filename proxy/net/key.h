@@ -57,7 +57,7 @@ struct net_issued {
 	size_t
 	    missing; /* the number of the first name that the certificate does not cover; count: none */
 };
-/* False: the text has no certificate that can be read, or its first one is not for the key. */
+/* False: the text has no chain of at most NET_CHAIN_MOST certificates that can be read, or its first one is not for the key. */
 bool net_issued_read(struct slice pem, const struct net_key *k, const char *const *names,
     size_t count, struct net_issued *out);
 

@@ -118,6 +118,8 @@ const char *tls_reason(uint32_t code, char *buffer, size_t size);
 bool tls_load_chain(SSL_CTX *x, const struct sealed_view *v);
 bool tls_load_key(SSL_CTX *x, const struct sealed_view *v);
 bool tls_load_authorities(SSL_CTX *x, const struct sealed_view *v);
+/* After the last certificate: the text ends there, or goes on with what is none. */
+bool tls_is_at_end(void);
 /* What was written, with a NUL behind it; frees the writer. */
 char *tls_text(BIO *out);
 /* Since the Unix epoch. */

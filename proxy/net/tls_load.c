@@ -15,8 +15,7 @@ BIO *tls_reader(const struct sealed_view *v)
 	return in;
 }
 
-/* The file ends where no further certificate begins. */
-static bool is_at_end(void)
+bool tls_is_at_end(void)
 {
 	uint32_t last = ERR_peek_last_error();
 	return ERR_GET_LIB(last) == ERR_LIB_PEM && ERR_GET_REASON(last) == PEM_R_NO_START_LINE;
@@ -33,7 +32,7 @@ bool tls_load_chain(SSL_CTX *x, const struct sealed_view *v)
 		if (!is_good)
 			X509_free(certificate);
 	}
-	is_good = is_good && is_at_end();
+	is_good = is_good && tls_is_at_end();
 	BIO_free(in);
 	if (is_good)
 		ERR_clear_error();

@@ -117,12 +117,39 @@ static void challenge_is_a_critical_extension(void **state)
 	free(pem);
 }
 
+/* What the context of a listener could not load is not taken: the next start would end at it. */
+static void chain_is_read_to_its_end(void **state)
+{
+	(void)state;
+	struct net_issued c;
+	char text[16384];
+	char *pem = net_key_self_signed(key, names, 2, now() + 86400, NULL);
+	size_t length = strlen(pem);
+	static const char *const tails[] = {"-----BEGIN CERTIFICATE-----\n", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+	    "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n"};
+	for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
+		snprintf(text, sizeof(text), "%s%s", pem, tails[i]);
+		if (net_issued_read(slice_of_string(text), key, names, 2, &c))
+			fail_msg("taken: %s", tails[i]);
+	}
+	snprintf(text, sizeof(text), "%sa line behind it\n", pem);
+	assert_true(net_issued_read(slice_of_string(text), key, names, 2, &c));
+	text[0] = '\0';
+	for (size_t i = 1; i <= NET_CHAIN_MOST + 1; i++) {
+		assert_true(i * length < sizeof(text));
+		strcat(text, pem);
+		assert_int_equal(net_issued_read(slice_of_string(text), key, names, 2, &c), i <= NET_CHAIN_MOST);
+	}
+	free(pem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(request_has_all_names_and_its_signature),
 	    cmocka_unit_test(self_signed_certificate_is_for_its_names_and_its_key),
 	    cmocka_unit_test(challenge_is_a_critical_extension),
+	    cmocka_unit_test(chain_is_read_to_its_end),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
