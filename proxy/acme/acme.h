@@ -166,7 +166,7 @@ bool acme_time_parse(const char *text, int64_t *seconds);
  */
 int64_t acme_renewal_time(
     const struct net_issued *c, const struct acme_window *window, uint64_t random);
-/* The pause after so many failures in a row, 1 or more; at least as long as the authority has said. */
+/* The pause after so many failures in a row, 1 or more; as long as the authority has said at least, if that is at most a day. */
 uint32_t acme_pause_seconds(unsigned failures, uint32_t retry_after, uint64_t random);
 /* When to ask for the window again. */
 uint32_t acme_window_seconds(uint32_t retry_after);

@@ -20,6 +20,8 @@ void acme_take_problem(struct acme_task *t, const struct acme_answer *a, const j
 
 /* The directory has no address of ACME_STEP_WINDOW. */
 void acme_fail_without_windows(struct acme_task *t);
+/* challenge.c: RFC 4648 5, without padding, and not empty. */
+bool acme_text_is_base64url(struct slice text);
 /* The text of a member; NULL: it has none. */
 const char *acme_text(const json_t *object, const char *key);
 /* The task has failed, for this reason: printable characters alone go into it. */

@@ -271,6 +271,10 @@ void acme_take_challenge(struct acme_task *t, const struct acme_answer *a, const
 void acme_take_certificate(struct acme_task *t, const struct acme_answer *a, const json_t *json)
 {
 	(void)json;
+	if (a->body.len == 0) {
+		acme_fail(t, "the answer is empty");
+		return;
+	}
 	t->chain = memory_alloc(a->body.len + 1);
 	memcpy(t->chain, a->body.ptr, a->body.len);
 	t->chain[a->body.len] = '\0';

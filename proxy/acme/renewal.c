@@ -9,6 +9,8 @@ enum { MINUTE = 60, HOUR = 60 * MINUTE, DAY = 24 * HOUR };
 /* Let's Encrypt allows five failed validations of a name in an hour: with pauses of 1, 2, 4, … minutes there are six in the
  * first hour, and then one in four hours. */
 enum { PAUSE_FIRST_SECONDS = 1 * MINUTE, PAUSE_MOST_SECONDS = 4 * HOUR };
+/* An authority that names a longer pause is asked once a day all the same: one that errs must not end all renewals. */
+enum { PAUSE_SAID_MOST_SECONDS = DAY };
 /* RFC 9773 4.3.3 recommends six hours where the authority does not say; 4.3.2 has the least and the most. */
 enum { WINDOW_SECONDS = 6 * HOUR, WINDOW_LEAST_SECONDS = 1 * MINUTE, WINDOW_MOST_SECONDS = DAY };
 
@@ -71,6 +73,8 @@ uint32_t acme_pause_seconds(unsigned failures, uint32_t retry_after, uint64_t ra
 		pause = PAUSE_FIRST_SECONDS << (failures - 1);
 	/* A tenth more at most, so that many gateways do not come at once. */
 	pause += (uint32_t)(random % (pause / 10 + 1));
+	if (retry_after > PAUSE_SAID_MOST_SECONDS)
+		retry_after = PAUSE_SAID_MOST_SECONDS;
 	return pause > retry_after ? pause : retry_after;
 }
 

@@ -7,6 +7,9 @@
 #include "proxy/base/memory.h"
 #include <stdarg.h>
 
+/* Those of the authorities of today have a hundred at most. */
+enum { NONCE_BYTES_MOST = 1024 };
+
 /* ---- payloads: JSON, the caller's to free ---- */
 
 static char *dump(json_t *json)
@@ -262,7 +265,7 @@ void acme_task_request(struct acme_task *t, struct acme_request *r)
 
 static void keep_nonce(struct acme_ca *ca, struct slice nonce)
 {
-	if (!acme_token_is_good(nonce))
+	if (nonce.len > NONCE_BYTES_MOST || !acme_text_is_base64url(nonce))
 		return;
 	free(ca->nonce);
 	ca->nonce = memory_alloc(nonce.len + 1);

@@ -287,6 +287,7 @@ struct ledger_status *ledger_status_new(
 	s->status.worker_count = own->workers;
 	s->status.conf = own->conf;
 	s->status.orders = own->orders;
+	s->status.certificates = own->certificates;
 	s->status.health_table = health_table;
 	list_orders(s);
 	return s;

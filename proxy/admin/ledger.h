@@ -48,7 +48,8 @@ struct ledger_region {
 	const struct observe_counters *slots;
 	uint32_t workers;
 	const struct series *series;
-	const struct server_orders *orders; /* NULL: none */
+	const struct server_orders *orders;           /* NULL: none */
+	const struct certificate_entry *certificates; /* the same */
 };
 
 /* What a worker sees. */

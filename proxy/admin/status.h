@@ -57,6 +57,7 @@ struct status {
 	const struct status_orders *other_orders; /* of generations that end what they have */
 	uint32_t other_orders_count;
 	const struct health_table *health_table; /* NULL: no server is checked or may be ejected */
+	const struct certificate_entry *certificates; /* of each listener; NULL: none has acme */
 	/* Names the rules whose counters are printed, and where push is off; NULL: neither. */
 	const struct conf *conf;
 };
@@ -86,6 +87,9 @@ void status_orders_print(const struct status *s, FILE *out);
 /* status_servers.c: the servers that get no requests, as comment lines; samples for monitoring. */
 void status_server_notes(const struct status *s, FILE *out);
 void status_servers_print(const struct status *s, FILE *out);
+/* status_certificates.c: what is ordered and renewed when, as comment lines; samples for monitoring. */
+void status_certificate_notes(const struct status *s, FILE *out);
+void status_certificates_print(const struct status *s, FILE *out);
 /* Writes each sample that is not 0 as a line to the error log, buckets of histograms left out. */
 void status_log(const struct status *s, struct observe *o);
 

@@ -93,6 +93,8 @@ static void print_whole(const struct status *s, FILE *out)
 	observe_sample(&memory, NO_LABELS, "%llu",
 	    (unsigned long long)s->conf->server.memory_bytes * s->worker_count);
 	print_certificates(s->conf, out);
+	if (s->certificates)
+		status_certificates_print(s, out);
 }
 
 /* ---- where push is off ---- */
@@ -280,6 +282,8 @@ void status_print(const struct status *s, FILE *out)
 		status_server_notes(s, out);
 	if (s->conf && s->orders)
 		status_order_notes(s, out);
+	if (s->conf && s->certificates)
+		status_certificate_notes(s, out);
 	print_learning(s, out);
 	struct status_mark mark = {0};
 	while (status_print_some(s, sum, &mark, out))

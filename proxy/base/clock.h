@@ -17,6 +17,9 @@ typedef uint64_t usec;
 usec clock_monotonic(void);
 /* Since the Unix epoch, for logs only. */
 usec clock_wall(void);
+/* RFC 3339, in UTC, of seconds since the Unix epoch. Returns text. */
+#define CLOCK_DATE_BYTES 24
+const char *clock_date(int64_t seconds, char text[CLOCK_DATE_BYTES]);
 /* Minutes since Monday 0:00 in local time, in the zone that the process began with (tzset). */
 uint32_t clock_week_minute(void);
 

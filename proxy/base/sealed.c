@@ -329,6 +329,13 @@ uint64_t sealed_digest(const struct sealed *s, uint64_t seed)
 	return seed;
 }
 
+bool sealed_has(const struct sealed *s, const char *path, struct slice bytes)
+{
+	const struct entry *e = find(s, path);
+	return e && !e->extent.error && e->extent.length == bytes.len &&
+	       e->extent.digest == hash_bytes(0, bytes.ptr, bytes.len);
+}
+
 /* ---- another set of the same paths ---- */
 
 bool sealed_has_changed(const struct sealed *s, const char *path)

@@ -35,6 +35,8 @@ int sealed_add_parts(
 void sealed_seal(struct sealed *s);
 /* A hash of the paths and the bytes of a sealed set, seeded. */
 uint64_t sealed_digest(const struct sealed *s, uint64_t seed);
+/* Whether the file of a sealed set has these bytes; by its digest, also when the set is closed. */
+bool sealed_has(const struct sealed *s, const char *path, struct slice bytes);
 /* The path of file number i; NULL: there are not so many. */
 const char *sealed_path(const struct sealed *s, size_t i);
 /* The memory file of a sealed set, for another process; -1: it was closed, or no file was read. */

@@ -163,6 +163,9 @@
 	X(PROCESS_OPEN_FDS, "process_open_fds", "gauge", "process", "its open descriptors; a pushgate that root has not started may not see those of its workers") \
 	X(PROCESS_MAX_FDS, "process_max_fds", "gauge", "process", "the most that it may have") \
 	X(CERTIFICATE, "pushgate_certificate_expiry_timestamp_seconds", "gauge", "listen, file", "when a certificate of a listener expires, or one of those in its file that signed it, in seconds since 1970") \
+	X(ACME_STATE, "pushgate_acme_certificate_state", "gauge", "listen, state", "always 1; what clients of a listener with acme get. good: a certificate for all hosts; lacking: one without some of them; missing: one that nobody has signed") \
+	X(ACME_NEXT, "pushgate_acme_next_order_timestamp_seconds", "gauge", "listen", "when the next order of a certificate begins, in seconds since 1970: to renew it, or to try again") \
+	X(ACME_FAILURES, "pushgate_acme_failures_in_a_row", "gauge", "listen", "orders since the last certificate that brought none; `pushgate status` says why") \
 	X(ROUTE_PUSH_OFF, "pushgate_route_push_off_seconds", "gauge", "route, origin", "time for which a route will still use connections without push (reset-rate, promise-refusals)") \
 	X(ROUTE_LIMITED, "pushgate_route_limited_total", "counter", "route, verdict", "requests that limit-requests refused, or in shadow would have refused; of the first 64 routes of the file") \
 	X(ORIGIN_PUSH_OFF, "pushgate_origin_push_off_connections", "gauge", "origin", "open connections to an origin on which push was turned off (promise-refusals)") \

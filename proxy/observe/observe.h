@@ -14,6 +14,7 @@
 #include "policy/policy.h"
 #include "proxy/log_fields.h"
 #include "proxy/net/net.h"
+#include "proxy/observe/certificate_table.h"
 #include "proxy/observe/connection_table.h"
 #include "proxy/observe/counter_rows.h"
 #include "proxy/observe/health_table.h"

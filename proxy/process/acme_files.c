@@ -11,6 +11,27 @@
 #define FILE_BYTES_MOST (1u << 20)
 #define PATH_BYTES 4096u
 
+/* A byte of the file is a lock; by descriptors, unlike the older locks of fcntl(2), which end with any close of the file. */
+int acme_lock_take(const char *dir, enum acme_lock which, bool waits)
+{
+	char path[PATH_BYTES];
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = which, .l_len = 1};
+	int taken;
+	snprintf(path, sizeof(path), "%s/lock", dir);
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -1;
+	do
+		taken = fcntl(fd, waits ? F_OFD_SETLKW : F_OFD_SETLK, &lock);
+	while (taken != 0 && errno == EINTR);
+	if (taken == 0)
+		return fd;
+	int error = errno == EACCES ? EAGAIN : errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
 static bool write_all(int fd, struct slice bytes)
 {
 	while (bytes.len > 0) {

@@ -42,6 +42,14 @@ void acme_link_init(struct acme_link *l);
 
 /* ---- files (acme_files.c) ---- */
 
+/*
+ * Gateways may share acme-dir: one at a time makes the account, and one at a time orders. The lock ends with the
+ * descriptor, which the caller closes; at the latest with the process. -1 with errno; EAGAIN: another one has the lock, and
+ * `waits` is false.
+ */
+enum acme_lock { ACME_LOCK_ACCOUNT, ACME_LOCK_ORDER };
+int acme_lock_take(const char *dir, enum acme_lock which, bool waits);
+
 /* Replaces DIR/NAME.pem by these parts in one step: a crash leaves the old file or the new one. 0 or errno. */
 int acme_file_write(const char *path, const struct slice *parts, size_t count);
 /* The text of a file with a NUL behind it, which the caller erases and frees; NULL with errno. */

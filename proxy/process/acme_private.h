@@ -13,7 +13,23 @@ struct acme_certificate {
 	int64_t order_at;                 /* it is ordered then … */
 	int64_t ask_at;                   /* … and the authority is asked when that should be */
 	unsigned failures;                /* orders in a row */
-	bool has_asked_in_vain;           /* the error log says so */
+	/* An authority that has each new certificate renewed at once gets pauses: when the last one came, how many came early in
+	 * a row, and when the next may be ordered. */
+	int64_t came_at;
+	unsigned early;
+	int64_t not_before;
+	bool has_asked_in_vain;          /* the error log says so */
+	struct certificate_entry *entry; /* borrowed: what `pushgate status` says of it */
+};
+
+/* What the process does for one certificate. */
+struct acme_work {
+	struct acme_certificate *certificate; /* NULL: nothing */
+	struct acme_task task;
+	struct net_key *key;         /* of an order */
+	int lock;                    /* the same; -1: none */
+	struct acme_request request; /* of the task; its body is owned */
+	unsigned addresses_tried;    /* with that */
 };
 
 enum acme_phase { ACME_PROCESS_IDLE, ACME_PROCESS_ASKING, ACME_PROCESS_WAITING };
@@ -33,10 +49,7 @@ struct acme_process {
 	struct acme_certificate *certificates; /* count of them */
 	size_t count;
 	enum acme_phase phase;
-	struct acme_task task;
-	struct acme_certificate *current; /* of the task; NULL: IDLE */
-	struct net_key *key;              /* of an order */
-	char *body;                       /* of the request */
+	struct acme_work work;
 	struct net_timer timer;
 	usec begin_at;
 };
@@ -46,9 +59,9 @@ int64_t acme_process_now(void);
 bool acme_account_open(struct acme_process *p, char *error, size_t error_size);
 /* Reads what there is, and says when what is due. */
 void acme_certificates_open(struct acme_process *p);
-/* Begins the task that is due. */
-void acme_certificate_begin(struct acme_process *p, struct acme_certificate *c);
+/* Begins the task that is due: p->work. False: there is none for now, and the times have changed. */
+bool acme_certificate_begin(struct acme_process *p, struct acme_certificate *c);
 /* The task is done, or has failed. */
-void acme_certificate_conclude(struct acme_process *p, struct acme_certificate *c);
+void acme_certificate_conclude(struct acme_process *p);
 
 #endif

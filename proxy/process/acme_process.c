@@ -18,6 +18,8 @@
 #define CHUNKS_KEPT 4u
 /* The first task waits so long for links to all workers, any of which may be asked for a challenge. */
 #define BEGIN_USEC (5 * USEC_PER_SEC)
+/* Some authorities answer slowly: they do a part of the work before. */
+#define REQUEST_USEC (60 * USEC_PER_SEC)
 /* The wall clock may be set: it is looked at so often at least. */
 #define LOOK_USEC (60 * USEC_PER_SEC)
 
@@ -43,8 +45,8 @@ static void set_challenge(struct acme_process *p)
 {
 	char text[ACME_TOKEN_BYTES_MOST + 1 + ACME_THUMBPRINT_BYTES + 1];
 	struct net_challenge *c = &p->told.challenge;
-	snprintf(text, sizeof(text), "%s.%s", p->task.order.token, p->told.thumbprint);
-	snprintf(c->name, sizeof(c->name), "%s", p->task.order.name);
+	snprintf(text, sizeof(text), "%s.%s", p->work.task.order.token, p->told.thumbprint);
+	snprintf(c->name, sizeof(c->name), "%s", p->work.task.order.name);
 	net_sha256(slice_of_string(text), c->digest);
 	for (uint32_t w = 0; w < p->helper.env->workers; w++)
 		tell(p, w);
@@ -61,18 +63,28 @@ static struct slice field_of(const struct http_head *head, struct slice name)
 	return (struct slice){0};
 }
 
+static void send_request(struct acme_process *p);
+
 static void on_done(void *context, const struct helper_http_result *r)
 {
 	struct acme_process *p = context;
+	struct acme_work *w = &p->work;
 	const struct acme_answer a = {.status = r->status,
 	    .why = r->why,
 	    .body = r->body,
 	    .nonce = field_of(r->head, SLICE("replay-nonce")),
 	    .location = field_of(r->head, SLICE("location")),
 	    .retry_after = r->retry_after};
-	free(p->body);
-	p->body = NULL;
-	acme_task_take(&p->task, &a);
+	if (r->status == 0)
+		helper_names_next(&p->names);
+	/* One address of several may not be reachable from here: that costs no order. */
+	if (r->status == 0 && !r->was_sent && ++w->addresses_tried < p->names.count) {
+		send_request(p);
+		return;
+	}
+	free(w->request.body);
+	w->request.body = NULL;
+	acme_task_take(&w->task, &a);
 	/* In the next loop pass: the request is not over yet. */
 	net_timer_set(&p->timer, net_now(p->loop));
 }
@@ -84,52 +96,66 @@ static const char *path_of(const char *url)
 	return authority ? strchr(authority + 3, '/') : url;
 }
 
-static void ask(struct acme_process *p)
+static void send_request(struct acme_process *p)
 {
-	struct acme_request r;
+	const struct acme_request *r = &p->work.request;
 	const struct conf_acme *conf = &p->helper.env->conf->server.acme;
-	if (acme_task_next(&p->task) == ACME_STEP_CHALLENGE &&
-	    strcmp(p->task.wish.challenge, ACME_CHALLENGE_TLS) == 0)
-		set_challenge(p);
-	acme_task_request(&p->task, &r);
-	p->body = r.body;
-	p->phase = ACME_PROCESS_ASKING;
-	net_timer_set(&p->timer, USEC_NEVER); /* of what was due before */
-	const struct net_address *to = helper_names_next(&p->names);
+	const struct net_address *to = helper_names_current(&p->names);
 	if (!to) {
 		const struct helper_http_result unknown = {
 		    .why = p->names.error ? p->names.error : "its address is not known yet"};
 		on_done(p, &unknown);
 		return;
 	}
-	const struct helper_http_request request = {.method = r.method,
+	const struct helper_http_request request = {.method = r->method,
 	    .authority = conf->server->text,
-	    .path = path_of(r.url),
-	    .content_type = r.body ? "application/jose+json" : NULL,
-	    .body = slice_of(r.body, r.body ? strlen(r.body) : 0),
+	    .path = path_of(r->url),
+	    .content_type = r->body ? "application/jose+json" : NULL,
+	    .body = slice_of(r->body, r->body ? strlen(r->body) : 0),
 	    .tls = p->tls,
 	    .tls_name = conf->server->tls_name};
 	helper_http_begin(&p->http, to, &request);
 }
 
+static void ask(struct acme_process *p)
+{
+	struct acme_work *w = &p->work;
+	if (acme_task_next(&w->task) == ACME_STEP_CHALLENGE &&
+	    strcmp(w->task.wish.challenge, ACME_CHALLENGE_TLS) == 0)
+		set_challenge(p);
+	acme_task_request(&w->task, &w->request);
+	w->addresses_tried = 0;
+	p->phase = ACME_PROCESS_ASKING;
+	net_timer_set(&p->timer, USEC_NEVER); /* of what was due before */
+	send_request(p);
+}
+
+static void end_work(struct acme_process *p)
+{
+	struct acme_work *w = &p->work;
+	acme_task_fini(&w->task);
+	net_key_free(w->key);
+	free(w->request.body);
+	descriptor_close(&w->lock);
+	*w = (struct acme_work){.lock = -1};
+}
+
 /* The task has moved. */
 static void follow(struct acme_process *p)
 {
-	switch (p->task.state) {
+	switch (p->work.task.state) {
 	case ACME_REQUEST:
 		ask(p);
 		return;
 	case ACME_WAITING:
 		p->phase = ACME_PROCESS_WAITING;
-		net_timer_set(&p->timer, net_now(p->loop) + p->task.wait_seconds * USEC_PER_SEC);
+		net_timer_set(
+		    &p->timer, net_now(p->loop) + p->work.task.wait_seconds * USEC_PER_SEC);
 		return;
 	case ACME_DONE:
 	case ACME_FAILED:
-		acme_certificate_conclude(p, p->current);
-		acme_task_fini(&p->task);
-		net_key_free(p->key);
-		p->key = NULL;
-		p->current = NULL;
+		acme_certificate_conclude(p);
+		end_work(p);
 		p->phase = ACME_PROCESS_IDLE;
 		go_on(p);
 		return;
@@ -161,14 +187,15 @@ static void go_on(struct acme_process *p)
 			next = c;
 		}
 	}
-	if (next && due <= now && may_begin(p)) {
-		p->current = next;
-		acme_certificate_begin(p, next);
+	bool is_now = next && due <= now && may_begin(p);
+	if (is_now && acme_certificate_begin(p, next)) {
 		follow(p);
 		return;
 	}
 	usec wait = LOOK_USEC;
-	if (due <= now)
+	if (is_now)
+		wait = 0; /* other times than before */
+	else if (due <= now)
 		wait = USEC_PER_SEC / 4;
 	else if (due - now < (int64_t)(LOOK_USEC / USEC_PER_SEC))
 		wait = (usec)(due - now) * USEC_PER_SEC;
@@ -184,7 +211,7 @@ static void on_timer(void *context)
 		go_on(p);
 		return;
 	case ACME_PROCESS_WAITING:
-		acme_task_waited(&p->task);
+		acme_task_waited(&p->work.task);
 		follow(p);
 		return;
 	case ACME_PROCESS_ASKING:
@@ -239,8 +266,11 @@ static bool open_parts(struct acme_process *p, char *error, size_t error_size)
 	p->links = memory_alloc(env->workers * sizeof(*p->links));
 	for (uint32_t w = 0; w < env->workers; w++)
 		p->links[w] = -1;
-	p->http = (struct helper_http){
-	    .loop = p->loop, .body_most = ACME_ANSWER_BYTES, .done = on_done, .context = p};
+	p->http = (struct helper_http){.loop = p->loop,
+	    .body_most = ACME_ANSWER_BYTES,
+	    .done = on_done,
+	    .context = p,
+	    .limit = REQUEST_USEC};
 	helper_http_init(&p->http);
 	p->begin_at = net_now(p->loop) + BEGIN_USEC;
 	if (!helper_names_open(&p->names, p->loop, env->conf, conf->server, error, error_size))
@@ -268,16 +298,14 @@ static void close_parts(struct acme_process *p)
 	helper_http_fini(&p->http);
 	helper_names_close(&p->names);
 	net_timer_fini(&p->timer);
-	acme_task_fini(&p->task);
+	end_work(p);
 	acme_ca_fini(&p->ca);
-	net_key_free(p->key);
 	net_key_free(p->account);
 	net_tls_free(p->tls);
 	net_loop_free(p->loop);
 	chunk_pool_free(p->chunks);
 	free(p->certificates);
 	free(p->links);
-	free(p->body);
 }
 
 int acme_helper_run(const struct helper_env *env)
@@ -285,6 +313,7 @@ int acme_helper_run(const struct helper_env *env)
 	char error[512];
 	struct acme_process *p = memory_new(struct acme_process);
 	p->helper.env = env;
+	p->work.lock = -1;
 	prctl(PR_SET_NAME, "pushgate-acme");
 	child_set_signals(0, false);
 	bool is_up = open_parts(p, error, sizeof(error));

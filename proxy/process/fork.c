@@ -93,6 +93,7 @@ static _Noreturn void become_helper(struct generation *g, const struct helper_ro
 	    .logs = &s->logs,
 	    .contents = &g->contents,
 	    .counters = g->master->observe.counters,
+	    .certificates = g->outfit.certificates,
 	    .workers = g->outfit.workers,
 	    .control = control,
 	    .is_first = !g->files_was_ready,

@@ -27,6 +27,7 @@ struct helper_env {
 	    *contents; /* as they are at the start; the files process has them alone */
 	/* The master's slot: those of lost lines are the logger's, those of spans the tracers'. */
 	struct observe_counters *counters;
+	struct certificate_entry *certificates; /* of each listener; NULL: none has acme */
 	uint32_t workers;
 	int control;   /* its end of the socketpair to the master; the logger has none */
 	bool is_first; /* no files process before it has read the files */

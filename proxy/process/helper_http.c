@@ -70,6 +70,7 @@ static void finish(struct helper_http *c, unsigned status, const char *why)
 	if (c->is_done)
 		return;
 	c->is_done = true;
+	c->result.was_sent = c->is_sent;
 	c->result.status = status;
 	c->result.why = why;
 }
@@ -96,7 +97,9 @@ static void conclude(struct helper_http *c)
 static void expired(void *context)
 {
 	struct helper_http *c = context;
-	finish(c, 0, "it took longer than 10 s");
+	snprintf(c->why, sizeof(c->why), "it took longer than %u s",
+	    (unsigned)(c->limit / USEC_PER_SEC));
+	finish(c, 0, c->why);
 	conclude(c);
 }
 
@@ -176,9 +179,10 @@ static void take_piece(struct helper_http *c, const struct session_event *e)
 		finish(c, 0, "the response is too long");
 		return;
 	}
-	c->body = memory_resize(c->body, c->body_length + bytes.len + 1, 1);
-	if (bytes.len > 0)
+	if (bytes.len > 0) {
+		c->body = memory_resize(c->body, c->body_length + bytes.len, 1);
 		memcpy(c->body + c->body_length, bytes.ptr, bytes.len);
+	}
 	c->body_length += bytes.len;
 	if (e->end)
 		finish(c, c->head->status, NULL);
@@ -300,6 +304,6 @@ void helper_http_begin(
 	c->result = (struct helper_http_result){0};
 	c->body_length = 0;
 	c->is_sent = c->is_done = false;
-	net_timer_set(&c->timer, net_now(c->loop) + HELPER_HTTP_USEC);
+	net_timer_set(&c->timer, net_now(c->loop) + c->limit);
 	c->net = net_connect(c->loop, to, r->tls, r->tls_name, &ops, c);
 }

@@ -9,9 +9,6 @@
 #include "proxy/names/names.h"
 #include "proxy/protocols/protocols.h"
 
-/* How long a request may take, from the connect on. */
-#define HELPER_HTTP_USEC (10 * USEC_PER_SEC)
-
 struct helper_http_request {
 	const char *method; /* a constant: GET, HEAD or POST */
 	const char *authority, *path;
@@ -24,19 +21,20 @@ struct helper_http_request {
 struct helper_http_result {
 	unsigned status; /* 0: no response came, and `why` says it */
 	const char *why;
+	bool was_sent;                /* else the server has not seen the request */
 	uint32_t retry_after;         /* seconds, as the response says; 0: it does not */
 	const struct http_head *head; /* of the response */
 	struct slice body;
 };
 
 struct helper_http {
-	struct net_loop
-	    *loop; /* borrowed, as all that the owner sets: up to done and its context */
+	struct net_loop *loop; /* borrowed, as all that the owner sets: up to the limit */
 	size_t
 	    body_most; /* of a response; 0: its head is enough, and the connection is closed then */
 	/* All of the result is lent until it returns; another request may be begun in it. */
 	void (*done)(void *context, const struct helper_http_result *r);
 	void *context;
+	usec limit;                   /* how long a request may take, from the connect on */
 	struct http_head_pool *heads; /* owned, from here on */
 	struct session_plan *plans;
 	struct session_env env;
@@ -88,7 +86,9 @@ bool helper_names_open(struct helper_names *n, struct net_loop *loop, const stru
 void helper_names_close(struct helper_names *n);
 /* In the sandbox. */
 void helper_names_begin(struct helper_names *n);
-/* The next address to try; NULL: none is known. */
-const struct net_address *helper_names_next(struct helper_names *n);
+/* The address to use now; NULL: none is known. */
+const struct net_address *helper_names_current(const struct helper_names *n);
+/* The one after that is used from now on. */
+void helper_names_next(struct helper_names *n);
 
 #endif

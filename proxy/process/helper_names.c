@@ -83,7 +83,12 @@ void helper_names_begin(struct helper_names *n)
 	n->watch = names_watch(n->names, n->server->host, n->server->port, false, changed, n);
 }
 
-const struct net_address *helper_names_next(struct helper_names *n)
+const struct net_address *helper_names_current(const struct helper_names *n)
 {
-	return n->count > 0 ? &n->addresses[n->next++ % n->count] : NULL;
+	return n->count > 0 ? &n->addresses[n->next % n->count] : NULL;
+}
+
+void helper_names_next(struct helper_names *n)
+{
+	n->next++;
 }

@@ -125,6 +125,7 @@ static struct status describe(struct master *m)
 	    .worker_count = g->outfit.workers,
 	    .health_table = g->outfit.health_table,
 	    .orders = g->outfit.orders,
+	    .certificates = g->outfit.certificates,
 	    .other_orders = m->other_orders,
 	    .other_orders_count = master_list_other_orders(m),
 	    .conf = g->outfit.conf,

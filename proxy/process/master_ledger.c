@@ -65,7 +65,8 @@ struct ledger_view generation_view(const struct generation *g)
 		    .slots = other->outfit.slots,
 		    .workers = other->outfit.workers,
 		    .series = &other->outfit.series,
-		    .orders = other->outfit.orders};
+		    .orders = other->outfit.orders,
+		    .certificates = other->outfit.certificates};
 	}
 	return v;
 }

@@ -86,6 +86,15 @@ static bool map_connections(struct outfit *o, char *error, size_t error_size)
 	return o->connections != NULL;
 }
 
+static bool map_certificates(struct outfit *o, char *error, size_t error_size)
+{
+	if (!o->conf->server.acme.directory)
+		return true;
+	o->certificates = outfit_map_shared(o->conf->listen_count * sizeof(*o->certificates),
+	    "the table of certificates", error, error_size);
+	return o->certificates != NULL;
+}
+
 static size_t count_servers(const void *context, size_t origin)
 {
 	const struct conf *conf = context;
@@ -118,7 +127,7 @@ bool outfit_open(struct outfit *o, struct sockets *sockets, char *error, size_t 
 	    outfit_map_shared(o->workers * sizeof(*o->slots), "the counters", error, error_size);
 	return o->slots && map_series(o, error, error_size) &&
 	       map_health_table(o, error, error_size) && map_pages(o, error, error_size) &&
-	       map_connections(o, error, error_size);
+	       map_connections(o, error, error_size) && map_certificates(o, error, error_size);
 }
 
 void outfit_exchange(struct outfit *o, struct conf *conf, const struct router_tables *tables)
@@ -159,6 +168,8 @@ void outfit_close(struct outfit *o)
 	if (o->orders)
 		munmap(o->orders_memory, o->orders_bytes);
 	free(o->orders);
+	if (o->certificates)
+		munmap(o->certificates, o->conf->listen_count * sizeof(*o->certificates));
 	if (o->connections)
 		munmap(o->connections, o->workers * sizeof(*o->connections));
 	if (o->pages.memory)

@@ -26,6 +26,8 @@ struct outfit {
 	struct server_orders *orders; /* the same; NULL: no command can give any */
 	void *orders_memory;          /* its shared part */
 	size_t orders_bytes;
+	struct certificate_entry
+	    *certificates;                   /* the same, of each listener; NULL: none has acme */
 	struct connection_lane *connections; /* a lane of each worker; NULL: no admin listener */
 	struct waterfall pages;              /* page records; its memory is NULL: there are none */
 	struct limit_memories limits;        /* of the workers' tables; none in single mode */

@@ -135,6 +135,10 @@ static const struct row rows[] = {
     /* offer/learned_store.c, process/acme_files.c: a new file, fsync(2), rename(2). */
     {CALL(openat, SANDBOX_SAVES), WHEN(BITS(2, OPEN_KIND, O_RDWR | O_CREAT | O_EXCL), IS(3, 0600))},
     {CALL(fsync, SANDBOX_SAVES)},
+    /* process/acme_files.c: a lock of all processes that have the folder. */
+    {CALL(openat, SANDBOX_ACME), WHEN(BITS(2, OPEN_KIND, O_RDWR | O_CREAT), IS(3, 0600))},
+    {CALL(fcntl, SANDBOX_ACME), WHEN(IS(1, F_OFD_SETLK))},
+    {CALL(fcntl, SANDBOX_ACME), WHEN(IS(1, F_OFD_SETLKW))},
     {CALL(rename, SANDBOX_SAVES)},          /* other C libraries use one of the next two */
     {CALL(renameat, SANDBOX_SAVES)},
     {CALL(renameat2, SANDBOX_SAVES)},

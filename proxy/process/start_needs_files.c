@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether logs, manifests, files of users and the learned-file can be opened by the processes that need them. Makes no file. */
 #include "proxy/base/clock.h"
+#include "proxy/process/acme_helper.h"
 #include "proxy/process/files.h"
 #include "proxy/process/holder.h"
 #include "proxy/process/passwords.h"
@@ -193,12 +194,45 @@ void start_needs_learned_file(struct start_needs *n)
 		examine_learned_content(n, at);
 }
 
+/* What the ACME process will do about the listener's certificate. That there is none yet is a finding of conf_load. */
+static void examine_certificate(struct start_needs *n, size_t index)
+{
+	const struct conf_acme_listen *acme = n->conf->listens[index].acme;
+	struct conf_place at = conf_find_place(n->conf, "listen", index, "acme", 0);
+	size_t length = 0;
+	struct net_issued issued;
+	char until[CLOCK_DATE_BYTES], after[CLOCK_DATE_BYTES],
+	    *text = acme_file_read(acme->file, &length);
+	const struct slice bytes = slice_of(text, length);
+	struct net_key *key = text ? net_key_read(bytes) : NULL;
+	bool is_there = key && net_issued_read(bytes, key, acme->names, acme->count, &issued);
+	if (is_there && issued.missing < acme->count)
+		start_needs_report(n, NEED_WARNING, at,
+		    "the certificate in %s is not for %s; another one is ordered at the start, and "
+		    "clients get this one until it comes",
+		    acme->file, acme->names[issued.missing]);
+	else if (is_there)
+		start_needs_report(n, NEED_NOTE, at,
+		    "the certificate in %s is good until %s; it is renewed after %s, or when the "
+		    "authority says",
+		    acme->file, clock_date(issued.ends, until),
+		    clock_date(acme_renewal_time(&issued, NULL, 0), after));
+	net_key_free(key);
+	if (text)
+		explicit_bzero(text, length);
+	free(text);
+}
+
 void start_needs_acme_dir(struct start_needs *n)
 {
 	char path[4096];
 	if (!n->conf->server.acme.directory)
 		return;
 	snprintf(path, sizeof(path), "%s/account.key", n->conf->server.acme.dir);
-	(void)start_needs_can_make(
-	    n, conf_find_place(n->conf, "server", 0, "acme-dir", 0), "acme-dir", path);
+	if (!start_needs_can_make(
+		n, conf_find_place(n->conf, "server", 0, "acme-dir", 0), "acme-dir", path))
+		return;
+	for (size_t i = 0; n->is_check && i < n->conf->listen_count; i++)
+		if (n->conf->listens[i].acme)
+			examine_certificate(n, i);
 }

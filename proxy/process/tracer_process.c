@@ -22,6 +22,8 @@
 /* A batch is posted so often; between the posts is a pause of 1, 2, 4, … seconds, or what Retry-After says. */
 #define TRIES_MOST 6u
 #define PAUSE_MOST_SECONDS 30u
+/* From the connect to the response. */
+#define POST_USEC (10 * USEC_PER_SEC)
 /* Within HELPER_END_USEC, after which the master kills it. */
 #define LAST_POSTS_USEC (1500 * USEC_PER_MSEC)
 
@@ -71,7 +73,8 @@ static void count(uint64_t *counter, uint32_t n)
 static void begin_batch(struct process *p)
 {
 	size_t length;
-	const struct net_address *to = helper_names_next(&p->names);
+	const struct net_address *to = helper_names_current(&p->names);
+	helper_names_next(&p->names);
 	p->body = tracer_queue_join(&p->queue, p->begin, OTLP_END, &length, &p->batch);
 	p->phase = PHASE_POSTING;
 	if (to) {
@@ -314,7 +317,8 @@ static bool open_parts(struct process *p, char *error, size_t error_size)
 	    .version = PUSHGATE_VERSION,
 	    .host = uname(&machine) == 0 ? machine.nodename : ""};
 	p->begin = otlp_begin(&resource);
-	p->http = (struct helper_http){.loop = p->loop, .done = on_done, .context = p};
+	p->http = (struct helper_http){
+	    .loop = p->loop, .done = on_done, .context = p, .limit = POST_USEC};
 	helper_http_init(&p->http);
 	unsigned parts = SANDBOX_TRACER;
 	if (conf_tracing_has_name(env->conf))

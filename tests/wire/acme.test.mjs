@@ -7,85 +7,11 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import crypto from 'node:crypto';
 import fs from 'node:fs';
-import http from 'node:http';
 import path from 'node:path';
 import { test } from 'node:test';
 import tls from 'node:tls';
-import { BINARY, certs, freePort, Gate, section, sleep, until, workDir } from '../support/gate.mjs';
-import { Pebble } from '../support/pebble.mjs';
-
-const LONG = 60000;
-
-/* The certificate that a client gets for this name; fails when the handshake does. */
-const served = (port, servername) => new Promise((resolve, reject) => {
-	const socket = tls.connect({ port, host: '127.0.0.1', servername, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }, () => {
-		const certificate = socket.getPeerX509Certificate();
-		socket.destroy();
-		resolve(certificate);
-	});
-	socket.once('error', reject);
-});
-
-/* Verifies chain and name, as a client does that trusts the authority's root. */
-const verified = (port, servername, root) => new Promise((resolve, reject) => {
-	const socket = tls.connect({ port, host: '127.0.0.1', servername, ca: root, ALPNProtocols: ['http/1.1'] }, () => {
-		socket.destroy();
-		resolve(true);
-	});
-	socket.once('error', reject);
-});
-
-const get = (port, path_, host) => new Promise((resolve, reject) => {
-	http.get({ port, host: '127.0.0.1', path: path_, headers: { host }, agent: false }, (response) => {
-		let text = '';
-		response.setEncoding('utf8').on('data', (piece) => { text += piece; }).on('end', () => resolve({ status: response.statusCode, text }));
-	}).on('error', reject);
-});
-
-function children(gate, comm) {
-	return fs.readFileSync(`/proc/${gate.pid}/task/${gate.pid}/children`, 'utf8').split(' ').filter(Boolean).filter((pid) => {
-		try {
-			return fs.readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === comm;
-		} catch {
-			return false;
-		}
-	}).map(Number);
-}
-
-const config = (s, { hosts, directory, workers, server }) => section('server', {
-	workers, 'access-log': 'access.log', 'error-log': 'error.log', 'status-socket': 'status', 'drain-timeout': '1s',
-	'acme-dir': path.join(s.dir, 'acme'), 'acme-ca': certs().file('ca.pem'), 'acme-email': 'me@a.test', ...server,
-}) + section('listen main', { address: `127.0.0.1:${s.port}`, acme: directory })
-	+ section('listen clear', { address: `127.0.0.1:${s.clear}`, 'redirect-to-https': 'yes' })
-	+ section('route main', { host: hosts.join(' '), answer: '204' });
-
-/* A scenario with pebble in s.pebble and pushgate in s.gate. authority: options of Pebble.open; starts: false = pebble is down at first. */
-function scenario(name, { hosts = ['a.example', 'b.example'], authority = {}, starts = true, workers = 1, server = {}, front = null }, body) {
-	test(name, async () => {
-		const s = { dir: workDir(), port: await freePort(), clear: await freePort(), pebble: new Pebble() };
-		fs.mkdirSync(path.join(s.dir, 'acme'));
-		fs.chmodSync(path.join(s.dir, 'acme'), 0o777);
-		s.file = path.join(s.dir, 'acme', 'main.pem');
-		s.read = () => fs.readFileSync(s.file, 'utf8');
-		s.open = (options = {}) => s.pebble.open(s.dir, { httpPort: s.clear, tlsPort: s.port, ...authority, ...options });
-		s.first = () => until(() => `a certificate\n${s.gate.report()}\n${s.pebble.text}`, () => fs.existsSync(s.file) && served(s.port, hosts[0]).then((c) => c.issuer.includes('Pebble') && c), LONG);
-		try {
-			s.pebble.port = await freePort();
-			if (front)
-				await s.pebble.front((request) => front(s, request));
-			if (starts)
-				await s.open();
-			s.gate = new Gate({ config: config(s, { hosts, directory: s.pebble.directory, workers, server }), dir: s.dir, ports: [s.port, s.clear], single: false });
-			await s.gate.listening();
-			await body(s);
-			/* Unless the test has done that. */
-			assert.doesNotMatch(s.gate.read('error.log'), /the ACME process (was killed by signal (?!9 )|ended)/);
-		} finally {
-			await s.pebble.close();
-			await s.gate?.stop();
-		}
-	});
-}
+import { BINARY, Gate, section, sleep, until, workDir } from '../support/gate.mjs';
+import { children, get, LONG, scenario, served, verified } from '../support/acme.mjs';
 
 // covers: R721
 scenario('first certificate comes for all names, and a client that trusts the authority takes it', {}, async (s) => {
@@ -99,10 +25,16 @@ scenario('first certificate comes for all names, and a client that trusts the au
 	await s.gate.error(/warn \[acme\] acme: main has no certificate for all hosts of its routes yet; one is ordered/);
 	for (const name of ['main.pem', 'account.key'])
 		assert.equal(fs.statSync(path.join(s.dir, 'acme', name)).mode & 0o777, 0o600);
-	assert.deepEqual(fs.readdirSync(path.join(s.dir, 'acme')).sort(), ['account.key', 'main.pem']);
+	assert.deepEqual(fs.readdirSync(path.join(s.dir, 'acme')).sort(), ['account.key', 'lock', 'main.pem']);
 	const counters = s.gate.counters();
 	assert.equal(counters.acme_certificates, 1);
 	assert.equal(counters.acme_orders_failed, 0);
+	assert.match(s.gate.status(), /^# certificate of listen main: good; the next order is due at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/m);
+	assert.equal(counters['pushgate_acme_certificate_state{listen="main",state="good"}'], 1);
+	/* At two thirds of ninety days. */
+	assert.ok(Math.abs(counters['pushgate_acme_next_order_timestamp_seconds{listen="main"}'] - Date.now() / 1000 - 5184000) < 3600);
+	const checked = spawnSync(BINARY, ['check', '-c', s.gate.config], { cwd: s.dir, encoding: 'utf8' });
+	assert.match(checked.stderr, /note: the certificate in .*main\.pem is good until \S+Z; it is renewed after \S+Z, or when the authority says/);
 	const ends = await until('the new end', () => {
 		const [, seconds] = Object.entries(s.gate.counters()).find(([k]) => k.startsWith('pushgate_certificate_expiry_timestamp_seconds{') && k.includes('main.pem'));
 		return Math.abs(seconds - Date.parse(new crypto.X509Certificate(s.read()).validTo) / 1000) <= 1 && seconds;
@@ -122,6 +54,7 @@ scenario('challenge is answered for hosts of listeners with acme alone', {}, asy
 	assert.equal((await get(s.clear, at, 'A.Example:80')).text, answer.text);
 	assert.equal((await get(s.clear, at, 'c.example')).status, 308);
 	assert.equal((await get(s.clear, `${at}/x`, 'a.example')).status, 308);
+	assert.equal((await get(s.clear, '/.well-known/acme-challenge/test', 'a.example')).status, 308);
 	assert.equal((await get(s.clear, '/.well-known/acme-challenge/%3Cb%3E', 'a.example')).status, 308);
 });
 
@@ -211,6 +144,8 @@ scenario('failed validation is logged, and the listener goes on with what it has
 	const c = await served(s.port, 'a.example');
 	assert.equal(c.issuer, c.subject);
 	assert.equal(s.gate.counters().acme_orders_failed, 1);
+	assert.match(s.gate.status(), /^# certificate of listen main: there is none yet, clients get one of our own; the next order is due at \S+; 1 order has failed, the last: the authorization: that of [ab]\.example is invalid: /m);
+	assert.equal(s.gate.counters()['pushgate_acme_certificate_state{listen="main",state="missing"}'], 1);
 });
 
 const window = (from, to) => JSON.stringify({ suggestedWindow: { start: new Date(Date.now() + 1000 * from).toISOString(), end: new Date(Date.now() + 1000 * to).toISOString() } });
@@ -305,5 +240,9 @@ test('acme-dir that is no folder is a fault, and a missing certificate a warning
 	assert.equal(checked.status, 2);
 	assert.match(checked.stderr, /pushgate\.ini:2: the folder of acme-dir .*gone\/account\.key does not exist; make it/);
 	assert.match(checked.stderr, /pushgate\.ini:6: warning: there is no certificate in .*gone\/main\.pem yet/);
+	fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace('host = a.test', 'host = a.test *.a.test'));
+	const wild = spawnSync(BINARY, ['check', '-c', file], { encoding: 'utf8' });
+	assert.equal(wild.status, 2);
+	assert.match(wild.stderr, /pushgate\.ini:6: acme gets no certificate for \*\.a\.test of \[route main\]: an authority makes one for a wildcard by a record of the DNS alone; name each host/);
 	fs.rmSync(dir, { recursive: true });
 });
