@@ -40,9 +40,22 @@ static void minutes_begin_on_monday_in_local_time(void **state)
 	check("UTC0", 0);
 }
 
+static void dates_are_in_utc_whatever_the_zone(void **state)
+{
+	(void)state;
+	char text[CLOCK_DATE_BYTES];
+	setenv("TZ", "EAST-14", 1);
+	tzset();
+	assert_string_equal(clock_date(0, text), "1970-01-01T00:00:00Z");
+	assert_string_equal(clock_date(1800000000, text), "2027-01-15T08:00:00Z");
+	assert_string_equal(clock_date(253402300799, text), "9999-12-31T23:59:59Z");
+	assert_string_equal(clock_date(INT64_MAX, text), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(dates_are_in_utc_whatever_the_zone),
 	    cmocka_unit_test(minutes_begin_on_monday_in_local_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -216,6 +216,20 @@ static void which_bytes_were_exchanged_is_known(void **state)
 	sealed_free(s);
 }
 
+static void bytes_of_a_file_are_known_when_the_set_is_closed(void **state)
+{
+	(void)state;
+	struct sealed *s = set_of("first", "second");
+	sealed_close(s);
+	assert_true(sealed_has(s, a, SLICE("first")));
+	assert_false(sealed_has(s, a, SLICE("firsT")));
+	assert_false(sealed_has(s, a, SLICE("first ")));
+	assert_true(sealed_has(s, b, SLICE("second")));
+	assert_false(sealed_has(s, "/elsewhere", SLICE("first")));
+	assert_false(sealed_has(s, dir, SLICE(""))); /* it could not be read */
+	sealed_free(s);
+}
+
 static void what_is_no_set_of_the_same_paths_changes_nothing(void **state)
 {
 	(void)state;
@@ -255,6 +269,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(
 		bytes_of_the_same_paths_are_exchanged, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(which_bytes_were_exchanged_is_known, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(
+		bytes_of_a_file_are_known_when_the_set_is_closed, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(
 		what_is_no_set_of_the_same_paths_changes_nothing, set_up, tear_down),
 	};

@@ -208,6 +208,14 @@ static void remove_a_file(void)
 	CALL(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
+static void lock_a_file(void)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || fcntl(fd, F_OFD_SETLK, &lock) != 0 || fcntl(fd, F_OFD_SETLKW, &lock) != 0)
+		LEAVE(2);
+}
+
 static void change_rights(void)
 {
 	CALL(SYS_fchmodat, AT_FDCWD, path, 0777);
@@ -457,6 +465,7 @@ static const struct attempt {
     TRY(open_for_reading, SANDBOX_READS),
     TRY(look_at_a_file, SANDBOX_READS),
     TRY(remove_a_file, SANDBOX_SAVES | SANDBOX_SINGLE),
+    TRY(lock_a_file, SANDBOX_ACME),
     TRY(open_a_log, SANDBOX_SINGLE),
     TRY(open_the_keylog_file, SANDBOX_SINGLE),
     TRY(keep_from_others, SANDBOX_SINGLE),
