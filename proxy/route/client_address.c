@@ -22,68 +22,50 @@ bool route_has_client_field(const struct conf_listen *l, const struct http_head 
 	return false;
 }
 
-/* Takes the last member off a list without quotes. False: there is none left. */
-static bool last_member(struct slice *list, struct slice *member)
+/* In quotes, a backslash makes the quote behind it a part of the text (RFC 9110 5.6.4). */
+static bool is_escaped(struct slice text, size_t at)
+{
+	size_t from = at;
+	while (from > 0 && text.ptr[from - 1] == '\\')
+		from--;
+	return (at - from) % 2 == 1;
+}
+
+/* Where the last member begins. Quotes are counted from the right too: those that a client has opened, and not closed,
+ * would join its text to what the proxy has added. */
+static size_t last_begin(struct slice list, bool has_quotes)
+{
+	bool is_quoted = false;
+	for (size_t i = list.len; i > 0; i--) {
+		char c = list.ptr[i - 1];
+		if (has_quotes && c == '"' && !(is_quoted && is_escaped(list, i - 1)))
+			is_quoted = !is_quoted;
+		else if (c == ',' && !is_quoted)
+			return i;
+	}
+	return 0;
+}
+
+/* Takes the last member off. False: there is none left. */
+static bool last_member(struct slice *list, struct slice *member, bool has_quotes)
 {
 	do {
-		size_t from = list->len;
-		while (from > 0 && list->ptr[from - 1] != ',')
-			from--;
+		size_t from = last_begin(*list, has_quotes);
 		*member = slice_trim(slice_from(*list, from));
 		*list = slice_sub(*list, 0, from > 0 ? from - 1 : 0);
 	} while (member->len == 0 && list->len > 0);
 	return member->len > 0;
 }
 
-/* Member number `back` from the end, or the first one if there are fewer. *count: of all. A line of Forwarded is read
- * from the left, because of its quotes. */
-static struct slice forwarded_element(struct slice line, uint32_t back, uint32_t *count)
+/* The member of the line that is *back members from its end; the first one if it has fewer: *back is what is missing. */
+static struct slice find_member(struct slice line, bool has_quotes, uint32_t *back)
 {
-	struct slice rest = line, element = SLICE("");
-	*count = 0;
-	while (slice_next_member(&rest, &element))
-		++*count;
-	rest = line;
-	(void)slice_next_member(&rest, &element);
-	for (uint32_t i = back; i < *count; i++)
-		(void)slice_next_member(&rest, &element);
-	return element;
-}
-
-/* Quotes that do not close would join what a client has written to what the proxy has added. */
-static bool closes_quotes(struct slice line)
-{
-	bool is_quoted = false;
-	for (size_t i = 0; i < line.len; i++) {
-		if (line.ptr[i] == '"')
-			is_quoted = !is_quoted;
-		else if (is_quoted && line.ptr[i] == '\\')
-			i++;
-	}
-	return !is_quoted;
-}
-
-/* The node that the line names, *back members from its end; the first one if it has fewer: *back is what is missing. */
-static struct slice node_of_forwarded(struct slice line, uint32_t *back)
-{
-	uint32_t count;
-	if (!closes_quotes(line)) {
-		*back = 0;
-		return SLICE("");
-	}
-	struct slice element = forwarded_element(line, *back, &count);
-	*back -= count < *back ? count : *back;
-	return peer_forwarded_for(element);
-}
-
-static struct slice node_of_list(struct slice line, uint32_t *back)
-{
-	struct slice member, node = SLICE("");
-	while (*back > 0 && last_member(&line, &member)) {
-		node = member;
+	struct slice member, found = SLICE("");
+	while (*back > 0 && last_member(&line, &member, has_quotes)) {
+		found = member;
 		--*back;
 	}
-	return node;
+	return found;
 }
 
 /* Lines are one list (RFC 9110 5.3). If it has fewer members than there are proxies, the first one counts: a proxy has
@@ -92,18 +74,16 @@ static bool find_node(const struct request_facts *f, struct slice *node)
 {
 	const struct conf_client_address *from = &f->listener->client_address;
 	uint32_t back = from->hops;
-	bool has_field = false;
+	bool is_forwarded = from->token == HTTP_TOKEN_FORWARDED, has_field = false;
 	for (uint32_t i = f->head->count; i > 0 && back > 0; i--) {
 		const struct http_field *field = &f->head->fields[i - 1];
 		if (!is_named_field(from, field))
 			continue;
 		uint32_t before = back;
-		struct slice found = from->token == HTTP_TOKEN_FORWARDED
-					 ? node_of_forwarded(field->value, &back)
-					 : node_of_list(field->value, &back);
+		struct slice found = find_member(field->value, is_forwarded, &back);
 		has_field = true;
 		if (back < before)
-			*node = found;
+			*node = is_forwarded ? peer_forwarded_for(found) : found;
 	}
 	return has_field;
 }

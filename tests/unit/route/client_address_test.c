@@ -131,10 +131,15 @@ static void forwarded_is_read_by_its_grammar(void **state)
 	    {F "for=127.0.0.1, xfor=192.0.2.1", "unknown"},
 	    {F "for=127.0.0.1, for=", "unknown"},
 	    {F "for=127.0.0.1, 192.0.2.1", "unknown"},
-	    /* The client has opened quotes, so that what the proxy has added is within them, or its host out of them. */
-	    {F "for=\", for=192.0.2.1", "unknown"},
-	    {F "for=\"\\, for=192.0.2.1", "unknown"},
-	    {F "for=\"x, for=192.0.2.1;host=\"a,for=127.0.0.1;x=\"", "unknown"},
+	    /* The client has opened quotes: what the proxy has added is not within them, nor its host out of them. */
+	    {F "for=\", for=192.0.2.1", "192.0.2.1"},
+	    {F "for=\"\\, for=192.0.2.1", "192.0.2.1"},
+	    {F "\", for=\"[2001:db8::1]:443\"", "2001:db8::1"},
+	    {F "for=\"x, for=192.0.2.1;host=\"a,for=127.0.0.1;x=\"", "192.0.2.1"},
+	    {F "for=\"x, for=192.0.2.1;host=\"a\\\",for=127.0.0.1;x=\\\"\"", "192.0.2.1"},
+	    {F "for=\"x, for=192.0.2.1;host=\"a,for=127.0.0.1\\\\\"", "192.0.2.1"},
+	    {F "for=192.0.2.1;host=\"a", "192.0.2.1"},
+	    {F "for=\"192.0.2.1", "unknown"},
 	};
 	EACH("client-address = forwarded", rows);
 	static const struct row two[] = {
@@ -142,8 +147,57 @@ static void forwarded_is_read_by_its_grammar(void **state)
 	    {F "for=127.0.0.1, for=192.0.2.1\nforwarded: for=10.0.0.9", "192.0.2.1"},
 	    {F "for=\"\nforwarded: for=10.0.0.9", "unknown"},
 	    {F "for=192.0.2.1", "192.0.2.1"},
+	    {F "for=\", for=192.0.2.1, for=\"10.0.0.9, 10.0.0.8\"", "192.0.2.1"},
 	};
 	EACH("client-address = forwarded\nclient-hops = 2", two);
+}
+
+/* ---- many values ---- */
+
+static uint32_t draw(uint64_t *state, uint32_t below)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(*state >> 33) % below;
+}
+
+/* Whatever a client writes, in as many members and lines as it likes, the address counts that the proxies have added. */
+static void no_value_of_a_client_comes_before_what_the_proxies_add(void **state)
+{
+	(void)state;
+	static const char *const inventions[] = {"127.0.0.1", "for=127.0.0.1", "unknown", "\"", "for=\"", "for=\"\\", "\\", "[::1", "", "a b", "for=\"a, b\"",
+	    "for=\"[::1]:80\";host=\"x\\\"", "192.0.2.1, 192.0.2.2", ";", "for=127.0.0.1;for=::1", "2001:db8::99"};
+	static const char *const seen[] = {"192.0.2.77", "2001:db8::77", "::ffff:198.51.100.7"};
+	static const char *const forms[][3] = {{"192.0.2.77", "2001:db8::77", "::ffff:198.51.100.7"},
+	    {"192.0.2.77:1234", "[2001:db8::77]:1234", "[::ffff:198.51.100.7]"}};
+	uint64_t random = 7;
+	for (unsigned i = 0; i < 600; i++) {
+		char fields[4096], options[128];
+		bool is_forwarded = i % 2 == 0;
+		const char *name = is_forwarded ? F : X;
+		uint32_t hops = 1 + draw(&random, 3), which = draw(&random, 3), form = draw(&random, 2);
+		size_t n = (size_t)snprintf(fields, sizeof(fields), "%s", name);
+		for (uint32_t k = draw(&random, 40); k > 0; k--)
+			n += (size_t)snprintf(fields + n, sizeof(fields) - n, "%s%s", inventions[draw(&random, 16)],
+			    draw(&random, 5) ? "," : "\n");
+		for (char *at = fields; (at = strchr(at, '\n')); at++) { /* each line is one of the field */
+			memmove(at + 1 + strlen(name), at + 1, strlen(at));
+			memcpy(at + 1, name, strlen(name));
+			n += strlen(name);
+		}
+		bool is_apart = draw(&random, 2) == 0;
+		n += (size_t)snprintf(fields + n, sizeof(fields) - n, "%s%s", is_apart ? "\n" : ", ", is_apart ? name : "");
+		const char *address = forms[form][which];
+		n += is_forwarded ? (size_t)snprintf(fields + n, sizeof(fields) - n, "for=\"%s\";host=\"a,for=::1;\\\"\\\\\";proto=https", address)
+				  : (size_t)snprintf(fields + n, sizeof(fields) - n, "%s", address);
+		for (uint32_t k = 1; k < hops; k++)
+			n += (size_t)snprintf(fields + n, sizeof(fields) - n, ",%s%s", draw(&random, 2) ? " " : "", is_forwarded ? "for=10.0.0.9" : "10.0.0.9");
+		snprintf(options, sizeof(options), TRUSTED "client-address = %s\nclient-hops = %u", is_forwarded ? "forwarded" : "x-forwarded-for", hops);
+		const char *wanted = which == 2 ? "198.51.100.7" : seen[which];
+		client_is(options, TEN, fields, wanted);
+		client_is(options, "2001:db8:1::7", fields, wanted);
+		client_is(options, "10.0.0.2", fields, NULL);
+		client_is(options, "2001:db8:2::7", fields, NULL);
+	}
 }
 
 static void another_field_may_name_the_client(void **state)
@@ -201,6 +255,7 @@ int main(void)
 	    cmocka_unit_test(last_address_is_the_clients),
 	    cmocka_unit_test(as_many_addresses_count_as_there_are_proxies),
 	    cmocka_unit_test(forwarded_is_read_by_its_grammar),
+	    cmocka_unit_test(no_value_of_a_client_comes_before_what_the_proxies_add),
 	    cmocka_unit_test(another_field_may_name_the_client),
 	    cmocka_unit_test(without_the_option_the_peer_is_the_client),
 	    cmocka_unit_test(unknown_client_is_in_no_block_and_is_no_socket),

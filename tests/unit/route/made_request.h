@@ -27,7 +27,7 @@ struct made {
 /* fields: "name: value\n…". */
 static inline void add_fields(struct http_head *head, const char *fields)
 {
-	char line[256];
+	char line[4096];
 	for (const char *at = fields; *at;) {
 		size_t end = strcspn(at, "\n");
 		snprintf(line, sizeof(line), "%.*s", (int)end, at);
