@@ -8,6 +8,7 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/rare.h"
 
 #include <errno.h>
 
@@ -90,7 +91,7 @@ static const char *admit(
 	return "connection refused (memory)";
 }
 
-/* Makes a connection of an accepted socket. NULL: a limit refuses it. Takes fd and the claim. */
+/* Makes a connection of an accepted socket. NULL: a limit refuses it. Takes fd and the ends. */
 static struct client_conn *begin(struct client_listener *l, int fd, const struct client_peer *peer)
 {
 	struct client_address *counted;
@@ -99,8 +100,18 @@ static struct client_conn *begin(struct client_listener *l, int fd, const struct
 		return client_conn_new(l, fd, peer, counted);
 	client_log(l, &peer->address, refusal, NULL);
 	net_refuse(fd);
-	peer_claim_release(peer->claim);
+	peer_ends_release(peer->ends);
 	return NULL;
+}
+
+/* For origins that are told of its ends, which are those of the socket. */
+static RARE void note_ends(const struct client_listener *l, int fd, struct client_peer *peer)
+{
+	struct peer_header h = {.is_local = true, .from_port = peer->port};
+	if (!l->clients->tells_ends || peer->ends)
+		return;
+	h.to_port = net_own_address(fd, &h.to);
+	peer->ends = peer_ends_new(&h, &peer->address, 0);
 }
 
 /* The header is whole: what it says counts from now on. */
@@ -111,11 +122,12 @@ static void become_connection(struct client_arrival *a, const struct peer_header
 	if (!h->is_local) {
 		peer.address = h->from;
 		peer.port = h->from_port;
-		peer.claim = peer_claim_new(h, &a->tcp, l->conf->proxy_protocol.https_port);
+		peer.ends = peer_ends_new(h, &a->tcp, l->conf->proxy_protocol.https_port);
 	}
 	int fd = a->fd;
 	bool is_leaving = a->is_leaving;
 	arrival_free(a);
+	note_ends(l, fd, &peer);
 	struct client_conn *c = begin(l, fd, &peer);
 	if (c && is_leaving)
 		client_conn_shutdown(c);
@@ -194,10 +206,12 @@ void client_accept(struct client_listener *l, int fd, const struct net_address *
 	struct client_peer peer = {.port = net_address_port(at)};
 	worker_now(l->clients->env);
 	net_address_ip(at, &peer.address);
-	if (l->conf->proxy_protocol.is_required)
+	if (l->conf->proxy_protocol.is_required) {
 		arrive(l, fd, &peer);
-	else
-		begin(l, fd, &peer);
+		return;
+	}
+	note_ends(l, fd, &peer);
+	begin(l, fd, &peer);
 }
 
 void client_arrivals_shutdown(struct clients *c)

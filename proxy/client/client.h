@@ -62,6 +62,7 @@ struct clients {
 	struct policy_cookie_keys cookie_keys; /* for the diary's cookie; count 0: no cookie */
 	/* The configuration makes no offers of its own, so a diary begins with the first promise. */
 	bool records_from_first_promise;
+	bool tells_ends;   /* an origin is told of the ends of client connections (send-proxy) */
 	bool measures_rtt; /* a rule compares the round trip: one system call for each offer */
 };
 

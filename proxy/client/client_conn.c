@@ -22,7 +22,7 @@ static void free_conn(struct deferred_free *deferred)
 	budget_give(&c->clients->env->budget, connection_bytes(c->listener->tls));
 	budget_fini(&c->hold_budget);
 	budget_fini(&c->budget);
-	peer_claim_release(c->claim);
+	peer_ends_release(c->ends);
 	free(c);
 }
 
@@ -58,7 +58,7 @@ struct client_conn *client_conn_new(struct client_listener *l, int fd,
 {
 	struct worker_env *env = l->clients->env;
 	struct client_conn *c = conn_new(l);
-	c->claim = peer->claim;
+	c->ends = peer->ends;
 	c->address = peer->address;
 	c->port = peer->port;
 	c->counted = counted;
@@ -210,7 +210,7 @@ static void begin_session(struct client_conn *c, const struct session_plan *plan
 	const struct session_conn conn = {
 	    .budget = &c->budget,
 	    .traced = client_is_traced(c) ? c : NULL,
-	    .is_tls = c->listener->tls != NULL || (c->claim && c->claim->is_https),
+	    .is_tls = c->listener->tls != NULL || (c->ends && c->ends->is_https),
 	};
 	struct clients *clients = c->clients;
 	c->session = protocols_begin(plan, &clients->session_env, &conn, worker_now(clients->env));

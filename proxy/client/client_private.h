@@ -10,7 +10,7 @@ struct client_address;
 
 /* The peer of a connection that is to be made: the claimed one, if the TCP peer has sent a PROXY header. */
 struct client_peer {
-	struct peer_claim *claim; /* with a reference; NULL: there is none */
+	struct peer_ends *ends; /* with a reference; NULL: there are none */
 	struct address address;
 	uint16_t port;
 };
@@ -46,9 +46,10 @@ struct client_conn {
 	struct list idle;     /* in clients->idle while quiet_since is not USEC_NEVER */
 	size_t closing_bytes; /* this connection's share of clients->closing_bytes */
 	struct wheel_node timer;
-	struct peer_claim *claim; /* has a reference; NULL: the peer is the TCP peer */
-	struct address address;   /* the peer's */
-	uint16_t port;            /* as the address, for traces */
+	struct peer_ends *
+	    ends; /* has a reference; NULL: the peer is the TCP peer, and no origin is told of it */
+	struct address address; /* the peer's */
+	uint16_t port;          /* as the address, for traces */
 	uint8_t first_count;
 	bool is_leaving;                /* the gateway drains, and takes one more request */
 	struct client_hop hop;          /* for the log lines of its exchanges */
@@ -87,7 +88,7 @@ void client_arrivals_abort(struct clients *c);
 
 /* ---- client_conn.c ---- */
 
-/* Makes a connection, which has been charged and counted, of a socket. Takes fd and the claim. */
+/* Makes a connection, which has been charged and counted, of a socket. Takes fd and the ends. */
 struct client_conn *client_conn_new(struct client_listener *l, int fd,
     const struct client_peer *peer, struct client_address *counted);
 /* GOAWAY; open streams go on. A client in HTTP/1.1 to which no head has said that its connection closes may still send one

@@ -67,7 +67,7 @@ static struct exchange *begin_exchange(struct client_conn *c, struct session_eve
 	client_conn_is_busy(c);
 	x->facts.listener = c->listener->conf;
 	x->facts.peer = x->facts.client = c->address;
-	x->facts.claim = peer_claim_hold(c->claim);
+	x->facts.ends = peer_ends_hold(c->ends);
 	x->facts.tls = c->tls;
 	x->facts.certificate = client_certificate_hold(c->certificate);
 	x->facts.client_ca = c->client_ca;

@@ -61,6 +61,7 @@ bool clients_open(struct clients *c, char *error, size_t error_size)
 	wheel_node_init(&c->tickets_timer, advance_tickets);
 	client_traces_open(c);
 	c->measures_rtt = asks_for_rtt(&conf->policy);
+	c->tells_ends = conf_tells_ends(conf);
 	c->session_env = (struct session_env){
 	    .heads = c->env->heads,
 	    .seed = c->env->seed,

@@ -23,6 +23,7 @@
 #include "proxy/conf/server.h"
 #include "proxy/conf/upstream_proxies.h"
 #include "proxy/net/net.h"
+#include "proxy/peer/peer.h"
 #include <stdio.h>
 
 // clang-format off
@@ -231,6 +232,8 @@ struct conf_origin {
 	struct conf_balance balance;
 	enum conf_push_mode push;
 	enum conf_scheme_mode scheme;
+	bool is_private;              /* each connection carries the requests of one client alone */
+	enum peer_version send_proxy; /* each connection begins with a PROXY header; with is_private */
 	const char *host_override;    /* :authority for the origin; NULL = keep the client's */
 	uint32_t max_concurrent_pushes; /* announced as MAX_CONCURRENT_STREAMS: 1000 */
 	uint32_t max_connections;     /* per worker and pool, of those that multiplex: 4 */
@@ -387,6 +390,8 @@ bool conf_next_written(const struct conf *c, struct conf_walk *walk, struct conf
 bool conf_has_names(const struct conf *c);
 /* Whether a listener has pages about pushgate itself. */
 bool conf_has_admin(const struct conf *c);
+/* Whether an origin is told of the ends of client connections. */
+bool conf_tells_ends(const struct conf *c);
 /* Whether the collector of spans has one, which another process looks up. */
 bool conf_tracing_has_name(const struct conf *c);
 /* The same of the server of the authority of acme. */

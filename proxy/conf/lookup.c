@@ -23,6 +23,11 @@ bool conf_has_admin(const struct conf *c)
 	return conf_any(l, c->listens, c->listen_count, l->mode == CONF_MODE_ADMIN);
 }
 
+bool conf_tells_ends(const struct conf *c)
+{
+	return conf_any(o, c->origins, c->origin_count, o->is_private);
+}
+
 bool conf_acme_is_over_tls(const struct conf *c)
 {
 	if (c->server.acme.challenge != CONF_ACME_AUTO)

@@ -587,6 +587,14 @@ const struct conf_option conf_options[] = {
         "request in HTTP/1.1 carries no scheme."},
     {ORIGIN(host_override), .key = "host", TEXT_OR("keep", "keep | NAME[:PORT]"), .check = conf_check_host, .example = "app.internal:8080", .preset = "keep",
         .sentence = "Host of requests to the origin (:authority, or Host in HTTP/1.1). keep: as the client sent it."},
+    {ORIGIN(is_private), .key = "connections", SWITCH("shared private"), .example = "private", .preset = "shared",
+        .sentence = "shared: a connection to the origin may carry the requests of all clients. private: it carries those of one client "
+        "alone, in HTTP/1.1: of one address and port, or of one address if client-address names the client. When there are "
+        "max-http1-connections, the one that has been idle for the longest is closed for the next client."},
+    {ORIGIN(send_proxy), .key = "send-proxy", CHOICE("off v1 v2"), .example = "v2", .preset = "off",
+        .sentence = "The version of the PROXY header with which each connection to the origin begins, before TLS. It has the address of "
+        "the client and the one that the client came to. A client without an IP address is UNKNOWN. Health checks send LOCAL, or UNKNOWN "
+        "in version 1. Needs connections = private."},
     {ORIGIN(max_concurrent_pushes), .key = "max-concurrent-pushes", NUMBER(1, 100000), .preset = "1000",
         .sentence = "Most open pushed responses on one origin connection (SETTINGS_MAX_CONCURRENT_STREAMS)."},
     {ORIGIN(max_connections), .key = "max-connections", NUMBER(1, 10000), .preset = "4",

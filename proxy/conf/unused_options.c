@@ -120,6 +120,7 @@ WHEN(has_one_server, struct conf_origin, is_one_server(o))
 WHEN(is_not_tls, struct conf_origin, o->kind != CONF_ORIGIN_TLS && !is_forward_origin(o))
 WHEN(is_not_verified, struct conf_origin, !o->tls_verify)
 WHEN(speaks_http1, struct conf_origin, o->protocols == CONF_HTTP1)
+WHEN(is_private, struct conf_origin, o->is_private)
 WHEN(speaks_http2, struct conf_origin, o->protocols == CONF_HTTP2)
 WHEN(refuses_pushes, struct conf_origin, o->push == CONF_PUSH_REFUSE)
 WHEN(never_ejects, struct conf_origin, o->eject.failures == 0 && o->eject.percent == 0)
@@ -228,6 +229,8 @@ static const struct row {
 	"push max-concurrent-pushes max-connections max-subscriptions connection-window "
 	"settings-timeout limit-promises max-reserved-pushes " LIMITS_OF_HTTP2,
 	speaks_http1, "the origin speaks HTTP/1.1 alone (http://, h1+unix:)"},
+    {CONF_SECTION_ORIGIN, "spare-connections", is_private,
+	"connections is private, and none is opened before its client is known"},
     {CONF_SECTION_ORIGIN, "max-http1-connections", speaks_http2,
 	"the origin speaks HTTP/2 alone (h2://, h2c://, h2c+unix:)"},
     {CONF_SECTION_ORIGIN, "max-concurrent-pushes max-reserved-pushes limit-promises",

@@ -131,6 +131,20 @@ static void check_listen(struct conf_loader *l, struct conf_section *s)
 	conf_find_access(l, s);
 }
 
+/* A PROXY header is about a connection, so that all of its requests must have the same client. */
+static void check_private(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_origin *o = s->object;
+	if (o->is_private && (o->protocols != CONF_HTTP1 || o->kind == CONF_ORIGIN_FORWARD))
+		conf_mistake(l, s->file, conf_option_line(s, "connections"),
+		    "connections = private needs servers in HTTP/1.1 alone; write server = "
+		    "http://HOST:PORT, https1://HOST:PORT or h1+unix:/PATH");
+	if (o->send_proxy != PEER_VERSION_NONE && !o->is_private)
+		conf_mistake(l, s->file, conf_option_line(s, "send-proxy"),
+		    "a PROXY header names one client for a whole connection, and the connections "
+		    "of this origin are shared by all clients; add connections = private");
+}
+
 static void check_origin(struct conf_loader *l, struct conf_section *s)
 {
 	const struct conf_origin *o = s->object;
@@ -146,6 +160,7 @@ static void check_origin(struct conf_loader *l, struct conf_section *s)
 		conf_mistake(l, s->file, conf_option_line(s, "spare-connections"),
 		    "spare-connections is larger than %s; make it at most as large",
 		    is_http1 ? "max-http1-connections" : "max-connections");
+	check_private(l, s);
 	conf_check_own_servers(l, s);
 	conf_check_balance(l, s);
 	conf_check_proxies(l, s);

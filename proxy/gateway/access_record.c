@@ -153,14 +153,15 @@ bool access_record_is_failure(const struct exchange *x, enum observe_outcome out
 /* Which of the three addresses differ, and what the PROXY header says. */
 static RARE void add_peers(struct observe_client *c, const struct request_facts *f)
 {
-	const struct peer_claim *claim = f->claim;
-	c->tcp_peer = request_tcp_peer(f);
-	if (!claim)
+	const struct peer_ends *ends = f->ends;
+	bool is_claimed = ends && ends->is_claimed;
+	c->tcp_peer = c->is_named || is_claimed ? request_tcp_peer(f) : NULL;
+	if (!is_claimed)
 		return;
 	c->claimed_peer = c->is_named ? &f->peer : NULL;
-	c->proxy_authority = claim->authority;
-	c->proxy_alpn = claim->alpn;
-	c->proxy_id = claim->id;
+	c->proxy_authority = ends->authority;
+	c->proxy_alpn = ends->alpn;
+	c->proxy_id = ends->id;
 }
 
 struct observe_client access_record_client(const struct exchange *x)
@@ -178,7 +179,7 @@ struct observe_client access_record_client(const struct exchange *x)
 	    .alpn = hop->alpn,
 	    .certificate = x->facts.certificate,
 	};
-	if (x->facts.claim || x->facts.is_named)
+	if (x->facts.ends || x->facts.is_named)
 		add_peers(&client, &x->facts);
 	return client;
 }

@@ -300,6 +300,16 @@ bool net_take(int fd, void *bytes, size_t count)
 	return net_sys_recv(fd, bytes, count, 0) == (ssize_t)count;
 }
 
+uint16_t net_own_address(int fd, struct address *own)
+{
+	struct net_address a = {.length = NET_ADDRESS_BYTES};
+	*own = (struct address){0};
+	if (getsockname(fd, &a.any, &a.length) != 0)
+		return 0;
+	net_address_ip(&a, own);
+	return net_address_port(&a);
+}
+
 void net_refuse(int fd)
 {
 	net_sys_close(fd);

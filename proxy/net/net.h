@@ -310,6 +310,9 @@ struct net_conn *net_conn_new(
 struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, struct net_tls *tls,
     const char *server_name, const struct net_conn_ops *ops, void *owner);
 
+/* Right after net_connect: these bytes are sent before all others, a TLS handshake included. Copies them. */
+void net_conn_send_first(struct net_conn *c, const void *bytes, size_t count);
+
 /* A TLS client right after net_connect: offers this protocol alone, whatever the context has. Borrows the
  * text for the life of the connection. */
 void net_conn_set_alpn(struct net_conn *c, const char *alpn);
@@ -435,6 +438,9 @@ void net_listener_free(struct net_listener *n); /* NULL is fine */
 ssize_t net_peek(int fd, void *bytes, size_t size);
 /* Takes bytes off it that net_peek has shown. False: the socket has failed. */
 bool net_take(int fd, void *bytes, size_t count);
+/* Asks the kernel for the address that the peer of an accepted socket came to (family 0: it has none), and returns its
+ * port. */
+uint16_t net_own_address(int fd, struct address *own);
 /* Closes an accepted socket that is refused. Takes fd. */
 void net_refuse(int fd);
 

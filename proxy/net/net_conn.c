@@ -195,7 +195,12 @@ static void connect_done(struct net_conn *c)
 		bool has_route = error != ENETUNREACH && error != EHOSTUNREACH && error != ENETDOWN;
 		net_conn_end_errno(c, has_route ? NET_END_CONNECT : NET_END_NO_ROUTE,
 		    c->fd < 0 ? "socket" : "connect", error);
-	} else if (c->layer.tls) {
+		return;
+	}
+	/* What the socket does not take at once leaves before the handshake or the first fill all the same. */
+	if (c->unsent && !net_conn_drain(c) && c->phase != NET_PHASE_CONNECTING)
+		return;
+	if (c->layer.tls) {
 		c->phase = NET_PHASE_HANDSHAKE;
 		c->handshake_began = c->loop->now;
 		net_conn_tls_start(c);

@@ -224,6 +224,13 @@ static void keep_unsent(
 	*tail = r;
 }
 
+void net_conn_send_first(struct net_conn *c, const void *bytes, size_t count)
+{
+	const struct net_segment all = {NULL, 0, count};
+	ensure(c->phase == NET_PHASE_CONNECTING && !c->unsent);
+	keep_unsent(c, bytes, &all, 1);
+}
+
 /* Sends the segments, keeps the rest. Returns 0, or the socket's error after releasing all. */
 static int send_segments(
     struct net_conn *c, struct net_segment *segments, size_t count, size_t *sent)

@@ -37,16 +37,18 @@ static void free_conn(struct deferred_free *deferred)
 	budget_give(&c->origins->env->budget, origin_conn_bytes(c->pool));
 	budget_fini(&c->budget);
 	free(c->promises.hosts);
+	free(c->owner);
 	free(c);
 }
 
-void origin_conn_open(struct pool *p)
+struct origin_conn *origin_conn_open(struct pool *p, struct origin_owner *owner)
 {
 	struct origins *u = p->origins;
 	struct worker_env *env = u->env;
 	struct origin_conn *c = memory_new(struct origin_conn);
 	c->origins = u;
 	c->pool = p;
+	c->owner = owner;
 	c->started = c->opened = c->quiet_since = env->relay->now;
 	c->hop.connection = ++u->last_id;
 	c->hop.address = p->server->text;
@@ -71,6 +73,7 @@ void origin_conn_open(struct pool *p)
 		net_conn_dirty(c->net);
 	}
 	origin_conn_arm(c);
+	return c;
 }
 
 /* Ends the transport at once, with what it has not sent. */
@@ -86,6 +89,8 @@ static void cut(struct origin_conn *c)
 static void dispose(struct origin_conn *c)
 {
 	ensure(list_is_empty(&c->legs) && !c->is_gone);
+	if (c->carries_slow) /* it was opened for such a request */
+		pool_slow_ended(c);
 	origin_conn_retire(c);
 	if (c->pool->kind == POOL_SUBSCRIPTIONS && c->is_open)
 		c->origins->env->observe->counters->subscriptions_open--;
@@ -165,6 +170,7 @@ void origin_conn_kill(struct origin_conn *c, const struct relay_cause *cause)
 {
 	origin_conn_retire(c);
 	origin_conn_end_exchanges(c, cause, 0, NULL);
+	pool_private_give_back(c);
 	if (c->net)
 		cut(c);
 	dispose(c);

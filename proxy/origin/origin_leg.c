@@ -136,9 +136,10 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 	bool is_last = ++c->requests >= c->pool->requests_most;
 	if (!session_can(c->session, SESSION_MULTIPLEXES)) {
 		pool_make_unusable(c->pool, c);
-		if (pool_slow_applies(c->pool, x))
-			pool_slow_began(c);
-		is_last = is_last || logs_connection_in(x->request);
+		if (pool_slow_applies(c->pool, x) != c->carries_slow)
+			(c->carries_slow ? pool_slow_ended : pool_slow_began)(c);
+		is_last = is_last || logs_connection_in(x->request) ||
+			  (c->owner && !peer_header_names(&c->owner->client));
 	}
 	if (c->quiet_since != USEC_NEVER) {
 		c->quiet_since = USEC_NEVER;

@@ -58,11 +58,21 @@ struct origin_promises {
 	struct promised_hosts *hosts;            /* owned; NULL: for none yet */
 };
 
+/* The client that a connection belongs to (pool_private.c). */
+struct origin_owner {
+	struct peer_header client; /* as the origin is told */
+	struct origin_conn *conn;
+	struct map_node node; /* in pool->owners, until the connection is retired */
+	/* The request that the connection is opened for: struct exchange, by `waiting`. */
+	struct list waiting;
+};
+
 struct origin_conn {
 	struct origins *origins;
 	struct pool *pool;
 	struct net_conn *net;
 	const struct session_plan *plan; /* borrows: of a pool of the origin */
+	struct origin_owner *owner;      /* owned; NULL: all clients share the connection */
 	struct session *session;         /* NULL until connected */
 	struct session
 	    *dialogue; /* with an upstream proxy, before the session; NULL: there is none */
@@ -108,7 +118,8 @@ struct origin_conn {
 
 /* ---- origin_conn.c ---- */
 
-void origin_conn_open(struct pool *p);
+/* Takes the owner, which is NULL if clients share the connection. */
+struct origin_conn *origin_conn_open(struct pool *p, struct origin_owner *owner);
 /* Closes the connection at once, without GOAWAY. */
 void origin_conn_kill(struct origin_conn *c, const struct relay_cause *cause);
 /* Closes the connection when what was sent has left; at once if that would look like another end than it is. */

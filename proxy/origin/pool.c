@@ -59,6 +59,7 @@ static struct pool *pool_new(struct origin_server *server, enum pool_kind kind)
 	p->kind = kind;
 	p->requests_most = kind == POOL_SUBSCRIPTIONS ? 1 : REQUESTS_MAX;
 	pool_conns_init(p);
+	map_init(&p->owners);
 	list_init(&p->bound.requests);
 	list_init(&p->bound.pushes);
 	list_init(&p->shared.requests);
@@ -110,6 +111,7 @@ void pool_free(struct pool *p)
 {
 	ensure(list_is_empty(&p->conns) && p->queued == 0 && p->slow.queued == 0);
 	forget_timers(p);
+	map_fini(&p->owners);
 	free(p);
 }
 
@@ -159,15 +161,19 @@ static void grow(struct pool *p)
 	if (pool_is_pausing(p) || p->server->is_leaving || p->server->is_ordered_out ||
 	    !origin_server_has_room(p->server))
 		return;
+	if (p->conf->is_private) {
+		pool_private_grow(p);
+		return;
+	}
 	while (p->count < most && queued > (uint64_t)p->connecting * pool_streams_assumed(p))
-		origin_conn_open(p);
+		origin_conn_open(p, NULL);
 	if (p->kind == POOL_SUBSCRIPTIONS) /* none in advance: each is for one request */
 		return;
 	if (p->count < most && p->connecting == 0 && request_room_of(p, wanted) < wanted)
-		origin_conn_open(p);
+		origin_conn_open(p, NULL);
 	while (p->count < most && p->connecting == 0 && p->was_used &&
 	       p->count <= p->conf->spare_connections)
-		origin_conn_open(p);
+		origin_conn_open(p, NULL);
 }
 
 /* ---- requests ---- */
@@ -190,23 +196,34 @@ static void fail_unsent(struct exchange *x, const struct relay_cause *cause)
 	    x, cause, 0, needs_other ? "gRPC needs HTTP/2, and the origin speaks HTTP/1.1" : NULL);
 }
 
-void pool_serve(struct pool *p)
+void pool_send_waiting(struct pool *p, struct exchange *x, struct origin_conn *c)
+{
+	origin_unqueue(x);
+	pool_take_over(p, x);
+	p->pace.sent++;
+	origin_note_queued(x);
+	x->timing.connecting += time_connecting(c, x);
+	const struct relay_cause *refusal = origin_conn_send(c, x);
+	if (refusal)
+		fail_unsent(x, refusal);
+}
+
+static void serve_shared(struct pool *p)
 {
 	struct exchange *x;
 	struct origin_conn *c;
 	pool_pace_update(p);
-	while (pool_is_waiting(p) && (x = pool_next_to_send(p, &c))) {
-		if (pool_slow_defers(p, x))
-			continue;
-		origin_unqueue(x);
-		pool_take_over(p, x);
-		p->pace.sent++;
-		origin_note_queued(x);
-		x->timing.connecting += time_connecting(c, x);
-		const struct relay_cause *refusal = origin_conn_send(c, x);
-		if (refusal)
-			fail_unsent(x, refusal);
-	}
+	while (pool_is_waiting(p) && (x = pool_next_to_send(p, &c)))
+		if (!pool_slow_defers(p, x))
+			pool_send_waiting(p, x, c);
+}
+
+void pool_serve(struct pool *p)
+{
+	if (p->conf->is_private)
+		pool_private_serve(p);
+	else
+		serve_shared(p);
 	if (p->queued + p->slow.queued > 0)
 		grow(p);
 }
@@ -236,8 +253,13 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 	struct exchange *before = p->queued > 0 ? pool_first_waiting(p) : NULL;
 	bool is_next =
 	    !before || origin_attempt_of(before)->needs_fresh || exchange_is_push(before);
-	struct origin_conn *c = is_next && has_room ? pool_conn_with_room(p, x) : NULL;
+	struct origin_conn *c = NULL;
+	if (p->conf->is_private)
+		c = has_room ? pool_private_idle(p, x) : NULL;
+	else if (is_next && has_room)
+		c = pool_conn_with_room(p, x);
 	if (!c) {
+		origin_attempt_of(x)->is_bound |= p->conf->is_private;
 		(is_slow ? pool_slow_enqueue : pool_enqueue)(p, x);
 		if (p->queued + p->slow.queued > 0)
 			grow(p);
@@ -257,6 +279,8 @@ void pool_failed(
 		c->has_failed = true;
 		p->origins->ops->connect_failed(p->server);
 	}
+	if (c->owner)
+		pool_private_failed(c, cause, detail);
 	if (p->count > 0) {
 		p->grow_after = p->origins->env->relay->now + GROW_PAUSE_USEC;
 		wheel_set(worker_wheel(p->origins->env), &p->grow_timer, p->grow_after);

@@ -14,6 +14,7 @@
 #ifndef PUSHGATE_ORIGIN_POOL_H
 #define PUSHGATE_ORIGIN_POOL_H
 
+#include "proxy/base/map.h"
 #include "proxy/origin/origin.h"
 
 struct origin_conn;
@@ -64,6 +65,8 @@ struct pool {
 	/* The requests that were given to its server: those that others may take over, and the bound ones. */
 	struct waiting_line shared, bound;
 	struct pool_slow slow;
+	struct map
+	    owners; /* struct origin_owner of connections that are not retired (pool_private.c) */
 	struct list waiting; /* in origin->waiting_pools while something waits in `shared` */
 	uint32_t queued;     /* in both */
 	uint32_t count;      /* connections that are not retired */
@@ -89,6 +92,8 @@ void pool_lose(struct pool *p, const char *why);
 /* x was given to the pool's server. */
 void pool_dispatch(struct pool *p, struct exchange *x);
 void pool_serve(struct pool *p); /* sends queued requests while a connection has room */
+/* x, which waits, is sent on the connection, or fails. */
+void pool_send_waiting(struct pool *p, struct exchange *x, struct origin_conn *c);
 /* x would be sent at once, or on a connection that opens and that no other request waits for. */
 bool pool_may_send_soon(struct pool *p, const struct exchange *x);
 /* The connection c ended before the origin's SETTINGS: the server was tried in vain for the requests that wait for
@@ -180,6 +185,8 @@ static inline bool pool_slow_applies(const struct pool *p, const struct exchange
 bool pool_slow_has_room(const struct pool *p);
 /* x waits for one of them; or it fails, since too many wait. */
 void pool_slow_enqueue(struct pool *p, struct exchange *x);
+/* The first that waits, if one more connection may carry such a request; NULL: none may, or none waits. */
+struct exchange *pool_slow_first(const struct pool *p);
 /* The first that waits, if it can be sent now, with its connection; NULL: none can. */
 struct exchange *pool_slow_next(struct pool *p, struct origin_conn **c);
 /* x, which waits, was given to the pool before its protocol was known, or to another server: whether it must wait for
@@ -190,6 +197,20 @@ uint32_t pool_slow_wanted(const struct pool *p);
 /* The connection carries such a request from now on; does not any more. */
 void pool_slow_began(struct origin_conn *c);
 void pool_slow_ended(struct origin_conn *c);
+
+/* ---- pool_private.c: connections that carry the requests of one client alone ---- */
+
+/* Opens connections for requests that wait, and sends those for which one is idle. */
+void pool_private_grow(struct pool *p);
+/* Sends the requests that waited for connections which are ready now. */
+void pool_private_serve(struct pool *p);
+/* An idle connection of the client of x, which does not wait; NULL: it must. */
+struct origin_conn *pool_private_idle(struct pool *p, const struct exchange *x);
+/* The connection is not needed: the request that it is opened for waits for another one. */
+void pool_private_give_back(struct origin_conn *c);
+/* The server was tried in vain for the request that the connection was opened for. */
+void pool_private_failed(
+    struct origin_conn *c, const struct relay_cause *cause, const char *detail);
 
 /* ---- pool_pace.c ---- */
 

@@ -133,6 +133,8 @@ void origin_conn_retire(struct origin_conn *c)
 	p->count--;
 	p->leaving++;
 	pool_make_unusable(p, c);
+	if (c->owner)
+		map_remove(&p->owners, &c->owner->node);
 	if (c->is_ready)
 		return;
 	ensure(p->connecting > 0);

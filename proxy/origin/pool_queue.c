@@ -110,6 +110,11 @@ void pool_take_waiting(struct pool *p, struct list *waiting)
 	list_splice(waiting, &p->bound.pushes);
 	list_splice(waiting, &p->shared.pushes);
 	list_splice(waiting, &p->slow.waiting);
+	list_for_each(&p->conns, c, struct origin_conn, link)
+	{
+		if (c->owner)
+			list_splice(waiting, &c->owner->waiting);
+	}
 	list_remove(&p->waiting);
 }
 

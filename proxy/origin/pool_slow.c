@@ -66,10 +66,16 @@ bool pool_slow_defers(struct pool *p, struct exchange *x)
 	return true;
 }
 
-struct exchange *pool_slow_next(struct pool *p, struct origin_conn **c)
+struct exchange *pool_slow_first(const struct pool *p)
 {
 	struct exchange *x = list_first(&p->slow.waiting, struct exchange, waiting);
-	if (!x || p->slow.open >= most_open(p) || !origin_server_has_room(p->server))
+	return x && p->slow.open < most_open(p) ? x : NULL;
+}
+
+struct exchange *pool_slow_next(struct pool *p, struct origin_conn **c)
+{
+	struct exchange *x = pool_slow_first(p);
+	if (!x || !origin_server_has_room(p->server))
 		return NULL;
 	*c = pool_conn_with_room(p, x);
 	return *c ? x : NULL;

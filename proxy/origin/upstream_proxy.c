@@ -23,6 +23,16 @@ static const char *name_of(const struct origin_conn *c)
 	return o->tls_name && !s->origin->speaks_to_proxy ? o->tls_name : s->conf->tls_name;
 }
 
+/* Before TLS: the origin reads it first. */
+static void send_header(const struct origin_conn *c, struct net_conn *net)
+{
+	uint8_t bytes[PEER_WRITTEN_BYTES];
+	enum peer_version version = c->pool->conf->send_proxy;
+	if (version != PEER_VERSION_NONE)
+		net_conn_send_first(
+		    net, bytes, peer_header_write(version, &c->owner->client, bytes));
+}
+
 struct net_conn *origin_conn_connect(struct origin_conn *c)
 {
 	const struct net_conn_ops *ops = &origin_conn_ops;
@@ -41,6 +51,7 @@ struct net_conn *origin_conn_connect(struct origin_conn *c)
 		return net_connect(
 		    loop, server->address, d->proxy_tls, p->conf->proxy->server->tls_name, ops, c);
 	struct net_conn *net = net_connect(loop, server->address, p->tls, name_of(c), ops, c);
+	send_header(c, net);
 	if (c->offers_http1_alone)
 		net_conn_set_alpn(net, protocols_http1.alpn);
 	return net;

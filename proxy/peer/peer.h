@@ -9,8 +9,9 @@
  * Where "peer" stands alone, it is the claimed peer if there is one, and the TCP peer otherwise. These files read and
  * write bytes: they know no socket, no configuration and no request.
  *
- *   proxy_header.c  the PROXY protocol, version 1; proxy_v2.c version 2 (HAProxy's proxy-protocol.txt)
- *   claim.c         what a connection keeps of its PROXY header
+ *   proxy_header.c  reading the PROXY protocol, version 1; proxy_v2.c version 2 (HAProxy's proxy-protocol.txt)
+ *   written.c       writing it
+ *   ends.c          what a connection keeps of its ends
  *   node.c          the addresses in Forwarded (RFC 7239 6), X-Forwarded-For and the like
  */
 #ifndef PUSHGATE_PEER_PEER_H
@@ -21,7 +22,7 @@
 
 /* ---- PROXY headers ---- */
 
-/* A header as it was read. Its texts borrow from the bytes, and may hold any byte. */
+/* A header as it was read, or is to be written. Its texts borrow from the bytes, and may hold any byte. */
 struct peer_header {
 	bool is_local;           /* LOCAL, UNKNOWN, or no address: the TCP peer speaks for itself */
 	bool is_tls;             /* PP2_CLIENT_SSL: the client spoke TLS to the TCP peer */
@@ -43,28 +44,46 @@ enum peer_reading {
 enum peer_reading peer_header_read(
     struct slice bytes, struct peer_header *h, size_t *length, const char **fault);
 
-/* ---- claims ---- */
+enum peer_version { PEER_VERSION_NONE, PEER_VERSION_1, PEER_VERSION_2 };
+/* The longest header that is written. */
+#define PEER_WRITTEN_BYTES 107u
+/*
+ * Writes a header without its texts, and returns the length. is_local: of a connection that carries no client, such as a
+ * health check. Without an IP address in `from`: of a client whose address is not known.
+ */
+size_t peer_header_write(
+    enum peer_version version, const struct peer_header *h, uint8_t bytes[PEER_WRITTEN_BYTES]);
+/* Whether it names an IP address: else it may be that of many clients. */
+bool peer_header_names(const struct peer_header *h);
+/* Whether both name the same addresses and ports. */
+bool peer_header_is_same(const struct peer_header *a, const struct peer_header *b);
 
-/* What a connection and its exchanges keep of a PROXY header. Counted by references. */
-struct peer_claim {
+/* ---- ends ---- */
+
+/* What a connection and its exchanges keep of its ends: as its PROXY header claims, else as they are. Counted by
+ * references. */
+struct peer_ends {
 	uint32_t references;
-	bool is_https;      /* its requests are for https URIs */
-	struct address tcp; /* the TCP peer */
+	bool is_claimed;        /* by a PROXY header */
+	bool is_https;          /* its requests are for https URIs */
+	uint16_t port, to_port; /* of the peer, and of `to` */
+	struct address tcp;     /* the TCP peer */
+	struct address to;      /* where the client came to */
 	struct slice authority, alpn,
 	    id; /* behind the struct; printable: others are in hexadecimal */
 };
 
 /* With one reference. https_port: connections that went to this port are for https URIs; 0: none by its port. */
-struct peer_claim *peer_claim_new(
+struct peer_ends *peer_ends_new(
     const struct peer_header *h, const struct address *tcp, uint32_t https_port);
 /* One reference more, and one less. Both take NULL. */
-static inline struct peer_claim *peer_claim_hold(struct peer_claim *c)
+static inline struct peer_ends *peer_ends_hold(struct peer_ends *e)
 {
-	if (c)
-		c->references++;
-	return c;
+	if (e)
+		e->references++;
+	return e;
 }
-void peer_claim_release(struct peer_claim *c);
+void peer_ends_release(struct peer_ends *e);
 
 /* ---- addresses in fields ---- */
 

@@ -6,7 +6,6 @@
 #include "proxy/base/crc32c.h"
 #include "proxy/peer/peer_private.h"
 
-#define HEAD_BYTES 16u
 #define ID_MOST 128u /* PP2_TYPE_UNIQUE_ID */
 
 enum { COMMAND_LOCAL = 0, COMMAND_PROXY = 1 };
@@ -141,9 +140,11 @@ static const char *check_head(struct slice bytes)
 		return "its version is not 2";
 	if ((byte_at(bytes, 12) & 15) > COMMAND_PROXY)
 		return "its command is neither LOCAL nor PROXY";
-	if (byte_at(bytes, 13) >> 4 >= FAMILY_COUNT || (byte_at(bytes, 13) & 15) > 2)
+	/* With LOCAL the family is ignored. */
+	bool is_local = (byte_at(bytes, 12) & 15) == COMMAND_LOCAL;
+	if (!is_local && (byte_at(bytes, 13) >> 4 >= FAMILY_COUNT || (byte_at(bytes, 13) & 15) > 2))
 		return "its address family or transport is unknown";
-	if (number_at(bytes, 14) > LIMIT_PROXY_HEADER_BYTES - HEAD_BYTES)
+	if (number_at(bytes, 14) > LIMIT_PROXY_HEADER_BYTES - PEER_HEAD_BYTES)
 		return "it is too long";
 	return NULL;
 }
@@ -151,7 +152,7 @@ static const char *check_head(struct slice bytes)
 static const char *read_rest(struct slice header, struct peer_header *h)
 {
 	unsigned family = byte_at(header, 13) >> 4;
-	struct slice block = slice_from(header, HEAD_BYTES);
+	struct slice block = slice_from(header, PEER_HEAD_BYTES);
 	/* The block behind LOCAL is discarded, whatever it holds. */
 	h->is_local = (byte_at(header, 12) & 15) == COMMAND_LOCAL;
 	if (h->is_local)
@@ -165,12 +166,12 @@ static const char *read_rest(struct slice header, struct peer_header *h)
 enum peer_reading peer_header_read_v2(
     struct slice bytes, struct peer_header *h, size_t *length, const char **fault)
 {
-	if (bytes.len < HEAD_BYTES)
+	if (bytes.len < PEER_HEAD_BYTES)
 		return PEER_READING_MORE;
 	*fault = check_head(bytes);
 	if (*fault)
 		return PEER_READING_BAD;
-	*length = HEAD_BYTES + number_at(bytes, 14);
+	*length = PEER_HEAD_BYTES + number_at(bytes, 14);
 	if (bytes.len < *length)
 		return PEER_READING_MORE;
 	*fault = read_rest(slice_sub(bytes, 0, *length), h);

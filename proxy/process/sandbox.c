@@ -70,7 +70,7 @@ static const struct row rows[] = {
     {CALL(socket, SANDBOX_UNIX), WHEN(IS(0, AF_UNIX), BITS(1, SOCKET_KIND, SOCK_STREAM))},
     {CALL(socket, SANDBOX_NAMES), WHEN(IS(0, AF_INET), BITS(1, SOCKET_KIND, SOCK_DGRAM))}, /* net/datagram.c, and below */
     {CALL(socket, SANDBOX_NAMES), WHEN(IS(0, AF_INET6), BITS(1, SOCKET_KIND, SOCK_DGRAM))},
-    {CALL(getsockname, SANDBOX_NAMES)},     /* from where an address is reached */
+    {CALL(getsockname, SANDBOX_NAMES | SANDBOX_ENDS)}, /* net/datagram.c: from where an address is reached; net/listen.c */
     {CALL(socketpair, SANDBOX_DEMO), WHEN(IS(0, AF_UNIX), BITS(1, SOCKET_KIND, SOCK_STREAM))}, /* tool/demo.c */
     {CALL(setsockopt, LOOP), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_NODELAY))},         /* net/net_conn.c */
     {CALL(setsockopt, LOOP), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_NOTSENT_LOWAT))},   /* net/net_conn.c */

@@ -155,6 +155,8 @@ bool worker_confine(const struct worker *w, unsigned more, char *error, size_t e
 		parts |= SANDBOX_UNIX;
 	if (conf_has_names(conf))
 		parts |= SANDBOX_NAMES;
+	if (conf_tells_ends(conf))
+		parts |= SANDBOX_ENDS;
 	if (w->demo)
 		parts |= SANDBOX_DEMO;
 	bool has_sealed = conf->sealed && sealed_path(conf->sealed, 0);

@@ -51,10 +51,10 @@ void relay_reap(struct relay *r)
 		http_head_free(x->response.pending);
 		budget_give(x->payer.budget, x->payer.charge);
 		exchange_user_release(x->facts.user);
-		peer_claim_release(x->facts.claim);
+		peer_ends_release(x->facts.ends);
 		x->facts.user = NULL;
 		client_certificate_release(x->facts.certificate);
-		x->facts.claim = NULL;
+		x->facts.ends = NULL;
 		x->facts.certificate = NULL;
 		spares_keep_or_free(&r->spares, x);
 	}

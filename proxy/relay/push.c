@@ -106,7 +106,7 @@ static void fill_push(
 	push->facts.client = x->facts.client;
 	push->facts.is_named = x->facts.is_named;
 	push->facts.peer = x->facts.peer;
-	push->facts.claim = peer_claim_hold(x->facts.claim);
+	push->facts.ends = peer_ends_hold(x->facts.ends);
 	push->facts.user = exchange_user_hold(x->facts.user);
 	push->facts.tls = x->facts.tls;
 	if (x->facts.request_id.len > 0) /* its parent may end first */

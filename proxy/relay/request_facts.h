@@ -68,7 +68,8 @@ struct request_facts {
 	const struct conf_listen *listener; /* NULL: there is none, as in some tests */
 	struct address client;              /* that rules, limits and the log are about */
 	struct address peer;                /* of the connection: `trusted` is about it */
-	struct peer_claim *claim;           /* as the user; NULL: the peer is the TCP peer */
+	struct peer_ends
+	    *ends; /* as the user; NULL: the peer is the TCP peer, and no origin is told of it */
 	struct exchange_user
 	    *user; /* an exchange's has a reference, which relay_reap gives back; NULL: nobody */
 	struct client_certificate *certificate; /* likewise; NULL: the client has shown none */
@@ -92,7 +93,7 @@ struct request_facts {
 /* The other end of the client's connection, whatever has been claimed. */
 static inline const struct address *request_tcp_peer(const struct request_facts *f)
 {
-	return f->claim ? &f->claim->tcp : &f->peer;
+	return f->ends ? &f->ends->tcp : &f->peer;
 }
 
 /* Where a request goes. */

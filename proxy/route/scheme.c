@@ -12,7 +12,7 @@
 
 static struct slice scheme_of(const struct request_facts *f)
 {
-	bool is_https = f->listener->certificate_count > 0 || (f->claim && f->claim->is_https);
+	bool is_https = f->listener->certificate_count > 0 || (f->ends && f->ends->is_https);
 	return is_https ? SLICE("https") : SLICE("http");
 }
 

@@ -305,12 +305,12 @@ void explain_set_certificate(struct explain_scene *s, struct client_certificate 
 /* ---- events ---- */
 
 /* A balancer that ends TLS says so in its PROXY header: else no request for https would come there. */
-static struct peer_claim *claim_of(const struct explain_scene *s, const struct http_head *request)
+static struct peer_ends *ends_of(const struct explain_scene *s, const struct http_head *request)
 {
 	const struct peer_header header = {.is_tls = true};
 	bool is_claimed = s->listen && s->listen->proxy_protocol.is_required &&
 			  slice_equal_nocase(request->scheme, SLICE("https"));
-	return is_claimed ? peer_claim_new(&header, &s->peer, 0) : NULL;
+	return is_claimed ? peer_ends_new(&header, &s->peer, 0) : NULL;
 }
 
 static void set_certificate(const struct explain_scene *s, struct exchange *x)
@@ -335,7 +335,7 @@ const struct relay_cause *explain_ask(
 	x->facts.listener = s->listen;
 	x->facts.client = s->client.address;
 	x->facts.peer = s->peer;
-	x->facts.claim = claim_of(s, request);
+	x->facts.ends = ends_of(s, request);
 	x->facts.user = exchange_user_hold(s->who.user);
 	set_certificate(s, x);
 	hold_part(x)->store = &s->held;

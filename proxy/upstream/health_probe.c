@@ -236,6 +236,15 @@ static void probe_expired(struct wheel_node *timer, usec now)
 	health_probe_abort(p);
 }
 
+/* A check speaks for no client. */
+static void send_header(const struct health_probe *p, enum peer_version version)
+{
+	uint8_t bytes[PEER_WRITTEN_BYTES];
+	const struct peer_header local = {.is_local = true};
+	if (version != PEER_VERSION_NONE)
+		net_conn_send_first(p->net, bytes, peer_header_write(version, &local, bytes));
+}
+
 bool health_probe_begin(struct health_target *t)
 {
 	struct server *s = t->server;
@@ -255,6 +264,7 @@ bool health_probe_begin(struct health_target *t)
 	t->probe = p;
 	p->net = net_connect(u->env->loop, s->at.address, d->origin.tls,
 	    o->tls_name ? o->tls_name : s->at.conf->tls_name, &probe_ops, p);
+	send_header(p, o->send_proxy);
 	net_conn_set_budget(p->net, &p->budget);
 	return true;
 }

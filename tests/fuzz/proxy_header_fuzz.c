@@ -23,9 +23,9 @@ static enum peer_reading read_part(
 	if (r == PEER_READING_DONE) {
 		const struct address tcp = {.family = 4};
 		ensure(*length > 0 && *length <= count);
-		struct peer_claim *c = peer_claim_new(h, &tcp, 443);
+		struct peer_ends *c = peer_ends_new(h, &tcp, 443);
 		ensure(h->id.len <= 128 && c->id.len <= 256 && c->id.len >= h->id.len);
-		peer_claim_release(c);
+		peer_ends_release(c);
 	}
 	free(part);
 	return r;

@@ -12,6 +12,25 @@ static uint32_t length_of(const struct list *l)
 	return n;
 }
 
+/* Those for which connections are opened, slow uploads or others. */
+static uint32_t owners_waiting(const struct pool *p, bool is_slow)
+{
+	uint32_t n = 0;
+	list_for_each(&p->conns, c, struct origin_conn, link)
+	{
+		ensure((c->owner != NULL) == p->conf->is_private);
+		if (!c->owner)
+			continue;
+		ensure(c->owner->conn == c && length_of(&c->owner->waiting) <= (!c->is_ready && !c->is_closing));
+		list_for_each(&c->owner->waiting, x, struct exchange, waiting)
+		{
+			ensure(origin_attempt_of(x)->pool == p && origin_attempt_of(x)->server == p->server);
+			n += (x->upload_wait == UPLOAD_IS_SLOW) == is_slow;
+		}
+	}
+	return n;
+}
+
 static void check_pool(const struct pool *p)
 {
 	uint32_t count = 0, connecting = 0, usable = 0;
@@ -29,7 +48,8 @@ static void check_pool(const struct pool *p)
 	ensure(p->count == count && p->connecting == connecting && p->usable_count == usable);
 	ensure(p->leaving == length_of(&p->conns) - count);
 	uint32_t shared = length_of(&p->shared.requests) + length_of(&p->shared.pushes);
-	ensure(length_of(&p->bound.requests) + length_of(&p->bound.pushes) + shared == p->queued);
+	ensure(length_of(&p->bound.requests) + length_of(&p->bound.pushes) + shared + owners_waiting(p, false) == p->queued);
+	ensure(!p->conf->is_private || (shared == 0 && p->owners.count == p->count && p->count <= pool_most_connections(p)));
 	ensure(list_is_linked(&p->waiting) == (shared > 0));
 	const struct list *lists[] = {&p->bound.requests, &p->bound.pushes, &p->shared.requests, &p->shared.pushes};
 	for (unsigned i = 0; i < 4; i++)
@@ -41,7 +61,7 @@ static void check_pool(const struct pool *p)
 		}
 	uint32_t open = 0;
 	list_for_each(&p->conns, c, struct origin_conn, link) open += c->carries_slow;
-	ensure(p->slow.open == open && p->slow.queued == length_of(&p->slow.waiting));
+	ensure(p->slow.open == open && p->slow.queued == length_of(&p->slow.waiting) + owners_waiting(p, true));
 	list_for_each(&p->slow.waiting, x, struct exchange, waiting)
 	{
 		ensure(origin_attempt_of(x)->pool == p && origin_attempt_of(x)->server == p->server);

@@ -60,7 +60,7 @@ static void arrival_is_no_connection_before_its_header(void **state)
 	const struct client_conn *c = only_conn(w);
 	const struct address claimed = {{192, 0, 2, 1}, 4}, tcp = {{127, 0, 0, 1}, 4};
 	assert_memory_equal(&c->address, &claimed, sizeof(claimed));
-	assert_memory_equal(&c->claim->tcp, &tcp, sizeof(tcp));
+	assert_memory_equal(&c->ends->tcp, &tcp, sizeof(tcp));
 	assert_int_equal(c->port, 1234);
 	assert_int_equal(c->listener->connections, 1);
 	close(fd);

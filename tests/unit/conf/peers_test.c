@@ -68,6 +68,53 @@ static void options_without_these_have_no_effect(void **state)
 	load_free(&load);
 }
 
+/* ---- what origins are told ---- */
+
+#define ORIGIN(lines) LOAD_LISTEN LOAD_ROUTE "[origin o]\n" lines
+
+static void origin_is_told_of_clients_on_connections_of_their_own(void **state)
+{
+	(void)state;
+	struct load load = load_fine(ORIGIN("server = http://192.0.2.9:80\n"), "");
+	assert_false(load.conf->origins[0].is_private);
+	assert_int_equal(load.conf->origins[0].send_proxy, PEER_VERSION_NONE);
+	assert_false(conf_tells_ends(load.conf));
+	load_free(&load);
+	load = load_fine(ORIGIN("server = https1://192.0.2.9:443\nconnections = private\nsend-proxy = v1\n"), "");
+	assert_true(load.conf->origins[0].is_private);
+	assert_int_equal(load.conf->origins[0].send_proxy, PEER_VERSION_1);
+	assert_true(conf_tells_ends(load.conf));
+	load_free(&load);
+	load = load_fine(ORIGIN("server = h1+unix:/run/a.sock\nsend-proxy = v2\nconnections = private\n"), "");
+	assert_int_equal(load.conf->origins[0].send_proxy, PEER_VERSION_2);
+	load_free(&load);
+}
+
+static void connection_with_many_clients_has_no_header(void **state)
+{
+	(void)state;
+	assert_refused(ORIGIN("server = http://192.0.2.9:80\nsend-proxy = v2\n"),
+	    "test.ini:7: a PROXY header names one client for a whole connection, and the connections of this origin are "
+	    "shared by all clients; add connections = private\n");
+	static const char *const multiplex[] = {"https://192.0.2.9:443", "h2://192.0.2.9:443", "h2c://192.0.2.9:80", "h2c+unix:/a", "demo:"};
+	for (size_t i = 0; i < sizeof multiplex / sizeof *multiplex; i++) {
+		char text[512];
+		snprintf(text, sizeof(text), ORIGIN("server = %s\nconnections = private\n"), multiplex[i]);
+		assert_refused(text,
+		    "test.ini:7: connections = private needs servers in HTTP/1.1 alone; write server = "
+		    "http://HOST:PORT, https1://HOST:PORT or h1+unix:/PATH\n");
+	}
+}
+
+static void no_connection_is_spare_before_its_client_is_known(void **state)
+{
+	(void)state;
+	struct load load = load_fine(ORIGIN("server = http://192.0.2.9:80\nconnections = private\nspare-connections = 1\n"),
+	    "test.ini:8: warning: spare-connections has no effect, because connections is private, and none is opened before "
+	    "its client is known; remove it\n");
+	load_free(&load);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -75,6 +122,9 @@ int main(void)
 	    cmocka_unit_test(client_address_names_a_field),
 	    cmocka_unit_test(both_need_peers_that_are_trusted),
 	    cmocka_unit_test(options_without_these_have_no_effect),
+	    cmocka_unit_test(origin_is_told_of_clients_on_connections_of_their_own),
+	    cmocka_unit_test(connection_with_many_clients_has_no_header),
+	    cmocka_unit_test(no_connection_is_spare_before_its_client_is_known),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

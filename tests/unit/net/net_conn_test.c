@@ -301,6 +301,79 @@ static void connection_dirty_before_it_opens_is_flushed_when_it_opens(void **sta
 	joined_fini(&j);
 }
 
+/* ---- the first bytes ---- */
+
+static ssize_t two_bytes(int fd, const void *bytes, size_t size, int flags)
+{
+	return send(fd, bytes, size < 2 ? size : 2, flags);
+}
+
+static ssize_t no_bytes(int fd, const void *bytes, size_t size, int flags)
+{
+	(void)fd, (void)bytes, (void)size, (void)flags;
+	errno = ECONNRESET;
+	return -1;
+}
+
+/* Connects with `first` bytes of the pattern, and what the owner sends behind them. */
+static void connect_with_first(struct joined *j, size_t first, size_t more)
+{
+	uint8_t bytes[200];
+	joined_init(j);
+	joined_connect(j, NULL, NULL, NULL);
+	pattern_write(3, 0, bytes, first);
+	net_conn_send_first(j->client.conn, bytes, first);
+	memset(bytes, 0, sizeof(bytes)); /* they were copied */
+	j->client.sent = j->client.to_send = first;
+	j->server.receive_seed = 3;
+	owner_send(&j->client, 3, more);
+}
+
+static void first_bytes_leave_before_all_others_in_any_pieces(void **state)
+{
+	(void)state;
+	for (int is_slow = 0; is_slow < 2; is_slow++) {
+		struct joined j;
+		connect_with_first(&j, 107, 5000);
+		if (is_slow)
+			net_sys.send = two_bytes;
+		run_until(&j.rig, j.server.received == 5107);
+		assert_false(j.server.is_wrong);
+		assert_int_equal(j.client.opened, 1);
+		assert_int_equal(j.client.ended, 0);
+		joined_fini(&j);
+	}
+}
+
+static void connection_whose_first_bytes_cannot_be_sent_does_not_open(void **state)
+{
+	(void)state;
+	struct joined j;
+	connect_with_first(&j, 50, 50);
+	net_sys.send = no_bytes;
+	run_until(&j.rig, j.client.ended);
+	assert_int_equal(j.client.end, NET_END_ERROR);
+	assert_int_equal(j.client.opened, 0);
+	assert_int_equal(j.client.fills, 0);
+	joined_fini(&j);
+}
+
+/* Nor does one that is refused have them any more. */
+static void refused_connection_drops_its_first_bytes(void **state)
+{
+	(void)state;
+	struct joined j;
+	joined_init(&j);
+	struct net_address closed = j.at;
+	closed.in.sin_port = htons(1);
+	j.client.conn = net_connect(j.rig.loop, &closed, NULL, NULL, &owner_ops, &j.client);
+	net_conn_send_first(j.client.conn, "first", 5);
+	run_until(&j.rig, j.client.ended);
+	assert_int_equal(j.client.end, NET_END_CONNECT);
+	assert_false(net_conn_is_blocked(j.client.conn));
+	joined_fini(&j);
+}
+
 static void unix_sockets_connect_and_a_stale_file_is_replaced(void **state)
 {
 	(void)state;
@@ -547,6 +620,9 @@ int main(void)
 	    cmocka_unit_test(abort_in_fill_sends_nothing),
 	    cmocka_unit_test(nothing_is_read_while_reading_is_off),
 	    cmocka_unit_test(connection_dirty_before_it_opens_is_flushed_when_it_opens),
+	    cmocka_unit_test(first_bytes_leave_before_all_others_in_any_pieces),
+	    cmocka_unit_test(connection_whose_first_bytes_cannot_be_sent_does_not_open),
+	    cmocka_unit_test(refused_connection_drops_its_first_bytes),
 	    cmocka_unit_test(unix_sockets_connect_and_a_stale_file_is_replaced),
 	    cmocka_unit_test(listening_does_not_replace_a_plain_file),
 	    cmocka_unit_test(two_sockets_may_listen_on_one_port),

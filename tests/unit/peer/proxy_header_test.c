@@ -220,6 +220,8 @@ static void local_and_unspecified_are_of_the_tcp_peer(void **state)
 	m = v2(0x20, 0x11); /* what is behind LOCAL is discarded: it may be no address */
 	put(&m, "\x20\xff\xff", 3);
 	assert_true(good(all(&m)).is_local);
+	m = v2(0x20, 0xf7); /* its family too */
+	assert_true(good(all(&m)).is_local);
 	m = v2(0x21, 0x00);
 	put_value(&m, 0x05, "id", 2);
 	struct peer_header h = good(all(&m));
@@ -340,36 +342,130 @@ static void longest_header_is_read(void **state)
 	good(all(&m));
 }
 
-/* ---- claims ---- */
+/* ---- writing ---- */
 
-static void claim_keeps_what_the_header_says(void **state)
+static struct address ip(const char *text)
+{
+	struct address a = {0};
+	if (text)
+		assert_true(address_parse(slice_of_string(text), &a));
+	return a;
+}
+
+/* What is written is read again as the same, but that mixed families have become IPv6. */
+static void written_header_is_read_again(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *from, *to;
+		uint16_t from_port, to_port;
+		const char *line;
+		size_t length; /* of version 2 */
+	} rows[] = {
+	    {"192.0.2.1", "198.51.100.2", 1, 65535, "PROXY TCP4 192.0.2.1 198.51.100.2 1 65535\r\n", 28},
+	    {"2001:db8::1", "2001:db8::2", 50000, 443, "PROXY TCP6 2001:db8::1 2001:db8::2 50000 443\r\n", 52},
+	    {"192.0.2.1", "2001:db8::2", 1, 2, "PROXY TCP6 ::ffff:192.0.2.1 2001:db8::2 1 2\r\n", 52},
+	    {"2001:db8::1", "192.0.2.1", 0, 2, "PROXY TCP6 2001:db8::1 ::ffff:192.0.2.1 0 2\r\n", 52},
+	    {"192.0.2.1", NULL, 0, 0, "PROXY TCP4 192.0.2.1 0.0.0.0 0 0\r\n", 28},
+	    {"2001:db8::1", NULL, 7, 0, "PROXY TCP6 2001:db8::1 :: 7 0\r\n", 52},
+	    {"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe", 65535, 65535,
+	        "PROXY TCP6 ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe 65535 65535\r\n", 52},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		uint8_t bytes[PEER_WRITTEN_BYTES];
+		const struct peer_header h = {.from = ip(rows[i].from), .to = ip(rows[i].to), .from_port = rows[i].from_port, .to_port = rows[i].to_port};
+		for (unsigned version = PEER_VERSION_1; version <= PEER_VERSION_2; version++) {
+			struct peer_header again;
+			const char *fault = NULL;
+			size_t read, length = peer_header_write(version, &h, bytes);
+			assert_int_equal(length, version == PEER_VERSION_1 ? strlen(rows[i].line) : rows[i].length);
+			if (version == PEER_VERSION_1)
+				assert_memory_equal(bytes, rows[i].line, length);
+			assert_int_equal(peer_header_read(slice_of(bytes, length), &again, &read, &fault), PEER_READING_DONE);
+			assert_int_equal(read, length);
+			assert_memory_equal(&again.from, &h.from, sizeof(h.from));
+			if (rows[i].to)
+				assert_memory_equal(&again.to, &h.to, sizeof(h.to));
+			assert_int_equal(again.from_port, h.from_port);
+			assert_int_equal(again.to_port, h.to_port);
+			assert_false(again.is_local);
+		}
+	}
+}
+
+static void header_of_no_address_says_so(void **state)
+{
+	(void)state;
+	uint8_t bytes[PEER_WRITTEN_BYTES];
+	const struct peer_header local = {.is_local = true, .from = ip("192.0.2.1"), .to = ip("192.0.2.2")};
+	const struct peer_header unknown = {.from = {.family = ADDRESS_UNKNOWN}, .to = ip("192.0.2.2")}, none = {.from_port = 7};
+	const struct peer_header *const all[] = {&local, &unknown, &none};
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(peer_header_write(PEER_VERSION_1, all[i], bytes), 15);
+		assert_memory_equal(bytes, "PROXY UNKNOWN\r\n", 15);
+		assert_int_equal(peer_header_write(PEER_VERSION_2, all[i], bytes), 16);
+		assert_memory_equal(bytes, "\r\n\r\n\0\r\nQUIT\n", 12);
+		assert_int_equal(bytes[12], all[i]->is_local ? 0x20 : 0x21);
+		assert_memory_equal(bytes + 13, "\0\0\0", 3);
+		assert_false(peer_header_names(all[i]));
+	}
+}
+
+static void headers_are_the_same_if_both_ends_are(void **state)
+{
+	(void)state;
+	const struct peer_header h = {.from = ip("192.0.2.1"), .to = ip("192.0.2.2"), .from_port = 1, .to_port = 2};
+	struct peer_header others[6] = {h, h, h, h, h, h};
+	others[1].from = ip("192.0.2.9");
+	others[2].to = ip("192.0.2.9");
+	others[3].from_port = 9;
+	others[4].to_port = 9;
+	others[5].from.family = 6;
+	for (size_t i = 0; i < 6; i++)
+		assert_int_equal(peer_header_is_same(&h, &others[i]), i == 0);
+	assert_true(peer_header_names(&h));
+}
+
+/* ---- ends ---- */
+
+static void ends_keep_what_the_header_says(void **state)
 {
 	(void)state;
 	const struct address tcp = {{10, 0, 0, 1}, 4};
-	struct peer_header h = {.authority = SLICE("a.example"), .alpn = SLICE("h2"), .id = SLICE("a\0b\xff"), .to_port = 443};
-	struct peer_claim *c = peer_claim_new(&h, &tcp, 0);
+	struct peer_header h = {.authority = SLICE("a.example"), .alpn = SLICE("h2"), .id = SLICE("a\0b\xff"),
+	    .from_port = 5, .to_port = 443, .to = {{192, 0, 2, 2}, 4}};
+	struct peer_ends *c = peer_ends_new(&h, &tcp, 0);
 	assert_false(c->is_https);
 	assert_true(slice_equal(c->authority, h.authority));
 	assert_true(slice_equal(c->alpn, h.alpn));
 	assert_true(slice_equal(c->id, SLICE("610062ff")));
 	assert_string_equal(shown(&c->tcp), "10.0.0.1");
-	assert_ptr_equal(peer_claim_hold(c), c);
-	peer_claim_release(c);
-	peer_claim_release(c);
-	assert_null(peer_claim_hold(NULL));
-	peer_claim_release(NULL);
+	assert_string_equal(shown(&c->to), "192.0.2.2");
+	assert_int_equal(c->port, 5);
+	assert_int_equal(c->to_port, 443);
+	assert_true(c->is_claimed);
+	assert_ptr_equal(peer_ends_hold(c), c);
+	peer_ends_release(c);
+	peer_ends_release(c);
+	assert_null(peer_ends_hold(NULL));
+	peer_ends_release(NULL);
 
-	c = peer_claim_new(&h, &tcp, 443);
+	c = peer_ends_new(&h, &tcp, 443);
 	assert_true(c->is_https);
-	peer_claim_release(c);
-	c = peer_claim_new(&h, &tcp, 80);
+	peer_ends_release(c);
+	c = peer_ends_new(&h, &tcp, 80);
 	assert_false(c->is_https);
-	peer_claim_release(c);
+	peer_ends_release(c);
+	h = (struct peer_header){.is_local = true};
+	c = peer_ends_new(&h, &tcp, 0);
+	assert_false(c->is_claimed);
+	assert_false(c->is_https);
+	peer_ends_release(c);
 	h = (struct peer_header){.is_tls = true};
-	c = peer_claim_new(&h, &tcp, 0);
+	c = peer_ends_new(&h, &tcp, 0);
 	assert_true(c->is_https);
 	assert_int_equal(c->id.len, 0);
-	peer_claim_release(c);
+	peer_ends_release(c);
 }
 
 int main(void)
@@ -383,7 +479,10 @@ int main(void)
 	    cmocka_unit_test(sum_is_checked_where_it_is_sent),
 	    cmocka_unit_test(wrong_header_of_version_2_is_refused),
 	    cmocka_unit_test(longest_header_is_read),
-	    cmocka_unit_test(claim_keeps_what_the_header_says),
+	    cmocka_unit_test(written_header_is_read_again),
+	    cmocka_unit_test(header_of_no_address_says_so),
+	    cmocka_unit_test(headers_are_the_same_if_both_ends_are),
+	    cmocka_unit_test(ends_keep_what_the_header_says),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,7 +146,7 @@ struct scene {
 	struct gate_world *w;
 	uint64_t state;
 	struct net_address dead, silent;
-	bool is_h1, is_closed[GATE_SITES];
+	bool is_h1, is_private, is_closed[GATE_SITES];
 };
 
 static uint32_t pick(struct scene *c, uint32_t below)
@@ -480,10 +480,12 @@ static struct gate_world *world_of(struct scene *c, const char *balance)
 	snprintf(more, sizeof(more),
 	    "[origin f]\nserver = %s://%%a\nserver = %s://%%b\n%s%squeue-timeout = 3s\nresponse-timeout = 5s\n"
 	    "eject-failures = 3\neject-time = 1s\nconnect-timeout = 2s\n%s"
+	    "%s"
 	    "[route feed]\npath = /feed\norigin = f\nsubscription = yes\n"
 	    "[route r]\norigin = f\nupgrade = echo\nretry-on = lost late 503\nretries = 2\n"
 	    "[push all]\naction = forward\n",
-	    scheme, scheme, balance, limits[most], most == 4 ? "" : "max-subscriptions = 3\n");
+	    scheme, scheme, balance, limits[most], most == 4 ? "" : "max-subscriptions = 3\n",
+	    c->is_private ? "connections = private\nsend-proxy = v1\n" : "");
 	return gate_world_new(NULL, NULL, NULL, more);
 }
 
@@ -491,7 +493,7 @@ static void open_scene(struct scene *c, uint64_t seed)
 {
 	static const char *const balances[] = {
 	    "", "balance = round-robin\n", "hash = path\n", "affinity-cookie = srv\n", "slow-start = 2s\n"};
-	*c = (struct scene){.state = seed * 0x9e3779b97f4a7c15u + 1, .is_h1 = seed % 3 == 2};
+	*c = (struct scene){.state = seed * 0x9e3779b97f4a7c15u + 1, .is_h1 = seed % 3 == 2, .is_private = seed % 6 == 5};
 	now_usec = USEC_PER_SEC;
 	line_count = 0;
 	c->w = world_of(c, balances[pick(c, 5)]);

@@ -157,7 +157,7 @@ static void another_server_is_tried_beside_a_slow_connect(void **state)
 	assert_int_equal(slow->at.queued, 1);
 	assert_int_equal(w->sites[1].peer_count, peers);
 	/* A second connect does not put it off. */
-	origin_conn_open(p);
+	origin_conn_open(p, NULL);
 	assert_int_equal(p->race_timer.deadline, conn->opened + 250 * USEC_PER_MSEC);
 	/* But then. The wheel fires at most two ticks late. */
 	relay_advance(&w->gateway->relay, conn->opened + 270 * USEC_PER_MSEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a connection keeps of its PROXY header: the bytes that it was read from are gone. */
+/* What a connection keeps of its ends: the bytes of a PROXY header that it was read from are gone. */
 #include "proxy/peer/peer.h"
 
 #include "proxy/base/ascii.h"
@@ -28,23 +28,27 @@ static struct slice put(char *at, struct slice text)
 	return slice_of(at, length);
 }
 
-struct peer_claim *peer_claim_new(
+struct peer_ends *peer_ends_new(
     const struct peer_header *h, const struct address *tcp, uint32_t https_port)
 {
 	size_t room = room_for(h->authority) + room_for(h->alpn) + room_for(h->id);
-	struct peer_claim *c = memory_alloc(sizeof(*c) + room);
-	char *at = (char *)(c + 1);
-	*c = (struct peer_claim){.references = 1,
+	struct peer_ends *e = memory_alloc(sizeof(*e) + room);
+	char *at = (char *)(e + 1);
+	*e = (struct peer_ends){.references = 1,
+	    .is_claimed = !h->is_local,
 	    .is_https = h->is_tls || (https_port > 0 && h->to_port == https_port),
-	    .tcp = *tcp};
-	c->authority = put(at, h->authority);
-	c->alpn = put(at + c->authority.len, h->alpn);
-	c->id = put(at + c->authority.len + c->alpn.len, h->id);
-	return c;
+	    .port = h->from_port,
+	    .to_port = h->to_port,
+	    .tcp = *tcp,
+	    .to = h->to};
+	e->authority = put(at, h->authority);
+	e->alpn = put(at + e->authority.len, h->alpn);
+	e->id = put(at + e->authority.len + e->alpn.len, h->id);
+	return e;
 }
 
-void peer_claim_release(struct peer_claim *c)
+void peer_ends_release(struct peer_ends *e)
 {
-	if (c && --c->references == 0)
-		free(c);
+	if (e && --e->references == 0)
+		free(e);
 }
