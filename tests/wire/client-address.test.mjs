@@ -2,7 +2,7 @@
 /* client-address: one connection of a proxy carries the requests of many clients, and each is judged for itself. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { BINARY, scenario } from '../support/gate.mjs';
+import { BINARY, freePort, scenario, section } from '../support/gate.mjs';
 import { connect1, recordingOrigin } from '../support/http1.mjs';
 
 const withOrigin = async (s) => {
@@ -66,3 +66,51 @@ scenario('explain finds the same client', {
 	assert.match(explained('192.0.2.1'), /\nclient 192\.0\.2\.1: .*\naccess a: allowed/);
 	assert.match(explained('10.0.0.2', '-H', 'x-forwarded-for: 192.0.2.1'), /\nclient 10\.0\.0\.2: .*\naccess a: denied/);
 });
+
+/* Both families of peers, those that are trusted and those that are not. */
+const PEERS = [
+	{ from: '127.0.0.1', isTrusted: true }, { from: '127.0.0.2', isTrusted: false },
+	{ host: '::1', from: '::1', isTrusted: true }, { host: '::1', from: '::1', isTrusted: false, listen: 'strict' },
+];
+const MANY = Array.from({ length: 400 }, (_, i) => `10.0.${i % 256}.1`).join(', ');
+const WRITTEN = { /* by a client; then a proxy adds the address of the client */
+	'nothing': [],
+	'a trusted address': ['127.0.0.1'],
+	'many addresses': [MANY],
+	'many lines': MANY.split(', ').slice(0, 60),
+	'text': ['unknown, _x, a.test, "'],
+	'an open quote': ['for="'],
+	'an open quote and a backslash': ['for="\\'],
+	'empty members': [', ,,'],
+};
+
+// covers: R688
+for (const [field, add] of [['x-forwarded-for', (address) => (address.includes(':') ? `[${address}]:443` : address)], ['forwarded', (address) => `for="${address.includes(':') ? `[${address}]` : address}:443";proto=http`]])
+	scenario(`${field}: the address that a trusted proxy adds counts, whatever stands before it, and none of others`, {
+		listen: { trusted: '127.0.0.1', 'client-address': field },
+		prepare: async (s) => {
+			await withOrigin(s);
+			s.ports = { six: await freePort(), strict: await freePort() };
+			s.options.extra = section('listen six', { address: `[::1]:${s.ports.six}`, trusted: '::1', 'client-address': field })
+				+ section('listen strict', { address: `[::1]:${s.ports.strict}`, trusted: '127.0.0.1 2001:db8::/32', 'client-address': field });
+		},
+	}, async (s) => {
+		let n = 0;
+		for (const { host, from, isTrusted, listen } of PEERS) {
+			const client = await connect1(host ? s.ports[listen ?? 'six'] : s.port, { host, localAddress: from });
+			for (const [what, lines] of Object.entries(WRITTEN))
+				for (const address of ['192.0.2.1', '2001:db8::1'])
+					for (const isApart of [false, true]) {
+						const path = `/${++n}`, values = [...lines];
+						if (isApart || values.length === 0)
+							values.push(add(address));
+						else
+							values.push(`${values.pop()}, ${add(address)}`);
+						client.request('GET', path, [['host', 'a.test'], ...values.map((value) => [field, value])]);
+						assert.equal((await client.response()).status, 200, what);
+						const line = await s.gate.access((x) => x.path === path);
+						assert.equal(line.client, isTrusted ? address : from, `${what}, of ${from}`);
+						assert.equal(line.tcp_peer, isTrusted ? from : undefined);
+					}
+		}
+	});
