@@ -72,7 +72,7 @@ const WIRE = {
 	offer: ["own-pushes", "hints", "explain", "enable-push", "learned", "files"],
 	origin: ["retries", "http1-required", "http1-origin", "timeouts", "slow-uploads", "slow-peers", "upstream-proxy", "log",
 		"enable-push", "long-targets", "promise-faults", "conformance-client", "no-internals"],
-	peer: ["proxy-protocol", "client-address"],
+	peer: ["proxy-protocol", "client-address", "send-proxy"],
 	policy: ["push-life", "own-pushes", "explain", "diary", "hints", "clients-misbehaving", "log"],
 	relay: ["outcome", "hold", "push-life", "hints", "log", "timeouts", "silence", "retries", "connect", "conformance-tunnels",
 		"promise-costs-itself", "slow-uploads", "long-parents"],
