@@ -171,6 +171,11 @@ static inline bool conf_server_is_name(const struct conf_origin_server *s)
 {
 	return s->host && s->address.length == 0;
 }
+/* No unix socket, and not the demo site. */
+static inline bool conf_server_has_ip(const struct conf_origin_server *s)
+{
+	return s->host != NULL;
+}
 
 /* How requests are shared among the servers of an origin. */
 enum conf_balance_kind { CONF_BALANCE_LEAST, CONF_BALANCE_ROUND_ROBIN };
@@ -225,6 +230,7 @@ struct conf_origin {
 	const char *server_text;      /* the first one's text */
 	struct conf_origin_server *servers;
 	size_t server_count;          /* at least 1 */
+	struct net_source source;     /* of connections to servers and upstream proxies */
 	const char *tls_ca;           /* NULL = the system's */
 	bool tls_verify;
 	const char *tls_name;         /* SNI and verified name; NULL = the server's */

@@ -552,6 +552,11 @@ const struct conf_option conf_options[] = {
         .example = "*.internal.example.com 10.0.0.0/8", .right = "write NAME, *.NAME, ADDRESS or ADDRESS/BITS",
         .sentence = "Destinations that no upstream-proxy is used for. A range takes destinations that are written as addresses; names are "
         "not looked up for it. localhost, 127.0.0.0/8, ::1, 0.0.0.0 and :: never go through a proxy."},
+    {ORIGIN(source), .key = "source-address", WORDS("ADDRESS [ADDRESS]", conf_add_source), .example = "192.0.2.7 2001:db8::7",
+        .right = "write an IP address of this machine, or one of IPv4 and one of IPv6",
+        .sentence = "The address of this machine that connections to the servers, also those of checks and tunnels, and to an "
+        "upstream-proxy, begin at: one of IPv4, one of IPv6, or both. Of a name, addresses of a family that has none here are not used. "
+        "Not given: the kernel chooses."},
     {ORIGIN(balance.kind), .key = "balance", CHOICE("least round-robin"), .preset = "least",
         .sentence = "Which server gets a request, when there are several. least: of two drawn by weight the one with fewer open requests "
         "for its weight; round-robin: in turns, each as often as its weight says. Each worker counts its own."},

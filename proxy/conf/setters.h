@@ -20,8 +20,8 @@ conf_setter conf_set_user, conf_set_log_fields, conf_set_status_socket, conf_add
 conf_setter conf_set_address, conf_set_pem_file, conf_set_ech_keys, conf_set_client_ca,
     conf_set_hsts, conf_add_suite, conf_add_group, conf_set_certificate_folder, conf_set_acme;
 /* [origin] */
-conf_setter conf_set_server, conf_set_tls_ca, conf_set_client_certificate, conf_set_upstream_proxy,
-    conf_add_no_proxy;
+conf_setter conf_set_server, conf_set_tls_ca, conf_add_source, conf_set_client_certificate,
+    conf_set_upstream_proxy, conf_add_no_proxy;
 /* [route] */
 conf_setter conf_set_route_origin, conf_set_route_redirect, conf_set_route_answer,
     conf_set_route_field, conf_set_limit_requests, conf_set_retry_on;
@@ -72,6 +72,8 @@ conf_suggester suggest_address, suggest_server, suggest_host, suggest_path, sugg
 
 /* setters_origins.c: what the balance of an [origin] cannot have at the same time. */
 void conf_check_balance(struct conf_loader *l, const struct conf_section *s);
+/* Servers and upstream proxies that no connection from source-address can reach. */
+void conf_check_source(struct conf_loader *l, const struct conf_section *s);
 
 /* server_lines.c: reads HOST:PORT into a server. Returns NULL or the mistake. The scheme has a default port; without a
  * scheme the text must name a port. */

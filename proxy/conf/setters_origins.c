@@ -54,6 +54,54 @@ const char *conf_check_health_host(struct slice host)
 	return is_authority(host) ? NULL : "write NAME or NAME:PORT";
 }
 
+/* ---- the addresses that connections to it begin at ---- */
+
+bool conf_add_source(struct conf_loader *l, void *at, struct slice word)
+{
+	struct net_source *source = at;
+	struct address ip;
+
+	if (!address_parse(word, &ip))
+		return conf_bad_value(l, word, "it is no IP address", NULL);
+	struct net_address *own = ip.family == 4 ? &source->ipv4 : &source->ipv6;
+	if (own->length > 0)
+		return conf_mistake_here(l,
+		    "source-address has an address of IPv%u already: %.*s is one too many; "
+		    "leave one of each family",
+		    ip.family, SLICE_ARG(word));
+	net_address_set_ip(own, &ip, 0);
+	if (!net_address_is_any(own))
+		return true;
+	return conf_mistake_here(l,
+	    "source-address %.*s stands for no address in particular; name one of this machine, "
+	    "or remove it",
+	    SLICE_ARG(word));
+}
+
+static void check_reach(struct conf_loader *l, const struct conf_section *s,
+    const struct conf_origin_server *server, const char *key, size_t index)
+{
+	const struct conf_origin *o = s->object;
+	const struct conf_option_place *p = conf_nth_option(s, key, index);
+
+	if (server->address.length == 0 || net_source_reaches(&o->source, &server->address))
+		return;
+	bool is_ipv4 = server->address.any.sa_family == AF_INET;
+	conf_mistake(l, s->file, p ? p->line : s->line,
+	    "%s %s has an address of %s, and source-address has none of that family; add one to it",
+	    key, server->text, is_ipv4 ? "IPv4" : "IPv6");
+}
+
+void conf_check_source(struct conf_loader *l, const struct conf_section *s)
+{
+	const struct conf_origin *o = s->object;
+
+	for (size_t i = 0; i < o->server_count; i++)
+		check_reach(l, s, &o->servers[i], "server", i);
+	for (size_t i = 0; i < o->chain.proxy_count; i++)
+		check_reach(l, s, o->chain.proxies[i].server, "upstream-proxy", i);
+}
+
 /* ---- its balance ---- */
 
 static bool set_name(struct conf_loader *l, struct conf_balance *b, struct slice name)

@@ -94,6 +94,12 @@ static bool is_one_server(const struct conf_origin *o)
 	return !is_forward_origin(o) && !conf_origin_is_fleet(o);
 }
 
+static bool is_reached_by_ip(const struct conf_origin *o)
+{
+	return is_forward_origin(o) ||
+	       conf_any(i, o->servers, o->server_count, conf_server_has_ip(i));
+}
+
 WHEN(answers_itself, struct conf_route, o->side_count == 0)
 WHEN(is_forward_route, struct conf_route, o->is_forward)
 WHEN(opens_no_tunnels, struct conf_route, !may_tunnel(o))
@@ -125,6 +131,7 @@ WHEN(speaks_http2, struct conf_origin, o->protocols == CONF_HTTP2)
 WHEN(refuses_pushes, struct conf_origin, o->push == CONF_PUSH_REFUSE)
 WHEN(never_ejects, struct conf_origin, o->eject.failures == 0 && o->eject.percent == 0)
 WHEN(ejects_longer, struct conf_origin, o->eject.time_max < o->eject.time)
+WHEN(needs_no_ip, struct conf_origin, !is_reached_by_ip(o))
 WHEN(is_demo, struct conf_origin, o->kind == CONF_ORIGIN_DEMO)
 WHEN(checks_nothing, struct conf_origin, o->check.kind == CONF_CHECK_OFF)
 WHEN(asks_nothing, struct conf_origin, o->check.kind == CONF_CHECK_CONNECT)
@@ -221,6 +228,7 @@ static const struct row {
     {CONF_SECTION_ORIGIN, "upstream-proxy no-proxy", is_not_forward,
 	"the origin is not server = forward:"},
     {CONF_SECTION_ORIGIN, "no-proxy", has_no_proxy, "the section has no upstream-proxy"},
+    {CONF_SECTION_ORIGIN, "source-address", needs_no_ip, "the servers are reached without IP"},
     {CONF_SECTION_ORIGIN, "max-destinations", is_not_forward, "server is not forward:"},
     {CONF_SECTION_ORIGIN, "tls-ca tls-verify tls-name client-certificate", is_not_tls,
 	"server is not https:// or h2://"},

@@ -163,6 +163,7 @@ static void check_origin(struct conf_loader *l, struct conf_section *s)
 	check_private(l, s);
 	conf_check_own_servers(l, s);
 	conf_check_balance(l, s);
+	conf_check_source(l, s);
 	conf_check_proxies(l, s);
 	check_limits(l, s, &o->limits, o->max_header_list_bytes);
 	if (!is_http1 && o->limits.promises.per_second < l->conf->server.promise_rate)

@@ -174,3 +174,17 @@ bool net_peer_of(int fd, struct net_address *peer)
 	peer->length = 0;
 	return false;
 }
+
+bool net_source_is_given(const struct net_source *s)
+{
+	return s->ipv4.length > 0 || s->ipv6.length > 0;
+}
+
+bool net_source_reaches(const struct net_source *s, const struct net_address *to)
+{
+	if (!net_source_is_given(s))
+		return true;
+	if (to->any.sa_family == AF_INET)
+		return s->ipv4.length > 0;
+	return to->any.sa_family != AF_INET6 || s->ipv6.length > 0;
+}

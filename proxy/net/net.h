@@ -115,6 +115,14 @@ bool net_address_overlaps(const struct net_address *a, const struct net_address 
 
 /* The address that a socket is connected to. False, with *peer empty: to none. */
 bool net_peer_of(int fd, struct net_address *peer);
+/* The own addresses that connections begin at, with port 0. Length 0: none of the family. None of both: the kernel
+ * chooses. */
+struct net_source {
+	struct net_address ipv4, ipv6;
+};
+bool net_source_is_given(const struct net_source *s);
+/* Whether a connection to this address can begin there. Unix sockets need no source. */
+bool net_source_reaches(const struct net_source *s, const struct net_address *to);
 
 /* ---- datagrams ---- */
 
@@ -309,6 +317,10 @@ struct net_conn *net_conn_new(
  * be NULL for plain. Always returns a connection; a failure is reported by `ended` from the loop. */
 struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, struct net_tls *tls,
     const char *server_name, const struct net_conn_ops *ops, void *owner);
+/* The same from an address of the source. To an address of a family of which the source has none, it fails. */
+struct net_conn *net_connect_from(struct net_loop *l, const struct net_source *from,
+    const struct net_address *to, struct net_tls *tls, const char *server_name,
+    const struct net_conn_ops *ops, void *owner);
 
 /* Right after net_connect: these bytes are sent before all others, a TLS handshake included. Copies them. */
 void net_conn_send_first(struct net_conn *c, const void *bytes, size_t count);

@@ -128,17 +128,50 @@ static void set_server_name(struct net_conn *c, const char *name)
 		c->layer.server_name[length - 1] = '\0';
 }
 
+/* The port is chosen by connect(2), not by bind(2): connections to different servers may share it. False with errno. */
+static bool bind_to(
+    const struct net_conn *c, const struct net_source *from, const struct net_address *to)
+{
+	const struct net_address *own = to->any.sa_family == AF_INET6 ? &from->ipv6 : &from->ipv4;
+	if (!c->is_tcp || !net_source_is_given(from))
+		return true;
+	errno = EADDRNOTAVAIL;
+	if (own->length == 0)
+		return false;
+	net_conn_set_option(c, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+	return net_sys_bind(c->fd, &own->any, own->length) == 0;
+}
+
+/* False with errno. */
+static bool open_socket(
+    struct net_conn *c, const struct net_source *from, const struct net_address *to)
+{
+	c->fd = net_sys_socket(to->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (c->fd < 0 || !from || bind_to(c, from, to))
+		return c->fd >= 0;
+	int error = errno;
+	net_sys_close(c->fd);
+	c->fd = -1;
+	errno = error;
+	return false;
+}
+
 struct net_conn *net_connect(struct net_loop *l, const struct net_address *to, struct net_tls *tls,
     const char *server_name, const struct net_conn_ops *ops, void *owner)
+{
+	return net_connect_from(l, NULL, to, tls, server_name, ops, owner);
+}
+
+struct net_conn *net_connect_from(struct net_loop *l, const struct net_source *from,
+    const struct net_address *to, struct net_tls *tls, const char *server_name,
+    const struct net_conn_ops *ops, void *owner)
 {
 	struct net_conn *c = conn_new(l, tls, ops, owner);
 	ensure(!tls || !tls->is_server);
 	c->phase = NET_PHASE_CONNECTING;
 	c->is_tcp = is_tcp(to);
 	set_server_name(c, server_name);
-	int family = to->any.sa_family;
-	c->fd = net_sys_socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (c->fd < 0) {
+	if (!open_socket(c, from, to)) {
 		c->connect_errno = errno;
 		net_conn_schedule_recheck(c);
 		return c;
@@ -183,6 +216,14 @@ void net_conn_opened(struct net_conn *c)
 		c->ops->opened(c->owner);
 }
 
+/* The call that has failed with this error. */
+static const char *failed_call(const struct net_conn *c, int error)
+{
+	if (c->fd >= 0)
+		return "connect";
+	return error == EADDRNOTAVAIL ? "source address" : "socket";
+}
+
 static void connect_done(struct net_conn *c)
 {
 	if (!net_conn_has_turn(c)) /* the owner may have requests for it, or a handshake begins */
@@ -194,7 +235,7 @@ static void connect_done(struct net_conn *c)
 	if (error) {
 		bool has_route = error != ENETUNREACH && error != EHOSTUNREACH && error != ENETDOWN;
 		net_conn_end_errno(c, has_route ? NET_END_CONNECT : NET_END_NO_ROUTE,
-		    c->fd < 0 ? "socket" : "connect", error);
+		    failed_call(c, error), error);
 		return;
 	}
 	/* What the socket does not take at once leaves before the handshake or the first fill all the same. */

@@ -48,9 +48,10 @@ struct net_conn *origin_conn_connect(struct origin_conn *c)
 	c->offers_http1_alone = pool_offers_http1_alone(p);
 	c->asks_proxy = d->tunnel_to != NULL;
 	if (c->asks_proxy)
-		return net_connect(
-		    loop, server->address, d->proxy_tls, p->conf->proxy->server->tls_name, ops, c);
-	struct net_conn *net = net_connect(loop, server->address, p->tls, name_of(c), ops, c);
+		return net_connect_from(loop, &p->conf->source, server->address, d->proxy_tls,
+		    p->conf->proxy->server->tls_name, ops, c);
+	struct net_conn *net =
+	    net_connect_from(loop, &p->conf->source, server->address, p->tls, name_of(c), ops, c);
 	send_header(c, net);
 	if (c->offers_http1_alone)
 		net_conn_set_alpn(net, protocols_http1.alpn);

@@ -79,6 +79,8 @@ static const struct row rows[] = {
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_KEEPINTVL))},
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_KEEPCNT))},
     {CALL(setsockopt, WORKER), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_USER_TIMEOUT))},
+    {CALL(bind, SANDBOX_SOURCES)},          /* net/net_conn.c; it may not listen */
+    {CALL(setsockopt, SANDBOX_SOURCES), WHEN(IS(1, IPPROTO_IP), IS(2, IP_BIND_ADDRESS_NO_PORT))},
     {CALL(getsockopt, LOOP), WHEN(IS(1, SOL_SOCKET), IS(2, SO_ERROR))},             /* net/net_conn.c */
     {CALL(getsockopt, LOOP), WHEN(IS(1, IPPROTO_TCP), IS(2, TCP_INFO))},            /* net/net_conn.c */
 

@@ -25,6 +25,7 @@ enum sandbox_part {
 	SANDBOX_TRACER = 1 << 12,    /* posts spans of the workers */
 	SANDBOX_ACME = 1 << 13,      /* gets certificates from an authority */
 	SANDBOX_ENDS = 1 << 14,      /* a worker: asks where its clients came to */
+	SANDBOX_SOURCES = 1 << 15,   /* a worker: connects from configured addresses */
 	SANDBOX_COMPILERS = 1 << 9,  /* is built with a sanitizer or gcov, which make calls */
 #ifdef PUSHGATE_INSTRUMENTED
 	SANDBOX_BUILD = SANDBOX_COMPILERS,

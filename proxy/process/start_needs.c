@@ -80,6 +80,7 @@ static const struct {
     {"enough memory", start_needs_memory, false},
     {"a place for the status socket", start_needs_status_socket, false},
     {"addresses to listen on", start_needs_addresses, false},
+    {"addresses to connect from", start_needs_sources, false},
     {"files for the logs", start_needs_logs, false},
     {"manifests", start_needs_manifests, true},
     {"files of users", start_needs_users, true},

@@ -66,6 +66,7 @@ void start_needs_judge_memory(struct start_needs *n, const struct memory_limits 
 uint64_t start_needs_group_limit(const char *root, const char *groups);
 void start_needs_status_socket(struct start_needs *n);
 void start_needs_addresses(struct start_needs *n);
+void start_needs_sources(struct start_needs *n);
 void start_needs_logs(struct start_needs *n);
 void start_needs_manifests(struct start_needs *n);
 void start_needs_users(struct start_needs *n);

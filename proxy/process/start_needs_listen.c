@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Addresses to listen on, and the status socket: whether a start can bind them, and which process has them. */
+/*
+ * Addresses to listen on or to connect from, and the status socket: whether a start can bind them, and which process has
+ * them.
+ */
 #include "proxy/process/holder.h"
 #include "proxy/process/start_needs.h"
 #include "proxy/process/status.h"
@@ -193,5 +196,40 @@ void start_needs_addresses(struct start_needs *n)
 		holder_of_pid(pid, &holder);
 		if (!is_of_manager(n, place, l->address_text, &holder))
 			report_taken_path(n, place, "address", l->address_text, &holder);
+	}
+}
+
+/* ---- source-address ---- */
+
+/* It may come later: until then connections fail. */
+static void examine_source(
+    struct start_needs *n, struct conf_place place, const struct net_address *at)
+{
+	char text[NET_ADDRESS_TEXT];
+	struct address ip;
+	int error = at->length > 0 ? net_listen_try(at, false) : 0;
+	if (!error)
+		return;
+	net_address_ip(at, &ip);
+	address_format(&ip, text, sizeof(text));
+	if (error == EADDRNOTAVAIL)
+		start_needs_report(n, NEED_WARNING, place,
+		    "this machine has no address %s; see `ip address` and correct source-address: "
+		    "without it no connection to the origin can be opened",
+		    text);
+	else
+		start_needs_report(n, NEED_WARNING, place,
+		    "connections cannot begin at source-address %s: %s; choose another address",
+		    text, strerror(error));
+}
+
+void start_needs_sources(struct start_needs *n)
+{
+	for (size_t i = 0; i < n->conf->origin_count; i++) {
+		const struct net_source *source = &n->conf->origins[i].source;
+		struct conf_place place =
+		    conf_find_place(n->conf, "origin", i, "source-address", 0);
+		examine_source(n, place, &source->ipv4);
+		examine_source(n, place, &source->ipv6);
 	}
 }

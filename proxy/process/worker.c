@@ -147,6 +147,14 @@ bool worker_init(struct worker *w, const struct worker_config *env, char *error,
 	return true;
 }
 
+static bool has_sources(const struct conf *conf)
+{
+	for (size_t i = 0; i < conf->origin_count; i++)
+		if (net_source_is_given(&conf->origins[i].source))
+			return true;
+	return false;
+}
+
 bool worker_confine(const struct worker *w, unsigned more, char *error, size_t error_size)
 {
 	const struct conf *conf = w->env.gateway.conf;
@@ -159,6 +167,8 @@ bool worker_confine(const struct worker *w, unsigned more, char *error, size_t e
 		parts |= SANDBOX_ENDS;
 	if (w->demo)
 		parts |= SANDBOX_DEMO;
+	if (has_sources(conf))
+		parts |= SANDBOX_SOURCES;
 	bool has_sealed = conf->sealed && sealed_path(conf->sealed, 0);
 	if (w->env.contents && (has_sealed || conf->named_file_count > 0 ||
 				   files_are_needed(conf) || conf_learns(conf)))

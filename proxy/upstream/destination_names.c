@@ -17,6 +17,20 @@ static struct server *find_server(
 	return NULL;
 }
 
+/* Connections to it can begin at source-address. */
+static bool is_reached(const struct destination_name *name, const struct net_address *address)
+{
+	return net_source_reaches(&name->destination->origin.conf->source, address);
+}
+
+static size_t count_reached(const struct destination_name *name, const struct name_answer *answer)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < answer->count; i++)
+		count += is_reached(name, &answer->addresses[i].address);
+	return count;
+}
+
 static bool has_address(const struct name_answer *answer, const struct net_address *address)
 {
 	for (size_t i = 0; i < answer->count; i++)
@@ -34,11 +48,13 @@ static uint32_t weight_of(const struct destination_name *name, const struct name
 	return weight ? weight : 1;
 }
 
-static uint16_t first_priority(const struct name_answer *answer)
+static uint16_t first_priority(
+    const struct destination_name *name, const struct name_answer *answer)
 {
 	uint16_t first = UINT16_MAX;
 	for (size_t i = 0; i < answer->count; i++)
-		if (answer->addresses[i].priority < first)
+		if (answer->addresses[i].priority < first &&
+		    is_reached(name, &answer->addresses[i].address))
 			first = answer->addresses[i].priority;
 	return first;
 }
@@ -65,11 +81,23 @@ static struct server *get_server(struct destination_name *name, const struct net
 static void take_address(
     struct destination_name *name, const struct name_address *a, uint16_t first)
 {
-	struct server *s = get_server(name, &a->address);
+	struct server *s = is_reached(name, &a->address) ? get_server(name, &a->address) : NULL;
 	if (!s)
 		return;
 	s->weight = weight_of(name, a);
 	s->member.is_backup = name->conf->is_backup || a->priority > first;
+}
+
+/* NULL: all is well. */
+static const char *what_is_wrong(
+    const struct destination_name *name, const struct name_answer *answer)
+{
+	if (answer->error)
+		return answer->error;
+	if (answer->count == 0)
+		return "no address";
+	return count_reached(name, answer) == 0 ? "no address of a family that source-address has"
+						: NULL;
 }
 
 static void log_change(const struct destination_name *name, const struct name_answer *answer)
@@ -83,13 +111,18 @@ static void log_change(const struct destination_name *name, const struct name_an
 		    "origin %s: the name %s cannot be looked up: %s%s", origin, name->conf->host,
 		    answer->error,
 		    answer->count > 0 ? "; its last addresses stay" : "; it has no address");
+	else if (answer->count > 0 && count_reached(name, answer) == 0)
+		observe_log_fault(env->observe, is_theirs ? OBSERVE_INFO : OBSERVE_WARN,
+		    is_theirs ? "names of clients" : "names", env->relay->now,
+		    "origin %s: the name %s has no address of a family that source-address has",
+		    origin, name->conf->host);
 }
 
 static void name_changed(void *context, const struct name_answer *answer)
 {
 	struct destination_name *name = context;
 	struct destination *d = name->destination;
-	uint16_t first = first_priority(answer);
+	uint16_t first = first_priority(name, answer);
 	worker_now(d->upstream->env);
 	list_for_each(&d->servers, s, struct server, link)
 	{
@@ -102,7 +135,7 @@ static void name_changed(void *context, const struct name_answer *answer)
 	orders_obey(d);
 	health_resume(d);
 	name->is_known = true;
-	name->error = answer->error ? answer->error : answer->count == 0 ? "no address" : NULL;
+	name->error = what_is_wrong(name, answer);
 	log_change(name, answer);
 	destination_changed(d);
 }

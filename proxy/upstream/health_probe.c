@@ -262,7 +262,7 @@ bool health_probe_begin(struct health_target *t)
 	wheel_node_init(&p->timer, probe_expired);
 	wheel_set(worker_wheel(u->env), &p->timer, u->env->relay->now + o->check.timeout);
 	t->probe = p;
-	p->net = net_connect(u->env->loop, s->at.address, d->origin.tls,
+	p->net = net_connect_from(u->env->loop, &o->source, s->at.address, d->origin.tls,
 	    o->tls_name ? o->tls_name : s->at.conf->tls_name, &probe_ops, p);
 	send_header(p, o->send_proxy);
 	net_conn_set_budget(p->net, &p->budget);

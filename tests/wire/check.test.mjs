@@ -160,6 +160,10 @@ need('a port of a process that this user may not see', 'passing', async (folder,
 need('an address that this machine does not have', 'passing', (folder, port) => ({
 	config: whole({}, `192.0.2.1:${port}`), at: 'address =', says: new RegExp(`no address 192\\.0\\.2\\.1:${port}; .*\\*:${port} for all`),
 }));
+need('a source-address that this machine does not have', 'warning', (folder, port) => ({
+	config: whole({}, `127.0.0.1:${port}`).replace('server = demo:', 'server = http://127.0.0.1:81\nsource-address = 192.0.2.1'),
+	at: 'source-address =', says: /this machine has no address 192\.0\.2\.1; see `ip address`/,
+}));
 need('the same port in two sections', 'fault', (folder, port) => ({
 	config: whole({}, `127.0.0.1:${port}`) + section('listen other', { address: `*:${port}` }), at: 'address = *',
 	says: new RegExp(`\\*:${port} and 127\\.0\\.0\\.1:${port} of \\[listen main\\] at .*gw\\.ini:5 need the same port; choose another`),

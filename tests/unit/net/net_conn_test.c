@@ -72,6 +72,55 @@ static void a_socket_that_cannot_be_made_ends_from_the_loop(void **state)
 	rig_fini(&r);
 }
 
+static struct net_source source_of(const char *ipv4, const char *ipv6)
+{
+	struct net_source source = {0};
+	struct address ip;
+	if (ipv4 && address_parse(slice_of_string(ipv4), &ip))
+		net_address_set_ip(&source.ipv4, &ip, 0);
+	if (ipv6 && address_parse(slice_of_string(ipv6), &ip))
+		net_address_set_ip(&source.ipv6, &ip, 0);
+	return source;
+}
+
+static void a_connection_begins_at_its_source(void **state)
+{
+	(void)state;
+	struct joined j;
+	struct net_address peer;
+	char text[NET_ADDRESS_TEXT];
+	struct net_source source = source_of("127.0.0.2", "2001:db8::1");
+	joined_init(&j);
+	j.client.conn =
+	    net_connect_from(j.rig.loop, &source, &j.at, NULL, NULL, &owner_ops, &j.client);
+	run_until(&j.rig, j.client.opened && j.server.conn);
+	assert_true(net_conn_peer(j.server.conn, &peer));
+	assert_memory_equal(net_address_format(&peer, text, sizeof(text)), "127.0.0.2:", 10);
+	assert_int_not_equal(net_address_port(&peer), 0);
+	joined_fini(&j);
+}
+
+static void a_source_that_cannot_be_used_ends_from_the_loop(void **state)
+{
+	(void)state;
+	const struct net_source sources[] = {
+	    source_of("192.0.2.1", NULL), /* no address of this machine */
+	    source_of(NULL, "::1"),       /* of another family */
+	};
+	for (size_t i = 0; i < 2; i++) {
+		struct joined j;
+		joined_init(&j);
+		j.client.conn = net_connect_from(
+		    j.rig.loop, &sources[i], &j.at, NULL, NULL, &owner_ops, &j.client);
+		assert_int_equal(j.client.ended, 0);
+		run_until(&j.rig, j.client.ended);
+		assert_int_equal(j.client.end, NET_END_CONNECT);
+		assert_string_equal(
+		    j.client.text, "source address: Cannot assign requested address");
+		joined_fini(&j);
+	}
+}
+
 static void eof_leaves_the_sending_side_open(void **state)
 {
 	(void)state;
@@ -608,6 +657,8 @@ int main(void)
 	    cmocka_unit_test(a_refused_connect_ends_from_the_loop),
 	    cmocka_unit_test(connect_without_route_ends_with_no_route),
 	    cmocka_unit_test(a_socket_that_cannot_be_made_ends_from_the_loop),
+	    cmocka_unit_test(a_connection_begins_at_its_source),
+	    cmocka_unit_test(a_source_that_cannot_be_used_ends_from_the_loop),
 	    cmocka_unit_test(eof_leaves_the_sending_side_open),
 	    cmocka_unit_test(close_sends_the_filled_bytes),
 	    cmocka_unit_test(close_lingers_so_that_unread_bytes_cause_no_reset),

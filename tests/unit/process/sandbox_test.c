@@ -260,6 +260,14 @@ static void open_tcp(void)
 	CALL(SYS_socket, AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
+static void choose_where_a_connection_begins(void)
+{
+	int on = 1;
+	const struct sockaddr_in at = {.sin_family = AF_INET};
+	CALL(SYS_setsockopt, in[0], IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
+	CALL(SYS_bind, in[0], &at, sizeof(at));
+}
+
 static void pair_up(void)
 {
 	int fds[2];
@@ -472,6 +480,7 @@ static const struct attempt {
     TRY(give_to_all, 0),
     TRY(open_unix, SANDBOX_UNIX),
     TRY(pair_up, SANDBOX_DEMO),
+    TRY(choose_where_a_connection_begins, SANDBOX_SOURCES),
     TRY(open_tcp, SANDBOX_WORKER | SANDBOX_TRACER | SANDBOX_ACME),
     TRY(open_udp, SANDBOX_NAMES),
     TRY(ask_for_own_address, SANDBOX_NAMES | SANDBOX_ENDS),
@@ -542,7 +551,7 @@ static void only_who_has_the_part_for_a_call_may_make_it(void **state)
 {
 	(void)state;
 	static const unsigned parts[] = {WORKER, LOGGER, WORKER | SANDBOX_UNIX,
-	    WORKER | SANDBOX_DEMO, WORKER | SANDBOX_READS, WORKER | SANDBOX_SAVES,
+	    WORKER | SANDBOX_DEMO, WORKER | SANDBOX_SOURCES, WORKER | SANDBOX_READS, WORKER | SANDBOX_SAVES,
 	    WORKER | SANDBOX_SINGLE, WORKER | SANDBOX_MAPS, WORKER | SANDBOX_ENDS, FILES, FILES | SANDBOX_READS,
 	    PASSWORDS, PASSWORDS | SANDBOX_READS, TRACER, TRACER | SANDBOX_NAMES | SANDBOX_READS,
 	    ACME | SANDBOX_READS | SANDBOX_SAVES,

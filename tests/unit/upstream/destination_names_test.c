@@ -72,6 +72,22 @@ static void an_address_that_comes_back_is_the_same_server(void **state)
 	gate_world_free(w);
 }
 
+static void addresses_without_a_source_are_not_used(void **state)
+{
+	(void)state;
+	struct gate_world *w = world("server = h2c://f.%a\nsource-address = 127.0.0.1\n");
+	set_hosts(w, "127.0.0.1 f.127.0.0.1\n::1 f.127.0.0.1\n");
+	UNTIL(w, fleet(w)->server_count == 1);
+	const struct server *s = list_first(&fleet(w)->servers, struct server, link);
+	assert_int_equal(s->at.address->any.sa_family, AF_INET);
+	assert_null(destination_name_error(fleet(w)));
+	set_hosts(w, "::1 f.127.0.0.1\n");
+	UNTIL(w, fleet(w)->server_count == 0);
+	assert_string_equal(
+	    destination_name_error(fleet(w)), "no address of a family that source-address has");
+	gate_world_free(w);
+}
+
 /* ---- the health table ---- */
 
 static size_t entries(const struct health_table *b)
@@ -145,6 +161,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(an_address_that_comes_back_is_the_same_server),
+	    cmocka_unit_test(addresses_without_a_source_are_not_used),
 	    cmocka_unit_test(two_names_of_one_address_have_one_entry),
 	    cmocka_unit_test(a_server_that_leaves_gives_its_entry_back),
 	};
