@@ -154,6 +154,14 @@
 /* The file of an error status or a fixed answer: kept in memory, and sent with each such answer. */
 #define LIMIT_ERROR_BODY_BYTES 65536u
 
+/* The folder of a route with files: they are kept in memory, and a request's file is copied for its response. */
+#define LIMIT_FOLDER_FILES 256u
+#define LIMIT_FOLDER_FILE_BYTES (256u << 10)
+#define LIMIT_FOLDER_BYTES (4u << 20)
+#define LIMIT_FOLDER_DEPTH 16u
+/* Of a path below the folder: a longer one of a request has no file. */
+#define LIMIT_FOLDER_NAME_BYTES 1024u
+
 /* Generations of workers that serve at a time (max-generations). Each has its processes, and one more that comes up has
  * a lane in the tables of limits too, which have a bit of 32 for each (admission/limit_table.h). */
 #define LIMIT_GENERATIONS 30u

@@ -26,6 +26,8 @@ void conf_visit_lists(
 		visit(context, &c->error_bodies[i].body);
 	for (size_t i = 0; i < c->route_count; i++)
 		visit(context, &c->routes[i].answer.body);
+	for (size_t i = 0; i < c->route_count; i++)
+		visit(context, &c->routes[i].folder.files);
 	for (size_t i = 0; i < c->origin_count; i++) {
 		const struct conf_chain *chain = &c->origins[i].chain;
 		for (size_t k = 0; k < chain->proxy_count; k++)

@@ -255,7 +255,7 @@ bool conf_is_forward_route(const struct conf_loader *l, const struct conf_route 
 void conf_note_default(struct conf_loader *l, struct conf_section *emptied,
     const struct conf_option *o, struct slice value);
 /* The options that say what a route does. */
-#define CONF_ROUTE_ACTIONS "origin redirect answer"
+#define CONF_ROUTE_ACTIONS "origin redirect answer files"
 bool conf_is_route_action(const struct conf_option *o);
 /* Gives each route the defaults that it takes. */
 void conf_apply_route_defaults(struct conf_loader *l);
@@ -266,6 +266,8 @@ void conf_check_unused_defaults(struct conf_loader *l, const struct conf_section
 
 /* lookup.c: whether the address of this server is the address of this listener, as far as the configuration tells. */
 bool conf_is_listener(const struct conf_listen *listen, const struct conf_origin_server *s);
+/* folder.c: reads the folder of a route with `files`. */
+void conf_read_folder(struct conf_loader *l, const struct conf_section *s);
 void conf_check_own_servers(struct conf_loader *l, const struct conf_section *s);
 
 /* routes.c: checks [routes]; checks a [route NAME], and finds its origins. */

@@ -728,7 +728,7 @@ const struct conf_option conf_options[] = {
     {.section = CONF_SECTION_ROUTE, .key = "origin", OTHER("NAME | NAME WEIGHT, ...", conf_set_route_origin), .example = "app",
         .is_required = true,
         .sentence = "The [origin NAME] that the requests are sent to. Several with weights (a 90, b 10): each gets its part of the "
-        "clients, by their addresses; a client stays with its origin. Not with redirect or answer."},
+        "clients, by their addresses; a client stays with its origin. Not with redirect, answer or files."},
     {ROUTE_OPTION(rewrite), .key = "rewrite", .example = "/ /app",
         READ("/FROM /TO", conf_read_rewrite, "write the beginning of the clients' paths, and that of the origin's in its place"),
         .sentence = "The origin gets paths that begin with /TO where the client's begin with /FROM; /TO may be /. Mapped back in Location, "
@@ -743,6 +743,11 @@ const struct conf_option conf_options[] = {
     {ROUTE_OPTION(answer), .key = "answer", OTHER("STATUS [FILE]", conf_set_route_answer), .example = "503",
         .sentence = "In place of origin: requests are answered with this status, and with the file, of at most 64 KiB, read at the start. "
         "Its ending tells its type: .html, .txt or .json."},
+    {ROUTE_OPTION(folder.path), .key = "files", .type = CONF_TYPE_FILE, .form = "FOLDER", .example = "/var/www/example",
+        .sentence = "In place of origin: requests are answered with the file of this folder that has their path, and index.html where "
+        "the path ends with a slash. For small files: at most 256 of 256 KiB each, 4 MiB together. They are read at the start, and again "
+        "when they change; names that begin with a dot, but for .well-known, and what lies outside of the folder are left out. The "
+        "ending tells the type."},
     {ROUTE_OPTION(retry_on), .key = "retry-on", OTHER("off | lost | late | 500 ... 599 ...", conf_set_retry_on), .example = "lost 502 503",
         .preset = "lost", .right = "write off, or any of lost, late and 500 to 599",
         .sentence = "After what a request is sent again, to another server, though the first one may have processed it: only with an "

@@ -87,6 +87,11 @@ struct conf_answer {
 	const char *content_type;     /* NULL without a file */
 };
 
+struct conf_folder {
+	const char *path;             /* NULL: the route has none */
+	struct slice files;           /* http/file_set.h; empty when files are not opened */
+};
+
 /* Which requests to servers in HTTP/1.1 are sent when they are whole. */
 struct conf_request_buffer {
 	bool is_given;                /* else those with a content-length of at most 64 KiB */
@@ -99,7 +104,7 @@ struct conf_body_limit {
 	uint64_t bytes;               /* 0 = no limit */
 };
 
-/* Exactly one of origin, redirect and answer is given. */
+/* Exactly one of origin, redirect, answer and files is given. */
 struct conf_route {
 	const char *name;
 	struct slice *hosts;          /* patterns for http_host_matches; none = any */
@@ -122,6 +127,7 @@ struct conf_route {
 	struct conf_rewrite rewrite;
 	struct conf_redirect redirect;
 	struct conf_answer answer;
+	struct conf_folder folder;
 	struct conf_retry_on retry_on;
 	uint32_t retries;             /* by retry_on, for each request: 2 */
 	usec connect_timeout, response_timeout; /* 0 = queue_timeout and response_timeout of the origin */

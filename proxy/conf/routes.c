@@ -29,10 +29,10 @@ static void find_origins(struct conf_loader *l, const struct conf_section *s)
 		route->origin_text = "-";
 }
 
-/* origin, redirect and answer exclude each other; that one of them is there has been checked. */
+/* origin, redirect, answer and files exclude each other; that one of them is there has been checked. */
 static void check_one_action(struct conf_loader *l, const struct conf_section *s)
 {
-	static const char *const actions[] = {"origin", "redirect", "answer"};
+	static const char *const actions[] = {"origin", "redirect", "answer", "files"};
 	const char *first = NULL;
 	uint32_t first_line = 0;
 
@@ -189,5 +189,6 @@ void conf_check_route(struct conf_loader *l, struct conf_section *s)
 	conf_check_forward(l, s);
 	check_one_action(l, s);
 	check_rewrite(l, s);
+	conf_read_folder(l, s);
 	check_order(l, s);
 }

@@ -29,7 +29,8 @@ const struct conf_section_type conf_section_types[CONF_SECTION_COUNT] = {
 	"Defaults for the routes: each option of [route NAME] may stand here, wherever the section "
 	"is in the file. An option that a route gives replaces the default, also that of a list; "
 	"one without a value (upgrade =) takes it away. host and host-file replace each other, and "
-	"so do path and path-file; and origin, redirect and answer. Changes of fields are made "
+	"so do path and path-file; and origin, redirect, answer and files. Changes of fields are "
+	"made "
 	"before those of the route. limit-requests counts for each route by itself. Routes whose "
 	"origin has server = forward: take no defaults. At most one section."},
     [CONF_SECTION_PUSH] = {"push", true, true, "example", sizeof(struct policy_rule),

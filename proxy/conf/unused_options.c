@@ -268,7 +268,7 @@ static const struct row {
 	"streaming upgrade subscription rewrite map-referer forwarded underscores request-set "
 	"request-add request-remove limit-requests response-set response-add response-remove "
 	"server-timing",
-	answers_itself, "pushgate answers by itself (redirect, answer)"},
+	answers_itself, "pushgate answers by itself (redirect, answer, files)"},
     {CONF_SECTION_ROUTE, "retry-on", has_no_retries, "retries is 0"},
     {CONF_SECTION_ROUTE, "retries", never_repeats, "retry-on is off"},
     {CONF_SECTION_ROUTE, "retry-on retries", repeats_to_one_server,

@@ -21,8 +21,8 @@ static const char *example_for(
 /* A route that needs no origin, or has one from [routes]. */
 static bool needs_no_origin(const struct conf_loader *l, const struct conf_section *s)
 {
-	return s->kind == CONF_SECTION_ROUTE &&
-	       (conf_option_line(s, "redirect answer") || conf_has_default(l, CONF_ROUTE_ACTIONS));
+	return s->kind == CONF_SECTION_ROUTE && (conf_option_line(s, "redirect answer files") ||
+						    conf_has_default(l, CONF_ROUTE_ACTIONS));
 }
 
 static void check_required(struct conf_loader *l, const struct conf_section *s)

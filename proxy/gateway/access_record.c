@@ -8,7 +8,7 @@ static enum observe_outcome outcome_of(const struct exchange *x)
 {
 	const struct relay_cause *cause = x->ending.cause;
 	if (!cause || cause == &relay_cause_FINAL_RECIPIENT || cause == &relay_cause_REDIRECT ||
-	    cause == &relay_cause_ADMIN_PAGE)
+	    cause == &relay_cause_ADMIN_PAGE || cause == &relay_cause_FILE)
 		return OBSERVE_COMPLETE;
 	if (cause->is_timeout)
 		return OBSERVE_TIMEOUT;

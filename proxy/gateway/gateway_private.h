@@ -175,6 +175,10 @@ struct slice pac_text(const struct gateway *g, struct exchange *x);
 /* The facts that the pages of admin listeners need: for admin_new. */
 struct admin_env admin_facts(struct gateway *g, const struct gateway_env *env);
 
+/* ---- file_answer.c ---- */
+
+void file_answer(struct exchange *x, struct http_own_answer *answer);
+
 /* ---- own_answer.c ---- */
 
 void gateway_own_answer(void *gateway, struct exchange *x, struct http_own_answer *answer);

@@ -89,8 +89,12 @@ void gateway_own_answer(void *context, struct exchange *x, struct http_own_answe
 	answer->retry_after = retry_after(x);
 	bool is_redirect = x->ending.cause == &relay_cause_ROUTE_REDIRECT;
 	bool is_fixed = x->ending.cause == &relay_cause_FIXED_ANSWER;
-	if (is_redirect || is_fixed) /* by another field the request might have another route */
+	bool is_file = x->ending.cause == &relay_cause_FILE;
+	/* By another field the request might have another route. */
+	if (is_redirect || is_fixed || is_file)
 		answer->vary = g->env.conf->condition_fields;
+	if (is_file)
+		file_answer(x, answer);
 	if (x->ending.cause == &relay_cause_ACME_CHALLENGE) {
 		answer->details = NULL;
 		answer->body = challenge_text(g, x);

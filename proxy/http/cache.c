@@ -233,13 +233,9 @@ static bool list_has(struct slice list, struct slice wanted)
 	}
 }
 
-bool http_etag_matches(const struct http_head *request, const struct http_head *response)
+bool http_etag_is_named(const struct http_head *request, struct slice etag)
 {
-	const struct http_field *etag = http_head_find(response, HTTP_TOKEN_ETAG);
-	struct slice rest, opaque;
-	if (!etag)
-		return false;
-	rest = slice_trim(etag->value);
+	struct slice rest = slice_trim(etag), opaque;
 	if (!read_etag(&rest, &opaque) || rest.len > 0)
 		return false;
 	for (uint32_t i = 0; i < request->count; i++) {
@@ -250,4 +246,10 @@ bool http_etag_matches(const struct http_head *request, const struct http_head *
 			return true;
 	}
 	return false;
+}
+
+bool http_etag_matches(const struct http_head *request, const struct http_head *response)
+{
+	const struct http_field *etag = http_head_find(response, HTTP_TOKEN_ETAG);
+	return etag && http_etag_is_named(request, etag->value);
 }

@@ -52,6 +52,8 @@ bool http_is_same_for_all(const struct http_head *response, uint64_t now_sec);
 /* Whether it says so even if the request had Authorization (RFC 9111 3.5). */
 bool http_permits_authorization(const struct http_head *response);
 
+/* Whether the request's If-None-Match has this entity tag (weak comparison, RFC 9110 13.1.2), or "*". */
+bool http_etag_is_named(const struct http_head *request, struct slice etag);
 /*
  * Whether the request's If-None-Match has the response's ETag (weak comparison, RFC 9110 13.1.2).
  * False if either is missing.

@@ -162,7 +162,7 @@ static struct slice add_body(struct http_head *head, const struct http_own_answe
 	struct arena *a = &head->arena;
 	struct slice body = SLICE(""), type = SLICE("text/plain");
 	bool is_error = answer->status >= 400;
-	if (answer->body.len > 0 || answer->is_streamed)
+	if (answer->body.len > 0 || answer->is_streamed || answer->is_whole)
 		type = slice_of_string(answer->content_type);
 	if (answer->is_streamed) {
 		http_head_add_token(head, HTTP_TOKEN_CONTENT_TYPE, type);
@@ -171,13 +171,13 @@ static struct slice add_body(struct http_head *head, const struct http_own_answe
 	if (is_error && answer->request && http_accept_prefers_json(answer->request, type)) {
 		type = SLICE("application/problem+json");
 		body = json_body(a, answer->status, answer->details);
-	} else if (answer->body.len > 0) {
+	} else if (answer->body.len > 0 || answer->is_whole) {
 		body = answer->body;
 	} else if (answer->status / 100 != 3 && answer->status != 205) { /* RFC 9110 15.3.6 */
 		body = text_body(a, answer->status, answer->details);
 	}
 	head->content_length = body.len;
-	if (body.len > 0)
+	if (body.len > 0 || answer->is_whole)
 		http_head_add_token(head, HTTP_TOKEN_CONTENT_TYPE, type);
 	http_head_add_token(head, HTTP_TOKEN_CONTENT_LENGTH, arena_printf(a, "%zu", body.len));
 	if (is_error && answer->request && may_be_stored(answer->status))

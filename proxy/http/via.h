@@ -53,6 +53,7 @@ struct http_own_answer {
 	const char *content_type;
 	/* Its body, of content_type, comes afterwards, and its length is not known: body is empty. */
 	bool is_streamed;
+	bool is_whole; /* body is all of it, even if it is empty: no short text stands in for it */
 	const struct http_own_field *more; /* further fields */
 	size_t more_count;
 	struct slice location;           /* of a redirect; empty: none */

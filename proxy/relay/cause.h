@@ -156,6 +156,7 @@ struct relay_cause {
 	X(REDIRECT,             "redirect",                     RELAY_SELF,   308, "proxy_internal_response",             RELAY_REFUSED_STREAM, AUTHORITY) \
 	X(ROUTE_REDIRECT,       "route-redirect",               RELAY_SELF,   308, "proxy_internal_response",             RELAY_REFUSED_STREAM, AUTHORITY) \
 	X(FIXED_ANSWER,         "fixed-answer",                 RELAY_SELF,   200, "proxy_internal_response",             RELAY_REFUSED_STREAM, AUTHORITY) \
+	X(FILE,                 "file",                         RELAY_SELF,   200, NULL,                                  RELAY_REFUSED_STREAM, AUTHORITY) \
 	X(PAC_FILE,             "pac-file",                     RELAY_SELF,   200, "proxy_internal_response",             RELAY_REFUSED_STREAM, AUTHORITY) \
 	X(ACME_CHALLENGE,       "acme-challenge",               RELAY_SELF,   200, "proxy_internal_response",             RELAY_REFUSED_STREAM, AUTHORITY) \
 	X(ADMIN_PAGE,           "admin-page",                   RELAY_SELF,   200, NULL,                                  RELAY_REFUSED_STREAM, AUTHORITY) \

@@ -95,6 +95,8 @@ static const struct relay_cause *answer_of_route(
 		return *detail = "the route redirects", &relay_cause_ROUTE_REDIRECT;
 	if (route->answer.status)
 		return *detail = "the route answers", &relay_cause_FIXED_ANSWER;
+	if (route->folder.path)
+		return *detail = "the route answers from a folder", &relay_cause_FILE;
 	if (route_rewrites(route, request->path) && route_leaves_rewrite(route, request->path))
 		return *detail = "the path points out of what is rewritten",
 		       &relay_cause_DOWN_MALFORMED;

@@ -13,6 +13,7 @@
  *   rewrite.c          the paths of a route with rewrite; map_urls.c those in a request's fields
  *   map_back.c         what an origin says, in the client's terms
  *   redirect.c         where a route with redirect leads
+ *   local_file.c       which file a route with files answers with
  *   origin_request.c   the request as its origin gets it; field_rules.c a route's changes of fields; placeholders.c
  *                      what {client} and the like stand for in these
  *   forwarding….c      Forwarded and the like
@@ -24,6 +25,7 @@
 #define PUSHGATE_ROUTE_ROUTE_H
 
 #include "proxy/conf/conf.h"
+#include "proxy/http/file_set.h"
 #include "proxy/http/host.h"
 #include "proxy/http/via.h"
 #include "proxy/relay/relay.h"
@@ -112,6 +114,10 @@ bool route_redirect_needs_host(const struct conf_route *route);
 /* Whether the request's host may stand in a Location: it is a name or an address. Of other texts browsers make other
  * hosts than servers do. */
 bool route_host_is_plain(const struct http_head *request);
+/* The file that a route with `files` answers with; FOLDER: it is below the path with "/" behind it. */
+enum route_file { ROUTE_FILE_NONE, ROUTE_FILE_FOUND, ROUTE_FILE_FOLDER };
+enum route_file route_find_file(
+    const struct conf_route *route, const struct http_head *request, struct http_file *file);
 /* The Location of a request to a route with redirect, in the arena. */
 struct slice route_redirect_target(
     const struct route_env *env, const struct request_facts *f, struct arena *a);

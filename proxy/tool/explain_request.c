@@ -287,6 +287,10 @@ static void print_own_answer(struct request *r)
 		fprintf(r->out, "answered %u by the route\n", route->answer.status);
 		return;
 	}
+	if (route->folder.path) {
+		fprintf(r->out, "answered from the folder %s by the route\n", route->folder.path);
+		return;
+	}
 	fprintf(r->out, "redirected with %u by the route, to ", route->redirect.status);
 	explain_print(
 	    r->out, route_redirect_target(&r->scene.routes, &x->facts, exchange_arena(x)));
@@ -343,7 +347,8 @@ static int play(struct request *r, const struct fetch_request *url)
 		return EXPLAIN_OK;
 	}
 	const struct relay_cause *refusal = explain_ask(&r->scene, head, &detail);
-	if (refusal == &relay_cause_ROUTE_REDIRECT || refusal == &relay_cause_FIXED_ANSWER) {
+	if (refusal == &relay_cause_ROUTE_REDIRECT || refusal == &relay_cause_FIXED_ANSWER ||
+	    refusal == &relay_cause_FILE) {
 		print_own_answer(r);
 		return EXPLAIN_OK;
 	}

@@ -562,6 +562,7 @@ static void complete_example_is_good_with_every_option_uncommented(void **state)
 	/* They stand in place of origin. */
 	*(strstr(text, "\nredirect = ") + 1) = ';';
 	*(strstr(text, "\nanswer = ") + 1) = ';';
+	*(strstr(text, "\nfiles = ") + 1) = ';';
 	struct load load = load_fine(text, "");
 	/* A certificate, and a folder of them. */
 	assert_int_equal(load.conf->listens[0].certificate_count, 2);

@@ -95,7 +95,7 @@ static void options_that_need_an_origin_are_idle_without_one(void **state)
 		if (!strstr(load.errors, place))
 			fail_msg("line %u: %s", line, load.errors);
 	}
-	assert_non_null(strstr(load.errors, "because pushgate answers by itself (redirect, answer); remove it"));
+	assert_non_null(strstr(load.errors, "because pushgate answers by itself (redirect, answer, files); remove it"));
 	load_free(&load);
 }
 

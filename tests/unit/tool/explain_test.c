@@ -152,6 +152,13 @@ static void a_name_of_a_certificate_counts_where_the_listener_asks_for_one(void 
 	    "access home: allowed by allow = all at t.ini:21\nlisten site, route all, origin app\n");
 }
 
+static void a_route_that_answers_from_a_folder_is_named(void **state)
+{
+	(void)state;
+	has("[route known]\npath = /.well-known\nfiles = /var/www\n", WORDS("http://example.com/.well-known/x"),
+	    "listen front, route known\nanswered from the folder /var/www by the route\n");
+}
+
 static void an_admin_listener_has_no_routes_to_explain(void **state)
 {
 	(void)state;
@@ -769,6 +776,7 @@ int main(void)
 	    cmocka_unit_test(a_browser_gets_hints_and_what_is_held),
 	    cmocka_unit_test(half_of_hint_and_hold_for_a_client_that_does_not_navigate),
 	    cmocka_unit_test(the_scheme_chooses_the_listener_and_must_be_allowed),
+	    cmocka_unit_test(a_route_that_answers_from_a_folder_is_named),
 	    cmocka_unit_test(an_admin_listener_has_no_routes_to_explain),
 	    cmocka_unit_test(links_of_a_103_and_what_is_taken_out_of_it),
 	    cmocka_unit_test(links_that_no_verdict_could_use_are_said_to_be_unread),
