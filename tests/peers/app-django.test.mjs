@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { ROOT } from '../support/gate.mjs';
 import { run } from '../support/programs.mjs';
-import { BALANCED, DIRECT, application, assertSecure, gunicorn } from './applications.mjs';
+import { PROXIES, application, assertSecure, gunicorn } from './applications.mjs';
 
 const PASSWORD = 'sesame';
 
@@ -43,5 +43,5 @@ async function loggedIn(visitor) {
 }
 
 // covers: R640 R641 R497
-for (const [proxies, ways] of [[1, DIRECT], [2, BALANCED]])
-	application(`Django believes ${proxies} of its proxies`, { start: started(proxies), ways, route: { underscores: 'drop' } }, visited);
+for (const [proxies, more] of Object.entries(PROXIES))
+	application(`Django believes ${proxies}`, { ...more, start: started(parseInt(proxies)), route: { ...more.route, underscores: 'drop' } }, visited);

@@ -2,7 +2,7 @@
 /* A Node application with express, its `trust proxy` and sessions of express-session, whose cookies are for https alone. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
-import { BALANCED, BALANCER, DIRECT, GATE, application, assertSecure } from './applications.mjs';
+import { BALANCED, BALANCER, DIRECT, GATE, PROXIES, application, assertSecure } from './applications.mjs';
 import { skip } from './websocket-client.mjs';
 
 const require = skip ? null : createRequire(new URL('../browser/package.json', import.meta.url));
@@ -46,9 +46,6 @@ async function visited(visitor) {
 }
 
 // covers: R640 R641 R497
-for (const [how, trust, ways] of [
-	['one proxy', 1, DIRECT],
-	['two proxies', 2, BALANCED],
-	['the proxies by address', [GATE, BALANCER], { ...DIRECT, ...BALANCED }],
-])
-	application(`express trusts ${how}`, { start: started(trust), ways, skip }, visited);
+for (const [proxies, more] of Object.entries(PROXIES))
+	application(`express believes ${proxies}`, { ...more, start: started(parseInt(proxies)), skip }, visited);
+application('express believes proxies by their addresses', { start: started([GATE, BALANCER]), ways: { ...DIRECT, ...BALANCED }, skip }, visited);

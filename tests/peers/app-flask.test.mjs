@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Flask behind gunicorn, with werkzeug's ProxyFix. */
 import assert from 'node:assert/strict';
-import { BALANCED, DIRECT, application, assertSecure, gunicorn } from './applications.mjs';
+import { PROXIES, application, assertSecure, gunicorn } from './applications.mjs';
 
 async function visited(visitor) {
 	const { origin, address } = visitor;
@@ -15,7 +15,7 @@ async function visited(visitor) {
 }
 
 // covers: R640 R641 R497
-for (const [proxies, ways] of [[1, DIRECT], [2, BALANCED]])
-	application(`Flask believes ${proxies} of its proxies`, {
-		start: (s) => gunicorn(s, 'python_flask:app', { PROXIES: proxies }), ways, route: { underscores: 'drop' },
+for (const [proxies, more] of Object.entries(PROXIES))
+	application(`Flask believes ${proxies}`, {
+		...more, start: (s) => gunicorn(s, 'python_flask:app', { PROXIES: parseInt(proxies) }), route: { ...more.route, underscores: 'drop' },
 	}, visited);

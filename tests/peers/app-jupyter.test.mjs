@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { certs, freePort, until } from '../support/gate.mjs';
 import { daemon } from '../support/programs.mjs';
-import { BALANCED, DIRECT, GATE, HOST, VISITOR, application, assertSecure } from './applications.mjs';
+import { BALANCED, DIRECT, GATE, HOST, PROXIES, VISITOR, application, assertSecure } from './applications.mjs';
 import { Client, skip } from './websocket-client.mjs';
 
 const BASE = '/jupyter';
@@ -93,11 +93,13 @@ async function compute(visitor) {
 /* The name of Jupyter's cookie has the port in it: these ways have it in the URL, as the WebSockets have. */
 const withPort = (ways) => Object.fromEntries(Object.entries(ways).map(([name, way]) => [`${name}, with the port`, { ...way, hasPort: true }]));
 
+/* Jupyter believes one proxy, and no more. */
+const { behind, route } = PROXIES['1, and pushgate the balancer'];
 /* Forged fields come first: once Jupyter has made one cookie for https, all that it makes are. */
 // covers: R640 R641 R497
 application('Jupyter trusts what it is told', {
 	start, skip, ways: { 'with forged fields': DIRECT['with forged fields'], ...DIRECT, ...BALANCED, ...withPort({ ...DIRECT, ...BALANCED }) },
-	route: { path: BASE, upgrade: 'websocket', 'request-remove': 'X-Scheme' },
+	behind, route: { ...route, path: BASE, upgrade: 'websocket', 'request-remove': 'X-Scheme' },
 }, async (visitor, s) => {
 	await logIn(visitor);
 	await assertAddress(visitor, s);

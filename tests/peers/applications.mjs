@@ -53,7 +53,22 @@ export const BALANCED = {
 	'through a balancer with forged fields': { balanced: true, forged: true },
 };
 
-/* HAProxy, which says what it knows and removes what clients say. What comes to it in HTTP/2 goes on in HTTP/2. */
+/*
+ * More of application(), by how many proxies it believes: those of the fields that come through, or pushgate alone, which
+ * looks for the visitor itself and says nothing of the balancer.
+ */
+export const PROXIES = {
+	1: { ways: DIRECT },
+	2: { ways: BALANCED },
+	'1, and pushgate the balancer': {
+		ways: { ...DIRECT, ...BALANCED }, behind: { 'client-address': 'x-forwarded-for' }, route: { forwarded: 'replace' },
+	},
+};
+
+/*
+ * HAProxy, which says what it knows and removes what clients say; but X-Real-IP goes on, as it does with most. What comes
+ * to it in HTTP/2 goes on in HTTP/2.
+ */
 async function startBalancer(s) {
 	const pem = path.join(s.dir, 'balancer.pem'), conf = path.join(s.dir, 'balancer.cfg');
 	s.balancer = await freePort();
@@ -70,7 +85,6 @@ frontend public
 	http-request del-header X-Forwarded- -m beg
 	http-request del-header X_Forwarded_ -m beg
 	http-request set-header X-Forwarded-For %[src]
-	http-request set-header X-Real-IP %[src]
 	http-request set-header X-Forwarded-Proto https
 	http-request set-header X-Forwarded-Host %[req.hdr(host)]
 	use_backend http2 if { ssl_fc_alpn h2 }
