@@ -161,6 +161,8 @@ bool explain_handshake(FILE *out, const struct explain_scene *s, const struct ex
 struct slice explain_connect(const char *text);
 /* A CONNECT that has a route. */
 void explain_tunnel(FILE *out, struct exchange *x);
+/* explain_fields.c: what the route writes into fields; after the request has a route */
+void explain_fields(FILE *out, struct exchange *x);
 /* explain_learned.c: what is being learned for the page, and what is missing */
 void explain_learned(FILE *out, const struct explain_scene *s);
 /* explain_show.c */

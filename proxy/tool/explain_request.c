@@ -274,6 +274,8 @@ static void print_route(struct request *r)
 		    SLICE_ARG(route->upgrades[i]), i + 1 == route->upgrade_count ? "\n" : "");
 	for (size_t i = 0; i < route->request_limit_count; i++)
 		fprintf(r->out, "counted by limit-requests = %s\n", route->request_limits[i].text);
+	if (!r->o->served)
+		explain_fields(r->out, x);
 }
 
 /* A route without origin. */

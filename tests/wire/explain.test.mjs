@@ -147,3 +147,26 @@ scenario('a host without a route is answered as told', { routes: section('route 
 	client.request(1, { ':authority': 'elsewhere.example' });
 	assert.equal((await client.response(1)).status, 421);
 });
+
+const WRITTEN = {
+	'request-set': ['X-Client: for="{client}";host="{host}";port={port};proto={scheme};tls={tls}', 'X-User: {user}', 'X-Plain: {{as it is}'],
+	'request-add': 'X-Path: {path}{query}', 'request-remove': 'X-Internal', 'response-set': 'X-You: {client} by {protocol}', 'response-remove': 'Server',
+};
+
+scenario('the fields that a route writes are those that are told', { routes: section('route main', { origin: 'main', ...WRITTEN }) }, async (s) => {
+	const path = '/a,b?c="d"';
+	const said = explain(s, '--client', '127.0.0.1', '--client', 'curl', '-H', 'X-Internal: 1', `http://localhost:${s.port}${path}`);
+	const { client, origin, up } = await s.open({ path, request: { 'x-internal': '1', 'x-user': 'forged' } });
+	origin.respond(up.stream, { fields: { server: 'x', 'x-you': 'nobody' }, body: 'x' });
+	const answer = await client.response(1);
+	assert.equal(up.headers['x-client'], `for="127.0.0.1";host="localhost";port=${s.port};proto=http;tls=`);
+	assert.equal(up.headers['x-plain'], '{as it is}');
+	for (const name of ['x-client', 'x-path', 'x-plain'])
+		assert.ok(said.includes(` the origin gets ${name}: ${up.headers[name]} `), `${name} in ${said}`);
+	assert.ok(said.includes(` the client gets x-you: ${answer.headers['x-you']} `), said);
+	for (const name of ['x-user', 'x-internal'])
+		assert.equal(up.headers[name], undefined);
+	assert.match(said, / the origin gets no x-user: all that its value stands for is unknown {1,2}the origin gets /);
+	assert.match(said, / the origin gets no x-internal .* the client gets no server /);
+	assert.equal(answer.headers.server, undefined);
+});

@@ -22,12 +22,25 @@ static struct conf *load(const char *more)
 	return conf;
 }
 
-/* What is printed for these words, the caller's to free. */
+/* What is printed, the caller's to free. */
+static char *printed(const char *configuration, const struct explain_options *o)
+{
+	char *text = NULL;
+	size_t size;
+	struct conf *conf = load(configuration);
+	FILE *out = open_memstream(&text, &size);
+	int status = explain_url(o, conf, out, out);
+	fclose(out);
+	conf_free(conf);
+	assert_int_equal(status, EXPLAIN_OK);
+	return text;
+}
+
+/* The same for these words. */
 static char *said(const char *configuration, const char *const *words)
 {
 	static char storage[16][256];
-	char *argv[17], *text = NULL;
-	size_t size;
+	char *argv[17];
 	int argc = 0;
 	for (; words[argc]; argc++) {
 		strcpy(storage[argc], words[argc]);
@@ -36,13 +49,7 @@ static char *said(const char *configuration, const char *const *words)
 	argv[argc] = NULL;
 	struct explain_options o;
 	assert_int_equal(explain_parse(&o, argc, argv), EXPLAIN_OK);
-	struct conf *conf = load(configuration);
-	FILE *out = open_memstream(&text, &size);
-	int status = explain_url(&o, conf, out, out);
-	fclose(out);
-	conf_free(conf);
-	assert_int_equal(status, EXPLAIN_OK);
-	return text;
+	return printed(configuration, &o);
 }
 
 static void prints(const char *configuration, const char *const *words, const char *expected)
@@ -119,7 +126,8 @@ static void half_of_hint_and_hold_for_a_client_that_does_not_navigate(void **sta
 	    "   verdict  hold, rule browsers\n"
 	    "   reason   rule: A rule of the configuration decided.\n"
 	    "   advice   See the named rule.\n"
-	    "   but      hint-client: The request is not a navigation over HTTP/2: browsers ignore hints for it.\n"
+	    "   but      hint-client: The request is not a navigation over HTTP/2: browsers ignore "
+	    "hints for it.\n"
 	    "   client   nothing yet: held for its own request\n");
 }
 
@@ -134,22 +142,26 @@ static void a_name_of_a_certificate_counts_where_the_listener_asks_for_one(void 
 	    "[route alice]\norigin = other\ncert = subject:CN=alice*\n"
 	    "[push alice]\ncert = cn:al*\naction = drop\n";
 	has(asks, WORDS("https://closed.test/"),
-	    "listen site\n\nThe TLS handshake fails by client-ca = /ca: peer did not return a certificate (--cert FILE "
+	    "listen site\n\nThe TLS handshake fails by client-ca = /ca: peer did not return a "
+	    "certificate (--cert FILE "
 	    "shows one).\nNothing is sent to an origin.\n");
 	has(asks, WORDS("https://closed.test/", "--cert", "cn:bob"),
 	    "its certificate: cn:bob\naccess home: denied by deny = cert=cn:bob at t.ini:20\n");
 	has(asks, WORDS("https://closed.test/", "--cert", "subject:CN=alice,O=Example"),
 	    "its certificate: CN=alice,O=Example\naccess home: allowed by allow = all at t.ini:21\n"
 	    "listen site, route alice, origin other\n");
-	static const char drops[] = "rule     alice (t.ini:25): matches", *const promise = "--promise";
+	static const char drops[] = "rule     alice (t.ini:25): matches", *const promise =
+									      "--promise";
 	has(asks, WORDS("https://open.test/", promise, "/a.css", "--cert", "cn:alice"), drops);
-	has(asks, WORDS("https://open.test/", promise, "/a.css"), "rule     alice (t.ini:25): cert does not hold");
+	has(asks, WORDS("https://open.test/", promise, "/a.css"),
+	    "rule     alice (t.ini:25): cert does not hold");
 	has(asks, WORDS("https://open.test/", "--cert", "dns:x", "--cert", "subject:CN=alice"),
 	    "its certificate: CN=alice\naccess home: allowed by allow = all at t.ini:21\n"
 	    "listen site, route alice, origin other\n");
 	has(asks, WORDS("https://other.test/", promise, "/a.css", "--cert", "subject:CN=alice"),
 	    "the listener asks this client for no certificate, so that it shows none\n"
-	    "access home: allowed by allow = all at t.ini:21\nlisten site, route all, origin app\n");
+	    "access home: allowed by allow = all at t.ini:21\nlisten site, route all, origin "
+	    "app\n");
 }
 
 static void a_route_that_answers_from_a_folder_is_named(void **state)
@@ -162,28 +174,36 @@ static void a_route_that_answers_from_a_folder_is_named(void **state)
 static void an_admin_listener_has_no_routes_to_explain(void **state)
 {
 	(void)state;
-	const char *const admin = "[listen admin]\naddress = 127.0.0.1:5\nmode = admin\naccess = x\n[access x]\nallow = path=/readyz\n";
-	has(admin, WORDS("http://example.com/", "--client", "192.0.2.7"), "listen front, route all");
+	const char *const admin = "[listen admin]\naddress = 127.0.0.1:5\nmode = admin\naccess = "
+				  "x\n[access x]\nallow = path=/readyz\n";
+	has(admin, WORDS("http://example.com/", "--client", "192.0.2.7"),
+	    "listen front, route all");
 	has(admin, WORDS("--listen", "admin", "http://example.com/readyz"),
 	    "listen admin\nmode is admin: pushgate answers by itself, and no route is used\n");
-	has(admin, WORDS("--listen", "admin", "http://example.com/"), "listen admin\nanswered 403 by the gateway itself: path");
+	has(admin, WORDS("--listen", "admin", "http://example.com/"),
+	    "listen admin\nanswered 403 by the gateway itself: path");
 	/* It is not what answers a scheme that no other listener serves. */
-	has(admin, WORDS("https://example.com/"), "listen front\nanswered 421 by the gateway itself: ");
+	has(admin, WORDS("https://example.com/"),
+	    "listen front\nanswered 421 by the gateway itself: ");
 }
 
 /* The first listener that serves the scheme; where TLS ends before it, only what `trusted` names. */
 static void the_scheme_chooses_the_listener_and_must_be_allowed(void **state)
 {
 	(void)state;
-	const char *const inside = "[listen inside]\naddress = 127.0.0.1:4\ntrusted = 192.0.2.7 unix\n";
+	const char *const inside =
+	    "[listen inside]\naddress = 127.0.0.1:4\ntrusted = 192.0.2.7 unix\n";
 	has("", WORDS("https://example.com/"),
-	    "answered 421 by the gateway itself: https in cleartext, and the peer is not in trusted\n\n"
+	    "answered 421 by the gateway itself: https in cleartext, and the peer is not in "
+	    "trusted\n\n"
 	    "This listener has no certificate: a client with https cannot use it.");
 	has(inside, WORDS("https://example.com/"), "answered 421 by the gateway itself: ");
-	has(inside, WORDS("https://example.com/", "--client", "192.0.2.7"), "listen inside, route all");
+	has(inside, WORDS("https://example.com/", "--client", "192.0.2.7"),
+	    "listen inside, route all");
 	has(inside, WORDS("https://example.com/", "--client", "unix"),
 	    "client -: HTTP/2, accepts pushes\nlisten inside, route all");
-	has(inside, WORDS("http://example.com/", "--client", "192.0.2.7"), "listen front, route all");
+	has(inside, WORDS("http://example.com/", "--client", "192.0.2.7"),
+	    "listen front, route all");
 	has(inside, WORDS("https://example.com/", "--client", "192.0.2.7", "--listen", "front"),
 	    "answered 421 by the gateway itself: ");
 	/* What a field claims does not count. */
@@ -197,23 +217,27 @@ static void links_of_a_103_and_what_is_taken_out_of_it(void **state)
 	static const char rules[] = "[push old]\nuser-agent = old*\naction = drop\ninterim = no\n"
 				    "[push no]\ntype = script\naction = drop\n"
 				    "[push hints]\naction = hint\n[preload all]\nlink = yes\n";
-	const char *const *words = WORDS("http://example.com/", "--client", "curl", "--status", "103",
-	    "--response-header", "Link: </a.css>; rel=preload; as=style, </b.js>; rel=preload; as=script");
+	const char *const *words =
+	    WORDS("http://example.com/", "--client", "curl", "--status", "103", "--response-header",
+		"Link: </a.css>; rel=preload; as=style, </b.js>; rel=preload; as=script");
 	has(rules, words, "   client   the link in the 103 of the origin\n");
 	has(rules, words, "   client   no push; the link is taken out of the 103\n");
 	/* Only a rule takes it out: a client that takes no pushes gets the origin's hint as it is. */
-	has("[preload all]\nlink = yes\n", words, "   client   no push; the link stays in the 103\n");
+	has("[preload all]\nlink = yes\n", words,
+	    "   client   no push; the link stays in the 103\n");
 	has(rules,
-	    WORDS("http://example.com/", "--status", "103", "-H", "user-agent: old/1", "--response-header",
-		"Link: </a.css>; rel=preload; as=style"),
+	    WORDS("http://example.com/", "--status", "103", "-H", "user-agent: old/1",
+		"--response-header", "Link: </a.css>; rel=preload; as=style"),
 	    "\nA rule with interim = no: the client does not get the interim response.\n\n"
 	    "1. link GET http://example.com/a.css as=style\n");
 	has(rules,
-	    WORDS("http://example.com/", "--status", "103", "-H", "user-agent: old/1", "--response-header",
-		"Link: </a.css>; rel=preload; as=style"),
+	    WORDS("http://example.com/", "--status", "103", "-H", "user-agent: old/1",
+		"--response-header", "Link: </a.css>; rel=preload; as=style"),
 	    "   client   no push\n");
-	has("[route feed]\npath = /feed\norigin = app\nsubscription = yes\n", WORDS("http://example.com/feed"),
-	    "\nThe request is a subscription: it gets an origin connection of its own, and any number of pushes.\n");
+	has("[route feed]\npath = /feed\norigin = app\nsubscription = yes\n",
+	    WORDS("http://example.com/feed"),
+	    "\nThe request is a subscription: it gets an origin connection of its own, and any "
+	    "number of pushes.\n");
 }
 
 static void links_that_no_verdict_could_use_are_said_to_be_unread(void **state)
@@ -222,11 +246,13 @@ static void links_that_no_verdict_could_use_are_said_to_be_unread(void **state)
 	has("[preload all]\nlink = yes\n",
 	    WORDS("http://example.com/", "--client", "chrome", "--response-header",
 		"Link: </a.css>; rel=preload; as=style"),
-	    "   reason   push-disabled: The client announced ENABLE_PUSH=0, or speaks HTTP/1.1, which has no pushes.\n"
+	    "   reason   push-disabled: The client announced ENABLE_PUSH=0, or speaks HTTP/1.1, "
+	    "which has no pushes.\n"
 	    "   advice   None needed: browsers announce this; hold or hint for them.\n"
 	    "   client   nothing\n"
 	    "\n"
-	    "The gateway does not read these links, and neither logs nor counts them: no verdict could use "
+	    "The gateway does not read these links, and neither logs nor counts them: no verdict "
+	    "could use "
 	    "them.\n"
 	    "\n"
 	    "There are no offers.\n");
@@ -282,24 +308,28 @@ static void an_origin_that_will_not_be_asked_for_pushes(void **state)
 	    "   guards   malformed ... client-going-away: all 17 pass\n"
 	    "   guard    push-disabled refuses\n"
 	    "   verdict  drop\n"
-	    "   reason   push-disabled: The client announced ENABLE_PUSH=0, or speaks HTTP/1.1, which has no pushes.\n"
+	    "   reason   push-disabled: The client announced ENABLE_PUSH=0, or speaks HTTP/1.1, "
+	    "which has no pushes.\n"
 	    "   advice   None needed: browsers announce this; hold or hint for them.\n"
 	    "   client   nothing\n"
 	    "\n"
 	    "There are no offers.\n");
-	has("", WORDS("http://example.com/", "--client", "curl"), "dropped:\nit makes no promises.\n\nThere are");
+	has("", WORDS("http://example.com/", "--client", "curl"),
+	    "dropped:\nit makes no promises.\n\nThere are");
 }
 
 static void an_origin_with_push_refuse_makes_no_promises_whatever_the_rules_say(void **state)
 {
 	(void)state;
-	const char *const *words = WORDS("http://example.com/quiet", "--client", "chrome", "--promise", "/a.css");
+	const char *const *words =
+	    WORDS("http://example.com/quiet", "--client", "chrome", "--promise", "/a.css");
 	static const char rules[] = "[origin quiet]\nserver = h2c://127.0.0.1:4\npush = refuse\n"
 				    "[route quiet]\npath = /quiet\norigin = quiet\n"
 				    "[push browsers]\naction = hint+hold\n";
 	has(rules, words,
 	    "\nThe origin is asked with ENABLE_PUSH=0, since [origin quiet] has push = refuse:\n"
-	    "it makes no promises. If it made one all the same, pushgate would end that connection to\n"
+	    "it makes no promises. If it made one all the same, pushgate would end that connection "
+	    "to\n"
 	    "the origin with PROTOCOL_ERROR.\n"
 	    "\n"
 	    "1. relayed /a.css: does not come\n"
@@ -311,7 +341,8 @@ static void an_origin_with_push_refuse_makes_no_promises_whatever_the_rules_say(
 static void an_origin_with_push_accept_has_its_promise_reset(void **state)
 {
 	(void)state;
-	has("[origin eager]\nserver = h2c://127.0.0.1:4\npush = accept\n[route eager]\npath = /eager\n"
+	has("[origin eager]\nserver = h2c://127.0.0.1:4\npush = accept\n[route eager]\npath = "
+	    "/eager\n"
 	    "origin = eager\n",
 	    WORDS("http://example.com/eager", "--client", "curl", "--promise", "/eager.css"),
 	    "   client   nothing; the origin's promised stream is reset\n\n1 offer: 1 drop\n");
@@ -320,11 +351,12 @@ static void an_origin_with_push_accept_has_its_promise_reset(void **state)
 static void a_route_says_which_tunnels_may_be_opened(void **state)
 {
 	(void)state;
-	has("[route chat]\npath = /chat\norigin = app\nupgrade = websocket\n", WORDS("http://example.com/chat"),
+	has("[route chat]\npath = /chat\norigin = app\nupgrade = websocket\n",
+	    WORDS("http://example.com/chat"),
 	    "listen front, route chat, origin app\n"
 	    "tunnels may be opened here: websocket\n");
-	has("[route chat]\npath = /chat\norigin = app\nupgrade = websocket mqtt\n", WORDS("http://example.com/chat"),
-	    "tunnels may be opened here: websocket, mqtt\n");
+	has("[route chat]\npath = /chat\norigin = app\nupgrade = websocket mqtt\n",
+	    WORDS("http://example.com/chat"), "tunnels may be opened here: websocket, mqtt\n");
 }
 
 /* The first [listen] of the file is BASE's; this one is named. */
@@ -344,13 +376,15 @@ static void the_line_that_decided_is_named(void **state)
 	    "access home: needs a user (--user NAME) by ask = path=/b at t.ini:18\n"
 	    "listen site\nanswered 401 by the gateway itself: ask\n");
 	has(rules, WORDS("--listen", "site", "--user", "alice", "http://a.test/b"),
-	    "access home: allowed by allow = client=192.0.2.0/24 at t.ini:19\nlisten site, route all");
+	    "access home: allowed by allow = client=192.0.2.0/24 at t.ini:19\nlisten site, route "
+	    "all");
 	has(rules, WORDS("--listen", "site", "--client", "198.51.100.1", "http://a.test/"),
 	    "access home: denied: no line takes the request (client)\n");
 	static const char forward[] = "[listen proxy]\naddress = 127.0.0.1:5\nmode = forward\n";
 	has(forward, WORDS("--listen", "proxy", "--client", "10.0.0.1", "http://a.test/"),
 	    "access (built in): allowed by the usual rule of forward mode\n"
-	    "the host is not looked up here: the gateway judges each of its addresses, and may refuse one\n"
+	    "the host is not looked up here: the gateway judges each of its addresses, and may "
+	    "refuse one\n"
 	    "listen proxy, route forward");
 	/* Unless it is said, a client that may use a proxy. */
 	has(forward, WORDS("--listen", "proxy", "http://a.test/"),
@@ -359,7 +393,8 @@ static void the_line_that_decided_is_named(void **state)
 	    "access (built in): denied: no line takes the request (address-not-global)\n"
 	    "listen proxy\nanswered 403 by the gateway itself: address-not-global\n");
 	has(forward, WORDS("--listen", "proxy", "--client", "10.0.0.1", "https://8.8.8.8/"),
-	    "access (built in): allowed by the usual rule of forward mode\nlisten proxy, route forward");
+	    "access (built in): allowed by the usual rule of forward mode\nlisten proxy, route "
+	    "forward");
 }
 
 static void a_connect_is_explained_as_the_proxy_answers_it(void **state)
@@ -371,19 +406,23 @@ static void a_connect_is_explained_as_the_proxy_answers_it(void **state)
 	    "CONNECT a.test:443\n"
 	    "client 10.0.0.1: HTTP/2, accepts pushes\n"
 	    "access (built in): allowed by the usual rule of forward mode\n"
-	    "the host is not looked up here: the gateway judges each of its addresses, and may refuse one\n"
+	    "the host is not looked up here: the gateway judges each of its addresses, and may "
+	    "refuse one\n"
 	    "listen proxy, route forward, origin forward\n"
 	    "a tunnel is opened: what is in it, pushes too, the gateway does not see\n");
 	has(forward, WORDS("CONNECT a.test:80"), "answered 403 by the gateway itself: port\n");
-	has(forward, WORDS("CONNECT 10.0.0.9:443"), "answered 403 by the gateway itself: address-not-global\n");
-	has(forward, WORDS("CONNECT 127.1:443"), "answered 403 by the gateway itself: host-strange\n");
+	has(forward, WORDS("CONNECT 10.0.0.9:443"),
+	    "answered 403 by the gateway itself: address-not-global\n");
+	has(forward, WORDS("CONNECT 127.1:443"),
+	    "answered 403 by the gateway itself: host-strange\n");
 	has("", WORDS("CONNECT a.test:443"), "answered 501 by the gateway itself");
 }
 
 static void a_route_says_which_limits_count_a_request(void **state)
 {
 	(void)state;
-	has("[route api]\npath = /api\norigin = app\nlimit-requests = 10/s by=field:x-key\nlimit-requests = concurrent=5 shadow\n",
+	has("[route api]\npath = /api\norigin = app\nlimit-requests = 10/s "
+	    "by=field:x-key\nlimit-requests = concurrent=5 shadow\n",
 	    WORDS("http://example.com/api"),
 	    "listen front, route api, origin app\n"
 	    "counted by limit-requests = 10/s by=field:x-key\n"
@@ -397,14 +436,16 @@ static void a_client_with_http1_is_promised_nothing_and_hinted_by_a_rule_alone(v
 	    "client 192.0.2.1: HTTP/1.1\n"
 	    "listen front, route all, origin app\n"
 	    "\n"
-	    "The origin is asked with ENABLE_PUSH=0, since every push for this request would be dropped:\n");
+	    "The origin is asked with ENABLE_PUSH=0, since every push for this request would be "
+	    "dropped:\n");
 	has("[push r]\naction = hold\nversion = 1.1\n",
 	    WORDS("http://example.com/", "--client", "h1", "--promise", "/a.css"),
 	    "   verdict  hold, rule r\n");
 	/* It navigates, and hints are the default action: no rule says so. */
-	static const char *const navigates[] = {"explain", "http://example.com/", "--client", "h1", "-H",
-	    "Sec-Fetch-Mode: navigate", NULL};
-	has("[preload p]\nadd = /a.css\n[push r]\naction = hint\n", navigates, "   reason   hint-client: ");
+	static const char *const navigates[] = {"explain", "http://example.com/", "--client", "h1",
+	    "-H", "Sec-Fetch-Mode: navigate", NULL};
+	has("[preload p]\nadd = /a.css\n[push r]\naction = hint\n", navigates,
+	    "   reason   hint-client: ");
 	has("[preload p]\nadd = /a.css\n[push r]\naction = hint\nhint-clients = all\n", navigates,
 	    "   client   103 with Link: ");
 }
@@ -412,8 +453,9 @@ static void a_client_with_http1_is_promised_nothing_and_hinted_by_a_rule_alone(v
 static void the_origins_103_goes_to_a_client_with_http1_unless_a_rule_keeps_it_back(void **state)
 {
 	(void)state;
-	static const char *const words[] = {"explain", "http://example.com/", "--client", "h1", "--status", "103",
-	    "--response-header", "Link: </a.css>; rel=preload; as=style, </b.js>; rel=preload; as=script", NULL};
+	static const char *const words[] = {"explain", "http://example.com/", "--client", "h1",
+	    "--status", "103", "--response-header",
+	    "Link: </a.css>; rel=preload; as=style, </b.js>; rel=preload; as=script", NULL};
 	has("[preload p]\nlink = yes\n[push r]\ntype = style\naction = hint\n", words,
 	    "   client   the link in the 103 of the origin");
 	has("[preload p]\nlink = yes\n[push r]\ntype = style\naction = drop\n", words,
@@ -428,16 +470,20 @@ static void a_version_that_the_listener_does_not_speak_is_told(void **state)
 	static const struct {
 		const char *protocols, *client, *expected;
 	} rows[] = {
-	    {"h2", "h1", "The listener has protocols = h2. A client with HTTP/1.1 gets\n"
-			 "\"505 HTTP Version Not Supported\" and the end of the connection.\n"
-			 "Nothing is sent to an origin.\n"},
-	    {"http/1.1", "curl", "The listener has protocols = http/1.1. A client with HTTP/2 gets no answer in it.\n"},
+	    {"h2", "h1",
+		"The listener has protocols = h2. A client with HTTP/1.1 gets\n"
+		"\"505 HTTP Version Not Supported\" and the end of the connection.\n"
+		"Nothing is sent to an origin.\n"},
+	    {"http/1.1", "curl",
+		"The listener has protocols = http/1.1. A client with HTTP/2 gets no answer in "
+		"it.\n"},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char configuration[200];
-		snprintf(configuration, sizeof(configuration), "[listen other]\naddress = 127.0.0.1:9\nprotocols = %s\n",
-		    rows[i].protocols);
-		has(configuration, WORDS("http://example.com/", "--listen", "other", "--client", rows[i].client),
+		snprintf(configuration, sizeof(configuration),
+		    "[listen other]\naddress = 127.0.0.1:9\nprotocols = %s\n", rows[i].protocols);
+		has(configuration,
+		    WORDS("http://example.com/", "--listen", "other", "--client", rows[i].client),
 		    rows[i].expected);
 	}
 }
@@ -473,9 +519,9 @@ static void a_request_that_is_answered_here(void **state)
 	assert_int_equal(explain_url(&o, conf, out, out), EXPLAIN_OK);
 	fclose(out);
 	conf_free(conf);
-	assert_non_null(
-	    strstr(text, "answered 421 by the gateway itself: no route for this host\n\n"
-			 "A [route] section with this host, or one without host, would take it.\n"));
+	assert_non_null(strstr(text,
+	    "answered 421 by the gateway itself: no route for this host\n\n"
+	    "A [route] section with this host, or one without host, would take it.\n"));
 	free(text);
 }
 
@@ -510,8 +556,10 @@ static void each_guard_gives_its_reason(void **state)
 		{"--client", "chrome", "--response-header", "Link: </x>; rel=preload"}},
 	    {"no-interim", "[push r]\naction = hint\nhint-clients = all\ninterim = no\n",
 		{"--promise", "/a"}},
-	    {"link-push-only", "[push r]\naction = hint\nhint-clients = all\n[preload p]\nlink = yes\n",
-		{"--status", "103", "--response-header", "Link: </x>; rel=preload; x-http2-push-only"}},
+	    {"link-push-only",
+		"[push r]\naction = hint\nhint-clients = all\n[preload p]\nlink = yes\n",
+		{"--status", "103", "--response-header",
+		    "Link: </x>; rel=preload; x-http2-push-only"}},
 	    {"revalidation", "[preload p]\nadd = /x\n", {"-H", "Cache-Control: no-cache"}},
 	    {"cross-origin", "[preload p]\nlink = yes\n",
 		{"--response-header", "Link: <http://b.example/x>; rel=preload"}},
@@ -582,11 +630,15 @@ static void promises_through_a_forward_proxy(void **state)
 	(void)state;
 	has(FORWARD, ASK("https://a.example/", "--promise", "/a.css"),
 	    "   client   PUSH_PROMISE GET https://a.example/a.css\n");
-	has(FORWARD, ASK("https://a.example/", "--promise", "https://b.example/b.css"), "   guard    authority refuses\n");
-	has(FORWARD, ASK("https://a.example/", "--promise", "https://a.example:8443/b.css"), "   guard    authority refuses\n");
+	has(FORWARD, ASK("https://a.example/", "--promise", "https://b.example/b.css"),
+	    "   guard    authority refuses\n");
+	has(FORWARD, ASK("https://a.example/", "--promise", "https://a.example:8443/b.css"),
+	    "   guard    authority refuses\n");
 	has(FORWARD "access = r\n[access r]\ndeny = path=/b*\nallow = client=any\n",
-	    ASK("https://a.example/", "--promise", "/b.css"), "   guard    access-denied refuses\n");
-	has(FORWARD, ASK("http://a.example/", "--promise", "/a.css"), "are spoken to in HTTP/1.1, which has no pushes");
+	    ASK("https://a.example/", "--promise", "/b.css"),
+	    "   guard    access-denied refuses\n");
+	has(FORWARD, ASK("http://a.example/", "--promise", "/a.css"),
+	    "are spoken to in HTTP/1.1, which has no pushes");
 }
 
 /* ---- a log ---- */
@@ -671,11 +723,13 @@ static void a_log_without_a_field_that_is_needed_is_refused(void **state)
 	} rows[] = {
 	    {"'worker'", "{\"time\":\"2026-01-01T00:00:00Z\",\"status\":200}\n"},
 	    {"'path'", LINE("1", "\"status\":200")},
-	    {"'verdict'", LINE("1", "\"path\":\"/\"") PUSH("1", "/a.css", "\"reason\":\"default\"")},
-	    {"'push'", LINE("1", "\"path\":\"/\",\"parent\":1,\"source\":\"relayed\",\"verdict\":\"drop\","
-				 "\"reason\":\"default\"")},
+	    {"'verdict'",
+		LINE("1", "\"path\":\"/\"") PUSH("1", "/a.css", "\"reason\":\"default\"")},
+	    {"'push'",
+		LINE("1", "\"path\":\"/\",\"parent\":1,\"source\":\"relayed\",\"verdict\":\"drop\","
+			  "\"reason\":\"default\"")},
 	    {"'rule'", LINE("1", "\"path\":\"/\"")
-		    PUSH("1", "/a.css", "\"verdict\":\"drop\",\"reason\":\"rule\"")},
+			   PUSH("1", "/a.css", "\"verdict\":\"drop\",\"reason\":\"rule\"")},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char *text = replayed("", rows[i].log, EXPLAIN_USAGE);
@@ -684,8 +738,9 @@ static void a_log_without_a_field_that_is_needed_is_refused(void **state)
 		free(text);
 	}
 	/* With one listener it does not matter that no line names it. */
-	static const char unnamed[] = "{\"worker\":0,\"id\":1,\"client\":\"198.51.100.7\",\"method\":\"GET\","
-				      "\"scheme\":\"http\",\"authority\":\"example.com\",\"path\":\"/\"}\n";
+	static const char unnamed[] =
+	    "{\"worker\":0,\"id\":1,\"client\":\"198.51.100.7\",\"method\":\"GET\","
+	    "\"scheme\":\"http\",\"authority\":\"example.com\",\"path\":\"/\"}\n";
 	char *text = replayed("[listen other]\naddress = 127.0.0.1:4\n", unnamed, EXPLAIN_USAGE);
 	assert_non_null(strstr(text, "'listen'"));
 	free(text);
@@ -739,6 +794,41 @@ static void what_a_terminal_would_obey_is_not_printed(void **state)
 
 /* ---- wrong use ---- */
 
+#define WITH_FIELDS                                                                                \
+	"[listen ids]\naddress = 127.0.0.1:5\nrequest-id = make\n[route keys]\npath = /keys\n"     \
+	"origin = app\nrequest-set = X-Auth: secret\nrequest-set = X-Client: <{client}>\n"         \
+	"request-add = X-User: {user}\nrequest-remove = X-Debug\nresponse-set = X-Id: "            \
+	"{request-id}\n"
+
+static void what_a_route_writes_is_told(void **state)
+{
+	(void)state;
+	has(WITH_FIELDS, WORDS("--listen", "ids", "--client", "2001:db8::1", "http://a.test/keys"),
+	    "listen ids, route keys, origin app\n"
+	    "the origin gets x-auth: secret\n"
+	    "the origin gets x-client: <2001:db8::1>\n"
+	    "the origin gets no x-user: all that its value stands for is unknown\n"
+	    "the origin gets no x-debug\n"
+	    "the client gets x-id: 0123456789abcdef0123456789abcdef\n\n");
+	has(WITH_FIELDS, WORDS("--user", "ada lovelace", "http://a.test/keys"),
+	    "the origin gets x-user: ada%20lovelace\n");
+	has(WITH_FIELDS, WORDS("http://a.test/keys"), "the client gets no x-id: all");
+}
+
+static void pages_of_admin_listeners_show_no_keys(void **state)
+{
+	(void)state;
+	const struct explain_served served = {0};
+	struct explain_options o;
+	char words[3][32] = {"explain", "http://a.test/keys"};
+	assert_int_equal(explain_parse(&o, 2, (char *[]){words[0], words[1], NULL}), EXPLAIN_OK);
+	o.served = &served;
+	char *text = printed(WITH_FIELDS, &o);
+	assert_non_null(strstr(text, "route keys, origin app\n"));
+	assert_null(strstr(text, "secret"));
+	free(text);
+}
+
 static void wrong_words_are_refused(void **state)
 {
 	(void)state;
@@ -789,7 +879,8 @@ int main(void)
 	    cmocka_unit_test(a_connect_is_explained_as_the_proxy_answers_it),
 	    cmocka_unit_test(a_route_says_which_limits_count_a_request),
 	    cmocka_unit_test(a_client_with_http1_is_promised_nothing_and_hinted_by_a_rule_alone),
-	    cmocka_unit_test(the_origins_103_goes_to_a_client_with_http1_unless_a_rule_keeps_it_back),
+	    cmocka_unit_test(
+		the_origins_103_goes_to_a_client_with_http1_unless_a_rule_keeps_it_back),
 	    cmocka_unit_test(a_version_that_the_listener_does_not_speak_is_told),
 	    cmocka_unit_test(an_origin_with_http1_makes_no_promises),
 	    cmocka_unit_test(host_field_takes_the_place_of_the_urls_host),
@@ -806,6 +897,8 @@ int main(void)
 	    cmocka_unit_test(what_a_terminal_would_obey_is_not_printed),
 	    cmocka_unit_test(the_line_that_decided_is_named),
 	    cmocka_unit_test(a_name_of_a_certificate_counts_where_the_listener_asks_for_one),
+	    cmocka_unit_test(what_a_route_writes_is_told),
+	    cmocka_unit_test(pages_of_admin_listeners_show_no_keys),
 	    cmocka_unit_test(wrong_words_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
