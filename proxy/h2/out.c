@@ -24,6 +24,12 @@ void h2_out_fini(struct h2_out *o)
 	o->start = o->end = o->provoked = 0;
 }
 
+/* Of two sizes alone, so that malloc finds one that fits. */
+static size_t first_capacity(const struct h2_out *o, size_t n)
+{
+	return o->usual + n > H2_OUT_SMALL ? H2_OUT_BASE : H2_OUT_SMALL;
+}
+
 uint8_t *h2_out_reserve(struct h2_out *o, size_t n)
 {
 	if (o->capacity - o->end >= n)
@@ -34,7 +40,7 @@ uint8_t *h2_out_reserve(struct h2_out *o, size_t n)
 		o->start = 0;
 	}
 	if (o->capacity - o->end < n) {
-		size_t capacity = o->capacity ? o->capacity : 512;
+		size_t capacity = o->capacity ? o->capacity : first_capacity(o, n);
 		while (capacity - o->end < n)
 			capacity *= 2;
 		o->data = memory_resize(o->data, capacity, 1);
@@ -49,8 +55,10 @@ void h2_out_taken(struct h2_out *o, size_t n)
 	o->start += n;
 	if (o->provoked > h2_out_length(o))
 		o->provoked = h2_out_length(o);
-	if (o->start == o->end)
-		o->start = o->end = 0;
+	if (o->start < o->end)
+		return;
+	o->usual = n;
+	o->start = o->end = 0;
 }
 
 void h2_out_trim(struct h2_out *o, bool is_idle)

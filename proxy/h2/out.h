@@ -11,12 +11,15 @@
 
 /* Not charged, because every connection needs this much. */
 #define H2_OUT_BASE 4096u
+/* Enough for a few frames: most connections have few requests at a time. */
+#define H2_OUT_SMALL 512u
 
 struct h2_out {
 	uint8_t *data;
 	size_t start, end, capacity;
 	size_t provoked; /* the bytes among them that the peer provoked */
 	size_t charged;
+	size_t usual; /* how many were taken at once last time: so many will probably come again */
 	struct budget *budget; /* borrows */
 };
 
