@@ -7,11 +7,13 @@
 
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
+#include "proxy/base/rare.h"
 #include "proxy/hpack/huffman.h"
 #include "proxy/hpack/index.h"
 #include "proxy/hpack/index_policy.h"
 #include "proxy/hpack/integer.h"
 #include "proxy/hpack/key.h"
+#include "proxy/http/traceparent.h"
 
 #define FLAG_INDEXED 0x80
 #define FLAG_INCREMENTAL 0x40
@@ -143,11 +145,19 @@ static uint8_t *put_unknown(struct hpack_encoder *e, uint8_t *at, enum indexing 
 	return at;
 }
 
-static uint8_t *put_raw(uint8_t *at, struct slice s)
+/*
+ * A traceparent as programs write it, pushgate first of all (http/traceparent.h): each request has another one, so neither
+ * a table nor Huffman code would make it shorter. RFC 7541 6.2.2, with a new name.
+ */
+static inline uint8_t *put_traceparent(uint8_t *at, const char value[HTTP_TRACEPARENT_BYTES])
 {
-	at = integer_encode(at, 0, 7, (uint32_t)s.len);
-	memcpy(at, s.ptr, s.len);
-	return at + s.len;
+	static const char before[] = "\0\013traceparent\067";
+	_Static_assert(HTTP_TRACEPARENT_BYTES == 067, "the length is in the text above");
+
+	memcpy(at, before, sizeof(before) - 1);
+	at += sizeof(before) - 1;
+	memcpy(at, value, HTTP_TRACEPARENT_BYTES);
+	return at + HTTP_TRACEPARENT_BYTES;
 }
 
 /*
@@ -166,38 +176,45 @@ static inline enum indexing choose(const struct hpack_encoder *e, const struct h
 	return indexing;
 }
 
-static uint8_t *put_field(struct hpack_encoder *e, uint8_t *at, const struct http_field *f)
+/* Writes a field that was not found by the key that it came with. */
+static RARE uint8_t *put_without_key(
+    struct hpack_encoder *e, uint8_t *at, const struct http_field *f)
 {
-	uint32_t key = f->hash;
-
 	if (f->never_index)
 		return put_unknown(e, at, INDEXING_NEVER, f, 0);
-	if (key_is_static(key)) {
-		const struct static_entry *s = &static_table[key];
-		if (s->token == f->token && slice_equal(s->value, f->value))
-			return put_indexed(at, key);
-		key = 0;
-	}
-	/* A field in the table has passed the checks for indexing before. */
-	uint32_t age = key ? index_find_pair(&e->index, &e->table, key, f) : 0;
-	if (age)
-		return put_indexed(at, STATIC_ENTRIES + age);
 	enum indexing indexing = choose(e, f);
-	if (indexing == INDEXING_ONCE) {
-		*at++ = 0; /* a literal without indexing, and with its name */
-		return put_raw(put_raw(at, f->name), f->value);
-	}
 	if (indexing == INDEXING_NONE || indexing == INDEXING_NEVER)
 		return put_unknown(e, at, indexing, f, 0);
-	if (key == 0) {
+	uint32_t key = f->hash;
+	if (key == 0 || key_is_static(key)) {
 		key = key_of_field(e->seed, f->token, f->name, f->value);
 		if (key_is_static(key))
 			return put_indexed(at, key);
-		age = index_find_pair(&e->index, &e->table, key, f);
+		uint32_t age = index_find_pair(&e->index, &e->table, key, f);
 		if (age)
 			return put_indexed(at, STATIC_ENTRIES + age);
 	}
 	return put_unknown(e, at, indexing, f, key);
+}
+
+static inline uint8_t *put_field(struct hpack_encoder *e, uint8_t *at, const struct http_field *f)
+{
+	const uint32_t key = f->never_index ? 0 : f->hash;
+
+	if (key_is_static(key)) {
+		const struct static_entry *s = &static_table[key];
+		if (s->token == f->token && slice_equal(s->value, f->value))
+			return put_indexed(at, key);
+	} else if (key) {
+		/* A field in the table has passed the checks for indexing before. */
+		uint32_t age = index_find_pair(&e->index, &e->table, key, f);
+		if (age)
+			return put_indexed(at, STATIC_ENTRIES + age);
+	}
+	if (f->token == HTTP_TOKEN_TRACEPARENT && f->value.len == HTTP_TRACEPARENT_BYTES &&
+	    !f->never_index)
+		return put_traceparent(at, f->value.ptr);
+	return put_without_key(e, at, f);
 }
 
 static uint8_t *put_pseudo(struct hpack_encoder *e, uint8_t *at, const struct http_head *head,
@@ -303,7 +320,7 @@ size_t hpack_encode(struct hpack_encoder *e, const struct http_head *head, uint8
 	case HTTP_TRAILERS:
 		break;
 	}
-	for (uint32_t i = 0; i < head->count; i++)
-		at = put_field(e, at, &head->fields[i]);
+	for (const struct http_field *f = head->fields, *end = f + head->count; f < end; f++)
+		at = put_field(e, at, f);
 	return (size_t)(at - out);
 }

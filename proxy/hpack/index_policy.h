@@ -9,8 +9,7 @@ enum indexing {
 	INDEXING_FIRST,  /* insert at once: the value will probably repeat */
 	INDEXING_SECOND, /* insert when seen again soon: the value may be unique */
 	INDEXING_NONE,   /* do not insert: it is not worth it */
-	INDEXING_ONCE, /* the same, and no Huffman code: each value is new, and as good as random */
-	INDEXING_NEVER, /* a secret: no later hop may insert it either */
+	INDEXING_NEVER,  /* a secret: no later hop may insert it either */
 };
 
 enum indexing indexing_of(uint16_t token, struct slice value);

@@ -117,7 +117,9 @@ static void a_traceparent_is_written_as_it_is(void **state)
 	char large[300] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-";
 
 	add(f, "traceparent", expected + 14);
-	for (int again = 0; again < 3; again++) {
+	/* Its key, if it came by way of a decoder, is that of no entry. */
+	for (uint32_t again = 0; again < 3; again++) {
+		f->head->fields[0].hash = again * 100;
 		struct slice block = kit_encode(f->e, f->head);
 		assert_int_equal(block.len, sizeof(expected) - 1);
 		assert_memory_equal(block.ptr, expected, block.len);
