@@ -111,15 +111,13 @@ static void add_verdict(struct span *s, const struct exchange *push)
 /* Of few different values, as names of spans should be: a method and a route, or a verdict. */
 static void add_name(struct span *s, const struct exchange *x)
 {
-	char name[96];
-	struct slice method = tracing_method(x, SLICE("HTTP"));
-	if (exchange_is_push(x))
-		snprintf(
-		    name, sizeof(name), "push %s", policy_action_name(x->pushed.verdict.action));
-	else
-		snprintf(name, sizeof(name), "%.*s%s%s", SLICE_ARG(method),
-		    x->place.route ? " " : "", x->place.route ? x->place.route->name : "");
-	span_name(s, slice_of_string(name));
+	if (exchange_is_push(x)) {
+		const char *action = policy_action_name(x->pushed.verdict.action);
+		span_name(s, SLICE("push"), slice_of_string(action));
+		return;
+	}
+	const char *route = x->place.route ? x->place.route->name : "";
+	span_name(s, tracing_method(x, SLICE("HTTP")), slice_of_string(route));
 }
 
 void span_record_ended(struct gateway *g, struct exchange *x, enum observe_outcome how)

@@ -149,7 +149,7 @@ static bool begin(struct tracing *t, struct exchange *x)
 		drop(t);
 		return false;
 	}
-	span_name(&r->attempt, tracing_method(x, SLICE("HTTP")));
+	span_name(&r->attempt, tracing_method(x, SLICE("HTTP")), SLICE(""));
 	span_text(
 	    &r->attempt, SPAN_ATTRIBUTE_HTTP_REQUEST_METHOD, tracing_method(x, SLICE("_OTHER")));
 	if (r->attempts > 1)

@@ -3,6 +3,7 @@
 #include "proxy/tracing/span.h"
 
 #include "proxy/base/memory.h"
+#include "proxy/base/rare.h"
 #include "proxy/base/utf8.h"
 
 #define SPAN_BYTES_FIRST 1024u
@@ -56,15 +57,13 @@ void span_fini(struct span *s)
 	s->bytes = NULL;
 }
 
-static bool make_room(struct span *s, size_t bytes)
+static RARE bool make_room(struct span *s, size_t bytes)
 {
 	uint32_t capacity = s->capacity;
 	if (s->length + bytes > SPAN_BYTES_MOST)
 		return false;
 	while (capacity < s->length + bytes)
 		capacity *= 2;
-	if (capacity == s->capacity)
-		return true;
 	if (!budget_take(s->budget, capacity - s->capacity))
 		return false;
 	s->bytes = memory_resize(s->bytes, capacity, 1);
@@ -76,7 +75,7 @@ static bool add(
     struct span *s, enum span_item_kind kind, unsigned name, const void *bytes, size_t n)
 {
 	const struct span_item item = {(uint8_t)kind, (uint8_t)name, (uint16_t)n};
-	if (!make_room(s, sizeof(item) + n))
+	if (s->capacity - s->length < sizeof(item) + n && !make_room(s, sizeof(item) + n))
 		return false;
 	memcpy(s->bytes + s->length, &item, sizeof(item));
 	memcpy(s->bytes + s->length + sizeof(item), bytes, n);
@@ -102,35 +101,53 @@ static size_t make_utf8(struct slice text, char *out)
 	return n;
 }
 
+/* Eight bytes at once. */
 static bool is_ascii(struct slice text)
 {
-	uint8_t any = 0;
-	for (size_t i = 0; i < text.len; i++)
+	uint64_t any = 0, eight;
+	size_t i = 0;
+	for (; i + sizeof(eight) <= text.len; i += sizeof(eight)) {
+		memcpy(&eight, text.ptr + i, sizeof(eight));
+		any |= eight;
+	}
+	for (; i < text.len; i++)
 		any |= (uint8_t)text.ptr[i];
-	return any < 0x80;
+	return (any & UINT64_C(0x8080808080808080)) == 0;
+}
+
+static RARE bool add_bytes(
+    struct span *s, enum span_item_kind kind, unsigned name, struct slice text)
+{
+	char utf8[TEXT_BYTES_MOST];
+	return add(s, kind, name, utf8, make_utf8(text, utf8));
 }
 
 static bool add_text(
-    struct span *s, enum span_item_kind kind, enum span_attribute a, struct slice text)
+    struct span *s, enum span_item_kind kind, unsigned name, struct slice text, size_t most)
 {
-	char utf8[TEXT_BYTES_MOST];
-	const struct slice kept = slice_sub(text, 0, attributes[a].most);
+	const struct slice kept = slice_sub(text, 0, most);
 	if (is_ascii(kept)) /* nearly all are */
-		return add(s, kind, a, kept.ptr, kept.len);
-	return add(s, kind, a, utf8, make_utf8(kept, utf8));
+		return add(s, kind, name, kept.ptr, kept.len);
+	return add_bytes(s, kind, name, kept);
 }
 
-void span_name(struct span *s, struct slice name)
+void span_name(struct span *s, struct slice first, struct slice second)
 {
-	char utf8[3 * NAME_BYTES_MOST];
-	size_t n = make_utf8(slice_sub(name, 0, NAME_BYTES_MOST), utf8);
-	(void)add(s, SPAN_NAME, 0, utf8, n);
+	char name[NAME_BYTES_MOST];
+	size_t n = 0;
+	const struct slice parts[] = {first, SLICE(" "), second};
+	for (size_t i = 0; i < (second.len > 0 ? 3 : 1); i++) {
+		const struct slice part = slice_sub(parts[i], 0, sizeof(name) - n);
+		memcpy(name + n, part.ptr, part.len);
+		n += part.len;
+	}
+	(void)add_text(s, SPAN_NAME, 0, slice_of(name, n), sizeof(name));
 }
 
 void span_text(struct span *s, enum span_attribute a, struct slice text)
 {
 	if (text.len > 0)
-		(void)add_text(s, SPAN_TEXT, a, text);
+		(void)add_text(s, SPAN_TEXT, a, text, attributes[a].most);
 }
 
 void span_number(struct span *s, enum span_attribute a, uint64_t n)
@@ -146,7 +163,8 @@ void span_link(struct span *s, const struct http_traceparent *to)
 static bool add_detail(struct span *s, const struct span_detail *d)
 {
 	if (d->text.ptr)
-		return d->text.len == 0 || add_text(s, SPAN_EVENT_TEXT, d->name, d->text);
+		return d->text.len == 0 ||
+		       add_text(s, SPAN_EVENT_TEXT, d->name, d->text, attributes[d->name].most);
 	return add(s, SPAN_EVENT_NUMBER, d->name, &d->number, sizeof(d->number));
 }
 

@@ -128,7 +128,7 @@ static inline struct slice span_message(const struct span *s)
 }
 
 /* Items are left out when there is no room. Texts are cut; empty ones are left out. */
-void span_name(struct span *s, struct slice name);
+void span_name(struct span *s, struct slice first, struct slice second); /* of two words, or one */
 void span_text(struct span *s, enum span_attribute a, struct slice text);
 static inline void span_string(struct span *s, enum span_attribute a, const char *text)
 {

@@ -336,7 +336,7 @@ static struct span span_of(struct budget *budget, const char *name)
 	const struct span_head head = {.kind = SPAN_SERVER, .span_id = {1}, .trace_id = {1}, .begin = 1, .end = 2};
 	budget_init(budget, NULL, 1 << 20);
 	assert_true(span_begin(&s, budget, &head));
-	span_name(&s, slice_of_string(name));
+	span_name(&s, slice_of_string(name), SLICE(""));
 	return s;
 }
 

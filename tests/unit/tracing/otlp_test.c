@@ -65,7 +65,7 @@ static void items_become_members(void **state)
 	    SPAN_DETAILS({SPAN_ATTRIBUTE_URL_PATH, SLICE("/a"), 0}, {SPAN_ATTRIBUTE_PUSH_RULE, SLICE(""), 0},
 		{SPAN_ATTRIBUTE_HOLD_JOINED, {0}, 1}));
 	span_event(&s, SPAN_EVENT_HINT, BEGIN_USEC + 2, NULL, 0);
-	span_name(&s, SLICE("GET main"));
+	span_name(&s, SLICE("GET"), SLICE("main"));
 	span_text(&s, SPAN_ATTRIBUTE_HTTP_ROUTE, SLICE("ma\"in"));
 	span_text(&s, SPAN_ATTRIBUTE_URL_SCHEME, SLICE(""));
 	span_string(&s, SPAN_ATTRIBUTE_ERROR_TYPE, NULL);
