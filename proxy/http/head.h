@@ -125,7 +125,7 @@ size_t http_head_bytes(const struct http_head *head);
 
 /*
  * Appends a field slot. The caller fills all its members; slices must point into head->arena or to
- * constants. The pointer is valid until the next field is added.
+ * bytes that outlive the head. The pointer is valid until the next field is added.
  */
 static inline struct http_field *http_head_add_slot(struct http_head *head)
 {

@@ -64,7 +64,8 @@ static inline void write_digits(const uint8_t bytes[8], char text[16])
 	uint8_t VECTOR all = (uint8_t VECTOR)(uint64_t VECTOR){eight, 0};
 	int8_t VECTOR digits = (int8_t VECTOR)__builtin_shufflevector(
 	    all >> 4, all & 15, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-	digits += '0' + ((digits > 9) & ('a' - '0' - 10));
+	digits += '0';
+	digits += (digits > '9') & ('a' - '9' - 1);
 	memcpy(text, &digits, 16);
 }
 
@@ -84,4 +85,10 @@ void http_traceparent_write(const struct http_traceparent *p, char text[HTTP_TRA
 	write_digits(p->span_id, text + 36);
 	memcpy(text + 52, "-0", 2);
 	text[54] = (char)('0' + p->flags);
+}
+
+void http_traceparent_alter(char text[HTTP_TRACEPARENT_BYTES], const uint8_t id[HTTP_SPAN_ID_BYTES])
+{
+	write_digits(id, text + 19);
+	memcpy(text + 36, text + 19, 16);
 }

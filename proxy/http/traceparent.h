@@ -33,6 +33,9 @@ static inline bool http_traceparent_of(const struct http_head *request, struct h
 }
 /* Writes version 00, without a NUL. */
 void http_traceparent_write(const struct http_traceparent *p, char text[HTTP_TRACEPARENT_BYTES]);
+/* In a text that was written: replaces the second half of the trace id, and the span id. */
+void http_traceparent_alter(
+    char text[HTTP_TRACEPARENT_BYTES], const uint8_t id[HTTP_SPAN_ID_BYTES]);
 /* Writes two lower-case digits for each byte of an id, without a NUL. Returns the text. */
 struct slice http_trace_id_write(const uint8_t *id, size_t bytes, char *text);
 

@@ -3,6 +3,7 @@
 #include "proxy/tracing/tracing_private.h"
 
 #include "proxy/base/memory.h"
+#include "proxy/base/rare.h"
 #include "proxy/http/authority.h"
 
 #include <stdio.h>
@@ -27,14 +28,14 @@ struct tracing_record *tracing_record_new(
 {
 	const struct tracing_part *part = tracing_part(x);
 	struct span_head head = {.kind = (uint8_t)kind};
-	memcpy(head.trace_id, part->trace_id, sizeof(head.trace_id));
-	memcpy(head.span_id, part->span_id, sizeof(head.span_id));
+	memcpy(head.trace_id, part->ids.trace_id, sizeof(head.trace_id));
+	memcpy(head.span_id, part->ids.span_id, sizeof(head.span_id));
 	if (!budget_take(t->budget, sizeof(struct tracing_record))) {
 		drop(t);
 		return NULL;
 	}
-	struct tracing_record *r = memory_new(struct tracing_record);
-	r->wall_offset = clock_wall() - x->relay->now;
+	struct tracing_record *r = memory_alloc(sizeof(*r));
+	*r = (struct tracing_record){.wall_offset = clock_wall() - x->relay->now};
 	head.begin = tracing_wall(r, x->timing.started);
 	if (span_begin(&r->span, t->budget, &head))
 		return r;
@@ -136,8 +137,8 @@ static bool begin(struct tracing *t, struct exchange *x)
 	usec waits = x->timing.waits_since;
 	usec since = waits > r->attempt_ended ? waits : r->attempt_ended;
 	struct span_head head = {.kind = SPAN_CLIENT, .begin = tracing_wall(r, since)};
-	memcpy(head.trace_id, tracing_part(x)->trace_id, sizeof(head.trace_id));
-	memcpy(head.parent_id, tracing_part(x)->span_id, sizeof(head.parent_id));
+	memcpy(head.trace_id, tracing_part(x)->ids.trace_id, sizeof(head.trace_id));
+	memcpy(head.parent_id, tracing_part(x)->ids.span_id, sizeof(head.parent_id));
 	tracing_make_span_id(t, head.span_id);
 	r->attempts++;
 	if (r->attempt
@@ -186,40 +187,57 @@ void tracing_attempt_unsent(struct tracing *t, struct exchange *x, const struct 
 
 /* ---- what the origin gets ---- */
 
-static void set_traceparent(
-    const struct tracing_part *part, struct http_head *head, const uint8_t *span_id)
+/* The head has fields of a trace: the client's, or those of a rule. */
+static RARE void remove_fields(const struct tracing_part *part, struct http_head *head)
 {
-	struct http_traceparent p = {.flags = part->flags};
-	char *text = arena_bytes(&head->arena, HTTP_TRACEPARENT_BYTES);
-	memcpy(p.trace_id, part->trace_id, sizeof(p.trace_id));
-	memcpy(p.span_id, span_id, sizeof(p.span_id));
-	http_traceparent_write(&p, text);
-	if (head->noted & HTTP_NOTED_TRACE) {
-		http_head_remove(head, HTTP_TOKEN_TRACEPARENT);
-		if (part->is_restart)
-			http_head_remove(head, HTTP_TOKEN_TRACESTATE);
+	http_head_remove(head, HTTP_TOKEN_TRACEPARENT);
+	if (part->way != TRACING_FOLLOWED)
+		http_head_remove(head, HTTP_TOKEN_TRACESTATE);
+}
+
+static inline void set_field(
+    const struct tracing_part *part, struct http_head *head, const struct http_field *field)
+{
+	if (head->noted & HTTP_NOTED_TRACE)
+		remove_fields(part, head);
+	*http_head_add_slot(head) = *field;
+}
+
+static void describe_attempt(struct span *s, const struct http_head *head,
+    const struct net_address *server, const char *protocol)
+{
+	add_url(s, head);
+	tracing_add_server(s, head);
+	add_peer(s, server);
+	span_string(s, SPAN_ATTRIBUTE_NETWORK_PROTOCOL_VERSION, tracing_protocol_version(protocol));
+}
+
+/* The trace is recorded, or is that of another program. */
+static RARE void attempt(struct tracing *t, struct exchange *x, struct http_head *head,
+    const struct net_address *server, const char *protocol)
+{
+	const struct tracing_part *part = tracing_part(x);
+	struct http_traceparent ids = part->ids;
+	if (part->record && begin(t, x)) {
+		struct span *s = &part->record->attempt;
+		memcpy(ids.span_id, span_head_of(s)->span_id, sizeof(ids.span_id));
+		describe_attempt(s, head, server, protocol);
+		span_event(s, SPAN_EVENT_SENT, tracing_wall(part->record, x->relay->now), NULL, 0);
 	}
-	*http_head_add_slot(head) =
-	    (struct http_field){.name = http_token_name(HTTP_TOKEN_TRACEPARENT),
-		.value = slice_of(text, HTTP_TRACEPARENT_BYTES),
-		.token = HTTP_TOKEN_TRACEPARENT};
+	char *text = arena_bytes(&head->arena, HTTP_TRACEPARENT_BYTES);
+	http_traceparent_write(&ids, text);
+	const struct http_field field = tracing_field(text);
+	set_field(part, head, &field);
 }
 
 void tracing_attempt(struct tracing *t, struct exchange *x, struct http_head *head,
     const struct net_address *server, const char *protocol)
 {
 	const struct tracing_part *part = tracing_part(x);
-	if (!part->is_ours)
-		return;
-	if (!part->record || !begin(t, x)) {
-		set_traceparent(part, head, part->span_id);
-		return;
+	if (part->way == TRACING_UNRECORDED) {
+		http_traceparent_alter(t->unrecorded_text, part->ids.span_id);
+		set_field(part, head, &t->unrecorded);
+	} else if (part->way >= TRACING_FOLLOWED) {
+		attempt(t, x, head, server, protocol);
 	}
-	struct span *s = &part->record->attempt;
-	set_traceparent(part, head, span_head_of(s)->span_id);
-	add_url(s, head);
-	tracing_add_server(s, head);
-	add_peer(s, server);
-	span_string(s, SPAN_ATTRIBUTE_NETWORK_PROTOCOL_VERSION, tracing_protocol_version(protocol));
-	span_event(s, SPAN_EVENT_SENT, tracing_wall(part->record, x->relay->now), NULL, 0);
 }

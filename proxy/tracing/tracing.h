@@ -29,6 +29,12 @@ struct tracing {
 	bool (*send)(void *context, struct slice message);
 	void *context;
 	struct unique numbers; /* that ids are made of */
+	uint64_t first_half;   /* of the ids of traces that begin here; random */
+	uint64_t chosen_end;   /* a trace with a number below it is recorded */
+	/* The field of the last request that began a trace and was not recorded. The next one changes digits of the text, so it
+	 * is lent to one head until that is encoded. */
+	struct http_field unrecorded;
+	char unrecorded_text[HTTP_TRACEPARENT_BYTES];
 };
 
 /* What is written of a request, or of a push, that is recorded. */
@@ -40,15 +46,22 @@ struct tracing_record {
 	uint32_t attempts;   /* that have begun */
 };
 
+/* Which trace a request or a push is in, and what the origin gets. */
+enum tracing_way {
+	TRACING_NONE,       /* no trace that is known here; traceparent goes on as it came */
+	TRACING_PASSED,     /* its parent's, which is not recorded; the same */
+	TRACING_FOLLOWED,   /* its parent's; the origin gets a traceparent of ours */
+	TRACING_BEGUN,      /* one that begins here; the same, and the tracestate that came goes */
+	TRACING_UNRECORDED, /* as TRACING_BEGUN, but the origin is told that it is not recorded */
+};
+
 /* What this room keeps in an exchange. may_alias: the exchange has an array of bytes in its place. */
 struct __attribute__((may_alias)) tracing_part {
-	/* Of the trace; and of the span of this exchange, or of its parent if that goes on as it came. */
-	uint8_t trace_id[HTTP_TRACE_ID_BYTES], span_id[HTTP_SPAN_ID_BYTES];
+	/* Of the trace, with the flags that the origin gets; and of the span of this exchange, or of its parent if that goes on
+	 * as it came. */
+	struct http_traceparent ids;
+	uint8_t way; /* enum tracing_way; without TRACING_NONE the ids are there */
 	struct tracing_record *record; /* owned; NULL: it is not recorded */
-	uint8_t flags;                 /* as the origin gets them */
-	bool is_known;                 /* the ids above are there */
-	bool is_ours;    /* the origin gets another traceparent than the request came with */
-	bool is_restart; /* with that: tracestate belongs to another trace, and goes */
 };
 _Static_assert(sizeof(struct tracing_part) <= EXCHANGE_TRACING_BYTES, "it has room there");
 
@@ -72,13 +85,12 @@ void tracing_free(struct tracing *t); /* NULL is fine */
 void tracing_begin(struct tracing *t, struct exchange *x);
 /* A push was promised, or is held: it is in the trace of its parent, if that is in one. */
 void tracing_begin_push(struct tracing *t, struct exchange *push);
-void tracing_read_ids(const struct exchange *x, struct http_traceparent *ids);
 /* The ids for the log: of the span, or those that the client has sent. False: there are none. */
 static inline bool tracing_ids(const struct exchange *x, struct http_traceparent *ids)
 {
-	if (!tracing_part(x)->is_known)
+	if (tracing_part(x)->way == TRACING_NONE)
 		return http_traceparent_of(x->request, ids);
-	tracing_read_ids(x, ids);
+	*ids = tracing_part(x)->ids;
 	return true;
 }
 

@@ -66,6 +66,15 @@ static void written_is_read_again(void **state)
 	assert_memory_equal(again, text, sizeof(again));
 }
 
+static void altered_text_has_another_half_and_span(void **state)
+{
+	(void)state;
+	char text[] = "00-" TRACE "-" SPAN "-02";
+	static const uint8_t id[HTTP_SPAN_ID_BYTES] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
+	http_traceparent_alter(text, id);
+	assert_string_equal(text, "00-4bf92f3577b34da60123456789abcdef-0123456789abcdef-02");
+}
+
 static void each_byte_of_an_id_has_two_digits(void **state)
 {
 	(void)state;
@@ -125,6 +134,7 @@ int main(void)
 	    cmocka_unit_test(version_and_flags_are_read),
 	    cmocka_unit_test(everything_else_is_none),
 	    cmocka_unit_test(written_is_read_again),
+	    cmocka_unit_test(altered_text_has_another_half_and_span),
 	    cmocka_unit_test(each_byte_of_an_id_has_two_digits),
 	    cmocka_unit_test(request_has_one_or_none),
 	};

@@ -41,19 +41,26 @@ static bool take(void *context, struct slice message)
 	return true;
 }
 
+/* As a new worker would. */
+static void begin_tracing(struct world *w, uint32_t ratio)
+{
+	tracing_free(w->tracing);
+	w->conf.server.tracing.ratio = ratio;
+	w->tracing = tracing_new(&w->env, &w->budget);
+	w->tracing->send = take;
+	w->tracing->context = w;
+}
+
 static int set_up(void **state)
 {
 	struct world *w = memory_new(struct world);
 	w->heads = http_head_pool_new(4);
-	w->conf.server.tracing =
-	    (struct conf_tracing){.collector = &w->collector, .ratio = 10000, .parent = CONF_TRACING_FOLLOW};
+	w->conf.server.tracing = (struct conf_tracing){.collector = &w->collector, .parent = CONF_TRACING_FOLLOW};
 	w->observe.counters = &w->counters;
 	w->relay.now = 1000;
 	w->env = (struct worker_env){.conf = &w->conf, .observe = &w->observe, .relay = &w->relay};
 	budget_init(&w->budget, NULL, 1 << 20);
-	w->tracing = tracing_new(&w->env, &w->budget);
-	w->tracing->send = take;
-	w->tracing->context = w;
+	begin_tracing(w, 10000);
 	*state = w;
 	return 0;
 }
@@ -160,13 +167,13 @@ static void request_without_a_parent_begins_a_trace(void **state)
 {
 	struct world *w = *state;
 	char text[80];
-	w->conf.server.tracing.ratio = 0;
+	begin_tracing(w, 0);
 	begin(w, NULL);
 	assert_null(tracing_record_of(&w->x));
 	origin_gets(w, text);
 	assert_string_equal(text + 52, "-02"); /* random, and not sampled; the state is of another trace */
 	end(w);
-	w->conf.server.tracing.ratio = 10000;
+	begin_tracing(w, 10000);
 	begin(w, "nonsense");
 	assert_non_null(tracing_record_of(&w->x));
 	origin_gets(w, text);
@@ -208,10 +215,15 @@ static void ratio_is_a_share_of_the_trace_ids(void **state)
 	struct world *w = *state;
 	unsigned recorded = 0;
 	w->is_full = true;
-	w->conf.server.tracing.ratio = 5000;
+	begin_tracing(w, 5000);
 	for (unsigned i = 0; i < 2000; i++) {
+		struct http_traceparent ids;
 		begin(w, NULL);
-		recorded += tracing_record_of(&w->x) != NULL;
+		bool is_recorded = tracing_record_of(&w->x) != NULL;
+		recorded += is_recorded;
+		/* By the last 56 bits, those of them that are below one half. */
+		assert_true(tracing_ids(&w->x, &ids));
+		assert_int_equal(ids.trace_id[9] < 0x80, is_recorded);
 		end(w);
 	}
 	assert_in_range(recorded, 800, 1200); /* nine standard deviations */
@@ -231,8 +243,9 @@ static void no_id_comes_twice(void **state)
 	struct world *w = *state;
 	static const uint8_t zeros[HTTP_SPAN_ID_BYTES];
 	static uint8_t spans[IDS][HTTP_SPAN_ID_BYTES], traces[IDS][HTTP_SPAN_ID_BYTES];
+	begin_tracing(w, 0);
 	struct tracing *first = w->tracing, *second = tracing_new(&w->env, &w->budget);
-	w->conf.server.tracing.ratio = 0;
+	assert_true(first->first_half != second->first_half);
 	for (size_t i = 0; i < IDS; i++) {
 		struct http_traceparent ids;
 		w->tracing = i % 2 ? first : second;
@@ -250,6 +263,62 @@ static void no_id_comes_twice(void **state)
 	for (size_t i = 1; i < IDS; i++) {
 		assert_memory_not_equal(spans[i - 1], spans[i], sizeof(spans[i]));
 		assert_memory_not_equal(traces[i - 1], traces[i], sizeof(traces[i]));
+	}
+}
+
+/* Their fields share a text. */
+static void unrecorded_requests_have_the_fields_of_their_ids(void **state)
+{
+	struct world *w = *state;
+	struct exchange waiting[3];
+	begin_tracing(w, 0);
+	for (size_t i = 0; i < 3; i++)
+		waiting[i] = *begin(w, i == 1 ? SAMPLED : NULL);
+	for (size_t i = 0; i < 3; i++) {
+		struct http_traceparent ids;
+		char text[80], expected[HTTP_TRACEPARENT_BYTES];
+		w->x = waiting[i];
+		assert_true(tracing_ids(&w->x, &ids));
+		if (i != 1) {
+			http_traceparent_write(&ids, expected);
+			for (int again = 0; again < 2; again++) {
+				origin_gets(w, text);
+				assert_memory_equal(text, expected, sizeof(expected));
+				assert_string_equal(text + 52, "-02");
+			}
+		}
+		end(w);
+	}
+	assert_int_equal(w->sent_count, 1);
+}
+
+/* What its origin gets, if pushgate asks for it. */
+static void push_is_in_the_trace_of_its_page(void **state)
+{
+	static const struct {
+		const char *came, *sent; /* up to the span's id, if that is a new one */
+		uint32_t ratio;
+		bool is_recorded;
+	} rows[] = {{UNSAMPLED, UNSAMPLED, 10000, false}, {SAMPLED, "00-" TRACE "-", 10000, true}, {NULL, NULL, 0, false}};
+	struct world *w = *state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char page_text[80], text[80];
+		begin_tracing(w, rows[i].ratio);
+		struct exchange page = *begin(w, rows[i].came);
+		origin_gets(w, page_text);
+		memset(w->x.tracing, 0, sizeof(w->x.tracing));
+		w->x.pushed.parent = &page;
+		tracing_begin_push(w->tracing, &w->x);
+		assert_int_equal(tracing_record_of(&w->x) != NULL, rows[i].is_recorded);
+		origin_gets(w, text);
+		if (rows[i].sent)
+			assert_memory_equal(text, rows[i].sent, strlen(rows[i].sent));
+		if (!rows[i].is_recorded)
+			assert_memory_equal(text, page_text, HTTP_TRACEPARENT_BYTES);
+		if (tracing_record_of(&w->x))
+			tracing_end(w->tracing, &w->x);
+		w->x = page;
+		end(w);
 	}
 }
 
@@ -338,6 +407,8 @@ int main(void)
 	    TEST(forward_mode_takes_no_part),
 	    TEST(ratio_is_a_share_of_the_trace_ids),
 	    TEST(no_id_comes_twice),
+	    TEST(unrecorded_requests_have_the_fields_of_their_ids),
+	    TEST(push_is_in_the_trace_of_its_page),
 	    TEST(memory_that_is_short_costs_spans),
 	    TEST(url_of_an_attempt_is_cut),
 	    TEST(server_that_is_not_reached_is_an_attempt),
