@@ -130,7 +130,7 @@ const RELATIONS = [
 	/* Its client accepts no pushes, so its links need not be read. */
 	{ work: 'links-8', above: 'fields-8', most: 10 },
 	/* Nearly all of its requests are not recorded, and each gets a traceparent. */
-	{ work: 'request-traced', above: 'request-worker', most: 3.5 },
+	{ work: 'request-traced', above: 'request-worker', most: 1.5 },
 	/* A forward proxy looks at where each request goes. */
 	{ work: 'request-absolute', above: 'request-http1', most: 15 },
 	{ work: 'request-10-servers', above: 'request-1-server', most: 2 },
