@@ -136,7 +136,11 @@ void span_name(struct span *s, struct slice first, struct slice second)
 	char name[NAME_BYTES_MOST];
 	size_t n = 0;
 	const struct slice parts[] = {first, SLICE(" "), second};
-	for (size_t i = 0; i < (second.len > 0 ? 3 : 1); i++) {
+	if (second.len == 0) {
+		(void)add_text(s, SPAN_NAME, 0, first, sizeof(name));
+		return;
+	}
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		const struct slice part = slice_sub(parts[i], 0, sizeof(name) - n);
 		memcpy(name + n, part.ptr, part.len);
 		n += part.len;
