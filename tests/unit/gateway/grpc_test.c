@@ -163,7 +163,7 @@ static const struct {
     {"redirect", GRPC_UNKNOWN},
     {"route-redirect", GRPC_UNKNOWN},
     {"fixed-answer", GRPC_UNKNOWN},
-    {"file", GRPC_OK},
+    {"file", GRPC_UNKNOWN}, /* 405: a call is no GET */
     {"pac-file", GRPC_OK},
     {"acme-challenge", GRPC_OK},
     {"admin-page", GRPC_OK},
