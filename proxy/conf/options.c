@@ -792,6 +792,11 @@ const struct conf_option conf_options[] = {
     {ROUTE_OPTION(tunnel_age), .key = "tunnel-age", TIME(0), .preset = "0", .sentence = "How long a tunnel may be open. 0: no limit."},
     {ROUTE_OPTION(tunnel_bytes), .key = "tunnel-bytes", SIZE(0, 1ll << 50), .preset = "0",
         .sentence = "How many bytes a tunnel may carry, both directions together. 0: no limit."},
+    {ROUTE_OPTION(matches_sni), .key = "tunnel-sni", SWITCH("any match"), .preset = "any",
+        .sentence = "For forward mode. match: a tunnel of CONNECT goes on only if it begins with a ClientHello of TLS that names the host of "
+        "the CONNECT (of one to an address: no host), within 16 KiB and 10 seconds. Else it is ended, as is one without TLS. So no client "
+        "asks for one host and speaks to another behind the same addresses (domain fronting). Encrypted Client Hello, which hides the name "
+        "behind another one, is ended too. any: whatever the client sends."},
     {ROUTE_OPTION(max_tunnels_per_client), .key = "max-tunnels-per-client", .example = "100", NUMBER(0, 1000000), .preset = "0",
         .sentence = "How many tunnels each client may have here at a time, those among them that are only asked for; more are answered 429 "
         "with Retry-After. A client is an IPv4 address, or an IPv6 /64. Each worker counts on its own. 0: no limit; the [route forward] "

@@ -142,6 +142,7 @@ struct conf_route {
 	usec tunnel_half_closed_timeout; /* one direction has ended: 1 min */
 	usec tunnel_age;              /* 0 = no limit */
 	uint64_t tunnel_bytes;        /* both directions together; 0 = no limit */
+	bool matches_sni;             /* tunnels begin with a ClientHello for the host of their CONNECT */
 	uint32_t max_tunnels_per_client, max_tunnels_per_user; /* 0 = no limit */
 	uint64_t tunnel_rate;         /* bytes a second of all tunnels of one user or client; 0 = any */
 	bool is_forward;              /* its origin is forward: it is for listeners with mode = forward alone */

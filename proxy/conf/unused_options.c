@@ -102,6 +102,7 @@ static bool is_reached_by_ip(const struct conf_origin *o)
 
 WHEN(answers_itself, struct conf_route, o->side_count == 0)
 WHEN(is_forward_route, struct conf_route, o->is_forward)
+WHEN(is_gateway_route, struct conf_route, !o->is_forward)
 WHEN(opens_no_tunnels, struct conf_route, !may_tunnel(o))
 WHEN(never_repeats, struct conf_route, repeats_nothing(o))
 WHEN(has_no_retries, struct conf_route, o->retries == 0)
@@ -273,6 +274,8 @@ static const struct row {
     {CONF_SECTION_ROUTE, "retries", never_repeats, "retry-on is off"},
     {CONF_SECTION_ROUTE, "retry-on retries", repeats_to_one_server,
 	"its origin has one server, and a request is not sent to the same one again"},
+    {CONF_SECTION_ROUTE, "tunnel-sni", is_gateway_route,
+	"the route's origin is not server = forward:"},
     {CONF_SECTION_ROUTE, "map-referer", is_forward_route, "hosts stay as they are in forward mode"},
     {CONF_SECTION_ROUTE,
 	"tunnel-idle-timeout tunnel-half-closed-timeout tunnel-age tunnel-bytes tunnel-rate "

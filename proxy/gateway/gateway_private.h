@@ -179,6 +179,10 @@ struct admin_env admin_facts(struct gateway *g, const struct gateway_env *env);
 
 void file_answer(struct exchange *x, struct http_own_answer *answer);
 
+/* ---- tunnel_sni.c ---- */
+
+enum relay_look gateway_tunnel_look(void *gateway, struct exchange *x, const char **detail);
+
 /* ---- own_answer.c ---- */
 
 void gateway_own_answer(void *gateway, struct exchange *x, struct http_own_answer *answer);

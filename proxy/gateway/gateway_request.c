@@ -64,6 +64,8 @@ static void serve(struct gateway *g, struct exchange *x)
 	if (x->tunnel.is_asked && conf_route_counts_tunnels(x->place.route) &&
 	    !tunnel_quotas_admit(&g->admission, x))
 		return;
+	if (x->tunnel.is_asked && x->place.route->matches_sni) /* of an upgrade nothing is known */
+		x->tunnel.is_checked = x->request->protocol.len == 0;
 	if (!x->tunnel.is_asked) /* which has tunnel-age */
 		x->terms.request_timeout = x->place.route->request_timeout;
 	if (x->place.route->max_request_body.is_given && !x->tunnel.is_asked)

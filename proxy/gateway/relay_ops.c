@@ -145,6 +145,9 @@ static usec push_start_limit(const struct gateway *g, const struct exchange *x)
 	return x->pushed.parent ? 0 : x->place.origin->response_timeout;
 }
 
+/* From the opening of a tunnel with tunnel-sni = match to its whole ClientHello. */
+#define TUNNEL_HELLO_USEC (10 * USEC_PER_SEC)
+
 static usec time_limit(void *context, const struct exchange *x, enum relay_timeout what)
 {
 	struct gateway *g = context;
@@ -173,6 +176,8 @@ static usec time_limit(void *context, const struct exchange *x, enum relay_timeo
 		return x->pushes.is_subscription ? 0 : x->terms.request_timeout;
 	case RELAY_TIMEOUT_TUNNEL_AGE:
 		return x->place.route->tunnel_age;
+	case RELAY_TIMEOUT_TUNNEL_HELLO:
+		return x->tunnel.is_checked ? TUNNEL_HELLO_USEC : 0;
 	case RELAY_TIMEOUT_TUNNEL_HALF:
 		return half_closed_limit(x->place.route);
 	case RELAY_TIMEOUT_LINGER:
@@ -197,6 +202,7 @@ const struct relay_ops gateway_relay_ops = {
     .undispatch = upstream_undispatch,
     .upload_grew = upstream_upload_grew,
     .tunnel_waits = tunnel_quota_waits,
+    .tunnel_look = gateway_tunnel_look,
     .offer_facts = promise_facts,
     .offer_decided = promise_decided,
     .offer_shadowed = feedback_shadowed,

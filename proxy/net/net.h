@@ -16,6 +16,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/list.h"
 #include "proxy/net/client_auth.h"
+#include "proxy/net/client_hello.h"
 #include "proxy/net/key.h"
 #include "proxy/net/pem_file.h"
 #include "proxy/net/tls_parameters.h"

@@ -47,6 +47,7 @@ enum relay_timeout {
 	RELAY_TIMEOUT_CALL, /* request arrived → end of the response, as the client asked for it */
 	RELAY_TIMEOUT_REQUEST,    /* the same, as the route says */
 	RELAY_TIMEOUT_TUNNEL_AGE, /* since the tunnel opened */
+	RELAY_TIMEOUT_TUNNEL_HELLO, /* the tunnel opened → its first bytes may pass */
 	RELAY_TIMEOUT_TUNNEL_HALF, /* one direction of a tunnel has ended, and nothing moves in the other */
 };
 
@@ -176,6 +177,8 @@ struct relay_cause {
 	X(TUNNEL_IDLE,          "tunnel-idle",                  RELAY_SELF,   0,   NULL,                                  RELAY_CANCEL,         ORIGIN_LOST,        .is_timeout = true) \
 	X(TUNNEL_AGE,           "tunnel-age",                   RELAY_SELF,   0,   NULL,                                  RELAY_CANCEL,         ORIGIN_LOST,        .is_timeout = true) \
 	X(TUNNEL_HALF,          "tunnel-half-closed",           RELAY_SELF,   0,   NULL,                                  RELAY_CANCEL,         ORIGIN_LOST,        .is_timeout = true) \
+	X(TUNNEL_SNI,           "tunnel-sni",                   RELAY_SELF,   0,   NULL,                                  RELAY_CANCEL,         ORIGIN_LOST) \
+	X(TUNNEL_HELLO_LATE,    "tunnel-hello-late",            RELAY_CLIENT, 0,   NULL,                                  RELAY_CANCEL,         ORIGIN_LOST,        .is_timeout = true) \
 	X(TUNNEL_BYTES,         "tunnel-bytes",                 RELAY_SELF,   0,   NULL,                                  RELAY_CANCEL,         ORIGIN_LOST) \
 	X(ACCESS_REVOKED,       "access-revoked",               RELAY_SELF,   0,   NULL,                                  RELAY_CANCEL,         AUTHORITY) \
 	X(DRAINED,              "drained",                      RELAY_SELF,   503, "proxy_internal_response",             RELAY_CANCEL,         DRAIN)

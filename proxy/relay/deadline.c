@@ -178,6 +178,14 @@ const struct deadline_row exchange_deadlines[DEADLINE_COUNT] = {
 	    .start = offsetof(struct exchange, tunnel.opened),
 	    .cause = &relay_cause_TUNNEL_AGE,
 	},
+    [DEADLINE_TUNNEL_HELLO] =
+	{
+	    .phases = ANSWERING,
+	    .needs = DEADLINE_HELLO,
+	    .limit = RELAY_TIMEOUT_TUNNEL_HELLO,
+	    .start = offsetof(struct exchange, tunnel.opened),
+	    .cause = &relay_cause_TUNNEL_HELLO_LATE,
+	},
     [DEADLINE_HEAD] =
 	{
 	    .phases = SENT,
@@ -204,6 +212,8 @@ static unsigned open_upload_facts(const struct exchange *x)
  * for nothing else. */
 static unsigned tunnel_facts(const struct exchange *x, unsigned facts)
 {
+	if (tunnel_is_unchecked(x)) /* the bytes wait for more of them */
+		facts = (facts & ~(unsigned)DEADLINE_UPLOAD_WAITS) | DEADLINE_HELLO;
 	if (exchange_is_tunnel(x))
 		return (facts & ~(unsigned)DEADLINE_STREAM) | DEADLINE_TUNNEL |
 		       (x->tunnel.ended > 0 ? DEADLINE_TUNNEL_HALF : 0u);

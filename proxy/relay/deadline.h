@@ -30,6 +30,7 @@ enum deadline_fact {
 	DEADLINE_ORIGINS_UNREAD = 1024,   /* pushgate reads from no origin: relay_pause_origins */
 	DEADLINE_CALL_LIMITED = 8192,     /* the client has said how long the call may take */
 	DEADLINE_REQUEST_LIMITED = 16384, /* the route has said how long the request may take */
+	DEADLINE_HELLO = 32768, /* of an open tunnel the client's first bytes are looked at */
 };
 
 /* The order breaks ties: of two deadlines at the same time the first row names the cause. */
@@ -48,6 +49,7 @@ enum deadline_id {
 	DEADLINE_TUNNEL_IDLE,
 	DEADLINE_TUNNEL_HALF_IDLE,
 	DEADLINE_TUNNEL_AGE,
+	DEADLINE_TUNNEL_HELLO,
 	DEADLINE_HEAD,
 	DEADLINE_COUNT
 };

@@ -21,6 +21,9 @@ struct relay_failure {
 	const char *detail;              /* may be NULL */
 };
 
+/* What becomes of the first bytes of a tunnel: more of them are waited for, the tunnel goes on or ends. */
+enum relay_look { RELAY_LOOKS_AGAIN, RELAY_LETS_PASS, RELAY_REFUSES };
+
 /* What the relay asks of its owner. */
 struct relay_ops {
 	/* Finds an upstream leg: now or later calls exchange_on_connected or exchange_on_up_failed. */
@@ -35,6 +38,9 @@ struct relay_ops {
 	void (*undispatch)(void *context, struct exchange *x);
 	/* Of a tunnel that is_rated: whether its sources get no credit now, but later from exchange_give_credit. */
 	bool (*tunnel_waits)(void *context, struct exchange *x);
+	/* Of an open tunnel that is_checked: whether the bytes that the client has sent may go to the origin. *detail: a text
+	 * for the log, for the case that they may not. NULL if no tunnel is checked. */
+	enum relay_look (*tunnel_look)(void *context, struct exchange *x, const char **detail);
 	/* Fills in the facts that the relay does not have (offer/offer.h), and in *place, which has the
 	 * parent's route and origin, where an offer of pushgate's own would be requested. hold_refusal is
 	 * policy_reason_NO_HOLD before. May change the scheme and authority of the promised head to those of the

@@ -137,6 +137,11 @@ bool exchange_send_final(struct exchange *x, struct http_head *head, bool end);
 bool tunnel_answer(struct exchange *x, struct http_head *head);
 /* Once the tunnel is open, little is asked of its request: gives the rest of its memory back. */
 void tunnel_compact_request(struct exchange *x);
+/* It is open, and the owner has not let the client's first bytes pass yet. */
+static inline bool tunnel_is_unchecked(const struct exchange *x)
+{
+	return x->tunnel.is_checked && x->tunnel.is_open;
+}
 /* There will be no tunnel: drops what the client sent for it. */
 void tunnel_refused(struct exchange *x);
 /* It has carried bytes in both directions, and the origin's connection has taken all that the client sent. A side that

@@ -40,10 +40,28 @@ static void queued_upload_grew(struct exchange *x)
 		exchange_arm(x);
 }
 
+static void tell_sink(struct exchange *x, struct flow *f);
+
+/* The client's first bytes, or more of them, have come: they wait until the owner lets them pass. */
+static void check_tunnel(struct exchange *x)
+{
+	const char *detail = NULL;
+	enum relay_look look = x->relay->ops->tunnel_look(x->relay->context, x, &detail);
+	if (look == RELAY_LETS_PASS) {
+		x->tunnel.is_checked = false;
+		x->upload.state = FLOW_BODY;
+		tell_sink(x, &x->upload);
+	} else if (look == RELAY_REFUSES || x->upload.source_ended) {
+		exchange_abort(x, &relay_cause_TUNNEL_SNI, detail);
+	}
+}
+
 /* More bytes came, or the end: tells the sink. Sends trailers when no bytes are before them. */
 static void tell_sink(struct exchange *x, struct flow *f)
 {
 	if (!f->sink->ops || f->state != FLOW_BODY) {
+		if (tunnel_is_unchecked(x) && f == &x->upload)
+			check_tunnel(x);
 		/* uncovered: while a request waits so, nothing comes from an origin */
 		if (x->upload_wait != UPLOAD_WAITS_NOT && f == &x->upload)
 			queued_upload_grew(x);
@@ -306,7 +324,8 @@ static void response_ended(struct exchange *x)
 static void begin_tunnel(struct exchange *x)
 {
 	tunnel_compact_request(x);
-	x->upload.state = FLOW_BODY;
+	if (!x->tunnel.is_checked)
+		x->upload.state = FLOW_BODY;
 	tell_sink(x, &x->upload);
 }
 

@@ -28,6 +28,8 @@ struct exchange_tunnel {
 	bool client_ended_first;
 	bool is_counted; /* the owner's: among the tunnels of its server */
 	bool is_rated;   /* the owner's: it bounds the bytes a second (relay_ops.tunnel_waits) */
+	bool
+	    is_checked; /* the owner's, until it lets the client's first bytes pass (relay_ops.tunnel_look) */
 	usec opened;
 	usec ended;          /* the first direction has; 0 = not yet */
 	uint64_t bytes_most; /* of both directions together; 0 = no limit */

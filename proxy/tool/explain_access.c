@@ -49,6 +49,10 @@ void explain_tunnel(FILE *out, struct exchange *x)
 	for (size_t i = 0; i < x->place.route->request_limit_count; i++)
 		fprintf(out, "counted by limit-requests = %s\n",
 		    x->place.route->request_limits[i].text);
+	if (x->place.route->matches_sni)
+		fputs("tunnel-sni = match: it ends unless it begins with a ClientHello for this "
+		      "host\n",
+		    out);
 	fputs("a tunnel is opened: what is in it, pushes too, the gateway does not see\n", out);
 }
 

@@ -114,6 +114,20 @@ static void tunnel(struct scene *s)
 	world_take(s->up);
 }
 
+/* Its first bytes have come, and must not go on. */
+static void unchecked_tunnel(struct scene *s)
+{
+	s->x = world_exchange(s->w, "GET", true, &s->down);
+	exchange_ask_for_tunnel(s->x, SLICE("websocket"));
+	s->x->tunnel.is_checked = true;
+	exchange_dispatch(s->x);
+	s->up = world_leg_of(s->w, &s->x->up);
+	world_upload(s->w, s->x, "waits for more", false);
+	struct http_head *head = world_response(s->w, 200);
+	head->opens_tunnel = true;
+	exchange_on_response(s->x, head, false);
+}
+
 static void tunnel_that_waits(struct scene *s)
 {
 	tunnel(s);
@@ -281,6 +295,8 @@ static const struct row {
     {DEADLINE_TUNNEL_HALF_IDLE, EXCHANGE_ANSWERING, half_closed_tunnel, tunnel},
     {DEADLINE_TUNNEL_HALF_IDLE, EXCHANGE_ANSWERING, half_closed_tunnel, half_closed_tunnel_that_waits},
     {DEADLINE_TUNNEL_AGE, EXCHANGE_ANSWERING, tunnel, stream},
+    {DEADLINE_TUNNEL_HELLO, EXCHANGE_ANSWERING, unchecked_tunnel, tunnel},
+    {DEADLINE_ORIGIN_TAKES, EXCHANGE_SENT, upload_that_waits, unchecked_tunnel},
     {DEADLINE_HEAD, EXCHANGE_SENT, tunnel_that_is_asked_for, tunnel},
     {DEADLINE_HEAD, EXCHANGE_SENT, request, streaming_upload},
     {DEADLINE_HEAD, EXCHANGE_SENT, request, whole_upload_that_waits},

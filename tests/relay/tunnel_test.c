@@ -441,6 +441,47 @@ static void every_limit_ends_it_with_its_cause(void **state)
 	}
 }
 
+static void first_bytes_wait_until_they_may_pass(void **state)
+{
+	(void)state;
+	struct scene s = asked(false);
+	s.x->tunnel.is_checked = true;
+	world_upload(s.w, s.x, "one", false);
+	exchange_on_response(s.x, opening(s.w), false);
+	world_upload(s.w, s.x, "two", false);
+	assert_int_equal(s.x->upload.state, FLOW_HEAD);
+	world_download(s.w, s.x, "from the origin", false); /* which waits for nothing */
+	world_take(s.down);
+	assert_string_equal(s.down->bytes, "from the origin");
+	s.w->look = RELAY_LETS_PASS;
+	world_upload(s.w, s.x, "three", false);
+	world_take(s.up);
+	assert_string_equal(s.up->bytes, "onetwothree");
+	s.w->look = RELAY_REFUSES; /* nobody looks again */
+	world_upload(s.w, s.x, "four", false);
+	world_take(s.up);
+	assert_string_equal(s.up->bytes, "onetwothreefour");
+	world_end(s.w);
+}
+
+static void first_bytes_may_end_the_tunnel(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct scene s = asked(false);
+		s.x->tunnel.is_checked = true;
+		s.w->look = i == 2 ? RELAY_LOOKS_AGAIN : RELAY_REFUSES;
+		if (i == 0) /* before the answer */
+			world_upload(s.w, s.x, "one", false);
+		exchange_on_response(s.x, opening(s.w), false);
+		if (i > 0) /* i 2: the client has ended, and more will not come */
+			world_upload(s.w, s.x, "one", i == 2);
+		assert_string_equal(s.w->ended, "x1 tunnel-sni 200");
+		assert_string_equal(s.up->bytes, "");
+		world_free(s.w);
+	}
+}
+
 static void bytes_of_both_directions_are_limited(void **state)
 {
 	(void)state;
@@ -683,6 +724,8 @@ int main(void)
 	    cmocka_unit_test(a_refusal_arrives_and_drops_what_was_sent),
 	    cmocka_unit_test(a_2xx_that_opens_nothing),
 	    cmocka_unit_test(every_limit_ends_it_with_its_cause),
+	    cmocka_unit_test(first_bytes_wait_until_they_may_pass),
+	    cmocka_unit_test(first_bytes_may_end_the_tunnel),
 	    cmocka_unit_test(bytes_of_both_directions_are_limited),
 	    cmocka_unit_test(bytes_are_limited_from_the_opening_on),
 	    cmocka_unit_test(credit_waits_while_the_rate_is_used_up),

@@ -222,10 +222,19 @@ static uint32_t min_rate(void *context, const struct exchange *x, enum relay_sid
 	return w->min_rate[side];
 }
 
+static enum relay_look tunnel_look(void *context, struct exchange *x, const char **detail)
+{
+	const struct world *w = context;
+	(void)x;
+	*detail = "looked at";
+	return w->look;
+}
+
 static const struct relay_ops relay_ops = {
     .dispatch = dispatch,
     .undispatch = undispatch,
     .tunnel_waits = tunnel_quota_waits,
+    .tunnel_look = tunnel_look,
     .offer_facts = facts,
     .offer_decided = record_decision,
     .push_promised = promised,

@@ -42,6 +42,7 @@ struct world {
 	bool cannot_promise;     /* the downstream leg refuses promises */
 	usec limits[RELAY_TIMEOUT_TUNNEL_HALF + 1]; /* by enum relay_timeout */
 	uint32_t min_rate[2];    /* by enum relay_side */
+	enum relay_look look;    /* at the first bytes of tunnels that are checked */
 };
 
 struct world *world_new(void);

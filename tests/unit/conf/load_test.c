@@ -559,6 +559,7 @@ static void complete_example_is_good_with_every_option_uncommented(void **state)
 	    "\nacme-challenge = ", "\nacme-ca = "};
 	for (size_t i = 0; i < sizeof acme / sizeof *acme; i++)
 		*(strstr(text, acme[i]) + 1) = ';';
+	*(strstr(text, "\ntunnel-sni = ") + 1) = ';';
 	/* They stand in place of origin. */
 	*(strstr(text, "\nredirect = ") + 1) = ';';
 	*(strstr(text, "\nanswer = ") + 1) = ';';

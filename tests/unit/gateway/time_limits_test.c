@@ -9,7 +9,7 @@ static const char *const names[] = {
     [RELAY_TIMEOUT_PUSH_START] = "push-start", [RELAY_TIMEOUT_QUEUE] = "queue", [RELAY_TIMEOUT_RESPONSE] = "response",
     [RELAY_TIMEOUT_BODY_DOWN] = "body-down", [RELAY_TIMEOUT_IDLE] = "idle", [RELAY_TIMEOUT_CALL] = "call",
     [RELAY_TIMEOUT_REQUEST] = "request", [RELAY_TIMEOUT_TUNNEL_AGE] = "tunnel-age",
-    [RELAY_TIMEOUT_TUNNEL_HALF] = "tunnel-half", [RELAY_TIMEOUT_LINGER] = "linger"};
+    [RELAY_TIMEOUT_TUNNEL_HELLO] = "tunnel-hello", [RELAY_TIMEOUT_TUNNEL_HALF] = "tunnel-half", [RELAY_TIMEOUT_LINGER] = "linger"};
 
 static struct gate_world *world(void)
 {
