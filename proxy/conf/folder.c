@@ -219,6 +219,9 @@ static bool read_folder(struct walk *w, int fd, const char *name, unsigned depth
 		    LIMIT_FOLDER_DEPTH);
 	conf_note_named_file(w->loader, path_of(w, name));
 	DIR *d = is_good ? fdopendir(fd) : NULL;
+	if (is_good && !d)
+		is_good = tell(w, "'%s' for files cannot be read: %s; make it readable",
+		    path_of(w, name), strerror(errno));
 	while (is_good && d && (entry = readdir(d)))
 		is_good = visit_entry(w, entry, name, depth + 1);
 	if (d)
