@@ -700,6 +700,31 @@ static void a_log_under_other_rules_shows_what_changes(void **state)
 	free(text);
 }
 
+#define SITE(id, more)                                                                             \
+	"{\"time\":\"2026-01-01T00:00:00Z\",\"worker\":0,\"id\":" id                               \
+	",\"client\":\"198.51.100.7\",\"listen\":\"site\",\"method\":\"GET\",\"scheme\":\"https\","    \
+	"\"authority\":\"example.com\"," more "}\n"
+#define SITE_PUSH(parent, path)                                                                    \
+	SITE("0", "\"path\":\"" path "\",\"push\":true,\"parent\":" parent                           \
+		  ",\"source\":\"relayed\",\"verdict\":\"forward\",\"reason\":\"default\"")
+
+static void a_log_has_of_a_certificate_what_rules_look_at(void **state)
+{
+	(void)state;
+	static const char log[] = SITE_PUSH("1", "/a.css") SITE("1", "\"path\":\"/\",\"client_cert\":\"CN=alice,O=Example\",\"client_cert_sha256\":\"0a\"")
+	    SITE_PUSH("2", "/b.css") SITE("2", "\"path\":\"/\"")
+		SITE_PUSH("3", "/c.css") SITE("3", "\"path\":\"/\",\"client_cert\":\"CN=bob\",\"client_cert_sha256\":\"0b\"");
+	char *text = replayed("[listen site]\naddress = 127.0.0.1:5\ncertificate = a\nkey = a\nclient-ca = /ca optional\n"
+			      "[push name]\ncert = subject:CN=alice*\naction = drop\n[push print]\ncert = sha256:0b\naction = drop\n",
+	    log, EXPLAIN_DIFFERS);
+	assert_string_equal(text, "relayed https://example.com/a.css for /\n"
+				  "    forward (default) -> drop (rule name)  line 1\n"
+				  "relayed https://example.com/c.css for /\n"
+				  "    forward (default) -> drop (rule print)  line 5\n"
+				  "3 pushes decided again, 2 differ\n");
+	free(text);
+}
+
 static void a_sampled_log_says_what_its_pushes_stand_for(void **state)
 {
 	(void)state;
@@ -890,6 +915,7 @@ int main(void)
 	    cmocka_unit_test(promises_through_a_forward_proxy),
 	    cmocka_unit_test(a_log_under_the_same_rules_differs_in_nothing),
 	    cmocka_unit_test(a_log_under_other_rules_shows_what_changes),
+	    cmocka_unit_test(a_log_has_of_a_certificate_what_rules_look_at),
 	    cmocka_unit_test(a_sampled_log_says_what_its_pushes_stand_for),
 	    cmocka_unit_test(a_log_without_a_field_that_is_needed_is_refused),
 	    cmocka_unit_test(a_worker_that_counts_anew_is_not_mixed_up),
