@@ -45,8 +45,8 @@ enum relay_timeout {
 	RELAY_TIMEOUT_LINGER,     /* response done → end of the request body */
 	RELAY_TIMEOUT_IDLE,       /* nothing moves in either direction, and no body is owed */
 	RELAY_TIMEOUT_CALL, /* request arrived → end of the response, as the client asked for it */
-	RELAY_TIMEOUT_REQUEST,    /* the same, as the route says */
-	RELAY_TIMEOUT_TUNNEL_AGE, /* since the tunnel opened */
+	RELAY_TIMEOUT_REQUEST,      /* the same, as the route says */
+	RELAY_TIMEOUT_TUNNEL_AGE,   /* since the tunnel opened */
 	RELAY_TIMEOUT_TUNNEL_HELLO, /* the tunnel opened → its first bytes may pass */
 	RELAY_TIMEOUT_TUNNEL_HALF, /* one direction of a tunnel has ended, and nothing moves in the other */
 };
