@@ -62,8 +62,8 @@ static void wait_for(struct acme_task *t, enum acme_step step, const struct acme
 		acme_fail(t, "it takes too long");
 		return;
 	}
-	if (t->polls < 4 && PAUSE_FIRST_SECONDS << t->polls < PAUSE_MOST_SECONDS)
-		pause = PAUSE_FIRST_SECONDS << t->polls;
+	if (t->polls < 4 && (uint32_t)PAUSE_FIRST_SECONDS << t->polls < PAUSE_MOST_SECONDS)
+		pause = (uint32_t)PAUSE_FIRST_SECONDS << t->polls;
 	if (a->retry_after > 0)
 		pause = a->retry_after < PAUSE_SAID_MOST_SECONDS ? a->retry_after
 								 : PAUSE_SAID_MOST_SECONDS;

@@ -69,8 +69,8 @@ int64_t acme_renewal_time(
 uint32_t acme_pause_seconds(unsigned failures, uint32_t retry_after, uint64_t random)
 {
 	uint32_t pause = PAUSE_MOST_SECONDS;
-	if (failures < 16 && PAUSE_FIRST_SECONDS << (failures - 1) < PAUSE_MOST_SECONDS)
-		pause = PAUSE_FIRST_SECONDS << (failures - 1);
+	if (failures < 16 && (uint32_t)PAUSE_FIRST_SECONDS << (failures - 1) < PAUSE_MOST_SECONDS)
+		pause = (uint32_t)PAUSE_FIRST_SECONDS << (failures - 1);
 	/* A tenth more at most, so that many gateways do not come at once. */
 	pause += (uint32_t)(random % (pause / 10 + 1));
 	if (retry_after > PAUSE_SAID_MOST_SECONDS)

@@ -119,7 +119,7 @@ static void send_request(struct helper_http *c)
 	bool has_body = r->content_type != NULL;
 	head->kind = HTTP_REQUEST;
 	head->method = slice_of_string(r->method);
-	head->method_token = method_of(r->method);
+	head->method_token = (uint16_t)method_of(r->method);
 	head->scheme = r->tls ? SLICE("https") : SLICE("http");
 	head->authority = slice_of_string(r->authority);
 	head->path = slice_of_string(r->path);

@@ -33,7 +33,7 @@ for (const [name, tls, offered] of [
 		suites: 'TLS_AES_128_GCM_SHA256 TLS_AES_256_GCM_SHA384 TLS_CHACHA20_POLY1305_SHA256', groups: 'X25519 prime256v1 secp384r1',
 	}],
 ])
-	scenario(`testssl.sh finds ${name}`, { origins: false, routes: '[route x]\norigin = x\n', extra: section('origin x', { server: 'demo:' }), single: false }, async (s) => {
+	scenario(`testssl.sh finds ${name}`, { origins: false, routes: '[route x]\norigin = x\n', extra: section('origin x', { server: 'demo:' }), single: false, timeout: 600e3 }, async (s) => {
 		const port = await freePort(), report = path.join(s.dir, 'report.json');
 		const files = (ending) => ['ecdsa', 'rsa'].map((kind) => certs().file(`${kind}.${ending}`));
 		fs.appendFileSync(s.gate.config, section('listen checked', { address: `127.0.0.1:${port}`, certificate: files('pem'), key: files('key'), ...tls }));

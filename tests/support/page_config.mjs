@@ -58,6 +58,8 @@ function makeSecrets(folder) {
 	fs.chmodSync(folder, 0o711);
 	for (const [from, to] of [['rsa.pem', 'example.crt'], ['rsa.key', 'example.key']])
 		fs.copyFileSync(path.join(folder, from), path.join(made, to));
+	fs.mkdirSync(path.join(folder, 'www'));
+	fs.writeFileSync(path.join(folder, 'ech.pem'), spawnSync(BINARY, ['ech-key', 'example.com'], { encoding: 'utf8' }).stdout, { mode: 0o600 });
 	fs.writeFileSync(path.join(folder, 'tickets.keys'), `${'0123456789abcdef'.repeat(4)}\n`, { mode: 0o600 });
 }
 
@@ -69,6 +71,8 @@ const SECRETS = [
 	[/^client-ca = \S+/gm, 'client-ca = clients/ca.pem'],
 	[/ crl=\S+/g, ' crl=clients/empty.crl'],
 	[/^ticket-keys = .*$/gm, 'ticket-keys = tickets.keys'],
+	[/^ech-keys = .*$/gm, 'ech-keys = ech.pem'],
+	[/^files = .*$/gm, 'files = www'],
 ];
 
 /* Why the sections are wrong; '' when they are right. A page that they answer with is there, and a file of users. */
@@ -113,7 +117,8 @@ const NEEDS = {
 };
 
 /* What an option needs beside it. */
-const BESIDE = { 'proxy-protocol': { trusted: '192.0.2.10' } };
+const OWN_CONNECTIONS = { server: 'http://127.0.0.1:8080', connections: 'private' };
+const BESIDE = { 'proxy-protocol': { trusted: '192.0.2.10' }, connections: OWN_CONNECTIONS, 'send-proxy': OWN_CONNECTIONS };
 const INSTEAD_OF_ORIGIN = ['redirect', 'answer'];
 
 /* Why `option = value` is wrong in its section; '' when it is right. */
