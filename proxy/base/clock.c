@@ -23,12 +23,3 @@ usec clock_wall(void)
 {
 	return read_clock(CLOCK_REALTIME);
 }
-
-const char *clock_date(int64_t seconds, char text[CLOCK_DATE_BYTES])
-{
-	struct tm tm;
-	time_t t = (time_t)seconds;
-	if (!gmtime_r(&t, &tm) || strftime(text, CLOCK_DATE_BYTES, "%FT%TZ", &tm) == 0)
-		text[0] = '\0';
-	return text;
-}
