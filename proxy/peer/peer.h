@@ -12,7 +12,7 @@
  *   proxy_header.c  reading the PROXY protocol, version 1; proxy_v2.c version 2 (HAProxy's proxy-protocol.txt)
  *   written.c       writing it
  *   ends.c          what a connection keeps of its ends
- *   node.c          the addresses in Forwarded (RFC 7239 6), X-Forwarded-For and the like
+ *   node.c          the addresses in Forwarded (RFC 7239 6), X-Forwarded-For and the like, and their lists
  */
 #ifndef PUSHGATE_PEER_PEER_H
 #define PUSHGATE_PEER_PEER_H
@@ -92,7 +92,14 @@ void peer_ends_release(struct peer_ends *e);
  * of the family ADDRESS_UNKNOWN: "unknown", an obfuscated identifier, or no address at all.
  */
 bool peer_node_read(struct slice node, struct address *client);
-/* The node of an element of Forwarded: the value of its `for`. Empty: it has none, or several. */
-struct slice peer_forwarded_for(struct slice element);
+/* Of an element of Forwarded, the value of the parameter with this name and "=". Empty: it has none, or several. */
+struct slice peer_forwarded_value(struct slice element, struct slice name);
+/* Without the double quotes around it. */
+struct slice peer_unquoted(struct slice value);
+/*
+ * Takes the last member off a list, to whose end each proxy adds one. False: there is none left. has_quotes: the members
+ * may have quoted strings, which are counted from the right: a client may have opened one and not closed it.
+ */
+bool peer_last_member(struct slice *list, struct slice *member, bool has_quotes);
 
 #endif

@@ -22,46 +22,11 @@ bool route_has_client_field(const struct conf_listen *l, const struct http_head 
 	return false;
 }
 
-/* In quotes, a backslash makes the quote behind it a part of the text (RFC 9110 5.6.4). */
-static bool is_escaped(struct slice text, size_t at)
-{
-	size_t from = at;
-	while (from > 0 && text.ptr[from - 1] == '\\')
-		from--;
-	return (at - from) % 2 == 1;
-}
-
-/* Where the last member begins. Quotes are counted from the right too: those that a client has opened, and not closed,
- * would join its text to what the proxy has added. */
-static size_t last_begin(struct slice list, bool has_quotes)
-{
-	bool is_quoted = false;
-	for (size_t i = list.len; i > 0; i--) {
-		char c = list.ptr[i - 1];
-		if (has_quotes && c == '"' && !(is_quoted && is_escaped(list, i - 1)))
-			is_quoted = !is_quoted;
-		else if (c == ',' && !is_quoted)
-			return i;
-	}
-	return 0;
-}
-
-/* Takes the last member off. False: there is none left. */
-static bool last_member(struct slice *list, struct slice *member, bool has_quotes)
-{
-	do {
-		size_t from = last_begin(*list, has_quotes);
-		*member = slice_trim(slice_from(*list, from));
-		*list = slice_sub(*list, 0, from > 0 ? from - 1 : 0);
-	} while (member->len == 0 && list->len > 0);
-	return member->len > 0;
-}
-
 /* The member of the line that is *back members from its end; the first one if it has fewer: *back is what is missing. */
 static struct slice find_member(struct slice line, bool has_quotes, uint32_t *back)
 {
 	struct slice member, found = SLICE("");
-	while (*back > 0 && last_member(&line, &member, has_quotes)) {
+	while (*back > 0 && peer_last_member(&line, &member, has_quotes)) {
 		found = member;
 		--*back;
 	}
@@ -83,7 +48,7 @@ static bool find_node(const struct request_facts *f, struct slice *node)
 		struct slice found = find_member(field->value, is_forwarded, &back);
 		has_field = true;
 		if (back < before)
-			*node = is_forwarded ? peer_forwarded_for(found) : found;
+			*node = is_forwarded ? peer_forwarded_value(found, SLICE("for=")) : found;
 	}
 	return has_field;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The scheme of a request (RFC 9110 7.4): that of the connection that it came on, unless the peer is
- * in the listener's `trusted`. A PROXY header may say that the client's connection was over TLS. A trusted peer may say another one: in the target, or, when that has no
- * scheme, in X-Forwarded-Proto or Forwarded (RFC 7239).
+ * in the listener's `trusted`. A PROXY header may say that the client's connection was over TLS. A trusted
+ * peer may say another scheme: in the target, or, when that has none, in X-Forwarded-Proto or Forwarded
+ * (RFC 7239).
  */
 #include "proxy/route/route.h"
 
@@ -45,26 +46,13 @@ const struct relay_cause *route_check_scheme(const struct request_facts *f, cons
 
 /* ---- what a proxy before us says ---- */
 
-static struct slice unquoted(struct slice s)
-{
-	bool is_quoted = s.len >= 2 && s.ptr[0] == '"' && s.ptr[s.len - 1] == '"';
-	return is_quoted ? slice_sub(s, 1, s.len - 2) : s;
-}
-
 /* `proto` of the last element, which the nearest proxy has added; empty: it has none, or several. */
 static struct slice forwarded_proto(struct slice value)
 {
-	struct slice element, pair, last = SLICE(""), proto = SLICE("");
-	while (slice_next_member(&value, &element))
-		last = element;
-	while (slice_next_parameter(&last, &pair)) {
-		if (!slice_equal_nocase(slice_sub(pair, 0, 6), SLICE("proto=")))
-			continue;
-		if (proto.len > 0)
-			return SLICE("");
-		proto = unquoted(slice_from(pair, 6));
-	}
-	return proto;
+	struct slice last;
+	if (!peer_last_member(&value, &last, true))
+		return SLICE("");
+	return peer_unquoted(peer_forwarded_value(last, SLICE("proto=")));
 }
 
 void route_adopt_scheme(

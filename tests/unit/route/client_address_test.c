@@ -127,6 +127,7 @@ static void forwarded_is_read_by_its_grammar(void **state)
 	    {F "for=127.0.0.1, for=\"_gazonk:1\"", "unknown"},
 	    {F "for=127.0.0.1, proto=https", "unknown"},
 	    {F "for=127.0.0.1, for=192.0.2.1;for=192.0.2.2", "unknown"},
+	    {F "for=127.0.0.1, for=;for=192.0.2.2", "unknown"},
 	    {F "for=127.0.0.1, for = 192.0.2.1", "unknown"},
 	    {F "for=127.0.0.1, xfor=192.0.2.1", "unknown"},
 	    {F "for=127.0.0.1, for=", "unknown"},

@@ -97,6 +97,10 @@ static const struct said rows[] = {
     {.forwarded = {"host=\"a;proto=https;b\""}, .scheme = HTTP},
     {.forwarded = {"for=\"a;proto=https;b, proto=http;by=_b"}, .scheme = HTTP},
     {.forwarded = {"proto=http;proto=https"}, .scheme = HTTP},
+    {.forwarded = {"proto=;proto=https"}, .scheme = HTTP},
+    /* The client has opened quotes, and the proxy has added an element behind them. */
+    {.forwarded = {"proto=https;for=\", for=192.0.2.1;proto=http"}, .scheme = HTTP},
+    {.forwarded = {"for=\", for=192.0.2.1;proto=https"}, .scheme = HTTPS},
     /* The last element is the nearest proxy's. */
     {.forwarded = {"proto=http, for=192.0.2.1;proto=https"}, .scheme = HTTPS},
     {.forwarded = {"proto=https, for=192.0.2.1"}, .scheme = HTTP},
