@@ -50,7 +50,7 @@ static struct slice text_of(const struct exchange *x, const struct conf_balance 
 
 	switch (b->hash) {
 	case CONF_HASH_CLIENT:
-		if (client->family == 0)
+		if (client->family == 0 || client->family == ADDRESS_UNKNOWN)
 			break;
 		return slice_of((const char *)client->bytes,
 		    client->family == 6 ? SUBSCRIBER_BYTES : sizeof client->bytes);

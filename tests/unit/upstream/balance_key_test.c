@@ -56,17 +56,19 @@ static void clients_are_told_apart_by_address(void **state)
 {
 	(void)state;
 	struct asked a = {.balance = {.hash = CONF_HASH_CLIENT}, .client = client("192.0.2.1")};
-	struct asked b = a, one = a, neighbour = a, other = a, unix = a;
+	struct asked b = a, one = a, neighbour = a, other = a, unix = a, unknown = a;
 	b.client = client("192.0.2.2");
 	one.client = client("2001:db8:1:2::1");
 	neighbour.client = client("2001:db8:1:2:ffff::2");
 	other.client = client("2001:db8:1:3::1");
 	unix.client = client(NULL);
+	unknown.client = (struct address){.family = ADDRESS_UNKNOWN};
 	assert_int_equal(hash(&a, REQUEST("a: b")), hash(&a, REQUEST("c: d")));
 	assert_int_not_equal(hash(&a, REQUEST("a: b")), hash(&b, REQUEST("a: b")));
 	assert_int_equal(hash(&one, REQUEST("a: b")), hash(&neighbour, REQUEST("a: b")));
 	assert_int_not_equal(hash(&one, REQUEST("a: b")), hash(&other, REQUEST("a: b")));
 	assert_false(ask(&unix, REQUEST("a: b")).has_hash);
+	assert_false(ask(&unknown, REQUEST("a: b")).has_hash);
 }
 
 static void the_query_is_no_part_of_the_path(void **state)
