@@ -32,6 +32,13 @@ static int on_alpn(SSL *ssl, const uint8_t **out, uint8_t *out_length, const uin
 	return SSL_TLSEXT_ERR_OK;
 }
 
+/* Else the handshake's first context would ask whether a certificate covers the host (strict-sni), which may be new. */
+static int on_server_name(SSL *ssl, int *alert, void *arg)
+{
+	(void)ssl, (void)alert, (void)arg;
+	return SSL_TLSEXT_ERR_OK;
+}
+
 static SSL_CTX *make_context(struct net_tls *t)
 {
 	const char *const names[] = {t->challenge->name};
@@ -44,6 +51,7 @@ static SSL_CTX *make_context(struct net_tls *t)
 	SSL_CTX_set_options(x, SSL_OP_NO_TICKET);
 	SSL_CTX_set_session_cache_mode(x, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_alpn_select_cb(x, on_alpn, NULL);
+	ensure(SSL_CTX_set_tlsext_servername_callback(x, on_server_name));
 	net_key_free(key);
 	free(pem);
 	return x;

@@ -5,6 +5,7 @@
 
 static struct certs certs;
 static struct net_challenge challenge;
+static struct net_tls_parameters parameters;
 
 static int set_up(void **state)
 {
@@ -23,7 +24,7 @@ static int tear_down(void **state)
 static struct net_tls *listener(void)
 {
 	const struct net_certificate certificate = {.chain_file = certs.ecdsa, .key_file = certs.ecdsa_key};
-	const struct net_tls_server_options o = {.certificates = &certificate, .certificate_count = 1, .alpn = "h2,http/1.1", .challenge = &challenge};
+	const struct net_tls_server_options o = {.certificates = &certificate, .certificate_count = 1, .alpn = "h2,http/1.1", .challenge = &challenge, .parameters = parameters.most ? &parameters : NULL};
 	char error[256] = "";
 	struct net_tls *t = net_tls_server_new(&o, error, sizeof(error));
 	if (!t)
@@ -138,12 +139,27 @@ static void without_a_challenge_the_protocol_is_refused(void **state)
 	assert_true(shown_to("h2", "a.example").is_open);
 }
 
+/* The certificate of a host that is new: the one that there is covers it no more than any unknown name. */
+static void strict_sni_refuses_no_challenge(void **state)
+{
+	(void)state;
+	parameters = (struct net_tls_parameters){.most = NET_TLS_1_3, .strict_sni = true};
+	set_challenge("new.example", "token.thumbprint");
+	struct shown s = shown_to(NET_CHALLENGE_ALPN, "new.example");
+	bool others_are_refused = !shown_to("h2", "new.example").is_open && !shown_to(NET_CHALLENGE_ALPN, "other.example").is_open;
+	parameters = (struct net_tls_parameters){0};
+	assert_true(s.is_open);
+	assert_memory_equal(s.digest, challenge.digest, NET_SHA256_BYTES);
+	assert_true(others_are_refused);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(authority_gets_the_certificate_of_the_challenge),
 	    cmocka_unit_test(others_get_the_listeners_own),
 	    cmocka_unit_test(without_a_challenge_the_protocol_is_refused),
+	    cmocka_unit_test(strict_sni_refuses_no_challenge),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
