@@ -2,7 +2,7 @@
 /* Answers that say no (RFC 8555 6.7, RFC 9457): what is tried again at once, and how the others are told. */
 #include "proxy/acme/acme_private.h"
 
-/* An authority may refuse any nonce (RFC 8555 6.5.1); one that refuses so many in one task is at fault. */
+/* An authority may refuse any nonce (RFC 8555 6.5.1); one that refuses so many in a row is at fault. */
 enum { REPEATS_MOST = 24 };
 /* Pebble and others have no longer detail that helps. */
 enum { DETAIL_SHOWN = 240 };
@@ -22,7 +22,7 @@ static const char *type_of(const json_t *problem)
 /* Whether the same is to be asked again at once, in another way. */
 static bool may_be_repaired(struct acme_task *t, const struct acme_answer *a, const char *type)
 {
-	if (++t->nonces_refused > REPEATS_MOST)
+	if (++t->repeats > REPEATS_MOST)
 		return false;
 	if (strcmp(type, "badNonce") == 0)
 		return true;

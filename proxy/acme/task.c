@@ -278,10 +278,14 @@ void acme_task_take(struct acme_task *t, const struct acme_answer *a)
 	ensure(t->state == ACME_REQUEST);
 	keep_nonce(t->ca, a->nonce);
 	json_t *json = json_loadb(a->body.ptr ? a->body.ptr : "", a->body.len, 0, NULL);
-	if (a->status >= 200 && a->status < 300)
+	bool is_good = a->status >= 200 && a->status < 300;
+	if (is_good)
 		rows[t->asked].take(t, a, json);
 	else
 		acme_take_problem(t, a, json);
+	/* The account may have been made again: that alone is no step onward. */
+	if (is_good && rows[t->asked].signer == BY_ACCOUNT)
+		t->repeats = 0;
 	json_decref(json);
 }
 

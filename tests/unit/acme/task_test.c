@@ -296,6 +296,42 @@ static void nonces_are_not_refused_for_ever(void **state)
 	fails_with("the order: status 400, badNonce: no no");
 }
 
+/* One authority refuses each second nonce: an order for many names takes long, and comes to its end. */
+static void refused_nonces_between_answers_do_not_count(void **state)
+{
+	(void)state;
+	begin(1, NULL);
+	PLAY(BEGINS, ORDERED, {ACME_STEP_AUTHORIZATION, NULL, 200, AUTHORIZATION("pending", "a.example"), NULL, "n4", 0, 0},
+	    {ACME_STEP_CHALLENGE, NULL, 200, "{}", NULL, "n5", 0, 1});
+	for (int i = 0; i < 30; i++) {
+		const struct row rows[] = {
+		    {ACME_STEP_AUTHORIZATION, NULL, 400, PROBLEM("badNonce"), NULL, "m1", 0, 0},
+		    {ACME_STEP_AUTHORIZATION, NULL, 200, AUTHORIZATION("pending", "a.example"), NULL, "m2", 2, 2},
+		};
+		play_row(&rows[0]);
+		play_row(&rows[1]);
+	}
+	assert_int_equal(task.state, ACME_REQUEST);
+}
+
+/* Else two answers could take turns for ever: the account is there, and it is not. */
+static void account_is_not_made_again_for_ever(void **state)
+{
+	(void)state;
+	const struct row rows[] = {
+	    {ACME_STEP_ORDER, NULL, 400, PROBLEM("accountDoesNotExist"), NULL, "m1", 0, 0},
+	    {ACME_STEP_ACCOUNT, NULL, 201, "{}", CA "/a/2", "m2", 0, 0},
+	};
+	begin(1, NULL);
+	PLAY(BEGINS);
+	for (int i = 0; i < 24; i++) {
+		play_row(&rows[0]);
+		play_row(&rows[1]);
+	}
+	play_row(&rows[0]);
+	fails_with("the order: status 400, accountDoesNotExist: no no");
+}
+
 static void account_that_is_gone_is_made_again(void **state)
 {
 	(void)state;
@@ -473,6 +509,8 @@ int main(void)
 	    TEST(order_names_the_certificate_that_it_replaces),
 	    TEST(nonce_that_is_refused_is_exchanged),
 	    TEST(nonces_are_not_refused_for_ever),
+	    TEST(refused_nonces_between_answers_do_not_count),
+	    TEST(account_is_not_made_again_for_ever),
 	    TEST(account_that_is_gone_is_made_again),
 	    TEST(polls_end),
 	    TEST(authority_says_when_to_come_again),
