@@ -343,9 +343,9 @@ static void take_window(struct acme_process *p, struct acme_certificate *c)
 /* Without an answer the certificate is renewed at two thirds of its life. */
 static void miss_window(struct acme_process *p, struct acme_certificate *c)
 {
-	uint32_t pause = p->work.task.wait_seconds;
-	c->ask_at =
-	    acme_process_now() + (pause > ASK_AGAIN_SECONDS ? (int64_t)pause : ASK_AGAIN_SECONDS);
+	/* A day at most: an authority that errs must not end all questions. */
+	uint32_t pause = acme_window_seconds(p->work.task.wait_seconds);
+	c->ask_at = acme_process_now() + (pause > ASK_AGAIN_SECONDS ? pause : ASK_AGAIN_SECONDS);
 	if (!c->has_asked_in_vain)
 		observe_log(&p->helper.observe, OBSERVE_INFO, "acme: %s: %s", c->listen->name,
 		    p->work.task.problem);

@@ -349,6 +349,27 @@ static void another_gateways_order_is_waited_for_and_its_certificate_taken(void 
 	close_process(b);
 }
 
+static void question_that_fails_is_asked_again_within_a_day(void **state)
+{
+	static const struct {
+		uint32_t said, least, most;
+	} rows[] = {{0, 6 * 3600, 6 * 3600 + 60}, {10, 6 * 3600, 6 * 3600 + 60}, {8 * 3600, 8 * 3600, 8 * 3600 + 60}, {UINT32_MAX, DAY, DAY + 60}};
+	struct bench *b = *state;
+	int64_t now = acme_process_now();
+	free(write_certificate(b, 2, now + 90 * DAY));
+	open_process(b);
+	struct acme_certificate *c = &b->process.certificates[0];
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		c->ask_at = now;
+		assert_true(begin(b));
+		b->process.work.task.state = ACME_FAILED;
+		b->process.work.task.wait_seconds = rows[i].said;
+		conclude(b);
+		assert_true(c->ask_at >= now + rows[i].least && c->ask_at <= now + rows[i].most);
+	}
+	close_process(b);
+}
+
 static void certificates_that_have_to_go_at_once_get_pauses(void **state)
 {
 	struct bench *b = *state;
@@ -387,6 +408,7 @@ int main(void)
 	    TEST(failure_keeps_what_there_is),
 	    TEST(certificate_that_lacks_a_host_is_served_until_another_one_comes),
 	    TEST(another_gateways_order_is_waited_for_and_its_certificate_taken),
+	    TEST(question_that_fails_is_asked_again_within_a_day),
 	    TEST(certificates_that_have_to_go_at_once_get_pauses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
