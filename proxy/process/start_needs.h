@@ -51,6 +51,9 @@ bool start_needs_pass_on(struct start_needs *n, int records, usec until);
 /* Whether this user may make files in the folder of `path`, the value of `key`. False: a fault was reported. */
 bool start_needs_can_make(
     struct start_needs *n, struct conf_place at, const char *key, const char *path);
+/* The same of a folder that is itself the value of `key`. */
+bool start_needs_can_fill(
+    struct start_needs *n, struct conf_place at, const char *key, const char *folder);
 
 /* ---- rows of the table: start_needs_memory.c, start_needs_listen.c, start_needs_files.c ---- */
 

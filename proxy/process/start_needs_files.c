@@ -223,14 +223,36 @@ static void examine_certificate(struct start_needs *n, size_t index)
 	free(text);
 }
 
-void start_needs_acme_dir(struct start_needs *n)
+/* Without it no ACME process could start, and no reload could end. That there is none yet is no fault. */
+static bool can_use_account(struct start_needs *n, struct conf_place at)
 {
 	char path[4096];
-	if (!n->conf->server.acme.directory)
-		return;
+	size_t length = 0;
 	snprintf(path, sizeof(path), "%s/account.key", n->conf->server.acme.dir);
-	if (!start_needs_can_make(
-		n, conf_find_place(n->conf, "server", 0, "acme-dir", 0), "acme-dir", path))
+	char *text = acme_file_read(path, &length);
+	int error = text ? 0 : errno;
+	struct net_key *key = text ? net_key_read(slice_of(text, length)) : NULL;
+	if (error && error != ENOENT)
+		start_needs_report(n, NEED_FAULT, at,
+		    "the account's key %s cannot be read: %s; give it to the user of the workers",
+		    path, strerror(error));
+	else if (!error && !key)
+		start_needs_report(n, NEED_FAULT, at,
+		    "%s is no key of P-256; remove it, and another account is made", path);
+	bool is_usable = key || error == ENOENT;
+	net_key_free(key);
+	if (text)
+		explicit_bzero(text, length);
+	free(text);
+	return is_usable;
+}
+
+void start_needs_acme_dir(struct start_needs *n)
+{
+	struct conf_place at = conf_find_place(n->conf, "server", 0, "acme-dir", 0);
+	const struct conf_acme *acme = &n->conf->server.acme;
+	if (!acme->directory || !start_needs_can_fill(n, at, "acme-dir", acme->dir) ||
+	    !can_use_account(n, at))
 		return;
 	for (size_t i = 0; n->is_check && i < n->conf->listen_count; i++)
 		if (n->conf->listens[i].acme)

@@ -69,38 +69,54 @@ static const char *own_name(void)
 	return me ? me->pw_name : "this user";
 }
 
-bool start_needs_can_make(
-    struct start_needs *n, struct conf_place at, const char *key, const char *path)
+/* In words: what is to be made, and where. */
+static bool can_write_in(struct start_needs *n, struct conf_place at, const char *folder,
+    const char *what, const char *where)
 {
-	char copy[4096];
+	const char *me = own_name();
 	struct stat st;
-	snprintf(copy, sizeof(copy), "%s", path);
-	const char *folder = dirname(copy), *me = own_name();
 	int error = stat(folder, &st) == 0 ? 0 : errno;
 	if (!error && S_ISDIR(st.st_mode) &&
 	    faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0)
 		return true;
 	if (error == ENOENT)
 		start_needs_report(n, NEED_FAULT, at,
-		    "the folder of %s %s does not exist; make it (mkdir -p %s) or name another "
-		    "path",
-		    key, path, folder);
+		    "%s does not exist; make it (mkdir -p %s) or name another path", where, folder);
 	else if (error)
 		start_needs_report(n, NEED_FAULT, at,
-		    "user %s cannot reach the folder of %s %s: %s; allow it or name another path",
-		    me, key, path, strerror(error));
+		    "user %s cannot reach %s: %s; allow it or name another path", me, where,
+		    strerror(error));
 	else if (!S_ISDIR(st.st_mode))
 		start_needs_report(n, NEED_FAULT, at,
-		    "%s %s cannot be: %s is no folder; name another path", key, path, folder);
+		    "%s cannot be: %s is no folder; name another path", what, folder);
 	else if (errno == EROFS)
 		start_needs_report(n, NEED_FAULT, at,
-		    "%s %s cannot be made: its file system is read-only here; make it writable "
+		    "%s cannot be made: its file system is read-only here; make it writable "
 		    "(ReadWritePaths=%s of systemd) or name another path",
-		    key, path, folder);
+		    what, folder);
 	else
 		start_needs_report(n, NEED_FAULT, at,
-		    "user %s cannot write in the folder of %s %s: %s; give it the folder (chown "
-		    "%s %s) or name another path",
-		    me, key, path, strerror(errno), me, folder);
+		    "user %s cannot write in %s: %s; give it the folder (chown %s %s) or name "
+		    "another path",
+		    me, where, strerror(errno), me, folder);
 	return false;
+}
+
+bool start_needs_can_make(
+    struct start_needs *n, struct conf_place at, const char *key, const char *path)
+{
+	char copy[4096], where[4096 + 64];
+	static const char before[] = "the folder of ";
+	snprintf(copy, sizeof(copy), "%s", path);
+	snprintf(where, sizeof(where), "%s%s %s", before, key, path);
+	return can_write_in(n, at, dirname(copy), where + sizeof(before) - 1, where);
+}
+
+bool start_needs_can_fill(
+    struct start_needs *n, struct conf_place at, const char *key, const char *folder)
+{
+	char what[4096 + 64];
+	static const char before[] = "a file in ";
+	snprintf(what, sizeof(what), "%s%s %s", before, key, folder);
+	return can_write_in(n, at, folder, what, what + sizeof(before) - 1);
 }

@@ -238,8 +238,22 @@ test('acme-dir that is no folder is a fault, and a missing certificate a warning
 		+ section('listen clear', { address: `unix:${dir}/clear` }) + section('origin main', { server: 'demo:' }) + section('route main', { host: 'a.test', origin: 'main' }));
 	const checked = spawnSync(BINARY, ['check', '-c', file], { encoding: 'utf8' });
 	assert.equal(checked.status, 2);
-	assert.match(checked.stderr, /pushgate\.ini:2: the folder of acme-dir .*gone\/account\.key does not exist; make it/);
+	assert.match(checked.stderr, /pushgate\.ini:2: acme-dir \S*\/gone does not exist; make it \(mkdir -p \S*\/gone\) or name another path/);
 	assert.match(checked.stderr, /pushgate\.ini:6: warning: there is no certificate in .*gone\/main\.pem yet/);
+	/* Without the account's key no ACME process could start. */
+	const folder = path.join(dir, 'gone'), key = path.join(folder, 'account.key'), check = () => spawnSync(BINARY, ['check', '-c', file], { encoding: 'utf8' });
+	fs.mkdirSync(folder);
+	fs.chmodSync(folder, 0o777);
+	assert.equal(check().status, 0);
+	fs.writeFileSync(key, 'no key');
+	assert.match(check().stderr, /pushgate\.ini:2: \S+account\.key is no key of P-256; remove it, and another account is made/);
+	fs.rmSync(key);
+	fs.mkdirSync(key);
+	assert.match(check().stderr, /pushgate\.ini:2: the account's key \S+account\.key cannot be read: Is a directory/);
+	fs.rmdirSync(key);
+	fs.rmdirSync(folder);
+	fs.writeFileSync(folder, '');
+	assert.match(check().stderr, /pushgate\.ini:2: a file in acme-dir \S+gone cannot be: \S+gone is no folder; name another path/);
 	fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace('host = a.test', 'host = a.test *.a.test'));
 	const wild = spawnSync(BINARY, ['check', '-c', file], { encoding: 'utf8' });
 	assert.equal(wild.status, 2);
