@@ -97,7 +97,7 @@ struct extent {
 struct entry {
 	char *path;
 	struct extent extent;
-	bool is_as_before; /* sealed_replace has found the same bytes */
+	bool is_as_before; /* it has the bytes of the last set that was settled */
 };
 
 struct sealed {
@@ -106,6 +106,7 @@ struct sealed {
 	struct entry *entries;
 	size_t count, capacity;
 	bool is_sealed;
+	bool is_unsettled; /* exchanged since the last sealed_settle */
 };
 
 struct sealed *sealed_new(void)
@@ -363,6 +364,11 @@ static bool is_good(const struct extent *x, off_t end)
 	return x->error || (x->at >= 0 && x->at <= end && x->length <= (size_t)(end - x->at));
 }
 
+void sealed_settle(struct sealed *s)
+{
+	s->is_unsettled = false;
+}
+
 bool sealed_replace(struct sealed *s, int fd)
 {
 	struct sealed_view v;
@@ -376,9 +382,11 @@ bool sealed_replace(struct sealed *s, int fd)
 	bool is_whole = good == s->count;
 	for (size_t i = 0; is_whole && i < s->count; i++) {
 		struct entry *e = &s->entries[i];
-		e->is_as_before = e->extent.digest == table[i].digest;
+		e->is_as_before =
+		    e->extent.digest == table[i].digest && (e->is_as_before || !s->is_unsettled);
 		e->extent = table[i];
 	}
+	s->is_unsettled = s->is_unsettled || is_whole;
 	sealed_view_close(&v);
 	if (!is_whole)
 		return false;

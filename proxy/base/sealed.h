@@ -46,7 +46,10 @@ int sealed_descriptor(const struct sealed *s);
  * memory file. False: fd is none, or not sealed; the set stays as it was. Takes fd unless it returns false.
  */
 bool sealed_replace(struct sealed *s, int fd);
-/* False: the file has the same bytes as before the last sealed_replace. */
+/* All that read the set have taken its files. Until then a file that has changed counts as such over any number of
+ * sealed_replace, since the bytes of an exchange that failed, or was overtaken, may not have been taken. */
+void sealed_settle(struct sealed *s);
+/* False: the file has the same bytes as before the first sealed_replace since the last sealed_settle. */
 bool sealed_has_changed(const struct sealed *s, const char *path);
 /* This process reads no file of the set any more. Accepts NULL; idempotent. */
 void sealed_close(struct sealed *s);

@@ -46,10 +46,12 @@ static void renew_more(void *context)
 	}
 	net_timer_set(&w->renewal, USEC_NEVER);
 	sealed_close(w->env.gateway.conf->sealed);
-	if (w->renewal_error[0])
+	if (w->renewal_error[0]) {
 		log_failed_renewal(w, w->renewal_error);
-	else
-		w->observe.counters->tls_renewed++;
+		return;
+	}
+	sealed_settle(w->env.gateway.conf->sealed);
+	w->observe.counters->tls_renewed++;
 }
 
 static size_t dump(const void *object, char *buffer, size_t size)

@@ -216,6 +216,32 @@ static void which_bytes_were_exchanged_is_known(void **state)
 	sealed_free(s);
 }
 
+static void exchange(struct sealed *s, const char *first, const char *second)
+{
+	struct sealed *newer = set_of(first, second);
+	assert_true(sealed_replace(s, fcntl(sealed_descriptor(newer), F_DUPFD_CLOEXEC, 0)));
+	sealed_free(newer);
+}
+
+/* The reader of the first exchange may have been overtaken by the second. */
+static void a_file_stays_changed_until_the_set_is_settled(void **state)
+{
+	(void)state;
+	struct sealed *s = set_of("first", "second");
+	exchange(s, "first", "other");
+	exchange(s, "first", "other");
+	assert_false(sealed_has_changed(s, a));
+	assert_true(sealed_has_changed(s, b));
+	sealed_settle(s);
+	exchange(s, "new", "other");
+	assert_true(sealed_has_changed(s, a));
+	assert_false(sealed_has_changed(s, b));
+	exchange(s, "new", "second");
+	assert_true(sealed_has_changed(s, a));
+	assert_true(sealed_has_changed(s, b));
+	sealed_free(s);
+}
+
 static void bytes_of_a_file_are_known_when_the_set_is_closed(void **state)
 {
 	(void)state;
@@ -269,6 +295,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(
 		bytes_of_the_same_paths_are_exchanged, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(which_bytes_were_exchanged_is_known, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(
+		a_file_stays_changed_until_the_set_is_settled, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(
 		bytes_of_a_file_are_known_when_the_set_is_closed, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(
