@@ -8,7 +8,7 @@
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/net/tls.h"
-#include <openssl/err.h>
+#include <openssl/mem.h>
 #include <stdio.h>
 
 /* TLS 1.3 signature scheme of the key; 0: RSA's are several, and other kinds have none. */
@@ -164,12 +164,15 @@ static bool read_others(struct net_tls *t, char *error, size_t size)
 {
 	const struct tls_loading *l = t->loading;
 	const char *ech_file = t->parameters.ech_file;
+	struct tls_ticket_file tickets = t->ticket_file;
 	SSL_ECH_KEYS *ech =
 	    ech_file ? tls_ech_read(ech_file, l->files, l->list, l->count, error, size) : NULL;
 	bool is_good = (!ech_file || ech) &&
-		       (!t->ticket_file.path ||
-			   tls_ticket_file_read(&t->ticket_file, l->files, error, size)) &&
+		       (!tickets.path || tls_ticket_file_read(&tickets, l->files, error, size)) &&
 		       (!t->client_auth || tls_client_auth_load(t, l->files, error, size));
+	if (is_good)
+		t->ticket_file = tickets;
+	OPENSSL_cleanse(&tickets, sizeof(tickets));
 	/* Certificates of before that stay get the new keys too. */
 	for (size_t i = 0; is_good && ech && i < l->count; i++)
 		ensure(SSL_CTX_set1_ech_keys(l->list[i].context, ech));
