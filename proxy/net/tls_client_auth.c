@@ -249,6 +249,35 @@ static void send_names(SSL *ssl, const struct authorities *a)
 		SSL_set0_client_CAs(ssl, names);
 }
 
+/* The first moment when a certificate of a chain has expired (seconds since the Unix epoch). */
+static int64_t end_of(const STACK_OF(X509) * chain)
+{
+	int64_t ends = INT64_MAX;
+	for (size_t i = 0; i < sk_X509_num(chain); i++) {
+		int64_t end = tls_seconds(X509_get0_notAfter(sk_X509_value(chain, i)));
+		ends = end < ends ? end : ends;
+	}
+	return ends;
+}
+
+/*
+ * The session may be resumed while the whole chain is valid: else a client with a renewed certificate would resume the
+ * session of the one before, and its connection would be ended. This bounds the sessions that are resumed from it too.
+ */
+static int on_verified(int is_good, X509_STORE_CTX *check)
+{
+	const STACK_OF(X509) *chain = X509_STORE_CTX_get0_chain(check);
+	if (!is_good || X509_STORE_CTX_get_error_depth(check) > 0 || !chain)
+		return is_good;
+	const SSL *ssl = X509_STORE_CTX_get_ex_data(check, SSL_get_ex_data_X509_STORE_CTX_idx());
+	const struct net_tls *t = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+	SSL_SESSION *session = SSL_get_session(ssl);
+	int64_t left = end_of(chain) - (int64_t)(t->wall() / USEC_PER_SEC);
+	uint32_t most = SSL_SESSION_get_timeout(session);
+	SSL_SESSION_set_timeout(session, left < 0 ? 0 : left < most ? (uint32_t)left : most);
+	return is_good;
+}
+
 bool tls_client_auth_ask(const struct tls_client_auth *auth, SSL *ssl, const char *sni)
 {
 	const struct net_client_auth *asks = auth->asks;
@@ -259,7 +288,7 @@ bool tls_client_auth_ask(const struct tls_client_auth *auth, SSL *ssl, const cha
 	int mode = SSL_VERIFY_PEER;
 	if (asks->authorities[row].is_required)
 		mode |= SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
-	SSL_set_verify(ssl, mode, NULL);
+	SSL_set_verify(ssl, mode, on_verified);
 	SSL_set_max_cert_list(ssl, NET_CLIENT_CHAIN_BYTES);
 	send_names(ssl, a);
 	/* Without them the connection must not go on. */

@@ -121,7 +121,8 @@ static struct outcome meet(struct net_tls *server, struct net_tls *client, const
 	run_until(&home.rig, home.server.opened || home.server.ended);
 	o.is_open = home.server.opened == 1;
 	if (o.is_open) {
-		struct client_certificate *c = net_conn_client_certificate(home.server.conn, &wrong);
+		struct client_certificate *c =
+		    net_conn_client_certificate(home.server.conn, &wrong);
 		owner_send(&home.server, 0, 10); /* tickets travel with it */
 		run_until(&home.rig, home.client.received == 10);
 		o.is_resumed = SSL_session_reused(home.server.conn->layer.ssl);
@@ -324,6 +325,44 @@ static void a_new_list_ends_the_resumption_of_a_revoked_certificate(void **state
 	net_tls_free(a.tls);
 }
 
+static struct sealed *sealed_files(const struct asking *a)
+{
+	struct sealed *s = sealed_new();
+	assert_int_equal(sealed_add(s, certs.ecdsa), 0);
+	assert_int_equal(sealed_add(s, certs.ecdsa_key), 0);
+	assert_int_equal(sealed_add(s, a->rows[0].ca_file), 0);
+	assert_int_equal(sealed_add(s, a->rows[0].crl_file), 0);
+	sealed_seal(s);
+	return s;
+}
+
+static void exchange(struct asking *a, struct sealed *s)
+{
+	struct sealed *newer = sealed_files(a);
+	assert_true(sealed_replace(s, dup(sealed_descriptor(newer))));
+	sealed_free(newer);
+}
+
+/* The second exchange has the same list as the first, whose renewal has not come as far as the lists. */
+static void a_new_list_counts_also_where_one_renewal_overtakes_another(void **state)
+{
+	(void)state;
+	struct asking a;
+	char error[256] = "";
+	put("empty.crl", "current.crl");
+	init(&a, "current.crl", true);
+	struct sealed *s = sealed_files(&a);
+	assert_true(meet_as(&a, "bob", "one.example.com").is_open);
+	put("crl.pem", "current.crl");
+	exchange(&a, s);
+	net_tls_renew_begin(a.tls, s);
+	exchange(&a, s);
+	assert_true(net_tls_renew(a.tls, s, error, sizeof(error)));
+	is_refused(&a, "bob", "certificate revoked");
+	sealed_free(s);
+	net_tls_free(a.tls);
+}
+
 static usec two_hours_later(void)
 {
 	return clock_wall() + 7200 * USEC_PER_SEC;
@@ -352,6 +391,35 @@ static void a_session_ends_with_the_list_by_which_it_was_verified(void **state)
 	net_tls_free(a.tls);
 }
 
+static void ninety_minutes_later(const SSL *ssl, struct timeval *now)
+{
+	(void)ssl;
+	*now = (struct timeval){.tv_sec = time(NULL) + 5400};
+}
+
+/* A client with a renewed certificate may offer the ticket of the one before, which was valid for an hour. */
+static void a_session_ends_with_the_certificate_of_its_client(void **state)
+{
+	(void)state;
+	struct asking a;
+	init(&a, NULL, true);
+	for (size_t i = 0; i < 2; i++) {
+		struct net_tls *brief = client_of("brief", versions[i]);
+		struct net_tls *alice = client_of("alice", versions[i]);
+		meet(a.tls, brief, "one.example.com");
+		meet(a.tls, alice, "one.example.com");
+		SSL_CTX_set_current_time_cb(a.tls->context, ninety_minutes_later);
+		struct outcome o = meet(a.tls, brief, "one.example.com");
+		assert_true(o.is_open);
+		assert_false(o.is_resumed);
+		assert_true(meet(a.tls, alice, "one.example.com").is_resumed);
+		SSL_CTX_set_current_time_cb(a.tls->context, NULL);
+		net_tls_free(brief);
+		net_tls_free(alice);
+	}
+	net_tls_free(a.tls);
+}
+
 /* ---- what is known of it ---- */
 
 static void names_and_the_item_of_a_certificate_are_read(void **state)
@@ -361,14 +429,13 @@ static void names_and_the_item_of_a_certificate_are_read(void **state)
 	init(&a, NULL, true);
 	struct outcome o = meet_as(&a, "alice", "one.example.com");
 	assert_true(slice_starts_with(slice_of_string(o.names), SLICE("sha256:")));
-	assert_string_equal(strchr(o.names, '\n') + 1,
-	    "subject:CN=alice,O=Example\n"
-	    "issuer:CN=test ca,O=Example\n"
-	    "cn:alice\n"
-	    "dns:alice.example.com\n"
-	    "email:alice@example.com\n"
-	    "uri:spiffe://example.com/alice\n"
-	    "ip:192.0.2.1\n");
+	assert_string_equal(strchr(o.names, '\n') + 1, "subject:CN=alice,O=Example\n"
+						       "issuer:CN=test ca,O=Example\n"
+						       "cn:alice\n"
+						       "dns:alice.example.com\n"
+						       "email:alice@example.com\n"
+						       "uri:spiffe://example.com/alice\n"
+						       "ip:192.0.2.1\n");
 	assert_true(slice_starts_with(slice_of_string(o.leaf), SLICE(":MII")));
 	assert_int_equal(o.leaf[strlen(o.leaf) - 1], ':');
 	net_tls_free(a.tls);
@@ -386,6 +453,8 @@ int main(void)
 	    cmocka_unit_test(a_session_is_not_resumed_by_another_listener_or_another_condition),
 	    cmocka_unit_test(a_new_list_ends_the_resumption_of_a_revoked_certificate),
 	    cmocka_unit_test(a_session_ends_with_the_list_by_which_it_was_verified),
+	    cmocka_unit_test(a_new_list_counts_also_where_one_renewal_overtakes_another),
+	    cmocka_unit_test(a_session_ends_with_the_certificate_of_its_client),
 	    cmocka_unit_test(names_and_the_item_of_a_certificate_are_read),
 	};
 	return cmocka_run_group_tests(tests, set_up_group, tear_down_group);
