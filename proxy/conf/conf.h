@@ -362,12 +362,6 @@ struct conf *conf_load(const char *path, bool opens_files, struct conf_findings 
 /* The same for a text in memory; messages call it `name`. Includes are read only with `opens_files`,
  * and warnings are always written. errors: NULL, or what gets a line for each finding. */
 struct conf *conf_load_text(struct slice text, const char *name, bool opens_files, FILE *errors);
-/*
- * Puts a certificate for this host into a folder of certificates, in place of that of before; the next load finds it
- * there. chain, key: PEM. False: with a message, and all is as before.
- */
-bool conf_put_certificate(const char *folder, const char *name, struct slice chain,
-    struct slice key, char *why, size_t size);
 void conf_free(struct conf *c); /* accepts NULL */
 
 /*
