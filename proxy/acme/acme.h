@@ -125,7 +125,7 @@ struct acme_task {
 	/* WAITING: so long. DONE, FAILED: not to ask again before; 0: the authority does not say. */
 	uint32_t wait_seconds;
 	unsigned polls;
-	unsigned repeats; /* of requests at once, since an answer brought the task on */
+	unsigned repeats;      /* of requests at once, since an answer brought the task on */
 	bool replaces_nothing; /* the authority knows nothing of wish.replaces */
 	char *url;             /* of the request that was asked for last, if it was made */
 	char problem[ACME_PROBLEM_BYTES]; /* FAILED: why */

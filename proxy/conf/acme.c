@@ -97,6 +97,9 @@ static bool add_host(struct conf_loader *l, const struct conf_section *s,
 {
 	struct address literal;
 	uint32_t line = conf_option_line(s, "acme");
+	/* Routes take a name with a final dot for the one without; authorities know the latter alone. */
+	if (host.len > 1 && host.ptr[host.len - 1] == '.')
+		host.len--;
 	if (slice_starts_with(host, SLICE("*."))) {
 		conf_mistake(l, s->file, line,
 		    "acme gets no certificate for %.*s of [route %s]: an authority makes one for a "
@@ -116,6 +119,11 @@ static bool add_host(struct conf_loader *l, const struct conf_section *s,
 		    NAMES_MOST);
 		return false;
 	}
+	if (slice_find(host, '.') == host.len)
+		conf_warning(l, s->file, line,
+		    "no public authority makes a certificate for %.*s of [route %s], and an order "
+		    "with it fails; remove that host, or name an authority of your own",
+		    SLICE_ARG(host), r->name);
 	conf_append(l, acme->names, acme->count, lower(l, host));
 	return true;
 }
@@ -189,7 +197,7 @@ static void warn_of_challenges(struct conf_loader *l, const struct conf_section 
 {
 	if (l->conf->server.acme.challenge != CONF_ACME_HTTP ||
 	    conf_first_section(l, other, CONF_SECTION_LISTEN,
-		!conf_option_line(other, "certificate key certificates acme") &&
+		!conf_is_over_tls(other) &&
 		    ((const struct conf_listen *)other->object)->mode == CONF_MODE_GATEWAY))
 		return;
 	conf_warning(l, s->file, conf_option_line(s, "acme"),

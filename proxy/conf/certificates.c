@@ -335,6 +335,11 @@ static bool add_folder(struct conf_loader *l, struct conf_section *s, size_t i)
 	return are_good;
 }
 
+bool conf_is_over_tls(const struct conf_section *s)
+{
+	return conf_option_line(s, "certificate key certificates acme") > 0;
+}
+
 void conf_check_certificates(struct conf_loader *l, struct conf_section *s)
 {
 	struct conf_listen *listen = s->object;

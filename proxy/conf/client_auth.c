@@ -255,7 +255,7 @@ void conf_check_client_auth(struct conf_loader *l, struct conf_section *s)
 	char error[256] = "";
 	if (!listen->client_auth)
 		return;
-	if (s->chain_count + s->folder_count == 0)
+	if (!conf_is_over_tls(s))
 		conf_mistake(l, s->file, conf_option_line(s, "client-ca"),
 		    "client-ca is for TLS, but the section has no certificate; add certificate = "
 		    "FILE and key = FILE");

@@ -224,7 +224,9 @@ bool conf_find_certificates(struct conf_loader *l, const struct conf_file_ref *f
 /* Puts them into the set of sealed files, as one that has the folder's path. */
 void conf_seal_certificates(
     struct conf_loader *l, const char *folder, const struct conf_pair *pairs, size_t count);
-/* certificates.c: pairs certificates with keys and checks them. */
+/* certificates.c: a listener is to have a certificate, by whichever option, and with a mistake too. */
+bool conf_is_over_tls(const struct conf_section *s);
+/* Pairs certificates with keys and checks them. */
 void conf_check_certificates(struct conf_loader *l, struct conf_section *s);
 /* Keeps the system's authorities for workers that verify an origin by them. */
 void conf_read_system_authorities(struct conf_loader *l);

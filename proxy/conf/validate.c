@@ -81,7 +81,7 @@ static void check_limits(struct conf_loader *l, const struct conf_section *s,
 static void check_tls_options(struct conf_loader *l, const struct conf_section *s)
 {
 	const struct conf_listen *listen = s->object;
-	bool is_tls = conf_option_line(s, "certificate key certificates acme");
+	bool is_tls = conf_is_over_tls(s);
 
 	if (is_tls && listen->redirect_to_https)
 		conf_mistake(l, s->file, conf_option_line(s, "redirect-to-https"),

@@ -137,6 +137,22 @@ static void challenge_is_where_it_can_be_answered(void **state)
 	}
 }
 
+static void names_are_as_authorities_know_them(void **state)
+{
+	(void)state;
+	struct load load = load_text(SERVER TLS(URL) CLEAR LOAD_ORIGIN HOSTS("A.example. b.example") "[route s]\nhost = a.example localhost\npath = /x\norigin = o\n");
+	assert_non_null(load.conf);
+	const struct conf_acme_listen *acme = load.conf->listens[0].acme;
+	assert_int_equal(acme->count, 3);
+	assert_string_equal(acme->names[0], "a.example");
+	assert_string_equal(acme->names[1], "b.example");
+	assert_string_equal(acme->names[2], "localhost");
+	assert_string_equal(load.errors,
+	    "test.ini:5: warning: no public authority makes a certificate for localhost of [route s], and an order with it "
+	    "fails; remove that host, or name an authority of your own\n");
+	load_free(&load);
+}
+
 static void options_of_the_account_have_no_effect_alone(void **state)
 {
 	(void)state;
@@ -246,6 +262,7 @@ int main(void)
 	    cmocka_unit_test(everything_else_is_a_mistake),
 	    cmocka_unit_test(hundred_hosts_are_the_most),
 	    cmocka_unit_test(challenge_is_where_it_can_be_answered),
+	    cmocka_unit_test(names_are_as_authorities_know_them),
 	    cmocka_unit_test(options_of_the_account_have_no_effect_alone),
 	    FILE_TEST(listener_has_a_certificate_before_the_first_comes),
 	    FILE_TEST(listener_has_the_certificate_of_its_file),

@@ -86,6 +86,9 @@ static void mistakes_are_told(void **state)
 	}
 	assert_refused(LOAD_LISTEN "client-ca = /a.pem\n" LOAD_ORIGIN LOAD_ROUTE,
 	    "test.ini:3: client-ca is for TLS, but the section has no certificate; add certificate = FILE and key = FILE\n");
+	/* One mistake of the certificate is not two. */
+	assert_refused("[listen l]\naddress = unix:/tmp/l\nacme = https://ca.example/dir\nclient-ca = /a.pem\n" LOAD_ORIGIN LOAD_ROUTE,
+	    "test.ini:3: acme needs a folder for keys and certificates; add acme-dir = FOLDER to [server]\n");
 	assert_refused(LOAD_LISTEN LOAD_ORIGIN "client-certificate = /a /b /c\n" LOAD_ROUTE,
 	    "test.ini:5: bad value '/a /b /c' for client-certificate; write FILE [KEY-FILE], such as client-certificate = "
 	    "/etc/pushgate/gate.pem /etc/pushgate/gate.key\n");
