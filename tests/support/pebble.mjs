@@ -50,7 +50,7 @@ export class Pebble {
 			'-dns01', `127.0.0.1:${this.dnsPort}`, '-management', `127.0.0.1:${await freePort()}`]);
 		this.authority = run('pebble', ['-config', config, '-dnsserver', `127.0.0.1:${this.dnsPort}`],
 			{ PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '0', PEBBLE_AUTHZREUSE: '0', ...env });
-		await until(() => `pebble answers\n${this.authority.text}`, () => get(`https://localhost:${this.port}/dir`).then(() => true, () => false), 20000);
+		await until(() => `pebble answers\n${this.authority.text}`, () => get(`https://localhost:${this.port}/dir`).then(() => true, () => false), 60000);
 		this.root = await get(`https://localhost:${this.management}/roots/0`);
 		return this;
 	}
