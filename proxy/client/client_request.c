@@ -76,7 +76,6 @@ static struct exchange *begin_exchange(struct client_conn *c, struct session_eve
 		client_part(x)->hop.protocol = http_version_name(e->head->version);
 	note_hello(c, x);
 	hold_part(x)->store = &c->held;
-	x->terms.upload_limit_bytes = c->listener->conf->max_request_body_bytes;
 	return x;
 }
 

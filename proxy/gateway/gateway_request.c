@@ -54,6 +54,17 @@ static RARE void offer_own(struct gateway *g, struct exchange *x)
 	offer_on_request(&g->offers, client_facts(x, &facts), x);
 }
 
+/* What has come before, while the client's password was checked, counts too. */
+static bool bound_body(struct exchange *x)
+{
+	uint64_t most = route_body_limit(&x->facts, x->place.route);
+	x->terms.upload_limit_bytes = most;
+	if (most == 0 || x->upload.received <= most)
+		return true;
+	exchange_refuse(x, &relay_cause_UPLOAD_LARGE, NULL);
+	return false;
+}
+
 /* The last step: the request is for an origin, or for a held response. */
 static void serve(struct gateway *g, struct exchange *x)
 {
@@ -68,8 +79,8 @@ static void serve(struct gateway *g, struct exchange *x)
 		x->tunnel.is_checked = x->request->protocol.len == 0;
 	if (!x->tunnel.is_asked) /* which has tunnel-age */
 		x->terms.request_timeout = x->place.route->request_timeout;
-	if (x->place.route->max_request_body.is_given && !x->tunnel.is_asked)
-		x->terms.upload_limit_bytes = x->place.route->max_request_body.bytes;
+	if (!x->tunnel.is_asked && !bound_body(x))
+		return;
 	if (x->terms.call_timeout > 0)
 		client_bound_call(x);
 	if (g->env.conf->preload_count > 0)

@@ -127,7 +127,7 @@ const struct relay_cause *route_admit(
 	return !refusal && l && l->redirect_to_https ? to_https(head, detail) : refusal;
 }
 
-static uint64_t body_limit(const struct request_facts *f, const struct conf_route *route)
+uint64_t route_body_limit(const struct request_facts *f, const struct conf_route *route)
 {
 	if (route->max_request_body.is_given)
 		return route->max_request_body.bytes;
@@ -136,7 +136,7 @@ static uint64_t body_limit(const struct request_facts *f, const struct conf_rout
 
 static bool is_too_large(const struct request_facts *f, const struct conf_route *route)
 {
-	uint64_t most = body_limit(f, route);
+	uint64_t most = route_body_limit(f, route);
 	uint64_t length = f->head->content_length;
 	return most > 0 && length != HTTP_LENGTH_UNKNOWN && length > most;
 }

@@ -104,6 +104,8 @@ const struct request_target *route_target_of(struct request_facts *f, struct are
  * itself, ADMIN_PAGE for whatever an admin listener is asked; *detail is for the response and the log. */
 const struct relay_cause *route_find(const struct route_env *env, const struct request_facts *f,
     struct effort *effort, struct request_routing *r, const char **detail);
+/* The most bytes that the body of a request with this route may have; 0: no limit. */
+uint64_t route_body_limit(const struct request_facts *f, const struct conf_route *route);
 /* The origin of the route that has requests of this client; NULL: the route has no origin. Its choice depends on
  * the client's address and on the names of the origins alone. */
 const struct conf_origin *route_side(const struct conf_route *route, const struct address *client);

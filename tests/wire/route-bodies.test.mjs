@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The largest body of a request, which a route may say for itself. */
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { PASSWORD, passwordLine } from '../support/forward.mjs';
 import { scenario, section } from '../support/gate.mjs';
 
 // covers: R647
@@ -28,5 +31,36 @@ scenario('max-request-body of a route is in place of that of the listener', {
 			origin.respond(up.stream, { body: 'x' });
 			assert.equal((await client.response(id)).status, 200, `${path} ${bytes}`);
 		}
+	}
+});
+
+const ROWS = [['/', 11, 413], ['/small', 6, 413], ['/large', 21, 413], ['/small', 5, 200], ['/large', 20, 200]];
+
+/* The body has come before it is known whether the password is right, and which route the request has. Each user's is
+ * checked for the first time. */
+// covers: R647
+scenario('max-request-body counts for bodies that have come before the route was found', {
+	listen: { 'max-request-body': 10, access: 'users' },
+	prepare: (s) => {
+		const file = path.join(s.dir, 'users');
+		fs.writeFileSync(file, ROWS.map((_, i) => passwordLine(`user${i}`, PASSWORD)).join(''), { mode: 0o644 });
+		s.options.routes = section('route main', { origin: 'main' })
+			+ section('route large', { path: '/large', origin: 'main', 'max-request-body': 20 })
+			+ section('route small', { path: '/small', origin: 'main', 'max-request-body': 5 })
+			+ `${section('access users', { users: file, realm: 'the test' }).trimEnd()}\nask = all\nallow = user=*\n\n`;
+	},
+}, async (s) => {
+	const client = await s.connect();
+	await client.ready();
+	let origin;
+	for (const [i, [where, bytes, status]] of ROWS.entries()) {
+		const stream = 2 * i + 1, authorization = `Basic ${Buffer.from(`user${i}:${PASSWORD}`).toString('base64')}`;
+		client.request(stream, { method: 'POST', path: where, authorization }, { endStream: false });
+		client.data(stream, 'x'.repeat(bytes), { endStream: true });
+		if (status === 200) {
+			origin ??= await s.origins.main.accept();
+			origin.respond((await origin.expectRequest(where)).stream, { body: 'x' });
+		}
+		assert.equal((await client.response(stream)).status, status, `${where} ${bytes}`);
 	}
 });
