@@ -62,7 +62,7 @@ static const struct row rows[] = {
     {CALL(close, ALL)},
     {CALL(prlimit64, WORKER), WHEN(IS(0, 0), {2, SCMP_CMP_EQ, 0, 0})}, /* getrlimit(3): net/listen.c */
     {CALL(shutdown, LOOP)},               /* net/net_conn_close.c */
-    {CALL(getpeername, WORKER)},            /* net/net_conn.c */
+    {CALL(getpeername, LOOP)},              /* net/net_conn.c */
     {CALL(fcntl, WORKER), WHEN(IS(1, F_DUPFD_CLOEXEC))}, /* net/listen.c: how many descriptors are in use */
     {CALL(connect, LOOP)},                /* net/net_conn.c */
     {CALL(socket, LOOP), WHEN(IS(0, AF_INET), BITS(1, SOCKET_KIND, SOCK_STREAM))},
