@@ -57,12 +57,12 @@ export class Pebble {
 
 	/*
 	 * A server in front of pebble, which passes requests on. answer(request) may answer one in pebble's place, with
-	 * {status, headers, body}; the directory says that it knows times of renewal (/ari/…).
+	 * {status, headers, body}, or wait; the directory says that it knows times of renewal (/ari/…).
 	 */
 	async front(answer) {
 		this.frontPort = await freePort();
 		this.fronts = https.createServer(certs().server, async (request, response) => {
-			const own = answer(request);
+			const own = await answer(request);
 			if (own) {
 				request.resume();
 				response.writeHead(own.status, own.headers ?? {}).end(own.body ?? '');

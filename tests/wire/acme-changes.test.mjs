@@ -100,10 +100,21 @@ scenario('host that a reload adds gets a certificate, and one that it removes co
 });
 
 // covers: R726
-scenario('gateways with the same folder have one account, and one orders for both', { hosts: ['a.example'] }, async (s) => {
+scenario('gateways with the same folder have one account, and one orders for both', {
+	hosts: ['a.example'],
+	/* Until both gateways have seen that there is no certificate. */
+	async front(s, request) {
+		if (request.url.startsWith('/order'))
+			await until('both gateways', () => s.are_up, LONG).catch(() => null);
+		return null;
+	},
+}, async (s) => {
 	const dir = workDir(), port = await freePort(), clear = await freePort();
 	s.other = new Gate({ config: s.config({ port, clear }), dir, ports: [port, clear], single: false });
 	await s.other.listening();
+	for (const gate of [s.gate, s.other])
+		await gate.error(/main has no certificate for all hosts of its routes yet; one is ordered/);
+	s.are_up = true;
 	await s.first();
 	await isServed(s);
 	await isServed(s, port);
@@ -148,13 +159,13 @@ scenario('authority that is away at the renewal is asked again later, and status
 	front(s, request) {
 		if (request.url.startsWith('/ari/'))
 			return past;
-		return request.url.startsWith('/order') && s.away ? { status: 503, body: 'closed for today' } : null;
+		/* It makes the first certificate, and is away from then on. */
+		if (request.url.startsWith('/order'))
+			s.orders = (s.orders ?? 0) + 1;
+		return request.url.startsWith('/order') && s.orders > 1 ? { status: 503, body: 'closed for today' } : null;
 	},
 }, async (s) => {
-	s.away = false;
 	const before = await s.first();
-	/* The first renewal may have begun before. */
-	s.away = true;
 	await s.gate.error(/acme: no certificate for main: the order: status 503; tried again in 6\d s/);
 	assert.match((await served(s.port, 'a.example')).issuer, /Pebble/);
 	const text = note(s), counters = s.gate.counters();
