@@ -58,7 +58,7 @@ scenario('max-request-body counts for bodies that have come before the route was
 		client.request(stream, { method: 'POST', path: where, authorization }, { endStream: false });
 		client.data(stream, 'x'.repeat(bytes), { endStream: true });
 		if (status === 200) {
-			origin ??= await s.origins.main.accept();
+			origin ??= await s.accept();
 			origin.respond((await origin.expectRequest(where)).stream, { body: 'x' });
 		}
 		assert.equal((await client.response(stream)).status, status, `${where} ${bytes}`);
