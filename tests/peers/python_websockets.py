@@ -149,7 +149,7 @@ async def run_client(url, ca, cases):
     for case in cases:
         try:
             await asyncio.wait_for({"echo": echo, "10MB": large, "ping": ping, "close": close, "drop": drop, "protocol": subprotocol,
-                                    "deflate": deflate, "fields": fields, "refusals": refusals}[case](opened), 60)
+                                    "deflate": deflate, "fields": fields, "refusals": refusals}[case](opened), 180)
             say(**{case: None})
         except Exception as error:  # the test that runs this prints it
             say(**{case: f"{type(error).__name__}: {error}"})

@@ -26,6 +26,9 @@ export async function run(command, args, { limit = 180000 * SCALE, signal, input
 	return result;
 }
 
+/* Big programs, such as those in Python, load for long on a busy machine. */
+const START_MS = 90000;
+
 /* Starts a server and waits until it answers on `port`. Ended with the scenario. */
 export async function daemon(s, command, args, port) {
 	const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -40,6 +43,6 @@ export async function daemon(s, command, args, port) {
 		child.kill('SIGKILL');
 	};
 	s.cleanups.push(d.stop);
-	await until(() => `${command} answers: ${d.output}`, () => answers(port));
+	await until(() => `${command} answers: ${d.output}`, () => answers(port), START_MS);
 	return d;
 }
