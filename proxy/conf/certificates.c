@@ -286,7 +286,7 @@ static void make_context(
 		 !net_ech_check(s->tls, listen->tls.ech_file, l->conf->sealed, error, sizeof error))
 		conf_mistake(l, s->file, conf_option_line(s, "ech-keys"),
 		    "ech-keys cannot be used: %s; name a file that this made: pushgate ech-key "
-		    "OUTER-NAME",
+		    "NAME",
 		    error);
 }
 

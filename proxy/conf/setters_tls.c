@@ -102,5 +102,5 @@ bool conf_set_ech_keys(struct conf_loader *l, void *at, struct slice value)
 	conf_note_named_file(l, path);
 	errno = sealed_add(l->conf->sealed, path);
 	return !errno || conf_no_file(l, "ech-keys", path,
-			     "name a file that this made: pushgate ech-key OUTER-NAME");
+			     "name a file that this made: pushgate ech-key NAME");
 }

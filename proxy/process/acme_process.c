@@ -18,6 +18,8 @@
 #define CHUNKS_KEPT 4u
 /* The first task waits so long for links to all workers, any of which may be asked for a challenge. */
 #define BEGIN_USEC (5 * USEC_PER_SEC)
+/* And then so long until the new workers have taken over: those of before may not know a host that was added. */
+#define TAKE_OVER_USEC (2 * USEC_PER_SEC)
 /* Some authorities answer slowly: they do a part of the work before. */
 #define REQUEST_USEC (60 * USEC_PER_SEC)
 /* The wall clock may be set: it is looked at so often at least. */
@@ -166,11 +168,7 @@ static void follow(struct acme_process *p)
 
 static bool may_begin(const struct acme_process *p)
 {
-	bool are_linked = true;
-	for (uint32_t w = 0; w < p->helper.env->workers; w++)
-		are_linked &= p->links[w] >= 0;
-	return (are_linked || net_now(p->loop) >= p->begin_at) &&
-	       (p->names.count > 0 || p->names.error);
+	return net_now(p->loop) >= p->begin_at && (p->names.count > 0 || p->names.error);
 }
 
 static void go_on(struct acme_process *p)
@@ -231,6 +229,12 @@ static void connect_worker(struct acme_process *p, uint32_t worker, int fd)
 	descriptor_close(&p->links[worker]);
 	p->links[worker] = fd;
 	tell(p, worker);
+	bool are_linked = true;
+	for (uint32_t w = 0; w < p->helper.env->workers; w++)
+		are_linked &= p->links[w] >= 0;
+	usec begin_at = net_now(p->loop) + TAKE_OVER_USEC;
+	if (are_linked && begin_at < p->begin_at)
+		p->begin_at = begin_at;
 	go_on(p);
 }
 

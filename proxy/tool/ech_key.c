@@ -12,7 +12,7 @@ struct arguments {
 static int run(int argc, char **argv);
 
 static const struct command_option options[] = {
-    {.value = "OUTER-NAME",
+    {.value = "NAME",
 	.rules = COMMAND_REQUIRED,
 	.at = offsetof(struct arguments, name),
 	.sentence =

@@ -12,7 +12,7 @@ import tls from 'node:tls';
 import { certs, freePort, Gate, section, until, workDir } from './gate.mjs';
 import { Pebble } from './pebble.mjs';
 
-export const LONG = 60000;
+export const LONG = 120000;
 
 /* The certificate that a client gets for this name; fails when the handshake does. */
 export const served = (port, servername) => new Promise((resolve, reject) => {

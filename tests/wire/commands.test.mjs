@@ -49,7 +49,7 @@ const wordsOf = (text) => text.replace(/\s+/g, ' ');
 const literal = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 test('the help names commands, and statuses that are the same for all', () => {
-	assert.deepEqual(COMMANDS, ['run', 'check', 'help-config', 'reload', 'server', 'status', 'top', 'trace', 'upgrade', 'fetch', 'explain', 'report', 'version', 'completion', 'help']);
+	assert.deepEqual(COMMANDS, ['run', 'check', 'help-config', 'reload', 'server', 'status', 'top', 'trace', 'upgrade', 'fetch', 'explain', 'ech-key', 'report', 'version', 'completion', 'help']);
 	for (const args of [['help'], ['--help'], ['-h']]) {
 		const r = run(...args);
 		assert.deepEqual([r.status, r.stderr, r.stdout], [0, '', HELP], args.join());

@@ -123,11 +123,13 @@ const isNeverAskedTwice = (...servers) => {
 // covers: R72 R158
 for (const [method, live, scheme] of [['GET', ok1, 'http'], ['POST', ok1, 'http'], ['GET', ok2, 'h2c'], ['POST', ok2, 'h2c']])
 	fleet(`a server that cannot be connected to costs no ${method} over ${scheme}`, [dead(scheme), live()], {}, async (s) => {
-		for (let n = 0; n < 10; n++)
+		/* Which server is asked is a matter of chance. */
+		const retries = () => s.gate.counters()['pushgate_retries_total{cause="unprocessed"}'] ?? 0;
+		for (let n = 0; n < 10 || (retries() === 0 && n < 200); n++)
 			isFine(await s.ask(`/${n}`, { method }));
 		const line = await s.gate.access((l) => l.retried);
 		assert.equal(line.retries, 1);
-		assert.ok(s.gate.counters()['pushgate_retries_total{cause="unprocessed"}'] > 0);
+		assert.ok(retries() > 0);
 	});
 
 for (const method of ['GET', 'POST'])

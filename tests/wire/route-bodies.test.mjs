@@ -53,8 +53,9 @@ scenario('max-request-body counts for bodies that have come before the route was
 	const client = await s.connect();
 	await client.ready();
 	let origin;
-	for (const [i, [where, bytes, status]] of ROWS.entries()) {
-		const stream = 2 * i + 1, authorization = `Basic ${Buffer.from(`user${i}:${PASSWORD}`).toString('base64')}`;
+	for (const [i, [folder, bytes, status]] of ROWS.entries()) {
+		/* Of a body that is refused, the origin may have seen the beginning. */
+		const where = `${folder}?${i}`, stream = 2 * i + 1, authorization = `Basic ${Buffer.from(`user${i}:${PASSWORD}`).toString('base64')}`;
 		client.request(stream, { method: 'POST', path: where, authorization }, { endStream: false });
 		client.data(stream, 'x'.repeat(bytes), { endStream: true });
 		if (status === 200) {
