@@ -56,8 +56,8 @@ static void run(struct acme_task *t, struct slice input)
 			continue;
 		}
 		acme_task_request(t, &r);
-		ensure(slice_starts_with(slice_of_string(r.url), SLICE(CA "/")) &&
-		       ascii_is_visible(slice_of_string(r.url)));
+		struct slice url = slice_of_string(r.url), ca = SLICE(CA "/");
+		ensure(slice_equal_nocase(slice_sub(url, 0, ca.len), ca) && ascii_is_visible(url));
 		free(r.body);
 		answer(t, &input);
 	}
