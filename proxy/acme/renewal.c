@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* When a certificate is renewed, and when to try again (RFC 9773 4). */
 #include "proxy/acme/acme.h"
+#include "proxy/base/ascii.h"
 #include "proxy/base/base64.h"
-#include <stdio.h>
 #include <time.h>
 
 enum { MINUTE = 60, HOUR = 60 * MINUTE, DAY = 24 * HOUR };
@@ -25,17 +25,28 @@ bool acme_certificate_id(const struct net_issued *c, char id[ACME_ID_BYTES])
 	return true;
 }
 
+static bool take_two_digits(const char **text, unsigned most, unsigned *number)
+{
+	const char *t = *text;
+	if (!ascii_is(t[0], ASCII_DIGIT) || !ascii_is(t[1], ASCII_DIGIT))
+		return false;
+	*number = 10u * (unsigned)(t[0] - '0') + (unsigned)(t[1] - '0');
+	*text += 2;
+	return *number <= most;
+}
+
 /* The offset of a zone, "Z" or "+01:00". */
 static bool parse_zone(const char *text, int64_t *seconds)
 {
 	unsigned hours, minutes;
-	int length = 0;
 	*seconds = 0;
 	if (text[0] == 'Z' || text[0] == 'z')
 		return text[1] == '\0';
-	if ((text[0] != '+' && text[0] != '-') ||
-	    sscanf(text + 1, "%2u:%2u%n", &hours, &minutes, &length) != 2 || length != 5 ||
-	    text[6] != '\0' || hours > 23 || minutes > 59)
+	if (text[0] != '+' && text[0] != '-')
+		return false;
+	const char *rest = text + 1;
+	if (!take_two_digits(&rest, 23, &hours) || *rest++ != ':' ||
+	    !take_two_digits(&rest, 59, &minutes) || *rest != '\0')
 		return false;
 	*seconds = (int64_t)(hours * HOUR + minutes * MINUTE) * (text[0] == '-' ? -1 : 1);
 	return true;

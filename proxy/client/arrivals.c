@@ -221,7 +221,5 @@ void client_arrivals_shutdown(struct clients *c)
 
 void client_arrivals_abort(struct clients *c)
 {
-	struct client_arrival *a;
-	while ((a = list_first(&c->arrivals, struct client_arrival, link)))
-		abandon(a);
+	list_for_each(&c->arrivals, a, struct client_arrival, link) abandon(a);
 }
