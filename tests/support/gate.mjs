@@ -55,7 +55,7 @@ const opens = (server, ...where) => new Promise((resolve) => {
 	server.listen(...where, () => resolve(true));
 });
 export async function freePort() {
-	for (let tries = 0; tries < 100; tries++) {
+	for (let tries = 0; tries < 2000; tries++) {
 		const port = 12000 + (++lastPort % 20000);
 		const claim = net.createServer(), probe = net.createServer();
 		if (!await opens(claim, `\0pushgate-test-port-${port}`))
