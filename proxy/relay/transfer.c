@@ -60,6 +60,7 @@ static void check_tunnel(struct exchange *x)
 static void tell_sink(struct exchange *x, struct flow *f)
 {
 	if (!f->sink->ops || f->state != FLOW_BODY) {
+		/* uncovered: the download of an open tunnel has begun, and has its sink */
 		if (tunnel_is_unchecked(x) && f == &x->upload)
 			check_tunnel(x);
 		/* uncovered: while a request waits so, nothing comes from an origin */

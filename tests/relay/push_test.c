@@ -66,6 +66,22 @@ static void push_is_its_parents_users(void **state)
 	world_end(w);
 }
 
+/* The same of its id. */
+static void push_has_its_parents_id(void **state)
+{
+	(void)state;
+	struct world *w = world_new();
+	struct world_leg *down, *up, *push_up, *push_down;
+	struct exchange *x = world_connected(w, "GET", true, &down, &up);
+	x->facts.request_id = arena_copy(exchange_arena(x), SLICE("an-id"));
+	struct exchange *push = world_promise(w, x, "/a.css", &push_up, &push_down);
+	assert_ptr_not_equal(push->facts.request_id.ptr, x->facts.request_id.ptr);
+	exchange_on_down_ended(x, &relay_cause_DOWN_RESET, 8, NULL);
+	relay_reap(&w->relay);
+	assert_true(slice_equal(push->facts.request_id, SLICE("an-id")));
+	world_end(w);
+}
+
 static void refused_promise_is_reset_with_the_code_of_its_reason(void **state)
 {
 	(void)state; /* covers: R21 R27 R32 */
@@ -393,6 +409,7 @@ int main(void)
 	    cmocka_unit_test(promise_is_passed_on_at_once_and_before_the_response),
 	    cmocka_unit_test(push_outlives_its_parent),
 	    cmocka_unit_test(push_is_its_parents_users),
+	    cmocka_unit_test(push_has_its_parents_id),
 	    cmocka_unit_test(refused_promise_is_reset_with_the_code_of_its_reason),
 	    cmocka_unit_test(same_resource_is_promised_once_per_parent),
 	    cmocka_unit_test(parent_cap_refuses_what_is_above_it),
