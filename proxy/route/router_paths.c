@@ -185,19 +185,20 @@ static bool path_has_prefix(struct slice path, struct slice prefix)
 	       path.ptr[prefix.len] == '/';
 }
 
-static const struct conf_route *find_taker(const struct router_paths *p,
-    const struct conf_route *routes, const struct entry *e, const struct request_facts *request,
-    struct effort *effort)
+static bool find_taker(const struct router_paths *p, const struct conf_route *routes,
+    const struct entry *e, const struct request_facts *request, struct effort *effort,
+    const struct conf_route **taker)
 {
 	const uint32_t *takers = takers_of(p) + e->first;
+	*taker = &routes[takers[0]];
 	if (!e->has_conditions)
-		return &routes[takers[0]];
+		return true;
 	for (uint32_t i = 0; i < e->count; i++) {
-		const struct conf_route *route = &routes[takers[i]];
-		if (!conf_route_has_conditions(route) || takes(route, request, effort))
-			return route;
+		*taker = &routes[takers[i]];
+		if (!conf_route_has_conditions(*taker) || takes(*taker, request, effort))
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
 /*
@@ -213,8 +214,8 @@ const struct conf_route *router_paths_find(const struct router_paths *p,
 		struct slice found = prefix_of(p, e);
 		if (!path_has_prefix(path, found))
 			continue;
-		const struct conf_route *route = find_taker(p, routes, e, request, effort);
-		if (!route)
+		const struct conf_route *route;
+		if (!find_taker(p, routes, e, request, effort, &route))
 			continue;
 		*prefix = found;
 		return route;
