@@ -88,7 +88,7 @@ enum acme_step {
 #define ACME_CHALLENGE_HTTP "http-01"
 #define ACME_CHALLENGE_TLS "tls-alpn-01"
 
-/* What is asked for. All pointers are borrowed until acme_task_fini. */
+/* The certificate that an order asks for. All pointers are borrowed until acme_task_fini. */
 struct acme_wish {
 	const char *const *names;
 	size_t count; /* 1 to ACME_NAMES_MOST */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers that say no (RFC 8555 6.7, RFC 9457): what is tried again at once, and how the others are told. */
+/*
+ * Error answers of an authority (RFC 8555 6.7, RFC 9457): after some the request is sent again at once, the others
+ * become the text of a failed order.
+ */
 #include "proxy/acme/acme_private.h"
 
 /* An authority may refuse any nonce (RFC 8555 6.5.1); one that refuses so many in a row is at fault. */

@@ -87,7 +87,8 @@ void status_orders_print(const struct status *s, FILE *out);
 /* status_servers.c: the servers that get no requests, as comment lines; samples for monitoring. */
 void status_server_notes(const struct status *s, FILE *out);
 void status_servers_print(const struct status *s, FILE *out);
-/* status_certificates.c: what is ordered and renewed when, as comment lines; samples for monitoring. */
+/* status_certificates.c: prints when certificates are ordered and renewed, as comment lines, and samples for
+ * monitoring. */
 void status_certificate_notes(const struct status *s, FILE *out);
 void status_certificates_print(const struct status *s, FILE *out);
 /* Writes each sample that is not 0 as a line to the error log, buckets of histograms left out. */

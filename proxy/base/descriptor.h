@@ -3,6 +3,7 @@
 #ifndef PUSHGATE_BASE_DESCRIPTOR_H
 #define PUSHGATE_BASE_DESCRIPTOR_H
 
+#include "proxy/base/slice.h"
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -22,5 +23,8 @@ static inline void descriptor_keep_on_exec(int fd)
 {
 	(void)fcntl(fd, F_SETFD, 0);
 }
+
+/* Writes to a blocking descriptor. False, with errno: not all is written. */
+bool descriptor_write_all(int fd, struct slice bytes);
 
 #endif

@@ -4,6 +4,7 @@
  * mapped alone. The bytes of a key pass through no memory that is not erased.
  */
 #include "proxy/base/sealed.h"
+#include "proxy/base/descriptor.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
@@ -31,19 +32,6 @@ static int make_memory_file(const char *name)
 	return fd;
 }
 
-static bool write_all(int fd, struct slice bytes)
-{
-	while (bytes.len > 0) {
-		ssize_t n = write(fd, bytes.ptr, bytes.len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		bytes = slice_from(bytes, (size_t)n);
-	}
-	return true;
-}
-
 int sealed_begin(void)
 {
 	return make_memory_file("pushgate-file");
@@ -59,7 +47,7 @@ int sealed_make(struct slice bytes)
 	int fd = sealed_begin();
 	if (fd < 0)
 		return -1;
-	if (write_all(fd, bytes) && sealed_end(fd))
+	if (descriptor_write_all(fd, bytes) && sealed_end(fd))
 		return fd;
 	close(fd);
 	return -1;
@@ -157,7 +145,7 @@ static int copy(int from, int to, size_t *length)
 			error = errno == EINTR ? 0 : errno;
 		else if (*length + (size_t)n > SEALED_FILE_BYTES)
 			error = EFBIG;
-		else if (!write_all(to, slice_of(piece, (size_t)n)))
+		else if (!descriptor_write_all(to, slice_of(piece, (size_t)n)))
 			error = errno;
 		else
 			*length += (size_t)n;
@@ -192,7 +180,7 @@ static int copy_parts(const struct sealed_part *parts, size_t count, int to, siz
 		size_t more = parts[i].text.len;
 		if (parts[i].path)
 			error = copy_file(parts[i].path, to, &more);
-		else if (!write_all(to, parts[i].text))
+		else if (!descriptor_write_all(to, parts[i].text))
 			error = errno;
 		*length += more;
 		if (!error && *length > SEALED_FILE_BYTES)
@@ -245,8 +233,8 @@ static bool write_table(const struct sealed *s)
 {
 	bool is_written = lseek(s->fd, s->end, SEEK_SET) >= 0;
 	for (size_t i = 0; i < s->count && is_written; i++)
-		is_written =
-		    write_all(s->fd, slice_of(&s->entries[i].extent, sizeof(s->entries[i].extent)));
+		is_written = descriptor_write_all(
+		    s->fd, slice_of(&s->entries[i].extent, sizeof(s->entries[i].extent)));
 	return is_written;
 }
 

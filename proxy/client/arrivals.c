@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Accepting clients. On a listener with proxy-protocol the PROXY header comes first: until then a socket is an arrival,
- * and no connection yet. Only the header is taken off the socket: what is behind it waits there for TLS or for HTTP. An
+ * and no connection yet. Only the header is taken off the socket: the bytes behind it stay there for TLS or for HTTP. An
  * arrival has a deadline of its own, and becomes a client connection with the claimed peer, or is closed.
  */
 #include "proxy/client/client_private.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The certificate of a client, and the line client-ca by which its handshake was. Both are of the connection: requests
- * share them. What is held for a client with a certificate is never for another connection.
+ * share them. A response that is held for a client with a certificate answers no other connection.
  */
 #include "proxy/client/client_private.h"
 

@@ -170,9 +170,7 @@ static bool is_usable(const char *path)
 	struct net_issued issued;
 	if (sealed_view_open(NULL, path, &v) != 0)
 		return false;
-	struct net_key *key = net_key_read(v.bytes);
-	bool is_good = key && net_issued_read(v.bytes, key, NULL, 0, &issued);
-	net_key_free(key);
+	bool is_good = net_issued_read_with_key(v.bytes, NULL, 0, &issued);
 	sealed_view_close(&v);
 	return is_good;
 }

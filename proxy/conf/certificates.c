@@ -14,7 +14,7 @@
 enum { DAY_SECONDS = 86400, RENEW_DAYS = 14 };
 
 /* From here on the file is as it is now. net_pem_look reports an error of reading it. */
-static void add_file(struct conf_loader *l, const char *path)
+void conf_seal_file(struct conf_loader *l, const char *path)
 {
 	conf_note_named_file(l, path);
 	(void)sealed_add(l->conf->sealed, path);
@@ -310,8 +310,8 @@ static bool add_line(struct conf_loader *l, struct conf_section *s, size_t i)
 	conf_append(l, listen->certificates, listen->certificate_count,
 	    (struct net_certificate){p.chain->path, p.key->path});
 	if (l->opens_files && !s->is_broken) {
-		add_file(l, p.chain->path);
-		add_file(l, p.key->path);
+		conf_seal_file(l, p.chain->path);
+		conf_seal_file(l, p.key->path);
 	}
 	return add_certificate(l, listen, &p);
 }
@@ -369,7 +369,7 @@ bool conf_check_authorities(struct conf_loader *l, const char *key, const char *
 	struct net_tls_client_options options = {
 	    .ca_file = path, .verify = true, .alpn = "h2", .files = l->conf->sealed};
 
-	add_file(l, path);
+	conf_seal_file(l, path);
 	net_pem_look(l->conf->sealed, path, &f);
 	errno = f.error;
 	if (f.error)
@@ -397,8 +397,8 @@ bool conf_check_own_certificate(struct conf_loader *l, const struct net_certific
 	char error[256] = "";
 	struct net_tls_client_options options = {.alpn = "h2", .files = l->conf->sealed};
 
-	add_file(l, own->chain_file);
-	add_file(l, own->key_file);
+	conf_seal_file(l, own->chain_file);
+	conf_seal_file(l, own->key_file);
 	struct net_tls *tls = net_tls_client_new(&options, error, sizeof error);
 	bool is_good =
 	    tls && net_tls_show_certificate(tls, own, l->conf->sealed, error, sizeof error);
@@ -421,6 +421,6 @@ void conf_read_system_authorities(struct conf_loader *l)
 		bool may_be_tls = o->kind == CONF_ORIGIN_TLS || o->kind == CONF_ORIGIN_FORWARD;
 		/* A worker says that it cannot be read. */
 		if (may_be_tls && o->tls_verify && !o->tls_ca)
-			add_file(l, NET_SYSTEM_CA_FILE);
+			conf_seal_file(l, NET_SYSTEM_CA_FILE);
 	}
 }

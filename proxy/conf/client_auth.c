@@ -58,17 +58,11 @@ struct draft {
 	size_t host_count;
 };
 
-static void read_file(struct conf_loader *l, const char *path)
-{
-	conf_note_named_file(l, path);
-	(void)sealed_add(l->conf->sealed, path);
-}
-
 /* False: a mistake has been reported. */
 static bool check_files(struct conf_loader *l, const struct net_client_ca *f)
 {
 	struct net_pem_file look;
-	read_file(l, f->ca_file);
+	conf_seal_file(l, f->ca_file);
 	net_pem_look(l->conf->sealed, f->ca_file, &look);
 	errno = look.error;
 	if (look.error)
@@ -80,7 +74,7 @@ static bool check_files(struct conf_loader *l, const struct net_client_ca *f)
 		    f->ca_file, look.is_empty ? ": it is empty" : "");
 	if (!f->crl_file)
 		return true;
-	read_file(l, f->crl_file);
+	conf_seal_file(l, f->crl_file);
 	net_pem_look(l->conf->sealed, f->crl_file, &look);
 	errno = look.error;
 	if (look.error)
@@ -168,7 +162,7 @@ static void look_for_flaws(struct conf_loader *l, const struct net_client_ca *fi
 
 /* ---- the words of a line ---- */
 
-/* Returns NULL, or what is wrong with the word. */
+/* Returns NULL, or the mistake in the word. */
 static const char *add_word(struct conf_loader *l, struct draft *d, struct slice word)
 {
 	static const struct slice host = SLICE_INIT("host="), crl = SLICE_INIT("crl=");

@@ -222,6 +222,8 @@ struct conf_pair {
 bool conf_find_certificates(struct conf_loader *l, const struct conf_file_ref *folder,
     const struct conf_section *s, struct conf_pair **pairs, size_t *count);
 /* Puts them into the set of sealed files, as one that has the folder's path. */
+/* certificates.c: the load and the workers read the file from the sealed set, and it is watched. */
+void conf_seal_file(struct conf_loader *l, const char *path);
 void conf_seal_certificates(
     struct conf_loader *l, const char *folder, const struct conf_pair *pairs, size_t count);
 /* certificates.c: a listener is to have a certificate, by whichever option, and with a mistake too. */

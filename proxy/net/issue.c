@@ -171,3 +171,13 @@ bool net_issued_read(struct slice pem, const struct net_key *k, const char *cons
 	X509_free(certificate);
 	return true;
 }
+
+bool net_issued_read_with_key(
+    struct slice pem, const char *const *names, size_t count, struct net_issued *out)
+{
+	struct net_key *key = net_key_read(pem);
+	*out = (struct net_issued){0};
+	bool is_good = key && net_issued_read(pem, key, names, count, out);
+	net_key_free(key);
+	return is_good;
+}

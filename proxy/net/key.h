@@ -57,8 +57,11 @@ struct net_issued {
 	size_t
 	    missing; /* the number of the first name that the certificate does not cover; count: none */
 };
-/* False: the text has no chain of at most NET_CHAIN_MOST certificates that can be read, or its first one is not for the key. */
+/* False, with *out zero: the text has no chain of at most NET_CHAIN_MOST certificates that can be read, or its first one is not for the key. */
 bool net_issued_read(struct slice pem, const struct net_key *k, const char *const *names,
     size_t count, struct net_issued *out);
+/* The same of a text that has the key too, as the files of ACME have it. False as well: it has none. */
+bool net_issued_read_with_key(
+    struct slice pem, const char *const *names, size_t count, struct net_issued *out);
 
 #endif

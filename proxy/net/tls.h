@@ -76,6 +76,8 @@ struct net_key {
 	EVP_PKEY *key;
 };
 
+/* tls_names.c: whether one of these certificates covers the host. */
+bool tls_certificates_cover(const struct tls_certificate *list, size_t count, struct slice host);
 void tls_certificates_free(struct tls_certificate *list, size_t count);
 /* tls_server.c: the settings of a server's context. */
 void tls_server_set(struct net_tls *t, SSL_CTX *x);

@@ -28,14 +28,6 @@ struct ech_file {
 	char outer[256]; /* the outer name of the last ECHConfig */
 };
 
-static bool is_covered(const struct ech_file *f, struct slice name)
-{
-	for (size_t i = 0; i < f->certificate_count; i++)
-		if (tls_names_cover(&f->certificates[i].names, name))
-			return true;
-	return false;
-}
-
 /* The contents of an ECHConfig up to the name that its clients show to everybody. */
 static bool read_outer_name(struct ech_file *f, CBS contents)
 {
@@ -70,7 +62,8 @@ static const char *add_config(struct ech_file *f, CBS *list)
 	if (!SSL_ECH_KEYS_add(f->keys, f->pairs == 0, CBS_data(&config), length, &f->key))
 		return "an ECHCONFIG does not fit the PRIVATE KEY above it, or is of an unknown "
 		       "kind";
-	return is_covered(f, slice_of_string(f->outer))
+	return tls_certificates_cover(
+		   f->certificates, f->certificate_count, slice_of_string(f->outer))
 		   ? NULL
 		   : "no certificate covers the outer name of an ECHCONFIG";
 }

@@ -99,3 +99,11 @@ bool tls_names_cover(const struct tls_names *n, struct slice host)
 {
 	return tls_names_match(n, host) != TLS_COVER_NONE;
 }
+
+bool tls_certificates_cover(const struct tls_certificate *list, size_t count, struct slice host)
+{
+	for (size_t i = 0; i < count; i++)
+		if (tls_names_cover(&list[i].names, host))
+			return true;
+	return false;
+}

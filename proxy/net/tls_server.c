@@ -65,10 +65,7 @@ size_t net_tls_certificate_count(const struct net_tls *t)
 
 bool net_tls_covers(const struct net_tls *t, struct slice host)
 {
-	for (size_t i = 0; i < t->certificate_count; i++)
-		if (tls_names_cover(&t->certificates[i].names, host))
-			return true;
-	return false;
+	return tls_certificates_cover(t->certificates, t->certificate_count, host);
 }
 
 bool net_tls_certificate_covers(const struct net_tls *t, size_t i, struct slice host)

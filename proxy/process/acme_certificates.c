@@ -130,12 +130,8 @@ static void look(const struct acme_process *p, const struct acme_certificate *c,
 	size_t length = 0;
 	char *text = acme_file_read(acme->file, &length);
 	const struct slice bytes = slice_of(text, length);
-	struct net_key *key = text ? net_key_read(bytes) : NULL;
-	*issued = (struct net_issued){0};
 	*is_served = text && sealed_has(p->helper.env->conf->sealed, acme->file, bytes);
-	if (key && !net_issued_read(bytes, key, acme->names, acme->count, issued))
-		*issued = (struct net_issued){0};
-	net_key_free(key);
+	(void)net_issued_read_with_key(bytes, acme->names, acme->count, issued);
 	erase(text, length);
 }
 

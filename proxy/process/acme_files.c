@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The files of acme-dir: each is written beside its place, made durable, and then takes the place (rename(2)). */
+#include "proxy/base/descriptor.h"
 #include "proxy/base/memory.h"
 #include "proxy/process/acme_helper.h"
 #include <errno.h>
@@ -32,19 +33,6 @@ int acme_lock_take(const char *dir, enum acme_lock which, bool waits)
 	return -1;
 }
 
-static bool write_all(int fd, struct slice bytes)
-{
-	while (bytes.len > 0) {
-		ssize_t n = write(fd, bytes.ptr, bytes.len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		slice_skip(&bytes, (size_t)n);
-	}
-	return true;
-}
-
 /* Else a power failure could bring the old name back. */
 static bool sync_folder(const char *path)
 {
@@ -66,7 +54,7 @@ static int write_aside(const char *aside, const struct slice *parts, size_t coun
 	int fd = open(aside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	bool is_written = fd >= 0;
 	for (size_t i = 0; i < count && is_written; i++)
-		is_written = write_all(fd, parts[i]);
+		is_written = descriptor_write_all(fd, parts[i]);
 	is_written = is_written && fsync(fd) == 0;
 	int error = is_written ? 0 : errno;
 	if (fd >= 0 && close(fd) != 0 && !error)

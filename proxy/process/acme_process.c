@@ -222,10 +222,6 @@ static void on_timer(void *context)
 
 static void connect_worker(struct acme_process *p, uint32_t worker, int fd)
 {
-	if (worker >= p->helper.env->workers) {
-		close(fd);
-		return;
-	}
 	descriptor_close(&p->links[worker]);
 	p->links[worker] = fd;
 	tell(p, worker);
@@ -243,12 +239,10 @@ static void on_control(void *context)
 	struct acme_process *p = context;
 	struct message m;
 	int fd;
-	ssize_t n = message_receive(p->helper.env->control, &m, &fd);
-	if (n == (ssize_t)sizeof(m) && m.kind == MESSAGE_LINK && fd >= 0)
+	bool is_open = helper_take_link(p->helper.env, &m, &fd);
+	if (fd >= 0)
 		connect_worker(p, m.worker, fd);
-	else
-		descriptor_close(&fd);
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+	if (!is_open)
 		net_stop(p->loop);
 }
 

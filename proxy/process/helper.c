@@ -86,10 +86,6 @@ static void read_links(struct helper_process *h)
 
 static void connect_worker(struct helper_process *h, const struct message *m, int fd)
 {
-	if (m->worker >= h->env->workers) {
-		close(fd);
-		return;
-	}
 	if (h->service->serves_ended)
 		read_link(h, m->worker, UINT_MAX);
 	helper_disconnect(h, m->worker);
@@ -98,17 +94,24 @@ static void connect_worker(struct helper_process *h, const struct message *m, in
 		h->service->connected(h->context, m->worker, m->is_behind);
 }
 
+bool helper_take_link(const struct helper_env *env, struct message *m, int *fd)
+{
+	ssize_t n = message_receive(env->control, m, fd);
+	bool is_open = n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+	if (n != (ssize_t)sizeof(*m) || m->kind != MESSAGE_LINK || m->worker >= env->workers)
+		descriptor_close(fd);
+	return is_open;
+}
+
 /* False: the master has closed its end. */
 static bool read_control(struct helper_process *h)
 {
 	struct message m;
 	int fd;
-	ssize_t n = message_receive(h->env->control, &m, &fd);
-	if (n == (ssize_t)sizeof(m) && m.kind == MESSAGE_LINK && fd >= 0)
+	bool is_open = helper_take_link(h->env, &m, &fd);
+	if (fd >= 0)
 		connect_worker(h, &m, fd);
-	else
-		descriptor_close(&fd);
-	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+	return is_open;
 }
 
 /* ---- the loop ---- */

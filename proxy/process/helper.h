@@ -82,6 +82,11 @@ int helper_serve(struct helper_process *h, const struct helper_service *service,
     const struct helper_env *env, void *context);
 /* Not to be heard any more. */
 void helper_disconnect(struct helper_process *h, uint32_t worker);
+/*
+ * Reads a message of the master. *fd: the helper's end of a link to m->worker, which is one of env->workers; -1: it was
+ * another message, or none. False: the master has closed its end.
+ */
+bool helper_take_link(const struct helper_env *env, struct message *m, int *fd);
 void helper_tell_master(
     const struct helper_process *h, enum message_kind kind, size_t object, int fd);
 

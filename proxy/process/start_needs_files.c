@@ -203,9 +203,8 @@ static void examine_certificate(struct start_needs *n, size_t index)
 	struct net_issued issued;
 	char until[CLOCK_DATE_BYTES], after[CLOCK_DATE_BYTES],
 	    *text = acme_file_read(acme->file, &length);
-	const struct slice bytes = slice_of(text, length);
-	struct net_key *key = text ? net_key_read(bytes) : NULL;
-	bool is_there = key && net_issued_read(bytes, key, acme->names, acme->count, &issued);
+	bool is_there =
+	    net_issued_read_with_key(slice_of(text, length), acme->names, acme->count, &issued);
 	if (is_there && issued.missing < acme->count)
 		start_needs_report(n, NEED_WARNING, at,
 		    "the certificate in %s is not for %s; another one is ordered at the start, and "
@@ -217,7 +216,6 @@ static void examine_certificate(struct start_needs *n, size_t index)
 		    "authority says",
 		    acme->file, clock_date(issued.ends, until),
 		    clock_date(acme_renewal_time(&issued, NULL, 0), after));
-	net_key_free(key);
 	if (text)
 		explicit_bzero(text, length);
 	free(text);

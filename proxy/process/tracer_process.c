@@ -260,10 +260,6 @@ static void on_spans(void *context)
 
 static void connect_worker(struct process *p, uint32_t worker, int fd)
 {
-	if (worker >= p->helper.env->workers) {
-		close(fd);
-		return;
-	}
 	struct inlet *in = &p->inlets[worker];
 	read_inlet(in, UINT32_MAX); /* spans of the worker before, which has died */
 	close_inlet(in);
@@ -290,12 +286,10 @@ static void on_control(void *context)
 	struct process *p = context;
 	struct message m;
 	int fd;
-	ssize_t n = message_receive(p->helper.env->control, &m, &fd);
-	if (n == (ssize_t)sizeof(m) && m.kind == MESSAGE_LINK && fd >= 0)
+	bool is_open = helper_take_link(p->helper.env, &m, &fd);
+	if (fd >= 0)
 		connect_worker(p, m.worker, fd);
-	else
-		descriptor_close(&fd);
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+	if (!is_open)
 		end(p);
 }
 

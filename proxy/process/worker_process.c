@@ -39,24 +39,13 @@ static void drain(struct worker_process *c, void (*how)(struct worker *w))
 
 /* ---- the learned table, from one generation to the next ---- */
 
-static bool write_whole(int fd, struct slice bytes)
-{
-	while (bytes.len > 0) {
-		ssize_t n = write(fd, bytes.ptr, bytes.len);
-		if (n <= 0 && errno != EINTR)
-			return false;
-		bytes = slice_from(bytes, n > 0 ? (size_t)n : 0);
-	}
-	return true;
-}
-
 /* A table that is cut off is of no use: then the master waits in vain. */
 static enum gateway_handover hand_page(void *context, struct slice page, bool may_wait)
 {
 	struct worker_process *c = context;
 	const struct message told = {.kind = MESSAGE_HAND_LEARNED, .worker = c->worker.env.index};
 	(void)may_wait;
-	if (page.len > 0 && write_whole(c->learned, page))
+	if (page.len > 0 && descriptor_write_all(c->learned, page))
 		return GATEWAY_TAKEN;
 	descriptor_close(&c->learned);
 	if (page.len > 0)
