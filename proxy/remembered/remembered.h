@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory of pages: what a page needs beside itself, so that it can be offered when the page is requested. Rules say
+ * whether a remembered resource is offered, and to which client.
+ *
+ * The memory opens no socket and no file, and reads no clock: `now` must not be earlier than in the call before.
+ *
+ * A page is a scheme, an authority, a path, those members of the query that matter (No-Vary-Search, option), and the
+ * values of the request's fields that Vary names, without Accept-Encoding, which changes no link. Of Cookie, only its
+ * presence belongs to the name of a page.
+ *
+ * One view of a page by one client is a lesson. The memory keeps the latest lesson of each of the last few clients: a
+ * client that asks a thousand times has one. A resource is told when enough clients got it alike. What one client alone
+ * has seen is told to nobody else. See "Who teaches" in docs/design/remembered.md.
+ *
+ * Pages, resources, variants, bytes and age are bounded. Pages that have nothing to tell are forgotten before all
+ * others, then those that were not viewed for the longest time.
+ */
+#ifndef PUSHGATE_REMEMBERED_REMEMBERED_H
+#define PUSHGATE_REMEMBERED_REMEMBERED_H
+
+#include "proxy/base/budget.h"
+#include "proxy/base/clock.h"
+#include "proxy/http/head.h"
+
+enum {
+	REMEMBERED_RESOURCES = 64,        /* of one page: bits of a word */
+	REMEMBERED_LESSON_ITEMS = 256,    /* a page that names more teaches nothing */
+	REMEMBERED_VARIANTS = 8,          /* of one path: queries and values of fields */
+	REMEMBERED_TARGET_BYTES = 1024,   /* longer targets and paths are not remembered */
+	REMEMBERED_AUTHORITY_BYTES = 255, /* longer authorities are not remembered */
+	REMEMBERED_TEXT_BYTES = 255,      /* query, variant, Vary, rule for queries, attributes */
+};
+
+/* 0 = the default. */
+struct remembered_options {
+	uint32_t pages;   /* variants counted one by one: 1000 */
+	uint32_t clients; /* that must have got a guarded page's resource alike: 3; at most 8 */
+	size_t bytes;     /* of the whole memory: 32 MiB */
+	usec
+	    age_usec; /* a lesson counts, and a page without a view stays, for this long: 14 days */
+	usec window_usec; /* what is requested this long after a page may belong to it: 10 s */
+	/* Members of queries that do not matter on any page: names, or beginnings with "*" behind. Borrowed. */
+	const struct slice *ignored;
+	size_t ignored_count;
+};
+
+struct remembered;
+
+/* seed: a secret of the process (hash_random_seed). parent: the budget that all bytes are also charged to, borrowed; may
+ * be NULL. */
+struct remembered *remembered_new(
+    const struct remembered_options *options, uint64_t seed, struct budget *parent);
+void remembered_free(struct remembered *m); /* accepts NULL */
+void remembered_clear(struct remembered *m);
+
+/* From where it is known that a page needs a resource. The strongest is the first. */
+enum remembered_source {
+	REMEMBERED_LINK,  /* a Link field of its response, or of the origin's 103 */
+	REMEMBERED_HEAD,  /* its <head> */
+	REMEMBERED_STYLE, /* one of its style sheets */
+	REMEMBERED_ASKED, /* clients requested it right after the page */
+	REMEMBERED_SOURCES
+};
+
+enum remembered_rel { REMEMBERED_PRELOAD, REMEMBERED_MODULEPRELOAD, REMEMBERED_PRECONNECT };
+enum remembered_crossorigin {
+	REMEMBERED_NO_CORS,
+	REMEMBERED_ANONYMOUS,
+	REMEMBERED_CREDENTIALS,
+};
+
+/* One resource, as a lesson names it. Slices are borrowed for the call. */
+struct remembered_item {
+	enum remembered_source source;
+	enum remembered_rel rel;
+	enum remembered_crossorigin crossorigin;
+	/* With the scheme and authority of the page: a path with query. Else "https://host/path". No fragment. */
+	struct slice target;
+	struct slice as; /* a destination of the Fetch standard; may be empty */
+	struct slice
+	    attributes; /* other parameters of a Link, as they are to be sent; never a nonce */
+};
+
+/* What becomes of a lesson. */
+enum remembered_answer {
+	REMEMBERED_TAUGHT,
+	REMEMBERED_NO_PAGE,      /* not a GET navigation answered 200 with HTML */
+	REMEMBERED_CREDENTIALED, /* Authorization, or a user of the gateway's */
+	REMEMBERED_NOT_STORED,   /* no-store */
+	REMEMBERED_TOO_VARIED, /* Vary: *, too many names or variants, or names or values that are too long */
+	REMEMBERED_TOO_LONG,      /* its name, its number of items, or what its request says */
+	REMEMBERED_OTHER_VARIANT, /* Vary or No-Vary-Search changed: the next client decides */
+	REMEMBERED_NO_ROOM,
+	REMEMBERED_ANSWERS
+};
+
+/* One view of a page: what its own response names. Only sources LINK and HEAD. Slices and heads are borrowed for the call. */
+struct remembered_lesson {
+	const struct http_head *request, *response;
+	struct slice
+	    client; /* the address bytes that stand for one client: IPv4, or the /64 of IPv6 */
+	bool is_page_load; /* Sec-Fetch-Dest: document, or without that field a navigation */
+	bool has_user;     /* the gateway has asked for a password or a certificate */
+	const struct remembered_item *items;
+	size_t count;
+};
+
+enum remembered_answer remembered_teach(
+    struct remembered *m, const struct remembered_lesson *lesson, usec now);
+const char *remembered_answer_text(enum remembered_answer answer);
+
+/*
+ * What else belongs to the view that this client had within the window: sources STYLE and ASKED. `page` is the URI of the
+ * page without a fragment, as a Referer names it. Without such a view: nothing happens. Whoever calls vouches that
+ * neither the request nor the response for the resource had credentials, and that a shared cache could store it.
+ */
+void remembered_add(struct remembered *m, struct slice page, struct slice client,
+    const struct remembered_item *items, size_t count, usec now);
+
+/* One resource that is told. Slices are lent until the next call that may change the memory. */
+struct remembered_told {
+	struct remembered_item item; /* source: the strongest */
+	uint8_t sources;             /* bits, 1 << enum remembered_source */
+	uint32_t offered, used, failed;
+	usec known_usec,
+	    seen_usec; /* for how long it is known; how long ago a lesson named it last */
+};
+
+/*
+ * Writes what is told for this request into `told`, the strongest source first, in the order of the page, and returns
+ * how many. A target is told once. Does not count as a view.
+ */
+size_t remembered_find(const struct remembered *m, const struct http_head *request,
+    struct remembered_told told[REMEMBERED_RESOURCES], usec now);
+
+/* The outcome of an offer that came of the memory. */
+enum remembered_outcome {
+	REMEMBERED_OFFERED, /* held or hinted */
+	REMEMBERED_USED,    /* this client requested it */
+	REMEMBERED_GONE,    /* 404, 410, or of another type: not told for an hour, then for a day */
+};
+/* `request` is the page's. Of one view, OFFERED and USED count once. Resources that several clients in a row were offered
+ * and none has used are not told for a day. */
+void remembered_on_outcome(struct remembered *m, const struct http_head *request,
+    struct slice client, struct slice target, enum remembered_outcome outcome, usec now);
+
+/*
+ * For `status`: lines without line breaks, pages that are told first:
+ *
+ *   https://www.example/shop: 3 clients, 7 views, known for 2d; 4 of 5 resources told (link 1, head 3); used 9 of 12
+ */
+enum { REMEMBERED_LINES = 16, REMEMBERED_LINE = 252 };
+size_t remembered_lines(const struct remembered *m, char (*lines)[REMEMBERED_LINE], usec now);
+/*
+ * For `explain`: the line of the request's page, and a line for each resource:
+ *
+ *   /app.css as style: told (link, head); known for 2d, named 5s ago; offered 12, used 9
+ *   /b.js as script: not told: 1 more client must get it (head); …
+ *
+ * False: the memory knows no such page.
+ */
+bool remembered_explain(const struct remembered *m, const struct http_head *request,
+    void (*say)(const char *line, void *context), void *context, usec now);
+/* One line for the crash dump: how much the memory holds. */
+size_t remembered_describe(const struct remembered *m, char *buffer, size_t size);
+
+/*
+ * The memory as text, for its file and for other processes: a line with the version, then a line of JSON for each page
+ * that is told something. No client is in it, not even as a hash. Ages stand for times.
+ */
+enum { REMEMBERED_PAGE_BYTES = 160 << 10 }; /* the longest line */
+size_t remembered_write_begin(char *buffer, size_t size, uint64_t wall_sec);
+/*
+ * Writes the line of the next page, and returns its length; 0: there is no other. round: the same number in all calls for
+ * one copy, another than in the copy before, not 0. The memory may change between the calls.
+ */
+size_t remembered_write_page(
+    struct remembered *m, uint32_t round, char buffer[REMEMBERED_PAGE_BYTES], usec now);
+/*
+ * Adds one page. Returns the text of the mistake, or NULL. Pages that the memory has, or has no room for, are left out.
+ * away: how long ago the line was written.
+ */
+const char *remembered_read_page(struct remembered *m, struct slice line, usec away, usec now);
+/*
+ * Fills an empty memory with a whole file. Returns the text of the first mistake and its line; the memory is empty then.
+ * wall_sec: the time, in the clock of remembered_write_begin.
+ */
+const char *remembered_read(
+    struct remembered *m, struct slice text, uint64_t wall_sec, usec now, uint32_t *line);
+
+#endif
