@@ -9,6 +9,7 @@
 #include "proxy/remembered/remembered_private.h"
 
 #include "proxy/base/ascii.h"
+#include "proxy/base/hash.h"
 #include <jansson.h>
 #include <stdio.h>
 
@@ -76,12 +77,9 @@ static json_t *page_to_json(const struct remembered_page *p, uint64_t told, usec
 	    age_of(p->viewed, now), "views", (json_int_t)p->views, "resources", resources);
 }
 
-static size_t put_page(const struct remembered *m, const struct remembered_page *p,
-    char buffer[REMEMBERED_PAGE_BYTES], usec now)
+static size_t put_page(
+    const struct remembered_page *p, uint64_t told, char buffer[REMEMBERED_PAGE_BYTES], usec now)
 {
-	uint64_t told = page_told(m, p, now);
-	if (told == 0)
-		return 0;
 	json_t *page = page_to_json(p, told, now);
 	size_t length = json_dumpb(page, buffer, REMEMBERED_PAGE_BYTES - 1, JSON_COMPACT);
 	json_decref(page);
@@ -102,9 +100,48 @@ size_t remembered_write_page(
 			if (p->written == round)
 				continue;
 			p->written = round;
-			size_t length = put_page(m, p, buffer, now + EPOCH);
+			uint64_t told = page_told(m, p, now + EPOCH);
+			size_t length = told ? put_page(p, told, buffer, now + EPOCH) : 0;
 			if (length > 0)
 				return length;
+		}
+	return 0;
+}
+
+static uint64_t told_hash(
+    const struct remembered *m, const struct remembered_page *p, uint64_t told)
+{
+	uint64_t hash = m->seed;
+	for (uint64_t left = told; left != 0; left &= left - 1) {
+		const struct remembered_resource *r = p->resources[__builtin_ctzll(left)];
+		size_t length = (size_t)r->target_len + r->as_len + r->attributes_len;
+		hash = hash_bytes(
+		    hash + (uint64_t)r->rel * 4 + (uint64_t)r->crossorigin, r->text, length);
+		hash += resource_sources(p, __builtin_ctzll(left));
+	}
+	return hash ? hash : 1;
+}
+
+/* A page that has never told anything is none that a copy has. */
+static bool has_changed(const struct remembered *m, struct remembered_page *p, uint64_t told)
+{
+	uint64_t hash = told_hash(m, p, told);
+	if (hash == p->changed || (told == 0 && p->changed == 0))
+		return false;
+	p->changed = hash;
+	return true;
+}
+
+size_t remembered_write_changed(struct remembered *m, char buffer[REMEMBERED_PAGE_BYTES], usec now)
+{
+	const struct list *lists[] = {&m->candidates, &m->established};
+	now += EPOCH;
+	for (size_t i = 0; i < 2; i++)
+		list_for_each(lists[i], p, struct remembered_page, by_use)
+		{
+			uint64_t told = page_told(m, p, now);
+			if (has_changed(m, p, told))
+				return put_page(p, told, buffer, now);
 		}
 	return 0;
 }
@@ -252,7 +289,26 @@ static const char *make_page(
 	return NULL;
 }
 
-static const char *read_page(struct remembered *m, const json_t *object, usec away, usec now)
+/* The page of this name; or all pages of the place, if its rules have changed. */
+static void remove_page(struct remembered *m, const struct page_texts *t)
+{
+	struct place_name name;
+	struct remembered_place *l =
+	    place_name_set(&name, t->scheme, t->authority, t->path) ? place_find(m, &name) : NULL;
+	if (!l)
+		return;
+	if (!slice_equal(slice_of(l->vary, l->vary_len), t->vary) ||
+	    !slice_equal(slice_of(l->rule, l->rule_len), t->rule)) {
+		place_free(m, l);
+		return;
+	}
+	struct remembered_page *p = page_find(l, t->query, t->variant);
+	if (p)
+		page_free(m, p);
+}
+
+static const char *read_page(
+    struct remembered *m, const json_t *object, bool replaces, usec away, usec now)
 {
 	struct page_texts texts;
 	struct remembered_page *p;
@@ -262,8 +318,13 @@ static const char *read_page(struct remembered *m, const json_t *object, usec aw
 	json_int_t viewed = read_number(object, "viewed", known, &is_good);
 	json_int_t views = read_number(object, "views", COUNT_MOST, &is_good);
 	if (!read_texts(object, &texts) || !is_good || !json_is_array(list) ||
-	    json_array_size(list) == 0 || json_array_size(list) > REMEMBERED_RESOURCES)
+	    json_array_size(list) < (replaces ? 0 : 1) ||
+	    json_array_size(list) > REMEMBERED_RESOURCES)
 		return "a page's members are not those of this version";
+	if (replaces)
+		remove_page(m, &texts);
+	if (json_array_size(list) == 0)
+		return NULL;
 	const char *mistake = make_page(m, &texts, &p, now);
 	if (!p)
 		return mistake;
@@ -287,15 +348,27 @@ static json_t *parse(struct slice line)
 	return json_loadb(line.ptr, line.len, JSON_REJECT_DUPLICATES, NULL);
 }
 
-const char *remembered_read_page(struct remembered *m, struct slice line, usec away, usec now)
+static const char *read_line(
+    struct remembered *m, struct slice line, bool replaces, usec away, usec now)
 {
 	json_t *object = parse(line);
 	if (!object)
 		return "the line is no JSON object";
 	const usec most = (usec)AGE_MOST_SEC * USEC_PER_SEC;
-	const char *mistake = read_page(m, object, away < most ? away : most, now + EPOCH);
+	const char *mistake =
+	    read_page(m, object, replaces, away < most ? away : most, now + EPOCH);
 	json_decref(object);
 	return mistake;
+}
+
+const char *remembered_read_page(struct remembered *m, struct slice line, usec away, usec now)
+{
+	return read_line(m, line, false, away, now);
+}
+
+const char *remembered_replace_page(struct remembered *m, struct slice line, usec away, usec now)
+{
+	return read_line(m, line, true, away, now);
 }
 
 static const char *read_begin(struct slice line, uint64_t wall_sec, usec *away)

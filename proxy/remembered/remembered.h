@@ -189,4 +189,12 @@ const char *remembered_read_page(struct remembered *m, struct slice line, usec a
 const char *remembered_read(
     struct remembered *m, struct slice text, uint64_t wall_sec, usec now, uint32_t *line);
 
+/*
+ * For copies that have no votes: writes the line of the next page of which something else is told than when this function
+ * wrote it last, also when nothing is told any more. Returns its length; 0: there is no other.
+ */
+size_t remembered_write_changed(struct remembered *m, char buffer[REMEMBERED_PAGE_BYTES], usec now);
+/* As remembered_read_page, but a page that the memory has is replaced, and removed if the line tells nothing. */
+const char *remembered_replace_page(struct remembered *m, struct slice line, usec away, usec now);
+
 #endif

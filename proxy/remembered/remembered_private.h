@@ -80,6 +80,7 @@ struct remembered_page {
 	struct remembered_place *place;
 	bool is_established; /* it has told something */
 	uint32_t written;    /* the round of remembered_write_page */
+	uint64_t changed; /* a hash of what remembered_write_changed wrote last; 0 = it never did */
 	uint32_t views;
 	usec since, viewed;
 	uint64_t standing;

@@ -219,6 +219,8 @@ void remembered_on_outcome(struct remembered *m, const struct http_head *request
 	struct remembered_vote *v = NULL;
 	uint64_t key = client_key(m, client);
 	now += EPOCH;
+	if (p && outcome == REMEMBERED_USED)
+		page_touch(m, p, now);
 	for (uint32_t n = 0; p && n < p->vote_count; n++)
 		if (p->votes[n].client == key)
 			v = &p->votes[n];

@@ -69,6 +69,13 @@ static void check(struct remembered *m, const struct budget *budget, usec now)
 	size_t other = write_all(copy, 1, &again, now);
 	/* An age that is about to be over may be over. */
 	ensure(other <= length);
+	char *changed = memory_alloc(REMEMBERED_PAGE_BYTES);
+	uint32_t lines_written = 0;
+	while ((length = remembered_write_changed(m, changed, now)) > 0) {
+		ensure(!remembered_replace_page(copy, slice_of(changed, length), 0, now));
+		ensure(++lines_written <= PAGES);
+	}
+	free(changed);
 	free(written);
 	free(again);
 	remembered_free(copy);
