@@ -331,7 +331,6 @@ static const char *read_page(
 	p->since = time_of(known, away, now);
 	p->viewed = time_of(viewed, away, now);
 	p->views = (uint32_t)views;
-	p->standing_at = p->viewed;
 	for (size_t i = 0; i < json_array_size(list) && !mistake; i++)
 		mistake = read_resource(m, p, json_array_get(list, i), away, now);
 	if (mistake || p->standing == 0)

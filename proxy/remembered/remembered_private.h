@@ -6,8 +6,8 @@
  *                                └─ votes         one for each of the last clients: what it got
  *
  * A place is a scheme, an authority and a path; it has the rules by which requests are told apart. A page is one
- * variant of a place. A resource lives as long as a vote names it, or the page's standing does: what was told when the
- * page was read from a file, or came over from the version before.
+ * variant of a place. A resource lives as long as a vote names it, or it stands: it was told, and fewer clients have voted
+ * on it than must agree, since the votes that named it went, or the page was read from a file.
  *
  * key.c       the name of the page that a request is for
  * lesson.c    who teaches, and what of it counts for others
@@ -84,7 +84,6 @@ struct remembered_page {
 	uint32_t views;
 	usec since, viewed;
 	uint64_t standing;
-	usec standing_at;
 	uint64_t former[FORMER];
 	uint32_t former_at;
 	uint32_t vote_count;
@@ -237,6 +236,9 @@ void resources_sweep(struct remembered *m, struct remembered_page *p);
 uint64_t page_told(const struct remembered *m, const struct remembered_page *p, usec now);
 uint32_t page_need(const struct remembered *m, const struct remembered_page *p);
 uint32_t page_votes(const struct remembered *m, const struct remembered_page *p, usec now);
+/* Before votes go, and when all of a lesson is there. */
+void standing_keep(const struct remembered *m, struct remembered_page *p, usec now);
+void standing_settle(const struct remembered *m, struct remembered_page *p, usec now);
 uint8_t resource_sources(const struct remembered_page *p, int i);
 /* Votes that name it, of any source. */
 uint32_t resource_votes(

@@ -91,10 +91,13 @@ static bool is_former(const struct remembered_page *p, uint64_t set)
 /* Whether the last two votes are a version that differs from all before them. */
 static bool is_new_version(const struct remembered_page *p)
 {
+	const uint8_t own = 1u << REMEMBERED_LINK | 1u << REMEMBERED_HEAD;
 	if (p->vote_count < 2)
 		return false;
 	const struct remembered_vote *newest = &p->votes[p->vote_count - 1];
-	bool differs = (p->standing & ~named_by(newest)) != 0;
+	bool differs = false;
+	for (uint64_t left = p->standing & ~named_by(newest); left != 0; left &= left - 1)
+		differs |= (p->resources[__builtin_ctzll(left)]->sources & own) != 0;
 	if (newest[-1].set != newest->set || is_former(p, newest->set))
 		return false;
 	for (uint32_t i = 0; i + 2 < p->vote_count; i++) {
@@ -124,7 +127,6 @@ static void take_new_version(struct remembered *m, struct remembered_page *p, us
 	while (p->vote_count > 2)
 		remove_vote(p, 0);
 	p->standing = told;
-	p->standing_at = now;
 	for (int i = 0; i < REMEMBERED_RESOURCES; i++)
 		if (told >> i & 1)
 			p->resources[i]->sources = sources[i];
@@ -235,6 +237,7 @@ enum remembered_answer remembered_teach(
 		return answer;
 	page_touch(m, p, now);
 	p->views++;
+	standing_keep(m, p, now);
 	struct remembered_vote *v = new_vote(p, &(struct remembered_vote){
 						    .client = client_key(m, lesson->client),
 						    .cookie = in.cookie,
@@ -248,6 +251,7 @@ enum remembered_answer remembered_teach(
 	resources_sweep(m, p);
 	name_items(m, p, v, lesson->items, lesson->count, &in, now);
 	take_new_version(m, p, now);
+	standing_settle(m, p, now);
 	resources_sweep(m, p);
 	if (page_told(m, p, now))
 		page_establish(m, p);

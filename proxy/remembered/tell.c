@@ -6,11 +6,11 @@
  * its style sheets name, so that what some clients alone get (an experiment, a logged-in page) is not told; a third for
  * what clients asked for, as many have it in their caches.
  *
- * While the page has fewer votes than that, its standing is told.
+ * While fewer clients have voted than must agree, what stands is told.
  */
 #include "proxy/remembered/remembered_private.h"
 
-enum { ALIKE_SHARE = 75, ASKED_SHARE = 35, UNUSED_AFTER = 4 };
+enum { UNUSED_AFTER = 4 };
 
 static bool is_valid(const struct remembered *m, const struct remembered_vote *v, usec now)
 {
@@ -38,40 +38,63 @@ uint32_t page_votes(const struct remembered *m, const struct remembered_page *p,
 	return count;
 }
 
-/* What a vote names by one of two kinds: the page's own items, those of its style sheets, or what was asked for. */
+/* Sources that are judged together: the page's own items, those of its style sheets, what was asked for. */
 enum kind { KIND_OWN, KIND_STYLE, KIND_ASKED, KINDS };
+
+static const struct {
+	uint8_t sources;
+	uint32_t share; /* of the votes, in percent */
+} kinds[KINDS] = {
+    [KIND_OWN] = {1u << REMEMBERED_LINK | 1u << REMEMBERED_HEAD, 75},
+    [KIND_STYLE] = {1u << REMEMBERED_STYLE, 75},
+    [KIND_ASKED] = {1u << REMEMBERED_ASKED, 35},
+};
 
 static uint64_t named(const struct remembered_vote *v, enum kind kind)
 {
-	switch (kind) {
-	case KIND_OWN:
-		return v->named[REMEMBERED_LINK] | v->named[REMEMBERED_HEAD];
-	case KIND_STYLE:
-		return v->named[REMEMBERED_STYLE];
-	case KIND_ASKED:
-		return v->named[REMEMBERED_ASKED];
-	case KINDS:
-		break;
-	}
-	return 0;
+	uint64_t bits = 0;
+	for (int s = 0; s < REMEMBERED_SOURCES; s++)
+		if (kinds[kind].sources >> s & 1)
+			bits |= v->named[s];
+	return bits;
 }
 
-/* Whether the votes that name it agree enough. */
-static bool is_alike(const struct remembered *m, const struct remembered_page *p, int i,
-    enum kind kind, uint32_t need, usec now)
+/* Anybody may ask for anything: what clients ask for needs as many as a guarded page. */
+static uint32_t kind_need(
+    const struct remembered *m, const struct remembered_page *p, enum kind kind)
 {
-	uint32_t all = 0, naming = 0;
-	for (uint32_t n = 0; n < p->vote_count; n++) {
-		const struct remembered_vote *v = &p->votes[n];
-		uint64_t bits = named(v, kind);
-		/* A client whose style sheets or assets are in its cache says nothing of them. */
-		if (!is_valid(m, v, now) || (kind != KIND_OWN && bits == 0))
-			continue;
-		all++;
-		naming += (uint32_t)(bits >> i & 1);
-	}
-	uint32_t share = kind == KIND_ASKED ? ASKED_SHARE : ALIKE_SHARE;
-	return naming >= need && naming * 100 >= share * all;
+	return kind == KIND_ASKED ? m->options.clients : page_need(m, p);
+}
+
+/* Votes that say something of this kind: a client whose style sheets or assets are in its cache says nothing of them. */
+static bool is_of_kind(
+    const struct remembered *m, const struct remembered_vote *v, enum kind kind, usec now)
+{
+	return is_valid(m, v, now) && (kind == KIND_OWN || named(v, kind) != 0);
+}
+
+static uint32_t kind_votes(
+    const struct remembered *m, const struct remembered_page *p, enum kind kind, usec now)
+{
+	uint32_t count = 0;
+	for (uint32_t n = 0; n < p->vote_count; n++)
+		count += is_of_kind(m, &p->votes[n], kind, now);
+	return count;
+}
+
+/* Whether the votes that name it agree enough, or it stands while there are too few. */
+static bool is_told_by(
+    const struct remembered *m, const struct remembered_page *p, int i, enum kind kind, usec now)
+{
+	const struct remembered_resource *r = p->resources[i];
+	uint32_t all = kind_votes(m, p, kind, now), need = kind_need(m, p, kind), naming = 0;
+	if (all < need)
+		return p->standing >> i & 1 && r->sources & kinds[kind].sources &&
+		       now - r->seen <= m->options.age_usec;
+	for (uint32_t n = 0; n < p->vote_count; n++)
+		naming +=
+		    is_of_kind(m, &p->votes[n], kind, now) && named(&p->votes[n], kind) >> i & 1;
+	return naming >= need && naming * 100 >= kinds[kind].share * all;
 }
 
 static bool resource_may_be_guarded(const struct remembered_resource *r)
@@ -82,17 +105,15 @@ static bool resource_may_be_guarded(const struct remembered_resource *r)
 
 static bool is_told(const struct remembered *m, const struct remembered_page *p, int i, usec now)
 {
-	uint32_t need = page_need(m, p);
 	if (now < p->resources[i]->barred_until)
 		return false;
 	/* Named while the page was open. */
 	if (is_guarded(p) && !resource_may_be_guarded(p->resources[i]))
 		return false;
-	if (page_votes(m, p, now) < need)
-		return p->standing >> i & 1 && now - p->standing_at <= m->options.age_usec;
-	/* Anybody may ask for anything: what clients ask for needs as many as a guarded page. */
-	return is_alike(m, p, i, KIND_OWN, need, now) || is_alike(m, p, i, KIND_STYLE, need, now) ||
-	       is_alike(m, p, i, KIND_ASKED, m->options.clients, now);
+	for (int kind = 0; kind < KINDS; kind++)
+		if (is_told_by(m, p, i, (enum kind)kind, now))
+			return true;
+	return false;
 }
 
 uint64_t page_told(const struct remembered *m, const struct remembered_page *p, usec now)
@@ -102,6 +123,38 @@ uint64_t page_told(const struct remembered *m, const struct remembered_page *p, 
 		if (p->taken >> i & 1 && is_told(m, p, i, now))
 			told |= UINT64_C(1) << i;
 	return told;
+}
+
+/*
+ * What is told stands when the votes go that named it: clients with full caches vote and say nothing of it, and several
+ * clients may turn out to be one.
+ */
+void standing_keep(const struct remembered *m, struct remembered_page *p, usec now)
+{
+	for (uint64_t left = page_told(m, p, now); left != 0; left &= left - 1) {
+		int i = __builtin_ctzll(left);
+		unsigned sources = 0;
+		for (int kind = 0; kind < KINDS; kind++)
+			if (is_told_by(m, p, i, (enum kind)kind, now))
+				sources |= resource_sources(p, i) & kinds[kind].sources;
+		p->resources[i]->sources = (uint8_t)sources;
+		p->standing |= UINT64_C(1) << i;
+	}
+}
+
+/* Nothing stands beside enough votes, nor for longer than a vote. */
+void standing_settle(const struct remembered *m, struct remembered_page *p, usec now)
+{
+	unsigned decided = 0;
+	for (int kind = 0; kind < KINDS; kind++)
+		if (kind_votes(m, p, (enum kind)kind, now) >= kind_need(m, p, (enum kind)kind))
+			decided |= kinds[kind].sources;
+	for (uint64_t left = p->standing; left != 0; left &= left - 1) {
+		struct remembered_resource *r = p->resources[__builtin_ctzll(left)];
+		r->sources &= (uint8_t)~decided;
+		if (r->sources == 0 || now - r->seen > m->options.age_usec)
+			p->standing &= ~(left & -left);
+	}
 }
 
 uint8_t resource_sources(const struct remembered_page *p, int i)

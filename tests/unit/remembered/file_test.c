@@ -131,6 +131,24 @@ static void what_was_read_gives_way_to_clients(void **state)
 	free(text);
 }
 
+static void what_was_asked_for_stands_beside_votes_that_say_nothing_of_it(void **state)
+{
+	(void)state;
+	const struct remembered_view v = {.items = "/a.css=style"};
+	size_t length;
+	for (uint32_t c = 1; c <= 3; c++) {
+		remembered_view(&w, c, &v);
+		remembered_asks(&w, c, "https://www.example/", "/i.png=image", false);
+	}
+	char *text = remembered_text(&w, &length, WRITTEN);
+	assert_null(read_back(text, length, 0));
+	free(text);
+	for (uint32_t c = 11; c <= 20; c++) {
+		remembered_view(&w, c, &v);
+		assert_string_equal(remembered_told(&w, &v), "/a.css /i.png");
+	}
+}
+
 static void pages_that_are_there_stay(void **state)
 {
 	(void)state;
@@ -335,6 +353,7 @@ int main(void)
 	    TEST(a_client_counts_once_over_restarts),
 	    TEST(ages_go_on_while_nobody_runs),
 	    TEST(what_was_read_gives_way_to_clients),
+	    TEST(what_was_asked_for_stands_beside_votes_that_say_nothing_of_it),
 	    TEST(pages_that_are_there_stay),
 	    TEST(hostile_bytes_are_refused),
 	    TEST(changed_bytes_are_refused_or_read),

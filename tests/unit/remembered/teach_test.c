@@ -161,6 +161,32 @@ static void assets_in_caches_are_told_and_rare_ones_are_not(void **state)
 	assert_string_equal(remembered_told(&w, &v), "/i.png");
 }
 
+static void clients_with_full_caches_change_nothing(void **state)
+{
+	(void)state;
+	const struct remembered_view v = {.items = "/a.css=style"};
+	for (uint32_t c = 1; c <= 3; c++) {
+		views(c, c, &v);
+		remembered_asks(&w, c, "https://www.example/", "/f.woff2=font", true);
+		remembered_asks(&w, c, "https://www.example/", "/i.png=image", false);
+	}
+	for (uint32_t c = 11; c <= 60; c++)
+		views(c, c, &v);
+	assert_string_equal(remembered_told(&w, &v), "/a.css /f.woff2 /i.png");
+	/* Others ask for something else. */
+	for (uint32_t c = 61; c <= 63; c++) {
+		views(c, c, &v);
+		remembered_asks(&w, c, "https://www.example/", "/j.png=image", false);
+	}
+	assert_string_equal(remembered_told(&w, &v), "/a.css /f.woff2 /j.png");
+	/* What nobody names for long is forgotten, though the page is viewed. */
+	for (uint32_t c = 1; c <= 16; c++) {
+		w.now += WORLD_DAY;
+		views(100 + c, 100 + c, &v);
+	}
+	assert_string_equal(remembered_told(&w, &v), "/a.css");
+}
+
 /* ---- forgetting ---- */
 
 static void what_fails_is_not_told_for_an_hour_then_for_a_day(void **state)
@@ -408,6 +434,7 @@ int main(void)
 	    TEST(schemes_authorities_and_paths_are_other_pages),
 	    TEST(style_sheets_and_requests_add_to_the_view),
 	    TEST(assets_in_caches_are_told_and_rare_ones_are_not),
+	    TEST(clients_with_full_caches_change_nothing),
 	    TEST(what_fails_is_not_told_for_an_hour_then_for_a_day),
 	    TEST(what_nobody_uses_pauses_for_a_day),
 	    TEST(one_client_pauses_nothing),
