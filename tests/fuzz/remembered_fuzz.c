@@ -19,6 +19,7 @@
 enum { PAGES = 6, MEMORY_BYTES = 60000, WRITTEN = 1000 };
 
 static struct http_head_pool *pool;
+static char page_line[REMEMBERED_PAGE_BYTES];
 
 static void check_told(const struct remembered *m, const struct http_head *request, usec now)
 {
@@ -39,15 +40,13 @@ static void check_told(const struct remembered *m, const struct http_head *reque
 /* Writes all of it, with one page each time; reads it into another memory, which writes the same. */
 static size_t write_all(struct remembered *m, uint32_t round, char **text, usec now)
 {
-	char *page = memory_alloc(REMEMBERED_PAGE_BYTES);
 	*text = memory_alloc(128);
 	size_t length = remembered_write_begin(*text, 128, WRITTEN), more;
-	while ((more = remembered_write_page(m, round, page, now)) > 0) {
+	while ((more = remembered_write_page(m, round, page_line, now)) > 0) {
 		*text = memory_resize(*text, length + more, 1);
-		memcpy(*text + length, page, more);
+		memcpy(*text + length, page_line, more);
 		length += more;
 	}
-	free(page);
 	return length;
 }
 
@@ -69,13 +68,11 @@ static void check(struct remembered *m, const struct budget *budget, usec now)
 	size_t other = write_all(copy, 1, &again, now);
 	/* An age that is about to be over may be over. */
 	ensure(other <= length);
-	char *changed = memory_alloc(REMEMBERED_PAGE_BYTES);
 	uint32_t lines_written = 0;
-	while ((length = remembered_write_changed(m, changed, now)) > 0) {
-		ensure(!remembered_replace_page(copy, slice_of(changed, length), 0, now));
+	while ((length = remembered_write_changed(m, page_line, now)) > 0) {
+		ensure(!remembered_replace_page(copy, slice_of(page_line, length), 0, now));
 		ensure(++lines_written <= PAGES);
 	}
-	free(changed);
 	free(written);
 	free(again);
 	remembered_free(copy);

@@ -112,6 +112,7 @@ static void ages_go_on_while_nobody_runs(void **state)
 	assert_string_equal(remembered_told(&w, &page), "");
 	/* A clock that was set back, and one that is wrong. */
 	assert_null(read_back(text, length, (uint64_t)0 - 86400));
+	assert_string_equal(remembered_told(&w, &page), "/a.css https://cdn.example/c.js /b.js");
 	assert_null(read_back(text, length, UINT64_MAX / 2));
 	free(text);
 }

@@ -154,6 +154,17 @@ static void guarded_pages_teach_plain_assets_of_their_own_site_alone(void **stat
 	assert_told("/", "/a.css");
 }
 
+static void a_page_that_becomes_private_tells_no_other_urls_any_more(void **state)
+{
+	(void)state;
+	struct remembered_view v = {.items = "/a.css=style /x.css?v1=style https://cdn.example/c.js=script"};
+	views(1, 4, &v);
+	assert_told("/", "/a.css /x.css?v1 https://cdn.example/c.js");
+	v.response = "cache-control: private";
+	views(5, 5, &v);
+	assert_told("/", "/a.css");
+}
+
 static void logged_in_and_logged_out_are_variants(void **state)
 {
 	(void)state;
@@ -317,6 +328,7 @@ int main(void)
 	    TEST(one_user_at_many_addresses_is_one_client),
 	    TEST(names_of_users_in_paths_are_not_told),
 	    TEST(guarded_pages_teach_plain_assets_of_their_own_site_alone),
+	    TEST(a_page_that_becomes_private_tells_no_other_urls_any_more),
 	    TEST(logged_in_and_logged_out_are_variants),
 	    TEST(logged_in_pages_that_do_not_say_so_are_not_told),
 	    TEST(what_experiments_differ_in_is_not_told),

@@ -230,6 +230,9 @@ static void one_client_pauses_nothing(void **state)
 		remembered_outcome(&w, 9, &page, "/a.css", REMEMBERED_OFFERED);
 	}
 	assert_string_equal(remembered_told(&w, &page), "/a.css /b.js");
+	char lines[REMEMBERED_LINES][REMEMBERED_LINE];
+	assert_int_equal(remembered_lines(w.m, lines, w.now), 1);
+	assert_non_null(strstr(lines[0], "; used 0 of 1"));
 }
 
 static void a_new_version_of_two_clients_takes_over(void **state)
@@ -374,6 +377,31 @@ static void pages_and_bytes_are_bounded_and_told_pages_stay(void **state)
 	remembered_world_fini(&small);
 }
 
+static void pages_that_told_something_leave_room_for_new_ones(void **state)
+{
+	(void)state;
+	struct remembered_world small;
+	remembered_world_init(&small, &(struct remembered_options){.pages = 16});
+	char path[32];
+	struct remembered_view v = {.path = path, .items = page.items};
+	for (uint32_t c = 1; c <= 2; c++)
+		for (int i = 0; i < 16; i++) {
+			snprintf(path, sizeof(path), "/%d", i);
+			remembered_view(&small, c, &v);
+		}
+	/* Two at a time, the pages before get their second client too. */
+	for (int i = 0; i < 40; i++)
+		for (uint32_t c = 1; c <= 2; c++) {
+			snprintf(path, sizeof(path), "/%d", i);
+			remembered_view(&small, c, &v);
+		}
+	char line[256];
+	remembered_describe(small.m, line, sizeof(line));
+	assert_non_null(strstr(line, "established=14 "));
+	assert_string_equal(remembered_told(&small, &v), "/a.css /b.js");
+	remembered_world_fini(&small);
+}
+
 static void a_memory_without_room_refuses(void **state)
 {
 	(void)state;
@@ -448,6 +476,7 @@ int main(void)
 	    TEST(queries_matter_as_no_vary_search_says),
 	    TEST(resources_of_a_page_are_bounded),
 	    TEST(pages_and_bytes_are_bounded_and_told_pages_stay),
+	    TEST(pages_that_told_something_leave_room_for_new_ones),
 	    TEST(a_memory_without_room_refuses),
 	    TEST(status_and_explain_say_what_is_known),
 	};
