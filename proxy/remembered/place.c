@@ -238,6 +238,11 @@ static void resource_free(struct remembered *m, struct remembered_page *p, int i
 	free(r);
 	p->resources[i] = NULL;
 	p->taken &= ~(UINT64_C(1) << i);
+	/* The next resource at this index must not inherit the outcomes. */
+	for (uint32_t v = 0; v < p->vote_count; v++) {
+		p->votes[v].offered &= ~(UINT64_C(1) << i);
+		p->votes[v].used &= ~(UINT64_C(1) << i);
+	}
 	m->resource_count--;
 }
 

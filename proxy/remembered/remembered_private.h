@@ -194,13 +194,16 @@ struct lesson_inputs {
 	/* Words that a response could have taken from the request. */
 	struct slice words[256];
 	size_t word_count, bytes;
+	/* Bits of what the words begin with, and how many comparisons have been made. */
+	uint64_t begins[64];
+	uint32_t compared;
 	char decoded[8192];
 };
 /* False: too much. */
 bool lesson_inputs_read(struct lesson_inputs *in, const struct remembered *m, struct slice rule,
     const struct http_head *request);
 /* The target has a word of the request in it: it may be this client's alone. */
-bool lesson_is_reflected(const struct lesson_inputs *in, struct slice target);
+bool lesson_is_reflected(struct lesson_inputs *in, struct slice target);
 /* The item is well-formed, and of a kind that is remembered for such a page. */
 bool item_is_good(const struct remembered_item *item, bool is_guarded);
 

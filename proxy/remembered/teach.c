@@ -135,7 +135,7 @@ static void take_new_version(struct remembered *m, struct remembered_page *p, us
 /* ---- lessons ---- */
 
 static void name_items(struct remembered *m, struct remembered_page *p, struct remembered_vote *v,
-    const struct remembered_item *items, size_t count, const struct lesson_inputs *in, usec now)
+    const struct remembered_item *items, size_t count, struct lesson_inputs *in, usec now)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct remembered_item *item = &items[i];

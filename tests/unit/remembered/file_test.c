@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-enum { MUTATIONS = 4000, WRITTEN = 1800000000 };
+enum { MUTATIONS = 2000, WRITTEN = 1800000000 };
 
 static struct remembered_world w;
 

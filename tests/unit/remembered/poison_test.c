@@ -270,6 +270,31 @@ static void megabytes_of_text_teach_nothing(void **state)
 	free(long_text);
 }
 
+static void words_made_to_be_compared_cost_little(void **state)
+{
+	(void)state;
+	char *items = malloc(256 * 1020), *at = items, *field = malloc(8192), *f = field + sprintf(field, "x-words: ");
+	for (int i = 0; i < 250; i++) {
+		at += sprintf(at, "%s/", i ? " " : "");
+		memset(at, 'x', 990);
+		at += 990;
+		at += sprintf(at, "%d.css", i);
+		f += sprintf(f, "xxxxx%d,", i + 10000);
+	}
+	at += sprintf(at, " /a.css");
+	const struct remembered_view v = {.items = items, .request = field};
+	assert_int_equal(remembered_view(&w, 1, &v), REMEMBERED_TAUGHT);
+	const struct remembered_view plain = {.items = "/a.css"};
+	assert_int_equal(remembered_view(&w, 2, &plain), REMEMBERED_TAUGHT);
+	/* /a.css has no byte of any word. */
+	assert_told("/", "/a.css");
+	char line[256];
+	remembered_describe(w.m, line, sizeof(line));
+	assert_null(strstr(line, "resources=0 "));
+	free(items);
+	free(field);
+}
+
 static void attributes_that_end_a_link_are_not_remembered(void **state)
 {
 	(void)state;
@@ -335,6 +360,7 @@ int main(void)
 	    TEST(alternating_sets_are_not_told),
 	    TEST(ten_thousand_links_teach_nothing),
 	    TEST(megabytes_of_text_teach_nothing),
+	    TEST(words_made_to_be_compared_cost_little),
 	    TEST(attributes_that_end_a_link_are_not_remembered),
 	    TEST(a_client_that_fills_a_page_leaves_room),
 	};

@@ -235,6 +235,20 @@ static void one_client_pauses_nothing(void **state)
 	assert_non_null(strstr(lines[0], "; used 0 of 1"));
 }
 
+static void a_resource_does_not_inherit_the_outcomes_of_another(void **state)
+{
+	(void)state;
+	const struct remembered_view sets[] = {
+	    {.items = "/a.css=style"}, {.items = "/b.css=style"}, {.items = "/c.css=style"}};
+	views(1, 6, &sets[0]);
+	for (uint32_t c = 1; c <= 6; c++)
+		remembered_outcome(&w, c, &sets[0], "/a.css", REMEMBERED_OFFERED);
+	for (int s = 1; s < 3; s++)
+		views(1, 6, &sets[s]);
+	remembered_outcome(&w, 6, &sets[2], "/c.css", REMEMBERED_OFFERED);
+	assert_string_equal(remembered_told(&w, &sets[2]), "/c.css");
+}
+
 static void a_new_version_of_two_clients_takes_over(void **state)
 {
 	(void)state;
@@ -466,6 +480,7 @@ int main(void)
 	    TEST(what_fails_is_not_told_for_an_hour_then_for_a_day),
 	    TEST(what_nobody_uses_pauses_for_a_day),
 	    TEST(one_client_pauses_nothing),
+	    TEST(a_resource_does_not_inherit_the_outcomes_of_another),
 	    TEST(a_new_version_of_two_clients_takes_over),
 	    TEST(a_guarded_version_keeps_what_both_have_until_three_clients_came),
 	    TEST(the_same_validator_with_another_set_is_no_new_version),
