@@ -238,14 +238,17 @@ static void one_client_pauses_nothing(void **state)
 static void a_resource_does_not_inherit_the_outcomes_of_another(void **state)
 {
 	(void)state;
-	const struct remembered_view sets[] = {
-	    {.items = "/a.css=style"}, {.items = "/b.css=style"}, {.items = "/c.css=style"}};
+	/* The same validator: no new version, which would forget the votes. */
+	const struct remembered_view sets[] = {{.items = "/a.css=style", .response = "etag: \"1\""},
+	    {.items = "/b.css=style", .response = "etag: \"1\""},
+	    {.items = "/c.css=style", .response = "etag: \"1\""}};
 	views(1, 6, &sets[0]);
 	for (uint32_t c = 1; c <= 6; c++)
 		remembered_outcome(&w, c, &sets[0], "/a.css", REMEMBERED_OFFERED);
 	for (int s = 1; s < 3; s++)
 		views(1, 6, &sets[s]);
-	remembered_outcome(&w, 6, &sets[2], "/c.css", REMEMBERED_OFFERED);
+	views(7, 7, &sets[2]);
+	remembered_outcome(&w, 7, &sets[2], "/c.css", REMEMBERED_OFFERED);
 	assert_string_equal(remembered_told(&w, &sets[2]), "/c.css");
 }
 
