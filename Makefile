@@ -29,7 +29,7 @@ CFLAGS_cover   := -O0 -g --coverage -DPUSHGATE_INSTRUMENTED
 CFLAGS_mutants := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DPUSHGATE_INSTRUMENTED
 # A fuzzer sees the branches of the program, and what parsers compare. It sees neither the harness nor the walks of
 # invariants, and no comparison of the rest: they took more than half of its time.
-FUZZ_PARSERS   := proxy/conf/% proxy/h1/% proxy/http/% proxy/names/% proxy/observe/% proxy/offer/% proxy/remembered/% proxy/route/% proxy/tool/%
+FUZZ_PARSERS   := proxy/conf/% proxy/h1/% proxy/http/% proxy/markup/% proxy/names/% proxy/observe/% proxy/offer/% proxy/remembered/% proxy/route/% proxy/tool/%
 FUZZ_BLIND     := tests/% proxy/h2/invariants.c
 FUZZ_SEES       = $(if $(filter $(FUZZ_BLIND),$<),,-fsanitize=fuzzer-no-link $(if $(filter $(FUZZ_PARSERS),$<),,-fno-sanitize-coverage=trace-cmp))
 CFLAGS_fuzz     = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DPUSHGATE_FUZZ $(FUZZ_SEES)
@@ -43,7 +43,7 @@ CC := clang
 endif
 CPPFLAGS += -I. -D_GNU_SOURCE $(SSL_CFLAGS)
 ALLFLAGS  = -std=c17 $(WARN) $(WERROR) $(CFLAGS_$(KIND)) $(if $(SHARED),-fPIC) $(if $(FAST_TESTS),$(if $(filter %_test.c,$<),-O0)) $(CPPFLAGS) $(CFLAGS)
-LIBS     := -L$(SSL_LIBDIR) -Wl,-rpath,$(SSL_LIBDIR) -lssl -lcrypto -lev -linih -lpcre2-8 -ljansson -lz -luriparser -lseccomp -lcap -lcares -lcrypt -lm
+LIBS     := -L$(SSL_LIBDIR) -Wl,-rpath,$(SSL_LIBDIR) -lssl -lcrypto -lev -linih -lpcre2-8 -ljansson -lz -lbrotlidec -lzstd -luriparser -lseccomp -lcap -lcares -lcrypt -lm
 TESTLIBS := -lcmocka -lnghttp2
 
 OUT  := build/$(KIND)
@@ -160,7 +160,7 @@ asan-tests:
 	$(Q)$(MAKE) --no-print-directory KIND=asan tests replays
 
 release-tests: build/pushgate
-	$(Q)$(MAKE) --no-print-directory $(OUT)/tests/bench/push_load
+	$(Q)$(MAKE) --no-print-directory $(OUT)/tests/bench/push_load $(OUT)/tests/bench/markup_read
 
 check: asan-tests
 	$(Q)PUSHGATE=$(CURDIR)/build/asan/pushgate tests/run $(CHECKS)

@@ -65,6 +65,16 @@
 
 /* A URI reference in a Link field or a manifest; longer ones name nothing worth pushing. */
 #define LIMIT_REFERENCE_BYTES 4096u
+/* Of a page or a stylesheet so much is read to find what a browser needs: nearly every head ends before. */
+#define LIMIT_MARKUP_BYTES 65536u
+/* The values of one tag together; a tag with more names nothing. A reference may be as long. */
+#define LIMIT_MARKUP_TAG_BYTES 4096u
+/* Resources of one page or stylesheet: no more can be hinted to one request. */
+#define LIMIT_MARKUP_RESOURCES 100u
+/* Encoded bytes of a page that are decoded: a stream may have any number that decode to nothing. */
+#define LIMIT_DECODE_INPUT_BYTES 262144u
+/* The memory of one decoder: a window of 8 MiB is the largest that a client must accept (RFC 9659 3). */
+#define LIMIT_DECODE_MEMORY_BYTES (9u << 20)
 /* Resources hinted to one request, by the origin's 103 responses and by pushgate's: each is remembered,
  * so that none is hinted twice. Those of the origin beyond it pass and are not remembered. */
 #define LIMIT_HINTS_PER_REQUEST 100u

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tokenizer of HTML (HTML standard 13.2.5), for tags alone: text and comments are skipped. Fed with
+ * pieces cut at any byte; of a tag it keeps its name, if an element of concern has one as long, and
+ * the attributes of concern.
+ */
+#ifndef PUSHGATE_MARKUP_TOKENIZER_H
+#define PUSHGATE_MARKUP_TOKENIZER_H
+
+#include "proxy/limits.h"
+#include "proxy/markup/char_reference.h"
+
+enum markup_attribute {
+	MARKUP_ATTRIBUTE_HREF,
+	MARKUP_ATTRIBUTE_SRC,
+	MARKUP_ATTRIBUTE_REL,
+	MARKUP_ATTRIBUTE_AS,
+	MARKUP_ATTRIBUTE_TYPE,
+	MARKUP_ATTRIBUTE_MEDIA,
+	MARKUP_ATTRIBUTE_CROSSORIGIN,
+	MARKUP_ATTRIBUTE_FETCHPRIORITY,
+	MARKUP_ATTRIBUTE_INTEGRITY,
+	MARKUP_ATTRIBUTE_IMAGESRCSET,
+	MARKUP_ATTRIBUTE_IMAGESIZES,
+	MARKUP_ATTRIBUTE_LANGUAGE,
+	MARKUP_ATTRIBUTE_ASYNC,
+	MARKUP_ATTRIBUTE_DEFER,
+	MARKUP_ATTRIBUTE_NOMODULE,
+	MARKUP_ATTRIBUTE_DISABLED,
+	MARKUP_ATTRIBUTES,
+	MARKUP_ATTRIBUTE_OTHER = MARKUP_ATTRIBUTES
+};
+
+/* A name of a tag or an attribute, in lower case. A longer one is cut: its length is the whole array. */
+struct markup_name {
+	char bytes[16];
+	uint8_t length;
+};
+
+struct markup_tag {
+	struct markup_name name;
+	bool is_end;
+	bool
+	    is_unclear; /* a value has a character reference that is not known here, or all are too long */
+	uint16_t used;    /* of `bytes` */
+	uint32_t present; /* a bit for each attribute */
+	struct {
+		uint16_t at, length;
+	} values[MARKUP_ATTRIBUTES];
+	char bytes[LIMIT_MARKUP_TAG_BYTES];
+};
+
+enum markup_token {
+	MARKUP_TOKEN_NONE, /* the piece is used up */
+	MARKUP_TOKEN_TAG,  /* in `tag`, until the next call */
+	MARKUP_TOKEN_TEXT  /* a character that is no white space */
+};
+
+/* What stands behind a start tag, up to the end tag of the same name. */
+enum markup_content {
+	MARKUP_CONTENT_MARKUP,
+	MARKUP_CONTENT_TEXT, /* RCDATA or RAWTEXT: they differ in character references alone */
+	MARKUP_CONTENT_SCRIPT
+};
+
+struct markup_tokenizer {
+	uint8_t state;
+	uint8_t back;    /* the state to which a tag returns that does not end the text around it */
+	uint8_t quote;   /* the state of the value that a character reference is in */
+	uint8_t matched; /* bytes of "DOCTYPE" or "--" behind "<!" */
+	uint8_t keeps;   /* enum markup_attribute: whose value is being read */
+	bool ignores_text; /* set by the owner: no MARKUP_TOKEN_TEXT */
+	bool after_cr;
+	enum markup_token token;
+	struct markup_name word;   /* an attribute's name; in a script "script" */
+	struct markup_name opened; /* the last start tag */
+	struct markup_char_reference reference;
+	struct markup_tag tag;
+};
+
+void markup_tokenizer_init(struct markup_tokenizer *t);
+/* Cuts off *rest what it has read, up to the next token. */
+enum markup_token markup_tokenizer_next(struct markup_tokenizer *t, struct slice *rest);
+/* Behind a start tag. */
+void markup_tokenizer_expect(struct markup_tokenizer *t, enum markup_content content);
+
+static inline struct slice markup_name_text(const struct markup_name *name)
+{
+	return slice_of(name->bytes, name->length);
+}
+void markup_name_append(struct markup_name *name, unsigned char c);
+
+static inline bool markup_tag_has(const struct markup_tag *tag, enum markup_attribute a)
+{
+	return (tag->present >> a & 1) != 0;
+}
+/* Empty: it is not there, or its value is empty. */
+static inline struct slice markup_tag_value(const struct markup_tag *tag, enum markup_attribute a)
+{
+	return slice_of(tag->bytes + tag->values[a].at, tag->values[a].length);
+}
+
+/* Private to the tokenizer's files. */
+
+enum markup_tokenizer_state {
+	MARKUP_IN_DATA,
+	MARKUP_IN_DATA_REFERENCE,
+	MARKUP_IN_TAG_OPEN,
+	MARKUP_IN_END_TAG_OPEN,
+	MARKUP_IN_TAG_NAME,
+	MARKUP_IN_BEFORE_NAME,
+	MARKUP_IN_NAME,
+	MARKUP_IN_AFTER_NAME,
+	MARKUP_IN_BEFORE_VALUE,
+	MARKUP_IN_DOUBLE_QUOTED,
+	MARKUP_IN_SINGLE_QUOTED,
+	MARKUP_IN_UNQUOTED,
+	MARKUP_IN_VALUE_REFERENCE,
+	MARKUP_IN_AFTER_QUOTED,
+	MARKUP_IN_SELF_CLOSING,
+	MARKUP_IN_DECLARATION,
+	MARKUP_IN_BOGUS_COMMENT, /* and in a DOCTYPE: each ends at the first ">" */
+	MARKUP_IN_COMMENT_START,
+	MARKUP_IN_COMMENT_START_DASH,
+	MARKUP_IN_COMMENT,
+	MARKUP_IN_COMMENT_END_DASH,
+	MARKUP_IN_COMMENT_END,
+	MARKUP_IN_COMMENT_END_BANG,
+	MARKUP_IN_TEXT,
+	MARKUP_IN_TEXT_LESS,
+	MARKUP_IN_TEXT_END_OPEN,
+	MARKUP_IN_TEXT_END_NAME,
+	MARKUP_IN_SCRIPT,
+	MARKUP_IN_SCRIPT_LESS,
+	MARKUP_IN_ESCAPE_START,
+	MARKUP_IN_ESCAPE_START_DASH,
+	MARKUP_IN_ESCAPED,
+	MARKUP_IN_ESCAPED_DASH,
+	MARKUP_IN_ESCAPED_DASHES,
+	MARKUP_IN_ESCAPED_LESS,
+	MARKUP_IN_DOUBLE_START,
+	MARKUP_IN_DOUBLE,
+	MARKUP_IN_DOUBLE_DASH,
+	MARKUP_IN_DOUBLE_DASHES,
+	MARKUP_IN_DOUBLE_LESS,
+	MARKUP_IN_DOUBLE_END
+};
+
+/* The standard's white space: of the input and behind character references. */
+static inline bool markup_is_space(unsigned char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
+}
+static inline bool markup_is_letter(unsigned char c)
+{
+	return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+
+/* Each step takes one byte in the present state; false: the byte is for the next state. */
+bool markup_step_attribute(struct markup_tokenizer *t, unsigned char c);
+bool markup_step_text(struct markup_tokenizer *t, unsigned char c);
+bool markup_step_script(struct markup_tokenizer *t, unsigned char c);
+
+void markup_tag_begin(struct markup_tokenizer *t, bool is_end);
+void markup_tag_end(struct markup_tokenizer *t);
+
+#endif
