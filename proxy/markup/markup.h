@@ -65,4 +65,14 @@ void markup_head_free(struct markup_head *head);
 /* The next bytes of the page. Other states than MARKUP_READS are final, and read nothing more. */
 enum markup_state markup_head_read(struct markup_head *head, struct slice piece);
 
+/*
+ * A stylesheet, whose target is the base of what it names: its imports (`media` is theirs), and of each
+ * @font-face that depends on no condition the source that a browser takes.
+ */
+struct markup_css;
+
+struct markup_css *markup_css_new(const struct http_target *sheet, struct markup_sink sink);
+void markup_css_free(struct markup_css *css);
+enum markup_state markup_css_read(struct markup_css *css, struct slice piece);
+
 #endif

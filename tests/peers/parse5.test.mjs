@@ -58,7 +58,7 @@ const ENDS = ['</head>', '<body>', '</body>', 'x', '<p>', '<div>', '</br>', '&nb
 function generated() {
 	let out = pick(['', '\ufeff', '<!doctype html>', '<!DOCTYPE html>\n<html>\n<head>\n', '<html><head>', '<head>']);
 	for (let i = below(12); i > 0; i--)
-		out += pick(PARTS)() + (below(15) === 0 ? pick(ENDS) : '');
+		out += (below(2) ? PARTS[below(4)] : pick(PARTS))() + (below(15) === 0 ? pick(ENDS) : '');
 	return below(2) ? `${out}${pick(ENDS)}${pick(PARTS)()}${pick(PARTS)()}` : out;
 }
 
