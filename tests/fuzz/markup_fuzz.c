@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a page, in one piece and in small ones: both ways find the same resources in the same
+ * Any bytes as a page or a stylesheet, in one piece and in small ones: both ways find the same resources in the same
  * order, all within their bounds, and the targets are ones that a request may have.
  *
- * Input: a byte that says how large the pieces are, then the page.
+ * Input: a byte that says how large the pieces are, from 128 on of a stylesheet; then the text.
  */
 #include "tests/fuzz/input.h"
 
@@ -41,10 +41,11 @@ static void note(const struct markup_resource *r, void *context)
 		add(sum, parts[i]);
 }
 
-static enum markup_state read_in(struct slice text, size_t piece, struct sum *sum)
+static const struct http_target page = {
+    SLICE_INIT("https"), SLICE_INIT("a.example"), SLICE_INIT("/dir/page?q")};
+
+static enum markup_state read_head(struct slice text, size_t piece, struct sum *sum)
 {
-	static const struct http_target page = {
-	    SLICE_INIT("https"), SLICE_INIT("a.example"), SLICE_INIT("/dir/page?q")};
 	enum markup_state state = MARKUP_READS;
 	struct markup_head *head = markup_head_new(&page, (struct markup_sink){note, sum});
 	for (size_t at = 0; at < text.len; at += piece)
@@ -53,13 +54,26 @@ static enum markup_state read_in(struct slice text, size_t piece, struct sum *su
 	return state;
 }
 
+static enum markup_state read_css(struct slice text, size_t piece, struct sum *sum)
+{
+	enum markup_state state = MARKUP_READS;
+	struct markup_css *css = markup_css_new(&page, (struct markup_sink){note, sum});
+	for (size_t at = 0; at < text.len; at += piece)
+		state = markup_css_read(css, slice_sub(text, at, piece));
+	markup_css_free(css);
+	return state;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = {data, size};
-	size_t piece = 1 + input_below(&in, 64);
+	uint8_t first = input_byte(&in);
+	size_t piece = 1u + first % 64;
 	struct slice text = input_take(&in, in.left);
 	struct sum whole = {0, 0}, cut = {0, 0};
-	ensure(read_in(text, text.len + 1, &whole) == read_in(text, piece, &cut));
+	enum markup_state (*read)(struct slice, size_t, struct sum *) =
+	    first < 128 ? read_head : read_css;
+	ensure(read(text, text.len + 1, &whole) == read(text, piece, &cut));
 	ensure(whole.count == cut.count && whole.mix == cut.mix);
 	return 0;
 }
