@@ -249,7 +249,7 @@ static bool is_rule(struct slice text, struct slice name)
 static bool on_semicolon(struct markup_css *css)
 {
 	struct slice text = piece(css);
-	if (css->is_font) {
+	if (css->is_font && css->skipped == 0) {
 		on_font_declaration(css, text);
 	} else if (css->skipped == 0) {
 		if (slice_peek(text) != '@')
@@ -283,7 +283,8 @@ static void on_open(struct markup_css *css)
 	piece_over(css);
 }
 
-static void on_close(struct markup_css *css)
+/* False: no block is open, and the brace makes the rule that it is in invalid. */
+static bool on_close(struct markup_css *css)
 {
 	if (css->skipped > 0) {
 		css->skipped--;
@@ -292,8 +293,11 @@ static void on_close(struct markup_css *css)
 		on_font_end(css);
 	} else if (css->layers > 0) {
 		css->layers--;
+	} else {
+		return false;
 	}
 	piece_over(css);
+	return true;
 }
 
 static void keep(struct markup_css *css, char c)
@@ -326,11 +330,10 @@ static void on_text(struct markup_css *css, char c)
 		on_open(css);
 		return;
 	}
-	if (is_flat && (c == '}' || (c == ';' && on_semicolon(css)))) {
-		if (c == '}')
-			on_close(css);
+	if (is_flat && c == '}' && on_close(css))
 		return;
-	}
+	if (is_flat && c == ';' && on_semicolon(css))
+		return;
 	if (c == '\\') {
 		css->state = IN_ESCAPE;
 	} else if (c == '"' || c == '\'') {

@@ -76,6 +76,7 @@ static void what_depends_on_a_condition_is_skipped(void **state)
 	check("@media print{@font-face{src:url(x)}}@supports (a:b){@font-face{src:url(x)}}"
 	      "@font-face{src:url(data:font/woff2;base64,AA==)}",
 	    "");
+	check("}@font-face{src:url(x)}@font-face{a{src:url(x);}}", "");
 	check("a{b:'}@font-face{src:url(x)}';c:url(}@font-face{src:x)}/*@font-face{src:url(x)}*/"
 	      "a[b='{'] {c:\\}} @font-face{src:url(y)}",
 	    "64/8 a/d/y |");
