@@ -197,4 +197,37 @@ size_t remembered_write_changed(struct remembered *m, char buffer[REMEMBERED_PAG
 /* As remembered_read_page, but a page that the memory has is replaced, and removed if the line tells nothing. */
 const char *remembered_replace_page(struct remembered *m, struct slice line, usec away, usec now);
 
+/*
+ * ---- messages (message.c): what workers, whose copies have no votes, tell the process that owns the memory ----
+ *
+ * A message has keyed hashes in place of addresses, cookies and input, so that all copies of a generation need the seed of
+ * the memory. Bytes of the machine's order; both ends are of one program.
+ */
+enum { REMEMBERED_MESSAGE_BYTES = 64 << 10 };
+
+/* A lesson in the making: what its page names is added while the page passes. */
+struct remembered_draft;
+
+/* The head of the response has come. `lesson->items` are added at once; the heads are borrowed for the call. NULL: it teaches
+ * nothing, for the reason in *answer. */
+struct remembered_draft *remembered_draft_new(const struct remembered *copy,
+    const struct remembered_lesson *lesson, enum remembered_answer *answer);
+/* `request`: the page's, the same as before. */
+void remembered_draft_add(struct remembered_draft *d, const struct http_head *request,
+    const struct remembered_item *item);
+/* The message; lent until the draft is freed. Empty: it teaches nothing (REMEMBERED_TOO_LONG). */
+struct slice remembered_draft_end(struct remembered_draft *d);
+void remembered_draft_free(struct remembered_draft *d); /* accepts NULL */
+
+/* The messages of remembered_add and remembered_on_outcome. Return the length; 0: it has no effect. */
+size_t remembered_add_message(const struct remembered *copy, struct slice page, struct slice client,
+    const struct remembered_item *items, size_t count, uint8_t buffer[REMEMBERED_MESSAGE_BYTES]);
+size_t remembered_outcome_message(const struct remembered *copy, const struct http_head *request,
+    struct slice client, struct slice target, enum remembered_outcome outcome,
+    uint8_t buffer[REMEMBERED_MESSAGE_BYTES]);
+
+/* In the owner: does what the message says. Returns the text of a mistake, or NULL. Checks everything: workers face the
+ * network. */
+const char *remembered_take(struct remembered *m, struct slice message, usec now);
+
 #endif
