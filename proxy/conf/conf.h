@@ -278,6 +278,8 @@ static inline bool conf_origin_may_eject(const struct conf_origin *o)
 
 enum conf_learned { CONF_LEARNED_OFF, CONF_LEARNED_PROPOSE, CONF_LEARNED_APPLY };
 
+enum conf_remembers { CONF_REMEMBERED_OFF, CONF_REMEMBERED_PROPOSE, CONF_REMEMBERED_APPLY };
+
 /* A resource that a preload offers with each matching request. Empty slices: not given. */
 struct conf_add {
 	struct slice path, as, type, crossorigin, fetchpriority, media;
@@ -288,6 +290,7 @@ struct conf_preload {
 	struct policy_rule when;      /* conditions only, for policy_rule_takes */
 	bool link;
 	enum conf_learned learned;
+	enum conf_remembers remembered;
 	const char **manifests;       /* paths of files */
 	size_t manifest_count;
 	struct conf_add *adds;
@@ -402,6 +405,8 @@ bool conf_acme_is_over_tls(const struct conf *c);
 uint32_t conf_page_records(const struct conf *c);
 /* Whether it has a learned table (offer/learned.h). */
 bool conf_learns(const struct conf *c);
+/* Whether it has a memory of pages (remembered/remembered.h). */
+bool conf_remembers(const struct conf *c);
 
 /* Whether `trusted` names this peer (family 0: of a unix socket): the TCP peer, or the one that its PROXY header claims,
  * never an address of a field. */

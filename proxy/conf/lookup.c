@@ -18,6 +18,11 @@ bool conf_learns(const struct conf *c)
 	return conf_any(p, c->preloads, c->preload_count, p->learned != CONF_LEARNED_OFF);
 }
 
+bool conf_remembers(const struct conf *c)
+{
+	return conf_any(p, c->preloads, c->preload_count, p->remembered != CONF_REMEMBERED_OFF);
+}
+
 bool conf_has_admin(const struct conf *c)
 {
 	return conf_any(l, c->listens, c->listen_count, l->mode == CONF_MODE_ADMIN);

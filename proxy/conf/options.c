@@ -102,6 +102,9 @@ static_assert(POLICY_FORWARD == 0 && POLICY_DROP == 1 && POLICY_HOLD == 2 && POL
     "action");
 static_assert(
     CONF_LEARNED_OFF == 0 && CONF_LEARNED_PROPOSE == 1 && CONF_LEARNED_APPLY == 2, "learned");
+static_assert(
+    CONF_REMEMBERED_OFF == 0 && CONF_REMEMBERED_PROPOSE == 1 && CONF_REMEMBERED_APPLY == 2,
+    "remembered");
 static_assert(POLICY_TYPE_UNKNOWN == 0 && POLICY_TYPE_COUNT == 8, "type");
 static_assert(
     HTTP_VERSION_1_1 == HTTP_VERSION_1_0 + 1 && HTTP_VERSION_2 == HTTP_VERSION_1_0 + 2, "version");
@@ -205,6 +208,18 @@ const struct conf_option conf_options[] = {
         .example = "/var/lib/pushgate/learned.json", .preset = "off",
         .sentence = "JSON file that keeps what [preload] sections learn over restarts and shows what is proposed. One that is no such file "
         "is a warning at the start, and is replaced. The first worker's table is written to it once a minute and at its end."},
+    {SERVER(server.remembered.file), .key = "remembered-file", FILE_OR("off", "FILE | off"),
+        .example = "/var/lib/pushgate/pages.json", .preset = "off",
+        .sentence = "File that keeps over restarts what is remembered of pages (option remembered of [preload]). One that is no such file "
+        "is a warning at the start, and is replaced. It is written once a minute and at the end."},
+    {SERVER(server.remembered.clients), .key = "remembered-clients", NUMBER(2, 8), .preset = "3",
+        .sentence = "How many clients must have got the same resource with a page before it is offered to others, if the page is private, "
+        "sets cookies or varies by Cookie, and for what clients requested after any page. For other pages it is 2."},
+    {SERVER(server.remembered), .key = "remembered-ignored-query", OTHER("NAME | BEGINNING* ... | none", conf_set_ignored_query),
+        .example = "utm_* ref", .preset = "utm_* fbclid gclid gbraid wbraid dclid msclkid yclid ttclid twclid li_fat_id mc_cid mc_eid _ga _gl",
+        .right = "write names of members, such as ref, or beginnings, such as utm_*",
+        .sentence = "Members of queries that make no other page: URLs that differ in these alone are one page. What is given replaces the "
+        "default. A response says the same of its own URL with No-Vary-Search. none: all members matter."},
     {SERVER(server.pseudonym), .key = "pseudonym", .example = "edge1", .type = CONF_TYPE_TEXT, .preset = "pushgate", .form = "NAME",
         .check = conf_check_pseudonym,
         .sentence = "The name of this proxy in Via and Proxy-Status (RFC 9110 7.6.3). A request whose Via already has the name is in a "
@@ -977,6 +992,11 @@ const struct conf_option conf_options[] = {
         "query, and only what a shared cache may store.\n"
         "propose: counts and shows them.\n"
         "apply: also offers them."},
+    {PRELOAD(remembered), .key = "remembered", CHOICE("off propose apply"), .preset = "off",
+        .sentence = "Remembers what a page needs: by its Link fields and those of the origin's 103 (Early Hints), by its <head>, by its style "
+        "sheets, and by what several clients requested right after it.\n"
+        "propose: remembers it and shows it.\n"
+        "apply: also offers it when the page is requested."},
     {ITEMS(PRELOAD, conf_preload, manifests, manifest_count), .key = "manifest", .example = "/etc/pushgate/manifest.json",
         .type = CONF_TYPE_FILES, .form = "FILE",
         .sentence = "A push manifest (JSON). It is reread when it changes. One that cannot be used is a warning at the start and empty "

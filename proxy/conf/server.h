@@ -38,6 +38,14 @@ struct conf_acme {
 	const char *ca_file;          /* verifies the authority's own certificate; NULL: the system's */
 };
 
+/* The memory of pages (remembered/remembered.h), for [preload] sections with the option remembered. */
+struct conf_remembered {
+	const char *file;             /* keeps it over restarts; NULL = none */
+	uint32_t clients;             /* that must have got a guarded page's resource alike: 3 */
+	struct slice *ignored;        /* members of queries that matter on no page: names, or beginnings with "*" behind */
+	size_t ignored_count;
+};
+
 struct conf_server {
 	uint32_t workers;             /* 0 = auto: one per CPU */
 	const char *user;             /* NULL = the user that started pushgate; for root: pushgate or nobody */
@@ -50,6 +58,7 @@ struct conf_server {
 	size_t traced_count;
 	const char *status_socket;    /* path of the master's unix socket, NULL = none */
 	const char *learned_file;     /* keeps learned resources over restarts; NULL = none */
+	struct conf_remembered remembered;
 	const char *pseudonym;        /* in Via and Proxy-Status: "pushgate" by default */
 	/* Names of servers (names/names.h). */
 	struct net_address *resolvers; /* none: those of resolv_conf */

@@ -26,7 +26,7 @@ conf_setter conf_set_server, conf_set_tls_ca, conf_add_source, conf_set_client_c
 conf_setter conf_set_route_origin, conf_set_route_redirect, conf_set_route_answer,
     conf_set_route_field, conf_set_limit_requests, conf_set_retry_on;
 /* [access], [preload], [errors] */
-conf_setter conf_set_access_rule, conf_set_add, conf_set_error_body;
+conf_setter conf_set_access_rule, conf_set_ignored_query, conf_set_add, conf_set_error_body;
 /* Readers: they report no mistake themselves; the option's row has the text of it. */
 conf_setter conf_read_log, conf_read_log_sample, conf_read_redirect, conf_read_client_address,
     conf_read_hash, conf_read_statuses, conf_read_health_check, conf_read_rewrite,

@@ -94,6 +94,35 @@ bool conf_read_urgency(struct conf_loader *l, void *at, struct slice value)
 	return true;
 }
 
+/* ---- the memory of pages ---- */
+
+/* A name of a member of a query, or its beginning with "*" behind. */
+static bool is_query_name(struct slice word)
+{
+	size_t star = slice_find(word, '*');
+	return word.len > 1 && star + 1 >= word.len && ascii_is_visible(word) &&
+	       !value_has_any(word, "&=#?");
+}
+
+/* What is given replaces the default. */
+bool conf_set_ignored_query(struct conf_loader *l, void *at, struct slice value)
+{
+	struct conf_remembered *remembered = at;
+	struct slice rest = value, word;
+	bool is_good = true;
+
+	remembered->ignored_count = 0;
+	if (slice_equal(value, SLICE("none")))
+		return true;
+	while (is_good && conf_next_word(l, &rest, &word, &is_good)) {
+		if (!is_query_name(word))
+			return conf_bad_value(l, word, NULL, NULL);
+		conf_append(
+		    l, remembered->ignored, remembered->ignored_count, conf_copy_slice(l, word));
+	}
+	return is_good;
+}
+
 /* ---- [preload] ---- */
 
 /* A request target in origin form (RFC 9112 3.2.1), without a fragment. */

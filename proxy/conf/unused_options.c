@@ -51,6 +51,7 @@ WHEN(has_own_resolvers, void, c->server.resolver_count > 0)
 WHEN(limits_no_requests, void, c->request_limit_count == 0)
 WHEN(nothing_learns, void,
     !conf_any(p, c->preloads, c->preload_count, p->learned != CONF_LEARNED_OFF))
+WHEN(nothing_remembers, void, !conf_remembers(c))
 WHEN(has_no_users, void, !conf_has_users(c))
 WHEN_NO_LISTEN(nobody_shares, void, conf_listen_shares(i))
 WHEN_NO_LISTEN(judges_nobody, void, i->access)
@@ -172,6 +173,7 @@ bool conf_no_origin_promises(const struct conf *c)
 	"limit-window-updates limit-field-blocks max-continuations max-control-output"
 #define EJECTS "eject-failures eject-percent eject-time eject-time-max eject-most failure-status"
 #define NOBODY_SHARES "no [listen NAME] has mode = gateway, or shares = yes"
+#define REMEMBERED "remembered-file remembered-clients remembered-ignored-query"
 #define NO_TUNNELS "the section has no upgrade"
 #define NEVER_COME "the pushes that it waits for never come: its origin "
 
@@ -186,7 +188,10 @@ static const struct row {
     {CONF_SECTION_SERVER, "diary-cookie-key diary-cookie-age", no_cookie, "diary-cookie is off"},
     {CONF_SECTION_SERVER, "hold-max-count hold-max-bytes hold-max-age hold-shared", nothing_holds,
 	"no rule and no default-action holds responses"},
-    {CONF_SECTION_SERVER, "hold-shared diary-cookie learned-file", nobody_shares, NOBODY_SHARES},
+    {CONF_SECTION_SERVER, "hold-shared diary-cookie learned-file " REMEMBERED, nobody_shares,
+	NOBODY_SHARES},
+    {CONF_SECTION_SERVER, REMEMBERED, nothing_remembers,
+	"no [preload NAME] has remembered = propose or remembered = apply"},
     {CONF_SECTION_SERVER, "hint-wait", nothing_hints, "no rule and no default-action hints"},
     {CONF_SECTION_SERVER, "learned-file", nothing_learns,
 	"no [preload NAME] has learned = propose or learned = apply"},
@@ -297,7 +302,7 @@ static const struct row {
     {CONF_SECTION_PUSH, "cross-origin on-revalidation", is_for_relayed,
 	"it is for pushes that pushgate offers"},
     {CONF_SECTION_PUSH, "min-sample", never_pauses, "min-used is 0%"},
-    {CONF_SECTION_PRELOAD, "learned", nobody_shares, NOBODY_SHARES},
+    {CONF_SECTION_PRELOAD, "learned remembered", nobody_shares, NOBODY_SHARES},
 };
 
 const char *conf_next_why_unused(enum conf_kind kind, const char *key, size_t *at)

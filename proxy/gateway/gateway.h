@@ -17,6 +17,7 @@ struct manifests;
 struct ledger_view;
 struct offer_manifest;
 struct password_question;
+struct remembered;
 struct router_tables;
 struct session_protocol;
 struct users;
@@ -66,6 +67,11 @@ struct gateway_env {
 	 * table of this worker is not saved. */
 	enum gateway_handover (*save_page)(void *context, struct slice page, bool may_wait);
 	void *save_context;
+	/* Takes a message for the process that owns the memory of pages (remembered/remembered.h). False: it is lost. NULL: this
+	 * gateway owns its memory. */
+	bool (*teach)(void *context, struct slice message);
+	void *teach_context;
+	uint64_t remembered_seed; /* with teach: of the owner's memory */
 	/* admission.ask_password, with its context. */
 	bool (*ask_password)(void *context, const struct password_question *q);
 	void *ask_context;
@@ -114,6 +120,9 @@ const char *gateway_add_learned(struct gateway *g, struct slice pages);
 void gateway_hand_learned(struct gateway *g,
     enum gateway_handover (*hand_page)(void *context, struct slice page, bool may_wait),
     void *context);
+/* The memory of pages, or the copy of it: what the owner has sent goes into it. NULL: no [preload NAME] remembers. Change it
+ * from the loop, or before the loop runs. */
+struct remembered *gateway_remembered(struct gateway *g);
 /* For the answers of the process that hashes passwords (admission/admission.h). NULL: no [access NAME] section has users. */
 struct users *gateway_users(struct gateway *g);
 /* Another generation drains from now on: goes on with what that has last known of servers. */

@@ -11,6 +11,7 @@
 #include "proxy/client/client.h"
 #include "proxy/gateway/gateway.h"
 #include "proxy/names/names.h"
+#include "proxy/remembered/remembered.h"
 #include "proxy/tracing/tracing.h"
 #include "proxy/upstream/upstream.h"
 #include "proxy/waterfall/waterfall.h"
@@ -56,6 +57,13 @@ struct learned_saving {
 	usec next_begin;    /* of the next round */
 	size_t page_length; /* a page that was not taken yet; 0: none */
 	uint8_t *page;      /* OFFER_LEARNED_PAGE_BYTES; NULL: there was no round yet */
+};
+
+/* The memory of pages, and what takes the lessons for it (lessons.c). */
+struct lessons {
+	struct remembered *memory; /* owned; NULL: no [preload] section remembers */
+	bool (*teach)(void *context, struct slice message); /* of gateway_env, with its context */
+	void *context;
 };
 
 /* Loop passes that took long, since the last line about them (long_pass.c). */
@@ -115,7 +123,8 @@ struct gateway {
 	struct offer_learned *learned;          /* owned; NULL: no [preload] section uses it */
 	struct learned_saving saving;
 	struct wheel_node learned_shown; /* writes the pages that are being learned, for `status` */
-	struct list sockets;             /* struct listener_socket */
+	struct lessons lessons;
+	struct list sockets; /* struct listener_socket */
 	struct memory_pressure pressure;
 	struct memory_squeeze squeeze;
 	struct memory_trim trim;
@@ -231,6 +240,11 @@ void recheck_opened(struct gateway *g, struct exchange *x);
 void learned_open(struct gateway *g, const struct gateway_env *env);
 void learned_close(struct gateway *g);
 void learned_view(struct gateway *g, const struct exchange *x); /* a request has arrived */
+
+/* ---- lessons.c ---- */
+
+void lessons_open(struct gateway *g, const struct gateway_env *env);
+void lessons_close(struct gateway *g);
 
 /* ---- memory_pressure.c ---- */
 

@@ -399,6 +399,9 @@ static void what_changes_nothing_is_a_warning(void **state)
 	    {"[server]\nlearned-file = x\n",
 		"learned-file has no effect, because no [preload NAME] has learned = propose or "
 		"learned = apply; remove it"},
+	    {"[server]\nremembered-file = x\n",
+		"remembered-file has no effect, because no [preload NAME] has remembered = propose or "
+		"remembered = apply; remove it"},
 	    {"[server]\ndiary-cookie-key = x\n",
 		"diary-cookie-key has no effect, because diary-cookie is off; remove it"},
 	    {"[listen m]\naddress = *:1\ntls-timeout = 1s\n",

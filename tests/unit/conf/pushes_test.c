@@ -357,6 +357,60 @@ static void preload_gets_its_conditions_and_sources(void **state)
 	load_free(&load);
 }
 
+static void memory_of_pages_has_options(void **state)
+{
+	(void)state;
+	struct load load = load_fine(LOAD_REST "[preload p]\nremembered = propose\n", "");
+	const struct conf_remembered *r = &load.conf->server.remembered;
+	assert_true(conf_remembers(load.conf));
+	assert_int_equal(load.conf->preloads[0].remembered, CONF_REMEMBERED_PROPOSE);
+	assert_null(r->file);
+	assert_int_equal(r->clients, 3);
+	assert_int_equal(r->ignored_count, 15);
+	assert_slice(r->ignored[0], "utm_*");
+	load_free(&load);
+	load = load_fine(LOAD_REST "[preload p]\nremembered = apply\n[server]\n"
+				   "remembered-file = /p.json\nremembered-clients = 2\n"
+				   "remembered-ignored-query = ref s_*\n", "");
+	r = &load.conf->server.remembered;
+	assert_int_equal(load.conf->preloads[0].remembered, CONF_REMEMBERED_APPLY);
+	assert_string_equal(r->file, "/p.json");
+	assert_int_equal(r->clients, 2);
+	assert_int_equal(r->ignored_count, 2);
+	assert_slice(r->ignored[0], "ref");
+	assert_slice(r->ignored[1], "s_*");
+	load_free(&load);
+	load = load_fine(LOAD_REST "[preload p]\nremembered = apply\n[server]\n"
+				   "remembered-ignored-query = none\n", "");
+	assert_int_equal(load.conf->server.remembered.ignored_count, 0);
+	load_free(&load);
+	load = load_fine(LOAD_REST "[preload p]\nlink = yes\n", "");
+	assert_false(conf_remembers(load.conf));
+	load_free(&load);
+}
+
+static void bad_options_of_the_memory_are_refused(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"a=b", "a*b", "*", "x&y"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char text[512], errors[512];
+		snprintf(text, sizeof(text),
+		    LOAD_REST "[server]\nremembered-ignored-query = ok %s\n[preload p]\nremembered = apply\n",
+		    names[i]);
+		snprintf(errors, sizeof(errors),
+		    "test.ini:8: bad value '%s' for remembered-ignored-query; write names of members, such as "
+		    "ref, or beginnings, such as utm_*, such as remembered-ignored-query = utm_* ref\n",
+		    names[i]);
+		assert_refused(text, errors);
+	}
+	assert_refused(LOAD_REST "[server]\nremembered-clients = 1\n[preload p]\nremembered = yes\n",
+	    "test.ini:8: bad value '1' for remembered-clients; give a whole number from 2 to 8, such as "
+	    "remembered-clients = 3\n"
+	    "test.ini:10: bad value 'yes' for remembered; write off, propose or apply, such as remembered = "
+	    "propose\n");
+}
+
 static void preload_takes_the_requests_of_its_conditions(void **state)
 {
 	(void)state;
@@ -446,6 +500,8 @@ int main(void)
 	    cmocka_unit_test(fields_that_are_not_ours_to_change_are_refused),
 	    cmocka_unit_test(underscores_are_decided_with_the_whole_route),
 	    cmocka_unit_test(preload_gets_its_conditions_and_sources),
+	    cmocka_unit_test(memory_of_pages_has_options),
+	    cmocka_unit_test(bad_options_of_the_memory_are_refused),
 	    cmocka_unit_test(preload_takes_the_requests_of_its_conditions),
 	    cmocka_unit_test(bad_adds_are_refused),
 	    cmocka_unit_test(preload_without_a_source_is_a_warning),
