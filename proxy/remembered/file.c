@@ -9,7 +9,6 @@
 #include "proxy/remembered/remembered_private.h"
 
 #include "proxy/base/ascii.h"
-#include "proxy/base/hash.h"
 #include <jansson.h>
 #include <stdio.h>
 
@@ -19,7 +18,7 @@ enum { FILE_VERSION = 1 };
 #define AGE_MOST_SEC ((json_int_t)366 * 86400)
 #define COUNT_MOST UINT32_MAX
 
-static const char *const rel_names[] = {"preload", "modulepreload", "preconnect"};
+static const char *const rel_names[REMEMBERED_RELS] = {"preload", "modulepreload", "preconnect"};
 static const char *const crossorigin_names[] = {"", "anonymous", "use-credentials"};
 static const char *const source_names[REMEMBERED_SOURCES] = {"link", "head", "style", "asked"};
 
@@ -77,7 +76,7 @@ static json_t *page_to_json(const struct remembered_page *p, uint64_t told, usec
 	    age_of(p->viewed, now), "views", (json_int_t)p->views, "resources", resources);
 }
 
-static size_t put_page(
+size_t page_put(
     const struct remembered_page *p, uint64_t told, char buffer[REMEMBERED_PAGE_BYTES], usec now)
 {
 	json_t *page = page_to_json(p, told, now);
@@ -101,47 +100,9 @@ size_t remembered_write_page(
 				continue;
 			p->written = round;
 			uint64_t told = page_told(m, p, now + EPOCH);
-			size_t length = told ? put_page(p, told, buffer, now + EPOCH) : 0;
+			size_t length = told ? page_put(p, told, buffer, now + EPOCH) : 0;
 			if (length > 0)
 				return length;
-		}
-	return 0;
-}
-
-static uint64_t told_hash(
-    const struct remembered *m, const struct remembered_page *p, uint64_t told)
-{
-	uint64_t hash = m->seed;
-	for (uint64_t left = told; left != 0; left &= left - 1) {
-		const struct remembered_resource *r = p->resources[__builtin_ctzll(left)];
-		size_t length = (size_t)r->target_len + r->as_len + r->attributes_len;
-		hash = hash_bytes(
-		    hash + (uint64_t)r->rel * 4 + (uint64_t)r->crossorigin, r->text, length);
-		hash += resource_sources(p, __builtin_ctzll(left));
-	}
-	return hash ? hash : 1;
-}
-
-/* A page that has never told anything is none that a copy has. */
-static bool has_changed(const struct remembered *m, struct remembered_page *p, uint64_t told)
-{
-	uint64_t hash = told_hash(m, p, told);
-	if (hash == p->changed || (told == 0 && p->changed == 0))
-		return false;
-	p->changed = hash;
-	return true;
-}
-
-size_t remembered_write_changed(struct remembered *m, char buffer[REMEMBERED_PAGE_BYTES], usec now)
-{
-	const struct list *lists[] = {&m->candidates, &m->established};
-	now += EPOCH;
-	for (size_t i = 0; i < 2; i++)
-		list_for_each(lists[i], p, struct remembered_page, by_use)
-		{
-			uint64_t told = page_told(m, p, now);
-			if (has_changed(m, p, told))
-				return put_page(p, told, buffer, now);
 		}
 	return 0;
 }
@@ -210,7 +171,7 @@ static const char *read_resource(
 	struct remembered_item item = {.target = read_text(object, "target", &is_good),
 	    .as = read_text(object, "as", &is_good),
 	    .attributes = read_text(object, "attributes", &is_good)};
-	int rel = name_at(read_text(object, "rel", &is_good), rel_names, 3);
+	int rel = name_at(read_text(object, "rel", &is_good), rel_names, REMEMBERED_RELS);
 	int crossorigin = name_at(read_text(object, "crossorigin", &is_good), crossorigin_names, 3);
 	uint8_t sources = read_sources(object, &is_good);
 	json_int_t known = read_number(object, "known", AGE_MOST_SEC, &is_good);
@@ -245,7 +206,7 @@ struct page_texts {
 	struct slice scheme, authority, path, vary, rule, query, variant;
 };
 
-static bool is_printable(struct slice s)
+bool text_is_storable(struct slice s)
 {
 	for (size_t i = 0; i < s.len; i++)
 		if ((s.ptr[i] < ' ' || s.ptr[i] > '~') && s.ptr[i] != '\t')
@@ -264,25 +225,24 @@ static bool read_texts(const json_t *object, struct page_texts *t)
 	t->query = read_text(object, "query", &is_good);
 	t->variant = read_text(object, "variant", &is_good);
 	return is_good && vary_is_good(t->vary) && query_rule_is_good(t->rule) &&
-	       is_printable(t->query) && ascii_is_visible(t->query) && is_printable(t->variant) &&
-	       slice_find(t->path, '?') == t->path.len;
+	       text_is_storable(t->query) && ascii_is_visible(t->query) &&
+	       text_is_storable(t->variant) && slice_find(t->path, '?') == t->path.len;
 }
 
 /* A page that the memory has was learned meanwhile, and one without room is left out: *out is NULL. */
-static const char *make_page(
-    struct remembered *m, const struct page_texts *t, struct remembered_page **out, usec now)
+static const char *make_page(struct remembered *m, const struct page_texts *t, bool replaces,
+    struct remembered_page **out, usec now)
 {
 	struct place_name name;
 	*out = NULL;
 	if (!place_name_set(&name, t->scheme, t->authority, t->path))
 		return "\"scheme\", \"authority\" and \"path\" name no page";
 	struct remembered_place *l = place_find(m, &name);
-	if (l && (!slice_equal(slice_of(l->vary, l->vary_len), t->vary) ||
-		     !slice_equal(slice_of(l->rule, l->rule_len), t->rule) ||
-		     page_find(l, t->query, t->variant) || l->page_count >= REMEMBERED_VARIANTS))
+	if (l && (!place_has_rules(l, t->vary, t->rule) || page_find(l, t->query, t->variant) ||
+		     l->page_count >= REMEMBERED_VARIANTS))
 		return NULL;
-	/* What was read before, and is no less worth, stays. */
-	if (m->established_count >= m->options.pages - (m->options.pages + 7) / 8)
+	/* What was read before from a file, and is no less worth, stays. */
+	if (!replaces && m->established_count >= m->options.pages - (m->options.pages + 7) / 8)
 		return NULL;
 	l = place_get(m, &name, t->vary, t->rule);
 	*out = l ? page_new(m, l, t->query, t->variant, now) : NULL;
@@ -297,8 +257,7 @@ static void remove_page(struct remembered *m, const struct page_texts *t)
 	    place_name_set(&name, t->scheme, t->authority, t->path) ? place_find(m, &name) : NULL;
 	if (!l)
 		return;
-	if (!slice_equal(slice_of(l->vary, l->vary_len), t->vary) ||
-	    !slice_equal(slice_of(l->rule, l->rule_len), t->rule)) {
+	if (!place_has_rules(l, t->vary, t->rule)) {
 		place_free(m, l);
 		return;
 	}
@@ -325,7 +284,7 @@ static const char *read_page(
 		remove_page(m, &texts);
 	if (json_array_size(list) == 0)
 		return NULL;
-	const char *mistake = make_page(m, &texts, &p, now);
+	const char *mistake = make_page(m, &texts, replaces, &p, now);
 	if (!p)
 		return mistake;
 	p->since = time_of(known, away, now);
@@ -367,6 +326,7 @@ const char *remembered_read_page(struct remembered *m, struct slice line, usec a
 
 const char *remembered_replace_page(struct remembered *m, struct slice line, usec away, usec now)
 {
+	pages_expire(m, now + EPOCH);
 	return read_line(m, line, true, away, now);
 }
 

@@ -300,7 +300,7 @@ bool item_is_good(const struct remembered_item *item, bool is_guarded)
 		if (slice_find(t, unsafe[i]) < t.len)
 			return false;
 	if ((unsigned)item->source >= REMEMBERED_SOURCES ||
-	    (unsigned)item->rel > REMEMBERED_PRECONNECT ||
+	    (unsigned)item->rel >= REMEMBERED_RELS ||
 	    (unsigned)item->crossorigin > REMEMBERED_CREDENTIALS || item->as.len > 16 ||
 	    !ascii_all(item->as, ASCII_LOWER) || !is_attributes(item->attributes))
 		return false;

@@ -28,13 +28,18 @@ struct remembered *remembered_new(
 	map_init(&m->places);
 	list_init(&m->established);
 	list_init(&m->candidates);
+	list_init(&m->changes);
+	list_init(&m->gone);
 	return m;
 }
 
 void remembered_clear(struct remembered *m)
 {
+	/* No copy is told of pages that all go. */
+	list_for_each(&m->changes, c, struct remembered_page, by_change) c->changed_at = 0;
 	list_for_each(&m->candidates, p, struct remembered_page, by_use) page_free(m, p);
 	list_for_each(&m->established, p, struct remembered_page, by_use) page_free(m, p);
+	gone_clear(m);
 	ensure(m->page_count == 0 && m->established_count == 0 && m->resource_count == 0 &&
 	       m->places.count == 0);
 }
@@ -96,6 +101,12 @@ struct remembered_place *place_find(const struct remembered *m, const struct pla
 			return l;
 	}
 	return NULL;
+}
+
+bool place_has_rules(const struct remembered_place *l, struct slice vary, struct slice rule)
+{
+	return slice_equal(slice_of(l->vary, l->vary_len), vary) &&
+	       slice_equal(slice_of(l->rule, l->rule_len), rule);
 }
 
 static size_t place_bytes(const struct remembered_place *l)
@@ -224,6 +235,7 @@ struct remembered_page *page_new(struct remembered *m, struct remembered_place *
 		memcpy(p->name + query.len, variant.ptr, variant.len);
 	list_init(&p->by_use);
 	list_init(&p->of_place);
+	list_init(&p->by_change);
 	list_append(&m->candidates, &p->by_use);
 	list_append(&l->pages, &p->of_place);
 	l->page_count++;
@@ -249,11 +261,14 @@ static void resource_free(struct remembered *m, struct remembered_page *p, int i
 void page_free(struct remembered *m, struct remembered_page *p)
 {
 	struct remembered_place *l = p->place;
+	if (p->changed_at)
+		gone_note(m, p);
 	for (int i = 0; i < REMEMBERED_RESOURCES; i++)
 		if (p->taken >> i & 1)
 			resource_free(m, p, i);
 	list_remove(&p->by_use);
 	list_remove(&p->of_place);
+	list_remove(&p->by_change);
 	m->page_count--;
 	m->established_count -= p->is_established;
 	budget_give(&m->budget, page_bytes(p));

@@ -63,7 +63,12 @@ enum remembered_source {
 	REMEMBERED_SOURCES
 };
 
-enum remembered_rel { REMEMBERED_PRELOAD, REMEMBERED_MODULEPRELOAD, REMEMBERED_PRECONNECT };
+enum remembered_rel {
+	REMEMBERED_PRELOAD,
+	REMEMBERED_MODULEPRELOAD,
+	REMEMBERED_PRECONNECT,
+	REMEMBERED_RELS
+};
 enum remembered_crossorigin {
 	REMEMBERED_NO_CORS,
 	REMEMBERED_ANONYMOUS,
@@ -190,10 +195,15 @@ const char *remembered_read(
     struct remembered *m, struct slice text, uint64_t wall_sec, usec now, uint32_t *line);
 
 /*
- * For copies that have no votes: writes the line of the next page of which something else is told than when this function
- * wrote it last, also when nothing is told any more. Returns its length; 0: there is no other.
+ * For copies that have no votes, and age as the memory does. Writes the line of a page of which something else is told
+ * since the change *since (0: of any page that was ever told), the oldest change first, also when nothing is told any
+ * more, and moves *since to its change. Returns the length; 0: there is no other. A copy that misses more pages than the
+ * memory notes as forgotten (64) keeps such a page until its age is over.
  */
-size_t remembered_write_changed(struct remembered *m, char buffer[REMEMBERED_PAGE_BYTES], usec now);
+size_t remembered_write_since(
+    struct remembered *m, uint64_t *since, char buffer[REMEMBERED_PAGE_BYTES], usec now);
+/* Notes changes that time alone has made, and forgets what is too old. Once a minute is enough. */
+void remembered_look(struct remembered *m, usec now);
 /* As remembered_read_page, but a page that the memory has is replaced, and removed if the line tells nothing. */
 const char *remembered_replace_page(struct remembered *m, struct slice line, usec away, usec now);
 
@@ -203,20 +213,24 @@ const char *remembered_replace_page(struct remembered *m, struct slice line, use
  * A message has keyed hashes in place of addresses, cookies and input, so that all copies of a generation need the seed of
  * the memory. Bytes of the machine's order; both ends are of one program.
  */
-enum { REMEMBERED_MESSAGE_BYTES = 64 << 10 };
+enum { REMEMBERED_MESSAGE_BYTES = 64 << 10 }; /* a page that names more than this teaches nothing */
 
 /* A lesson in the making: what its page names is added while the page passes. */
 struct remembered_draft;
 
-/* The head of the response has come. `lesson->items` are added at once; the heads are borrowed for the call. NULL: it teaches
- * nothing, for the reason in *answer. */
-struct remembered_draft *remembered_draft_new(const struct remembered *copy,
-    const struct remembered_lesson *lesson, enum remembered_answer *answer);
-/* `request`: the page's, the same as before. */
-void remembered_draft_add(struct remembered_draft *d, const struct http_head *request,
-    const struct remembered_item *item);
-/* The message; lent until the draft is freed. Empty: it teaches nothing (REMEMBERED_TOO_LONG). */
-struct slice remembered_draft_end(struct remembered_draft *d);
+/*
+ * The head of the response has come: the page is in use. `lesson->items` are added at once; the heads are borrowed for the
+ * call, the copy until the draft is freed. NULL: it teaches nothing, for the reason in *answer.
+ */
+struct remembered_draft *remembered_draft_new(struct remembered *copy,
+    const struct remembered_lesson *lesson, enum remembered_answer *answer, usec now);
+/* Sources LINK and HEAD alone. */
+void remembered_draft_add(struct remembered_draft *d, const struct remembered_item *item);
+/*
+ * The message; lent until the draft is freed. `request`: the page's, the same as before. Empty: it teaches nothing
+ * (REMEMBERED_TOO_LONG).
+ */
+struct slice remembered_draft_end(struct remembered_draft *d, const struct http_head *request);
 void remembered_draft_free(struct remembered_draft *d); /* accepts NULL */
 
 /* The messages of remembered_add and remembered_on_outcome. Return the length; 0: it has no effect. */

@@ -16,6 +16,9 @@
  * tell.c      what is told; outcomes
  * say.c       what status and explain print
  * file.c      lines of JSON
+ * draft.c     lessons in the making
+ * message.c   messages to the process that owns the memory (message.h)
+ * changes.c   what copies of the memory have not got yet
  */
 #ifndef PUSHGATE_REMEMBERED_PRIVATE_H
 #define PUSHGATE_REMEMBERED_PRIVATE_H
@@ -78,9 +81,11 @@ struct remembered_page {
 	struct list by_use; /* in candidates or established */
 	struct list of_place;
 	struct remembered_place *place;
-	bool is_established; /* it has told something */
-	uint32_t written;    /* the round of remembered_write_page */
-	uint64_t changed; /* a hash of what remembered_write_changed wrote last; 0 = it never did */
+	bool is_established;   /* it has told something */
+	uint32_t written;      /* the round of remembered_write_page */
+	struct list by_change; /* in changes; or in none: copies know nothing of it */
+	uint64_t changed,
+	    changed_at; /* a hash of what is told since the change of this number; 0: nothing ever was */
 	uint32_t views;
 	usec since, viewed;
 	uint64_t standing;
@@ -103,6 +108,24 @@ struct remembered {
 	struct list established, candidates; /* pages, the one viewed longest ago first */
 	uint32_t page_count, established_count, resource_count;
 	uint64_t taught, refused;
+	/* For copies: pages in the order of their last change, and pages that were forgotten. */
+	uint64_t change_count;
+	struct list changes, gone;
+	uint32_t gone_count;
+};
+
+/* A page that copies may have, and the memory has not any more. */
+struct remembered_gone {
+	struct list by_change;
+	uint64_t changed_at;
+	size_t length;
+	char line[]; /* as remembered_write_since gives it */
+};
+
+/* A page with the rules of its place. Slices are borrowed. */
+struct page_name {
+	const struct place_name *place;
+	struct slice vary, rule, query, variant;
 };
 
 static inline struct slice place_authority(const struct remembered_place *l)
@@ -182,6 +205,18 @@ bool vary_is_good(struct slice vary);
 /* The values that the request has in these fields. False: too long. */
 bool variant_of(struct slice vary, const struct http_head *request, struct text *variant);
 
+/* file.c */
+bool text_is_storable(struct slice s); /* as a query, or a variant */
+/* Writes a page's line with these resources. 0: it is too long. */
+size_t page_put(
+    const struct remembered_page *p, uint64_t told, char buffer[REMEMBERED_PAGE_BYTES], usec now);
+
+/* changes.c */
+/* After whatever may have changed what is told of it. */
+void page_note_change(struct remembered *m, struct remembered_page *p, usec now);
+void gone_note(struct remembered *m, const struct remembered_page *p);
+void gone_clear(struct remembered *m);
+
 /* lesson.c */
 
 enum lesson_class { LESSON_OPEN, LESSON_GUARDED };
@@ -209,6 +244,7 @@ bool item_is_good(const struct remembered_item *item, bool is_guarded);
 
 /* place.c */
 struct remembered_place *place_find(const struct remembered *m, const struct place_name *name);
+bool place_has_rules(const struct remembered_place *l, struct slice vary, struct slice rule);
 struct remembered_place *place_get(
     struct remembered *m, const struct place_name *name, struct slice vary, struct slice rule);
 /* Forgets all pages; the place is freed. */
@@ -247,7 +283,17 @@ uint8_t resource_sources(const struct remembered_page *p, int i);
 uint32_t resource_votes(
     const struct remembered *m, const struct remembered_page *p, int i, usec now);
 
+/* Of a message's outcome. */
+void outcome_take(struct remembered *m, struct remembered_page *p, uint64_t client,
+    struct slice target, enum remembered_outcome outcome, usec now);
+
 /* teach.c */
+/* What follows when a lesson is there: its vote, and what it names. */
+enum remembered_answer lesson_take(struct remembered *m, const struct page_name *name,
+    const struct remembered_vote *vote, const struct remembered_item *items, size_t count,
+    usec now);
+void lesson_take_addition(struct remembered *m, const struct place_name *name, uint64_t client,
+    const struct remembered_item *items, size_t count, usec now);
 uint64_t client_key(const struct remembered *m, struct slice client);
 
 #endif

@@ -22,24 +22,6 @@ uint64_t client_key(const struct remembered *m, struct slice client)
 	return key ? key : 1;
 }
 
-/* The validator of the response, as a hash. */
-static uint64_t version_of(const struct remembered *m, const struct http_head *response)
-{
-	const struct http_field *f = http_head_find(response, HTTP_TOKEN_ETAG);
-	if (!f)
-		f = http_head_find(response, HTTP_TOKEN_LAST_MODIFIED);
-	uint64_t hash = f ? hash_bytes(m->seed, f->value.ptr, f->value.len) : 0;
-	return f && hash == 0 ? 1 : hash;
-}
-
-static uint64_t item_hash(const struct remembered *m, const struct remembered_item *item)
-{
-	uint64_t hash = m->seed + (uint64_t)item->rel * 4 + (uint64_t)item->crossorigin;
-	hash = hash_bytes(hash, item->target.ptr, item->target.len);
-	hash = hash_bytes(hash, item->as.ptr, item->as.len);
-	return hash_bytes(hash, item->attributes.ptr, item->attributes.len);
-}
-
 /* ---- votes ---- */
 
 static void remove_vote(struct remembered_page *p, uint32_t i)
@@ -135,12 +117,11 @@ static void take_new_version(struct remembered *m, struct remembered_page *p, us
 /* ---- lessons ---- */
 
 static void name_items(struct remembered *m, struct remembered_page *p, struct remembered_vote *v,
-    const struct remembered_item *items, size_t count, struct lesson_inputs *in, usec now)
+    const struct remembered_item *items, size_t count, usec now)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct remembered_item *item = &items[i];
-		if (!item_is_good(item, v->is_guarded) ||
-		    (in && lesson_is_reflected(in, item->target)))
+		if (!item_is_good(item, v->is_guarded))
 			continue;
 		int at = resource_find(p, item);
 		if (at < 0 && v->added < LESSON_NEW) {
@@ -154,30 +135,14 @@ static void name_items(struct remembered *m, struct remembered_page *p, struct r
 	}
 }
 
-/* Of the page's own items alone, whatever room they have found. */
-static uint64_t set_of(const struct remembered *m, const struct remembered_lesson *lesson)
-{
-	uint64_t set = 1, hashes[REMEMBERED_LESSON_ITEMS];
-	for (size_t i = 0; i < lesson->count; i++) {
-		hashes[i] = item_hash(m, &lesson->items[i]);
-		bool is_first = true;
-		for (size_t j = 0; j < i && is_first; j++)
-			is_first = hashes[j] != hashes[i];
-		set += is_first ? hashes[i] : 0;
-	}
-	return set;
-}
-
 /* The place of the lesson, with its rules. Rules that differ are taken when the next client has them too. */
-static enum remembered_answer place_of_lesson(struct remembered *m, const struct place_name *name,
-    const struct text *vary, const struct text *rule, uint64_t client,
-    struct remembered_place **out)
+static enum remembered_answer place_of_lesson(struct remembered *m, const struct page_name *name,
+    uint64_t client, struct remembered_place **out)
 {
-	struct remembered_place *l = place_find(m, name);
-	if (l && (!slice_equal(slice_of(l->vary, l->vary_len), text_slice(vary)) ||
-		     !slice_equal(slice_of(l->rule, l->rule_len), text_slice(rule)))) {
-		uint64_t rules =
-		    hash_bytes(hash_bytes(m->seed, vary->bytes, vary->len), rule->bytes, rule->len);
+	struct remembered_place *l = place_find(m, name->place);
+	if (l && !place_has_rules(l, name->vary, name->rule)) {
+		uint64_t rules = hash_bytes(hash_bytes(m->seed, name->vary.ptr, name->vary.len),
+		    name->rule.ptr, name->rule.len);
 		bool is_second = l->other_rules == rules && l->other_client != client;
 		l->other_rules = rules;
 		l->other_client = client;
@@ -187,92 +152,48 @@ static enum remembered_answer place_of_lesson(struct remembered *m, const struct
 	} else if (l) {
 		l->other_rules = 0;
 	}
-	*out = place_get(m, name, text_slice(vary), text_slice(rule));
+	*out = place_get(m, name->place, name->vary, name->rule);
 	return *out ? REMEMBERED_TAUGHT : REMEMBERED_NO_ROOM;
 }
 
-static enum remembered_answer page_of_lesson(struct remembered *m,
-    const struct remembered_lesson *lesson, const struct text *rule, const struct text *vary,
-    struct remembered_page **out, usec now)
+static enum remembered_answer page_of_lesson(struct remembered *m, const struct page_name *name,
+    uint64_t client, struct remembered_page **out, usec now)
 {
-	const struct http_head *request = lesson->request;
-	struct place_name name;
-	struct text query, variant;
 	struct remembered_place *l;
-	struct slice whole = slice_from(request->path, slice_find(request->path, '?') + 1);
-	if (!place_name_set(&name, request->scheme, request->authority, request->path) ||
-	    !query_choose(m, text_slice(rule), whole, &query))
-		return REMEMBERED_TOO_LONG;
-	if (!variant_of(text_slice(vary), request, &variant))
-		return REMEMBERED_TOO_VARIED;
-	enum remembered_answer answer =
-	    place_of_lesson(m, &name, vary, rule, client_key(m, lesson->client), &l);
+	enum remembered_answer answer = place_of_lesson(m, name, client, &l);
 	if (answer != REMEMBERED_TAUGHT)
 		return answer;
-	*out = page_find(l, text_slice(&query), text_slice(&variant));
+	*out = page_find(l, name->query, name->variant);
 	if (!*out)
-		*out = page_new(m, l, text_slice(&query), text_slice(&variant), now);
+		*out = page_new(m, l, name->query, name->variant, now);
 	return *out ? REMEMBERED_TAUGHT : REMEMBERED_NO_ROOM;
 }
 
-enum remembered_answer remembered_teach(
-    struct remembered *m, const struct remembered_lesson *lesson, usec now)
+enum remembered_answer lesson_take(struct remembered *m, const struct page_name *name,
+    const struct remembered_vote *vote, const struct remembered_item *items, size_t count, usec now)
 {
-	struct lesson_inputs in;
-	struct text rule, vary;
-	enum lesson_class class;
 	struct remembered_page *p;
-	now += EPOCH;
-	pages_expire(m, now);
-	enum remembered_answer answer = lesson_class(lesson, &class);
-	if (answer != REMEMBERED_TAUGHT)
-		return answer;
-	query_rule_read(lesson->response, &rule);
-	if (!vary_read(lesson->response, &vary))
-		return REMEMBERED_TOO_VARIED;
-	if (!lesson_inputs_read(&in, m, text_slice(&rule), lesson->request))
-		return REMEMBERED_TOO_LONG;
-	answer = page_of_lesson(m, lesson, &rule, &vary, &p, now);
+	enum remembered_answer answer = page_of_lesson(m, name, vote->client, &p, now);
 	if (answer != REMEMBERED_TAUGHT)
 		return answer;
 	page_touch(m, p, now);
 	p->views++;
 	standing_keep(m, p, now);
-	struct remembered_vote *v = new_vote(p, &(struct remembered_vote){
-						    .client = client_key(m, lesson->client),
-						    .cookie = in.cookie,
-						    .input = in.input,
-						    .version = version_of(m, lesson->response),
-						    .set = set_of(m, lesson),
-						    .at = now,
-						    .is_guarded = class == LESSON_GUARDED,
-						});
+	struct remembered_vote *v = new_vote(p, vote);
 	/* What the client's last lesson named alone makes room. */
 	resources_sweep(m, p);
-	name_items(m, p, v, lesson->items, lesson->count, &in, now);
+	name_items(m, p, v, items, count, now);
 	take_new_version(m, p, now);
 	standing_settle(m, p, now);
 	resources_sweep(m, p);
 	if (page_told(m, p, now))
 		page_establish(m, p);
+	page_note_change(m, p, now);
 	m->taught++;
 	return REMEMBERED_TAUGHT;
 }
 
 /* ---- what belongs to a view afterwards ---- */
-
-/* "scheme://authority/path?query" */
-static bool place_of_uri(struct slice uri, struct place_name *name)
-{
-	size_t colon = slice_find(uri, ':');
-	struct slice scheme = slice_sub(uri, 0, colon), rest = slice_from(uri, colon);
-	if (!slice_starts_with(rest, SLICE("://")))
-		return false;
-	slice_skip(&rest, 3);
-	struct slice authority = slice_sub(rest, 0, slice_find(rest, '/'));
-	struct slice path = slice_from(rest, authority.len);
-	return place_name_set(name, scheme, authority, path.len > 0 ? path : SLICE("/"));
-}
 
 /* The newest view that the client has of any variant. */
 static struct remembered_page *page_of_view(
@@ -292,21 +213,16 @@ static struct remembered_page *page_of_view(
 	return found;
 }
 
-void remembered_add(struct remembered *m, struct slice page, struct slice client,
+void lesson_take_addition(struct remembered *m, const struct place_name *name, uint64_t client,
     const struct remembered_item *items, size_t count, usec now)
 {
-	struct place_name name;
 	struct remembered_vote *v = NULL;
-	now += EPOCH;
-	pages_expire(m, now);
-	const struct remembered_place *l = place_of_uri(page, &name) ? place_find(m, &name) : NULL;
-	struct remembered_page *p = l ? page_of_view(l, client_key(m, client), &v) : NULL;
-	if (!p || now - v->at > m->options.window_usec || count > REMEMBERED_LESSON_ITEMS)
+	const struct remembered_place *l = place_find(m, name);
+	struct remembered_page *p = l ? page_of_view(l, client, &v) : NULL;
+	if (!p || now - v->at > m->options.window_usec)
 		return;
-	for (size_t i = 0; i < count; i++)
-		if (items[i].source != REMEMBERED_STYLE && items[i].source != REMEMBERED_ASKED)
-			return;
-	name_items(m, p, v, items, count, NULL, now);
+	name_items(m, p, v, items, count, now);
 	if (page_told(m, p, now))
 		page_establish(m, p);
+	page_note_change(m, p, now);
 }

@@ -265,19 +265,16 @@ static void note_gone(struct remembered_resource *r, usec now)
 	r->barred_until = now + (r->failed > 1 ? USEC_PER_DAY : USEC_PER_HOUR);
 }
 
-void remembered_on_outcome(struct remembered *m, const struct http_head *request,
-    struct slice client, struct slice target, enum remembered_outcome outcome, usec now)
+void outcome_take(struct remembered *m, struct remembered_page *p, uint64_t client,
+    struct slice target, enum remembered_outcome outcome, usec now)
 {
-	struct remembered_page *p = page_of_request(m, request);
 	struct remembered_vote *v = NULL;
-	uint64_t key = client_key(m, client);
-	now += EPOCH;
-	if (p && outcome == REMEMBERED_USED)
+	if (outcome == REMEMBERED_USED)
 		page_touch(m, p, now);
-	for (uint32_t n = 0; p && n < p->vote_count; n++)
-		if (p->votes[n].client == key)
+	for (uint32_t n = 0; n < p->vote_count; n++)
+		if (p->votes[n].client == client)
 			v = &p->votes[n];
-	for (int i = 0; p && i < REMEMBERED_RESOURCES; i++) {
+	for (int i = 0; i < REMEMBERED_RESOURCES; i++) {
 		if (!(p->taken >> i & 1) || !slice_equal(resource_target(p->resources[i]), target))
 			continue;
 		if (outcome == REMEMBERED_GONE)
@@ -285,4 +282,5 @@ void remembered_on_outcome(struct remembered *m, const struct http_head *request
 		else if (v)
 			count_outcome(p, v, i, outcome, now);
 	}
+	page_note_change(m, p, now);
 }

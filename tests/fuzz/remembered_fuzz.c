@@ -4,7 +4,8 @@
  * within their bounds, what is told is well-formed and needs several clients, what is written is read again, and all
  * memory comes back.
  *
- * Input: one byte; even: what follows is a file. Odd: steps of five bytes.
+ * Input: one byte, modulo 3. 0: what follows is a file. 1: steps of five bytes. 2: messages, each behind two bytes of
+ * length. Then bytes are changed in a message that a draft has made.
  */
 #include "tests/fuzz/input.h"
 
@@ -69,9 +70,11 @@ static void check(struct remembered *m, const struct budget *budget, usec now)
 	/* An age that is about to be over may be over. */
 	ensure(other <= length);
 	uint32_t lines_written = 0;
-	while ((length = remembered_write_changed(m, page_line, now)) > 0) {
+	uint64_t since = 0;
+	remembered_look(m, now);
+	while ((length = remembered_write_since(m, &since, page_line, now)) > 0) {
 		ensure(!remembered_replace_page(copy, slice_of(page_line, length), 0, now));
-		ensure(++lines_written <= PAGES);
+		ensure(++lines_written <= PAGES + 64);
 	}
 	free(written);
 	free(again);
@@ -154,6 +157,40 @@ static void step(struct remembered *m, struct input *in, usec *now)
 	http_head_free(response);
 }
 
+static void take_messages(struct remembered *m, struct input *in, usec *now)
+{
+	while (in->left > 0) {
+		size_t length = (size_t)input_byte(in) | (size_t)input_byte(in) << 8;
+		length = length < in->left ? length : in->left;
+		(void)remembered_take(m, slice_of(in->at, length), *now);
+		in->at += length;
+		in->left -= length;
+		*now += USEC_PER_SEC;
+	}
+}
+
+/* The message of a view, with the bytes at these places changed. */
+static void take_changed(struct remembered *m, struct input *in, usec now)
+{
+	struct remembered_item items[8];
+	enum remembered_answer answer;
+	struct http_head *request = request_of(3, 0xf0), *response = response_of(2);
+	const struct remembered_lesson lesson = {
+	    request, response, SLICE("12"), true, false, items, items_of(input_byte(in), false, items)};
+	struct remembered_draft *d = remembered_draft_new(m, &lesson, &answer, now);
+	struct slice made = d ? remembered_draft_end(d, request) : SLICE("");
+	uint8_t *bytes = memory_alloc(made.len + 1);
+	if (made.len > 0)
+		memcpy(bytes, made.ptr, made.len);
+	for (int i = 0; i < 8 && in->left > 1 && made.len > 0; i++)
+		bytes[input_byte(in) % made.len] = input_byte(in);
+	(void)remembered_take(m, slice_of(bytes, made.len), now);
+	free(bytes);
+	remembered_draft_free(d);
+	http_head_free(request);
+	http_head_free(response);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct slice ignored[] = {SLICE_INIT("u*")};
@@ -166,13 +203,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	pool = http_head_pool_new(4);
 	budget_init(&budget, NULL, 2 * MEMORY_BYTES);
 	struct remembered *m = remembered_new(&options, 1, &budget);
-	if (input_byte(&in) % 2 == 0) {
+	uint8_t what = input_byte(&in) % 3;
+	if (what == 0) {
 		const char *mistake = remembered_read(m, slice_of(in.at, in.left), WRITTEN, now, &line);
 		char lines[REMEMBERED_LINES][REMEMBERED_LINE];
 		ensure(!mistake || (line > 0 && remembered_lines(m, lines, now) == 0));
-	} else {
+	} else if (what == 1) {
 		while (in.left > 0)
 			step(m, &in, &now);
+	} else {
+		take_changed(m, &in, now);
+		take_messages(m, &in, &now);
 	}
 	check(m, &budget, now);
 	remembered_free(m);

@@ -295,56 +295,6 @@ static void a_small_memory_reads_what_it_has_room_for(void **state)
 	free(text);
 }
 
-/* Gives the changes of w to the copy; returns how many lines there were. */
-static int copy_changes(struct remembered_world *copy)
-{
-	char *line = memory_alloc(REMEMBERED_PAGE_BYTES);
-	size_t length;
-	int count = 0;
-	while ((length = remembered_write_changed(w.m, line, w.now)) > 0) {
-		assert_null(remembered_replace_page(copy->m, slice_of(line, length), 0, copy->now));
-		count++;
-	}
-	free(line);
-	return count;
-}
-
-static void copies_follow(void **state)
-{
-	(void)state;
-	struct remembered_world copy;
-	remembered_world_init(&copy, NULL);
-	learn();
-	assert_int_equal(copy_changes(&copy), 2);
-	assert_int_equal(copy_changes(&copy), 0);
-	assert_string_equal(remembered_told(&copy, &page), remembered_told(&w, &page));
-	assert_string_equal(remembered_told(&copy, &variant), "/de.css");
-	/* A resource fails, and is back. */
-	remembered_outcome(&w, 1, &page, "/a.css", REMEMBERED_GONE);
-	assert_int_equal(copy_changes(&copy), 1);
-	assert_string_equal(remembered_told(&copy, &page), "https://cdn.example/c.js /b.js");
-	w.now += 2 * 3600 * USEC_PER_SEC;
-	assert_int_equal(copy_changes(&copy), 1);
-	assert_string_equal(remembered_told(&copy, &page), "/a.css https://cdn.example/c.js /b.js");
-	/* Nothing is told any more. */
-	remembered_outcome(&w, 1, &variant, "/de.css", REMEMBERED_GONE);
-	assert_int_equal(copy_changes(&copy), 1);
-	assert_string_equal(remembered_told(&copy, &variant), "");
-	/* Other rules: the place begins anew. */
-	struct remembered_view v = page;
-	v.response = "no-vary-search: key-order";
-	for (uint32_t c = 21; c <= 23; c++)
-		remembered_view(&w, c, &v);
-	v.items = "/n.css=style";
-	for (uint32_t c = 24; c <= 25; c++)
-		remembered_view(&w, c, &v);
-	assert_int_equal(copy_changes(&copy), 1);
-	assert_string_equal(remembered_told(&copy, &page), "/n.css");
-	assert_non_null(remembered_replace_page(copy.m, SLICE("{}"), 0, copy.now));
-	assert_string_equal(remembered_told(&copy, &page), "/n.css");
-	remembered_world_fini(&copy);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -360,7 +310,6 @@ int main(void)
 	    TEST(changed_bytes_are_refused_or_read),
 	    TEST(the_longest_page_has_room),
 	    TEST(a_small_memory_reads_what_it_has_room_for),
-	    TEST(copies_follow),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

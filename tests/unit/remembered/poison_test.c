@@ -276,8 +276,8 @@ static void words_made_to_be_compared_cost_little(void **state)
 	char *items = malloc(256 * 1020), *at = items, *field = malloc(8192), *f = field + sprintf(field, "x-words: ");
 	for (int i = 0; i < 250; i++) {
 		at += sprintf(at, "%s/", i ? " " : "");
-		memset(at, 'x', 990);
-		at += 990;
+		memset(at, 'x', 240);
+		at += 240;
 		at += sprintf(at, "%d.css", i);
 		f += sprintf(f, "xxxxx%d,", i + 10000);
 	}
