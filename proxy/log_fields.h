@@ -68,6 +68,7 @@
 	X(code_name, TEXT, "", 24, "stable", "0.1", "as code", "The code's name.") \
 	X(detail, TEXT, "", 240, "text", "0.1", "it ended early", "Why: a cause of [COUNTERS.md](COUNTERS.md#causes), or a more exact text.") \
 	X(refused_address, TEXT, "address:port", 48, "stable", "0.1", "an address was refused", "Forward mode: the address of the destination that the rules of access refuse, or that is a listener of pushgate's. Without port: the client named the address itself. No client is told it.") \
+	X(speculation_tags, TEXT, "", 128, "stable", "0.1", "sent, and the route has `speculation`", "Sec-Speculation-Tags: the tags of the rules for which the browser has loaded this ahead of a navigation; `null`: of rules without one; in quotes, `pushgate`: of pushgate's own ([SPECULATION.md](SPECULATION.md)).") \
 	X(retried, FLAG, "", 4, "stable", "0.1", "true", "The request was sent again: the origin refused it or could not be connected to, or retry-on says so. Times and bytes of the origin are those of the last attempt, and queue_us is the sum.") \
 	X(retries, NUMBER, "", 3, "stable", "0.1", "not 0", "How often it was sent again.") \
 	X(tunnel, TEXT, "", 32, "stable", "0.1", "a tunnel was open", "Its protocol, such as `websocket`, or `connect` for a CONNECT without one. The bytes of its two directions are request_bytes and response_bytes.") \

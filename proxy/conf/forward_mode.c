@@ -93,7 +93,7 @@ void conf_check_forward(struct conf_loader *l, const struct conf_section *s)
 		forbid(l, s, "hsts redirect-to-https",
 		    "about the hosts of a gateway, and mode = admin serves none");
 	if (s->kind == CONF_SECTION_ROUTE && conf_is_forward_route(l, s->object))
-		forbid(l, s, "server-timing",
+		forbid(l, s, "server-timing speculation",
 		    "about the responses of a gateway's origins, and mode = forward is for every "
 		    "host");
 	/* An option that is about one origin cannot hold for all hosts. */

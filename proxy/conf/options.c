@@ -83,6 +83,9 @@ static_assert(CONF_BALANCE_LEAST == 0 && CONF_BALANCE_ROUND_ROBIN == 1, "balance
 static_assert(CONF_REQUEST_ID_OFF == 0 && CONF_REQUEST_ID_MAKE == 1 && CONF_REQUEST_ID_KEEP == 2,
     "request-id");
 static_assert(CONF_SCHEME_KEEP == 0 && CONF_SCHEME_HOP == 1, "scheme");
+static_assert(SPECULATION_OFF == 0 && SPECULATION_PREFETCH == 1 && SPECULATION_PRERENDER == 2 &&
+		  SPECULATION_CONSERVATIVE == 0 && SPECULATION_IMMEDIATE == 3,
+    "speculation");
 static_assert(CONF_FORWARDED_AUTO == 0 && CONF_FORWARDED_KEEP == 1 && CONF_FORWARDED_REMOVE == 2 &&
 		  CONF_FORWARDED_APPEND == 3 && CONF_FORWARDED_REPLACE == 4,
     "forwarded");
@@ -842,6 +845,18 @@ const struct conf_option conf_options[] = {
         .sentence = "yes: responses of the origin, and held ones, tell the client in a Server-Timing field what pushgate did for them, and "
         "how long they waited for a connection and for the origin. Scripts of the page and its monitoring can read it, and so can everybody "
         "who asks (docs/TIMING.md)."},
+    {ROUTE_OPTION(speculation.kind), .key = "speculation", CHOICE("off prefetch prerender"), .example = "prefetch", .preset = "off",
+        .sentence = "Whether browsers load pages of this route before their links are followed: speculation rules name the pages that most "
+        "clients have opened next (docs/SPECULATION.md). Loads of this kind get 503 when the origin has no room for them.\n"
+        "prefetch: browsers fetch the page.\n"
+        "prerender: they fetch what the page needs too, and run its scripts."},
+    {ROUTE_OPTION(speculation.eagerness), .key = "speculation-eagerness", CHOICE("conservative moderate eager immediate"),
+        .example = "moderate", .preset = "conservative",
+        .sentence = "When browsers do that. conservative: when a link is pressed, so that hardly any page is loaded in vain. moderate: when the "
+        "pointer rests on a link. eager: sooner, as the browser likes. immediate: as soon as the page with the link is there."},
+    {ROUTE_OPTION(speculation.deny), .key = "speculation-deny", .example = "/shop/offers/* *.php", PATTERNS, .check = conf_check_path_glob,
+        .suggest = suggest_path, .form = "PATTERN ...",
+        .sentence = "Paths that rules never name, beside those that look as if they did something, such as /logout, /cart and /admin."},
     {ROUTE_OPTION(forwarded), .key = "forwarded", CHOICE("auto keep remove append replace"), .example = "remove", .preset = "auto",
         .sentence = "What the origin is told of the client, in Forwarded, X-Real-IP and all fields that begin with X-Forwarded-.\n"
         "auto: as append; on listeners with mode = forward as remove.\n"

@@ -7,6 +7,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/conf/placeholders.h"
 #include "proxy/http/token.h"
+#include "proxy/speculation/speculation.h"
 
 struct conf_origin;
 
@@ -98,6 +99,13 @@ struct conf_request_buffer {
 	uint32_t bytes;               /* of the body, whether it is announced or not; 0 = none */
 };
 
+/* Loads that browsers make ahead of a navigation. */
+struct conf_speculation {
+	enum speculation_kind kind;   /* what rules of pushgate's let browsers do with pages of the route */
+	enum speculation_eagerness eagerness;
+	struct policy_patterns deny;  /* paths that rules never name */
+};
+
 /* The largest body of a request; not given: as the listener says. */
 struct conf_body_limit {
 	bool is_given;
@@ -148,6 +156,7 @@ struct conf_route {
 	bool is_forward;              /* its origin is forward: it is for listeners with mode = forward alone */
 	bool subscription;            /* its GETs wait for pushes (relay/subscription.c) */
 	bool server_timing;           /* responses tell what pushgate did (gateway/server_timing.c) */
+	struct conf_speculation speculation;
 	bool maps_referer;            /* Referer to the origin has its scheme, host and path */
 	enum conf_forwarded forwarded;
 	enum conf_underscores underscores;

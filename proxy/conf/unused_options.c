@@ -106,6 +106,7 @@ WHEN(is_forward_route, struct conf_route, o->is_forward)
 WHEN(is_gateway_route, struct conf_route, !o->is_forward)
 WHEN(opens_no_tunnels, struct conf_route, !may_tunnel(o))
 WHEN(never_repeats, struct conf_route, repeats_nothing(o))
+WHEN(speculates_not, struct conf_route, o->speculation.kind == SPECULATION_OFF)
 WHEN(has_no_retries, struct conf_route, o->retries == 0)
 WHEN_NO_SIDE(reaches_one_server, !is_one_server(i->origin))
 WHEN(repeats_to_one_server, struct conf_route,
@@ -273,8 +274,10 @@ static const struct row {
 	"max-request-body "
 	"streaming upgrade subscription rewrite map-referer forwarded underscores request-set "
 	"request-add request-remove limit-requests response-set response-add response-remove "
-	"server-timing",
+	"server-timing speculation speculation-eagerness speculation-deny",
 	answers_itself, "pushgate answers by itself (redirect, answer, files)"},
+    {CONF_SECTION_ROUTE, "speculation-eagerness speculation-deny", speculates_not,
+	"speculation is off"},
     {CONF_SECTION_ROUTE, "retry-on", has_no_retries, "retries is 0"},
     {CONF_SECTION_ROUTE, "retries", never_repeats, "retry-on is off"},
     {CONF_SECTION_ROUTE, "retry-on retries", repeats_to_one_server,

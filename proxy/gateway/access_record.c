@@ -288,6 +288,8 @@ static struct slice field_of(const struct http_head *head, enum http_token token
 struct observe_request access_record_request(const struct exchange *x)
 {
 	const struct http_head *head = x->request;
+	const struct conf_route *route = x->place.route;
+	bool speculates = route && route->speculation.kind != SPECULATION_OFF;
 	return (struct observe_request){
 	    .method = access_record_method(x),
 	    .scheme = head->scheme,
@@ -299,6 +301,7 @@ struct observe_request access_record_request(const struct exchange *x)
 	    .bytes = x->upload.received,
 	    .retries = upstream_retries(x),
 	    .sni = x->facts.sni,
+	    .speculation_tags = speculates ? speculation_tags(head) : (struct slice){0},
 	    .ech = client_part(x)->has_ech ? "accepted" : NULL,
 	};
 }

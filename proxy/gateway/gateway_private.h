@@ -12,6 +12,7 @@
 #include "proxy/gateway/gateway.h"
 #include "proxy/names/names.h"
 #include "proxy/remembered/remembered.h"
+#include "proxy/speculation/speculation.h"
 #include "proxy/tracing/tracing.h"
 #include "proxy/upstream/upstream.h"
 #include "proxy/waterfall/waterfall.h"

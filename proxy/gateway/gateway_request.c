@@ -65,6 +65,13 @@ static bool bound_body(struct exchange *x)
 	return false;
 }
 
+/* The route has speculation. */
+static RARE void note_speculative(struct gateway *g, struct exchange *x)
+{
+	x->terms.is_speculative = speculation_is_load(x->request);
+	WORKER_COUNT(&g->env, requests_speculative, x->terms.is_speculative);
+}
+
 /* The last step: the request is for an origin, or for a held response. */
 static void serve(struct gateway *g, struct exchange *x)
 {
@@ -83,6 +90,8 @@ static void serve(struct gateway *g, struct exchange *x)
 		return;
 	if (x->terms.call_timeout > 0)
 		client_bound_call(x);
+	if (x->place.route->speculation.kind != SPECULATION_OFF)
+		note_speculative(g, x);
 	if (g->env.conf->preload_count > 0)
 		offer_own(g, x);
 	if (exchange_is_over(x) || (hold_may_answer(&g->hold) && hold_claim(&g->hold, x)))

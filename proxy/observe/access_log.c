@@ -251,6 +251,7 @@ static void put_ending(struct access_line *a, const struct observe_exchange *x)
 	put_name(a, LOG_FIELD_code_name, e->code_name);
 	put_name(a, LOG_FIELD_detail, e->detail);
 	put_name(a, LOG_FIELD_refused_address, e->refused_address);
+	put_text(a, LOG_FIELD_speculation_tags, x->request.speculation_tags);
 	put_flag(a, LOG_FIELD_retried, x->request.retries > 0);
 	put_if_any(a, LOG_FIELD_retries, x->request.retries);
 	put_text(a, LOG_FIELD_tunnel, x->tunnel);

@@ -40,6 +40,7 @@
 	X(responses_own, "responses_own", "responses made by pushgate itself") \
 	X(requests_limited, "requests_limited{verdict=refused}", "requests above a limit of limit-requests; refused: answered 429") \
 	X(requests_limited_shadow, "requests_limited{verdict=shadow}", "those that a line with shadow would have refused") \
+	X(requests_speculative, "requests_speculative", "requests by which browsers load pages ahead of a navigation, in routes with speculation; those that get 503 end with speculation-no-room") \
 	X(limit_table_full, "limit_table_full", "times that limit-table was too small: a client or a value was forgotten before its time, or not counted") \
 	X(password_hashes, "password_hashes", "passwords that workers asked the password process about ([access NAME] users); it hashes those that it has not just found right for another worker") \
 	X(passwords_wrong, "passwords_wrong", "of these, wrong: the user is not known, or has another password") \

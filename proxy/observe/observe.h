@@ -281,6 +281,7 @@ struct observe_request {
 	uint32_t retries; /* times that it was sent again */
 	struct slice sni; /* of the client's TLS handshake, if it is not the host of authority */
 	const char *ech;  /* NULL: the handshake was not encrypted */
+	struct slice speculation_tags; /* the rules for which a browser has made it */
 };
 
 /* The response to the client. */

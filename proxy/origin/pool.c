@@ -258,6 +258,10 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 		c = has_room ? pool_private_idle(p, x) : NULL;
 	else if (is_next && has_room)
 		c = pool_conn_with_room(p, x);
+	if (!c && x->terms.is_speculative && !(has_room && pool_may_send_soon(p, x))) {
+		exchange_on_up_failed(x, &relay_cause_SPECULATION_NO_ROOM, 0, NULL);
+		return;
+	}
 	if (!c) {
 		origin_attempt_of(x)->is_bound |= p->conf->is_private;
 		(is_slow ? pool_slow_enqueue : pool_enqueue)(p, x);

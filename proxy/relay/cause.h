@@ -116,6 +116,7 @@ struct relay_cause {
 	X(CONNECT_LATE,         "connect-late",                 RELAY_ORIGIN, 504, "connection_timeout",                  RELAY_REFUSED_STREAM, ORIGIN_LOST,        .is_timeout = true) \
 	X(QUEUE_LATE,           "queue-late",                   RELAY_SELF,   504, "connection_timeout",                  RELAY_REFUSED_STREAM, ORIGIN_LOST,        .is_timeout = true) \
 	X(QUEUE_FULL,           "queue-full",                   RELAY_SELF,   503, "connection_limit_reached",            RELAY_REFUSED_STREAM, ORIGIN_LOST,        .passes_soon = true) \
+	X(SPECULATION_NO_ROOM,  "speculation-no-room",          RELAY_SELF,   503, "connection_limit_reached",            RELAY_REFUSED_STREAM, ORIGIN_LOST,        .passes_soon = true) \
 	X(SUBSCRIPTIONS_FULL,   "subscriptions-full",           RELAY_SELF,   503, "connection_limit_reached",            RELAY_REFUSED_STREAM, ORIGIN_LOST,        .passes_soon = true) \
 	X(UP_STALLED,           "origin-stalled",               RELAY_ORIGIN, 504, "connection_write_timeout",            RELAY_INTERNAL_ERROR, ORIGIN_LOST,        .is_timeout = true, .is_server_failure = true) \
 	X(HEAD_LATE,            "response-late",                RELAY_ORIGIN, 504, "http_response_timeout",               RELAY_CANCEL,         START_TIMEOUT,      .retry = RELAY_IF_LATE, .is_timeout = true, .grpc_status = GRPC_DEADLINE_EXCEEDED, .is_server_failure = true) \

@@ -125,6 +125,8 @@ struct exchange_terms {
 	/* A call of gRPC: the origin may be silent too, before its response as well. The call itself alone says how long
 	 * it may take: call_timeout, since the request came; 0 = it does not. */
 	bool is_call;
+	/* A browser loads a page ahead of a navigation that may never come: it is refused rather than kept waiting for room. */
+	bool is_speculative;
 	usec call_timeout;
 	usec request_timeout;        /* of the whole exchange, as its route says; 0 = none */
 	uint64_t upload_limit_bytes; /* 0 = none */

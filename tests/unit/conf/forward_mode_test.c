@@ -202,6 +202,9 @@ static void a_proxy_says_nothing_of_https_for_others(void **state)
 static void responses_of_other_sites_get_no_server_timing(void **state)
 {
 	(void)state;
+	assert_refused(FORWARD_LISTEN FORWARD_ORIGIN "[route r]\norigin = web\nspeculation = prefetch\n",
+	    "test.ini:8: speculation is about the responses of a gateway's origins, and mode = forward is for every host; "
+	    "remove it\n");
 	assert_refused(FORWARD_LISTEN FORWARD_ORIGIN "[route r]\norigin = web\nserver-timing = yes\n",
 	    "test.ini:8: server-timing is about the responses of a gateway's origins, and mode = forward is for every host; "
 	    "remove it\n");

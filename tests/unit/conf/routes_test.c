@@ -37,6 +37,10 @@ static void bad_values_say_what_would_be_right(void **state)
 	    {"field = Upgrade: x", "fields of one hop differ"}, {"field = x: ~(", "missing closing parenthesis"},
 	    {"origin = a 1001, b 1", "write a weight from 0 to 1000"}, {"origin = a 1, a 2", "write each origin once"},
 	    {"origin = a 0, b 0", "give one origin at least a weight above 0"}, {"origin = a -1, b", "write a weight from 0 to 1000"},
+	    {"speculation = yes", "write off, prefetch or prerender"},
+	    {"speculation-eagerness = high", "write conservative, moderate, eager or immediate"},
+	    {"speculation-deny = logout", "write a path pattern that begins with '/' or '*'"},
+	    {"speculation-deny = /a ~(", "missing closing parenthesis"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		char text[512];

@@ -127,6 +127,7 @@ static const struct {
     {"connect-late", GRPC_UNAVAILABLE},
     {"queue-late", GRPC_UNAVAILABLE},
     {"queue-full", GRPC_UNAVAILABLE},
+    {"speculation-no-room", GRPC_UNAVAILABLE},
     {"subscriptions-full", GRPC_UNAVAILABLE},
     {"origin-stalled", GRPC_UNAVAILABLE},
     {"response-late", GRPC_DEADLINE_EXCEEDED},
@@ -215,7 +216,8 @@ static void what_passes_by_itself_says_when_to_come_back(void **state)
 	const struct relay_cause *const passing[] = {&relay_cause_QUEUE_FULL, &relay_cause_TUNNELS_FULL,
 	    &relay_cause_SUBSCRIPTIONS_FULL, &relay_cause_NO_MEMORY, &relay_cause_MEMORY_SHORT,
 	    &relay_cause_MEMORY_STALLED, &relay_cause_SHED, &relay_cause_UP_UNREACHABLE,
-	    &relay_cause_UP_UNROUTABLE, &relay_cause_UP_UNPROCESSED, &relay_cause_USERS_BUSY};
+	    &relay_cause_UP_UNROUTABLE, &relay_cause_UP_UNPROCESSED, &relay_cause_USERS_BUSY,
+	    &relay_cause_SPECULATION_NO_ROOM};
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL, NULL);
 	call(w, false, NULL);
 	struct exchange *x = only_exchange(w);

@@ -446,6 +446,7 @@ static void each_field_can_be_written_alone(void **state)
 	x.client.tls = x.client.cipher = x.client.alpn = x.route = "x";
 	x.request.sni = SLICE("x");
 	x.request.ech = "accepted";
+	x.request.speculation_tags = SLICE("x");
 	x.client.claimed_peer = x.client.tcp_peer = &x.client.address;
 	x.client.proxy_authority = x.client.proxy_alpn = x.client.proxy_id = SLICE("x");
 	x.client.certificate = &(struct client_certificate){.names = SLICE_INIT("sha256:x\nsubject:x\n")};

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* What requests and responses say of speculative loads: Sec-Purpose (Fetch 3.9), Sec-Speculation-Tags, Sec-Fetch-Dest. */
+#include "proxy/speculation/speculation.h"
+
+static struct slice value_of(const struct http_head *head, struct slice name)
+{
+	for (uint32_t i = 0; i < head->count; i++)
+		if (slice_equal_nocase(head->fields[i].name, name))
+			return head->fields[i].value;
+	return SLICE("");
+}
+
+/* The value without the parameters behind it. */
+static struct slice first_part(struct slice value)
+{
+	return slice_trim(slice_sub(value, 0, slice_find(value, ';')));
+}
+
+bool speculation_is_load(const struct http_head *request)
+{
+	return slice_equal(first_part(value_of(request, SLICE("sec-purpose"))), SLICE("prefetch"));
+}
+
+struct slice speculation_tags(const struct http_head *request)
+{
+	return value_of(request, SLICE("sec-speculation-tags"));
+}
+
+bool speculation_is_page(const struct http_head *request, const struct http_head *response)
+{
+	const struct http_field *dest = http_head_find(request, HTTP_TOKEN_SEC_FETCH_DEST);
+	const struct http_field *type = http_head_find(response, HTTP_TOKEN_CONTENT_TYPE);
+	return response->status == 200 && request->method_token == HTTP_METHOD_GET && dest &&
+	       type && slice_equal(dest->value, SLICE("document")) &&
+	       slice_equal_nocase(first_part(type->value), SLICE("text/html")) &&
+	       value_of(response, SLICE("speculation-rules")).len == 0;
+}
