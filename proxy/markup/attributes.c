@@ -2,38 +2,68 @@
 /* The tokenizer's states for attributes (HTML standard 13.2.5.32 to 13.2.5.40), and the attributes that are kept. */
 #include "proxy/markup/tokenizer.h"
 
+#define LONGEST_NAME 13u
+
 static const struct slice kept_names[MARKUP_ATTRIBUTES] = {
-    [MARKUP_ATTRIBUTE_HREF] = SLICE_INIT("href"),
-    [MARKUP_ATTRIBUTE_SRC] = SLICE_INIT("src"),
-    [MARKUP_ATTRIBUTE_REL] = SLICE_INIT("rel"),
     [MARKUP_ATTRIBUTE_AS] = SLICE_INIT("as"),
+    [MARKUP_ATTRIBUTE_REL] = SLICE_INIT("rel"),
+    [MARKUP_ATTRIBUTE_SRC] = SLICE_INIT("src"),
+    [MARKUP_ATTRIBUTE_HREF] = SLICE_INIT("href"),
     [MARKUP_ATTRIBUTE_TYPE] = SLICE_INIT("type"),
     [MARKUP_ATTRIBUTE_MEDIA] = SLICE_INIT("media"),
-    [MARKUP_ATTRIBUTE_CROSSORIGIN] = SLICE_INIT("crossorigin"),
-    [MARKUP_ATTRIBUTE_FETCHPRIORITY] = SLICE_INIT("fetchpriority"),
-    [MARKUP_ATTRIBUTE_INTEGRITY] = SLICE_INIT("integrity"),
-    [MARKUP_ATTRIBUTE_IMAGESRCSET] = SLICE_INIT("imagesrcset"),
-    [MARKUP_ATTRIBUTE_IMAGESIZES] = SLICE_INIT("imagesizes"),
-    [MARKUP_ATTRIBUTE_LANGUAGE] = SLICE_INIT("language"),
     [MARKUP_ATTRIBUTE_ASYNC] = SLICE_INIT("async"),
     [MARKUP_ATTRIBUTE_DEFER] = SLICE_INIT("defer"),
-    [MARKUP_ATTRIBUTE_NOMODULE] = SLICE_INIT("nomodule"),
     [MARKUP_ATTRIBUTE_DISABLED] = SLICE_INIT("disabled"),
+    [MARKUP_ATTRIBUTE_LANGUAGE] = SLICE_INIT("language"),
+    [MARKUP_ATTRIBUTE_NOMODULE] = SLICE_INIT("nomodule"),
+    [MARKUP_ATTRIBUTE_INTEGRITY] = SLICE_INIT("integrity"),
+    [MARKUP_ATTRIBUTE_IMAGESIZES] = SLICE_INIT("imagesizes"),
+    [MARKUP_ATTRIBUTE_CROSSORIGIN] = SLICE_INIT("crossorigin"),
+    [MARKUP_ATTRIBUTE_IMAGESRCSET] = SLICE_INIT("imagesrcset"),
+    [MARKUP_ATTRIBUTE_FETCHPRIORITY] = SLICE_INIT("fetchpriority"),
 };
 
-/* Of several attributes with one name the first one counts. */
-static void attribute_named(struct markup_tokenizer *t)
+/* The first attribute with a name of this length. */
+static const uint8_t first_of_length[LONGEST_NAME + 1] = {
+    [2] = MARKUP_ATTRIBUTE_AS,
+    [3] = MARKUP_ATTRIBUTE_REL,
+    [4] = MARKUP_ATTRIBUTE_HREF,
+    [5] = MARKUP_ATTRIBUTE_MEDIA,
+    [8] = MARKUP_ATTRIBUTE_DISABLED,
+    [9] = MARKUP_ATTRIBUTE_INTEGRITY,
+    [10] = MARKUP_ATTRIBUTE_IMAGESIZES,
+    [11] = MARKUP_ATTRIBUTE_CROSSORIGIN,
+    [13] = MARKUP_ATTRIBUTE_FETCHPRIORITY,
+};
+
+bool markup_tag_keeps(const struct markup_tag *tag)
 {
-	struct slice name = markup_name_text(&t->word);
-	t->keeps = MARKUP_ATTRIBUTE_OTHER;
-	for (unsigned a = 0; a < MARKUP_ATTRIBUTES; a++) {
-		if (!slice_equal(kept_names[a], name) || (t->tag.present >> a & 1) != 0)
-			continue;
-		t->keeps = (uint8_t)a;
-		t->tag.present |= 1u << a;
-		t->tag.values[a].at = t->tag.used;
-		t->tag.values[a].length = 0;
-	}
+	struct slice name = markup_name_text(&tag->name);
+	return !tag->is_end &&
+	       (slice_equal(name, SLICE("link")) || slice_equal(name, SLICE("script")) ||
+		   slice_equal(name, SLICE("base")));
+}
+
+static bool is_name_of(unsigned attribute, struct slice name)
+{
+	struct slice kept = kept_names[attribute];
+	return kept.len == name.len && kept.ptr[0] == (name.ptr[0] | 0x20) &&
+	       slice_equal_nocase(kept, name);
+}
+
+/* Of several attributes with one name the first one counts. */
+uint8_t markup_attribute_begin(struct markup_tag *tag, struct slice name)
+{
+	if (name.len > LONGEST_NAME)
+		return MARKUP_ATTRIBUTE_OTHER;
+	unsigned a = first_of_length[name.len];
+	while (a < MARKUP_ATTRIBUTES && kept_names[a].len == name.len && !is_name_of(a, name))
+		a++;
+	if (a == MARKUP_ATTRIBUTES || kept_names[a].len != name.len || (tag->present >> a & 1) != 0)
+		return MARKUP_ATTRIBUTE_OTHER;
+	tag->present |= 1u << a;
+	tag->values[a] = slice_of(tag->bytes + tag->used, 0);
+	return (uint8_t)a;
 }
 
 static void append(struct markup_tokenizer *t, char c)
@@ -45,7 +75,7 @@ static void append(struct markup_tokenizer *t, char c)
 		return;
 	}
 	t->tag.bytes[t->tag.used++] = c;
-	t->tag.values[t->keeps].length++;
+	t->tag.values[t->keeps].len++;
 }
 
 static void append_text(struct markup_tokenizer *t, struct slice text)
@@ -100,7 +130,9 @@ static bool step_value_reference(struct markup_tokenizer *t, unsigned char c)
 static bool step_name(struct markup_tokenizer *t, unsigned char c)
 {
 	if (markup_is_space(c) || c == '/' || c == '>' || c == '=') {
-		attribute_named(t);
+		t->keeps = markup_tag_keeps(&t->tag)
+			       ? markup_attribute_begin(&t->tag, markup_name_text(&t->word))
+			       : MARKUP_ATTRIBUTE_OTHER;
 		t->state = c == '=' ? MARKUP_IN_BEFORE_VALUE : MARKUP_IN_AFTER_NAME;
 		return c == '=';
 	}

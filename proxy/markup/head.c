@@ -35,6 +35,7 @@ enum role {
 	ROLE_UNCLEAR    /* inside a template what follows would be read in another way */
 };
 
+/* By the lengths of their names. */
 static const struct {
 	struct slice name;
 	enum role role;
@@ -43,15 +44,15 @@ static const struct {
 	{                                                                                          \
 		SLICE_INIT(name), role                                                             \
 	}
-    ROW("link", ROLE_LINK), ROW("meta", ROLE_NONE), ROW("script", ROLE_SCRIPT),
-    ROW("style", ROLE_TEXT), ROW("title", ROLE_TEXT), ROW("base", ROLE_BASE),
-    ROW("noscript", ROLE_NOSCRIPT), ROW("template", ROLE_TEMPLATE), ROW("html", ROLE_HTML),
-    ROW("head", ROLE_HEAD), ROW("body", ROLE_BODY), ROW("br", ROLE_BODY),
-    ROW("noframes", ROLE_TEXT), ROW("basefont", ROLE_NONE), ROW("bgsound", ROLE_NONE),
-    ROW("xmp", ROLE_BODY_TEXT), ROW("iframe", ROLE_BODY_TEXT), ROW("noembed", ROLE_BODY_TEXT),
-    ROW("textarea", ROLE_BODY_TEXT), ROW("svg", ROLE_UNCLEAR), ROW("math", ROLE_UNCLEAR),
-    ROW("select", ROLE_UNCLEAR), ROW("col", ROLE_UNCLEAR), ROW("colgroup", ROLE_UNCLEAR),
-    ROW("frameset", ROLE_UNCLEAR), ROW("plaintext", ROLE_UNCLEAR)
+    ROW("br", ROLE_BODY), ROW("svg", ROLE_UNCLEAR), ROW("xmp", ROLE_BODY_TEXT),
+    ROW("col", ROLE_UNCLEAR), ROW("link", ROLE_LINK), ROW("meta", ROLE_NONE),
+    ROW("base", ROLE_BASE), ROW("html", ROLE_HTML), ROW("head", ROLE_HEAD), ROW("body", ROLE_BODY),
+    ROW("math", ROLE_UNCLEAR), ROW("title", ROLE_TEXT), ROW("style", ROLE_TEXT),
+    ROW("script", ROLE_SCRIPT), ROW("iframe", ROLE_BODY_TEXT), ROW("select", ROLE_UNCLEAR),
+    ROW("bgsound", ROLE_NONE), ROW("noembed", ROLE_BODY_TEXT), ROW("noscript", ROLE_NOSCRIPT),
+    ROW("template", ROLE_TEMPLATE), ROW("noframes", ROLE_TEXT), ROW("basefont", ROLE_NONE),
+    ROW("textarea", ROLE_BODY_TEXT), ROW("colgroup", ROLE_UNCLEAR), ROW("frameset", ROLE_UNCLEAR),
+    ROW("plaintext", ROLE_UNCLEAR)
 #undef ROW
 };
 
@@ -90,25 +91,42 @@ void markup_head_free(struct markup_head *head)
 
 static enum role role_of(const struct markup_name *name)
 {
-	for (size_t i = 0; i < sizeof(elements) / sizeof(elements[0]); i++) {
-		if (slice_equal(elements[i].name, markup_name_text(name)))
+	/* The first row with a name of each length. */
+	static const uint8_t first[] = {0, 0, 0, 1, 4, 11, 13, 16, 18, 25};
+	struct slice text = markup_name_text(name);
+	if (text.len >= sizeof(first))
+		return ROLE_OTHER;
+	const size_t count = sizeof(elements) / sizeof(elements[0]);
+	for (size_t i = first[text.len]; i < count && elements[i].name.len == text.len; i++) {
+		if (slice_equal(elements[i].name, text))
 			return elements[i].role;
 	}
 	return ROLE_OTHER;
 }
 
-static bool has_word(struct slice text, struct slice word)
+#define REL_ALTERNATE 128u
+
+/* What the words of a rel say, as uses; and REL_ALTERNATE. */
+static unsigned uses_of(struct slice rel)
 {
-	size_t i = 0;
-	while (i < text.len) {
+	static const struct {
+		struct slice word;
+		unsigned use;
+	} words[] = {{SLICE_INIT("stylesheet"), MARKUP_STYLESHEET},
+	    {SLICE_INIT("preload"), MARKUP_PRELOAD}, {SLICE_INIT("preconnect"), MARKUP_PRECONNECT},
+	    {SLICE_INIT("alternate"), REL_ALTERNATE},
+	    {SLICE_INIT("modulepreload"), MARKUP_MODULEPRELOAD}};
+	unsigned uses = 0;
+	for (size_t i = 0; i < rel.len; i++) {
 		size_t from = i;
-		while (i < text.len && !markup_is_space((unsigned char)text.ptr[i]))
+		while (i < rel.len && !markup_is_space((unsigned char)rel.ptr[i]))
 			i++;
-		if (slice_equal_nocase(slice_sub(text, from, i - from), word))
-			return true;
-		i++;
+		for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++)
+			if (words[w].word.len == i - from &&
+			    slice_equal_nocase(slice_sub(rel, from, i - from), words[w].word))
+				uses |= words[w].use;
 	}
-	return false;
+	return uses;
 }
 
 static struct slice value(const struct markup_head *h, enum markup_attribute a)
@@ -132,7 +150,7 @@ static void found(
 	    MARKUP_ATTRIBUTE_ASYNC, MARKUP_ATTRIBUTE_DEFER};
 	const struct markup_tag *tag = &h->tokenizer.tag;
 	struct markup_resource r = {.uses = uses, .as = as};
-	char first[1024];
+	char first[2048];
 	struct arena a;
 	arena_init(&a, first, sizeof(first));
 	const struct http_target *base = h->base_is == BASE_UNKNOWN ? NULL : &h->base;
@@ -162,19 +180,16 @@ static void found(
 
 static void on_link(struct markup_head *h)
 {
-	struct slice rel = value(h, MARKUP_ATTRIBUTE_REL), as = value(h, MARKUP_ATTRIBUTE_AS);
+	unsigned uses = uses_of(value(h, MARKUP_ATTRIBUTE_REL));
+	struct slice as = value(h, MARKUP_ATTRIBUTE_AS);
 	struct slice type = without_spaces(value(h, MARKUP_ATTRIBUTE_TYPE));
 	bool is_css = type.len == 0 || slice_equal_nocase(slice_sub(type, 0, 8), SLICE("text/css"));
-	unsigned uses = 0;
-	if (is_css && has_word(rel, SLICE("stylesheet")) && !has_word(rel, SLICE("alternate")) &&
-	    !markup_tag_has(&h->tokenizer.tag, MARKUP_ATTRIBUTE_DISABLED))
-		uses |= MARKUP_STYLESHEET;
-	if (has_word(rel, SLICE("preload")) && as.len > 0)
-		uses |= MARKUP_PRELOAD;
-	if (has_word(rel, SLICE("modulepreload")))
-		uses |= MARKUP_MODULEPRELOAD;
-	if (has_word(rel, SLICE("preconnect")))
-		uses |= MARKUP_PRECONNECT;
+	if (!is_css || (uses & REL_ALTERNATE) ||
+	    markup_tag_has(&h->tokenizer.tag, MARKUP_ATTRIBUTE_DISABLED))
+		uses &= ~(unsigned)MARKUP_STYLESHEET;
+	if (as.len == 0)
+		uses &= ~(unsigned)MARKUP_PRELOAD;
+	uses &= ~REL_ALTERNATE;
 	if (uses & MARKUP_STYLESHEET)
 		as = SLICE("style");
 	else if (as.len == 0 && (uses & MARKUP_MODULEPRELOAD))

@@ -6,6 +6,9 @@
 #include "proxy/base/utf8.h"
 #include "proxy/limits.h"
 
+/* Longer hosts, and those with a port or with capitals, are left to the library. */
+#define LONGEST_SIMPLE_HOST 64u
+
 static struct slice trimmed(struct slice s)
 {
 	while (s.len > 0 && (unsigned char)s.ptr[0] <= ' ')
@@ -21,11 +24,27 @@ static bool must_escape(unsigned char c, bool is_query)
 	return c < ' ' || c >= 0x7f || strchr(is_query ? of_query : of_path, c) != NULL;
 }
 
+/* As most are: nothing is taken out of it, or escaped. */
+static bool is_clean(struct slice s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		char c = s.ptr[i];
+		if (!ascii_is(c, ASCII_ALNUM | ASCII_HOST_MARK) && c != '/' && c != ':' && c != '?')
+			return false;
+		if (c == '\'')
+			return false;
+	}
+	return true;
+}
+
 /* No NUL is left: the tokenizer replaces it. Without tabs, line ends and the fragment. */
 static bool clean(struct arena *a, struct slice from, struct slice *out)
 {
 	static const char digits[] = "0123456789ABCDEF";
 	bool is_query = false;
+	*out = from;
+	if (is_clean(from))
+		return true;
 	char *to = arena_bytes(a, from.len * 3), *at = to;
 	for (size_t i = 0; i < from.len && from.ptr[i] != '#'; i++) {
 		unsigned char c = (unsigned char)from.ptr[i];
@@ -78,6 +97,63 @@ static bool is_plain_authority(struct slice authority)
 	return labels == 4 && ascii_all(label, ASCII_DIGIT);
 }
 
+/* No segment of the folder may be "." or "..", and the first one not empty. */
+static bool is_without_dots(struct slice folder)
+{
+	for (size_t i = 1; i < folder.len; i++) {
+		if (folder.ptr[i - 1] == '/' && (folder.ptr[i] == '.' || folder.ptr[i] == '/'))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A path without a scheme, behind the base's folder (RFC 3986 5.2.3, 5.2.4): http_target_resolve does the same, with more
+ * work.
+ */
+static struct slice merged(struct arena *a, struct slice base, struct slice text)
+{
+	struct slice segment = slice_sub(text, 0, slice_find(text, '/'));
+	size_t folder = slice_find(base, '?');
+	if (text.ptr[0] == '/' || text.ptr[0] == '?' || slice_find(segment, ':') < segment.len)
+		return text;
+	while (folder > 0 && base.ptr[folder - 1] != '/')
+		folder--;
+	if (folder == 0 || base.ptr[0] != '/' || !is_without_dots(slice_sub(base, 0, folder)))
+		return text;
+	struct slice rest = text;
+	while (slice_starts_with(rest, SLICE("../"))) {
+		slice_skip(&rest, 3);
+		for (bool is_in = folder > 1; is_in; is_in = base.ptr[folder - 1] != '/')
+			folder--;
+	}
+	char *to = arena_bytes(a, folder + rest.len);
+	memcpy(to, base.ptr, folder);
+	memcpy(to + folder, rest.ptr, rest.len);
+	return slice_of(to, folder + rest.len);
+}
+
+static bool is_simple_host(struct slice s)
+{
+	return s.len > 0 && s.len <= LONGEST_SIMPLE_HOST && s.ptr[s.len - 1] != '.' &&
+	       ascii_all(s, ASCII_LOWER | ASCII_DIGIT | ASCII_SCHEME_MARK);
+}
+
+/* Cuts scheme and host off a URL with a simple one, so that its path is left. */
+static void cut_origin(const struct http_target *from, struct slice *text, struct http_head *head)
+{
+	size_t at = slice_find(*text, ':') + 3;
+	struct slice rest = slice_from(*text, at);
+	struct slice host = slice_sub(rest, 0, slice_find(rest, '/')),
+		     path = slice_from(rest, host.len);
+	if (path.len == 0 || slice_starts_with(path, SLICE("//")) || !is_simple_host(host) ||
+	    !is_simple_host(from->authority))
+		return;
+	head->scheme = slice_sub(*text, 0, at - 3);
+	head->authority = host;
+	*text = path;
+}
+
 bool markup_reference_resolve(struct arena *a, const struct http_target *page,
     const struct http_target *base, struct slice reference, struct http_target *out)
 {
@@ -89,12 +165,16 @@ bool markup_reference_resolve(struct arena *a, const struct http_target *page,
 	struct slice scheme = slice_sub(text, 0, 8);
 	bool is_absolute = slice_equal_nocase(scheme, SLICE("https://")) ||
 			   slice_equal_nocase(slice_sub(scheme, 0, 7), SLICE("http://"));
+	bool names_host = is_absolute || slice_starts_with(text, SLICE("//"));
 	if ((!base && !is_absolute) || has_escaped_dot(text))
 		return false;
 	const struct http_target *from = base ? base : page;
-	const struct http_head head = {
+	struct http_head head = {
 	    .scheme = from->scheme, .authority = from->authority, .path = from->path};
+	if (!is_absolute)
+		text = merged(a, from->path, text);
+	else
+		cut_origin(from, &text, &head);
 	return http_target_resolve(a, &head, text, out) &&
-	       (!(is_absolute || slice_starts_with(text, SLICE("//"))) ||
-		   is_plain_authority(out->authority));
+	       (!names_host || is_plain_authority(out->authority));
 }

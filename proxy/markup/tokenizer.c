@@ -9,12 +9,6 @@ void markup_tokenizer_init(struct markup_tokenizer *t)
 	memset(t, 0, sizeof(*t) - sizeof(t->tag.bytes));
 }
 
-void markup_name_append(struct markup_name *name, unsigned char c)
-{
-	if (name->length < sizeof(name->bytes))
-		name->bytes[name->length++] = ascii_lower((char)c);
-}
-
 void markup_tokenizer_expect(struct markup_tokenizer *t, enum markup_content content)
 {
 	static const uint8_t states[] = {MARKUP_IN_DATA, MARKUP_IN_TEXT, MARKUP_IN_SCRIPT};
@@ -28,7 +22,6 @@ void markup_tag_begin(struct markup_tokenizer *t, bool is_end)
 	t->tag.name.length = 0;
 	t->tag.used = 0;
 	t->tag.present = 0;
-	memset(t->tag.values, 0, sizeof(t->tag.values));
 }
 
 void markup_tag_end(struct markup_tokenizer *t)
@@ -204,25 +197,81 @@ static bool step(struct markup_tokenizer *t, unsigned char c)
 	}
 }
 
-/* How many bytes change nothing: those before the only byte that ends the state. */
-static size_t idle_bytes(const struct markup_tokenizer *t, struct slice rest)
+/* Skips what is before the next pair of these two bytes, but for a first byte at the end. */
+static void skip_to_pair(struct slice *rest, char first, char second)
+{
+	for (;;) {
+		slice_skip(rest, slice_find(*rest, first));
+		if (rest->len < 2 || rest->ptr[1] == second)
+			return;
+		slice_skip(rest, 1);
+	}
+}
+
+/* As that, to "</", or in a script "<!". */
+static void skip_text(const struct markup_tokenizer *t, struct slice *rest)
+{
+	for (;;) {
+		slice_skip(rest, slice_find(*rest, '<'));
+		if (rest->len < 2 || rest->ptr[1] == '/' ||
+		    (rest->ptr[1] == '!' && t->state == MARKUP_IN_SCRIPT))
+			return;
+		slice_skip(rest, 1);
+	}
+}
+
+/* "</" and the name of the element whose text this is. */
+static bool is_own_end(const struct markup_tokenizer *t, struct slice rest)
+{
+	struct slice name = markup_name_text(&t->opened);
+	unsigned char c = rest.len > name.len + 2 ? (unsigned char)rest.ptr[name.len + 2] : 'a';
+	return (c == '>' || c == '/' || markup_is_space(c)) && rest.ptr[1] == '/' &&
+	       slice_equal_nocase(slice_sub(rest, 2, name.len), name);
+}
+
+static void skip_data(const struct markup_tokenizer *t, struct slice *rest)
+{
+	size_t n = 0;
+	if (t->ignores_text)
+		n = slice_find(*rest, '<');
+	else
+		while (n < rest->len && markup_is_space((unsigned char)rest->ptr[n]))
+			n++;
+	slice_skip(rest, n);
+}
+
+/* What a state reads of a piece at once: bytes that change nothing, a whole tag. */
+static void read_quickly(struct markup_tokenizer *t, struct slice *rest)
 {
 	switch (t->state) {
 	case MARKUP_IN_DATA:
-		return t->ignores_text ? slice_find(rest, '<') : 0;
+		skip_data(t, rest);
+		if (rest->len > 2 && rest->ptr[0] == '<') {
+			bool is_end = rest->ptr[1] == '/';
+			if (markup_is_letter((unsigned char)rest->ptr[1 + is_end]))
+				markup_quick_tag(t, rest, is_end);
+		}
+		return;
 	case MARKUP_IN_TEXT:
 	case MARKUP_IN_SCRIPT:
-		return slice_find(rest, '<');
+		skip_text(t, rest);
+		if (is_own_end(t, *rest))
+			markup_quick_tag(t, rest, true);
+		return;
 	case MARKUP_IN_COMMENT:
-		return slice_find(rest, '-');
+		skip_to_pair(rest, '-', '-');
+		return;
 	case MARKUP_IN_BOGUS_COMMENT:
-		return slice_find(rest, '>');
+		slice_skip(rest, slice_find(*rest, '>'));
+		return;
 	case MARKUP_IN_DOUBLE_QUOTED:
-		return t->keeps == MARKUP_ATTRIBUTE_OTHER ? slice_find(rest, '"') : 0;
 	case MARKUP_IN_SINGLE_QUOTED:
-		return t->keeps == MARKUP_ATTRIBUTE_OTHER ? slice_find(rest, '\'') : 0;
+		if (t->keeps == MARKUP_ATTRIBUTE_OTHER)
+			slice_skip(rest,
+			    slice_find(*rest, t->state == MARKUP_IN_DOUBLE_QUOTED ? '"' : '\''));
+		return;
 	default:
-		return 0;
+		return;
 	}
 }
 
@@ -230,8 +279,9 @@ enum markup_token markup_tokenizer_next(struct markup_tokenizer *t, struct slice
 {
 	t->token = MARKUP_TOKEN_NONE;
 	while (rest->len > 0 && t->token == MARKUP_TOKEN_NONE) {
-		slice_skip(rest, idle_bytes(t, *rest));
-		if (rest->len > 0 && step(t, (unsigned char)rest->ptr[0]))
+		read_quickly(t, rest);
+		if (rest->len > 0 && t->token == MARKUP_TOKEN_NONE &&
+		    step(t, (unsigned char)rest->ptr[0]))
 			slice_skip(rest, 1);
 	}
 	return t->token;

@@ -2,31 +2,33 @@
 /*
  * The tokenizer of HTML (HTML standard 13.2.5), for tags alone: text and comments are skipped. Fed with
  * pieces cut at any byte; of a tag it keeps its name, if an element of concern has one as long, and
- * the attributes of concern.
+ * of <link>, <script> and <base> the attributes of concern.
  */
 #ifndef PUSHGATE_MARKUP_TOKENIZER_H
 #define PUSHGATE_MARKUP_TOKENIZER_H
 
+#include "proxy/base/ascii.h"
 #include "proxy/limits.h"
 #include "proxy/markup/char_reference.h"
 
+/* By the lengths of their names. */
 enum markup_attribute {
-	MARKUP_ATTRIBUTE_HREF,
-	MARKUP_ATTRIBUTE_SRC,
-	MARKUP_ATTRIBUTE_REL,
 	MARKUP_ATTRIBUTE_AS,
+	MARKUP_ATTRIBUTE_REL,
+	MARKUP_ATTRIBUTE_SRC,
+	MARKUP_ATTRIBUTE_HREF,
 	MARKUP_ATTRIBUTE_TYPE,
 	MARKUP_ATTRIBUTE_MEDIA,
-	MARKUP_ATTRIBUTE_CROSSORIGIN,
-	MARKUP_ATTRIBUTE_FETCHPRIORITY,
-	MARKUP_ATTRIBUTE_INTEGRITY,
-	MARKUP_ATTRIBUTE_IMAGESRCSET,
-	MARKUP_ATTRIBUTE_IMAGESIZES,
-	MARKUP_ATTRIBUTE_LANGUAGE,
 	MARKUP_ATTRIBUTE_ASYNC,
 	MARKUP_ATTRIBUTE_DEFER,
-	MARKUP_ATTRIBUTE_NOMODULE,
 	MARKUP_ATTRIBUTE_DISABLED,
+	MARKUP_ATTRIBUTE_LANGUAGE,
+	MARKUP_ATTRIBUTE_NOMODULE,
+	MARKUP_ATTRIBUTE_INTEGRITY,
+	MARKUP_ATTRIBUTE_IMAGESIZES,
+	MARKUP_ATTRIBUTE_CROSSORIGIN,
+	MARKUP_ATTRIBUTE_IMAGESRCSET,
+	MARKUP_ATTRIBUTE_FETCHPRIORITY,
 	MARKUP_ATTRIBUTES,
 	MARKUP_ATTRIBUTE_OTHER = MARKUP_ATTRIBUTES
 };
@@ -42,17 +44,15 @@ struct markup_tag {
 	bool is_end;
 	bool
 	    is_unclear; /* a value has a character reference that is not known here, or all are too long */
-	uint16_t used;    /* of `bytes` */
-	uint32_t present; /* a bit for each attribute */
-	struct {
-		uint16_t at, length;
-	} values[MARKUP_ATTRIBUTES];
+	uint16_t used;                          /* of `bytes`, or as many bytes in the piece */
+	uint32_t present;                       /* a bit for each attribute */
+	struct slice values[MARKUP_ATTRIBUTES]; /* of those present: in `bytes`, or in the piece */
 	char bytes[LIMIT_MARKUP_TAG_BYTES];
 };
 
 enum markup_token {
 	MARKUP_TOKEN_NONE, /* the piece is used up */
-	MARKUP_TOKEN_TAG,  /* in `tag`, until the next call */
+	MARKUP_TOKEN_TAG,  /* in `tag`, until the next call, and while the piece is there */
 	MARKUP_TOKEN_TEXT  /* a character that is no white space */
 };
 
@@ -88,7 +88,11 @@ static inline struct slice markup_name_text(const struct markup_name *name)
 {
 	return slice_of(name->bytes, name->length);
 }
-void markup_name_append(struct markup_name *name, unsigned char c);
+static inline void markup_name_append(struct markup_name *name, unsigned char c)
+{
+	if (name->length < sizeof(name->bytes))
+		name->bytes[name->length++] = ascii_lower((char)c);
+}
 
 static inline bool markup_tag_has(const struct markup_tag *tag, enum markup_attribute a)
 {
@@ -97,7 +101,7 @@ static inline bool markup_tag_has(const struct markup_tag *tag, enum markup_attr
 /* Empty: it is not there, or its value is empty. */
 static inline struct slice markup_tag_value(const struct markup_tag *tag, enum markup_attribute a)
 {
-	return slice_of(tag->bytes + tag->values[a].at, tag->values[a].length);
+	return markup_tag_has(tag, a) ? tag->values[a] : (struct slice){0};
 }
 
 /* Private to the tokenizer's files. */
@@ -160,6 +164,17 @@ static inline bool markup_is_letter(unsigned char c)
 bool markup_step_attribute(struct markup_tokenizer *t, unsigned char c);
 bool markup_step_text(struct markup_tokenizer *t, unsigned char c);
 bool markup_step_script(struct markup_tokenizer *t, unsigned char c);
+
+/*
+ * *rest begins with "<" and a letter, or as an end tag with "</" and a letter. False: it does not end in the piece, or has to
+ * be read byte by byte; nothing was read.
+ */
+bool markup_quick_tag(struct markup_tokenizer *t, struct slice *rest, bool is_end);
+
+/* Whether the attributes of the tag, whose name is complete, are of concern. */
+bool markup_tag_keeps(const struct markup_tag *tag);
+/* Returns which attribute's value follows this name, in either case, or MARKUP_ATTRIBUTE_OTHER. */
+uint8_t markup_attribute_begin(struct markup_tag *tag, struct slice name);
 
 void markup_tag_begin(struct markup_tokenizer *t, bool is_end);
 void markup_tag_end(struct markup_tokenizer *t);

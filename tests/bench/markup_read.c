@@ -5,6 +5,10 @@
  *
  * A page is 8 bytes, its length and the seed of its pieces in the machine's order, and then the page. Each resource
  * is a line of fields with a tab between them: uses, marks, target, and attributes. A line with a dot ends a page.
+ *
+ * With an argument, pieces have so many bytes, as those of a connection; callgrind counts what reading costs:
+ *
+ *   valgrind --tool=callgrind --toggle-collect=markup_head_read build/release/tests/bench/markup_read 16384 <pages
  */
 #include "proxy/markup/markup.h"
 
@@ -30,8 +34,9 @@ static void write_resource(const struct markup_resource *r, void *context)
 	putchar('\n');
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	size_t fixed = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
 	const struct http_target page = {
 	    SLICE("https"), SLICE("www.example.com"), SLICE("/dir/page?q=1")};
 	const struct markup_sink sink = {write_resource, NULL};
@@ -44,7 +49,9 @@ int main(void)
 		struct markup_head *reader = markup_head_new(&page, sink);
 		while (rest.len > 0) {
 			head[1] = head[1] * 1103515245u + 12345;
-			size_t bytes = 1 + (head[1] >> 16) % (head[1] & 0x100000 ? 8 : 200);
+			size_t bytes = fixed > 0
+					   ? fixed
+					   : 1 + (head[1] >> 16) % (head[1] & 0x100000 ? 8 : 200);
 			/* A piece of its own: what reads beyond it is found. */
 			struct slice piece = slice_sub(rest, 0, bytes);
 			char *copy = malloc(piece.len);

@@ -135,6 +135,38 @@ static void references_are_read_as_browsers_do(void **state)
 	    "");
 }
 
+static void folders_and_hosts_are_resolved_in_either_way(void **state)
+{
+	(void)state;
+	check("<link rel=stylesheet href=../a><link rel=stylesheet href=../../b/../c>"
+	      "<link rel=stylesheet href=./d><link rel=stylesheet href=e//f?../g>"
+	      "<link rel=stylesheet href='?h'>",
+	    "1/0 https://a.example/a style|1/0 https://a.example/c style|"
+	    "1/0 https://a.example/d/d style|1/0 https://a.example/d/e//f?../g style|"
+	    "1/0 https://a.example/d/p?h style|");
+	check("<link rel=stylesheet href=https://B.example:443/a><link rel=stylesheet "
+	      "href=http://a.example/../b><link rel=stylesheet href=https://b.example?c>"
+	      "<link rel=stylesheet href=https://a.example//d>",
+	    "1/0 https://b.example/a style|1/0 http://a.example/b style|"
+	    "1/0 https://b.example/?c style|1/0 https://a.example//d style|");
+	check("<base href=/x/./y/><link rel=stylesheet href=../a>",
+	    "1/0 https://a.example/x/a style|");
+	check("<base href=//x/y/><link rel=stylesheet href=../../../a>", "1/0 https://x/a style|");
+}
+
+static void tags_end_where_the_standard_says(void **state)
+{
+	(void)state;
+	check_state("<meta \"a>\"<link rel=stylesheet href=a>", MARKUP_ENDED, "");
+	check_state("<meta =\">\"<link rel=stylesheet href=a>", MARKUP_ENDED, "");
+	check("<meta a=b/><meta a = '>' b>\n<link rel=stylesheet =x href==/a>",
+	    "1/0 https://a.example/d/=/a style|");
+	check(
+	    "<meta a='>'/ =b>\n<link rel=stylesheet =x href='/a'=b><link/rel=stylesheet/href=/b/>",
+	    "1/0 https://a.example/a style|");
+	check("<link/ rel=stylesheet a/href=/b/>", "1/0 https://a.example/b/ style|");
+}
+
 static void the_first_attribute_of_a_name_counts(void **state)
 {
 	(void)state;
@@ -202,6 +234,8 @@ int main(void)
 	    cmocka_unit_test(base_changes_what_follows_it),
 	    cmocka_unit_test(character_references_are_decoded),
 	    cmocka_unit_test(references_are_read_as_browsers_do),
+	    cmocka_unit_test(folders_and_hosts_are_resolved_in_either_way),
+	    cmocka_unit_test(tags_end_where_the_standard_says),
 	    cmocka_unit_test(the_first_attribute_of_a_name_counts),
 	    cmocka_unit_test(scripts_end_where_the_standard_says),
 	    cmocka_unit_test(a_byte_order_mark_is_no_text),
