@@ -30,6 +30,7 @@ struct decode_sink {
  */
 struct decode *decode_new(struct slice coding, size_t most, struct decode_sink sink);
 void decode_free(struct decode *decode);
+size_t decode_memory(const struct decode *decode); /* bytes that it has now, to be charged */
 /* The next bytes of the body. Other states than DECODE_READS are final, and read nothing more. */
 enum decode_state decode_read(struct decode *decode, struct slice piece);
 

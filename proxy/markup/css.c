@@ -47,6 +47,8 @@ struct markup_css {
 	char font[LIMIT_MARKUP_TAG_BYTES];
 };
 
+_Static_assert(sizeof(struct markup_css) <= MARKUP_READER_BYTES, "it is charged as that");
+
 struct markup_css *markup_css_new(const struct http_target *sheet, struct markup_sink sink)
 {
 	struct markup_css *css = heap_zalloc(sizeof(*css));

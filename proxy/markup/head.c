@@ -71,6 +71,8 @@ struct markup_head {
 	char base_bytes[LIMIT_MARKUP_TAG_BYTES];
 };
 
+_Static_assert(sizeof(struct markup_head) <= MARKUP_READER_BYTES, "it is charged as that");
+
 struct markup_head *markup_head_new(const struct http_target *page, struct markup_sink sink)
 {
 	struct markup_head *h = heap_alloc(sizeof(*h));
@@ -170,6 +172,8 @@ static void found(
 			r.marks |= MARKUP_MODULE;
 		if (markup_tag_has(tag, MARKUP_ATTRIBUTE_CROSSORIGIN))
 			r.marks |= MARKUP_HAS_CROSSORIGIN;
+		if (markup_tag_has(tag, MARKUP_ATTRIBUTE_NONCE))
+			r.marks |= MARKUP_HAS_NONCE;
 		if (h->found++ < LIMIT_MARKUP_RESOURCES)
 			h->sink.found(&r, h->sink.context);
 		else

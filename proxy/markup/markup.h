@@ -28,8 +28,12 @@ enum {
 	MARKUP_MODULE = 4,          /* of a script: type=module */
 	MARKUP_HAS_CROSSORIGIN = 8, /* with or without a value; always for a font */
 	MARKUP_PARTIAL =
-	    16 /* of a font: for some characters alone, or only if no local one is there */
+	    16, /* of a font: for some characters alone, or only if no local one is there */
+	MARKUP_HAS_NONCE = 32 /* of a link or a script: a Content-Security-Policy may want it */
 };
+
+/* A reader of either kind has at most so many bytes. */
+enum { MARKUP_READER_BYTES = 10 << 10 };
 
 /* All slices are lent for the call; those of what is not there are empty. */
 struct markup_resource {

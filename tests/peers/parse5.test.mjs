@@ -29,7 +29,7 @@ const pick = (list) => list[below(list.length)];
 
 const REFERENCES = ['/a.css', 'b.js', '../c.css', './d/../e.js?x=1&amp;y=2', '?q&copy=1&lt;', '//cdn.example/f.js', 'https://www.example.com/g.css#h', 'HTTP://Other.example:80/i', '', '#top', ' /j.css\n', 'data:,x', '/k k.css', '/l\u00e9.css', '/m&#x2f;n', '/o&sol;p', '/q&notit;r', '/s&para', '/t\\u.js', '/v%2e/w', 'javascript:1', '/x\ty.js', '/&#128;z', '/&am', '/&#0;', "/a'b?c'd", '/{a}^', 'http:x', '///y'];
 const RELS = ['stylesheet', 'preload', 'modulepreload', 'preconnect', 'STYLESHEET preload', 'alternate stylesheet', 'icon', 'preload\tnofollow', 'dns-prefetch', 'prefetch'];
-const ATTRIBUTES = ['as=script', 'as="style"', "as='font'", 'crossorigin', 'crossorigin=anonymous', 'CrossOrigin="use-credentials"', 'type=text/css', 'type="module"', 'type=importmap', 'type=""', 'type="text/javascript"', 'media="(min-width: 1&#48;px)"', 'media=print', 'async', 'defer=""', 'nomodule', 'disabled', 'fetchpriority=high', 'integrity="sha256-x\r\ny"', 'imagesrcset="a 1x, b 2x"', 'imagesizes="1px"', 'language=javascript', 'data-x="<link rel=stylesheet href=/no.css>"', 'title=\'>\'', '=x', '/', 'x=&gt;', 'href=/second', 'a\0b=c', 'rel=preload', 'onload="a>b"'];
+const ATTRIBUTES = ['as=script', 'as="style"', "as='font'", 'crossorigin', 'crossorigin=anonymous', 'CrossOrigin="use-credentials"', 'type=text/css', 'type="module"', 'type=importmap', 'type=""', 'type="text/javascript"', 'media="(min-width: 1&#48;px)"', 'media=print', 'async', 'defer=""', 'nomodule', 'disabled', 'fetchpriority=high', 'integrity="sha256-x\r\ny"', 'imagesrcset="a 1x, b 2x"', 'imagesizes="1px"', 'language=javascript', 'data-x="<link rel=stylesheet href=/no.css>"', 'title=\'>\'', '=x', '/', 'x=&gt;', 'href=/second', 'a\0b=c', 'rel=preload', 'onload="a>b"', 'nonce="c2E="'];
 const attributes = () => Array.from({ length: below(5) }, () => pick(ATTRIBUTES)).join(pick([' ', '\n', '\t', ' / ', '\r\n']));
 const quoted = (text) => pick([`"${text}"`, `'${text.replaceAll("'", '&apos;')}'`, /[\s"'=<>`]/.test(text) || text === '' ? `"${text}"` : text]);
 const TEXTS = ['x', '<!--', '-->', '<script>', '</script', '</style', '<link rel=stylesheet href=/no.css>', '<!-', '--', '>', '<', '</', '<!--<script>', '</script >', ' ', '<b>', '&amp;', "'", '"', '</scripty>', '</title/', '\0'];
@@ -116,7 +116,7 @@ function useOfScript(has, get) {
 
 function marksOf(uses, has, get) {
 	const isModule = (get('type') ?? '').replace(SPACES, '').toLowerCase() === 'module';
-	return (uses === USES.script ? (has('async') ? 1 : 0) | (has('defer') ? 2 : 0) | (isModule ? 4 : 0) : 0) | (has('crossorigin') ? 8 : 0);
+	return (uses === USES.script ? (has('async') ? 1 : 0) | (has('defer') ? 2 : 0) | (isModule ? 4 : 0) : 0) | (has('crossorigin') ? 8 : 0) | (has('nonce') ? 32 : 0);
 }
 
 function asOf(uses, get) {
