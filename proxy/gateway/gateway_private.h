@@ -247,6 +247,16 @@ void learned_view(struct gateway *g, const struct exchange *x); /* a request has
 void lessons_open(struct gateway *g, const struct gateway_env *env);
 void lessons_close(struct gateway *g);
 
+/* ---- page_items.c ---- */
+
+struct http_target;
+struct markup_resource;
+/* What is remembered of a resource that the page, or a stylesheet, at this target names. Returns how many items; their text is in
+ * the arena, or the resource's. */
+enum { PAGE_ITEMS_MOST = 2 };
+size_t page_items_of(struct arena *a, const struct http_target *page,
+    const struct markup_resource *r, struct remembered_item items[PAGE_ITEMS_MOST]);
+
 /* ---- memory_pressure.c ---- */
 
 void memory_pressure_open(struct gateway *g);

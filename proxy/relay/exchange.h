@@ -191,6 +191,8 @@ struct exchange {
 	_Alignas(uint64_t) unsigned char tracing[EXCHANGE_TRACING_BYTES];
 	struct effort effort; /* exchange_effort */
 	usec effort_since;    /* the loop pass that it is for */
+	/* The owner's: what looks at the response's body while it passes (relay_ops.body_passes); NULL: nothing does. */
+	void *onlooker;
 	/* In a queue of the owner's: for an upstream leg (EXCHANGE_QUEUED), for the start of a push
 	 * (EXCHANGE_READY), or of open tunnels. */
 	struct list waiting;

@@ -413,6 +413,8 @@ void exchange_on_download(struct exchange *x, struct piece piece, bool end)
 			exchange_abort(x, excess, NULL);
 			return;
 		}
+		if (x->onlooker)
+			x->relay->ops->body_passes(x->relay->context, x, piece_slice(piece));
 	}
 	if (end)
 		response_ended(x);
