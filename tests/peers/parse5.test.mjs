@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
 // What proxy/markup finds in the heads of generated and mutated pages, cut at random bytes, beside what parse5 finds:
 // the same resources in the same order, with the same attributes, and none that parse5 does not see.
-// PARSE5_PAGES: how many (2000); PARSE5_SEED; MARKUP_READ: another tests/bench/markup_read than the release's.
+// The same of the real pages of this machine, as they are and mutated.
+// PARSE5_PAGES: how many (20000); PARSE5_SEED; MARKUP_READ: another tests/bench/markup_read than the release's.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { realPages } from '../support/real_pages.mjs';
 
 const skip = process.env.PUSHGATE_NO_BROWSER === '1' ? 'no npm packages' : false;
 const parse5 = skip ? null : createRequire(new URL('../browser/package.json', import.meta.url))('parse5');
 const READER = process.env.MARKUP_READ ?? fileURLToPath(new URL('../../build/release/tests/bench/markup_read', import.meta.url));
 const PAGE = 'https://www.example.com/dir/page?q=1';
-const PAGES = Number(process.env.PARSE5_PAGES ?? 2000);
+const PAGES = Number(process.env.PARSE5_PAGES ?? 20000);
 const USES = { stylesheet: 1, preload: 2, modulepreload: 4, preconnect: 8, script: 16 };
 const SCRIPT_TYPES = /^(text\/(x-)?(java|ecma)script|application\/(x-)?(java|ecma)script|text\/(jscript|livescript|javascript1\.[0-5]))$/;
 const SPACES = /^[\t\n\f\r ]+|[\t\n\f\r ]+$/g;
@@ -199,4 +201,19 @@ test('heads of generated and mutated pages have the resources that parse5 sees',
 	assert.equal(found.length, pages.length);
 	const sum = pages.reduce((n, page, i) => n + compare(page, found[i]), 0);
 	assert.ok(sum > PAGES / 2, `only ${sum} resources in ${PAGES} pages`);
+});
+
+/* Of each the beginning that is read, in UTF-8. A page that was cut in the middle of a character has no other text. */
+const beginning = ({ body }) => {
+	const text = body.subarray(0, 65536).toString('utf8').replace(/\ufffd*$/, '');
+	return text.includes('\ufffd') ? '' : text;
+};
+
+test('heads of real pages have the resources that parse5 sees', { skip }, (t) => {
+	const pages = realPages(1000).map(beginning).filter((page) => page !== '');
+	const all = [...pages, ...pages.map((page) => mutated(page.slice(0, 4096)))];
+	const found = read(all);
+	const sum = all.reduce((n, page, i) => n + compare(page, found[i]), 0);
+	t.diagnostic(`${pages.length} real pages, ${sum} resources`);
+	assert.ok(pages.length > 50 && sum > pages.length / 2, `only ${sum} resources in ${pages.length} pages`);
 });
