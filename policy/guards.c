@@ -179,7 +179,8 @@ static const struct policy_reason *hint_refusal(const struct policy_offer *offer
 const struct policy_action_guard policy_action_guards[] = {
     {POLICY_PART_BODY, false, &policy_reason_AUTHORITY, UNLESS(origin_may_promise)},
     {POLICY_PART_BODY, false, &policy_reason_DOWNSTREAM_AUTHORITY, UNLESS(listener_covers)},
-    {POLICY_PART_ANY, true, &policy_reason_LEARNED_PROPOSAL, IF(is_proposal)},
+    {POLICY_PART_BODY, true, &policy_reason_PRECONNECT, IF(is_preconnect)},
+    {POLICY_PART_ANY, true, &policy_reason_REMEMBERED_PROPOSAL, IF(is_proposal)},
     {POLICY_PART_ANY, true, &policy_reason_CROSS_ORIGIN, WHERE(crosses_origins)},
     {POLICY_PART_ANY, true, &policy_reason_PAUSED, WHERE(rule_is_paused)},
     {POLICY_PART_BODY, false, &policy_reason_CLIENT_GOING_AWAY, IF(client_going_away)},

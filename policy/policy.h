@@ -33,7 +33,8 @@ enum policy_source {
 	POLICY_LINK,    /* a Link field of its response */
 	POLICY_CONFIG,  /* an `add` of the configuration */
 	POLICY_MANIFEST,
-	POLICY_LEARNED, /* requests of earlier clients */
+	POLICY_LEARNED,    /* requests of earlier clients */
+	POLICY_REMEMBERED, /* what the page needed before (remembered/remembered.h) */
 	POLICY_SOURCE_COUNT
 };
 enum policy_action {
@@ -125,7 +126,8 @@ struct policy_offer {
 	uint32_t draw; /* policy_draw: 0 … POLICY_DRAWS - 1 */
 	/* Why the response cannot be held, or the resource cannot be hinted; NULL = it can. */
 	const struct policy_reason *hold_refusal, *hint_refusal;
-	bool is_proposal; /* learned, but the configuration only proposes it */
+	bool is_proposal;   /* remembered, but the configuration only proposes it */
+	bool is_preconnect; /* a connection alone is hinted at: nothing can be fetched */
 	/* A link of the origin's 103 response, which is about to be sent: it is a hint already. */
 	bool in_early_hints;
 	/* Counts for the caps, before this offer. */

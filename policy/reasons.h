@@ -87,8 +87,10 @@ struct policy_reason {
 	    "Check what the rule pushes; after a while it tries a few pushes again.")                            \
 	X(SHADOW, "shadow", "A shadow rule would have decided; its decisions are only counted.",                  \
 	    "Set shadow = no in the rule if its counters are what you want.")                       \
-	X(LEARNED_PROPOSAL, "learned-proposal", "The resource was learned, but the configuration only proposes it.",          \
-	    "Add useful proposals to the configuration, or set learned = apply.")                                             \
+	X(REMEMBERED_PROPOSAL, "remembered-proposal", "The page is known to need the resource, but the configuration only proposes it.", \
+	    "Add useful proposals to the configuration, or set remembered = apply.")                                          \
+	X(PRECONNECT, "preconnect", "A connection to another host is named, which can only be hinted at.",                    \
+	    "Use action = hint, with cross-origin = yes, for such links.")                                                    \
 	X(HOLD_SHARED, "hold-shared", "The listener's connections may carry several users.",          \
 	    "None needed: one user's response may not be held for another user.")                            \
 	X(HOLD_FORWARDED, "hold-forwarded", "The request came through another proxy.",                \

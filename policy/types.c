@@ -12,6 +12,7 @@ static const char *const source_names[POLICY_SOURCE_COUNT] = {
     [POLICY_CONFIG] = "config",
     [POLICY_MANIFEST] = "manifest",
     [POLICY_LEARNED] = "learned",
+    [POLICY_REMEMBERED] = "remembered",
 };
 
 static const char *const action_names[POLICY_ACTION_COUNT] = {

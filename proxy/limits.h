@@ -80,6 +80,8 @@
 #define LIMIT_HINTS_PER_REQUEST 100u
 /* Links looked at in one response; the rest is ignored. */
 #define LIMIT_LINKS_PER_RESPONSE 100u
+/* Lessons that a worker has open at a time: each has what a page names. More are not taught. */
+#define LIMIT_LESSONS 64u
 
 /* Traces by `pushgate trace` at a time: each frame is a line for each of them. */
 #define LIMIT_TRACES 4u

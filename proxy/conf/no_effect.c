@@ -180,7 +180,8 @@ static bool has_source(const struct conf *c, enum policy_source source)
 	return conf_any(p, c->preloads, c->preload_count,
 	    (source == POLICY_LINK && p->link) || (source == POLICY_CONFIG && p->add_count > 0) ||
 		(source == POLICY_MANIFEST && p->manifest_count > 0) ||
-		(source == POLICY_LEARNED && p->learned != CONF_LEARNED_OFF));
+		(source == POLICY_LEARNED && p->learned != CONF_LEARNED_OFF) ||
+		(source == POLICY_REMEMBERED && p->remembered != CONF_REMEMBERED_OFF));
 }
 
 /* How to make a source yield pushes. */
@@ -190,6 +191,7 @@ static const char *const source_remedies[POLICY_SOURCE_COUNT] = {
     [POLICY_CONFIG] = "no [preload NAME] has add; add one",
     [POLICY_MANIFEST] = "no [preload NAME] has a manifest; add one",
     [POLICY_LEARNED] = "no [preload NAME] has learned = apply; add one",
+    [POLICY_REMEMBERED] = "no [preload NAME] has remembered = apply; add one",
 };
 
 static void check_sources(struct conf_loader *l, const struct conf_section *s)

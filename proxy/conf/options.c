@@ -99,7 +99,7 @@ static_assert(
     CONF_TRACING_TRUSTED == 0 && CONF_TRACING_FOLLOW == 1 && CONF_TRACING_IGNORE == 2, "tracing");
 static_assert(CONF_ACME_AUTO == 0 && CONF_ACME_HTTP == 1 && CONF_ACME_TLS == 2, "acme-challenge");
 static_assert(POLICY_ANY == 0 && POLICY_NO == 1 && POLICY_YES == 2, "push-enabled");
-static_assert(POLICY_RELAYED == 0 && POLICY_SOURCE_COUNT == 5, "source");
+static_assert(POLICY_RELAYED == 0 && POLICY_SOURCE_COUNT == 6, "source");
 static_assert(POLICY_FORWARD == 0 && POLICY_DROP == 1 && POLICY_HOLD == 2 && POLICY_HINT == 3 &&
 		  POLICY_HINT_HOLD == 4 && POLICY_ACTION_COUNT == 5,
     "action");
@@ -893,13 +893,14 @@ const struct conf_option conf_options[] = {
         .sentence = "Removes all fields of this name from the responses to the client."},
 
     /* ---- [push NAME] ---- */
-    {PUSH(sources), .key = "source", .example = "relayed", BITS("relayed link config manifest learned", POLICY_RELAYED),
+    {PUSH(sources), .key = "source", .example = "relayed", BITS("relayed link config manifest learned remembered", POLICY_RELAYED),
         .sentence = "The source of the push.\n"
         "relayed: a promise of the origin.\n"
         "link: a Link field of the response.\n"
         "config: add of [preload].\n"
         "manifest: manifest of [preload].\n"
-        "learned: requests of earlier clients."},
+        "learned: requests of earlier clients.\n"
+        "remembered: what the page needed before, for earlier clients."},
     {ITEMS(PUSH, policy_rule, clients, client_count), .key = "client", .example = "192.0.2.0/24 2001:db8::/32", CLIENTS,
         .sentence = "The client's address, such as 192.0.2.0/24 or 2001:db8::/32."},
     {ITEMS(PUSH, policy_rule, users, user_count), .key = "user", .example = "alice bob", USERS,

@@ -375,6 +375,8 @@ void access_record_ended(void *context, struct exchange *x)
 	if (client_part(x)->diary)
 		client_diary_ended(x, outcome);
 	offer_learn_end(g->learned, x, outcome == OBSERVE_CLIENT_RESET);
+	if (g->lessons.offers)
+		lessons_ended(g, x, outcome);
 	if (g->pages)
 		page_record_ended(g, x, outcome);
 	if (g->env.observe->access_fd >= 0)

@@ -62,7 +62,8 @@ struct learned_saving {
 
 /* The memory of pages, and what takes the lessons for it (lessons.c). */
 struct lessons {
-	struct remembered *memory; /* owned; NULL: no [preload] section remembers */
+	struct remembered *memory;    /* owned; NULL: no [preload] section remembers */
+	struct offer_lessons *offers; /* owned; NULL as the memory */
 	bool (*teach)(void *context, struct slice message); /* of gateway_env, with its context */
 	void *context;
 };
@@ -246,6 +247,8 @@ void learned_view(struct gateway *g, const struct exchange *x); /* a request has
 
 void lessons_open(struct gateway *g, const struct gateway_env *env);
 void lessons_close(struct gateway *g);
+/* It has taught all that it names: if it was answered to its end. */
+void lessons_ended(struct gateway *g, struct exchange *x, enum observe_outcome outcome);
 
 /* ---- page_items.c ---- */
 

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The memory of pages of this worker: made where a [preload] section remembers. It is a copy without votes if another
- * process owns the memory (gateway_env.teach).
+ * process owns the memory (gateway_env.teach). What exchanges teach goes to the owner (offer/lesson.h).
  */
 #include "proxy/gateway/gateway_private.h"
 
-/* Of the worker's memory: that is for requests. */
+/* Of the worker's memory: the rest is for requests. */
 #define MEMORY_SHARE 8u
 #define MEMORY_MOST (32u << 20)
+
+static void teach(void *context, struct slice message)
+{
+	struct gateway *g = context;
+	const struct lessons *l = &g->lessons;
+	bool is_taken = l->teach ? l->teach(l->context, message)
+				 : !remembered_take(l->memory, message, g->relay.now);
+	WORKER_COUNT(&g->env, lessons_taken, is_taken);
+	WORKER_COUNT(&g->env, lessons_lost, !is_taken);
+}
 
 void lessons_open(struct gateway *g, const struct gateway_env *env)
 {
@@ -25,15 +35,34 @@ void lessons_open(struct gateway *g, const struct gateway_env *env)
 	    .teach = env->teach,
 	    .context = env->teach_context,
 	};
+	const struct offer_lessons_env lessons = {.memory = g->lessons.memory,
+	    .seed = env->seed,
+	    .budget = &g->env.budget,
+	    .teach = teach,
+	    .context = g};
+	g->lessons.offers = offer_lessons_new(&lessons);
+	g->offers.remembered = g->lessons.memory;
+	g->offers.lessons = g->lessons.offers;
 }
 
 void lessons_close(struct gateway *g)
 {
+	offer_lessons_free(g->lessons.offers);
 	remembered_free(g->lessons.memory);
-	g->lessons.memory = NULL;
+	g->lessons = (struct lessons){0};
 }
 
 struct remembered *gateway_remembered(struct gateway *g)
 {
 	return g->lessons.memory;
+}
+
+void lessons_ended(struct gateway *g, struct exchange *x, enum observe_outcome outcome)
+{
+	if (exchange_is_push(x))
+		offer_lesson_push_ended(g->lessons.offers, x);
+	else if (outcome == OBSERVE_COMPLETE)
+		offer_lesson_end(g->lessons.offers, x);
+	else
+		offer_lesson_drop(g->lessons.offers, x);
 }

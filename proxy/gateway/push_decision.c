@@ -71,6 +71,8 @@ void promise_decided(void *context, struct exchange *parent, const struct policy
 		client_diary_hinted(parent, head);
 		if (offer->source == POLICY_LEARNED)
 			offer_learn_offer(g->learned, parent, head->path);
+		if (offer->source == POLICY_REMEMBERED && g->lessons.offers)
+			offer_lesson_offered(g->lessons.offers, parent, head);
 	}
 	if (g->env.tracing)
 		span_record_decided(parent, offer, &verdict);
@@ -100,6 +102,8 @@ void promise_made(void *context, struct exchange *push)
 		page_record_made(g, push);
 	if (push->pushed.source == POLICY_LEARNED)
 		offer_learn_offer(g->learned, push->pushed.parent, push->request->path);
+	if (push->pushed.source == POLICY_REMEMBERED && g->lessons.offers)
+		offer_lesson_offered(g->lessons.offers, push->pushed.parent, push->request);
 	if (is_held) {
 		if (verdict->action == POLICY_HINT_HOLD)
 			client_diary_hinted(push->pushed.parent, push->request);

@@ -56,6 +56,8 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	/* Before the others: hold_invalidate reads public paths, and a rule of the route may replace Location. */
 	if (route && route->rewrite.is_given)
 		route_map_response(x->request, &x->place, head);
+	if (g->lessons.offers)
+		offer_lesson_answer(g->lessons.offers, x, head);
 	if (hold_part(x)->miss != HOLD_FITS) /* before the route's rules, which may remove it */
 		hold_tell_miss(x, head);
 	if (!list_is_empty(&g->hold.used))
@@ -86,6 +88,8 @@ static bool interim_head(void *context, struct exchange *x, struct http_head *he
 	struct client_facts facts;
 	if (x->place.route && x->place.route->rewrite.is_given)
 		route_map_response(x->request, &x->place, head);
+	if (g->lessons.offers)
+		offer_lesson_early(x, head);
 	route_response_of_proxy(&g->routes, x->facts.listener, head);
 	http_via_add(head, &g->routes.via);
 	return offer_on_interim(&g->offers, client_facts(x, &facts), x, head);

@@ -96,7 +96,7 @@ struct slice http_hint_make(
 	const struct http_resource *r = resource;
 	size_t most = HINT_WORDS_BYTES + target->scheme.len + target->authority.len +
 		      target->path.len + r->as.len + r->type.len + r->crossorigin.len +
-		      r->fetchpriority.len + r->media.len;
+		      r->fetchpriority.len + r->media.len + r->parameters.len;
 	struct text t = {arena_bytes(a, most), 0};
 	put(&t, SLICE("<"));
 	if (!slice_equal(target->authority, parent->authority) ||
@@ -105,8 +105,11 @@ struct slice http_hint_make(
 		put(&t, SLICE("://"));
 		put(&t, target->authority);
 	}
-	put(&t, target->path);
-	put(&t, r->is_module ? SLICE(">; rel=modulepreload") : SLICE(">; rel=preload"));
+	if (!r->is_preconnect)
+		put(&t, target->path);
+	put(&t, r->is_preconnect ? SLICE(">; rel=preconnect")
+		: r->is_module   ? SLICE(">; rel=modulepreload")
+				 : SLICE(">; rel=preload"));
 	put_parameter(&t, SLICE("as"), r->as);
 	put_parameter(&t, SLICE("type"), r->type);
 	if (r->has_crossorigin && r->crossorigin.len == 0)
@@ -115,6 +118,10 @@ struct slice http_hint_make(
 		put_parameter(&t, SLICE("crossorigin"), r->crossorigin);
 	put_parameter(&t, SLICE("fetchpriority"), r->fetchpriority);
 	put_parameter(&t, SLICE("media"), r->media);
+	if (r->parameters.len > 0) {
+		put(&t, SLICE("; "));
+		put(&t, r->parameters);
+	}
 	ensure(t.length <= most);
 	arena_shorten(a, t.bytes, most, t.length);
 	return slice_of(t.bytes, t.length);

@@ -13,8 +13,11 @@
 struct http_resource {
 	struct http_target target;
 	struct slice as, type, crossorigin, fetchpriority, media;
+	struct slice
+	    parameters; /* others of its link, as they are to be sent: "integrity=x; type=y" */
 	bool has_crossorigin; /* the parameter is present, possibly without a value */
 	bool is_module;
+	bool is_preconnect; /* a connection alone */
 };
 
 /*

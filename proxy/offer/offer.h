@@ -8,11 +8,12 @@
  *
  *   context.c          facts about a request and about an offer
  *   forward_promise.c  what an origin may promise in forward mode
- *   own_offers.c       offers from `add`, manifests and the learned table
+ *   own_offers.c       offers from `add`, manifests, the learned table and the memory of pages
  *   links.c            offers from Link fields; what is taken out of them
  *   manifest….c        manifest files
  *   learned….c         the learned table; learned_table.h is private
  *   learning.c         tells it what clients request
+ *   lesson….c          what pages and requests teach the memory of pages; lesson_private.h is private
  *   json.c             reads JSON files for both; json.h is private
  */
 #ifndef PUSHGATE_OFFER_OFFER_H
@@ -20,6 +21,7 @@
 
 #include "proxy/conf/conf.h"
 #include "proxy/offer/learned.h"
+#include "proxy/offer/lesson.h"
 #include "proxy/offer/manifest.h"
 #include "proxy/relay/relay.h"
 
@@ -56,6 +58,8 @@ struct offer_env {
 	const struct route_env *route;         /* where an offer would be requested */
 	const struct manifests *manifests;     /* NULL = no manifest files are open */
 	const struct offer_learned *learned;   /* NULL = no section uses the learned table */
+	const struct remembered *remembered;   /* NULL = no section remembers pages */
+	struct offer_lessons *lessons;         /* NULL = nothing is taught, as in explain */
 	const struct offer_promiser *promiser; /* NULL = there are no connections, as in explain */
 };
 
@@ -123,7 +127,8 @@ void offer_context(const struct offer_env *env, const struct client_facts *clien
 
 /* Whether the target has another scheme or authority than the request. */
 enum relay_offer_flags offer_place(const struct exchange *x, const struct http_target *target);
-/* Makes pushgate's own offers for a request that has just arrived: `add`, manifests, learned table. */
+/* Makes pushgate's own offers for a request that has just arrived: `add`, manifests, learned
+ * table, memory of pages. */
 void offer_on_request(
     const struct offer_env *env, const struct client_facts *client, struct exchange *x);
 /* Whether the final response has Link fields that may be offers. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pushgate's own offers when a request arrives: from `add` lists, manifests and the learned table. The
- * policy decides about each offer. links.c has those that come with a response.
+ * Pushgate's own offers when a request arrives: from `add` lists, manifests, the learned table and the
+ * memory of pages. The policy decides about each offer. links.c has those that come with a response.
  */
 #include "proxy/offer/offer.h"
 
@@ -90,6 +90,64 @@ static void offer_learned(
 							   : RELAY_OFFER_PROPOSAL);
 }
 
+/* ---- what is remembered ---- */
+
+static enum relay_offer_flags flags_of_told(
+    const struct exchange *x, const struct http_target *target, const struct conf_preload *preload)
+{
+	return offer_place(x, target) |
+	       (preload->remembered == CONF_REMEMBERED_APPLY ? 0 : RELAY_OFFER_PROPOSAL);
+}
+
+/* Copied, as an offer may change the memory, which lends the item. False: the target is no URI. */
+static bool resource_of(
+    struct exchange *x, const struct remembered_item *item, struct http_resource *resource)
+{
+	struct arena *a = exchange_arena(x);
+	struct slice target = arena_copy(a, item->target);
+	*resource = (struct http_resource){
+	    .target = {x->request->scheme, x->request->authority, target},
+	    .as = arena_copy(a, item->as),
+	    .parameters = arena_copy(a, item->attributes),
+	    .has_crossorigin = item->crossorigin != REMEMBERED_NO_CORS,
+	    .is_module = item->rel == REMEMBERED_MODULEPRELOAD,
+	    .is_preconnect = item->rel == REMEMBERED_PRECONNECT,
+	};
+	if (item->crossorigin == REMEMBERED_CREDENTIALS)
+		resource->crossorigin = SLICE("use-credentials");
+	return slice_starts_with(target, SLICE("/")) ||
+	       http_target_resolve(a, x->request, target, &resource->target);
+}
+
+static size_t resources_told(const struct offer_env *env, struct exchange *x,
+    struct http_resource list[REMEMBERED_RESOURCES])
+{
+	struct remembered_told told[REMEMBERED_RESOURCES];
+	size_t found = remembered_find(env->remembered, x->request, told, x->relay->now);
+	size_t count = 0;
+	for (size_t i = 0; i < found; i++)
+		count += resource_of(x, &told[i].item, &list[count]);
+	return count;
+}
+
+static void offer_remembered(
+    const struct offer_env *env, struct exchange *x, const struct conf_preload *preload)
+{
+	struct offer_part *part = offer_part(x);
+	bool is_first = part->level == CONF_REMEMBERED_OFF;
+	if (!env->remembered || preload->remembered <= (enum conf_remembers)part->level ||
+	    !route_shares(&x->facts) || !offer_is_page_load(x))
+		return;
+	part->level = (uint8_t)preload->remembered;
+	if (is_first && env->lessons)
+		offer_lesson_draw(env->lessons, x);
+	struct http_resource list[REMEMBERED_RESOURCES];
+	size_t count = resources_told(env, x, list);
+	for (size_t i = 0; i < count && !exchange_is_over(x); i++)
+		exchange_offer(
+		    x, POLICY_REMEMBERED, &list[i], flags_of_told(x, &list[i].target, preload));
+}
+
 static void look_for_links(
     const struct offer_env *env, struct exchange *x, const struct conf_preload *preload)
 {
@@ -100,7 +158,7 @@ static void look_for_links(
 /* The sources of a [preload] section that matches the request, in the order of their offers. */
 static void (*const uses[])(
     const struct offer_env *env, struct exchange *x, const struct conf_preload *preload) = {
-    look_for_links, offer_adds, offer_manifests, offer_learned};
+    look_for_links, offer_adds, offer_manifests, offer_learned, offer_remembered};
 
 /* More sections than these take memory for each request. */
 #define PRELOADS_FEW 64u

@@ -152,12 +152,13 @@ struct exchange_payer {
 #define EXCHANGE_SERVERS_MOST 8u
 /* Room for struct hold_part (hold/hold.h), struct client_part (client/client.h), struct admission_part
  * (admission/admission.h), struct upstream_attempt (upstream/destination.h), which begins with origin_attempt
- * (origin/origin.h), and struct tracing_part (tracing/tracing.h). */
+ * (origin/origin.h), struct tracing_part (tracing/tracing.h), and struct offer_part (offer/lesson.h). */
 #define EXCHANGE_HOLD_BYTES 32u
 #define EXCHANGE_CLIENT_BYTES 48u
 #define EXCHANGE_ADMISSION_BYTES 32u
 #define EXCHANGE_ATTEMPT_BYTES 136u
 #define EXCHANGE_TRACING_BYTES 40u
+#define EXCHANGE_OFFER_BYTES 32u
 
 struct exchange {
 	struct relay *relay;
@@ -183,12 +184,13 @@ struct exchange {
 	struct exchange_terms terms;
 	/* Each is a type of the room above that it belongs to, all 0 in a new exchange: what hold/ knows of its held
 	 * response, client/ of the client's side, admission/ of its limits, upstream/ of the attempts to get an
-	 * answer, and tracing/ of its trace. */
+	 * answer, tracing/ of its trace, and offer/ of what it teaches. */
 	_Alignas(uint64_t) unsigned char hold[EXCHANGE_HOLD_BYTES];
 	_Alignas(uint64_t) unsigned char client[EXCHANGE_CLIENT_BYTES];
 	_Alignas(uint64_t) unsigned char attempt[EXCHANGE_ATTEMPT_BYTES];
 	_Alignas(uint64_t) unsigned char admission[EXCHANGE_ADMISSION_BYTES];
 	_Alignas(uint64_t) unsigned char tracing[EXCHANGE_TRACING_BYTES];
+	_Alignas(uint64_t) unsigned char offer[EXCHANGE_OFFER_BYTES];
 	struct effort effort; /* exchange_effort */
 	usec effort_since;    /* the loop pass that it is for */
 	/* The owner's: what looks at the response's body while it passes (relay_ops.body_passes); NULL: nothing does. */
@@ -367,7 +369,7 @@ bool relay_reason_is_limit(const struct policy_reason *reason);
 enum relay_offer_flags {
 	RELAY_OFFER_PLAIN = 0,
 	RELAY_OFFER_CROSS_ORIGIN = 1, /* of another scheme or authority than x */
-	RELAY_OFFER_PROPOSAL = 2,     /* learned, and not confirmed by the configuration */
+	RELAY_OFFER_PROPOSAL = 2,     /* remembered, and not confirmed by the configuration */
 	RELAY_OFFER_EARLY = 4,        /* its link is in the origin's 103 that is about to be sent */
 	RELAY_OFFER_UNSEEN = 8,       /* the client must not see its link, so it cannot be hinted */
 };

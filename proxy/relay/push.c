@@ -295,6 +295,7 @@ static struct exchange *offer(struct exchange *x, enum policy_source source,
 		    .cross_origin = (flags & RELAY_OFFER_CROSS_ORIGIN) != 0,
 		    .is_proposal = (flags & RELAY_OFFER_PROPOSAL) != 0,
 		    .in_early_hints = (flags & RELAY_OFFER_EARLY) != 0,
+		    .is_preconnect = resource->is_preconnect,
 		},
 	};
 	struct exchange *push = decide(&o, verdict);

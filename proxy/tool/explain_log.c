@@ -130,7 +130,7 @@ static bool is_beyond_policy(const struct log_line *line)
 	    &policy_reason_RESET_BUDGET,
 	    &policy_reason_MALFORMED,
 	    &policy_reason_BODY,
-	    &policy_reason_LEARNED_PROPOSAL,
+	    &policy_reason_REMEMBERED_PROPOSAL,
 	};
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
 		if (has_reason(line, reasons[i]))

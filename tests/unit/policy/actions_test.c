@@ -130,7 +130,7 @@ static const struct {
     {set_authority, &policy_reason_AUTHORITY, F | H | N | D, F | H},
     {set_uncovered, &policy_reason_DOWNSTREAM_AUTHORITY, F | H | N | D, F | H},
     {set_rate, &policy_reason_PROMISE_RATE, F | H | N | D, F | H | N | D},
-    {set_proposal, &policy_reason_LEARNED_PROPOSAL, F | H | N, F | H | N},
+    {set_proposal, &policy_reason_REMEMBERED_PROPOSAL, F | H | N, F | H | N},
     {set_cross_origin, &policy_reason_CROSS_ORIGIN, 0, F | H | N},
     {set_going_away, &policy_reason_CLIENT_GOING_AWAY, F | H, F | H},
     {set_push_disabled, &policy_reason_PUSH_DISABLED, F, F},

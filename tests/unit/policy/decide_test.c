@@ -97,7 +97,7 @@ static void each_fact_of_the_offer_has_its_guard(void **state)
 	    {&s->offer.listener_covers, true, &policy_reason_DOWNSTREAM_AUTHORITY},
 	    {&s->offer.access_denied, false, &policy_reason_ACCESS_DENIED},
 	    {&s->offer.promise_rate_exceeded, false, &policy_reason_PROMISE_RATE},
-	    {&s->offer.is_proposal, false, &policy_reason_LEARNED_PROPOSAL},
+	    {&s->offer.is_proposal, false, &policy_reason_REMEMBERED_PROPOSAL},
 	    {&s->offer.client_going_away, false, &policy_reason_CLIENT_GOING_AWAY},
 	    {&s->offer.client_push_enabled, true, &policy_reason_PUSH_DISABLED},
 	    {&s->offer.client_accepts_streams, true, &policy_reason_NO_STREAMS},

@@ -24,6 +24,7 @@ static void sources_and_actions_have_names(void **state)
 {
 	(void)state;
 	assert_string_equal(policy_source_name(POLICY_LEARNED), "learned");
+	assert_string_equal(policy_source_name(POLICY_REMEMBERED), "remembered");
 	assert_string_equal(policy_action_name(POLICY_HINT_HOLD), "hint+hold");
 }
 
