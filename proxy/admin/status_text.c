@@ -257,6 +257,14 @@ static void print_learning(const struct status *s, FILE *out)
 		}
 }
 
+static void print_remembered(const struct status *s, FILE *out)
+{
+	char text[OBSERVE_LEARNED_TEXT];
+	for (size_t row = 0; s->remembered && row < OBSERVE_LEARNED_PAGES; row++)
+		if (observe_learned_read(&s->remembered[row], text))
+			fprintf(out, "# remembered: %s\n", text);
+}
+
 void status_print(const struct status *s, FILE *out)
 {
 	fprintf(out, "# pushgate %s, process %d, up %llu s, %u worker%s\n", PUSHGATE_VERSION,
@@ -285,6 +293,7 @@ void status_print(const struct status *s, FILE *out)
 	if (s->conf && s->certificates)
 		status_certificate_notes(s, out);
 	print_learning(s, out);
+	print_remembered(s, out);
 	struct status_mark mark = {0};
 	while (status_print_some(s, sum, &mark, out))
 		;

@@ -30,6 +30,10 @@ enum message_kind {
 	MESSAGE_HAND_LEARNED,
 	/* From the master, with such a file, sealed: the learned table of a worker that drains soon. */
 	MESSAGE_TAKE_LEARNED,
+	/* From the master to the files process: make a copy of the memory of pages now. */
+	MESSAGE_HAND_REMEMBERED,
+	/* From the master to the files process of a generation that comes up, with that copy: begin with it. */
+	MESSAGE_TAKE_REMEMBERED,
 	/* From the master, with a socket (recheck.h): ask there about tunnels; answer there. */
 	MESSAGE_RECHECK,
 	MESSAGE_JUDGE,

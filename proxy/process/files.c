@@ -13,7 +13,13 @@ static const struct offer_learned_options whole_table = {
 
 bool files_are_needed(const struct conf *conf)
 {
-	return conf->server.learned_file || manifests_configured(conf) > 0 || conf_has_names(conf);
+	return conf->server.learned_file || manifests_configured(conf) > 0 ||
+	       conf_has_names(conf) || conf_remembers(conf);
+}
+
+size_t files_memory_object(const struct conf *conf)
+{
+	return manifests_configured(conf) + 1 + files_texts_configured(conf);
 }
 
 /* ---- messages about files ---- */
@@ -212,7 +218,7 @@ bool files_save_learned(struct files *f, usec now, char *error, size_t error_siz
 
 void files_contents_init(struct files_contents *c, const struct conf *conf)
 {
-	c->count = manifests_configured(conf) + 1 + files_texts_configured(conf);
+	c->count = files_memory_object(conf) + 1;
 	c->fds = memory_alloc(c->count * sizeof(*c->fds));
 	for (size_t i = 0; i < c->count; i++)
 		c->fds[i] = -1;

@@ -9,15 +9,18 @@
  *                                                  before it was read
  *     files process ←──FILES_PAGE───── worker 0    a page of the learned table
  *     files process ←──FILES_SAVE───── worker 0    that was the last page: write them
+ *     files process ←──FILES_LESSON─── worker      a message to the memory of pages, which the files process owns
+ *     files process ──FILES_CHANGES──→ worker      lines of pages that have changed there, as a sealed memory file
  *     files process ──MESSAGE_CONTENT→ master      the same contents, for workers that start later
  *
  * A message names a configured object by its index, never a path: the manifests in the order of the
- * configuration, then the learned table, then the texts (the hosts file, resolv.conf). Both ends belong to one
+ * configuration, then the learned table, then the texts (the hosts file, resolv.conf), then the memory of pages. Both ends belong to one
  * configuration; another one gets a files process of its own. Neither end believes the other.
  *
  * Nothing waits here, and neither end has a queue. A worker sends a page again when its socket was full, or drops the
  * table and counts it (learned_saves_dropped). The files process knows for each worker and object whether the present
- * content is still to be sent, so a slow worker gets the newest alone.
+ * content is still to be sent, so a slow worker gets the newest alone; of the memory it knows up to which change. A
+ * lesson for which the socket has no room is dropped (lessons_lost).
  */
 #ifndef PUSHGATE_PROCESS_FILES_H
 #define PUSHGATE_PROCESS_FILES_H
@@ -37,11 +40,13 @@ enum {
 
 /* Whether the configuration names any such file. */
 bool files_are_needed(const struct conf *conf);
+/* The number of the memory of pages among the objects: the last one. */
+size_t files_memory_object(const struct conf *conf);
 
 /* ---- contents: the last versions, as sealed memory files that every process may map ---- */
 
 struct files_contents {
-	size_t count; /* the manifests, the learned table, then the texts */
+	size_t count; /* the manifests, the learned table, the texts, then the memory of pages */
 	int *fds;     /* -1: nothing was read */
 };
 
@@ -115,7 +120,7 @@ struct slice files_text(const struct files *f, size_t text);
 
 /* ---- the messages between a worker and the files process (files_link.c) ---- */
 
-enum files_kind { FILES_CONTENT = 1, FILES_PAGE, FILES_SAVE };
+enum files_kind { FILES_CONTENT = 1, FILES_PAGE, FILES_SAVE, FILES_LESSON, FILES_CHANGES };
 
 struct files_message {
 	uint32_t kind; /* enum files_kind */
@@ -132,7 +137,7 @@ bool files_send(
 struct files_link {
 	struct gateway *gateway; /* borrowed, as is observe */
 	struct observe *observe;
-	size_t manifest_count, text_count;
+	const struct conf *conf; /* borrowed */
 	/* The learned table of the file has not come yet: the worker's own may not replace it. */
 	bool awaits_learned;
 	/* Another generation serves, and saves what it has learned. */
@@ -143,10 +148,11 @@ struct files_link {
 void files_link_init(struct files_link *l);
 /* gateway_env.save_page, with a struct files_link. */
 enum gateway_handover files_link_save_page(void *context, struct slice page, bool may_wait);
+/* gateway_env.teach, the same. */
+bool files_link_teach(void *context, struct slice message);
 void files_set_text(struct gateway *g, size_t text, struct slice content);
 /* Gives a content, as a sealed memory file, to the gateway. NULL, or the kind of a malformed one. */
-const char *files_take(
-    struct gateway *g, size_t manifest_count, size_t text_count, size_t object, int fd);
+const char *files_take(struct gateway *g, const struct conf *conf, size_t object, int fd, usec now);
 
 /* ---- the files process (files_process.c) ---- */
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker's link to the files process: contents come, pages of the learned table go. */
+/* A worker's link to the files process: contents come, pages of the learned table and lessons go. */
 #include "proxy/limits.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/child_message.h"
 #include "proxy/process/files.h"
+#include "proxy/process/files_memory.h"
 #include <errno.h>
 #include <sys/socket.h>
 
@@ -46,15 +47,25 @@ static bool take_text(struct gateway *g, size_t text, int fd)
 	return true;
 }
 
-const char *files_take(
-    struct gateway *g, size_t manifest_count, size_t text_count, size_t object, int fd)
+/* A worker that begins has an empty memory. */
+static bool take_memory(struct gateway *g, int fd, usec now)
 {
+	char error[256];
+	struct remembered *m = gateway_remembered(g);
+	return m && files_memory_map(m, fd, now, error, sizeof(error));
+}
+
+const char *files_take(struct gateway *g, const struct conf *conf, size_t object, int fd, usec now)
+{
+	size_t manifest_count = manifests_configured(conf);
 	if (object < manifest_count)
 		return take_manifest(g, object, fd) ? NULL : "manifest";
 	if (object == manifest_count)
 		return take_learned(g, fd) ? NULL : "learned table";
+	if (object == files_memory_object(conf))
+		return take_memory(g, fd, now) ? NULL : "memory of pages";
 	size_t text = object - manifest_count - 1;
-	return text < text_count && take_text(g, text, fd) ? NULL : "text";
+	return text < files_texts_configured(conf) && take_text(g, text, fd) ? NULL : "text";
 }
 
 /* ---- messages ---- */
@@ -68,21 +79,31 @@ bool files_send(
 	    socket, parts, bytes.len > 0 ? 2 : 1, fd, may_wait ? 0 : MSG_DONTWAIT);
 }
 
+static bool take_changes(struct files_link *l, int fd)
+{
+	struct remembered *copy = gateway_remembered(l->gateway);
+	return copy && files_memory_follow(copy, fd, net_now(l->link.loop));
+}
+
 static bool take(void *context, const void *message, int fd)
 {
 	struct files_link *l = context;
 	const struct files_message *m = message;
-	bool is_learned = m->object == l->manifest_count;
-	if (m->kind != FILES_CONTENT || (is_learned && !l->awaits_learned))
+	const size_t manifest_count = manifests_configured(l->conf);
+	bool is_learned = m->object == manifest_count;
+	bool is_memory = m->object == files_memory_object(l->conf);
+	if (m->kind == FILES_CHANGES && is_memory)
+		return take_changes(l, fd);
+	if (m->kind != FILES_CONTENT || is_memory || (is_learned && !l->awaits_learned))
 		return false;
 	/* Without a file there is no learned table, and the worker keeps its own. */
 	bool is_none = is_learned && fd < 0;
 	if (!is_none &&
-	    files_take(l->gateway, l->manifest_count, l->text_count, m->object, fd) != NULL)
+	    files_take(l->gateway, l->conf, m->object, fd, net_now(l->link.loop)) != NULL)
 		return false;
 	if (is_learned)
 		l->awaits_learned = false;
-	if (m->object < l->manifest_count)
+	if (m->object < manifest_count)
 		l->observe->counters->manifests_taken++;
 	return true;
 }
@@ -108,12 +129,20 @@ void files_link_init(struct files_link *l)
 enum gateway_handover files_link_save_page(void *context, struct slice page, bool may_wait)
 {
 	const struct files_link *l = context;
-	const struct files_message m = {
-	    .kind = page.len > 0 ? FILES_PAGE : FILES_SAVE, .object = (uint32_t)l->manifest_count};
+	const struct files_message m = {.kind = page.len > 0 ? FILES_PAGE : FILES_SAVE,
+	    .object = (uint32_t)manifests_configured(l->conf)};
 	if (l->link.socket < 0 || l->awaits_learned || l->is_waiting)
 		return GATEWAY_LOST;
 	if (files_send(l->link.socket, &m, page, -1, may_wait))
 		return GATEWAY_TAKEN;
 	return !may_wait && (errno == EAGAIN || errno == ENOBUFS || errno == EINTR) ? GATEWAY_LATER
 										    : GATEWAY_LOST;
+}
+
+bool files_link_teach(void *context, struct slice message)
+{
+	const struct files_link *l = context;
+	const struct files_message m = {
+	    .kind = FILES_LESSON, .object = (uint32_t)files_memory_object(l->conf)};
+	return l->link.socket >= 0 && files_send(l->link.socket, &m, message, -1, false);
 }

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The files process: reads manifests, the hosts file and resolv.conf when they change and hands them to the workers,
- * and writes the learned table. For each worker and object it knows whether the present content is still to be sent.
+ * and writes the learned table. It owns the memory of pages. For each worker and object it knows whether the present
+ * content is still to be sent; of the memory, up to which change.
  */
+#include "proxy/base/descriptor.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
 #include "proxy/base/rate.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/files.h"
 #include "proxy/process/helper.h"
+#include "proxy/process/memory_owner.h"
 #include "proxy/process/sandbox.h"
 #include <errno.h>
 #include <malloc.h>
@@ -27,6 +30,13 @@ struct process {
 	struct files_contents *contents; /* borrowed */
 	struct files files;
 	bool *due; /* by worker and object: its content is still to be sent */
+	struct memory_owner owner;
+	uint64_t *sent; /* by worker: the last change of the memory that it has got */
+	/* Of the memory: what was sent last, which other workers may need too. fd -1: nothing. */
+	struct {
+		uint64_t from, to;
+		int fd;
+	} changes;
 	struct bucket saves;
 	bool has_said_too_often; /* since the last save */
 };
@@ -38,7 +48,13 @@ static bool *due_of(const struct process *p, uint32_t worker, size_t object)
 	return &p->due[worker * p->contents->count + object];
 }
 
-/* Keeps the bytes as the object's content, and tells the master. */
+/* Takes fd as the object's content, and tells the master. */
+static void keep(struct process *p, size_t object, int fd)
+{
+	files_contents_set(p->contents, object, fd);
+	helper_tell_master(&p->helper, MESSAGE_CONTENT, object, fd);
+}
+
 static void publish(struct process *p, size_t object, struct slice bytes)
 {
 	int fd = sealed_make(bytes);
@@ -47,8 +63,7 @@ static void publish(struct process *p, size_t object, struct slice bytes)
 		    strerror(errno));
 		return;
 	}
-	files_contents_set(p->contents, object, fd);
-	helper_tell_master(&p->helper, MESSAGE_CONTENT, object, fd);
+	keep(p, object, fd);
 	for (uint32_t w = 0; object != p->files.manifest_count && w < p->helper.env->workers; w++)
 		*due_of(p, w, object) = p->helper.links[w] >= 0;
 }
@@ -81,6 +96,11 @@ static void report_resumed(void *context, size_t object, bool is_changed, const 
 		report(p, object, is_changed, line);
 }
 
+static size_t memory_object(const struct process *p)
+{
+	return p->contents->count - 1;
+}
+
 static void disconnected(void *context, uint32_t worker)
 {
 	struct process *p = context;
@@ -97,6 +117,39 @@ static void connected(void *context, uint32_t worker, bool is_behind)
 		*due_of(p, worker, i) = p->contents->fds[i] >= 0;
 	*due_of(p, worker, p->files.manifest_count) =
 	    is_behind && p->helper.env->conf->server.learned_file;
+	*due_of(p, worker, memory_object(p)) = false;
+	p->sent[worker] = 0;
+}
+
+/* The lines that the worker is to get next, for it and for others. False: there are none. */
+static bool next_changes(struct process *p, uint32_t worker)
+{
+	uint64_t since = p->sent[worker];
+	if (p->changes.fd >= 0 && p->changes.from == since)
+		return true;
+	int fd =
+	    p->owner.memory ? files_memory_changes(p->owner.memory, &since, clock_monotonic()) : -1;
+	if (fd < 0)
+		return false;
+	descriptor_close(&p->changes.fd);
+	p->changes.from = p->sent[worker];
+	p->changes.to = since;
+	p->changes.fd = fd;
+	return true;
+}
+
+/* True: the worker's socket is full. */
+static bool send_changes(struct process *p, uint32_t worker)
+{
+	const struct files_message m = {
+	    .kind = FILES_CHANGES, .object = (uint32_t)memory_object(p)};
+	while (next_changes(p, worker)) {
+		/* Else too many descriptors are on their way: it is tried again after a while. */
+		if (!files_send(p->helper.links[worker], &m, SLICE(""), p->changes.fd, false))
+			return errno == EAGAIN || errno == ENOBUFS;
+		p->sent[worker] = p->changes.to;
+	}
+	return false;
 }
 
 static bool send_due(void *context, uint32_t worker)
@@ -112,7 +165,7 @@ static bool send_due(void *context, uint32_t worker)
 			return true;
 		*due = false;
 	}
-	return false;
+	return send_changes(p, worker);
 }
 
 /* ---- messages of workers ---- */
@@ -141,11 +194,15 @@ static bool obey(void *context, uint32_t worker, const void *message, size_t len
 {
 	struct process *p = context;
 	struct files_message m;
-	if (length < sizeof(m) || worker != SAVER || !p->helper.env->conf->server.learned_file)
+	if (length < sizeof(m))
 		return false;
 	memcpy(&m, message, sizeof(m));
 	struct slice page = slice_of((const char *)message + sizeof(m), length - sizeof(m));
-	if (m.object != p->files.manifest_count)
+	if (m.kind == FILES_LESSON)
+		return p->owner.memory && m.object == memory_object(p) &&
+		       !remembered_take(p->owner.memory, page, clock_monotonic());
+	if (m.object != p->files.manifest_count || worker != SAVER ||
+	    !p->helper.env->conf->server.learned_file)
 		return false;
 	if (m.kind == FILES_SAVE && page.len == 0)
 		save(p);
@@ -156,12 +213,63 @@ static bool obey(void *context, uint32_t worker, const void *message, size_t len
 	return true;
 }
 
+/* ---- the memory of pages ---- */
+
+static void tend_memory(struct process *p)
+{
+	int copy = memory_owner_tend(&p->owner, clock_monotonic());
+	if (copy >= 0)
+		keep(p, memory_object(p), copy);
+}
+
+static void begin_memory(struct process *p)
+{
+	const struct conf *conf = p->helper.env->conf;
+	if (!conf_remembers(conf))
+		return;
+	const struct remembered_options options = files_memory_options(conf);
+	p->owner = (struct memory_owner){
+	    .memory = remembered_new(&options, p->helper.env->remembered_seed, NULL),
+	    .path = conf->server.remembered.file,
+	    .observe = &p->helper.observe,
+	    .rows = p->helper.env->remembered_rows,
+	    .has_others = true};
+	/* Without a file: the master counts an object that could not be read (files_unusable). */
+	if (!memory_owner_begin(&p->owner, p->contents->fds[memory_object(p)], clock_monotonic()))
+		helper_tell_master(&p->helper, MESSAGE_CONTENT, memory_object(p), -1);
+	tend_memory(p);
+}
+
+/* What the generation before has known last, in place of what it knew when this one began. */
+static void replace_memory(struct process *p, int copy)
+{
+	remembered_clear(p->owner.memory);
+	files_contents_set(p->contents, memory_object(p), copy);
+	(void)memory_owner_begin(&p->owner, copy, clock_monotonic());
+}
+
+static void told(void *context, const struct message *m, int fd)
+{
+	struct process *p = context;
+	if (m->kind == MESSAGE_TAKE_REMEMBERED && p->owner.memory && fd >= 0) {
+		replace_memory(p, fd);
+		return;
+	}
+	descriptor_close(&fd);
+	if (m->kind != MESSAGE_HAND_REMEMBERED || !p->owner.memory)
+		return;
+	int copy = memory_owner_copy(&p->owner, clock_monotonic());
+	if (copy >= 0)
+		keep(p, memory_object(p), copy);
+}
+
 /* ---- the service ---- */
 
 static void check(void *context)
 {
 	struct process *p = context;
 	files_check(&p->files, report, p);
+	tend_memory(p);
 }
 
 /* Reads all files, or those that have changed since the files process before this one. */
@@ -171,6 +279,7 @@ static void begin(void *context)
 	const struct conf *conf = p->helper.env->conf;
 	size_t learned = manifests_configured(conf);
 	char error[512], line[600];
+	begin_memory(p);
 	if (!p->helper.env->is_first) {
 		files_resume(&p->files, conf, p->contents);
 		files_check(&p->files, report_resumed, p);
@@ -190,6 +299,8 @@ static void begin(void *context)
 	files_forget_pages(&p->files);
 }
 
+_Static_assert((int)REMEMBERED_MESSAGE_BYTES <= (int)OFFER_LEARNED_PAGE_BYTES, "a lesson has room");
+
 static const struct helper_service service = {
     .process = "pushgate-files",
     .origin = OBSERVE_FILES,
@@ -203,20 +314,27 @@ static const struct helper_service service = {
     .connected = connected,
     .disconnected = disconnected,
     .send_due = send_due,
+    .told = told,
 };
 
 int files_run(const struct helper_env *env)
 {
 	struct process *p = memory_new(struct process);
 	struct helper_service own = service;
-	if (env->conf->server.learned_file)
+	if (env->conf->server.learned_file || env->conf->server.remembered.file)
 		own.sandbox |= SANDBOX_SAVES;
 	p->contents = env->contents;
 	p->due = memory_zalloc(env->workers * p->contents->count * sizeof(*p->due));
+	p->sent = memory_zalloc(env->workers * sizeof(*p->sent));
+	p->changes.fd = -1;
 	offer_seed(hash_random_seed());
 	int status = helper_serve(&p->helper, &own, env, p);
+	memory_owner_end(&p->owner, clock_monotonic());
+	remembered_free(p->owner.memory);
+	descriptor_close(&p->changes.fd);
 	files_close(&p->files);
 	free(p->due);
+	free(p->sent);
 	free(p);
 	return status;
 }

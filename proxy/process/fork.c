@@ -22,6 +22,7 @@ static void close_master_fds(struct generation *g)
 	descriptor_close(&s->predecessor.socket);
 	descriptor_close(&s->status_fd);
 	descriptor_close(&s->notify_fd);
+	descriptor_close(&s->remembered);
 	for (uint32_t n = 0; n < g->master->generation_count; n++) {
 		struct generation *other = g->master->generations[n];
 		for (uint32_t i = 0; i < other->outfit.workers; i++) {
@@ -94,6 +95,8 @@ static _Noreturn void become_helper(struct generation *g, const struct helper_ro
 	    .contents = &g->contents,
 	    .counters = g->master->observe.counters,
 	    .certificates = g->outfit.certificates,
+	    .remembered_rows = g->outfit.remembered,
+	    .remembered_seed = s->remembered_seed,
 	    .workers = g->outfit.workers,
 	    .control = control,
 	    .is_first = !g->files_was_ready,

@@ -157,7 +157,18 @@ static bool give_limits(int socket, const struct limit_buckets *buckets)
 	return give_file(socket, text, limit_memories_save(buckets));
 }
 
-enum { STATUS, TICKETS, SUFFIX, COUNTERS, WAS_READY, ORDERS, HEALTH, LIMIT_SEED, LIMITS };
+enum {
+	STATUS,
+	TICKETS,
+	SUFFIX,
+	COUNTERS,
+	WAS_READY,
+	ORDERS,
+	HEALTH,
+	REMEMBERED,
+	LIMIT_SEED,
+	LIMITS
+};
 
 bool handover_give(int socket, const struct start *s, const struct outfit *running,
     struct totals *counters, size_t at)
@@ -186,6 +197,8 @@ bool handover_give(int socket, const struct start *s, const struct outfit *runni
 		return give_orders(socket, &s->orders);
 	case HEALTH:
 		return handover_give_health(socket, running);
+	case REMEMBERED:
+		return send_text(socket, "remembered", s->remembered);
 	case LIMIT_SEED:
 		return give_number(socket, "limit-seed", s->limit_seed);
 	}
@@ -309,6 +322,14 @@ static void take_health(struct predecessor *p, int fd)
 	unmap_text(text);
 }
 
+/* The files process checks it. Takes *fd; -1: there is none. */
+static void take_remembered(struct start *s, int *fd)
+{
+	descriptor_close(&s->remembered);
+	s->remembered = *fd;
+	*fd = -1;
+}
+
 static void take_limits(struct start *s, struct slice words, int fd)
 {
 	uint64_t worker, identity;
@@ -334,6 +355,8 @@ static bool take(struct start *s, struct slice said, int *fd)
 		return take_orders(&s->orders, *fd);
 	if (slice_equal(word, SLICE("health")))
 		take_health(&s->predecessor, *fd);
+	if (slice_equal(word, SLICE("remembered")))
+		take_remembered(s, fd);
 	if (slice_equal(word, SLICE("limits")))
 		take_limits(s, said, *fd);
 	if (slice_equal(word, SLICE("limit-seed")))

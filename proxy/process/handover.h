@@ -14,6 +14,7 @@
  *     old → new   was-ready YES       1: /readyz has said 200 once
  *     old → new   orders              with a memory file: server_orders_list_write
  *     old → new   health              with a memory file: hand_on_health_write
+ *     old → new   remembered          with a memory file, if there is one: the memory of pages
  *     old → new   limit-seed NUMBER   of the keys in tables of limits
  *     old → new   limits WORKER IDENTITY    with a memory file: a table of limits
  *     old → new   end

@@ -94,11 +94,23 @@ static void connect_worker(struct helper_process *h, const struct message *m, in
 		h->service->connected(h->context, m->worker, m->is_behind);
 }
 
-bool helper_take_link(const struct helper_env *env, struct message *m, int *fd)
+/* *is_message: it is whole. False: the master has closed its end. */
+static bool hear(const struct helper_env *env, struct message *m, int *fd, bool *is_message)
 {
 	ssize_t n = message_receive(env->control, m, fd);
-	bool is_open = n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
-	if (n != (ssize_t)sizeof(*m) || m->kind != MESSAGE_LINK || m->worker >= env->workers)
+	*is_message = n == (ssize_t)sizeof(*m);
+	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+static bool is_link(const struct helper_env *env, const struct message *m)
+{
+	return m->kind == MESSAGE_LINK && m->worker < env->workers;
+}
+
+bool helper_take_link(const struct helper_env *env, struct message *m, int *fd)
+{
+	bool is_message, is_open = hear(env, m, fd, &is_message);
+	if (!is_message || !is_link(env, m))
 		descriptor_close(fd);
 	return is_open;
 }
@@ -108,9 +120,13 @@ static bool read_control(struct helper_process *h)
 {
 	struct message m;
 	int fd;
-	bool is_open = helper_take_link(h->env, &m, &fd);
-	if (fd >= 0)
+	bool is_message, is_open = hear(h->env, &m, &fd, &is_message);
+	if (is_message && is_link(h->env, &m) && fd >= 0)
 		connect_worker(h, &m, fd);
+	else if (is_message && m.kind != MESSAGE_LINK && h->service->told)
+		h->service->told(h->context, &m, fd);
+	else
+		descriptor_close(&fd);
 	return is_open;
 }
 

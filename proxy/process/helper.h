@@ -28,6 +28,9 @@ struct helper_env {
 	/* The master's slot: those of lost lines are the logger's, those of spans the tracers'. */
 	struct observe_counters *counters;
 	struct certificate_entry *certificates; /* of each listener; NULL: none has acme */
+	/* Of the files process: the lines of the memory of pages, and its seed. */
+	struct observe_learned *remembered_rows;
+	uint64_t remembered_seed;
 	uint32_t workers;
 	int control;   /* its end of the socketpair to the master; the logger has none */
 	bool is_first; /* no files process before it has read the files */
@@ -59,6 +62,8 @@ struct helper_service {
 	void (*disconnected)(void *context, uint32_t worker);
 	/* Sends what is due, as far as the worker's socket takes it. True: something is left. */
 	bool (*send_due)(void *context, uint32_t worker);
+	/* Obeys another message of the master than LINK. Takes fd, or -1. */
+	void (*told)(void *context, const struct message *m, int fd);
 };
 
 /* Private but for env, observe, and links, which a service sends to. */

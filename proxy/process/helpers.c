@@ -97,6 +97,7 @@ void generation_helpers_init(struct generation *g)
 	}
 	g->files_wait_until = g->master->now + FILES_START_SECONDS * USEC_PER_SEC;
 	files_contents_init(&g->contents, g->outfit.conf);
+	generation_begin_remembered(g);
 	g->files_was_ready = !files_are_needed(g->outfit.conf);
 }
 
@@ -120,6 +121,14 @@ static void take_renewal(struct generation *g, int fd)
 	g->master->reload_is_due = true;
 }
 
+/* Takes fd. */
+static void take_content(struct generation *g, uint32_t object, int fd)
+{
+	files_contents_set(&g->contents, object, fd);
+	if (object == files_memory_object(g->outfit.conf))
+		generation_keep_remembered(g);
+}
+
 void generation_read_helper(struct generation *g, enum helper_id id)
 {
 	struct rate rate = {0};
@@ -137,7 +146,7 @@ void generation_read_helper(struct generation *g, enum helper_id id)
 		else if (helper_rows[id].renews_files)
 			take_renewal(g, fd);
 		else if (fd >= 0)
-			files_contents_set(&g->contents, object, fd);
+			take_content(g, object, fd);
 		else
 			g->master->observe.counters->files_unusable++;
 	}
@@ -270,7 +279,8 @@ static usec warn_of_late_files(struct generation *g)
 static usec enforce_end(struct generation *g, enum helper_id id)
 {
 	usec by = g->helpers_end_by[id];
-	bool learns = g->outfit.conf->server.learned_file;
+	const struct conf_server *server = &g->outfit.conf->server;
+	bool learns = server->learned_file || server->remembered.file;
 	if (!g->helpers[id].pid || g->master->now < by)
 		return g->helpers[id].pid ? by : USEC_NEVER;
 	char line[192];

@@ -126,6 +126,7 @@ static struct status describe(struct master *m)
 	    .health_table = g->outfit.health_table,
 	    .orders = g->outfit.orders,
 	    .certificates = g->outfit.certificates,
+	    .remembered = g->outfit.remembered,
 	    .other_orders = m->other_orders,
 	    .other_orders_count = master_list_other_orders(m),
 	    .conf = g->outfit.conf,

@@ -127,8 +127,9 @@ struct master {
 	usec reload_at;          /* no reload begins before */
 	struct file_watch files; /* of the running generation's configuration */
 	struct status_reload last_reload;
-	usec take_over_at;  /* when it takes over; 0: it is not up yet */
-	usec learned_until; /* it waits so long for learned tables */
+	usec take_over_at;     /* when it takes over; 0: it is not up yet */
+	usec learned_until;    /* it waits so long for learned tables */
+	usec remembered_until; /* the same for a copy of the memory of pages; 0: for none */
 	struct child logger;
 	char *logger_user; /* owned; as the logger was started with them */
 	enum conf_sandbox logger_sandbox;
@@ -253,6 +254,17 @@ bool master_has_learned(struct master *m);
 void generation_hand_on_learned(struct generation *g, uint32_t index);
 /* The worker has died, or the table is not needed any more. */
 void generation_forget_learned(struct generation *g, uint32_t index);
+
+/* ---- hand_on_remembered.c ---- */
+
+/* The generation begins with the last copy of the memory of pages. */
+void generation_begin_remembered(struct generation *g);
+/* All of the coming generation are READY: asks the running one's files process for one copy more. */
+void master_ask_for_remembered(struct master *m);
+/* None is waited for any more. */
+bool master_has_remembered(struct master *m);
+/* The files process has sent a copy, which is among the generation's contents now. */
+void generation_keep_remembered(struct generation *g);
 
 /* ---- master_recheck.c ---- */
 

@@ -95,6 +95,15 @@ static bool map_certificates(struct outfit *o, char *error, size_t error_size)
 	return o->certificates != NULL;
 }
 
+static bool map_remembered(struct outfit *o, char *error, size_t error_size)
+{
+	if (!conf_remembers(o->conf))
+		return true;
+	o->remembered = outfit_map_shared(OBSERVE_LEARNED_PAGES * sizeof(*o->remembered),
+	    "the lines of remembered pages", error, error_size);
+	return o->remembered != NULL;
+}
+
 static size_t count_servers(const void *context, size_t origin)
 {
 	const struct conf *conf = context;
@@ -127,7 +136,8 @@ bool outfit_open(struct outfit *o, struct sockets *sockets, char *error, size_t 
 	    outfit_map_shared(o->workers * sizeof(*o->slots), "the counters", error, error_size);
 	return o->slots && map_series(o, error, error_size) &&
 	       map_health_table(o, error, error_size) && map_pages(o, error, error_size) &&
-	       map_connections(o, error, error_size) && map_certificates(o, error, error_size);
+	       map_connections(o, error, error_size) && map_certificates(o, error, error_size) &&
+	       map_remembered(o, error, error_size);
 }
 
 void outfit_exchange(struct outfit *o, struct conf *conf, const struct router_tables *tables)
@@ -170,6 +180,8 @@ void outfit_close(struct outfit *o)
 	free(o->orders);
 	if (o->certificates)
 		munmap(o->certificates, o->conf->listen_count * sizeof(*o->certificates));
+	if (o->remembered)
+		munmap(o->remembered, OBSERVE_LEARNED_PAGES * sizeof(*o->remembered));
 	if (o->connections)
 		munmap(o->connections, o->workers * sizeof(*o->connections));
 	if (o->pages.memory)

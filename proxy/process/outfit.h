@@ -27,7 +27,9 @@ struct outfit {
 	void *orders_memory;          /* its shared part */
 	size_t orders_bytes;
 	struct certificate_entry
-	    *certificates;                   /* the same, of each listener; NULL: none has acme */
+	    *certificates; /* the same, of each listener; NULL: none has acme */
+	struct observe_learned
+	    *remembered; /* the same: lines of the memory of pages; NULL: nothing remembers */
 	struct connection_lane *connections; /* a lane of each worker; NULL: no admin listener */
 	struct waterfall pages;              /* page records; its memory is NULL: there are none */
 	struct limit_memories limits;        /* of the workers' tables; none in single mode */

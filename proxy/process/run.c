@@ -42,6 +42,7 @@ int process_run(const char *conf_path, bool single)
 	struct start s = {.predecessor = {.socket = -1, .status_fd = -1},
 	    .status_fd = -1,
 	    .notify_fd = -1,
+	    .remembered = -1,
 	    .logs = logs_none,
 	    .started = clock_monotonic(),
 	    .started_wall = clock_wall()};
@@ -64,6 +65,7 @@ int process_run(const char *conf_path, bool single)
 	s.outfit.workers = outfit_count_workers(s.outfit.conf, single);
 	net_tickets_init(&s.tickets, clock_wall());
 	hash_random(&s.via_suffix, sizeof(s.via_suffix));
+	hash_random(&s.remembered_seed, sizeof(s.remembered_seed));
 	/* Without memory for all of them workers have tables that end with them. */
 	if (!single) {
 		hash_random(&s.limit_seed, sizeof(s.limit_seed));

@@ -3,11 +3,13 @@
  * `--single`: one worker in the only process, for debuggers, tests and small machines. There is no files process:
  * the loop reads and writes the files itself, and waits for the disk meanwhile.
  */
+#include "proxy/base/descriptor.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/helper.h"
 #include "proxy/process/ledger_pace.h"
+#include "proxy/process/memory_owner.h"
 #include "proxy/process/notify.h"
 #include "proxy/process/password_single.h"
 #include "proxy/process/process.h"
@@ -37,6 +39,7 @@ struct single {
 	usec drain_at;                /* it was told to end: when draining begins; 0: it was not */
 	struct files files;
 	struct net_timer files_timer;
+	struct memory_owner owner; /* of the gateway's memory of pages */
 	struct password_single passwords;
 	/* There is no logger: the loop writes these. */
 	struct observe_file access_file, error_file;
@@ -78,6 +81,7 @@ static struct status describe(struct single *s)
 	    .process_count = 1,
 	    .worker_count = 1,
 	    .health_table = s->start->outfit.health_table,
+	    .remembered = s->start->outfit.remembered,
 	    .conf = s->start->outfit.conf,
 	};
 }
@@ -234,7 +238,10 @@ static bool reads_files(const struct single *s)
 static void check_files(void *context)
 {
 	struct single *s = context;
-	files_check(&s->files, report, s);
+	if (reads_files(s))
+		files_check(&s->files, report, s);
+	int copy = memory_owner_tend(&s->owner, net_now(s->worker.loop));
+	descriptor_close(&copy);
 	password_single_check(&s->passwords);
 	net_timer_set(&s->files_timer, net_now(s->worker.loop) + HELPER_CHECK_USEC);
 }
@@ -265,6 +272,12 @@ static void open_files(struct single *s)
 	files_open(&s->files, conf, report, s);
 	for (size_t i = 0; i < s->files.manifest_count; i++)
 		take_manifest(s, i);
+	s->owner = (struct memory_owner){.memory = gateway_remembered(s->worker.gateway),
+	    .path = conf->server.remembered.file,
+	    .observe = &s->worker.observe,
+	    .rows = s->start->outfit.remembered};
+	if (!memory_owner_begin(&s->owner, -1, net_now(s->worker.loop)))
+		s->worker.observe.counters->files_unusable++;
 	password_single_open(
 	    &s->passwords, conf, s->worker.gateway, &s->worker.observe, s->worker.loop);
 	if (!conf->server.learned_file)
@@ -336,11 +349,11 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 	unsigned parts = SANDBOX_SINGLE;
 	if (reads_files(s))
 		parts |= SANDBOX_READS;
-	if (s->start->outfit.conf->server.learned_file)
+	if (s->start->outfit.conf->server.learned_file || s->owner.path)
 		parts |= SANDBOX_SAVES;
 	bool is_up = worker_confine(&s->worker, parts, error, error_size);
 	if (is_up) {
-		if (reads_files(s))
+		if (reads_files(s) || s->owner.memory)
 			check_files(s);
 		start_announce(&s->start->outfit, &s->worker.observe);
 		run_ledger(s);
@@ -351,6 +364,7 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 		notify_ready(s->start->notify_fd, "serving");
 		say_alive(s);
 		net_run(l);
+		memory_owner_end(&s->owner, net_now(l));
 	}
 	net_watch_free(s->status);
 	net_timer_fini(&s->status_timer);

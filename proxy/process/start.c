@@ -37,7 +37,8 @@ struct worker_config start_worker_config(
 		.via_suffix = s->via_suffix,
 		.limit_memories = limit_memories_of(&outfit->limits, index),
 		.limit_lane = outfit->limits.lane,
-		.limit_seed = s->limit_seed},
+		.limit_seed = s->limit_seed,
+		.remembered_seed = s->remembered_seed},
 	    .title = &s->title,
 	    .sockets = &s->sockets,
 	    .share = &outfit->share,
@@ -174,6 +175,7 @@ void start_close(struct start *s)
 	sockets_fini(&s->sockets);
 	logs_close(&s->logs, LOGS_ALL);
 	descriptor_close(&s->notify_fd);
+	descriptor_close(&s->remembered);
 	if (s->slot)
 		munmap(s->slot, sizeof(*s->slot));
 	if (s->readiness)

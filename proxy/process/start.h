@@ -44,6 +44,8 @@ struct start {
 	struct net_tickets tickets;  /* the master advances it, and each worker begins with it */
 	uint32_t via_suffix;         /* random */
 	uint64_t limit_seed;         /* the same: of the keys in tables of limits */
+	uint64_t remembered_seed;    /* the same: of the memory of pages, and its copies */
+	int remembered; /* its last whole copy, of any generation: the next one begins with it; -1: none */
 	usec started;
 	usec started_wall; /* the same, since 1970 */
 };

@@ -3,6 +3,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/process/acme_helper.h"
 #include "proxy/process/files.h"
+#include "proxy/process/files_memory.h"
 #include "proxy/process/holder.h"
 #include "proxy/process/passwords.h"
 #include "proxy/process/start_needs.h"
@@ -180,18 +181,41 @@ static void examine_learned_content(struct start_needs *n, struct conf_place at)
 	files_close(&files);
 }
 
-void start_needs_learned_file(struct start_needs *n)
+static void examine_memory(struct start_needs *n, struct conf_place at)
 {
-	const char *path = n->conf->server.learned_file;
-	struct conf_place at = conf_find_place(n->conf, "server", 0, "learned-file", 0);
+	char error[512];
+	const struct remembered_options options = files_memory_options(n->conf);
+	struct remembered *m = remembered_new(&options, 0, NULL);
+	if (!files_memory_read(
+		m, n->conf->server.remembered.file, clock_monotonic(), error, sizeof(error)))
+		start_needs_report(
+		    n, NEED_WARNING, at, "remembered: %s and replaces the file", error);
+	remembered_free(m);
+}
+
+/* A file that a process replaces while pushgate runs. */
+static void examine_kept(struct start_needs *n, const char *key, const char *path,
+    void (*examine_content)(struct start_needs *n, struct conf_place at))
+{
+	struct conf_place at = conf_find_place(n->conf, "server", 0, key, 0);
 	struct stat st;
-	if (!path || !start_needs_can_make(n, at, "learned-file", path))
+	if (!path || !start_needs_can_make(n, at, key, path))
 		return;
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		start_needs_report(
-		    n, NEED_FAULT, at, "learned-file %s is a folder; name a file in it", path);
+		    n, NEED_FAULT, at, "%s %s is a folder; name a file in it", key, path);
 	else if (n->is_check)
-		examine_learned_content(n, at);
+		examine_content(n, at);
+}
+
+void start_needs_learned_file(struct start_needs *n)
+{
+	examine_kept(n, "learned-file", n->conf->server.learned_file, examine_learned_content);
+}
+
+void start_needs_remembered_file(struct start_needs *n)
+{
+	examine_kept(n, "remembered-file", n->conf->server.remembered.file, examine_memory);
 }
 
 /* What the ACME process will do about the listener's certificate. That there is none yet is a finding of conf_load. */

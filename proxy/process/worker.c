@@ -79,11 +79,10 @@ static bool needs_demo(const struct conf *conf)
 void worker_take_contents(struct worker *w)
 {
 	struct files_contents *c = w->env.contents;
-	size_t texts = files_texts_configured(w->env.gateway.conf);
 	for (size_t i = 0; i < c->count; i++) {
 		const char *malformed = c->fds[i] < 0 ? NULL
-						      : files_take(w->gateway, c->count - 1 - texts,
-							    texts, i, c->fds[i]);
+						      : files_take(w->gateway, w->env.gateway.conf,
+							    i, c->fds[i], net_now(w->loop));
 		if (!malformed)
 			continue;
 		w->observe.counters->files_refused++;

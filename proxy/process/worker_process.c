@@ -140,6 +140,8 @@ static void obey(struct worker_process *c, const struct message *m, int fd)
 		break;
 	case MESSAGE_READY:
 	case MESSAGE_CONTENT:
+	case MESSAGE_HAND_REMEMBERED:
+	case MESSAGE_TAKE_REMEMBERED:
 		break;
 	}
 	descriptor_close(&fd);
@@ -215,6 +217,10 @@ static struct worker_config config_of(struct worker_process *c, const struct wor
 		own.gateway.save_page = files_link_save_page;
 		own.gateway.save_context = &c->files;
 	}
+	if (conf_remembers(env->gateway.conf)) {
+		own.gateway.teach = files_link_teach;
+		own.gateway.teach_context = &c->files;
+	}
 	if (passwords_are_needed(env->gateway.conf)) {
 		own.gateway.ask_password = passwords_link_ask;
 		own.gateway.ask_context = &c->passwords;
@@ -256,8 +262,7 @@ static bool init(
 	c->files.observe = c->passwords.observe = c->tracer.observe = &c->worker.observe;
 	c->acme.observe = &c->worker.observe;
 	c->recheck.observe = c->judge.observe = &c->worker.observe;
-	c->files.manifest_count = manifests_configured(env->gateway.conf);
-	c->files.text_count = files_texts_configured(env->gateway.conf);
+	c->files.conf = env->gateway.conf;
 	c->files.awaits_learned = env->is_behind;
 	c->files.is_waiting = env->is_waiting;
 	return identity_assume(env->identity, error, error_size);

@@ -39,6 +39,11 @@ void page_note_change(struct remembered *m, struct remembered_page *p, usec now)
 	list_append(&m->changes, &p->by_change);
 }
 
+uint64_t remembered_changes(const struct remembered *m)
+{
+	return m->change_count;
+}
+
 void remembered_look(struct remembered *m, usec now)
 {
 	struct list *lists[] = {&m->candidates, &m->established};

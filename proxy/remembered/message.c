@@ -249,6 +249,7 @@ const char *teaching_take(
 	for (size_t i = 0; i < t.count; i++)
 		(void)teaching_cut_item(&rest, &items[i]);
 	pages_expire(m, now);
+	m->taken++;
 	switch (t.head.kind) {
 	case TEACHING_LESSON:
 		if (!has_page(&t) || t.texts[TEACHING_TARGET].len > 0)
@@ -266,6 +267,11 @@ const char *teaching_take(
 		return NULL;
 	}
 	return "the message is of no kind that there is";
+}
+
+uint64_t remembered_taken(const struct remembered *m)
+{
+	return m->taken;
 }
 
 const char *remembered_take(struct remembered *m, struct slice message, usec now)

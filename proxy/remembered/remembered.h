@@ -202,6 +202,9 @@ const char *remembered_read(
  */
 size_t remembered_write_since(
     struct remembered *m, uint64_t *since, char buffer[REMEMBERED_PAGE_BYTES], usec now);
+/* How many changes there were so far, and how many messages were taken. */
+uint64_t remembered_changes(const struct remembered *m);
+uint64_t remembered_taken(const struct remembered *m);
 /* Notes changes that time alone has made, and forgets what is too old. Once a minute is enough. */
 void remembered_look(struct remembered *m, usec now);
 /* As remembered_read_page, but a page that the memory has is replaced, and removed if the line tells nothing. */

@@ -107,7 +107,7 @@ struct remembered {
 	size_t slots_charged;
 	struct list established, candidates; /* pages, the one viewed longest ago first */
 	uint32_t page_count, established_count, resource_count;
-	uint64_t taught, refused;
+	uint64_t taken, taught, refused; /* messages; lessons; what had no room */
 	/* For copies: pages in the order of their last change, and pages that were forgotten. */
 	uint64_t change_count;
 	struct list changes, gone;

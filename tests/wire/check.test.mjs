@@ -62,7 +62,8 @@ function look(folder) {
 /* What a configuration has besides what a row is about. */
 const rest = section('origin demo', { server: 'demo:' }) + section('route all', { origin: 'demo' });
 /* A learned-file is of no use where nothing learns. */
-const learns = (server) => (server['learned-file'] ? section('preload learning', { learned: 'propose' }) : '');
+const learns = (server) => (server['learned-file'] ? section('preload learning', { learned: 'propose' }) : '') +
+	(server['remembered-file'] ? section('preload remembering', { remembered: 'propose' }) : '');
 const whole = (server, address, more = '') => section('server', { workers: 1, ...server }) + section('listen main', { address }) + rest + more + learns(server);
 const lineOf = (config, text) => config.split('\n').findIndex((l) => l.includes(text)) + 1;
 
@@ -314,6 +315,17 @@ need('a learned-file in a folder of root', 'fault', (folder, port) => {
 need('a learned-file that is a folder', 'fault', (folder, port) => {
 	fs.mkdirSync(`${folder}/l`);
 	return { config: whole({ 'learned-file': 'l' }, `127.0.0.1:${port}`), at: 'learned-file', says: /is a folder; name a file in it/ };
+});
+need('a remembered-file in no folder', 'fault', (folder, port) => ({
+	config: whole({ 'remembered-file': 'gone/p.json' }, `127.0.0.1:${port}`), at: 'remembered-file', says: /the folder of remembered-file .* does not exist; make it/,
+}));
+need('a remembered-file that is a folder', 'fault', (folder, port) => {
+	fs.mkdirSync(`${folder}/p`);
+	return { config: whole({ 'remembered-file': 'p' }, `127.0.0.1:${port}`), at: 'remembered-file', says: /is a folder; name a file in it/ };
+});
+need('a remembered-file that is no memory of pages', 'warning', (folder, port) => {
+	fs.writeFileSync(`${folder}/p.json`, '{}\n');
+	return { config: whole({ 'remembered-file': 'p.json' }, `127.0.0.1:${port}`), at: 'remembered-file', says: /remembered: \S+p\.json:1: .*; the memory begins empty and replaces the file/ };
 });
 need('a learned-file that is no table', 'warning', (folder, port) => {
 	fs.writeFileSync(`${folder}/l.json`, '[]');

@@ -483,7 +483,7 @@ static void worker_refuses_what_is_no_manifest_and_goes_on(void **state)
 	link.gateway = w->gateway;
 	link.observe = &w->observe;
 	link.link.loop = w->loop;
-	link.manifest_count = 0; /* this configuration names none */
+	link.conf = w->gateway->env.conf; /* this configuration names none */
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	helper_link_open(&link.link, pair[0]);
 	struct offer_manifest *m =
@@ -493,7 +493,11 @@ static void worker_refuses_what_is_no_manifest_and_goes_on(void **state)
 	struct files_message message = {.kind = FILES_CONTENT, .object = 0};
 	assert_true(files_send(pair[1], &message, SLICE(""), good, false)); /* of another index */
 	UNTIL(w, w->counters.files_refused == 1);
-	link.manifest_count = 1;
+	struct conf *named = conf_load_text(SLICE("[listen l]\naddress = 127.0.0.1:1\n[origin a]\nserver = demo:\n"
+						  "[route r]\norigin = a\n[preload p]\nmanifest = /m.json\n"),
+	    "test.ini", true, stderr);
+	assert_non_null(named);
+	link.conf = named;
 	assert_true(files_send(pair[1], &message, SLICE(""), bad, false));
 	UNTIL(w, w->counters.files_refused == 2);
 	assert_true(files_send(pair[1], &message, SLICE(""), -1, false));
@@ -520,6 +524,7 @@ static void worker_refuses_what_is_no_manifest_and_goes_on(void **state)
 	assert_int_equal(files_link_save_page(&link, SLICE(""), true), GATEWAY_LOST);
 	helper_link_close(&link.link);
 	gate_world_free(w);
+	conf_free(named);
 }
 
 int main(void)

@@ -132,7 +132,7 @@ static void texts_are_objects_if_a_server_has_a_name(void **state)
 		assert_non_null(conf);
 		assert_int_equal(files_are_needed(conf), rows[i].is_needed);
 		files_contents_init(&contents, conf);
-		assert_int_equal(contents.count, rows[i].is_needed ? 3 : 1);
+		assert_int_equal(contents.count, rows[i].is_needed ? 4 : 2);
 		files_contents_fini(&contents);
 		files_resume(&files, conf, NULL);
 		assert_int_equal(files.texts[FILES_HOSTS].file.path != NULL, rows[i].is_needed);
@@ -153,7 +153,11 @@ static void worker_takes_texts_and_refuses_what_is_none(void **state)
 	link.gateway = w->gateway;
 	link.observe = &w->observe;
 	link.link.loop = w->loop;
-	link.text_count = FILES_TEXTS;
+	struct conf *named = conf_load_text(SLICE("[listen l]\naddress = 127.0.0.1:1\n[origin a]\nserver = "
+						  "http://a.example:80\n[route r]\norigin = a\n"),
+	    "test.ini", true, stderr);
+	assert_non_null(named);
+	link.conf = named;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	helper_link_open(&link.link, pair[0]);
 	struct files_message message = {.kind = FILES_CONTENT, .object = 3}; /* there is none */
@@ -176,6 +180,7 @@ static void worker_takes_texts_and_refuses_what_is_none(void **state)
 	close(text);
 	close(empty);
 	gate_world_free(w);
+	conf_free(named);
 }
 
 int main(void)

@@ -42,6 +42,7 @@ static struct start none(void)
 {
 	return (struct start){.predecessor = {.socket = -1, .status_fd = -1},
 	    .status_fd = -1,
+	    .remembered = -1,
 	    .notify_fd = -1,
 	    .logs = logs_none};
 }

@@ -30,6 +30,7 @@ static void status_answers_and_signals_wait_before_a_port_is_open(void **state)
 	fclose(f);
 	struct start s = {.outfit = {.conf = conf_load(path, true, &(struct conf_findings){.text = stderr}), .workers = 1},
 	    .status_fd = -1,
+	    .remembered = -1,
 	    .notify_fd = -1};
 	assert_non_null(s.outfit.conf);
 	assert_false(start_open(&s, true, error, sizeof(error)));

@@ -35,7 +35,7 @@ static void begin(struct bench *b, const char *script)
 	assert_int_equal(write(fd, script, strlen(script)), strlen(script));
 	assert_int_equal(fchmod(fd, 0700), 0);
 	close(fd);
-	b->start = (struct start){.status_fd = -1, .conf_path = "x.ini", .program = b->program};
+	b->start = (struct start){.status_fd = -1, .remembered = -1, .conf_path = "x.ini", .program = b->program};
 	b->observe = (struct observe){
 	    .counters = &b->counters, .access_fd = -1, .error_fd = -1, .worker = OBSERVE_MASTER};
 	upgrade_init(&b->upgrade, &b->start, &b->observe);
