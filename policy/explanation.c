@@ -27,6 +27,7 @@ static const struct condition {
     {"type", MEMBERS(types, types)},
     {"method", MEMBERS(methods, methods)},
     {"version", MEMBERS(versions, versions)},
+    {"purpose", MEMBERS(purposes, purposes)},
     {"push-enabled", MEMBERS(push_enabled, push_enabled)},
     {"save-data", MEMBERS(save_data, save_data)},
     {"navigation", MEMBERS(navigation, navigation)},

@@ -103,6 +103,12 @@ static bool crosses_origins(const struct policy_question *q)
 	return is_own(q) && q->offer->cross_origin && !(q->rule && q->rule->cross_origin);
 }
 
+/* A rule that says for which purposes it is meant is asked for. */
+static bool parent_is_speculative(const struct policy_question *q)
+{
+	return policy_is_speculative(q->rule, q->offer);
+}
+
 static bool parent_revalidates(const struct policy_question *q)
 {
 	return is_own(q) && q->offer->parent_revalidates && !(q->rule && q->rule->on_revalidation);
@@ -121,6 +127,11 @@ static bool is_head(const struct policy_question *q)
 static bool cannot_be_held(const struct policy_question *q)
 {
 	return q->offer->hold_refusal != NULL;
+}
+
+bool policy_is_speculative(const struct policy_rule *rule, const struct policy_offer *offer)
+{
+	return offer->purpose != POLICY_PURPOSE_NONE && !(rule && rule->purposes != 0);
 }
 
 bool policy_may_hint(const struct policy_rule *rule, const struct policy_offer *offer)
@@ -187,6 +198,7 @@ const struct policy_action_guard policy_action_guards[] = {
     {POLICY_PART_FORWARD, false, &policy_reason_PUSH_DISABLED, UNLESS(client_push_enabled)},
     {POLICY_PART_FORWARD, false, &policy_reason_NO_STREAMS, UNLESS(client_accepts_streams)},
     {POLICY_PART_HOLD | POLICY_PART_HINT, true, &policy_reason_HEAD, WHERE(is_head)},
+    {POLICY_PART_ANY, true, &policy_reason_SPECULATIVE, WHERE(parent_is_speculative)},
     {POLICY_PART_ANY, false, &policy_reason_REVALIDATION, WHERE(parent_revalidates)},
     {POLICY_PART_ANY, false, &policy_reason_KNOWN, WHERE(is_known)},
     {POLICY_PART_ANY, false, &policy_reason_DUPLICATE, IF(duplicate)},

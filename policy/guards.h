@@ -59,6 +59,8 @@ struct policy_action_guard {
 };
 extern const struct policy_action_guard policy_action_guards[];
 
+/* The request is a speculative load, and the rule (NULL: the default action) does not name its purpose. */
+bool policy_is_speculative(const struct policy_rule *rule, const struct policy_offer *offer);
 bool policy_may_hint(const struct policy_rule *rule, const struct policy_offer *offer);
 
 #endif

@@ -116,6 +116,8 @@ static bool action_is_useful(
 {
 	unsigned parts = policy_action_parts(action);
 
+	if (policy_is_speculative(rule, facts))
+		return false;
 	if (!facts->client_push_enabled || !facts->client_accepts_streams ||
 	    facts->client_going_away)
 		parts &= ~(unsigned)POLICY_PART_FORWARD;
@@ -191,16 +193,16 @@ bool policy_hints(const struct policy_rules *rules)
 	return has_action(rules, POLICY_PART_HINT);
 }
 
-static bool has_no_interim(const struct policy_rules *rules)
+static bool say_interim(const struct policy_rules *rules)
 {
 	for (size_t i = 0; i < rules->count; i++)
-		if (rules->rules[i].no_interim)
+		if (rules->rules[i].interim != POLICY_ANY)
 			return true;
 	return false;
 }
 
 /* Not inlined, as above. */
-static __attribute__((noinline)) bool withholds_interim(
+static __attribute__((noinline)) enum policy_tristate interim_of(
     const struct policy_rules *rules, const struct policy_offer *facts)
 {
 	struct policy_facts f;
@@ -212,18 +214,19 @@ static __attribute__((noinline)) bool withholds_interim(
 			continue;
 		bool takes = policy_rule_takes_remembered(rules, rule, &f);
 		if (f.effort->is_used_up)
-			return true;
+			return POLICY_NO;
 		if (!takes)
 			continue;
-		if (rule->no_interim)
-			return true;
+		if (rule->interim != POLICY_ANY)
+			return rule->interim;
 		if (rule->sources == 0 && !policy_rule_asks_promise(rule))
-			return false;
+			return POLICY_ANY;
 	}
-	return false;
+	return POLICY_ANY;
 }
 
-bool policy_withholds_interim(const struct policy_rules *rules, const struct policy_offer *facts)
+enum policy_tristate policy_interim(
+    const struct policy_rules *rules, const struct policy_offer *facts)
 {
-	return has_no_interim(rules) && withholds_interim(rules, facts);
+	return say_interim(rules) ? interim_of(rules, facts) : POLICY_ANY;
 }

@@ -66,10 +66,17 @@ enum policy_type policy_type_of_offer(struct slice as, struct slice promised_pat
 const char *policy_type_as(enum policy_type type);
 
 /*
- * Whether the parent request is a navigation (Sec-Fetch-Mode: navigate). Unknown without the field.
+ * Whether the parent request loads a page: Sec-Fetch-Dest: document; without that field Sec-Fetch-Mode: navigate, which
+ * frames and plug-ins send too. Unknown without both.
  */
 enum policy_navigation { POLICY_NAVIGATION_UNKNOWN, POLICY_NAVIGATION_NO, POLICY_NAVIGATION_YES };
 enum policy_navigation policy_navigation_of(const struct http_head *request);
+/*
+ * Whether the request loads something before its user asks for it (Sec-Purpose; Purpose and X-Moz of older browsers).
+ * A browser renders what it prerenders, and so fetches its resources; of what it prefetches it keeps the response alone.
+ */
+enum policy_purpose { POLICY_PURPOSE_NONE, POLICY_PURPOSE_PREFETCH, POLICY_PURPOSE_PRERENDER };
+enum policy_purpose policy_purpose_of(const struct http_head *request);
 /* Save-Data: on (in any case). */
 bool policy_save_data_of(const struct http_head *request);
 /* The request revalidates: if-none-match, if-modified-since, or Cache-Control (Pragma) no-cache. */
@@ -121,6 +128,7 @@ struct policy_offer {
 	bool client_going_away; /* as in struct client_facts; or no stream ids left */
 	bool save_data;         /* policy_save_data_of */
 	enum policy_navigation navigation;
+	enum policy_purpose purpose;
 	enum policy_known known;
 	usec rtt_usec; /* of its connection; 0 = not measured */
 	uint32_t draw; /* policy_draw: 0 … POLICY_DRAWS - 1 */
@@ -172,6 +180,7 @@ struct policy_rule {
 	uint32_t types;    /* bit 1 << enum policy_type; 0 = any */
 	uint32_t methods;  /* of the promised request: bit 1 << enum http_method; 0 = any */
 	uint32_t versions; /* of the client's request: bit 1 << enum http_version; 0 = any */
+	uint32_t purposes; /* of the client's request: bit 1 << enum policy_purpose; 0 = any */
 	struct cidr *clients;
 	size_t client_count;
 	struct slice *users; /* names; "*": whoever is known */
@@ -189,12 +198,13 @@ struct policy_rule {
 	uint32_t share; /* matches draws below it, of POLICY_DRAWS; 0 = all */
 	/* Action. */
 	enum policy_action action;
-	bool cross_origin;       /* pushgate's own offers may name another origin */
-	bool on_revalidation;    /* own offers even if the parent revalidates */
-	bool hint_anyone;        /* also despite policy_reason_HINT_CLIENT */
-	bool no_interim;         /* the client gets no 1xx but 100; see policy_withholds_interim */
-	uint32_t max_per_parent; /* in the parent's whole life; 0 = only the global caps */
-	uint64_t max_bytes;      /* review: a larger content-length is cancelled; 0 = no limit */
+	bool cross_origin;    /* pushgate's own offers may name another origin */
+	bool on_revalidation; /* own offers even if the parent revalidates */
+	bool hint_anyone;     /* also despite policy_reason_HINT_CLIENT */
+	/* Whether the client gets 1xx but 100; ANY: as policy_interim says. */
+	enum policy_tristate interim;
+	uint32_t max_per_parent;   /* in the parent's whole life; 0 = only the global caps */
+	uint64_t max_bytes;        /* review: a larger content-length is cancelled; 0 = no limit */
 	uint32_t statuses_allowed; /* review: bit 1 << (status / 100); 0 = any if relayed */
 	struct policy_patterns media_types; /* review: any other is cancelled */
 	int8_t urgency; /* of the pushed stream: 0…7 or one of POLICY_URGENCY_… */
@@ -271,23 +281,27 @@ bool policy_holds_or_hints(const struct policy_rules *rules);
 bool policy_hints(const struct policy_rules *rules);
 
 /*
- * Whether the client gets no interim response to this request, except 100 (Continue): a rule with
- * no_interim takes the request, and no earlier rule takes all its offers.
+ * What the rules say of interim responses to this request, except 100 (Continue): the `interim` of the first rule that
+ * takes the request and has one, unless an earlier rule takes all its offers. ANY: all but a 103 for a client that
+ * mishandles it (hint_clients.h).
  */
-bool policy_withholds_interim(const struct policy_rules *rules, const struct policy_offer *facts);
+enum policy_tristate policy_interim(
+    const struct policy_rules *rules, const struct policy_offer *facts);
 
 /*
  * What need not be found out again for each offer of one request: facts from its fields, and of each rule whether the
  * request's texts, its client and its user match. It belongs to the request, and lies in its owner's memory.
  */
+enum policy_rule_match { POLICY_MATCH_UNKNOWN, POLICY_MATCH_NO, POLICY_MATCH_YES };
 struct policy_request {
 	bool save_data, revalidates; /* policy_save_data_of, policy_revalidates */
 	enum policy_navigation navigation;
+	enum policy_purpose purpose;
+	enum policy_rule_match mishandles_hints; /* policy_mishandles_hints */
 	uint32_t draw;
 	size_t rule_count;
 	uint8_t matches[]; /* of each rule: enum policy_rule_match */
 };
-enum policy_rule_match { POLICY_MATCH_UNKNOWN, POLICY_MATCH_NO, POLICY_MATCH_YES };
 
 size_t policy_request_bytes(const struct policy_rules *rules);
 /* r has policy_request_bytes(rules). */

@@ -79,6 +79,8 @@ struct policy_reason {
 	    "None needed: a held GET answers HEAD too.")                                                  \
 	X(KNOWN, "known", "The client already has the resource, fresh or in its latest known version.", \
 	    "None needed; what is to be pushed each time says Cache-Control: no-cache.") \
+	X(SPECULATIVE, "speculative", "The request prefetches or prerenders a page that its user has not asked for.", \
+	    "None needed; to push for it all the same, write a rule with purpose = prefetch or prerender.") \
 	X(REVALIDATION, "revalidation", "The request revalidates the client's cached copy (a reload), so nothing is pushed.",        \
 	    "None needed; to push all the same, set on-revalidation = yes in the rule.")                                                   \
 	X(CROSS_ORIGIN, "cross-origin", "The resource has another scheme or authority than its parent.", \
@@ -119,6 +121,8 @@ struct policy_reason {
 	    "Offer less: a browser cannot use so many hints.")                                        \
 	X(NO_INTERIM, "no-interim", "A rule with interim = no keeps interim responses from this client.", \
 	    "None needed: the configuration asks for this.")                                              \
+	X(HINT_MISHANDLED, "hint-mishandled", "Clients with this User-Agent are known to mishandle a 103 (Early Hints).", \
+	    "None needed; docs/EARLY-HINTS.md has the table. To hint all the same, set interim = yes in a rule.") \
 	X(LINK_NOPUSH, "link-nopush", "The link has the parameter nopush.", "None needed: the origin asks for this.") \
 	X(LINK_ANCHOR, "link-anchor", "The link has an anchor, so it belongs to another resource.",        \
 	    "Make the origin omit the anchor if the link belongs to this page.")                                      \

@@ -44,7 +44,7 @@ void policy_facts_init(struct policy_facts *f, const struct policy_offer *offer)
 
 static bool bits_match(uint32_t wanted, unsigned value)
 {
-	/* uncovered: no source, type, method or version has such a number; a shift by it would be undefined */
+	/* uncovered: no source, type, method, version or purpose has such a number; a shift by it would be undefined */
 	return wanted == 0 || (value < 32 && (wanted >> value & 1u));
 }
 
@@ -113,6 +113,7 @@ static bool takes_moment(const struct policy_rule *rule, const struct policy_fac
 	const struct policy_offer *offer = f->offer;
 
 	return bits_match(rule->sources, offer->source) && bits_match(rule->versions, f->version) &&
+	       bits_match(rule->purposes, offer->purpose) &&
 	       switch_matches(rule->push_enabled, offer->client_push_enabled) &&
 	       switch_matches(rule->save_data, offer->save_data) &&
 	       navigation_matches(rule->navigation, offer->navigation) &&

@@ -8,6 +8,10 @@
 
 enum { ALL_SOURCES = (1u << POLICY_SOURCE_COUNT) - 1, ALL_TYPES = (1u << POLICY_TYPE_COUNT) - 1 };
 enum { ALL_METHODS = 1u << HTTP_METHOD_GET | 1u << HTTP_METHOD_HEAD };
+enum {
+	ALL_PURPOSES = 1u << POLICY_PURPOSE_NONE | 1u << POLICY_PURPOSE_PREFETCH |
+		       1u << POLICY_PURPOSE_PRERENDER
+};
 enum { ALL_VERSIONS = 1u << HTTP_VERSION_1_0 | 1u << HTTP_VERSION_1_1 | 1u << HTTP_VERSION_2 };
 
 /* Without a bit a condition takes all. */
@@ -132,6 +136,7 @@ static bool rule_covers(const struct policy_rule *earlier, const struct policy_r
 	       bits_cover(earlier->types, later->types, ALL_TYPES) &&
 	       bits_cover(earlier->methods, later->methods, ALL_METHODS) &&
 	       bits_cover(earlier->versions, later->versions, ALL_VERSIONS) &&
+	       bits_cover(earlier->purposes, later->purposes, ALL_PURPOSES) &&
 	       tristate_covers(earlier->push_enabled, later->push_enabled) &&
 	       tristate_covers(earlier->save_data, later->save_data) &&
 	       tristate_covers(earlier->navigation, later->navigation) &&

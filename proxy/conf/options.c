@@ -933,7 +933,14 @@ const struct conf_option conf_options[] = {
         .sentence = "Whether the client accepts pushes (its SETTINGS_ENABLE_PUSH). HTTP/1.1 has none: no."},
     {PUSH(save_data), .key = "save-data", CHOICE("any no yes"), .preset = "any", .sentence = "Whether the request has Save-Data: on."},
     {PUSH(navigation), .key = "navigation", CHOICE("any no yes"), .preset = "any",
-        .sentence = "Whether the request loads a page (Sec-Fetch-Mode: navigate). A request without that field matches neither yes nor no."},
+        .sentence = "Whether the request loads a page (Sec-Fetch-Dest: document; without that field Sec-Fetch-Mode: navigate, which frames "
+        "send too). A request without both fields matches neither yes nor no."},
+    {PUSH(purposes), .key = "purpose", .example = "prerender", BITS("none prefetch prerender", POLICY_PURPOSE_NONE),
+        .sentence = "Whether a browser loads the page before its user asks for it (Sec-Purpose; Purpose and X-Moz of older browsers). A "
+        "rule without this condition pushes, holds and hints nothing for such a request (reason speculative).\n"
+        "none: the user has asked for it.\n"
+        "prefetch: the response alone is loaded, none of its resources.\n"
+        "prerender: the page is shown out of sight, with its resources."},
     {.section = CONF_SECTION_PUSH, .key = "rtt", READ("<TIME | >TIME", conf_read_rtt, NULL), .suggest = suggest_rtt, .example = "<80ms",
         .sentence = "The round-trip time of the client's connection, such as <80ms; at most 60s."},
     {PUSH(share), .key = "share", SHARE("0.01% ... 100%", 1), .suggest = suggest_percent, .example = "10%", .preset = "100%",
@@ -976,9 +983,12 @@ const struct conf_option conf_options[] = {
         "never pauses."},
     {PUSH(min_sample), .key = "min-sample", NUMBER(1, 1000000), .preset = "100",
         .sentence = "How many pushes must have ended before min-used applies."},
-    {PUSH(no_interim), .key = "interim", SWITCH("yes no"), .preset = "yes",
-        .sentence = "no: the clients that the rule matches get no interim (1xx) responses but 100 (Continue), neither of the origin nor of "
-        "pushgate. Such a rule has no conditions on the pushed resource or its source."},
+    {PUSH(interim), .key = "interim", CHOICE("auto no yes"), .preset = "auto",
+        .sentence = "Whether the clients that the rule matches get interim (1xx) responses but 100 (Continue), of the origin and of pushgate. "
+        "A rule that says no or yes has no conditions on the pushed resource or its source.\n"
+        "auto: all but a 103 (Early Hints) for a client that is known to mishandle it, by its User-Agent (docs/EARLY-HINTS.md).\n"
+        "no: none.\n"
+        "yes: all."},
 
     /* ---- [preload NAME] ---- */
     {PRELOAD(when.hosts), .key = "host", .example = "example.com *.example.com", PATTERNS_NOCASE, .check = conf_check_host_glob, .suggest = suggest_host,
@@ -998,7 +1008,9 @@ const struct conf_option conf_options[] = {
     {PRELOAD(when.versions), .key = "version", .example = "2", BITS("1.0 1.1 2", HTTP_VERSION_1_0),
         .sentence = "The version of HTTP of the client's request: 1.0, 1.1 or 2."},
     {PRELOAD(when.navigation), .key = "navigation", CHOICE("any no yes"), .preset = "any",
-        .sentence = "Whether the request loads a page (Sec-Fetch-Mode: navigate)."},
+        .sentence = "Whether the request loads a page, as in [push]."},
+    {PRELOAD(when.purposes), .key = "purpose", .example = "none prerender", BITS("none prefetch prerender", POLICY_PURPOSE_NONE),
+        .sentence = "Whether a browser loads the page before its user asks for it, as in [push]."},
     {PRELOAD(link), .key = "link", SWITCH("no yes"), .preset = "no",
         .sentence = "yes: offers the Link fields of the response that have rel=preload. From a 103 (Early Hints) of the origin, the links "
         "that a [push] rule drops are removed; to refuse pushes alone, give that rule source = relayed. Where no verdict could use them, "

@@ -179,10 +179,10 @@ static void check_interim(struct conf_loader *l, const struct conf_section *s)
 {
 	const struct policy_rule *rule = s->object;
 
-	if (rule->no_interim &&
+	if (rule->interim != POLICY_ANY &&
 	    (rule->sources || rule->types || rule->methods || rule->promised_paths.count > 0))
 		conf_mistake(l, s->file, conf_option_line(s, "interim"),
-		    "interim = no is for whole requests, but this rule has source, type, method or "
+		    "interim is for whole requests, but this rule has source, type, method or "
 		    "promised-path; write a rule without them");
 }
 

@@ -8,6 +8,7 @@
  */
 #include "proxy/offer/offer.h"
 
+#include "policy/hint_clients.h"
 #include "proxy/base/ascii.h"
 #include "proxy/hold/hold.h"
 #include "proxy/http/authority.h"
@@ -22,7 +23,7 @@ static const struct policy_reason *hint_client_refusal(const struct offer_env *e
 		return &policy_reason_HINT_VERSION;
 	if (client && client->is_half_closed)
 		return &policy_reason_CLIENT_GOING_AWAY;
-	if (policy_withholds_interim(&env->conf->policy, offer))
+	if (policy_interim(&env->conf->policy, offer) == POLICY_NO)
 		return &policy_reason_NO_INTERIM;
 	/* The client gets the origin's 103 in any case. */
 	bool reads_hints = offer->in_early_hints || (client && client->hints_expected &&
@@ -39,6 +40,15 @@ static const struct policy_reason *hint_refusal(const struct offer_env *env,
 	if (!offer->in_early_hints && !exchange_may_hint(x))
 		return &policy_reason_HINT_LATE;
 	return hint_client_refusal(env, client, offer);
+}
+
+/* Asked last: it is of use only where a 103 would leave, by a rule for all clients too. */
+static bool is_hint_mishandled(const struct offer_env *env, const struct policy_offer *offer)
+{
+	const struct policy_rules *rules = &env->conf->policy;
+	bool may_hint = !offer->hint_refusal || offer->hint_refusal == &policy_reason_HINT_CLIENT;
+	return may_hint && (offer->in_early_hints || policy_hints(rules)) &&
+	       policy_mishandles_hints(offer) && policy_interim(rules, offer) != POLICY_YES;
 }
 
 /* The effort is no fact about the exchange: asking spends it. */
@@ -92,13 +102,17 @@ bool offer_reads_links(
 	return policy_wants_offers(rules, &facts);
 }
 
-bool offer_withholds_interim(
-    const struct offer_env *env, const struct client_facts *client, const struct exchange *x)
+const struct policy_reason *offer_interim_refusal(const struct offer_env *env,
+    const struct client_facts *client, const struct exchange *x, uint16_t status)
 {
 	/* The origin chose the fields of a promised request: they do not name the client. */
 	const struct exchange *asked = x->pushed.parent ? x->pushed.parent : x;
 	const struct policy_offer facts = facts_of(env, client, asked, POLICY_RELAYED);
-	return policy_withholds_interim(&env->conf->policy, &facts);
+	enum policy_tristate said = policy_interim(&env->conf->policy, &facts);
+	if (said == POLICY_NO)
+		return &policy_reason_NO_INTERIM;
+	bool is_mishandled = status == 103 && said == POLICY_ANY && policy_mishandles_hints(&facts);
+	return is_mishandled ? &policy_reason_HINT_MISHANDLED : NULL;
 }
 
 bool offer_is_subscription(const struct exchange *x, bool wants_pushes)
@@ -138,10 +152,12 @@ void offer_request_context(const struct offer_env *env, const struct client_fact
 	if (offer->request) {
 		offer->save_data = offer->request->save_data;
 		offer->navigation = offer->request->navigation;
+		offer->purpose = offer->request->purpose;
 		offer->draw = offer->request->draw;
 	} else if (looks_at_requests(env->conf)) {
 		offer->save_data = policy_save_data_of(x->request);
 		offer->navigation = policy_navigation_of(x->request);
+		offer->purpose = policy_purpose_of(x->request);
 		offer->draw =
 		    policy_draw(&client->address, x->request->authority, x->request->path);
 	}
@@ -263,6 +279,8 @@ void offer_context(const struct offer_env *env, const struct client_facts *clien
 	    offer->source != POLICY_RELAYED &&
 	    (offer->request ? offer->request->revalidates : policy_revalidates(parent->request));
 	offer->hint_refusal = hint_refusal(env, client, parent, offer);
+	if (is_hint_mishandled(env, offer))
+		offer->hint_refusal = &policy_reason_HINT_MISHANDLED;
 	if (offer->source == POLICY_RELAYED)
 		offer->origin_may_promise =
 		    may_promise(env, parent, promised, &offer->outside_prefix);

@@ -163,7 +163,7 @@ bool offer_on_interim(const struct offer_env *env, const struct client_facts *cl
 {
 	if (head->status == 100)
 		return true;
-	bool is_withheld = offer_withholds_interim(env, client, x);
+	bool is_withheld = offer_interim_refusal(env, client, x, head->status) != NULL;
 	/* Where nothing can be hinted or dropped, the 103 need not be read. */
 	bool is_read = x->pushes.takes_links || policy_hints(&env->conf->policy);
 	if (head->status != 103 || exchange_is_push(x) || !is_read)

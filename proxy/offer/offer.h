@@ -97,9 +97,10 @@ bool offer_wants_pushes(
  * dropped. */
 bool offer_reads_links(
     const struct offer_env *env, const struct client_facts *client, const struct exchange *x);
-/* Whether a rule keeps interim responses from the client, except 100 (Continue). */
-bool offer_withholds_interim(
-    const struct offer_env *env, const struct client_facts *client, const struct exchange *x);
+/* Why the client does not get the origin's interim response of this status, which is not 100: a rule says so, or it is
+ * a 103, which the client is known to mishandle. NULL: it gets it. */
+const struct policy_reason *offer_interim_refusal(const struct offer_env *env,
+    const struct client_facts *client, const struct exchange *x, uint16_t status);
 
 /* Whether the request waits for the pushes that come with it, by its route. wants_pushes: of the
  * function above; a client that takes no pushes subscribes to nothing. */
@@ -141,7 +142,7 @@ void offer_hide_links(struct http_head *head);
 /*
  * The origin's interim response is about to be sent to the client. Makes an offer of each link of a 103,
  * and takes out of it what a rule drops, what was hinted before, and what is for pushgate alone. False:
- * the client must not get it, since a rule says so or no link is left.
+ * the client must not get it (offer_interim_refusal), or no link is left.
  */
 bool offer_on_interim(const struct offer_env *env, const struct client_facts *client,
     struct exchange *x, struct http_head *head);

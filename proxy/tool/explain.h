@@ -171,7 +171,7 @@ void explain_show(
 /* explain_words.c: a version that the listener does not speak (false: it does); an interim response that
  * the client does not get; an origin that is asked without pushes; an answer of our own */
 bool explain_unspoken(FILE *out, const struct conf_listen *listen, enum http_version version);
-void explain_interim(FILE *out, const struct explain_scene *s);
+void explain_interim(FILE *out, const struct explain_scene *s, uint16_t status);
 bool explain_is_without_pushes(const struct exchange *x); /* by its protocol */
 void explain_no_pushes(FILE *out, const struct exchange *x, bool has_promises);
 void explain_refusal(

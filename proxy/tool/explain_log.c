@@ -95,6 +95,8 @@ static void correct(void *context, struct policy_offer *offer)
 	offer->client_going_away |= has_reason(line, &policy_reason_CLIENT_GOING_AWAY);
 	offer->parent_revalidates |= has_reason(line, &policy_reason_REVALIDATION);
 	offer->promise_rate_exceeded |= has_reason(line, &policy_reason_PROMISE_RATE);
+	if (has_reason(line, &policy_reason_SPECULATIVE))
+		offer->purpose = POLICY_PURPOSE_PREFETCH;
 	if (has_reason(line, &policy_reason_NO_STREAMS))
 		offer->client_accepts_streams = false;
 	if (has_reason(line, &policy_reason_KNOWN))

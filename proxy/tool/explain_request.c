@@ -222,7 +222,7 @@ static int answer(struct request *r)
 		      "matches the request.\n",
 		    r->out);
 	if (o->status < 200)
-		explain_interim(r->out, &r->scene);
+		explain_interim(r->out, &r->scene, o->status);
 	exchange_on_response(r->scene.x, head, true);
 	if (r->scene.ignores_links)
 		fputs(

@@ -97,7 +97,8 @@ static const char *rest_of_drop(const struct explain_offer *e)
 	const struct policy_reason *hint_refusal = e->offer->hint_refusal;
 	if (e->offer->source == POLICY_RELAYED)
 		return e->absence ? "" : "; the origin's promised stream is reset";
-	if (!e->offer->in_early_hints || hint_refusal == &policy_reason_NO_INTERIM)
+	if (!e->offer->in_early_hints || hint_refusal == &policy_reason_NO_INTERIM ||
+	    hint_refusal == &policy_reason_HINT_MISHANDLED)
 		return "";
 	if (e->verdict.reason == &policy_reason_RULE ||
 	    hint_refusal == &policy_reason_LINK_PUSH_ONLY)

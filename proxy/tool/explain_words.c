@@ -24,11 +24,16 @@ bool explain_unspoken(FILE *out, const struct conf_listen *listen, enum http_ver
 	return true;
 }
 
-void explain_interim(FILE *out, const struct explain_scene *s)
+void explain_interim(FILE *out, const struct explain_scene *s, uint16_t status)
 {
-	if (offer_withholds_interim(&s->base, &s->client, s->x))
+	const struct policy_reason *refusal =
+	    offer_interim_refusal(&s->base, &s->client, s->x, status);
+	if (refusal == &policy_reason_NO_INTERIM)
 		fputs("\nA rule with interim = no: the client does not get the interim response.\n",
 		    out);
+	else if (refusal)
+		fprintf(out, "\n%s\nThis one gets none, unless a rule has interim = yes.\n",
+		    refusal->sentence);
 }
 
 bool explain_is_without_pushes(const struct exchange *x)

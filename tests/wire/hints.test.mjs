@@ -177,3 +177,85 @@ scenario('Link fields that no verdict could use are not read, and x-http2-push-o
 	await s.gate.access((l) => l.path === '/');
 	assert.equal(s.gate.accessLines().filter((l) => l.push).length, 0);
 });
+
+const PAGE = { origin: { push: 'refuse' }, server: { 'diary-entries': 0 }, extra: section('preload page', { path: '/', add: '/a.css as=style' }) + HINT };
+
+/* The page is answered, and its offer has this verdict. */
+async function answered({ gate }, { client, origin, up }, expected) {
+	origin.respond(up.stream, { body: 'page' });
+	await nextIsFinal(client);
+	const line = await gate.access((l) => l.path === '/a.css');
+	assert.equal(`${line.verdict} ${line.reason}`, expected);
+}
+
+for (const dest of ['iframe', 'frame', 'embed', 'object', 'style']) {
+	// covers: P-hint-clients
+	scenario(`what loads for ${dest} gets no 103 of ours, though it navigates`, PAGE, async (s) => {
+		await answered(s, await s.open({ ...browser, request: { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': dest } }), 'drop hint-client');
+	});
+}
+
+// covers: P-hint-clients
+scenario('a page load is what loads a document, whatever its mode', PAGE, async (s) => {
+	const page = await s.open({ ...browser, request: { 'sec-fetch-mode': 'same-origin', 'sec-fetch-dest': 'document' } });
+	assert.deepEqual(links(await page.client.expectHead(1)), [link('/a.css')]);
+	await answered(s, page, 'hint rule');
+});
+
+const SPECULATIVE = [{ 'sec-purpose': 'prefetch' }, { 'sec-purpose': 'prefetch;prerender' }, { purpose: 'prefetch' }, { 'x-moz': 'prefetch' }];
+for (const fields of SPECULATIVE) {
+	// covers: P-src-speculative
+	scenario(`nothing is hinted, held or fetched for ${Object.entries(fields).join().replace(',', ': ')}`, {
+		...PAGE, extra: section('preload page', { path: '/', add: '/a.css as=style' }) + section('push all', { action: 'hint+hold' }),
+	}, async (s) => {
+		const page = await s.open({ ...browser, request: { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document', ...fields } });
+		await answered(s, page, 'drop speculative');
+	});
+}
+
+// covers: P-src-speculative
+scenario('the origin is asked on a connection without pushes for a page that is prefetched', {
+	origin: { push: 'auto' }, extra: section('push all', { action: 'hold' }),
+}, async (s) => {
+	const page = await s.open({ ...browser, request: { 'sec-purpose': 'prefetch' } });
+	assert.equal(page.origin.peerSettings.enablePush, 0);
+	page.origin.respond(page.up.stream, { body: 'page' });
+	await nextIsFinal(page.client);
+});
+
+// covers: P-src-speculative
+scenario('a rule that names the purpose hints to a page that is prerendered', {
+	...PAGE, extra: section('preload page', { path: '/', add: '/a.css as=style' }) + section('push seen', { purpose: 'none prerender', action: 'hint' }),
+}, async (s) => {
+	const page = await s.open({ ...browser, request: { 'sec-fetch-mode': 'navigate', 'sec-purpose': 'prefetch;prerender' } });
+	assert.deepEqual(links(await page.client.expectHead(1)), [link('/a.css')]);
+	await answered(s, page, 'hint rule');
+});
+
+// covers: P-hint-clients P-hint-forwarded
+scenario('a client that is known to mishandle a 103 gets none, and other interim responses', {
+	...PAGE, extra: section('preload page', { path: '/', add: '/a.css as=style', link: 'yes' }) + section('push all', { action: 'hint', 'hint-clients': 'all' }),
+}, async (s) => {
+	const page = await s.open({ request: { 'user-agent': 'okhttp/4.9.3' } });
+	early(page.origin, page.up, link('/b.css'));
+	page.origin.headers(page.up.stream, { ':status': 102 });
+	assert.equal((await page.client.expectHead(1)).headers[':status'], '102');
+	await answered(s, page, 'drop hint-mishandled');
+	assert.equal((await s.gate.access((l) => l.path === '/b.css')).reason, 'hint-mishandled');
+	page.client.request(3, { 'user-agent': 'okhttp/4.12.0' });
+	assert.deepEqual(links(await page.client.expectHead(3)), [link('/a.css')]);
+	const other = await page.origin.expectRequest();
+	early(page.origin, other, link('/b.css'));
+	assert.deepEqual(links(await page.client.expectHead(3)), [link('/b.css')]);
+});
+
+// covers: P-hint-clients P-hint-forwarded
+scenario('a rule with interim = yes sends a 103 to whom the table names', {
+	...PAGE, extra: section('preload page', { path: '/', add: '/a.css as=style' }) + section('push all', { action: 'hint', 'hint-clients': 'all', interim: 'yes' }),
+}, async (s) => {
+	const page = await s.open({ request: { 'user-agent': 'okhttp/4.9.3' } });
+	assert.deepEqual(links(await page.client.expectHead(1)), [link('/a.css')]);
+	early(page.origin, page.up, link('/b.css'));
+	assert.deepEqual(links(await page.client.expectHead(1)), [link('/b.css')]);
+	await answered(s, page, 'hint rule');
+});

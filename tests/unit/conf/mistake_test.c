@@ -400,17 +400,17 @@ static void push_rule_without_action_is_refused(void **state)
 	    "test.ini:7: [push x] has no action; add a line such as action = forward\n");
 }
 
-static void rule_against_interim_responses_is_about_requests(void **state)
+static void rule_about_interim_responses_is_about_requests(void **state)
 {
 	(void)state;
 	static const char *const conditions[] = {
 	    "source = link", "type = style", "method = GET", "promised-path = /a"};
 	for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++) {
 		char text[512];
-		snprintf(text, sizeof text, LOAD_REST "[push x]\naction = drop\n%s\ninterim = no\n",
-		    conditions[i]);
+		snprintf(text, sizeof text, LOAD_REST "[push x]\naction = drop\n%s\ninterim = %s\n",
+		    conditions[i], i % 2 ? "yes" : "no");
 		assert_refused(text,
-		    "test.ini:10: interim = no is for whole requests, but this rule has source, type, method or "
+		    "test.ini:10: interim is for whole requests, but this rule has source, type, method or "
 		    "promised-path; write a rule without them\n");
 	}
 }
@@ -638,7 +638,7 @@ int main(void)
 	    cmocka_unit_test(route_patterns_are_checked),
 	    cmocka_unit_test(push_patterns_are_checked),
 	    cmocka_unit_test(push_rule_without_action_is_refused),
-	    cmocka_unit_test(rule_against_interim_responses_is_about_requests),
+	    cmocka_unit_test(rule_about_interim_responses_is_about_requests),
 	    cmocka_unit_test(rule_behind_an_unconditional_one_is_refused),
 	    cmocka_unit_test(rule_equal_to_an_earlier_one_is_refused),
 	    cmocka_unit_test(rule_that_looks_shadowed_is_a_warning),

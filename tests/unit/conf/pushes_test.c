@@ -35,11 +35,11 @@ static void rule_gets_every_new_condition_and_limit(void **state)
 	struct load load = load_fine(LOAD_REST "[push a]\naction = hint+hold\nsave-data = no\nnavigation "
 					  "= yes\nrtt = <80ms\nshare = 12.5%\n"
 					  "shadow = yes\ncross-origin = yes\non-revalidation = "
-					  "yes\nhint-clients = all\ninterim = no\nmin-used = 20%\n"
+					  "yes\nhint-clients = all\ninterim = no\npurpose = none prerender\nmin-used = 20%\n"
 					  "min-sample = 7\nurgency = interleaved\n"
 					  "[push b]\naction = hold\nrtt = > 1s\nshare = "
-					  "0.01%\nmin-used = 0.5%\nurgency = before\n"
-					  "[push c]\naction = forward\nurgency = After\n", "");
+					  "0.01%\nmin-used = 0.5%\nurgency = before\npurpose = prefetch\n"
+					  "[push c]\naction = forward\nurgency = After\ninterim = yes\n", "");
 	const struct policy_rule *rule = load.conf->policy.rules;
 	assert_int_equal(rule->save_data, POLICY_NO);
 	assert_int_equal(rule->navigation, POLICY_YES);
@@ -48,7 +48,11 @@ static void rule_gets_every_new_condition_and_limit(void **state)
 	assert_int_equal(rule->share, 1250);
 	assert_true(
 	    rule->shadow && rule->cross_origin && rule->on_revalidation && rule->hint_anyone);
-	assert_true(rule->no_interim && !rule[1].no_interim);
+	assert_int_equal(rule->interim, POLICY_NO);
+	assert_int_equal(rule[1].interim, POLICY_ANY);
+	assert_int_equal(rule[2].interim, POLICY_YES);
+	assert_int_equal(rule->purposes, 1u << POLICY_PURPOSE_NONE | 1u << POLICY_PURPOSE_PRERENDER);
+	assert_int_equal(rule[1].purposes, 1u << POLICY_PURPOSE_PREFETCH);
 	assert_int_equal(rule->min_used, 2000);
 	assert_int_equal(rule->min_sample, 7);
 	assert_int_equal(rule->urgency, POLICY_URGENCY_INTERLEAVED);

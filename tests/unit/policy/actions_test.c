@@ -100,6 +100,10 @@ static void set_parent_used_up(struct scene *s)
 {
 	s->offer.parent_pushes_ever = 1000;
 }
+static void set_speculative(struct scene *s)
+{
+	s->offer.purpose = POLICY_PURPOSE_PRERENDER;
+}
 static void set_rule_full(struct scene *s)
 {
 	s->rules[0].max_per_parent = 1;
@@ -136,6 +140,7 @@ static const struct {
     {set_push_disabled, &policy_reason_PUSH_DISABLED, F, F},
     {set_no_streams, &policy_reason_NO_STREAMS, F, F},
     {set_head, &policy_reason_HEAD, H | N, H | N},
+    {set_speculative, &policy_reason_SPECULATIVE, F | H | N, F | H | N},
     {set_revalidates, &policy_reason_REVALIDATION, 0, F | H | N},
     {set_known, &policy_reason_KNOWN, F | H | N, F | H | N},
     {set_duplicate, &policy_reason_DUPLICATE, F | H | N, F | H | N},

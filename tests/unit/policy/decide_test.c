@@ -286,6 +286,32 @@ static void navigation_that_is_unknown_is_neither(void **state)
 	}
 }
 
+static void speculative_load_is_for_rules_that_name_its_purpose(void **state)
+{
+	struct scene *s = *state;
+	for (int source = 0; source < POLICY_SOURCE_COUNT; source++) {
+		s->offer.source = (enum policy_source)source;
+		s->set.count = 0;
+		s->offer.purpose = POLICY_PURPOSE_NONE;
+		assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
+		s->offer.purpose = POLICY_PURPOSE_PREFETCH;
+		assert_decided(s, POLICY_DROP, &policy_reason_SPECULATIVE, NULL);
+		assert_false(policy_wants_pushes(&s->set, &s->offer));
+		struct policy_rule *rule = scene_rule(s, "one", POLICY_HINT_HOLD);
+		*rule = (struct policy_rule){.name = "one", .action = POLICY_HINT_HOLD};
+		assert_decided(s, POLICY_DROP, &policy_reason_SPECULATIVE, rule);
+		assert_false(policy_wants_offers(&s->set, &s->offer));
+		rule->purposes = 1u << POLICY_PURPOSE_PRERENDER;
+		assert_decided(s, POLICY_DROP, &policy_reason_SPECULATIVE, NULL);
+		s->offer.purpose = POLICY_PURPOSE_PRERENDER;
+		assert_decided(s, POLICY_HINT_HOLD, &policy_reason_RULE, rule);
+		assert_true(policy_wants_offers(&s->set, &s->offer));
+		rule->purposes |= 1u << POLICY_PURPOSE_NONE;
+		s->offer.purpose = POLICY_PURPOSE_NONE;
+		assert_decided(s, POLICY_HINT_HOLD, &policy_reason_RULE, rule);
+	}
+}
+
 static void round_trip_time_counts_only_when_it_was_measured(void **state)
 {
 	struct scene *s = *state;
@@ -487,6 +513,7 @@ int main(void)
 	    DECIDE_TEST(cap_of_a_rule_names_the_rule),
 	    DECIDE_TEST(each_condition_is_asked),
 	    DECIDE_TEST(navigation_that_is_unknown_is_neither),
+	    DECIDE_TEST(speculative_load_is_for_rules_that_name_its_purpose),
 	    DECIDE_TEST(round_trip_time_counts_only_when_it_was_measured),
 	    DECIDE_TEST(user_is_known_by_name),
 	    DECIDE_TEST(certificate_is_known_by_its_names),

@@ -152,7 +152,7 @@ static void offers_are_dropped_once_the_effort_is_used_up(void **state)
 	long_init(&l, "a", "x");
 	scene_rule(&l.s, "costly", POLICY_DROP)->promised_paths =
 	    (struct policy_patterns){&text, &regex, 1};
-	scene_rule(&l.s, "interim", POLICY_FORWARD)->no_interim = true;
+	scene_rule(&l.s, "interim", POLICY_FORWARD)->interim = POLICY_NO;
 	l.s.rules[1].paths = (struct policy_patterns){&shop, NULL, 1};
 	long_remember(&l);
 	scene_promise(&l.s, "GET", "/aaaaaaaaa");
@@ -168,7 +168,7 @@ static void offers_are_dropped_once_the_effort_is_used_up(void **state)
 	/* Now all are, and nothing more is spent; no push is wanted, and interim responses are kept back. */
 	assert_decided(&l.s, POLICY_DROP, &policy_reason_MATCH_LIMIT, NULL);
 	assert_false(policy_wants_pushes(&l.s.set, &l.s.offer));
-	assert_true(policy_withholds_interim(&l.s.set, &l.s.offer));
+	assert_int_equal(policy_interim(&l.s.set, &l.s.offer), POLICY_NO);
 	assert_false(policy_rule_takes(&l.s.rules[1], &l.s.offer));
 	/* The next loop pass has its own. */
 	l.effort = effort_of(LIMIT_EFFORT_OF_REQUEST);

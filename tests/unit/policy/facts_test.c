@@ -22,6 +22,18 @@ static void fields_tell_navigation_saving_and_revalidation(void **state)
 	} rows[] = {
 	    {{NULL}, POLICY_NAVIGATION_UNKNOWN, false, false},
 	    {{"sec-fetch-mode", "navigate"}, POLICY_NAVIGATION_YES, false, false},
+	    {{"sec-fetch-mode", "navigate", "sec-fetch-dest", "document"}, POLICY_NAVIGATION_YES,
+		false, false},
+	    {{"sec-fetch-mode", "navigate", "sec-fetch-dest", "iframe"}, POLICY_NAVIGATION_NO,
+		false, false},
+	    {{"sec-fetch-mode", "navigate", "sec-fetch-dest", "frame"}, POLICY_NAVIGATION_NO, false,
+		false},
+	    {{"sec-fetch-mode", "navigate", "sec-fetch-dest", "embed"}, POLICY_NAVIGATION_NO, false,
+		false},
+	    {{"sec-fetch-mode", "navigate", "sec-fetch-dest", "object"}, POLICY_NAVIGATION_NO,
+		false, false},
+	    {{"sec-fetch-dest", "document"}, POLICY_NAVIGATION_YES, false, false},
+	    {{"sec-fetch-dest", "style"}, POLICY_NAVIGATION_NO, false, false},
 	    {{"sec-fetch-mode", "no-cors", "save-data", "on"}, POLICY_NAVIGATION_NO, true, false},
 	    {{"save-data", "ON ; x=1"}, POLICY_NAVIGATION_UNKNOWN, true, false},
 	    {{"save-data", "off"}, POLICY_NAVIGATION_UNKNOWN, false, false},
@@ -41,6 +53,37 @@ static void fields_tell_navigation_saving_and_revalidation(void **state)
 		assert_int_equal(policy_navigation_of(head), rows[i].navigation);
 		assert_int_equal(policy_save_data_of(head), rows[i].saves);
 		assert_int_equal(policy_revalidates(head), rows[i].revalidates);
+		http_head_free(head);
+	}
+	http_head_pool_free(pool);
+}
+
+static void fields_tell_speculative_loads(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *fields[4];
+		enum policy_purpose purpose;
+	} rows[] = {
+	    {{NULL}, POLICY_PURPOSE_NONE},
+	    {{"sec-purpose", "prefetch"}, POLICY_PURPOSE_PREFETCH},
+	    {{"sec-purpose", "prefetch;prerender"}, POLICY_PURPOSE_PRERENDER},
+	    {{"sec-purpose", "Prefetch ; anonymous-client-ip; Prerender"}, POLICY_PURPOSE_PRERENDER},
+	    {{"sec-purpose", "prefetch;anonymous-client-ip"}, POLICY_PURPOSE_PREFETCH},
+	    {{"sec-purpose", "prefetch;"}, POLICY_PURPOSE_PREFETCH},
+	    {{"sec-purpose", "prerender"}, POLICY_PURPOSE_NONE},
+	    {{"sec-purpose", "x;prefetch"}, POLICY_PURPOSE_NONE},
+	    {{"sec-purpose", ""}, POLICY_PURPOSE_NONE},
+	    {{"purpose", "prefetch"}, POLICY_PURPOSE_PREFETCH},
+	    {{"x-moz", "prefetch"}, POLICY_PURPOSE_PREFETCH},
+	    {{"x-mos", "prefetch"}, POLICY_PURPOSE_NONE},
+	    {{"purpose", "prefetch", "sec-purpose", "prefetch;prerender"}, POLICY_PURPOSE_PRERENDER},
+	    {{"sec-purpose", "prefetch;prerender", "purpose", "prefetch"}, POLICY_PURPOSE_PRERENDER},
+	};
+	struct http_head_pool *pool = http_head_pool_new(2);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct http_head *head = request(pool, rows[i].fields);
+		assert_int_equal(policy_purpose_of(head), rows[i].purpose);
 		http_head_free(head);
 	}
 	http_head_pool_free(pool);
@@ -99,6 +142,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(fields_tell_navigation_saving_and_revalidation),
+	    cmocka_unit_test(fields_tell_speculative_loads),
 	    cmocka_unit_test(draw_is_even_and_stays_with_client_and_path),
 	    cmocka_unit_test(hosts_are_matched_without_port_and_last_dot),
 	};

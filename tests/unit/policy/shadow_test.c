@@ -237,7 +237,7 @@ static void every_condition_counts(void **state)
 	(void)state;
 	struct slice a, b;
 	struct policy_rule any = {0};
-	struct policy_rule narrower[8] = {
+	struct policy_rule narrower[9] = {
 	    {.sources = 1u << POLICY_RELAYED},
 	    {.methods = 1u << HTTP_METHOD_HEAD},
 	    {.push_enabled = POLICY_NO},
@@ -247,11 +247,12 @@ static void every_condition_counts(void **state)
 	narrower[5].paths = one(&b, "/a");
 	narrower[6].promised_paths = one(&b, "/a");
 	narrower[7].versions = 1u << HTTP_VERSION_1_1;
-	for (size_t i = 0; i < 8; i++) {
+	narrower[8].purposes = 1u << POLICY_PURPOSE_PRERENDER;
+	for (size_t i = 0; i < 9; i++) {
 		assert_hidden(&narrower[i], &any, NOT);
 		assert_hidden(&any, &narrower[i], CERTAIN);
 		assert_hidden(&narrower[i], &narrower[i], CERTAIN);
-		for (size_t other = 0; other < 7; other++)
+		for (size_t other = 0; other < 9; other++)
 			if (other != i)
 				assert_hidden(&narrower[i], &narrower[other], NOT);
 	}

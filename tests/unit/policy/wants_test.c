@@ -177,7 +177,7 @@ static void what_some_rule_does_is_known_without_the_request(void **state)
 
 static bool withholds(const struct scene *s)
 {
-	return policy_withholds_interim(&s->set, &s->offer);
+	return policy_interim(&s->set, &s->offer) == POLICY_NO;
 }
 
 static void rule_that_takes_the_request_may_withhold_interim_responses(void **state)
@@ -187,7 +187,7 @@ static void rule_that_takes_the_request_may_withhold_interim_responses(void **st
 	assert_false(withholds(s));
 	struct policy_rule *first = scene_rule(s, "first", POLICY_FORWARD);
 	struct policy_rule *old = scene_rule(s, "old", POLICY_DROP);
-	old->no_interim = true;
+	old->interim = POLICY_NO;
 	assert_false(withholds(s)); /* the first rule takes all offers of the request */
 	first->promised_paths = (struct policy_patterns){&css, NULL, 1};
 	assert_true(withholds(s));
@@ -206,6 +206,23 @@ static void rule_that_takes_the_request_may_withhold_interim_responses(void **st
 	agent = SLICE("*");
 	old->shadow = true;
 	assert_false(withholds(s));
+}
+
+static void first_rule_that_says_so_gives_or_withholds_interim_responses(void **state)
+{
+	struct scene *s = *state;
+	struct policy_rule *silent = scene_rule(s, "silent", POLICY_FORWARD);
+	struct policy_rule *all = scene_rule(s, "all", POLICY_FORWARD);
+	struct policy_rule *none = scene_rule(s, "none", POLICY_FORWARD);
+	silent->sources = 1u << POLICY_LINK; /* others may be behind it */
+	all->interim = POLICY_YES;
+	none->interim = POLICY_NO;
+	assert_int_equal(policy_interim(&s->set, &s->offer), POLICY_YES);
+	all->interim = POLICY_NO;
+	none->interim = POLICY_YES;
+	assert_int_equal(policy_interim(&s->set, &s->offer), POLICY_NO);
+	all->interim = POLICY_ANY; /* takes all offers */
+	assert_int_equal(policy_interim(&s->set, &s->offer), POLICY_ANY);
 }
 
 /* Whatever the rules: when nothing is wanted, no offer for the request is forwarded. */
@@ -263,6 +280,7 @@ int main(void)
 	    WANTS_TEST(offers_of_our_own_are_wanted_by_shadow_rules_too),
 	    WANTS_TEST(what_some_rule_does_is_known_without_the_request),
 	    WANTS_TEST(rule_that_takes_the_request_may_withhold_interim_responses),
+	    WANTS_TEST(first_rule_that_says_so_gives_or_withholds_interim_responses),
 	    WANTS_TEST(nothing_is_forwarded_that_was_not_wanted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,7 @@ static void add_rule(char *text, unsigned number)
 	    "source = config", "type = style", "type = script image", "promised-path = /p*",
 	    "promised-path = *.css", "path = /page?", "host = example.com", "host = *.example",
 	    "push-enabled = yes", "push-enabled = no", "save-data = yes", "save-data = no",
-	    "navigation = yes", "navigation = no", "user-agent = Mozilla*", "share = 50%",
+	    "navigation = yes", "navigation = no", "user-agent = Mozilla*", "share = 50%", "purpose = none prefetch",
 	    "destination = *.com", "destination = *:8443", "method = HEAD", "version = 2", "version = 1.0 1.1"};
 	static const char *const actions[] = {"forward", "drop", "hold", "hint", "hint+hold"};
 	static const char *const liberties[] = {"cross-origin = yes", "on-revalidation = yes",

@@ -83,7 +83,7 @@ static void a_promise_to_a_client_that_takes_pushes(void **state)
 	    "1. relayed GET http://example.com/a.css\n"
 	    "   guards   malformed ... promise-rate: all 11 pass\n"
 	    "   rule     pictures (t.ini:12): type does not hold\n"
-	    "   guards   authority ... bytes-cap: all 16 pass\n"
+	    "   guards   authority ... bytes-cap: all 17 pass\n"
 	    "   verdict  forward\n"
 	    "   reason   default: No rule matched; the default action applied.\n"
 	    "   advice   Add a [push] rule if something else should happen.\n"
@@ -104,7 +104,7 @@ static void a_browser_gets_hints_and_what_is_held(void **state)
 	    "1. config GET http://example.com/a.css as=style\n"
 	    "   guards   malformed ... promise-rate: all 11 pass\n"
 	    "   rule     browsers (t.ini:12): matches\n"
-	    "   guards   authority ... parent-cap: all 13 pass\n"
+	    "   guards   authority ... parent-cap: all 14 pass\n"
 	    "   verdict  hint+hold, rule browsers\n"
 	    "   reason   rule: A rule of the configuration decided.\n"
 	    "   advice   See the named rule.\n"
@@ -230,6 +230,11 @@ static void links_of_a_103_and_what_is_taken_out_of_it(void **state)
 		"--response-header", "Link: </a.css>; rel=preload; as=style"),
 	    "\nA rule with interim = no: the client does not get the interim response.\n\n"
 	    "1. link GET http://example.com/a.css as=style\n");
+	has("[preload all]\nlink = yes\n",
+	    WORDS("http://example.com/", "--status", "103", "-H", "user-agent: okhttp/4.9.3",
+		"--response-header", "Link: </a.css>; rel=preload; as=style"),
+	    "\nClients with this User-Agent are known to mishandle a 103 (Early Hints).\n"
+	    "This one gets none, unless a rule has interim = yes.\n");
 	has(rules,
 	    WORDS("http://example.com/", "--status", "103", "-H", "user-agent: old/1",
 		"--response-header", "Link: </a.css>; rel=preload; as=style"),
@@ -560,6 +565,10 @@ static void each_guard_gives_its_reason(void **state)
 		"[push r]\naction = hint\nhint-clients = all\n[preload p]\nlink = yes\n",
 		{"--status", "103", "--response-header",
 		    "Link: </x>; rel=preload; x-http2-push-only"}},
+	    {"speculative", "[push r]\naction = forward\n",
+		{"--promise", "/a", "-H", "Sec-Purpose: prefetch"}},
+	    {"hint-mishandled", "[push r]\naction = hint\nhint-clients = all\n",
+		{"--promise", "/a", "-H", "User-Agent: okhttp/4.9.3"}},
 	    {"revalidation", "[preload p]\nadd = /x\n", {"-H", "Cache-Control: no-cache"}},
 	    {"cross-origin", "[preload p]\nlink = yes\n",
 		{"--response-header", "Link: <http://b.example/x>; rel=preload"}},
@@ -600,6 +609,7 @@ static void the_condition_that_fails_is_named(void **state)
 	    {"push-enabled", "push-enabled = no"},
 	    {"save-data", "save-data = yes"},
 	    {"navigation", "navigation = yes"},
+	    {"purpose", "purpose = prerender"},
 	    {"rtt", "rtt = >100ms"},
 	    {"user", "user = *"},
 	    {"destination", "destination = *.com:8080"},
