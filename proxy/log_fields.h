@@ -76,6 +76,7 @@
 	X(held, NUMBER, "", 20, "stable", "0.1", "a held response answered", "`id` of the push whose held response answered this request.") \
 	X(joined, FLAG, "", 4, "stable", "0.1", "true", "With `held`: that response was still arriving when this request came. Else it was complete.") \
 	X(missed, TEXT, "", 72, "stable", "0.1", "a held response did not answer", "Why not: [HOLD.md](HOLD.md). Of a held push: why it did not answer the first request that it missed.") \
+	X(arm, TEXT, "", 52, "stable", "0.1", "`share` of a [preload] section is given", "In which arm of the comparison the page load is: `NAME=on` or `NAME=off`. Of a push that of its page.") \
 	X(push, FLAG, "", 4, "stable", "0.1", "true", "A push, or an offer that became none. The fields below are those of such lines alone.") \
 	X(parent, NUMBER, "", 20, "stable", "0.1", "a push", "`id` of the request that it came with. 0: that was over when the promise came, and its client is not known any more.") \
 	X(source, TEXT, "", 16, "stable", "0.1", "a push", "Who offered it: `relayed` (the origin promised it), `link`, `config`, `manifest`, `learned`.") \

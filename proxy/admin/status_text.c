@@ -134,17 +134,29 @@ static void print_push_off(
 	}
 }
 
-/* ---- limits on requests ---- */
+/* ---- limits on requests, arms of comparisons ---- */
 
 static void print_limited(const struct totals *t, FILE *out)
 {
 	static const char *const verdicts[] = {"refused", "shadow"};
 	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_ROUTE_LIMITED};
-	for (size_t i = 0; i < t->route_count; i++)
+	for (size_t i = 0; i < t->limited.count; i++)
 		for (size_t v = 0; v < 2; v++)
 			observe_count(&f,
-			    OBSERVE_LABELS({"route", t->routes[i].name}, {"verdict", verdicts[v]}),
-			    t->routes[i].limited[v]);
+			    OBSERVE_LABELS(
+				{"route", t->limited.list[i].name}, {"verdict", verdicts[v]}),
+			    t->limited.list[i].n[v]);
+}
+
+static void print_arms(const struct totals *t, FILE *out)
+{
+	static const char *const words[] = {"off", "on"};
+	struct observe_family f = {.out = out, .id = OBSERVE_FAMILY_ARM_PAGES};
+	for (size_t i = 0; i < t->arms.count; i++)
+		for (size_t arm = 0; arm < 2; arm++)
+			observe_count(&f,
+			    OBSERVE_LABELS({"preload", t->arms.list[i].name}, {"arm", words[arm]}),
+			    t->arms.list[i].n[arm]);
 }
 
 /* ---- the samples, in parts ---- */
@@ -203,6 +215,7 @@ static size_t part_routes(const struct status *s, struct totals *t, size_t at, F
 		return 0;
 	print_push_off(s, &t->whole, false, out);
 	print_limited(t, out);
+	print_arms(t, out);
 	return 0;
 }
 

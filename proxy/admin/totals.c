@@ -14,17 +14,23 @@ struct totals *totals_new(void)
 	return t;
 }
 
+static void pairs_fini(struct totals_pairs *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		free(p->list[i].name);
+	free(p->list);
+}
+
 void totals_free(struct totals *t)
 {
 	if (!t)
 		return;
 	for (size_t i = 0; i < t->rule_count; i++)
 		free((char *)(uintptr_t)t->rules[i].name);
-	for (size_t i = 0; i < t->route_count; i++)
-		free(t->routes[i].name);
+	pairs_fini(&t->limited);
+	pairs_fini(&t->arms);
 	totals_series_fini(t);
 	free(t->rules);
-	free(t->routes);
 	free(t);
 }
 
@@ -66,19 +72,25 @@ void totals_add_rule(struct totals *t, const char *name, const struct observe_ru
 	add_rule(totals_rule(t, name), counts);
 }
 
-void totals_add_route(struct totals *t, const char *name, const uint64_t limited[2])
+void totals_add_pair(struct totals_pairs *p, const char *name, const uint64_t n[2])
 {
 	size_t i = 0;
-	while (i < t->route_count && strcmp(t->routes[i].name, name) != 0)
+	while (i < p->count && strcmp(p->list[i].name, name) != 0)
 		i++;
 	if (i == TOTALS_NAMES)
 		return;
-	if (i == t->route_count) {
-		t->routes = memory_resize(t->routes, i + 1, sizeof(*t->routes));
-		t->routes[t->route_count++] = (struct totals_route){.name = memory_strdup(name)};
+	if (i == p->count) {
+		p->list = memory_resize(p->list, i + 1, sizeof(*p->list));
+		p->list[p->count++] = (struct totals_pair){.name = memory_strdup(name)};
 	}
-	t->routes[i].limited[0] += limited[0];
-	t->routes[i].limited[1] += limited[1];
+	p->list[i].n[0] += n[0];
+	p->list[i].n[1] += n[1];
+}
+
+static void add_pairs(struct totals_pairs *sum, const struct totals_pairs *more)
+{
+	for (size_t i = 0; i < more->count; i++)
+		totals_add_pair(sum, more->list[i].name, more->list[i].n);
 }
 
 void totals_know(struct totals *t, const struct conf *conf)
@@ -98,7 +110,10 @@ static void add_names(struct totals *t, const struct conf *conf, const struct ob
 		add_rule(totals_rule(t, rules->rules[i].name), &sum->rules[i]);
 	for (size_t i = 0; i < conf->route_count && i < OBSERVE_PLACES; i++)
 		if (sum->route_limited[i][0] + sum->route_limited[i][1] > 0)
-			totals_add_route(t, conf->routes[i].name, sum->route_limited[i]);
+			totals_add_pair(&t->limited, conf->routes[i].name, sum->route_limited[i]);
+	for (size_t i = 0; i < conf->preload_count && i < OBSERVE_PLACES; i++)
+		if (sum->arm_pages[i][0] + sum->arm_pages[i][1] > 0)
+			totals_add_pair(&t->arms, conf->preloads[i].when.name, sum->arm_pages[i]);
 }
 
 void totals_add(struct totals *t, const struct conf *conf, const struct observe_counters *slots,
@@ -112,6 +127,7 @@ void totals_add(struct totals *t, const struct conf *conf, const struct observe_
 		add_names(t, conf, sum);
 	memset(sum->rules, 0, OBSERVE_RULES * sizeof(*sum->rules));
 	memset(sum->route_limited, 0, sizeof(sum->route_limited));
+	memset(sum->arm_pages, 0, sizeof(sum->arm_pages));
 	if (!has_places) {
 		memset(sum->push_off_until, 0, sizeof(sum->push_off_until));
 		memset(sum->push_off_connections_open, 0, sizeof(sum->push_off_connections_open));
@@ -125,8 +141,8 @@ void totals_add_totals(struct totals *t, const struct totals *more)
 	observe_counters_add(&t->whole, &more->whole);
 	for (size_t i = 0; i < more->rule_count; i++)
 		add_rule(totals_rule(t, more->rules[i].name), &more->rules[i].counts);
-	for (size_t i = 0; i < more->route_count; i++)
-		totals_add_route(t, more->routes[i].name, more->routes[i].limited);
+	add_pairs(&t->limited, &more->limited);
+	add_pairs(&t->arms, &more->arms);
 	list_for_each(&more->in_order, s, struct totals_series, link)
 	    histogram_add(totals_series(t, s->id, s->labels), &s->histogram);
 }

@@ -12,12 +12,17 @@
 #include "proxy/limits.h"
 #include "proxy/observe/observe.h"
 
-/* Names of each kind; what has other names is counted together, routes then not at all. */
+/* Names of each kind; what has other names is counted together, pairs then not at all. */
 enum { TOTALS_NAMES = 4 * OBSERVE_RULES };
 
-struct totals_route {
+struct totals_pair {
 	char *name;
-	uint64_t limited[2]; /* as observe_counters.route_limited */
+	uint64_t n[2];
+};
+
+struct totals_pairs {
+	struct totals_pair *list; /* names are owned */
+	size_t count;
 };
 
 /* Names of series of all generations; what has other names is counted as (other). */
@@ -35,11 +40,11 @@ struct totals {
 	struct observe_counters
 	    whole; /* but for what has a name; rules[OBSERVE_RULES]: all other rules */
 	struct observe_named_rule *rules; /* names are owned */
-	struct totals_route *routes;
-	size_t rule_count, route_count;
-	struct map series;                /* struct totals_series, owned */
-	struct list in_order;             /* the same, in the order in which they came */
-	struct totals_series **by_family; /* owned: for print; NULL: not yet */
+	size_t rule_count;
+	struct totals_pairs limited, arms; /* as observe_counters.route_limited, arm_pages */
+	struct map series;                 /* struct totals_series, owned */
+	struct list in_order;              /* the same, in the order in which they came */
+	struct totals_series **by_family;  /* owned: for print; NULL: not yet */
 };
 
 struct totals *totals_new(void);
@@ -59,7 +64,7 @@ void totals_add_series(struct totals *t, const struct conf *conf, const struct s
 /* The counts of the rule, or of all others when there are too many names. */
 struct observe_rule *totals_rule(struct totals *t, const char *name);
 void totals_add_rule(struct totals *t, const char *name, const struct observe_rule *counts);
-void totals_add_route(struct totals *t, const char *name, const uint64_t limited[2]);
+void totals_add_pair(struct totals_pairs *p, const char *name, const uint64_t n[2]);
 
 /* ---- totals_flat.c: for another process of this program ---- */
 

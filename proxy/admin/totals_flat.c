@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Series have the number of their family behind that of the last kind. */
-enum record_kind { RECORD_WHOLE, RECORD_RULE, RECORD_ROUTE, RECORD_SERIES };
+enum record_kind { RECORD_WHOLE, RECORD_RULE, RECORD_ROUTE, RECORD_ARM, RECORD_SERIES };
 
 /* Both lengths are multiples of 8, and so are the places of values. */
 struct record {
@@ -45,19 +45,24 @@ static void write_record(
 	w->at += head + r.name_bytes + value_bytes;
 }
 
+static void write_pairs(struct writer *w, uint32_t kind, const struct totals_pairs *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		write_record(w, kind, p->list[i].name, p->list[i].n, sizeof(p->list[i].n));
+}
+
 struct totals_flat totals_flatten(const struct totals *t, void *bytes, size_t size)
 {
 	struct writer w = {bytes, (unsigned char *)bytes + size};
 	_Static_assert(sizeof(t->whole) % 8 == 0 && sizeof(t->rules[0].counts) % 8 == 0 &&
-			   sizeof(t->routes[0].limited) % 8 == 0,
+			   sizeof(t->limited.list[0].n) % 8 == 0,
 	    "values keep their places aligned");
 	write_record(&w, RECORD_WHOLE, "", &t->whole, sizeof(t->whole));
 	for (size_t i = 0; i < t->rule_count; i++)
 		write_record(&w, RECORD_RULE, t->rules[i].name, &t->rules[i].counts,
 		    sizeof(t->rules[i].counts));
-	for (size_t i = 0; i < t->route_count; i++)
-		write_record(&w, RECORD_ROUTE, t->routes[i].name, t->routes[i].limited,
-		    sizeof(t->routes[i].limited));
+	write_pairs(&w, RECORD_ROUTE, &t->limited);
+	write_pairs(&w, RECORD_ARM, &t->arms);
 	struct totals_flat flat = {.counters = (size_t)(w.at - (unsigned char *)bytes)};
 	list_for_each(&t->in_order, s, struct totals_series, link)
 	    write_record(&w, RECORD_SERIES + s->id, s->labels, &s->histogram, sizeof(s->histogram));
@@ -73,7 +78,9 @@ static void take_record(
 	else if (r->kind == RECORD_RULE)
 		totals_add_rule(t, name, value);
 	else if (r->kind == RECORD_ROUTE)
-		totals_add_route(t, name, value);
+		totals_add_pair(&t->limited, name, value);
+	else if (r->kind == RECORD_ARM)
+		totals_add_pair(&t->arms, name, value);
 	else
 		histogram_add(
 		    totals_series(t, (enum series_id)(r->kind - RECORD_SERIES), name), value);

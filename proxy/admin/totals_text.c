@@ -105,16 +105,22 @@ static void visit_series(
 	visit(v, &h->sum, "series\t%s\t%s\tsum usec", name, s->labels);
 }
 
+static void visit_pairs(
+    const struct visitor *v, const char *kind, const char *const words[2], struct totals_pairs *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		for (size_t k = 0; k < 2; k++)
+			visit(v, &p->list[i].n[k], "%s\t%s\t%s", kind, p->list[i].name, words[k]);
+}
+
 static void visit_all(const struct visitor *v, struct totals *t)
 {
 	visit_counters(v, &t->whole);
 	visit_rule(v, "rules", "other", &t->whole.rules[OBSERVE_RULES]);
 	for (size_t i = 0; i < t->rule_count; i++)
 		visit_rule(v, "rule", t->rules[i].name, &t->rules[i].counts);
-	for (size_t i = 0; i < t->route_count; i++) {
-		visit(v, &t->routes[i].limited[0], "route\t%s\trefused", t->routes[i].name);
-		visit(v, &t->routes[i].limited[1], "route\t%s\tshadow", t->routes[i].name);
-	}
+	visit_pairs(v, "route", (const char *[2]){"refused", "shadow"}, &t->limited);
+	visit_pairs(v, "arm", (const char *[2]){"off", "on"}, &t->arms);
 	list_for_each(&t->in_order, s, struct totals_series, link)
 	    visit_series(v, s, &s->histogram);
 }
@@ -165,7 +171,7 @@ static void make_series(struct totals *t, struct slice name, struct slice labels
 			(void)totals_series(t, id, text);
 }
 
-/* Gives the rule, route or series of a line an entry in the totals. */
+/* Gives the rule, route, arm or series of a line an entry in the totals. */
 static void make_entry(struct totals *t, struct slice key)
 {
 	static const uint64_t none[2];
@@ -179,7 +185,9 @@ static void make_entry(struct totals *t, struct slice key)
 	if (slice_equal(kind, SLICE("rule")))
 		(void)totals_rule(t, name);
 	else if (slice_equal(kind, SLICE("route")))
-		totals_add_route(t, name, none);
+		totals_add_pair(&t->limited, name, none);
+	else if (slice_equal(kind, SLICE("arm")))
+		totals_add_pair(&t->arms, name, none);
 }
 
 static int compare(const void *a, const void *b)

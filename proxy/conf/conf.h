@@ -285,9 +285,20 @@ struct conf_add {
 	struct slice path, as, type, crossorigin, fetchpriority, media;
 };
 
+/* One side of a comparison: the page loads of clients that get the section's offers, or of those that do not. */
+struct conf_arm {
+	const char *text;             /* "NAME=on", as the log has it */
+	uint32_t preload;             /* the section's index */
+	bool is_on;
+};
+
+#define CONF_SHARE_OFF UINT32_MAX /* nothing is compared */
+
 /* The sources of pushgate's own offers. */
 struct conf_preload {
-	struct policy_rule when;      /* conditions only, for policy_rule_takes */
+	struct policy_rule when;      /* conditions and the name only, for policy_rule_takes */
+	uint32_t share;               /* of the clients, in hundredths of a percent; or CONF_SHARE_OFF */
+	struct conf_arm arms[2];      /* off, on */
 	bool link;
 	enum conf_learned learned;
 	enum conf_remembers remembered;
@@ -331,6 +342,7 @@ struct conf {
 	size_t access_count;
 	struct conf_preload *preloads; /* in order of the file; all that match a request are used */
 	size_t preload_count;
+	bool has_arms;                /* a [preload] section has share */
 	struct conf_error_body *error_bodies; /* of [errors]; each status at most once */
 	size_t error_body_count;
 	struct policy_rules policy;

@@ -30,7 +30,8 @@ conf_setter conf_set_access_rule, conf_set_ignored_query, conf_set_add, conf_set
 /* Readers: they report no mistake themselves; the option's row has the text of it. */
 conf_setter conf_read_log, conf_read_log_sample, conf_read_redirect, conf_read_client_address,
     conf_read_hash, conf_read_statuses, conf_read_health_check, conf_read_rewrite,
-    conf_read_request_buffer, conf_read_body_limit, conf_read_rtt, conf_read_urgency;
+    conf_read_request_buffer, conf_read_body_limit, conf_read_rtt, conf_read_urgency,
+    conf_read_arm_share;
 /* CONF_TYPE_FIELDS */
 conf_setter conf_store_field;
 

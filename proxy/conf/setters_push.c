@@ -125,6 +125,17 @@ bool conf_set_ignored_query(struct conf_loader *l, void *at, struct slice value)
 
 /* ---- [preload] ---- */
 
+bool conf_read_arm_share(struct conf_loader *l, void *at, struct slice value)
+{
+	uint32_t *share = at;
+
+	(void)l;
+	if (!slice_equal(value, SLICE("off")))
+		return value_percent(value, share);
+	*share = CONF_SHARE_OFF;
+	return true;
+}
+
 /* A request target in origin form (RFC 9112 3.2.1), without a fragment. */
 static bool is_target(struct slice text)
 {

@@ -295,8 +295,25 @@ static void *collect(struct conf_loader *l, enum conf_kind kind, size_t *count)
 	return array;
 }
 
+static void set_arms(struct conf_loader *l, struct conf_section *s, uint32_t index)
+{
+	struct conf_preload *p = s->object;
+
+	p->when.name = s->name;
+	if (p->share == CONF_SHARE_OFF)
+		return;
+	l->conf->has_arms = true;
+	for (unsigned is_on = 0; is_on < 2; is_on++)
+		p->arms[is_on] = (struct conf_arm){
+		    .text =
+			arena_printf(&l->conf->arena, "%s=%s", s->name, is_on ? "on" : "off").ptr,
+		    .preload = index,
+		    .is_on = is_on,
+		};
+}
+
 /* Sets name, file, line and index of a section's object. */
-static void set_position(struct conf_section *s, uint32_t index)
+static void set_position(struct conf_loader *l, struct conf_section *s, uint32_t index)
 {
 	if (s->kind == CONF_SECTION_LISTEN) {
 		struct conf_listen *listen = s->object;
@@ -313,6 +330,8 @@ static void set_position(struct conf_section *s, uint32_t index)
 		struct policy_rule *rule = s->object;
 		rule->name = s->name, rule->file = s->file, rule->line = s->line;
 		rule->index = index;
+	} else if (s->kind == CONF_SECTION_PRELOAD) {
+		set_arms(l, s, index);
 	}
 }
 
@@ -375,7 +394,7 @@ void conf_finish(struct conf_loader *l)
 	c->policy.rules = collect(l, CONF_SECTION_PUSH, &c->policy.count);
 	c->preloads = collect(l, CONF_SECTION_PRELOAD, &c->preload_count);
 	for (struct conf_section *s = l->first; s; s = s->next)
-		set_position(s, indexes[s->kind]++);
+		set_position(l, s, indexes[s->kind]++);
 	for (struct conf_section *s = l->first; s; s = s->next) {
 		check_required(l, s);
 		if (checks[s->kind])

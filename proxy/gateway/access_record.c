@@ -356,6 +356,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 		.missed = x->ending.missed,
 		.wasted_bytes = hold_part(x)->wasted_bytes},
 	    .push = is_push ? &push : NULL,
+	    .arm = x->pushes.arm ? x->pushes.arm->text : NULL,
 	    .trace = access_record_trace(x, &trace),
 	};
 	observe_access_log(g->env.observe, &line);

@@ -204,6 +204,8 @@ struct slice gateway_transport_security(const struct exchange *x);
 
 /* The final response to x, which an origin or a held response has answered, gets the field. */
 void server_timing_add(const struct exchange *x, struct http_head *head);
+/* So does that of a page load that is in an arm. */
+void server_timing_add_arm(const struct conf_arm *arm, struct http_head *head);
 
 /* ---- relay_ops.c ---- */
 

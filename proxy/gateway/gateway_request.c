@@ -52,6 +52,9 @@ static RARE void offer_own(struct gateway *g, struct exchange *x)
 	struct client_facts facts;
 	learned_view(g, x);
 	offer_on_request(&g->offers, client_facts(x, &facts), x);
+	const struct conf_arm *arm = x->pushes.arm;
+	if (arm && arm->preload < OBSERVE_PLACES)
+		g->env.observe->counters->arm_pages[arm->preload][arm->is_on]++;
 }
 
 /* What has come before, while the client's password was checked, counts too. */

@@ -46,6 +46,7 @@ static void log_decision(struct gateway *g, const struct exchange *parent,
 	    .response.first_byte = USEC_NEVER,
 	    .ending.outcome = verdict->action == POLICY_DROP ? OBSERVE_REFUSED : OBSERVE_COMPLETE,
 	    .push = &push,
+	    .arm = parent->pushes.arm ? parent->pushes.arm->text : NULL,
 	    .trace = access_record_trace(parent, &trace),
 	};
 	observe_access_log(g->env.observe, &line);
@@ -88,6 +89,7 @@ void promise_made(void *context, struct exchange *push)
 	const struct policy_verdict *verdict = &push->pushed.verdict;
 	bool is_held = push->pushed.state == PUSH_HELD;
 	client_part(push)->hop = client_part(push->pushed.parent)->hop;
+	push->pushes.arm = push->pushed.parent->pushes.arm;
 	counters->pushes_offered++;
 	counters->pushes_forwarded += !is_held;
 	counters->pushes_held += is_held;

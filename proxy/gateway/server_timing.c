@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Adds Server-Timing to the responses of a route with server-timing = yes: the verdicts on the pushes of the request, or
- * that a held response has answered it, and the times that the access log has too (access_record.c). */
+ * that a held response has answered it, and the times that the access log has too (access_record.c). And to page loads in a
+ * comparison the arm that they are in. */
 #include "proxy/gateway/gateway_private.h"
 
 #include "proxy/base/rare.h"
@@ -45,4 +46,10 @@ RARE void server_timing_add(const struct exchange *x, struct http_head *head)
 		timing.origin = t->answered - t->sent;
 	}
 	http_head_add(head, SLICE("server-timing"), http_server_timing(&head->arena, &timing));
+}
+
+RARE void server_timing_add_arm(const struct conf_arm *arm, struct http_head *head)
+{
+	http_head_add(head, SLICE("server-timing"),
+	    arena_printf(&head->arena, "pushgate-arm;desc=\"%s\"", arm->text));
 }

@@ -376,6 +376,7 @@ static size_t write_line(
 		put_trace(&a, x->trace);
 	put_response(&a, x);
 	put_ending(&a, x);
+	put_name(&a, LOG_FIELD_arm, x->arm);
 	if (x->push)
 		put_push(&a, x->push, x->hold.wasted_bytes);
 	if (x->weight > 1)

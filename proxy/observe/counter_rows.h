@@ -177,6 +177,7 @@
 	X(SERVER_ORDER, "pushgate_server_order_requests", "gauge", "origin, server, order", "requests that are still open at a server that `pushgate server` has taken out of use; order: drain, down; server: as the configuration has it; at most 128") \
 	X(SERVER_WEIGHT, "pushgate_server_order_weight", "gauge", "origin, server", "the weight that `pushgate server` has given a server in place of the configured one") \
 	X(PUSH, "pushgate_push_total", "counter", "source, verdict, reason", "offers of pushes. Links that no verdict could use are not read and not counted") \
+	X(ARM_PAGES, "pushgate_arm_pages_total", "counter", "preload, arm", "page loads in the arms of a [preload] section with share; of the first 64 sections of the file") \
 	X(RULE, "pushgate_rule_total", "counter", "rule, event", "outcomes of each rule's pushes; (other): the rules behind the 64th together") \
 	X(RULE_BYTES, "pushgate_rule_bytes_total", "counter", "rule, outcome", "body bytes of these pushes, used or wasted") \
 	X(RULE_RESET, "pushgate_rule_reset_seconds_total", "counter", "rule", "sum of the times from a promise to the client's reset") \

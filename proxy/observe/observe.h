@@ -62,6 +62,7 @@ struct observe_counters {
 	uint64_t misses[OBSERVE_MISSES];              /* holds_missed, by cause */
 	uint64_t denials[OBSERVE_DENIALS];            /* by reason */
 	uint64_t route_limited[OBSERVE_PLACES][2]; /* by the route's index, and whether in shadow */
+	uint64_t arm_pages[OBSERVE_PLACES][2]; /* by the [preload] section's index: arm off, on */
 	/* A gauge, by the origin's index: its connections on which push was turned off. */
 	uint64_t push_off_connections_open[OBSERVE_PLACES];
 	/* All above are added up; of this the latest counts. By the route's index, on the monotonic clock; 0 or past: on. */
@@ -343,6 +344,7 @@ struct observe_exchange {
 	struct observe_ending ending;
 	struct observe_hold hold;
 	const struct observe_push *push;   /* NULL = it is a client's request */
+	const char *arm;                   /* "NAME=on"; NULL = its page is in no comparison */
 	const struct observe_trace *trace; /* NULL = it is in none */
 };
 

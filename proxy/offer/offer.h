@@ -6,6 +6,7 @@
  * No connection and no socket in here. The data plane and `pushgate explain` call the same functions, so that explain
  * shows what would happen.
  *
+ *   arms.c             which clients get the offers of a [preload] section with share
  *   context.c          facts about a request and about an offer
  *   forward_promise.c  what an origin may promise in forward mode
  *   own_offers.c       offers from `add`, manifests, the learned table and the memory of pages
@@ -128,6 +129,11 @@ void offer_context(const struct offer_env *env, const struct client_facts *clien
 
 /* Whether the target has another scheme or authority than the request. */
 enum relay_offer_flags offer_place(const struct exchange *x, const struct http_target *target);
+/* The arm of the section's comparison that the client is in. The section has a share. */
+const struct conf_arm *offer_arm(const struct conf_preload *p, const struct address *client);
+/* takes: whether each [preload] section matches the request. The first of these with a share says which arm the client is
+ * in; in the arm off, all with a share are taken out of `takes`. The arm of a page load is noted in x. */
+void offer_choose_arm(const struct conf *conf, struct exchange *x, bool is_page, bool *takes);
 /* Makes pushgate's own offers for a request that has just arrived: `add`, manifests, learned
  * table, memory of pages. */
 void offer_on_request(

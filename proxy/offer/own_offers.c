@@ -180,6 +180,8 @@ void offer_on_request(
 			  : memory_alloc(conf->preload_count * sizeof(*takes));
 	for (size_t i = 0; i < conf->preload_count; i++)
 		takes[i] = policy_rule_takes(&conf->preloads[i].when, &facts);
+	if (conf->has_arms)
+		offer_choose_arm(conf, x, facts.navigation != POLICY_NAVIGATION_NO, takes);
 	for (size_t use = 0; use < sizeof(uses) / sizeof(uses[0]); use++)
 		for (size_t i = 0; i < conf->preload_count && !exchange_is_over(x); i++)
 			if (takes[i])

@@ -172,6 +172,7 @@ void explain_show(
  * the client does not get; an origin that is asked without pushes; an answer of our own */
 bool explain_unspoken(FILE *out, const struct conf_listen *listen, enum http_version version);
 void explain_interim(FILE *out, const struct explain_scene *s, uint16_t status);
+void explain_arm(FILE *out, const struct exchange *x);    /* after the gateway's own offers */
 bool explain_is_without_pushes(const struct exchange *x); /* by its protocol */
 void explain_no_pushes(FILE *out, const struct exchange *x, bool has_promises);
 void explain_refusal(

@@ -373,6 +373,7 @@ static int play(struct request *r, const struct fetch_request *url)
 	if (!r->o->served)
 		explain_learned(r->out, &r->scene);
 	explain_dispatch(&r->scene);
+	explain_arm(r->out, r->scene.x);
 	if (!r->scene.wants_pushes || explain_is_without_pushes(r->scene.x))
 		explain_no_pushes(r->out, r->scene.x, r->o->promise_count > 0);
 	if (r->scene.x->pushes.is_subscription)

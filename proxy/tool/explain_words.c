@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints why a request gets no pushes, or no answer of an origin, at all. */
+/* Prints why a request gets no pushes, or no answer of an origin, at all; and in which arm a page load is. */
 #include "proxy/tool/explain.h"
 
 bool explain_unspoken(FILE *out, const struct conf_listen *listen, enum http_version version)
@@ -34,6 +34,15 @@ void explain_interim(FILE *out, const struct explain_scene *s, uint16_t status)
 	else if (refusal)
 		fprintf(out, "\n%s\nThis one gets none, unless a rule has interim = yes.\n",
 		    refusal->sentence);
+}
+
+void explain_arm(FILE *out, const struct exchange *x)
+{
+	const struct conf_arm *arm = x->pushes.arm;
+	if (arm)
+		fprintf(out,
+		    "\narm %s: by its address this client gets %s [preload] sections with share\n",
+		    arm->text, arm->is_on ? "the offers of" : "no offers of");
 }
 
 bool explain_is_without_pushes(const struct exchange *x)

@@ -104,6 +104,8 @@ static void add_counters(struct text *t, const struct observe_counters *c)
 	for (size_t i = 0; i < OBSERVE_PLACES; i++) {
 		add_number(t, "limited ", i ? "1" : "0", c->route_limited[i][0]);
 		add_number(t, "limited in shadow ", i ? "1" : "0", c->route_limited[i][1]);
+		add_number(t, "pages with arm off ", i ? "1" : "0", c->arm_pages[i][0]);
+		add_number(t, "pages with arm on ", i ? "1" : "0", c->arm_pages[i][1]);
 	}
 }
 

@@ -310,7 +310,7 @@ static void everything_has_a_bound(void **state)
 		snprintf(name, sizeof(name), "%04zu", i);
 		name[4] = 'n';
 		totals_rule(ended, name)->used_bytes += 1;
-		totals_add_route(ended, name, limited);
+		totals_add_pair(&ended->limited, name, limited);
 	}
 	name[4] = 'n';
 	name[TOTALS_LABELS_BYTES - 1] = '\0';
@@ -337,10 +337,10 @@ static void everything_has_a_bound(void **state)
 	assert_int_equal(strlen(status->processes[0].name), 47);
 	const struct totals *sum = sum_of(l);
 	assert_int_equal(sum->rule_count, TOTALS_NAMES);
-	assert_int_equal(sum->route_count, TOTALS_NAMES);
+	assert_int_equal(sum->limited.count, TOTALS_NAMES);
 	assert_string_equal(sum->rules[TOTALS_NAMES - 1].name, ended->rules[TOTALS_NAMES - 1].name);
 	assert_int_equal(sum->whole.rules[OBSERVE_RULES].used_bytes, MANY - TOTALS_NAMES);
-	assert_int_equal(sum->routes[7].limited[1], 2);
+	assert_int_equal(sum->limited.list[7].n[1], 2);
 	assert_int_equal(sum->series.count, TOTALS_SERIES);
 	ledger_status_free(l);
 	totals_free(ended);

@@ -41,9 +41,9 @@ static const struct observe_rule *rule_of(const struct totals *t, const char *na
 static uint64_t limited(const struct totals *t, const char *name)
 {
 	uint64_t n = 0;
-	for (size_t i = 0; i < t->route_count; i++)
-		if (strcmp(t->routes[i].name, name) == 0)
-			n += t->routes[i].limited[0];
+	for (size_t i = 0; i < t->limited.count; i++)
+		if (strcmp(t->limited.list[i].name, name) == 0)
+			n += t->limited.list[i].n[0];
 	return n;
 }
 
@@ -108,7 +108,7 @@ static void names_without_end_are_counted_together(void **state)
 		free(n);
 	}
 	assert_int_equal(t->rule_count, TOTALS_NAMES);
-	assert_int_equal(t->route_count, TOTALS_NAMES);
+	assert_int_equal(t->limited.count, TOTALS_NAMES);
 	for (size_t i = 0; i < t->rule_count; i++)
 		sum += t->rules[i].counts.used_bytes;
 	assert_int_equal(sum, TOTALS_NAMES);

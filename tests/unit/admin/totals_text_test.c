@@ -26,7 +26,8 @@ static struct totals *full(void)
 	totals_rule(t, "a rule")->events[POLICY_EVENT_COUNT - 1] = 10;
 	totals_rule(t, "a rule")->reset_usec = 11;
 	totals_rule(t, "b")->used_bytes = 12;
-	totals_add_route(t, "r", (const uint64_t[2]){13, 14});
+	totals_add_pair(&t->limited, "r", (const uint64_t[2]){13, 14});
+	totals_add_pair(&t->arms, "shop", (const uint64_t[2]){15, 16});
 	histogram_count(totals_series(t, SERIES_REQUEST, "listen=\"l\",route=\"r s\""), 15);
 	histogram_count(totals_series(t, SERIES_TLS, "listen=\"l\""), 20 * USEC_PER_SEC);
 	return t;
@@ -52,8 +53,11 @@ static void all_counters_come_back(void **state)
 	assert_memory_equal(&t->whole, &copy->whole, sizeof(t->whole));
 	assert_int_equal(copy->rule_count, 2);
 	assert_int_equal(totals_rule(copy, "a rule")->reset_usec, 11);
-	assert_int_equal(copy->route_count, 1);
-	assert_int_equal(copy->routes[0].limited[1], 14);
+	assert_int_equal(copy->limited.count, 1);
+	assert_int_equal(copy->limited.list[0].n[1], 14);
+	assert_int_equal(copy->arms.count, 1);
+	assert_int_equal(copy->arms.list[0].n[0], 15);
+	assert_int_equal(copy->arms.list[0].n[1], 16);
 	assert_int_equal(copy->series.count, 2);
 	assert_int_equal(totals_series(copy, SERIES_REQUEST, "listen=\"l\",route=\"r s\"")->counts[0], 1);
 	const struct histogram *h = totals_series(copy, SERIES_TLS, "listen=\"l\"");

@@ -487,9 +487,45 @@ static void manifest_that_is_not_there_is_no_mistake(void **state)
 	load_free(&load);
 }
 
+static void share_of_a_preload_makes_two_arms(void **state)
+{
+	(void)state;
+	struct load load = load_fine(LOAD_REST
+	    "[preload a]\nlink = yes\n[preload b]\nlink = yes\nshare = 12.5%\n"
+	    "[preload c]\nlink = yes\nshare = 0%\n[preload d]\nlink = yes\nshare = off\n",
+	    "");
+	const struct conf_preload *p = load.conf->preloads;
+	assert_true(load.conf->has_arms);
+	assert_int_equal(p[0].share, CONF_SHARE_OFF);
+	assert_int_equal(p[1].share, 1250);
+	assert_int_equal(p[2].share, 0);
+	assert_int_equal(p[3].share, CONF_SHARE_OFF);
+	assert_string_equal(p[1].arms[0].text, "b=off");
+	assert_string_equal(p[1].arms[1].text, "b=on");
+	assert_true(p[1].arms[1].is_on && !p[1].arms[0].is_on);
+	assert_int_equal(p[2].arms[1].preload, 2);
+	load_free(&load);
+	load = load_fine(LOAD_REST "[preload a]\nlink = yes\n", "");
+	assert_false(load.conf->has_arms);
+	load_free(&load);
+}
+
+static void share_that_is_none_is_a_mistake(void **state)
+{
+	(void)state;
+	assert_refused(LOAD_REST "[preload a]\nlink = yes\nshare = 101%\n",
+	    "test.ini:9: bad value '101%' for share; write off, or a share of the clients from 0% "
+	    "to 100%, such as share = 50%\n");
+	assert_refused(LOAD_REST "[preload a]\nlink = yes\nshare = half\n",
+	    "test.ini:9: bad value 'half' for share; write off, or a share of the clients from 0% "
+	    "to 100%, such as share = 50%\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(share_of_a_preload_makes_two_arms),
+	    cmocka_unit_test(share_that_is_none_is_a_mistake),
 	    cmocka_unit_test(every_action_and_source_is_read),
 	    cmocka_unit_test(rule_gets_every_new_condition_and_limit),
 	    cmocka_unit_test(users_and_destinations_are_lists),

@@ -459,6 +459,7 @@ static void each_field_can_be_written_alone(void **state)
 	x.trace = &trace;
 	x.hold = (struct observe_hold){2, true, "x", 2};
 	x.push = &push;
+	x.arm = "x=on";
 	x.tunnel = SLICE("x");
 	x.tunnel_ended = "x";
 	x.request.retries = 1;

@@ -894,9 +894,25 @@ static void wrong_words_are_refused(void **state)
 	stderr = kept;
 }
 
+static void a_page_load_is_in_an_arm(void **state)
+{
+	(void)state;
+	static const char conf[] =
+	    "[push b]\naction = hint\n[preload p]\nadd = /a.css\nshare = 50%\n";
+	has(conf, WORDS("--client", "chrome", "--client", "192.0.2.1", "http://example.com/"),
+	    "\narm p=on: by its address this client gets the offers of [preload] sections with "
+	    "share\n");
+	has(conf, WORDS("--client", "chrome", "--client", "192.0.2.2", "http://example.com/"),
+	    "\narm p=off: by its address this client gets no offers of [preload] sections with "
+	    "share\n");
+	has(conf, WORDS("--client", "chrome", "--client", "192.0.2.2", "http://example.com/"),
+	    "\nThere are no offers.\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_page_load_is_in_an_arm),
 	    cmocka_unit_test(a_promise_to_a_client_that_takes_pushes),
 	    cmocka_unit_test(a_browser_gets_hints_and_what_is_held),
 	    cmocka_unit_test(half_of_hint_and_hold_for_a_client_that_does_not_navigate),
