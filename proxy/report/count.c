@@ -19,7 +19,7 @@
 
 void report_init(struct report *r)
 {
-	*r = (struct report){.families = report_families_new()};
+	*r = (struct report){.families = report_families_new(), .arms = report_arms_new()};
 	for (unsigned by = 0; by < REPORT_BY_COUNT; by++)
 		report_groups_init(
 		    &r->groups[by], by == REPORT_BY_RESOURCE ? RESOURCES_MOST : OTHERS_MOST);
@@ -30,11 +30,13 @@ void report_fini(struct report *r)
 	for (unsigned by = 0; by < REPORT_BY_COUNT; by++)
 		report_groups_fini(&r->groups[by]);
 	report_families_free(r->families);
+	report_arms_free(r->arms);
 }
 
 void report_end(struct report *r)
 {
 	report_families_end(r);
+	report_arms_end(r);
 }
 
 /* ---- fields ---- */
@@ -198,6 +200,7 @@ static void count_push(struct report *r, const json_t *line, uint64_t weight)
 	struct report_groups *groups = r->groups;
 	const struct report_figures f = figures_of_push(line, weight);
 	const char *source = text_of(line, FIELD(source), "-");
+	const char *arm = text_of(line, FIELD(arm), NULL);
 	report_add(&r->all, &f);
 	report_families_push(r, page_of(line, number_of(line, FIELD(parent))), &f);
 	add_pair(&groups[REPORT_BY_LISTENER], text_of(line, FIELD(listen), "-"),
@@ -206,6 +209,8 @@ static void count_push(struct report *r, const json_t *line, uint64_t weight)
 	report_groups_add(&groups[REPORT_BY_SOURCE], source, &f);
 	report_groups_add(&groups[REPORT_BY_RULE], rule_of(line), &f);
 	add_resource(r, line, &f);
+	if (arm)
+		report_groups_add(&groups[REPORT_BY_ARM], arm, &f);
 	if (f.n[REPORT_DROPPED] > 0)
 		add_pair(&groups[REPORT_BY_REASON], text_of(line, FIELD(reason), "-"), source, &f);
 	if (f.n[REPORT_HELD] > 0)
@@ -215,15 +220,28 @@ static void count_push(struct report *r, const json_t *line, uint64_t weight)
 
 /* ---- a request ---- */
 
+/* An answer that failed says nothing about how soon pages come. */
+static void count_load(
+    struct report *r, const json_t *line, const char *arm, const struct report_figures *f)
+{
+	json_t *first_byte = json_object_get(line, FIELD(first_byte_us));
+	report_groups_add(&r->groups[REPORT_BY_ARM], arm, f);
+	if (first_byte && number_of(line, FIELD(status)) < 400)
+		report_arms_load(r->arms, arm, bytes_of(line, FIELD(first_byte_us)));
+}
+
 static void count_request(struct report *r, const json_t *line, uint64_t weight)
 {
 	const struct report_figures f = {.n = {[REPORT_REQUESTS] = weight}};
 	const char *missed = text_of(line, FIELD(missed), NULL);
+	const char *arm = text_of(line, FIELD(arm), NULL);
 	report_add(&r->all, &f);
 	report_families_request(r, page_of(line, number_of(line, FIELD(id))),
 	    report_family(text_of(line, FIELD(user_agent), NULL)), &f);
 	add_pair(&r->groups[REPORT_BY_LISTENER], text_of(line, FIELD(listen), "-"),
 	    text_of(line, FIELD(protocol), "-"), &f);
+	if (arm)
+		count_load(r, line, arm, &f);
 	if (json_object_get(line, FIELD(held)))
 		report_groups_add(&r->groups[REPORT_BY_ANSWER],
 		    json_is_true(json_object_get(line, FIELD(joined))) ? "joined" : "claimed", &f);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Private to report/. A log is read line by line (lines.c). Each line becomes figures (count.c), which are added to the
- * groups that it belongs to (groups.c): its route, its rule and so on, and the family of its client (families.c). At the
- * end the groups are sorted into sections (sections.c), which are shown as text, JSON or HTML (show_….c).
+ * groups that it belongs to (groups.c): its route, its rule and so on, and the family of its client (families.c). The
+ * times of page loads in a comparison are kept apart (arms.c). At the end the groups are sorted into sections (sections.c), which are shown as text, JSON or HTML (show_….c).
  */
 #ifndef PUSHGATE_REPORT_REPORT_PRIVATE_H
 #define PUSHGATE_REPORT_REPORT_PRIVATE_H
@@ -30,6 +30,8 @@ enum report_figure {
 	REPORT_UNUSED,  /* reset or unclaimed */
 	REPORT_USED_BYTES,
 	REPORT_WASTED_BYTES,
+	REPORT_MEDIAN, /* of the times to the first byte of page loads, in µs; of arms alone, at the end */
+	REPORT_P95,
 	REPORT_FIGURE_COUNT
 };
 
@@ -77,6 +79,7 @@ enum report_by {
 	REPORT_BY_REASON,   /* of drops, by source */
 	REPORT_BY_ANSWER, /* requests that found something held: claimed, joined, or the cause of the miss */
 	REPORT_BY_END, /* of held pushes */
+	REPORT_BY_ARM, /* page loads in a comparison, and their pushes */
 	REPORT_BY_COUNT
 };
 
@@ -91,10 +94,12 @@ struct report_bad_line {
 };
 
 struct report_families;
+struct report_arms;
 
 struct report {
 	struct report_groups groups[REPORT_BY_COUNT];
 	struct report_families *families; /* owned */
+	struct report_arms *arms;         /* owned */
 	struct report_figures all;
 	uint64_t lines, bad_lines;
 	struct report_bad_line bad[REPORT_BAD_LINES_NAMED]; /* the first ones */
@@ -122,6 +127,44 @@ void report_families_push(struct report *r, uint64_t page, const struct report_f
 void report_families_end(
     struct report *r); /* pushes whose request has no line belong to no family */
 
+/* ---- arms.c ---- */
+
+/* Arms whose times are kept; what is in others is not compared. */
+#define REPORT_ARMS_MOST 64u
+/* Page loads of each arm before they are compared; and how probable a difference by chance may be, so that it counts as
+ * one. The loads of one client resemble each other, and reports are looked at more than once: hence no 5 %. */
+#define REPORT_ARM_SAMPLE 100u
+#define REPORT_ARM_CHANCE 0.01
+
+struct report_arms *report_arms_new(void);
+void report_arms_free(struct report_arms *a); /* accepts NULL */
+/* A page load in the arm "NAME=on" or "NAME=off", with the time to its first byte in µs. */
+void report_arms_load(struct report_arms *a, const char *name, uint64_t first_byte);
+void report_arms_end(struct report *r);
+
+enum report_arm_verdict {
+	REPORT_ARM_WAIT,
+	REPORT_ARM_ALIKE, /* chance alone may make the difference */
+	REPORT_ARM_SOONER,
+	REPORT_ARM_LATER
+};
+
+struct report_comparison {
+	const char *name; /* so many bytes of it; borrows from the report */
+	int name_bytes;
+	uint64_t loads[2], median[2], wasted[2]; /* off, on; wasted: bytes for each page load */
+	enum report_arm_verdict verdict;
+	double
+	    chance; /* of a difference of ranks that is as large or larger, without any effect; 1 with too few loads */
+};
+
+/* Returns how many there are. */
+size_t report_compare(const struct report *r, struct report_comparison list[REPORT_ARMS_MOST]);
+const char *report_arm_verdict(enum report_arm_verdict v);
+#define REPORT_COMPARISON_BYTES 400u
+/* What stands behind the name. */
+void report_comparison_text(const struct report_comparison *c, char text[REPORT_COMPARISON_BYTES]);
+
 /* ---- lines.c ---- */
 
 /* Reads a log, compressed by gzip or not, "-" is standard input. False: it could not be read to its end, and *error
@@ -136,7 +179,7 @@ bool report_read(struct report *r, const char *file, const char **error);
 #define REPORT_RULE_KEEP 50u
 #define REPORT_RULE_DROP 20u
 
-enum report_unit { REPORT_COUNT, REPORT_BYTES, REPORT_SHARE };
+enum report_unit { REPORT_COUNT, REPORT_BYTES, REPORT_SHARE, REPORT_TIME };
 
 struct report_column {
 	const char *id, *title;
@@ -157,7 +200,7 @@ struct report_section {
 	const struct report_groups *groups;
 };
 
-#define REPORT_SECTIONS_MOST 12u
+#define REPORT_SECTIONS_MOST 13u
 
 struct report_sections {
 	struct report_section list[REPORT_SECTIONS_MOST];

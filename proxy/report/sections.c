@@ -19,6 +19,10 @@
 	{                                                                                          \
 		.id = (name), .title = (head), .figure = REPORT_##member, .unit = REPORT_BYTES     \
 	}
+#define TIME_OF(name, head, member)                                                                \
+	{                                                                                          \
+		.id = (name), .title = (head), .figure = REPORT_##member, .unit = REPORT_TIME      \
+	}
 #define USED_SHARE                                                                                 \
 	{                                                                                          \
 		.id = "used_share", .title = "used %", .figure = REPORT_USED,                      \
@@ -51,6 +55,19 @@ static const struct report_column of_uses[] = {
     BYTES_OF("wasted_bytes", "wasted bytes", WASTED_BYTES),
 };
 
+static const struct report_column of_arms[] = {
+    COUNT_OF("page_loads", "page loads", REQUESTS),
+    TIME_OF("first_byte_median_us", "first byte", MEDIAN),
+    TIME_OF("first_byte_p95_us", "95% below", P95),
+    COUNT_OF("offered", "offered", OFFERED),
+    COUNT_OF("hinted", "hinted", HINTED),
+    COUNT_OF("held", "held", HELD),
+    COUNT_OF("claimed", "claimed", CLAIMED),
+    USED_SHARE,
+    BYTES_OF("used_bytes", "used bytes", USED_BYTES),
+    BYTES_OF("wasted_bytes", "wasted bytes", WASTED_BYTES),
+};
+
 static const struct report_column of_drops[] = {COUNT_OF("offers", "offers", DROPPED)};
 static const struct report_column of_requests[] = {COUNT_OF("requests", "requests", REQUESTS)};
 static const struct report_column of_ends[] = {
@@ -66,6 +83,13 @@ static const struct row {
 	enum report_figure sorted_by;
 	bool is_long; /* only its first rows are shown */
 } rows[] = {
+    {{.id = "arms",
+	 .title = "Arms that are compared",
+	 .note = "The first byte of a page is the median, in milliseconds. docs/REPORT.md says how "
+		 "arms are compared.",
+	 .key_title = "arm",
+	 COLUMNS(of_arms)},
+	REPORT_BY_ARM, REPORT_REQUESTS, false},
     {{.id = "families",
 	 .title = "Who takes pushes",
 	 .note =
@@ -194,6 +218,9 @@ void report_cell(
 		return;
 	case REPORT_BYTES:
 		bytes_cell(text, f->n[c->figure]);
+		return;
+	case REPORT_TIME:
+		snprintf(text, REPORT_CELL_BYTES, "%.1f", (double)f->n[c->figure] / 1000);
 		return;
 	case REPORT_SHARE:
 		share = report_share(c, f);

@@ -112,6 +112,20 @@ static void print_bad_lines(const struct report *r, FILE *out)
 	fputs("</ul>\n", out);
 }
 
+static void print_comparisons(const struct report *r, FILE *out)
+{
+	struct report_comparison list[REPORT_ARMS_MOST];
+	size_t count = report_compare(r, list);
+	char text[REPORT_COMPARISON_BYTES], name[REPORT_COMPARISON_BYTES];
+	for (size_t i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), "%.*s", list[i].name_bytes, list[i].name);
+		report_comparison_text(&list[i], text);
+		fputs("<p>", out);
+		print_escaped(name, out);
+		fprintf(out, "%s</p>\n", text);
+	}
+}
+
 void report_show_html(const struct report *r, const struct report_sections *s, FILE *out)
 {
 	fputs(begin, out);
@@ -119,6 +133,7 @@ void report_show_html(const struct report *r, const struct report_sections *s, F
 	report_show_sum(r, print_escaped, out);
 	fputs("</p>\n", out);
 	print_bad_lines(r, out);
+	print_comparisons(r, out);
 	for (size_t i = 0; i < s->count; i++)
 		if (s->list[i].row_total > 0)
 			print_section(&s->list[i], out);

@@ -56,12 +56,31 @@ static json_t *bad_lines(const struct report *r)
 	return json_pack("{s:o, s:o}", "count", number(r->bad_lines), "first", list);
 }
 
+static json_t *comparisons(const struct report *r)
+{
+	struct report_comparison list[REPORT_ARMS_MOST];
+	size_t count = report_compare(r, list);
+	json_t *array = json_array();
+	for (size_t i = 0; i < count; i++) {
+		const struct report_comparison *c = &list[i];
+		json_array_append_new(array,
+		    json_pack("{s:s%, s:s, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "name", c->name,
+			(size_t)c->name_bytes, "first_byte", report_arm_verdict(c->verdict),
+			"chance", c->chance, "on_loads", number(c->loads[1]), "off_loads",
+			number(c->loads[0]), "on_median_us", number(c->median[1]), "off_median_us",
+			number(c->median[0]), "on_wasted_bytes", number(c->wasted[1]),
+			"off_wasted_bytes", number(c->wasted[0])));
+	}
+	return array;
+}
+
 void report_show_json(const struct report *r, const struct report_sections *s, FILE *out)
 {
 	json_t *report = json_pack("{s:o, s:o, s:{s:s, s:s}, s:{s:i, s:i, s:i}}", "lines",
 	    number(r->lines), "bad_lines", bad_lines(r), "time", "first", r->first, "last", r->last,
 	    "advice", "sample", (int)REPORT_RULE_SAMPLE, "keep_percent", (int)REPORT_RULE_KEEP,
 	    "drop_percent", (int)REPORT_RULE_DROP);
+	json_object_set_new(report, "comparisons", comparisons(r));
 	for (size_t i = 0; i < s->count; i++)
 		json_object_set_new(report, s->list[i].id, section(&s->list[i]));
 	json_dumpf(report, out, JSON_INDENT(2) | JSON_REAL_PRECISION(5));

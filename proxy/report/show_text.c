@@ -140,11 +140,25 @@ static void print_time(const char *time, FILE *out)
 	(void)print_key(time, out);
 }
 
+static void print_comparisons(const struct report *r, FILE *out)
+{
+	struct report_comparison list[REPORT_ARMS_MOST];
+	size_t count = report_compare(r, list);
+	char text[REPORT_COMPARISON_BYTES], name[REPORT_COMPARISON_BYTES];
+	for (size_t i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), "%.*s", list[i].name_bytes, list[i].name);
+		report_comparison_text(&list[i], text);
+		(void)print_key(name, out);
+		fprintf(out, "%s\n", text);
+	}
+}
+
 void report_show_text(const struct report *r, const struct report_sections *s, FILE *out)
 {
 	report_show_sum(r, print_time, out);
 	putc('\n', out);
 	print_bad_lines(r, out);
+	print_comparisons(r, out);
 	for (size_t i = 0; i < s->count; i++)
 		if (s->list[i].row_total > 0)
 			print_section(&s->list[i], out);

@@ -308,6 +308,7 @@ static void numbers_for_a_reader(void **state)
 	    {REPORT_BYTES, 999949, 0, "999.9k"}, {REPORT_BYTES, 999999, 0, "1.0M"}, {REPORT_BYTES, 1500000000, 0, "1.5G"},
 	    {REPORT_BYTES, UINT64_MAX, 0, "18.4E"}, {REPORT_SHARE, 1, 2, "33.3%"}, {REPORT_SHARE, 1, 0, "100.0%"},
 	    {REPORT_SHARE, 0, 5, "0.0%"}, {REPORT_SHARE, 0, 0, "-"},
+	    {REPORT_TIME, 12340, 0, "12.3"},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct report_column c = {.figure = REPORT_USED, .unit = rows[i].unit, .rest = REPORT_UNUSED};
@@ -316,6 +317,199 @@ static void numbers_for_a_reader(void **state)
 		report_cell(text, &c, &f);
 		assert_string_equal(text, rows[i].text);
 	}
+}
+
+/* ---- arms ---- */
+
+/* Loads of a page whose times to the first byte are these, in steps of so many µs. */
+static void add_loads(
+    struct report *r, const char *arm, unsigned count, unsigned first, unsigned step)
+{
+	char line[256];
+	for (unsigned i = 0; i < count; i++) {
+		snprintf(line, sizeof(line),
+		    "{\"worker\":0,\"id\":%u,\"status\":200,\"arm\":\"%s\",\"first_byte_us\":%u}",
+		    i + 1, arm, first + i * step);
+		add(r, line);
+	}
+}
+
+static char *compared(const struct report *r)
+{
+	struct report_comparison list[REPORT_ARMS_MOST];
+	static char text[REPORT_COMPARISON_BYTES + 64];
+	assert_int_equal(report_compare(r, list), 1);
+	int n = snprintf(text, 64, "%.*s", list[0].name_bytes, list[0].name);
+	report_comparison_text(&list[0], text + n);
+	return text;
+}
+
+static void arms_are_compared_by_the_ranks_of_their_times(void **state)
+{
+	(void)state;
+	static const struct {
+		unsigned on, on_first, off, off_first;
+		const char *text;
+	} rows[] = {
+	    {99, 1000, 500, 1000,
+		"shop: too few page loads to compare: 99 with the offers, 500 without; each arm "
+		"needs 100"},
+	    {100, 1000, 0, 0,
+		"shop: too few page loads to compare: 100 with the offers, 0 without; each arm "
+		"needs 100"},
+	    {200, 100000, 200, 100000,
+		"shop: with the offers the first byte of a page comes no sooner and no later "
+		"(median 110.1 ms with, 110.1 ms without; "
+		"chance makes as much of a difference in 100 of 100 comparisons). Wasted bytes of "
+		"a page load: 0 with, 0 without"},
+	    {200, 101000, 200, 100000,
+		"shop: with the offers the first byte of a page comes no sooner and no later "
+		"(median 111.1 ms with, 110.1 ms without; "
+		"chance makes as much of a difference in 9 of 100 comparisons). Wasted bytes of a "
+		"page load: 0 with, 0 without"},
+	    {200, 110000, 200, 100000,
+		"shop: with the offers the first byte of a page comes later (median 120.3 ms with, "
+		"110.1 ms without; chance makes as "
+		"much of a difference in less than 1 of 100 comparisons). Wasted bytes of a page "
+		"load: 0 with, 0 without"},
+	    {200, 100000, 200, 110000,
+		"shop: with the offers the first byte of a page comes sooner (median 110.1 ms "
+		"with, 120.3 ms without; chance makes as "
+		"much of a difference in less than 1 of 100 comparisons). Wasted bytes of a page "
+		"load: 0 with, 0 without"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct report r;
+		report_init(&r);
+		add_loads(&r, "shop=on", rows[i].on, rows[i].on_first, 100);
+		add_loads(&r, "shop=off", rows[i].off, rows[i].off_first, 100);
+		report_end(&r);
+		assert_string_equal(compared(&r), rows[i].text);
+		report_fini(&r);
+	}
+}
+
+/* All times are in one bucket: there is nothing to rank. */
+static void times_that_are_all_the_same_do_not_differ(void **state)
+{
+	(void)state;
+	struct report r;
+	struct report_comparison list[REPORT_ARMS_MOST];
+	report_init(&r);
+	add_loads(&r, "a=on", 100, 70000000, 0);
+	add_loads(&r, "a=off", 100, 70000000, 0);
+	report_end(&r);
+	assert_int_equal(report_compare(&r, list), 1);
+	assert_int_equal(list[0].verdict, REPORT_ARM_ALIKE);
+	assert_true(list[0].median[0] > 68900000 && list[0].median[0] < 71100000);
+	report_fini(&r);
+}
+
+/* A few very slow pages change neither the median nor the verdict. */
+static void slow_pages_do_not_outvote_the_others(void **state)
+{
+	(void)state;
+	struct report r;
+	struct report_comparison list[REPORT_ARMS_MOST];
+	report_init(&r);
+	add_loads(&r, "a=on", 300, 1000, 10);
+	add_loads(&r, "a=off", 300, 1000, 10);
+	add_loads(&r, "a=on", 5, 4000000000u, 1);
+	report_end(&r);
+	assert_int_equal(report_compare(&r, list), 1);
+	assert_int_equal(list[0].verdict, REPORT_ARM_ALIKE);
+	assert_int_equal(figure(&r, REPORT_BY_ARM, "a=on", REPORT_REQUESTS), 305);
+	assert_in_range(figure(&r, REPORT_BY_ARM, "a=on", REPORT_MEDIAN), 2490, 2560);
+	assert_in_range(figure(&r, REPORT_BY_ARM, "a=off", REPORT_P95), 3810, 3900);
+	report_fini(&r);
+}
+
+static void pushes_and_failures_belong_to_the_arm_of_their_page(void **state)
+{
+	(void)state;
+	struct report r;
+	report_init(&r);
+	add_loads(&r, "a=on", 100, 1000, 10);
+	add_loads(&r, "a=off", 100, 1000, 10);
+	add(&r,
+	    "{\"worker\":0,\"id\":7,\"status\":502,\"arm\":\"a=off\",\"first_byte_us\":9000000}");
+	add(&r, "{\"worker\":0,\"id\":8,\"status\":0,\"arm\":\"a=off\"}");
+	add(&r,
+	    PUSH(1,
+		"\"arm\":\"a=on\",\"verdict\":\"hint+hold\",\"rule\":\"h\",\"reason\":\"rule\","
+		"\"origin_response_bytes\":500,\"wasted_bytes\":500,\"end_reason\":\"expired\""));
+	report_end(&r);
+	struct report_comparison list[REPORT_ARMS_MOST];
+	assert_int_equal(report_compare(&r, list), 1);
+	assert_int_equal(list[0].loads[0], 100);
+	assert_int_equal(list[0].wasted[1], 5);
+	assert_int_equal(list[0].wasted[0], 0);
+	assert_int_equal(figure(&r, REPORT_BY_ARM, "a=off", REPORT_REQUESTS), 102);
+	assert_int_equal(figure(&r, REPORT_BY_ARM, "a=on", REPORT_HINTED), 1);
+	assert_int_equal(figure(&r, REPORT_BY_ARM, "a=on", REPORT_UNCLAIMED), 1);
+	report_fini(&r);
+}
+
+static void names_of_arms_are_bounded(void **state)
+{
+	(void)state;
+	struct report r;
+	char name[100];
+	report_init(&r);
+	for (unsigned i = 0; i < 2 * REPORT_ARMS_MOST; i++) {
+		snprintf(name, sizeof(name), "n%u=on", i);
+		add_loads(&r, name, 1, 5, 0);
+	}
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	add_loads(&r, name, 1, 5, 0);
+	add_loads(&r, "no-arm", 1, 5, 0);
+	report_end(&r);
+	struct report_comparison list[REPORT_ARMS_MOST];
+	assert_int_equal(report_compare(&r, list), REPORT_ARMS_MOST);
+	report_fini(&r);
+}
+
+static void arms_are_shown_in_each_form(void **state)
+{
+	(void)state;
+	struct report r;
+	report_init(&r);
+	add_loads(&r, "a=on", 200, 110000, 100);
+	add_loads(&r, "a=off", 200, 100000, 100);
+	add_loads(&r, "<b>=on", 3, 1, 1);
+	report_end(&r);
+	char *text = shown(&r, 1, report_show_text);
+	assert_non_null(
+	    strstr(text, "\na: with the offers the first byte of a page comes later ("));
+	assert_non_null(strstr(text,
+	    "\nArms that are compared\n  arm     page loads  first byte  95% below  offered"));
+	assert_non_null(strstr(text, "\n  a=off          200       110.1      119.3        0"));
+	free(text);
+	text = shown(&r, 1, report_show_html);
+	assert_non_null(
+	    strstr(text, "<p>a: with the offers the first byte of a page comes later ("));
+	assert_non_null(strstr(text, "<p>&lt;b&gt;: too few page loads"));
+	free(text);
+	text = shown(&r, 1, report_show_json);
+	json_t *json = json_loads(text, 0, NULL),
+	       *c = json_array_get(json_object_get(json, "comparisons"), 0);
+	const char *name, *verdict;
+	double chance;
+	json_int_t on, off, on_median, off_median, wasted;
+	assert_int_equal(
+	    json_unpack(c, "{s:s, s:s, s:f, s:I, s:I, s:I, s:I, s:I}", "name", &name, "first_byte",
+		&verdict, "chance", &chance, "on_loads", &on, "off_loads", &off, "on_median_us",
+		&on_median, "off_median_us", &off_median, "on_wasted_bytes", &wasted),
+	    0);
+	assert_string_equal(name, "a");
+	assert_string_equal(verdict, "later");
+	assert_true(chance < 0.01 && on == 200 && off == 200 && wasted == 0);
+	assert_int_equal(on_median, 120320);
+	assert_int_equal(off_median, 110080);
+	json_decref(json);
+	free(text);
+	report_fini(&r);
 }
 
 /* ---- reading ---- */
@@ -501,6 +695,12 @@ int main(void)
 	    cmocka_unit_test(keys_beyond_the_most_are_counted_together),
 	    cmocka_unit_test(what_to_do_about_a_rule),
 	    cmocka_unit_test(numbers_for_a_reader),
+	    cmocka_unit_test(arms_are_compared_by_the_ranks_of_their_times),
+	    cmocka_unit_test(times_that_are_all_the_same_do_not_differ),
+	    cmocka_unit_test(slow_pages_do_not_outvote_the_others),
+	    cmocka_unit_test(pushes_and_failures_belong_to_the_arm_of_their_page),
+	    cmocka_unit_test(names_of_arms_are_bounded),
+	    cmocka_unit_test(arms_are_shown_in_each_form),
 	    cmocka_unit_test(bad_lines_are_counted_and_named),
 	    cmocka_unit_test(a_line_that_is_too_long_is_bad_and_the_next_is_not),
 	    cmocka_unit_test(a_compressed_log_is_read_and_a_broken_one_as_far_as_it_goes),
