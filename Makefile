@@ -232,6 +232,11 @@ bench: build/pushgate $(BENCH_BIN)
 	scripts/bench
 	[ "$(PUSHGATE_NO_BROWSER)" = 1 ] || { scripts/setup test && tests/bench/far_load.mjs; }
 
+# How much sooner pages are in Chromium: writes docs/VALUE.md. VALUE_RUNS, VALUE_CELLS: see tests/value/value.mjs.
+value: build/pushgate
+	scripts/setup value
+	tests/value/value.mjs
+
 # Instructions and memory beside the committed baseline; COST='NAME …' for some works.
 COST_TOOLS := $(OUT)/tests/bench/idle_load $(OUT)/tests/bench/fixed_random.so $(OUT)/tests/bench/still_clock.so
 $(OUT)/tests/bench/%.so: tests/bench/preload/%.c
@@ -335,6 +340,7 @@ help:
 	@echo 'make scrape         Prometheus on two workers under h2load for SCRAPE_SECONDS (300)'
 	@echo 'make reloads        clients that never pause while pushgate is reloaded, upgraded and killed, RELOADS (1) times 100,000 requests'
 	@echo 'make bench          CPU time beside nghttpx, micro benchmarks, and load times in Chromium'
+	@echo 'make value          how much sooner Chromium shows pages that are remembered, beside HAProxy, h2o and nginx: writes docs/VALUE.md'
 	@echo 'make cover          branch coverage of h1, h2, HPACK, relay, hold and policy, compared with the marks of what no test takes'
 	@echo 'make mutants        changes the program at MUTANTS (20) random places of what differs from BASE (HEAD^), or of PLACES; prints what no test noticed'
 	@echo 'make cost           instructions per request and push, memory per idle connection, beside tests/bench/cost.baseline'
@@ -342,4 +348,4 @@ help:
 	@echo 'make install deb clean'
 
 .SECONDARY:
-.PHONY: all tests everything asan-tests release-tests check check-peers check-browser check-docs-run attack attack-short soak fleet scrape reloads check-valgrind fuzz fuzzers replays bench cost cost-tools cover mutants lint lint-quick tidy install deb clean help
+.PHONY: all tests everything asan-tests release-tests check check-peers check-browser check-docs-run attack attack-short soak fleet scrape reloads check-valgrind fuzz fuzzers replays bench value cost cost-tools cover mutants lint lint-quick tidy install deb clean help
