@@ -37,9 +37,11 @@ static void print_option(FILE *out, const struct conf_option *o)
 	snprintf(line, sizeof line, "%s%s", o->type == CONF_TYPE_BITS ? "Any of: " : "", form);
 	print_wrapped(out, "      ", line);
 	if (o->preset)
-		fprintf(out, "      Default: %s.%s\n", o->preset, repeats);
+		snprintf(line, sizeof line, "Default: %s.%s", o->preset, repeats);
 	else
-		fprintf(out, "      %s.%s\n", o->is_required ? "Required" : "No default", repeats);
+		snprintf(line, sizeof line, "%s.%s", o->is_required ? "Required" : "No default",
+		    repeats);
+	print_wrapped(out, "      ", line);
 	print_wrapped(out, "      ", o->sentence);
 }
 

@@ -551,6 +551,8 @@ static void complete_example_is_good_with_every_option_uncommented(void **state)
 	memcpy(strstr(text, "diary-cookie = off"), "diary-cookie = abc", 18);
 	/* Nor has the host of checks without a check. */
 	memcpy(strstr(text, "health-check = off"), "health-check = /ok", 18);
+	/* Nor have paths that rules never name without rules. */
+	*(strstr(text, "\nspeculation-deny = ") + 1) = ';';
 	/* They are for server = forward: alone. */
 	*(strstr(text, "\nupstream-proxy = ") + 1) = ';';
 	*(strstr(text, "\nno-proxy = ") + 1) = ';';
