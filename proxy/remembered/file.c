@@ -18,9 +18,11 @@ enum { FILE_VERSION = 1 };
 #define AGE_MOST_SEC ((json_int_t)366 * 86400)
 #define COUNT_MOST UINT32_MAX
 
-static const char *const rel_names[REMEMBERED_RELS] = {"preload", "modulepreload", "preconnect"};
+static const char *const rel_names[REMEMBERED_RELS] = {
+    "preload", "modulepreload", "preconnect", "next"};
 static const char *const crossorigin_names[] = {"", "anonymous", "use-credentials"};
-static const char *const source_names[REMEMBERED_SOURCES] = {"link", "head", "style", "asked"};
+static const char *const source_names[REMEMBERED_SOURCES] = {
+    "link", "head", "style", "asked", "followed"};
 
 /* ---- writing ---- */
 

@@ -263,6 +263,13 @@ static bool is_asset(struct slice path)
 	return assets >> policy_type_of_path(path) & 1;
 }
 
+/* A page that a GET without a query shows. */
+static bool is_page(struct slice path)
+{
+	return slice_find(path, '?') == path.len && slice_find(path, ';') == path.len &&
+	       slice_find(path, '%') == path.len;
+}
+
 /* "https://host" with anything behind it. */
 static bool is_absolute(struct slice target)
 {
@@ -304,6 +311,11 @@ bool item_is_good(const struct remembered_item *item, bool is_guarded)
 	    (unsigned)item->crossorigin > REMEMBERED_CREDENTIALS || item->as.len > 16 ||
 	    !ascii_all(item->as, ASCII_LOWER) || !is_attributes(item->attributes))
 		return false;
+	if ((item->rel == REMEMBERED_NEXT) != (item->source == REMEMBERED_FOLLOWED))
+		return false;
+	if (item->rel == REMEMBERED_NEXT)
+		return is_path && is_page(t) && item->as.len + item->attributes.len == 0 &&
+		       item->crossorigin == REMEMBERED_NO_CORS;
 	if (item->rel == REMEMBERED_PRECONNECT)
 		return !is_path && !is_guarded;
 	return is_guarded || item->source == REMEMBERED_ASKED ? is_path && is_asset(t) : true;

@@ -52,7 +52,7 @@ void teaching_put_item(struct teaching_writer *w, const struct remembered_item *
 	teaching_put(w, item->attributes.ptr, item->attributes.len);
 }
 
-static size_t finish(struct teaching_writer *w, const struct teaching_head *head)
+size_t teaching_finish(struct teaching_writer *w, const struct teaching_head *head)
 {
 	if (w->is_full)
 		return 0;
@@ -92,7 +92,7 @@ size_t remembered_add_message(const struct remembered *copy, struct slice page, 
 		if (item_is_good(&items[i], false))
 			teaching_put_item(&w, &items[i]);
 	}
-	return w.length > items_at ? finish(&w, &head) : 0;
+	return w.length > items_at ? teaching_finish(&w, &head) : 0;
 }
 
 size_t remembered_outcome_message(const struct remembered *copy, const struct http_head *request,
@@ -116,7 +116,7 @@ size_t remembered_outcome_message(const struct remembered *copy, const struct ht
 	teaching_put_text(&w, &head, TEACHING_QUERY, page_query(p));
 	teaching_put_text(&w, &head, TEACHING_VARIANT, page_variant(p));
 	teaching_put_text(&w, &head, TEACHING_TARGET, target);
-	return finish(&w, &head);
+	return teaching_finish(&w, &head);
 }
 
 /* ---- reading ---- */
@@ -158,14 +158,20 @@ bool teaching_cut_item(struct slice *rest, struct remembered_item *item)
 	return is_good && item_is_good(item, false);
 }
 
-/* Of a view: sources LINK and HEAD. Of what comes afterwards: the others. */
+/* The sources of what a message of each kind names. */
+static const uint8_t kind_sources[] = {
+    [TEACHING_LESSON] = 1u << REMEMBERED_LINK | 1u << REMEMBERED_HEAD,
+    [TEACHING_ADDITION] = 1u << REMEMBERED_STYLE | 1u << REMEMBERED_ASKED,
+    [TEACHING_NEXT] = 1u << REMEMBERED_FOLLOWED,
+};
+
 static bool read_items(struct teaching *t)
 {
-	bool is_lesson = t->head.kind == TEACHING_LESSON;
+	uint8_t sources = t->head.kind < sizeof(kind_sources) ? kind_sources[t->head.kind] : 0;
 	struct remembered_item item;
 	for (struct slice rest = t->items; rest.len > 0; t->count++)
 		if (!teaching_cut_item(&rest, &item) || t->count == REMEMBERED_LESSON_ITEMS ||
-		    (item.source == REMEMBERED_LINK || item.source == REMEMBERED_HEAD) != is_lesson)
+		    !(sources >> item.source & 1))
 			return false;
 	return true;
 }
@@ -188,12 +194,16 @@ static bool read(struct slice message, struct teaching *t)
 	       read_items(t);
 }
 
+static bool is_query(struct slice query)
+{
+	return text_is_storable(query) && ascii_is_visible(query);
+}
+
 static bool has_page(const struct teaching *t)
 {
-	const struct slice query = t->texts[TEACHING_QUERY];
 	return vary_is_good(t->texts[TEACHING_VARY]) &&
-	       query_rule_is_good(t->texts[TEACHING_RULE]) && text_is_storable(query) &&
-	       ascii_is_visible(query) && text_is_storable(t->texts[TEACHING_VARIANT]);
+	       query_rule_is_good(t->texts[TEACHING_RULE]) && is_query(t->texts[TEACHING_QUERY]) &&
+	       text_is_storable(t->texts[TEACHING_VARIANT]);
 }
 
 static bool has_target(const struct teaching *t)
@@ -264,6 +274,11 @@ const char *teaching_take(
 		    t.head.outcome > REMEMBERED_GONE)
 			return "an outcome names no page, or no resource";
 		take_outcome(m, &t, now);
+		return NULL;
+	case TEACHING_NEXT:
+		if (!is_query(t.texts[TEACHING_QUERY]) || t.count != 1)
+			return "a client has gone to no page, or from none";
+		next_take(m, &t.name, t.texts[TEACHING_QUERY], &t.head, &items[0], now);
 		return NULL;
 	}
 	return "the message is of no kind that there is";

@@ -11,7 +11,7 @@
 
 #include "proxy/remembered/remembered_private.h"
 
-enum teaching_kind { TEACHING_LESSON = 1, TEACHING_ADDITION, TEACHING_OUTCOME };
+enum teaching_kind { TEACHING_LESSON = 1, TEACHING_ADDITION, TEACHING_OUTCOME, TEACHING_NEXT };
 
 enum teaching_text {
 	TEACHING_AUTHORITY,
@@ -57,6 +57,13 @@ void teaching_put_item(struct teaching_writer *w, const struct remembered_item *
 size_t teaching_item_bytes(const struct remembered_item *item);
 /* Cuts the next item off. False: malformed, or no item that any page may have. */
 bool teaching_cut_item(struct slice *rest, struct remembered_item *item);
+
+/* The length of the message; 0: it is none. */
+size_t teaching_finish(struct teaching_writer *w, const struct teaching_head *head);
+
+/* next.c: a client has gone from the page of that name to the item. */
+void next_take(struct remembered *m, const struct place_name *name, struct slice query,
+    const struct teaching_head *head, const struct remembered_item *item, usec now);
 
 /* remembered_take with the answer to a lesson. now: in the time of the memory. */
 const char *teaching_take(

@@ -364,6 +364,8 @@ void resources_sweep(struct remembered *m, struct remembered_page *p)
 	for (uint32_t v = 0; v < p->vote_count; v++)
 		for (int s = 0; s < REMEMBERED_SOURCES; s++)
 			kept |= p->votes[v].named[s];
+	for (uint32_t v = 0; v < p->followed_count; v++)
+		kept |= p->followed[v].named[REMEMBERED_FOLLOWED];
 	for (int i = 0; i < REMEMBERED_RESOURCES; i++)
 		if (p->taken >> i & 1 && !(kept >> i & 1))
 			resource_free(m, p, i);

@@ -56,10 +56,11 @@ void remembered_clear(struct remembered *m);
 
 /* From where it is known that a page needs a resource. The strongest is the first. */
 enum remembered_source {
-	REMEMBERED_LINK,  /* a Link field of its response, or of the origin's 103 */
-	REMEMBERED_HEAD,  /* its <head> */
-	REMEMBERED_STYLE, /* one of its style sheets */
-	REMEMBERED_ASKED, /* clients requested it right after the page */
+	REMEMBERED_LINK,     /* a Link field of its response, or of the origin's 103 */
+	REMEMBERED_HEAD,     /* its <head> */
+	REMEMBERED_STYLE,    /* one of its style sheets */
+	REMEMBERED_ASKED,    /* clients requested it right after the page */
+	REMEMBERED_FOLLOWED, /* clients went there from the page: of next pages alone */
 	REMEMBERED_SOURCES
 };
 
@@ -67,6 +68,7 @@ enum remembered_rel {
 	REMEMBERED_PRELOAD,
 	REMEMBERED_MODULEPRELOAD,
 	REMEMBERED_PRECONNECT,
+	REMEMBERED_NEXT, /* a page of the same site: a path without a query. No resource of the page */
 	REMEMBERED_RELS
 };
 enum remembered_crossorigin {
@@ -123,6 +125,10 @@ const char *remembered_answer_text(enum remembered_answer answer);
 void remembered_add(struct remembered *m, struct slice page, struct slice client,
     const struct remembered_item *items, size_t count, usec now);
 
+/* The view of a page that a client has gone to from another page of the same site, as Referer says. `items` are not looked
+ * at. */
+void remembered_follow(struct remembered *m, const struct remembered_lesson *lesson, usec now);
+
 /* One resource that is told. Slices are lent until the next call that may change the memory. */
 struct remembered_told {
 	struct remembered_item item; /* source: the strongest */
@@ -137,6 +143,10 @@ struct remembered_told {
  * how many. A target is told once. Does not count as a view.
  */
 size_t remembered_find(const struct remembered *m, const struct http_head *request,
+    struct remembered_told told[REMEMBERED_RESOURCES], usec now);
+
+/* The same of next pages alone, which remembered_find leaves out. */
+size_t remembered_next(const struct remembered *m, const struct http_head *request,
     struct remembered_told told[REMEMBERED_RESOURCES], usec now);
 
 /* The outcome of an offer that came of the memory. */
@@ -242,6 +252,13 @@ size_t remembered_add_message(const struct remembered *copy, struct slice page, 
 size_t remembered_outcome_message(const struct remembered *copy, const struct http_head *request,
     struct slice client, struct slice target, enum remembered_outcome outcome,
     uint8_t buffer[REMEMBERED_MESSAGE_BYTES]);
+
+enum {
+	REMEMBERED_NEXT_BYTES = 4096
+}; /* two targets, an authority, a query, and what is between them */
+/* That of remembered_follow. */
+size_t remembered_next_message(const struct remembered *copy,
+    const struct remembered_lesson *lesson, uint8_t buffer[REMEMBERED_NEXT_BYTES]);
 
 /* In the owner: does what the message says. Returns the text of a mistake, or NULL. Checks everything: workers face the
  * network. */

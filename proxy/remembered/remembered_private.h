@@ -12,6 +12,7 @@
  * key.c       the name of the page that a request is for
  * lesson.c    who teaches, and what of it counts for others
  * teach.c     votes; versions
+ * next.c      votes on next pages
  * place.c     makes, finds and forgets all objects
  * tell.c      what is told; outcomes
  * say.c       what status and explain print
@@ -93,7 +94,10 @@ struct remembered_page {
 	uint32_t former_at;
 	uint32_t vote_count;
 	struct remembered_vote votes[VOTES]; /* the newest is the last */
-	uint64_t taken;                      /* bit i: resources[i] is there */
+	struct remembered_vote
+	    followed[VOTES]; /* on next pages: named[REMEMBERED_FOLLOWED] alone */
+	uint32_t followed_count;
+	uint64_t taken; /* bit i: resources[i] is there */
 	struct remembered_resource *resources[REMEMBERED_RESOURCES];
 	uint8_t query_len, variant_len;
 	char name[]; /* query, variant */

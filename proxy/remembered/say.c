@@ -42,7 +42,8 @@ static void add_span(struct line *l, usec span)
 		add(l, "%llus", sec);
 }
 
-static const char *const source_names[REMEMBERED_SOURCES] = {"link", "head", "style", "asked"};
+static const char *const source_names[REMEMBERED_SOURCES] = {
+    "link", "head", "style", "asked", "followed"};
 
 static void add_sources(struct line *l, uint8_t sources)
 {
@@ -126,7 +127,7 @@ static void add_lack(
 	const struct remembered_resource *r = p->resources[i];
 	uint8_t sources = resource_sources(p, i);
 	uint32_t need = page_need(m, p), votes = resource_votes(m, p, i, now);
-	if (sources == 1u << REMEMBERED_ASKED)
+	if (sources == 1u << REMEMBERED_ASKED || r->rel == REMEMBERED_NEXT)
 		need = m->options.clients;
 	add(l, "not told: ");
 	if (now < r->barred_until) {
@@ -136,7 +137,8 @@ static void add_lack(
 	} else if (votes < need) {
 		add(l, "%u more client%s must get it", need - votes, plural(need - votes));
 	} else {
-		add(l, "%u of %u clients got it", votes, page_votes(m, p, now));
+		add(l, "%u of %u clients got it", votes,
+		    r->rel == REMEMBERED_NEXT ? p->followed_count : page_votes(m, p, now));
 	}
 	add(l, " (");
 	add_sources(l, sources);

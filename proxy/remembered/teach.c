@@ -98,7 +98,11 @@ static void take_new_version(struct remembered *m, struct remembered_page *p, us
 	if (!is_new_version(p))
 		return;
 	const struct remembered_vote *newest = &p->votes[p->vote_count - 1];
-	uint64_t told = page_told(m, p, now) & named_by(newest);
+	uint64_t told = page_told(m, p, now), next = 0;
+	for (uint64_t left = told; left != 0; left &= left - 1)
+		if (p->resources[__builtin_ctzll(left)]->rel == REMEMBERED_NEXT)
+			next |= left & -left;
+	told &= named_by(newest) | next; /* links may lead on from any version */
 	uint8_t sources[REMEMBERED_RESOURCES];
 	for (int i = 0; i < REMEMBERED_RESOURCES; i++)
 		sources[i] = told >> i & 1 ? resource_sources(p, i) : 0;

@@ -38,8 +38,8 @@ uint32_t page_votes(const struct remembered *m, const struct remembered_page *p,
 	return count;
 }
 
-/* Sources that are judged together: the page's own items, those of its style sheets, what was asked for. */
-enum kind { KIND_OWN, KIND_STYLE, KIND_ASKED, KINDS };
+/* Sources that are judged together: the page's own items, those of its style sheets, what was asked for, next pages. */
+enum kind { KIND_OWN, KIND_STYLE, KIND_ASKED, KIND_NEXT, KINDS };
 
 static const struct {
 	uint8_t sources;
@@ -48,7 +48,15 @@ static const struct {
     [KIND_OWN] = {1u << REMEMBERED_LINK | 1u << REMEMBERED_HEAD, 75},
     [KIND_STYLE] = {1u << REMEMBERED_STYLE, 75},
     [KIND_ASKED] = {1u << REMEMBERED_ASKED, 35},
+    [KIND_NEXT] = {1u << REMEMBERED_FOLLOWED, 25},
 };
+
+static const struct remembered_vote *votes_of(
+    const struct remembered_page *p, enum kind kind, uint32_t *count)
+{
+	*count = kind == KIND_NEXT ? p->followed_count : p->vote_count;
+	return kind == KIND_NEXT ? p->followed : p->votes;
+}
 
 static uint64_t named(const struct remembered_vote *v, enum kind kind)
 {
@@ -63,7 +71,7 @@ static uint64_t named(const struct remembered_vote *v, enum kind kind)
 static uint32_t kind_need(
     const struct remembered *m, const struct remembered_page *p, enum kind kind)
 {
-	return kind == KIND_ASKED ? m->options.clients : page_need(m, p);
+	return kind == KIND_ASKED || kind == KIND_NEXT ? m->options.clients : page_need(m, p);
 }
 
 /* Votes that say something of this kind: a client whose style sheets or assets are in its cache says nothing of them. */
@@ -76,9 +84,10 @@ static bool is_of_kind(
 static uint32_t kind_votes(
     const struct remembered *m, const struct remembered_page *p, enum kind kind, usec now)
 {
-	uint32_t count = 0;
-	for (uint32_t n = 0; n < p->vote_count; n++)
-		count += is_of_kind(m, &p->votes[n], kind, now);
+	uint32_t count = 0, all;
+	const struct remembered_vote *votes = votes_of(p, kind, &all);
+	for (uint32_t n = 0; n < all; n++)
+		count += is_of_kind(m, &votes[n], kind, now);
 	return count;
 }
 
@@ -91,15 +100,19 @@ static bool is_told_by(
 	if (all < need)
 		return p->standing >> i & 1 && r->sources & kinds[kind].sources &&
 		       now - r->seen <= m->options.age_usec;
-	for (uint32_t n = 0; n < p->vote_count; n++)
-		naming +=
-		    is_of_kind(m, &p->votes[n], kind, now) && named(&p->votes[n], kind) >> i & 1;
+	uint32_t count;
+	const struct remembered_vote *votes = votes_of(p, kind, &count);
+	for (uint32_t n = 0; n < count; n++)
+		naming += is_of_kind(m, &votes[n], kind, now) && named(&votes[n], kind) >> i & 1;
 	return naming >= need && naming * 100 >= kinds[kind].share * all;
 }
 
 static bool resource_may_be_guarded(const struct remembered_resource *r)
 {
-	const struct remembered_item item = {.rel = r->rel, .target = resource_target(r)};
+	const struct remembered_item item = {
+	    .source = r->rel == REMEMBERED_NEXT ? REMEMBERED_FOLLOWED : REMEMBERED_LINK,
+	    .rel = r->rel,
+	    .target = resource_target(r)};
 	return item_is_good(&item, true);
 }
 
@@ -164,6 +177,9 @@ uint8_t resource_sources(const struct remembered_page *p, int i)
 		for (int s = 0; s < REMEMBERED_SOURCES; s++)
 			if (p->votes[n].named[s] >> i & 1)
 				sources |= 1u << s;
+	for (uint32_t n = 0; n < p->followed_count; n++)
+		if (p->followed[n].named[REMEMBERED_FOLLOWED] >> i & 1)
+			sources |= 1u << REMEMBERED_FOLLOWED;
 	return (uint8_t)sources;
 }
 
@@ -176,6 +192,9 @@ uint32_t resource_votes(
 		uint64_t bits = named(v, KIND_OWN) | named(v, KIND_STYLE) | named(v, KIND_ASKED);
 		count += is_valid(m, v, now) && bits >> i & 1;
 	}
+	for (uint32_t n = 0; n < p->followed_count; n++)
+		count += is_valid(m, &p->followed[n], now) &&
+			 p->followed[n].named[REMEMBERED_FOLLOWED] >> i & 1;
 	return count;
 }
 
@@ -217,7 +236,7 @@ static void insert(struct remembered_told *told, size_t *count, const struct rem
 	told[at] = *t;
 }
 
-size_t remembered_find(const struct remembered *m, const struct http_head *request,
+static size_t find(const struct remembered *m, const struct http_head *request, bool wants_next,
     struct remembered_told told[REMEMBERED_RESOURCES], usec now)
 {
 	const struct remembered_page *p = page_of_request(m, request);
@@ -227,9 +246,22 @@ size_t remembered_find(const struct remembered *m, const struct http_head *reque
 		return 0;
 	for (uint64_t left = page_told(m, p, now); left != 0; left &= left - 1) {
 		struct remembered_told t = told_of(p, __builtin_ctzll(left), now);
-		insert(told, &count, &t);
+		if ((t.item.rel == REMEMBERED_NEXT) == wants_next)
+			insert(told, &count, &t);
 	}
 	return count;
+}
+
+size_t remembered_find(const struct remembered *m, const struct http_head *request,
+    struct remembered_told told[REMEMBERED_RESOURCES], usec now)
+{
+	return find(m, request, false, told, now);
+}
+
+size_t remembered_next(const struct remembered *m, const struct http_head *request,
+    struct remembered_told told[REMEMBERED_RESOURCES], usec now)
+{
+	return find(m, request, true, told, now);
 }
 
 /* ---- outcomes ---- */
