@@ -252,6 +252,16 @@ void lessons_close(struct gateway *g);
 /* It has taught all that it names: if it was answered to its end. */
 void lessons_ended(struct gateway *g, struct exchange *x, enum observe_outcome outcome);
 
+/* ---- page_reading.c: x->onlooker is the reading ---- */
+
+/* The final head has come, and its lesson, if there is one, is open: reads the body while it passes, if it is a page with a
+ * lesson or a stylesheet of one. Ends the lesson of a page that cannot be read. */
+void page_reading_begin(struct gateway *g, struct exchange *x, const struct http_head *response);
+void page_reading_pass(
+    void *gateway, struct exchange *x, struct slice bytes); /* relay_ops.body_passes */
+/* Of each exchange that has ended, before its lesson is closed. */
+void page_reading_ended(struct exchange *x);
+
 /* ---- page_items.c ---- */
 
 struct http_target;

@@ -59,6 +59,7 @@ struct remembered *gateway_remembered(struct gateway *g)
 
 void lessons_ended(struct gateway *g, struct exchange *x, enum observe_outcome outcome)
 {
+	page_reading_ended(x);
 	if (exchange_is_push(x))
 		offer_lesson_push_ended(g->lessons.offers, x);
 	else if (outcome == OBSERVE_COMPLETE)

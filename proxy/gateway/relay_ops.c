@@ -56,8 +56,10 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 	/* Before the others: hold_invalidate reads public paths, and a rule of the route may replace Location. */
 	if (route && route->rewrite.is_given)
 		route_map_response(x->request, &x->place, head);
-	if (g->lessons.offers)
+	if (g->lessons.offers) {
 		offer_lesson_answer(g->lessons.offers, x, head);
+		page_reading_begin(g, x, head);
+	}
 	if (hold_part(x)->miss != HOLD_FITS) /* before the route's rules, which may remove it */
 		hold_tell_miss(x, head);
 	if (!list_is_empty(&g->hold.used))
@@ -215,6 +217,7 @@ const struct relay_ops gateway_relay_ops = {
     .hold = hold_bind,
     .push_promised = promise_made,
     .response_head = response_head,
+    .body_passes = page_reading_pass,
     .interim_head = interim_head,
     .trailers = trailers,
     .own_answer = gateway_own_answer,

@@ -103,6 +103,8 @@
 	X(learned_saves_dropped, "learned_saves_dropped", "times that the learned table was not saved: the files process was down, or still had the table of a minute before") \
 	X(lessons_taken, "lessons{result=taken}", "what pages and requests taught the memory of pages (remembered), in messages; taken: by the process that owns it") \
 	X(lessons_lost, "lessons{result=lost}", "not taken: that process was down or behind, or the message malformed") \
+	X(page_readings, "page_readings{result=read}", "pages and style sheets read while they passed, for the memory of pages; read: as far as is of use") \
+	X(page_readings_given_up, "page_readings{result=given-up}", "the body broke off, could not be decoded or named too much, or memory was short") \
 	X(manifests_taken, "manifests_taken", "manifests that workers took in from the files process after the start") \
 	X(tls_renewed, "tls_renewed", "times that workers took in certificates, keys or authorities that had changed") \
 	X(lists_renewed, "lists_renewed", "times that workers took in lists, pages or passwords of files that had changed") \
