@@ -174,7 +174,9 @@ void remembered_draft_add(struct remembered_draft *d, const struct remembered_it
 	if (d->is_lost || !is_own)
 		return;
 	d->count++;
-	add_to_set(d, item_hash(d->copy, item));
+	/* A value that differs each time makes no new version. */
+	if (!remembered_rel_is_field(item->rel))
+		add_to_set(d, item_hash(d->copy, item));
 	if (!item_is_good(item, d->head.is_guarded))
 		return;
 	if (grow(d, teaching_item_bytes(item)))

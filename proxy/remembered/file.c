@@ -19,7 +19,7 @@ enum { FILE_VERSION = 1 };
 #define COUNT_MOST UINT32_MAX
 
 static const char *const rel_names[REMEMBERED_RELS] = {
-    "preload", "modulepreload", "preconnect", "next"};
+    "preload", "modulepreload", "preconnect", "next", "content-security-policy", "referrer-policy"};
 static const char *const crossorigin_names[] = {"", "anonymous", "use-credentials"};
 static const char *const source_names[REMEMBERED_SOURCES] = {
     "link", "head", "style", "asked", "followed"};

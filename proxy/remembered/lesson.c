@@ -71,6 +71,7 @@ const char *remembered_answer_text(enum remembered_answer answer)
 
 /* Words of every browser's requests. Some are names of files in a great many sites, and none is a client's own. */
 static const struct slice usual_words[] = {
+    SLICE_INIT("https"),
     SLICE_INIT("application"),
     SLICE_INIT("image"),
     SLICE_INIT("xhtml"),
@@ -295,8 +296,39 @@ static bool is_attributes(struct slice s)
 	return !is_quoted;
 }
 
+/* Whether a value begins so at some place, in any case. */
+static bool has_text(struct slice value, struct slice text)
+{
+	for (size_t i = 0; i + text.len <= value.len; i++)
+		if (slice_equal_nocase(slice_sub(value, i, text.len), text))
+			return true;
+	return false;
+}
+
+/* Printable, and without what a policy never has. */
+static bool field_is_good(const struct remembered_item *item)
+{
+	struct slice value = item->target;
+	bool is_policy = item->rel == REMEMBERED_CSP;
+	if (item->source != REMEMBERED_LINK || item->crossorigin != REMEMBERED_NO_CORS ||
+	    item->as.len > 0 || item->attributes.len > 0 || value.len == 0 ||
+	    value.len > REMEMBERED_FIELD_BYTES || slice_trim(value).len < value.len)
+		return false;
+	for (size_t i = 0; i < value.len; i++) {
+		char c = value.ptr[i];
+		bool is_good = is_policy
+				   ? c >= ' ' && c <= '~' && c != '"' && c != '\\'
+				   : ascii_is(c, ASCII_ALPHA | ASCII_DASH) || c == ',' || c == ' ';
+		if (!is_good)
+			return false;
+	}
+	return !is_policy || !has_text(value, SLICE("'nonce-"));
+}
+
 bool item_is_good(const struct remembered_item *item, bool is_guarded)
 {
+	if ((unsigned)item->rel < REMEMBERED_RELS && remembered_rel_is_field(item->rel))
+		return field_is_good(item);
 	static const char unsafe[] = {'#', '<', '>', '"', '\\'};
 	struct slice t = item->target;
 	bool is_path = target_is_path(t) && !slice_starts_with(t, SLICE("//"));

@@ -28,6 +28,7 @@ enum {
 	REMEMBERED_LESSON_ITEMS = 256,    /* a page that names more teaches nothing */
 	REMEMBERED_VARIANTS = 8,          /* of one path: queries and values of fields */
 	REMEMBERED_TARGET_BYTES = 1024,   /* longer targets and paths are not remembered */
+	REMEMBERED_FIELD_BYTES = 4096,    /* longer values of fields are not remembered */
 	REMEMBERED_AUTHORITY_BYTES = 255, /* longer authorities are not remembered */
 	REMEMBERED_TEXT_BYTES = 255,      /* query, variant, Vary, rule for queries, attributes */
 };
@@ -69,8 +70,15 @@ enum remembered_rel {
 	REMEMBERED_MODULEPRELOAD,
 	REMEMBERED_PRECONNECT,
 	REMEMBERED_NEXT, /* a page of the same site: a path without a query. No resource of the page */
+	/* Fields of the origin's 103, under which a browser fetches what is hinted. The target is the value. */
+	REMEMBERED_CSP, /* Content-Security-Policy; one with a nonce is not remembered: each view has its own */
+	REMEMBERED_REFERRER_POLICY,
 	REMEMBERED_RELS
 };
+static inline bool remembered_rel_is_field(enum remembered_rel rel)
+{
+	return rel >= REMEMBERED_CSP;
+}
 enum remembered_crossorigin {
 	REMEMBERED_NO_CORS,
 	REMEMBERED_ANONYMOUS,
@@ -140,7 +148,7 @@ struct remembered_told {
 
 /*
  * Writes what is told for this request into `told`, the strongest source first, in the order of the page, and returns
- * how many. A target is told once. Does not count as a view.
+ * how many: resources alone, no fields. A target is told once. Does not count as a view.
  */
 size_t remembered_find(const struct remembered *m, const struct http_head *request,
     struct remembered_told told[REMEMBERED_RESOURCES], usec now);
@@ -148,6 +156,13 @@ size_t remembered_find(const struct remembered *m, const struct http_head *reque
 /* The same of next pages alone, which remembered_find leaves out. */
 size_t remembered_next(const struct remembered *m, const struct http_head *request,
     struct remembered_told told[REMEMBERED_RESOURCES], usec now);
+
+/* The values of fields that are told for this request; empty: none. Lent as above. */
+struct remembered_fields {
+	struct slice csp, referrer_policy;
+};
+struct remembered_fields remembered_find_fields(
+    const struct remembered *m, const struct http_head *request, usec now);
 
 /* The outcome of an offer that came of the memory. */
 enum remembered_outcome {

@@ -151,6 +151,9 @@ static void write_resource(const struct remembered *m, const struct remembered_p
 	struct line l = {text, REMEMBERED_LINE, 0};
 	const struct remembered_resource *r = p->resources[i];
 	int length = r->target_len < TARGET_BYTES ? r->target_len : TARGET_BYTES;
+	if (remembered_rel_is_field(r->rel))
+		add(&l, "%s: ",
+		    r->rel == REMEMBERED_CSP ? "Content-Security-Policy" : "Referrer-Policy");
 	add(&l, "%.*s%s", length, r->text, length < r->target_len ? "..." : "");
 	if (r->as_len > 0)
 		add(&l, " as %.*s", SLICE_ARG(resource_as(r)));

@@ -245,9 +245,12 @@ static size_t find(const struct remembered *m, const struct http_head *request, 
 	if (!p || now - p->viewed > m->options.age_usec)
 		return 0;
 	for (uint64_t left = page_told(m, p, now); left != 0; left &= left - 1) {
-		struct remembered_told t = told_of(p, __builtin_ctzll(left), now);
-		if ((t.item.rel == REMEMBERED_NEXT) == wants_next)
-			insert(told, &count, &t);
+		int i = __builtin_ctzll(left);
+		enum remembered_rel rel = p->resources[i]->rel;
+		if (remembered_rel_is_field(rel) || (rel == REMEMBERED_NEXT) != wants_next)
+			continue;
+		struct remembered_told t = told_of(p, i, now);
+		insert(told, &count, &t);
 	}
 	return count;
 }
@@ -262,6 +265,24 @@ size_t remembered_next(const struct remembered *m, const struct http_head *reque
     struct remembered_told told[REMEMBERED_RESOURCES], usec now)
 {
 	return find(m, request, true, told, now);
+}
+
+struct remembered_fields remembered_find_fields(
+    const struct remembered *m, const struct http_head *request, usec now)
+{
+	const struct remembered_page *p = page_of_request(m, request);
+	struct remembered_fields fields = {0};
+	now += EPOCH;
+	if (!p || now - p->viewed > m->options.age_usec)
+		return fields;
+	for (uint64_t left = page_told(m, p, now); left != 0; left &= left - 1) {
+		const struct remembered_resource *r = p->resources[__builtin_ctzll(left)];
+		if (r->rel == REMEMBERED_CSP)
+			fields.csp = resource_target(r);
+		else if (r->rel == REMEMBERED_REFERRER_POLICY)
+			fields.referrer_policy = resource_target(r);
+	}
+	return fields;
 }
 
 /* ---- outcomes ---- */

@@ -35,7 +35,12 @@ static void check_told(const struct remembered *m, const struct http_head *reque
 		ensure(i == 0 || told[i - 1].item.source <= item->source);
 		for (size_t j = 0; j < i; j++)
 			ensure(!slice_equal(told[j].item.target, item->target));
+		ensure(!remembered_rel_is_field(item->rel));
 	}
+	const struct remembered_fields fields = remembered_find_fields(m, request, now);
+	ensure(fields.csp.len <= REMEMBERED_FIELD_BYTES && slice_find(fields.csp, '"') == fields.csp.len);
+	ensure(fields.referrer_policy.len <= REMEMBERED_FIELD_BYTES);
+	ensure(slice_find(fields.referrer_policy, ':') == fields.referrer_policy.len);
 }
 
 /* Writes all of it, with one page each time; reads it into another memory, which writes the same. */

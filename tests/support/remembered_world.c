@@ -67,7 +67,7 @@ enum remembered_answer remembered_view(
     struct remembered_world *w, uint32_t client, const struct remembered_view *view)
 {
 	/* A word has two characters at least. */
-	size_t most = strlen(view->items ? view->items : "") / 2 + 1;
+	size_t most = strlen(view->items ? view->items : "") / 2 + 3;
 	struct remembered_item *items = memory_alloc(most * sizeof(*items));
 	struct http_head *request = remembered_request(w, view), *response = http_head_new(w->pool);
 	response->kind = HTTP_RESPONSE;
@@ -76,6 +76,13 @@ enum remembered_answer remembered_view(
 	if (type[0])
 		http_head_add(response, SLICE("content-type"), slice_of_string(type));
 	add_fields(response, view->response);
+	size_t count = read_items(view->items, REMEMBERED_LINK, items, most - 2);
+	if (view->csp)
+		items[count++] = (struct remembered_item){
+		    .rel = REMEMBERED_CSP, .target = slice_of_string(view->csp)};
+	if (view->referrer_policy)
+		items[count++] = (struct remembered_item){
+		    .rel = REMEMBERED_REFERRER_POLICY, .target = slice_of_string(view->referrer_policy)};
 	const struct remembered_lesson lesson = {
 	    .request = request,
 	    .response = response,
@@ -83,7 +90,7 @@ enum remembered_answer remembered_view(
 	    .is_page_load = !view->is_no_page_load,
 	    .has_user = view->has_user,
 	    .items = items,
-	    .count = read_items(view->items, REMEMBERED_LINK, items, most),
+	    .count = count,
 	};
 	enum remembered_answer answer = remembered_teach(w->m, &lesson, w->now);
 	w->now += USEC_PER_SEC;
@@ -102,6 +109,16 @@ const char *remembered_told(struct remembered_world *w, const struct remembered_
 	for (size_t i = 0; i < count; i++)
 		at += (size_t)sprintf(text + at, "%s%.*s", i > 0 ? " " : "", SLICE_ARG(told[i].item.target));
 	text[at] = '\0';
+	http_head_free(request);
+	return text;
+}
+
+const char *remembered_told_fields(struct remembered_world *w, const struct remembered_view *view)
+{
+	static char text[2 * REMEMBERED_FIELD_BYTES + 4];
+	struct http_head *request = remembered_request(w, view);
+	const struct remembered_fields fields = remembered_find_fields(w->m, request, w->now);
+	sprintf(text, "%.*s | %.*s", SLICE_ARG(fields.csp), SLICE_ARG(fields.referrer_policy));
 	http_head_free(request);
 	return text;
 }

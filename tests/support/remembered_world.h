@@ -23,6 +23,7 @@ struct remembered_view {
 	const char *authority, *path; /* NULL: www.example, "/" */
 	const char *request, *response;
 	const char *items; /* separated by spaces: "/a.css=style", "~/b.js=script" is of the head */
+	const char *csp, *referrer_policy; /* of the origin's 103; NULL: none */
 	uint16_t status;   /* 0: 200 */
 	bool is_no_page_load, has_user, is_post, is_plain_http;
 	const char *type; /* NULL: text/html; "": none */
@@ -34,6 +35,8 @@ enum remembered_answer remembered_view(
     struct remembered_world *w, uint32_t client, const struct remembered_view *view);
 /* What is told for the request of such a view: targets in their order, separated by spaces. Lent until the next call. */
 const char *remembered_told(struct remembered_world *w, const struct remembered_view *view);
+/* The fields that are told: "CSP | Referrer-Policy". Lent as above. */
+const char *remembered_told_fields(struct remembered_world *w, const struct remembered_view *view);
 /* A client requests these right after the page (source ASKED; with style: STYLE). */
 void remembered_asks(struct remembered_world *w, uint32_t client, const char *page, const char *paths, bool style);
 void remembered_outcome(struct remembered_world *w, uint32_t client, const struct remembered_view *view,
