@@ -83,12 +83,18 @@ struct exchange_hint {
 	struct slice link; /* that waits for pushgate's own 103; empty: the client has a hint */
 };
 
+/* Fields of pushgate's own 103, under which a browser fetches what is hinted; empty: none. In the request's arena. */
+struct exchange_hint_policies {
+	struct slice csp, referrer; /* Content-Security-Policy, Referrer-Policy */
+};
+
 /* Pushgate's own 103 (RFC 8297), at most one for each exchange, and the resources that it hinted. */
 struct exchange_hints {
 	enum hint_state state; /* HINT_SENT: alone, or in a 103 of the origin's */
 	uint32_t count, capacity;
 	/* Each resource once, at most LIMIT_HINTS_PER_REQUEST; those of the origin's 103 too. */
 	struct exchange_hint *list;
+	const struct exchange_hint_policies *policies; /* NULL: none */
 	usec due;
 	struct list link; /* in relay->hinting while HINT_GATHERING */
 };
@@ -390,6 +396,8 @@ bool exchange_may_hint(const struct exchange *x);
 bool exchange_was_hinted(const struct exchange *x, const struct http_target *target);
 /* The origin's 103 that is about to be sent hints the resource. */
 void exchange_note_hinted(struct exchange *x, const struct http_target *target);
+/* While hints wait: the fields that pushgate's own 103 gets. In a 103 of the origin's, its own fields count. */
+void exchange_hint_under(struct exchange *x, struct slice csp, struct slice referrer);
 /* Sends the 103 responses that are due. Call it at the end of each loop pass. */
 void relay_send_hints(struct relay *r);
 /* The latest time for the next relay_send_hints; USEC_NEVER: no hint waits. */

@@ -101,6 +101,25 @@ void exchange_hint(struct exchange *x, const struct http_resource *resource)
 	exchange_charge(x);
 }
 
+void exchange_hint_under(struct exchange *x, struct slice csp, struct slice referrer)
+{
+	struct arena *a = exchange_arena(x);
+	if (x->hints.state != HINT_GATHERING || (csp.len == 0 && referrer.len == 0))
+		return;
+	struct exchange_hint_policies *policies = arena_alloc(a, sizeof(*policies));
+	*policies = (struct exchange_hint_policies){arena_copy(a, csp), arena_copy(a, referrer)};
+	x->hints.policies = policies;
+	exchange_charge(x);
+}
+
+static void add_policies(const struct exchange_hint_policies *policies, struct http_head *head)
+{
+	if (policies && policies->csp.len > 0)
+		http_head_add(head, SLICE("content-security-policy"), policies->csp);
+	if (policies && policies->referrer.len > 0)
+		http_head_add(head, SLICE("referrer-policy"), policies->referrer);
+}
+
 static void end_hints(struct exchange *x, enum hint_state state)
 {
 	x->hints.state = state;
@@ -137,6 +156,7 @@ void exchange_send_hints(struct exchange *x)
 	const char *fault = http_head_validate(head, HTTP_RESPONSE);
 	ensure(fault == NULL);
 	take_links(x, head);
+	add_policies(x->hints.policies, head);
 	x->down.ops->send_head(&x->down, head, false);
 	http_head_free(head);
 	end_hints(x, HINT_SENT);

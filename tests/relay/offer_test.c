@@ -287,6 +287,40 @@ static void hints_to_anyone_are_sent_once_and_bounded_too(void **state)
 	world_end(p.w);
 }
 
+static void own_103_has_the_policies_of_the_page(void **state)
+{
+	(void)state; /* covers: P-hint-policies */
+	struct page p = page_asked_for(POLICY_HINT);
+	exchange_hint_under(p.x, SLICE("default-src *"), SLICE("origin")); /* no hint waits */
+	assert_null(p.x->hints.policies);
+	offer(&p, &css);
+	exchange_hint_under(p.x, SLICE(""), SLICE(""));
+	assert_null(p.x->hints.policies);
+	char csp[] = "default-src 'self'";
+	exchange_hint_under(p.x, slice_of_string(csp), SLICE("no-referrer"));
+	csp[0] = 'x'; /* it was lent */
+	relay_send_hints(&p.w->relay);
+	assert_string_equal(p.down->said,
+	    "head 103; link </a.css>; rel=preload; as=style; "
+	    "content-security-policy default-src 'self'; referrer-policy no-referrer");
+	world_end(p.w);
+}
+
+static void a_103_of_the_origin_keeps_its_own_policies(void **state)
+{
+	(void)state; /* covers: P-hint-policies */
+	struct page p = page_asked_for(POLICY_HINT);
+	offer(&p, &css);
+	exchange_hint_under(p.x, SLICE("default-src 'self'"), SLICE(""));
+	struct http_head *early = world_response(p.w, 103);
+	http_head_add(early, SLICE("referrer-policy"), SLICE("origin"));
+	exchange_on_response(p.x, early, false);
+	relay_send_hints(&p.w->relay);
+	assert_string_equal(
+	    p.down->said, "head 103; referrer-policy origin; link </a.css>; rel=preload; as=style");
+	world_end(p.w);
+}
+
 static void offer_final(void *context, struct exchange *x, struct http_head *head)
 {
 	(void)context, (void)head;
@@ -425,6 +459,8 @@ int main(void)
 	    cmocka_unit_test(hints_that_wait_leave_in_a_103_that_has_nothing_else),
 	    cmocka_unit_test(so_many_resources_are_hinted_and_no_more),
 	    cmocka_unit_test(hints_to_anyone_are_sent_once_and_bounded_too),
+	    cmocka_unit_test(own_103_has_the_policies_of_the_page),
+	    cmocka_unit_test(a_103_of_the_origin_keeps_its_own_policies),
 	    cmocka_unit_test(offer_of_the_final_head_is_late_for_a_hint),
 	    cmocka_unit_test(a_link_of_the_103_is_a_hint_that_needs_no_other),
 	    cmocka_unit_test(hints_leave_before_a_response_of_the_same_pass),

@@ -63,8 +63,11 @@ static bool on_head(struct leg *leg, const struct http_head *head, bool end)
 	}
 	record(l->said, "head %u%s", head->status, end ? " end" : "");
 	for (uint32_t i = 0; i < head->count; i++)
-		if (head->fields[i].token == HTTP_TOKEN_LINK)
-			record(l->said, "link %.*s", SLICE_ARG(head->fields[i].value));
+		if (head->fields[i].token == HTTP_TOKEN_LINK ||
+		    slice_equal(head->fields[i].name, SLICE("content-security-policy")) ||
+		    slice_equal(head->fields[i].name, SLICE("referrer-policy")))
+			record(l->said, "%.*s %.*s", SLICE_ARG(head->fields[i].name),
+			    SLICE_ARG(head->fields[i].value));
 	return true;
 }
 
