@@ -70,9 +70,10 @@ bool policy_save_data_of(const struct http_head *request)
 
 bool policy_revalidates(const struct http_head *request)
 {
+	const struct http_cache_control cc = http_cache_control(request);
 	return http_head_find(request, HTTP_TOKEN_IF_NONE_MATCH) ||
-	       http_head_find(request, HTTP_TOKEN_IF_MODIFIED_SINCE) ||
-	       http_cache_control(request).no_cache;
+	       http_head_find(request, HTTP_TOKEN_IF_MODIFIED_SINCE) || cc.no_cache ||
+	       (cc.has_max_age && cc.max_age_sec == 0); /* a browser that reloads the page */
 }
 
 uint32_t policy_draw(const struct address *client, struct slice authority, struct slice path)

@@ -79,7 +79,7 @@ enum policy_purpose { POLICY_PURPOSE_NONE, POLICY_PURPOSE_PREFETCH, POLICY_PURPO
 enum policy_purpose policy_purpose_of(const struct http_head *request);
 /* Save-Data: on (in any case). */
 bool policy_save_data_of(const struct http_head *request);
-/* The request revalidates: if-none-match, if-modified-since, or Cache-Control (Pragma) no-cache. */
+/* The request revalidates: if-none-match, if-modified-since, or Cache-Control no-cache (Pragma too) or max-age=0. */
 bool policy_revalidates(const struct http_head *request);
 
 /*

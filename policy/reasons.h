@@ -107,6 +107,14 @@ struct policy_reason {
 	X(HOLD_SHED, "hold-shed",                                                                     \
 	    "The worker's memory was short: it dropped held responses that had not been requested.",              \
 	    "Raise memory, or hold less.")                                                            \
+	X(FETCH_SHARE, "fetch-share",                                                                 \
+	    "Clients' requests have the origin's room, or fetches their share of it, so that nothing is fetched to be held.", \
+	    "None needed for a moment; else raise fetch-share, or give the origin more room.")        \
+	X(FETCH_BUDGET, "fetch-budget",                                                               \
+	    "So many bytes were fetched in the last minute that no client has asked for, that nothing is fetched for a while.", \
+	    "Hold less: min-used pauses rules that are not used; or raise fetch-budget.")             \
+	X(PAGE_LEFT, "page-left", "The client left the page before it requested the held response, which had not come wholly.", \
+	    "None needed: nobody waits for it any more.")                                             \
 	X(NOT_STORABLE, "not-storable", "The response may not be stored (RFC 9111 3).",                 \
 	    "Fix its Cache-Control if it should be stored.")                                                \
 	X(HINT_LATE, "hint-late", "The final response has come, or a 103 from pushgate has already been sent.",      \

@@ -249,6 +249,8 @@ struct conf_origin {
 	uint32_t spare_connections;   /* opened in advance once in use: 0 */
 	uint32_t max_queue;           /* requests waiting for a stream: 10000 */
 	uint32_t slow_share;          /* of the connections, in percent: 75 */
+	uint32_t fetch_share;         /* of a server's room, in ten-thousandths: 2500 */
+	uint64_t fetch_budget_bytes;  /* a minute, per worker, of fetches that no request claims; 0 = no limit: 64 MiB */
 	uint32_t max_destinations;    /* of forward:, per worker: 10000 */
 	uint32_t max_requests;        /* outstanding at each server, per worker; 0 = no limit */
 	uint32_t retry_budget;        /* of 10000 requests so many may be sent again: 2000 */

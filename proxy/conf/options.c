@@ -628,6 +628,13 @@ const struct conf_option conf_options[] = {
     {ORIGIN(slow_share), .key = "slow-share", NUMBER(1, 100), .preset = "75",
         .sentence = "The share in percent of a server's HTTP/1.1 connections, and of max-requests, that requests may take whose body has "
         "not wholly come. More of them wait, and no other request waits for them. 100: all."},
+    {ORIGIN(fetch_share), .key = "fetch-share", SHARE("0% ... 100%", 0), .right = "give a share from 0% to 100%", .example = "10%", .preset = "25%",
+        .sentence = "The share of a server's room (streams, HTTP/1.1 connections, max-requests) that fetches may take: requests of "
+        "pushgate's own for responses that are held. More of them wait until others end, and are not made while clients have taken all "
+        "the room. A fetch that a client's request joins does not count any more. 0%: nothing is fetched."},
+    {ORIGIN(fetch_budget_bytes), .key = "fetch-budget", SIZE(0, 1024 * GIB), .example = "10m", .preset = "64m",
+        .sentence = "How many bytes of fetched responses a minute may be asked for by no client, in each worker. Above it nothing is "
+        "fetched for a while. 0: no limit."},
     {ORIGIN(max_destinations), .key = "max-destinations", NUMBER(16, 1000000), .preset = "10000",
         .sentence = "Only with server = forward:. How many hosts with their ports each worker knows at a time, with about 2 KiB for each. "
         "When there are more, the one that nobody has used for the longest is forgotten; when all are in use, a request for another is "

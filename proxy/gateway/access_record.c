@@ -41,6 +41,7 @@ void access_record_held(void *context, const struct hold_note *note)
 	c->holds_evicted += note->outcome == HOLD_EVICTED;
 	c->holds_invalidated += note->outcome == HOLD_INVALIDATED;
 	c->holds_failed += note->outcome == HOLD_FAILED;
+	c->fetches_left += note->reason == &policy_reason_PAGE_LEFT;
 	c->shed_holds += note->reason == &policy_reason_HOLD_SHED;
 	feedback_held(g, note);
 	if (g->env.tracing)
@@ -370,6 +371,8 @@ void access_record_ended(void *context, struct exchange *x)
 	times_record_ended(g, x);
 	upstream_exchange_ended(x);
 	admission_exchange_ended(&g->admission, x);
+	if (outcome == OBSERVE_CLIENT_RESET && x->pushes.ever > 0 && hold_part(x)->store)
+		hold_page_left(hold_part(x)->store, x);
 	count_exchange(g->env.observe->counters, x, outcome);
 	if (x->pushed.was_promised)
 		feedback_ended(g, x, outcome);

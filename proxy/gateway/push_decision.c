@@ -12,8 +12,11 @@ void promise_facts(void *context, struct exchange *parent, struct http_head *pro
 	struct client_facts facts;
 	offer_context(&g->offers, client_facts(parent, &facts), parent, promised, offer, place);
 	offer->known = client_diary_knows(parent, promised, offer->source, place->route);
-	if (offer->source != POLICY_RELAYED)
+	if (offer->source != POLICY_RELAYED) {
+		if (!offer->hold_refusal && place->origin)
+			offer->hold_refusal = upstream_fetch_refusal(&g->upstream, place->origin);
 		return;
+	}
 	offer->promise_rate_exceeded = !origin_may_promise_more(parent);
 }
 
@@ -52,6 +55,14 @@ static void log_decision(struct gateway *g, const struct exchange *parent,
 	observe_access_log(g->env.observe, &line);
 }
 
+/* A verdict, or half of it, was not possible. */
+static void count_unfetched(struct observe_counters *c, const struct policy_verdict *v)
+{
+	const struct policy_reason *why = v->lost_half ? v->lost_half : v->reason;
+	c->fetches_refused_share += why == &policy_reason_FETCH_SHARE;
+	c->fetches_refused_budget += why == &policy_reason_FETCH_BUDGET;
+}
+
 void promise_decided(void *context, struct exchange *parent, const struct policy_offer *offer,
     struct policy_verdict verdict)
 {
@@ -64,6 +75,7 @@ void promise_decided(void *context, struct exchange *parent, const struct policy
 	counters->pushes_dropped += !is_hinted;
 	counters->shed_offers += verdict.reason == &policy_reason_PUSH_SHED;
 	counters->memory_refused += verdict.reason == &policy_reason_BUDGET;
+	count_unfetched(counters, &verdict);
 	counters->push[offer->source][verdict.action][policy_reason_position(verdict.reason)]++;
 	feedback_decided(g, &verdict);
 	if (offer->source == POLICY_RELAYED && verdict.action == POLICY_DROP)
@@ -93,6 +105,7 @@ void promise_made(void *context, struct exchange *push)
 	counters->pushes_offered++;
 	counters->pushes_forwarded += !is_held;
 	counters->pushes_held += is_held;
+	counters->fetches += is_held && push->pushed.source != POLICY_RELAYED;
 	counters->pushes_open++;
 	counters->requests_open++;
 	counters

@@ -158,6 +158,10 @@ void feedback_held(struct gateway *g, const struct hold_note *held)
 		o.event = POLICY_EVENT_EXPIRED;
 		break;
 	case HOLD_EXPIRED:
+		if (held->reason == &policy_reason_PAGE_LEFT)
+			return;
+		o.event = POLICY_EVENT_EXPIRED;
+		break;
 	case HOLD_INVALIDATED:
 		o.event = POLICY_EVENT_EXPIRED;
 		break;

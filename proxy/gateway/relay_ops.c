@@ -260,10 +260,19 @@ static bool same_at_origin(void *context, const struct exchange *push, const str
 	       upstream_is_open_to(push, &x->facts);
 }
 
+static void claimed(void *context, struct exchange *push, const struct exchange *claimer)
+{
+	struct gateway *g = context;
+	const struct http_field *own = http_head_find(claimer->request, HTTP_TOKEN_PRIORITY);
+	upstream_fetch_claimed(
+	    &g->upstream, push, own ? http_priority_parse(own->value) : HTTP_PRIORITY_DEFAULT);
+}
+
 const struct hold_ops gateway_hold_ops = {
     .epoch_sec = epoch_sec,
     .origin_request = origin_request,
     .same_changes = same_changes,
     .same_at_origin = same_at_origin,
+    .claimed = claimed,
     .note = access_record_held,
 };

@@ -5,6 +5,8 @@
  */
 #include "proxy/h2/h2_conn.h"
 
+#include <stdio.h>
+
 /* ---- DATA ---- */
 
 void h2_offer(struct session *session, struct session_stream *stream, size_t bytes, bool end)
@@ -234,13 +236,26 @@ void h2_reset(struct session *session, struct session_stream *stream, uint32_t c
 	h2_stream_free(c, s);
 }
 
+/* RFC 9218 7.1: the peer answers the request, and is told. A peer that does not know the frame ignores it. */
+static void tell_priority(struct h2_conn *c, uint32_t id, struct http_priority priority)
+{
+	uint8_t payload[16];
+	h2_write32(payload, id);
+	int n = snprintf((char *)payload + 4, sizeof(payload) - 4, "u=%u%s", priority.urgency,
+	    priority.incremental ? ", i" : "");
+	h2_send_frame(c, H2_PRIORITY_UPDATE, 0, 0, payload, 4 + (size_t)n);
+}
+
 void h2_set_priority(
     struct session *session, struct session_stream *stream, struct http_priority priority)
 {
 	struct h2_conn *c = h2_of(session);
 	struct h2_stream *s = h2_stream_of(stream);
-	if (!c->has_failed && s->life == H2_LIFE_ALIVE)
-		h2_sched_set_priority(&c->sched, &s->place, priority);
+	if (c->has_failed || s->life != H2_LIFE_ALIVE)
+		return;
+	if (c->role == H2_CLIENT)
+		tell_priority(c, s->id, priority);
+	h2_sched_set_priority(&c->sched, &s->place, priority);
 }
 
 bool h2_ping(struct session *session, usec now)

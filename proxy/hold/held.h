@@ -48,6 +48,8 @@ struct held {
 	bool is_whole;      /* with all its bytes, and trailers if any */
 	bool is_closed;     /* no further request may claim it */
 	bool is_outgrown;   /* larger than its store */
+	bool is_awaited;    /* another client's page needs it too, and relies on this fetch */
+	bool was_claimed;   /* hold_ops.claimed knows of its first claim */
 	bool is_abandoned;  /* its last claim was reset, with this code */
 	uint32_t abandon_code;
 	uint64_t sent;     /* body bytes: the most that went to one claim which is over */
@@ -65,12 +67,14 @@ struct held {
 struct claim {
 	struct held *held;
 	struct exchange *exchange;
-	struct budget *budget; /* of the store where the response was when it was claimed */
-	struct list link;      /* in held->claims */
+	struct budget *
+	    budget; /* of the store where the response was when it was claimed, or of the claimer's */
+	struct list link; /* in held->claims */
 	struct body_mark mark;
 	uint64_t at;             /* bytes given to the claiming exchange */
 	uint64_t outstanding;    /* bytes of these that are not sent yet */
 	bool is_live;            /* joined while in flight */
+	bool is_foreign;         /* joined what is fetched for another client */
 	bool had_head;           /* joined after the head had come */
 	bool is_checked;         /* the head fits the request */
 	bool not_modified;       /* the answer is 304 */
@@ -142,6 +146,10 @@ bool held_ignores_cookies(const struct held *h);
 bool held_ignores_routes(const struct held *h);
 /* Whether the request has the cookies that the push's parent had, and gets to the origin with the same changes. */
 bool held_is_by(const struct held *h, const struct exchange *x);
+/* Whether x goes where the push went: the route may give the same URI of other requests, or of other clients, to another
+ * origin, or by another path. */
+bool hold_is_same_at_origin(
+    const struct hold *hold, const struct exchange *push, const struct exchange *x);
 /* Why such a request must be answered by the origin, whatever is held. */
 enum hold_miss hold_request_busts(const struct http_head *request);
 /* May this request be answered from it, as far as the response's head does not matter? */
@@ -173,6 +181,19 @@ void hold_pause_claimed(struct hold *hold, const struct exchange *push);
 bool hold_is_paused(
     const struct hold *hold, const struct exchange *parent, const struct http_head *promised);
 void hold_pauses_fini(struct hold *hold);
+
+/* ---- hold_collapse.c: one fetch for many clients ---- */
+
+/* A response that is being fetched for another client, and that x may get too if its head, which has not come, says
+ * that it is for all. own: the store of the client of x; NULL: it has none. */
+struct held *hold_find_in_flight(
+    struct hold *hold, const struct hold_store *own, const struct exchange *x);
+/* The same for a request of a client, which may be one that no held response can answer. */
+struct held *hold_find_to_join(
+    struct hold *hold, const struct hold_store *own, const struct exchange *x);
+/* The head has come, and the response is in the worker's store, or cannot be there. */
+void hold_collapse_note(struct held *h, bool is_shared);
+void hold_collapse_fini(struct hold *hold);
 
 /* ---- hold_claim.c: claims ---- */
 

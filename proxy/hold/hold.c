@@ -45,6 +45,7 @@ void hold_fini(struct hold *hold)
 {
 	hold_store_fini(&hold->shared);
 	hold_pauses_fini(hold);
+	hold_collapse_fini(hold);
 	bury(hold);
 	ensure(list_is_empty(&hold->dirty) && list_is_empty(&hold->used));
 	ensure(hold->by_uri.count == 0);
@@ -225,6 +226,12 @@ const struct policy_reason *hold_bind(
 	if (hold_has(s, &credentials, push) ||
 	    (hold_shares(s) && hold_has(&hold->shared, NULL, push)))
 		return &policy_reason_DUPLICATE;
+	struct held *other =
+	    push->pushed.source == POLICY_RELAYED ? NULL : hold_find_in_flight(hold, s, push);
+	if (other) {
+		other->is_awaited = true;
+		return &policy_reason_DUPLICATE;
+	}
 	const struct policy_reason *refusal = hold_make_room(s, NULL, 1, 0);
 	if (refusal)
 		return refusal;
@@ -272,6 +279,7 @@ static const struct policy_reason *admit(struct held *h)
 	if (refusal)
 		return refusal;
 	bool is_shared = !h->is_closed && !held_varies_by_all(h) && share(h);
+	hold_collapse_note(h, is_shared);
 	if (!is_shared && !h->for_one_user)
 		return &policy_reason_NOT_STORABLE;
 	h->age_sec = http_age_sec(h->head);
@@ -338,8 +346,35 @@ static void end_if_unneeded(struct held *h)
 	}
 }
 
+void hold_page_left(struct hold_store *s, const struct exchange *x)
+{
+	list_for_each(&s->entries, h, struct held, entry)
+	{
+		bool is_of_page = h->push && h->push->pushed.parent_id == x->id &&
+				  h->push->pushed.source != POLICY_RELAYED;
+		if (!is_of_page || h->is_whole || h->is_awaited || !list_is_empty(&h->claims))
+			continue;
+		held_close(h);
+		h->end_outcome = HOLD_EXPIRED;
+		h->end_reason = &policy_reason_PAGE_LEFT;
+		held_mark(h);
+	}
+}
+
+static void note_first_claim(struct held *h)
+{
+	const struct hold *hold = held_hold(h);
+	const struct claim *first = list_first(&h->claims, struct claim, link);
+	if (!first || h->was_claimed || !h->push)
+		return;
+	h->was_claimed = true;
+	if (hold->ops->claimed)
+		hold->ops->claimed(hold->context, h->push, first->exchange);
+}
+
 static void run(struct held *h)
 {
+	note_first_claim(h);
 	if (!h->push) {
 		held_fail_claims(h, h->cause, h->code);
 		held_free(h);

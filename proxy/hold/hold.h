@@ -76,6 +76,9 @@ struct hold_ops {
 	 * the origin of x, and whether the rules let x go where its response came from. May be NULL: always. */
 	bool (*same_at_origin)(
 	    void *context, const struct exchange *push, const struct exchange *x);
+	/* The first request has claimed the push, which no client waited for before: it is as urgent as the claimer. The
+	 * push may fail in it. May be NULL itself. */
+	void (*claimed)(void *context, struct exchange *push, const struct exchange *claimer);
 	/* Reports how a held response, or a request for its URI, has ended: for feedback and counters.
 	 * The note is borrowed. May be NULL itself. */
 	void (*note)(void *context, const struct hold_note *note);
@@ -84,6 +87,7 @@ struct hold_ops {
 struct hold;
 struct hold_gone;
 struct hold_pauses;
+struct hold_unshared;
 
 struct hold_store {
 	struct hold *hold;
@@ -138,6 +142,7 @@ struct hold {
 	uint32_t gone_count;   /* stores that remember responses given up */
 	struct hold_pauses
 	    *pauses; /* resources not held for a while; NULL: no request has missed yet */
+	struct hold_unshared *unshared; /* resources that are not for all; NULL: none is known */
 };
 
 /* shared: limits of the worker's store, NULL = there is none. Everything is borrowed but the
@@ -168,6 +173,10 @@ const struct policy_reason *hold_refusal(
 /* relay_ops.hold. hold_refusal was NULL for the push. */
 const struct policy_reason *hold_bind(
     struct exchange *parent, struct exchange *push, struct leg *down);
+
+/* The client has given the page up, x, which is over: what was fetched for it, has not come wholly and is claimed by no
+ * request is given up too. Responses that serve all clients go on, and so does what the origin itself pushed. */
+void hold_page_left(struct hold_store *s, const struct exchange *x);
 
 /* ---- requests ---- */
 

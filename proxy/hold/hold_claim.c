@@ -260,7 +260,8 @@ static struct http_head *answer_trailers(const struct held *h)
 static void feed(struct held *h, struct claim *c)
 {
 	struct exchange *x = c->exchange;
-	feed_interims(h, x);
+	if (!c->is_foreign)
+		feed_interims(h, x);
 	if (!h->is_admitted || (!c->is_begun && (!h->push || !begin(h, c))))
 		return;
 	while (!c->is_ended && c->outstanding < CLAIM_WINDOW_BYTES) {
@@ -345,14 +346,6 @@ static bool must_wait_and_see(const struct held *h, const struct exchange *x)
 	return !h->is_admitted && !held_is_by(h, x);
 }
 
-/* The route may give the same URI of other requests, or of other clients, to another origin, or by another path. */
-static bool is_same_at_origin(
-    const struct hold *hold, const struct exchange *push, const struct exchange *x)
-{
-	return push->place.origin == x->place.origin &&
-	       (!hold->ops->same_at_origin || hold->ops->same_at_origin(hold->context, push, x));
-}
-
 /* Finds the newest held response that fits. A map's chain has the newest first. */
 static void look(struct hold_store *store, const struct exchange *x, struct search *s)
 {
@@ -361,7 +354,7 @@ static void look(struct hold_store *store, const struct exchange *x, struct sear
 	for (; n; n = map_next(n)) {
 		struct held *h = container_of(n, struct held, node);
 		struct slice field = {0};
-		if (!held_is_for(h, &uri) || !is_same_at_origin(store->hold, h->push, x))
+		if (!held_is_for(h, &uri) || !hold_is_same_at_origin(store->hold, h->push, x))
 			continue;
 		enum hold_miss miss = consider(h, x, s, &field);
 		if (miss == HOLD_FITS && !must_wait_and_see(h, x)) {
@@ -378,15 +371,26 @@ static void look(struct hold_store *store, const struct exchange *x, struct sear
 	}
 }
 
+/* The store of another client may be gone before the claim is: that client does not pay for it. */
+static struct budget *payer_of(const struct held *h, const struct exchange *x)
+{
+	const struct hold_store *own = hold_part(x)->store;
+	if (h->store == own || h->store->is_shared)
+		return h->store->budget;
+	return own ? own->budget : held_hold(h)->shared.budget;
+}
+
 static bool claim(struct held *h, struct exchange *x, const struct search *s)
 {
-	if (!budget_take(h->store->budget, CLAIM_BYTES))
+	struct budget *payer = payer_of(h, x);
+	if (!budget_take(payer, CLAIM_BYTES))
 		return false;
 	struct claim *c = memory_new(struct claim);
 	c->held = h;
-	c->budget = h->store->budget;
+	c->budget = payer;
 	c->exchange = x;
 	c->is_live = !h->is_whole;
+	c->is_foreign = !h->store->is_shared && h->store != hold_part(x)->store;
 	c->had_head = c->is_checked = s->is_checked;
 	c->not_modified = s->not_modified;
 	list_append(&h->claims, &c->link);
@@ -426,6 +430,8 @@ bool hold_claim(struct hold *hold, struct exchange *x)
 		look(own, x, &s);
 	if (!s.held && hold->shares && !(own && own->is_secluded))
 		look(&hold->shared, x, &s);
+	if (!s.held && !s.perhaps && !s.missed)
+		s.perhaps = hold_find_to_join(hold, own, x);
 	if (!s.held && s.perhaps) {
 		s.held = s.perhaps;
 		s.is_checked = false;

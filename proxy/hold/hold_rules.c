@@ -256,6 +256,13 @@ enum hold_miss hold_request_busts(const struct http_head *request)
 	return HOLD_FITS;
 }
 
+bool hold_is_same_at_origin(
+    const struct hold *hold, const struct exchange *push, const struct exchange *x)
+{
+	return push->place.origin == x->place.origin &&
+	       (!hold->ops->same_at_origin || hold->ops->same_at_origin(hold->context, push, x));
+}
+
 static bool has_cookies_of(const struct held *h, const struct http_head *request)
 {
 	return credentials_of(&held_hold(h)->key, request).cookie == h->credentials.cookie;
@@ -306,6 +313,9 @@ enum hold_miss held_fits(const struct held *h, const struct exchange *x, bool jo
 {
 	const struct http_cache_control cc = http_cache_control(x->request);
 	*not_modified = false;
+	if (!h->store->is_shared &&
+	    h->store != hold_part(x)->store) /* it turned out not to be for all */
+		return HOLD_MISS_OUTSIDE;
 	if (!vary_matches(h, x, field))
 		return HOLD_MISS_VARY;
 	if (!h->is_for_all_routes && !has_changes_of(h, x))

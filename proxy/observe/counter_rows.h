@@ -82,6 +82,10 @@
 	X(holds_evicted, "holds_evicted", "held responses dropped unclaimed to make room, or because memory was short") \
 	X(holds_invalidated, "holds_invalidated", "held responses dropped unclaimed because their resource was changed") \
 	X(holds_failed, "holds_failed", "held responses that the origin did not complete, dropped unclaimed") \
+	X(fetches, "fetches", "responses that pushgate has asked origins for by itself, to hold them") \
+	X(fetches_refused_share, "fetches_refused{cause=share}", "offers whose response was not fetched; share: clients had the room of the origin, or fetches their share of it (fetch-share)") \
+	X(fetches_refused_budget, "fetches_refused{cause=budget}", "too many bytes were fetched that no client asked for (fetch-budget)") \
+	X(fetches_left, "fetches_left", "fetches given up because the client left their page") \
 	X(hold_wasted_bytes, "hold_wasted_bytes", "bytes of held responses that no client received") \
 	X(pushes_dropped, "pushes_dropped", "pushes dropped") \
 	X(push_off_routes, "push_off_routes", "times that a route was moved to connections without push for a minute (reset-rate, promise-refusals)") \

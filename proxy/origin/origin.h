@@ -44,6 +44,8 @@ struct origin_ops {
 	void (*took)(struct origin_server *s, struct origin_server *from);
 	/* A push that came on a connection of the server is its work too. */
 	void (*adopted)(struct origin_server *s, struct exchange *push);
+	/* The head of the response to a fetch comes, with this content-length. */
+	void (*fetched)(struct origin_server *s, struct exchange *x, uint64_t length);
 	/* A final response, to a request and with a server that `counts_answers`. */
 	void (*answered)(struct origin_server *s, unsigned status);
 	/* A request has failed at its server. */
@@ -87,8 +89,9 @@ struct origin {
 	usec push_off_until; /* dynamic: as origins.push_off_until, for all routes */
 	/* Pools, by their member `waiting`, in which requests wait that any server may serve. */
 	struct list waiting_pools[POOL_KINDS];
-	uint32_t queued;      /* all that wait */
-	uint32_t slow_queued; /* of these, in pool_slow.waiting */
+	uint32_t queued;         /* all that wait for connections */
+	uint32_t fetches_queued; /* of these, fetches */
+	uint32_t slow_queued;    /* of these, in pool_slow.waiting */
 };
 
 /* Facts about a server that all its pools use. */
@@ -106,6 +109,29 @@ struct origin_known {
 	bool needs_length;
 	/* It speaks HTTP/2 without :protocol (RFC 8441), and HTTP/1.1 as well: tunnels use that. */
 	bool tunnels_need_http1;
+	uint32_t streams; /* that its last connection had room for; 0: none has been ready yet */
+};
+
+/* The fetches of a server (fetches.c). */
+struct origin_fetches {
+	struct list waiting; /* struct exchange, by `waiting`: the share has no room for them */
+	uint32_t queued;     /* in it */
+	uint32_t open;       /* sent, or in the queue for connections */
+	uint32_t kept; /* held responses that have come: the server has nothing to do with them */
+	struct wheel_node timer; /* the share has room again */
+};
+
+enum origin_fetch_state {
+	ORIGIN_FETCH_NONE, /* no fetch, or a request has claimed it */
+	ORIGIN_FETCH_WAITS,
+	ORIGIN_FETCH_OPEN,
+	ORIGIN_FETCH_KEPT, /* its response has come, and is held */
+};
+
+/* A request's part in it. */
+struct origin_fetch {
+	uint8_t state;   /* enum origin_fetch_state */
+	bool is_charged; /* the room above has counted its content-length against fetch-budget */
 };
 
 /* One address. */
@@ -116,6 +142,7 @@ struct origin_server {
 	const char *text;                      /* of the address */
 	struct origin_known known;
 	struct pool *pools[POOL_KINDS]; /* owned; NULL: not used yet */
+	struct origin_fetches fetches;
 	uint32_t requests; /* that it was given and that are not over: the room above counts them */
 	uint32_t queued;   /* of these, those that wait */
 	uint32_t connections; /* of all its pools, retired ones too */
@@ -151,6 +178,7 @@ struct __attribute__((may_alias)) origin_attempt {
 	 * closed while it was idle. */
 	bool needs_fresh;
 	bool is_bound; /* to `server`: it waits for that one's connections alone */
+	struct origin_fetch fetch;
 };
 
 static inline struct origin_attempt *origin_attempt_of(const struct exchange *x)
@@ -229,6 +257,15 @@ static inline void origin_note_queued(struct exchange *x)
 {
 	x->timing.queued += x->relay->now - x->timing.waits_since;
 }
+
+/* ---- fetches: requests of our own for responses that are held, until a request claims them (fetches.c) ---- */
+
+/* No further fetch would be sent for a while: clients have taken the server's room, or fetches their share of it. */
+bool origin_fetch_is_crowded(const struct origin_server *s);
+/* A client's request has claimed the held response of x: x is as urgent as that request from now on. */
+void origin_fetch_claimed(struct exchange *x, struct http_priority priority);
+/* x is over or goes to another server. */
+void origin_fetch_left(struct exchange *x);
 
 /* ---- one exchange's connection ---- */
 

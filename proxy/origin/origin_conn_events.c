@@ -124,6 +124,8 @@ static void head_event(struct origin_conn *c, const struct session_event *e)
 	if (c->pool->server->counts_answers && !http_head_is_interim(e->head) &&
 	    !exchange_is_push(x))
 		c->origins->ops->answered(c->pool->server, e->head->status);
+	if (fetch_state(x) == ORIGIN_FETCH_OPEN && !http_head_is_interim(e->head))
+		c->origins->ops->fetched(c->pool->server, x, e->head->content_length);
 	size_t work = LIMIT_HEAD_WORK_BYTES + e->head->list_bytes;
 	exchange_on_response(x, e->head, e->end);
 	net_worked(c->origins->env->loop, work + exchange_effort_spent(x));

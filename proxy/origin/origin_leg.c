@@ -43,6 +43,8 @@ void origin_leg_end(struct leg *leg)
 	struct origin_conn *c = conn_of(leg);
 	if (c->is_held_back && !exchange_is_push(leg->exchange))
 		hold_back(leg, false);
+	if (exchange_is_push(leg->exchange))
+		fetch_keep(leg->exchange);
 	origin_leg_cut(leg);
 }
 
@@ -115,6 +117,8 @@ const struct relay_cause *origin_conn_send(struct origin_conn *c, struct exchang
 	struct http_head *head = route_origin_request(c->origins->routes, &x->facts, &x->place);
 	if (c->pool->server->origin->speaks_to_proxy)
 		address_to_proxy(c, head);
+	if (fetch_state(x) == ORIGIN_FETCH_OPEN && !http_head_find(head, HTTP_TOKEN_PRIORITY))
+		http_head_add_token(head, HTTP_TOKEN_PRIORITY, SLICE("u=7")); /* RFC 9218 4.1 */
 	struct tracing *tracing = c->origins->env->tracing;
 	if (tracing)
 		tracing_attempt(tracing, x, head, c->pool->server->address, c->hop.protocol);
@@ -194,7 +198,8 @@ static void leg_reset(struct leg *leg, uint32_t code)
 	/* A promise refused before it became an exchange has a temporary leg without exchange. */
 	if (leg->exchange) {
 		origin_leg_end(leg);
-		if (leg->exchange->pushed.state == PUSH_NONE)
+		if (!exchange_is_push(leg->exchange) ||
+		    leg->exchange->pushed.source != POLICY_RELAYED)
 			count_cancel(c);
 		if (!session_can(c->session, SESSION_MULTIPLEXES)) {
 			origin_single_cancel(c, leg->exchange, stream, code);
@@ -202,6 +207,15 @@ static void leg_reset(struct leg *leg, uint32_t code)
 		}
 	}
 	session_reset(c->session, stream, code);
+	net_conn_dirty(c->net);
+}
+
+void origin_leg_hurry(struct leg *leg, struct http_priority priority)
+{
+	struct origin_conn *c = conn_of(leg);
+	if (!session_can(c->session, SESSION_MULTIPLEXES))
+		return;
+	session_set_priority(c->session, leg->stream, priority);
 	net_conn_dirty(c->net);
 }
 

@@ -264,6 +264,8 @@ void origin_leg_cut(struct leg *leg); /* its exchange has no connection any more
 /* The same, while its connection goes on. Once a subscription has no leg, the relay cannot end that its
  * connection is held back, and the connection would never be read from again. */
 void origin_leg_end(struct leg *leg);
+/* A client's request has claimed what was fetched: tells the origin how urgent that is. */
+void origin_leg_hurry(struct leg *leg, struct http_priority priority);
 /* Adds the credentials for the upstream proxy. */
 void upstream_proxy_authorize(const struct origin_conn *c, struct http_head *head);
 /* Sends the exchange's request. Returns NULL, or why it cannot be sent: no memory, or a head too

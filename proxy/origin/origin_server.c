@@ -14,6 +14,7 @@ void origin_init(struct origin *o, struct origins *all, const struct conf_origin
 void origin_server_init(struct origin_server *s)
 {
 	const struct session_plan *plans = s->origin->plans[0];
+	fetches_init(s);
 	bool is_chosen =
 	    s->origin->conf->kind == CONF_ORIGIN_TLS && plans[0].protocol && plans[1].protocol;
 	if (is_chosen || !plans[0].protocol)
@@ -33,6 +34,7 @@ void origin_server_retire(struct origin_server *s)
 
 void origin_server_close(struct origin_server *s)
 {
+	fetches_close(s);
 	for_each_pool(s, p) pool_close(p);
 }
 
@@ -43,6 +45,7 @@ void origin_server_lose(struct origin_server *s, const char *why)
 
 void origin_server_free_pools(struct origin_server *s)
 {
+	fetches_close(s);
 	for_each_pool(s, p) pool_free(p);
 }
 
@@ -54,11 +57,14 @@ void origin_server_serve(struct origin_server *s)
 void origin_server_take_waiting(struct origin_server *s, struct list *waiting)
 {
 	for_each_pool(s, p) pool_take_waiting(p, waiting);
+	list_splice(waiting, &s->fetches.waiting);
 }
 
 void origin_server_send(struct origin_server *s, enum pool_kind kind, struct exchange *x)
 {
-	pool_dispatch(origin_server_pool(s, kind), x);
+	struct pool *p = origin_server_pool(s, kind);
+	if (!exchange_is_push(x) || !fetch_waits(p, x))
+		pool_dispatch(p, x);
 }
 
 bool origin_server_may_send_soon(

@@ -157,7 +157,7 @@ void pool_take_waiting(struct pool *p, struct list *waiting);
 /* The requests that a server has and that do not wait. */
 static inline uint32_t origin_server_in_flight(const struct origin_server *s)
 {
-	return s->requests - s->queued;
+	return s->requests - s->queued - s->fetches.kept;
 }
 /* For one more of those that wait (max-requests). */
 static inline bool origin_server_has_room(const struct origin_server *s)
@@ -170,6 +170,26 @@ static inline bool origin_server_has_room(const struct origin_server *s)
 static inline bool origin_server_may_tunnel(const struct origin_server *s)
 {
 	return s->known.tunnels < s->origin->conf->max_tunnels;
+}
+
+/* ---- fetches.c ---- */
+
+/* Whether the share has room for one more; x, which waits no more, takes it. */
+bool fetches_have_room(const struct origin_server *s);
+void fetch_begins(struct origin_server *s, struct exchange *x);
+void fetches_init(struct origin_server *s);  /* fetch_send.c */
+void fetches_close(struct origin_server *s); /* none begins any more */
+/* The push x is to be sent by this pool. True: it is a fetch and waits for the share to have room, or has failed. */
+bool fetch_waits(struct pool *p, struct exchange *x);
+/* x waits no more for the share. */
+void fetch_unqueue(struct exchange *x);
+/* The share may have room: those that wait are looked at in the next loop pass. */
+void fetches_look_soon(struct origin_server *s);
+/* The server's part in the push is over. */
+void fetch_keep(struct exchange *x);
+static inline enum origin_fetch_state fetch_state(const struct exchange *x)
+{
+	return (enum origin_fetch_state)origin_attempt_of(x)->fetch.state;
 }
 
 /* ---- pool_slow.c ---- */

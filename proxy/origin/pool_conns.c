@@ -119,6 +119,10 @@ void pool_conn_ready(struct pool *p, struct origin_conn *c)
 {
 	ensure(p->connecting > 0);
 	p->connecting--;
+	if (p->kind == POOL_PUSH || p->kind == POOL_PLAIN) {
+		p->known->streams = session_request_room(c->session);
+		fetches_look_soon(p->server);
+	}
 	pool_make_usable(p, c);
 	set_slow(p->server, false);
 }

@@ -54,17 +54,19 @@ static struct pool *find_other(struct pool *p)
 
 /* ---- in and out ---- */
 
-/* Why no further request may wait here, or NULL. */
-static const struct relay_cause *why_full(const struct pool *p)
+/* Why x may not wait here, or NULL. Fetches take no place from requests. */
+static const struct relay_cause *why_full(const struct pool *p, const struct exchange *x)
 {
+	const struct origin *o = p->server->origin;
+	uint32_t queued = o->queued - (fetch_state(x) == ORIGIN_FETCH_OPEN ? 0 : o->fetches_queued);
 	if (p->kind == POOL_SUBSCRIPTIONS && p->queued + p->leaving >= p->conf->max_subscriptions)
 		return &relay_cause_SUBSCRIPTIONS_FULL;
-	return p->server->origin->queued >= p->conf->max_queue ? &relay_cause_QUEUE_FULL : NULL;
+	return queued >= p->conf->max_queue ? &relay_cause_QUEUE_FULL : NULL;
 }
 
 void pool_enqueue(struct pool *p, struct exchange *x)
 {
-	const struct relay_cause *full = why_full(p);
+	const struct relay_cause *full = why_full(p, x);
 	origin_attempt_of(x)->pool = p;
 	if (full) {
 		exchange_on_up_failed(x, full, 0, NULL);
@@ -77,6 +79,7 @@ void pool_enqueue(struct pool *p, struct exchange *x)
 		list_append(waiting_pools(p), &p->waiting);
 	p->server->queued++;
 	p->server->origin->queued++;
+	p->server->origin->fetches_queued += fetch_state(x) == ORIGIN_FETCH_OPEN;
 	if (p->queued++ == 0)
 		pool_pace_queue_began(p);
 }
@@ -86,11 +89,16 @@ void origin_unqueue(struct exchange *x)
 	struct pool *p = origin_attempt_of(x)->pool;
 	struct origin_server *s = p->server;
 	bool is_slow = x->upload_wait == UPLOAD_IS_SLOW;
+	if (fetch_state(x) == ORIGIN_FETCH_WAITS) {
+		fetch_unqueue(x);
+		return;
+	}
 	ensure(
 	    (is_slow ? p->slow.queued : p->queued) > 0 && s->queued > 0 && s->origin->queued > 0);
 	list_remove(&x->waiting);
 	s->queued--;
 	s->origin->queued--;
+	s->origin->fetches_queued -= fetch_state(x) == ORIGIN_FETCH_OPEN;
 	if (is_slow) {
 		x->upload_wait = UPLOAD_WAITS_NOT;
 		p->slow.queued--;
@@ -203,6 +211,10 @@ void pool_take_over(struct pool *p, struct exchange *x)
 	struct origin_server *from = origin_attempt_of(x)->server;
 	from->requests--;
 	p->server->requests++;
+	if (fetch_state(x) == ORIGIN_FETCH_OPEN) {
+		from->fetches.open--;
+		p->server->fetches.open++;
+	}
 	origin_attempt_of(x)->server = p->server;
 	p->origins->ops->took(p->server, from);
 }

@@ -43,7 +43,8 @@ void pool_slow_enqueue(struct pool *p, struct exchange *x)
 {
 	struct origin *d = p->server->origin;
 	origin_attempt_of(x)->pool = p;
-	if (d->queued >= p->conf->max_queue || d->slow_queued >= share_of(p, p->conf->max_queue)) {
+	if (d->queued - d->fetches_queued >= p->conf->max_queue ||
+	    d->slow_queued >= share_of(p, p->conf->max_queue)) {
 		exchange_on_up_failed(x, &relay_cause_QUEUE_FULL, 0, NULL);
 		return;
 	}

@@ -206,6 +206,7 @@ struct session_ops {
 	struct session_stream *(*promise)(struct session *s, struct session_stream *parent,
 	    const struct http_head *request, void *user);
 	uint32_t (*push_room)(const struct session *s);
+	/* to a client, or to an origin in a session that multiplexes */
 	void (*set_priority)(
 	    struct session *s, struct session_stream *stream, struct http_priority priority);
 	struct http_priority (*priority)(

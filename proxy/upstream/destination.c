@@ -161,6 +161,7 @@ static void take_back(struct exchange *x)
 {
 	struct server *s = given_server(x);
 	origin_tunnel_left(x);
+	origin_fetch_left(x);
 	attempt_of(x)->at.server = NULL;
 	attempt_of(x)->at.pool = NULL;
 	s->at.requests--;
@@ -201,7 +202,7 @@ static void send_to(struct server *s, struct exchange *x)
 
 static void wait_for_name(struct destination *d, struct exchange *x)
 {
-	if (d->origin.queued >= d->origin.conf->max_queue) {
+	if (d->origin.queued - d->origin.fetches_queued >= d->origin.conf->max_queue) {
 		exchange_on_up_failed(x, &relay_cause_QUEUE_FULL, 0, NULL);
 		return;
 	}

@@ -113,6 +113,7 @@ struct destination {
 	size_t first_row;                 /* of its lines among the orders for servers */
 	uint64_t client_key;              /* of its name: names_set_client_key */
 	struct retry_budget retry_budget; /* of an [origin], for all its dynamic destinations too */
+	struct bucket fetched;            /* the same: bytes that no request has claimed */
 	bool
 	    owns_tls; /* TLS is shared by all origins with the same settings: the first of them frees it */
 	struct list
@@ -173,6 +174,13 @@ void destination_try_another(struct origin_server *at, struct exchange *x,
 /* x is sent again after this failure: counts it against its server if that was late, and keeps it for the client if a
  * server was reached. */
 void attempt_failed(struct exchange *x, const struct relay_failure *failure);
+
+/* ---- fetching.c ---- */
+
+/* origin_ops: fetched. */
+void fetching_began(struct origin_server *at, struct exchange *x, uint64_t length);
+/* The push x is over, and its server still known. */
+void fetching_ended(struct exchange *x);
 
 /* ---- orders.c ---- */
 

@@ -42,6 +42,7 @@ static const struct origin_ops origin_ops = {
     .may_take = destination_may_take,
     .took = destination_took,
     .adopted = on_adopted,
+    .fetched = fetching_began,
     .answered = health_report_answer,
     .failed = health_report_failure,
 };
@@ -211,6 +212,8 @@ void upstream_exchange_ended(struct exchange *x)
 	/* All other failures are reported where they come to light. */
 	if (x->ending.cause && x->ending.cause->is_timeout)
 		health_report_failure(x, x->ending.cause);
+	if (exchange_is_push(x))
+		fetching_ended(x);
 	destination_exchange_ended(x);
 	const struct destination *d = attempt_of(x)->destination;
 	if (d && d->origin.is_dynamic)

@@ -51,6 +51,14 @@ void upstream_dispatch(struct upstream *u, struct exchange *x, bool wants_push);
 bool upstream_may_retry(void *context, struct exchange *x, const struct relay_failure *failure);
 void upstream_undispatch(void *context, struct exchange *x);
 void upstream_upload_grew(void *context, struct exchange *x);
+/* ---- fetches: requests of our own for responses that are held (fetching.c) ---- */
+
+/* Why nothing is to be fetched from the origin now; NULL: something may. */
+const struct policy_reason *upstream_fetch_refusal(
+    const struct upstream *u, const struct conf_origin *o);
+/* A client's request has claimed the push, as the first. */
+void upstream_fetch_claimed(
+    struct upstream *u, struct exchange *push, struct http_priority priority);
 /* The exchange is over. */
 void upstream_exchange_ended(struct exchange *x);
 

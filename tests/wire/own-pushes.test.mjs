@@ -145,7 +145,8 @@ scenario('links of a pushed response are not pushed', LINKS, async (s) => {
 });
 
 // covers: P-src-revalidation
-for (const [name, fields] of [['if-none-match', { 'if-none-match': '"x"' }], ['no-cache', { 'cache-control': 'no-cache' }]]) {
+for (const [name, fields] of [['if-none-match', { 'if-none-match': '"x"' }], ['no-cache', { 'cache-control': 'no-cache' }],
+	['max-age=0', { 'cache-control': 'max-age=0' }]]) {
 	scenario(`a request that revalidates gets no pushes of our own: ${name}`, LINKS, async (s) => {
 		const { client, origin, up } = await s.open({ request: fields });
 		origin.respond(up.stream, { status: 304, fields: { link: link('/a.css') } });

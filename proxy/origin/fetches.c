@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fetches: requests of our own for responses that are held (hold/). No client waits for one before a request claims it,
+ * so that a fetch takes nothing from clients: fetch-share of a server's room is the most that fetches have, the others
+ * wait in a line of the server, and in the queue for connections every request goes first (pool_queue.c). The origin is
+ * told that nothing is less urgent (RFC 9218 4.1).
+ *
+ *   WAITS ── the share has room ──▶ OPEN ── the response has come ──▶ KEPT
+ *     └───────── a request claims it ─┴──▶ NONE: a request like any other
+ *
+ * These functions only count; fetch_send.c sends.
+ */
+#include "proxy/origin/origin_private.h"
+
+#include "proxy/base/ensure.h"
+
+/* An origin may allow thousands on a connection: more than so many are not reckoned with. */
+#define STREAMS_COUNTED 100u
+
+#define SHARE_WHOLE 10000u
+
+/* How many requests the server may have at a time; a guess until a connection was ready. */
+static uint32_t room_of(const struct origin_server *s)
+{
+	const struct conf_origin *o = s->origin->conf;
+	uint32_t streams = s->known.streams;
+	if (streams == 0 || streams > STREAMS_COUNTED)
+		streams = STREAMS_COUNTED;
+	bool multiplexes = (s->known.capabilities & SESSION_MULTIPLEXES) != 0;
+	uint32_t room = multiplexes ? o->max_connections * streams : o->max_http1_connections;
+	return o->max_requests > 0 && o->max_requests < room ? o->max_requests : room;
+}
+
+bool fetches_have_room(const struct origin_server *s)
+{
+	uint32_t share = s->origin->conf->fetch_share;
+	bool is_known = s->known.streams > 0; /* else one is enough to open a connection */
+	uint64_t most = is_known ? (uint64_t)room_of(s) * share / SHARE_WHOLE : 1;
+	return share > 0 && s->fetches.open < (most > 0 ? most : 1);
+}
+
+/* own: so many of its requests are the one that asks. */
+static bool is_crowded(const struct origin_server *s, uint32_t own)
+{
+	const struct origin_fetches *f = &s->fetches;
+	uint32_t room = room_of(s);
+	return s->origin->conf->fetch_share == 0 || f->open + f->queued >= room ||
+	       s->requests - own - f->queued - f->kept >= room;
+}
+
+bool origin_fetch_is_crowded(const struct origin_server *s)
+{
+	return is_crowded(s, 0);
+}
+
+/* The caller may be in the middle of an event of some connection. */
+void fetches_look_soon(struct origin_server *s)
+{
+	struct worker_env *env = s->origin->origins->env;
+	if (s->fetches.queued > 0 && !s->origin->origins->is_closed)
+		wheel_set(worker_wheel(env), &s->fetches.timer, env->relay->now);
+}
+
+/* ---- the line ---- */
+
+static void wait_for_share(struct pool *p, struct exchange *x)
+{
+	struct origin_server *s = p->server;
+	if (is_crowded(s, 1)) {
+		exchange_on_up_failed(x, &relay_cause_QUEUE_FULL, 0, NULL);
+		return;
+	}
+	origin_attempt_of(x)->pool = p;
+	origin_attempt_of(x)->fetch.state = ORIGIN_FETCH_WAITS;
+	list_append(&s->fetches.waiting, &x->waiting);
+	s->fetches.queued++;
+	s->queued++;
+}
+
+void fetch_unqueue(struct exchange *x)
+{
+	struct origin_server *s = origin_attempt_of(x)->server;
+	ensure(s->fetches.queued > 0 && s->queued > 0);
+	list_remove(&x->waiting);
+	origin_attempt_of(x)->fetch.state = ORIGIN_FETCH_NONE;
+	s->fetches.queued--;
+	s->queued--;
+}
+
+void fetch_begins(struct origin_server *s, struct exchange *x)
+{
+	origin_attempt_of(x)->fetch.state = ORIGIN_FETCH_OPEN;
+	s->fetches.open++;
+}
+
+/* Offers are made before their page is sent: a fetch that went at once would take the connection that the page needs. */
+bool fetch_waits(struct pool *p, struct exchange *x)
+{
+	if (x->pushed.state != PUSH_HELD || x->pushed.claims > 0)
+		return false;
+	wait_for_share(p, x);
+	fetches_look_soon(p->server);
+	return true;
+}
+
+/* ---- life ---- */
+
+void fetches_close(struct origin_server *s)
+{
+	wheel_forget(worker_wheel(s->origin->origins->env), &s->fetches.timer);
+}
+
+void fetch_keep(struct exchange *x)
+{
+	struct origin_attempt *a = origin_attempt_of(x);
+	if (x->pushed.state != PUSH_HELD || !a->server || a->fetch.state == ORIGIN_FETCH_KEPT)
+		return;
+	if (a->fetch.state == ORIGIN_FETCH_OPEN) {
+		a->server->fetches.open--;
+		fetches_look_soon(a->server);
+	}
+	a->fetch.state = ORIGIN_FETCH_KEPT;
+	a->server->fetches.kept++;
+}
+
+void origin_fetch_left(struct exchange *x)
+{
+	struct origin_attempt *a = origin_attempt_of(x);
+	switch ((enum origin_fetch_state)a->fetch.state) {
+	case ORIGIN_FETCH_NONE:
+	case ORIGIN_FETCH_WAITS: /* it has left the line before */
+		break;
+	case ORIGIN_FETCH_OPEN:
+		a->server->fetches.open--;
+		fetches_look_soon(a->server);
+		break;
+	case ORIGIN_FETCH_KEPT:
+		a->server->fetches.kept--;
+		break;
+	}
+	a->fetch.state = ORIGIN_FETCH_NONE;
+}
