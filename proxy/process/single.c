@@ -349,8 +349,11 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 	unsigned parts = SANDBOX_SINGLE;
 	if (reads_files(s))
 		parts |= SANDBOX_READS;
-	if (s->start->outfit.conf->server.learned_file || s->owner.path)
+	if (s->start->outfit.conf->server.learned_file)
 		parts |= SANDBOX_SAVES;
+	/* The file is written from a copy. */
+	if (s->owner.path)
+		parts |= SANDBOX_SAVES | SANDBOX_MAPS;
 	bool is_up = worker_confine(&s->worker, parts, error, error_size);
 	if (is_up) {
 		if (reads_files(s) || s->owner.memory)

@@ -1,66 +1,86 @@
 /* SPDX-License-Identifier: MIT */
-/* A page run in a network namespace of its own, where its ports are free and its programs alone; its results. */
-import { spawn, spawnSync } from 'node:child_process';
-import path from 'node:path';
+/* Visitors of pages, each at an address of its own, and an origin that serves pages: for the memory of pages. */
 import fs from 'node:fs';
-import net from 'node:net';
-import { ROOT } from './gate.mjs';
-import { readPage } from './page_text.mjs';
+import http from 'node:http';
+import http2 from 'node:http2';
+import { freePort, section, until } from './gate.mjs';
 
-const RUNNER = path.join(ROOT, 'tests/support/page_run.mjs');
+/* serve(request, response): as http.createServer. Ended with the scenario. Returns its address. */
+export async function pageOrigin(s, serve, port = undefined) {
+	const server = http.createServer(serve);
+	const at = port ?? await freePort();
+	await new Promise((resolve) => { server.listen(at, '127.0.0.1', resolve); });
+	s.cleanups.push(() => new Promise((resolve) => {
+		server.closeAllConnections();
+		server.close(resolve);
+	}));
+	return `http://127.0.0.1:${at}`;
+}
+
+/* An HTML page with these Link values. */
+export const html = (response, links, more = {}, body = '<!doctype html>') => {
+	response.writeHead(200, { 'content-type': 'text/html', ...(links.length ? { link: links } : {}), ...more });
+	response.end(body);
+};
+export const css = (target) => `<${target}>; rel=preload; as=style`;
 
 /*
- * What stands in front of the command. Who is not root needs a user namespace, in which it is root no more once the loopback
- * interface is up: pushgate as root would become another user, and there is none.
+ * A page load on a connection of its own, from 127.0.`a`.`b` for the client of number 256 a + b.
+ * Returns {status, hinted, headers}: hinted are the targets in the 103's Link fields.
  */
-const ALONE = process.getuid() === 0
-	? ['unshare', '--net', 'sh', '-c', 'PATH=$PATH:/usr/sbin:/sbin; ip link set lo up && exec "$@"', 'sh']
-	: ['unshare', '--user', '--map-current-user', '--keep-caps', '--net', 'sh', '-c',
-		'PATH=$PATH:/usr/sbin:/sbin; ip link set lo up && exec setpriv --ambient-caps=-all --inh-caps=-all "$@"', 'sh'];
-
-export function mayBeAlone() {
-	const [command, ...args] = ALONE;
-	return spawnSync(command, [...args, 'true'], { stdio: 'ignore' }).status === 0;
-}
-
-function isTaken(port) {
-	return new Promise((resolve) => {
-		const server = net.createServer();
-		server.once('error', () => resolve(true));
-		server.listen(port, () => server.close(() => resolve(false)));
+export function load(s, client, path = '/', fields = {}) {
+	return new Promise((resolve, reject) => {
+		const session = http2.connect(`http://127.0.0.1:${s.port}`, { localAddress: `127.0.${client >> 8}.${client & 255}` });
+		session.on('error', reject);
+		const got = { hinted: [] };
+		const stream = session.request({
+			':path': path, ':authority': `localhost:${s.port}`, 'sec-fetch-dest': 'document', 'sec-fetch-mode': 'navigate', ...fields,
+		});
+		stream.on('headers', (headers) => {
+			const links = [headers.link ?? []].flat().join(', ');
+			got.hinted.push(...[...links.matchAll(/<([^>]*)>/g)].map((m) => m[1]));
+		});
+		stream.on('response', (headers) => { got.status = headers[':status']; got.headers = headers; });
+		stream.on('error', reject);
+		stream.resume().on('end', () => { session.close(); resolve(got); });
 	});
 }
 
-/* Ports of the page that somebody listens on. */
-async function takenPorts(file) {
-	const blocks = readPage(fs.readFileSync(file, 'utf8')).sections.flatMap((s) => s.blocks);
-	const ports = new Set(blocks.filter((b) => b.kind === 'stays').flatMap((b) => b.value.split(' ').map(Number)));
-	const taken = [];
-	for (const port of ports) {
-		if (await isTaken(port))
-			taken.push(port);
-	}
-	return taken;
+/* Loads that teach nobody: they have credentials. */
+export const look = (s, path = '/', fields = {}) => load(s, 200, path, { authorization: 'Basic eDp5', ...fields });
+
+/* The lines of the status about remembered pages. */
+export const remembered = (s) => s.gate.status().split('\n').filter((line) => line.startsWith('# remembered: '));
+
+/* All workers hint at these for the page: many connections in a row, so that each worker has some of them. */
+export async function hintedByAll(s, path, targets, fields = {}) {
+	let row = 0;
+	let last;
+	await until(() => `${path}: ${targets} are hinted at, not ${last}\n${remembered(s).join('\n')}`, async () => {
+		last = (await look(s, path, fields)).hinted.sort().join(' ');
+		row = last === [...targets].sort().join(' ') ? row + 1 : 0;
+		return row >= 12;
+	}, 60_000);
 }
 
-/* The results of a page: [{line, name, why, skipped}]. `skipped` instead where this machine cannot run it. */
-export async function runPage(file, { alone = mayBeAlone() } = {}) {
-	if (!alone) {
-		const taken = await takenPorts(file);
-		if (taken.length)
-			return { skipped: `no network namespace here, and ports of the page are taken: ${taken.join(' ')}` };
-	}
-	const [command, ...args] = [...(alone ? ALONE : []), process.execPath, RUNNER, file];
-	const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-	let [out, error] = ['', ''];
-	child.stdout.on('data', (d) => { out += d; });
-	child.stderr.on('data', (d) => { error += d; });
-	const status = await new Promise((resolve, reject) => {
-		child.once('error', reject);
-		child.once('close', resolve);
+/* The options of a scenario: a master with two workers, which hints at what is remembered. */
+export const hinting = ({ server = {}, extra = '', preload = {}, ...more } = {}) => ({
+	single: false,
+	server: { workers: 2, 'status-socket': 'status', ...server },
+	origins: { main: { server: 'http://127.0.0.1:1' } },
+	extra: section('preload pages', { remembered: 'apply', ...preload }) + section('push hint', { action: 'hint' }) + extra,
+	...more,
+});
+
+export function filesProcess(s) {
+	return helpers(s).find(([, name]) => name === 'pushgate-files')?.[0];
+}
+function helpers(s) {
+	return fs.readFileSync(`/proc/${s.gate.pid}/task/${s.gate.pid}/children`, 'utf8').split(' ').filter(Boolean).map((pid) => {
+		try {
+			return [Number(pid), fs.readFileSync(`/proc/${pid}/comm`, 'utf8').trim()];
+		} catch {
+			return [Number(pid), ''];
+		}
 	});
-	const results = out.split('\n').filter(Boolean).map((line) => JSON.parse(line));
-	if (status !== 0)
-		results.push({ line: 0, name: 'the page is run to its end', why: `exit status ${status}\n${error}` });
-	return { results };
 }

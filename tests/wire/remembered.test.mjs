@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* One memory of pages for all workers: over restarts, reloads, and deaths of processes. */
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { SCALE } from '../support/peer.mjs';
+import { freePort, Scenario, scenario, until, workDir } from '../support/gate.mjs';
+import { css, filesProcess, hintedByAll, hinting, html, load, look, pageOrigin, remembered } from '../support/pages.mjs';
+
+const dir = workDir();
+process.on('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
+
+/* An origin with a page for each path, which names a style sheet of its own name. */
+async function withPages(options) {
+	const port = await freePort();
+	return hinting({
+		...options,
+		origins: { main: { server: `http://127.0.0.1:${port}` } },
+		prepare: (s) => pageOrigin(s, (request, response) => html(response, [css(`${request.url}.css`)]), port),
+	});
+}
+async function twoLoad(s, ...pages) {
+	for (const page of pages) {
+		await load(s, 1, page);
+		await load(s, 2, page);
+	}
+}
+
+// covers: P-src-remembered-all
+scenario('what clients of different workers got is offered by all workers, and status says so', await withPages(), async (s) => {
+	const pages = ['/a', '/b', '/c', '/d', '/e', '/f', '/g', '/h'];
+	await twoLoad(s, ...pages);
+	for (const page of pages)
+		await hintedByAll(s, page, [`${page}.css`]);
+	await until(() => `all pages in the status:\n${remembered(s).join('\n')}`, () => remembered(s).length === pages.length);
+	assert.match(remembered(s).find((l) => l.includes('/a: ')),
+		new RegExp(`^# remembered: http://localhost:${s.port}/a: 2 clients, 2 views, known for \\d+s; 1 of 1 resource told \\(link 1\\)`));
+});
+
+scenario('a page that one client loads by way of all workers is not offered', await withPages(), async (s) => {
+	for (let i = 0; i < 20; i++)
+		await load(s, 7, '/a');
+	await twoLoad(s, '/last');
+	await hintedByAll(s, '/last', ['/last.css']);
+	await hintedByAll(s, '/a', []);
+});
+
+/* Gates that follow each other at the same address, with the same file. body(s, run) for each. */
+function runs(name, all, body) {
+	test(name, { timeout: 240_000 * SCALE }, async () => {
+		const port = await freePort();
+		const file = path.join(dir, `${port}.json`);
+		for (const [run, options] of all.entries()) {
+			const s = new Scenario(await withPages({ port, ...options, server: { 'remembered-file': file, ...options.server } }));
+			let failure;
+			try {
+				await s.start();
+				await body(s, run, file);
+			} catch (error) {
+				failure = error;
+			}
+			await s.stop(failure);
+		}
+	});
+}
+
+const single = { single: true, server: { workers: 1 } };
+// covers: P-src-remembered-kept
+runs('the file keeps what is told over restarts, and nothing of any client', [{}, single, {}], async (s, run, file) => {
+	for (let before = 0; before < run; before++)
+		await hintedByAll(s, `/kept${before}`, [`/kept${before}.css`]);
+	await hintedByAll(s, '/alone', []);
+	await twoLoad(s, `/kept${run}`);
+	/* The same client in each life of the process is one client. */
+	await load(s, 1, '/alone');
+	await hintedByAll(s, `/kept${run}`, [`/kept${run}.css`]);
+	s.gate.child.kill('SIGTERM');
+	await s.gate.ended();
+	const text = fs.readFileSync(file, 'utf8');
+	const lines = text.trim().split('\n').map((line) => JSON.parse(line));
+	assert.equal(lines[0]['pushgate-pages'], 1);
+	assert.deepEqual(lines.slice(1).map((page) => page.path).sort(), Array.from({ length: run + 1 }, (_, i) => `/kept${i}`));
+	assert.doesNotMatch(text, /127\.0\./);
+});
+
+runs('a broken file is a warning at the start, and is replaced', [{}, single], async (s, run, file) => {
+	if (run === 1)
+		await s.gate.error(/remembered: \S+:1: the first line is not that of a memory of pages; the memory begins empty/);
+	await twoLoad(s, '/a');
+	await hintedByAll(s, '/a', ['/a.css']);
+	s.gate.child.kill('SIGTERM');
+	await s.gate.ended();
+	assert.match(fs.readFileSync(file, 'utf8'), /"path":"\/a"/);
+	fs.writeFileSync(file, 'nonsense\n');
+});
+
+/* ---- deaths ---- */
+
+scenario('a worker that dies begins again with what all have learned', await withPages(), async (s) => {
+	await twoLoad(s, '/a');
+	await hintedByAll(s, '/a', ['/a.css']);
+	for (const worker of s.gate.workers()) {
+		process.kill(worker, 'SIGKILL');
+		await until('another worker', () => s.gate.workers().length === 2 && !s.gate.workers().includes(worker));
+	}
+	await s.gate.error(/worker 1 \(process \d+\) is up again/);
+	await hintedByAll(s, '/a', ['/a.css']);
+});
+
+scenario('the files process is killed: workers go on with their copies, and the next one learns with them', await withPages(), async (s) => {
+	await twoLoad(s, '/a');
+	await hintedByAll(s, '/a', ['/a.css']);
+	const pid = filesProcess(s);
+	process.kill(pid, 'SIGKILL');
+	await hintedByAll(s, '/a', ['/a.css']);
+	await until('another files process', () => { const next = filesProcess(s); return next && next !== pid; }, 30_000);
+	/* A lesson that comes while it is down is lost: the next client brings it again. */
+	let client = 10;
+	await until('the next one learns', async () => {
+		await load(s, client++, '/b');
+		return (await look(s, '/b')).hinted.includes('/b.css');
+	}, 60_000);
+	await hintedByAll(s, '/b', ['/b.css']);
+});
+
+/* ---- reloads ---- */
+
+const count = (s, pattern) => s.gate.read('error.log').match(pattern)?.length ?? 0;
+const TAKEN = /reload: generation \d+ has taken over/g;
+async function reload(s, change = (text) => text) {
+	const before = count(s, TAKEN);
+	const text = change(fs.readFileSync(s.gate.config, 'utf8'));
+	fs.writeFileSync(s.gate.config, `${text}[route more${before}]\npath = /more${before}\nanswer = 204\n`);
+	s.gate.child.kill('SIGHUP');
+	await until(() => `a take-over\n${s.gate.read('error.log')}`, () => count(s, TAKEN) > before, 60_000);
+}
+
+// covers: P-src-remembered-reload
+scenario('the next generation begins with all that is told, whatever the number of workers, without a file', await withPages(), async (s) => {
+	await twoLoad(s, '/a', '/b');
+	await hintedByAll(s, '/b', ['/b.css']);
+	for (const workers of [3, 1, 2]) {
+		await reload(s, (text) => text.replace(/workers = \d/, `workers = ${workers}`));
+		/* At once: it is there before the first client. */
+		for (let i = 0; i < 12; i++)
+			assert.deepEqual((await look(s, '/b')).hinted, ['/b.css']);
+		assert.deepEqual((await look(s, '/a')).hinted, ['/a.css']);
+		await twoLoad(s, `/with${workers}`);
+		await hintedByAll(s, `/with${workers}`, [`/with${workers}.css`]);
+	}
+	assert.doesNotMatch(s.gate.read('error.log'), /not handed on|begins empty/);
+});
+
+scenario('where nothing remembers any more, nothing is, and no files process is there', await withPages(), async (s) => {
+	await twoLoad(s, '/a');
+	await hintedByAll(s, '/a', ['/a.css']);
+	await reload(s, (text) => text.replace('remembered = apply', 'remembered = off\nlink = yes'));
+	await hintedByAll(s, '/a', []);
+	await until('no files process', () => !filesProcess(s));
+	assert.deepEqual(remembered(s), []);
+});
