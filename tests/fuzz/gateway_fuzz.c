@@ -522,7 +522,9 @@ static void end_all(struct world *w)
 	destinations_check_idle(&w->gateway->upstream);
 	health_close(&w->gateway->upstream); /* checks never end */
 	loop_pass(w);
-	hold_pauses_fini(&w->gateway->hold); /* what is not held for a while outlives those that missed it */
+	/* Notes of what is not held for a while, or not for all, outlive those that missed it. */
+	hold_pauses_fini(&w->gateway->hold);
+	hold_collapse_fini(&w->gateway->hold);
 	ensure(w->gateway->env.budget.used_bytes == learned_bytes(w));
 }
 

@@ -72,7 +72,10 @@ static void check_pool(const struct pool *p)
 static void check_server(const struct server *s)
 {
 	const struct relay *r = s->destination->upstream->env->relay;
-	uint32_t queued = 0, connections = 0, retired = 0, connecting = 0, outstanding = 0, tunnels = 0;
+	uint32_t queued = s->at.fetches.queued;
+	uint32_t connections = 0, retired = 0, connecting = 0, outstanding = 0, tunnels = 0;
+	uint32_t fetches_open = 0, fetches_kept = 0;
+	ensure(s->at.fetches.queued == length_of(&s->at.fetches.waiting));
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++) {
 		const struct pool *p = s->at.pools[kind];
 		if (!p)
@@ -87,7 +90,12 @@ static void check_server(const struct server *s)
 	{
 		outstanding += given_server(x) == s;
 		tunnels += given_server(x) == s && x->tunnel.is_counted;
+		if (given_server(x) != s)
+			continue;
+		fetches_open += origin_attempt_of(x)->fetch.state == ORIGIN_FETCH_OPEN;
+		fetches_kept += origin_attempt_of(x)->fetch.state == ORIGIN_FETCH_KEPT;
 	}
+	ensure(s->at.fetches.open == fetches_open && s->at.fetches.kept == fetches_kept);
 	ensure(!s->at.is_leaving || retired == connections);
 	ensure(s->at.queued == queued && s->at.connections == connections);
 	ensure(s->member.outstanding == outstanding && s->at.queued <= outstanding);
@@ -118,7 +126,7 @@ static void check_destination(const struct destination *d)
 		down += s->at.conf->is_down;
 		ejected += s->health.ejection.until > 0;
 		check_server(s);
-		queued += s->at.queued;
+		queued += s->at.queued - s->at.fetches.queued;
 		for (unsigned kind = 0; kind < POOL_KINDS; kind++)
 			slow += s->at.pools[kind] ? s->at.pools[kind]->slow.queued : 0;
 		servers++;
@@ -127,7 +135,9 @@ static void check_destination(const struct destination *d)
 		check_waiting_pools(d, (enum pool_kind)kind);
 	ensure(d->origin.queued == queued && d->server_count == servers);
 	ensure(d->leaving_count == leaving && d->down_count == down && d->ejected_count == ejected);
-	ensure(d->origin.queued <= d->origin.conf->max_queue && d->origin.slow_queued == slow);
+	/* Fetches take no place from requests. */
+	ensure(d->origin.queued >= d->origin.fetches_queued && d->origin.slow_queued == slow);
+	ensure(d->origin.queued - d->origin.fetches_queued <= d->origin.conf->max_queue);
 }
 
 static size_t count_of(const struct upstream *u)
