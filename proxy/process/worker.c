@@ -101,7 +101,8 @@ static const char *explain(
 	    .promise = q->promise,
 	    .client = q->client,
 	    .address = q->address,
-	    .cert = q->cert};
+	    .cert = q->cert,
+	    .remembered = gateway_remembered(w->gateway)};
 	const struct router_tables *tables = w->lists.bytes ? &w->tables : w->env.gateway.tables;
 	return tool_explain_question(&question, w->env.gateway.conf, tables, manifests, out);
 }

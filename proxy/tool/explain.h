@@ -101,6 +101,7 @@ enum explain_kind { EXPLAIN_PUSH, EXPLAIN_CHROME, EXPLAIN_CURL, EXPLAIN_HTTP1 };
 struct explain_served {
 	const struct router_tables *tables;
 	const struct manifests *manifests;
+	const struct remembered *remembered; /* NULL: nothing remembers */
 };
 
 struct explain_options {
@@ -165,6 +166,11 @@ void explain_tunnel(FILE *out, struct exchange *x);
 void explain_fields(FILE *out, struct exchange *x);
 /* explain_learned.c: what is being learned for the page, and what is missing */
 void explain_learned(FILE *out, const struct explain_scene *s);
+/* The text of the status, to be freed; NULL: no pushgate runs. */
+char *explain_status(const char *socket_path);
+/* explain_remembered.c: what is remembered of the page. served: NULL: the command runs */
+void explain_remembered(
+    FILE *out, const struct explain_scene *s, const struct explain_served *served);
 /* explain_show.c */
 void explain_show(
     FILE *out, unsigned number, const struct policy_rules *rules, const struct explain_offer *e);

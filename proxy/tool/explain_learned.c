@@ -12,6 +12,11 @@ void tool_explain_asks(char *(*status_text)(const char *socket_path))
 	text_of_status = status_text;
 }
 
+char *explain_status(const char *socket_path)
+{
+	return text_of_status ? text_of_status(socket_path) : NULL;
+}
+
 static enum conf_learned learned_for(const struct explain_scene *s)
 {
 	const struct exchange *x = s->x;
@@ -63,7 +68,7 @@ void explain_learned(FILE *out, const struct explain_scene *s)
 		fputs("   how far it is: set status-socket, and a running pushgate tells\n", out);
 		return;
 	}
-	char *status = text_of_status ? text_of_status(socket_path) : NULL;
+	char *status = explain_status(socket_path);
 	if (!status)
 		fprintf(out, "   how far it is: no pushgate answers at %s\n", socket_path);
 	else if (!print_lines(out, status, name))

@@ -372,6 +372,7 @@ static int play(struct request *r, const struct fetch_request *url)
 	print_certificate(r, url);
 	if (!r->o->served)
 		explain_learned(r->out, &r->scene);
+	explain_remembered(r->out, &r->scene, r->o->served);
 	explain_dispatch(&r->scene);
 	explain_arm(r->out, r->scene.x);
 	if (!r->scene.wants_pushes || explain_is_without_pushes(r->scene.x))

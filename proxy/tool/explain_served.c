@@ -16,7 +16,8 @@ static const char *read_client(struct explain_options *o, const struct tool_ques
 const char *tool_explain_question(const struct tool_question *q, const struct conf *conf,
     const struct router_tables *tables, const struct manifests *manifests, FILE *out)
 {
-	const struct explain_served served = {.tables = tables, .manifests = manifests};
+	const struct explain_served served = {
+	    .tables = tables, .manifests = manifests, .remembered = q->remembered};
 	struct explain_options o = {.served = &served, .url = q->url, .status = 200};
 	const char *wrong = read_client(&o, q);
 	if (wrong)

@@ -20,11 +20,13 @@ int tool_explain(int argc, char **argv);
 void tool_explain_asks(char *(*status_text)(const char *socket_path));
 
 /* What a worker is asked to explain: a request, and what the origin promises with it. */
+struct remembered;
 struct tool_question {
 	const char *url, *promise; /* promise "": none */
 	const char *client;        /* push, chrome, curl or h1; "": push */
 	const char *address;       /* of the client; "": an example */
 	const char *cert;          /* a name of its certificate, as --cert has it; "": none */
+	const struct remembered *remembered; /* the worker's; NULL: nothing remembers */
 };
 struct manifests;
 struct router_tables;

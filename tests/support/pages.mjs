@@ -3,18 +3,17 @@
 import fs from 'node:fs';
 import http from 'node:http';
 import http2 from 'node:http2';
-import { freePort, section, until } from './gate.mjs';
+import { section, until } from './gate.mjs';
 
 /* serve(request, response): as http.createServer. Ended with the scenario. Returns its address. */
-export async function pageOrigin(s, serve, port = undefined) {
+export async function pageOrigin(s, serve) {
 	const server = http.createServer(serve);
-	const at = port ?? await freePort();
-	await new Promise((resolve) => { server.listen(at, '127.0.0.1', resolve); });
+	await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
 	s.cleanups.push(() => new Promise((resolve) => {
 		server.closeAllConnections();
 		server.close(resolve);
 	}));
-	return `http://127.0.0.1:${at}`;
+	return `http://127.0.0.1:${server.address().port}`;
 }
 
 /* An HTML page with these Link values. */
@@ -63,12 +62,12 @@ export async function hintedByAll(s, path, targets, fields = {}) {
 	}, 60_000);
 }
 
-/* The options of a scenario: a master with two workers, which hints at what is remembered. */
-export const hinting = ({ server = {}, extra = '', preload = {}, ...more } = {}) => ({
+/* The options of a scenario: a master with two workers, which hints at what is remembered of the pages of `serve`. */
+export const hinting = ({ server = {}, extra = '', preload = {}, serve, ...more } = {}) => ({
 	single: false,
 	server: { workers: 2, 'status-socket': 'status', ...server },
-	origins: { main: { server: 'http://127.0.0.1:1' } },
 	extra: section('preload pages', { remembered: 'apply', ...preload }) + section('push hint', { action: 'hint' }) + extra,
+	prepare: async (s) => { s.options.origins = { main: { server: await pageOrigin(s, serve) } }; },
 	...more,
 });
 

@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* One memory of pages for all workers: over restarts, reloads, and deaths of processes. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { SCALE } from '../support/peer.mjs';
-import { freePort, Scenario, scenario, until, workDir } from '../support/gate.mjs';
+import { BINARY, freePort, Scenario, scenario, until, workDir } from '../support/gate.mjs';
 import { css, filesProcess, hintedByAll, hinting, html, load, look, pageOrigin, remembered } from '../support/pages.mjs';
 
 const dir = workDir();
 process.on('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
 
 /* An origin with a page for each path, which names a style sheet of its own name. */
-async function withPages(options) {
-	const port = await freePort();
-	return hinting({
-		...options,
-		origins: { main: { server: `http://127.0.0.1:${port}` } },
-		prepare: (s) => pageOrigin(s, (request, response) => html(response, [css(`${request.url}.css`)]), port),
-	});
-}
+const withPages = (options) => hinting({
+	...options,
+	serve: (request, response) => html(response, [css(`${request.url}.css`)]),
+});
 async function twoLoad(s, ...pages) {
 	for (const page of pages) {
 		await load(s, 1, page);
@@ -28,7 +25,7 @@ async function twoLoad(s, ...pages) {
 }
 
 // covers: P-src-remembered-all
-scenario('what clients of different workers got is offered by all workers, and status says so', await withPages(), async (s) => {
+scenario('what clients of different workers got is offered by all workers, and status says so', withPages(), async (s) => {
 	const pages = ['/a', '/b', '/c', '/d', '/e', '/f', '/g', '/h'];
 	await twoLoad(s, ...pages);
 	for (const page of pages)
@@ -38,7 +35,28 @@ scenario('what clients of different workers got is offered by all workers, and s
 		new RegExp(`^# remembered: http://localhost:${s.port}/a: 2 clients, 2 views, known for \\d+s; 1 of 1 resource told \\(link 1\\)`));
 });
 
-scenario('a page that one client loads by way of all workers is not offered', await withPages(), async (s) => {
+// covers: P-src-remembered-shown
+const explain = (s, page) => {
+	const run = spawnSync(BINARY, ['explain', '-c', s.gate.config, `http://localhost:${s.port}${page}`], { encoding: 'utf8' });
+	assert.equal(run.status, 0, run.stderr);
+	return run.stdout;
+};
+const kept = path.join(dir, 'shown.json');
+scenario('explain says what is known of a page, from the status and from the file', withPages({ server: { 'remembered-file': kept } }), async (s) => {
+	assert.match(explain(s, '/a'), /\nremembered = apply: what 2 clients got with the page alike; 3 for a page that is private.*\n {3}nothing is known of this page/);
+	await twoLoad(s, '/a', '/ab');
+	await until('it is in the status', () => remembered(s).length === 2);
+	const said = explain(s, '/a');
+	assert.match(said, new RegExp(`\n {3}http://localhost:${s.port}/a: 2 clients, 2 views, .*; 1 of 1 resource told \\(link 1\\)\n`));
+	assert.doesNotMatch(said, /\/ab: /);
+	s.gate.child.kill('SIGTERM');
+	await s.gate.ended();
+	assert.match(explain(s, '/a'), /\n {3}in \S+shown.json:\n {3}\/a.css as style: told \(link\); known for /);
+	fs.writeFileSync(kept, 'nonsense\n');
+	assert.match(explain(s, '/a'), /\n {3}\S+shown.json:1: the first line is not that of a memory of pages\n/);
+});
+
+scenario('a page that one client loads by way of all workers is not offered', withPages(), async (s) => {
 	for (let i = 0; i < 20; i++)
 		await load(s, 7, '/a');
 	await twoLoad(s, '/last');
@@ -52,7 +70,7 @@ function runs(name, all, body) {
 		const port = await freePort();
 		const file = path.join(dir, `${port}.json`);
 		for (const [run, options] of all.entries()) {
-			const s = new Scenario(await withPages({ port, ...options, server: { 'remembered-file': file, ...options.server } }));
+			const s = new Scenario(withPages({ port, ...options, server: { 'remembered-file': file, ...options.server } }));
 			let failure;
 			try {
 				await s.start();
@@ -66,7 +84,7 @@ function runs(name, all, body) {
 }
 
 const single = { single: true, server: { workers: 1 } };
-// covers: P-src-remembered-kept
+// covers: P-src-remembered-all
 runs('the file keeps what is told over restarts, and nothing of any client', [{}, single, {}], async (s, run, file) => {
 	for (let before = 0; before < run; before++)
 		await hintedByAll(s, `/kept${before}`, [`/kept${before}.css`]);
@@ -97,7 +115,7 @@ runs('a broken file is a warning at the start, and is replaced', [{}, single], a
 
 /* ---- deaths ---- */
 
-scenario('a worker that dies begins again with what all have learned', await withPages(), async (s) => {
+scenario('a worker that dies begins again with what all have learned', withPages(), async (s) => {
 	await twoLoad(s, '/a');
 	await hintedByAll(s, '/a', ['/a.css']);
 	for (const worker of s.gate.workers()) {
@@ -108,7 +126,7 @@ scenario('a worker that dies begins again with what all have learned', await wit
 	await hintedByAll(s, '/a', ['/a.css']);
 });
 
-scenario('the files process is killed: workers go on with their copies, and the next one learns with them', await withPages(), async (s) => {
+scenario('the files process is killed: workers go on with their copies, and the next one learns with them', withPages(), async (s) => {
 	await twoLoad(s, '/a');
 	await hintedByAll(s, '/a', ['/a.css']);
 	const pid = filesProcess(s);
@@ -136,8 +154,8 @@ async function reload(s, change = (text) => text) {
 	await until(() => `a take-over\n${s.gate.read('error.log')}`, () => count(s, TAKEN) > before, 60_000);
 }
 
-// covers: P-src-remembered-reload
-scenario('the next generation begins with all that is told, whatever the number of workers, without a file', await withPages(), async (s) => {
+// covers: P-src-remembered-all
+scenario('the next generation begins with all that is told, whatever the number of workers, without a file', withPages(), async (s) => {
 	await twoLoad(s, '/a', '/b');
 	await hintedByAll(s, '/b', ['/b.css']);
 	for (const workers of [3, 1, 2]) {
@@ -152,7 +170,7 @@ scenario('the next generation begins with all that is told, whatever the number 
 	assert.doesNotMatch(s.gate.read('error.log'), /not handed on|begins empty/);
 });
 
-scenario('where nothing remembers any more, nothing is, and no files process is there', await withPages(), async (s) => {
+scenario('where nothing remembers any more, nothing is, and no files process is there', withPages(), async (s) => {
 	await twoLoad(s, '/a');
 	await hintedByAll(s, '/a', ['/a.css']);
 	await reload(s, (text) => text.replace('remembered = apply', 'remembered = off\nlink = yes'));
