@@ -29,7 +29,7 @@ CFLAGS_cover   := -O0 -g --coverage -DPUSHGATE_INSTRUMENTED
 CFLAGS_mutants := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DPUSHGATE_INSTRUMENTED
 # A fuzzer sees the branches of the program, and what parsers compare. It sees neither the harness nor the walks of
 # invariants, and no comparison of the rest: they took more than half of its time.
-FUZZ_PARSERS   := proxy/conf/% proxy/h1/% proxy/http/% proxy/markup/% proxy/names/% proxy/observe/% proxy/offer/% proxy/remembered/% proxy/route/% proxy/tool/%
+FUZZ_PARSERS   := proxy/conf/% proxy/h1/% proxy/http/% proxy/markup/% proxy/names/% proxy/observe/% proxy/offer/% proxy/remembered/% proxy/route/% proxy/speculation/% proxy/tool/%
 FUZZ_BLIND     := tests/% proxy/h2/invariants.c
 FUZZ_SEES       = $(if $(filter $(FUZZ_BLIND),$<),,-fsanitize=fuzzer-no-link $(if $(filter $(FUZZ_PARSERS),$<),,-fno-sanitize-coverage=trace-cmp))
 CFLAGS_fuzz     = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DPUSHGATE_FUZZ $(FUZZ_SEES)

@@ -20,7 +20,8 @@ bool conf_learns(const struct conf *c)
 
 bool conf_remembers(const struct conf *c)
 {
-	return conf_any(p, c->preloads, c->preload_count, p->remembered != CONF_REMEMBERED_OFF);
+	return conf_any(p, c->preloads, c->preload_count, p->remembered != CONF_REMEMBERED_OFF) ||
+	       conf_any(r, c->routes, c->route_count, r->speculation.kind != SPECULATION_OFF);
 }
 
 bool conf_has_admin(const struct conf *c)

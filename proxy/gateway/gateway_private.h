@@ -181,6 +181,17 @@ bool pac_serves(struct gateway *g, struct exchange *x);
 /* The body of that answer. */
 struct slice pac_text(const struct gateway *g, struct exchange *x);
 
+/* ---- speculation.c ---- */
+
+/* There is a memory of pages. True: x was a request for the rules of a page, and has been answered. */
+bool speculation_serves(const struct gateway *g, struct exchange *x);
+/* That answer. */
+void speculation_answer(
+    const struct gateway *g, struct exchange *x, struct http_own_answer *answer);
+/* The final response in a route with speculation: teaches where clients go, and names the rules of its page, if there
+ * are any. */
+void speculation_response(struct gateway *g, struct exchange *x, struct http_head *head);
+
 /* ---- admin_facts.c ---- */
 
 /* The facts that the pages of admin listeners need: for admin_new. */
@@ -249,6 +260,8 @@ void learned_view(struct gateway *g, const struct exchange *x); /* a request has
 
 void lessons_open(struct gateway *g, const struct gateway_env *env);
 void lessons_close(struct gateway *g);
+/* Gives the owner of the memory a message. */
+void lessons_teach(void *gateway, struct slice message);
 /* It has taught all that it names: if it was answered to its end. */
 void lessons_ended(struct gateway *g, struct exchange *x, enum observe_outcome outcome);
 

@@ -71,7 +71,7 @@ static bool bound_body(struct exchange *x)
 /* The route has speculation. */
 static RARE void note_speculative(struct gateway *g, struct exchange *x)
 {
-	x->terms.is_speculative = speculation_is_load(x->request);
+	x->terms.is_speculative = policy_purpose_of(x->request) != POLICY_PURPOSE_NONE;
 	WORKER_COUNT(&g->env, requests_speculative, x->terms.is_speculative);
 }
 
@@ -106,6 +106,8 @@ static void route(struct gateway *g, struct exchange *x)
 {
 	const char *detail = NULL;
 	struct request_routing routing;
+	if (g->lessons.memory && speculation_serves(g, x))
+		return;
 	const struct relay_cause *refusal =
 	    route_find(&g->routes, &x->facts, exchange_effort(x), &routing, &detail);
 	exchange_set_routing(x, &routing);

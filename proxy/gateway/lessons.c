@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory of pages of this worker: made where a [preload] section remembers. It is a copy without votes if another
+ * The memory of pages of this worker: made where a [preload] section remembers, or a route has speculation. It is a copy without votes if another
  * process owns the memory (gateway_env.teach). What exchanges teach goes to the owner (offer/lesson.h).
  */
 #include "proxy/gateway/gateway_private.h"
@@ -9,9 +9,9 @@
 #define MEMORY_SHARE 8u
 #define MEMORY_MOST (32u << 20)
 
-static void teach(void *context, struct slice message)
+void lessons_teach(void *gateway, struct slice message)
 {
-	struct gateway *g = context;
+	struct gateway *g = gateway;
 	const struct lessons *l = &g->lessons;
 	bool is_taken = l->teach ? l->teach(l->context, message)
 				 : !remembered_take(l->memory, message, g->relay.now);
@@ -38,7 +38,7 @@ void lessons_open(struct gateway *g, const struct gateway_env *env)
 	const struct offer_lessons_env lessons = {.memory = g->lessons.memory,
 	    .seed = env->seed,
 	    .budget = &g->env.budget,
-	    .teach = teach,
+	    .teach = lessons_teach,
 	    .context = g};
 	g->lessons.offers = offer_lessons_new(&lessons);
 	g->offers.remembered = g->lessons.memory;

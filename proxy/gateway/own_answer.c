@@ -107,6 +107,10 @@ void gateway_own_answer(void *context, struct exchange *x, struct http_own_answe
 		answer->content_type = "application/x-ns-proxy-autoconfig";
 		return;
 	}
+	if (x->ending.cause == &relay_cause_SPECULATION_RULES) {
+		speculation_answer(g, x, answer);
+		return;
+	}
 	if (is_redirect)
 		answer->status = route->redirect.status;
 	if (is_fixed) {

@@ -83,6 +83,8 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 		server_timing_add(x, head);
 	if (x->pushes.arm && !exchange_is_push(x))
 		server_timing_add_arm(x->pushes.arm, head);
+	if (route && route->speculation.kind != SPECULATION_OFF)
+		speculation_response(g, x, head);
 	http_via_add(head, &g->routes.via);
 }
 

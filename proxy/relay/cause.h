@@ -160,6 +160,7 @@ struct relay_cause {
 	X(FIXED_ANSWER,         "fixed-answer",                 RELAY_SELF,   200, "proxy_internal_response",             RELAY_REFUSED_STREAM, AUTHORITY) \
 	X(FILE,                 "file",                         RELAY_SELF,   200, NULL,                                  RELAY_REFUSED_STREAM, AUTHORITY) \
 	X(PAC_FILE,             "pac-file",                     RELAY_SELF,   200, "proxy_internal_response",             RELAY_REFUSED_STREAM, AUTHORITY) \
+	X(SPECULATION_RULES,    "speculation-rules",            RELAY_SELF,   200, NULL,                                  RELAY_REFUSED_STREAM, AUTHORITY) \
 	X(ACME_CHALLENGE,       "acme-challenge",               RELAY_SELF,   200, "proxy_internal_response",             RELAY_REFUSED_STREAM, AUTHORITY) \
 	X(ADMIN_PAGE,           "admin-page",                   RELAY_SELF,   200, NULL,                                  RELAY_REFUSED_STREAM, AUTHORITY) \
 	X(NOT_IMPLEMENTED,      "not-implemented",              RELAY_SELF,   501, "http_request_denied",                 RELAY_REFUSED_STREAM, METHOD,             .grpc_status = GRPC_UNIMPLEMENTED) \

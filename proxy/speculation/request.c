@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What requests and responses say of speculative loads: Sec-Purpose (Fetch 3.9), Sec-Speculation-Tags, Sec-Fetch-Dest. */
+/*
+ * What requests and responses say of rules: Sec-Speculation-Tags, Sec-Fetch-Dest, Speculation-Rules. That a load is
+ * speculative is a fact for rules of pushes too (policy_purpose_of).
+ */
 #include "proxy/speculation/speculation.h"
 
 static struct slice value_of(const struct http_head *head, struct slice name)
@@ -16,11 +19,6 @@ static struct slice first_part(struct slice value)
 	return slice_trim(slice_sub(value, 0, slice_find(value, ';')));
 }
 
-bool speculation_is_load(const struct http_head *request)
-{
-	return slice_equal(first_part(value_of(request, SLICE("sec-purpose"))), SLICE("prefetch"));
-}
-
 struct slice speculation_tags(const struct http_head *request)
 {
 	return value_of(request, SLICE("sec-speculation-tags"));
@@ -32,6 +30,10 @@ bool speculation_is_page(const struct http_head *request, const struct http_head
 	const struct http_field *type = http_head_find(response, HTTP_TOKEN_CONTENT_TYPE);
 	return response->status == 200 && request->method_token == HTTP_METHOD_GET && dest &&
 	       type && slice_equal(dest->value, SLICE("document")) &&
-	       slice_equal_nocase(first_part(type->value), SLICE("text/html")) &&
-	       value_of(response, SLICE("speculation-rules")).len == 0;
+	       slice_equal_nocase(first_part(type->value), SLICE("text/html"));
+}
+
+bool speculation_has_rules(const struct http_head *response)
+{
+	return value_of(response, SLICE("speculation-rules")).len > 0;
 }

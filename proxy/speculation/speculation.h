@@ -22,8 +22,6 @@ enum {
 };
 
 #define SPECULATION_MEDIA_TYPE "application/speculationrules+json"
-/* How long a browser may use the rules without asking again. They follow what clients do, which changes slowly. */
-#define SPECULATION_MAX_AGE_SEC 300
 
 enum speculation_kind { SPECULATION_OFF, SPECULATION_PREFETCH, SPECULATION_PRERENDER };
 enum speculation_eagerness {
@@ -51,11 +49,11 @@ struct slice speculation_rules(enum speculation_kind kind, enum speculation_eage
 
 /* ---- requests (request.c) ---- */
 
-/* Whether a browser makes the request ahead of a navigation: Sec-Purpose is prefetch, with or without parameters. */
-bool speculation_is_load(const struct http_head *request);
 /* The value of Sec-Speculation-Tags: the tags of the rules that have caused the request. Empty: there is none. */
 struct slice speculation_tags(const struct http_head *request);
-/* Whether the response to this request may name rules: a page that a browser shows as a document of its own. */
+/* Whether a browser shows the response as a document of its own. Browsers that follow rules say so (Sec-Fetch-Dest). */
 bool speculation_is_page(const struct http_head *request, const struct http_head *response);
+/* Whether the response names rules. */
+bool speculation_has_rules(const struct http_head *response);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Loads that browsers make ahead of a navigation: refused rather than kept waiting, and seen in the log. */
 import assert from 'node:assert/strict';
-import { scenario, section } from '../support/gate.mjs';
+import { freePort, scenario, section, until } from '../support/gate.mjs';
+import { nodeOrigin } from '../support/node.mjs';
 
 const LOAD = { 'sec-purpose': 'prefetch', 'sec-speculation-tags': '"pushgate"' };
 const NARROW = {
@@ -68,4 +69,152 @@ scenario('the log has the tags of rules that have caused a load, in routes with 
 	assert.equal((await logged(s, '/load')).speculation_tags, '"pushgate"');
 	assert.equal((await logged(s, '/page')).speculation_tags, undefined);
 	assert.equal((await logged(s, '/off')).speculation_tags, undefined);
+});
+
+/* ---- rules ---- */
+
+const RULES = '/.well-known/pushgate/speculation?page=';
+const DOCUMENT = { 'sec-fetch-dest': 'document', 'sec-fetch-mode': 'navigate' };
+const HTML = { 'content-type': 'text/html' };
+const SITE = {
+	routes: section('route main', { origin: 'main', speculation: 'prerender', 'speculation-eagerness': 'moderate', 'speculation-deny': '/secret/*' }) +
+		section('route fetched', { origin: 'main', path: '/fetched', speculation: 'prefetch' }) +
+		section('route off', { origin: 'main', path: '/off' }),
+};
+
+/* One request of a client at an address of its own, answered by the origin. */
+async function load(s, address, path, fields = {}, answer = {}) {
+	const client = await s.connect({ localAddress: address });
+	client.request(1, { path, ...DOCUMENT, ...fields });
+	s.origin ??= await s.accept();
+	const up = await s.origin.expectRequest(path);
+	s.origin.respond(up.stream, { body: 'page', ...answer, fields: { ...HTML, ...answer.fields } });
+	return (await client.response(1)).headers;
+}
+
+/* As many clients as must agree go from one page to another. */
+async function follow(s, from, to, fields = {}, answer = {}) {
+	for (const n of [1, 2, 3])
+		await load(s, `127.0.0.${n}`, to, { referer: `http://localhost:${s.port}${from}`, ...fields }, answer);
+}
+
+/* What pushgate answers by itself. */
+async function rules(s, page, fields = {}) {
+	const client = await s.connect();
+	client.request(1, { path: `${RULES}${encodeURIComponent(page).replaceAll('%2F', '/')}`, ...fields });
+	const { headers, body } = await client.response(1);
+	assert.equal(headers[':status'], '200');
+	assert.equal(headers['content-type'], 'application/speculationrules+json');
+	assert.equal(headers['cache-control'], 'private, max-age=300');
+	assert.equal(headers.vary, 'cookie');
+	return JSON.parse(String(body));
+}
+
+scenario('a page names rules when three clients have gone on from it, and these say where', SITE, async (s) => {
+	for (const n of [1, 2])
+		await load(s, `127.0.0.${n}`, '/next', { referer: `http://localhost:${s.port}/page?a=%22` });
+	assert.equal((await load(s, '127.0.0.9', '/page?a=%22'))['speculation-rules'], undefined);
+	assert.deepEqual(await rules(s, '/page?a=%22'), {});
+	await load(s, '127.0.0.3', '/next', { referer: `http://localhost:${s.port}/page?a=%22` });
+	assert.equal((await load(s, '127.0.0.9', '/page?a=%22'))['speculation-rules'], `"${RULES}/page%3Fa%3D%2522"`);
+	assert.deepEqual(await rules(s, '/page?a=%22'), {
+		tag: 'pushgate', prerender: [{ source: 'list', urls: ['/next'], eagerness: 'moderate' }],
+	});
+	assert.equal((await load(s, '127.0.0.9', '/page'))['speculation-rules'], undefined, 'another page');
+	assert.equal((await load(s, '127.0.0.9', '/next'))['speculation-rules'], undefined);
+	/* Only documents that have none of their own. */
+	const none = (fields, answer) => load(s, '127.0.0.9', '/page?a=%22', fields, answer).then((h) => h['speculation-rules']);
+	assert.equal(await none({ 'sec-fetch-dest': 'iframe' }), undefined);
+	assert.equal(await none({ 'sec-fetch-dest': 'empty' }), undefined);
+	assert.equal(await none({}, { status: 404 }), undefined);
+	assert.equal(await none({}, { fields: { 'content-type': 'text/plain' } }), undefined);
+	assert.equal(await none({}, { fields: { 'speculation-rules': '"/own.json"' } }), '"/own.json"');
+});
+
+scenario('nothing is named that does something, is denied, or is of a route without speculation', SITE, async (s) => {
+	/* A vote adds few pages: each case has a page of its own. */
+	const cases = [
+		...['/logout', '/shop/add-to-cart', '/Admin/', '/secret/x', '/off', '/fetched', '/d?e=f'].map((to) => [to]),
+		['/a', {}, { fields: { 'cache-control': 'no-store' } }], ['/b', {}, { status: 404 }],
+		['/c', {}, { fields: { 'content-type': 'application/pdf' } }], ['/g', { authorization: 'Basic eDp5' }],
+		['/h', { 'sec-fetch-dest': 'iframe' }], ['/users/alice', { cookie: 'name=alice' }],
+	];
+	for (const [i, [to, fields, answer]] of cases.entries()) {
+		await follow(s, `/page${i}`, to, fields, answer);
+		assert.deepEqual(await rules(s, `/page${i}`), {}, to);
+		assert.equal((await load(s, '127.0.0.9', `/page${i}`))['speculation-rules'], undefined, to);
+		await follow(s, `/other${i}`, `/shown${i}`); /* nothing else is in the way */
+		assert.equal((await rules(s, `/other${i}`)).prerender[0].urls[0], `/shown${i}`);
+	}
+	/* From a page of a route that is only fetched to one that may be rendered. */
+	await follow(s, '/fetched', '/shown');
+	assert.deepEqual(await rules(s, '/fetched'), {
+		tag: 'pushgate', prefetch: [{ source: 'list', urls: ['/shown'], eagerness: 'conservative' }],
+	});
+	assert.equal((await load(s, '127.0.0.9', '/fetched'))['speculation-rules'], `"${RULES}/fetched"`);
+});
+
+scenario('a path of rules that is none, or of a page without them, goes to the origin', SITE, async (s) => {
+	for (const path of [`${RULES}/off`, `${RULES}x`, RULES, `${RULES}/%0a`, '/.well-known/pushgate/speculation', '/.well-known/pushgate/'])
+		assert.equal((await load(s, '127.0.0.1', path))[':status'], '200');
+	const client = await s.connect();
+	client.request(1, { method: 'POST', path: `${RULES}/page` });
+	s.origin.respond((await s.origin.expectRequest(`${RULES}/page`)).stream, { body: 'posted' });
+	assert.equal(String((await client.response(1)).body), 'posted');
+	client.request(3, { method: 'HEAD', path: `${RULES}/page` });
+	assert.equal((await client.response(3)).headers['content-type'], 'application/speculationrules+json');
+	assert.equal((await logged(s, `${RULES}/page`)).detail, undefined);
+});
+
+scenario('what is told does not confirm itself: only what somebody is about to open counts', {
+	routes: SITE.routes.replace('moderate', 'eager'),
+}, async (s) => {
+	await follow(s, '/page', '/next', LOAD);
+	assert.deepEqual(await rules(s, '/page'), {});
+	await follow(s, '/fetched', '/fetched/next', LOAD); /* conservative */
+	assert.equal((await rules(s, '/fetched')).prefetch[0].urls[0], '/fetched/next');
+});
+
+scenario('access rules hold for what rules tell', {
+	...SITE, listen: { access: 'lab' },
+	extra: section('access lab', { deny: 'path=/hidden', allow: 'all' }),
+}, async (s) => {
+	const client = await s.connect();
+	client.request(1, { path: `${RULES}/hidden` });
+	s.origin = await s.accept();
+	s.origin.respond((await s.origin.expectRequest(`${RULES}/hidden`)).stream, { body: 'as any' });
+	await client.response(1);
+	await follow(s, '/page', '/next');
+	assert.equal((await rules(s, '/page')).prerender[0].urls[0], '/next');
+});
+
+const port = await freePort();
+scenario('what clients of one worker teach, all workers tell', {
+	...SITE, single: false, server: { workers: 2 }, origins: { main: { server: `h2c://127.0.0.1:${port}` } },
+}, async (s) => {
+	await nodeOrigin(s, port, (stream) => {
+		stream.respond({ ':status': 200, 'content-type': 'text/html' });
+		stream.end('page');
+	});
+	const ask = async (path, fields, localAddress) => {
+		const client = await s.connect({ localAddress });
+		client.request(1, { path, ...DOCUMENT, ...fields });
+		return String((await client.response(1)).body);
+	};
+	for (const n of [1, 2, 3])
+		await ask('/next', { referer: `http://localhost:${s.port}/page` }, `127.0.0.${n}`);
+	const tellers = new Set();
+	let count = 0;
+	await until('both workers tell it', async () => {
+		const name = `asks/${++count}`;
+		if ((await ask(`${RULES}/page`, { 'user-agent': name })).includes('"/next"'))
+			tellers.add((await s.gate.access((l) => l.user_agent === name)).worker);
+		return tellers.size === 2;
+	}, 60_000);
+});
+
+scenario('off by default', {}, async (s) => {
+	await follow(s, '/page', '/next');
+	assert.equal((await load(s, '127.0.0.9', '/page'))['speculation-rules'], undefined);
+	assert.equal((await load(s, '127.0.0.9', `${RULES}/page`))[':status'], '200');
 });

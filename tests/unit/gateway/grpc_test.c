@@ -166,6 +166,7 @@ static const struct {
     {"fixed-answer", GRPC_UNKNOWN},
     {"file", GRPC_UNKNOWN}, /* 405: a call is no GET */
     {"pac-file", GRPC_OK},
+    {"speculation-rules", GRPC_OK},
     {"acme-challenge", GRPC_OK},
     {"admin-page", GRPC_OK},
     {"not-implemented", GRPC_UNIMPLEMENTED},

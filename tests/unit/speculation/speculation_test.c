@@ -126,32 +126,19 @@ static void other_paths_are_of_no_rules(void **state)
 	arena_fini(&a);
 }
 
-static void loads_ahead_of_a_navigation_say_so(void **state)
+static void requests_name_the_tags_of_rules(void **state)
 {
 	(void)state;
-	static const struct {
-		const char *value;
-		bool is_load;
-	} rows[] = {
-	    {"prefetch", true}, {"prefetch;prerender", true}, {"prefetch; anonymous-client-ip", true}, {"prefetch ;prerender", true},
-	    {"", false}, {"prefetcher", false}, {"prerender", false}, {"Prefetch", false}, {"navigate", false}, {";prefetch", false},
-	};
 	struct http_head_pool *pool = http_head_pool_new(4);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct http_head *head = http_head_new(pool);
-		assert_false(speculation_is_load(head));
-		assert_int_equal(speculation_tags(head).len, 0);
-		http_head_add(head, SLICE("sec-purpose"), slice_of_string(rows[i].value));
-		http_head_add(head, SLICE("sec-speculation-tags"), SLICE("null, \"pushgate\""));
-		if (speculation_is_load(head) != rows[i].is_load)
-			fail_msg("%s", rows[i].value);
-		assert_true(slice_equal(speculation_tags(head), SLICE("null, \"pushgate\"")));
-		http_head_free(head);
-	}
+	struct http_head *head = http_head_new(pool);
+	assert_int_equal(speculation_tags(head).len, 0);
+	http_head_add(head, SLICE("sec-speculation-tags"), SLICE("null, \"pushgate\""));
+	assert_true(slice_equal(speculation_tags(head), SLICE("null, \"pushgate\"")));
+	http_head_free(head);
 	http_head_pool_free(pool);
 }
 
-static void rules_are_for_documents_without_rules_of_their_own(void **state)
+static void rules_are_for_documents(void **state)
 {
 	(void)state;
 	static const struct {
@@ -162,7 +149,7 @@ static void rules_are_for_documents_without_rules_of_their_own(void **state)
 	} rows[] = {
 	    {HTTP_METHOD_GET, 200, "document", "text/html", NULL, true},
 	    {HTTP_METHOD_GET, 200, "document", "Text/HTML; charset=utf-8", NULL, true},
-	    {HTTP_METHOD_GET, 200, "document", "text/html", "\"/own.json\"", false},
+	    {HTTP_METHOD_GET, 200, "document", "text/html", "\"/own.json\"", true},
 	    {HTTP_METHOD_HEAD, 200, "document", "text/html", NULL, false},
 	    {HTTP_METHOD_GET, 404, "document", "text/html", NULL, false},
 	    {HTTP_METHOD_GET, 206, "document", "text/html", NULL, false},
@@ -183,6 +170,7 @@ static void rules_are_for_documents_without_rules_of_their_own(void **state)
 			http_head_add(response, SLICE("content-type"), slice_of_string(rows[i].type));
 		if (rows[i].rules)
 			http_head_add(response, SLICE("speculation-rules"), slice_of_string(rows[i].rules));
+		assert_int_equal(speculation_has_rules(response), rows[i].rules != NULL);
 		if (speculation_is_page(request, response) != rows[i].is_page)
 			fail_msg("row %zu", i);
 		http_head_free(request);
@@ -199,8 +187,8 @@ int main(void)
 	    cmocka_unit_test(rules_are_json_with_lists_of_urls),
 	    cmocka_unit_test(a_page_is_found_by_the_path_of_its_rules),
 	    cmocka_unit_test(other_paths_are_of_no_rules),
-	    cmocka_unit_test(loads_ahead_of_a_navigation_say_so),
-	    cmocka_unit_test(rules_are_for_documents_without_rules_of_their_own),
+	    cmocka_unit_test(requests_name_the_tags_of_rules),
+	    cmocka_unit_test(rules_are_for_documents),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
