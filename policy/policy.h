@@ -33,7 +33,6 @@ enum policy_source {
 	POLICY_LINK,    /* a Link field of its response */
 	POLICY_CONFIG,  /* an `add` of the configuration */
 	POLICY_MANIFEST,
-	POLICY_LEARNED,    /* requests of earlier clients */
 	POLICY_REMEMBERED, /* what the page needed before (remembered/remembered.h) */
 	POLICY_SOURCE_COUNT
 };

@@ -11,7 +11,6 @@ static const char *const source_names[POLICY_SOURCE_COUNT] = {
     [POLICY_LINK] = "link",
     [POLICY_CONFIG] = "config",
     [POLICY_MANIFEST] = "manifest",
-    [POLICY_LEARNED] = "learned",
     [POLICY_REMEMBERED] = "remembered",
 };
 

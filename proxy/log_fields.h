@@ -79,7 +79,7 @@
 	X(arm, TEXT, "", 52, "stable", "0.1", "`share` of a [preload] section is given", "In which arm of the comparison the page load is: `NAME=on` or `NAME=off`. Of a push that of its page.") \
 	X(push, FLAG, "", 4, "stable", "0.1", "true", "A push, or an offer that became none. The fields below are those of such lines alone.") \
 	X(parent, NUMBER, "", 20, "stable", "0.1", "a push", "`id` of the request that it came with. 0: that was over when the promise came, and its client is not known any more.") \
-	X(source, TEXT, "", 16, "stable", "0.1", "a push", "Who offered it: `relayed` (the origin promised it), `link`, `config`, `manifest`, `learned`.") \
+	X(source, TEXT, "", 16, "stable", "0.1", "a push", "Who offered it: `relayed` (the origin promised it), `link`, `config`, `manifest`, `remembered`.") \
 	X(verdict, TEXT, "", 16, "stable", "0.1", "a push", "What was decided: `forward`, `drop`, `hold`, `hint`, `hint+hold`.") \
 	X(rule, TEXT, "", 64, "stable", "0.1", "a rule decided", "Name of the `[push]` section.") \
 	X(reason, TEXT, "", 32, "stable", "0.1", "a push", "Why it was decided so: [REASONS.md](REASONS.md).") \

@@ -58,7 +58,7 @@ struct status {
 	uint32_t other_orders_count;
 	const struct health_table *health_table; /* NULL: no server is checked or may be ejected */
 	const struct certificate_entry *certificates; /* of each listener; NULL: none has acme */
-	const struct observe_learned
+	const struct observe_remembered
 	    *remembered; /* lines of the memory of pages; NULL: nothing remembers */
 	/* Names the rules whose counters are printed, and where push is off; NULL: neither. */
 	const struct conf *conf;

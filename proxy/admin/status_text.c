@@ -253,28 +253,11 @@ bool status_print_some(
 
 /* ---- notes, and the whole ---- */
 
-/* Each worker learns for itself. */
-static void print_learning(const struct status *s, FILE *out)
-{
-	char text[OBSERVE_LEARNED_TEXT], needs[OFFER_LEARNED_LINE];
-	bool has_begun = false;
-	for (uint32_t i = 0; i < s->worker_count; i++)
-		for (size_t row = 0; row < OBSERVE_LEARNED_PAGES; row++) {
-			if (!observe_learned_read(&s->slots[i].learned[row], text))
-				continue;
-			offer_learned_needs(NULL, needs);
-			if (!has_begun)
-				fprintf(out, "# learned: %s\n", needs);
-			fprintf(out, "# learned by worker %u: %s\n", i, text);
-			has_begun = true;
-		}
-}
-
 static void print_remembered(const struct status *s, FILE *out)
 {
-	char text[OBSERVE_LEARNED_TEXT];
-	for (size_t row = 0; s->remembered && row < OBSERVE_LEARNED_PAGES; row++)
-		if (observe_learned_read(&s->remembered[row], text))
+	char text[OBSERVE_REMEMBERED_TEXT];
+	for (size_t row = 0; s->remembered && row < OBSERVE_REMEMBERED_PAGES; row++)
+		if (observe_remembered_read(&s->remembered[row], text))
 			fprintf(out, "# remembered: %s\n", text);
 }
 
@@ -305,7 +288,6 @@ void status_print(const struct status *s, FILE *out)
 		status_order_notes(s, out);
 	if (s->conf && s->certificates)
 		status_certificate_notes(s, out);
-	print_learning(s, out);
 	print_remembered(s, out);
 	struct status_mark mark = {0};
 	while (status_print_some(s, sum, &mark, out))

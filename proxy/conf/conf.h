@@ -140,7 +140,7 @@ static inline bool conf_listen_is_forward(const struct conf_listen *l)
 	return l && l->mode == CONF_MODE_FORWARD;
 }
 
-/* Whether what pushgate has learned from the requests of one client, or holds for it, may be used for other clients. */
+/* Whether what pushgate remembers of the requests of one client, or holds for it, may be used for other clients. */
 static inline bool conf_listen_shares(const struct conf_listen *l)
 {
 	return !l || l->mode == CONF_MODE_GATEWAY || l->shares;
@@ -278,7 +278,6 @@ static inline bool conf_origin_may_eject(const struct conf_origin *o)
 	return conf_origin_is_fleet(o) && (o->eject.failures > 0 || o->eject.percent > 0);
 }
 
-enum conf_learned { CONF_LEARNED_OFF, CONF_LEARNED_PROPOSE, CONF_LEARNED_APPLY };
 
 enum conf_remembers { CONF_REMEMBERED_OFF, CONF_REMEMBERED_PROPOSE, CONF_REMEMBERED_APPLY };
 
@@ -302,7 +301,6 @@ struct conf_preload {
 	uint32_t share;               /* of the clients, in hundredths of a percent; or CONF_SHARE_OFF */
 	struct conf_arm arms[2];      /* off, on */
 	bool link;
-	enum conf_learned learned;
 	enum conf_remembers remembered;
 	const char **manifests;       /* paths of files */
 	size_t manifest_count;
@@ -417,8 +415,6 @@ bool conf_acme_is_over_tls(const struct conf *c);
 /* How many page records each worker keeps (waterfall/waterfall.h). 0: there is no admin listener that could show them, or
  * no listener that makes any. */
 uint32_t conf_page_records(const struct conf *c);
-/* Whether it has a learned table (offer/learned.h). */
-bool conf_learns(const struct conf *c);
 /* Whether it has a memory of pages (remembered/remembered.h). */
 bool conf_remembers(const struct conf *c);
 

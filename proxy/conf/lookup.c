@@ -13,11 +13,6 @@ bool conf_has_names(const struct conf *c)
 		conf_any(s, o->servers, o->server_count, conf_server_is_name(s)));
 }
 
-bool conf_learns(const struct conf *c)
-{
-	return conf_any(p, c->preloads, c->preload_count, p->learned != CONF_LEARNED_OFF);
-}
-
 bool conf_remembers(const struct conf *c)
 {
 	return conf_any(p, c->preloads, c->preload_count, p->remembered != CONF_REMEMBERED_OFF) ||

@@ -180,7 +180,6 @@ static bool has_source(const struct conf *c, enum policy_source source)
 	return conf_any(p, c->preloads, c->preload_count,
 	    (source == POLICY_LINK && p->link) || (source == POLICY_CONFIG && p->add_count > 0) ||
 		(source == POLICY_MANIFEST && p->manifest_count > 0) ||
-		(source == POLICY_LEARNED && p->learned != CONF_LEARNED_OFF) ||
 		(source == POLICY_REMEMBERED && p->remembered != CONF_REMEMBERED_OFF));
 }
 
@@ -190,7 +189,6 @@ static const char *const source_remedies[POLICY_SOURCE_COUNT] = {
     [POLICY_LINK] = "no [preload NAME] has link = yes; add one",
     [POLICY_CONFIG] = "no [preload NAME] has add; add one",
     [POLICY_MANIFEST] = "no [preload NAME] has a manifest; add one",
-    [POLICY_LEARNED] = "no [preload NAME] has learned = apply; add one",
     [POLICY_REMEMBERED] = "no [preload NAME] has remembered = apply; add one",
 };
 

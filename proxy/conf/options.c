@@ -99,12 +99,10 @@ static_assert(
     CONF_TRACING_TRUSTED == 0 && CONF_TRACING_FOLLOW == 1 && CONF_TRACING_IGNORE == 2, "tracing");
 static_assert(CONF_ACME_AUTO == 0 && CONF_ACME_HTTP == 1 && CONF_ACME_TLS == 2, "acme-challenge");
 static_assert(POLICY_ANY == 0 && POLICY_NO == 1 && POLICY_YES == 2, "push-enabled");
-static_assert(POLICY_RELAYED == 0 && POLICY_SOURCE_COUNT == 6, "source");
+static_assert(POLICY_RELAYED == 0 && POLICY_SOURCE_COUNT == 5, "source");
 static_assert(POLICY_FORWARD == 0 && POLICY_DROP == 1 && POLICY_HOLD == 2 && POLICY_HINT == 3 &&
 		  POLICY_HINT_HOLD == 4 && POLICY_ACTION_COUNT == 5,
     "action");
-static_assert(
-    CONF_LEARNED_OFF == 0 && CONF_LEARNED_PROPOSE == 1 && CONF_LEARNED_APPLY == 2, "learned");
 static_assert(
     CONF_REMEMBERED_OFF == 0 && CONF_REMEMBERED_PROPOSE == 1 && CONF_REMEMBERED_APPLY == 2,
     "remembered");
@@ -179,7 +177,7 @@ const struct conf_option conf_options[] = {
     {SERVER(server.user), .key = "user", .example = "pushgate", .type = CONF_TYPE_TEXT, .form = "NAME", .set = conf_set_user,
         .sentence = "The user that workers and helpers run as when root starts pushgate. Not given: the user pushgate if it exists, else "
         "nobody. root: they stay root, without its capabilities. This user must be able to read the manifests and to write in the folder "
-        "of learned-file."},
+        "of remembered-file."},
     {SERVER(server.sandbox), .key = "sandbox", CHOICE("on off log"), .preset = "on",
         .sentence = "Whether a filter (seccomp) allows workers and helpers only the system calls that they need. A process that makes "
         "another call is killed and restarted.\n"
@@ -207,10 +205,6 @@ const struct conf_option conf_options[] = {
         .sentence = "Clients whose connections are traced: each HTTP/2 frame, or head in HTTP/1.1, is a line in the error log, with "
         "stream, type and length, without its content. Each worker writes at most 500 such lines a second on average. Connections to "
         "origins are not traced. `pushgate trace` does the same for a while and without the log."},
-    {SERVER(server.learned_file), .key = "learned-file", FILE_OR("off", "FILE | off"),
-        .example = "/var/lib/pushgate/learned.json", .preset = "off",
-        .sentence = "JSON file that keeps what [preload] sections learn over restarts and shows what is proposed. One that is no such file "
-        "is a warning at the start, and is replaced. The first worker's table is written to it once a minute and at its end."},
     {SERVER(server.remembered.file), .key = "remembered-file", FILE_OR("off", "FILE | off"),
         .example = "/var/lib/pushgate/pages.json", .preset = "off",
         .sentence = "File that keeps over restarts what is remembered of pages (option remembered of [preload]). One that is no such file "
@@ -450,7 +444,7 @@ const struct conf_option conf_options[] = {
         "connection belongs to one user."},
     {LISTEN(shares), .key = "shares", SWITCH("no yes"), .example = "yes", .preset = "no",
         .sentence = "Only with mode = forward. no: what one client asks for has no effect on what another one gets, and nothing of it "
-        "outlives its connection: [preload] learns nothing from these clients and offers them nothing learned, hold-shared and "
+        "outlives its connection: [preload] remembers nothing of these clients and offers them nothing remembered, hold-shared and "
         "diary-cookie are not for them, and the latest version of a resource is not learned from them. yes: all this is as it is with mode "
         "= gateway."},
     {ITEMS(LISTEN, conf_listen, trusted, trusted_count), .key = "trusted", .example = "192.0.2.10 2001:db8::/64 unix",
@@ -900,13 +894,12 @@ const struct conf_option conf_options[] = {
         .sentence = "Removes all fields of this name from the responses to the client."},
 
     /* ---- [push NAME] ---- */
-    {PUSH(sources), .key = "source", .example = "relayed", BITS("relayed link config manifest learned remembered", POLICY_RELAYED),
+    {PUSH(sources), .key = "source", .example = "relayed", BITS("relayed link config manifest remembered", POLICY_RELAYED),
         .sentence = "The source of the push.\n"
         "relayed: a promise of the origin.\n"
         "link: a Link field of the response.\n"
         "config: add of [preload].\n"
         "manifest: manifest of [preload].\n"
-        "learned: requests of earlier clients.\n"
         "remembered: what the page needed before, for earlier clients."},
     {ITEMS(PUSH, policy_rule, clients, client_count), .key = "client", .example = "192.0.2.0/24 2001:db8::/32", CLIENTS,
         .sentence = "The client's address, such as 192.0.2.0/24 or 2001:db8::/32."},
@@ -1028,11 +1021,6 @@ const struct conf_option conf_options[] = {
         .sentence = "yes: offers the Link fields of the response that have rel=preload. From a 103 (Early Hints) of the origin, the links "
         "that a [push] rule drops are removed; to refuse pushes alone, give that rule source = relayed. Where no verdict could use them, "
         "the fields of the final response are not read."},
-    {PRELOAD(learned), .key = "learned", CHOICE("off propose apply"), .preset = "off",
-        .sentence = "Learns which style sheets, scripts, images and fonts clients request right after a page; by their type, without a "
-        "query, and only what a shared cache may store.\n"
-        "propose: counts and shows them.\n"
-        "apply: also offers them."},
     {PRELOAD(remembered), .key = "remembered", CHOICE("off propose apply"), .preset = "off",
         .sentence = "Remembers what a page needs: by its Link fields and those of the origin's 103 (Early Hints), by its <head>, by its style "
         "sheets, and by what several clients requested right after it.\n"

@@ -57,7 +57,6 @@ struct conf_server {
 	struct cidr *traced;          /* frames of these clients go to the error log */
 	size_t traced_count;
 	const char *status_socket;    /* path of the master's unix socket, NULL = none */
-	const char *learned_file;     /* keeps learned resources over restarts; NULL = none */
 	struct conf_remembered remembered;
 	const char *pseudonym;        /* in Via and Proxy-Status: "pushgate" by default */
 	/* Names of servers (names/names.h). */

@@ -49,8 +49,6 @@ WHEN(traces_nothing, void, !c->server.tracing.collector)
 WHEN(has_no_acme, void, !c->server.acme.directory)
 WHEN(has_own_resolvers, void, c->server.resolver_count > 0)
 WHEN(limits_no_requests, void, c->request_limit_count == 0)
-WHEN(nothing_learns, void,
-    !conf_any(p, c->preloads, c->preload_count, p->learned != CONF_LEARNED_OFF))
 WHEN(nothing_remembers, void, !conf_remembers(c))
 WHEN(has_no_users, void, !conf_has_users(c))
 WHEN_NO_LISTEN(nobody_shares, void, conf_listen_shares(i))
@@ -189,13 +187,11 @@ static const struct row {
     {CONF_SECTION_SERVER, "diary-cookie-key diary-cookie-age", no_cookie, "diary-cookie is off"},
     {CONF_SECTION_SERVER, "hold-max-count hold-max-bytes hold-max-age hold-shared", nothing_holds,
 	"no rule and no default-action holds responses"},
-    {CONF_SECTION_SERVER, "hold-shared diary-cookie learned-file " REMEMBERED, nobody_shares,
+    {CONF_SECTION_SERVER, "hold-shared diary-cookie " REMEMBERED, nobody_shares,
 	NOBODY_SHARES},
     {CONF_SECTION_SERVER, REMEMBERED, nothing_remembers,
 	"no [preload NAME] has remembered = propose or remembered = apply"},
     {CONF_SECTION_SERVER, "hint-wait", nothing_hints, "no rule and no default-action hints"},
-    {CONF_SECTION_SERVER, "learned-file", nothing_learns,
-	"no [preload NAME] has learned = propose or learned = apply"},
     {CONF_SECTION_SERVER,
 	"resolver dns-min-ttl dns-max-ttl dns-negative-ttl dns-timeout hosts-file resolv-conf",
 	has_no_names, "no server has a name"},
@@ -305,7 +301,7 @@ static const struct row {
     {CONF_SECTION_PUSH, "cross-origin on-revalidation", is_for_relayed,
 	"it is for pushes that pushgate offers"},
     {CONF_SECTION_PUSH, "min-sample", never_pauses, "min-used is 0%"},
-    {CONF_SECTION_PRELOAD, "learned remembered", nobody_shares, NOBODY_SHARES},
+    {CONF_SECTION_PRELOAD, "remembered", nobody_shares, NOBODY_SHARES},
 };
 
 const char *conf_next_why_unused(enum conf_kind kind, const char *key, size_t *at)

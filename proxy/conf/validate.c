@@ -221,8 +221,8 @@ static void check_preload(struct conf_loader *l, struct conf_section *s)
 {
 	const struct conf_preload *p = s->object;
 
-	if (!s->is_broken && !p->link && p->learned == CONF_LEARNED_OFF &&
-	    p->remembered == CONF_REMEMBERED_OFF && p->manifest_count == 0 && p->add_count == 0)
+	if (!s->is_broken && !p->link && p->remembered == CONF_REMEMBERED_OFF &&
+	    p->manifest_count == 0 && p->add_count == 0)
 		conf_warning(l, s->file, s->line,
 		    "%s offers nothing; add link = yes, add = /PATH or another source",
 		    conf_section_title(l, s));

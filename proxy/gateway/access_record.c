@@ -378,7 +378,6 @@ void access_record_ended(void *context, struct exchange *x)
 		feedback_ended(g, x, outcome);
 	if (client_part(x)->diary)
 		client_diary_ended(x, outcome);
-	offer_learn_end(g->learned, x, outcome == OBSERVE_CLIENT_RESET);
 	if (g->lessons.offers)
 		lessons_ended(g, x, outcome);
 	if (g->pages)

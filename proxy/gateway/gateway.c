@@ -162,7 +162,6 @@ static void open_offers(struct gateway *g, const struct gateway_env *env)
 	    open_router(g, CONF_MODE_FORWARD, tables ? &tables->forward : NULL);
 	g->offers.manifests = g->manifests = manifests_new(g->env.conf);
 	g->routes.forwarding = g->forwarding = forwarding_table_new(g->env.seed);
-	learned_open(g, env);
 	lessons_open(g, env);
 }
 
@@ -307,7 +306,6 @@ void gateway_free(struct gateway *g)
 	recheck_close(g);
 	connection_records_close(g);
 	manifests_close(g->manifests);
-	learned_close(g);
 	lessons_close(g);
 	net_timer_fini(&g->env.timer);
 	relay_fini(&g->relay);
@@ -361,8 +359,6 @@ size_t gateway_describe(const struct gateway *g, char *buffer, size_t size)
 		n += origins_describe(&g->upstream.origins, buffer + n, size - n);
 	if (n < size)
 		n += hold_describe(&g->hold, buffer + n, size - n);
-	if (n < size && g->learned)
-		n += offer_learned_describe(g->learned, buffer + n, size - n);
 	if (n < size && g->lessons.memory)
 		n += remembered_describe(g->lessons.memory, buffer + n, size - n);
 	list_for_each(&g->relay.live, x, struct exchange, link) if (n < size) n +=

@@ -23,13 +23,6 @@ struct session_protocol;
 struct users;
 struct waterfall;
 
-/* Whether bytes that the gateway handed over will be written to a file. */
-enum gateway_handover {
-	GATEWAY_TAKEN,
-	GATEWAY_LATER, /* the queue is full: try again */
-	GATEWAY_LOST,  /* no process takes them now */
-};
-
 struct gateway_env {
 	struct net_loop *loop;     /* borrows */
 	struct chunk_pool *chunks; /* borrows: the pool that the loop reads into */
@@ -62,11 +55,6 @@ struct gateway_env {
 	/* struct origins, with its context. */
 	int (*demo_connect)(void *context, const struct conf_origin_server *server);
 	void *demo_context;
-	/* Takes a page of the learned table that is to be saved (offer_learned_export), or with an empty
-	 * slice the end of the table. Returns at once; with may_wait, after a bounded time. NULL: the
-	 * table of this worker is not saved. */
-	enum gateway_handover (*save_page)(void *context, struct slice page, bool may_wait);
-	void *save_context;
 	/* Takes a message for the process that owns the memory of pages (remembered/remembered.h). False: it is lost. NULL: this
 	 * gateway owns its memory. */
 	bool (*teach)(void *context, struct slice message);
@@ -110,16 +98,6 @@ void gateway_set_manifest(struct gateway *g, size_t at, struct offer_manifest *m
 /* The text of the hosts file, and of resolv.conf. They do nothing if no server has a name. Lent until they return. */
 void gateway_set_hosts(struct gateway *g, struct slice text);
 void gateway_set_resolv_conf(struct gateway *g, struct slice text);
-/* Replaces the learned table by pages from offer_learned_export; what was learned before is forgotten.
- * NULL: it did. Otherwise the text says what is wrong with the pages, and the table is empty. Call this
- * from the loop, or before the loop runs. */
-const char *gateway_load_learned(struct gateway *g, struct slice pages);
-/* Adds the pages that the table does not have. The same otherwise. */
-const char *gateway_add_learned(struct gateway *g, struct slice pages);
-/* Hands the learned table over as save_page does, in several loop passes: to the next generation. */
-void gateway_hand_learned(struct gateway *g,
-    enum gateway_handover (*hand_page)(void *context, struct slice page, bool may_wait),
-    void *context);
 /* The memory of pages, or the copy of it: what the owner has sent goes into it. NULL: no [preload NAME] remembers. Change it
  * from the loop, or before the loop runs. */
 struct remembered *gateway_remembered(struct gateway *g);

@@ -43,23 +43,6 @@ struct memory_trim {
 	struct memory_piece *taken; /* to be freed again */
 };
 
-/* How the learned table is handed over to be saved (learned_saving.c). */
-struct learned_saving {
-	enum gateway_handover (*save_page)(void *context, struct slice page, bool may_wait);
-	void *context; /* for save_page */
-	/* Takes the pages of one round, which begins when the one that is under way has ended: they are for the next
-	 * generation. NULL: it was not asked for. */
-	enum gateway_handover (*hand_page)(void *context, struct slice page, bool may_wait);
-	void *hand_context;
-	bool is_handing; /* this round is the one */
-	struct wheel_node timer;
-	uint32_t round;     /* of offer_learned_export */
-	bool is_under_way;  /* pages of this round are left */
-	usec next_begin;    /* of the next round */
-	size_t page_length; /* a page that was not taken yet; 0: none */
-	uint8_t *page;      /* OFFER_LEARNED_PAGE_BYTES; NULL: there was no round yet */
-};
-
 /* The memory of pages, and what takes the lessons for it (lessons.c). */
 struct lessons {
 	struct remembered *memory;    /* owned; NULL: no [preload] section remembers */
@@ -122,9 +105,6 @@ struct gateway {
 	struct router *router, *forward_router; /* owned; the second may be NULL */
 	struct forwarding_table *forwarding;    /* owned */
 	struct manifests *manifests;            /* owned */
-	struct offer_learned *learned;          /* owned; NULL: no [preload] section uses it */
-	struct learned_saving saving;
-	struct wheel_node learned_shown; /* writes the pages that are being learned, for `status` */
 	struct lessons lessons;
 	struct list sockets; /* struct listener_socket */
 	struct memory_pressure pressure;
@@ -249,12 +229,6 @@ void recheck_open(struct gateway *g);
 void recheck_close(struct gateway *g);
 /* A tunnel has opened while a worker judges. */
 void recheck_opened(struct gateway *g, struct exchange *x);
-
-/* ---- learned_saving.c ---- */
-
-void learned_open(struct gateway *g, const struct gateway_env *env);
-void learned_close(struct gateway *g);
-void learned_view(struct gateway *g, const struct exchange *x); /* a request has arrived */
 
 /* ---- lessons.c ---- */
 

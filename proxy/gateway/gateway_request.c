@@ -50,7 +50,6 @@ static RARE void log_forgotten_upgrade(struct gateway *g, const struct exchange 
 static RARE void offer_own(struct gateway *g, struct exchange *x)
 {
 	struct client_facts facts;
-	learned_view(g, x);
 	offer_on_request(&g->offers, client_facts(x, &facts), x);
 	const struct conf_arm *arm = x->pushes.arm;
 	if (arm && arm->preload < OBSERVE_PLACES)

@@ -82,8 +82,6 @@ void promise_decided(void *context, struct exchange *parent, const struct policy
 		origin_promise_refused(parent, verdict.reason);
 	if (is_hinted) {
 		client_diary_hinted(parent, head);
-		if (offer->source == POLICY_LEARNED)
-			offer_learn_offer(g->learned, parent, head->path);
 		if (offer->source == POLICY_REMEMBERED && g->lessons.offers)
 			offer_lesson_offered(g->lessons.offers, parent, head);
 	}
@@ -115,8 +113,6 @@ void promise_made(void *context, struct exchange *push)
 		span_record_made(g, push);
 	if (g->pages)
 		page_record_made(g, push);
-	if (push->pushed.source == POLICY_LEARNED)
-		offer_learn_offer(g->learned, push->pushed.parent, push->request->path);
 	if (push->pushed.source == POLICY_REMEMBERED && g->lessons.offers)
 		offer_lesson_offered(g->lessons.offers, push->pushed.parent, push->request);
 	if (is_held) {

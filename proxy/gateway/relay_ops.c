@@ -50,8 +50,6 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 		if (g->recheck.ask)
 			recheck_opened(g, x);
 	}
-	if (g->learned)
-		offer_learn_answer(g->learned, x, head);
 	route_response_of_proxy(&g->routes, x->facts.listener, head);
 	/* Before the others: hold_invalidate reads public paths, and a rule of the route may replace Location. */
 	if (route && route->rewrite.is_given)

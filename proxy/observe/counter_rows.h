@@ -104,7 +104,6 @@
 	X(shed_offers, "shed{kind=offer}", "pushes not made, or ended before they began") \
 	X(shed_connections, "shed{kind=connection}", "client connections: idle ones, and ones with much unread data") \
 	X(shed_streams, "shed{kind=stream}", "exchanges: ones that used too much, or stalled") \
-	X(learned_saves_dropped, "learned_saves_dropped", "times that the learned table was not saved: the files process was down, or still had the table of a minute before") \
 	X(lessons_taken, "lessons{result=taken}", "what pages and requests taught the memory of pages (remembered), in messages; taken: by the process that owns it") \
 	X(lessons_lost, "lessons{result=lost}", "not taken: that process was down or behind, or the message malformed") \
 	X(page_readings, "page_readings{result=read}", "pages and style sheets read while they passed, for the memory of pages; read: as far as is of use") \
@@ -112,7 +111,7 @@
 	X(manifests_taken, "manifests_taken", "manifests that workers took in from the files process after the start") \
 	X(tls_renewed, "tls_renewed", "times that workers took in certificates, keys or authorities that had changed") \
 	X(lists_renewed, "lists_renewed", "times that workers took in lists, pages or passwords of files that had changed") \
-	X(files_unusable, "files_unusable", "times that a manifest or the learned-file could not be read, or had mistakes; the contents before stay in use, at the start none") \
+	X(files_unusable, "files_unusable", "times that a manifest or the remembered-file could not be read, or had mistakes; the contents before stay in use, at the start none") \
 	X(files_refused, "files_refused", "contents and messages of the files process that workers refused as malformed; what it refuses of a worker is in the error log alone") \
 	X(loop_passes_over_5ms, "loop_passes_over_5ms", "loop passes of workers that took longer than 5 ms, and so delayed every connection of the worker; a busy machine causes them too") \
 	X(scrapes, "scrapes", "answers to /metrics that workers have begun") \

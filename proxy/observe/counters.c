@@ -7,9 +7,9 @@
 _Static_assert(
     sizeof(struct observe_counters) % sizeof(uint64_t) == 0, "the struct holds only counters");
 
-/* ---- notes of learning ---- */
+/* ---- lines about pages ---- */
 
-void observe_learned_write(struct observe_learned *l, const char *text)
+void observe_remembered_write(struct observe_remembered *l, const char *text)
 {
 	if (strncmp(l->text, text, sizeof(l->text)) == 0)
 		return;
@@ -19,11 +19,11 @@ void observe_learned_write(struct observe_learned *l, const char *text)
 	atomic_fetch_add(&l->version, 1);
 }
 
-bool observe_learned_read(const struct observe_learned *l, char text[OBSERVE_LEARNED_TEXT])
+bool observe_remembered_read(const struct observe_remembered *l, char text[OBSERVE_REMEMBERED_TEXT])
 {
 	uint32_t before = atomic_load(&l->version);
-	memcpy(text, l->text, OBSERVE_LEARNED_TEXT);
-	text[OBSERVE_LEARNED_TEXT - 1] = '\0';
+	memcpy(text, l->text, OBSERVE_REMEMBERED_TEXT);
+	text[OBSERVE_REMEMBERED_TEXT - 1] = '\0';
 	for (char *p = text; *p; p++)
 		*p = *p >= ' ' && *p <= '~' ? *p : '?';
 	return before % 2 == 0 && atomic_load(&l->version) == before && *text;

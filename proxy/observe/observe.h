@@ -41,12 +41,12 @@ struct observe_rule {
 #define OBSERVE_CAUSES 128u
 #define OBSERVE_MISSES 16u
 #define OBSERVE_DENIALS 16u
-/* The pages that `status` names with what a worker is learning for them (offer/learned.h). */
-#define OBSERVE_LEARNED_PAGES 16u
-#define OBSERVE_LEARNED_TEXT 252u
-struct observe_learned {
+/* The pages that `status` names with what is remembered of them (remembered/remembered.h). */
+#define OBSERVE_REMEMBERED_PAGES 16u
+#define OBSERVE_REMEMBERED_TEXT 252u
+struct observe_remembered {
 	_Atomic uint32_t version; /* odd: it is being written */
-	char text[OBSERVE_LEARNED_TEXT];
+	char text[OBSERVE_REMEMBERED_TEXT];
 };
 enum observe_side { OBSERVE_CLIENT, OBSERVE_ORIGIN };
 
@@ -67,13 +67,13 @@ struct observe_counters {
 	uint64_t push_off_connections_open[OBSERVE_PLACES];
 	/* All above are added up; of this the latest counts. By the route's index, on the monotonic clock; 0 or past: on. */
 	uint64_t push_off_until[OBSERVE_PLACES];
-	struct observe_learned learned[OBSERVE_LEARNED_PAGES]; /* not added up */
 };
 
-/* For the worker; "": it learns nothing there. */
-void observe_learned_write(struct observe_learned *l, const char *text);
-/* For another process: always printable text. False: there is none, or a worker is writing it. */
-bool observe_learned_read(const struct observe_learned *l, char text[OBSERVE_LEARNED_TEXT]);
+/* For the owner of the memory; "": there is no such page. */
+void observe_remembered_write(struct observe_remembered *l, const char *text);
+/* For another process: always printable text. False: there is none, or it is being written. */
+bool observe_remembered_read(
+    const struct observe_remembered *l, char text[OBSERVE_REMEMBERED_TEXT]);
 
 /* Counts a connection whose protocol is known now (n: 1), or that ends (-1). protocol: as ALPN names it; others are not
  * counted. */

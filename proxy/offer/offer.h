@@ -9,11 +9,9 @@
  *   arms.c             which clients get the offers of a [preload] section with share
  *   context.c          facts about a request and about an offer
  *   forward_promise.c  what an origin may promise in forward mode
- *   own_offers.c       offers from `add`, manifests, the learned table and the memory of pages
+ *   own_offers.c       offers from `add`, manifests and the memory of pages
  *   links.c            offers from Link fields; what is taken out of them
  *   manifest….c        manifest files
- *   learned….c         the learned table; learned_table.h is private
- *   learning.c         tells it what clients request
  *   lesson….c          what pages and requests teach the memory of pages; lesson_private.h is private
  *   json.c             reads JSON files for both; json.h is private
  */
@@ -21,26 +19,13 @@
 #define PUSHGATE_OFFER_OFFER_H
 
 #include "proxy/conf/conf.h"
-#include "proxy/offer/learned.h"
 #include "proxy/offer/lesson.h"
 #include "proxy/offer/manifest.h"
 #include "proxy/relay/relay.h"
 
 struct route_env;
 
-/* ---- learning: the table may be NULL, then nothing is learned (learning.c) ---- */
-
-/* A request has arrived. Returns whether it is for a page, whose resources are learned from now on. */
-bool offer_learn_view(struct offer_learned *t, const struct exchange *x);
-/* The final head of the response to x has come. */
-void offer_learn_answer(
-    struct offer_learned *t, struct exchange *x, const struct http_head *response);
-/* This resource from the table was offered with the page. */
-void offer_learn_offer(struct offer_learned *t, const struct exchange *page, struct slice path);
-/* A client's own request, or a push from the table, is over. was_reset: by the client. */
-void offer_learn_end(struct offer_learned *t, const struct exchange *x, bool was_reset);
-
-/* Call once in a process, before it reads the first manifest or learned file: seeds the hash tables of
+/* Call once in a process, before it reads the first manifest or memory of pages: seeds the hash tables of
  * the JSON library, which would open /dev/urandom later, when the sandbox forbids it. */
 void offer_seed(uint64_t seed);
 
@@ -58,7 +43,6 @@ struct offer_env {
 	const struct conf *conf;
 	const struct route_env *route;         /* where an offer would be requested */
 	const struct manifests *manifests;     /* NULL = no manifest files are open */
-	const struct offer_learned *learned;   /* NULL = no section uses the learned table */
 	const struct remembered *remembered;   /* NULL = no section remembers pages */
 	struct offer_lessons *lessons;         /* NULL = nothing is taught, as in explain */
 	const struct offer_promiser *promiser; /* NULL = there are no connections, as in explain */
@@ -134,8 +118,7 @@ const struct conf_arm *offer_arm(const struct conf_preload *p, const struct addr
 /* takes: whether each [preload] section matches the request. The first of these with a share says which arm the client is
  * in; in the arm off, all with a share are taken out of `takes`. The arm of a page load is noted in x. */
 void offer_choose_arm(const struct conf *conf, struct exchange *x, bool is_page, bool *takes);
-/* Makes pushgate's own offers for a request that has just arrived: `add`, manifests, learned
- * table, memory of pages. */
+/* Makes pushgate's own offers for a request that has just arrived: `add`, manifests, memory of pages. */
 void offer_on_request(
     const struct offer_env *env, const struct client_facts *client, struct exchange *x);
 /* Whether the final response has Link fields that may be offers. */

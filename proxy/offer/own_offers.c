@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pushgate's own offers when a request arrives: from `add` lists, manifests, the learned table and the
- * memory of pages. The policy decides about each offer. links.c has those that come with a response.
+ * Pushgate's own offers when a request arrives: from `add` lists, manifests and the memory of pages. The policy decides about each offer. links.c has those that come with a response.
  */
 #include "proxy/offer/offer.h"
 
@@ -59,35 +58,6 @@ static void offer_manifests(
 				    offer_place(x, &resource.target));
 		}
 	}
-}
-
-/* ---- what was learned ---- */
-
-/* Offers for one page, the highest confidence first. A page hardly needs more at once. */
-#define LEARNED_MOST 32u
-
-static void offer_learned(
-    const struct offer_env *env, struct exchange *x, const struct conf_preload *preload)
-{
-	struct offer_learned_item items[OFFER_LEARNED_RESOURCES];
-	if (!env->learned || preload->learned == CONF_LEARNED_OFF || !route_shares(&x->facts))
-		return;
-	size_t count = offer_learned_offers(
-	    env->learned, x->request->authority, x->request->path, items, x->relay->now);
-	if (count > LEARNED_MOST)
-		count = LEARNED_MOST;
-	/* copied first: an offer may change the table, which lends the items */
-	struct http_resource resources[LEARNED_MOST];
-	for (size_t i = 0; i < count; i++)
-		resources[i] = (struct http_resource){
-		    .target = {x->request->scheme, x->request->authority,
-			arena_copy(exchange_arena(x), items[i].path)},
-		    .as = arena_copy(exchange_arena(x), items[i].as),
-		};
-	for (size_t i = 0; i < count && !exchange_is_over(x); i++)
-		exchange_offer(x, POLICY_LEARNED, &resources[i],
-		    preload->learned == CONF_LEARNED_APPLY ? RELAY_OFFER_PLAIN
-							   : RELAY_OFFER_PROPOSAL);
 }
 
 /* ---- what is remembered ---- */
@@ -158,7 +128,7 @@ static void look_for_links(
 /* The sources of a [preload] section that matches the request, in the order of their offers. */
 static void (*const uses[])(
     const struct offer_env *env, struct exchange *x, const struct conf_preload *preload) = {
-    look_for_links, offer_adds, offer_manifests, offer_learned, offer_remembered};
+    look_for_links, offer_adds, offer_manifests, offer_remembered};
 
 /* More sections than these take memory for each request. */
 #define PRELOADS_FEW 64u

@@ -26,10 +26,6 @@ enum message_kind {
 	/* From the files process, with a file: the content of the object `worker`. From the ACME process: a file of a
 	 * certificate has changed. */
 	MESSAGE_CONTENT,
-	/* From the master, with a memory file: write the learned table into it. From the worker: it has. */
-	MESSAGE_HAND_LEARNED,
-	/* From the master, with such a file, sealed: the learned table of a worker that drains soon. */
-	MESSAGE_TAKE_LEARNED,
 	/* From the master to the files process: make a copy of the memory of pages now. */
 	MESSAGE_HAND_REMEMBERED,
 	/* From the master to the files process of a generation that comes up, with that copy: begin with it. */
@@ -49,7 +45,6 @@ struct message {
 	struct cidr from;
 	usec until;
 	enum helper_id helper;
-	bool is_behind; /* LINK: the worker has begun before the contents were there */
 };
 
 /* Sends a message, and a duplicate of fd unless that is -1. Never waits. False: it was not sent. */

@@ -52,10 +52,6 @@ static enum control_heard judge(
 		c->is_alive = true;
 		return CONTROL_ALIVE;
 	}
-	if (m->kind == MESSAGE_HAND_LEARNED && fd < 0 && c->hands_learned) {
-		c->hands_learned = false;
-		return CONTROL_LEARNED;
-	}
 	if (m->kind != MESSAGE_CONTENT || !contents)
 		return stop_listening(c, "has sent the master a message that it may not send", now);
 	if (!bucket_take(&c->spent, contents, 1, now))

@@ -4,7 +4,6 @@
  * master anything, so the master accepts only the messages of this kind of child:
  *
  *     a worker, most helpers           READY, once; a worker ALIVE, once after each question
- *     a worker                         HAND_LEARNED, once for each time that it was asked
  *     the files process                the same, and CONTENT messages at a bounded rate
  *
  * At any other message the master stops listening and kills the child. It does the same to a child that closes its end
@@ -24,7 +23,6 @@ struct control {
 	bool is_alive; /* it has said so since that was last looked at */
 	uint32_t
 	    questions; /* whether it is alive: not answered yet; a lost answer stays among them */
-	bool hands_learned;  /* it was asked for its learned table */
 	struct bucket spent; /* by CONTENT messages */
 	const char *misdeed; /* why the master has stopped listening; NULL: it has not */
 	usec kill_at;        /* when the child is killed for it; USEC_NEVER: it is not */
@@ -34,13 +32,7 @@ struct control {
 #define CONTROL_END_USEC USEC_PER_SEC
 #define CONTROL_QUESTIONS 4u
 
-enum control_heard {
-	CONTROL_NOTHING,
-	CONTROL_READY,
-	CONTROL_ALIVE,
-	CONTROL_CONTENT,
-	CONTROL_LEARNED
-};
+enum control_heard { CONTROL_NOTHING, CONTROL_READY, CONTROL_ALIVE, CONTROL_CONTENT };
 
 void control_init(struct control *c);
 /* Takes the socket of a child that was just started. */

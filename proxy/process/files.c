@@ -7,19 +7,14 @@
 #include "proxy/offer/offer.h"
 #include <stdlib.h>
 
-/* A learned table that has room for all of a worker's. */
-static const struct offer_learned_options whole_table = {
-    .pages = 1200, .bytes = 2 * (size_t)FILES_LEARNED_BYTES};
-
 bool files_are_needed(const struct conf *conf)
 {
-	return conf->server.learned_file || manifests_configured(conf) > 0 ||
-	       conf_has_names(conf) || conf_remembers(conf);
+	return manifests_configured(conf) > 0 || conf_has_names(conf) || conf_remembers(conf);
 }
 
 size_t files_memory_object(const struct conf *conf)
 {
-	return manifests_configured(conf) + 1 + files_texts_configured(conf);
+	return manifests_configured(conf) + files_texts_configured(conf);
 }
 
 /* ---- messages about files ---- */
@@ -118,14 +113,13 @@ void files_close(struct files *f)
 		offer_manifest_file_close(f->manifests[i]);
 	files_texts_close(f);
 	free(f->manifests);
-	free(f->pages);
 }
 
 struct slice files_content(const struct files *f, size_t object)
 {
 	return object < f->manifest_count
 		   ? offer_manifest_flat(offer_manifest_file_content(f->manifests[object]))
-		   : files_text(f, object - f->manifest_count - 1);
+		   : files_text(f, object - f->manifest_count);
 }
 
 void files_check(struct files *f, files_report *report, void *context)
@@ -142,76 +136,6 @@ void files_check(struct files *f, files_report *report, void *context)
 			report_manifest(report, context, i, answer == WATCHED_READ, line);
 	}
 	files_check_texts(f, report, context);
-}
-
-/* ---- the learned table ---- */
-
-void files_forget_pages(struct files *f)
-{
-	free(f->pages);
-	f->pages = NULL;
-	f->length = f->capacity = 0;
-	f->is_too_long = false;
-}
-
-void files_add_page(struct files *f, struct slice page)
-{
-	if (f->is_too_long || page.len > FILES_LEARNED_BYTES - f->length) {
-		f->is_too_long = true;
-		return;
-	}
-	if (page.len > f->capacity - f->length) {
-		f->capacity = 2 * f->capacity + OFFER_LEARNED_PAGE_BYTES;
-		f->pages = memory_resize(f->pages, f->capacity, 1);
-	}
-	memcpy(f->pages + f->length, page.ptr, page.len);
-	f->length += page.len;
-}
-
-bool files_read_learned(struct files *f, usec now, char *error, size_t error_size)
-{
-	struct errors e;
-	uint8_t page[OFFER_LEARNED_PAGE_BYTES];
-	files_forget_pages(f);
-	errors_open(&e);
-	struct offer_learned *t = offer_learned_new(&whole_table, 0, NULL);
-	bool is_good = offer_learned_load(t, f->conf->server.learned_file, now, e.stream);
-	for (size_t n; is_good && (n = offer_learned_export(t, 1, page, now)) > 0;)
-		files_add_page(f, slice_of(page, n));
-	offer_learned_free(t);
-	char what[512];
-	errors_close(&e, what, sizeof(what));
-	snprintf(error, error_size, "%s; the table begins empty and replaces the file", what);
-	return is_good;
-}
-
-static bool save(struct files *f, usec now, FILE *errors)
-{
-	const char *path = f->conf->server.learned_file;
-	if (!path || f->is_too_long) {
-		fprintf(errors, "%s: not written: the table has more than %d bytes\n",
-		    path ? path : "no learned-file", FILES_LEARNED_BYTES);
-		return false;
-	}
-	/* By way of a table of its own: the pages are checked like those of a file. */
-	struct offer_learned *t = offer_learned_new(&whole_table, 0, NULL);
-	const char *mistake = offer_learned_import(t, slice_of(f->pages, f->length), now);
-	if (mistake)
-		fprintf(errors, "%s: not written: %s\n", path, mistake);
-	bool is_saved = !mistake && offer_learned_save(t, path, now, errors);
-	offer_learned_free(t);
-	return is_saved;
-}
-
-bool files_save_learned(struct files *f, usec now, char *error, size_t error_size)
-{
-	struct errors e;
-	errors_open(&e);
-	bool is_saved = save(f, now, e.stream);
-	errors_close(&e, error, error_size);
-	if (!is_saved)
-		files_forget_pages(f);
-	return is_saved;
 }
 
 /* ---- contents ---- */

@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files that may change while pushgate runs: manifests, the learned-file, and the hosts file and resolv.conf if a
+ * The files that may change while pushgate runs: manifests, and the hosts file and resolv.conf if a
  * server has a name. They are read, parsed and written by the files process (files_process.c), so that no worker's loop
  * waits for a disk; in single mode, which has no other process, by the only one.
  *
- *     files process ──FILES_CONTENT──→ worker      a manifest or text that has changed, as a sealed memory file; the
- *                                                  learned table (no file: it is empty) if the worker began
- *                                                  before it was read
- *     files process ←──FILES_PAGE───── worker 0    a page of the learned table
- *     files process ←──FILES_SAVE───── worker 0    that was the last page: write them
+ *     files process ──FILES_CONTENT──→ worker      a manifest or text that has changed, as a sealed memory file
  *     files process ←──FILES_LESSON─── worker      a message to the memory of pages, which the files process owns
  *     files process ──FILES_CHANGES──→ worker      lines of pages that have changed there, as a sealed memory file
  *     files process ──MESSAGE_CONTENT→ master      the same contents, for workers that start later
  *
  * A message names a configured object by its index, never a path: the manifests in the order of the
- * configuration, then the learned table, then the texts (the hosts file, resolv.conf), then the memory of pages. Both ends belong to one
+ * configuration, then the texts (the hosts file, resolv.conf), then the memory of pages. Both ends belong to one
  * configuration; another one gets a files process of its own. Neither end believes the other.
  *
- * Nothing waits here, and neither end has a queue. A worker sends a page again when its socket was full, or drops the
- * table and counts it (learned_saves_dropped). The files process knows for each worker and object whether the present
+ * Nothing waits here, and neither end has a queue. The files process knows for each worker and object whether the present
  * content is still to be sent, so a slow worker gets the newest alone; of the memory it knows up to which change. A
  * lesson for which the socket has no room is dropped (lessons_lost).
  */
@@ -32,8 +27,6 @@
 #include "proxy/process/helper_link.h"
 
 enum {
-	/* Of a whole learned table as pages; a worker's table has no more memory than this. */
-	FILES_LEARNED_BYTES = 32 << 20,
 	/* The start waits so long for the first contents. */
 	FILES_START_SECONDS = 5,
 };
@@ -46,7 +39,7 @@ size_t files_memory_object(const struct conf *conf);
 /* ---- contents: the last versions, as sealed memory files that every process may map ---- */
 
 struct files_contents {
-	size_t count; /* the manifests, the learned table, the texts, then the memory of pages */
+	size_t count; /* the manifests, the texts, then the memory of pages */
 	int *fds;     /* -1: nothing was read */
 };
 
@@ -73,10 +66,6 @@ struct files {
 	const struct conf *conf; /* borrowed */
 	size_t manifest_count;
 	struct offer_manifest_file **manifests;
-	/* The learned table as pages: as it was read, or as far as it has come to be written. */
-	uint8_t *pages;
-	size_t length, capacity;
-	bool is_too_long; /* more than FILES_LEARNED_BYTES came: do not write it */
 	struct files_text texts[FILES_TEXTS];
 };
 
@@ -97,14 +86,6 @@ void files_check(struct files *f, files_report *report, void *context);
 /* Reads all for the first time. Reports texts, and each manifest that cannot be used: it is empty until it can. */
 void files_open(struct files *f, const struct conf *conf, files_report *report, void *context);
 
-/* Fills f->pages from the learned-file. False with a message, and the pages are empty. */
-bool files_read_learned(struct files *f, usec now, char *error, size_t error_size);
-/* Another page of a table that is to be written. */
-void files_add_page(struct files *f, struct slice page);
-/* Writes the pages into the learned-file. False with a message, and the pages are empty. */
-bool files_save_learned(struct files *f, usec now, char *error, size_t error_size);
-void files_forget_pages(struct files *f);
-
 /* ---- the texts (files_text.c) ---- */
 
 /* How many objects they are: FILES_TEXTS, or 0 if no server has a name. */
@@ -120,17 +101,15 @@ struct slice files_text(const struct files *f, size_t text);
 
 /* ---- the messages between a worker and the files process (files_link.c) ---- */
 
-enum files_kind { FILES_CONTENT = 1, FILES_PAGE, FILES_SAVE, FILES_LESSON, FILES_CHANGES };
+enum files_kind { FILES_CONTENT = 1, FILES_LESSON, FILES_CHANGES };
 
 struct files_message {
 	uint32_t kind; /* enum files_kind */
 	uint32_t object;
 };
 
-/* Sends a message with bytes (may be empty) and a duplicate of fd (unless -1). Waits only if may_wait, and as
- * the socket's SO_SNDTIMEO says. False with errno. */
-bool files_send(
-    int socket, const struct files_message *m, struct slice bytes, int fd, bool may_wait);
+/* Sends a message with bytes (may be empty) and a duplicate of fd (unless -1). Never waits. False with errno. */
+bool files_send(int socket, const struct files_message *m, struct slice bytes, int fd);
 
 /* ---- a worker's end (files_link.c) ---- */
 
@@ -138,17 +117,11 @@ struct files_link {
 	struct gateway *gateway; /* borrowed, as is observe */
 	struct observe *observe;
 	const struct conf *conf; /* borrowed */
-	/* The learned table of the file has not come yet: the worker's own may not replace it. */
-	bool awaits_learned;
-	/* Another generation serves, and saves what it has learned. */
-	bool is_waiting;
 	struct helper_link link;
 };
 
 void files_link_init(struct files_link *l);
-/* gateway_env.save_page, with a struct files_link. */
-enum gateway_handover files_link_save_page(void *context, struct slice page, bool may_wait);
-/* gateway_env.teach, the same. */
+/* gateway_env.teach, with a struct files_link. */
 bool files_link_teach(void *context, struct slice message);
 void files_set_text(struct gateway *g, size_t text, struct slice content);
 /* Gives a content, as a sealed memory file, to the gateway. NULL, or the kind of a malformed one. */

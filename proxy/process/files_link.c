@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker's link to the files process: contents come, pages of the learned table and lessons go. */
+/* A worker's link to the files process: contents come, lessons go. */
 #include "proxy/limits.h"
 #include "proxy/offer/offer.h"
 #include "proxy/process/child_message.h"
@@ -16,16 +16,6 @@ static bool take_manifest(struct gateway *g, size_t at, int fd)
 	if (m)
 		gateway_set_manifest(g, at, m);
 	return m != NULL;
-}
-
-static bool take_learned(struct gateway *g, int fd)
-{
-	size_t length;
-	void *bytes = sealed_map(fd, FILES_LEARNED_BYTES, &length);
-	bool is_good = bytes && !gateway_load_learned(g, slice_of(bytes, length));
-	if (bytes)
-		sealed_unmap(bytes, length);
-	return is_good;
 }
 
 void files_set_text(struct gateway *g, size_t text, struct slice content)
@@ -60,23 +50,19 @@ const char *files_take(struct gateway *g, const struct conf *conf, size_t object
 	size_t manifest_count = manifests_configured(conf);
 	if (object < manifest_count)
 		return take_manifest(g, object, fd) ? NULL : "manifest";
-	if (object == manifest_count)
-		return take_learned(g, fd) ? NULL : "learned table";
 	if (object == files_memory_object(conf))
 		return take_memory(g, fd, now) ? NULL : "memory of pages";
-	size_t text = object - manifest_count - 1;
+	size_t text = object - manifest_count;
 	return text < files_texts_configured(conf) && take_text(g, text, fd) ? NULL : "text";
 }
 
 /* ---- messages ---- */
 
-bool files_send(
-    int socket, const struct files_message *m, struct slice bytes, int fd, bool may_wait)
+bool files_send(int socket, const struct files_message *m, struct slice bytes, int fd)
 {
 	struct files_message copy = *m;
 	struct iovec parts[2] = {{&copy, sizeof(copy)}, {(void *)(uintptr_t)bytes.ptr, bytes.len}};
-	return message_send_parts(
-	    socket, parts, bytes.len > 0 ? 2 : 1, fd, may_wait ? 0 : MSG_DONTWAIT);
+	return message_send_parts(socket, parts, bytes.len > 0 ? 2 : 1, fd, MSG_DONTWAIT);
 }
 
 static bool take_changes(struct files_link *l, int fd)
@@ -90,19 +76,12 @@ static bool take(void *context, const void *message, int fd)
 	struct files_link *l = context;
 	const struct files_message *m = message;
 	const size_t manifest_count = manifests_configured(l->conf);
-	bool is_learned = m->object == manifest_count;
 	bool is_memory = m->object == files_memory_object(l->conf);
 	if (m->kind == FILES_CHANGES && is_memory)
 		return take_changes(l, fd);
-	if (m->kind != FILES_CONTENT || is_memory || (is_learned && !l->awaits_learned))
-		return false;
-	/* Without a file there is no learned table, and the worker keeps its own. */
-	bool is_none = is_learned && fd < 0;
-	if (!is_none &&
+	if (m->kind != FILES_CONTENT || is_memory ||
 	    files_take(l->gateway, l->conf, m->object, fd, net_now(l->link.loop)) != NULL)
 		return false;
-	if (is_learned)
-		l->awaits_learned = false;
 	if (m->object < manifest_count)
 		l->observe->counters->manifests_taken++;
 	return true;
@@ -126,23 +105,10 @@ void files_link_init(struct files_link *l)
 	helper_link_init(&l->link, &row, l);
 }
 
-enum gateway_handover files_link_save_page(void *context, struct slice page, bool may_wait)
-{
-	const struct files_link *l = context;
-	const struct files_message m = {.kind = page.len > 0 ? FILES_PAGE : FILES_SAVE,
-	    .object = (uint32_t)manifests_configured(l->conf)};
-	if (l->link.socket < 0 || l->awaits_learned || l->is_waiting)
-		return GATEWAY_LOST;
-	if (files_send(l->link.socket, &m, page, -1, may_wait))
-		return GATEWAY_TAKEN;
-	return !may_wait && (errno == EAGAIN || errno == ENOBUFS || errno == EINTR) ? GATEWAY_LATER
-										    : GATEWAY_LOST;
-}
-
 bool files_link_teach(void *context, struct slice message)
 {
 	const struct files_link *l = context;
 	const struct files_message m = {
 	    .kind = FILES_LESSON, .object = (uint32_t)files_memory_object(l->conf)};
-	return l->link.socket >= 0 && files_send(l->link.socket, &m, message, -1, false);
+	return l->link.socket >= 0 && files_send(l->link.socket, &m, message, -1);
 }

@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-_Static_assert(REMEMBERED_LINES == OBSERVE_LEARNED_PAGES && REMEMBERED_LINE <= OBSERVE_LEARNED_TEXT,
+_Static_assert(
+    REMEMBERED_LINES == OBSERVE_REMEMBERED_PAGES && REMEMBERED_LINE <= OBSERVE_REMEMBERED_TEXT,
     "each line has a row");
 
 struct remembered_options files_memory_options(const struct conf *conf)
@@ -157,10 +158,10 @@ bool files_memory_follow(struct remembered *copy, int fd, usec now)
 	return is_good;
 }
 
-void files_memory_show(const struct remembered *m, struct observe_learned *rows, usec now)
+void files_memory_show(const struct remembered *m, struct observe_remembered *rows, usec now)
 {
 	char lines[REMEMBERED_LINES][REMEMBERED_LINE];
 	size_t count = remembered_lines(m, lines, now);
 	for (size_t i = 0; i < REMEMBERED_LINES; i++)
-		observe_learned_write(&rows[i], i < count ? lines[i] : "");
+		observe_remembered_write(&rows[i], i < count ? lines[i] : "");
 }

@@ -35,6 +35,6 @@ int files_memory_changes(struct remembered *m, uint64_t *since, usec now);
 /* A worker's end: takes such lines into its copy. False: malformed. */
 bool files_memory_follow(struct remembered *copy, int fd, usec now);
 /* Writes the lines for `status` into shared memory. */
-void files_memory_show(const struct remembered *m, struct observe_learned *rows, usec now);
+void files_memory_show(const struct remembered *m, struct observe_remembered *rows, usec now);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files process: reads manifests, the hosts file and resolv.conf when they change and hands them to the workers,
- * and writes the learned table. It owns the memory of pages. For each worker and object it knows whether the present
+ * The files process: reads manifests, the hosts file and resolv.conf when they change and hands them to the workers.
+ * It owns the memory of pages. For each worker and object it knows whether the present
  * content is still to be sent; of the memory, up to which change.
  */
 #include "proxy/base/descriptor.h"
@@ -19,12 +19,6 @@
 
 /* Messages before the master's are looked at. */
 #define MESSAGES_AT_ONCE 64u
-/* The worker whose learned table is saved. */
-#define SAVER 0u
-/* It saves once a minute and at its end. It may save four times at once, then every half minute. */
-#define SAVE_TOKENS 30u
-static const struct rate save_rate = {.per_second = 1, .burst = 4 * SAVE_TOKENS};
-
 struct process {
 	struct helper_process helper;
 	struct files_contents *contents; /* borrowed */
@@ -37,8 +31,6 @@ struct process {
 		uint64_t from, to;
 		int fd;
 	} changes;
-	struct bucket saves;
-	bool has_said_too_often; /* since the last save */
 };
 
 /* ---- contents ---- */
@@ -64,7 +56,7 @@ static void publish(struct process *p, size_t object, struct slice bytes)
 		return;
 	}
 	keep(p, object, fd);
-	for (uint32_t w = 0; object != p->files.manifest_count && w < p->helper.env->workers; w++)
+	for (uint32_t w = 0; w < p->helper.env->workers; w++)
 		*due_of(p, w, object) = p->helper.links[w] >= 0;
 }
 
@@ -106,17 +98,13 @@ static void disconnected(void *context, uint32_t worker)
 	struct process *p = context;
 	for (size_t i = 0; i < p->contents->count; i++)
 		*due_of(p, worker, i) = false;
-	if (worker == SAVER)
-		files_forget_pages(&p->files);
 }
 
-static void connected(void *context, uint32_t worker, bool is_behind)
+static void connected(void *context, uint32_t worker)
 {
 	struct process *p = context;
 	for (size_t i = 0; i < p->contents->count; i++)
 		*due_of(p, worker, i) = p->contents->fds[i] >= 0;
-	*due_of(p, worker, p->files.manifest_count) =
-	    is_behind && p->helper.env->conf->server.learned_file;
 	*due_of(p, worker, memory_object(p)) = false;
 	p->sent[worker] = 0;
 }
@@ -145,7 +133,7 @@ static bool send_changes(struct process *p, uint32_t worker)
 	    .kind = FILES_CHANGES, .object = (uint32_t)memory_object(p)};
 	while (next_changes(p, worker)) {
 		/* Else too many descriptors are on their way: it is tried again after a while. */
-		if (!files_send(p->helper.links[worker], &m, SLICE(""), p->changes.fd, false))
+		if (!files_send(p->helper.links[worker], &m, SLICE(""), p->changes.fd))
 			return errno == EAGAIN || errno == ENOBUFS;
 		p->sent[worker] = p->changes.to;
 	}
@@ -161,7 +149,7 @@ static bool send_due(void *context, uint32_t worker)
 		if (!*due)
 			continue;
 		if (!files_send(
-			p->helper.links[worker], &m, (struct slice){0}, p->contents->fds[i], false))
+			p->helper.links[worker], &m, (struct slice){0}, p->contents->fds[i]))
 			return true;
 		*due = false;
 	}
@@ -170,47 +158,17 @@ static bool send_due(void *context, uint32_t worker)
 
 /* ---- messages of workers ---- */
 
-static void save(struct process *p)
-{
-	char error[512];
-	usec now = clock_monotonic();
-	bool is_too_often = !bucket_take(&p->saves, &save_rate, SAVE_TOKENS, now);
-	if (is_too_often && !p->has_said_too_often)
-		observe_log(&p->helper.observe, OBSERVE_WARN, "learned: saved too often; left out");
-	p->has_said_too_often = is_too_often;
-	if (is_too_often) {
-		files_forget_pages(&p->files);
-		return;
-	}
-	if (files_save_learned(&p->files, now, error, sizeof(error)))
-		publish(p, p->files.manifest_count, slice_of(p->files.pages, p->files.length));
-	else
-		observe_log(&p->helper.observe, OBSERVE_WARN, "learned: %s", error);
-	files_forget_pages(&p->files);
-	malloc_trim(0); /* the table is needed again in a minute at the earliest */
-}
-
 static bool obey(void *context, uint32_t worker, const void *message, size_t length)
 {
 	struct process *p = context;
 	struct files_message m;
+	(void)worker;
 	if (length < sizeof(m))
 		return false;
 	memcpy(&m, message, sizeof(m));
-	struct slice page = slice_of((const char *)message + sizeof(m), length - sizeof(m));
-	if (m.kind == FILES_LESSON)
-		return p->owner.memory && m.object == memory_object(p) &&
-		       !remembered_take(p->owner.memory, page, clock_monotonic());
-	if (m.object != p->files.manifest_count || worker != SAVER ||
-	    !p->helper.env->conf->server.learned_file)
-		return false;
-	if (m.kind == FILES_SAVE && page.len == 0)
-		save(p);
-	else if (m.kind == FILES_PAGE && page.len > 0)
-		files_add_page(&p->files, page);
-	else
-		return false;
-	return true;
+	struct slice lesson = slice_of((const char *)message + sizeof(m), length - sizeof(m));
+	return m.kind == FILES_LESSON && p->owner.memory && m.object == memory_object(p) &&
+	       !remembered_take(p->owner.memory, lesson, clock_monotonic());
 }
 
 /* ---- the memory of pages ---- */
@@ -277,8 +235,6 @@ static void begin(void *context)
 {
 	struct process *p = context;
 	const struct conf *conf = p->helper.env->conf;
-	size_t learned = manifests_configured(conf);
-	char error[512], line[600];
 	begin_memory(p);
 	if (!p->helper.env->is_first) {
 		files_resume(&p->files, conf, p->contents);
@@ -286,26 +242,15 @@ static void begin(void *context)
 		return;
 	}
 	files_open(&p->files, conf, report, p);
-	for (size_t i = 0; i < learned; i++)
+	for (size_t i = 0; i < p->files.manifest_count; i++)
 		publish(p, i, files_content(&p->files, i));
-	if (!conf->server.learned_file)
-		return;
-	if (!files_read_learned(&p->files, clock_monotonic(), error, sizeof(error))) {
-		snprintf(line, sizeof(line), "learned: %s", error);
-		report(p, learned, false, line);
-	} else if (p->files.length > 0) {
-		publish(p, learned, slice_of(p->files.pages, p->files.length));
-	}
-	files_forget_pages(&p->files);
 }
-
-_Static_assert((int)REMEMBERED_MESSAGE_BYTES <= (int)OFFER_LEARNED_PAGE_BYTES, "a lesson has room");
 
 static const struct helper_service service = {
     .process = "pushgate-files",
     .origin = OBSERVE_FILES,
     .sandbox = SANDBOX_FILES | SANDBOX_READS,
-    .message_bytes = sizeof(struct files_message) + OFFER_LEARNED_PAGE_BYTES,
+    .message_bytes = sizeof(struct files_message) + REMEMBERED_MESSAGE_BYTES,
     .at_once = MESSAGES_AT_ONCE,
     .serves_ended = true,
     .begin = begin,
@@ -321,7 +266,7 @@ int files_run(const struct helper_env *env)
 {
 	struct process *p = memory_new(struct process);
 	struct helper_service own = service;
-	if (env->conf->server.learned_file || env->conf->server.remembered.file)
+	if (env->conf->server.remembered.file)
 		own.sandbox |= SANDBOX_SAVES;
 	p->contents = env->contents;
 	p->due = memory_zalloc(env->workers * p->contents->count * sizeof(*p->due));

@@ -66,7 +66,7 @@ void files_check_texts(struct files *f, files_report *report, void *context)
 		enum watched_change change = files_check_text(&f->texts[i], what, sizeof(what));
 		snprintf(line, sizeof(line), "names: %s", what);
 		if (change != WATCHED_SAME)
-			report(context, f->manifest_count + 1 + i, change == WATCHED_READ,
+			report(context, f->manifest_count + i, change == WATCHED_READ,
 			    what[0] ? line : NULL);
 	}
 }

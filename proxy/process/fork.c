@@ -25,10 +25,8 @@ static void close_master_fds(struct generation *g)
 	descriptor_close(&s->remembered);
 	for (uint32_t n = 0; n < g->master->generation_count; n++) {
 		struct generation *other = g->master->generations[n];
-		for (uint32_t i = 0; i < other->outfit.workers; i++) {
+		for (uint32_t i = 0; i < other->outfit.workers; i++)
 			control_close(&other->workers[i].child.control);
-			generation_forget_learned(other, i);
-		}
 		for (size_t i = 0; i < HELPERS; i++)
 			control_close(&other->helpers[i].control);
 		descriptor_close(&other->lists);
@@ -63,7 +61,6 @@ static _Noreturn void become_worker(struct generation *g, uint32_t index, int co
 	const struct ledger_view view = generation_view(g);
 	env.gateway.view = ledger_seclude(s->ledger) ? &view : NULL;
 	env.contents = &g->contents;
-	env.is_behind = !g->files_was_ready;
 	env.is_waiting = g->workers[index].is_waiting;
 	exit(worker_run(&env, control, g->master->pid));
 }
@@ -139,8 +136,6 @@ void generation_start_worker(struct generation *g, uint32_t index)
 	if (pid == 0)
 		become_worker(g, index, socket);
 	m->ledger.pace.at = 0;
-	if (pid > 0)
-		slot->is_behind = !g->files_was_ready;
 }
 
 void generation_start_helper(struct generation *g, enum helper_id id)

@@ -173,7 +173,7 @@ static void make_room(struct master *m)
 		;
 }
 
-/* Two may not write the learned-file, or the remembered-file. Older workers need nothing new for the requests that they end. */
+/* Two may not write the remembered-file. Older workers need nothing new for the requests that they end. */
 static void supersede(struct generation *g)
 {
 	generation_retire_helper(g, HELPER_FILES);
@@ -297,13 +297,10 @@ static usec run_coming(struct master *m)
 		return g->deadline;
 	if (m->take_over_at == 0) {
 		m->take_over_at = m->now + TRIAL_USEC;
-		master_ask_for_learned(m);
 		master_ask_for_remembered(m);
 	}
 	if (m->now < m->take_over_at)
 		return m->take_over_at;
-	if (!master_has_learned(m))
-		return m->learned_until;
 	if (!master_has_remembered(m))
 		return m->remembered_until;
 	take_over(m);

@@ -91,7 +91,7 @@ static void connect_worker(struct helper_process *h, const struct message *m, in
 	helper_disconnect(h, m->worker);
 	h->links[m->worker] = fd;
 	if (h->service->connected)
-		h->service->connected(h->context, m->worker, m->is_behind);
+		h->service->connected(h->context, m->worker);
 }
 
 /* *is_message: it is whole. False: the master has closed its end. */

@@ -29,7 +29,7 @@ struct helper_env {
 	struct observe_counters *counters;
 	struct certificate_entry *certificates; /* of each listener; NULL: none has acme */
 	/* Of the files process: the lines of the memory of pages, and its seed. */
-	struct observe_learned *remembered_rows;
+	struct observe_remembered *remembered_rows;
 	uint64_t remembered_seed;
 	uint32_t workers;
 	int control;   /* its end of the socketpair to the master; the logger has none */
@@ -57,8 +57,7 @@ struct helper_service {
 	void (*check)(void *context);
 	/* Obeys a worker's message, which is erased afterwards. False: the worker may not send this. */
 	bool (*obey)(void *context, uint32_t worker, const void *message, size_t length);
-	/* A worker is connected; is_behind: it has begun before the contents were there. */
-	void (*connected)(void *context, uint32_t worker, bool is_behind);
+	void (*connected)(void *context, uint32_t worker);
 	void (*disconnected)(void *context, uint32_t worker);
 	/* Sends what is due, as far as the worker's socket takes it. True: something is left. */
 	bool (*send_due)(void *context, uint32_t worker);

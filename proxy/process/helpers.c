@@ -16,8 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How long a worker that ends may wait for the files process to take a page of its table. */
-#define LAST_PAGES_SECONDS 1
 /* Until a worker's socket to a helper is tried again. */
 #define LINK_AGAIN_USEC USEC_PER_SEC
 /* Messages of a helper before the master looks at its other children. */
@@ -61,7 +59,7 @@ const struct helper_row helper_rows[HELPERS] = {
 	.keeps_contents = true,
 	.contents = contents_rate,
 	.ends_the_start = before_contents,
-	.loses = ": what was learned since the last save is lost"},
+	.loses = ": what was remembered since the last save is lost"},
     /* While workers drain, their last requests may still need it. */
     [HELPER_PASSWORDS] = {.name = "the password process",
 	.title = "passwords",
@@ -212,24 +210,11 @@ bool generation_helper_died(struct generation *g, pid_t pid, int status)
 
 /* ---- connecting workers ---- */
 
-/* Both ends never wait, but for the last pages of a worker that ends. */
-static bool make_pair(int pair[2])
-{
-	const struct timeval wait = {.tv_sec = LAST_PAGES_SECONDS};
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-		return false;
-	(void)setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
-	return true;
-}
-
 static bool connect_worker(struct generation *g, enum helper_id id, uint32_t index)
 {
-	const struct message message = {.kind = MESSAGE_LINK,
-	    .worker = index,
-	    .helper = id,
-	    .is_behind = g->workers[index].is_behind};
+	const struct message message = {.kind = MESSAGE_LINK, .worker = index, .helper = id};
 	int pair[2];
-	if (!make_pair(pair))
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
 		return false;
 	/* If one message is not sent, the other process sees the end of its socket. */
 	bool is_sent = control_tell(&g->helpers[id].control, &message, pair[1]) &&
@@ -280,7 +265,7 @@ static usec enforce_end(struct generation *g, enum helper_id id)
 {
 	usec by = g->helpers_end_by[id];
 	const struct conf_server *server = &g->outfit.conf->server;
-	bool learns = server->learned_file || server->remembered.file;
+	bool learns = server->remembered.file;
 	if (!g->helpers[id].pid || g->master->now < by)
 		return g->helpers[id].pid ? by : USEC_NEVER;
 	char line[192];

@@ -40,11 +40,9 @@ enum renewal { RENEWAL_CERTIFICATES, RENEWAL_LISTS, RENEWALS };
 struct worker_slot {
 	struct child child;
 	bool is_waiting; /* it has begun before its generation has taken over, and is to be told */
-	bool is_behind;  /* it has begun before the files process had read anything */
 	/* It has begun with these files, or was told of them: generation.renewals. */
 	uint32_t renewals[RENEWALS];
 	bool is_linked[HELPERS]; /* it has a socket to this helper, as that runs now */
-	int learned; /* the memory file that it writes its learned table into; -1: none */
 	/* With access-recheck its tunnels are judged by this start of a worker of that generation; 0: by none. */
 	uint32_t judge_generation, judge_starts;
 	bool is_adopted; /* the worker `adopter` accepts from this one's sockets */
@@ -128,7 +126,6 @@ struct master {
 	struct file_watch files; /* of the running generation's configuration */
 	struct status_reload last_reload;
 	usec take_over_at;     /* when it takes over; 0: it is not up yet */
-	usec learned_until;    /* it waits so long for learned tables */
 	usec remembered_until; /* the same for a copy of the memory of pages; 0: for none */
 	struct child logger;
 	char *logger_user; /* owned; as the logger was started with them */
@@ -243,17 +240,6 @@ void master_take_orders(struct master *m);
 uint32_t master_list_other_orders(struct master *m);
 /* At the end, and in a forked child. */
 void master_close_orders(struct master *m);
-
-/* ---- hand_on_learned.c ---- */
-
-/* All of the coming generation are READY: asks the workers of the running one for their learned tables. */
-void master_ask_for_learned(struct master *m);
-/* None is waited for any more. What was not handed on by then is logged, and begins anew. */
-bool master_has_learned(struct master *m);
-/* The worker has handed its table over: gives it to the workers that are to have it. */
-void generation_hand_on_learned(struct generation *g, uint32_t index);
-/* The worker has died, or the table is not needed any more. */
-void generation_forget_learned(struct generation *g, uint32_t index);
 
 /* ---- hand_on_remembered.c ---- */
 

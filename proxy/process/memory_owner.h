@@ -11,10 +11,10 @@
 struct memory_owner {
 	struct remembered
 	    *memory; /* borrowed; NULL: no [preload NAME] section remembers, and nothing happens */
-	const char *path;             /* of its file; NULL: none */
-	struct observe *observe;      /* borrowed */
-	struct observe_learned *rows; /* shared memory */
-	bool has_others;              /* copies are made for other processes too */
+	const char *path;                /* of its file; NULL: none */
+	struct observe *observe;         /* borrowed */
+	struct observe_remembered *rows; /* shared memory */
+	bool has_others;                 /* copies are made for other processes too */
 	uint32_t round;
 	usec looked_at, copied_at, saved_at;
 	/* What these had: remembered_taken, remembered_changes. */

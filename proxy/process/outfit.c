@@ -99,7 +99,7 @@ static bool map_remembered(struct outfit *o, char *error, size_t error_size)
 {
 	if (!conf_remembers(o->conf))
 		return true;
-	o->remembered = outfit_map_shared(OBSERVE_LEARNED_PAGES * sizeof(*o->remembered),
+	o->remembered = outfit_map_shared(OBSERVE_REMEMBERED_PAGES * sizeof(*o->remembered),
 	    "the lines of remembered pages", error, error_size);
 	return o->remembered != NULL;
 }
@@ -181,7 +181,7 @@ void outfit_close(struct outfit *o)
 	if (o->certificates)
 		munmap(o->certificates, o->conf->listen_count * sizeof(*o->certificates));
 	if (o->remembered)
-		munmap(o->remembered, OBSERVE_LEARNED_PAGES * sizeof(*o->remembered));
+		munmap(o->remembered, OBSERVE_REMEMBERED_PAGES * sizeof(*o->remembered));
 	if (o->connections)
 		munmap(o->connections, o->workers * sizeof(*o->connections));
 	if (o->pages.memory)

@@ -28,7 +28,7 @@ struct outfit {
 	size_t orders_bytes;
 	struct certificate_entry
 	    *certificates; /* the same, of each listener; NULL: none has acme */
-	struct observe_learned
+	struct observe_remembered
 	    *remembered; /* the same: lines of the memory of pages; NULL: nothing remembers */
 	struct connection_lane *connections; /* a lane of each worker; NULL: no admin listener */
 	struct waterfall pages;              /* page records; its memory is NULL: there are none */

@@ -97,9 +97,6 @@ static const struct row rows[] = {
     {CALL(fcntl, FILES | SANDBOX_SINGLE), WHEN(IS(1, F_ADD_SEALS))},
     {CALL(fcntl, FILES | SANDBOX_MAPS), WHEN(IS(1, F_GET_SEALS))},
     {CALL(lseek, FILES | SANDBOX_MAPS | LOGGER | SANDBOX_SINGLE)}, /* the length of such a file */
-    {CALL(access, FILES)},                  /* offer/learned_store.c; other C libraries use the next two */
-    {CALL(faccessat, FILES)},
-    {CALL(faccessat2, FILES)},
 
     /* Clocks, on machines where reading the clock takes a system call. */
     {CALL(clock_gettime, ALL)},            /* base/clock.c, libev */
@@ -134,7 +131,7 @@ static const struct row rows[] = {
     {CALL(sysinfo, SANDBOX_READS)},         /* qsort(3) of glibc before 2.37 for more than 1 KiB: offer/manifest_flat.c */
     {CALL(fstat, SANDBOX_READS | LOGGER | SANDBOX_SINGLE)},
 
-    /* offer/learned_store.c, process/acme_files.c: a new file, fsync(2), rename(2). */
+    /* process/files_memory.c, process/acme_files.c: a new file, fsync(2), rename(2). */
     {CALL(openat, SANDBOX_SAVES), WHEN(BITS(2, OPEN_KIND, O_RDWR | O_CREAT | O_EXCL), IS(3, 0600))},
     {CALL(fsync, SANDBOX_SAVES)},
     /* process/acme_files.c: a lock of all processes that have the folder. */

@@ -16,7 +16,7 @@ enum sandbox_part {
 	SANDBOX_UNIX = 1 << 2,       /* a worker: connects to unix sockets */
 	SANDBOX_DEMO = 1 << 3,       /* a worker: has the demo origin in it */
 	SANDBOX_READS = 1 << 4,      /* reads manifests and texts when they change */
-	SANDBOX_SAVES = 1 << 5,      /* writes the learned-file */
+	SANDBOX_SAVES = 1 << 5,      /* writes the remembered-file */
 	SANDBOX_SINGLE = 1 << 6,     /* a worker: does the master's work too */
 	SANDBOX_FILES = 1 << 7,      /* reads and writes files for the workers */
 	SANDBOX_MAPS = 1 << 8,       /* a worker: maps contents of the files process */

@@ -214,18 +214,17 @@ static void take_manifest(struct single *s, size_t at)
 static void report(void *context, size_t object, bool is_changed, const char *line)
 {
 	struct single *s = context;
-	size_t learned = s->files.manifest_count;
 	struct observe_counters *counters = s->worker.observe.counters;
 	if (line)
 		observe_log(&s->worker.observe, OBSERVE_WARN, "%s", line);
 	if (!is_changed) {
 		counters->files_unusable++;
-	} else if (object < learned) {
+	} else if (object < s->files.manifest_count) {
 		take_manifest(s, object);
 		counters->manifests_taken++;
 	} else {
-		files_set_text(
-		    s->worker.gateway, object - learned - 1, files_content(&s->files, object));
+		files_set_text(s->worker.gateway, object - s->files.manifest_count,
+		    files_content(&s->files, object));
 	}
 }
 
@@ -246,29 +245,10 @@ static void check_files(void *context)
 	net_timer_set(&s->files_timer, net_now(s->worker.loop) + HELPER_CHECK_USEC);
 }
 
-static enum gateway_handover save_page(void *context, struct slice page, bool may_wait)
-{
-	struct single *s = context;
-	char error[512];
-	(void)may_wait;
-	if (!s->files.conf) /* the start has failed before they were opened */
-		return GATEWAY_LOST;
-	if (page.len > 0) {
-		files_add_page(&s->files, page);
-		return GATEWAY_TAKEN;
-	}
-	if (!files_save_learned(&s->files, net_now(s->worker.loop), error, sizeof(error)))
-		observe_log(&s->worker.observe, OBSERVE_WARN, "learned: %s", error);
-	files_forget_pages(&s->files);
-	return GATEWAY_TAKEN;
-}
-
 /* As the user that will read them again, and before the loop runs. */
 static void open_files(struct single *s)
 {
 	const struct conf *conf = s->start->outfit.conf;
-	char error[512];
-	const char *mistake = NULL;
 	files_open(&s->files, conf, report, s);
 	for (size_t i = 0; i < s->files.manifest_count; i++)
 		take_manifest(s, i);
@@ -280,18 +260,6 @@ static void open_files(struct single *s)
 		s->worker.observe.counters->files_unusable++;
 	password_single_open(
 	    &s->passwords, conf, s->worker.gateway, &s->worker.observe, s->worker.loop);
-	if (!conf->server.learned_file)
-		return;
-	if (!files_read_learned(&s->files, net_now(s->worker.loop), error, sizeof(error)))
-		mistake = error;
-	else
-		mistake = gateway_load_learned(
-		    s->worker.gateway, slice_of(s->files.pages, s->files.length));
-	if (mistake) {
-		s->worker.observe.counters->files_unusable++;
-		observe_log(&s->worker.observe, OBSERVE_WARN, "learned: %s", mistake);
-	}
-	files_forget_pages(&s->files);
 }
 
 /* ---- logs ---- */
@@ -349,8 +317,6 @@ static bool confine_and_serve(struct single *s, char *error, size_t error_size)
 	unsigned parts = SANDBOX_SINGLE;
 	if (reads_files(s))
 		parts |= SANDBOX_READS;
-	if (s->start->outfit.conf->server.learned_file)
-		parts |= SANDBOX_SAVES;
 	/* The file is written from a copy. */
 	if (s->owner.path)
 		parts |= SANDBOX_SAVES | SANDBOX_MAPS;
@@ -397,8 +363,6 @@ enum process_status single_run(struct start *start)
 	process_files_open(&s.proc, getpid());
 	struct worker_config env = start_worker_config(start, &start->outfit, 0);
 	env.gateway.view = &view;
-	env.gateway.save_page = start->outfit.conf->server.learned_file ? save_page : NULL;
-	env.gateway.save_context = &s;
 	env.gateway.ask_password = password_single_ask;
 	env.gateway.ask_context = &s.passwords;
 	char error[512];

@@ -84,7 +84,6 @@ static const struct {
     {"files for the logs", start_needs_logs, false},
     {"manifests", start_needs_manifests, true},
     {"files of users", start_needs_users, true},
-    {"a place for the learned-file", start_needs_learned_file, true},
     {"a place for the remembered-file", start_needs_remembered_file, true},
     {"a folder for certificates of acme", start_needs_acme_dir, true},
 };

@@ -73,7 +73,6 @@ void start_needs_sources(struct start_needs *n);
 void start_needs_logs(struct start_needs *n);
 void start_needs_manifests(struct start_needs *n);
 void start_needs_users(struct start_needs *n);
-void start_needs_learned_file(struct start_needs *n);
 void start_needs_remembered_file(struct start_needs *n);
 void start_needs_acme_dir(struct start_needs *n);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether logs, manifests, files of users and the learned-file can be opened by the processes that need them. Makes no file. */
+/* Whether logs, manifests, files of users and the remembered-file can be opened by the processes that need them. Makes no file. */
 #include "proxy/base/clock.h"
 #include "proxy/process/acme_helper.h"
 #include "proxy/process/files.h"
@@ -83,7 +83,7 @@ void start_needs_logs(struct start_needs *n)
 	examine_log(n, "keylog-file", n->conf->server.keylog_file);
 }
 
-/* ---- manifests and the learned-file ---- */
+/* ---- manifests and the remembered-file ---- */
 
 /* A start reads them anyway, and says the same in the error log. */
 void start_needs_manifests(struct start_needs *n)
@@ -171,16 +171,6 @@ void start_needs_users(struct start_needs *n)
 	passwords_close(&passwords);
 }
 
-static void examine_learned_content(struct start_needs *n, struct conf_place at)
-{
-	char error[512];
-	struct files files;
-	files_resume(&files, n->conf, NULL);
-	if (!files_read_learned(&files, clock_monotonic(), error, sizeof(error)))
-		start_needs_report(n, NEED_WARNING, at, "learned: %s", error);
-	files_close(&files);
-}
-
 static void examine_memory(struct start_needs *n, struct conf_place at)
 {
 	char error[512];
@@ -193,10 +183,11 @@ static void examine_memory(struct start_needs *n, struct conf_place at)
 	remembered_free(m);
 }
 
-/* A file that a process replaces while pushgate runs. */
-static void examine_kept(struct start_needs *n, const char *key, const char *path,
-    void (*examine_content)(struct start_needs *n, struct conf_place at))
+/* A process replaces it while pushgate runs. */
+void start_needs_remembered_file(struct start_needs *n)
 {
+	static const char key[] = "remembered-file";
+	const char *path = n->conf->server.remembered.file;
 	struct conf_place at = conf_find_place(n->conf, "server", 0, key, 0);
 	struct stat st;
 	if (!path || !start_needs_can_make(n, at, key, path))
@@ -205,17 +196,7 @@ static void examine_kept(struct start_needs *n, const char *key, const char *pat
 		start_needs_report(
 		    n, NEED_FAULT, at, "%s %s is a folder; name a file in it", key, path);
 	else if (n->is_check)
-		examine_content(n, at);
-}
-
-void start_needs_learned_file(struct start_needs *n)
-{
-	examine_kept(n, "learned-file", n->conf->server.learned_file, examine_learned_content);
-}
-
-void start_needs_remembered_file(struct start_needs *n)
-{
-	examine_kept(n, "remembered-file", n->conf->server.remembered.file, examine_memory);
+		examine_memory(n, at);
 }
 
 /* What the ACME process will do about the listener's certificate. That there is none yet is a finding of conf_load. */

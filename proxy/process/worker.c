@@ -172,8 +172,7 @@ bool worker_confine(const struct worker *w, unsigned more, char *error, size_t e
 	if (has_sources(conf))
 		parts |= SANDBOX_SOURCES;
 	bool has_sealed = conf->sealed && sealed_path(conf->sealed, 0);
-	if (w->env.contents && (has_sealed || conf->named_file_count > 0 ||
-				   files_are_needed(conf) || conf_learns(conf)))
+	if (w->env.contents && (has_sealed || conf->named_file_count > 0 || files_are_needed(conf)))
 		parts |= SANDBOX_MAPS;
 	return sandbox_enter(parts, conf->server.sandbox, error, error_size);
 }

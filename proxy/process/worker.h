@@ -36,8 +36,6 @@ struct worker_config {
 	    *tickets; /* the gateway's; worker_init erases it: the listeners have copies */
 	/* Of the configured files; NULL in single mode, whose only process reads them. */
 	struct files_contents *contents;
-	/* The contents were not there yet: the learned table comes later, and none is saved before. */
-	bool is_behind;
 	/* It accepts when it is told so. */
 	bool is_waiting;
 	uint32_t index;

@@ -26,8 +26,6 @@ struct worker_process {
 	struct recheck_link recheck;        /* to a worker with newer access rules */
 	struct recheck_judge judge;
 	int control;
-	bool has_learned; /* from another generation */
-	int learned; /* the file for the learned table, while the master has asked for that; else -1 */
 };
 
 static void drain(struct worker_process *c, void (*how)(struct worker *w))
@@ -37,46 +35,9 @@ static void drain(struct worker_process *c, void (*how)(struct worker *w))
 	how(&c->worker);
 }
 
-/* ---- the learned table, from one generation to the next ---- */
-
-/* A table that is cut off is of no use: then the master waits in vain. */
-static enum gateway_handover hand_page(void *context, struct slice page, bool may_wait)
-{
-	struct worker_process *c = context;
-	const struct message told = {.kind = MESSAGE_HAND_LEARNED, .worker = c->worker.env.index};
-	(void)may_wait;
-	if (page.len > 0 && descriptor_write_all(c->learned, page))
-		return GATEWAY_TAKEN;
-	descriptor_close(&c->learned);
-	if (page.len > 0)
-		return GATEWAY_LOST;
-	(void)!send(c->control, &told, sizeof(told), MSG_NOSIGNAL);
-	return GATEWAY_TAKEN;
-}
-
-/* The first one replaces what the learned-file had. */
-static void take_learned(struct worker_process *c, int fd)
-{
-	size_t length;
-	void *bytes = sealed_map(fd, FILES_LEARNED_BYTES, &length);
-	struct gateway *g = c->worker.gateway;
-	struct slice pages = slice_of(bytes, bytes ? length : 0);
-	const char *mistake = "it cannot be mapped";
-	if (bytes)
-		mistake =
-		    c->has_learned ? gateway_add_learned(g, pages) : gateway_load_learned(g, pages);
-	c->has_learned = true;
-	if (mistake)
-		observe_log(&c->worker.observe, OBSERVE_ERROR,
-		    "reload: what was learned begins anew: %s", mistake);
-	if (bytes)
-		sealed_unmap(bytes, length);
-}
-
 /* Accepts from the sockets of this worker, which is itself when its generation takes over. */
 static void adopt(struct worker_process *c, uint32_t worker)
 {
-	c->files.is_waiting = false;
 	if (worker == c->worker.env.index)
 		gateway_take_over(c->worker.gateway);
 	worker_listen(&c->worker, worker);
@@ -105,14 +66,6 @@ static void obey(struct worker_process *c, const struct message *m, int fd)
 	case MESSAGE_TRACE:
 		if (fd >= 0 && gateway_trace(c->worker.gateway, &m->from, m->until, fd))
 			return;
-		break;
-	case MESSAGE_HAND_LEARNED:
-		descriptor_close(&c->learned);
-		c->learned = fd;
-		gateway_hand_learned(c->worker.gateway, hand_page, c);
-		return;
-	case MESSAGE_TAKE_LEARNED:
-		take_learned(c, fd);
 		break;
 	case MESSAGE_RECHECK:
 		if (fd >= 0)
@@ -208,15 +161,11 @@ static int confine_and_serve(struct worker_process *c, pid_t master)
 	return is_confined ? WORKER_DONE : WORKER_CANNOT_START;
 }
 
-/* The configuration of this worker, whose learned table goes to the files process if it is worker 0. Passwords are asked
- * of their process, and spans go to theirs. */
+/* The configuration of this worker. Lessons go to the files process, spans to the tracer, and passwords are asked of their
+ * process. */
 static struct worker_config config_of(struct worker_process *c, const struct worker_config *env)
 {
 	struct worker_config own = *env;
-	if (env->index == 0 && env->gateway.conf->server.learned_file) {
-		own.gateway.save_page = files_link_save_page;
-		own.gateway.save_context = &c->files;
-	}
 	if (conf_remembers(env->gateway.conf)) {
 		own.gateway.teach = files_link_teach;
 		own.gateway.teach_context = &c->files;
@@ -236,7 +185,7 @@ static struct worker_config config_of(struct worker_process *c, const struct wor
 	return own;
 }
 
-/* The link needs the gateway, whose table it carries: it is known to the gateway first. */
+/* The link needs the gateway, whose lessons it carries: it is known to the gateway first. */
 static bool init(
     struct worker_process *c, const struct worker_config *env, char *error, size_t error_size)
 {
@@ -263,14 +212,12 @@ static bool init(
 	c->acme.observe = &c->worker.observe;
 	c->recheck.observe = c->judge.observe = &c->worker.observe;
 	c->files.conf = env->gateway.conf;
-	c->files.awaits_learned = env->is_behind;
-	c->files.is_waiting = env->is_waiting;
 	return identity_assume(env->identity, error, error_size);
 }
 
 int worker_run(const struct worker_config *env, int control, pid_t master)
 {
-	struct worker_process c = {.control = control, .learned = -1};
+	struct worker_process c = {.control = control};
 	char error[512], name[16];
 	snprintf(name, sizeof(name), "pushgate-w%u", env->index % 100000u);
 	prctl(PR_SET_NAME, name);

@@ -21,18 +21,14 @@
 void generation_workers_init(struct generation *g)
 {
 	g->workers = memory_zalloc(g->outfit.workers * sizeof(*g->workers));
-	for (uint32_t i = 0; i < g->outfit.workers; i++) {
+	for (uint32_t i = 0; i < g->outfit.workers; i++)
 		child_init(&g->workers[i].child);
-		g->workers[i].learned = -1;
-	}
 }
 
 void generation_workers_fini(struct generation *g)
 {
-	for (uint32_t i = 0; i < g->outfit.workers; i++) {
+	for (uint32_t i = 0; i < g->outfit.workers; i++)
 		control_close(&g->workers[i].child.control);
-		generation_forget_learned(g, i);
-	}
 	free(g->workers);
 }
 
@@ -272,7 +268,6 @@ static void worker_died(struct generation *g, uint32_t index, int status)
 	char how[128];
 	child_describe_end(status, how);
 	control_close(&slot->child.control);
-	generation_forget_learned(g, index);
 	slot->child.pid = 0;
 	g->master->ledger.pace.at = 0;
 	memset(slot->is_linked, 0, sizeof(slot->is_linked));
@@ -356,8 +351,6 @@ void generation_read_worker(struct generation *g, uint32_t index)
 		    &object, &fd)) != CONTROL_NOTHING)
 		if (heard == CONTROL_READY)
 			worker_is_ready(g, index);
-		else if (heard == CONTROL_LEARNED)
-			generation_hand_on_learned(g, index);
 }
 
 /* ---- starts ---- */

@@ -66,11 +66,10 @@ enum exchange_answer { ANSWERED_BY_NOBODY, ANSWERED_BY_ORIGIN, ANSWERED_BY_SELF 
 
 struct exchange_response {
 	enum exchange_answer answered_by;
-	uint16_t status;        /* of the final head that went downstream; 0 = none yet */
-	uint16_t interims;      /* that came from the origin, over all attempts */
-	bool continued;         /* pushgate has sent 100 (Continue) in the origin's place */
-	bool is_unfit_to_learn; /* it is of another type than its path, or for one client */
-	uint64_t length;        /* content-length, or HTTP_LENGTH_UNKNOWN */
+	uint16_t status;   /* of the final head that went downstream; 0 = none yet */
+	uint16_t interims; /* that came from the origin, over all attempts */
+	bool continued;    /* pushgate has sent 100 (Continue) in the origin's place */
+	uint64_t length;   /* content-length, or HTTP_LENGTH_UNKNOWN */
 	/* In phase EXCHANGE_READY: the final head; owned. */
 	struct http_head *pending;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The request as its origin gets it: an overlay of the client's request. The client's request itself never
- * changes: holds, diary, learned table, Vary, rules and log read it.
+ * changes: holds, diary, memory of pages, Vary, rules and log read it.
  */
 #include "proxy/route/route.h"
 

@@ -74,7 +74,7 @@ void route_adopt_scheme(
 const struct relay_cause *route_check_scheme(const struct request_facts *f, const char **detail);
 /* Whether the authority is of a host whose clients the listener asks for other certificates than it has asked this one. */
 bool route_is_for_other_clients(const struct request_facts *f, const struct http_head *request);
-/* Whether what is learned from the request, or held for it, may be used for other clients. Nothing that somebody with a
+/* Whether what is remembered of the request, or held for it, may be used for other clients. Nothing that somebody with a
  * certificate has got is for others. */
 static inline bool route_shares(const struct request_facts *f)
 {

@@ -164,10 +164,6 @@ struct slice explain_connect(const char *text);
 void explain_tunnel(FILE *out, struct exchange *x);
 /* explain_fields.c: what the route writes into fields; after the request has a route */
 void explain_fields(FILE *out, struct exchange *x);
-/* explain_learned.c: what is being learned for the page, and what is missing */
-void explain_learned(FILE *out, const struct explain_scene *s);
-/* The text of the status, to be freed; NULL: no pushgate runs. */
-char *explain_status(const char *socket_path);
 /* explain_remembered.c: what is remembered of the page. served: NULL: the command runs */
 void explain_remembered(
     FILE *out, const struct explain_scene *s, const struct explain_served *served);

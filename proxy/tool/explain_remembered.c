@@ -7,9 +7,17 @@
 
 #include "proxy/base/sealed.h"
 #include "proxy/remembered/remembered.h"
+#include "proxy/tool/tool.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+static char *(*text_of_status)(const char *socket_path);
+
+void tool_explain_asks(char *(*status_text)(const char *socket_path))
+{
+	text_of_status = status_text;
+}
 
 static enum conf_remembers level_of(const struct explain_scene *s)
 {
@@ -53,7 +61,7 @@ static bool is_about(struct slice said, const struct http_head *request)
 static bool print_status(FILE *out, const struct explain_scene *s)
 {
 	const char *socket_path = s->conf->server.status_socket;
-	char *status = socket_path ? explain_status(socket_path) : NULL;
+	char *status = socket_path && text_of_status ? text_of_status(socket_path) : NULL;
 	struct slice rest = slice_of_string(status ? status : "");
 	const struct slice begin = SLICE("# remembered: ");
 	bool has_any = false;

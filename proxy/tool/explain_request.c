@@ -370,8 +370,6 @@ static int play(struct request *r, const struct fetch_request *url)
 	}
 	print_route(r);
 	print_certificate(r, url);
-	if (!r->o->served)
-		explain_learned(r->out, &r->scene);
 	explain_remembered(r->out, &r->scene, r->o->served);
 	explain_dispatch(&r->scene);
 	explain_arm(r->out, r->scene.x);

@@ -30,8 +30,8 @@ struct tool_question {
 };
 struct manifests;
 struct router_tables;
-/* As `pushgate explain` prints it, without what only files and other processes know: certificates, and what is being
- * learned. NULL: *out has it. Else what is wrong with the question. */
+/* As `pushgate explain` prints it, without what only files and other processes know: certificates, and what is
+ * remembered of the page. NULL: *out has it. Else what is wrong with the question. */
 const char *tool_explain_question(const struct tool_question *q, const struct conf *conf,
     const struct router_tables *tables, const struct manifests *manifests, FILE *out);
 

@@ -27,7 +27,8 @@
 #include "proxy/origin/origin_private.h"
 #include "proxy/upstream/destination.h"
 #include "proxy/limits.h"
-#include "proxy/offer/learned_table.h"
+#include "proxy/offer/lesson_private.h"
+#include "proxy/remembered/remembered_private.h"
 #include "proxy/hold/held.h"
 
 #include <errno.h>
@@ -84,9 +85,9 @@ static const char *const configurations[] = {
 	"[push picture]\ntype = image\naction = hint+hold\nhint-clients = all\n"
 	"[push half]\npath = /page.html\nshare = 50%\naction = forward\nmax-bytes = 2k\n"
 	"status = 2xx\n"
-	"[push rest]\nsource = link config learned\naction = hint\nhint-clients = all\n"
+	"[push rest]\nsource = link config remembered\naction = hint\nhint-clients = all\n"
 	"[push shadow]\nshadow = yes\naction = drop\n"
-	"[preload all]\nlink = yes\nlearned = apply\nadd = /app.css as=style\n"
+	"[preload all]\nlink = yes\nremembered = apply\nadd = /app.css as=style\n"
 	"add = /app.js as=script\n",
 
 	"[server]\ndefault-action = forward\nmemory = 16M\nconnection-memory = 1M\n"
@@ -497,11 +498,15 @@ static void open_world(struct world *w, const struct conf *conf)
 	ensure(w->gateway->env.budget.used_bytes == 0);
 }
 
-/* What the learned table keeps, it keeps for the next visitors. */
-static size_t learned_bytes(const struct world *w)
+/* What the memory of pages keeps, it keeps for the next visitors. */
+static size_t remembered_bytes(const struct world *w)
 {
-	const struct offer_learned *t = w->gateway->learned;
-	return t ? t->budget.used_bytes + t->slots_charged : 0;
+	const struct offer_lessons *l = w->gateway->lessons.offers;
+	const struct remembered *m = w->gateway->lessons.memory;
+	size_t bytes = m ? m->budget.used_bytes : 0;
+	for (size_t i = 0; l && i < LESSON_VIEWS; i++)
+		bytes += l->views[i] ? l->views[i]->charged : 0;
+	return bytes;
 }
 
 /* Everybody has gone, and so has everything that they began. */
@@ -525,7 +530,7 @@ static void end_all(struct world *w)
 	/* Notes of what is not held for a while, or not for all, outlive those that missed it. */
 	hold_pauses_fini(&w->gateway->hold);
 	hold_collapse_fini(&w->gateway->hold);
-	ensure(w->gateway->env.budget.used_bytes == learned_bytes(w));
+	ensure(w->gateway->env.budget.used_bytes == remembered_bytes(w));
 }
 
 static void close_world(struct world *w)

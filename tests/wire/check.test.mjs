@@ -61,10 +61,9 @@ function look(folder) {
 
 /* What a configuration has besides what a row is about. */
 const rest = section('origin demo', { server: 'demo:' }) + section('route all', { origin: 'demo' });
-/* A learned-file is of no use where nothing learns. */
-const learns = (server) => (server['learned-file'] ? section('preload learning', { learned: 'propose' }) : '') +
-	(server['remembered-file'] ? section('preload remembering', { remembered: 'propose' }) : '');
-const whole = (server, address, more = '') => section('server', { workers: 1, ...server }) + section('listen main', { address }) + rest + more + learns(server);
+/* A remembered-file is of no use where nothing remembers. */
+const remembers = (server) => (server['remembered-file'] ? section('preload remembering', { remembered: 'propose' }) : '');
+const whole = (server, address, more = '') => section('server', { workers: 1, ...server }) + section('listen main', { address }) + rest + more + remembers(server);
 const lineOf = (config, text) => config.split('\n').findIndex((l) => l.includes(text)) + 1;
 
 /*
@@ -248,7 +247,7 @@ test('a FIFO that is read is no finding, and its reader does not see its end', {
 	fs.closeSync(reader);
 });
 
-/* ---- manifests and the learned-file ---- */
+/* ---- manifests and the remembered-file ---- */
 
 const preload = (manifest) => section('preload p', { manifest });
 /* In a mount namespace, where the folder is what systemd's ProtectSystem= makes of it. */
@@ -305,17 +304,10 @@ need('a user of a [push] whom no file of users has', 'warning', (folder, port) =
 		at: 'user = anna', says: /warning: the user anna is in no file of users; correct/,
 	};
 });
-need('a learned-file in no folder', 'fault', (folder, port) => ({
-	config: whole({ 'learned-file': 'gone/l.json' }, `127.0.0.1:${port}`), at: 'learned-file', says: /the folder of learned-file .* does not exist; make it/,
-}));
-need('a learned-file in a folder of root', 'fault', (folder, port) => {
+need('a remembered-file in a folder of root', 'fault', (folder, port) => {
 	fs.mkdirSync(`${folder}/own`, 0o755);
-	return { config: whole({ user: 'nobody', 'learned-file': 'own/l.json' }, `127.0.0.1:${port}`), at: 'learned-file', says: /user nobody cannot write in the folder of learned-file .*Permission denied; .*chown nobody / };
+	return { config: whole({ user: 'nobody', 'remembered-file': 'own/l.json' }, `127.0.0.1:${port}`), at: 'remembered-file', says: /user nobody cannot write in the folder of remembered-file .*Permission denied; .*chown nobody / };
 }, { skip: needsRoot });
-need('a learned-file that is a folder', 'fault', (folder, port) => {
-	fs.mkdirSync(`${folder}/l`);
-	return { config: whole({ 'learned-file': 'l' }, `127.0.0.1:${port}`), at: 'learned-file', says: /is a folder; name a file in it/ };
-});
 need('a remembered-file in no folder', 'fault', (folder, port) => ({
 	config: whole({ 'remembered-file': 'gone/p.json' }, `127.0.0.1:${port}`), at: 'remembered-file', says: /the folder of remembered-file .* does not exist; make it/,
 }));
@@ -326,10 +318,6 @@ need('a remembered-file that is a folder', 'fault', (folder, port) => {
 need('a remembered-file that is no memory of pages', 'warning', (folder, port) => {
 	fs.writeFileSync(`${folder}/p.json`, '{}\n');
 	return { config: whole({ 'remembered-file': 'p.json' }, `127.0.0.1:${port}`), at: 'remembered-file', says: /remembered: \S+p\.json:1: .*; the memory begins empty and replaces the file/ };
-});
-need('a learned-file that is no table', 'warning', (folder, port) => {
-	fs.writeFileSync(`${folder}/l.json`, '[]');
-	return { config: whole({ 'learned-file': 'l.json' }, `127.0.0.1:${port}`), at: 'learned-file', says: /learned: \S+l\.json.*; the table begins empty and replaces the file/ };
 });
 
 /* ---- what the configuration is asked for itself ---- */
@@ -358,7 +346,7 @@ test('what is fine is "ok" alone, and nothing stays open or is made', { timeout:
 	const folder = place();
 	const config = `${folder}/gw.ini`;
 	fs.writeFileSync(`${folder}/m.json`, '{"/a.css": {"type": "style"}}');
-	fs.writeFileSync(config, whole({ 'access-log': 'a.log', 'error-log': 'e.log', 'status-socket': 's', 'learned-file': 'l.json' }, `127.0.0.1:${await freePort()}`,
+	fs.writeFileSync(config, whole({ 'access-log': 'a.log', 'error-log': 'e.log', 'status-socket': 's', 'remembered-file': 'l.json' }, `127.0.0.1:${await freePort()}`,
 		section('listen u', { address: `unix:${folder}/u` }) + preload('m.json')));
 	const before = look(folder);
 	const { code, stdout, stderr } = await pushgate(['check', '--strict', '-c', config]);
@@ -369,7 +357,7 @@ test('what is fine is "ok" alone, and nothing stays open or is made', { timeout:
 test('several findings are all reported and counted', { timeout: 120000 * SCALE }, async () => {
 	const folder = place();
 	const config = `${folder}/gw.ini`;
-	fs.writeFileSync(config, whole({ 'access-log': 'gone/a.log', 'status-socket': 'gone/s', 'learned-file': 'gone/l' }, `127.0.0.1:${await freePort()}`, preload(['a.json', 'b.json'])));
+	fs.writeFileSync(config, whole({ 'access-log': 'gone/a.log', 'status-socket': 'gone/s', 'remembered-file': 'gone/l' }, `127.0.0.1:${await freePort()}`, preload(['a.json', 'b.json'])));
 	const { code, stderr } = await pushgate(['check', '-c', config]);
 	assert.equal(code, 2);
 	assert.ok(stderr.endsWith(`\n${config}: 3 mistakes, 2 warnings\n`), stderr);

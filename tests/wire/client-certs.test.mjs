@@ -381,24 +381,24 @@ scenario('what is pushed for one certificate is for nobody with another one, and
 });
 
 // covers: R767
-scenario('nothing is learned of a client with a certificate', {
-	listen: listenWith(), server: { 'status-socket': 'status' }, origin: { push: 'refuse' }, extra: section('preload learned', { learned: 'propose' }),
+scenario('nothing is remembered of a client with a certificate', {
+	listen: listenWith(), server: { 'status-socket': 'status' }, origin: { push: 'refuse' }, extra: section('preload pages', { remembered: 'propose' }),
 }, async (s) => {
 	let origin;
 	for (const [page, cert] of [['/secret', 'alice'], ['/open', undefined]]) {
 		const client = await s.connect(as('open.test', cert));
 		client.request(1, { path: page, 'sec-fetch-mode': 'navigate' });
 		origin ??= await s.accept();
-		origin.respond((await origin.expectRequest(page)).stream, { body: 'page' });
+		origin.respond((await origin.expectRequest(page)).stream, { fields: { 'content-type': 'text/html' }, body: 'page' });
 		await client.response(1);
 		client.request(3, { path: `${page}.css`, referer: `https://open.test${page}` });
 		origin.respond((await origin.expectRequest(`${page}.css`)).stream, { body: 'css' });
 		await client.response(3);
 	}
-	const learned = () => s.gate.status().split('\n').filter((line) => line.startsWith('# learned by'));
-	/* Loads count in the order in which they began. */
-	await until('the load has counted', () => learned().some((line) => line.includes('open.test/open: 1 client')), 60_000);
-	assert.equal(learned().length, 1);
+	const known = () => s.gate.status().split('\n').filter((line) => line.startsWith('# remembered: '));
+	/* Lessons are taken in the order in which they came. */
+	await until('the page is known', () => known().some((line) => line.includes('open.test/open: 1 client')), 60_000);
+	assert.equal(known().length, 1);
 });
 
 // covers: R767

@@ -9,7 +9,7 @@ import { nodeClient, nodeOrigin } from '../support/node.mjs';
 const dir = workDir();
 process.on('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
 const manifest = path.join(dir, 'push.json');
-const learned = path.join(dir, 'learned.json');
+const pages = path.join(dir, 'pages.json');
 const write = (name) => {
 	fs.writeFileSync(`${manifest}.new`, JSON.stringify({ 'page.html': { [`/${name}.css`]: { type: 'style' } } }));
 	fs.renameSync(`${manifest}.new`, manifest);
@@ -31,8 +31,8 @@ function filesProcess(s) {
 }
 
 scenario('the files process is killed twenty times under load', {
-	single: false, server: { workers: 2, 'learned-file': learned }, origins: { main: { server: `h2c://127.0.0.1:${originPort}` } },
-	extra: section('preload built', { manifest, learned: 'apply' }), timeout: 240000,
+	single: false, server: { workers: 2, 'remembered-file': pages }, origins: { main: { server: `h2c://127.0.0.1:${originPort}` } },
+	extra: section('preload built', { manifest, remembered: 'apply' }), timeout: 240000,
 }, async (s) => {
 	await nodeOrigin(s, originPort, (stream, headers) => {
 		stream.respond({ ':status': 200 });
@@ -76,5 +76,5 @@ scenario('the files process is killed twenty times under load', {
 	}, 30000);
 	process.kill(s.gate.pid, 'SIGTERM');
 	await s.gate.ended();
-	assert.equal(JSON.parse(fs.readFileSync(learned, 'utf8')).version, 1);
+	assert.equal(JSON.parse(fs.readFileSync(pages, 'utf8').split('\n')[0])['pushgate-pages'], 1);
 });

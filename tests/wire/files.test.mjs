@@ -133,14 +133,19 @@ async function together(name, { preload, server = {}, early, ...more }, body) {
 	});
 }
 
+/* A file with a page that needs one style sheet. */
+const kept = (port) => [{ 'pushgate-pages': 1, written: Math.floor(Date.now() / 1000) }, {
+	scheme: 'http', authority: `127.0.0.1:${port}`, path: '/page.html', vary: '', rule: '=*', query: '', variant: '', known: 9, viewed: 1, views: 3,
+	resources: [{ target: '/dep.css', rel: 'preload', as: 'style', crossorigin: '', attributes: '', sources: ['link'], known: 9, named: 1, offered: 0, used: 0, failed: 0 }],
+}].map((line) => `${JSON.stringify(line)}\n`).join('');
+const pagesOf = (file) => fs.readFileSync(file, 'utf8').split('\n').slice(1).filter(Boolean).map((line) => JSON.parse(line));
+
 {
-	const file = fresh('learned.json');
-	const resource = { path: '/dep.css', hits: 9, views: 9.5, clients: 8, proposed: 5, came_true: 5, offered: 0, taken: 0, refused: 0 };
-	const authority = (port) => `127.0.0.1:${port}`;
+	const file = fresh('pages.json');
 	const port = await freePort();
-	write(file, { version: 1, pages: [{ authority: authority(port), path: '/page.html', resources: [resource] }] });
-	await together('a learned table is there from the first request on, and is written again at the end', {
-		preload: { learned: 'apply' }, server: { 'learned-file': file }, port,
+	fs.writeFileSync(file, kept(port));
+	await together('a memory of pages is there from the first request on, and is written again at the end', {
+		preload: { remembered: 'apply' }, server: { 'remembered-file': file }, port,
 	}, async (s) => {
 		await offeredByAll(s, '/dep.css');
 		/* A worker that starts later has it too. */
@@ -151,8 +156,7 @@ async function together(name, { preload, server = {}, early, ...more }, body) {
 		fs.writeFileSync(file, '');
 		process.kill(s.gate.pid, 'SIGTERM');
 		await s.gate.ended();
-		const { pages } = JSON.parse(fs.readFileSync(file, 'utf8'));
-		assert.deepEqual(pages.map((p) => [p.authority, p.path, p.resources.map((r) => r.path)]), [[authority(port), '/page.html', ['/dep.css']]]);
+		assert.deepEqual(pagesOf(file).map((p) => [p.authority, p.path, p.resources.map((r) => r.target)]), [[`127.0.0.1:${port}`, '/page.html', ['/dep.css']]]);
 	});
 }
 
@@ -172,13 +176,12 @@ for (const single of [false, true]) {
 }
 
 {
-	const file = fresh('learned.json'), manifest = fresh('push.json');
-	const resource = { path: '/dep.css', hits: 9, views: 9.5, clients: 8, proposed: 5, came_true: 5, offered: 0, taken: 0, refused: 0 };
+	const file = fresh('pages.json'), manifest = fresh('push.json');
 	const port = await freePort();
-	write(file, { version: 1, pages: [{ authority: `127.0.0.1:${port}`, path: '/page.html', resources: [resource] }] });
+	fs.writeFileSync(file, kept(port));
 	write(manifest, slow());
-	await together('workers that begin before the files are read get what they say, and save no table before', {
-		preload: { learned: 'apply', manifest }, server: { 'learned-file': file }, port,
+	await together('workers that begin before the files are read get what they say, and nothing of the file is lost', {
+		preload: { remembered: 'apply', manifest }, server: { 'remembered-file': file }, port,
 		async early(s) {
 			const pid = await until('the files process', () => children(s.gate.pid).find((p) => comm(p) === 'pushgate-files'));
 			process.kill(pid, 'SIGSTOP');
@@ -190,27 +193,26 @@ for (const single of [false, true]) {
 		await offeredByAll(s, '/dep.css');
 		process.kill(s.gate.pid, 'SIGTERM');
 		await s.gate.ended();
-		const { pages } = JSON.parse(fs.readFileSync(file, 'utf8'));
-		assert.ok(pages.some((p) => p.resources.some((r) => r.path === '/dep.css')), 'the table of the file was not lost');
+		assert.ok(pagesOf(file).some((p) => p.resources.some((r) => r.target === '/dep.css')), 'the memory of the file was not lost');
 	});
 }
 
 {
-	const file = fresh('learned.json');
+	const file = fresh('pages.json');
 	await together('a files process that does not end is killed, and the log says what is lost with it', {
-		preload: { learned: 'apply' }, server: { 'learned-file': file },
+		preload: { remembered: 'apply' }, server: { 'remembered-file': file },
 	}, async (s) => {
 		process.kill(filesProcess(s), 'SIGSTOP');
 		process.kill(s.gate.pid, 'SIGTERM');
 		await s.gate.ended();
-		assert.match(s.gate.read('error.log'), /the files process did not end in time and is killed: what was learned since the last save is lost/);
+		assert.match(s.gate.read('error.log'), /the files process did not end in time and is killed: what was remembered since the last save is lost/);
 	});
 }
 
 {
-	const file = fresh('learned.json');
+	const file = fresh('pages.json');
 	await together('a signal that comes while the helpers end changes nothing', {
-		preload: { learned: 'apply' }, server: { 'learned-file': file },
+		preload: { remembered: 'apply' }, server: { 'remembered-file': file },
 	}, async (s) => {
 		const files = filesProcess(s);
 		process.kill(files, 'SIGSTOP');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a generation knows goes to the next one at a reload: the health of servers, what was learned. */
+/* What a generation knows goes to the next one at a reload: the health of servers, what is remembered of pages. */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import http from 'node:http';
@@ -101,16 +101,16 @@ gate('a server that fails its checks gets no requests after a reload, before any
 	assert.doesNotMatch(s.gate.status(), failing);
 });
 
-/* ---- what was learned ---- */
+/* ---- what is remembered of pages ---- */
 
 async function visit(s, origin, address) {
 	const client = await s.connect({ localAddress: address });
 	client.request(1, { path: '/page', 'sec-fetch-mode': 'navigate' });
 	const from = origin ?? await s.accept();
-	from.respond((await from.expectRequest('/page')).stream, { body: 'page' });
+	from.respond((await from.expectRequest('/page')).stream, { fields: { 'content-type': 'text/html' }, body: 'page' });
 	await client.response(1);
 	client.request(3, { path: '/dep.css', referer: `http://localhost:${s.port}/page` });
-	from.respond((await from.expectRequest('/dep.css')).stream, { body: 'css' });
+	from.respond((await from.expectRequest('/dep.css')).stream, { fields: { 'content-type': 'text/css', 'cache-control': 'max-age=60' }, body: 'css' });
 	await client.response(3);
 	return from;
 }
@@ -120,42 +120,42 @@ async function isPushed(s, address) {
 	client.request(1, { path: '/page', 'sec-fetch-mode': 'navigate' });
 	const push = await client.expectPromise('/dep.css');
 	const origin = await s.accept();
-	origin.respond((await origin.expectRequest('/dep.css')).stream, { body: 'css' });
+	origin.respond((await origin.expectRequest('/dep.css')).stream, { fields: { 'content-type': 'text/css', 'cache-control': 'max-age=60' }, body: 'css' });
 	assert.equal(String((await client.response(push.promised)).body), 'css');
-	origin.respond((await origin.expectRequest('/page')).stream, { body: 'page' });
+	origin.respond((await origin.expectRequest('/page')).stream, { fields: { 'content-type': 'text/html' }, body: 'page' });
 	await client.response(1);
 	client.close();
 }
 
-/* The watchdog's questions come between that for the learned table and its answer. */
+/* The watchdog's questions come between that for the memory and its answer. */
 for (const [how, env] of [['', {}], [', while a watchdog asks', { WATCHDOG_USEC: '20000' }]])
-	scenario(`what was learned is known to the next generation, without a learned-file${how}`, {
-		single: false, env, server: { 'status-socket': 'status' }, origin: { push: 'refuse' }, extra: section('preload learned', { learned: 'apply' }),
+	scenario(`what is remembered is known to the next generation, without a remembered-file${how}`, {
+		single: false, env, server: { 'status-socket': 'status' }, origin: { push: 'refuse' }, extra: section('preload pages', { remembered: 'apply' }),
 	}, async (s) => {
 		await s.gate.error(/ ready\n/);
 		let origin;
 		for (const n of [1, 2, 3, 4])
 			origin = await visit(s, origin, `127.0.0.${n}`);
-		await until(() => `each load has counted: ${s.gate.status()}`, () => / 1 of 1 resource proposed/.test(s.gate.status()), 60_000);
+		await until(() => `the lessons are taken: ${s.gate.status()}`, () => / 1 of 1 resource told/.test(s.gate.status()), 60_000);
 		await reload(s);
 		await isPushed(s, '127.0.0.11');
 		await reload(s);
 		await isPushed(s, '127.0.0.12');
 	});
 
-/* It is asked for what it has learned, and tells nothing. */
-scenario('a worker that hangs keeps a reload waiting for a short time only', {
-	single: false, server: { 'status-socket': 'status' }, extra: section('preload learned', { learned: 'apply' }),
+/* It is asked for what it remembers, and tells nothing. */
+scenario('a files process that hangs keeps a reload waiting for a short time only', {
+	single: false, server: { 'status-socket': 'status' }, extra: section('preload pages', { remembered: 'apply' }),
 }, async (s) => {
 	await s.gate.error(/ ready\n/);
-	const [worker] = s.gate.workers();
-	process.kill(worker, 'SIGSTOP');
+	const files = s.gate.counters()['pushgate_process_pid{process="files"}'];
+	process.kill(files, 'SIGSTOP');
 	fs.appendFileSync(s.gate.config, '[route more]\npath = /more\nanswer = 204\n');
 	s.gate.child.kill('SIGHUP');
-	await s.gate.error(/reload: what worker 0 of generation 1 has learned is not handed on: it has not told in time/);
+	await s.gate.error(/reload: the newest of what is remembered of pages is not handed on: the files process has not told in time/);
 	await s.gate.error(/reload: generation 2 has taken over/);
 	await until('the new generation answers', async () => await get(s, '/more') === 204);
-	process.kill(worker, 'SIGCONT');
+	process.kill(files, 'SIGCONT');
 	await s.gate.error(/generation 1 has ended/);
 });
 

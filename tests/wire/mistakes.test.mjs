@@ -127,13 +127,13 @@ const mistakes = [
 	/* values of any type */
 	['no value', server('pseudonym ='), 8, /pseudonym has no value/, /such as pseudonym = edge1/],
 	['a comment behind a time', push('rtt = <80ms ; fast clients'), 9, /has a comment behind it \('; fast clients'\)/, /write rtt = <80ms$/],
-	['a comment behind a path', server('learned-file = x.json # mine'), 8, /has a comment behind it/, /lines of their own: write learned-file = x\.json$/],
+	['a comment behind a path', server('remembered-file = x.json # mine'), 8, /has a comment behind it/, /lines of their own: write remembered-file = x\.json$/],
 	['a comment in a list', push('user-agent = curl/* ; tools'), 9, /has a comment behind it/, /write user-agent = curl\/\*$/],
-	['quotes', server('learned-file = "x.json"'), 8, /is in quotes/, /write learned-file = x\.json$/],
+	['quotes', server('remembered-file = "x.json"'), 8, /is in quotes/, /write remembered-file = x\.json$/],
 	['single quotes around a list', push("path = '/a'"), 9, /is in quotes/, /write path = \/a$/],
 	['typographic quotes', server('user = \u201cx\u201d'), 8, /typographic quotes/, /such as user = /],
 	['a semicolon at the end', server('workers = 2;'), 8, /ends with ';'/, /write workers = 2$/],
-	['a variable', server('learned-file = ${DIR}/x.json'), 8, /'\$\{DIR\}' is not replaced/, /write the value itself/],
+	['a variable', server('remembered-file = ${DIR}/x.json'), 8, /'\$\{DIR\}' is not replaced/, /write the value itself/],
 
 	/* values of each type */
 	['a number that is none', server('promise-rate = many'), 8, /bad value 'many' for promise-rate/, /from 1 to 1000000, such as promise-rate = 100000$/],
@@ -252,7 +252,7 @@ const warnings = [
 	['offers without a source', `${REST}[preload p]\nhost = *\n`, 7, /\[preload p\] offers nothing/, /add link = yes/],
 	['a misspelt manifest', `${REST}[preload p]\nmanifest = @/manfest.json\n`, 8, /there is no manifest '.*\/manfest\.json'/, /did you mean '.*\/manifest\.json'\?/],
 	['options of holding without holding', server('hold-max-age = 5s'), 8, /no rule and no default-action holds/, /remove it/],
-	['a file of what nobody learns', server('learned-file = x.json'), 8, /learned-file has no effect/, /remove it/],
+	['a file of what nobody remembers', server('remembered-file = x.json'), 8, /remembered-file has no effect/, /remove it/],
 	['the key of a cookie that is off', server('diary-cookie-key = @/good.key'), 8, /diary-cookie is off/, /remove it/],
 	['a limit of a rule that drops', `${REST}[push p]\naction = drop\nmax-bytes = 1k\n`, 9, /the rule drops its pushes/, /remove it/],
 	['TLS of a cleartext server', `${LISTEN}[origin app]\nserver = h2c://127.0.0.1:1\ntls-verify = no\n${ROUTE}`, 5, /server is not https:\/\/ or h2:\/\//, /remove it/],

@@ -2,7 +2,7 @@
 /*
  * Requests in HTTP/1.0 that name no host (RFC 9112 3.2): checks of load balancers and old devices send them. Routes for any host
  * take them, and the origin gets a Host of its own. They are for no host that a rule names, and nothing is pushed, held or
- * learned for them.
+ * remembered of them.
  */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -136,7 +136,7 @@ scenario('HTTP/1.0 without Host: what the origin says of itself stays a path', {
 scenario('HTTP/1.0 without Host: nothing is pushed, held, offered or claimed', {
 	origin: { push: 'accept' },
 	server: { 'hold-shared': 'yes' },
-	extra: section('preload own', { link: 'yes', add: '/own.css as=style', learned: 'propose' }) + section('push hold', { action: 'hold' }),
+	extra: section('preload own', { link: 'yes', add: '/own.css as=style', remembered: 'propose' }) + section('push hold', { action: 'hold' }),
 }, async (s) => {
 	/* Held for a client that names the host of the origin. */
 	const client = await s.connect({ settings: { enablePush: 0 } });

@@ -61,7 +61,7 @@ const rows = [
 	['an error page that is not there', { config: plus('[errors]\n503 = gone.html\n'), at: '503', says: /gone\.html.* cannot be read/ }],
 	['an error page that is a folder', { make: (s) => fs.mkdirSync(path.join(s.dir, 'page.html')), config: plus('[errors]\n404 = page.html\n'), at: '404', says: /page\.html/ }],
 	['a unix socket in place of which there is a file', { make: (s) => file(s, 'plain', ''), config: plus((s) => section('listen u', { address: `unix:${s.dir}/plain` })), at: 'unix:', says: /exists and is no socket/ }],
-	['a learned-file in no folder', { config: plus('[preload p]\nlearned = propose\n', { server: { 'learned-file': 'gone/l.json' } }), at: 'learned-file', says: /the folder of learned-file .* does not exist/ }],
+	['a remembered-file in no folder', { config: plus('[preload p]\nremembered = propose\n', { server: { 'remembered-file': 'gone/l.json' } }), at: 'remembered-file', says: /the folder of remembered-file .* does not exist/ }],
 	['a user that is not there', { config: plus('', { server: { user: 'no-such-user' } }), at: 'user =', says: /no user 'no-such-user'/ }],
 	['a port that another program has', { config: (s) => config(s, { ports: [s.port, s.taken] }), at: '[listen l1]', below: 1, says: /is in use by /, status: 1 }],
 	['an address that this machine does not have', { config: plus((s) => section('listen far', { address: `192.0.2.1:${s.free}` })), at: '192.0.2.1', says: /this machine has no address/, status: 1 }],

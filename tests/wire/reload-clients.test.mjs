@@ -196,8 +196,8 @@ gate('processes that are killed during reloads cost their own connections alone'
 	fs.writeFileSync(path.join(s.dir, 'users'), 'bob:$2b$04$DDDDDDDDDDDDDDDDDDDDD./G8yeFqOwrkLaRfiIayxru6Hhx3l9he\n');
 	s.more = await freePort();
 	const next = (i) => ({
-		origin: i % 2 ? two : one, server: { 'learned-file': path.join(s.dir, 'learned') },
-		more: `# ${i}\n[preload p]\nlearned = propose\n${section('access a', { users: 'users', ask: 'all', allow: 'user=*' })}`
+		origin: i % 2 ? two : one, server: { 'remembered-file': path.join(s.dir, 'pages') },
+		more: `# ${i}\n[preload p]\nremembered = propose\n${section('access a', { users: 'users', ask: 'all', allow: 'user=*' })}`
 			+ section('listen guarded', { address: `127.0.0.1:${s.more}`, access: 'a' }),
 	});
 	await change(s, next(0));

@@ -369,16 +369,16 @@ gate('a change that the logger does not take part in is named', async (s) => {
 });
 
 gate('a files process that hangs is killed while its generation drains', async (s) => {
-	const learned = { 'learned-file': path.join(s.dir, 'learned') };
+	const kept = { 'remembered-file': path.join(s.dir, 'pages') };
 	const slow = () => get(s.port, '/slow?wait=4000');
-	await change(s, { workers: 1, server: { ...learned, 'drain-timeout': '60s' } });
+	await change(s, { workers: 1, server: { ...kept, 'drain-timeout': '60s' }, more: section('preload pages', { remembered: 'propose' }) });
 	await haveEnded(s, 1);
 	const text = slow();
 	await until('it is under way', () => s.gate.counters().requests_open === 1);
 	const files = s.gate.counters()['pushgate_process_pid{process="files"}'];
 	process.kill(files, 'SIGSTOP');
-	await change(s, { workers: 1, server: { ...learned, 'drain-timeout': '61s' } });
-	await s.gate.error(/the files process did not end in time and is killed: what was learned since the last save is lost/);
+	await change(s, { workers: 1, server: { ...kept, 'drain-timeout': '61s' }, more: section('preload pages', { remembered: 'propose' }) });
+	await s.gate.error(/the files process did not end in time and is killed: what was remembered since the last save is lost/);
 	assert.equal((await text).text, 'begin one /slow?wait=4000');
 	await haveEnded(s, 2);
 });

@@ -99,13 +99,13 @@ const isRoot = process.getuid() === 0;
 // covers: R231
 scenario('no process but the master keeps the keys that were read', {
 	skip: isRoot ? false : 'only root may look into processes that hold keys',
-	...ownFiles(2), server: { workers: 2, 'learned-file': 'learned.json' },
+	...ownFiles(2), server: { workers: 2, 'remembered-file': 'pages.json' },
 	prepare: (s) => {
 		ownFiles(2).prepare(s);
 		s.options.listen.access = 'a';
 		fs.writeFileSync(path.join(s.dir, 'users'), '');
 	},
-	extra: section('preload p', { learned: 'propose' }) + section('access a', { users: 'users', ask: 'all' }),
+	extra: section('preload p', { remembered: 'propose' }) + section('access a', { users: 'users', ask: 'all' }),
 }, async (s) => {
 	await until('all are up', () => / ready\n/.test(s.gate.read('error.log')) && s.gate.workers().length === 2);
 	await served(s.port);

@@ -146,8 +146,8 @@ for (const args of [[], ['--single']]) {
 		const manifest = path.join(closed, 'push.json');
 		fs.writeFileSync(manifest, '{"/a.css": {"type": "style"}}');
 		try {
-			const unwritable = await run(await basic({ 'learned-file': path.join(closed, 'learned.json') }, section('preload p', { learned: 'apply' })), { args });
-			assert.deepEqual([unwritable.code, /cannot write in the folder of learned-file .*learned\.json: Permission denied/.test(unwritable.said)], [2, true], unwritable.said);
+			const unwritable = await run(await basic({ 'remembered-file': path.join(closed, 'pages.json') }, section('preload p', { remembered: 'apply' })), { args });
+			assert.deepEqual([unwritable.code, /cannot write in the folder of remembered-file .*pages\.json: Permission denied/.test(unwritable.said)], [2, true], unwritable.said);
 			/* A manifest may become readable: it is a warning, and pushgate serves. */
 			const unreadable = await run(await basic({}, section('preload p', { manifest })), { args, endAt: [/manifest .*push\.json: cannot be read: Permission denied/, /listening on/] });
 			assert.equal(unreadable.code, 0, unreadable.said);

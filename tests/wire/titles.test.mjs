@@ -21,9 +21,9 @@ const titles = (s) => children(s.gate.pid).map(title).sort();
 
 for (const [where, env] of [['with much environment', { FILLER: 'x'.repeat(500) }], ['with hardly any', undefined]])
 	scenario(`titles tell master, workers and helpers, ${where}`, {
-		single: false, server: { workers: 2, 'learned-file': path.join(workDir(), 'learned.json') }, env, listen: { access: 'home' },
+		single: false, server: { workers: 2, 'remembered-file': path.join(workDir(), 'pages.json') }, env, listen: { access: 'home' },
 		prepare: (s) => fs.writeFileSync(path.join(s.dir, 'users'), ''),
-		extra: section('access home', { users: 'users', ask: 'path=/never', allow: 'path=/*' }),
+		extra: section('access home', { users: 'users', ask: 'path=/never', allow: 'path=/*' }) + section('preload pages', { remembered: 'propose' }),
 	}, async (s) => {
 		const conf = s.gate.config;
 		const all = ['pushgate: files', 'pushgate: logger', 'pushgate: passwords', 'pushgate: worker 0', 'pushgate: worker 1'];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is kept on behalf of clients: held responses and who may have them, what a client is known to have, what is learned,
+ * What is kept on behalf of clients: held responses and who may have them, what a client is known to have, what is remembered of pages,
  * and what is written down. Here the origin, evil.test, does its part; it is the clients that mean harm.
  */
 import crypto from 'node:crypto';
@@ -188,10 +188,10 @@ export const kept = [
 		expect: { cpu: 200 },
 	},
 	{
-		...serve(() => FRESH), name: 'learned: pages made up', what: 'pages that nobody else looks at, with forty resources each',
-		rules: '[preload all]\nlearned = apply\n',
+		...serve(() => FRESH), name: 'remembered: pages made up', what: 'pages that nobody else looks at, with forty resources each',
+		rules: '[preload all]\nremembered = apply\n',
 		attack: visiting,
-		expect: { cpu: 200, rss: 48 }, /* the table may have 32 MiB */
+		expect: { cpu: 200, rss: 48 }, /* the memory may have 32 MiB */
 	},
 	{
 		...serve(() => FRESH), ms: 2000, name: 'log: odd values', what: 'quotes, controls, 8-bit bytes and huge values wherever a request has any',

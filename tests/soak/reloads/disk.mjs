@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fourth part: error log, access log and learned-file are on a disk that is full while pushgate is reloaded and
+ * The fourth part: error log, access log and remembered-file are on a disk that is full while pushgate is reloaded and
  * upgraded. The running one goes on, and a reload or an upgrade that fails says why.
  */
 import fs from 'node:fs';
@@ -26,9 +26,9 @@ export async function disk(checks, factor) {
 	const stage = new Stage({ logs: full }), port = await freePort(), originPort = await freePort(), rounds = Math.max(Math.round(10 * factor), 3);
 	const calm = helper(checks, 'origin.mjs', { name: 'calm', port: originPort, seed: 1 });
 	await within('the origin begins', MAX_MS, calm.next());
-	const configuration = (n) => stage.server({ 'learned-file': path.join(full, 'learned') })
+	const configuration = (n) => stage.server({ 'remembered-file': path.join(full, 'pages') })
 		+ section('listen plain', { address: `127.0.0.1:${port}` }) + section('origin calm', { server: `h2c://127.0.0.1:${originPort}` })
-		+ section('preload p', { learned: 'propose' }) + section('route feed', { host: 'feed.test', origin: 'calm', subscription: 'yes' })
+		+ section('preload p', { remembered: 'propose' }) + section('route feed', { host: 'feed.test', origin: 'calm', subscription: 'yes' })
 		+ section('route moving', { path: `/r${n}`, redirect: '/here' }) + section('route calm', { origin: 'calm' });
 	await stage.start(configuration(0), [port]);
 	const requests = helper(checks, 'reloads/requests.mjs', { ports: { h1: port, h2: port }, seed: 13, rate: 60, pushes: true, host: 'calm.test', maxMs: MAX_MS });

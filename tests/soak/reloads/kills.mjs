@@ -32,14 +32,14 @@ export async function kills(checks, factor) {
 	const tunnels = helper(checks, 'reloads/tunnels.mjs', { count: 40, versions: ['1.1', '2'], forward: true, maxMs: MAX_MS });
 	const [{ ports: far }] = await within('the origins begin', MAX_MS, Promise.all([tunnels, calm].map((c) => c.next())));
 	fs.writeFileSync(path.join(stage.dir, 'users'), 'bob:$2b$04$DDDDDDDDDDDDDDDDDDDDD./G8yeFqOwrkLaRfiIayxru6Hhx3l9he\n');
-	const configuration = (n) => stage.server({ 'learned-file': path.join(stage.dir, 'learned') })
+	const configuration = (n) => stage.server({ 'remembered-file': path.join(stage.dir, 'pages') })
 		+ section('listen plain', { address: `127.0.0.1:${ports.h2}` }) + section('listen forward', { address: `127.0.0.1:${ports.forward}`, mode: 'forward', access: 'lab' })
 		+ section('listen guarded', { address: `127.0.0.1:${guarded}`, access: 'asked' })
 		+ section('access asked', { users: 'users', ask: 'all', allow: 'user=*' })
 		+ section('access lab', { allow: 'client=127.0.0.1 address=127.0.0.0/8 port=1024-65535' })
 		+ section('origin forward', { server: 'forward:' }) + section('route forward', { origin: 'forward' })
 		+ section('origin calm', { server: `h2c://127.0.0.1:${originPort}` }) + section('origin tunnels', { server: `http://127.0.0.1:${far.origin}` })
-		+ section('preload p', { learned: 'propose' }) + section('route feed', { host: 'feed.test', origin: 'calm', subscription: 'yes' })
+		+ section('preload p', { remembered: 'propose' }) + section('route feed', { host: 'feed.test', origin: 'calm', subscription: 'yes' })
 		+ section('route tunnels', { host: 'ws.test', origin: 'tunnels', upgrade: 'websocket' })
 		+ section('route moving', { path: `/r${n}`, redirect: '/here' }) + section('route calm', { origin: 'calm' });
 	await stage.start(configuration(0), [ports.h2, ports.forward]);

@@ -34,7 +34,7 @@ const UNBOUNDED = { 'max-pushes-per-connection': 100000, 'max-push-bytes': '1G',
 
 function configuration(stage, s) {
 	const listen = (name, port, keys = {}) => (port ? section(`listen ${name}`, { address: `127.0.0.1:${port}`, 'max-connections-per-client': 0, ...keys }) : '');
-	return stage.server({ workers: s.workers, 'learned-file': path.join(stage.dir, 'learned'), ...UNBOUNDED })
+	return stage.server({ workers: s.workers, 'remembered-file': path.join(stage.dir, 'pages'), ...UNBOUNDED })
 		+ `# change ${s.n}\n`
 		+ listen('plain', s.ports.h2) + listen('tls', s.ports.tls, { certificate: 'chain.pem', key: 'chain.key' })
 		+ listen('forward', s.ports.forward, { mode: 'forward', access: 'lab' }) + listen('extra', s.extra) + listen('low', s.low)
@@ -46,7 +46,7 @@ function configuration(stage, s) {
 		+ section('route tunnels', { host: 'ws.test', origin: 'tunnels', upgrade: 'websocket' })
 		+ (s.route ? section('route moving', { path: s.route, redirect: '/here' }) : '')
 		+ section('route calm', { origin: 'calm' })
-		+ section('preload p', { learned: 'propose' })
+		+ section('preload p', { remembered: 'propose' })
 		+ (s.rule ? section('push other', { path: '/other/*', action: s.rule }) : '');
 }
 

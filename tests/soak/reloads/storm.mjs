@@ -18,9 +18,9 @@ export async function storm(checks, factor) {
 	const calm = helper(checks, 'origin.mjs', { name: 'calm', port: originPort, seed: 1 });
 	const far = helper(checks, 'reloads/tunnels.mjs', { count: 0, versions: [], forward: false, maxMs: MAX_MS });
 	const [{ ports: { origin } }] = await within('the origins begin', MAX_MS, Promise.all([far, calm].map((c) => c.next())));
-	const configuration = (n) => stage.server({ workers: 2, 'learned-file': `${stage.dir}/learned` })
+	const configuration = (n) => stage.server({ workers: 2, 'remembered-file': `${stage.dir}/pages` })
 		+ section('listen plain', { address: `127.0.0.1:${port}` }) + section('origin calm', { server: `h2c://127.0.0.1:${originPort}` })
-		+ section('origin tunnels', { server: `http://127.0.0.1:${origin}` }) + section('preload p', { learned: 'propose' })
+		+ section('origin tunnels', { server: `http://127.0.0.1:${origin}` }) + section('preload p', { remembered: 'propose' })
 		+ section('route tunnels', { host: 'ws.test', origin: 'tunnels', upgrade: 'websocket' }) + section('route moving', { path: `/r${n}`, redirect: '/here' })
 		+ section('route feed', { host: 'feed.test', origin: 'calm' }) + section('route calm', { origin: 'calm' });
 	await stage.start(configuration(0), [port]);

@@ -264,14 +264,14 @@ static void comments_quotes_and_variables_are_named_as_such(void **state)
 	(void)state;
 	assert_refused(LOAD_REST
 	    "[push a]\naction = drop ; why\nrtt = <80ms\t# slow\nuser-agent = \"a ; b\" c ;d\n"
-	    "[server]\naccess-log = \"/var/log/a\"\nworkers = 4;\nlearned-file = ${DIR}/x\n"
+	    "[server]\naccess-log = \"/var/log/a\"\nworkers = 4;\nremembered-file = ${DIR}/x\n"
 	    "pseudonym = # none\nuser = '\xe2\x80\x9cx\xe2\x80\x9d'\n",
 	    "test.ini:8: the value of action has a comment behind it ('; why'); comments stand on lines of their own: write action = drop\n"
 	    "test.ini:9: the value of rtt has a comment behind it ('# slow'); comments stand on lines of their own: write rtt = <80ms\n"
 	    "test.ini:10: the value of user-agent has a comment behind it (';d'); comments stand on lines of their own: write user-agent = \"a ; b\" c\n"
 	    "test.ini:12: the value of access-log is in quotes, which would belong to it; write access-log = /var/log/a\n"
 	    "test.ini:13: the value of workers ends with ';'; write workers = 4\n"
-	    "test.ini:14: '${DIR}' is not replaced: a configuration has no variables; write the value itself, such as learned-file = /var/lib/pushgate/learned.json\n"
+	    "test.ini:14: '${DIR}' is not replaced: a configuration has no variables; write the value itself, such as remembered-file = /var/lib/pushgate/pages.json\n"
 	    "test.ini:15: the value of pseudonym has a comment behind it ('# none'); comments stand on lines of their own: write pseudonym = edge1\n"
 	    "test.ini:16: the value of user has typographic quotes; write plain ones or none, such as user = pushgate\n");
 }
@@ -382,7 +382,7 @@ static void what_changes_nothing_is_a_warning(void **state)
 	    {"[push a]\nsource = link\naction = drop\n",
 		"[push a] never matches, because no push has the source link: no [preload NAME] has "
 		"link = yes; add one, or remove the rule"},
-	    {"[push a]\nsource = manifest learned\naction = drop\n",
+	    {"[push a]\nsource = manifest remembered\naction = drop\n",
 		"[push a] never matches, because no push has the source manifest: no [preload NAME] "
 		"has a manifest; add one, or remove the rule"},
 	    {"host = a.example\n[push a]\nhost = b.example\naction = drop\n",
@@ -396,9 +396,6 @@ static void what_changes_nothing_is_a_warning(void **state)
 		"remove it"},
 	    {"[server]\nhint-wait = 1ms\n",
 		"hint-wait has no effect, because no rule and no default-action hints; remove it"},
-	    {"[server]\nlearned-file = x\n",
-		"learned-file has no effect, because no [preload NAME] has learned = propose or "
-		"learned = apply; remove it"},
 	    {"[server]\nremembered-file = x\n",
 		"remembered-file has no effect, because no [preload NAME] has remembered = propose or "
 		"remembered = apply; remove it"},
@@ -513,7 +510,7 @@ static void what_may_have_an_effect_is_no_warning(void **state)
 	    "path = /a\n[push a]\npath = /a/b *.css\naction = drop\n",
 	    "path = /a/b\n[push a]\npath = /a/* \naction = drop\n",
 	    "[push a]\nsource = relayed link\naction = drop\n",
-	    "[push a]\nsource = learned\naction = drop\n[preload p]\nlearned = propose\n",
+	    "[push a]\nsource = remembered\naction = drop\n[preload p]\nremembered = propose\n",
 	    "[server]\ndefault-action = hint+hold\nhold-max-age = 1s\nhint-wait = 1ms\n",
 	    /* ALPN decides: both may be spoken. */
 	    "[origin p]\nserver = https://127.0.0.1:1\npush = accept\nmax-connections = 2\nmax-http1-connections = 2\n[route s]\nhost = s\norigin = p\n",

@@ -16,13 +16,13 @@ static void every_action_and_source_is_read(void **state)
 	(void)state;
 	struct load load =
 	    load_fine(LOAD_REST "[push a]\nsource = link manifest\naction = hold\n"
-			   "[push b]\nsource = config,learned\naction = Hint\n"
+			   "[push b]\nsource = config,remembered\naction = Hint\n"
 			   "[push c]\naction = hint+hold\n[server]\ndefault-action = hint\n"
 			   "[preload p]\nlink = yes\nadd = /a.css\n", "");
 	const struct policy_rule *rule = load.conf->policy.rules;
 	assert_int_equal(rule[0].sources, 1u << POLICY_LINK | 1u << POLICY_MANIFEST);
 	assert_int_equal(rule[0].action, POLICY_HOLD);
-	assert_int_equal(rule[1].sources, 1u << POLICY_CONFIG | 1u << POLICY_LEARNED);
+	assert_int_equal(rule[1].sources, 1u << POLICY_CONFIG | 1u << POLICY_REMEMBERED);
 	assert_int_equal(rule[1].action, POLICY_HINT);
 	assert_int_equal(rule[2].action, POLICY_HINT_HOLD);
 	assert_int_equal(load.conf->policy.fallback, POLICY_HINT);
@@ -123,14 +123,14 @@ static void forward_mode_shares_only_where_it_says_so(void **state)
 {
 	(void)state;
 	static const char text[] = "[server]\nhold-shared = yes\ndefault-action = hold\n" LOAD_LISTEN
-				   "mode = forward\n%s[preload p]\nlearned = apply\n";
+				   "mode = forward\n%s[preload p]\nremembered = apply\n";
 	char full[512];
 	snprintf(full, sizeof(full), text, "");
 	struct load load = load_text(full);
 	assert_string_equal(load.errors,
 	    "test.ini:2: warning: hold-shared has no effect, because no [listen NAME] has mode = gateway, or shares = yes; "
 	    "remove it\n"
-	    "test.ini:8: warning: learned has no effect, because no [listen NAME] has mode = gateway, or shares = yes; "
+	    "test.ini:8: warning: remembered has no effect, because no [listen NAME] has mode = gateway, or shares = yes; "
 	    "remove it\n");
 	assert_false(conf_listen_shares(&load.conf->listens[0]));
 	load_free(&load);
@@ -331,7 +331,7 @@ static void preload_gets_its_conditions_and_sources(void **state)
 	struct load load =
 	    load_fine(LOAD_REST "[preload shop]\nhost = *.example\npath = /shop/* ~^/s[0-9]$\nclient = "
 			   "192.0.2.0/24\nuser-agent = a*\n"
-			   "navigation = yes\nversion = 1.0\nlink = yes\nlearned = apply\nmanifest = "
+			   "navigation = yes\nversion = 1.0\nlink = yes\nremembered = apply\nmanifest = "
 			   "m1.json\nmanifest = /m2.json\n"
 			   "add = /app.css?v=1 as=style type=text/css fetchpriority=high\n"
 			   "add = /f.woff2 as=font crossorigin=anonymous \"media=(min-width: "
@@ -344,7 +344,7 @@ static void preload_gets_its_conditions_and_sources(void **state)
 	assert_int_equal(p->when.navigation, POLICY_YES);
 	assert_int_equal(p->when.versions, 1u << HTTP_VERSION_1_0);
 	assert_true(p->link);
-	assert_int_equal(p->learned, CONF_LEARNED_APPLY);
+	assert_int_equal(p->remembered, CONF_REMEMBERED_APPLY);
 	assert_int_equal(p->manifest_count, 2);
 	assert_string_equal(p->manifests[0], "m1.json");
 	assert_string_equal(p->manifests[1], "/m2.json");
@@ -356,7 +356,7 @@ static void preload_gets_its_conditions_and_sources(void **state)
 	assert_slice(p->adds[1].crossorigin, "anonymous");
 	assert_slice(p->adds[1].media, "(min-width: 600px)");
 	assert_false(p[1].link);
-	assert_int_equal(p[1].learned, CONF_LEARNED_OFF);
+	assert_int_equal(p[1].remembered, CONF_REMEMBERED_OFF);
 	assert_slice(p[1].adds[0].as, "");
 	load_free(&load);
 }
@@ -449,7 +449,7 @@ static void bad_adds_are_refused(void **state)
 			  "as=css\nadd = /a type=css\n"
 			  "add = /a fetchpriority=urgent\nadd = /a as=style as=style\nadd = /a "
 			  "rel=preload\nadd = /a \"media=x\n"
-			  "learned = yes\nadd = /a media=a\\b\n",
+			  "remembered = yes\nadd = /a media=a\\b\n",
 	    "test.ini:8: bad value 'app.css' for add; write a path that begins with '/'" ADD
 	    "test.ini:9: bad value '//other/x' for add; write a path that begins with '/'" ADD
 	    "test.ini:10: bad value '/a#b' for add; write a path that begins with '/'" ADD
@@ -462,8 +462,8 @@ static void bad_adds_are_refused(void **state)
 	    "test.ini:15: bad value 'rel=preload' for add; write as=, type=, crossorigin=, "
 	    "fetchpriority= or media= after the path" ADD
 	    "test.ini:16: bad value '\"media=x' for add; close the quotation with a '\"'" ADD
-	    "test.ini:17: bad value 'yes' for learned; write off, propose or apply, such as "
-	    "learned = propose\n"
+	    "test.ini:17: bad value 'yes' for remembered; write off, propose or apply, such as "
+	    "remembered = propose\n"
 	    "test.ini:18: bad value 'media=a\\b' for add; write a media query "
 	    "(\"media=(min-width: 600px)\")" ADD);
 }

@@ -6,7 +6,7 @@ static void every_part_has_its_line(void **state)
 {
 	(void)state;
 	struct gate_world *w = gate_world_new(NULL, NULL, NULL,
-	    "[route a]\norigin = a\n[preload p]\nlearned = propose\n"
+	    "[route a]\norigin = a\n[preload p]\nremembered = propose\n"
 	    "[push held]\npromised-path = /held\naction = hold\n");
 	struct gate_peer *client = gate_client(w, NULL);
 	gate_get(client, "/");
@@ -27,8 +27,7 @@ static void every_part_has_its_line(void **state)
 	    "forgotten=0 push=1\n"
 	    "  s1 half-closed-local u=3,i offered=0 send-window=65535 receive-window=65536 unread=0\n"
 	    "held 1/32 5/2097152 bytes\n"
-	    "learned pages=0/1000 clients=0/4096 views=0/4096 resources=0 bytes=0/33554432 counted=0 silent=0 repeated=0 "
-	    "unanswered=0 refused=0\n"
+	    "remembered places=0 pages=0/1000 established=0 resources=0 bytes=0/33554432 taught=0 refused=0\n"
 	    "x1 GET http://example.com/ sent status=0 up=done/0 down=head/0\n"
 	    "x2 push GET http://example.com/held answering status=200 up=done/0(no leg) down=body/0\n");
 	for (size_t size = 0; size < sizeof(text); size++)

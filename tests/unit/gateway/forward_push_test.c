@@ -5,7 +5,7 @@
  */
 #include "tests/support/script_peer.h"
 
-#include "proxy/offer/learned_table.h"
+#include "proxy/remembered/remembered_private.h"
 #include "tests/unit/conf/pem.h"
 
 #include <stdio.h>
@@ -457,7 +457,7 @@ static void browse(struct scene *s)
 	struct gate_stream *at = gate_find(s->w, "/index");
 	struct gate_stream *p = gate_promise(at, "https", s->authority[0], "/a.css");
 	gate_answer_fields(p, 200, true, SHAREABLE, "etag", "\"1\"", NULL);
-	gate_answer_fields(at, 200, true, "etag", "\"1\"", NULL);
+	gate_answer_fields(at, 200, true, "etag", "\"1\"", "content-type", "text/html", NULL);
 	UNTIL(s->w, x->is_over && gate_find_at(s->client, "/a.css") && gate_find_at(s->client, "/a.css")->is_over);
 	x = gate_request(s->client, "GET", s->authority[0], "/b.css", true, "referer", referer, NULL);
 	UNTIL(s->w, gate_find(s->w, "/b.css"));
@@ -466,33 +466,39 @@ static void browse(struct scene *s)
 }
 
 /* covers: P-fwd-alone */
-static void nothing_is_learned_from_clients(void **state)
+static void nothing_is_remembered_of_clients(void **state)
 {
 	(void)state;
 	for (unsigned shares = 0; shares < 2; shares++) {
 		struct scene s = scene_new(
-		    NULL, shares ? "shares = yes" : "", "", EVERYTHING, "[preload p]\nlearned = apply\n");
+		    NULL, shares ? "shares = yes" : "", "", EVERYTHING, "[preload p]\nremembered = apply\n");
 		browse(&s);
-		assert_int_equal(s.w->gateway->learned->pages.count, shares);
+		assert_int_equal(s.w->gateway->lessons.memory->page_count, shares);
 		assert_int_equal(s.w->gateway->clients.validators.entries != NULL, shares);
 		end(&s);
 	}
 }
 
 /* covers: P-fwd-alone */
-static void nothing_that_was_learned_is_offered_to_clients(void **state)
+static void nothing_that_is_remembered_is_offered_to_clients(void **state)
 {
 	(void)state;
 	for (unsigned shares = 0; shares < 2; shares++) {
 		struct scene s = scene_new(
-		    NULL, shares ? "shares = yes" : "", "", EVERYTHING, "[preload p]\nlearned = apply\n");
-		struct learned_page *p;
-		const struct offer_learned_numbers numbers = {.hits = 9, .views = 9, .clients = 8};
-		usec now = s.w->gateway->relay.now;
-		assert_null(learned_page_add(
-		    s.w->gateway->learned, slice_of_string(s.authority[0]), SLICE("/index"), &p, now));
-		assert_null(learned_numbers_add(s.w->gateway->learned, p, SLICE("/b.css"), numbers, now));
-		(void)page(&s, s.client, "/index");
+		    NULL, shares ? "shares = yes" : "", "", EVERYTHING, "[preload p]\nremembered = apply\n");
+		char line[1024];
+		snprintf(line, sizeof(line),
+		    "{\"scheme\":\"https\",\"authority\":\"%s\",\"path\":\"/index\",\"vary\":\"\",\"rule\":\"=*\","
+		    "\"query\":\"\",\"variant\":\"\",\"known\":9,\"viewed\":1,\"views\":3,\"resources\":[{\"target\":\"/b.css\","
+		    "\"rel\":\"preload\",\"as\":\"style\",\"crossorigin\":\"\",\"attributes\":\"\",\"sources\":[\"link\"],"
+		    "\"known\":9,\"named\":1,\"offered\":0,\"used\":0,\"failed\":0}]}",
+		    s.authority[0]);
+		assert_null(remembered_read_page(
+		    gateway_remembered(s.w->gateway), slice_of_string(line), 0, s.w->gateway->relay.now));
+		struct gate_stream *x = gate_request(s.client, "GET", s.authority[0], "/index", true, "sec-fetch-dest",
+		    "document", NULL);
+		UNTIL(s.w, gate_find(s.w, "/index"));
+		assert_false(x->is_over);
 		assert_int_equal(s.w->counters.pushes_offered, shares);
 		end(&s);
 	}
@@ -654,8 +660,8 @@ int main(void)
 	    cmocka_unit_test(held_responses_stay_with_their_client),
 	    cmocka_unit_test(held_responses_are_judged_by_where_they_came_from),
 	    cmocka_unit_test(held_responses_stay_with_the_fields_that_their_route_sets),
-	    cmocka_unit_test(nothing_is_learned_from_clients),
-	    cmocka_unit_test(nothing_that_was_learned_is_offered_to_clients),
+	    cmocka_unit_test(nothing_is_remembered_of_clients),
+	    cmocka_unit_test(nothing_that_is_remembered_is_offered_to_clients),
 	    cmocka_unit_test(client_is_not_pushed_what_it_has),
 	    cmocka_unit_test(no_cookie_is_set_and_none_is_taken),
 	    cmocka_unit_test(what_is_between_client_and_proxy_stays_there),

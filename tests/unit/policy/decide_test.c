@@ -199,7 +199,7 @@ static void each_condition_is_asked(void **state)
 	assert_null(cidr_parse(SLICE("192.0.2.0/24"), &in));
 	assert_null(cidr_parse(SLICE("2001:db8::/32"), &out));
 
-	rule->sources = 1u << POLICY_LINK | 1u << POLICY_LEARNED;
+	rule->sources = 1u << POLICY_LINK | 1u << POLICY_REMEMBERED;
 	assert_decided(s, POLICY_FORWARD, &policy_reason_DEFAULT, NULL);
 	rule->sources |= 1u << POLICY_RELAYED;
 	assert_decided(s, POLICY_DROP, &policy_reason_RULE, rule);

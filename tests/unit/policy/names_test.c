@@ -23,7 +23,6 @@ static void every_reason_is_complete_and_found_by_its_code(void **state)
 static void sources_and_actions_have_names(void **state)
 {
 	(void)state;
-	assert_string_equal(policy_source_name(POLICY_LEARNED), "learned");
 	assert_string_equal(policy_source_name(POLICY_REMEMBERED), "remembered");
 	assert_string_equal(policy_action_name(POLICY_HINT_HOLD), "hint+hold");
 }

@@ -28,7 +28,7 @@ struct bench {
 	char dir[32], path[64];
 	struct conf *conf;
 	struct files_contents contents;
-	struct observe_learned *rows;
+	struct observe_remembered *rows;
 	int control, links[WORKERS], said;
 	pid_t process;
 	struct remembered_world copies[WORKERS]; /* the workers' */
@@ -171,6 +171,16 @@ static int tear_down(void **state)
 	return r;
 }
 
+/* Waits while the socket is full, which a worker never does. */
+static void send_lesson(int socket, const struct files_message *m, struct slice lesson)
+{
+	struct pollfd wait = {.fd = socket, .events = POLLOUT};
+	while (!files_send(socket, m, lesson, -1)) {
+		assert_int_equal(errno, EAGAIN);
+		assert_int_equal(poll(&wait, 1, 20000), 1);
+	}
+}
+
 /* The client gets the page by way of this worker. */
 static void view(struct bench *b, uint32_t worker, uint32_t client, const char *path)
 {
@@ -191,7 +201,7 @@ static void view(struct bench *b, uint32_t worker, uint32_t client, const char *
 	enum remembered_answer answer;
 	struct remembered_draft *d = remembered_draft_new(copy->m, &lesson, &answer, clock_monotonic());
 	assert_non_null(d);
-	assert_true(files_send(b->links[worker], &m, remembered_draft_end(d, request), -1, true));
+	send_lesson(b->links[worker], &m, remembered_draft_end(d, request));
 	remembered_draft_free(d);
 	http_head_free(request);
 	http_head_free(response);
@@ -253,7 +263,7 @@ static void begin(struct bench *b)
 static void lessons_of_all_workers_teach_one_table(void **state)
 {
 	struct bench *b = *state;
-	char text[OBSERVE_LEARNED_TEXT];
+	char text[OBSERVE_REMEMBERED_TEXT];
 	begin(b);
 	view(b, 0, 1, "/");
 	view(b, 1, 2, "/");
@@ -267,7 +277,7 @@ static void lessons_of_all_workers_teach_one_table(void **state)
 	follow(b, 0, "/last", "/a.css");
 	follow(b, 0, "/one", "");
 	hear(b, MESSAGE_CONTENT, NULL);
-	assert_true(observe_learned_read(&b->rows[0], text));
+	assert_true(observe_remembered_read(&b->rows[0], text));
 	assert_non_null(strstr(text, ": 2 clients, 2 views"));
 	assert_int_equal(end(b), 0);
 	assert_non_null(strstr(read_file(b->path), "\"/last\""));
@@ -410,18 +420,18 @@ static void a_worker_that_sends_no_lesson_is_cut_off_alone(void **state)
 	struct files_message m = {.kind = FILES_LESSON, .object = (uint32_t)object(b)};
 	begin(b);
 	view(b, 1, 1, "/");
-	assert_true(files_send(b->links[0], &m, slice_of(garbage, sizeof(garbage)), -1, true));
+	assert_true(files_send(b->links[0], &m, slice_of(garbage, sizeof(garbage)), -1));
 	assert_cut_off(b, 0);
 	connect_worker(b, 0);
-	assert_true(files_send(b->links[0], &m, SLICE(""), -1, true));
+	assert_true(files_send(b->links[0], &m, SLICE(""), -1));
 	assert_cut_off(b, 0);
 	connect_worker(b, 0);
 	m.object++;
-	assert_true(files_send(b->links[0], &m, slice_of(garbage, sizeof(garbage)), -1, true));
+	assert_true(files_send(b->links[0], &m, slice_of(garbage, sizeof(garbage)), -1));
 	assert_cut_off(b, 0);
 	connect_worker(b, 0);
 	m = (struct files_message){.kind = FILES_CHANGES, .object = (uint32_t)object(b)};
-	assert_true(files_send(b->links[0], &m, slice_of(garbage, sizeof(garbage)), -1, true));
+	assert_true(files_send(b->links[0], &m, slice_of(garbage, sizeof(garbage)), -1));
 	assert_cut_off(b, 0);
 	view(b, 1, 2, "/");
 	follow(b, 1, "/", "/a.css");
@@ -448,12 +458,12 @@ static void a_worker_refuses_what_are_no_lines_and_goes_on(void **state)
 	assert_int_equal(write(open_file, "{}\n", 3), 3);
 	const int wrong[] = {bad, open_file, -1};
 	for (uint64_t i = 0; i < 3; i++) {
-		assert_true(files_send(pair[1], &m, SLICE(""), wrong[i], false));
+		assert_true(files_send(pair[1], &m, SLICE(""), wrong[i]));
 		UNTIL(w, w->counters.files_refused == i + 1);
 	}
 	/* A whole copy is for a worker that begins. */
 	m.kind = FILES_CONTENT;
-	assert_true(files_send(pair[1], &m, SLICE(""), bad, false));
+	assert_true(files_send(pair[1], &m, SLICE(""), bad));
 	UNTIL(w, w->counters.files_refused == 4);
 	close(bad);
 	close(open_file);

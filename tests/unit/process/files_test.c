@@ -21,10 +21,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORKERS = 2, MANIFEST = 0, LEARNED = 1 };
+enum { WORKERS = 2, MANIFEST = 0, MEMORY = 1 };
 
 struct bench {
-	char dir[32], manifest[64], learned[64];
+	char dir[32], manifest[64], pages[64];
 	struct conf *conf;
 	struct files_contents contents;
 	struct log error_log;
@@ -47,12 +47,12 @@ static int set_up(void **state)
 	strcpy(b->dir, "/tmp/pushgate-test-XXXXXX");
 	assert_non_null(mkdtemp(b->dir));
 	snprintf(b->manifest, sizeof(b->manifest), "%s/push.json", b->dir);
-	snprintf(b->learned, sizeof(b->learned), "%s/learned.json", b->dir);
+	snprintf(b->pages, sizeof(b->pages), "%s/pages.json", b->dir);
 	write_file(b->manifest, "{\"/first.css\": {\"type\": \"style\"}}");
 	snprintf(text, sizeof(text),
-	    "[server]\nlearned-file = %s\n[listen l]\naddress = 127.0.0.1:1\n[origin a]\nserver = demo:\n"
-	    "[route r]\norigin = a\n[preload p]\nlearned = apply\nmanifest = %s\n",
-	    b->learned, b->manifest);
+	    "[server]\nremembered-file = %s\n[listen l]\naddress = 127.0.0.1:1\n[origin a]\nserver = demo:\n"
+	    "[route r]\norigin = a\n[preload p]\nremembered = apply\nmanifest = %s\n",
+	    b->pages, b->manifest);
 	b->conf = conf_load_text(slice_of_string(text), "test.ini", true, stderr);
 	assert_non_null(b->conf);
 	b->control = b->links[0] = b->links[1] = -1;
@@ -99,6 +99,7 @@ static void start(struct bench *b, bool is_first)
 	assert_int_equal(pipe2(said, O_CLOEXEC), 0);
 	b->process = fork();
 	if (b->process == 0) {
+		static struct observe_remembered rows[OBSERVE_REMEMBERED_PAGES];
 		static const struct identity stays = {.name = NULL};
 		struct logs logs = logs_none;
 		logs.error.path = "-";
@@ -107,6 +108,7 @@ static void start(struct bench *b, bool is_first)
 		    .identity = &stays,
 		    .logs = &logs,
 		    .contents = &b->contents,
+		    .remembered_rows = rows,
 		    .workers = WORKERS,
 		    .control = control[1],
 		    .is_first = is_first,
@@ -145,7 +147,7 @@ static int tear_down(void **state)
 	files_contents_fini(&b->contents);
 	conf_free(b->conf);
 	unlink(b->manifest);
-	unlink(b->learned);
+	unlink(b->pages);
 	int r = rmdir(b->dir); /* no file of its own is left */
 	free(b);
 	return r;
@@ -201,7 +203,7 @@ static void contents_come_at_the_start_with_each_worker_and_with_each_change(voi
 	start(b, true);
 	assert_true(hear(b, true));
 	assert_first(b->contents.fds[MANIFEST], "/first.css");
-	assert_int_equal(b->contents.fds[LEARNED], -1); /* there is no file yet */
+	
 	connect_worker(b, 0);
 	connect_worker(b, 1);
 	assert_given(b, 0, "/first.css");
@@ -212,25 +214,6 @@ static void contents_come_at_the_start_with_each_worker_and_with_each_change(voi
 	assert_true(hear(b, false));
 	assert_first(b->contents.fds[MANIFEST], "/second.css");
 	assert_int_equal(end(b), 0);
-}
-
-static void worker_that_saves_for_ever_is_a_line_in_the_log(void **state)
-{
-	struct bench *b = *state;
-	static char text[65536];
-	const struct files_message m = {.kind = FILES_SAVE, .object = LEARNED};
-	start(b, true);
-	assert_true(hear(b, true));
-	connect_worker(b, 0);
-	for (unsigned i = 0; i < 500; i++)
-		assert_true(files_send(b->links[0], &m, (struct slice){0}, -1, true));
-	int said = dup(b->said);
-	assert_int_equal(end(b), 0);
-	ssize_t n = read(said, text, sizeof(text) - 1), lines = 0;
-	close(said);
-	for (const char *at = text; n > 0 && (at = strstr(at, "saved too often")); at++)
-		lines++;
-	assert_int_equal(lines, 1);
 }
 
 static void next_process_begins_with_what_the_last_one_read(void **state)
@@ -267,111 +250,59 @@ static void bad_manifest_at_the_first_start_is_empty_until_it_is_good(void **sta
 	assert_int_equal(end(b), 0);
 }
 
-/* A page of a learned table; returns its length. */
-static size_t make_page(uint8_t page[OFFER_LEARNED_PAGE_BYTES])
+/* A message to the memory of pages; returns its length. */
+static size_t make_lesson(uint8_t message[REMEMBERED_MESSAGE_BYTES])
 {
-	struct offer_learned *t = offer_learned_new(&(struct offer_learned_options){0}, 1, NULL);
-	usec now = 500 * USEC_PER_SEC;
-	for (int i = 0; i < 6; i++) {
-		char client = (char)('a' + i);
-		struct offer_learned_request r = {.authority = SLICE("h.example"),
-		    .client = slice_of(&client, 1),
-		    .path = SLICE("/"),
-		    .is_get = true,
-		    .is_navigation = true,
-		    .status = 200};
-		offer_learned_on_navigation(t, &r, now);
-		r.is_navigation = false;
-		r.path = SLICE("/a.css");
-		r.referer = SLICE("https://h.example/");
-		offer_learned_on_request(t, &r, now);
-		now += 11 * USEC_PER_SEC;
-		offer_learned_tick(t, now);
-	}
-	size_t length = offer_learned_export(t, 1, page, now);
-	offer_learned_free(t);
+	struct remembered *m = remembered_new(&(struct remembered_options){0}, 1, NULL);
+	const struct remembered_item item = {
+	    .source = REMEMBERED_ASKED, .target = SLICE("/a.css"), .as = SLICE("style")};
+	size_t length =
+	    remembered_add_message(m, SLICE("https://h.example/"), SLICE("1234"), &item, 1, message);
+	remembered_free(m);
 	assert_true(length > 0);
 	return length;
-}
-
-static void save(struct bench *b, uint32_t worker, struct slice page)
-{
-	struct files_message m = {.kind = FILES_PAGE, .object = LEARNED};
-	assert_true(files_send(b->links[worker], &m, page, -1, true));
-	m.kind = FILES_SAVE;
-	(void)files_send(b->links[worker], &m, SLICE(""), -1, true);
-}
-
-static void table_of_the_first_worker_is_written_and_kept_for_later_ones(void **state)
-{
-	struct bench *b = *state;
-	static uint8_t page[OFFER_LEARNED_PAGE_BYTES];
-	struct stat st;
-	size_t length = make_page(page);
-	start(b, true);
-	assert_true(hear(b, true));
-	connect_worker(b, 0);
-	save(b, 0, slice_of(page, length));
-	assert_true(hear(b, false));
-	assert_int_equal(stat(b->learned, &st), 0);
-	size_t mapped;
-	void *bytes = sealed_map(b->contents.fds[LEARNED], FILES_LEARNED_BYTES, &mapped);
-	assert_int_equal(mapped, length);
-	assert_memory_equal(bytes, page, length);
-	sealed_unmap(bytes, mapped);
-	/* The last table, which is on its way when the process is to end. */
-	assert_int_equal(unlink(b->learned), 0);
-	save(b, 0, slice_of(page, length));
-	assert_int_equal(end(b), 0);
-	assert_int_equal(stat(b->learned, &st), 0);
 }
 
 static void worker_that_sends_what_it_may_not_is_cut_off_alone(void **state)
 {
 	struct bench *b = *state;
-	static uint8_t page[OFFER_LEARNED_PAGE_BYTES], much[2 * OFFER_LEARNED_PAGE_BYTES];
-	size_t length = make_page(page);
-	struct stat st;
+	static uint8_t page[REMEMBERED_MESSAGE_BYTES], much[2 * REMEMBERED_MESSAGE_BYTES];
+	size_t length = make_lesson(page);
 	start(b, true);
 	assert_true(hear(b, true));
 	static const struct files_message wrong[] = {
-	    {.kind = FILES_PAGE, .object = MANIFEST},
-	    {.kind = FILES_PAGE, .object = 77},
-	    {.kind = FILES_CONTENT, .object = LEARNED},
-	    {.kind = 0, .object = LEARNED},
+	    {.kind = FILES_LESSON, .object = MANIFEST},
+	    {.kind = FILES_LESSON, .object = 77},
+	    {.kind = FILES_CONTENT, .object = MEMORY},
+	    {.kind = 0, .object = MEMORY},
 	    {.kind = UINT32_MAX, .object = UINT32_MAX},
 	};
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		connect_worker(b, 0);
 		assert_given(b, 0, "/first.css");
-		assert_true(files_send(b->links[0], &wrong[i], slice_of(page, length), -1, true));
+		assert_true(files_send(b->links[0], &wrong[i], slice_of(page, length), -1));
 		assert_cut_off(b, 0);
 	}
-	/* Too short, too long, with a descriptor; and from a worker that has nothing to save. */
-	const struct files_message good = {.kind = FILES_PAGE, .object = LEARNED};
+	/* Too short, too long, with a descriptor. */
+	const struct files_message good = {.kind = FILES_LESSON, .object = MEMORY};
 	connect_worker(b, 0);
 	assert_given(b, 0, "/first.css");
 	assert_int_equal(send(b->links[0], "x", 1, 0), 1);
 	assert_cut_off(b, 0);
 	connect_worker(b, 0);
 	assert_given(b, 0, "/first.css");
-	assert_true(files_send(b->links[0], &good, slice_of(much, sizeof(much)), -1, true));
+	assert_true(files_send(b->links[0], &good, slice_of(much, sizeof(much)), -1));
 	assert_cut_off(b, 0);
 	connect_worker(b, 0);
 	assert_given(b, 0, "/first.css");
-	assert_true(files_send(b->links[0], &good, slice_of(page, length), STDIN_FILENO, true));
+	assert_true(files_send(b->links[0], &good, slice_of(page, length), STDIN_FILENO));
 	assert_cut_off(b, 0);
+	/* What is right is taken, of any worker. */
 	connect_worker(b, 1);
 	assert_given(b, 1, "/first.css");
-	save(b, 1, slice_of(page, length));
-	assert_cut_off(b, 1);
-	/* A table of nonsense is not written, and the next one is. */
-	connect_worker(b, 0);
-	assert_given(b, 0, "/first.css");
-	save(b, 0, slice_of(much, 1000));
-	save(b, 0, slice_of(page, length));
-	assert_true(hear(b, false));
-	assert_int_equal(stat(b->learned, &st), 0);
+	assert_true(files_send(b->links[1], &good, slice_of(page, length), -1));
+	write_file(b->manifest, "{\"/second.css\": {\"type\": \"style\"}}");
+	assert_given(b, 1, "/second.css");
 	assert_int_equal(end(b), 0);
 }
 
@@ -491,21 +422,21 @@ static void worker_refuses_what_is_no_manifest_and_goes_on(void **state)
 	int good = sealed_make(offer_manifest_flat(m)), bad = sealed_make(SLICE("nonsense"));
 	offer_manifest_free(m);
 	struct files_message message = {.kind = FILES_CONTENT, .object = 0};
-	assert_true(files_send(pair[1], &message, SLICE(""), good, false)); /* of another index */
+	assert_true(files_send(pair[1], &message, SLICE(""), good)); /* of another index */
 	UNTIL(w, w->counters.files_refused == 1);
 	struct conf *named = conf_load_text(SLICE("[listen l]\naddress = 127.0.0.1:1\n[origin a]\nserver = demo:\n"
 						  "[route r]\norigin = a\n[preload p]\nmanifest = /m.json\n"),
 	    "test.ini", true, stderr);
 	assert_non_null(named);
 	link.conf = named;
-	assert_true(files_send(pair[1], &message, SLICE(""), bad, false));
+	assert_true(files_send(pair[1], &message, SLICE(""), bad));
 	UNTIL(w, w->counters.files_refused == 2);
-	assert_true(files_send(pair[1], &message, SLICE(""), -1, false));
+	assert_true(files_send(pair[1], &message, SLICE(""), -1));
 	UNTIL(w, w->counters.files_refused == 3);
-	message.kind = FILES_SAVE;
-	assert_true(files_send(pair[1], &message, SLICE(""), good, false));
+	message.kind = FILES_LESSON;
+	assert_true(files_send(pair[1], &message, SLICE(""), good));
 	UNTIL(w, w->counters.files_refused == 4);
-	assert_true(files_send(pair[1], &message, SLICE("more bytes"), good, false));
+	assert_true(files_send(pair[1], &message, SLICE("more bytes"), good));
 	UNTIL(w, w->counters.files_refused == 5);
 	assert_int_equal(send(pair[1], "x", 1, 0), 1);
 	UNTIL(w, w->counters.files_refused == 6);
@@ -513,15 +444,12 @@ static void worker_refuses_what_is_no_manifest_and_goes_on(void **state)
 	close(good);
 	close(bad);
 	/* Nobody reads what this worker sends: it never waits. */
-	enum gateway_handover answer;
-	static uint8_t page[OFFER_LEARNED_PAGE_BYTES];
-	do
-		answer = files_link_save_page(&link, slice_of(page, sizeof(page)), false);
-	while (answer == GATEWAY_TAKEN);
-	assert_int_equal(answer, GATEWAY_LATER);
+	static uint8_t lesson[REMEMBERED_MESSAGE_BYTES];
+	while (files_link_teach(&link, slice_of(lesson, sizeof(lesson))))
+		;
 	close(pair[1]);
 	UNTIL(w, link.link.socket < 0);
-	assert_int_equal(files_link_save_page(&link, SLICE(""), true), GATEWAY_LOST);
+	assert_false(files_link_teach(&link, SLICE("x")));
 	helper_link_close(&link.link);
 	gate_world_free(w);
 	conf_free(named);
@@ -532,10 +460,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(contents_come_at_the_start_with_each_worker_and_with_each_change),
-	    TEST(worker_that_saves_for_ever_is_a_line_in_the_log),
 	    TEST(next_process_begins_with_what_the_last_one_read),
 	    TEST(bad_manifest_at_the_first_start_is_empty_until_it_is_good),
-	    TEST(table_of_the_first_worker_is_written_and_kept_for_later_ones),
 	    TEST(worker_that_sends_what_it_may_not_is_cut_off_alone),
 	    cmocka_unit_test(memory_file_that_is_not_sealed_is_not_mapped),
 	    cmocka_unit_test(memory_file_with_more_seals_is_mapped),

@@ -132,7 +132,7 @@ static void texts_are_objects_if_a_server_has_a_name(void **state)
 		assert_non_null(conf);
 		assert_int_equal(files_are_needed(conf), rows[i].is_needed);
 		files_contents_init(&contents, conf);
-		assert_int_equal(contents.count, rows[i].is_needed ? 4 : 2);
+		assert_int_equal(contents.count, rows[i].is_needed ? 3 : 1);
 		files_contents_fini(&contents);
 		files_resume(&files, conf, NULL);
 		assert_int_equal(files.texts[FILES_HOSTS].file.path != NULL, rows[i].is_needed);
@@ -160,19 +160,19 @@ static void worker_takes_texts_and_refuses_what_is_none(void **state)
 	link.conf = named;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	helper_link_open(&link.link, pair[0]);
-	struct files_message message = {.kind = FILES_CONTENT, .object = 3}; /* there is none */
-	assert_true(files_send(pair[1], &message, SLICE(""), text, false));
+	struct files_message message = {.kind = FILES_CONTENT, .object = 2}; /* that is no text */
+	assert_true(files_send(pair[1], &message, SLICE(""), text));
 	UNTIL(w, w->counters.files_refused == 1);
-	message.object = 1;
-	assert_true(files_send(pair[1], &message, SLICE(""), empty, false));
+	message.object = 0;
+	assert_true(files_send(pair[1], &message, SLICE(""), empty));
 	UNTIL(w, w->counters.files_refused == 2);
-	assert_true(files_send(pair[1], &message, SLICE(""), -1, false));
+	assert_true(files_send(pair[1], &message, SLICE(""), -1));
 	UNTIL(w, w->counters.files_refused == 3);
-	assert_true(files_send(pair[1], &message, SLICE(""), text, false));
-	message.object = 2;
-	assert_true(files_send(pair[1], &message, SLICE(""), text, false));
+	assert_true(files_send(pair[1], &message, SLICE(""), text));
+	message.object = 1;
+	assert_true(files_send(pair[1], &message, SLICE(""), text));
 	message.object = 9;
-	assert_true(files_send(pair[1], &message, SLICE(""), text, false));
+	assert_true(files_send(pair[1], &message, SLICE(""), text));
 	UNTIL(w, w->counters.files_refused == 4); /* the two before it were taken */
 	helper_link_stop(&link.link);
 	helper_link_close(&link.link);

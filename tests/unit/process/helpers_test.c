@@ -27,8 +27,8 @@ static void begin(struct bench *b, const char *server)
 	snprintf(text, sizeof(text),
 	    "[server]\n%s\n[listen l]\naddress = 127.0.0.1:1\n[origin a]\nserver = demo:\n[route "
 	    "r]\n"
-	    "origin = a\n",
-	    server);
+	    "origin = a\n%s",
+	    server, server[0] ? "[preload p]\nremembered = apply\n" : "");
 	b->conf = conf_load_text(slice_of_string(text), "test.ini", true, stderr);
 	assert_non_null(b->conf);
 	assert_int_equal(pipe2(b->said, O_CLOEXEC | O_NONBLOCK), 0);
@@ -67,7 +67,7 @@ static void start_waits_for_the_files_process_but_not_for_ever(void **state)
 {
 	(void)state;
 	struct bench b;
-	begin(&b, "learned-file = /tmp/learned.json");
+	begin(&b, "remembered-file = /tmp/pages.json");
 	struct master *m = &b.master;
 	struct generation *g = &b.generation;
 	usec next = generation_run_helpers(g);
@@ -90,7 +90,7 @@ static void files_that_cannot_be_used_are_the_end_of_the_start(void **state)
 {
 	(void)state;
 	struct bench b;
-	begin(&b, "learned-file = /tmp/learned.json");
+	begin(&b, "remembered-file = /tmp/pages.json");
 	assert_true(generation_helper_died(&b.generation, 1002, CANNOT_START));
 	assert_int_equal(b.master.status, PROCESS_BAD_CONF);
 	assert_int_equal(b.generation.phase, GENERATION_FORCED);
@@ -101,7 +101,7 @@ static void files_process_that_dies_is_started_again_and_later_each_time(void **
 {
 	(void)state;
 	struct bench b;
-	begin(&b, "learned-file = /tmp/learned.json");
+	begin(&b, "remembered-file = /tmp/pages.json");
 	struct master *m = &b.master;
 	struct generation *g = &b.generation;
 	assert_true(generation_helper_died(g, 1002, KILLED));
@@ -162,7 +162,7 @@ static void helper_of_a_generation_that_was_given_up_is_not_the_end_of_pushgate(
 	(void)state;
 	struct bench b;
 	struct generation serving = {.master = &b.master};
-	begin(&b, "learned-file = /tmp/learned.json");
+	begin(&b, "remembered-file = /tmp/pages.json");
 	b.master.running = &serving;
 	b.generation.phase = GENERATION_FORCED;
 	b.generation.helpers[HELPER_PASSWORDS].pid = 1005;

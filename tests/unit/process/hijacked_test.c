@@ -228,12 +228,12 @@ static void sends_content(int control)
 
 static void hands_what_nobody_asked_for(int control)
 {
-	say(control, MESSAGE_HAND_LEARNED);
+	say(control, MESSAGE_HAND_REMEMBERED);
 }
 
-static void sends_learned(int control)
+static void sends_remembered(int control)
 {
-	say(control, MESSAGE_TAKE_LEARNED);
+	say(control, MESSAGE_TAKE_REMEMBERED);
 }
 
 static void sends_trace(int control)
@@ -316,7 +316,7 @@ static int tear_down(void **state)
 		b->master = 0;
 	}
 	munmap(shared, sizeof(*shared));
-	static const char *const names[] = {"p.ini", "error.log", "s", "users", "learned.json"};
+	static const char *const names[] = {"p.ini", "error.log", "s", "users", "pages.json"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		path_of(b, names[i], path);
 		unlink(path);
@@ -346,11 +346,11 @@ static void begin(struct bench *b, enum victim victim, misdeed_function *misdeed
 	path_of(b, "error.log", path);
 	unlink(path);
 	snprintf(text, sizeof(text),
-	    "[server]\nworkers = 1\ntracing = 127.0.0.1:9\nerror-log = %s\nlearned-file = %s/learned.json\nacme-dir = %s\n"
+	    "[server]\nworkers = 1\ntracing = 127.0.0.1:9\nerror-log = %s\nremembered-file = %s/pages.json\nacme-dir = %s\n"
 	    "[access a]\nusers = %s/users\nask = all\nallow = user=bob\n"
 	    "[listen l]\naddress = unix:%s/s\naccess = a\n"
 	    "[listen t]\naddress = unix:%s/t\nacme = https://127.0.0.1:9/dir\n"
-	    "[preload p]\nlearned = apply\n"
+	    "[preload p]\nremembered = apply\n"
 	    "[origin o]\nserver = demo:\n[route r]\nhost = a.test\norigin = o\n",
 	    path, b->dir, b->dir, b->dir, b->dir, b->dir);
 	write_file(b, "p.ini", text);
@@ -470,7 +470,7 @@ static const struct {
     {sends_files, FORBIDDEN},
     {sends_passwords, FORBIDDEN},
     {hands_what_nobody_asked_for, FORBIDDEN},
-    {sends_learned, FORBIDDEN},
+    {sends_remembered, FORBIDDEN},
     {sends_trace, FORBIDDEN},
     {sends_an_unknown_kind, FORBIDDEN},
 };

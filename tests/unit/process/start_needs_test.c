@@ -130,12 +130,12 @@ static void fault_is_one_for_both_and_all_are_found_at_once(void **state)
 	free_port(b);
 	for (int is_check = 0; is_check < 2; is_check++) {
 		assert_false(walk(b, is_check,
-		    "access-log = /nowhere/a\nerror-log = /nowhere/e\nlearned-file = /nowhere/l\nstatus-socket = /nowhere/s",
+		    "access-log = /nowhere/a\nerror-log = /nowhere/e\nremembered-file = /nowhere/l\nstatus-socket = /nowhere/s",
 		    ""));
 		assert_int_equal(b->needs.count[NEED_FAULT], 4);
 		assert_said(b, "t.ini:2: the folder of access-log /nowhere/a does not exist; make it (mkdir -p /nowhere)");
 		assert_said(b, "t.ini:3: the folder of error-log ");
-		assert_said(b, "t.ini:4: the folder of learned-file ");
+		assert_said(b, "t.ini:4: the folder of remembered-file ");
 		assert_said(b, "t.ini:5: the folder of status-socket ");
 	}
 }
