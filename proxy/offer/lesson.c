@@ -51,9 +51,6 @@ bool lesson_may_teach(const struct exchange *x)
 
 bool offer_is_page_load(const struct exchange *x)
 {
-	const struct http_field *dest = http_head_find(x->request, HTTP_TOKEN_SEC_FETCH_DEST);
-	if (dest)
-		return slice_equal_nocase(dest->value, SLICE("document"));
 	return policy_navigation_of(x->request) == POLICY_NAVIGATION_YES;
 }
 
@@ -183,27 +180,48 @@ static void add_links(struct exchange *x, struct arena *a, struct slice value, u
 
 /* ---- the lesson ---- */
 
+/* The values of all fields of this name, as one (RFC 9110 5.3). Empty: none, or longer than that. */
+static struct slice joined(
+    struct arena *a, const struct http_head *head, struct slice name, size_t most)
+{
+	size_t bytes = 0, length = 0;
+	for (uint32_t i = 0; i < head->count; i++)
+		if (slice_equal(head->fields[i].name, name))
+			bytes += head->fields[i].value.len + 2;
+	if (bytes == 0 || bytes - 2 > most)
+		return SLICE("");
+	char *text = arena_bytes(a, bytes);
+	for (uint32_t i = 0; i < head->count; i++) {
+		struct slice value = head->fields[i].value;
+		if (!slice_equal(head->fields[i].name, name))
+			continue;
+		memcpy(text + length, value.ptr, value.len);
+		memcpy(text + length + value.len, ", ", 2);
+		length += value.len + 2;
+	}
+	return slice_of(text, length - 2);
+}
+
 void offer_lesson_early(struct exchange *x, const struct http_head *interim)
 {
 	struct offer_part *part = offer_part(x);
-	size_t bytes = 0;
-	if (part->level == 0 || part->early.len > 0 || interim->status != 103)
+	struct arena *a = exchange_arena(x);
+	if (part->level == 0 || part->early || interim->status != 103 ||
+	    !http_head_find(interim, HTTP_TOKEN_LINK))
 		return;
-	for (uint32_t i = 0; i < interim->count; i++)
-		if (interim->fields[i].token == HTTP_TOKEN_LINK)
-			bytes += interim->fields[i].value.len + 2;
-	if (bytes == 0 || bytes > REMEMBERED_MESSAGE_BYTES)
-		return;
-	char *text = arena_bytes(exchange_arena(x), bytes), *at = text;
-	for (uint32_t i = 0; i < interim->count; i++) {
-		struct slice value = interim->fields[i].value;
-		if (interim->fields[i].token != HTTP_TOKEN_LINK)
-			continue;
-		memcpy(at, value.ptr, value.len);
-		memcpy(at + value.len, ", ", 2);
-		at += value.len + 2;
-	}
-	part->early = slice_of(text, bytes);
+	struct offer_early *early = arena_alloc(a, sizeof(*early));
+	early->links = joined(a, interim, SLICE("link"), REMEMBERED_MESSAGE_BYTES);
+	early->csp = joined(a, interim, SLICE("content-security-policy"), REMEMBERED_FIELD_BYTES);
+	early->referrer_policy =
+	    joined(a, interim, SLICE("referrer-policy"), REMEMBERED_FIELD_BYTES);
+	part->early = early;
+}
+
+static void add_field(const struct offer_part *part, enum remembered_rel rel, struct slice value)
+{
+	const struct remembered_item item = {.rel = rel, .target = value};
+	if (value.len > 0)
+		remembered_draft_add(part->draft, &item);
 }
 
 static void begin(struct offer_lessons *l, struct exchange *x, const struct http_head *response)
@@ -227,7 +245,11 @@ static void begin(struct offer_lessons *l, struct exchange *x, const struct http
 	char first[2048];
 	arena_init(&arena, first, sizeof(first));
 	uint32_t seen = 0;
-	add_links(x, &arena, part->early, &seen);
+	if (part->early) {
+		add_links(x, &arena, part->early->links, &seen);
+		add_field(part, REMEMBERED_CSP, part->early->csp);
+		add_field(part, REMEMBERED_REFERRER_POLICY, part->early->referrer_policy);
+	}
 	for (uint32_t i = 0; i < response->count; i++)
 		if (response->fields[i].token == HTTP_TOKEN_LINK)
 			add_links(x, &arena, response->fields[i].value, &seen);

@@ -30,10 +30,15 @@ struct offer_lessons_env {
 struct offer_lessons *offer_lessons_new(const struct offer_lessons_env *env);
 void offer_lessons_free(struct offer_lessons *l); /* accepts NULL; no lesson is open */
 
+/* Of the origin's first 103 with links, in the request's arena: values of its fields, joined; empty: it has none. */
+struct offer_early {
+	struct slice links, csp, referrer_policy;
+};
+
 /* What offer/ keeps in an exchange. may_alias: the exchange has an array of bytes in its place. */
 struct __attribute__((may_alias)) offer_part {
-	struct remembered_draft *draft; /* the lesson; NULL: none is open */
-	struct slice early; /* Link values of the origin's 103, in the request's arena */
+	struct remembered_draft *draft;  /* the lesson; NULL: none is open */
+	const struct offer_early *early; /* NULL: no 103 with links has come */
 	uint8_t level; /* enum conf_remembers, of the [preload] sections that take the page load */
 	bool is_drawn; /* the view is taught, with what comes after it */
 };

@@ -100,6 +100,16 @@ static size_t resources_told(const struct offer_env *env, struct exchange *x,
 	return count;
 }
 
+/* A browser uses the first 103 alone: ours has the policies that the origin's had before. */
+static void hint_under_policies(const struct offer_env *env, struct exchange *x)
+{
+	if (x->hints.state != HINT_GATHERING)
+		return;
+	const struct remembered_fields fields =
+	    remembered_find_fields(env->remembered, x->request, x->relay->now);
+	exchange_hint_under(x, fields.csp, fields.referrer_policy);
+}
+
 static void offer_remembered(
     const struct offer_env *env, struct exchange *x, const struct conf_preload *preload)
 {
@@ -116,6 +126,8 @@ static void offer_remembered(
 	for (size_t i = 0; i < count && !exchange_is_over(x); i++)
 		exchange_offer(
 		    x, POLICY_REMEMBERED, &list[i], flags_of_told(x, &list[i].target, preload));
+	if (count > 0)
+		hint_under_policies(env, x);
 }
 
 static void look_for_links(

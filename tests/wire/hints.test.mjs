@@ -2,6 +2,7 @@
 /* 103 Early Hints: the origin's, what rules take out of them, and pushgate's own beside them (RFC 8297). */
 import assert from 'node:assert/strict';
 import { scenario, section } from '../support/gate.mjs';
+import { SCALE } from '../support/peer.mjs';
 
 const link = (path, rest = 'rel=preload; as=style') => `<${path}>; ${rest}`;
 const links = (head) => head.fields.filter((f) => f.name === 'link').map((f) => f.value);
@@ -258,4 +259,39 @@ scenario('a rule with interim = yes sends a 103 to whom the table names', {
 	early(page.origin, page.up, link('/b.css'));
 	assert.deepEqual(links(await page.client.expectHead(1)), [link('/b.css')]);
 	await answered(s, page, 'hint rule');
+});
+
+/* One view by a client of its own; the origin sends a 103 with these fields. Gives the first head that the client got. */
+async function view(s, page, number, fields) {
+	const stream = 2 * number + 1;
+	page.client.request(stream, { 'x-forwarded-for': `10.0.${number >> 8}.${number & 255}`, 'sec-fetch-dest': 'document' });
+	const up = await page.origin.expectRequest();
+	page.origin.headers(up.stream, [[':status', '103'], ['link', link('/a.css')], ['x-origin', 'yes'], ...fields]);
+	page.origin.respond(up.stream, { fields: { 'content-type': 'text/html' }, body: 'page' });
+	const first = await page.client.expectHead(stream);
+	for (let head = first; head.headers[':status'] !== '200';)
+		head = await page.client.expectHead(stream);
+	return first;
+}
+
+// covers: P-hint-policies
+scenario('our 103 has the policies that the 103 of the origin had before', {
+	origin: { push: 'refuse' }, listen: { trusted: '127.0.0.1', 'client-address': 'x-forwarded-for' },
+	extra: section('preload pages', { remembered: 'apply' }) + HINT,
+}, async (s) => {
+	const page = await s.open({ client: { settings: { enablePush: 0 } }, path: '/other' });
+	page.origin.respond(page.up.stream, { body: 'other' });
+	await page.client.response(1);
+	const policies = [['content-security-policy', "default-src 'self'; style-src *"], ['referrer-policy', 'no-referrer']];
+	/* The memory may be another process's: it hears of the views, and tells of the page, when it gets to that. */
+	let ours;
+	for (let number = 1, end = Date.now() + 20000 * SCALE; !ours && Date.now() < end; number++) {
+		const head = await view(s, page, number, policies);
+		assert.equal(head.headers[':status'], '103');
+		if (!head.fields.some((f) => f.name === 'x-origin'))
+			ours = head;
+		else if (number > 8)
+			await new Promise((resolve) => setTimeout(resolve, 20));
+	}
+	assert.deepEqual(ours.fields.map((f) => [f.name, f.value]), [[':status', '103'], ['link', link('/a.css')], ...policies]);
 });

@@ -48,7 +48,13 @@ static void visits(struct gate_world *w, struct gate_peer *client, int count, co
 	}
 }
 
-/* What the client's 103 has in its Link fields, one a line; "": there was none. */
+static bool is_policy(const struct http_field *f)
+{
+	return slice_equal(f->name, SLICE("content-security-policy")) ||
+	       slice_equal(f->name, SLICE("referrer-policy"));
+}
+
+/* What the client's 103 has in its Link fields, one a line, and policies with their names; "": there was none. */
 static const char *hinted(struct gate_world *w, struct gate_peer *client, const char *address)
 {
 	static char text[2048];
@@ -61,6 +67,9 @@ static const char *hinted(struct gate_world *w, struct gate_peer *client, const 
 		if (page->head->fields[i].token == HTTP_TOKEN_LINK)
 			length += (size_t)snprintf(text + length, sizeof(text) - length, "%.*s\n",
 			    SLICE_ARG(page->head->fields[i].value));
+		else if (is_policy(&page->head->fields[i]))
+			length += (size_t)snprintf(text + length, sizeof(text) - length, "%.*s: %.*s\n",
+			    SLICE_ARG(page->head->fields[i].name), SLICE_ARG(page->head->fields[i].value));
 	gate_answer_fields(gate_find(w, "/page"), 200, true, HTML, NULL);
 	UNTIL(w, page->is_over);
 	gate_passes(w);
@@ -243,6 +252,52 @@ static void links_of_a_103_are_remembered(void **state)
 	assert_string_equal(hinted(w, client, "192.0.2.51"),
 	    "</e.css>; rel=preload; as=style\n</e.js>; rel=preload; as=script\n</f.css>; rel=preload; as=style\n");
 	gate_world_free(w);
+}
+
+/* One view whose 103 has these fields, and whose final response has other policies. */
+static void visit_early(struct gate_world *w, struct gate_peer *client, const char *address, const char *name,
+    const char *value, const char *other, const char *other_value)
+{
+	size_t before = gate_seen(&w->sites[0], "/page");
+	struct gate_stream *page = load_page(client, address, "/page");
+	UNTIL(w, gate_seen(&w->sites[0], "/page") > before);
+	gate_answer_fields(gate_find(w, "/page"), 103, false, "link", "</e.css>; rel=preload; as=style", name, value,
+	    other, other_value, NULL);
+	gate_answer_fields(gate_find(w, "/page"), 103, false, "link", "</e.css>; rel=preload; as=style",
+	    "referrer-policy", "origin", NULL);
+	gate_answer_fields(gate_find(w, "/page"), 200, true, HTML, "content-security-policy", "default-src 'none'", NULL);
+	UNTIL(w, page->is_over);
+	gate_passes(w);
+}
+
+/* covers: P-hint-policies */
+static void policies_of_a_103_come_with_ours(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *fields[4], *second[4], *expected;
+	} rows[] = {
+	    {{"content-security-policy", "default-src 'self'", "referrer-policy", "no-referrer"}, {NULL},
+		"content-security-policy: default-src 'self'\nreferrer-policy: no-referrer\n"},
+	    {{"content-security-policy", "default-src 'self'", "content-security-policy", "img-src *"}, {NULL},
+		"content-security-policy: default-src 'self', img-src *\n"},
+	    {{"referrer-policy", "no-referrer"}, {NULL}, "referrer-policy: no-referrer\n"},
+	    {{NULL}, {NULL}, ""},
+	    {{"content-security-policy", "script-src 'nonce-abc'"}, {NULL}, ""},
+	    {{"content-security-policy", "default-src 'self'"}, {"content-security-policy", "default-src *"}, ""},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct gate_world *w = world(APPLY HINTS);
+		struct gate_peer *client = gate_client(w, NULL);
+		char expected[256];
+		for (int n = 0; n < 2; n++) {
+			const char *const *f = n == 1 && rows[i].second[0] ? rows[i].second : rows[i].fields;
+			visit_early(w, client, n ? "192.0.2.2" : "192.0.2.1", f[0], f[1], f[2], f[3]);
+		}
+		snprintf(expected, sizeof(expected), "</e.css>; rel=preload; as=style\n%s", rows[i].expected);
+		assert_string_equal(hinted(w, client, "192.0.2.51"), expected);
+		gate_world_free(w);
+	}
 }
 
 /* ---- requests after the page ---- */
@@ -483,6 +538,7 @@ int main(void)
 	    cmocka_unit_test(private_pages_need_three_clients),
 	    cmocka_unit_test(frames_and_reloads_get_nothing),
 	    cmocka_unit_test(links_of_a_103_are_remembered),
+	    cmocka_unit_test(policies_of_a_103_come_with_ours),
 	    cmocka_unit_test(what_three_clients_ask_for_after_a_page_is_remembered),
 	    cmocka_unit_test(what_a_style_sheet_asks_for_belongs_to_its_page),
 	    cmocka_unit_test(offers_and_uses_are_counted),
