@@ -5,9 +5,13 @@ import http from 'node:http';
 import http2 from 'node:http2';
 import { section, until } from './gate.mjs';
 
-/* serve(request, response): as http.createServer. Ended with the scenario. Returns its address. */
+/* serve(request, response) answers as in http.createServer, but for style sheets. Ended with the scenario. Returns its address. */
 export async function pageOrigin(s, serve) {
-	const server = http.createServer(serve);
+	const server = http.createServer((request, response) => {
+		if (!request.url.endsWith('.css'))
+			return serve(request, response);
+		return response.writeHead(200, { 'content-type': 'text/css', 'cache-control': 'max-age=60' }).end('a{}');
+	});
 	await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
 	s.cleanups.push(() => new Promise((resolve) => {
 		server.closeAllConnections();
@@ -25,13 +29,25 @@ export const css = (target) => `<${target}>; rel=preload; as=style`;
 
 /*
  * A page load on a connection of its own, from 127.0.`a`.`b` for the client of number 256 a + b.
- * Returns {status, hinted, headers}: hinted are the targets in the 103's Link fields.
+ * Returns {status, hinted, headers, body}: hinted are the targets in the 103's Link fields. times: so often, one after the
+ * other, on the same connection; what the last one got.
  */
-export function load(s, client, path = '/', fields = {}) {
+export async function load(s, client, path = '/', fields = {}, times = 1) {
+	const session = http2.connect(`http://127.0.0.1:${s.port}`, { localAddress: `127.0.${client >> 8}.${client & 255}` });
+	let got;
+	for (let i = 0; i < times; i++)
+		got = await loadOnce(session, s, path, fields);
+	/* As browsers do: what no client requests is hinted at no more. */
+	for (const target of got.hinted.filter((t) => t.startsWith('/')))
+		await loadOnce(session, s, target, { referer: `http://localhost:${s.port}${path}`, 'sec-fetch-dest': 'style', 'sec-fetch-mode': 'no-cors' });
+	session.close();
+	return got;
+}
+
+function loadOnce(session, s, path, fields) {
 	return new Promise((resolve, reject) => {
-		const session = http2.connect(`http://127.0.0.1:${s.port}`, { localAddress: `127.0.${client >> 8}.${client & 255}` });
-		session.on('error', reject);
-		const got = { hinted: [] };
+		session.once('error', reject);
+		const got = { hinted: [], body: '' };
 		const stream = session.request({
 			':path': path, ':authority': `localhost:${s.port}`, 'sec-fetch-dest': 'document', 'sec-fetch-mode': 'navigate', ...fields,
 		});
@@ -41,7 +57,8 @@ export function load(s, client, path = '/', fields = {}) {
 		});
 		stream.on('response', (headers) => { got.status = headers[':status']; got.headers = headers; });
 		stream.on('error', reject);
-		stream.resume().on('end', () => { session.close(); resolve(got); });
+		stream.setEncoding('latin1').on('data', (text) => { got.body += text; });
+		stream.on('end', () => { session.off('error', reject); resolve(got); });
 	});
 }
 
