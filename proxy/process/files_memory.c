@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 _Static_assert(
@@ -45,11 +46,14 @@ bool files_memory_read(
     struct remembered *m, const char *path, usec now, char *error, size_t error_size)
 {
 	const struct watched_file file = {.path = path};
+	struct stat st = {0};
 	size_t length;
-	char *bytes = watched_file_read(&file, FILES_MEMORY_BYTES, &length);
+	(void)stat(path, &st);
+	size_t most = st.st_size < FILES_MEMORY_BYTES ? (size_t)st.st_size : FILES_MEMORY_BYTES;
+	char *bytes = watched_file_read(&file, most, &length);
 	if (!bytes && errno == ENOENT)
 		return true;
-	if (!bytes || length > FILES_MEMORY_BYTES) {
+	if (!bytes || length > most) {
 		snprintf(error, error_size, "%s: cannot be read: %s; the memory begins empty", path,
 		    bytes ? "it is too long" : strerror(errno));
 		free(bytes);

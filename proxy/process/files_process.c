@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The files process: reads manifests, the hosts file and resolv.conf when they change and hands them to the workers.
- * It owns the memory of pages. For each worker and object it knows whether the present
- * content is still to be sent; of the memory, up to which change.
+ * It owns the memory of pages. For each worker and object it knows whether the present content is still to be sent; of the
+ * memory, up to which change.
  */
 #include "proxy/base/descriptor.h"
 #include "proxy/base/hash.h"
@@ -19,6 +19,7 @@
 
 /* Messages before the master's are looked at. */
 #define MESSAGES_AT_ONCE 64u
+
 struct process {
 	struct helper_process helper;
 	struct files_contents *contents; /* borrowed */

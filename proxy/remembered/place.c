@@ -309,7 +309,7 @@ void pages_expire(struct remembered *m, usec now)
 	for (size_t i = 0; i < 2; i++) {
 		struct remembered_page *p;
 		while ((p = list_first(lists[i], struct remembered_page, by_use)) &&
-		       now - p->viewed > m->options.age_usec)
+		       now > p->viewed + m->options.age_usec)
 			page_free(m, p);
 	}
 }

@@ -242,7 +242,7 @@ static size_t find(const struct remembered *m, const struct http_head *request, 
 	const struct remembered_page *p = page_of_request(m, request);
 	size_t count = 0;
 	now += EPOCH;
-	if (!p || now - p->viewed > m->options.age_usec)
+	if (!p || now > p->viewed + m->options.age_usec)
 		return 0;
 	for (uint64_t left = page_told(m, p, now); left != 0; left &= left - 1) {
 		int i = __builtin_ctzll(left);
