@@ -265,12 +265,12 @@ static usec enforce_end(struct generation *g, enum helper_id id)
 {
 	usec by = g->helpers_end_by[id];
 	const struct conf_server *server = &g->outfit.conf->server;
-	bool learns = server->remembered.file;
+	bool remembers = server->remembered.file;
 	if (!g->helpers[id].pid || g->master->now < by)
 		return g->helpers[id].pid ? by : USEC_NEVER;
 	char line[192];
 	snprintf(line, sizeof(line), "%s did not end in time and is killed%s", helper_rows[id].name,
-	    id == HELPER_FILES && !learns ? "; it had nothing to save" : helper_rows[id].loses);
+	    id == HELPER_FILES && !remembers ? "; it had nothing to save" : helper_rows[id].loses);
 	/* At the end of pushgate the logger may hang for the same reason. */
 	if (g->master->running->phase == GENERATION_ENDED)
 		master_log_directly(g->master, line);

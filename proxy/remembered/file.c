@@ -231,7 +231,7 @@ static bool read_texts(const json_t *object, struct page_texts *t)
 	       text_is_storable(t->variant) && slice_find(t->path, '?') == t->path.len;
 }
 
-/* A page that the memory has was learned meanwhile, and one without room is left out: *out is NULL. */
+/* A page that the memory has was taught meanwhile, and one without room is left out: *out is NULL. */
 static const char *make_page(struct remembered *m, const struct page_texts *t, bool replaces,
     struct remembered_page **out, usec now)
 {

@@ -158,7 +158,7 @@ const remembering = (rules) => ({
 	timeout: 120_000,
 });
 
-/* Four clients at addresses of their own ask for the page and, with these fields, for what it needs. */
+/* Three clients at addresses of their own ask for the page and, with these fields, for what it needs. */
 async function teach(s, fields) {
 	let origin;
 	const load = async (address, page, more) => {
@@ -171,7 +171,7 @@ async function teach(s, fields) {
 		origin.respond((await origin.expectRequest('/dep.css')).stream, { fields: { 'content-type': 'text/css', 'cache-control': 'max-age=60' }, body: 'css' });
 		await client.response(3);
 	};
-	for (const n of [1, 2, 3, 4])
+	for (const n of [1, 2, 3])
 		await load(`127.0.0.${n}`, '/page', fields);
 	const client = await s.connect({ localAddress: '127.0.0.10' });
 	client.request(1, { path: '/page', 'sec-fetch-mode': 'navigate' });

@@ -15,6 +15,7 @@ const write = (name) => {
 	fs.renameSync(`${manifest}.new`, manifest);
 };
 write('first');
+fs.writeFileSync(pages, '{"pushgate-pages":1,"written":1800000000}\n');
 
 const KILLS = 20;
 const originPort = await freePort();
