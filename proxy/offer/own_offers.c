@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pushgate's own offers when a request arrives: from `add` lists, manifests and the memory of pages. The policy decides about each offer. links.c has those that come with a response.
+ * Pushgate's own offers when a request arrives: from `add` lists, manifests and the memory of pages. The policy decides
+ * about each offer. links.c has those that come with a response.
  */
 #include "proxy/offer/offer.h"
 

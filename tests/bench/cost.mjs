@@ -82,6 +82,14 @@ const perPush = {
 	...perRequest, unit: 'instructions/response', streams: 4, page: page({ pushes: eight((i) => `/p${i}.js`) }),
 	server: { 'diary-entries': 0, 'promise-rate': 1000000 },
 };
+/* A page of HTML that names five resources, as a browser asks for it. */
+const html = () => {
+	const { request: asked, ...rest } = page({ fields: preloads('link').slice(0, 5), accept: 'text/html' });
+	const answer = rest.response.map(([name, value]) => [name, name === 'content-type' ? 'text/html' : value]);
+	return { ...rest, request: { ...asked, 'sec-fetch-dest': 'document', 'sec-fetch-mode': 'navigate' }, response: answer };
+};
+/* In a worker, which has a copy of the memory. Each connection is a client of its own; without a diary each page is hinted at. */
+const perHtml = { ...perRequest, page: html(), seeds: [1, 2], isOfWorker: true, isOfClients: true, server: { 'diary-entries': 0 } };
 /* As a browser asks when it navigates. */
 const perPage = { ...perRequest, page: page({ accept: 'text/html' }) };
 const WORKS = {
@@ -102,6 +110,9 @@ const WORKS = {
 	'push-shown': { ...perPush, tolerance: '3%', isShown: true },
 	'links-8': { ...perRequest, page: page({ fields: preloads('link') }), extra: PRELOAD },
 	'fields-8': { ...perRequest, page: page({ fields: preloads('note') }), extra: PRELOAD },
+	/* Nothing is remembered; five hints from the memory of pages, in a 103. */
+	'page-plain': perHtml,
+	'page-remembered': { ...perHtml, extra: '[preload pages]\nremembered = apply\n\n[push hints]\naction = hint\n' },
 	'request-1-server': { ...perServer, servers: 1 },
 	'request-10-servers': { ...perServer, servers: 10 },
 	'request-1000-servers': { ...perServer, servers: 1000, warmUp: WARM_UP_OF_SERVERS },
@@ -129,6 +140,8 @@ const RELATIONS = [
 	{ work: 'push-shown', above: 'push-h2c', most: 3 },
 	/* Its client accepts no pushes, so its links need not be read. */
 	{ work: 'links-8', above: 'fields-8', most: 10 },
+	/* The policy decides about each hint by itself: 5,300 instructions each. */
+	{ work: 'page-remembered', above: 'page-plain', most: 250 },
 	/* Nearly all of its requests are not recorded, and each gets a traceparent. */
 	{ work: 'request-traced', above: 'request-worker', most: 1.5 },
 	/* A forward proxy looks at where each request goes. */
@@ -192,7 +205,7 @@ async function countInstructions(work, pages, seed, keep) {
 		await gate.listening();
 		/* Callgrind writes a file for each process. Master and helpers do other things in each run. */
 		const pid = work.isOfWorker ? await until('a worker', () => gate.workers()[0]) : gate.pid;
-		await peers.connect(port, { connections: CONNECTIONS, isTls: work.isTls });
+		await peers.connect(port, { connections: CONNECTIONS, isTls: work.isTls, isOfClients: work.isOfClients });
 		await peers.run(pages);
 		peers.stop();
 		gate.child.kill('SIGTERM');

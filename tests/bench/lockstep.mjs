@@ -107,9 +107,10 @@ export class Lockstep {
 		return this.#server.address().port;
 	}
 
-	async connect(port, { connections, isTls }) {
-		const options = { port, host: '127.0.0.1' };
+	/* isOfClients: each connection comes from an address of its own. */
+	async connect(port, { connections, isTls, isOfClients = false }) {
 		for (let i = 0; i < connections; i++) {
+			const options = { port, host: '127.0.0.1', localAddress: isOfClients ? `127.0.0.${i + 1}` : undefined };
 			const socket = isTls
 				? tls.connect({ ...options, servername: 'localhost', ALPNProtocols: ['h2'], rejectUnauthorized: false, ciphers: 'TLS_AES_128_GCM_SHA256', minVersion: 'TLSv1.3' })
 				: net.connect(options);

@@ -2,7 +2,9 @@
 /* One memory of pages for all workers: over restarts, reloads, and deaths of processes. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
+import http2 from 'node:http2';
 import path from 'node:path';
 import { test } from 'node:test';
 import { SCALE } from '../support/peer.mjs';
@@ -63,6 +65,35 @@ scenario('a page that one client loads by way of all workers is not offered', wi
 	await hintedByAll(s, '/last', ['/last.css']);
 	await hintedByAll(s, '/a', []);
 });
+
+// covers: P-src-remembered-hint
+{
+	const waiting = [];
+	let thinks = false;
+	const serve = (request, response) => {
+		const answer = () => html(response, [css('/a.css')]);
+		if (thinks)
+			waiting.push(answer);
+		else
+			answer();
+	};
+	scenario('the 103 is there while the origin thinks: it answers only when the client has the hints', hinting({ serve }), async (s) => {
+		await twoLoad(s, '/a');
+		await hintedByAll(s, '/a', ['/a.css']);
+		thinks = true;
+		const session = http2.connect(`http://127.0.0.1:${s.port}`, { localAddress: '127.0.0.9' });
+		const stream = session.request({
+			':path': '/a', ':authority': `localhost:${s.port}`, 'sec-fetch-dest': 'document', 'sec-fetch-mode': 'navigate',
+		});
+		const [early] = await once(stream, 'headers');
+		assert.deepEqual([early[':status'], early.link], [103, css('/a.css')]);
+		await until('the origin has the request', () => waiting.length === 1);
+		waiting[0]();
+		const [final] = await once(stream, 'response');
+		assert.equal(final[':status'], 200);
+		session.close();
+	});
+}
 
 /* Gates that follow each other at the same address, with the same file. body(s, run) for each. */
 function runs(name, all, body) {

@@ -92,6 +92,10 @@ static void set_hint_refusal(struct scene *s)
 {
 	s->offer.hint_refusal = &policy_reason_HINT_LATE;
 }
+static void set_preconnect(struct scene *s)
+{
+	s->offer.is_preconnect = true;
+}
 static void set_parent_full(struct scene *s)
 {
 	s->offer.parent_pushes = 100;
@@ -134,6 +138,7 @@ static const struct {
     {set_authority, &policy_reason_AUTHORITY, F | H | N | D, F | H},
     {set_uncovered, &policy_reason_DOWNSTREAM_AUTHORITY, F | H | N | D, F | H},
     {set_rate, &policy_reason_PROMISE_RATE, F | H | N | D, F | H | N | D},
+    {set_preconnect, &policy_reason_PRECONNECT, F | H, F | H},
     {set_proposal, &policy_reason_REMEMBERED_PROPOSAL, F | H | N, F | H | N},
     {set_cross_origin, &policy_reason_CROSS_ORIGIN, 0, F | H | N},
     {set_going_away, &policy_reason_CLIENT_GOING_AWAY, F | H, F | H},
