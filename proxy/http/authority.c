@@ -66,7 +66,7 @@ bool http_scheme_is_http(struct slice scheme)
 
 struct slice http_scheme_known(struct slice scheme)
 {
-	if (slice_equal_nocase(scheme, SLICE("https")))
+	if (slice_equal(scheme, SLICE("https")) || slice_equal_nocase(scheme, SLICE("https")))
 		return SLICE("https");
 	return slice_equal_nocase(scheme, SLICE("http")) ? SLICE("http") : SLICE("");
 }

@@ -49,7 +49,7 @@ static bool is_name_of(unsigned attribute, struct slice name)
 {
 	struct slice kept = kept_names[attribute];
 	return kept.len == name.len && kept.ptr[0] == (name.ptr[0] | 0x20) &&
-	       slice_equal_nocase(kept, name);
+	       (slice_equal(kept, name) || slice_equal_nocase(kept, name));
 }
 
 /* Of several attributes with one name the first one counts. */

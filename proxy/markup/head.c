@@ -100,7 +100,7 @@ static enum role role_of(const struct markup_name *name)
 		return ROLE_OTHER;
 	const size_t count = sizeof(elements) / sizeof(elements[0]);
 	for (size_t i = first[text.len]; i < count && elements[i].name.len == text.len; i++) {
-		if (slice_equal(elements[i].name, text))
+		if (elements[i].name.ptr[0] == text.ptr[0] && slice_equal(elements[i].name, text))
 			return elements[i].role;
 	}
 	return ROLE_OTHER;
@@ -125,6 +125,7 @@ static unsigned uses_of(struct slice rel)
 			i++;
 		for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++)
 			if (words[w].word.len == i - from &&
+			    words[w].word.ptr[0] == (rel.ptr[from] | 0x20) &&
 			    slice_equal_nocase(slice_sub(rel, from, i - from), words[w].word))
 				uses |= words[w].use;
 	}

@@ -73,7 +73,8 @@ static bool clean(struct arena *a, struct slice from, struct slice *out)
 /* The URL standard reads "%2e" as a dot. */
 static bool has_escaped_dot(struct slice s)
 {
-	for (size_t i = 0; i + 2 < s.len && s.ptr[i] != '?'; i++) {
+	s.len = slice_find(s, '?');
+	for (size_t i = slice_find(s, '%'); i + 2 < s.len; i++) {
 		if (s.ptr[i] == '%' && s.ptr[i + 1] == '2' && ascii_lower(s.ptr[i + 2]) == 'e')
 			return true;
 	}
@@ -127,6 +128,8 @@ static struct slice merged(struct arena *a, struct slice base, struct slice text
 		for (bool is_in = folder > 1; is_in; is_in = base.ptr[folder - 1] != '/')
 			folder--;
 	}
+	if (folder == 1 && slice_peek(rest) == '/') /* "//" would begin an authority */
+		return text;
 	char *to = arena_bytes(a, folder + rest.len);
 	memcpy(to, base.ptr, folder);
 	memcpy(to + folder, rest.ptr, rest.len);
@@ -154,6 +157,13 @@ static void cut_origin(const struct http_target *from, struct slice *text, struc
 	*text = path;
 }
 
+static bool is_with_scheme(struct slice text)
+{
+	return (text.ptr[0] | 0x20) == 'h' &&
+	       (slice_equal_nocase(slice_sub(text, 0, 8), SLICE("https://")) ||
+		   slice_equal_nocase(slice_sub(text, 0, 7), SLICE("http://")));
+}
+
 bool markup_reference_resolve(struct arena *a, const struct http_target *page,
     const struct http_target *base, struct slice reference, struct http_target *out)
 {
@@ -162,9 +172,7 @@ bool markup_reference_resolve(struct arena *a, const struct http_target *page,
 	if (reference.len == 0 || reference.len > LIMIT_REFERENCE_BYTES ||
 	    !clean(a, reference, &text))
 		return false;
-	struct slice scheme = slice_sub(text, 0, 8);
-	bool is_absolute = slice_equal_nocase(scheme, SLICE("https://")) ||
-			   slice_equal_nocase(slice_sub(scheme, 0, 7), SLICE("http://"));
+	bool is_absolute = is_with_scheme(text);
 	bool names_host = is_absolute || slice_starts_with(text, SLICE("//"));
 	if ((!base && !is_absolute) || has_escaped_dot(text))
 		return false;

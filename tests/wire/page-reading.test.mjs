@@ -161,3 +161,28 @@ scenario('a page that breaks off, names too much or is no gzip teaches nothing',
 	assert.equal(counters[GIVEN_UP], 3);
 	assert.equal(counters['pushgate_lessons_total{result="taken"}'], 0);
 });
+
+scenario('a client that leaves while its page is read, and a worker that ends, leave nothing behind', {
+	...origin((path, response) => {
+		response.writeHead(200, { 'content-type': 'text/html', 'content-encoding': 'gzip' });
+		const stream = zlib.createGzip();
+		stream.pipe(response);
+		stream.write('<!doctype html><link rel=stylesheet href=/a.css>');
+		stream.flush();
+	}), server: { 'status-socket': 'status', 'drain-timeout': '1s' },
+}, async (s) => {
+	const session = http2.connect(`http://127.0.0.1:${s.port}`);
+	session.on('error', () => {});
+	s.cleanups.push(() => session.destroy());
+	const load = () => new Promise((resolve) => {
+		const stream = session.request({ ':path': '/page', ':authority': 'a.example', ...DOCUMENT });
+		stream.on('error', () => {});
+		stream.once('data', () => resolve(stream));
+	});
+	(await load()).close(http2.constants.NGHTTP2_CANCEL);
+	await s.gate.access((line) => line.path === '/page');
+	assert.equal(s.gate.counters()[GIVEN_UP], 1);
+	await load();
+	s.gate.child.kill('SIGTERM');
+	await s.gate.ended();
+});

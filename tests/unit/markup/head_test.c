@@ -144,6 +144,10 @@ static void folders_and_hosts_are_resolved_in_either_way(void **state)
 	    "1/0 https://a.example/a style|1/0 https://a.example/c style|"
 	    "1/0 https://a.example/d/d style|1/0 https://a.example/d/e//f?../g style|"
 	    "1/0 https://a.example/d/p?h style|");
+	check("<link rel=stylesheet href=..//b.example/c><link rel=stylesheet href=.//d>"
+	      "<link rel=stylesheet href=../..//e>",
+	    "1/0 https://a.example//b.example/c style|1/0 https://a.example/d//d style|"
+	    "1/0 https://a.example//e style|");
 	check("<link rel=stylesheet href=https://B.example:443/a><link rel=stylesheet "
 	      "href=http://a.example/../b><link rel=stylesheet href=https://b.example?c>"
 	      "<link rel=stylesheet href=https://a.example//d>",
