@@ -66,6 +66,32 @@ function page({ scheme = 'http', accept, fields = [], pushes = [] } = {}) {
 	return { request: { ...request(scheme, '/1k.txt'), ...(accept ? { accept } : {}) }, response: [...response, ...fields], pushes: pushes.map((p) => request(scheme, p)) };
 }
 
+/* 32 KiB with a head of 4 KiB, as browsers load it. */
+const PAGE_HEAD = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>A page &amp; what it needs – Example</title>
+<meta name="description" content="${'Words about the page. '.repeat(7)}">
+${['type', 'title', 'url', 'image', 'site_name', 'locale'].map((name) => `<meta property="og:${name}" content="https://www.example.com/${name}">`).join('\n')}
+<link rel="canonical" href="https://www.example.com/page">
+<link rel="icon" href="/favicon.svg" type="image/svg+xml">
+<link rel="alternate" type="application/rss+xml" title="Feed" href="/feed.xml">
+<link rel="preconnect" href="https://cdn.example.net" crossorigin>
+<link rel="preload" href="/assets/font.woff2" as="font" type="font/woff2" crossorigin>
+<link rel="stylesheet" href="/assets/base.css?v=3">
+<link rel="stylesheet" href="assets/theme.css">
+<link rel="stylesheet" href="/assets/print.css" media="print">
+<style>${'.a > .b { color: #123456; margin: 0 auto }\n'.repeat(20)}</style>
+<script type="application/ld+json">{${'"name": "value", '.repeat(40)}"end": 0}</script>
+<script>window.config = { a: 1 < 2, b: "</" };</script>
+<script src="/assets/app.js" defer></script>
+<script src="/assets/early.js"></script>
+</head>
+`;
+const HTML = Buffer.from(`${PAGE_HEAD}<body>\n${'<p class="text">Text of the page, with <a href="/link">a link</a>.</p>\n'.repeat(1000)}`.slice(0, 32768));
+
 /* ---- the works ---- */
 
 const PRELOAD = '[preload links]\nlink = yes\n';
@@ -92,6 +118,15 @@ const html = () => {
 const perHtml = { ...perRequest, page: html(), seeds: [1, 2], isOfWorker: true, isOfClients: true, server: { 'diary-entries': 0 } };
 /* As a browser asks when it navigates. */
 const perPage = { ...perRequest, page: page({ accept: 'text/html' }) };
+/* Each time another version, so that each is read by a [preload] that remembers. */
+const perDocument = {
+	...perRequest, tolerance: '2%', streams: 1, seeds: [1], warmUp: 100, measured: 400, isTls: true, isOfWorker: true,
+	page: {
+		request: { ...request('https', '/page'), 'sec-fetch-dest': 'document', 'sec-fetch-mode': 'navigate' },
+		response: [...response.filter(([name]) => !['content-type', 'content-length', 'last-modified'].includes(name)), ['content-type', 'text/html; charset=utf-8']],
+		pushes: [], body: HTML, isNew: true,
+	},
+};
 const WORKS = {
 	'request-h2c': { ...perRequest, page: page() },
 	/* The origin is told of the client, in six fields: the default. */
@@ -108,6 +143,8 @@ const WORKS = {
 	'request-shown': { ...perRequest, page: page(), isShown: true },
 	'page-shown': { ...perPage, tolerance: '3%', isShown: true },
 	'push-shown': { ...perPush, tolerance: '3%', isShown: true },
+	'page-unread': perDocument,
+	'page-read': { ...perDocument, extra: '[preload page]\nremembered = propose\n' },
 	'links-8': { ...perRequest, page: page({ fields: preloads('link') }), extra: PRELOAD },
 	'fields-8': { ...perRequest, page: page({ fields: preloads('note') }), extra: PRELOAD },
 	/* Nothing is remembered; five hints from the memory of pages, in a 103. */
@@ -138,6 +175,8 @@ const RELATIONS = [
 	{ work: 'request-shown', above: 'request-h2c', most: 1 },
 	{ work: 'page-shown', above: 'page-h2c', most: 4 },
 	{ work: 'push-shown', above: 'push-h2c', most: 3 },
+	/* Its head is read, and what it names is taught: of a page that is known, one view of eight. */
+	{ work: 'page-read', above: 'page-unread', most: 45 },
 	/* Its client accepts no pushes, so its links need not be read. */
 	{ work: 'links-8', above: 'fields-8', most: 10 },
 	/* The policy decides about each hint by itself: 5,300 instructions each. */
@@ -224,7 +263,7 @@ async function instructions(name, work, keep) {
 	/* Whole batches, the same number on each connection. */
 	const round = work.streams * CONNECTIONS;
 	const pages = (count) => Math.ceil(count / responses / round) * round;
-	const few = pages(work.warmUp ?? WARM_UP_RESPONSES), more = pages(MEASURED_RESPONSES);
+	const few = pages(work.warmUp ?? WARM_UP_RESPONSES), more = pages(work.measured ?? MEASURED_RESPONSES);
 	const seeds = work.seeds ?? SEEDS;
 	let sum = 0;
 	for (const seed of seeds) {

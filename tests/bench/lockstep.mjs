@@ -12,6 +12,7 @@ import { FLAG, FrameReader, PREFACE, TYPE, frame, settingsPayload, u32 } from '.
 import { Encoder } from '../support/hpack.mjs';
 
 export const BODY_BYTES = 1024;
+const FRAME_BYTES = 16384;
 const BODY = Buffer.alloc(BODY_BYTES, 'x');
 /* With windows of this size the client sends no WINDOW_UPDATE during the measurement. */
 const LARGEST_WINDOW = 2 ** 31 - 1;
@@ -68,9 +69,10 @@ class Wire {
 	promise(id, promised, fields) {
 		this.put(frame(TYPE.PUSH_PROMISE, FLAG.END_HEADERS, id, Buffer.concat([u32(promised), this.#encoder.encode(fields)])));
 	}
-	response(id, fields) {
+	response(id, fields, body = BODY) {
 		this.headers(id, fields);
-		this.put(frame(TYPE.DATA, FLAG.END_STREAM, id, BODY));
+		for (let at = 0; at < body.length; at += FRAME_BYTES)
+			this.put(frame(TYPE.DATA, at + FRAME_BYTES < body.length ? 0 : FLAG.END_STREAM, id, body.subarray(at, at + FRAME_BYTES)));
 	}
 	flush() {
 		this.#socket.write(Buffer.concat(this.#frames.splice(0)));
@@ -82,8 +84,8 @@ class Wire {
 }
 
 /*
- * Both ends, for one page: { request, response, pushes }, fields each; pushes is a list of the promised requests, whose
- * responses are like the page's. A batch is `streams` requests on one of the `connections`, which take turns.
+ * Both ends, for one page: { request, response, pushes, body, isNew }, fields each; pushes is a list of the promised
+ * requests, whose responses are like the page's. body: its own. isNew: with an ETag of its own each time. A batch is `streams` requests on one of the `connections`, which take turns.
  */
 export class Lockstep {
 	#page;
@@ -175,7 +177,7 @@ export class Lockstep {
 		batch.ended += f.endStream ? 1 : 0;
 		if (batch.ended < batch.responses)
 			return;
-		if (batch.octets === batch.responses * BODY_BYTES)
+		if (batch.octets === batch.responses * (this.#page.body?.length ?? BODY_BYTES))
 			batch.resolve();
 		else
 			batch.reject(new Error(`${batch.responses} responses with ${batch.octets} octets: not those of the origin`));
@@ -189,6 +191,7 @@ export class Lockstep {
 			socket.read(PREFACE.length);
 			const wire = this.#wire('origin', socket, (w, f) => this.#originReceived(w, f));
 			wire.promised = 2;
+			wire.answers = 0;
 			wire.settings({ maxConcurrentStreams: 1000 });
 			wire.flush();
 			this.#origins.add(wire);
@@ -210,13 +213,13 @@ export class Lockstep {
 	}
 
 	#answer(wire, id) {
-		const { response, pushes } = this.#page;
+		const { response, pushes, body, isNew } = this.#page;
 		const first = wire.promised;
 		for (const fields of pushes) {
 			wire.promise(id, wire.promised, fields);
 			wire.promised += 2;
 		}
-		wire.response(id, response);
+		wire.response(id, isNew ? [...response, ['etag', `"${10000 + wire.answers++}"`]] : response, body);
 		for (let promised = first; promised < wire.promised; promised += 2)
 			wire.response(promised, response);
 	}
