@@ -281,6 +281,9 @@ static inline bool conf_origin_may_eject(const struct conf_origin *o)
 
 enum conf_remembers { CONF_REMEMBERED_OFF, CONF_REMEMBERED_PROPOSE, CONF_REMEMBERED_APPLY };
 
+/* blocking: the page waits for them. */
+enum conf_scripts { CONF_SCRIPTS_BLOCKING, CONF_SCRIPTS_ALL };
+
 /* A resource that a preload offers with each matching request. Empty slices: not given. */
 struct conf_add {
 	struct slice path, as, type, crossorigin, fetchpriority, media;
@@ -302,6 +305,7 @@ struct conf_preload {
 	struct conf_arm arms[2];      /* off, on */
 	bool link;
 	enum conf_remembers remembered;
+	enum conf_scripts scripts;    /* that are remembered of a page's <head> */
 	const char **manifests;       /* paths of files */
 	size_t manifest_count;
 	struct conf_add *adds;

@@ -106,6 +106,7 @@ static_assert(POLICY_FORWARD == 0 && POLICY_DROP == 1 && POLICY_HOLD == 2 && POL
 static_assert(
     CONF_REMEMBERED_OFF == 0 && CONF_REMEMBERED_PROPOSE == 1 && CONF_REMEMBERED_APPLY == 2,
     "remembered");
+static_assert(CONF_SCRIPTS_BLOCKING == 0 && CONF_SCRIPTS_ALL == 1, "remembered-scripts");
 static_assert(POLICY_TYPE_UNKNOWN == 0 && POLICY_TYPE_COUNT == 8, "type");
 static_assert(
     HTTP_VERSION_1_1 == HTTP_VERSION_1_0 + 1 && HTTP_VERSION_2 == HTTP_VERSION_1_0 + 2, "version");
@@ -1026,6 +1027,10 @@ const struct conf_option conf_options[] = {
         "sheets, and by what several clients requested right after it.\n"
         "propose: remembers it and shows it.\n"
         "apply: also offers it when the page is requested."},
+    {PRELOAD(scripts), .key = "remembered-scripts", CHOICE("blocking all"), .preset = "blocking",
+        .sentence = "Which scripts of a page's <head> are remembered.\n"
+        "blocking: those that the page waits for, and modules.\n"
+        "all: also those with async or defer. Fetched early, they take from what the page waits for."},
     {ITEMS(PRELOAD, conf_preload, manifests, manifest_count), .key = "manifest", .example = "/etc/pushgate/manifest.json",
         .type = CONF_TYPE_FILES, .form = "FILE",
         .sentence = "A push manifest (JSON). It is reread when it changes. One that cannot be used is a warning at the start and empty "

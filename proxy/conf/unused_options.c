@@ -149,6 +149,7 @@ WHEN(only_hints, struct policy_rule, o->action == POLICY_HINT)
 WHEN(does_not_hint, struct policy_rule, o->action != POLICY_HINT && o->action != POLICY_HINT_HOLD)
 WHEN(is_for_relayed, struct policy_rule, o->sources == 1u << POLICY_RELAYED)
 WHEN(never_pauses, struct policy_rule, o->min_used == 0)
+WHEN(remembers_nothing, struct conf_preload, o->remembered == CONF_REMEMBERED_OFF)
 
 bool conf_has_users(const struct conf *c)
 {
@@ -301,6 +302,7 @@ static const struct row {
 	"it is for pushes that pushgate offers"},
     {CONF_SECTION_PUSH, "min-sample", never_pauses, "min-used is 0%"},
     {CONF_SECTION_PRELOAD, "remembered", nobody_shares, NOBODY_SHARES},
+    {CONF_SECTION_PRELOAD, "remembered-scripts", remembers_nothing, "remembered is off"},
 };
 
 const char *conf_next_why_unused(enum conf_kind kind, const char *key, size_t *at)

@@ -257,7 +257,8 @@ struct markup_resource;
  * the arena, or the resource's. */
 enum { PAGE_ITEMS_MOST = 2 };
 size_t page_items_of(struct arena *a, const struct http_target *page,
-    const struct markup_resource *r, struct remembered_item items[PAGE_ITEMS_MOST]);
+    const struct markup_resource *r, enum conf_scripts scripts,
+    struct remembered_item items[PAGE_ITEMS_MOST]);
 
 /* ---- memory_pressure.c ---- */
 

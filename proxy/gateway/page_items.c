@@ -12,6 +12,8 @@
 
 static bool is_for_screens(struct slice media)
 {
+	if (media.len == 0)
+		return true;
 	media = slice_trim(media);
 	return media.len == 0 || slice_equal_nocase(media, SLICE("all")) ||
 	       slice_equal_nocase(media, SLICE("screen"));
@@ -67,18 +69,20 @@ static enum remembered_crossorigin crossorigin_of(const struct markup_resource *
 }
 
 /* What a client fetches early, whatever it is. */
-static bool is_needed(const struct markup_resource *r)
+static bool is_needed(const struct markup_resource *r, enum conf_scripts scripts)
 {
 	if (r->marks & (MARKUP_HAS_NONCE | MARKUP_PARTIAL))
 		return false;
-	if (r->uses & MARKUP_SCRIPT) /* modules are deferred by themselves */
+	if ((r->uses & MARKUP_SCRIPT) &&
+	    scripts == CONF_SCRIPTS_BLOCKING) /* modules are deferred by themselves */
 		return (r->marks & MARKUP_ASYNC) == 0 &&
 		       ((r->marks & MARKUP_DEFER) == 0 || (r->marks & MARKUP_MODULE) != 0);
 	return true;
 }
 
 size_t page_items_of(struct arena *a, const struct http_target *page,
-    const struct markup_resource *r, struct remembered_item items[PAGE_ITEMS_MOST])
+    const struct markup_resource *r, enum conf_scripts scripts,
+    struct remembered_item items[PAGE_ITEMS_MOST])
 {
 	const bool is_module = (r->uses & MARKUP_MODULEPRELOAD) ||
 			       ((r->uses & MARKUP_SCRIPT) && (r->marks & MARKUP_MODULE));
@@ -89,7 +93,7 @@ size_t page_items_of(struct arena *a, const struct http_target *page,
 	struct remembered_item item = {.source = is_later ? REMEMBERED_STYLE : REMEMBERED_HEAD,
 	    .crossorigin = crossorigin_of(r)};
 	size_t count = 0;
-	if (!is_needed(r) || r->as.len > LONGEST_AS)
+	if (!is_needed(r, scripts) || r->as.len > LONGEST_AS)
 		return 0;
 	item.target = target_of(a, page, &r->target, &is_own);
 	if ((r->uses & MARKUP_PRECONNECT) && !is_own) {

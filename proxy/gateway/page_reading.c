@@ -68,9 +68,12 @@ static void found(const struct markup_resource *resource, void *context)
 	arena_init(&a, first, sizeof(first));
 	/* A path below another route of the host is not this origin's to name, as in
    * Link fields. */
-	size_t count = route_is_outside(x->request, &x->place, &resource->target)
-			   ? 0
-			   : page_items_of(&a, &r->target, resource, items);
+	size_t count =
+	    route_is_outside(x->request, &x->place, &resource->target)
+		? 0
+		: page_items_of(&a, &r->target, resource,
+		      offer_part(x)->takes_all_scripts ? CONF_SCRIPTS_ALL : CONF_SCRIPTS_BLOCKING,
+		      items);
 	for (size_t i = 0; i < count; i++)
 		add(r, &items[i]);
 	arena_fini(&a);

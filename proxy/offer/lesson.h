@@ -41,6 +41,7 @@ struct __attribute__((may_alias)) offer_part {
 	const struct offer_early *early; /* NULL: no 103 with links has come */
 	uint8_t level; /* enum conf_remembers, of the [preload] sections that take the page load */
 	bool is_drawn; /* the view is taught, with what comes after it */
+	bool takes_all_scripts; /* remembered-scripts = all, of one of these sections */
 };
 _Static_assert(sizeof(struct offer_part) <= EXCHANGE_OFFER_BYTES, "it has room there");
 

@@ -120,6 +120,7 @@ static void offer_remembered(
 	    !route_shares(&x->facts) || !offer_is_page_load(x))
 		return;
 	part->level = (uint8_t)preload->remembered;
+	part->takes_all_scripts |= preload->scripts == CONF_SCRIPTS_ALL;
 	if (is_first && env->lessons)
 		offer_lesson_draw(env->lessons, x);
 	struct http_resource list[REMEMBERED_RESOURCES];

@@ -368,16 +368,18 @@ static void memory_of_pages_has_options(void **state)
 	const struct conf_remembered *r = &load.conf->server.remembered;
 	assert_true(conf_remembers(load.conf));
 	assert_int_equal(load.conf->preloads[0].remembered, CONF_REMEMBERED_PROPOSE);
+	assert_int_equal(load.conf->preloads[0].scripts, CONF_SCRIPTS_BLOCKING);
 	assert_null(r->file);
 	assert_int_equal(r->clients, 3);
 	assert_int_equal(r->ignored_count, 15);
 	assert_slice(r->ignored[0], "utm_*");
 	load_free(&load);
-	load = load_fine(LOAD_REST "[preload p]\nremembered = apply\n[server]\n"
+	load = load_fine(LOAD_REST "[preload p]\nremembered = apply\nremembered-scripts = all\n[server]\n"
 				   "remembered-file = /p.json\nremembered-clients = 2\n"
 				   "remembered-ignored-query = ref s_*\n", "");
 	r = &load.conf->server.remembered;
 	assert_int_equal(load.conf->preloads[0].remembered, CONF_REMEMBERED_APPLY);
+	assert_int_equal(load.conf->preloads[0].scripts, CONF_SCRIPTS_ALL);
 	assert_string_equal(r->file, "/p.json");
 	assert_int_equal(r->clients, 2);
 	assert_int_equal(r->ignored_count, 2);

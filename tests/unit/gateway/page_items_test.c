@@ -12,6 +12,8 @@
 static const struct http_target page = {
     SLICE_INIT("https"), SLICE_INIT("a.example"), SLICE_INIT("/d/p")};
 
+static enum conf_scripts scripts;
+
 struct text {
 	char bytes[4096];
 	size_t length;
@@ -26,7 +28,7 @@ static void note(const struct markup_resource *r, void *context)
 	struct remembered_item items[PAGE_ITEMS_MOST];
 	struct arena a;
 	arena_init(&a, NULL, 0);
-	size_t count = page_items_of(&a, &page, r, items);
+	size_t count = page_items_of(&a, &page, r, scripts, items);
 	for (size_t i = 0; i < count; i++)
 		t->length += (size_t)snprintf(t->bytes + t->length, sizeof(t->bytes) - t->length,
 		    "%s %s %.*s %.*s%s [%.*s]\n", sources[items[i].source], rels[items[i].rel],
@@ -74,6 +76,10 @@ static void scripts_that_a_page_waits_for_are_remembered(void **state)
 	check("<script src=a.js></script><script src=b.js defer></script><script async src=c.js></script>"
 	      "<script type=module defer src=m.js></script><script type=module async src=n.js></script>",
 	    "head preload /d/a.js script []\nhead modulepreload /d/m.js script []\n");
+	scripts = CONF_SCRIPTS_ALL;
+	check("<script src=b.js defer></script><script async type=module src=n.js></script>",
+	    "head preload /d/b.js script []\nhead modulepreload /d/n.js script []\n");
+	scripts = CONF_SCRIPTS_BLOCKING;
 }
 
 static void what_is_in_doubt_is_not_remembered(void **state)
