@@ -60,7 +60,7 @@ static bool is_recorded(const struct exchange *x)
 	return x->facts.listener && conf_listen_records(x->facts.listener);
 }
 
-/* Without Sec-Fetch-Mode: what a browser accepts when it navigates. */
+/* Without Sec-Fetch-Dest and Sec-Fetch-Mode: what a browser accepts when it navigates. */
 static bool is_navigation(const struct exchange *x)
 {
 	const struct http_field *accept;
