@@ -250,6 +250,7 @@ struct conf_origin {
 	uint32_t max_queue;           /* requests waiting for a stream: 10000 */
 	uint32_t slow_share;          /* of the connections, in percent: 75 */
 	uint32_t fetch_share;         /* of a server's room, in ten-thousandths: 2500 */
+	uint32_t speculation_share;   /* likewise; when more is taken, speculative loads are refused: 5000 */
 	uint64_t fetch_budget_bytes;  /* a minute, per worker, of fetches that no request claims; 0 = no limit: 64 MiB */
 	uint32_t max_destinations;    /* of forward:, per worker: 10000 */
 	uint32_t max_requests;        /* outstanding at each server, per worker; 0 = no limit */

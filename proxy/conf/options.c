@@ -627,6 +627,9 @@ const struct conf_option conf_options[] = {
         .sentence = "The share of a server's room (streams, HTTP/1.1 connections, max-requests) that fetches may take: requests of "
         "pushgate's own for responses that are held. More of them wait until others end, and are not made while clients have taken all "
         "the room. A fetch that a client's request joins does not count any more. 0%: nothing is fetched."},
+    {ORIGIN(speculation_share), .key = "speculation-share", SHARE("1% ... 100%", 100), .right = "give a share from 1% to 100%", .example = "80%", .preset = "50%",
+        .sentence = "When requests have taken this share of a server's room (streams, HTTP/1.1 connections, max-requests), loads that browsers "
+        "make ahead of a navigation get 503, in routes with speculation."},
     {ORIGIN(fetch_budget_bytes), .key = "fetch-budget", SIZE(0, 1024 * GIB), .example = "10m", .preset = "64m",
         .sentence = "How many bytes of fetched responses a minute may be asked for by no client, in each worker. Above it nothing is "
         "fetched for a while. 0: no limit."},

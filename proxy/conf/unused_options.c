@@ -136,6 +136,8 @@ WHEN(needs_no_ip, struct conf_origin, !is_reached_by_ip(o))
 WHEN(is_demo, struct conf_origin, o->kind == CONF_ORIGIN_DEMO)
 WHEN(checks_nothing, struct conf_origin, o->check.kind == CONF_CHECK_OFF)
 WHEN(asks_nothing, struct conf_origin, o->check.kind == CONF_CHECK_CONNECT)
+WHEN_NO_ROUTE(has_no_speculation, struct conf_origin,
+    i->speculation.kind != SPECULATION_OFF && conf_route_uses(i, o))
 WHEN_NO_ROUTE(has_no_subscription, struct conf_origin, i->subscription &&conf_route_uses(i, o))
 WHEN_NO_ROUTE(has_no_tunnels, struct conf_origin,
     is_forward_origin(o) || (i->upgrade_count > 0 && conf_route_uses(i, o)))
@@ -248,6 +250,8 @@ static const struct row {
 	refuses_pushes, "the origin has push = refuse"},
     {CONF_SECTION_ORIGIN, "max-subscriptions", has_no_subscription,
 	"no route to it has subscription = yes"},
+    {CONF_SECTION_ORIGIN, "speculation-share", has_no_speculation,
+	"no route to it has speculation"},
     {CONF_SECTION_ORIGIN, "max-tunnels", has_no_tunnels, "no route to it has upgrade"},
     {CONF_SECTION_ORIGIN, EJECTS, is_forward,
 	"server is forward:, and pushgate keeps no health of servers that requests name"},

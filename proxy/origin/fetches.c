@@ -48,6 +48,13 @@ static bool is_crowded(const struct origin_server *s, uint32_t own)
 	       s->requests - own - f->queued - f->kept >= room;
 }
 
+bool server_spares_room(const struct origin_server *s)
+{
+	uint64_t most = (uint64_t)room_of(s) * s->origin->conf->speculation_share / SHARE_WHOLE;
+	return s->known.streams == 0 ||
+	       s->requests - 1 - s->fetches.queued - s->fetches.kept < (most > 0 ? most : 1);
+}
+
 bool origin_fetch_is_crowded(const struct origin_server *s)
 {
 	return is_crowded(s, 0);

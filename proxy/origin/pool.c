@@ -241,6 +241,12 @@ static bool count_tunnel(struct origin_server *s, struct exchange *x)
 	return true;
 }
 
+/* Nobody waits for a speculative load: it neither waits itself nor takes the last room. */
+static bool takes_load(struct pool *p, struct exchange *x, bool has_room)
+{
+	return has_room && pool_may_send_soon(p, x) && server_spares_room(p->server);
+}
+
 void pool_dispatch(struct pool *p, struct exchange *x)
 {
 	origin_attempt_of(x)->pool = p;
@@ -258,7 +264,7 @@ void pool_dispatch(struct pool *p, struct exchange *x)
 		c = has_room ? pool_private_idle(p, x) : NULL;
 	else if (is_next && has_room)
 		c = pool_conn_with_room(p, x);
-	if (!c && x->terms.is_speculative && !(has_room && pool_may_send_soon(p, x))) {
+	if (x->terms.is_speculative && !takes_load(p, x, has_room)) {
 		exchange_on_up_failed(x, &relay_cause_SPECULATION_NO_ROOM, 0, NULL);
 		return;
 	}

@@ -192,6 +192,9 @@ static inline enum origin_fetch_state fetch_state(const struct exchange *x)
 	return (enum origin_fetch_state)origin_attempt_of(x)->fetch.state;
 }
 
+/* Whether the server may be given a speculative load, which counts among its requests already (speculation-share). */
+bool server_spares_room(const struct origin_server *s);
+
 /* ---- pool_slow.c ---- */
 
 /* Its connections carry one request at a time, so that a slow one holds what others wait for. */

@@ -50,6 +50,24 @@ scenario('of several requests in flight that a server may have, the last is no l
 	await client.response(1);
 });
 
+scenario('a load takes none of the room that the origin keeps for others', {
+	...NARROW, origin: { 'max-connections': 1, 'speculation-share': '50%' }, origins: { main: { settings: { maxConcurrentStreams: 8 } } },
+}, async (s) => {
+	const { client, origin, up } = await s.open(); /* the first request waits for the SETTINGS */
+	const ask = async (id, fields = {}) => { client.request(id, { path: `/${id}`, ...fields }); return origin.expectRequest(`/${id}`); };
+	const busy = [up, await ask(3), await ask(5), await ask(7, LOAD)]; /* of eight streams four are taken */
+	client.request(9, { path: '/9', ...LOAD });
+	assert.equal((await client.response(9)).headers[':status'], '503');
+	assert.equal((await logged(s, '/9')).detail, 'speculation-no-room');
+	busy.push(await ask(11));
+	for (const { stream } of busy.slice(0, 2))
+		origin.respond(stream);
+	await client.response(1);
+	await client.response(3);
+	origin.respond((await ask(13, LOAD)).stream);
+	assert.equal((await client.response(13)).headers[':status'], '200', 'three are taken');
+});
+
 scenario('a load waits for a connection that is being opened', NARROW, async (s) => {
 	const { client, origin, up } = await s.open({ request: { ...LOAD, 'sec-purpose': 'prefetch;prerender' } });
 	origin.respond(up.stream, { body: 'page' });
