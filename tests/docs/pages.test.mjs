@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { ROOT, workDir } from '../support/gate.mjs';
 import { checkFragment, checkOption, optionsKnown, optionsNamed } from '../support/page_config.mjs';
 import { readPage } from '../support/page_text.mjs';
-import { runPage } from '../support/pages.mjs';
+import { runPage } from '../support/page_alone.mjs';
 
 const MOVING = fs.readFileSync(path.join(ROOT, 'docs/MOVING.md'), 'utf8');
 const FLEET = fs.readFileSync(path.join(ROOT, 'docs/FLEET.md'), 'utf8');

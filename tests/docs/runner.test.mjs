@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { mayBeAlone, runPage } from '../support/pages.mjs';
+import { mayBeAlone, runPage } from '../support/page_alone.mjs';
 
 const ALONE = mayBeAlone();
 

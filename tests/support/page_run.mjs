@@ -6,7 +6,7 @@
  *
  * What a page does before its first `##` is there in every section: each begins in a folder of its own, a copy of that one. At
  * the end of a section its programs are ended. Blocks name fixed ports, as people write them, so a page runs in a network
- * namespace of its own (pages.mjs); where there is none, PAGE_SHARED=1 says so.
+ * namespace of its own (page_alone.mjs); where there is none, PAGE_SHARED=1 says so.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
