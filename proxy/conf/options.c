@@ -1017,8 +1017,8 @@ const struct conf_option conf_options[] = {
         .sentence = "Whether a browser loads the page before its user asks for it, as in [push]."},
     {PRELOAD(share), .key = "share", READ("off | 0% ... 100%", conf_read_arm_share, "write off, or a share of the clients from 0% to 100%"),
         .suggest = suggest_percent, .example = "50%", .preset = "off",
-        .sentence = "The share of the clients whose requests get the section's offers; the others get none, so that both can be compared "
-        "(docs/RECIPES.md). A client's address decides, so that a client stays in its arm. Each page load gets a Server-Timing entry "
+        .sentence = "The share of the clients whose requests get the section's offers, and teach what it remembers; the others do neither, so "
+        "that both can be compared (docs/RECIPES.md). A client's address decides, so that a client stays in its arm. Each page load gets a Server-Timing entry "
         "pushgate-arm that names the arm, and the log has it as arm. Where several such sections match, the first one decides for all. off: "
         "all clients get the offers, and no response says so."},
     {PRELOAD(link), .key = "link", SWITCH("no yes"), .preset = "no",

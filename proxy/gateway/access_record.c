@@ -330,6 +330,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 		return;
 	const struct conf_route *route = x->place.route;
 	usec now = g->relay.now;
+	const struct conf_arm *arm = offer_part(x)->arm;
 	struct observe_trace trace;
 	const struct observe_push push = {.parent_id = x->pushed.parent_id,
 	    .source = x->pushed.source,
@@ -357,7 +358,7 @@ static void log_exchange(struct gateway *g, const struct exchange *x, enum obser
 		.missed = x->ending.missed,
 		.wasted_bytes = hold_part(x)->wasted_bytes},
 	    .push = is_push ? &push : NULL,
-	    .arm = x->pushes.arm ? x->pushes.arm->text : NULL,
+	    .arm = arm ? arm->text : NULL,
 	    .trace = access_record_trace(x, &trace),
 	};
 	observe_access_log(g->env.observe, &line);

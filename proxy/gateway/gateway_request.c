@@ -51,7 +51,7 @@ static RARE void offer_own(struct gateway *g, struct exchange *x)
 {
 	struct client_facts facts;
 	offer_on_request(&g->offers, client_facts(x, &facts), x);
-	const struct conf_arm *arm = x->pushes.arm;
+	const struct conf_arm *arm = offer_part(x)->arm;
 	if (arm && arm->preload < OBSERVE_PLACES)
 		g->env.observe->counters->arm_pages[arm->preload][arm->is_on]++;
 }

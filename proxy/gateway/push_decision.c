@@ -32,6 +32,7 @@ static void log_decision(struct gateway *g, const struct exchange *parent,
 	const struct conf_route *route = parent->place.route;
 	const struct conf_origin *origin = parent->place.origin;
 	const struct http_head *head = offer->promised;
+	const struct conf_arm *arm = offer_part(parent)->arm;
 	struct observe_trace trace;
 	const struct observe_push push = {
 	    .parent_id = parent->id, .source = offer->source, .verdict = *verdict};
@@ -49,7 +50,7 @@ static void log_decision(struct gateway *g, const struct exchange *parent,
 	    .response.first_byte = USEC_NEVER,
 	    .ending.outcome = verdict->action == POLICY_DROP ? OBSERVE_REFUSED : OBSERVE_COMPLETE,
 	    .push = &push,
-	    .arm = parent->pushes.arm ? parent->pushes.arm->text : NULL,
+	    .arm = arm ? arm->text : NULL,
 	    .trace = access_record_trace(parent, &trace),
 	};
 	observe_access_log(g->env.observe, &line);
@@ -99,7 +100,7 @@ void promise_made(void *context, struct exchange *push)
 	const struct policy_verdict *verdict = &push->pushed.verdict;
 	bool is_held = push->pushed.state == PUSH_HELD;
 	client_part(push)->hop = client_part(push->pushed.parent)->hop;
-	push->pushes.arm = push->pushed.parent->pushes.arm;
+	offer_part(push)->arm = offer_part(push->pushed.parent)->arm;
 	counters->pushes_offered++;
 	counters->pushes_forwarded += !is_held;
 	counters->pushes_held += is_held;

@@ -79,8 +79,8 @@ static void response_head(void *context, struct exchange *x, struct http_head *h
 		client_diary_response(x, head);
 	if (route && route->server_timing) /* behind offer_links, which decides on pushes */
 		server_timing_add(x, head);
-	if (x->pushes.arm && !exchange_is_push(x))
-		server_timing_add_arm(x->pushes.arm, head);
+	if (offer_part(x)->arm && !exchange_is_push(x))
+		server_timing_add_arm(offer_part(x)->arm, head);
 	if (route && route->speculation.kind != SPECULATION_OFF)
 		speculation_response(g, x, head);
 	http_via_add(head, &g->routes.via);

@@ -30,5 +30,5 @@ void offer_choose_arm(const struct conf *conf, struct exchange *x, bool is_page,
 		takes[i] = arm->is_on;
 	}
 	if (is_page)
-		x->pushes.arm = arm;
+		offer_part(x)->arm = arm;
 }

@@ -39,6 +39,8 @@ struct offer_early {
 struct __attribute__((may_alias)) offer_part {
 	struct remembered_draft *draft;  /* the lesson; NULL: none is open */
 	const struct offer_early *early; /* NULL: no 103 with links has come */
+	const struct conf_arm
+	    *arm;      /* of a page load and of its pushes; NULL: nothing is compared */
 	uint8_t level; /* enum conf_remembers, of the [preload] sections that take the page load */
 	bool is_drawn; /* the view is taught, with what comes after it */
 	bool takes_all_scripts; /* remembered-scripts = all, of one of these sections */

@@ -5,7 +5,6 @@
 
 #include "proxy/base/list.h"
 
-struct conf_arm;
 struct policy_request;
 
 #include <stdbool.h>
@@ -20,8 +19,6 @@ struct exchange_pushes {
 	/* Answers of the policy that are the same for all of them (struct policy_request), in the request's arena;
 	 * NULL: none has been decided yet. */
 	struct policy_request *request;
-	const struct conf_arm
-	    *arm; /* of a page load and of its pushes; NULL: nothing is compared. offer/ sets it */
 	bool is_subscription; /* the client waits for them; set when it is dispatched */
 	bool takes_links;     /* Link fields of the response are offers */
 	bool is_held_back;    /* a subscription: its origin connection is not read from now */

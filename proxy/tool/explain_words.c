@@ -38,7 +38,7 @@ void explain_interim(FILE *out, const struct explain_scene *s, uint16_t status)
 
 void explain_arm(FILE *out, const struct exchange *x)
 {
-	const struct conf_arm *arm = x->pushes.arm;
+	const struct conf_arm *arm = offer_part(x)->arm;
 	if (arm)
 		fprintf(out,
 		    "\narm %s: by its address this client gets %s [preload] sections with share\n",

@@ -147,8 +147,8 @@ static void section_without_share_is_used_in_both_arms(void **state)
 		offer_choose_arm(conf, x, true, takes);
 		assert_true(takes[0]);
 		assert_int_equal(takes[1], is_on);
-		assert_string_equal(x->pushes.arm->text, is_on ? "p=on" : "p=off");
-		assert_int_equal(x->pushes.arm->preload, 1);
+		assert_string_equal(offer_part(x)->arm->text, is_on ? "p=on" : "p=off");
+		assert_int_equal(offer_part(x)->arm->preload, 1);
 		free(x);
 	}
 	conf_free(conf);
@@ -165,7 +165,7 @@ static void first_section_that_matches_decides_for_all(void **state)
 		assert_false(takes[0]);
 		assert_int_equal(takes[1], is_on);
 		assert_int_equal(takes[2], is_on);
-		assert_string_equal(x->pushes.arm->text, is_on ? "q=on" : "q=off");
+		assert_string_equal(offer_part(x)->arm->text, is_on ? "q=on" : "q=off");
 		free(x);
 	}
 	conf_free(conf);
@@ -180,7 +180,7 @@ static void request_for_an_asset_is_in_the_arm_and_no_page_load(void **state)
 		struct exchange *x = exchange_of(is_on, conf->preloads);
 		offer_choose_arm(conf, x, false, takes);
 		assert_int_equal(takes[0], is_on);
-		assert_null(x->pushes.arm);
+		assert_null(offer_part(x)->arm);
 		free(x);
 	}
 	conf_free(conf);
@@ -194,7 +194,7 @@ static void request_that_no_section_with_share_takes_is_in_no_arm(void **state)
 	struct exchange *x = memory_new(struct exchange);
 	offer_choose_arm(conf, x, true, takes);
 	assert_true(takes[0] && !takes[1]);
-	assert_null(x->pushes.arm);
+	assert_null(offer_part(x)->arm);
 	free(x);
 	conf_free(conf);
 }
