@@ -286,6 +286,27 @@ void client_diary_ended(struct exchange *x, enum observe_outcome outcome)
 		forget(x, key);
 }
 
+/* The client gets what is held for a page later than the page's head, which brings the cookie: it counts in the version that
+ * is the latest so far. Else a client that comes back over another connection would have it fetched for nothing. */
+void client_diary_expect(const struct exchange *page, struct policy_cookie_set *set)
+{
+	const struct clients *clients = conn_of(client_part(page)->diary)->clients;
+	list_for_each(&page->pushes.list, push, struct exchange, pushed.sibling)
+	{
+		enum policy_action action = push->pushed.verdict.action;
+		if (push->method != HTTP_METHOD_GET ||
+		    (action != POLICY_HOLD && action != POLICY_HINT_HOLD))
+			continue;
+		uint64_t key =
+		    key_for(page, SLICE("GET"), push->request->authority, push->request->path);
+		uint32_t coding = latest_validators_coding(push->request, page->request), validator;
+		if (latest_validators_find(&clients->validators,
+			validator_key(key, push->place.route, page), coding, &validator) &&
+		    validator != 0)
+			policy_cookie_add(set, key, validator);
+	}
+}
+
 /* ---- requests and responses ---- */
 
 void client_diary_request(struct client_conn *c, struct exchange *x)

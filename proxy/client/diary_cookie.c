@@ -75,6 +75,7 @@ void diary_cookie_add(struct client_conn *c, const struct exchange *x, struct ht
 	struct policy_cookie_set now = *had;
 	bool remains = policy_cookie_merge(
 	    &now, &diary->resources, (uint32_t)(x->relay->now / USEC_PER_SEC + age));
+	client_diary_expect(x, &now);
 	uint64_t expires = cookie_expiry(had, remains, wall + age);
 	size_t n = policy_cookie_write(&now, &c->clients->cookie_keys, expires, text);
 	if (set_hash(&now) == diary->cookie_hash)

@@ -438,6 +438,44 @@ scenario('the cookie is Secure over TLS, and for navigations alone', withCookie(
 	assert.equal(cookieOf(fetched.page), undefined);
 });
 
+/* A page with held assets: the page's response comes before those of the assets, which the client asks for then. */
+async function heldVisit(client, origin, assets, fields = {}) {
+	client.request(1, { path: '/page', ...VISIT, ...fields });
+	const up = await origin.expectRequest('/page');
+	const first = (origin.lastPush ?? 0) + 2;
+	assets.forEach((asset, i) => origin.push(up, (origin.lastPush = first + 2 * i), asset));
+	origin.respond(up.stream, { body: 'page' });
+	const page = await client.response(1);
+	await origin.sync();
+	const held = assets.filter((_, i) => origin.seen('RST_STREAM', { stream: first + 2 * i }).length === 0);
+	for (const [i, asset] of assets.entries()) {
+		if (!held.includes(asset))
+			continue;
+		origin.respond(first + 2 * i, { fields: { etag: '"1"', 'cache-control': 'max-age=60' }, body: 'css' });
+		client.request(3 + 2 * i, { path: asset });
+		assert.equal(String((await client.response(3 + 2 * i)).body), 'css');
+	}
+	return { page, held };
+}
+
+// covers: P-src-once
+scenario('the cookie has what is held for its page in the latest version, although the client gets it later', withCookie({
+	extra: section('push hold', { action: 'hold' }),
+}), async (s) => {
+	const connect = () => s.connect({ settings: { enablePush: 0 } });
+	const teacher = await connect();
+	teacher.request(1, { path: '/a.css' });
+	const origin = await s.accept();
+	const up = await origin.expectRequest('/a.css');
+	origin.respond(up.stream, { fields: { etag: '"1"', 'cache-control': 'max-age=60' }, body: 'css' });
+	await teacher.response(1);
+	const came = await heldVisit(await connect(), origin, ['/a.css', '/b.css']);
+	assert.deepEqual(came.held, ['/a.css', '/b.css']);
+	/* Of /b.css no version was known when the page came. */
+	const again = await heldVisit(await connect(), origin, ['/a.css', '/b.css'], { cookie: pairOf(cookieOf(came.page)) });
+	assert.deepEqual(again.held, ['/b.css']);
+});
+
 // covers: P-src-once
 scenario('a cookie that was tampered with is ignored, and not passed on', withCookie(), async (s) => {
 	const serve = pushing(undefined, ['/a.css', '/b.css']);
