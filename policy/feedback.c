@@ -16,10 +16,13 @@ static const struct {
     [POLICY_EVENT_HELD] = {"held", BEGINS},
     [POLICY_EVENT_HINTED] = {"hinted", COUNTS},
     [POLICY_EVENT_SHADOWED] = {"shadowed", COUNTS},
+    [POLICY_EVENT_AWAITED] = {"awaited", BEGINS},
     [POLICY_EVENT_USED] = {"used", ENDS},
     [POLICY_EVENT_CLAIMED] = {"claimed", ENDS},
+    [POLICY_EVENT_FOLLOWED] = {"followed", ENDS},
     [POLICY_EVENT_RESET] = {"reset", ENDS},
     [POLICY_EVENT_EXPIRED] = {"expired", ENDS},
+    [POLICY_EVENT_IGNORED] = {"ignored", ENDS},
     [POLICY_EVENT_WITHDRAWN] = {"withdrawn", ENDS},
 };
 
@@ -27,6 +30,12 @@ const char *policy_event_name(enum policy_event event)
 {
 	ensure((unsigned)event < POLICY_EVENT_COUNT);
 	return events[event].name;
+}
+
+bool policy_event_is_use(enum policy_event event)
+{
+	return event == POLICY_EVENT_USED || event == POLICY_EVENT_CLAIMED ||
+	       event == POLICY_EVENT_FOLLOWED;
 }
 
 void policy_feedback_init(struct policy_feedback *f, const struct policy_rules *rules)
@@ -116,7 +125,7 @@ static enum policy_change note_end(
 		t->recent_withdrawn /= 2;
 	}
 	t->recent_ended++;
-	t->recent_used += event == POLICY_EVENT_USED || event == POLICY_EVENT_CLAIMED;
+	t->recent_used += policy_event_is_use(event);
 	t->recent_withdrawn += event == POLICY_EVENT_WITHDRAWN;
 	if (t->state == POLICY_RULE_ACTIVE) {
 		if (t->recent_ended < sample_of(rule) || !is_poor(t, rule))
@@ -154,9 +163,11 @@ enum policy_change policy_feedback_note(
 
 uint32_t policy_feedback_used_rate(const struct policy_tally *t)
 {
-	uint64_t used = t->events[POLICY_EVENT_USED] + t->events[POLICY_EVENT_CLAIMED];
-	uint64_t ended = used + t->events[POLICY_EVENT_RESET] + t->events[POLICY_EVENT_EXPIRED] +
-			 t->events[POLICY_EVENT_WITHDRAWN];
+	uint64_t used = 0, ended = 0;
 
+	for (enum policy_event event = 0; event < POLICY_EVENT_COUNT; event++) {
+		used += policy_event_is_use(event) ? t->events[event] : 0;
+		ended += events[event].kind == ENDS ? t->events[event] : 0;
+	}
 	return ended ? (uint32_t)(used * 10000 / ended) : 0;
 }

@@ -24,15 +24,20 @@ enum policy_event {
 	POLICY_EVENT_HELD,
 	POLICY_EVENT_HINTED,
 	POLICY_EVENT_SHADOWED, /* a shadow rule would have decided */
-	/* The end of a forwarded or held push. */
+	POLICY_EVENT_AWAITED,  /* hinted alone: it is seen whether the client requests it */
+	/* The end of a forwarded or held push, or of a hint. */
 	POLICY_EVENT_USED,      /* forwarded, and delivered completely */
 	POLICY_EVENT_CLAIMED,   /* held, and the client requested it */
+	POLICY_EVENT_FOLLOWED,  /* hinted, and the client requested it right after */
 	POLICY_EVENT_RESET,     /* forwarded, and the client reset it */
 	POLICY_EVENT_EXPIRED,   /* held, and no client requested it */
+	POLICY_EVENT_IGNORED,   /* hinted, and the client did not request it */
 	POLICY_EVENT_WITHDRAWN, /* offered by pushgate, but the response was an error or too large */
 	POLICY_EVENT_COUNT,
 };
 const char *policy_event_name(enum policy_event event);
+/* The client had a use of what it was offered. */
+bool policy_event_is_use(enum policy_event event);
 
 struct policy_outcome {
 	enum policy_event event;

@@ -100,6 +100,7 @@ struct gateway {
 	struct budget hold_budget;       /* the part of the worker's memory that they may use */
 	struct policy_feedback feedback; /* how many of each rule's pushes were used */
 	struct rule_misses *rule_misses; /* by policy_rule.index; owned */
+	struct hint_uses *hint_uses;     /* owned; NULL: no rule pauses for unused hints */
 	struct route_env routes;         /* borrows the members below, as the next */
 	struct offer_env offers;
 	struct router *router, *forward_router; /* owned; the second may be NULL */
@@ -214,6 +215,7 @@ void promise_made(void *gateway, struct exchange *push);
 /* ---- push_feedback.c: reports the results of pushes to the policy ---- */
 
 void feedback_init(struct gateway *g);
+void feedback_event(struct gateway *g, const struct policy_rule *rule, enum policy_event event);
 void feedback_fini(struct gateway *g);
 void feedback_decided(struct gateway *g, const struct policy_verdict *verdict);
 void feedback_made(struct gateway *g, const struct exchange *push);
@@ -221,6 +223,16 @@ void feedback_shadowed(
     void *gateway, struct exchange *parent, const struct policy_verdict *verdict);
 void feedback_ended(struct gateway *g, const struct exchange *push, enum observe_outcome outcome);
 void feedback_held(struct gateway *g, const struct hold_note *held);
+
+/* ---- hint_uses.c ---- */
+
+void hint_uses_init(struct gateway *g);
+void hint_uses_fini(struct gateway *g);
+/* The resource was hinted to the client of `parent`, and not held. */
+void hint_uses_made(struct gateway *g, const struct exchange *parent,
+    const struct http_head *promised, const struct policy_verdict *verdict);
+/* A client's request; with g->hint_uses. */
+void hint_uses_asked(struct gateway *g, const struct exchange *x);
 
 /* ---- recheck.c ---- */
 

@@ -94,6 +94,8 @@ static void serve(struct gateway *g, struct exchange *x)
 		client_bound_call(x);
 	if (x->place.route->speculation.kind != SPECULATION_OFF)
 		note_speculative(g, x);
+	if (g->hint_uses)
+		hint_uses_asked(g, x);
 	if (g->env.conf->preload_count > 0)
 		offer_own(g, x);
 	if (exchange_is_over(x) || (hold_may_answer(&g->hold) && hold_claim(&g->hold, x)))

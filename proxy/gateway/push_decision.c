@@ -83,6 +83,7 @@ void promise_decided(void *context, struct exchange *parent, const struct policy
 		origin_promise_refused(parent, verdict.reason);
 	if (is_hinted) {
 		client_diary_hinted(parent, head);
+		hint_uses_made(g, parent, head, &verdict);
 		if (offer->source == POLICY_REMEMBERED && g->lessons.offers)
 			offer_lesson_offered(g->lessons.offers, parent, head);
 	}

@@ -59,7 +59,7 @@ static void report(struct gateway *g, const struct policy_rule *rule, struct pol
 		return;
 	uint32_t slot = rule->index < OBSERVE_RULES ? rule->index : OBSERVE_RULES;
 	struct observe_rule *counters = &g->env.observe->counters->rules[slot];
-	bool is_used = outcome.event == POLICY_EVENT_USED || outcome.event == POLICY_EVENT_CLAIMED;
+	bool is_used = policy_event_is_use(outcome.event);
 	counters->events[outcome.event]++;
 	counters->used_bytes += is_used ? outcome.bytes : 0;
 	counters->wasted_bytes += is_used ? 0 : outcome.bytes;
@@ -68,7 +68,7 @@ static void report(struct gateway *g, const struct policy_rule *rule, struct pol
 	log_change(g, rule, policy_feedback_note(&g->feedback, rule, &outcome));
 }
 
-static void report_event(struct gateway *g, const struct policy_rule *rule, enum policy_event event)
+void feedback_event(struct gateway *g, const struct policy_rule *rule, enum policy_event event)
 {
 	report(g, rule, (struct policy_outcome){.event = event});
 }
@@ -78,11 +78,13 @@ void feedback_init(struct gateway *g)
 	policy_feedback_init(&g->feedback, &g->env.conf->policy);
 	if (g->feedback.count > 0)
 		g->rule_misses = memory_zalloc(g->feedback.count * sizeof *g->rule_misses);
+	hint_uses_init(g);
 	g->relay.feedback = &g->feedback;
 }
 
 void feedback_fini(struct gateway *g)
 {
+	hint_uses_fini(g);
 	policy_feedback_fini(&g->feedback);
 	free(g->rule_misses);
 }
@@ -94,16 +96,16 @@ static bool has_hint(const struct policy_verdict *v)
 
 void feedback_decided(struct gateway *g, const struct policy_verdict *verdict)
 {
-	report_event(g, verdict->rule, POLICY_EVENT_OFFERED);
+	feedback_event(g, verdict->rule, POLICY_EVENT_OFFERED);
 	if (has_hint(verdict))
-		report_event(g, verdict->rule, POLICY_EVENT_HINTED);
+		feedback_event(g, verdict->rule, POLICY_EVENT_HINTED);
 }
 
 void feedback_made(struct gateway *g, const struct exchange *push)
 {
 	const struct policy_verdict *v = &push->pushed.verdict;
 	feedback_decided(g, v);
-	report_event(g, v->rule,
+	feedback_event(g, v->rule,
 	    push->pushed.state == PUSH_HELD ? POLICY_EVENT_HELD : POLICY_EVENT_FORWARDED);
 }
 
@@ -111,9 +113,9 @@ void feedback_shadowed(void *context, struct exchange *parent, const struct poli
 {
 	struct gateway *g = context;
 	(void)parent;
-	report_event(g, verdict->rule, POLICY_EVENT_OFFERED);
+	feedback_event(g, verdict->rule, POLICY_EVENT_OFFERED);
 	if (verdict->reason == &policy_reason_SHADOW) /* otherwise a guard would have refused it */
-		report_event(g, verdict->rule, POLICY_EVENT_SHADOWED);
+		feedback_event(g, verdict->rule, POLICY_EVENT_SHADOWED);
 }
 
 /* Only a push that we requested ourselves counts against its rule when it is withdrawn. */

@@ -4,6 +4,8 @@
  * urgent than they are, has a share of the room and a budget, and ends when nobody waits for it any more.
  */
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import { samples, scenario, section, until } from '../support/gate.mjs';
 import { recordingOrigin, response } from '../support/http1.mjs';
 
@@ -329,4 +331,97 @@ scenario('without hold-shared each client has a fetch of its own', { origin: ONE
 	await origin.expectRequest('/a0.css');
 	second.request(1, { path: '/' });
 	await origin.expectRequest('/a0.css');
+});
+
+/* ---- min-used ---- */
+
+const LOAD = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+const HINTED = {
+	origin: ONE, server: { 'diary-entries': 0, 'status-socket': 'status' }, extra: page(1, 'hint', { 'min-used': '50%', 'min-sample': 2 }),
+};
+/* A page load; whether it got a hint. */
+async function load(client, origin, id) {
+	client.request(id, { path: '/', ...LOAD });
+	const up = await origin.expectRequest('/');
+	origin.respond(up.stream, { body: 'page' });
+	const head = await client.expectHead(id);
+	const isHinted = head.headers[':status'] === '103';
+	if (isHinted)
+		await client.response(id);
+	return isHinted;
+}
+const events = (s, event) => s.gate.counters()[`pushgate_rule_total{rule="all",event="${event}"}`] ?? 0;
+
+// covers: P-hint-used
+scenario('a hint whose resource the client then requests counts as used, once', HINTED, async (s) => {
+	const { client, origin, up } = await s.open({ ...refusing, request: LOAD });
+	assert.equal((await client.expectHead(1)).headers[':status'], '103');
+	for (const id of [3, 5]) {
+		client.request(id, { path: '/a0.css' });
+		const asked = await origin.expectRequest('/a0.css');
+		origin.respond(asked.stream, { body: 'css' });
+		await client.response(id);
+	}
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(1);
+	assert.deepEqual([events(s, 'awaited'), events(s, 'followed'), events(s, 'ignored')], [1, 1, 0]);
+	assert.equal(s.gate.counters()['pushgate_rule_used_ratio{rule="all"}'], 1);
+});
+scenario('a rule whose hints are not followed pauses', HINTED, async (s) => {
+	const { client, origin, up } = await s.open({ ...refusing, request: LOAD });
+	assert.equal((await client.expectHead(1)).headers[':status'], '103');
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(1);
+	let id = 1;
+	await until('the rule pauses', async () => !await load(client, origin, id += 2));
+	await s.gate.error(/push all: too little of what it pushed was of use/);
+	await s.gate.access((l) => l.push && l.reason === 'paused');
+	assert.ok(events(s, 'ignored') >= 2);
+});
+
+/* ---- what the browser has ---- */
+
+// covers: P-src-revalidation
+for (const [name, fields] of [['of a reload', { 'cache-control': 'max-age=0' }], ['of a validator', { 'if-none-match': '"1"' }],
+	['of a reload without cache', { 'cache-control': 'no-cache', pragma: 'no-cache' }]]) {
+	scenario(`nothing is fetched or hinted for a page load ${name}`, { origin: ONE, extra: page(2, 'hint+hold') }, async (s) => {
+		const { client, origin, up } = await s.open({ ...refusing, request: { ...LOAD, ...fields } });
+		await s.settle(client, origin);
+		assert.deepEqual(asked(origin), []);
+		origin.respond(up.stream, { body: 'page' });
+		assert.equal((await client.expectHead(1)).headers[':status'], '200');
+		assert.equal((await push(s, '/a0.css')).reason, 'revalidation');
+	});
+}
+
+// covers: P-src-once
+const KNOWN = { 'diary-cookie': 'seen' };
+scenario('a visit with the cookie of the diary fetches nothing that the browser has and can use', {
+	origin: ONE, server: KNOWN, extra: page(2),
+	prepare(s) {
+		KNOWN['diary-cookie-key'] = path.join(s.dir, 'diary.key');
+		fs.writeFileSync(KNOWN['diary-cookie-key'], 'the secret of the diary');
+	},
+}, async (s) => {
+	const { client, origin, up, fetched } = await open(s, 2, { request: LOAD });
+	for (const f of fetched)
+		origin.respond(f.stream, { fields: { ...FRESH, etag: '"1"' }, body: 'css' });
+	origin.respond(up.stream, { body: 'page' });
+	await client.response(1);
+	for (const [id, path] of [[3, '/a0.css'], [5, '/a1.css']]) {
+		client.request(id, { path });
+		assert.match((await client.response(id)).headers['cache-status'], /hit/);
+	}
+	client.request(7, { path: '/next', ...LOAD });
+	const next = await origin.expectRequest('/next');
+	origin.respond(next.stream, { body: 'page' });
+	const cookie = (await client.response(7)).headers['set-cookie'].split(';')[0];
+	const again = await s.connect(refusing.client);
+	again.request(1, { path: '/', ...LOAD, cookie });
+	const page = await origin.expectRequest('/');
+	await s.settle(again, origin);
+	assert.deepEqual(asked(origin), []);
+	origin.respond(page.stream, { body: 'page' });
+	await again.response(1);
+	assert.equal((await s.gate.access((l) => l.push && l.verdict === 'drop')).reason, 'known');
 });

@@ -252,11 +252,32 @@ static void without_rules_there_is_nothing_to_count(void **state)
 	policy_feedback_fini(&feedback);
 }
 
+/* A hint has its own begin and end: a rule pauses for those that are ignored, and is tried again. */
+static void hints_that_are_ignored_pause_their_rule(void **state)
+{
+	struct world *w = *state;
+	for (unsigned i = 0; i < 20; i++) {
+		note(w, POLICY_EVENT_AWAITED);
+		assert_false(is_paused(w));
+		note(w, i < 3 ? POLICY_EVENT_FOLLOWED : POLICY_EVENT_IGNORED);
+	}
+	assert_true(is_paused(w));
+	assert_int_equal(policy_feedback_used_rate(&w->feedback.tallies[w->rule->index]), 1500);
+	w->now += FEEDBACK_PAUSE_USEC;
+	for (unsigned i = 0; i < FEEDBACK_PROBES; i++) {
+		assert_false(is_paused(w));
+		note(w, POLICY_EVENT_AWAITED);
+		note(w, POLICY_EVENT_FOLLOWED);
+	}
+	assert_false(is_paused(w));
+}
+
 static void every_event_has_a_name(void **state)
 {
 	(void)state;
 	const char *const names[POLICY_EVENT_COUNT] = {"offered", "forwarded", "held", "hinted",
-	    "shadowed", "used", "claimed", "reset", "expired", "withdrawn"};
+	    "shadowed", "awaited", "used", "claimed", "followed", "reset", "expired", "ignored",
+	    "withdrawn"};
 	for (unsigned i = 0; i < POLICY_EVENT_COUNT; i++)
 		assert_string_equal(policy_event_name((enum policy_event)i), names[i]);
 }
@@ -281,6 +302,7 @@ int main(void)
 	    FEEDBACK_TEST(what_is_long_ago_fades),
 	    FEEDBACK_TEST(rule_that_names_no_sample_has_the_usual_one),
 	    FEEDBACK_TEST(ends_of_what_set_out_earlier_are_no_probes),
+	    FEEDBACK_TEST(hints_that_are_ignored_pause_their_rule),
 	    cmocka_unit_test(without_rules_there_is_nothing_to_count),
 	    cmocka_unit_test(every_event_has_a_name),
 	};
