@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Loads that browsers make ahead of a navigation: refused rather than kept waiting, and seen in the log. */
+/* Loads that browsers make ahead of a navigation: refused rather than kept waiting; and the rules for which they make them. */
 import assert from 'node:assert/strict';
+import http from 'node:http';
 import { freePort, scenario, section, until } from '../support/gate.mjs';
 import { nodeOrigin } from '../support/node.mjs';
 
@@ -66,6 +67,28 @@ scenario('a load takes none of the room that the origin keeps for others', {
 	await client.response(3);
 	origin.respond((await ask(13, LOAD)).stream);
 	assert.equal((await client.response(13)).headers[':status'], '200', 'three are taken');
+});
+
+const http1Port = await freePort();
+scenario('of an origin with HTTP/1.1 a load takes no connection that others may need', {
+	...NARROW, origin: { 'max-http1-connections': 4 }, origins: { main: { server: `http://127.0.0.1:${http1Port}` } },
+}, async (s) => {
+	const open = [];
+	const server = http.createServer((request, response) => open.push(response)).listen(http1Port, '127.0.0.1');
+	s.cleanups.push(() => { server.closeAllConnections(); server.close(); });
+	const client = await s.connect();
+	for (const [id, count] of [[1, 1], [3, 2]]) {
+		client.request(id, { path: `/${id}`, ...LOAD });
+		await until('the origin has it', () => open.length === count);
+	}
+	client.request(5, { path: '/5', ...LOAD });
+	assert.equal((await client.response(5)).headers[':status'], '503', 'two of four are taken');
+	client.request(7, { path: '/7' });
+	await until('a navigation is served', () => open.length === 3);
+	for (const response of open)
+		response.end('page');
+	for (const id of [1, 3, 7])
+		assert.equal((await client.response(id)).headers[':status'], '200');
 });
 
 scenario('a load waits for a connection that is being opened', NARROW, async (s) => {
