@@ -114,9 +114,11 @@ static struct remembered_page *page_to_follow(struct remembered *m, const struct
 	struct remembered_place *l = place_find(m, name);
 	if (!query_choose(m, l ? slice_of(l->rule, l->rule_len) : SLICE("=*"), query, &chosen))
 		return NULL;
-	if (l)
-		return page_followed(l, text_slice(&chosen), client);
-	l = place_get(m, name, SLICE(""), SLICE("=*"));
+	struct remembered_page *p = l ? page_followed(l, text_slice(&chosen), client) : NULL;
+	if (p || (l && l->vary_len > 0))
+		return p;
+	if (!l)
+		l = place_get(m, name, SLICE(""), SLICE("=*"));
 	return l ? page_new(m, l, text_slice(&chosen), SLICE(""), now) : NULL;
 }
 

@@ -202,6 +202,20 @@ static void queries_that_matter_make_pages(void **state)
 	assert_next("/?tab=1&utm_source=x", "/x");
 	assert_next("/?tab=2", "");
 	assert_next("/", "");
+	for (uint32_t client = 1; client < 4; client++)
+		go(client, "/", "/y");
+	assert_next("/", "/y");
+	assert_next("/?tab=1&utm_source=x", "/x");
+	/* There are eight of a place at most. */
+	char page[16];
+	for (unsigned i = 2; i < 20; i++) {
+		snprintf(page, sizeof(page), "/?tab=%u", i);
+		for (uint32_t client = 1; client < 4; client++)
+			go(client, page, "/z");
+	}
+	assert_next("/?tab=7", "/z");
+	assert_next("/?tab=19", "");
+	assert_next("/", "/y");
 }
 
 static void a_file_and_copies_have_them(void **state)
