@@ -180,20 +180,26 @@ static void add_links(struct exchange *x, struct arena *a, struct slice value, u
 
 /* ---- the lesson ---- */
 
+/* An empty value adds nothing to a list. */
+static bool is_of(const struct http_field *f, struct slice name)
+{
+	return f->value.len > 0 && slice_equal(f->name, name);
+}
+
 /* The values of all fields of this name, as one (RFC 9110 5.3). Empty: none, or longer than that. */
 static struct slice joined(
     struct arena *a, const struct http_head *head, struct slice name, size_t most)
 {
 	size_t bytes = 0, length = 0;
 	for (uint32_t i = 0; i < head->count; i++)
-		if (slice_equal(head->fields[i].name, name))
+		if (is_of(&head->fields[i], name))
 			bytes += head->fields[i].value.len + 2;
 	if (bytes == 0 || bytes - 2 > most)
 		return SLICE("");
 	char *text = arena_bytes(a, bytes);
 	for (uint32_t i = 0; i < head->count; i++) {
 		struct slice value = head->fields[i].value;
-		if (!slice_equal(head->fields[i].name, name))
+		if (!is_of(&head->fields[i], name))
 			continue;
 		memcpy(text + length, value.ptr, value.len);
 		memcpy(text + length + value.len, ", ", 2);

@@ -282,6 +282,7 @@ static void policies_of_a_103_come_with_ours(void **state)
 	    {{"content-security-policy", "default-src 'self'", "content-security-policy", "img-src *"}, {NULL},
 		"content-security-policy: default-src 'self', img-src *\n"},
 	    {{"referrer-policy", "no-referrer"}, {NULL}, "referrer-policy: no-referrer\n"},
+	    {{"referrer-policy", "no-referrer", "referrer-policy", ""}, {NULL}, "referrer-policy: no-referrer\n"},
 	    {{NULL}, {NULL}, ""},
 	    {{"content-security-policy", "script-src 'nonce-abc'"}, {NULL}, ""},
 	    {{"content-security-policy", "default-src 'self'"}, {"content-security-policy", "default-src *"}, ""},
