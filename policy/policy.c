@@ -193,6 +193,17 @@ bool policy_hints(const struct policy_rules *rules)
 	return has_action(rules, POLICY_PART_HINT);
 }
 
+bool policy_ignores_resources(const struct policy_rules *rules)
+{
+	bool ignores = true;
+	for (size_t i = 0; i < rules->count && ignores; i++) {
+		const struct policy_rule *r = &rules->rules[i];
+		ignores = r->types == 0 && r->methods == 0 && r->promised_paths.count == 0 &&
+			  r->destination_count == 0 && r->min_used == 0 && !r->shadow;
+	}
+	return ignores;
+}
+
 static bool say_interim(const struct policy_rules *rules)
 {
 	for (size_t i = 0; i < rules->count; i++)

@@ -208,6 +208,8 @@ extern const struct hold_ops gateway_hold_ops;
 
 void promise_facts(void *gateway, struct exchange *parent, struct http_head *promised,
     struct policy_offer *offer, struct relay_place *place);
+bool promise_is_special(
+    void *gateway, const struct exchange *parent, const struct http_head *promised);
 void promise_decided(void *gateway, struct exchange *parent, const struct policy_offer *offer,
     struct policy_verdict verdict);
 void promise_made(void *gateway, struct exchange *push);

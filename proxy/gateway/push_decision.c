@@ -20,6 +20,16 @@ void promise_facts(void *context, struct exchange *parent, struct http_head *pro
 	offer->promise_rate_exceeded = !origin_may_promise_more(parent);
 }
 
+bool promise_is_special(
+    void *context, const struct exchange *parent, const struct http_head *promised)
+{
+	const struct conf_listen *listen = parent->facts.listener;
+	(void)context;
+	return !listen || listen->access ||
+	       client_diary_knows(parent, promised, POLICY_REMEMBERED, parent->place.route) !=
+		   POLICY_NOT_KNOWN;
+}
+
 /* ---- verdicts ---- */
 
 /* The line of an offer that became no push. */

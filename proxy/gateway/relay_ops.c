@@ -212,6 +212,7 @@ const struct relay_ops gateway_relay_ops = {
     .tunnel_waits = tunnel_quota_waits,
     .tunnel_look = gateway_tunnel_look,
     .offer_facts = promise_facts,
+    .offer_is_special = promise_is_special,
     .offer_decided = promise_decided,
     .offer_shadowed = feedback_shadowed,
     .hold = hold_bind,

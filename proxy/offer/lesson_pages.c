@@ -12,7 +12,7 @@
 /* Of each version: enough votes, even if some clients come twice. */
 #define FIRST_VIEWS 16u
 /* Afterwards one of so many. */
-#define ONE_OF 8u
+#define ONE_OF 16u
 
 static uint64_t field_hash(uint64_t hash, const struct http_head *head, enum http_token token)
 {

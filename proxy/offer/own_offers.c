@@ -124,10 +124,11 @@ static void offer_remembered(
 	if (is_first && env->lessons)
 		offer_lesson_draw(env->lessons, x);
 	struct http_resource list[REMEMBERED_RESOURCES];
+	struct relay_offer_run run = {0};
 	size_t count = resources_told(env, x, list);
 	for (size_t i = 0; i < count && !exchange_is_over(x); i++)
-		exchange_offer(
-		    x, POLICY_REMEMBERED, &list[i], flags_of_told(x, &list[i].target, preload));
+		exchange_offer_next(x, POLICY_REMEMBERED, &list[i],
+		    flags_of_told(x, &list[i].target, preload), &run);
 	if (count > 0)
 		hint_under_policies(env, x);
 }

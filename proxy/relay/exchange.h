@@ -385,6 +385,17 @@ enum relay_offer_flags {
  */
 struct exchange *exchange_offer(struct exchange *x, enum policy_source source,
     const struct http_resource *resource, enum relay_offer_flags flags);
+/* What a list of offers of one request has in common: the verdict of the last one that was decided. */
+struct relay_offer_run {
+	struct policy_verdict verdict;
+	enum relay_offer_flags flags;
+	bool
+	    is_hint; /* and that of the next ones, if their flags are the same and nothing speaks against the resource */
+};
+/* The same for one of a list, most of which is of the request's own origin. *run is 0 before the first. */
+void exchange_offer_next(struct exchange *x, enum policy_source source,
+    const struct http_resource *resource, enum relay_offer_flags flags,
+    struct relay_offer_run *run);
 /* The same for a link of the origin's 103 that is about to be sent. False: a rule dropped the offer, and
  * the link must be taken out. */
 bool exchange_offer_early(

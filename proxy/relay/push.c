@@ -314,6 +314,52 @@ struct exchange *exchange_offer(struct exchange *x, enum policy_source source,
 	return offer(x, source, resource, flags, &verdict);
 }
 
+/* ---- lists ---- */
+
+/* Whether the verdict that was just given is that of all offers like it: a hint, whatever the resource is. */
+static bool is_hint_for_all(
+    const struct exchange *x, const struct relay_offer_run *run, bool is_preconnect)
+{
+	const struct policy_verdict *v = &run->verdict;
+	const struct policy_rules *rules = x->relay->policy;
+	enum policy_action wanted = v->rule ? v->rule->action : rules->fallback;
+	return v->action == POLICY_HINT && wanted == POLICY_HINT && !is_preconnect &&
+	       run->flags == RELAY_OFFER_PLAIN && x->relay->ops->offer_is_special &&
+	       policy_ignores_resources(rules);
+}
+
+/* False: something may speak against this resource. */
+static bool hint_again(struct exchange *x, enum policy_source source,
+    const struct http_resource *resource, const struct relay_offer_run *run)
+{
+	const struct relay *r = x->relay;
+	struct http_head named = *x->request; /* read only, instead of a real one for each */
+	named.path = resource->target.path;
+	const struct http_target target = http_target_of(&named);
+	if (resource->is_preconnect || x->pushes.open > 0 || exchange_effort(x)->is_used_up ||
+	    exchange_hint_refusal(x, &target) || r->ops->offer_is_special(r->context, x, &named))
+		return false;
+	const struct policy_offer same = {.source = source,
+	    .parent = x->request,
+	    .promised = &named,
+	    .as = resource->as,
+	    .client = x->facts.client};
+	exchange_hint(x, resource);
+	r->ops->offer_decided(r->context, x, &same, run->verdict);
+	return true;
+}
+
+void exchange_offer_next(struct exchange *x, enum policy_source source,
+    const struct http_resource *resource, enum relay_offer_flags flags, struct relay_offer_run *run)
+{
+	if (run->is_hint && flags == run->flags && hint_again(x, source, resource, run))
+		return;
+	exchange_charge(x);
+	offer(x, source, resource, flags, &run->verdict);
+	run->flags = flags;
+	run->is_hint = !exchange_is_over(x) && is_hint_for_all(x, run, resource->is_preconnect);
+}
+
 bool exchange_offer_early(
     struct exchange *x, const struct http_resource *resource, enum relay_offer_flags flags)
 {

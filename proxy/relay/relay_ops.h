@@ -47,6 +47,10 @@ struct relay_ops {
 	 * client. */
 	void (*offer_facts)(void *context, struct exchange *parent, struct http_head *promised,
 	    struct policy_offer *offer, struct relay_place *place);
+	/* Whether the client may have the resource already, or the rules of its listener may refuse it: false only if neither
+	 * is so for certain. May be NULL: then each offer is decided by itself. */
+	bool (*offer_is_special)(
+	    void *context, const struct exchange *parent, const struct http_head *promised);
 	/* An offer was dropped, or is only hinted at: for log and counters. Everything is borrowed. */
 	void (*offer_decided)(void *context, struct exchange *parent,
 	    const struct policy_offer *offer, struct policy_verdict verdict);

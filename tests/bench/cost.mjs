@@ -179,8 +179,8 @@ const RELATIONS = [
 	{ work: 'page-read', above: 'page-unread', most: 45 },
 	/* Its client accepts no pushes, so its links need not be read. */
 	{ work: 'links-8', above: 'fields-8', most: 10 },
-	/* The policy decides about each hint by itself: 5,300 instructions each. */
-	{ work: 'page-remembered', above: 'page-plain', most: 250 },
+	/* Five hints, of which each is an offer with counters and a place in the diary, and a head more. */
+	{ work: 'page-remembered', above: 'page-plain', most: 150 },
 	/* Nearly all of its requests are not recorded, and each gets a traceparent. */
 	{ work: 'request-traced', above: 'request-worker', most: 1.5 },
 	/* A forward proxy looks at where each request goes. */

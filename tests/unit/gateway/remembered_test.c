@@ -180,6 +180,55 @@ static void a_connection_is_nothing_that_could_be_held(void **state)
 	gate_world_free(w);
 }
 
+/* Offers of one list have one verdict only where each would have it by itself. */
+static void each_of_many_is_offered_as_if_alone(void **state)
+{
+	(void)state;
+	static const char links[] = "</a.css>; rel=preload; as=style, </b.js>; rel=preload; as=script, "
+				    "</c.css>; rel=preload; as=style, </d.png>; rel=preload; as=image";
+	static const char A[] = "</a.css>; rel=preload; as=style\n", B[] = "</b.js>; rel=preload; as=script\n",
+			  C[] = "</c.css>; rel=preload; as=style\n", D[] = "</d.png>; rel=preload; as=image\n";
+	const struct {
+		const char *server, *rules;
+		const char *hints[4];
+	} rows[] = {
+	    {NULL, HINTS, {A, B, C, D}},
+	    {"default-action = hint", "", {A, B, C, D}},
+	    {"default-action = drop", "[push s]\ntype = style\naction = hint\n", {A, C}},
+	    {"default-action = drop", "[push s]\npromised-path = /b.js /d.png\naction = hint\n", {B, D}},
+	    {NULL, "[push s]\npromised-path = /b.js\naction = drop\n" HINTS, {A, C, D}},
+	    {NULL, "[preload q]\nadd = /c.css as=style\n" HINTS, {C, A, B, D}},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char more[512], want[512] = "";
+		snprintf(more, sizeof(more), APPLY "%s", rows[i].rules);
+		for (int k = 0; k < 4 && rows[i].hints[k]; k++)
+			strcat(want, rows[i].hints[k]);
+		struct gate_world *w = gate_world_new(rows[i].server, LISTEN, NULL, more);
+		struct gate_peer *client = gate_client(w, NULL);
+		visits(w, client, 2, links);
+		uint64_t before = w->counters.pushes_offered;
+		if (strcmp(hinted(w, client, "192.0.2.51"), want) != 0)
+			fail_msg("row %zu: not %s", i, want);
+		/* With `add` the same resource is offered twice. */
+		assert_int_equal(w->counters.pushes_offered - before, 4 + (i == 5));
+		gate_world_free(w);
+	}
+}
+
+static void what_the_client_has_is_not_hinted_again(void **state)
+{
+	(void)state;
+	struct gate_world *w = world(APPLY HINTS);
+	struct gate_peer *client = gate_client(w, NULL), *same = gate_client(w, NULL);
+	/* its own views name nothing */
+	visits(w, client, 4, "</a.css>; rel=preload; as=style, </b.js>; rel=preload; as=script");
+	assert_string_equal(hinted(w, same, NULL), "</a.css>; rel=preload; as=style\n</b.js>; rel=preload; as=script\n");
+	assert_string_equal(hinted(w, same, NULL), "");
+	assert_int_equal(decided(w, &policy_reason_KNOWN), 2);
+	gate_world_free(w);
+}
+
 static void what_is_only_proposed_is_counted(void **state)
 {
 	(void)state;
@@ -483,7 +532,7 @@ static void one_client_is_taught_once_in_a_row(void **state)
 	struct gate_peer *client = gate_client(w, NULL);
 	for (int i = 0; i < 300; i++)
 		visit(w, client, "192.0.2.9", "link", "</evil.css>; rel=preload; as=style", NULL, NULL);
-	/* one of eight by chance: 37, and 100 with a probability below 1e-20 */
+	/* one of 16 by chance: 19, and 100 with a probability below 1e-20 */
 	assert_true(w->counters.lessons_taken < 100);
 	assert_string_equal(hinted(w, client, "192.0.2.51"), "");
 	visits(w, client, 4, "</a.css>; rel=preload; as=style");
@@ -501,7 +550,7 @@ static void later_views_teach_by_chance_and_new_versions_at_once(void **state)
 		snprintf(address, sizeof(address), "192.0.2.%d", i);
 		visit(w, client, address, "link", "</a.css>; rel=preload; as=style", "etag", "\"1\"");
 	}
-	/* the first 16, and of the next 200 one of eight */
+	/* the first 16, and of the next 200 one of 16 */
 	ASSERT_KNOWN(w, "/a.css as style: told (link)");
 	uint64_t before = w->counters.lessons_taken;
 	assert_in_range(before, 16, 116);
@@ -535,6 +584,8 @@ int main(void)
 	    cmocka_unit_test(attributes_stay_as_they_came_without_a_nonce),
 	    cmocka_unit_test(other_hosts_are_hinted_where_a_rule_says_so),
 	    cmocka_unit_test(a_connection_is_nothing_that_could_be_held),
+	    cmocka_unit_test(each_of_many_is_offered_as_if_alone),
+	    cmocka_unit_test(what_the_client_has_is_not_hinted_again),
 	    cmocka_unit_test(what_is_only_proposed_is_counted),
 	    cmocka_unit_test(private_pages_need_three_clients),
 	    cmocka_unit_test(frames_and_reloads_get_nothing),
