@@ -230,7 +230,7 @@ void feedback_held(struct gateway *g, const struct hold_note *held);
 
 void hint_uses_init(struct gateway *g);
 void hint_uses_fini(struct gateway *g);
-/* The resource was hinted to the client of `parent`, and not held. */
+/* With g->hint_uses: the resource was hinted to the client of `parent`, and not held. */
 void hint_uses_made(struct gateway *g, const struct exchange *parent,
     const struct http_head *promised, const struct policy_verdict *verdict);
 /* A client's request; with g->hint_uses. */

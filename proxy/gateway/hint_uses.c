@@ -96,7 +96,7 @@ void hint_uses_made(struct gateway *g, const struct exchange *parent,
     const struct http_head *promised, const struct policy_verdict *verdict)
 {
 	struct hint_uses *u = g->hint_uses;
-	if (!u || !verdict->rule || verdict->rule->min_used == 0)
+	if (!verdict->rule || verdict->rule->min_used == 0)
 		return;
 	expire(g);
 	if (u->count == AWAITED_MOST)

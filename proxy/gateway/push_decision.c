@@ -93,7 +93,9 @@ void promise_decided(void *context, struct exchange *parent, const struct policy
 		origin_promise_refused(parent, verdict.reason);
 	if (is_hinted) {
 		client_diary_hinted(parent, head);
-		hint_uses_made(g, parent, head, &verdict);
+		bool may_be_seen = !offer->is_preconnect && !offer->cross_origin;
+		if (g->hint_uses && may_be_seen)
+			hint_uses_made(g, parent, head, &verdict);
 		if (offer->source == POLICY_REMEMBERED && g->lessons.offers)
 			offer_lesson_offered(g->lessons.offers, parent, head);
 	}

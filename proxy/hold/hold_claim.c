@@ -223,7 +223,8 @@ static bool begin(struct held *h, struct claim *c)
 	if (!c->is_checked) {
 		enum hold_miss miss = held_fits(h, x, c->is_live, &field, &c->not_modified);
 		if (miss) {
-			note_miss(held_hold(h), h, x, miss, field);
+			/* That it was not for x says nothing of what its own client gets. */
+			note_miss(held_hold(h), c->is_foreign ? NULL : h, x, miss, field);
 			send_away(c);
 			return false;
 		}

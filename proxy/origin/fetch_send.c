@@ -51,6 +51,6 @@ void origin_fetch_claimed(struct exchange *x, struct http_priority priority)
 	a->fetch.state = ORIGIN_FETCH_NONE;
 	if (is_queued)
 		send_now(s, x);
-	else if (x->up.ops)
+	else if (x->up.ops && x->timing.answered == 0) /* else it hardly matters any more */
 		origin_leg_hurry(&x->up, priority);
 }
