@@ -34,7 +34,7 @@ export class Bench {
 		return this;
 	}
 	async close() {
-		for (const end of this.#cleanups.reverse())
+		for (const end of this.#cleanups.splice(0).reverse())
 			await end();
 		fs.rmSync(this.dir, { recursive: true, force: true });
 	}
@@ -61,8 +61,11 @@ export class Bench {
 	async teach(name, place) {
 		for (let i = 0; i < TEACHERS; i++) {
 			const visitor = await this.visitor(name, { ...place, ms: 0, rate: 0 });
-			await this.#visit(name, visitor, 'first');
-			await visitor.close();
+			try {
+				await this.#visit(name, visitor, 'first');
+			} finally {
+				await visitor.close();
+			}
 		}
 	}
 	/* runs visitors of each gate, each of whom comes, and at some gates comes again and reloads. Gives {gate: {kind: [visit]}}. */
@@ -75,9 +78,12 @@ export class Bench {
 			for (let i = 0; i < names.length; i++) {
 				const name = names[(i + run) % names.length];
 				const visitor = await this.visitor(name, place);
-				for (const kind of kindsOf(name))
-					all[name][kind].push(await this.#visit(name, visitor, kind));
-				await visitor.close();
+				try {
+					for (const kind of kindsOf(name))
+						all[name][kind].push(await this.#visit(name, visitor, kind));
+				} finally {
+					await visitor.close();
+				}
 			}
 		return all;
 	}

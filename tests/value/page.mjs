@@ -11,6 +11,23 @@ import { missed, sooner } from './targets.mjs';
 const NAMES = { nothing: 'without', hint: 'hint', hold: 'hold', both: 'hint+hold', haproxy: 'HAProxy', h2o: 'h2o', nginx: 'nginx' };
 const BEST = '30-100-300';
 
+const CONFIGURATION = `[server]
+; The assets that a browser has are not fetched again when it comes back over another connection.
+diary-cookie = diary
+diary-cookie-key = /etc/pushgate/diary.key
+; For pages of more than 32 assets.
+hold-max-count = 128
+hold-max-bytes = 8M
+max-pushes-per-parent = 128
+
+[preload pages]
+remembered = apply
+
+[push browsers]
+navigation = yes
+action = hint+hold
+`;
+
 const docs = (name) => path.join(ROOT, 'docs', name);
 const ms = ([median, p95]) => `${median.toFixed(0)} (${p95.toFixed(0)})`;
 const kib = (bytes) => (bytes / 1024).toFixed(bytes < 10240 ? 1 : 0);
@@ -99,6 +116,7 @@ function text({ machine, cells, sites, consoles, constrained }) {
 		navigation, over a new connection: the median, and in parentheses what 95 % are below. TLS is part of that, the handshake of TCP
 		is not delayed. Each direction of the line between browser and gate takes the ms given.`),
 		best ? '![First contentful paint and load by gate](value-gates.svg)\n' : '',
+		`What an operator writes for hint+hold, beside listener, origin and route:\n\n\`\`\`ini\n${CONFIGURATION}\`\`\`\n`,
 		'## When it pays\n',
 		wrap(`A page that was made for this names style sheets, fonts in these, scripts, a tree of modules and images; the origin takes the
 		think time for each response and names nothing beforehand: no Link field, no push. Pushgate knows by ${source}. The percentages say

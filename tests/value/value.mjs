@@ -52,6 +52,13 @@ function allCells() {
 	return cells.filter((cell) => ONLY.test(cell.name));
 }
 
+const benches = [];
+function newBench() {
+	const bench = new Bench();
+	benches.push(bench);
+	return bench;
+}
+
 const say = (text) => console.log(`${new Date().toISOString().slice(11, 19)} ${text}`);
 
 function line(name, measured) {
@@ -60,19 +67,35 @@ function line(name, measured) {
 	say(`${name}: ${gates.map((gate) => `${gate} ${percent(gate, 'paint')} % ${percent(gate, 'load')} %`).join(', ')} sooner (paint, load)`);
 }
 
+const save = (results) => fs.writeFileSync(FILE, `${JSON.stringify(results)}\n`);
+
+/* What fails in one place leaves the others to be measured; a long run keeps what it has. */
+const failures = [];
+async function attempt(results, name, act) {
+	try {
+		await act();
+	} catch (error) {
+		failures.push(`${name}: ${error.message}`);
+		say(`${name} failed: ${error.stack}`);
+	}
+	save(results);
+}
+
 async function measureCells(results) {
 	const cells = allCells();
 	if (cells.length === 0)
 		return;
 	const names = [...Object.keys(ACTIONS), ...OTHERS];
-	const bench = await new Bench().open({ names, source: SOURCE, cells, sites: {} });
+	const bench = newBench();
 	try {
-		for (const cell of cells) {
-			const those = cell.isShared ? names : Object.keys(ACTIONS);
-			const measured = summary(await bench.compare(those, { path: pathOf(cell), ms: cell.ms, rate: cell.rate }, cell.runs));
-			results.cells[cell.name] = { ...cell, gates: measured };
-			line(cell.name, measured);
-		}
+		await bench.open({ names, source: SOURCE, cells, sites: {} });
+		for (const cell of cells)
+			await attempt(results, cell.name, async () => {
+				const those = cell.isShared ? names : Object.keys(ACTIONS);
+				const measured = summary(await bench.compare(those, { path: pathOf(cell), ms: cell.ms, rate: cell.rate }, cell.runs));
+				results.cells[cell.name] = { ...cell, gates: measured };
+				line(cell.name, measured);
+			});
 	} finally {
 		await bench.close();
 	}
@@ -95,19 +118,20 @@ async function measureSites(results) {
 		return;
 	const applications = { dir: fs.mkdtempSync(path.join(os.tmpdir(), 'pushgate-sites-')), cleanups: [] };
 	fs.chmodSync(applications.dir, 0o777);
-	const bench = new Bench();
+	const bench = newBench();
 	try {
 		await bench.open({ names: ['nothing', 'both'], source: SOURCE, cells: [], sites: await openSites(applications, needed) });
-		for (const host of hosts) {
-			const measured = summary(await bench.compare(['nothing', 'both'], { host, path: SITES[host].page ?? '/', ms: SITE_MS }, RUNS));
-			results.sites[host] = { what: SITES[host].what, gates: measured };
-			line(host, measured);
-		}
-		for (const host of consoles) {
-			const complaints = await complaintsOf(bench, host, CONSOLES[host]);
-			results.consoles[host] = complaints;
-			say(`console of ${host}: ${complaints.join('; ') || 'nothing'}`);
-		}
+		for (const host of hosts)
+			await attempt(results, host, async () => {
+				const measured = summary(await bench.compare(['nothing', 'both'], { host, path: SITES[host].page ?? '/', ms: SITE_MS }, RUNS));
+				results.sites[host] = { what: SITES[host].what, gates: measured };
+				line(host, measured);
+			});
+		for (const host of consoles)
+			await attempt(results, `console of ${host}`, async () => {
+				results.consoles[host] = await complaintsOf(bench, host, CONSOLES[host]);
+				say(`console of ${host}: ${results.consoles[host].join('; ') || 'nothing'}`);
+			});
 	} finally {
 		await bench.close();
 		for (const end of applications.cleanups.reverse())
@@ -125,6 +149,14 @@ function machine() {
 	};
 }
 
+/* Whoever ends the measuring ends what it has started. */
+for (const signal of ['SIGINT', 'SIGTERM'])
+	process.once(signal, async () => {
+		for (const bench of benches)
+			await bench.close();
+		process.exit(1);
+	});
+
 const empty = { cells: {}, sites: {}, consoles: {}, constrained: [] };
 const results = process.env.VALUE_CELLS && fs.existsSync(FILE) ? JSON.parse(fs.readFileSync(FILE, 'utf8')) : empty;
 results.machine = machine();
@@ -132,10 +164,11 @@ const begin = performance.now();
 await measureCells(results);
 await measureSites(results);
 if (ONLY.test('constrained'))
-	results.constrained = await constrained();
+	await attempt(results, 'constrained', async () => { results.constrained = await constrained(); });
 results.machine.minutes = Math.round((performance.now() - begin) / 60000);
-fs.writeFileSync(FILE, `${JSON.stringify(results)}\n`);
+save(results);
 writePage(results);
-const found = missed(results);
-console.log(found.map((sentence) => `missed: ${sentence}`).join('\n'));
+const found = [...failures, ...missed(results)];
+for (const sentence of found)
+	console.log(`missed: ${sentence}`);
 process.exit(found.length > 0 ? 1 : 0);
