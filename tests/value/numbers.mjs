@@ -23,7 +23,8 @@ const later = (visits, plain, what) => visits.filter((v, i) => v[what] > 1.02 * 
 
 /*
  * What compare() gave, in numbers: {gate: {kind: {paint: [median, p95], load, later: [paint, load], requests, origin, down,
- * wasted}}}: bytes that the origin has sent, that the visitor got with all overhead, and that nobody needed.
+ * wasted}}}: medians of bytes that the origin has sent, and that the visitor got with all overhead; the mean of those
+ * that were not needed, since one visitor in many may have caused them.
  */
 export function summary(all) {
 	const [plain] = Object.values(all);
@@ -36,7 +37,8 @@ export function summary(all) {
 		paint: both(visits.map((v) => v.paint)), load: both(visits.map((v) => v.load)),
 		later: ['paint', 'load'].map((what) => Math.round(100 * later(visits, plain[kind], what)) / 100),
 		requests: middle(visits.map((v) => v.asked.length)), origin: middle(visits.map((v) => v.asked.reduce((sum, a) => sum + a.bytes, 0))),
-		down: middle(visits.map((v) => v.down)), wasted: middle(visits.map((v) => wasted(v.asked, needed[kind]))),
+		down: middle(visits.map((v) => v.down)),
+		wasted: Math.round(visits.reduce((sum, v) => sum + wasted(v.asked, needed[kind]), 0) / visits.length),
 	});
 	return Object.fromEntries(Object.entries(all).map(([name, kinds]) => [name,
 		Object.fromEntries(Object.entries(kinds).map(([kind, visits]) => [kind, numbers(visits, kind)]))]));

@@ -28,6 +28,10 @@ navigation = yes
 action = hint+hold
 `;
 
+const LATER_KNOWN = `What the head and the style sheets name is told from the third visitor on. What visitors merely asked for, such as images and
+	the modules of modules, is told from the fourth on (\`remembered-clients\`): in these cells the
+	value in parentheses is mostly that of the third visitor.`;
+
 const docs = (name) => path.join(ROOT, 'docs', name);
 const ms = ([median, p95]) => `${median.toFixed(0)} (${p95.toFixed(0)})`;
 const kib = (bytes) => (bytes / 1024).toFixed(bytes < 10240 ? 1 : 0);
@@ -112,14 +116,14 @@ function text({ machine, cells, sites, consoles, constrained }) {
 		wrap(`How much sooner Chromium shows and loads a page when pushgate knows what the page needs, when that does not pay, and what
 		it costs. \`make value\` measures all of it again and writes this page; [value.json](value.json) has the numbers.`),
 		wrap(`Measured on ${machine.date} in ${machine.minutes} minutes: Chromium ${machine.chromium} and everything else on ${machine.processors}
-		processors (${machine.cpu}), ${machine.runs} visitors for each value, all gates in turn. Times are in ms from the begin of the
-		navigation, over a new connection: the median, and in parentheses what 95 % are below. TLS is part of that, the handshake of TCP
+		processors (${machine.cpu}), ${machine.runs} visitors for each value, all gates in turn, with a load average of ${machine.load}
+		at the begin. Times are in ms from the begin of the navigation, over a new connection: the median, and in parentheses what 95 % are below. TLS is part of that, the handshake of TCP
 		is not delayed. Each direction of the line between browser and gate takes the ms given.`),
 		best ? '![First contentful paint and load by gate](value-gates.svg)\n' : '',
 		`What an operator writes for hint+hold, beside listener, origin and route:\n\n\`\`\`ini\n${CONFIGURATION}\`\`\`\n`,
 		'## When it pays\n',
 		wrap(`A page that was made for this names style sheets, fonts in these, scripts, a tree of modules and images; the origin takes the
-		think time for each response and names nothing beforehand: no Link field, no push. Pushgate knows by ${source}. The percentages say
+		think time for each response and names nothing beforehand: no Link field, no push. Pushgate knows by ${source}. ${LATER_KNOWN} The percentages say
 		how much sooner first contentful paint / load are than through the same pushgate without.`),
 		gains(cells),
 		wrap(`A hint pays for the way: the browser asks for assets while the origin works on the page. A hold pays for the think time of the
@@ -136,7 +140,7 @@ function text({ machine, cells, sites, consoles, constrained }) {
 		others(cells),
 		'## Who comes again\n',
 		wrap(`A repeat visit is a new navigation over a new connection, a reload one over the same connection. The assets are fresh for a
-		day, the page is asked for each time. Sums of the medians of all cells:`),
+		day, the page is asked for each time. Sums over all cells of the medians, and of the means of what a browser had before:`),
 		returning(cells),
 		'## Real pages\n',
 		wrap(`Start pages as npm packages and Debian ship them, ${50} ms each way. Folders of files are served with 200 ms of think time

@@ -21,8 +21,9 @@ const escape = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
  * who do not see it.
  */
 export function bars(rows, { title, unit }) {
-	const step = unit === '%' ? 10 : 200;
-	const most = Math.max(step, Math.ceil(Math.max(...rows.flatMap((row) => [row.paint, row.load])) / step) * step);
+	const highest = Math.max(...rows.flatMap((row) => [row.paint, row.load]));
+	const step = unit === '%' ? 10 : highest > 2000 ? 500 : 200;
+	const most = Math.max(step, Math.ceil(highest / step) * step);
 	const x = (value) => LEFT + Math.max(0, value) * (WIDTH - LEFT - RIGHT) / most;
 	const tall = 2 * BAR + 2;
 	const height = TOP + rows.length * (tall + GAP) + FOOT;

@@ -145,7 +145,7 @@ function machine() {
 	const chromium = execFileSync(process.env.CHROMIUM ?? '/usr/bin/chromium', ['--version', '--no-sandbox'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
 	return {
 		date: new Date().toISOString().slice(0, 10), cpu: cpu.model, processors: os.cpus().length, chromium: /[\d.]+/.exec(chromium)[0].split('.')[0],
-		runs: RUNS, source: SOURCE,
+		load: os.loadavg()[0].toFixed(1), runs: RUNS, source: SOURCE,
 	};
 }
 
