@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A binary upgrade: what the old process gives, and that the new one has it. */
 #include "proxy/process/hand_on.h"
+#include "proxy/base/sealed.h"
 #include "proxy/process/handover.h"
 #include <fcntl.h>
 #include <setjmp.h>
@@ -66,6 +67,7 @@ static void begin_old(
 	assert_true(s->status_fd >= 0);
 	net_tickets_init(&s->tickets, 1);
 	s->via_suffix = 4711;
+	s->remembered = sealed_make(SLICE("pages"));
 	s->limit_seed = 12345678901234567890u;
 	counters->whole.requests = 5;
 	s->readiness = outfit_map_shared(sizeof(*s->readiness), "it", error, sizeof(error));
@@ -183,6 +185,8 @@ static _Noreturn void take_over(const struct start *old)
 		leave(6);
 	if (memcmp(&s.tickets, &old->tickets, sizeof(s.tickets)) != 0 || s.via_suffix != 4711)
 		leave(7);
+	if (!same_file(s.remembered, old->remembered))
+		leave(12);
 	if (!s.predecessor.was_ready || s.orders.count != 1 ||
 	    strcmp(s.orders.all[0].origin, "shop") != 0 ||
 	    strcmp(s.orders.all[0].url, "http://a") != 0 ||
