@@ -4,8 +4,8 @@
  * the end. usage: node tests/soak/run.mjs [SECONDS [REQUESTS-A-SECOND [SEED]]]
  *
  * Beside them tunnels in all combinations of versions (tunnels.mjs), and a forward proxy in the same program: requests
- * (forward.mjs) and CONNECTs. Some are silent for as long as the run lasts: half
- * an hour of it is half an hour of silence in real time. SOAK_SILENT is how many seconds a call is silent (180).
+ * (forward.mjs) and CONNECTs; and visitors of pages that the memory of pages learns (pages.mjs). Some tunnels are silent
+ * for as long as the run lasts: half an hour of it is half an hour of silence in real time. SOAK_SILENT is how many seconds a call is silent (180).
  *
  * What must hold: every byte that arrives is the right one, nothing incomplete looks complete, what was owed came,
  * every stream ended on all sides, every request has its line in the access log, memory does not grow in the
@@ -35,7 +35,8 @@ const wild = child('origin.mjs', { name: 'wild', port: ports.wild, seed: seed + 
 const silentMs = Math.min(Number(process.env.SOAK_SILENT ?? 180), seconds / 3) * 1000;
 const tunnels = child('tunnels.mjs', { seed: seed + 2, rate, silentMs, maxMs: MAX_STREAM_MS });
 const forward = child('forward.mjs', { seed: seed + 3, rate, maxMs: MAX_STREAM_MS });
-const [, , { ports: tunnelPorts }, { port: forwardPort }] = await Promise.all([calm.next(), wild.next(), tunnels.next(), forward.next()]);
+const pages = child('pages.mjs', { seed: seed + 4, rate, maxMs: MAX_STREAM_MS });
+const [, , { ports: tunnelPorts }, { port: forwardPort }, { port: pagesPort }] = await Promise.all([calm.next(), wild.next(), tunnels.next(), forward.next(), pages.next()]);
 
 const tls = { certificate: certs().file('rsa.pem'), key: certs().file('rsa.key') };
 const listen = { 'idle-timeout': '8s', 'body-timeout': '8s', 'write-timeout': '8s', 'header-timeout': '5s', 'preface-timeout': '5s', 'tls-timeout': '5s' };
@@ -62,6 +63,10 @@ const gate = new Gate({
 		+ section('route h2', { host: 'h2.test', origin: 'h2', upgrade: 'websocket' })
 		+ section('route calm', { host: 'calm.test', origin: 'calm' })
 		+ section('route wild', { host: 'wild.test', origin: 'wild' })
+		+ section('origin pages', { server: `http://127.0.0.1:${pagesPort}`, ...origin })
+		+ section('route pages', { host: 'pages.test', origin: 'pages', speculation: 'prefetch' })
+		+ section('preload pages', { host: 'pages.test', remembered: 'apply' })
+		+ section('push pages', { host: 'pages.test', navigation: 'yes', action: 'hint+hold' })
 		+ section('preload own', { path: '/own/*', add: '/pushed/77/1234 as=script', link: 'yes' })
 		+ rule('hold', 'hold', 'hold') + rule('hint', 'hint', 'hint+hold') + rule('drop', 'drop', 'drop'),
 });
@@ -101,6 +106,7 @@ const descriptorsBefore = descriptors();
 const client = child('client.mjs', { ports, ca: certs().ca.toString(), seed, sessions: 24, rate, maxMs: MAX_STREAM_MS });
 tunnels.process.send({ ports });
 forward.process.send({ ports });
+pages.process.send({ ports });
 console.log(`soak: ${seconds} s, about ${rate} requests/s, seed ${seed}, ${workers.length} workers`);
 const memory = [];
 const began = Date.now();
@@ -110,29 +116,30 @@ while (Date.now() - began < seconds * 1000) {
 	memory.push(resident());
 	if (Date.now() >= told.at + 60000) {
 		told.at = Date.now();
-		const a = await client.accounts(), t = await tunnels.accounts(), f = await forward.accounts(), s = status();
-		if (!a || !t || !f)
+		const a = await client.accounts(), t = await tunnels.accounts(), f = await forward.accounts(), p = await pages.accounts(), s = status();
+		if (!a || !t || !f || !p)
 			break;
 		console.log(`${Math.round((Date.now() - began) / 1000)} s: ${a.ended} of ${a.begun} requests ended, ${a.pushes} pushes, ${(a.bytes / 1048576).toFixed(0)} MiB, `
-			+ `${(memory.at(-1) / 1048576).toFixed(1)} MiB resident, ${descriptors()} descriptors, ${s['pushgate_connections_open{side="client"}']} connections, ${t.ended} of ${t.begun} tunnels and silent streams ended, ${f.ended} of ${f.begun} forward requests, ${a.broken.length + t.broken.length + f.broken.length} complaints`);
-		const complaints = [...a.broken, ...t.broken, ...f.broken];
+			+ `${(memory.at(-1) / 1048576).toFixed(1)} MiB resident, ${descriptors()} descriptors, ${s['pushgate_connections_open{side="client"}']} connections, ${t.ended} of ${t.begun} tunnels and silent streams ended, ${f.ended} of ${f.begun} forward requests, ${p.ended} of ${p.begun} for pages, ${a.broken.length + t.broken.length + f.broken.length + p.broken.length} complaints`);
+		const complaints = [...a.broken, ...t.broken, ...f.broken, ...p.broken];
 		for (; told.complaints < complaints.length; told.complaints++)
 			console.log(`    ${JSON.stringify(complaints[told.complaints])}`);
 	}
-	if (gate.exit || client.process.exitCode !== null || tunnels.process.exitCode !== null || forward.process.exitCode !== null)
+	if (gate.exit || client.process.exitCode !== null || tunnels.process.exitCode !== null || forward.process.exitCode !== null || pages.process.exitCode !== null)
 		break;
 }
 
 /* They may end before the other clients do. */
 const left = (one) => new Promise((resolve) => { one.process.connected ? one.process.once('disconnect', () => resolve(null)) : resolve(null); });
-const tunnelsLeft = left(tunnels), forwardLeft = left(forward);
-for (const { process: one } of [client, tunnels, forward])
+const tunnelsLeft = left(tunnels), forwardLeft = left(forward), pagesLeft = left(pages);
+for (const { process: one } of [client, tunnels, forward, pages])
 	if (one.connected)
 		one.send('over');
 const limit = new Promise((resolve) => { setTimeout(resolve, MAX_STREAM_MS + 30000, null); });
 const end = (client.process.connected ? await Promise.race([client.finished, limit]) : null) ?? await client.accounts() ?? { broken: [] };
 const tunnelled = await Promise.race([tunnels.finished, tunnelsLeft, limit]) ?? await tunnels.accounts() ?? { broken: [] };
 const forwarded = await Promise.race([forward.finished, forwardLeft, limit]) ?? await forward.accounts() ?? { broken: [] };
+const viewed = await Promise.race([pages.finished, pagesLeft, limit]) ?? await pages.accounts() ?? { broken: [] };
 let s = status();
 for (let i = 0; i < 600 && (s.requests_open || s.pushes_open || s['pushgate_connections_open{side="client"}'] || s['pushgate_connections_open{side="origin"}'] || descriptors() !== descriptorsBefore); i++) {
 	await sleep(100);
@@ -144,7 +151,7 @@ const descriptorsAfter = descriptors();
 for (let i = 0; i < 50 && log.requests < s.requests; i++)
 	await sleep(100);
 
-console.log(JSON.stringify({ client: { ...end, broken: undefined }, tunnels: { ...tunnelled, broken: undefined }, forward: { ...forwarded, broken: undefined }, origins: origins.map((o) => ({ ...o, violations: undefined })), log: { requests: log.requests, pushes: log.pushes, outcomes: log.outcomes } }, null, 1));
+console.log(JSON.stringify({ client: { ...end, broken: undefined }, tunnels: { ...tunnelled, broken: undefined }, forward: { ...forwarded, broken: undefined }, pages: { ...viewed, broken: undefined }, origins: origins.map((o) => ({ ...o, violations: undefined })), log: { requests: log.requests, pushes: log.pushes, outcomes: log.outcomes } }, null, 1));
 check('the clients saw nothing broken', end.broken.length === 0, end.broken.slice(0, 10).map((b) => JSON.stringify(b)).join('\n    '));
 check('answers that were owed came', end.owed > 0, `${end.owed} of ${end.begun} requests were owed one`);
 check('every request of the clients ended', end.begun === end.ended, `${end.ended} of ${end.begun}`);
@@ -155,6 +162,9 @@ check('every tunnel ended', tunnelled.begun === tunnelled.ended && tunnelled.atO
 check('tunnels that were silent for the whole run carried every byte then', tunnelled.idle > 0 && tunnelled.idleWhole === tunnelled.idle, `${tunnelled.idleWhole} of ${tunnelled.idle}, ${seconds} s`);
 check('no byte was lost through the forward proxy', forwarded.broken.length === 0 && forwarded.owed > 0 && forwarded.refused > 0, `${forwarded.owed} requests, ${forwarded.refused} denied, ${(forwarded.bytes / 1048576).toFixed(1)} MiB ${forwarded.broken.slice(0, 10).map((b) => JSON.stringify(b)).join('\n    ')}`);
 check('every request through the forward proxy ended', forwarded.begun === forwarded.ended && forwarded.atOrigin === forwarded.endedAtOrigin, `${forwarded.ended} of ${forwarded.begun}; at the origin ${forwarded.endedAtOrigin} of ${forwarded.atOrigin}`);
+check('no byte of a page was lost, and none was wrong', viewed.broken.length === 0 && viewed.owed > 0, `${viewed.owed} requests, ${(viewed.bytes / 1048576).toFixed(1)} MiB ${viewed.broken.slice(0, 10).map((b) => JSON.stringify(b)).join('\n    ')}`);
+check('every request for a page ended', viewed.begun === viewed.ended && viewed.atOrigin === viewed.endedAtOrigin, `${viewed.ended} of ${viewed.begun}; at the origin ${viewed.endedAtOrigin} of ${viewed.atOrigin}`);
+check('what pages need was hinted, held and asked for', viewed.hinted > 0 && viewed.claimed > 0, `${viewed.hinted} hints, ${viewed.claimed} claims`);
 check('silent calls and event streams came whole', tunnelled.calls > 0 && tunnelled.events > 0, `${tunnelled.calls} calls and ${tunnelled.events} event streams, silent for ${silentMs / 1000} s`);
 for (const o of origins.filter(Boolean)) {
 	check(`every stream of ${o.name} ended`, o.begun === o.ended && o.pushes === o.pushesEnded, `${o.ended} of ${o.begun} requests, ${o.pushesEnded} of ${o.pushes} pushes`);
@@ -165,7 +175,7 @@ check('nothing is left open', !s.requests_open && !s.pushes_open && !s['pushgate
 	`${s.requests_open} requests, ${s.pushes_open} pushes, ${s['pushgate_connections_open{side="client"}']} client and ${s['pushgate_connections_open{side="origin"}']} origin connections`);
 check('each request has its line in the log', log.requests === s.requests && s['pushgate_log_lines_lost_total{log="access",cause="pipe"}'] + s['pushgate_log_lines_lost_total{log="access",cause="file"}'] === 0, `${log.requests} lines, ${s.requests} requests, ${s['pushgate_log_lines_lost_total{log="access",cause="pipe"}']} dropped, ${s['pushgate_log_lines_lost_total{log="access",cause="file"}']} lost`);
 /* What a vandal sends may be taken for a request in HTTP/1.1 that cannot be read, and is answered. */
-const made = end.begun + tunnelled.begun + forwarded.begun + end.vandals;
+const made = end.begun + tunnelled.begun + forwarded.begun + viewed.begun + end.vandals;
 check('requests are not more than were made', s.requests <= made, `${s.requests} of ${made}`);
 check('descriptors came back', descriptorsAfter === descriptorsBefore, `${descriptorsBefore} before, ${descriptorsAfter} after`);
 /* What is held at quiet moments: above that it goes up and down with what is under way. */
@@ -183,6 +193,7 @@ for (const c of [calm, wild])
 client.process.kill();
 tunnels.process.kill();
 forward.process.kill();
+pages.process.kill();
 try {
 	const stderr = gate.read('error.log');
 	check('no worker died', !/was killed|is started again/.test(stderr), stderr.match(/.*(was killed|is started again).*/)?.[0]);
