@@ -6,6 +6,7 @@
  */
 #include "proxy/remembered/message.h"
 
+#include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
 #include <string.h>
 
@@ -68,8 +69,8 @@ size_t remembered_next_message(const struct remembered *copy,
 	struct slice page = referring_path(request);
 	struct slice query = slice_from(page, slice_find(page, '?') + 1);
 	struct place_name name;
-	if (page.len == 0 || query.len > REMEMBERED_TEXT_BYTES || !is_follow(lesson) ||
-	    !item_is_good(&item, true) ||
+	if (page.len == 0 || query.len > REMEMBERED_TEXT_BYTES || !ascii_is_visible(query) ||
+	    !is_follow(lesson) || !item_is_good(&item, true) ||
 	    !place_name_set(&name, request->scheme, request->authority, page) ||
 	    is_of_cookies(copy, request, &head.cookie))
 		return 0;

@@ -180,6 +180,18 @@ static void only_links_of_the_site_to_pages_teach(void **state)
 	assert_next("/", "/x");
 }
 
+/* A client may send any byte in a field: the message would be malformed. */
+static void a_referer_that_is_no_uri_teaches_nothing(void **state)
+{
+	(void)state;
+	static const char *const referers[] = {
+	    "/?q=\xff", "/?q=\xc3\xa4", "/?q=a b", "/?q=\t1", "/\xff", "/?q=\x7f"};
+	for (size_t i = 0; i < sizeof(referers) / sizeof(referers[0]); i++)
+		for (uint32_t client = 1; client < 4; client++)
+			go(client, referers[i], "/shop");
+	assert_int_equal(remembered_taken(w.m), 0);
+}
+
 static void a_page_with_variants_learns_from_those_who_viewed_one(void **state)
 {
 	(void)state;
@@ -331,6 +343,7 @@ int main(void)
 	    TEST(who_has_the_same_cookies_is_one_client),
 	    TEST(what_a_cookie_names_is_the_clients_own),
 	    TEST(only_links_of_the_site_to_pages_teach),
+	    TEST(a_referer_that_is_no_uri_teaches_nothing),
 	    TEST(a_page_with_variants_learns_from_those_who_viewed_one),
 	    TEST(queries_that_matter_make_pages),
 	    TEST(a_file_and_copies_have_them),
