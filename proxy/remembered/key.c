@@ -315,22 +315,24 @@ bool vary_is_good(struct slice vary)
 	return true;
 }
 
-/* The values of one field, as if its lines were joined. */
+/* The values of one field, as if its lines were joined. False: they are too long, or have a tab, which would separate them
+ * from the next field in the variant. */
 static bool add_values(struct text *t, const struct http_head *request, struct slice name)
 {
 	bool is_first = true;
 	for (uint32_t i = 0; i < request->count; i++) {
 		if (!slice_equal_nocase(request->fields[i].name, name))
 			continue;
-		if ((!is_first && !text_add(t, SLICE(", "))) ||
-		    !text_add(t, slice_trim(request->fields[i].value)))
+		struct slice value = slice_trim(request->fields[i].value);
+		if (slice_find(value, '\t') < value.len ||
+		    (!is_first && !text_add(t, SLICE(", "))) || !text_add(t, value))
 			return false;
 		is_first = false;
 	}
 	return true;
 }
 
-/* "name: value", one for each name that the request has, separated by tabs, which no trimmed value begins or ends with. */
+/* "name: value", one for each name that the request has, separated by tabs. */
 bool variant_of(struct slice vary, const struct http_head *request, struct text *variant)
 {
 	variant->len = 0;

@@ -131,6 +131,11 @@ static void vary_makes_variants(void **state)
 	assert_true(slice_equal(text_slice(&variant), SLICE("cookie: yes\tx-a: 1, 2")));
 	http_head_add(request, SLICE("x-b"), SLICE("\xc3\xa4"));
 	assert_false(variant_of(text_slice(&vary), request, &variant));
+	/* It would read as the value of another field. */
+	struct http_head *two_in_one = http_head_new(pool);
+	http_head_add(two_in_one, SLICE("x-a"), SLICE("1\tx-b: 2"));
+	assert_false(variant_of(text_slice(&vary), two_in_one, &variant));
+	http_head_free(two_in_one);
 	http_head_free(response);
 	http_head_free(request);
 	static const char *const bad[] = {" a", "a  b", "A", "a b c d e", "a,b"};
