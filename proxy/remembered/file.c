@@ -166,6 +166,17 @@ static usec time_of(json_int_t age, usec away, usec now)
 	return span < now ? now - span : 1;
 }
 
+/* Whether each of the sources may name the item. */
+static bool is_good_of_all(struct remembered_item *item, uint8_t sources)
+{
+	for (int s = 0; s < REMEMBERED_SOURCES; s++) {
+		item->source = (enum remembered_source)s;
+		if (sources >> s & 1 && !item_is_good(item, false))
+			return false;
+	}
+	return true;
+}
+
 static const char *read_resource(
     struct remembered *m, struct remembered_page *p, const json_t *object, usec away, usec now)
 {
@@ -183,10 +194,9 @@ static const char *read_resource(
 	json_int_t failed = read_number(object, "failed", COUNT_MOST, &is_good);
 	if (!is_good || rel < 0 || crossorigin < 0)
 		return "a resource's members are not those of this version";
-	item.source = (enum remembered_source)__builtin_ctz(sources);
 	item.rel = (enum remembered_rel)rel;
 	item.crossorigin = (enum remembered_crossorigin)crossorigin;
-	if (!item_is_good(&item, false))
+	if (!is_good_of_all(&item, sources))
 		return "a resource's target, as or attributes are none that is remembered";
 	if (resource_find(p, &item) >= 0)
 		return "a resource is there twice";

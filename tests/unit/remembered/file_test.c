@@ -215,6 +215,9 @@ static void hostile_bytes_are_refused(void **state)
 	    {PAGE(RESOURCE("/a.css", "\"link\"", "5", "")) "x", false},
 	    {PAGE(RESOURCE("/a.css", "\"asked\"", "5", "")), true},
 	    {PAGE(RESOURCE("/a.css?q", "\"asked\"", "5", "")), false},
+	    {PAGE(RESOURCE("/a.css", "\"link\",\"asked\"", "5", "")), true},
+	    {PAGE(RESOURCE("/a.css?q", "\"link\",\"asked\"", "5", "")), false},
+	    {PAGE(RESOURCE("/a.css", "\"link\",\"followed\"", "5", "")), false},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		bool is_good = read_back(rows[i].text, strlen(rows[i].text), 0) == NULL;
