@@ -13,8 +13,8 @@
 enum {
 	/* Of a whole copy: the bound on the memory's bytes allows no more. */
 	FILES_MEMORY_BYTES = 128 << 20,
-	/* Of the lines for a copy that go in one message: a worker takes them in within a fraction of a millisecond, unless
-	 * one page is longer. */
+	/* Of the lines for a copy that go in one message, before the last of its pages: a worker takes them in within about a
+	 * millisecond. */
 	FILES_CHANGES_BYTES = 32 << 10,
 };
 

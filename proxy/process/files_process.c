@@ -14,11 +14,23 @@
 #include "proxy/process/memory_owner.h"
 #include "proxy/process/sandbox.h"
 #include <errno.h>
-#include <malloc.h>
 #include <string.h>
 
 /* Messages before the master's are looked at. */
 #define MESSAGES_AT_ONCE 64u
+
+/*
+ * Changes of the memory to one worker. The longest message takes the worker a millisecond. A worker that was taken over
+ * can change what is told again and again: it must not use up the time of all others.
+ */
+#define CHANGES_AT_ONCE 64u
+#define CHANGES_NSEC (NSEC_PER_SEC / 32)
+
+/* What a worker's copy of the memory has got. */
+struct copy {
+	uint64_t sent; /* up to this change */
+	struct bucket pace;
+};
 
 struct process {
 	struct helper_process helper;
@@ -26,7 +38,7 @@ struct process {
 	struct files files;
 	bool *due; /* by worker and object: its content is still to be sent */
 	struct memory_owner owner;
-	uint64_t *sent; /* by worker: the last change of the memory that it has got */
+	struct copy *copies; /* by worker */
 	/* Of the memory: what was sent last, which other workers may need too. fd -1: nothing. */
 	struct {
 		uint64_t from, to;
@@ -107,13 +119,13 @@ static void connected(void *context, uint32_t worker)
 	for (size_t i = 0; i < p->contents->count; i++)
 		*due_of(p, worker, i) = p->contents->fds[i] >= 0;
 	*due_of(p, worker, memory_object(p)) = false;
-	p->sent[worker] = 0;
+	p->copies[worker].sent = 0;
 }
 
 /* The lines that the worker is to get next, for it and for others. False: there are none. */
 static bool next_changes(struct process *p, uint32_t worker)
 {
-	uint64_t since = p->sent[worker];
+	uint64_t since = p->copies[worker].sent;
 	if (p->changes.fd >= 0 && p->changes.from == since)
 		return true;
 	int fd =
@@ -121,22 +133,29 @@ static bool next_changes(struct process *p, uint32_t worker)
 	if (fd < 0)
 		return false;
 	descriptor_close(&p->changes.fd);
-	p->changes.from = p->sent[worker];
+	p->changes.from = p->copies[worker].sent;
 	p->changes.to = since;
 	p->changes.fd = fd;
 	return true;
 }
 
-/* True: the worker's socket is full. */
+static bool may_send(const struct copy *c, usec now)
+{
+	return bucket_wait(&c->pace, CHANGES_NSEC, CHANGES_AT_ONCE * CHANGES_NSEC, now) == 0;
+}
+
+/* True: the worker's socket is full. What is not sent for its pace is tried again with the next message or check. */
 static bool send_changes(struct process *p, uint32_t worker)
 {
+	struct copy *c = &p->copies[worker];
 	const struct files_message m = {
 	    .kind = FILES_CHANGES, .object = (uint32_t)memory_object(p)};
-	while (next_changes(p, worker)) {
+	while (may_send(c, clock_monotonic()) && next_changes(p, worker)) {
 		/* Else too many descriptors are on their way: it is tried again after a while. */
 		if (!files_send(p->helper.links[worker], &m, SLICE(""), p->changes.fd))
 			return errno == EAGAIN || errno == ENOBUFS;
-		p->sent[worker] = p->changes.to;
+		bucket_spend(&c->pace, CHANGES_NSEC, clock_monotonic());
+		c->sent = p->changes.to;
 	}
 	return false;
 }
@@ -271,7 +290,7 @@ int files_run(const struct helper_env *env)
 		own.sandbox |= SANDBOX_SAVES;
 	p->contents = env->contents;
 	p->due = memory_zalloc(env->workers * p->contents->count * sizeof(*p->due));
-	p->sent = memory_zalloc(env->workers * sizeof(*p->sent));
+	p->copies = memory_zalloc(env->workers * sizeof(*p->copies));
 	p->changes.fd = -1;
 	offer_seed(hash_random_seed());
 	int status = helper_serve(&p->helper, &own, env, p);
@@ -280,7 +299,7 @@ int files_run(const struct helper_env *env)
 	descriptor_close(&p->changes.fd);
 	files_close(&p->files);
 	free(p->due);
-	free(p->sent);
+	free(p->copies);
 	free(p);
 	return status;
 }

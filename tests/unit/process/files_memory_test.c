@@ -304,6 +304,44 @@ static void a_worker_that_begins_gets_all_and_a_late_one_the_newest(void **state
 	assert_int_equal(end(b), 0);
 }
 
+/* Takes in what is there. Returns how many messages it was. */
+static uint32_t take_in(struct bench *b, uint32_t worker)
+{
+	struct files_message m;
+	uint32_t count = 0;
+	int fd;
+	while (message_receive_bytes(b->links[worker], &m, sizeof(m), &fd) == sizeof(m)) {
+		assert_true(files_memory_follow(b->copies[worker].m, fd, clock_monotonic()));
+		close(fd);
+		count++;
+	}
+	return count;
+}
+
+static void a_worker_that_changes_much_takes_little_of_the_others_time(void **state)
+{
+	struct bench *b = *state;
+	char path[16];
+	uint32_t count = 0;
+	begin(b);
+	usec began = clock_monotonic();
+	for (int i = 0; i < 400; i++) {
+		snprintf(path, sizeof(path), "/%d", i);
+		view(b, 0, 1, path);
+		view(b, 0, 2, path);
+		usleep(1000); /* else one message would have many of the changes */
+		count += take_in(b, 1);
+	}
+	/* 64 at once, and 32 a second. */
+	uint64_t most = 64 + (clock_monotonic() - began) * 32 / USEC_PER_SEC + 1;
+	if (count > most)
+		fail_msg("%u messages, at most %llu", count, (unsigned long long)most);
+	/* What was held back comes too. */
+	follow(b, 1, "/399", "/a.css");
+	follow(b, 1, "/0", "/a.css");
+	assert_int_equal(end(b), 0);
+}
+
 static void the_next_process_begins_with_the_last_copy(void **state)
 {
 	struct bench *b = *state;
@@ -485,6 +523,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(lessons_of_all_workers_teach_one_table),
 	    TEST(a_worker_that_begins_gets_all_and_a_late_one_the_newest),
+	    TEST(a_worker_that_changes_much_takes_little_of_the_others_time),
 	    TEST(the_next_process_begins_with_the_last_copy),
 	    TEST(the_next_generation_gets_a_copy_when_it_asks),
 	    TEST(what_was_written_is_read_at_the_next_start),
