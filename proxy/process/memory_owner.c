@@ -48,8 +48,9 @@ static void save(struct memory_owner *o, int copy, usec now)
 {
 	char error[512];
 	o->saved_at = now;
-	o->saved_taken = o->copied_taken;
-	if (!files_memory_save(o->path, copy, error, sizeof(error)))
+	if (files_memory_save(o->path, copy, error, sizeof(error)))
+		o->saved_taken = o->copied_taken;
+	else
 		observe_log(o->observe, OBSERVE_WARN, "remembered: %s", error);
 }
 

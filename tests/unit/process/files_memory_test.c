@@ -12,6 +12,7 @@
 #include "proxy/process/files.h"
 #include "proxy/process/files_memory.h"
 #include "proxy/process/helper.h"
+#include "proxy/process/memory_owner.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -451,6 +452,28 @@ static void a_file_that_cannot_be_written_is_a_line_in_the_log(void **state)
 		fail_msg("it said: %s", said);
 }
 
+static void a_save_that_failed_is_made_up_for(void **state)
+{
+	struct bench *b = *state;
+	struct remembered_world *w = &b->copies[0];
+	struct observe observe = {.error_fd = -1};
+	struct memory_owner owner = {.memory = w->m, .path = b->path, .observe = &observe, .rows = b->rows};
+	char aside[80];
+	assert_true(memory_owner_begin(&owner, -1, w->now));
+	for (uint32_t client = 1; client < 3; client++)
+		remembered_view(w, client, &(struct remembered_view){.path = "/", .items = "/a.css=style"});
+	snprintf(aside, sizeof(aside), "%s.new", b->path);
+	assert_int_equal(mkdir(aside, 0700), 0);
+	w->now += 60 * USEC_PER_SEC;
+	int copy = memory_owner_tend(&owner, w->now);
+	assert_true(copy >= 0);
+	close(copy);
+	assert_int_equal(rmdir(aside), 0);
+	/* Nothing has been taught since. */
+	memory_owner_end(&owner, w->now);
+	assert_non_null(strstr(read_file(b->path), "\"/a.css\""));
+}
+
 static void a_worker_that_sends_no_lesson_is_cut_off_alone(void **state)
 {
 	struct bench *b = *state;
@@ -529,6 +552,7 @@ int main(void)
 	    TEST(what_was_written_is_read_at_the_next_start),
 	    TEST(a_broken_file_is_a_line_in_the_log_and_is_replaced),
 	    TEST(a_file_that_cannot_be_written_is_a_line_in_the_log),
+	    TEST(a_save_that_failed_is_made_up_for),
 	    TEST(a_worker_that_sends_no_lesson_is_cut_off_alone),
 	    TEST(a_worker_refuses_what_are_no_lines_and_goes_on),
 	};
