@@ -49,7 +49,8 @@ bool files_memory_read(
 	struct stat st = {0};
 	size_t length;
 	(void)stat(path, &st);
-	size_t most = st.st_size < FILES_MEMORY_BYTES ? (size_t)st.st_size : FILES_MEMORY_BYTES;
+	size_t most =
+	    st.st_size < REMEMBERED_FILE_BYTES ? (size_t)st.st_size : REMEMBERED_FILE_BYTES;
 	char *bytes = watched_file_read(&file, most, &length);
 	if (!bytes && errno == ENOENT)
 		return true;
@@ -67,7 +68,7 @@ bool files_memory_read(
 bool files_memory_map(struct remembered *m, int fd, usec now, char *error, size_t error_size)
 {
 	size_t length;
-	void *bytes = sealed_map(fd, FILES_MEMORY_BYTES, &length);
+	void *bytes = sealed_map(fd, REMEMBERED_FILE_BYTES, &length);
 	if (!bytes) {
 		snprintf(error, error_size, "the copy is no sealed memory file");
 		return false;
@@ -121,7 +122,7 @@ static bool replace(const char *path, const char *aside, struct slice bytes)
 bool files_memory_save(const char *path, int copy, char *error, size_t error_size)
 {
 	size_t length;
-	void *bytes = sealed_map(copy, FILES_MEMORY_BYTES, &length);
+	void *bytes = sealed_map(copy, REMEMBERED_FILE_BYTES, &length);
 	char *aside = memory_alloc(strlen(path) + sizeof(".new"));
 	sprintf(aside, "%s.new", path);
 	bool is_saved = bytes && replace(path, aside, slice_of(bytes, length));

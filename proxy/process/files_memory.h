@@ -11,8 +11,6 @@
 #include "proxy/remembered/remembered.h"
 
 enum {
-	/* Of a whole copy: the bound on the memory's bytes allows no more. */
-	FILES_MEMORY_BYTES = 128 << 20,
 	/* Of the lines for a copy that go in one message, before the last of its pages: a worker takes them in within about a
 	 * millisecond. */
 	FILES_CHANGES_BYTES = 32 << 10,

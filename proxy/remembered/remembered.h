@@ -199,7 +199,11 @@ size_t remembered_describe(const struct remembered *m, char *buffer, size_t size
  * The memory as text, for its file and for other processes: a line with the version, then a line of JSON for each page
  * that is told something. No client is in it, not even as a hash. Ages stand for times.
  */
-enum { REMEMBERED_PAGE_BYTES = 160 << 10 }; /* the longest line */
+enum {
+	REMEMBERED_PAGE_BYTES = 160 << 10, /* the longest line */
+	REMEMBERED_FILE_BYTES =
+	    128 << 20, /* of all lines: the bound on the memory's bytes allows no more */
+};
 size_t remembered_write_begin(char *buffer, size_t size, uint64_t wall_sec);
 /*
  * Writes the line of the next page, and returns its length; 0: there is no other. round: the same number in all calls for

@@ -5,7 +5,7 @@
  */
 #include "proxy/tool/explain.h"
 
-#include "proxy/base/sealed.h"
+#include "proxy/base/watched_file.h"
 #include "proxy/remembered/remembered.h"
 #include "proxy/tool/tool.h"
 #include <errno.h>
@@ -99,13 +99,16 @@ static bool print_file(FILE *out, const struct explain_scene *s)
 {
 	const struct conf_remembered *c = &s->conf->server.remembered;
 	struct file_lines lines = {.out = out, .path = c->file};
-	struct sealed_view view;
+	const struct watched_file file = {.path = c->file};
+	size_t length = 0;
 	uint32_t line;
-	int error = c->file ? sealed_view_open(NULL, c->file, &view) : ENOENT;
-	if (error == ENOENT)
+	char *bytes = c->file ? watched_file_read(&file, REMEMBERED_FILE_BYTES, &length) : NULL;
+	if (!bytes && (!c->file || errno == ENOENT))
 		return false;
-	if (error) {
-		fprintf(out, "   %s cannot be read: %s\n", c->file, strerror(error));
+	if (!bytes || length > REMEMBERED_FILE_BYTES) {
+		fprintf(out, "   %s cannot be read: %s\n", c->file,
+		    bytes ? "it is too long" : strerror(errno));
+		free(bytes);
 		return true;
 	}
 	const struct remembered_options options = {
@@ -113,8 +116,8 @@ static bool print_file(FILE *out, const struct explain_scene *s)
 	struct remembered *m = remembered_new(&options, 0, NULL);
 	const usec now = clock_monotonic();
 	const char *mistake =
-	    remembered_read(m, view.bytes, clock_wall() / USEC_PER_SEC, now, &line);
-	sealed_view_close(&view);
+	    remembered_read(m, slice_of(bytes, length), clock_wall() / USEC_PER_SEC, now, &line);
+	free(bytes);
 	if (mistake)
 		fprintf(out, "   %s:%u: %s\n", c->file, line, mistake);
 	else

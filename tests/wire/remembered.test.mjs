@@ -54,6 +54,10 @@ scenario('explain says what is known of a page, from the status and from the fil
 	s.gate.child.kill('SIGTERM');
 	await s.gate.ended();
 	assert.match(explain(s, '/a'), /\n {3}in \S+shown.json:\n {3}\/a.css as style: told \(link\); known for /);
+	/* As long as that of many pages: a page that is there already is left out. */
+	const page = fs.readFileSync(kept, 'utf8').split('\n')[1];
+	fs.appendFileSync(kept, `${page}${' '.repeat(140_000)}\n`.repeat(150));
+	assert.match(explain(s, '/a'), /\n {3}in \S+shown.json:\n {3}\/a.css as style: told \(link\); known for /);
 	fs.writeFileSync(kept, 'nonsense\n');
 	assert.match(explain(s, '/a'), /\n {3}\S+shown.json:1: the first line is not that of a memory of pages\n/);
 });
