@@ -52,7 +52,7 @@
 	X(request_id, TEXT, "", 67, "stable", "0.1", "`request-id` of the listener is on", "The request's id, which its origin got in X-Request-Id. Of a push that of its page.") \
 	X(trace, TEXT, "hexadecimal", 35, "stable", "0.1", "`tracing` is on, or the client sent traceparent", "Id of the trace that the request belongs to ([TRACING.md](TRACING.md)). Of a push that of its page.") \
 	X(span, TEXT, "hexadecimal", 19, "stable", "0.1", "as trace", "Id of the request's span, or of the push's. Without a span of ours: the one that the client's traceparent names.") \
-	X(status, NUMBER, "", 5, "stable", "0.1", "always", "Of the final response to the client, or of the held response. 0: there was none.") \
+	X(status, NUMBER, "", 5, "stable", "0.1", "always", "Of the final response to the client, of the held response, or of that for which a push was given up. 0: there was none.") \
 	X(request_bytes, NUMBER, "bytes", 20, "stable", "0.1", "always", "Of the request's body, received from the client.") \
 	X(response_bytes, NUMBER, "bytes", 20, "stable", "0.1", "always", "Of the response's body, sent to the client. Of a held push 0: its requests have them.") \
 	X(origin_request_bytes, NUMBER, "bytes", 20, "stable", "0.1", "not 0", "Of the request's body, sent to the origin.") \

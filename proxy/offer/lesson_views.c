@@ -218,6 +218,12 @@ static enum remembered_crossorigin mode_of(const struct exchange *x, enum policy
 	return is_cors ? REMEMBERED_ANONYMOUS : REMEMBERED_NO_CORS;
 }
 
+/* A server that is in trouble (5xx), or refuses this client, says nothing of the resource. */
+static bool tells_gone(uint16_t status)
+{
+	return status == 404 || status == 410;
+}
+
 static void note_offered(struct offer_lessons *l, struct lesson_view *v, const struct exchange *x,
     const struct http_head *response, enum policy_type type)
 {
@@ -228,7 +234,7 @@ static void note_offered(struct offer_lessons *l, struct lesson_view *v, const s
 		return;
 	v->used |= UINT64_C(1) << i;
 	bool is_gone =
-	    response->status == 404 || response->status == 410 ||
+	    tells_gone(response->status) ||
 	    (response->status == 200 && type != POLICY_TYPE_UNKNOWN && !is_of_type(response, type));
 	send_outcome(l, v, x, x->request->path, is_gone ? REMEMBERED_GONE : REMEMBERED_USED);
 }
@@ -253,13 +259,10 @@ void lesson_view_asked(
 	add(l, v, x, &item, 1);
 }
 
-/* Of hint+hold the hint is left, if the response has a status that no client has use for. */
 void offer_lesson_push_ended(struct offer_lessons *l, const struct exchange *push)
 {
 	const struct exchange *page = push->pushed.parent;
-	const struct policy_verdict *verdict = &push->pushed.verdict;
-	bool is_gone =
-	    verdict->reason == &policy_reason_STATUS || verdict->lost_half == &policy_reason_STATUS;
+	bool is_gone = tells_gone(push->response.status);
 	if (push->pushed.source != POLICY_REMEMBERED || !page || !is_gone)
 		return;
 	lesson_send(l, remembered_outcome_message(l->env.memory, page->request, lesson_client(page),

@@ -361,6 +361,7 @@ void exchange_on_response(struct exchange *x, struct http_head *head, bool end)
 		/* of hint+hold the hint may be left */
 		if (v.action == POLICY_DROP || v.action == POLICY_HINT) {
 			x->pushed.verdict = v;
+			x->response.status = head->status;
 			http_head_free(head);
 			exchange_abort(x, &relay_cause_POLICY, NULL);
 			return;

@@ -490,17 +490,29 @@ static void what_is_gone_is_told_no_more(void **state)
 		assert_string_equal(hinted(w, client, "192.0.2.52"), "");
 		gate_world_free(w);
 	}
-	/* fetched for the page, and not there */
-	struct gate_world *w = world(APPLY "[push h]\naction = hint+hold\n");
-	struct gate_peer *client = gate_client(w, &(struct gate_peer_options){.no_push = true});
-	visits(w, client, 2, "</a.css>; rel=preload; as=style");
-	load_page(client, NULL, "/page");
-	UNTIL(w, gate_find(w, "/a.css") && gate_seen(&w->sites[0], "/page") == 3);
-	gate_answer_fields(gate_find(w, "/a.css"), 404, true, NULL);
-	UNTIL(w, w->counters.pushes_open == 0);
-	gate_answer_fields(gate_find(w, "/page"), 200, true, HTML, NULL);
-	assert_string_equal(hinted(w, client, "192.0.2.52"), "");
-	gate_world_free(w);
+}
+
+static void what_is_fetched_for_a_page_and_gone_is_told_no_more(void **state)
+{
+	(void)state;
+	static const struct {
+		unsigned status;
+		bool is_gone;
+	} rows[] = {{404, true}, {410, true}, {500, false}, {503, false}, {403, false}, {429, false}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct gate_world *w = world(APPLY "[push h]\naction = hint+hold\n");
+		struct gate_peer *client = gate_client(w, &(struct gate_peer_options){.no_push = true});
+		visits(w, client, 2, "</a.css>; rel=preload; as=style");
+		load_page(client, NULL, "/page");
+		UNTIL(w, gate_find(w, "/a.css") && gate_seen(&w->sites[0], "/page") == 3);
+		gate_answer_fields(gate_find(w, "/a.css"), rows[i].status, true, NULL);
+		UNTIL(w, w->counters.pushes_open == 0);
+		gate_answer_fields(gate_find(w, "/page"), 200, true, HTML, NULL);
+		bool is_told = hinted(w, client, "192.0.2.52")[0] != 0;
+		if (is_told == rows[i].is_gone)
+			fail_msg("status %u: told %d", rows[i].status, is_told);
+		gate_world_free(w);
+	}
 }
 
 /* ---- which views teach ---- */
@@ -596,6 +608,7 @@ int main(void)
 	    cmocka_unit_test(offers_and_uses_are_counted),
 	    cmocka_unit_test(a_held_response_that_is_claimed_is_used),
 	    cmocka_unit_test(what_is_gone_is_told_no_more),
+	    cmocka_unit_test(what_is_fetched_for_a_page_and_gone_is_told_no_more),
 	    cmocka_unit_test(a_page_that_breaks_off_teaches_nothing),
 	    cmocka_unit_test(one_client_is_taught_once_in_a_row),
 	    cmocka_unit_test(later_views_teach_by_chance_and_new_versions_at_once),
