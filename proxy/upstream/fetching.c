@@ -29,11 +29,13 @@ static void spend(const struct upstream *u, const struct conf_origin *o, uint64_
 		bucket_spend(&configured(u, o)->fetched, nsec_of(o, bytes), u->env->relay->now);
 }
 
+/* A 204, and the second answer to a request that was sent once more, may have no length though one was counted. */
 static void pay_back(const struct upstream *u, struct exchange *x)
 {
 	const struct conf_origin *o = x->place.origin;
-	if (attempt_of(x)->at.fetch.is_charged)
-		bucket_pay_back(&configured(u, o)->fetched, nsec_of(o, x->response.length));
+	uint64_t length = x->response.length;
+	if (attempt_of(x)->at.fetch.is_charged && length != HTTP_LENGTH_UNKNOWN)
+		bucket_pay_back(&configured(u, o)->fetched, nsec_of(o, length));
 	attempt_of(x)->at.fetch.is_charged = false;
 }
 

@@ -244,6 +244,40 @@ scenario('above fetch-budget of bytes that nobody has asked for nothing is fetch
 	assert.equal(s.gate.counters()['pushgate_fetches_refused_total{cause="budget"}'], 1);
 });
 
+// covers: P-fetch-budget
+scenario('a response without a body gives nothing of the budget back', {
+	origin: { ...ONE, 'fetch-budget': '1k' },
+	extra: ['one', 'none', 'two', 'three'].map((n) => section(`preload ${n}`, { path: `/${n}`, add: `/${n}.css as=style` })).join('')
+		+ section('push all', { action: 'hold' }),
+}, async (s) => {
+	const client = await s.connect(refusing.client);
+	let id = -1, origin;
+	for (const name of ['one', 'none', 'two', 'three']) {
+		client.request(id += 2, { path: `/${name}` });
+		origin ??= await s.accept();
+		const page = await origin.expectRequest(`/${name}`);
+		if (name !== 'three') {
+			const { stream } = await origin.expectRequest(`/${name}.css`);
+			if (name === 'none')
+				origin.headers(stream, { ':status': 204, ...FRESH, 'content-length': 1 }, { endStream: true });
+			else
+				origin.respond(stream, { fields: { ...FRESH, 'content-length': 800 }, body: Buffer.alloc(800) });
+		}
+		origin.respond(page.stream, { body: 'page' });
+		await client.response(id);
+		await s.settle(client, origin);
+		if (name === 'none') { /* the end of the held response is the end of the fetch */
+			client.request(id += 2, { path: '/none.css', method: 'DELETE' });
+			const drop = await origin.expectRequest('/none.css');
+			origin.respond(drop.stream, { status: 204 });
+			await client.response(id);
+		}
+	}
+	await s.settle(client, origin);
+	assert.deepEqual(asked(origin), []);
+	assert.equal((await push(s, '/three.css')).reason, 'fetch-budget');
+});
+
 /* ---- one fetch for many clients ---- */
 
 const SHARED = { origin: ONE, server: { 'hold-shared': 'yes', 'status-socket': 'status' }, extra: page(1) };
