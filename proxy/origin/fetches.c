@@ -31,6 +31,21 @@ static uint32_t room_of(const struct origin_server *s)
 	return o->max_requests > 0 && o->max_requests < room ? o->max_requests : room;
 }
 
+/* Tunnels and subscriptions have connections of their own: they take no room from fetches, except from max-requests. */
+static uint32_t requests_apart(const struct origin_server *s)
+{
+	const struct pool *p = s->pools[POOL_SUBSCRIPTIONS];
+	return s->known.tunnels + (p ? p->queued + p->leaving : 0);
+}
+
+/* How many requests take of that room, or wait for it. own: so many of them are the one that asks. */
+static uint32_t requests_in_room(const struct origin_server *s, uint32_t own)
+{
+	uint32_t all = s->requests - own - s->fetches.queued - s->fetches.kept;
+	uint32_t apart = s->origin->conf->max_requests > 0 ? 0 : requests_apart(s);
+	return all > apart ? all - apart : 0;
+}
+
 bool fetches_have_room(const struct origin_server *s)
 {
 	uint32_t share = s->origin->conf->fetch_share;
@@ -39,20 +54,18 @@ bool fetches_have_room(const struct origin_server *s)
 	return share > 0 && s->fetches.open < (most > 0 ? most : 1);
 }
 
-/* own: so many of its requests are the one that asks. */
 static bool is_crowded(const struct origin_server *s, uint32_t own)
 {
 	const struct origin_fetches *f = &s->fetches;
 	uint32_t room = room_of(s);
 	return s->origin->conf->fetch_share == 0 || f->open + f->queued >= room ||
-	       s->requests - own - f->queued - f->kept >= room;
+	       requests_in_room(s, own) >= room;
 }
 
 bool server_spares_room(const struct origin_server *s)
 {
 	uint64_t most = (uint64_t)room_of(s) * s->origin->conf->speculation_share / SHARE_WHOLE;
-	return s->known.streams == 0 ||
-	       s->requests - 1 - s->fetches.queued - s->fetches.kept < (most > 0 ? most : 1);
+	return s->known.streams == 0 || requests_in_room(s, 1) < (most > 0 ? most : 1);
 }
 
 bool origin_fetch_is_crowded(const struct origin_server *s)

@@ -213,6 +213,7 @@ void pool_take_over(struct pool *p, struct exchange *x)
 	p->server->requests++;
 	if (fetch_state(x) == ORIGIN_FETCH_OPEN) {
 		from->fetches.open--;
+		fetches_look_soon(from);
 		p->server->fetches.open++;
 	}
 	origin_attempt_of(x)->server = p->server;

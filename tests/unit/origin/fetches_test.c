@@ -74,6 +74,53 @@ static void clients_that_have_the_room_leave_none_for_fetches(void **state)
 	gate_world_free(w);
 }
 
+/* They have connections of their own; max-requests counts them all the same. */
+static void tunnels_and_subscriptions_leave_the_room_to_fetches(void **state)
+{
+	(void)state;
+	for (int has_bound = 0; has_bound < 2; has_bound++) {
+		struct gate_world *w =
+		    world("http", has_bound ? "max-http1-connections = 8\nmax-requests = 4" : "max-http1-connections = 4");
+		struct origin_server *s = server_of(w);
+		struct pool *p = origin_server_pool(s, POOL_SUBSCRIPTIONS);
+		s->known.streams = 1;
+		s->known.tunnels = 2;
+		p->leaving = 2;
+		s->requests = 5;
+		assert_int_equal(origin_fetch_is_crowded(s), has_bound);
+		assert_int_equal(server_spares_room(s), !has_bound);
+		s->requests = 8;
+		assert_true(origin_fetch_is_crowded(s));
+		s->requests = 3; /* a connection of a subscription that is over closes */
+		assert_false(origin_fetch_is_crowded(s));
+		s->requests = s->known.tunnels = p->leaving = 0;
+		gate_world_free(w);
+	}
+}
+
+/* Another server sends one of them: those that wait for the share of this one are looked at. */
+static void a_fetch_that_another_server_takes_over_leaves_its_share(void **state)
+{
+	(void)state;
+	struct gate_world *w = world("http", "server = http://%b\nmax-http1-connections = 4");
+	struct server *from = gate_server(w, w->conf->origin_count - 1);
+	struct server *to = container_of(from->link.next, struct server, link);
+	struct exchange x = {0};
+	struct origin_attempt *a = origin_attempt_of(&x);
+	destination_give(&x, from);
+	fetch_begins(&from->at, &x);
+	from->at.fetches.queued = 1;
+	pool_take_over(origin_server_pool(&to->at, POOL_PLAIN), &x);
+	assert_true(list_is_linked(&from->at.fetches.timer.link));
+	assert_int_equal(from->at.fetches.open, 0);
+	assert_int_equal(to->at.fetches.open, 1);
+	from->at.fetches.queued = 0;
+	destination_exchange_ended(&x);
+	assert_null(a->server);
+	assert_int_equal(to->at.fetches.open, 0);
+	gate_world_free(w);
+}
+
 static void without_a_share_there_is_never_room(void **state)
 {
 	(void)state;
@@ -88,6 +135,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(fetches_have_their_share_of_the_room),
 	    cmocka_unit_test(clients_that_have_the_room_leave_none_for_fetches),
+	    cmocka_unit_test(tunnels_and_subscriptions_leave_the_room_to_fetches),
+	    cmocka_unit_test(a_fetch_that_another_server_takes_over_leaves_its_share),
 	    cmocka_unit_test(without_a_share_there_is_never_room),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
