@@ -18,11 +18,17 @@ struct hold_unshared {
 	uint64_t uri[UNSHARED]; /* 0: none */
 };
 
+/* Else no other client could have waited for it: that it is not shared says nothing of the resource. */
+static bool is_judged(const struct held *h)
+{
+	return hold_shares(h->store) && !h->parent_was_authorized && !h->is_closed;
+}
+
 void hold_collapse_note(struct held *h, bool is_shared)
 {
 	struct hold *hold = held_hold(h);
 	uint64_t uri = h->node.hash;
-	if (!hold->shares || (is_shared && !hold->unshared))
+	if (!hold->shares || (is_shared ? !hold->unshared : !is_judged(h)))
 		return;
 	if (!hold->unshared) {
 		if (!budget_take(hold->relay->budget, sizeof(*hold->unshared)))

@@ -282,10 +282,10 @@ scenario('a response without a body gives nothing of the budget back', {
 
 const SHARED = { origin: ONE, server: { 'hold-shared': 'yes', 'status-socket': 'status' }, extra: page(1) };
 /* Two clients ask for the page at the same time. The fetch is the first one's. */
-async function together(s, headers = {}) {
+async function together(s, headers = {}, from = null) {
 	const first = await s.connect(refusing.client), second = await s.connect(refusing.client);
 	first.request(1, { path: '/', ...headers });
-	const origin = await s.accept();
+	const origin = from ?? await s.accept();
 	const pages = [await origin.expectRequest('/')];
 	const fetched = await origin.expectRequest('/a0.css');
 	second.request(1, { path: '/', ...headers });
@@ -337,6 +337,21 @@ scenario('what turns out to be for one client alone is asked for by the other, a
 		await origin.expectRequest('/');
 		await origin.expectRequest('/a0.css');
 	}
+});
+scenario('what was fetched for a client with a password does not keep others from sharing theirs', SHARED, async (s) => {
+	const own = await s.connect(refusing.client);
+	own.request(1, { path: '/', authorization: 'Basic dTpw' });
+	const origin = await s.accept();
+	const page = await origin.expectRequest('/');
+	origin.respond((await origin.expectRequest('/a0.css')).stream, { fields: FRESH, body: 'own' });
+	origin.respond(page.stream, { body: 'page' });
+	await own.response(1);
+	const { second, fetched } = await together(s, {}, origin);
+	second.request(3, { path: '/a0.css' });
+	await s.settle(second, origin);
+	assert.deepEqual(asked(origin), []);
+	origin.respond(fetched.stream, { fields: FRESH, body: 'css' });
+	assert.equal(String((await second.response(3)).body), 'css');
 });
 scenario('the client for which it is fetched goes away: the others ask the origin', SHARED, async (s) => {
 	const { first, second, origin, fetched } = await together(s);
