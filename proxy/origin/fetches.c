@@ -116,7 +116,7 @@ void fetch_begins(struct origin_server *s, struct exchange *x)
 /* Offers are made before their page is sent: a fetch that went at once would take the connection that the page needs. */
 bool fetch_waits(struct pool *p, struct exchange *x)
 {
-	if (x->pushed.state != PUSH_HELD || x->pushed.claims > 0)
+	if (!origin_is_fetch(x))
 		return false;
 	wait_for_share(p, x);
 	fetches_look_soon(p->server);
@@ -148,6 +148,7 @@ void origin_fetch_left(struct exchange *x)
 	struct origin_attempt *a = origin_attempt_of(x);
 	switch ((enum origin_fetch_state)a->fetch.state) {
 	case ORIGIN_FETCH_NONE:
+	case ORIGIN_FETCH_NAMELESS: /* of no server */
 	case ORIGIN_FETCH_WAITS: /* it has left the line before */
 		break;
 	case ORIGIN_FETCH_OPEN:

@@ -123,6 +123,7 @@ struct origin_fetches {
 
 enum origin_fetch_state {
 	ORIGIN_FETCH_NONE, /* no fetch, or a request has claimed it */
+	ORIGIN_FETCH_NAMELESS, /* no server has an address yet; the room above counts it */
 	ORIGIN_FETCH_WAITS,
 	ORIGIN_FETCH_OPEN,
 	ORIGIN_FETCH_KEPT, /* its response has come, and is held */
@@ -260,6 +261,11 @@ static inline void origin_note_queued(struct exchange *x)
 
 /* ---- fetches: requests of our own for responses that are held, until a request claims them (fetches.c) ---- */
 
+/* x, which is to be sent, is one. */
+static inline bool origin_is_fetch(const struct exchange *x)
+{
+	return x->pushed.state == PUSH_HELD && x->pushed.claims == 0;
+}
 /* No further fetch would be sent for a while: clients have taken the server's room, or fetches their share of it. */
 bool origin_fetch_is_crowded(const struct origin_server *s);
 /* A client's request has claimed the held response of x: x is as urgent as that request from now on. */

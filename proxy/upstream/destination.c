@@ -202,11 +202,13 @@ static void send_to(struct server *s, struct exchange *x)
 
 static void wait_for_name(struct destination *d, struct exchange *x)
 {
-	if (d->origin.queued - d->origin.fetches_queued >= d->origin.conf->max_queue) {
+	uint32_t queued = d->origin.queued - (origin_is_fetch(x) ? 0 : d->origin.fetches_queued);
+	if (queued >= d->origin.conf->max_queue) {
 		exchange_on_up_failed(x, &relay_cause_QUEUE_FULL, 0, NULL);
 		return;
 	}
 	d->origin.queued++;
+	fetching_waits(d, x);
 	list_append(&d->nameless, &x->waiting);
 }
 
@@ -368,6 +370,7 @@ static void serve_nameless(struct destination *d)
 		struct exchange *x = list_first(&waiting, struct exchange, waiting);
 		list_remove(&x->waiting);
 		d->origin.queued--;
+		fetching_waits_not(d, x);
 		struct server *s = choose(d, x);
 		if (s)
 			send_to(s, x);

@@ -177,6 +177,9 @@ void attempt_failed(struct exchange *x, const struct relay_failure *failure);
 
 /* ---- fetching.c ---- */
 
+/* x waits for the first address; it does not any more, or a request has claimed it. */
+void fetching_waits(struct destination *d, struct exchange *x);
+void fetching_waits_not(struct destination *d, struct exchange *x);
 /* origin_ops: fetched. */
 void fetching_began(struct origin_server *at, struct exchange *x, uint64_t length);
 /* The push x is over, and its server still known. */

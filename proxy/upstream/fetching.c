@@ -64,6 +64,22 @@ const struct policy_reason *upstream_fetch_refusal(
 	return NULL;
 }
 
+void fetching_waits(struct destination *d, struct exchange *x)
+{
+	if (!origin_is_fetch(x))
+		return;
+	attempt_of(x)->at.fetch.state = ORIGIN_FETCH_NAMELESS;
+	d->origin.fetches_queued++;
+}
+
+void fetching_waits_not(struct destination *d, struct exchange *x)
+{
+	if (attempt_of(x)->at.fetch.state != ORIGIN_FETCH_NAMELESS)
+		return;
+	attempt_of(x)->at.fetch.state = ORIGIN_FETCH_NONE;
+	d->origin.fetches_queued--;
+}
+
 void fetching_began(struct origin_server *at, struct exchange *x, uint64_t length)
 {
 	const struct conf_origin *o = x->place.origin;
@@ -77,6 +93,7 @@ void upstream_fetch_claimed(
     struct upstream *u, struct exchange *push, struct http_priority priority)
 {
 	pay_back(u, push);
+	fetching_waits_not(attempt_of(push)->destination, push);
 	origin_fetch_claimed(push, priority);
 }
 

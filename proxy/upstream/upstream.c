@@ -193,6 +193,7 @@ void upstream_undispatch(void *context, struct exchange *x)
 			return;
 		}
 		attempt_of(x)->destination->origin.queued--;
+		fetching_waits_not(attempt_of(x)->destination, x);
 	}
 	list_remove(&x->waiting);
 }

@@ -88,6 +88,31 @@ static void addresses_without_a_source_are_not_used(void **state)
 	gate_world_free(w);
 }
 
+/* covers: P-fetch-share */
+static void fetches_take_no_place_from_requests_that_wait_for_a_name(void **state)
+{
+	(void)state;
+	struct gate_world *w = world("server = h2c://f.%a\nmax-queue = 2\n[preload p]\npath = /\n"
+				     "add = /a.css as=style\nadd = /b.css as=style\nadd = /c.css as=style\n"
+				     "[push all]\naction = hold\n");
+	struct gate_peer *c = gate_client(w, &(struct gate_peer_options){.no_push = true});
+	struct gate_stream *page = gate_get(c, "/");
+	UNTIL(w, fleet(w)->origin.queued == 3);
+	assert_int_equal(fleet(w)->origin.fetches_queued, 2);
+	struct gate_stream *joins = gate_get(c, "/a.css");
+	UNTIL(w, fleet(w)->origin.fetches_queued == 1);
+	expect(w, gate_get(c, "/other"), 503); /* two requests wait */
+	gate_reset_stream(page, 8);
+	UNTIL(w, fleet(w)->origin.queued == 1);
+	assert_int_equal(fleet(w)->origin.fetches_queued, 0);
+	set_hosts(w, "127.0.0.1 f.127.0.0.1\n");
+	UNTIL(w, gate_find(w, "/a.css"));
+	gate_answer_fields(gate_find(w, "/a.css"), 200, true, "cache-control", "max-age=60", NULL);
+	expect(w, joins, 200);
+	assert_int_equal(fleet(w)->origin.queued, 0);
+	gate_world_free(w);
+}
+
 /* ---- the health table ---- */
 
 static size_t entries(const struct health_table *b)
@@ -162,6 +187,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(an_address_that_comes_back_is_the_same_server),
 	    cmocka_unit_test(addresses_without_a_source_are_not_used),
+	    cmocka_unit_test(fetches_take_no_place_from_requests_that_wait_for_a_name),
 	    cmocka_unit_test(two_names_of_one_address_have_one_entry),
 	    cmocka_unit_test(a_server_that_leaves_gives_its_entry_back),
 	};
