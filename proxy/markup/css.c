@@ -250,12 +250,13 @@ static bool is_rule(struct slice text, struct slice name)
 /* Only a rule that begins with "@" ends at a semicolon. False: it does not. */
 static bool on_semicolon(struct markup_css *css)
 {
-	struct slice text = piece(css);
 	if (css->is_font && css->skipped == 0) {
-		on_font_declaration(css, text);
+		on_font_declaration(css, piece(css));
 	} else if (css->skipped == 0) {
-		if (slice_peek(text) != '@')
+		/* Many semicolons may follow: the piece is not trimmed for each. */
+		if (slice_peek(slice_of(css->text, css->length)) != '@')
 			return false;
+		struct slice text = piece(css);
 		if (is_rule(text, SLICE("@import"))) {
 			if (!css->is_past_imports && !css->is_too_long)
 				on_import(css, text);
@@ -306,7 +307,8 @@ static void keep(struct markup_css *css, char c)
 {
 	memmove(css->before, css->before + 1, 3);
 	css->before[3] = ascii_lower(c);
-	if (css->skipped > 0 && !css->is_font)
+	bool is_margin = css->length == 0 && (unsigned char)c <= ' ';
+	if (is_margin || (css->skipped > 0 && !css->is_font))
 		return;
 	if (css->length == sizeof(css->text))
 		css->is_too_long = true;

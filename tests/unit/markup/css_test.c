@@ -101,6 +101,11 @@ static void reading_is_bounded(void **state)
 	memcpy(text + 10000, "';@import 'y';", 14);
 	assert_int_equal(read_in(slice_of(text, 10014), 999, &list), MARKUP_READS);
 	assert_string_equal(list.text, "32/0 a/d/y |");
+	/* White space before a rule is no part of it. */
+	memset(text, ' ', 10000);
+	memcpy(text + 10000, "@import 'z';", 12);
+	assert_int_equal(read_in(slice_of(text, 10012), 999, &list), MARKUP_READS);
+	assert_string_equal(list.text, "32/0 a/d/z |");
 	free(text);
 }
 
