@@ -132,6 +132,19 @@ static void broken_streams_fail(void **state)
 	    DECODE_FAILED);
 }
 
+/* Frames of zstd 0.5 to 0.7, of which the last one has a window of 128 MiB. */
+static void formats_before_the_rfc_are_not_decoded(void **state)
+{
+	(void)state;
+	static const struct slice frames[] = {SLICE_INIT("\x25\xb5\x2f\xfd\x00\x00"),
+	    SLICE_INIT("\x26\xb5\x2f\xfd\x00\x00"), SLICE_INIT("\x27\xb5\x2f\xfd\x00\x88")};
+	struct got got = {.wanted = SIZE_MAX};
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(read_in(SLICE("zstd"), frames[i], 1, 1000, &got), DECODE_FAILED);
+		assert_int_equal(read_in(SLICE("zstd"), frames[i], 50, 1000, &got), DECODE_FAILED);
+	}
+}
+
 static void other_codings_are_not_decoded(void **state)
 {
 	(void)state;
@@ -152,6 +165,7 @@ int main(void)
 	    cmocka_unit_test(output_is_bounded),
 	    cmocka_unit_test(input_without_output_is_bounded),
 	    cmocka_unit_test(broken_streams_fail),
+	    cmocka_unit_test(formats_before_the_rfc_are_not_decoded),
 	    cmocka_unit_test(other_codings_are_not_decoded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
