@@ -230,8 +230,11 @@ void page_reading_begin(struct gateway *g, struct exchange *x, const struct http
 {
 	struct offer_lessons *lessons = g->lessons.offers;
 	if (offer_lesson_is_open(x)) {
-		if (!is_of_type(response, SLICE("text/html")) || !begin(g, x, response, true))
+		if (!is_of_type(response, SLICE("text/html")))
 			offer_lesson_end(lessons, x); /* with what its Link fields name */
+		else if (!begin(g, x, response, true))
+			/* It would vote against what others have read. */
+			offer_lesson_drop(lessons, x);
 	} else if (is_fit_style(x, response) && offer_lesson_has_view(lessons, x)) {
 		begin(g, x, response, false);
 	}

@@ -67,6 +67,8 @@ static void each_allocation_of_a_reading_may_be_refused(void **state)
 			test_heap_refuse(0, 0);
 			assert_int_equal(page->status, 200);
 			assert_int_equal(page->received, 100);
+			/* A page that is not read says nothing of its head, which others may have read. */
+			assert_int_equal(w->counters.lessons_taken, w->counters.page_readings);
 			gate_world_free(w);
 		}
 	}
