@@ -46,6 +46,7 @@ static size_t next_pages(const struct gateway *g, struct exchange *x, const stru
 	struct remembered_told told[REMEMBERED_RESOURCES];
 	size_t count = 0;
 	head.path = page;
+	head.method_token = HTTP_METHOD_GET; /* HEAD gets the length of the same rules */
 	size_t known = remembered_next(g->lessons.memory, &head, told, g->relay.now);
 	for (size_t i = 0; i < known && count < SPECULATION_PAGES; i++)
 		if (may_name(g, x, of, told[i].item.target))

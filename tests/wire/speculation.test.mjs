@@ -161,6 +161,13 @@ scenario('a page names rules when three clients have gone on from it, and these 
 	assert.deepEqual(await rules(s, '/page?a=%22'), {
 		tag: 'pushgate', prerender: [{ source: 'list', urls: ['/next'], eagerness: 'moderate' }],
 	});
+	const lengths = [];
+	for (const method of ['GET', 'HEAD']) {
+		const client = await s.connect();
+		client.request(1, { method, path: `${RULES}/page%3Fa%3D%2522` });
+		lengths.push((await client.response(1)).headers['content-length']);
+	}
+	assert.equal(lengths[0], lengths[1]);
 	assert.equal((await load(s, '127.0.0.9', '/page'))['speculation-rules'], undefined, 'another page');
 	assert.equal((await load(s, '127.0.0.9', '/next'))['speculation-rules'], undefined);
 	/* Only documents that have none of their own. */
