@@ -129,7 +129,7 @@ static void offer_remembered(
 	for (size_t i = 0; i < count && !exchange_is_over(x); i++)
 		exchange_offer_next(x, POLICY_REMEMBERED, &list[i],
 		    flags_of_told(x, &list[i].target, preload), &run);
-	if (count > 0)
+	if (count > 0 && preload->remembered == CONF_REMEMBERED_APPLY)
 		hint_under_policies(env, x);
 }
 

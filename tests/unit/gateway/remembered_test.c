@@ -350,6 +350,21 @@ static void policies_of_a_103_come_with_ours(void **state)
 	}
 }
 
+/* A section that only proposes changes no 103 that other offers have made. */
+static void proposals_bring_no_policies(void **state)
+{
+	(void)state;
+	struct gate_world *w = world(
+	    "[preload p]\nremembered = propose\nadd = /own.css as=style\n[route a]\norigin = a\n" HINTS);
+	struct gate_peer *client = gate_client(w, NULL);
+	for (int n = 0; n < 2; n++)
+		visit_early(w, client, n ? "192.0.2.2" : "192.0.2.1", "content-security-policy", "default-src 'self'", NULL,
+		    NULL);
+	ASSERT_KNOWN(w, "Content-Security-Policy: default-src 'self': told");
+	assert_string_equal(hinted(w, client, "192.0.2.51"), "</own.css>; rel=preload; as=style\n");
+	gate_world_free(w);
+}
+
 /* ---- requests after the page ---- */
 
 struct asset {
@@ -603,6 +618,7 @@ int main(void)
 	    cmocka_unit_test(frames_and_reloads_get_nothing),
 	    cmocka_unit_test(links_of_a_103_are_remembered),
 	    cmocka_unit_test(policies_of_a_103_come_with_ours),
+	    cmocka_unit_test(proposals_bring_no_policies),
 	    cmocka_unit_test(what_three_clients_ask_for_after_a_page_is_remembered),
 	    cmocka_unit_test(what_a_style_sheet_asks_for_belongs_to_its_page),
 	    cmocka_unit_test(offers_and_uses_are_counted),
