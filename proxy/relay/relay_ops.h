@@ -67,11 +67,11 @@ struct relay_ops {
 	/* A final response head goes downstream: `overlay` is the origin's, to be changed for the client.
 	 * Called once more when a push that had to wait begins. */
 	void (*response_head)(void *context, struct exchange *x, struct http_head *overlay);
+	/* The same for an interim response of the origin's. False: the client must not get it. */
+	bool (*interim_head)(void *context, struct exchange *x, struct http_head *overlay);
 	/* More of the response's body has come, and x->onlooker is set. The bytes are lent, and go on whatever it does. May be
 	 * NULL if the owner sets none. */
 	void (*body_passes)(void *context, struct exchange *x, struct slice bytes);
-	/* The same for an interim response of the origin's. False: the client must not get it. */
-	bool (*interim_head)(void *context, struct exchange *x, struct http_head *overlay);
 	/* Trailers of the request, or of the response, have come for the other side: to be changed. May be NULL. */
 	void (*trailers)(
 	    void *context, const struct exchange *x, struct http_head *head, bool is_request);
