@@ -107,7 +107,7 @@ void speculation_answer(const struct gateway *g, struct exchange *x, struct http
  */
 static bool may_teach(const struct exchange *x)
 {
-	return !x->facts.came_through && route_shares(&x->facts) &&
+	return offer_lesson_may_teach(x) &&
 	       !(x->terms.is_speculative &&
 		   x->place.route->speculation.eagerness > SPECULATION_MODERATE);
 }
@@ -115,12 +115,9 @@ static bool may_teach(const struct exchange *x)
 static void teach(struct gateway *g, const struct exchange *x, const struct http_head *head)
 {
 	uint8_t message[REMEMBERED_NEXT_BYTES];
-	const struct address *client = &x->facts.client;
 	const struct remembered_lesson lesson = {.request = x->request,
 	    .response = head,
-	    .client = slice_of(client->bytes, client->family == 4   ? 4
-					      : client->family == 6 ? 8
-								    : 0),
+	    .client = offer_lesson_client(x),
 	    .is_page_load = true,
 	    .has_user = x->facts.user != NULL};
 	size_t length = remembered_next_message(g->lessons.memory, &lesson, message);

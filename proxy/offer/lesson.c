@@ -28,7 +28,7 @@ void offer_lessons_free(struct offer_lessons *l)
 
 /* ---- who teaches ---- */
 
-struct slice lesson_client(const struct exchange *x)
+struct slice offer_lesson_client(const struct exchange *x)
 {
 	const struct address *client = &x->facts.client;
 	return slice_of(client->bytes, client->family == 4 ? 4 : client->family == 6 ? 8 : 0);
@@ -36,13 +36,13 @@ struct slice lesson_client(const struct exchange *x)
 
 uint64_t lesson_client_key(const struct offer_lessons *l, const struct exchange *x)
 {
-	struct slice client = lesson_client(x);
+	struct slice client = offer_lesson_client(x);
 	return hash_bytes(l->env.seed, client.ptr, client.len);
 }
 
 /* Behind another proxy, clients count only if a trusted one names them. Clients that show certificates, and those of
  * forward mode, may have resources of their own under the same names. */
-bool lesson_may_teach(const struct exchange *x)
+bool offer_lesson_may_teach(const struct exchange *x)
 {
 	return x->method == HTTP_METHOD_GET && !exchange_is_push(x) &&
 	       (!x->facts.came_through || x->facts.is_named) && x->request->authority.len > 0 &&
@@ -57,7 +57,7 @@ bool offer_is_page_load(const struct exchange *x)
 void offer_lesson_draw(struct offer_lessons *l, struct exchange *x)
 {
 	struct offer_part *part = offer_part(x);
-	part->is_drawn = lesson_may_teach(x) && lesson_page_draw(l, x);
+	part->is_drawn = offer_lesson_may_teach(x) && lesson_page_draw(l, x);
 	if (part->is_drawn)
 		lesson_view_open(l, x);
 }
@@ -235,7 +235,7 @@ static void begin(struct offer_lessons *l, struct exchange *x, const struct http
 	struct offer_part *part = offer_part(x);
 	const struct remembered_lesson lesson = {.request = x->request,
 	    .response = response,
-	    .client = lesson_client(x),
+	    .client = offer_lesson_client(x),
 	    .is_page_load = true,
 	    .has_user = x->facts.user != NULL};
 	enum remembered_answer answer;
@@ -266,7 +266,7 @@ void offer_lesson_answer(
     struct offer_lessons *l, struct exchange *x, const struct http_head *response)
 {
 	const struct offer_part *part = offer_part(x);
-	if (!lesson_may_teach(x))
+	if (!offer_lesson_may_teach(x))
 		return;
 	if (part->level == 0) {
 		lesson_view_asked(l, x, response);

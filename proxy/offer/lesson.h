@@ -57,6 +57,11 @@ bool offer_is_page_load(const struct exchange *x);
 
 /* ---- lesson.c ---- */
 
+/* Others may be told what this request teaches. */
+bool offer_lesson_may_teach(const struct exchange *x);
+/* The client on all of its connections: its IPv4 address or its IPv6 /64. */
+struct slice offer_lesson_client(const struct exchange *x);
+
 /* The request of a page load has come, and a [preload] section remembers: decides whether the view is taught. */
 void offer_lesson_draw(struct offer_lessons *l, struct exchange *x);
 /* The origin's 103 has come, with public paths. */

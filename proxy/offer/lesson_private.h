@@ -38,11 +38,7 @@ struct offer_lessons {
 	struct lesson_view *views[LESSON_VIEWS];
 };
 
-/* The client on all of its connections: its IPv4 address or its IPv6 /64. */
-struct slice lesson_client(const struct exchange *x);
 uint64_t lesson_client_key(const struct offer_lessons *l, const struct exchange *x);
-/* Others may be told what this request teaches. */
-bool lesson_may_teach(const struct exchange *x);
 void lesson_send(struct offer_lessons *l, size_t length); /* l->message; 0: nothing */
 
 /* lesson_pages.c */

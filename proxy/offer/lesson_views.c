@@ -70,7 +70,7 @@ void lesson_view_close(struct offer_lessons *l, const struct exchange *x)
 static void send_outcome(struct offer_lessons *l, const struct lesson_view *v,
     const struct exchange *x, struct slice target, enum remembered_outcome outcome)
 {
-	lesson_send(l, remembered_outcome_message(l->env.memory, v->request, lesson_client(x),
+	lesson_send(l, remembered_outcome_message(l->env.memory, v->request, offer_lesson_client(x),
 			   target, outcome, l->message));
 }
 
@@ -145,7 +145,7 @@ static struct lesson_view *view_of_request(const struct offer_lessons *l, const 
 
 bool offer_lesson_has_view(const struct offer_lessons *l, const struct exchange *x)
 {
-	return lesson_may_teach(x) && offer_part(x)->level == 0 && view_of_request(l, x);
+	return offer_lesson_may_teach(x) && offer_part(x)->level == 0 && view_of_request(l, x);
 }
 
 static void add(struct offer_lessons *l, const struct lesson_view *v, const struct exchange *x,
@@ -157,13 +157,13 @@ static void add(struct offer_lessons *l, const struct lesson_view *v, const stru
 	    SLICE_ARG(r->authority), SLICE_ARG(r->path));
 	if (n > 0 && (size_t)n < sizeof(uri))
 		lesson_send(l, remembered_add_message(l->env.memory, slice_of(uri, (size_t)n),
-				   lesson_client(x), items, count, l->message));
+				   offer_lesson_client(x), items, count, l->message));
 }
 
 void offer_lesson_add_later(struct offer_lessons *l, const struct exchange *x,
     const struct remembered_item *items, size_t count)
 {
-	const struct lesson_view *v = lesson_may_teach(x) ? view_of_request(l, x) : NULL;
+	const struct lesson_view *v = offer_lesson_may_teach(x) ? view_of_request(l, x) : NULL;
 	if (v)
 		add(l, v, x, items, count);
 }
@@ -265,6 +265,7 @@ void offer_lesson_push_ended(struct offer_lessons *l, const struct exchange *pus
 	bool is_gone = tells_gone(push->response.status);
 	if (push->pushed.source != POLICY_REMEMBERED || !page || !is_gone)
 		return;
-	lesson_send(l, remembered_outcome_message(l->env.memory, page->request, lesson_client(page),
-			   push->request->path, REMEMBERED_GONE, l->message));
+	lesson_send(
+	    l, remembered_outcome_message(l->env.memory, page->request, offer_lesson_client(page),
+		   push->request->path, REMEMBERED_GONE, l->message));
 }

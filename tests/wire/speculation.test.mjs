@@ -223,6 +223,19 @@ scenario('what is told does not confirm itself: only what somebody is about to o
 	assert.equal((await rules(s, '/fetched')).prefetch[0].urls[0], '/fetched/next');
 });
 
+scenario('clients count behind a proxy that names them, and not behind another', {
+	...SITE, listen: { trusted: '127.0.0.4', 'client-address': 'x-forwarded-for' },
+}, async (s) => {
+	const through = async (proxy) => {
+		for (const n of [1, 2, 3])
+			await load(s, proxy, '/next', { referer: `http://localhost:${s.port}/page`, 'x-forwarded-for': `192.0.2.${n}`, via: '1.1 proxy' });
+	};
+	await through('127.0.0.5');
+	assert.deepEqual(await rules(s, '/page'), {});
+	await through('127.0.0.4');
+	assert.deepEqual((await rules(s, '/page')).prerender[0].urls, ['/next']);
+});
+
 scenario('access rules hold for what rules tell', {
 	...SITE, listen: { access: 'lab' },
 	extra: section('access lab', { deny: 'path=/hidden', allow: 'all' }),
