@@ -162,20 +162,23 @@ static bool read_item(struct arena *a, const struct exchange *x, const struct ht
 	return true;
 }
 
-static void add_links(struct exchange *x, struct arena *a, struct slice value, uint32_t *seen)
+/* False: there are more links than are looked at. Such a page teaches nothing, as if its <head> named them. */
+static bool add_links(struct exchange *x, struct arena *a, struct slice value, uint32_t *seen)
 {
 	struct http_link link;
-	while (*seen < LIMIT_LINKS_PER_RESPONSE && http_link_next(&value, &link)) {
+	while (http_link_next(&value, &link)) {
 		struct remembered_item item;
 		char kept[REMEMBERED_TEXT_BYTES];
 		size_t length;
 		if (!read_item(a, x, &link, &item) ||
 		    !keep_parameters(&link, kept, sizeof(kept), &length))
 			continue;
+		if (++*seen > LIMIT_LINKS_PER_RESPONSE)
+			return false;
 		item.attributes = slice_of(kept, length);
 		remembered_draft_add(offer_part(x)->draft, &item);
-		++*seen;
 	}
+	return true;
 }
 
 /* ---- the lesson ---- */
@@ -251,15 +254,18 @@ static void begin(struct offer_lessons *l, struct exchange *x, const struct http
 	char first[2048];
 	arena_init(&arena, first, sizeof(first));
 	uint32_t seen = 0;
+	bool is_within = true;
 	if (part->early) {
-		add_links(x, &arena, part->early->links, &seen);
+		is_within = add_links(x, &arena, part->early->links, &seen);
 		add_field(part, REMEMBERED_CSP, part->early->csp);
 		add_field(part, REMEMBERED_REFERRER_POLICY, part->early->referrer_policy);
 	}
-	for (uint32_t i = 0; i < response->count; i++)
+	for (uint32_t i = 0; i < response->count && is_within; i++)
 		if (response->fields[i].token == HTTP_TOKEN_LINK)
-			add_links(x, &arena, response->fields[i].value, &seen);
+			is_within = add_links(x, &arena, response->fields[i].value, &seen);
 	arena_fini(&arena);
+	if (!is_within)
+		offer_lesson_drop(l, x);
 }
 
 void offer_lesson_answer(

@@ -128,8 +128,6 @@ poison('pages with ten thousand links, a megabyte of attributes, or a comment wi
 			assert.deepEqual([got.status, got.body, other.status], [200, costly[asked] ?? '', 200]);
 		}
 	await settle(s);
-	for (const asked of Object.keys(costly))
+	for (const asked of [...Object.keys(costly), '/fields'])
 		assert.deepEqual([asked, (await look(s, asked)).hinted], [asked, []]);
-	/* So many Link fields are not read. */
-	assert.ok((await look(s, '/fields')).hinted.length <= 64);
 });
