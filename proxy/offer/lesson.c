@@ -290,17 +290,27 @@ void offer_lesson_add(struct exchange *x, const struct remembered_item *item)
 		remembered_draft_add(offer_part(x)->draft, item);
 }
 
+static void free_draft(struct offer_lessons *l, struct offer_part *part)
+{
+	remembered_draft_free(part->draft);
+	part->draft = NULL;
+	l->open--;
+}
+
 void offer_lesson_end(struct offer_lessons *l, struct exchange *x)
 {
 	struct offer_part *part = offer_part(x);
 	if (!part->draft)
 		return;
 	struct slice message = remembered_draft_end(part->draft, x->request);
-	if (message.len > 0)
+	bool is_taught = message.len > 0;
+	if (is_taught)
 		l->env.teach(l->env.context, message);
-	offer_lesson_drop(l, x);
-	if (part->is_drawn)
+	if (is_taught && part->is_drawn)
 		lesson_view_taught(l, x);
+	free_draft(l, part);
+	if (!is_taught && part->is_drawn)
+		lesson_view_close(l, x);
 }
 
 void offer_lesson_drop(struct offer_lessons *l, struct exchange *x)
@@ -308,7 +318,7 @@ void offer_lesson_drop(struct offer_lessons *l, struct exchange *x)
 	struct offer_part *part = offer_part(x);
 	if (!part->draft)
 		return;
-	remembered_draft_free(part->draft);
-	part->draft = NULL;
-	l->open--;
+	free_draft(l, part);
+	if (part->is_drawn)
+		lesson_view_close(l, x);
 }

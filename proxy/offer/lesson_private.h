@@ -27,6 +27,10 @@ struct lesson_view {
 	uint64_t used;                              /* bit i: offered[i] */
 	struct slice offered[REMEMBERED_RESOURCES]; /* paths */
 	uint64_t asked[REMEMBERED_RESOURCES];       /* keyed hashes of paths */
+	/* Messages that came before the lesson has left: the owner has no vote yet to which they belong. */
+	bool is_taught;
+	uint32_t waiting_count;
+	struct slice waiting[REMEMBERED_RESOURCES]; /* in the request's arena */
 };
 
 struct offer_lessons {

@@ -12,6 +12,8 @@
 
 /* Longer requests teach nothing. */
 #define VIEW_REQUEST_BYTES (16u << 10)
+/* A view is charged with no more, with the messages that wait for its lesson; further ones are lost. */
+#define VIEW_BYTES (32u << 10)
 /* As long as what is requested may belong to a page: the window of the memory. */
 #define VIEW_USEC (10 * USEC_PER_SEC)
 #define URI_BYTES (REMEMBERED_TARGET_BYTES + REMEMBERED_AUTHORITY_BYTES + 16)
@@ -65,14 +67,32 @@ void lesson_view_close(struct offer_lessons *l, const struct exchange *x)
 	lesson_view_free(l, v);
 }
 
-/* ---- offers ---- */
+/* ---- messages ---- */
 
-static void send_outcome(struct offer_lessons *l, const struct lesson_view *v,
+/* l->message. A client that has a hint requests resources before the page is answered: what they teach waits for the
+ * vote to which it belongs. */
+static void send_with_lesson(struct offer_lessons *l, struct lesson_view *v, size_t length)
+{
+	if (v->is_taught || length == 0) {
+		lesson_send(l, length);
+		return;
+	}
+	if (v->waiting_count == REMEMBERED_RESOURCES || v->charged + length > VIEW_BYTES ||
+	    !budget_take(l->env.budget, length))
+		return;
+	v->charged += length;
+	v->waiting[v->waiting_count++] =
+	    arena_copy(&v->request->arena, slice_of((const char *)l->message, length));
+}
+
+static size_t outcome_message(struct offer_lessons *l, const struct lesson_view *v,
     const struct exchange *x, struct slice target, enum remembered_outcome outcome)
 {
-	lesson_send(l, remembered_outcome_message(l->env.memory, v->request, offer_lesson_client(x),
-			   target, outcome, l->message));
+	return remembered_outcome_message(
+	    l->env.memory, v->request, offer_lesson_client(x), target, outcome, l->message);
 }
+
+/* ---- offers ---- */
 
 void offer_lesson_offered(
     struct offer_lessons *l, const struct exchange *page, const struct http_head *promised)
@@ -86,12 +106,18 @@ void offer_lesson_offered(
 	v->charged += promised->path.len;
 }
 
-/* Behind the lesson: the owner counts outcomes with the vote. */
+/* Behind the lesson: the owner counts outcomes with the vote. Uses go first, so that no offer is the fourth that is not
+ * used while its use is under way. */
 void lesson_view_taught(struct offer_lessons *l, const struct exchange *x)
 {
-	const struct lesson_view *v = view_of_page(l, x);
-	for (uint32_t i = 0; v && i < v->offered_count; i++)
-		send_outcome(l, v, x, v->offered[i], REMEMBERED_OFFERED);
+	struct lesson_view *v = view_of_page(l, x);
+	if (!v)
+		return;
+	v->is_taught = true;
+	for (uint32_t i = 0; i < v->waiting_count; i++)
+		l->env.teach(l->env.context, v->waiting[i]);
+	for (uint32_t i = 0; i < v->offered_count; i++)
+		lesson_send(l, outcome_message(l, v, x, v->offered[i], REMEMBERED_OFFERED));
 }
 
 /* ---- requests after the page ---- */
@@ -130,6 +156,7 @@ static bool has_requested(
 	return false;
 }
 
+/* Of a resource that was requested after the page, or pushed with it. */
 static struct lesson_view *view_of_request(const struct offer_lessons *l, const struct exchange *x)
 {
 	struct lesson_view *v = *place_of(l, x);
@@ -137,18 +164,26 @@ static struct lesson_view *view_of_request(const struct offer_lessons *l, const 
 	    !slice_equal(v->request->authority, x->request->authority) ||
 	    !slice_equal(v->request->scheme, x->request->scheme))
 		return NULL;
+	if (exchange_is_push(x))
+		return v->page_id == x->pushed.parent_id ? v : NULL;
 	struct slice from = referring_path(x);
 	if (from.len == 0 || (!slice_equal(from, v->request->path) && !has_requested(l, v, from)))
 		return NULL;
 	return v;
 }
 
-bool offer_lesson_has_view(const struct offer_lessons *l, const struct exchange *x)
+/* The view of a push exists only if its page may teach. */
+static bool may_add(const struct exchange *x)
 {
-	return offer_lesson_may_teach(x) && offer_part(x)->level == 0 && view_of_request(l, x);
+	return exchange_is_push(x) || offer_lesson_may_teach(x);
 }
 
-static void add(struct offer_lessons *l, const struct lesson_view *v, const struct exchange *x,
+bool offer_lesson_has_view(const struct offer_lessons *l, const struct exchange *x)
+{
+	return may_add(x) && offer_part(x)->level == 0 && view_of_request(l, x);
+}
+
+static void add(struct offer_lessons *l, struct lesson_view *v, const struct exchange *x,
     const struct remembered_item *items, size_t count)
 {
 	char uri[URI_BYTES];
@@ -156,14 +191,15 @@ static void add(struct offer_lessons *l, const struct lesson_view *v, const stru
 	int n = snprintf(uri, sizeof(uri), "%.*s://%.*s%.*s", SLICE_ARG(r->scheme),
 	    SLICE_ARG(r->authority), SLICE_ARG(r->path));
 	if (n > 0 && (size_t)n < sizeof(uri))
-		lesson_send(l, remembered_add_message(l->env.memory, slice_of(uri, (size_t)n),
-				   offer_lesson_client(x), items, count, l->message));
+		send_with_lesson(l, v,
+		    remembered_add_message(l->env.memory, slice_of(uri, (size_t)n),
+			offer_lesson_client(x), items, count, l->message));
 }
 
 void offer_lesson_add_later(struct offer_lessons *l, const struct exchange *x,
     const struct remembered_item *items, size_t count)
 {
-	const struct lesson_view *v = offer_lesson_may_teach(x) ? view_of_request(l, x) : NULL;
+	struct lesson_view *v = may_add(x) ? view_of_request(l, x) : NULL;
 	if (v)
 		add(l, v, x, items, count);
 }
@@ -236,7 +272,12 @@ static void note_offered(struct offer_lessons *l, struct lesson_view *v, const s
 	bool is_gone =
 	    tells_gone(response->status) ||
 	    (response->status == 200 && type != POLICY_TYPE_UNKNOWN && !is_of_type(response, type));
-	send_outcome(l, v, x, x->request->path, is_gone ? REMEMBERED_GONE : REMEMBERED_USED);
+	size_t length =
+	    outcome_message(l, v, x, x->request->path, is_gone ? REMEMBERED_GONE : REMEMBERED_USED);
+	if (is_gone) /* whoever asked for it */
+		lesson_send(l, length);
+	else
+		send_with_lesson(l, v, length);
 }
 
 void lesson_view_asked(

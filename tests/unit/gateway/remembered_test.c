@@ -488,6 +488,49 @@ static void a_held_response_that_is_claimed_is_used(void **state)
 	gate_world_free(w);
 }
 
+/* A client that has the hint asks while the origin thinks of the page: the use belongs to the vote that comes later. */
+static void what_is_used_before_the_page_is_answered_counts(void **state)
+{
+	(void)state;
+	static const struct asset used = {"/a.css", PAGE, NULL, NULL, 200, {CSS}, ""};
+	static const struct asset other = {"/b.css", PAGE, NULL, NULL, 200, {CSS}, ""};
+	struct gate_world *w = world(APPLY HINTS);
+	struct gate_peer *client = gate_client(w, NULL);
+	visits(w, client, 2, "</a.css>; rel=preload; as=style");
+	for (int i = 0; i < 5; i++) { /* offers to four, of which none is used, would end it */
+		char address[24], offered[40];
+		snprintf(address, sizeof(address), "192.0.2.%d", 50 + i);
+		snprintf(offered, sizeof(offered), "offered %d, used %d", i + 1, i + 1);
+		struct gate_stream *page = load_page(client, address, "/page");
+		UNTIL(w, gate_find(w, "/page"));
+		asks(w, client, address, &used);
+		asks(w, client, address, &other);
+		gate_answer_fields(gate_find(w, "/page"), 200, true, HTML, "link", "</a.css>; rel=preload; as=style", NULL);
+		UNTIL(w, page->is_over);
+		gate_passes(w);
+		ASSERT_KNOWN(w, offered);
+	}
+	ASSERT_KNOWN(w, "/b.css as style: told (asked)");
+	gate_world_free(w);
+}
+
+/* There is no vote to which it could belong. */
+static void what_is_asked_before_a_page_that_fails_teaches_nothing(void **state)
+{
+	(void)state;
+	static const struct asset asset = {"/a.css", PAGE, NULL, NULL, 200, {CSS}, ""};
+	struct gate_world *w = world(APPLY HINTS);
+	struct gate_peer *client = gate_client(w, NULL);
+	struct gate_stream *page = load_page(client, "192.0.2.1", "/page");
+	UNTIL(w, gate_find(w, "/page"));
+	asks(w, client, "192.0.2.1", &asset);
+	gate_answer_fields(gate_find(w, "/page"), 404, true, HTML, NULL);
+	UNTIL(w, page->is_over);
+	gate_passes(w);
+	assert_int_equal(w->counters.lessons_taken, 0);
+	gate_world_free(w);
+}
+
 static void what_is_gone_is_told_no_more(void **state)
 {
 	(void)state;
@@ -623,6 +666,8 @@ int main(void)
 	    cmocka_unit_test(what_a_style_sheet_asks_for_belongs_to_its_page),
 	    cmocka_unit_test(offers_and_uses_are_counted),
 	    cmocka_unit_test(a_held_response_that_is_claimed_is_used),
+	    cmocka_unit_test(what_is_used_before_the_page_is_answered_counts),
+	    cmocka_unit_test(what_is_asked_before_a_page_that_fails_teaches_nothing),
 	    cmocka_unit_test(what_is_gone_is_told_no_more),
 	    cmocka_unit_test(what_is_fetched_for_a_page_and_gone_is_told_no_more),
 	    cmocka_unit_test(a_page_that_breaks_off_teaches_nothing),
