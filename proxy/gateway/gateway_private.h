@@ -260,6 +260,9 @@ void lessons_ended(struct gateway *g, struct exchange *x, enum observe_outcome o
 void page_reading_begin(struct gateway *g, struct exchange *x, const struct http_head *response);
 void page_reading_pass(
     void *gateway, struct exchange *x, struct slice bytes); /* relay_ops.body_passes */
+/* hold_ops.arrived: reads a stylesheet before it is claimed. */
+void page_reading_held(void *gateway, struct exchange *push, const struct http_head *response,
+    const struct body *body);
 /* Of each exchange that has ended, before its lesson is closed. */
 void page_reading_ended(struct exchange *x);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads pages and their stylesheets while they pass, for the memory of pages: what the <head> of a page names goes into its
- * lesson, what a stylesheet names is added later.
+ * lesson, what a stylesheet names is added later. A stylesheet that is held passes nowhere: it is read when it is whole.
  *
  * The response is neither changed nor delayed. Each piece is looked at once, and decoded, if it is encoded, as far as it is
  * read. The reading ends with the head, at a bound, or when the worker has no memory for it.
@@ -238,4 +238,19 @@ void page_reading_begin(struct gateway *g, struct exchange *x, const struct http
 	} else if (is_fit_style(x, response) && offer_lesson_has_view(lessons, x)) {
 		begin(g, x, response, false);
 	}
+}
+
+void page_reading_held(
+    void *gateway, struct exchange *push, const struct http_head *response, const struct body *body)
+{
+	struct gateway *g = gateway;
+	const struct offer_lessons *lessons = g->lessons.offers;
+	struct body_mark mark = {0};
+	if (!lessons || !is_fit_style(push, response) || !offer_lesson_has_view(lessons, push) ||
+	    !begin(g, push, response, false))
+		return;
+	struct piece p = body_next(body, &mark, SIZE_MAX);
+	for (; p.length > 0 && push->onlooker; p = body_next(body, &mark, SIZE_MAX))
+		page_reading_pass(g, push, piece_slice(p));
+	page_reading_ended(push);
 }

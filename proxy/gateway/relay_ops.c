@@ -275,5 +275,6 @@ const struct hold_ops gateway_hold_ops = {
     .same_changes = same_changes,
     .same_at_origin = same_at_origin,
     .claimed = claimed,
+    .arrived = page_reading_held,
     .note = access_record_held,
 };

@@ -299,6 +299,7 @@ static const struct policy_reason *admit(struct held *h)
 static bool take(struct held *h)
 {
 	struct hold_store *s = h->store;
+	const struct hold *hold = s->hold;
 	struct flow *f = &h->push->download;
 	while (f->body.bytes > 0) {
 		struct piece p = body_front(&f->body, SIZE_MAX);
@@ -317,13 +318,15 @@ static bool take(struct held *h)
 			h->end_reason = refusal;
 			continue;
 		}
-		body_append(&h->body, p, held_hold(h)->relay->small_chunks, s->budget);
+		body_append(&h->body, p, hold->relay->small_chunks, s->budget);
 		s->bytes += p.length;
 		exchange_on_taken(&h->push->down, p.length, false);
 	}
 	if (f->source_ended && !h->is_whole) {
 		h->is_whole = true;
 		arm(h);
+		if (hold->ops->arrived && !h->was_claimed)
+			hold->ops->arrived(hold->context, h->push, h->head, &h->body);
 	}
 	return true;
 }

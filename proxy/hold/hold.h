@@ -79,6 +79,10 @@ struct hold_ops {
 	/* The first request has claimed the push, which no client waited for before: it is as urgent as the claimer. The
 	 * push may fail in it. May be NULL itself. */
 	void (*claimed)(void *context, struct exchange *push, const struct exchange *claimer);
+	/* A held response is whole, and no request has claimed it before. The body is lent, as the origin sent it. The
+	 * push stays as it is. May be NULL itself. */
+	void (*arrived)(void *context, struct exchange *push, const struct http_head *response,
+	    const struct body *body);
 	/* Reports how a held response, or a request for its URI, has ended: for feedback and counters.
 	 * The note is borrowed. May be NULL itself. */
 	void (*note)(void *context, const struct hold_note *note);

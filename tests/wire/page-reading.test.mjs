@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import http2 from 'node:http2';
 import zlib from 'node:zlib';
-import { freePort, scenario, section } from '../support/gate.mjs';
+import { freePort, scenario, section, until } from '../support/gate.mjs';
 import { realPages } from '../support/real_pages.mjs';
 
 const PAGES = 600;
@@ -112,6 +112,31 @@ scenario('what the head of a page and its stylesheet name is hinted to the third
 	assert.match(String(link), /<\/b\.js>; rel=preload; as=script/);
 	assert.match(String(link), /<\/f\.woff2>; rel=preload; as=font; crossorigin/);
 });
+
+// covers: P-src-remembered
+{
+	/* The page is answered behind its style sheet, which no client asks for. */
+	const waiting = [];
+	const answer = (response, type, body) => response.writeHead(200, { 'content-type': type, 'cache-control': 'max-age=60' }).end(body);
+	scenario('what a style sheet names that is held, and that no client has claimed, is hinted to the third client', {
+		...origin((path, response) => {
+			if (path === '/page')
+				return waiting.push(response);
+			return answer(response, 'text/css', '@font-face { font-family: x; src: url(f.woff2) }');
+		}),
+		server: { 'status-socket': 'status', 'hold-shared': 'no' },
+		extra: section('preload pages', { remembered: 'apply', add: '/a.css' }) + section('push all', { action: 'hint+hold' }),
+	}, async (s) => {
+		for (const n of [1, 2, 3]) {
+			const page = browser(s, `127.0.0.${n}`)('/page', DOCUMENT);
+			await until('the style sheet is read', () => s.gate.counters()[READ] >= 2 * n - 1);
+			await until('the origin has the request', () => waiting.length === 1);
+			answer(waiting.pop(), 'text/html', '<!doctype html><p>text');
+			const { hints } = await page;
+			assert.equal(/<\/f\.woff2>; rel=preload; as=font; crossorigin/.test(String(hints[0])), n === 3, `client ${n}: ${hints}`);
+		}
+	});
+}
 
 scenario('what is no page of UTF-8 or ASCII is not read', origin((path, response) => {
 	const types = { '/json': 'application/json', '/utf16': 'text/html; charset=utf-16', '/sjis': 'text/html;charset="Shift_JIS"', '/coding': 'text/html', '/status': 'text/html' };

@@ -94,6 +94,44 @@ static void a_reading_is_charged_until_it_ends(void **state)
 	gate_world_free(w);
 }
 
+static void a_style_sheet_that_is_held_is_read_when_it_is_whole(void **state)
+{
+	(void)state;
+	static const struct {
+		bool is_before_page;
+		const char *name, *value;
+		unsigned readings; /* with the page's */
+	} rows[] = {
+	    {true, NULL, NULL, 2},
+	    {false, NULL, NULL, 2},
+	    {true, "set-cookie", "a=b", 1},
+	    {true, "content-type", "text/javascript", 1},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct gate_world *w = gate_world_new(NULL, NULL, NULL,
+		    "[preload p]\nremembered = propose\nadd = /a.css\n[route a]\norigin = a\n[push h]\naction = hold\n");
+		struct gate_peer *client = gate_client(w, &(struct gate_peer_options){.no_push = true});
+		struct gate_stream *page = load_page(w, client);
+		UNTIL(w, gate_find(w, "/a.css"));
+		for (int n = 0; n < 2; n++) {
+			if ((n == 0) == rows[i].is_before_page) {
+				bool is_other = rows[i].name && strcmp(rows[i].name, "content-type") == 0;
+				gate_answer_fields(gate_find(w, "/a.css"), 200, false, "cache-control", "max-age=60",
+				    is_other ? rows[i].name : "content-type", is_other ? rows[i].value : "text/css",
+				    is_other ? NULL : rows[i].name, rows[i].value, NULL);
+				gate_more(gate_find(w, "/a.css"), 100, true);
+			} else {
+				gate_answer_fields(gate_find(w, "/page"), 200, true, "content-type", "text/html", NULL);
+				UNTIL(w, page->is_over);
+			}
+			gate_passes(w);
+		}
+		assert_int_equal(w->counters.page_readings, rows[i].readings);
+		assert_false(is_reading(w));
+		gate_world_free(w);
+	}
+}
+
 /* What the budget refuses may also be the request's own. */
 static void each_charge_of_a_reading_may_be_refused(void **state)
 {
@@ -143,6 +181,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(each_allocation_of_a_reading_may_be_refused),
 	    cmocka_unit_test(a_reading_is_charged_until_it_ends),
+	    cmocka_unit_test(a_style_sheet_that_is_held_is_read_when_it_is_whole),
 	    cmocka_unit_test(each_charge_of_a_reading_may_be_refused),
 	    cmocka_unit_test(no_end_of_an_exchange_leaves_a_reading_behind),
 	};
