@@ -347,7 +347,7 @@ static void a_push_that_is_given_up_for_its_length(void **state)
 	    "down_out_bytes 100\npushes_offered 1\npushes_forwarded 1\npushes_failed 1\npushes_withdrawn 1\n"
 	    "connections_open 1\nupstream_connections_open 1\nsessions_client_h2 1\nsessions_origin_h2 1\n"
 	    "offer relayed forward rule 1\nrule 2 offered 1\nrule 2 forwarded 1\ncause policy 1\n",
-	    "2: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/small.css status=0 "
+	    "2: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/small.css status=200 "
 	    "response_bytes=0 origin_first_byte_us=* outcome=refused detail=policy push=true parent=1 source=relayed "
 	    "verdict=drop rule=small reason=too-large end_reason=too-large\n"
 	    "1: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/page status=200 "
@@ -568,7 +568,7 @@ static void each_rule_has_its_events_and_its_bytes(void **state)
 	    "response_bytes=60 origin_response_bytes=60 origin_first_byte_us=* outcome=client-reset code=8 "
 	    "code_name=CANCEL detail=client-reset push=true parent=1 source=relayed verdict=forward rule=all reason=rule "
 	    "end_reason=client-reset\n"
-	    "4: route=a origin=a origin_address=* origin_connection=2 origin_protocol=h2 path=/own.css status=0 "
+	    "4: route=a origin=a origin_address=* origin_connection=2 origin_protocol=h2 path=/own.css status=200 "
 	    "response_bytes=0 origin_first_byte_us=* outcome=refused detail=policy push=true parent=1 source=link "
 	    "verdict=drop rule=small reason=too-large end_reason=too-large\n"
 	    "1: route=a origin=a origin_address=* origin_connection=1 origin_protocol=h2 path=/page status=200 "
