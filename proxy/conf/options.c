@@ -631,8 +631,8 @@ const struct conf_option conf_options[] = {
         .sentence = "When requests have taken this share of a server's room (streams, HTTP/1.1 connections, max-requests), loads that browsers "
         "make ahead of a navigation get 503, in routes with speculation."},
     {ORIGIN(fetch_budget_bytes), .key = "fetch-budget", SIZE(0, 1024 * GIB), .example = "10m", .preset = "64m",
-        .sentence = "How many bytes of fetched responses a minute may be asked for by no client, in each worker. Above it nothing is "
-        "fetched for a while. 0: no limit."},
+        .sentence = "How many bytes of fetched responses a minute may be asked for by no client, in each worker; each such response "
+        "counts 1k more. Above it nothing is fetched for a while. 0: no limit."},
     {ORIGIN(max_destinations), .key = "max-destinations", NUMBER(16, 1000000), .preset = "10000",
         .sentence = "Only with server = forward:. How many hosts with their ports each worker knows at a time, with about 2 KiB for each. "
         "When there are more, the one that nobody has used for the longest is forgotten; when all are in use, a request for another is "

@@ -10,6 +10,9 @@
 #define MINUTE_USEC (60 * USEC_PER_SEC)
 /* Larger responses count as this one, which fills a bucket many times over. */
 #define BYTES_COUNTED (UINT64_C(1) << 36)
+/* That the origin was asked in vain counts as so many: else a client that leaves each page at once, before any byte has
+ * come, could have resources asked for without end. */
+#define ASKED_BYTES 1024u
 
 /* The bucket is full of time: a minute of it is a whole budget. */
 static uint64_t nsec_of(const struct conf_origin *o, uint64_t bytes)
@@ -105,6 +108,8 @@ void fetching_ended(struct exchange *x)
 	const struct upstream *u = d->upstream;
 	bool was_charged = attempt_of(x)->at.fetch.is_charged;
 	pay_back(u, x);
-	if (was_charged || x->pushed.state != PUSH_CLAIMED)
-		spend(u, x->place.origin, x->download.received);
+	bool is_in_vain = x->pushed.state != PUSH_CLAIMED;
+	uint64_t asked = is_in_vain && x->timing.sent > 0 ? ASKED_BYTES : 0;
+	if (was_charged || is_in_vain)
+		spend(u, x->place.origin, x->download.received + asked);
 }

@@ -245,8 +245,19 @@ scenario('above fetch-budget of bytes that nobody has asked for nothing is fetch
 });
 
 // covers: P-fetch-budget
+scenario('what is asked for and given up counts too, before any byte has come', { origin: { ...ONE, 'fetch-budget': '1k' }, extra: page(2) }, async (s) => {
+	const { client, origin, up, fetched } = await open(s, 2);
+	client.rst(1, 'CANCEL');
+	for (const f of [up, ...fetched])
+		await origin.expectReset(f.stream, 'CANCEL');
+	client.request(3, { path: '/' });
+	await origin.expectRequest('/');
+	await s.settle(client, origin);
+	assert.deepEqual(asked(origin), []);
+	assert.ok(await s.gate.access((l) => l.push && l.reason === 'fetch-budget'));
+});
 scenario('a response without a body gives nothing of the budget back', {
-	origin: { ...ONE, 'fetch-budget': '1k' },
+	origin: { ...ONE, 'fetch-budget': '4k' },
 	extra: ['one', 'none', 'two', 'three'].map((n) => section(`preload ${n}`, { path: `/${n}`, add: `/${n}.css as=style` })).join('')
 		+ section('push all', { action: 'hold' }),
 }, async (s) => {
@@ -261,7 +272,7 @@ scenario('a response without a body gives nothing of the budget back', {
 			if (name === 'none')
 				origin.headers(stream, { ':status': 204, ...FRESH, 'content-length': 1 }, { endStream: true });
 			else
-				origin.respond(stream, { fields: { ...FRESH, 'content-length': 800 }, body: Buffer.alloc(800) });
+				origin.respond(stream, { fields: { ...FRESH, 'content-length': 2500 }, body: Buffer.alloc(2500) });
 		}
 		origin.respond(page.stream, { body: 'page' });
 		await client.response(id);
