@@ -230,6 +230,7 @@ bench: build/pushgate $(BENCH_BIN)
 	for b in $(filter %_bench,$(BENCH_BIN)); do ./$$b || exit 1; done
 	scripts/setup bench
 	scripts/bench
+	tests/bench/early_hint.mjs
 	[ "$(PUSHGATE_NO_BROWSER)" = 1 ] || { scripts/setup test && tests/bench/far_load.mjs; }
 
 # How much sooner pages are in Chromium: writes docs/VALUE.md. VALUE_RUNS, VALUE_CELLS: see tests/value/value.mjs.
