@@ -17,6 +17,12 @@ struct lesson_page {
 	uint32_t taught;       /* of this version; several by one client in a row are one */
 };
 
+/* A message that came before the lesson has left: the owner has no vote yet to which it belongs. */
+struct lesson_waiting {
+	struct lesson_waiting *next;
+	struct slice message;
+};
+
 /* A view that is taught, for as long as requests after it may belong to it. */
 struct lesson_view {
 	uint64_t client, page_id; /* of the exchange */
@@ -27,10 +33,9 @@ struct lesson_view {
 	uint64_t used;                              /* bit i: offered[i] */
 	struct slice offered[REMEMBERED_RESOURCES]; /* paths */
 	uint64_t asked[REMEMBERED_RESOURCES];       /* keyed hashes of paths */
-	/* Messages that came before the lesson has left: the owner has no vote yet to which they belong. */
-	bool is_taught;
-	uint32_t waiting_count;
-	struct slice waiting[REMEMBERED_RESOURCES]; /* in the request's arena */
+	bool is_taught;                             /* the lesson has left */
+	struct lesson_waiting *waiting; /* until then, in the request's arena, oldest first */
+	struct lesson_waiting **waiting_end;
 };
 
 struct offer_lessons {

@@ -49,6 +49,7 @@ void lesson_view_open(struct offer_lessons *l, const struct exchange *x)
 	(*place)->until = clock_after(x->relay->now, VIEW_USEC);
 	(*place)->request = http_head_copy(x->request);
 	(*place)->charged = charged;
+	(*place)->waiting_end = &(*place)->waiting;
 }
 
 /* NULL: another view has taken its place. */
@@ -77,12 +78,16 @@ static void send_with_lesson(struct offer_lessons *l, struct lesson_view *v, siz
 		lesson_send(l, length);
 		return;
 	}
-	if (v->waiting_count == REMEMBERED_RESOURCES || v->charged + length > VIEW_BYTES ||
-	    !budget_take(l->env.budget, length))
+	size_t charged = sizeof(struct lesson_waiting) + length;
+	if (v->charged + charged > VIEW_BYTES || !budget_take(l->env.budget, charged))
 		return;
-	v->charged += length;
-	v->waiting[v->waiting_count++] =
-	    arena_copy(&v->request->arena, slice_of((const char *)l->message, length));
+	v->charged += charged;
+	struct arena *a = &v->request->arena;
+	struct lesson_waiting *w = arena_alloc(a, sizeof(*w));
+	w->next = NULL;
+	w->message = arena_copy(a, slice_of((const char *)l->message, length));
+	*v->waiting_end = w;
+	v->waiting_end = &w->next;
 }
 
 static size_t outcome_message(struct offer_lessons *l, const struct lesson_view *v,
@@ -114,8 +119,8 @@ void lesson_view_taught(struct offer_lessons *l, const struct exchange *x)
 	if (!v)
 		return;
 	v->is_taught = true;
-	for (uint32_t i = 0; i < v->waiting_count; i++)
-		l->env.teach(l->env.context, v->waiting[i]);
+	for (const struct lesson_waiting *w = v->waiting; w; w = w->next)
+		l->env.teach(l->env.context, w->message);
 	for (uint32_t i = 0; i < v->offered_count; i++)
 		lesson_send(l, outcome_message(l, v, x, v->offered[i], REMEMBERED_OFFERED));
 }

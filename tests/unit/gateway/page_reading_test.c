@@ -94,23 +94,29 @@ static void a_reading_is_charged_until_it_ends(void **state)
 	gate_world_free(w);
 }
 
-static void a_style_sheet_that_is_held_is_read_when_it_is_whole(void **state)
+static void a_style_sheet_that_is_pushed_or_held_is_read(void **state)
 {
 	(void)state;
 	static const struct {
-		bool is_before_page;
+		bool is_before_page, is_pushed;
 		const char *name, *value;
 		unsigned readings; /* with the page's */
 	} rows[] = {
-	    {true, NULL, NULL, 2},
-	    {false, NULL, NULL, 2},
-	    {true, "set-cookie", "a=b", 1},
-	    {true, "content-type", "text/javascript", 1},
+	    {true, false, NULL, NULL, 2},
+	    {false, false, NULL, NULL, 2},
+	    {true, false, "set-cookie", "a=b", 1},
+	    {true, false, "content-type", "text/javascript", 1},
+	    {true, true, NULL, NULL, 2},
+	    {false, true, NULL, NULL, 2},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct gate_world *w = gate_world_new(NULL, NULL, NULL,
-		    "[preload p]\nremembered = propose\nadd = /a.css\n[route a]\norigin = a\n[push h]\naction = hold\n");
-		struct gate_peer *client = gate_client(w, &(struct gate_peer_options){.no_push = true});
+		bool is_pushed = rows[i].is_pushed;
+		char more[128];
+		snprintf(more, sizeof(more), "[preload p]\nremembered = propose\nadd = /a.css\n[route a]\norigin = a\n[push h]\naction = %s\n",
+		    is_pushed ? "forward" : "hold");
+		struct gate_world *w = gate_world_new(NULL, NULL, NULL, more);
+		struct gate_peer *client = gate_client(w, &(struct gate_peer_options){.no_push = !is_pushed});
+		UNTIL(w, client->settings_came);
 		struct gate_stream *page = load_page(w, client);
 		UNTIL(w, gate_find(w, "/a.css"));
 		for (int n = 0; n < 2; n++) {
@@ -181,7 +187,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(each_allocation_of_a_reading_may_be_refused),
 	    cmocka_unit_test(a_reading_is_charged_until_it_ends),
-	    cmocka_unit_test(a_style_sheet_that_is_held_is_read_when_it_is_whole),
+	    cmocka_unit_test(a_style_sheet_that_is_pushed_or_held_is_read),
 	    cmocka_unit_test(each_charge_of_a_reading_may_be_refused),
 	    cmocka_unit_test(no_end_of_an_exchange_leaves_a_reading_behind),
 	};
