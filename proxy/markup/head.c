@@ -78,11 +78,16 @@ struct markup_head *markup_head_new(const struct http_target *page, struct marku
 	struct markup_head *h = heap_alloc(sizeof(*h));
 	if (!h)
 		return NULL;
-	memset(h, 0, sizeof(*h) - sizeof(h->base_bytes));
+	/* One by one: most of it is room for values, which need not be zero. */
 	markup_tokenizer_init(&h->tokenizer);
 	h->sink = sink;
 	h->page = page;
 	h->base = *page;
+	h->base_is = BASE_OF_PAGE;
+	h->mode = BEFORE_HEAD;
+	h->state = MARKUP_READS;
+	h->templates = h->found = h->bytes = 0;
+	h->mark = 0;
 	return h;
 }
 

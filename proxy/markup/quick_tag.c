@@ -26,23 +26,36 @@ static const char *skip_name(const char *at, const char *end, bool is_attribute)
 	return at;
 }
 
-/* False: it has a character reference, or a character that stands for another one. */
-static bool keep(struct markup_tag *tag, unsigned attribute, struct slice value)
+/* It has no character reference, and no character that stands for another one. */
+static bool is_own_text(struct slice s)
+{
+	return slice_find(s, '&') == s.len && slice_find(s, '\r') == s.len &&
+	       slice_find(s, '\0') == s.len;
+}
+
+/* Most tags are their own text as a whole. */
+static bool has_own_values(const struct markup_tag *tag, struct slice whole)
+{
+	if (tag->used == 0 || is_own_text(whole))
+		return true;
+	for (unsigned a = 0; a < MARKUP_ATTRIBUTES; a++)
+		if (!is_own_text(markup_tag_value(tag, a)))
+			return false;
+	return true;
+}
+
+static void keep(struct markup_tag *tag, unsigned attribute, struct slice value)
 {
 	if (value.len == 0)
-		return true;
-	if (slice_find(value, '&') < value.len || slice_find(value, '\r') < value.len ||
-	    slice_find(value, '\0') < value.len)
-		return false;
+		return;
 	tag->values[attribute] = value;
 	if (value.len > LIMIT_MARKUP_TAG_BYTES - tag->used)
 		tag->is_unclear = true;
 	else
 		tag->used += (uint16_t)value.len;
-	return true;
 }
 
-/* Behind "=". NULL: the value does not end in the piece, or is not its own text. */
+/* Behind "=". NULL: the value does not end in the piece. */
 static const char *read_value(struct markup_tokenizer *t, const char *at, const char *end)
 {
 	at = skip_spaces(at, end);
@@ -57,9 +70,8 @@ static const char *read_value(struct markup_tokenizer *t, const char *at, const 
 			stop++;
 	if (!stop || stop == end)
 		return NULL;
-	if (t->keeps != MARKUP_ATTRIBUTE_OTHER &&
-	    !keep(&t->tag, t->keeps, slice_of(from, (size_t)(stop - from))))
-		return NULL;
+	if (t->keeps != MARKUP_ATTRIBUTE_OTHER)
+		keep(&t->tag, t->keeps, slice_of(from, (size_t)(stop - from)));
 	return stop + is_quoted;
 }
 
@@ -68,8 +80,7 @@ bool markup_quick_tag(struct markup_tokenizer *t, struct slice *rest, bool is_en
 	const char *end = rest->ptr + rest->len;
 	const char *from = rest->ptr + 1 + is_end, *at = skip_name(from, end, false);
 	markup_tag_begin(t, is_end);
-	for (; from < at; from++)
-		markup_name_append(&t->tag.name, (unsigned char)*from);
+	markup_name_set(&t->tag.name, slice_of(from, (size_t)(at - from)));
 	bool keeps = markup_tag_keeps(&t->tag);
 	for (;;) {
 		while (at < end && (*at == '/' || markup_is_space((unsigned char)*at)))
@@ -91,7 +102,10 @@ bool markup_quick_tag(struct markup_tokenizer *t, struct slice *rest, bool is_en
 		if (!at)
 			return false;
 	}
-	slice_skip(rest, (size_t)(at + 1 - rest->ptr));
+	size_t length = (size_t)(at + 1 - rest->ptr);
+	if (keeps && !has_own_values(&t->tag, slice_sub(*rest, 0, length)))
+		return false;
+	slice_skip(rest, length);
 	markup_tag_end(t);
 	return true;
 }

@@ -4,6 +4,7 @@
 
 #include "proxy/base/ascii.h"
 #include "proxy/base/utf8.h"
+#include "proxy/http/authority.h"
 #include "proxy/limits.h"
 
 /* Longer hosts, and those with a port or with capitals, are left to the library. */
@@ -29,10 +30,28 @@ static bool is_clean(struct slice s)
 {
 	for (size_t i = 0; i < s.len; i++) {
 		char c = s.ptr[i];
-		if (!ascii_is(c, ASCII_ALNUM | ASCII_HOST_MARK) && c != '/' && c != ':' && c != '?')
+		if (ascii_is(c, ASCII_ALNUM))
+			continue;
+		if (c == '\'' ||
+		    (!ascii_is(c, ASCII_HOST_MARK) && c != '/' && c != ':' && c != '?' && c != '@'))
 			return false;
-		if (c == '\'')
+	}
+	return true;
+}
+
+/* An absolute path that resolves to itself: no segment begins with a dot. http_target_resolve says the same of it. */
+static bool is_own_result(const struct http_head *base, struct slice s, struct http_target *out)
+{
+	*out = (struct http_target){http_scheme_known(base->scheme), base->authority, s};
+	if (s.ptr[0] != '/' || slice_starts_with(s, SLICE("//")) || out->scheme.len == 0 ||
+	    out->authority.len == 0)
+		return false;
+	for (const char *at = s.ptr, *end = s.ptr + s.len; at + 1 < end;) {
+		if (at[1] == '.')
 			return false;
+		at = memchr(at + 1, '/', (size_t)(end - at - 1));
+		if (!at)
+			break;
 	}
 	return true;
 }
@@ -42,9 +61,6 @@ static bool clean(struct arena *a, struct slice from, struct slice *out)
 {
 	static const char digits[] = "0123456789ABCDEF";
 	bool is_query = false;
-	*out = from;
-	if (is_clean(from))
-		return true;
 	char *to = arena_bytes(a, from.len * 3), *at = to;
 	for (size_t i = 0; i < from.len && from.ptr[i] != '#'; i++) {
 		unsigned char c = (unsigned char)from.ptr[i];
@@ -116,11 +132,12 @@ static struct slice merged(struct arena *a, struct slice base, struct slice text
 {
 	struct slice segment = slice_sub(text, 0, slice_find(text, '/'));
 	size_t folder = slice_find(base, '?');
-	if (text.ptr[0] == '/' || text.ptr[0] == '?' || slice_find(segment, ':') < segment.len)
+	if (text.ptr[0] == '?' || slice_find(segment, ':') < segment.len)
 		return text;
 	while (folder > 0 && base.ptr[folder - 1] != '/')
 		folder--;
-	if (folder == 0 || base.ptr[0] != '/' || !is_without_dots(slice_sub(base, 0, folder)))
+	if (folder == 0 || base.ptr[0] != '/' || !is_clean(slice_sub(base, 0, folder)) ||
+	    !is_without_dots(slice_sub(base, 0, folder)))
 		return text;
 	struct slice rest = text;
 	while (slice_starts_with(rest, SLICE("../"))) {
@@ -149,12 +166,12 @@ static void cut_origin(const struct http_target *from, struct slice *text, struc
 	struct slice rest = slice_from(*text, at);
 	struct slice host = slice_sub(rest, 0, slice_find(rest, '/')),
 		     path = slice_from(rest, host.len);
-	if (path.len == 0 || slice_starts_with(path, SLICE("//")) || !is_simple_host(host) ||
+	if (slice_starts_with(path, SLICE("//")) || !is_simple_host(host) ||
 	    !is_simple_host(from->authority))
 		return;
 	head->scheme = slice_sub(*text, 0, at - 3);
 	head->authority = host;
-	*text = path;
+	*text = path.len > 0 ? path : SLICE("/");
 }
 
 static bool is_with_scheme(struct slice text)
@@ -167,22 +184,25 @@ static bool is_with_scheme(struct slice text)
 bool markup_reference_resolve(struct arena *a, const struct http_target *page,
     const struct http_target *base, struct slice reference, struct http_target *out)
 {
-	struct slice text;
-	reference = trimmed(reference);
-	if (reference.len == 0 || reference.len > LIMIT_REFERENCE_BYTES ||
-	    !clean(a, reference, &text))
+	struct slice text = reference = trimmed(reference);
+	if (reference.len == 0 || reference.len > LIMIT_REFERENCE_BYTES)
+		return false;
+	bool is_usual = is_clean(reference);
+	if (!is_usual && (!clean(a, reference, &text) || has_escaped_dot(text)))
 		return false;
 	bool is_absolute = is_with_scheme(text);
 	bool names_host = is_absolute || slice_starts_with(text, SLICE("//"));
-	if ((!base && !is_absolute) || has_escaped_dot(text))
+	if (!base && !is_absolute)
 		return false;
 	const struct http_target *from = base ? base : page;
 	struct http_head head = {
 	    .scheme = from->scheme, .authority = from->authority, .path = from->path};
-	if (!is_absolute)
-		text = merged(a, from->path, text);
-	else
+	if (is_absolute)
 		cut_origin(from, &text, &head);
-	return http_target_resolve(a, &head, text, out) &&
-	       (!names_host || is_plain_authority(out->authority));
+	else if (text.ptr[0] != '/')
+		text = merged(a, from->path, text);
+	if (!(is_usual && is_own_result(&head, text, out)) &&
+	    !http_target_resolve(a, &head, text, out))
+		return false;
+	return !names_host || is_plain_authority(out->authority);
 }

@@ -9,7 +9,7 @@
 #include "proxy/http/link.h"
 
 /*
- * Resolves into the arena. Base NULL: only a reference with a scheme can be resolved. False: it names
+ * Resolves into the arena, or to what the base and the reference lend. Base NULL: only a reference with a scheme can be resolved. False: it names
  * nothing that can be requested, the page itself, or something that is not certain.
  */
 bool markup_reference_resolve(struct arena *a, const struct http_target *page,

@@ -95,6 +95,13 @@ static inline void markup_name_append(struct markup_name *name, unsigned char c)
 		name->bytes[name->length++] = ascii_lower((char)c);
 }
 
+static inline void markup_name_set(struct markup_name *name, struct slice text)
+{
+	text = slice_sub(text, 0, sizeof(name->bytes));
+	ascii_lower_copy(name->bytes, text);
+	name->length = (uint8_t)text.len;
+}
+
 static inline bool markup_tag_has(const struct markup_tag *tag, enum markup_attribute a)
 {
 	return (tag->present >> a & 1) != 0;
@@ -154,7 +161,9 @@ enum markup_tokenizer_state {
 /* The standard's white space: of the input and behind character references. */
 static inline bool markup_is_space(unsigned char c)
 {
-	return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
+	const uint64_t spaces =
+	    UINT64_C(1) << ' ' | 1u << '\t' | 1u << '\n' | 1u << '\f' | 1u << '\r';
+	return c <= ' ' && (spaces >> c & 1) != 0;
 }
 static inline bool markup_is_letter(unsigned char c)
 {
