@@ -19,19 +19,29 @@ static bool is_for_screens(struct slice media)
 	       slice_equal_nocase(media, SLICE("screen"));
 }
 
+static char *put(char *to, struct slice s)
+{
+	memcpy(to, s.ptr, s.len);
+	return to + s.len;
+}
+
 /* With the scheme and authority of the page a path, else a URI. */
 static struct slice target_of(
     struct arena *a, const struct http_target *page, const struct http_target *t, bool *is_own)
 {
+	const struct slice parts[] = {t->scheme, SLICE("://"), t->authority, t->path};
 	*is_own =
-	    slice_equal(t->scheme, page->scheme) && slice_equal(t->authority, page->authority);
-	return *is_own ? t->path
-		       : arena_printf(a, "%.*s://%.*s%.*s", SLICE_ARG(t->scheme),
-			     SLICE_ARG(t->authority), SLICE_ARG(t->path));
+	    slice_equal(t->authority, page->authority) && slice_equal(t->scheme, page->scheme);
+	if (*is_own)
+		return t->path;
+	char *text = arena_bytes(a, t->scheme.len + 3 + t->authority.len + t->path.len), *at = text;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		at = put(at, parts[i]);
+	return slice_of(text, (size_t)(at - text));
 }
 
 /* False: it would not be one value in a Link field, or is too long. Appends nothing if there is no value. */
-static bool append(struct arena *a, struct slice *to, const char *name, struct slice value)
+static bool append(struct arena *a, struct slice *to, struct slice name, struct slice value)
 {
 	if (value.len == 0)
 		return true;
@@ -39,11 +49,16 @@ static bool append(struct arena *a, struct slice *to, const char *name, struct s
 		if (value.ptr[i] < ' ' || value.ptr[i] > '~' || value.ptr[i] == '"' ||
 		    value.ptr[i] == '\\')
 			return false;
-	if (to->len + value.len > REMEMBERED_TEXT_BYTES)
+	struct slice separator = to->len > 0 ? SLICE("; ") : SLICE("");
+	size_t bytes = to->len + separator.len + name.len + value.len + strlen("=\"\"");
+	if (bytes > REMEMBERED_TEXT_BYTES)
 		return false;
-	*to = arena_printf(a, "%.*s%s%s=\"%.*s\"", SLICE_ARG(*to), to->len > 0 ? "; " : "", name,
-	    SLICE_ARG(value));
-	return to->len <= REMEMBERED_TEXT_BYTES;
+	char *text = arena_bytes(a, bytes);
+	char *at = to->len > 0 ? put(text, *to) : text;
+	at = put(put(put(put(at, separator), name), SLICE("=\"")), value);
+	*at = '"';
+	*to = slice_of(text, bytes);
+	return true;
 }
 
 /* The parameters of a Link beside rel, as and crossorigin. False: it cannot be remembered with them, nor without them. */
@@ -51,12 +66,13 @@ static bool attributes_of(struct arena *a, const struct markup_resource *r, stru
 {
 	bool is_preload = (r->uses & (MARKUP_PRELOAD | MARKUP_FONT)) != 0;
 	struct slice none = {0};
-	return append(a, out, "fetchpriority", r->fetchpriority) &&
-	       append(a, out, "imagesizes", r->imagesizes) &&
-	       append(a, out, "imagesrcset", r->imagesrcset) &&
-	       append(a, out, "integrity", r->integrity) &&
-	       append(a, out, "media", is_preload && !is_for_screens(r->media) ? r->media : none) &&
-	       append(a, out, "type", is_preload ? r->type : none);
+	return append(a, out, SLICE("fetchpriority"), r->fetchpriority) &&
+	       append(a, out, SLICE("imagesizes"), r->imagesizes) &&
+	       append(a, out, SLICE("imagesrcset"), r->imagesrcset) &&
+	       append(a, out, SLICE("integrity"), r->integrity) &&
+	       append(a, out, SLICE("media"),
+		   is_preload && !is_for_screens(r->media) ? r->media : none) &&
+	       append(a, out, SLICE("type"), is_preload ? r->type : none);
 }
 
 static enum remembered_crossorigin crossorigin_of(const struct markup_resource *r)

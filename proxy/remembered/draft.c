@@ -17,10 +17,10 @@ struct remembered_draft {
 	struct teaching_writer
 	    message; /* charged to the parent of the copy's budget, as the draft is */
 	size_t rule_at, items_at;
-	uint32_t count;
-	bool is_lost;                             /* it names too much, or there was no memory */
-	uint64_t hashes[REMEMBERED_LESSON_ITEMS]; /* of the items that the page names, each once */
-	uint32_t hash_count;
+	uint32_t count, hash_count;
+	bool is_lost; /* it names too much, or there was no memory */
+	/* Of the items that the page names, each once. Last: it is not zeroed. */
+	uint64_t hashes[REMEMBERED_LESSON_ITEMS];
 };
 
 /* The validator of the response, as a hash. */
@@ -135,7 +135,8 @@ struct remembered_draft *remembered_draft_new(struct remembered *copy,
 		*answer = REMEMBERED_NO_ROOM;
 		return NULL;
 	}
-	struct remembered_draft *d = memory_new(struct remembered_draft);
+	struct remembered_draft *d = memory_alloc(sizeof(*d));
+	memset(d, 0, offsetof(struct remembered_draft, hashes));
 	d->copy = copy;
 	d->head = (struct teaching_head){
 	    .kind = TEACHING_LESSON,

@@ -127,8 +127,14 @@ static bool add_words(struct lesson_inputs *in, struct slice text)
 	if (text.len + 1 > sizeof(in->decoded) - in->bytes)
 		return false;
 	while (text.len > 0) {
+		struct slice plain = slice_sub(text, 0, slice_find(text, '%'));
+		memcpy(in->decoded + in->bytes, plain.ptr, plain.len);
+		in->bytes += plain.len;
+		slice_skip(&text, plain.len);
+		if (text.len == 0)
+			break;
 		int byte = ascii_percent_byte(text);
-		in->decoded[in->bytes++] = byte >= 0 ? (char)byte : text.ptr[0];
+		in->decoded[in->bytes++] = byte >= 0 ? (char)byte : '%';
 		slice_skip(&text, byte >= 0 ? 3 : 1);
 	}
 	in->decoded[in->bytes++] = ' ';
@@ -325,19 +331,29 @@ static bool field_is_good(const struct remembered_item *item)
 	return !is_policy || !has_text(value, SLICE("'nonce-"));
 }
 
+/* Visible, and without what would end it where it is written. */
+static bool is_target_text(struct slice s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		char c = s.ptr[i];
+		if (ascii_is(c, ASCII_ALNUM | ASCII_HOST_MARK) || c == '/')
+			continue;
+		if (c <= ' ' || c > '~' || c == '#' || c == '<' || c == '>' || c == '"' ||
+		    c == '\\')
+			return false;
+	}
+	return true;
+}
+
 bool item_is_good(const struct remembered_item *item, bool is_guarded)
 {
 	if ((unsigned)item->rel < REMEMBERED_RELS && remembered_rel_is_field(item->rel))
 		return field_is_good(item);
-	static const char unsafe[] = {'#', '<', '>', '"', '\\'};
 	struct slice t = item->target;
 	bool is_path = target_is_path(t) && !slice_starts_with(t, SLICE("//"));
-	if (t.len == 0 || t.len > REMEMBERED_TARGET_BYTES || !ascii_is_visible(t) ||
+	if (t.len == 0 || t.len > REMEMBERED_TARGET_BYTES || !is_target_text(t) ||
 	    (!is_path && !is_absolute(t)))
 		return false;
-	for (size_t i = 0; i < sizeof(unsafe); i++)
-		if (slice_find(t, unsafe[i]) < t.len)
-			return false;
 	if ((unsigned)item->source >= REMEMBERED_SOURCES ||
 	    (unsigned)item->rel >= REMEMBERED_RELS ||
 	    (unsigned)item->crossorigin > REMEMBERED_CREDENTIALS || item->as.len > 16 ||

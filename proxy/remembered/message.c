@@ -155,7 +155,7 @@ bool teaching_cut_item(struct slice *rest, struct remembered_item *item)
 	}
 	if (!is_good)
 		slice_skip(rest, rest->len);
-	return is_good && item_is_good(item, false);
+	return is_good;
 }
 
 /* The sources of what a message of each kind names. */
@@ -170,8 +170,8 @@ static bool read_items(struct teaching *t)
 	uint8_t sources = t->head.kind < sizeof(kind_sources) ? kind_sources[t->head.kind] : 0;
 	struct remembered_item item;
 	for (struct slice rest = t->items; rest.len > 0; t->count++)
-		if (!teaching_cut_item(&rest, &item) || t->count == REMEMBERED_LESSON_ITEMS ||
-		    !(sources >> item.source & 1))
+		if (!teaching_cut_item(&rest, &item) || !item_is_good(&item, false) ||
+		    t->count == REMEMBERED_LESSON_ITEMS || !(sources >> item.source & 1))
 			return false;
 	return true;
 }

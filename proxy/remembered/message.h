@@ -55,7 +55,7 @@ void teaching_put_text(struct teaching_writer *w, struct teaching_head *head,
     enum teaching_text text, struct slice bytes);
 void teaching_put_item(struct teaching_writer *w, const struct remembered_item *item);
 size_t teaching_item_bytes(const struct remembered_item *item);
-/* Cuts the next item off. False: malformed, or no item that any page may have. */
+/* Cuts the next item off, which may be none that a page may have (item_is_good). False: malformed. */
 bool teaching_cut_item(struct slice *rest, struct remembered_item *item);
 
 /* The length of the message; 0: it is none. */
