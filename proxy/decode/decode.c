@@ -11,7 +11,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#define STEP_BYTES 4096u
+#define STEP_BYTES 2048u
 /* What a reader wants ends soon: with more input at once, more would be decoded in vain. */
 #define STEP_INPUT_BYTES 512u
 /* RFC 9659 3: the windows of zstd in HTTP have 8 MiB at most. */

@@ -2,7 +2,7 @@
 /*
  * Decodes the beginning of a body that passes, for reading alone: gzip (RFC 1952), br (RFC 7932), zstd
  * (RFC 8878). The output, the input and the memory of a decoder are bounded; what would go beyond ends
- * the reading.
+ * the reading. The checksum of gzip is not compared.
  */
 #ifndef PUSHGATE_DECODE_DECODE_H
 #define PUSHGATE_DECODE_DECODE_H

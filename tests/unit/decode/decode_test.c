@@ -97,7 +97,32 @@ static void output_is_bounded(void **state)
 	}
 	got.wanted = 1;
 	assert_int_equal(read_in(bombs[0].name, bombs[0].body, 1000, 65536, &got), DECODE_ENDED);
-	assert_true(got.length <= 4096);
+	assert_true(got.length <= 2048);
+}
+
+/* It stands behind the text, where hardly any reading comes. */
+static void checksum_of_gzip_is_not_read(void **state)
+{
+	(void)state;
+	struct got got = {.wanted = SIZE_MAX};
+	char body[64];
+	size_t length = texts[0].body.len;
+	memcpy(body, texts[0].body.ptr, length);
+	body[length - 8] ^= 1;
+	assert_int_equal(
+	    read_in(texts[0].name, slice_of(body, length), length, 1000, &got), DECODE_ENDED);
+	assert_true(slice_equal(slice_of(got.bytes, got.length), plain));
+}
+
+/* Of 1,792 stored bytes, a reader of ten gets those of the first step. */
+static void little_more_than_is_wanted_is_decoded(void **state)
+{
+	(void)state;
+	struct got got = {.wanted = 10};
+	char body[2000] = "\x1f\x8b\x08\0\0\0\0\0\0\0\x01\x00\x07\xff\xf8";
+	assert_int_equal(
+	    read_in(texts[0].name, slice_of(body, 1807), 1807, 65536, &got), DECODE_ENDED);
+	assert_in_range(got.length, 10, 512);
 }
 
 /* Frames of zstd that may be skipped, and empty blocks of gzip. */
@@ -163,6 +188,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(each_coding_is_decoded_in_pieces),
 	    cmocka_unit_test(output_is_bounded),
+	    cmocka_unit_test(checksum_of_gzip_is_not_read),
+	    cmocka_unit_test(little_more_than_is_wanted_is_decoded),
 	    cmocka_unit_test(input_without_output_is_bounded),
 	    cmocka_unit_test(broken_streams_fail),
 	    cmocka_unit_test(formats_before_the_rfc_are_not_decoded),
