@@ -33,10 +33,10 @@ static bool is_own_text(struct slice s)
 	       slice_find(s, '\0') == s.len;
 }
 
-/* Most tags are their own text as a whole. */
+/* Most tags are their own text as a whole. A value that is too long may be short enough when it is decoded. */
 static bool has_own_values(const struct markup_tag *tag, struct slice whole)
 {
-	if (tag->used == 0 || is_own_text(whole))
+	if ((tag->used == 0 && !tag->is_unclear) || is_own_text(whole))
 		return true;
 	for (unsigned a = 0; a < MARKUP_ATTRIBUTES; a++)
 		if (!is_own_text(markup_tag_value(tag, a)))

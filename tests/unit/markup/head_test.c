@@ -124,6 +124,18 @@ static void character_references_are_decoded(void **state)
 	check("<link rel=stylesheet href='/&notin;'>", "");
 }
 
+static void a_value_is_as_long_as_it_is_decoded(void **state)
+{
+	(void)state;
+	enum { MARKS = 900 };
+	char text[8192] = "<script src='/", want[2048] = "16/0 https://a.example/";
+	for (unsigned i = 0; i < MARKS; i++) {
+		strcat(text, "&amp;");
+		strcat(want, "&");
+	}
+	check(strcat(text, "'></script>"), strcat(want, " script|"));
+}
+
 static void references_are_read_as_browsers_do(void **state)
 {
 	(void)state;
@@ -237,6 +249,7 @@ int main(void)
 	    cmocka_unit_test(the_body_ends_the_reading),
 	    cmocka_unit_test(base_changes_what_follows_it),
 	    cmocka_unit_test(character_references_are_decoded),
+	    cmocka_unit_test(a_value_is_as_long_as_it_is_decoded),
 	    cmocka_unit_test(references_are_read_as_browsers_do),
 	    cmocka_unit_test(folders_and_hosts_are_resolved_in_either_way),
 	    cmocka_unit_test(tags_end_where_the_standard_says),
