@@ -28,7 +28,8 @@ void lessons_open(struct gateway *g, const struct gateway_env *env)
 	const struct remembered_options options = {.clients = c->remembered.clients,
 	    .bytes = share < MEMORY_MOST ? share : MEMORY_MOST,
 	    .ignored = c->remembered.ignored,
-	    .ignored_count = c->remembered.ignored_count};
+	    .ignored_count = c->remembered.ignored_count,
+	    .field_seed = env->seed};
 	g->lessons = (struct lessons){
 	    .memory = remembered_new(
 		&options, env->teach ? env->remembered_seed : env->seed, &g->env.budget),

@@ -99,8 +99,8 @@ struct slice http_hint_make(
 		      r->fetchpriority.len + r->media.len + r->parameters.len;
 	struct text t = {arena_bytes(a, most), 0};
 	put(&t, SLICE("<"));
-	if (!slice_equal(target->authority, parent->authority) ||
-	    !slice_equal(target->scheme, parent->scheme)) {
+	if (parent && (!slice_equal(target->authority, parent->authority) ||
+			  !slice_equal(target->scheme, parent->scheme))) {
 		put(&t, target->scheme);
 		put(&t, SLICE("://"));
 		put(&t, target->authority);

@@ -14,7 +14,9 @@ struct http_resource {
 	struct http_target target;
 	struct slice as, type, crossorigin, fetchpriority, media;
 	struct slice
-	    parameters; /* others of its link, as they are to be sent: "integrity=x; type=y" */
+	    parameters;    /* others of its link, as they are to be sent: "integrity=x; type=y" */
+	struct slice link; /* what http_hint_make makes of it, if that is known */
+	uint32_t link_key; /* of a Link field with that value (field_key.h); 0: unknown */
 	bool has_crossorigin; /* the parameter is present, possibly without a value */
 	bool is_module;
 	bool is_preconnect; /* a connection alone */
@@ -32,7 +34,7 @@ struct http_head *http_promise_make(
 
 /*
  * Makes "</a.css>; rel=preload; as=style" for a Link field, in the arena. The target is a path if
- * it has the parent's origin, else absolute.
+ * it has the parent's origin, or parent is NULL, else absolute.
  */
 struct slice http_hint_make(
     struct arena *a, const struct http_head *parent, const struct http_resource *resource);

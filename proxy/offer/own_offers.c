@@ -66,49 +66,42 @@ static void offer_manifests(
 static enum relay_offer_flags flags_of_told(
     const struct exchange *x, const struct http_target *target, const struct conf_preload *preload)
 {
-	return offer_place(x, target) |
+	bool is_own = target->authority.ptr == x->request->authority.ptr;
+	return (is_own ? RELAY_OFFER_PLAIN : offer_place(x, target)) |
 	       (preload->remembered == CONF_REMEMBERED_APPLY ? 0 : RELAY_OFFER_PROPOSAL);
 }
 
 /* Copied, as an offer may change the memory, which lends the item. False: the target is no URI. */
 static bool resource_of(
-    struct exchange *x, const struct remembered_item *item, struct http_resource *resource)
+    struct exchange *x, const struct remembered_told *told, struct http_resource *resource)
 {
 	struct arena *a = exchange_arena(x);
-	struct slice target = arena_copy(a, item->target);
-	*resource = (struct http_resource){
-	    .target = {x->request->scheme, x->request->authority, target},
-	    .as = arena_copy(a, item->as),
-	    .parameters = arena_copy(a, item->attributes),
-	    .has_crossorigin = item->crossorigin != REMEMBERED_NO_CORS,
-	    .is_module = item->rel == REMEMBERED_MODULEPRELOAD,
-	    .is_preconnect = item->rel == REMEMBERED_PRECONNECT,
-	};
-	if (item->crossorigin == REMEMBERED_CREDENTIALS)
-		resource->crossorigin = SLICE("use-credentials");
-	return slice_starts_with(target, SLICE("/")) ||
-	       http_target_resolve(a, x->request, target, &resource->target);
+	*resource = remembered_resource(&told->item);
+	resource->as = arena_copy(a, resource->as);
+	resource->link = arena_copy(a, told->link);
+	resource->link_key = told->link_key;
+	if (resource->link.len == 0)
+		resource->parameters = arena_copy(a, resource->parameters);
+	if (resource->target.path.len == 0)
+		return http_target_resolve(
+		    a, x->request, arena_copy(a, told->item.target), &resource->target);
+	resource->target.scheme = x->request->scheme;
+	resource->target.authority = x->request->authority;
+	resource->target.path = arena_copy(a, resource->target.path);
+	return true;
 }
 
 static size_t resources_told(const struct offer_env *env, struct exchange *x,
-    struct http_resource list[REMEMBERED_RESOURCES])
+    struct http_resource list[REMEMBERED_RESOURCES], struct remembered_fields *fields)
 {
 	struct remembered_told told[REMEMBERED_RESOURCES];
-	size_t found = remembered_find(env->remembered, x->request, told, x->relay->now);
+	size_t found = remembered_find(env->remembered, x->request, told, fields, x->relay->now);
 	size_t count = 0;
 	for (size_t i = 0; i < found; i++)
-		count += resource_of(x, &told[i].item, &list[count]);
+		count += resource_of(x, &told[i], &list[count]);
+	fields->csp = arena_copy(exchange_arena(x), fields->csp);
+	fields->referrer_policy = arena_copy(exchange_arena(x), fields->referrer_policy);
 	return count;
-}
-
-/* A browser uses the first 103 alone: ours has the policies that the origin's had before. */
-static void hint_under_policies(const struct offer_env *env, struct exchange *x)
-{
-	if (x->hints.state != HINT_GATHERING)
-		return;
-	const struct remembered_fields fields =
-	    remembered_find_fields(env->remembered, x->request, x->relay->now);
-	exchange_hint_under(x, fields.csp, fields.referrer_policy);
 }
 
 static void offer_remembered(
@@ -125,12 +118,14 @@ static void offer_remembered(
 		offer_lesson_draw(env->lessons, x);
 	struct http_resource list[REMEMBERED_RESOURCES];
 	struct relay_offer_run run = {0};
-	size_t count = resources_told(env, x, list);
+	struct remembered_fields fields;
+	size_t count = resources_told(env, x, list, &fields);
 	for (size_t i = 0; i < count && !exchange_is_over(x); i++)
 		exchange_offer_next(x, POLICY_REMEMBERED, &list[i],
 		    flags_of_told(x, &list[i].target, preload), &run);
+	/* A browser uses the first 103 alone: ours has the policies that the origin's had before. */
 	if (count > 0 && preload->remembered == CONF_REMEMBERED_APPLY)
-		hint_under_policies(env, x);
+		exchange_hint_under(x, fields.csp, fields.referrer_policy);
 }
 
 static void look_for_links(

@@ -80,6 +80,7 @@ enum hint_state { HINT_NONE, HINT_GATHERING, HINT_SENT };
 struct exchange_hint {
 	struct http_target target;
 	struct slice link; /* that waits for pushgate's own 103; empty: the client has a hint */
+	uint32_t key;      /* of the field with the link (field_key.h); 0: unknown */
 };
 
 /* Fields of pushgate's own 103, under which a browser fetches what is hinted; empty: none. In the request's arena. */

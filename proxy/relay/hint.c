@@ -32,7 +32,9 @@ static struct exchange_hint *find(const struct exchange *x, const struct http_ta
 /* Equal to the request's, as nearly all are: then no copy is needed. */
 static struct slice keep(struct exchange *x, struct slice text, struct slice of_request)
 {
-	return slice_equal(text, of_request) ? of_request : arena_copy(exchange_arena(x), text);
+	bool is_same = text.ptr == of_request.ptr && text.len == of_request.len;
+	return is_same || slice_equal(text, of_request) ? of_request
+							: arena_copy(exchange_arena(x), text);
 }
 
 /* NULL: the list is full. */
@@ -92,7 +94,10 @@ void exchange_hint(struct exchange *x, const struct http_resource *resource)
 	struct relay *r = x->relay;
 	struct exchange_hint *hint = append(x, &resource->target);
 	ensure(hint != NULL); /* exchange_hint_refusal was asked */
-	hint->link = http_hint_make(exchange_arena(x), x->request, resource);
+	hint->link = resource->link.len > 0
+			 ? resource->link
+			 : http_hint_make(exchange_arena(x), x->request, resource);
+	hint->key = resource->link_key;
 	if (x->hints.state == HINT_NONE) {
 		x->hints.state = HINT_GATHERING;
 		x->hints.due = r->now + r->hint_wait;
@@ -141,6 +146,7 @@ static bool take_links(struct exchange *x, struct http_head *head)
 		if (hint->link.len == 0)
 			continue;
 		http_head_add_token(head, HTTP_TOKEN_LINK, hint->link);
+		head->fields[head->count - 1].hash = hint->key;
 		hint->link = (struct slice){0};
 		has_any = true;
 	}

@@ -8,6 +8,7 @@
 #include "proxy/base/ensure.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/memory.h"
+#include "proxy/http/field_key.h"
 
 /* ---- life ---- */
 
@@ -243,10 +244,15 @@ struct remembered_page *page_new(struct remembered *m, struct remembered_place *
 	return p;
 }
 
+static size_t resource_bytes(const struct remembered_resource *r)
+{
+	return sizeof(*r) + r->target_len + r->as_len + r->attributes_len + r->link_len;
+}
+
 static void resource_free(struct remembered *m, struct remembered_page *p, int i)
 {
 	struct remembered_resource *r = p->resources[i];
-	budget_give(&m->budget, sizeof(*r) + r->target_len + r->as_len + r->attributes_len);
+	budget_give(&m->budget, resource_bytes(r));
 	free(r);
 	p->resources[i] = NULL;
 	p->taken &= ~(UINT64_C(1) << i);
@@ -316,6 +322,22 @@ void pages_expire(struct remembered *m, usec now)
 
 /* ---- resources ---- */
 
+struct http_resource remembered_resource(const struct remembered_item *item)
+{
+	struct http_resource resource = {
+	    .as = item->as,
+	    .parameters = item->attributes,
+	    .has_crossorigin = item->crossorigin != REMEMBERED_NO_CORS,
+	    .is_module = item->rel == REMEMBERED_MODULEPRELOAD,
+	    .is_preconnect = item->rel == REMEMBERED_PRECONNECT,
+	};
+	if (item->crossorigin == REMEMBERED_CREDENTIALS)
+		resource.crossorigin = SLICE("use-credentials");
+	if (target_is_path(item->target))
+		resource.target.path = item->target;
+	return resource;
+}
+
 static bool is_item(const struct remembered_resource *r, const struct remembered_item *item)
 {
 	return r->rel == item->rel && r->crossorigin == item->crossorigin &&
@@ -332,26 +354,59 @@ int resource_find(const struct remembered_page *p, const struct remembered_item 
 	return -1;
 }
 
-int resource_add(
-    struct remembered *m, struct remembered_page *p, const struct remembered_item *item, usec now)
+static void put(struct remembered_resource *r, size_t at, struct slice s)
 {
-	size_t text = item->target.len + item->as.len + item->attributes.len;
-	if (p->taken == UINT64_MAX || !take(m, p, sizeof(struct remembered_resource) + text))
-		return -1;
+	if (s.len > 0)
+		memcpy(r->text + at, s.ptr, s.len);
+}
+
+/* The Link field of a hint is the same for each request, if the target is a path. Empty: it is made when it is needed. */
+static struct slice link_of(
+    const struct remembered *m, struct arena *a, const struct remembered_item *item)
+{
+	const struct http_resource resource = remembered_resource(item);
+	bool is_made = m->options.field_seed != 0 && resource.target.path.len > 0 &&
+		       (item->rel == REMEMBERED_PRELOAD || item->rel == REMEMBERED_MODULEPRELOAD);
+	return is_made ? http_hint_make(a, NULL, &resource) : SLICE("");
+}
+
+static struct remembered_resource *resource_new(struct remembered *m,
+    const struct remembered_page *p, const struct remembered_item *item, struct slice link)
+{
+	size_t text = item->target.len + item->as.len + item->attributes.len + link.len;
+	if (!take(m, p, sizeof(struct remembered_resource) + text))
+		return NULL;
 	struct remembered_resource *r = memory_zalloc(sizeof(*r) + text);
-	int i = __builtin_ctzll(~p->taken);
 	r->rel = item->rel;
 	r->crossorigin = item->crossorigin;
-	r->since = r->seen = now;
 	r->target_len = (uint16_t)item->target.len;
 	r->as_len = (uint16_t)item->as.len;
 	r->attributes_len = (uint16_t)item->attributes.len;
-	memcpy(r->text, item->target.ptr, item->target.len);
-	if (item->as.len > 0)
-		memcpy(r->text + item->target.len, item->as.ptr, item->as.len);
-	if (item->attributes.len > 0)
-		memcpy(r->text + item->target.len + item->as.len, item->attributes.ptr,
-		    item->attributes.len);
+	r->link_len = (uint16_t)link.len;
+	put(r, 0, item->target);
+	put(r, item->target.len, item->as);
+	put(r, item->target.len + item->as.len, item->attributes);
+	put(r, text - link.len, link);
+	if (link.len > 0)
+		r->link_key = http_field_key(
+		    m->options.field_seed, HTTP_TOKEN_LINK, http_token_name(HTTP_TOKEN_LINK), link);
+	return r;
+}
+
+int resource_add(
+    struct remembered *m, struct remembered_page *p, const struct remembered_item *item, usec now)
+{
+	struct arena arena;
+	char first[1024];
+	if (p->taken == UINT64_MAX)
+		return -1;
+	arena_init(&arena, first, sizeof(first));
+	struct remembered_resource *r = resource_new(m, p, item, link_of(m, &arena, item));
+	arena_fini(&arena);
+	if (!r)
+		return -1;
+	int i = __builtin_ctzll(~p->taken);
+	r->since = r->seen = now;
 	p->resources[i] = r;
 	p->taken |= UINT64_C(1) << i;
 	m->resource_count++;

@@ -22,6 +22,7 @@
 #include "proxy/base/budget.h"
 #include "proxy/base/clock.h"
 #include "proxy/http/head.h"
+#include "proxy/http/promise.h"
 
 enum {
 	REMEMBERED_RESOURCES = 64,        /* of one page: bits of a word */
@@ -44,6 +45,8 @@ struct remembered_options {
 	/* Members of queries that do not matter on any page: names, or beginnings with "*" behind. Borrowed. */
 	const struct slice *ignored;
 	size_t ignored_count;
+	/* Of the keys of fields (field_key.h); 0: Link fields are not made ahead of need. */
+	uint64_t field_seed;
 };
 
 struct remembered;
@@ -144,25 +147,30 @@ struct remembered_told {
 	uint32_t offered, used, failed;
 	usec known_usec,
 	    seen_usec; /* for how long it is known; how long ago a lesson named it last */
+	/* The Link field that hints at it, and its key: of paths, with options.field_seed. */
+	struct slice link;
+	uint32_t link_key;
+};
+
+/* The resource of an item whose target is a path, without scheme and authority; of others, without target. Borrows. */
+struct http_resource remembered_resource(const struct remembered_item *item);
+
+/* The values of fields that are told for a request; empty: none. */
+struct remembered_fields {
+	struct slice csp, referrer_policy;
 };
 
 /*
  * Writes what is told for this request into `told`, the strongest source first, in the order of the page, and returns
- * how many: resources alone, no fields. A target is told once. Does not count as a view.
+ * how many: resources alone. The fields that are told go to *fields, lent as those. A target is told
+ * once. Does not count as a view.
  */
 size_t remembered_find(const struct remembered *m, const struct http_head *request,
-    struct remembered_told told[REMEMBERED_RESOURCES], usec now);
+    struct remembered_told told[REMEMBERED_RESOURCES], struct remembered_fields *fields, usec now);
 
 /* The same of next pages alone, which remembered_find leaves out. */
 size_t remembered_next(const struct remembered *m, const struct http_head *request,
     struct remembered_told told[REMEMBERED_RESOURCES], usec now);
-
-/* The values of fields that are told for this request; empty: none. Lent as above. */
-struct remembered_fields {
-	struct slice csp, referrer_policy;
-};
-struct remembered_fields remembered_find_fields(
-    const struct remembered *m, const struct http_head *request, usec now);
 
 /* The outcome of an offer that came of the memory. */
 enum remembered_outcome {

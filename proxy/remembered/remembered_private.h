@@ -49,8 +49,9 @@ struct remembered_resource {
 	usec barred_until; /* it failed, or nobody uses it */
 	uint32_t offered, used, failed;
 	bool is_unused; /* why it is barred */
-	uint16_t target_len, as_len, attributes_len;
-	char text[];
+	uint16_t target_len, as_len, attributes_len, link_len;
+	uint32_t link_key;
+	char text[]; /* target, as, attributes, Link field */
 };
 
 struct remembered_vote {
@@ -163,6 +164,10 @@ static inline struct slice resource_as(const struct remembered_resource *r)
 static inline struct slice resource_attributes(const struct remembered_resource *r)
 {
 	return slice_of(r->text + r->target_len + r->as_len, r->attributes_len);
+}
+static inline struct slice resource_link(const struct remembered_resource *r)
+{
+	return slice_of(r->text + r->target_len + r->as_len + r->attributes_len, r->link_len);
 }
 static inline bool target_is_path(struct slice target)
 {

@@ -129,9 +129,22 @@ static bool is_told(const struct remembered *m, const struct remembered_page *p,
 	return false;
 }
 
+/* The same as is_told, of a page without votes: copies have no others. */
+static bool stands(const struct remembered *m, const struct remembered_page *p, int i, usec now)
+{
+	const struct remembered_resource *r = p->resources[i];
+	return now >= r->barred_until && r->sources != 0 && now - r->seen <= m->options.age_usec;
+}
+
 uint64_t page_told(const struct remembered *m, const struct remembered_page *p, usec now)
 {
 	uint64_t told = 0;
+	if (p->vote_count == 0 && p->followed_count == 0) {
+		for (uint64_t left = p->taken & p->standing; left != 0; left &= left - 1)
+			if (stands(m, p, __builtin_ctzll(left), now))
+				told |= left & -left;
+		return told;
+	}
 	for (int i = 0; i < REMEMBERED_RESOURCES; i++)
 		if (p->taken >> i & 1 && is_told(m, p, i, now))
 			told |= UINT64_C(1) << i;
@@ -215,6 +228,8 @@ static struct remembered_told told_of(const struct remembered_page *p, int i, us
 	    .failed = r->failed,
 	    .known_usec = now - r->since,
 	    .seen_usec = now - r->seen,
+	    .link = resource_link(r),
+	    .link_key = r->link_key,
 	};
 	t.item.source = (enum remembered_source)(t.sources ? __builtin_ctz(t.sources) : 0);
 	return t;
@@ -236,8 +251,17 @@ static void insert(struct remembered_told *told, size_t *count, const struct rem
 	told[at] = *t;
 }
 
-static size_t find(const struct remembered *m, const struct http_head *request, bool wants_next,
-    struct remembered_told told[REMEMBERED_RESOURCES], usec now)
+static void note_field(struct remembered_fields *fields, const struct remembered_resource *r)
+{
+	if (r->rel == REMEMBERED_CSP)
+		fields->csp = resource_target(r);
+	else
+		fields->referrer_policy = resource_target(r);
+}
+
+/* fields: NULL, if next pages are wanted. */
+static size_t find(const struct remembered *m, const struct http_head *request,
+    struct remembered_told told[REMEMBERED_RESOURCES], struct remembered_fields *fields, usec now)
 {
 	const struct remembered_page *p = page_of_request(m, request);
 	size_t count = 0;
@@ -247,42 +271,28 @@ static size_t find(const struct remembered *m, const struct http_head *request, 
 	for (uint64_t left = page_told(m, p, now); left != 0; left &= left - 1) {
 		int i = __builtin_ctzll(left);
 		enum remembered_rel rel = p->resources[i]->rel;
-		if (remembered_rel_is_field(rel) || (rel == REMEMBERED_NEXT) != wants_next)
-			continue;
-		struct remembered_told t = told_of(p, i, now);
-		insert(told, &count, &t);
+		if (remembered_rel_is_field(rel)) {
+			if (fields)
+				note_field(fields, p->resources[i]);
+		} else if ((rel == REMEMBERED_NEXT) == !fields) {
+			struct remembered_told t = told_of(p, i, now);
+			insert(told, &count, &t);
+		}
 	}
 	return count;
 }
 
 size_t remembered_find(const struct remembered *m, const struct http_head *request,
-    struct remembered_told told[REMEMBERED_RESOURCES], usec now)
+    struct remembered_told told[REMEMBERED_RESOURCES], struct remembered_fields *fields, usec now)
 {
-	return find(m, request, false, told, now);
+	*fields = (struct remembered_fields){0};
+	return find(m, request, told, fields, now);
 }
 
 size_t remembered_next(const struct remembered *m, const struct http_head *request,
     struct remembered_told told[REMEMBERED_RESOURCES], usec now)
 {
-	return find(m, request, true, told, now);
-}
-
-struct remembered_fields remembered_find_fields(
-    const struct remembered *m, const struct http_head *request, usec now)
-{
-	const struct remembered_page *p = page_of_request(m, request);
-	struct remembered_fields fields = {0};
-	now += EPOCH;
-	if (!p || now - p->viewed > m->options.age_usec)
-		return fields;
-	for (uint64_t left = page_told(m, p, now); left != 0; left &= left - 1) {
-		const struct remembered_resource *r = p->resources[__builtin_ctzll(left)];
-		if (r->rel == REMEMBERED_CSP)
-			fields.csp = resource_target(r);
-		else if (r->rel == REMEMBERED_REFERRER_POLICY)
-			fields.referrer_policy = resource_target(r);
-	}
-	return fields;
+	return find(m, request, told, NULL, now);
 }
 
 /* ---- outcomes ---- */

@@ -25,7 +25,8 @@ static char page_line[REMEMBERED_PAGE_BYTES];
 static void check_told(const struct remembered *m, const struct http_head *request, usec now)
 {
 	struct remembered_told told[REMEMBERED_RESOURCES];
-	size_t count = remembered_find(m, request, told, now);
+	struct remembered_fields fields;
+	size_t count = remembered_find(m, request, told, &fields, now);
 	ensure(count <= REMEMBERED_RESOURCES);
 	for (size_t i = 0; i < count; i++) {
 		const struct remembered_item *item = &told[i].item;
@@ -37,7 +38,6 @@ static void check_told(const struct remembered *m, const struct http_head *reque
 			ensure(!slice_equal(told[j].item.target, item->target));
 		ensure(!remembered_rel_is_field(item->rel));
 	}
-	const struct remembered_fields fields = remembered_find_fields(m, request, now);
 	ensure(fields.csp.len <= REMEMBERED_FIELD_BYTES && slice_find(fields.csp, '"') == fields.csp.len);
 	ensure(fields.referrer_policy.len <= REMEMBERED_FIELD_BYTES);
 	ensure(slice_find(fields.referrer_policy, ':') == fields.referrer_policy.len);

@@ -105,7 +105,8 @@ const char *remembered_told(struct remembered_world *w, const struct remembered_
 	static char text[REMEMBERED_RESOURCES * (REMEMBERED_TARGET_BYTES + 1) + 1];
 	struct remembered_told told[REMEMBERED_RESOURCES];
 	struct http_head *request = remembered_request(w, view);
-	size_t count = remembered_find(w->m, request, told, w->now), at = 0;
+	struct remembered_fields fields;
+	size_t count = remembered_find(w->m, request, told, &fields, w->now), at = 0;
 	for (size_t i = 0; i < count; i++)
 		at += (size_t)sprintf(text + at, "%s%.*s", i > 0 ? " " : "", SLICE_ARG(told[i].item.target));
 	text[at] = '\0';
@@ -117,7 +118,9 @@ const char *remembered_told_fields(struct remembered_world *w, const struct reme
 {
 	static char text[2 * REMEMBERED_FIELD_BYTES + 4];
 	struct http_head *request = remembered_request(w, view);
-	const struct remembered_fields fields = remembered_find_fields(w->m, request, w->now);
+	struct remembered_told told[REMEMBERED_RESOURCES];
+	struct remembered_fields fields;
+	remembered_find(w->m, request, told, &fields, w->now);
 	sprintf(text, "%.*s | %.*s", SLICE_ARG(fields.csp), SLICE_ARG(fields.referrer_policy));
 	http_head_free(request);
 	return text;

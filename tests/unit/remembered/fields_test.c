@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory of pages: Content-Security-Policy and Referrer-Policy of the origin's 103. */
+/* The memory of pages: Content-Security-Policy and Referrer-Policy of the origin's 103; Link fields of our own. */
 #include "tests/support/remembered_world.h"
 
 #include "proxy/base/memory.h"
+#include "proxy/http/field_key.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -199,6 +200,30 @@ static void explain_names_the_field(void **state)
 	http_head_free(request);
 }
 
+/* As http_hint_make would make them for each request. */
+static void link_fields_are_made_with_the_resource(void **state)
+{
+	(void)state;
+	const struct remembered_options options = {.field_seed = 7};
+	remembered_world_fini(&w);
+	remembered_world_init(&w, &options);
+	const struct remembered_view linked = {.items = "/a.css=style https://cdn.example/b.js=script"};
+	struct remembered_told told[REMEMBERED_RESOURCES];
+	struct remembered_fields fields;
+	for (uint32_t c = 1; c <= 2; c++)
+		remembered_view(&w, c, &linked);
+	struct http_head *request = remembered_request(&w, &linked);
+	assert_int_equal(remembered_find(w.m, request, told, &fields, w.now), 2);
+	for (size_t i = 0; i < 2; i++) {
+		bool is_own = told[i].item.target.ptr[0] == '/';
+		struct slice link = is_own ? SLICE("</a.css>; rel=preload; as=style") : SLICE("");
+		assert_true(slice_equal(told[i].link, link));
+		assert_int_equal(told[i].link_key,
+		    is_own ? http_field_key(7, HTTP_TOKEN_LINK, SLICE("link"), link) : 0);
+	}
+	http_head_free(request);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +236,7 @@ int main(void)
 	    TEST(what_the_client_said_itself_is_not_told),
 	    TEST(fields_come_back_from_the_file_and_reach_copies),
 	    TEST(explain_names_the_field),
+	    TEST(link_fields_are_made_with_the_resource),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
