@@ -86,6 +86,13 @@ enum policy_change { POLICY_CHANGE_NONE, POLICY_CHANGE_PAUSED, POLICY_CHANGE_RES
 enum policy_change policy_feedback_note(struct policy_feedback *f, const struct policy_rule *rule,
     const struct policy_outcome *outcome);
 
+/* The same for an event that only counts, and says nothing of a push's life: OFFERED, HINTED, SHADOWED. */
+static inline void policy_feedback_count(
+    struct policy_feedback *f, uint32_t rule_index, enum policy_event event)
+{
+	f->tallies[rule_index].events[event]++;
+}
+
 /* Share of the ended pushes that were used or claimed, in parts of 10000; 0 if none has ended. */
 uint32_t policy_feedback_used_rate(const struct policy_tally *tally);
 

@@ -107,6 +107,12 @@ static bool rtt_matches(const struct policy_rule *rule, usec rtt)
 							 : rtt > rule->rtt_usec;
 }
 
+static bool patterns_take(const struct policy_patterns *patterns, struct slice text, bool is_nocase,
+    const struct policy_facts *f)
+{
+	return patterns->count == 0 || policy_patterns_take(patterns, text, is_nocase, f->effort);
+}
+
 /* Conditions that may change with the next offer of the request; they cost little. */
 static bool takes_moment(const struct policy_rule *rule, const struct policy_facts *f)
 {
@@ -126,9 +132,9 @@ static bool takes_texts(const struct policy_rule *rule, const struct policy_fact
 {
 	return clients_match(rule, &f->offer->client) && users_match(rule, f->offer->user) &&
 	       certs_match(rule, f->offer->certificate) && destinations_match(rule, f) &&
-	       policy_patterns_take(&rule->hosts, f->host, true, f->effort) &&
-	       policy_patterns_take(&rule->paths, f->path, false, f->effort) &&
-	       policy_patterns_take(&rule->user_agents, f->user_agent, true, f->effort);
+	       patterns_take(&rule->hosts, f->host, true, f) &&
+	       patterns_take(&rule->paths, f->path, false, f) &&
+	       patterns_take(&rule->user_agents, f->user_agent, true, f);
 }
 
 bool policy_rule_takes_request(const struct policy_rule *rule, const struct policy_facts *f)
@@ -159,7 +165,7 @@ bool policy_rule_takes_promise(const struct policy_rule *rule, const struct poli
 {
 	return bits_match(rule->types, f->type) &&
 	       bits_match(rule->methods, f->offer->promised->method_token) &&
-	       policy_patterns_take(&rule->promised_paths, f->promised_path, false, f->effort);
+	       patterns_take(&rule->promised_paths, f->promised_path, false, f);
 }
 
 bool policy_rule_asks_promise(const struct policy_rule *rule)

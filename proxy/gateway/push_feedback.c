@@ -53,12 +53,17 @@ static void log_change(struct gateway *g, const struct policy_rule *rule, enum p
 	}
 }
 
+static struct observe_rule *counters_of(const struct gateway *g, const struct policy_rule *rule)
+{
+	uint32_t slot = rule->index < OBSERVE_RULES ? rule->index : OBSERVE_RULES;
+	return &g->env.observe->counters->rules[slot];
+}
+
 static void report(struct gateway *g, const struct policy_rule *rule, struct policy_outcome outcome)
 {
 	if (!rule)
 		return;
-	uint32_t slot = rule->index < OBSERVE_RULES ? rule->index : OBSERVE_RULES;
-	struct observe_rule *counters = &g->env.observe->counters->rules[slot];
+	struct observe_rule *counters = counters_of(g, rule);
 	bool is_used = policy_event_is_use(outcome.event);
 	counters->events[outcome.event]++;
 	counters->used_bytes += is_used ? outcome.bytes : 0;
@@ -94,11 +99,20 @@ static bool has_hint(const struct policy_verdict *v)
 	return v->action == POLICY_HINT || v->action == POLICY_HINT_HOLD;
 }
 
+/* Nothing that such an event says pauses a rule or ends a pause. */
+static void count(struct gateway *g, const struct policy_rule *rule, enum policy_event event)
+{
+	counters_of(g, rule)->events[event]++;
+	policy_feedback_count(&g->feedback, rule->index, event);
+}
+
 void feedback_decided(struct gateway *g, const struct policy_verdict *verdict)
 {
-	feedback_event(g, verdict->rule, POLICY_EVENT_OFFERED);
+	if (!verdict->rule)
+		return;
+	count(g, verdict->rule, POLICY_EVENT_OFFERED);
 	if (has_hint(verdict))
-		feedback_event(g, verdict->rule, POLICY_EVENT_HINTED);
+		count(g, verdict->rule, POLICY_EVENT_HINTED);
 }
 
 void feedback_made(struct gateway *g, const struct exchange *push)

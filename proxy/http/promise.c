@@ -25,13 +25,21 @@ static struct slice accept_of(struct slice as)
 	return SLICE("*/*");
 }
 
-static void copy_fields(struct http_head *to, const struct http_head *from, enum http_token token)
+/* What selects the variant. */
+static bool is_copied(enum http_token token, bool with_cookie)
+{
+	return token == HTTP_TOKEN_ACCEPT_ENCODING || token == HTTP_TOKEN_ACCEPT_LANGUAGE ||
+	       token == HTTP_TOKEN_USER_AGENT || (with_cookie && token == HTTP_TOKEN_COOKIE);
+}
+
+static void copy_fields(struct http_head *to, const struct http_head *from, bool with_cookie)
 {
 	for (uint32_t i = 0; i < from->count; i++) {
 		const struct http_field *f = &from->fields[i];
-		if (f->token != token || f->value.len > LIMIT_COPIED_FIELD_BYTES)
+		if (!is_copied((enum http_token)f->token, with_cookie) ||
+		    f->value.len > LIMIT_COPIED_FIELD_BYTES)
 			continue;
-		http_head_add_token(to, token, f->value);
+		http_head_add_token(to, (enum http_token)f->token, f->value);
 		to->fields[to->count - 1].never_index = f->never_index;
 	}
 }
@@ -47,11 +55,7 @@ struct http_head *http_promise_make(
 	http_head_add_token(h, HTTP_TOKEN_PSEUDO_AUTHORITY, resource->target.authority);
 	http_head_add_token(h, HTTP_TOKEN_PSEUDO_PATH, resource->target.path);
 	http_head_add_token(h, HTTP_TOKEN_ACCEPT, accept_of(resource->as));
-	copy_fields(h, parent, HTTP_TOKEN_ACCEPT_ENCODING);
-	copy_fields(h, parent, HTTP_TOKEN_ACCEPT_LANGUAGE);
-	copy_fields(h, parent, HTTP_TOKEN_USER_AGENT);
-	if (with_cookie)
-		copy_fields(h, parent, HTTP_TOKEN_COOKIE);
+	copy_fields(h, parent, with_cookie);
 	if (http_head_validate(h, HTTP_PROMISE) == NULL)
 		return h;
 	http_head_free(h);

@@ -137,7 +137,7 @@ void exchange_drop_hints(struct exchange *x)
 		end_hints(x, HINT_NONE);
 }
 
-/* Moves the links that wait into the head. False: none waits. */
+/* Moves the links that wait into the head, which lives no longer than the exchange. False: none waits. */
 static bool take_links(struct exchange *x, struct http_head *head)
 {
 	bool has_any = false;
@@ -145,8 +145,12 @@ static bool take_links(struct exchange *x, struct http_head *head)
 		struct exchange_hint *hint = &x->hints.list[i];
 		if (hint->link.len == 0)
 			continue;
-		http_head_add_token(head, HTTP_TOKEN_LINK, hint->link);
-		head->fields[head->count - 1].hash = hint->key;
+		*http_head_add_slot(head) = (struct http_field){
+		    .name = http_token_name(HTTP_TOKEN_LINK),
+		    .value = hint->link,
+		    .token = HTTP_TOKEN_LINK,
+		    .hash = hint->key,
+		};
 		hint->link = (struct slice){0};
 		has_any = true;
 	}
