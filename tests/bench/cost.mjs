@@ -190,8 +190,8 @@ const RELATIONS = [
 	{ work: 'page-read-gzip', above: 'page-unread-gzip', most: 350 },
 	/* Its client accepts no pushes, so its links need not be read. */
 	{ work: 'links-8', above: 'fields-8', most: 10 },
-	/* Five hints, of which each is an offer with counters and a place in the diary, and a head more. */
-	{ work: 'page-remembered', above: 'page-plain', most: 150 },
+	/* Five hints, of which each is an offer with counters, and a head more. One decision is a third of it, and lessons a sixth. */
+	{ work: 'page-remembered', above: 'page-plain', most: 110 },
 	/* Nearly all of its requests are not recorded, and each gets a traceparent. */
 	{ work: 'request-traced', above: 'request-worker', most: 1.5 },
 	/* A forward proxy looks at where each request goes. */
