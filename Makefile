@@ -312,7 +312,7 @@ install: $(BINARY)
 	chmod 644 $(DESTDIR)$(BASHDIR)/pushgate $(DESTDIR)$(ZSHDIR)/_pushgate $(DESTDIR)$(FISHDIR)/pushgate.fish
 	install -d $(DESTDIR)$(DOCDIR)/docs/decisions $(DESTDIR)$(DOCDIR)/docs/design $(DESTDIR)$(DOCDIR)/examples/prometheus $(DESTDIR)$(DOCDIR)/examples/grafana
 	install -m 644 README.md SECURITY.md CONTRIBUTING.md LICENSE $(DESTDIR)$(DOCDIR)/
-	install -m 644 docs/*.md docs/*.svg $(DESTDIR)$(DOCDIR)/docs/
+	install -m 644 docs/*.md docs/*.svg docs/*.json $(DESTDIR)$(DOCDIR)/docs/
 	install -m 644 docs/decisions/*.md $(DESTDIR)$(DOCDIR)/docs/decisions/
 	install -m 644 docs/design/*.md $(DESTDIR)$(DOCDIR)/docs/design/
 	install -m 644 $(filter-out etc/demo%.ini,$(wildcard etc/*.ini)) $(DESTDIR)$(DOCDIR)/examples/

@@ -149,7 +149,7 @@ void origin_fetch_left(struct exchange *x)
 	switch ((enum origin_fetch_state)a->fetch.state) {
 	case ORIGIN_FETCH_NONE:
 	case ORIGIN_FETCH_NAMELESS: /* of no server */
-	case ORIGIN_FETCH_WAITS: /* it has left the line before */
+	case ORIGIN_FETCH_WAITS:    /* it has left the line before */
 		break;
 	case ORIGIN_FETCH_OPEN:
 		a->server->fetches.open--;

@@ -122,7 +122,7 @@ struct origin_fetches {
 };
 
 enum origin_fetch_state {
-	ORIGIN_FETCH_NONE, /* no fetch, or a request has claimed it */
+	ORIGIN_FETCH_NONE,     /* no fetch, or a request has claimed it */
 	ORIGIN_FETCH_NAMELESS, /* no server has an address yet; the room above counts it */
 	ORIGIN_FETCH_WAITS,
 	ORIGIN_FETCH_OPEN,

@@ -255,15 +255,15 @@ static void begin(void *context)
 {
 	struct process *p = context;
 	const struct conf *conf = p->helper.env->conf;
-	begin_memory(p);
-	if (!p->helper.env->is_first) {
+	if (p->helper.env->is_first) {
+		files_open(&p->files, conf, report, p);
+		for (size_t i = 0; i < p->files.manifest_count; i++)
+			publish(p, i, files_content(&p->files, i));
+	} else {
 		files_resume(&p->files, conf, p->contents);
 		files_check(&p->files, report_resumed, p);
-		return;
 	}
-	files_open(&p->files, conf, report, p);
-	for (size_t i = 0; i < p->files.manifest_count; i++)
-		publish(p, i, files_content(&p->files, i));
+	begin_memory(p);
 }
 
 static const struct helper_service service = {

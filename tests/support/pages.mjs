@@ -33,10 +33,13 @@ export const css = (target) => `<${target}>; rel=preload; as=style`;
  * other, on the same connection; what the last one got.
  */
 export async function load(s, client, path = '/', fields = {}, times = 1) {
-	const session = http2.connect(`http://127.0.0.1:${s.port}`, { localAddress: `127.0.${client >> 8}.${client & 255}` });
-	let got;
+	const connect = () => http2.connect(`http://127.0.0.1:${s.port}`, { localAddress: `127.0.${client >> 8}.${client & 255}` });
+	let session = connect(), got;
 	for (let i = 0; i < times; i++)
 		got = await loadOnce(session, s, path, fields);
+	/* A worker that drains has said GOAWAY. */
+	if (session.closed || session.destroyed)
+		session = connect();
 	/* As browsers do: what no client requests is hinted at no more. */
 	for (const target of got.hinted.filter((t) => t.startsWith('/')))
 		await loadOnce(session, s, target, { referer: `http://localhost:${s.port}${path}`, 'sec-fetch-dest': 'style', 'sec-fetch-mode': 'no-cors' });
