@@ -187,7 +187,7 @@ attack-short: build/pushgate
 # The C tests again, each under valgrind: what the sanitizers' allocator hides. Left out are those that need what valgrind
 # does not offer: seccomp(2), openat2(2), limits of descriptors of their own, titles of processes. One for each processor, since they
 # are slow enough to miss times as it is.
-NOT_UNDER_VALGRIND := $(addprefix tests/unit/process/,activation_test files_test hijacked_test logger_test notify_test run_test sandbox_test \
+NOT_UNDER_VALGRIND := $(addprefix tests/unit/process/,activation_test files_memory_test files_test hijacked_test logger_test notify_test run_test sandbox_test \
 	sockets_test start_needs_test) tests/unit/net/listen_test tests/unit/conf/folder_test
 check-valgrind:
 	$(Q)$(MAKE) --no-print-directory KIND=debug tests
