@@ -66,8 +66,7 @@ static void found(const struct markup_resource *resource, void *context)
 	char first[2048];
 	struct arena a;
 	arena_init(&a, first, sizeof(first));
-	/* A path below another route of the host is not this origin's to name, as in
-   * Link fields. */
+	/* A path below another route of the host is not this origin's to name, as in Link fields. */
 	size_t count =
 	    route_is_outside(x->request, &x->place, &resource->target)
 		? 0

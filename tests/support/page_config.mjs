@@ -71,6 +71,7 @@ const SECRETS = [
 	[/^client-ca = \S+/gm, 'client-ca = clients/ca.pem'],
 	[/ crl=\S+/g, ' crl=clients/empty.crl'],
 	[/^ticket-keys = .*$/gm, 'ticket-keys = tickets.keys'],
+	[/^diary-cookie-key = .*$/gm, 'diary-cookie-key = tickets.keys'],
 	[/^ech-keys = .*$/gm, 'ech-keys = ech.pem'],
 	[/^files = .*$/gm, 'files = www'],
 ];
