@@ -78,9 +78,10 @@ static void found(const struct markup_resource *resource, void *context)
 	arena_fini(&a);
 }
 
-static void free_reading(struct page_reading *r)
+static void free_reading(struct exchange *x)
 {
-	r->exchange->onlooker = NULL;
+	struct page_reading *r = x->onlooker;
+	x->onlooker = NULL;
 	budget_give(&r->gateway->env.budget, r->charge);
 	decode_free(r->decode);
 	markup_head_free(r->head);
@@ -90,16 +91,16 @@ static void free_reading(struct page_reading *r)
 }
 
 /* is_whole: all that is to be read has come. */
-static void end(struct page_reading *r, bool is_whole)
+static void end(struct exchange *x, bool is_whole)
 {
+	struct page_reading *r = x->onlooker;
 	struct gateway *g = r->gateway;
-	struct exchange *x = r->exchange;
 	bool is_page = r->head != NULL;
 	WORKER_COUNT(&g->env, page_readings, is_whole);
 	WORKER_COUNT(&g->env, page_readings_given_up, !is_whole);
 	if (!is_page && is_whole)
 		send_later(r);
-	free_reading(r);
+	free_reading(x);
 	if (is_page && is_whole)
 		offer_lesson_end(g->lessons.offers, x);
 	else if (is_page)
@@ -140,16 +141,16 @@ void page_reading_pass(void *gateway, struct exchange *x, struct slice bytes)
 		read_text(bytes, r);
 	}
 	if (!is_good || r->state == MARKUP_TOO_MANY || !charge(r))
-		end(r, false);
+		end(x, false);
 	else if (r->state != MARKUP_READS)
-		end(r, true);
+		end(x, true);
 }
 
 void page_reading_ended(struct exchange *x)
 {
-	struct page_reading *r = x->onlooker;
+	const struct page_reading *r = x->onlooker;
 	if (r)
-		end(r, x->ending.cause == NULL && !r->decode);
+		end(x, x->ending.cause == NULL && !r->decode);
 }
 
 /* ---- what is read ---- */
@@ -221,7 +222,7 @@ static bool begin(
 		    coding->value, LIMIT_MARKUP_BYTES, (struct decode_sink){read_text, r});
 	if ((r->head || r->css) && (r->decode || !is_encoded) && charge(r))
 		return true;
-	free_reading(r);
+	free_reading(x);
 	return false;
 }
 

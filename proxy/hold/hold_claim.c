@@ -376,7 +376,7 @@ static void look(struct hold_store *store, const struct exchange *x, struct sear
 static struct budget *payer_of(const struct held *h, const struct exchange *x)
 {
 	const struct hold_store *own = hold_part(x)->store;
-	if (h->store == own || h->store->is_shared)
+	if (h->store->is_shared || h->store == own)
 		return h->store->budget;
 	return own ? own->budget : held_hold(h)->shared.budget;
 }
