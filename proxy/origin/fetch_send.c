@@ -14,24 +14,19 @@ static void send_now(struct origin_server *s, struct exchange *x)
 		origin_note_queued(x);
 }
 
-static void share_has_room_again(struct wheel_node *node, usec now)
+void fetches_send_due(struct wheel_node *node, usec now)
 {
-	struct origin_server *s = container_of(node, struct origin_server, fetches.timer);
+	const struct origin_fetches *f = container_of(node, struct origin_fetches, timer);
+	struct origin_server *s = f->server;
 	struct exchange *x;
 	(void)now;
 	worker_now(s->origin->origins->env);
 	while (fetches_have_room(s) &&
-	       (x = list_first(&s->fetches.waiting, struct exchange, waiting)) != NULL) {
+	       (x = list_first(&f->waiting, struct exchange, waiting)) != NULL) {
 		fetch_unqueue(x);
 		fetch_begins(s, x);
 		send_now(s, x);
 	}
-}
-
-void fetches_init(struct origin_server *s)
-{
-	list_init(&s->fetches.waiting);
-	wheel_node_init(&s->fetches.timer, share_has_room_again);
 }
 
 void origin_fetch_claimed(struct exchange *x, struct http_priority priority)
@@ -45,7 +40,7 @@ void origin_fetch_claimed(struct exchange *x, struct http_priority priority)
 	if (is_queued)
 		origin_unqueue(x);
 	if (state == ORIGIN_FETCH_OPEN) {
-		s->fetches.open--;
+		s->fetches->open--;
 		fetches_look_soon(s);
 	}
 	a->fetch.state = ORIGIN_FETCH_NONE;

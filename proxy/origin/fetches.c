@@ -13,11 +13,31 @@
 #include "proxy/origin/origin_private.h"
 
 #include "proxy/base/ensure.h"
+#include "proxy/base/memory.h"
 
 /* An origin may allow thousands on a connection: more than so many are not reckoned with. */
 #define STREAMS_COUNTED 100u
 
 #define SHARE_WHOLE 10000u
+
+struct origin_fetches *fetches_of(struct origin_server *s)
+{
+	if (s->fetches)
+		return s->fetches;
+	struct origin_fetches *f = memory_new(struct origin_fetches);
+	f->server = s;
+	list_init(&f->waiting);
+	wheel_node_init(&f->timer, s->origin->origins->send_fetches);
+	s->fetches = f;
+	return f;
+}
+
+/* To be read. */
+static const struct origin_fetches *counts_of(const struct origin_server *s)
+{
+	static const struct origin_fetches none;
+	return s->fetches ? s->fetches : &none;
+}
 
 /* How many requests the server may have at a time; a guess until a connection was ready. */
 static uint32_t room_of(const struct origin_server *s)
@@ -41,7 +61,8 @@ static uint32_t requests_apart(const struct origin_server *s)
 /* How many requests take of that room, or wait for it. own: so many of them are the one that asks. */
 static uint32_t requests_in_room(const struct origin_server *s, uint32_t own)
 {
-	uint32_t all = s->requests - own - s->fetches.queued - s->fetches.kept;
+	const struct origin_fetches *f = counts_of(s);
+	uint32_t all = s->requests - own - f->queued - f->kept;
 	uint32_t apart = s->origin->conf->max_requests > 0 ? 0 : requests_apart(s);
 	return all > apart ? all - apart : 0;
 }
@@ -51,12 +72,12 @@ bool fetches_have_room(const struct origin_server *s)
 	uint32_t share = s->origin->conf->fetch_share;
 	bool is_known = s->known.streams > 0; /* else one is enough to open a connection */
 	uint64_t most = is_known ? (uint64_t)room_of(s) * share / SHARE_WHOLE : 1;
-	return share > 0 && s->fetches.open < (most > 0 ? most : 1);
+	return share > 0 && counts_of(s)->open < (most > 0 ? most : 1);
 }
 
 static bool is_crowded(const struct origin_server *s, uint32_t own)
 {
-	const struct origin_fetches *f = &s->fetches;
+	const struct origin_fetches *f = counts_of(s);
 	uint32_t room = room_of(s);
 	return s->origin->conf->fetch_share == 0 || f->open + f->queued >= room ||
 	       requests_in_room(s, own) >= room;
@@ -77,8 +98,8 @@ bool origin_fetch_is_crowded(const struct origin_server *s)
 void fetches_look_soon(struct origin_server *s)
 {
 	struct worker_env *env = s->origin->origins->env;
-	if (s->fetches.queued > 0 && !s->origin->origins->is_closed)
-		wheel_set(worker_wheel(env), &s->fetches.timer, env->relay->now);
+	if (counts_of(s)->queued > 0 && !s->origin->origins->is_closed)
+		wheel_set(worker_wheel(env), &s->fetches->timer, env->relay->now);
 }
 
 /* ---- the line ---- */
@@ -92,25 +113,32 @@ static void wait_for_share(struct pool *p, struct exchange *x)
 	}
 	origin_attempt_of(x)->pool = p;
 	origin_attempt_of(x)->fetch.state = ORIGIN_FETCH_WAITS;
-	list_append(&s->fetches.waiting, &x->waiting);
-	s->fetches.queued++;
+	list_append(&fetches_of(s)->waiting, &x->waiting);
+	s->fetches->queued++;
 	s->queued++;
 }
 
 void fetch_unqueue(struct exchange *x)
 {
 	struct origin_server *s = origin_attempt_of(x)->server;
-	ensure(s->fetches.queued > 0 && s->queued > 0);
+	ensure(counts_of(s)->queued > 0 && s->queued > 0);
 	list_remove(&x->waiting);
 	origin_attempt_of(x)->fetch.state = ORIGIN_FETCH_NONE;
-	s->fetches.queued--;
+	s->fetches->queued--;
 	s->queued--;
 }
 
 void fetch_begins(struct origin_server *s, struct exchange *x)
 {
 	origin_attempt_of(x)->fetch.state = ORIGIN_FETCH_OPEN;
-	s->fetches.open++;
+	fetches_of(s)->open++;
+}
+
+void fetch_moves(struct origin_server *from, struct origin_server *to)
+{
+	from->fetches->open--;
+	fetches_of(to)->open++;
+	fetches_look_soon(from);
 }
 
 /* Offers are made before their page is sent: a fetch that went at once would take the connection that the page needs. */
@@ -127,7 +155,21 @@ bool fetch_waits(struct pool *p, struct exchange *x)
 
 void fetches_close(struct origin_server *s)
 {
-	wheel_forget(worker_wheel(s->origin->origins->env), &s->fetches.timer);
+	if (s->fetches)
+		wheel_forget(worker_wheel(s->origin->origins->env), &s->fetches->timer);
+}
+
+void fetches_free(struct origin_server *s)
+{
+	fetches_close(s);
+	free(s->fetches);
+	s->fetches = NULL;
+}
+
+void fetches_take_waiting(struct origin_server *s, struct list *waiting)
+{
+	if (s->fetches)
+		list_splice(waiting, &s->fetches->waiting);
 }
 
 void fetch_keep(struct exchange *x)
@@ -136,11 +178,11 @@ void fetch_keep(struct exchange *x)
 	if (x->pushed.state != PUSH_HELD || !a->server || a->fetch.state == ORIGIN_FETCH_KEPT)
 		return;
 	if (a->fetch.state == ORIGIN_FETCH_OPEN) {
-		a->server->fetches.open--;
+		a->server->fetches->open--;
 		fetches_look_soon(a->server);
 	}
 	a->fetch.state = ORIGIN_FETCH_KEPT;
-	a->server->fetches.kept++;
+	fetches_of(a->server)->kept++;
 }
 
 void origin_fetch_left(struct exchange *x)
@@ -152,11 +194,11 @@ void origin_fetch_left(struct exchange *x)
 	case ORIGIN_FETCH_WAITS:    /* it has left the line before */
 		break;
 	case ORIGIN_FETCH_OPEN:
-		a->server->fetches.open--;
+		a->server->fetches->open--;
 		fetches_look_soon(a->server);
 		break;
 	case ORIGIN_FETCH_KEPT:
-		a->server->fetches.kept--;
+		a->server->fetches->kept--;
 		break;
 	}
 	a->fetch.state = ORIGIN_FETCH_NONE;

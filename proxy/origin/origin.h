@@ -68,6 +68,8 @@ struct origins {
 	struct list conns; /* struct origin_conn, by `all` */
 	uint64_t last_id;  /* of a connection */
 	bool is_closed;    /* no connection is opened any more */
+	/* Of origin_fetches.timer: fetches_send_due. */
+	void (*send_fetches)(struct wheel_node *node, usec now);
 };
 
 /* How the servers of an origin are spoken to, and the queue before them. */
@@ -112,8 +114,9 @@ struct origin_known {
 	uint32_t streams; /* that its last connection had room for; 0: none has been ready yet */
 };
 
-/* The fetches of a server (fetches.c). */
+/* The fetches of a server (fetches.c). On the heap: most servers never have one. */
 struct origin_fetches {
+	struct origin_server *server;
 	struct list waiting; /* struct exchange, by `waiting`: the share has no room for them */
 	uint32_t queued;     /* in it */
 	uint32_t open;       /* sent, or in the queue for connections */
@@ -143,7 +146,7 @@ struct origin_server {
 	const char *text;                      /* of the address */
 	struct origin_known known;
 	struct pool *pools[POOL_KINDS]; /* owned; NULL: not used yet */
-	struct origin_fetches fetches;
+	struct origin_fetches *fetches; /* owned; NULL until the first one */
 	uint32_t requests; /* that it was given and that are not over: the room above counts them */
 	uint32_t queued;   /* of these, those that wait */
 	uint32_t connections; /* of all its pools, retired ones too */

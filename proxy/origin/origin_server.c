@@ -14,7 +14,6 @@ void origin_init(struct origin *o, struct origins *all, const struct conf_origin
 void origin_server_init(struct origin_server *s)
 {
 	const struct session_plan *plans = s->origin->plans[0];
-	fetches_init(s);
 	bool is_chosen =
 	    s->origin->conf->kind == CONF_ORIGIN_TLS && plans[0].protocol && plans[1].protocol;
 	if (is_chosen || !plans[0].protocol)
@@ -45,7 +44,7 @@ void origin_server_lose(struct origin_server *s, const char *why)
 
 void origin_server_free_pools(struct origin_server *s)
 {
-	fetches_close(s);
+	fetches_free(s);
 	for_each_pool(s, p) pool_free(p);
 }
 
@@ -57,7 +56,7 @@ void origin_server_serve(struct origin_server *s)
 void origin_server_take_waiting(struct origin_server *s, struct list *waiting)
 {
 	for_each_pool(s, p) pool_take_waiting(p, waiting);
-	list_splice(waiting, &s->fetches.waiting);
+	fetches_take_waiting(s, waiting);
 }
 
 void origin_server_send(struct origin_server *s, enum pool_kind kind, struct exchange *x)

@@ -18,6 +18,7 @@ void origins_open(struct origins *all)
 	};
 	all->push_off_until =
 	    memory_zalloc((all->env->conf->route_count + 1) * sizeof(*all->push_off_until));
+	all->send_fetches = fetches_send_due;
 	list_init(&all->conns);
 }
 

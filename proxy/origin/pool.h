@@ -157,7 +157,8 @@ void pool_take_waiting(struct pool *p, struct list *waiting);
 /* The requests that a server has and that do not wait. */
 static inline uint32_t origin_server_in_flight(const struct origin_server *s)
 {
-	return s->requests - s->queued - s->fetches.kept;
+	uint32_t kept = s->fetches ? s->fetches->kept : 0;
+	return s->requests - s->queued - kept;
 }
 /* For one more of those that wait (max-requests). */
 static inline bool origin_server_has_room(const struct origin_server *s)
@@ -177,8 +178,14 @@ static inline bool origin_server_may_tunnel(const struct origin_server *s)
 /* Whether the share has room for one more; x, which waits no more, takes it. */
 bool fetches_have_room(const struct origin_server *s);
 void fetch_begins(struct origin_server *s, struct exchange *x);
-void fetches_init(struct origin_server *s);  /* fetch_send.c */
-void fetches_close(struct origin_server *s); /* none begins any more */
+void fetches_send_due(struct wheel_node *node, usec now);   /* fetch_send.c */
+void fetches_close(struct origin_server *s);                /* none begins any more */
+void fetches_free(struct origin_server *s);                 /* there is none any more */
+struct origin_fetches *fetches_of(struct origin_server *s); /* to be counted in: made if need be */
+/* x waits no more for the share, but in `waiting`. */
+void fetches_take_waiting(struct origin_server *s, struct list *waiting);
+/* x, which is one, goes from a server to another. */
+void fetch_moves(struct origin_server *from, struct origin_server *to);
 /* The push x is to be sent by this pool. True: it is a fetch and waits for the share to have room, or has failed. */
 bool fetch_waits(struct pool *p, struct exchange *x);
 /* x waits no more for the share. */

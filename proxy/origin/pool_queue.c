@@ -211,11 +211,8 @@ void pool_take_over(struct pool *p, struct exchange *x)
 	struct origin_server *from = origin_attempt_of(x)->server;
 	from->requests--;
 	p->server->requests++;
-	if (fetch_state(x) == ORIGIN_FETCH_OPEN) {
-		from->fetches.open--;
-		fetches_look_soon(from);
-		p->server->fetches.open++;
-	}
+	if (fetch_state(x) == ORIGIN_FETCH_OPEN)
+		fetch_moves(from, p->server);
 	origin_attempt_of(x)->server = p->server;
 	p->origins->ops->took(p->server, from);
 }

@@ -72,11 +72,11 @@ struct server {
 	struct destination *destination;
 	struct balance_member member;
 	struct server_health health;
-	uint32_t weight;         /* as its line or its SRV record has it */
-	enum server_order order; /* in force (orders.c) */
-	struct list link;        /* in destination->servers */
+	uint32_t weight;  /* as its line or its SRV record has it */
+	uint8_t order;    /* enum server_order, in force (orders.c) */
+	bool is_serving;  /* what waits, since a request has ended: those that fail now end there */
+	struct list link; /* in destination->servers */
 	struct deferred_free deferred;
-	bool is_serving; /* what waits, since a request has ended: those that fail now end there */
 };
 
 static inline struct server *server_above(const struct origin_server *s)

@@ -35,7 +35,7 @@ static void obey(struct server *s, enum server_order order)
 {
 	struct destination *d = s->destination;
 	bool was_in_use = s->order == SERVER_READY;
-	s->order = order;
+	s->order = (uint8_t)order;
 	d->ordered_count += was_in_use;
 	d->ordered_count -= order == SERVER_READY;
 	s->at.is_ordered_out = order != SERVER_READY;

@@ -72,10 +72,12 @@ static void check_pool(const struct pool *p)
 static void check_server(const struct server *s)
 {
 	const struct relay *r = s->destination->upstream->env->relay;
-	uint32_t queued = s->at.fetches.queued;
+	const struct origin_fetches none = {.waiting = {.next = NULL}};
+	const struct origin_fetches *f = s->at.fetches ? s->at.fetches : &none;
+	uint32_t queued = f->queued;
 	uint32_t connections = 0, retired = 0, connecting = 0, outstanding = 0, tunnels = 0;
 	uint32_t fetches_open = 0, fetches_kept = 0;
-	ensure(s->at.fetches.queued == length_of(&s->at.fetches.waiting));
+	ensure(!s->at.fetches || f->queued == length_of(&f->waiting));
 	for (unsigned kind = 0; kind < POOL_KINDS; kind++) {
 		const struct pool *p = s->at.pools[kind];
 		if (!p)
@@ -95,7 +97,7 @@ static void check_server(const struct server *s)
 		fetches_open += origin_attempt_of(x)->fetch.state == ORIGIN_FETCH_OPEN;
 		fetches_kept += origin_attempt_of(x)->fetch.state == ORIGIN_FETCH_KEPT;
 	}
-	ensure(s->at.fetches.open == fetches_open && s->at.fetches.kept == fetches_kept);
+	ensure(f->open == fetches_open && f->kept == fetches_kept);
 	ensure(!s->at.is_leaving || retired == connections);
 	ensure(s->at.queued == queued && s->at.connections == connections);
 	ensure(s->member.outstanding == outstanding && s->at.queued <= outstanding);
@@ -126,7 +128,7 @@ static void check_destination(const struct destination *d)
 		down += s->at.conf->is_down;
 		ejected += s->health.ejection.until > 0;
 		check_server(s);
-		queued += s->at.queued - s->at.fetches.queued;
+		queued += s->at.queued - (s->at.fetches ? s->at.fetches->queued : 0);
 		for (unsigned kind = 0; kind < POOL_KINDS; kind++)
 			slow += s->at.pools[kind] ? s->at.pools[kind]->slow.queued : 0;
 		servers++;

@@ -42,11 +42,12 @@ static void fetches_have_their_share_of_the_room(void **state)
 		struct gate_world *w = world(rows[i].scheme, rows[i].origin);
 		struct origin_server *s = server_of(w);
 		s->known.streams = rows[i].streams;
-		for (s->fetches.open = 0; s->fetches.open < rows[i].room + 2; s->fetches.open++) {
-			assert_int_equal(fetches_have_room(s), s->fetches.open < rows[i].share);
-			assert_int_equal(origin_fetch_is_crowded(s), s->fetches.open >= rows[i].room);
+		fetches_of(s);
+		for (s->fetches->open = 0; s->fetches->open < rows[i].room + 2; s->fetches->open++) {
+			assert_int_equal(fetches_have_room(s), s->fetches->open < rows[i].share);
+			assert_int_equal(origin_fetch_is_crowded(s), s->fetches->open >= rows[i].room);
 		}
-		s->fetches.open = 0;
+		s->fetches->open = 0;
 		gate_world_free(w);
 	}
 }
@@ -57,6 +58,7 @@ static void clients_that_have_the_room_leave_none_for_fetches(void **state)
 	(void)state;
 	struct gate_world *w = world("http", "max-http1-connections = 4");
 	struct origin_server *s = server_of(w);
+	fetches_of(s);
 	const struct {
 		uint32_t requests, waiting, kept;
 		bool is_crowded;
@@ -66,11 +68,11 @@ static void clients_that_have_the_room_leave_none_for_fetches(void **state)
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		s->requests = cases[i].requests;
-		s->fetches.queued = cases[i].waiting;
-		s->fetches.kept = cases[i].kept;
+		s->fetches->queued = cases[i].waiting;
+		s->fetches->kept = cases[i].kept;
 		assert_int_equal(origin_fetch_is_crowded(s), cases[i].is_crowded);
 	}
-	s->requests = s->fetches.queued = s->fetches.kept = 0;
+	s->requests = s->fetches->queued = s->fetches->kept = 0;
 	gate_world_free(w);
 }
 
@@ -109,15 +111,15 @@ static void a_fetch_that_another_server_takes_over_leaves_its_share(void **state
 	struct origin_attempt *a = origin_attempt_of(&x);
 	destination_give(&x, from);
 	fetch_begins(&from->at, &x);
-	from->at.fetches.queued = 1;
+	from->at.fetches->queued = 1;
 	pool_take_over(origin_server_pool(&to->at, POOL_PLAIN), &x);
-	assert_true(list_is_linked(&from->at.fetches.timer.link));
-	assert_int_equal(from->at.fetches.open, 0);
-	assert_int_equal(to->at.fetches.open, 1);
-	from->at.fetches.queued = 0;
+	assert_true(list_is_linked(&from->at.fetches->timer.link));
+	assert_int_equal(from->at.fetches->open, 0);
+	assert_int_equal(to->at.fetches->open, 1);
+	from->at.fetches->queued = 0;
 	destination_exchange_ended(&x);
 	assert_null(a->server);
-	assert_int_equal(to->at.fetches.open, 0);
+	assert_int_equal(to->at.fetches->open, 0);
 	gate_world_free(w);
 }
 
