@@ -23,6 +23,7 @@ static void versions_with_the_mistake_are_known(void **state)
 	    {"okhttp/5.0.0-alpha.11", false},
 	    {"okhttp/10", false},
 	    {"okhttp/4294967297", false},
+	    {"okhttp/4.9:3", true},
 	    {"okhttp/4..12", true},
 	    {"okhttp-fork/4.9.3", false},
 	    {"OkHttp/4.9.3", false},
@@ -78,6 +79,17 @@ static void user_agent_is_looked_at_once_for_a_request(void **state)
 	assert_int_equal(known->mishandles_hints, POLICY_MATCH_NO);
 	known->mishandles_hints = POLICY_MATCH_YES;
 	assert_true(policy_mishandles_hints(&s.offer));
+	/* Another request of such a client. */
+	struct http_head_pool *pool = http_head_pool_new(2);
+	struct http_head *head = head_request(pool, "GET", "a.example", "/");
+	http_head_add(head, SLICE("user-agent"), SLICE("okhttp/4.9.3"));
+	assert_null(http_head_validate(head, HTTP_REQUEST));
+	s.offer.parent = head;
+	policy_request_init(known, &s.set, head, &s.offer.client);
+	assert_true(policy_mishandles_hints(&s.offer));
+	assert_int_equal(known->mishandles_hints, POLICY_MATCH_YES);
+	http_head_free(head);
+	http_head_pool_free(pool);
 	free(known);
 	scene_fini(&s);
 }

@@ -175,6 +175,33 @@ static void what_some_rule_does_is_known_without_the_request(void **state)
 	assert_true(policy_hints(&s->set));
 }
 
+static void rules_that_look_at_no_resource_decide_alike_for_all(void **state)
+{
+	struct scene *s = *state;
+	struct slice css = SLICE("*.css");
+	assert_true(policy_ignores_resources(&s->set));
+	scene_rule(s, "one", POLICY_HINT);
+	struct policy_rule *rule = scene_rule(s, "two", POLICY_HINT);
+	assert_true(policy_ignores_resources(&s->set));
+	rule->types = 1u << POLICY_TYPE_STYLE;
+	assert_false(policy_ignores_resources(&s->set));
+	rule->types = 0;
+	rule->methods = 1u << HTTP_METHOD_HEAD;
+	assert_false(policy_ignores_resources(&s->set));
+	rule->methods = 0;
+	rule->promised_paths = (struct policy_patterns){&css, NULL, 1};
+	assert_false(policy_ignores_resources(&s->set));
+	rule->promised_paths.count = 0;
+	rule->destination_count = 1;
+	assert_false(policy_ignores_resources(&s->set));
+	rule->destination_count = 0;
+	rule->min_used = 1;
+	assert_false(policy_ignores_resources(&s->set));
+	rule->min_used = 0;
+	rule->shadow = true;
+	assert_false(policy_ignores_resources(&s->set));
+}
+
 static bool withholds(const struct scene *s)
 {
 	return policy_interim(&s->set, &s->offer) == POLICY_NO;
@@ -279,6 +306,7 @@ int main(void)
 	    WANTS_TEST(shadow_rules_want_nothing),
 	    WANTS_TEST(offers_of_our_own_are_wanted_by_shadow_rules_too),
 	    WANTS_TEST(what_some_rule_does_is_known_without_the_request),
+	    WANTS_TEST(rules_that_look_at_no_resource_decide_alike_for_all),
 	    WANTS_TEST(rule_that_takes_the_request_may_withhold_interim_responses),
 	    WANTS_TEST(first_rule_that_says_so_gives_or_withholds_interim_responses),
 	    WANTS_TEST(nothing_is_forwarded_that_was_not_wanted),
