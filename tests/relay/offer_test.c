@@ -306,6 +306,45 @@ static void own_103_has_the_policies_of_the_page(void **state)
 	world_end(p.w);
 }
 
+static void own_103_may_have_one_policy_and_links_that_are_ready(void **state)
+{
+	(void)state; /* covers: P-hint-policies */
+	static const struct {
+		const char *csp, *referrer, *said;
+	} rows[] = {
+	    {"default-src 'self'", "", "content-security-policy default-src 'self'"},
+	    {"", "origin", "referrer-policy origin"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct page p = page_asked_for(POLICY_HINT);
+		struct http_resource ready = css;
+		char said[256];
+		ready.link = SLICE("</a.css>; rel=preload; as=style; fetchpriority=high");
+		offer(&p, &ready);
+		exchange_hint_under(
+		    p.x, slice_of_string(rows[i].csp), slice_of_string(rows[i].referrer));
+		relay_send_hints(&p.w->relay);
+		snprintf(said, sizeof(said), "head 103; link %.*s; %s", SLICE_ARG(ready.link), rows[i].said);
+		assert_string_equal(p.down->said, said);
+		world_end(p.w);
+	}
+}
+
+static void an_onlooker_gets_each_piece_that_goes_on(void **state)
+{
+	(void)state; /* covers: P-src-remembered-reading */
+	struct page p = page_asked_for(POLICY_FORWARD);
+	exchange_on_response(p.x, world_response(p.w, 200), false);
+	world_download(p.w, p.x, "unseen", false);
+	p.x->onlooker = &p;
+	world_download(p.w, p.x, "one", false);
+	world_download(p.w, p.x, "two", true);
+	assert_string_equal(p.w->looked, "one; two");
+	world_take(p.down);
+	assert_string_equal(p.w->ended, "x1 complete 200");
+	world_free(p.w);
+}
+
 static void a_103_of_the_origin_keeps_its_own_policies(void **state)
 {
 	(void)state; /* covers: P-hint-policies */
@@ -460,6 +499,8 @@ int main(void)
 	    cmocka_unit_test(so_many_resources_are_hinted_and_no_more),
 	    cmocka_unit_test(hints_to_anyone_are_sent_once_and_bounded_too),
 	    cmocka_unit_test(own_103_has_the_policies_of_the_page),
+	    cmocka_unit_test(own_103_may_have_one_policy_and_links_that_are_ready),
+	    cmocka_unit_test(an_onlooker_gets_each_piece_that_goes_on),
 	    cmocka_unit_test(a_103_of_the_origin_keeps_its_own_policies),
 	    cmocka_unit_test(offer_of_the_final_head_is_late_for_a_hint),
 	    cmocka_unit_test(a_link_of_the_103_is_a_hint_that_needs_no_other),

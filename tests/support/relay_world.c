@@ -233,6 +233,13 @@ static enum relay_look tunnel_look(void *context, struct exchange *x, const char
 	return w->look;
 }
 
+static void body_passes(void *context, struct exchange *x, struct slice bytes)
+{
+	struct world *w = context;
+	(void)x;
+	record(w->looked, "%.*s", SLICE_ARG(bytes));
+}
+
 static const struct relay_ops relay_ops = {
     .dispatch = dispatch,
     .undispatch = undispatch,
@@ -243,6 +250,7 @@ static const struct relay_ops relay_ops = {
     .push_promised = promised,
     .response_head = response_head,
     .interim_head = interim_head,
+    .body_passes = body_passes,
     .ended = ended,
     .time_limit = time_limit,
     .min_rate = min_rate,

@@ -37,6 +37,7 @@ struct world {
 	unsigned dispatch_count;
 	char ended[WORLD_SAID];  /* "x1 complete 200; " or "x1 origin-lost 502; " in order */
 	char refused[WORLD_SAID]; /* reasons of refused offers */
+	char looked[WORLD_SAID];  /* pieces of bodies that an onlooker got */
 	/* Facts for the next offers. */
 	bool origin_may_promise, listener_covers, push_enabled, rate_exceeded, client_goes_away;
 	bool cannot_promise;     /* the downstream leg refuses promises */
