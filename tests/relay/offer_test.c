@@ -330,6 +330,51 @@ static void own_103_may_have_one_policy_and_links_that_are_ready(void **state)
 	}
 }
 
+/* How many of three offers are decided by themselves; all are hinted. */
+static void hints_that_no_rule_tells_apart_are_decided_once(void **state)
+{
+	(void)state; /* covers: P-src-remembered-hint */
+	static const struct {
+		bool is_special, has_rule, looks_at_types;
+		enum policy_action action;
+		enum relay_offer_flags flags;
+		bool has_preconnect;
+		uint32_t decided;
+	} rows[] = {
+	    {.decided = 1},
+	    {.has_rule = true, .action = POLICY_HINT, .decided = 1},
+	    {.has_rule = true, .action = POLICY_HINT, .looks_at_types = true, .decided = 3},
+	    {.has_rule = true, .action = POLICY_HINT_HOLD, .decided = 3}, /* without a hold only a hint is left */
+	    {.is_special = true, .decided = 3},
+	    {.flags = RELAY_OFFER_PROPOSAL, .decided = 3},
+	    {.has_preconnect = true, .decided = 3},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct page p = page_asked_for(POLICY_HINT);
+		struct policy_rule rule = {.name = "r", .action = rows[i].action};
+		struct relay_offer_run run = {0};
+		struct http_resource last = script, third = css;
+		third.target.path = SLICE("/c.css");
+		last.is_preconnect = rows[i].has_preconnect;
+		rule.types = rows[i].looks_at_types ? 1u << POLICY_TYPE_STYLE | 1u << POLICY_TYPE_SCRIPT : 0;
+		p.w->offers_are_special = rows[i].is_special;
+		if (rows[i].has_rule) {
+			p.w->rules.rules = &rule;
+			p.w->rules.count = 1;
+		}
+		uint32_t before = p.w->facts_count;
+		exchange_offer_next(p.x, POLICY_REMEMBERED, &css, rows[i].flags, &run);
+		exchange_offer_next(p.x, POLICY_REMEMBERED, &last, rows[i].flags, &run);
+		exchange_offer_next(p.x, POLICY_REMEMBERED, &third, rows[i].flags, &run);
+		/* What was hinted before speaks against it. */
+		exchange_offer_next(p.x, POLICY_REMEMBERED, &css, rows[i].flags, &run);
+		if (p.w->facts_count - before != rows[i].decided + 1)
+			fail_msg("row %zu: %u decided, %s", i, p.w->facts_count - before, p.w->refused);
+		p.w->rules.count = 0;
+		world_end(p.w);
+	}
+}
+
 static void an_onlooker_gets_each_piece_that_goes_on(void **state)
 {
 	(void)state; /* covers: P-src-remembered-reading */
@@ -500,6 +545,7 @@ int main(void)
 	    cmocka_unit_test(hints_to_anyone_are_sent_once_and_bounded_too),
 	    cmocka_unit_test(own_103_has_the_policies_of_the_page),
 	    cmocka_unit_test(own_103_may_have_one_policy_and_links_that_are_ready),
+	    cmocka_unit_test(hints_that_no_rule_tells_apart_are_decided_once),
 	    cmocka_unit_test(an_onlooker_gets_each_piece_that_goes_on),
 	    cmocka_unit_test(a_103_of_the_origin_keeps_its_own_policies),
 	    cmocka_unit_test(offer_of_the_final_head_is_late_for_a_hint),

@@ -173,6 +173,7 @@ static void facts(void *context, struct exchange *parent, struct http_head *prom
 	offer->hint_refusal = exchange_may_hint(parent) ? NULL : &policy_reason_HINT_LATE;
 	struct world *w = context;
 	(void)promised;
+	w->facts_count++;
 	offer->origin_may_promise = w->origin_may_promise;
 	offer->listener_covers = w->listener_covers;
 	offer->client_push_enabled = w->push_enabled;
@@ -233,6 +234,13 @@ static enum relay_look tunnel_look(void *context, struct exchange *x, const char
 	return w->look;
 }
 
+static bool is_special(void *context, const struct exchange *parent, const struct http_head *promised)
+{
+	const struct world *w = context;
+	(void)parent, (void)promised;
+	return w->offers_are_special;
+}
+
 static void body_passes(void *context, struct exchange *x, struct slice bytes)
 {
 	struct world *w = context;
@@ -246,6 +254,7 @@ static const struct relay_ops relay_ops = {
     .tunnel_waits = tunnel_quota_waits,
     .tunnel_look = tunnel_look,
     .offer_facts = facts,
+    .offer_is_special = is_special,
     .offer_decided = record_decision,
     .push_promised = promised,
     .response_head = response_head,

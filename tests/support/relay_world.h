@@ -41,6 +41,8 @@ struct world {
 	/* Facts for the next offers. */
 	bool origin_may_promise, listener_covers, push_enabled, rate_exceeded, client_goes_away;
 	bool cannot_promise;     /* the downstream leg refuses promises */
+	bool offers_are_special; /* each is decided by itself */
+	uint32_t facts_count;    /* offers that facts were asked for */
 	usec limits[RELAY_TIMEOUT_TUNNEL_HALF + 1]; /* by enum relay_timeout */
 	uint32_t min_rate[2];    /* by enum relay_side */
 	enum relay_look look;    /* at the first bytes of tunnels that are checked */
