@@ -11,8 +11,6 @@
 #include "proxy/base/ascii.h"
 #include "proxy/base/heap.h"
 #include "proxy/decode/decode.h"
-#include "proxy/http/cache.h"
-#include "proxy/http/vary.h"
 #include "proxy/limits.h"
 #include "proxy/markup/markup.h"
 
@@ -179,23 +177,14 @@ static bool is_ascii_compatible(struct slice type)
 static bool is_of_type(const struct http_head *response, struct slice type)
 {
 	const struct http_field *f = http_head_find(response, HTTP_TOKEN_CONTENT_TYPE);
-	if (!f)
-		return false;
-	struct slice name = slice_trim(slice_sub(f->value, 0, slice_find(f->value, ';')));
-	return slice_equal_nocase(name, type) && is_ascii_compatible(f->value);
+	return f && slice_equal_nocase(http_head_media_type(response), type) &&
+	       is_ascii_compatible(f->value);
 }
 
-/* As of what clients request after a page: others may be told what it says. */
 static bool is_fit_style(const struct exchange *x, const struct http_head *response)
 {
-	return x->method == HTTP_METHOD_GET && response->status == 200 &&
-	       is_of_type(response, SLICE("text/css")) && !x->facts.user &&
-	       !http_head_find(x->request, HTTP_TOKEN_AUTHORIZATION) &&
-	       !http_head_find(x->request, HTTP_TOKEN_COOKIE) &&
-	       http_may_store_shared(x->request, response) &&
-	       !http_head_find(response, HTTP_TOKEN_SET_COOKIE) &&
-	       !http_vary_names(response, HTTP_TOKEN_COOKIE) &&
-	       !http_vary_names(response, HTTP_TOKEN_NONE);
+	return x->method == HTTP_METHOD_GET && is_of_type(response, SLICE("text/css")) &&
+	       offer_lesson_is_for_all(x, response);
 }
 
 /* False: there is no memory, or it cannot be decoded. */

@@ -294,6 +294,12 @@ const struct http_field *http_head_find(const struct http_head *head, enum http_
 	return NULL;
 }
 
+struct slice http_head_media_type(const struct http_head *head)
+{
+	const struct http_field *f = http_head_find(head, HTTP_TOKEN_CONTENT_TYPE);
+	return f ? slice_trim(slice_sub(f->value, 0, slice_find(f->value, ';'))) : SLICE("");
+}
+
 const struct http_field *http_head_find_last(
     const struct http_head *head, enum http_token token, uint32_t *count)
 {

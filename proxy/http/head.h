@@ -152,6 +152,8 @@ uint32_t http_head_remove(struct http_head *head, enum http_token token);
 uint32_t http_head_remove_all(struct http_head *head, const uint8_t set[HTTP_TOKEN_COUNT]);
 /* Returns the first field with the token, or NULL. */
 const struct http_field *http_head_find(const struct http_head *head, enum http_token token);
+/* The value of Content-Type without its parameters (RFC 9110 8.3.1); empty: the head has no such field. */
+struct slice http_head_media_type(const struct http_head *head);
 /* Returns the last one, or NULL. *count: how many there are. */
 const struct http_field *http_head_find_last(
     const struct http_head *head, enum http_token token, uint32_t *count);

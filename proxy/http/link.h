@@ -57,6 +57,10 @@ static inline bool http_target_equal(const struct http_target *a, const struct h
 	       slice_equal(a->scheme, b->scheme);
 }
 
+/* The parts of "scheme://authority/path?query" as they are written, unchecked; the path may be empty. False: the first ':'
+ * of the URI does not begin "://". */
+bool http_target_cut(struct slice uri, struct http_target *out);
+
 /*
  * Resolves a reference against the URI of a request (RFC 3986 5.2, strictly), into the arena. A
  * reference without a path keeps the base's path byte for byte, and without a query its query too.

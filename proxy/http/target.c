@@ -198,6 +198,18 @@ static bool is_own_result(struct slice reference)
 	return reference.len > 0 && reference.ptr[0] == '/';
 }
 
+bool http_target_cut(struct slice uri, struct http_target *out)
+{
+	out->scheme = slice_sub(uri, 0, slice_find(uri, ':'));
+	struct slice rest = slice_from(uri, out->scheme.len);
+	if (!slice_starts_with(rest, SLICE("://")))
+		return false;
+	slice_skip(&rest, 3);
+	out->authority = slice_sub(rest, 0, slice_find(rest, '/'));
+	out->path = slice_from(rest, out->authority.len);
+	return true;
+}
+
 bool http_target_resolve(
     struct arena *a, const struct http_head *base, struct slice reference, struct http_target *out)
 {

@@ -84,6 +84,8 @@ void offer_lesson_drop(struct offer_lessons *l, struct exchange *x);
 
 /* ---- lesson_views.c ---- */
 
+/* Whether others may be told of a resource that x got: it is theirs too. */
+bool offer_lesson_is_for_all(const struct exchange *x, const struct http_head *response);
 /* Whether x was requested right after a view that is taught, by the same client. */
 bool offer_lesson_has_view(const struct offer_lessons *l, const struct exchange *x);
 /* What a resource of such a view needs itself: source STYLE. Nothing happens if the view is over. */

@@ -136,18 +136,11 @@ static uint64_t path_key(const struct offer_lessons *l, struct slice path)
 static struct slice referring_path(const struct exchange *x)
 {
 	const struct http_field *f = http_head_find(x->request, HTTP_TOKEN_REFERER);
-	struct slice rest = f ? f->value : SLICE("");
-	const struct http_head *r = x->request;
-	if (!slice_starts_with(rest, r->scheme))
-		return SLICE("");
-	slice_skip(&rest, r->scheme.len);
-	if (!slice_starts_with(rest, SLICE("://")))
-		return SLICE("");
-	slice_skip(&rest, 3);
-	if (!slice_starts_with(rest, r->authority))
-		return SLICE("");
-	slice_skip(&rest, r->authority.len);
-	return slice_starts_with(rest, SLICE("/")) ? rest : SLICE("");
+	struct http_target from;
+	bool is_own = f && http_target_cut(f->value, &from) &&
+		      slice_equal(from.scheme, x->request->scheme) &&
+		      slice_equal(from.authority, x->request->authority);
+	return is_own ? from.path : SLICE("");
 }
 
 /* Style sheets and scripts that were requested after the page request others. */
@@ -239,13 +232,12 @@ static bool is_of_type(const struct http_head *response, enum policy_type type)
 }
 
 /* What a server that ignores the end of a path says of itself: /logout.php/x.css is a page, or sets a cookie. */
-static bool is_fit(
-    const struct exchange *x, const struct http_head *response, enum policy_type type)
+bool offer_lesson_is_for_all(const struct exchange *x, const struct http_head *response)
 {
 	const struct http_head *r = x->request;
-	return !x->facts.user && !http_head_find(r, HTTP_TOKEN_AUTHORIZATION) &&
-	       !http_head_find(r, HTTP_TOKEN_COOKIE) && response->status == 200 &&
-	       is_of_type(response, type) && http_may_store_shared(r, response) &&
+	return response->status == 200 && !x->facts.user &&
+	       !http_head_find(r, HTTP_TOKEN_AUTHORIZATION) &&
+	       !http_head_find(r, HTTP_TOKEN_COOKIE) && http_may_store_shared(r, response) &&
 	       !http_head_find(response, HTTP_TOKEN_SET_COOKIE) &&
 	       !http_vary_names(response, HTTP_TOKEN_COOKIE) &&
 	       !http_vary_names(response, HTTP_TOKEN_NONE);
@@ -293,7 +285,8 @@ void lesson_view_asked(
 		return;
 	enum policy_type type = policy_type_of_path(x->request->path);
 	note_offered(l, v, x, response, type);
-	if (v->asked_count == REMEMBERED_RESOURCES || !is_fit(x, response, type))
+	if (v->asked_count == REMEMBERED_RESOURCES || !is_of_type(response, type) ||
+	    !offer_lesson_is_for_all(x, response))
 		return;
 	if (!has_requested(l, v, x->request->path))
 		v->asked[v->asked_count++] = path_key(l, x->request->path);

@@ -12,6 +12,7 @@
 #include "proxy/base/ascii.h"
 #include "proxy/base/hash.h"
 #include "proxy/http/cache_control.h"
+#include "proxy/http/link.h"
 #include "proxy/http/vary.h"
 
 /* Shorter words stand in too many paths by chance. */
@@ -21,10 +22,7 @@ enum { WORD_LEAST = 5, WORD_MOST = 128 };
 
 static bool is_html(const struct http_head *response)
 {
-	const struct http_field *f = http_head_find(response, HTTP_TOKEN_CONTENT_TYPE);
-	if (!f)
-		return false;
-	struct slice type = slice_trim(slice_sub(f->value, 0, slice_find(f->value, ';')));
+	struct slice type = http_head_media_type(response);
 	return slice_equal_nocase(type, SLICE("text/html")) ||
 	       slice_equal_nocase(type, SLICE("application/xhtml+xml"));
 }
@@ -189,12 +187,10 @@ static bool is_usual(const struct http_field *f)
 /* A Referer of the same site without a query is the path of a page there: its folders are those of assets too. */
 static bool is_own_referer(const struct http_field *f, const struct http_head *request)
 {
-	struct slice rest = slice_from(f->value, slice_find(f->value, ':'));
-	if (f->token != HTTP_TOKEN_REFERER || !slice_starts_with(rest, SLICE("://")) ||
-	    slice_find(rest, '?') < rest.len)
-		return false;
-	slice_skip(&rest, 3);
-	return slice_equal_nocase(slice_sub(rest, 0, slice_find(rest, '/')), request->authority);
+	struct http_target from;
+	return f->token == HTTP_TOKEN_REFERER && http_target_cut(f->value, &from) &&
+	       slice_find(from.path, '?') == from.path.len &&
+	       slice_equal_nocase(from.authority, request->authority);
 }
 
 static uint64_t mixed(uint64_t hash, struct slice name, struct slice value)

@@ -8,6 +8,7 @@
 #include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
 #include "proxy/base/memory.h"
+#include "proxy/http/link.h"
 #include <string.h>
 
 /* ---- writing ---- */
@@ -60,26 +61,16 @@ size_t teaching_finish(struct teaching_writer *w, const struct teaching_head *he
 	return w->length;
 }
 
-/* "scheme://authority/path?query" */
-static bool place_of_uri(struct slice uri, struct place_name *name)
-{
-	size_t colon = slice_find(uri, ':');
-	struct slice scheme = slice_sub(uri, 0, colon), rest = slice_from(uri, colon);
-	if (!slice_starts_with(rest, SLICE("://")))
-		return false;
-	slice_skip(&rest, 3);
-	struct slice authority = slice_sub(rest, 0, slice_find(rest, '/'));
-	struct slice path = slice_from(rest, authority.len);
-	return place_name_set(name, scheme, authority, path.len > 0 ? path : SLICE("/"));
-}
-
 size_t remembered_add_message(const struct remembered *copy, struct slice page, struct slice client,
     const struct remembered_item *items, size_t count, uint8_t buffer[REMEMBERED_MESSAGE_BYTES])
 {
 	struct place_name name;
 	struct teaching_head head = {.kind = TEACHING_ADDITION, .client = client_key(copy, client)};
 	struct teaching_writer w = {.bytes = buffer, .capacity = REMEMBERED_MESSAGE_BYTES};
-	if (count > REMEMBERED_LESSON_ITEMS || !place_of_uri(page, &name))
+	struct http_target uri;
+	if (count > REMEMBERED_LESSON_ITEMS || !http_target_cut(page, &uri) ||
+	    !place_name_set(
+		&name, uri.scheme, uri.authority, uri.path.len > 0 ? uri.path : SLICE("/")))
 		return 0;
 	head.is_https = name.is_https;
 	teaching_put(&w, &head, sizeof(head));

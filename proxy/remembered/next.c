@@ -8,6 +8,7 @@
 
 #include "proxy/base/ascii.h"
 #include "proxy/base/ensure.h"
+#include "proxy/http/link.h"
 #include <string.h>
 
 enum {
@@ -28,18 +29,14 @@ static bool is_follow(const struct remembered_lesson *lesson)
 static struct slice referring_path(const struct http_head *request)
 {
 	const struct http_field *f = http_head_find(request, HTTP_TOKEN_REFERER);
-	struct slice uri = f ? f->value : SLICE("");
-	size_t colon = slice_find(uri, ':');
-	struct slice rest = slice_from(uri, colon);
-	if (!slice_equal(slice_sub(uri, 0, colon), request->scheme) ||
-	    !slice_starts_with(rest, SLICE("://")))
+	struct http_target from;
+	if (!f || !http_target_cut(f->value, &from))
 		return SLICE("");
-	slice_skip(&rest, 3);
-	struct slice authority = slice_sub(rest, 0, slice_find(rest, '/'));
-	struct slice path = slice_from(rest, authority.len);
-	bool is_own = slice_equal_nocase(authority, request->authority) &&
-		      !slice_equal(slice_sub(path, 0, slice_find(path, '?')), request->path);
-	return is_own ? path : SLICE("");
+	struct slice path = slice_sub(from.path, 0, slice_find(from.path, '?'));
+	bool is_own = slice_equal(from.scheme, request->scheme) &&
+		      slice_equal_nocase(from.authority, request->authority) &&
+		      !slice_equal(path, request->path);
+	return is_own ? from.path : SLICE("");
 }
 
 /* Whether the path has a word of the client's cookies: /users/alice. *cookie: their hash. */

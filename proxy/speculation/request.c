@@ -13,12 +13,6 @@ static struct slice value_of(const struct http_head *head, struct slice name)
 	return SLICE("");
 }
 
-/* The value without the parameters behind it. */
-static struct slice first_part(struct slice value)
-{
-	return slice_trim(slice_sub(value, 0, slice_find(value, ';')));
-}
-
 struct slice speculation_tags(const struct http_head *request)
 {
 	return value_of(request, SLICE("sec-speculation-tags"));
@@ -27,10 +21,9 @@ struct slice speculation_tags(const struct http_head *request)
 bool speculation_is_page(const struct http_head *request, const struct http_head *response)
 {
 	const struct http_field *dest = http_head_find(request, HTTP_TOKEN_SEC_FETCH_DEST);
-	const struct http_field *type = http_head_find(response, HTTP_TOKEN_CONTENT_TYPE);
 	return response->status == 200 && request->method_token == HTTP_METHOD_GET && dest &&
-	       type && slice_equal(dest->value, SLICE("document")) &&
-	       slice_equal_nocase(first_part(type->value), SLICE("text/html"));
+	       slice_equal(dest->value, SLICE("document")) &&
+	       slice_equal_nocase(http_head_media_type(response), SLICE("text/html"));
 }
 
 bool speculation_has_rules(const struct http_head *response)
