@@ -78,15 +78,6 @@ static void found(struct markup_css *css, struct slice reference, struct markup_
 	arena_fini(&a);
 }
 
-static struct slice trimmed(struct slice s)
-{
-	while (s.len > 0 && (unsigned char)s.ptr[0] <= ' ')
-		slice_skip(&s, 1);
-	while (s.len > 0 && (unsigned char)s.ptr[s.len - 1] <= ' ')
-		s.len--;
-	return s;
-}
-
 static bool starts_with(struct slice s, struct slice word)
 {
 	return s.len >= word.len && slice_equal_nocase(slice_sub(s, 0, word.len), word);
@@ -119,16 +110,16 @@ static bool cut_url(struct slice *rest, struct slice *out)
 {
 	if (!starts_with(*rest, SLICE("url(")))
 		return false;
-	struct slice inside = trimmed(slice_from(*rest, 4));
+	struct slice inside = markup_trim(slice_from(*rest, 4));
 	if (slice_peek(inside) == '"' || slice_peek(inside) == '\'') {
 		if (!cut_string(&inside, out))
 			return false;
-		inside = trimmed(inside);
+		inside = markup_trim(inside);
 		*rest = slice_from(inside, 1);
 		return slice_peek(inside) == ')';
 	}
 	size_t end = slice_find(inside, ')');
-	*out = trimmed(slice_sub(inside, 0, end));
+	*out = markup_trim(slice_sub(inside, 0, end));
 	*rest = slice_from(inside, end + 1);
 	for (size_t i = 0; i < out->len; i++) {
 		if ((unsigned char)out->ptr[i] <= ' ' || strchr("\"'(\\", out->ptr[i]))
@@ -140,15 +131,15 @@ static bool cut_url(struct slice *rest, struct slice *out)
 /* @import [ url | string ] [ layer | layer(…) ] [ supports(…) ] media */
 static void on_import(struct markup_css *css, struct slice text)
 {
-	struct slice reference, rest = trimmed(slice_from(text, strlen("@import")));
+	struct slice reference, rest = markup_trim(slice_from(text, strlen("@import")));
 	if (!cut_string(&rest, &reference) && !cut_url(&rest, &reference))
 		return;
-	rest = trimmed(rest);
+	rest = markup_trim(rest);
 	if (starts_with(rest, SLICE("layer"))) {
 		slice_skip(&rest, strlen("layer"));
 		if (slice_peek(rest) == '(')
 			slice_skip(&rest, slice_find(rest, ')') + 1);
-		rest = trimmed(rest);
+		rest = markup_trim(rest);
 	}
 	if (has(rest, SLICE("supports(")) || slice_find(rest, '\\') < rest.len)
 		return;
@@ -175,7 +166,7 @@ static struct slice cut_source(struct slice *rest)
 		else if (c == ',' && parens == 0)
 			break;
 	}
-	struct slice source = trimmed(slice_sub(*rest, 0, i));
+	struct slice source = markup_trim(slice_sub(*rest, 0, i));
 	*rest = slice_from(*rest, i + 1);
 	return source;
 }
@@ -208,7 +199,7 @@ static void on_font_sources(struct markup_css *css, struct slice rest)
 static void on_font_declaration(struct markup_css *css, struct slice text)
 {
 	size_t colon = slice_find(text, ':');
-	struct slice name = trimmed(slice_sub(text, 0, colon));
+	struct slice name = markup_trim(slice_sub(text, 0, colon));
 	if (slice_equal_nocase(name, SLICE("src"))) {
 		if (css->is_too_long)
 			css->font_length = 0;
@@ -230,7 +221,7 @@ static void on_font_end(struct markup_css *css)
 
 static struct slice piece(const struct markup_css *css)
 {
-	return trimmed(slice_of(css->text, css->length));
+	return markup_trim(slice_of(css->text, css->length));
 }
 
 static void piece_over(struct markup_css *css)

@@ -30,15 +30,7 @@ bool markup_step_text(struct markup_tokenizer *t, unsigned char c)
 		}
 		if (!slice_equal(markup_name_text(&t->tag.name), markup_name_text(&t->opened)))
 			return go(t, t->back, false);
-		if (c == '>')
-			markup_tag_end(t);
-		else if (c == '/')
-			t->state = MARKUP_IN_SELF_CLOSING;
-		else if (markup_is_space(c))
-			t->state = MARKUP_IN_BEFORE_NAME;
-		else
-			return go(t, t->back, false);
-		return true;
+		return markup_tag_name_ends(t, c) || go(t, t->back, false);
 	}
 }
 

@@ -10,7 +10,7 @@
 /* Longer hosts, and those with a port or with capitals, are left to the library. */
 #define LONGEST_SIMPLE_HOST 64u
 
-static struct slice trimmed(struct slice s)
+struct slice markup_trim(struct slice s)
 {
 	while (s.len > 0 && (unsigned char)s.ptr[0] <= ' ')
 		slice_skip(&s, 1);
@@ -184,7 +184,7 @@ static bool is_with_scheme(struct slice text)
 bool markup_reference_resolve(struct arena *a, const struct http_target *page,
     const struct http_target *base, struct slice reference, struct http_target *out)
 {
-	struct slice text = reference = trimmed(reference);
+	struct slice text = reference = markup_trim(reference);
 	if (reference.len == 0 || reference.len > LIMIT_REFERENCE_BYTES)
 		return false;
 	bool is_usual = is_clean(reference);

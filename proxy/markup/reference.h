@@ -8,6 +8,8 @@
 
 #include "proxy/http/link.h"
 
+/* Without spaces and control characters at both ends (URL standard 4.4). */
+struct slice markup_trim(struct slice s);
 /*
  * Resolves into the arena, or to what the base and the reference lend. Base NULL: only a reference with a scheme can be resolved. False: it names
  * nothing that can be requested, the page itself, or something that is not certain.

@@ -97,13 +97,7 @@ static bool step_end_tag_open(struct markup_tokenizer *t, unsigned char c)
 
 static bool step_tag_name(struct markup_tokenizer *t, unsigned char c)
 {
-	if (c == '>')
-		markup_tag_end(t);
-	else if (c == '/')
-		t->state = MARKUP_IN_SELF_CLOSING;
-	else if (markup_is_space(c))
-		t->state = MARKUP_IN_BEFORE_NAME;
-	else
+	if (!markup_tag_name_ends(t, c))
 		markup_name_append(&t->tag.name, c);
 	return true;
 }

@@ -188,5 +188,18 @@ uint8_t markup_attribute_begin(struct markup_tag *tag, struct slice name);
 
 void markup_tag_begin(struct markup_tokenizer *t, bool is_end);
 void markup_tag_end(struct markup_tokenizer *t);
+/* Whether c ends the name of the tag; the state is then what follows. */
+static inline bool markup_tag_name_ends(struct markup_tokenizer *t, unsigned char c)
+{
+	if (c == '>')
+		markup_tag_end(t);
+	else if (c == '/')
+		t->state = MARKUP_IN_SELF_CLOSING;
+	else if (markup_is_space(c))
+		t->state = MARKUP_IN_BEFORE_NAME;
+	else
+		return false;
+	return true;
+}
 
 #endif

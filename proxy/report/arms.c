@@ -16,11 +16,9 @@
 /* 2^36 µs are 19 hours. */
 #define TIME_BITS 36u
 #define BUCKETS ((TIME_BITS - 6) * STEPS + STEPS)
-/* "NAME=off" has 52 bytes at most. */
-#define NAME_BYTES 64u
 
 struct arm {
-	char name[NAME_BYTES];
+	char name[REPORT_ARM_NAME_BYTES];
 	uint64_t loads; /* in the histogram */
 	uint64_t counts[BUCKETS];
 };
@@ -88,7 +86,7 @@ static struct arm *find(const struct report_arms *a, const char *name)
 
 static struct arm *make(struct report_arms *a, const char *name)
 {
-	if (a->count == REPORT_ARMS_MOST || strlen(name) >= NAME_BYTES)
+	if (a->count == REPORT_ARMS_MOST || strlen(name) >= REPORT_ARM_NAME_BYTES)
 		return NULL;
 	struct arm *arm = a->list[a->count++] = memory_new(struct arm);
 	memcpy(arm->name, name, strlen(name) + 1);
@@ -174,17 +172,15 @@ size_t report_compare(const struct report *r, struct report_comparison list[REPO
 	size_t count = 0;
 	for (size_t i = 0; i < r->arms->count; i++) {
 		const struct arm *on = r->arms->list[i];
-		char other[NAME_BYTES + 8];
+		char other[REPORT_ARM_NAME_BYTES + 8];
 		int length = (int)name_of(on->name);
 		if (length == 0)
 			continue;
 		snprintf(other, sizeof(other), "%.*s=off", length, on->name);
 		const struct arm *off = find(r->arms, other);
 		struct report_comparison *c = &list[count++];
-		*c = (struct report_comparison){.name = on->name,
-		    .name_bytes = length,
-		    .verdict = REPORT_ARM_WAIT,
-		    .chance = 1};
+		*c = (struct report_comparison){.verdict = REPORT_ARM_WAIT, .chance = 1};
+		snprintf(c->name, sizeof(c->name), "%.*s", length, on->name);
 		compare(c, on, off ? off : &none);
 		c->wasted[0] = off ? wasted_of(r, off) : 0;
 		c->wasted[1] = wasted_of(r, on);

@@ -149,9 +149,10 @@ enum report_arm_verdict {
 	REPORT_ARM_LATER
 };
 
+/* "NAME=off" has 52 bytes at most. */
+#define REPORT_ARM_NAME_BYTES 64u
 struct report_comparison {
-	const char *name; /* so many bytes of it; borrows from the report */
-	int name_bytes;
+	char name[REPORT_ARM_NAME_BYTES];
 	uint64_t loads[2], median[2], wasted[2]; /* off, on; wasted: bytes for each page load */
 	enum report_arm_verdict verdict;
 	double

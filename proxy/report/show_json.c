@@ -63,13 +63,13 @@ static json_t *comparisons(const struct report *r)
 	json_t *array = json_array();
 	for (size_t i = 0; i < count; i++) {
 		const struct report_comparison *c = &list[i];
-		json_array_append_new(array,
-		    json_pack("{s:s%, s:s, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "name", c->name,
-			(size_t)c->name_bytes, "first_byte", report_arm_verdict(c->verdict),
-			"chance", c->chance, "on_loads", number(c->loads[1]), "off_loads",
-			number(c->loads[0]), "on_median_us", number(c->median[1]), "off_median_us",
-			number(c->median[0]), "on_wasted_bytes", number(c->wasted[1]),
-			"off_wasted_bytes", number(c->wasted[0])));
+		json_array_append_new(
+		    array, json_pack("{s:s, s:s, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+			       c->name, "first_byte", report_arm_verdict(c->verdict), "chance",
+			       c->chance, "on_loads", number(c->loads[1]), "off_loads",
+			       number(c->loads[0]), "on_median_us", number(c->median[1]),
+			       "off_median_us", number(c->median[0]), "on_wasted_bytes",
+			       number(c->wasted[1]), "off_wasted_bytes", number(c->wasted[0])));
 	}
 	return array;
 }

@@ -144,11 +144,10 @@ static void print_comparisons(const struct report *r, FILE *out)
 {
 	struct report_comparison list[REPORT_ARMS_MOST];
 	size_t count = report_compare(r, list);
-	char text[REPORT_COMPARISON_BYTES], name[REPORT_COMPARISON_BYTES];
+	char text[REPORT_COMPARISON_BYTES];
 	for (size_t i = 0; i < count; i++) {
-		snprintf(name, sizeof(name), "%.*s", list[i].name_bytes, list[i].name);
 		report_comparison_text(&list[i], text);
-		(void)print_key(name, out);
+		(void)print_key(list[i].name, out);
 		fprintf(out, "%s\n", text);
 	}
 }

@@ -339,7 +339,7 @@ static char *compared(const struct report *r)
 	struct report_comparison list[REPORT_ARMS_MOST];
 	static char text[REPORT_COMPARISON_BYTES + 64];
 	assert_int_equal(report_compare(r, list), 1);
-	int n = snprintf(text, 64, "%.*s", list[0].name_bytes, list[0].name);
+	int n = snprintf(text, 64, "%s", list[0].name);
 	report_comparison_text(&list[0], text + n);
 	return text;
 }
