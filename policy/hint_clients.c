@@ -11,7 +11,8 @@ static const struct hint_client {
 #undef HINT_CLIENT
 };
 
-/* Cuts off the first number of "4.12.0" and the dot behind it. What is no number is 0, and ends the version. */
+/* Returns the first number of the version, 4 of "4.12.0", and leaves "12.0" of it. Text that begins with no digit counts as
+ * 0, and nothing is left of the version. */
 static uint32_t next_number(struct slice *version)
 {
 	uint32_t number = 0;

@@ -278,8 +278,8 @@ bool policy_wants_offers(const struct policy_rules *rules, const struct policy_o
  */
 bool policy_holds_or_hints(const struct policy_rules *rules);
 bool policy_hints(const struct policy_rules *rules);
-/* Whether no rule looks at what is offered, counts in its shadow, or may pause: offers of one request that differ in their
- * resource alone get one verdict, if no guard speaks against one of them. */
+/* Whether no rule has a condition on the resource, is a shadow rule, or has min-used. Then offers of one request that differ in
+ * their resources alone get the same verdict, unless a guard refuses one of them. */
 bool policy_ignores_resources(const struct policy_rules *rules);
 
 /*

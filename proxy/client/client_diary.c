@@ -286,8 +286,9 @@ void client_diary_ended(struct exchange *x, enum observe_outcome outcome)
 		forget(x, key);
 }
 
-/* The client gets what is held for a page later than the page's head, which brings the cookie: it counts in the version that
- * is the latest so far. Else a client that comes back over another connection would have it fetched for nothing. */
+/* The cookie leaves with the head of the page, before the client has claimed any held resource. So each of them is noted in the
+ * latest version that is known. Otherwise the same resources would be fetched again, for nothing, when the client comes back over
+ * another connection. */
 void client_diary_expect(const struct exchange *page, struct policy_cookie_set *set)
 {
 	const struct clients *clients = conn_of(client_part(page)->diary)->clients;

@@ -184,7 +184,7 @@ void client_diary_init(struct client_conn *c);
 void client_diary_fini(struct client_conn *c);
 /* Gives the exchange of a new request the connection's diary, if that is recording. */
 void client_diary_request(struct client_conn *c, struct exchange *x);
-/* Adds to the set of a page's cookie what is held for the page. */
+/* Adds the resources that are held for the page to the set that its cookie will carry. */
 void client_diary_expect(const struct exchange *page, struct policy_cookie_set *set);
 
 /* ---- diary_cookie.c ---- */

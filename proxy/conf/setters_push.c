@@ -104,7 +104,7 @@ static bool is_query_name(struct slice word)
 	       !value_has_any(word, "&=#?");
 }
 
-/* What is given replaces the default. */
+/* The members of the line replace those of the default. */
 bool conf_set_ignored_query(struct conf_loader *l, void *at, struct slice value)
 {
 	struct conf_remembered *remembered = at;

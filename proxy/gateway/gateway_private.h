@@ -270,8 +270,8 @@ void page_reading_ended(struct exchange *x);
 
 struct http_target;
 struct markup_resource;
-/* What is remembered of a resource that the page, or a stylesheet, at this target names. Returns how many items; their text is in
- * the arena, or the resource's. */
+/* Makes the items that the memory gets for one resource. `page`: the page, or the stylesheet, that names the resource. Returns
+ * how many items it has made; their texts are in the arena, or borrowed from the resource. */
 enum { PAGE_ITEMS_MOST = 2 };
 size_t page_items_of(struct arena *a, const struct http_target *page,
     const struct markup_resource *r, enum conf_scripts scripts,

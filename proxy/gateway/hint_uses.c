@@ -10,9 +10,9 @@
 #include "proxy/base/memory.h"
 #include "proxy/base/subscriber.h"
 
-/* A browser requests what is hinted at once. */
+/* A browser that follows a hint requests the resource at once. */
 #define AWAITED_USEC (10 * USEC_PER_SEC)
-/* The oldest of more are forgotten: they say nothing about their rule. */
+/* When there are more, the oldest is forgotten, and counts neither as a use nor as none. */
 #define AWAITED_MOST 4096u
 
 struct hint_use {
@@ -74,7 +74,7 @@ static void settle(struct gateway *g, struct hint_use *use, enum policy_event ev
 		feedback_event(g, rule, event);
 }
 
-/* Takes the oldest out of the ring, with what is to be said of it; POLICY_EVENT_COUNT: nothing. */
+/* Removes the oldest hint from the ring, and counts this event for its rule; POLICY_EVENT_COUNT: none. */
 static void drop_first(struct gateway *g, enum policy_event event)
 {
 	struct hint_uses *u = g->hint_uses;
