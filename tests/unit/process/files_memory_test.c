@@ -4,6 +4,7 @@
  * lessons go there, lines of what has changed come back, copies go to the master, and the file is written at the end.
  * And a worker's end, with a files process that may not be believed.
  */
+#include "tests/support/files_process.h"
 #include "tests/support/gateway_world.h"
 #include "tests/support/remembered_world.h"
 
@@ -20,46 +21,25 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORKERS = 2, SEED = 0x5eed };
+enum { SEED = 0x5eed };
 
 struct bench {
 	char dir[32], path[64];
-	struct conf *conf;
-	struct files_contents contents;
-	struct observe_remembered *rows;
-	int control, links[WORKERS], said;
-	pid_t process;
-	struct remembered_world copies[WORKERS]; /* the workers' */
+	struct files_process at;
+	struct remembered_world copies[FILES_PROCESS_WORKERS]; /* the workers' */
 };
-
-static void write_file(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
-}
 
 static int set_up(void **state)
 {
 	struct bench *b = memory_new(struct bench);
-	char text[512];
 	strcpy(b->dir, "/tmp/pushgate-test-XXXXXX");
 	assert_non_null(mkdtemp(b->dir));
 	snprintf(b->path, sizeof(b->path), "%s/pages.json", b->dir);
-	snprintf(text, sizeof(text),
-	    "[server]\nremembered-file = %s\n[listen l]\naddress = 127.0.0.1:1\n[origin a]\nserver = demo:\n"
-	    "[route r]\norigin = a\n[preload p]\nremembered = apply\n",
-	    b->path);
-	b->conf = conf_load_text(slice_of_string(text), "test.ini", true, stderr);
-	assert_non_null(b->conf);
-	b->rows = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	b->control = b->links[0] = b->links[1] = -1;
-	files_contents_init(&b->contents, b->conf);
-	for (int i = 0; i < WORKERS; i++)
+	files_process_init(&b->at, b->path, "");
+	b->at.seed = SEED;
+	for (int i = 0; i < FILES_PROCESS_WORKERS; i++)
 		remembered_world_init(&b->copies[i], NULL);
 	*state = b;
 	return 0;
@@ -67,7 +47,7 @@ static int set_up(void **state)
 
 static size_t object(const struct bench *b)
 {
-	return files_memory_object(b->conf);
+	return files_memory_object(b->at.conf);
 }
 
 /* Messages of the process until READY, or until a copy of the memory. *usable: false if it said that it could read none. */
@@ -76,96 +56,31 @@ static void hear(struct bench *b, enum message_kind until, bool *usable)
 	for (;;) {
 		struct message m;
 		int fd;
-		struct pollfd wait = {.fd = b->control, .events = POLLIN};
+		struct pollfd wait = {.fd = b->at.control, .events = POLLIN};
 		assert_int_equal(poll(&wait, 1, 20000), 1);
-		assert_true(message_receive(b->control, &m, &fd) > 0);
+		assert_true(message_receive(b->at.control, &m, &fd) > 0);
 		bool is_copy = m.kind == MESSAGE_CONTENT && m.worker == object(b);
 		if (is_copy && fd < 0 && usable)
 			*usable = false;
 		if (m.kind == MESSAGE_CONTENT && fd >= 0)
-			files_contents_set(&b->contents, m.worker, fd);
+			files_contents_set(&b->at.contents, m.worker, fd);
 		if (m.kind == until && (m.kind == MESSAGE_READY || (is_copy && fd >= 0)))
 			return;
 	}
 }
 
-static void connect_worker(struct bench *b, uint32_t worker)
-{
-	int pair[2];
-	const struct message m = {.kind = MESSAGE_LINK, .helper = HELPER_FILES, .worker = worker};
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	assert_true(message_send(b->control, &m, pair[1]));
-	close(pair[1]);
-	if (b->links[worker] >= 0)
-		close(b->links[worker]);
-	b->links[worker] = pair[0];
-}
-
 static void start(struct bench *b, bool is_first, bool *usable)
 {
-	int control[2], said[2];
-	pid_t master = getpid();
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control), 0);
-	assert_int_equal(pipe2(said, O_CLOEXEC), 0);
-	b->process = fork();
-	if (b->process == 0) {
-		static const struct identity stays = {.name = NULL};
-		struct logs logs = logs_none;
-		logs.error.path = "-";
-		logs.error.file = said[1];
-		const struct helper_env env = {.conf = b->conf,
-		    .identity = &stays,
-		    .logs = &logs,
-		    .contents = &b->contents,
-		    .remembered_rows = b->rows,
-		    .remembered_seed = SEED,
-		    .workers = WORKERS,
-		    .control = control[1],
-		    .is_first = is_first,
-		    .master = master};
-		close(control[0]);
-		for (int i = 0; i < WORKERS; i++)
-			remembered_world_fini(&b->copies[i]);
-		int status = files_run(&env);
-		files_contents_fini(&b->contents);
-		conf_free(b->conf);
-		free(b);
-		_exit(status);
-	}
-	close(control[1]);
-	close(said[1]);
-	b->control = control[0];
-	b->said = said[0];
+	files_process_start(&b->at, is_first);
 	hear(b, MESSAGE_READY, usable);
-}
-
-static int end(struct bench *b)
-{
-	int status;
-	close(b->control);
-	b->control = -1;
-	for (int i = 0; i < WORKERS; i++)
-		if (b->links[i] >= 0)
-			close(b->links[i]);
-	b->links[0] = b->links[1] = -1;
-	assert_int_equal(waitpid(b->process, &status, 0), b->process);
-	b->process = 0;
-	close(b->said);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 static int tear_down(void **state)
 {
 	struct bench *b = *state;
-	if (b->process) {
-		kill(b->process, SIGKILL);
-		end(b);
-	}
-	for (int i = 0; i < WORKERS; i++)
+	files_process_fini(&b->at);
+	for (int i = 0; i < FILES_PROCESS_WORKERS; i++)
 		remembered_world_fini(&b->copies[i]);
-	munmap(b->rows, 8192);
-	files_contents_fini(&b->contents);
-	conf_free(b->conf);
 	unlink(b->path);
 	int r = rmdir(b->dir); /* no file of its own is left */
 	free(b);
@@ -202,7 +117,7 @@ static void view(struct bench *b, uint32_t worker, uint32_t client, const char *
 	enum remembered_answer answer;
 	struct remembered_draft *d = remembered_draft_new(copy->m, &lesson, &answer, clock_monotonic());
 	assert_non_null(d);
-	send_lesson(b->links[worker], &m, remembered_draft_end(d, request));
+	send_lesson(b->at.links[worker], &m, remembered_draft_end(d, request));
 	remembered_draft_free(d);
 	http_head_free(request);
 	http_head_free(response);
@@ -215,10 +130,10 @@ static void follow(struct bench *b, uint32_t worker, const char *path, const cha
 	b->copies[worker].now = clock_monotonic();
 	while (strcmp(remembered_told(&b->copies[worker], &v), told) != 0) {
 		struct files_message m;
-		struct pollfd wait = {.fd = b->links[worker], .events = POLLIN};
+		struct pollfd wait = {.fd = b->at.links[worker], .events = POLLIN};
 		int fd;
 		assert_int_equal(poll(&wait, 1, 20000), 1);
-		assert_int_equal(message_receive_bytes(b->links[worker], &m, sizeof(m), &fd), sizeof(m));
+		assert_int_equal(message_receive_bytes(b->at.links[worker], &m, sizeof(m), &fd), sizeof(m));
 		assert_int_equal(m.kind, FILES_CHANGES);
 		assert_int_equal(m.object, object(b));
 		assert_true(files_memory_follow(b->copies[worker].m, fd, clock_monotonic()));
@@ -233,9 +148,9 @@ static void assert_cut_off(struct bench *b, uint32_t worker)
 	struct files_message m;
 	int fd;
 	for (;;) {
-		struct pollfd wait = {.fd = b->links[worker], .events = POLLIN};
+		struct pollfd wait = {.fd = b->at.links[worker], .events = POLLIN};
 		assert_int_equal(poll(&wait, 1, 20000), 1);
-		ssize_t n = message_receive_bytes(b->links[worker], &m, sizeof(m), &fd);
+		ssize_t n = message_receive_bytes(b->at.links[worker], &m, sizeof(m), &fd);
 		if (n == 0 || (n < 0 && errno == ECONNRESET))
 			return;
 		assert_int_equal(m.kind, FILES_CHANGES);
@@ -257,8 +172,8 @@ static char *read_file(const char *path)
 static void begin(struct bench *b)
 {
 	start(b, true, NULL);
-	connect_worker(b, 0);
-	connect_worker(b, 1);
+	files_process_connect(&b->at, 0);
+	files_process_connect(&b->at, 1);
 }
 
 static void lessons_of_all_workers_teach_one_table(void **state)
@@ -278,9 +193,9 @@ static void lessons_of_all_workers_teach_one_table(void **state)
 	follow(b, 0, "/last", "/a.css");
 	follow(b, 0, "/one", "");
 	hear(b, MESSAGE_CONTENT, NULL);
-	assert_true(observe_remembered_read(&b->rows[0], text));
+	assert_true(observe_remembered_read(&b->at.rows[0], text));
 	assert_non_null(strstr(text, ": 2 clients, 2 views"));
-	assert_int_equal(end(b), 0);
+	assert_int_equal(files_process_end(&b->at), 0);
 	assert_non_null(strstr(read_file(b->path), "\"/last\""));
 	assert_null(strstr(read_file(b->path), "\"/one\""));
 }
@@ -298,11 +213,11 @@ static void a_worker_that_begins_gets_all_and_a_late_one_the_newest(void **state
 	}
 	follow(b, 0, "/899", "/a.css");
 	follow(b, 1, "/899", "/a.css");
-	connect_worker(b, 1);
+	files_process_connect(&b->at, 1);
 	remembered_clear(b->copies[1].m);
 	follow(b, 1, "/899", "/a.css");
 	follow(b, 1, "/100", "/a.css");
-	assert_int_equal(end(b), 0);
+	assert_int_equal(files_process_end(&b->at), 0);
 }
 
 /* Takes in what is there. Returns how many messages it was. */
@@ -311,7 +226,7 @@ static uint32_t take_in(struct bench *b, uint32_t worker)
 	struct files_message m;
 	uint32_t count = 0;
 	int fd;
-	while (message_receive_bytes(b->links[worker], &m, sizeof(m), &fd) == sizeof(m)) {
+	while (message_receive_bytes(b->at.links[worker], &m, sizeof(m), &fd) == sizeof(m)) {
 		assert_true(files_memory_follow(b->copies[worker].m, fd, clock_monotonic()));
 		close(fd);
 		count++;
@@ -340,7 +255,7 @@ static void a_worker_that_changes_much_takes_little_of_the_others_time(void **st
 	/* What was held back comes too. */
 	follow(b, 1, "/399", "/a.css");
 	follow(b, 1, "/0", "/a.css");
-	assert_int_equal(end(b), 0);
+	assert_int_equal(files_process_end(&b->at), 0);
 }
 
 static void the_next_process_begins_with_the_last_copy(void **state)
@@ -350,16 +265,16 @@ static void the_next_process_begins_with_the_last_copy(void **state)
 	view(b, 0, 1, "/");
 	view(b, 0, 2, "/");
 	hear(b, MESSAGE_CONTENT, NULL);
-	kill(b->process, SIGKILL);
-	assert_int_equal(end(b), -SIGKILL);
+	kill(b->at.process, SIGKILL);
+	assert_int_equal(files_process_end(&b->at), -SIGKILL);
 	start(b, false, NULL);
-	connect_worker(b, 1);
+	files_process_connect(&b->at, 1);
 	follow(b, 1, "/", "/a.css");
 	/* Not its worse for that: clients count as before. */
 	view(b, 1, 1, "/b");
 	view(b, 1, 2, "/b");
 	follow(b, 1, "/b", "/a.css");
-	assert_int_equal(end(b), 0);
+	assert_int_equal(files_process_end(&b->at), 0);
 }
 
 static void the_next_generation_gets_a_copy_when_it_asks(void **state)
@@ -373,23 +288,23 @@ static void the_next_generation_gets_a_copy_when_it_asks(void **state)
 	view(b, 0, 1, "/new");
 	view(b, 0, 2, "/new");
 	follow(b, 0, "/new", "/a.css");
-	assert_true(message_send(b->control, &hand, -1));
+	assert_true(message_send(b->at.control, &hand, -1));
 	hear(b, MESSAGE_CONTENT, NULL);
-	int copy = dup(b->contents.fds[object(b)]);
-	assert_int_equal(end(b), 0);
+	int copy = dup(b->at.contents.fds[object(b)]);
+	assert_int_equal(files_process_end(&b->at), 0);
 	/* One that has begun with less. */
 	unlink(b->path);
-	files_contents_set(&b->contents, object(b), -1);
+	files_contents_set(&b->at.contents, object(b), -1);
 	begin(b);
 	view(b, 0, 1, "/gone");
 	view(b, 0, 2, "/gone");
 	follow(b, 0, "/gone", "/a.css");
-	assert_true(message_send(b->control, &take, copy));
+	assert_true(message_send(b->at.control, &take, copy));
 	close(copy);
 	follow(b, 0, "/new", "/a.css");
 	follow(b, 1, "/new", "/a.css");
 	follow(b, 1, "/", "/a.css");
-	assert_int_equal(end(b), 0);
+	assert_int_equal(files_process_end(&b->at), 0);
 }
 
 static void what_was_written_is_read_at_the_next_start(void **state)
@@ -398,16 +313,16 @@ static void what_was_written_is_read_at_the_next_start(void **state)
 	begin(b);
 	view(b, 0, 1, "/");
 	view(b, 0, 2, "/");
-	assert_int_equal(end(b), 0);
-	files_contents_set(&b->contents, object(b), -1);
+	assert_int_equal(files_process_end(&b->at), 0);
+	files_contents_set(&b->at.contents, object(b), -1);
 	start(b, true, NULL);
 	/* Workers begin with it. */
-	assert_true(b->contents.fds[object(b)] >= 0);
-	connect_worker(b, 0);
+	assert_true(b->at.contents.fds[object(b)] >= 0);
+	files_process_connect(&b->at, 0);
 	follow(b, 0, "/", "/a.css");
 	struct stat before, after;
 	assert_int_equal(stat(b->path, &before), 0);
-	assert_int_equal(end(b), 0);
+	assert_int_equal(files_process_end(&b->at), 0);
 	/* Nobody has taught anything: another process may have written it meanwhile. */
 	assert_int_equal(stat(b->path, &after), 0);
 	assert_int_equal(before.st_ino, after.st_ino);
@@ -418,18 +333,18 @@ static void a_broken_file_is_a_line_in_the_log_and_is_replaced(void **state)
 	struct bench *b = *state;
 	bool usable = true;
 	char said[1024];
-	write_file(b->path, "{\"pushgate-pages\":1,\"written\":1}\n{}\n");
+	write_text_file(b->path, "{\"pushgate-pages\":1,\"written\":1}\n{}\n");
 	start(b, true, &usable);
 	assert_false(usable);
-	ssize_t n = read(b->said, said, sizeof(said) - 1);
+	ssize_t n = read(b->at.said, said, sizeof(said) - 1);
 	said[n > 0 ? n : 0] = '\0';
 	if (!strstr(said, "remembered: ") || !strstr(said, "pages.json:2: ") || !strstr(said, "begins empty"))
 		fail_msg("it said: %s", said);
-	connect_worker(b, 0);
+	files_process_connect(&b->at, 0);
 	view(b, 0, 1, "/");
 	view(b, 0, 2, "/");
 	follow(b, 0, "/", "/a.css");
-	assert_int_equal(end(b), 0);
+	assert_int_equal(files_process_end(&b->at), 0);
 	assert_non_null(strstr(read_file(b->path), "\"/a.css\""));
 }
 
@@ -442,8 +357,8 @@ static void a_file_that_cannot_be_written_is_a_line_in_the_log(void **state)
 	/* A folder of this name cannot be replaced. */
 	snprintf(aside, sizeof(aside), "%s.new", b->path);
 	assert_int_equal(mkdir(aside, 0700), 0);
-	int copy = dup(b->said);
-	assert_int_equal(end(b), 0);
+	int copy = dup(b->at.said);
+	assert_int_equal(files_process_end(&b->at), 0);
 	assert_int_equal(rmdir(aside), 0);
 	ssize_t n = read(copy, said, sizeof(said) - 1);
 	close(copy);
@@ -457,7 +372,7 @@ static void a_save_that_failed_is_made_up_for(void **state)
 	struct bench *b = *state;
 	struct remembered_world *w = &b->copies[0];
 	struct observe observe = {.error_fd = -1};
-	struct memory_owner owner = {.memory = w->m, .path = b->path, .observe = &observe, .rows = b->rows};
+	struct memory_owner owner = {.memory = w->m, .path = b->path, .observe = &observe, .rows = b->at.rows};
 	char aside[80];
 	assert_true(memory_owner_begin(&owner, -1, w->now));
 	for (uint32_t client = 1; client < 3; client++)
@@ -481,22 +396,22 @@ static void a_worker_that_sends_no_lesson_is_cut_off_alone(void **state)
 	struct files_message m = {.kind = FILES_LESSON, .object = (uint32_t)object(b)};
 	begin(b);
 	view(b, 1, 1, "/");
-	assert_true(files_send(b->links[0], &m, slice_of(garbage, sizeof(garbage)), -1));
+	assert_true(files_send(b->at.links[0], &m, slice_of(garbage, sizeof(garbage)), -1));
 	assert_cut_off(b, 0);
-	connect_worker(b, 0);
-	assert_true(files_send(b->links[0], &m, SLICE(""), -1));
+	files_process_connect(&b->at, 0);
+	assert_true(files_send(b->at.links[0], &m, SLICE(""), -1));
 	assert_cut_off(b, 0);
-	connect_worker(b, 0);
+	files_process_connect(&b->at, 0);
 	m.object++;
-	assert_true(files_send(b->links[0], &m, slice_of(garbage, sizeof(garbage)), -1));
+	assert_true(files_send(b->at.links[0], &m, slice_of(garbage, sizeof(garbage)), -1));
 	assert_cut_off(b, 0);
-	connect_worker(b, 0);
+	files_process_connect(&b->at, 0);
 	m = (struct files_message){.kind = FILES_CHANGES, .object = (uint32_t)object(b)};
-	assert_true(files_send(b->links[0], &m, slice_of(garbage, sizeof(garbage)), -1));
+	assert_true(files_send(b->at.links[0], &m, slice_of(garbage, sizeof(garbage)), -1));
 	assert_cut_off(b, 0);
 	view(b, 1, 2, "/");
 	follow(b, 1, "/", "/a.css");
-	assert_int_equal(end(b), 0);
+	assert_int_equal(files_process_end(&b->at), 0);
 }
 
 /* ---- a worker's end ---- */

@@ -3,6 +3,7 @@
  * The files process between a master and two workers, all three played by the test: what they may send it, and what it
  * does with anything else. And a worker's end, with a files process that may not be believed.
  */
+#include "tests/support/files_process.h"
 #include "tests/support/gateway_world.h"
 
 #include "proxy/base/memory.h"
@@ -15,48 +16,29 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORKERS = 2, MANIFEST = 0, MEMORY = 1 };
+enum { MANIFEST = 0, MEMORY = 1 };
 
 struct bench {
 	char dir[32], manifest[64], pages[64];
-	struct conf *conf;
-	struct files_contents contents;
+	struct files_process at;
 	struct log error_log;
-	int control, links[WORKERS], said;
-	pid_t process;
 };
-
-static void write_file(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
-}
 
 static int set_up(void **state)
 {
 	struct bench *b = memory_new(struct bench);
-	char text[512];
+	char more[128];
 	strcpy(b->dir, "/tmp/pushgate-test-XXXXXX");
 	assert_non_null(mkdtemp(b->dir));
 	snprintf(b->manifest, sizeof(b->manifest), "%s/push.json", b->dir);
 	snprintf(b->pages, sizeof(b->pages), "%s/pages.json", b->dir);
-	write_file(b->manifest, "{\"/first.css\": {\"type\": \"style\"}}");
-	snprintf(text, sizeof(text),
-	    "[server]\nremembered-file = %s\n[listen l]\naddress = 127.0.0.1:1\n[origin a]\nserver = demo:\n"
-	    "[route r]\norigin = a\n[preload p]\nremembered = apply\nmanifest = %s\n",
-	    b->pages, b->manifest);
-	b->conf = conf_load_text(slice_of_string(text), "test.ini", true, stderr);
-	assert_non_null(b->conf);
-	b->control = b->links[0] = b->links[1] = -1;
-	files_contents_init(&b->contents, b->conf);
+	write_text_file(b->manifest, "{\"/first.css\": {\"type\": \"style\"}}");
+	snprintf(more, sizeof(more), "manifest = %s\n", b->manifest);
+	files_process_init(&b->at, b->pages, more);
 	*state = b;
 	return 0;
 }
@@ -67,85 +49,22 @@ static bool hear(struct bench *b, bool until_ready)
 	for (;;) {
 		struct message m;
 		int fd;
-		struct pollfd wait = {.fd = b->control, .events = POLLIN};
+		struct pollfd wait = {.fd = b->at.control, .events = POLLIN};
 		if (poll(&wait, 1, 20000) != 1)
 			return true;
-		if (message_receive(b->control, &m, &fd) <= 0)
+		if (message_receive(b->at.control, &m, &fd) <= 0)
 			return false;
 		if (m.kind == MESSAGE_CONTENT && fd >= 0)
-			files_contents_set(&b->contents, m.worker, fd);
+			files_contents_set(&b->at.contents, m.worker, fd);
 		if (m.kind == MESSAGE_READY || !until_ready)
 			return true;
 	}
 }
 
-static void connect_worker(struct bench *b, uint32_t worker)
-{
-	int pair[2];
-	const struct message m = {.kind = MESSAGE_LINK, .helper = HELPER_FILES, .worker = worker};
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	assert_true(message_send(b->control, &m, pair[1]));
-	close(pair[1]);
-	if (b->links[worker] >= 0)
-		close(b->links[worker]);
-	b->links[worker] = pair[0];
-}
-
-static void start(struct bench *b, bool is_first)
-{
-	int control[2], said[2];
-	pid_t master = getpid();
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control), 0);
-	assert_int_equal(pipe2(said, O_CLOEXEC), 0);
-	b->process = fork();
-	if (b->process == 0) {
-		static struct observe_remembered rows[OBSERVE_REMEMBERED_PAGES];
-		static const struct identity stays = {.name = NULL};
-		struct logs logs = logs_none;
-		logs.error.path = "-";
-		logs.error.file = said[1];
-		const struct helper_env env = {.conf = b->conf,
-		    .identity = &stays,
-		    .logs = &logs,
-		    .contents = &b->contents,
-		    .remembered_rows = rows,
-		    .workers = WORKERS,
-		    .control = control[1],
-		    .is_first = is_first,
-		    .master = master};
-		close(control[0]);
-		_exit(files_run(&env));
-	}
-	close(control[1]);
-	close(said[1]);
-	b->control = control[0];
-	b->said = said[0];
-}
-
-static int end(struct bench *b)
-{
-	int status;
-	close(b->control);
-	b->control = -1;
-	for (int i = 0; i < WORKERS; i++)
-		if (b->links[i] >= 0)
-			close(b->links[i]);
-	b->links[0] = b->links[1] = -1;
-	assert_int_equal(waitpid(b->process, &status, 0), b->process);
-	b->process = 0;
-	close(b->said);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
 static int tear_down(void **state)
 {
 	struct bench *b = *state;
-	if (b->process) {
-		kill(b->process, SIGKILL);
-		end(b);
-	}
-	files_contents_fini(&b->contents);
-	conf_free(b->conf);
+	files_process_fini(&b->at);
 	unlink(b->manifest);
 	unlink(b->pages);
 	int r = rmdir(b->dir); /* no file of its own is left */
@@ -176,10 +95,10 @@ static void assert_first(int fd, const char *target)
 static void assert_given(struct bench *b, uint32_t worker, const char *target)
 {
 	struct files_message m;
-	struct pollfd wait = {.fd = b->links[worker], .events = POLLIN};
+	struct pollfd wait = {.fd = b->at.links[worker], .events = POLLIN};
 	int fd;
 	assert_int_equal(poll(&wait, 1, 20000), 1);
-	assert_int_equal(message_receive_bytes(b->links[worker], &m, sizeof(m), &fd), sizeof(m));
+	assert_int_equal(message_receive_bytes(b->at.links[worker], &m, sizeof(m), &fd), sizeof(m));
 	assert_int_equal(m.kind, FILES_CONTENT);
 	assert_int_equal(m.object, MANIFEST);
 	assert_first(fd, target);
@@ -190,64 +109,64 @@ static void assert_given(struct bench *b, uint32_t worker, const char *target)
 static void assert_cut_off(struct bench *b, uint32_t worker)
 {
 	struct files_message m;
-	struct pollfd wait = {.fd = b->links[worker], .events = POLLIN};
+	struct pollfd wait = {.fd = b->at.links[worker], .events = POLLIN};
 	int fd;
 	assert_int_equal(poll(&wait, 1, 20000), 1);
-	ssize_t n = message_receive_bytes(b->links[worker], &m, sizeof(m), &fd);
+	ssize_t n = message_receive_bytes(b->at.links[worker], &m, sizeof(m), &fd);
 	assert_true(n == 0 || (n < 0 && errno == ECONNRESET)); /* reset: it had not read all */
 }
 
 static void contents_come_at_the_start_with_each_worker_and_with_each_change(void **state)
 {
 	struct bench *b = *state;
-	start(b, true);
+	files_process_start(&b->at, true);
 	assert_true(hear(b, true));
-	assert_first(b->contents.fds[MANIFEST], "/first.css");
+	assert_first(b->at.contents.fds[MANIFEST], "/first.css");
 	
-	connect_worker(b, 0);
-	connect_worker(b, 1);
+	files_process_connect(&b->at, 0);
+	files_process_connect(&b->at, 1);
 	assert_given(b, 0, "/first.css");
 	assert_given(b, 1, "/first.css");
-	write_file(b->manifest, "{\"/second.css\": {\"type\": \"style\"}}");
+	write_text_file(b->manifest, "{\"/second.css\": {\"type\": \"style\"}}");
 	assert_given(b, 0, "/second.css");
 	assert_given(b, 1, "/second.css");
 	assert_true(hear(b, false));
-	assert_first(b->contents.fds[MANIFEST], "/second.css");
-	assert_int_equal(end(b), 0);
+	assert_first(b->at.contents.fds[MANIFEST], "/second.css");
+	assert_int_equal(files_process_end(&b->at), 0);
 }
 
 static void next_process_begins_with_what_the_last_one_read(void **state)
 {
 	struct bench *b = *state;
-	start(b, true);
+	files_process_start(&b->at, true);
 	assert_true(hear(b, true));
-	kill(b->process, SIGKILL);
-	assert_int_equal(end(b), -SIGKILL);
-	write_file(b->manifest, "{ broken");
-	start(b, false);
+	kill(b->at.process, SIGKILL);
+	assert_int_equal(files_process_end(&b->at), -SIGKILL);
+	write_text_file(b->manifest, "{ broken");
+	files_process_start(&b->at, false);
 	assert_true(hear(b, true));
-	connect_worker(b, 1);
+	files_process_connect(&b->at, 1);
 	assert_given(b, 1, "/first.css");
-	assert_int_equal(end(b), 0);
+	assert_int_equal(files_process_end(&b->at), 0);
 }
 
 static void bad_manifest_at_the_first_start_is_empty_until_it_is_good(void **state)
 {
 	struct bench *b = *state;
 	char text[512];
-	write_file(b->manifest, "{ broken");
-	start(b, true);
+	write_text_file(b->manifest, "{ broken");
+	files_process_start(&b->at, true);
 	assert_true(hear(b, true));
-	ssize_t n = read(b->said, text, sizeof(text) - 1);
+	ssize_t n = read(b->at.said, text, sizeof(text) - 1);
 	assert_true(n > 0);
 	text[n] = '\0';
 	if (!strstr(text, "push.json:1:8: is not JSON") || !strstr(text, "empty until the file is good"))
 		fail_msg("it said: %s", text);
-	connect_worker(b, 0);
+	files_process_connect(&b->at, 0);
 	assert_given(b, 0, NULL);
-	write_file(b->manifest, "{\"/first.css\": {\"type\": \"style\"}}");
+	write_text_file(b->manifest, "{\"/first.css\": {\"type\": \"style\"}}");
 	assert_given(b, 0, "/first.css");
-	assert_int_equal(end(b), 0);
+	assert_int_equal(files_process_end(&b->at), 0);
 }
 
 /* A message to the memory of pages; returns its length. */
@@ -268,7 +187,7 @@ static void worker_that_sends_what_it_may_not_is_cut_off_alone(void **state)
 	struct bench *b = *state;
 	static uint8_t page[REMEMBERED_MESSAGE_BYTES], much[2 * REMEMBERED_MESSAGE_BYTES];
 	size_t length = make_lesson(page);
-	start(b, true);
+	files_process_start(&b->at, true);
 	assert_true(hear(b, true));
 	static const struct files_message wrong[] = {
 	    {.kind = FILES_LESSON, .object = MANIFEST},
@@ -278,32 +197,32 @@ static void worker_that_sends_what_it_may_not_is_cut_off_alone(void **state)
 	    {.kind = UINT32_MAX, .object = UINT32_MAX},
 	};
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		connect_worker(b, 0);
+		files_process_connect(&b->at, 0);
 		assert_given(b, 0, "/first.css");
-		assert_true(files_send(b->links[0], &wrong[i], slice_of(page, length), -1));
+		assert_true(files_send(b->at.links[0], &wrong[i], slice_of(page, length), -1));
 		assert_cut_off(b, 0);
 	}
 	/* Too short, too long, with a descriptor. */
 	const struct files_message good = {.kind = FILES_LESSON, .object = MEMORY};
-	connect_worker(b, 0);
+	files_process_connect(&b->at, 0);
 	assert_given(b, 0, "/first.css");
-	assert_int_equal(send(b->links[0], "x", 1, 0), 1);
+	assert_int_equal(send(b->at.links[0], "x", 1, 0), 1);
 	assert_cut_off(b, 0);
-	connect_worker(b, 0);
+	files_process_connect(&b->at, 0);
 	assert_given(b, 0, "/first.css");
-	assert_true(files_send(b->links[0], &good, slice_of(much, sizeof(much)), -1));
+	assert_true(files_send(b->at.links[0], &good, slice_of(much, sizeof(much)), -1));
 	assert_cut_off(b, 0);
-	connect_worker(b, 0);
+	files_process_connect(&b->at, 0);
 	assert_given(b, 0, "/first.css");
-	assert_true(files_send(b->links[0], &good, slice_of(page, length), STDIN_FILENO));
+	assert_true(files_send(b->at.links[0], &good, slice_of(page, length), STDIN_FILENO));
 	assert_cut_off(b, 0);
 	/* What is right is taken, of any worker. */
-	connect_worker(b, 1);
+	files_process_connect(&b->at, 1);
 	assert_given(b, 1, "/first.css");
-	assert_true(files_send(b->links[1], &good, slice_of(page, length), -1));
-	write_file(b->manifest, "{\"/second.css\": {\"type\": \"style\"}}");
+	assert_true(files_send(b->at.links[1], &good, slice_of(page, length), -1));
+	write_text_file(b->manifest, "{\"/second.css\": {\"type\": \"style\"}}");
 	assert_given(b, 1, "/second.css");
-	assert_int_equal(end(b), 0);
+	assert_int_equal(files_process_end(&b->at), 0);
 }
 
 /* ---- a worker's end ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory of pages: Content-Security-Policy and Referrer-Policy of the origin's 103; Link fields of our own. */
-#include "tests/support/remembered_world.h"
+#include "tests/unit/remembered/world.h"
 
 #include "proxy/base/memory.h"
 #include "proxy/http/field_key.h"
@@ -11,22 +11,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static struct remembered_world w;
-
-static int set_up(void **state)
-{
-	(void)state;
-	remembered_world_init(&w, NULL);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	remembered_world_fini(&w);
-	return 0;
-}
 
 #define POLICY "default-src 'self' https://cdn.example; img-src *"
 static const struct remembered_view page = {

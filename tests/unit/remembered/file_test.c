@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory of pages as a file: nothing that is told is lost, no client is in it, and nothing is believed. */
 #include "proxy/base/memory.h"
-#include "tests/support/remembered_world.h"
+#include "tests/unit/remembered/world.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,22 +10,6 @@
 #include <cmocka.h>
 
 enum { MUTATIONS = 2000, WRITTEN = 1800000000 };
-
-static struct remembered_world w;
-
-static int set_up(void **state)
-{
-	(void)state;
-	remembered_world_init(&w, NULL);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	remembered_world_fini(&w);
-	return 0;
-}
 
 static const struct remembered_view page = {.items = "/a.css=style ~/b.js=script https://cdn.example/c.js=script"};
 static const struct remembered_view variant = {.path = "/v?x=1",

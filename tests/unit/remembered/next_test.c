@@ -1,29 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Next pages: who teaches where clients go from a page, how many must agree, and that nothing else is told of them. */
 #include "proxy/base/memory.h"
-#include "tests/support/remembered_world.h"
+#include "tests/unit/remembered/world.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
-
-static struct remembered_world w;
-
-static int set_up(void **state)
-{
-	(void)state;
-	remembered_world_init(&w, NULL);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	remembered_world_fini(&w);
-	return 0;
-}
 
 /* A client follows a link to this view. A second passes. */
 static void follow(uint32_t client, const char *referer, const struct remembered_view *view)

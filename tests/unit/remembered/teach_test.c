@@ -1,28 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory of pages: who teaches, what is told, what is forgotten, and its bounds. */
-#include "tests/support/remembered_world.h"
+#include "tests/unit/remembered/world.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
-
-static struct remembered_world w;
-
-static int set_up(void **state)
-{
-	(void)state;
-	remembered_world_init(&w, NULL);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	remembered_world_fini(&w);
-	return 0;
-}
 
 static const struct remembered_view page = {.items = "/a.css=style ~/b.js=script"};
 static const struct remembered_view guarded = {
